@@ -1,0 +1,53 @@
+package audio
+
+import "time"
+
+// Rate is the sample rate inside conch: 24 kHz, mono, signed 16 bit. CardRate is what cards run at.
+const (
+	Rate     = 24000
+	CardRate = 48000
+)
+
+// A Card opens the two halves of a sound device. malgo.go is the real one; audiotest has one made of a clock and a tape.
+type Card interface {
+	// OpenPlayback starts a playback device that calls render from its own audio thread to fill out (mono, CardRate).
+	// render must not allocate, lock or log. It is never called after Close has returned.
+	OpenPlayback(c StreamConfig, render func(out []int16)) (Stream, error)
+	// OpenCapture starts a capture device that calls take with what it captured (mono, CardRate).
+	OpenCapture(c StreamConfig, take func(in []int16)) (Stream, error)
+}
+
+// StreamConfig asks for a device. Zero values mean the defaults: 5 ms x 3, the system's device.
+type StreamConfig struct {
+	Device  string        // stable identity as Card lists it; empty: the first that works
+	Period  time.Duration // of one callback
+	Periods int
+}
+
+// Stream is an open device.
+type Stream interface {
+	// Granted is what the device really gave.
+	Granted() Granted
+	// Callbacks counts callbacks since the start; the watchdog reads it (a dead device does not report itself).
+	Callbacks() uint64
+	// Close stops the device. It returns within a second even if the device hangs.
+	Close() error
+}
+
+// Granted is what a device gave, which may not be what was asked for.
+type Granted struct {
+	Backend string // "alsa", "pulseaudio", "null", "twin"
+	Device  string // stable identity
+	Name    string // for people
+	Rate    int    // Hz, the card's own
+	Period  int    // frames at Rate
+	Periods int
+}
+
+// Queued is the longest time a sample handed over in the callback waits before it sounds: Period x Periods.
+func (g Granted) Queued() time.Duration {
+	if g.Rate == 0 {
+		return 0
+	}
+	return time.Duration(g.Period*g.Periods) * time.Second / time.Duration(g.Rate)
+}

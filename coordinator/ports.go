@@ -1,0 +1,131 @@
+package coordinator
+
+import (
+	"context"
+	"time"
+
+	"conch/coordinator/turn"
+)
+
+// What the coordinator needs of others. Each port is declared here, by its consumer, and implemented elsewhere; device
+// wires them. No method blocks unless it says so.
+
+// Voice is where the answers come from. It reports through the Outlet it was given at start.
+type Voice interface {
+	// Do takes an order. Orders are queued and carried out in sequence; Do never blocks.
+	Do(turn.Order)
+	// Tools tells the voice which tools the model may call, before the first turn and whenever they change.
+	Tools([]ToolSpec)
+}
+
+// Outlet is what the coordinator offers to a voice: facts into the inbox, and audio past it.
+type Outlet interface {
+	// Post puts a fact into the inbox. It never blocks for longer than the inbox needs to make room.
+	Post(turn.Event)
+	// Audio hands over speech (24 kHz, mono) of a turn. Call it before posting the DeltaArrived that counts it. It may
+	// block while the speaker's buffer is full, until ctx ends or the turn is cut; it reports the samples accepted,
+	// which is 0 for a turn that is over.
+	Audio(ctx context.Context, id turn.ID, pcm []int16) int
+	// Now is the clock of all facts.
+	Now() time.Duration
+}
+
+// Speaker is the loudspeaker: several sources, one generation.
+type Speaker interface {
+	// Drop silences everything written so far, for good, and returns the new generation. One atomic store.
+	Drop() uint64
+	// Open starts a source of the given generation; if that is no longer the current one, the source is born dead and
+	// swallows what is written to it.
+	Open(kind SourceKind, generation uint64) Source
+	// Cue plays an earcon in the given generation; CueThinking repeats until StopCue or until speech sounds.
+	Cue(c turn.Cue, generation uint64)
+	// StopCue fades a repeating earcon out within 50 ms.
+	StopCue(c turn.Cue)
+	// SetVolume takes 0..100.
+	SetVolume(percent int)
+}
+
+// SourceKind is what a source carries; it decides mixing.
+type SourceKind uint8
+
+// Kinds of sources.
+const (
+	SourceSpeech  SourceKind = iota // the companion; ducks content
+	SourceContent                   // a stream
+	SourceWords                     // local words for a failure
+)
+
+// Source is one producer's way to the speaker. Samples are 24 kHz, mono, signed 16 bit.
+type Source interface {
+	// Write blocks while the buffer is full; it returns the samples accepted, fewer than len(pcm) only when the source
+	// is dead or ctx ended.
+	Write(ctx context.Context, pcm []int16) int
+	// Close says that no more comes.
+	Close()
+	// Heard is the number of samples that have been played, by the card's clock, not the wall's.
+	Heard() int
+	// Drained is closed when the last sample has been played, or when the source was dropped.
+	Drained() <-chan struct{}
+	// Silenced tells, once dropped, when (time on the audio clock shared with Outlet.Now) its last audible sample
+	// leaves the card; zero, false while it still sounds or never did.
+	Silenced() (time.Duration, bool)
+}
+
+// Mic is the gate between the microphone and the voice. Frames bypass the coordinator; it sees counts.
+type Mic interface {
+	// Open starts an utterance at the first edge (minus pre-roll). CaptureStarted or CaptureLost follows.
+	Open(id turn.ID, at time.Duration)
+	// End closes the gate after tail more; CaptureEnded follows, also when the card is dead.
+	End(id turn.ID, tail time.Duration)
+	// Discard closes the gate at once; nothing follows.
+	Discard(id turn.ID)
+}
+
+// Tools runs what the model calls.
+type Tools interface {
+	// Specs lists what there is.
+	Specs() []ToolSpec
+	// Call runs one tool, on the caller's goroutine, until it returns or ctx ends. Panics are the callee's to catch.
+	Call(ctx context.Context, id turn.ID, name, args string) ToolResult
+}
+
+// ToolSpec describes one tool to a model.
+type ToolSpec struct {
+	Name        string
+	Description string
+	Schema      []byte // JSON Schema of the arguments
+}
+
+// ToolResult is a tool's output and at most one effect.
+type ToolResult struct {
+	Output string
+	Effect turn.EffectKind
+	Stream StreamFunc // EffectAudioStream
+	Sound  []int16    // EffectPlaySound, 24 kHz
+	Volume int        // EffectSetVolume, 0..100
+	Claim  ClaimFunc  // EffectInputClaim
+}
+
+// StreamFunc produces audio until it is done or ctx ends. write blocks at the pace of the speaker and fails when the
+// stream was cut. ended, if not nil, is called exactly once if the stream started, with the samples that were heard.
+type StreamFunc struct {
+	Run   func(ctx context.Context, write func(pcm []int16) error) error
+	Ended func(how turn.EndedHow, heard int)
+}
+
+// ClaimFunc owns microphone and speaker until it returns or ctx ends. Ended is called exactly once, even for a claim that
+// never started.
+type ClaimFunc struct {
+	Run   func(ctx context.Context) error
+	Ended func(how turn.EndedHow)
+}
+
+// Phrases gives the local words for a failure as samples (24 kHz).
+type Phrases interface {
+	Phrase(turn.Words) []int16
+}
+
+// Light shows the state. See appliance.md section 3.
+type Light interface {
+	Show(s turn.State, condition string)
+}

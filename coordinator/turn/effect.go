@@ -1,0 +1,188 @@
+package turn
+
+import "time"
+
+// Effect is an order to the runner: imperative, data only. The runner carries effects out in the order given.
+type Effect interface{ effect() }
+
+// Order is an effect that is addressed to the voice. A voice takes orders in sequence and never blocks on one.
+type Order interface {
+	Effect
+	order()
+}
+
+// Orders to the voice.
+type (
+	// ClearInput throws away what was appended; a new utterance, if any, belongs to Turn.
+	ClearInput struct{ Turn ID }
+	// CommitInput ends the utterance of Turn. It does not ask for an answer.
+	CommitInput struct{ Turn ID }
+	// AddText puts a person's typed words (or an injection's prompt, Role "system") into the conversation.
+	AddText struct {
+		Turn ID
+		Role string // "user" or "system"
+		Text string
+	}
+	// CreateResponse asks for an answer. Prompt, when set, is an instruction for this answer only.
+	CreateResponse struct {
+		Turn   ID
+		Prompt string
+	}
+	// CancelResponse stops a live response. Response may be empty when it was asked for but has not started yet.
+	CancelResponse struct {
+		Turn     ID
+		Response ResponseID
+	}
+	// TruncateItem cuts Item to the Heard samples (24 kHz) that were really played.
+	TruncateItem struct {
+		Turn  ID
+		Item  ItemID
+		Heard int
+	}
+	// DeleteItem removes an item of which nothing was heard.
+	DeleteItem struct {
+		Turn ID
+		Item ItemID
+	}
+	// SendToolOutput answers a call. Answering never begins a response by itself.
+	SendToolOutput struct {
+		Turn   ID
+		Call   CallID
+		Output string
+	}
+)
+
+// Orders to the runner's other hands.
+type (
+	// OpenCapture lets the microphone's frames (from the pre-roll on) go to the voice as the utterance of Turn.
+	OpenCapture struct {
+		Turn ID
+		At   time.Duration // the first edge
+	}
+	// EndCapture takes Tail more (the post-roll), then closes the gate; CaptureEnded follows.
+	EndCapture struct {
+		Turn ID
+		Tail time.Duration
+	}
+	// DropCapture closes the gate at once; nothing follows.
+	DropCapture struct{ Turn ID }
+	// FlushSpeaker silences everything of the current generation. After a press it is harmless: already done.
+	FlushSpeaker struct{ Turn ID }
+	// OpenSpeech opens the speech of Turn: audio deltas of the turn are heard from now on.
+	OpenSpeech struct{ Turn ID }
+	// CloseSpeech says that no more speech comes; SpeechDrained follows when the last sample was played.
+	CloseSpeech struct{ Turn ID }
+	// PlayCue plays an earcon; CueThinking repeats until StopCue.
+	PlayCue struct {
+		Turn ID
+		Cue  Cue
+	}
+	// StopCue fades a repeating earcon.
+	StopCue struct{ Cue Cue }
+	// SayWords plays local words; WordsSaid follows.
+	SayWords struct {
+		Turn  ID
+		Words Words
+	}
+	// CallTool runs a tool; ToolReturned follows, within the tool deadline.
+	CallTool struct {
+		Turn     ID
+		Response ResponseID
+		Call     CallID
+		Name     string
+		Args     string
+	}
+	// PlaySound queues a tool's sound in the speech of Turn; SoundQueued follows.
+	PlaySound struct {
+		Turn   ID
+		Handle Handle
+	}
+	// StartStream invokes a latched factory; StreamEnded follows exactly once.
+	StartStream struct {
+		Turn   ID
+		Handle Handle
+	}
+	// StopStream cancels a running stream and does not wait for it.
+	StopStream struct{ Handle Handle }
+	// DiscardHandle forgets something that never started. A discarded claim's end callback still fires once.
+	DiscardHandle struct {
+		Turn   ID
+		Handle Handle
+		Kind   EffectKind
+		Why    string // "superseded", "interrupted", "cancelled"
+	}
+	// StartClaim gives microphone and speaker to a claim; ClaimEnded follows exactly once.
+	StartClaim struct {
+		Turn   ID
+		Handle Handle
+	}
+	// StopClaim ends a running claim.
+	StopClaim struct{ Handle Handle }
+	// SetVolume sets and remembers the volume, 0..100.
+	SetVolume struct {
+		Turn   ID
+		Volume int
+	}
+	// EndTurn: the turn is over; Summary is its one line.
+	EndTurn struct {
+		Turn    ID
+		Summary Summary
+	}
+	// DropStale reports a fact that belonged to another turn or response; the runner counts and logs it.
+	DropStale struct {
+		Turn  ID     // the fact's turn
+		Event string // the fact's name, e.g. "DeltaArrived"
+		Why   string
+	}
+)
+
+// Summary is what the one line per turn says; durations are zero when the thing did not happen.
+type Summary struct {
+	Reason             Reason
+	Source             Source
+	Words              Words         // what was said when it failed
+	Listen             time.Duration // press to release
+	CommitToFirstAudio time.Duration
+	Heard              int // samples, 24 kHz
+	Tools              int
+	Responses          int
+	Began, Ended       time.Duration
+	InterruptedIn      State // state at the cut, when Reason is InterruptedByPress
+}
+
+func (ClearInput) effect()     {}
+func (CommitInput) effect()    {}
+func (AddText) effect()        {}
+func (CreateResponse) effect() {}
+func (CancelResponse) effect() {}
+func (TruncateItem) effect()   {}
+func (DeleteItem) effect()     {}
+func (SendToolOutput) effect() {}
+func (OpenCapture) effect()    {}
+func (EndCapture) effect()     {}
+func (DropCapture) effect()    {}
+func (FlushSpeaker) effect()   {}
+func (OpenSpeech) effect()     {}
+func (CloseSpeech) effect()    {}
+func (PlayCue) effect()        {}
+func (StopCue) effect()        {}
+func (SayWords) effect()       {}
+func (CallTool) effect()       {}
+func (PlaySound) effect()      {}
+func (StartStream) effect()    {}
+func (StopStream) effect()     {}
+func (DiscardHandle) effect()  {}
+func (StartClaim) effect()     {}
+func (StopClaim) effect()      {}
+func (SetVolume) effect()      {}
+func (EndTurn) effect()        {}
+func (DropStale) effect()      {}
+
+func (ClearInput) order()     {}
+func (CommitInput) order()    {}
+func (AddText) order()        {}
+func (CreateResponse) order() {}
+func (CancelResponse) order() {}
+func (TruncateItem) order()   {}
+func (DeleteItem) order()     {}
+func (SendToolOutput) order() {}

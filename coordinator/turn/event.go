@@ -1,0 +1,271 @@
+package turn
+
+import "time"
+
+// Event is a fact. Facts come from the button, the microphone, the speaker, the voice, the tools, the room and the
+// timer. Every fact carries At: time since the runner started, taken from a monotonic clock by whoever saw it happen.
+// Every fact that comes back from outside carries the turn it belongs to; what belongs to another turn is dropped.
+type Event interface{ event() }
+
+// Pressed: the button went down and was confirmed (4 ms after its last bounce). At is the first edge. The speaker has
+// already dropped; Turn is the id of the turn that may begin. A press has a reserved place in the inbox.
+type Pressed struct {
+	At   time.Duration
+	Turn ID
+}
+
+// Released: the button has been up for 25 ms. At is its first up edge; Held counts the samples (24 kHz) captured
+// between the two edges, without pre-roll.
+type Released struct {
+	At   time.Duration
+	Held int
+}
+
+// Asked: a question was typed, or came from the CLI; as if spoken. It interrupts like a press.
+type Asked struct {
+	At   time.Duration
+	Turn ID
+	Text string
+}
+
+// Hushed: the room (or a stop command) demands silence. The speaker has already dropped.
+type Hushed struct{ At time.Duration }
+
+// FloorGranted: the room selected this device's companion. With Turn equal to the live, committing turn it lets that
+// turn's answer begin; otherwise it begins a turn of its own, answered from Prompt.
+type FloorGranted struct {
+	At     time.Duration
+	Turn   ID
+	Prompt string
+}
+
+// VoteLost: the room selected somebody else for the message of this turn.
+type VoteLost struct {
+	At   time.Duration
+	Turn ID
+}
+
+// TurnInjected: the queue of injected turns (inject.go) hands over its head, only when the machine says Quiet.
+type TurnInjected struct {
+	At     time.Duration
+	Turn   ID
+	Prompt string
+}
+
+// CaptureStarted: the first frame of this turn's capture has arrived; the microphone really listens.
+type CaptureStarted struct {
+	At   time.Duration
+	Turn ID
+}
+
+// CaptureEnded: the post-roll is over; Samples (24 kHz) is the whole utterance, pre- and post-roll included.
+type CaptureEnded struct {
+	At      time.Duration
+	Turn    ID
+	Samples int
+}
+
+// CaptureLost: the microphone disappeared or never delivered.
+type CaptureLost struct {
+	At   time.Duration
+	Turn ID
+}
+
+// InputCommitted: the server took the utterance as Item.
+type InputCommitted struct {
+	At   time.Duration
+	Turn ID
+	Item ItemID
+}
+
+// InputRefused: the server refused the commit (too little audio, error). The utterance is not in the conversation.
+type InputRefused struct {
+	At   time.Duration
+	Turn ID
+}
+
+// Transcribed: the words the server heard. May arrive before or after the answer.
+type Transcribed struct {
+	At   time.Duration
+	Turn ID
+	Text string
+}
+
+// ResponseStarted: the server began an answer of this turn.
+type ResponseStarted struct {
+	At       time.Duration
+	Turn     ID
+	Response ResponseID
+}
+
+// DeltaArrived: Samples (24 kHz) of speech of Item went to the speaker; zero for text that makes no sound.
+type DeltaArrived struct {
+	At       time.Duration
+	Turn     ID
+	Response ResponseID
+	Item     ItemID
+	Samples  int
+}
+
+// ToolCalled: the model wants a tool.
+type ToolCalled struct {
+	At       time.Duration
+	Turn     ID
+	Response ResponseID
+	Call     CallID
+	Name     string
+	Args     string
+}
+
+// EffectKind is what a tool wants to happen besides its output (turns.md section 3).
+type EffectKind uint8
+
+// Kinds of tool effects.
+const (
+	EffectNone EffectKind = iota
+	EffectAudioStream
+	EffectPlaySound
+	EffectCancelMedia
+	EffectSetVolume
+	EffectInputClaim
+)
+
+func (k EffectKind) String() string {
+	return [...]string{"none", "audio_stream", "play_sound", "cancel_media", "set_volume", "input_claim"}[k]
+}
+
+// ToolReturned: a tool ended. Handle names the stream, sound or claim behind the effect; Volume is 0..100.
+// A tool that failed, panicked or ran out of time returns an apology in Output and EffectNone.
+type ToolReturned struct {
+	At     time.Duration
+	Turn   ID
+	Call   CallID
+	Output string
+	Effect EffectKind
+	Handle Handle
+	Volume int
+}
+
+// ResponseStatus is how a response ended.
+type ResponseStatus uint8
+
+// Ends of a response.
+const (
+	ResponseCompleted ResponseStatus = iota
+	ResponseCancelled
+	ResponseIncomplete
+	ResponseFailed
+)
+
+func (s ResponseStatus) String() string {
+	return [...]string{"completed", "cancelled", "incomplete", "failed"}[s]
+}
+
+// ResponseDone: the server finished Response. Say is what a person is told when Status is failed or incomplete.
+type ResponseDone struct {
+	At       time.Duration
+	Turn     ID
+	Response ResponseID
+	Status   ResponseStatus
+	Say      Words
+}
+
+// ResponseRefused: the server refused to begin a response for this turn (error to response.create, quota, ceiling).
+type ResponseRefused struct {
+	At   time.Duration
+	Turn ID
+	Say  Words
+}
+
+// SpeechHeard: Samples (24 kHz) of this turn's speech have really been played so far. The runner feeds it right before
+// every fact that may interrupt, so that Step knows what was heard at the cut.
+type SpeechHeard struct {
+	At      time.Duration
+	Turn    ID
+	Samples int
+}
+
+// SoundQueued: Samples of a tool's sound (not of the model) were queued in this turn's speech, in order.
+type SoundQueued struct {
+	At      time.Duration
+	Turn    ID
+	Samples int
+}
+
+// SpeechDrained: the last sample of this turn's speech (after CloseSpeech) has been played.
+type SpeechDrained struct {
+	At   time.Duration
+	Turn ID
+}
+
+// WordsSaid: local words (SayWords) have been played to the end, or were dropped.
+type WordsSaid struct{ At time.Duration }
+
+// EndedHow is how a stream or claim ended.
+type EndedHow uint8
+
+// Ends of a stream or claim.
+const (
+	EndedFinished EndedHow = iota
+	EndedInterrupted
+	EndedFailed
+)
+
+func (e EndedHow) String() string { return [...]string{"finished", "interrupted", "failed"}[e] }
+
+// StreamEnded: a started stream is over. Exactly one per StartStream.
+type StreamEnded struct {
+	At     time.Duration
+	Handle Handle
+	How    EndedHow
+}
+
+// ClaimEnded: a started or latched claim is over. Exactly one per claim.
+type ClaimEnded struct {
+	At     time.Duration
+	Handle Handle
+	How    EndedHow
+}
+
+// SessionReady: the voice can take and answer an utterance now.
+type SessionReady struct{ At time.Duration }
+
+// SessionLost: the voice lost its connection. Fatal says that trying again will not help until a person does
+// something (refused key); Say is what to tell them.
+type SessionLost struct {
+	At    time.Duration
+	Fatal bool
+	Say   Words
+}
+
+// DeadlinePassed: the time given by Machine.Wake has come.
+type DeadlinePassed struct{ At time.Duration }
+
+func (Pressed) event()         {}
+func (Released) event()        {}
+func (Asked) event()           {}
+func (Hushed) event()          {}
+func (FloorGranted) event()    {}
+func (VoteLost) event()        {}
+func (TurnInjected) event()    {}
+func (CaptureStarted) event()  {}
+func (CaptureEnded) event()    {}
+func (CaptureLost) event()     {}
+func (InputCommitted) event()  {}
+func (InputRefused) event()    {}
+func (Transcribed) event()     {}
+func (ResponseStarted) event() {}
+func (DeltaArrived) event()    {}
+func (ToolCalled) event()      {}
+func (ToolReturned) event()    {}
+func (ResponseDone) event()    {}
+func (ResponseRefused) event() {}
+func (SpeechHeard) event()     {}
+func (SoundQueued) event()     {}
+func (SpeechDrained) event()   {}
+func (WordsSaid) event()       {}
+func (StreamEnded) event()     {}
+func (ClaimEnded) event()      {}
+func (SessionReady) event()    {}
+func (SessionLost) event()     {}
+func (DeadlinePassed) event()  {}

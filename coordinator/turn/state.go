@@ -1,0 +1,120 @@
+package turn
+
+// ID names a turn: "t-" and hex. It is on every log line, every fact and every order that belongs to the turn.
+type ID string
+
+// ResponseID is the voice's name for one answer of the model; a turn with tools has several, one after the other.
+type ResponseID string
+
+// ItemID is the voice's name for one entry of the conversation; an item is what gets truncated or deleted.
+type ItemID string
+
+// CallID is the voice's name for one tool call of a response.
+type CallID string
+
+// Handle names something that cannot be a value (a stream's factory, a sound, a claim) and that the runner keeps.
+// The machine passes handles around and never looks behind them. Zero means none.
+type Handle uint64
+
+// State is one of the seven states of turns.md section 1.
+type State uint8
+
+// The seven states. Idle and Interrupted are where the machine rests.
+const (
+	Idle State = iota
+	Listening
+	Committing
+	InResponse
+	AwaitingNextResponse
+	ApplyingFactories
+	Interrupted
+)
+
+// States lists all states in the order of the page; tables and tests range over it.
+var States = []State{Idle, Listening, Committing, InResponse, AwaitingNextResponse, ApplyingFactories, Interrupted}
+
+func (s State) String() string {
+	switch s {
+	case Idle:
+		return "IDLE"
+	case Listening:
+		return "LISTENING"
+	case Committing:
+		return "COMMITTING"
+	case InResponse:
+		return "IN_RESPONSE"
+	case AwaitingNextResponse:
+		return "AWAITING_NEXT_RESPONSE"
+	case ApplyingFactories:
+		return "APPLYING_FACTORIES"
+	case Interrupted:
+		return "INTERRUPTED"
+	}
+	return "STATE?"
+}
+
+// Source says who began a turn.
+type Source uint8
+
+// Sources of a turn.
+const (
+	SourceButton Source = iota // a person pressed (or typed)
+	SourceRoom                 // the room granted this device's companion the floor
+	SourceInject               // a skill, a timer, the CLI
+)
+
+func (s Source) String() string { return [...]string{"button", "room", "inject"}[s] }
+
+// Reason is why a turn ended, exactly once per turn.
+type Reason uint8
+
+// Reasons, as the summary line prints them.
+const (
+	Done Reason = iota
+	InterruptedByPress
+	TooShort
+	LostVote
+	Expired
+	Failed
+)
+
+func (r Reason) String() string {
+	return [...]string{"done", "interrupted", "too_short", "lost_vote", "expired", "failed"}[r]
+}
+
+// Cue is an earcon. Same sound, same meaning, everywhere.
+type Cue uint8
+
+// The earcons of appliance.md section 3.
+const (
+	CueReady Cue = iota + 1
+	CueTooShort
+	CueThinking // repeats until stopped; the speaker fades it within 50 ms of speech
+	CueError
+	CueOffline
+	CueTimer
+	CueCommitted // the machine committed by itself after the listening limit
+)
+
+func (c Cue) String() string {
+	return [...]string{"none", "ready", "too_short", "thinking", "error", "offline", "timer", "committed"}[c]
+}
+
+// Words names a failure that is said in plain words by a local voice (a shipped clip), because an earcon alone does
+// not tell a person what to do.
+type Words string
+
+// Plain words for what can go wrong. The text of each lives beside the clips.
+const (
+	WordsNoAnswer     Words = "no_answer"     // deadline passed without an answer
+	WordsOffline      Words = "offline"       // no connection to the voice
+	WordsLostMidway   Words = "lost_midway"   // the connection broke in the middle of an answer
+	WordsKeyRefused   Words = "key_refused"   // the server refuses the key
+	WordsQuota        Words = "quota"         // rate limit or quota
+	WordsServerError  Words = "server_error"  // the server reported an error
+	WordsNotHeard     Words = "not_heard"     // the utterance could not be sent or was refused
+	WordsToolFailed   Words = "tool_failed"   // a tool failed and the model cannot say it
+	WordsStreamFailed Words = "stream_failed" // a stream broke: not the end of the book
+	WordsHeldTooLong  Words = "held_too_long" // button held beyond the limit
+	WordsNoMicrophone Words = "no_microphone" // nothing was captured
+)
