@@ -15,7 +15,7 @@ type Voice interface {
 	// Do takes an order. Orders are queued and carried out in sequence; Do never blocks.
 	Do(turn.Order)
 	// Tools tells the voice which tools the model may call, before the first turn and whenever they change.
-	Tools([]ToolSpec)
+	Tools([]turn.ToolSpec)
 }
 
 // Outlet is what the coordinator offers to a voice: facts into the inbox, and audio past it.
@@ -84,16 +84,9 @@ type Mic interface {
 // Tools runs what the model calls.
 type Tools interface {
 	// Specs lists what there is.
-	Specs() []ToolSpec
+	Specs() []turn.ToolSpec
 	// Call runs one tool, on the caller's goroutine, until it returns or ctx ends. Panics are the callee's to catch.
 	Call(ctx context.Context, id turn.ID, name, args string) ToolResult
-}
-
-// ToolSpec describes one tool to a model.
-type ToolSpec struct {
-	Name        string
-	Description string
-	Schema      []byte // JSON Schema of the arguments
 }
 
 // ToolResult is a tool's output and at most one effect.
