@@ -107,6 +107,16 @@ type DeltaArrived struct {
 	Samples  int
 }
 
+// Spoken: Text is (the next piece of) what the model says in Item, in words. It makes no sound and changes no state; it
+// is what people read, what the room is told, and what is kept when an answer was cut.
+type Spoken struct {
+	At       time.Duration
+	Turn     ID
+	Response ResponseID
+	Item     ItemID
+	Text     string
+}
+
 // ToolCalled: the model wants a tool.
 type ToolCalled struct {
 	At       time.Duration
@@ -256,6 +266,7 @@ func (InputRefused) event()    {}
 func (Transcribed) event()     {}
 func (ResponseStarted) event() {}
 func (DeltaArrived) event()    {}
+func (Spoken) event()          {}
 func (ToolCalled) event()      {}
 func (ToolReturned) event()    {}
 func (ResponseDone) event()    {}
