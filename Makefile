@@ -1,0 +1,171 @@
+# conch: `make` alone lists what there is to do.
+#
+# Standard output belongs to the program that `make run` starts: whatever building and installing have to say goes to
+# standard error, and both read nothing from standard input, so that `printf 'ask what time is it\n' | make run` works.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+MAKEFLAGS   += --no-print-directory
+.DEFAULT_GOAL := help
+
+GO       ?= go
+ARGS     ?=
+FUZZTIME ?= 60s
+PKG      ?= ./...
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+
+# The linter's version is exact: a newer one has other opinions, and then the same commit is green today and red tomorrow.
+LINT_VERSION := 2.15.0
+LINT         := bin/tools/golangci-lint
+
+# What must be there, as package=check. A check is a shell condition that costs nothing; only what fails is installed.
+BUILD_NEEDS := \
+	gcc='command -v gcc || command -v cc' \
+	libc6-dev='echo "\#include <stdio.h>" | cc -E -'
+VOICE_NEEDS := \
+	flite='command -v flite' \
+	pocketsphinx='command -v pocketsphinx_continuous || command -v pocketsphinx' \
+	pocketsphinx-en-us='dpkg -s pocketsphinx-en-us || ls -d /usr/share/pocketsphinx/model/en-us' \
+	espeak-ng='command -v espeak-ng'
+TEST_NEEDS := \
+	git='command -v git' \
+	pulseaudio='command -v pulseaudio' \
+	pulseaudio-utils='command -v pactl' \
+	sox='command -v sox' \
+	libasound2-dev='ls /usr/include/alsa/pcm_external.h' \
+	alsa-utils='command -v aplay' \
+	nodejs='command -v node' \
+	npm='command -v npm' \
+	tmux='command -v tmux' \
+	stress-ng='command -v stress-ng'
+
+# $(call install,NEEDS,what happens without them,status when something stays missing)
+define install
+missing=(); \
+check() { ( eval "$${1#*=}" ) </dev/null >/dev/null 2>&1; }; \
+needs=($(1)); \
+for need in "$${needs[@]}"; do check "$$need" || missing+=("$${need%%=*}"); done; \
+[ "$${#missing[@]}" -gt 0 ] || exit 0; \
+as_root=(); [ "$$(id -u)" = 0 ] || as_root=(sudo); \
+if ! command -v apt-get >/dev/null; then \
+	echo "make: missing: $${missing[*]}. This is not a Debian system: install them by its own means. $(2)" >&2; exit $(3); \
+fi; \
+if [ "$$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then \
+	echo "make: missing: $${missing[*]}. As root: apt-get install $${missing[*]}. $(2)" >&2; exit $(3); \
+fi; \
+echo "make: installing $${missing[*]}$${as_root:+ (with sudo)}" >&2; \
+if ! { "$${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq && \
+	"$${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$${missing[@]}"; } \
+	</dev/null >&2; then \
+	echo "make: could not install: $${missing[*]}. $(2)" >&2; exit $(3); \
+fi
+endef
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: go
+go: # Go itself is the one thing that is not installed for you.
+	@min=$$(awk '$$1 == "go" { print $$2 }' go.mod); \
+	if ! command -v $(GO) >/dev/null; then \
+		echo "make: Go is missing. Install Go $$min or newer from https://go.dev/dl and put its bin directory on PATH." >&2; exit 1; \
+	fi; \
+	have=$$($(GO) env GOVERSION 2>/dev/null </dev/null || true); have=$${have#go}; have=$${have%% *}; \
+	if [ "$$(printf '%s\n' "$$min" "$${have:-0}" | sort -V | head -n 1)" != "$$min" ]; then \
+		echo "make: Go $${have:-(unknown version)} is too old. Install Go $$min or newer from https://go.dev/dl." >&2; exit 1; \
+	fi
+
+.PHONY: deps
+deps: go ## install what building and running need (nothing to do: costs nothing)
+	@$(call install,$(BUILD_NEEDS),conch cannot be built without them.,1)
+	@$(call install,$(VOICE_NEEDS),The rehearsal voice cannot hear or speak without them.,0)
+
+.PHONY: deps-test
+deps-test: deps ## install what the tests need on top
+	@$(call install,$(VOICE_NEEDS) $(TEST_NEEDS),The tests need them.,1)
+
+.PHONY: build
+build: deps ## build bin/conch
+	@[ -e bin/conch ] || echo "make: building bin/conch (the first time takes a minute or two: the sound library is C)" >&2
+	@$(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/conch ./cmd/conch </dev/null >&2
+
+# make itself ends with 0 when the program did and with 2 when it did not; the program's own status stands in make's message.
+.PHONY: run
+run: build ## run the appliance; ARGS="--config FILE" and the like
+	@exec bin/conch run $(ARGS)
+
+.PHONY: lint-tool
+lint-tool: go
+	@version() { "$$1" version 2>/dev/null | grep -q 'version $(LINT_VERSION) '; }; mkdir -p bin/tools; \
+	if version $(LINT); then exit 0; fi; \
+	if own=$$(command -v golangci-lint || ls "$$($(GO) env GOPATH)/bin/golangci-lint" 2>/dev/null) && version "$$own"; then ln -sf "$$own" $(LINT); exit 0; fi; \
+	echo "make: building golangci-lint $(LINT_VERSION) into bin/tools (about 70 s, once)" >&2; \
+	GOBIN=$(CURDIR)/bin/tools $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(LINT_VERSION)
+
+.PHONY: check
+check: deps-test lint-tool ## format, vet, lint, forbidden paths, skipped tests
+	@bad=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
+	[ -z "$$bad" ] || { echo "check: not gofmt-clean (gofmt -w them):"; echo "$$bad"; exit 1; }
+	@$(GO) vet ./...
+	@$(LINT) run ./...
+	@# The brackets keep the pattern from finding itself.
+	@! git grep -nIE '/[w]ork/|/[f]arm/|/[r]oot/|/tmp/[b]ash_' -- . || { echo "check: paths of one machine in tracked files"; exit 1; }
+	@silent=$$(git grep -nE '\.(Skip|SkipNow|Skipf)\((""|)\)' -- '*_test.go' || true); \
+	[ -z "$$silent" ] || { echo "check: a skipped test must print what is missing:"; echo "$$silent"; exit 1; }
+	@echo "check: clean; $$(git grep -hE '\b[tbf]\.Skip(f|Now)?\(' -- '*.go' | wc -l) places where a test may skip itself (make test says which did)"
+
+# Reads `go test -v`: one line per package, every skipped test with its reason, and everything a failing package said.
+define SUMMARY
+/^(ok|FAIL|\?|---? FAIL|panic:)[ \t]/ && !/^--- / { if ($$1 == "FAIL") { printf "%s", buffer; failed++ } if ($$1 != "?") print; fflush(); buffer = ""; next } \
+/^ *--- SKIP/ { skipped++; print "  skipped:" substr($$0, index($$0, "SKIP") + 5) last; fflush() } \
+{ last = " (" $$0 ")"; buffer = buffer $$0 "\n" } \
+END { printf "%s%d packages failed, %d tests skipped\n", buffer == "" || !failed ? "" : buffer, failed, skipped }
+endef
+
+.PHONY: test
+test: deps-test ## all tests (below 5 minutes on two cores)
+	@$(GO) test -v -timeout 5m $(PKG) 2>&1 | awk '$(SUMMARY)'
+
+.PHONY: race
+race: deps-test ## all tests under the race detector
+	@$(GO) test -race -timeout 15m $(PKG)
+
+.PHONY: fuzz
+fuzz: deps ## every fuzz target for FUZZTIME each (default 60s)
+	@n=0; while IFS=: read -r file func; do \
+		n=$$((n+1)); echo "== $$func ($$(dirname "$$file")), $(FUZZTIME)"; \
+		$(GO) test -run '^$$' -fuzz "^$$func\$$" -fuzztime $(FUZZTIME) "./$$(dirname "$$file")"; \
+	done < <(git ls-files -co --exclude-standard '*_test.go' | xargs grep -oE '^func Fuzz[A-Za-z0-9_]+' | sed 's/:func /:/'); \
+	[ "$$n" -gt 0 ] || { echo "fuzz: no target found"; exit 1; }; echo "fuzz: $$n targets, no finding"
+
+.PHONY: bench
+bench: deps-test ## press to silence and the other figures, with their method
+	@$(GO) test -run '^$$' -bench . -benchmem -timeout 30m $(PKG)
+
+.PHONY: e2e
+e2e: deps-test ## the real binary: stories, twins, rehearsal server, faults
+	@$(GO) test -count=1 -v -timeout 10m ./cmd/... ./device/...
+
+.PHONY: test-audio
+test-audio: deps-test ## sound on a private PulseAudio and the simulated ALSA card
+	@$(GO) test -count=1 -v -timeout 10m ./audio/...
+
+.PHONY: test-js
+test-js: deps-test ## the official JavaScript client against the rehearsal server
+	@$(GO) test -count=1 -v -timeout 10m -run 'JavaScript' ./companions/voice/...
+
+.PHONY: cover
+cover: deps-test ## coverage by package, whole in build/cover.html
+	@mkdir -p build
+	@$(GO) test -coverprofile=build/cover.out $(PKG)
+	@$(GO) tool cover -html=build/cover.out -o build/cover.html
+	@$(GO) tool cover -func=build/cover.out | tail -n 1
+
+.PHONY: footprint
+footprint: build ## memory, CPU, size and time to ready of the binary
+	@$(GO) test -count=1 -v -timeout 5m -run 'TestFootprint' ./device
+
+.PHONY: clips
+clips: deps ## make the spoken clips that ship with conch anew
+	@$(GO) generate ./audio/words
