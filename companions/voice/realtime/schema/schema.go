@@ -1,0 +1,23 @@
+// Package schema holds the JSON Schema (draft-07) of every event of the Realtime protocol, generated from the official
+// types, strictly: an unknown key or a missing one is an error. Tests on both ends of the wire judge themselves by it.
+//
+//	client.json   what a client may send      RealtimeClientEvent
+//	server.json   what a server may send      RealtimeServerEvent
+//
+// The types describe absence, while the real service sends null for what is absent: drop nulls of a server's event
+// before validating (turn_detection, noise_reduction and transcription may be null by the types as well).
+package schema
+
+import _ "embed"
+
+//go:generate ./generate.sh
+
+// Client is the schema of the events a client sends.
+//
+//go:embed client.json
+var Client []byte
+
+// Server is the schema of the events a server sends.
+//
+//go:embed server.json
+var Server []byte
