@@ -109,7 +109,7 @@ type StreamFunc struct {
 // ClaimFunc owns microphone and speaker until it returns or ctx ends. Ended is called exactly once, even for a claim that
 // never started.
 type ClaimFunc struct {
-	Run   func(ctx context.Context) error
+	Run   func(ctx context.Context, write func(pcm []int16) error) error // write: to the speaker, as a stream does
 	Ended func(how turn.EndedHow)
 }
 
