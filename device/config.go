@@ -1,0 +1,282 @@
+package device
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Config is everything a person can set. Default gives values that work; Load reads file, environment and flags over them.
+//
+// Every field has one line in keys (config_keys.go), which knows its name in the file, what is allowed and why. Durations
+// are in the file as numbers whose unit is the end of the name (_ms, _s).
+type Config struct {
+	Device DeviceConfig
+	Button ButtonConfig
+	Audio  AudioConfig
+	Voice  VoiceConfig
+	Turn   TurnConfig
+	State  StateConfig
+	Log    LogConfig
+
+	// File is the file that was read; empty when there was none.
+	File string
+	// Warnings are things to tell a person that do not keep conch from starting.
+	Warnings []string
+
+	origin map[string]string // key to where its value came from; absent is "default"
+}
+
+// DeviceConfig is who this device is.
+type DeviceConfig struct {
+	Name      string // in the room and in logs; empty in the file: the host's name
+	Companion string // name of the companion that lives here
+}
+
+// ButtonConfig is where presses come from. Source auto takes a GPIO pin where there is a chip, and the keyboard or lines on
+// standard input beside it.
+type ButtonConfig struct {
+	Source string // auto, gpio, keyboard, lines, none
+	Chip   string // label of the chip; empty: the one with the header
+	Pin    int    // BCM number
+	Active string // low, high: the level when pressed
+	Bias   string // auto, up, down, off
+	Mode   string // hold, tap, hybrid
+}
+
+// AudioConfig is microphone, loudspeaker and what is mixed into it.
+type AudioConfig struct {
+	Backend   string // auto, alsa, pulse, null
+	Playback  string // stable identity; empty: choose
+	Capture   string
+	Period    time.Duration // of one callback
+	Periods   int
+	Fade      time.Duration // of a dropped sound
+	Preroll   time.Duration // kept from before the press; 0 keeps nothing
+	Postroll  time.Duration // taken after the release
+	Volume    int           // percent
+	Cues      bool          // the ready cue sounds even when false (appliance.md 3)
+	CueVolume int           // percent
+}
+
+// Bound is the longest time from the edge to the last sample that is not silent: the callback may just have run, the card
+// holds Periods more, and then comes the fade (facts/audio.md 5).
+func (a AudioConfig) Bound() time.Duration {
+	return time.Duration(a.Periods+1)*a.Period + a.Fade
+}
+
+// VoiceConfig is where answers come from.
+type VoiceConfig struct {
+	Kind          string // auto, realtime, rehearsal; auto is realtime when there is a key
+	URL           string
+	Model         string
+	Transcription string // model that writes down what was said
+	Name          string // of the voice at the provider
+	Instructions  string // who the companion is, in words
+	Dialect       string // auto, ga, localai, speaches, xai, qwen
+	KeyFile       string
+	Ceiling       int     // tokens a day; 0 is none
+	PriceIn       float64 // for a million tokens, in whatever currency; 0 is unknown
+	PriceOut      float64
+	Key           Secret // from a credential, KeyFile or OPENAI_API_KEY; never in the file itself
+}
+
+// TurnConfig is how long a turn may wait, state by state (turns.md 1).
+type TurnConfig struct {
+	Listen    time.Duration // of speech, then it commits by itself
+	Commit    time.Duration // for the first word of an answer
+	Response  time.Duration // without an event in the middle of one
+	Next      time.Duration // for the round after a tool
+	Tool      time.Duration // for one tool
+	Thinking  time.Duration // of waiting, then the thinking cue
+	Reconnect time.Duration // an utterance is kept while the link is down
+}
+
+// StateConfig is where files go.
+type StateConfig struct {
+	Dir     string // survives a restart; empty in the file: systemd's or XDG's
+	Runtime string // holds the control socket
+}
+
+// Socket is the control socket's path.
+func (s StateConfig) Socket() string { return filepath.Join(s.Runtime, "control.sock") }
+
+// LogConfig is what is written to standard error.
+type LogConfig struct {
+	Level  string // debug, info, warn, error
+	Format string // text, json
+}
+
+// Slog is Level as slog has it.
+func (l LogConfig) Slog() slog.Level {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(l.Level)) // the table allows slog's own words only
+	return level
+}
+
+// Default is what an empty file means. conch.example.toml says the same, by test.
+func Default() Config {
+	return Config{
+		Device: DeviceConfig{Companion: "Ada"},
+		Button: ButtonConfig{Source: "auto", Pin: 17, Active: "low", Bias: "auto", Mode: "hold"},
+		Audio: AudioConfig{
+			Backend: "auto",
+			// 5 ms x 3 and a fade of 3 ms: at most 23 ms (facts/audio.md 5).
+			Period: 5 * time.Millisecond, Periods: 3, Fade: 3 * time.Millisecond,
+			Preroll: 250 * time.Millisecond, Postroll: 120 * time.Millisecond, // turns.md 6
+			Volume: 70, Cues: true, CueVolume: 60,
+		},
+		Voice: VoiceConfig{
+			Kind:          "auto",
+			URL:           "wss://api.openai.com/v1/realtime",
+			Model:         "gpt-realtime-2.1",
+			Transcription: "gpt-transcribe", // the older names end in February 2027 (facts/realtime.md 0)
+			Name:          "marin",
+			Instructions:  "You live in a small box with a button and a loudspeaker. Answer in one to three short spoken sentences, in the language you are spoken to.",
+			Dialect:       "auto",
+		},
+		Turn: TurnConfig{ // turns.md 1, 3, 6
+			Listen: time.Minute, Commit: 10 * time.Second, Response: 15 * time.Second, Next: 15 * time.Second,
+			Tool: 10 * time.Second, Thinking: 400 * time.Millisecond, Reconnect: 5 * time.Second,
+		},
+		Log: LogConfig{Level: "info", Format: "text"},
+	}
+}
+
+// Row is one line of conch check: a key, its value in force, and where that came from: "default", "file PATH:LINE",
+// "environment NAME", "flag", "credential NAME".
+type Row struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Origin string `json:"origin"`
+}
+
+// Describe lists every key in the order of the file. Secrets say only whether they are set.
+func (c *Config) Describe() []Row {
+	rows := make([]Row, 0, 48)
+	for _, k := range keys(c) {
+		rows = append(rows, Row{k.name, k.show(), c.originOf(k.name)})
+		if k.name == "voice.key_file" {
+			rows = append(rows, Row{"voice.key", c.Voice.Key.String(), c.originOf("voice.key")})
+		}
+	}
+	return rows
+}
+
+func (c *Config) originOf(key string) string {
+	if o, ok := c.origin[key]; ok {
+		return o
+	}
+	return "default"
+}
+
+func (c *Config) setOrigin(key, from string) {
+	if c.origin == nil {
+		c.origin = make(map[string]string)
+	}
+	c.origin[key] = from
+}
+
+// resolve fills what the file may leave empty from the machine: the host's name, systemd's or XDG's directories.
+func (c *Config) resolve(env environment) {
+	if c.Device.Name == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			host = ""
+		}
+		c.Device.Name = hostLabel(host)
+		c.setOrigin("device.name", "default (host name)")
+	}
+	if c.State.Dir == "" {
+		c.State.Dir = firstDir(env.get("STATE_DIRECTORY"), under(env.get("XDG_STATE_HOME"), "conch"),
+			under(env.get("HOME"), ".local/state/conch"), filepath.Join(os.TempDir(), "conch-state-"+strconv.Itoa(os.Getuid())))
+	}
+	if c.State.Runtime == "" {
+		c.State.Runtime = firstDir(env.get("RUNTIME_DIRECTORY"), under(env.get("XDG_RUNTIME_DIR"), "conch"),
+			filepath.Join(os.TempDir(), "conch-"+strconv.Itoa(os.Getuid())))
+	}
+	// Linux has 108 bytes for the path of a unix socket, the final zero included (unix(7)).
+	if path := c.State.Socket(); len(path) > 107 {
+		c.warn("state.runtime = %q: the control socket's path is %d bytes long, Linux takes 107; the other commands will not reach conch",
+			c.State.Runtime, len(path))
+	}
+	if bound := c.Audio.Bound(); bound > 30*time.Millisecond {
+		c.warn("audio: %d x %s and a fade of %s take up to %s from a press to silence, more than the 30 ms promised",
+			c.Audio.Periods, c.Audio.Period, c.Audio.Fade, bound)
+	}
+}
+
+func (c *Config) warn(format string, args ...any) {
+	c.Warnings = append(c.Warnings, "config: "+fmt.Sprintf(format, args...))
+}
+
+// firstDir is the first that is set; systemd joins several directories of one kind with colons.
+func firstDir(dirs ...string) string {
+	for _, d := range dirs {
+		if first, _, _ := strings.Cut(d, ":"); first != "" {
+			return first
+		}
+	}
+	return ""
+}
+
+// under is below/name, or empty when there is no below. XDG: a path that is not absolute is to be ignored.
+func under(below, name string) string {
+	if !filepath.IsAbs(below) {
+		return ""
+	}
+	return filepath.Join(below, name)
+}
+
+// hostLabel makes a device name of a host name: its first label, letters, digits and hyphens only.
+func hostLabel(host string) string {
+	host, _, _ = strings.Cut(host, ".")
+	host = strings.Trim(strings.Map(func(r rune) rune {
+		if r < 0x80 && nameChar(byte(r)) {
+			return r
+		}
+		return '-'
+	}, host), "-")
+	if len(host) > maxName {
+		host = host[:maxName]
+	}
+	if host == "" {
+		return "conch"
+	}
+	return host
+}
+
+// Secret holds what must not be seen. Whatever prints, logs or marshals it gets "set" or "unset"; only Reveal gives it.
+type Secret struct{ text string }
+
+// NewSecret wraps text.
+func NewSecret(text string) Secret { return Secret{text} }
+
+// Reveal is the secret itself. Hand it to the one who needs it and keep it nowhere.
+func (s Secret) Reveal() string { return s.text }
+
+// Set says whether there is one.
+func (s Secret) Set() bool { return s.text != "" }
+
+func (s Secret) String() string {
+	if s.Set() {
+		return "set"
+	}
+	return "unset"
+}
+
+// GoString keeps %#v from looking inside.
+func (s Secret) GoString() string { return s.String() }
+
+// Format keeps every other verb from looking inside.
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(s.String())) }
+
+// MarshalText keeps JSON and TOML from looking inside.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// LogValue keeps slog from looking inside.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }

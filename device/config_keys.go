@@ -1,0 +1,282 @@
+package device
+
+import (
+	"fmt"
+	"math"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// The table of all keys: name, what it is, what is allowed and why, and the field behind it. The loader, the example file,
+// the environment's names, conch check and the messages are all made from it.
+
+const (
+	maxName = 32   // bytes; fits a topic level, a host label and one line of a small display
+	maxText = 8192 // bytes of instructions
+	maxLine = 1024 // bytes of any other text (Linux: PATH_MAX is 4096, a URL of more than 1 kB is a mistake)
+)
+
+type key struct {
+	name    string
+	about   string // one line for the example file
+	allowed string // "2 to 20", "auto, gpio, …"
+	why     string // in parentheses behind allowed when a value is refused; may be empty
+	set     func(v any) error
+	show    func() string // as it would stand in the file
+}
+
+// errRefused says "this value is not allowed"; the loader adds key, value, allowed and why.
+type errRefused struct{ reason string }
+
+func (e errRefused) Error() string { return e.reason }
+
+// keys lists them with setters into c, in the order of the file.
+func keys(c *Config) []key {
+	return []key{
+		label("device.name", &c.Device.Name, true, "who this device is in the room and in logs; empty: the host's name"),
+		label("device.companion", &c.Device.Companion, false, "name of the companion that lives here"),
+
+		choice("button.source", &c.Button.Source, "where presses come from; auto: a pin where there is a GPIO chip, and the keyboard or lines on standard input",
+			"auto", "gpio", "keyboard", "lines", "none"),
+		text("button.chip", &c.Button.Chip, "label of the GPIO chip, as in pinctrl-rp1 (numbers change with the kernel); empty: the one with the header"),
+		pin("button.pin", &c.Button.Pin, "BCM number of the button's pin"),
+		choice("button.active", &c.Button.Active, "level of the pin while pressed", "low", "high"),
+		choice("button.bias", &c.Button.Bias, "resistor inside the chip; auto: the one against active; off: the board has its own", "auto", "up", "down", "off"),
+		choice("button.mode", &c.Button.Mode, "hold: talk while it is down; tap: tap to start, tap to stop; hybrid: a press shorter than 400 ms is a tap", "hold", "tap", "hybrid"),
+
+		choice("audio.backend", &c.Audio.Backend, "sound system; auto: alsa, else pulse; null makes no sound", "auto", "alsa", "pulse", "null"),
+		text("audio.playback", &c.Audio.Playback, "loudspeaker, as conch audio list names it; empty: choose"),
+		text("audio.capture", &c.Audio.Capture, "microphone, as conch audio list names it; empty: choose"),
+		millis("audio.period_ms", &c.Audio.Period, 2, 20, "a longer period cannot keep the 30 ms promise", "length of one callback"),
+		integer("audio.periods", &c.Audio.Periods, 2, 4, "one cannot be filled while it plays, five are too late", "periods the card holds; silence after at most (periods + 1) x period + fade"),
+		millis("audio.fade_ms", &c.Audio.Fade, 1, 5, "shorter clicks, longer is late", "fade of a sound that is dropped"),
+		millis("audio.preroll_ms", &c.Audio.Preroll, 0, 1000, "", "sound kept in memory from before the press; 0 keeps nothing"),
+		millis("audio.postroll_ms", &c.Audio.Postroll, 0, 500, "", "sound taken after the release"),
+		integer("audio.volume", &c.Audio.Volume, 0, 100, "", "volume in percent"),
+		boolean("audio.cues", &c.Audio.Cues, "short sounds for what happens; the ready cue sounds in any case"),
+		integer("audio.cue_volume", &c.Audio.CueVolume, 0, 100, "", "volume of the cues in percent"),
+
+		choice("voice.kind", &c.Voice.Kind, "auto: realtime when there is a key, else rehearsal (no key, no network)", "auto", "realtime", "rehearsal"),
+		webSocket("voice.url", &c.Voice.URL, "server of the realtime voice, ws:// or wss://"),
+		required("voice.model", &c.Voice.Model, "model that answers"),
+		text("voice.transcription", &c.Voice.Transcription, "model that writes down what was said; empty: nothing is written down"),
+		text("voice.name", &c.Voice.Name, "name of the voice at the provider"),
+		long("voice.instructions", &c.Voice.Instructions, "who the companion is and how it speaks"),
+		choice("voice.dialect", &c.Voice.Dialect, "what the server understands; auto: by its address", "auto", "ga", "localai", "speaches", "xai", "qwen"),
+		text("voice.key_file", &c.Voice.KeyFile, "file that holds the key and nothing else, mode 0600; also: systemd credential openai_api_key, environment OPENAI_API_KEY"),
+		integer("voice.ceiling_tokens", &c.Voice.Ceiling, 0, 1_000_000_000, "", "no new answers after so many tokens in a day; 0: no ceiling"),
+		price("voice.price_in", &c.Voice.PriceIn, "price of a million tokens sent; 0: unknown"),
+		price("voice.price_out", &c.Voice.PriceOut, "price of a million tokens received; 0: unknown"),
+
+		seconds("turn.listen_s", &c.Turn.Listen, 5, 600, "longest speech in one press; then it is sent as if released"),
+		seconds("turn.commit_s", &c.Turn.Commit, 1, 120, "longest wait for the beginning of an answer"),
+		seconds("turn.response_s", &c.Turn.Response, 1, 120, "longest pause inside an answer"),
+		seconds("turn.next_s", &c.Turn.Next, 1, 120, "longest wait for the answer after a tool"),
+		seconds("turn.tool_s", &c.Turn.Tool, 1, 120, "longest time for one tool"),
+		millis("turn.thinking_ms", &c.Turn.Thinking, 100, 5000, "", "wait after which the thinking cue begins"),
+		seconds("turn.reconnect_s", &c.Turn.Reconnect, 0, 60, "how long an utterance is kept while the link is down"),
+
+		directory("state.dir", &c.State.Dir, "what survives a restart; empty: STATE_DIRECTORY (systemd), else XDG_STATE_HOME/conch"),
+		directory("state.runtime", &c.State.Runtime, "control socket; empty: RUNTIME_DIRECTORY (systemd), else XDG_RUNTIME_DIR/conch"),
+
+		choice("log.level", &c.Log.Level, "least level written to standard error", "debug", "info", "warn", "error"),
+		choice("log.format", &c.Log.Format, "json for machines", "text", "json"),
+	}
+}
+
+func choice(name string, field *string, about string, allowed ...string) key {
+	return key{name: name, about: about, allowed: orList(allowed), set: func(v any) error {
+		s, ok := v.(string)
+		if !ok || !slices.Contains(allowed, s) {
+			return errRefused{}
+		}
+		*field = s
+		return nil
+	}, show: func() string { return strconv.Quote(*field) }}
+}
+
+func orList(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+func number(v any) (float64, bool) {
+	switch n := v.(type) {
+	case int64:
+		return float64(n), true
+	case float64:
+		return n, !math.IsNaN(n)
+	case string: // environment and flags
+		f, err := strconv.ParseFloat(n, 64)
+		return f, err == nil && !math.IsNaN(f)
+	}
+	return 0, false
+}
+
+func integer(name string, field *int, low, high int, why, about string) key {
+	return key{name: name, about: about, allowed: fmt.Sprintf("a whole number, %d to %d", low, high), why: why, set: func(v any) error {
+		f, ok := number(v)
+		if !ok || f != math.Trunc(f) || f < float64(low) || f > float64(high) {
+			return errRefused{}
+		}
+		*field = int(f)
+		return nil
+	}, show: func() string { return strconv.Itoa(*field) }}
+}
+
+// i2sPins are the pins a sound board on the header occupies (facts/hats.md): what they are there for.
+var i2sPins = map[int]string{
+	2: "I2C data to the sound chip", 3: "I2C clock to the sound chip", 18: "I2S bit clock",
+	19: "I2S word clock", 20: "I2S data in", 21: "I2S data out",
+}
+
+func pin(name string, field *int, about string) key {
+	k := integer(name, field, 0, 27, "the BCM number, not the position on the header", about)
+	allowed := k.set
+	k.set = func(v any) error {
+		if err := allowed(v); err != nil {
+			return err
+		}
+		if use, taken := i2sPins[*field]; taken {
+			return errRefused{fmt.Sprintf("is the %s on boards that carry sound; take another pin, 17 on most boards", use)}
+		}
+		return nil
+	}
+	return k
+}
+
+func duration(name string, field *time.Duration, unit time.Duration, low, high float64, why, about string) key {
+	return key{name: name, about: about, allowed: fmt.Sprintf("%g to %g", low, high), why: why, set: func(v any) error {
+		f, ok := number(v)
+		if !ok || f < low || f > high {
+			return errRefused{}
+		}
+		*field = time.Duration(math.Round(f * float64(unit)))
+		return nil
+	}, show: func() string { return strconv.FormatFloat(float64(*field)/float64(unit), 'g', -1, 64) }}
+}
+
+func millis(name string, field *time.Duration, low, high float64, why, about string) key {
+	return duration(name, field, time.Millisecond, low, high, why, about+", in milliseconds")
+}
+
+func seconds(name string, field *time.Duration, low, high float64, about string) key {
+	return duration(name, field, time.Second, low, high, "", about+", in seconds")
+}
+
+func price(name string, field *float64, about string) key {
+	return key{name: name, about: about, allowed: "0 to 100000", set: func(v any) error {
+		f, ok := number(v)
+		if !ok || f < 0 || f > 100000 {
+			return errRefused{}
+		}
+		*field = f
+		return nil
+	}, show: func() string { return strconv.FormatFloat(*field, 'f', -1, 64) }}
+}
+
+func boolean(name string, field *bool, about string) key {
+	return key{name: name, about: about, allowed: "true or false", set: func(v any) error {
+		switch v {
+		case true, "true":
+			*field = true
+		case false, "false":
+			*field = false
+		default:
+			return errRefused{}
+		}
+		return nil
+	}, show: func() string { return strconv.FormatBool(*field) }}
+}
+
+// checkedText is text of at most limit bytes that check, if there is one, accepts.
+func checkedText(name string, field *string, limit int, allowed, about string, check func(string) bool) key {
+	return key{name: name, about: about, allowed: allowed, set: func(v any) error {
+		s, ok := v.(string)
+		if !ok || len(s) > limit || !utf8.ValidString(s) || strings.ContainsRune(s, 0) || (check != nil && !check(s)) {
+			return errRefused{}
+		}
+		*field = s
+		return nil
+	}, show: func() string { return tomlQuote(*field) }}
+}
+
+func oneLine(s string) bool { return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) }
+
+func text(name string, field *string, about string) key {
+	return checkedText(name, field, maxLine, fmt.Sprintf("one line of text, at most %d bytes", maxLine), about, oneLine)
+}
+
+func required(name string, field *string, about string) key {
+	return checkedText(name, field, maxLine, fmt.Sprintf("one line of text, 1 to %d bytes", maxLine), about,
+		func(s string) bool { return strings.TrimSpace(s) != "" && oneLine(s) })
+}
+
+func long(name string, field *string, about string) key {
+	return checkedText(name, field, maxText, fmt.Sprintf("text of at most %d bytes", maxText), about, nil)
+}
+
+func nameChar(b byte) bool {
+	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '-' || b == '_'
+}
+
+func label(name string, field *string, empty bool, about string) key {
+	least := 1
+	if empty {
+		least = 0
+	}
+	allowed := fmt.Sprintf("%d to %d letters, digits, - and _ (it becomes part of a topic)", least, maxName)
+	return checkedText(name, field, maxName, allowed, about, func(s string) bool {
+		for i := range len(s) {
+			if !nameChar(s[i]) {
+				return false
+			}
+		}
+		return s != "" || empty
+	})
+}
+
+func webSocket(name string, field *string, about string) key {
+	return checkedText(name, field, maxLine, "ws://HOST… or wss://HOST…", about, func(s string) bool {
+		u, err := url.Parse(s)
+		return err == nil && (u.Scheme == "ws" || u.Scheme == "wss") && u.Host != "" && u.User == nil
+	})
+}
+
+func directory(name string, field *string, about string) key {
+	return checkedText(name, field, maxLine, "an absolute path, or empty", about,
+		func(s string) bool { return oneLine(s) && (s == "" || filepath.IsAbs(s)) })
+}
+
+// tomlQuote writes s as a basic string of TOML 1.0.
+func tomlQuote(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r < ' ' || r == 0x7f:
+			fmt.Fprintf(&b, `\u%04X`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// environmentName is the variable that sets a key: audio.period_ms is CONCH_AUDIO_PERIOD_MS.
+func environmentName(key string) string {
+	return "CONCH_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
+}

@@ -1,0 +1,449 @@
+package device
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"github.com/BurntSushi/toml"
+)
+
+const (
+	maxConfig = 1 << 20 // bytes; the example is 8 kB
+	maxKey    = 4096    // bytes of a key file
+)
+
+// LoadOptions says where to look. The zero value is what a plain `conch run` uses.
+type LoadOptions struct {
+	File    string            // --config; empty: the places of FindConfig, and none of them needs to exist
+	Flags   map[string]string // key to value, strongest of all
+	Environ []string          // NAME=value; nil: the process's own
+}
+
+// ConfigError is everything that is wrong with a configuration, one sentence a line.
+type ConfigError struct{ Problems []string }
+
+func (e *ConfigError) Error() string { return strings.Join(e.Problems, "\n") }
+
+// Load reads the configuration: default < file < environment < flag. It reports all that is wrong, not only the first.
+func Load(o LoadOptions) (*Config, error) {
+	if o.Environ == nil {
+		o.Environ = os.Environ()
+	}
+	env := readEnvironment(o.Environ)
+	c := Default()
+	l := loader{config: &c, keys: make(map[string]key)}
+	for _, k := range keys(&c) {
+		l.keys[k.name] = k
+	}
+
+	file := o.File
+	if file == "" {
+		file = FindConfig(o.Environ)
+	}
+	if file != "" {
+		c.File = file
+		l.file(file)
+	}
+	l.environment(env)
+	for _, name := range slices.Sorted(maps.Keys(o.Flags)) {
+		l.assign(name, o.Flags[name], "flag")
+	}
+	l.key(env)
+	if len(l.problems) > 0 {
+		return nil, &ConfigError{l.problems}
+	}
+	c.resolve(env)
+	return &c, nil
+}
+
+// FindConfig is the file that Load reads when none is named: the user's own, else the system's, else none (empty).
+func FindConfig(environ []string) string {
+	env := readEnvironment(environ)
+	own := under(env.get("XDG_CONFIG_HOME"), "conch/conch.toml")
+	if own == "" {
+		own = under(env.get("HOME"), ".config/conch/conch.toml") // XDG Base Directory: what an unset variable means
+	}
+	for _, path := range []string{own, "/etc/conch/conch.toml"} {
+		// What is there but cannot be read is an error of Load, not a reason to pass on silently.
+		if _, err := os.Lstat(path); path != "" && (err == nil || errors.Is(err, fs.ErrPermission)) {
+			return path
+		}
+	}
+	return ""
+}
+
+type environment struct{ values map[string]string }
+
+func readEnvironment(environ []string) environment {
+	e := environment{make(map[string]string, len(environ))}
+	for _, entry := range environ {
+		if name, value, ok := strings.Cut(entry, "="); ok {
+			e.values[name] = value
+		}
+	}
+	return e
+}
+
+func (e environment) get(name string) string { return e.values[name] }
+
+type loader struct {
+	config   *Config
+	keys     map[string]key
+	problems []string
+}
+
+func (l *loader) problem(format string, args ...any) {
+	l.problems = append(l.problems, "config: "+fmt.Sprintf(format, args...))
+}
+
+// assign sets one key to v and notes where it came from.
+func (l *loader) assign(name string, v any, origin string) {
+	k, ok := l.keys[name]
+	if !ok {
+		l.unknown(name, origin)
+		return
+	}
+	err := k.set(v)
+	if err == nil {
+		l.config.setOrigin(name, origin)
+		return
+	}
+	from := "; set by " + origin
+	if refused := (errRefused{}); errors.As(err, &refused) && refused.reason != "" {
+		l.problem("%s = %s: %s%s", name, showValue(v), refused.reason, from)
+		return
+	}
+	why := ""
+	if k.why != "" {
+		why = " (" + k.why + ")"
+	}
+	l.problem("%s = %s: must be %s%s%s", name, showValue(v), k.allowed, why, from)
+}
+
+// unknown names the nearest key. The value stays unsaid: a mistyped key may hold a secret.
+func (l *loader) unknown(name, origin string) {
+	hint := "conch check lists the keys"
+	if near := nearest(name, slices.Sorted(maps.Keys(l.keys))); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	if name == "voice.key" || name == "voice.api_key" {
+		hint = "a key does not belong here; put it into a file of its own and name that in voice.key_file"
+	}
+	l.problem("%s: unknown key (%s); set by %s", showKey(name), hint, origin)
+}
+
+func (l *loader) file(path string) {
+	data, info, err := readBounded(path, maxConfig)
+	if err != nil {
+		l.problem("%s: %v", path, err)
+		return
+	}
+	if info.Mode().Perm()&0o022 != 0 {
+		l.config.warn("%s: others may write to it (mode %04o); chmod 644 it", path, info.Mode().Perm())
+	}
+	if !utf8.Valid(data) {
+		l.problem("%s:%d: not UTF-8 text", path, lineOfInvalid(data))
+		return
+	}
+	tree := make(map[string]any)
+	if _, err := toml.Decode(string(data), &tree); err != nil {
+		if parse := (toml.ParseError{}); errors.As(err, &parse) {
+			l.problem("%s:%d: %s", path, parse.Position.Line, parse.Message)
+		} else {
+			l.problem("%s: %v", path, err)
+		}
+		return
+	}
+	lines := keyLines(string(data))
+	origin := func(name string) string {
+		if line, ok := lines[name]; ok {
+			return fmt.Sprintf("file %s:%d", path, line)
+		}
+		return "file " + path
+	}
+	sections := make(map[string]bool)
+	for name := range l.keys {
+		section, _, _ := strings.Cut(name, ".")
+		sections[section] = true
+	}
+	type found struct {
+		name  string
+		value any
+	}
+	var all []found
+	for section, v := range tree {
+		table, ok := v.(map[string]any)
+		switch {
+		case !ok && sections[section]:
+			l.problem("%s = %s: must be a section, written [%s]; set by %s", section, showValue(v), section, origin(section))
+		case !ok || !sections[section]:
+			all = append(all, found{section, v})
+		default:
+			for name, v := range table {
+				all = append(all, found{section + "." + name, v})
+			}
+		}
+	}
+	// A map has no order; messages do: that of the file.
+	sort.Slice(all, func(i, j int) bool {
+		a, b := lines[all[i].name], lines[all[j].name]
+		if a != b {
+			return a < b
+		}
+		return all[i].name < all[j].name
+	})
+	for _, f := range all {
+		l.assign(f.name, f.value, origin(f.name))
+	}
+}
+
+func (l *loader) environment(env environment) {
+	byName := make(map[string]string, len(l.keys))
+	var sections []string
+	for name := range l.keys {
+		byName[environmentName(name)] = name
+		section, _, _ := strings.Cut(name, ".")
+		sections = append(sections, environmentName(section)+"_")
+	}
+	for _, variable := range slices.Sorted(maps.Keys(env.values)) {
+		if name, ok := byName[variable]; ok {
+			l.assign(name, env.get(variable), "environment "+variable)
+			continue
+		}
+		// Other programs may use CONCH_ too; under the name of a section it is meant for us.
+		if slices.ContainsFunc(sections, func(s string) bool { return strings.HasPrefix(variable, s) }) {
+			hint := "conch check lists the keys"
+			if near := nearest(variable, slices.Sorted(maps.Keys(byName))); near != "" {
+				hint = "did you mean " + near + "?"
+			}
+			l.problem("%s: unknown environment variable (%s)", showKey(variable), hint)
+		}
+	}
+}
+
+// key finds the key of the provider. Stronger first: a key file named by flag or environment, OPENAI_API_KEY, a key file
+// named in the configuration file, systemd's credential.
+func (l *loader) key(env environment) {
+	c := l.config
+	if c.Voice.Kind == "rehearsal" {
+		return // needs none, so a missing file must not keep it from starting
+	}
+	named := c.Voice.KeyFile
+	fromFile := strings.HasPrefix(c.originOf("voice.key_file"), "file ")
+	if key := env.get("OPENAI_API_KEY"); key != "" && (named == "" || fromFile) {
+		l.secret(key, "environment OPENAI_API_KEY")
+		return
+	}
+	if named != "" {
+		if strings.HasPrefix(named, "sk-") {
+			l.problem("voice.key_file: this is a key, not the name of a file; put it into a file of mode 0600 and name that; set by %s", c.originOf("voice.key_file"))
+			return
+		}
+		if !filepath.IsAbs(named) && fromFile {
+			named = filepath.Join(filepath.Dir(c.File), named) // beside the file that names it
+		}
+		l.secretFile("voice.key_file", named, "file "+named)
+		return
+	}
+	if dir := env.get("CREDENTIALS_DIRECTORY"); dir != "" {
+		path := filepath.Join(dir, "openai_api_key")
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		l.secretFile("credential openai_api_key", path, "credential openai_api_key")
+	}
+}
+
+func (l *loader) secretFile(what, path, origin string) {
+	data, info, err := readBounded(path, maxKey)
+	if err != nil {
+		l.problem("%s: %s: %v", what, path, err)
+		return
+	}
+	// systemd's credentials are 0400 or 0440 on a file system of their own; a key file is a person's to protect.
+	if wide := info.Mode().Perm() &^ 0o600; wide != 0 && what == "voice.key_file" {
+		l.config.warn("voice.key_file: %s: mode %04o lets others read the key; chmod 600 it", path, info.Mode().Perm())
+	}
+	l.secret(string(data), origin)
+}
+
+func (l *loader) secret(text, origin string) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		l.problem("voice.key: empty; set by %s", origin)
+		return
+	}
+	// It goes into an HTTP header: RFC 9110 5.5 allows visible characters there.
+	if len(text) > maxKey || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		l.problem("voice.key: must be one line of visible ASCII characters and nothing else; set by %s", origin)
+		return
+	}
+	l.config.Voice.Key = NewSecret(text)
+	l.config.setOrigin("voice.key", origin)
+}
+
+// readBounded reads a regular file of at most limit bytes. It cannot be made to wait (a FIFO) or to fill the memory.
+func readBounded(path string, limit int64) ([]byte, fs.FileInfo, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // O_NONBLOCK: opening a FIFO must not wait for a writer
+	if err != nil {
+		var pathErr *fs.PathError
+		if errors.As(err, &pathErr) {
+			err = pathErr.Err // the caller names the path
+		}
+		return nil, nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case info.IsDir():
+		return nil, nil, errors.New("is a directory, not a file")
+	case !info.Mode().IsRegular():
+		return nil, nil, fmt.Errorf("is not a regular file (%s)", info.Mode().Type())
+	case info.Size() > limit:
+		return nil, nil, fmt.Errorf("has %d bytes, more than the %d allowed", info.Size(), limit)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, limit+1)) // it may grow, and files below /proc say 0
+	if err != nil {
+		return nil, nil, err
+	}
+	if int64(len(data)) > limit {
+		return nil, nil, fmt.Errorf("has more than the %d bytes allowed", limit)
+	}
+	return data, info, nil
+}
+
+// keyLines finds on which line each key stands. It is a reader of plain files, good enough for a message: what it does not
+// recognise (keys in quotes, tables in braces) has no line.
+func keyLines(text string) map[string]int {
+	lines := make(map[string]int)
+	section := ""
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "[") {
+			name, _, _ := strings.Cut(strings.Trim(line, "["), "]")
+			section = strings.TrimSpace(name)
+			if _, seen := lines[section]; !seen {
+				lines[section] = number
+			}
+			continue
+		}
+		name, _, ok := strings.Cut(line, "=")
+		if name = strings.TrimSpace(name); !ok || name == "" || strings.HasPrefix(name, "#") {
+			continue
+		}
+		if section != "" {
+			name = section + "." + name
+		}
+		if _, seen := lines[name]; !seen {
+			lines[name] = number
+		}
+	}
+	return lines
+}
+
+func lineOfInvalid(data []byte) int {
+	line := 1
+	for len(data) > 0 {
+		r, size := utf8.DecodeRune(data)
+		if r == utf8.RuneError && size == 1 {
+			break
+		}
+		if r == '\n' {
+			line++
+		}
+		data = data[size:]
+	}
+	return line
+}
+
+// showValue is v as a person wrote it, short.
+func showValue(v any) string {
+	var s string
+	switch v := v.(type) {
+	case string:
+		s = tomlQuote(v)
+	case map[string]any:
+		return "a table"
+	case []any, []map[string]any:
+		return "a list"
+	default:
+		s = fmt.Sprint(v)
+	}
+	if r := []rune(s); len(r) > 60 {
+		return string(r[:57]) + "…"
+	}
+	return s
+}
+
+// showKey is a key that is not ours, short and without control characters.
+func showKey(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return '?'
+		}
+		return r
+	}, name)
+	if r := []rune(name); len(r) > 60 {
+		return string(r[:57]) + "…"
+	}
+	return name
+}
+
+// nearest is the known word that is fewest edits away from word, if that is near enough to be a slip. Words that only
+// differ in their section ("sound.volume") are found by their last part.
+func nearest(word string, known []string) string {
+	if len(word) > 64 {
+		return "" // the table below is len x len
+	}
+	best, distance := "", 1+max(2, len(word)/4)
+	for _, k := range known {
+		if d := editDistance(word, k); d < distance {
+			best, distance = k, d
+		}
+	}
+	if best != "" {
+		return best
+	}
+	last := word[strings.LastIndex(word, ".")+1:]
+	for _, k := range known {
+		if _, name, ok := strings.Cut(k, "."); ok && name == last {
+			return k
+		}
+	}
+	return ""
+}
+
+// editDistance is Levenshtein's, in bytes.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
+		}
+	}
+	return row[len(b)]
+}
