@@ -1,4 +1,19 @@
 // Package gpio is the button and the light of one device.
+//
+//	wire ─> Line ─> Debounce ─> Gesture ─> on(Event)      Button.Run, one goroutine
+//	 periph.go      pure        pure       the caller's
+//	keys, lines on standard input ────────> on(Event)      Console.Run
+//
+// A press acts on its first edge: Touched comes with no delay at all, and is what silences the loudspeaker. What follows
+// settles it, always: Pressed (it was one), Glitched (it was noise, nothing happened) or Released (in the tap modes: it was
+// the tap that ends a recording).
+//
+//	contact   ____|‾|_|‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾|_|‾|______________
+//	events        Touched  Pressed                Released
+//	              |<4 ms quiet>|         |<25 ms quiet>|
+//	At            ^        ^ same        ^ the first edge up
+//
+// Times are since the device's clock started. A level is true when the button is pressed, whatever the polarity of the wire.
 package gpio
 
 import "time"
@@ -9,4 +24,52 @@ type Edge struct {
 	At   time.Duration
 	Seq  uint64
 	Down bool
+}
+
+// Kind is what an Event says.
+type Kind uint8
+
+// Kinds of events. Contact: the first seven; the rest come from the console.
+const (
+	// Touched: the first edge. Silence now; Pressed, Glitched or Released follows within Noisy.
+	Touched Kind = iota + 1
+	// Pressed: the touch was a press. At is its first edge.
+	Pressed
+	// Glitched: the touch was none. Nothing happened; give the sound back.
+	Glitched
+	// Released: the press is over. At is the first edge up (in the tap modes the first edge of the ending tap). It settles a
+	// touch too: if one is open, give the sound back.
+	Released
+	// Stuck: the button is held for so long that nobody can mean it. Released came before; nothing comes until Freed.
+	Stuck
+	// Freed: the stuck button is up again.
+	Freed
+	// DoublePressed, after the second of two short presses, LongPressed (5 s) and VeryLongPressed (10 s) are gestures. They come
+	// after the Released of the press they speak of, and delay nothing. A long press is also how one talks for five seconds:
+	// only the one who knows whether something was said can tell them apart.
+	DoublePressed
+	LongPressed
+	VeryLongPressed
+	// Asked: a question was typed.
+	Asked
+	// Quit: a person wants conch to end.
+	Quit
+	// EOF: standard input has ended; there will be no more events from it.
+	EOF
+)
+
+func (k Kind) String() string {
+	names := [...]string{"none", "touched", "pressed", "glitched", "released", "stuck", "freed", "double-pressed",
+		"long-pressed", "very-long-pressed", "asked", "quit", "eof"}
+	if int(k) < len(names) {
+		return names[k]
+	}
+	return "kind?"
+}
+
+// Event is a fact about a button or the console.
+type Event struct {
+	Kind Kind
+	At   time.Duration
+	Text string // of Asked
 }

@@ -1,0 +1,152 @@
+package gpio
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// A Line is a wire with a button on it.
+type Line interface {
+	// Wait waits for an edge, for at most timeout, which is positive, and says whether there was one. Edges that happened
+	// before the call count. It may say that there was none too early, but not without waiting at all.
+	Wait(timeout time.Duration) bool
+	// Down reads the level: true is pressed.
+	Down() bool
+	// String names it for messages, as in "GPIO17 on pinctrl-rp1".
+	String() string
+}
+
+// ButtonOptions are what Open and NewButton want to know. The zero value is a button between the pin and ground, held to talk.
+type ButtonOptions struct {
+	Chip       string // label; empty: the chip with the header
+	ActiveHigh bool   // pressed is high
+	Bias       Bias
+	Mode       Mode
+	Stuck      time.Duration        // zero: StuckAfter
+	Clock      func() time.Duration // shared by all facts; nil: a clock of its own
+}
+
+// Bias is the resistor inside the chip.
+type Bias uint8
+
+// Biases.
+const (
+	BiasAuto Bias = iota // against the active level
+	BiasUp
+	BiasDown
+	BiasOff // the board has its own resistor
+)
+
+// ParseBias reads a bias as the configuration spells it.
+func ParseBias(s string) (Bias, error) {
+	switch s {
+	case "", "auto":
+		return BiasAuto, nil
+	case "up":
+		return BiasUp, nil
+	case "down":
+		return BiasDown, nil
+	case "off":
+		return BiasOff, nil
+	}
+	return BiasAuto, fmt.Errorf("gpio: bias %q: must be auto, up, down or off", s)
+}
+
+const (
+	lookEvery = 250 * time.Millisecond // without an edge: to see that ctx has ended, and to heal a lost edge
+	lookLeast = 50 * time.Microsecond  // a wait is never zero or less: that means "for ever" or "not at all" (style.md 1.11, T1)
+	atOnce    = 64                     // waits in a row that did not wait: the line is broken
+)
+
+// Button is a line with the two machines behind it.
+type Button struct {
+	// fixed after NewButton
+	line    Line
+	options ButtonOptions
+
+	// atomic
+	ended atomic.Bool   // the recording ended by itself; Run has not seen it yet
+	edges atomic.Uint64 // for doctor: edges seen, bounces included
+}
+
+// NewButton puts the machines behind a line. It does nothing until Run.
+func NewButton(line Line, o ButtonOptions) *Button {
+	if o.Clock == nil {
+		start := time.Now()
+		o.Clock = func() time.Duration { return time.Since(start) }
+	}
+	return &Button{line: line, options: o}
+}
+
+func (b *Button) String() string { return b.line.String() }
+
+// Edges is the number of edges seen since the start, bounces included. Many edges and few presses mean a bad contact.
+func (b *Button) Edges() uint64 { return b.edges.Load() }
+
+// CaptureEnded tells the button that the recording is over though nobody ended it, so that in the tap modes the next tap
+// begins one. From any goroutine.
+func (b *Button) CaptureEnded() { b.ended.Store(true) }
+
+// Run watches the line until ctx ends, and then returns nil within a quarter of a second. on is called on this goroutine, in
+// order, and never after Run has returned; an edge is read no sooner than on has returned, so it must not wait.
+func (b *Button) Run(ctx context.Context, on func(Event)) error {
+	var (
+		now     = b.options.Clock
+		contact = StartDebounce(now(), b.options.Stuck)
+		meant   = Gesture{Mode: b.options.Mode}
+		raw     = make([]Event, 0, 8)
+		out     = make([]Event, 0, 8)
+		broken  int
+	)
+	contact, _ = contact.Level(now(), b.line.Down(), raw)
+	for ctx.Err() == nil {
+		timeout := lookEvery
+		asked := now()
+		if wake, ok := contact.Wake(); ok {
+			timeout = min(max(wake-asked, lookLeast), lookEvery)
+		}
+		edge := b.line.Wait(timeout)
+		at := now()
+		if ctx.Err() != nil {
+			break
+		}
+		isDown := b.line.Down()
+		if edge {
+			broken = 0
+			seq := b.edges.Add(1)
+			contact, raw = contact.Edge(Edge{At: at, Seq: seq, Down: isDown}, raw[:0])
+		} else {
+			if at-asked >= timeout/2 {
+				broken = 0
+			} else if broken++; broken >= atOnce {
+				return fmt.Errorf("gpio: %s: waiting for an edge returns at once; is the chip still there (gpiodetect)?", b.line)
+			}
+			contact, raw = contact.Level(at, isDown, raw[:0])
+		}
+		if b.ended.Swap(false) {
+			meant = meant.CaptureEnded()
+		}
+		out = out[:0]
+		for _, ev := range raw {
+			meant, out = meant.Step(ev, out)
+		}
+		for _, ev := range out {
+			on(ev)
+		}
+		if contact.phase == noisy {
+			pause(ctx, time.Millisecond) // a wire that hums at 100 kHz must not take a core
+		}
+	}
+	return nil
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}

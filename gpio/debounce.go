@@ -1,0 +1,165 @@
+package gpio
+
+import "time"
+
+// Times of the contact (facts/audio.md 9). They are properties of fingers and switches, not settings.
+const (
+	confirmQuiet = 4 * time.Millisecond  // quiet after the last bounce that makes a touch a press
+	releaseQuiet = 25 * time.Millisecond // quiet that makes a release; useful as post-roll, so it may be long
+	// Noisy bounds a touch: a contact that does not come to rest in this time is a noisy wire until it does.
+	Noisy = 40 * time.Millisecond
+	// StuckAfter is the default for a press nobody can mean.
+	StuckAfter = 60 * time.Second
+)
+
+type phase uint8
+
+const (
+	blocked phase = iota // down since the start or stuck: wait for 25 ms of up
+	up                   // at rest
+	touched              // first edge seen, not settled
+	noisy                // never came to rest; wait until it does
+	down                 // pressed
+	lifting              // an edge while down; not settled
+	deaf                 // as blocked, after Stuck: Freed is due
+)
+
+// Debounce is a contact's state: a value, with no clock, channel or pointer. It begins blocked, until the contact has been up
+// for 25 ms, because a button that is down at the start has not been pressed.
+//
+//	         edge           4 ms quiet, down           edge            25 ms quiet, up
+//	up ──────────> touched ─────────────────> down ──────────> lifting ───────────────> up
+//	     Touched    │  │        Pressed        ^                  │        Released
+//	                │  └ 4 ms quiet, up: Glitched, up             └ 25 ms quiet, down: down
+//	                └ 40 ms of noise: Glitched, noisy ─ 4 ms quiet, down: Touched, Pressed, down
+//	down, lifting ── held too long: Released, Stuck, deaf ── 25 ms quiet, up: Freed, up
+type Debounce struct {
+	stuck time.Duration // a press so long is nobody's
+	phase phase
+	known bool          // the last level seen
+	first time.Duration // first edge of the touch or of the lifting
+	since time.Duration // first edge of the press
+	last  time.Duration // last edge: quiet counts from here
+	now   time.Duration // never goes back
+}
+
+// StartDebounce is a contact nobody has looked at yet. stuck is how long a press may be; zero means StuckAfter.
+func StartDebounce(at, stuck time.Duration) Debounce {
+	if stuck <= 0 {
+		stuck = StuckAfter
+	}
+	return Debounce{stuck: stuck, last: at, now: at}
+}
+
+// Edge takes an edge with the level read after it, and appends what it means to out. The level may be that of before: two
+// edges so close that the reader saw only the second.
+func (d Debounce) Edge(e Edge, out []Event) (Debounce, []Event) {
+	d, out = d.advance(e.At, e.Down, out)
+	return d.change(e.Down, out)
+}
+
+// Level takes a level read at a time without an edge: a look on waiting in vain, which heals lost edges.
+func (d Debounce) Level(at time.Duration, isDown bool, out []Event) (Debounce, []Event) {
+	d, out = d.advance(at, isDown, out)
+	if isDown != d.known {
+		return d.change(isDown, out)
+	}
+	return d, out
+}
+
+// Wake is when Level is wanted next; false while only an edge can matter.
+func (d Debounce) Wake() (time.Duration, bool) {
+	switch d.phase {
+	case touched:
+		return min(d.last+confirmQuiet, d.first+Noisy), true
+	case noisy:
+		return d.last + confirmQuiet, true
+	case down:
+		return d.since + d.stuck, true
+	case lifting:
+		return min(d.last+releaseQuiet, d.since+d.stuck), true
+	case blocked, deaf:
+		return d.last + releaseQuiet, !d.known
+	}
+	return 0, false
+}
+
+// Down says whether a press is on: Pressed without its Released.
+func (d Debounce) Down() bool { return d.phase == down || d.phase == lifting }
+
+// change is what a changed level means, after everything that was due before it.
+func (d Debounce) change(isDown bool, out []Event) (Debounce, []Event) {
+	d.known, d.last = isDown, d.now
+	switch d.phase {
+	case up:
+		// Whatever the level is by now: the contact has moved, and the first edge acts at once (turns.md 2).
+		d.phase, d.first = touched, d.now
+		out = append(out, Event{Kind: Touched, At: d.now})
+	case down:
+		d.phase, d.first = lifting, d.now
+	}
+	return d, out
+}
+
+// advance carries out what fell due until at, by the level known then. seen is the level found now: where the known one says
+// that nothing happened but the new one disagrees, an edge was lost, and the quiet begins anew.
+func (d Debounce) advance(at time.Duration, seen bool, out []Event) (Debounce, []Event) {
+	d.now = max(d.now, at)
+	for {
+		due, waiting := d.Wake()
+		if !waiting || due > d.now {
+			return d, out
+		}
+		switch d.phase {
+		case touched:
+			switch {
+			case due < d.last+confirmQuiet:
+				d.phase = noisy
+				out = append(out, Event{Kind: Glitched, At: d.first})
+			case d.known:
+				d.phase, d.since = down, d.first
+				out = append(out, Event{Kind: Pressed, At: d.first})
+			case seen:
+				return d.lost(), out
+			default:
+				d.phase = up
+				out = append(out, Event{Kind: Glitched, At: d.first})
+			}
+		case noisy:
+			switch {
+			case d.known:
+				d.phase, d.first, d.since = down, d.last, d.last
+				out = append(out, Event{Kind: Touched, At: d.last}, Event{Kind: Pressed, At: d.last})
+			default:
+				d.phase = up
+			}
+		case down, lifting:
+			switch {
+			case due == d.since+d.stuck:
+				d.phase, d.last = deaf, d.now
+				out = append(out, Event{Kind: Released, At: due}, Event{Kind: Stuck, At: due})
+			case !d.known:
+				d.phase = up
+				out = append(out, Event{Kind: Released, At: d.first})
+			case !seen:
+				return d.lost(), out
+			default:
+				d.phase = down // a contact that let go for a moment
+			}
+		case blocked, deaf:
+			if seen {
+				return d.lost(), out
+			}
+			if d.phase == deaf {
+				out = append(out, Event{Kind: Freed, At: d.last})
+			}
+			d.phase = up
+		}
+	}
+}
+
+// lost restarts the quiet at an edge that nobody saw.
+func (d Debounce) lost() Debounce {
+	d.known, d.last = !d.known, d.now
+	return d
+}
