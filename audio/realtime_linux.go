@@ -1,0 +1,24 @@
+package audio
+
+import "golang.org/x/sys/unix"
+
+// realtime asks for SCHED_FIFO for the calling thread, which must be the sound system's own, and returns the priority got,
+// or -1. Where the user's limit is lower than prio, the limit is taken (systemd LimitRTPRIO=, PAM's rtprio for group audio).
+//
+// Reset-on-fork matters more than the number: Go may start a thread of its own from within a callback, and without the flag
+// that thread would be real-time as well, and a busy goroutine on it would stand above everything else on the machine.
+func realtime(prio uint32) int64 {
+	if try(prio) == nil {
+		return int64(prio)
+	}
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_RTPRIO, &limit) == nil && limit.Cur > 0 && limit.Cur < uint64(prio) && try(uint32(limit.Cur)) == nil {
+		return int64(limit.Cur)
+	}
+	return -1
+}
+
+func try(prio uint32) error {
+	return unix.SchedSetAttr(0, &unix.SchedAttr{
+		Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Flags: unix.SCHED_FLAG_RESET_ON_FORK, Priority: prio}, 0)
+}
