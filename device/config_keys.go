@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"conch/gpio"
 )
 
 // The table of all keys: name, what it is, what is allowed and why, and the field behind it. The loader, the example file,
@@ -129,12 +131,6 @@ func integer(name string, field *int, low, high int, why, about string) key {
 	}, show: func() string { return strconv.Itoa(*field) }}
 }
 
-// i2sPins are the pins a sound board on the header occupies (facts/hats.md): what they are there for.
-var i2sPins = map[int]string{
-	2: "I2C data to the sound chip", 3: "I2C clock to the sound chip", 18: "I2S bit clock",
-	19: "I2S word clock", 20: "I2S data in", 21: "I2S data out",
-}
-
 func pin(name string, field *int, about string) key {
 	k := integer(name, field, 0, 27, "the BCM number, not the position on the header", about)
 	allowed := k.set
@@ -142,8 +138,8 @@ func pin(name string, field *int, about string) key {
 		if err := allowed(v); err != nil {
 			return err
 		}
-		if use, taken := i2sPins[*field]; taken {
-			return errRefused{fmt.Sprintf("is the %s on boards that carry sound; take another pin, 17 on most boards", use)}
+		if use, taken := gpio.SoundPin(*field); taken {
+			return errRefused{fmt.Sprintf("is the %s on boards that carry sound; take another one, 17 on most boards", use)}
 		}
 		return nil
 	}
@@ -206,7 +202,9 @@ func checkedText(name string, field *string, limit int, allowed, about string, c
 	}, show: func() string { return tomlQuote(*field) }}
 }
 
-func oneLine(s string) bool { return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) }
+func oneLine(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f })
+}
 
 func text(name string, field *string, about string) key {
 	return checkedText(name, field, maxLine, fmt.Sprintf("one line of text, at most %d bytes", maxLine), about, oneLine)

@@ -30,9 +30,6 @@ var (
 // with the kernel more than once; a list, because a laptop has GPIO chips too, and its pins are not for buttons.
 var headers = []string{"pinctrl-rp1", "pinctrl-bcm2711", "pinctrl-bcm2835"}
 
-// i2s are the pins that a sound board on the header occupies (facts/hats.md).
-var i2s = map[int]string{2: "I2C data", 3: "I2C clock", 18: "I2S bit clock", 19: "I2S word clock", 20: "I2S in", 21: "I2S out"}
-
 // OpenButton takes a pin: "17" or "GPIO17", numbered as BCM does. Close it after Run has returned.
 //
 // Only the character device is used (host/v3/gpioioctl): host.Init would look for /dev/gpiomem and, as root, reach for an
@@ -88,8 +85,8 @@ func pinNumber(pin string) (int, error) {
 	if err != nil || n < 0 || n > 27 {
 		return 0, fmt.Errorf("gpio: pin %q: %w: must be 0 to 27, as BCM numbers them, with or without GPIO in front", pin, ErrNoPin)
 	}
-	if use, taken := i2s[n]; taken {
-		return 0, fmt.Errorf("gpio: pin %d: %w: it is its %s; take another one, 17 on most boards", n, ErrPinTaken, use)
+	if use, taken := SoundPin(n); taken {
+		return 0, fmt.Errorf("gpio: pin %d: %w: it is the %s on boards that carry sound; take another one, 17 on most boards", n, ErrPinTaken, use)
 	}
 	return n, nil
 }

@@ -1,0 +1,349 @@
+package gpio
+
+import (
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// What a terminal sends, made into keys; keys made into a line of text and a talk key. All pure.
+
+// key is one key as far as conch cares.
+type key struct {
+	code  keyCode
+	char  rune // of keyChar
+	state keyState
+}
+
+type keyCode uint8
+
+const (
+	keyChar keyCode = iota + 1
+	keyEnter
+	keyBackspace
+	keyWord   // Ctrl-W
+	keyClear  // Ctrl-U, Escape
+	keyStop   // Ctrl-C
+	keyEnd    // Ctrl-D
+	keyReport // the terminal answers that it knows the kitty protocol
+)
+
+type keyState uint8
+
+const (
+	keyDown keyState = iota
+	keyRepeat
+	keyUp // only terminals with the kitty protocol tell
+)
+
+// The kitty keyboard protocol (sw.kovidgoyal.net/kitty/keyboard-protocol): ask whether it is there; then have all keys as
+// escape codes (8), with the kind of event (2) and the text they make (16), unambiguous (1); and give it back at the end.
+const (
+	kittyAsk  = "\x1b[?u"
+	kittyPush = "\x1b[>27u"
+	kittyPop  = "\x1b[<u"
+)
+
+const maxSequence = 64 // bytes of one escape sequence; a longer one is noise
+
+// keyDecoder turns bytes into keys. It keeps what is not complete, which is never more than maxSequence bytes.
+type keyDecoder struct{ held []byte }
+
+// feed takes bytes as they come; however they are cut, the keys are the same.
+func (d *keyDecoder) feed(data []byte, on func(key)) {
+	d.held = append(d.held, data...)
+	rest := d.held
+	for len(rest) > 0 {
+		n := one(rest, on)
+		if n == 0 {
+			break
+		}
+		rest = rest[n:]
+	}
+	d.held = append(d.held[:0], rest...)
+}
+
+// pending says that an escape is held which may be the whole key.
+func (d *keyDecoder) pending() bool { return len(d.held) > 0 }
+
+// flush gives up on what is not complete: an escape alone is the key Escape, the rest is nothing.
+func (d *keyDecoder) flush(on func(key)) {
+	if len(d.held) == 1 && d.held[0] == 0x1b {
+		on(key{code: keyClear})
+	}
+	d.held = d.held[:0]
+}
+
+// one takes a key off the front and says how many bytes it had; 0 is "not complete".
+func one(b []byte, on func(key)) int {
+	if b[0] == 0x1b {
+		return escape(b, on)
+	}
+	if b[0] < ' ' || b[0] == 0x7f {
+		if k, ok := control(b[0]); ok {
+			on(k)
+		}
+		return 1
+	}
+	if !utf8.FullRune(b) {
+		return 0
+	}
+	r, n := utf8.DecodeRune(b)
+	if (r != utf8.RuneError || n > 1) && unicode.IsPrint(r) {
+		on(key{code: keyChar, char: r})
+	}
+	return n
+}
+
+func control(b byte) (key, bool) {
+	switch b {
+	case '\r', '\n':
+		return key{code: keyEnter}, true
+	case 0x7f, 0x08:
+		return key{code: keyBackspace}, true
+	case 'W' - '@':
+		return key{code: keyWord}, true
+	case 'U' - '@':
+		return key{code: keyClear}, true
+	case 'C' - '@':
+		return key{code: keyStop}, true
+	case 'D' - '@':
+		return key{code: keyEnd}, true
+	}
+	return key{}, false
+}
+
+// escape takes an escape sequence: CSI (ECMA-48 5.4: parameters 0x30-0x3f, intermediates 0x20-0x2f, final 0x40-0x7e), SS3 with
+// one byte, or an escape before a character (Alt), which is passed over.
+func escape(b []byte, on func(key)) int {
+	if len(b) == 1 {
+		return 0
+	}
+	switch b[1] {
+	case '[':
+		for i := 2; i < len(b); i++ {
+			switch c := b[i]; {
+			case c >= 0x40 && c <= 0x7e:
+				csi(string(b[2:i]), c, on)
+				return i + 1
+			case c < 0x20 || c > 0x7e:
+				return i // not a sequence after all; the byte counts by itself
+			case i >= maxSequence:
+				return i + 1
+			}
+		}
+		return 0
+	case 'O':
+		if len(b) < 3 {
+			return 0
+		}
+		return 3
+	case 0x1b:
+		on(key{code: keyClear})
+		return 1
+	}
+	if !utf8.FullRune(b[1:]) {
+		return 0
+	}
+	_, n := utf8.DecodeRune(b[1:])
+	return 1 + n
+}
+
+// csi understands CSI … u of the kitty protocol; arrows and function keys mean nothing here.
+//
+//	CSI code[:shifted[:base]] [; modifiers[:event] [; text[:text…]]] u       event 1 press, 2 repeat, 3 release
+//	CSI ? flags u                                                            the answer to kittyAsk
+func csi(parameters string, final byte, on func(key)) {
+	if final != 'u' {
+		return
+	}
+	if strings.HasPrefix(parameters, "?") {
+		on(key{code: keyReport})
+		return
+	}
+	fields := strings.Split(parameters, ";")
+	code := leading(fields[0])
+	modifiers, state := 0, keyDown
+	if len(fields) > 1 {
+		m, event, _ := strings.Cut(fields[1], ":")
+		modifiers = max(leading(m)-1, 0) // the protocol sends one more than the bits
+		switch event {
+		case "2":
+			state = keyRepeat
+		case "3":
+			state = keyUp
+		}
+	}
+	const shift, locks = 1, 64 | 128
+	switch {
+	case code == 13 || code == 57414: // Enter, and that of the keypad
+		on(key{code: keyEnter, state: state})
+	case code == 127 || code == 8:
+		on(key{code: keyBackspace, state: state})
+	case code == 27:
+		on(key{code: keyClear, state: state})
+	case modifiers&^locks == 4: // Ctrl alone
+		if code >= 'a' && code <= 'z' {
+			if k, ok := control(byte(code) - 'a' + 1); ok && k.code >= keyWord {
+				k.state = state
+				on(k)
+			}
+		}
+	case modifiers&^locks&^shift != 0:
+		// Alt, Super and the like: not ours
+	case len(fields) > 2 && fields[2] != "":
+		for _, point := range strings.Split(fields[2], ":") {
+			if r := rune(leading(point)); unicode.IsPrint(r) {
+				on(key{code: keyChar, char: r, state: state})
+			}
+		}
+	case unicode.IsPrint(rune(code)) && (code < 57344 || code > 63743): // the private use area holds keys without text
+		on(key{code: keyChar, char: rune(code), state: state})
+	}
+}
+
+// leading is the number a parameter begins with, 0 for none.
+func leading(s string) int {
+	s, _, _ = strings.Cut(s, ":")
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 || n > unicode.MaxRune {
+		return 0
+	}
+	return n
+}
+
+const maxTyped = 1000 // runes of a typed question
+
+// typed is the line being typed.
+type typed struct{ text []rune }
+
+// edit applies a key and says whether the line changed.
+func (t *typed) edit(k key) bool {
+	before := len(t.text)
+	switch k.code {
+	case keyChar:
+		if before == maxTyped {
+			return false
+		}
+		t.text = append(t.text, k.char)
+	case keyBackspace:
+		t.text = t.text[:max(before-1, 0)]
+	case keyWord:
+		n := before
+		for n > 0 && t.text[n-1] == ' ' {
+			n--
+		}
+		for n > 0 && t.text[n-1] != ' ' {
+			n--
+		}
+		t.text = t.text[:n]
+	case keyClear:
+		t.text = t.text[:0]
+	}
+	return len(t.text) != before
+}
+
+// Times of a talk key on a terminal that tells no release.
+const (
+	// repeatGap is longer than the time between two repeats of a held key (25 to 50 ms) and shorter than between two taps.
+	repeatGap = 100 * time.Millisecond
+	// repeatEnd without a repeat means that a held key was let go.
+	repeatEnd = 200 * time.Millisecond
+)
+
+// talkKey makes presses of a key. A terminal that tells releases (real) makes it a contact in mode hybrid. On any other, a key
+// struck once starts, struck again stops, and held repeats itself:
+//
+//	idle ── struck: Touched, Pressed ──> on ── struck ──> ending ── 100 ms without another: Released ──> idle
+//	                                                        │
+//	                                                        └ another within 100 ms: it is held ──> held
+//	held ── 200 ms without a repeat: Released, stamped with the last ──> idle
+type talkKey struct {
+	real  bool // the terminal tells releases
+	state talkState
+	last  time.Duration // last strike
+	hold  Gesture       // behind a real key
+	down  bool          // of a real key
+}
+
+type talkState uint8
+
+const (
+	talkIdle talkState = iota
+	talkOn
+	talkEnding
+	talkHeld
+)
+
+// busy says whether the key belongs to talking now: a space then is no character.
+func (t talkKey) busy() bool { return t.state != talkIdle || t.down || t.hold.on }
+
+// captureEnded says that the recording ended by itself.
+func (t talkKey) captureEnded() talkKey {
+	t.hold = t.hold.CaptureEnded()
+	if t.state == talkOn {
+		t.state = talkIdle
+	}
+	return t
+}
+
+func (t talkKey) wake() (time.Duration, bool) {
+	switch t.state {
+	case talkEnding:
+		return t.last + repeatGap, true
+	case talkHeld:
+		return t.last + repeatEnd, true
+	}
+	return 0, false
+}
+
+// tick carries out what has fallen due.
+func (t talkKey) tick(at time.Duration, out []Event) (talkKey, []Event) {
+	if due, waiting := t.wake(); waiting && due <= at {
+		t.state = talkIdle
+		out = append(out, Event{Kind: Released, At: t.last})
+	}
+	return t, out
+}
+
+// strike takes the key going down, repeating or going up.
+func (t talkKey) strike(at time.Duration, state keyState, out []Event) (talkKey, []Event) {
+	t, out = t.tick(at, out)
+	if t.real {
+		return t.contact(at, state, out)
+	}
+	if state == keyUp {
+		return t, out
+	}
+	gap := at - t.last
+	t.last = at
+	switch t.state {
+	case talkIdle:
+		t.state = talkOn
+		out = append(out, Event{Kind: Touched, At: at}, Event{Kind: Pressed, At: at})
+	case talkOn:
+		t.state = talkEnding
+		if gap < repeatGap {
+			t.state = talkHeld
+		}
+	case talkEnding:
+		t.state = talkHeld
+	}
+	return t, out
+}
+
+func (t talkKey) contact(at time.Duration, state keyState, out []Event) (talkKey, []Event) {
+	t.hold.Mode = Hybrid
+	switch {
+	case state == keyDown && !t.down:
+		t.down = true
+		out = append(out, Event{Kind: Touched, At: at})
+		t.hold, out = t.hold.Step(Event{Kind: Pressed, At: at}, out)
+	case state == keyUp && t.down:
+		t.down = false
+		t.hold, out = t.hold.Step(Event{Kind: Released, At: at}, out)
+	}
+	return t, out
+}

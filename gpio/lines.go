@@ -1,0 +1,233 @@
+package gpio
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	maxLine = 4096             // bytes; what is longer is refused whole
+	maxWait = 10 * time.Minute // of one wait line
+)
+
+// Lines reads commands, one a line, from a pipe or a file:
+//
+//	press      the button goes down        wait 2s    nothing more is read for so long
+//	release    the button goes up          quit       end
+//	ask TEXT   a question, as if spoken    # …        nothing; so is an empty line
+//
+// A line that is none of these is answered on the screen and passed over. At the end of the input a press that is still on
+// is released, then EOF is reported.
+type Lines struct {
+	// fixed after NewLines
+	in      *os.File
+	options ConsoleOptions
+
+	// owned by Run
+	pressed bool
+	number  int // of the line
+}
+
+// NewLines reads commands from a file that is no terminal.
+func NewLines(in *os.File, o ConsoleOptions) *Lines {
+	o.fill()
+	return &Lines{in: in, options: o}
+}
+
+func (l *Lines) String() string {
+	return "lines on standard input (press, release, ask TEXT, wait 2s, quit)"
+}
+
+// CaptureEnded implements Source. A press that lost its recording is still a press until its release.
+func (l *Lines) CaptureEnded() {}
+
+// Run implements Source. It returns nil when the input has ended or quit was read.
+func (l *Lines) Run(ctx context.Context, on func(Event)) error {
+	r, err := newReader(ctx, l.in)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	var (
+		split lineSplitter
+		buf   = make([]byte, 4096)
+	)
+	quit := false
+	line := func(text []byte, tooLong bool) {
+		if !quit {
+			quit = l.line(ctx, text, tooLong, on)
+		}
+	}
+	for !quit {
+		n, err := r.read(ctx, buf, -1)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, io.EOF):
+			if split.end(line); quit {
+				return nil
+			}
+			if l.pressed {
+				on(Event{Kind: Released, At: l.options.Clock()})
+			}
+			on(Event{Kind: EOF, At: l.options.Clock()})
+			return nil
+		case err != nil:
+			return fmt.Errorf("gpio: read standard input: %w", err)
+		}
+		split.feed(buf[:n], line)
+	}
+	return nil
+}
+
+// line carries out one line and says whether it was the last.
+func (l *Lines) line(ctx context.Context, line []byte, tooLong bool, on func(Event)) (quit bool) {
+	if ctx.Err() != nil {
+		return true
+	}
+	l.number++
+	if tooLong {
+		l.complain("longer than %d bytes; passed over", maxLine)
+		return false
+	}
+	c, err := parseLine(line)
+	if err != nil {
+		l.complain("%v", err)
+		return false
+	}
+	now := l.options.Clock()
+	switch c.verb {
+	case "press":
+		if l.pressed {
+			l.complain("press: it is pressed already")
+			return false
+		}
+		l.pressed = true
+		on(Event{Kind: Touched, At: now})
+		on(Event{Kind: Pressed, At: now})
+	case "release":
+		if !l.pressed {
+			l.complain("release: it is not pressed")
+			return false
+		}
+		l.pressed = false
+		on(Event{Kind: Released, At: now})
+	case "ask":
+		on(Event{Kind: Asked, At: now, Text: c.text})
+	case "wait":
+		pause(ctx, c.wait)
+	case "quit":
+		on(Event{Kind: Quit, At: now})
+		return true
+	}
+	return false
+}
+
+func (l *Lines) complain(format string, args ...any) {
+	_, _ = fmt.Fprintf(l.options.Screen, "line %d: %s\n", l.number, fmt.Sprintf(format, args...))
+}
+
+// command is one line, understood. An empty verb is an empty line.
+type command struct {
+	verb string
+	text string
+	wait time.Duration
+}
+
+const allowedLines = "press, release, ask TEXT, wait 2s or quit"
+
+func parseLine(line []byte) (command, error) {
+	if !utf8.Valid(line) {
+		return command{}, errors.New("not UTF-8 text; passed over")
+	}
+	verb, rest, _ := strings.Cut(strings.TrimSpace(string(line)), " ")
+	rest = strings.TrimSpace(rest)
+	switch verb {
+	case "press", "release", "quit":
+		if rest != "" {
+			return command{}, fmt.Errorf("%s stands alone, without %q", verb, short(rest))
+		}
+		return command{verb: verb}, nil
+	case "ask":
+		if rest = plain(rest); rest == "" {
+			return command{}, errors.New("ask what? ask TEXT")
+		}
+		return command{verb: verb, text: rest}, nil
+	case "wait":
+		d, err := time.ParseDuration(rest)
+		if err != nil || d < 0 || d > maxWait {
+			return command{}, fmt.Errorf("wait %q: must be a time like 2s or 500ms, at most %s", short(rest), "10m")
+		}
+		return command{verb: verb, wait: d}, nil
+	}
+	if verb == "" || strings.HasPrefix(verb, "#") {
+		return command{}, nil
+	}
+	return command{}, fmt.Errorf("%q: must be %s", short(verb), allowedLines)
+}
+
+// plain is text without control characters: what a person asks may end up in a terminal or a log.
+func plain(s string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, s))
+}
+
+func short(s string) string {
+	if r := []rune(s); len(r) > 40 {
+		return string(r[:39]) + "…"
+	}
+	return s
+}
+
+// lineSplitter cuts a stream into lines and holds at most maxLine bytes of it.
+type lineSplitter struct {
+	held []byte
+	skip bool // the line is too long; its rest is passed over
+}
+
+func (s *lineSplitter) feed(data []byte, line func(text []byte, tooLong bool)) {
+	for len(data) > 0 {
+		end := bytes.IndexByte(data, '\n')
+		part := data
+		if end >= 0 {
+			part = data[:end]
+		}
+		if len(s.held)+len(part) > maxLine {
+			s.skip, part = true, nil
+		}
+		s.held = append(s.held, part...)
+		if end < 0 {
+			return
+		}
+		data = data[end+1:]
+		s.hand(line)
+	}
+}
+
+// end hands over what has no newline behind it.
+func (s *lineSplitter) end(line func(text []byte, tooLong bool)) {
+	if s.skip || len(s.held) > 0 {
+		s.hand(line)
+	}
+}
+
+func (s *lineSplitter) hand(line func(text []byte, tooLong bool)) {
+	if s.skip {
+		line(nil, true)
+	} else {
+		line(s.held, false)
+	}
+	s.held, s.skip = s.held[:0], false
+}
