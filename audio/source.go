@@ -1,0 +1,174 @@
+package audio
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Source is one producer's way to the speaker. Samples are 24 kHz, mono. All methods may be called from any goroutine;
+// writers take turns.
+type Source struct {
+	// fixed after Open
+	speaker *Speaker
+	kind    SourceKind
+	gen     uint64
+	limit   int     // samples queued at most
+	clip    []int16 // instead of a ring, for a cue
+	loop    bool
+	opened  time.Duration
+	writer  chan struct{} // held by who writes, and by who takes the ring away
+	space   chan struct{} // Watch to a waiting writer
+	dead    chan struct{} // closed with drained
+	drained chan struct{}
+	buried  sync.Once
+
+	ring *ring // writer and callback, until finished; then Watch
+
+	// atomic
+	closed    atomic.Bool   // by Close
+	paused    atomic.Bool   // by Pause
+	stop      atomic.Bool   // by StopLoop: end softly
+	waiting   atomic.Bool   // by Write: wants space
+	abandoned atomic.Bool   // by Watch
+	rendered  atomic.Uint64 // by the callback: samples handed over at full level, from the beginning
+	end       atomic.Uint64 // by the callback, before finished: where in the mix the last one is
+	lastSound atomic.Int64  // by the callback: when what it handed over last leaves the card
+	finished  atomic.Bool   // by the callback: it will never touch this source again
+	heard     atomic.Uint64 // Heard never goes back
+	history   history
+
+	play playState // owned by the callback
+}
+
+func (s *Speaker) newSource(kind SourceKind, gen uint64) *Source {
+	return &Source{
+		speaker: s, kind: kind, gen: gen,
+		writer:  make(chan struct{}, 1),
+		space:   make(chan struct{}, 1),
+		dead:    make(chan struct{}),
+		drained: make(chan struct{}),
+	}
+}
+
+// over says that nothing of this source will sound any more.
+func (c *Source) over() bool { return c.gen != c.speaker.gen.Load() || c.abandoned.Load() }
+
+// Write blocks while the buffer is full; it returns the samples accepted, fewer than len(pcm) only when the source is
+// dead, closed, or ctx ended.
+func (c *Source) Write(ctx context.Context, pcm []int16) int {
+	select {
+	case c.writer <- struct{}{}:
+	case <-c.dead:
+		return 0
+	case <-ctx.Done():
+		return 0
+	}
+	defer func() { <-c.writer }()
+	for done := 0; ; {
+		if c.over() || c.closed.Load() || c.ring == nil {
+			return done
+		}
+		done += c.ring.write(pcm[done:], c.limit)
+		if done == len(pcm) {
+			return done
+		}
+		c.waiting.Store(true)
+		if c.hasRoom() { // it may have come before we said that we wait
+			c.waiting.Store(false)
+			continue
+		}
+		select {
+		case <-c.space:
+		case <-c.dead:
+			return done
+		case <-ctx.Done():
+			return done
+		}
+	}
+}
+
+// hasRoom: enough to be worth waking a writer for.
+func (c *Source) hasRoom() bool { return c.limit-c.ring.queued() >= c.limit/16 }
+
+// wakeWriter is called by Watch.
+func (c *Source) wakeWriter() {
+	if c.waiting.Load() && c.hasRoom() {
+		c.waiting.Store(false)
+		select {
+		case c.space <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// takeRing is called by Watch after finished; it leaves the ring where it is if somebody is inside Write.
+func (c *Source) takeRing() *ring {
+	select {
+	case c.writer <- struct{}{}:
+		r := c.ring
+		c.ring = nil
+		<-c.writer
+		return r
+	default:
+		return nil
+	}
+}
+
+// Close says that no more comes. It does not wait; see Drained.
+func (c *Source) Close() { c.closed.Store(true) }
+
+// Pause fades the source out where it is (content that cannot be ducked), Resume fades it in there.
+func (c *Source) Pause() { c.paused.Store(true) }
+
+// Resume: see Pause.
+func (c *Source) Resume() { c.paused.Store(false) }
+
+// Heard is the number of samples that have left the card, by the played clock: what was handed over, less what the card
+// still holds. Once the source is over it is what was handed over at full level (the fade does not count), because the
+// card plays that whatever happens.
+func (c *Source) Heard() int {
+	rendered := c.rendered.Load()
+	if !c.over() && rendered > 0 {
+		s := c.speaker
+		pos := s.clock.at(s.now(), s.queued.Load())
+		if c.finished.Load() && pos >= c.end.Load()+halfSpan/2 {
+			return int(rendered)
+		}
+		if h, ok := c.history.at(uint32(pos-min(pos, filterDelay)), uint32(rendered)); ok {
+			rendered -= min(rendered, h)
+		}
+	}
+	for {
+		old := c.heard.Load()
+		if rendered <= old {
+			return int(old)
+		}
+		if c.heard.CompareAndSwap(old, rendered) {
+			return int(rendered)
+		}
+	}
+}
+
+// Drained is closed when the last sample has been played after Close, or when the source was dropped, or when the card
+// has stood still for five seconds with the source closed. Run (or Watch) closes it.
+func (c *Source) Drained() <-chan struct{} { return c.drained }
+
+// Silenced tells when the last audible sample leaves the card, once the source is over or played out and the callback has
+// seen that; zero, false while it still sounds or if it never did.
+func (c *Source) Silenced() (time.Duration, bool) {
+	if !c.finished.Load() {
+		return 0, false
+	}
+	at := c.lastSound.Load()
+	return time.Duration(at), at != 0
+}
+
+// bury tells everybody who waits that it is over.
+func (c *Source) bury() {
+	c.buried.Do(func() {
+		close(c.dead)
+		close(c.drained)
+	})
+}

@@ -1,0 +1,344 @@
+package audio
+
+import (
+	"context"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// SourceKind is what a source carries; it decides mixing.
+type SourceKind uint8
+
+// Kinds of sources, in the order of the coordinator's words for them.
+const (
+	SourceSpeech  SourceKind = iota // the companion; ducks content, ends a repeating cue
+	SourceContent                   // a stream: a book, a radio
+	SourceWords                     // local words for a failure; ducks like speech
+	SourceCue                       // an earcon, started by Play
+)
+
+// Bounds of the speaker. What happens at each is said where it is enforced.
+const (
+	Slots          = 16               // sources at once; beyond, Open returns a dead one
+	SpeechBuffer   = 60 * time.Second // a cloud voice speaks several times faster than a person listens
+	ContentBuffer  = 2 * time.Second
+	wordsBuffer    = 6 * time.Second
+	watchPeriod    = 5 * time.Millisecond
+	stalledCard    = 100 * time.Millisecond // without a callback, dead sources are taken away from the callback by force
+	abandonedAfter = 5 * time.Second        // without a callback, a closed source is given up: nobody can hear it
+)
+
+// SpeakerConfig says how a speaker behaves. Zero values mean the defaults.
+type SpeakerConfig struct {
+	Fade     time.Duration        // from the callback that sees a Drop to its last non-zero frame; 1.5..3 ms, default 3 ms
+	Prime    time.Duration        // queued before a source starts; default 80 ms
+	Rebuffer time.Duration        // queued before it goes on after an underrun; default 80 ms
+	Now      func() time.Duration // the clock of all facts; default: time since NewSpeaker
+	Volume   *int                 // 0..100, default 70
+	Cues     *int                 // volume of cues, 0..100, default 60
+}
+
+// Speaker is the loudspeaker: up to Slots sources mixed into one stream.
+//
+//	Write ─> ring of the source ─┐
+//	Play  ─> clip ───────────────┤ Render: the card's audio thread ─> x2 ─> card
+//	Drop  ─> generation + 1 ─────┘ (renders only sources of the current generation)
+//	Watch <─ finished, played: wakes writers, closes Drained, frees slots (Run's goroutine, every 5 ms while sources exist)
+//
+// How the callback gets along without a lock: a slot is one atomic pointer. Open publishes a source; the callback plays
+// it until it is over, sets finished as the last thing it ever does with it, and passes over finished sources from then
+// on; only then does Watch empty the slot and give the ring to the next source. A callback that still holds the old
+// pointer reads finished and nothing else.
+type Speaker struct {
+	// fixed after NewSpeaker
+	now      func() time.Duration
+	fadeStep int32
+	prime    int // samples
+	rebuffer int
+	wake     chan struct{}
+
+	// atomic, set by anyone
+	gen       atomic.Uint64 // only sources of this generation sound
+	hushed    atomic.Uint64 // the generation that Hush holds; another one is not held
+	volume    atomic.Uint32 // gain as float bits
+	cueVolume atomic.Uint32
+	queued    atomic.Int64 // ns from the callback to the air
+	slots     [Slots]atomic.Pointer[Source]
+
+	// atomic, set by the callback
+	clock       playedClock
+	callbacks   atomic.Uint64
+	frames      atomic.Uint64
+	underruns   atomic.Uint64
+	lastAudible atomic.Int64
+	level       atomic.Int32
+
+	render renderer // owned by the callback
+
+	mu       sync.Mutex // Open, Play, Watch; never the callback
+	spare    *ring      // of speech; the others are small enough to make anew
+	down     bool       // Run has ended
+	since    time.Duration
+	refused  atomic.Uint64
+	gaveUp   atomic.Uint64
+	overflow atomic.Uint64
+}
+
+// NewSpeaker makes a speaker. Give its Render to Card.OpenPlayback, tell it SetQueued what was granted, and start Run.
+func NewSpeaker(c SpeakerConfig) *Speaker {
+	if c.Fade == 0 {
+		c.Fade = 3 * time.Millisecond
+	}
+	if c.Prime == 0 {
+		c.Prime = 80 * time.Millisecond
+	}
+	if c.Rebuffer == 0 {
+		c.Rebuffer = 80 * time.Millisecond
+	}
+	if c.Now == nil {
+		start := time.Now()
+		c.Now = func() time.Duration { return time.Since(start) }
+	}
+	// The filter goes on for halfSpan frames after the last sample that is not zero: that much is not ours to fade.
+	fade := max(500*time.Microsecond, min(3*time.Millisecond, c.Fade)-CardDuration(halfSpan))
+	s := &Speaker{
+		now:      c.Now,
+		fadeStep: int32(math.Ceil(envelopeTop / float64(Samples(fade)))),
+		prime:    Samples(c.Prime),
+		rebuffer: Samples(c.Rebuffer),
+		wake:     make(chan struct{}, 1),
+		spare:    newRing(Samples(SpeechBuffer)),
+	}
+	s.gen.Store(1)
+	s.since = s.now()
+	s.queued.Store(int64(15 * time.Millisecond))
+	volume, cues := 70, 60
+	if c.Volume != nil {
+		volume = *c.Volume
+	}
+	if c.Cues != nil {
+		cues = *c.Cues
+	}
+	s.SetVolume(volume)
+	s.SetCueVolume(cues)
+	s.render.start(s)
+	return s
+}
+
+// Drop silences everything written so far, for good, and returns the new generation. It is one atomic operation and may
+// be called from any goroutine. The next callback fades what still sounds (see SpeakerConfig.Fade); after a Hush there
+// is nothing left to fade and the silence simply continues.
+func (s *Speaker) Drop() uint64 { return s.gen.Add(1) }
+
+// Generation is the current generation.
+func (s *Speaker) Generation() uint64 { return s.gen.Load() }
+
+// Hush is the first edge of the button: everything fades out and stands still, nothing is consumed. It holds the current
+// generation only: what is opened after the next Drop sounds at once.
+func (s *Speaker) Hush() { s.hushed.Store(s.gen.Load()) }
+
+// Unhush takes a Hush back, because the edge was a glitch: everything fades in again where it was. After a Drop it
+// does nothing.
+func (s *Speaker) Unhush() { s.hushed.Store(0) }
+
+// SetVolume takes 0..100 for everything but cues; SetCueVolume is theirs. Both glide.
+func (s *Speaker) SetVolume(percent int) { s.volume.Store(math.Float32bits(Gain(percent))) }
+
+// SetCueVolume takes 0..100 for cues.
+func (s *Speaker) SetCueVolume(percent int) { s.cueVolume.Store(math.Float32bits(Gain(percent))) }
+
+// SetQueued tells how long a frame waits in the card before it sounds: Granted.Queued of the open device.
+func (s *Speaker) SetQueued(d time.Duration) { s.queued.Store(int64(d)) }
+
+// Open starts a source of the given generation. If that is not the current one, or Slots sources are alive already, or
+// Run has ended, the source is born dead: it swallows what is written, and Drained is closed.
+func (s *Speaker) Open(kind SourceKind, generation uint64) *Source {
+	length := SpeechBuffer
+	switch kind {
+	case SourceContent:
+		length = ContentBuffer
+	case SourceWords:
+		length = wordsBuffer
+	}
+	src := s.newSource(kind, generation)
+	src.limit = Samples(length)
+	s.publish(src, func() {
+		if kind == SourceSpeech && s.spare != nil {
+			src.ring, s.spare = s.spare, nil
+		} else {
+			src.ring = newRing(src.limit)
+		}
+	})
+	return src
+}
+
+// Play plays pcm (24 kHz) in the given generation, at the volume of cues; with loop it repeats until StopLoop or until
+// speech sounds. pcm must not be changed afterwards.
+func (s *Speaker) Play(pcm []int16, loop bool, generation uint64) *Source {
+	src := s.newSource(SourceCue, generation)
+	src.clip, src.loop = pcm, loop && len(pcm) > 0
+	src.closed.Store(true)
+	s.publish(src, func() {})
+	return src
+}
+
+// StopLoop fades every repeating cue out within 50 ms.
+func (s *Speaker) StopLoop() {
+	for i := range s.slots {
+		if src := s.slots[i].Load(); src != nil && src.loop {
+			src.stop.Store(true)
+		}
+	}
+}
+
+// publish puts src into a free slot after equip has given it its buffer, or makes it dead.
+func (s *Speaker) publish(src *Source, equip func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.down || src.gen != s.gen.Load() {
+		src.bury()
+		return
+	}
+	slot := s.freeSlot()
+	if slot == nil {
+		s.watch(true) // under pressure: what is dead gives way even if its fade has not been rendered
+		slot = s.freeSlot()
+	}
+	if slot == nil {
+		s.refused.Add(1)
+		src.bury()
+		return
+	}
+	equip()
+	src.opened = s.now()
+	slot.Store(src)
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (s *Speaker) freeSlot() *atomic.Pointer[Source] {
+	for i := range s.slots {
+		if s.slots[i].Load() == nil {
+			return &s.slots[i]
+		}
+	}
+	return nil
+}
+
+// Run watches over the sources until ctx ends; then everything is dropped and every source opened later is dead.
+func (s *Speaker) Run(ctx context.Context) error {
+	tick := time.NewTicker(watchPeriod)
+	defer tick.Stop()
+	for {
+		if s.Watch() == 0 { // nothing to watch: sleep until something is opened
+			tick.Stop()
+			select {
+			case <-s.wake:
+				tick.Reset(watchPeriod)
+				continue
+			case <-ctx.Done():
+			}
+		} else {
+			select {
+			case <-tick.C:
+				continue
+			case <-ctx.Done():
+			}
+		}
+		break
+	}
+	s.Drop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.down = true
+	s.watch(true)
+	return nil
+}
+
+// Watch does what Run does every 5 ms, once: it closes Drained of what has been played or dropped, wakes writers, frees
+// slots, and returns how many sources are left. A card whose time does not pass by itself calls it after each period.
+func (s *Speaker) Watch() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.watch(false)
+}
+
+// watch needs mu. With force, dead sources leave even before the callback has let go of them.
+func (s *Speaker) watch(force bool) int {
+	now, gen, left := s.now(), s.gen.Load(), 0
+	silent := now - max(s.clock.last(), s.since) // for how long there was no callback
+	for i := range s.slots {
+		src := s.slots[i].Load()
+		if src == nil {
+			continue
+		}
+		finished, dead := src.finished.Load(), src.gen != gen
+		switch {
+		case dead:
+			src.bury() // nobody needs to wait for the fade
+			if !finished && !force && silent < stalledCard {
+				left++
+				continue
+			}
+		case finished:
+			if s.clock.at(now, s.queued.Load()) < src.end.Load()+halfSpan/2 && silent < stalledCard {
+				left++
+				continue // handed over, not yet heard
+			}
+			src.bury()
+		case src.closed.Load() && min(silent, now-src.opened) >= abandonedAfter:
+			s.gaveUp.Add(1)
+			src.abandoned.Store(true)
+			src.bury()
+		default:
+			src.wakeWriter()
+			left++
+			continue
+		}
+		s.slots[i].Store(nil)
+		if finished {
+			if r := src.takeRing(); r != nil && src.kind == SourceSpeech && s.spare == nil {
+				r.reset()
+				s.spare = r
+			}
+		}
+	}
+	if s.spare == nil && left == 0 {
+		s.spare = newRing(Samples(SpeechBuffer))
+	}
+	return left
+}
+
+// Stats is what the speaker has counted.
+type Stats struct {
+	Callbacks    uint64
+	Frames       uint64        // at CardRate
+	Underruns    uint64        // a source had nothing to play before it was closed
+	LastCallback time.Duration // on the clock given; the watchdog's other eye
+	LastAudible  time.Duration // when the last non-zero frame handed over leaves the card
+	Refused      uint64        // sources born dead because all slots were taken
+	Abandoned    uint64        // sources given up because the card stood still
+}
+
+// Stats may be called from any goroutine.
+func (s *Speaker) Stats() Stats {
+	return Stats{
+		Callbacks:    s.callbacks.Load(),
+		Frames:       s.frames.Load(),
+		Underruns:    s.underruns.Load(),
+		LastCallback: s.clock.last(),
+		LastAudible:  time.Duration(s.lastAudible.Load()),
+		Refused:      s.refused.Load(),
+		Abandoned:    s.gaveUp.Load(),
+	}
+}
+
+// LastAudible is when the last non-zero frame handed to the card so far leaves it; zero when there was none.
+func (s *Speaker) LastAudible() time.Duration { return time.Duration(s.lastAudible.Load()) }
+
+// Level is the peak of the last callback, 0..32767, for lights.
+func (s *Speaker) Level() int { return int(s.level.Load()) }
