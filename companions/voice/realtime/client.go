@@ -1,0 +1,121 @@
+package realtime
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"conch/coordinator/turn"
+)
+
+// Client is a voice. Do, Append, Tools and Usage may be called from any goroutine, at any time; Run once.
+type Client struct {
+	cfg Config // fixed after New
+	log *slog.Logger
+
+	running atomic.Bool
+	wake    chan struct{} // of one: there is something new below
+
+	mu           sync.Mutex // guards the rest up to utt
+	orders       []turn.Order
+	overflow     bool // an order was lost: what the server knows is no longer what was ordered
+	tools        []turn.ToolSpec
+	toolsVersion int
+	usage        *meter
+
+	utt utterance // own lock: the microphone never waits for an order
+}
+
+// New checks the configuration. Nothing is dialled before Run.
+func New(cfg Config) (*Client, error) {
+	if err := cfg.defaults(); err != nil {
+		return nil, err
+	}
+	c := &Client{cfg: cfg, log: cfg.Log, wake: make(chan struct{}, 1), toolsVersion: 1}
+	m, err := newMeter(&c.cfg)
+	if err != nil {
+		return nil, err
+	}
+	c.usage = m
+	c.utt.limit = samples(cfg.MaxUtterance)
+	return c, nil
+}
+
+// Do queues an order for Run. It never blocks: orders that Run has not looked at are at most maxOrders; one more, and
+// the session is begun anew, which the coordinator hears as SessionLost.
+func (c *Client) Do(o turn.Order) {
+	if clear, ok := o.(turn.ClearInput); ok {
+		c.utt.begin(clear.Turn) // now, so that the first frame, which does not queue, finds its utterance
+	}
+	c.mu.Lock()
+	if len(c.orders) < maxOrders {
+		c.orders = append(c.orders, o)
+	} else {
+		c.overflow = true
+	}
+	c.mu.Unlock()
+	c.poke()
+}
+
+// Append takes samples of the utterance of a turn, which ClearInput began; it copies them. Samples of another turn are
+// dropped and counted, and so is what exceeds MaxUtterance.
+func (c *Client) Append(id turn.ID, pcm []int16) {
+	if c.utt.append(id, pcm) {
+		c.poke()
+	}
+}
+
+// Tools tells which tools the model may call, from the next event on.
+func (c *Client) Tools(specs []turn.ToolSpec) {
+	c.mu.Lock()
+	c.tools = slices.Clone(specs)
+	c.toolsVersion++
+	c.mu.Unlock()
+	c.poke()
+}
+
+// Usage tells what was used today and in the latest turn.
+func (c *Client) Usage() Usage {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.usage.read(c.cfg.Wall())
+}
+
+func (c *Client) poke() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (c *Client) takeOrders() (orders []turn.Order, overflow bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	orders, overflow = c.orders, c.overflow
+	c.orders, c.overflow = nil, false
+	return orders, overflow
+}
+
+func (c *Client) currentTools() ([]turn.ToolSpec, int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.tools, c.toolsVersion
+}
+
+var errTwice = errors.New("realtime: Run was called twice")
+
+// Run connects, converses, and connects again for ever; it returns nil when ctx ends, after all it started has ended.
+func (c *Client) Run(ctx context.Context, out Outlet) error {
+	if !c.running.CompareAndSwap(false, true) {
+		return errTwice
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r := newRun(ctx, c, out)
+	defer r.shutdown(cancel)
+	r.loop()
+	return nil
+}

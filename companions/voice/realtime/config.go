@@ -1,0 +1,132 @@
+package realtime
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"time"
+
+	"conch/coordinator/turn"
+)
+
+// Outlet is where facts and speech go; coordinator.Outlet is one.
+type Outlet interface {
+	// Post puts a fact into the inbox.
+	Post(turn.Event)
+	// Audio hands over speech of a turn and may block while the speaker's buffer is full; fewer samples accepted than
+	// given means that the turn is over.
+	Audio(ctx context.Context, id turn.ID, pcm []int16) int
+	// Now is the clock of all facts.
+	Now() time.Duration
+}
+
+// Config is fixed at New. Zero values mean the defaults named here.
+type Config struct {
+	URL                string        // ws:// or wss://; "model" is added to its query
+	Key                func() string // read again at every attempt; nil or "" sends none
+	Model              string        // may be empty for servers with one model
+	Voice              string
+	Instructions       string
+	TranscriptionModel string // "" asks for no transcript of what the person said
+	Language           string // of the transcription, ISO 639-1; "" lets the server guess
+	Reasoning          string // effort, for models that reason: minimal, low, medium, high, xhigh; "" leaves it out
+	Dialect            Dialect
+
+	Prices  Prices
+	Ceiling Ceiling
+	Load    func() ([]byte, error) // what Save kept, at New; nil starts from zero
+	Save    func([]byte) error     // keeps the day's usage; called from a goroutine of its own
+
+	MaxUtterance time.Duration // kept in RAM until the answer begins; 61 s (60 s of speech and the pre-roll)
+	MaxAnswer    time.Duration // received but not yet handed over; 5 min
+	RenewAfter   time.Duration // age at which an idle session is renewed; 50 min (the server ends it at 60)
+
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error) // nil: TCP with keep-alive
+	Wall func() time.Time                                                  // decides which day it is; nil: time.Now
+	Log  *slog.Logger                                                      // nil: slog.Default
+}
+
+// Our choices; what the protocol demands is in wire.go.
+const (
+	rate = 24000 // samples per second inside conch
+
+	maxOrders     = 256  // orders not yet looked at; beyond it the session begins anew
+	maxPending    = 1024 // encoded events the writer has not taken; beyond it the connection is given up
+	maxAudioAhead = 8    // of these, appends; the rest of the utterance waits in RAM where it is cheaper
+	maxPlan       = 128  // requests of one turn
+	maxGarbage    = 100  // unreadable messages of one session before it is given up
+
+	readLimit = 16 << 20 // a message; a minute and a half of speech in one delta
+
+	pingEvery        = 5 * time.Second
+	pingTimeout      = 4 * time.Second // with pingEvery: a dead line is noticed within 10 s (turns.md 1, COMMITTING)
+	writeTimeout     = 10 * time.Second
+	dialTimeout      = 5 * time.Second
+	handshakeTimeout = 15 * time.Second // until session.updated; some servers load their models first
+	backoffMin       = 150 * time.Millisecond
+	backoffMax       = 5 * time.Second
+	backoffRefused   = 30 * time.Second // wrong key or no quota; a changed key is tried within keyLook
+	keyLook          = 5 * time.Second
+	stableAfter      = 10 * time.Second // a session that lived this long resets the back-off
+	createPatience   = 5 * time.Second  // how long response.create waits for the end of the answer before
+	renewQuiet       = 15 * time.Second // nothing happened for this long: the session may be renewed
+	closePatience    = 500 * time.Millisecond
+)
+
+func (cfg *Config) defaults() error {
+	u, err := url.Parse(cfg.URL)
+	if err != nil || (u.Scheme != "ws" && u.Scheme != "wss") || u.Host == "" {
+		return fmt.Errorf("realtime: URL = %q: must be ws://host/path or wss://host/path", cfg.URL)
+	}
+	if u.User != nil {
+		return fmt.Errorf("realtime: URL has a user name: put the key into Key instead")
+	}
+	if cfg.Dialect.Name == "" {
+		cfg.Dialect, _ = DialectByName("ga")
+	}
+	if r := cfg.Dialect.Rate; r != rate && r != 16000 {
+		return fmt.Errorf("realtime: dialect %q: Rate = %d: must be 24000 or 16000", cfg.Dialect.Name, r)
+	}
+	if cfg.MaxUtterance == 0 {
+		cfg.MaxUtterance = 61 * time.Second
+	}
+	if cfg.MaxAnswer == 0 {
+		cfg.MaxAnswer = 5 * time.Minute
+	}
+	if cfg.RenewAfter == 0 {
+		cfg.RenewAfter = 50 * time.Minute
+	}
+	if cfg.MaxUtterance < time.Second || cfg.MaxUtterance > 10*time.Minute {
+		return fmt.Errorf("realtime: MaxUtterance = %v: must be 1s to 10m", cfg.MaxUtterance)
+	}
+	if cfg.MaxAnswer < time.Second || cfg.MaxAnswer > time.Hour {
+		return fmt.Errorf("realtime: MaxAnswer = %v: must be 1s to 1h", cfg.MaxAnswer)
+	}
+	if cfg.Key == nil {
+		cfg.Key = func() string { return "" }
+	}
+	if cfg.Wall == nil {
+		cfg.Wall = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.Default()
+	}
+	if cfg.Dial == nil {
+		cfg.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3}}).DialContext
+	}
+	return nil
+}
+
+// endpoint is the URL with the model in its query.
+func (cfg *Config) endpoint() string {
+	u, _ := url.Parse(cfg.URL) // checked by defaults
+	if q := u.Query(); cfg.Model != "" && !q.Has("model") {
+		q.Set("model", cfg.Model)
+		u.RawQuery = q.Encode()
+	}
+	return u.String()
+}
+
+func samples(d time.Duration) int { return int(d * rate / time.Second) }

@@ -1,0 +1,33 @@
+// Package realtime is the voice that speaks the Realtime protocol over one WebSocket: OpenAI's, and those of servers
+// that speak the same (Dialect).
+//
+//	mic goroutine ── Append ──> utterance (RAM) ─┐
+//	runner ───────── Do ──────> orders ──────────┤                ┌─> writer ──> socket
+//	                                             ├─> Run (owner) ─┤
+//	Outlet.Post <── facts ───────────────────────┤                └── reader <── socket (and a pinger)
+//	Outlet.Audio <── pump, one per answer <──────┘
+//
+// Run owns the conversation: everything it knows is touched by its goroutine alone. The reader, the writer and the
+// pinger belong to one connection (link) and end with it; a pump belongs to one answer, so that a full speaker buffer
+// stops neither the reader nor the next interruption. Run ends when its context does, after all of them have.
+//
+// What a press, a release and an interruption send, in order:
+//
+//	ClearInput      input_audio_buffer.clear, then input_audio_buffer.append while frames come
+//	CommitInput     the rest of the audio, input_audio_buffer.commit            -> InputCommitted | InputRefused
+//	CreateResponse  response.create, once no other answer is live               -> ResponseStarted | ResponseRefused
+//	                response.output_audio.delta                                 -> Outlet.Audio, DeltaArrived
+//	                response.function_call_arguments.done                       -> ToolCalled, once per call
+//	                response.done, and all speech handed over                   -> ResponseDone
+//	CancelResponse  response.cancel; what still comes of it is dropped and counted
+//	TruncateItem    conversation.item.truncate, never beyond what was received, milliseconds rounded down
+//	DeleteItem      conversation.item.delete
+//	SendToolOutput  conversation.item.create (function_call_output)
+//
+// What a turn has asked for is kept until its answer began. When the connection breaks before that, the next one gets
+// the conversation as text, then the whole utterance again, then the same requests: nothing that was said is lost.
+//
+// Samples are 24 kHz, mono, signed 16 bit; the server's rate may be lower (Dialect.Rate). Times of facts come from
+// Outlet.Now. A turn's context never touches the socket: an expired context on a read or a write closes a
+// coder/websocket connection.
+package realtime

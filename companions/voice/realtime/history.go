@@ -1,0 +1,82 @@
+package realtime
+
+import "conch/coordinator/turn"
+
+// history is the conversation as text: what is carried into the next session. Assistant audio cannot be put into a
+// conversation, assistant text can.
+type history struct {
+	entries []entry
+}
+
+type entry struct {
+	turn turn.ID
+	item turn.ItemID // of the present session, "" for older ones
+	role string      // user, assistant, system
+	text string
+}
+
+// A model that carries all it ever heard pays for it at every answer.
+const (
+	maxHistory     = 64
+	maxHistoryText = 16 << 10
+)
+
+func (h *history) add(e entry) {
+	h.entries = append(h.entries, e)
+	h.trim()
+}
+
+func (h *history) trim() {
+	size := 0
+	for _, e := range h.entries {
+		size += len(e.text)
+	}
+	for len(h.entries) > maxHistory || (size > maxHistoryText && len(h.entries) > 1) {
+		size -= len(h.entries[0].text)
+		h.entries = h.entries[:copy(h.entries, h.entries[1:])]
+	}
+}
+
+// at finds the entry of an item, or begins it.
+func (h *history) at(id turn.ItemID, t turn.ID, role string) *entry {
+	for i := range h.entries {
+		if id != "" && h.entries[i].item == id {
+			return &h.entries[i]
+		}
+	}
+	h.add(entry{turn: t, item: id, role: role})
+	return &h.entries[len(h.entries)-1]
+}
+
+// write appends to the text of an item, up to a bound.
+func (h *history) write(id turn.ItemID, t turn.ID, role, text string) {
+	e := h.at(id, t, role)
+	if len(e.text)+len(text) <= maxHistoryText {
+		e.text += text
+	}
+	h.trim()
+}
+
+func (h *history) cut(id turn.ItemID, heard, received int) {
+	for i := range h.entries {
+		if id != "" && h.entries[i].item == id {
+			h.entries[i].text = heardText(h.entries[i].text, heard, received)
+		}
+	}
+}
+
+func (h *history) remove(id turn.ItemID) {
+	for i := range h.entries {
+		if id != "" && h.entries[i].item == id {
+			h.entries = append(h.entries[:i], h.entries[i+1:]...)
+			return
+		}
+	}
+}
+
+// unbind forgets the item ids of a session that is gone, so that a new session's equal ids mean new items.
+func (h *history) unbind() {
+	for i := range h.entries {
+		h.entries[i].item = ""
+	}
+}

@@ -1,0 +1,264 @@
+package realtime
+
+import (
+	"strings"
+	"time"
+
+	"conch/coordinator/turn"
+)
+
+func turnOf(o turn.Order) turn.ID {
+	switch o := o.(type) {
+	case turn.ClearInput:
+		return o.Turn
+	case turn.CommitInput:
+		return o.Turn
+	case turn.AddText:
+		return o.Turn
+	case turn.CreateResponse:
+		return o.Turn
+	case turn.CancelResponse:
+		return o.Turn
+	case turn.TruncateItem:
+		return o.Turn
+	case turn.DeleteItem:
+		return o.Turn
+	case turn.SendToolOutput:
+		return o.Turn
+	}
+	return ""
+}
+
+// take looks at an order: what ends something happens at once, the rest joins the plan.
+func (r *run) take(o turn.Order) {
+	r.active = time.Now()
+	if r.owed != nil && r.link == nil { // somebody needs the truth now
+		r.tell(*r.owed)
+	}
+	switch o := o.(type) {
+	case turn.CancelResponse:
+		r.cancel(o)
+		return
+	case turn.TruncateItem:
+		r.truncate(o)
+		return
+	case turn.DeleteItem:
+		r.history.remove(o.Item)
+		r.send(sentEvent{kind: sentDelete, turn: o.Turn}, func(id string) any {
+			return wireEvent{Type: "conversation.item.delete", EventID: id, ItemID: string(o.Item)}
+		})
+		return
+	case turn.ClearInput:
+		r.clear()
+	}
+	if len(r.plan) >= maxPlan { // done requests are kept only to be repeated
+		r.plan, r.next = r.plan[:copy(r.plan, r.plan[r.next:])], 0
+	}
+	if len(r.plan) >= maxPlan {
+		r.log.Error(logOverflow, "turn", turnOf(o), "limit", maxPlan)
+		r.plan, r.next = nil, 0
+		r.drop(errPlan)
+		return
+	}
+	r.plan = append(r.plan, op{order: o})
+}
+
+// clear forgets the turns before: of what was not sent only words and answers to calls remain.
+func (r *run) clear() {
+	keep := r.plan[:0]
+	for i, o := range r.plan {
+		switch o := o.order.(type) {
+		case turn.AddText, turn.SendToolOutput:
+			if i >= r.next {
+				keep = append(keep, r.plan[i])
+			}
+		case turn.CommitInput:
+			if i >= r.next {
+				r.log.Warn(logUtterance, "turn", o.Turn, "why", "a new one began before it could be sent")
+			}
+		}
+	}
+	r.plan, r.next = keep, 0
+	r.voice = ""
+}
+
+// advance carries out the plan as far as it can.
+func (r *run) advance() {
+	for r.link != nil && r.next < len(r.plan) && r.execute(&r.plan[r.next]) {
+		r.next++
+	}
+	if r.link != nil && r.voice != "" {
+		r.speak(false)
+	}
+}
+
+// execute does one request; false means not yet.
+func (r *run) execute(o *op) bool {
+	switch o := o.order.(type) {
+	case turn.ClearInput:
+		r.voice, r.spoken = o.Turn, 0
+		if r.down != nil {
+			r.down.reset()
+		}
+		r.send(sentEvent{kind: sentClear, turn: o.Turn}, func(id string) any {
+			return wireEvent{Type: "input_audio_buffer.clear", EventID: id}
+		})
+	case turn.CommitInput:
+		return r.commit(o.Turn)
+	case turn.AddText:
+		r.history.add(entry{turn: o.Turn, role: o.Role, text: o.Text})
+		r.send(sentEvent{kind: sentText, turn: o.Turn}, func(id string) any { return r.cfg.text(id, o.Role, o.Text) })
+	case turn.SendToolOutput:
+		if _, ok := r.calls[o.Call]; !ok { // of a session that is gone; this one would refuse it
+			r.log.Info(logCall, "turn", o.Turn, "call", o.Call)
+			return true
+		}
+		text := o.Output
+		r.send(sentEvent{kind: sentOutput, turn: o.Turn}, func(id string) any {
+			return wireItemCreate{
+				wireEvent: wireEvent{Type: "conversation.item.create", EventID: id},
+				Item:      wireItem{Type: "function_call_output", CallID: string(o.Call), Output: &text},
+			}
+		})
+	}
+	if c, ok := o.order.(turn.CreateResponse); ok {
+		return r.create(c, o.tries)
+	}
+	return true
+}
+
+// commit sends the rest of the utterance and ends it.
+func (r *run) commit(id turn.ID) bool {
+	n, lost, ok := r.c.utt.size(id)
+	if !ok || n < minCommit || r.voice != id {
+		r.log.Info(logUtterance, "turn", id, "samples", n, "why", "shorter than the server takes")
+		r.voice = ""
+		if r.link != nil && ok {
+			r.send(sentEvent{kind: sentClear, turn: id}, func(id string) any {
+				return wireEvent{Type: "input_audio_buffer.clear", EventID: id}
+			})
+		}
+		r.unplanCreates(id)
+		r.settled = id
+		r.out.Post(turn.InputRefused{At: r.out.Now(), Turn: id})
+		return true
+	}
+	if !r.speak(true) {
+		return false
+	}
+	if lost > 0 {
+		r.log.Warn(logUtterance, "turn", id, "samples", lost, "why", "longer than MaxUtterance")
+	}
+	r.voice = ""
+	r.commits = append(r.commits, id)
+	r.send(sentEvent{kind: sentCommit, turn: id}, func(id string) any {
+		return wireEvent{Type: "input_audio_buffer.commit", EventID: id}
+	})
+	if r.link == nil {
+		return false
+	}
+	r.link.expect()
+	r.count(func(m *meter) { m.heard(id, float64(n)/rate) })
+	if r.cfg.Dialect.CommitAnswers {
+		r.creates = append(r.creates, create{turn: id, implied: true})
+	}
+	return true
+}
+
+// speak sends what has come of the utterance: 20 to 40 ms at a time while it is spoken, 100 ms when there is a backlog
+// (Realtime, input_audio_buffer.append: <= 15 MiB). It reports whether all was sent.
+func (r *run) speak(flush bool) bool {
+	const least, usual = rate * 20 / 1000, rate * 40 / 1000
+	for len(r.pending) < maxAudioAhead {
+		n, _, ok := r.c.utt.size(r.voice)
+		if !ok {
+			r.voice = ""
+			return true
+		}
+		left := n - r.spoken
+		if left == 0 || (left < least && !flush) {
+			return left == 0
+		}
+		take := usual
+		if left > 3*usual {
+			take = cap(r.scratch)
+		}
+		pcm, _, ok := r.c.utt.from(r.voice, r.spoken, r.scratch[:0:min(take, cap(r.scratch))])
+		if !ok {
+			r.voice = ""
+			return true
+		}
+		r.spoken += len(pcm)
+		r.active = time.Now()
+		if r.down != nil {
+			pcm = r.down.process(pcm)
+		}
+		var frame []byte
+		select {
+		case frame = <-r.link.back:
+		default:
+		}
+		frame, r.raw = appendFrame(frame, r.raw, pcm)
+		r.pending = append(r.pending, frame)
+	}
+	return false
+}
+
+// create asks for an answer, once the answer before has ended at the server too: a response.create beside a live one
+// is refused (conversation_already_has_active_response).
+func (r *run) create(o turn.CreateResponse, tries int) bool {
+	if why := r.c.refuses(); why != "" {
+		r.log.Warn(logCeiling, "turn", o.Turn, "why", why)
+		r.settled = o.Turn
+		r.out.Post(turn.ResponseRefused{At: r.out.Now(), Turn: o.Turn, Say: turn.WordsQuota})
+		return true
+	}
+	if r.cfg.Dialect.CommitAnswers && r.answered(o.Turn) {
+		return true
+	}
+	if busy := r.busy(); busy != "" {
+		now := time.Now()
+		if r.gate.IsZero() {
+			r.gate = now
+			r.link.expect()
+		}
+		if until := r.gate.Add(createPatience); now.Before(until) {
+			r.at(until)
+			return false
+		}
+		r.log.Warn(logImpatient, "turn", o.Turn, "busy", busy)
+		r.abandon()
+	}
+	r.gate = time.Time{}
+	r.creates = append(r.creates, create{turn: o.Turn, prompt: o.Prompt, tries: tries})
+	r.send(sentEvent{kind: sentCreate, turn: o.Turn}, func(id string) any { return r.cfg.create(id, o.Turn, o.Prompt) })
+	if r.link == nil {
+		return false
+	}
+	r.link.expect()
+	return true
+}
+
+// unplanCreates takes back what was not sent yet.
+func (r *run) unplanCreates(id turn.ID) {
+	keep := r.plan[:r.next]
+	for i := r.next; i < len(r.plan); i++ {
+		if c, ok := r.plan[i].order.(turn.CreateResponse); ok && c.Turn == id {
+			continue
+		}
+		keep = append(keep, r.plan[i])
+	}
+	r.plan = keep
+}
+
+// heardText trims what a model says to what was heard of it, at a word's end.
+func heardText(text string, heard, received int) string {
+	if received <= 0 || heard >= received {
+		return text
+	}
+	cut := len(text) * heard / received
+	if i := strings.LastIndexByte(text[:cut], ' '); i >= 0 {
+		return text[:i]
+	}
+	return ""
+}

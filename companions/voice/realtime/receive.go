@@ -1,0 +1,224 @@
+package realtime
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"conch/coordinator/turn"
+)
+
+// Codes of the protocol's error events that need more than words.
+const (
+	codeExpired     = "session_expired"
+	codeActive      = "conversation_already_has_active_response"
+	codeCommitEmpty = "input_audio_buffer_commit_empty"
+	codeCommitOld   = "input_audio_buffer_commit_too_small"
+	codeKey         = "invalid_api_key"
+)
+
+// receive acts on one message of the server.
+func (r *run) receive(m message) {
+	defer putBuf(m.buf)
+	if m.err != nil {
+		r.garbage(m.err)
+		return
+	}
+	if r.seen.twice(m.sum) {
+		r.counts.Duplicate++
+		return
+	}
+	ev := &m.ev
+	if !known[ev.Type] {
+		r.counts.Unknown++
+		if n := r.counts.Unknown; n&(n-1) == 0 {
+			r.log.Info(logUnknown, "type", fmt.Sprintf("%.80q", ev.Type), "ignored", n)
+		}
+		return
+	}
+	switch ev.Type {
+	case "error":
+		r.active = time.Now()
+		if ev.Error == nil {
+			ev.Error = &wireError{}
+		}
+		r.serverError(ev.Error)
+	case "input_audio_buffer.committed":
+		r.committed(turn.ItemID(ev.ItemID))
+	case "conversation.item.input_audio_transcription.completed":
+		r.transcribed(ev)
+	case "conversation.item.input_audio_transcription.failed":
+		r.log.Warn(logTranscribe, "turn", r.turnOfItem(ev.ItemID), "err", message1(ev.Error))
+	case "response.created":
+		r.active = time.Now()
+		if ev.Response != nil {
+			r.responseCreated(ev.Response)
+		}
+	case "response.output_audio.delta":
+		r.active = time.Now()
+		r.delta(ev, m.audio)
+	case "response.output_audio_transcript.delta":
+		r.words(ev, false)
+	case "response.output_text.delta":
+		r.words(ev, true)
+	case "response.output_item.added":
+		r.nameCall(ev.Item)
+	case "response.function_call_arguments.done":
+		if p := r.find(ev.ResponseID); p != nil {
+			r.call(p, ev.CallID, ev.Name, ev.Arguments)
+		}
+	case "response.output_item.done":
+		if it := ev.Item; it != nil && it.Type == "function_call" && it.Status != "incomplete" {
+			if p := r.find(ev.ResponseID); p != nil {
+				r.call(p, it.CallID, it.Name, it.Arguments)
+			}
+		}
+	case "response.done":
+		r.active = time.Now()
+		if ev.Response != nil {
+			r.responseDone(ev.Response)
+		}
+	}
+}
+
+func message1(e *wireError) string {
+	if e == nil {
+		return ""
+	}
+	return e.Code + " " + e.Message
+}
+
+// garbage counts what cannot be read. A server that sends nothing else is left.
+func (r *run) garbage(err error) {
+	r.counts.Garbage++
+	if n := r.counts.Garbage; n&(n-1) == 0 {
+		r.log.Warn(logGarbage, "err", err, "ignored", n)
+	}
+	if r.counts.Garbage > maxGarbage {
+		r.drop(fmt.Errorf("%d messages cannot be read, the last: %w", r.counts.Garbage, err))
+	}
+}
+
+func (r *run) turnOfItem(id string) turn.ID {
+	if it := r.items[turn.ItemID(id)]; it != nil {
+		return it.turn
+	}
+	return ""
+}
+
+// committed: commits are acknowledged in the order they were sent.
+func (r *run) committed(id turn.ItemID) {
+	if len(r.commits) == 0 {
+		return
+	}
+	t := r.commits[0]
+	r.commits = r.commits[1:]
+	r.item(id, t)
+	r.history.at(id, t, "user") // its place; the words come later
+	r.out.Post(turn.InputCommitted{At: r.out.Now(), Turn: t, Item: id})
+}
+
+func (r *run) transcribed(ev *inbound) {
+	t := r.turnOfItem(ev.ItemID)
+	if t == "" {
+		return
+	}
+	id := turn.ItemID(ev.ItemID)
+	if e := r.history.at(id, t, "user"); e.text == "" && len(ev.Transcript) <= maxHistoryText {
+		e.text = ev.Transcript
+	}
+	r.history.trim()
+	if ev.Usage != nil {
+		r.count(func(m *meter) { m.transcribed(t, ev.Usage) })
+	}
+	r.out.Post(turn.Transcribed{At: r.out.Now(), Turn: t, Text: ev.Transcript})
+}
+
+// serverError leads an error back to what it answers. Most errors leave the session open.
+func (r *run) serverError(e *wireError) {
+	s, ok := r.sent.find(e.EventID)
+	if !ok { // servers that do not say which event they mean
+		switch {
+		case (e.Code == codeCommitEmpty || e.Code == codeCommitOld) && len(r.commits) > 0:
+			s = sentEvent{kind: sentCommit, turn: r.commits[0]}
+		case e.Code == codeExpired || e.Code == codeKey:
+		case len(r.creates) > 0 && (e.Code == codeActive || e.Type == "server_error" || wordsFor(e.Code, e.Type) == turn.WordsQuota):
+			s = sentEvent{kind: sentCreate, turn: r.creates[0].turn}
+		}
+	}
+	r.log.Warn(logError, "turn", s.turn, "to", s.kind.String(), "type", e.Type, "code", e.Code, "err", e.Message)
+	switch {
+	case e.Code == codeExpired, e.Code == codeKey:
+		r.drop(&refused{code: e.Code, text: e.Message})
+	case s.kind == sentCommit:
+		r.commitRefused(s.turn)
+	case s.kind == sentCreate:
+		r.createRefused(s.turn, e)
+	}
+}
+
+func (r *run) commitRefused(t turn.ID) {
+	for i, id := range r.commits {
+		if id == t {
+			r.commits = append(r.commits[:i], r.commits[i+1:]...)
+			break
+		}
+	}
+	// An answer asked for together with the commit would answer nothing.
+	r.cancel(turn.CancelResponse{Turn: t})
+	for i := len(r.creates) - 1; i >= 0; i-- {
+		if r.creates[i].turn == t && r.creates[i].implied {
+			r.creates = append(r.creates[:i], r.creates[i+1:]...)
+		}
+	}
+	r.unplan(t)
+	r.out.Post(turn.InputRefused{At: r.out.Now(), Turn: t})
+}
+
+// unplan forgets a turn that was refused, so that it is not repeated in the next session.
+func (r *run) unplan(t turn.ID) {
+	keep, next := r.plan[:0], 0
+	for i, o := range r.plan {
+		if turnOf(o.order) == t {
+			continue
+		}
+		if i < r.next {
+			next++
+		}
+		keep = append(keep, o)
+	}
+	r.plan, r.next = keep, next
+}
+
+// maxTries of a response.create that met a live answer the client did not know of.
+const maxTries = 3
+
+var errActive = errors.New("an unknown answer is live")
+
+func (r *run) createRefused(t turn.ID, e *wireError) {
+	for i, c := range r.creates {
+		if c.turn != t {
+			continue
+		}
+		r.creates = append(r.creates[:i], r.creates[i+1:]...)
+		if c.cancelled {
+			return
+		}
+		if e.Code == codeActive && c.tries < maxTries && r.link != nil {
+			if r.cfg.Dialect.Cancels { // whatever it is, it is not ours
+				r.send(sentEvent{kind: sentCancel, turn: t}, func(id string) any {
+					return wireEvent{Type: "response.cancel", EventID: id}
+				})
+			}
+			r.log.Warn(logError, "turn", t, "err", errActive, "try", c.tries+1)
+			again := op{order: turn.CreateResponse{Turn: t, Prompt: c.prompt}, tries: c.tries + 1}
+			r.plan = append(r.plan, op{})
+			copy(r.plan[r.next+1:], r.plan[r.next:])
+			r.plan[r.next] = again
+			return
+		}
+		r.unplan(t)
+		r.out.Post(turn.ResponseRefused{At: r.out.Now(), Turn: t, Say: wordsFor(e.Code, e.Type)})
+		return
+	}
+}

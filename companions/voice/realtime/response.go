@@ -1,0 +1,397 @@
+package realtime
+
+import (
+	"errors"
+
+	"conch/coordinator/turn"
+)
+
+var errPlan = errors.New("too many requests in one turn")
+
+// response is one answer of the server, from response.created until ResponseDone was posted.
+type response struct {
+	id        turn.ResponseID
+	turn      turn.ID
+	pump      *pump // nil until it says something
+	pumped    bool  // the pump is through
+	cancelled bool  // by us: what still comes of it is dropped
+	ended     bool  // response.done was seen
+	audible   bool  // it said or called something
+	texted    bool
+	seconds   float64
+	status    turn.ResponseStatus
+	say       turn.Words
+}
+
+func (p *response) stopPump() {
+	if p.pump != nil {
+		p.pump.stop()
+	}
+}
+
+// create is a response.create that was sent, or one a commit implies.
+type create struct {
+	turn      turn.ID
+	prompt    string
+	tries     int
+	implied   bool
+	cancelled bool
+}
+
+type callInfo struct {
+	turn turn.ID
+	name string
+	told bool
+}
+
+type itemInfo struct {
+	turn     turn.ID
+	received int // samples of speech
+}
+
+// Bounds of what is remembered of a session; the oldest by chance of the map goes, since nothing refers to hundreds.
+const (
+	maxItems     = 256
+	maxResponses = 8
+)
+
+func (r *run) item(id turn.ItemID, t turn.ID) *itemInfo {
+	if it, ok := r.items[id]; ok {
+		return it
+	}
+	for old := range r.items {
+		if len(r.items) < maxItems {
+			break
+		}
+		delete(r.items, old)
+	}
+	it := &itemInfo{turn: t}
+	r.items[id] = it
+	return it
+}
+
+// busy names what stands in the way of response.create.
+func (r *run) busy() string {
+	if len(r.creates) > 0 {
+		return "an answer that was asked for"
+	}
+	for _, p := range r.responses {
+		if !p.ended {
+			return string(p.id)
+		}
+	}
+	return ""
+}
+
+// abandon stops waiting for answers that do not end.
+func (r *run) abandon() {
+	r.creates = nil
+	for id, p := range r.responses {
+		if !p.ended {
+			p.stopPump()
+			delete(r.responses, id)
+		}
+	}
+}
+
+// answered tells whether the commit of a turn already asked for, or got, its answer.
+func (r *run) answered(id turn.ID) bool {
+	for _, c := range r.creates {
+		if c.turn == id && c.implied {
+			return true
+		}
+	}
+	for _, p := range r.responses {
+		if p.turn == id && !p.ended {
+			return true
+		}
+	}
+	return false
+}
+
+// responseCreated gives the new answer to the turn that asked for it: by its metadata, or by order where a server does
+// not return them.
+func (r *run) responseCreated(w *wireResponse) {
+	id := turn.ResponseID(w.ID)
+	if id == "" || r.responses[id] != nil {
+		return
+	}
+	at := -1
+	if t, ok := w.Metadata["turn"].(string); ok {
+		for i := range r.creates {
+			if string(r.creates[i].turn) == t {
+				at = i
+				break
+			}
+		}
+	} else if len(r.creates) > 0 {
+		at = 0
+	}
+	for old, p := range r.responses {
+		if len(r.responses) < maxResponses {
+			break
+		}
+		p.stopPump()
+		delete(r.responses, old)
+	}
+	p := &response{id: id}
+	r.responses[id] = p
+	if at < 0 {
+		r.log.Warn(logUnbidden, "response", id)
+		r.stop(p)
+		return
+	}
+	c := r.creates[at]
+	r.creates = append(r.creates[:at], r.creates[at+1:]...)
+	p.turn = c.turn
+	if c.cancelled {
+		r.stop(p)
+		return
+	}
+	// The answer is there: from here on the turn cannot be asked for again.
+	r.settled = c.turn
+	r.plan, r.next = r.plan[:copy(r.plan, r.plan[r.next:])], 0
+	r.out.Post(turn.ResponseStarted{At: r.out.Now(), Turn: c.turn, Response: id})
+}
+
+// find gives the live answer an event belongs to, or nil when it is to be dropped.
+func (r *run) find(id string) *response {
+	p := r.responses[turn.ResponseID(id)]
+	if id == "" { // servers that leave it out have one answer at a time
+		for _, q := range r.responses {
+			if !q.ended {
+				p = q
+			}
+		}
+	}
+	if p == nil || p.cancelled || p.ended {
+		r.counts.Stale++
+		if n := r.counts.Stale; n&(n-1) == 0 { // 1, 2, 4, 8 ...: the first is news, the thousandth is not
+			r.log.Info(logStale, "response", id, "dropped", n)
+		}
+		return nil
+	}
+	return p
+}
+
+func (r *run) delta(ev *inbound, b64 []byte) {
+	p := r.find(ev.ResponseID)
+	if p == nil {
+		return
+	}
+	if p.pump == nil {
+		p.pump = newPump(r.ctx, p.turn, p.id, samples(r.cfg.MaxAnswer))
+		r.wg.Go(func() {
+			p.pump.run(r.out)
+			select {
+			case r.finished <- p:
+			case <-r.ctx.Done():
+			}
+		})
+	}
+	item := turn.ItemID(ev.ItemID)
+	n, ok, room := p.pump.add(item, b64)
+	if !ok {
+		r.garbage(errors.New("delta is not base64"))
+		return
+	}
+	p.audible = p.audible || n > 0
+	p.seconds += float64(n) / rate
+	r.item(item, p.turn).received += n
+	if !room {
+		r.log.Error(logTooLong, "turn", p.turn, "response", p.id, "limit", r.cfg.MaxAnswer)
+		r.stop(p)
+		p.ended, p.status, p.say = true, turn.ResponseFailed, turn.WordsServerError
+		r.settle(p)
+	}
+}
+
+// words passes on what the model says in words.
+func (r *run) words(ev *inbound, silent bool) {
+	p := r.find(ev.ResponseID)
+	if p == nil || ev.Delta == "" {
+		return
+	}
+	item := turn.ItemID(ev.ItemID)
+	r.item(item, p.turn)
+	r.history.write(item, p.turn, "assistant", ev.Delta)
+	r.out.Post(turn.Spoken{At: r.out.Now(), Turn: p.turn, Response: p.id, Item: item, Text: ev.Delta})
+	if silent && !p.texted {
+		p.texted = true
+		r.out.Post(turn.DeltaArrived{At: r.out.Now(), Turn: p.turn, Response: p.id, Item: item})
+	}
+}
+
+// call tells of a tool call once, by whichever event names it completely first: arguments.done (GA), output_item.done,
+// or response.done.
+func (r *run) call(p *response, id, name, args string) {
+	if p == nil || p.cancelled || id == "" {
+		return
+	}
+	c, ok := r.calls[turn.CallID(id)]
+	if !ok {
+		for old := range r.calls {
+			if len(r.calls) < maxItems {
+				break
+			}
+			delete(r.calls, old)
+		}
+	}
+	if name == "" {
+		name = c.name
+	}
+	if c.told || name == "" {
+		return
+	}
+	r.calls[turn.CallID(id)] = callInfo{turn: p.turn, name: name, told: true}
+	p.audible = true
+	r.out.Post(turn.ToolCalled{At: r.out.Now(), Turn: p.turn, Response: p.id, Call: turn.CallID(id), Name: name, Args: args})
+}
+
+// nameCall remembers the name of a call whose arguments come without it (beta).
+func (r *run) nameCall(it *wireItem) {
+	if it == nil || it.Type != "function_call" || it.CallID == "" {
+		return
+	}
+	if _, ok := r.calls[turn.CallID(it.CallID)]; !ok {
+		r.calls[turn.CallID(it.CallID)] = callInfo{name: it.Name}
+	}
+}
+
+func (r *run) responseDone(w *wireResponse) {
+	p := r.responses[turn.ResponseID(w.ID)]
+	if p == nil || p.ended {
+		if w.Usage != nil { // an answer nobody waits for costs money too
+			r.count(func(m *meter) { m.answered("", w.Usage, 0) })
+		}
+		return
+	}
+	p.status, p.say = turn.ResponseCompleted, ""
+	var why *wireError
+	if d := w.StatusDetails; d != nil {
+		why = d.Error
+	}
+	switch w.Status {
+	case "cancelled":
+		p.status = turn.ResponseCancelled
+	case "incomplete":
+		p.status, p.say = turn.ResponseIncomplete, turn.WordsServerError
+	case "failed":
+		p.status, p.say = turn.ResponseFailed, turn.WordsServerError
+		if why != nil {
+			p.say = wordsFor(why.Code, why.Type)
+		}
+	default:
+		for _, it := range w.Output {
+			if it.Type == "function_call" && it.Status != "incomplete" {
+				r.call(p, it.CallID, it.Name, it.Arguments)
+			}
+		}
+		if !p.audible && !p.cancelled { // nothing to hear is not an answer (turns.md 6, never silent)
+			p.status, p.say = turn.ResponseFailed, turn.WordsNoAnswer
+		}
+	}
+	if p.cancelled {
+		p.status, p.say = turn.ResponseCancelled, ""
+	}
+	if p.say != "" {
+		r.log.Warn(logFailed, "turn", p.turn, "response", p.id, "status", w.Status, "details", detail(w.StatusDetails))
+	}
+	r.count(func(m *meter) { m.answered(p.turn, w.Usage, p.seconds) })
+	p.ended = true
+	if p.pump != nil {
+		p.pump.close()
+	}
+	r.settle(p)
+}
+
+func detail(d *statusDetails) string {
+	switch {
+	case d == nil:
+		return ""
+	case d.Error != nil:
+		return d.Error.Code + " " + d.Error.Message
+	}
+	return d.Reason
+}
+
+// settle posts ResponseDone when the server has ended the answer and all of its speech was handed over.
+func (r *run) settle(p *response) {
+	if r.responses[p.id] != p || !p.ended || (p.pump != nil && !p.pumped) {
+		return
+	}
+	delete(r.responses, p.id)
+	if p.turn != "" {
+		r.out.Post(turn.ResponseDone{At: r.out.Now(), Turn: p.turn, Response: p.id, Status: p.status, Say: p.say})
+	}
+	if r.owed != nil && r.link == nil && len(r.responses) == 0 {
+		r.tell(*r.owed)
+	}
+}
+
+// stop cancels an answer: at the server if it is still at it, and here.
+func (r *run) stop(p *response) {
+	if p.cancelled {
+		return
+	}
+	p.cancelled = true
+	p.stopPump()
+	if p.ended {
+		p.status, p.say = turn.ResponseCancelled, ""
+		return
+	}
+	if r.cfg.Dialect.Cancels {
+		r.send(sentEvent{kind: sentCancel, turn: p.turn}, func(id string) any {
+			return wireEvent{Type: "response.cancel", EventID: id, ResponseID: string(p.id)}
+		})
+	}
+}
+
+// cancel carries out CancelResponse; without a response it takes back what was asked for.
+func (r *run) cancel(o turn.CancelResponse) {
+	if o.Response != "" {
+		if p := r.responses[o.Response]; p != nil {
+			r.stop(p)
+		}
+		return
+	}
+	if r.link == nil { // given up before it could be sent
+		r.unplan(o.Turn)
+		return
+	}
+	r.unplanCreates(o.Turn)
+	r.settled = o.Turn
+	for i := range r.creates {
+		if r.creates[i].turn == o.Turn {
+			r.creates[i].cancelled = true
+		}
+	}
+	for _, p := range r.responses {
+		if p.turn == o.Turn {
+			r.stop(p)
+		}
+	}
+}
+
+// truncate cuts an item at what was heard: whole milliseconds, never beyond what was received, because the server
+// refuses more (Realtime, conversation.item.truncate).
+func (r *run) truncate(o turn.TruncateItem) {
+	it := r.items[o.Item]
+	if it == nil {
+		r.log.Info(logTruncate, "turn", o.Turn, "item", o.Item, "why", "not of this session")
+		return
+	}
+	heard := max(0, min(o.Heard, it.received))
+	r.history.cut(o.Item, heard, it.received)
+	if !r.cfg.Dialect.Truncates {
+		r.log.Info(logTruncate, "turn", o.Turn, "item", o.Item, "why", "the server does not know it")
+		return
+	}
+	it.received = heard
+	r.send(sentEvent{kind: sentTruncate, turn: o.Turn}, func(id string) any {
+		return wireTruncate{
+			wireEvent:  wireEvent{Type: "conversation.item.truncate", EventID: id, ItemID: string(o.Item)},
+			AudioEndMS: heard * 1000 / rate,
+		}
+	})
+}

@@ -1,0 +1,51 @@
+package realtime
+
+import "conch/coordinator/turn"
+
+type sentKind uint8
+
+const (
+	sentSession sentKind = iota + 1
+	sentHistory
+	sentText
+	sentOutput
+	sentClear
+	sentCommit
+	sentCreate
+	sentCancel
+	sentTruncate
+	sentDelete
+)
+
+func (k sentKind) String() string {
+	return [...]string{"?", "session.update", "history", "text", "tool output", "clear", "commit", "response.create", "response.cancel", "truncate", "delete"}[k]
+}
+
+// sentEvent is what an error's event_id leads back to.
+type sentEvent struct {
+	id   string
+	kind sentKind
+	turn turn.ID
+}
+
+// sentEvents remembers the latest.
+type sentEvents struct {
+	ring [64]sentEvent
+	next int
+}
+
+func (s *sentEvents) add(e sentEvent) {
+	s.ring[s.next] = e
+	s.next = (s.next + 1) % len(s.ring)
+}
+
+// find forgets what it finds: an error is told once.
+func (s *sentEvents) find(id string) (sentEvent, bool) {
+	for i, e := range s.ring {
+		if id != "" && e.id == id {
+			s.ring[i] = sentEvent{}
+			return e, true
+		}
+	}
+	return sentEvent{}, false
+}

@@ -1,0 +1,229 @@
+package realtime
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"conch/coordinator/turn"
+)
+
+// Prices are per million tokens, in whatever currency the ceiling is in; zero counts nothing.
+type Prices struct {
+	TextIn, TextCached, TextOut    float64
+	AudioIn, AudioCached, AudioOut float64
+	TranscriptionMinute            float64
+}
+
+// Ceiling is what may be used in a day; zero is no ceiling. Beyond it no answer is asked for until the next day.
+type Ceiling struct {
+	Tokens       int64
+	AudioSeconds float64 // heard and said
+	Cost         float64
+}
+
+// Counts is what was used.
+type Counts struct {
+	Responses    int     `json:"responses"`
+	TextIn       int64   `json:"text_in"` // tokens, cached ones included
+	TextCached   int64   `json:"text_cached"`
+	TextOut      int64   `json:"text_out"`
+	AudioIn      int64   `json:"audio_in"`
+	AudioCached  int64   `json:"audio_cached"`
+	AudioOut     int64   `json:"audio_out"`
+	HeardSeconds float64 `json:"heard_s"` // sent to the server
+	SaidSeconds  float64 `json:"said_s"`  // received from it
+	Cost         float64 `json:"cost"`
+}
+
+// Tokens is the sum of all.
+func (c Counts) Tokens() int64 { return c.TextIn + c.TextOut + c.AudioIn + c.AudioOut }
+
+func (c *Counts) add(d Counts) {
+	c.Responses += d.Responses
+	c.TextIn += d.TextIn
+	c.TextCached += d.TextCached
+	c.TextOut += d.TextOut
+	c.AudioIn += d.AudioIn
+	c.AudioCached += d.AudioCached
+	c.AudioOut += d.AudioOut
+	c.HeardSeconds += d.HeardSeconds
+	c.SaidSeconds += d.SaidSeconds
+	c.Cost += d.Cost
+}
+
+// Usage is what Client.Usage tells.
+type Usage struct {
+	Day      string // local, 2006-01-02
+	Today    Counts
+	Turn     turn.ID // the latest turn that used something
+	InTurn   Counts
+	Refusing string // why no answer is asked for any more today; "" while there is room
+}
+
+// meter counts. Client.mu guards it.
+type meter struct {
+	cfg    *Config
+	day    string
+	today  Counts
+	turn   turn.ID
+	inTurn Counts
+	dirty  chan struct{} // of one: wakes the saver
+}
+
+type savedUsage struct {
+	Day   string `json:"day"`
+	Today Counts `json:"today"`
+}
+
+func newMeter(cfg *Config) (*meter, error) {
+	m := &meter{cfg: cfg, dirty: make(chan struct{}, 1)}
+	m.roll(cfg.Wall())
+	if cfg.Load == nil {
+		return m, nil
+	}
+	b, err := cfg.Load()
+	if err != nil {
+		return nil, fmt.Errorf("realtime: load the day's usage: %w", err)
+	}
+	var s savedUsage
+	if len(b) > 0 {
+		if err := json.Unmarshal(b, &s); err != nil {
+			// A torn file must not keep a person from talking; the ceiling starts anew.
+			cfg.Log.Warn(logSave, "err", fmt.Errorf("the day's usage cannot be read, counting from zero: %w", err))
+		}
+	}
+	if s.Day == m.day {
+		m.today = s.Today
+	}
+	return m, nil
+}
+
+func (m *meter) roll(now time.Time) {
+	if day := now.Format(time.DateOnly); day != m.day {
+		m.day, m.today = day, Counts{}
+	}
+}
+
+func (m *meter) read(now time.Time) Usage {
+	m.roll(now)
+	return Usage{Day: m.day, Today: m.today, Turn: m.turn, InTurn: m.inTurn, Refusing: m.refuses()}
+}
+
+func (m *meter) refuses() string {
+	switch c := m.cfg.Ceiling; {
+	case c.Tokens > 0 && m.today.Tokens() >= c.Tokens:
+		return fmt.Sprintf("%d of %d tokens used on %s", m.today.Tokens(), c.Tokens, m.day)
+	case c.AudioSeconds > 0 && m.today.HeardSeconds+m.today.SaidSeconds >= c.AudioSeconds:
+		return fmt.Sprintf("%.0f of %.0f s of audio used on %s", m.today.HeardSeconds+m.today.SaidSeconds, c.AudioSeconds, m.day)
+	case c.Cost > 0 && m.today.Cost >= c.Cost:
+		return fmt.Sprintf("%.2f of %.2f spent on %s", m.today.Cost, c.Cost, m.day)
+	}
+	return ""
+}
+
+func (m *meter) add(t turn.ID, c Counts) {
+	if t != "" && t != m.turn {
+		m.turn, m.inTurn = t, Counts{}
+	}
+	m.today.add(c)
+	if t != "" {
+		m.inTurn.add(c)
+	}
+	select {
+	case m.dirty <- struct{}{}:
+	default:
+	}
+}
+
+func (m *meter) heard(t turn.ID, seconds float64) { m.add(t, Counts{HeardSeconds: seconds}) }
+
+func (m *meter) answered(t turn.ID, u *wireUsage, seconds float64) {
+	c := Counts{Responses: 1, SaidSeconds: seconds}
+	if u != nil {
+		c.tokens(u)
+		p := &m.cfg.Prices
+		c.Cost = (float64(c.TextIn-c.TextCached)*p.TextIn + float64(c.TextCached)*p.TextCached + float64(c.TextOut)*p.TextOut +
+			float64(c.AudioIn-c.AudioCached)*p.AudioIn + float64(c.AudioCached)*p.AudioCached + float64(c.AudioOut)*p.AudioOut) / 1e6
+	}
+	m.add(t, c)
+}
+
+func (m *meter) transcribed(t turn.ID, u *wireUsage) {
+	c := Counts{}
+	if u.Type == "duration" {
+		c.Cost = nonNegative(u.Seconds) / 60 * m.cfg.Prices.TranscriptionMinute
+	} else {
+		c.tokens(u)
+	}
+	m.add(t, c)
+}
+
+// tokens reads a server's figures; what makes no sense counts as none.
+func (c *Counts) tokens(u *wireUsage) {
+	c.TextIn, c.AudioIn = max(0, u.InputDetails.Text), max(0, u.InputDetails.Audio)
+	c.TextOut, c.AudioOut = max(0, u.OutputDetails.Text), max(0, u.OutputDetails.Audio)
+	if c.TextIn+c.AudioIn == 0 {
+		c.TextIn = max(0, u.InputTokens)
+	}
+	if c.TextOut+c.AudioOut == 0 {
+		c.TextOut = max(0, u.OutputTokens)
+	}
+	c.TextCached = min(max(0, u.InputDetails.CachedDetails.Text), c.TextIn)
+	c.AudioCached = min(max(0, u.InputDetails.CachedDetails.Audio), c.AudioIn)
+}
+
+func nonNegative(f float64) float64 {
+	if f > 0 {
+		return f
+	}
+	return 0
+}
+
+// count changes the meter and says what the turn has used so far.
+func (r *run) count(f func(*meter)) {
+	r.c.mu.Lock()
+	m := r.c.usage
+	m.roll(r.cfg.Wall())
+	before := m.today.Responses
+	f(m)
+	u, responses := m.read(r.cfg.Wall()), m.today.Responses
+	r.c.mu.Unlock()
+	if responses != before {
+		r.log.Info(logUsage, "turn", u.Turn, "tokens", u.InTurn.Tokens(), "heard_s", u.InTurn.HeardSeconds, "said_s", u.InTurn.SaidSeconds,
+			"cost", u.InTurn.Cost, "today_tokens", u.Today.Tokens(), "today_cost", u.Today.Cost)
+	}
+}
+
+func (c *Client) refuses() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.usage.roll(c.cfg.Wall())
+	return c.usage.refuses()
+}
+
+// saver keeps the day's usage on a goroutine of its own, because a disk may be slow, full or gone; the latest figures
+// win and the last are kept at the end.
+func (c *Client) saver(ctx context.Context) {
+	if c.cfg.Save == nil {
+		return
+	}
+	for done := false; !done; {
+		select {
+		case <-c.usage.dirty:
+		case <-ctx.Done():
+			done = true
+		}
+		c.mu.Lock()
+		s := savedUsage{Day: c.usage.day, Today: c.usage.today}
+		c.mu.Unlock()
+		b, err := json.Marshal(s)
+		if err == nil {
+			err = c.cfg.Save(b)
+		}
+		if err != nil {
+			c.log.Warn(logSave, "err", fmt.Errorf("keep the day's usage: %w", err))
+		}
+	}
+}

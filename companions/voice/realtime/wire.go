@@ -1,0 +1,289 @@
+package realtime
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+)
+
+// What the protocol demands.
+const (
+	minCommit = 100 * rate / 1000 // >= 100 ms or input_audio_buffer_commit_empty
+)
+
+// Events a client sends. Absent means unchanged; turn_detection is the one field whose null means something.
+
+type wireEvent struct {
+	Type       string `json:"type"`
+	EventID    string `json:"event_id,omitempty"`
+	ItemID     string `json:"item_id,omitempty"`
+	ResponseID string `json:"response_id,omitempty"`
+}
+
+type wireTruncate struct {
+	wireEvent
+	ContentIndex int `json:"content_index"`
+	AudioEndMS   int `json:"audio_end_ms"`
+}
+
+type wireItemCreate struct {
+	wireEvent
+	Item wireItem `json:"item"`
+}
+
+type wireCreate struct {
+	wireEvent
+	Response *wireResponseParams `json:"response,omitempty"`
+}
+
+type wireResponseParams struct {
+	Instructions string            `json:"instructions,omitempty"`
+	Metadata     map[string]string `json:"metadata,omitempty"`
+}
+
+// wireItem is an entry of the conversation, in both directions.
+type wireItem struct {
+	ID        string     `json:"id,omitempty"`
+	Type      string     `json:"type"`
+	Status    string     `json:"status,omitempty"`
+	Role      string     `json:"role,omitempty"`
+	Content   []wirePart `json:"content,omitempty"`
+	CallID    string     `json:"call_id,omitempty"`
+	Name      string     `json:"name,omitempty"`
+	Arguments string     `json:"arguments,omitempty"`
+	Output    *string    `json:"output,omitempty"` // required, and may be empty, for function_call_output
+}
+
+type wirePart struct {
+	Type       string `json:"type"`
+	Text       string `json:"text,omitempty"`
+	Transcript string `json:"transcript,omitempty"`
+}
+
+// inbound holds what is read of any event a server sends; which fields count depends on Type.
+type inbound struct {
+	Type       string        `json:"type"`
+	EventID    string        `json:"event_id"`
+	ResponseID string        `json:"response_id"`
+	ItemID     string        `json:"item_id"`
+	Delta      string        `json:"delta"`
+	Transcript string        `json:"transcript"`
+	Text       string        `json:"text"`
+	CallID     string        `json:"call_id"`
+	Name       string        `json:"name"`
+	Arguments  string        `json:"arguments"`
+	Item       *wireItem     `json:"item"`
+	Response   *wireResponse `json:"response"`
+	Error      *wireError    `json:"error"`
+	Usage      *wireUsage    `json:"usage"`
+}
+
+type wireResponse struct {
+	ID            string         `json:"id"`
+	Status        string         `json:"status"`
+	StatusDetails *statusDetails `json:"status_details"`
+	Output        []wireItem     `json:"output"`
+	Usage         *wireUsage     `json:"usage"`
+	Metadata      map[string]any `json:"metadata"`
+}
+
+type statusDetails struct {
+	Type   string     `json:"type"`
+	Reason string     `json:"reason"`
+	Error  *wireError `json:"error"`
+}
+
+// wireUsage is a response's (tokens) and a transcription's (tokens or duration).
+type wireUsage struct {
+	Type         string  `json:"type"`
+	Seconds      float64 `json:"seconds"`
+	InputTokens  int64   `json:"input_tokens"`
+	OutputTokens int64   `json:"output_tokens"`
+	InputDetails struct {
+		Text          int64 `json:"text_tokens"`
+		Audio         int64 `json:"audio_tokens"`
+		Cached        int64 `json:"cached_tokens"`
+		CachedDetails struct {
+			Text  int64 `json:"text_tokens"`
+			Audio int64 `json:"audio_tokens"`
+		} `json:"cached_tokens_details"`
+	} `json:"input_token_details"`
+	OutputDetails struct {
+		Text  int64 `json:"text_tokens"`
+		Audio int64 `json:"audio_tokens"`
+	} `json:"output_token_details"`
+}
+
+// wireError is the object of an error event. Sloppy servers send a string.
+type wireError struct {
+	Type    string `json:"type"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Param   string `json:"param"`
+	EventID string `json:"event_id"` // of ours
+}
+
+// UnmarshalJSON takes the object or a bare string.
+func (e *wireError) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && b[0] == '"' {
+		return json.Unmarshal(b, &e.Message)
+	}
+	type plain wireError
+	return json.Unmarshal(b, (*plain)(e))
+}
+
+var errNotAnObject = errors.New("not a JSON object with a type")
+
+// decode reads one message. The audio of a delta stays in msg (head.delta), undecoded, whenever the fast reading works.
+func decode(msg []byte, ev *inbound) (audio []byte, err error) {
+	*ev = inbound{}
+	if h, ok := scanDelta(msg); ok {
+		ev.Type = "response.output_audio.delta"
+		ev.EventID = string(h.event)
+		ev.ResponseID, ev.ItemID = string(h.response), string(h.item)
+		return h.delta, nil
+	}
+	if err := json.Unmarshal(msg, ev); err != nil {
+		// A known name with a field of another type is garbage; an unknown name is ignored whatever it holds.
+		var wrong *json.UnmarshalTypeError
+		if errors.As(err, &wrong) && ev.Type != "" && !known[name(ev.Type)] {
+			return nil, nil
+		}
+		return nil, err
+	}
+	if ev.Type == "" {
+		return nil, errNotAnObject
+	}
+	ev.Type = name(ev.Type)
+	if ev.Type == "response.output_audio.delta" {
+		audio = []byte(ev.Delta)
+		ev.Delta = ""
+	}
+	return audio, nil
+}
+
+func name(t string) string {
+	if n, ok := aliases[t]; ok {
+		return n
+	}
+	return t
+}
+
+// known are the events Run acts on or knowingly passes over; all others are counted as unknown and ignored, because
+// new ones appear in minor releases of the protocol.
+var known = map[string]bool{
+	"error": true, "ping": true, "rate_limits.updated": true,
+	"session.created": true, "session.updated": true, "conversation.created": true,
+	"conversation.item.added": true, "conversation.item.done": true, "conversation.item.deleted": true, "conversation.item.truncated": true,
+	"conversation.item.input_audio_transcription.delta": true, "conversation.item.input_audio_transcription.completed": true,
+	"conversation.item.input_audio_transcription.failed": true,
+	"input_audio_buffer.committed":                       true, "input_audio_buffer.cleared": true,
+	"response.created": true, "response.done": true,
+	"response.output_item.added": true, "response.output_item.done": true,
+	"response.content_part.added": true, "response.content_part.done": true,
+	"response.output_audio.delta": true, "response.output_audio.done": true,
+	"response.output_audio_transcript.delta": true, "response.output_audio_transcript.done": true,
+	"response.output_text.delta": true, "response.output_text.done": true,
+	"response.function_call_arguments.delta": true, "response.function_call_arguments.done": true,
+}
+
+// deltaHead points into the message it was read from.
+type deltaHead struct{ event, response, item, delta []byte }
+
+// scanDelta reads an audio delta without a copy and without an allocation: a flat object whose strings hold no escapes.
+// Anything else is left to encoding/json, which is slower and decides what is right (TestScanAgrees, FuzzDecode).
+func scanDelta(b []byte) (h deltaHead, ok bool) {
+	i := skipSpace(b, 0)
+	if i >= len(b) || b[i] != '{' {
+		return h, false
+	}
+	isDelta := false
+	for i++; ; i++ {
+		var key, val []byte
+		if key, i = scanString(b, skipSpace(b, i)); i < 0 {
+			return h, false
+		}
+		if i = skipSpace(b, i); i >= len(b) || b[i] != ':' {
+			return h, false
+		}
+		if i = skipSpace(b, i+1); i >= len(b) {
+			return h, false
+		}
+		if b[i] == '"' {
+			if val, i = scanString(b, i); i < 0 {
+				return h, false
+			}
+			switch string(key) {
+			case "type":
+				if t := string(val); t != "response.output_audio.delta" && t != "response.audio.delta" {
+					return h, false
+				}
+				isDelta = true
+			case "event_id":
+				h.event = val
+			case "response_id":
+				h.response = val
+			case "item_id":
+				h.item = val
+			case "delta":
+				h.delta = val
+			}
+		} else {
+			from := i
+			for i < len(b) && (b[i] >= '0' && b[i] <= '9') {
+				i++
+			}
+			// A plain index, and only under the names that hold one; null, bool, nested and 01 are encoding/json's.
+			if i == from || (b[from] == '0' && i-from > 1) || (string(key) != "output_index" && string(key) != "content_index") {
+				return h, false
+			}
+		}
+		if i = skipSpace(b, i); i >= len(b) {
+			return h, false
+		}
+		if b[i] == '}' {
+			return h, isDelta && skipSpace(b, i+1) == len(b)
+		}
+		if b[i] != ',' {
+			return h, false
+		}
+	}
+}
+
+func skipSpace(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// scanString reads a string of printable ASCII without escapes that begins at b[i]; next is -1 when it is not one.
+func scanString(b []byte, i int) (s []byte, next int) {
+	if i >= len(b) || b[i] != '"' {
+		return nil, -1
+	}
+	n := bytes.IndexByte(b[i+1:], '"')
+	if n < 0 {
+		return nil, -1
+	}
+	s = b[i+1 : i+1+n]
+	for _, c := range s {
+		if c < ' ' || c > '~' || c == '\\' {
+			return nil, -1
+		}
+	}
+	return s, i + n + 2
+}
+
+// appendFrame encodes one input_audio_buffer.append into dst; raw is scratch. Both are returned for reuse.
+func appendFrame(dst, raw []byte, pcm []int16) (frame, scratch []byte) {
+	raw = raw[:0]
+	for _, s := range pcm {
+		raw = binary.LittleEndian.AppendUint16(raw, uint16(s))
+	}
+	dst = append(dst[:0], `{"type":"input_audio_buffer.append","audio":"`...)
+	dst = base64.StdEncoding.AppendEncode(dst, raw)
+	return append(dst, `"}`...), raw
+}
