@@ -1,0 +1,366 @@
+package turn
+
+import "time"
+
+// What happens between the question and the last sample of the answer: responses, speech, tools, the barrier.
+
+// answerOrVote goes on with an utterance that the model has.
+func (s *step) answerOrVote(at time.Duration) {
+	if s.m.cfg.Room && !s.m.granted {
+		s.become(Committing, voting)
+		s.waitForServer(at)
+		return
+	}
+	s.answer(at)
+}
+
+// answer asks for the first response of the turn.
+func (s *step) answer(at time.Duration) {
+	s.do(OpenSpeech{Turn: s.m.turn})
+	s.m.speechOpen = true
+	s.request(s.m.prompt)
+	s.become(Committing, asking)
+	s.waitForServer(at)
+}
+
+// waitForServer sets the deadline of COMMITTING: shorter while there is no session, since then the person must be told.
+func (s *step) waitForServer(at time.Duration) {
+	m := &s.m
+	m.deadline = at + m.cfg.Committing
+	if !m.online {
+		m.deadline = at + m.cfg.SessionGrace
+	}
+	s.think(m.released)
+}
+
+func (s *step) request(prompt string) {
+	s.do(CreateResponse{Turn: s.m.turn, Prompt: prompt})
+	s.m.requested, s.m.response = true, ""
+	s.m.round++
+}
+
+// current tells whether a fact belongs to the live response of the live turn. The first fact of a response that was
+// asked for makes it the live one, ResponseStarted or not: some servers forget to announce it.
+func (s *step) current(at time.Duration, t ID, r ResponseID, event string) bool {
+	if !s.mine(t, event) {
+		return false
+	}
+	m := &s.m
+	if m.response != "" && m.response == r {
+		return true
+	}
+	if !m.requested || s.finished(r) {
+		s.stale(t, event, "another response is live")
+		return false
+	}
+	m.requested, m.response = false, r
+	m.online = true // it answers, so it is there
+	if m.phase == following {
+		s.become(InResponse, speaking)
+		s.keepAlive(at)
+	}
+	return true
+}
+
+func (s *step) finished(r ResponseID) bool {
+	for _, d := range s.m.done[:s.m.doneCount] {
+		if d == r {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *step) responseStarted(e ResponseStarted) {
+	s.current(e.At, e.Turn, e.Response, "ResponseStarted")
+}
+
+// enterResponse is the first delta or tool call of a response.
+func (s *step) enterResponse(at time.Duration) {
+	s.become(InResponse, speaking)
+	s.keepAlive(at)
+}
+
+// keepAlive moves the deadline of a live response: 15 s without an event, counted from when its speech can have ended.
+func (s *step) keepAlive(at time.Duration) {
+	s.m.deadline = max(at, s.m.playUntil) + s.m.cfg.InResponse
+	s.think(at)
+}
+
+func (s *step) delta(e DeltaArrived) {
+	if !s.current(e.At, e.Turn, e.Response, "DeltaArrived") {
+		return
+	}
+	m := &s.m
+	if e.Samples > 0 {
+		s.stopThinking()
+		if m.firstAudio == 0 {
+			m.firstAudio = e.At
+		}
+		m.spoke = true
+		s.queue(e.At, e.Item, e.Samples)
+	} else if e.Item != "" {
+		s.queue(e.At, e.Item, 0)
+	}
+	s.enterResponse(e.At)
+}
+
+func (s *step) soundQueued(e SoundQueued) {
+	if !s.mine(e.Turn, "SoundQueued") {
+		return
+	}
+	if e.Samples <= 0 {
+		return
+	}
+	s.stopThinking()
+	s.queue(e.At, "", e.Samples)
+	switch s.m.phase {
+	case following:
+		s.m.deadline = max(e.At, s.m.playUntil) + s.m.cfg.Awaiting
+	case draining:
+		s.m.deadline = max(e.At, s.m.playUntil) + s.m.cfg.InResponse
+	}
+	if s.m.phase != draining {
+		s.think(e.At)
+	}
+}
+
+// queue counts samples that went to the speaker, in order.
+func (s *step) queue(at time.Duration, item ItemID, samples int) {
+	m := &s.m
+	m.total += samples
+	m.playUntil = max(m.playUntil, at) + time.Duration(samples)*time.Second/sampleRate
+	if n := m.stretched; n > 0 && m.stretches[n-1].item == item && m.stretches[n-1].round == m.round {
+		m.stretches[n-1].samples += samples
+		return
+	}
+	if m.stretched == maxStretches {
+		m.passed += m.stretches[0].samples
+		copy(m.stretches[:], m.stretches[1:])
+		m.stretched--
+	}
+	m.stretches[m.stretched] = stretch{item: item, round: m.round, samples: samples}
+	m.stretched++
+}
+
+func (s *step) toolCalled(e ToolCalled) {
+	if !s.current(e.At, e.Turn, e.Response, "ToolCalled") {
+		return
+	}
+	m := &s.m
+	for _, c := range m.calls[:m.called] {
+		if c.id == e.Call {
+			s.stale(e.Turn, "ToolCalled", "this call is known")
+			return
+		}
+	}
+	s.enterResponse(e.At)
+	m.tools++
+	if m.called == maxCalls {
+		s.do(SendToolOutput{Turn: e.Turn, Call: e.Call, Output: outputTooMany})
+		m.narrate = true
+		return
+	}
+	m.calls[m.called] = call{id: e.Call}
+	m.called++
+	s.do(CallTool{Turn: e.Turn, Response: e.Response, Call: e.Call, Name: e.Name, Args: e.Args})
+}
+
+// toolReturned answers the call, always: a call without an answer would stay in the conversation for ever. Its effect
+// counts only while its turn lives.
+func (s *step) toolReturned(e ToolReturned) {
+	m := &s.m
+	c := s.openCall(e)
+	if c == nil {
+		if s.adopt(e) {
+			s.do(SendToolOutput{Turn: e.Turn, Call: e.Call, Output: e.Output})
+		} else {
+			s.stale(e.Turn, "ToolReturned", "nobody waits for this call")
+		}
+		if e.Handle != 0 {
+			s.do(DiscardHandle{Turn: e.Turn, Handle: e.Handle, Kind: e.Effect, Why: "interrupted"})
+		}
+		return
+	}
+	c.back = true
+	s.do(SendToolOutput{Turn: e.Turn, Call: e.Call, Output: e.Output})
+	switch e.Effect {
+	case EffectAudioStream:
+		s.unlatch(EffectAudioStream, "superseded")
+		m.stream = e.Handle
+	case EffectInputClaim:
+		s.unlatch(EffectInputClaim, "superseded")
+		m.claim = e.Handle
+	case EffectPlaySound:
+		c.sound = e.Handle
+		m.narrate = true
+	case EffectCancelMedia:
+		s.stopStream()
+		s.unlatch(EffectAudioStream, "cancelled")
+		m.silencer = true
+	case EffectSetVolume:
+		s.do(SetVolume{Turn: e.Turn, Volume: min(100, max(0, e.Volume))})
+		m.narrate = true
+	default:
+		m.narrate = true
+	}
+	switch m.phase {
+	case speaking:
+		s.keepAlive(e.At)
+	case working:
+		if !s.waitsForTool() {
+			s.round(e.At)
+		}
+	}
+}
+
+// openCall finds the call that e answers, if its turn still waits for it.
+func (s *step) openCall(e ToolReturned) *call {
+	if s.m.state == Idle || e.Turn != s.m.turn {
+		return nil
+	}
+	for i := range s.m.calls[:s.m.called] {
+		if c := &s.m.calls[i]; c.id == e.Call && !c.back {
+			return c
+		}
+	}
+	return nil
+}
+
+func (s *step) waitsForTool() bool {
+	for _, c := range s.m.calls[:s.m.called] {
+		if !c.back {
+			return true
+		}
+	}
+	return false
+}
+
+// adopt takes a call of a turn that was cut off the list of those that still owe an answer.
+func (s *step) adopt(e ToolReturned) bool {
+	m := &s.m
+	for i, o := range m.orphans[:m.orphaned] {
+		if o == (orphan{e.Turn, e.Call}) {
+			copy(m.orphans[i:], m.orphans[i+1:m.orphaned])
+			m.orphaned--
+			m.orphans[m.orphaned] = orphan{}
+			return true
+		}
+	}
+	return false
+}
+
+func (s *step) responseDone(e ResponseDone) {
+	if !s.current(e.At, e.Turn, e.Response, "ResponseDone") {
+		return
+	}
+	m := &s.m
+	if m.doneCount < maxResponses {
+		m.done[m.doneCount] = e.Response
+		m.doneCount++
+	}
+	m.response = ""
+	switch {
+	case e.Status != ResponseCompleted:
+		// Also cancelled: by the server, since what we cancel belongs to a turn that is over.
+		s.failAfterSpeech(e.At, orWords(e.Say, WordsServerError))
+	case s.waitsForTool():
+		s.become(AwaitingNextResponse, working)
+		m.deadline = max(e.At, m.playUntil) + m.cfg.Awaiting
+		s.think(e.At)
+	default:
+		s.round(e.At)
+	}
+}
+
+func (s *step) responseRefused(e ResponseRefused) {
+	if !s.mine(e.Turn, "ResponseRefused") {
+		return
+	}
+	if !s.m.requested {
+		s.stale(e.Turn, "ResponseRefused", "no response was asked for")
+		return
+	}
+	s.m.requested = false
+	s.failAfterSpeech(e.At, orWords(e.Say, WordsServerError))
+}
+
+func orWords(w, d Words) Words {
+	if w == "" {
+		return d
+	}
+	return w
+}
+
+// round ends a round whose response is done and whose tools have all returned: one follow-up for all of them, or the
+// terminal barrier.
+func (s *step) round(at time.Duration) {
+	m := &s.m
+	narrate := m.narrate || m.silencer && !m.spoke
+	tools := m.called > 0 || m.narrate
+	for i := range m.calls[:m.called] {
+		if h := m.calls[i].sound; h != 0 {
+			s.do(PlaySound{Turn: m.turn, Handle: h}) // before the narration (turns.md 3)
+		}
+	}
+	m.calls, m.called, m.narrate, m.silencer = [maxCalls]call{}, 0, false, false
+	switch {
+	case narrate && m.doneCount == maxResponses:
+		s.failAfterSpeech(at, WordsToolFailed)
+	case narrate:
+		s.request("")
+		s.become(AwaitingNextResponse, following)
+		m.deadline = max(at, m.playUntil) + m.cfg.Awaiting
+		s.think(at)
+	case !tools && m.total == 0 && m.stream == 0 && m.claim == 0:
+		s.fail(at, WordsNoAnswer, Failed)
+	default:
+		s.drain(at)
+	}
+}
+
+// drain waits until the last sample has been played: the turn is not over before.
+func (s *step) drain(at time.Duration) {
+	s.stopThinking()
+	s.m.thinkAt = 0
+	s.closeSpeech()
+	s.become(InResponse, draining)
+	s.m.deadline = max(at, s.m.playUntil) + s.m.cfg.InResponse
+}
+
+// failAfterSpeech: what was received is still heard, because half an answer and a reason are more than a reason.
+func (s *step) failAfterSpeech(at time.Duration, w Words) {
+	if s.m.total <= s.m.heard {
+		s.fail(at, w, Failed)
+		return
+	}
+	s.m.failing = w
+	s.orphanCalls()
+	s.discardLatched("cancelled")
+	s.drain(at)
+}
+
+// drained is the terminal barrier (turns.md 1, 3): only now may content start.
+func (s *step) drained(e SpeechDrained) {
+	m := &s.m
+	if m.state == Idle || e.Turn != m.turn || m.phase != draining {
+		return // the speech of a turn that ended otherwise drains too
+	}
+	m.heard, m.speechOpen = m.total, false
+	if m.failing != "" {
+		s.fail(e.At, m.failing, Failed)
+		return
+	}
+	s.become(ApplyingFactories, resting)
+	if m.claim != 0 {
+		s.unlatch(EffectAudioStream, "superseded") // COMMS before CONTENT (turns.md 4)
+		s.do(StartClaim{Turn: m.turn, Handle: m.claim})
+		m.calling, m.callingTurn, m.callingSince, m.claim = m.claim, m.turn, e.At, 0
+	}
+	if m.stream != 0 {
+		s.stopStream()
+		s.do(StartStream{Turn: m.turn, Handle: m.stream})
+		m.running, m.runningTurn, m.stream = m.stream, m.turn, 0
+	}
+	s.end(e.At, Done, "")
+}

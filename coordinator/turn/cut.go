@@ -1,0 +1,370 @@
+package turn
+
+import "time"
+
+// How turns end: cut by a person, failed, or done; and what goes on without a turn.
+
+// cut is the interrupt of turns.md 2 in its order; each step does nothing when it has nothing to do. Step 1 (the drop
+// flag) was made by whoever saw the edge; the flush here is harmless after it and needed after everything else. next
+// names the turn on whose behalf it is cut when there is none to cut.
+func (s *step) cut(at time.Duration, next ID) {
+	m := &s.m
+	t := next
+	if m.state != Idle {
+		t = m.turn
+	}
+	s.do(FlushSpeaker{Turn: t}) // 4, and nothing may stand before it
+	m.thinkAt, m.owed = 0, ""
+	s.stopThinking()
+	if m.state == Idle {
+		s.stopStream() // 3
+		s.stopClaim()
+		return
+	}
+	in := m.state
+	s.become(Interrupted, m.phase)  // 6; the summary below is its line
+	s.discardLatched("interrupted") // 2
+	s.stopStream()                  // 3
+	s.stopClaim()
+	s.tellModel() // 5
+	if m.phase == recording || m.phase == closing {
+		s.discardInput()
+	}
+	s.orphanCalls()
+	s.endIn(at, InterruptedByPress, "", in)
+}
+
+// fail ends the turn in words. Speech that nobody will hear out is cut; a turn that failed never blocks the next.
+func (s *step) fail(at time.Duration, w Words, r Reason) {
+	m := &s.m
+	if m.total > m.heard {
+		s.do(FlushSpeaker{Turn: m.turn})
+		m.speechOpen = false
+		s.become(Interrupted, m.phase)
+		s.stopThinking()
+		s.discardLatched("interrupted")
+		s.stopStream() // it was flushed too
+	} else {
+		s.stopThinking()
+		s.discardLatched("cancelled")
+	}
+	s.tellModel()
+	if m.phase == recording || m.phase == closing {
+		s.discardInput()
+	}
+	s.closeSpeech()
+	s.orphanCalls()
+	s.say(at, m.turn, w)
+	s.end(at, r, w)
+}
+
+// tellModel makes the conversation say what the person heard (turns.md 2, step 5): a live response is cancelled, what
+// was never heard is deleted, the item that was cut is truncated at its own last heard sample. Needed also after
+// response.done, because the server runs ahead of the speaker. Without a session there is nobody to tell.
+func (s *step) tellModel() {
+	m := &s.m
+	live := m.response != "" || m.requested
+	if live {
+		s.do(CancelResponse{Turn: m.turn, Response: m.response})
+	}
+	open := m.response != "" // more of the last item may exist than has arrived
+	m.response, m.requested = "", false
+	left := m.heard - m.passed
+	var heard, got [maxStretches]int
+	for i, st := range m.stretches[:m.stretched] {
+		played := min(max(left, 0), st.samples)
+		left -= st.samples
+		first := i
+		for j := range i {
+			if m.stretches[j].item == st.item {
+				first = j
+				break
+			}
+		}
+		heard[first] += played
+		got[first] += st.samples
+	}
+	last := -1
+	for i, st := range m.stretches[:m.stretched] {
+		if st.item != "" && st.round == m.round {
+			last = i
+		}
+	}
+	for i, st := range m.stretches[:m.stretched] {
+		if st.item == "" || s.seen(i) {
+			continue
+		}
+		whole := heard[i] == got[i] && !(open && last >= 0 && m.stretches[last].item == st.item)
+		switch {
+		case heard[i] == 0:
+			s.do(DeleteItem{Turn: m.turn, Item: st.item})
+		case !whole:
+			s.do(TruncateItem{Turn: m.turn, Item: st.item, Heard: heard[i]})
+		}
+	}
+}
+
+// seen tells that an earlier stretch has the item of stretch i.
+func (s *step) seen(i int) bool {
+	for _, st := range s.m.stretches[:i] {
+		if st.item == s.m.stretches[i].item {
+			return true
+		}
+	}
+	return false
+}
+
+// end is the one way out of a turn: its line, then rest. What failed meanwhile is said now.
+func (s *step) end(at time.Duration, r Reason, w Words) { s.endIn(at, r, w, Idle) }
+
+func (s *step) endIn(at time.Duration, r Reason, w Words, in State) {
+	m := &s.m
+	sum := Summary{
+		Reason: r, Source: m.source, Words: w,
+		Listen: m.listen, Heard: m.heard, Tools: m.tools, Responses: int(m.doneCount),
+		Began: m.began, Ended: at, InterruptedIn: in,
+	}
+	if m.firstAudio > 0 {
+		sum.CommitToFirstAudio = max(0, m.firstAudio-m.committed)
+	}
+	s.do(EndTurn{Turn: m.turn, Summary: sum})
+	t, owed := m.turn, m.owed
+	s.begin("", SourceButton, 0)
+	m.owed = ""
+	s.become(Idle, resting)
+	if owed != "" && r != InterruptedByPress {
+		s.say(at, t, owed)
+	}
+}
+
+// say is a cue and plain words: an earcon alone does not tell a person what to do (turns.md 6).
+func (s *step) say(at time.Duration, t ID, w Words) {
+	cue := CueError
+	if w == WordsOffline {
+		cue = CueOffline
+	}
+	s.do(PlayCue{Turn: t, Cue: cue})
+	s.do(SayWords{Turn: t, Words: w})
+	s.m.words++
+	s.m.wordsUntil = at + s.m.cfg.Words
+}
+
+func (s *step) wordsSaid() {
+	if s.m.words > 0 {
+		s.m.words--
+	}
+	if s.m.words == 0 {
+		s.m.wordsUntil = 0
+	}
+}
+
+// discardInput throws the utterance away, here and at the model.
+func (s *step) discardInput() {
+	s.do(DropCapture{Turn: s.m.turn})
+	s.do(ClearInput{Turn: s.m.turn})
+}
+
+// discardLatched: what waited for the barrier or for the follow-up never starts.
+func (s *step) discardLatched(why string) {
+	s.unlatch(EffectAudioStream, why)
+	s.unlatch(EffectInputClaim, why)
+	for i := range s.m.calls[:s.m.called] {
+		c := &s.m.calls[i]
+		if c.sound != 0 {
+			s.do(DiscardHandle{Turn: s.m.turn, Handle: c.sound, Kind: EffectPlaySound, Why: why})
+			c.sound = 0
+		}
+	}
+}
+
+func (s *step) unlatch(k EffectKind, why string) {
+	h := &s.m.stream
+	if k == EffectInputClaim {
+		h = &s.m.claim
+	}
+	if *h != 0 {
+		s.do(DiscardHandle{Turn: s.m.turn, Handle: *h, Kind: k, Why: why})
+		*h = 0
+	}
+}
+
+// orphanCalls remembers the tools that still run: their outputs will answer, their effects will not count.
+func (s *step) orphanCalls() {
+	m := &s.m
+	for _, c := range m.calls[:m.called] {
+		if c.back {
+			continue
+		}
+		if m.orphaned == maxOrphans {
+			o := m.orphans[0]
+			s.do(SendToolOutput{Turn: o.turn, Call: o.call, Output: outputGone})
+			copy(m.orphans[:], m.orphans[1:])
+			m.orphaned--
+		}
+		m.orphans[m.orphaned] = orphan{m.turn, c.id}
+		m.orphaned++
+	}
+	m.calls, m.called = [maxCalls]call{}, 0
+}
+
+func (s *step) closeSpeech() {
+	if s.m.speechOpen {
+		s.do(CloseSpeech{Turn: s.m.turn})
+		s.m.speechOpen = false
+	}
+}
+
+func (s *step) stopStream() {
+	if s.m.running != 0 {
+		s.do(StopStream{Handle: s.m.running})
+		s.m.running = 0
+	}
+}
+
+func (s *step) stopClaim() {
+	if s.m.calling != 0 {
+		s.do(StopClaim{Handle: s.m.calling})
+		s.m.calling = 0
+	}
+}
+
+// streamEnded: a stream that broke is said, never passed off as the end of the book (turns.md 3).
+func (s *step) streamEnded(e StreamEnded) {
+	if e.Handle == 0 || e.Handle != s.m.running {
+		return // one that was stopped, or known to have ended
+	}
+	s.m.running = 0
+	if e.How == EndedFailed {
+		s.sayOrOwe(e.At, s.m.runningTurn, WordsStreamFailed)
+	}
+}
+
+func (s *step) claimEnded(e ClaimEnded) {
+	if e.Handle == 0 || e.Handle != s.m.calling {
+		return
+	}
+	s.m.calling = 0
+	if e.How == EndedFailed {
+		s.sayOrOwe(e.At, s.m.callingTurn, WordsToolFailed)
+	}
+}
+
+// sayOrOwe waits for the end of a live turn, so that words never talk over an answer or into the microphone.
+func (s *step) sayOrOwe(at time.Duration, t ID, w Words) {
+	if s.m.state == Idle {
+		s.say(at, t, w)
+		return
+	}
+	s.m.owed = w
+}
+
+func (s *step) sessionReady(e SessionReady) {
+	was := s.m.online
+	s.m.online, s.m.fatal = true, ""
+	if !was && (s.m.phase == voting || s.m.phase == asking) {
+		s.m.deadline = e.At + s.m.cfg.Committing // the voice sends the utterance again by itself
+	}
+}
+
+// sessionLost: a recording goes on, a question waits for the session a while, an answer breaks off in words; an answer
+// that is complete is heard to its end.
+func (s *step) sessionLost(e SessionLost) {
+	m := &s.m
+	m.online = false
+	if e.Fatal {
+		m.fatal = orWords(e.Say, WordsKeyRefused)
+	}
+	switch {
+	case m.state == Idle:
+	case m.phase == draining:
+		if e.Fatal {
+			m.owed = m.fatal
+		}
+	case e.Fatal:
+		s.forget()
+		s.fail(e.At, m.fatal, Failed)
+	case m.phase == voting || m.phase == asking:
+		if m.response != "" {
+			m.response, m.requested = "", true // the voice asks again
+		}
+		m.deadline = e.At + m.cfg.SessionGrace
+	case m.phase == speaking || m.phase == working || m.phase == following:
+		s.forget()
+		s.fail(e.At, WordsLostMidway, Failed)
+	}
+}
+
+// forget: the conversation that had these items is gone with its session; the voice carries over what was heard.
+func (s *step) forget() {
+	s.m.response, s.m.requested = "", false
+	s.m.stretches, s.m.stretched = [maxStretches]stretch{}, 0
+}
+
+// deadlinePassed carries out whatever is due; a timer that fires too early finds nothing.
+func (s *step) deadlinePassed(at time.Duration) {
+	m := &s.m
+	if due(m.wordsUntil, at) {
+		m.words, m.wordsUntil = 0, 0 // the speaker is broken; it must not make the device deaf to the queue
+	}
+	if due(m.deadline, at) {
+		s.expire(at)
+		return
+	}
+	if due(m.thinkUntil, at) {
+		s.stopThinking() // and it stays silent for the rest of this wait
+		return
+	}
+	if due(m.thinkAt, at) {
+		m.thinkAt, m.thinkUntil, m.thinking = 0, at+m.cfg.ThinkingMax, true
+		s.do(PlayCue{Turn: m.turn, Cue: CueThinking})
+	}
+}
+
+func due(t, at time.Duration) bool { return t > 0 && t <= at }
+
+// expire ends a wait that was too long: in words and IDLE, but for the longest utterance, which is committed.
+func (s *step) expire(at time.Duration) {
+	m := &s.m
+	switch m.phase {
+	case recording:
+		m.listen = max(0, at-m.began)
+		if m.fatal != "" {
+			s.fail(at, m.fatal, Failed)
+			return
+		}
+		s.do(PlayCue{Turn: m.turn, Cue: CueCommitted})
+		s.closeCapture(at, 0)
+	case closing:
+		s.fail(at, WordsNoMicrophone, Expired)
+	case voting, asking:
+		if !m.online {
+			s.fail(at, WordsOffline, Expired)
+			return
+		}
+		s.fail(at, WordsNoAnswer, Expired)
+	case speaking:
+		if m.spoke {
+			s.fail(at, WordsLostMidway, Expired)
+			return
+		}
+		s.fail(at, WordsNoAnswer, Expired)
+	case working:
+		s.fail(at, WordsToolFailed, Expired)
+	default:
+		s.fail(at, orWords(m.failing, WordsNoAnswer), Expired)
+	}
+}
+
+// think starts the count to the thinking cue, from since or from when the speech so far can have ended.
+func (s *step) think(since time.Duration) {
+	if !s.m.thinking {
+		s.m.thinkAt = max(since, s.m.playUntil) + s.m.cfg.Thinking
+	}
+}
+
+func (s *step) stopThinking() {
+	if s.m.thinking {
+		s.do(StopCue{Cue: CueThinking})
+	}
+	s.m.thinking, s.m.thinkAt, s.m.thinkUntil = false, 0, 0
+}

@@ -1,0 +1,227 @@
+package turn
+
+import "time"
+
+// Config is what a household may want to change: deadlines and limits, as data. The zero value of a field means its
+// default; turns.md section 1 has the deadlines, section 6 the cue and the tail.
+type Config struct {
+	Listening    time.Duration // longest utterance; then it commits by itself (60 s)
+	Capture      time.Duration // from the end of the tail to CaptureEnded (2 s); the microphone is broken beyond it
+	Committing   time.Duration // commit to the first delta or tool call (10 s)
+	InResponse   time.Duration // an answer without an event, or speech that never drains (15 s)
+	Awaiting     time.Duration // a slow tool, or the next response (15 s)
+	Thinking     time.Duration // silence before the thinking cue (400 ms)
+	ThinkingMax  time.Duration // longest thinking cue (20 s)
+	SessionGrace time.Duration // an utterance waits this long for a lost session (5 s)
+	Bounce       time.Duration // a press this soon after a call began is a bounce (300 ms)
+	Words        time.Duration // local words are over after this, WordsSaid or not (20 s)
+	Tail         time.Duration // recorded after the release (120 ms)
+	MinHeld      int           // samples at 24 kHz; the server refuses less (2400 = 100 ms)
+	Room         bool          // the answer waits for FloorGranted or VoteLost
+}
+
+// DefaultConfig has every default of turns.md.
+func DefaultConfig() Config {
+	return Config{
+		Listening:    60 * time.Second,
+		Capture:      2 * time.Second,
+		Committing:   10 * time.Second,
+		InResponse:   15 * time.Second,
+		Awaiting:     15 * time.Second,
+		Thinking:     400 * time.Millisecond,
+		ThinkingMax:  20 * time.Second,
+		SessionGrace: 5 * time.Second,
+		Bounce:       300 * time.Millisecond,
+		Words:        20 * time.Second,
+		Tail:         120 * time.Millisecond,
+		MinHeld:      2400, // Realtime, input_audio_buffer.commit: at least 100 ms
+	}
+}
+
+// Bounds of the machine. At a bound: a ninth call of one response is answered with an apology and not run; a
+// seventeenth stretch of speech lets go of the oldest one (the likeliest to have been heard, so it stays whole); after
+// eight responses a turn asks for no ninth and says that a tool failed; a ninth unanswered call of turns long cut is
+// answered in its place.
+const (
+	maxCalls     = 8
+	maxStretches = 16
+	maxResponses = 8
+	maxOrphans   = 8
+)
+
+// apologies the machine gives a model in the name of a tool that it could not wait for.
+const (
+	outputTooMany = `{"error":"too many tools at once; this one was not run"}`
+	outputGone    = `{"error":"the person interrupted before this tool ended"}`
+)
+
+// sampleRate turns samples into time (audio inside is 24 kHz).
+const sampleRate = 24000
+
+// noMicrophoneAfter: a button held this long without a first frame is a dead microphone, not a short press. Our choice:
+// the slowest capture device measured needs a quarter of it.
+const noMicrophoneAfter = 500 * time.Millisecond
+
+// Machine is one device's turn, whole, as a comparable value: no pointers, maps or slices, so that == is equality and a
+// copy is a snapshot. Make one with New, move it with Step.
+type Machine struct {
+	cfg   Config
+	state State
+	phase phase
+
+	// The session of the voice.
+	online bool
+	fatal  Words // set: trying again will not help; what to tell a person
+
+	// The live turn; meaningless in IDLE.
+	turn       ID
+	source     Source
+	began      time.Duration
+	listen     time.Duration
+	released   time.Duration
+	committed  time.Duration
+	firstAudio time.Duration
+	capturing  bool   // the microphone has delivered
+	granted    bool   // the floor came before the end of the capture
+	lost       bool   // the vote was lost before the end of the capture
+	prompt     string // of the granted floor
+	speechOpen bool
+	failing    Words // said once what was received has been heard
+
+	// The responses of the turn.
+	requested bool       // CreateResponse ordered, nothing of it seen
+	response  ResponseID // live
+	round     uint8      // responses begun
+	done      [maxResponses]ResponseID
+	doneCount uint8
+
+	// Its speech, in the order in which it is played.
+	stretches [maxStretches]stretch
+	stretched uint8
+	passed    int // samples of stretches let go of
+	total     int // samples received
+	heard     int // samples played, cumulative
+	spoke     bool
+	playUntil time.Duration // earliest time at which what was received can have been played
+
+	// Its tools.
+	calls    [maxCalls]call
+	called   uint8
+	narrate  bool // a tool of this round wants words
+	silencer bool // a tool of this round cancelled media: wants words only if there were none
+	tools    int
+	stream   Handle // latched to the barrier
+	claim    Handle
+
+	// What outlives a turn.
+	running      Handle // stream
+	runningTurn  ID
+	calling      Handle // claim
+	callingTurn  ID
+	callingSince time.Duration
+	owed         Words // a failure that waits for the end of the turn to be said
+	words        int   // local words playing
+	orphans      [maxOrphans]orphan
+	orphaned     uint8
+
+	// Time. Zero means none.
+	deadline   time.Duration
+	thinkAt    time.Duration
+	thinkUntil time.Duration
+	thinking   bool
+	wordsUntil time.Duration
+}
+
+// phase is what exactly a state waits for.
+type phase uint8
+
+const (
+	resting   phase = iota
+	recording       // LISTENING
+	closing         // COMMITTING: CaptureEnded
+	voting          // COMMITTING: FloorGranted or VoteLost
+	asking          // COMMITTING: the first delta or tool call
+	speaking        // IN_RESPONSE: a response is live
+	draining        // IN_RESPONSE: the response is done, its last sample is not
+	working         // AWAITING_NEXT_RESPONSE: the response is done, a tool is not
+	following       // AWAITING_NEXT_RESPONSE: the first event of the next response
+)
+
+// stretch is a run of samples of one item, or of a tool's sound (no item).
+type stretch struct {
+	item    ItemID
+	round   uint8
+	samples int
+}
+
+type call struct {
+	id    CallID
+	back  bool
+	sound Handle // latched until the follow-up
+}
+
+type orphan struct {
+	turn ID
+	call CallID
+}
+
+// New makes a machine at rest, without a session: SessionReady says when there is one.
+func New(c Config) Machine {
+	d := DefaultConfig()
+	c.Listening = orDefault(c.Listening, d.Listening)
+	c.Capture = orDefault(c.Capture, d.Capture)
+	c.Committing = orDefault(c.Committing, d.Committing)
+	c.InResponse = orDefault(c.InResponse, d.InResponse)
+	c.Awaiting = orDefault(c.Awaiting, d.Awaiting)
+	c.Thinking = orDefault(c.Thinking, d.Thinking)
+	c.ThinkingMax = orDefault(c.ThinkingMax, d.ThinkingMax)
+	c.SessionGrace = orDefault(c.SessionGrace, d.SessionGrace)
+	c.Bounce = orDefault(c.Bounce, d.Bounce)
+	c.Words = orDefault(c.Words, d.Words)
+	c.Tail = orDefault(c.Tail, d.Tail)
+	if c.MinHeld <= 0 {
+		c.MinHeld = d.MinHeld
+	}
+	return Machine{cfg: c}
+}
+
+func orDefault(v, d time.Duration) time.Duration {
+	if v <= 0 {
+		return d
+	}
+	return v
+}
+
+// State is one of the seven; a machine between two Steps is never in APPLYING_FACTORIES or INTERRUPTED, which it only
+// moves through.
+func (m Machine) State() State { return m.state }
+
+// Turn is the live turn, empty in IDLE.
+func (m Machine) Turn() ID {
+	if m.state == Idle {
+		return ""
+	}
+	return m.turn
+}
+
+// Quiet tells that a floor grant or an injected turn may begin: no turn, no local words, no call. Content may play.
+func (m Machine) Quiet() bool { return m.state == Idle && m.words == 0 && m.calling == 0 }
+
+// InCall tells that a claim has microphone and speaker. An injected turn handed over now ends it (PREEMPT, turns.md 5).
+func (m Machine) InCall() bool { return m.calling != 0 }
+
+// Streaming tells that content plays.
+func (m Machine) Streaming() bool { return m.running != 0 }
+
+// Online tells that the voice can answer.
+func (m Machine) Online() bool { return m.online }
+
+// Wake is the time of the next deadline of any kind. The runner keeps one timer, set to it, and posts DeadlinePassed.
+func (m Machine) Wake() (at time.Duration, ok bool) {
+	for _, t := range [...]time.Duration{m.deadline, m.thinkAt, m.thinkUntil, m.wordsUntil} {
+		if t > 0 && (!ok || t < at) {
+			at, ok = t, true
+		}
+	}
+	return at, ok
+}

@@ -1,0 +1,338 @@
+package turn
+
+import "time"
+
+// Step returns the machine after ev and what the runner must now do, in order. It reads no clock, draws no number and
+// keeps nothing: the same machine and the same fact give the same answer.
+func Step(m Machine, ev Event) (Machine, []Effect) {
+	s := step{m: m}
+	s.take(ev)
+	return s.m, s.out
+}
+
+// step is one Step under way.
+type step struct {
+	m   Machine
+	out []Effect
+	via []State // states moved through; the generated table shows them
+}
+
+func (s *step) do(e Effect) { s.out = append(s.out, e) }
+
+// become is the only place where the state changes.
+func (s *step) become(st State, p phase) {
+	if st != s.m.state {
+		s.via = append(s.via, st)
+	}
+	s.m.state, s.m.phase = st, p
+}
+
+// stale reports a fact that came too late, twice, or for somebody else.
+func (s *step) stale(t ID, event, why string) { s.do(DropStale{Turn: t, Event: event, Why: why}) }
+
+// mine tells whether a fact of t is one of the live turn, and reports it as stale if not.
+func (s *step) mine(t ID, event string) bool {
+	if s.m.state == Idle {
+		s.stale(t, event, "no turn is live")
+		return false
+	}
+	if t != s.m.turn {
+		s.stale(t, event, "another turn is live")
+		return false
+	}
+	return true
+}
+
+// take is the whole machine, one fact a line.
+func (s *step) take(ev Event) {
+	switch e := ev.(type) {
+	case Pressed:
+		s.pressed(e)
+	case Released:
+		s.releasedAt(e)
+	case Asked:
+		s.asked(e)
+	case Hushed:
+		s.hushed(e)
+	case FloorGranted:
+		s.floorGranted(e)
+	case VoteLost:
+		s.voteLost(e)
+	case TurnInjected:
+		s.injected(e)
+	case CaptureStarted:
+		s.captureStarted(e)
+	case CaptureEnded:
+		s.captureEnded(e)
+	case CaptureLost:
+		s.captureLost(e)
+	case InputCommitted:
+		s.mine(e.Turn, "InputCommitted")
+	case InputRefused:
+		s.inputRefused(e)
+	case Transcribed:
+		// May come after everything (Realtime, input_audio_transcription.completed); the runner records it.
+	case ResponseStarted:
+		s.responseStarted(e)
+	case DeltaArrived:
+		s.delta(e)
+	case Spoken:
+		if s.current(e.At, e.Turn, e.Response, "Spoken") && s.m.phase == speaking {
+			s.keepAlive(e.At)
+		}
+	case ToolCalled:
+		s.toolCalled(e)
+	case ToolReturned:
+		s.toolReturned(e)
+	case ResponseDone:
+		s.responseDone(e)
+	case ResponseRefused:
+		s.responseRefused(e)
+	case SpeechHeard:
+		if s.m.state != Idle && e.Turn == s.m.turn {
+			s.m.heard = max(s.m.heard, min(e.Samples, s.m.total))
+		}
+	case SoundQueued:
+		s.soundQueued(e)
+	case SpeechDrained:
+		s.drained(e)
+	case WordsSaid:
+		s.wordsSaid()
+	case StreamEnded:
+		s.streamEnded(e)
+	case ClaimEnded:
+		s.claimEnded(e)
+	case SessionReady:
+		s.sessionReady(e)
+	case SessionLost:
+		s.sessionLost(e)
+	case DeadlinePassed:
+		s.deadlinePassed(e.At)
+	}
+}
+
+// begin starts a turn on a machine at rest. Only what outlives a turn is carried over.
+func (s *step) begin(t ID, src Source, at time.Duration) {
+	o := s.m
+	s.m = Machine{
+		cfg: o.cfg, state: o.state,
+		online: o.online, fatal: o.fatal,
+		turn: t, source: src, began: at,
+		running: o.running, runningTurn: o.runningTurn,
+		calling: o.calling, callingTurn: o.callingTurn, callingSince: o.callingSince,
+		owed: o.owed, words: o.words, wordsUntil: o.wordsUntil,
+		orphans: o.orphans, orphaned: o.orphaned,
+	}
+}
+
+// pressed: whatever goes on is cut in six steps, then the microphone opens (turns.md 2).
+func (s *step) pressed(e Pressed) {
+	m := &s.m
+	if m.state != Idle && e.Turn == m.turn {
+		s.stale(e.Turn, "Pressed", "this turn has begun already")
+		return
+	}
+	if m.state == Idle && m.calling != 0 {
+		s.hangUp(e)
+		return
+	}
+	s.cut(e.At, e.Turn)
+	s.begin(e.Turn, SourceButton, e.At)
+	s.become(Listening, recording)
+	s.do(OpenCapture{Turn: e.Turn, At: e.At})
+	s.do(ClearInput{Turn: e.Turn})
+	m.deadline = e.At + m.cfg.Listening
+}
+
+// hangUp: while a call holds the device a press ends it and opens no turn; right after its start it is a bounce
+// (turns.md 4). Parked content is left alone, so that it can go on.
+func (s *step) hangUp(e Pressed) {
+	m := &s.m
+	if e.At-m.callingSince < m.cfg.Bounce {
+		s.stale(e.Turn, "Pressed", "bounce: the call has just begun")
+		return
+	}
+	s.do(FlushSpeaker{Turn: m.callingTurn})
+	s.do(StopClaim{Handle: m.calling})
+	m.calling = 0
+}
+
+// releasedAt: a release commits once, with enough audio; a stray or second one does nothing.
+func (s *step) releasedAt(e Released) {
+	m := &s.m
+	if m.state != Listening {
+		return
+	}
+	m.listen, m.released = max(0, e.At-m.began), e.At
+	switch {
+	case !m.capturing && m.listen >= noMicrophoneAfter:
+		s.fail(e.At, WordsNoMicrophone, Failed)
+	case e.Held < m.cfg.MinHeld:
+		s.discardInput()
+		s.do(PlayCue{Turn: m.turn, Cue: CueTooShort})
+		s.end(e.At, TooShort, "")
+	case m.fatal != "":
+		// Told now and not at the press: a press must always be able to bring silence, and the session may have
+		// been healed while the person spoke.
+		s.fail(e.At, m.fatal, Failed)
+	default:
+		s.closeCapture(e.At, m.cfg.Tail)
+	}
+}
+
+func (s *step) closeCapture(at, tail time.Duration) {
+	m := &s.m
+	m.released = at
+	s.do(EndCapture{Turn: m.turn, Tail: tail})
+	s.become(Committing, closing)
+	m.deadline = at + tail + m.cfg.Capture
+}
+
+// asked: a typed question interrupts like a press and skips the microphone. It also ends a call, because otherwise the
+// question would be lost without a word.
+func (s *step) asked(e Asked) {
+	if s.m.state != Idle && e.Turn == s.m.turn {
+		s.stale(e.Turn, "Asked", "this turn has begun already")
+		return
+	}
+	s.cut(e.At, e.Turn)
+	s.begin(e.Turn, SourceButton, e.At)
+	s.become(Committing, asking)
+	s.m.released, s.m.committed = e.At, e.At
+	if s.m.fatal != "" {
+		s.fail(e.At, s.m.fatal, Failed)
+		return
+	}
+	s.do(AddText{Turn: e.Turn, Role: "user", Text: e.Text})
+	s.answerOrVote(e.At)
+}
+
+// hushed: silence, and no new turn. A person who is speaking into this device goes on: nothing of a recording is
+// audible, and whose message counts is for the room to say.
+func (s *step) hushed(e Hushed) {
+	if s.m.state == Listening {
+		s.do(FlushSpeaker{Turn: s.m.turn})
+		return
+	}
+	s.cut(e.At, s.m.turn)
+}
+
+// floorGranted lets the answer of the live turn begin, or begins a turn of its own on a quiet device.
+func (s *step) floorGranted(e FloorGranted) {
+	m := &s.m
+	switch {
+	case m.state != Idle && e.Turn == m.turn:
+		switch m.phase {
+		case closing:
+			m.granted, m.lost, m.prompt = true, false, e.Prompt
+		case voting:
+			m.prompt = e.Prompt
+			s.answer(e.At)
+		default:
+			s.stale(e.Turn, "FloorGranted", "the answer has been asked for")
+		}
+	case !m.Quiet():
+		s.stale(e.Turn, "FloorGranted", "the device is not quiet")
+	default:
+		s.open(e.At, e.Turn, SourceRoom, e.Prompt)
+	}
+}
+
+// injected begins a turn of the queue. In a call it is the queue that decided to end it (turns.md 5, PREEMPT).
+func (s *step) injected(e TurnInjected) {
+	m := &s.m
+	if m.state != Idle || m.words != 0 {
+		s.stale(e.Turn, "TurnInjected", "the device is not quiet")
+		return
+	}
+	if m.calling != 0 {
+		s.do(StopClaim{Handle: m.calling})
+		m.calling = 0
+	}
+	s.open(e.At, e.Turn, SourceInject, e.Prompt)
+}
+
+// open begins a turn that needs no microphone.
+func (s *step) open(at time.Duration, t ID, src Source, prompt string) {
+	s.begin(t, src, at)
+	s.become(Committing, asking)
+	s.m.prompt, s.m.released, s.m.committed = prompt, at, at
+	if s.m.fatal != "" {
+		s.fail(at, s.m.fatal, Failed)
+		return
+	}
+	s.answer(at)
+}
+
+// voteLost: another device answers. What was said stays in the conversation: this companion heard it.
+func (s *step) voteLost(e VoteLost) {
+	if !s.mine(e.Turn, "VoteLost") {
+		return
+	}
+	switch s.m.phase {
+	case closing:
+		s.m.lost, s.m.granted = true, false
+	case voting, asking:
+		s.stopThinking()
+		s.tellModel()
+		s.closeSpeech()
+		s.end(e.At, LostVote, "")
+	default:
+		s.stale(e.Turn, "VoteLost", "the answer has begun")
+	}
+}
+
+// captureStarted: the ready cue tells that the microphone really listens, not that somebody wishes it did.
+func (s *step) captureStarted(e CaptureStarted) {
+	if !s.mine(e.Turn, "CaptureStarted") {
+		return
+	}
+	if s.m.phase == recording && !s.m.capturing {
+		s.do(PlayCue{Turn: e.Turn, Cue: CueReady})
+	}
+	s.m.capturing = true
+}
+
+// captureEnded: the utterance is whole; it is committed by its sample count, never by the clock.
+func (s *step) captureEnded(e CaptureEnded) {
+	if !s.mine(e.Turn, "CaptureEnded") {
+		return
+	}
+	if s.m.phase != closing {
+		s.stale(e.Turn, "CaptureEnded", "nothing was being recorded")
+		return
+	}
+	if e.Samples < s.m.cfg.MinHeld {
+		s.fail(e.At, WordsNoMicrophone, Failed)
+		return
+	}
+	s.do(CommitInput{Turn: e.Turn})
+	s.m.committed = e.At
+	if s.m.lost {
+		s.end(e.At, LostVote, "")
+		return
+	}
+	s.answerOrVote(e.At)
+}
+
+func (s *step) captureLost(e CaptureLost) {
+	if !s.mine(e.Turn, "CaptureLost") {
+		return
+	}
+	if s.m.phase != recording && s.m.phase != closing {
+		s.stale(e.Turn, "CaptureLost", "nothing was being recorded")
+		return
+	}
+	s.fail(e.At, WordsNoMicrophone, Failed)
+}
+
+func (s *step) inputRefused(e InputRefused) {
+	if !s.mine(e.Turn, "InputRefused") {
+		return
+	}
+	if s.m.phase != voting && s.m.phase != asking {
+		s.stale(e.Turn, "InputRefused", "nothing was being committed")
+		return
+	}
+	s.fail(e.At, WordsNotHeard, Failed)
+}
