@@ -1,0 +1,148 @@
+package audiotest
+
+import (
+	"encoding/binary"
+	"sync/atomic"
+	"time"
+
+	"conch/audio"
+)
+
+type counter struct{ n atomic.Uint64 }
+
+func (c *counter) add()         { c.n.Add(1) }
+func (c *counter) load() uint64 { return c.n.Load() }
+
+// hear puts a period that begins to sound now on the tape. Several playback devices sound together. Needs mu.
+func (c *Card) hear(frames []int16, now time.Duration) {
+	if len(c.tape) == 0 {
+		c.tapeFrom = now
+	}
+	// A gap (nothing was open) is silence; an overlap (a second device) is mixed.
+	at := frameAt(now - c.tapeFrom)
+	if gap := at - len(c.tape); gap > c.keep {
+		c.tape, c.tapeFrom, at = c.tape[:0], now, 0
+	} else if gap > 0 {
+		c.tape = append(c.tape, make([]int16, gap)...)
+	}
+	if missing := at + len(frames) - len(c.tape); missing > 0 {
+		c.tape = append(c.tape, make([]int16, missing)...)
+	}
+	audio.Mix(c.tape[at:], frames)
+	if over := len(c.tape) - c.keep - len(frames); over > c.keep/4 { // in big pieces, to move little
+		c.tape = append(c.tape[:0], c.tape[over:]...)
+		c.tapeFrom += audio.CardDuration(over)
+	}
+	if c.record != nil {
+		b := make([]byte, 0, 2*len(frames))
+		for _, s := range frames {
+			b = binary.LittleEndian.AppendUint16(b, uint16(s))
+		}
+		if _, err := c.record.Write(b); err != nil {
+			c.record, c.recordErr = nil, err
+		}
+	}
+}
+
+// frameAt is the frame nearest to d; times of ticks are rounded to nanoseconds.
+func frameAt(d time.Duration) int { return audio.CardFrames(d + audio.CardDuration(1)/2) }
+
+// Tape is what has sounded, and when its first frame did. It is a copy.
+func (c *Card) Tape() (frames []int16, from time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]int16(nil), c.sounded()...), c.tapeFrom
+}
+
+// sounded is the tape up to now. Needs mu.
+func (c *Card) sounded() []int16 {
+	return c.tape[:min(len(c.tape), frameAt(max(0, c.clock.Now()-c.tapeFrom)))]
+}
+
+// Erase forgets the tape.
+func (c *Card) Erase() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	rest := len(c.sounded())
+	c.tape = append(c.tape[:0], c.tape[rest:]...)
+	c.tapeFrom += audio.CardDuration(rest)
+}
+
+// Between is what sounded from a to b; silence where the tape has nothing.
+func (c *Card) Between(a, b time.Duration) []int16 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := make([]int16, audio.CardFrames(b-a))
+	tape := c.sounded()
+	if len(tape) == 0 {
+		return out
+	}
+	if a >= c.tapeFrom {
+		if i := frameAt(a - c.tapeFrom); i < len(tape) {
+			copy(out, tape[i:])
+		}
+	} else if i := frameAt(c.tapeFrom - a); i < len(out) {
+		copy(out[i:], tape)
+	}
+	return out
+}
+
+// LastAudible is when the last frame after the given time that is not zero ended; after itself if there is none.
+func (c *Card) LastAudible(after time.Duration) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	tape := c.sounded()
+	for i := len(tape) - 1; i >= 0; i-- {
+		end := c.tapeFrom + audio.CardDuration(i+1)
+		if end <= after {
+			break
+		}
+		if tape[i] != 0 {
+			return end
+		}
+	}
+	return after
+}
+
+// FirstSilence is when the first silence of at least the given length after a time begins (not before after); false if
+// there has been none yet. It measures a press that is answered by a cue, where LastAudible would find the cue.
+func (c *Card) FirstSilence(after, length time.Duration) (time.Duration, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	tape := c.sounded()
+	i := 0
+	if after > c.tapeFrom {
+		i = frameAt(after - c.tapeFrom)
+	}
+	begin, need := i, audio.CardFrames(length)
+	for ; i < len(tape); i++ {
+		if tape[i] != 0 {
+			begin = i + 1
+		} else if i+1-begin >= need {
+			return max(after, c.tapeFrom+audio.CardDuration(begin)), true
+		}
+	}
+	return 0, false
+}
+
+// Feed lets the virtual microphone hear pcm (24 kHz), after what was fed before; otherwise it hears silence.
+func (c *Card) Feed(pcm []int16) {
+	frames := audio.Upsample(pcm)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.air = append(c.air, frames...)
+}
+
+// Fed is how long the microphone still has something to hear.
+func (c *Card) Fed() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return audio.CardDuration(len(c.air))
+}
+
+// Hush ends what was fed.
+func (c *Card) Hush() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.air = nil
+}
