@@ -1,0 +1,177 @@
+package audio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+)
+
+// Events of the keeper, as slog messages.
+const (
+	EventUp   = "audio.up"   // a device runs
+	EventDown = "audio.down" // it does not (once per outage, and again when the reason changes)
+)
+
+// Our choices.
+const (
+	retryFirst = 100 * time.Millisecond
+	retryMost  = 5 * time.Second        // so a device that is plugged in again is back within this
+	silentMin  = 200 * time.Millisecond // no callback for this long, or for silentPeriods: the device is dead
+	silentFor  = 10                     // periods
+	firstGrace = 3 * time.Second        // a sink that wakes up may take longer to its first callback
+	steady     = 5 * time.Second        // a device that ran this long starts the next outage with the shortest retry
+	betterTick = 5 * time.Second
+	looks      = 4 // per silence limit
+)
+
+// ErrNoCallbacks is why the keeper gave a device up: neither an unplugged USB card nor a dead sound server reports itself.
+var ErrNoCallbacks = errors.New("the device stopped asking for sound (unplugged, or its sound server is gone)")
+
+// KeeperConfig says what to keep open.
+type KeeperConfig struct {
+	Name string                             // "speaker" or "microphone", for logs
+	Open func(StreamConfig) (Stream, error) // a closure over Card.OpenPlayback or OpenCapture
+	// Stream is asked for every time. With an empty Device the Card takes the first that works, so another one may step in;
+	// a Device that is named is waited for: a voice that turns up in another room is worse than none.
+	Stream StreamConfig
+	Up     func(Granted)      // a device runs
+	Down   func(error)        // it does not any more, or not yet; once per outage
+	Better func(Granted) bool // optional: something better could be opened now; see MalgoCard.Better
+	Log    *slog.Logger
+}
+
+// Keeper holds one half of a card open as long as its context lives.
+//
+//	open ──ok──> watch ──no callback for max(200 ms, 10 periods)──> close ─┐
+//	  │error       └─ something better than null ─> close ─> open          │
+//	  └──────────> Down ─> wait 100 ms, 200 ms … 5 s <─────────────────────┘
+//
+// Run is its only goroutine; Up, Down and Better are called there and must not wait for it.
+type Keeper struct {
+	c KeeperConfig
+
+	opened atomic.Int64
+	lost   atomic.Int64
+	up     atomic.Pointer[Granted]
+}
+
+// NewKeeper prepares; Run does it.
+func NewKeeper(c KeeperConfig) *Keeper {
+	if c.Up == nil {
+		c.Up = func(Granted) {}
+	}
+	if c.Down == nil {
+		c.Down = func(error) {}
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Keeper{c: c}
+}
+
+// Granted is what runs now; ok is false during an outage.
+func (k *Keeper) Granted() (g Granted, ok bool) {
+	if p := k.up.Load(); p != nil {
+		return *p, true
+	}
+	return Granted{}, false
+}
+
+// Opened counts how often a device was opened, Lost how often one died.
+func (k *Keeper) Opened() int { return int(k.opened.Load()) }
+
+// Lost counts how often a running device died.
+func (k *Keeper) Lost() int { return int(k.lost.Load()) }
+
+// Run keeps the device open until ctx ends; then it closes it and returns. No callback comes after that, and neither Up nor Down.
+func (k *Keeper) Run(ctx context.Context) {
+	retry := retryFirst
+	told := "" // the reason last reported in this outage
+	for ctx.Err() == nil {
+		stream, err := k.c.Open(k.c.Stream)
+		if err == nil {
+			k.opened.Add(1)
+			began := time.Now()
+			err = k.watch(ctx, stream, func() { told = "" })
+			if time.Since(began) >= steady || err == nil {
+				retry = retryFirst
+			}
+			if err == nil { // the context ended, or there is something better to open
+				continue
+			}
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if told == "" {
+			k.c.Down(err)
+		}
+		if reason := err.Error(); reason != told {
+			told = reason
+			k.c.Log.Warn(EventDown, "what", k.c.Name, "err", err, "retry_ms", retry.Milliseconds())
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(retry):
+		}
+		retry = min(2*retry, retryMost)
+	}
+}
+
+// watch looks at the callback counter until it stands still, and closes the stream. nil: nothing is wrong with the device.
+// It counts looks and not time, so that a process that was itself frozen does not blame the card.
+func (k *Keeper) watch(ctx context.Context, s Stream, up func()) (err error) {
+	g := s.Granted()
+	defer func() {
+		k.up.Store(nil)
+		if cerr := s.Close(); cerr != nil && ctx.Err() == nil {
+			k.c.Log.Warn(EventDown, "what", k.c.Name, "err", cerr)
+		}
+	}()
+	limit := silentMin
+	if g.Rate > 0 {
+		limit = max(limit, silentFor*time.Duration(g.Period)*time.Second/time.Duration(g.Rate))
+	}
+	tick := time.NewTicker(limit / looks)
+	defer tick.Stop()
+	better := time.NewTicker(betterTick)
+	defer better.Stop()
+
+	seen := s.Callbacks()
+	still, allowed := 0, int(firstGrace/(limit/looks))
+	running := false
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-better.C:
+			if k.c.Better != nil && k.c.Better(g) {
+				return nil
+			}
+			continue
+		case <-tick.C:
+		}
+		if n := s.Callbacks(); n != seen || (!running && n > 0) {
+			seen, still = n, 0
+			if !running {
+				running, allowed = true, looks
+				k.up.Store(&g)
+				up()
+				k.c.Log.Info(EventUp, "what", k.c.Name, "backend", g.Backend, "device", g.Device, "name", g.Name,
+					"rate_hz", g.Rate, "period_frames", g.Period, "periods", g.Periods, "queued_ms", float64(g.Queued().Microseconds())/1000)
+				k.c.Up(g)
+			}
+			continue
+		}
+		if still++; still > allowed {
+			if running {
+				k.lost.Add(1)
+			}
+			return fmt.Errorf("audio: %s %q: %w", k.c.Name, g.Device, ErrNoCallbacks)
+		}
+	}
+}
