@@ -72,6 +72,7 @@ const (
 	stableAfter      = 10 * time.Second // a session that lived this long resets the back-off
 	createPatience   = 5 * time.Second  // how long response.create waits for the end of the answer before
 	renewQuiet       = 15 * time.Second // nothing happened for this long: the session may be renewed
+	abandonAfter     = time.Minute      // what the server has not answered by then does not keep a session from renewal
 	closePatience    = 500 * time.Millisecond
 )
 

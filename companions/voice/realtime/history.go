@@ -74,9 +74,15 @@ func (h *history) remove(id turn.ItemID) {
 	}
 }
 
-// unbind forgets the item ids of a session that is gone, so that a new session's equal ids mean new items.
-func (h *history) unbind() {
-	for i := range h.entries {
-		h.entries[i].item = ""
+// carry makes the history that of a new session: the item ids of the old one mean nothing there, what never got words
+// has none to carry, and the turns that are asked for again bring their own.
+func (h *history) carry(again map[turn.ID]bool) {
+	keep := h.entries[:0]
+	for _, e := range h.entries {
+		if e.text != "" && !again[e.turn] {
+			e.item = ""
+			keep = append(keep, e)
+		}
 	}
+	h.entries = keep
 }

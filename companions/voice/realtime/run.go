@@ -66,6 +66,7 @@ type run struct {
 	// What the turn asked for: plan[:next] was sent in this session.
 	plan    []op
 	next    int
+	resend  bool    // a part of the plan went out in a session that was lost
 	settled turn.ID // the latest turn whose answer began, or was refused: it is not asked for again
 	gate    time.Time
 	voice   turn.ID // whose utterance is being sent
@@ -155,7 +156,7 @@ func (r *run) loop() {
 		case o := <-r.opened:
 			r.adopt(o)
 		case resp := <-r.finished:
-			resp.pumped = true
+			resp.pumped, r.active = true, time.Now()
 			r.settle(resp)
 		case <-timer.C:
 		}
@@ -288,24 +289,19 @@ func (r *run) begin(l *link) {
 	r.forget()
 	r.link = l
 	r.owed = nil
-	inPlan := map[turn.ID]bool{}
+	again := map[turn.ID]bool{}
 	for _, o := range r.plan {
-		inPlan[turnOf(o.order)] = true
+		again[turnOf(o.order)] = true
 	}
-	carried := 0
+	r.history.carry(again)
 	for _, e := range r.history.entries {
-		if e.text == "" || inPlan[e.turn] {
-			continue
-		}
 		r.send(sentEvent{kind: sentHistory}, func(id string) any { return r.cfg.text(id, e.role, e.text) })
-		carried++
 	}
-	r.history.unbind()
-	if r.next > 0 {
-		r.log.Info(logResent, "turn", turnOf(r.plan[0].order), "requests", len(r.plan))
+	if r.resend {
+		r.log.Info(logResent, "turn", turnOf(r.plan[len(r.plan)-1].order), "requests", len(r.plan))
 	}
-	r.next = 0
-	r.log.Info(logReady, "server", r.cfg.URL, "carried", carried)
+	r.next, r.resend = 0, false
+	r.log.Info(logReady, "server", r.cfg.URL, "carried", len(r.history.entries))
 	if !r.ready {
 		r.ready, r.lastLost = true, nil
 		r.out.Post(turn.SessionReady{At: r.out.Now()})
@@ -355,7 +351,8 @@ func (r *run) drop(why error) {
 			keep = append(keep, o)
 		}
 	}
-	r.plan, r.next = keep, min(r.next, len(keep))
+	r.resend = r.next > 0 && len(keep) > 0
+	r.plan, r.next = keep, 0
 	if time.Since(l.born) >= stableAfter {
 		r.attempt = 0
 	}
@@ -402,6 +399,11 @@ func (r *run) renew() {
 		return
 	}
 	if !r.idle() {
+		if time.Since(r.active) > abandonAfter && len(r.pending) == 0 {
+			r.log.Warn(logImpatient, "busy", r.busy())
+			r.abandon()
+			r.commits = nil
+		}
 		r.at(time.Now().Add(time.Second))
 		return
 	}

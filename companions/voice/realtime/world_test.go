@@ -34,6 +34,7 @@ type wire struct {
 	buf    bytes.Buffer
 	closed bool
 	lost   bool // a black hole: bytes vanish, nothing is closed
+	full   bool // nobody reads: writing blocks
 	until  time.Time
 	timer  *time.Timer
 }
@@ -60,6 +61,9 @@ func (c memConn) Read(b []byte) (int, error) {
 func (c memConn) Write(b []byte) (int, error) {
 	c.w.mu.Lock()
 	defer c.w.mu.Unlock()
+	for c.w.full && !c.w.closed {
+		c.w.cond.Wait()
+	}
 	if c.w.closed {
 		return 0, errors.New("write on a closed wire")
 	}

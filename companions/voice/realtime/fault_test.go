@@ -1,0 +1,416 @@
+package realtime
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"conch/coordinator/turn"
+)
+
+// hangUp ends a session from the server's side.
+func (p *peer) hangUp() { _ = p.conn.CloseNow() }
+
+func TestLossWhileListeningLosesNoSample(t *testing.T) {
+	in(t, nil, func(w *world) {
+		w.c.Do(turn.ClearInput{Turn: "t-1"})
+		for i := range 100 { // 2 s, and the line breaks in the middle
+			w.c.Append("t-1", make([]int16, 480))
+			time.Sleep(20 * time.Millisecond)
+			if i == 50 {
+				w.peer(0).hangUp()
+			}
+		}
+		w.want("lost offline", "ready")
+		w.c.Do(turn.CommitInput{Turn: "t-1"})
+		w.c.Do(turn.CreateResponse{Turn: "t-1"})
+		w.want("committed t-1")
+		p := w.peer(1)
+		p.want("session.update", "clear", "append", "commit", "response.create")
+		if n := p.samples(); n != 48000 {
+			t.Errorf("the new session heard %d samples; want 48000", n)
+		}
+	})
+}
+
+func TestLossAfterCommitSendsTheUtteranceAgain(t *testing.T) {
+	in(t, nil, func(w *world) {
+		w.ask("t-1")
+		w.peer(0).hangUp()
+		w.want("lost offline") // not midway: nothing had begun, and nothing is lost
+		time.Sleep(time.Second)
+		w.want("ready", "committed t-1")
+		p := w.peer(1)
+		p.want("session.update", "clear", "append", "commit", "response.create")
+		if n := p.samples(); n != 4800 {
+			t.Errorf("the new session heard %d samples; want 4800", n)
+		}
+		p.created("r1", "t-1")
+		w.want("started t-1 r1")
+		// From here on the turn is not asked for again.
+		p.hangUp()
+		w.want("lost lost_midway")
+		time.Sleep(time.Second)
+		w.want("ready")
+		w.peer(2).want("session.update")
+	})
+}
+
+func TestSpokenWhileOfflineIsSentWhenBack(t *testing.T) {
+	in(t, nil, func(w *world) {
+		w.mu.Lock()
+		w.status = http.StatusServiceUnavailable
+		w.mu.Unlock()
+		w.peer(0).hangUp()
+		w.want("lost offline")
+		w.say("t-1", 24000)
+		w.c.Do(turn.CommitInput{Turn: "t-1"})
+		w.c.Do(turn.CreateResponse{Turn: "t-1"})
+		w.want("lost server_error")
+		w.mu.Lock()
+		w.status = 0
+		w.mu.Unlock()
+		time.Sleep(backoffMax)
+		w.want("ready", "committed t-1")
+		if n := w.peer(1).samples(); n != 24000 {
+			t.Errorf("the session heard %d samples; want 24000", n)
+		}
+	})
+}
+
+func TestGivenUpWhileOfflineIsNotSentLater(t *testing.T) {
+	in(t, nil, func(w *world) {
+		w.peer(0).hangUp()
+		w.want("lost offline")
+		w.c.Do(turn.ClearInput{Turn: "t-1"})
+		w.c.Append("t-1", make([]int16, 24000))
+		w.c.Do(turn.CommitInput{Turn: "t-1"})
+		w.c.Do(turn.CreateResponse{Turn: "t-1"})
+		w.c.Do(turn.CancelResponse{Turn: "t-1"})
+		time.Sleep(time.Second)
+		w.want("ready")
+		w.peer(1).want("session.update")
+	})
+}
+
+func TestLossMidAnswerIsSaidAndWordsAreCarriedOver(t *testing.T) {
+	in(t, nil, func(w *world) {
+		p := w.peer(0)
+		w.ask("t-1")
+		item := ""
+		p.mu.Lock()
+		for _, b := range p.sent {
+			if i := strings.Index(string(b), "item_u"); i >= 0 {
+				item = string(b[i : i+strings.IndexByte(string(b[i:]), '"')])
+			}
+		}
+		p.mu.Unlock()
+		p.created("r1", "t-1")
+		p.delta("r1", "i1", 24000)
+		synctest.Wait()
+		p.send(map[string]any{"type": "response.output_audio_transcript.delta", "response_id": "r1", "item_id": "i1", "delta": "one two three four"})
+		p.send(map[string]any{"type": "conversation.item.input_audio_transcription.completed", "item_id": item, "content_index": 0, "transcript": "Count to four.", "usage": map[string]any{"type": "duration", "seconds": 1}})
+		w.want("started t-1 r1", "delta t-1 r1 24000", "heard t-1 Count to four.")
+		w.c.Do(turn.CancelResponse{Turn: "t-1", Response: "r1"})
+		w.c.Do(turn.TruncateItem{Turn: "t-1", Item: "i1", Heard: 12000})
+		w.want()
+		p.doneResponse("r1", "cancelled")
+		w.ask2("t-2")
+		p.created("r2", "t-2")
+		p.delta("r2", "i2", 2400)
+		synctest.Wait()
+		p.hangUp()
+		w.want("done t-1 r1 cancelled", "committed t-2", "started t-2 r2", "delta t-2 r2 2400", "lost lost_midway")
+		time.Sleep(time.Second)
+		w.want("ready")
+		q := w.peer(1)
+		q.want("session.update", "conversation.item.create", "conversation.item.create")
+		var got []string
+		for _, ev := range q.got[1:] {
+			it := ev["item"].(map[string]any)
+			part := it["content"].([]any)[0].(map[string]any)
+			got = append(got, it["role"].(string)+" "+part["type"].(string)+" "+part["text"].(string))
+		}
+		if want := "user input_text Count to four.|assistant output_text one two"; strings.Join(got, "|") != want {
+			t.Errorf("carried over %q; want %q (half of the answer was heard)", got, want)
+		}
+	})
+}
+
+// ask2 asks without looking at the facts.
+func (w *world) ask2(id turn.ID) {
+	w.say(id, 4800)
+	w.c.Do(turn.CommitInput{Turn: id})
+	w.c.Do(turn.CreateResponse{Turn: id})
+	synctest.Wait()
+}
+
+func TestACompleteAnswerOutlivesItsSession(t *testing.T) {
+	for _, back := range []bool{true, false} {
+		in(t, nil, func(w *world) {
+			p := w.peer(0)
+			w.full = make(chan struct{})
+			w.ask("t-1")
+			p.created("r1", "t-1")
+			p.delta("r1", "i1", 24000)
+			p.doneResponse("r1", "completed")
+			w.want("started t-1 r1")
+			if !back {
+				w.mu.Lock()
+				w.status = http.StatusServiceUnavailable
+				w.mu.Unlock()
+			}
+			p.hangUp()
+			w.want() // the person hears the answer to its end
+			time.Sleep(time.Second)
+			if back {
+				w.want()
+			}
+			close(w.full)
+			if back {
+				w.want("delta t-1 r1 24000", "done t-1 r1 completed")
+				w.ask("t-2")
+			} else {
+				w.took()
+			}
+		})
+	}
+}
+
+func TestBlackHole(t *testing.T) {
+	t.Run("idle", func(t *testing.T) {
+		in(t, nil, func(w *world) {
+			w.conns[0].vanish()
+			time.Sleep(pingEvery + pingTimeout + time.Second)
+			w.want("lost offline", "ready")
+		})
+	})
+	t.Run("while a turn waits", func(t *testing.T) {
+		in(t, nil, func(w *world) {
+			w.say("t-1", 4800)
+			time.Sleep(time.Second)
+			w.conns[0].vanish()
+			w.c.Do(turn.CommitInput{Turn: "t-1"})
+			w.c.Do(turn.CreateResponse{Turn: "t-1"})
+			time.Sleep(pingTimeout + 500*time.Millisecond)
+			w.want("lost offline", "ready", "committed t-1")
+			if n := w.peer(1).samples(); n != 4800 {
+				t.Errorf("the new session heard %d samples; want 4800", n)
+			}
+		})
+	})
+}
+
+func TestRefusedKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		key := "wrong"
+		w := newWorld(t, func(c *Config) { c.Key = func() string { return key } })
+		w.status = http.StatusUnauthorized
+		w.run()
+		defer w.stop()
+		w.want("lost fatal key_refused")
+		time.Sleep(2 * backoffRefused) // tried again now and then, told once
+		w.want()
+		if n := len(w.keys); n < 2 || n > 4 {
+			t.Errorf("%d attempts in a minute; want 2 to 4", n)
+		}
+		w.mu.Lock()
+		w.status = 0
+		w.mu.Unlock()
+		key = "right"
+		time.Sleep(keyLook + time.Second)
+		w.want("ready")
+		if got := w.keys[len(w.keys)-1]; got != "Bearer right" {
+			t.Errorf("connected with %q; want the new key", got)
+		}
+	})
+}
+
+func TestRefusedHandshakes(t *testing.T) {
+	for status, want := range map[int]string{
+		http.StatusForbidden: "lost fatal key_refused", http.StatusTooManyRequests: "lost quota",
+		http.StatusFound: "lost server_error", http.StatusTemporaryRedirect: "lost server_error", http.StatusInternalServerError: "lost server_error",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, nil)
+			w.status = status
+			w.run()
+			defer w.stop()
+			w.want(want)
+			if len(w.keys) != 1 {
+				t.Errorf("status %d: the key was sent %d times; want once (no redirect is followed)", status, len(w.keys))
+			}
+		})
+	}
+}
+
+func TestRefusedSessions(t *testing.T) {
+	for code, want := range map[string]string{"invalid_api_key": "lost fatal key_refused", "insufficient_quota": "lost quota", "invalid_value": "lost server_error"} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, nil)
+			w.auto = false
+			w.onEvent = func(p *peer, ev map[string]any) {
+				if ev == nil {
+					p.send(map[string]any{"type": "session.created", "session": map[string]any{}})
+				} else {
+					p.send(map[string]any{"type": "error", "error": map[string]any{"type": "invalid_request_error", "code": code, "message": "no"}})
+				}
+			}
+			w.run()
+			defer w.stop()
+			w.want(want)
+		})
+	}
+}
+
+func TestReconnectsForEverWithinFiveSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.status = http.StatusBadGateway
+		w.run()
+		defer w.stop()
+		time.Sleep(time.Hour)
+		w.want("lost server_error")
+		if n := len(w.keys); n < 720 || n > 1800 {
+			t.Errorf("%d attempts in an hour; want one every 2.5 to 5 s", n)
+		}
+		w.mu.Lock()
+		w.status = 0
+		w.mu.Unlock()
+		time.Sleep(backoffMax)
+		w.want("ready")
+	})
+}
+
+func TestGarbageIsSurvived(t *testing.T) {
+	in(t, nil, func(w *world) {
+		p := w.peer(0)
+		for _, s := range []string{
+			``, `{`, `[]`, `null`, `"x"`, `1`, `{}`, `{"type":1}`, `{"type":""}`, `{"type":"response.created"}`, `{"type":"response.created","response":null}`,
+			`{"type":"response.created","response":[]}`, `{"type":"response.done","response":{"id":5}}`, `{"type":"response.done","response":{"id":"nobody"}}`,
+			`{"type":"response.output_audio.delta","response_id":"nobody","delta":"AAAA"}`, `{"type":"response.output_audio.delta","delta":"***"}`,
+			`{"type":"response.output_audio.delta","delta":5}`, `{"type":"error"}`, `{"type":"error","error":null}`, `{"type":"error","error":"just words"}`,
+			`{"type":"error","error":{"event_id":"nobody"}}`, `{"type":"input_audio_buffer.committed"}`, `{"type":"input_audio_buffer.committed","item_id":{}}`,
+			`{"type":"from.the.future","response":7,"delta":[1],"error":{"code":3}}`, "\xff\xfe", `{"type":"response.output_item.done","item":{"type":"function_call"}}`,
+			`{"type":"response.function_call_arguments.done","call_id":"c","name":"x"}`, `{"type":"conversation.item.input_audio_transcription.completed"}`,
+			`{"type":"conversation.item.input_audio_transcription.failed"}`, `{"type":"response.done","response":{}}`, `{"type":"response.created","response":{}}`,
+		} {
+			p.sendRaw([]byte(s))
+		}
+		_ = p.conn.Write(context.Background(), websocket.MessageBinary, []byte{1, 2, 3})
+		w.want()
+		w.ask("t-1")
+		p.created("r1", "t-1")
+		p.sendRaw([]byte(`{"type":"response.output_audio.delta","response_id":"r1","item_id":"i1","delta":"***"}`))
+		p.delta("r1", "i1", 2400)
+		p.doneResponse("r1", "completed")
+		w.want("started t-1 r1", "delta t-1 r1 2400", "done t-1 r1 completed")
+	})
+}
+
+func TestOnlyGarbageEndsTheSession(t *testing.T) {
+	in(t, nil, func(w *world) {
+		for range maxGarbage + 1 {
+			w.peer(0).sendRaw([]byte("garbage"))
+		}
+		w.want("lost offline")
+		time.Sleep(time.Second)
+		w.want("ready")
+	})
+}
+
+func TestTenMegabyteDelta(t *testing.T) {
+	in(t, nil, func(w *world) {
+		p := w.peer(0)
+		w.ask("t-1")
+		p.created("r1", "t-1")
+		p.delta("r1", "i1", 5<<20) // 10 MB of speech, 14 MB of text
+		p.doneResponse("r1", "completed")
+		w.want("started t-1 r1", "delta t-1 r1 5242880", "done t-1 r1 completed")
+	})
+}
+
+func TestMessageBeyondTheLimitEndsTheSessionInWords(t *testing.T) {
+	in(t, nil, func(w *world) {
+		p := w.peer(0)
+		w.ask("t-1")
+		p.created("r1", "t-1")
+		w.want("started t-1 r1")
+		p.delta("r1", "i1", 8<<20)
+		w.want("lost lost_midway")
+		time.Sleep(time.Second)
+		w.want("ready")
+	})
+}
+
+func TestDuplicatesAreLookedAtOnce(t *testing.T) {
+	in(t, nil, func(w *world) {
+		p := w.peer(0)
+		twice := func() {
+			p.mu.Lock()
+			b := p.sent[len(p.sent)-1]
+			p.mu.Unlock()
+			p.sendRaw(b)
+		}
+		w.ask("t-1")
+		twice() // committed
+		p.created("r1", "t-1")
+		twice()
+		p.delta("r1", "i1", 2400)
+		twice()
+		p.delta("r1", "i1", 2400) // the same samples under a new event_id are new
+		p.doneResponse("r1", "completed")
+		twice()
+		w.want("started t-1 r1", "delta t-1 r1 4800", "done t-1 r1 completed")
+	})
+}
+
+func TestServerThatStopsReading(t *testing.T) {
+	in(t, nil, func(w *world) {
+		// Nothing is taken off the wire any more: what the client keeps is bounded, and it says so.
+		stuck := w.conns[0]
+		stuck.w.mu.Lock()
+		stuck.w.full = true
+		stuck.w.mu.Unlock()
+		w.say("t-1", 60*24000)
+		w.want("lost offline", "ready")
+		w.c.Do(turn.CommitInput{Turn: "t-1"})
+		w.want("committed t-1")
+		if n := w.peer(1).samples(); n != 60*24000 {
+			t.Errorf("the new session heard %d samples; want %d", n, 60*24000)
+		}
+	})
+}
+
+func TestEndsCleanlyAtAnyTime(t *testing.T) {
+	// synctest panics when a goroutine is left behind.
+	for n := range 40 {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, nil)
+			w.run()
+			defer w.stop()
+			time.Sleep(time.Duration(n) * time.Microsecond)
+			if n%4 == 0 {
+				return
+			}
+			synctest.Wait()
+			p := w.peer(0)
+			w.ask2("t-1")
+			if n%4 == 1 {
+				return
+			}
+			p.created("r1", "t-1")
+			w.full = make(chan struct{})
+			p.delta("r1", "i1", 24000)
+			if n%4 == 2 {
+				w.conns[0].vanish()
+				time.Sleep(time.Duration(n) * 250 * time.Millisecond)
+			}
+		})
+	}
+}

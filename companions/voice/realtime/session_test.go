@@ -1,0 +1,394 @@
+package realtime
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"conch/coordinator/turn"
+)
+
+func (p *peer) fail(to map[string]any, typ, code string) {
+	e := map[string]any{"type": typ, "code": code, "message": "no", "param": nil}
+	if to != nil {
+		e["event_id"] = to["event_id"]
+	}
+	p.send(map[string]any{"type": "error", "error": e})
+}
+
+func TestCommitRefused(t *testing.T) {
+	for _, named := range []bool{true, false} {
+		in(t, nil, func(w *world) {
+			p := w.peer(0)
+			w.auto = false
+			w.say("t-1", 4800)
+			w.c.Do(turn.CommitInput{Turn: "t-1"})
+			w.c.Do(turn.CreateResponse{Turn: "t-1"})
+			w.want()
+			var to map[string]any
+			if named {
+				to = p.last("input_audio_buffer.commit")
+			}
+			p.fail(to, "invalid_request_error", "input_audio_buffer_commit_empty")
+			w.want("refused t-1")
+			p.created("r1", "t-1") // asked for in the same breath: an answer to nothing
+			w.want()
+			p.last("response.cancel")
+			p.doneResponse("r1", "cancelled")
+			w.auto = true
+			w.want("done t-1 r1 cancelled")
+			w.ask("t-2")
+		})
+	}
+}
+
+func TestUtteranceShorterThanTheServerTakesIsNotCommitted(t *testing.T) {
+	in(t, nil, func(w *world) {
+		w.say("t-1", 2399)
+		w.c.Do(turn.CommitInput{Turn: "t-1"})
+		w.c.Do(turn.CreateResponse{Turn: "t-1"})
+		w.want("refused t-1")
+		w.peer(0).want("session.update", "clear", "append", "clear")
+		w.ask("t-2")
+	})
+}
+
+func TestResponseRefused(t *testing.T) {
+	for code, say := range map[string]string{"insufficient_quota": "quota", "rate_limit_exceeded": "quota", "server_error": "server_error"} {
+		for _, named := range []bool{true, false} {
+			in(t, nil, func(w *world) {
+				p := w.peer(0)
+				w.ask("t-1")
+				var to map[string]any
+				if named {
+					to = p.last("response.create")
+				}
+				p.fail(to, "server_error", code)
+				w.want("no answer t-1 " + say)
+				w.ask("t-2")
+			})
+		}
+	}
+}
+
+func TestHarmlessErrorsEndNothing(t *testing.T) {
+	in(t, nil, func(w *world) {
+		p := w.peer(0)
+		w.ask("t-1")
+		p.created("r1", "t-1")
+		p.delta("r1", "i1", 2400)
+		w.took()
+		w.c.Do(turn.CancelResponse{Turn: "t-1", Response: "r1"})
+		w.c.Do(turn.TruncateItem{Turn: "t-1", Item: "i1", Heard: 240})
+		w.took()
+		p.fail(p.last("response.cancel"), "invalid_request_error", "response_cancel_not_active")
+		p.fail(p.last("conversation.item.truncate"), "invalid_request_error", "invalid_value")
+		p.fail(nil, "invalid_request_error", "unknown")
+		w.want()
+		p.doneResponse("r1", "completed")
+		w.want("done t-1 r1 cancelled")
+		w.ask("t-2")
+	})
+}
+
+func TestUnknownLiveAnswerIsCancelledAndAskedAgain(t *testing.T) {
+	in(t, nil, func(w *world) {
+		p := w.peer(0)
+		w.ask("t-1")
+		for range maxTries {
+			p.fail(p.last("response.create"), "invalid_request_error", codeActive)
+			w.want()
+		}
+		p.fail(p.last("response.create"), "invalid_request_error", codeActive)
+		w.want("no answer t-1 server_error")
+	})
+}
+
+func TestEndsOfAResponse(t *testing.T) {
+	detail := func(typ, code string) map[string]any {
+		return map[string]any{"type": "failed", "error": map[string]any{"type": typ, "code": code}}
+	}
+	for _, c := range []struct {
+		status  string
+		details any
+		sound   bool
+		want    string
+	}{
+		{"completed", nil, true, "completed"},
+		{"completed", nil, false, "failed no_answer"}, // nothing to hear is not an answer
+		{"cancelled", map[string]any{"type": "cancelled", "reason": "client_cancelled"}, true, "cancelled"},
+		{"incomplete", map[string]any{"type": "incomplete", "reason": "max_output_tokens"}, true, "incomplete server_error"},
+		{"failed", detail("insufficient_quota", "insufficient_quota"), false, "failed quota"},
+		{"failed", detail("requests", "rate_limit_exceeded"), false, "failed quota"},
+		{"failed", detail("server_error", ""), true, "failed server_error"},
+		{"failed", nil, false, "failed server_error"},
+	} {
+		in(t, nil, func(w *world) {
+			p := w.peer(0)
+			w.ask("t-1")
+			p.created("r1", "t-1")
+			want := []string{"started t-1 r1"}
+			if c.sound {
+				p.delta("r1", "i1", 2400)
+				want = append(want, "delta t-1 r1 2400")
+			}
+			r := response_("r1", c.status, nil)
+			r["status_details"] = c.details
+			p.send(map[string]any{"type": "response.done", "response": r})
+			w.want(append(want, "done t-1 r1 "+c.want)...)
+		})
+	}
+}
+
+func TestToolCallIsToldOnceAndAnswered(t *testing.T) {
+	item := map[string]any{"id": "i1", "type": "function_call", "status": "completed", "call_id": "c1", "name": "clock", "arguments": `{"zone":"UTC"}`}
+	for _, beta := range []bool{false, true} { // beta: arguments.done comes without the name
+		in(t, nil, func(w *world) {
+			p := w.peer(0)
+			w.ask("t-1")
+			p.created("r1", "t-1")
+			if beta {
+				p.send(map[string]any{"type": "response.output_item.added", "response_id": "r1", "output_index": 0, "item": map[string]any{"id": "i1", "type": "function_call", "call_id": "c1", "name": "clock"}})
+			}
+			args := map[string]any{"type": "response.function_call_arguments.done", "response_id": "r1", "item_id": "i1", "output_index": 0, "call_id": "c1", "arguments": `{"zone":"UTC"}`}
+			if !beta {
+				args["name"] = "clock"
+			}
+			p.send(args)
+			w.want("started t-1 r1", `call t-1 c1 clock({"zone":"UTC"})`)
+			p.send(map[string]any{"type": "response.output_item.done", "response_id": "r1", "output_index": 0, "item": item})
+			r := response_("r1", "completed", nil)
+			r["output"] = []any{item}
+			p.send(map[string]any{"type": "response.done", "response": r})
+			w.want("done t-1 r1 completed")
+			w.c.Do(turn.SendToolOutput{Turn: "t-1", Call: "c1", Output: ""})
+			w.c.Do(turn.SendToolOutput{Turn: "t-1", Call: "nobody's", Output: "x"})
+			w.c.Do(turn.CreateResponse{Turn: "t-1", Prompt: "Be brief."})
+			w.want()
+			p.want("session.update", "clear", "append", "commit", "response.create", "conversation.item.create", "response.create")
+			if out, ok := p.last("conversation.item.create")["item"].(map[string]any)["output"]; !ok || out != "" {
+				t.Errorf("output = %v; want it there, and empty", out)
+			}
+			if s := p.last("response.create")["response"].(map[string]any)["instructions"]; s != "You are Ada.\n\nBe brief." {
+				t.Errorf("instructions = %q; want who it is and what to do", s)
+			}
+		})
+	}
+}
+
+func TestUnbiddenAnswerIsCancelled(t *testing.T) {
+	in(t, nil, func(w *world) {
+		p := w.peer(0)
+		p.created("r1", nil)
+		p.delta("r1", "i1", 2400)
+		w.want()
+		p.last("response.cancel")
+	})
+}
+
+func TestTextAnswerMakesNoSoundButCounts(t *testing.T) {
+	in(t, nil, func(w *world) {
+		p := w.peer(0)
+		w.c.Do(turn.AddText{Turn: "t-1", Role: "user", Text: "What time is it?"})
+		w.c.Do(turn.CreateResponse{Turn: "t-1"})
+		w.want()
+		p.want("session.update", "conversation.item.create", "response.create")
+		p.created("r1", "t-1")
+		for _, s := range []string{"Half ", "past."} {
+			p.send(map[string]any{"type": "response.text.delta", "response_id": "r1", "item_id": "i1", "delta": s})
+		}
+		p.doneResponse("r1", "completed")
+		w.want("started t-1 r1", "delta t-1 r1 0", "done t-1 r1 failed no_answer")
+		if w.said != "Half past." {
+			t.Errorf("the words were %q", w.said)
+		}
+	})
+}
+
+func TestToolsChange(t *testing.T) {
+	in(t, nil, func(w *world) {
+		w.c.Tools([]turn.ToolSpec{{Name: "clock", Description: "the time", Schema: []byte(`{"type":"object"}`)}, {Name: "odd", Schema: []byte(`{`)}})
+		w.want()
+		s := w.peer(0).last("session.update")["session"].(map[string]any)
+		b, _ := json.Marshal(s["tools"])
+		if got, want := string(b), `[{"description":"the time","name":"clock","parameters":{"type":"object"},"type":"function"},{"name":"odd","type":"function"}]`; got != want {
+			t.Errorf("tools = %s; want %s", got, want)
+		}
+		w.c.Tools(nil)
+		w.want()
+		if b, _ := json.Marshal(w.peer(0).last("session.update")["session"]); string(b) != `{"tools":[],"type":"realtime"}` {
+			t.Errorf("session = %s; want the tools cleared and nothing else changed", b)
+		}
+	})
+}
+
+func TestRenewedWhileIdleWithTheConversation(t *testing.T) {
+	in(t, nil, func(w *world) {
+		p := w.peer(0)
+		w.c.Do(turn.AddText{Turn: "t-0", Role: "user", Text: "My name is Bo."})
+		w.c.Do(turn.CreateResponse{Turn: "t-0"})
+		w.want()
+		p.created("r1", "t-0")
+		p.delta("r1", "i1", 2400)
+		p.send(map[string]any{"type": "response.audio_transcript.delta", "response_id": "r1", "item_id": "i1", "delta": "Hello Bo."})
+		p.doneResponse("r1", "completed")
+		w.want("started t-0 r1", "delta t-0 r1 2400", "done t-0 r1 completed")
+		time.Sleep(49*time.Minute + 50*time.Second)
+		w.ask("t-1") // a turn lives when the time comes: not now
+		p.created("r2", "t-1")
+		p.delta("r2", "i2", 2400)
+		time.Sleep(30 * time.Second)
+		w.want("started t-1 r2", "delta t-1 r2 2400")
+		if len(w.sessions) != 1 {
+			t.Fatal("renewed in the middle of a turn")
+		}
+		p.doneResponse("r2", "completed")
+		w.want("done t-1 r2 completed")
+		time.Sleep(20 * time.Second)
+		w.want() // nobody notices
+		q := w.peer(1)
+		q.want("session.update", "conversation.item.create", "conversation.item.create")
+		w.ask("t-2")
+		time.Sleep(55 * time.Minute)
+		w.took()
+		w.peer(2)
+	})
+}
+
+func TestExpiredSessionIsReplacedAtOnce(t *testing.T) {
+	in(t, nil, func(w *world) {
+		w.peer(0).fail(nil, "invalid_request_error", "session_expired")
+		w.peer(0).hangUp()
+		w.want("lost offline", "ready")
+	})
+}
+
+func TestEndsOfBounds(t *testing.T) {
+	t.Run("orders", func(t *testing.T) {
+		in(t, nil, func(w *world) {
+			for range maxOrders + 1 {
+				w.c.Do(turn.TruncateItem{})
+			}
+			w.want("lost offline")
+			time.Sleep(time.Second)
+			w.want("ready")
+		})
+	})
+	t.Run("requests of a turn", func(t *testing.T) {
+		in(t, nil, func(w *world) {
+			w.peer(0).hangUp()
+			w.want("lost offline")
+			for range maxPlan + 1 {
+				w.c.Do(turn.AddText{Turn: "t-1", Role: "user", Text: "x"})
+			}
+			w.took()
+			time.Sleep(time.Second)
+			w.took()
+			w.ask("t-2")
+		})
+	})
+	t.Run("utterance", func(t *testing.T) {
+		in(t, func(c *Config) { c.MaxUtterance = time.Second }, func(w *world) {
+			w.say("t-1", 48000)
+			w.c.Append("t-0", make([]int16, 480)) // of another turn
+			w.c.Do(turn.CommitInput{Turn: "t-1"})
+			w.want("committed t-1")
+			if n := w.peer(0).samples(); n != 24000 {
+				t.Errorf("the server heard %d samples; want the first second", n)
+			}
+		})
+	})
+}
+
+func TestPressesFasterThanAnything(t *testing.T) {
+	in(t, nil, func(w *world) {
+		for i := range 1000 {
+			id := turn.ID(fmt.Sprintf("t-%d", i))
+			w.c.Do(turn.CancelResponse{Turn: turn.ID(fmt.Sprintf("t-%d", i-1))})
+			w.c.Do(turn.ClearInput{Turn: id})
+			w.c.Append(id, make([]int16, 240))
+			time.Sleep(10 * time.Millisecond)
+		}
+		w.took()
+		w.ask("t-last")
+	})
+}
+
+func TestDailyCeilingRefusesUntilTheNextDay(t *testing.T) {
+	var mu sync.Mutex
+	var kept []byte
+	change := func(c *Config) {
+		c.Prices = Prices{TextIn: 4, AudioIn: 32, TextOut: 16, AudioOut: 64}
+		c.Ceiling = Ceiling{Tokens: 50}
+		c.Load = func() ([]byte, error) { mu.Lock(); defer mu.Unlock(); return kept, nil }
+		c.Save = func(b []byte) error { mu.Lock(); defer mu.Unlock(); kept = b; return nil }
+	}
+	answer := func(w *world, id turn.ID) {
+		p := w.peer(0)
+		w.ask2(id)
+		p.created("r-"+string(id), string(id))
+		p.delta("r-"+string(id), "i-"+string(id), 24000)
+		p.doneResponse("r-"+string(id), "completed") // 30 tokens
+		w.took()
+	}
+	in(t, change, func(w *world) {
+		answer(w, "t-1")
+		u := w.c.Usage()
+		// 4 text in at 4, 6 audio in at 32, 5 text out at 16, 15 audio out at 64, per million
+		if u.Today.Tokens() != 30 || u.Turn != "t-1" || u.InTurn.HeardSeconds != 0.2 || u.InTurn.SaidSeconds != 1 || fmt.Sprintf("%.6f", u.Today.Cost) != "0.001248" || u.Refusing != "" {
+			t.Errorf("usage = %+v", u)
+		}
+		answer(w, "t-2")
+		w.ask2("t-3")
+		w.want("no answer t-3 quota", "committed t-3")
+	})
+	in(t, change, func(w *world) { // a new process on the same day (the bubble's clock starts again)
+		w.ask2("t-4")
+		w.want("no answer t-4 quota", "committed t-4")
+		if w.c.Usage().Refusing == "" {
+			t.Error("Usage does not say that the ceiling is reached")
+		}
+		time.Sleep(24 * time.Hour)
+		w.took()
+		w.ask2("t-5")
+		w.want("committed t-5")
+	})
+}
+
+func TestTornUsageFileDoesNotSilence(t *testing.T) {
+	in(t, func(c *Config) { c.Load = func() ([]byte, error) { return []byte("{torn"), nil } }, func(w *world) { w.ask("t-1") })
+}
+
+func TestConfigIsRefusedInWords(t *testing.T) {
+	good := Config{URL: "ws://127.0.0.1/", Log: slog.New(slog.DiscardHandler)}
+	for _, c := range []struct {
+		change func(*Config)
+		want   string
+	}{
+		{func(c *Config) { c.URL = "http://x/" }, `URL = "http://x/": must be ws://`},
+		{func(c *Config) { c.URL = "wss://" }, "must be ws://"},
+		{func(c *Config) { c.URL = "wss://user:secret@x/" }, "put the key into Key"},
+		{func(c *Config) { c.Dialect = Dialect{Name: "odd", Rate: 8000} }, "Rate = 8000: must be 24000 or 16000"},
+		{func(c *Config) { c.MaxUtterance = time.Hour }, "MaxUtterance = 1h0m0s: must be 1s to 10m"},
+		{func(c *Config) { c.MaxAnswer = -1 }, "MaxAnswer = -1ns: must be"},
+		{func(c *Config) { c.Load = func() ([]byte, error) { return nil, fmt.Errorf("disk on fire") } }, "disk on fire"},
+	} {
+		cfg := good
+		c.change(&cfg)
+		if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v; want %q in it", err, c.want)
+		} else if strings.Contains(err.Error(), "secret") {
+			t.Errorf("the error shows the key: %v", err)
+		}
+	}
+	if _, err := New(good); err != nil {
+		t.Error(err)
+	}
+	if _, err := DialectByName("martian"); err == nil || !strings.Contains(err.Error(), "ga, azure") {
+		t.Errorf("error %v; want the names that are allowed", err)
+	}
+}
