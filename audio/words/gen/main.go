@@ -1,0 +1,102 @@
+// Command gen speaks the phrases of package words with flite and writes the clips. Run it by: go generate ./audio/words
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"conch/audio"
+	"conch/audio/words"
+)
+
+func main() {
+	if err := generate("clips"); err != nil {
+		fmt.Fprintln(os.Stderr, "gen:", err)
+		os.Exit(1)
+	}
+}
+
+func generate(dir string) error {
+	tmp, err := os.MkdirTemp("", "clips")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	old, err := filepath.Glob(filepath.Join(dir, "*.adpcm"))
+	if err != nil {
+		return err
+	}
+	made := map[string]bool{}
+	for _, key := range words.Keys() {
+		pcm, err := speak(filepath.Join(tmp, "clip.wav"), words.Text(key))
+		if err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		path := filepath.Join(dir, key+".adpcm")
+		made[path] = true
+		if err := os.WriteFile(path, words.Pack(words.Text(key), pcm), 0o644); err != nil {
+			return err
+		}
+		fmt.Printf("%-14s %5d ms  %s\n", key, len(pcm)*1000/words.ClipRate, words.Text(key))
+	}
+	for _, path := range old {
+		if !made[path] {
+			if err := os.Remove(path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func speak(wav, text string) ([]int16, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "flite", "-voice", "slt", "--setf", "duration_stretch=1.02", "-t", text, "-o", wav)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("flite: %w: %s (install it: apt install flite)", err, bytes.TrimSpace(out))
+	}
+	f, err := os.Open(wav)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	w, err := audio.ReadWAV(wav, f)
+	if err != nil {
+		return nil, err
+	}
+	pcm, err := audio.Resample(w.Samples, w.Rate, words.ClipRate)
+	if err != nil {
+		return nil, err
+	}
+	return level(trim(pcm)), nil
+}
+
+// trim leaves 40 ms before and 80 ms after the part that is louder than -50 dB.
+func trim(pcm []int16) []int16 {
+	const threshold = 100
+	from, to := 0, len(pcm)
+	for from < to && audio.Peak(pcm[from:from+1]) < threshold {
+		from++
+	}
+	for to > from && audio.Peak(pcm[to-1:to]) < threshold {
+		to--
+	}
+	pcm = pcm[max(0, from-words.ClipRate/25):min(len(pcm), to+words.ClipRate*8/100)]
+	audio.FadeIn(pcm, words.ClipRate/100)
+	audio.FadeOut(pcm, words.ClipRate/50)
+	return pcm
+}
+
+// level brings the peak to -3 dB.
+func level(pcm []int16) []int16 {
+	if p := audio.Peak(pcm); p > 0 {
+		audio.Scale(pcm, 0.708*32767/float32(p))
+	}
+	return pcm
+}

@@ -1,0 +1,90 @@
+// Package words says in plain words what went wrong, with clips that are shipped, so that it works with nothing
+// installed and no network.
+//
+// The text stands in the table below; the clips were spoken from it once by flite (voice slt) and packed to 4 bits a
+// sample at 16 kHz. Change a text, then make the clips anew: go generate ./audio/words (needs flite). A clip remembers
+// a sum of its text, and a test compares.
+package words
+
+import (
+	"embed"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"slices"
+
+	"conch/audio"
+	"conch/audio/words/adpcm"
+)
+
+//go:generate go run ./gen
+
+// ClipRate is the rate of the clips.
+const ClipRate = 16000
+
+// texts: what happened, and what to do. Keys are the values of turn.Words.
+var texts = map[string]string{
+	"no_answer":     "I waited, but no answer came. Please ask me again.",
+	"offline":       "I have no connection right now. Please check the network. I will keep trying.",
+	"lost_midway":   "The connection broke while I was speaking. Please ask me again.",
+	"key_refused":   "My access key was refused. Please put a valid key into the settings.",
+	"quota":         "The service says we have used it too much. Please try again in a while.",
+	"server_error":  "The service had a problem. Please try again.",
+	"not_heard":     "I could not catch that. Please hold the button and say it again.",
+	"tool_failed":   "That did not work, I am sorry. Please try again or ask for something else.",
+	"stream_failed": "The playback broke off. This is not the end. Ask me to go on.",
+	"held_too_long": "The button was down for a long time. Please let it go, then press it to talk.",
+	"no_microphone": "I cannot hear the microphone. Please check that it is plugged in and not muted.",
+}
+
+//go:embed clips/*.adpcm
+var clips embed.FS
+
+// Keys lists the phrases.
+func Keys() []string {
+	var keys []string
+	for k := range texts {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// Text is what a phrase says, for a screen, a log or another voice; empty for a key there is not.
+func Text(key string) string { return texts[key] }
+
+// Samples decodes a phrase to 24 kHz. It takes some milliseconds and is not kept: failures are rare.
+func Samples(key string) ([]int16, error) {
+	b, err := clips.ReadFile("clips/" + key + ".adpcm")
+	if err != nil {
+		return nil, fmt.Errorf("words: %q: there is no such clip (have %v)", key, Keys())
+	}
+	pcm, _, err := unpack(b)
+	if err != nil {
+		return nil, fmt.Errorf("words: %q: %w", key, err)
+	}
+	return audio.Resample(pcm, ClipRate, audio.Rate)
+}
+
+// A clip: "CW01", the text's sum, the number of samples, the codes. Numbers are little endian, 32 bit.
+const magic = "CW01"
+
+// Pack makes a clip of pcm (ClipRate) that says text.
+func Pack(text string, pcm []int16) []byte {
+	b := []byte(magic)
+	b = binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE([]byte(text)))
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(pcm)))
+	return append(b, adpcm.Encode(pcm)...)
+}
+
+func unpack(b []byte) (pcm []int16, sum uint32, err error) {
+	if len(b) < 12 || string(b[:4]) != magic {
+		return nil, 0, fmt.Errorf("not a clip (no %s at the beginning)", magic)
+	}
+	n := int(binary.LittleEndian.Uint32(b[8:]))
+	pcm = adpcm.Decode(b[12:])
+	if n > len(pcm) || n < len(pcm)-1 {
+		return nil, 0, fmt.Errorf("clip says %d samples and has %d", n, len(pcm))
+	}
+	return pcm[:n], binary.LittleEndian.Uint32(b[4:]), nil
+}

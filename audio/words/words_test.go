@@ -1,0 +1,100 @@
+package words
+
+import (
+	"hash/crc32"
+	"io/fs"
+	"math"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"conch/audio"
+	"conch/audio/words/adpcm"
+)
+
+// The values of turn.Words. This package may not import them; device checks that none is missing.
+var wanted = []string{
+	"no_answer", "offline", "lost_midway", "key_refused", "quota", "server_error", "not_heard", "tool_failed",
+	"stream_failed", "held_too_long", "no_microphone",
+}
+
+func TestEveryPhraseHasAClipOfItsText(t *testing.T) {
+	files, err := fs.Glob(clips, "clips/*.adpcm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := 0
+	for _, f := range files {
+		if key := strings.TrimSuffix(path.Base(f), ".adpcm"); Text(key) == "" {
+			t.Errorf("%s is a clip of no phrase", f)
+		}
+	}
+	for _, key := range wanted {
+		if !slices.Contains(Keys(), key) {
+			t.Errorf("%s has no text", key)
+			continue
+		}
+		b, err := clips.ReadFile("clips/" + key + ".adpcm")
+		if err != nil {
+			t.Errorf("%s has no clip: run go generate ./audio/words", key)
+			continue
+		}
+		total += len(b)
+		if _, sum, err := unpack(b); err != nil || sum != crc32.ChecksumIEEE([]byte(Text(key))) {
+			t.Errorf("%s: the clip says something else than its text (err %v): run go generate ./audio/words", key, err)
+		}
+		pcm, err := Samples(key)
+		if err != nil {
+			t.Errorf("%s: %v", key, err)
+			continue
+		}
+		if s := float64(len(pcm)) / audio.Rate; s < 0.5 || s > 6 {
+			t.Errorf("%s: %.1f s long; want 0.5 to 6", key, s)
+		}
+		if db := 20 * math.Log10(rms(pcm)/32768); db < -30 || db > -9 {
+			t.Errorf("%s: %.0f dB; want -30 to -9", key, db)
+		}
+		if head := audio.Peak(pcm[:24]); head > 300 {
+			t.Errorf("%s: begins at %d: a click", key, head)
+		}
+	}
+	if total > 400_000 {
+		t.Errorf("clips are %d bytes; want at most 400000", total)
+	}
+}
+
+func TestUnknownPhraseIsAnError(t *testing.T) {
+	if _, err := Samples("nonsense"); err == nil || !strings.Contains(err.Error(), "no_answer") {
+		t.Errorf("Samples(nonsense) = %v; want an error that lists what there is", err)
+	}
+	for _, b := range [][]byte{nil, []byte("CW01"), []byte("RIFFxxxxxxxxxxxx"), append([]byte("CW01aaaa\xff\xff\xff\xff"), 1)} {
+		if _, _, err := unpack(b); err == nil {
+			t.Errorf("unpack(%q) gives no error", b)
+		}
+	}
+}
+
+func TestPackingKeepsSpeech(t *testing.T) {
+	in := make([]int16, 16000)
+	for i := range in { // two tones that come and go
+		x := float64(i)
+		in[i] = int16(9000 * math.Sin(x/16000*3) * (math.Sin(x*0.08) + 0.4*math.Sin(x*0.31)))
+	}
+	out := adpcm.Decode(adpcm.Encode(in))
+	noise := make([]int16, len(in))
+	for i := range in {
+		noise[i] = int16(max(-32768, min(32767, int32(in[i])-int32(out[i]))))
+	}
+	if snr := 20 * math.Log10(rms(in)/rms(noise)); snr < 20 {
+		t.Errorf("signal to noise is %.0f dB; want at least 20", snr)
+	}
+}
+
+func rms(pcm []int16) float64 {
+	sum := 0.0
+	for _, s := range pcm {
+		sum += float64(s) * float64(s)
+	}
+	return math.Sqrt(sum / float64(len(pcm)))
+}
