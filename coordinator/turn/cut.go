@@ -145,17 +145,7 @@ func (s *step) say(at time.Duration, t ID, w Words) {
 	}
 	s.do(PlayCue{Turn: t, Cue: cue})
 	s.do(SayWords{Turn: t, Words: w})
-	s.m.words++
 	s.m.wordsUntil = at + s.m.cfg.Words
-}
-
-func (s *step) wordsSaid() {
-	if s.m.words > 0 {
-		s.m.words--
-	}
-	if s.m.words == 0 {
-		s.m.wordsUntil = 0
-	}
 }
 
 // discardInput throws the utterance away, here and at the model.
@@ -304,7 +294,7 @@ func (s *step) forget() {
 func (s *step) deadlinePassed(at time.Duration) {
 	m := &s.m
 	if due(m.wordsUntil, at) {
-		m.words, m.wordsUntil = 0, 0 // the speaker is broken; it must not make the device deaf to the queue
+		m.wordsUntil = 0 // the speaker is broken; it must not make the device deaf to the queue
 	}
 	if due(m.deadline, at) {
 		s.expire(at)

@@ -28,8 +28,12 @@ type Asked struct {
 	Text string
 }
 
-// Hushed: the room (or a stop command) demands silence. The speaker has already dropped.
-type Hushed struct{ At time.Duration }
+// Hushed: the room (or a stop command) demands silence. The speaker has already dropped. With Room, a press elsewhere is
+// the reason: then a person who is being recorded here goes on, because nothing of a recording is audible.
+type Hushed struct {
+	At   time.Duration
+	Room bool
+}
 
 // FloorGranted: the room selected this device's companion. With Turn equal to the live, committing turn it lets that
 // turn's answer begin; otherwise it begins a turn of its own, answered from Prompt.

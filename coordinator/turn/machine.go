@@ -120,7 +120,6 @@ type Machine struct {
 	callingTurn  ID
 	callingSince time.Duration
 	owed         Words // a failure that waits for the end of the turn to be said
-	words        int   // local words playing
 	orphans      [maxOrphans]orphan
 	orphaned     uint8
 
@@ -205,7 +204,10 @@ func (m Machine) Turn() ID {
 }
 
 // Quiet tells that a floor grant or an injected turn may begin: no turn, no local words, no call. Content may play.
-func (m Machine) Quiet() bool { return m.state == Idle && m.words == 0 && m.calling == 0 }
+func (m Machine) Quiet() bool { return m.Silent() && m.calling == 0 }
+
+// Silent tells that no turn is live and no local words play; a call or content may be on.
+func (m Machine) Silent() bool { return m.state == Idle && m.wordsUntil == 0 }
 
 // InCall tells that a claim has microphone and speaker. An injected turn handed over now ends it (PREEMPT, turns.md 5).
 func (m Machine) InCall() bool { return m.calling != 0 }

@@ -97,7 +97,7 @@ func (s *step) take(ev Event) {
 	case SpeechDrained:
 		s.drained(e)
 	case WordsSaid:
-		s.wordsSaid()
+		s.m.wordsUntil = 0
 	case StreamEnded:
 		s.streamEnded(e)
 	case ClaimEnded:
@@ -120,7 +120,7 @@ func (s *step) begin(t ID, src Source, at time.Duration) {
 		turn: t, source: src, began: at,
 		running: o.running, runningTurn: o.runningTurn,
 		calling: o.calling, callingTurn: o.callingTurn, callingSince: o.callingSince,
-		owed: o.owed, words: o.words, wordsUntil: o.wordsUntil,
+		owed: o.owed, wordsUntil: o.wordsUntil,
 		orphans: o.orphans, orphaned: o.orphaned,
 	}
 }
@@ -207,10 +207,10 @@ func (s *step) asked(e Asked) {
 	s.answerOrVote(e.At)
 }
 
-// hushed: silence, and no new turn. A person who is speaking into this device goes on: nothing of a recording is
-// audible, and whose message counts is for the room to say.
+// hushed: silence, and no new turn. When two people press at once, each hushes the other's device and neither loses
+// the utterance: whose message counts is for the room to say.
 func (s *step) hushed(e Hushed) {
-	if s.m.state == Listening {
+	if e.Room && s.m.state == Listening {
 		s.do(FlushSpeaker{Turn: s.m.turn})
 		return
 	}
@@ -241,7 +241,7 @@ func (s *step) floorGranted(e FloorGranted) {
 // injected begins a turn of the queue. In a call it is the queue that decided to end it (turns.md 5, PREEMPT).
 func (s *step) injected(e TurnInjected) {
 	m := &s.m
-	if m.state != Idle || m.words != 0 {
+	if m.state != Idle || m.wordsUntil != 0 {
 		s.stale(e.Turn, "TurnInjected", "the device is not quiet")
 		return
 	}

@@ -1,0 +1,312 @@
+package coordinator
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"conch/coordinator/turn"
+)
+
+// Priority of an injected turn (turns.md 5).
+type Priority uint8
+
+// Priorities, rising.
+const (
+	PriorityNormal           Priority = iota // waits for a gap in content
+	PriorityBlockBehindComms                 // pauses content, waits for a call
+	PriorityPreempt                          // ends a call; spoken by the local voice when offline
+)
+
+func (p Priority) String() string {
+	return [...]string{"normal", "block_behind_comms", "preempt"}[p]
+}
+
+// Outcome is how an injection ended; each has exactly one.
+type Outcome uint8
+
+// Outcomes.
+const (
+	OutcomeDelivered   Outcome = iota
+	OutcomeInterrupted         // cut, and not offered again
+	OutcomeExpired             // its ttl passed while it waited
+	OutcomeReplaced            // a newer one with the same key took its place
+	OutcomeFailed              // its turn failed, or the queue had no place
+)
+
+func (o Outcome) String() string {
+	return [...]string{"delivered", "interrupted", "expired", "replaced", "failed"}[o]
+}
+
+// outcomeOf translates the end of the turn in which an injection was spoken.
+func outcomeOf(r turn.Reason) Outcome {
+	switch r {
+	case turn.Done:
+		return OutcomeDelivered
+	case turn.InterruptedByPress:
+		return OutcomeInterrupted
+	}
+	return OutcomeFailed
+}
+
+// InjectID numbers the injections of one queue, from 1.
+type InjectID uint64
+
+// Injection is something a skill, a timer or a person wants to be said.
+type Injection struct {
+	Prompt   string
+	Key      string // same key: one of them is enough; empty: every one counts
+	Priority Priority
+	TTL      time.Duration // how long it may wait; 0: InjectConfig.TTL
+}
+
+// InjectConfig are the bounds and the policy of the queue; zero fields mean the defaults.
+type InjectConfig struct {
+	Limit      int           // injections that wait (32); at the bound the last of the least important fails
+	Joined     int           // callers that may join one being spoken (8); beyond it they fail
+	TTL        time.Duration // 10 min
+	GapWait    time.Duration // NORMAL waits this long for a gap in content (30 s)
+	Again      int           // how often an interrupted one is offered again: 0 means once, below 0 never
+	LocalVoice bool          // a local voice can speak any prompt: offline, it speaks instead of expiring
+}
+
+// Verdict is what Offer did.
+type Verdict uint8
+
+// Verdicts.
+const (
+	Queued    Verdict = iota // it waits; Next says when it begins
+	Coalesced                // its key is being spoken: it shares that one's outcome
+	Refused                  // no place; its outcome is failed already
+)
+
+func (v Verdict) String() string { return [...]string{"queued", "coalesced", "refused"}[v] }
+
+// Ending tells one caller the outcome of one injection.
+type Ending struct {
+	ID      InjectID
+	Outcome Outcome
+}
+
+// Situation is what Next decides by. Take it from the machine and from who plays.
+type Situation struct {
+	Idle      bool // no turn is live and no local words play
+	InCall    bool // a claim has microphone and speaker
+	Streaming bool // content plays
+	Gap       bool // content is at a paragraph's end
+	Online    bool // the voice can answer
+}
+
+// SituationOf reads what the machine knows; Gap is for the content to say.
+func SituationOf(m turn.Machine) Situation {
+	return Situation{Idle: m.Silent(), InCall: m.InCall(), Streaming: m.Streaming(), Online: m.Online()}
+}
+
+// Delivery is an injection whose time has come. Local: not the model but the local voice must speak it.
+type Delivery struct {
+	ID     InjectID
+	Prompt string
+	Local  bool
+}
+
+// InjectQueue is the queue of injected turns: higher priority first, first in first out within one. It is pure data:
+// time comes in, endings go out, and nobody is called. It has one owner, the runner.
+//
+//	             idle   turn live       content playing    call    offline
+//	NORMAL       now    when it ended   gap, or 30 s       waits   until its ttl, then local voice or expired
+//	BLOCK_…      now    when it ended   now                waits   the same
+//	PREEMPT      now    when it ended   now                now     local voice now (without one: until its ttl)
+//
+// Offer → Queued → Next → Ended is the way of one. Every ID that Offer gave comes back in exactly one Ending.
+type InjectQueue struct {
+	c        InjectConfig
+	next     InjectID
+	waiting  []waiting // sorted: priority falling, then place rising
+	speaking waiting   // zero id: nothing is being spoken
+}
+
+type waiting struct {
+	Injection
+	id      InjectID
+	place   InjectID      // of the first with this key
+	offered time.Duration // when it began to wait
+	expires time.Duration
+	again   int // times it was interrupted and offered again
+	local   bool
+	joined  []InjectID
+}
+
+// NewInjectQueue makes an empty queue.
+func NewInjectQueue(c InjectConfig) InjectQueue {
+	c.Limit = cmp.Or(c.Limit, 32)
+	c.Joined = cmp.Or(c.Joined, 8)
+	c.TTL = cmp.Or(c.TTL, 10*time.Minute)
+	c.GapWait = cmp.Or(c.GapWait, 30*time.Second)
+	c.Again = cmp.Or(c.Again, 1)
+	return InjectQueue{c: c}
+}
+
+// Len counts what waits; what is being spoken does not.
+func (q *InjectQueue) Len() int { return len(q.waiting) }
+
+// Speaking is the injection being spoken, 0 if none.
+func (q *InjectQueue) Speaking() InjectID { return q.speaking.id }
+
+// Offer takes an injection. The endings are of others that it replaced or crowded out, or its own when refused.
+func (q *InjectQueue) Offer(now time.Duration, in Injection) (InjectID, Verdict, []Ending) {
+	q.next++
+	id := q.next
+	if in.TTL <= 0 {
+		in.TTL = q.c.TTL
+	}
+	in.Priority = min(in.Priority, PriorityPreempt)
+	if s := &q.speaking; s.id != 0 && in.Key != "" && s.Key == in.Key {
+		if len(s.joined) == q.c.Joined {
+			return id, Refused, []Ending{{id, OutcomeFailed}}
+		}
+		s.joined = append(s.joined, id)
+		return id, Coalesced, nil
+	}
+	w := waiting{Injection: in, id: id, place: id, offered: now, expires: now + in.TTL}
+	var out []Ending
+	if in.Key != "" {
+		for i := range q.waiting {
+			if q.waiting[i].Key == in.Key {
+				w.place = q.waiting[i].place // it keeps the place in the queue
+				out = q.waiting[i].end(out, OutcomeReplaced)
+				q.waiting = slices.Delete(q.waiting, i, i+1)
+				break
+			}
+		}
+	}
+	if len(q.waiting) >= q.c.Limit {
+		last := len(q.waiting) - 1
+		if q.waiting[last].Priority >= in.Priority {
+			return id, Refused, append(out, Ending{id, OutcomeFailed})
+		}
+		out = q.waiting[last].end(out, OutcomeFailed)
+		q.waiting = q.waiting[:last]
+	}
+	q.insert(w)
+	return id, Queued, out
+}
+
+func (q *InjectQueue) insert(w waiting) {
+	i, _ := slices.BinarySearchFunc(q.waiting, w, func(a, b waiting) int {
+		if a.Priority != b.Priority {
+			return int(b.Priority) - int(a.Priority)
+		}
+		if a.place < b.place {
+			return -1
+		}
+		return 1
+	})
+	q.waiting = slices.Insert(q.waiting, i, w)
+}
+
+// Expire ends what has waited too long. A local voice, if there is one, speaks it instead: then it waits for Next.
+func (q *InjectQueue) Expire(now time.Duration, s Situation) []Ending {
+	var out []Ending
+	q.waiting = slices.DeleteFunc(q.waiting, func(w waiting) bool {
+		if now < w.expires || q.c.LocalVoice && !s.Online && now < w.expires+q.c.TTL {
+			return false
+		}
+		out = w.end(out, OutcomeExpired)
+		return true
+	})
+	return out
+}
+
+// Next hands over the first injection whose time has come, and holds it as being spoken until Ended or Back. In a call
+// it hands over PREEMPT only, and beginning it ends the call.
+func (q *InjectQueue) Next(now time.Duration, s Situation) (Delivery, bool) {
+	if q.speaking.id != 0 || !s.Idle {
+		return Delivery{}, false
+	}
+	for i, w := range q.waiting {
+		local, ok := q.may(w, now, s)
+		if !ok {
+			continue
+		}
+		w.local = local
+		q.speaking = w
+		q.waiting = slices.Delete(q.waiting, i, i+1)
+		return Delivery{ID: w.id, Prompt: w.Prompt, Local: local}, true
+	}
+	return Delivery{}, false
+}
+
+// may is the table of turns.md 5, a row an if.
+func (q *InjectQueue) may(w waiting, now time.Duration, s Situation) (local, ok bool) {
+	if s.InCall && w.Priority < PriorityPreempt {
+		return false, false
+	}
+	if s.Streaming && w.Priority == PriorityNormal && !s.Gap && now < w.offered+q.c.GapWait {
+		return false, false
+	}
+	if s.Online {
+		return false, now < w.expires
+	}
+	return true, q.c.LocalVoice && (w.Priority == PriorityPreempt || now >= w.expires)
+}
+
+// Back puts what Next handed over where it was: the machine had no room for it after all.
+func (q *InjectQueue) Back(id InjectID) {
+	if w := q.speaking; w.id == id && id != 0 {
+		q.speaking = waiting{}
+		q.insert(w)
+	}
+}
+
+// Ended tells how the turn of id went. An interrupted one is offered again, once by default, if its time is not over.
+func (q *InjectQueue) Ended(now time.Duration, id InjectID, how Outcome) []Ending {
+	w := q.speaking
+	if id == 0 || w.id != id {
+		return nil // known already
+	}
+	q.speaking = waiting{}
+	if how == OutcomeInterrupted && w.again < q.c.Again && now < w.expires {
+		w.again++
+		w.offered = now
+		q.insert(w)
+		return nil
+	}
+	return w.end(nil, how)
+}
+
+// Wake is the next time at which Expire or Next may say something new without anything else having happened.
+func (q *InjectQueue) Wake(now time.Duration, s Situation) (at time.Duration, ok bool) {
+	for _, w := range q.waiting {
+		for _, t := range [...]time.Duration{w.expires, w.expires + q.c.TTL, w.offered + q.c.GapWait} {
+			if t <= now || t == w.offered+q.c.GapWait && (!s.Streaming || w.Priority != PriorityNormal) {
+				continue
+			}
+			if !ok || t < at {
+				at, ok = t, true
+			}
+		}
+	}
+	return at, ok
+}
+
+// Close ends everything: what waits and what is spoken.
+func (q *InjectQueue) Close() []Ending {
+	var out []Ending
+	if q.speaking.id != 0 {
+		out = q.speaking.end(out, OutcomeInterrupted)
+	}
+	for _, w := range q.waiting {
+		out = w.end(out, OutcomeFailed)
+	}
+	q.speaking, q.waiting = waiting{}, nil
+	return out
+}
+
+// end tells the caller, and those that joined, the outcome.
+func (w waiting) end(out []Ending, o Outcome) []Ending {
+	out = append(out, Ending{w.id, o})
+	for _, id := range w.joined {
+		out = append(out, Ending{id, o})
+	}
+	return out
+}

@@ -1,0 +1,267 @@
+package coordinator
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+var (
+	quiet   = Situation{Idle: true, Online: true}
+	live    = Situation{Online: true}
+	content = Situation{Idle: true, Online: true, Streaming: true}
+	gap     = Situation{Idle: true, Online: true, Streaming: true, Gap: true}
+	inCall  = Situation{Idle: true, Online: true, InCall: true}
+	offline = Situation{Idle: true}
+)
+
+// The table of turns.md 5, cell by cell: when does one that was offered at 0 begin?
+func TestInjectSituations(t *testing.T) {
+	const s = time.Second
+	for _, row := range []struct {
+		name                  string
+		situation             Situation
+		at                    time.Duration
+		local                 bool // a local voice is there
+		normal, block, preem  bool
+		spokenByTheLocalVoice bool
+	}{
+		{"idle: all now", quiet, 0, false, true, true, true, false},
+		{"a turn is live: none before it has finished playing", live, 50 * s, false, false, false, false, false},
+		{"content playing: NORMAL waits", content, 29 * s, false, false, true, true, false},
+		{"content at a gap: all now", gap, 0, false, true, true, true, false},
+		{"content for 30 s without a gap: all now", content, 30 * s, false, true, true, true, false},
+		{"call live: PREEMPT only", inCall, 50 * s, false, false, false, true, false},
+		{"offline: kept", offline, 50 * s, false, false, false, false, false},
+		{"offline with a local voice: PREEMPT now, by it", offline, 0, true, false, false, true, true},
+		{"offline with a local voice, ttl over: by it", offline, 60 * s, true, true, true, true, true},
+		{"offline, ttl over, no local voice: none", offline, 60 * s, false, false, false, false, false},
+	} {
+		for p, want := range []bool{row.normal, row.block, row.preem} {
+			q := NewInjectQueue(InjectConfig{LocalVoice: row.local})
+			id, v, _ := q.Offer(0, Injection{Prompt: "hello", Priority: Priority(p), TTL: 60 * s})
+			if v != Queued {
+				t.Fatalf("%s: Offer = %v; want queued", row.name, v)
+			}
+			d, ok := q.Next(row.at, row.situation)
+			if ok != want {
+				t.Errorf("%s: Next hands over %v = %v; want %v", row.name, Priority(p), ok, want)
+			}
+			if ok && (d.ID != id || d.Prompt != "hello" || d.Local != row.spokenByTheLocalVoice) {
+				t.Errorf("%s: Next = %+v; want id %d, local %v", row.name, d, id, row.spokenByTheLocalVoice)
+			}
+		}
+	}
+}
+
+func offer(t *testing.T, q *InjectQueue, now time.Duration, p Priority, key string) InjectID {
+	t.Helper()
+	id, _, _ := q.Offer(now, Injection{Prompt: fmt.Sprint(p, key), Priority: p, Key: key})
+	return id
+}
+
+func order(q *InjectQueue) []InjectID {
+	var ids []InjectID
+	for {
+		d, ok := q.Next(0, quiet)
+		if !ok {
+			return ids
+		}
+		ids = append(ids, d.ID)
+		q.Ended(0, d.ID, OutcomeDelivered)
+	}
+}
+
+func wantEndings(t *testing.T, what string, got []Ending, want ...Ending) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s ends %v; want %v", what, got, want)
+	}
+}
+
+// turns.md 8, row 7: PREEMPT overtakes what is queued; within a priority the first comes first.
+func TestPreemptOvertakesWhatIsQueued(t *testing.T) {
+	q := NewInjectQueue(InjectConfig{})
+	n1 := offer(t, &q, 0, PriorityNormal, "")
+	n2 := offer(t, &q, 0, PriorityNormal, "")
+	b := offer(t, &q, 0, PriorityBlockBehindComms, "")
+	p1 := offer(t, &q, 0, PriorityPreempt, "")
+	p2 := offer(t, &q, 0, PriorityPreempt, "")
+	if got, want := order(&q), []InjectID{p1, p2, b, n1, n2}; !slices.Equal(got, want) {
+		t.Errorf("order = %v; want %v", got, want)
+	}
+}
+
+func TestSameKeyQueuedIsReplacedInItsPlace(t *testing.T) {
+	q := NewInjectQueue(InjectConfig{})
+	old := offer(t, &q, 0, PriorityNormal, "rain")
+	other := offer(t, &q, 0, PriorityNormal, "post")
+	id, v, ends := q.Offer(0, Injection{Prompt: "more rain", Key: "rain"})
+	if v != Queued {
+		t.Errorf("Offer = %v; want queued", v)
+	}
+	wantEndings(t, "the older one", ends, Ending{old, OutcomeReplaced})
+	if got, want := order(&q), []InjectID{id, other}; !slices.Equal(got, want) {
+		t.Errorf("order = %v; want %v", got, want)
+	}
+}
+
+func TestSameKeySpokenIsCoalescedAndSharesTheOutcome(t *testing.T) {
+	q := NewInjectQueue(InjectConfig{Joined: 1})
+	first := offer(t, &q, 0, PriorityNormal, "rain")
+	q.Next(0, quiet)
+	second, v, _ := q.Offer(0, Injection{Prompt: "rain", Key: "rain"})
+	if v != Coalesced {
+		t.Fatalf("Offer while it is spoken = %v; want coalesced", v)
+	}
+	third, v, ends := q.Offer(0, Injection{Prompt: "rain", Key: "rain"})
+	if v != Refused {
+		t.Errorf("Offer at the bound = %v; want refused", v)
+	}
+	wantEndings(t, "the one too many", ends, Ending{third, OutcomeFailed})
+	wantEndings(t, "an interrupted one, first time", q.Ended(0, first, OutcomeInterrupted))
+	if d, ok := q.Next(0, quiet); !ok || d.ID != first {
+		t.Fatalf("Next after the interruption = %v, %v; want the same again", d, ok)
+	}
+	wantEndings(t, "its second time", q.Ended(0, first, OutcomeDelivered), Ending{first, OutcomeDelivered}, Ending{second, OutcomeDelivered})
+}
+
+func TestInterruptedIsOfferedAgainOnce(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		again  int
+		spoken int
+	}{{"by default", 0, 2}, {"never", -1, 1}, {"three times", 3, 4}} {
+		q := NewInjectQueue(InjectConfig{Again: row.again})
+		id := offer(t, &q, 0, PriorityNormal, "")
+		spoken := 0
+		var ends []Ending
+		for len(ends) == 0 && spoken < 10 {
+			d, ok := q.Next(0, quiet)
+			if !ok {
+				t.Fatalf("%s: not offered again after %d", row.name, spoken)
+			}
+			spoken++
+			ends = q.Ended(0, d.ID, OutcomeInterrupted)
+		}
+		if spoken != row.spoken {
+			t.Errorf("%s: spoken %d times; want %d", row.name, spoken, row.spoken)
+		}
+		wantEndings(t, row.name, ends, Ending{id, OutcomeInterrupted})
+		wantEndings(t, "a second end", q.Ended(0, id, OutcomeDelivered))
+	}
+}
+
+func TestInterruptedBeyondItsTimeIsNotOfferedAgain(t *testing.T) {
+	q := NewInjectQueue(InjectConfig{})
+	id, _, _ := q.Offer(0, Injection{TTL: time.Second})
+	q.Next(0, quiet)
+	wantEndings(t, "a late one", q.Ended(2*time.Second, id, OutcomeInterrupted), Ending{id, OutcomeInterrupted})
+}
+
+// turns.md 8, row 5: what could not be said offline expires, and later ones still play.
+func TestOfflineNeverWedgesTheQueue(t *testing.T) {
+	q := NewInjectQueue(InjectConfig{})
+	a, _, _ := q.Offer(0, Injection{TTL: time.Second, Priority: PriorityPreempt})
+	b, _, _ := q.Offer(0, Injection{TTL: time.Hour})
+	if _, ok := q.Next(0, offline); ok {
+		t.Error("something is spoken without a voice")
+	}
+	if at, ok := q.Wake(0, offline); !ok || at != time.Second {
+		t.Errorf("Wake = %v, %v; want 1s", at, ok)
+	}
+	wantEndings(t, "after its ttl", q.Expire(time.Second, offline), Ending{a, OutcomeExpired})
+	if d, ok := q.Next(2*time.Second, quiet); !ok || d.ID != b {
+		t.Errorf("Next when online again = %v, %v; want %d", d, ok, b)
+	}
+}
+
+func TestTheQueueIsBounded(t *testing.T) {
+	q := NewInjectQueue(InjectConfig{Limit: 2})
+	offer(t, &q, 0, PriorityNormal, "")
+	last := offer(t, &q, 0, PriorityNormal, "")
+	id, v, ends := q.Offer(0, Injection{})
+	if v != Refused {
+		t.Errorf("Offer = %v; want refused", v)
+	}
+	wantEndings(t, "the refused one", ends, Ending{id, OutcomeFailed})
+	_, v, ends = q.Offer(0, Injection{Priority: PriorityPreempt})
+	if v != Queued {
+		t.Errorf("Offer of a more important one = %v; want queued", v)
+	}
+	wantEndings(t, "the last of the least important", ends, Ending{last, OutcomeFailed})
+	if q.Len() != 2 {
+		t.Errorf("Len = %d; want 2", q.Len())
+	}
+}
+
+func TestBackKeepsThePlace(t *testing.T) {
+	q := NewInjectQueue(InjectConfig{})
+	a := offer(t, &q, 0, PriorityNormal, "")
+	b := offer(t, &q, 0, PriorityNormal, "")
+	q.Next(0, quiet)
+	q.Back(a)
+	q.Back(a) // harmless
+	if got, want := order(&q), []InjectID{a, b}; !slices.Equal(got, want) {
+		t.Errorf("order = %v; want %v", got, want)
+	}
+}
+
+// Ten thousand random lives of a queue: every injection ends exactly once, one is spoken at a time, the bounds hold.
+func TestInjectRandomWalk(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	for run := range 10000 {
+		c := InjectConfig{Limit: 1 + r.IntN(5), Joined: 1 + r.IntN(2), Again: r.IntN(4) - 1, LocalVoice: r.IntN(2) == 0}
+		q := NewInjectQueue(c)
+		now := time.Duration(0)
+		ended, offered := map[InjectID]int{}, InjectID(0)
+		count := func(es []Ending) {
+			for _, e := range es {
+				if ended[e.ID]++; ended[e.ID] > 1 {
+					t.Fatalf("seed %d run %d: injection %d ended twice", seed, run, e.ID)
+				}
+			}
+		}
+		for range 40 {
+			now += time.Duration(r.IntN(20)) * time.Second
+			s := Situation{r.IntN(2) == 0, r.IntN(4) == 0, r.IntN(3) == 0, r.IntN(3) == 0, r.IntN(4) != 0}
+			switch r.IntN(6) {
+			case 0, 1:
+				in := Injection{Priority: Priority(r.IntN(3)), TTL: time.Duration(r.IntN(90)) * time.Second}
+				if r.IntN(2) == 0 {
+					in.Key = string(rune('a' + r.IntN(3)))
+				}
+				id, _, es := q.Offer(now, in)
+				if offered++; id != offered {
+					t.Fatalf("seed %d run %d: id %d; want %d", seed, run, id, offered)
+				}
+				count(es)
+			case 2:
+				before := q.Speaking()
+				d, ok := q.Next(now, s)
+				if ok && (before != 0 || !s.Idle || q.Speaking() != d.ID || ended[d.ID] > 0) {
+					t.Fatalf("seed %d run %d: %d begins in %+v while %d is spoken", seed, run, d.ID, s, before)
+				}
+			case 3:
+				count(q.Expire(now, s))
+			case 4:
+				count(q.Ended(now, q.Speaking(), Outcome(r.IntN(5))))
+			case 5:
+				q.Back(q.Speaking())
+			}
+			if q.Len() > c.Limit+1 { // one that comes back may find its place taken
+				t.Fatalf("seed %d run %d: %d wait; the limit is %d", seed, run, q.Len(), c.Limit)
+			}
+		}
+		count(q.Close())
+		for id := InjectID(1); id <= offered; id++ {
+			if ended[id] != 1 {
+				t.Fatalf("seed %d run %d: injection %d ended %d times; want once", seed, run, id, ended[id])
+			}
+		}
+	}
+}
