@@ -57,7 +57,9 @@ func ParseBias(s string) (Bias, error) {
 const (
 	lookEvery = 250 * time.Millisecond // without an edge: to see that ctx has ended, and to heal a lost edge
 	lookLeast = 50 * time.Microsecond  // a wait is never zero or less: that means "for ever" or "not at all" (style.md 1.11, T1)
-	atOnce    = 64                     // waits in a row that did not wait: the line is broken
+	burst     = 200                    // edges in stormSpan that a contact may make; a bad switch makes 50
+	stormSpan = 100 * time.Millisecond
+	atOnce    = 64 // waits in a row that did not wait: the line is broken
 )
 
 // Button is a line with the two machines behind it.
@@ -98,7 +100,9 @@ func (b *Button) Run(ctx context.Context, on func(Event)) error {
 		meant   = Gesture{Mode: b.options.Mode}
 		raw     = make([]Event, 0, 8)
 		out     = make([]Event, 0, 8)
-		broken  int
+		broken  int           // waits in a row that did not wait
+		window  time.Duration // edges are counted from here
+		seen    int
 	)
 	contact, _ = contact.Level(now(), b.line.Down(), raw)
 	for ctx.Err() == nil {
@@ -135,7 +139,13 @@ func (b *Button) Run(ctx context.Context, on func(Event)) error {
 		for _, ev := range out {
 			on(ev)
 		}
-		if contact.phase == noisy {
+		if at-window > stormSpan {
+			window, seen = at, 0
+		}
+		if edge {
+			seen++
+		}
+		if edge && seen > burst {
 			pause(ctx, time.Millisecond) // a wire that hums at 100 kHz must not take a core
 		}
 	}

@@ -1,0 +1,63 @@
+// Package gpiotest has a button that tests can press, and the contract that every button keeps.
+//
+// The twin differs from a real one below gpio.Line only: debouncing, modes and the loop are those that run on a Pi. Inside a
+// synctest bubble its time is virtual.
+package gpiotest
+
+import (
+	"time"
+
+	"conch/gpio"
+)
+
+// Hand is what a finger, or a bad wire, does to a button. Each returns when it is done.
+type Hand interface {
+	Press()
+	Release()
+	// Bounce moves the contact away and back n times, 0.2 ms each.
+	Bounce(n int)
+	// Glitch closes the contact for 0.5 ms.
+	Glitch()
+}
+
+// Contact is a wire that a hand can move: a gpio.VirtualLine, or a line of the kernel's gpio-sim.
+type Contact interface {
+	Set(down bool)
+	Down() bool
+}
+
+// On is a Hand on a contact.
+func On(c Contact) Hand { return hand{c} }
+
+type hand struct{ Contact }
+
+func (h hand) Press()   { h.Set(true) }
+func (h hand) Release() { h.Set(false) }
+
+func (h hand) Bounce(n int) {
+	level := h.Down()
+	for range n {
+		h.Set(!level)
+		<-time.After(200 * time.Microsecond)
+		h.Set(level)
+		<-time.After(200 * time.Microsecond)
+	}
+}
+
+func (h hand) Glitch() {
+	h.Set(true)
+	<-time.After(500 * time.Microsecond)
+	h.Set(false)
+}
+
+// Button is the twin: a real gpio.Button on a virtual line, and the hand on it.
+type Button struct {
+	*gpio.Button
+	Hand
+}
+
+// New makes a twin whose contact is up. Run it as any button.
+func New(o gpio.ButtonOptions) *Button {
+	line := gpio.NewVirtualLine("twin")
+	return &Button{gpio.NewButton(line, o), On(line)}
+}

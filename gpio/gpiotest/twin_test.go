@@ -1,0 +1,157 @@
+package gpiotest_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"conch/gpio"
+	"conch/gpio/gpiotest"
+)
+
+func TestTwinKeepsTheContract(t *testing.T) {
+	gpiotest.TestButton(t, synctest.Test, func(testing.TB) (gpiotest.Runner, gpiotest.Hand) {
+		b := gpiotest.New(gpio.ButtonOptions{})
+		return b, b
+	})
+}
+
+// The touch is reported at the instant of the edge; the press 4 ms after the last bounce, stamped with the first.
+func TestTouchHasNoDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		clock := func() time.Duration { return time.Since(start) }
+		b := gpiotest.New(gpio.ButtonOptions{Clock: clock})
+		type seen struct {
+			event gpio.Event
+			at    time.Duration
+		}
+		var all []seen
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- b.Run(ctx, func(ev gpio.Event) { all = append(all, seen{ev, clock()}) }) }()
+		time.Sleep(time.Second + 123*time.Microsecond) // not at one of the looks
+		pressed := clock()
+		b.Press()
+		b.Bounce(5) // 2 ms
+		time.Sleep(time.Second)
+		released := clock()
+		b.Release()
+		time.Sleep(time.Second)
+		cancel()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		want := []seen{
+			{gpio.Event{Kind: gpio.Touched, At: pressed}, pressed},
+			{gpio.Event{Kind: gpio.Pressed, At: pressed}, pressed + 1800*time.Microsecond + 4*time.Millisecond},
+			{gpio.Event{Kind: gpio.Released, At: released}, released + 25*time.Millisecond},
+		}
+		if len(all) != len(want) {
+			t.Fatalf("got %v\nwant %v", all, want)
+		}
+		for i := range want {
+			if all[i] != want[i] {
+				t.Errorf("event %d: got %v; want %v", i, all[i], want[i])
+			}
+		}
+	})
+}
+
+func TestTapModeFollowsTheRecording(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := gpiotest.New(gpio.ButtonOptions{Mode: gpio.Tap})
+		var kinds []string
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- b.Run(ctx, func(ev gpio.Event) { kinds = append(kinds, ev.Kind.String()) }) }()
+		tap := func() {
+			time.Sleep(time.Second)
+			b.Press()
+			time.Sleep(100 * time.Millisecond)
+			b.Release()
+		}
+		time.Sleep(time.Second)
+		tap()
+		tap()
+		tap()
+		time.Sleep(time.Minute)
+		b.CaptureEnded()
+		tap()
+		time.Sleep(time.Second)
+		cancel()
+		<-done
+		const want = "touched pressed touched released touched pressed touched pressed"
+		if got := strings.Join(kinds, " "); got != want {
+			t.Errorf("got %s\nwant %s", got, want)
+		}
+	})
+}
+
+// A thousand presses in ten seconds (2.5 ms apart are glitches, 10 ms and more are presses): nothing wedges.
+func TestThousandPressesInTenSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := gpiotest.New(gpio.ButtonOptions{})
+		counts := make(map[gpio.Kind]int)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- b.Run(ctx, func(ev gpio.Event) { counts[ev.Kind]++ }) }()
+		time.Sleep(time.Second)
+		for range 1000 {
+			b.Press()
+			time.Sleep(5 * time.Millisecond)
+			b.Release()
+			time.Sleep(5 * time.Millisecond)
+		}
+		time.Sleep(time.Second)
+		cancel()
+		<-done
+		// 5 ms up is no release: it is one press with a chattering contact, and ends.
+		if counts[gpio.Pressed] == 0 || counts[gpio.Pressed] != counts[gpio.Released] {
+			t.Errorf("%d presses, %d releases; want as many, and some", counts[gpio.Pressed], counts[gpio.Released])
+		}
+		t.Logf("%v, %d edges", counts, b.Edges())
+	})
+}
+
+type brokenLine struct{}
+
+func (brokenLine) Wait(time.Duration) bool { return false }
+func (brokenLine) Down() bool              { return false }
+func (brokenLine) String() string          { return "GPIO17 on nothing" }
+
+// style.md 1.11, T1: a wait that does not wait must not take a core.
+func TestLineThatDoesNotWaitIsAnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		err := gpio.NewButton(brokenLine{}, gpio.ButtonOptions{}).Run(t.Context(), func(gpio.Event) {})
+		const want = "gpio: GPIO17 on nothing: waiting for an edge returns at once; is the chip still there (gpiodetect)?"
+		if err == nil || err.Error() != want {
+			t.Errorf("Run = %v; want %s", err, want)
+		}
+	})
+}
+
+type hummingLine struct{ edges int }
+
+func (l *hummingLine) Wait(time.Duration) bool { l.edges++; return true }
+func (l *hummingLine) Down() bool              { return l.edges%2 == 1 }
+func (l *hummingLine) String() string          { return "GPIO17 on a transmitter" }
+
+// A wire that hums without end costs a thousand looks a second and not a core.
+func TestHummingLineIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		line := &hummingLine{}
+		start := time.Now()
+		var calls time.Duration
+		clock := func() time.Duration { calls += time.Microsecond; return time.Since(start) + calls }
+		events := 0
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		err := gpio.NewButton(line, gpio.ButtonOptions{Clock: clock}).Run(ctx, func(gpio.Event) { events++ })
+		if err != nil || events > 0 || line.edges > 35_000 {
+			t.Errorf("Run = %v, %d events, %d looks; want no event, for it was never seen up, and at most 3 looks a millisecond", err, events, line.edges)
+		}
+	})
+}
