@@ -235,8 +235,11 @@ func (m *MalgoCard) open(kind Kind, c StreamConfig, fn func([]int16)) (Stream, e
 			break
 		}
 	}
-	err = errs[len(errs)-1] // of hw and plughw the second says more: it can fail for fewer reasons
+	err = errors.Join(errs...)
 	if c.Device != "" {
+		err = errs[len(errs)-1] // of hw and plughw the second says more: it can fail for fewer reasons
+	}
+	if c.Device != "" && !errors.Is(err, errHung) {
 		// The name may simply not be there: then the names that are say more than any code.
 		list, lerr := m.list(places[0].backend, kind)
 		if lerr == nil {
@@ -452,8 +455,10 @@ func (m *MalgoCard) release(c *malgoContext) {
 
 // openAt starts the owner goroutine of a stream and waits for the device to run.
 func (m *MalgoCard) openAt(kind Kind, cfg StreamConfig, p place, fn func([]int16)) (Stream, error) {
-	s := &malgoStream{card: m, kind: kind, fn: fn, closing: make(chan struct{}), done: make(chan struct{})}
+	var last atomic.Pointer[malgoStream] // each attempt has a stream of its own: one that was given up may still be at work
 	err := m.with(p.backend, func(c *malgoContext) error {
+		s := &malgoStream{card: m, kind: kind, fn: fn, closing: make(chan struct{}), done: make(chan struct{})}
+		last.Store(s)
 		m.mu.Lock()
 		c.refs++
 		m.mu.Unlock()
@@ -461,8 +466,11 @@ func (m *MalgoCard) openAt(kind Kind, cfg StreamConfig, p place, fn func([]int16
 		go s.own(c, cfg, p, ready)
 		return <-ready
 	})
+	s := last.Load()
 	if err != nil {
-		s.end() // if it is late and opens after all, its owner closes it at once
+		if s != nil {
+			s.end() // if it opens after all, its owner closes it at once
+		}
 		return nil, err
 	}
 	return s, nil
@@ -612,9 +620,11 @@ func (s *malgoStream) readBack(dev *malgo.Device, lines []string, d malgo.Device
 			g.Name = f[1]
 		}
 	}
-	// PulseAudio holds tlength bytes; the count that miniaudio reports there is the room for more, which is not used.
+	// PulseAudio was asked to hold one period, its own share included (tlength, ADJUST_LATENCY), and says what is left for us.
+	// The count that miniaudio reports there is the room for more, which is not used.
 	if frame := channels * bytes; target > 0 && frame > 0 && g.Period > 0 {
-		g.Periods = max(1, (target/frame+g.Period-1)/g.Period)
+		held := max(target/frame, int(d.PeriodSizeInFrames))
+		g.Periods = (held + g.Period - 1) / g.Period
 	}
 	return g
 }

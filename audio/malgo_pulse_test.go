@@ -1,0 +1,246 @@
+//go:build cgo
+
+package audio_test
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"conch/audio"
+	"conch/audio/pulsetest"
+)
+
+func percentiles(d []time.Duration) (p50, max time.Duration) {
+	slices.Sort(d)
+	return d[len(d)/2].Round(10 * time.Microsecond), d[len(d)-1].Round(10 * time.Microsecond)
+}
+
+// tail returns the last n samples.
+func tail(s []int16, n int) []int16 { return s[max(0, len(s)-n):] }
+
+func TestPulsePlaysATone(t *testing.T) {
+	server := pulsetest.Start(t)
+	m := newCard(t, "auto")
+	s, err := m.OpenPlayback(audio.StreamConfig{Device: pulsetest.Speaker}, sine(440))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if g := s.Granted(); g.Backend != "pulseaudio" || g.Device != "pulse:speaker" || g.Rate != 48000 || g.Period < 48 || g.Period > 240 || g.Queued() < 5*time.Millisecond || g.Queued() > 10*time.Millisecond {
+		t.Errorf("granted %+v", g)
+	}
+	tape, err := server.Record()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tape.Stop()
+	if !tape.WaitFor(5*time.Second, func(s []int16) bool { return frequency(tail(s, 9600), 48000) > 0 && len(s) > 24000 }) {
+		t.Fatal("nothing was heard at the monitor")
+	}
+	if f := frequency(tail(tape.Stop(), 9600), 48000); math.Abs(f-440) > 3 {
+		t.Errorf("the tone of 440 Hz sounds with %.1f Hz", f)
+	}
+}
+
+func TestPulseCapturesATone(t *testing.T) {
+	server := pulsetest.Start(t)
+	m := newCard(t, "pulse")
+	var mu sync.Mutex
+	var heard []int16
+	s, err := m.OpenCapture(audio.StreamConfig{Device: pulsetest.Mic}, func(in []int16) {
+		mu.Lock()
+		defer mu.Unlock()
+		heard = append(heard, in...)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	said := make([]int16, 3*48000)
+	sine(700)(said)
+	cancel, played := make(chan struct{}), make(chan error, 1)
+	go func() { played <- server.Play(cancel, said) }()
+	defer func() { close(cancel); <-played }()
+	await(t, "700 Hz in the microphone", 5*time.Second, func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(heard) > 9600 && math.Abs(frequency(tail(heard, 9600), 48000)-700) < 3
+	})
+}
+
+func TestPulseListsStableNames(t *testing.T) {
+	pulsetest.Start(t)
+	m := newCard(t, "pulse")
+	list, err := m.Devices()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, d := range list {
+		line := string(d.Kind) + " " + d.ID
+		if d.Default {
+			line += " default"
+		}
+		got = append(got, line)
+	}
+	for _, want := range []string{"playback pulse:speaker default", "playback pulse:micbus", "capture pulse:mic default"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("no %q in %q", want, got)
+		}
+	}
+	_, err = m.OpenPlayback(audio.StreamConfig{Device: "pulse:speakr"}, func([]int16) {})
+	if err == nil || !strings.Contains(err.Error(), `no device "pulse:speakr" (did you mean "pulse:speaker"?)`) {
+		t.Errorf("open pulse:speakr: %v", err)
+	}
+}
+
+func TestPulseKilledAndBack(t *testing.T) {
+	server := pulsetest.Start(t)
+	m := newCard(t, "pulse")
+	up, down := make(chan audio.Granted, 10), make(chan error, 10)
+	k := audio.NewKeeper(audio.KeeperConfig{
+		Name:   "speaker",
+		Open:   func(c audio.StreamConfig) (audio.Stream, error) { return m.OpenPlayback(c, sine(440)) },
+		Stream: audio.StreamConfig{Device: pulsetest.Speaker},
+		Up:     func(g audio.Granted) { up <- g }, Down: func(err error) { down <- err },
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { k.Run(ctx); close(ended) }()
+	defer func() { cancel(); <-ended }()
+	receive(t, "up", up)
+	for range 2 {
+		server.Kill()
+		receive(t, "down", down)
+		if err := server.Restart(); err != nil {
+			t.Fatal(err)
+		}
+		receive(t, "up again", up)
+		tape, err := server.Record()
+		if err != nil {
+			t.Fatal(err)
+		}
+		heard := tape.WaitFor(5*time.Second, func(s []int16) bool { return math.Abs(frequency(tail(s, 9600), 48000)-440) < 3 })
+		tape.Stop()
+		if !heard {
+			t.Error("no sound after the server came back")
+		}
+	}
+	if n := m.Abandoned(); n != 0 {
+		t.Errorf("%d calls abandoned", n)
+	}
+}
+
+// A server that is frozen answers nothing: opening and closing end in time, with an error, and all is well afterwards.
+func TestPulseFrozenHoldsNobodyUp(t *testing.T) {
+	server := pulsetest.Start(t)
+	m := newCard(t, "pulse")
+	s, err := m.OpenPlayback(audio.StreamConfig{Device: pulsetest.Speaker}, sine(440))
+	if err != nil {
+		t.Fatal(err)
+	}
+	await(t, "callbacks", 3*time.Second, func() bool { return s.Callbacks() > 10 })
+	server.Freeze()
+	thaw := sync.OnceFunc(server.Thaw)
+	defer thaw()
+	ended := make(chan error, 2)
+	go func() { ended <- s.Close() }()
+	closed := receive(t, "end of Close", ended)
+	go func() {
+		_, err := m.OpenPlayback(audio.StreamConfig{Device: pulsetest.Speaker}, sine(440))
+		ended <- err
+	}()
+	if err := receive(t, "end of open", ended); err == nil {
+		t.Error("a frozen server opened a stream")
+	}
+	t.Logf("close: %v; %d calls abandoned", closed, m.Abandoned())
+	thaw()
+	await(t, "the lost calls to come back", 10*time.Second, func() bool { return m.Abandoned() == 0 })
+	s, err = m.OpenPlayback(audio.StreamConfig{Device: pulsetest.Speaker}, sine(440))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPulseFallsSilent(t *testing.T) {
+	server := pulsetest.Start(t)
+	m := newCard(t, "pulse")
+	var on atomic.Bool
+	s, err := m.OpenPlayback(audio.StreamConfig{Device: pulsetest.Speaker}, gate(&on))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	tape, err := server.Record()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tape.Stop()
+	loud := func(s []int16) bool { s = tail(s, 480); return len(s) == 480 && s[0] > 4000 && s[479] > 4000 }
+	quiet := func(s []int16) bool { s = tail(s, 480); return len(s) == 480 && s[0] == 0 && s[479] == 0 }
+	const n = 30
+	var pressed []time.Time
+	for range n {
+		on.Store(true)
+		if !tape.WaitFor(5*time.Second, loud) {
+			t.Fatal("no sound at the monitor")
+		}
+		pressed = append(pressed, time.Now())
+		on.Store(false)
+		if !tape.WaitFor(5*time.Second, quiet) {
+			t.Fatal("no silence at the monitor")
+		}
+	}
+	tape.Stop()
+	var delays []time.Duration
+	for i, from := range pressed {
+		to := time.Time{}
+		if i+1 < n {
+			to = pressed[i+1].Add(-time.Millisecond)
+		}
+		// The next sound begins within the stretch: look at the first silence after the flag.
+		if at, ok := firstQuiet(tape, from, to); ok {
+			delays = append(delays, at.Sub(from))
+		}
+	}
+	if len(delays) < n {
+		t.Fatalf("%d of %d silences found", len(delays), n)
+	}
+	within := 0
+	for _, d := range delays {
+		if d < 25*time.Millisecond {
+			within++
+		}
+	}
+	p50, max := percentiles(delays)
+	t.Logf("PulseAudio %+v: flag to silence at the monitor p50 %v, max %v (n=%d)", s.Granted(), p50, max, n)
+	if within < n*8/10 {
+		t.Errorf("%d of %d within 25 ms", within, n)
+	}
+}
+
+// firstQuiet is when the first of 240 silent samples after from was played.
+func firstQuiet(tape *pulsetest.Tape, from, to time.Time) (time.Time, bool) {
+	samples := tape.Samples()
+	run := 0
+	for i := max(0, int(from.Sub(tape.Time(0))*48000/time.Second)); i < len(samples); i++ {
+		if !to.IsZero() && tape.Time(i).After(to) {
+			return time.Time{}, false
+		}
+		if samples[i] != 0 {
+			run = 0
+		} else if run++; run == 240 {
+			return tape.Time(i - run + 1), true
+		}
+	}
+	return time.Time{}, false
+}
