@@ -1,0 +1,72 @@
+package coordinator
+
+import (
+	"fmt"
+
+	"conch/coordinator/turn"
+)
+
+// carryOut does what the machine ordered. Nothing here waits: what takes time runs on a goroutine of its own and comes
+// back as a fact.
+func (r *runner) carryOut(e turn.Effect) {
+	switch e := e.(type) {
+	case turn.Order:
+		r.c.o.Voice.Do(e)
+
+	case turn.OpenCapture:
+		r.c.o.Mic.Open(e.Turn, e.At)
+	case turn.EndCapture:
+		r.c.o.Mic.End(e.Turn, e.Tail)
+	case turn.DropCapture:
+		r.c.o.Mic.Discard(e.Turn)
+
+	case turn.FlushSpeaker:
+		r.flush()
+	case turn.OpenSpeech:
+		r.openSpeech(e.Turn)
+	case turn.CloseSpeech:
+		r.drainSpeech(e.Turn)
+	case turn.PlayCue:
+		r.c.o.Speaker.Cue(e.Cue, r.gen)
+	case turn.StopCue:
+		r.c.o.Speaker.StopCue(e.Cue)
+	case turn.SayWords:
+		r.sayWords(e)
+	case turn.PlaySound:
+		r.playSound(e)
+	case turn.SetVolume:
+		r.c.o.Speaker.SetVolume(e.Volume)
+
+	case turn.CallTool:
+		r.callTool(e)
+	case turn.StartStream:
+		r.startStream(e)
+	case turn.StopStream:
+		r.stopJob(e.Handle)
+	case turn.StartClaim:
+		r.startClaim(e)
+	case turn.StopClaim:
+		r.stopJob(e.Handle)
+	case turn.DiscardHandle:
+		r.discard(e.Handle, e.Why)
+
+	case turn.EndTurn:
+		r.endTurn(e)
+	case turn.DropStale:
+		r.countStale(e)
+	default:
+		panic(fmt.Sprintf("coordinator: nobody carries out %T", e)) // a new order needs a line here; TestEveryOrderIsCarriedOut
+	}
+}
+
+// flush carries out FlushSpeaker: after a press it is already done.
+func (r *runner) flush() {
+	if !r.flushed {
+		r.drop()
+	}
+	if s := r.speech; s != nil {
+		s.closed = true
+		r.c.speech.CompareAndSwap(s, nil)
+		s.src.Close()
+	}
+}

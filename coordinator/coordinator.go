@@ -1,0 +1,174 @@
+package coordinator
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"conch/coordinator/turn"
+)
+
+// Options are what a Coordinator is made of. The ports are required; everything else has a default.
+type Options struct {
+	// Ports.
+	Voice   Voice
+	Speaker Speaker
+	Mic     Mic
+	Tools   Tools
+	Light   Light
+	Phrases Phrases
+
+	Turn  turn.Config       // deadlines and limits of the machine
+	Log   *slog.Logger      // default: nowhere
+	Clock Clock             // default: RealClock(nil); share the device's with RealClock(now)
+	NewID func() turn.ID    // default: "t-" and six random hex digits
+	OnEnd func(turn Record) // called by the runner once per turn, after the line; must not block
+
+	Recorder     *Recorder     // the last facts and orders; default: one of 200 lines
+	ToolDeadline time.Duration // default 10 s (turns.md 3)
+	ToolLimit    int           // tools that run at the same time, abandoned ones included; default 16
+	StreamLimit  int           // streams and claims at the same time, dying ones included; default 8
+	InboxLimit   int           // facts that wait before their producers do; default 256
+	Inject       InjectConfig  // bounds of the queue of injected turns
+	LocalVoice   LocalVoice    // optional: speaks an injection while offline; sets Inject.LocalVoice
+}
+
+// Coordinator is the heart of one device: it owns the turn machine and is the only one who moves it.
+// All methods may be called from any goroutine, before, during and after Run.
+type Coordinator struct {
+	// fixed after New
+	o     Options
+	inbox *inbox
+
+	// atomic
+	speech     atomic.Pointer[speech] // where Audio goes; stored by the runner only
+	audioStale atomic.Uint64          // samples refused by Audio since the last line about it
+	state      atomic.Uint32          // turn.State, for State
+	started    atomic.Bool
+}
+
+// New makes a Coordinator and refuses a missing port by its name. Nothing runs before Run.
+func New(o Options) (*Coordinator, error) {
+	for _, p := range []struct {
+		name, what string
+		missing    bool
+	}{
+		{"Voice", "answers", o.Voice == nil},
+		{"Speaker", "sound", o.Speaker == nil},
+		{"Mic", "utterances", o.Mic == nil},
+		{"Tools", "tools; an empty list is a Tools too", o.Tools == nil},
+		{"Light", "its state; a Light that does nothing is one", o.Light == nil},
+		{"Phrases", "words for a failure", o.Phrases == nil},
+	} {
+		if p.missing {
+			return nil, fmt.Errorf("coordinator: Options.%s is missing (without it there are no %s)", p.name, p.what)
+		}
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	if o.Clock == nil {
+		o.Clock = RealClock(nil)
+	}
+	if o.NewID == nil {
+		o.NewID = randomID
+	}
+	if o.OnEnd == nil {
+		o.OnEnd = func(Record) {}
+	}
+	if o.Recorder == nil {
+		o.Recorder = NewRecorder(200)
+	}
+	o.ToolDeadline = orDefault(o.ToolDeadline, 10*time.Second)
+	o.ToolLimit = orDefault(o.ToolLimit, 16)
+	o.StreamLimit = orDefault(o.StreamLimit, 8)
+	o.InboxLimit = orDefault(o.InboxLimit, inboxFacts)
+	return &Coordinator{o: o, inbox: newInbox(o.InboxLimit)}, nil
+}
+
+func orDefault[T int | time.Duration](v, d T) T {
+	if v <= 0 {
+		return d
+	}
+	return v
+}
+
+// randomID is long enough that no late fact meets a namesake of its turn, and short enough to be read aloud.
+func randomID() turn.ID {
+	var b [3]byte
+	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
+	return turn.ID("t-" + hex.EncodeToString(b[:]))
+}
+
+// Run owns the machine until ctx ends. It then ends the live turn, answers everybody who still waits, and returns when
+// all goroutines it started are gone, or after two seconds with an error that counts those that are not. It may be
+// called once.
+func (c *Coordinator) Run(ctx context.Context) error {
+	if c.started.Swap(true) {
+		return errors.New("coordinator: Run was called before (make a new Coordinator)")
+	}
+	return newRunner(ctx, c).run()
+}
+
+// Now is the clock of all facts.
+func (c *Coordinator) Now() time.Duration { return c.o.Clock.Now() }
+
+// State is what the machine was in after the last fact.
+func (c *Coordinator) State() turn.State { return turn.State(c.state.Load()) }
+
+// Recent is the flight recorder: the last facts and orders, oldest first.
+func (c *Coordinator) Recent() []Line { return c.o.Recorder.Lines() }
+
+// Press is a confirmed press whose first edge was at; generation is what Speaker.Drop returned. It never waits and is
+// never lost. It returns the id of the turn that may begin.
+func (c *Coordinator) Press(at time.Duration, generation uint64) turn.ID {
+	id := c.o.NewID()
+	c.inbox.put(entry{ev: turn.Pressed{At: at, Turn: id}, gen: generation, dropped: true})
+	return id
+}
+
+// Hush is a demand for silence that is no press: from the room, or a stop command. generation is what Speaker.Drop
+// returned. It never waits and is never lost.
+func (c *Coordinator) Hush(at time.Duration, generation uint64) {
+	c.inbox.put(entry{ev: turn.Hushed{At: at}, gen: generation, dropped: true})
+}
+
+// Release is a confirmed release; held counts the samples (24 kHz) captured between the edges. It never waits and is
+// never lost.
+func (c *Coordinator) Release(at time.Duration, held int) {
+	c.inbox.put(entry{ev: turn.Released{At: at, Held: held}})
+}
+
+// Ask is a typed question. It interrupts like a press; it may wait for room in the inbox, and the runner drops.
+func (c *Coordinator) Ask(text string) turn.ID {
+	id := c.o.NewID()
+	c.Post(turn.Asked{At: c.Now(), Turn: id, Text: text})
+	return id
+}
+
+// Post puts a fact into the inbox. A press, a release or a hush never waits and is never dropped (but use Press and
+// Hush, which bring their generation); any other fact waits for room, until Run has ended. From within a call of the
+// runner (a port's method, OnEnd) it never waits.
+func (c *Coordinator) Post(ev turn.Event) { c.inbox.put(entry{ev: ev}) }
+
+// Audio hands speech of a turn to its source, past the inbox. See Outlet.
+func (c *Coordinator) Audio(ctx context.Context, id turn.ID, pcm []int16) int {
+	s := c.speech.Load()
+	if s == nil || s.turn != id {
+		c.audioStale.Add(uint64(len(pcm)))
+		return 0
+	}
+	n := s.write(ctx, pcm)
+	if n < len(pcm) {
+		c.audioStale.Add(uint64(len(pcm) - n))
+	}
+	return n
+}
+
+var _ Outlet = (*Coordinator)(nil)

@@ -1,0 +1,31 @@
+package coordinator
+
+// Names of the log lines of this package: thing.what, the message of the slog record. Every line that has a turn carries
+// it as the attribute turn.
+const (
+	logTurnBegin      = "turn.begin"      // debug: a turn began
+	logTurnState      = "turn.state"      // debug: the machine moved
+	logTurnEnd        = "turn.end"        // one line per turn, aborted ones included
+	logFactStale      = "fact.stale"      // a fact of another turn or response; at most one line a second
+	logAudioStale     = "audio.stale"     // speech of another turn; at most one line a second
+	logInboxRefused   = "inbox.refused"   // facts refused at a bound
+	logGenerationLost = "generation.lost" // somebody dropped and posted nothing; healed
+	logToolCall       = "tool.call"       // debug: a tool starts
+	logToolReturn     = "tool.return"     // a tool answered
+	logToolPanic      = "tool.panic"      // a tool panicked; the model got an apology
+	logToolAbandoned  = "tool.abandoned"  // a tool did not return in time; the model got an apology
+	logToolLate       = "tool.late"       // an abandoned tool returned after all; its result was dropped
+	logToolRefused    = "tool.refused"    // too many tools at once
+	logToolCut        = "tool.truncated"  // an output was longer than the limit
+	logHandleFull     = "handle.full"     // too many latched effects
+	logHandleDropped  = "handle.dropped"  // a latched effect was discarded
+	logStreamStart    = "stream.start"    // a stream plays
+	logStreamEnd      = "stream.end"      // a stream is over
+	logClaimStart     = "claim.start"     // a claim has microphone and speaker
+	logClaimEnd       = "claim.end"       // a claim is over
+	logCallbackPanic  = "callback.panic"  // an ended callback panicked
+	logWordsMissing   = "words.missing"   // there is no clip for these words
+	logInjectQueued   = "inject.queued"   // debug: an injection waits
+	logInjectOutcome  = "inject.outcome"  // an injection has its one outcome
+	logShutdownLeft   = "shutdown.left"   // goroutines of tools or streams that did not end in time
+)

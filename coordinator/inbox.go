@@ -1,0 +1,199 @@
+package coordinator
+
+import (
+	"reflect"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"conch/coordinator/turn"
+)
+
+// Bounds of the inbox. Our choices: a full inbox of 256 is worked off in well under a millisecond, and nobody presses a
+// thousand times before that.
+const (
+	inboxFacts    = 256  // facts that wait before their producers do
+	inboxGestures = 1024 // presses, releases and hushes that wait; they have these places to themselves
+	inboxOwn      = 1024 // facts posted from inside the runner's own calls, beyond the first bound
+)
+
+// entry is one place in the inbox.
+type entry struct {
+	ev      turn.Event // nil when of says it all
+	of      any        // what the runner must do or check with it; see runner.take
+	gen     uint64     // the generation that Drop returned, when dropped
+	dropped bool       // whoever saw the edge has dropped already
+	slot    bool       // it holds one of the places that producers wait for
+}
+
+// inbox is one queue in order of arrival with three kinds of places, so that a gesture overtakes no fact (what was said
+// before the press counts as said) but never waits for a place either.
+//
+//	facts     producers wait for a place          at the bound: they go on waiting, until the inbox closes
+//	gestures  a press, release or hush            at the bound: takes the place of the last waiting one of its kind,
+//	                                              whose Drop has long been made
+//	own       facts posted by a port from inside  at the bound: refused and counted
+//	          a call of the runner itself, which
+//	          would otherwise wait for itself
+type inbox struct {
+	// fixed after New
+	slots  chan struct{} // one token per fact that waits
+	wake   chan struct{} // one token when there is something to take
+	closed chan struct{}
+
+	// atomic
+	drops   atomic.Int64  // waiting gestures that carry a generation
+	refused atomic.Uint64 // facts refused at a bound
+
+	// guarded by mu
+	mu       sync.Mutex
+	shut     bool
+	queue    []entry
+	spare    []entry
+	gestures int
+	own      int
+}
+
+func newInbox(facts int) *inbox {
+	return &inbox{
+		slots:  make(chan struct{}, facts),
+		wake:   make(chan struct{}, 1),
+		closed: make(chan struct{}),
+		queue:  make([]entry, 0, facts+64),
+		spare:  make([]entry, 0, facts+64),
+	}
+}
+
+// isGesture tells which facts have a reserved place.
+func isGesture(ev turn.Event) bool {
+	switch ev.(type) {
+	case turn.Pressed, turn.Released, turn.Hushed:
+		return true
+	}
+	return false
+}
+
+// put queues e. It waits for a place unless e is a gesture, the inbox closes, or the caller is the runner itself. It
+// reports whether e will be taken.
+func (b *inbox) put(e entry) bool {
+	if isGesture(e.ev) {
+		return b.add(e)
+	}
+	e.slot = true
+	select {
+	case b.slots <- struct{}{}:
+		return b.add(e)
+	case <-b.closed:
+		return false
+	default:
+	}
+	if calledByRunner() {
+		e.slot = false
+		return b.add(e)
+	}
+	select {
+	case b.slots <- struct{}{}:
+		return b.add(e)
+	case <-b.closed:
+		return false
+	}
+}
+
+func (b *inbox) add(e entry) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.shut {
+		return false
+	}
+	switch {
+	case isGesture(e.ev):
+		if b.gestures >= inboxGestures {
+			return b.replace(e)
+		}
+		b.gestures++
+		if e.dropped {
+			b.drops.Add(1)
+		}
+	case !e.slot:
+		if b.own >= inboxOwn {
+			b.refused.Add(1)
+			return false
+		}
+		b.own++
+	}
+	b.queue = append(b.queue, e)
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+	return true
+}
+
+// replace puts a gesture in the place of the last waiting one of its kind.
+func (b *inbox) replace(e entry) bool {
+	b.refused.Add(1)
+	kind := reflect.TypeOf(e.ev)
+	for i := len(b.queue) - 1; i >= 0; i-- {
+		old := &b.queue[i]
+		if reflect.TypeOf(old.ev) != kind {
+			continue
+		}
+		if e.dropped && !old.dropped {
+			b.drops.Add(1)
+		}
+		if !e.dropped && old.dropped {
+			e.gen, e.dropped = old.gen, true
+		}
+		*old = e
+		return true
+	}
+	return false
+}
+
+// take returns everything that waits, in order of arrival. The slice is good until the next take; the runner calls done
+// for each entry before it carries it out, so that producers move on.
+func (b *inbox) take() []entry {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	clear(b.spare) // let go of what was carried out
+	b.queue, b.spare = b.spare[:0], b.queue
+	b.gestures, b.own = 0, 0
+	return b.spare
+}
+
+// done gives e's place back.
+func (b *inbox) done(e entry) {
+	if e.slot {
+		<-b.slots
+	}
+	if e.dropped {
+		b.drops.Add(-1)
+	}
+}
+
+// close refuses everything from now on and lets waiting producers go.
+func (b *inbox) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.shut {
+		b.shut = true
+		close(b.closed)
+	}
+}
+
+// calledByRunner tells whether this goroutine is, further up, inside runner.loop: a port or callback that posts from
+// within a call of the runner must not wait for the runner (turns.md 8.11). Asked only when the inbox is full.
+func calledByRunner() bool {
+	var pcs [512]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
+	for {
+		f, more := frames.Next()
+		if strings.HasSuffix(f.Function, "coordinator.(*runner).loop") {
+			return true
+		}
+		if !more {
+			return false
+		}
+	}
+}

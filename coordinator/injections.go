@@ -1,0 +1,144 @@
+package coordinator
+
+import (
+	"context"
+	"time"
+
+	"conch/coordinator/turn"
+)
+
+// LocalVoice speaks a text without the session: what an injection says while the device is offline (turns.md 5). It runs
+// on a goroutine of its own, until it returns or ctx ends.
+type LocalVoice interface {
+	Speak(ctx context.Context, text string) ([]int16, error)
+}
+
+// Inject asks for a turn that nobody pressed for. The channel gets exactly one Outcome. It may wait for room in the
+// inbox; a callback may call it.
+func (c *Coordinator) Inject(prompt string, p Priority, key string, ttl time.Duration) <-chan Outcome {
+	done := make(chan Outcome, 1)
+	in := Injection{Prompt: prompt, Key: key, Priority: p, TTL: ttl}
+	if !c.inbox.put(entry{of: injection{in, done}}) {
+		done <- OutcomeFailed // Run has ended, or a callback has filled the inbox
+	}
+	return done
+}
+
+// injection is an entry of the inbox.
+type injection struct {
+	Injection
+	done chan Outcome // of one place, so that telling never waits
+}
+
+// localDone is how the local voice reports.
+type localDone struct {
+	id  InjectID
+	src Source
+	how Outcome
+}
+
+// injections is the runner's side of the queue: who waits for which outcome. Owned by runner.
+type injections struct {
+	q        InjectQueue
+	waiting  map[InjectID]injection
+	speaking turn.ID // the turn of q.Speaking; empty when the local voice speaks it
+}
+
+func newInjections(o Options) injections {
+	o.Inject.LocalVoice = o.LocalVoice != nil
+	return injections{q: NewInjectQueue(o.Inject), waiting: map[InjectID]injection{}}
+}
+
+// injected puts one into the queue.
+func (r *runner) injected(in injection) {
+	id, verdict, endings := r.injections.q.Offer(r.now(), in.Injection)
+	r.injections.waiting[id] = in
+	r.log.Debug(logInjectQueued, "inject", uint64(id), "key", in.Key, "priority", in.Priority.String(), "verdict", verdict.String())
+	r.tell(endings)
+}
+
+// tell gives injections their one outcome.
+func (r *runner) tell(endings []Ending) {
+	for _, e := range endings {
+		in, ok := r.injections.waiting[e.ID]
+		if !ok {
+			continue
+		}
+		delete(r.injections.waiting, e.ID)
+		r.log.Info(logInjectOutcome, "inject", uint64(e.ID), "key", in.Key, "outcome", e.Outcome.String())
+		in.done <- e.Outcome
+	}
+}
+
+// inject drains the queue: after every batch of facts, so after every way in which a turn, a claim or a stream can end.
+func (r *runner) inject() {
+	for q := &r.injections.q; q.Len() > 0; {
+		s := SituationOf(r.m)
+		r.tell(q.Expire(r.now(), s))
+		d, ok := q.Next(r.now(), s)
+		if !ok {
+			return
+		}
+		if d.Local {
+			r.speakLocally(d)
+			return
+		}
+		id := r.c.o.NewID()
+		r.injections.speaking = id
+		r.fact(turn.TurnInjected{At: r.now(), Turn: id, Prompt: d.Prompt})
+		if r.injections.speaking == id && r.m.Turn() != id { // the machine did not take it
+			r.injections.speaking = ""
+			q.Back(d.ID)
+			return
+		}
+	}
+}
+
+// turnEnded tells the injection that was spoken in this turn, if one was.
+func (r *runner) turnEnded(id turn.ID, why turn.Reason) {
+	if id == "" || id != r.injections.speaking {
+		return
+	}
+	r.injections.speaking = ""
+	q := &r.injections.q
+	r.tell(q.Ended(r.now(), q.Speaking(), outcomeOf(why)))
+}
+
+// speakLocally says an injection without the session. A press drops it like everything else.
+func (r *runner) speakLocally(d Delivery) {
+	src := r.open(SourceWords)
+	r.spawn(func() {
+		ctx, cancel := context.WithTimeout(r.ctx, r.c.o.ToolDeadline)
+		defer cancel()
+		var pcm []int16
+		err := guard(func() (err error) { pcm, err = r.c.o.LocalVoice.Speak(ctx, d.Prompt); return err })
+		how := OutcomeFailed
+		if err != nil {
+			r.log.Error(logInjectOutcome, "inject", uint64(d.ID), "err", err)
+			src.Close()
+		} else {
+			n := src.Write(r.ctx, pcm)
+			src.Close()
+			if n < len(pcm) {
+				how = OutcomeInterrupted
+			} else if r.drained(src, func() int64 { return int64(n) }) {
+				how = OutcomeDelivered
+			}
+			if how == OutcomeDelivered && src.Heard()+rate/10 < n { // dropped; all but a tenth of a second counts as said
+				how = OutcomeInterrupted
+			}
+		}
+		r.inbox.put(entry{of: localDone{d.ID, src, how}})
+	})
+}
+
+// wake is when the queue may have something new to say; or never.
+func (r *runner) injectWake() time.Duration {
+	if r.injections.q.Len() == 0 {
+		return never
+	}
+	if at, ok := r.injections.q.Wake(r.now(), SituationOf(r.m)); ok {
+		return at
+	}
+	return never
+}

@@ -1,0 +1,140 @@
+package coordinator
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"conch/coordinator/turn"
+)
+
+// Recorder keeps the last facts and orders of a device, for `conch why` and SIGQUIT. Texts are cut, so that it stays
+// small whatever a model or tool says; a run of deltas of one response is one line with a count.
+type Recorder struct {
+	mu   sync.Mutex
+	ring []recorded
+	next int
+	full bool
+}
+
+type recorded struct {
+	at    time.Duration
+	order bool
+	what  any
+	times int
+}
+
+// Line is one fact or order.
+type Line struct {
+	At    time.Duration `json:"at"`
+	Order bool          `json:"order"` // an order went out; otherwise a fact came in
+	Name  string        `json:"name"`
+	Text  string        `json:"text"`            // its fields
+	Times int           `json:"times,omitempty"` // how many alike in a row, the last one shown
+}
+
+func (l Line) String() string {
+	arrow := "<-"
+	if l.Order {
+		arrow = "->"
+	}
+	s := fmt.Sprintf("%10.3f %s %s %s", l.At.Seconds(), arrow, l.Name, l.Text)
+	if l.Times > 1 {
+		s += fmt.Sprintf(" (x%d)", l.Times)
+	}
+	return s
+}
+
+// NewRecorder keeps the last n lines; 0 or less keeps none.
+func NewRecorder(n int) *Recorder { return &Recorder{ring: make([]recorded, max(n, 0))} }
+
+// keepText is how much of a text the recorder keeps.
+const keepText = 200
+
+func (r *Recorder) add(at time.Duration, order bool, what any) {
+	if len(r.ring) == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if d, ok := what.(turn.DeltaArrived); ok && (r.full || r.next > 0) {
+		last := &r.ring[(r.next+len(r.ring)-1)%len(r.ring)]
+		if l, ok := last.what.(turn.DeltaArrived); ok && l.Response == d.Response {
+			last.at, last.what = at, what
+			last.times++
+			return
+		}
+	}
+	r.ring[r.next] = recorded{at, order, shorten(what), 1}
+	if r.next++; r.next == len(r.ring) {
+		r.next, r.full = 0, true
+	}
+}
+
+// shorten cuts the texts of those facts and orders that carry long ones.
+func shorten(what any) any {
+	cut := func(s string) string {
+		if len(s) <= keepText {
+			return s
+		}
+		return strings.ToValidUTF8(strings.Clone(s[:keepText]), "") + "…" // Clone: the rest can be collected
+	}
+	switch e := what.(type) {
+	case turn.Asked:
+		e.Text = cut(e.Text)
+		return e
+	case turn.Transcribed:
+		e.Text = cut(e.Text)
+		return e
+	case turn.Spoken:
+		e.Text = cut(e.Text)
+		return e
+	case turn.FloorGranted:
+		e.Prompt = cut(e.Prompt)
+		return e
+	case turn.TurnInjected:
+		e.Prompt = cut(e.Prompt)
+		return e
+	case turn.ToolCalled:
+		e.Args = cut(e.Args)
+		return e
+	case turn.ToolReturned:
+		e.Output = cut(e.Output)
+		return e
+	case turn.AddText:
+		e.Text = cut(e.Text)
+		return e
+	case turn.CreateResponse:
+		e.Prompt = cut(e.Prompt)
+		return e
+	case turn.SendToolOutput:
+		e.Output = cut(e.Output)
+		return e
+	case turn.CallTool:
+		e.Args = cut(e.Args)
+		return e
+	}
+	return what
+}
+
+// Lines are the kept facts and orders, oldest first.
+func (r *Recorder) Lines() []Line {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	kept := r.ring[:r.next]
+	if r.full {
+		kept = append(append([]recorded{}, r.ring[r.next:]...), r.ring[:r.next]...)
+	}
+	lines := make([]Line, 0, len(kept))
+	for _, k := range kept {
+		lines = append(lines, Line{
+			At: k.at, Order: k.order, Times: k.times,
+			Name: nameOf(k.what), Text: fmt.Sprintf("%+v", k.what),
+		})
+	}
+	return lines
+}
+
+// nameOf is the name of a fact or order without its package.
+func nameOf(v any) string { return strings.TrimPrefix(fmt.Sprintf("%T", v), "turn.") }

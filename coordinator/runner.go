@@ -1,0 +1,347 @@
+package coordinator
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"conch/coordinator/turn"
+)
+
+const (
+	rate         = 24000           // samples per second of everything in this package
+	shutdownWait = 2 * time.Second // for goroutines of tools and streams, once they were told to stop
+	staleEvery   = time.Second     // one line about stale facts
+	healAfter    = time.Second     // see runner.drop
+	never        = time.Duration(-1)
+)
+
+// runner is the goroutine that owns the machine. Other goroutines touch only the fields under atomic and fixed.
+type runner struct {
+	// fixed after newRunner
+	c         *Coordinator
+	ctx       context.Context // of Run
+	log       *slog.Logger
+	inbox     *inbox
+	toolSlots chan struct{} // one token per tool that runs
+	jobSlots  chan struct{} // one token per stream or claim that runs
+
+	// atomic
+	running   sync.WaitGroup // every goroutine started by spawn
+	alive     atomic.Int64   // the same, to count them
+	abandoned atomic.Int64   // tools given up
+
+	// owned by loop
+	m           turn.Machine
+	own         []turn.Event  // facts that carrying out an order produced at once
+	gen         uint64        // what sources and cues are opened with
+	known       uint64        // the highest generation a Drop returned, as far as the runner knows
+	missing     time.Duration // since when a foreign Drop is known whose gesture has not come; or never
+	flushed     bool          // the fact being carried out brought its own Drop
+	edge        time.Duration // of the last gesture
+	speech      *speech
+	heardBefore int // samples heard of earlier sources of the same turn
+	handles     handles
+	sounding    []Source // opened and possibly audible
+	summaries   []pending
+	stale       staleCount
+	shown       turn.State
+	injections  injections
+}
+
+func newRunner(ctx context.Context, c *Coordinator) *runner {
+	r := &runner{
+		c: c, ctx: ctx, log: c.o.Log, inbox: c.inbox,
+		toolSlots: make(chan struct{}, c.o.ToolLimit),
+		jobSlots:  make(chan struct{}, c.o.StreamLimit),
+		m:         turn.New(c.o.Turn),
+		missing:   never,
+	}
+	r.injections = newInjections(c.o)
+	return r
+}
+
+// run is the life of the runner: begin, loop, end.
+func (r *runner) run() error {
+	r.known = r.c.o.Speaker.Drop()
+	r.gen = r.known
+	r.c.o.Voice.Tools(r.c.o.Tools.Specs())
+	r.shown = r.m.State()
+	r.c.o.Light.Show(r.shown, "")
+	r.loop()
+	return r.shutdown()
+}
+
+// loop takes facts in order of arrival, carries out what the machine orders, and keeps the one timer.
+func (r *runner) loop() {
+	timer := r.c.o.Clock.NewTimer(time.Hour)
+	defer timer.Stop()
+	for r.ctx.Err() == nil {
+		for _, e := range r.inbox.take() {
+			r.inbox.done(e)
+			r.take(e)
+		}
+		// Facts that arrived first go first, so that an answer which is just in time is in time.
+		if at, ok := r.m.Wake(); ok && at <= r.now() {
+			r.fact(turn.DeadlinePassed{At: r.now()})
+		}
+		r.inject()
+		r.summarise(false)
+		r.reportStale(false)
+		r.heal()
+		timer.Reset(r.nap())
+		select {
+		case <-r.ctx.Done():
+		case <-r.inbox.wake:
+		case <-timer.C():
+		}
+	}
+}
+
+// nap is the time until there is something to do without a fact; at least a millisecond, so that a deadline which the
+// machine does not move on costs little.
+func (r *runner) nap() time.Duration {
+	now, next := r.now(), time.Hour
+	if at, ok := r.m.Wake(); ok {
+		next = min(next, at-now)
+	}
+	if at := r.injectWake(); at != never {
+		next = min(next, at-now)
+	}
+	if len(r.summaries) > 0 {
+		next = min(next, silencePoll)
+	}
+	if at := r.stale.due(); at != never {
+		next = min(next, at-now)
+	}
+	if r.missing != never {
+		next = min(next, r.missing+healAfter-now)
+	}
+	return max(next, time.Millisecond)
+}
+
+// take carries out one entry of the inbox.
+func (r *runner) take(e entry) {
+	switch of := e.of.(type) {
+	case toolDone:
+		ev := r.returned(of)
+		r.fact(ev)
+		if h := r.handles.of[ev.Handle]; h != nil && h.job == nil && ev.Turn != r.m.Turn() {
+			r.discard(ev.Handle, "stale") // nobody is left to ask for it
+		}
+		return
+	case jobEnded:
+		delete(r.handles.of, of.job.handle)
+		if of.job.src != nil {
+			r.over(of.job.src)
+		}
+		if of.job.kind == turn.EffectInputClaim {
+			r.fact(turn.ClaimEnded{At: r.now(), Handle: of.job.handle, How: of.how})
+		} else {
+			r.fact(turn.StreamEnded{At: r.now(), Handle: of.job.handle, How: of.how})
+		}
+		return
+	case *speech:
+		r.over(of.src)
+		if of.turn != r.m.Turn() {
+			return // the turn was cut, and its source with it
+		}
+	case said:
+		r.over(of.src)
+	case localDone:
+		r.over(of.src)
+		r.tell(r.injections.q.Ended(r.now(), of.id, of.how))
+		return
+	case injection:
+		r.injected(of)
+		return
+	}
+	if e.dropped {
+		r.arrive(e.gen)
+		defer func() { r.flushed = false }()
+	}
+	if at, ok := gesture(e.ev); ok {
+		r.edge = at
+	}
+	r.fact(e.ev)
+}
+
+// gesture is the time of a fact by which a person or the room asked for silence.
+func gesture(ev turn.Event) (time.Duration, bool) {
+	switch e := ev.(type) {
+	case turn.Pressed:
+		return e.At, true
+	case turn.Hushed:
+		return e.At, true
+	case turn.Asked:
+		return e.At, true
+	}
+	return 0, false
+}
+
+// interrupts lists the facts that may cut speech: Step must know what was heard at the cut.
+func interrupts(ev turn.Event) bool {
+	switch ev.(type) {
+	case turn.Pressed, turn.Asked, turn.Hushed, turn.DeadlinePassed, turn.SessionLost, turn.FloorGranted, turn.VoteLost:
+		return true
+	}
+	return false
+}
+
+// fact feeds the machine and carries out its orders, then feeds what they produced at once.
+func (r *runner) fact(ev turn.Event) {
+	if s := r.speech; s != nil && interrupts(ev) && s.turn == r.m.Turn() {
+		r.step(turn.SpeechHeard{At: r.now(), Turn: s.turn, Samples: r.heardBefore + s.src.Heard()})
+	}
+	r.step(ev)
+	for n := 0; len(r.own) > 0; n++ {
+		ev := r.own[0]
+		r.own = r.own[1:]
+		if n > 1000 {
+			panic(fmt.Sprintf("coordinator: orders and facts go round in circles (last %T)", ev))
+		}
+		r.step(ev)
+	}
+	r.own = nil
+}
+
+func (r *runner) step(ev turn.Event) {
+	r.c.o.Recorder.add(r.now(), false, ev)
+	before := r.m.Turn()
+	var effects []turn.Effect
+	r.m, effects = turn.Step(r.m, ev)
+	if id := r.m.Turn(); id != before && id != "" {
+		r.log.Debug(logTurnBegin, "turn", id, "fact", nameOf(ev))
+	}
+	for _, e := range effects {
+		r.c.o.Recorder.add(r.now(), true, e)
+		r.carryOut(e)
+	}
+	if s := r.m.State(); s != r.shown {
+		r.shown = s
+		r.c.state.Store(uint32(s))
+		r.c.o.Light.Show(s, "")
+	}
+}
+
+// self queues a fact that the runner itself has to report.
+func (r *runner) self(ev turn.Event) { r.own = append(r.own, ev) }
+
+// arrive takes over the generation of a gesture whose Drop was made at the edge. If another Drop has overtaken it, what
+// was opened in between may still sound, so it drops again.
+func (r *runner) arrive(gen uint64) {
+	r.flushed, r.missing = true, never
+	if gen > r.known {
+		r.known, r.gen = gen, gen
+		return
+	}
+	r.drop()
+}
+
+// drop silences everything for a reason of our own and takes the new generation, unless somebody at the edge dropped at
+// the same time: then that gesture is on its way with its own generation, and what the old turn still opens until it
+// arrives must be born dead, so the old generation stays.
+func (r *runner) drop() {
+	g := r.c.o.Speaker.Drop()
+	foreign := g != r.known+1
+	r.known = g
+	switch {
+	case r.inbox.drops.Load() > 0:
+	case foreign && !r.flushed:
+		r.missing = r.now()
+	default:
+		r.gen = g
+	}
+}
+
+// heal takes the current generation when the gesture behind a foreign Drop never came: a device that nobody hears is
+// worse than a rule broken by somebody else.
+func (r *runner) heal() {
+	if r.missing == never || r.now() < r.missing+healAfter {
+		return
+	}
+	r.missing = never
+	r.known = r.c.o.Speaker.Drop()
+	r.gen = r.known
+	r.log.Error(logGenerationLost, "generation", r.gen)
+}
+
+// open makes a source of the runner's generation: after an edge whose press has not been taken yet, it is born dead.
+func (r *runner) open(kind SourceKind) Source {
+	s := r.c.o.Speaker.Open(kind, r.gen)
+	if len(r.sounding) == 2*handleLimit { // more than can sound; forget what is over
+		r.sounding = slices.DeleteFunc(r.sounding, func(s Source) bool {
+			select {
+			case <-s.Drained():
+				return true
+			default:
+				return false
+			}
+		})
+	}
+	r.sounding = append(r.sounding, s)
+	return s
+}
+
+// over forgets a source that has played to its end as something that a press can silence.
+func (r *runner) over(s Source) {
+	r.sounding = slices.DeleteFunc(r.sounding, func(o Source) bool { return o == s })
+}
+
+// spawn starts a goroutine that Run waits for.
+func (r *runner) spawn(f func()) {
+	r.alive.Add(1)
+	r.running.Go(func() {
+		defer r.alive.Add(-1)
+		f()
+	})
+}
+
+func (r *runner) takeSlot(slots chan struct{}) bool {
+	select {
+	case slots <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+func (r *runner) freeSlot(slots chan struct{}) { <-slots }
+
+func (r *runner) now() time.Duration { return r.c.o.Clock.Now() }
+
+// shutdown ends the live turn like a hush, answers everybody who waits and waits, bounded, for what runs.
+func (r *runner) shutdown() error {
+	r.inbox.close()
+	for _, e := range r.inbox.take() { // a press that came last still has its turn, and its line
+		r.inbox.done(e)
+		r.take(e)
+	}
+	r.known = r.c.o.Speaker.Drop()
+	r.gen, r.flushed = r.known, true
+	r.edge = r.now()
+	r.fact(turn.Hushed{At: r.edge})
+	for h := range r.handles.of {
+		r.discard(h, "shutdown")
+	}
+	r.closeSpeech()
+	r.tell(r.injections.q.Close())
+	r.summarise(true)
+	r.reportStale(true)
+	gone := make(chan struct{})
+	go func() { r.running.Wait(); close(gone) }()
+	timer := r.c.o.Clock.NewTimer(shutdownWait)
+	defer timer.Stop()
+	select {
+	case <-gone:
+		return nil
+	case <-timer.C():
+	}
+	n := r.alive.Load()
+	r.log.Error(logShutdownLeft, "goroutines", n)
+	return fmt.Errorf("coordinator: %d goroutines of tools or streams did not end within %v (a tool ignores its context)", n, shutdownWait)
+}

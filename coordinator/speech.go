@@ -1,0 +1,195 @@
+package coordinator
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"conch/coordinator/turn"
+)
+
+// settle is how long a source that ended before all of it was heard may take to turn out to have been dropped: whoever
+// dropped it posts at once. Our choice.
+const settle = 50 * time.Millisecond
+
+// speech is the way of one turn's speech to the speaker. Voices write from their own goroutine, past the inbox; sounds
+// of tools are put between in the order of the orders.
+//
+//	Audio (voice) ──┐ waits for the sounds queued before it
+//	sound, sound ───┴─> pen (one writes) ─> Source
+type speech struct {
+	// fixed after open
+	turn turn.ID
+	src  Source
+	pen  chan struct{} // holds a token while somebody writes
+
+	// atomic
+	before  atomic.Pointer[chan struct{}] // closed when the last queued sound is written; nil: none was
+	written atomic.Int64                  // samples accepted
+
+	// owned by runner
+	closed bool
+}
+
+func newSpeech(id turn.ID, src Source) *speech {
+	return &speech{turn: id, src: src, pen: make(chan struct{}, 1)}
+}
+
+// write hands pcm over after all sounds queued before. It returns the samples accepted.
+func (s *speech) write(ctx context.Context, pcm []int16) int {
+	if !s.waitFor(ctx, s.before.Load()) {
+		return 0
+	}
+	return s.scribble(ctx, pcm)
+}
+
+func (s *speech) waitFor(ctx context.Context, before *chan struct{}) bool {
+	if before == nil {
+		return true
+	}
+	select {
+	case <-*before:
+		return true
+	case <-s.src.Drained(): // dropped
+		return false
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (s *speech) scribble(ctx context.Context, pcm []int16) int {
+	select {
+	case s.pen <- struct{}{}:
+	default:
+		select {
+		case s.pen <- struct{}{}:
+		case <-ctx.Done():
+			return 0
+		}
+	}
+	n := s.src.Write(ctx, pcm)
+	s.written.Add(int64(n))
+	<-s.pen
+	return n
+}
+
+// openSpeech makes a source the one that Audio writes to.
+func (r *runner) openSpeech(id turn.ID) {
+	heard := 0
+	if r.speech != nil {
+		if r.speech.turn == id { // a second source of the same turn: what the first one played counts
+			heard = r.heardBefore + r.speech.src.Heard()
+		}
+		r.closeSpeech()
+	}
+	r.heardBefore = heard
+	r.speech = newSpeech(id, r.open(SourceSpeech))
+	r.c.speech.Store(r.speech)
+}
+
+// closeSpeech lets no more in; what was accepted still plays.
+func (r *runner) closeSpeech() {
+	s := r.speech
+	if s == nil || s.closed {
+		return
+	}
+	s.closed = true
+	r.c.speech.CompareAndSwap(s, nil)
+	before := s.before.Load()
+	if before == nil {
+		s.src.Close()
+		return
+	}
+	r.spawn(func() {
+		s.waitFor(r.ctx, before)
+		s.src.Close()
+	})
+}
+
+// drainSpeech closes the speech of id and reports when its last sample was played.
+func (r *runner) drainSpeech(id turn.ID) {
+	s := r.speech
+	if s == nil || s.turn != id || s.closed {
+		r.self(turn.SpeechDrained{At: r.now(), Turn: id}) // nothing was ever opened, or it is being drained
+		return
+	}
+	r.closeSpeech()
+	r.spawn(func() {
+		if !r.drained(s.src, s.written.Load) {
+			return
+		}
+		r.c.inbox.put(entry{ev: turn.SpeechDrained{At: r.now(), Turn: id}, of: s})
+	})
+}
+
+// drained waits until src is over. A press drops the source just before its fact arrives, so a source that ended before
+// all of it was heard gets a moment for that fact to overtake. It reports false when the runner stops.
+func (r *runner) drained(src Source, written func() int64) bool {
+	select {
+	case <-src.Drained():
+	case <-r.ctx.Done():
+		return false
+	}
+	if int64(src.Heard()) >= written() {
+		return true
+	}
+	return r.pause(settle)
+}
+
+// pause waits for d; false when the runner stops.
+func (r *runner) pause(d time.Duration) bool {
+	t := r.c.o.Clock.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C():
+		return true
+	case <-r.ctx.Done():
+		return false
+	}
+}
+
+// playSound queues a tool's sound between what the voice wrote and what it will write.
+func (r *runner) playSound(e turn.PlaySound) {
+	h := r.handles.release(e.Handle)
+	s := r.speech
+	if h == nil || s == nil || s.turn != e.Turn || s.closed {
+		r.self(turn.SoundQueued{At: r.now(), Turn: e.Turn})
+		return
+	}
+	before, written := s.before.Load(), make(chan struct{})
+	s.before.Store(&written)
+	pcm := h.result.Sound
+	r.spawn(func() {
+		defer close(written)
+		n := 0
+		if s.waitFor(r.ctx, before) {
+			n = s.scribble(r.ctx, pcm)
+		}
+		r.c.inbox.put(entry{ev: turn.SoundQueued{At: r.now(), Turn: e.Turn, Samples: n}})
+	})
+}
+
+// sayWords plays local words. WordsSaid follows exactly once, when they were heard or dropped, and at the latest some
+// seconds after they should have ended: a dead card must not keep the machine from being quiet.
+func (r *runner) sayWords(e turn.SayWords) {
+	pcm := r.c.o.Phrases.Phrase(e.Words)
+	if len(pcm) == 0 {
+		r.log.Warn(logWordsMissing, "turn", e.Turn, "words", string(e.Words))
+	}
+	src := r.open(SourceWords)
+	r.spawn(func() {
+		limit := time.Duration(len(pcm))*time.Second/rate + 5*time.Second
+		ctx, cancel := context.WithTimeout(r.ctx, limit)
+		defer cancel()
+		src.Write(ctx, pcm)
+		src.Close()
+		select {
+		case <-src.Drained():
+		case <-ctx.Done():
+		}
+		r.c.inbox.put(entry{ev: turn.WordsSaid{At: r.now()}, of: said{src}})
+	})
+}
+
+// said goes with WordsSaid: the source that is over.
+type said struct{ src Source }

@@ -1,0 +1,170 @@
+package coordinator
+
+import (
+	"math"
+	"time"
+
+	"conch/coordinator/turn"
+)
+
+const (
+	silenceWait = 100 * time.Millisecond // how long the line waits for the card to tell when silence was heard
+	silencePoll = 2 * time.Millisecond
+)
+
+// Record is the summary of one turn, as the line turn.end, --json and the benchmarks have it. Milliseconds of things
+// that did not happen are zero.
+type Record struct {
+	Turn               turn.ID       `json:"turn"`
+	Reason             string        `json:"reason"` // done, interrupted, too_short, lost_vote, expired, failed
+	Source             string        `json:"source"` // button, room, inject
+	ListenMS           float64       `json:"listen_ms"`
+	CommitToFirstAudio float64       `json:"commit_to_first_audio_ms"`
+	PressToSilence     *float64      `json:"press_to_silence_ms,omitempty"` // edge to last audible sample; absent: nothing sounded
+	HeardMS            float64       `json:"heard_ms"`
+	Tools              int           `json:"tools"`
+	Responses          int           `json:"responses"`
+	Words              string        `json:"words,omitempty"`          // what was said locally when it failed
+	InterruptedIn      string        `json:"interrupted_in,omitempty"` // the state at the cut
+	DurationMS         float64       `json:"duration_ms"`
+	Ended              time.Duration `json:"ended"` // on the clock of all facts
+}
+
+// pending is the line of an interrupted turn that was sounding; it waits for the card.
+type pending struct {
+	record  Record
+	edge    time.Duration
+	sources []Source
+	until   time.Duration
+}
+
+// endTurn makes the one line of a turn: at once, or when it is known when silence was heard.
+func (r *runner) endTurn(e turn.EndTurn) {
+	s := e.Summary
+	rec := Record{
+		Turn: e.Turn, Reason: s.Reason.String(), Source: s.Source.String(),
+		ListenMS: ms(s.Listen), CommitToFirstAudio: ms(s.CommitToFirstAudio), HeardMS: ms(samples(s.Heard)),
+		Tools: s.Tools, Responses: s.Responses, Words: string(s.Words),
+		DurationMS: ms(s.Ended - s.Began), Ended: s.Ended,
+	}
+	p := pending{record: rec, edge: r.edge, until: r.now() + silenceWait}
+	if s.Reason == turn.InterruptedByPress {
+		p.record.InterruptedIn = s.InterruptedIn.String()
+		for _, src := range r.sounding {
+			if src.Heard() > 0 {
+				p.sources = append(p.sources, src)
+			}
+		}
+		r.sounding = nil // the drop ended them all
+	}
+	r.turnEnded(e.Turn, s.Reason)
+	r.summaries = append(r.summaries, p)
+	r.summarise(false)
+}
+
+// summarise writes the lines that are complete or have waited long enough, in the order of the turns. With all set it
+// writes every line as it is. At most 64 wait: then the oldest goes out as it is.
+func (r *runner) summarise(all bool) {
+	for len(r.summaries) > 0 {
+		p := &r.summaries[0]
+		silence, known := p.silence()
+		if !known && !all && r.now() < p.until && len(r.summaries) <= 64 {
+			return
+		}
+		if !math.IsNaN(silence) {
+			p.record.PressToSilence = &silence
+		}
+		rec := p.record
+		r.summaries[0] = pending{}
+		r.summaries = r.summaries[1:]
+		r.log.Info(logTurnEnd, rec.attributes()...)
+		r.c.o.OnEnd(rec)
+	}
+	r.summaries = nil
+}
+
+// silence is the time in milliseconds from the edge to the last audible sample of all sources, NaN when none told; and
+// whether all of them told.
+func (p *pending) silence() (float64, bool) {
+	last, told := time.Duration(0), 0
+	for _, src := range p.sources {
+		if at, ok := src.Silenced(); ok {
+			last = max(last, at-p.edge) // not below 0: a source that was pausing was silent before the edge
+			told++
+		}
+	}
+	if told == 0 {
+		return math.NaN(), len(p.sources) == 0
+	}
+	return ms(last), told == len(p.sources)
+}
+
+// attributes are the fields of the line in a fixed order.
+func (rec Record) attributes() []any {
+	a := []any{
+		"turn", string(rec.Turn), "reason", rec.Reason, "source", rec.Source,
+		"listen_ms", rec.ListenMS, "commit_to_first_audio_ms", rec.CommitToFirstAudio,
+	}
+	if rec.PressToSilence != nil {
+		a = append(a, "press_to_silence_ms", *rec.PressToSilence)
+	}
+	a = append(a, "heard_ms", rec.HeardMS, "tools", rec.Tools, "responses", rec.Responses)
+	if rec.Words != "" {
+		a = append(a, "words", rec.Words)
+	}
+	if rec.InterruptedIn != "" {
+		a = append(a, "interrupted_in", rec.InterruptedIn)
+	}
+	return append(a, "duration_ms", rec.DurationMS)
+}
+
+// staleCount adds up stale facts between two lines.
+type staleCount struct {
+	n    int
+	last turn.DropStale
+	line time.Duration // when the last line was written
+	some bool          // a line was written before
+}
+
+func (s *staleCount) due() time.Duration {
+	if s.n == 0 {
+		return never
+	}
+	return s.line + staleEvery
+}
+
+func (r *runner) countStale(e turn.DropStale) {
+	r.stale.n++
+	r.stale.last = e
+}
+
+// reportStale writes at most one line a second about facts and audio that came too late, and about refused places.
+func (r *runner) reportStale(all bool) {
+	if !all && r.stale.some && r.now() < r.stale.line+staleEvery {
+		return
+	}
+	wrote := false
+	if s := &r.stale; s.n > 0 {
+		r.log.Info(logFactStale, "turn", s.last.Turn, "fact", s.last.Event, "why", s.last.Why, "dropped", s.n)
+		s.n, wrote = 0, true
+	}
+	if n := r.c.audioStale.Swap(0); n > 0 {
+		r.log.Info(logAudioStale, "dropped_ms", ms(samples(int(n))))
+		wrote = true
+	}
+	if n := r.inbox.refused.Swap(0); n > 0 {
+		r.log.Error(logInboxRefused, "dropped", n)
+		wrote = true
+	}
+	if wrote {
+		r.stale.line, r.stale.some = r.now(), true
+	}
+}
+
+// samples is the time that n samples last.
+func samples(n int) time.Duration { return time.Duration(n) * time.Second / rate }
+
+// ms is d in milliseconds, to a tenth.
+func ms(d time.Duration) float64 {
+	return math.Round(float64(d)/float64(100*time.Microsecond)) / 10
+}
