@@ -144,7 +144,10 @@ func (m *MalgoCard) choose() []string {
 	if alsaHardware() {
 		list = append(list, BackendALSA)
 	}
-	return append(list, BackendNull)
+	if len(list) == 0 { // not as a last resort: a server or card that is there and refuses must be heard of
+		return []string{BackendNull}
+	}
+	return list
 }
 
 // Devices lists what the chosen backends have, playback first. null is not listed: it is not a device.
