@@ -151,6 +151,11 @@ func (l *loader) file(path string) {
 	if info.Mode().Perm()&0o022 != 0 {
 		l.config.warn("%s: others may write to it (mode %04o); chmod 644 it", path, info.Mode().Perm())
 	}
+	l.parse(path, data)
+}
+
+// parse takes the text of the file at path.
+func (l *loader) parse(path string, data []byte) {
 	if !utf8.Valid(data) {
 		l.problem("%s:%d: not UTF-8 text", path, lineOfInvalid(data))
 		return
@@ -158,9 +163,9 @@ func (l *loader) file(path string) {
 	tree := make(map[string]any)
 	if _, err := toml.Decode(string(data), &tree); err != nil {
 		if parse := (toml.ParseError{}); errors.As(err, &parse) {
-			l.problem("%s:%d: %s", path, parse.Position.Line, parse.Message)
+			l.problem("%s:%d: %s", path, parse.Position.Line, printable(parse.Message))
 		} else {
-			l.problem("%s: %v", path, err)
+			l.problem("%s: %s", path, printable(err.Error()))
 		}
 		return
 	}
@@ -392,16 +397,20 @@ func showValue(v any) string {
 
 // showKey is a key that is not ours, short and without control characters.
 func showKey(name string) string {
-	name = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return '?'
-		}
-		return r
-	}, name)
+	name = printable(name)
 	if r := []rune(name); len(r) > 60 {
 		return string(r[:57]) + "…"
 	}
 	return name
+}
+
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return '?'
+		}
+		return r
+	}, s)
 }
 
 // nearest is the known word that is fewest edits away from word, if that is near enough to be a slip. Words that only

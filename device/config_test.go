@@ -1,11 +1,18 @@
 package device
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
+	"log/slog"
 	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 var update = flag.Bool("update", false, "write conch.example.toml from the table of keys")
@@ -73,4 +80,358 @@ func writeFile(t testing.TB, text string) string {
 		t.Fatal(err)
 	}
 	return name
+}
+
+// The longest test of the configuration: what a person may write, and what is said about it.
+func TestConfigRefusals(t *testing.T) {
+	for _, c := range []struct{ name, in, want string }{
+		{"period too long", "[audio]\nperiod_ms = 80\n", "config: audio.period_ms = 80: must be 2 to 20 (a longer period cannot keep the 30 ms promise); set by file FILE:2"},
+		{"period too short", "[audio]\nperiod_ms = 1.9\n", "config: audio.period_ms = 1.9: must be 2 to 20 (a longer period cannot keep the 30 ms promise); set by file FILE:2"},
+		{"period as text", "[audio]\nperiod_ms = \"5ms\"\n", "config: audio.period_ms = \"5ms\": must be 2 to 20 (a longer period cannot keep the 30 ms promise); set by file FILE:2"},
+		{"period not a number", "[audio]\nperiod_ms = nan\n", "config: audio.period_ms = NaN: must be 2 to 20 (a longer period cannot keep the 30 ms promise); set by file FILE:2"},
+		{"period infinite", "[audio]\nperiod_ms = inf\n", "config: audio.period_ms = +Inf: must be 2 to 20 (a longer period cannot keep the 30 ms promise); set by file FILE:2"},
+		{"period a list", "[audio]\nperiod_ms = [5]\n", "config: audio.period_ms = a list: must be 2 to 20 (a longer period cannot keep the 30 ms promise); set by file FILE:2"},
+		{"period a date", "[audio]\nperiod_ms = 2026-01-01\n", "config: audio.period_ms = 2026-01-01 00:00:00 +0000 date-local: must be 2 to 20 (a longer period cannot keep the 30 ms promise); set by file FILE:2"},
+		{"one period", "[audio]\nperiods = 1\n", "config: audio.periods = 1: must be a whole number, 2 to 4 (one cannot be filled while it plays, five are too late); set by file FILE:2"},
+		{"half a period", "[audio]\nperiods = 2.5\n", "config: audio.periods = 2.5: must be a whole number, 2 to 4 (one cannot be filled while it plays, five are too late); set by file FILE:2"},
+		{"fade too long", "[audio]\nfade_ms = 10\n", "config: audio.fade_ms = 10: must be 1 to 5 (shorter clicks, longer is late); set by file FILE:2"},
+		{"negative pre-roll", "[audio]\npreroll_ms = -1\n", "config: audio.preroll_ms = -1: must be 0 to 1000; set by file FILE:2"},
+		{"pre-roll of a minute", "[audio]\npreroll_ms = 60000\n", "config: audio.preroll_ms = 60000: must be 0 to 1000; set by file FILE:2"},
+		{"too loud", "[audio]\nvolume = 101\n", "config: audio.volume = 101: must be a whole number, 0 to 100; set by file FILE:2"},
+		{"volume beyond all numbers", "[audio]\nvolume = 9223372036854775807\n", "config: audio.volume = 9223372036854775807: must be a whole number, 0 to 100; set by file FILE:2"},
+		{"cues by word", "[audio]\ncues = \"on\"\n", "config: audio.cues = \"on\": must be true or false; set by file FILE:2"},
+		{"unknown backend", "[audio]\nbackend = \"jack\"\n", "config: audio.backend = \"jack\": must be auto, alsa, pulse or null; set by file FILE:2"},
+		{"a device of two lines", "[audio]\nplayback = \"a\\nb\"\n", "config: audio.playback = \"a\\nb\": must be one line of text, at most 1024 bytes; set by file FILE:2"},
+		{"a pin of the sound board", "[button]\npin = 18\n", "config: button.pin = 18: is the I2S bit clock on boards that carry sound; take another one, 17 on most boards; set by file FILE:2"},
+		{"a pin that does not exist", "[button]\npin = 40\n", "config: button.pin = 40: must be a whole number, 0 to 27 (the BCM number, not the position on the header); set by file FILE:2"},
+		{"a pin by name", "[button]\npin = \"GPIO17\"\n", "config: button.pin = \"GPIO17\": must be a whole number, 0 to 27 (the BCM number, not the position on the header); set by file FILE:2"},
+		{"unknown mode", "[button]\nmode = \"toggle\"\n", "config: button.mode = \"toggle\": must be hold, tap or hybrid; set by file FILE:2"},
+		{"mode in capitals", "[button]\nmode = \"Hold\"\n", "config: button.mode = \"Hold\": must be hold, tap or hybrid; set by file FILE:2"},
+		{"unknown source", "[button]\nsource = \"mouse\"\n", "config: button.source = \"mouse\": must be auto, gpio, keyboard, lines or none; set by file FILE:2"},
+		{"unknown level", "[button]\nactive = 0\n", "config: button.active = 0: must be low or high; set by file FILE:2"},
+		{"unknown bias", "[button]\nbias = \"strong\"\n", "config: button.bias = \"strong\": must be auto, up, down or off; set by file FILE:2"},
+		{"a name with a slash", "[device]\nname = \"a/b\"\n", "config: device.name = \"a/b\": must be 0 to 32 letters, digits, - and _ (it becomes part of a topic); set by file FILE:2"},
+		{"no companion", "[device]\ncompanion = \"\"\n", "config: device.companion = \"\": must be 1 to 32 letters, digits, - and _ (it becomes part of a topic); set by file FILE:2"},
+		{"a long name is shown short", "[device]\nname = \"" + strings.Repeat("x", 100) + "\"\n",
+			"config: device.name = \"" + strings.Repeat("x", 56) + "…: must be 0 to 32 letters, digits, - and _ (it becomes part of a topic); set by file FILE:2"},
+		{"http is no WebSocket", "[voice]\nurl = \"https://localhost/v1\"\n", "config: voice.url = \"https://localhost/v1\": must be ws://HOST… or wss://HOST…; set by file FILE:2"},
+		{"no host", "[voice]\nurl = \"wss:///v1\"\n", "config: voice.url = \"wss:///v1\": must be ws://HOST… or wss://HOST…; set by file FILE:2"},
+		{"no model", "[voice]\nmodel = \" \"\n", "config: voice.model = \" \": must be one line of text, 1 to 1024 bytes; set by file FILE:2"},
+		{"unknown dialect", "[voice]\ndialect = \"beta\"\n", "config: voice.dialect = \"beta\": must be auto, ga, localai, speaches, xai or qwen; set by file FILE:2"},
+		{"unknown kind", "[voice]\nkind = \"cascade\"\n", "config: voice.kind = \"cascade\": must be auto, realtime or rehearsal; set by file FILE:2"},
+		{"negative ceiling", "[voice]\nceiling_tokens = -5\n", "config: voice.ceiling_tokens = -5: must be a whole number, 0 to 1000000000; set by file FILE:2"},
+		{"negative price", "[voice]\nprice_in = -0.5\n", "config: voice.price_in = -0.5: must be 0 to 100000; set by file FILE:2"},
+		{"the key in the file", "[voice]\nkey = \"sk-secret\"\n", "config: voice.key: unknown key (a key does not belong here; put it into a file of its own and name that in voice.key_file); set by file FILE:2"},
+		{"the key as the name of its file", "[voice]\nkey_file = \"sk-secret\"\n", "config: voice.key_file: this is a key, not the name of a file; put it into a file of mode 0600 and name that; set by file FILE:2"},
+		{"a key file that is not there", "[voice]\nkey_file = \"/nonexistent/key\"\n", "config: voice.key_file: /nonexistent/key: no such file or directory"},
+		{"a key file that is a directory", "[voice]\nkey_file = \"/\"\n", "config: voice.key_file: /: is a directory, not a file"},
+		{"a deadline of no time", "[turn]\ncommit_s = 0\n", "config: turn.commit_s = 0: must be 1 to 120; set by file FILE:2"},
+		{"a directory that is relative", "[state]\ndir = \"here\"\n", "config: state.dir = \"here\": must be an absolute path, or empty; set by file FILE:2"},
+		{"unknown level of logs", "[log]\nlevel = \"trace\"\n", "config: log.level = \"trace\": must be debug, info, warn or error; set by file FILE:2"},
+		{"a mistyped key", "[audio]\nperiod = 5\n", "config: audio.period: unknown key (did you mean audio.periods?); set by file FILE:2"},
+		{"a mistyped section", "[adio]\nperiod_ms = 5\n", "config: adio: unknown key (conch check lists the keys); set by file FILE:1"},
+		{"a key without its section", "volume = 5\n", "config: volume: unknown key (did you mean audio.volume?); set by file FILE:1"},
+		{"a key nobody knows", "[audio]\nequaliser_bands = 5\n", "config: audio.equaliser_bands: unknown key (conch check lists the keys); set by file FILE:2"},
+		{"a section as a value", "audio = 5\n", "config: audio = 5: must be a section, written [audio]; set by file FILE:1"},
+		{"a section as a list", "[[audio]]\nvolume = 5\n", "config: audio = a list: must be a section, written [audio]; set by file FILE:1"},
+		{"broken TOML", "[audio]\nvolume = \n", "config: FILE:2: expected value but found '\\n' instead"},
+		{"a key twice", "[audio]\nvolume = 1\nvolume = 2\n", "config: FILE:3: Key 'audio.volume' has already been defined."},
+		{"not UTF-8", "[audio]\n# \xff\n", "config: FILE:2: not UTF-8 text"},
+		{"everything at once, in the order of the file", "[audio]\nvolume = 200\nperiod_ms = 80\n[log]\nlevel = 1\n[audi]\n",
+			"config: audio.volume = 200: must be a whole number, 0 to 100; set by file FILE:2\n" +
+				"config: audio.period_ms = 80: must be 2 to 20 (a longer period cannot keep the 30 ms promise); set by file FILE:3\n" +
+				"config: log.level = 1: must be debug, info, warn or error; set by file FILE:5\n" +
+				"config: audi: unknown key (conch check lists the keys); set by file FILE:6"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			file := writeFile(t, c.in)
+			_, err := Load(LoadOptions{File: file, Environ: []string{}})
+			if err == nil {
+				t.Fatalf("%q is accepted", c.in)
+			}
+			if got := strings.ReplaceAll(err.Error(), file, "FILE"); got != c.want {
+				t.Errorf("%q\n got %s\nwant %s", c.in, got, c.want)
+			}
+			if strings.Contains(err.Error(), "secret") {
+				t.Error("the message shows the secret")
+			}
+		})
+	}
+}
+
+// What is no file of a sensible size is refused, and nothing waits or fills the memory.
+func TestConfigFilesThatAreNone(t *testing.T) {
+	dir := t.TempDir()
+	fifo := dir + "/fifo"
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	huge := dir + "/huge"
+	f, err := os.Create(huge)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Truncate(1 << 30); err != nil { // sparse
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ path, want string }{
+		{dir, "is a directory, not a file"},
+		{fifo, "is not a regular file (p---------)"},
+		{"/dev/zero", "is not a regular file (Dc---------)"},
+		{huge, "has 1073741824 bytes, more than the 1048576 allowed"},
+		{dir + "/absent", "no such file or directory"},
+		{dir + "/a\x00b", "invalid argument"},
+	} {
+		_, err := Load(LoadOptions{File: c.path, Environ: []string{}})
+		if want := "config: " + c.path + ": " + c.want; err == nil || err.Error() != want {
+			t.Errorf("Load(%q) = %v\nwant %s", c.path, err, want)
+		}
+	}
+}
+
+func row(c *Config, key string) Row {
+	for _, r := range c.Describe() {
+		if r.Key == key {
+			return r
+		}
+	}
+	return Row{}
+}
+
+func TestConfigPrecedence(t *testing.T) {
+	file := writeFile(t, "[audio]\nvolume = 10\nperiod_ms = 2.5\n[log]\nlevel = \"debug\"\n")
+	c, err := Load(LoadOptions{
+		File:    file,
+		Environ: []string{"CONCH_AUDIO_VOLUME=20", "CONCH_LOG_LEVEL=warn", "CONCH_HOME=/elsewhere"},
+		Flags:   map[string]string{"audio.volume": "30", "audio.cues": "false"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []Row{
+		{"audio.volume", "30", "flag"},
+		{"audio.cues", "false", "flag"},
+		{"log.level", `"warn"`, "environment CONCH_LOG_LEVEL"},
+		{"audio.period_ms", "2.5", "file " + file + ":3"},
+		{"audio.periods", "3", "default"},
+		{"voice.key", "unset", "default"},
+	} {
+		if got := row(c, want.Key); got != want {
+			t.Errorf("got %v; want %v", got, want)
+		}
+	}
+	if c.Audio.Volume != 30 || c.Audio.Period != 2500*time.Microsecond || c.Log.Slog() != slog.LevelWarn {
+		t.Errorf("got %+v", c)
+	}
+	_, err = Load(LoadOptions{
+		File:    file,
+		Environ: []string{"CONCH_AUDIO_VOLUMEN=20", "CONCH_BUTTON_PIN=17a"},
+		Flags:   map[string]string{"audio.volumes": "1"},
+	})
+	const want = "config: CONCH_AUDIO_VOLUMEN: unknown environment variable (did you mean CONCH_AUDIO_VOLUME?)\n" +
+		"config: button.pin = \"17a\": must be a whole number, 0 to 27 (the BCM number, not the position on the header); set by environment CONCH_BUTTON_PIN\n" +
+		"config: audio.volumes: unknown key (did you mean audio.volume?); set by flag"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v\nwant %s", err, want)
+	}
+}
+
+func TestConfigIsFound(t *testing.T) {
+	home := t.TempDir()
+	write := func(path string) string {
+		path = filepath.Join(home, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	own := write(".config/conch/conch.toml")
+	xdg := write("xdg/conch/conch.toml")
+	for _, c := range []struct {
+		environ []string
+		want    string
+	}{
+		{[]string{"HOME=" + home}, own},
+		{[]string{"HOME=" + home, "XDG_CONFIG_HOME=" + home + "/xdg"}, xdg},
+		{[]string{"HOME=" + home, "XDG_CONFIG_HOME=not/absolute"}, own},
+	} {
+		if got := FindConfig(c.environ); got != c.want {
+			t.Errorf("FindConfig(%v) = %q; want %q", c.environ, got, c.want)
+		}
+	}
+}
+
+func TestStateDirectories(t *testing.T) {
+	for _, c := range []struct {
+		environ      []string
+		dir, runtime string
+	}{
+		{[]string{"STATE_DIRECTORY=/var/lib/conch:/var/lib/more", "RUNTIME_DIRECTORY=/run/conch", "HOME=/h"}, "/var/lib/conch", "/run/conch"},
+		{[]string{"XDG_STATE_HOME=/s", "XDG_RUNTIME_DIR=/r", "HOME=/h"}, "/s/conch", "/r/conch"},
+		{[]string{"HOME=/h", "XDG_RUNTIME_DIR=relative", "TMPDIR=/t"}, "/h/.local/state/conch", filepath.Join(os.TempDir(), "conch-"+strconv.Itoa(os.Getuid()))},
+		{[]string{"CONCH_STATE_DIR=/mine", "STATE_DIRECTORY=/var/lib/conch", "CONCH_STATE_RUNTIME=/run/mine"}, "/mine", "/run/mine"},
+	} {
+		got, err := Load(LoadOptions{File: writeFile(t, ""), Environ: c.environ})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.State.Dir != c.dir || got.State.Runtime != c.runtime {
+			t.Errorf("%v: %q and %q; want %q and %q", c.environ, got.State.Dir, got.State.Runtime, c.dir, c.runtime)
+		}
+	}
+}
+
+func TestKeyComesFromTheStrongestPlace(t *testing.T) {
+	dir := t.TempDir()
+	put := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	mine, credential := put("mine", "sk-mine\n"), put("openai_api_key", "sk-credential")
+	config := put("conch.toml", "[voice]\nkey_file = \"mine\"\n") // beside it
+	empty := put("empty.toml", "")
+	broken := put("broken", "sk-a sk-b\n")
+	const env = "OPENAI_API_KEY=sk-environment"
+	for _, c := range []struct {
+		name    string
+		options LoadOptions
+		want    string
+		origin  string
+	}{
+		{"none", LoadOptions{File: empty}, "", "default"},
+		{"systemd's credential", LoadOptions{File: empty, Environ: []string{"CREDENTIALS_DIRECTORY=" + dir}}, "sk-credential", "credential openai_api_key"},
+		{"the configuration's file before it", LoadOptions{File: config, Environ: []string{"CREDENTIALS_DIRECTORY=" + dir}}, "sk-mine", "file " + mine},
+		{"the environment before that", LoadOptions{File: config, Environ: []string{env, "CREDENTIALS_DIRECTORY=" + dir}}, "sk-environment", "environment OPENAI_API_KEY"},
+		{"a file by flag before all", LoadOptions{File: config, Environ: []string{env}, Flags: map[string]string{"voice.key_file": credential}}, "sk-credential", "file " + credential},
+		{"a rehearsal needs none", LoadOptions{File: config, Environ: []string{env}, Flags: map[string]string{"voice.kind": "rehearsal"}}, "", "default"},
+		{"no credential of that name", LoadOptions{File: empty, Environ: []string{"CREDENTIALS_DIRECTORY=/nonexistent"}}, "", "default"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.options.Environ == nil {
+				c.options.Environ = []string{}
+			}
+			got, err := Load(c.options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Voice.Key.Reveal() != c.want || row(got, "voice.key").Origin != c.origin {
+				t.Errorf("got %q from %q; want %q from %q", got.Voice.Key.Reveal(), row(got, "voice.key").Origin, c.want, c.origin)
+			}
+		})
+	}
+	_, err := Load(LoadOptions{File: empty, Environ: []string{}, Flags: map[string]string{"voice.key_file": broken}})
+	if want := "config: voice.key: must be one line of visible ASCII characters and nothing else; set by file " + broken; err == nil || err.Error() != want {
+		t.Errorf("got %v\nwant %s", err, want)
+	}
+	if err := os.Chmod(mine, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Load(LoadOptions{File: config, Environ: []string{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "config: voice.key_file: " + mine + ": mode 0644 lets others read the key; chmod 600 it"; len(c.Warnings) != 1 || c.Warnings[0] != want {
+		t.Errorf("warnings %q; want %q", c.Warnings, want)
+	}
+}
+
+func TestSecretIsNeverShown(t *testing.T) {
+	s := NewSecret("sk-secret")
+	var log strings.Builder
+	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "key", s, "voice", VoiceConfig{Key: s})
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "key", s, "voice", VoiceConfig{Key: s})
+	j, err := json.Marshal(VoiceConfig{Key: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := log.String() + string(j) + fmt.Sprintf("%s %v %+v %#v %q %x %d %#v %v", s, s, s, s, s, s, s, VoiceConfig{Key: s}, &VoiceConfig{Key: s})
+	for _, leak := range []string{"sk-", fmt.Sprintf("%x", "sk-")} {
+		if strings.Contains(all, leak) {
+			t.Errorf("it leaks: %s", all)
+		}
+	}
+	if s.String() != "set" || NewSecret("").String() != "unset" {
+		t.Errorf("String gives %q and %q", s.String(), NewSecret("").String())
+	}
+}
+
+func TestWarningWhenThePromiseCannotBeKept(t *testing.T) {
+	c, err := Load(LoadOptions{File: writeFile(t, "[audio]\nperiod_ms = 10\n"), Environ: []string{"RUNTIME_DIRECTORY=/run/conch"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "config: audio: 3 x 10ms and a fade of 3ms take up to 43ms from a press to silence, more than the 30 ms promised"
+	if len(c.Warnings) != 1 || c.Warnings[0] != want {
+		t.Errorf("warnings %q; want %q", c.Warnings, want)
+	}
+	if bound := Default().Audio.Bound(); bound != 23*time.Millisecond {
+		t.Errorf("the default's bound is %s; want 23ms", bound)
+	}
+}
+
+func TestHostLabel(t *testing.T) {
+	for in, want := range map[string]string{
+		"kitchen": "kitchen", "kitchen.local": "kitchen", "küche pi": "k-che-pi", "": "conch", "...": "conch",
+		strings.Repeat("a", 40): strings.Repeat("a", 32),
+	} {
+		if got := hostLabel(in); got != want {
+			t.Errorf("hostLabel(%q) = %q; want %q", in, got, want)
+		}
+	}
+}
+
+// Whatever the bytes: no panic, no wait; what is accepted reads the same again after it was written.
+func FuzzConfig(f *testing.F) {
+	f.Add(example())
+	f.Add("[audio]\nvolume = 5\n[[audio]]\n")
+	f.Add("a = {b = {c = [1, 2, {d = 1}]}}\n\"\\u0000\" = 1\n'[x]' = nan\n")
+	f.Add("voice.key = \"sk-\"\n\"voice.instructions\" = '''\nx = 1'''\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		c := Default()
+		l := loader{config: &c, keys: make(map[string]key)}
+		for _, k := range keys(&c) {
+			l.keys[k.name] = k
+		}
+		l.parse("fuzz", []byte(text))
+		for _, p := range l.problems {
+			if !strings.HasPrefix(p, "config: ") || strings.ContainsAny(p, "\x00\x1b") {
+				t.Fatalf("problem %q", p)
+			}
+		}
+		if len(l.problems) > 0 {
+			return
+		}
+		again := Default()
+		l = loader{config: &again, keys: make(map[string]key)}
+		for _, k := range keys(&again) {
+			l.keys[k.name] = k
+			section, name, _ := strings.Cut(k.name, ".")
+			l.parse("again", []byte(fmt.Sprintf("[%s]\n%s = %s\n", section, name, showKeyOf(&c, k.name))))
+		}
+		if len(l.problems) > 0 {
+			t.Fatalf("written and read again: %q", l.problems)
+		}
+		c.origin, again.origin, c.Warnings, again.Warnings = nil, nil, nil, nil
+		if !reflect.DeepEqual(c, again) {
+			t.Fatalf("written and read again:\n%+v\n%+v", c, again)
+		}
+	})
+}
+
+func showKeyOf(c *Config, name string) string {
+	for _, k := range keys(c) {
+		if k.name == name {
+			return k.show()
+		}
+	}
+	return ""
 }
