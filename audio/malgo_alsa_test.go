@@ -170,7 +170,7 @@ func TestALSAUnderrunIsCountedAndOver(t *testing.T) {
 }
 
 // The callback must not touch the heap: its thread would wait for the collector. Measured from outside, over the whole process.
-func TestCallbackAllocatesNothing(t *testing.T) {
+func TestMalgoCallbackAllocatesNothing(t *testing.T) {
 	card := alsacard.Start(t, alsacard.Options{})
 	m := newCard(t, "alsa")
 	var c counter
