@@ -6,7 +6,8 @@ import "time"
 
 // cut is the interrupt of turns.md 2 in its order; each step does nothing when it has nothing to do. Step 1 (the drop
 // flag) was made by whoever saw the edge; the flush here is harmless after it and needed after everything else. next
-// names the turn on whose behalf it is cut when there is none to cut.
+// names the turn on whose behalf it is cut when there is none to cut. It leaves the machine in INTERRUPTED, if it was not
+// in IDLE; the caller moves on.
 func (s *step) cut(at time.Duration, next ID) {
 	m := &s.m
 	t := next
@@ -31,7 +32,7 @@ func (s *step) cut(at time.Duration, next ID) {
 		s.discardInput()
 	}
 	s.orphanCalls()
-	s.endIn(at, InterruptedByPress, "", in)
+	s.summarise(at, InterruptedByPress, "", in)
 }
 
 // fail ends the turn in words. Speech that nobody will hear out is cut; a turn that failed never blocks the next.
@@ -49,8 +50,11 @@ func (s *step) fail(at time.Duration, w Words, r Reason) {
 		s.discardLatched("cancelled")
 	}
 	s.tellModel()
-	if m.phase == recording || m.phase == closing {
+	switch {
+	case m.phase == recording || m.phase == closing:
 		s.discardInput()
+	case !m.online && (m.phase == voting || m.phase == asking && m.speechOpen):
+		s.do(ClearInput{Turn: m.turn}) // the voice must not send it after all, once nobody waits for it
 	}
 	s.closeSpeech()
 	s.orphanCalls()
@@ -115,9 +119,17 @@ func (s *step) seen(i int) bool {
 }
 
 // end is the one way out of a turn: its line, then rest. What failed meanwhile is said now.
-func (s *step) end(at time.Duration, r Reason, w Words) { s.endIn(at, r, w, Idle) }
+func (s *step) end(at time.Duration, r Reason, w Words) {
+	t, owed := s.m.turn, s.m.owed
+	s.summarise(at, r, w, Idle)
+	s.become(Idle, resting)
+	if owed != "" {
+		s.say(at, t, owed)
+	}
+}
 
-func (s *step) endIn(at time.Duration, r Reason, w Words, in State) {
+// summarise writes the turn's line and forgets the turn. in is the state at the cut.
+func (s *step) summarise(at time.Duration, r Reason, w Words, in State) {
 	m := &s.m
 	sum := Summary{
 		Reason: r, Source: m.source, Words: w,
@@ -128,13 +140,8 @@ func (s *step) endIn(at time.Duration, r Reason, w Words, in State) {
 		sum.CommitToFirstAudio = max(0, m.firstAudio-m.committed)
 	}
 	s.do(EndTurn{Turn: m.turn, Summary: sum})
-	t, owed := m.turn, m.owed
 	s.begin("", SourceButton, 0)
 	m.owed = ""
-	s.become(Idle, resting)
-	if owed != "" && r != InterruptedByPress {
-		s.say(at, t, owed)
-	}
 }
 
 // say is a cue and plain words: an earcon alone does not tell a person what to do (turns.md 6).

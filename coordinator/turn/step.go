@@ -215,6 +215,7 @@ func (s *step) hushed(e Hushed) {
 		return
 	}
 	s.cut(e.At, s.m.turn)
+	s.become(Idle, resting)
 }
 
 // floorGranted lets the answer of the live turn begin, or begins a turn of its own on a quiet device.

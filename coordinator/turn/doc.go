@@ -1,0 +1,61 @@
+// Package turn is the machine behind one device, one button and one speaker: what a press, a release, an answer, a tool,
+// a lost link and a deadline mean in every situation. It is pure: Step takes a machine and a fact and returns a machine
+// and orders. No goroutine, channel, clock, log or random number is in it; time arrives in facts. The coordinator's
+// runner owns the one Machine of a device; anybody may call Step on a copy of their own.
+//
+//	facts (event.go) ──> Step (step.go) ──> orders (effect.go)
+//	                     answer.go  responses, speech, tools, the barrier behind the last sample
+//	                     cut.go     interrupt, failure, deadlines, the end of a turn
+//	                     machine.go what is remembered, configuration, bounds
+//
+// Samples are 24 kHz mono; durations are since the runner started. Rules are those of turns.md; a comment names the
+// section. The machine rests in IDLE; it is never met in APPLYING_FACTORIES or INTERRUPTED, which a Step moves through.
+//
+// The table is written by TestTable from Step itself; `go test ./coordinator/turn -update` rewrites it. A row is a fact
+// of the live turn (a Pressed, Asked, FloorGranted or TurnInjected brings a new one). A cell names the states moved
+// through by their first letter, as I L C R (IN_RESPONSE) A F (APPLYING_FACTORIES) X (INTERRUPTED): = gives orders and
+// stays, ~ reports a stale fact, . does nothing that can be seen. The orders of each cell are in testdata/cells.txt.
+//
+// table:begin
+//
+//	                        IDLE  LISTENING  COMMITTING                IN_RESPONSE         AWAITING_NEXT_RESPONSE
+//	                                         closing  voting   asking   speaking  draining  working   following
+//	Pressed                 L     XL         XL       XL       XL       XL        XL        XL        XL
+//	Released                .     C          .        .        .        .         .         .         .
+//	Released, too short     .     I          .        .        .        .         .         .         .
+//	Asked                   C     XC         XC       XC       XC       XC        XC        XC        XC
+//	Hushed                  =     XI         XI       XI       XI       XI        XI        XI        XI
+//	Hushed, by the room     =     =          XI       XI       XI       XI        XI        XI        XI
+//	FloorGranted            C     ~          ~        ~        ~        ~         ~         ~         ~
+//	FloorGranted, own turn  C     ~          .        =        ~        ~         ~         ~         ~
+//	VoteLost                ~     ~          .        I        I        ~         ~         ~         ~
+//	TurnInjected            C     ~          ~        ~        ~        ~         ~         ~         ~
+//	CaptureStarted          ~     .          .        .        .        .         .         .         .
+//	CaptureEnded            ~     ~          =        ~        ~        ~         ~         ~         ~
+//	CaptureEnded, empty     ~     ~          I        ~        ~        ~         ~         ~         ~
+//	CaptureLost             ~     I          I        ~        ~        ~         ~         ~         ~
+//	InputCommitted          ~     .          .        .        .        .         .         .         .
+//	InputRefused            ~     ~          ~        I        I        ~         ~         ~         ~
+//	Transcribed             .     .          .        .        .        .         .         .         .
+//	ResponseStarted         ~     ~          ~        ~        .        .         ~         ~         R
+//	DeltaArrived            ~     ~          ~        ~        R        .         ~         ~         R
+//	Spoken                  ~     ~          ~        ~        .        .         ~         ~         R
+//	ToolCalled              ~     ~          ~        ~        R        =         ~         ~         R
+//	ToolReturned            ~     ~          ~        ~        ~        ~         ~         =         ~
+//	ToolReturned, stream    =     =          =        =        =        =         =         R         =
+//	ResponseDone            ~     ~          ~        ~        I        =         ~         ~         R
+//	ResponseDone, failed    ~     ~          ~        ~        I        =         ~         ~         R
+//	ResponseRefused         ~     ~          ~        ~        I        ~         ~         ~         R
+//	SpeechHeard             .     .          .        .        .        .         .         .         .
+//	SoundQueued             ~     .          .        .        .        .         .         .         .
+//	SpeechDrained           .     .          .        .        .        .         FI        .         .
+//	WordsSaid               .     .          .        .        .        .         .         .         .
+//	StreamEnded             .     .          .        .        .        .         .         .         .
+//	ClaimEnded              .     .          .        .        .        .         .         .         .
+//	SessionReady            .     .          .        .        .        .         .         .         .
+//	SessionLost             .     .          .        .        .        XI        .         XI        XI
+//	SessionLost, for good   .     I          I        I        I        XI        .         XI        XI
+//	DeadlinePassed          .     C          I        I        I        XI        XI        XI        XI
+//
+// table:end
+package turn
