@@ -50,6 +50,8 @@ type Coordinator struct {
 	speech     atomic.Pointer[speech] // where Audio goes; stored by the runner only
 	audioStale atomic.Uint64          // samples refused by Audio since the last line about it
 	state      atomic.Uint32          // turn.State, for State
+	quiet      atomic.Bool            // see Quiet
+	online     atomic.Bool            // the voice can take an utterance
 	started    atomic.Bool
 }
 
@@ -121,6 +123,13 @@ func (c *Coordinator) Now() time.Duration { return c.o.Clock.Now() }
 
 // State is what the machine was in after the last fact.
 func (c *Coordinator) State() turn.State { return turn.State(c.state.Load()) }
+
+// Quiet says that no turn is live, that none waits, and that no local words are to come. It is never true between a
+// gesture or question and the turn it begins.
+func (c *Coordinator) Quiet() bool { return c.inbox.empty() && c.quiet.Load() }
+
+// Online says that the voice could take an utterance after the last fact.
+func (c *Coordinator) Online() bool { return c.online.Load() }
 
 // Recent is the flight recorder: the last facts and orders, oldest first.
 func (c *Coordinator) Recent() []Line { return c.o.Recorder.Lines() }

@@ -100,6 +100,13 @@ func (b *inbox) put(e entry) bool {
 	}
 }
 
+// empty says that nothing waits.
+func (b *inbox) empty() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.queue) == 0
+}
+
 func (b *inbox) add(e entry) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

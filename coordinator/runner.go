@@ -51,6 +51,7 @@ type runner struct {
 	stale       staleCount
 	shown       turn.State
 	injections  injections
+	texts       texts
 }
 
 func newRunner(ctx context.Context, c *Coordinator) *runner {
@@ -81,6 +82,7 @@ func (r *runner) loop() {
 	timer := r.c.o.Clock.NewTimer(time.Hour)
 	defer timer.Stop()
 	for r.ctx.Err() == nil {
+		r.c.quiet.Store(false) // before the inbox is emptied; see Quiet
 		for _, e := range r.inbox.take() {
 			r.inbox.done(e)
 			r.take(e)
@@ -93,6 +95,8 @@ func (r *runner) loop() {
 		r.summarise(false)
 		r.reportStale(false)
 		r.heal()
+		r.c.online.Store(r.m.Online())
+		r.c.quiet.Store(r.m.Quiet() && len(r.summaries) == 0 && r.injections.q.Len() == 0)
 		timer.Reset(r.nap())
 		select {
 		case <-r.ctx.Done():
@@ -211,6 +215,7 @@ func (r *runner) fact(ev turn.Event) {
 
 func (r *runner) step(ev turn.Event) {
 	r.c.o.Recorder.add(r.now(), false, ev)
+	r.texts.note(ev)
 	before := r.m.Turn()
 	var effects []turn.Effect
 	r.m, effects = turn.Step(r.m, ev)

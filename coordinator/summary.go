@@ -27,7 +27,9 @@ type Record struct {
 	Words              string        `json:"words,omitempty"`          // what was said locally when it failed
 	InterruptedIn      string        `json:"interrupted_in,omitempty"` // the state at the cut
 	DurationMS         float64       `json:"duration_ms"`
-	Ended              time.Duration `json:"ended"` // on the clock of all facts
+	Asked              string        `json:"asked,omitempty"` // what the person said or typed, as far as the voice wrote it down
+	Said               string        `json:"said,omitempty"`  // what the answer says; beyond HeardMS nobody heard it
+	Ended              time.Duration `json:"ended"`           // on the clock of all facts
 }
 
 // pending is the line of an interrupted turn that was sounding; it waits for the card.
@@ -47,6 +49,7 @@ func (r *runner) endTurn(e turn.EndTurn) {
 		Tools: s.Tools, Responses: s.Responses, Words: string(s.Words),
 		DurationMS: ms(s.Ended - s.Began), Ended: s.Ended,
 	}
+	rec.Asked, rec.Said = r.texts.take(e.Turn)
 	p := pending{record: rec, edge: r.edge, until: r.now() + silenceWait}
 	if s.Reason == turn.InterruptedByPress {
 		p.record.InterruptedIn = s.InterruptedIn.String()
