@@ -135,7 +135,7 @@ race: deps-test ## all tests under the race detector
 fuzz: deps ## every fuzz target for FUZZTIME each (default 60s)
 	@n=0; while IFS=: read -r file func; do \
 		n=$$((n+1)); echo "== $$func ($$(dirname "$$file")), $(FUZZTIME)"; \
-		$(GO) test -run '^$$' -fuzz "^$$func\$$" -fuzztime $(FUZZTIME) "./$$(dirname "$$file")"; \
+		$(GO) test -run '^$$' -fuzz "^$$func\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x "./$$(dirname "$$file")"; \
 	done < <(git ls-files -co --exclude-standard '*_test.go' | xargs grep -oE '^func Fuzz[A-Za-z0-9_]+' | sed 's/:func /:/'); \
 	[ "$$n" -gt 0 ] || { echo "fuzz: no target found"; exit 1; }; echo "fuzz: $$n targets, no finding"
 

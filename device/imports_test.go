@@ -1,0 +1,265 @@
+package device
+
+import (
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "conch/"
+
+// imports says who may import whom of ours (architecture.md). The longest pattern that fits a package counts; "/…" stands for
+// everything below. What is not in the table is not in the architecture. A package of the standard library or of somebody
+// else's is free, unless it is in owners.
+var imports = map[string][]string{
+	"coordinator/turn":    {},
+	"companions/round":    {},
+	"companions/skills":   {},
+	"gpio":                {},
+	"gpio/gpiotest":       {"gpio"},
+	"audio":               {},
+	"audio/…":             {"audio", "audio/…"},
+	"coordinator":         {"coordinator/turn"},
+	"companions/voice/…":  {"coordinator/turn", "companions/voice/…"},
+	"companions/skills/…": {"companions/skills"},
+	"companions":          {"coordinator/turn", "companions/…"},
+	"mqtt":                {"companions/round"},
+	"mqtt/…":              {"companions/round", "mqtt"},
+	"device":              {"gpio", "gpio/…", "audio", "audio/…", "coordinator", "coordinator/…", "companions", "companions/…", "mqtt", "mqtt/…", "systemd"},
+	"systemd":             {},
+	"cmd/conch":           {"device"},
+}
+
+// owners says which one file may import what drives hardware, so that it can be swapped.
+var owners = map[string]string{
+	"periph.io/":                 "gpio/periph.go",
+	"github.com/gen2brain/malgo": "audio/malgo.go",
+	"C":                          "audio/malgo.go",
+}
+
+// pure are the packages and files that only compute (style.md 3): no goroutine or channel of their own, no clock, no chance,
+// no world.
+var pure = []string{
+	"coordinator/turn", "coordinator/inject.go", "coordinator/focus.go", "companions/round",
+	"gpio/debounce.go", "gpio/gesture.go", "gpio/keys.go", "audio/pcm.go",
+}
+
+var (
+	impureImports = []string{"log", "log/slog", "os", "net", "net/http", "math/rand", "math/rand/v2", "crypto/rand", "sync", "sync/atomic", "syscall", "context"}
+	impureTime    = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
+)
+
+type goPackage struct {
+	Dir, ImportPath                   string
+	Imports                           []string
+	GoFiles, CgoFiles, IgnoredGoFiles []string
+}
+
+// listed is every package of the module, as the go command sees it.
+func listed(t *testing.T) []goPackage {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=Dir,ImportPath,Imports,GoFiles,CgoFiles,IgnoredGoFiles", "./...")
+	cmd.Dir = ".."
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []goPackage
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p goPackage
+		if err := d.Decode(&p); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	if len(all) < 5 {
+		t.Fatalf("go list found %d packages; this test would prove nothing", len(all))
+	}
+	return all
+}
+
+func fits(pattern, name string) bool {
+	if below, ok := strings.CutSuffix(pattern, "/…"); ok {
+		return strings.HasPrefix(name, below+"/")
+	}
+	return pattern == name
+}
+
+// rule is the line of the table that counts for a package.
+func rule(name string) (allowed []string, ok bool) {
+	best := ""
+	for pattern, list := range imports {
+		if fits(pattern, name) && len(pattern) > len(best) {
+			best, allowed, ok = pattern, list, true
+		}
+	}
+	return allowed, ok
+}
+
+func importProblem(from, to string) string {
+	allowed, ok := rule(from)
+	switch {
+	case !ok:
+		return fmt.Sprintf("%s is not in the table of architecture.md: find its room, then add it here", from)
+	case to == "" || slices.ContainsFunc(allowed, func(p string) bool { return fits(p, to) }):
+		return ""
+	case len(allowed) == 0:
+		return fmt.Sprintf("%s imports %s; it may import nothing of ours: facts go in, orders come out, nobody is called back", from, to)
+	}
+	return fmt.Sprintf("%s imports %s; it may import only %s", from, to, strings.Join(allowed, ", "))
+}
+
+func TestImportsPointInward(t *testing.T) {
+	for _, p := range listed(t) {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		if problem := importProblem(name, ""); problem != "" {
+			t.Error(problem)
+			continue
+		}
+		for _, path := range p.Imports {
+			if to, ours := strings.CutPrefix(path, module); ours {
+				if problem := importProblem(name, to); problem != "" {
+					t.Error(problem)
+				}
+			}
+		}
+	}
+}
+
+func TestImportTableCanFail(t *testing.T) {
+	for _, c := range []struct{ from, to, want string }{
+		{"coordinator/turn", "audio", "coordinator/turn imports audio; it may import nothing of ours: facts go in, orders come out, nobody is called back"},
+		{"coordinator", "companions", "coordinator imports companions; it may import only coordinator/turn"},
+		{"companions/voice/realtime", "companions/skills", "companions/voice/realtime imports companions/skills; it may import only coordinator/turn, companions/voice/…"},
+		{"companions/skills/timers", "companions/skills/home", "companions/skills/timers imports companions/skills/home; it may import only companions/skills"},
+		{"cmd/conch", "audio", "cmd/conch imports audio; it may import only device"},
+		{"util", "", "util is not in the table of architecture.md: find its room, then add it here"},
+	} {
+		if got := importProblem(c.from, c.to); got != c.want {
+			t.Errorf("%s -> %s\n got %s\nwant %s", c.from, c.to, got, c.want)
+		}
+	}
+	if got := importProblem("device", "companions/voice/realtime"); got != "" {
+		t.Errorf("device may import every voice; got %s", got)
+	}
+}
+
+// sources calls see with every Go file of the module that is not a test, whatever its build tags.
+func sources(t *testing.T, see func(name string, set *token.FileSet, file *ast.File)) {
+	t.Helper()
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range listed(t) {
+		dir, err := filepath.Rel(root, p.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, base := range slices.Concat(p.GoFiles, p.CgoFiles, p.IgnoredGoFiles) {
+			if strings.HasSuffix(base, "_test.go") {
+				continue
+			}
+			set := token.NewFileSet()
+			file, err := parser.ParseFile(set, filepath.Join(p.Dir, base), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			see(filepath.ToSlash(filepath.Join(dir, base)), set, file)
+		}
+	}
+}
+
+func TestHardwareHasOneFileEach(t *testing.T) {
+	seen := make(map[string]bool)
+	sources(t, func(name string, _ *token.FileSet, file *ast.File) {
+		for _, imported := range file.Imports {
+			path, _ := strconv.Unquote(imported.Path.Value)
+			for owned, owner := range owners {
+				if path != owned && !(strings.HasSuffix(owned, "/") && strings.HasPrefix(path, owned)) {
+					continue
+				}
+				seen[owned] = true
+				if name != owner {
+					t.Errorf("%s imports %q; only %s may, so that everything else builds and tests without it", name, path, owner)
+				}
+			}
+		}
+	})
+	if !seen["periph.io/"] {
+		t.Error("nobody imports periph.io: is the table still true?")
+	}
+}
+
+func TestPureCodeIsPure(t *testing.T) {
+	checked := 0
+	sources(t, func(name string, set *token.FileSet, file *ast.File) {
+		if !slices.Contains(pure, name) && !slices.Contains(pure, filepath.ToSlash(filepath.Dir(name))) {
+			return
+		}
+		checked++
+		for _, problem := range impurities(set, file) {
+			t.Errorf("%s, though this code only computes: what it needs of the world comes in as an event", problem)
+		}
+	})
+	if checked < 5 {
+		t.Errorf("%d pure files found; is the table still true?", checked)
+	}
+}
+
+func impurities(set *token.FileSet, file *ast.File) (problems []string) {
+	found := func(n ast.Node, what string) {
+		at := set.Position(n.Pos())
+		problems = append(problems, fmt.Sprintf("%s:%d: %s", filepath.Base(at.Filename), at.Line, what))
+	}
+	for _, imported := range file.Imports {
+		if path, _ := strconv.Unquote(imported.Path.Value); slices.Contains(impureImports, path) {
+			found(imported, "imports "+path)
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			found(n, "starts a goroutine")
+		case *ast.ChanType, *ast.SendStmt, *ast.SelectStmt:
+			found(n, "uses a channel")
+		case *ast.SelectorExpr:
+			if x, ok := n.X.(*ast.Ident); ok && x.Name == "time" && slices.Contains(impureTime, n.Sel.Name) {
+				found(n, "reads the clock (time."+n.Sel.Name+")")
+			}
+		}
+		return true
+	})
+	return problems
+}
+
+func TestPurityCheckCanFail(t *testing.T) {
+	const impure = `package p
+import ("log"; "time")
+func f(c chan int) { go f(c); c <- 1; select {}; _ = time.Now(); log.Print(); time.Sleep(1) }`
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, "p.go", impure, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(impurities(set, file), "\n")
+	const want = "p.go:2: imports log\np.go:3: uses a channel\np.go:3: starts a goroutine\np.go:3: uses a channel\np.go:3: uses a channel\n" +
+		"p.go:3: reads the clock (time.Now)\np.go:3: reads the clock (time.Sleep)"
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
