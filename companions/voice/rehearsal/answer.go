@@ -1,0 +1,289 @@
+package rehearsal
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// piece is the sound in one delta: 200 ms.
+const piece = Rate / 5
+
+// maxAnswer bounds what a brain may say at once, in bytes.
+const maxAnswer = 16 << 10
+
+// answer is the goroutine of one response: hear out, think, speak, piece by piece and at the pace asked for.
+func (x *session) answer(r *response, t Thought, f Faults) {
+	defer func() {
+		if p := recover(); p != nil {
+			x.log.Error(logTrouble, "panic", p)
+			x.hand(step{r: r, end: "failed", why: failed("The rehearsal tripped over itself.")})
+		}
+	}()
+	if t.hearing != nil {
+		select {
+		case <-t.hearing.done:
+			t.heard(t.hearing)
+		case <-r.ctx.Done():
+			return
+		}
+	}
+	if !sleep(r.ctx, f.FirstByte) {
+		return
+	}
+	reply := x.srv.o.Brain.Think(t)
+	speak := speaker{x: x, r: r, f: f}
+	for i, s := range sentences(clip(reply.Text, maxAnswer)) {
+		if f.Incomplete && i == 1 {
+			break
+		}
+		if !speak.sentence(s) {
+			return
+		}
+	}
+	if len(reply.Sound) > 0 && !speak.sound("", reply.Sound) {
+		return
+	}
+	if f.Incomplete {
+		x.hand(step{r: r, end: "incomplete", why: m{"type": "incomplete", "reason": "content_filter"}})
+		return
+	}
+	for _, c := range reply.Calls {
+		if !x.hand(step{r: r, call: &c}) {
+			return
+		}
+	}
+	x.hand(step{r: r, end: "completed"})
+}
+
+func failed(text string) m {
+	return m{"type": "failed", "error": m{"type": "server_error", "code": "server_error", "message": text}}
+}
+
+// hand gives a step to the loop, which takes it when the outbox has room.
+func (x *session) hand(st step) bool {
+	select {
+	case x.steps <- st:
+		return true
+	case <-st.r.ctx.Done():
+		return false
+	}
+}
+
+// speaker keeps the pace of one answer. Owned by its goroutine.
+type speaker struct {
+	x     *session
+	r     *response
+	f     Faults
+	begun time.Time
+	said  int // samples handed over
+}
+
+func (s *speaker) sentence(text string) bool {
+	if s.r.text {
+		return s.x.hand(step{r: s.r, text: text})
+	}
+	pcm, err := s.x.srv.o.Mouth.Say(s.r.ctx, s.r.voice, strings.TrimSpace(text))
+	if s.r.ctx.Err() != nil {
+		return false
+	}
+	if err != nil {
+		s.x.log.Error(logTrouble, "err", err)
+		s.x.hand(step{r: s.r, end: "failed", why: failed(err.Error())})
+		return false
+	}
+	return s.sound(text, pcm)
+}
+
+// sound hands over pcm with its words spread over it.
+func (s *speaker) sound(text string, pcm []int16) bool {
+	if s.begun.IsZero() {
+		s.begun = time.Now()
+	}
+	pieces := max(1, (len(pcm)+piece-1)/piece)
+	for i := range pieces {
+		if !s.wait() {
+			return false
+		}
+		st := step{r: s.r, pcm: pcm[min(i*piece, len(pcm)):min((i+1)*piece, len(pcm))]}
+		st.text, text = cutWords(text, pieces-i)
+		if !s.x.hand(st) {
+			return false
+		}
+		s.said += len(st.pcm)
+	}
+	return true
+}
+
+// wait lets the pace pass: Pace times real time, or Faults.Burst.
+func (s *speaker) wait() bool {
+	var due time.Duration
+	said := time.Duration(s.said) * time.Second / Rate
+	if pace := s.x.srv.o.Pace; pace > 0 {
+		due = time.Duration(float64(said) / pace)
+	}
+	if b := s.f.Burst; b > 0 {
+		due = (said + b - 1) / b * b
+	}
+	return sleep(s.r.ctx, due-time.Since(s.begun))
+}
+
+// cutWords takes the nth part of a text, at a space.
+func cutWords(text string, n int) (head, rest string) {
+	at := len(text) / n
+	if n <= 1 || at == 0 {
+		if n > 1 {
+			return "", text
+		}
+		return text, ""
+	}
+	if i := strings.IndexByte(text[at:], ' '); i >= 0 {
+		return text[:at+i], text[at+i:]
+	}
+	return text, ""
+}
+
+// sentences cuts a text so that the first one can be spoken while the others wait; spaces stay with what follows them.
+func sentences(text string) []string {
+	var out []string
+	const most = 400 // bytes a synthesizer gets at once
+	from := 0
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		end := (c == '.' || c == '!' || c == '?') && (i+1 == len(text) || text[i+1] == ' ' || text[i+1] == '\n') && i-from > 8
+		if end || i-from >= most && (c == ' ' || i-from >= 2*most && utf8.RuneStart(c)) {
+			out = append(out, text[from:i+1])
+			from = i + 1
+		}
+	}
+	if strings.TrimSpace(text[from:]) != "" {
+		out = append(out, text[from:])
+	}
+	return out
+}
+
+// lateDeltas is Faults.LateAfterCancel: the service may still send what it had made.
+func (x *session) lateDeltas(r *response, it *item, index int, d time.Duration) {
+	hiss := make([]int16, piece)
+	for i := range hiss {
+		hiss[i] = int16(i%64-32) * 200
+	}
+	for range max(1, d/(50*time.Millisecond)) {
+		if !sleep(x.ctx, min(d, 50*time.Millisecond)) || !x.later(func() {
+			x.emit("response.output_audio.delta", m{
+				"response_id": r.id, "item_id": it.id, "output_index": index, "content_index": 0, "delta": soundBase64(hiss),
+			})
+		}) {
+			return
+		}
+	}
+}
+
+// thought gathers what a brain may know. The items' own fields are copied: the loop goes on.
+func (x *session) thought(p m, items []*item) Thought {
+	t := Thought{
+		Instructions: get[string](x.conf, "instructions"), Now: x.srv.o.Now(), About: x.srv.About(), Turns: len(items),
+	}
+	t.Prompt = strings.TrimSpace(strings.TrimPrefix(get[string](p, "instructions"), t.Instructions))
+	tools, ok := p["tools"].([]any)
+	if !ok {
+		tools = get[[]any](x.conf, "tools")
+	}
+	choice := p["tool_choice"]
+	if choice == nil {
+		choice = x.conf["tool_choice"]
+	}
+	switch c := choice.(type) {
+	case string:
+		if c == "none" {
+			tools = nil
+		}
+		t.MustCall = c == "required"
+	case m:
+		t.Force = get[string](c, "name")
+	}
+	for _, v := range tools {
+		o := v.(m)
+		t.Tools = append(t.Tools, Tool{Name: get[string](o, "name"), Description: get[string](o, "description")})
+	}
+	calls := map[string]string{}
+	for _, it := range items {
+		if it.kind == "function_call" {
+			calls[it.callID] = it.name
+		}
+	}
+walk:
+	for i := len(items) - 1; i >= 0; i-- {
+		switch it := items[i]; {
+		case it.kind == "function_call_output":
+			t.Outputs = append([]Output{{Name: calls[it.callID], Text: it.output}}, t.Outputs...)
+		case it.kind == "function_call":
+		case it.role == "user":
+			t.Words, t.hearing = it.text, nil
+			if !it.typed {
+				t.hearing, t.sound = it.hearing, it.sound
+			}
+			break walk
+		case it.role == "system" && t.Prompt == "" && t.Outputs == nil:
+			t.Prompt = it.text
+			break walk
+		case it.role == "assistant":
+			if t.Outputs == nil && t.Prompt == "" {
+				t.Answered = true
+			}
+			break walk
+		}
+	}
+	return t
+}
+
+// strikes is Faults.DropAfter and BlackHoleAfter.
+func (x *session) strikes(r *response) bool {
+	f := x.srv.Faults()
+	sent := time.Duration(r.sent) * time.Second / Rate
+	switch {
+	case f.DropAfter > 0 && sent >= f.DropAfter:
+		_ = x.conn.CloseNow()
+		x.cancel(errDropped)
+		return true
+	case f.BlackHoleAfter > 0 && sent >= f.BlackHoleAfter:
+		x.hole.Store(true)
+		if x.gate != nil {
+			x.gate.shut()
+		}
+		return true
+	}
+	return false
+}
+
+// tell is emit for what a response sends, with the faults of the wire.
+func (x *session) tell(r *response, kind string, e m) {
+	f := x.srv.Faults()
+	if r != nil {
+		e["response_id"] = r.id
+	}
+	if f.Garbage > 0 && x.rng.Float64() < f.Garbage {
+		g := garbage[x.rng.IntN(len(garbage))]
+		x.send(g)
+	}
+	if f.Unknown > 0 && x.rng.Float64() < f.Unknown {
+		x.emit("response.weather.changed", m{"response_id": "resp_unknown", "weather": m{"rain": true}})
+	}
+	e["type"], e["event_id"] = kind, x.newID("event")
+	data := frame{1, encode(e)}
+	x.send(data)
+	if f.Duplicate > 0 && x.rng.Float64() < f.Duplicate {
+		x.send(data)
+	}
+}
+
+// garbage are frames that are no events.
+var garbage = []frame{
+	{1, []byte(`{"type":"response.output_audio.delta","delta":`)},
+	{1, []byte(`[]`)},
+	{1, []byte(`{"type":42}`)},
+	{1, []byte(`{"no":"type"}`)},
+	{1, []byte(``)},
+	{1, []byte(`{"type":"response.output_audio.delta","response_id":{},"delta":7}`)},
+	{2, []byte{0xff, 0xfe, 0, 1}},
+}

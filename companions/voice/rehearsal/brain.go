@@ -1,0 +1,52 @@
+package rehearsal
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// Brain decides what is answered. Think is called from one goroutine per response and should be quick.
+type Brain interface{ Think(Thought) Reply }
+
+// Thought is what a brain may know.
+type Thought struct {
+	Words        string   // of the person, typed or heard; empty when there are none
+	Heard        *Heard   // set when they were spoken
+	Prompt       string   // instruction for this answer alone, or the system's message that nobody has answered
+	Instructions string   // the session's: who the companion is
+	Outputs      []Output // of tools, not yet narrated
+	Answered     bool     // the last word was the companion's own: somebody asks it to go on
+	Tools        []Tool   // that may be called
+	Force        string   // the tool that must be called, if any
+	MustCall     bool     // some tool must be called
+	Turns        int      // entries of the conversation
+	About        string   // what the server hears and speaks with
+	Now          time.Time
+	Rand         *rand.Rand
+
+	hearing *hearing
+	sound   []int16
+}
+
+// Tool is one that the session offers.
+type Tool struct{ Name, Description string }
+
+// Output is what a tool returned.
+type Output struct{ Name, Text string }
+
+// Reply is an answer: words, sound behind them, then calls.
+type Reply struct {
+	Text  string
+	Sound []int16
+	Calls []Call
+}
+
+// Call of a tool. Args is JSON in ASCII.
+type Call struct{ Name, Args string }
+
+// heard puts what the ears made of the utterance into the thought.
+func (t *Thought) heard(h *hearing) {
+	heard := h.heard
+	heard.Words = heard.Words && h.err == nil
+	t.Heard, t.Words = &heard, heard.Text
+}

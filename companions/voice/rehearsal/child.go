@@ -1,0 +1,94 @@
+package rehearsal
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Bounds of a child process. Niceness keeps the sound card's thread ahead of it; memory is address space, of which
+// pocketsphinx maps some 200 MB with its model.
+const (
+	childNice   = 10
+	childMemory = 1 << 30
+	childCPU    = 60 // seconds
+)
+
+// children runs programs: a fixed name found once, fixed options, text or sound on standard input, the result on
+// standard output. Never a shell.
+type children struct {
+	slots chan struct{} // as many run at once
+	limit time.Duration // each
+	most  int           // bytes of output
+}
+
+func newChildren(atOnce int, limit time.Duration, most int) children {
+	return children{slots: make(chan struct{}, atOnce), limit: limit, most: most}
+}
+
+func (c children) run(ctx context.Context, in []byte, path string, args ...string) ([]byte, error) {
+	name := filepath.Base(path)
+	ctx, cancel := context.WithTimeout(ctx, c.limit)
+	defer cancel()
+	select {
+	case c.slots <- struct{}{}:
+		defer func() { <-c.slots }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%s: no free slot: %w", name, ctx.Err())
+	}
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Env = []string{"LANG=C.UTF-8", "PATH=/usr/bin:/bin", "HOME=/"}
+	cmd.Dir = os.TempDir()
+	cmd.Stdin = bytes.NewReader(in)
+	// Standard output is a file in memory: flite goes back to read what it has written, which a pipe does not allow.
+	fd, err := unix.MemfdCreate("conch-"+name, unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("%s: memory file: %w", name, err)
+	}
+	out := os.NewFile(uintptr(fd), name)
+	defer out.Close()
+	errs := &bounded{most: 4 << 10}
+	cmd.Stdout, cmd.Stderr = out, errs
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C at the terminal is ours to handle
+	cmd.WaitDelay = time.Second
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("%s: start: %w", name, err)
+	}
+	// It may be over already; then there is nothing to limit.
+	_ = unix.Setpriority(unix.PRIO_PROCESS, cmd.Process.Pid, childNice)
+	_ = unix.Prlimit(cmd.Process.Pid, unix.RLIMIT_AS, &unix.Rlimit{Cur: childMemory, Max: childMemory}, nil)
+	_ = unix.Prlimit(cmd.Process.Pid, unix.RLIMIT_CPU, &unix.Rlimit{Cur: childCPU, Max: childCPU}, nil)
+	_ = unix.Prlimit(cmd.Process.Pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: uint64(c.most), Max: uint64(c.most)}, nil)
+	err = cmd.Wait()
+	switch {
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("%s: %w (limit %s)", name, context.Cause(ctx), c.limit)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w: %s", name, err, clip(strings.TrimSpace(errs.String()), 200))
+	}
+	b, err := io.ReadAll(io.NewSectionReader(out, 0, int64(c.most)))
+	if err != nil {
+		return nil, fmt.Errorf("%s: read its output: %w", name, err)
+	}
+	return b, nil
+}
+
+// bounded keeps the first bytes of an output and swallows the rest.
+type bounded struct {
+	bytes.Buffer
+	most int
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	b.Buffer.Write(p[:max(0, min(len(p), b.most-b.Len()))])
+	return len(p), nil
+}

@@ -1,0 +1,21 @@
+// Package rehearsal is a Realtime server on loopback, so that conch converses without a key and without a network.
+// It speaks the GA protocol of OpenAI Realtime over a WebSocket: the shipped client, and a stranger's, cannot tell from
+// the wire that a handful of rules answer, not a model.
+//
+//	socket ── reader ──> frames ─┐                       ┌─> outbox ── writer ──> socket
+//	ears   ── one per commit ────┼─> loop (owns session) ┤
+//	answer ── one per response ──┘                       └─> starts ears and answers, cancels them
+//
+// Goroutines: ServeHTTP is the loop and returns last; reader, writer, ears and answers belong to its session, end with
+// it, and are waited for. Everything in session is touched by the loop alone. Pace and backpressure: an answer hands over
+// one piece of sound at a time, and the loop takes none while the outbox is full.
+//
+// Ears are pocketsphinx, the mouth is flite or espeak-ng: child processes, bounded in number, time, memory and niceness.
+// Without them the server says what it measured and plays back what it heard.
+//
+// Where it is smaller than the real service: no images, no MCP, no transcription-only sessions, no voice activity
+// detection (turn_detection is null from the start, and asking for another is refused in words), PCM at 24 kHz only.
+// What it sends as null and what it omits follows the real service: clients must accept null for absent.
+//
+// Samples are 24 kHz, mono, signed 16 bit. The rules are those of the GA reference, July to November 2026.
+package rehearsal

@@ -1,0 +1,123 @@
+package rehearsal
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Rules is the companion of the rehearsal: keywords in, plain sentences out. Deterministic for a given Thought.
+// pocketsphinx mishears, so that a rule asks for as few words as can carry its meaning.
+type Rules struct{}
+
+// Think answers.
+func (Rules) Think(t Thought) Reply {
+	if text, ok := wordForWord(t.Prompt); ok {
+		return say(text)
+	}
+	if len(t.Outputs) > 0 {
+		return say(narrate(t.Outputs))
+	}
+	words := normal(t.Words)
+	if t.Force != "" {
+		return Reply{Calls: []Call{{t.Force, argsFor(t.Force, words)}}}
+	}
+	switch {
+	case t.Words != "" && t.Prompt == "":
+	case t.Prompt != "":
+		return say(prompted(t.Prompt))
+	case t.Heard == nil && t.Answered:
+		return say("I have said all I know. Press and ask me something.")
+	case t.Heard == nil:
+		return say("Hello. I am " + name(t.Instructions) + ". Press and ask me something.")
+	case !t.Heard.Words:
+		r := say(fmt.Sprintf("I heard %s at %d decibels, but I have no ears for words: install pocketsphinx. This is what I heard.",
+			seconds(t.Heard.Length.Seconds()), int(t.Heard.Level)))
+		r.Sound = t.sound[:min(len(t.sound), 15*Rate)]
+		return r
+	case t.Heard.Level < quiet:
+		return say("I heard only silence for " + seconds(t.Heard.Length.Seconds()) + ". Is the microphone on?")
+	default:
+		return say("I heard " + seconds(t.Heard.Length.Seconds()) + " of sound, but no word that I know. Please say it again, a little slower.")
+	}
+	for _, r := range rulesTable {
+		if r.match(words) {
+			if reply, ok := r.reply(t, words); ok {
+				return reply
+			}
+		}
+	}
+	if t.MustCall && len(t.Tools) > 0 {
+		return Reply{Calls: []Call{{t.Tools[0].Name, argsFor(t.Tools[0].Name, words)}}}
+	}
+	return say(fmt.Sprintf("I understood: %s. %s", strings.TrimRight(t.Words, ".!? "), aboutRehearsal))
+}
+
+const aboutRehearsal = "This is a rehearsal without a model, so I know only a few things: the time, the date, sums, counting, and a story. " +
+	"For a real voice, set OPENAI_API_KEY and start again."
+
+func say(text string) Reply { return Reply{Text: text} }
+
+// wordForWord finds text that is to be spoken as it stands: conch say, and prompts that insist.
+func wordForWord(prompt string) (string, bool) {
+	low := strings.ToLower(prompt)
+	for _, mark := range []string{"word for word:", "say exactly:", "repeat exactly:", "verbatim:"} {
+		if len(low) != len(prompt) { // a letter whose lower case has another length: positions would not agree
+			break
+		}
+		if i := strings.Index(low, mark); i >= 0 {
+			if text := strings.Trim(strings.TrimSpace(prompt[i+len(mark):]), `"`); text != "" {
+				return text, true
+			}
+		}
+	}
+	return "", false
+}
+
+// prompted answers an instruction: what it asks to be told is told, without the asking.
+func prompted(prompt string) string {
+	p := strings.TrimSpace(prompt)
+	low := strings.ToLower(p)
+	for _, lead := range []string{"tell the room that ", "tell the person that ", "tell the user that ", "tell them that ", "say that ", "announce that ", "say: ", "say "} {
+		if len(low) == len(p) && strings.HasPrefix(low, lead) {
+			p = p[len(lead):]
+			break
+		}
+	}
+	return p
+}
+
+// narrate tells what tools returned.
+func narrate(outputs []Output) string {
+	var all []string
+	for _, o := range outputs {
+		if text := plain(o.Text); text != "" {
+			all = append(all, text)
+		} else {
+			all = append(all, "Done.")
+		}
+	}
+	return clip(strings.Join(all, " "), 1000)
+}
+
+// name is who the instructions say the companion is.
+func name(instructions string) string {
+	for _, mark := range []string{"You are ", "you are ", "Your name is ", "your name is ", "named "} {
+		_, rest, ok := strings.Cut(instructions, mark)
+		if !ok {
+			continue
+		}
+		word := strings.FieldsFunc(rest, func(c rune) bool { return strings.ContainsRune(" ,.;:!?\n", c) })
+		if len(word) > 0 && word[0][0] >= 'A' && word[0][0] <= 'Z' && len(word[0]) < 30 {
+			return word[0]
+		}
+	}
+	return "conch"
+}
+
+func seconds(s float64) string {
+	if s = float64(int(s*10+0.5)) / 10; s == 1 {
+		return "1 second"
+	}
+	return strconv.FormatFloat(s, 'f', -1, 64) + " seconds"
+}

@@ -1,0 +1,230 @@
+package rehearsal
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// aRule answers when match finds its words; reply may still decline.
+type aRule struct {
+	match func(words []string) bool
+	reply func(t Thought, words []string) (Reply, bool)
+}
+
+// rulesTable is asked from the top; the first rule that answers wins. In each row one group of alternatives must be there
+// for every argument of all.
+var rulesTable = []aRule{
+	{all("stop|quiet|silence|shut|hush"), useTool("stop", "{}", "All right.")},
+	{all("exactly|repeat", "say|after|repeat"), repeat},
+	{all("volume|louder|quieter|softer"), volume},
+	{all("timer|alarm", "set|start|minute|minutes|second|seconds|hour"), timer},
+	{all("count|counting|counts|countdown"), count},
+	{countTo, count},
+	{all("story|stories|tale"), func(Thought, []string) (Reply, bool) { return say(story), true }},
+	{all("what|whats|tell|have|do|got", "time|clock"), clock},
+	{all("what|whats|tell|which", "date|day|today"), func(t Thought, _ []string) (Reply, bool) {
+		return say("Today is " + t.Now.Format("Monday, January 2, 2006") + "."), true
+	}},
+	{all("what|whats|who|your|you", "name|names|you|called"), whoAmI},
+	{all("room", "who|anybody|anyone"), useTool("who_is_here", "{}", "Only you and me, as far as I know.")},
+	{all("plus|minus|times|divided|over"), sum},
+	{all("what|who", "hear|heard|said|say"), func(t Thought, _ []string) (Reply, bool) {
+		return say("I heard you say: " + t.Words + "."), true
+	}},
+	{all("joke|funny"), pick("Why did the shell never answer the phone? It was always engaged with the sea.",
+		"I would tell you a joke about latency, but you would get it before I finished.")},
+	{all("weather|rain|sunny"), pick("I have no window here. Look outside, and tell me.")},
+	{all("thank|thanks"), pick("You are welcome.", "With pleasure.")},
+	{all("how", "are", "you"), pick("I am well, thank you. And you?", "All my threads are running. How are you?")},
+	{all("good", "morning|evening|night|afternoon"), pick("And the same to you.")},
+	{all("goodbye|bye"), pick("Goodbye. Press when you need me.", "See you.")},
+	{all("help|can", "you|me|help"), func(Thought, []string) (Reply, bool) { return say(aboutRehearsal), true }},
+	{all("hello|hi|hey"), pick("Hello. What can I do for you?", "Hello. I am listening.")},
+	{all("time"), clock},
+	{all("name"), whoAmI},
+}
+
+// normal makes words of a sentence: lower case, letters and digits only.
+func normal(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(strings.ReplaceAll(text, "'", "")), func(c rune) bool {
+		return !('a' <= c && c <= 'z' || '0' <= c && c <= '9' || c > 0x7f)
+	})
+}
+
+func all(groups ...string) func([]string) bool {
+	return func(words []string) bool {
+		for _, g := range groups {
+			if !slices.ContainsFunc(strings.Split(g, "|"), func(w string) bool { return slices.Contains(words, w) }) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// countTo is "count to twenty" as pocketsphinx hears it: "down to twenty", "come to twenty".
+func countTo(words []string) bool {
+	i := slices.IndexFunc(words, func(w string) bool { return w == "to" || w == "two" || w == "too" })
+	if i < 0 || i > 2 {
+		return false
+	}
+	_, ok := number1(words[i+1:])
+	return ok && all("down|come|comes|coming|calm|counted|account|kind|cant|cow|town")(words[:i])
+}
+
+func pick(texts ...string) func(Thought, []string) (Reply, bool) {
+	return func(t Thought, _ []string) (Reply, bool) {
+		if t.Rand == nil {
+			return say(texts[0]), true
+		}
+		return say(texts[t.Rand.IntN(len(texts))]), true
+	}
+}
+
+func (t Thought) offers(tool string) bool {
+	return slices.ContainsFunc(t.Tools, func(o Tool) bool { return o.Name == tool })
+}
+
+func useTool(tool, args, otherwise string) func(Thought, []string) (Reply, bool) {
+	return func(t Thought, _ []string) (Reply, bool) {
+		if t.offers(tool) {
+			return Reply{Calls: []Call{{tool, args}}}, true
+		}
+		return say(otherwise), true
+	}
+}
+
+func clock(t Thought, words []string) (Reply, bool) {
+	if t.offers("get_time") {
+		return Reply{Calls: []Call{{"get_time", "{}"}}}, true
+	}
+	return say("It is " + t.Now.Format("3:04 PM") + "."), true
+}
+
+func whoAmI(t Thought, _ []string) (Reply, bool) {
+	return say("My name is " + name(t.Instructions) + ". I am rehearsing: " + t.About + "."), true
+}
+
+func repeat(t Thought, words []string) (Reply, bool) {
+	low := strings.ToLower(t.Words)
+	for _, mark := range []string{"exactly", "after me", "repeat"} {
+		if i := strings.Index(low, mark); i >= 0 && len(low) == len(t.Words) {
+			if text := strings.Trim(t.Words[i+len(mark):], " :,.\""); text != "" {
+				return say(text + "."), true
+			}
+		}
+	}
+	return Reply{}, false
+}
+
+func volume(t Thought, words []string) (Reply, bool) {
+	if !t.offers("set_volume") {
+		return say("I cannot reach the volume from here."), true
+	}
+	return Reply{Calls: []Call{{"set_volume", argsFor("set_volume", words)}}}, true
+}
+
+func timer(t Thought, words []string) (Reply, bool) {
+	if !t.offers("set_timer") {
+		return say("I have no timer here yet."), true
+	}
+	return Reply{Calls: []Call{{"set_timer", argsFor("set_timer", words)}}}, true
+}
+
+// argsFor makes the arguments of the tools the rules know; others get an empty object.
+func argsFor(tool string, words []string) string {
+	var args any = struct{}{}
+	n, ok := number1(words)
+	has := func(alternatives string) bool { return all(alternatives)(words) }
+	switch tool {
+	case "set_volume":
+		switch {
+		case ok:
+		case has("louder|up|loud"):
+			n = 90
+		case has("quieter|softer|down|low"):
+			n = 20
+		default:
+			n = 50
+		}
+		args = m{"percent": min(n, 100)}
+	case "set_timer":
+		unit := time.Minute
+		switch {
+		case has("second|seconds"):
+			unit = time.Second
+		case has("hour|hours"):
+			unit = time.Hour
+		}
+		if !ok {
+			n = 1
+		}
+		args = m{"seconds": n * int(unit/time.Second)}
+	}
+	b, _ := json.Marshal(args)
+	return string(b)
+}
+
+func sum(_ Thought, words []string) (Reply, bool) {
+	at := slices.IndexFunc(words, func(w string) bool { return all("plus|minus|times|divided|over")([]string{w}) })
+	a, okA := number1(words[:at])
+	b, okB := number1(words[at+1:])
+	if !okA || !okB {
+		return Reply{}, false
+	}
+	switch words[at] {
+	case "plus":
+		return say(fmt.Sprintf("%d plus %d is %d.", a, b, a+b)), true
+	case "minus":
+		return say(fmt.Sprintf("%d minus %d is %d.", a, b, a-b)), true
+	case "times":
+		return say(fmt.Sprintf("%d times %d is %d.", a, b, a*b)), true
+	}
+	if b == 0 {
+		return say("Nothing can be divided by zero."), true
+	}
+	return say(fmt.Sprintf("%d divided by %d is %s.", a, b, strconv.FormatFloat(float64(a)/float64(b), 'g', 4, 64))), true
+}
+
+// count counts to the number asked for, or to twenty: an answer long enough to be interrupted.
+func count(_ Thought, words []string) (Reply, bool) {
+	n, ok := number1(words[len(words)-1:])
+	if !ok {
+		n, ok = number1(words)
+	}
+	if !ok || n < 1 {
+		n = 20
+	}
+	var b strings.Builder
+	for i := 1; i <= min(n, 200); i++ {
+		b.WriteString(spell(i))
+		switch {
+		case i == min(n, 200):
+			b.WriteString(".")
+		case i%5 == 0:
+			b.WriteString(". ")
+		default:
+			b.WriteString(", ")
+		}
+	}
+	return say(b.String()), true
+}
+
+const story = "Once upon a time a shell lay on a beach and listened. " +
+	"Every evening the sea told it the same story, and every evening the shell pretended to hear it for the first time. " +
+	"One morning a child picked it up and held it to her ear. " +
+	"The shell was so surprised to be listened to that it forgot the ending. " +
+	"So it began to make things up. " +
+	"It told her of a lighthouse that was afraid of the dark, and kept its lamp lit only for itself. " +
+	"It told her of a crab who walked straight ahead for a whole day, just to see where everybody else was going. " +
+	"It told her of a gull who collected silences, and kept the best ones under a stone. " +
+	"The child carried the shell home and put it on a shelf beside a window. " +
+	"There it heard rain, and trams, and someone practising the same four bars on a piano. " +
+	"It learned that houses are beaches too, and that people wash up in them, a little changed each time. " +
+	"And whenever the child pressed it to her ear, it told her what it had heard. " +
+	"And whenever she put it down in the middle of a sentence, it was quiet at once. " +
+	"Because a good story, said the shell, is one that can wait. The end."
