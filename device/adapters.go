@@ -1,0 +1,84 @@
+package device
+
+import (
+	"context"
+	"time"
+
+	"conch/audio"
+	"conch/audio/cue"
+	clips "conch/audio/words"
+	"conch/coordinator"
+	"conch/coordinator/turn"
+)
+
+// The ports of the coordinator, made of the drivers. Nothing is decided here.
+
+// loud is the coordinator's Speaker.
+type loud struct {
+	*audio.Speaker
+	cue    func(turn.Cue) []int16
+	cues   bool // the ready cue sounds in any case (appliance.md 3)
+	volume func(percent int)
+}
+
+func (l loud) Open(kind coordinator.SourceKind, generation uint64) coordinator.Source {
+	switch kind {
+	case coordinator.SourceContent:
+		return l.Speaker.Open(audio.SourceContent, generation)
+	case coordinator.SourceWords:
+		return l.Speaker.Open(audio.SourceWords, generation)
+	default:
+		return l.Speaker.Open(audio.SourceSpeech, generation)
+	}
+}
+
+func (l loud) Cue(c turn.Cue, generation uint64) {
+	if pcm := l.cue(c); len(pcm) > 0 && (l.cues || c == turn.CueReady) {
+		l.Play(pcm, c == turn.CueThinking, generation)
+	}
+}
+
+func (l loud) StopCue(turn.Cue) { l.StopLoop() }
+
+func (l loud) SetVolume(percent int) {
+	l.Speaker.SetVolume(percent)
+	l.volume(percent)
+}
+
+// ear is the coordinator's Mic.
+type ear struct{ *audio.Mic }
+
+func (e ear) Open(id turn.ID, at time.Duration)  { e.Mic.Open(string(id), at) }
+func (e ear) End(id turn.ID, tail time.Duration) { e.Mic.End(string(id), tail) }
+func (e ear) Discard(id turn.ID)                 { e.Mic.Discard(string(id)) }
+
+// phrases are the coordinator's Phrases: clips that were made when conch was built, so that they need nothing installed.
+type phrases struct{ d *Device }
+
+func (p phrases) Phrase(w turn.Words) []int16 {
+	pcm, err := clips.Samples(string(w))
+	if err != nil { // every word of turn has a clip, by test
+		p.d.log.Error("words.missing", "err", err)
+	}
+	return pcm
+}
+
+// wordsText is what a clip says, for a screen.
+func wordsText(w turn.Words) string { return clips.Text(string(w)) }
+
+// earcon maps the machine's cues to the shipped sounds.
+func earcon(c turn.Cue) []int16 { return cue.Samples(c.String()) }
+
+// noTools are the tools of a companion without a toolbox.
+type noTools struct{}
+
+func (noTools) Specs() []turn.ToolSpec { return nil }
+
+func (noTools) Call(_ context.Context, _ turn.ID, name, _ string) coordinator.ToolResult {
+	return coordinator.ToolResult{Output: `{"error":"there is no tool named ` + name + `"}`}
+}
+
+// noLight is a device without one. Drivers come with the boards.
+type noLight struct{}
+
+func (noLight) Show(turn.State, string) {}

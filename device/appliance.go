@@ -1,0 +1,276 @@
+package device
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"conch/coordinator"
+	"conch/gpio"
+)
+
+// Appliance is `conch run`: the device of this machine, with everything the configuration and the machine offer, until
+// ctx ends, a person quits, or standard input, where that is the button, comes to its end.
+func Appliance(ctx context.Context, cfg Config, log *slog.Logger, in *os.File, out io.Writer) error {
+	// A callback of the card needs a Go processor at once, however busy the others are: facts measured with none to spare
+	// starve it for 100 ms (see make bench, busy inside).
+	runtime.GOMAXPROCS(max(8, 2*runtime.NumCPU()))
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	now := since(time.Now())
+	a := &appliance{out: out, cancel: cancel}
+	buttons, err := chooseButtons(cfg, in, out, now)
+	if err != nil {
+		return err
+	}
+	for i, b := range buttons {
+		if lines, ok := b.(*gpio.Lines); ok {
+			buttons[i] = inTurn{lines, a}
+		}
+	}
+	a.device, err = New(cfg, Options{Log: log, Buttons: buttons, Now: now, Control: true, OnTurn: a.turnEnded, OnEvent: a.event})
+	if err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- a.device.Run(ctx) }() // awaited below
+	if err := a.device.WaitReady(ctx, readyLimit); err != nil && ctx.Err() == nil {
+		log.Warn("device.not_ready", "err", err)
+	}
+	a.say(a.device.Chosen())
+	return <-ended
+}
+
+// readyLimit is how long a start may take before the device says what it has so far and goes on.
+const readyLimit = 5 * time.Second
+
+type appliance struct {
+	out    io.Writer
+	device *Device
+	cancel context.CancelFunc
+	mu     sync.Mutex // guards out
+}
+
+func (a *appliance) say(text string) {
+	if text == "" {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	fmt.Fprint(a.out, text)
+}
+
+func (a *appliance) turnEnded(t TurnRecord) { a.say(t.Sentence(a.device.cfg.Device.Companion)) }
+
+func (a *appliance) event(e gpio.Event) {
+	switch e.Kind {
+	case gpio.Quit:
+		a.cancel()
+	case gpio.EOF: // what was asked is still answered
+		go func() {
+			a.device.waitQuiet(context.Background())
+			a.cancel()
+		}()
+	}
+}
+
+// inTurn makes lines on standard input wait for each other: a question read while an earlier one is being answered would
+// cut it, which nobody who pipes two questions in means. A press still interrupts.
+type inTurn struct {
+	*gpio.Lines
+	a *appliance
+}
+
+func (l inTurn) Run(ctx context.Context, on func(gpio.Event)) error {
+	return l.Lines.Run(ctx, func(e gpio.Event) {
+		if e.Kind == gpio.Asked {
+			l.a.device.waitQuiet(ctx)
+		}
+		on(e)
+	})
+}
+
+// waitQuiet waits until no turn is live and nothing sounds; turns have deadlines, so that comes.
+func (d *Device) waitQuiet(ctx context.Context) {
+	_ = until(ctx, d.Quiet)
+}
+
+// WaitReady waits until the two halves of the sound card and the voice are up, or their trouble is known.
+func (d *Device) WaitReady(ctx context.Context, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if err := until(ctx, d.Ready); err != nil {
+		return fmt.Errorf("not ready after %s: %s", limit, strings.TrimSpace(d.Chosen()))
+	}
+	return nil
+}
+
+// Ready says that sound and voice are up, or that their trouble is known.
+func (d *Device) Ready() bool {
+	return d.playback.Load() != nil && d.capture.Load() != nil && d.coordinator.Online()
+}
+
+// until polls cond every few milliseconds.
+func until(ctx context.Context, cond func() bool) error {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !cond() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+	return nil
+}
+
+// chooseButtons opens what the configuration and the machine offer. A pin that cannot be opened is refused when it was asked
+// for by name, and passed over when the choice was ours.
+func chooseButtons(cfg Config, in *os.File, out io.Writer, now func() time.Duration) ([]gpio.Source, error) {
+	console := gpio.ConsoleOptions{Screen: out, Clock: now}
+	var sources []gpio.Source
+	want := cfg.Button.Source
+	if want == "gpio" || want == "auto" {
+		b, err := openPin(cfg, now)
+		switch {
+		case err == nil:
+			sources = append(sources, b)
+		case want == "gpio":
+			return nil, fmt.Errorf("%w: %w", ErrRefused, err)
+		}
+	}
+	switch want {
+	case "auto":
+		sources = append(sources, gpio.OpenConsole(in, console))
+	case "keyboard":
+		sources = append(sources, gpio.NewKeyboard(in, console))
+	case "lines":
+		sources = append(sources, gpio.NewLines(in, console))
+	}
+	return sources, nil
+}
+
+func openPin(cfg Config, now func() time.Duration) (*gpio.Button, error) {
+	bias, err := gpio.ParseBias(cfg.Button.Bias)
+	if err != nil {
+		return nil, err
+	}
+	mode, err := gpio.ParseMode(cfg.Button.Mode)
+	if err != nil {
+		return nil, err
+	}
+	return gpio.OpenButton(strconv.Itoa(cfg.Button.Pin), gpio.ButtonOptions{
+		Chip: cfg.Button.Chip, ActiveHigh: cfg.Button.Active == "high", Bias: bias, Mode: mode, Clock: now,
+	})
+}
+
+// Chosen says in three lines what was chosen for button, sound and voice.
+func (d *Device) Chosen() string {
+	var names []string
+	for _, b := range d.opts.Buttons {
+		names = append(names, b.String())
+	}
+	if len(names) == 0 {
+		names = []string{"none but the control socket"}
+	}
+	return fmt.Sprintf("button  %s\nsound   %s\nvoice   %s\n", strings.Join(names, "; "), d.soundWords(), d.voiceLine())
+}
+
+func (d *Device) voiceLine() string {
+	if d.voiceAbout != "" {
+		return d.voiceWords + "; " + d.voiceAbout
+	}
+	return d.voiceWords
+}
+
+func (d *Device) soundWords() string {
+	half := func(s *soundState, what string) string {
+		switch {
+		case s == nil:
+			return what + " not open yet"
+		case s.err != nil:
+			return "no " + what + ": " + s.err.Error()
+		case s.granted.Backend == "null":
+			return "no " + what + " (no sound card, no sound server)"
+		}
+		return fmt.Sprintf("%s %s", what, s.granted.Name)
+	}
+	p, c := d.playback.Load(), d.capture.Load()
+	text := half(p, "loudspeaker") + "; " + half(c, "microphone")
+	if p != nil && p.err == nil && p.granted.Backend != "null" {
+		text += fmt.Sprintf("; silent within %.0f ms of a press", ms(p.granted.Queued())+ms(p.granted.Queued())/float64(max(1, p.granted.Periods))+ms(d.cfg.Audio.Fade))
+	}
+	return text
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// Status is what the box is and does now.
+func (d *Device) Status() Status {
+	s := Status{
+		Version: Version(), State: d.coordinator.State().String(), Sound: d.soundWords(), Voice: d.voiceLine(),
+		Ready: d.Ready(), Turns: d.turns.Load(), Volume: int(d.volume.Load()), Conditions: d.conds.list(),
+	}
+	for _, b := range d.opts.Buttons {
+		s.Button = strings.TrimPrefix(s.Button+"; "+b.String(), "; ")
+	}
+	if d.usage != nil {
+		s.Usage = d.usage()
+	}
+	return s
+}
+
+func (d *Device) writeMetrics(w io.Writer) {
+	st := d.speaker.Stats()
+	for _, m := range []struct {
+		name, kind, help string
+		value            any
+	}{
+		{"conch_turns_total", "counter", "Turns ended.", d.turns.Load()},
+		{"conch_ready", "gauge", "1 when sound and voice are up.", map[bool]int{false: 0, true: 1}[d.Ready()]},
+		{"conch_conditions", "gauge", "Things wrong that a person can fix.", len(d.conds.list())},
+		{"conch_volume_percent", "gauge", "Volume.", d.volume.Load()},
+		{"conch_audio_callbacks_total", "counter", "Callbacks of the loudspeaker's device.", st.Callbacks},
+		{"conch_audio_underruns_total", "counter", "Times a source had nothing to play.", st.Underruns},
+		{"conch_audio_refused_total", "counter", "Sources refused because too many sounded.", st.Refused},
+	} {
+		fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n%s %v\n", m.name, m.help, m.name, m.kind, m.name, m.value)
+	}
+}
+
+// RecentLine is one fact or order of the flight recorder.
+type RecentLine = coordinator.Line
+
+// version is set by the linker.
+var version = ""
+
+// Version is what `conch version` prints.
+func Version() string {
+	v := version
+	if info, ok := debug.ReadBuildInfo(); v == "" && ok {
+		v = info.Main.Version
+	}
+	return fmt.Sprintf("conch %s %s %s/%s", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// NewLogger logs to w as the configuration wants it: one event a line, the event's name under "event".
+func NewLogger(c LogConfig, w io.Writer) *slog.Logger {
+	o := &slog.HandlerOptions{Level: c.Slog(), ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+		if len(groups) == 0 && a.Key == slog.MessageKey {
+			a.Key = "event"
+		}
+		return a
+	}}
+	if c.Format == "json" {
+		return slog.New(slog.NewJSONHandler(w, o))
+	}
+	return slog.New(slog.NewTextHandler(w, o))
+}

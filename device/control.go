@@ -1,0 +1,194 @@
+package device
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// The control socket: HTTP and JSON over a unix socket in the runtime directory, for the CLI and for whoever watches the
+// box. Requests enter the same inboxes as the button.
+//
+//	POST /ask    {"text": …}  -> Answer, when the turn has ended
+//	POST /say    {"text": …}  -> {"outcome": …}
+//	POST /press, /release     -> 204
+//	GET  /status              -> Status
+//	GET  /recent              -> the last facts and orders, oldest first
+//	GET  /metrics             -> Prometheus text
+const (
+	maxRequest      = 64 << 10
+	controlDeadline = 3 * time.Minute // longer than any turn without a person
+)
+
+// Answer is what a question came to.
+type Answer struct {
+	Turn    string     `json:"turn"`
+	Text    string     `json:"text"`            // what the companion said
+	Words   string     `json:"words,omitempty"` // plain words for a failure
+	Summary TurnRecord `json:"summary"`
+}
+
+// Status is what the box is and does now.
+type Status struct {
+	Version    string      `json:"version"`
+	State      string      `json:"state"`
+	Button     string      `json:"button"`
+	Sound      string      `json:"sound"`
+	Voice      string      `json:"voice"`
+	Ready      bool        `json:"ready"`
+	Turns      uint64      `json:"turns"`
+	Volume     int         `json:"volume"`
+	Conditions []Condition `json:"conditions"`
+	Usage      any         `json:"usage,omitempty"`
+}
+
+// serveControl serves until ctx ends. A stale socket left by a killed process is replaced; a live one is an error, since
+// two appliances on one state directory would fight over it.
+func (d *Device) serveControl(ctx context.Context) error {
+	path := d.cfg.State.Socket()
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		return fmt.Errorf("control: %w (set state.runtime to a directory this user may write)", err)
+	}
+	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
+		_ = c.Close()
+		return fmt.Errorf("control: %s: another conch is running here (stop it, or set state.runtime)", path)
+	} else if errors.Is(err, syscall.ECONNREFUSED) {
+		_ = os.Remove(path)
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return fmt.Errorf("control: %w (set state.runtime; a socket path may have at most 107 bytes)", err)
+	}
+	if err := os.Chmod(path, 0o660); err != nil {
+		_ = l.Close()
+		return fmt.Errorf("control: %w", err)
+	}
+	srv := &http.Server{Handler: d.controlMux(), ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10}
+	stop := context.AfterFunc(ctx, func() { _ = srv.Close() })
+	defer stop()
+	if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("control: %w", err)
+	}
+	return nil
+}
+
+func (d *Device) controlMux() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /ask", func(w http.ResponseWriter, r *http.Request) {
+		text, ok := requestText(w, r)
+		if !ok {
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), controlDeadline)
+		defer cancel()
+		t, err := d.Ask(ctx, text)
+		reply(w, Answer{Turn: string(t.Turn), Text: t.Said, Words: t.Words, Summary: t}, err)
+	})
+	mux.HandleFunc("POST /say", func(w http.ResponseWriter, r *http.Request) {
+		text, ok := requestText(w, r)
+		if !ok {
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), controlDeadline)
+		defer cancel()
+		outcome, err := d.Say(ctx, text)
+		reply(w, map[string]string{"outcome": outcome}, err)
+	})
+	mux.HandleFunc("POST /press", func(w http.ResponseWriter, _ *http.Request) {
+		d.Press()
+		w.WriteHeader(http.StatusNoContent)
+	})
+	mux.HandleFunc("POST /release", func(w http.ResponseWriter, _ *http.Request) {
+		d.Release()
+		w.WriteHeader(http.StatusNoContent)
+	})
+	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { reply(w, d.Status(), nil) })
+	mux.HandleFunc("GET /recent", func(w http.ResponseWriter, _ *http.Request) { reply(w, d.coordinator.Recent(), nil) })
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) { d.writeMetrics(w) })
+	return mux
+}
+
+func requestText(w http.ResponseWriter, r *http.Request) (string, bool) {
+	var q struct {
+		Text string `json:"text"`
+	}
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest)).Decode(&q)
+	if err == nil && strings.TrimSpace(q.Text) == "" {
+		err = errors.New("text is empty")
+	}
+	if err != nil {
+		http.Error(w, fmt.Sprintf("control: request: %v (send {\"text\": \"...\"}, at most %d bytes)", err, maxRequest), http.StatusBadRequest)
+		return "", false
+	}
+	return q.Text, true
+}
+
+func reply(w http.ResponseWriter, v any, err error) {
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v) // the client went away: its loss
+}
+
+// A Remote is a running appliance, as the CLI sees it.
+type Remote struct {
+	path   string
+	client *http.Client
+}
+
+// Dial finds the appliance of this configuration.
+func Dial(cfg Config) (*Remote, error) {
+	path := cfg.State.Socket()
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", path)
+	}
+	c, err := dial(context.Background(), "", "")
+	if err != nil {
+		return nil, fmt.Errorf("no running conch at %s: %w (start one with: conch run)", path, err)
+	}
+	_ = c.Close()
+	return &Remote{path: path, client: &http.Client{Transport: &http.Transport{DialContext: dial}}}, nil
+}
+
+// Do sends one request and decodes the answer into out, if not nil.
+func (r *Remote) Do(ctx context.Context, method, path string, in, out any) error {
+	var body io.Reader
+	if in != nil {
+		data, err := json.Marshal(in)
+		if err != nil {
+			return err
+		}
+		body = strings.NewReader(string(data))
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://conch"+path, body)
+	if err != nil {
+		return err
+	}
+	resp, err := r.client.Do(req)
+	if err != nil {
+		return fmt.Errorf("conch at %s: %w", r.path, err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, 8<<20))
+	if err != nil {
+		return fmt.Errorf("conch at %s: %w", r.path, err)
+	}
+	if resp.StatusCode >= 300 {
+		return errors.New(strings.TrimSpace(string(data)))
+	}
+	if out == nil {
+		return nil
+	}
+	return json.Unmarshal(data, out)
+}

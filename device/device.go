@@ -1,0 +1,151 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"conch/audio"
+	"conch/companions/voice/rehearsal"
+	"conch/coordinator"
+	"conch/coordinator/turn"
+	"conch/gpio"
+)
+
+// ErrRefused wraps every refusal of a flag, file, device or value: nothing was started, exit status 2.
+var ErrRefused = errors.New("refused")
+
+// Voice is what a device needs of a voice: orders and tools from the coordinator, frames from the microphone.
+type Voice interface {
+	coordinator.Voice
+	// Append takes the microphone's frames (24 kHz) of the utterance of a turn; it never blocks.
+	Append(id turn.ID, pcm []int16)
+	// Run reports to out until ctx ends.
+	Run(ctx context.Context, out coordinator.Outlet) error
+}
+
+// Options are what New may be given instead of what it would choose by the configuration.
+type Options struct {
+	Log     *slog.Logger // required
+	Card    audio.Card
+	Buttons []gpio.Source
+	Voice   Voice
+	Server  *rehearsal.Server // the rehearsal voice to use where the configuration comes to one
+	Tools   coordinator.Tools
+	Cues    func(turn.Cue) []int16 // 24 kHz; nil: the shipped earcons
+	Now     func() time.Duration   // nil: monotonic time since New
+	Control bool                   // serve the control socket
+	OnTurn  func(TurnRecord)       // after each turn, on the coordinator's goroutine: must not block
+	OnEvent func(gpio.Event)       // console events the device itself does not act on: Quit, EOF, Stuck, gestures
+}
+
+// TurnRecord is a finished turn, as --json and the control socket give it.
+type TurnRecord struct {
+	Event  string `json:"event"` // "turn.end"
+	Device string `json:"device"`
+	coordinator.Record
+}
+
+// Device is one appliance: everything wired by New, nothing running until Run.
+type Device struct {
+	// fixed after New
+	cfg         Config
+	log         *slog.Logger
+	now         func() time.Duration
+	opts        Options
+	store       *store // nil when the state directory cannot be used
+	conds       *conditions
+	speaker     *audio.Speaker
+	mic         *audio.Mic
+	card        audio.Card
+	coordinator *coordinator.Coordinator
+	voice       Voice
+	actors      []actor // what Run starts, besides the rest, in this order
+	hand        *gpio.VirtualLine
+	buttons     []gpio.Source
+	saves       chan struct{} // one token: something that must survive has changed
+	voiceWords  string        // what was chosen, for people
+	voiceAbout  string
+	usage       func() any // what the voice has used; nil when it does not count
+
+	// atomic
+	volume   atomic.Int64
+	turns    atomic.Uint64
+	playback atomic.Pointer[soundState]
+	capture  atomic.Pointer[soundState]
+
+	waiters waiters
+}
+
+// soundState is what one half of the card is doing, as its keeper last said.
+type soundState struct {
+	granted audio.Granted
+	err     error // nil: it runs
+}
+
+// actor is one of the goroutines of Run. The first that returns an error ends all.
+type actor struct {
+	name string
+	run  func(context.Context) error
+}
+
+// Run starts everything, and returns when ctx ends or the first part fails for good; by then all parts have ended.
+func (d *Device) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	actors := append([]actor{
+		{"speaker", d.speaker.Run},
+		{"mic", d.mic.Run},
+		{"playback", d.runPlayback},
+		{"capture", d.runCapture},
+		{"coordinator", d.coordinator.Run},
+		{"voice", func(ctx context.Context) error { return d.voice.Run(ctx, d.coordinator) }},
+		{"state", d.writeState},
+	}, d.actors...)
+	for _, b := range d.buttons {
+		actors = append(actors, actor{"button " + b.String(), func(ctx context.Context) error {
+			return d.runButton(ctx, b)
+		}})
+	}
+	if d.opts.Control {
+		actors = append(actors, actor{"control", d.serveControl})
+	}
+	type end struct {
+		name string
+		err  error
+	}
+	ends := make(chan end, len(actors))
+	for _, a := range actors {
+		go func() { ends <- end{a.name, a.run(ctx)} }() // awaited below
+	}
+	var first error
+	for range actors {
+		e := <-ends
+		if e.err != nil && first == nil && !errors.Is(e.err, context.Canceled) {
+			d.log.Error("device.part_failed", "part", e.name, "err", e.err)
+			first = e.err
+			cancel()
+		}
+	}
+	return first
+}
+
+// runButton serves one button. A button that fails is a condition, not the end: the others still work.
+func (d *Device) runButton(ctx context.Context, b gpio.Source) error {
+	err := b.Run(ctx, func(e gpio.Event) { d.press(e, b) })
+	if err != nil && ctx.Err() == nil {
+		d.conds.set("button.lost", err.Error(), "check the wire and the pin, then restart; see: conch doctor")
+	}
+	return nil
+}
+
+// Quiet says that no turn is live, nothing sounds and no words are to come.
+func (d *Device) Quiet() bool { return d.coordinator.Quiet() && !d.audible() }
+
+// audible says that the card has not yet played the last sample that is not silence.
+func (d *Device) audible() bool { return d.now() < d.speaker.LastAudible() }
+
+// Speaking says that the companion's answer is sounding.
+func (d *Device) Speaking() bool { return d.coordinator.State() == turn.InResponse && d.audible() }

@@ -1,0 +1,20 @@
+// Package device is one appliance: it chooses and wires what the others made, and decides nothing about turns.
+//
+//	button ─┐                                        ┌─> voice (realtime client) ──┐ facts with turn and response id
+//	mic ────┴─> device ─> coordinator (turn.Step) ───┤                             │
+//	             │  │          ▲   orders            └─> tools                     │
+//	             │  │          └─────────────── inbox <────────────────────────────┘
+//	             │  └── press.go: Hush, Drop ───> speaker ─> card      no queue, no lock, no log
+//	             └── mic frames ─> Voice.Append          (audio passes the machine by; it sees counts)
+//
+// Run starts these goroutines and awaits them all; each belongs to the part it is named after:
+//
+//	speaker      closes what has been played          mic        frames to the voice, at 20 ms
+//	playback     keeps the loudspeaker open           capture    keeps the microphone open
+//	coordinator  owns the turn machine                voice      owns the session with the server
+//	button ...   one per button                       state      writes what must survive a power cut
+//	rehearsal    the server, where there is no key    control    the socket of the CLI
+//
+// The first part that fails for good ends the others. A button, a sound card or a server that fails is a Condition, not an
+// end: it comes back by itself, and until then the light, the log, the CLI and doctor say what is wrong and what to do.
+package device

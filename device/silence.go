@@ -1,0 +1,475 @@
+package device
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"conch/audio"
+	"conch/audio/audiotest"
+	"conch/coordinator"
+	"conch/coordinator/turn"
+	"conch/gpio"
+	"conch/gpio/gpiotest"
+)
+
+// SilenceBench measures what conch exists for: from the button's edge to the last audible sample, in each state in which
+// something can sound. It is a whole device, as shipped (debounce, press path, coordinator, speaker, card), with a voice
+// that plays a tone. The tone stands for speech, cue and content alike, and the earcons are muted, so that whatever is
+// audible after the press is old.
+type SilenceBench struct {
+	Config  Config
+	Card    audio.Card
+	Name    string // of the card, for the report
+	Presses int    // per state
+	States  []string
+	Log     *slog.Logger
+	// LastAudible, where the card can tell (virtual card, simulated ALSA card, recorded monitor): the time of the last
+	// audible sample that sounded at or after since, and whether there was one. Nil: the speaker's own account, the time
+	// at which the last audible sample it handed over leaves the card's queue.
+	LastAudible func(since time.Duration) (time.Duration, bool)
+	Now         func() time.Duration
+	Progress    io.Writer // one line a state; nil for none
+}
+
+// SilenceStates are the states of turns.md 2 in which a press must silence.
+var SilenceStates = []string{"committing", "speaking", "tool", "content", "injected", "call", "tail"}
+
+// SilenceRow is the distribution for one state.
+type SilenceRow struct {
+	State string    `json:"state"`
+	N     int       `json:"n"`
+	Quiet int       `json:"already_quiet"` // presses at which nothing was audible any more: not counted in N
+	P50   float64   `json:"p50_ms"`
+	P95   float64   `json:"p95_ms"`
+	P99   float64   `json:"p99_ms"`
+	Max   float64   `json:"max_ms"`
+	Raw   []float64 `json:"-"`
+}
+
+// SilenceReport is one run. It is kept in the state directory for doctor.
+type SilenceReport struct {
+	When    time.Time     `json:"when"`
+	Card    string        `json:"card"`
+	Granted audio.Granted `json:"granted"`
+	Fade    float64       `json:"fade_ms"`
+	Bound   float64       `json:"bound_ms"` // (periods+1) x period + fade
+	Method  string        `json:"method"`
+	Rows    []SilenceRow  `json:"rows"`
+}
+
+const (
+	silenceFile = "silence"
+	budgetMS    = 30 // turns.md 2
+)
+
+func (r SilenceReport) worst() (worst, p99 float64) {
+	for _, row := range r.Rows {
+		worst, p99 = max(worst, row.Max), max(p99, row.P99)
+	}
+	return worst, p99
+}
+
+// Over counts presses that took the budget or longer, and all presses.
+func (r SilenceReport) Over() (over, all int) {
+	for _, row := range r.Rows {
+		for _, ms := range row.Raw {
+			all++
+			if ms >= budgetMS {
+				over++
+			}
+		}
+	}
+	return over, all
+}
+
+// Print writes the report for people.
+func (r SilenceReport) Print(w io.Writer) {
+	fmt.Fprintf(w, "%s: granted %d frames x %d at %d Hz (%s), fade %.1f ms, bound (P+1)T+fade = %.1f ms\n",
+		r.Card, r.Granted.Period, r.Granted.Periods, r.Granted.Rate, r.Granted.Backend, r.Fade, r.Bound)
+	fmt.Fprintf(w, "  %-12s %5s %8s %8s %8s %8s\n", "state", "n", "p50 ms", "p95 ms", "p99 ms", "max ms")
+	for _, row := range r.Rows {
+		fmt.Fprintf(w, "  %-12s %5d %8.1f %8.1f %8.1f %8.1f", row.State, row.N, row.P50, row.P95, row.P99, row.Max)
+		if row.Quiet > 0 {
+			fmt.Fprintf(w, "  (%d more found it quiet already)", row.Quiet)
+		}
+		fmt.Fprintln(w)
+	}
+}
+
+// Run measures every state and returns the report. It leaves the card as it found it.
+func (b SilenceBench) Run(ctx context.Context) (SilenceReport, error) {
+	if b.Presses < 1 || b.Presses > 10000 {
+		return SilenceReport{}, fmt.Errorf("%w: bench silence: presses = %d: must be 1 to 10000", ErrRefused, b.Presses)
+	}
+	if len(b.States) == 0 {
+		b.States = SilenceStates
+	}
+	for _, s := range b.States {
+		if !slices.Contains(SilenceStates, s) {
+			return SilenceReport{}, fmt.Errorf("%w: bench silence: state %q: must be one of %v", ErrRefused, s, SilenceStates)
+		}
+	}
+	rig, err := b.rig()
+	if err != nil {
+		return SilenceReport{}, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- rig.device.Run(ctx) }() // ended by cancel, awaited below
+	defer func() {
+		cancel()
+		<-done
+	}()
+	if err := rig.device.waitSound(ctx, 10*time.Second); err != nil {
+		return SilenceReport{}, fmt.Errorf("bench silence: %w", err)
+	}
+	granted := rig.device.granted()
+	report := SilenceReport{
+		When: time.Now(), Card: b.Name, Granted: granted, Fade: ms(b.Config.Audio.Fade),
+		Method: "whole device with a tone for a voice; edge of a virtual button to the last audible sample; " + rig.method(),
+	}
+	if granted.Rate > 0 {
+		report.Bound = float64(granted.Period*(granted.Periods+1))*1000/float64(granted.Rate) + report.Fade
+	}
+	for _, state := range b.States {
+		row, err := rig.measure(ctx, state, b.Presses)
+		if err != nil {
+			return report, fmt.Errorf("bench silence: %s: %w", state, err)
+		}
+		report.Rows = append(report.Rows, row)
+		if b.Progress != nil {
+			fmt.Fprintf(b.Progress, "  %s done\n", state)
+		}
+	}
+	return report, nil
+}
+
+// rig is the device under test with its hand on the button.
+type rig struct {
+	bench  SilenceBench
+	device *Device
+	hand   *gpiotest.Button
+	voice  *toneVoice
+	now    func() time.Duration
+}
+
+func (r *rig) method() string {
+	if r.bench.LastAudible != nil {
+		return "the card's own record of what sounded"
+	}
+	return "the speaker's account: hand-over of the last audible frame plus the card's queue"
+}
+
+func (b SilenceBench) rig() (*rig, error) {
+	now := b.Now
+	if now == nil {
+		now = since(time.Now())
+	}
+	log := b.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	voice := newToneVoice()
+	hand := gpiotest.New(gpio.ButtonOptions{Clock: now})
+	b.Config.State.Dir = "" // measuring leaves no trace
+	d, err := New(b.Config, Options{
+		Log: log, Card: b.Card, Voice: voice, Tools: toneTools{voice}, Now: now,
+		Buttons: []gpio.Source{hand}, Cues: voice.cue,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &rig{bench: b, device: d, hand: hand, voice: voice, now: now}, nil
+}
+
+// Waits of the bench, each far above what the thing takes.
+const (
+	benchSettle = 5 * time.Second        // to reach a state
+	benchSound  = 150 * time.Millisecond // of audible tone before the press
+	benchAfter  = 250 * time.Millisecond // after the press, in which old sound would still show
+)
+
+func (r *rig) measure(ctx context.Context, state string, n int) (SilenceRow, error) {
+	row := SilenceRow{State: state}
+	for i := range n {
+		if err := r.reach(ctx, state); err != nil {
+			return row, fmt.Errorf("press %d: %w", i+1, err)
+		}
+		// Spread the presses over the period: 0 to 20 ms in steps that do not divide a period.
+		if err := pause(ctx, benchSound+time.Duration(i*37%200)*100*time.Microsecond); err != nil {
+			return row, err
+		}
+		edge := r.now()
+		r.hand.Press()
+		if err := pause(ctx, benchAfter); err != nil {
+			return row, err
+		}
+		last, sounded := r.lastAudible(edge)
+		switch {
+		case !sounded:
+			row.Quiet++
+		default:
+			row.Raw = append(row.Raw, float64(last-edge)/float64(time.Millisecond))
+		}
+		r.voice.stop()
+		r.hand.Release()
+		if err := r.idle(ctx); err != nil {
+			return row, fmt.Errorf("after press %d: %w", i+1, err)
+		}
+	}
+	row.fill()
+	if row.N == 0 {
+		return row, fmt.Errorf("nothing was audible at any of %d presses: the bench measured nothing", n)
+	}
+	return row, nil
+}
+
+func (r *rig) lastAudible(edge time.Duration) (time.Duration, bool) {
+	if r.bench.LastAudible != nil {
+		return r.bench.LastAudible(edge)
+	}
+	at := r.device.speaker.LastAudible()
+	return at, at >= edge
+}
+
+func (row *SilenceRow) fill() {
+	s := slices.Clone(row.Raw)
+	slices.Sort(s)
+	if row.N = len(s); row.N == 0 {
+		return
+	}
+	at := func(q float64) float64 { return s[min(len(s)-1, int(math.Ceil(q*float64(len(s))))-1)] }
+	row.P50, row.P95, row.P99, row.Max = at(.50), at(.95), at(.99), s[len(s)-1]
+}
+
+// reach brings the device into a state in which a tone sounds.
+func (r *rig) reach(ctx context.Context, state string) error {
+	r.voice.play(state)
+	if state == "injected" {
+		r.device.coordinator.Inject("bench", coordinator.PriorityNormal, "", time.Minute)
+	} else {
+		r.device.coordinator.Ask("bench")
+	}
+	want := map[string]turn.State{"committing": turn.Committing, "speaking": turn.InResponse, "tool": turn.InResponse,
+		"content": turn.Idle, "injected": turn.InResponse, "call": turn.Idle, "tail": turn.InResponse}[state]
+	return r.until(ctx, func() bool {
+		return r.voice.sounding.Load() && r.device.coordinator.State() == want && r.device.audible()
+	}, "state "+want.String()+" with a tone")
+}
+
+func (r *rig) idle(ctx context.Context) error {
+	return r.until(ctx, func() bool {
+		return r.device.coordinator.State() == turn.Idle && !r.device.audible()
+	}, "idle")
+}
+
+func (r *rig) until(ctx context.Context, cond func() bool, what string) error {
+	ctx, cancel := context.WithTimeout(ctx, benchSettle)
+	defer cancel()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for !cond() {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("did not reach %s in %s (state %s)", what, benchSettle, r.device.coordinator.State())
+		case <-tick.C:
+		}
+	}
+	return nil
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// toneVoice is the bench's voice: it answers with a tone, in the manner the state under test needs.
+type toneVoice struct {
+	orders   chan turn.Order
+	sounding atomic.Bool
+
+	mu    sync.Mutex
+	state string
+	end   context.CancelFunc // of what sounds now
+}
+
+// tone is one second of 1 kHz at a third of full scale, which the recording end can tell from silence at once.
+var tone = func() []int16 {
+	pcm := make([]int16, audio.Rate)
+	for i := range pcm {
+		pcm[i] = int16(11000 * math.Sin(2*math.Pi*1000*float64(i)/audio.Rate))
+	}
+	return pcm
+}()
+
+func newToneVoice() *toneVoice { return &toneVoice{orders: make(chan turn.Order, 64)} }
+
+func (v *toneVoice) play(state string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.state = state
+	v.sounding.Store(false)
+}
+
+func (v *toneVoice) stop() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.sounding.Store(false)
+	if v.end != nil {
+		v.end()
+	}
+}
+
+// cue is a tone for the thinking cue, and silence for all others: they would sound after the press.
+func (v *toneVoice) cue(c turn.Cue) []int16 {
+	if c == turn.CueThinking {
+		return tone
+	}
+	return nil
+}
+
+func (v *toneVoice) Tools([]turn.ToolSpec)   {}
+func (v *toneVoice) Append(turn.ID, []int16) {}
+func (v *toneVoice) Do(o turn.Order) {
+	select {
+	case v.orders <- o:
+	default: // the bench waits for each state; it cannot fall 64 orders behind
+	}
+}
+
+func (v *toneVoice) Run(ctx context.Context, out coordinator.Outlet) error {
+	out.Post(turn.SessionReady{At: out.Now()})
+	var answers sync.WaitGroup
+	defer answers.Wait()
+	n := 0
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case o := <-v.orders:
+			create, ok := o.(turn.CreateResponse)
+			if !ok {
+				continue
+			}
+			n++
+			id := turn.ResponseID(fmt.Sprintf("tone-%d", n))
+			v.mu.Lock()
+			state := v.state
+			actx, cancel := context.WithCancel(ctx)
+			v.end = cancel
+			v.mu.Unlock()
+			answers.Go(func() { defer cancel(); v.answer(actx, out, create.Turn, id, state) })
+		}
+	}
+}
+
+func (v *toneVoice) answer(ctx context.Context, out coordinator.Outlet, id turn.ID, response turn.ResponseID, state string) {
+	if state == "committing" { // never answers: the thinking cue is what sounds
+		v.sounding.Store(true)
+		return
+	}
+	out.Post(turn.ResponseStarted{At: out.Now(), Turn: id, Response: response})
+	speak := func(seconds int) {
+		for range seconds {
+			n := out.Audio(ctx, id, tone)
+			out.Post(turn.DeltaArrived{At: out.Now(), Turn: id, Response: response, Item: "item", Samples: n})
+			v.sounding.Store(true)
+			if n < len(tone) {
+				return
+			}
+		}
+	}
+	done := func() { out.Post(turn.ResponseDone{At: out.Now(), Turn: id, Response: response}) }
+	call := func(name string) {
+		out.Post(turn.ToolCalled{At: out.Now(), Turn: id, Response: response, Call: turn.CallID("call-" + response), Name: name, Args: "{}"})
+	}
+	switch state {
+	case "speaking", "injected": // goes on until cut
+		speak(3600)
+	case "tail": // all of it has come, and is still sounding
+		speak(2)
+		done()
+	case "tool": // spoken, and a tool is still at work
+		call("slow")
+		speak(3600)
+	case "content", "call":
+		call(state)
+		done()
+	}
+}
+
+// toneTools are the tools the states need: one that takes its time, one that streams, one that claims the line.
+type toneTools struct{ v *toneVoice }
+
+func (toneTools) Specs() []turn.ToolSpec { return nil }
+
+func (t toneTools) Call(ctx context.Context, _ turn.ID, name, _ string) coordinator.ToolResult {
+	stream := coordinator.StreamFunc{Run: func(ctx context.Context, write func([]int16) error) error {
+		for ctx.Err() == nil {
+			if err := write(tone[:audio.Rate/10]); err != nil {
+				return err
+			}
+			t.v.sounding.Store(true)
+		}
+		return ctx.Err()
+	}}
+	switch name {
+	case "content":
+		return coordinator.ToolResult{Effect: turn.EffectAudioStream, Stream: stream}
+	case "call":
+		return coordinator.ToolResult{Effect: turn.EffectInputClaim, Claim: coordinator.ClaimFunc{Run: stream.Run}}
+	default:
+		<-ctx.Done()
+		return coordinator.ToolResult{Output: "cut"}
+	}
+}
+
+// waitSound waits for the loudspeaker's device.
+func (d *Device) waitSound(ctx context.Context, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := until(ctx, func() bool { s := d.playback.Load(); return s != nil && s.err == nil && d.coordinator.Online() })
+	if err != nil {
+		return fmt.Errorf("no sound after %s: %s", limit, d.soundWords())
+	}
+	return nil
+}
+
+// granted is what the loudspeaker's device gave.
+func (d *Device) granted() audio.Granted {
+	if s := d.playback.Load(); s != nil {
+		return s.granted
+	}
+	return audio.Granted{}
+}
+
+// onVirtualCard gives the bench a virtual card in time with the wall, whose tape is the judge.
+func (b *SilenceBench) onVirtualCard(ctx context.Context) (stop func() error) {
+	card := audiotest.New(audiotest.WallClock())
+	card.KeepTape(5 * time.Second)
+	b.Card, b.Name, b.Now = card, "virtual card", card.Clock().Now
+	b.LastAudible = func(since time.Duration) (time.Duration, bool) {
+		at := card.LastAudible(since)
+		return at, at > since
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- card.Run(ctx, 1) }() // ended and awaited by stop
+	return func() error {
+		cancel()
+		return <-done
+	}
+}

@@ -1,0 +1,163 @@
+package device
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"sync/atomic"
+	"time"
+
+	"conch/audio"
+)
+
+// SoundDevices lists what this machine has, by stable identity.
+func SoundDevices(cfg Config, log *slog.Logger) ([]audio.Device, error) {
+	card, err := audio.NewCard(cfg.Audio.Backend, log)
+	if err != nil {
+		return nil, err
+	}
+	defer card.Close()
+	return card.Devices()
+}
+
+// SoundTest plays a tone, records for a while, plays the recording back, and says how loud it was.
+func SoundTest(ctx context.Context, cfg Config, log *slog.Logger, length time.Duration, out io.Writer) error {
+	card, err := audio.NewCard(cfg.Audio.Backend, log)
+	if err != nil {
+		return err
+	}
+	defer card.Close()
+	fmt.Fprintln(out, "tone: one second of 440 Hz")
+	tone := make([]int16, audio.CardRate)
+	for i := range tone {
+		tone[i] = int16(8000 * math.Sin(2*math.Pi*440*float64(i)/audio.CardRate))
+	}
+	if err := playOnce(ctx, card, cfg, tone, out); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "recording for %s: say something\n", length)
+	heard, err := recordOnce(ctx, card, cfg, length)
+	if err != nil {
+		return err
+	}
+	peak := audio.Peak(heard)
+	fmt.Fprintf(out, "recorded %.1f s, peak %.0f %% of full scale\n", float64(len(heard))/audio.CardRate, 100*float64(peak)/math.MaxInt16)
+	if peak == 0 {
+		return fmt.Errorf("audio test: the microphone delivered nothing but zeros (muted? wrong device? see: conch audio list)")
+	}
+	fmt.Fprintln(out, "playing it back")
+	return playOnce(ctx, card, cfg, heard, out)
+}
+
+// playOnce plays frames (mono, CardRate) and returns when the last has sounded.
+func playOnce(ctx context.Context, card audio.Card, cfg Config, frames []int16, out io.Writer) error {
+	var at atomic.Int64
+	stream, err := card.OpenPlayback(audio.StreamConfig{Device: cfg.Audio.Playback, Period: cfg.Audio.Period, Periods: cfg.Audio.Periods},
+		func(buf []int16) { // the only writer of at
+			n := copy(buf, frames[at.Load():])
+			clear(buf[n:])
+			at.Add(int64(n))
+		})
+	if err != nil {
+		return err
+	}
+	g := stream.Granted()
+	fmt.Fprintf(out, "  %s: %d frames x %d at %d Hz\n", g.Name, g.Period, g.Periods, g.Rate)
+	ctx, cancel := context.WithTimeout(ctx, audio.CardDuration(len(frames))+5*time.Second)
+	defer cancel()
+	err = until(ctx, func() bool { return at.Load() == int64(len(frames)) })
+	if err == nil {
+		err = pause(ctx, g.Queued())
+	} else {
+		err = fmt.Errorf("audio test: %s stopped asking for sound: %w", g.Name, err)
+	}
+	if e := stream.Close(); err == nil {
+		err = e
+	}
+	return err
+}
+
+func recordOnce(ctx context.Context, card audio.Card, cfg Config, length time.Duration) ([]int16, error) {
+	frames := make([]int16, audio.CardFrames(length))
+	var at atomic.Int64
+	stream, err := card.OpenCapture(audio.StreamConfig{Device: cfg.Audio.Capture, Period: capturePeriod, Periods: 3},
+		func(in []int16) { at.Add(int64(copy(frames[at.Load():], in))) }) // the only writer of at
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, length+5*time.Second)
+	defer cancel()
+	err = until(ctx, func() bool { return at.Load() == int64(len(frames)) })
+	name := stream.Granted().Name
+	if e := stream.Close(); e != nil && err == nil {
+		err = e
+	}
+	if err != nil {
+		return nil, fmt.Errorf("audio test: %s delivered %d of %d frames: %w", name, at.Load(), len(frames), err)
+	}
+	return frames, nil
+}
+
+// CheckDevices tries what the configuration names, on top of reading it: sound in both directions.
+func CheckDevices(_ context.Context, cfg Config, out io.Writer) error {
+	if cfg.Audio.Playback == "" && cfg.Audio.Capture == "" {
+		return nil
+	}
+	devices, err := SoundDevices(cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	for _, want := range []struct {
+		key, name string
+		kind      audio.Kind
+	}{{"audio.playback", cfg.Audio.Playback, audio.PlaybackDevice}, {"audio.capture", cfg.Audio.Capture, audio.CaptureDevice}} {
+		if want.name == "" {
+			continue
+		}
+		var half []audio.Device
+		for _, d := range devices {
+			if d.Kind == want.kind {
+				half = append(half, d)
+			}
+		}
+		d, err := audio.Match(half, want.name)
+		if err != nil {
+			return fmt.Errorf("%w: config: %s: %w", ErrRefused, want.key, err)
+		}
+		fmt.Fprintf(out, "%s is %s (%s)\n", want.key, d.ID, d.Name)
+	}
+	return nil
+}
+
+// MeasureSilence is `conch bench silence`: on this machine's card, or on the virtual one.
+func MeasureSilence(ctx context.Context, cfg Config, presses int, states []string, virtual bool, progress io.Writer) (SilenceReport, error) {
+	b := SilenceBench{Config: cfg, Presses: presses, States: states, Progress: progress}
+	var stop func() error
+	if virtual {
+		stop = b.onVirtualCard(ctx)
+	} else {
+		card, err := audio.NewCard(cfg.Audio.Backend, slog.New(slog.DiscardHandler))
+		if err != nil {
+			return SilenceReport{}, err
+		}
+		b.Card, b.Name = card, "this machine's card"
+		stop = func() error { card.Close(); return nil }
+	}
+	report, err := b.Run(ctx)
+	if e := stop(); err == nil {
+		err = e
+	}
+	if err != nil || virtual || cfg.State.Dir == "" {
+		return report, err
+	}
+	s, err := openStore(cfg.State.Dir)
+	if err == nil {
+		err = s.save(silenceFile, report)
+	}
+	if err != nil {
+		fmt.Fprintln(progress, "conch: the result is not kept for doctor:", err)
+	}
+	return report, nil
+}

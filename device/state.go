@@ -1,0 +1,100 @@
+package device
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// store keeps what must survive a power cut: small named JSON values, each in a file of its own in the state directory,
+// replaced atomically (write beside, fsync, rename, fsync the directory). A full or read-only disk is an error to the
+// caller, who turns it into a condition; the conversation goes on.
+type store struct {
+	dir string
+	mu  sync.Mutex // one writer at a time
+}
+
+// maxValue bounds one value; what conch keeps is a volume, a day's usage, a last measurement.
+const maxValue = 1 << 20
+
+func openStore(dir string) (*store, error) {
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return nil, fmt.Errorf("state: directory %s: %w (set state.dir to a place this user may write)", dir, err)
+	}
+	return &store{dir: dir}, nil
+}
+
+// load reads name into v and says whether there was one. A broken file is set aside under .broken, never lost silently.
+func (s *store) load(name string, v any) (bool, error) {
+	path := filepath.Join(s.dir, name+".json")
+	st, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("state: %s: %w", path, err)
+	case st.Size() > maxValue:
+		return false, s.setAside(path, fmt.Errorf("%d bytes, at most %d", st.Size(), maxValue))
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return false, fmt.Errorf("state: %s: %w", path, err)
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return false, s.setAside(path, err)
+	}
+	return true, nil
+}
+
+func (s *store) setAside(path string, why error) error {
+	if err := os.Rename(path, path+".broken"); err != nil {
+		return fmt.Errorf("state: %s: %w, and it could not be set aside: %w", path, why, err)
+	}
+	return fmt.Errorf("state: %s: %w (set aside as %s.broken; defaults are used)", path, why, filepath.Base(path))
+}
+
+// save replaces name by v. When it returns nil, v survives a power cut.
+func (s *store) save(name string, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("state: %s: %w", name, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	path := filepath.Join(s.dir, name+".json")
+	if err := replaceFile(path, data); err != nil {
+		return fmt.Errorf("state: %s: %w (free some space, or set state.dir)", path, err)
+	}
+	return nil
+}
+
+func replaceFile(path string, data []byte) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name()) // a no-op once renamed
+	_, err = tmp.Write(data)
+	if e := tmp.Sync(); err == nil {
+		err = e
+	}
+	if e := tmp.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(tmp.Name(), path); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Sync()
+}

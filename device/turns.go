@@ -1,0 +1,115 @@
+package device
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"conch/coordinator"
+	"conch/coordinator/turn"
+)
+
+// waiters are those who asked something and wait for the turn's end.
+type waiters struct {
+	mu sync.Mutex
+	of map[turn.ID]chan TurnRecord // each with room for one
+}
+
+func (w *waiters) expect(id turn.ID) chan TurnRecord {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.of == nil {
+		w.of = map[turn.ID]chan TurnRecord{}
+	}
+	ch := make(chan TurnRecord, 1)
+	w.of[id] = ch
+	return ch
+}
+
+func (w *waiters) forget(id turn.ID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.of, id)
+}
+
+func (w *waiters) tell(t TurnRecord) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if ch, ok := w.of[t.Turn]; ok {
+		ch <- t // room for one, and each turn ends once
+		delete(w.of, t.Turn)
+	}
+}
+
+// turnEnded is called by the coordinator once per turn; it does not block.
+func (d *Device) turnEnded(r coordinator.Record) {
+	d.turns.Add(1)
+	t := TurnRecord{Event: "turn.end", Device: d.cfg.Device.Name, Record: r}
+	d.waiters.tell(t)
+	if d.opts.OnTurn != nil {
+		d.opts.OnTurn(t)
+	}
+}
+
+// Ask asks as if the text had been spoken, and waits until the turn has ended.
+func (d *Device) Ask(ctx context.Context, text string) (TurnRecord, error) {
+	id := turn.ID("")
+	// The id must be expected before the turn can end.
+	d.waiters.mu.Lock()
+	id = d.coordinator.Ask(text)
+	if d.waiters.of == nil {
+		d.waiters.of = map[turn.ID]chan TurnRecord{}
+	}
+	ch := make(chan TurnRecord, 1)
+	d.waiters.of[id] = ch
+	d.waiters.mu.Unlock()
+	defer d.waiters.forget(id)
+	select {
+	case t := <-ch:
+		return t, nil
+	case <-ctx.Done():
+		return TurnRecord{}, fmt.Errorf("ask: the turn %s has not ended: %w", id, ctx.Err())
+	}
+}
+
+// announcement is what the model is told so that an announcement is said as it was written.
+const announcement = "Say this to the room, word for word: "
+
+// sayTTL is how long an announcement may wait for a live turn or for the connection.
+const sayTTL = time.Minute
+
+// Say has the companion say text when it is quiet, and waits for the outcome.
+func (d *Device) Say(ctx context.Context, text string) (string, error) {
+	select {
+	case o := <-d.coordinator.Inject(announcement+text, coordinator.PriorityNormal, "", sayTTL):
+		return o.String(), nil
+	case <-ctx.Done():
+		return "", fmt.Errorf("say: %w", ctx.Err())
+	}
+}
+
+// Press and Release move the contact of the control socket's button.
+func (d *Device) Press() { d.hand.Set(true) }
+
+// Release: see Press.
+func (d *Device) Release() { d.hand.Set(false) }
+
+// Sentence is the record for people: what was asked, what was answered.
+func (t TurnRecord) Sentence(companion string) string {
+	var b strings.Builder
+	if t.Asked != "" {
+		fmt.Fprintf(&b, "you: %s\n", t.Asked)
+	}
+	switch {
+	case t.Said != "" && t.Reason == "interrupted":
+		fmt.Fprintf(&b, "%s: %s … (cut after %.1f s)\n", companion, t.Said, t.HeardMS/1000)
+	case t.Said != "":
+		fmt.Fprintf(&b, "%s: %s\n", companion, t.Said)
+	}
+	if t.Words != "" {
+		fmt.Fprintf(&b, "conch: %s\n", wordsText(turn.Words(t.Words)))
+	}
+	return b.String()
+}

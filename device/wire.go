@@ -1,0 +1,194 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"conch/audio"
+	"conch/coordinator"
+	"conch/coordinator/turn"
+	"conch/gpio"
+)
+
+// New chooses and wires everything; nothing runs before Run.
+func New(cfg Config, o Options) (*Device, error) {
+	if o.Log == nil {
+		return nil, errors.New("device: Options.Log is missing")
+	}
+	d := &Device{cfg: cfg, log: o.Log, opts: o, now: o.Now, conds: &conditions{log: o.Log}}
+	if d.now == nil {
+		d.now = since(time.Now())
+	}
+	d.saves = make(chan struct{}, 1)
+	d.openState()
+	if err := d.wireSound(); err != nil {
+		return nil, err
+	}
+	if err := d.wireVoice(); err != nil {
+		return nil, err
+	}
+	tools := o.Tools
+	if tools == nil {
+		tools = d.companionTools()
+	}
+	var err error
+	d.coordinator, err = coordinator.New(coordinator.Options{
+		Voice: d.voice, Speaker: d.loud(), Mic: ear{d.mic}, Tools: tools, Light: noLight{}, Phrases: phrases{d},
+		Turn: d.turnConfig(), Log: d.log, Clock: coordinator.RealClock(d.now), OnEnd: d.turnEnded,
+		ToolDeadline: cfg.Turn.Tool,
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.voice.Tools(tools.Specs())
+	// The hand of the control socket is a button like any other, with a virtual contact.
+	d.hand = gpio.NewVirtualLine("control socket")
+	d.buttons = append([]gpio.Source{gpio.NewButton(d.hand, gpio.ButtonOptions{Clock: d.now})}, o.Buttons...)
+	return d, nil
+}
+
+// openState opens the state directory and recalls the volume. Without it the device works, and forgets.
+func (d *Device) openState() {
+	volume := d.cfg.Audio.Volume
+	if d.cfg.State.Dir != "" {
+		s, err := openStore(d.cfg.State.Dir)
+		if err == nil {
+			d.store = s
+			var kept struct{ Percent int }
+			var have bool
+			if have, err = s.load("volume", &kept); have && kept.Percent >= 0 && kept.Percent <= 100 {
+				volume = kept.Percent
+			}
+		}
+		if err != nil {
+			d.conds.set("state.unwritable", err.Error(), "free some space, or set state.dir; until then volume and usage are forgotten at restart")
+		}
+	}
+	d.volume.Store(int64(volume))
+}
+
+// keepVolume remembers the volume; it runs on the coordinator's goroutine and must not wait for a disk there.
+func (d *Device) keepVolume(percent int) {
+	d.volume.Store(int64(percent))
+	select {
+	case d.saves <- struct{}{}:
+	default: // one is waiting already; the writer takes the newest value
+	}
+}
+
+// writeState is the goroutine that writes what must survive, so that nobody else waits for a disk.
+func (d *Device) writeState(ctx context.Context) error {
+	save := func() {
+		if d.store == nil {
+			return
+		}
+		if err := d.store.save("volume", struct{ Percent int }{int(d.volume.Load())}); err != nil {
+			d.conds.set("state.unwritable", err.Error(), "free some space, or set state.dir")
+		} else {
+			d.conds.clear("state.unwritable")
+		}
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			select {
+			case <-d.saves:
+				save()
+			default:
+			}
+			return nil
+		case <-d.saves:
+			save()
+		}
+	}
+}
+
+func (d *Device) wireSound() error {
+	d.card = d.opts.Card
+	if d.card == nil {
+		card, err := audio.NewCard(d.cfg.Audio.Backend, d.log)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrRefused, err)
+		}
+		d.card = card
+	}
+	volume, cues := int(d.volume.Load()), d.cfg.Audio.CueVolume
+	d.speaker = audio.NewSpeaker(audio.SpeakerConfig{Fade: d.cfg.Audio.Fade, Now: d.now, Volume: &volume, Cues: &cues})
+	d.mic = audio.NewMic(audio.MicConfig{
+		Preroll: d.cfg.Audio.Preroll, Now: d.now,
+		Sink:    func(id string, pcm []int16) { d.voice.Append(turn.ID(id), pcm) },
+		Started: func(id string) { d.coordinator.Post(turn.CaptureStarted{At: d.now(), Turn: turn.ID(id)}) },
+		Ended: func(id string, samples int) {
+			d.coordinator.Post(turn.CaptureEnded{At: d.now(), Turn: turn.ID(id), Samples: samples})
+		},
+		Lost: func(id string) { d.coordinator.Post(turn.CaptureLost{At: d.now(), Turn: turn.ID(id)}) },
+	})
+	return nil
+}
+
+// runPlayback keeps the loudspeaker's half of the card open.
+func (d *Device) runPlayback(ctx context.Context) error {
+	return d.keep(ctx, "speaker", &d.playback, audio.KeeperConfig{
+		Open:   func(c audio.StreamConfig) (audio.Stream, error) { return d.card.OpenPlayback(c, d.speaker.Render) },
+		Stream: audio.StreamConfig{Device: d.cfg.Audio.Playback, Period: d.cfg.Audio.Period, Periods: d.cfg.Audio.Periods},
+		Up:     func(g audio.Granted) { d.speaker.SetQueued(g.Queued()) },
+	})
+}
+
+// capturePeriod is longer than playback's: nothing about silence depends on it, and it wakes the processor half as often.
+const capturePeriod = 10 * time.Millisecond
+
+// runCapture keeps the microphone's half of the card open.
+func (d *Device) runCapture(ctx context.Context) error {
+	return d.keep(ctx, "microphone", &d.capture, audio.KeeperConfig{
+		Open:   func(c audio.StreamConfig) (audio.Stream, error) { return d.card.OpenCapture(c, d.mic.Take) },
+		Stream: audio.StreamConfig{Device: d.cfg.Audio.Capture, Period: capturePeriod, Periods: 3},
+	})
+}
+
+func (d *Device) keep(ctx context.Context, what string, state *atomic.Pointer[soundState], c audio.KeeperConfig) error {
+	code, up := "sound."+what, c.Up
+	c.Name, c.Log = what, d.log
+	c.Up = func(g audio.Granted) {
+		if up != nil {
+			up(g)
+		}
+		state.Store(&soundState{granted: g})
+		d.conds.clear(code)
+	}
+	c.Down = func(err error) {
+		state.Store(&soundState{err: err})
+		d.conds.set(code, err.Error(), "plug it in again or choose another (conch audio list); it comes back by itself")
+	}
+	if card, ok := d.card.(interface{ Better(audio.Granted) bool }); ok {
+		c.Better = card.Better
+	}
+	audio.NewKeeper(c).Run(ctx)
+	return nil
+}
+
+func (d *Device) loud() loud {
+	sound := d.opts.Cues
+	if sound == nil {
+		sound = earcon
+	}
+	return loud{Speaker: d.speaker, cue: sound, cues: d.cfg.Audio.Cues, volume: d.keepVolume}
+}
+
+// turnConfig is the machine's deadlines, as a household wants them.
+func (d *Device) turnConfig() turn.Config {
+	c, t := d.cfg.Turn, turn.DefaultConfig()
+	t.Listening, t.Committing, t.InResponse, t.Awaiting = c.Listen, c.Commit, c.Response, c.Next
+	t.Thinking, t.SessionGrace, t.Tail = c.Thinking, c.Reconnect, d.cfg.Audio.Postroll
+	return t
+}
+
+// since is a monotonic clock.
+func since(start time.Time) func() time.Duration {
+	return func() time.Duration { return time.Since(start) }
+}
+
+func (d *Device) companionTools() coordinator.Tools { return noTools{} }
