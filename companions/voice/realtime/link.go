@@ -20,6 +20,7 @@ import (
 // link is one connection: a reader, a writer and a pinger that end together, with their reason in err.
 type link struct {
 	conn   *websocket.Conn
+	hangUp func() error // without a goodbye
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	wg     sync.WaitGroup
@@ -152,7 +153,7 @@ func (cfg *Config) greet(ctx context.Context, conn *websocket.Conn, specs []turn
 
 func startLink(conn *websocket.Conn) *link {
 	l := &link{
-		conn: conn, born: time.Now(),
+		conn: conn, hangUp: conn.CloseNow, born: time.Now(),
 		in: make(chan message, 2), out: make(chan []byte, 4), back: make(chan []byte, 16), kick: make(chan struct{}, 1),
 	}
 	l.ctx, l.cancel = context.WithCancelCause(context.Background())
@@ -241,11 +242,11 @@ func (l *link) expect() {
 // close says goodbye when the peer can still hear it, within closePatience, and waits for the goroutines.
 func (l *link) close() {
 	if l.ctx.Err() == nil {
-		t := time.AfterFunc(closePatience, func() { _ = l.conn.CloseNow() })
+		t := time.AfterFunc(closePatience, func() { _ = l.hangUp() })
 		_ = l.conn.Close(websocket.StatusNormalClosure, "")
 		t.Stop()
 	}
 	l.cancel(context.Canceled)
-	_ = l.conn.CloseNow()
+	_ = l.hangUp()
 	l.wg.Wait()
 }

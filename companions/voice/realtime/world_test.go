@@ -514,3 +514,18 @@ func (p *peer) doneResponse(resp, status string) {
 	r["usage"] = map[string]any{"total_tokens": 30, "input_tokens": 10, "output_tokens": 20, "input_token_details": map[string]any{"text_tokens": 4, "audio_tokens": 6}, "output_token_details": map[string]any{"text_tokens": 5, "audio_tokens": 15}}
 	p.send(map[string]any{"type": "response.done", "response": r})
 }
+
+// bareRun is a conversation without a loop and without a peer: what a test gives to it is all that happens.
+func bareRun(t testing.TB) (r *run, stop func()) {
+	w := newWorld(t, nil)
+	ctx, cancel := context.WithCancel(context.Background())
+	r = newRun(ctx, w.c, w)
+	l := &link{hangUp: func() error { return nil }, born: time.Now(), in: make(chan message), out: make(chan []byte), back: make(chan []byte), kick: make(chan struct{}, 1), tools: 1}
+	l.ctx, l.cancel = context.WithCancelCause(context.Background())
+	l.cancel(errors.New("there is no peer"))
+	r.link = l
+	return r, func() {
+		r.link = nil
+		r.shutdown(cancel)
+	}
+}
