@@ -14,7 +14,7 @@ import (
 
 const (
 	mixChunk    = Rate / 200 // samples mixed at a time: the generation is looked at anew for each
-	filterDelay = 12         // samples of Rate from the mix to the frame, rounded up
+	filterDelay = 11         // samples of Rate from the mix to the middle of the filter
 
 	envelopeTop  = 960        // full level; steps are per sample
 	underrunTail = Rate / 200 // 5 ms: the fade before an underrun

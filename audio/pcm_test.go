@@ -1,0 +1,252 @@
+package audio
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+func TestTimeAndSamples(t *testing.T) {
+	for d, want := range map[time.Duration]int{0: 0, -time.Second: 0, time.Second: 24000, 20 * time.Millisecond: 480,
+		41666 * time.Nanosecond: 0, 41667 * time.Nanosecond: 1, 1000 * time.Hour: 86_400_000_000} {
+		if n := Samples(d); n != want {
+			t.Errorf("Samples(%v) = %d; want %d", d, n, want)
+		}
+	}
+	if d := Duration(24000 * 3600); d != time.Hour {
+		t.Errorf("Duration of an hour's samples = %v", d)
+	}
+}
+
+func TestMixAndGainSaturate(t *testing.T) {
+	a := []int16{30000, -30000, 5}
+	Mix(a, []int16{10000, -10000, -7, 9})
+	if a[0] != 32767 || a[1] != -32768 || a[2] != -2 {
+		t.Errorf("Mix = %v", a)
+	}
+	Scale(a, 2)
+	if a[0] != 32767 || a[1] != -32768 || a[2] != -4 {
+		t.Errorf("Scale = %v", a)
+	}
+	if Gain(-5) != 0 || Gain(0) != 0 || Gain(100) != 1 || Gain(500) != 1 || Gain(50) != 0.125 {
+		t.Error("Gain: 0 is silence, 100 is as it is, 50 an eighth")
+	}
+	for p := range 100 {
+		if Gain(p) >= Gain(p+1) {
+			t.Errorf("Gain(%d) = %v is not below Gain(%d)", p, Gain(p), p+1)
+		}
+	}
+}
+
+func TestFadesHaveNoCorner(t *testing.T) {
+	pcm := make([]int16, 100)
+	for i := range pcm {
+		pcm[i] = 10000
+	}
+	FadeIn(pcm, 48)
+	FadeOut(pcm, 48)
+	if pcm[0] != 0 || pcm[99] != 0 || pcm[49] != 10000 {
+		t.Errorf("ends %d and %d, middle %d", pcm[0], pcm[99], pcm[49])
+	}
+	for i := 1; i < len(pcm); i++ {
+		if d := int(pcm[i]) - int(pcm[i-1]); d > 400 || d < -400 {
+			t.Errorf("step of %d at %d", d, i)
+		}
+	}
+	FadeOut(pcm[:3], 48) // shorter than the fade
+}
+
+func sine(n, rate int, hz float64) []int16 {
+	pcm := make([]int16, n)
+	for i := range pcm {
+		pcm[i] = int16(math.Round(16000 * math.Sin(2*math.Pi*hz*float64(i)/float64(rate))))
+	}
+	return pcm
+}
+
+// db is how loud the tone of hz is in pcm, against a sine of 16000; the ends are left out.
+func db(pcm []int16, rate int, hz float64) float64 {
+	pcm = pcm[len(pcm)/4 : len(pcm)*3/4]
+	var re, im float64
+	for i, s := range pcm {
+		w := 0.5 - 0.5*math.Cos(2*math.Pi*float64(i)/float64(len(pcm)))
+		x := 2 * math.Pi * hz * float64(i) / float64(rate)
+		re += w * float64(s) * math.Cos(x)
+		im += w * float64(s) * math.Sin(x)
+	}
+	return 20 * math.Log10(math.Hypot(re, im)*4/float64(len(pcm))/16000+1e-9)
+}
+
+func TestHalfbandPassesAndStops(t *testing.T) {
+	for _, hz := range []float64{100, 1000, 3000, 5000, 7000, 9000, 9500} {
+		up := Upsample(sine(24000, Rate, hz))
+		if l := db(up, CardRate, hz); math.Abs(l) > 0.05 {
+			t.Errorf("24 to 48 kHz: %v Hz comes out at %.2f dB; want 0", hz, l)
+		}
+		if l := db(up, CardRate, Rate-hz); l > -70 {
+			t.Errorf("24 to 48 kHz: the image of %v Hz is at %.0f dB; want below -70", hz, l)
+		}
+		if l := db(Downsample(sine(48000, CardRate, hz)), Rate, hz); math.Abs(l) > 0.05 {
+			t.Errorf("48 to 24 kHz: %v Hz comes out at %.2f dB; want 0", hz, l)
+		}
+	}
+	for _, hz := range []float64{14500, 15000, 17000, 20000, 23000} {
+		if l := db(Downsample(sine(48000, CardRate, hz)), Rate, Rate-hz); l > -70 {
+			t.Errorf("48 to 24 kHz: the alias of %v Hz is at %.0f dB; want below -70", hz, l)
+		}
+	}
+}
+
+func TestUpAndDownIsTheSame(t *testing.T) {
+	in := sine(4800, Rate, 440)
+	out := Downsample(Upsample(in))
+	if len(out) != len(in) {
+		t.Fatalf("%d samples became %d", len(in), len(out))
+	}
+	if l := db(out, Rate, 440); math.Abs(l) > 0.05 {
+		t.Errorf("level %.2f dB", l)
+	}
+	for i := range in { // one copy of the input stands in the odd frames
+		if up := Upsample(in); up[2*i] != in[i] {
+			t.Fatalf("frame %d is %d; want the sample itself, %d", 2*i, up[2*i], in[i])
+		}
+	}
+}
+
+func TestResampleForSpeech(t *testing.T) {
+	for _, from := range Rates {
+		for _, hz := range []float64{200, 1000, 3000} {
+			in := sine(from, from, hz)
+			out, err := Resample(in, from, Rate)
+			if err != nil || len(out) != Rate {
+				t.Fatalf("%d Hz: a second became %d samples, %v", from, len(out), err)
+			}
+			if l := db(out, Rate, hz); math.Abs(l) > 0.2 {
+				t.Errorf("%d to 24000: %v Hz comes out at %.2f dB", from, hz, l)
+			}
+			if from < Rate { // the first image lies below 12 kHz
+				if l := db(out, Rate, float64(from)-hz); float64(from)-hz < 12000 && l > -55 {
+					t.Errorf("%d to 24000: the image of %v Hz is at %.0f dB; want below -55", from, hz, l)
+				}
+			}
+		}
+		if from > 30000 {
+			out, _ := Resample(sine(from, from, 14500), from, Rate)
+			if l := db(out, Rate, 9500); l > -55 {
+				t.Errorf("%d to 24000: the alias of 14500 Hz is at %.0f dB; want below -55", from, l)
+			}
+		}
+	}
+	if _, err := Resample(nil, 44101, Rate); err == nil {
+		t.Error("a rate of 44101 is taken")
+	}
+}
+
+func TestPiecesSoundLikeTheWhole(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		in := rapid.SliceOfN(rapid.Int16(), 0, 600).Draw(t, "pcm")
+		var up1, up2 Upsampler
+		var down1, down2 Downsampler
+		r1, _ := NewResampler(16000, 24000)
+		r2, _ := NewResampler(16000, 24000)
+		a, b, c := up1.Append(nil, in), down1.Append(nil, in), r1.Append(nil, in)
+		var x, y, z []int16
+		for rest := in; len(rest) > 0; {
+			n := rapid.IntRange(1, len(rest)).Draw(t, "n")
+			x, y, z = up2.Append(x, rest[:n]), down2.Append(y, rest[:n]), r2.Append(z, rest[:n])
+			rest = rest[n:]
+		}
+		for _, pair := range [][2][]int16{{a, x}, {b, y}, {c, z}} {
+			if len(pair[0]) != len(pair[1]) {
+				t.Fatalf("%d samples whole, %d in pieces", len(pair[0]), len(pair[1]))
+			}
+			for i := range pair[0] {
+				if pair[0][i] != pair[1][i] {
+					t.Fatalf("sample %d: %d whole, %d in pieces", i, pair[0][i], pair[1][i])
+				}
+			}
+		}
+	})
+}
+
+// The ring against a slice.
+func TestRingIsAQueue(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := newRing(rapid.IntRange(1, 64).Draw(t, "size"))
+		limit := rapid.IntRange(1, 64).Draw(t, "limit")
+		var model []int16
+		next, read := int16(0), uint64(0)
+		t.Repeat(map[string]func(*rapid.T){
+			"write": func(t *rapid.T) {
+				p := make([]int16, rapid.IntRange(0, 80).Draw(t, "n"))
+				for i := range p {
+					p[i] = next + int16(i)
+				}
+				n := r.write(p, limit)
+				if want := min(len(p), min(limit, len(r.buf))-len(model)); n != max(0, want) {
+					t.Fatalf("wrote %d; want %d", n, want)
+				}
+				model = append(model, p[:n]...)
+				next += int16(n)
+			},
+			"read": func(t *rapid.T) {
+				if len(model) == 0 {
+					return
+				}
+				seg := r.at(read, rapid.IntRange(1, len(model)).Draw(t, "n"))
+				for i, x := range seg {
+					if x != model[i] {
+						t.Fatalf("read %d; want %d", x, model[i])
+					}
+				}
+				model = model[len(seg):]
+				read += uint64(len(seg))
+				r.release(read)
+			},
+			"": func(t *rapid.T) {
+				if r.queued() != len(model) || r.written()-r.released() != uint64(len(model)) {
+					t.Fatalf("%d queued; want %d", r.queued(), len(model))
+				}
+			},
+		})
+	})
+}
+
+func TestRingBetweenTwoGoroutines(t *testing.T) {
+	r := newRing(1024)
+	const total = 300_000
+	go func() {
+		p := make([]int16, 480)
+		for sent := 0; sent < total; {
+			for i := range p {
+				p[i] = int16(sent + i)
+			}
+			sent += r.write(p[:min(len(p), total-sent)], 1000)
+		}
+	}()
+	for read := uint64(0); read < total; {
+		w := r.written()
+		for read < w {
+			seg := r.at(read, int(w-read))
+			for i, x := range seg {
+				if x != int16(read+uint64(i)) {
+					t.Fatalf("sample %d is %d", read+uint64(i), x)
+				}
+			}
+			read += uint64(len(seg))
+		}
+		r.release(read)
+	}
+}
+
+func BenchmarkRing(b *testing.B) {
+	r, p := newRing(4096), make([]int16, 480)
+	b.ReportAllocs()
+	for b.Loop() {
+		r.write(p, 4096)
+		copy(p, r.at(r.released(), 480))
+		r.release(r.written())
+	}
+}
