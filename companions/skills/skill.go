@@ -1,0 +1,94 @@
+// Package skills is what a skill's author reads: a tool is a name, a description, a JSON Schema and a function.
+//
+//	func tell(ctx skills.Context, args json.RawMessage) (skills.Result, error)
+//
+// A tool runs on a goroutine of its own, within a deadline that ctx carries (10 s unless told otherwise). Its arguments
+// have been checked against the top level of its schema. An error, a panic and a missed deadline all become an apology
+// that the companion speaks, and cost nothing else; return an error whose text a person understands.
+//
+// A tool returns text for the model and at most one effect. What an effect does, and when, is in turns.md 3: a stream or
+// a claim begins only after the companion has finished speaking, and may never begin.
+//
+// This package imports nothing of conch, and a skill imports nothing of conch but this package.
+package skills
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"time"
+)
+
+// Skill is a set of tools that belong together.
+type Skill interface {
+	// Tools lists them; it is called once, before the first turn.
+	Tools() []Tool
+}
+
+// Tool is something that a model can call.
+type Tool struct {
+	Name        string          // letters, digits, _ and -, at most 64: what the model calls
+	Description string          // when to use it, for the model
+	Schema      json.RawMessage // JSON Schema of the arguments, an object; nil: no arguments
+	Handler     func(ctx Context, args json.RawMessage) (Result, error)
+}
+
+// Context is a call's surroundings. It ends with the call's deadline, and when the turn is given up.
+type Context struct {
+	context.Context
+	Turn   string       // id of the turn, on every log line already
+	Log    *slog.Logger // with skill, tool and turn
+	Now    func() time.Time
+	Inject Inject // nil where nothing can be injected
+}
+
+// Inject asks for a turn of the companion's own, once the device is free: the words to say, and how long they are worth
+// saying. key, when set, replaces an earlier one that is still waiting. It never blocks.
+type Inject func(prompt, key string, ttl time.Duration)
+
+// Result is text for the model and at most one effect.
+type Result struct {
+	Output string
+	Effect Effect // nil: none
+}
+
+// Effect is one of the types below.
+type Effect interface{ effect() }
+
+type (
+	// CancelMedia stops what plays, buffered sound included, at once.
+	CancelMedia struct{}
+	// SetVolume sets and remembers the volume, at once.
+	SetVolume struct{ Percent int } // 0 to 100
+	// PlaySound plays samples (24 kHz, mono) before the companion goes on.
+	PlaySound struct{ PCM []int16 }
+	// AudioStream plays what Run writes (24 kHz, mono) after the companion has finished. write blocks at the pace of the
+	// speaker and fails when the stream was cut. Ended, if set, is called once for a stream that began, with the samples
+	// that were heard: where a bookmark belongs.
+	AudioStream struct {
+		Run   func(ctx context.Context, write func(pcm []int16) error) error
+		Ended func(how Ended, heard int)
+	}
+	// InputClaim owns microphone and speaker until Run returns. Ended, if set, is called exactly once, even for a claim
+	// that never began.
+	InputClaim struct {
+		Run   func(ctx context.Context) error
+		Ended func(how Ended)
+	}
+)
+
+func (CancelMedia) effect() {}
+func (SetVolume) effect()   {}
+func (PlaySound) effect()   {}
+func (AudioStream) effect() {}
+func (InputClaim) effect()  {}
+
+// Ended is how a stream or claim ended.
+type Ended string
+
+// Ends.
+const (
+	Finished    Ended = "finished"
+	Interrupted Ended = "interrupted"
+	Failed      Ended = "failed"
+)

@@ -1,0 +1,57 @@
+// Package system is the skill of the device itself: the time, the volume, silence.
+package system
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"conch/companions/skills"
+)
+
+// Skill has the tools get_time, set_volume and stop.
+type Skill struct{}
+
+// Tools lists them.
+func (Skill) Tools() []skills.Tool {
+	return []skills.Tool{
+		{
+			Name:        "get_time",
+			Description: "The local date and time of the device. Use it for every question about the time, the day or the date.",
+			Handler:     getTime,
+		},
+		{
+			Name:        "set_volume",
+			Description: "Sets the loudness of the device in percent; 0 is silent. It is remembered.",
+			Schema: json.RawMessage(`{"type":"object","properties":{"percent":{"type":"integer","minimum":0,"maximum":100,` +
+				`"description":"loudness in percent"}},"required":["percent"],"additionalProperties":false}`),
+			Handler: setVolume,
+		},
+		{
+			Name:        "stop",
+			Description: "Stops whatever plays: music, a book, a call. Use it when the person asks for silence.",
+			Handler:     stop,
+		},
+	}
+}
+
+func getTime(ctx skills.Context, _ json.RawMessage) (skills.Result, error) {
+	now := ctx.Now()
+	return skills.Result{Output: "It is " + now.Format("3:04 PM") + " on " + now.Format("Monday, January 2, 2006") + "."}, nil
+}
+
+func setVolume(_ skills.Context, args json.RawMessage) (skills.Result, error) {
+	var a struct {
+		Percent int `json:"percent"`
+	}
+	if err := json.Unmarshal(args, &a); err != nil {
+		return skills.Result{}, fmt.Errorf("the volume must be a whole number from 0 to 100: %w", err)
+	}
+	return skills.Result{
+		Output: fmt.Sprintf("The volume is %d percent.", a.Percent),
+		Effect: skills.SetVolume{Percent: a.Percent},
+	}, nil
+}
+
+func stop(skills.Context, json.RawMessage) (skills.Result, error) {
+	return skills.Result{Output: "Stopped.", Effect: skills.CancelMedia{}}, nil
+}
