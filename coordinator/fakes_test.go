@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -473,4 +474,48 @@ func wantEqual(t *testing.T, what string, got, want []string) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%s = %q; want %q", what, got, want)
 	}
+}
+
+// nullSpeaker and nullSource do nothing at no cost, for benchmarks.
+type (
+	nullSpeaker struct{ gen atomic.Uint64 }
+	nullSource  struct{ drained chan struct{} }
+	nullVoice   struct{}
+)
+
+func (s *nullSpeaker) Drop() uint64                       { return s.gen.Add(1) }
+func (s *nullSpeaker) Open(SourceKind, uint64) Source     { return nullSource{closedChannel} }
+func (s *nullSpeaker) Cue(turn.Cue, uint64)               {}
+func (s *nullSpeaker) StopCue(turn.Cue)                   {}
+func (s *nullSpeaker) SetVolume(int)                      {}
+func (nullSource) Write(_ context.Context, p []int16) int { return len(p) }
+func (nullSource) Close()                                 {}
+func (nullSource) Heard() int                             { return 480 }
+func (s nullSource) Drained() <-chan struct{}             { return s.drained }
+func (nullSource) Silenced() (time.Duration, bool)        { return 0, false }
+func (nullVoice) Do(turn.Order)                           {}
+func (nullVoice) Tools([]turn.ToolSpec)                   {}
+func (nullVoice) Open(turn.ID, time.Duration)             {}
+func (nullVoice) End(turn.ID, time.Duration)              {}
+func (nullVoice) Discard(turn.ID)                         {}
+func (nullVoice) Show(turn.State, string)                 {}
+func (nullVoice) Phrase(turn.Words) []int16               { return nil }
+
+var closedChannel = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+func newBench(b *testing.B, change ...func(*Options)) *runner {
+	o := Options{
+		Voice: nullVoice{}, Speaker: &nullSpeaker{}, Mic: nullVoice{}, Tools: fakeTools{}, Light: nullVoice{}, Phrases: nullVoice{},
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	c, err := New(o)
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	r := newRunner(ctx, c)
+	b.Cleanup(func() { c.inbox.close(); cancel(); r.running.Wait() })
+	return r
 }

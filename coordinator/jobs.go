@@ -24,10 +24,11 @@ type job struct {
 	turn   turn.ID
 	kind   turn.EffectKind
 	cancel context.CancelFunc
-	src    Source        // a stream's
 	stop   chan struct{} // closed by stopJob
+	again  chan struct{} // of one place: src was opened again
 
 	// atomic
+	src     atomic.Pointer[Source] // replaced by reopenClaims only
 	written atomic.Int64
 	cut     atomic.Bool // write was refused
 
@@ -78,7 +79,7 @@ type producer func(ctx context.Context, write func(pcm []int16) error) error
 // start runs a producer on one goroutine and attends to it on another, which calls ended, once, and reports.
 func (r *runner) start(h *handle, name turn.Handle, kind SourceKind, run producer, ended func(turn.EndedHow, int)) {
 	ctx, cancel := context.WithCancel(r.ctx)
-	j := &job{handle: name, turn: h.turn, kind: h.result.Effect, cancel: cancel, stop: make(chan struct{})}
+	j := &job{handle: name, turn: h.turn, kind: h.result.Effect, cancel: cancel, stop: make(chan struct{}), again: make(chan struct{}, 1)}
 	h.job = j
 	begun, over := logStreamStart, logStreamEnd
 	if j.kind == turn.EffectInputClaim {
@@ -102,7 +103,8 @@ func (r *runner) start(h *handle, name turn.Handle, kind SourceKind, run produce
 		return
 	}
 	log.Info(begun)
-	j.src = r.open(kind)
+	src := r.open(kind)
+	j.src.Store(&src)
 	returned := make(chan error, 1)
 	r.spawn(func() {
 		defer r.freeSlot(r.jobSlots)
@@ -110,48 +112,84 @@ func (r *runner) start(h *handle, name turn.Handle, kind SourceKind, run produce
 	})
 	r.spawn(func() {
 		defer cancel()
-		defer j.src.Close()
 		how, err := r.attend(ctx, j, returned)
-		end(how, j.src.Heard(), err)
+		src := *j.src.Load()
+		src.Close()
+		end(how, src.Heard(), err)
 	})
 }
 
-// write is what a factory writes with.
+// write is what a producer writes with.
 func (j *job) write(ctx context.Context, pcm []int16) error {
-	if ctx.Err() != nil {
-		return errCut
+	for {
+		if ctx.Err() != nil {
+			return errCut
+		}
+		n := (*j.src.Load()).Write(ctx, pcm)
+		j.written.Add(int64(n))
+		if pcm = pcm[n:]; len(pcm) == 0 {
+			return nil
+		}
+		if j.kind != turn.EffectInputClaim {
+			j.cut.Store(true)
+			return errCut
+		}
+		select {
+		case <-j.again:
+		case <-ctx.Done():
+			return errCut
+		}
 	}
-	n := j.src.Write(ctx, pcm)
-	j.written.Add(int64(n))
-	if n < len(pcm) {
-		j.cut.Store(true)
-		return errCut
+}
+
+// reopenClaims gives a claim a new source after a press that dropped the old one and turned out to be a bounce (turns.md
+// 4): the call goes on.
+func (r *runner) reopenClaims() {
+	for _, h := range r.handles.of {
+		j := h.job
+		if j == nil || j.stopped || j.kind != turn.EffectInputClaim || j.src.Load() == nil {
+			continue
+		}
+		old := *j.src.Load()
+		r.over(old)
+		old.Close()
+		src := r.open(SourceSpeech)
+		j.src.Store(&src)
+		select {
+		case j.again <- struct{}{}:
+		default:
+		}
 	}
-	return nil
 }
 
 // attend waits until a job is over: it has returned and its last sample has been played, or somebody cut it and it had
 // its time to clean up.
 func (r *runner) attend(ctx context.Context, j *job, returned <-chan error) (turn.EndedHow, error) {
+	src := *j.src.Load()
+	dropped := src.Drained() // a press, a hush
+	if j.kind == turn.EffectInputClaim {
+		dropped = nil // whether a call ends is for the machine to say
+	}
 	var err error
 	select {
 	case err = <-returned:
 	case <-j.stop:
 		return turn.EndedInterrupted, r.reap(j, returned)
-	case <-j.src.Drained(): // dropped: a press, a hush
+	case <-dropped:
 		return turn.EndedInterrupted, r.reap(j, returned)
 	case <-ctx.Done():
 		return turn.EndedInterrupted, r.reap(j, returned)
 	}
-	j.src.Close()
+	src = *j.src.Load()
+	src.Close()
 	select {
-	case <-j.src.Drained():
+	case <-src.Drained():
 	case <-j.stop:
 		return turn.EndedInterrupted, nil
 	case <-ctx.Done():
 		return turn.EndedInterrupted, nil
 	}
-	if int64(j.src.Heard()) < j.written.Load() { // dropped, or a speaker that counts roughly; see settle
+	if int64(src.Heard()) < j.written.Load() { // dropped, or a speaker that counts roughly; see settle
 		t := r.c.o.Clock.NewTimer(settle)
 		defer t.Stop()
 		select {
@@ -193,8 +231,10 @@ func (r *runner) stopJob(h turn.Handle) {
 	e.job.stopped = true
 	close(e.job.stop)
 	e.job.cancel()
-	if c, ok := e.job.src.(cutter); ok {
-		c.Cut()
+	if src := e.job.src.Load(); src != nil {
+		if c, ok := (*src).(cutter); ok {
+			c.Cut()
+		}
 	}
 }
 

@@ -140,8 +140,8 @@ func (r *runner) take(e entry) {
 		return
 	case jobEnded:
 		delete(r.handles.of, of.job.handle)
-		if of.job.src != nil {
-			r.over(of.job.src)
+		if src := of.job.src.Load(); src != nil {
+			r.over(*src)
 		}
 		if of.job.kind == turn.EffectInputClaim {
 			r.fact(turn.ClaimEnded{At: r.now(), Handle: of.job.handle, How: of.how})
@@ -166,7 +166,10 @@ func (r *runner) take(e entry) {
 	}
 	if e.dropped {
 		r.arrive(e.gen)
-		defer func() { r.flushed = false }()
+		defer func() {
+			r.flushed = false
+			r.reopenClaims()
+		}()
 	}
 	if at, ok := gesture(e.ev); ok {
 		r.edge = at

@@ -1,0 +1,345 @@
+package coordinator
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"conch/coordinator/turn"
+)
+
+// answering lets the voice answer every CreateResponse with d of speech, from a goroutine of its own.
+func (g *rig) answering(d time.Duration) {
+	g.voice.on = func(o turn.Order) {
+		c, ok := o.(turn.CreateResponse)
+		if !ok {
+			return
+		}
+		go func() {
+			resp := turn.ResponseID("r-" + c.Turn)
+			g.Post(turn.ResponseStarted{At: g.Now(), Turn: c.Turn, Response: resp})
+			n := g.Audio(context.Background(), c.Turn, tone(d, 9))
+			g.Post(turn.DeltaArrived{At: g.Now(), Turn: c.Turn, Response: resp, Item: "i-" + turn.ItemID(c.Turn), Samples: n})
+			g.Post(turn.ResponseDone{At: g.Now(), Turn: c.Turn, Response: resp})
+		}()
+	}
+}
+
+// wantOutcome takes the one outcome of an injection; a second one is an error.
+func wantOutcome(t *testing.T, what string, done <-chan Outcome, want Outcome) {
+	t.Helper()
+	synctest.Wait()
+	select {
+	case got := <-done:
+		if got != want {
+			t.Errorf("%s: %v; want %v", what, got, want)
+		}
+	default:
+		t.Errorf("%s has no outcome yet; want %v", what, want)
+	}
+	select {
+	case got := <-done:
+		t.Errorf("%s: a second outcome %v", what, got)
+	default:
+	}
+}
+
+func TestAnInjectionDoesNotCutTheTailOfAnAnswer(t *testing.T) { // row 4
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		id := g.utter(time.Second)
+		g.respond(id, "r1")
+		g.speak(id, "r1", 300*time.Millisecond, 1)
+		g.finish(id, "r1")
+		g.answering(100 * time.Millisecond)
+		done := g.Inject("tea is ready", PriorityPreempt, "", 0)
+		time.Sleep(290 * time.Millisecond)
+		g.settle()
+		if g.State() != turn.InResponse {
+			t.Errorf("state %v in the tail; want IN_RESPONSE", g.State())
+		}
+		g.quiet()
+		wantOutcome(t, "the injection", done, OutcomeDelivered)
+		wantEqual(t, "ends", g.ends(), []string{"t-1 done", "t-2 done"})
+		if r := g.records[0]; r.HeardMS != 300 {
+			t.Errorf("%v ms of the answer heard; want all 300", r.HeardMS)
+		}
+	})
+}
+
+func TestInjectingWhileOfflineWedgesNothing(t *testing.T) { // row 5
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		g.answering(100 * time.Millisecond)
+		g.Post(turn.SessionLost{At: g.Now()})
+		short := g.Inject("tea is ready", PriorityNormal, "", 10*time.Second)
+		long := g.Inject("the door", PriorityNormal, "", time.Hour)
+		time.Sleep(11 * time.Second)
+		wantOutcome(t, "the one with a ttl of 10 s", short, OutcomeExpired)
+		g.Post(turn.SessionReady{At: g.Now()})
+		time.Sleep(time.Second)
+		wantOutcome(t, "the one with a ttl of an hour", long, OutcomeDelivered)
+		later := g.Inject("the post", PriorityNormal, "", 0)
+		time.Sleep(time.Second)
+		wantOutcome(t, "the one after", later, OutcomeDelivered)
+		g.quiet()
+	})
+}
+
+type fakeLocalVoice struct{}
+
+func (fakeLocalVoice) Speak(context.Context, string) ([]int16, error) {
+	return tone(time.Second, 4), nil
+}
+
+func TestTheLocalVoiceSpeaksWhatIsUrgentWhileOffline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t, func(_ *rig, o *Options) { o.LocalVoice = fakeLocalVoice{} })
+		g.Post(turn.SessionLost{At: g.Now()})
+		heard := g.Inject("fire", PriorityPreempt, "", 0)
+		time.Sleep(1100 * time.Millisecond)
+		wantOutcome(t, "an undisturbed one", heard, OutcomeDelivered)
+		cut := g.Inject("fire", PriorityPreempt, "", 400*time.Millisecond)
+		time.Sleep(500 * time.Millisecond)
+		edge := g.Now()
+		g.press()
+		time.Sleep(100 * time.Millisecond)
+		wantOutcome(t, "one that was cut after its ttl", cut, OutcomeInterrupted)
+		if got := g.heardAfter(edge); len(got) != 0 {
+			t.Errorf("heard the values %v after the press", got)
+		}
+		g.quiet()
+	})
+}
+
+func TestTheQueueDrainsAfterEveryEndOfATurn(t *testing.T) { // row 6
+	for name, end := range map[string]func(g *rig){
+		"press too short": func(g *rig) {
+			g.Release(g.Now(), rate*50/1000)
+		},
+		"commit refused": func(g *rig) {
+			id := turn.ID("t-1")
+			time.Sleep(time.Second)
+			g.Release(g.Now(), rate)
+			g.settle()
+			g.Post(turn.CaptureEnded{At: g.Now(), Turn: id, Samples: rate})
+			g.Post(turn.InputRefused{At: g.Now(), Turn: id})
+		},
+		"session lost in the answer": func(g *rig) {
+			id := turn.ID("t-1")
+			time.Sleep(time.Second)
+			g.Release(g.Now(), rate)
+			g.settle()
+			g.Post(turn.CaptureEnded{At: g.Now(), Turn: id, Samples: rate})
+			g.respond(id, "r1")
+			g.speak(id, "r1", 300*time.Millisecond, 1)
+			g.Post(turn.SessionLost{At: g.Now()})
+			time.Sleep(time.Second)
+			g.Post(turn.SessionReady{At: g.Now()})
+		},
+		"session lost for good while recording": func(g *rig) {
+			g.Post(turn.SessionLost{At: g.Now(), Fatal: true, Say: turn.WordsKeyRefused})
+			time.Sleep(time.Second)
+			g.Release(g.Now(), rate)
+			time.Sleep(time.Second)
+			g.Post(turn.SessionReady{At: g.Now()})
+		},
+		"microphone lost": func(g *rig) {
+			g.Post(turn.CaptureLost{At: g.Now(), Turn: "t-1"})
+		},
+		"hushed in the answer": func(g *rig) {
+			id := turn.ID("t-1")
+			time.Sleep(time.Second)
+			g.Release(g.Now(), rate)
+			g.settle()
+			g.Post(turn.CaptureEnded{At: g.Now(), Turn: id, Samples: rate})
+			g.respond(id, "r1")
+			g.speak(id, "r1", 300*time.Millisecond, 1)
+			g.Hush(g.Now(), g.speaker.Drop())
+		},
+		"the deadline": func(*rig) { time.Sleep(61 * time.Second) }, // commits by itself, and nothing was captured
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newRig(t)
+				id := g.press()
+				g.settle()
+				g.Post(turn.CaptureStarted{At: g.Now(), Turn: id})
+				done := g.Inject("tea is ready", PriorityNormal, "", time.Hour)
+				g.settle()
+				if len(done) != 0 {
+					t.Fatal("an injection had its outcome while a turn was live")
+				}
+				end(g)
+				g.answering(100 * time.Millisecond)
+				time.Sleep(3 * time.Second) // words, then the injection
+				wantOutcome(t, "the injection", done, OutcomeDelivered)
+				g.quiet()
+				if n := len(g.records); n != 2 {
+					t.Errorf("ends %q; want one of the turn and one of the injection", g.ends())
+				}
+			})
+		})
+	}
+}
+
+func TestTheQueueDrainsWhenAClaimOrStreamEnds(t *testing.T) { // row 6, call ended; turns.md 5
+	for name, effect := range map[string]ToolResult{
+		"claim": {Effect: turn.EffectInputClaim, Claim: ClaimFunc{
+			Run: func(_ context.Context, write func([]int16) error) error { return write(tone(20*time.Second, 3)) },
+		}},
+		"stream": stream(func(_ context.Context, write func([]int16) error) error { return write(tone(20*time.Second, 3)) }, nil),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newRig(t)
+				g.tools["do"] = func(context.Context, string) ToolResult { return effect }
+				id := g.utter(time.Second)
+				g.respond(id, "r1")
+				g.Post(turn.ToolCalled{At: g.Now(), Turn: id, Response: "r1", Call: "c1", Name: "do"})
+				g.finish(id, "r1")
+				time.Sleep(time.Second)
+				g.inState(turn.Idle)
+				g.answering(100 * time.Millisecond)
+				done := g.Inject("tea is ready", PriorityNormal, "", time.Hour)
+				time.Sleep(18 * time.Second)
+				g.settle()
+				if len(done) != 0 {
+					t.Error("the injection did not wait")
+				}
+				time.Sleep(3 * time.Second)
+				wantOutcome(t, "the injection", done, OutcomeDelivered)
+				g.quiet()
+			})
+		})
+	}
+}
+
+func TestAPreemptingTurnIsSpokenBeforeThoseThatWaited(t *testing.T) { // row 7
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		var said []string
+		g.press()
+		g.settle()
+		g.answering(100 * time.Millisecond)
+		answer := g.voice.on
+		g.voice.on = func(o turn.Order) {
+			if c, ok := o.(turn.CreateResponse); ok {
+				said = append(said, c.Prompt)
+			}
+			answer(o)
+		}
+		g.Inject("first", PriorityNormal, "", 0)
+		g.Inject("second", PriorityNormal, "", 0)
+		g.Inject("urgent", PriorityPreempt, "", 0)
+		g.Release(g.Now(), 0)
+		g.quiet()
+		wantEqual(t, "said", said, []string{"urgent", "first", "second"})
+	})
+}
+
+func TestAStrayOrDoubleReleaseCommitsNothingAndKillsNothing(t *testing.T) { // row 7
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		g.Release(g.Now(), rate) // nobody had pressed
+		g.settle()
+		wantEqual(t, "journal", g.take(), nil)
+
+		id := g.utter(time.Second)
+		g.Release(g.Now(), rate) // once more
+		g.inState(turn.Committing)
+		g.respond(id, "r1")
+		g.speak(id, "r1", 300*time.Millisecond, 1)
+		g.Release(g.Now(), rate) // in the answer
+		g.inState(turn.InResponse)
+		g.finish(id, "r1")
+		g.quiet()
+		lines := g.take()
+		commits := 0
+		for _, l := range lines {
+			if l == "commit" {
+				commits++
+			}
+		}
+		if commits != 1 {
+			t.Errorf("%d commits; want 1", commits)
+		}
+		wantEqual(t, "ends", g.ends(), []string{"t-1 done"})
+		if g.records[0].HeardMS != 300 {
+			t.Errorf("%v ms heard; want 300", g.records[0].HeardMS)
+		}
+	})
+}
+
+func TestACallbackThatInjectsDoesNotDeadlock(t *testing.T) { // row 11
+	synctest.Test(t, func(t *testing.T) {
+		var outcomes []<-chan Outcome
+		var g *rig
+		g = newRig(t, func(_ *rig, o *Options) {
+			o.InboxLimit = 1
+			end := o.OnEnd
+			o.OnEnd = func(rec Record) { // on the runner's own goroutine
+				end(rec)
+				if len(outcomes) < 3 {
+					outcomes = append(outcomes, g.Inject("again", PriorityNormal, "", 0), g.Inject("and again", PriorityNormal, "", 0))
+				}
+			}
+		})
+		ended := make(chan Outcome, 1)
+		g.tools["book"] = func(context.Context, string) ToolResult {
+			return stream(func(_ context.Context, write func([]int16) error) error { return write(tone(time.Second, 3)) },
+				func(turn.EndedHow, int) { ended <- <-g.Inject("the book is over", PriorityNormal, "", 0) }) // and waits for it
+		}
+		id := g.utter(time.Second)
+		g.respond(id, "r1")
+		g.answering(100 * time.Millisecond)
+		g.Post(turn.ToolCalled{At: g.Now(), Turn: id, Response: "r1", Call: "c1", Name: "book"})
+		g.finish(id, "r1")
+		time.Sleep(time.Minute)
+		g.quiet()
+		for i, o := range outcomes {
+			if got := <-o; got != OutcomeDelivered {
+				t.Errorf("injection %d of the callback: %v", i, got)
+			}
+		}
+		if got := <-ended; got != OutcomeDelivered {
+			t.Errorf("injection of the stream's end: %v", got)
+		}
+	})
+}
+
+func TestAnInterruptedInjectionIsOfferedOnceMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		g.answering(2 * time.Second)
+		done := g.Inject("tea is ready", PriorityNormal, "", time.Hour)
+		for range 2 {
+			time.Sleep(500 * time.Millisecond)
+			g.press()
+			time.Sleep(10 * time.Millisecond)
+			g.Release(g.Now(), 0)
+		}
+		time.Sleep(time.Second)
+		wantOutcome(t, "the injection", done, OutcomeInterrupted)
+		g.quiet()
+		if n := slices.IndexFunc(g.records, func(r Record) bool { return r.Source == "inject" && r.Reason == "interrupted" }); n < 0 {
+			t.Errorf("ends %q; want an interrupted injection among them", g.ends())
+		}
+	})
+}
+
+func TestAfterRunAnInjectionFailsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		g.press()
+		waits := g.Inject("tea is ready", PriorityNormal, "", time.Hour)
+		g.settle()
+		if err := g.stop(); err != nil {
+			t.Error(err)
+		}
+		wantOutcome(t, "one that waited", waits, OutcomeFailed)
+		wantOutcome(t, "one after the end", g.Inject("late", PriorityNormal, "", 0), OutcomeFailed)
+	})
+}

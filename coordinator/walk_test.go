@@ -1,0 +1,348 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"conch/coordinator/turn"
+)
+
+var (
+	walkSeed = flag.Uint64("seed", 0, "seed of TestTenThousandRandomSequences (0: a new one)")
+	walkRuns = flag.Int("runs", 10_000, "sequences of TestTenThousandRandomSequences")
+)
+
+// turns.md 8.12, through the whole coordinator: random people, a random server, random tools, and a speaker that knows
+// what was audible when. Each sequence has its own seed, which a failure prints.
+func TestTenThousandRandomSequences(t *testing.T) { // row 12
+	seed := *walkSeed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Logf("seed %d, %d sequences (repeat one with: go test -run %s -seed N -runs 1)", seed, *walkRuns, t.Name())
+	for i := range uint64(*walkRuns) {
+		synctest.Test(t, func(t *testing.T) { walk(t, seed+i) })
+		if t.Failed() {
+			t.FailNow()
+		}
+	}
+}
+
+// world is everything around the coordinator in one random sequence. Audio carries the number of its turn as value.
+type world struct {
+	*rig
+	mu  sync.Mutex
+	rng *rand.Rand
+
+	number   map[turn.ID]int
+	edges    []walkEdge
+	begun    []turn.ID // opened the microphone or asked for an answer
+	started  int       // streams and claims that ran
+	kept     int       // claims that came to be
+	ended    map[string]int
+	outcomes []<-chan Outcome
+}
+
+type walkEdge struct {
+	at    time.Time
+	turns int // that must not be heard after it: all that had begun or might have
+}
+
+// n draws 0..max-1; safe for the goroutines of the world.
+func (w *world) n(max int) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.rng.IntN(max)
+}
+
+func (w *world) wait(max time.Duration) { time.Sleep(time.Duration(w.n(int(max)))) }
+
+func (w *world) valueOf(id turn.ID) int16 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return int16(w.number[id])
+}
+
+func walk(t *testing.T, seed uint64) {
+	defer func() {
+		if t.Failed() {
+			t.Logf("this sequence has -seed %d", seed)
+		}
+	}()
+	w := &world{rng: rand.New(rand.NewPCG(seed, 0)), number: map[turn.ID]int{}, ended: map[string]int{}}
+	w.rig = newRig(t, func(g *rig, o *Options) {
+		w.rig = g
+		g.voice.on = w.serve
+		o.Mic = walkMic{w}
+		o.Tools = walkTools{w}
+		o.InboxLimit = 1 + w.rng.IntN(20)
+		o.NewID = func() turn.ID {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			id := turn.ID(fmt.Sprintf("t-%d", len(w.number)+1))
+			w.number[id] = len(w.number) + 1
+			return id
+		}
+	})
+	for range 3 + w.n(15) {
+		w.act()
+		if w.n(3) > 0 {
+			w.wait(3 * time.Second)
+		}
+	}
+	w.Post(turn.SessionReady{At: w.Now()})
+	w.quiet()
+	time.Sleep(15 * time.Minute) // the ttl of an injection
+	w.quiet()
+	w.check()
+}
+
+func (w *world) act() {
+	edge := func(press bool) uint64 {
+		w.mu.Lock()
+		e := walkEdge{at: time.Now()}
+		if press { // a hush lets a recording go on, so that turn will rightly be heard
+			e.turns = len(w.number)
+		}
+		w.edges = append(w.edges, e)
+		w.mu.Unlock()
+		gen := w.speaker.Drop()
+		if w.n(4) == 0 {
+			w.wait(3 * time.Millisecond) // the scheduler was busy between edge and fact
+		}
+		return gen
+	}
+	live := turn.ID(fmt.Sprintf("t-%d", 1+w.n(8)))
+	switch w.n(12) {
+	case 0, 1, 2, 3:
+		w.Press(w.Now(), edge(true))
+		w.wait(2 * time.Second)
+		w.Release(w.Now(), w.n(2*rate))
+	case 4:
+		w.Press(w.Now(), edge(true))
+	case 5:
+		w.Release(w.Now(), w.n(2*rate))
+	case 6:
+		w.Hush(w.Now(), edge(false))
+	case 7:
+		w.Ask("what time is it")
+	case 8:
+		w.outcomes = append(w.outcomes, w.Inject("tea", Priority(w.n(3)), []string{"", "a", "b"}[w.n(3)], time.Duration(w.n(60))*time.Second))
+	case 9:
+		w.Post(turn.SessionLost{At: w.Now(), Fatal: w.n(5) == 0})
+		w.wait(8 * time.Second)
+		w.Post(turn.SessionReady{At: w.Now()})
+	case 10:
+		w.Post([]turn.Event{
+			turn.VoteLost{At: w.Now(), Turn: live},
+			turn.CaptureLost{At: w.Now(), Turn: live},
+			turn.SpeechDrained{At: w.Now(), Turn: live},
+			turn.StreamEnded{At: w.Now(), Handle: turn.Handle(w.n(4))},
+			turn.ResponseDone{At: w.Now(), Turn: live, Response: "r-old"},
+			turn.ToolReturned{At: w.Now(), Turn: live, Call: "c-old"},
+			turn.ResponseRefused{At: w.Now(), Turn: live},
+			turn.DeadlinePassed{At: w.Now()},
+		}[w.n(8)])
+	case 11:
+		w.Post(turn.FloorGranted{At: w.Now(), Turn: w.o.NewID(), Prompt: "go"})
+	}
+}
+
+// serve is a server that is late, forgetful, repetitive, and does not stop when it is told to.
+func (w *world) serve(o turn.Order) {
+	switch o := o.(type) {
+	case turn.AddText:
+		w.began(o.Turn)
+	case turn.CommitInput:
+		go func() {
+			w.wait(500 * time.Millisecond)
+			if w.n(8) == 0 {
+				w.Post(turn.InputRefused{At: w.Now(), Turn: o.Turn})
+			} else {
+				w.Post(turn.InputCommitted{At: w.Now(), Turn: o.Turn, Item: "u"})
+			}
+		}()
+	case turn.CreateResponse:
+		w.began(o.Turn)
+		go w.respondTo(o)
+	}
+}
+
+func (w *world) respondTo(o turn.CreateResponse) {
+	resp := turn.ResponseID(fmt.Sprintf("r-%s-%d", o.Turn, w.n(1_000_000)))
+	w.wait(time.Second)
+	switch w.n(20) {
+	case 0:
+		w.Post(turn.ResponseRefused{At: w.Now(), Turn: o.Turn, Say: turn.WordsQuota})
+		return
+	case 1:
+		return // no answer
+	}
+	if w.n(5) > 0 {
+		w.Post(turn.ResponseStarted{At: w.Now(), Turn: o.Turn, Response: resp})
+	}
+	for i := range w.n(5) {
+		n := w.Audio(context.Background(), o.Turn, tone(time.Duration(w.n(1000))*time.Millisecond, w.valueOf(o.Turn)))
+		w.Post(turn.DeltaArrived{At: w.Now(), Turn: o.Turn, Response: resp, Item: turn.ItemID(fmt.Sprint("i-", i/2)), Samples: n})
+		w.wait(100 * time.Millisecond)
+	}
+	for i := range w.n(3) {
+		call := turn.CallID(fmt.Sprint(resp, "-", i))
+		w.Post(turn.ToolCalled{At: w.Now(), Turn: o.Turn, Response: resp, Call: call, Name: "any"})
+	}
+	for range w.n(3) { // never, once, twice
+		w.Post(turn.ResponseDone{At: w.Now(), Turn: o.Turn, Response: resp, Status: turn.ResponseStatus(max(0, w.n(8)-4))})
+	}
+}
+
+func (w *world) began(id turn.ID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.begun = append(w.begun, id)
+}
+
+type walkMic struct{ w *world }
+
+func (m walkMic) Open(id turn.ID, _ time.Duration) {
+	m.w.began(id)
+	if m.w.n(10) > 0 { // else: a dead microphone
+		go func() { m.w.Post(turn.CaptureStarted{At: m.w.Now(), Turn: id}) }()
+	}
+}
+func (m walkMic) End(id turn.ID, tail time.Duration) {
+	if m.w.n(10) > 0 {
+		go func() {
+			time.Sleep(tail)
+			m.w.Post(turn.CaptureEnded{At: m.w.Now(), Turn: id, Samples: 1000 + m.w.n(2*rate)})
+		}()
+	}
+}
+func (m walkMic) Discard(turn.ID) {}
+
+const claimValue = -9 // a call outlives its turn, and a bounce (turns.md 4)
+
+type walkTools struct{ w *world }
+
+func (walkTools) Specs() []turn.ToolSpec { return nil }
+
+func (t walkTools) Call(ctx context.Context, id turn.ID, _, _ string) ToolResult {
+	w := t.w
+	value := w.valueOf(id)
+	produce := func(_ context.Context, write func([]int16) error) error {
+		w.mu.Lock()
+		w.started++
+		w.mu.Unlock()
+		for range w.n(20) {
+			if err := write(tone(500*time.Millisecond, value)); err != nil {
+				w.wait(time.Second) // cleaning up
+				return err
+			}
+		}
+		switch w.n(6) {
+		case 0:
+			panic("a crash")
+		case 1:
+			return errors.New("disk gone")
+		}
+		return nil
+	}
+	switch w.n(3) {
+	case 0:
+		w.wait(3 * time.Second)
+	case 1:
+		if w.n(6) == 0 {
+			time.Sleep(12 * time.Second) // ignores its deadline
+		}
+	}
+	w.mu.Lock()
+	w.kept++
+	name := fmt.Sprintf("effect %d of %s", w.kept, id)
+	w.mu.Unlock()
+	count := func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.ended[name]++
+	}
+	switch w.n(8) {
+	case 0, 1:
+		return ToolResult{Effect: turn.EffectAudioStream, Stream: StreamFunc{Run: produce, Ended: func(turn.EndedHow, int) { count() }}}
+	case 2:
+		w.mu.Lock()
+		w.ended[name] = 0 // a claim that exists ends once, started or not
+		w.mu.Unlock()
+		value = claimValue
+		return ToolResult{Effect: turn.EffectInputClaim, Claim: ClaimFunc{Run: produce, Ended: func(turn.EndedHow) { count() }}}
+	case 3:
+		return ToolResult{Effect: turn.EffectPlaySound, Sound: tone(500*time.Millisecond, value)}
+	case 4:
+		return ToolResult{Effect: turn.EffectCancelMedia}
+	case 5:
+		return ToolResult{Effect: turn.EffectSetVolume, Volume: w.n(150)}
+	case 6:
+		panic("a crash")
+	}
+	return ToolResult{Output: "done"}
+}
+
+// check asks the invariants of turns.md 8.12 of what was recorded.
+func (w *world) check() {
+	t := w.t
+	seen := map[turn.ID]bool{}
+	for _, r := range w.records {
+		if seen[r.Turn] {
+			t.Errorf("turn %s ended twice", r.Turn)
+		}
+		seen[r.Turn] = true
+	}
+	begun := map[turn.ID]bool{}
+	for _, id := range w.begun {
+		begun[id] = true
+	}
+	for id := range begun {
+		if !seen[id] {
+			t.Errorf("turn %s began and never ended; ends %q", id, w.ends())
+		}
+	}
+	for _, p := range w.speaker.played() {
+		for _, e := range w.edges {
+			if p.from.Before(e.at) && p.to.After(e.at) {
+				t.Errorf("%d was heard %v..%v, through the edge at %v", p.value, p.from.Sub(w.start), p.to.Sub(w.start), e.at.Sub(w.start))
+			}
+			if p.value > 0 && int(p.value) <= e.turns && !p.from.Before(e.at) {
+				t.Errorf("turn %d was heard %v..%v, after the edge at %v", p.value, p.from.Sub(w.start), p.to.Sub(w.start), e.at.Sub(w.start))
+			}
+		}
+	}
+	w.mu.Lock()
+	ends := 0
+	for name, n := range w.ended {
+		if n != 1 {
+			t.Errorf("%s ended %d times", name, n)
+		}
+		ends += n
+	}
+	if ends < w.started {
+		t.Errorf("%d streams and claims started, %d ended", w.started, ends)
+	}
+	w.mu.Unlock()
+	for i, o := range w.outcomes {
+		wantOutcomes := len(o)
+		if wantOutcomes != 1 {
+			t.Errorf("injection %d has %d outcomes; want 1", i, wantOutcomes)
+		}
+	}
+	if n := w.inbox.refused.Load(); n != 0 {
+		t.Errorf("%d facts refused", n)
+	}
+	if s := w.speaker; slices.ContainsFunc(s.sources, func(c *fakeSource) bool { return !c.over && c.closed }) {
+		t.Error("a source was closed and never drained")
+	}
+}
