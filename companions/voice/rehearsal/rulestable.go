@@ -192,7 +192,7 @@ func sum(_ Thought, words []string) (Reply, bool) {
 
 // count counts to the number asked for, or to twenty: an answer long enough to be interrupted.
 func count(_ Thought, words []string) (Reply, bool) {
-	n, ok := number1(words[len(words)-1:])
+	n, ok := number1(after(words, "to"))
 	if !ok {
 		n, ok = number1(words)
 	}

@@ -94,3 +94,13 @@ func plainValue(v any) string {
 	}
 	return fmt.Sprint(v)
 }
+
+// after is what follows the last of a word; nothing when it is not there.
+func after(words []string, word string) []string {
+	for i, w := range slices.Backward(words) {
+		if w == word {
+			return words[i+1:]
+		}
+	}
+	return nil
+}

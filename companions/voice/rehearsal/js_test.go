@@ -1,0 +1,28 @@
+package rehearsal
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestOfficialJavaScriptClientConverses lets the Realtime class of npm openai talk to the server (jstest/converse.mjs).
+func TestOfficialJavaScriptClientConverses(t *testing.T) {
+	o := quick()
+	o.Pace = 4 // so that there is something left to cancel
+	_, url := serve(t, o)
+	address := strings.TrimSuffix(strings.TrimPrefix(url, "ws://"), "/v1/realtime")
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute) // npm ci may have to run first
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "jstest/run.sh", address).CombinedOutput()
+	if exit := new(exec.ExitError); errors.As(err, &exit) && exit.ExitCode() == 3 {
+		t.Skipf("%s", out)
+	}
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Logf("%s", out)
+}
