@@ -1,0 +1,283 @@
+package audio_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"conch/audio"
+	"conch/audio/audiotest"
+)
+
+// micRig is a microphone on a twin card; what it tells is kept in order.
+type micRig struct {
+	t     *testing.T
+	m     *audio.Mic
+	c     *audiotest.Card
+	said  []string
+	heard map[string][]int16
+	now   func() time.Duration
+}
+
+func newMicRig(t *testing.T, preroll time.Duration) *micRig {
+	clock := audiotest.NewClock()
+	r := &micRig{t: t, c: audiotest.New(clock), heard: map[string][]int16{}, now: clock.Now}
+	r.m = audio.NewMic(audio.MicConfig{
+		Preroll: preroll,
+		Now:     clock.Now,
+		Sink:    func(id string, pcm []int16) { r.heard[id] = append(r.heard[id], pcm...) },
+		Started: func(id string) { r.say("started %s", id) },
+		Ended:   func(id string, n int) { r.say("ended %s %d", id, n) },
+		Lost:    func(id string) { r.say("lost %s", id) },
+	})
+	if _, err := r.c.OpenCapture(audio.StreamConfig{}, r.m.Take); err != nil {
+		t.Fatal(err)
+	}
+	r.c.AfterPeriod = func(time.Duration) { r.m.Poll() }
+	return r
+}
+
+func (r *micRig) say(f string, a ...any) { r.said = append(r.said, fmt.Sprintf(f, a...)) }
+
+func (r *micRig) advance(d time.Duration) { r.c.Advance(d); r.m.Poll() }
+
+func (r *micRig) want(events ...string) {
+	r.t.Helper()
+	if got, want := strings.Join(r.said, ", "), strings.Join(events, ", "); got != want {
+		r.t.Errorf("told: %s; want: %s", got, want)
+	}
+}
+
+// near says whether a count is what a duration holds, to within a period of the card (10 ms).
+func near(n int, d time.Duration) bool {
+	return n >= audio.Samples(d-10*time.Millisecond) && n <= audio.Samples(d+10*time.Millisecond)
+}
+
+func TestUtteranceHasPreAndPostRoll(t *testing.T) {
+	r := newMicRig(t, 250*time.Millisecond)
+	pcm := noise(3*24000, 1)
+	r.c.Feed(pcm) // the air at time t is pcm[t]
+	r.advance(time.Second)
+	edge := r.now()
+	r.advance(4 * time.Millisecond) // the press is confirmed
+	r.m.Open("t-1", edge)
+	r.m.Poll()
+	r.want() // nothing has been captured since the edge
+	r.advance(10 * time.Millisecond)
+	r.want("started t-1")
+	r.advance(490 * time.Millisecond)
+	up := r.now()
+	r.advance(25 * time.Millisecond) // the release is certain
+	if n := r.m.Held(up); !near(n, up-edge) {
+		t.Errorf("held %d samples; want about %d", n, audio.Samples(up-edge))
+	}
+	r.m.End("t-1", 95*time.Millisecond)
+	r.advance(50 * time.Millisecond)
+	r.want("started t-1")
+	r.advance(100 * time.Millisecond)
+	got := r.heard["t-1"]
+	r.want("started t-1", fmt.Sprintf("ended t-1 %d", len(got)))
+	if whole := 250*time.Millisecond + up - edge + 120*time.Millisecond; !near(len(got), whole) {
+		t.Errorf("the utterance has %d samples; want about %d", len(got), audio.Samples(whole))
+	}
+	// It is what was in the air from 250 ms before the edge on, without a gap.
+	const lag = 12 // samples: the filter
+	from := audio.Samples(edge - 250*time.Millisecond)
+	best, worst := -1, 1<<62
+	for shift := -300; shift < 300; shift++ { // where did it begin?
+		sum := 0
+		for i := 1000; i < 1200; i++ {
+			d := int(got[i]) - int(pcm[from+shift+i])
+			sum += d * d
+		}
+		if sum < worst {
+			best, worst = shift, sum
+		}
+	}
+	if best < -240-lag || best > 240 {
+		t.Fatalf("begins %d samples beside 250 ms before the edge", best)
+	}
+	smooth := func(p []int16, i int) int { return int(p[i-1]) + 2*int(p[i]) + int(p[i+1]) }
+	off := 0
+	for i := 100; i < len(got)-1; i++ {
+		if d := smooth(got, i) - smooth(pcm, from+best+i); d > 12000 || d < -12000 {
+			off++
+		}
+	}
+	if off > len(got)/50 {
+		t.Errorf("%d of %d samples are not what was in the air: a gap or a jump", off, len(got))
+	}
+}
+
+func TestSecondPressBeginsAnew(t *testing.T) {
+	r := newMicRig(t, 0)
+	r.advance(300 * time.Millisecond)
+	r.m.Open("t-1", r.now())
+	r.advance(300 * time.Millisecond)
+	r.m.Open("t-2", r.now()) // no release seen: turns.md 8, row 9
+	r.advance(200 * time.Millisecond)
+	r.m.End("t-1", 0) // stray
+	r.m.End("t-2", 0)
+	r.m.End("t-2", time.Hour) // only the first counts
+	r.advance(100 * time.Millisecond)
+	n := len(r.heard["t-2"])
+	r.want("started t-1", "started t-2", fmt.Sprintf("ended t-2 %d", n))
+	if !near(n, 200*time.Millisecond) {
+		t.Errorf("the second utterance has %d samples; want about 4800", n)
+	}
+}
+
+func TestPressDuringThePostRollEndsTheFirst(t *testing.T) {
+	r := newMicRig(t, 0)
+	r.advance(100 * time.Millisecond)
+	r.m.Open("t-1", r.now())
+	r.advance(200 * time.Millisecond)
+	r.m.End("t-1", 120*time.Millisecond)
+	r.advance(20 * time.Millisecond)
+	r.m.Open("t-2", r.now())
+	r.advance(40 * time.Millisecond)
+	r.m.Discard("t-2")
+	before := len(r.heard["t-2"])
+	r.advance(time.Second)
+	r.want("started t-1", fmt.Sprintf("ended t-1 %d", len(r.heard["t-1"])), "started t-2")
+	if len(r.heard["t-2"]) != before {
+		t.Error("a discarded utterance goes on")
+	}
+}
+
+func TestDeadMicrophoneIsTold(t *testing.T) {
+	r := newMicRig(t, 250*time.Millisecond)
+	r.c.Feed(noise(48000, 1))
+	r.advance(time.Second)
+	r.c.Unplug()
+	r.advance(time.Second)
+	edge := r.now()
+	r.m.Open("t-1", edge)
+	r.advance(400 * time.Millisecond)
+	if n := r.m.Held(r.now()); n != 0 {
+		t.Errorf("held %d samples of a dead microphone", n)
+	}
+	r.want()
+	r.advance(200 * time.Millisecond)
+	r.want("lost t-1") // and never started: the ring has only old sound
+	r.m.End("t-1", 120*time.Millisecond)
+	r.m.Poll()
+	r.want("lost t-1", "ended t-1 0")
+	if len(r.heard["t-1"]) != 0 {
+		t.Error("an old sound became an utterance")
+	}
+
+	// Released before it was noticed: the end comes all the same, in bounded time.
+	r.m.Open("t-2", r.now())
+	r.advance(100 * time.Millisecond)
+	r.m.End("t-2", 120*time.Millisecond)
+	r.advance(419 * time.Millisecond)
+	r.want("lost t-1", "ended t-1 0")
+	r.advance(2 * time.Millisecond)
+	r.want("lost t-1", "ended t-1 0", "ended t-2 0")
+}
+
+func TestMicrophoneLostMidway(t *testing.T) {
+	r := newMicRig(t, 0)
+	r.advance(100 * time.Millisecond)
+	r.m.Open("t-1", r.now())
+	r.advance(300 * time.Millisecond)
+	r.c.Unplug()
+	r.advance(600 * time.Millisecond)
+	r.want("started t-1", "lost t-1")
+	r.m.End("t-1", 0)
+	r.m.Poll()
+	r.want("started t-1", "lost t-1", fmt.Sprintf("ended t-1 %d", len(r.heard["t-1"])))
+}
+
+// With a late audio thread frames come late, but all of them.
+func TestLateCaptureLosesNothing(t *testing.T) {
+	r := newMicRig(t, 0)
+	r.advance(100 * time.Millisecond)
+	r.m.Open("t-1", r.now())
+	r.advance(100 * time.Millisecond)
+	r.c.Stall(200 * time.Millisecond)
+	r.advance(300 * time.Millisecond)
+	r.m.End("t-1", 0)
+	r.advance(50 * time.Millisecond)
+	if n := len(r.heard["t-1"]); !near(n, 400*time.Millisecond) {
+		t.Errorf("%d samples of 400 ms", n)
+	}
+}
+
+func TestWithoutPrerollNothingIsKept(t *testing.T) {
+	r := newMicRig(t, 0)
+	r.c.Feed(noise(24000, 1))
+	r.advance(time.Second)
+	r.m.Open("t-1", r.now()-500*time.Millisecond) // even if somebody asks for it
+	r.advance(100 * time.Millisecond)
+	r.m.End("t-1", 0)
+	r.advance(50 * time.Millisecond)
+	if n := len(r.heard["t-1"]); n > audio.Samples(120*time.Millisecond) {
+		t.Errorf("%d samples; want at most 120 ms: the rest was from before", n)
+	}
+}
+
+func TestMuteIsTheFact(t *testing.T) {
+	fail := errors.New("device is busy")
+	m := audio.NewMic(audio.MicConfig{Mute: func(bool) error { return fail }})
+	if err := m.SetMuted(true); !errors.Is(err, fail) || m.Muted() {
+		t.Errorf("SetMuted = %v, Muted = %v: the light would lie", err, m.Muted())
+	}
+	fail = nil
+	if err := m.SetMuted(true); err != nil || !m.Muted() {
+		t.Errorf("SetMuted = %v, Muted = %v", err, m.Muted())
+	}
+}
+
+// Run in the time of a bubble, with a sink that calls back into the microphone.
+func TestRunCarriesFramesAsTheyCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := audiotest.WallClock()
+		card := audiotest.New(clock)
+		var m *audio.Mic
+		var frames []time.Duration
+		ended := make(chan int, 1)
+		m = audio.NewMic(audio.MicConfig{
+			Preroll: 250 * time.Millisecond,
+			Now:     clock.Now,
+			Sink: func(id string, pcm []int16) {
+				frames = append(frames, clock.Now())
+				_ = m.Held(clock.Now())
+			},
+			Ended: func(id string, n int) { ended <- n },
+		})
+		if _, err := card.OpenCapture(audio.StreamConfig{}, m.Take); err != nil {
+			t.Fatal(err)
+		}
+		go func() { _ = card.Run(t.Context(), 1) }()
+		go func() { _ = m.Run(t.Context()) }()
+		time.Sleep(time.Second)
+		m.Open("t-1", clock.Now())
+		time.Sleep(time.Second)
+		m.End("t-1", 100*time.Millisecond)
+		if n := <-ended; !near(n, 1350*time.Millisecond) {
+			t.Errorf("%d samples; want about %d", n, audio.Samples(1350*time.Millisecond))
+		}
+		for i := 15; i < len(frames); i++ { // after the pre-roll in one go, each 20 ms
+			if gap := frames[i] - frames[i-1]; gap > 30*time.Millisecond {
+				t.Errorf("frame %d came %v after the one before", i, gap)
+			}
+		}
+	})
+}
+
+func BenchmarkTake(b *testing.B) {
+	m := audio.NewMic(audio.MicConfig{})
+	in := noise(480, 1)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		m.Take(in)
+		if i%50 == 0 {
+			m.Poll()
+		}
+	}
+}
