@@ -177,7 +177,7 @@ func (s *step) toolReturned(e ToolReturned) {
 		} else {
 			s.stale(e.Turn, "ToolReturned", "nobody waits for this call")
 		}
-		if e.Handle != 0 {
+		if e.Handle != 0 && !s.holds(e.Handle) {
 			s.do(DiscardHandle{Turn: e.Turn, Handle: e.Handle, Kind: e.Effect, Why: "interrupted"})
 		}
 		return
@@ -225,6 +225,17 @@ func (s *step) openCall(e ToolReturned) *call {
 		}
 	}
 	return nil
+}
+
+// holds tells that h is latched or runs: then its second arrival is only a duplicate.
+func (s *step) holds(h Handle) bool {
+	m := &s.m
+	for _, c := range m.calls[:m.called] {
+		if c.sound == h {
+			return true
+		}
+	}
+	return h == m.stream || h == m.claim || h == m.running || h == m.calling
 }
 
 func (s *step) waitsForTool() bool {

@@ -134,12 +134,14 @@ func (s *step) summarise(at time.Duration, r Reason, w Words, in State) {
 	sum := Summary{
 		Reason: r, Source: m.source, Words: w,
 		Listen: m.listen, Heard: m.heard, Tools: m.tools, Responses: int(m.doneCount),
-		Began: m.began, Ended: at, InterruptedIn: in,
+		Began: m.began, Ended: max(m.began, at), InterruptedIn: in,
 	}
 	if m.firstAudio > 0 {
 		sum.CommitToFirstAudio = max(0, m.firstAudio-m.committed)
 	}
 	s.do(EndTurn{Turn: m.turn, Summary: sum})
+	copy(m.over[1:], m.over[:maxOver-1])
+	m.over[0] = m.turn
 	s.begin("", SourceButton, 0)
 	m.owed = ""
 }

@@ -40,13 +40,14 @@ func DefaultConfig() Config {
 
 // Bounds of the machine. At a bound: a ninth call of one response is answered with an apology and not run; a
 // seventeenth stretch of speech lets go of the oldest one (the likeliest to have been heard, so it stays whole); after
-// eight responses a turn asks for no ninth and says that a tool failed; a ninth unanswered call of turns long cut is
-// answered in its place.
+// eight responses a turn asks for no ninth and says that a tool failed; of nine unanswered calls of turns that are over,
+// the oldest is answered in its place; a floor granted to the ninth last turn would begin it anew.
 const (
 	maxCalls     = 8
 	maxStretches = 16
 	maxResponses = 8
 	maxOrphans   = 8
+	maxOver      = 8
 )
 
 // apologies the machine gives a model in the name of a tool that it could not wait for.
@@ -122,6 +123,7 @@ type Machine struct {
 	owed         Words // a failure that waits for the end of the turn to be said
 	orphans      [maxOrphans]orphan
 	orphaned     uint8
+	over         [maxOver]ID // the last turns that ended, newest first
 
 	// Time. Zero means none.
 	deadline   time.Duration

@@ -122,14 +122,29 @@ func (s *step) begin(t ID, src Source, at time.Duration) {
 		calling: o.calling, callingTurn: o.callingTurn, callingSince: o.callingSince,
 		owed: o.owed, wordsUntil: o.wordsUntil,
 		orphans: o.orphans, orphaned: o.orphaned,
+		over: o.over,
 	}
+}
+
+// fresh tells whether t may begin, and reports it as stale if it has begun before: each turn begins and ends once.
+func (s *step) fresh(t ID, event string) bool {
+	if s.m.state != Idle && t == s.m.turn {
+		s.stale(t, event, "this turn has begun already")
+		return false
+	}
+	for _, o := range s.m.over {
+		if o != "" && o == t {
+			s.stale(t, event, "this turn is over")
+			return false
+		}
+	}
+	return true
 }
 
 // pressed: whatever goes on is cut in six steps, then the microphone opens (turns.md 2).
 func (s *step) pressed(e Pressed) {
 	m := &s.m
-	if m.state != Idle && e.Turn == m.turn {
-		s.stale(e.Turn, "Pressed", "this turn has begun already")
+	if !s.fresh(e.Turn, "Pressed") {
 		return
 	}
 	if m.state == Idle && m.calling != 0 {
@@ -157,13 +172,14 @@ func (s *step) hangUp(e Pressed) {
 	m.calling = 0
 }
 
-// releasedAt: a release commits once, with enough audio; a stray or second one does nothing.
+// releasedAt: a release commits once, with enough audio; a stray one, a second one, or one from before this press does
+// nothing.
 func (s *step) releasedAt(e Released) {
 	m := &s.m
-	if m.state != Listening {
+	if m.state != Listening || e.At < m.began {
 		return
 	}
-	m.listen, m.released = max(0, e.At-m.began), e.At
+	m.listen, m.released = e.At-m.began, e.At
 	switch {
 	case !m.capturing && m.listen >= noMicrophoneAfter:
 		s.fail(e.At, WordsNoMicrophone, Failed)
@@ -191,8 +207,7 @@ func (s *step) closeCapture(at, tail time.Duration) {
 // asked: a typed question interrupts like a press and skips the microphone. It also ends a call, because otherwise the
 // question would be lost without a word.
 func (s *step) asked(e Asked) {
-	if s.m.state != Idle && e.Turn == s.m.turn {
-		s.stale(e.Turn, "Asked", "this turn has begun already")
+	if !s.fresh(e.Turn, "Asked") {
 		return
 	}
 	s.cut(e.At, e.Turn)
@@ -234,7 +249,7 @@ func (s *step) floorGranted(e FloorGranted) {
 		}
 	case !m.Quiet():
 		s.stale(e.Turn, "FloorGranted", "the device is not quiet")
-	default:
+	case s.fresh(e.Turn, "FloorGranted"):
 		s.open(e.At, e.Turn, SourceRoom, e.Prompt)
 	}
 }
@@ -244,6 +259,9 @@ func (s *step) injected(e TurnInjected) {
 	m := &s.m
 	if m.state != Idle || m.wordsUntil != 0 {
 		s.stale(e.Turn, "TurnInjected", "the device is not quiet")
+		return
+	}
+	if !s.fresh(e.Turn, "TurnInjected") {
 		return
 	}
 	if m.calling != 0 {

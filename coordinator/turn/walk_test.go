@@ -1,0 +1,462 @@
+package turn
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Every fact in every situation, followed by every fact again: nothing panics, nothing rests where it must not, and
+// whatever waits has a deadline.
+func TestExhaustiveWalk(t *testing.T) {
+	n := 0
+	for _, s := range situations {
+		for _, first := range rows {
+			for _, second := range rows {
+				b := newBench(t, Config{Room: s.room}).run(s.lines...)
+				w := newWatch(t, fmt.Sprintf("%s, %s, %s", s.name, first.label, second.label), b.m)
+				w.now = b.now
+				for i, r := range []string{first.fact, second.fact} {
+					line := strings.ReplaceAll(r, "rN", [2]string{"r1", "r2"}[i])
+					w.now += 50 * time.Millisecond
+					ev, err := parseFact(line, w.now)
+					if err != nil {
+						t.Fatal(err)
+					}
+					w.feed(ev)
+				}
+				w.silence()
+				n++
+			}
+		}
+	}
+	t.Logf("%d pairs of facts in %d situations", n, len(situations))
+}
+
+// turns.md 8, row 12: 10,000 random sequences. At most one live turn, nothing of an old one accepted, every start has
+// one end, and the machine is in IDLE when events stop. A broken run prints its seed.
+func TestRandomWalk(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	ends := map[Reason]int{}
+	for run := range uint64(12000) {
+		w := walk(t, rand.New(rand.NewPCG(seed, run)), fmt.Sprintf("seed %d run %d", seed, run), 80)
+		for _, r := range w.ended {
+			ends[r]++
+		}
+	}
+	t.Logf("turns ended: %v", ends)
+	for r := Done; r <= Failed; r++ {
+		if ends[r] == 0 {
+			t.Errorf("no turn of the walk ended as %v: the walk is too tame to show anything", r)
+		}
+	}
+}
+
+func FuzzStep(f *testing.F) {
+	f.Add(uint64(1), uint64(2))
+	f.Fuzz(func(t *testing.T, a, b uint64) {
+		walk(t, rand.New(rand.NewPCG(a, b)), fmt.Sprintf("PCG(%d, %d)", a, b), 200)
+	})
+}
+
+// walk is one random life in a world that answers orders: late, twice, never, or for somebody else.
+func walk(t testing.TB, r *rand.Rand, name string, steps int) *watch {
+	w := newWatch(t, name, New(Config{Room: r.IntN(3) == 0}))
+	w.r = r
+	for range steps {
+		switch k := r.IntN(20); {
+		case k < 12 && len(w.world) > 0:
+			i := r.IntN(min(3, len(w.world)))
+			ev := w.world[i]
+			if r.IntN(12) > 0 { // else it comes again
+				w.world = append(w.world[:i:i], w.world[i+1:]...)
+			}
+			w.feed(ev)
+		case k < 14:
+			w.now += time.Duration(r.IntN(3000)) * time.Millisecond
+			if at, ok := w.m.Wake(); ok && (at <= w.now || r.IntN(8) == 0) {
+				w.now = max(w.now, at)
+				w.feed(DeadlinePassed{At: w.now})
+			}
+		case k < 15:
+			w.feed(SpeechHeard{At: w.now, Turn: w.m.Turn(), Samples: r.IntN(60000)})
+		default:
+			w.feed(w.noise())
+		}
+		w.now += time.Duration(r.IntN(40)) * time.Millisecond
+	}
+	w.silence()
+	return w
+}
+
+// watch holds a machine to its promises.
+type watch struct {
+	t    testing.TB
+	name string
+	r    *rand.Rand
+	m    Machine
+	now  time.Duration
+	past []any // facts and orders, printed when a promise is broken
+
+	world    []Event // what the world will answer
+	turns    int
+	things   int // responses, items, calls, handles
+	live     ID
+	ended    map[ID]Reason
+	received map[ItemID]int
+	started  map[Handle]bool
+	gone     map[Handle]bool // discarded
+	stopped  map[Handle]bool
+	isClaim  map[Handle]bool
+}
+
+func newWatch(t testing.TB, name string, m Machine) *watch {
+	return &watch{
+		t: t, name: name, m: m, live: m.Turn(),
+		ended: map[ID]Reason{}, received: map[ItemID]int{}, started: map[Handle]bool{},
+		gone: map[Handle]bool{}, stopped: map[Handle]bool{}, isClaim: map[Handle]bool{},
+	}
+}
+
+func (w *watch) broken(format string, args ...any) {
+	w.t.Helper()
+	var b strings.Builder
+	for _, x := range w.past[max(0, len(w.past)-40):] {
+		if _, ok := x.(Effect); ok {
+			b.WriteString("    -> ")
+		}
+		b.WriteString(show(x) + "\n")
+	}
+	w.t.Fatalf("%s: %s at %v\nlast facts and orders:\n%s", w.name, fmt.Sprintf(format, args...), w.now, b.String())
+}
+
+func (w *watch) feed(ev Event) {
+	w.t.Helper()
+	before := w.m
+	if d, ok := ev.(DeltaArrived); ok && d.Turn == w.m.Turn() {
+		w.received[d.Item] += d.Samples // an upper limit: a stale one may be among them
+	}
+	var out []Effect
+	w.m, out = Step(w.m, ev)
+	w.past = append(w.past, ev)
+	for _, e := range out {
+		w.past = append(w.past, e)
+	}
+	w.old(before, ev, out)
+	for _, e := range out {
+		w.order(ev, e)
+	}
+	if id := w.m.Turn(); id != w.live {
+		if w.live != "" {
+			w.broken("%s is live and %s has not ended", id, w.live)
+		}
+		w.live = id
+	}
+	if _, over := w.ended[w.live]; over && w.live != "" {
+		w.broken("%s lives on after its end", w.live)
+	}
+	switch w.m.State() {
+	case ApplyingFactories, Interrupted:
+		w.broken("the machine rests in %v", w.m.State())
+	case Idle:
+		if w.m != (Machine{ // a turn leaves nothing behind but this
+			cfg: w.m.cfg, online: w.m.online, fatal: w.m.fatal,
+			running: w.m.running, runningTurn: w.m.runningTurn,
+			calling: w.m.calling, callingTurn: w.m.callingTurn, callingSince: w.m.callingSince,
+			orphans: w.m.orphans, orphaned: w.m.orphaned, over: w.m.over, wordsUntil: w.m.wordsUntil,
+		}) {
+			w.broken("IDLE remembers something of a turn: %+v", w.m)
+		}
+	default:
+		if w.m.deadline == 0 {
+			w.broken("%v has no deadline", w.m.State())
+		}
+	}
+}
+
+// old: a fact of a turn that is not live changes nothing, but for a tool that still owes its answer.
+func (w *watch) old(before Machine, ev Event, out []Effect) {
+	t, ok := turnOf(ev)
+	if !ok || t == before.Turn() && t != "" {
+		return
+	}
+	if _, tool := ev.(ToolReturned); !tool && w.m != before {
+		w.broken("%s of another turn moved the machine", show(ev))
+	}
+	for _, e := range out {
+		switch e.(type) {
+		case DropStale, SendToolOutput, DiscardHandle:
+		default:
+			w.broken("%s of another turn led to %s", show(ev), show(e))
+		}
+	}
+}
+
+// turnOf is the turn that a fact from outside belongs to.
+func turnOf(ev Event) (ID, bool) {
+	switch e := ev.(type) {
+	case VoteLost:
+		return e.Turn, true
+	case CaptureStarted:
+		return e.Turn, true
+	case CaptureEnded:
+		return e.Turn, true
+	case CaptureLost:
+		return e.Turn, true
+	case InputCommitted:
+		return e.Turn, true
+	case InputRefused:
+		return e.Turn, true
+	case ResponseStarted:
+		return e.Turn, true
+	case DeltaArrived:
+		return e.Turn, true
+	case Spoken:
+		return e.Turn, true
+	case ToolCalled:
+		return e.Turn, true
+	case ToolReturned:
+		return e.Turn, true
+	case ResponseDone:
+		return e.Turn, true
+	case ResponseRefused:
+		return e.Turn, true
+	case SpeechHeard:
+		return e.Turn, true
+	case SoundQueued:
+		return e.Turn, true
+	case SpeechDrained:
+		return e.Turn, true
+	}
+	return "", false
+}
+
+// order checks one order and lets the world answer it.
+func (w *watch) order(ev Event, e Effect) {
+	switch e := e.(type) {
+	case EndTurn:
+		if _, twice := w.ended[e.Turn]; twice {
+			w.broken("%s ended twice", e.Turn)
+		}
+		if w.live != "" && e.Turn != w.live {
+			w.broken("%s ended while %s was live", e.Turn, w.live)
+		}
+		if s := e.Summary; s.Heard < 0 || s.Ended < s.Began || (s.Words == "") != (s.Reason != Failed && s.Reason != Expired) {
+			w.broken("the summary %+v", s)
+		}
+		w.ended[e.Turn] = e.Summary.Reason
+		w.live = ""
+	case CreateResponse:
+		w.later(w.answer(e.Turn)...)
+		if w.m.cfg.Room && w.r != nil && w.r.IntN(3) == 0 {
+			w.later(FloorGranted{At: w.now, Turn: e.Turn})
+		}
+	case OpenCapture:
+		w.later(CaptureStarted{At: w.now, Turn: e.Turn}, Released{At: w.now + time.Second, Held: 24000})
+	case EndCapture:
+		w.later(CaptureEnded{At: w.now, Turn: e.Turn, Samples: 24000})
+	case CommitInput:
+		w.later(InputCommitted{At: w.now, Turn: e.Turn})
+		if w.m.cfg.Room {
+			w.later(FloorGranted{At: w.now, Turn: e.Turn})
+		}
+	case AddText:
+		if w.m.cfg.Room {
+			w.later(FloorGranted{At: w.now, Turn: e.Turn})
+		}
+	case TruncateItem:
+		if e.Heard <= 0 || w.r != nil && e.Heard > w.received[e.Item] {
+			w.broken("%s of %d received", show(e), w.received[e.Item])
+		}
+	case CloseSpeech:
+		w.later(SpeechDrained{At: w.now, Turn: e.Turn})
+	case SayWords:
+		w.later(WordsSaid{At: w.now})
+	case PlaySound:
+		w.later(SoundQueued{At: w.now, Turn: e.Turn, Samples: 2400})
+	case CallTool:
+		w.things++
+		k := EffectNone
+		if w.r != nil {
+			k = EffectKind(w.r.IntN(6))
+		}
+		var h Handle
+		if k == EffectAudioStream || k == EffectPlaySound || k == EffectInputClaim {
+			h = Handle(w.things)
+		}
+		w.later(ToolReturned{At: w.now, Turn: e.Turn, Call: e.Call, Effect: k, Handle: h})
+	case StartStream:
+		w.start(e.Handle)
+		w.later(StreamEnded{At: w.now, Handle: e.Handle, How: EndedHow(w.things % 3)})
+	case StartClaim:
+		w.start(e.Handle)
+		w.isClaim[e.Handle] = true
+		w.later(ClaimEnded{At: w.now, Handle: e.Handle, How: EndedHow(w.things % 3)})
+	case StopStream:
+		w.stop(e.Handle, false)
+	case StopClaim:
+		w.stop(e.Handle, true)
+	case DiscardHandle:
+		if _, late := ev.(ToolReturned); w.started[e.Handle] && !late {
+			w.broken("handle %d was started and is discarded", e.Handle)
+		}
+		w.gone[e.Handle] = true
+	}
+}
+
+func (w *watch) start(h Handle) {
+	if w.started[h] || w.gone[h] {
+		w.broken("handle %d starts again, or after it was discarded", h)
+	}
+	w.started[h] = true
+}
+
+func (w *watch) stop(h Handle, claim bool) {
+	if w.r != nil && !w.started[h] || w.stopped[h] || w.isClaim[h] != claim {
+		w.broken("handle %d stops twice, or never started", h)
+	}
+	w.stopped[h] = true
+	if claim {
+		w.later(ClaimEnded{At: w.now, Handle: h, How: EndedInterrupted})
+	} else {
+		w.later(StreamEnded{At: w.now, Handle: h, How: EndedInterrupted})
+	}
+}
+
+func (w *watch) later(evs ...Event) {
+	if len(w.world) < 64 {
+		w.world = append(w.world, evs...)
+	}
+}
+
+// answer is a response of a few deltas and tools.
+func (w *watch) answer(t ID) []Event {
+	if w.r == nil {
+		return nil
+	}
+	w.things++
+	r, item := ResponseID(fmt.Sprint("r", w.things)), ItemID(fmt.Sprint("i", w.things))
+	evs := []Event{ResponseStarted{At: w.now, Turn: t, Response: r}}
+	for range w.r.IntN(3) {
+		evs = append(evs, DeltaArrived{At: w.now, Turn: t, Response: r, Item: item, Samples: w.r.IntN(4) * 4800})
+	}
+	for range max(0, w.r.IntN(6)-3) {
+		w.things++
+		evs = append(evs, ToolCalled{At: w.now, Turn: t, Response: r, Call: CallID(fmt.Sprint("c", w.things))})
+	}
+	status := ResponseStatus(max(0, w.r.IntN(12)-8))
+	return append(evs, ResponseDone{At: w.now, Turn: t, Response: r, Status: status})
+}
+
+// noise is a fact out of the blue, mostly of an old turn.
+func (w *watch) noise() Event {
+	old := ID(fmt.Sprint("t-", max(0, w.turns-w.r.IntN(3))))
+	fresh := func() ID { w.turns++; return ID(fmt.Sprint("t-", w.turns)) }
+	rid := ResponseID(fmt.Sprint("r", max(0, w.things-w.r.IntN(6))))
+	switch w.r.IntN(24) {
+	case 0, 1, 2:
+		return Pressed{At: w.now, Turn: fresh()}
+	case 3:
+		return Released{At: w.now, Held: w.r.IntN(5000)}
+	case 4:
+		return Asked{At: w.now, Turn: fresh(), Text: "?"}
+	case 5:
+		return Hushed{At: w.now, Room: w.r.IntN(2) == 0}
+	case 6:
+		return FloorGranted{At: w.now, Turn: fresh()}
+	case 7:
+		return VoteLost{At: w.now, Turn: old}
+	case 8, 9:
+		return TurnInjected{At: w.now, Turn: fresh(), Prompt: "p"}
+	case 10:
+		return CaptureLost{At: w.now, Turn: old}
+	case 11:
+		return CaptureEnded{At: w.now, Turn: old, Samples: w.r.IntN(48000)}
+	case 12:
+		return InputRefused{At: w.now, Turn: old}
+	case 13:
+		return DeltaArrived{At: w.now, Turn: old, Response: rid, Item: "late", Samples: 480}
+	case 14:
+		return ToolCalled{At: w.now, Turn: old, Response: rid, Call: "late"}
+	case 15:
+		return ToolReturned{At: w.now, Turn: old, Call: "late", Effect: EffectSetVolume, Volume: 300}
+	case 16:
+		return ResponseDone{At: w.now, Turn: old, Response: rid, Status: ResponseStatus(w.r.IntN(4))}
+	case 17:
+		return ResponseRefused{At: w.now, Turn: old, Say: WordsQuota}
+	case 18:
+		return SoundQueued{At: w.now, Turn: old, Samples: 480}
+	case 19:
+		return SpeechDrained{At: w.now, Turn: old}
+	case 20:
+		return DeadlinePassed{At: w.now}
+	case 21:
+		return SessionReady{At: w.now}
+	case 22:
+		return SessionLost{At: w.now, Fatal: w.r.IntN(3) == 0}
+	}
+	return WordsSaid{At: w.now}
+}
+
+// silence: the world says nothing any more, but for the ends of calls, which only people limit; time passes.
+func (w *watch) silence() {
+	w.t.Helper()
+	w.world = nil
+	for range 200 {
+		at, ok := w.m.Wake()
+		if !ok {
+			break
+		}
+		w.now = max(w.now, at)
+		w.feed(DeadlinePassed{At: w.now})
+	}
+	if w.m.calling != 0 {
+		w.feed(ClaimEnded{At: w.now, Handle: w.m.calling})
+	}
+	if w.m.State() != Idle || !w.m.Quiet() || w.m.Turn() != "" {
+		w.broken("when nothing happens any more the machine is in %v, quiet %v", w.m.State(), w.m.Quiet())
+	}
+	if _, ok := w.m.Wake(); ok {
+		w.broken("an idle machine wants to be woken")
+	}
+	if w.live != "" {
+		w.broken("%s never ended", w.live)
+	}
+}
+
+// BenchmarkStep is a whole spoken turn with a tool and a press; the figure to watch is ns/event.
+func BenchmarkStep(b *testing.B) {
+	w := newBench(b, Config{})
+	lines := append(clone(toFollowing), "started t-1 r2")
+	for range 50 {
+		lines = append(lines, "delta t-1 r2 b 2400", "spoken t-1 r2 b word")
+	}
+	lines = append(lines, "heard t-1 48000", "press t-2", "hush")
+	var evs []Event
+	for _, l := range lines {
+		if d, ok := strings.CutPrefix(l, "wait "); ok {
+			p, _ := time.ParseDuration(d)
+			w.now += p
+			continue
+		}
+		ev, err := parseFact(l, w.now)
+		if err != nil {
+			b.Fatal(err)
+		}
+		evs = append(evs, ev)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		m := w.m
+		for _, ev := range evs {
+			m, _ = Step(m, ev)
+		}
+		if m.State() != Idle {
+			b.Fatal(m.State())
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(evs)), "ns/event")
+}
