@@ -107,7 +107,7 @@ func Match(list []Device, want string) (Device, error) {
 			return Device{}, e
 		}
 	}
-	best := len(want)/2 + 1 // more than half of it wrong is not a slip of the finger
+	best := min(len(want)/2+1, longestName) // more than half of it wrong is not a slip of the finger
 	for _, d := range list {
 		e.Available = append(e.Available, d.ID)
 		_, bare, _ := strings.Cut(d.ID, ":")
@@ -124,6 +124,9 @@ func isPattern(s string) bool { return strings.ContainsAny(s, "*?[") }
 
 // distance is Levenshtein's: how many letters must be changed, added or taken away.
 func distance(a, b string) int {
+	if len(a) > longestName || len(b) > longestName {
+		return longestName // no slip of the finger; and the work below grows with the product
+	}
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
@@ -148,6 +151,8 @@ type rawDevice struct {
 	name, text string
 	isDefault  bool
 }
+
+const longestName = 256
 
 // alsaPlumbing are PCM names that every alsa.conf defines: ways to a card, not cards, or ways to nowhere.
 var alsaPlumbing = []string{"null", "default", "sysdefault", "pulse", "pipewire", "jack", "oss", "hw", "plughw", "plug", "dmix",

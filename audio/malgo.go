@@ -381,7 +381,10 @@ func (m *MalgoCard) bounded(limit time.Duration, f func() error) error {
 		return err
 	case <-timeout.C:
 		m.abandoned.Add(1)
-		go func() { <-done; m.abandoned.Add(-1) }() // it may come back when the server does
+		go func() { // it may come back when the server does
+			m.log.Debug("audio.returned", "err", <-done)
+			m.abandoned.Add(-1)
+		}()
 		return errHung
 	}
 }

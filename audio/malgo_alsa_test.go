@@ -93,9 +93,9 @@ func TestALSACaptureHearsWhatIsSaid(t *testing.T) {
 	var wrong atomic.Int64
 	s, err := m.OpenCapture(audio.StreamConfig{Device: card.Device()}, func(in []int16) {
 		for _, v := range in {
-			switch n := int16(next.Load()); {
-			case v == 0:
-			case v == n+1:
+			switch v {
+			case 0:
+			case int16(next.Load()) + 1:
 				next.Store(int32(v))
 			default:
 				wrong.Add(1)
@@ -237,8 +237,8 @@ func TestALSAFallsSilentWithinTheBound(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		p50, max := percentiles(delays)
-		t.Logf("ALSA %v x %d: flag to silence p50 %v, max %v (n=%d), bound %v", period, s.Granted().Periods, p50, max, n, bound)
+		p50, most := percentiles(delays)
+		t.Logf("ALSA %v x %d: flag to silence p50 %v, max %v (n=%d), bound %v", period, s.Granted().Periods, p50, most, n, bound)
 		if within < n*9/10 {
 			t.Errorf("%v: %d of %d within %v", period, within, n, bound)
 		}

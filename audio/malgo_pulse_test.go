@@ -16,7 +16,7 @@ import (
 	"conch/audio/pulsetest"
 )
 
-func percentiles(d []time.Duration) (p50, max time.Duration) {
+func percentiles(d []time.Duration) (p50, most time.Duration) {
 	slices.Sort(d)
 	return d[len(d)/2].Round(10 * time.Microsecond), d[len(d)-1].Round(10 * time.Microsecond)
 }
@@ -66,7 +66,7 @@ func TestPulseCapturesATone(t *testing.T) {
 	sine(700)(said)
 	cancel, played := make(chan struct{}), make(chan error, 1)
 	go func() { played <- server.Play(cancel, said) }()
-	defer func() { close(cancel); <-played }()
+	defer func() { close(cancel); t.Log("player:", <-played) }()
 	await(t, "700 Hz in the microphone", 5*time.Second, func() bool {
 		mu.Lock()
 		defer mu.Unlock()
@@ -117,7 +117,7 @@ func TestPulseKilledAndBack(t *testing.T) {
 	receive(t, "up", up)
 	for range 2 {
 		server.Kill()
-		receive(t, "down", down)
+		_ = receive(t, "down", down)
 		if err := server.Restart(); err != nil {
 			t.Fatal(err)
 		}
@@ -221,8 +221,8 @@ func TestPulseFallsSilent(t *testing.T) {
 			within++
 		}
 	}
-	p50, max := percentiles(delays)
-	t.Logf("PulseAudio %+v: flag to silence at the monitor p50 %v, max %v (n=%d)", s.Granted(), p50, max, n)
+	p50, most := percentiles(delays)
+	t.Logf("PulseAudio %+v: flag to silence at the monitor p50 %v, max %v (n=%d)", s.Granted(), p50, most, n)
 	if within < n*8/10 {
 		t.Errorf("%d of %d within 25 ms", within, n)
 	}

@@ -147,7 +147,7 @@ pcm.%s {
 	if err != nil {
 		return nil, fmt.Errorf("alsacard: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // the mapping stays
 	if c.control, err = unix.Mmap(int(f.Fd()), 0, controlSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
 		return nil, fmt.Errorf("alsacard: map the control file: %w", err)
 	}

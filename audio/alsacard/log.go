@@ -59,7 +59,7 @@ func (l *Log) Update() error {
 	if err != nil {
 		return fmt.Errorf("alsacard: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // only read
 	if _, err := f.Seek(l.offset, io.SeekStart); err != nil {
 		return err
 	}
