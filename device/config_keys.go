@@ -32,10 +32,10 @@ type key struct {
 	show    func() string // as it would stand in the file
 }
 
-// errRefused says "this value is not allowed"; the loader adds key, value, allowed and why.
-type errRefused struct{ reason string }
+// refusedError says "this value is not allowed"; the loader adds key, value, allowed and why.
+type refusedError struct{ reason string }
 
-func (e errRefused) Error() string { return e.reason }
+func (e refusedError) Error() string { return e.reason }
 
 // keys lists them with setters into c, in the order of the file.
 func keys(c *Config) []key {
@@ -95,7 +95,7 @@ func choice(name string, field *string, about string, allowed ...string) key {
 	return key{name: name, about: about, allowed: orList(allowed), set: func(v any) error {
 		s, ok := v.(string)
 		if !ok || !slices.Contains(allowed, s) {
-			return errRefused{}
+			return refusedError{}
 		}
 		*field = s
 		return nil
@@ -124,7 +124,7 @@ func integer(name string, field *int, low, high int, why, about string) key {
 	return key{name: name, about: about, allowed: fmt.Sprintf("a whole number, %d to %d", low, high), why: why, set: func(v any) error {
 		f, ok := number(v)
 		if !ok || f != math.Trunc(f) || f < float64(low) || f > float64(high) {
-			return errRefused{}
+			return refusedError{}
 		}
 		*field = int(f)
 		return nil
@@ -139,7 +139,7 @@ func pin(name string, field *int, about string) key {
 			return err
 		}
 		if use, taken := gpio.SoundPin(*field); taken {
-			return errRefused{fmt.Sprintf("is the %s on boards that carry sound; take another one, 17 on most boards", use)}
+			return refusedError{fmt.Sprintf("is the %s on boards that carry sound; take another one, 17 on most boards", use)}
 		}
 		return nil
 	}
@@ -150,7 +150,7 @@ func duration(name string, field *time.Duration, unit time.Duration, low, high f
 	return key{name: name, about: about, allowed: fmt.Sprintf("%g to %g", low, high), why: why, set: func(v any) error {
 		f, ok := number(v)
 		if !ok || f < low || f > high {
-			return errRefused{}
+			return refusedError{}
 		}
 		*field = time.Duration(math.Round(f * float64(unit)))
 		return nil
@@ -169,7 +169,7 @@ func price(name string, field *float64, about string) key {
 	return key{name: name, about: about, allowed: "0 to 100000", set: func(v any) error {
 		f, ok := number(v)
 		if !ok || f < 0 || f > 100000 {
-			return errRefused{}
+			return refusedError{}
 		}
 		*field = f
 		return nil
@@ -184,7 +184,7 @@ func boolean(name string, field *bool, about string) key {
 		case false, "false":
 			*field = false
 		default:
-			return errRefused{}
+			return refusedError{}
 		}
 		return nil
 	}, show: func() string { return strconv.FormatBool(*field) }}
@@ -195,7 +195,7 @@ func checkedText(name string, field *string, limit int, allowed, about string, c
 	return key{name: name, about: about, allowed: allowed, set: func(v any) error {
 		s, ok := v.(string)
 		if !ok || len(s) > limit || !utf8.ValidString(s) || strings.ContainsRune(s, 0) || (check != nil && !check(s)) {
-			return errRefused{}
+			return refusedError{}
 		}
 		*field = s
 		return nil

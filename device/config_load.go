@@ -119,7 +119,7 @@ func (l *loader) assign(name string, v any, origin string) {
 		return
 	}
 	from := "; set by " + origin
-	if refused := (errRefused{}); errors.As(err, &refused) && refused.reason != "" {
+	if refused := (refusedError{}); errors.As(err, &refused) && refused.reason != "" {
 		l.problem("%s = %s: %s%s", name, showValue(v), refused.reason, from)
 		return
 	}

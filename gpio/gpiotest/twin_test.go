@@ -82,7 +82,9 @@ func TestTapModeFollowsTheRecording(t *testing.T) {
 		tap()
 		time.Sleep(time.Second)
 		cancel()
-		<-done
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
 		const want = "touched pressed touched released touched pressed touched pressed"
 		if got := strings.Join(kinds, " "); got != want {
 			t.Errorf("got %s\nwant %s", got, want)
@@ -107,7 +109,9 @@ func TestThousandPressesInTenSeconds(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		cancel()
-		<-done
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
 		// 5 ms up is no release: it is one press with a chattering contact, and ends.
 		if counts[gpio.Pressed] == 0 || counts[gpio.Pressed] != counts[gpio.Released] {
 			t.Errorf("%d presses, %d releases; want as many, and some", counts[gpio.Pressed], counts[gpio.Released])
