@@ -40,14 +40,18 @@ func TestExhaustiveWalk(t *testing.T) {
 func TestRandomWalk(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	ends := map[Reason]int{}
+	ends, streams, claims := map[Reason]int{}, 0, 0
 	for run := range uint64(12000) {
 		w := walk(t, rand.New(rand.NewPCG(seed, run)), fmt.Sprintf("seed %d run %d", seed, run), 80)
 		for _, r := range w.ended {
 			ends[r]++
 		}
+		streams, claims = streams+len(w.started)-len(w.isClaim), claims+len(w.isClaim)
 	}
-	t.Logf("turns ended: %v", ends)
+	t.Logf("turns ended: %v; %d streams and %d claims started", ends, streams, claims)
+	if streams == 0 || claims == 0 {
+		t.Errorf("%d streams and %d claims started: too tame", streams, claims)
+	}
 	for r := Done; r <= Failed; r++ {
 		if ends[r] == 0 {
 			t.Errorf("no turn of the walk ended as %v: the walk is too tame to show anything", r)
@@ -66,6 +70,7 @@ func FuzzStep(f *testing.F) {
 func walk(t testing.TB, r *rand.Rand, name string, steps int) *watch {
 	w := newWatch(t, name, New(Config{Room: r.IntN(3) == 0}))
 	w.r = r
+	w.feed(SessionReady{})
 	for range steps {
 		switch k := r.IntN(20); {
 		case k < 12 && len(w.world) > 0:
@@ -396,6 +401,9 @@ func (w *watch) noise() Event {
 	case 21:
 		return SessionReady{At: w.now}
 	case 22:
+		if w.r.IntN(3) > 0 {
+			return SessionReady{At: w.now}
+		}
 		return SessionLost{At: w.now, Fatal: w.r.IntN(3) == 0}
 	}
 	return WordsSaid{At: w.now}
