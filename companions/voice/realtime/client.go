@@ -47,8 +47,8 @@ func New(cfg Config) (*Client, error) {
 // Do queues an order for Run. It never blocks: orders that Run has not looked at are at most maxOrders; one more, and
 // the session is begun anew, which the coordinator hears as SessionLost.
 func (c *Client) Do(o turn.Order) {
-	if clear, ok := o.(turn.ClearInput); ok {
-		c.utt.begin(clear.Turn) // now, so that the first frame, which does not queue, finds its utterance
+	if in, ok := o.(turn.ClearInput); ok {
+		c.utt.begin(in.Turn) // now: frames do not queue behind orders
 	}
 	c.mu.Lock()
 	if len(c.orders) < maxOrders {
@@ -60,8 +60,8 @@ func (c *Client) Do(o turn.Order) {
 	c.poke()
 }
 
-// Append takes samples of the utterance of a turn, which ClearInput began; it copies them. Samples of another turn are
-// dropped and counted, and so is what exceeds MaxUtterance.
+// Append takes samples of the utterance of a turn, whether its ClearInput was ordered yet or not; it copies them. Samples
+// of a turn that is over are dropped and counted, and so is what exceeds MaxUtterance.
 func (c *Client) Append(id turn.ID, pcm []int16) {
 	if c.utt.append(id, pcm) {
 		c.poke()

@@ -52,12 +52,20 @@ func TestLossAfterCommitSendsTheUtteranceAgain(t *testing.T) {
 		}
 		p.created("r1", "t-1")
 		w.want("started t-1 r1")
-		// From here on the turn is not asked for again.
-		p.hangUp()
-		w.want("lost lost_midway")
+		p.hangUp() // nothing of the answer was heard: once more
+		w.want("lost offline")
 		time.Sleep(time.Second)
+		w.want("ready", "committed t-1")
+		p = w.peer(2)
+		p.want("session.update", "clear", "append", "commit", "response.create")
+		p.created("r1", "t-1")
+		p.delta("r1", "i1", 2400)
+		w.want("started t-1 r1", "delta t-1 r1 2400")
+		p.hangUp() // from here on the turn is not asked for again
+		w.want("lost lost_midway")
+		time.Sleep(2 * time.Second)
 		w.want("ready")
-		w.peer(2).want("session.update")
+		w.peer(3).want("session.update")
 	})
 }
 
@@ -340,7 +348,8 @@ func TestMessageBeyondTheLimitEndsTheSessionInWords(t *testing.T) {
 		p := w.peer(0)
 		w.ask("t-1")
 		p.created("r1", "t-1")
-		w.want("started t-1 r1")
+		p.delta("r1", "i1", 2400)
+		w.want("started t-1 r1", "delta t-1 r1 2400")
 		p.delta("r1", "i1", 8<<20)
 		w.want("lost lost_midway")
 		time.Sleep(time.Second)

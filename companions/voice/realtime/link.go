@@ -84,6 +84,8 @@ func (cfg *Config) open(ctx context.Context, key string, specs []turn.ToolSpec) 
 		}
 	}
 	transport := &http.Transport{DialContext: cfg.Dial, TLSHandshakeTimeout: dialTimeout, Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: false, DisableKeepAlives: true}
+	// The library closes the body of a refused handshake and owns that of an accepted one.
+	//nolint:bodyclose // see above
 	conn, resp, err := websocket.Dial(ctx, cfg.endpoint(), &websocket.DialOptions{
 		HTTPHeader: header,
 		HTTPClient: &http.Client{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"sync"
+	"sync/atomic"
 
 	"conch/coordinator/turn"
 )
@@ -17,6 +18,8 @@ type pump struct {
 	ctx   context.Context
 	stop  context.CancelFunc
 	more  chan struct{} // of one
+
+	handed atomic.Int64 // samples offered to the outlet
 
 	mu     sync.Mutex
 	pcm    []int16 // waiting: pcm[head:]
@@ -125,8 +128,9 @@ func (p *pump) run(out Outlet) {
 			}
 			continue
 		}
+		p.handed.Add(int64(len(pcm))) // before, so that what was told is never less
 		n := out.Audio(p.ctx, p.turn, pcm)
-		if n > 0 && p.ctx.Err() == nil {
+		if n > 0 {
 			out.Post(turn.DeltaArrived{At: out.Now(), Turn: p.turn, Response: p.resp, Item: item, Samples: n})
 		}
 		if n < len(pcm) {

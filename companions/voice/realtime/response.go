@@ -18,9 +18,35 @@ type response struct {
 	ended     bool  // response.done was seen
 	audible   bool  // it said or called something
 	texted    bool
+	called    bool
 	seconds   float64
 	status    turn.ResponseStatus
 	say       turn.Words
+}
+
+// begun tells whether something of the answer was told: a delta or a call. Until then the coordinator counts on the turn
+// being asked for again when the session is lost.
+func (p *response) begun() bool {
+	return p.called || p.texted || (p.pump != nil && p.pump.handed.Load() > 0)
+}
+
+// answerBegan: from here on the turn is not asked for again.
+func (r *run) answerBegan(t turn.ID) {
+	if t == "" {
+		return
+	}
+	r.settled = t
+	keep, next := r.plan[:0], 0
+	for i, o := range r.plan {
+		if i < r.next {
+			if turnOf(o.order) == t {
+				continue
+			}
+			next++
+		}
+		keep = append(keep, o)
+	}
+	r.plan, r.next = keep, next
 }
 
 func (p *response) stopPump() {
@@ -148,9 +174,6 @@ func (r *run) responseCreated(w *wireResponse) {
 		r.stop(p)
 		return
 	}
-	// The answer is there: from here on the turn cannot be asked for again.
-	r.settled = c.turn
-	r.plan, r.next = r.plan[:copy(r.plan, r.plan[r.next:])], 0
 	r.out.Post(turn.ResponseStarted{At: r.out.Now(), Turn: c.turn, Response: id})
 }
 
@@ -202,6 +225,7 @@ func (r *run) delta(ev *inbound, b64 []byte) {
 		r.log.Error(logTooLong, "turn", p.turn, "response", p.id, "limit", r.cfg.MaxAnswer)
 		r.stop(p)
 		p.ended, p.status, p.say = true, turn.ResponseFailed, turn.WordsServerError
+		r.answerBegan(p.turn)
 		r.settle(p)
 	}
 }
@@ -218,6 +242,7 @@ func (r *run) words(ev *inbound, silent bool) {
 	r.out.Post(turn.Spoken{At: r.out.Now(), Turn: p.turn, Response: p.id, Item: item, Text: ev.Delta})
 	if silent && !p.texted {
 		p.texted = true
+		r.answerBegan(p.turn)
 		r.out.Post(turn.DeltaArrived{At: r.out.Now(), Turn: p.turn, Response: p.id, Item: item})
 	}
 }
@@ -244,7 +269,8 @@ func (r *run) call(p *response, id, name, args string) {
 		return
 	}
 	r.calls[turn.CallID(id)] = callInfo{turn: p.turn, name: name, told: true}
-	p.audible = true
+	p.audible, p.called = true, true
+	r.answerBegan(p.turn)
 	r.out.Post(turn.ToolCalled{At: r.out.Now(), Turn: p.turn, Response: p.id, Call: turn.CallID(id), Name: name, Args: args})
 }
 
@@ -299,6 +325,7 @@ func (r *run) responseDone(w *wireResponse) {
 	}
 	r.count(func(m *meter) { m.answered(p.turn, w.Usage, p.seconds) })
 	p.ended = true
+	r.answerBegan(p.turn)
 	if p.pump != nil {
 		p.pump.close()
 	}

@@ -67,7 +67,7 @@ type run struct {
 	plan    []op
 	next    int
 	resend  bool    // a part of the plan went out in a session that was lost
-	settled turn.ID // the latest turn whose answer began, or was refused: it is not asked for again
+	settled turn.ID // the latest turn whose answer was heard of, or was refused: it is not asked for again
 	gate    time.Time
 	voice   turn.ID // whose utterance is being sent
 	spoken  int     // samples of it already sent
@@ -337,8 +337,10 @@ func (r *run) drop(why error) {
 		case resp.ended:
 			speaking = true // the answer is complete and is still being spoken
 		default:
-			if !resp.cancelled {
+			if !resp.cancelled && resp.begun() {
 				say = turn.WordsLostMidway
+				r.answerBegan(resp.turn)
+				r.cutShort(resp)
 			}
 			resp.stopPump()
 			delete(r.responses, id)
@@ -376,6 +378,18 @@ func (r *run) drop(why error) {
 		return
 	}
 	r.tell(lost)
+}
+
+// cutShort keeps of an answer that broke off no more words than were handed to the speaker.
+func (r *run) cutShort(p *response) {
+	if p.pump == nil {
+		return
+	}
+	for id, it := range r.items {
+		if it.turn == p.turn && it.received > 0 {
+			r.history.cut(id, int(p.pump.handed.Load()), it.received)
+		}
+	}
 }
 
 // tell posts SessionLost, once until something changes.

@@ -294,7 +294,7 @@ func TestEndsOfBounds(t *testing.T) {
 	t.Run("utterance", func(t *testing.T) {
 		in(t, func(c *Config) { c.MaxUtterance = time.Second }, func(w *world) {
 			w.say("t-1", 48000)
-			w.c.Append("t-0", make([]int16, 480)) // of another turn
+			w.c.Append("", make([]int16, 480)) // of no turn
 			w.c.Do(turn.CommitInput{Turn: "t-1"})
 			w.want("committed t-1")
 			if n := w.peer(0).samples(); n != 24000 {
@@ -391,4 +391,31 @@ func TestConfigIsRefusedInWords(t *testing.T) {
 	if _, err := DialectByName("martian"); err == nil || !strings.Contains(err.Error(), "ga, azure") {
 		t.Errorf("error %v; want the names that are allowed", err)
 	}
+}
+
+func TestFramesAndOrdersComeByDifferentWays(t *testing.T) {
+	in(t, nil, func(w *world) {
+		frame := make([]int16, 4800)
+		w.c.Append("t-1", frame) // the pre-roll is faster than the order
+		w.c.Do(turn.ClearInput{Turn: "t-1"})
+		w.c.Append("t-1", frame)
+		w.c.Do(turn.CommitInput{Turn: "t-1"})
+		w.want("committed t-1")
+		if n := w.peer(0).samples(); n != 9600 {
+			t.Errorf("the server heard %d samples; want 9600", n)
+		}
+		w.c.Append("t-2", frame)
+		w.c.Do(turn.ClearInput{Turn: "t-2"})
+		w.c.Do(turn.ClearInput{Turn: "t-2"}) // thrown away
+		w.c.Append("t-2", frame)             // a frame that was on its way
+		w.c.Append("t-1", frame)
+		w.c.Append("t-3", frame)
+		w.c.Do(turn.ClearInput{Turn: "t-3"})
+		w.c.Append("t-2", frame)
+		w.c.Do(turn.CommitInput{Turn: "t-3"})
+		w.want("committed t-3")
+		if n := w.peer(0).samples(); n != 4800 {
+			t.Errorf("the server heard %d samples; want 4800", n)
+		}
+	})
 }

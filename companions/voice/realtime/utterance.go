@@ -1,33 +1,56 @@
 package realtime
 
 import (
+	"slices"
 	"sync"
 
 	"conch/coordinator/turn"
 )
 
-// utterance is what the person said in one turn, kept until the answer begins.
+// utterance is what the person said in one turn, kept until the answer is heard.
+//
+// Frames and orders come by different ways: the first frames of a turn may be here before its ClearInput is. So either
+// begins it; a second ClearInput of the same turn throws it away, and frames of a turn that is over are dropped.
 type utterance struct {
 	limit int // samples; fixed after New
 
-	mu    sync.Mutex
-	id    turn.ID
-	pcm   []int16
-	lost  int // samples beyond limit
-	stray int // samples of other turns
+	mu      sync.Mutex
+	id      turn.ID
+	ordered bool // its ClearInput has come
+	pcm     []int16
+	over    [8]turn.ID // the latest that are over, in a ring
+	overAt  int
+	lost    int // samples beyond limit
+	stray   int // samples of turns that are over
 }
 
 // keepPCM is the largest buffer (10 s) that stays allocated between utterances.
 const keepPCM = 10 * rate
 
-// begin makes room for the utterance of a turn.
+// begin carries out the ClearInput of a turn.
 func (u *utterance) begin(id turn.ID) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	switch {
+	case id != u.id:
+		u.next(id)
+	case u.ordered:
+		u.next("")
+		return
+	}
+	u.ordered = true
+}
+
+// next ends the present utterance and makes room for another.
+func (u *utterance) next(id turn.ID) {
+	if u.id != "" {
+		u.over[u.overAt] = u.id
+		u.overAt = (u.overAt + 1) % len(u.over)
+	}
 	if cap(u.pcm) > keepPCM {
 		u.pcm = nil
 	}
-	u.id, u.pcm, u.lost = id, u.pcm[:0], 0
+	u.id, u.ordered, u.pcm, u.lost = id, false, u.pcm[:0], 0
 }
 
 // append tells whether there is something new to send.
@@ -35,8 +58,11 @@ func (u *utterance) append(id turn.ID, pcm []int16) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if id != u.id {
-		u.stray += len(pcm)
-		return false
+		if id == "" || slices.Contains(u.over[:], id) {
+			u.stray += len(pcm)
+			return false
+		}
+		u.next(id)
 	}
 	if room := u.limit - len(u.pcm); len(pcm) > room {
 		u.lost += len(pcm) - room
@@ -50,7 +76,7 @@ func (u *utterance) append(id turn.ID, pcm []int16) bool {
 func (u *utterance) from(id turn.ID, at int, dst []int16) (pcm []int16, left int, ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if id != u.id || at > len(u.pcm) {
+	if id == "" || id != u.id || at > len(u.pcm) {
 		return nil, 0, false
 	}
 	n := copy(dst[:cap(dst)], u.pcm[at:])
@@ -61,7 +87,7 @@ func (u *utterance) from(id turn.ID, at int, dst []int16) (pcm []int16, left int
 func (u *utterance) size(id turn.ID) (n, lost int, ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if id != u.id {
+	if id == "" || id != u.id {
 		return 0, 0, false
 	}
 	return len(u.pcm), u.lost, true

@@ -245,8 +245,8 @@ func (p *peer) samples() int {
 func newWorld(t testing.TB, change func(*Config)) *world {
 	w := &world{t: t, l: &memListener{conns: make(chan net.Conn), done: make(chan struct{})}, heard: map[turn.ID]int{}, deaf: map[turn.ID]bool{}, start: time.Now(), auto: true, log: &bytes.Buffer{}}
 	w.server = &http.Server{Handler: http.HandlerFunc(w.serve)}
-	var level slog.Level = slog.LevelInfo
-	var logTo io.Writer = io.Discard
+	level := slog.LevelInfo
+	logTo := io.Discard
 	if os.Getenv("REALTIME_LOG") != "" {
 		logTo = os.Stderr
 	}

@@ -5,7 +5,7 @@
 //	server.json   what a server may send      RealtimeServerEvent
 //
 // The types describe absence, while the real service sends null for what is absent: drop nulls of a server's event
-// before validating (turn_detection, noise_reduction and transcription may be null by the types as well).
+// before validating. Of a client's events only turn_detection and a few others may be null.
 package schema
 
 import _ "embed"
