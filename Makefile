@@ -140,7 +140,8 @@ fuzz: deps ## every fuzz target for FUZZTIME each (default 60s)
 	[ "$$n" -gt 0 ] || { echo "fuzz: no target found"; exit 1; }; echo "fuzz: $$n targets, no finding"
 
 .PHONY: bench
-bench: deps-test ## press to silence and the other figures, with their method
+bench: deps-test build ## press to silence and the other figures, with their method
+	@bin/conch bench silence --virtual
 	@$(GO) test -run '^$$' -bench . -benchmem -timeout 30m $(PKG)
 
 .PHONY: e2e
@@ -164,7 +165,7 @@ cover: deps-test ## coverage by package, whole in build/cover.html
 
 .PHONY: footprint
 footprint: build ## memory, CPU, size and time to ready of the binary
-	@$(GO) test -count=1 -v -timeout 5m -run 'TestFootprint' ./device
+	@bin/conch bench footprint
 
 .PHONY: clips
 clips: deps ## make the spoken clips that ship with conch anew
