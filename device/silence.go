@@ -192,6 +192,7 @@ func (b SilenceBench) rig() (*rig, error) {
 // Waits of the bench, each far above what the thing takes.
 const (
 	benchSettle = 5 * time.Second        // to reach a state
+	bounce      = 300 * time.Millisecond // a press so soon after a call began is none (turns.md 4)
 	benchSound  = 150 * time.Millisecond // of audible tone before the press
 	benchAfter  = 250 * time.Millisecond // after the press, in which old sound would still show
 )
@@ -203,7 +204,11 @@ func (r *rig) measure(ctx context.Context, state string, n int) (SilenceRow, err
 			return row, fmt.Errorf("press %d: %w", i+1, err)
 		}
 		// Spread the presses over the period: 0 to 20 ms in steps that do not divide a period.
-		if err := pause(ctx, benchSound+time.Duration(i*37%200)*100*time.Microsecond); err != nil {
+		sound := benchSound
+		if state == "call" {
+			sound += bounce
+		}
+		if err := pause(ctx, sound+time.Duration(i*37%200)*100*time.Microsecond); err != nil {
 			return row, err
 		}
 		edge := r.now()
@@ -219,7 +224,9 @@ func (r *rig) measure(ctx context.Context, state string, n int) (SilenceRow, err
 			row.Raw = append(row.Raw, float64(last-edge)/float64(time.Millisecond))
 		}
 		r.voice.stop()
-		r.hand.Release()
+		if err := r.reset(ctx); err != nil {
+			return row, err
+		}
 		if err := r.idle(ctx); err != nil {
 			return row, fmt.Errorf("after press %d: %w", i+1, err)
 		}
@@ -262,6 +269,22 @@ func (r *rig) reach(ctx context.Context, state string) error {
 	return r.until(ctx, func() bool {
 		return r.voice.sounding.Load() && r.device.coordinator.State() == want && r.device.audible()
 	}, "state "+want.String()+" with a tone")
+}
+
+// reset ends the turn that the press began: the button is let go, and the room says hush.
+func (r *rig) reset(ctx context.Context) error {
+	r.hand.Release()
+	err := r.until(ctx, func() bool { return r.device.coordinator.State() != turn.Listening }, "the end of listening")
+	for range 5 { // an interrupted injection is offered once more (turns.md 5)
+		r.device.Hush()
+		if err := pause(ctx, 30*time.Millisecond); err != nil {
+			return err
+		}
+		if r.device.coordinator.Quiet() {
+			break
+		}
+	}
+	return err
 }
 
 func (r *rig) idle(ctx context.Context) error {
