@@ -190,13 +190,28 @@ func identify(backend string, kind Kind, raw []rawDevice, procAsound, sysSound s
 			list = append(list, d)
 		}
 	}
-	// ALSA has no default among its cards: it is the first, which is what an empty identity opens.
+	// ALSA has no default among its cards: it is the first here, which is what an empty identity opens.
 	if backend == BackendALSA {
-		if i := slices.IndexFunc(list, Device.hardware); i >= 0 {
-			list[i].Default = true
+		slices.SortStableFunc(list, func(a, b Device) int { return a.likely() - b.likely() })
+		if len(list) > 0 && list[0].hardware() {
+			list[0].Default = true
 		}
 	}
 	return list
+}
+
+// likely orders cards by how sure it is that somebody put them there to be heard: a board or a USB device was plugged in by
+// hand, a Raspberry Pi's headphone socket is on most models, and its HDMI card is there whether a screen is or not.
+func (d Device) likely() int {
+	switch low := strings.ToLower(d.ID); {
+	case !d.hardware():
+		return 3
+	case strings.Contains(low, "hdmi"):
+		return 2
+	case strings.HasPrefix(low, "alsa:card=headphones"), strings.HasPrefix(low, "alsa:card=alsa,"): // bcm2835, by its newer and older name
+		return 1
+	}
+	return 0
 }
 
 // usbPort finds the port of an ALSA card: /proc/asound/ID is a link to cardN, whose device in sysfs is an interface of a USB

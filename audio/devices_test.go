@@ -10,6 +10,8 @@ import (
 var hints = []rawDevice{
 	{name: "null", text: "Discard all samples (playback) or generate zero samples (capture)"},
 	{name: "default", text: "Default Audio Device", isDefault: true},
+	{name: "hw:CARD=vc4hdmi0,DEV=0", text: "vc4-hdmi-0, MAI PCM i2s-hifi-0 (Direct hardware device without any conversions)"},
+	{name: "hw:CARD=Headphones,DEV=0", text: "bcm2835 Headphones, bcm2835 Headphones (Direct hardware device without any conversions)"},
 	{name: "hw:CARD=sndrpihifiberry,DEV=0", text: "snd_rpi_hifiberry_dac, HifiBerry DAC HiFi (Direct hardware device without any conversions)"},
 	{name: "plughw:CARD=sndrpihifiberry,DEV=0", text: "snd_rpi_hifiberry_dac, HifiBerry DAC HiFi (Hardware device with all software conversions)"},
 	{name: "sysdefault:CARD=sndrpihifiberry", text: "snd_rpi_hifiberry_dac (Default Audio Device)"},
@@ -35,6 +37,8 @@ func TestDevicesHaveOneStableIdentityEach(t *testing.T) {
 		{ID: "alsa:CARD=sndrpihifiberry,DEV=0", Name: "snd_rpi_hifiberry_dac, HifiBerry DAC HiFi", Kind: "playback", Backend: "alsa", Default: true},
 		{ID: "alsa:CARD=USB,DEV=0", Name: "Jabra SPEAK 410 USB, USB Audio", Kind: "playback", Backend: "alsa"},
 		{ID: "alsa:CARD=USB_1,DEV=0", Name: "Jabra SPEAK 410 USB, USB Audio", Kind: "playback", Backend: "alsa", USB: "1-1.2"},
+		{ID: "alsa:CARD=Headphones,DEV=0", Name: "bcm2835 Headphones, bcm2835 Headphones", Kind: "playback", Backend: "alsa"},
+		{ID: "alsa:CARD=vc4hdmi0,DEV=0", Name: "vc4-hdmi-0, MAI PCM i2s-hifi-0", Kind: "playback", Backend: "alsa"},
 		{ID: "alsa:mydevice", Name: "Somebody's own", Kind: "playback", Backend: "alsa"},
 	}
 	if len(got) != len(want) {
@@ -61,8 +65,8 @@ func TestMatch(t *testing.T) {
 		{"two of one model", "Jabra", "", `"Jabra" fits more than one device (alsa:CARD=USB,DEV=0, alsa:CARD=USB_1,DEV=0): give one of these`},
 		{"all of them: the default", "alsa:CARD*", "alsa:CARD=sndrpihifiberry,DEV=0", ""},
 		{"a slip of the finger", "alsa:CARD=UBS_1,DEV=0", "",
-			`no device "alsa:CARD=UBS_1,DEV=0" (did you mean "alsa:CARD=USB_1,DEV=0"?); there are: alsa:CARD=sndrpihifiberry,DEV=0, alsa:CARD=USB,DEV=0, alsa:CARD=USB_1,DEV=0, alsa:mydevice, pulse:alsa_output.platform-soc_sound.stereo-fallback`},
-		{"a broken glob", "[", "", `no device "["; there are: alsa:CARD=sndrpihifiberry,DEV=0, alsa:CARD=USB,DEV=0, alsa:CARD=USB_1,DEV=0, alsa:mydevice, pulse:alsa_output.platform-soc_sound.stereo-fallback`},
+			`no device "alsa:CARD=UBS_1,DEV=0" (did you mean "alsa:CARD=USB_1,DEV=0"?); there are: alsa:CARD=sndrpihifiberry,DEV=0, alsa:CARD=USB,DEV=0, alsa:CARD=USB_1,DEV=0, alsa:CARD=Headphones,DEV=0, alsa:CARD=vc4hdmi0,DEV=0, alsa:mydevice, pulse:alsa_output.platform-soc_sound.stereo-fallback`},
+		{"a broken glob", "[", "", `no device "["; there are: alsa:CARD=sndrpihifiberry,DEV=0, alsa:CARD=USB,DEV=0, alsa:CARD=USB_1,DEV=0, alsa:CARD=Headphones,DEV=0, alsa:CARD=vc4hdmi0,DEV=0, alsa:mydevice, pulse:alsa_output.platform-soc_sound.stereo-fallback`},
 	} {
 		d, err := Match(list, row.want)
 		if d.ID != row.id || (err == nil) != (row.err == "") || (err != nil && err.Error() != row.err) {

