@@ -19,6 +19,7 @@ const (
 	envelopeTop  = 960        // full level; steps are per sample
 	underrunTail = Rate / 200 // 5 ms: the fade before an underrun
 	underrunStep = envelopeTop / underrunTail
+	waitAtMost   = Rate / 5                  // 200 ms without more: what is there is played, though it is little
 	loopStep     = envelopeTop / (Rate / 25) // 40 ms, under the 50 of turns.md 6
 
 	duckLevel = 0.3                           // turns.md 4
@@ -176,6 +177,8 @@ type playState struct {
 	again   bool   // it has played before: rebuffer, not prime
 	read    uint64 // next sample to play
 	peeked  uint64 // samples before this have sounded at some level
+	saw     uint64 // written, when last seen to grow
+	waited  int    // samples since
 	env     int32  // 0..envelopeTop
 }
 
@@ -211,8 +214,15 @@ func (c *Source) render(r *renderer, mix []float32, g, dg float32) int {
 			c.finish(r.mixed)
 			return 0
 		case !closed && written-from < uint64(need):
-			return 0
+			if written != p.saw {
+				p.saw, p.waited = written, 0
+			}
+			p.waited += len(mix)
+			if p.waited < waitAtMost || written-min(written, max(from, p.peeked)) <= underrunTail {
+				return 0
+			}
 		}
+		p.waited = 0
 		p.playing, p.read, p.env = true, from, 0
 		if c.clip != nil && !p.again {
 			p.env = envelopeTop // a cue has its own attack

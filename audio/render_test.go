@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -272,4 +274,51 @@ func BenchmarkWrite(b *testing.B) {
 		s.Render(out)
 		b.StartTimer()
 	}
+}
+
+// Everybody at once, for the race detector: one audio thread, writers, a button, a watcher.
+func TestEverybodyAtOnce(t *testing.T) {
+	s := audio.NewSpeaker(audio.SpeakerConfig{})
+	ctx, stop := context.WithCancel(t.Context())
+	var threads, writers sync.WaitGroup
+	threads.Go(func() {
+		out := make([]int16, 240)
+		for ctx.Err() == nil {
+			s.Render(out)
+			runtime.Gosched()
+		}
+	})
+	threads.Go(func() { _ = s.Run(ctx) })
+	for w := range 3 {
+		writers.Go(func() {
+			for i := range 200 {
+				src := s.Open(audio.SourceKind(i%3), s.Generation())
+				n := src.Write(ctx, noise(4800, w))
+				src.Close()
+				if h := src.Heard(); h > n {
+					t.Errorf("heard %d of %d", h, n)
+				}
+				if i%10 == 0 {
+					<-src.Drained()
+				}
+				_, _ = src.Silenced()
+			}
+		})
+	}
+	writers.Go(func() {
+		for i := range 500 {
+			s.Hush()
+			s.SetVolume(i % 100)
+			if i%2 == 0 {
+				s.Unhush()
+			}
+			s.Play(noise(100, i), i%3 == 0, s.Drop())
+			s.StopLoop()
+			_ = s.Stats()
+			runtime.Gosched()
+		}
+	})
+	writers.Wait()
+	stop()
+	threads.Wait()
 }

@@ -73,9 +73,6 @@ func (u *up2) process(out, in []float32) {
 	copy(u.past[:h], u.past[len(in):len(in)+h])
 }
 
-// reset forgets the past.
-func (u *up2) reset() { clear(u.past[:halfTaps-1]) }
-
 // Upsampler turns Rate into CardRate, piece by piece.
 type Upsampler struct {
 	f       up2

@@ -103,16 +103,16 @@ func (c *Source) wakeWriter() {
 	}
 }
 
-// takeRing is called by Watch after finished; it leaves the ring where it is if somebody is inside Write.
-func (c *Source) takeRing() *ring {
+// takeRing is called by Watch after finished; false if somebody is inside Write.
+func (c *Source) takeRing() (*ring, bool) {
 	select {
 	case c.writer <- struct{}{}:
 		r := c.ring
 		c.ring = nil
 		<-c.writer
-		return r
+		return r, true
 	default:
-		return nil
+		return nil, false
 	}
 }
 

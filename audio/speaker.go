@@ -77,13 +77,12 @@ type Speaker struct {
 
 	render renderer // owned by the callback
 
-	mu       sync.Mutex // Open, Play, Watch; never the callback
-	spare    *ring      // of speech; the others are small enough to make anew
-	down     bool       // Run has ended
-	since    time.Duration
-	refused  atomic.Uint64
-	gaveUp   atomic.Uint64
-	overflow atomic.Uint64
+	mu      sync.Mutex // Open, Play, Watch; never the callback
+	spare   *ring      // of speech; the others are small enough to make anew
+	down    bool       // Run has ended
+	since   time.Duration
+	refused atomic.Uint64
+	gaveUp  atomic.Uint64
 }
 
 // NewSpeaker makes a speaker. Give its Render to Card.OpenPlayback, tell it SetQueued what was granted, and start Run.
@@ -299,13 +298,18 @@ func (s *Speaker) watch(force bool) int {
 			left++
 			continue
 		}
-		s.slots[i].Store(nil)
-		if finished {
-			if r := src.takeRing(); r != nil && src.kind == SourceSpeech && s.spare == nil {
+		if finished && src.kind == SourceSpeech && s.spare == nil {
+			r, ok := src.takeRing()
+			if !ok && !force {
+				left++
+				continue // somebody is still inside Write, on the way out
+			}
+			if r != nil {
 				r.reset()
 				s.spare = r
 			}
 		}
+		s.slots[i].Store(nil)
 	}
 	if s.spare == nil && left == 0 {
 		s.spare = newRing(Samples(SpeechBuffer))

@@ -479,3 +479,28 @@ func TestCardThatStandsStillEndsTheWait(t *testing.T) {
 		t.Error("after the card came back nothing is heard")
 	}
 }
+
+// Too little to begin with, and no more comes while a tool runs: it is said all the same.
+func TestLittleIsPlayedAfterAWhile(t *testing.T) {
+	r := newRig(t)
+	src := r.s.Open(audio.SourceSpeech, r.s.Generation())
+	pcm := noise(1200, 1) // 50 ms
+	r.write(src, pcm)
+	r.c.Advance(150 * time.Millisecond)
+	if r.c.LastAudible(0) != 0 {
+		t.Error("50 ms did not wait for more")
+	}
+	r.c.Advance(300 * time.Millisecond)
+	if find(r.mixed(), pcm[fadeSamples:1200-120]) < 0 {
+		t.Error("50 ms are never heard")
+	}
+	r.c.Advance(2 * time.Second)
+	if u := r.s.Stats().Underruns; u != 1 {
+		t.Errorf("%d underruns; want 1", u)
+	}
+	src.Close()
+	r.c.Advance(100 * time.Millisecond)
+	if !drained(src) || src.Heard() != 1200 {
+		t.Errorf("drained %v, heard %d; want true, 1200", drained(src), src.Heard())
+	}
+}

@@ -167,12 +167,10 @@ func TestUnplugged(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if s, err = card.OpenPlayback(audio.StreamConfig{Period: time.Millisecond}, func([]int16) {}); err != nil {
-		t.Fatal(err)
-	}
 	card.RefuseBelow(20 * time.Millisecond)
-	if s, _ = card.OpenPlayback(audio.StreamConfig{Period: time.Millisecond}, func([]int16) {}); s.Granted().Period != 960 {
-		t.Errorf("granted %d frames; want 960", s.Granted().Period)
+	s, err = card.OpenPlayback(audio.StreamConfig{Period: time.Millisecond}, func([]int16) {})
+	if err != nil || s.Granted().Period != 960 {
+		t.Errorf("after it was plugged in again: granted %+v, %v; want 960 frames", s.Granted(), err)
 	}
 }
 

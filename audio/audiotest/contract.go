@@ -20,11 +20,11 @@ type TB interface {
 const patience = 10 * time.Second
 
 // TestCard is the contract of audio.Card. It runs in real time on the twin (with Run going), on the simulated ALSA card,
-// on PulseAudio, on a Pi. wait lets that much time pass; nil means time.Sleep.
+// on PulseAudio, on a Pi. wait lets that much time pass; nil means the wall's.
 func TestCard(t TB, card audio.Card, wait func(time.Duration)) {
 	t.Helper()
 	if wait == nil {
-		wait = time.Sleep
+		wait = func(d time.Duration) { <-time.NewTimer(d).C }
 	}
 	c := contract{TB: t, card: card, wait: wait}
 	c.playback()

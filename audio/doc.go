@@ -1,0 +1,21 @@
+// Package audio is the microphone and the loudspeaker of one device.
+//
+// Speaker.Drop is the promise this package exists for: after it returns, no sample written before it is handed to the
+// sound card, except by a callback that has begun already and a fade of at most 3 ms. It is one atomic operation and may
+// be called from any goroutine.
+//
+//	             Write ─> ring of the source ─┐
+//	speaker.go   Play  ─> clip ───────────────┤ Render: callback of the card, mixes at 24 kHz, x2 ─> card.go
+//	             Drop  ─> generation + 1 ─────┘ plays the current generation only
+//
+//	mic.go       card ─> Take: callback ─> ring (the pre-roll, too) ─> Run: x1/2 ─> Sink
+//
+// Samples are signed 16 bit, mono, at Rate (24 kHz) unless they are called frames: those are at CardRate (48 kHz).
+// Lengths are counted in samples, not in clock time. Both callbacks allocate, lock and log nothing
+// (TestRenderAndTakeAllocateNothing). Speaker.Run and Mic.Run are the two goroutines of this package, apart from the
+// card's own threads; whoever starts them ends them by their context.
+//
+// A press to silence, with Periods x Period queued in the card (5 ms x 3 by default):
+//
+//	flag ─ up to 1 Period ─> callback ─ Periods x Period ─> fade begins to sound ─ 3 ms ─> silence    at most 23 ms
+package audio
