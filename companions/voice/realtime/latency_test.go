@@ -214,7 +214,7 @@ func BenchmarkMicToSocket(b *testing.B) {
 		}
 		at := time.Now()
 		c.Append(id, frame)
-		for left := 480 * 2 * 4 / 3; left > 0; { // an append takes more than one write
+		for left := 480 * 2 * 4 / 3; left > 0; { // until all of it is written
 			w := <-wrote
 			if left -= w.n; left <= 0 {
 				took = append(took, w.at.Sub(at))

@@ -352,6 +352,17 @@ func TestDailyCeilingRefusesUntilTheNextDay(t *testing.T) {
 		if w.c.Usage().Refusing == "" {
 			t.Error("Usage does not say that the ceiling is reached")
 		}
+		w.c.ResetUsage()
+		w.ask2("t-4b")
+		w.want("committed t-4b")
+		w.c.Do(turn.CancelResponse{Turn: "t-4b"})
+		w.peer(0).created("r-4b", "t-4b")
+		for range 2 {
+			w.peer(0).doneResponse("r-4b", "cancelled") // 60 tokens
+		}
+		w.took()
+		w.ask2("t-4c")
+		w.want("no answer t-4c quota", "committed t-4c")
 		time.Sleep(24 * time.Hour)
 		w.took()
 		w.ask2("t-5")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"time"
 
 	"conch/coordinator/turn"
@@ -191,9 +192,19 @@ func (r *run) count(f func(*meter)) {
 	u, responses := m.read(r.cfg.Wall()), m.today.Responses
 	r.c.mu.Unlock()
 	if responses != before {
-		r.log.Info(logUsage, "turn", u.Turn, "tokens", u.InTurn.Tokens(), "heard_s", u.InTurn.HeardSeconds, "said_s", u.InTurn.SaidSeconds,
+		r.log.Info(logUsage, "turn", u.Turn, "tokens", u.InTurn.Tokens(), "heard_s", round(u.InTurn.HeardSeconds), "said_s", round(u.InTurn.SaidSeconds),
 			"cost", u.InTurn.Cost, "today_tokens", u.Today.Tokens(), "today_cost", u.Today.Cost)
 	}
+}
+
+func round(seconds float64) float64 { return math.Round(seconds*100) / 100 }
+
+// ResetUsage counts the day from zero, so that a ceiling that was reached gives way.
+func (c *Client) ResetUsage() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.usage.today = Counts{}
+	c.usage.add("", Counts{})
 }
 
 func (c *Client) refuses() string {

@@ -1,0 +1,257 @@
+package realtime
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"conch/coordinator/turn"
+)
+
+// How sessions begin, end, break and are renewed.
+
+// opening is what an opener brings back.
+type opening struct {
+	link *link
+	err  error
+}
+
+// connect opens a session when there is none and its time has come.
+func (r *run) connect() {
+	if r.link != nil || r.opening {
+		return
+	}
+	if r.spare != nil {
+		l := r.spare
+		r.spare = nil
+		r.begin(l)
+		return
+	}
+	if wait := time.Until(r.retryAt); wait > 0 {
+		if r.slow && r.cfg.Key() != r.usedKey { // somebody mended the key
+			r.slow = false
+		} else {
+			if r.slow {
+				r.at(time.Now().Add(min(wait, keyLook)))
+			} else {
+				r.at(r.retryAt)
+			}
+			return
+		}
+	}
+	r.open()
+}
+
+func (r *run) open() {
+	r.opening, r.usedKey = true, r.cfg.Key()
+	key := r.usedKey
+	specs, version := r.c.currentTools()
+	r.wg.Go(func() {
+		l, err := r.cfg.open(r.ctx, key, specs)
+		if l != nil {
+			l.tools = version
+		}
+		r.opened <- opening{l, err} // of one, and one opener at a time
+	})
+}
+
+func (r *run) adopt(o opening) {
+	r.opening = false
+	if o.err == nil {
+		if r.link != nil {
+			r.spare = o.link
+		} else {
+			r.begin(o.link)
+		}
+		return
+	}
+	if r.ctx.Err() != nil {
+		return
+	}
+	lost := turn.SessionLost{At: r.out.Now(), Say: turn.WordsOffline}
+	var no *refused
+	if errors.As(o.err, &no) {
+		lost.Say, lost.Fatal = no.words()
+	}
+	r.backoff(lost.Fatal || lost.Say == turn.WordsQuota)
+	r.log.Warn(logRetry, "err", o.err, "in", time.Until(r.retryAt).Round(time.Millisecond))
+	if r.link == nil {
+		r.tell(lost)
+	}
+}
+
+// backoff sets the next attempt: 150 ms to 5 s, doubled each time, half of it by chance (turns.md 6).
+func (r *run) backoff(slow bool) {
+	wait := min(backoffMin<<min(r.attempt, 10), backoffMax)
+	r.attempt++
+	if r.slow = slow; slow {
+		wait = backoffRefused
+	}
+	r.retryAt = time.Now().Add(wait/2 + rand.N(wait/2))
+}
+
+// begin makes l the session: what was said before, then what the turn still asks for.
+func (r *run) begin(l *link) {
+	r.forget()
+	r.link = l
+	r.owed = nil
+	again := map[turn.ID]bool{}
+	for _, o := range r.plan {
+		again[turnOf(o.order)] = true
+	}
+	r.history.carry(again)
+	for _, e := range r.history.entries {
+		r.send(sentEvent{kind: sentHistory}, func(id string) any { return r.cfg.text(id, e.role, e.text) })
+	}
+	if r.resend {
+		r.log.Info(logResent, "turn", turnOf(r.plan[len(r.plan)-1].order), "requests", len(r.plan))
+	}
+	r.next, r.resend = 0, false
+	r.log.Info(logReady, "dialect", r.cfg.Dialect.Name, "carried", len(r.history.entries))
+	if !r.ready {
+		r.ready, r.lastLost = true, nil
+		r.out.Post(turn.SessionReady{At: r.out.Now()})
+	}
+}
+
+// died hears the link's last messages, then lets it go.
+func (r *run) died() {
+	l := r.link
+	for r.link == l {
+		select {
+		case m := <-l.in:
+			r.receive(m)
+			continue
+		default:
+		}
+		r.drop(context.Cause(l.ctx))
+	}
+}
+
+// drop gives the session up.
+func (r *run) drop(why error) {
+	l := r.link
+	if l == nil {
+		return
+	}
+	r.link = nil
+	r.wg.Go(l.close)
+	say := turn.WordsOffline
+	speaking := false
+	for id, resp := range r.responses {
+		switch {
+		case resp.ended:
+			speaking = true // the answer is complete and is still being spoken
+		default:
+			if !resp.cancelled && resp.begun() {
+				say = turn.WordsLostMidway
+				r.answerBegan(resp.turn)
+				r.cutShort(resp)
+			}
+			resp.stopPump()
+			delete(r.responses, id)
+		}
+	}
+	// What the answer of a turn still wanted (tool outputs, a further answer) went with the session.
+	keep := r.plan[:0]
+	for _, o := range r.plan {
+		if t := turnOf(o.order); t != r.settled || t == "" {
+			keep = append(keep, o)
+		}
+	}
+	r.resend = r.next > 0 && len(keep) > 0
+	r.plan, r.next = keep, 0
+	if time.Since(l.born) >= stableAfter {
+		r.attempt = 0
+	}
+	r.backoff(false)
+	lost := turn.SessionLost{At: r.out.Now(), Say: say}
+	var no *refused
+	if errors.As(why, &no) {
+		lost.Say, lost.Fatal = no.words()
+		if no.code == codeExpired {
+			lost.Say = turn.WordsOffline
+			r.retryAt = time.Now()
+		}
+		if lost.Fatal || lost.Say == turn.WordsQuota {
+			r.backoff(true)
+		}
+	}
+	r.log.Warn(logLost, "err", why, "age", time.Since(l.born).Round(time.Second), "in", time.Until(r.retryAt).Round(time.Millisecond))
+	r.forget()
+	if speaking && !lost.Fatal {
+		r.owed = &lost
+		return
+	}
+	r.tell(lost)
+}
+
+// cutShort keeps of an answer that broke off no more words than were handed to the speaker.
+func (r *run) cutShort(p *response) {
+	if p.pump == nil {
+		return
+	}
+	for id, it := range r.items {
+		if it.turn == p.turn && it.received > 0 {
+			r.history.cut(id, int(p.pump.handed.Load()), it.received)
+		}
+	}
+}
+
+// tell posts SessionLost, once until something changes.
+func (r *run) tell(lost turn.SessionLost) {
+	if l := r.lastLost; l != nil && (l.Say == lost.Say || l.Say == turn.WordsLostMidway && lost.Say == turn.WordsOffline) {
+		return
+	}
+	r.owed = nil
+	r.ready, r.lastLost = false, &lost
+	r.out.Post(lost)
+}
+
+// renew opens the next session while nothing happens, long before the server ends this one (60 min), and changes over.
+func (r *run) renew() {
+	if r.link == nil {
+		return
+	}
+	due := r.link.born.Add(r.cfg.RenewAfter)
+	if wait := time.Until(due); wait > 0 {
+		r.at(due)
+		return
+	}
+	if !r.idle() {
+		if time.Since(r.active) > abandonAfter && len(r.pending) == 0 {
+			r.log.Warn(logImpatient, "busy", r.busy())
+			r.abandon()
+			r.commits = nil
+		}
+		r.at(time.Now().Add(time.Second))
+		return
+	}
+	if quiet := time.Until(r.active.Add(renewQuiet)); quiet > 0 {
+		r.at(r.active.Add(renewQuiet))
+		return
+	}
+	switch {
+	case r.spare != nil:
+		old := r.link
+		l := r.spare
+		r.spare = nil
+		if l.ctx.Err() != nil {
+			r.wg.Go(l.close)
+			return
+		}
+		r.plan, r.next = nil, 0
+		r.wg.Go(old.close)
+		r.begin(l)
+		r.log.Info(logRenewed, "age", time.Since(old.born).Round(time.Second))
+	case !r.opening && time.Now().After(r.retryAt):
+		r.open()
+	default:
+		r.at(time.Now().Add(time.Second))
+	}
+}
+
+func (r *run) idle() bool {
+	return len(r.responses) == 0 && len(r.creates) == 0 && len(r.commits) == 0 && r.next == len(r.plan) && len(r.pending) == 0
+}
