@@ -333,7 +333,6 @@ func (s *step) round(at time.Duration) {
 // drain waits until the last sample has been played: the turn is not over before.
 func (s *step) drain(at time.Duration) {
 	s.stopThinking()
-	s.m.thinkAt = 0
 	s.closeSpeech()
 	s.become(InResponse, draining)
 	s.m.deadline = max(at, s.m.playUntil) + s.m.cfg.InResponse
@@ -346,8 +345,8 @@ func (s *step) failAfterSpeech(at time.Duration, w Words) {
 		return
 	}
 	s.m.failing = w
+	s.discardLatched("cancelled") // before the calls, which hold the sounds
 	s.orphanCalls()
-	s.discardLatched("cancelled")
 	s.drain(at)
 }
 

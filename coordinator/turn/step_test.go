@@ -344,3 +344,49 @@ func TestEarlyDeadlineIsIgnored(t *testing.T) {
 		}
 	}
 }
+
+func TestDuplicatesOfAFinishedResponseDoNotBeginTheNext(t *testing.T) {
+	b := newBench(t, Config{}).run(toFollowing...).forget().run("started t-1 r1", "delta t-1 r1 a 2400", "done t-1 r1")
+	for _, o := range b.orders() {
+		if !strings.HasPrefix(o, "DropStale") {
+			t.Errorf("ordered %s", o)
+		}
+	}
+	b.wantState(AwaitingNextResponse)
+}
+
+func TestDeadlinesAreThoseOfTheConfiguration(t *testing.T) {
+	c := Config{Capture: time.Second, Committing: 2 * time.Second, InResponse: 3 * time.Second, Awaiting: 4 * time.Second, SessionGrace: 1500 * time.Millisecond}
+	const second = time.Second // of speech that was received
+	for _, row := range []struct {
+		name  string
+		room  bool
+		lines []string
+		want  time.Duration
+	}{
+		{"closing", false, toClosing, 120*time.Millisecond + c.Capture},
+		{"voting", true, toVoting, c.Committing},
+		{"asking", false, toAsking, c.Committing},
+		{"asking offline", false, toAsking[1:], c.SessionGrace},
+		{"speaking", false, toSpeaking, second + c.InResponse},
+		{"draining", false, toDraining, second + c.InResponse},
+		{"working", false, toWorking, second + c.Awaiting},
+		{"following", false, toFollowing, second + c.Awaiting},
+	} {
+		c.Room = row.room
+		b := newBench(t, c).run(row.lines...)
+		b.forget().wait(row.want-1, func(string) {})
+		b.wantNot("EndTurn")
+		b.wait(1, func(string) {})
+		if !b.has("EndTurn") {
+			t.Errorf("%s: no end after %v", row.name, row.want)
+		}
+	}
+}
+
+func TestKeyRefusedInTheTailIsSaidAfterIt(t *testing.T) {
+	b := newBench(t, Config{}).run(toDraining...).forget().run("lost true quota")
+	b.want()
+	b.run("drained t-1")
+	b.wantHas("EndTurn turn=t-1 reason=done", "SayWords turn=t-1 words=quota")
+}

@@ -112,6 +112,7 @@ type watch struct {
 	live     ID
 	ended    map[ID]Reason
 	received map[ItemID]int
+	given    map[Handle]bool // brought by a tool, once it was fed
 	started  map[Handle]bool
 	gone     map[Handle]bool // discarded
 	stopped  map[Handle]bool
@@ -121,7 +122,7 @@ type watch struct {
 func newWatch(t testing.TB, name string, m Machine) *watch {
 	return &watch{
 		t: t, name: name, m: m, live: m.Turn(),
-		ended: map[ID]Reason{}, received: map[ItemID]int{}, started: map[Handle]bool{},
+		ended: map[ID]Reason{}, received: map[ItemID]int{}, given: map[Handle]bool{}, started: map[Handle]bool{},
 		gone: map[Handle]bool{}, stopped: map[Handle]bool{}, isClaim: map[Handle]bool{},
 	}
 }
@@ -146,6 +147,9 @@ func (w *watch) feed(ev Event) {
 	}
 	var out []Effect
 	w.m, out = Step(w.m, ev)
+	if r, ok := ev.(ToolReturned); ok && r.Handle != 0 {
+		w.given[r.Handle] = true
+	}
 	w.past = append(w.past, ev)
 	for _, e := range out {
 		w.past = append(w.past, e)
@@ -281,6 +285,7 @@ func (w *watch) order(ev Event, e Effect) {
 	case SayWords:
 		w.later(WordsSaid{At: w.now})
 	case PlaySound:
+		w.start(e.Handle)
 		w.later(SoundQueued{At: w.now, Turn: e.Turn, Samples: 2400})
 	case CallTool:
 		w.things++
@@ -432,6 +437,11 @@ func (w *watch) silence() {
 	}
 	if w.live != "" {
 		w.broken("%s never ended", w.live)
+	}
+	for h := range w.given {
+		if !w.started[h] && !w.gone[h] {
+			w.broken("handle %d was neither started nor discarded", h)
+		}
 	}
 }
 
