@@ -95,7 +95,7 @@ func TestWriteWaitsForRoom(t *testing.T) {
 		if took := time.Since(began); took < 2900*time.Millisecond || took > 3300*time.Millisecond {
 			t.Errorf("5 s into a buffer of 2 took %v; want about 3 s", took)
 		}
-		short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+		short, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
 		if n := src.Write(short, noise(24000, 1)); n == 0 || n == 24000 {
 			t.Errorf("Write until its context ended took %d of 24000", n)
 		}

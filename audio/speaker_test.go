@@ -504,3 +504,21 @@ func TestLittleIsPlayedAfterAWhile(t *testing.T) {
 		t.Errorf("drained %v, heard %d; want true, 1200", drained(src), src.Heard())
 	}
 }
+
+// Data that begins and ends anywhere must not click.
+func TestBeginningAndEndAreSoft(t *testing.T) {
+	r := newRig(t)
+	src := r.s.Open(audio.SourceContent, r.s.Generation())
+	r.write(src, steady(4800))
+	src.Close()
+	r.c.Advance(500 * time.Millisecond)
+	tape := r.mixed()
+	if audio.Peak(tape) != 10000 {
+		t.Fatalf("peak %d; want 10000", audio.Peak(tape))
+	}
+	for i := 1; i < len(tape); i++ {
+		if d := int(tape[i]) - int(tape[i-1]); d > 500 || d < -500 {
+			t.Fatalf("jumps by %d at sample %d", d, i)
+		}
+	}
+}
