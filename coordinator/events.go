@@ -19,10 +19,8 @@ const (
 	logToolCut        = "tool.truncated"  // an output was longer than the limit
 	logHandleFull     = "handle.full"     // too many latched effects
 	logHandleDropped  = "handle.dropped"  // a latched effect was discarded
-	logStreamStart    = "stream.start"    // a stream plays
-	logStreamEnd      = "stream.end"      // a stream is over
-	logClaimStart     = "claim.start"     // a claim has microphone and speaker
-	logClaimEnd       = "claim.end"       // a claim is over
+	logEffectStart    = "effect.start"    // a stream or claim (kind) plays
+	logEffectEnd      = "effect.end"      // a stream or claim is over, and how
 	logCallbackPanic  = "callback.panic"  // an ended callback panicked
 	logWordsMissing   = "words.missing"   // there is no clip for these words
 	logInjectQueued   = "inject.queued"   // debug: an injection waits

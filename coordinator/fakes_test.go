@@ -50,7 +50,6 @@ type fakeSpeaker struct {
 	mu      sync.Mutex
 	gen     uint64
 	sources []*fakeSource
-	volume  int
 }
 
 // audible is a stretch of one value; tests let the value tell the turn.
@@ -69,16 +68,15 @@ type fakeSource struct {
 	drained chan struct{}
 
 	// guarded by sp.mu
-	over     bool
-	closed   bool
-	dropped  bool
-	silent   time.Time // when a drop will have been heard
-	written  int
-	heard    int
-	last     time.Time // when heard was brought up to date
-	segments []audible // from: unused until played
-	pieces   []piece
-	played   []audible
+	over    bool
+	closed  bool
+	dropped bool
+	silent  time.Time // when a drop will have been heard
+	written int
+	heard   int
+	last    time.Time // when heard was brought up to date
+	pieces  []piece
+	played  []audible
 }
 
 type piece struct {

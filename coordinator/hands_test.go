@@ -264,6 +264,28 @@ func TestAStreamThatDoesNotDieIsGivenUp(t *testing.T) {
 	})
 }
 
+// turns.md 4: a press right after a call began is a bounce. The edge has dropped the speaker all the same.
+func TestACallSurvivesABounce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHands(t)
+		ends, wrote := 0, error(nil)
+		name := h.handles.keep("t-1", ToolResult{Effect: turn.EffectInputClaim, Claim: ClaimFunc{
+			Run: func(_ context.Context, write func([]int16) error) error {
+				wrote = write(tone(time.Second, 1))
+				return nil
+			},
+			Ended: func(turn.EndedHow) { ends++ },
+		}})
+		h.carryOut(turn.StartClaim{Turn: "t-1", Handle: name})
+		time.Sleep(100 * time.Millisecond)
+		h.runner.take(entry{ev: turn.Pressed{At: h.now(), Turn: "t-2"}, gen: h.speaker.Drop(), dropped: true}) // this machine is in no call: the claim is not stopped
+		time.Sleep(2 * time.Second)
+		if got := one[jobEnded](h); got.how != turn.EndedFinished || wrote != nil || ends != 1 {
+			t.Errorf("ended %v, write said %v, %d callbacks; want finished, nil, 1", got.how, wrote, ends)
+		}
+	})
+}
+
 func TestADiscardedClaimEndsOnceADiscardedStreamNever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHands(t)

@@ -24,7 +24,6 @@ type job struct {
 	turn   turn.ID
 	kind   turn.EffectKind
 	cancel context.CancelFunc
-	stop   chan struct{} // closed by stopJob
 	again  chan struct{} // of one place: src was opened again
 
 	// atomic
@@ -79,19 +78,15 @@ type producer func(ctx context.Context, write func(pcm []int16) error) error
 // start runs a producer on one goroutine and attends to it on another, which calls ended, once, and reports.
 func (r *runner) start(h *handle, name turn.Handle, kind SourceKind, run producer, ended func(turn.EndedHow, int)) {
 	ctx, cancel := context.WithCancel(r.ctx)
-	j := &job{handle: name, turn: h.turn, kind: h.result.Effect, cancel: cancel, stop: make(chan struct{}), again: make(chan struct{}, 1)}
+	j := &job{handle: name, turn: h.turn, kind: h.result.Effect, cancel: cancel, again: make(chan struct{}, 1)}
 	h.job = j
-	begun, over := logStreamStart, logStreamEnd
-	if j.kind == turn.EffectInputClaim {
-		begun, over = logClaimStart, logClaimEnd
-	}
-	log := r.log.With("turn", j.turn, "handle", uint64(name))
+	log := r.log.With("turn", j.turn, "kind", j.kind.String(), "handle", uint64(name))
 	end := func(how turn.EndedHow, heard int, err error) {
 		a := []any{"how", how.String(), "heard_ms", ms(samples(heard))}
 		if err != nil {
 			a = append(a, "err", err)
 		}
-		log.Info(over, a...)
+		log.Info(logEffectEnd, a...)
 		r.callback(j.turn, func() { ended(how, heard) })
 		r.inbox.put(entry{of: jobEnded{j, how}})
 	}
@@ -102,7 +97,7 @@ func (r *runner) start(h *handle, name turn.Handle, kind SourceKind, run produce
 		})
 		return
 	}
-	log.Info(begun)
+	log.Info(logEffectStart)
 	src := r.open(kind)
 	j.src.Store(&src)
 	returned := make(chan error, 1)
@@ -173,8 +168,6 @@ func (r *runner) attend(ctx context.Context, j *job, returned <-chan error) (tur
 	var err error
 	select {
 	case err = <-returned:
-	case <-j.stop:
-		return turn.EndedInterrupted, r.reap(j, returned)
 	case <-dropped:
 		return turn.EndedInterrupted, r.reap(j, returned)
 	case <-ctx.Done():
@@ -184,8 +177,6 @@ func (r *runner) attend(ctx context.Context, j *job, returned <-chan error) (tur
 	src.Close()
 	select {
 	case <-src.Drained():
-	case <-j.stop:
-		return turn.EndedInterrupted, nil
 	case <-ctx.Done():
 		return turn.EndedInterrupted, nil
 	}
@@ -193,8 +184,6 @@ func (r *runner) attend(ctx context.Context, j *job, returned <-chan error) (tur
 		t := r.c.o.Clock.NewTimer(settle)
 		defer t.Stop()
 		select {
-		case <-j.stop:
-			return turn.EndedInterrupted, nil
 		case <-ctx.Done():
 			return turn.EndedInterrupted, nil
 		case <-t.C():
@@ -215,7 +204,8 @@ func (r *runner) reap(j *job, returned <-chan error) error {
 	t := r.c.o.Clock.NewTimer(dying)
 	defer t.Stop()
 	select {
-	case <-returned: // its error, if any, is that it was cut
+	case err := <-returned:
+		_ = err // that it was cut
 		return nil
 	case <-t.C():
 		return fmt.Errorf("did not return %v after it was cut (it ignores its context)", dying)
@@ -229,7 +219,6 @@ func (r *runner) stopJob(h turn.Handle) {
 		return
 	}
 	e.job.stopped = true
-	close(e.job.stop)
 	e.job.cancel()
 	if src := e.job.src.Load(); src != nil {
 		if c, ok := (*src).(cutter); ok {
