@@ -243,14 +243,17 @@ func (x *session) strikes(r *response) bool {
 	sent := time.Duration(r.sent) * time.Second / Rate
 	switch {
 	case f.DropAfter > 0 && sent >= f.DropAfter:
-		_ = x.conn.CloseNow()
-		x.cancel(errDropped)
+		x.closed = errDropped
 		return true
 	case f.BlackHoleAfter > 0 && sent >= f.BlackHoleAfter:
 		x.hole.Store(true)
-		if x.gate != nil {
-			x.gate.shut()
-		}
+		x.out.end()
+		x.wg.Go(func() {
+			<-x.written // what was said before gets out
+			if x.gate != nil {
+				x.gate.shut()
+			}
+		})
 		return true
 	}
 	return false

@@ -24,12 +24,13 @@ type session struct {
 	ctx    context.Context // fixed; its end is the session's
 	cancel context.CancelCauseFunc
 
-	frames chan frame  // reader to loop
-	calls  chan func() // ears and timers to loop
-	steps  chan step   // answers to loop
-	out    *outbox
-	wg     sync.WaitGroup // reader, writer, ears, answers
-	hole   atomic.Bool    // Faults.BlackHoleAfter has struck, where the connection cannot be stopped itself
+	frames  chan frame  // reader to loop
+	calls   chan func() // ears and timers to loop
+	steps   chan step   // answers to loop
+	out     *outbox
+	written chan struct{}  // closed when the writer is through
+	wg      sync.WaitGroup // reader, writer, ears, answers
+	hole    atomic.Bool    // Faults.BlackHoleAfter has struck, where the connection cannot be stopped itself
 
 	// owned by the loop
 	rng    *rand.Rand
@@ -40,18 +41,19 @@ type session struct {
 	input  []int16
 	talk   conversation
 	live   []*response
-	closed bool // said farewell: no more events
+	closed error // errExpired or errDropped: no more events
 }
 
 var (
 	errClientGone = errors.New("the client closed the connection")
 	errDropped    = errors.New("dropped on demand")
+	errExpired    = errors.New("expired")
 	errOutbox     = errors.New("the client does not read")
 )
 
 func newSession(s *Server, model string, rng *rand.Rand) *session {
 	x := &session{
-		srv: s, life: s.o.Life, rng: rng, out: newOutbox(),
+		srv: s, life: s.o.Life, rng: rng, out: newOutbox(), written: make(chan struct{}),
 		frames: make(chan frame), calls: make(chan func()), steps: make(chan step),
 	}
 	x.ctx, x.cancel = context.WithCancelCause(context.Background())
@@ -81,9 +83,8 @@ func (x *session) run(conn *websocket.Conn) {
 	x.conn = conn
 	x.log.Info(logSessionBegin, "model", x.conf["model"])
 	x.wg.Go(func() { x.cancel(x.read()) })
-	written := make(chan struct{})
 	x.wg.Go(func() {
-		defer close(written)
+		defer close(x.written)
 		if err := x.out.write(x.ctx, conn); err != nil {
 			x.cancel(err)
 		}
@@ -91,7 +92,7 @@ func (x *session) run(conn *websocket.Conn) {
 	life := time.NewTimer(x.life)
 	defer life.Stop()
 	x.emit("session.created", m{"session": x.sessionObject()})
-	for x.ctx.Err() == nil && !x.closed {
+	for x.ctx.Err() == nil && x.closed == nil {
 		steps := x.steps
 		if x.out.full() {
 			steps = nil
@@ -115,16 +116,15 @@ func (x *session) run(conn *websocket.Conn) {
 		r.cancel()
 	}
 	x.out.end()
-	switch {
-	case x.closed:
-		reason = errors.New("expired")
+	if x.closed != nil {
+		reason = x.closed
 		select {
-		case <-written:
+		case <-x.written:
 		case <-time.After(time.Second):
 		}
+	}
+	if errors.Is(reason, errExpired) {
 		_ = conn.Close(websocket.StatusNormalClosure, "session expired")
-	case errors.Is(reason, errShutdown):
-		_ = conn.Close(websocket.StatusGoingAway, errShutdown.Error())
 	}
 	x.cancel(reason)
 	_ = conn.CloseNow()
@@ -171,7 +171,7 @@ func (x *session) emit(kind string, e m) {
 }
 
 func (x *session) send(f frame) {
-	if x.hole.Load() || x.closed {
+	if x.hole.Load() || x.closed != nil {
 		return
 	}
 	if !x.out.put(f) {
@@ -336,5 +336,5 @@ func (x *session) transcribed(it *item, h Heard, err error) {
 // expire ends the session as the service does after an hour.
 func (x *session) expire() {
 	x.refuse("", wrong("session_expired", "", "The session has lasted its %s: connect again.", x.life))
-	x.closed = true
+	x.closed = errExpired
 }

@@ -1,0 +1,178 @@
+package rehearsal
+
+import (
+	"bytes"
+	"math"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestRules(t *testing.T) {
+	offered := []Tool{{Name: "set_volume"}, {Name: "get_time"}, {Name: "stop"}}
+	for _, row := range []struct {
+		words, prompt string
+		tools         []Tool
+		want          string // in the text, or the call
+	}{
+		{"what time is it", "", nil, "It is 3:04 PM."},
+		{"What time is it?", "", offered, `get_time {}`},
+		{"what day is it today", "", nil, "Saturday, November 21, 2026"},
+		{"what's your name", "", nil, "My name is Ada."},
+		{"who are you", "", nil, "My name is Ada."},
+		{"tell me a story", "", nil, "The end."},
+		{"count to fifty", "", nil, "forty nine, fifty."},
+		{"come to twenty", "", nil, "nineteen, twenty."}, // pocketsphinx
+		{"count to forty five", "", nil, "forty four, forty five."},
+		{"set the volume to thirty percent", "", offered, `set_volume {"percent":30}`},
+		{"louder", "", offered, `set_volume {"percent":90}`},
+		{"louder", "", nil, "cannot reach the volume"},
+		{"please stop", "", offered, `stop {}`},
+		{"what is seven times six", "", nil, "7 times 6 is 42."},
+		{"what is ten divided by four", "", nil, "2.5"},
+		{"what is one divided by zero", "", nil, "Nothing can be divided by zero"},
+		{"say exactly good morning Vietnam", "", nil, "good morning Vietnam."},
+		{"what did i say", "", nil, "I heard you say: what did i say."},
+		{"xylophones are green", "", nil, "I understood: xylophones are green. This is a rehearsal"},
+		{"", "You are Ada.\n\nSay this to the room, word for word: Dinner is ready.", nil, "Dinner is ready."},
+		{"what time is it", "Say this to the room, word for word: Dinner is ready.", nil, "Dinner is ready."},
+		{"", "Tell the person that the tea is done.", nil, "the tea is done."},
+		{"", "", nil, "Hello. I am Ada."},
+	} {
+		r := Rules{}.Think(Thought{
+			Words: row.words, Prompt: row.prompt, Tools: row.tools, Instructions: "You are Ada, a companion.", Rand: newRand(1),
+			Now: time.Date(2026, 11, 21, 15, 4, 0, 0, time.UTC),
+		})
+		got := r.Text
+		for _, c := range r.Calls {
+			got += c.Name + " " + c.Args
+		}
+		if !strings.Contains(got, row.want) {
+			t.Errorf("%q (prompt %q) = %q; want %q in it", row.words, row.prompt, got, row.want)
+		}
+	}
+}
+
+func TestWithoutEarsTheRehearsalPlaysBackWhatItHeard(t *testing.T) {
+	_, url := serve(t, quick())
+	c := dial(t, url)
+	tone, _ := Tones{}.Say(t.Context(), "alloy", "la la la")
+	c.speak(tone)
+	c.send(`{"type":"response.create"}`)
+	c.until("response.done")
+	if got := c.words(0); !strings.Contains(got, "install pocketsphinx") {
+		t.Errorf("said %q", got)
+	}
+	var sound strings.Builder
+	for _, e := range c.seen {
+		if e["type"] == "response.output_audio.delta" {
+			sound.WriteString(e["delta"].(string))
+		}
+	}
+	if !strings.Contains(sound.String(), soundBase64(tone[:3*1000])) {
+		t.Error("what was heard is not in the answer")
+	}
+}
+
+// TestPromptReachesTheBrain: the text of a response's own instructions, beside the session's, is what is spoken.
+func TestPromptReachesTheBrain(t *testing.T) {
+	_, url := serve(t, quick())
+	c := dial(t, url)
+	c.send(`{"type":"session.update","session":{"type":"realtime","instructions":"You are Ada."}}`)
+	c.until("session.updated")
+	for _, instructions := range []string{
+		`Say this to the room, word for word: The bath is full.`,
+		`You are Ada.\n\nSay this to the room, word for word: The bath is full.`,
+	} {
+		from := len(c.seen)
+		c.send(`{"type":"response.create","response":{"instructions":"%s"}}`, instructions)
+		c.until("response.done")
+		if got := c.words(from); got != "The bath is full." {
+			t.Errorf("%q: said %q", instructions, got)
+		}
+	}
+	c.send(`{"type":"conversation.item.create","item":{"type":"message","role":"system","content":[{"type":"input_text","text":"Tell the person that the kettle boils."}]}}`)
+	c.until("conversation.item.done")
+	from := len(c.seen)
+	c.send(`{"type":"response.create"}`)
+	c.until("response.done")
+	if got := c.words(from); got != "the kettle boils." {
+		t.Errorf("after a system message: said %q", got)
+	}
+}
+
+func TestVoicesSoundDifferent(t *testing.T) {
+	mouth, ok := NewMouth().(*synth)
+	if !ok {
+		t.Skip("missing: flite and espeak-ng")
+	}
+	seen := map[string]string{}
+	for _, v := range []string{"marin", "cedar", "alloy", "ash", "coral", "echo", "espeak:en-gb", "nobody"} {
+		pcm, err := mouth.Say(t.Context(), v, "Hello. --help; $(reboot) <b>there</b>")
+		if err != nil {
+			t.Fatalf("%s: %v", v, err)
+		}
+		if len(pcm) < Rate/2 || measure(pcm).Level < -50 {
+			t.Errorf("%s: %d samples at %.0f dB", v, len(pcm), measure(pcm).Level)
+		}
+		key := soundBase64(pcm)
+		if other, same := seen[key]; same && v != "nobody" {
+			t.Errorf("%s sounds like %s", v, other)
+		}
+		seen[key] = v
+	}
+}
+
+func TestChildIsBounded(t *testing.T) {
+	yes, err := exec.LookPath("yes")
+	if err != nil {
+		t.Skip("missing: yes")
+	}
+	c := newChildren(1, 10*time.Second, 1<<10)
+	if out, err := c.run(t.Context(), nil, yes); err == nil {
+		t.Errorf("endless output was taken, %d bytes", len(out))
+	}
+	c.limit = 50 * time.Millisecond
+	cat, _ := exec.LookPath("tail")
+	if _, err := c.run(t.Context(), nil, cat, "-f", "/dev/null"); err == nil {
+		t.Error("an endless child was waited for")
+	}
+}
+
+func TestResampleKeepsATone(t *testing.T) {
+	for _, r := range [][2]int{{24000, 16000}, {16000, 24000}, {22050, 24000}, {8000, 24000}} {
+		from, to := r[0], r[1]
+		in := make([]int16, from)
+		for i := range in {
+			in[i] = int16(10000 * math.Sin(2*math.Pi*1000*float64(i)/float64(from)))
+		}
+		out := resample(in, from, to)
+		if len(out) != to {
+			t.Errorf("%d to %d Hz: %d samples", from, to, len(out))
+		}
+		worst := 0.0
+		for i := 200; i < to-200; i++ {
+			worst = max(worst, math.Abs(float64(out[i])-10000*math.Sin(2*math.Pi*1000*float64(i)/float64(to))))
+		}
+		if worst > 100 {
+			t.Errorf("%d to %d Hz: off by %.0f of 10000", from, to, worst)
+		}
+	}
+}
+
+func FuzzParseWAV(f *testing.F) {
+	f.Add(wav([]int16{1, -1, 3}, 16000))
+	f.Add(append([]byte("RIFF\xff\xff\xff\x7fWAVEfmt \xff\xff\xff\xff"), 1, 2, 3))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		pcm, rate, err := parseWAV(b)
+		if err == nil && (rate < 4000 || len(pcm)*2 > len(b)) {
+			t.Errorf("%d samples at %d Hz from %d bytes", len(pcm), rate, len(b))
+		}
+		if w := wav(pcm, 16000); err == nil {
+			if again, _, err := parseWAV(w); err != nil || !bytes.Equal(wav(again, 16000), w) {
+				t.Errorf("does not come back: %v", err)
+			}
+		}
+	})
+}
