@@ -88,7 +88,7 @@ deps-test: deps ## install what the tests need on top
 .PHONY: build
 build: deps ## build bin/conch
 	@[ -e bin/conch ] || echo "make: building bin/conch (the first time takes a minute or two: the sound library is C)" >&2
-	@$(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/conch ./cmd/conch </dev/null >&2
+	@$(GO) build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/conch ./cmd/conch </dev/null >&2
 
 # make itself ends with 0 when the program did and with 2 when it did not; the program's own status stands in make's message.
 .PHONY: run
