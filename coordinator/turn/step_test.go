@@ -390,3 +390,16 @@ func TestKeyRefusedInTheTailIsSaidAfterIt(t *testing.T) {
 	b.run("drained t-1")
 	b.wantHas("EndTurn turn=t-1 reason=done", "SayWords turn=t-1 words=quota")
 }
+
+func TestStoppingMediaIsNarratedOnlyWhenNothingWasSaid(t *testing.T) {
+	for _, spoke := range []bool{false, true} {
+		b := newBench(t, Config{}).run(toAsking...).run("started t-1 r1")
+		if spoke {
+			b.run("delta t-1 r1 a 2400")
+		}
+		b.run("tool-called t-1 r1 c1 stop", "tool-returned t-1 c1 ok cancel_media").forget().run("done t-1 r1")
+		if got := b.has("CreateResponse"); got == spoke {
+			t.Errorf("spoken before: %v, a follow-up is asked for: %v", spoke, got)
+		}
+	}
+}
