@@ -25,7 +25,7 @@ type Outlet interface {
 // Config is fixed at New. Zero values mean the defaults named here.
 type Config struct {
 	URL                string        // ws:// or wss://; "model" is added to its query
-	Key                func() string // read again at every attempt; nil or "" sends none
+	Key                func() string // read again at every attempt, from any goroutine; nil or "" sends none
 	Model              string        // may be empty for servers with one model
 	Voice              string
 	Instructions       string

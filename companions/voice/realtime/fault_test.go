@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -216,8 +217,9 @@ func TestBlackHole(t *testing.T) {
 
 func TestRefusedKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		key := "wrong"
-		w := newWorld(t, func(c *Config) { c.Key = func() string { return key } })
+		var key atomic.Value
+		key.Store("wrong")
+		w := newWorld(t, func(c *Config) { c.Key = func() string { return key.Load().(string) } })
 		w.status = http.StatusUnauthorized
 		w.run()
 		defer w.stop()
@@ -230,7 +232,7 @@ func TestRefusedKey(t *testing.T) {
 		w.mu.Lock()
 		w.status = 0
 		w.mu.Unlock()
-		key = "right"
+		key.Store("right")
 		time.Sleep(keyLook + time.Second)
 		w.want("ready")
 		if got := w.keys[len(w.keys)-1]; got != "Bearer right" {
