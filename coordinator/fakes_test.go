@@ -255,13 +255,25 @@ func (s *fakeSource) Silenced() (time.Duration, bool) {
 type fakeVoice struct {
 	j     *journal
 	specs []turn.ToolSpec
-	on    func(turn.Order) // called on the runner's goroutine
+
+	mu sync.Mutex
+	on func(turn.Order) // called on the runner's goroutine
+}
+
+// set changes what the voice does with orders, also while the runner runs.
+func (v *fakeVoice) set(on func(turn.Order)) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.on = on
 }
 
 func (v *fakeVoice) Do(o turn.Order) {
 	v.j.add("%s", orderLine(o))
-	if v.on != nil {
-		v.on(o)
+	v.mu.Lock()
+	on := v.on
+	v.mu.Unlock()
+	if on != nil {
+		on(o)
 	}
 }
 func (v *fakeVoice) Tools(s []turn.ToolSpec) { v.specs = s }
@@ -334,7 +346,7 @@ type rig struct {
 	speaker *fakeSpeaker
 	voice   *fakeVoice
 	tools   fakeTools
-	records []Record // written by the runner; read after synctest.Wait
+	records []Record // written by the runner under journal.mu; read at the end of a test
 	stop    func() error
 }
 
@@ -359,7 +371,9 @@ func newRig(t *testing.T, change ...func(*rig, *Options)) *rig {
 			return turn.ID(fmt.Sprintf("t-%d", n))
 		},
 		OnEnd: func(r Record) {
+			j.mu.Lock()
 			g.records = append(g.records, r)
+			j.mu.Unlock()
 			j.add("end %s %s", r.Turn, r.Reason)
 		},
 	}
@@ -446,6 +460,8 @@ func (g *rig) quiet() {
 
 // ends are the turn.end lines as "t-1 done".
 func (g *rig) ends() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	var l []string
 	for _, r := range g.records {
 		l = append(l, string(r.Turn)+" "+r.Reason)

@@ -12,7 +12,11 @@ import (
 
 // answering lets the voice answer every CreateResponse with d of speech, from a goroutine of its own.
 func (g *rig) answering(d time.Duration) {
-	g.voice.on = func(o turn.Order) {
+	g.voice.set(g.answerer(d))
+}
+
+func (g *rig) answerer(d time.Duration) func(turn.Order) {
+	return func(o turn.Order) {
 		c, ok := o.(turn.CreateResponse)
 		if !ok {
 			return
@@ -223,14 +227,13 @@ func TestAPreemptingTurnIsSpokenBeforeThoseThatWaited(t *testing.T) { // row 7
 		var said []string
 		g.press()
 		g.settle()
-		g.answering(100 * time.Millisecond)
-		answer := g.voice.on
-		g.voice.on = func(o turn.Order) {
+		answer := g.answerer(100 * time.Millisecond)
+		g.voice.set(func(o turn.Order) {
 			if c, ok := o.(turn.CreateResponse); ok {
 				said = append(said, c.Prompt)
 			}
 			answer(o)
-		}
+		})
 		g.Inject("first", PriorityNormal, "", 0)
 		g.Inject("second", PriorityNormal, "", 0)
 		g.Inject("urgent", PriorityPreempt, "", 0)

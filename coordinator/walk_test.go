@@ -39,7 +39,7 @@ func TestTenThousandRandomSequences(t *testing.T) { // row 12
 // world is everything around the coordinator in one random sequence. Audio carries the number of its turn as value.
 type world struct {
 	*rig
-	mu  sync.Mutex
+	mu  sync.Mutex // of this world; the rig's journal has its own
 	rng *rand.Rand
 
 	number   map[turn.ID]int
