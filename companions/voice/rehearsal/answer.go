@@ -123,7 +123,7 @@ func (s *speaker) wait() bool {
 		due = time.Duration(float64(said) / pace)
 	}
 	if b := s.f.Burst; b > 0 {
-		due = (said + b - 1) / b * b
+		due = (said + b - 1).Truncate(b) // the next multiple
 	}
 	return sleep(s.r.ctx, due-time.Since(s.begun))
 }

@@ -41,7 +41,7 @@ type Reply struct {
 	Calls []Call
 }
 
-// Call of a tool. Args is JSON in ASCII.
+// Call of a tool. Args is JSON.
 type Call struct{ Name, Args string }
 
 // heard puts what the ears made of the utterance into the thought.

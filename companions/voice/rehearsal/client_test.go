@@ -56,14 +56,13 @@ type wireClient struct {
 	t    testing.TB
 	conn *websocket.Conn
 	seen []m // since dial
-	n    int
 }
 
 func dial(t testing.TB, url string) *wireClient {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	conn, _, err := websocket.Dial(ctx, url+"?model=rehearsal", &websocket.DialOptions{
+	conn, _, err := websocket.Dial(ctx, url+"?model=rehearsal", &websocket.DialOptions{ //nolint:bodyclose // Dial has read it
 		HTTPHeader: http.Header{"Authorization": {"Bearer any"}, "OpenAI-Beta": {"realtime=v1"}},
 	})
 	if err != nil {

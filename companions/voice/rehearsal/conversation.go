@@ -20,7 +20,7 @@ type item struct {
 	role    string   // message
 	text    string   // what it says; of sound, its transcript
 	typed   bool     // text of a message that never was sound
-	sound   []int16  // of the user; forgotten after maxItemAudio further ones
+	sound   []int16  // of the user; forgotten when maxKept newer samples have come
 	samples int      // of sound, the user's or ours
 	hearing *hearing // the ears at work on sound
 
@@ -61,12 +61,9 @@ func (c *conversation) add(it *item, after *string) (prev string) {
 	if len(c.items) > maxItems {
 		c.items = slices.Delete(c.items, 0, 1)
 	}
-	sounds := 0
+	kept := 0
 	for _, o := range slices.Backward(c.items) {
-		if o.sound == nil {
-			continue
-		}
-		if sounds++; sounds > maxItemAudio {
+		if kept += len(o.sound); kept > maxKept && o != it {
 			o.sound = nil
 		}
 	}

@@ -98,6 +98,19 @@ func TestCancelledAnswerIsSilentAtOnce(t *testing.T) {
 	}
 }
 
+// TestStepOfAFinishedResponseIsDropped: an answer's goroutine may hand over one more piece while it is being cancelled.
+func TestStepOfAFinishedResponseIsDropped(t *testing.T) {
+	x := newSession(New(quick()), "test", newRand(1))
+	defer x.cancel(nil)
+	for _, st := range []step{{text: "late", pcm: make([]int16, piece)}, {call: &Call{"stop", "{}"}}, {end: "completed"}} {
+		st.r = &response{over: true, cancel: func() {}}
+		x.step(st)
+	}
+	if n := len(x.out.frames); n != 0 {
+		t.Errorf("%d events; want none", n)
+	}
+}
+
 func TestNoiseOnTheWire(t *testing.T) {
 	o := quick()
 	o.Faults = Faults{Duplicate: 0.5, Garbage: 0.3, Unknown: 0.3, Huge: 200_000}

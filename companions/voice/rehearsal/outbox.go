@@ -13,7 +13,7 @@ import (
 func encode(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(fmt.Sprintf("rehearsal: encode: %v", err))
+		panic(fmt.Sprintf("rehearsal: encode: %v", err)) //nolint:forbidigo // no value comes here that JSON cannot hold
 	}
 	return b
 }

@@ -235,7 +235,7 @@ func TestHandshake(t *testing.T) {
 	try := func(h http.Header, query string, protocols ...string) int {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
-		conn, resp, err := websocket.Dial(ctx, url+query, &websocket.DialOptions{HTTPHeader: h, Subprotocols: protocols})
+		conn, resp, err := websocket.Dial(ctx, url+query, &websocket.DialOptions{HTTPHeader: h, Subprotocols: protocols}) //nolint:bodyclose // Dial has read it
 		if err == nil {
 			t.Cleanup(func() { conn.CloseNow() })
 		}

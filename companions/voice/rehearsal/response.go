@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // response is one answer on its way. Owned by the loop, except what is fixed.
@@ -276,7 +277,10 @@ func (x *session) call(r *response, c *Call) {
 		prev := x.talk.add(it, nil)
 		x.tell(nil, "conversation.item.added", m{"item": it.wire(false), "previous_item_id": orNull(prev)})
 	}
-	half := len(c.Args) / 2 // arguments are ASCII (rules.go): no character is cut
+	half := len(c.Args) / 2
+	for half > 0 && !utf8.RuneStart(c.Args[half]) { // a delta is whole characters
+		half--
+	}
 	for _, d := range []string{c.Args[:half], c.Args[half:]} {
 		x.tell(r, "response.function_call_arguments.delta", m{"item_id": it.id, "output_index": index, "call_id": it.callID, "delta": d})
 	}

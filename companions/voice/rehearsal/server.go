@@ -25,9 +25,9 @@ const (
 	minCommit    = Rate / 10        // samples: 100 ms, or the commit is refused
 	sessionLife  = 60 * time.Minute // the service ends a session after that
 	maxMetadata  = 16               // pairs, 64 and 512 characters
-	maxInput     = 10 * 60 * Rate   // samples in the input buffer; an append beyond it is refused
+	maxInput     = 5 * 60 * Rate    // samples in the input buffer; an append beyond it is refused
 	maxItems     = 512              // entries of a conversation; the oldest are forgotten beyond it
-	maxItemAudio = 8                // entries whose sound is kept (conversation.item.retrieve)
+	maxKept      = 3 * 60 * Rate    // samples of sound kept with their entries (conversation.item.retrieve)
 	maxResponses = 8                // responses at work at once, out of band included
 	maxOutbox    = 64 << 20         // bytes not yet written; beyond it the session ends
 	fullOutbox   = 256 << 10        // bytes not yet written, above which answers wait
