@@ -90,6 +90,22 @@ func TestCancelBeforeTheAnswerBegan(t *testing.T) {
 	})
 }
 
+func TestOneAnswerIsAskedForAtATime(t *testing.T) {
+	in(t, nil, func(w *world) {
+		p := w.peer(0)
+		w.ask("t-1")
+		w.c.Do(turn.CancelResponse{Turn: "t-1"})
+		w.ask("t-2") // nothing is known of the first yet
+		p.want("session.update", "clear", "append", "commit", "response.create", "clear", "append", "commit")
+		p.created("r1", "t-1")
+		p.doneResponse("r1", "cancelled")
+		w.want("done t-1 r1 cancelled")
+		if got := p.last("response.create")["response"].(map[string]any)["metadata"].(map[string]any)["turn"]; got != "t-2" {
+			t.Errorf("the latest response.create is for %v; want t-2", got)
+		}
+	})
+}
+
 func TestAnAnswerThatNeverEndsIsWaitedForOnlySoLong(t *testing.T) {
 	in(t, nil, func(w *world) {
 		p := w.peer(0)
