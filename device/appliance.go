@@ -20,9 +20,7 @@ import (
 // Appliance is `conch run`: the device of this machine, with everything the configuration and the machine offer, until
 // ctx ends, a person quits, or standard input, where that is the button, comes to its end.
 func Appliance(ctx context.Context, cfg Config, log *slog.Logger, in *os.File, out io.Writer) error {
-	// A callback of the card needs a Go processor at once, however busy the others are: facts measured with none to spare
-	// starve it for 100 ms (see make bench, busy inside).
-	runtime.GOMAXPROCS(max(8, 2*runtime.NumCPU()))
+	spareProcessors()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	now := since(time.Now())
@@ -51,6 +49,10 @@ func Appliance(ctx context.Context, cfg Config, log *slog.Logger, in *os.File, o
 
 // readyLimit is how long a start may take before the device says what it has so far and goes on.
 const readyLimit = 5 * time.Second
+
+// spareProcessors sees to it that a callback of the card finds a Go processor at once, however busy the others are; with
+// none to spare it waited for up to 100 ms (facts/audio.md 4.6; make bench shows it with a busy goroutine inside).
+func spareProcessors() { runtime.GOMAXPROCS(max(8, 2*runtime.NumCPU())) }
 
 type appliance struct {
 	out    io.Writer

@@ -194,7 +194,7 @@ const (
 	benchSettle = 5 * time.Second        // to reach a state
 	bounce      = 300 * time.Millisecond // a press so soon after a call began is none (turns.md 4)
 	benchSound  = 150 * time.Millisecond // of audible tone before the press
-	benchAfter  = 250 * time.Millisecond // after the press, in which old sound would still show
+	benchAfter  = 150 * time.Millisecond // after the press, in which old sound would still show
 )
 
 func (r *rig) measure(ctx context.Context, state string, n int) (SilenceRow, error) {
