@@ -2,11 +2,13 @@ package device
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"conch/audio"
 	"conch/audio/cue"
 	clips "conch/audio/words"
+	"conch/companions/voice/rehearsal"
 	"conch/coordinator"
 	"conch/coordinator/turn"
 )
@@ -69,16 +71,25 @@ func wordsText(w turn.Words) string { return clips.Text(string(w)) }
 // earcon maps the machine's cues to the shipped sounds.
 func earcon(c turn.Cue) []int16 { return cue.Samples(c.String()) }
 
-// noTools are the tools of a companion without a toolbox.
-type noTools struct{}
-
-func (noTools) Specs() []turn.ToolSpec { return nil }
-
-func (noTools) Call(_ context.Context, _ turn.ID, name, _ string) coordinator.ToolResult {
-	return coordinator.ToolResult{Output: `{"error":"there is no tool named ` + name + `"}`}
+// dark is the light of a device without one (drivers come with the boards). It tells the buttons when a recording has
+// ended without the person, or in the tap modes the next tap would mean "stop".
+type dark struct {
+	d    *Device
+	last turn.State // owned by the coordinator's goroutine
 }
 
-// noLight is a device without one. Drivers come with the boards.
-type noLight struct{}
+func (l *dark) Show(s turn.State, _ string) {
+	if l.last == turn.Listening && s != turn.Listening {
+		for _, b := range l.d.buttons {
+			b.CaptureEnded()
+		}
+	}
+	l.last = s
+}
 
-func (noLight) Show(turn.State, string) {}
+// localVoice says an injected text while there is no session: with the synthesizer of this machine, where there is one.
+type localVoice struct{ mouth rehearsal.Mouth }
+
+func (v localVoice) Speak(ctx context.Context, text string) ([]int16, error) {
+	return v.mouth.Say(ctx, "", strings.TrimPrefix(text, announcement))
+}

@@ -171,6 +171,7 @@ func openPin(cfg Config, now func() time.Duration) (*gpio.Button, error) {
 	}
 	return gpio.OpenButton(strconv.Itoa(cfg.Button.Pin), gpio.ButtonOptions{
 		Chip: cfg.Button.Chip, ActiveHigh: cfg.Button.Active == "high", Bias: bias, Mode: mode, Clock: now,
+		Stuck: cfg.Turn.Listen + 5*time.Second, // the turn's own limit comes first, with a cue
 	})
 }
 

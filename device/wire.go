@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"conch/audio"
+	"conch/companions/voice/rehearsal"
 	"conch/coordinator"
 	"conch/coordinator/turn"
 	"conch/gpio"
@@ -31,19 +32,20 @@ func New(cfg Config, o Options) (*Device, error) {
 		return nil, err
 	}
 	tools := o.Tools
-	if tools == nil {
-		tools = d.companionTools()
-	}
 	var err error
+	if tools == nil {
+		if tools, err = d.newHands(); err != nil {
+			return nil, err
+		}
+	}
 	d.coordinator, err = coordinator.New(coordinator.Options{
-		Voice: d.voice, Speaker: d.loud(), Mic: ear{d.mic}, Tools: tools, Light: noLight{}, Phrases: phrases{d},
+		Voice: d.voice, Speaker: d.loud(), Mic: ear{d.mic}, Tools: tools, Light: &dark{d: d}, Phrases: phrases{d},
 		Turn: d.turnConfig(), Log: d.log, Clock: coordinator.RealClock(d.now), OnEnd: d.turnEnded,
-		ToolDeadline: cfg.Turn.Tool,
+		ToolDeadline: cfg.Turn.Tool, LocalVoice: localVoice{rehearsal.NewMouth()},
 	})
 	if err != nil {
 		return nil, err
 	}
-	d.voice.Tools(tools.Specs())
 	// The hand of the control socket is a button like any other, with a virtual contact.
 	d.hand = gpio.NewVirtualLine("control socket")
 	d.buttons = append([]gpio.Source{gpio.NewButton(d.hand, gpio.ButtonOptions{Clock: d.now})}, o.Buttons...)
@@ -190,5 +192,3 @@ func (d *Device) turnConfig() turn.Config {
 func since(start time.Time) func() time.Duration {
 	return func() time.Duration { return time.Since(start) }
 }
-
-func (d *Device) companionTools() coordinator.Tools { return noTools{} }

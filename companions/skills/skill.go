@@ -72,7 +72,7 @@ type (
 	// InputClaim owns microphone and speaker until Run returns. Ended, if set, is called exactly once, even for a claim
 	// that never began.
 	InputClaim struct {
-		Run   func(ctx context.Context) error
+		Run   func(ctx context.Context, write func(pcm []int16) error) error
 		Ended func(how Ended)
 	}
 )

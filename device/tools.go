@@ -1,0 +1,68 @@
+package device
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"conch/companions"
+	"conch/companions/skills"
+	"conch/companions/skills/system"
+	"conch/coordinator"
+	"conch/coordinator/turn"
+)
+
+// hands are the coordinator's Tools, made of the companion's toolbox.
+type hands struct{ *companions.Toolbox }
+
+// newHands fills the toolbox with the bundled skills.
+func (d *Device) newHands() (coordinator.Tools, error) {
+	inject := func(prompt, key string, ttl time.Duration) {
+		d.coordinator.Inject(prompt, coordinator.PriorityNormal, key, ttl)
+	}
+	box := companions.NewToolbox(d.log, time.Now, inject)
+	if err := box.Add("system", system.Skill{}); err != nil {
+		return nil, fmt.Errorf("device: skill system: %w", err)
+	}
+	return hands{box}, nil
+}
+
+// Call runs a tool and puts its effect into the coordinator's words.
+func (h hands) Call(ctx context.Context, id turn.ID, name, args string) coordinator.ToolResult {
+	out := h.Toolbox.Call(ctx, id, name, args)
+	r := coordinator.ToolResult{Output: out.Output}
+	switch e := out.Effect.(type) {
+	case skills.AudioStream:
+		r.Effect = turn.EffectAudioStream
+		r.Stream = coordinator.StreamFunc{Run: e.Run, Ended: func(how turn.EndedHow, heard int) {
+			if e.Ended != nil {
+				e.Ended(ended(how), heard)
+			}
+		}}
+	case skills.InputClaim:
+		r.Effect = turn.EffectInputClaim
+		r.Claim = coordinator.ClaimFunc{Run: e.Run, Ended: func(how turn.EndedHow) {
+			if e.Ended != nil {
+				e.Ended(ended(how))
+			}
+		}}
+	case skills.PlaySound:
+		r.Effect, r.Sound = turn.EffectPlaySound, e.PCM
+	case skills.CancelMedia:
+		r.Effect = turn.EffectCancelMedia
+	case skills.SetVolume:
+		r.Effect, r.Volume = turn.EffectSetVolume, e.Percent
+	}
+	return r
+}
+
+func ended(how turn.EndedHow) skills.Ended {
+	switch how {
+	case turn.EndedFinished:
+		return skills.Finished
+	case turn.EndedInterrupted:
+		return skills.Interrupted
+	default:
+		return skills.Failed
+	}
+}
