@@ -2,6 +2,8 @@ package device
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"fmt"
 	"strings"
 	"sync"
@@ -17,7 +19,8 @@ type waiters struct {
 	of map[turn.ID]chan TurnRecord // each with room for one
 }
 
-func (w *waiters) expect(id turn.ID) chan TurnRecord {
+// expect notes that somebody waits for the end of a turn. The turn must not have begun.
+func (w *waiters) expect(id turn.ID) <-chan TurnRecord {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.of == nil {
@@ -55,17 +58,12 @@ func (d *Device) turnEnded(r coordinator.Record) {
 
 // Ask asks as if the text had been spoken, and waits until the turn has ended.
 func (d *Device) Ask(ctx context.Context, text string) (TurnRecord, error) {
-	id := turn.ID("")
-	// The id must be expected before the turn can end.
-	d.waiters.mu.Lock()
-	id = d.coordinator.Ask(text)
-	if d.waiters.of == nil {
-		d.waiters.of = map[turn.ID]chan TurnRecord{}
-	}
-	ch := make(chan TurnRecord, 1)
-	d.waiters.of[id] = ch
-	d.waiters.mu.Unlock()
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
+	id := turn.ID("t-" + hex.EncodeToString(b[:]))
+	ch := d.waiters.expect(id)
 	defer d.waiters.forget(id)
+	d.coordinator.Post(turn.Asked{At: d.now(), Turn: id, Text: text})
 	select {
 	case t := <-ch:
 		return t, nil
