@@ -118,7 +118,7 @@ func waitReady(ctx context.Context, cfg Config, limit time.Duration) (*Remote, S
 		}
 		select {
 		case <-ctx.Done():
-			return nil, Status{}, fmt.Errorf("%w (last: %v)", ctx.Err(), last)
+			return nil, Status{}, fmt.Errorf("%w (last: %w)", ctx.Err(), last)
 		case <-tick.C:
 		}
 	}

@@ -104,7 +104,7 @@ func (r SilenceReport) Print(w io.Writer) {
 }
 
 // Run measures every state and returns the report. It leaves the card as it found it.
-func (b SilenceBench) Run(ctx context.Context) (SilenceReport, error) {
+func (b SilenceBench) Run(ctx context.Context) (report SilenceReport, err error) {
 	if b.Presses < 1 || b.Presses > 10000 {
 		return SilenceReport{}, fmt.Errorf("%w: bench silence: presses = %d: must be 1 to 10000", ErrRefused, b.Presses)
 	}
@@ -125,13 +125,15 @@ func (b SilenceBench) Run(ctx context.Context) (SilenceReport, error) {
 	go func() { done <- rig.device.Run(ctx) }() // ended by cancel, awaited below
 	defer func() {
 		cancel()
-		<-done
+		if e := <-done; err == nil && e != nil {
+			err = fmt.Errorf("bench silence: %w", e)
+		}
 	}()
 	if err := rig.device.waitSound(ctx, 10*time.Second); err != nil {
 		return SilenceReport{}, fmt.Errorf("bench silence: %w", err)
 	}
 	granted := rig.device.granted()
-	report := SilenceReport{
+	report = SilenceReport{
 		When: time.Now(), Card: b.Name, Granted: granted, Fade: ms(b.Config.Audio.Fade),
 		Method: "whole device with a tone for a voice; edge of a virtual button to the last audible sample; " + rig.method(),
 	}
