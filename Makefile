@@ -36,6 +36,7 @@ TEST_NEEDS := \
 	alsa-utils='command -v aplay' \
 	nodejs='command -v node' \
 	npm='command -v npm' \
+	openssl='command -v openssl' \
 	tmux='command -v tmux' \
 	stress-ng='command -v stress-ng'
 
@@ -88,7 +89,7 @@ deps-test: deps ## install what the tests need on top
 .PHONY: build
 build: deps ## build bin/conch
 	@[ -e bin/conch ] || echo "make: building bin/conch (the first time takes a minute or two: the sound library is C)" >&2
-	@$(GO) build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/conch ./cmd/conch </dev/null >&2
+	@$(GO) build -ldflags '-s -w -X conch/device.version=$(VERSION)' -o bin/conch ./cmd/conch </dev/null >&2
 
 # make itself ends with 0 when the program did and with 2 when it did not; the program's own status stands in make's message.
 .PHONY: run
@@ -140,9 +141,8 @@ fuzz: deps ## every fuzz target for FUZZTIME each (default 60s)
 	[ "$$n" -gt 0 ] || { echo "fuzz: no target found"; exit 1; }; echo "fuzz: $$n targets, no finding"
 
 .PHONY: bench
-bench: deps-test build ## press to silence and the other figures, with their method
-	@bin/conch bench silence --virtual
-	@$(GO) test -run '^$$' -bench . -benchmem -timeout 30m $(PKG)
+bench: deps-test ## press to silence and the other figures, with their method (a quarter of an hour)
+	@$(GO) test -run '^$$' -bench . -benchmem -timeout 60m $(PKG)
 
 .PHONY: e2e
 e2e: deps-test ## the real binary: stories, twins, rehearsal server, faults
