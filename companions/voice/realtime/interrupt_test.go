@@ -137,6 +137,21 @@ func TestAnAnswerThatNeverEndsIsWaitedForOnlySoLong(t *testing.T) {
 	})
 }
 
+// A turn waited for a server that said nothing, and was given up: the next one does not wait for it once more.
+func TestARequestThatWasLeftWithoutAWordDoesNotDelayTheNextTurn(t *testing.T) {
+	in(t, nil, func(w *world) {
+		p := w.peer(0)
+		w.ask("t-1")
+		time.Sleep(createPatience)
+		w.c.Do(turn.CancelResponse{Turn: "t-1"})
+		w.ask("t-2")
+		w.want()
+		if got := p.last("response.create")["response"].(map[string]any)["metadata"].(map[string]any)["turn"]; got != "t-2" {
+			t.Errorf("the latest response.create is for %v; want t-2 at once", got)
+		}
+	})
+}
+
 func TestAFullSpeakerStopsNeitherTheReaderNorTheCut(t *testing.T) {
 	in(t, nil, func(w *world) {
 		p := w.peer(0)

@@ -160,7 +160,7 @@ func (r *run) commit(id turn.ID) bool {
 	r.link.expect()
 	r.count(func(m *meter) { m.heard(id, float64(n)/rate) })
 	if r.cfg.Dialect.CommitAnswers {
-		r.creates = append(r.creates, create{turn: id, implied: true})
+		r.creates = append(r.creates, create{turn: id, implied: true, at: time.Now()})
 	}
 	return true
 }
@@ -219,7 +219,7 @@ func (r *run) create(o turn.CreateResponse, tries int) bool {
 	if busy := r.busy(); busy != "" {
 		now := time.Now()
 		if r.gate.IsZero() {
-			r.gate = now
+			r.gate = r.blockedSince(now)
 			r.link.expect()
 		}
 		if until := r.gate.Add(createPatience); now.Before(until) {
@@ -230,7 +230,7 @@ func (r *run) create(o turn.CreateResponse, tries int) bool {
 		r.abandon()
 	}
 	r.gate = time.Time{}
-	r.creates = append(r.creates, create{turn: o.Turn, prompt: o.Prompt, tries: tries})
+	r.creates = append(r.creates, create{turn: o.Turn, prompt: o.Prompt, tries: tries, at: time.Now()})
 	r.send(sentEvent{kind: sentCreate, turn: o.Turn}, func(id string) any { return r.cfg.create(id, o.Turn, o.Prompt) })
 	if r.link == nil {
 		return false

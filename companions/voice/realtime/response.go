@@ -2,6 +2,7 @@ package realtime
 
 import (
 	"errors"
+	"time"
 
 	"conch/coordinator/turn"
 )
@@ -62,6 +63,7 @@ type create struct {
 	tries     int
 	implied   bool
 	cancelled bool
+	at        time.Time // when it was sent
 }
 
 type callInfo struct {
@@ -107,6 +109,20 @@ func (r *run) busy() string {
 		}
 	}
 	return ""
+}
+
+// blockedSince tells since when the next response.create has had to wait: from now on for the end of a live answer, and for
+// a request that the server has left without a word, since that was sent. A turn that gave up on one has waited already.
+func (r *run) blockedSince(now time.Time) time.Time {
+	for _, p := range r.responses {
+		if !p.ended {
+			return now
+		}
+	}
+	if len(r.creates) > 0 {
+		return r.creates[0].at
+	}
+	return now
 }
 
 // abandon stops waiting for answers that do not end.
