@@ -1,0 +1,486 @@
+package device
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"net"
+	"runtime/pprof"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"conch/audio"
+	"conch/audio/audiotest"
+	clips "conch/audio/words"
+	"conch/companions/voice/rehearsal"
+	"conch/coordinator/turn"
+	"conch/gpio"
+	"conch/gpio/gpiotest"
+)
+
+// patience is how long a test waits for what must come at all. Nothing here says how fast it comes.
+const patience = 60 * time.Second
+
+// A box is a whole device as it is shipped, with the hands and ears of its person: the button and the sound card are twins,
+// the client is the real one, and its server is the rehearsal voice on a loopback port of its own, so that it can be broken
+// in every way a server breaks.
+type box struct {
+	t *testing.T
+	*Device
+	card   *audiotest.Card
+	hand   *gpiotest.Button
+	seen   *watched // of hand
+	server *rehearsal.Server
+	wires  *wires
+	ears   *ears
+
+	id    string // goroutines of this box carry it as a label
+	log   *journal
+	mu    sync.Mutex // guards ended
+	ended []TurnRecord
+}
+
+// boxOptions are what a test wants to be different.
+type boxOptions struct {
+	config  func(*Config)
+	faults  rehearsal.Faults
+	address string        // of a server that runs already; empty: one of the box's own
+	buttons []gpio.Source // besides the twin
+	offline bool          // the voice will not come up
+}
+
+var boxes atomic.Int64
+
+// newBox raises a box and waits until it is ready. At the end of the test it is ended, and must leave nothing behind: no
+// goroutine, and no turn that began and did not end, or ended twice.
+func newBox(t *testing.T, o boxOptions) *box {
+	t.Helper()
+	b := &box{t: t, id: fmt.Sprintf("box-%d", boxes.Add(1)), ears: &ears{}, log: &journal{}}
+	b.card = audiotest.New(audiotest.WallClock())
+	now := b.card.Clock().Now
+	b.hand = gpiotest.New(gpio.ButtonOptions{Clock: now})
+	b.seen = &watched{Source: b.hand}
+	cfg := Default()
+	cfg.Device.Name, cfg.State.Dir = "box", t.TempDir()
+	cfg.Voice.Kind, cfg.Voice.URL, cfg.Voice.Key = "realtime", o.address, NewSecret("a key")
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 3)
+	parts := 2
+	if o.address == "" {
+		b.server = rehearsal.New(rehearsal.Options{Ears: b.ears, Mouth: hum{}, Brain: echo{}, Faults: o.faults, Seed: 1, Log: slog.New(b.log)})
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.wires = &wires{Listener: l}
+		cfg.Voice.URL = "ws://" + l.Addr().String() + "/v1/realtime"
+		parts++
+	}
+	if o.config != nil {
+		o.config(&cfg)
+	}
+	d, err := New(cfg, Options{
+		Log: slog.New(b.log), Card: b.card, Now: now, Buttons: append([]gpio.Source{b.seen}, o.buttons...), OnTurn: b.turnEnd,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Device = d
+	pprof.Do(ctx, pprof.Labels("box", b.id), func(ctx context.Context) {
+		go func() { done <- b.card.Run(ctx, 1) }()
+		go func() { done <- d.Run(ctx) }()
+		if b.wires != nil {
+			go func() { done <- b.server.Serve(ctx, b.wires) }()
+		}
+	})
+	t.Cleanup(func() {
+		cancel()
+		for range parts {
+			if err := <-done; err != nil {
+				t.Errorf("a part failed: %v", err)
+			}
+		}
+		b.nothingLeft()
+		if t.Failed() {
+			t.Logf("journal:\n%s", b.log.text())
+		}
+	})
+	b.until("ready", func() bool { return d.playback.Load() != nil && d.capture.Load() != nil && (o.offline || d.Ready()) })
+	return b
+}
+
+func (b *box) turnEnd(t TurnRecord) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ended = append(b.ended, t)
+}
+
+// turnsEnded are the lines so far.
+func (b *box) turnsEnded() []TurnRecord {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]TurnRecord(nil), b.ended...)
+}
+
+// nothingLeft looks at what a device that has ended may not leave.
+func (b *box) nothingLeft() {
+	b.t.Helper()
+	begun, ended := map[turn.ID]int{}, map[turn.ID]int{}
+	for _, id := range b.log.begun() {
+		begun[id]++
+	}
+	for _, r := range b.turnsEnded() {
+		ended[r.Turn]++
+	}
+	for id, n := range begun {
+		if n != 1 || ended[id] != 1 {
+			b.t.Errorf("turn %s began %d times and ended %d times; want once each", id, n, ended[id])
+		}
+	}
+	if len(ended) != len(begun) {
+		b.t.Errorf("%d turns began, %d ended", len(begun), len(ended))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if until(ctx, func() bool { n, _ := labelled(b.id); return n == 0 }) != nil {
+		n, dump := labelled(b.id)
+		b.t.Errorf("%d goroutines are left:\n%s", n, dump)
+	}
+}
+
+// goroutines is how many this box has now.
+func (b *box) goroutines() int { n, _ := labelled(b.id); return n }
+
+// labelled counts the goroutines of one box and shows where they are. Labels are inherited by what a goroutine starts.
+func labelled(id string) (n int, dump string) {
+	var all bytes.Buffer
+	_ = pprof.Lookup("goroutine").WriteTo(&all, 1) // a buffer takes everything
+	for s := range strings.SplitSeq(all.String(), "\n\n") {
+		if strings.Contains(s, fmt.Sprintf(`"box":"%s"`, id)) {
+			k := 0
+			_, _ = fmt.Sscanf(strings.TrimSpace(s), "%d @", &k)
+			n += k
+			dump += s + "\n"
+		}
+	}
+	return n, dump
+}
+
+func (b *box) until(what string, cond func() bool) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if until(ctx, cond) != nil {
+		var recent strings.Builder
+		for _, l := range b.coordinator.Recent() {
+			fmt.Fprintln(&recent, l)
+		}
+		b.t.Fatalf("not %s after %v: state %v, quiet %v, online %v, fed %v\n%s", what, patience,
+			b.coordinator.State(), b.Quiet(), b.coordinator.Online(), b.card.Fed(), &recent)
+	}
+}
+
+func (b *box) state(s turn.State) {
+	b.t.Helper()
+	b.until(s.String(), func() bool { return b.coordinator.State() == s })
+}
+
+// quiet waits for the end of everything.
+func (b *box) quiet() {
+	b.t.Helper()
+	b.until("quiet", b.Quiet)
+}
+
+// pause lets d pass, for what has no event of its own.
+func (b *box) pause(d time.Duration) { <-time.After(d) }
+
+// nextTurn runs f and returns the first turn that ends after it began, when the device is quiet again.
+func (b *box) nextTurn(f func()) TurnRecord {
+	b.t.Helper()
+	n := len(b.turnsEnded())
+	f()
+	b.until("at the end of the turn", func() bool { return len(b.turnsEnded()) > n })
+	b.quiet()
+	return b.turnsEnded()[n]
+}
+
+// ask is a typed question, to its end.
+func (b *box) ask(text string) TurnRecord {
+	b.t.Helper()
+	return b.nextTurn(func() { b.coordinator.Ask(text) })
+}
+
+// talk holds the button and speaks for d.
+func (b *box) talk(d time.Duration) {
+	b.t.Helper()
+	b.hand.Press()
+	b.state(turn.Listening)
+	b.card.Feed(whistle(300, audio.Samples(d)))
+	b.until("heard out", func() bool { return b.card.Fed() == 0 })
+	b.pause(20 * time.Millisecond) // the last period is in the air
+	b.hand.Release()
+}
+
+// say is a spoken question, to its end.
+func (b *box) say(d time.Duration) TurnRecord {
+	b.t.Helper()
+	return b.nextTurn(func() { b.talk(d) })
+}
+
+// answered demands an answer without a complaint.
+func (b *box) answered(r TurnRecord) {
+	b.t.Helper()
+	if r.Reason != turn.Done.String() || r.HeardMS <= 0 || r.Said == "" || r.Words != "" {
+		b.t.Errorf("turn %s: %s, heard %.0f ms of %q, words %q; want done, an answer, no words", r.Turn, r.Reason, r.HeardMS, r.Said, r.Words)
+	}
+}
+
+// fine demands that the next question is answered, typed and spoken.
+func (b *box) fine() {
+	b.t.Helper()
+	b.answered(b.ask("short"))
+	b.answered(b.say(300 * time.Millisecond))
+}
+
+// failed demands that the turn ended in these words, and that they were heard.
+func (b *box) failed(r TurnRecord, reason turn.Reason, w turn.Words) {
+	b.t.Helper()
+	if r.Reason != reason.String() || r.Words != string(w) {
+		b.t.Errorf("turn %s: %s in words %q; want %s in %q", r.Turn, r.Reason, r.Words, reason, w)
+		return
+	}
+	if c := b.heard(w, r.Ended); c < 0.8 {
+		b.t.Errorf("turn %s: the words %q are not on the tape (likeness %.2f)", r.Turn, w, c)
+	}
+}
+
+// heard says how much of the tape after a time is like the clip, at best: 1 is the clip itself. It compares the loudest
+// tenth of a second beyond what a cue may cover.
+func (b *box) heard(w turn.Words, after time.Duration) float64 {
+	const cover, excerpt, thin = 800 * time.Millisecond, 100 * time.Millisecond, 4
+	pcm, err := clips.Samples(string(w))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	clip := thinned(audio.Upsample(pcm), thin)
+	n := audio.CardFrames(excerpt) / thin
+	best, at := 0.0, 0
+	for i := audio.CardFrames(cover) / thin; i+n <= len(clip); i += n / 2 {
+		if e := squares(clip[i : i+n]); e > best {
+			best, at = e, i
+		}
+	}
+	want := clip[at : at+n]
+	tape := thinned(b.card.Between(after, after+audio.Duration(len(pcm))+3*time.Second), thin)
+	likest := 0.0
+	for i := 0; i+n <= len(tape); i++ {
+		dot := 0.0
+		for k, x := range want {
+			dot += x * tape[i+k]
+		}
+		if dot > 0 {
+			likest = max(likest, dot/math.Sqrt(best*squares(tape[i:i+n])))
+		}
+	}
+	return likest
+}
+
+func thinned(frames []int16, by int) []float64 {
+	out := make([]float64, len(frames)/by)
+	for i := range out {
+		for _, x := range frames[i*by : (i+1)*by] {
+			out[i] += float64(x)
+		}
+	}
+	return out
+}
+
+func squares(x []float64) (sum float64) {
+	for _, v := range x {
+		sum += v * v
+	}
+	return sum
+}
+
+// Two pitches that no cue has: one for answers that will be cut, one for all others.
+const (
+	oldHz = 2750
+	newHz = 700
+)
+
+// pitch is the loudest a pitch gets in frames, as an amplitude, by Goertzel's filter over windows of 20 ms.
+func pitch(frames []int16, hz float64) (loudest float64) {
+	const window = audio.CardRate / 50
+	c := 2 * math.Cos(2*math.Pi*hz/audio.CardRate)
+	for i := 0; i+window <= len(frames); i += window / 2 {
+		var s1, s2 float64
+		for k, x := range frames[i : i+window] {
+			hann := 1 - math.Cos(2*math.Pi*float64(k)/window)
+			s1, s2 = float64(x)*hann+c*s1-s2, s1
+		}
+		loudest = max(loudest, 2*math.Sqrt(s1*s1+s2*s2-c*s1*s2)/window)
+	}
+	return loudest
+}
+
+// whistle is n samples at 24 kHz.
+func whistle(hz float64, n int) []int16 {
+	pcm := make([]int16, n)
+	for i := range pcm {
+		pcm[i] = int16(8000 * math.Sin(2*math.Pi*hz*float64(i)/audio.Rate))
+	}
+	return pcm
+}
+
+// ears understand one thing, whatever is said, and remember how long it was.
+type ears struct {
+	mu    sync.Mutex
+	heard []time.Duration
+}
+
+func (*ears) String() string { return "ears of a test" }
+
+func (e *ears) Hear(ctx context.Context, pcm []int16) (rehearsal.Heard, error) {
+	h, err := rehearsal.Meter{}.Hear(ctx, pcm)
+	h.Words, h.Text = true, "spoken"
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.heard = append(e.heard, h.Length)
+	return h, err
+}
+
+// lengths are those of all utterances that were heard.
+func (e *ears) lengths() []time.Duration {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return append([]time.Duration(nil), e.heard...)
+}
+
+// echo is a companion that repeats the question, so that a test says what it wants to hear.
+type echo struct{}
+
+func (echo) Think(t rehearsal.Thought) rehearsal.Reply { return rehearsal.Reply{Text: t.Words} }
+
+// hum speaks in one pitch: "old" in oldHz, "long" for six seconds, all else for 0.7 s in newHz.
+type hum struct{}
+
+func (hum) String() string { return "a hum" }
+
+func (hum) Say(_ context.Context, _, text string) ([]int16, error) {
+	hz, n := float64(newHz), audio.Samples(700*time.Millisecond)
+	if strings.Contains(text, "old") {
+		hz = oldHz
+	}
+	if strings.Contains(text, "long") {
+		n = audio.Samples(6 * time.Second)
+	}
+	return whistle(hz, n), nil
+}
+
+// wires is a listener whose connections can be cut.
+type wires struct {
+	net.Listener
+	mu  sync.Mutex
+	all []*net.TCPConn
+}
+
+func (w *wires) Accept() (net.Conn, error) {
+	c, err := w.Listener.Accept()
+	if tcp, ok := c.(*net.TCPConn); ok {
+		w.mu.Lock()
+		w.all = append(w.all, tcp)
+		w.mu.Unlock()
+	}
+	return c, err
+}
+
+// cut resets every connection there is.
+func (w *wires) cut() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range w.all {
+		_ = c.SetLinger(0) // of one that is closed already
+		_ = c.Close()
+	}
+	w.all = nil
+}
+
+// watched counts what a button says.
+type watched struct {
+	gpio.Source
+	presses, releases atomic.Int64
+	lastEdge          atomic.Int64 // of the latest press
+}
+
+func (w *watched) Run(ctx context.Context, on func(gpio.Event)) error {
+	return w.Source.Run(ctx, func(e gpio.Event) {
+		switch e.Kind {
+		case gpio.Pressed:
+			w.presses.Add(1)
+			w.lastEdge.Store(int64(e.At))
+		case gpio.Released:
+			w.releases.Add(1)
+		}
+		on(e)
+	})
+}
+
+// journal keeps the log, for what a failed test wants to tell and for the turns that began.
+type journal struct {
+	mu    sync.Mutex
+	lines []string
+	turns []turn.ID
+}
+
+// journalLines bounds what a failed test prints.
+const journalLines = 400
+
+func (j *journal) Enabled(context.Context, slog.Level) bool { return true }
+func (j *journal) WithAttrs([]slog.Attr) slog.Handler       { return j }
+func (j *journal) WithGroup(string) slog.Handler            { return j }
+
+func (j *journal) Handle(_ context.Context, r slog.Record) error {
+	line := fmt.Sprintf("%s %s", r.Time.Format("05.000"), r.Message)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	r.Attrs(func(a slog.Attr) bool {
+		line += fmt.Sprintf(" %s=%v", a.Key, a.Value)
+		if r.Message == "turn.begin" && a.Key == "turn" {
+			j.turns = append(j.turns, turn.ID(a.Value.String()))
+		}
+		return true
+	})
+	if j.lines = append(j.lines, line); len(j.lines) > 2*journalLines {
+		j.lines = append([]string(nil), j.lines[journalLines:]...)
+	}
+	return nil
+}
+
+func (j *journal) begun() []turn.ID {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return append([]turn.ID(nil), j.turns...)
+}
+
+// count says how often an event was logged lately.
+func (j *journal) count(event string) (n int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, l := range j.lines {
+		if _, rest, ok := strings.Cut(l, " "); ok && (rest == event || strings.HasPrefix(rest, event+" ")) {
+			n++
+		}
+	}
+	return n
+}
+
+func (j *journal) text() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return strings.Join(j.lines[max(0, len(j.lines)-journalLines):], "\n")
+}
