@@ -1,0 +1,226 @@
+package device
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"conch/audio"
+	"conch/audio/audiotest"
+	"conch/companions/voice/realtime"
+	"conch/coordinator"
+	"conch/coordinator/turn"
+	"conch/gpio"
+	"conch/gpio/gpiotest"
+)
+
+// BenchmarkDelay measures what conch itself adds on the way of the sound, on a whole device with the shipped client and a
+// WebSocket server on loopback that notes the time of everything:
+//
+//	up    when an append has arrived: the age of its newest sample, counted from the callback of the card that brought it;
+//	      20 ms of framing and the card's own period are apart (they are the same for everybody)
+//	down  from the server's write of a delta to its samples being in the ring of the loudspeaker
+//
+// The virtual card runs in time with the wall.
+func BenchmarkDelay(b *testing.B) {
+	spareProcessors()
+	for range b.N {
+		up, down := measureDelay(b, 4*time.Second, 150)
+		b.ReportMetric(quantile(up, .5), "up-p50-ms")
+		b.ReportMetric(quantile(up, .99), "up-p99-ms")
+		b.ReportMetric(quantile(down, .5), "down-p50-ms")
+		b.ReportMetric(quantile(down, .99), "down-p99-ms")
+		b.ReportMetric(0, "ns/op")
+		b.Logf("microphone frame to WebSocket (%d appends): p50 %.2f p99 %.2f max %.2f ms beyond the frame's own 20 ms; delta to ring (%d deltas): p50 %.3f p99 %.3f max %.3f ms",
+			len(up), quantile(up, .5), quantile(up, .99), slices.Max(up), len(down), quantile(down, .5), quantile(down, .99), slices.Max(down))
+	}
+}
+
+func quantile(v []float64, q float64) float64 {
+	s := slices.Clone(v)
+	slices.Sort(s)
+	return s[min(len(s)-1, int(math.Ceil(q*float64(len(s))))-1)]
+}
+
+// stopwatch is the server, and the outlet between client and coordinator.
+type stopwatch struct {
+	deltas int
+
+	mu      sync.Mutex
+	arrived []arrival   // appends, in order
+	written []time.Time // deltas, in order
+}
+
+type arrival struct {
+	at      time.Time
+	samples int // 24 kHz, of all appends up to here
+}
+
+func (s *stopwatch) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c, err := websocket.Accept(w, r, nil)
+	if err != nil {
+		return
+	}
+	c.SetReadLimit(16 << 20)
+	send := func(format string, args ...any) {
+		_ = c.Write(r.Context(), websocket.MessageText, fmt.Appendf(nil, format, args...))
+	}
+	send(`{"type":"session.created","event_id":"s","session":{"type":"realtime"}}`)
+	for n := 0; ; n++ {
+		_, data, err := c.Read(r.Context())
+		if err != nil {
+			return
+		}
+		at := time.Now()
+		var e struct {
+			Type, Audio string
+			Response    struct{ Metadata json.RawMessage }
+		}
+		if json.Unmarshal(data, &e) != nil {
+			continue
+		}
+		switch e.Type {
+		case "session.update":
+			send(`{"type":"session.updated","event_id":"u%d","session":{"type":"realtime"}}`, n)
+		case "input_audio_buffer.append":
+			s.mu.Lock()
+			total := base64.StdEncoding.DecodedLen(len(e.Audio)) / 2
+			if len(s.arrived) > 0 {
+				total += s.arrived[len(s.arrived)-1].samples
+			}
+			s.arrived = append(s.arrived, arrival{at, total})
+			s.mu.Unlock()
+		case "input_audio_buffer.commit":
+			send(`{"type":"input_audio_buffer.committed","event_id":"c%d","item_id":"item_in"}`, n)
+		case "response.create":
+			s.answer(c, r.Context(), e.Response.Metadata)
+		}
+	}
+}
+
+// answer sends one answer of pieces of 100 ms, 20 ms apart.
+func (s *stopwatch) answer(c *websocket.Conn, ctx context.Context, metadata json.RawMessage) {
+	if metadata == nil {
+		metadata = json.RawMessage("null")
+	}
+	response := func(kind, status string) []byte {
+		return fmt.Appendf(nil, `{"type":%q,"event_id":"%s","response":{"id":"resp","object":"realtime.response","status":%q,"output":[],"metadata":%s}}`, kind, kind, status, metadata)
+	}
+	_ = c.Write(ctx, websocket.MessageText, response("response.created", "in_progress"))
+	pcm := make([]byte, audio.Rate/10*2)
+	for i := range pcm {
+		pcm[i] = byte(i)
+	}
+	sound := base64.StdEncoding.EncodeToString(pcm)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for i := range s.deltas {
+		<-tick.C
+		event := fmt.Appendf(nil, `{"type":"response.output_audio.delta","event_id":"d%d","response_id":"resp","item_id":"item_out","output_index":0,"content_index":0,"delta":%q}`, i, sound)
+		s.mu.Lock()
+		s.written = append(s.written, time.Now())
+		s.mu.Unlock()
+		_ = c.Write(ctx, websocket.MessageText, event)
+	}
+	_ = c.Write(ctx, websocket.MessageText, response("response.done", "completed"))
+}
+
+// timedVoice notes when the speech of each delta has been taken by the ring.
+type timedVoice struct {
+	speaks
+	taken *[]time.Time // by the pump's goroutine; read when the turn has ended
+}
+
+func (v timedVoice) Run(ctx context.Context, out coordinator.Outlet) error {
+	return v.speaks.Run(ctx, timedOutlet{out, v.taken})
+}
+
+type timedOutlet struct {
+	coordinator.Outlet
+	taken *[]time.Time
+}
+
+func (o timedOutlet) Audio(ctx context.Context, id turn.ID, pcm []int16) int {
+	n := o.Outlet.Audio(ctx, id, pcm)
+	*o.taken = append(*o.taken, time.Now())
+	return n
+}
+
+// measureDelay holds the button for a while, and hears an answer of that many deltas.
+func measureDelay(b *testing.B, hold time.Duration, deltas int) (up, down []float64) {
+	watch := &stopwatch{deltas: deltas}
+	server := httptest.NewServer(watch)
+	defer server.Close()
+	dialect, err := realtime.DialectByName("ga")
+	if err != nil {
+		b.Fatal(err)
+	}
+	client, err := realtime.New(realtime.Config{URL: "ws" + strings.TrimPrefix(server.URL, "http"), Dialect: dialect, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var taken []time.Time
+	card := audiotest.New(audiotest.WallClock())
+	start := time.Now().Add(-card.Clock().Now())
+	hand := gpiotest.New(gpio.ButtonOptions{Clock: card.Clock().Now})
+	cfg := Default()
+	cfg.Audio.Preroll = 0 // then the first sample is that of the edge
+	ended := make(chan TurnRecord, 1)
+	d, err := New(cfg, Options{Log: slog.New(slog.DiscardHandler), Card: card, Now: card.Clock().Now, Buttons: []gpio.Source{hand},
+		Voice: timedVoice{speaks{client}, &taken}, OnTurn: func(t TurnRecord) { ended <- t }})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var parts sync.WaitGroup
+	parts.Go(func() { _ = card.Run(ctx, 1) })
+	parts.Go(func() {
+		if err := d.Run(ctx); err != nil {
+			b.Error(err)
+		}
+	})
+	defer parts.Wait()
+	defer cancel()
+	if err := d.WaitReady(ctx, 10*time.Second); err != nil {
+		b.Fatal(err)
+	}
+	edge := time.Since(start)
+	hand.Press()
+	_ = pause(ctx, hold)
+	hand.Release()
+	select {
+	case t := <-ended:
+		if t.Reason != "done" {
+			b.Fatalf("the turn ended %s %s", t.Reason, t.Words)
+		}
+	case <-time.After(time.Minute):
+		b.Fatal("the turn did not end")
+	}
+	watch.mu.Lock()
+	defer watch.mu.Unlock()
+	// A sample comes with the callback that ends its period of 10 ms; the edge fell somewhere in one.
+	for _, a := range watch.arrived {
+		captured := edge + audio.Duration(a.samples)
+		captured += capturePeriod - captured%capturePeriod
+		up = append(up, ms(a.at.Sub(start)-captured))
+	}
+	for i, w := range watch.written[:min(len(watch.written), len(taken))] {
+		down = append(down, ms(taken[i].Sub(w)))
+	}
+	if len(up) == 0 || len(down) == 0 {
+		b.Fatalf("measured nothing: %d appends, %d deltas", len(up), len(down))
+	}
+	return up, down
+}
