@@ -1,0 +1,81 @@
+package device
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"conch/audio"
+)
+
+func TestConversationOnPulseAudio(t *testing.T) { newRoom(t, newPulseAir(t)).converse() }
+
+func TestConversationOnALSA(t *testing.T) { newRoom(t, newALSAAir(t)).converse() }
+
+// converse is what conch is for: a question is answered, a long answer is silenced by a press, the next one is answered.
+// What was heard is judged on the card's recording, by comparing it with what the voice made.
+func (r *room) converse() {
+	r.t.Helper()
+	t := r.t
+	rec, heard := r.question("what time is it?", "what time is it")
+	h, err := r.ears.Hear(context.Background(), audio.Downsample(heard))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s: answered %q, recorded it is heard as %q", r.air, rec.Said, h.Text)
+	if found, _ := wordsIn(h.Text, "it is three"); found < 2 {
+		t.Errorf("the recording of %q is heard as %q", rec.Said, h.Text)
+	}
+
+	r.voice.take()
+	_, released := r.ask("tell me a story.")
+	r.wait("the story to sound", turnLimit, r.device.Speaking)
+	<-time.After(1500 * time.Millisecond)
+	pressed, _ := r.ask("what is your name?")
+	made := r.voice.take() // before the next answer is
+	cut := r.turn()
+	if cut.Reason != "interrupted" || cut.PressToSilence == nil {
+		t.Fatalf("the story ended %+v; want it interrupted, and the time to silence", cut)
+	}
+	recording := r.recorded(released, pressed.Add(500*time.Millisecond))
+	m, ok := find(recording, made)
+	if !ok {
+		t.Fatal("nothing of the story is on the recording")
+	}
+	first, _ := r.air.since(released)
+	stopped := first.Add(audio.CardDuration(m.end))
+	t.Logf("%s: of the story %s; the record says %.1f ms were heard; it stopped %.1f ms after the press (the record: %.1f ms)",
+		r.air, m, cut.HeardMS, ms(stopped.Sub(pressed)), *cut.PressToSilence)
+	if late := stopped.Sub(pressed); late > 250*time.Millisecond || late < -100*time.Millisecond {
+		t.Errorf("the story stopped %v after the press", late)
+	}
+	next := r.turn()
+	if next.Asked != "what is your name" || next.Reason != "done" {
+		t.Errorf("the question after the press: %+v", next)
+	}
+}
+
+// question asks and is answered; it returns the turn and the recording of the answer.
+func (r *room) question(text, want string) (TurnRecord, []int16) {
+	r.t.Helper()
+	r.voice.take()
+	_, released := r.ask(text)
+	rec := r.turn()
+	if rec.Asked != want || rec.Reason != "done" || rec.Said == "" {
+		r.t.Fatalf("asked %q: %+v; want it understood and answered", text, rec)
+	}
+	heard := r.recorded(released, r.at(rec.Ended).Add(200*time.Millisecond))
+	made := r.voice.take()
+	m, ok := find(heard, made)
+	if !ok {
+		r.t.Fatalf("asked %q: the answer %q is not on the recording (%d frames, of %d samples made)", text, rec.Said, len(heard), len(made))
+	}
+	r.t.Logf("%s: %q: of %.1f ms %s; the record says %.1f ms were heard", r.air, rec.Said, ms(audio.Duration(len(made))), m, rec.HeardMS)
+	return rec, heard
+}
+
+func (m match) String() string {
+	return fmt.Sprintf("%.1f %% are there from %.1f (audible from %.1f) to %.1f ms, gaps %v", 100*m.whole,
+		ms(audio.Duration(m.first)), ms(audio.Duration(m.audible)), ms(audio.Duration(m.last)), m.jumps)
+}
