@@ -1,0 +1,155 @@
+package device
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"conch/audio"
+	"conch/coordinator"
+	"conch/coordinator/turn"
+)
+
+// toneVoice is the bench's voice: it answers with a tone, in the manner the state under test needs.
+type toneVoice struct {
+	orders   chan turn.Order
+	sounding atomic.Bool
+
+	mu    sync.Mutex
+	state string
+	end   context.CancelFunc // of what sounds now
+}
+
+// tone is one second of 1 kHz at a third of full scale, which the recording end can tell from silence at once.
+var tone = func() []int16 {
+	pcm := make([]int16, audio.Rate)
+	for i := range pcm {
+		pcm[i] = int16(11000 * math.Sin(2*math.Pi*1000*float64(i)/audio.Rate))
+	}
+	return pcm
+}()
+
+func newToneVoice() *toneVoice { return &toneVoice{orders: make(chan turn.Order, 64)} }
+
+func (v *toneVoice) play(state string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.state = state
+	v.sounding.Store(false)
+}
+
+func (v *toneVoice) stop() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.sounding.Store(false)
+	if v.end != nil {
+		v.end()
+	}
+}
+
+// cue is a tone for the thinking cue, and silence for all others: they would sound after the press.
+func (v *toneVoice) cue(c turn.Cue) []int16 {
+	if c == turn.CueThinking {
+		return tone
+	}
+	return nil
+}
+
+func (v *toneVoice) Tools([]turn.ToolSpec)   {}
+func (v *toneVoice) Append(turn.ID, []int16) {}
+func (v *toneVoice) Do(o turn.Order) {
+	select {
+	case v.orders <- o:
+	default: // the bench waits for each state; it cannot fall 64 orders behind
+	}
+}
+
+func (v *toneVoice) Run(ctx context.Context, out coordinator.Outlet) error {
+	out.Post(turn.SessionReady{At: out.Now()})
+	var answers sync.WaitGroup
+	defer answers.Wait()
+	n := 0
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case o := <-v.orders:
+			create, ok := o.(turn.CreateResponse)
+			if !ok {
+				continue
+			}
+			n++
+			id := turn.ResponseID(fmt.Sprintf("tone-%d", n))
+			v.mu.Lock()
+			state := v.state
+			actx, cancel := context.WithCancel(ctx)
+			v.end = cancel
+			v.mu.Unlock()
+			answers.Go(func() { defer cancel(); v.answer(actx, out, create.Turn, id, state) })
+		}
+	}
+}
+
+func (v *toneVoice) answer(ctx context.Context, out coordinator.Outlet, id turn.ID, response turn.ResponseID, state string) {
+	if state == "committing" { // never answers: the thinking cue is what sounds
+		v.sounding.Store(true)
+		return
+	}
+	out.Post(turn.ResponseStarted{At: out.Now(), Turn: id, Response: response})
+	speak := func(seconds int) {
+		for range seconds {
+			n := out.Audio(ctx, id, tone)
+			out.Post(turn.DeltaArrived{At: out.Now(), Turn: id, Response: response, Item: "item", Samples: n})
+			v.sounding.Store(true)
+			if n < len(tone) {
+				return
+			}
+		}
+	}
+	done := func() { out.Post(turn.ResponseDone{At: out.Now(), Turn: id, Response: response}) }
+	call := func(name string) {
+		out.Post(turn.ToolCalled{At: out.Now(), Turn: id, Response: response, Call: turn.CallID("call-" + response), Name: name, Args: "{}"})
+	}
+	switch state {
+	case "speaking", "injected": // goes on until cut
+		speak(3600)
+	case "tail": // all of it has come, and is still sounding
+		speak(2)
+		done()
+	case "tool": // spoken, and a tool is still at work
+		call("slow")
+		speak(3600)
+	case "content", "call":
+		call(state)
+		done()
+	}
+}
+
+// toneTools are the tools the states need: one that takes its time, one that streams, one that claims the line.
+type toneTools struct{ v *toneVoice }
+
+func (toneTools) Specs() []turn.ToolSpec { return nil }
+
+func (t toneTools) Call(ctx context.Context, _ turn.ID, name, _ string) coordinator.ToolResult {
+	stream := coordinator.StreamFunc{Run: func(ctx context.Context, write func([]int16) error) error {
+		for ctx.Err() == nil {
+			if err := write(tone[:audio.Rate/10]); err != nil {
+				return err
+			}
+			t.v.sounding.Store(true)
+		}
+		return ctx.Err()
+	}}
+	switch name {
+	case "content":
+		return coordinator.ToolResult{Effect: turn.EffectAudioStream, Stream: stream}
+	case "call":
+		return coordinator.ToolResult{Effect: turn.EffectInputClaim, Claim: coordinator.ClaimFunc{Run: stream.Run}}
+	default:
+		<-ctx.Done()
+		return coordinator.ToolResult{Output: "cut"}
+	}
+}
+
