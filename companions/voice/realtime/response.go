@@ -392,18 +392,20 @@ func (r *run) stop(p *response) {
 
 // cancel carries out CancelResponse; without a response it takes back what was asked for.
 func (r *run) cancel(o turn.CancelResponse) {
+	if o.Response == "" && r.link == nil { // given up before it could be sent
+		r.unplan(o.Turn)
+		return
+	}
+	// Nobody waits for this turn any more: the next session must not be asked for its answer, also when this one is
+	// lost before it has said that it cancelled.
+	r.unplanCreates(o.Turn)
+	r.answerBegan(o.Turn)
 	if o.Response != "" {
 		if p := r.responses[o.Response]; p != nil {
 			r.stop(p)
 		}
 		return
 	}
-	if r.link == nil { // given up before it could be sent
-		r.unplan(o.Turn)
-		return
-	}
-	r.unplanCreates(o.Turn)
-	r.settled = o.Turn
 	for i := range r.creates {
 		if r.creates[i].turn == o.Turn {
 			r.creates[i].cancelled = true

@@ -95,6 +95,35 @@ func TestHarmlessErrorsEndNothing(t *testing.T) {
 	})
 }
 
+// An answer was cut, and the session is lost before it said that it cancelled: the next one is asked for the new turn's
+// answer alone.
+func TestACutTurnIsNotAskedForAgainInTheNextSession(t *testing.T) {
+	for _, response := range []turn.ResponseID{"r1", ""} {
+		in(t, nil, func(w *world) {
+			typed := func(id turn.ID) {
+				w.c.Do(turn.AddText{Turn: id, Role: "user", Text: string(id)})
+				w.c.Do(turn.CreateResponse{Turn: id})
+				w.took()
+			}
+			typed("t-1")
+			if response != "" {
+				w.peer(0).created("r1", "t-1")
+				w.peer(0).delta("r1", "i1", 2400)
+			}
+			w.c.Do(turn.CancelResponse{Turn: "t-1", Response: response})
+			typed("t-2")
+			w.peer(0).hangUp()
+			time.Sleep(time.Second)
+			p := w.peer(1)
+			p.want("session.update", "conversation.item.create", "conversation.item.create", "response.create")
+			if got := p.last("response.create")["response"].(map[string]any)["metadata"].(map[string]any)["turn"]; got != "t-2" {
+				t.Errorf("cancelled response %q: the new session is asked for %v; want t-2", response, got)
+			}
+			w.took()
+		})
+	}
+}
+
 func TestUnknownLiveAnswerIsCancelledAndAskedAgain(t *testing.T) {
 	in(t, nil, func(w *world) {
 		p := w.peer(0)
