@@ -59,3 +59,172 @@ func TestFaultsOfTheVoice(t *testing.T) {
 		})
 	}
 }
+
+// A server that goes on after response.cancel: nothing of the old answer is heard after the press.
+func TestLateAudioOfACutAnswerIsNeverHeard(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, boxOptions{faults: rehearsal.Faults{LateAfterCancel: 3 * time.Second}})
+	b.coordinator.Ask("an old long one")
+	b.until("speaking", b.Speaking)
+	b.pause(300 * time.Millisecond)
+	n := len(b.turnsEnded())
+	b.talk(500 * time.Millisecond)
+	edge := time.Duration(b.seen.lastEdge.Load())
+	b.until("the new turn's end", func() bool { return len(b.turnsEnded()) == n+2 })
+	b.pause(2 * time.Second) // the late ones still come
+	b.quiet()
+	cut, next := b.turnsEnded()[n], b.turnsEnded()[n+1]
+	if cut.Reason != turn.InterruptedByPress.String() || cut.InterruptedIn != turn.InResponse.String() {
+		t.Errorf("the old turn ended %s in %s; want interrupted in IN_RESPONSE", cut.Reason, cut.InterruptedIn)
+	}
+	b.answered(next)
+	const settled = 250 * time.Millisecond // how fast it is silent is for the benchmark; this is about what comes later
+	now := b.now()
+	if before := pitch(b.card.Between(0, edge), oldHz); before < 500 {
+		t.Fatalf("the old answer is not on the tape (%.0f)", before)
+	}
+	if after := pitch(b.card.Between(edge+settled, now), oldHz); after > 50 {
+		t.Errorf("the old answer is heard after the press, as loud as %.0f", after)
+	}
+	if after := pitch(b.card.Between(edge+settled, now), newHz); after < 500 {
+		t.Errorf("the new answer is not on the tape (%.0f)", after)
+	}
+	b.server.SetFaults(rehearsal.Faults{})
+	b.fine()
+}
+
+// A line that is dead without a word (no FIN): the answer breaks off in words by its deadline, a ping notices that the
+// line is gone, and the question after is answered over a new one.
+func TestABlackHoleIsNoticed(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, boxOptions{config: func(c *Config) { c.Turn.Response = time.Second }})
+	b.server.SetFaults(rehearsal.Faults{BlackHoleAfter: 500 * time.Millisecond})
+	b.failed(b.ask("long"), turn.Expired, turn.WordsLostMidway)
+	b.server.SetFaults(rehearsal.Faults{})
+	b.fine()
+	if n := b.log.count("session.lost"); n != 1 {
+		t.Errorf("the session was lost %d times; want once, by a ping", n)
+	}
+}
+
+// A server that sends nothing but garbage between its events is left after a hundred of them.
+func TestAFloodOfGarbageEndsTheSession(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, boxOptions{})
+	b.server.SetFaults(rehearsal.Faults{Garbage: 1})
+	b.failed(b.ask("endless"), turn.Failed, turn.WordsLostMidway)
+	b.server.SetFaults(rehearsal.Faults{})
+	b.fine()
+}
+
+// A delta of 10 MB is two and a half minutes of sound in one message: it is taken, and a press ends it like any other.
+func TestADeltaOfTenMegabytes(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, boxOptions{})
+	b.server.SetFaults(rehearsal.Faults{Huge: 10 << 20})
+	b.coordinator.Ask("old")
+	b.until("speaking", b.Speaking)
+	b.pause(500 * time.Millisecond)
+	b.server.SetFaults(rehearsal.Faults{})
+	n := len(b.turnsEnded())
+	b.talk(300 * time.Millisecond)
+	b.until("the new turn's end", func() bool { return len(b.turnsEnded()) == n+2 })
+	b.quiet()
+	if cut := b.turnsEnded()[n]; cut.Reason != turn.InterruptedByPress.String() {
+		t.Errorf("the long answer ended %s; want interrupted", cut.Reason)
+	}
+	b.answered(b.turnsEnded()[n+1])
+	b.fine()
+	if n := b.log.count("session.lost"); n != 0 {
+		t.Errorf("the session was lost %d times; want never", n)
+	}
+}
+
+// A message beyond any reason costs the session each time it is asked for: the question is repeated, but not for ever.
+func TestAnAnswerThatAlwaysKillsTheSessionIsGivenUp(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, boxOptions{config: func(c *Config) { c.Turn.Commit, c.Turn.Reconnect = 3*time.Second, 2*time.Second }})
+	b.server.SetFaults(rehearsal.Faults{Huge: 24 << 20})
+	r := b.ask("short")
+	if r.Reason != turn.Expired.String() || r.Words != string(turn.WordsNoAnswer) && r.Words != string(turn.WordsOffline) {
+		t.Errorf("%s in words %q; want expired, no_answer or offline", r.Reason, r.Words)
+	}
+	b.server.SetFaults(rehearsal.Faults{})
+	b.fine()
+}
+
+// The connection breaks between the question and the answer: the whole utterance is sent again, and nobody notices.
+func TestSessionLostBetweenCommitAndAnswer(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, boxOptions{faults: rehearsal.Faults{FirstByte: time.Minute}})
+	n := len(b.turnsEnded())
+	b.talk(700 * time.Millisecond)
+	b.state(turn.Committing)
+	b.until("heard by the server", func() bool { return len(b.ears.lengths()) == 1 })
+	b.server.SetFaults(rehearsal.Faults{})
+	b.wires.cut()
+	b.until("the turn's end", func() bool { return len(b.turnsEnded()) > n })
+	b.quiet()
+	b.answered(b.turnsEnded()[n])
+	if l := b.ears.lengths(); len(l) != 2 || l[0] != l[1] {
+		t.Errorf("the server heard utterances of %v; want the same one twice", l)
+	}
+	b.fine()
+}
+
+// The connection breaks while a person speaks: the recording goes on, and is sent whole when the connection is back.
+func TestSessionLostWhileListening(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, boxOptions{})
+	r := b.nextTurn(func() {
+		b.hand.Press()
+		b.state(turn.Listening)
+		b.card.Feed(whistle(300, 24000))
+		b.pause(500 * time.Millisecond)
+		b.wires.cut()
+		b.until("heard out", func() bool { return b.card.Fed() == 0 })
+		b.hand.Release()
+	})
+	b.answered(r)
+	if l := b.ears.lengths(); len(l) != 1 || l[0] < time.Second {
+		t.Errorf("the server heard utterances of %v; want one of more than a second", l)
+	}
+	b.fine()
+}
+
+// The connection breaks while a person speaks and does not come back in time: words; later it is back by itself.
+func TestSessionLostForLonger(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, boxOptions{config: func(c *Config) { c.Turn.Reconnect = time.Second }})
+	b.failed(b.nextTurn(func() {
+		b.hand.Press()
+		b.state(turn.Listening)
+		b.card.Feed(whistle(300, 24000))
+		b.pause(500 * time.Millisecond)
+		b.wires.refuse(true)
+		b.wires.cut()
+		b.until("heard out", func() bool { return b.card.Fed() == 0 })
+		b.hand.Release()
+	}), turn.Expired, turn.WordsOffline)
+	b.failed(b.ask("short"), turn.Expired, turn.WordsOffline)
+	b.wires.refuse(false)
+	b.until("online", b.coordinator.Online)
+	b.fine()
+	for _, l := range b.ears.lengths() {
+		if l > time.Second {
+			t.Errorf("an utterance that was given up was sent after all (%v)", l)
+		}
+	}
+}
+
+// A session that ends by itself: unnoticed while idle, words in the middle of an answer, and then a new one.
+func TestSessionExpires(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, boxOptions{faults: rehearsal.Faults{Expire: 2 * time.Second}})
+	b.answered(b.ask("short"))
+	b.until("expired once", func() bool { return b.log.count("session.lost") == 1 })
+	b.until("online", b.coordinator.Online)
+	b.failed(b.ask("endless"), turn.Failed, turn.WordsLostMidway)
+	b.server.SetFaults(rehearsal.Faults{})
+	b.fine()
+}

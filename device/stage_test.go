@@ -366,7 +366,7 @@ type echo struct{}
 
 func (echo) Think(t rehearsal.Thought) rehearsal.Reply { return rehearsal.Reply{Text: t.Words} }
 
-// hum speaks in one pitch: "old" in oldHz, "long" for six seconds, all else for 0.7 s in newHz.
+// hum speaks in one pitch: "old" in oldHz, "long" for six seconds, "endless" for twenty, all else for 0.7 s in newHz.
 type hum struct{}
 
 func (hum) String() string { return "a hum" }
@@ -379,35 +379,55 @@ func (hum) Say(_ context.Context, _, text string) ([]int16, error) {
 	if strings.Contains(text, "long") {
 		n = audio.Samples(6 * time.Second)
 	}
+	if strings.Contains(text, "endless") {
+		n = audio.Samples(20 * time.Second)
+	}
 	return whistle(hz, n), nil
 }
 
-// wires is a listener whose connections can be cut.
+// wires is a listener whose connections can be cut and refused.
 type wires struct {
 	net.Listener
-	mu  sync.Mutex
-	all []*net.TCPConn
+	refusing atomic.Bool
+	mu       sync.Mutex
+	all      []*net.TCPConn
 }
 
 func (w *wires) Accept() (net.Conn, error) {
-	c, err := w.Listener.Accept()
-	if tcp, ok := c.(*net.TCPConn); ok {
+	for {
+		c, err := w.Listener.Accept()
+		tcp, ok := c.(*net.TCPConn)
+		if !ok {
+			return c, err
+		}
+		if w.refusing.Load() {
+			reset(tcp)
+			continue
+		}
 		w.mu.Lock()
 		w.all = append(w.all, tcp)
 		w.mu.Unlock()
+		return c, err
 	}
-	return c, err
 }
+
+// refuse resets every connection from now on at once, or no more.
+func (w *wires) refuse(yes bool) { w.refusing.Store(yes) }
 
 // cut resets every connection there is.
 func (w *wires) cut() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, c := range w.all {
-		_ = c.SetLinger(0) // of one that is closed already
-		_ = c.Close()
+		reset(c)
 	}
 	w.all = nil
+}
+
+// reset ends a connection without a goodbye.
+func reset(c *net.TCPConn) {
+	_ = c.SetLinger(0) // it may be closed already
+	_ = c.Close()
 }
 
 // watched counts what a button says.
