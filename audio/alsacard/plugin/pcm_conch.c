@@ -55,7 +55,7 @@ struct card {
 	int timer, log, mic;
 	int replay;
 	int16_t *samples;    /* the ring, channel 0 */
-	snd_pcm_uframes_t avail_min;
+	snd_pcm_uframes_t avail_min, boundary;
 	int running, under, gone;
 	int64_t start;       /* when frame 0 of this run sounds or is heard */
 	uint64_t appl;       /* frames written or read since prepare */
@@ -202,7 +202,7 @@ static snd_pcm_sframes_t conch_pointer(snd_pcm_ioplug_t *io)
 	struct card *c = io->private_data;
 	if (!lost(c))
 		advance(c);
-	return c->dac % io->buffer_size;
+	return c->dac % c->boundary;
 }
 
 static snd_pcm_sframes_t conch_transfer(snd_pcm_ioplug_t *io, const snd_pcm_channel_area_t *areas, snd_pcm_uframes_t offset, snd_pcm_uframes_t size)
@@ -283,6 +283,9 @@ static int conch_sw_params(snd_pcm_ioplug_t *io, snd_pcm_sw_params_t *params)
 {
 	struct card *c = io->private_data;
 	snd_pcm_sw_params_get_avail_min(params, &c->avail_min);
+	snd_pcm_sw_params_get_boundary(params, &c->boundary);
+	if (!c->boundary)
+		c->boundary = io->buffer_size;
 	if (!c->avail_min)
 		c->avail_min = 1;
 	return 0;
@@ -380,7 +383,7 @@ SND_PCM_PLUGIN_DEFINE_FUNC(conch)
 		return -ENODEV;
 	}
 	c->replay = strcmp(xrun, "silence") != 0;
-	c->avail_min = 1;
+	c->avail_min = c->boundary = 1;
 	c->mic_epoch = LOAD(c->control->mic_epoch);
 	c->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	c->log = c->mic = -1;
@@ -395,6 +398,8 @@ SND_PCM_PLUGIN_DEFINE_FUNC(conch)
 	c->io.poll_fd = c->timer;
 	c->io.poll_events = POLLIN;
 	c->io.mmap_rw = 0;
+	/* Without this the pointer wraps at the buffer's end, and a stall longer than the buffer is lost on libasound. */
+	c->io.flags = SND_PCM_IOPLUG_FLAG_BOUNDARY_WA;
 	ADD(c->control->opens, 1);
 	if ((err = snd_pcm_ioplug_create(&c->io, name, stream, mode)) < 0) {
 		conch_close(&c->io);
