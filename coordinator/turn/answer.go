@@ -26,7 +26,7 @@ func (s *step) answer(at time.Duration) {
 // waitForServer sets the deadline of COMMITTING: shorter while there is no session, since then the person must be told.
 func (s *step) waitForServer(at time.Duration) {
 	m := &s.m
-	m.deadline = at + m.cfg.Committing
+	m.deadline, m.again = at+m.cfg.Committing, 0
 	if !m.online {
 		m.deadline = at + m.cfg.SessionGrace
 	}

@@ -258,10 +258,16 @@ func (s *step) sayOrOwe(at time.Duration, t ID, w Words) {
 }
 
 func (s *step) sessionReady(e SessionReady) {
-	was := s.m.online
-	s.m.online, s.m.fatal = true, ""
-	if !was && (s.m.phase == voting || s.m.phase == asking) {
-		s.m.deadline = e.At + s.m.cfg.Committing // the voice sends the utterance again by itself
+	m := &s.m
+	was := m.online
+	m.online, m.fatal, m.away = true, "", ""
+	if !was && (m.phase == voting || m.phase == asking) {
+		// The voice sends the utterance again by itself. That gives the answer its whole time once more, but only once: a
+		// server that dies of every answer would keep a person waiting for ever.
+		if m.again == 0 {
+			m.again = e.At + m.cfg.Committing
+		}
+		m.deadline = m.again
 	}
 }
 
@@ -269,7 +275,10 @@ func (s *step) sessionReady(e SessionReady) {
 // that is complete is heard to its end.
 func (s *step) sessionLost(e SessionLost) {
 	m := &s.m
-	m.online = false
+	m.online, m.away = false, ""
+	if e.Say == WordsQuota {
+		m.away = e.Say
+	}
 	if e.Fatal {
 		m.fatal = orWords(e.Say, WordsKeyRefused)
 	}
@@ -287,6 +296,9 @@ func (s *step) sessionLost(e SessionLost) {
 			m.response, m.requested = "", true // the voice asks again
 		}
 		m.deadline = e.At + m.cfg.SessionGrace
+		if m.again > 0 {
+			m.deadline = min(m.deadline, m.again)
+		}
 	case m.phase == speaking || m.phase == working || m.phase == following:
 		s.forget()
 		s.fail(e.At, WordsLostMidway, Failed)
@@ -337,7 +349,7 @@ func (s *step) expire(at time.Duration) {
 		s.fail(at, WordsNoMicrophone, Expired)
 	case voting, asking:
 		if !m.online {
-			s.fail(at, WordsOffline, Expired)
+			s.fail(at, orWords(m.away, WordsOffline), Expired)
 			return
 		}
 		s.fail(at, WordsNoAnswer, Expired)

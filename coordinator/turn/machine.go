@@ -73,6 +73,7 @@ type Machine struct {
 	// The session of the voice.
 	online bool
 	fatal  Words // set: trying again will not help; what to tell a person
+	away   Words // why there is no session, when it is not the network
 
 	// The live turn; meaningless in IDLE.
 	turn       ID
@@ -127,6 +128,7 @@ type Machine struct {
 
 	// Time. Zero means none.
 	deadline   time.Duration
+	again      time.Duration // the session came back while the turn waited: no later loss moves its deadline beyond this
 	thinkAt    time.Duration
 	thinkUntil time.Duration
 	thinking   bool

@@ -116,7 +116,7 @@ func (s *step) begin(t ID, src Source, at time.Duration) {
 	o := s.m
 	s.m = Machine{
 		cfg: o.cfg, state: o.state,
-		online: o.online, fatal: o.fatal,
+		online: o.online, fatal: o.fatal, away: o.away,
 		turn: t, source: src, began: at,
 		running: o.running, runningTurn: o.runningTurn,
 		calling: o.calling, callingTurn: o.callingTurn, callingSince: o.callingSince,

@@ -321,6 +321,27 @@ func TestSessionBackInTimeKeepsTheUtterance(t *testing.T) {
 	b.wantState(InResponse)
 }
 
+// A server that dies of every answer comes back each time within the grace: the person is told all the same.
+func TestSessionThatIsLostAgainAndAgainEndsInWords(t *testing.T) {
+	b := newBench(t, Config{}).run(toAsking...).forget()
+	for range 5 { // 4 s offline and 1 s online: never longer without a session than the grace
+		b.run("lost", "wait 4s", "ready", "wait 1s")
+	}
+	b.wantHas("SayWords turn=t-1 words=offline", "EndTurn turn=t-1 reason=expired")
+	b.wantState(Idle)
+	b = newBench(t, Config{}).run(toAsking...).forget().run("lost", "wait 4s", "ready", "wait 9s", "lost", "wait 2s")
+	b.wantHas("SayWords turn=t-1 words=offline")
+}
+
+func TestWhyThereIsNoSessionIsSaid(t *testing.T) {
+	b := newBench(t, Config{}).run("ready", "lost false quota", "ask t-1 hello", "wait 6s")
+	b.wantHas("SayWords turn=t-1 words=quota")
+	b.forget().run("words-said", "lost false offline", "ask t-2 hello", "wait 6s")
+	b.wantHas("SayWords turn=t-2 words=offline")
+	b.forget().run("words-said", "lost false quota", "ready", "lost false lost_midway", "ask t-3 hello", "wait 6s")
+	b.wantHas("SayWords turn=t-3 words=offline")
+}
+
 func TestSessionLostInTheTailChangesNothing(t *testing.T) {
 	b := newBench(t, Config{}).run(toDraining...).forget().run("lost", "drained t-1")
 	b.want("EndTurn turn=t-1 reason=done listen=1s heard=24000 responses=1 ended=1.12s")
