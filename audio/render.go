@@ -188,7 +188,7 @@ type playState struct {
 // began, and what comes next fades in from there; nothing is lost.
 func (c *Source) render(r *renderer, mix []float32, g, dg float32) int {
 	p := &c.play
-	dead := c.gen != r.gen || c.abandoned.Load()
+	dead := c.gen != r.gen || c.cut.Load()
 	ending := c.loop && (c.stop.Load() || r.speech)
 	if ending && r.speech {
 		c.stop.Store(true) // for good: thinking is over

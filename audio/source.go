@@ -31,7 +31,7 @@ type Source struct {
 	paused    atomic.Bool   // by Pause
 	stop      atomic.Bool   // by StopLoop: end softly
 	waiting   atomic.Bool   // by Write: wants space
-	abandoned atomic.Bool   // by Watch
+	cut       atomic.Bool   // by Cut, and by Watch when the card stands still
 	rendered  atomic.Uint64 // by the callback: samples handed over at full level, from the beginning
 	end       atomic.Uint64 // by the callback, before finished: where in the mix the last one is
 	lastSound atomic.Int64  // by the callback: when what it handed over last leaves the card
@@ -53,7 +53,7 @@ func (s *Speaker) newSource(kind SourceKind, gen uint64) *Source {
 }
 
 // over says that nothing of this source will sound any more.
-func (c *Source) over() bool { return c.gen != c.speaker.gen.Load() || c.abandoned.Load() }
+func (c *Source) over() bool { return c.gen != c.speaker.gen.Load() || c.cut.Load() }
 
 // Write blocks while the buffer is full; it returns the samples accepted, fewer than len(pcm) only when the source is
 // dead, closed, or ctx ended.
@@ -119,6 +119,13 @@ func (c *Source) takeRing() (*ring, bool) {
 // Close says that no more comes. It does not wait; see Drained.
 func (c *Source) Close() { c.closed.Store(true) }
 
+// Cut silences this source alone, for good, what is buffered included, as Drop does all of them: the next callback fades
+// it out, a waiting writer is let go, and Drained is closed. It never waits.
+func (c *Source) Cut() {
+	c.cut.Store(true)
+	c.bury()
+}
+
 // Pause fades the source out where it is (content that cannot be ducked), Resume fades it in there.
 func (c *Source) Pause() { c.paused.Store(true) }
 
@@ -151,8 +158,8 @@ func (c *Source) Heard() int {
 	}
 }
 
-// Drained is closed when the last sample has been played after Close, or when the source was dropped, or when the card
-// has stood still for five seconds with the source closed. Run (or Watch) closes it.
+// Drained is closed when the last sample has been played after Close, or when the source was dropped or cut, or when the
+// card has stood still for five seconds with the source closed. Run (or Watch) closes it; Cut does so itself.
 func (c *Source) Drained() <-chan struct{} { return c.drained }
 
 // Silenced tells when the last audible sample leaves the card, once the source is over or played out and the callback has

@@ -275,7 +275,7 @@ func (s *Speaker) watch(force bool) int {
 		if src == nil {
 			continue
 		}
-		finished, dead := src.finished.Load(), src.gen != gen
+		finished, dead := src.finished.Load(), src.gen != gen || src.cut.Load()
 		switch {
 		case dead:
 			src.bury() // nobody needs to wait for the fade
@@ -291,8 +291,7 @@ func (s *Speaker) watch(force bool) int {
 			src.bury()
 		case src.closed.Load() && min(silent, now-src.opened) >= abandonedAfter:
 			s.gaveUp.Add(1)
-			src.abandoned.Store(true)
-			src.bury()
+			src.Cut()
 		default:
 			src.wakeWriter()
 			left++
