@@ -259,6 +259,34 @@ func TestRefusedHandshakes(t *testing.T) {
 	}
 }
 
+// A server that says when to come again is believed: no attempt before, one soon after; what cannot be read is nothing.
+func TestRetryAfterIsKept(t *testing.T) {
+	for after, want := range map[string]struct{ none, one time.Duration }{
+		"1":                             {900 * time.Millisecond, 1500 * time.Millisecond},
+		"60":                            {59 * time.Second, 67 * time.Second},
+		"99999999":                      {retryMost - time.Second, retryMost + retryMost/10 + time.Second},
+		"-1":                            {14 * time.Second, backoffRefused + time.Second},
+		"Wed, 21 Oct 2026 07:28:00 GMT": {14 * time.Second, backoffRefused + time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, nil)
+			w.status, w.after = http.StatusTooManyRequests, after
+			w.run()
+			defer w.stop()
+			time.Sleep(want.none)
+			w.want("lost quota")
+			if n := len(w.keys); n != 1 {
+				t.Errorf("Retry-After %s: %d attempts within %v; want one", after, n, want.none)
+			}
+			time.Sleep(want.one - want.none)
+			w.want()
+			if n := len(w.keys); n != 2 {
+				t.Errorf("Retry-After %s: %d attempts within %v; want two", after, n, want.one)
+			}
+		})
+	}
+}
+
 func TestRefusedSessions(t *testing.T) {
 	for code, want := range map[string]string{"invalid_api_key": "lost fatal key_refused", "insufficient_quota": "lost quota", "invalid_value": "lost server_error"} {
 		synctest.Test(t, func(t *testing.T) {

@@ -48,6 +48,7 @@ type refused struct {
 	status int
 	code   string
 	text   string
+	after  time.Duration // the server wants nothing before; zero: it did not say
 }
 
 func (r *refused) Error() string {
@@ -58,6 +59,16 @@ func (r *refused) Error() string {
 		return fmt.Sprintf("the server refuses: status %d %s", r.status, r.text)
 	}
 	return fmt.Sprintf("the server refuses the session: %s %s", r.code, r.text)
+}
+
+// retryAfter reads the header of that name in seconds (RFC 9110 10.2.3); its other form, a date, needs a clock that is
+// right, which a Pi without a network has not.
+func retryAfter(h http.Header) time.Duration {
+	n, err := strconv.Atoi(h.Get("Retry-After"))
+	if err != nil || n <= 0 {
+		return 0
+	}
+	return min(time.Duration(min(n, 1<<20))*time.Second, retryMost)
 }
 
 // words tells what a person should hear, and whether only a person can mend it.
@@ -101,7 +112,7 @@ func (cfg *Config) open(ctx context.Context, key string, specs []turn.ToolSpec) 
 				b, _ := io.ReadAll(io.LimitReader(resp.Body, 512))
 				text = strconv.Quote(string(b))
 			}
-			return nil, &refused{status: resp.StatusCode, text: text}
+			return nil, &refused{status: resp.StatusCode, text: text, after: retryAfter(resp.Header)}
 		}
 		return nil, fmt.Errorf("connect: %w", err)
 	}

@@ -74,7 +74,13 @@ func (r *run) adopt(o opening) {
 	if errors.As(o.err, &no) {
 		lost.Say, lost.Fatal = no.words()
 	}
-	r.backoff(lost.Fatal || lost.Say == turn.WordsQuota)
+	hinted := no != nil && no.after > 0 && !lost.Fatal
+	r.backoff(!hinted && (lost.Fatal || lost.Say == turn.WordsQuota))
+	if hinted { // not before that; and ours goes on growing, so that "one second" is not asked for ever every second
+		if t := time.Now().Add(no.after + rand.N(no.after/10+1)); t.After(r.retryAt) {
+			r.retryAt = t
+		}
+	}
 	r.log.Warn(logRetry, "err", o.err, "in", time.Until(r.retryAt).Round(time.Millisecond))
 	if r.link == nil {
 		r.tell(lost)

@@ -156,6 +156,7 @@ type world struct {
 	deaf     map[turn.ID]bool // turns that are over: Audio accepts nothing
 	full     chan struct{}    // when not nil, Audio waits for it
 	status   int              // when not 0, handshakes are refused with it
+	after    string           // Retry-After, with status
 	keys     []string
 	conns    []memConn
 	onEvent  func(p *peer, ev map[string]any) // the server's script
@@ -309,11 +310,14 @@ func (w *world) stop() {
 
 func (w *world) serve(rw http.ResponseWriter, req *http.Request) {
 	w.mu.Lock()
-	status := w.status
+	status, after := w.status, w.after
 	w.keys = append(w.keys, req.Header.Get("Authorization"))
 	w.mu.Unlock()
 	if status != 0 {
 		rw.Header().Set("Location", "http://elsewhere.test/")
+		if after != "" {
+			rw.Header().Set("Retry-After", after)
+		}
 		rw.WriteHeader(status)
 		return
 	}
