@@ -28,7 +28,8 @@ type Config struct {
 	// Warnings are things to tell a person that do not keep conch from starting.
 	Warnings []string
 
-	origin map[string]string // key to where its value came from; absent is "default"
+	origin  map[string]string // key to where its value came from; absent is "default"
+	keyFrom string            // the file voice.key was read from; empty: it was not
 }
 
 // DeviceConfig is who this device is.

@@ -280,6 +280,7 @@ func (l *loader) secretFile(what, path, origin string) {
 		l.config.warn("voice.key_file: %s: mode %04o lets others read the key; chmod 600 it", path, info.Mode().Perm())
 	}
 	l.secret(string(data), origin)
+	l.config.keyFrom = path
 }
 
 func (l *loader) secret(text, origin string) {
@@ -288,13 +289,29 @@ func (l *loader) secret(text, origin string) {
 		l.problem("voice.key: empty; set by %s", origin)
 		return
 	}
-	// It goes into an HTTP header: RFC 9110 5.5 allows visible characters there.
-	if len(text) > maxKey || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	if !sendable(text) {
 		l.problem("voice.key: must be one line of visible ASCII characters and nothing else; set by %s", origin)
 		return
 	}
 	l.config.Voice.Key = NewSecret(text)
 	l.config.setOrigin("voice.key", origin)
+}
+
+// sendable: a key goes into an HTTP header, where RFC 9110 5.5 allows visible characters.
+func sendable(key string) bool {
+	return len(key) <= maxKey && !strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' })
+}
+
+// liveKey is the key as it is now: the file it came from is read again, so that a key that was refused can be mended
+// without a restart. A file that is gone or half written leaves the key that was.
+func (c *Config) liveKey() string {
+	if c.keyFrom != "" {
+		data, _, err := readBounded(c.keyFrom, maxKey)
+		if key := strings.TrimSpace(string(data)); err == nil && key != "" && sendable(key) {
+			return key
+		}
+	}
+	return c.Voice.Key.Reveal()
 }
 
 // readBounded reads a regular file of at most limit bytes. It cannot be made to wait (a FIFO) or to fill the memory.

@@ -40,7 +40,7 @@ func (d *Device) wireVoice() error {
 	v := d.cfg.Voice
 	conf := realtime.Config{
 		URL: v.URL, Model: v.Model, Voice: v.Name, Instructions: d.instructions(), TranscriptionModel: v.Transcription,
-		Key: v.Key.Reveal, Log: d.log,
+		Key: d.cfg.liveKey, Log: d.log,
 		Prices:  realtime.Prices{TextIn: v.PriceIn, AudioIn: v.PriceIn, TextOut: v.PriceOut, AudioOut: v.PriceOut},
 		Ceiling: realtime.Ceiling{Tokens: int64(v.Ceiling)},
 		Load:    d.loadUsage, Save: d.saveUsage,
