@@ -1,6 +1,8 @@
 package device
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -64,7 +66,7 @@ func TestFaultsOfTheVoice(t *testing.T) {
 func TestLateAudioOfACutAnswerIsNeverHeard(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, boxOptions{faults: rehearsal.Faults{LateAfterCancel: 3 * time.Second}})
-	b.coordinator.Ask("an old long one")
+	b.question("an old long one")
 	b.until("speaking", b.Speaking)
 	b.pause(300 * time.Millisecond)
 	n := len(b.turnsEnded())
@@ -122,7 +124,7 @@ func TestADeltaOfTenMegabytes(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, boxOptions{})
 	b.server.SetFaults(rehearsal.Faults{Huge: 10 << 20})
-	b.coordinator.Ask("old")
+	b.question("old")
 	b.until("speaking", b.Speaking)
 	b.pause(500 * time.Millisecond)
 	b.server.SetFaults(rehearsal.Faults{})
@@ -143,7 +145,7 @@ func TestADeltaOfTenMegabytes(t *testing.T) {
 // A message beyond any reason costs the session each time it is asked for: the question is repeated, but not for ever.
 func TestAnAnswerThatAlwaysKillsTheSessionIsGivenUp(t *testing.T) {
 	t.Parallel()
-	b := newBox(t, boxOptions{config: func(c *Config) { c.Turn.Commit, c.Turn.Reconnect = 3*time.Second, 2*time.Second }})
+	b := newBox(t, boxOptions{config: func(c *Config) { c.Turn.Commit = 3 * time.Second }})
 	b.server.SetFaults(rehearsal.Faults{Huge: 24 << 20})
 	r := b.ask("short")
 	if r.Reason != turn.Expired.String() || r.Words != string(turn.WordsNoAnswer) && r.Words != string(turn.WordsOffline) {
@@ -226,5 +228,54 @@ func TestSessionExpires(t *testing.T) {
 	b.until("online", b.coordinator.Online)
 	b.failed(b.ask("endless"), turn.Failed, turn.WordsLostMidway)
 	b.server.SetFaults(rehearsal.Faults{})
+	b.fine()
+}
+
+// A key that is refused is said at once and each time; the corrected key file heals it, without a restart.
+func TestRefusedKeyIsHealedByANewOne(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "key")
+	keep := func(key string) {
+		if err := os.WriteFile(file, []byte(key+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	keep("an-old-key")
+	cfg, err := Load(LoadOptions{Flags: map[string]string{"voice.key_file": file}, Environ: []string{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBox(t, boxOptions{offline: true, key: "a-new-key", config: func(c *Config) { c.Voice.Key, c.keyFrom = cfg.Voice.Key, cfg.keyFrom }})
+	b.until("refused", func() bool { return b.log.count("session.retry") > 0 })
+	b.failed(b.ask("short"), turn.Failed, turn.WordsKeyRefused)
+	b.failed(b.say(300*time.Millisecond), turn.Failed, turn.WordsKeyRefused)
+	keep("a-new-key")
+	b.until("online", b.coordinator.Online)
+	b.fine()
+}
+
+// A key that is refused in the middle of a conversation, at the next session.
+func TestKeyRefusedLater(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, boxOptions{})
+	b.answered(b.ask("short"))
+	b.server.SetFaults(rehearsal.Faults{RefuseKey: true})
+	b.failed(b.nextTurn(func() {
+		b.question("long")
+		b.until("speaking", b.Speaking)
+		b.wires.cut()
+	}), turn.Failed, turn.WordsLostMidway)
+	b.until("refused", func() bool { return b.log.count("session.retry") > 0 })
+	b.failed(b.ask("short"), turn.Failed, turn.WordsKeyRefused)
+}
+
+// Too many requests, told at the handshake (429): said, and tried again when the server wants it to be.
+func TestRateLimitAtTheHandshake(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, boxOptions{offline: true, faults: rehearsal.Faults{RateLimit: true}, config: func(c *Config) { c.Turn.Reconnect = time.Second }})
+	b.until("refused", func() bool { return b.log.count("session.retry") > 0 })
+	b.failed(b.ask("short"), turn.Expired, turn.WordsQuota)
+	b.server.SetFaults(rehearsal.Faults{})
+	b.until("online", b.coordinator.Online)
 	b.fine()
 }
