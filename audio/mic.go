@@ -13,6 +13,7 @@ const (
 	micBuffer  = 2 * time.Second        // captured and not yet looked at; beyond, frames are lost and counted
 	micFrame   = 20 * time.Millisecond  // what a sink gets at a time
 	micLost    = 500 * time.Millisecond // without a frame: the microphone is gone
+	micLooks   = 20                     // and so many looks: of a hundred that Run has in that time when it is not starved itself
 	micGrace   = 300 * time.Millisecond // beyond its tail, an utterance waits this long for the last frames
 	micStale   = 100 * time.Millisecond // a ring last written longer ago has no pre-roll in it
 	micPoll    = 5 * time.Millisecond   // while an utterance is open
@@ -29,7 +30,7 @@ type MicConfig struct {
 	Sink    func(utterance string, pcm []int16) // 20 ms at 24 kHz, in order; the slice is the sink's to keep
 	Started func(utterance string)              // the first frame from after the edge has been captured
 	Ended   func(utterance string, samples int) // all that End asked for has been given to Sink (24 kHz)
-	Lost    func(utterance string)              // no frame came for 500 ms; Ended still follows an End
+	Lost    func(utterance string)              // no frame came for 500 ms of looking; Ended still follows an End
 	Mute    func(muted bool) error              // closes or opens the capture device
 }
 
@@ -74,6 +75,7 @@ type utterance struct {
 	end     uint64        // valid while ending
 	giveUp  time.Duration // valid while ending
 	seen    time.Duration // when a new frame was last there
+	looks   int           // for one in vain since
 	written uint64        // how many frames there were then
 	sent    int           // samples of Rate given to Sink
 }
@@ -176,7 +178,7 @@ func (m *Mic) Held(up time.Duration) int {
 	return int(upto-min(upto, u.edge)) / 2
 }
 
-// End takes tail more of the utterance, then calls Ended; also when the card is dead, then within 300 ms after the tail.
+// End takes tail more of the utterance, then calls Ended; also when the card is dead, then about 300 ms after the tail.
 // An utterance that is not open is ignored, unless it was lost: then Ended follows at once.
 func (m *Mic) End(id string, tail time.Duration) {
 	m.mu.Lock()
@@ -306,7 +308,7 @@ func (m *Mic) forget() {
 func (m *Mic) listen(u *utterance) bool {
 	now, w := m.conf.Now(), m.ring.written()
 	if w != u.written {
-		u.seen, u.written = now, w
+		u.seen, u.written, u.looks = now, w, 0
 	}
 	id := u.id
 	if !u.started && w > u.edge {
@@ -333,8 +335,11 @@ func (m *Mic) listen(u *utterance) bool {
 		}
 		return true
 	}
+	// The clock alone is no witness: when the whole process stood still, time passed and frames could not come.
+	u.looks++
+	looked := u.looks >= micLooks
 	switch {
-	case u.ending && (w >= u.end || now >= u.giveUp):
+	case u.ending && (w >= u.end || now >= u.giveUp && looked):
 		if len(m.frame) > 0 {
 			m.send(u, len(m.frame)) // mu was given away: look again
 			return true
@@ -344,7 +349,7 @@ func (m *Mic) listen(u *utterance) bool {
 		sent := u.sent
 		m.unlocked(func() { m.conf.Ended(id, sent) })
 		return true
-	case !u.ending && now-u.seen >= micLost:
+	case !u.ending && now-u.seen >= micLost && looked:
 		u.open, u.lost = false, true
 		m.last = *u
 		m.unlocked(func() { m.conf.Lost(id) })

@@ -42,7 +42,15 @@ func newMicRig(t *testing.T, preroll time.Duration) *micRig {
 
 func (r *micRig) say(f string, a ...any) { r.said = append(r.said, fmt.Sprintf(f, a...)) }
 
-func (r *micRig) advance(d time.Duration) { r.c.Advance(d); r.m.Poll() }
+// advance lets time pass, with a look every 5 ms, as Run has them.
+func (r *micRig) advance(d time.Duration) {
+	for d > 0 {
+		step := min(d, 5*time.Millisecond)
+		r.c.Advance(step)
+		r.m.Poll()
+		d -= step
+	}
+}
 
 func (r *micRig) want(events ...string) {
 	r.t.Helper()
@@ -191,6 +199,33 @@ func TestMicrophoneLostMidway(t *testing.T) {
 	r.m.End("t-1", 0)
 	r.m.Poll()
 	r.want("started t-1", "lost t-1", fmt.Sprintf("ended t-1 %d", len(r.heard["t-1"])))
+}
+
+// A process that got no processor for a second, or only now and then, has not lost its microphone: it has not looked.
+func TestAStarvedProcessKeepsItsUtterance(t *testing.T) {
+	r := newMicRig(t, 0)
+	r.c.AfterPeriod = nil
+	r.advance(100 * time.Millisecond)
+	r.m.Open("t-1", r.now())
+	r.advance(200 * time.Millisecond)
+	r.c.Stall(time.Second) // its callbacks stand still as well
+	for range 4 {
+		r.c.Advance(249 * time.Millisecond)
+		r.m.Poll()
+	}
+	r.want("started t-1")
+	r.advance(100 * time.Millisecond)
+	r.m.End("t-1", 0)
+	r.c.Stall(400 * time.Millisecond)
+	r.c.Advance(399 * time.Millisecond)
+	r.m.Poll()
+	r.want("started t-1")
+	r.advance(100 * time.Millisecond)
+	n := len(r.heard["t-1"])
+	r.want("started t-1", fmt.Sprintf("ended t-1 %d", n))
+	if whole := 1296 * time.Millisecond; n < audio.Samples(whole-510*time.Millisecond) || n > audio.Samples(whole+20*time.Millisecond) {
+		t.Errorf("the utterance has %d samples; want about %d", n, audio.Samples(whole))
+	}
 }
 
 // With a late audio thread frames come late, but all of them.
