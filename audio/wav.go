@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"syscall"
 )
 
 // MaxWAV is the most audio data a WAV may have: ten minutes of stereo at 48 kHz, 16 bit.
@@ -21,7 +22,7 @@ type WAV struct {
 
 // LoadWAV reads a file and gives its sound at Rate.
 func LoadWAV(path string) ([]int16, error) {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a FIFO must not wait for a writer
 	if err != nil {
 		return nil, fmt.Errorf("audio: read WAV: %w", err)
 	}

@@ -21,6 +21,9 @@ import (
 // ctx ends, a person quits, or standard input, where that is the button, comes to its end.
 func Appliance(ctx context.Context, cfg Config, log *slog.Logger, in *os.File, out io.Writer) error {
 	spareProcessors()
+	if err := preflight(ctx, cfg); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	now := since(time.Now())
@@ -29,6 +32,7 @@ func Appliance(ctx context.Context, cfg Config, log *slog.Logger, in *os.File, o
 	if err != nil {
 		return err
 	}
+	a.alone = len(buttons) == 1
 	for i, b := range buttons {
 		if lines, ok := b.(*gpio.Lines); ok {
 			buttons[i] = inTurn{lines, a}
@@ -58,6 +62,7 @@ type appliance struct {
 	out    io.Writer
 	device *Device
 	cancel context.CancelFunc
+	alone  bool       // standard input is the only button: its end is the end
 	mu     sync.Mutex // guards out
 }
 
@@ -77,6 +82,9 @@ func (a *appliance) event(e gpio.Event) {
 	case gpio.Quit:
 		a.cancel()
 	case gpio.EOF: // what was asked is still answered
+		if !a.alone {
+			return
+		}
 		go func() {
 			a.device.waitQuiet(context.Background())
 			a.cancel()
@@ -92,6 +100,7 @@ type inTurn struct {
 }
 
 func (l inTurn) Run(ctx context.Context, on func(gpio.Event)) error {
+	_ = l.a.device.WaitReady(ctx, readyLimit) // who pipes a question in does not wait for the prompt
 	return l.Lines.Run(ctx, func(e gpio.Event) {
 		if e.Kind == gpio.Asked {
 			l.a.device.waitQuiet(ctx)
@@ -151,7 +160,9 @@ func chooseButtons(cfg Config, in *os.File, out io.Writer, now func() time.Durat
 	}
 	switch want {
 	case "auto":
-		sources = append(sources, gpio.OpenConsole(in, console))
+		if !nobody(in) {
+			sources = append(sources, gpio.OpenConsole(in, console))
+		}
 	case "keyboard":
 		sources = append(sources, gpio.NewKeyboard(in, console))
 	case "lines":

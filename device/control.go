@@ -51,26 +51,18 @@ type Status struct {
 	Usage      any         `json:"usage,omitempty"`
 }
 
-// serveControl serves until ctx ends. A stale socket left by a killed process is replaced; a live one is an error, since
-// two appliances on one state directory would fight over it.
+// errRunning: a live appliance serves this socket. Two on one state directory would fight over it.
+var errRunning = errors.New("another conch is running here (stop it, or set state.runtime)")
+
+// serveControl serves until ctx ends. Without a socket one can still talk to the device: that is a condition, not an end.
 func (d *Device) serveControl(ctx context.Context) error {
-	path := d.cfg.State.Socket()
-	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
-		return fmt.Errorf("control: %w (set state.runtime to a directory this user may write)", err)
+	l, err := listenControl(d.cfg.State.Socket())
+	if errors.Is(err, errRunning) {
+		return err
 	}
-	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
-		_ = c.Close()
-		return fmt.Errorf("control: %s: another conch is running here (stop it, or set state.runtime)", path)
-	} else if errors.Is(err, syscall.ECONNREFUSED) {
-		_ = os.Remove(path)
-	}
-	l, err := net.Listen("unix", path)
 	if err != nil {
-		return fmt.Errorf("control: %w (set state.runtime; a socket path may have at most 107 bytes)", err)
-	}
-	if err := os.Chmod(path, 0o660); err != nil {
-		_ = l.Close()
-		return fmt.Errorf("control: %w", err)
+		d.conds.set("control.closed", err.Error(), "set state.runtime to a directory this user may write, with a short path; until a restart, conch ask, say and why do not reach this appliance")
+		return nil
 	}
 	srv := &http.Server{Handler: d.controlMux(), ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10}
 	stop := context.AfterFunc(ctx, func() { _ = srv.Close() })
@@ -79,6 +71,28 @@ func (d *Device) serveControl(ctx context.Context) error {
 		return fmt.Errorf("control: %w", err)
 	}
 	return nil
+}
+
+// listenControl opens the socket. A stale one, left by a killed process, is replaced.
+func listenControl(path string) (net.Listener, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		return nil, fmt.Errorf("control: %w", err)
+	}
+	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
+		_ = c.Close()
+		return nil, fmt.Errorf("control: %s: %w", path, errRunning)
+	} else if errors.Is(err, syscall.ECONNREFUSED) {
+		_ = os.Remove(path)
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("control: %w", err)
+	}
+	if err := os.Chmod(path, 0o660); err != nil {
+		_ = l.Close()
+		return nil, fmt.Errorf("control: %w", err)
+	}
+	return l, nil
 }
 
 func (d *Device) controlMux() http.Handler {

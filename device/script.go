@@ -4,10 +4,11 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"conch/audio"
 )
 
 // A Line is one instruction of a rehearsal script (appliance.md 4). Blank lines and lines that begin with # are skipped.
@@ -114,7 +115,7 @@ func parseLine(text, dir string, devices []string) (Line, error) {
 			if l.File = tail; !filepath.IsAbs(tail) {
 				l.File = filepath.Join(dir, tail)
 			}
-			_, err = os.Stat(l.File)
+			_, err = audio.LoadWAV(l.File) // a broken one is refused before anything starts; it is read again when it is played
 		}
 	case "freeze", "cut":
 		if err = device(first); err == nil {

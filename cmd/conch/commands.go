@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"conch/device"
@@ -67,7 +68,7 @@ func (c rehearseCmd) Run(e *env) error {
 	}
 	in, dir := io.Reader(e.in), "."
 	if c.Script != "-" {
-		f, err := os.Open(c.Script)
+		f, err := os.OpenFile(c.Script, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a FIFO must not wait for a writer
 		if err != nil {
 			return fmt.Errorf("%w: --script: %w", device.ErrRefused, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -75,14 +76,13 @@ func run(args []string, in *os.File, out, errw io.Writer) (code int) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	err = k.Run(&env{ctx: ctx, in: in, out: out, err: errw, config: c.Config, set: c.Set})
-	switch {
-	case err == nil:
+	if err == nil {
 		return exitOK
-	case errors.Is(err, device.ErrRefused):
-		fmt.Fprintln(errw, "conch:", err)
-		return exitUsage
-	default:
-		fmt.Fprintln(errw, "conch:", err)
-		return exitFault
 	}
+	// That it was refused is for us; a person is told what and why.
+	fmt.Fprintln(errw, "conch:", strings.TrimPrefix(err.Error(), device.ErrRefused.Error()+": "))
+	if errors.Is(err, device.ErrRefused) {
+		return exitUsage
+	}
+	return exitFault
 }

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// The stories of testdata run the program itself: this test binary, which is conch when it is called so. Each story has a
+// directory of its own for state, socket and configuration, no key, no sound card and no network beyond loopback.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"conch": main})
+}
+
+// patience bounds every wait of a story; what it waits for normally takes well under a second.
+const patience = 40 * time.Second
+
+func TestStories(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		RequireExplicitExec: true,
+		Deadline:            time.Now().Add(2 * time.Minute), // a program that hangs shows where
+		Setup: func(e *testscript.Env) error {
+			for name, dir := range map[string]string{
+				"HOME": "home", "XDG_CONFIG_HOME": "config", "XDG_STATE_HOME": "state", "XDG_RUNTIME_DIR": "run",
+			} {
+				path := filepath.Join(e.WorkDir, dir)
+				if err := os.Mkdir(path, 0o700); err != nil {
+					return err
+				}
+				e.Setenv(name, path)
+			}
+			e.Setenv("CONCH_AUDIO_BACKEND", "null") // a laptop that runs the stories shall not talk
+			e.Setenv("SOCKET", filepath.Join(e.WorkDir, "run/conch/control.sock"))
+			e.Setenv("KEY", storyKey)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"await":        await,
+			"listening":    listening,
+			"nothing-left": nothingLeft,
+			"secret":       secret,
+			"status":       status,
+			"one-line":     oneLine,
+			"big":          big,
+			"fifo":         fifo,
+		},
+	})
+}
+
+// await FILE REGEXP: until the file, which a program in the background writes, has it.
+func await(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: await FILE REGEXP")
+	}
+	re, err := regexp.Compile("(?m)" + args[1])
+	ts.Check(err)
+	path := ts.MkAbs(args[0])
+	data := []byte(nil)
+	if !soon(func() bool {
+		data, _ = os.ReadFile(path) // it may not exist yet
+		return re.Match(data)
+	}) {
+		ts.Fatalf("%s has no %q after %s:\n%s", args[0], args[1], patience, data)
+	}
+}
+
+// listening: until the appliance in the background takes requests.
+func listening(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: listening")
+	}
+	if !soon(func() bool {
+		c, err := net.Dial("unix", ts.Getenv("SOCKET"))
+		if err == nil {
+			c.Close()
+		}
+		return err == nil
+	}) {
+		ts.Fatalf("nobody listens at %s after %s", ts.Getenv("SOCKET"), patience)
+	}
+}
+
+// nothing-left: no socket of this story that anybody serves, and no process that it started.
+func nothingLeft(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: nothing-left")
+	}
+	if c, err := net.Dial("unix", ts.Getenv("SOCKET")); err == nil {
+		c.Close()
+		ts.Fatalf("%s is still served", ts.Getenv("SOCKET"))
+	}
+	mark := []byte("XDG_RUNTIME_DIR=" + ts.Getenv("XDG_RUNTIME_DIR") + "\x00")
+	left := ""
+	// A child that was told to end may need a moment; its parent does not wait for what it no longer needs.
+	if !soon(func() bool {
+		left = ""
+		all, err := filepath.Glob("/proc/[0-9]*/environ")
+		ts.Check(err)
+		for _, path := range all {
+			env, err := os.ReadFile(path) // others' processes, and those that just ended, cannot be read
+			if err == nil && bytes.Contains(append(env, 0), mark) {
+				line, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
+				left += filepath.Base(filepath.Dir(path)) + ": " + strings.ReplaceAll(string(line), "\x00", " ") + "\n"
+			}
+		}
+		return left == ""
+	}) {
+		ts.Fatalf("still running after %s:\n%s", patience, left)
+	}
+}
+
+// storyKey looks like a real key, so that whatever recognises one by its looks does.
+const storyKey = "sk-proj-Zq7Kd93mXw5TtB1nLr8Vy2Hc6Jf4Gs0PaEuRiOe"
+
+// secret FILE...: none of the files, stdout or stderr, has the story's key, or any longer piece of it.
+func secret(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: secret FILE...")
+	}
+	for _, name := range args {
+		text := ts.ReadFile(name)
+		if text == "" {
+			ts.Fatalf("%s is empty: this would show nothing", name)
+		}
+		for from := len("sk-proj-"); from+8 <= len(storyKey); from++ {
+			if piece := storyKey[from : from+8]; strings.Contains(text, piece) {
+				ts.Fatalf("%s has %q of the key:\n%s", name, piece, text)
+			}
+		}
+	}
+}
+
+// status N COMMAND...: the command ends with status N, having written nothing to standard output.
+func status(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N COMMAND...")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	exit := (*exec.ExitError)(nil)
+	got := "0"
+	switch {
+	case errors.As(err, &exit):
+		got = strconv.Itoa(exit.ExitCode())
+	case err != nil:
+		ts.Fatalf("%v", err)
+	}
+	if got != args[0] {
+		ts.Fatalf("status %s; want %s", got, args[0])
+	}
+	if out := ts.ReadFile("stdout"); out != "" {
+		ts.Fatalf("refused, and yet it says\n%s", out)
+	}
+}
+
+// one-line: the last command's standard error is one line.
+func oneLine(ts *testscript.TestScript, neg bool, args []string) {
+	if text := ts.ReadFile("stderr"); strings.Count(text, "\n") != 1 {
+		ts.Fatalf("not one line:\n%s", text)
+	}
+}
+
+// big FILE: a gigabyte that takes no room.
+func big(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: big FILE")
+	}
+	path := ts.MkAbs(args[0])
+	ts.Check(os.WriteFile(path, nil, 0o600))
+	ts.Check(os.Truncate(path, 1<<30))
+}
+
+// fifo FILE: a pipe that nobody writes to.
+func fifo(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: fifo FILE")
+	}
+	ts.Check(syscall.Mkfifo(ts.MkAbs(args[0]), 0o600))
+}
+
+// soon polls until cond holds, at most for patience.
+func soon(cond func() bool) bool {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	for !cond() {
+		select {
+		case <-tick.C:
+		case <-limit.C:
+			return cond()
+		}
+	}
+	return true
+}

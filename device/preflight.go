@@ -1,0 +1,33 @@
+package device
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// preflight refuses what can be known to be wrong before anything has started: a second appliance on the same runtime
+// directory, whose turns would fight with ours, and a sound device that is named and is not there. (One that goes away
+// later is a condition and comes back by itself; at the start, a name with a slip in it looks the same, and whoever typed
+// it must hear of it. A service manager tries again.)
+func preflight(ctx context.Context, cfg Config) error {
+	if _, err := Dial(cfg); err == nil {
+		return fmt.Errorf("%w: another conch is running at %s (talk to it with conch ask, stop it, or set state.runtime)", ErrRefused, cfg.State.Socket())
+	}
+	return CheckDevices(ctx, cfg, io.Discard)
+}
+
+// nobody says that a file is /dev/null, as standard input is under a service manager or when it was closed: no button at
+// all, and its end says nothing. A pipe that ends is different: somebody had something to say and has said it.
+func nobody(in *os.File) bool {
+	st, err := in.Stat()
+	if err != nil {
+		return true
+	}
+	sys, ok := st.Sys().(*syscall.Stat_t)
+	return ok && st.Mode()&os.ModeCharDevice != 0 && sys.Rdev == unix.Mkdev(1, 3) // null(4)
+}
