@@ -134,9 +134,24 @@ func (s *Speaker) Drop() uint64 { return s.gen.Add(1) }
 // Generation is the current generation.
 func (s *Speaker) Generation() uint64 { return s.gen.Load() }
 
+// Flush is a Drop on behalf of anything but a press (a deadline, a lost session): a Hush in force stays in force, so that
+// the words and cues which follow wait for what the edge turns out to be.
+func (s *Speaker) Flush() uint64 {
+	g := s.gen.Add(1)
+	s.hushed.CompareAndSwap(g-1, g)
+	return g
+}
+
 // Hush is the first edge of the button: everything fades out and stands still, nothing is consumed. It holds the current
-// generation only: what is opened after the next Drop sounds at once.
-func (s *Speaker) Hush() { s.hushed.Store(s.gen.Load()) }
+// generation, and those that a Flush begins meanwhile; what is opened after the next Drop sounds at once.
+func (s *Speaker) Hush() {
+	for g := s.gen.Load(); ; g = s.gen.Load() {
+		s.hushed.Store(g)
+		if s.gen.Load() == g { // else somebody dropped in between, and g holds nothing
+			return
+		}
+	}
+}
 
 // Unhush takes a Hush back, because the edge was a glitch: everything fades in again where it was. After a Drop it
 // does nothing.

@@ -173,6 +173,35 @@ func TestDropAfterHushContinuesTheSilence(t *testing.T) {
 	}
 }
 
+// A deadline passes between the first edge and its confirmation: the words that follow must not break the silence.
+func TestFlushLeavesAHushInForce(t *testing.T) {
+	for _, press := range []bool{true, false} {
+		r := newRig(t)
+		r.write(r.s.Open(audio.SourceSpeech, r.s.Generation()), noise(48000, 1))
+		r.c.Advance(500 * time.Millisecond)
+		r.s.Hush()
+		edge := r.now()
+		r.c.Advance(time.Millisecond)
+		words := r.s.Open(audio.SourceWords, r.s.Flush())
+		r.write(words, noise(12000, 2))
+		words.Close()
+		r.s.Play(noise(2400, 3), false, r.s.Generation())
+		r.c.Advance(100 * time.Millisecond)
+		if silent := r.c.LastAudible(edge) - edge; silent > 23*time.Millisecond {
+			t.Errorf("something sounds %v after the first edge; want silence after 23 ms", silent)
+		}
+		if press {
+			r.s.Drop()
+		} else {
+			r.s.Unhush()
+		}
+		r.c.Advance(time.Second)
+		if heard := words.Heard(); press && heard != 0 || !press && heard != 12000 {
+			t.Errorf("press %v: heard %d samples of the words; want none after a press, all after a glitch", press, heard)
+		}
+	}
+}
+
 // A glitch: first edge, no confirmation. Every sample is heard at full level in the end, in order.
 func TestGlitchLosesNothing(t *testing.T) {
 	for _, hold := range []time.Duration{time.Millisecond, 4 * time.Millisecond, 9 * time.Millisecond, 50 * time.Millisecond} {
