@@ -1,0 +1,243 @@
+//go:build cgo
+
+package audio
+
+import (
+	"fmt"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/gen2brain/malgo"
+)
+
+// openAt starts the owner goroutine of a stream and waits for the device to run.
+func (m *MalgoCard) openAt(kind Kind, cfg StreamConfig, p place, fn func([]int16)) (Stream, error) {
+	var last atomic.Pointer[malgoStream] // each attempt has a stream of its own: one that was given up may still be at work
+	err := m.with(p.backend, func(c *malgoContext) error {
+		s := &malgoStream{card: m, kind: kind, fn: fn, closing: make(chan struct{}), done: make(chan struct{})}
+		last.Store(s)
+		m.mu.Lock()
+		c.refs++
+		m.mu.Unlock()
+		ready := make(chan error, 1)
+		go s.own(c, cfg, p, ready)
+		return <-ready
+	})
+	s := last.Load()
+	if err != nil {
+		if s != nil {
+			s.end() // if it opens after all, its owner closes it at once
+		}
+		return nil, err
+	}
+	return s, nil
+}
+
+// malgoStream is one open device.
+type malgoStream struct {
+	// fixed after open
+	card    *MalgoCard
+	kind    Kind
+	fn      func([]int16)
+	granted Granted
+
+	closing   chan struct{} // closed by end
+	closeOnce sync.Once
+	done      chan struct{} // closed by the owner when the device is gone
+
+	// atomic; written by the callback
+	callbacks atomic.Uint64
+	inside    atomic.Bool // the callback is running fn, or about to look at closed
+	closed    atomic.Bool
+	policy    atomic.Int64 // 0: not asked yet; else the FIFO priority got, or -1 for none
+}
+
+func (s *malgoStream) Granted() Granted  { return s.granted }
+func (s *malgoStream) Callbacks() uint64 { return s.callbacks.Load() }
+
+// own makes every call for the device, from the first to the last. Nobody else may.
+func (s *malgoStream) own(c *malgoContext, cfg StreamConfig, p place, ready chan<- error) {
+	defer close(s.done)
+	defer s.card.release(c)
+	dev, err := s.start(c, cfg, p)
+	ready <- err
+	if err != nil {
+		return
+	}
+	tell := time.NewTimer(500 * time.Millisecond) // by then the callback has asked for its priority
+	defer tell.Stop()
+wait:
+	for {
+		select {
+		case <-s.closing:
+			break wait
+		case <-tell.C:
+			if got := s.policy.Load(); got != 0 && s.card.reported.CompareAndSwap(false, true) {
+				s.card.log.Info("audio.thread", "fifo_priority", max(got, 0), "realtime", got > 0, "device", s.granted.Device)
+			}
+		}
+	}
+	_ = dev.Stop()
+	dev.Uninit() // exactly once: twice is a double free
+}
+
+func (s *malgoStream) start(c *malgoContext, cfg StreamConfig, p place) (*malgo.Device, error) {
+	mkind, data := malgo.Playback, s.play
+	if s.kind == CaptureDevice {
+		mkind, data = malgo.Capture, s.take
+	}
+	d := malgo.DefaultDeviceConfig(mkind)
+	d.SampleRate = CardRate
+	d.PeriodSizeInFrames = uint32(cfg.Period * CardRate / time.Second)
+	d.Periods = uint32(cfg.Periods)
+	d.PerformanceProfile = malgo.LowLatency
+	d.NoPreSilencedOutputBuffer = 1 // render fills it all
+	d.NoFixedSizedCallback = 1      // the default puts one more period between callback and card
+	d.Resampling.Algorithm = malgo.ResampleAlgorithmLinear
+	d.Resampling.Linear.LpfOrder = 8 // for cards that cannot do 48 kHz; order 4, the default, lets images through
+	sub := malgo.SubConfig{Format: malgo.FormatS16, Channels: 1, ShareMode: malgo.Shared}
+	if p.name != "" {
+		id := cDeviceID(p.name)
+		defer freeC(id) // miniaudio has copied it by then
+		sub.DeviceID = id
+	}
+	if s.kind == CaptureDevice {
+		d.Capture, d.Pulse.StreamNameCapture = sub, "microphone"
+	} else {
+		d.Playback, d.Pulse.StreamNamePlayback = sub, "speaker"
+	}
+
+	c.listen()
+	dev, err := malgo.InitDevice(c.Context, d, malgo.DeviceCallbacks{Data: data})
+	lines := c.unlisten()
+	if err != nil {
+		return nil, err
+	}
+	s.granted = s.readBack(dev, lines, d, p)
+	if err := dev.Start(); err != nil {
+		dev.Uninit()
+		return nil, err
+	}
+	return dev, nil
+}
+
+func (c *malgoContext) listen() {
+	c.linesMu.Lock()
+	c.lines = nil
+	c.linesMu.Unlock()
+	c.SetLogProc(func(line string) {
+		c.linesMu.Lock()
+		defer c.linesMu.Unlock()
+		if len(c.lines) < 100 {
+			c.lines = append(c.lines, strings.TrimRight(line, "\n"))
+		}
+	})
+}
+
+func (c *malgoContext) unlisten() []string {
+	c.SetLogProc(nil)
+	c.linesMu.Lock()
+	defer c.linesMu.Unlock()
+	return c.lines
+}
+
+var (
+	bufferLine = regexp.MustCompile(`Buffer Size: (\d+)\*(\d+)`)
+	targetLine = regexp.MustCompile(`Playback actual attr: .*tlength=(\d+)`)
+	nameLine   = regexp.MustCompile(`^  (.+) \((Playback|Capture)\)$`)
+)
+
+// readBack learns what was granted. malgo shows the rate; period and count stand only in what miniaudio logs at the end of
+// its initialisation. If that ever changes its wording we report what we asked for (TestGrantedIsRead would notice).
+func (s *malgoStream) readBack(dev *malgo.Device, lines []string, d malgo.DeviceConfig, p place) Granted {
+	g := Granted{Backend: p.backend, Device: p.id, Name: p.name, Period: int(d.PeriodSizeInFrames), Periods: int(d.Periods)}
+	g.Rate = int(dev.PlaybackInternalSampleRate())
+	channels := int(dev.PlaybackInternalChannels())
+	bytes := malgo.SampleSizeInBytes(dev.PlaybackInternalFormat())
+	if s.kind == CaptureDevice {
+		g.Rate = int(dev.CaptureInternalSampleRate())
+	}
+	target := 0
+	for _, l := range lines {
+		if f := bufferLine.FindStringSubmatch(l); f != nil {
+			g.Period, _ = strconv.Atoi(f[1])
+			g.Periods, _ = strconv.Atoi(f[2])
+		} else if f := targetLine.FindStringSubmatch(l); f != nil {
+			target, _ = strconv.Atoi(f[1])
+		} else if f := nameLine.FindStringSubmatch(l); f != nil {
+			g.Name = f[1]
+		}
+	}
+	// PulseAudio was asked to hold one period, its own share included (tlength, ADJUST_LATENCY), and says what is left for us.
+	// The count that miniaudio reports there is the room for more, which is not used.
+	if frame := channels * bytes; target > 0 && frame > 0 && g.Period > 0 {
+		held := max(target/frame, int(d.PeriodSizeInFrames))
+		g.Periods = (held + g.Period - 1) / g.Period
+	}
+	return g
+}
+
+// play is miniaudio's callback. It fills the buffer in place; malgo's slice is C memory, nothing is copied.
+func (s *malgoStream) play(out, _ []byte, _ uint32) {
+	if len(out) < 2 {
+		return
+	}
+	samples := unsafe.Slice((*int16)(unsafe.Pointer(&out[0])), len(out)/2)
+	s.inside.Store(true)
+	if s.closed.Load() {
+		clear(samples)
+	} else {
+		if s.policy.Load() == 0 {
+			s.policy.Store(realtime(audioPrio))
+		}
+		s.fn(samples)
+		s.callbacks.Add(1)
+	}
+	s.inside.Store(false)
+}
+
+func (s *malgoStream) take(_, in []byte, _ uint32) {
+	if len(in) < 2 {
+		return
+	}
+	s.inside.Store(true)
+	if !s.closed.Load() {
+		if s.policy.Load() == 0 {
+			s.policy.Store(realtime(audioPrio))
+		}
+		s.fn(unsafe.Slice((*int16)(unsafe.Pointer(&in[0])), len(in)/2))
+		s.callbacks.Add(1)
+	}
+	s.inside.Store(false)
+}
+
+// end tells the callback and the owner, and waits for the callback to have seen it.
+func (s *malgoStream) end() {
+	s.closed.Store(true)
+	// Both sides write their flag before they read the other's, so a callback that still runs fn is seen here.
+	for limit := time.Now().Add(100 * time.Millisecond); s.inside.Load() && time.Now().Before(limit); {
+		runtime.Gosched()
+	}
+	s.closeOnce.Do(func() { close(s.closing) })
+}
+
+// Close implements Stream.
+func (s *malgoStream) Close() error {
+	s.end()
+	timeout := time.NewTimer(closeTimeout)
+	defer timeout.Stop()
+	select {
+	case <-s.done:
+		return nil
+	case <-timeout.C:
+		s.card.abandoned.Add(1)
+		go func() { <-s.done; s.card.abandoned.Add(-1) }()
+		return fmt.Errorf("audio: close %s %q: %w", s.kind, s.granted.Device, errHung)
+	}
+}
