@@ -2,6 +2,7 @@ package rehearsal
 
 import (
 	"bytes"
+	"log/slog"
 	"math"
 	"os/exec"
 	"strings"
@@ -175,4 +176,27 @@ func FuzzParseWAV(f *testing.F) {
 			}
 		}
 	})
+}
+
+// The log of an appliance is kept for weeks and read by others: it says that something was asked, not what.
+func TestLogKeepsNoDiary(t *testing.T) {
+	var log bytes.Buffer
+	o := quick()
+	o.Log = slog.New(slog.NewTextHandler(&log, nil))
+	s, url := serve(t, o)
+	c := dial(t, url)
+	c.until("session.created")
+	if said := c.ask("please repeat marzipan"); said == "" {
+		t.Fatal("no answer")
+	}
+	c.conn.CloseNow()
+	s.Close() // nobody writes to the log any more
+	if !strings.Contains(log.String(), logAnswer) {
+		t.Errorf("the log does not tell of the answer: %s", &log)
+	}
+	for _, word := range append(strings.Fields(c.words(0)), "marzipan") {
+		if len(word) > 5 && strings.Contains(log.String(), word) {
+			t.Errorf("%q of the conversation is in the log: %s", word, &log)
+		}
+	}
 }

@@ -34,7 +34,7 @@ const (
 	writeTimeout = 30 * time.Second // for one frame to a client that does not read
 )
 
-// Log events.
+// Log events. What people say, and what is answered, is for debugging only: an appliance keeps no diary.
 const (
 	logSessionBegin = "rehearsal.session_begin"
 	logSessionEnd   = "rehearsal.session_end"
@@ -42,6 +42,7 @@ const (
 	logViolation    = "rehearsal.violation"
 	logHeard        = "rehearsal.heard"
 	logAnswer       = "rehearsal.answer"
+	logWords        = "rehearsal.words"
 	logTrouble      = "rehearsal.trouble"
 )
 
