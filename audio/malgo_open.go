@@ -136,6 +136,31 @@ func alsaPlaces(id string) []place {
 	return []place{{BackendALSA, id, "hw:" + name}, {BackendALSA, id, "plughw:" + name}}
 }
 
+// present says whether PulseAudio answers through c and has the device. A connection that died with its server fails here,
+// where nothing is left behind.
+func (m *MalgoCard) present(c *malgoContext, kind Kind, name string) error {
+	if m.leaked.Load() >= maxLeaked {
+		return fmt.Errorf("%d attempts failed and left their connections behind: restart conch", maxLeaked)
+	}
+	infos, err := c.Devices(malgoKind(kind))
+	if err != nil {
+		return err
+	}
+	for _, i := range infos {
+		if id, _, _ := strings.Cut(string(i.ID[:]), "\x00"); id == name || name == "" {
+			return nil
+		}
+	}
+	return malgo.ErrDoesNotExist
+}
+
+func malgoKind(kind Kind) malgo.DeviceType {
+	if kind == CaptureDevice {
+		return malgo.Capture
+	}
+	return malgo.Playback
+}
+
 // explain puts what to do behind miniaudio's words.
 func explain(err error) error {
 	switch {

@@ -20,6 +20,11 @@ import (
 func (m *MalgoCard) openAt(kind Kind, cfg StreamConfig, p place, fn func([]int16)) (Stream, error) {
 	var last atomic.Pointer[malgoStream] // each attempt has a stream of its own: one that was given up may still be at work
 	err := m.with(p.backend, func(c *malgoContext) error {
+		if p.backend == BackendPulse {
+			if err := m.present(c, kind, p.name); err != nil {
+				return err
+			}
+		}
 		s := &malgoStream{card: m, kind: kind, fn: fn, closing: make(chan struct{}), done: make(chan struct{})}
 		last.Store(s)
 		m.mu.Lock()
@@ -117,6 +122,9 @@ func (s *malgoStream) start(c *malgoContext, cfg StreamConfig, p place) (*malgo.
 	dev, err := malgo.InitDevice(c.Context, d, malgo.DeviceCallbacks{Data: data})
 	lines := c.unlisten()
 	if err != nil {
+		if c.backend == BackendPulse {
+			s.card.leaked.Add(1)
+		}
 		return nil, err
 	}
 	s.granted = s.readBack(dev, lines, d, p)
