@@ -1,7 +1,9 @@
 package realtime
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -237,6 +239,36 @@ func TestRefusedKey(t *testing.T) {
 		w.want("ready")
 		if got := w.keys[len(w.keys)-1]; got != "Bearer right" {
 			t.Errorf("connected with %q; want the new key", got)
+		}
+	})
+}
+
+// A refusal that lasts must not fill the journal, and a server that says the key back must not bring it there.
+func TestLogOfALongRefusalIsShortAndKeepsTheKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		w := newWorld(t, func(c *Config) {
+			c.Key = func() string { return "sk-sesame" }
+			c.Log = slog.New(slog.NewTextHandler(&log, nil))
+		})
+		w.status = http.StatusUnauthorized
+		w.run()
+		time.Sleep(2 * time.Hour)
+		w.mu.Lock()
+		attempts := len(w.keys)
+		w.status = 0
+		w.mu.Unlock()
+		time.Sleep(2 * backoffRefused)
+		w.peer(0).send(map[string]any{"type": "error", "error": map[string]any{
+			"type": "invalid_request_error", "code": codeKey, "message": "sk-sesame opens nothing",
+		}})
+		time.Sleep(time.Second)
+		w.stop()
+		if n := strings.Count(log.String(), logRetry); n == 0 || n > 12 {
+			t.Errorf("%d attempts in two hours left %d lines; want one for the 1st, 2nd, 4th, 8th …", attempts, n)
+		}
+		if !strings.Contains(log.String(), "opens nothing") || strings.Contains(log.String(), "sesame") {
+			t.Errorf("the log must say what the server said, without the key:\n%s", &log)
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -110,7 +111,7 @@ func (cfg *Config) open(ctx context.Context, key string, specs []turn.ToolSpec) 
 			text := ""
 			if resp.Body != nil {
 				b, _ := io.ReadAll(io.LimitReader(resp.Body, 512))
-				text = strconv.Quote(string(b))
+				text = strconv.Quote(redact(string(b), key))
 			}
 			return nil, &refused{status: resp.StatusCode, text: text, after: retryAfter(resp.Header)}
 		}
@@ -119,9 +120,21 @@ func (cfg *Config) open(ctx context.Context, key string, specs []turn.ToolSpec) 
 	conn.SetReadLimit(readLimit)
 	if err := cfg.greet(ctx, conn, specs); err != nil {
 		_ = conn.CloseNow()
+		var no *refused
+		if errors.As(err, &no) {
+			no.text = redact(no.text, key)
+		}
 		return nil, err
 	}
 	return startLink(conn), nil
+}
+
+// redact takes the key out of what a server says about it: such sentences go to the log.
+func redact(text, key string) string {
+	if key == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, key, "(the key)")
 }
 
 // greet waits for the first event, describes the session and waits for session.updated.

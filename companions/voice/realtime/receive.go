@@ -136,6 +136,7 @@ func (r *run) transcribed(ev *inbound) {
 
 // serverError leads an error back to what it answers. Most errors leave the session open.
 func (r *run) serverError(e *wireError) {
+	e.Message = redact(e.Message, r.usedKey)
 	s, ok := r.sent.find(e.EventID)
 	if !ok { // servers that do not say which event they mean
 		switch {

@@ -54,9 +54,11 @@ type run struct {
 	opening  bool
 	retryAt  time.Time
 	attempt  int
-	slow     bool   // the last attempt was refused
-	usedKey  string // at the last attempt
-	ready    bool   // SessionReady was the last thing told
+	slow     bool       // the last attempt was refused
+	usedKey  string     // at the last attempt
+	failing  turn.Words // why attempts fail, and how many of them in a row did for that
+	failed   int
+	ready    bool // SessionReady was the last thing told
 	lastLost *turn.SessionLost
 	owed     *turn.SessionLost // told when the answer that is complete has been spoken, unless mended before
 	active   time.Time         // something of a conversation happened

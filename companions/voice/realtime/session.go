@@ -81,9 +81,20 @@ func (r *run) adopt(o opening) {
 			r.retryAt = t
 		}
 	}
-	r.log.Warn(logRetry, "err", o.err, "in", time.Until(r.retryAt).Round(time.Millisecond))
+	r.retrying(lost.Say, o.err)
 	if r.link == nil {
 		r.tell(lost)
+	}
+}
+
+// retrying says why an attempt failed: when a person would be told something new, then at the 2nd, 4th, 8th … alike. A
+// week without a network is some twenty lines, not a hundred thousand. (The text itself differs each time, by a port.)
+func (r *run) retrying(say turn.Words, err error) {
+	if say != r.failing {
+		r.failing, r.failed = say, 0
+	}
+	if r.failed++; r.failed&(r.failed-1) == 0 {
+		r.log.Warn(logRetry, "err", err, "times", r.failed, "in", time.Until(r.retryAt).Round(time.Millisecond))
 	}
 }
 
@@ -102,6 +113,7 @@ func (r *run) begin(l *link) {
 	r.forget()
 	r.link = l
 	r.owed = nil
+	r.failing, r.failed = "", 0
 	again := map[turn.ID]bool{}
 	for _, o := range r.plan {
 		again[turnOf(o.order)] = true

@@ -319,6 +319,7 @@ func (w *world) serve(rw http.ResponseWriter, req *http.Request) {
 			rw.Header().Set("Retry-After", after)
 		}
 		rw.WriteHeader(status)
+		_, _ = fmt.Fprintf(rw, "Incorrect API key provided: %s", req.Header.Get("Authorization")) // some do say it back
 		return
 	}
 	conn, err := websocket.Accept(rw, req, nil)
