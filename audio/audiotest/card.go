@@ -50,6 +50,8 @@ type Card struct {
 	keep      int           // frames
 	record    io.Writer
 	recordErr error
+	recordAt  time.Duration // of the beginning of record
+	recorded  int           // frames in record
 }
 
 // New makes a card on a clock, with nothing plugged into it but the clock.
@@ -65,12 +67,13 @@ func (c *Card) KeepTape(d time.Duration) {
 	c.keep = audio.CardFrames(d)
 }
 
-// Record writes what sounds from now on to w as well, signed 16 bit little endian, while a playback device is open.
-// The first error ends it; see RecordErr.
+// Record writes what sounds from now on to w as well, signed 16 bit little endian. Where no playback device is open, it is
+// silence (written when one is again), so that a place in the record is a time. The first error ends it; see RecordErr.
 func (c *Card) Record(w io.Writer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.record, c.recordErr = w, nil
+	c.recordAt, c.recorded = c.clock.Now(), 0
 }
 
 // RecordErr is the error that ended Record, if one did.

@@ -103,7 +103,8 @@ func TestFramesSoundAfterTheQueue(t *testing.T) {
 	if want := 47 * 48; len(tape) != want {
 		t.Errorf("from 5 to 52 ms the tape has %d frames; want %d", len(tape), want)
 	}
-	if got := int16(binary.LittleEndian.Uint16(rec.Bytes()[2*at:])); got != 1 || s.Callbacks() != 10 {
+	recorded := at + int(from*48/time.Millisecond) // the record begins at 0
+	if got := int16(binary.LittleEndian.Uint16(rec.Bytes()[2*recorded:])); got != 1 || s.Callbacks() != 10 {
 		t.Errorf("recorded %d, %d callbacks; want 1, 10", got, s.Callbacks())
 	}
 	b := card.Between(19*time.Millisecond, 21*time.Millisecond)

@@ -33,14 +33,26 @@ func (c *Card) hear(frames []int16, now time.Duration) {
 		c.tape = append(c.tape[:0], c.tape[over:]...)
 		c.tapeFrom += audio.CardDuration(over)
 	}
-	if c.record != nil {
-		b := make([]byte, 0, 2*len(frames))
-		for _, s := range frames {
-			b = binary.LittleEndian.AppendUint16(b, uint16(s))
-		}
-		if _, err := c.record.Write(b); err != nil {
-			c.record, c.recordErr = nil, err
-		}
+	for missing := frameAt(now-c.recordAt) - c.recorded; missing > 0 && c.record != nil; {
+		n := min(missing, audio.CardRate) // a second at a time
+		c.write(make([]int16, n))
+		missing -= n
+	}
+	c.write(frames)
+}
+
+// write appends to the record. Needs mu.
+func (c *Card) write(frames []int16) {
+	if c.record == nil {
+		return
+	}
+	b := make([]byte, 0, 2*len(frames))
+	for _, s := range frames {
+		b = binary.LittleEndian.AppendUint16(b, uint16(s))
+	}
+	c.recorded += len(frames)
+	if _, err := c.record.Write(b); err != nil {
+		c.record, c.recordErr = nil, err
 	}
 }
 
