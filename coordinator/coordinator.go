@@ -50,6 +50,7 @@ type Coordinator struct {
 	audioStale atomic.Uint64          // samples refused by Audio since the last line about it
 	state      atomic.Uint32          // turn.State, for State
 	quiet      atomic.Bool            // see Quiet
+	settled    atomic.Bool            // see Settled
 	online     atomic.Bool            // the voice can take an utterance
 	started    atomic.Bool
 }
@@ -126,6 +127,9 @@ func (c *Coordinator) State() turn.State { return turn.State(c.state.Load()) }
 // Quiet says that no turn is live, that none waits, and that no local words are to come. It is never true between a
 // gesture or question and the turn it begins.
 func (c *Coordinator) Quiet() bool { return c.inbox.empty() && c.quiet.Load() }
+
+// Settled says that every fact posted so far has been carried out, so that State speaks of what followed from it.
+func (c *Coordinator) Settled() bool { return c.inbox.empty() && c.settled.Load() }
 
 // Online says that the voice could take an utterance after the last fact.
 func (c *Coordinator) Online() bool { return c.online.Load() }

@@ -83,6 +83,7 @@ func (r *runner) loop() {
 	defer timer.Stop()
 	for r.ctx.Err() == nil {
 		r.c.quiet.Store(false) // before the inbox is emptied; see Quiet
+		r.c.settled.Store(false)
 		for _, e := range r.inbox.take() {
 			r.inbox.done(e)
 			r.take(e)
@@ -96,6 +97,7 @@ func (r *runner) loop() {
 		r.reportStale(false)
 		r.heal()
 		r.c.online.Store(r.m.Online())
+		r.c.settled.Store(true)
 		r.c.quiet.Store(r.m.Quiet() && len(r.summaries) == 0 && r.injections.q.Len() == 0)
 		timer.Reset(r.nap())
 		select {

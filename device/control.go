@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"conch/coordinator/turn"
 )
 
 // The control socket: HTTP and JSON over a unix socket in the runtime directory, for the CLI and for whoever watches the
@@ -105,7 +107,11 @@ func (d *Device) controlMux() http.Handler {
 		ctx, cancel := context.WithTimeout(r.Context(), controlDeadline)
 		defer cancel()
 		t, err := d.Ask(ctx, text)
-		reply(w, Answer{Turn: string(t.Turn), Text: t.Said, Words: t.Words, Summary: t}, err)
+		a := Answer{Turn: string(t.Turn), Text: t.Said, Summary: t}
+		if t.Words != "" {
+			a.Words = wordsText(turn.Words(t.Words))
+		}
+		reply(w, a, err)
 	})
 	mux.HandleFunc("POST /say", func(w http.ResponseWriter, r *http.Request) {
 		text, ok := requestText(w, r)

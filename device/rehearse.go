@@ -2,7 +2,6 @@ package device
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +14,6 @@ import (
 	"conch/audio"
 	"conch/audio/audiotest"
 	"conch/companions/voice/rehearsal"
-	"conch/coordinator/turn"
 	"conch/gpio"
 	"conch/gpio/gpiotest"
 )
@@ -36,8 +34,8 @@ var RehearsalDevices = []string{"kitchen"}
 
 // Bounds of one rehearsal.
 const (
-	waitLimit = 90 * time.Second // of one wait; a turn with every deadline in it ends sooner
-	maxTape   = 30 * time.Minute // of WAV
+	waitLimit    = 90 * time.Second // of one wait; a turn with every deadline in it ends sooner
+	confirmLimit = 2 * time.Second  // of a press or release (4 and 25 ms of quiet), on a machine that is very busy
 )
 
 // stage is one device of a rehearsal with the hands and ears of its person.
@@ -47,28 +45,47 @@ type stage struct {
 	card   *audiotest.Card
 	hand   *gpiotest.Button
 	server *rehearsal.Server
-	saying string // what the companion says in the live turn
+	held   bool // the button is down; owned by the goroutine of perform
+
+	mu    sync.Mutex
+	moves int           // presses and releases the device has confirmed
+	acted time.Duration // when the person last pressed, let go or asked: what a wait counts from
+	said  int           // answers said to their end since then
+	ended string        // how the last turn since then ended that was not cut; empty: none has
+}
+
+// hand is the button's source, with an eye on what it confirms.
+type seenButton struct {
+	gpio.Source
+	s *stage
+}
+
+func (b seenButton) Run(ctx context.Context, on func(gpio.Event)) error {
+	return b.Source.Run(ctx, func(e gpio.Event) {
+		on(e)
+		if e.Kind == gpio.Pressed || e.Kind == gpio.Released {
+			b.s.mu.Lock()
+			b.s.moves++
+			b.s.mu.Unlock()
+		}
+	})
 }
 
 // play is a running rehearsal.
 type play struct {
 	Rehearsal
-	start  time.Time
-	counts map[string]int
-
-	mu      sync.Mutex // guards emit, counts and said
-	said    int
-	changed chan struct{} // one token when a turn ended or words came
+	report *report
 }
 
-// Run plays the script and returns an error if the script could not be played, or if a question ended in nothing.
-func (r Rehearsal) Run(ctx context.Context) (err error) {
-	p := &play{Rehearsal: r, start: time.Now(), counts: map[string]int{}, changed: make(chan struct{}, 1)}
+// Run plays the script and returns an error if the script could not be played, or if a question ended without an answer
+// and nobody had cut it (room.md 8, I2).
+func (r Rehearsal) Run(ctx context.Context) error {
 	if r.Out != "" {
 		if err := os.MkdirAll(r.Out, 0o755); err != nil {
 			return fmt.Errorf("%w: --out: %w", ErrRefused, err)
 		}
 	}
+	p := &play{Rehearsal: r, report: &report{json: r.JSON, text: r.Text, companion: r.Config.Device.Companion}}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s, stop, err := p.raise(ctx, RehearsalDevices[0])
@@ -79,8 +96,10 @@ func (r Rehearsal) Run(ctx context.Context) (err error) {
 	if e := stop(); err == nil {
 		err = e
 	}
-	p.emit(map[string]any{"event": "rehearsal.end", "turns": p.counts["turn.end"], "said": p.counts["said"], "faults": p.counts["fault"],
-		"failed": p.counts["failed"], "seconds": time.Since(p.start).Seconds(), "ok": err == nil})
+	if err == nil {
+		err = p.report.unanswered()
+	}
+	p.report.end(err)
 	return err
 }
 
@@ -88,6 +107,8 @@ func (r Rehearsal) Run(ctx context.Context) (err error) {
 func (p *play) raise(ctx context.Context, name string) (*stage, func() error, error) {
 	s := &stage{name: name}
 	s.card = audiotest.New(audiotest.WallClock())
+	now := s.card.Clock().Now
+	p.report.now = now
 	closeTape := func() error { return nil }
 	if p.Out != "" {
 		var err error
@@ -95,24 +116,24 @@ func (p *play) raise(ctx context.Context, name string) (*stage, func() error, er
 			return nil, nil, err
 		}
 	}
-	now := s.card.Clock().Now
 	s.hand = gpiotest.New(gpio.ButtonOptions{Clock: now})
 	s.server = rehearsal.New(rehearsal.Options{Log: p.Log})
 	cfg := p.Config
 	cfg.Device.Name = name
+	cfg.Voice.Kind = "rehearsal"
 	cfg.State.Dir = "" // a rehearsal leaves nothing behind but what --out asks for
 	d, err := New(cfg, Options{
 		Log: p.Log.With("device", name), Card: s.card, Now: now, Server: s.server,
-		Buttons: []gpio.Source{s.hand},
+		Buttons: []gpio.Source{seenButton{s.hand, s}},
 		OnTurn:  func(t TurnRecord) { p.turnEnded(s, t) },
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, errors.Join(err, closeTape())
 	}
 	s.device = d
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error, 2)
-	go func() { done <- s.card.Run(ctx, 1) }()
+	go func() { done <- s.card.Run(ctx, 1) }() // both are awaited by stop
 	go func() { done <- d.Run(ctx) }()
 	stop := func() error {
 		cancel()
@@ -153,99 +174,147 @@ func modelFault(what string) rehearsal.Faults {
 	return rehearsal.Faults{}
 }
 
+// turnEnded runs on the coordinator's goroutine.
 func (p *play) turnEnded(s *stage, t TurnRecord) {
 	t.Device = s.name
-	p.emit(t)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.counts["turn.end"]++
-	if t.Reason == turn.Failed.String() {
-		p.counts["failed"]++
+	s.mu.Lock()
+	if t.Reason != reasonInterrupted {
+		s.ended = t.Reason
+		if t.HeardMS > 0 {
+			s.said++
+		}
 	}
-	if t.Said != "" {
-		p.counts["said"]++
-		p.said++
-	}
-	p.poke()
-}
-
-// emit writes one object a line, or a sentence.
-func (p *play) emit(v any) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.JSON != nil {
-		_ = json.NewEncoder(p.JSON).Encode(v) // the reader went away: the play goes on
-		return
-	}
-	if p.Text == nil {
-		return
-	}
-	if t, ok := v.(TurnRecord); ok {
-		fmt.Fprint(p.Text, t.Sentence(p.Config.Device.Companion))
-	}
-}
-
-func (p *play) poke() {
-	select {
-	case p.changed <- struct{}{}:
-	default:
-	}
+	acted := s.acted
+	s.mu.Unlock()
+	p.report.turn(t, acted)
 }
 
 // perform carries the script out, line by line.
 func (p *play) perform(ctx context.Context, s *stage) error {
 	for _, l := range p.Script {
+		p.report.line(l)
 		if err := p.line(ctx, s, l); err != nil {
+			if ctx.Err() != nil {
+				err = errors.New("cut short")
+			}
 			return fmt.Errorf("script line %d: %s: %w", l.Number, l.Source, err)
 		}
 	}
-	return p.wait(ctx, func() bool { return s.device.Quiet() }, "idle at the end")
+	if s.held {
+		p.move(ctx, s, false) // a person does not go away with the button held
+	}
+	return p.wait(ctx, s.device.Quiet, "idle at the end")
 }
 
 func (p *play) line(ctx context.Context, s *stage, l Line) error {
 	switch l.Verb {
 	case "press":
-		s.hand.Press()
+		return p.move(ctx, s, true)
 	case "release":
-		s.hand.Release()
+		return p.move(ctx, s, false)
 	case "ask":
+		s.act()
 		s.device.coordinator.Ask(l.Text)
+		return p.wait(ctx, s.device.coordinator.Settled, "the question to be taken")
 	case "hear":
-		pcm, err := audio.LoadWAV(l.File)
-		if err != nil {
-			return err
-		}
-		s.card.Feed(pcm)
-		return pause(ctx, audio.Duration(len(pcm)))
+		return p.hear(ctx, s, l)
 	case "wait":
 		return p.waitFor(ctx, s, l)
 	case "model":
-		p.emit(map[string]any{"event": "fault", "device": s.name, "what": "model " + l.What})
+		p.report.fault(s.name, l.Source)
 		s.server.SetFaults(modelFault(l.What))
 	case "sound":
-		p.emit(map[string]any{"event": "fault", "device": s.name, "what": "sound " + l.What})
+		p.report.fault(s.name, l.Source)
 		if l.What == "out" {
 			s.card.Unplug()
 		} else {
 			s.card.Replug()
 		}
-	default:
-		return fmt.Errorf("%s needs a room of several devices, which this version does not rehearse yet", l.Verb)
 	}
 	return nil
+}
+
+// hear lets the microphone hear a file. Nobody talks to a button that is up: then it is held for as long as that takes.
+func (p *play) hear(ctx context.Context, s *stage, l Line) error {
+	pcm, err := audio.LoadWAV(l.File)
+	if err != nil {
+		return err
+	}
+	alone := !s.held
+	if alone {
+		if err := p.move(ctx, s, true); err != nil {
+			return err
+		}
+	}
+	s.card.Feed(pcm)
+	if err := p.wait(ctx, func() bool { return s.card.Fed() == 0 }, "the microphone to hear it"); err != nil {
+		return err
+	}
+	if alone {
+		return p.move(ctx, s, false)
+	}
+	return nil
+}
+
+// move presses or lets go, and returns when the device has confirmed it and done what follows from it.
+func (p *play) move(ctx context.Context, s *stage, down bool) error {
+	if s.held == down {
+		return fmt.Errorf("the button is %s already", map[bool]string{true: "down", false: "up"}[down])
+	}
+	s.held = down
+	before := s.act()
+	if down {
+		s.hand.Press()
+	} else {
+		s.hand.Release()
+	}
+	limit, cancel := context.WithTimeout(ctx, confirmLimit)
+	defer cancel()
+	return until(limit, func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.moves > before && s.device.coordinator.Settled()
+	})
+}
+
+// act notes that the person did something: waits count from here.
+func (s *stage) act() (moves int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.acted, s.said, s.ended = s.device.now(), 0, ""
+	return s.moves
+}
+
+// since says what came of what the person last did.
+func (s *stage) since() (said int, ended string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.said, s.ended
 }
 
 func (p *play) waitFor(ctx context.Context, s *stage, l Line) error {
 	switch l.What {
 	case "idle":
 		return p.wait(ctx, s.device.Quiet, "idle")
-	case "speaking":
-		return p.wait(ctx, func() bool { return s.device.Speaking() }, "speaking")
-	case "said":
-		p.mu.Lock()
-		before := p.said
-		p.mu.Unlock()
-		return p.wait(ctx, func() bool { p.mu.Lock(); defer p.mu.Unlock(); return p.said > before }, "said")
+	case "speaking", "said":
+		silent := "" // how the turn ended in which nothing was said
+		err := p.wait(ctx, func() bool {
+			if l.What == "speaking" && s.device.Speaking() {
+				return true
+			}
+			quiet := s.device.Quiet() // before the count: a turn is counted before it is quiet
+			said, ended := s.since()
+			if quiet && said == 0 {
+				if silent = ended; ended == "" {
+					silent = "nobody asked anything"
+				}
+			}
+			return said > 0 || silent != ""
+		}, l.What)
+		if err == nil && silent != "" {
+			return fmt.Errorf("nothing was said, and nothing will be: %s", silent)
+		}
+		return err
 	}
 	return pause(ctx, l.For)
 }
@@ -253,15 +322,8 @@ func (p *play) waitFor(ctx context.Context, s *stage, l Line) error {
 func (p *play) wait(ctx context.Context, cond func() bool, what string) error {
 	ctx, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !cond() {
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("waited %s for %s: %w", waitLimit, what, ctx.Err())
-		case <-p.changed:
-		case <-tick.C:
-		}
+	if err := until(ctx, cond); err != nil {
+		return fmt.Errorf("waited %s for %s: %w", waitLimit, what, err)
 	}
 	return nil
 }

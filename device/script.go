@@ -13,9 +13,12 @@ import (
 
 // A Line is one instruction of a rehearsal script (appliance.md 4). Blank lines and lines that begin with # are skipped.
 //
-//	press DEV | release DEV | ask DEV TEXT | hear DEV FILE.wav
+//	press DEV | release DEV | ask DEV TEXT
+//	hear DEV FILE.wav     into its microphone, while the button is held; if it is up, it is held for so long
 //	wait 2s | wait idle | wait speaking DEV | wait said DEV
-//	kill DEV | start DEV | freeze DEV 5s | cut DEV 5s | model slow|fail|drop|ok DEV | sound out|in DEV
+//	                      speaking and said mean what came of the last press, release or question
+//	model slow|fail|drop|ok DEV | sound out|in DEV
+//	kill DEV | start DEV | freeze DEV 5s | cut DEV 5s | broker restart     refused: they need a room of several devices
 type Line struct {
 	Number int    // in the file, from 1
 	Source string // as written
@@ -24,7 +27,7 @@ type Line struct {
 	What   string        // idle, speaking, said; slow, fail, drop, ok; out, in
 	Text   string        // ask
 	File   string        // hear: absolute, or relative to the script
-	For    time.Duration // wait 2s, freeze, cut
+	For    time.Duration // wait 2s
 }
 
 // Limits of a script: it is typed by people.
@@ -40,10 +43,6 @@ var verbs = map[string]string{
 	"ask":     "ask DEV TEXT",
 	"hear":    "hear DEV FILE.wav",
 	"wait":    "wait 2s | wait idle | wait speaking DEV | wait said DEV",
-	"kill":    "kill DEV",
-	"start":   "start DEV",
-	"freeze":  "freeze DEV 5s",
-	"cut":     "cut DEV 5s",
 	"model":   "model slow|fail|drop|ok DEV",
 	"sound":   "sound out|in DEV",
 }
@@ -79,6 +78,10 @@ func parseLine(text, dir string, devices []string) (Line, error) {
 	verb, rest, _ := strings.Cut(text, " ")
 	rest = strings.TrimSpace(rest)
 	usage, ok := verbs[verb]
+	switch verb {
+	case "kill", "start", "freeze", "cut", "broker":
+		return Line{}, fmt.Errorf("%s needs a room of several devices, which this version does not rehearse", verb)
+	}
 	if !ok {
 		return Line{}, fmt.Errorf("unknown verb %q: must be one of %s", verb, strings.Join(verbNames(), ", "))
 	}
@@ -97,7 +100,7 @@ func parseLine(text, dir string, devices []string) (Line, error) {
 	}
 	var err error
 	switch verb {
-	case "press", "release", "kill", "start":
+	case "press", "release":
 		if first == "" || tail != "" {
 			return bad()
 		}
@@ -116,10 +119,6 @@ func parseLine(text, dir string, devices []string) (Line, error) {
 				l.File = filepath.Join(dir, tail)
 			}
 			_, err = audio.LoadWAV(l.File) // a broken one is refused before anything starts; it is read again when it is played
-		}
-	case "freeze", "cut":
-		if err = device(first); err == nil {
-			l.For, err = positive(tail)
 		}
 	case "model":
 		if l.What = first; first != "slow" && first != "fail" && first != "drop" && first != "ok" {
@@ -161,5 +160,5 @@ func positive(s string) (time.Duration, error) {
 }
 
 func verbNames() []string {
-	return []string{"press", "release", "ask", "hear", "wait", "kill", "start", "freeze", "cut", "model", "sound"}
+	return []string{"press", "release", "ask", "hear", "wait", "model", "sound"}
 }

@@ -248,10 +248,13 @@ func (c askCmd) Run(e *env) error {
 	case a.Text != "":
 		fmt.Fprintln(e.out, a.Text)
 	}
-	if a.Summary.Reason != "done" {
-		return errors.New("ask: the turn ended " + a.Summary.Reason + ": " + a.Words)
+	switch {
+	case a.Summary.Reason == "done":
+		return nil
+	case a.Words == "":
+		return fmt.Errorf("ask: %s", a.Summary.Reason) // cut by a press, for one
 	}
-	return nil
+	return fmt.Errorf("ask: %s: %s", a.Summary.Reason, a.Words)
 }
 
 type sayCmd struct {

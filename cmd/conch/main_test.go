@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"net"
 	"os"
@@ -15,6 +16,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"conch/audio"
 )
 
 // The stories of testdata run the program itself: this test binary, which is conch when it is called so. Each story has a
@@ -53,7 +56,10 @@ func TestStories(t *testing.T) {
 			"secret":       secret,
 			"status":       status,
 			"one-line":     oneLine,
+			"terminate":    terminate,
 			"big":          big,
+			"events":       events,
+			"silenced":     silenced,
 			"fifo":         fifo,
 		},
 	})
@@ -171,6 +177,16 @@ func oneLine(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// terminate: what runs in the background gets SIGTERM, as from a service manager.
+func terminate(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: terminate")
+	}
+	for _, c := range ts.BackgroundCmds() {
+		ts.Check(c.Process.Signal(syscall.SIGTERM))
+	}
+}
+
 // big FILE: a gigabyte that takes no room.
 func big(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
@@ -187,6 +203,69 @@ func fifo(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: fifo FILE")
 	}
 	ts.Check(syscall.Mkfifo(ts.MkAbs(args[0]), 0o600))
+}
+
+// events FILE: every line is a JSON object whose first key is event, and the last is the rehearsal's end.
+func events(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: events FILE")
+	}
+	lines := strings.Split(strings.TrimSuffix(ts.ReadFile(args[0]), "\n"), "\n")
+	for i, line := range lines {
+		var object map[string]any
+		if err := json.Unmarshal([]byte(line), &object); err != nil {
+			ts.Fatalf("%s:%d: %v: %s", args[0], i+1, err, line)
+		}
+		if !strings.HasPrefix(line, `{"event":"`) {
+			ts.Fatalf("%s:%d: the first key is not event: %s", args[0], i+1, line)
+		}
+		if last := i == len(lines)-1; last != (object["event"] == "rehearsal.end") {
+			ts.Fatalf("%s:%d of %d: %s", args[0], i+1, len(lines), line)
+		}
+	}
+}
+
+// silenced FILE WAV: before every hush that FILE tells of, the WAV sounds; within 30 ms of its edge it falls silent, for as
+// long as the shortest cue is away from it; and hush says how soon, within the millisecond of the cue's own clock.
+func silenced(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: silenced FILE WAV")
+	}
+	f, err := os.Open(ts.MkAbs(args[1]))
+	ts.Check(err)
+	defer f.Close()
+	wav, err := audio.ReadWAV(args[1], f)
+	ts.Check(err)
+	at := func(ms float64) int { return min(len(wav.Samples), int(ms*float64(wav.Rate)/1000)) }
+	hushes := 0
+	for line := range strings.Lines(ts.ReadFile(args[0])) {
+		var hush struct {
+			Event string
+			AtMS  float64 `json:"at_ms"`
+			MS    float64
+		}
+		ts.Check(json.Unmarshal([]byte(line), &hush))
+		if hush.Event != "hush" {
+			continue
+		}
+		hushes++
+		if before := audio.Peak(wav.Samples[at(hush.AtMS-1000):at(hush.AtMS)]); before < 500 {
+			ts.Fatalf("%s: in the second before the press at %.0f ms the peak is %d: nothing sounded", args[1], hush.AtMS, before)
+		}
+		if hush.MS <= 0 || hush.MS >= 30 {
+			ts.Fatalf("silent %.1f ms after the press; want less than 30", hush.MS)
+		}
+		if after := audio.Peak(wav.Samples[at(hush.AtMS+30) : at(hush.AtMS+30)+wav.Rate/200]); after != 0 {
+			ts.Logf("a cue follows the press at once")
+		}
+		// A second of holding the button, past the ready cue: nobody answers any more.
+		if after := audio.Peak(wav.Samples[at(hush.AtMS+400):at(hush.AtMS+1000)]); after != 0 {
+			ts.Fatalf("%s: from 0.4 to 1 s after the press at %.0f ms the peak is %d; want 0", args[1], hush.AtMS, after)
+		}
+	}
+	if hushes == 0 {
+		ts.Fatalf("%s tells of no hush", args[0])
+	}
 }
 
 // soon polls until cond holds, at most for patience.
