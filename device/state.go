@@ -15,7 +15,9 @@ import (
 // caller, who turns it into a condition; the conversation goes on.
 type store struct {
 	dir string
-	mu  sync.Mutex // one writer at a time
+
+	mu   sync.Mutex        // one writer at a time; guards owed
+	owed map[string][]byte // the latest value of each name that could not be written
 }
 
 // maxValue bounds one value; what conch keeps is a volume, a day's usage, a last measurement.
@@ -25,7 +27,7 @@ func openStore(dir string) (*store, error) {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return nil, fmt.Errorf("state: directory %s: %w (set state.dir to a place this user may write)", dir, err)
 	}
-	return &store{dir: dir}, nil
+	return &store{dir: dir, owed: map[string][]byte{}}, nil
 }
 
 // load reads name into v and says whether there was one. A broken file is set aside under .broken, never lost silently.
@@ -57,19 +59,40 @@ func (s *store) setAside(path string, why error) error {
 	return fmt.Errorf("state: %s: %w (set aside as %s.broken; defaults are used)", path, why, filepath.Base(path))
 }
 
-// save replaces name by v. When it returns nil, v survives a power cut.
+// save replaces name by v, and writes what is owed. When it returns nil, all of it survives a power cut; otherwise v is
+// owed, and settle tries again.
 func (s *store) save(name string, v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("state: %s: %w", name, err)
 	}
 	s.mu.Lock()
+	s.owed[name] = data
+	s.mu.Unlock()
+	return s.settle()
+}
+
+// owes says whether something could not be written.
+func (s *store) owes() bool {
+	s.mu.Lock()
 	defer s.mu.Unlock()
-	path := filepath.Join(s.dir, name+".json")
-	if err := replaceFile(path, data); err != nil {
-		return fmt.Errorf("state: %s: %w (free some space, or set state.dir)", path, err)
+	return len(s.owed) > 0
+}
+
+// settle writes what is owed.
+func (s *store) settle() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for name, data := range s.owed {
+		path := filepath.Join(s.dir, name+".json")
+		if err := replaceFile(path, data); err != nil {
+			errs = append(errs, fmt.Errorf("state: %s: %w (free some space, or set state.dir)", path, err))
+			continue
+		}
+		delete(s.owed, name)
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 func replaceFile(path string, data []byte) error {

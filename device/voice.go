@@ -127,13 +127,7 @@ func (d *Device) saveUsage(data []byte) error {
 	if d.store == nil {
 		return nil
 	}
-	err := d.store.save("usage", json.RawMessage(data))
-	if err != nil {
-		d.conds.set("state.unwritable", err.Error(), "free some space, or set state.dir; the day's usage is not remembered")
-	} else {
-		d.conds.clear("state.unwritable")
-	}
-	return err
+	return d.kept(d.store.save("usage", json.RawMessage(data)))
 }
 
 // ServeRehearsal offers the rehearsal voice to other clients until ctx ends.

@@ -81,31 +81,47 @@ func (d *Device) keepVolume(percent int) {
 	}
 }
 
-// writeState is the goroutine that writes what must survive, so that nobody else waits for a disk.
+// writeState is the goroutine that writes what must survive, so that nobody else waits for a disk, and that tries again
+// what could not be written.
 func (d *Device) writeState(ctx context.Context) error {
-	save := func() {
-		if d.store == nil {
-			return
-		}
-		if err := d.store.save("volume", struct{ Percent int }{int(d.volume.Load())}); err != nil {
-			d.conds.set("state.unwritable", err.Error(), "free some space, or set state.dir")
-		} else {
-			d.conds.clear("state.unwritable")
-		}
+	if d.store == nil {
+		return nil
 	}
+	save := func() error {
+		return d.kept(d.store.save("volume", struct{ Percent int }{int(d.volume.Load())}))
+	}
+	retry := time.NewTicker(stateRetry)
+	defer retry.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			select {
 			case <-d.saves:
-				save()
+				_ = save() // the condition says it
 			default:
 			}
 			return nil
 		case <-d.saves:
-			save()
+			_ = save()
+		case <-retry.C:
+			if d.store.owes() {
+				_ = d.kept(d.store.settle())
+			}
 		}
 	}
+}
+
+// stateRetry is how often a full disk is tried again. Our choice.
+const stateRetry = 5 * time.Second
+
+// kept makes a condition of what could not be written, and takes it back when nothing is owed any more.
+func (d *Device) kept(err error) error {
+	if err != nil {
+		d.conds.set("state.unwritable", err.Error(), "free some space, or set state.dir; until then what changes is forgotten at restart")
+	} else {
+		d.conds.clear("state.unwritable")
+	}
+	return err
 }
 
 func (d *Device) wireSound() error {
