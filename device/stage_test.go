@@ -39,21 +39,23 @@ type box struct {
 	wires  *wires
 	ears   *ears
 
-	id    string // goroutines of this box carry it as a label
-	log   *journal
-	asked atomic.Int64
-	mu    sync.Mutex // guards ended
-	ended []TurnRecord
+	id     string // goroutines of this box carry it as a label
+	log    *journal
+	asked  atomic.Int64
+	others *atomic.Int64 // presses of other buttons; nil: there are none
+	mu     sync.Mutex    // guards ended
+	ended  []TurnRecord
 }
 
 // boxOptions are what a test wants to be different.
 type boxOptions struct {
 	config  func(*Config)
 	faults  rehearsal.Faults
-	address string        // of a server that runs already; empty: one of the box's own
-	buttons []gpio.Source // besides the twin
-	key     string        // the only one the server takes; empty: any
-	offline bool          // the voice will not come up
+	address string                                       // of a server that runs already; empty: one of the box's own
+	buttons func(now func() time.Duration) []gpio.Source // besides the twin
+	others  *atomic.Int64                                // what they count
+	key     string                                       // the only one the server takes; empty: any
+	offline bool                                         // the voice will not come up
 }
 
 var boxes atomic.Int64
@@ -65,6 +67,10 @@ func newBox(t *testing.T, o boxOptions) *box {
 	b := &box{t: t, id: fmt.Sprintf("box-%d", boxes.Add(1)), ears: &ears{}, log: &journal{}}
 	b.card = audiotest.New(audiotest.WallClock())
 	now := b.card.Clock().Now
+	buttons := []gpio.Source{}
+	if o.buttons != nil {
+		buttons, b.others = o.buttons(now), o.others
+	}
 	b.hand = gpiotest.New(gpio.ButtonOptions{Clock: now})
 	b.seen = &watched{Source: b.hand}
 	cfg := Default()
@@ -87,7 +93,7 @@ func newBox(t *testing.T, o boxOptions) *box {
 		o.config(&cfg)
 	}
 	d, err := New(cfg, Options{
-		Log: slog.New(b.log), Card: b.card, Now: now, Buttons: append([]gpio.Source{b.seen}, o.buttons...), OnTurn: b.turnEnd,
+		Log: slog.New(b.log), Card: b.card, Now: now, Buttons: append(buttons, b.seen), OnTurn: b.turnEnd,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +149,11 @@ func (b *box) nothingLeft() {
 			b.t.Errorf("turn %s began and never ended", id)
 		}
 	}
-	if want := int(b.seen.presses.Load() + b.asked.Load()); len(ended) != want {
+	want := int(b.seen.presses.Load() + b.asked.Load())
+	if b.others != nil {
+		want += int(b.others.Load())
+	}
+	if len(ended) != want {
 		b.t.Errorf("%d turns ended of %d that were begun by a press or a question", len(ended), want)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
