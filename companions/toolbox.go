@@ -102,8 +102,9 @@ func (b *Toolbox) Add(name string, s skills.Skill) error {
 // Specs describes the tools to a voice, in the order they were added.
 func (b *Toolbox) Specs() []turn.ToolSpec { return slices.Clone(b.specs) }
 
-// Call runs a tool until it returns, ctx ends or ToolDeadline has passed. A tool that ignores its context is left behind:
-// its result is thrown away, and it keeps its place among maxRunning until it returns.
+// Call runs a tool until it returns or ctx ends, which is after ToolDeadline where the caller sets none. A tool that ignores
+// its context is left behind: its result is thrown away (a claim hears that it ended, as every claim does), and it keeps
+// its place among maxRunning until it returns.
 func (b *Toolbox) Call(ctx context.Context, id turn.ID, name, args string) Outcome {
 	log := b.log.With("turn", id, "tool", name)
 	t, ok := b.tools[name]
@@ -124,13 +125,25 @@ func (b *Toolbox) Call(ctx context.Context, id turn.ID, name, args string) Outco
 		log.Error(logToolFailed, "err", "too many calls at work")
 		return sorry("Too many things are going on. Please try again in a moment.")
 	}
-	ctx, cancel := context.WithTimeout(ctx, ToolDeadline)
+	cancel := context.CancelFunc(func() {})
+	if _, limited := ctx.Deadline(); !limited {
+		ctx, cancel = context.WithTimeout(ctx, ToolDeadline)
+	}
 	defer cancel()
-	done := make(chan Outcome, 1)
+	done, gone := make(chan Outcome), make(chan struct{})
+	defer close(gone)
 	began := time.Now()
 	go func() {
 		defer func() { <-b.running }()
-		done <- b.run(skills.Context{Context: ctx, Turn: string(id), Log: log, Now: b.now, Inject: b.inject}, t, args)
+		o := b.run(skills.Context{Context: ctx, Turn: string(id), Log: log, Now: b.now, Inject: b.inject}, t, args)
+		select {
+		case done <- o:
+		case <-gone:
+			if c, ok := o.Effect.(skills.InputClaim); ok && c.Ended != nil {
+				defer recoverTo(log)
+				c.Ended(skills.Interrupted)
+			}
+		}
 	}()
 	select {
 	case o := <-done:
@@ -147,12 +160,8 @@ func (b *Toolbox) Call(ctx context.Context, id turn.ID, name, args string) Outco
 
 // run calls the handler and turns whatever happens into an outcome.
 func (b *Toolbox) run(ctx skills.Context, t boxed, args string) (o Outcome) {
-	defer func() {
-		if p := recover(); p != nil {
-			ctx.Log.Error(logToolPanicked, "panic", p, "stack", string(debug.Stack()))
-			o = sorry("Sorry, that went wrong on my side.")
-		}
-	}()
+	o = sorry("Sorry, that went wrong on my side.")
+	defer recoverTo(ctx.Log)
 	r, err := t.Handler(ctx, json.RawMessage(args))
 	if err != nil {
 		ctx.Log.Warn(logToolFailed, "err", err)
@@ -163,6 +172,13 @@ func (b *Toolbox) run(ctx skills.Context, t boxed, args string) (o Outcome) {
 		return sorry("Sorry, the volume must be between 0 and 100.")
 	}
 	return Outcome{Output: cut(r.Output, maxOutput), Effect: r.Effect}
+}
+
+// recoverTo ends a panic of somebody else's code in a line of the log. To be deferred.
+func recoverTo(log *slog.Logger) {
+	if p := recover(); p != nil {
+		log.Error(logToolPanicked, "panic", p, "stack", string(debug.Stack()))
+	}
 }
 
 func sorry(format string, args ...any) Outcome {

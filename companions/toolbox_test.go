@@ -1,6 +1,7 @@
 package companions
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -115,6 +116,42 @@ func TestToolDeadline(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		if n := len(b.running); n != 0 {
 			t.Errorf("%d calls still have a place", n)
+		}
+	})
+}
+
+func TestDeadlineOfTheCallerIsTheTools(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, tool("slow", func(skills.Context) (skills.Result, error) {
+			time.Sleep(15 * time.Second)
+			return skills.Result{Output: "done"}, nil
+		}))
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		if o := b.Call(ctx, "t-1", "slow", "{}"); o.Output != "done" {
+			t.Errorf("%+v; want the tool's own answer: the household allows 20 s", o)
+		}
+	})
+}
+
+// turns.md 3: a claim's end is told once, also when its tool came too late for it to begin.
+func TestLateClaimEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ends []skills.Ended
+		b := newBox(t, tool("call", func(skills.Context) (skills.Result, error) {
+			time.Sleep(time.Minute)
+			return skills.Result{Effect: skills.InputClaim{Ended: func(how skills.Ended) {
+				ends = append(ends, how)
+				panic("and its end fails")
+			}}}, nil
+		}))
+		if o := b.Call(t.Context(), "t-1", "call", "{}"); !o.Failed || o.Effect != nil {
+			t.Errorf("%+v; want an apology", o)
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if len(ends) != 1 || ends[0] != skills.Interrupted {
+			t.Errorf("ends = %v; want interrupted, once", ends)
 		}
 	})
 }
