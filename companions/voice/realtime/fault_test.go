@@ -3,6 +3,7 @@ package realtime
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -297,8 +298,8 @@ func TestRetryAfterIsKept(t *testing.T) {
 		"1":                             {900 * time.Millisecond, 1500 * time.Millisecond},
 		"60":                            {59 * time.Second, 67 * time.Second},
 		"99999999":                      {retryMost - time.Second, retryMost + retryMost/10 + time.Second},
-		"-1":                            {14 * time.Second, backoffRefused + time.Second},
-		"Wed, 21 Oct 2026 07:28:00 GMT": {14 * time.Second, backoffRefused + time.Second},
+		"-1":                            {14 * time.Second, backoffRefused - time.Millisecond},
+		"Wed, 21 Oct 2026 07:28:00 GMT": {14 * time.Second, backoffRefused - time.Millisecond},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, nil)
@@ -348,6 +349,32 @@ func TestReconnectsForEverWithinFiveSeconds(t *testing.T) {
 		w.want("lost server_error")
 		if n := len(w.keys); n < 720 || n > 1800 {
 			t.Errorf("%d attempts in an hour; want one every 2.5 to 5 s", n)
+		}
+		w.mu.Lock()
+		w.status = 0
+		w.mu.Unlock()
+		time.Sleep(backoffMax)
+		w.want("ready")
+	})
+}
+
+// After an hour without a server the back-off is five seconds. Somebody who asks when it is back does not wait for that.
+func TestAQuestionTriesTheServerAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.status = http.StatusBadGateway
+		w.run()
+		defer w.stop()
+		time.Sleep(time.Hour)
+		w.want("lost server_error")
+		for range 10 { // wherever in the back-off it is
+			time.Sleep(700 * time.Millisecond)
+			n := len(w.keys)
+			w.c.Do(turn.ClearInput{Turn: turn.ID(fmt.Sprint("t-", n))})
+			time.Sleep(2 * backoffMin)
+			if got := len(w.keys); got <= n || got > n+3 {
+				t.Errorf("%d attempts within %v of a question; want one to three", got-n, 2*backoffMin)
+			}
 		}
 		w.mu.Lock()
 		w.status = 0

@@ -51,6 +51,7 @@ func (r *run) take(o turn.Order) {
 	case turn.ClearInput:
 		r.clear()
 	}
+	r.hurry(turnOf(o))
 	if len(r.plan) >= maxPlan { // done requests are kept only to be repeated
 		r.plan, r.next = r.plan[:copy(r.plan, r.plan[r.next:])], 0
 	}

@@ -48,21 +48,24 @@ type run struct {
 	wg  sync.WaitGroup // openers, pumps, closers, the saver
 
 	// The connection.
-	link     *link // nil while there is none
-	spare    *link // a renewed session, until the conversation rests
-	opened   chan opening
-	opening  bool
-	retryAt  time.Time
-	attempt  int
-	slow     bool       // the last attempt was refused
-	usedKey  string     // at the last attempt
-	failing  turn.Words // why attempts fail, and how many of them in a row did for that
-	failed   int
-	ready    bool // SessionReady was the last thing told
-	lastLost *turn.SessionLost
-	owed     *turn.SessionLost // told when the answer that is complete has been spoken, unless mended before
-	active   time.Time         // something of a conversation happened
-	alarm    time.Time         // when step must run again without a cause
+	link      *link // nil while there is none
+	spare     *link // a renewed session, until the conversation rests
+	opened    chan opening
+	opening   bool
+	retryAt   time.Time
+	tried     time.Time // the last attempt began
+	notBefore time.Time // the server wants none earlier
+	hurried   turn.ID   // the turn for which one was made at once
+	attempt   int
+	slow      bool       // the last attempt was refused
+	usedKey   string     // at the last attempt
+	failing   turn.Words // why attempts fail, and how many of them in a row did for that
+	failed    int
+	ready     bool // SessionReady was the last thing told
+	lastLost  *turn.SessionLost
+	owed      *turn.SessionLost // told when the answer that is complete has been spoken, unless mended before
+	active    time.Time         // something of a conversation happened
+	alarm     time.Time         // when step must run again without a cause
 
 	// What the turn asked for: plan[:next] was sent in this session.
 	plan    []op

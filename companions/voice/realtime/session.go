@@ -44,7 +44,7 @@ func (r *run) connect() {
 }
 
 func (r *run) open() {
-	r.opening, r.usedKey = true, r.cfg.Key()
+	r.opening, r.usedKey, r.tried = true, r.cfg.Key(), time.Now()
 	key := r.usedKey
 	specs, version := r.c.currentTools()
 	r.wg.Go(func() {
@@ -77,14 +77,32 @@ func (r *run) adopt(o opening) {
 	hinted := no != nil && no.after > 0 && !lost.Fatal
 	r.backoff(!hinted && (lost.Fatal || lost.Say == turn.WordsQuota))
 	if hinted { // not before that; and ours goes on growing, so that "one second" is not asked for ever every second
-		if t := time.Now().Add(no.after + rand.N(no.after/10+1)); t.After(r.retryAt) {
-			r.retryAt = t
-		}
+		r.notBefore = time.Now().Add(no.after + rand.N(no.after/10+1))
+		r.retryAt = latest(r.retryAt, r.notBefore)
 	}
 	r.retrying(lost.Say, o.err)
 	if r.link == nil {
 		r.tell(lost)
 	}
+}
+
+// hurry tries at once for a turn that has begun without a session. It waits for one for five seconds only (turns.md 6),
+// which a back-off that has grown to five seconds would use up. Once a turn, and not before a server wants it.
+func (r *run) hurry(t turn.ID) {
+	if r.link != nil || r.slow || t == "" || t == r.hurried {
+		return
+	}
+	r.hurried, r.attempt = t, 0
+	if soon := latest(r.tried.Add(backoffMin), r.notBefore); soon.Before(r.retryAt) {
+		r.retryAt = soon
+	}
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // retrying says why an attempt failed: when a person would be told something new, then at the 2nd, 4th, 8th … alike. A
