@@ -37,15 +37,16 @@ func (s *scripted) Granted() audio.Granted { return s.granted }
 func (s *scripted) Callbacks() uint64      { return s.n.Load() }
 func (s *scripted) Close() error           { s.closed(); return nil }
 
-// run makes callbacks every period for as long as alive, from delay on.
+// run makes callbacks every period for as long as alive, from delay on; a little beside the keeper's looks, since what happens
+// at the same instant has no order.
 func (s *scripted) run(ctx context.Context, delay, alive time.Duration) {
 	defer close(s.stop)
 	select {
-	case <-time.After(delay):
+	case <-time.After(delay + time.Millisecond):
 	case <-ctx.Done():
 		return
 	}
-	end := time.After(alive)
+	end := time.After(alive - 3*time.Millisecond)
 	tick := time.NewTicker(time.Duration(s.granted.Period) * time.Second / time.Duration(s.granted.Rate))
 	defer tick.Stop()
 	for {

@@ -56,6 +56,16 @@ func (c *counter) render(out []int16) {
 }
 
 func TestALSAPlaysEverySampleInOrder(t *testing.T) {
+	// On a busy machine a callback may come too late; what it brings is then rightly lost. That run says nothing about order.
+	for range 5 {
+		if st := playsInOrder(t); st.UnderrunFrames == 0 {
+			return
+		}
+	}
+	t.Error("an underrun in each of five runs")
+}
+
+func playsInOrder(t *testing.T) alsacard.Stats {
 	card := alsacard.Start(t, alsacard.Options{})
 	m := newCard(t, "alsa")
 	var c counter
@@ -75,6 +85,9 @@ func TestALSAPlaysEverySampleInOrder(t *testing.T) {
 	if st.Period*3 != st.Buffer || st.Buffer != 720 || st.Channels != 2 || st.Opens != st.Closes {
 		t.Errorf("the card saw %+v; want 240 x 3 on both channels, all closed", st)
 	}
+	if st.UnderrunFrames > 0 {
+		return st
+	}
 	samples := card.Log().Samples()
 	if len(samples) < 300*240-5*240 { // what was queued when it was closed never sounds: three periods, the one in hand, and one half written
 		t.Fatalf("%d frames were played in 300 callbacks", len(samples))
@@ -84,6 +97,7 @@ func TestALSAPlaysEverySampleInOrder(t *testing.T) {
 			t.Fatalf("frame %d is %d; want %d", i, samples[i], want)
 		}
 	}
+	return st
 }
 
 func TestALSACaptureHearsWhatIsSaid(t *testing.T) {

@@ -65,7 +65,7 @@ const (
 // Stats is what the card counted.
 type Stats struct {
 	Opens, Closes  int // of both halves
-	Underruns      int // how often the card came to the end of what was written
+	Underruns      int // how often the card came to the end of what was written, once anything was
 	Overruns       int
 	UnderrunFrames uint64 // frames it played (stale, or silence) for want of new ones
 	PlayedFrames   uint64 // frames that were written

@@ -124,6 +124,11 @@ static void advance(struct card *c)
 			n = CHUNK;
 		if (!under && n > c->appl - c->dac)
 			n = c->appl - c->dac;
+		if (under && !c->appl) { /* miniaudio starts a card before it writes: some 0.1 ms of an empty ring */
+			put(c, SILENT, time_of(c, c->dac), n, NULL);
+			c->dac += n;
+			continue;
+		}
 		if (under && !c->under)
 			ADD(c->control->underruns, 1);
 		c->under = under;
