@@ -101,6 +101,11 @@ func (s *malgoStream) start(c *malgoContext, cfg StreamConfig, p place) (*malgo.
 	d.SampleRate = CardRate
 	d.PeriodSizeInFrames = uint32(cfg.Period * CardRate / time.Second)
 	d.Periods = uint32(cfg.Periods)
+	if p.backend == BackendPulse && s.kind == PlaybackDevice {
+		// PulseAudio has no periods: it holds one length (tlength, ADJUST_LATENCY), for which miniaudio takes a single period. That
+		// of 5 ms ran dry once or twice a second on a machine that was idle; the 15 ms that ALSA would hold did not.
+		d.PeriodSizeInFrames *= d.Periods
+	}
 	d.PerformanceProfile = malgo.LowLatency
 	d.NoPreSilencedOutputBuffer = 1 // render fills it all
 	d.NoFixedSizedCallback = 1      // the default puts one more period between callback and card
@@ -127,7 +132,7 @@ func (s *malgoStream) start(c *malgoContext, cfg StreamConfig, p place) (*malgo.
 		}
 		return nil, err
 	}
-	s.granted = s.readBack(dev, lines, d, p)
+	s.granted = s.readBack(dev, lines, d, cfg, p)
 	if err := dev.Start(); err != nil {
 		dev.Uninit()
 		return nil, err
@@ -163,7 +168,7 @@ var (
 
 // readBack learns what was granted. malgo shows the rate; period and count stand only in what miniaudio logs at the end of
 // its initialisation. If that ever changes its wording we report what we asked for (TestGrantedIsRead would notice).
-func (s *malgoStream) readBack(dev *malgo.Device, lines []string, d malgo.DeviceConfig, p place) Granted {
+func (s *malgoStream) readBack(dev *malgo.Device, lines []string, d malgo.DeviceConfig, cfg StreamConfig, p place) Granted {
 	g := Granted{Backend: p.backend, Device: p.id, Name: p.name, Period: int(d.PeriodSizeInFrames), Periods: int(d.Periods)}
 	g.Rate = int(dev.PlaybackInternalSampleRate())
 	channels := int(dev.PlaybackInternalChannels())
@@ -182,10 +187,13 @@ func (s *malgoStream) readBack(dev *malgo.Device, lines []string, d malgo.Device
 			g.Name = f[1]
 		}
 	}
-	// PulseAudio was asked to hold one period, its own share included (tlength, ADJUST_LATENCY), and says what is left for us.
-	// The count that miniaudio reports there is the room for more, which is not used.
-	if frame := channels * bytes; target > 0 && frame > 0 && g.Period > 0 {
-		held := max(target/frame, int(d.PeriodSizeInFrames))
+	// There the server says how much it holds, and asks for more in pieces of any size: what waits is counted in our periods.
+	if p.backend == BackendPulse && s.kind == PlaybackDevice {
+		g.Period = int(cfg.Period * CardRate / time.Second)
+		held := g.Period * cfg.Periods
+		if frame := channels * bytes; frame > 0 {
+			held = max(held, target/frame)
+		}
 		g.Periods = (held + g.Period - 1) / g.Period
 	}
 	return g
