@@ -119,8 +119,12 @@ func (d *Device) loadUsage() ([]byte, error) {
 		return nil, nil
 	}
 	var raw json.RawMessage
-	_, err := d.store.load("usage", &raw)
-	return raw, err
+	if _, err := d.store.load("usage", &raw); err != nil {
+		// Nobody is kept from talking by a file that cannot be read; the count begins anew, and that is said.
+		d.conds.set("state.unreadable", err.Error(), "a ceiling counts from zero today; look at the disk if this comes again")
+		return nil, nil
+	}
+	return raw, nil
 }
 
 func (d *Device) saveUsage(data []byte) error {
