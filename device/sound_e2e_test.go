@@ -72,7 +72,76 @@ func (r *room) question(text, want string) (TurnRecord, []int16) {
 		r.t.Fatalf("asked %q: the answer %q is not on the recording (%d frames, of %d samples made)", text, rec.Said, len(heard), len(made))
 	}
 	r.t.Logf("%s: %q: of %.1f ms %s; the record says %.1f ms were heard", r.air, rec.Said, ms(audio.Duration(len(made))), m, rec.HeardMS)
+	r.fromTheFirst(m)
 	return rec, heard
+}
+
+// fromTheFirst: the first syllable is there.
+func (r *room) fromTheFirst(m match) {
+	r.t.Helper()
+	if late := audio.Duration(m.first - m.audible); late > 10*time.Millisecond {
+		r.t.Errorf("the first %v of the answer were not heard", late)
+	}
+}
+
+// A card that was opened a moment ago must not swallow the first syllable.
+func TestFirstSyllableOnPulseAudio(t *testing.T) { slow(t); newRoom(t, newPulseAir(t)).firstSyllable() }
+
+func TestFirstSyllableOnALSA(t *testing.T) { slow(t); newRoom(t, newALSAAir(t)).firstSyllable() }
+
+func (r *room) firstSyllable() {
+	r.device.coordinator.Ask("what is your name")
+	rec := r.turn()
+	m, ok := find(r.recorded(r.begun, r.at(rec.Ended).Add(200*time.Millisecond)), r.voice.take())
+	if !ok {
+		r.t.Fatalf("the answer %q is not on the recording", rec.Said)
+	}
+	r.t.Logf("%s: %q: %s", r.air, rec.Said, m)
+	r.fromTheFirst(m)
+}
+
+// What the provider is told was heard must be what was heard: an answer is cut there in the memory of the model.
+func TestHeardOnPulseAudio(t *testing.T) {
+	slow(t)
+	newRoom(t, newPulseAir(t)).heardIsRight(20 * time.Millisecond)
+}
+
+func TestHeardOnALSA(t *testing.T) {
+	slow(t)
+	newRoom(t, newALSAAir(t)).heardIsRight(5 * time.Millisecond)
+}
+
+func (r *room) heardIsRight(limit time.Duration) {
+	const n = 15
+	var off, silent []float64
+	for i := range n {
+		r.voice.take()
+		began := time.Now()
+		r.device.coordinator.Ask("tell me a story")
+		r.wait("the story to sound", turnLimit, r.device.Speaking)
+		<-time.After(500*time.Millisecond + time.Duration(i*3700)*time.Microsecond) // in every phase of a period
+		pressed := time.Now()
+		r.hand.Press()
+		<-time.After(50 * time.Millisecond)
+		r.hand.Release() // too short to be a question
+		made := r.voice.take()
+		cut := r.turn()
+		first, _ := r.air.since(began)
+		m, ok := find(r.recorded(began, pressed.Add(300*time.Millisecond)), made)
+		if !ok {
+			r.t.Fatal("nothing of the story is on the recording")
+		}
+		_ = r.turn()
+		r.wait("quiet", stateLimit, r.device.Quiet)
+		off = append(off, cut.HeardMS-ms(audio.Duration(m.last+1)))
+		silent = append(silent, ms(first.Add(audio.CardDuration(m.end)).Sub(pressed)))
+	}
+	r.t.Logf("%s: heard by the record less heard on the recording, ms: %.1f\npress to the end of what is there at full level, ms: %.1f", r.air, off, silent)
+	for _, d := range off {
+		if max(d, -d) > ms(limit) {
+			r.t.Errorf("the record is %.1f ms off what was heard; want at most %v", d, limit)
+		}
+	}
 }
 
 func (m match) String() string {

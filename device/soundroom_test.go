@@ -1,6 +1,7 @@
 package device
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -124,7 +125,7 @@ const (
 	stateLimit    = 15 * time.Second
 )
 
-// keptMouth keeps what it made.
+// keptMouth keeps what it made. It begins at once: flite's first 200 ms are silence, in which a lost syllable would be lost.
 type keptMouth struct {
 	rehearsal.Mouth
 	mu   sync.Mutex
@@ -133,6 +134,9 @@ type keptMouth struct {
 
 func (k *keptMouth) Say(ctx context.Context, voice, text string) ([]int16, error) {
 	pcm, err := k.Mouth.Say(ctx, voice, text)
+	for len(pcm) > 0 && pcm[0] > -200 && pcm[0] < 200 {
+		pcm = pcm[1:]
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.made = append(k.made, pcm...)
@@ -229,9 +233,9 @@ type match struct {
 }
 
 const (
-	block  = 120                 // frames that are there or not as a whole: 2.5 ms
-	window = audio.CardRate / 50 // 20 ms: enough to recognise a place by
-	giveUp = audio.CardRate / 2  // of the original not found, one after the other: there is no more
+	block  = 120                  // frames that are there or not as a whole: 2.5 ms
+	window = audio.CardRate / 100 // 10 ms: enough to recognise a place by
+	giveUp = audio.CardRate / 2   // of the original not found, one after the other: there is no more
 )
 
 // find compares to the sample: the sinks of these tests deliver what they are given. But a server that was held up leaves
@@ -242,27 +246,26 @@ func find(recording, original []int16) (m match, ok bool) {
 		return m, false
 	}
 	frames := audio.Upsample(original)
-	// The loudest piece of the first second is looked for everywhere, at Rate.
-	probe, most := 0, 0.0
-	for p := 0; p+piece <= min(len(original), audio.Rate); p += piece / 2 {
-		if e := energy(original[p : p+piece]); e > most {
-			probe, most = p, e
-		}
-	}
+	// A loud piece is looked for everywhere, at Rate; a gap in it makes another one necessary.
 	half := make([]int16, len(recording)/2)
 	for i := range half {
 		half[i] = recording[2*i]
 	}
-	best, at := 0.8, -1
-	for i := 0; i+piece <= len(half); i++ {
-		if c := likeness(half[i:i+piece], original[probe:probe+piece]); c > best {
-			best, at = c, i
+	offset, gain := 0, 0.0
+	for try, probe := range loudest(original, piece, 2*audio.Rate) {
+		best, at := 0.8, -1
+		for i := 0; i+piece <= len(half); i++ {
+			if c := likeness(half[i:i+piece], original[probe:probe+piece]); c > best {
+				best, at = c, i
+			}
+		}
+		if at >= 0 {
+			offset, gain = place(recording, frames, 2*probe, 2*(at-probe)-960, 2*(at-probe)+960)
+		}
+		if gain != 0 || try == 5 {
+			break
 		}
 	}
-	if at < 0 {
-		return m, false
-	}
-	offset, gain := place(recording, frames, 2*probe, 2*(at-probe)-4, 2*(at-probe)+4)
 	if gain == 0 {
 		return m, false
 	}
@@ -301,12 +304,23 @@ func find(recording, original []int16) (m match, ok bool) {
 	return m, m.first >= 0
 }
 
+// loudest are the beginnings of pieces among the first most samples, the loudest one first.
+func loudest(original []int16, piece, most int) (at []int) {
+	for p := 0; p+piece <= min(len(original), most); p += piece {
+		at = append(at, p)
+	}
+	slices.SortFunc(at, func(a, b int) int {
+		return cmp.Compare(energy(original[b:b+piece]), energy(original[a:a+piece]))
+	})
+	return at
+}
+
 // place is the offset between from and to at which the recording continues with the frames from b on, and the gain; 0 if none.
 func place(recording, frames []int16, b, from, to int) (offset int, gain float64) {
 	if b+window > len(frames) {
 		return 0, 0
 	}
-	best := 0.98
+	best := 0.9995 // the same samples at another volume, but for rounding
 	for o := max(from, -b); o <= to && b+o+window <= len(recording); o++ {
 		if c := likeness(recording[b+o:b+o+window], frames[b:b+window]); c > best {
 			best, offset = c, o
