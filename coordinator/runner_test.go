@@ -229,3 +229,17 @@ func BenchmarkTurn(b *testing.B) {
 		b.Fatal(err)
 	}
 }
+
+func TestNoTwoTurnsHaveOneName(t *testing.T) {
+	next, seen := newIDs(), map[turn.ID]bool{}
+	for range 100_000 {
+		id := next()
+		if seen[id] || len(id) != 8 {
+			t.Fatalf("the id %q comes twice, or is not t- and six digits", id)
+		}
+		seen[id] = true
+	}
+	if a, b := newIDs()(), newIDs()(); a == b {
+		t.Errorf("two devices begin with the same id %q", a)
+	}
+}
