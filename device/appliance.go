@@ -8,12 +8,13 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"conch/coordinator"
+	"conch/coordinator/turn"
 	"conch/gpio"
 )
 
@@ -27,8 +28,8 @@ func Appliance(ctx context.Context, cfg Config, log *slog.Logger, in *os.File, o
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	now := since(time.Now())
-	a := &appliance{out: out, cancel: cancel}
-	buttons, err := chooseButtons(cfg, in, out, now)
+	a := &appliance{screen: &screen{out: out}, cancel: cancel}
+	buttons, err := chooseButtons(cfg, in, a.screen, now)
 	if err != nil {
 		return err
 	}
@@ -38,7 +39,11 @@ func Appliance(ctx context.Context, cfg Config, log *slog.Logger, in *os.File, o
 			buttons[i] = inTurn{lines, a}
 		}
 	}
-	a.device, err = New(cfg, Options{Log: log, Buttons: buttons, Now: now, Control: true, OnTurn: a.turnEnded, OnEvent: a.event})
+	o := Options{Log: log, Buttons: buttons, Now: now, Control: true, OnTurn: a.turnEnded, OnEvent: a.event}
+	if nobody(in) {
+		o.OnTurn = nil // a service manager would keep what people say in its journal
+	}
+	a.device, err = New(cfg, o)
 	if err != nil {
 		return err
 	}
@@ -47,8 +52,31 @@ func Appliance(ctx context.Context, cfg Config, log *slog.Logger, in *os.File, o
 	if err := a.device.WaitReady(ctx, readyLimit); err != nil && ctx.Err() == nil {
 		log.Warn("device.not_ready", "err", err)
 	}
-	a.say(a.device.Chosen())
+	a.screen.say(a.device.Chosen())
+	if slices.ContainsFunc(buttons, func(b gpio.Source) bool { _, ok := b.(*gpio.Keyboard); return ok }) {
+		a.watch(ctx)
+	}
 	return <-ended
+}
+
+// watch shows a person at the keyboard what the device is doing, until ctx ends.
+func (a *appliance) watch(ctx context.Context) {
+	doing := ""
+	defer a.screen.end()
+	_ = until(ctx, func() bool {
+		switch a.device.coordinator.State() {
+		case turn.Listening:
+			doing = "[listening; space sends]"
+		case turn.Committing, turn.AwaitingNextResponse, turn.ApplyingFactories:
+			doing = "[thinking; space cancels]"
+		case turn.InResponse:
+			doing = "[answering; space silences]"
+		default:
+			doing = "[space talks]"
+		}
+		a.screen.show(doing)
+		return false
+	})
 }
 
 // readyLimit is how long a start may take before the device says what it has so far and goes on.
@@ -59,23 +87,18 @@ const readyLimit = 5 * time.Second
 func spareProcessors() { runtime.GOMAXPROCS(max(8, 2*runtime.NumCPU())) }
 
 type appliance struct {
-	out    io.Writer
+	screen *screen
 	device *Device
 	cancel context.CancelFunc
-	alone  bool       // standard input is the only button: its end is the end
-	mu     sync.Mutex // guards out
+	alone  bool // standard input is the only button: its end is the end
 }
 
-func (a *appliance) say(text string) {
-	if text == "" {
-		return
+func (a *appliance) turnEnded(t TurnRecord) {
+	if a.screen.known(t.Asked) {
+		t.Asked = ""
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	fmt.Fprint(a.out, text)
+	a.screen.say(t.Sentence(a.device.cfg.Device.Companion))
 }
-
-func (a *appliance) turnEnded(t TurnRecord) { a.say(t.Sentence(a.device.cfg.Device.Companion)) }
 
 func (a *appliance) event(e gpio.Event) {
 	switch e.Kind {

@@ -175,6 +175,9 @@ func (c *Config) originOf(key string) string {
 	return "default"
 }
 
+// Unset says that nobody has set the key.
+func (c *Config) Unset(key string) bool { return strings.HasPrefix(c.originOf(key), "default") }
+
 func (c *Config) setOrigin(key, from string) {
 	if c.origin == nil {
 		c.origin = make(map[string]string)

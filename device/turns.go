@@ -109,6 +109,9 @@ func (t TurnRecord) Sentence(companion string) string {
 	case t.Said != "":
 		fmt.Fprintf(&b, "%s: %s\n", companion, t.Said)
 	}
+	if t.Reason == reasonTooShort {
+		b.WriteString("conch: that was too short to be a question\n")
+	}
 	if t.Words != "" {
 		fmt.Fprintf(&b, "conch: %s\n", wordsText(turn.Words(t.Words)))
 	}

@@ -21,6 +21,12 @@ type Source interface {
 	String() string
 }
 
+// Prompter is a Screen that draws the typed line itself, because others write to the same terminal.
+type Prompter interface {
+	Typing(line string)  // after each change
+	Entered(line string) // Enter was struck; empty: on an empty line
+}
+
 // ConsoleOptions are what standard input needs beside itself.
 type ConsoleOptions struct {
 	Screen io.Writer            // what a person sees: prompt, typed line, complaints; nil: nothing

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/term"
+
 	"conch/device"
 )
 
@@ -40,6 +42,10 @@ func (runCmd) Run(e *env) error {
 	cfg, err := e.load()
 	if err != nil {
 		return err
+	}
+	// A person at a terminal talks, and wants to read the talk; whoever wants the log as well sets log.level or 2> it.
+	if f, ok := e.err.(*os.File); ok && term.IsTerminal(int(f.Fd())) && term.IsTerminal(int(e.in.Fd())) && cfg.Unset("log.level") {
+		cfg.Log.Level = "error"
 	}
 	return device.Appliance(e.ctx, cfg, e.logger(cfg), e.in, e.out)
 }

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A person is at a terminal: types, and sees what a terminal shows.
+type person struct {
+	t        *testing.T
+	keys     *os.File // what is typed
+	terminal *os.File // the program's side
+	program  *exec.Cmd
+	log      bytes.Buffer // standard error; read after wait
+	found    unix.Termios
+
+	mu   sync.Mutex
+	seen bytes.Buffer
+	ends chan struct{} // closed when the program's side is closed
+}
+
+// sitDown starts conch run in a pseudo terminal of its own.
+func sitDown(t *testing.T, args ...string) *person {
+	t.Helper()
+	master, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("no pseudo terminal: /dev/ptmx: %v", err)
+	}
+	if err := unix.IoctlSetPointerInt(master, unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	number, err := unix.IoctlGetInt(master, unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &person{t: t, keys: os.NewFile(uintptr(master), "ptmx"), ends: make(chan struct{})}
+	if p.terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
+		t.Fatal(err)
+	}
+	p.found = p.settings()
+	go func() { // ends when the program's side is closed
+		defer close(p.ends)
+		buf := make([]byte, 4096)
+		for {
+			n, err := p.keys.Read(buf)
+			p.mu.Lock()
+			p.seen.Write(buf[:n])
+			p.mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	dir := t.TempDir()
+	p.program = exec.CommandContext(t.Context(), "conch", append([]string{"run"}, args...)...)
+	p.program.Env = []string{"PATH=" + os.Getenv("PATH"), "TERM=dumb", "HOME=" + dir, "XDG_STATE_HOME=" + dir + "/state",
+		"XDG_RUNTIME_DIR=" + dir, "XDG_CONFIG_HOME=" + dir, "CONCH_AUDIO_BACKEND=null"}
+	p.program.Stdin, p.program.Stdout, p.program.Stderr = p.terminal, p.terminal, &p.log
+	p.program.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := p.program.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = p.program.Process.Kill() // ended already, unless the test has failed
+		p.terminal.Close()
+		<-p.ends
+		p.keys.Close()
+		if t.Failed() {
+			t.Logf("screen:\n%s\nlog:\n%s", p.screen(), p.log.String())
+		}
+	})
+	return p
+}
+
+func (p *person) settings() unix.Termios {
+	p.t.Helper()
+	s, err := unix.IoctlGetTermios(int(p.terminal.Fd()), unix.TCGETS)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return *s
+}
+
+func (p *person) types(text string) {
+	p.t.Helper()
+	if _, err := p.keys.WriteString(text); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// waits is what a person does who listens or talks. Nothing depends on how long it really takes.
+func (p *person) waits(d time.Duration) { <-time.After(d) }
+
+// screen is what the terminal shows: carriage return, line feed and erase to the end of the line are carried out; a long
+// line is not wrapped.
+func (p *person) screen() string {
+	p.mu.Lock()
+	text := strings.ReplaceAll(p.seen.String(), "\x1b[K", "\x00")
+	p.mu.Unlock()
+	var lines []string
+	var line []rune
+	at := 0
+	for _, r := range text {
+		switch r {
+		case '\r':
+			at = 0
+		case '\n':
+			lines, line, at = append(lines, string(line)), nil, 0 // preceded by a carriage return in any case: see sees
+		case '\x00':
+			line = line[:at]
+		default:
+			if line = line[:max(at, len(line))]; at == len(line) {
+				line = append(line, r)
+			} else {
+				line[at] = r
+			}
+			at++
+		}
+	}
+	return strings.Join(append(lines, string(line)), "\n")
+}
+
+// sees waits until the screen has it.
+func (p *person) sees(pattern string) {
+	p.t.Helper()
+	re := regexp.MustCompile("(?m)" + pattern)
+	if !soon(func() bool { return re.MatchString(p.screen()) }) {
+		p.t.Fatalf("the screen never showed %q", pattern)
+	}
+}
+
+// leaves waits for the end, which must be a clean one: status 0, and the terminal as it was found.
+func (p *person) leaves() {
+	p.t.Helper()
+	if err := p.program.Wait(); err != nil {
+		p.t.Errorf("conch run: %v; want status 0", err)
+	}
+	if now := p.settings(); now != p.found {
+		p.t.Errorf("the terminal is left with %+v\nit was found with %+v", now, p.found)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if i := regexp.MustCompile(`(^|[^\r])\n`).FindIndex(p.seen.Bytes()); i != nil {
+		p.t.Errorf("a line feed without a carriage return at byte %d: the next line would not begin at the left", i[0])
+	}
+}
+
+func TestPersonAtATerminal(t *testing.T) {
+	t.Parallel()
+	p := sitDown(t)
+	p.sees(`^button  keyboard`)
+	p.sees(`^\[space talks\] > $`)
+
+	// A typed question is answered, and what is being typed meanwhile stays whole.
+	p.types("what is two plus two\r")
+	p.sees(`^you: what is two plus two$`)
+	p.types("tell me a st")
+	p.sees(`^Ada: 2 plus 2 is 4\.\n\[space talks\] > tell me a st$`)
+	p.types("ory\r")
+	p.sees(`^you: tell me a story\n\[answering; space silences\] > $`)
+
+	// Space silences an answer and listens; space again sends what was said: 100 ms at least, or it is too short.
+	p.waits(500 * time.Millisecond)
+	p.types(" ")
+	p.sees(`^Ada: .* \(cut after [0-9.]+ s\)\n\[listening; space sends\] > $`)
+	p.waits(500 * time.Millisecond)
+	p.types(" ")
+	p.sees(`^\[(thinking; space cancels|answering; space silences)\] > $`)
+
+	p.types(" ")
+	p.sees(`^\[listening; space sends\] > $`)
+	p.types(" ")
+	p.sees(`^conch: that was too short to be a question\n\[space talks\] > $`)
+
+	p.types("q\r")
+	p.leaves()
+	if got := p.screen(); strings.Count(got, "what is two plus two") != 1 || strings.Contains(got, "you: q") {
+		t.Errorf("the question stands there twice, or the q as one:\n%s", got)
+	}
+}
+
+func TestTerminalIsGivenBack(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		end  func(*person)
+	}{
+		{"Ctrl-C", func(p *person) { p.types("\x03") }},
+		{"Ctrl-D", func(p *person) { p.types("\x04") }},
+		{"SIGTERM", func(p *person) { _ = p.program.Process.Signal(syscall.SIGTERM) }},
+		{"SIGINT while it listens", func(p *person) {
+			p.types(" ")
+			p.sees(`^\[listening; space sends\] > $`)
+			_ = p.program.Process.Signal(syscall.SIGINT)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := sitDown(t)
+			p.sees(`^\[space talks\] > $`)
+			c.end(p)
+			p.leaves()
+		})
+	}
+}

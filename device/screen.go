@@ -1,0 +1,103 @@
+package device
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+)
+
+// screen is what a person at a terminal sees: what was said, line by line, and below it one line that says what the space
+// bar would do now, with what is being typed behind it. Whatever is said goes above that line, and the line is drawn anew.
+//
+// It is the gpio.Prompter of the keyboard. Elsewhere (a pipe, a file) it only writes. From any goroutine.
+type screen struct {
+	out io.Writer
+
+	mu      sync.Mutex // guards out and what follows
+	live    bool       // there is a line to draw
+	doing   string
+	typed   string
+	entered string // the last question typed: it need not be shown again with its answer
+}
+
+// clearLine: to the first column, and erase to the end (ECMA-48, EL).
+const clearLine = "\r\x1b[K"
+
+func (s *screen) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.out.Write(b)
+}
+
+// say shows whole lines.
+func (s *screen) say(text string) {
+	if text == "" {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.live {
+		fmt.Fprint(s.out, text)
+		return
+	}
+	fmt.Fprint(s.out, clearLine+strings.ReplaceAll(text, "\n", "\r\n"))
+	s.draw()
+}
+
+// Typing implements gpio.Prompter.
+func (s *screen) Typing(line string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.typed = line
+	s.draw()
+}
+
+// Entered implements gpio.Prompter.
+func (s *screen) Entered(line string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.typed = ""
+	if line != "" {
+		s.entered = line
+		fmt.Fprintf(s.out, "%syou: %s\r\n", clearLine, line)
+	}
+	s.draw()
+}
+
+// known says, once, that a person has just typed this question and sees it.
+func (s *screen) known(question string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	same := s.entered != "" && s.entered == question
+	s.entered = ""
+	return same
+}
+
+// show begins the line, or changes what it says is being done.
+func (s *screen) show(doing string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.live && s.doing == doing {
+		return
+	}
+	s.live, s.doing = true, doing
+	s.draw()
+}
+
+// end takes the line away.
+func (s *screen) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.live {
+		s.live = false
+		fmt.Fprint(s.out, clearLine)
+	}
+}
+
+// draw needs mu.
+func (s *screen) draw() {
+	if s.live {
+		fmt.Fprintf(s.out, "%s%s > %s", clearLine, s.doing, s.typed)
+	}
+}
