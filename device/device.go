@@ -101,7 +101,7 @@ func (d *Device) Run(ctx context.Context) error {
 		{"playback", d.runPlayback},
 		{"capture", d.runCapture},
 		{"coordinator", d.coordinator.Run},
-		{"voice", func(ctx context.Context) error { return d.voice.Run(ctx, d.coordinator) }},
+		{"voice", func(ctx context.Context) error { return d.voice.Run(ctx, heardOf{d.coordinator, d}) }},
 		{"state", d.writeState},
 	}, d.actors...)
 	for _, b := range d.buttons {

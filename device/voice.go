@@ -12,6 +12,7 @@ import (
 	"conch/companions/voice/realtime"
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator"
+	"conch/coordinator/turn"
 )
 
 // voiceKind says which voice the configuration comes to, and why.
@@ -73,6 +74,32 @@ func (d *Device) wireVoice() error {
 	d.voice = speaks{client}
 	d.usage = func() any { return client.Usage() }
 	return nil
+}
+
+// heardOf makes conditions of what the voice reports, on its way to the coordinator.
+type heardOf struct {
+	*coordinator.Coordinator
+	d *Device
+}
+
+// voiceLost is the code of the condition that there is no session with the voice.
+const voiceLost = "voice.lost"
+
+func (h heardOf) Post(ev turn.Event) {
+	switch e := ev.(type) {
+	case turn.SessionReady:
+		h.d.conds.clear(voiceLost)
+	case turn.SessionLost:
+		do := "check the network (see: conch doctor); it connects again by itself"
+		switch e.Say {
+		case turn.WordsKeyRefused:
+			do = "put a valid key where this one came from (see: conch check); a key file is read again by itself, anything else after a restart"
+		case turn.WordsQuota:
+			do = "look at the account's limits and balance; it is tried again by itself"
+		}
+		h.d.conds.set(voiceLost, "no session with "+h.d.voiceWords+": "+wordsText(e.Say), do)
+	}
+	h.Coordinator.Post(ev)
 }
 
 // startRehearsal opens the rehearsal server on a loopback port of its own; Run serves it.
