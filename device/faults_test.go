@@ -12,6 +12,7 @@ import (
 
 // Every fault of the voice ends in an answer or in words, and in IDLE; the next question is answered; nothing is left.
 func TestFaultsOfTheVoice(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		faults rehearsal.Faults
@@ -208,7 +209,13 @@ func TestSessionLostForLonger(t *testing.T) {
 		b.until("heard out", func() bool { return b.card.Fed() == 0 })
 		b.hand.Release()
 	}), turn.Expired, turn.WordsOffline)
-	b.failed(b.ask("short"), turn.Expired, turn.WordsOffline)
+	r := b.ask("short")
+	b.failed(r, turn.Expired, turn.WordsOffline)
+	for _, other := range []turn.Words{turn.WordsNoAnswer, turn.WordsQuota, turn.WordsLostMidway} { // or failed says nothing
+		if c := b.heard(other, r.Ended); c > 0.7 {
+			t.Errorf("the words %q are found (%.2f) where %q were said", other, c, turn.WordsOffline)
+		}
+	}
 	b.wires.refuse(false)
 	b.until("online", b.coordinator.Online)
 	b.fine()

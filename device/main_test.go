@@ -1,0 +1,16 @@
+package device
+
+import (
+	"flag"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// TestMain looks for goroutines that are left when all tests are over.
+func TestMain(m *testing.M) {
+	// The tests that run side by side are devices in real time, which wait nearly always: one takes 4 % of a core. A
+	// -parallel on the command line comes later and wins.
+	_ = flag.Set("test.parallel", "12") // every test binary has it
+	goleak.VerifyTestMain(m)
+}
