@@ -12,6 +12,9 @@ import (
 // dropped it posts at once. Our choice.
 const settle = 50 * time.Millisecond
 
+// roughly is how many samples a speaker may fall short of the truth: 50 ms. What a card that died did not play is more.
+const roughly = rate / 20
+
 // speech is the way of one turn's speech to the speaker. Voices write from their own goroutine, past the inbox; sounds
 // of tools are put between in the order of the orders.
 //
@@ -118,7 +121,11 @@ func (r *runner) drainSpeech(id turn.ID) {
 		if !r.drained(s.src, s.written.Load) {
 			return
 		}
-		r.c.inbox.put(entry{ev: turn.SpeechDrained{At: r.now(), Turn: id}, of: s})
+		unheard := int(s.written.Load()) - s.src.Heard()
+		if unheard < roughly {
+			unheard = 0
+		}
+		r.c.inbox.put(entry{ev: turn.SpeechDrained{At: r.now(), Turn: id, Unheard: unheard}, of: s})
 	})
 }
 

@@ -356,7 +356,10 @@ func (s *step) drained(e SpeechDrained) {
 	if m.state == Idle || e.Turn != m.turn || m.phase != draining {
 		return // the speech of a turn that ended otherwise drains too
 	}
-	m.heard, m.speechOpen = m.total, false
+	m.heard, m.speechOpen = max(m.heard, m.total-e.Unheard), false
+	if m.heard < m.total && m.failing == "" {
+		m.failing = WordsNoAnswer // none that a person could have heard; the model is told how much
+	}
 	if m.failing != "" {
 		s.fail(e.At, m.failing, Failed)
 		return

@@ -206,10 +206,12 @@ type SoundQueued struct {
 	Samples int
 }
 
-// SpeechDrained: the last sample of this turn's speech (after CloseSpeech) has been played.
+// SpeechDrained: the last sample of this turn's speech (after CloseSpeech) has been played; all but Unheard of them, when
+// the card stood still for so long that the rest was given up.
 type SpeechDrained struct {
-	At   time.Duration
-	Turn ID
+	At      time.Duration
+	Turn    ID
+	Unheard int
 }
 
 // WordsSaid: local words (SayWords) have been played to the end, or were dropped.

@@ -79,6 +79,13 @@ func TestInjectionDuringTheTailDoesNotCutIt(t *testing.T) {
 	b.forget().run("inject t-2 tea").want("OpenSpeech turn=t-2", "CreateResponse turn=t-2 prompt=tea")
 }
 
+// A card that died in the middle of the answer: it failed, and the model learns what was heard of it.
+func TestAnswerThatNobodyHeard(t *testing.T) {
+	b := newBench(t, Config{}).run(toDraining...).forget().run("drained t-1 2400")
+	b.wantHas("TruncateItem turn=t-1 item=a heard=21600")
+	b.wantHas("SayWords turn=t-1 words=no_answer")
+}
+
 // turns.md 8, row 6: after each of these the machine is quiet, so that the queue drains.
 func TestEveryEndLeavesTheMachineQuiet(t *testing.T) {
 	call := []string{"ready", "ask t-1 call", "started t-1 r1", "tool-called t-1 r1 c1 call", "tool-returned t-1 c1 ok input_claim 7", "done t-1 r1", "drained t-1", "wait 1s"}
@@ -94,6 +101,7 @@ func TestEveryEndLeavesTheMachineQuiet(t *testing.T) {
 		{"microphone lost", append(clone(toListening), "capture-lost t-1", "words-said")},
 		{"response refused", append(clone(toAsking), "response-refused t-1 quota", "words-said")},
 		{"answer done", append(clone(toDraining), "drained t-1")},
+		{"card gone while answering", append(clone(toDraining), "drained t-1 2400", "words-said")},
 		{"hushed", append(clone(toSpeaking), "hush")},
 		{"call hung up", append(clone(call), "press t-2", "claim-ended 7 interrupted")},
 		{"call ended", append(clone(call), "claim-ended 7 finished")},
