@@ -81,6 +81,9 @@ func TestLateAudioOfACutAnswerIsNeverHeard(t *testing.T) {
 		t.Errorf("the old turn ended %s in %s; want interrupted in IN_RESPONSE", cut.Reason, cut.InterruptedIn)
 	}
 	b.answered(next)
+	if b.log.count("delta.stale") == 0 {
+		t.Error("nothing came late")
+	}
 	const settled = 250 * time.Millisecond // how fast it is silent is for the benchmark; this is about what comes later
 	now := b.now()
 	if before := pitch(b.card.Between(0, edge), oldHz); before < 500 {
@@ -214,6 +217,8 @@ func TestSessionLostForLonger(t *testing.T) {
 	for _, other := range []turn.Words{turn.WordsNoAnswer, turn.WordsQuota, turn.WordsLostMidway} { // or failed says nothing
 		if c := b.heard(other, r.Ended); c > 0.7 {
 			t.Errorf("the words %q are found (%.2f) where %q were said", other, c, turn.WordsOffline)
+		} else {
+			t.Logf("likeness of %q to %q: %.2f", other, turn.WordsOffline, c)
 		}
 	}
 	b.wires.refuse(false)

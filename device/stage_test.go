@@ -277,9 +277,9 @@ func (b *box) failed(r TurnRecord, reason turn.Reason, w turn.Words) {
 }
 
 // heard says how much of the tape after a time is like the clip, at best: 1 is the clip itself. It compares the loudest
-// tenth of a second beyond what a cue may cover.
+// 0.6 seconds beyond what a cue may cover: a vowel alone is the same in every clip.
 func (b *box) heard(w turn.Words, after time.Duration) float64 {
-	const cover, excerpt, thin = 800 * time.Millisecond, 100 * time.Millisecond, 4
+	const cover, excerpt, thin = 800 * time.Millisecond, 600 * time.Millisecond, 8
 	pcm, err := clips.Samples(string(w))
 	if err != nil {
 		b.t.Fatal(err)
@@ -287,7 +287,7 @@ func (b *box) heard(w turn.Words, after time.Duration) float64 {
 	clip := thinned(audio.Upsample(pcm), thin)
 	n := audio.CardFrames(excerpt) / thin
 	best, at := 0.0, 0
-	for i := audio.CardFrames(cover) / thin; i+n <= len(clip); i += n / 2 {
+	for i := audio.CardFrames(cover) / thin; i+n <= len(clip); i += n / 8 {
 		if e := squares(clip[i : i+n]); e > best {
 			best, at = e, i
 		}
