@@ -140,7 +140,7 @@ func (b *Toolbox) Call(ctx context.Context, id turn.ID, name, args string) Outco
 		case done <- o:
 		case <-gone:
 			if c, ok := o.Effect.(skills.InputClaim); ok && c.Ended != nil {
-				defer recoverTo(log)
+				defer recoverTo(log, func() {})
 				c.Ended(skills.Interrupted)
 			}
 		}
@@ -160,8 +160,7 @@ func (b *Toolbox) Call(ctx context.Context, id turn.ID, name, args string) Outco
 
 // run calls the handler and turns whatever happens into an outcome.
 func (b *Toolbox) run(ctx skills.Context, t boxed, args string) (o Outcome) {
-	o = sorry("Sorry, that went wrong on my side.")
-	defer recoverTo(ctx.Log)
+	defer recoverTo(ctx.Log, func() { o = sorry("Sorry, that went wrong on my side.") })
 	r, err := t.Handler(ctx, json.RawMessage(args))
 	if err != nil {
 		ctx.Log.Warn(logToolFailed, "err", err)
@@ -175,9 +174,10 @@ func (b *Toolbox) run(ctx skills.Context, t boxed, args string) (o Outcome) {
 }
 
 // recoverTo ends a panic of somebody else's code in a line of the log. To be deferred.
-func recoverTo(log *slog.Logger) {
+func recoverTo(log *slog.Logger, then func()) {
 	if p := recover(); p != nil {
 		log.Error(logToolPanicked, "panic", p, "stack", string(debug.Stack()))
+		then()
 	}
 }
 
