@@ -229,7 +229,7 @@ func TestRefusedKey(t *testing.T) {
 		w.want("lost fatal key_refused")
 		time.Sleep(2 * backoffRefused) // tried again now and then, told once
 		w.want()
-		if n := len(w.keys); n < 2 || n > 4 {
+		if n := w.attempts(); n < 2 || n > 4 {
 			t.Errorf("%d attempts in a minute; want 2 to 4", n)
 		}
 		w.mu.Lock()
@@ -255,8 +255,8 @@ func TestLogOfALongRefusalIsShortAndKeepsTheKey(t *testing.T) {
 		w.status = http.StatusUnauthorized
 		w.run()
 		time.Sleep(2 * time.Hour)
+		attempts := w.attempts()
 		w.mu.Lock()
-		attempts := len(w.keys)
 		w.status = 0
 		w.mu.Unlock()
 		time.Sleep(2 * backoffRefused)
@@ -285,8 +285,8 @@ func TestRefusedHandshakes(t *testing.T) {
 			w.run()
 			defer w.stop()
 			w.want(want)
-			if len(w.keys) != 1 {
-				t.Errorf("status %d: the key was sent %d times; want once (no redirect is followed)", status, len(w.keys))
+			if w.attempts() != 1 {
+				t.Errorf("status %d: the key was sent %d times; want once (no redirect is followed)", status, w.attempts())
 			}
 		})
 	}
@@ -308,12 +308,12 @@ func TestRetryAfterIsKept(t *testing.T) {
 			defer w.stop()
 			time.Sleep(want.none)
 			w.want("lost quota")
-			if n := len(w.keys); n != 1 {
+			if n := w.attempts(); n != 1 {
 				t.Errorf("Retry-After %s: %d attempts within %v; want one", after, n, want.none)
 			}
 			time.Sleep(want.one - want.none)
 			w.want()
-			if n := len(w.keys); n != 2 {
+			if n := w.attempts(); n != 2 {
 				t.Errorf("Retry-After %s: %d attempts within %v; want two", after, n, want.one)
 			}
 		})
@@ -347,7 +347,7 @@ func TestReconnectsForEverWithinFiveSeconds(t *testing.T) {
 		defer w.stop()
 		time.Sleep(time.Hour)
 		w.want("lost server_error")
-		if n := len(w.keys); n < 720 || n > 1800 {
+		if n := w.attempts(); n < 720 || n > 1800 {
 			t.Errorf("%d attempts in an hour; want one every 2.5 to 5 s", n)
 		}
 		w.mu.Lock()
@@ -369,10 +369,10 @@ func TestAQuestionTriesTheServerAtOnce(t *testing.T) {
 		w.want("lost server_error")
 		for range 10 { // wherever in the back-off it is
 			time.Sleep(700 * time.Millisecond)
-			n := len(w.keys)
+			n := w.attempts()
 			w.c.Do(turn.ClearInput{Turn: turn.ID(fmt.Sprint("t-", n))})
 			time.Sleep(2 * backoffMin)
-			if got := len(w.keys); got <= n || got > n+3 {
+			if got := w.attempts(); got <= n || got > n+3 {
 				t.Errorf("%d attempts within %v of a question; want one to three", got-n, 2*backoffMin)
 			}
 		}

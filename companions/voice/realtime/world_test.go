@@ -308,6 +308,13 @@ func (w *world) stop() {
 	_ = w.server.Close()
 }
 
+// attempts counts the handshakes so far, refused ones included.
+func (w *world) attempts() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.keys)
+}
+
 func (w *world) serve(rw http.ResponseWriter, req *http.Request) {
 	w.mu.Lock()
 	status, after := w.status, w.after
