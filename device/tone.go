@@ -152,4 +152,3 @@ func (t toneTools) Call(ctx context.Context, _ turn.ID, name, _ string) coordina
 		return coordinator.ToolResult{Output: "cut"}
 	}
 }
-
