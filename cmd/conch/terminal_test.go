@@ -190,6 +190,7 @@ func TestPersonAtATerminal(t *testing.T) {
 }
 
 func TestTerminalIsGivenBack(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name string
 		end  func(*person)

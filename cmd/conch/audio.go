@@ -1,0 +1,53 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"conch/device"
+)
+
+type audioCmd struct {
+	List audioListCmd `cmd:"" help:"List sound devices by their stable identity."`
+	Test audioTestCmd `cmd:"" help:"Play a tone, then record three seconds and play them back."`
+}
+
+type audioListCmd struct {
+	JSON bool `help:"Print JSON." name:"json"`
+}
+
+func (c audioListCmd) Run(e *env) error {
+	cfg, err := e.load()
+	if err != nil {
+		return err
+	}
+	devices, err := device.SoundDevices(cfg, e.logger(cfg))
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return e.json(devices)
+	}
+	if len(devices) == 0 {
+		fmt.Fprintln(e.out, "no sound device: no card and no sound server (conch runs without sound and says so)")
+	}
+	for _, d := range devices {
+		fmt.Fprintf(e.out, "%-9s %-40s %s\n", d.Kind, d.ID, d.Name)
+	}
+	return nil
+}
+
+type audioTestCmd struct {
+	Seconds int `help:"Length of the recording." default:"3"`
+}
+
+func (c audioTestCmd) Run(e *env) error {
+	if c.Seconds < 1 || c.Seconds > 30 {
+		return fmt.Errorf("%w: --seconds %d: must be 1 to 30", device.ErrRefused, c.Seconds)
+	}
+	cfg, err := e.load()
+	if err != nil {
+		return err
+	}
+	return device.SoundTest(e.ctx, cfg, e.logger(cfg), time.Duration(c.Seconds)*time.Second, e.out)
+}

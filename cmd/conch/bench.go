@@ -1,0 +1,53 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"conch/device"
+)
+
+type benchCmd struct {
+	Silence   benchSilenceCmd   `cmd:"" help:"Press a virtual button while sound plays; print press to silence for each state."`
+	Footprint benchFootprintCmd `cmd:"" help:"Start a private appliance; print memory, processor time, size and time to ready."`
+}
+
+type benchSilenceCmd struct {
+	Presses int      `help:"Presses per state." default:"20" short:"n"`
+	State   []string `help:"Only these states." placeholder:"STATE"`
+	Virtual bool     `help:"On the virtual card instead of this machine's."`
+	JSON    bool     `help:"Print JSON." name:"json"`
+}
+
+func (c benchSilenceCmd) Run(e *env) error {
+	cfg, err := e.load()
+	if err != nil {
+		return err
+	}
+	report, err := device.MeasureSilence(e.ctx, cfg, c.Presses, c.State, c.Virtual, e.err)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return e.json(report)
+	}
+	fmt.Fprintln(e.out, "method:", report.Method)
+	report.Print(e.out)
+	return nil
+}
+
+type benchFootprintCmd struct {
+	Idle time.Duration `help:"How long to watch it idle." default:"10s"`
+	Talk time.Duration `help:"How long to watch it talk." default:"20s"`
+}
+
+func (c benchFootprintCmd) Run(e *env) error {
+	if c.Idle < time.Second || c.Talk < time.Second {
+		return fmt.Errorf("%w: --idle and --talk: must be 1s or more", device.ErrRefused)
+	}
+	var set []string
+	for k, v := range e.set {
+		set = append(set, k+"="+v)
+	}
+	return device.Footprint{Config: e.config, Set: set, Idle: c.Idle, Talk: c.Talk, Out: e.out}.Run(e.ctx)
+}
