@@ -105,13 +105,13 @@ func (s *stopwatch) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case "input_audio_buffer.commit":
 			send(`{"type":"input_audio_buffer.committed","event_id":"c%d","item_id":"item_in"}`, n)
 		case "response.create":
-			s.answer(c, r.Context(), e.Response.Metadata)
+			s.answer(r.Context(), c, e.Response.Metadata)
 		}
 	}
 }
 
 // answer sends one answer of pieces of 100 ms, 20 ms apart.
-func (s *stopwatch) answer(c *websocket.Conn, ctx context.Context, metadata json.RawMessage) {
+func (s *stopwatch) answer(ctx context.Context, c *websocket.Conn, metadata json.RawMessage) {
 	if metadata == nil {
 		metadata = json.RawMessage("null")
 	}

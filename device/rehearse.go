@@ -201,7 +201,9 @@ func (p *play) perform(ctx context.Context, s *stage) error {
 		}
 	}
 	if s.held {
-		p.move(ctx, s, false) // a person does not go away with the button held
+		if err := p.move(ctx, s, false); err != nil { // a person does not go away with the button held
+			return fmt.Errorf("script: the release at the end: %w", err)
+		}
 	}
 	return p.wait(ctx, s.device.Quiet, "idle at the end")
 }
