@@ -27,6 +27,10 @@ type MicConfig struct {
 	Preroll time.Duration        // kept from before the press, in memory only; 0 turns it off; at most MaxPreroll
 	Now     func() time.Duration // the clock of all facts; default: time since NewMic
 
+	// Loud is when the loudspeaker was, or will be, last heard. Pre-roll from before that is left out: it would be the
+	// companion's own voice, sent to the model as the person's. nil: never.
+	Loud func() time.Duration
+
 	Sink    func(utterance string, pcm []int16) // 20 ms at 24 kHz, in order; the slice is the sink's to keep
 	Started func(utterance string)              // the first frame from after the edge has been captured
 	Ended   func(utterance string, samples int) // all that End asked for has been given to Sink (24 kHz)
@@ -155,6 +159,9 @@ func (m *Mic) Open(id string, at time.Duration) {
 	u := utterance{id: id, open: true, opened: now, seen: now, written: written}
 	u.edge = min(m.position(at), written) // it cannot be later than what there is: then nothing has been captured since
 	u.from = u.edge - min(u.edge, m.preroll)
+	if m.conf.Loud != nil {
+		u.from = max(u.from, min(m.position(m.conf.Loud()), u.edge))
+	}
 	if now-m.captured.last() > micStale || m.isMuted.Load() {
 		u.edge, u.from = written, written
 	}

@@ -20,6 +20,7 @@ type micRig struct {
 	said  []string
 	heard map[string][]int16
 	now   func() time.Duration
+	loud  time.Duration // when the loudspeaker was last heard
 }
 
 func newMicRig(t *testing.T, preroll time.Duration) *micRig {
@@ -28,6 +29,7 @@ func newMicRig(t *testing.T, preroll time.Duration) *micRig {
 	r.m = audio.NewMic(audio.MicConfig{
 		Preroll: preroll,
 		Now:     clock.Now,
+		Loud:    func() time.Duration { return r.loud },
 		Sink:    func(id string, pcm []int16) { r.heard[id] = append(r.heard[id], pcm...) },
 		Started: func(id string) { r.say("started %s", id) },
 		Ended:   func(id string, n int) { r.say("ended %s %d", id, n) },
@@ -117,6 +119,33 @@ func TestUtteranceHasPreAndPostRoll(t *testing.T) {
 	}
 	if off > len(got)/50 {
 		t.Errorf("%d of %d samples are not what was in the air: a gap or a jump", off, len(got))
+	}
+}
+
+func TestPrerollLeavesOutTheCompanionsOwnVoice(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		loud time.Duration // before the edge; negative: it sounds on after it
+		want time.Duration // of pre-roll
+	}{
+		{"long ago", 900 * time.Millisecond, 250 * time.Millisecond},
+		{"just before", 100 * time.Millisecond, 100 * time.Millisecond},
+		{"still sounding", -20 * time.Millisecond, 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			r := newMicRig(t, 250*time.Millisecond)
+			r.c.Feed(noise(3*24000, 1))
+			r.advance(time.Second)
+			edge := r.now()
+			r.loud = edge - row.loud
+			r.m.Open("t-1", edge)
+			r.advance(500 * time.Millisecond)
+			r.m.End("t-1", 0)
+			r.advance(50 * time.Millisecond)
+			if n := len(r.heard["t-1"]); !near(n, 500*time.Millisecond+row.want) {
+				t.Errorf("heard %d ms; want 500 and %s of pre-roll", n*1000/audio.Rate, row.want)
+			}
+		})
 	}
 }
 

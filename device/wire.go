@@ -136,7 +136,7 @@ func (d *Device) wireSound() error {
 	volume, cues := int(d.volume.Load()), d.cfg.Audio.CueVolume
 	d.speaker = audio.NewSpeaker(audio.SpeakerConfig{Fade: d.cfg.Audio.Fade, Now: d.now, Volume: &volume, Cues: &cues})
 	d.mic = audio.NewMic(audio.MicConfig{
-		Preroll: d.cfg.Audio.Preroll, Now: d.now,
+		Preroll: d.cfg.Audio.Preroll, Now: d.now, Loud: d.speaker.LastAudible,
 		Sink:    func(id string, pcm []int16) { d.voice.Append(turn.ID(id), pcm) },
 		Started: func(id string) { d.coordinator.Post(turn.CaptureStarted{At: d.now(), Turn: turn.ID(id)}) },
 		Ended: func(id string, samples int) {
