@@ -10,7 +10,7 @@ import (
 
 func TestTimeAndSamples(t *testing.T) {
 	for d, want := range map[time.Duration]int{0: 0, -time.Second: 0, time.Second: 24000, 20 * time.Millisecond: 480,
-		41666 * time.Nanosecond: 0, 41667 * time.Nanosecond: 1, 1000 * time.Hour: 86_400_000_000} {
+		41666 * time.Nanosecond: 0, 41667 * time.Nanosecond: 1, 20 * time.Hour: 1_728_000_000} {
 		if n := Samples(d); n != want {
 			t.Errorf("Samples(%v) = %d; want %d", d, n, want)
 		}
