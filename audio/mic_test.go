@@ -3,6 +3,7 @@ package audio_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -96,7 +97,7 @@ func TestUtteranceHasPreAndPostRoll(t *testing.T) {
 	// It is what was in the air from 250 ms before the edge on, without a gap.
 	const lag = 12 // samples: the filter
 	from := audio.Samples(edge - 250*time.Millisecond)
-	best, worst := -1, 1<<62
+	best, worst := -1, math.MaxInt
 	for shift := -300; shift < 300; shift++ { // where did it begin?
 		sum := 0
 		for i := 1000; i < 1200; i++ {
