@@ -212,6 +212,11 @@ func (c *Config) resolve(env environment) {
 		c.warn("audio: %d x %s and a fade of %s take up to %s from a press to silence, more than the 30 ms promised",
 			c.Audio.Periods, c.Audio.Period, c.Audio.Fade, bound)
 	}
+	// The turn's deadline for the round after a tool runs while the tool does (turns.md 1).
+	if c.Turn.Tool > c.Turn.Next {
+		c.warn("turn.tool_s = %g is longer than turn.next_s = %g: a turn is given up after %s, whatever its tool still does; raise turn.next_s",
+			c.Turn.Tool.Seconds(), c.Turn.Next.Seconds(), c.Turn.Next)
+	}
 }
 
 func (c *Config) warn(format string, args ...any) {

@@ -364,14 +364,28 @@ func TestSecretIsNeverShown(t *testing.T) {
 	}
 }
 
-func TestWarningWhenThePromiseCannotBeKept(t *testing.T) {
-	c, err := Load(LoadOptions{File: writeFile(t, "[audio]\nperiod_ms = 10\n"), Environ: []string{"RUNTIME_DIRECTORY=/run/conch"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	const want = "config: audio: 3 x 10ms and a fade of 3ms take up to 43ms from a press to silence, more than the 30 ms promised"
-	if len(c.Warnings) != 1 || c.Warnings[0] != want {
-		t.Errorf("warnings %q; want %q", c.Warnings, want)
+// What is accepted, and yet said.
+func TestConfigWarnings(t *testing.T) {
+	for _, c := range []struct{ name, in, want string }{ // want "": none
+		{"nothing to say", "", ""},
+		{"the promise cannot be kept", "[audio]\nperiod_ms = 10\n",
+			"config: audio: 3 x 10ms and a fade of 3ms take up to 43ms from a press to silence, more than the 30 ms promised"},
+		{"a tool outlives its turn", "[turn]\ntool_s = 20.5\n",
+			"config: turn.tool_s = 20.5 is longer than turn.next_s = 15: a turn is given up after 15s, whatever its tool still does; raise turn.next_s"},
+		{"a turn shorter than the default's tool", "[turn]\nnext_s = 5\n",
+			"config: turn.tool_s = 10 is longer than turn.next_s = 5: a turn is given up after 5s, whatever its tool still does; raise turn.next_s"},
+		{"a tool that takes all of its turn", "[turn]\ntool_s = 15\n", ""},
+		{"both raised", "[turn]\nnext_s = 40\ntool_s = 30\n", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := Load(LoadOptions{File: writeFile(t, c.in), Environ: []string{"RUNTIME_DIRECTORY=/run/conch"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if all := strings.Join(got.Warnings, "\n"); all != c.want {
+				t.Errorf("got %q; want %q", all, c.want)
+			}
+		})
 	}
 	if bound := Default().Audio.Bound(); bound != 23*time.Millisecond {
 		t.Errorf("the default's bound is %s; want 23ms", bound)
