@@ -149,7 +149,7 @@ func (d *Device) WaitReady(ctx context.Context, limit time.Duration) error {
 
 // Ready says that sound and voice are up, or that their trouble is known.
 func (d *Device) Ready() bool {
-	return d.playback.Load() != nil && d.capture.Load() != nil && d.coordinator.Online()
+	return d.playback.Load() != nil && d.capture.Load() != nil && (d.coordinator.Online() || d.conds.holds(voiceLost))
 }
 
 // until polls cond every few milliseconds.
@@ -272,7 +272,7 @@ func (d *Device) writeMetrics(w io.Writer) {
 		value            any
 	}{
 		{"conch_turns_total", "counter", "Turns ended.", d.turns.Load()},
-		{"conch_ready", "gauge", "1 when sound and voice are up.", map[bool]int{false: 0, true: 1}[d.Ready()]},
+		{"conch_ready", "gauge", "1 when sound and voice are up, or their trouble is known.", map[bool]int{false: 0, true: 1}[d.Ready()]},
 		{"conch_conditions", "gauge", "Things wrong that a person can fix.", len(d.conds.list())},
 		{"conch_volume_percent", "gauge", "Volume.", d.volume.Load()},
 		{"conch_audio_callbacks_total", "counter", "Callbacks of the loudspeaker's device.", st.Callbacks},

@@ -51,6 +51,14 @@ func (c *conditions) clear(code string) {
 	}
 }
 
+// holds says whether a condition holds.
+func (c *conditions) holds(code string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, held := c.now[code]
+	return held
+}
+
 // list returns what holds, oldest first.
 func (c *conditions) list() []Condition {
 	c.mu.Lock()

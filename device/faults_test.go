@@ -291,3 +291,13 @@ func TestRateLimitAtTheHandshake(t *testing.T) {
 	b.until("online", b.coordinator.Online)
 	b.fine()
 }
+
+// A box without a network is ready once it knows that: a person can press, and is told in words.
+func TestReadyWithoutANetwork(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, boxOptions{offline: true, address: "ws://127.0.0.1:1/v1/realtime"}) // port 1 (tcpmux): nobody listens
+	b.until("ready", b.Ready)
+	if b.coordinator.Online() || !b.conds.holds(voiceLost) {
+		t.Errorf("online %v, conditions %+v; want not online, and %s", b.coordinator.Online(), b.conds.list(), voiceLost)
+	}
+}

@@ -118,7 +118,9 @@ func newBox(t *testing.T, o boxOptions) *box {
 			t.Logf("journal:\n%s", b.log.text())
 		}
 	})
-	b.until("ready", func() bool { return d.playback.Load() != nil && d.capture.Load() != nil && (o.offline || d.Ready()) })
+	b.until("ready", func() bool {
+		return d.playback.Load() != nil && d.capture.Load() != nil && (o.offline || d.coordinator.Online())
+	})
 	return b
 }
 
