@@ -20,8 +20,10 @@ import (
 
 // Appliance is `conch run`: the device of this machine, with everything the configuration and the machine offer, until
 // ctx ends, a person quits, or standard input, where that is the button, comes to its end.
-func Appliance(ctx context.Context, cfg Config, log *slog.Logger, in *os.File, out io.Writer) error {
+func Appliance(ctx context.Context, cfg Config, reload Reload, log *slog.Logger, in *os.File, out io.Writer) error {
 	spareProcessors()
+	hangups, stop := reload.listen(in)
+	defer stop()
 	if err := preflight(ctx, cfg); err != nil {
 		return err
 	}
@@ -46,6 +48,9 @@ func Appliance(ctx context.Context, cfg Config, log *slog.Logger, in *os.File, o
 	a.device, err = New(cfg, o)
 	if err != nil {
 		return err
+	}
+	if hangups != nil {
+		a.device.actors = append(a.device.actors, a.device.reloader(reload, hangups))
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- a.device.Run(ctx) }() // awaited below
@@ -296,18 +301,4 @@ func Version() string {
 		v = info.Main.Version
 	}
 	return fmt.Sprintf("conch %s %s %s/%s", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-}
-
-// NewLogger logs to w as the configuration wants it: one event a line, the event's name under "event".
-func NewLogger(c LogConfig, w io.Writer) *slog.Logger {
-	o := &slog.HandlerOptions{Level: c.Slog(), ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
-		if len(groups) == 0 && a.Key == slog.MessageKey {
-			a.Key = "event"
-		}
-		return a
-	}}
-	if c.Format == "json" {
-		return slog.New(slog.NewJSONHandler(w, o))
-	}
-	return slog.New(slog.NewTextHandler(w, o))
 }

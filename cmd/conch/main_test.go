@@ -56,7 +56,8 @@ func TestStories(t *testing.T) {
 			"secret":       secret,
 			"status":       status,
 			"one-line":     oneLine,
-			"terminate":    terminate,
+			"terminate":    signalled(syscall.SIGTERM), // as a service manager ends
+			"hangup":       signalled(syscall.SIGHUP),  // as a service manager reloads
 			"big":          big,
 			"events":       events,
 			"silenced":     silenced,
@@ -177,13 +178,15 @@ func oneLine(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// terminate: what runs in the background gets SIGTERM, as from a service manager.
-func terminate(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 0 {
-		ts.Fatalf("usage: terminate")
-	}
-	for _, c := range ts.BackgroundCmds() {
-		ts.Check(c.Process.Signal(syscall.SIGTERM))
+// signalled is a command without arguments: what runs in the background gets the signal.
+func signalled(sig os.Signal) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		if neg || len(args) != 0 {
+			ts.Fatalf("usage: terminate or hangup, alone")
+		}
+		for _, c := range ts.BackgroundCmds() {
+			ts.Check(c.Process.Signal(sig))
+		}
 	}
 }
 

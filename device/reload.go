@@ -1,0 +1,142 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/term"
+)
+
+// A configuration is read again on SIGHUP, as service managers send it for a reload (appliance.md 4). What can change while
+// the device runs changes at once; the rest is named and waits for a restart. A configuration that is refused changes
+// nothing.
+
+// Log events of a reload.
+const (
+	logConfigReloaded = "config.reloaded" // applied: keys now in force; restart: keys that differ and are not (then a warning)
+	logConfigRefused  = "config.refused"  // one line per problem; all stays as it was
+	logConfigWarning  = "config.warning"  // accepted, and yet something to tell
+)
+
+// Reload is what it takes to read the configuration again; without a Load, SIGHUP keeps its usual meaning.
+type Reload struct {
+	Load  func() (*Config, error) // as at the start: the same file, environment and flags
+	Level *slog.LevelVar          // the log's
+}
+
+// listen takes SIGHUP from now on, so that none that comes during the start ends the program. At a terminal the signal says
+// that the terminal is gone, which is the end; gpio's keyboard then sees to the terminal's modes.
+func (r Reload) listen(in *os.File) (hangups <-chan os.Signal, stop func()) {
+	if r.Load == nil || term.IsTerminal(int(in.Fd())) {
+		return nil, func() {}
+	}
+	c := make(chan os.Signal, 1) // one that waits is enough: a reload takes the newest file
+	signal.Notify(c, syscall.SIGHUP)
+	return c, func() { signal.Stop(c) }
+}
+
+// reloader is the goroutine that reloads; it ends with ctx.
+func (d *Device) reloader(r Reload, hangups <-chan os.Signal) actor {
+	running := d.cfg // what is in force; d.cfg itself is fixed
+	return actor{"reload", func(ctx context.Context) error {
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-hangups:
+				d.reload(r, &running)
+			}
+		}
+	}}
+}
+
+// reload brings running as near to the configuration as a running device can come.
+func (d *Device) reload(r Reload, running *Config) {
+	next, err := r.Load()
+	if err != nil {
+		problems := []string{err.Error()}
+		if all := (*ConfigError)(nil); errors.As(err, &all) {
+			problems = all.Problems
+		}
+		for _, p := range problems {
+			d.log.Error(logConfigRefused, "err", p, "do", "mend it and reload again; until then all stays as it was")
+		}
+		return
+	}
+	for _, w := range next.Warnings {
+		d.log.Warn(logConfigWarning, "text", w)
+	}
+	applied, restart := []string{}, []string{}
+	before := running.Describe()
+	for i, row := range next.Describe() {
+		same := row.Value == before[i].Value
+		if row.Key == "voice.key" { // shown as set or unset only
+			same = next.Voice.Key == running.Voice.Key
+		}
+		switch {
+		case same:
+		case d.take(row.Key, next, running):
+			applied = append(applied, row.Key)
+		default:
+			restart = append(restart, row.Key)
+		}
+	}
+	level := slog.LevelInfo
+	if len(restart) > 0 {
+		level = slog.LevelWarn
+	}
+	// Said at the more talkative of the two levels: whoever turns the log down has still asked what came of it.
+	r.Level.Set(min(r.Level.Level(), next.Log.Slog()))
+	d.log.Log(context.Background(), level, logConfigReloaded, "file", next.File, "applied", applied, "restart", restart)
+	r.Level.Set(next.Log.Slog())
+}
+
+// take puts one key into force, if that needs no restart.
+func (d *Device) take(key string, next, running *Config) bool {
+	switch key {
+	case "audio.volume": // also kept, as when it is said: the latest wish counts
+		running.Audio.Volume = next.Audio.Volume
+		d.loud().SetVolume(next.Audio.Volume)
+	case "audio.cue_volume":
+		running.Audio.CueVolume = next.Audio.CueVolume
+		d.speaker.SetCueVolume(next.Audio.CueVolume)
+	case "log.level": // reload itself turns it
+		running.Log.Level = next.Log.Level
+	case "voice.key": // the client asks liveKey before each session
+		if next.keyFrom == "" || next.keyFrom != running.keyFrom {
+			return false
+		}
+		running.Voice.Key = next.Voice.Key
+	default:
+		return false
+	}
+	return true
+}
+
+// LiveLogger logs to w as the configuration wants it: one event a line, the event's name under "event". Its level can be
+// turned.
+func LiveLogger(c LogConfig, w io.Writer) (*slog.Logger, *slog.LevelVar) {
+	level := new(slog.LevelVar)
+	level.Set(c.Slog())
+	o := &slog.HandlerOptions{Level: level, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+		if len(groups) == 0 && a.Key == slog.MessageKey {
+			a.Key = "event"
+		}
+		return a
+	}}
+	if c.Format == "json" {
+		return slog.New(slog.NewJSONHandler(w, o)), level
+	}
+	return slog.New(slog.NewTextHandler(w, o)), level
+}
+
+// NewLogger is a LiveLogger whose level stays.
+func NewLogger(c LogConfig, w io.Writer) *slog.Logger {
+	log, _ := LiveLogger(c, w)
+	return log
+}

@@ -1,0 +1,80 @@
+package device
+
+import (
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"conch/coordinator/turn"
+)
+
+// A new volume is heard at once, in the middle of an answer; a configuration that is refused is not.
+func TestReloadedVolumeIsHeard(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, boxOptions{})
+	running, volume := b.cfg, 0
+	r := Reload{Level: new(slog.LevelVar), Load: func() (*Config, error) {
+		if volume < 0 {
+			return nil, errors.New("config: refused")
+		}
+		next := b.cfg
+		next.Audio.Volume = volume
+		return &next, nil
+	}}
+	loud := func() float64 {
+		b.pause(500 * time.Millisecond)
+		now := b.now()
+		return pitch(b.card.Between(now-300*time.Millisecond, now), newHz)
+	}
+	b.question("endless")
+	b.until("speaking", b.Speaking)
+	before := loud()
+	if before < 500 {
+		t.Fatalf("the answer is not on the tape (%.0f)", before)
+	}
+	b.reload(r, &running)
+	if after := loud(); after > 1 {
+		t.Errorf("at volume 0 the answer is heard, as loud as %.0f", after)
+	}
+	volume = b.cfg.Audio.Volume
+	b.reload(r, &running)
+	if again := loud(); again < before*0.9 || again > before*1.1 {
+		t.Errorf("back at the volume of the start the answer is as loud as %.0f; want %.0f", again, before)
+	}
+	volume = -1
+	b.reload(r, &running)
+	if again := loud(); again < before*0.9 {
+		t.Errorf("after a configuration was refused the answer is as loud as %.0f; want %.0f", again, before)
+	}
+	if running.Audio.Volume != b.cfg.Audio.Volume || b.log.count(logConfigReloaded) != 2 || b.log.count(logConfigRefused) != 1 {
+		t.Errorf("in force: volume %d; reloaded %d times, refused %d times", running.Audio.Volume,
+			b.log.count(logConfigReloaded), b.log.count(logConfigRefused))
+	}
+	b.hand.Press()
+	b.state(turn.Listening)
+	b.hand.Release()
+	b.quiet()
+}
+
+// A key whose file is read before each session needs no restart, whatever is in it; one from elsewhere does.
+func TestReloadedKey(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		was, is  string // where the key is from
+		restarts bool
+	}{
+		{"the same file", "/key", "/key", false},
+		{"another file", "/key", "/other", true},
+		{"the environment", "", "", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			running, next := Default(), Default()
+			running.Voice.Key, running.keyFrom = NewSecret("an-old-key"), c.was
+			next.Voice.Key, next.keyFrom = NewSecret("a-new-key"), c.is
+			if taken := (&Device{}).take("voice.key", &next, &running); taken == c.restarts {
+				t.Errorf("taken %v; want %v", taken, !c.restarts)
+			}
+		})
+	}
+}
