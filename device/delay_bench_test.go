@@ -137,6 +137,53 @@ func (s *stopwatch) answer(ctx context.Context, c *websocket.Conn, metadata json
 	_ = c.Write(ctx, websocket.MessageText, response("response.done", "completed"))
 }
 
+// timedCard notes which callback of the capture device brought which frames.
+type timedCard struct {
+	audio.Card
+	now func() time.Duration
+
+	mu    sync.Mutex // the bench's own: a shipped callback locks nothing
+	times []time.Duration
+	total []int // frames at CardRate, after each callback
+}
+
+func (c *timedCard) OpenCapture(conf audio.StreamConfig, take func([]int16)) (audio.Stream, error) {
+	return c.Card.OpenCapture(conf, func(in []int16) {
+		c.mu.Lock()
+		n := len(in)
+		if len(c.total) > 0 {
+			n += c.total[len(c.total)-1]
+		}
+		c.times, c.total = append(c.times, c.now()), append(c.total, n)
+		c.mu.Unlock()
+		take(in)
+	})
+}
+
+// at is the position of the frame that was in the air at t.
+func (c *timedCard) at(t time.Duration) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, when := range c.times {
+		if when >= t {
+			return c.total[i] - audio.CardFrames(when-t)
+		}
+	}
+	return 0
+}
+
+// when is the time of the callback that brought the frame before a position.
+func (c *timedCard) when(position int) (time.Duration, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, total := range c.total {
+		if total >= position {
+			return c.times[i], true
+		}
+	}
+	return 0, false
+}
+
 // timedVoice notes when the speech of each delta has been taken by the ring.
 type timedVoice struct {
 	speaks
@@ -178,7 +225,8 @@ func measureDelay(b *testing.B, hold time.Duration, deltas int) (up, down []floa
 	cfg := Default()
 	cfg.Audio.Preroll = 0 // then the first sample is that of the edge
 	ended := make(chan TurnRecord, 1)
-	d, err := New(cfg, Options{Log: slog.New(slog.DiscardHandler), Card: card, Now: card.Clock().Now, Buttons: []gpio.Source{hand},
+	captures := &timedCard{Card: card, now: card.Clock().Now}
+	d, err := New(cfg, Options{Log: slog.New(slog.DiscardHandler), Card: captures, Now: card.Clock().Now, Buttons: []gpio.Source{hand},
 		Voice: timedVoice{speaks{client}, &taken}, OnTurn: func(t TurnRecord) { ended <- t }})
 	if err != nil {
 		b.Fatal(err)
@@ -210,11 +258,11 @@ func measureDelay(b *testing.B, hold time.Duration, deltas int) (up, down []floa
 	}
 	watch.mu.Lock()
 	defer watch.mu.Unlock()
-	// A sample comes with the callback that ends its period of 10 ms; the edge fell somewhere in one.
+	first := captures.at(edge) // with no pre-roll, the utterance begins at the edge
 	for _, a := range watch.arrived {
-		captured := edge + audio.Duration(a.samples)
-		captured += capturePeriod - captured%capturePeriod
-		up = append(up, ms(a.at.Sub(start)-captured))
+		if brought, ok := captures.when(first + 2*a.samples); ok {
+			up = append(up, ms(a.at.Sub(start)-brought))
+		}
 	}
 	for i, w := range watch.written[:min(len(watch.written), len(taken))] {
 		down = append(down, ms(taken[i].Sub(w)))
