@@ -95,7 +95,7 @@ func (s *Speaker) Render(out []int16) {
 		r.base = now + queued + CardDuration(done)
 		if !s.mixNext(r.mix[:n]) {
 			clear(out[done:min(len(out), done+2*n)])
-			r.out[0] = 0
+			r.out[2*n-1] = 0 // it may become the spare frame, which must not be one of an old sound
 		} else {
 			r.up.process(r.out[:2*n], r.mix[:n])
 			for i, v := range r.out[:min(2*n, len(out)-done)] {

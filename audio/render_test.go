@@ -322,3 +322,37 @@ func TestEverybodyAtOnce(t *testing.T) {
 	stop()
 	threads.Wait()
 }
+
+// A sound server asks for whatever it likes, odd counts too; the frame left over from an odd one is of this silence, not of
+// the last sound. (Heard on PulseAudio as clicks after a press.)
+func TestSilenceIsSilentInOddPieces(t *testing.T) {
+	s := audio.NewSpeaker(audio.SpeakerConfig{})
+	out, size := make([]int16, 600), 0
+	piece := func() []int16 {
+		size = (size*31 + 17) % 600 // all kinds of counts, the same in every run
+		return out[:1+size]
+	}
+	for press := range 100 {
+		src := s.Open(audio.SourceSpeech, s.Generation())
+		src.Write(t.Context(), noise(12000, press))
+		for range 12 {
+			s.Render(piece())
+		}
+		if audio.Peak(out) == 0 {
+			t.Fatal("nothing sounded before the press")
+		}
+		s.Drop()
+		for faded := 0; faded < 480; { // the fade, and the filter's end
+			p := piece()
+			s.Render(p)
+			faded += len(p)
+		}
+		for i := range 20 {
+			p := piece()
+			if s.Render(p); audio.Peak(p) != 0 {
+				t.Fatalf("press %d: piece %d, of %d frames, has a peak of %d after the drop; want silence", press, i, len(p), audio.Peak(p))
+			}
+		}
+		s.Watch()
+	}
+}
