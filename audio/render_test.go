@@ -262,8 +262,7 @@ func BenchmarkRender(b *testing.B) {
 	}
 }
 
-// From a delta in the hand to its samples in the ring, 20 ms at a time.
-// A write of 20 ms, and the callback of 20 ms that makes room for the next: stopping the clock between the two would take a
+// From a delta in the hand to its samples in the ring: a write of 20 ms, and the callback of 20 ms that makes room for the next: stopping the clock between the two would take a
 // hundred times as long as either.
 func BenchmarkWriteAndRender(b *testing.B) {
 	s := audio.NewSpeaker(audio.SpeakerConfig{})
