@@ -53,7 +53,9 @@ func (r *room) converse() {
 	if late := stopped.Sub(pressed); late > 250*time.Millisecond || late < -100*time.Millisecond {
 		t.Errorf("the story stopped %v after the press", late)
 	}
-	if next := r.turn(); next.Reason != "done" || next.Said == "" {
+	next := r.turn()
+	_, starves := r.air.(*pulseAir) // a server that is held up leaves gaps in the question; the card does not
+	if next.Reason != "done" || next.Said == "" || !starves && !understood(next.Asked, "what is your name") {
 		t.Errorf("the question after the press: %+v", next)
 	}
 	r.question("what is your name?", "what is your name")
