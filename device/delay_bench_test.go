@@ -160,16 +160,22 @@ func (c *timedCard) OpenCapture(conf audio.StreamConfig, take func([]int16)) (au
 	})
 }
 
-// at is the position of the frame that was in the air at t.
+// at is where an utterance that begins at the edge t begins: as audio.Mic has it, at the frame that was in the air, but not
+// beyond what had been captured when the press was confirmed.
 func (c *timedCard) at(t time.Duration) int {
+	const confirmed = 5 * time.Millisecond
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	inAir, written := 0, 0
 	for i, when := range c.times {
-		if when >= t {
-			return c.total[i] - audio.CardFrames(when-t)
+		if when <= t {
+			inAir = c.total[i] + audio.CardFrames(t-when)
+		}
+		if when <= t+confirmed {
+			written = c.total[i]
 		}
 	}
-	return 0
+	return min(inAir, written)
 }
 
 // when is the time of the callback that brought the frame before a position.
