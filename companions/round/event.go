@@ -1,0 +1,101 @@
+package round
+
+import "time"
+
+// Event is a fact. At is the device's own monotonic clock; clocks of different devices are never compared.
+type Event interface{ event() }
+
+type (
+	// Received: a packet came from another device.
+	Received struct {
+		At     time.Duration
+		From   DeviceID
+		Packet Packet
+	}
+	// LinkChanged: the broker can, or can no longer, be reached. Without it only what lives here is in the room.
+	LinkChanged struct {
+		At time.Duration
+		Up bool
+	}
+	// Pressed: a finger on this device's button; the device is silent already. Turn is the turn that may begin.
+	Pressed struct {
+		At   time.Duration
+		Turn string
+	}
+	// PressEnded: nothing came of the press of Turn, and nothing will.
+	PressEnded struct {
+		At   time.Duration
+		Turn string
+		Why  string
+	}
+	// Said: a person's words at this device are known. Typed words come without a Pressed before them.
+	Said struct {
+		At   time.Duration
+		ID   MessageID // made by the driver: ids need chance and a clock
+		Turn string
+		Text string
+		To   []Participant
+	}
+	// SpeechBegan: the first sample of what Prepare asked for can be heard.
+	SpeechBegan struct {
+		At        time.Duration
+		Place     Place
+		Companion CompanionID
+	}
+	// SpeechKnown: the whole answer is known in words, and sounds for Left more. The next round can open.
+	SpeechKnown struct {
+		At        time.Duration
+		Place     Place
+		Companion CompanionID
+		ID        MessageID // of the message that the answer becomes
+		Text      string
+		Left      time.Duration
+	}
+	// SpeechEnded: the last sample was heard, or it was cut, or nothing came at all (OK false). ID and Text are for an
+	// answer whose SpeechKnown never came; Text is what was heard.
+	SpeechEnded struct {
+		At        time.Duration
+		Place     Place
+		Companion CompanionID
+		ID        MessageID
+		OK        bool
+		Cut       bool
+		Heard     time.Duration
+		Text      string
+		Why       string
+	}
+	// Refined: what a model made of the votes that Refine asked for, before their time was over.
+	Refined struct {
+		At    time.Duration
+		Place Place
+		Votes []Vote
+	}
+	// CardsChanged: the companions living here are these now.
+	CardsChanged struct {
+		At    time.Duration
+		Cards []Card
+	}
+	// Controlled: somebody at this device (by voice, by the CLI) turns a companion's or the room's manners.
+	Controlled struct {
+		At      time.Duration
+		Control Control
+	}
+	// Tick: the time given by Machine.Wake has come. ID may become a message's (silence).
+	Tick struct {
+		At time.Duration
+		ID MessageID
+	}
+)
+
+func (Received) event()     {}
+func (LinkChanged) event()  {}
+func (Pressed) event()      {}
+func (PressEnded) event()   {}
+func (Said) event()         {}
+func (SpeechBegan) event()  {}
+func (SpeechKnown) event()  {}
+func (SpeechEnded) event()  {}
+func (Refined) event()      {}
+func (CardsChanged) event() {}
+func (Controlled) event()   {}
+func (Tick) event()         {}

@@ -1,0 +1,26 @@
+package round
+
+// View is everything that a vote is made from.
+type View struct {
+	Message Message
+	Members []Member    // present, this device included, sorted by device
+	Recent  []Message   // heard before Message, oldest first
+	Turns   uint64      // companion turns of the room so far
+	Room    Involvement // of the whole room; "" is medium
+	Manners Manners
+}
+
+// Manners are the settings of a room's judgement. Every one has an effect, by test.
+type Manners struct {
+	Threshold  float64 // of the initiative score; 5
+	ChainLimit int     // companion turns without a person; 6
+	Handoffs   int     // hand-offs from companion to companion in a row that are followed
+	ExtraLimit int     // additions after an answer; 2
+	ShareLimit float64 // of the last ten companion turns; 0.6
+	Repetition float64 // similarity at which a turn counts as a repetition; 0.7
+}
+
+// DefaultManners are those of room.md.
+func DefaultManners() Manners {
+	return Manners{Threshold: 5, ChainLimit: 6, Handoffs: 3, ExtraLimit: 2, ShareLimit: 0.6, Repetition: 0.7}
+}

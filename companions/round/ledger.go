@@ -1,0 +1,58 @@
+package round
+
+// Entry is one line of the ledger: what happened in the room as one device saw it, with everything a choice was made of,
+// so that replaying it reproduces the choice. Fields that do not apply are left out.
+type Entry struct {
+	Kind      EntryKind   `json:"kind"`
+	AtMS      float64     `json:"at_ms"` // of the device's own clock; comparable within one run of one device only
+	Device    DeviceID    `json:"device"`
+	Place     *Place      `json:"place,omitempty"`
+	Message   *Message    `json:"message,omitempty"`
+	Companion CompanionID `json:"companion,omitempty"` // who claimed, spoke, failed, was renamed
+	By        DeviceID    `json:"by,omitempty"`        // whose doing it was
+	Why       string      `json:"why,omitempty"`
+	HeardMS   int         `json:"heard_ms,omitempty"`
+
+	Decision *Decision `json:"decision,omitempty"` // EntryRound
+}
+
+// EntryKind says what an entry tells of.
+type EntryKind string
+
+// Kinds of entries. Every message of a person ends in exactly one of EntryAnswered, EntrySilent, EntrySuperseded (I2).
+const (
+	EntryPress      EntryKind = "press"      // a person took the floor
+	EntryRound      EntryKind = "round"      // a round was decided
+	EntryClaim      EntryKind = "claim"      // a companion took the floor
+	EntryWithdraw   EntryKind = "withdraw"   // a claim was taken back
+	EntryFailed     EntryKind = "failed"     // the floor was lost without a word: died, failed, too late
+	EntryInstead    EntryKind = "instead"    // the next candidate took over
+	EntryAnswered   EntryKind = "answered"   // a person's message was answered
+	EntrySpoke      EntryKind = "spoke"      // a companion has finished (or was cut)
+	EntrySilent     EntryKind = "silent"     // deliberately nobody
+	EntrySuperseded EntryKind = "superseded" // a newer press
+	EntryEnded      EntryKind = "ended"      // the conversation is over
+	EntryMember     EntryKind = "member"     // somebody came, changed or went
+	EntryControl    EntryKind = "control"    // manners were turned
+)
+
+// Decision is the outcome of one round: a pure function of the message, the roster and the votes.
+type Decision struct {
+	Roster  []CompanionID `json:"roster"` // sorted
+	Votes   []Vote        `json:"votes"`  // that counted, sorted by From
+	Absent  []CompanionID `json:"absent,omitempty"`
+	Winner  CompanionID   `json:"winner,omitempty"` // empty: nobody
+	Order   []CompanionID `json:"order,omitempty"`  // all who may speak, best first; the winner leads
+	Extras  []CompanionID `json:"extras,omitempty"` // who speaks after the winner, in order
+	Reason  string        `json:"reason"`
+	Silent  []Silent      `json:"silent,omitempty"`   // one reason for everyone who does not speak
+	Ended   bool          `json:"ended,omitempty"`    // all are done
+	Waited  float64       `json:"waited_ms"`          // from the message to the decision; no part of the choice
+	AtLimit bool          `json:"at_limit,omitempty"` // decided at the deadline, not by the last vote
+}
+
+// Silent is why a companion does not speak.
+type Silent struct {
+	Companion CompanionID `json:"companion"`
+	Reason    string      `json:"reason"`
+}

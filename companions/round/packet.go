@@ -1,0 +1,101 @@
+package round
+
+// Packet is what devices tell each other; mqtt makes envelopes of packets (room.md 2). A packet has been checked (its
+// signature, its size, who may say it) before it is an event here, and says nothing about the sender: Received does.
+type Packet interface{ packet() }
+
+type (
+	// Press takes the floor for a person: everything older is void, everybody is silent. Epoch.Device is the sender.
+	Press struct {
+		Epoch Epoch `json:"epoch"`
+	}
+	// PressOver: nothing came of the press (too short, nothing heard): the floor is free again.
+	PressOver struct {
+		Epoch Epoch `json:"epoch"`
+	}
+	// Votes are the votes of the companions living on the sender, on one message: one envelope per device and round.
+	Votes struct {
+		Place Place  `json:"place"`
+		Votes []Vote `json:"states"`
+	}
+	// Claim takes the floor for a companion of the sender, with the votes that were counted.
+	Claim struct {
+		Place     Place         `json:"place"`
+		Companion CompanionID   `json:"companion"`
+		Votes     []Vote        `json:"states"`
+		Extras    []CompanionID `json:"extras,omitempty"`  // who speaks after it, in order
+		Instead   []CompanionID `json:"instead,omitempty"` // who had the floor for this message before and failed, in order
+	}
+	// Withdraw takes a claim back: a better one was seen.
+	Withdraw struct {
+		Place     Place       `json:"place"`
+		Companion CompanionID `json:"companion"`
+		Why       string      `json:"why"`
+	}
+	// Speaking renews the lease of the floor; the first one says that sound has begun.
+	Speaking struct {
+		Place     Place       `json:"place"`
+		Companion CompanionID `json:"companion"`
+		LeftMS    int         `json:"leftMs,omitempty"` // until the last sample is heard, when that is known
+	}
+	// Release gives the floor back. OK is false when nothing was said: then the next candidate takes over.
+	Release struct {
+		Place     Place       `json:"place"`
+		Companion CompanionID `json:"companion"`
+		OK        bool        `json:"ok"`
+		HeardMS   int         `json:"heardMs"`
+		Said      MessageID   `json:"said,omitempty"`  // the message it became
+		Heard     *string     `json:"heard,omitempty"` // when it was cut: the text that was heard
+		Why       string      `json:"why,omitempty"`
+	}
+	// Ended: everybody has closed; the next person's message opens the conversation again.
+	Ended struct {
+		Place Place `json:"place"`
+	}
+	// Beat says once a second that a device is present.
+	Beat struct {
+		Name   string `json:"name"`
+		Digest string `json:"digest"` // of its cards and room settings; the cards themselves come on change and when asked for
+		Budget int    `json:"budgetMs"`
+		Epoch  Epoch  `json:"epoch"`           // highest seen, so that a newcomer's press counts
+		Turns  uint64 `json:"turns"`           // companion turns of the room, as counted here
+		Cards  []Card `json:"cards,omitempty"` // nil: as before; a device without companions sends an empty list
+		Ask    bool   `json:"ask,omitempty"`   // others are to send their cards
+		Left   bool   `json:"left,omitempty"`  // it goes
+	}
+	// Gone is the broker's word (last will) that a device is gone.
+	Gone struct{}
+	// HistoryAsk is a newcomer's wish to know what was said; one member answers.
+	HistoryAsk struct{}
+	// History hands the last messages to a newcomer, without what was whispered to others. It opens no round.
+	History struct {
+		To       DeviceID  `json:"to"`
+		Messages []Message `json:"messages"`
+	}
+	// Control turns a companion's (or, with Companion empty, the whole room's) manners, live (room.md 6).
+	Control struct {
+		Companion   CompanionID  `json:"companion,omitempty"`
+		Involvement *Involvement `json:"involvement,omitempty"`
+		Mute        *bool        `json:"mute,omitempty"`
+	}
+	// Seen is an entry of the ledger as the sender saw it, for whoever watches. It changes nothing.
+	Seen struct {
+		Entry Entry `json:"entry"`
+	}
+)
+
+func (Press) packet()      {}
+func (PressOver) packet()  {}
+func (Message) packet()    {}
+func (Votes) packet()      {}
+func (Claim) packet()      {}
+func (Withdraw) packet()   {}
+func (Speaking) packet()   {}
+func (Release) packet()    {}
+func (Ended) packet()      {}
+func (Beat) packet()       {}
+func (Gone) packet()       {}
+func (HistoryAsk) packet() {}
+func (History) packet()    {}
+func (Control) packet()    {}
+func (Seen) packet()       {}

@@ -1,0 +1,175 @@
+package round
+
+import "strings"
+
+// DeviceID names a device: the fingerprint of its key (pairing.md), so that a name in a topic cannot be borrowed.
+type DeviceID string
+
+// CompanionID names a companion in the room, e.g. "ada": lower case, unique in the room.
+type CompanionID string
+
+// Participant is somebody who can speak or be spoken to: a companion ("ada") or a person at a device ("human:<device>").
+type Participant string
+
+// humanPrefix marks a person.
+const humanPrefix = "human:"
+
+// Human is the person at a device.
+func Human(d DeviceID) Participant { return Participant(humanPrefix + string(d)) }
+
+// Human says whether p is a person.
+func (p Participant) Human() bool { return strings.HasPrefix(string(p), humanPrefix) }
+
+// Companion is p as a companion; false for a person and for nobody.
+func (p Participant) Companion() (CompanionID, bool) {
+	return CompanionID(p), p != "" && !p.Human()
+}
+
+// Epoch counts presses. Any press takes one higher than any seen; the device's id settles who is first when two people
+// press at once. Whatever belongs to an older epoch is void.
+type Epoch struct {
+	N      uint64   `json:"n"`
+	Device DeviceID `json:"device"`
+}
+
+// Before orders epochs.
+func (e Epoch) Before(o Epoch) bool { return e.N < o.N || e.N == o.N && e.Device < o.Device }
+
+// MessageID is a ULID made by the device that publishes the message.
+type MessageID string
+
+// Place says which round something belongs to, so that one round cannot be mistaken for another (room.md 1).
+type Place struct {
+	Epoch   Epoch     `json:"epoch"`
+	Number  int       `json:"number"` // within the epoch, from 1: the person's message
+	Message MessageID `json:"messageId"`
+}
+
+// Intent is what a message is for.
+type Intent string
+
+// Intents (room.md 5).
+const (
+	Question      Intent = "question"
+	Request       Intent = "request"
+	Clarification Intent = "clarification"
+	Statement     Intent = "statement"
+	Approval      Intent = "approval"
+	Farewell      Intent = "closing"
+)
+
+// Tone is how a message sounds.
+type Tone string
+
+// Tones (room.md 5).
+const (
+	Neutral    Tone = "neutral"
+	Confused   Tone = "confused"
+	Frustrated Tone = "frustrated"
+	Excited    Tone = "excited"
+	Positive   Tone = "positive"
+)
+
+// Closing is the stage of a conversation's end; it moves one step per turn (room.md 6).
+type Closing string
+
+// Stages of closing (seed: aikyo, StateBody.closing).
+const (
+	ClosingNone Closing = "none"
+	PreClosing  Closing = "pre-closing"
+	ClosingNow  Closing = "closing"
+	Terminal    Closing = "terminal"
+)
+
+// Involvement is how much a companion joins in without being asked.
+type Involvement string
+
+// Degrees of involvement; Off speaks only when asked.
+const (
+	InvolvementOff    Involvement = "off"
+	InvolvementLow    Involvement = "low"
+	InvolvementMedium Involvement = "medium"
+	InvolvementHigh   Involvement = "high"
+)
+
+// Card is what the room must know of a companion to judge who should speak. What only its own device needs (persona,
+// voice, model, tools) is in companions.Card.
+type Card struct {
+	ID            CompanionID `json:"id"`
+	Name          string      `json:"name"` // as people say it
+	Aliases       []string    `json:"aliases,omitempty"`
+	Role          string      `json:"role,omitempty"` // a few words: "the cook of the house"
+	Expertise     []string    `json:"expertise,omitempty"`
+	Skills        []string    `json:"skills,omitempty"`        // what it can do when asked for by name: "timer", "volume"
+	Talkativeness int         `json:"talkativeness,omitempty"` // -2..+2
+	Traits        []string    `json:"traits,omitempty"`        // "explainer", "ideas"
+	Involvement   Involvement `json:"involvement,omitempty"`   // "" is medium
+	Muted         bool        `json:"muted,omitempty"`
+}
+
+// Member is a device that is present.
+type Member struct {
+	Device DeviceID `json:"device"`
+	Name   string   `json:"name"`     // "kitchen"
+	Budget int      `json:"budgetMs"` // how long its votes may take
+	Cards  []Card   `json:"cards"`
+}
+
+// Message is what somebody said. It opens a round.
+type Message struct {
+	ID     MessageID     `json:"id"`
+	From   Participant   `json:"from"`
+	To     []Participant `json:"to,omitempty"` // by the sender; exactly one companion: whispered, others do not get to know it
+	Text   string        `json:"text"`
+	Turn   string        `json:"turn,omitempty"` // id of the turn it came from, for logs
+	Epoch  Epoch         `json:"epoch"`
+	Number int           `json:"number"`
+
+	Metadata Metadata `json:"metadata"`
+}
+
+// Place of the round that the message opens.
+func (m Message) Place() Place { return Place{m.Epoch, m.Number, m.ID} }
+
+// Metadata is what the sender's device knows about a message and others cannot see.
+type Metadata struct {
+	Intent  Intent        `json:"intent,omitempty"`
+	Tone    Tone          `json:"tone,omitempty"`
+	Chain   int           `json:"chain,omitempty"`   // companion turns since a person spoke, this one included; 0 for a person
+	Queue   []CompanionID `json:"queue,omitempty"`   // who was also to answer, in order, after this one (two names, a cascade)
+	Joins   []MessageID   `json:"joins,omitempty"`   // a person's earlier unanswered messages of the last 2 s that this one continues
+	Closing Closing       `json:"closing,omitempty"` // the stage its speaker had reached
+	Silence bool          `json:"silence,omitempty"` // nobody spoke for a while: who wants to step in? Text is empty
+	Extra   bool          `json:"extra,omitempty"`   // spoken as an addition to another's answer
+	Topic   bool          `json:"topic,omitempty"`   // the loop guard asked for a change of topic here
+}
+
+// State is a vote's answer to "do you want to speak?".
+type State string
+
+// The two answers.
+const (
+	StateSpeak  State = "speak"
+	StateListen State = "listen"
+)
+
+// Term is one addend of a score.
+type Term struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	Why   string  `json:"why,omitempty"`
+}
+
+// Vote is a companion's state on a message: the body of the seed (from, messageId, state, importance, selected, closing)
+// and ours. From and MessageID are set by code, never by a model.
+type Vote struct {
+	From       CompanionID `json:"from"`
+	MessageID  MessageID   `json:"messageId"`
+	State      State       `json:"state"`
+	Importance float64     `json:"importance"` // 0..10
+	Selected   bool        `json:"selected"`   // the speaker has called on this companion
+	Closing    Closing     `json:"closing"`
+	Reason     string      `json:"reason"` // one sentence
+	Terms      []Term      `json:"terms,omitempty"`
+	Spoke      uint64      `json:"spoke"` // companion turns of the room when it last spoke (0: never): ties go to the least recent
+}
