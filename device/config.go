@@ -20,6 +20,7 @@ type Config struct {
 	Audio  AudioConfig
 	Voice  VoiceConfig
 	Turn   TurnConfig
+	Room   RoomConfig
 	State  StateConfig
 	Log    LogConfig
 
@@ -35,7 +36,7 @@ type Config struct {
 // DeviceConfig is who this device is.
 type DeviceConfig struct {
 	Name      string // in the room and in logs; empty in the file: the host's name
-	Companion string // name of the companion that lives here
+	Companion string // names of the companions that live here, with commas between them
 }
 
 // ButtonConfig is where presses come from. Source auto takes a GPIO pin where there is a chip, and the keyboard or lines on
@@ -97,6 +98,36 @@ type TurnConfig struct {
 	Reconnect time.Duration // an utterance is kept while the link is down
 }
 
+// RoomConfig is the room this device is in: who else lives there, how to reach them, and how companions behave (room.md).
+type RoomConfig struct {
+	Broker       string // empty: no network; embedded: a broker in this process; else the URL of one
+	Name         string // devices hear each other only in the same room
+	Listen       string // address of the embedded broker
+	Members      string // ids of the devices that belong to the room, with commas between them; this one need not be named
+	User         string
+	PasswordFile string
+	CAFile       string
+	CertFile     string
+	KeyFile      string
+	Cards        string // directory of companions' cards; empty: companions/ beside the configuration file
+
+	Involvement string        // of the whole room: off, low, medium, high
+	Threshold   int           // of the initiative score
+	Pause       time.Duration // between two turns
+	Silence     time.Duration // after which somebody may step in
+	Chain       int           // companion turns without a person
+	Handoffs    int           // hand-offs in a row that are followed
+	Extras      int           // additions to an answer
+	Share       int           // percent of the last ten companion turns that one companion may have
+	Repetition  int           // percent of likeness at which a turn counts as said before
+	Memory      int           // messages that are kept
+
+	VoteURL     string // chat server that refines votes; empty: the rules alone
+	VoteModel   string
+	VoteBudget  time.Duration
+	VoteKeyFile string
+}
+
 // StateConfig is where files go.
 type StateConfig struct {
 	Dir     string // survives a restart; empty in the file: systemd's or XDG's
@@ -143,6 +174,11 @@ func Default() Config {
 		Turn: TurnConfig{ // turns.md 1, 3, 6
 			Listen: time.Minute, Commit: 10 * time.Second, Response: 15 * time.Second, Next: 15 * time.Second,
 			Tool: 10 * time.Second, Thinking: 400 * time.Millisecond, Reconnect: 5 * time.Second,
+		},
+		Room: RoomConfig{ // room.md 3, 5, 6
+			Name: "home", Listen: "127.0.0.1:1883", Involvement: "medium", Threshold: 5, Pause: 200 * time.Millisecond,
+			Silence: 10 * time.Second, Chain: 6, Handoffs: 3, Extras: 2, Share: 60, Repetition: 70, Memory: 50,
+			VoteBudget: 700 * time.Millisecond,
 		},
 		Log: LogConfig{Level: "info", Format: "text"},
 	}

@@ -41,7 +41,7 @@ func (e refusedError) Error() string { return e.reason }
 func keys(c *Config) []key {
 	return []key{
 		label("device.name", &c.Device.Name, true, "who this device is in the room and in logs; empty: the host's name"),
-		label("device.companion", &c.Device.Companion, false, "name of the companion that lives here"),
+		names("device.companion", &c.Device.Companion, "companions that live here, with commas between them: of cards in room.cards, of those that come with conch (Ada, Ben, Cleo), or a name of your own"),
 
 		choice("button.source", &c.Button.Source, "where presses come from; auto: a pin where there is a GPIO chip, and the keyboard or lines on standard input",
 			"auto", "gpio", "keyboard", "lines", "none"),
@@ -82,6 +82,31 @@ func keys(c *Config) []key {
 		seconds("turn.tool_s", &c.Turn.Tool, 1, 120, "longest time for one tool"),
 		millis("turn.thinking_ms", &c.Turn.Thinking, 100, 5000, "", "wait after which the thinking cue begins"),
 		seconds("turn.reconnect_s", &c.Turn.Reconnect, 0, 60, "how long an utterance is kept while the link is down"),
+
+		broker("room.broker", &c.Room.Broker, "how devices reach each other; empty: this one stays alone; embedded: a broker in this process; else the URL of one"),
+		label("room.name", &c.Room.Name, false, "devices of the same room hear each other"),
+		required("room.listen", &c.Room.Listen, "address of the embedded broker, HOST:PORT; others reach it only where that is not 127.0.0.1, and unencrypted"),
+		text("room.members", &c.Room.Members, "ids of the devices that belong to the room (conch room list shows them), with commas between them; anybody else is ignored"),
+		text("room.user", &c.Room.User, "user at the broker"),
+		text("room.password_file", &c.Room.PasswordFile, "file that holds the password and nothing else, mode 0600"),
+		text("room.ca_file", &c.Room.CAFile, "certificates that the broker's must come from; empty: the system's"),
+		text("room.cert_file", &c.Room.CertFile, "certificate to show to the broker"),
+		text("room.key_file", &c.Room.KeyFile, "key of that certificate, mode 0600"),
+		directory("room.cards", &c.Room.Cards, "companions' cards, one file each; empty: companions/ beside this file"),
+		choice("room.involvement", &c.Room.Involvement, "how much companions join in; off: only when asked by name", "off", "low", "medium", "high"),
+		integer("room.threshold", &c.Room.Threshold, 1, 9, "", "initiative score from which a companion of this device speaks up"),
+		millis("room.pause_ms", &c.Room.Pause, 0, 2000, "", "pause between two turns"),
+		seconds("room.silence_s", &c.Room.Silence, 2, 600, "silence after an unanswered message in which one companion may step in"),
+		integer("room.chain", &c.Room.Chain, 1, 50, "", "companion turns without a person between them"),
+		integer("room.handoffs", &c.Room.Handoffs, 0, 50, "", "hand-offs from companion to companion in a row that are followed"),
+		integer("room.extras", &c.Room.Extras, 0, 2, "", "additions to an answer by others"),
+		integer("room.share_percent", &c.Room.Share, 20, 100, "", "share of the last ten companion turns from which one holds back, unless addressed"),
+		integer("room.repetition_percent", &c.Room.Repetition, 30, 100, "", "likeness to something just said at which a turn is a repetition"),
+		integer("room.memory", &c.Room.Memory, 5, 50, "", "messages that are remembered"),
+		chatServer("room.vote_url", &c.Room.VoteURL, "chat server, compatible with OpenAI's, that refines votes; empty: rules alone"),
+		text("room.vote_model", &c.Room.VoteModel, "its model"),
+		millis("room.vote_budget_ms", &c.Room.VoteBudget, 50, 900, "a round is decided within a second", "time a refined vote may take"),
+		text("room.vote_key_file", &c.Room.VoteKeyFile, "file that holds its key and nothing else, mode 0600; empty: the voice's key if it is the same host, else none"),
 
 		directory("state.dir", &c.State.Dir, "what survives a restart; empty: STATE_DIRECTORY (systemd), else XDG_STATE_HOME/conch"),
 		directory("state.runtime", &c.State.Runtime, "control socket; empty: RUNTIME_DIRECTORY (systemd), else XDG_RUNTIME_DIR/conch"),
@@ -236,6 +261,34 @@ func label(name string, field *string, empty bool, about string) key {
 			}
 		}
 		return s != "" || empty
+	})
+}
+
+// names is a list of names as people write them: any letters, commas between.
+func names(name string, field *string, about string) key {
+	allowed := fmt.Sprintf("names with commas between them, at most %d bytes each", maxName)
+	return checkedText(name, field, maxLine, allowed, about, func(s string) bool {
+		for _, n := range strings.Split(s, ",") {
+			if n = strings.TrimSpace(n); n == "" || len(n) > maxName || !oneLine(n) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func broker(name string, field *string, about string) key {
+	return checkedText(name, field, maxLine, "empty, embedded, mqtt://HOST:PORT, mqtts://…, ws://… or wss://…", about, func(s string) bool {
+		u, err := url.Parse(s)
+		return s == "" || s == "embedded" || err == nil && u.Host != "" && u.User == nil &&
+			slices.Contains([]string{"mqtt", "tcp", "mqtts", "ssl", "ws", "wss"}, u.Scheme)
+	})
+}
+
+func chatServer(name string, field *string, about string) key {
+	return checkedText(name, field, maxLine, "empty, http://HOST… or https://HOST…", about, func(s string) bool {
+		u, err := url.Parse(s)
+		return s == "" || err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil
 	})
 }
 
