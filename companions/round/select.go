@@ -1,0 +1,269 @@
+package round
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Constants of selection. They are no settings: every device of a room must name the same winner (I4), whatever its own
+// settings are. What a device sets (Manners) goes into the votes of its companions and not into the counting.
+const (
+	speakFrom     = 5  // importance from which a companion that was not asked may speak (room.md 3.4)
+	extraFrom     = 8  // importance from which a runner-up adds to an answer (room.md 6, cascade)
+	extraWithin   = 1  // ... if it is at most this far behind the winner
+	extraMost     = 2  // additions after an answer (room.md 6)
+	namedMost     = 6  // answers of companions that were called by name in one message: no more than a chain has
+	importanceMax = 10 // seed: aikyo, StateBody.importance
+)
+
+// CheckVote says why a vote cannot count: fields missing, out of range or unknown (room.md 1). Nil: it can.
+func CheckVote(v Vote) error {
+	switch {
+	case v.From == "":
+		return fmt.Errorf("vote: from is missing")
+	case v.MessageID == "":
+		return fmt.Errorf("vote of %s: messageId is missing", v.From)
+	case v.State != StateSpeak && v.State != StateListen:
+		return fmt.Errorf("vote of %s: state = %q: must be speak or listen", v.From, v.State)
+	case math.IsNaN(v.Importance) || v.Importance < 0 || v.Importance > importanceMax:
+		return fmt.Errorf("vote of %s: importance = %v: must be 0 to %d", v.From, v.Importance, importanceMax)
+	case !slices.Contains(closings, v.Closing):
+		return fmt.Errorf("vote of %s: closing = %q: must be none, pre-closing, closing or terminal", v.From, v.Closing)
+	}
+	for _, t := range v.Terms {
+		if t.Name == "" || math.IsNaN(t.Value) || math.IsInf(t.Value, 0) {
+			return fmt.Errorf("vote of %s: terms: %q = %v: must have a name and a finite value", v.From, t.Name, t.Value)
+		}
+	}
+	return nil
+}
+
+// closings in the order of their stages.
+var closings = []Closing{ClosingNone, PreClosing, ClosingNow, Terminal}
+
+// Decide selects who speaks after m (room.md 3.4): of those the speaker has called on the one with the highest importance,
+// else of those who want to speak, and with an importance of at least five, the one with the highest, else nobody. It is
+// the same on every device: it depends on its arguments only and not on the order of the votes. A vote from outside the
+// roster, on another message, or with a bad field does not count (I5).
+func Decide(m Message, roster []CompanionID, votes []Vote) Decision {
+	d := Decision{Roster: slices.Compact(slices.Sorted(slices.Values(roster)))}
+	silent := make(map[CompanionID]string, len(d.Roster))
+	counted := make(map[CompanionID]Vote, len(d.Roster))
+	for _, v := range votes {
+		if _, present := slices.BinarySearch(d.Roster, v.From); !present {
+			continue
+		}
+		if err := CheckVote(v); err != nil {
+			silent[v.From] = "its vote was refused: " + err.Error()
+			continue
+		}
+		if v.MessageID != m.ID {
+			continue
+		}
+		// One vote each. Who counts keeps the first; should two come this far, the choice must not depend on their order.
+		if have, twice := counted[v.From]; !twice || compareVotes(m.ID, v, have) > 0 {
+			counted[v.From] = v
+		}
+	}
+	done := 0
+	var able []Vote
+	for _, id := range d.Roster {
+		v, voted := counted[id]
+		if !voted {
+			d.Absent = append(d.Absent, id)
+			if silent[id] == "" {
+				silent[id] = "no vote in time"
+			}
+			continue
+		}
+		d.Votes = append(d.Votes, v)
+		switch {
+		case v.Closing == Terminal:
+			done++
+			silent[id] = "it has said goodbye"
+		case v.State != StateSpeak:
+			silent[id] = cmp.Or(v.Reason, "it only listens")
+		case !v.Selected && v.Importance < speakFrom:
+			silent[id] = fmt.Sprintf("importance %.1f is below %d", v.Importance, speakFrom)
+		default:
+			able = append(able, v)
+		}
+	}
+	slices.SortFunc(able, func(a, b Vote) int { return compareVotes(m.ID, a, b) })
+	for _, v := range able {
+		d.Order = append(d.Order, v.From)
+	}
+	if len(able) > 0 {
+		d.Winner = able[0].From
+		d.Reason = cmp.Or(able[0].Reason, "it has the highest importance")
+		d.Extras = extras(m, able)
+		for _, v := range able[1:] {
+			if !slices.Contains(d.Extras, v.From) {
+				silent[v.From] = behind(able[0], v)
+			}
+		}
+	} else {
+		d.Ended = done > 0 && done == len(d.Roster)
+		d.Reason = nobody(d, done)
+	}
+	for _, id := range d.Roster {
+		if id != d.Winner && !slices.Contains(d.Extras, id) {
+			d.Silent = append(d.Silent, Silent{id, silent[id]})
+		}
+	}
+	return d
+}
+
+// extras are who speaks after the winner (room.md 6, cascade), in order. able is sorted.
+func extras(m Message, able []Vote) []CompanionID {
+	var ids []CompanionID
+	if able[0].Selected { // several were called by name: all of them, and nobody else
+		for _, v := range able[1:min(len(able), namedMost)] {
+			if v.Selected {
+				ids = append(ids, v.From)
+			}
+		}
+		return ids
+	}
+	if !m.From.Human() || m.Metadata.Silence { // additions are made to what a person asked; into silence steps only one
+		return nil
+	}
+	all := severalViews(m.Text)
+	for _, v := range able[1:] {
+		if len(ids) < extraMost && (all || v.Importance >= extraFrom && able[0].Importance-v.Importance <= extraWithin) {
+			ids = append(ids, v.From)
+		}
+	}
+	return ids
+}
+
+// behind is why b, who could, does not speak where a does.
+func behind(a, b Vote) string {
+	switch {
+	case a.Selected && !b.Selected:
+		return fmt.Sprintf("%s was called on", a.From)
+	case a.Importance != b.Importance:
+		return fmt.Sprintf("%s has more to say (importance %.1f, not %.1f)", a.From, a.Importance, b.Importance)
+	case a.Spoke != b.Spoke:
+		return fmt.Sprintf("equal importance, and %s has not spoken for longer", a.From)
+	}
+	return fmt.Sprintf("equal in everything, and the draw for this message fell on %s", a.From)
+}
+
+// nobody is why nobody speaks.
+func nobody(d Decision, done int) string {
+	switch {
+	case len(d.Roster) == 0:
+		return "no companion is here"
+	case d.Ended:
+		return "everybody has said goodbye"
+	case len(d.Votes) == 0:
+		return "no vote came in time"
+	}
+	var why []string // what most agree in says it best; one reason each is in Silent
+	for _, v := range d.Votes {
+		if v.Closing != Terminal && v.State == StateListen && v.Reason != "" && !slices.Contains(why, v.Reason) {
+			why = append(why, v.Reason)
+		}
+	}
+	if len(why) == 1 && done == 0 {
+		return "nobody: " + why[0]
+	}
+	return "nobody has enough to say: " + strings.Join(why, "; ")
+}
+
+// compareVotes orders votes on one message, the better one first: able to speak at all, called on, importance, least
+// recently spoken, and then a draw that is fair over messages and the same on every device (room.md 3.4).
+func compareVotes(id MessageID, a, b Vote) int {
+	return cmp.Or(
+		-cmp.Compare(rank(a), rank(b)),
+		-cmp.Compare(a.Importance, b.Importance),
+		cmp.Compare(a.Spoke, b.Spoke),
+		cmp.Compare(draw(id, a.From), draw(id, b.From)),
+		cmp.Compare(a.From, b.From),
+		cmp.Compare(slices.Index(closings, a.Closing), slices.Index(closings, b.Closing)),
+		cmp.Compare(a.State, b.State), cmp.Compare(a.Reason, b.Reason), // only votes of one companion come this far
+		slices.CompareFunc(a.Terms, b.Terms, func(s, t Term) int {
+			return cmp.Or(cmp.Compare(s.Name, t.Name), cmp.Compare(s.Value, t.Value), cmp.Compare(s.Why, t.Why))
+		}),
+	)
+}
+
+func rank(v Vote) int {
+	switch {
+	case v.State != StateSpeak || v.Closing == Terminal:
+		return 0
+	case v.Selected:
+		return 3
+	case v.Importance >= speakFrom:
+		return 2
+	}
+	return 1
+}
+
+// Better says whether claim a beats claim b (room.md 3.5), by the order of Decide. It is a strict total order of claims by
+// different companions: a newer place, then who has seen more winners fail on this message, then the claimants' own votes
+// as their claims show them; a claim that does not show its own vote is beaten by any that does.
+func Better(a, b Claim) bool {
+	if a.Place.Epoch != b.Place.Epoch {
+		return b.Place.Epoch.Before(a.Place.Epoch)
+	}
+	va, vb := a.own(), b.own()
+	return cmp.Or(
+		-cmp.Compare(a.Place.Number, b.Place.Number),
+		cmp.Compare(a.Place.Message, b.Place.Message), // never: one number is one message
+		-cmp.Compare(len(a.Instead), len(b.Instead)),
+		compareVotes(a.Place.Message, va, vb),
+		cmp.Compare(a.Companion, b.Companion),
+	) < 0
+}
+
+// own is the claimant's vote.
+func (c Claim) own() Vote {
+	for _, v := range c.Votes {
+		if v.From == c.Companion && CheckVote(v) == nil && v.MessageID == c.Place.Message {
+			return v
+		}
+	}
+	return Vote{From: c.Companion, Spoke: math.MaxUint64}
+}
+
+// Ranking is everybody who voted on m, best first, whether or not they may speak: who would, if somebody had to.
+func Ranking(m Message, votes []Vote) []CompanionID {
+	sorted := slices.Clone(votes)
+	slices.SortFunc(sorted, func(a, b Vote) int {
+		return cmp.Or(boolFirst(a.Selected, b.Selected), -cmp.Compare(a.Importance, b.Importance), compareVotes(m.ID, a, b))
+	})
+	ids := make([]CompanionID, 0, len(sorted))
+	for _, v := range sorted {
+		ids = append(ids, v.From)
+	}
+	return ids
+}
+
+func boolFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+// draw is the lot of a companion on a message; the lowest wins. It is FNV-1a over message id, a zero byte and companion id,
+// mixed once more by the finaliser of MurmurHash3 because FNV alone lets ids that differ in the last letter keep their order.
+func draw(m MessageID, c CompanionID) uint64 {
+	h := uint64(14695981039346656037)
+	for _, s := range []string{string(m), "\x00", string(c)} {
+		for i := range len(s) {
+			h = (h ^ uint64(s[i])) * 1099511628211
+		}
+	}
+	h = (h ^ h>>33) * 0xff51afd7ed558ccd
+	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
+	return h ^ h>>33
+}
