@@ -111,7 +111,7 @@ func TestConfigRefusals(t *testing.T) {
 		{"unknown level", "[button]\nactive = 0\n", "config: button.active = 0: must be low or high; set by file FILE:2"},
 		{"unknown bias", "[button]\nbias = \"strong\"\n", "config: button.bias = \"strong\": must be auto, up, down or off; set by file FILE:2"},
 		{"a name with a slash", "[device]\nname = \"a/b\"\n", "config: device.name = \"a/b\": must be 0 to 32 letters, digits, - and _ (it becomes part of a topic); set by file FILE:2"},
-		{"no companion", "[device]\ncompanion = \"\"\n", "config: device.companion = \"\": must be 1 to 32 letters, digits, - and _ (it becomes part of a topic); set by file FILE:2"},
+		{"no companion", "[device]\ncompanion = \"\"\n", "config: device.companion = \"\": must be names with commas between them, at most 32 bytes each; set by file FILE:2"},
 		{"a long name is shown short", "[device]\nname = \"" + strings.Repeat("x", 100) + "\"\n",
 			"config: device.name = \"" + strings.Repeat("x", 56) + "…: must be 0 to 32 letters, digits, - and _ (it becomes part of a topic); set by file FILE:2"},
 		{"http is no WebSocket", "[voice]\nurl = \"https://localhost/v1\"\n", "config: voice.url = \"https://localhost/v1\": must be ws://HOST… or wss://HOST…; set by file FILE:2"},
