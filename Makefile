@@ -38,6 +38,9 @@ TEST_NEEDS := \
 	npm='command -v npm' \
 	openssl='command -v openssl' \
 	tmux='command -v tmux' \
+	mosquitto='command -v mosquitto || test -x /usr/sbin/mosquitto' \
+	mosquitto-clients='command -v mosquitto_pub' \
+	iproute2='command -v ip' \
 	stress-ng='command -v stress-ng'
 
 # $(call install,NEEDS,what happens without them,status when something stays missing)
