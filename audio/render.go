@@ -193,7 +193,8 @@ func (c *Source) render(r *renderer, mix []float32, g, dg float32) int {
 	if ending && r.speech {
 		c.stop.Store(true) // for good: thinking is over
 	}
-	hold := r.hush || c.paused.Load()
+	held := c.held.Load()
+	hold := r.hush || c.paused.Load() || held
 	closed := c.closed.Load() // before written: once closed, written is final
 	written := c.written()
 
@@ -208,6 +209,9 @@ func (c *Source) render(r *renderer, mix []float32, g, dg float32) int {
 			c.finish(r.mixed)
 			return 0
 		case hold:
+			if held && !r.hush && written-from >= 1 { // it has had its time to become more
+				p.saw, p.waited = written, waitAtMost
+			}
 			return 0
 		case closed && written <= max(from, p.peeked):
 			c.rendered.Store(written) // the rest has sounded, fading

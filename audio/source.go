@@ -29,6 +29,8 @@ type Source struct {
 	// atomic
 	closed    atomic.Bool   // by Close
 	paused    atomic.Bool   // by Pause
+	held      atomic.Bool   // by Hold, until Release
+	released  atomic.Int64  // by Release: when
 	stop      atomic.Bool   // by StopLoop: end softly
 	waiting   atomic.Bool   // by Write: wants space
 	cut       atomic.Bool   // by Cut, and by Watch when the card stands still
@@ -131,6 +133,29 @@ func (c *Source) Pause() { c.paused.Store(true) }
 
 // Resume: see Pause.
 func (c *Source) Resume() { c.paused.Store(false) }
+
+// Hold keeps a source silent from its beginning: its buffer fills, nothing of it sounds and Heard stays 0, until Release.
+// Call it before anything is written. A Drop, a Flush and Cut end a held source like any other, for good. It is for an
+// answer that is made ready while somebody else still speaks.
+func (c *Source) Hold() { c.held.Store(true) }
+
+// Release ends a Hold: what is buffered begins to sound with the next callback, without waiting for more. After a Drop it
+// does nothing.
+func (c *Source) Release() {
+	if c.held.Load() {
+		c.released.Store(int64(c.speaker.now()))
+		c.held.Store(false)
+	}
+}
+
+// waitedFor tells since when somebody has been waiting to hear the source: Watch gives up a card that stands still, and
+// what is held stands still by itself.
+func (c *Source) waitedFor(now time.Duration) time.Duration {
+	if c.held.Load() {
+		return 0
+	}
+	return now - max(c.opened, time.Duration(c.released.Load()))
+}
 
 // Heard is the number of samples that have left the card, by the played clock: what was handed over, less what the card
 // still holds. Once the source is over it is what was handed over at full level (the fade does not count), because the

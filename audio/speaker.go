@@ -304,7 +304,7 @@ func (s *Speaker) watch(force bool) int {
 				continue // handed over, not yet heard
 			}
 			src.bury()
-		case src.closed.Load() && min(silent, now-src.opened) >= abandonedAfter:
+		case src.closed.Load() && min(silent, src.waitedFor(now)) >= abandonedAfter:
 			s.gaveUp.Add(1)
 			src.Cut()
 		default:
