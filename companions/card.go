@@ -41,7 +41,18 @@ type RoomContext struct {
 }
 
 // Other is another companion in the room.
-type Other struct{ Name, Role, Place string }
+type Other struct {
+	Name, Role, Place string
+	Knows             []string // its expertise; the first few words are enough to hand over by
+}
+
+// OtherOf is a companion as the others are told of it.
+func OtherOf(c round.Card, place string) Other {
+	return Other{Name: c.Name, Role: c.Role, Place: place, Knows: c.Expertise}
+}
+
+// maxKnows bounds the words of another's expertise in the instructions.
+const maxKnows = 8
 
 // knowsAbout begins the line of the instructions that names the expertise; the rehearsal reads it.
 const knowsAbout = "You know about: "
@@ -89,6 +100,9 @@ func groupManners(c Card, others []Other) string {
 		}
 		if o.Place != "" {
 			b.WriteString(" (" + label(o.Place) + ")")
+		}
+		if knows := o.Knows[:min(len(o.Knows), maxKnows)]; len(knows) > 0 {
+			b.WriteString(": " + strings.Join(knows, ", "))
 		}
 		b.WriteString("\n")
 	}

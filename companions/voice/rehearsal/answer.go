@@ -185,6 +185,10 @@ func (x *session) thought(p m, items []*item) Thought {
 		Instructions: get[string](x.conf, "instructions"), Now: x.srv.o.Now(), About: x.srv.About(), Turns: len(items),
 	}
 	t.Prompt = strings.TrimSpace(strings.TrimPrefix(get[string](p, "instructions"), t.Instructions))
+	if rest, ok := strings.CutPrefix(t.Prompt, RoomMarker); ok {
+		t.InRoom, t.Guidance, t.Prompt = true, strings.TrimSpace(rest), ""
+	}
+	t.Talk = talkOf(items)
 	tools, ok := p["tools"].([]any)
 	if !ok {
 		tools = get[[]any](x.conf, "tools")
@@ -219,12 +223,12 @@ walk:
 			t.Outputs = append([]Output{{Name: calls[it.callID], Text: it.output}}, t.Outputs...)
 		case it.kind == "function_call":
 		case it.role == "user":
-			t.Words, t.hearing = it.text, nil
+			t.Words, t.hearing = roomLine(it.text).Text, nil
 			if !it.typed {
 				t.hearing, t.sound = it.hearing, it.sound
 			}
 			break walk
-		case it.role == "system" && t.Prompt == "" && t.Outputs == nil:
+		case it.role == "system" && t.Prompt == "" && t.Outputs == nil && !t.InRoom:
 			t.Prompt = it.text
 			break walk
 		case it.role == "assistant":

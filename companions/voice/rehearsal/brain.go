@@ -20,6 +20,9 @@ type Thought struct {
 	Force        string   // the tool that must be called, if any
 	MustCall     bool     // some tool must be called
 	Turns        int      // entries of the conversation
+	InRoom       bool     // others listen and answer, too: the answer is to the last line of Talk
+	Guidance     string   // in a room: why this companion was selected, and how to answer
+	Talk         []Line   // what was said, the last line last
 	About        string   // what the server hears and speaks with
 	Now          time.Time
 	Rand         *rand.Rand
@@ -49,4 +52,12 @@ func (t *Thought) heard(h *hearing) {
 	heard := h.heard
 	heard.Words = heard.Words && h.err == nil
 	t.Heard, t.Words = &heard, heard.Text
+	if n := len(t.Talk); n > 0 && t.Talk[n-1].Text == "" {
+		t.Talk[n-1].Text = heard.Text
+	}
+}
+
+// talked: there is a last line, and it has words.
+func (t *Thought) talked() bool {
+	return len(t.Talk) > 0 && (t.Talk[len(t.Talk)-1].Text != "" || t.Heard == nil)
 }

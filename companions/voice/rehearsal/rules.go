@@ -12,7 +12,7 @@ type Rules struct{}
 
 // Think answers.
 func (Rules) Think(t Thought) Reply {
-	if text, ok := wordForWord(t.Prompt); ok {
+	if text, ok := wordForWord(t.Prompt); ok && !t.InRoom {
 		return say(text)
 	}
 	if len(t.Outputs) > 0 {
@@ -22,7 +22,11 @@ func (Rules) Think(t Thought) Reply {
 	if t.Force != "" {
 		return Reply{Calls: []Call{{t.Force, argsFor(t.Force, words)}}}
 	}
+	talk := t.talked()
 	switch {
+	case t.InRoom && talk:
+		s := newScene(t)
+		return s.inRoom()
 	case t.Words != "" && t.Prompt == "":
 	case t.Prompt != "":
 		return say(prompted(t.Prompt))
@@ -40,11 +44,15 @@ func (Rules) Think(t Thought) Reply {
 	default:
 		return say("I heard " + seconds(t.Heard.Length.Seconds()) + " of sound, but no word that I know. Please say it again, a little slower.")
 	}
-	for _, r := range rulesTable {
-		if r.match(words) {
-			if reply, ok := r.reply(t, words); ok {
-				return reply
-			}
+	s := newScene(t)
+	if len(s.topics) > 0 { // a companion with a card, alone
+		if reply, ok := s.known(words); ok {
+			return reply
+		}
+	}
+	for _, table := range [][]aRule{controls, smallTalk} {
+		if reply, ok := ask(table, t, words); ok {
+			return reply
 		}
 	}
 	if t.MustCall && len(t.Tools) > 0 {
@@ -98,21 +106,6 @@ func narrate(outputs []Output) string {
 		}
 	}
 	return clip(strings.Join(all, " "), 1000)
-}
-
-// name is who the instructions say the companion is.
-func name(instructions string) string {
-	for _, mark := range []string{"You are ", "you are ", "Your name is ", "your name is ", "named "} {
-		_, rest, ok := strings.Cut(instructions, mark)
-		if !ok {
-			continue
-		}
-		word := strings.FieldsFunc(rest, func(c rune) bool { return strings.ContainsRune(" ,.;:!?\n", c) })
-		if len(word) > 0 && word[0][0] >= 'A' && word[0][0] <= 'Z' && len(word[0]) < 30 {
-			return word[0]
-		}
-	}
-	return "conch"
 }
 
 func seconds(s float64) string {

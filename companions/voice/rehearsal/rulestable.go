@@ -15,21 +15,37 @@ type aRule struct {
 	reply func(t Thought, words []string) (Reply, bool)
 }
 
-// rulesTable is asked from the top; the first rule that answers wins. In each row one group of alternatives must be there
-// for every argument of all.
-var rulesTable = []aRule{
+// ask goes through a table from the top; the first rule that answers wins.
+func ask(table []aRule, t Thought, words []string) (Reply, bool) {
+	for _, r := range table {
+		if r.match(words) {
+			if reply, ok := r.reply(t, words); ok {
+				return reply, true
+			}
+		}
+	}
+	return Reply{}, false
+}
+
+// controls are what a person tells the device to do. In each row one group of alternatives must be there for every argument
+// of all.
+var controls = []aRule{
 	{all("stop|quiet|silence|shut|hush"), useTool("stop", "{}", "All right.")},
 	{all("exactly|repeat", "say|after|repeat"), repeat},
 	{all("volume|louder|quieter|softer"), volume},
 	{all("timer|alarm", "set|start|minute|minutes|second|seconds|hour"), timer},
 	{all("count|counting|counts|countdown"), count},
 	{countTo, count},
+}
+
+// smallTalk is the rest of what the rules know.
+var smallTalk = []aRule{
 	{all("story|stories|tale"), func(Thought, []string) (Reply, bool) { return say(story), true }},
 	{all("what|whats|tell|have|do|got", "time|clock"), clock},
 	{all("what|whats|tell|which", "date|day|today"), func(t Thought, _ []string) (Reply, bool) {
 		return say("Today is " + t.Now.Format("Monday, January 2, 2006") + "."), true
 	}},
-	{all("what|whats|who|your|you", "name|names|you|called"), whoAmI},
+	{all("name|names|called|who", "your|you|what|whats"), whoAmI},
 	{all("room", "who|anybody|anyone"), useTool("who_is_here", "{}", "Only you and me, as far as I know.")},
 	{all("plus|minus|times|divided|over"), sum},
 	{all("what|who", "hear|heard|said|say"), func(t Thought, _ []string) (Reply, bool) {
