@@ -23,7 +23,11 @@ func (r *runner) carryOut(e turn.Effect) {
 	case turn.FlushSpeaker:
 		r.flush()
 	case turn.OpenSpeech:
-		r.openSpeech(e.Turn)
+		r.openSpeech(e.Turn, e.Held)
+	case turn.ReleaseSpeech:
+		r.releaseSpeech(e.Turn)
+	case turn.CutSpeech:
+		r.cutSpeech(e.Turn)
 	case turn.CloseSpeech:
 		r.drainSpeech(e.Turn)
 	case turn.PlayCue:

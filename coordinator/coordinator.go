@@ -29,6 +29,8 @@ type Options struct {
 	NewID func() turn.ID    // default: "t-" and six hex digits, no two alike
 	OnEnd func(turn Record) // called by the runner once per turn, after the line; must not block
 
+	OnSpeech func(SpeechEvent) // called by the runner when speech begins to be heard and when all of it is known; must not block
+
 	Recorder     *Recorder     // the last facts and orders; default: one of 200 lines
 	ToolDeadline time.Duration // default 10 s (turns.md 3)
 	ToolLimit    int           // tools that run at the same time, abandoned ones included; default 16
@@ -83,6 +85,9 @@ func New(o Options) (*Coordinator, error) {
 	}
 	if o.OnEnd == nil {
 		o.OnEnd = func(Record) {}
+	}
+	if o.OnSpeech == nil {
+		o.OnSpeech = func(SpeechEvent) {}
 	}
 	if o.Recorder == nil {
 		o.Recorder = NewRecorder(200)
@@ -155,6 +160,12 @@ func (c *Coordinator) Press(at time.Duration, generation uint64) turn.ID {
 // returned. It never waits and is never lost.
 func (c *Coordinator) Hush(at time.Duration, generation uint64) {
 	c.inbox.put(entry{ev: turn.Hushed{At: at}, gen: generation, dropped: true})
+}
+
+// HushRoom is the same, because somebody pressed elsewhere in the room: a person who is being recorded here goes on.
+// It silences whatever turn is live, so it is not for a turn that may be over; VoteLost ends one that is held.
+func (c *Coordinator) HushRoom(at time.Duration, generation uint64) {
+	c.inbox.put(entry{ev: turn.Hushed{At: at, Room: true}, gen: generation, dropped: true})
 }
 
 // Release is a confirmed release; held counts the samples (24 kHz) captured between the edges. It never waits and is

@@ -49,6 +49,7 @@ type fakeSpeaker struct {
 
 	mu      sync.Mutex
 	gen     uint64
+	dead    bool // the card plays nothing
 	sources []*fakeSource
 }
 
@@ -69,6 +70,7 @@ type fakeSource struct {
 
 	// guarded by sp.mu
 	over    bool
+	held    bool
 	closed  bool
 	dropped bool
 	silent  time.Time // when a drop will have been heard
@@ -152,6 +154,13 @@ func (s *fakeSource) advance(now time.Time) {
 	if s.over {
 		return
 	}
+	if s.held || s.sp.dead {
+		s.last = now
+		if s.closed && s.written == 0 {
+			s.finish()
+		}
+		return
+	}
 	n := min(int(now.Sub(s.last)*rate/time.Second), s.written-s.heard)
 	at := s.last
 	if s.written == s.heard {
@@ -223,13 +232,45 @@ func (s *fakeSource) Close() {
 	}
 	s.closed = true
 	s.advance(time.Now())
-	if !s.over {
+	s.wakeWhenOver()
+}
+
+// wakeWhenOver ends a closed source when its last sample has been played. Caller holds sp.mu.
+func (s *fakeSource) wakeWhenOver() {
+	if s.closed && !s.over && !s.held {
 		left := s.written - s.heard
 		time.AfterFunc(samples(left)+time.Microsecond, func() {
 			s.sp.mu.Lock()
 			defer s.sp.mu.Unlock()
 			s.advance(time.Now())
 		})
+	}
+}
+
+func (s *fakeSource) Hold() {
+	s.sp.mu.Lock()
+	defer s.sp.mu.Unlock()
+	s.held = true
+	s.sp.j.add("hold")
+}
+
+func (s *fakeSource) Release() {
+	s.sp.mu.Lock()
+	defer s.sp.mu.Unlock()
+	s.advance(time.Now())
+	s.held = false
+	s.sp.j.add("release")
+	s.wakeWhenOver()
+}
+
+func (s *fakeSource) Cut() {
+	s.sp.mu.Lock()
+	defer s.sp.mu.Unlock()
+	s.advance(time.Now())
+	if !s.over {
+		s.dropped = true
+		s.finish()
+		s.sp.j.add("cut")
 	}
 }
 
@@ -503,6 +544,8 @@ func (s *nullSpeaker) Cue(turn.Cue, uint64)               {}
 func (s *nullSpeaker) StopCue(turn.Cue)                   {}
 func (s *nullSpeaker) SetVolume(int)                      {}
 func (nullSource) Write(_ context.Context, p []int16) int { return len(p) }
+func (nullSource) Hold()                                  {}
+func (nullSource) Release()                               {}
 func (nullSource) Close()                                 {}
 func (nullSource) Heard() int                             { return 480 }
 func (s nullSource) Drained() <-chan struct{}             { return s.drained }

@@ -60,6 +60,10 @@ type Source interface {
 	// Write blocks while the buffer is full; it returns the samples accepted, fewer than len(pcm) only when the source
 	// is dead or ctx ended.
 	Write(ctx context.Context, pcm []int16) int
+	// Hold keeps it silent until Release, whatever is written; it is called before anything is. A drop ends it for good.
+	Hold()
+	// Release ends a Hold: what is buffered begins to sound.
+	Release()
 	// Close says that no more comes.
 	Close()
 	// Heard is the number of samples that have been played, by the card's clock, not the wall's.

@@ -45,6 +45,7 @@ type runner struct {
 	edge        time.Duration // of the last gesture
 	speech      *speech
 	heardBefore int // samples heard of earlier sources of the same turn
+	told        told
 	handles     handles
 	sounding    []Source // opened and possibly audible
 	summaries   []pending
@@ -93,6 +94,7 @@ func (r *runner) loop() {
 			r.fact(turn.DeadlinePassed{At: r.now()})
 		}
 		r.inject()
+		r.tellSpeech()
 		r.summarise(false)
 		r.reportStale(false)
 		r.heal()
@@ -126,6 +128,9 @@ func (r *runner) nap() time.Duration {
 	}
 	if r.missing != never {
 		next = min(next, r.missing+healAfter-now)
+	}
+	if r.speechBegins() {
+		next = min(next, beginPoll)
 	}
 	return max(next, time.Millisecond)
 }
@@ -220,8 +225,8 @@ func (r *runner) fact(ev turn.Event) {
 
 func (r *runner) step(ev turn.Event) {
 	r.c.o.Recorder.add(r.now(), false, ev)
-	r.texts.note(ev)
 	before := r.m.Turn()
+	r.texts.note(ev, before)
 	var effects []turn.Effect
 	r.m, effects = turn.Step(r.m, ev)
 	if id := r.m.Turn(); id != before && id != "" {

@@ -32,6 +32,7 @@ type speech struct {
 
 	// owned by runner
 	closed bool
+	held   bool // nothing of it sounds
 }
 
 func newSpeech(id turn.ID, src Source) *speech {
@@ -77,7 +78,7 @@ func (s *speech) scribble(ctx context.Context, pcm []int16) int {
 }
 
 // openSpeech makes a source the one that Audio writes to.
-func (r *runner) openSpeech(id turn.ID) {
+func (r *runner) openSpeech(id turn.ID, held bool) {
 	heard := 0
 	if r.speech != nil {
 		if r.speech.turn == id { // a second source of the same turn: what the first one played counts
@@ -87,7 +88,34 @@ func (r *runner) openSpeech(id turn.ID) {
 	}
 	r.heardBefore = heard
 	r.speech = newSpeech(id, r.open(SourceSpeech))
+	if r.speech.held = held; held {
+		r.speech.src.Hold() // before anybody can write
+	}
 	r.c.speech.Store(r.speech)
+}
+
+// releaseSpeech lets held speech be heard.
+func (r *runner) releaseSpeech(id turn.ID) {
+	if s := r.speech; s != nil && s.turn == id && s.held {
+		s.held = false
+		s.src.Release()
+	}
+}
+
+// cutSpeech throws the speech of id away, and leaves alone what else sounds: content goes on under a turn that was only
+// prepared.
+func (r *runner) cutSpeech(id turn.ID) {
+	s := r.speech
+	if s == nil || s.turn != id {
+		return
+	}
+	s.closed = true
+	r.c.speech.CompareAndSwap(s, nil)
+	if c, ok := s.src.(cutter); ok {
+		c.Cut()
+	}
+	s.src.Close()
+	r.over(s.src)
 }
 
 // closeSpeech lets no more in; what was accepted still plays.

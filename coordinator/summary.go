@@ -29,6 +29,9 @@ type Record struct {
 	DurationMS         float64       `json:"duration_ms"`
 	Asked              string        `json:"asked,omitempty"` // what the person said or typed, as far as the voice wrote it down
 	Said               string        `json:"said,omitempty"`  // what the answer says; beyond HeardMS nobody heard it
+	HeardText          string        `json:"heard,omitempty"` // what of it was heard, to the last whole word
+	SpeechMS           float64       `json:"speech_ms"`       // how long the answer is, as far as it came
+	Audible            bool          `json:"audible"`         // something of it was heard
 	Ended              time.Duration `json:"ended"`           // on the clock of all facts
 }
 
@@ -50,6 +53,8 @@ func (r *runner) endTurn(e turn.EndTurn) {
 		DurationMS: ms(s.Ended - s.Began), Ended: s.Ended,
 	}
 	rec.Asked, rec.Said = r.texts.take(e.Turn)
+	rec.HeardText, rec.SpeechMS, rec.Audible = r.texts.heard(e.Turn, s.Heard), ms(samples(s.Speech)), s.Heard > 0
+	r.tellEnded(e.Turn, s)
 	p := pending{record: rec, edge: r.edge, until: r.now() + silenceWait}
 	if s.Reason == turn.InterruptedByPress {
 		p.record.InterruptedIn = s.InterruptedIn.String()

@@ -16,8 +16,13 @@ func (s *step) answerOrVote(at time.Duration) {
 
 // answer asks for the first response of the turn.
 func (s *step) answer(at time.Duration) {
-	s.do(OpenSpeech{Turn: s.m.turn})
-	s.m.speechOpen = true
+	m := &s.m
+	if m.held, m.wasHeld = m.toHold, m.toHold; m.held {
+		s.stopThinking()
+		m.heldUntil = at + m.cfg.Hold
+	}
+	s.do(OpenSpeech{Turn: m.turn, Held: m.held})
+	m.speechOpen = true
 	s.request(s.m.prompt)
 	s.become(Committing, asking)
 	s.waitForServer(at)
@@ -83,8 +88,17 @@ func (s *step) enterResponse(at time.Duration) {
 
 // keepAlive moves the deadline of a live response: 15 s without an event, counted from when its speech can have ended.
 func (s *step) keepAlive(at time.Duration) {
-	s.m.deadline = max(at, s.m.playUntil) + s.m.cfg.InResponse
+	s.await(at, s.m.cfg.InResponse)
 	s.think(at)
+}
+
+// await sets the deadline of whatever follows speech: d after it can have ended. What is held stands still and has a
+// deadline of its own.
+func (s *step) await(at, d time.Duration) {
+	s.m.deadline = max(at, s.m.playUntil) + d
+	if s.m.held {
+		s.m.deadline = 0
+	}
 }
 
 func (s *step) delta(e DeltaArrived) {
@@ -94,7 +108,7 @@ func (s *step) delta(e DeltaArrived) {
 	m := &s.m
 	if e.Samples > 0 {
 		s.stopThinking()
-		if m.firstAudio == 0 {
+		if m.firstAudio == 0 && !m.wasHeld {
 			m.firstAudio = e.At
 		}
 		m.spoke = true
@@ -116,9 +130,9 @@ func (s *step) soundQueued(e SoundQueued) {
 	s.queue(e.At, "", e.Samples)
 	switch s.m.phase {
 	case following:
-		s.m.deadline = max(e.At, s.m.playUntil) + s.m.cfg.Awaiting
+		s.await(e.At, s.m.cfg.Awaiting)
 	case draining:
-		s.m.deadline = max(e.At, s.m.playUntil) + s.m.cfg.InResponse
+		s.await(e.At, s.m.cfg.InResponse)
 	}
 	if s.m.phase != draining {
 		s.think(e.At)
@@ -161,8 +175,13 @@ func (s *step) toolCalled(e ToolCalled) {
 		m.narrate = true
 		return
 	}
-	m.calls[m.called] = call{id: e.Call}
+	c := &m.calls[m.called]
 	m.called++
+	if m.held {
+		*c = call{id: e.Call, waits: true, response: e.Response, name: e.Name, args: e.Args}
+		return
+	}
+	*c = call{id: e.Call}
 	s.do(CallTool{Turn: e.Turn, Response: e.Response, Call: e.Call, Name: e.Name, Args: e.Args})
 }
 
@@ -220,7 +239,7 @@ func (s *step) openCall(e ToolReturned) *call {
 		return nil
 	}
 	for i := range s.m.calls[:s.m.called] {
-		if c := &s.m.calls[i]; c.id == e.Call && !c.back {
+		if c := &s.m.calls[i]; c.id == e.Call && !c.back && !c.waits {
 			return c
 		}
 	}
@@ -277,7 +296,7 @@ func (s *step) responseDone(e ResponseDone) {
 		s.failAfterSpeech(e.At, orWords(e.Say, WordsServerError))
 	case s.waitsForTool():
 		s.become(AwaitingNextResponse, working)
-		m.deadline = max(e.At, m.playUntil) + m.cfg.Awaiting
+		s.await(e.At, m.cfg.Awaiting)
 		s.think(e.At)
 	default:
 		s.round(e.At)
@@ -319,9 +338,9 @@ func (s *step) round(at time.Duration) {
 	case narrate && m.doneCount == maxResponses:
 		s.failAfterSpeech(at, WordsToolFailed)
 	case narrate:
-		s.request("")
+		s.request(s.guidance())
 		s.become(AwaitingNextResponse, following)
-		m.deadline = max(at, m.playUntil) + m.cfg.Awaiting
+		s.await(at, m.cfg.Awaiting)
 		s.think(at)
 	case !tools && m.total == 0 && m.stream == 0 && m.claim == 0:
 		s.fail(at, WordsNoAnswer, Failed)
@@ -335,12 +354,22 @@ func (s *step) drain(at time.Duration) {
 	s.stopThinking()
 	s.closeSpeech()
 	s.become(InResponse, draining)
-	s.m.deadline = max(at, s.m.playUntil) + s.m.cfg.InResponse
+	s.await(at, s.m.cfg.InResponse)
 }
 
-// failAfterSpeech: what was received is still heard, because half an answer and a reason are more than a reason.
+// guidance is what a follow-up is told: what the room said of the answer holds for the whole of it; what an injected turn
+// is to say was said.
+func (s *step) guidance() string {
+	if s.m.source == SourceInject {
+		return ""
+	}
+	return s.m.prompt
+}
+
+// failAfterSpeech: what was received is still heard, because half an answer and a reason are more than a reason. Of a held
+// answer nothing is, and somebody else's whole one is better.
 func (s *step) failAfterSpeech(at time.Duration, w Words) {
-	if s.m.total <= s.m.heard {
+	if s.m.held || s.m.total <= s.m.heard {
 		s.fail(at, w, Failed)
 		return
 	}
@@ -355,6 +384,10 @@ func (s *step) drained(e SpeechDrained) {
 	m := &s.m
 	if m.state == Idle || e.Turn != m.turn || m.phase != draining {
 		return // the speech of a turn that ended otherwise drains too
+	}
+	if m.held { // it was thrown away below us, or the card is gone: nobody heard anything
+		s.unheard(e.At, Failed, WordsNoAnswer)
+		return
 	}
 	m.heard, m.speechOpen = max(m.heard, m.total-e.Unheard), false
 	if m.heard < m.total && m.failing == "" {

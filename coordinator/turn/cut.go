@@ -38,6 +38,10 @@ func (s *step) cut(at time.Duration, next ID) {
 // fail ends the turn in words. Speech that nobody will hear out is cut; a turn that failed never blocks the next.
 func (s *step) fail(at time.Duration, w Words, r Reason) {
 	m := &s.m
+	if m.held { // the words are in its line; to say them is for whoever has the floor
+		s.unheard(at, r, w)
+		return
+	}
 	if m.total > m.heard {
 		s.do(FlushSpeaker{Turn: m.turn})
 		m.speechOpen = false
@@ -133,7 +137,7 @@ func (s *step) summarise(at time.Duration, r Reason, w Words, in State) {
 	m := &s.m
 	sum := Summary{
 		Reason: r, Source: m.source, Words: w,
-		Listen: m.listen, Heard: m.heard, Tools: m.tools, Responses: int(m.doneCount),
+		Listen: m.listen, Heard: m.heard, Speech: m.total, Tools: m.tools, Responses: int(m.doneCount),
 		Began: m.began, Ended: max(m.began, at), InterruptedIn: in,
 	}
 	if m.firstAudio > 0 {
@@ -191,7 +195,11 @@ func (s *step) unlatch(k EffectKind, why string) {
 func (s *step) orphanCalls() {
 	m := &s.m
 	for _, c := range m.calls[:m.called] {
-		if c.back {
+		switch {
+		case c.back:
+			continue
+		case c.waits:
+			s.do(SendToolOutput{Turn: m.turn, Call: c.id, Output: outputUnheard})
 			continue
 		}
 		if m.orphaned == maxOrphans {
@@ -317,6 +325,10 @@ func (s *step) deadlinePassed(at time.Duration) {
 	if due(m.wordsUntil, at) {
 		m.wordsUntil = 0 // the speaker is broken; it must not make the device deaf to the queue
 	}
+	if due(m.heldUntil, at) {
+		s.unheard(at, LostVote, "")
+		return
+	}
 	if due(m.deadline, at) {
 		s.expire(at)
 		return
@@ -368,7 +380,7 @@ func (s *step) expire(at time.Duration) {
 
 // think starts the count to the thinking cue, from since or from when the speech so far can have ended.
 func (s *step) think(since time.Duration) {
-	if !s.m.thinking {
+	if !s.m.thinking && !s.m.held {
 		s.m.thinkAt = max(since, s.m.playUntil) + s.m.cfg.Thinking
 	}
 }

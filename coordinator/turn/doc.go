@@ -5,6 +5,7 @@
 //
 //	facts (event.go) ──> Step (step.go) ──> orders (effect.go)
 //	                     answer.go  responses, speech, tools, the barrier behind the last sample
+//	                     hold.go    an answer made ready for when the floor is free
 //	                     cut.go     interrupt, failure, deadlines, the end of a turn
 //	                     machine.go what is remembered, configuration, bounds
 //
@@ -14,7 +15,8 @@
 // The table is written by TestTable from Step itself; `go test ./coordinator/turn -update` rewrites it. A row is a fact
 // of the live turn (a Pressed, Asked, FloorGranted or TurnInjected brings a new one). A cell names the states moved
 // through by their first letter, as I L C R (IN_RESPONSE) A F (APPLYING_FACTORIES) X (INTERRUPTED): = gives orders and
-// stays, ~ reports a stale fact, . does nothing that can be seen. The orders of each cell are in testdata/cells.txt.
+// stays, ~ reports a stale fact, . does nothing that can be seen. The orders of each cell are in testdata/cells.txt. The
+// small table below has the rows in which a held turn (hold.go) differs.
 //
 // table:begin
 //
@@ -27,7 +29,9 @@
 //	Hushed                  =     XI         XI       XI       XI       XI        XI        XI        XI
 //	Hushed, by the room     =     =          XI       XI       XI       XI        XI        XI        XI
 //	FloorGranted            C     ~          ~        ~        ~        ~         ~         ~         ~
-//	FloorGranted, own turn  C     ~          .        =        ~        ~         ~         ~         ~
+//	FloorGranted, own turn  C     .          .        =        ~        ~         ~         ~         ~
+//	FloorGranted, to hold   C     ~          ~        ~        ~        ~         ~         ~         ~
+//	FloorOpened             ~     ~          ~        ~        ~        ~         ~         ~         ~
 //	VoteLost                ~     ~          .        I        I        ~         ~         ~         ~
 //	TurnInjected            C     ~          ~        ~        ~        ~         ~         ~         ~
 //	CaptureStarted          ~     .          .        .        .        .         .         .         .
@@ -56,6 +60,19 @@
 //	SessionLost             .     .          .        .        .        XI        .         XI        XI
 //	SessionLost, for good   .     I          I        I        I        XI        .         XI        XI
 //	DeadlinePassed          .     C          I        I        I        XI        XI        XI        XI
+//
+//	                        HELD asking  speaking  draining  working
+//	FloorGranted, own turn  =            =         =         =
+//	FloorOpened             =            =         =         =
+//	VoteLost                I            I         I         I
+//	ToolCalled              R            .         ~         ~
+//	ToolReturned            ~            ~         ~         ~
+//	ToolReturned, stream    =            =         =         =
+//	ResponseDone, failed    I            I         ~         ~
+//	SpeechDrained           .            .         I         .
+//	SessionLost             .            I         .         I
+//	SessionLost, for good   I            I         .         I
+//	DeadlinePassed          I            .         .         .
 //
 // table:end
 package turn

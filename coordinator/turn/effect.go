@@ -68,8 +68,15 @@ type (
 	DropCapture struct{ Turn ID }
 	// FlushSpeaker silences everything of the current generation. After a press it is harmless: already done.
 	FlushSpeaker struct{ Turn ID }
-	// OpenSpeech opens the speech of Turn: audio deltas of the turn are heard from now on.
-	OpenSpeech struct{ Turn ID }
+	// OpenSpeech opens the speech of Turn: audio deltas of the turn are heard from now on, with Held from ReleaseSpeech on.
+	OpenSpeech struct {
+		Turn ID
+		Held bool
+	}
+	// ReleaseSpeech lets held speech be heard.
+	ReleaseSpeech struct{ Turn ID }
+	// CutSpeech throws away the speech of Turn, and nothing else that sounds.
+	CutSpeech struct{ Turn ID }
 	// CloseSpeech says that no more speech comes; SpeechDrained follows when the last sample was played.
 	CloseSpeech struct{ Turn ID }
 	// PlayCue plays an earcon; CueThinking repeats until StopCue.
@@ -144,6 +151,7 @@ type Summary struct {
 	Listen             time.Duration // press to release
 	CommitToFirstAudio time.Duration
 	Heard              int // samples, 24 kHz
+	Speech             int // samples there were to hear
 	Tools              int
 	Responses          int
 	Began, Ended       time.Duration
@@ -163,6 +171,8 @@ func (EndCapture) effect()     {}
 func (DropCapture) effect()    {}
 func (FlushSpeaker) effect()   {}
 func (OpenSpeech) effect()     {}
+func (ReleaseSpeech) effect()  {}
+func (CutSpeech) effect()      {}
 func (CloseSpeech) effect()    {}
 func (PlayCue) effect()        {}
 func (StopCue) effect()        {}

@@ -35,15 +35,24 @@ type Hushed struct {
 	Room bool
 }
 
-// FloorGranted: the room selected this device's companion. With Turn equal to the live, committing turn it lets that
-// turn's answer begin; otherwise it begins a turn of its own, answered from Prompt.
+// FloorGranted: the room selected this device's companion. With Turn equal to the live turn, which is recorded or
+// committing, it lets that turn's answer begin; otherwise it begins a turn of its own. Prompt is guidance for this answer
+// alone. With Hold the answer is only made ready, so that it can follow the present speaker without a gap (room.md 3.5):
+// it is asked for and buffered, and nothing of the turn is heard before FloorOpened.
 type FloorGranted struct {
 	At     time.Duration
 	Turn   ID
+	Hold   bool
 	Prompt string
 }
 
-// VoteLost: the room selected somebody else for the message of this turn.
+// FloorOpened: the floor is free, so a turn that was granted with Hold may now be heard.
+type FloorOpened struct {
+	At   time.Duration
+	Turn ID
+}
+
+// VoteLost: the room selected somebody else for the message of this turn, or takes back a floor granted with Hold.
 type VoteLost struct {
 	At   time.Duration
 	Turn ID
@@ -262,6 +271,7 @@ func (Released) event()        {}
 func (Asked) event()           {}
 func (Hushed) event()          {}
 func (FloorGranted) event()    {}
+func (FloorOpened) event()     {}
 func (VoteLost) event()        {}
 func (TurnInjected) event()    {}
 func (CaptureStarted) event()  {}

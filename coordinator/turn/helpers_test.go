@@ -19,7 +19,7 @@ var facts = []struct {
 	ev   Event
 }{
 	{"press", Pressed{}}, {"release", Released{}}, {"ask", Asked{}}, {"hush", Hushed{}},
-	{"floor", FloorGranted{}}, {"vote-lost", VoteLost{}}, {"inject", TurnInjected{}},
+	{"floor", FloorGranted{}}, {"floor-opened", FloorOpened{}}, {"vote-lost", VoteLost{}}, {"inject", TurnInjected{}},
 	{"capture-started", CaptureStarted{}}, {"capture-ended", CaptureEnded{}}, {"capture-lost", CaptureLost{}},
 	{"committed", InputCommitted{}}, {"refused", InputRefused{}}, {"transcribed", Transcribed{}},
 	{"started", ResponseStarted{}}, {"delta", DeltaArrived{}}, {"spoken", Spoken{}}, {"tool-called", ToolCalled{}},
@@ -237,6 +237,11 @@ var (
 	toDraining  = append(clone(toSpeaking), "done t-1 r1")
 	toWorking   = append(clone(toSpeaking), "tool-called t-1 r1 c1 clock", "done t-1 r1")
 	toFollowing = append(clone(toWorking), "tool-returned t-1 c1 noon")
+
+	toHeld         = []string{"ready", "floor t-1 true guidance"}
+	toHeldSpeaking = append(clone(toHeld), "started t-1 r1", "delta t-1 r1 a 24000")
+	toHeldDraining = append(clone(toHeldSpeaking), "done t-1 r1")
+	toHeldWorking  = append(clone(toHeldSpeaking), "tool-called t-1 r1 c1 clock", "done t-1 r1")
 )
 
 func clone(s []string) []string { return append([]string(nil), s...) }
@@ -248,16 +253,21 @@ var situations = []struct {
 	phase phase
 	room  bool
 	lines []string
+	held  bool
 }{
-	{"IDLE", Idle, resting, false, []string{"ready"}},
-	{"LISTENING", Listening, recording, false, toListening},
-	{"COMMITTING closing", Committing, closing, false, toClosing},
-	{"COMMITTING voting", Committing, voting, true, toVoting},
-	{"COMMITTING asking", Committing, asking, false, toAsking},
-	{"IN_RESPONSE speaking", InResponse, speaking, false, toSpeaking},
-	{"IN_RESPONSE draining", InResponse, draining, false, toDraining},
-	{"AWAITING working", AwaitingNextResponse, working, false, toWorking},
-	{"AWAITING following", AwaitingNextResponse, following, false, toFollowing},
+	{"IDLE", Idle, resting, false, []string{"ready"}, false},
+	{"LISTENING", Listening, recording, false, toListening, false},
+	{"COMMITTING closing", Committing, closing, false, toClosing, false},
+	{"COMMITTING voting", Committing, voting, true, toVoting, false},
+	{"COMMITTING asking", Committing, asking, false, toAsking, false},
+	{"IN_RESPONSE speaking", InResponse, speaking, false, toSpeaking, false},
+	{"IN_RESPONSE draining", InResponse, draining, false, toDraining, false},
+	{"AWAITING working", AwaitingNextResponse, working, false, toWorking, false},
+	{"AWAITING following", AwaitingNextResponse, following, false, toFollowing, false},
+	{"HELD asking", Committing, asking, true, toHeld, true},
+	{"HELD speaking", InResponse, speaking, true, toHeldSpeaking, true},
+	{"HELD draining", InResponse, draining, true, toHeldDraining, true},
+	{"HELD working", AwaitingNextResponse, working, true, toHeldWorking, true},
 }
 
 func golden(t *testing.T, path, got string) {

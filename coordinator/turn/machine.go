@@ -15,6 +15,7 @@ type Config struct {
 	SessionGrace time.Duration // an utterance waits this long for a lost session (5 s)
 	Bounce       time.Duration // a press this soon after a call began is a bounce (300 ms)
 	Words        time.Duration // local words are over after this, WordsSaid or not (20 s)
+	Hold         time.Duration // an answer is held this long for FloorOpened, then its turn lost the vote (30 s)
 	Tail         time.Duration // recorded after the release (120 ms)
 	MinHeld      int           // samples at 24 kHz; the server refuses less (2400 = 100 ms)
 	Room         bool          // the answer waits for FloorGranted or VoteLost
@@ -33,6 +34,7 @@ func DefaultConfig() Config {
 		SessionGrace: 5 * time.Second,
 		Bounce:       300 * time.Millisecond,
 		Words:        20 * time.Second,
+		Hold:         30 * time.Second, // our choice; an answer rarely lasts longer, and the next is asked for near its end
 		Tail:         120 * time.Millisecond,
 		MinHeld:      2400, // Realtime, input_audio_buffer.commit: at least 100 ms
 	}
@@ -53,6 +55,7 @@ const (
 // apologies the machine gives a model in the name of a tool that it could not wait for.
 const (
 	outputTooMany = `{"error":"too many tools at once; this one was not run"}`
+	outputUnheard = `{"error":"this answer was never heard, so the tool was not run"}`
 	outputGone    = `{"error":"the person interrupted before this tool ended"}`
 )
 
@@ -87,6 +90,9 @@ type Machine struct {
 	granted    bool   // the floor came before the end of the capture
 	lost       bool   // the vote was lost before the end of the capture
 	prompt     string // of the granted floor
+	toHold     bool   // and the answer is to be held
+	held       bool   // nothing of this turn may be heard yet
+	wasHeld    bool   // it was, so that its first delta is not the first sound
 	speechOpen bool
 	failing    Words // said once what was received has been heard
 
@@ -128,6 +134,7 @@ type Machine struct {
 
 	// Time. Zero means none.
 	deadline   time.Duration
+	heldUntil  time.Duration
 	again      time.Duration // the session came back while the turn waited: no later loss moves its deadline beyond this
 	thinkAt    time.Duration
 	thinkUntil time.Duration
@@ -161,6 +168,11 @@ type call struct {
 	id    CallID
 	back  bool
 	sound Handle // latched until the follow-up
+
+	// Of a held turn: the tool waits for the floor, because what a tool does can be heard and seen.
+	waits      bool
+	response   ResponseID
+	name, args string
 }
 
 type orphan struct {
@@ -181,6 +193,7 @@ func New(c Config) Machine {
 	c.SessionGrace = orDefault(c.SessionGrace, d.SessionGrace)
 	c.Bounce = orDefault(c.Bounce, d.Bounce)
 	c.Words = orDefault(c.Words, d.Words)
+	c.Hold = orDefault(c.Hold, d.Hold)
 	c.Tail = orDefault(c.Tail, d.Tail)
 	if c.MinHeld <= 0 {
 		c.MinHeld = d.MinHeld
@@ -216,6 +229,15 @@ func (m Machine) Silent() bool { return m.state == Idle && m.wordsUntil == 0 }
 // InCall tells that a claim has microphone and speaker. An injected turn handed over now ends it (PREEMPT, turns.md 5).
 func (m Machine) InCall() bool { return m.calling != 0 }
 
+// Held tells that an answer is being made ready and must not be heard.
+func (m Machine) Held() bool { return m.held }
+
+// Complete tells that all of the answer is known, in words and in samples, and what is left is to hear it.
+func (m Machine) Complete() bool { return m.phase == draining && m.failing == "" }
+
+// Speech is how many samples of speech the live turn has so far.
+func (m Machine) Speech() int { return m.total }
+
 // Streaming tells that content plays.
 func (m Machine) Streaming() bool { return m.running != 0 }
 
@@ -224,7 +246,7 @@ func (m Machine) Online() bool { return m.online }
 
 // Wake is the time of the next deadline of any kind. The runner keeps one timer, set to it, and posts DeadlinePassed.
 func (m Machine) Wake() (at time.Duration, ok bool) {
-	for _, t := range [...]time.Duration{m.deadline, m.thinkAt, m.thinkUntil, m.wordsUntil} {
+	for _, t := range [...]time.Duration{m.deadline, m.heldUntil, m.thinkAt, m.thinkUntil, m.wordsUntil} {
 		if t > 0 && (!ok || t < at) {
 			at, ok = t, true
 		}

@@ -56,6 +56,8 @@ func (s *step) take(ev Event) {
 		s.hushed(e)
 	case FloorGranted:
 		s.floorGranted(e)
+	case FloorOpened:
+		s.floorOpened(e)
 	case VoteLost:
 		s.voteLost(e)
 	case TurnInjected:
@@ -90,7 +92,7 @@ func (s *step) take(ev Event) {
 		s.responseRefused(e)
 	case SpeechHeard:
 		if s.m.state != Idle && e.Turn == s.m.turn {
-			s.m.heard = max(s.m.heard, min(e.Samples, s.m.total))
+			s.heard(e)
 		}
 	case SoundQueued:
 		s.soundQueued(e)
@@ -239,18 +241,23 @@ func (s *step) floorGranted(e FloorGranted) {
 	switch {
 	case m.state != Idle && e.Turn == m.turn:
 		switch m.phase {
-		case closing:
-			m.granted, m.lost, m.prompt = true, false, e.Prompt
+		case recording, closing:
+			// While it is still recorded, too: who is alone in the room knows before the release that nobody else answers.
+			m.granted, m.lost, m.prompt, m.toHold = true, false, e.Prompt, e.Hold
 		case voting:
-			m.prompt = e.Prompt
+			m.prompt, m.toHold = e.Prompt, e.Hold
 			s.answer(e.At)
 		default:
+			if m.held && !e.Hold {
+				s.floorOpened(FloorOpened{At: e.At, Turn: e.Turn})
+				return
+			}
 			s.stale(e.Turn, "FloorGranted", "the answer has been asked for")
 		}
 	case !m.Quiet():
 		s.stale(e.Turn, "FloorGranted", "the device is not quiet")
 	case s.fresh(e.Turn, "FloorGranted"):
-		s.open(e.At, e.Turn, SourceRoom, e.Prompt)
+		s.open(e.At, e.Turn, SourceRoom, e.Prompt, e.Hold)
 	}
 }
 
@@ -268,15 +275,17 @@ func (s *step) injected(e TurnInjected) {
 		s.do(StopClaim{Handle: m.calling})
 		m.calling = 0
 	}
-	s.open(e.At, e.Turn, SourceInject, e.Prompt)
+	s.open(e.At, e.Turn, SourceInject, e.Prompt, false)
 }
 
 // open begins a turn that needs no microphone.
-func (s *step) open(at time.Duration, t ID, src Source, prompt string) {
+func (s *step) open(at time.Duration, t ID, src Source, prompt string, hold bool) {
 	s.begin(t, src, at)
 	s.become(Committing, asking)
 	s.m.prompt, s.m.released, s.m.committed = prompt, at, at
+	s.m.toHold = hold
 	if s.m.fatal != "" {
+		s.m.held = hold
 		s.fail(at, s.m.fatal, Failed)
 		return
 	}
@@ -288,10 +297,12 @@ func (s *step) voteLost(e VoteLost) {
 	if !s.mine(e.Turn, "VoteLost") {
 		return
 	}
-	switch s.m.phase {
-	case closing:
+	switch {
+	case s.m.held:
+		s.unheard(e.At, LostVote, "")
+	case s.m.phase == closing:
 		s.m.lost, s.m.granted = true, false
-	case voting, asking:
+	case s.m.phase == voting || s.m.phase == asking:
 		s.stopThinking()
 		s.tellModel()
 		s.closeSpeech()

@@ -22,6 +22,8 @@ var rows = []struct{ label, fact string }{
 	{"Hushed, by the room", "hush true"},
 	{"FloorGranted", "floor t-2"},
 	{"FloorGranted, own turn", "floor t-1"},
+	{"FloorGranted, to hold", "floor t-2 true"},
+	{"FloorOpened", "floor-opened t-1"},
 	{"VoteLost", "vote-lost t-1"},
 	{"TurnInjected", "inject t-2 tea"},
 	{"CaptureStarted", "capture-started t-1"},
@@ -106,13 +108,26 @@ func TestTable(t *testing.T) {
 	table.WriteString("//\t                        IDLE  LISTENING  COMMITTING                IN_RESPONSE         AWAITING_NEXT_RESPONSE\n")
 	table.WriteString("//\t                                         closing  voting   asking   speaking  draining  working   following\n")
 	width := []int{6, 11, 9, 9, 9, 10, 10, 10, 10}
+	var held strings.Builder // the rows in which a held turn differs from its situation
+	held.WriteString("//\t                        HELD asking  speaking  draining  working\n")
 	for _, r := range rows {
 		line := fmt.Sprintf("//\t%-24s", r.label)
 		fmt.Fprintf(&cells, "%s\n", r.label)
 		var names, ways []string // columns with the same orders share a line
+		hows := map[phase]string{}
+		heldLine, differs := fmt.Sprintf("//\t%-24s", r.label), false
 		for i, s := range situations {
 			how, orders := cell(t, i, r.fact)
-			line += fmt.Sprintf("%-*s", width[i], how)
+			if s.held {
+				heldLine += fmt.Sprintf("%-*s", 10, how)
+				if s.phase == asking {
+					heldLine += "   "
+				}
+				differs = differs || how != hows[s.phase]
+			} else {
+				hows[s.phase] = how
+				line += fmt.Sprintf("%-*s", width[i], how)
+			}
 			if how == "." || how == "~" {
 				continue
 			}
@@ -124,6 +139,9 @@ func TestTable(t *testing.T) {
 			names, ways = append(names, s.name), append(ways, way)
 		}
 		table.WriteString(strings.TrimRight(line, " ") + "\n")
+		if differs {
+			held.WriteString(strings.TrimRight(heldLine, " ") + "\n")
+		}
 		for i := range ways {
 			how, orders, _ := strings.Cut(ways[i], ": ")
 			fmt.Fprintf(&cells, "  %s > %s\n", names[i], how)
@@ -147,7 +165,7 @@ func TestTable(t *testing.T) {
 	if !ok1 || !ok2 {
 		t.Fatal("doc.go has lost its markers table:begin and table:end")
 	}
-	golden(t, "doc.go", head+begin+"//\n"+table.String()+"//\n"+end+tail)
+	golden(t, "doc.go", head+begin+"//\n"+table.String()+"//\n"+held.String()+"//\n"+end+tail)
 }
 
 // An event that nobody listed has no row, no script word and no test.
@@ -195,7 +213,7 @@ func receivers(t *testing.T, file, method string) []string {
 
 // The package must stay pure; what makes it impure has an import or a keyword.
 func TestThePackageIsPure(t *testing.T) {
-	for _, name := range []string{"machine.go", "step.go", "answer.go", "cut.go", "state.go", "event.go", "effect.go", "tool.go", "doc.go"} {
+	for _, name := range []string{"machine.go", "step.go", "answer.go", "hold.go", "text.go", "cut.go", "state.go", "event.go", "effect.go", "tool.go", "doc.go"} {
 		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
 		if err != nil {
 			t.Fatal(err)

@@ -41,14 +41,19 @@ func TestRandomWalk(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	ends, streams, claims := map[Reason]int{}, 0, 0
+	opened, unopened := 0, 0
 	for run := range uint64(12000) {
 		w := walk(t, rand.New(rand.NewPCG(seed, run)), fmt.Sprintf("seed %d run %d", seed, run), 80)
 		for _, r := range w.ended {
 			ends[r]++
 		}
 		streams, claims = streams+len(w.started)-len(w.isClaim), claims+len(w.isClaim)
+		opened, unopened = opened+w.opened, unopened+w.unopened
 	}
-	t.Logf("turns ended: %v; %d streams and %d claims started", ends, streams, claims)
+	t.Logf("turns ended: %v; %d streams and %d claims started; %d turns held, %d of them never opened", ends, streams, claims, opened, unopened)
+	if opened == unopened || unopened == 0 {
+		t.Errorf("%d turns held, %d never opened: too tame", opened, unopened)
+	}
 	if streams == 0 || claims == 0 {
 		t.Errorf("%d streams and %d claims started: too tame", streams, claims)
 	}
@@ -87,7 +92,9 @@ func walk(t testing.TB, r *rand.Rand, name string, steps int) *watch {
 				w.feed(DeadlinePassed{At: w.now})
 			}
 		case k < 15:
-			w.feed(SpeechHeard{At: w.now, Turn: w.m.Turn(), Samples: r.IntN(60000)})
+			if w.held == "" { // the card plays nothing that is held
+				w.feed(SpeechHeard{At: w.now, Turn: w.m.Turn(), Samples: r.IntN(60000)})
+			}
 		default:
 			w.feed(w.noise())
 		}
@@ -117,11 +124,19 @@ type watch struct {
 	gone     map[Handle]bool // discarded
 	stopped  map[Handle]bool
 	isClaim  map[Handle]bool
+	held     ID  // its speech was opened held and was not released yet
+	before   int // heard before it was held
+	opened   int
+	unopened int
 }
 
 func newWatch(t testing.TB, name string, m Machine) *watch {
+	held := ID("")
+	if m.Held() {
+		held = m.Turn()
+	}
 	return &watch{
-		t: t, name: name, m: m, live: m.Turn(),
+		t: t, name: name, m: m, live: m.Turn(), held: held,
 		ended: map[ID]Reason{}, received: map[ItemID]int{}, given: map[Handle]bool{}, started: map[Handle]bool{},
 		gone: map[Handle]bool{}, stopped: map[Handle]bool{}, isClaim: map[Handle]bool{},
 	}
@@ -180,7 +195,7 @@ func (w *watch) feed(ev Event) {
 			w.broken("IDLE remembers something of a turn: %+v", w.m)
 		}
 	default:
-		if w.m.deadline == 0 {
+		if w.m.deadline == 0 && w.m.heldUntil == 0 {
 			w.broken("%v has no deadline", w.m.State())
 		}
 	}
@@ -208,6 +223,8 @@ func (w *watch) old(before Machine, ev Event, out []Effect) {
 func turnOf(ev Event) (ID, bool) {
 	switch e := ev.(type) {
 	case VoteLost:
+		return e.Turn, true
+	case FloorOpened:
 		return e.Turn, true
 	case CaptureStarted:
 		return e.Turn, true
@@ -245,8 +262,36 @@ func turnOf(ev Event) (ID, bool) {
 
 // order checks one order and lets the world answer it.
 func (w *watch) order(ev Event, e Effect) {
+	if w.held != "" {
+		switch e := e.(type) {
+		case PlayCue, SayWords, StartStream, StartClaim, CallTool, SetVolume, TruncateItem:
+			w.broken("%s while %s is held", show(e), w.held)
+		case EndTurn:
+			if e.Summary.Heard != w.before || e.Summary.Reason == Done || e.Summary.CommitToFirstAudio != 0 {
+				w.broken("a held turn ended as %+v", e.Summary)
+			}
+		}
+	}
 	switch e := e.(type) {
+	case OpenSpeech:
+		if e.Held {
+			w.held, w.before = e.Turn, w.m.heard
+			w.opened++
+			if w.r != nil {
+				w.later([]Event{FloorOpened{At: w.now, Turn: e.Turn}, VoteLost{At: w.now, Turn: e.Turn}}[w.r.IntN(2)])
+			}
+		}
+	case ReleaseSpeech:
+		if w.held != e.Turn {
+			w.broken("%s, but %q is held", show(e), w.held)
+		}
+		w.held = ""
+		w.later(SpeechDrained{At: w.now, Turn: e.Turn}) // does nothing before CloseSpeech
 	case EndTurn:
+		if e.Turn == w.held {
+			w.held = ""
+			w.unopened++
+		}
 		if _, twice := w.ended[e.Turn]; twice {
 			w.broken("%s ended twice", e.Turn)
 		}
@@ -264,13 +309,16 @@ func (w *watch) order(ev Event, e Effect) {
 			w.later(FloorGranted{At: w.now, Turn: e.Turn})
 		}
 	case OpenCapture:
+		if w.m.cfg.Room && w.r != nil && w.r.IntN(4) == 0 { // alone in the room
+			w.later(FloorGranted{At: w.now, Turn: e.Turn, Hold: w.r.IntN(2) == 0})
+		}
 		w.later(CaptureStarted{At: w.now, Turn: e.Turn}, Released{At: w.now + time.Second, Held: 24000})
 	case EndCapture:
 		w.later(CaptureEnded{At: w.now, Turn: e.Turn, Samples: 24000})
 	case CommitInput:
 		w.later(InputCommitted{At: w.now, Turn: e.Turn})
 		if w.m.cfg.Room {
-			w.later(FloorGranted{At: w.now, Turn: e.Turn})
+			w.later(FloorGranted{At: w.now, Turn: e.Turn, Hold: w.r != nil && w.r.IntN(2) == 0})
 		}
 	case AddText:
 		if w.m.cfg.Room {
@@ -281,7 +329,9 @@ func (w *watch) order(ev Event, e Effect) {
 			w.broken("%s of %d received", show(e), w.received[e.Item])
 		}
 	case CloseSpeech:
-		w.later(SpeechDrained{At: w.now, Turn: e.Turn})
+		if w.held != e.Turn {
+			w.later(SpeechDrained{At: w.now, Turn: e.Turn})
+		}
 	case SayWords:
 		w.later(WordsSaid{At: w.now})
 	case PlaySound:
@@ -366,7 +416,9 @@ func (w *watch) noise() Event {
 	old := ID(fmt.Sprint("t-", max(0, w.turns-w.r.IntN(3))))
 	fresh := func() ID { w.turns++; return ID(fmt.Sprint("t-", w.turns)) }
 	rid := ResponseID(fmt.Sprint("r", max(0, w.things-w.r.IntN(6))))
-	switch w.r.IntN(24) {
+	switch w.r.IntN(25) {
+	case 24:
+		return FloorOpened{At: w.now, Turn: old}
 	case 0, 1, 2:
 		return Pressed{At: w.now, Turn: fresh()}
 	case 3:
@@ -376,7 +428,7 @@ func (w *watch) noise() Event {
 	case 5:
 		return Hushed{At: w.now, Room: w.r.IntN(2) == 0}
 	case 6:
-		return FloorGranted{At: w.now, Turn: fresh()}
+		return FloorGranted{At: w.now, Turn: fresh(), Hold: w.r.IntN(2) == 0}
 	case 7:
 		return VoteLost{At: w.now, Turn: old}
 	case 8, 9:

@@ -1,0 +1,73 @@
+package turn
+
+import "time"
+
+// An answer that is made ready while somebody else still speaks (room.md 3.5: the pause between two turns is a pause and
+// not a model's latency). It is an ordinary turn but that nothing of it is heard: no sample, no thinking cue, no tool, no
+// words for a failure. It ends by FloorOpened, which makes it ordinary, or by VoteLost, a gesture, or its own deadline.
+
+// floorOpened lets a held turn be heard. Waits begin anew, since nothing could happen before.
+func (s *step) floorOpened(e FloorOpened) {
+	m := &s.m
+	if !s.mine(e.Turn, "FloorOpened") {
+		return
+	}
+	if !m.held {
+		if !m.toHold {
+			s.stale(e.Turn, "FloorOpened", "nothing is held")
+		}
+		m.toHold = false // of a turn that is still recorded
+		return
+	}
+	m.held, m.toHold, m.heldUntil = false, false, 0
+	s.do(ReleaseSpeech{Turn: m.turn})
+	m.playUntil = e.At + samplesLast(m.total)
+	for i := range m.calls[:m.called] {
+		if c := &m.calls[i]; c.waits {
+			s.do(CallTool{Turn: m.turn, Response: c.response, Call: c.id, Name: c.name, Args: c.args})
+			*c = call{id: c.id}
+		}
+	}
+	switch m.phase {
+	case asking: // its deadline is the server's, who knows of no floor
+		s.think(e.At)
+	case speaking:
+		s.keepAlive(e.At)
+	case draining:
+		s.await(e.At, m.cfg.InResponse)
+	case working:
+		s.await(e.At, m.cfg.Awaiting)
+		s.think(e.At)
+	}
+}
+
+// unheard ends a held turn without a sound. What it said is taken out of the conversation.
+func (s *step) unheard(at time.Duration, r Reason, w Words) {
+	m := &s.m
+	s.stopThinking()
+	s.discardLatched("cancelled")
+	s.tellModel()
+	if !m.online && m.phase == asking && r != LostVote {
+		s.do(ClearInput{Turn: m.turn}) // the voice must not send it after all
+	}
+	s.orphanCalls()
+	if m.speechOpen || m.phase == draining {
+		s.do(CutSpeech{Turn: m.turn})
+		m.speechOpen = false
+	}
+	s.end(at, r, w)
+}
+
+// heard takes over what the card has played; nothing of a held turn.
+func (s *step) heard(e SpeechHeard) {
+	m := &s.m
+	if m.held {
+		return
+	}
+	m.heard = max(m.heard, min(e.Samples, m.total))
+	if m.wasHeld && m.firstAudio == 0 && m.heard > 0 {
+		m.firstAudio = e.At
+	}
+}
+
+func samplesLast(n int) time.Duration { return time.Duration(n) * time.Second / sampleRate }
