@@ -42,6 +42,8 @@ type world struct {
 	mu  sync.Mutex // of this world; the rig's journal has its own
 	rng *rand.Rand
 
+	held     map[turn.ID]time.Time // granted with hold; when it was opened, or zero
+	spoke    map[turn.ID][]SpeechKind
 	number   map[turn.ID]int
 	edges    []walkEdge
 	begun    []turn.ID // opened the microphone or asked for an answer
@@ -77,12 +79,17 @@ func walk(t *testing.T, seed uint64) {
 			t.Logf("this sequence has -seed %d", seed)
 		}
 	}()
-	w := &world{rng: rand.New(rand.NewPCG(seed, 0)), number: map[turn.ID]int{}, ended: map[string]int{}}
+	w := &world{rng: rand.New(rand.NewPCG(seed, 0)), number: map[turn.ID]int{}, ended: map[string]int{}, held: map[turn.ID]time.Time{}, spoke: map[turn.ID][]SpeechKind{}}
 	w.rig = newRig(t, func(g *rig, o *Options) {
 		w.rig = g
 		g.voice.on = w.serve
 		o.Mic = walkMic{w}
 		o.Tools = walkTools{w}
+		o.OnSpeech = func(e SpeechEvent) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.spoke[e.Turn] = append(w.spoke[e.Turn], e.Kind)
+		}
 		o.InboxLimit = 1 + w.rng.IntN(20)
 		o.NewID = func() turn.ID {
 			w.mu.Lock()
@@ -121,7 +128,26 @@ func (w *world) act() {
 		return gen
 	}
 	live := turn.ID(fmt.Sprintf("t-%d", 1+w.n(8)))
-	switch w.n(12) {
+	switch w.n(14) {
+	case 12, 13: // made ready, then opened, taken back, or forgotten by the room
+		id := w.o.NewID()
+		w.mu.Lock()
+		w.held[id] = time.Time{}
+		w.mu.Unlock()
+		w.Post(turn.FloorGranted{At: w.Now(), Turn: id, Hold: true, Prompt: "go"})
+		what, after := w.n(3), time.Duration(w.n(int(4*time.Second)))
+		go func() {
+			time.Sleep(after)
+			switch what {
+			case 0:
+				w.mu.Lock()
+				w.held[id] = time.Now()
+				w.mu.Unlock()
+				w.Post(turn.FloorOpened{At: w.Now(), Turn: id})
+			case 1:
+				w.Post(turn.VoteLost{At: w.Now(), Turn: id})
+			}
+		}()
 	case 0, 1, 2, 3:
 		w.Press(w.Now(), edge(true))
 		w.wait(2 * time.Second)
@@ -131,7 +157,11 @@ func (w *world) act() {
 	case 5:
 		w.Release(w.Now(), w.n(2*rate))
 	case 6:
-		w.Hush(w.Now(), edge(false))
+		if gen := edge(false); w.n(2) == 0 {
+			w.Hush(w.Now(), gen)
+		} else {
+			w.HushRoom(w.Now(), gen)
+		}
 	case 7:
 		w.Ask("what time is it")
 	case 8:
@@ -311,7 +341,25 @@ func (w *world) check() {
 			t.Errorf("turn %s began and never ended; ends %q", id, w.ends())
 		}
 	}
+	byNumber := map[int16]turn.ID{}
+	for id, n := range w.number {
+		byNumber[int16(n)] = id
+	}
+	for id, kinds := range w.spoke {
+		if len(kinds) > 2 || kinds[0] != SpeechBegan || len(kinds) == 2 && kinds[1] != SpeechKnown {
+			t.Errorf("of the speech of %s was said %v", id, kinds)
+		}
+	}
+	for _, r := range w.records {
+		if n := len(w.spoke[r.Turn]); r.Reason == "done" && r.Audible && n != 2 || r.Audible != (n > 0) {
+			t.Errorf("of the speech of %s was said %v; record %+v", r.Turn, w.spoke[r.Turn], r)
+		}
+	}
 	for _, p := range w.speaker.played() {
+		id := byNumber[p.value]
+		if opened, held := w.held[id]; held && (opened.IsZero() || p.from.Before(opened)) {
+			t.Errorf("%s was heard %v..%v, held, opened at %v", id, p.from.Sub(w.start), p.to.Sub(w.start), opened.Sub(w.start))
+		}
 		for _, e := range w.edges {
 			if p.from.Before(e.at) && p.to.After(e.at) {
 				t.Errorf("%d was heard %v..%v, through the edge at %v", p.value, p.from.Sub(w.start), p.to.Sub(w.start), e.at.Sub(w.start))
