@@ -31,6 +31,7 @@ type Prompter interface {
 type ConsoleOptions struct {
 	Screen io.Writer            // what a person sees: prompt, typed line, complaints; nil: nothing
 	Clock  func() time.Duration // shared by all facts; nil: a clock of its own
+	Plain  bool                 // of Lines: every line is a question, whatever its first word
 }
 
 func (o *ConsoleOptions) fill() {

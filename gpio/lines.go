@@ -98,7 +98,11 @@ func (l *Lines) line(ctx context.Context, line []byte, tooLong bool, on func(Eve
 		l.complain("longer than %d bytes; passed over", maxLine)
 		return false
 	}
-	c, err := parseLine(line)
+	parse := parseLine
+	if l.options.Plain {
+		parse = plainLine
+	}
+	c, err := parse(line)
 	if err != nil {
 		l.complain("%v", err)
 		return false
@@ -172,6 +176,21 @@ func parseLine(line []byte) (command, error) {
 		return command{}, nil
 	}
 	return command{}, fmt.Errorf("%q: must be %s", short(verb), allowedLines)
+}
+
+// plainLine is a line that is a question; "q" and "quit" end, as at the keyboard.
+func plainLine(line []byte) (command, error) {
+	if !utf8.Valid(line) {
+		return command{}, errors.New("not UTF-8 text; passed over")
+	}
+	switch text := plain(string(line)); text {
+	case "":
+		return command{}, nil
+	case "q", "quit":
+		return command{verb: "quit"}, nil
+	default:
+		return command{verb: "ask", text: text}, nil
+	}
 }
 
 // plain is text without control characters: what a person asks may end up in a terminal or a log.

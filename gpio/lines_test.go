@@ -144,3 +144,28 @@ func FuzzLines(f *testing.F) {
 		}
 	})
 }
+
+// Where every line is a question, a first word that is a command elsewhere is not one.
+func TestPlainLines(t *testing.T) {
+	in, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	go func() {
+		defer out.Close()
+		_, _ = out.WriteString("press the grapes?\n\n  wait for me \x1b[2Jplease\n\xff\nquit\nlate\n")
+	}()
+	var b bytes.Buffer
+	var events []Event
+	if err := NewLines(in, ConsoleOptions{Screen: &b, Plain: true}).Run(t.Context(), func(ev Event) { events = append(events, ev) }); err != nil {
+		t.Fatal(err)
+	}
+	const want = "asked(press the grapes?) asked(wait for me  [2Jplease) quit"
+	if got := kinds(events); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	if got, want := b.String(), "line 4: not UTF-8 text; passed over\n"; got != want {
+		t.Errorf("screen %q; want %q", got, want)
+	}
+}
