@@ -54,14 +54,15 @@ type (
 	}
 	// Beat says once a second that a device is present.
 	Beat struct {
-		Name   string `json:"name"`
-		Digest string `json:"digest"` // of its cards and room settings; the cards themselves come on change and when asked for
-		Budget int    `json:"budgetMs"`
-		Epoch  Epoch  `json:"epoch"`           // highest seen, so that a newcomer's press counts
-		Turns  uint64 `json:"turns"`           // companion turns of the room, as counted here
-		Cards  []Card `json:"cards,omitempty"` // nil: as before; a device without companions sends an empty list
-		Ask    bool   `json:"ask,omitempty"`   // others are to send their cards
-		Left   bool   `json:"left,omitempty"`  // it goes
+		Name   string  `json:"name"`
+		Digest string  `json:"digest"` // of its cards and room settings; the cards themselves come on change and when asked for
+		Budget int     `json:"budgetMs"`
+		Epoch  Epoch   `json:"epoch"`           // highest seen, so that a newcomer's press counts
+		Turns  uint64  `json:"turns"`           // companion turns of the room, as counted here
+		Room   Setting `json:"room,omitzero"`   // of the whole room: the newest one counts
+		Cards  []Card  `json:"cards,omitempty"` // nil: as before; a device without companions sends an empty list
+		Ask    bool    `json:"ask,omitempty"`   // others are to send their cards
+		Left   bool    `json:"left,omitempty"`  // it goes
 	}
 	// Gone is the broker's word (last will) that a device is gone.
 	Gone struct{}

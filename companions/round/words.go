@@ -105,6 +105,7 @@ type Card struct {
 	Traits        []string    `json:"traits,omitempty"`        // "explainer", "ideas"
 	Involvement   Involvement `json:"involvement,omitempty"`   // "" is medium
 	Muted         bool        `json:"muted,omitempty"`
+	Renamed       CompanionID `json:"renamed,omitempty"` // its id in its own file, when the room had one of that name already
 }
 
 // Member is a device that is present.

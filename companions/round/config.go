@@ -1,0 +1,104 @@
+package round
+
+import (
+	"cmp"
+	"time"
+)
+
+// Config is what a device brings into a room. A field that is zero means its default, but for those that say otherwise.
+type Config struct {
+	Self   DeviceID
+	Name   string    // of the device, as people say it: "kitchen"
+	Cards  []Card    // the companions that live here
+	Recent []Message // what was heard before a restart, oldest first
+
+	Manners    Manners
+	VoteBudget time.Duration // for a model to better the rules' votes; 0: votes are the rules', at once (at most 1 s)
+	Margin     time.Duration // for the network, on top of the longest vote budget present (300 ms); the sum is at most 1 s
+	Pause      time.Duration // between two turns, while better claims may come (200 ms: the gap people leave)
+	NoPause    bool          // no pause at all: Pause is 0
+	Prepare    time.Duration // so long before the last sample the next one may get its answer ready (1500 ms)
+	ClaimLimit time.Duration // from the decision, or from when the floor is free, to a claim by the winner elsewhere (1 s)
+	StartLimit time.Duration // from a claim to its first sample (10 s: an answer that needs a tool takes that long)
+	Lease      time.Duration // of the floor, renewed while somebody speaks (3 s)
+	Renew      time.Duration // of the lease (1 s)
+	SpeakLimit time.Duration // longest answer; then it is abandoned (5 min)
+	Hold       time.Duration // longest that a press keeps the floor without a word of what became of it (75 s: an utterance of
+	// 60 s, its tail, its transcript)
+	Silence  time.Duration // after which one may step in where a person's question hangs in the air (10 s)
+	Together time.Duration // messages of one person this close get one answer (2 s)
+	Beat     time.Duration // of presence (1 s)
+	Missed   int           // beats missed: gone (3)
+	Join     time.Duration // a newcomer listens so long before it announces its companions (400 ms)
+}
+
+// DefaultConfig has every default of room.md.
+func DefaultConfig() Config {
+	return Config{
+		Manners: DefaultManners(),
+		Margin:  300 * time.Millisecond, Pause: 200 * time.Millisecond, Prepare: 1500 * time.Millisecond,
+		ClaimLimit: time.Second, StartLimit: 10 * time.Second,
+		Lease: 3 * time.Second, Renew: time.Second, SpeakLimit: 5 * time.Minute, Hold: 75 * time.Second,
+		Silence: 10 * time.Second, Together: 2 * time.Second,
+		Beat: time.Second, Missed: 3, Join: 400 * time.Millisecond,
+	}
+}
+
+// longestWait is how long a round waits for votes at most, whatever the members say (room.md 3.3).
+const longestWait = time.Second
+
+// Bounds. At a bound: the oldest message, id or early vote is let go of; a 65th device, a 129th companion, and a 17th of one
+// device are not taken in, and reported; of more speeches than a device can have under way the oldest is forgotten.
+const (
+	maxRecent     = 50  // messages that judgement sees
+	maxSeen       = 256 // ids of messages, so that the same one twice counts once
+	maxEarly      = 32  // envelopes of votes before their message
+	maxDevices    = 64
+	maxCompanions = 128
+	maxPerDevice  = 16
+	maxHolders    = 64 // people with a finger on a button
+	maxStakes     = 8
+	maxClaims     = 8 // from elsewhere, of one epoch
+	maxJoins      = 8
+	maxHistories  = 4
+	maxAsks       = 3       // for history
+	maxEpoch      = 1 << 53 // what JSON numbers hold exactly; a number beyond it is nobody's press
+)
+
+func (c Config) withDefaults() Config {
+	d := DefaultConfig()
+	if c.Manners == (Manners{}) {
+		c.Manners = d.Manners
+	}
+	for _, f := range []struct {
+		v *time.Duration
+		d time.Duration
+	}{
+		{&c.Margin, d.Margin},
+		{&c.Pause, d.Pause},
+		{&c.Prepare, d.Prepare},
+		{&c.ClaimLimit, d.ClaimLimit},
+		{&c.StartLimit, d.StartLimit},
+		{&c.Lease, d.Lease},
+		{&c.Renew, d.Renew},
+		{&c.SpeakLimit, d.SpeakLimit},
+		{&c.Hold, d.Hold},
+		{&c.Silence, d.Silence},
+		{&c.Together, d.Together},
+		{&c.Beat, d.Beat},
+		{&c.Join, d.Join},
+	} {
+		if *f.v <= 0 {
+			*f.v = f.d
+		}
+	}
+	if c.NoPause {
+		c.Pause = 0
+	}
+	if c.Missed <= 0 {
+		c.Missed = d.Missed
+	}
+	c.VoteBudget = min(max(c.VoteBudget, 0), longestWait)
+	c.Name = cmp.Or(c.Name, string(c.Self))
+	return c
+}
