@@ -1,0 +1,231 @@
+package mqtt
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"conch/companions/round"
+)
+
+// Config is what a client needs. URL, Room, Identity and OnPacket must be there; the rest has defaults. The callbacks are
+// called one at a time from one goroutine of the client, in order: OnLink(true) before the packets of a link, OnLink(false)
+// after them. They must not block: what arrives meanwhile waits in a bounded queue and is then dropped and counted.
+type Config struct {
+	URL      string // mqtt://host:1883, mqtts://, ws://, wss:// (tcp://, ssl://, tls:// as well)
+	Room     string
+	Identity Identity
+
+	User         string
+	Password     string // already read, e.g. from a credential
+	PasswordFile string // or read for each attempt
+	CAFile       string
+	CertFile     string
+	KeyFile      string
+	TLS          func() (*tls.Config, error) // instead of the files
+
+	Member    func(round.DeviceID) bool // nil: every device whose signature is good
+	OnPacket  func(from round.DeviceID, p round.Packet)
+	OnLink    func(up bool)
+	OnTrouble func(err error) // once for each change; nil: over
+	OnRefused func(r Refusal) // everything that was not delivered
+	Log       *slog.Logger
+
+	KeepAlive      time.Duration // 2 s: a broker notices a silent device within 1.5 of it
+	ConnectTimeout time.Duration // 3 s
+	RetryMin       time.Duration // 200 ms, doubled each time
+	RetryMax       time.Duration // 2 s
+}
+
+// Client carries packets between this device and its room. Its goroutines: Run's (connects, waits for the end of each link), the
+// reader (checks and delivers what arrives, for all links), a writer for each link (signs and publishes), and the library's.
+type Client struct {
+	cfg    Config // fixed after NewClient
+	target target
+	stats  *counters
+	start  time.Time
+
+	in     chan arrival // what arrived, in order, and ends of links
+	urgent chan arrival // presses
+	bytes  atomic.Int64 // waiting in both
+
+	mu       sync.Mutex
+	link     *link     // that is up; nil: Send drops
+	known    directory // who lives where, across links
+	lastBeat *round.Beat
+	left     bool          // the last beat sent said so
+	asked    time.Duration // when cards were last asked for
+
+	trouble string          // owned by the reader: as last told
+	own     map[string]bool // owned by the reader: sessions of this client
+}
+
+// Bounds of what has arrived and was not handled yet.
+const (
+	maxArrived      = 1024
+	maxArrivedBytes = 8 << 20
+	maxUrgent       = 64
+)
+
+// arrival is an envelope, or with down set the end of its link, or with trouble set a failed attempt.
+type arrival struct {
+	link    *link
+	topic   string
+	payload []byte
+	down    chan struct{}
+	trouble error
+}
+
+// NewClient checks the settings; Run connects.
+func NewClient(cfg Config) (*Client, error) {
+	if err := CheckRoom(cfg.Room); err != nil {
+		return nil, err
+	}
+	t, err := parseURL(cfg.URL)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Identity.key == nil {
+		return nil, errors.New("mqtt: a client needs an identity")
+	}
+	if cfg.OnPacket == nil {
+		return nil, errors.New("mqtt: a client needs OnPacket")
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	def := func(d *time.Duration, v time.Duration) {
+		if *d <= 0 {
+			*d = v
+		}
+	}
+	def(&cfg.KeepAlive, 2*time.Second)
+	def(&cfg.ConnectTimeout, 3*time.Second)
+	def(&cfg.RetryMin, 200*time.Millisecond)
+	def(&cfg.RetryMax, 2*time.Second)
+	c := &Client{
+		cfg: cfg, target: t, start: time.Now(), known: directory{}, asked: -time.Hour, own: map[string]bool{},
+		in: make(chan arrival, maxArrived), urgent: make(chan arrival, maxUrgent),
+	}
+	c.stats = newCounters(cfg.Log, c.now)
+	return c, nil
+}
+
+// now is the client's own clock.
+func (c *Client) now() time.Duration { return time.Since(c.start) }
+
+// ID is the device's id.
+func (c *Client) ID() round.DeviceID { return c.cfg.Identity.id }
+
+// Stats is what was counted so far.
+func (c *Client) Stats() Stats { return c.stats.snapshot() }
+
+// Send publishes a packet under this device's name, and never waits: without a link it is dropped and counted, and at the
+// bound of what may wait (queue) the oldest of its kind is.
+func (c *Client) Send(p round.Packet) {
+	c.mu.Lock()
+	l := c.link
+	if b, ok := p.(round.Beat); ok {
+		cards := b.Cards
+		if cards == nil && c.lastBeat != nil {
+			cards = c.lastBeat.Cards
+		}
+		c.left = b.Left
+		b.Cards = cards
+		c.lastBeat = &b
+	}
+	c.mu.Unlock()
+	if l == nil {
+		c.stats.unsent(unsentOffline, 1, fmt.Sprintf("%T", p))
+		return
+	}
+	switch dropped, ok := l.out.push(c.now(), p); {
+	case !ok:
+		c.stats.unsent(unsentOffline, 1, fmt.Sprintf("%T", p))
+	case dropped > 0:
+		c.stats.unsent(unsentFull, dropped, fmt.Sprintf("%T", p))
+	}
+}
+
+// Run connects, and connects again, until ctx ends. Then it tells the room that the device leaves, closes the connection
+// properly and returns when everything of it has stopped. It returns nil.
+func (c *Client) Run(ctx context.Context) error {
+	stop := make(chan struct{})
+	var reader, writers sync.WaitGroup
+	reader.Go(func() { c.read(stop) })
+	wait := c.cfg.RetryMin
+	flaps := 0
+	for ctx.Err() == nil {
+		began := c.now()
+		up, err := c.connect(ctx, &writers)
+		if ctx.Err() != nil {
+			break
+		}
+		if up {
+			wait = c.cfg.RetryMin
+			// Two clients with one id put each other out for ever.
+			if flaps++; c.now()-began > 10*time.Second {
+				flaps = 0
+			}
+			if flaps >= 3 {
+				err = fmt.Errorf("%w soon after it came up: is there a second device with this device's key (a copied card)?", ErrTaken)
+			}
+		} else {
+			flaps = 0
+		}
+		c.in <- arrival{trouble: err}
+		pause(ctx, jitter(wait))
+		wait = min(2*wait, c.cfg.RetryMax)
+	}
+	writers.Wait()
+	close(stop)
+	reader.Wait()
+	return nil
+}
+
+// tell reports a change of what is wrong; nil: nothing is.
+func (c *Client) tell(err error) {
+	text := ""
+	if err != nil {
+		err = explain(c.target.String(), err)
+		text = err.Error()
+	}
+	if text == c.trouble {
+		return
+	}
+	c.trouble = text
+	if err != nil {
+		c.cfg.Log.Warn(eventTrouble, "err", err)
+	}
+	if c.cfg.OnTrouble != nil {
+		c.cfg.OnTrouble(err)
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+// jitter keeps the devices of a room from coming back all at the same moment.
+func jitter(d time.Duration) time.Duration {
+	var b [1]byte
+	_, _ = rand.Read(b[:])
+	return d + d*time.Duration(b[0])/1024
+}
+
+func newSession() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
+	return b64.EncodeToString(b[:])
+}

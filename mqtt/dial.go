@@ -1,0 +1,146 @@
+package mqtt
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	paho "github.com/eclipse/paho.mqtt.golang"
+)
+
+// target is the broker's address, taken apart once.
+type target struct {
+	url  *url.URL
+	addr string // host:port
+	tls  bool
+	ws   bool
+}
+
+func (t target) String() string { return t.url.Redacted() }
+
+// parseURL accepts what people write: mqtt:// and tcp://, mqtts://, ssl:// and tls://, ws:// and wss://.
+func parseURL(raw string) (target, error) {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return target{}, errors.New("mqtt: the broker's url cannot be read; want for instance mqtt://broker.local:1883")
+	}
+	t := target{url: u}
+	port := "1883"
+	switch u.Scheme {
+	case "mqtt", "tcp":
+	case "mqtts", "ssl", "tls":
+		t.tls, port = true, "8883"
+	case "ws":
+		t.ws, port = true, "80"
+	case "wss":
+		t.ws, t.tls, port = true, true, "443"
+	default:
+		return target{}, fmt.Errorf("mqtt: broker %q: must begin with mqtt://, tcp://, mqtts://, ssl://, ws:// or wss://", u.Redacted())
+	}
+	if u.User != nil {
+		return target{}, fmt.Errorf("mqtt: broker %q: user and password do not belong into the url, where they would be logged; use the settings for them", u.Redacted())
+	}
+	if u.Hostname() == "" {
+		return target{}, fmt.Errorf("mqtt: broker %q: the host is missing", u.Redacted())
+	}
+	if p := u.Port(); p != "" {
+		port = p
+	}
+	t.addr = net.JoinHostPort(u.Hostname(), port)
+	return t, nil
+}
+
+// tlsConfig reads the files anew for each attempt: certificates are renewed while the device runs.
+func (c *Config) tlsConfig(t target) (*tls.Config, error) {
+	if c.TLS != nil {
+		conf, err := c.TLS()
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrTLS, err)
+		}
+		conf = conf.Clone()
+		if conf.ServerName == "" {
+			conf.ServerName = t.url.Hostname()
+		}
+		return conf, nil
+	}
+	conf := &tls.Config{ServerName: t.url.Hostname(), MinVersion: tls.VersionTLS12}
+	if c.CAFile != "" {
+		pem, err := os.ReadFile(c.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("%w: read the CA file: %w", ErrSettings, err)
+		}
+		conf.RootCAs = x509.NewCertPool()
+		if !conf.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("%w: CA file %s: no certificate in it", ErrSettings, c.CAFile)
+		}
+	}
+	if c.CertFile != "" || c.KeyFile != "" {
+		pair, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("%w: client certificate: %w", ErrSettings, err)
+		}
+		conf.Certificates = []tls.Certificate{pair}
+	}
+	return conf, nil
+}
+
+// password reads the secret anew for each attempt.
+func (c *Config) password() (string, error) {
+	if c.PasswordFile == "" {
+		return c.Password, nil
+	}
+	b, err := os.ReadFile(c.PasswordFile)
+	if err != nil {
+		return "", fmt.Errorf("%w: read the broker's password: %w", ErrSettings, err)
+	}
+	return strings.TrimRight(string(b), "\r\n"), nil
+}
+
+// dial opens a connection. Names are looked up anew each time, so that a broker that moved is found.
+func (c *Config) dial(ctx context.Context, t target) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.ConnectTimeout)
+	defer cancel()
+	var conf *tls.Config
+	var err error
+	if t.tls {
+		if conf, err = c.tlsConfig(t); err != nil {
+			return nil, err
+		}
+	}
+	if t.ws {
+		return paho.NewWebsocket(t.url.String(), conf, c.ConnectTimeout, nil, nil)
+	}
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", t.addr)
+	if err != nil {
+		return nil, err
+	}
+	if !t.tls {
+		return conn, nil
+	}
+	secure := tls.Client(conn, conf)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return secure, nil
+}
+
+// patient gives every write a limit, the acknowledgements' and the pings' too, which the library writes without one.
+type patient struct {
+	net.Conn
+	limit time.Duration
+}
+
+func (p patient) Write(b []byte) (int, error) {
+	if err := p.SetWriteDeadline(time.Now().Add(p.limit)); err != nil {
+		return 0, err
+	}
+	return p.Conn.Write(b)
+}

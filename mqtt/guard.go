@@ -1,0 +1,383 @@
+package mqtt
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"time"
+
+	"conch/companions/round"
+)
+
+// Bounds of the guard.
+const (
+	maxPeers      = 256                   // devices of a room
+	maxCandidates = 3                     // sessions of one device that are waiting for their proof
+	maxHeld       = 64                    // envelopes of one candidate that wait with it
+	maxHeldBytes  = 128 << 10             // and their bytes
+	maxDead       = 256                   // sessions of one device that are over, within one session of ours
+	windowBits    = 2048                  // numbers within which envelopes may overtake each other; a broker's queue may hold 1,000
+	helloGap      = 20 * time.Millisecond // between two hellos; what becomes due meanwhile goes into one
+	proveAgain    = time.Second           // a device that has not answered is asked again
+	heldFor       = 10 * time.Second
+	willSeq       = 1 // the number of the last will of a session
+)
+
+// guard tells what is said now from what was recorded (doc.go, "Recordings"). It is a plain value with the time given by
+// the caller; the client owns one for each session, under its lock.
+type guard struct {
+	self    round.DeviceID
+	session string
+	born    time.Duration
+	next    uint64 // number of the next envelope
+	peers   map[round.DeviceID]*peer
+
+	hellos   [64]sentHello // when our own hellos went out, newest over oldest
+	lastSent time.Duration
+	sent     bool // a hello went out
+}
+
+type sentHello struct {
+	seq uint64
+	at  time.Duration
+}
+
+// peer is what is known of another device.
+type peer struct {
+	live       *session
+	candidates []*session // oldest first
+	dead       map[string]bool
+	last       time.Duration
+
+	owed  map[string]heard // proofs to give, by the session they are for
+	asked time.Duration    // when it was last asked for a proof
+	doubt bool             // it is to be asked
+}
+
+// session is one connection of a device.
+type session struct {
+	id     string
+	window window
+	gone   bool // its last will has been delivered
+	since  time.Duration
+
+	held  []*Envelope // while it is a candidate
+	bytes int
+	hello uint64 // highest number of a hello that was answered: the same one again gets no second answer
+}
+
+func newGuard(self round.DeviceID, session string, now time.Duration) *guard {
+	return &guard{self: self, session: session, born: now, next: willSeq + 1, peers: map[round.DeviceID]*peer{}}
+}
+
+// seq gives the next number.
+func (g *guard) seq() uint64 {
+	n := g.next
+	g.next++
+	return n
+}
+
+// stale says, before the trouble of checking a signature, what need not be looked at further: the guard's state cannot be
+// changed by it. An empty reason says nothing yet.
+func (g *guard) stale(from round.DeviceID, session string, seq uint64) Reason {
+	p := g.peers[from]
+	if p == nil {
+		return ""
+	}
+	if p.dead[session] {
+		return ReasonOld
+	}
+	if p.live == nil || p.live.id != session {
+		return ""
+	}
+	if seq == willSeq {
+		if p.live.gone {
+			return ReasonOld
+		}
+		return ""
+	}
+	return p.live.window.look(seq)
+}
+
+// admit judges an envelope whose signature is good. It gives what is to be delivered now, in order: nothing, the
+// envelope, or what has waited with it.
+func (g *guard) admit(now time.Duration, e *Envelope) ([]*Envelope, Reason) {
+	p, r := g.peer(now, e.From)
+	if r != "" {
+		return nil, r
+	}
+	if p.dead[e.Session] {
+		return nil, ReasonOld
+	}
+	if s := p.live; s != nil && s.id == e.Session {
+		p.last = now
+		return g.fromLive(p, s, e)
+	}
+	return g.fromCandidate(now, p, e)
+}
+
+func (g *guard) fromLive(p *peer, s *session, e *Envelope) ([]*Envelope, Reason) {
+	if _, gone := e.Packet.(round.Gone); gone || e.Seq == willSeq {
+		// The will was made when the session began and comes when it has ended, under a number of its own.
+		if !gone || e.Seq != willSeq || s.gone {
+			return nil, ReasonOld
+		}
+		s.gone = true
+		return []*Envelope{e}, ""
+	}
+	if r := s.window.take(e.Seq); r != "" {
+		return nil, r
+	}
+	if e.hello != nil {
+		g.owe(p, e)
+		return nil, ""
+	}
+	return []*Envelope{e}, ""
+}
+
+// fromCandidate keeps what a session says until it has shown that it lives.
+func (g *guard) fromCandidate(now time.Duration, p *peer, e *Envelope) ([]*Envelope, Reason) {
+	if e.Seq == willSeq {
+		return nil, ReasonUnproven
+	}
+	i := slices.IndexFunc(p.candidates, func(s *session) bool { return s.id == e.Session })
+	if i < 0 {
+		if len(p.dead) >= maxDead {
+			return nil, ReasonCrowded // tired says so; a new session of ours makes room
+		}
+		if len(p.candidates) == maxCandidates {
+			p.candidates = p.candidates[1:]
+		}
+		p.candidates = append(p.candidates, &session{id: e.Session, since: now})
+		i = len(p.candidates) - 1
+		p.doubt, p.asked = true, 0
+	}
+	s := p.candidates[i]
+	if e.hello != nil {
+		// Whoever is new to us may not have met us either.
+		if e.Seq > s.hello {
+			s.hello = e.Seq
+			g.owe(p, e)
+		}
+		if h, ok := g.proof(e.hello); ok {
+			return g.promote(now, p, s, e, h), ""
+		}
+	}
+	if now-p.asked >= proveAgain {
+		p.doubt = true
+	}
+	if _, known := p.owed[e.Session]; !known && e.hello == nil && p.doubt {
+		p.owe(heard{Session: e.Session, Since: g.next})
+	}
+	if e.hello != nil {
+		return nil, ""
+	}
+	if len(s.held) == maxHeld || s.bytes+e.Size > maxHeldBytes {
+		return nil, ReasonUnproven
+	}
+	if slices.ContainsFunc(s.held, func(h *Envelope) bool { return h.Seq == e.Seq }) {
+		return nil, ReasonRepeated
+	}
+	s.held = append(s.held, e)
+	s.bytes += e.Size
+	return nil, ""
+}
+
+// proof finds the entry of a hello that names our session.
+func (g *guard) proof(h *hello) (heard, bool) {
+	for _, h := range h.Heard {
+		if h.Session == g.session {
+			return h, true
+		}
+	}
+	return heard{}, false
+}
+
+// promote makes a candidate the device's session. What it held is delivered as far as it cannot be older than our own:
+// the hello that carries the proof was made after our hello h.Hello went out, and its session began AgeMS before that.
+// If that was after we began to listen, nothing of it can have been recorded before; otherwise only what was numbered
+// after it had heard us is sure to be new.
+func (g *guard) promote(now time.Duration, p *peer, s *session, e *Envelope, h heard) []*Envelope {
+	if p.live != nil {
+		p.bury(p.live.id)
+	}
+	p.candidates = slices.DeleteFunc(p.candidates, func(c *session) bool { return c == s })
+	// Our own time between two envelopes that were made in this order bounds the sender's, whatever its clock shows. Clocks
+	// of two devices may run apart by a little (1 %), and milliseconds are cut off.
+	at, known := g.sentAt(h.Hello)
+	age := time.Duration(e.hello.AgeMS+1) * time.Millisecond
+	if young := known && e.hello.AgeMS < maxMS*365 && at-age-age/100 >= g.born; !young {
+		s.window.start(min(h.Since, e.Seq))
+	}
+	held := s.held
+	p.live, p.last, p.doubt = s, now, false
+	s.held, s.bytes = nil, 0
+	slices.SortFunc(held, func(a, b *Envelope) int { return cmp.Compare(a.Seq, b.Seq) })
+	var out []*Envelope
+	for _, h := range held {
+		if s.window.take(h.Seq) == "" {
+			out = append(out, h)
+		}
+	}
+	s.window.take(e.Seq)
+	return out
+}
+
+// bury ends a session for as long as ours lasts.
+func (p *peer) bury(id string) {
+	if p.dead == nil {
+		p.dead = map[string]bool{}
+	}
+	p.dead[id] = true
+	delete(p.owed, id)
+}
+
+// owe notes the proof that a hello asks for, or that its sender, new to us, will ask for.
+func (g *guard) owe(p *peer, e *Envelope) {
+	if slices.Contains(e.hello.Prove, g.self) || p.live == nil || p.live.id != e.Session {
+		p.owe(heard{Session: e.Session, Hello: e.Seq, Since: g.next})
+	}
+}
+
+func (p *peer) owe(h heard) {
+	if p.owed == nil {
+		p.owed = map[string]heard{}
+	}
+	if _, ok := p.owed[h.Session]; !ok && len(p.owed) > maxCandidates {
+		clear(p.owed)
+	}
+	p.owed[h.Session] = h
+}
+
+func (g *guard) sentAt(seq uint64) (time.Duration, bool) {
+	for _, h := range g.hellos {
+		if h.seq == seq && seq != 0 {
+			return h.at, true
+		}
+	}
+	return 0, false
+}
+
+// peer finds or makes a device's place; at the bound the one that was silent longest gives way, if it has no live session.
+func (g *guard) peer(now time.Duration, d round.DeviceID) (*peer, Reason) {
+	if p := g.peers[d]; p != nil {
+		return p, ""
+	}
+	if len(g.peers) >= maxPeers {
+		var oldest round.DeviceID
+		for id, p := range g.peers {
+			if p.live == nil && (oldest == "" || p.last < g.peers[oldest].last || p.last == g.peers[oldest].last && id < oldest) {
+				oldest = id
+			}
+		}
+		if oldest == "" {
+			return nil, ReasonCrowded
+		}
+		delete(g.peers, oldest)
+	}
+	p := &peer{last: now}
+	g.peers[d] = p
+	return p, ""
+}
+
+// wake is when a hello is due; false when none is.
+func (g *guard) wake() (time.Duration, bool) {
+	if !g.sent {
+		return g.born, true
+	}
+	for _, p := range g.peers {
+		if len(p.owed) > 0 || p.doubt {
+			return g.lastSent + helloGap, true
+		}
+	}
+	return 0, false
+}
+
+// hello makes the hello that is due, with everything in it that is.
+func (g *guard) hello(now time.Duration) (*hello, uint64, bool) {
+	at, due := g.wake()
+	if !due || now < at {
+		return nil, 0, false
+	}
+	h := &hello{AgeMS: (now - g.born).Milliseconds() + 1}
+	for d, p := range g.peers {
+		if p.doubt {
+			h.Prove = append(h.Prove, d)
+			p.doubt, p.asked = false, now
+		}
+		for _, o := range p.owed {
+			if len(h.Heard) < maxPeers {
+				h.Heard = append(h.Heard, o)
+			}
+		}
+		clear(p.owed)
+	}
+	slices.Sort(h.Prove)
+	slices.SortFunc(h.Heard, func(a, b heard) int { return cmp.Compare(a.Session, b.Session) })
+	seq := g.seq()
+	g.hellos[seq%uint64(len(g.hellos))] = sentHello{seq, now}
+	g.lastSent, g.sent = now, true
+	return h, seq, true
+}
+
+// expire forgets candidates that gave no proof; their envelopes are counted by the caller.
+func (g *guard) expire(now time.Duration) (dropped int) {
+	for _, p := range g.peers {
+		p.candidates = slices.DeleteFunc(p.candidates, func(s *session) bool {
+			if now-s.since < heldFor {
+				return false
+			}
+			dropped += len(s.held)
+			return true
+		})
+	}
+	return dropped
+}
+
+// tired says that a device has begun so many sessions that they cannot all be kept in mind: a new session of ours makes
+// every old proof worthless and the list empty.
+func (g *guard) tired() bool {
+	for _, p := range g.peers {
+		if len(p.dead) >= maxDead {
+			return true
+		}
+	}
+	return false
+}
+
+// window remembers which of the last windowBits numbers were taken.
+type window struct {
+	bits  [windowBits / 64]uint64
+	top   uint64 // highest number taken or ruled out
+	floor uint64 // below it nothing is taken
+}
+
+// start rules out everything below n.
+func (w *window) start(n uint64) { w.floor = n }
+
+func (w *window) look(n uint64) Reason {
+	switch {
+	case n == 0 || n < w.floor || n+windowBits <= w.top:
+		return ReasonOld
+	case n <= w.top && w.bits[n/64%uint64(len(w.bits))]&(1<<(n%64)) != 0:
+		return ReasonRepeated
+	}
+	return ""
+}
+
+func (w *window) take(n uint64) Reason {
+	if r := w.look(n); r != "" {
+		return r
+	}
+	if n > w.top {
+		// Numbers between are free again; at most the whole window.
+		for i := w.top + 1; i <= n && i-w.top <= windowBits; i++ {
+			w.bits[i/64%uint64(len(w.bits))] &^= 1 << (i % 64)
+		}
+		w.top = n
+	}
+	w.bits[n/64%uint64(len(w.bits))] |= 1 << (n % 64)
+	return ""
+}
+
+var errTired = errors.New("mqtt: a device began too many sessions; beginning a new one of our own")

@@ -1,0 +1,303 @@
+package mqtt
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"sync"
+	"time"
+
+	paho "github.com/eclipse/paho.mqtt.golang"
+
+	"conch/companions/round"
+)
+
+// Bounds of a link.
+const (
+	writeTimeout = 2 * time.Second // facts of the library: without one a write may take for ever
+	pingTimeout  = 2 * time.Second
+	echoTimeout  = 3 * time.Second // until our own hello has come back
+	quiesce      = 250             // ms that a proper disconnect may take
+	leaveTimeout = 500 * time.Millisecond
+	maxUnacked   = 1024 // QoS 1 envelopes that the broker has not acknowledged
+	subackFailed = 0x80 // MQTT 3.1.1, 3.9.3
+)
+
+// link is one connection: one session, one library client. A link that is lost is thrown away with everything that was
+// waiting in it. The library would connect again by itself, but then it also resends what it had stored (a stale vote), and the
+// last will of its first connection.
+type link struct {
+	session string
+	paho    paho.Client
+	out     *queue
+	lost    chan error    // 1: why the connection ended
+	up      chan struct{} // closed by the reader when the room can be heard
+
+	mu    sync.Mutex
+	guard *guard
+	heard bool // up is closed
+
+	over bool // owned by the reader: it has seen the last of it
+
+	flight []paho.Token // owned by the writer: unacknowledged, oldest first
+}
+
+// connect makes one connection and returns when it is over: whether it was up, and why it ended.
+func (c *Client) connect(ctx context.Context, writers *sync.WaitGroup) (up bool, err error) {
+	password, err := c.cfg.password()
+	if err != nil {
+		return false, err
+	}
+	l := &link{session: newSession(), out: newQueue(), lost: make(chan error, 1), up: make(chan struct{})}
+	l.guard = newGuard(c.cfg.Identity.id, l.session, c.now())
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	opts, err := c.options(ctx, l, password)
+	if err != nil {
+		return false, err
+	}
+	l.paho = paho.NewClient(opts)
+	if t := l.paho.Connect(); !t.WaitTimeout(2*c.cfg.ConnectTimeout) || t.Error() != nil {
+		l.paho.Disconnect(0)
+		return false, errors.Join(t.Error(), ctx.Err())
+	}
+	err = c.serve(ctx, l, writers)
+	l.paho.Disconnect(quiesce)
+	if n := l.out.drop(); n > 0 {
+		c.stats.unsent(unsentOffline, n, "the link was lost")
+	}
+	// The reader says that the link is down when it has handled everything that came before.
+	down := make(chan struct{})
+	c.in <- arrival{link: l, down: down}
+	<-down
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.heard, err
+}
+
+// serve subscribes, waits for the proof that it is heard, and stays until the link is lost or ctx ends.
+func (c *Client) serve(ctx context.Context, l *link, writers *sync.WaitGroup) error {
+	sub := l.paho.Subscribe(filter(c.cfg.Room), 1, nil)
+	if !sub.WaitTimeout(c.cfg.ConnectTimeout) {
+		return fmt.Errorf("%w: no answer to the subscription", ErrNoBroker)
+	}
+	if err := sub.Error(); err != nil {
+		return fmt.Errorf("subscribe: %w", err)
+	}
+	if s, ok := sub.(*paho.SubscribeToken); ok && s.Result()[filter(c.cfg.Room)] == subackFailed {
+		return fmt.Errorf("%w: it may not read %s", ErrNotAuthorized, filter(c.cfg.Room))
+	}
+	written := make(chan struct{})
+	gone := make(chan struct{})
+	writers.Go(func() { defer close(written); c.write(l, gone) })
+	defer close(gone)
+	select {
+	case <-l.up:
+	case err := <-l.lost:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(echoTimeout):
+		return fmt.Errorf("%w: what it says under %s does not come back: may it write there and read %s?",
+			ErrNotAuthorized, topic(c.cfg.Room, kindPresence, c.cfg.Identity.id), filter(c.cfg.Room))
+	}
+	select {
+	case err := <-l.lost:
+		return err
+	case <-ctx.Done():
+		c.leave(l, written)
+		return ctx.Err()
+	}
+}
+
+// leave says goodbye behind everything that was already waiting, and gives it a moment.
+func (c *Client) leave(l *link, written <-chan struct{}) {
+	c.mu.Lock()
+	bye := round.Beat{Left: true}
+	if c.lastBeat != nil {
+		bye = *c.lastBeat
+		bye.Cards, bye.Ask, bye.Left = nil, false, true
+	}
+	left := c.left
+	c.link = nil
+	c.mu.Unlock()
+	if !left {
+		l.out.push(c.now(), bye)
+	}
+	l.out.close()
+	select {
+	case <-written:
+	case <-time.After(leaveTimeout):
+	}
+}
+
+// options are the library's settings, each with the reason why its default will not do.
+func (c *Client) options(ctx context.Context, l *link, password string) (*paho.ClientOptions, error) {
+	will, err := l.will(c.cfg.Room, c.cfg.Identity)
+	if err != nil {
+		return nil, err
+	}
+	o := paho.NewClientOptions()
+	o.AddBroker(c.target.url.String())
+	o.SetClientID(string(c.cfg.Identity.id)) // two clients with one id put each other out: the key's id is nobody else's
+	o.SetUsername(c.cfg.User)
+	o.SetPassword(password)
+	o.SetProtocolVersion(4)   // 3.1.1, and no second attempt with 3.1
+	o.SetCleanSession(true)   // old votes must not come back
+	o.SetAutoReconnect(false) // a new link is a new session with a new will, and nothing that is stale
+	o.SetConnectRetry(false)  // Run does it, and says why
+	o.SetOrderMatters(true)   // one envelope after the other; the handler never waits
+	o.SetKeepAlive(c.cfg.KeepAlive)
+	o.SetPingTimeout(pingTimeout)   // 10 s by default
+	o.SetWriteTimeout(writeTimeout) // none by default
+	o.SetConnectTimeout(c.cfg.ConnectTimeout)
+	o.SetMessageChannelDepth(0)
+	o.SetBinaryWill(topic(c.cfg.Room, kindPresence, c.cfg.Identity.id), will, 0, false)
+	o.SetDefaultPublishHandler(func(_ paho.Client, m paho.Message) { c.arrived(l, m.Topic(), m.Payload()) })
+	o.SetConnectionLostHandler(func(_ paho.Client, err error) {
+		if err == nil {
+			err = net.ErrClosed
+		}
+		select {
+		case l.lost <- err:
+		default:
+		}
+	})
+	o.SetCustomOpenConnectionFn(func(*url.URL, paho.ClientOptions) (net.Conn, error) {
+		conn, err := c.cfg.dial(ctx, c.target)
+		if err != nil {
+			return nil, err
+		}
+		context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Now().Add(leaveTimeout + quiesce*time.Millisecond)) })
+		return patient{newLimited(conn, maxPacket), writeTimeout}, nil
+	})
+	return o, nil
+}
+
+// will is what the broker says for us when the connection breaks: signed like everything, under the first number of the session.
+func (l *link) will(room string, id Identity) ([]byte, error) {
+	_, b, err := Encode(room, id, l.session, willSeq, round.Gone{})
+	return b, err
+}
+
+// arrived runs in the library's goroutine and must not wait.
+func (c *Client) arrived(l *link, topic string, payload []byte) {
+	lane := c.in
+	if isPress(payload) {
+		lane = c.urgent
+	}
+	if c.bytes.Add(int64(len(payload))) > maxArrivedBytes {
+		c.bytes.Add(-int64(len(payload)))
+		c.stats.refused(&Refusal{Reason: ReasonOverrun, Detail: "too many bytes are waiting to be handled"})
+		return
+	}
+	select {
+	case lane <- arrival{link: l, topic: topic, payload: payload}:
+	default:
+		c.bytes.Add(-int64(len(payload)))
+		c.stats.refused(&Refusal{Reason: ReasonOverrun, Detail: "too many envelopes are waiting to be handled"})
+	}
+}
+
+// write is a link's writer: it signs and publishes in the order of the queue, hellos when they are due.
+func (c *Client) write(l *link, gone <-chan struct{}) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		c.greet(l)
+		p, late, end := l.out.pop(c.now())
+		c.stats.unsent(unsentLate, late, "the broker is slow")
+		if p != nil {
+			c.publish(l, p)
+			continue
+		}
+		if end {
+			return
+		}
+		l.mu.Lock()
+		at, due := l.guard.wake()
+		l.mu.Unlock()
+		wait := time.Hour
+		if due {
+			wait = max(0, at-c.now())
+		}
+		timer.Reset(wait)
+		select {
+		case <-l.out.poke:
+		case <-timer.C:
+		case <-gone:
+			return
+		}
+	}
+}
+
+// greet sends the hello that is due.
+func (c *Client) greet(l *link) {
+	l.mu.Lock()
+	h, seq, ok := l.guard.hello(c.now())
+	l.mu.Unlock()
+	if !ok {
+		return
+	}
+	params, err := json.Marshal(h)
+	if err != nil {
+		return // numbers and names only
+	}
+	m := methodNamed(methodHello)
+	c.put(l, m.kind, 0, seal(c.cfg.Room, c.cfg.Identity, m, l.session, seq, params))
+	c.stats.add(func(s *Stats) { s.Hellos++ })
+}
+
+func (c *Client) publish(l *link, p round.Packet) {
+	m, params, err := pack(c.cfg.Identity.id, p)
+	if err != nil {
+		c.stats.unsent(unsentInvalid, 1, err.Error())
+		return
+	}
+	l.mu.Lock()
+	seq := l.guard.seq()
+	l.mu.Unlock()
+	b := seal(c.cfg.Room, c.cfg.Identity, m, l.session, seq, params)
+	if m.name == methodPress {
+		c.put(l, m.kind, 0, b) // at once, whatever else is in flight; and again below so that it arrives (room.md 2)
+	}
+	c.put(l, m.kind, m.qos, b)
+}
+
+// put hands an envelope to the library, which must be connected: it would store what it cannot send, and send it later.
+func (c *Client) put(l *link, k kind, qos byte, b []byte) {
+	if !l.paho.IsConnectionOpen() {
+		c.stats.unsent(unsentOffline, 1, "the link is going down")
+		return
+	}
+	if qos > 0 {
+		for len(l.flight) > 0 && done(l.flight[0]) {
+			l.flight = l.flight[1:]
+		}
+		if len(l.flight) >= maxUnacked {
+			c.stats.unsent(unsentUnacked, 1, "the broker does not acknowledge")
+			return
+		}
+	}
+	t := l.paho.Publish(topic(c.cfg.Room, k, c.cfg.Identity.id), qos, false, b)
+	if done(t) && t.Error() != nil {
+		c.stats.unsent(unsentBroken, 1, t.Error().Error())
+		return
+	}
+	if qos > 0 {
+		l.flight = append(l.flight, t)
+	}
+	c.stats.add(func(s *Stats) { s.Envelopes++; s.Bytes += uint64(len(b)) })
+}
+
+func done(t paho.Token) bool {
+	select {
+	case <-t.Done():
+		return true
+	default:
+		return false
+	}
+}

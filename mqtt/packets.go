@@ -1,0 +1,329 @@
+package mqtt
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"conch/companions/round"
+)
+
+// Names of methods (doc.go has the table).
+const (
+	methodPresence = "presence.update"
+	methodHello    = "presence.hello"
+	methodMessage  = "message.send"
+	methodHistory  = "message.history"
+	methodControl  = "room.control"
+	methodState    = "state.send"
+	methodPress    = "floor.press"
+	methodOpen     = "floor.open"
+	methodClaim    = "floor.claim"
+	methodWithdraw = "floor.withdraw"
+	methodSpeaking = "floor.speaking"
+	methodRelease  = "floor.release"
+	methodEnded    = "floor.ended"
+	methodEntry    = "ledger.entry"
+)
+
+// method is one row of the table of methods. Fixed.
+type method struct {
+	name   string
+	kind   kind
+	qos    byte
+	max    int // bytes of an envelope
+	unpack func(e *Envelope, params []byte) *Refusal
+}
+
+var methods = [...]method{
+	{methodPresence, kindPresence, 0, maxEnvelope, unpackPresence},
+	{methodHello, kindPresence, 0, maxEnvelope, unpackHello},
+	{methodMessage, kindMessages, 1, maxEnvelope, unpackAs(func(m *round.Message) round.Packet { return *m })},
+	{methodHistory, kindMessages, 1, maxHistory, unpackAs(func(h *round.History) round.Packet { return *h })},
+	{methodControl, kindMessages, 1, maxEnvelope, unpackAs(func(c *round.Control) round.Packet { return *c })},
+	{methodState, kindStates, 1, maxEnvelope, unpackVotes},
+	{methodPress, kindFloor, 1, maxEnvelope, unpackAs(func(p *round.Press) round.Packet { return *p })}, // and at once under 0
+	{methodOpen, kindFloor, 1, maxEnvelope, unpackAs(func(p *round.PressOver) round.Packet { return *p })},
+	{methodClaim, kindFloor, 1, maxEnvelope, unpackClaim},
+	{methodWithdraw, kindFloor, 1, maxEnvelope, unpackAs(func(w *round.Withdraw) round.Packet { return *w })},
+	{methodSpeaking, kindFloor, 1, maxEnvelope, unpackAs(func(s *round.Speaking) round.Packet { return *s })},
+	{methodRelease, kindFloor, 1, maxEnvelope, unpackAs(func(r *round.Release) round.Packet { return *r })},
+	{methodEnded, kindFloor, 1, maxEnvelope, unpackAs(func(e *round.Ended) round.Packet { return *e })},
+	{methodEntry, kindLedger, 0, maxEnvelope, unpackAs(func(s *round.Seen) round.Packet { return *s })},
+}
+
+var methodIndex = func() map[string]*method {
+	m := make(map[string]*method, len(methods))
+	for i := range methods {
+		m[methods[i].name] = &methods[i]
+	}
+	return m
+}()
+
+func methodNamed(name string) *method { return methodIndex[name] }
+
+// methodOf is where a packet goes; "" for a packet that this version does not send.
+func methodOf(p round.Packet) string {
+	switch p.(type) {
+	case round.Beat, round.Gone, round.HistoryAsk:
+		return methodPresence
+	case round.Message:
+		return methodMessage
+	case round.History:
+		return methodHistory
+	case round.Control:
+		return methodControl
+	case round.Votes:
+		return methodState
+	case round.Press:
+		return methodPress
+	case round.PressOver:
+		return methodOpen
+	case round.Claim:
+		return methodClaim
+	case round.Withdraw:
+		return methodWithdraw
+	case round.Speaking:
+		return methodSpeaking
+	case round.Release:
+		return methodRelease
+	case round.Ended:
+		return methodEnded
+	case round.Seen:
+		return methodEntry
+	}
+	return ""
+}
+
+// pack makes the parameters of a packet, within the bounds that the other side checks.
+func pack(self round.DeviceID, p round.Packet) (*method, []byte, error) {
+	m := methodNamed(methodOf(p))
+	if m == nil {
+		return nil, nil, fmt.Errorf("mqtt: %T is not sent", p)
+	}
+	p = trim(p)
+	if r := check(p, self); r != nil {
+		return nil, nil, fmt.Errorf("mqtt: %s: %s", m.name, r.Detail)
+	}
+	most := m.max - envelopeOverhead
+	limit := most
+	if m.name != methodHistory {
+		limit = min(limit, slimAbove)
+	}
+	for step := 0; ; step++ {
+		params, err := marshal(p)
+		if err != nil {
+			return nil, nil, fmt.Errorf("mqtt: %s: %w", m.name, err)
+		}
+		if len(params) <= limit {
+			return m, params, nil
+		}
+		var ok bool
+		if p, ok = slimmer(p, step); !ok {
+			if len(params) <= most {
+				return m, params, nil
+			}
+			return nil, nil, fmt.Errorf("mqtt: %s: %d bytes; at most %d", m.name, len(params), most)
+		}
+		limit = most
+	}
+}
+
+// presence is what presence.update carries: one of the three.
+type presence struct {
+	Beat       *beat     `json:"beat,omitempty"`
+	Gone       *struct{} `json:"gone,omitempty"`
+	HistoryAsk *struct{} `json:"historyAsk,omitempty"`
+}
+
+// beat is round.Beat with cards that may be there and empty ("no companions here"), or not there ("as before").
+type beat struct {
+	round.Beat
+	Cards *[]round.Card `json:"cards,omitempty"`
+}
+
+func marshal(p round.Packet) ([]byte, error) {
+	var v any = p
+	switch p := p.(type) {
+	case round.Beat:
+		b := &beat{Beat: p}
+		if p.Cards != nil {
+			b.Cards = &p.Cards
+		}
+		v = presence{Beat: b}
+	case round.Gone:
+		v = presence{Gone: &struct{}{}}
+	case round.HistoryAsk:
+		v = presence{HistoryAsk: &struct{}{}}
+	}
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false) // "<" is one byte in a text, not six
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+}
+
+func unpackPresence(e *Envelope, params []byte) *Refusal {
+	var in presence
+	if r := decode(params, &in); r != nil {
+		return r
+	}
+	switch {
+	case in.Beat != nil:
+		b := in.Beat.Beat
+		b.Cards = nil
+		if in.Beat.Cards != nil {
+			b.Cards = *in.Beat.Cards
+			if b.Cards == nil {
+				b.Cards = []round.Card{}
+			}
+		}
+		e.Packet = b
+	case in.Gone != nil:
+		e.Packet = round.Gone{}
+	case in.HistoryAsk != nil:
+		e.Packet = round.HistoryAsk{}
+	default:
+		return refuse(ReasonFields, "neither beat nor gone nor historyAsk")
+	}
+	return check(e.Packet, e.From)
+}
+
+func unpackHello(e *Envelope, params []byte) *Refusal {
+	e.hello = new(hello)
+	if r := decode(params, e.hello); r != nil {
+		return r
+	}
+	if h := e.hello; h.AgeMS < 0 || len(h.Prove) > maxPeers || len(h.Heard) > maxPeers {
+		return refuse(ReasonFields, "a hello of %d ms to %d and %d devices; at most %d", h.AgeMS, len(h.Prove), len(h.Heard), maxPeers)
+	}
+	return nil
+}
+
+// unpackAs reads parameters that are the packet itself.
+func unpackAs[T any](packet func(*T) round.Packet) func(*Envelope, []byte) *Refusal {
+	return func(e *Envelope, params []byte) *Refusal {
+		in := new(T)
+		if r := decode(params, in); r != nil {
+			return r
+		}
+		e.Packet = packet(in)
+		return check(e.Packet, e.From)
+	}
+}
+
+// vote is round.Vote with fields that can be seen to be missing (room.md 2: such a vote is rejected).
+type vote struct {
+	round.Vote
+	From       *round.CompanionID `json:"from"`
+	MessageID  *round.MessageID   `json:"messageId"`
+	State      *round.State       `json:"state"`
+	Importance *float64           `json:"importance"`
+	Selected   *bool              `json:"selected"`
+	Closing    *round.Closing     `json:"closing"`
+}
+
+func (v *vote) vote() (round.Vote, *Refusal) {
+	if v == nil {
+		return round.Vote{}, refuse(ReasonVote, "null")
+	}
+	for _, f := range [...]struct {
+		name string
+		ok   bool
+	}{
+		{"from", v.From != nil}, {"messageId", v.MessageID != nil}, {"state", v.State != nil},
+		{"importance", v.Importance != nil}, {"selected", v.Selected != nil}, {"closing", v.Closing != nil},
+	} {
+		if !f.ok {
+			return round.Vote{}, refuse(ReasonVote, "%s is missing", f.name)
+		}
+	}
+	out := v.Vote
+	out.From, out.MessageID, out.State = *v.From, *v.MessageID, *v.State
+	out.Importance, out.Selected, out.Closing = *v.Importance, *v.Selected, *v.Closing
+	return out, nil
+}
+
+// votes keeps the votes that can count; the others are reported one by one.
+func votes(in []*vote, place round.Place) (good []round.Vote, bad []*Refusal, r *Refusal) {
+	if len(in) > maxVotes {
+		return nil, nil, refuse(ReasonFields, "%d states; at most %d", len(in), maxVotes)
+	}
+	seen := make(map[round.CompanionID]bool, len(in))
+	for i, v := range in {
+		out, r := v.vote()
+		if r == nil {
+			r = checkVote(out, place)
+		}
+		if r == nil && seen[out.From] {
+			r = refuse(ReasonVote, "a second vote of %.40q", out.From)
+		}
+		if r != nil {
+			r.Detail = fmt.Sprintf("states[%d]: %s", i, r.Detail)
+			bad = append(bad, r)
+			continue
+		}
+		seen[out.From] = true
+		good = append(good, out)
+	}
+	return good, bad, nil
+}
+
+func unpackVotes(e *Envelope, params []byte) *Refusal {
+	var in struct {
+		Place  round.Place `json:"place"`
+		States []*vote     `json:"states"`
+	}
+	if r := decode(params, &in); r != nil {
+		return r
+	}
+	good, bad, r := votes(in.States, in.Place)
+	if r != nil {
+		return r
+	}
+	if len(good) == 0 && len(bad) > 0 {
+		return refuse(ReasonVote, "none of %d votes can count: %s", len(bad), bad[0].Detail)
+	}
+	for _, b := range bad {
+		b.From, b.Method = e.From, e.Method
+	}
+	e.votes = bad
+	e.Packet = round.Votes{Place: in.Place, Votes: good}
+	return check(e.Packet, e.From)
+}
+
+// unpackClaim refuses a claim whole when one of its votes is bad: it is by its votes that claims are compared.
+func unpackClaim(e *Envelope, params []byte) *Refusal {
+	in := struct {
+		*round.Claim
+		States []*vote `json:"states"`
+	}{Claim: new(round.Claim)}
+	if r := decode(params, &in); r != nil {
+		return r
+	}
+	if in.Claim == nil {
+		return refuse(ReasonFields, "no claim")
+	}
+	good, bad, r := votes(in.States, in.Claim.Place)
+	if r != nil {
+		return r
+	}
+	if len(bad) > 0 {
+		return refuse(ReasonVote, "%s", bad[0].Detail)
+	}
+	in.Claim.Votes = good
+	e.Packet = *in.Claim
+	return check(e.Packet, e.From)
+}
+
+func decode(params []byte, into any) *Refusal {
+	if len(params) == 0 || params[0] != '{' {
+		return refuse(ReasonFields, "params: want an object")
+	}
+	if err := json.Unmarshal(params, into); err != nil {
+		return refuse(ReasonFields, "params: %v", err)
+	}
+	return nil
+}

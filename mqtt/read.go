@@ -1,0 +1,211 @@
+package mqtt
+
+import (
+	"time"
+
+	"conch/companions/round"
+)
+
+// read is the reader: everything that arrived, presses first, until stop.
+func (c *Client) read(stop <-chan struct{}) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case a := <-c.urgent:
+			c.handle(a)
+			continue
+		default:
+		}
+		select {
+		case a := <-c.urgent:
+			c.handle(a)
+		case a := <-c.in:
+			c.handle(a)
+		case <-tick.C:
+			c.tidy()
+		case <-stop:
+			return
+		}
+	}
+}
+
+func (c *Client) handle(a arrival) {
+	if a.down != nil {
+		c.setDown(a.link)
+		close(a.down)
+		return
+	}
+	if a.trouble != nil {
+		c.tell(a.trouble)
+		return
+	}
+	if a.link.over { // a press that was overtaken by the end of its link
+		c.bytes.Add(-int64(len(a.payload)))
+		return
+	}
+	c.bytes.Add(-int64(len(a.payload)))
+	letter, r := look(c.cfg.Room, a.topic, a.payload)
+	if r != nil {
+		c.refused(r)
+		return
+	}
+	self := c.cfg.Identity.id
+	if letter.from == self {
+		// MQTT 3.1.1 gives a client its own messages back. The first hello that does shows that the room can be written and read.
+		if letter.Session == a.link.session {
+			c.stats.add(func(s *Stats) { s.Own++ })
+			c.setUp(a.link)
+			return
+		}
+		if c.own[letter.Session] { // the last will of a link of ours, found out late
+			return
+		}
+		c.refused(&Refusal{Reason: ReasonOld, From: self, Method: letter.Method, Detail: "under this device's own name, from a session that is not this one"})
+		return
+	}
+	c.stats.add(func(s *Stats) { s.Arrived++; s.ArrivedB += uint64(len(a.payload)) })
+	if c.cfg.Member != nil && !c.cfg.Member(letter.from) {
+		c.refused(&Refusal{Reason: ReasonStranger, From: letter.from, Method: letter.Method, Detail: "not a member of the room"})
+		return
+	}
+	l := a.link
+	l.mu.Lock()
+	reason := l.guard.stale(letter.from, letter.Session, letter.Seq)
+	l.mu.Unlock()
+	if reason != "" {
+		c.notNew(reason, letter.from, letter.Method)
+		return
+	}
+	e, r := letter.open(c.cfg.Room)
+	if r != nil {
+		c.refused(r)
+		return
+	}
+	l.mu.Lock()
+	deliver, reason := l.guard.admit(c.now(), &e)
+	l.mu.Unlock()
+	if reason != "" {
+		c.notNew(reason, e.From, e.Method)
+	}
+	if len(deliver) > 0 {
+		c.setUp(l) // somebody has heard us
+	}
+	for _, e := range deliver {
+		c.deliver(l, e)
+	}
+	l.out.wake() // a hello may be due
+}
+
+// notNew counts what the guard refused. The second copy of a press comes by design.
+func (c *Client) notNew(reason Reason, from round.DeviceID, method string) {
+	if reason == ReasonRepeated && method == methodPress {
+		c.stats.add(func(s *Stats) { s.Again++ })
+		return
+	}
+	c.refused(&Refusal{Reason: reason, From: from, Method: method, Detail: "see doc.go, Recordings"})
+}
+
+// deliver gives a packet to the device if whoever it speaks for lives where it came from.
+func (c *Client) deliver(l *link, e *Envelope) {
+	for _, r := range e.votes {
+		c.refused(r)
+	}
+	c.mu.Lock()
+	r := c.known.lives(e.From, e.Packet)
+	if r == nil {
+		c.known.learn(e.From, e.Packet)
+	}
+	ask := r != nil && r.Reason == ReasonCards && c.lastBeat != nil && c.now()-c.asked >= time.Second
+	var beat round.Beat
+	if ask {
+		c.asked = c.now()
+		beat = *c.lastBeat
+		beat.Ask, beat.Cards = true, nil
+	}
+	c.mu.Unlock()
+	if ask {
+		l.out.push(c.now(), beat)
+	}
+	if r != nil {
+		r.From, r.Method = e.From, e.Method
+		c.refused(r)
+		return
+	}
+	c.stats.add(func(s *Stats) { s.Delivered++ })
+	c.cfg.OnPacket(e.From, e.Packet)
+}
+
+func (c *Client) refused(r *Refusal) {
+	c.stats.refused(r)
+	if c.cfg.OnRefused != nil {
+		c.cfg.OnRefused(*r)
+	}
+}
+
+func (c *Client) setUp(l *link) {
+	l.mu.Lock()
+	was := l.heard
+	l.heard = true
+	l.mu.Unlock()
+	if was {
+		return
+	}
+	c.mu.Lock()
+	c.link = l
+	c.mu.Unlock()
+	close(l.up)
+	c.stats.add(func(s *Stats) { s.Up = true; s.Connects++ })
+	c.tell(nil)
+	c.cfg.Log.Info(eventUp, "broker", c.target.String(), "room", c.cfg.Room, "device", string(c.cfg.Identity.id))
+	if c.cfg.OnLink != nil {
+		c.cfg.OnLink(true)
+	}
+}
+
+func (c *Client) setDown(l *link) {
+	c.mu.Lock()
+	if c.link == l {
+		c.link = nil
+	}
+	c.mu.Unlock()
+	l.over = true
+	if len(c.own) > maxDead {
+		clear(c.own)
+	}
+	c.own[l.session] = true
+	l.mu.Lock()
+	was := l.heard
+	l.mu.Unlock()
+	if !was {
+		return
+	}
+	c.stats.add(func(s *Stats) { s.Up = false })
+	c.cfg.Log.Info(eventDown, "broker", c.target.String())
+	if c.cfg.OnLink != nil {
+		c.cfg.OnLink(false)
+	}
+}
+
+// tidy gives up what has waited for a proof in vain.
+func (c *Client) tidy() {
+	c.mu.Lock()
+	l := c.link
+	c.mu.Unlock()
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	dropped := l.guard.expire(c.now())
+	tired := l.guard.tired()
+	l.mu.Unlock()
+	for range dropped {
+		c.refused(&Refusal{Reason: ReasonUnproven, Detail: "its session has not shown that it lives"})
+	}
+	if tired {
+		select {
+		case l.lost <- errTired:
+		default:
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package mqtt
+
+import (
+	"log/slog"
+	"maps"
+	"sync"
+	"time"
+)
+
+// Names of the log events of this package.
+const (
+	eventUp      = "mqtt.up"      // the room can be reached
+	eventDown    = "mqtt.down"    // it no longer can
+	eventTrouble = "mqtt.trouble" // why it cannot, once for each change
+	eventRefused = "mqtt.refused" // something was not delivered; at most one line a second for each reason
+	eventDropped = "mqtt.dropped" // something was not sent; at most one line a second for each reason
+	eventBroker  = "mqtt.broker"  // the embedded broker began, refused, ended
+)
+
+// Why something was not sent (Stats.Unsent).
+const (
+	unsentOffline = "offline"        // there is no link: what cannot be sent now is not sent later
+	unsentFull    = "full"           // more was waiting than may wait
+	unsentLate    = "late"           // it had waited too long
+	unsentBroken  = "broken"         // the broker did not take it
+	unsentUnacked = "unacknowledged" // too much is waiting for the broker's word
+	unsentInvalid = "invalid"        // it does not fit the wire
+)
+
+// Stats counts what went over the wire since the client was made.
+type Stats struct {
+	Up        bool
+	Connects  uint64            // links that came up
+	Envelopes uint64            // sent, hellos included; a press counts twice
+	Bytes     uint64            // of them
+	Hellos    uint64            // sent
+	Arrived   uint64            // envelopes that came, own ones excluded
+	ArrivedB  uint64            // their bytes
+	Delivered uint64            // packets given to OnPacket
+	Again     uint64            // second copies of a press, as they should come
+	Own       uint64            // own envelopes that came back
+	Unsent    map[string]uint64 // packets by why they were not sent
+	Refused   map[Reason]uint64 // by reason
+	Last      map[Reason]string // the last one of each reason, in words
+}
+
+// counters are Stats under a lock, and the log's rate limit.
+type counters struct {
+	mu    sync.Mutex
+	s     Stats
+	lines map[string]*line
+	log   *slog.Logger
+	now   func() time.Duration
+}
+
+// line limits one kind of log line to one a second; what was kept back is in the next one.
+type line struct {
+	at   time.Duration
+	held int
+}
+
+func newCounters(log *slog.Logger, now func() time.Duration) *counters {
+	return &counters{log: log, now: now, lines: map[string]*line{}, s: Stats{
+		Unsent: map[string]uint64{}, Refused: map[Reason]uint64{}, Last: map[Reason]string{},
+	}}
+}
+
+func (c *counters) add(f func(*Stats)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f(&c.s)
+}
+
+func (c *counters) snapshot() Stats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.s
+	s.Unsent, s.Refused, s.Last = maps.Clone(s.Unsent), maps.Clone(s.Refused), maps.Clone(s.Last)
+	return s
+}
+
+func (c *counters) refused(r *Refusal) {
+	c.mu.Lock()
+	c.s.Refused[r.Reason]++
+	c.s.Last[r.Reason] = r.Error()
+	n, ok := c.due("refused " + string(r.Reason))
+	c.mu.Unlock()
+	if ok {
+		c.log.Warn(eventRefused, "reason", string(r.Reason), "from", string(r.From), "method", r.Method, "detail", r.Detail, "more", n)
+	}
+}
+
+func (c *counters) unsent(why string, n int, detail string) {
+	if n == 0 {
+		return
+	}
+	c.mu.Lock()
+	c.s.Unsent[why] += uint64(n)
+	more, ok := c.due("unsent " + why)
+	c.mu.Unlock()
+	if ok {
+		c.log.Warn(eventDropped, "reason", why, "detail", detail, "packets", n, "more", more)
+	}
+}
+
+// due says whether a line may be written, and how many were kept back since the last one.
+func (c *counters) due(key string) (held int, ok bool) {
+	l := c.lines[key]
+	now := c.now()
+	if l == nil {
+		c.lines[key] = &line{at: now}
+		return 0, true
+	}
+	if now-l.at < time.Second {
+		l.held++
+		return 0, false
+	}
+	held, l.held, l.at = l.held, 0, now
+	return held, true
+}

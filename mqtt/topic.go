@@ -1,0 +1,89 @@
+package mqtt
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"conch/companions/round"
+)
+
+// kind is the fourth level of a topic: what sort of thing is said there (room.md 2).
+type kind string
+
+const (
+	kindPresence kind = "presence"
+	kindMessages kind = "messages"
+	kindStates   kind = "states"
+	kindFloor    kind = "floor"
+	kindLedger   kind = "ledger"
+)
+
+// topicRoot is the first two levels; a change of the wire that old devices cannot read is a new version.
+const topicRoot = "conch/v1/"
+
+// deviceIDLen is the length of a fingerprint: 100 bits, and still within the 23 bytes of a client id that every broker
+// has to take (MQTT 3.1.1, 3.1.3.1).
+const deviceIDLen = 20
+
+// maxRoom bounds a room's name in bytes.
+const maxRoom = 64
+
+// CheckRoom says whether a room's name can stand in a topic.
+func CheckRoom(room string) error {
+	switch {
+	case room == "" || len(room) > maxRoom:
+		return fmt.Errorf("mqtt: room %q: must be 1 to %d bytes long", room, maxRoom)
+	case !utf8.ValidString(room):
+		return fmt.Errorf("mqtt: room %q: must be UTF-8", room)
+	case strings.ContainsAny(room, "/+#"):
+		return fmt.Errorf("mqtt: room %q: must not contain / + or #, which mean something in a topic", room)
+	case strings.ContainsFunc(room, unicode.IsControl):
+		return fmt.Errorf("mqtt: room %q: must not contain control characters", room)
+	}
+	return nil
+}
+
+func topic(room string, k kind, d round.DeviceID) string {
+	return topicRoot + room + "/" + string(k) + "/" + string(d)
+}
+
+// filter is the one subscription of a client: its room, and no other.
+func filter(room string) string { return topicRoot + room + "/+/+" }
+
+// splitTopic takes a topic of a room apart; false for any other topic.
+func splitTopic(room, t string) (kind, round.DeviceID, bool) {
+	rest, ok := strings.CutPrefix(t, topicRoot)
+	if !ok {
+		return "", "", false
+	}
+	if rest, ok = strings.CutPrefix(rest, room); !ok {
+		return "", "", false
+	}
+	if rest, ok = strings.CutPrefix(rest, "/"); !ok {
+		return "", "", false
+	}
+	k, d, ok := strings.Cut(rest, "/")
+	if !ok || !validDevice(round.DeviceID(d)) {
+		return "", "", false
+	}
+	switch kind(k) {
+	case kindPresence, kindMessages, kindStates, kindFloor, kindLedger:
+		return kind(k), round.DeviceID(d), true
+	}
+	return "", "", false
+}
+
+// validDevice says whether d can be the fingerprint of a key.
+func validDevice(d round.DeviceID) bool {
+	if len(d) != deviceIDLen {
+		return false
+	}
+	for _, c := range []byte(d) {
+		if (c < 'a' || c > 'z') && (c < '2' || c > '7') {
+			return false
+		}
+	}
+	return true
+}
