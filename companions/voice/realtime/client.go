@@ -21,6 +21,7 @@ type Client struct {
 
 	mu           sync.Mutex // guards the rest up to utt
 	orders       []turn.Order
+	remembered   int  // of these, what belongs to no turn; see memory.go
 	overflow     bool // an order was lost: what the server knows is no longer what was ordered
 	tools        []turn.ToolSpec
 	toolsVersion int
@@ -46,14 +47,20 @@ func New(cfg Config) (*Client, error) {
 
 // Do queues an order for Run. It never blocks: orders that Run has not looked at are at most maxOrders; one more, and
 // the session is begun anew, which the coordinator hears as SessionLost.
+//
+// An AddText without a turn is something that was said in the room. It goes into the conversation at once, whatever else
+// is going on, and into every later session; it belongs to no turn, so that nothing that ends a turn takes it away.
 func (c *Client) Do(o turn.Order) {
 	if in, ok := o.(turn.ClearInput); ok {
 		c.utt.begin(in.Turn) // now: frames do not queue behind orders
 	}
 	c.mu.Lock()
-	if len(c.orders) < maxOrders {
+	switch {
+	case isMemory(o):
+		c.rememberLater(o)
+	case len(c.orders)-c.remembered < maxOrders:
 		c.orders = append(c.orders, o)
-	} else {
+	default:
 		c.overflow = true
 	}
 	c.mu.Unlock()
@@ -95,7 +102,7 @@ func (c *Client) takeOrders() (orders []turn.Order, overflow bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	orders, overflow = c.orders, c.overflow
-	c.orders, c.overflow = nil, false
+	c.orders, c.remembered, c.overflow = nil, 0, false
 	return orders, overflow
 }
 

@@ -214,17 +214,6 @@ func TestDown(t *testing.T) {
 	}
 }
 
-func TestHeardText(t *testing.T) {
-	for _, c := range []struct {
-		heard, received int
-		want            string
-	}{{0, 100, ""}, {50, 100, "one two"}, {100, 100, "one two three four"}, {200, 100, "one two three four"}, {10, 100, ""}, {0, 0, "one two three four"}} {
-		if got := heardText("one two three four", c.heard, c.received); got != c.want {
-			t.Errorf("heard %d of %d: %q; want %q", c.heard, c.received, got, c.want)
-		}
-	}
-}
-
 func BenchmarkAppendEncode(b *testing.B) {
 	pcm := make([]int16, 480) // 20 ms
 	var frame, raw []byte

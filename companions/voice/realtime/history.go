@@ -60,7 +60,7 @@ func (h *history) write(id turn.ItemID, t turn.ID, role, text string) {
 func (h *history) cut(id turn.ItemID, heard, received int) {
 	for i := range h.entries {
 		if id != "" && h.entries[i].item == id {
-			h.entries[i].text = heardText(h.entries[i].text, heard, received)
+			h.entries[i].text = turn.HeardText(h.entries[i].text, heard, received)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package realtime
 
 import (
-	"strings"
 	"time"
 
 	"conch/coordinator/turn"
@@ -31,6 +30,10 @@ func turnOf(o turn.Order) turn.ID {
 
 // take looks at an order: what ends something happens at once, the rest joins the plan.
 func (r *run) take(o turn.Order) {
+	if isMemory(o) {
+		r.remember(o.(turn.AddText))
+		return
+	}
 	r.active = time.Now()
 	if r.owed != nil && r.link == nil { // somebody needs the truth now
 		r.tell(*r.owed)
@@ -250,16 +253,4 @@ func (r *run) unplanCreates(id turn.ID) {
 		keep = append(keep, r.plan[i])
 	}
 	r.plan = keep
-}
-
-// heardText trims what a model says to what was heard of it, at a word's end.
-func heardText(text string, heard, received int) string {
-	if received <= 0 || heard >= received {
-		return text
-	}
-	cut := len(text) * heard / received
-	if i := strings.LastIndexByte(text[:cut], ' '); i >= 0 {
-		return text[:i]
-	}
-	return ""
 }
