@@ -29,7 +29,7 @@ type cardParser struct {
 	tree  map[string]any
 	lines map[string]int
 	card  Card
-	errs  []error
+	errs  []*CardError
 }
 
 func (p *cardParser) wrong(field, value, format string, args ...any) {
@@ -46,7 +46,7 @@ func (p *cardParser) read() {
 			hint = "did you mean " + near + "?"
 		}
 		p.wrong(short(visible(key)), "", "unknown key (%s)", hint)
-		p.errs[len(p.errs)-1].(*CardError).Line = p.lines[key]
+		p.errs[len(p.errs)-1].Line = p.lines[key]
 	}
 	c := &p.card
 	c.Name = p.name("name", p.tree["name"])
@@ -106,7 +106,7 @@ func (p *cardParser) manners() {
 }
 
 // id takes the id of the file, or makes one of the name: lower case; letters, marks and digits of any script stay,
-// whatever else lies between them becomes one hyphen; at most 32 characters. "Großtante José" is "großtante-josé".
+// whatever else lies between them becomes one hyphen; at most 32 characters and 48 bytes. "Großtante José" is "großtante-josé".
 func (p *cardParser) id() {
 	v, ok := p.tree["id"]
 	if !ok {
@@ -136,7 +136,7 @@ func DeriveID(name string) round.CompanionID {
 			b.WriteByte('-')
 			n++
 		}
-		if gap = false; n == maxID {
+		if gap = false; n == maxID || b.Len()+utf8.RuneLen(c) > maxIDBytes {
 			break
 		}
 		b.WriteRune(c)

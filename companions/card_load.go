@@ -18,12 +18,14 @@ import (
 	"conch/companions/round"
 )
 
-// Bounds of cards. Names are short since people say them; what the room must know of a card fits an envelope.
+// Bounds of cards. Names are short since people say them. A character takes up to four bytes, and on the wire a name or a
+// phrase has 128 bytes, an id 64 (mqtt/check.go): the room may still add to an id.
 const (
 	maxCardFile   = 64 << 10 // bytes
 	maxCards      = 32       // files of a directory
 	maxID         = 32       // characters, as of all texts below
-	maxCardName   = 40
+	maxIDBytes    = 48
+	maxCardName   = 32
 	maxAliases    = 8
 	maxRole       = 100
 	maxPersona    = 4000
@@ -31,7 +33,7 @@ const (
 	maxCardLine   = 300
 	maxExpertise  = 48
 	maxSkills     = 24
-	maxPhrase     = 40
+	maxPhrase     = 32
 	maxVoice      = 64
 	maxModel      = 128
 	maxCardTools  = 64
@@ -73,7 +75,7 @@ func DefaultCards() []Card {
 		data, _ := builtIn.ReadFile(name)
 		c, err := ParseCard(name, data)
 		if err != nil {
-			panic(err) // they are part of the program, and tested
+			panic(err) //nolint:forbidigo // they are part of the program; TestDefaultCardsLoad reads them
 		}
 		c.File = ""
 		cards = append(cards, c)
@@ -216,8 +218,12 @@ func ParseCard(path string, data []byte) (Card, error) {
 	p.read()
 	if len(p.errs) > 0 {
 		// A map has no order; messages do: that of the file.
-		slices.SortStableFunc(p.errs, func(a, b error) int { return a.(*CardError).Line - b.(*CardError).Line })
-		return Card{}, errors.Join(p.errs...)
+		slices.SortStableFunc(p.errs, func(a, b *CardError) int { return a.Line - b.Line })
+		all := make([]error, len(p.errs))
+		for i, e := range p.errs {
+			all[i] = e
+		}
+		return Card{}, errors.Join(all...)
 	}
 	return p.card, nil
 }

@@ -34,6 +34,7 @@ var imports = map[string][]string{
 	"companions/voice/…":  {"coordinator/turn", "companions/voice/…"},
 	"companions/skills/…": {"companions/skills"},
 	"companions":          {"coordinator/turn", "companions/…"},
+	"companions/chattest": {},
 	"mqtt":                {"companions/round"},
 	"mqtt/…":              {"companions/round", "mqtt"},
 	"device":              {"gpio", "gpio/…", "audio", "audio/…", "coordinator", "coordinator/…", "companions", "companions/…", "mqtt", "mqtt/…", "systemd"},
