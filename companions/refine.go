@@ -391,7 +391,7 @@ func (m *ModelRefiner) request(model string, messages []openai.ChatCompletionMes
 		q.MaxCompletionTokens = refineTokens
 	} else {
 		q.MaxTokens = refineTokens //nolint:staticcheck // many of those servers know no other
-		q.Temperature = 1e-6 // as good as 0, which the library leaves out
+		q.Temperature = 1e-6       // as good as 0, which the library leaves out
 	}
 	switch f {
 	case formatSchema:

@@ -62,7 +62,7 @@ Answer with one JSON object and nothing else: {"state":"speak or listen","import
 	}
 	record.Before = []said{}
 	for _, before := range r.Recent[max(0, len(r.Recent)-refineRecent):] {
-		if whispered(before, card.ID) {
+		if keptFrom(before, card.ID) {
 			continue
 		}
 		record.Before = append(record.Before, said{name(before.From), clipRunes(before.Text, refineText)})
@@ -82,8 +82,8 @@ Answer with one JSON object and nothing else: {"state":"speak or listen","import
 	}
 }
 
-// whispered: it was said to exactly one companion, which is another one (room.md 7).
-func whispered(m round.Message, to round.CompanionID) bool {
+// keptFrom: it was said to exactly one companion, which is another one (room.md 7).
+func keptFrom(m round.Message, to round.CompanionID) bool {
 	if len(m.To) != 1 || m.From == round.Participant(to) {
 		return false
 	}
