@@ -1,0 +1,130 @@
+package round
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// PeopleWait is how long a winner waits for people where PeopleFirst says so: a beat, longer than people need to begin.
+const PeopleWait = 1500 * time.Millisecond
+
+// PeopleFirst says whether the winner waits a beat before it claims, because several people are around and one of them asked
+// without saying whom: another may want to answer (room.md 6, group conventions).
+func PeopleFirst(v View, d Decision) bool {
+	if d.Winner == "" || !v.Message.From.Human() || v.Message.Metadata.Silence || len(v.Message.To) > 0 {
+		return false
+	}
+	for _, vote := range d.Votes {
+		if vote.From == d.Winner && vote.Selected {
+			return false
+		}
+	}
+	if in := intentOf(v.Message.Text, words(v.Message.Text)); in != Question && in != Clarification {
+		return false
+	}
+	for _, m := range v.Recent[max(0, len(v.Recent)-sceneWindow):] {
+		if m.From.Human() && m.From != v.Message.From && !m.Metadata.Silence {
+			return true
+		}
+	}
+	return false
+}
+
+// PersonMetadata is the metadata of a person's message; joins are the earlier ones that it continues.
+func PersonMetadata(text string, joins []MessageID) Metadata {
+	ws := words(text)
+	return Metadata{Intent: intentOf(text, ws), Tone: toneOf(text, ws), Joins: joins}
+}
+
+// AnswerMetadata is the metadata of the message that a companion's answer to v.Message becomes.
+func AnswerMetadata(v View, id CompanionID, d Decision, text string) Metadata {
+	s := newScene(v)
+	ws := words(text)
+	m := Metadata{Intent: intentOf(text, ws), Tone: toneOf(text, ws), Chain: v.Message.Metadata.Chain + 1, Closing: ClosingNone}
+	for _, vote := range d.Votes {
+		if vote.From == id {
+			m.Closing = vote.Closing
+		}
+	}
+	m.Queue = slices.DeleteFunc(slices.Clone(d.Extras), func(q CompanionID) bool { return q == id })
+	m.Extra = slices.Contains(v.Message.Metadata.Queue, id)
+	_, m.Topic = s.topicWanted()
+	return m
+}
+
+// Guidance is what the prompt of an answer is told besides the words: why this companion was selected, the tone, and the
+// room's manners for this turn.
+func Guidance(v View, id CompanionID, d Decision) string {
+	s := newScene(v)
+	var b strings.Builder
+	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	me := s.name(Participant(id))
+	reason, closing := d.Reason, ClosingNone
+	for _, vote := range d.Votes {
+		if vote.From == id {
+			reason, closing = vote.Reason, vote.Closing
+		}
+	}
+	if reason != "" {
+		say("You, %s, speak now because %s.", me, strings.ReplaceAll(strings.TrimSuffix(reason, "."), "it ", "you, "+me+", "))
+	}
+	switch s.now.tone {
+	case Confused:
+		say("The speaker is confused: explain in simpler words and smaller steps, and ask what is unclear.")
+	case Frustrated:
+		say("The speaker is frustrated: be calm, acknowledge it in a few words, and help with the next step.")
+	case Excited:
+		say("The speaker is excited: share the energy, and build on the idea.")
+	case Positive:
+		say("The speaker is in a good mood: be warm and brief.")
+	}
+	if s.now.Metadata.Silence {
+		say("Nobody has spoken for a while. Take up what is open in one or two sentences, or ask the person about it.")
+	}
+	if len(s.now.Metadata.Joins) > 0 {
+		say("The person said several things in a row: answer all of them, the earlier ones too, in one answer.")
+	}
+	if slices.Contains(s.now.Metadata.Queue, id) {
+		if h := s.answered(id); len(h) > 0 {
+			say("%s answered before you: do not repeat what was said; add what is missing, or disagree, in a sentence or two.", strings.Join(h, " and "))
+		}
+	}
+	if others := d.Extras; len(others) > 0 && d.Winner == id {
+		var ns []string
+		for _, o := range others {
+			ns = append(ns, s.name(Participant(o)))
+		}
+		say("%s will speak after you: leave something to say.", strings.Join(ns, " and "))
+	}
+	if _, ok := s.topicWanted(); ok {
+		say("The conversation repeats itself: change the topic, or ask the person something new.")
+	}
+	switch closing {
+	case PreClosing:
+		say("The conversation is drawing to its end: begin nothing new.")
+	case ClosingNow:
+		say("Say goodbye in one sentence.")
+	}
+	if chain := s.now.Metadata.Chain + 1; chain >= v.Manners.ChainLimit {
+		say("This is the last turn before a person speaks again: do not hand over to another companion; leave the word to the person.")
+	} else if s.handoffs() >= v.Manners.Handoffs && v.Manners.Handoffs > 0 {
+		say("The word was handed on often enough: do not hand over to another companion.")
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// answered are the names of the companions that have spoken since a person did, in order.
+func (s *scene) answered(id CompanionID) []string {
+	var ns []string
+	for _, h := range slices.Backward(append(slices.Clip(s.past), s.now)) {
+		if h.From.Human() {
+			break
+		}
+		if n := s.name(h.From); h.From != Participant(id) && h.From != "" && !slices.Contains(ns, n) {
+			ns = append([]string{n}, ns...)
+		}
+	}
+	return ns
+}

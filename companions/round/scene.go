@@ -1,0 +1,156 @@
+package round
+
+import (
+	"slices"
+	"strings"
+)
+
+// sceneWindow is how many of the recent messages a vote looks at.
+const sceneWindow = 24
+
+// scene is what all votes on a message have in common: who is here, what was said, to whom.
+type scene struct {
+	v     View
+	now   heard
+	past  []heard // oldest first; without silences
+	cards map[CompanionID]Card
+	ids   []CompanionID // sorted
+	ties  map[Participant]tie
+}
+
+// heard is a message as it was understood.
+type heard struct {
+	Message
+	words   []word
+	content map[string]bool
+	reading
+	intent Intent
+	tone   Tone
+}
+
+func newScene(v View) *scene {
+	s := &scene{v: v, cards: make(map[CompanionID]Card)}
+	var named []Named
+	people := make(map[Participant]bool)
+	person := func(p Participant, name string) {
+		if name != "" && !people[p] {
+			people[p] = true
+			named = append(named, Named{p, []string{name}})
+		}
+	}
+	for _, m := range v.Members {
+		for _, c := range m.Cards {
+			if _, twice := s.cards[c.ID]; twice {
+				continue
+			}
+			s.cards[c.ID] = c
+			s.ids = append(s.ids, c.ID)
+			named = append(named, Named{Participant(c.ID), append([]string{c.Name, string(c.ID)}, c.Aliases...)})
+		}
+		person(Human(m.Device), m.Name) // whoever is in the kitchen
+	}
+	recent := v.Recent[max(0, len(v.Recent)-sceneWindow):]
+	for _, m := range append(slices.Clip(recent), v.Message) {
+		if m.From.Human() { // known by a name
+			person(m.From, strings.TrimPrefix(string(m.From), humanPrefix))
+		}
+	}
+	slices.Sort(s.ids)
+	index := newNames(named)
+	for _, m := range recent {
+		if !m.Metadata.Silence {
+			s.past = append(s.past, understand(m, index))
+		}
+	}
+	s.now = understand(v.Message, index)
+	s.ties = s.bind()
+	return s
+}
+
+func understand(m Message, index *names) heard {
+	h := heard{Message: m, words: words(m.Text), reading: index.read(m.Text), intent: m.Metadata.Intent, tone: m.Metadata.Tone}
+	h.content = contents(h.words)
+	if h.intent == "" {
+		h.intent = intentOf(m.Text, h.words)
+	}
+	if h.tone == "" {
+		h.tone = toneOf(m.Text, h.words)
+	}
+	for i, p := range m.To {
+		h.called = slices.Insert(slices.DeleteFunc(h.called, func(o Participant) bool { return o == p }), min(i, len(h.called)), p)
+	}
+	h.called = slices.DeleteFunc(h.called, func(p Participant) bool { return p == m.From })
+	h.mentioned = slices.DeleteFunc(h.mentioned, func(p Participant) bool { return p == m.From })
+	return h
+}
+
+// card of a companion that is present.
+func (s *scene) present(p Participant) (Card, bool) {
+	id, ok := p.Companion()
+	if !ok {
+		return Card{}, false
+	}
+	c, ok := s.cards[id]
+	return c, ok
+}
+
+// name is what to call somebody in a reason.
+func (s *scene) name(p Participant) string {
+	if c, ok := s.present(p); ok && c.Name != "" {
+		return c.Name
+	}
+	if p.Human() {
+		for _, m := range s.v.Members {
+			if Human(m.Device) == p && m.Name != "" {
+				return "the person at " + m.Name
+			}
+		}
+		return "the person " + strings.TrimPrefix(string(p), humanPrefix)
+	}
+	return string(p)
+}
+
+// last is the newest message before this one that was not said by its sender.
+func (s *scene) last() (heard, bool) {
+	for i := len(s.past) - 1; i >= 0; i-- {
+		if s.past[i].From != s.now.From {
+			return s.past[i], true
+		}
+	}
+	return heard{}, false
+}
+
+// lastCompanion is the newest message of a companion other than this one's sender, if since then no companion spoke.
+func (s *scene) lastCompanion() (heard, bool) {
+	for i := len(s.past) - 1; i >= 0; i-- {
+		if _, ok := s.past[i].From.Companion(); ok && s.past[i].From != s.now.From {
+			return s.past[i], true
+		}
+	}
+	return heard{}, false
+}
+
+// spoke is the number of companion turns of the room when id last spoke; 0: not within memory (Vote.Spoke).
+func (s *scene) spoke(id CompanionID) uint64 {
+	since := uint64(0)
+	at := func(m Message) (uint64, bool) {
+		c, ok := m.From.Companion()
+		if !ok || m.Metadata.Silence {
+			return 0, false
+		}
+		if c == id {
+			return max(1, s.v.Turns-min(since, s.v.Turns)), true
+		}
+		since++
+		return 0, false
+	}
+	if n, ok := at(s.v.Message); ok {
+		return n
+	}
+	for i := len(s.v.Recent) - 1; i >= 0; i-- {
+		if n, ok := at(s.v.Recent[i]); ok {
+			return n
+		}
+	}
+	return 0
+}

@@ -1,0 +1,318 @@
+package round
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The initiative score (room.md 5; seed: collaborate, "Self-Selection by Relevance and Expertise"): terms are added, the sum
+// is kept to 0..9, and the room's and the companion's settings move it, because Decide compares it with a fixed five.
+//
+//	expertise     +5      its field is asked about
+//	open          +5      a person asks or requests something that is nobody's field: somebody should answer
+//	skill         = 9     what it can do is asked for
+//	relevance     0..4    words of its field, or its name, in the message (0..3), and that it has not spoken about that (1)
+//	talkativeness -2..+2  by its card
+//	silent        +1      not heard for more than three turns, though others were
+//	spoke         -2      it spoke last
+//	tone          +2      confused or frustrated: an explainer; excited: somebody with ideas
+//	exchange      0..3    how far the speaker and it are in a conversation (thread.go)
+//	engaged       -2      two others are in a rapid exchange
+//	silence       +4      nobody spoke for a while, and something is open
+//	threshold     5 - Manners.Threshold
+//	involvement   -2 low, +2 high, of its card; room: the same of the whole room
+const (
+	expertiseWeight = 5
+	openWeight      = 5
+	skillScore      = 9
+	relevanceMost   = 4
+	relevanceWords  = 3
+	silentWeight    = 1
+	silentTurns     = 3
+	spokeWeight     = -2
+	toneWeight      = 2
+	exchangeWeight  = 3
+	engagedWeight   = -2
+	silenceWeight   = 5
+	involvedWeight  = 2
+	scoreMost       = 9
+	shareWindow     = 10 // companion turns
+	shareLeast      = 4  // ... from which shares mean something
+	rapidTurns      = 4  // messages between the same two, this one included
+)
+
+// score adds the terms up and makes them a vote.
+func (s *scene) score(c Card, v *Vote) {
+	now := s.now
+	silence := now.Metadata.Silence
+	if silence { // judged by what is open
+		if len(s.past) == 0 {
+			v.Reason = "nothing is open"
+			return
+		}
+		now = s.past[len(s.past)-1]
+		if why := s.closed(now, c); why != "" {
+			v.Reason = why
+			return
+		}
+	}
+	person := now.From.Human()
+	asks := now.intent == Question || now.intent == Request || now.intent == Clarification
+	var terms []Term
+	put := func(name string, value float64, why string) {
+		if value != 0 {
+			terms = append(terms, Term{name, value, why})
+		}
+	}
+	field := s.expertise(c, now)
+	if skill := s.skill(c, now); skill != "" && asks {
+		put("skill", skillScore, fmt.Sprintf("%q is asked for", skill))
+	} else {
+		if asks && field != "" {
+			put("expertise", expertiseWeight, fmt.Sprintf("it knows about %q", field))
+		}
+		if asks && person && !silence && s.nobodysField(now) {
+			put("open", openWeight, "a person asks, and it is nobody's field")
+		}
+		rel, why := s.relevance(c, now)
+		put("relevance", rel, why)
+		put("talkativeness", float64(max(-2, min(2, c.Talkativeness))), "its card")
+		switch k, ok := s.since(c.ID); {
+		case ok && k == 0:
+			put("spoke", spokeWeight, "it spoke last")
+		case k > silentTurns:
+			put("silent", silentWeight, fmt.Sprintf("it has not spoken for %d turns", k))
+		}
+		tone, why := toneTerm(c, now)
+		put("tone", tone, why)
+		if t, ok := s.ties[Participant(c.ID)]; ok && !silence {
+			put("exchange", exchangeWeight*t.share, t.why)
+		}
+		if other, ok := s.rapid(c.ID); ok && !silence {
+			put("engaged", engagedWeight, other)
+		}
+		if silence {
+			put("silence", silenceWeight, "nobody has spoken for a while, and something is open")
+		}
+	}
+	sum := 0.0
+	for _, t := range terms {
+		sum += t.Value
+	}
+	sum = max(0, min(scoreMost, sum))
+	settled := 0.0
+	settle := func(name string, value float64, why string) {
+		put(name, value, why)
+		settled += value
+	}
+	settle("threshold", speakFrom-s.v.Manners.Threshold, fmt.Sprintf("the room's threshold is %g", s.v.Manners.Threshold))
+	settle("involvement", involved(c.Involvement), "its involvement is "+string(c.Involvement))
+	settle("room", involved(s.v.Room), "the room's involvement is "+string(s.v.Room))
+	v.Terms = terms
+	v.Importance = max(0, min(importanceMax, sum+settled))
+	v.Reason = scoreReason(terms, v.Importance)
+	if why := s.held(c, asks); why != "" {
+		v.Reason = why
+		return
+	}
+	if v.Importance >= speakFrom {
+		v.State = StateSpeak
+	}
+}
+
+func involved(i Involvement) float64 {
+	switch i {
+	case InvolvementLow:
+		return -involvedWeight
+	case InvolvementHigh:
+		return involvedWeight
+	}
+	return 0
+}
+
+// held is why a companion that was not asked stays silent whatever its score.
+func (s *scene) held(c Card, asks bool) string {
+	switch {
+	case s.v.Room == InvolvementOff:
+		return "the companions of this room speak only when asked"
+	case c.Involvement == InvolvementOff:
+		return "it speaks only when asked"
+	case !s.now.Metadata.Silence && !asks && s.now.intent == Approval:
+		return "thanks and yes need no answer"
+	case !s.now.Metadata.Silence && !asks && s.now.intent == Farewell:
+		return "a goodbye to nobody in particular needs no answer"
+	case s.overShare(c.ID):
+		return fmt.Sprintf("it had more than %.0f %% of the last companion turns", 100*s.v.Manners.ShareLimit)
+	}
+	return ""
+}
+
+// scoreReason says in a sentence what decided the score.
+func scoreReason(terms []Term, importance float64) string {
+	best := Term{Why: "it has nothing to add"}
+	for _, t := range terms {
+		if t.Value > best.Value && t.Name != "threshold" && t.Name != "involvement" && t.Name != "room" {
+			best = t
+		}
+	}
+	if importance >= speakFrom {
+		return best.Why
+	}
+	return fmt.Sprintf("%s; importance %.1f is below %d", best.Why, importance, speakFrom)
+}
+
+// expertise is the phrase of its field that the message is about.
+func (s *scene) expertise(c Card, h heard) string {
+	line := stemmed(h.words)
+	for _, e := range c.Expertise {
+		if p := stemmed(words(e)); p != " " && strings.Contains(line, p) {
+			return e
+		}
+	}
+	return ""
+}
+
+func (s *scene) skill(c Card, h heard) string {
+	line := stemmed(h.words)
+	for _, e := range c.Skills {
+		if p := stemmed(words(strings.ReplaceAll(e, "_", " "))); p != " " && strings.Contains(line, p) {
+			return e
+		}
+	}
+	return ""
+}
+
+// stemmed is phrase of the words without their endings.
+func stemmed(ws []word) string {
+	var b strings.Builder
+	b.WriteByte(' ')
+	for _, w := range ws {
+		if w.cjk {
+			b.WriteString(w.text)
+		} else {
+			b.WriteString(stem(w.text))
+		}
+		b.WriteByte(' ')
+	}
+	return b.String()
+}
+
+// nobodysField: nobody who may speak here knows about it, or can do it.
+func (s *scene) nobodysField(h heard) bool {
+	for _, id := range s.ids {
+		c := s.cards[id]
+		if c.Muted || c.Involvement == InvolvementOff || Participant(id) == h.From {
+			continue
+		}
+		if s.expertise(c, h) != "" || s.skill(c, h) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// relevance is 0..4: words of its field and its name in the message, and one more if it has not spoken about them yet.
+func (s *scene) relevance(c Card, h heard) (float64, string) {
+	field := contents(words(strings.Join(c.Expertise, " ; ") + " ; " + c.Role))
+	n := shared(field, h.content)
+	named := slices.Contains(h.mentioned, Participant(c.ID))
+	if named {
+		n += 2
+	}
+	if n == 0 {
+		return 0, ""
+	}
+	value := float64(min(relevanceWords, n))
+	why := "the message is about its field"
+	if named {
+		why = "it is mentioned"
+	}
+	for _, p := range s.past {
+		if p.From == Participant(c.ID) && shared(p.content, h.content) > 0 {
+			return value, why
+		}
+	}
+	return min(relevanceMost, value+1), why + ", and it has not spoken about that"
+}
+
+// since is how many turns ago id spoke, 0 for the last one; for one who has not spoken, all there were, and false.
+func (s *scene) since(id CompanionID) (int, bool) {
+	n := 0
+	for _, h := range slices.Backward(s.past) {
+		if h.From == Participant(id) {
+			return n, true
+		}
+		if h.From != s.now.From || !h.From.Human() || n > 0 {
+			n++
+		}
+	}
+	return n, false
+}
+
+func toneTerm(c Card, h heard) (float64, string) {
+	switch {
+	case (h.tone == Confused || h.tone == Frustrated) && slices.Contains(c.Traits, "explainer"):
+		return toneWeight, "the speaker is " + string(h.tone) + ", and it explains well"
+	case h.tone == Excited && slices.Contains(c.Traits, "ideas"):
+		return toneWeight, "the speaker is excited, and it has ideas"
+	}
+	return 0, ""
+}
+
+// rapid says whether the last messages went to and fro between two parties that id is not one of (room.md 4.5).
+func (s *scene) rapid(id CompanionID) (string, bool) {
+	if len(s.past) < rapidTurns-1 {
+		return "", false
+	}
+	a, b := s.now.From, s.past[len(s.past)-1].From
+	if a == b || a == Participant(id) || b == Participant(id) {
+		return "", false
+	}
+	for k := range rapidTurns - 1 {
+		want := b
+		if k%2 == 1 {
+			want = a
+		}
+		if s.past[len(s.past)-1-k].From != want {
+			return "", false
+		}
+	}
+	return fmt.Sprintf("%s and %s are talking to each other", s.name(a), s.name(b)), true
+}
+
+// overShare says whether one more turn would give id more than its share of the last ten (room.md 6, shares).
+func (s *scene) overShare(id CompanionID) bool {
+	own, all, others := 1, 1, false
+	for _, h := range slices.Backward(append(slices.Clip(s.past), s.now)) {
+		if h.From.Human() || h.From == "" {
+			continue
+		}
+		if all == shareWindow {
+			break
+		}
+		all++
+		if h.From == Participant(id) {
+			own++
+		}
+	}
+	for o, c := range s.cards {
+		others = others || o != id && !c.Muted && c.Involvement != InvolvementOff
+	}
+	return others && all > shareLeast && float64(own) > s.v.Manners.ShareLimit*float64(all)
+}
+
+// closed is why a silence after h is left alone (room.md 6): one companion steps in, once, where something is open.
+func (s *scene) closed(h heard, c Card) string {
+	switch {
+	case h.From == Participant(c.ID):
+		return "it spoke last, and nobody has answered"
+	case h.From.Human() && (h.intent == Approval || h.intent == Farewell):
+		return "nothing is open"
+	case len(h.called) > 0 && !slices.Contains(h.called, Participant(c.ID)) && h.called[0].Human():
+		return s.name(h.called[0]) + " was addressed"
+	case !h.From.Human() && h.intent != Question && h.intent != Clarification:
+		return "nothing is open"
+	}
+	return ""
+}
