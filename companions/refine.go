@@ -26,7 +26,7 @@ const (
 	refineRecent   = 12                   // messages a model is shown
 	refineText     = 600                  // characters of each
 	refineReason   = 200                  // characters of a model's reason
-	refineReserve  = 5 * time.Millisecond // kept of the deadline to hand the votes over
+	refineReserve  = 20 * time.Millisecond // kept of the deadline to hand the votes over
 )
 
 // Log events of the refiner.
@@ -289,7 +289,7 @@ func (m *ModelRefiner) note(v round.Vote, err error) round.Vote {
 	if !m.failing.Swap(true) {
 		level = slog.LevelWarn
 	}
-	m.c.Log.Log(context.Background(), level, logRefineFailed, "companion", v.From, "err", because(err))
+	m.c.Log.Log(context.Background(), level, logRefineFailed, "companion", v.From, "err", whyStands(err))
 	return standing(v, err)
 }
 
@@ -297,7 +297,7 @@ func standing(v round.Vote, err error) round.Vote {
 	if errors.Is(err, errRule) {
 		return v
 	}
-	why := because(err)
+	why := whyStands(err)
 	v.Reason = strings.TrimSuffix(v.Reason, ".") + " (by the rules: " + why + ")"
 	// A copy: the rules' own terms are shared with whoever asked.
 	v.Terms = append(append([]round.Term(nil), v.Terms...), round.Term{Name: termModel, Why: why})

@@ -35,8 +35,8 @@ func timedOut(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// because is an error in few words of our own.
-func because(err error) string {
+// whyStands is an error in few words of our own.
+func whyStands(err error) string {
 	for _, known := range []error{
 		errNonsense, errRange, errCutOff, errEmpty, errRefusal, errHuge, errRedirect, errStranger, errCeiling, errBusy, errClosed,
 	} {
