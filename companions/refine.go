@@ -19,13 +19,13 @@ import (
 
 // Bounds of the refined vote.
 const (
-	refineParallel = 4                    // calls at work at once; the others wait for a place, within the deadline
-	refineRounds   = 8                    // rounds at work at once; more stand as the rules made them
-	refineTokens   = 400                  // of an answer; a vote has about 60
-	refineAnswer   = 256 << 10            // bytes of a response's body
-	refineRecent   = 12                   // messages a model is shown
-	refineText     = 600                  // characters of each
-	refineReason   = 200                  // characters of a model's reason
+	refineParallel = 4                     // calls at work at once; the others wait for a place, within the deadline
+	refineRounds   = 8                     // rounds at work at once; more stand as the rules made them
+	refineTokens   = 400                   // of an answer; a vote has about 60
+	refineAnswer   = 256 << 10             // bytes of a response's body
+	refineRecent   = 12                    // messages a model is shown
+	refineText     = 600                   // characters of each
+	refineReason   = 200                   // characters of a model's reason
 	refineReserve  = 20 * time.Millisecond // kept of the deadline to hand the votes over
 )
 

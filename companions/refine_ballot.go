@@ -225,7 +225,7 @@ func fill(o map[string]any) (ballot, error) {
 	b.intent, _ = oneOf(o["intent"], round.Question, round.Request, round.Clarification, round.Statement, round.Approval, round.Farewell)
 	b.tone, _ = oneOf(o["tone"], round.Neutral, round.Confused, round.Frustrated, round.Excited, round.Positive)
 	reason, _ := o["reason"].(string)
-	b.reason = sentence(reason)
+	b.reason = oneSentence(reason)
 	return b, nil
 }
 
@@ -251,8 +251,8 @@ func numeral(v any) (float64, bool) {
 	return n, err == nil && !math.IsNaN(n) && !math.IsInf(n, 0)
 }
 
-// sentence is a model's reason as a ledger can hold it: one line, no controls, not long.
-func sentence(s string) string {
+// oneSentence is a model's reason as a ledger can hold it: one line, no controls, not long.
+func oneSentence(s string) string {
 	s = visible(strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " "))
 	if utf8.RuneCountInString(s) > refineReason {
 		s = string([]rune(s)[:refineReason-1]) + "…"
