@@ -159,35 +159,48 @@ func (c *Client) Run(ctx context.Context) error {
 	stop := make(chan struct{})
 	var reader, writers sync.WaitGroup
 	reader.Go(func() { c.read(stop) })
-	wait := c.cfg.RetryMin
-	flaps := 0
+	r := retry{wait: c.cfg.RetryMin}
 	for ctx.Err() == nil {
-		began := c.now()
-		up, err := c.connect(ctx, &writers)
-		if ctx.Err() != nil {
-			break
-		}
-		if up {
-			wait = c.cfg.RetryMin
-			// Two clients with one id put each other out for ever.
-			if flaps++; c.now()-began > 10*time.Second {
-				flaps = 0
-			}
-			if flaps >= 3 {
-				err = fmt.Errorf("%w soon after it came up: is there a second device with this device's key (a copied card)?", ErrTaken)
-			}
-		} else {
-			flaps = 0
-		}
-		c.in <- arrival{trouble: err}
-		pause(ctx, jitter(wait))
-		wait = min(2*wait, c.cfg.RetryMax)
+		c.attempt(ctx, &r, &writers)
 	}
 	writers.Wait()
 	close(stop)
 	reader.Wait()
 	return nil
 }
+
+// retry is how the last attempts went.
+type retry struct {
+	wait  time.Duration
+	flaps int // links in a row that were lost soon after they came up
+}
+
+// attempt makes one connection, stays while it lasts, and waits a little before the next.
+func (c *Client) attempt(ctx context.Context, r *retry, writers *sync.WaitGroup) {
+	began := c.now()
+	up, err := c.connect(ctx, writers)
+	if ctx.Err() != nil {
+		return
+	}
+	if !up {
+		r.flaps = 0
+	} else {
+		r.wait = c.cfg.RetryMin
+		// Two clients with one id put each other out for ever.
+		if r.flaps++; c.now()-began > steady {
+			r.flaps = 0
+		}
+		if r.flaps >= 3 {
+			err = fmt.Errorf("%w soon after it came up: is there a second device with this device's key (a copied card)?", ErrTaken)
+		}
+	}
+	c.in <- arrival{trouble: err}
+	pause(ctx, jitter(r.wait))
+	r.wait = min(2*r.wait, c.cfg.RetryMax)
+}
+
+// steady is how long a link lasts that did not break at once.
+const steady = 10 * time.Second
 
 // tell reports a change of what is wrong; nil: nothing is.
 func (c *Client) tell(err error) {

@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if helper := os.Getenv("CONCH_MQTT_HELPER"); helper != "" {
-		os.Exit(runHelper(helper)) //nolint:forbidigo // a test binary run as another process
+		os.Exit(runHelper(helper))
 	}
 	goleak.VerifyTestMain(m)
 }

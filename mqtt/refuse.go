@@ -36,8 +36,9 @@ type Refusal struct {
 	Detail string
 }
 
-func (r *Refusal) Error() string {
-	return fmt.Sprintf("mqtt: %s from %s refused (%s): %s", r.Method, r.From, r.Reason, r.Detail)
+// String says it in words.
+func (r Refusal) String() string {
+	return fmt.Sprintf("%s from %s refused (%s): %s", r.Method, r.From, r.Reason, r.Detail)
 }
 
 func refuse(r Reason, format string, args ...any) *Refusal {

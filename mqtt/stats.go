@@ -82,7 +82,7 @@ func (c *counters) snapshot() Stats {
 func (c *counters) refused(r *Refusal) {
 	c.mu.Lock()
 	c.s.Refused[r.Reason]++
-	c.s.Last[r.Reason] = r.Error()
+	c.s.Last[r.Reason] = r.String()
 	n, ok := c.due("refused " + string(r.Reason))
 	c.mu.Unlock()
 	if ok {

@@ -113,17 +113,13 @@ func signed(room string, k kind, method, session string, seq uint64, params []by
 
 // Decode reads an envelope that came under a topic of the room and checks everything that can be known from the
 // envelope itself: form, bounds, signature. Whether it is a recording, and whether a companion lives where it is said
-// to, is the client's to know. The error is a *Refusal.
-func Decode(room, t string, payload []byte) (Envelope, error) {
+// to, is the client's to know. A nil Refusal means that the envelope is good.
+func Decode(room, t string, payload []byte) (Envelope, *Refusal) {
 	l, r := look(room, t, payload)
 	if r != nil {
 		return Envelope{}, r
 	}
-	e, r := l.open(room)
-	if r != nil {
-		return Envelope{}, r
-	}
-	return e, nil
+	return l.open(room)
 }
 
 // letter is an envelope that has been read but not believed: nothing in it has been checked against the signature.
