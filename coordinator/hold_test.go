@@ -288,3 +288,32 @@ func TestNothingIsSaidOfSpeechThatNobodyHears(t *testing.T) {
 		}
 	})
 }
+
+// The end of a turn overtakes the look at the card: what was heard is told all the same, in order.
+func TestEndOfATurnTellsWhatWasNotToldBefore(t *testing.T) {
+	for _, row := range []struct {
+		reason turn.Reason
+		heard  int
+		want   string
+	}{
+		{turn.Done, 480, "[began known]"},
+		{turn.InterruptedByPress, 480, "[began]"},
+		{turn.LostVote, 0, "[]"},
+		{turn.Done, 0, "[]"},
+	} {
+		var got []SpeechKind
+		c, err := New(Options{
+			Voice: nullVoice{}, Speaker: &nullSpeaker{}, Mic: nullVoice{}, Tools: fakeTools{}, Light: nullVoice{}, Phrases: nullVoice{},
+			OnSpeech: func(e SpeechEvent) { got = append(got, e.Kind) },
+			OnEnd:    func(Record) { got = append(got, 9) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := newRunner(t.Context(), c)
+		r.endTurn(turn.EndTurn{Turn: "t-1", Summary: turn.Summary{Reason: row.reason, Heard: row.heard, Speech: row.heard}})
+		if n := len(got); n == 0 || got[n-1] != 9 || fmt.Sprint(got[:n-1]) != row.want {
+			t.Errorf("%v, %d heard: told %v before the record; want %s", row.reason, row.heard, got, row.want)
+		}
+	}
+}

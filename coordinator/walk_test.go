@@ -134,6 +134,7 @@ func (w *world) act() {
 		w.mu.Lock()
 		w.held[id] = time.Time{}
 		w.mu.Unlock()
+		w.began(id)
 		w.Post(turn.FloorGranted{At: w.Now(), Turn: id, Hold: true, Prompt: "go"})
 		what, after := w.n(3), time.Duration(w.n(int(4*time.Second)))
 		go func() {
@@ -182,7 +183,9 @@ func (w *world) act() {
 			turn.DeadlinePassed{At: w.Now()},
 		}[w.n(8)])
 	case 11:
-		w.Post(turn.FloorGranted{At: w.Now(), Turn: w.o.NewID(), Prompt: "go"})
+		id := w.o.NewID()
+		w.began(id) // whatever comes of it, it ends once
+		w.Post(turn.FloorGranted{At: w.Now(), Turn: id, Prompt: "go"})
 	}
 }
 

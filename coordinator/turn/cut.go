@@ -15,6 +15,7 @@ func (s *step) cut(at time.Duration, next ID) {
 		t = m.turn
 	}
 	s.do(FlushSpeaker{Turn: t}) // 4, and nothing may stand before it
+	s.forgetGrant(at)
 	m.thinkAt, m.owed = 0, ""
 	s.stopThinking()
 	if m.state == Idle {
@@ -130,6 +131,7 @@ func (s *step) end(at time.Duration, r Reason, w Words) {
 	if owed != "" {
 		s.say(at, t, owed)
 	}
+	s.proceed(at)
 }
 
 // summarise writes the turn's line and forgets the turn. in is the state at the cut.
@@ -144,10 +146,16 @@ func (s *step) summarise(at time.Duration, r Reason, w Words, in State) {
 		sum.CommitToFirstAudio = max(0, m.firstAudio-m.committed)
 	}
 	s.do(EndTurn{Turn: m.turn, Summary: sum})
-	copy(m.over[1:], m.over[:maxOver-1])
-	m.over[0] = m.turn
+	s.remember(m.turn)
 	s.begin("", SourceButton, 0)
 	m.owed = ""
+}
+
+// remember: each turn ends once.
+func (s *step) remember(t ID) {
+	m := &s.m
+	copy(m.over[1:], m.over[:maxOver-1])
+	m.over[0] = t
 }
 
 // say is a cue and plain words: an earcon alone does not tell a person what to do (turns.md 6).
@@ -254,6 +262,7 @@ func (s *step) claimEnded(e ClaimEnded) {
 	if e.How == EndedFailed {
 		s.sayOrOwe(e.At, s.m.callingTurn, WordsToolFailed)
 	}
+	s.proceed(e.At)
 }
 
 // sayOrOwe waits for the end of a live turn, so that words never talk over an answer or into the microphone.
@@ -324,6 +333,10 @@ func (s *step) deadlinePassed(at time.Duration) {
 	m := &s.m
 	if due(m.wordsUntil, at) {
 		m.wordsUntil = 0 // the speaker is broken; it must not make the device deaf to the queue
+		s.proceed(at)
+	}
+	if due(m.next.until, at) {
+		s.forgetGrant(at)
 	}
 	if due(m.heldUntil, at) {
 		s.unheard(at, LostVote, "")

@@ -28,9 +28,9 @@
 //	Asked                   C     XC         XC       XC       XC       XC        XC        XC        XC
 //	Hushed                  =     XI         XI       XI       XI       XI        XI        XI        XI
 //	Hushed, by the room     =     =          XI       XI       XI       XI        XI        XI        XI
-//	FloorGranted            C     ~          ~        ~        ~        ~         ~         ~         ~
+//	FloorGranted            C     =          =        .        .        .         .         .         .
 //	FloorGranted, own turn  C     .          .        =        ~        ~         ~         ~         ~
-//	FloorGranted, to hold   C     ~          ~        ~        ~        ~         ~         ~         ~
+//	FloorGranted, to hold   C     =          =        .        .        .         .         .         .
 //	FloorOpened             ~     ~          ~        ~        ~        ~         ~         ~         ~
 //	VoteLost                ~     ~          .        I        I        ~         ~         ~         ~
 //	TurnInjected            C     ~          ~        ~        ~        ~         ~         ~         ~

@@ -9,6 +9,10 @@ import "time"
 // floorOpened lets a held turn be heard. Waits begin anew, since nothing could happen before.
 func (s *step) floorOpened(e FloorOpened) {
 	m := &s.m
+	if e.Turn != "" && e.Turn == m.next.turn {
+		m.next.hold = false
+		return
+	}
 	if !s.mine(e.Turn, "FloorOpened") {
 		return
 	}
@@ -38,6 +42,43 @@ func (s *step) floorOpened(e FloorOpened) {
 	case working:
 		s.await(e.At, m.cfg.Awaiting)
 		s.think(e.At)
+	}
+}
+
+// grantLater keeps a grant for the end of the live turn. A person who speaks comes first, and a call lasts as long as it
+// lasts: there the grant is refused, so that the next candidate is asked.
+func (s *step) grantLater(e FloorGranted) {
+	m := &s.m
+	switch {
+	case e.Turn == m.next.turn:
+		m.next.hold = m.next.hold && e.Hold
+	case !s.fresh(e.Turn, "FloorGranted"):
+	default:
+		s.forgetGrant(e.At)
+		m.next = grant{turn: e.Turn, hold: e.Hold, prompt: e.Prompt, until: e.At + m.cfg.Hold}
+		if m.calling != 0 || m.phase == recording || m.phase == closing {
+			s.forgetGrant(e.At)
+		}
+	}
+}
+
+// forgetGrant ends a turn that never began.
+func (s *step) forgetGrant(at time.Duration) {
+	m := &s.m
+	t := m.next.turn
+	if t == "" {
+		return
+	}
+	m.next = grant{}
+	s.do(EndTurn{Turn: t, Summary: Summary{Reason: LostVote, Source: SourceRoom, Began: at, Ended: at}})
+	s.remember(t)
+}
+
+// proceed begins the turn that waited, once the device is quiet.
+func (s *step) proceed(at time.Duration) {
+	if g := s.m.next; g.turn != "" && s.m.Quiet() {
+		s.m.next = grant{}
+		s.open(at, g.turn, SourceRoom, g.prompt, g.hold)
 	}
 }
 

@@ -154,3 +154,55 @@ func TestHoldHasItsOwnDeadline(t *testing.T) {
 		t.Errorf("wakes at %v, %v; want 5s", at, ok)
 	}
 }
+
+// Two companions of one device follow each other: the second one's turn begins when the first one's has ended, and every
+// floor that was granted ends in one line, whatever happens first.
+func TestFloorGrantedWhileATurnIsLive(t *testing.T) {
+	b := newBench(t, Config{}).run(toDraining...).run("floor t-2 true guidance").forget().run("wait 500ms", "drained t-1")
+	b.want("EndTurn turn=t-1 reason=done listen=1s heard=24000 speech=24000 responses=1 ended=1.62s",
+		"OpenSpeech turn=t-2 held=true", "CreateResponse turn=t-2 prompt=guidance")
+	b.forget().run("floor-opened t-2").want("ReleaseSpeech turn=t-2")
+
+	// Opened before it could begin: nothing to hold any more.
+	b = newBench(t, Config{}).run(toDraining...).run("floor t-2 true", "floor-opened t-2").forget().run("drained t-1")
+	b.wantHas("OpenSpeech turn=t-2")
+	b.wantNot("OpenSpeech turn=t-2 held=true")
+
+	// The answer before fails in words: after them.
+	b = newBench(t, Config{}).run(toSpeaking...).run("floor t-2", "lost").forget().run("ready", "wait 1s")
+	b.want()
+	b.run("words-said").wantHas("CreateResponse turn=t-2")
+
+	const refused = "EndTurn turn=t-2 reason=lost_vote source=room"
+	for _, row := range []struct {
+		name string
+		way  []string
+		then string
+	}{
+		{"taken back", toDraining, "vote-lost t-2"},
+		{"another one", toDraining, "floor t-3 true"},
+		{"a press", toDraining, "press t-3"},
+		{"a hush", toDraining, "hush"},
+		{"a question", toDraining, "ask t-3 why"},
+		{"nothing for too long", toWorking, "wait 30s"},
+		{"a person speaks", toListening, ""},
+		{"a person has just spoken", toClosing, ""},
+		{"a call", []string{"ready", "ask t-1 call", "started t-1 r1", "tool-called t-1 r1 c1 call", "tool-returned t-1 c1 ok input_claim 7", "done t-1 r1", "drained t-1"}, ""},
+	} {
+		b := newBench(t, Config{Hold: 10 * time.Second}).run(row.way...).forget().run("floor t-2 true")
+		if row.then != "" {
+			b.wantNot(refused)
+			b.run(row.then)
+		}
+		n := 0
+		for _, o := range b.orders() {
+			if strings.HasPrefix(o, refused) {
+				n++
+			}
+		}
+		if n != 1 {
+			t.Errorf("%s: %d ends of the granted turn among\n\t%s", row.name, n, strings.Join(b.orders(), "\n\t"))
+		}
+		b.forget().run("floor t-2 true", "drained t-1", "words-said").wantNot("OpenSpeech turn=t-2")
+	}
+}

@@ -43,7 +43,8 @@ func DefaultConfig() Config {
 // Bounds of the machine. At a bound: a ninth call of one response is answered with an apology and not run; a
 // seventeenth stretch of speech lets go of the oldest one (the likeliest to have been heard, so it stays whole); after
 // eight responses a turn asks for no ninth and says that a tool failed; of nine unanswered calls of turns that are over,
-// the oldest is answered in its place; a floor granted to the ninth last turn would begin it anew.
+// the oldest is answered in its place; a second floor granted while a turn is live takes the place of the first, whose turn
+// lost the vote; a floor granted to the ninth last turn would begin it anew.
 const (
 	maxCalls     = 8
 	maxStretches = 16
@@ -131,6 +132,7 @@ type Machine struct {
 	orphans      [maxOrphans]orphan
 	orphaned     uint8
 	over         [maxOver]ID // the last turns that ended, newest first
+	next         grant       // begins when the live turn has ended
 
 	// Time. Zero means none.
 	deadline   time.Duration
@@ -173,6 +175,14 @@ type call struct {
 	waits      bool
 	response   ResponseID
 	name, args string
+}
+
+// grant is a floor that was granted too early.
+type grant struct {
+	turn   ID
+	hold   bool
+	prompt string
+	until  time.Duration
 }
 
 type orphan struct {
@@ -246,7 +256,7 @@ func (m Machine) Online() bool { return m.online }
 
 // Wake is the time of the next deadline of any kind. The runner keeps one timer, set to it, and posts DeadlinePassed.
 func (m Machine) Wake() (at time.Duration, ok bool) {
-	for _, t := range [...]time.Duration{m.deadline, m.heldUntil, m.thinkAt, m.thinkUntil, m.wordsUntil} {
+	for _, t := range [...]time.Duration{m.deadline, m.heldUntil, m.next.until, m.thinkAt, m.thinkUntil, m.wordsUntil} {
 		if t > 0 && (!ok || t < at) {
 			at, ok = t, true
 		}

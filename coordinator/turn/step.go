@@ -100,6 +100,7 @@ func (s *step) take(ev Event) {
 		s.drained(e)
 	case WordsSaid:
 		s.m.wordsUntil = 0
+		s.proceed(e.At)
 	case StreamEnded:
 		s.streamEnded(e)
 	case ClaimEnded:
@@ -124,7 +125,7 @@ func (s *step) begin(t ID, src Source, at time.Duration) {
 		calling: o.calling, callingTurn: o.callingTurn, callingSince: o.callingSince,
 		owed: o.owed, wordsUntil: o.wordsUntil,
 		orphans: o.orphans, orphaned: o.orphaned,
-		over: o.over,
+		over: o.over, next: o.next,
 	}
 }
 
@@ -132,6 +133,10 @@ func (s *step) begin(t ID, src Source, at time.Duration) {
 func (s *step) fresh(t ID, event string) bool {
 	if s.m.state != Idle && t == s.m.turn {
 		s.stale(t, event, "this turn has begun already")
+		return false
+	}
+	if t != "" && t == s.m.next.turn {
+		s.stale(t, event, "this turn is about to begin")
 		return false
 	}
 	for _, o := range s.m.over {
@@ -172,6 +177,7 @@ func (s *step) hangUp(e Pressed) {
 	s.do(FlushSpeaker{Turn: m.callingTurn})
 	s.do(StopClaim{Handle: m.calling})
 	m.calling = 0
+	s.forgetGrant(e.At)
 }
 
 // releasedAt: a release commits once, with enough audio; a stray one, a second one, or one from before this press does
@@ -255,7 +261,7 @@ func (s *step) floorGranted(e FloorGranted) {
 			s.stale(e.Turn, "FloorGranted", "the answer has been asked for")
 		}
 	case !m.Quiet():
-		s.stale(e.Turn, "FloorGranted", "the device is not quiet")
+		s.grantLater(e)
 	case s.fresh(e.Turn, "FloorGranted"):
 		s.open(e.At, e.Turn, SourceRoom, e.Prompt, e.Hold)
 	}
@@ -294,6 +300,10 @@ func (s *step) open(at time.Duration, t ID, src Source, prompt string, hold bool
 
 // voteLost: another device answers. What was said stays in the conversation: this companion heard it.
 func (s *step) voteLost(e VoteLost) {
+	if e.Turn != "" && e.Turn == s.m.next.turn {
+		s.forgetGrant(e.At)
+		return
+	}
 	if !s.mine(e.Turn, "VoteLost") {
 		return
 	}

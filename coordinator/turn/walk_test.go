@@ -41,17 +41,17 @@ func TestRandomWalk(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	ends, streams, claims := map[Reason]int{}, 0, 0
-	opened, unopened := 0, 0
+	opened, unopened, refused := 0, 0, 0
 	for run := range uint64(12000) {
 		w := walk(t, rand.New(rand.NewPCG(seed, run)), fmt.Sprintf("seed %d run %d", seed, run), 80)
 		for _, r := range w.ended {
 			ends[r]++
 		}
 		streams, claims = streams+len(w.started)-len(w.isClaim), claims+len(w.isClaim)
-		opened, unopened = opened+w.opened, unopened+w.unopened
+		opened, unopened, refused = opened+w.opened, unopened+w.unopened, refused+w.refused
 	}
-	t.Logf("turns ended: %v; %d streams and %d claims started; %d turns held, %d of them never opened", ends, streams, claims, opened, unopened)
-	if opened == unopened || unopened == 0 {
+	t.Logf("turns ended: %v; %d streams and %d claims started; %d turns held, %d of them never opened; %d granted too early", ends, streams, claims, opened, unopened, refused)
+	if refused == 0 || opened == unopened || unopened == 0 {
 		t.Errorf("%d turns held, %d never opened: too tame", opened, unopened)
 	}
 	if streams == 0 || claims == 0 {
@@ -125,6 +125,9 @@ type watch struct {
 	stopped  map[Handle]bool
 	isClaim  map[Handle]bool
 	held     ID  // its speech was opened held and was not released yet
+	waits    ID  // granted for later, before the fact
+	granted  ID  // the last one
+	refused  int // grants that came too early and never began
 	before   int // heard before it was held
 	opened   int
 	unopened int
@@ -157,6 +160,10 @@ func (w *watch) broken(format string, args ...any) {
 func (w *watch) feed(ev Event) {
 	w.t.Helper()
 	before := w.m
+	w.waits = before.next.turn
+	if g, ok := ev.(FloorGranted); ok && w.waits != g.Turn && g.Turn != before.Turn() {
+		w.granted = g.Turn
+	}
 	if d, ok := ev.(DeltaArrived); ok && d.Turn == w.m.Turn() {
 		w.received[d.Item] += d.Samples // an upper limit: a stale one may be among them
 	}
@@ -189,10 +196,13 @@ func (w *watch) feed(ev Event) {
 		if w.m != (Machine{ // a turn leaves nothing behind but this
 			cfg: w.m.cfg, online: w.m.online, fatal: w.m.fatal,
 			running: w.m.running, runningTurn: w.m.runningTurn,
-			calling: w.m.calling, callingTurn: w.m.callingTurn, callingSince: w.m.callingSince,
+			calling: w.m.calling, callingTurn: w.m.callingTurn, callingSince: w.m.callingSince, next: w.m.next,
 			orphans: w.m.orphans, orphaned: w.m.orphaned, over: w.m.over, wordsUntil: w.m.wordsUntil,
 		}) {
 			w.broken("IDLE remembers something of a turn: %+v", w.m)
+		}
+		if w.m.next.turn != "" && w.m.Quiet() {
+			w.broken("%s waits although the device is quiet", w.m.next.turn)
 		}
 	default:
 		if w.m.deadline == 0 && w.m.heldUntil == 0 {
@@ -206,6 +216,12 @@ func (w *watch) old(before Machine, ev Event, out []Effect) {
 	t, ok := turnOf(ev)
 	if !ok || t == before.Turn() && t != "" {
 		return
+	}
+	switch ev.(type) {
+	case VoteLost, FloorOpened: // of a grant that waits
+		if t != "" && t == before.next.turn {
+			return
+		}
 	}
 	if _, tool := ev.(ToolReturned); !tool && w.m != before {
 		w.broken("%s of another turn moved the machine", show(ev))
@@ -295,13 +311,18 @@ func (w *watch) order(ev Event, e Effect) {
 		if _, twice := w.ended[e.Turn]; twice {
 			w.broken("%s ended twice", e.Turn)
 		}
-		if w.live != "" && e.Turn != w.live {
+		early := e.Turn != w.live && (e.Turn == w.waits || e.Turn == w.granted)
+		if w.live != "" && e.Turn != w.live && !early {
 			w.broken("%s ended while %s was live", e.Turn, w.live)
 		}
 		if s := e.Summary; s.Heard < 0 || s.Ended < s.Began || (s.Words == "") != (s.Reason != Failed && s.Reason != Expired) {
 			w.broken("the summary %+v", s)
 		}
 		w.ended[e.Turn] = e.Summary.Reason
+		if early {
+			w.refused++
+			return
+		}
 		w.live = ""
 	case CreateResponse:
 		w.later(w.answer(e.Turn)...)
@@ -478,8 +499,13 @@ func (w *watch) silence() {
 		w.now = max(w.now, at)
 		w.feed(DeadlinePassed{At: w.now})
 	}
-	if w.m.calling != 0 {
+	if w.m.calling != 0 { // whoever waited for its end has given up
 		w.feed(ClaimEnded{At: w.now, Handle: w.m.calling})
+	}
+	if w.granted != "" && w.r != nil {
+		if _, over := w.ended[w.granted]; !over {
+			w.broken("the granted turn %s never ended", w.granted)
+		}
 	}
 	if w.m.State() != Idle || !w.m.Quiet() || w.m.Turn() != "" {
 		w.broken("when nothing happens any more the machine is in %v, quiet %v", w.m.State(), w.m.Quiet())
