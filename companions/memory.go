@@ -1,0 +1,400 @@
+package companions
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"conch/companions/round"
+)
+
+const (
+	defaultKeep  = 50              // messages (room.md 7)
+	maxKeep      = 1000            // our choice
+	maxLine      = 1 << 20         // bytes of a line that is read; a longer one is skipped
+	diskPatience = 5 * time.Second // between two tries to write what could not be written
+)
+
+// Memory keeps the last messages of one room, in one file of the state directory:
+//
+//	{"memory":1,"room":"home"}                        the first line: whose it is
+//	{"message":{"id":"01J…","from":"ada",…}}          what was said
+//	{"message":{…,"to":["ben"]},"whispered":"ben"}    to ben alone: handed to nobody else
+//	{"correct":"01J…","text":"…"}                     of that message only this was heard
+//
+// Lines are appended and synced; when the file holds much more than is kept, or what was appended is in doubt, it is
+// replaced as a whole (written beside, synced, renamed). So a power cut at any instant costs at most the line that was being
+// written, and a torn last line is skipped when read. A disk that is full or read-only is told to Options.OnTrouble; the
+// messages are then kept in memory and written as soon as that works again.
+type Memory struct {
+	// fixed after newMemory
+	path    string // empty: no file
+	room    string
+	keep    int
+	log     *slog.Logger
+	trouble func(string, error)
+	wake    chan struct{}
+
+	// guarded by mu
+	mu       sync.Mutex
+	messages []round.Message // oldest first, at most keep
+	pending  []memoryLine    // that are not on the disk; at the bound the file is replaced as a whole
+	rewrite  bool
+	count    MemoryStats
+	err      error
+
+	// owned by writing, and by open before that
+	lines int // in the file
+}
+
+// MemoryStats count what became of the messages.
+type MemoryStats struct {
+	Messages int    `json:"messages"`
+	Owed     int    `json:"owed"`    // lines that are not on the disk
+	Skipped  uint64 `json:"skipped"` // lines that could not be read at the start
+	Failures uint64 `json:"failures"`
+}
+
+type memoryLine struct {
+	Memory    int               `json:"memory,omitempty"`
+	Room      *string           `json:"room,omitempty"`
+	Message   *round.Message    `json:"message,omitempty"`
+	Whispered round.CompanionID `json:"whispered,omitempty"`
+	Correct   round.MessageID   `json:"correct,omitempty"`
+	Text      *string           `json:"text,omitempty"`
+}
+
+// newMemory reads what is there. Nothing that is wrong with the disk stops it.
+func newMemory(dir, room string, keep int, log *slog.Logger, trouble func(string, error)) *Memory {
+	if keep <= 0 {
+		keep = defaultKeep
+	}
+	m := &Memory{room: room, keep: min(keep, maxKeep), log: log, trouble: trouble, wake: make(chan struct{}, 1)}
+	if dir == "" {
+		return m
+	}
+	m.path = filepath.Join(dir, memoryFile(room))
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		m.err = fmt.Errorf("memory: directory %s: %w (set state.dir to a place this user may write)", dir, err)
+		return m
+	}
+	if err := m.read(); err != nil {
+		m.err = err
+	}
+	return m
+}
+
+// memoryFile names the file of a room: readable, and different for every room.
+func memoryFile(room string) string {
+	slug := strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_' {
+			return c
+		}
+		return -1
+	}, strings.ToLower(room))
+	sum := sha256.Sum256([]byte(room))
+	return fmt.Sprintf("room-%.32s-%x.jsonl", slug, sum[:4])
+}
+
+// read takes over what the file says.
+func (m *Memory) read() error {
+	f, err := os.Open(m.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		m.rewrite = true // to begin with whose it is
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("memory: %w (what was said before is not remembered)", err)
+	}
+	defer f.Close()
+	whose := false
+	whole, skipped, err := eachLine(f, func(data []byte) bool {
+		m.lines++
+		var l memoryLine
+		if json.Unmarshal(data, &l) != nil {
+			return false
+		}
+		switch {
+		case l.Memory != 0:
+			whose = l.Room != nil && *l.Room == m.room
+		case !whose: // another room's, or nobody knows whose: never mix
+			return false
+		case l.Message != nil:
+			m.keepMessage(*l.Message)
+		case l.Correct != "" && l.Text != nil:
+			m.correctMessage(l.Correct, *l.Text)
+		}
+		return true
+	})
+	m.count.Skipped = uint64(skipped)
+	m.rewrite = !whole || skipped > 0 || !whose
+	if err != nil {
+		return fmt.Errorf("memory: %s: %w (what was said before is remembered in part)", m.path, err)
+	}
+	return nil
+}
+
+// eachLine calls see with every line that ends, and counts those it refuses, that are too long, or that do not end; whole
+// says that the last line ended.
+func eachLine(r io.Reader, see func([]byte) bool) (whole bool, skipped int, err error) {
+	b := bufio.NewReaderSize(r, 64<<10)
+	var line []byte
+	long := false
+	for {
+		part, err := b.ReadSlice('\n')
+		if len(line)+len(part) > maxLine {
+			long, line = true, line[:0]
+		}
+		if !long {
+			line = append(line, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case errors.Is(err, io.EOF):
+			if long || len(line) > 0 {
+				return false, skipped + 1, nil
+			}
+			return true, skipped, nil
+		case err != nil:
+			return false, skipped, err
+		}
+		if data := bytes.TrimSpace(line); long || len(data) > 0 && !see(data) {
+			skipped++
+		}
+		long, line = false, line[:0]
+	}
+}
+
+func (m *Memory) keepMessage(msg round.Message) bool {
+	if slices.ContainsFunc(m.messages, func(o round.Message) bool { return o.ID == msg.ID }) {
+		return false
+	}
+	if len(m.messages) >= m.keep {
+		m.messages = slices.Delete(m.messages, 0, len(m.messages)-m.keep+1)
+	}
+	m.messages = append(m.messages, msg)
+	return true
+}
+
+func (m *Memory) correctMessage(id round.MessageID, text string) bool {
+	i := slices.IndexFunc(m.messages, func(o round.Message) bool { return o.ID == id })
+	if i < 0 {
+		return false
+	}
+	m.messages[i].Text = text
+	return true
+}
+
+// Recent are the messages, oldest first.
+func (m *Memory) Recent() []round.Message {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.messages)
+}
+
+func (m *Memory) message(id round.MessageID) (round.Message, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i := slices.IndexFunc(m.messages, func(o round.Message) bool { return o.ID == id })
+	if i < 0 {
+		return round.Message{}, false
+	}
+	return m.messages[i], true
+}
+
+// add remembers a message. It does not wait for the disk.
+func (m *Memory) add(msg round.Message) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.keepMessage(msg) {
+		return
+	}
+	l := memoryLine{Message: &msg}
+	l.Whispered, _ = whispered(msg)
+	m.owe(l)
+}
+
+// correct replaces a message's text by what was heard of it.
+func (m *Memory) correct(id round.MessageID, text string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.correctMessage(id, text) {
+		m.owe(memoryLine{Correct: id, Text: &text})
+	}
+}
+
+// owe queues a line for the writer; needs mu.
+func (m *Memory) owe(l memoryLine) {
+	if m.path == "" {
+		return
+	}
+	if m.rewrite || len(m.pending) >= m.keep {
+		m.rewrite, m.pending = true, nil // the file is going to be replaced as a whole
+	} else {
+		m.pending = append(m.pending, l)
+	}
+	poke(m.wake)
+}
+
+// writing is a goroutine of Room.Run: it writes what is owed, and a last time when done is closed.
+func (m *Memory) writing(done <-chan struct{}) {
+	if m.path == "" {
+		return
+	}
+	m.mu.Lock()
+	first := m.err
+	m.mu.Unlock()
+	if first != nil {
+		m.tell(first)
+	}
+	timer := time.NewTimer(diskPatience)
+	defer timer.Stop()
+	for {
+		timer.Stop()
+		if m.write() != nil {
+			timer.Reset(diskPatience)
+		}
+		select {
+		case <-m.wake:
+		case <-timer.C:
+		case <-done:
+			_ = m.write() // told to Options.OnTrouble
+			return
+		}
+	}
+}
+
+// write brings the disk up to date.
+func (m *Memory) write() error {
+	m.mu.Lock()
+	pending, rewrite := m.pending, m.rewrite || m.lines+len(m.pending) > 4*m.keep+16
+	var all []round.Message
+	if rewrite {
+		all = slices.Clone(m.messages)
+	}
+	m.pending, m.rewrite = nil, false
+	m.mu.Unlock()
+	if len(pending) == 0 && !rewrite {
+		return nil
+	}
+	var err error
+	if rewrite {
+		err = m.replace(all)
+	} else {
+		err = m.append(pending)
+	}
+	m.mu.Lock()
+	if err != nil { // how much of it arrived is in doubt
+		m.rewrite, m.pending = true, nil
+		m.count.Failures++
+		err = fmt.Errorf("memory: %s: %w (free some space, or set state.dir; until then it is lost with the power)", m.path, err)
+	}
+	was := m.err
+	m.err = err
+	m.mu.Unlock()
+	if err != nil && was == nil || err == nil && was != nil {
+		m.tell(err)
+	}
+	return err
+}
+
+func (m *Memory) tell(err error) {
+	if err != nil {
+		m.log.Warn(logRoomDisk, "of", "memory", "err", err)
+	} else {
+		m.log.Info(logRoomDisk, "of", "memory", "over", true)
+	}
+	m.trouble("memory", err)
+}
+
+func (m *Memory) append(lines []memoryLine) error {
+	var b bytes.Buffer
+	for _, l := range lines {
+		if err := json.NewEncoder(&b).Encode(l); err != nil {
+			return err
+		}
+	}
+	f, err := os.OpenFile(m.path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b.Bytes())
+	if e := f.Sync(); err == nil {
+		err = e
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	m.lines += len(lines)
+	return err
+}
+
+func (m *Memory) replace(all []round.Message) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	err := enc.Encode(memoryLine{Memory: 1, Room: &m.room})
+	for _, msg := range all {
+		l := memoryLine{Message: &msg}
+		l.Whispered, _ = whispered(msg)
+		err = errors.Join(err, enc.Encode(l))
+	}
+	if err == nil {
+		err = replaceFile(m.path, b.Bytes())
+	}
+	if err == nil {
+		m.lines = len(all) + 1
+	}
+	return err
+}
+
+func (m *Memory) stats() MemoryStats {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.count
+	s.Messages, s.Owed = len(m.messages), len(m.pending)
+	if m.path != "" && m.rewrite {
+		s.Owed = len(m.messages)
+	}
+	return s
+}
+
+// replaceFile puts data in the place of a file, so that after a power cut there is the old one or the new one.
+func replaceFile(path string, data []byte) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name()) // a no-op once renamed
+	_, err = tmp.Write(data)
+	if e := tmp.Sync(); err == nil {
+		err = e
+	}
+	if e := tmp.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(tmp.Name(), path); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Sync()
+}

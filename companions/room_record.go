@@ -1,0 +1,147 @@
+package companions
+
+import (
+	"maps"
+	"sync"
+
+	"conch/companions/round"
+)
+
+// record writes an entry of the ledger: to the file, to those who watch, to the others, to the log.
+func (r *Room) record(e round.Entry) {
+	r.history.add(e)
+	r.counts.entry(e.Kind)
+	if r.ledger != nil {
+		r.ledger.add(e)
+	}
+	r.watchers.tell(e)
+	r.o.OnEntry(e)
+	r.send(round.Seen{Entry: e})
+	r.line(e)
+}
+
+// line writes what happened to the log.
+func (r *Room) line(e round.Entry) {
+	args := make([]any, 0, 20)
+	if turn := r.turnOf(e); turn != "" {
+		args = append(args, "turn", turn)
+	}
+	if e.Place != nil {
+		args = append(args, "place", placeText(*e.Place), "message", e.Place.Message)
+	}
+	if e.Companion != "" {
+		args = append(args, "companion", e.Companion)
+	}
+	if e.By != "" {
+		args = append(args, "by", e.By)
+	}
+	if e.Why != "" {
+		args = append(args, "why", e.Why)
+	}
+	switch e.Kind {
+	case round.EntryPress:
+		r.log.Debug(logRoomPress, args...)
+	case round.EntryRound:
+		if d := e.Decision; d != nil {
+			args = append(args, "winner", d.Winner, "reason", d.Reason, "votes", len(d.Votes), "roster", len(d.Roster), "waited_ms", d.Waited)
+		}
+		r.log.Info(logRoomRound, args...)
+	case round.EntryClaim:
+		r.log.Info(logRoomClaim, args...)
+	case round.EntryAnswered, round.EntrySilent, round.EntrySuperseded, round.EntryEnded:
+		r.log.Info(logRoomEnd, append(args, "how", e.Kind)...)
+	case round.EntryMember:
+		r.log.Info(logRoomMember, args...)
+	case round.EntryControl:
+		r.log.Info(logRoomControl, args...)
+	default:
+		r.log.Info(logRoomFloor, append(args, "how", e.Kind, "heard_ms", e.HeardMS)...)
+	}
+}
+
+// turnOf is the turn that an entry belongs to, as far as this device knows.
+func (r *Room) turnOf(e round.Entry) string {
+	if e.Message != nil {
+		return e.Message.Turn
+	}
+	if e.Place != nil {
+		m, _ := r.memory.message(e.Place.Message)
+		return m.Turn
+	}
+	return ""
+}
+
+// RoomStats are counts since the room was made, and sizes of what waits now.
+type RoomStats struct {
+	Facts   uint64                     `json:"facts"`   // that the machine was told
+	Sent    uint64                     `json:"sent"`    // packets
+	Entries map[round.EntryKind]uint64 `json:"entries"` // of the ledger, by kind
+	Ignored map[string]uint64          `json:"ignored"` // facts that changed nothing, by reason
+	Refused struct {                   // at a bound of the inbox
+		Local   uint64 `json:"local"`
+		Presses uint64 `json:"presses"`
+		Packets uint64 `json:"packets"`
+	} `json:"refused"`
+	Refined map[string]uint64 `json:"refined"` // votes that no model improved, by reason
+	Stage   StageStats        `json:"stage"`
+	Waiting int               `json:"waiting"`  // facts
+	Models  int               `json:"models"`   // calls of the refiner that have not ended
+	Watch   int               `json:"watching"` // who watches
+	Missed  uint64            `json:"missed"`   // entries that a slow watcher lost
+	Ledger  LedgerStats       `json:"ledger"`
+	Memory  MemoryStats       `json:"memory"`
+}
+
+// Stats counts what happened.
+func (r *Room) Stats() RoomStats {
+	var s RoomStats
+	r.counts.fill(&s)
+	var refused inboxRefused
+	refused, s.Waiting = r.inbox.counts()
+	s.Refused.Local, s.Refused.Presses, s.Refused.Packets = refused.local, refused.presses, refused.outside
+	s.Stage = r.hands.stats()
+	s.Models = int(r.left.Load())
+	s.Watch, s.Missed = r.watchers.stats()
+	if r.ledger != nil {
+		s.Ledger = r.ledger.stats()
+	}
+	s.Memory = r.memory.stats()
+	return s
+}
+
+const maxReasons = 100 // kinds of reasons that are counted apart; further ones are counted together
+
+// roomCounts are the counters of the room's goroutine; a lock makes them visible.
+type roomCounts struct {
+	mu          sync.Mutex
+	facts, sent uint64
+	entries     map[round.EntryKind]uint64
+	ignored     map[string]uint64
+	unrefined   map[string]uint64
+}
+
+func (c *roomCounts) fact() { c.mu.Lock(); c.facts++; c.mu.Unlock() }
+func (c *roomCounts) send() { c.mu.Lock(); c.sent++; c.mu.Unlock() }
+
+func (c *roomCounts) entry(k round.EntryKind) { countOf(&c.mu, &c.entries, k, "other") }
+func (c *roomCounts) ignore(why string)       { countOf(&c.mu, &c.ignored, why, "other") }
+func (c *roomCounts) refined(why string)      { countOf(&c.mu, &c.unrefined, why, "other") }
+
+func countOf[K comparable](mu *sync.Mutex, of *map[K]uint64, k, other K) {
+	mu.Lock()
+	defer mu.Unlock()
+	if *of == nil {
+		*of = map[K]uint64{}
+	}
+	if _, known := (*of)[k]; !known && len(*of) >= maxReasons {
+		k = other
+	}
+	(*of)[k]++
+}
+
+func (c *roomCounts) fill(s *RoomStats) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s.Facts, s.Sent = c.facts, c.sent
+	s.Entries, s.Ignored, s.Refined = maps.Clone(c.entries), maps.Clone(c.ignored), maps.Clone(c.unrefined)
+}

@@ -1,0 +1,309 @@
+package companions
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"conch/companions/round"
+)
+
+const historyEntries = 256 // of the ledger that Why looks back on
+
+// history is what happened lately and how everybody is called.
+type history struct {
+	mu      sync.Mutex
+	entries []round.Entry // oldest first
+	names   map[round.CompanionID]string
+	places  map[round.DeviceID]string
+}
+
+const maxNames = 512 // names that are known; a room has at most 128 companions and 64 devices at a time
+
+func (h *history) add(e round.Entry) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.entries) >= historyEntries {
+		h.entries = append(h.entries[:0], h.entries[1:]...)
+	}
+	h.entries = append(h.entries, e)
+}
+
+// know notes names, and keeps those of members that have gone.
+func (h *history) know(members []round.Member) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.names == nil || len(h.names) > maxNames || len(h.places) > maxNames {
+		h.names, h.places = map[round.CompanionID]string{}, map[round.DeviceID]string{}
+	}
+	for _, m := range members {
+		h.places[m.Device] = m.Name
+		for _, c := range m.Cards {
+			h.names[c.ID] = c.Name
+		}
+	}
+}
+
+// Why says in plain sentences who spoke last and why, why the others stayed silent, or why nobody spoke: from the ledger's
+// last decision.
+func (r *Room) Why() string { return r.history.why() }
+
+// WhyOf says why a companion spoke last, or, if it has not spoken lately, why it stayed silent. A round that is still
+// about the question "why did you speak?" is not what was meant, so what has not ended does not count as spoken.
+func (r *Room) WhyOf(c round.CompanionID) string { return r.history.whyOf(c) }
+
+// MembersText says who is in the room.
+func (r *Room) MembersText() string { return membersText(r.Members(), r.o.Self) }
+
+// story is everything the history knows of one round.
+type story struct {
+	place   round.MessageID
+	round   *round.Entry // the last decision on the message
+	claimed round.CompanionID
+	failed  []round.Entry
+	instead round.CompanionID
+	spoke   []round.Entry
+	end     *round.Entry
+	message *round.Message
+}
+
+// of collects what belongs to a message; needs mu.
+func (h *history) of(id round.MessageID) story {
+	s := story{place: id}
+	for i := range h.entries {
+		e := &h.entries[i]
+		if placeOf(*e) != id {
+			continue
+		}
+		if e.Message != nil {
+			s.message = e.Message
+		}
+		switch e.Kind {
+		case round.EntryRound:
+			s.round = e
+		case round.EntryClaim:
+			s.claimed = e.Companion
+		case round.EntryFailed:
+			s.failed = append(s.failed, *e)
+		case round.EntryInstead:
+			s.instead = e.Companion
+		case round.EntrySpoke:
+			s.spoke = append(s.spoke, *e)
+		case round.EntryAnswered, round.EntrySilent, round.EntrySuperseded:
+			s.end = e
+		}
+	}
+	return s
+}
+
+func placeOf(e round.Entry) round.MessageID {
+	switch {
+	case e.Place != nil:
+		return e.Place.Message
+	case e.Message != nil:
+		return e.Message.ID
+	}
+	return ""
+}
+
+func (h *history) why() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, e := range slices.Backward(h.entries) {
+		if e.Kind == round.EntryRound && e.Decision != nil {
+			return h.tell(h.of(placeOf(e)))
+		}
+	}
+	return "Nobody has said anything here yet."
+}
+
+func (h *history) whyOf(c round.CompanionID) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, e := range slices.Backward(h.entries) {
+		if e.Kind == round.EntrySpoke && e.Companion == c {
+			return h.tell(h.of(placeOf(e)))
+		}
+	}
+	for _, e := range slices.Backward(h.entries) {
+		if e.Kind != round.EntryRound || e.Decision == nil {
+			continue
+		}
+		for _, s := range e.Decision.Silent {
+			if s.Companion == c {
+				return fmt.Sprintf("%s has not spoken lately. %s", h.name(c), h.silent(s)) + h.after(h.of(placeOf(e)))
+			}
+		}
+	}
+	return fmt.Sprintf("%s has not spoken lately.", h.name(c))
+}
+
+// tell makes sentences of a story; needs mu.
+func (h *history) tell(s story) string {
+	if s.round == nil || s.round.Decision == nil {
+		return "I only know that somebody spoke, not how that was decided."
+	}
+	d := s.round.Decision
+	var b strings.Builder
+	switch {
+	case len(s.spoke) > 0:
+		first := s.spoke[0]
+		fmt.Fprintf(&b, "%s spoke%s%s", h.name(first.Companion), h.after(s), h.because(s, first.Companion))
+		for _, more := range s.spoke[1:] {
+			fmt.Fprintf(&b, " Then %s added something%s", h.name(more.Companion), h.because(s, more.Companion))
+		}
+	case d.Winner != "" && s.end != nil && s.end.Kind == round.EntrySuperseded:
+		fmt.Fprintf(&b, "%s was to speak%s%s But somebody pressed a button first, and that comes before everything.", h.name(d.Winner), h.after(s), h.because(s, d.Winner))
+	case d.Winner != "" && s.end != nil && s.end.Kind == round.EntrySilent:
+		fmt.Fprintf(&b, "%s was to speak%s%s But nothing could be heard.", h.name(d.Winner), h.after(s), h.because(s, d.Winner))
+	case d.Winner != "":
+		fmt.Fprintf(&b, "%s is to speak%s%s", h.name(d.Winner), h.after(s), h.because(s, d.Winner))
+	case d.Ended:
+		fmt.Fprintf(&b, "Nobody spoke%s, because everybody has said goodbye. The next thing a person says opens the conversation again.", h.after(s))
+	default:
+		fmt.Fprintf(&b, "Nobody spoke%s: %s", h.after(s), sentence(h.plain(d.Reason)))
+	}
+	for _, f := range s.failed {
+		who := f.Companion
+		fmt.Fprintf(&b, " %s could not: %s", h.name(who), sentence(h.plain(orElse(f.Why, "no answer came"))))
+	}
+	for _, x := range d.Silent {
+		if !slices.ContainsFunc(s.spoke, func(e round.Entry) bool { return e.Companion == x.Companion }) {
+			b.WriteString(" " + h.silent(x))
+		}
+	}
+	return b.String()
+}
+
+// because is why a companion was to speak; needs mu.
+func (h *history) because(s story, c round.CompanionID) string {
+	d := s.round.Decision
+	reason := d.Reason
+	for _, v := range d.Votes {
+		if v.From == c && c != d.Winner {
+			reason = v.Reason
+		}
+	}
+	for _, f := range s.failed {
+		if f.Companion == d.Winner && c != d.Winner {
+			return fmt.Sprintf(" in place of %s, who was chosen: %s", h.name(d.Winner), sentence(h.plain(orElse(reason, "it was next"))))
+		}
+	}
+	return ": " + sentence(h.plain(orElse(reason, "nobody wrote down why")))
+}
+
+// after says what a round was about; needs mu.
+func (h *history) after(s story) string {
+	m := s.message
+	switch {
+	case m == nil:
+		return ""
+	case m.Metadata.Silence:
+		return " after a silence"
+	}
+	who := "a person"
+	if c, ok := m.From.Companion(); ok {
+		who = h.name(c)
+	} else if place := h.places[round.DeviceID(strings.TrimPrefix(string(m.From), string(round.Human(""))))]; place != "" {
+		who = "a person in " + place
+	}
+	if m.Text == "" {
+		return " after " + who + " spoke"
+	}
+	return fmt.Sprintf(" after %s said “%s”", who, quoted(m.Text))
+}
+
+// quoted keeps a quotation short, at a border between words where there is one.
+func quoted(text string) string {
+	const most = 60
+	runes := []rune(strings.Join(strings.Fields(text), " "))
+	if len(runes) <= most {
+		return string(runes)
+	}
+	head := string(runes[:most])
+	if i := strings.LastIndex(head, " "); i > most/2 {
+		head = head[:i]
+	}
+	return head + " …"
+}
+
+func (h *history) silent(s round.Silent) string {
+	return fmt.Sprintf("%s stayed silent: %s", h.name(s.Companion), sentence(h.plain(orElse(s.Reason, "nobody wrote down why"))))
+}
+
+// name is how people call a companion; needs mu.
+func (h *history) name(c round.CompanionID) string {
+	if n := h.names[c]; n != "" {
+		return n
+	}
+	return string(c)
+}
+
+// plain puts names in the place of ids; needs mu.
+func (h *history) plain(reason string) string {
+	words := strings.Split(reason, " ")
+	for i, w := range words {
+		core := strings.Trim(w, ",.;:!?()")
+		if n := h.names[round.CompanionID(core)]; n != "" && core != "" {
+			words[i] = strings.Replace(w, core, n, 1)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// sentence ends a reason like one.
+func sentence(s string) string {
+	s = strings.TrimSpace(s)
+	if s == "" || strings.ContainsAny(s[len(s)-1:], ".!?") {
+		return s
+	}
+	return s + "."
+}
+
+func orElse(s, d string) string {
+	if strings.TrimSpace(s) == "" {
+		return d
+	}
+	return s
+}
+
+// membersText says who is in the room.
+func membersText(members []round.Member, self round.DeviceID) string {
+	var parts []string
+	for _, m := range members {
+		name := orElse(m.Name, string(m.Device))
+		if m.Device == self {
+			name += " (this device)"
+		}
+		var who []string
+		for _, c := range m.Cards {
+			n := c.Name
+			switch {
+			case c.Muted:
+				n += ", who is muted"
+			case c.Involvement == round.InvolvementOff:
+				n += ", who speaks only when asked"
+			}
+			who = append(who, n)
+		}
+		switch len(who) {
+		case 0:
+			parts = append(parts, name+" without a companion")
+		default:
+			parts = append(parts, name+" with "+listed(who))
+		}
+	}
+	if len(parts) == 1 {
+		return "Nobody else is here: only " + parts[0] + "."
+	}
+	return fmt.Sprintf("%d devices are in the room: %s.", len(parts), strings.Join(parts, "; "))
+}
+
+// listed joins names as people do.
+func listed(s []string) string {
+	if len(s) < 2 {
+		return strings.Join(s, "")
+	}
+	return strings.Join(s[:len(s)-1], ", ") + " and " + s[len(s)-1]
+}
