@@ -35,6 +35,7 @@ var imports = map[string][]string{
 	"companions/skills/…": {"companions/skills"},
 	"companions":          {"coordinator/turn", "companions/…"},
 	"companions/chattest": {},
+	"companions/roomtest": {"companions", "companions/round"},
 	"mqtt":                {"companions/round"},
 	"mqtt/…":              {"companions/round", "mqtt"},
 	"device":              {"gpio", "gpio/…", "audio", "audio/…", "coordinator", "coordinator/…", "companions", "companions/…", "mqtt", "mqtt/…", "systemd"},
