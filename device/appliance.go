@@ -102,7 +102,7 @@ func (a *appliance) turnEnded(t TurnRecord) {
 	if a.screen.known(t.Asked) {
 		t.Asked = ""
 	}
-	a.screen.say(t.Sentence(a.device.cfg.Device.Companion))
+	a.screen.say(t.Sentence(t.Who))
 }
 
 func (a *appliance) event(e gpio.Event) {

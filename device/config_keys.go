@@ -41,7 +41,7 @@ func (e refusedError) Error() string { return e.reason }
 func keys(c *Config) []key {
 	return []key{
 		label("device.name", &c.Device.Name, true, "who this device is in the room and in logs; empty: the host's name"),
-		names("device.companion", &c.Device.Companion, "companions that live here, with commas between them: of cards in room.cards, of those that come with conch (Ada, Ben, Cleo), or a name of your own"),
+		nameList("device.companion", &c.Device.Companion, "companions that live here, with commas between them: of cards in room.cards, of those that come with conch (Ada, Ben, Cleo), or a name of your own"),
 
 		choice("button.source", &c.Button.Source, "where presses come from; auto: a pin where there is a GPIO chip, and the keyboard or lines on standard input",
 			"auto", "gpio", "keyboard", "lines", "none"),
@@ -93,7 +93,7 @@ func keys(c *Config) []key {
 		text("room.cert_file", &c.Room.CertFile, "certificate to show to the broker"),
 		text("room.key_file", &c.Room.KeyFile, "key of that certificate, mode 0600"),
 		directory("room.cards", &c.Room.Cards, "companions' cards, one file each; empty: companions/ beside this file"),
-		choice("room.involvement", &c.Room.Involvement, "how much companions join in; off: only when asked by name", "off", "low", "medium", "high"),
+		choice("room.involvement", &c.Room.Involvement, "how much the companions of this device join in, whatever their cards say; off: only when asked by name", "off", "low", "medium", "high"),
 		integer("room.threshold", &c.Room.Threshold, 1, 9, "", "initiative score from which a companion of this device speaks up"),
 		millis("room.pause_ms", &c.Room.Pause, 0, 2000, "", "pause between two turns"),
 		seconds("room.silence_s", &c.Room.Silence, 2, 600, "silence after an unanswered message in which one companion may step in"),
@@ -264,8 +264,8 @@ func label(name string, field *string, empty bool, about string) key {
 	})
 }
 
-// names is a list of names as people write them: any letters, commas between.
-func names(name string, field *string, about string) key {
+// nameList is a list of names as people write them: any letters, commas between.
+func nameList(name string, field *string, about string) key {
 	allowed := fmt.Sprintf("names with commas between them, at most %d bytes each", maxName)
 	return checkedText(name, field, maxLine, allowed, about, func(s string) bool {
 		for _, n := range strings.Split(s, ",") {

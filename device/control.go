@@ -1,6 +1,7 @@
 package device
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,16 +15,18 @@ import (
 	"syscall"
 	"time"
 
+	"conch/companions/round"
 	"conch/coordinator/turn"
 )
 
 // The control socket: HTTP and JSON over a unix socket in the runtime directory, for the CLI and for whoever watches the
 // box. Requests enter the same inboxes as the button.
 //
-//	POST /ask    {"text": …}  -> Answer, when the turn has ended
+//	POST /ask    {"text": …, "to": [companions]}  -> Answer, when the turn has ended
 //	POST /say    {"text": …}  -> {"outcome": …}
 //	POST /press, /release     -> 204
 //	GET  /status              -> Status
+//	GET  /room, …             -> room_control.go
 //	GET  /recent              -> the last facts and orders, oldest first
 //	GET  /metrics             -> Prometheus text
 const (
@@ -100,13 +103,13 @@ func listenControl(path string) (net.Listener, error) {
 func (d *Device) controlMux() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /ask", func(w http.ResponseWriter, r *http.Request) {
-		text, ok := requestText(w, r)
+		text, to, ok := requestText(w, r)
 		if !ok {
 			return
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), controlDeadline)
 		defer cancel()
-		t, err := d.Ask(ctx, text)
+		t, err := d.Ask(ctx, text, to...)
 		a := Answer{Turn: string(t.Turn), Text: t.Said, Summary: t}
 		if t.Words != "" {
 			a.Words = wordsText(turn.Words(t.Words))
@@ -114,7 +117,7 @@ func (d *Device) controlMux() http.Handler {
 		reply(w, a, err)
 	})
 	mux.HandleFunc("POST /say", func(w http.ResponseWriter, r *http.Request) {
-		text, ok := requestText(w, r)
+		text, _, ok := requestText(w, r)
 		if !ok {
 			return
 		}
@@ -133,13 +136,15 @@ func (d *Device) controlMux() http.Handler {
 	})
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { reply(w, d.Status(), nil) })
 	mux.HandleFunc("GET /recent", func(w http.ResponseWriter, _ *http.Request) { reply(w, d.coordinator.Recent(), nil) })
+	d.roomMux(mux)
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) { d.writeMetrics(w) })
 	return mux
 }
 
-func requestText(w http.ResponseWriter, r *http.Request) (string, bool) {
+func requestText(w http.ResponseWriter, r *http.Request) (string, []round.Participant, bool) {
 	var q struct {
-		Text string `json:"text"`
+		Text string              `json:"text"`
+		To   []round.Participant `json:"to"` // in a room: whom in particular
 	}
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest)).Decode(&q)
 	if err == nil && strings.TrimSpace(q.Text) == "" {
@@ -147,9 +152,9 @@ func requestText(w http.ResponseWriter, r *http.Request) (string, bool) {
 	}
 	if err != nil {
 		http.Error(w, fmt.Sprintf("control: request: %v (send {\"text\": \"...\"}, at most %d bytes)", err, maxRequest), http.StatusBadRequest)
-		return "", false
+		return "", nil, false
 	}
-	return q.Text, true
+	return q.Text, q.To, true
 }
 
 func reply(w http.ResponseWriter, v any, err error) {
@@ -211,4 +216,33 @@ func (r *Remote) Do(ctx context.Context, method, path string, in, out any) error
 		return nil
 	}
 	return json.Unmarshal(data, out)
+}
+
+// Lines sends one request and calls each with every line of the answer, as it comes, until ctx ends.
+func (r *Remote) Lines(ctx context.Context, path string, each func(line []byte)) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://conch"+path, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := r.client.Do(req)
+	if err != nil {
+		return fmt.Errorf("conch at %s: %w", r.path, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode >= 300 {
+		data, _ := io.ReadAll(io.LimitReader(resp.Body, maxRequest))
+		return errors.New(strings.TrimSpace(string(data)))
+	}
+	sc := bufio.NewScanner(resp.Body)
+	sc.Buffer(nil, 1<<20)
+	for sc.Scan() {
+		each(sc.Bytes())
+	}
+	if ctx.Err() != nil {
+		return nil // that is how one stops watching
+	}
+	if err := sc.Err(); err != nil {
+		return fmt.Errorf("conch at %s: %w", r.path, err)
+	}
+	return errors.New("conch has gone away")
 }

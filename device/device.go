@@ -8,10 +8,13 @@ import (
 	"time"
 
 	"conch/audio"
+	"conch/companions"
+	"conch/companions/round"
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator"
 	"conch/coordinator/turn"
 	"conch/gpio"
+	"conch/mqtt"
 )
 
 // ErrRefused wraps every refusal of a flag, file, device or value: nothing was started, exit status 2.
@@ -38,13 +41,15 @@ type Options struct {
 	Now     func() time.Duration   // nil: monotonic time since New
 	Control bool                   // serve the control socket
 	OnTurn  func(TurnRecord)       // after each turn, on the coordinator's goroutine: must not block
-	OnEvent func(gpio.Event)       // console events the device itself does not act on: Quit, EOF, Stuck, gestures
+	Room    RoomOptions
+	OnEvent func(gpio.Event) // console events the device itself does not act on: Quit, EOF, Stuck, gestures
 }
 
 // TurnRecord is a finished turn, as --json and the control socket give it.
 type TurnRecord struct {
 	Event  string `json:"event"` // "turn.end"
 	Device string `json:"device"`
+	Who    string `json:"who"` // the companion whose turn it was, by its name
 	coordinator.Record
 }
 
@@ -61,7 +66,12 @@ type Device struct {
 	mic         *audio.Mic
 	card        audio.Card
 	coordinator *coordinator.Coordinator
-	voice       Voice
+	cards       []companions.Card // of those who live here; never empty
+	voices      *voices
+	talk        *roomTalk
+	room        *companions.Room // nil: one companion and no broker
+	bus         *mqtt.Client     // nil: no broker
+	self        round.DeviceID
 	actors      []actor // what Run starts, besides the rest, in this order
 	hand        *gpio.VirtualLine
 	buttons     []gpio.Source
@@ -101,7 +111,7 @@ func (d *Device) Run(ctx context.Context) error {
 		{"playback", d.runPlayback},
 		{"capture", d.runCapture},
 		{"coordinator", d.coordinator.Run},
-		{"voice", func(ctx context.Context) error { return d.voice.Run(ctx, heardOf{d.coordinator, d}) }},
+		{"voice", func(ctx context.Context) error { return d.voices.Run(ctx, heardOf{d.coordinator, d}) }},
 		{"state", d.writeState},
 	}, d.actors...)
 	for _, b := range d.buttons {

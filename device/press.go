@@ -9,7 +9,8 @@ func (d *Device) press(e gpio.Event, b gpio.Source) {
 	case gpio.Touched: // the first edge: quiet at once, whatever it turns out to be
 		d.speaker.Hush()
 	case gpio.Pressed: // still down 4 ms after the last bounce: what was heard so far is over for good
-		d.coordinator.Press(e.At, d.speaker.Drop())
+		id := d.coordinator.Press(e.At, d.speaker.Drop())
+		d.pressedInRoom(e.At, id)
 	case gpio.Glitched: // a noisy wire: go on where we were
 		d.speaker.Unhush()
 	case gpio.Released:
@@ -24,7 +25,7 @@ func (d *Device) press(e gpio.Event, b gpio.Source) {
 func (d *Device) notPress(e gpio.Event, b gpio.Source) {
 	switch e.Kind {
 	case gpio.Asked:
-		d.coordinator.Ask(e.Text)
+		d.ask(newTurn(), e.Text)
 	case gpio.Stuck:
 		d.conds.set("button.stuck", "the button "+b.String()+" is held down", "let it go; if nobody holds it, check the wire")
 	case gpio.Freed:

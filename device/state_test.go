@@ -23,7 +23,7 @@ func TestUsageThatCannotBeReadKeepsNobodyFromTalking(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := &Device{store: s, conds: &conditions{log: slog.New(slog.DiscardHandler)}}
-		data, err := d.loadUsage()
+		data, err := d.loadUsage(usageName)
 		if err != nil || data != nil {
 			t.Errorf("%s: loadUsage() = %q, %v; want nothing", name, data, err)
 		}

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"conch/companions"
+	"conch/companions/round"
 	"conch/companions/skills"
+	roomskill "conch/companions/skills/room"
 	"conch/companions/skills/system"
 	"conch/coordinator"
 	"conch/coordinator/turn"
@@ -23,6 +25,19 @@ func (d *Device) newHands() (coordinator.Tools, error) {
 	box := companions.NewToolbox(d.log, time.Now, inject)
 	if err := box.Add("system", system.Skill{}); err != nil {
 		return nil, fmt.Errorf("device: skill system: %w", err)
+	}
+	if d.inRoom() {
+		skill := roomskill.Skill{
+			Members: func() string { return d.room.MembersText() },
+			Why:     func(id string) string { return d.room.WhyOf(d.voices.owner(turn.ID(id))) },
+			Manners: func(companion, involvement string) error {
+				i := round.Involvement(involvement)
+				return d.manners(round.Control{Companion: round.CompanionID(companion), Involvement: &i})
+			},
+		}
+		if err := box.Add("room", skill); err != nil {
+			return nil, fmt.Errorf("device: skill room: %w", err)
+		}
 	}
 	return hands{box}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"conch/companions/round"
 	"conch/coordinator"
 	"conch/coordinator/turn"
 )
@@ -49,27 +50,35 @@ func (w *waiters) tell(t TurnRecord) {
 // turnEnded is called by the coordinator once per turn; it does not block.
 func (d *Device) turnEnded(r coordinator.Record) {
 	d.turns.Add(1)
-	t := TurnRecord{Event: "turn.end", Device: d.cfg.Device.Name, Record: r}
+	t := TurnRecord{Event: "turn.end", Device: d.cfg.Device.Name, Who: d.nameOf(d.voices.owner(r.Turn)), Record: r}
 	d.waiters.tell(t)
+	if d.room != nil {
+		d.talk.ended(r)
+	}
 	if d.opts.OnTurn != nil {
 		d.opts.OnTurn(t)
 	}
 }
 
 // Ask asks as if the text had been spoken, and waits until the turn has ended.
-func (d *Device) Ask(ctx context.Context, text string) (TurnRecord, error) {
-	var b [4]byte
-	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
-	id := turn.ID("t-" + hex.EncodeToString(b[:]))
+func (d *Device) Ask(ctx context.Context, text string, to ...round.Participant) (TurnRecord, error) {
+	id := newTurn()
 	ch := d.waiters.expect(id)
 	defer d.waiters.forget(id)
-	d.coordinator.Post(turn.Asked{At: d.now(), Turn: id, Text: text})
+	d.ask(id, text, to...)
 	select {
 	case t := <-ch:
 		return t, nil
 	case <-ctx.Done():
 		return TurnRecord{}, fmt.Errorf("ask: the turn %s has not ended: %w", id, ctx.Err())
 	}
+}
+
+// newTurn names a turn that does not begin with a press. Eight digits where the coordinator's own have six, so that they differ.
+func newTurn() turn.ID {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
+	return turn.ID("t-" + hex.EncodeToString(b[:]))
 }
 
 // announcement is what the model is told so that an announcement is said as it was written.

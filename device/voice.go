@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"strings"
 
+	"conch/companions"
+	"conch/companions/round"
 	"conch/companions/voice/realtime"
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator"
@@ -32,48 +34,89 @@ type speaks struct{ *realtime.Client }
 
 func (s speaks) Run(ctx context.Context, out coordinator.Outlet) error { return s.Client.Run(ctx, out) }
 
-// wireVoice makes the voice: the realtime client, and without a key the rehearsal server on loopback behind it.
+// wireVoice makes the voices, one for each companion that lives here: realtime clients, and without a key the rehearsal
+// server on loopback behind them.
 func (d *Device) wireVoice() error {
+	d.voices = newVoices()
 	if d.opts.Voice != nil {
-		d.voice, d.voiceWords = d.opts.Voice, "given"
+		d.voices.add(d.cards[0].ID, d.opts.Voice, d.cards[0].Uses)
+		d.voiceWords = "given"
 		return nil
 	}
-	v := d.cfg.Voice
-	conf := realtime.Config{
-		URL: v.URL, Model: v.Model, Voice: v.Name, Instructions: d.instructions(), TranscriptionModel: v.Transcription,
-		Key: d.cfg.liveKey, Log: d.log,
-		Prices:  realtime.Prices{TextIn: v.PriceIn, AudioIn: v.PriceIn, TextOut: v.PriceOut, AudioOut: v.PriceOut},
-		Ceiling: realtime.Ceiling{Tokens: int64(v.Ceiling)},
-		Load:    d.loadUsage, Save: d.saveUsage,
-	}
 	kind, why := d.cfg.voiceKind()
-	dialect := v.Dialect
-	switch {
-	case kind == "rehearsal":
-		url, err := d.startRehearsal()
+	url := d.cfg.Voice.URL
+	if kind == "rehearsal" {
+		var err error
+		if url, err = d.startRehearsal(); err != nil {
+			return err
+		}
+		d.voiceWords = "rehearsal, on this machine (" + why + "); set OPENAI_API_KEY for a real one"
+	} else {
+		d.voiceWords = fmt.Sprintf("realtime, %s at %s (%s)", d.cfg.Voice.Model, hostOf(url), why)
+	}
+	for i, card := range d.cards {
+		client, err := d.newVoice(card, i == 0, kind, url)
 		if err != nil {
 			return err
 		}
-		conf.URL, conf.Key, conf.Model, conf.Voice = url, func() string { return "rehearsal" }, "rehearsal", ""
+		d.voices.add(card.ID, speaks{client}, card.Uses)
+		if i == 0 {
+			d.usage = func() any { return client.Usage() }
+		}
+	}
+	return nil
+}
+
+// newVoice is the session of one companion. The first one's usage is the device's, as it was before there were others.
+func (d *Device) newVoice(card companions.Card, first bool, kind, address string) (*realtime.Client, error) {
+	v := d.cfg.Voice
+	count := usageName
+	if !first {
+		count += "-" + string(card.ID)
+	}
+	conf := realtime.Config{
+		URL: address, Model: v.Model, Voice: v.Name, TranscriptionModel: v.Transcription,
+		Instructions: card.Instructions(companions.RoomContext{Place: d.cfg.Device.Name, Common: v.Instructions, Others: d.others(card.ID)}),
+		Key:          d.cfg.liveKey, Log: d.log.With("companion", card.ID),
+		Prices:  realtime.Prices{TextIn: v.PriceIn, AudioIn: v.PriceIn, TextOut: v.PriceOut, AudioOut: v.PriceOut},
+		Ceiling: realtime.Ceiling{Tokens: int64(v.Ceiling)},
+		Load:    func() ([]byte, error) { return d.loadUsage(count) },
+		Save:    func(data []byte) error { return d.saveUsage(count, data) },
+	}
+	if card.Model != "" {
+		conf.Model = card.Model
+	}
+	if card.Voice != "" && d.cfg.Unset("voice.name") {
+		conf.Voice = card.Voice
+	}
+	dialect := v.Dialect
+	if kind == "rehearsal" {
+		conf.Key, conf.Model = func() string { return "rehearsal" }, "rehearsal"
 		dialect = "ga"
-		d.voiceWords = "rehearsal, on this machine (" + why + "); set OPENAI_API_KEY for a real one"
-	default:
-		d.voiceWords = fmt.Sprintf("realtime, %s at %s (%s)", v.Model, hostOf(v.URL), why)
 	}
 	if dialect == "auto" {
 		dialect = dialectFor(v.URL)
 	}
 	var err error
 	if conf.Dialect, err = realtime.DialectByName(dialect); err != nil {
-		return fmt.Errorf("%w: config: voice.dialect: %w", ErrRefused, err)
+		return nil, fmt.Errorf("%w: config: voice.dialect: %w", ErrRefused, err)
 	}
 	client, err := realtime.New(conf)
 	if err != nil {
-		return fmt.Errorf("%w: config: voice: %w", ErrRefused, err)
+		return nil, fmt.Errorf("%w: config: voice: %w", ErrRefused, err)
 	}
-	d.voice = speaks{client}
-	d.usage = func() any { return client.Usage() }
-	return nil
+	return client, nil
+}
+
+// others are the companions beside one on this device; who else is in the room comes with each answer's prompt.
+func (d *Device) others(self round.CompanionID) []companions.Other {
+	var all []companions.Other
+	for _, c := range d.cards {
+		if c.ID != self {
+			all = append(all, companions.Other{Name: c.Name, Role: c.Role, Place: d.cfg.Device.Name})
+		}
+	}
+	return all
 }
 
 // heardOf makes conditions of what the voice reports, on its way to the coordinator.
@@ -99,6 +142,9 @@ func (h heardOf) Post(ev turn.Event) {
 		}
 		h.d.conds.set(voiceLost, "no session with "+h.d.voiceWords+": "+wordsText(e.Say), do)
 	}
+	if h.d.room != nil {
+		h.d.talk.heard(ev)
+	}
 	h.Coordinator.Post(ev)
 }
 
@@ -114,11 +160,6 @@ func (d *Device) startRehearsal() (address string, err error) {
 	d.actors = append(d.actors, actor{"rehearsal", server.Run})
 	d.voiceAbout = server.About()
 	return address, nil
-}
-
-// instructions are who the companion is, with its name in front.
-func (d *Device) instructions() string {
-	return "Your name is " + d.cfg.Device.Companion + ". " + d.cfg.Voice.Instructions
 }
 
 func hostOf(address string) string {
@@ -140,13 +181,16 @@ func dialectFor(address string) string {
 	}
 }
 
+// usageName is the name of the count in the state directory.
+const usageName = "usage"
+
 // loadUsage and saveUsage keep the day's usage, so that a restart does not reset a ceiling.
-func (d *Device) loadUsage() ([]byte, error) {
+func (d *Device) loadUsage(name string) ([]byte, error) {
 	if d.store == nil {
 		return nil, nil
 	}
 	var raw json.RawMessage
-	if _, err := d.store.load("usage", &raw); err != nil {
+	if _, err := d.store.load(name, &raw); err != nil {
 		// Nobody is kept from talking by a file that cannot be read; the count begins anew, and that is said.
 		d.conds.set("state.unreadable", err.Error(), "a ceiling counts from zero today; look at the disk if this comes again")
 		return nil, nil
@@ -154,11 +198,11 @@ func (d *Device) loadUsage() ([]byte, error) {
 	return raw, nil
 }
 
-func (d *Device) saveUsage(data []byte) error {
+func (d *Device) saveUsage(name string, data []byte) error {
 	if d.store == nil {
 		return nil
 	}
-	return d.kept(d.store.save("usage", json.RawMessage(data)))
+	return d.kept(d.store.save(name, json.RawMessage(data)))
 }
 
 // ServeRehearsal offers the rehearsal voice to other clients until ctx ends.

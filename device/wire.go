@@ -28,9 +28,11 @@ func New(cfg Config, o Options) (*Device, error) {
 	if err := d.wireSound(); err != nil {
 		return nil, err
 	}
+	d.wireCards()
 	if err := d.wireVoice(); err != nil {
 		return nil, err
 	}
+	d.talk = &roomTalk{d: d}
 	tools := o.Tools
 	var err error
 	if tools == nil {
@@ -39,11 +41,14 @@ func New(cfg Config, o Options) (*Device, error) {
 		}
 	}
 	d.coordinator, err = coordinator.New(coordinator.Options{
-		Voice: d.voice, Speaker: d.loud(), Mic: ear{d.mic}, Tools: tools, Light: &dark{d: d}, Phrases: phrases{d},
+		Voice: d.voices, Speaker: d.loud(), Mic: ear{d.mic}, Tools: tools, Light: &dark{d: d}, Phrases: phrases{d},
 		Turn: d.turnConfig(), Log: d.log, Clock: coordinator.RealClock(d.now), OnEnd: d.turnEnded,
-		ToolDeadline: cfg.Turn.Tool, LocalVoice: localVoice{rehearsal.NewMouth()},
+		ToolDeadline: cfg.Turn.Tool, LocalVoice: localVoice{rehearsal.NewMouth()}, OnSpeech: d.talk.speech,
 	})
 	if err != nil {
+		return nil, err
+	}
+	if err := d.wireRoom(); err != nil {
 		return nil, err
 	}
 	// The hand of the control socket is a button like any other, with a virtual contact.
@@ -137,7 +142,7 @@ func (d *Device) wireSound() error {
 	d.speaker = audio.NewSpeaker(audio.SpeakerConfig{Fade: d.cfg.Audio.Fade, Now: d.now, Volume: &volume, Cues: &cues})
 	d.mic = audio.NewMic(audio.MicConfig{
 		Preroll: d.cfg.Audio.Preroll, Now: d.now, Loud: d.speaker.LastAudible,
-		Sink:    func(id string, pcm []int16) { d.voice.Append(turn.ID(id), pcm) },
+		Sink:    func(id string, pcm []int16) { d.voices.Append(turn.ID(id), pcm) },
 		Started: func(id string) { d.coordinator.Post(turn.CaptureStarted{At: d.now(), Turn: turn.ID(id)}) },
 		Ended: func(id string, samples int) {
 			d.coordinator.Post(turn.CaptureEnded{At: d.now(), Turn: turn.ID(id), Samples: samples})
@@ -201,6 +206,7 @@ func (d *Device) turnConfig() turn.Config {
 	c, t := d.cfg.Turn, turn.DefaultConfig()
 	t.Listening, t.Committing, t.InResponse, t.Awaiting = c.Listen, c.Commit, c.Response, c.Next
 	t.Thinking, t.SessionGrace, t.Tail = c.Thinking, c.Reconnect, d.cfg.Audio.Postroll
+	t.Room = d.inRoom()
 	return t
 }
 

@@ -36,7 +36,8 @@ type cli struct {
 	Bench    benchCmd    `cmd:"" help:"Measure this device."`
 	Ask      askCmd      `cmd:"" help:"Ask the running appliance a question, as if spoken."`
 	Say      sayCmd      `cmd:"" help:"Have the running appliance say something."`
-	Why      whyCmd      `cmd:"" help:"Print what the running appliance saw and did last."`
+	Room     roomCmd     `cmd:"" help:"Companions of several devices: who is there, who speaks and why."`
+	Why      whyCmd      `cmd:"" help:"Print why somebody spoke last and others did not; what the appliance saw and did with --all."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`
 }
 

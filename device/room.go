@@ -1,0 +1,320 @@
+package device
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"conch/companions"
+	"conch/companions/round"
+	"conch/coordinator/turn"
+	"conch/mqtt"
+)
+
+// The device in its room (room.md): cards of the companions that live here, the driver of the round machine, and the way to
+// the other devices. A device with one companion and no broker has no room, and pays nothing for it.
+
+// RoomOptions are what a rehearsal or a test gives a device instead of what it would find by its configuration.
+type RoomOptions struct {
+	Cards    []companions.Card         // nil: those of the configuration
+	Identity mqtt.Identity             // zero: the one in the state directory
+	Member   func(round.DeviceID) bool // nil: room.members
+	OnEntry  func(round.Entry)         // each entry of this device's ledger; must not block
+	Volatile bool                      // keep no memory, ledger or identity on disk
+}
+
+// Companions finds the cards of the companions that live on the device of this configuration (device.companion): one's own,
+// those that come with conch, or a plain one of that name. problems are cards that were refused; the others load.
+func Companions(cfg *Config) (cards []companions.Card, problems []error) {
+	var own []companions.Card
+	dir := cfg.cardDir()
+	if _, err := os.Stat(dir); dir != "" && (err == nil || cfg.Room.Cards != "") { // beside the file there need not be any
+		own, problems = companions.LoadCards(dir)
+	}
+	if len(own) > 0 && cfg.Unset("device.companion") {
+		return own, problems
+	}
+	known := append(own, companions.DefaultCards()...)
+	for _, name := range strings.Split(cfg.Device.Companion, ",") {
+		name = strings.TrimSpace(name)
+		card, ok := findCard(known, name)
+		if !ok {
+			card = plainCard(name)
+		}
+		if _, twice := findCard(cards, string(card.ID)); twice {
+			problems = append(problems, fmt.Errorf("device.companion = %q: %s is named twice; name each once", cfg.Device.Companion, name))
+			continue
+		}
+		cards = append(cards, card)
+	}
+	return cards, problems
+}
+
+func findCard(cards []companions.Card, name string) (companions.Card, bool) {
+	i := slices.IndexFunc(cards, func(c companions.Card) bool {
+		return strings.EqualFold(c.Name, name) || strings.EqualFold(string(c.ID), name)
+	})
+	if i < 0 {
+		return companions.Card{}, false
+	}
+	return cards[i], true
+}
+
+// plainCard is a companion of which only the name is known.
+func plainCard(name string) companions.Card {
+	id := strings.ToLower(strings.Join(strings.Fields(name), "-"))
+	return companions.Card{Card: round.Card{ID: round.CompanionID(id), Name: name, Involvement: round.InvolvementMedium}}
+}
+
+// cardDir is where a household keeps its cards.
+func (c *Config) cardDir() string {
+	switch {
+	case c.Room.Cards != "":
+		return c.Room.Cards
+	case c.File != "":
+		return filepath.Join(filepath.Dir(c.File), "companions")
+	}
+	return ""
+}
+
+// wireCards finds who lives here. A refused card is a condition; if none is left, the device is Ada's.
+func (d *Device) wireCards() {
+	d.cards = d.opts.Room.Cards
+	if d.cards == nil {
+		var problems []error
+		d.cards, problems = Companions(&d.cfg)
+		if len(problems) > 0 {
+			d.conds.set("room.card", errors.Join(problems...).Error(), "mend the card and restart; the other companions are here")
+		}
+	}
+	if len(d.cards) == 0 {
+		d.cards = companions.DefaultCards()[:1]
+	}
+	if !d.cfg.Unset("room.involvement") {
+		d.cards = slices.Clone(d.cards)
+		for i := range d.cards {
+			d.cards[i].Involvement = round.Involvement(d.cfg.Room.Involvement)
+		}
+	}
+}
+
+// nameOf is what people call a companion that lives here.
+func (d *Device) nameOf(id round.CompanionID) string {
+	for _, c := range d.cards {
+		if c.ID == id {
+			return c.Name
+		}
+	}
+	return string(id)
+}
+
+// inRoom says whether the device has a room at all.
+func (d *Device) inRoom() bool { return d.cfg.Room.Broker != "" || len(d.cards) > 1 }
+
+// wireRoom makes the room, after the coordinator and the voices.
+func (d *Device) wireRoom() error {
+	if !d.inRoom() {
+		return nil
+	}
+	c := d.cfg.Room
+	id := d.opts.Room.Identity
+	if id.ID() == "" {
+		var err error
+		if id, err = d.identity(); err != nil {
+			return err
+		}
+	}
+	d.self = id.ID()
+	rc := round.DefaultConfig()
+	rc.Manners = round.Manners{
+		Threshold: float64(c.Threshold), ChainLimit: c.Chain, Handoffs: c.Handoffs, ExtraLimit: c.Extras,
+		ShareLimit: float64(c.Share) / 100, Repetition: float64(c.Repetition) / 100,
+	}
+	rc.Pause, rc.NoPause, rc.Silence = c.Pause, c.Pause == 0, c.Silence
+	o := companions.RoomOptions{
+		Self: id.ID(), Name: d.cfg.Device.Name, Room: c.Name, Cards: d.cards, Round: rc, Now: d.now, Log: d.log,
+		Stage: roomStage{d.talk}, OnEntry: d.opts.Room.OnEntry, Keep: c.Memory, OnTrouble: d.roomTrouble,
+	}
+	if d.store != nil && !d.opts.Room.Volatile {
+		o.Dir = d.store.dir
+	}
+	refiner, err := d.refiner()
+	if err != nil {
+		return err
+	}
+	if refiner != nil {
+		o.Refiner, o.Round.VoteBudget = refiner, c.VoteBudget
+	}
+	if c.Broker != "" {
+		if o.Bus, err = d.wireBus(id); err != nil {
+			return err
+		}
+	}
+	if d.room, err = companions.NewRoom(o); err != nil {
+		return fmt.Errorf("%w: room: %w", ErrRefused, err)
+	}
+	d.talk.room = d.room
+	d.actors = append(d.actors, actor{"room", d.room.Run})
+	return nil
+}
+
+// roomTrouble makes a condition of a file that cannot be written.
+func (d *Device) roomTrouble(what string, err error) {
+	if err == nil {
+		d.conds.clear("room." + what)
+		return
+	}
+	d.conds.set("room."+what, err.Error(), "free some space, or set state.dir; until then a restart forgets what was said in the room")
+}
+
+// identity is the key of this device, made at its first start. Without a state directory it lasts as long as the process.
+func (d *Device) identity() (mqtt.Identity, error) {
+	if d.store == nil || d.opts.Room.Volatile {
+		return mqtt.NewIdentity()
+	}
+	id, err := mqtt.OpenIdentity(d.store.dir)
+	if err != nil {
+		return id, fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	return id, nil
+}
+
+// wireBus makes the way to the other devices, and the broker if it is to live here.
+func (d *Device) wireBus(id mqtt.Identity) (companions.Bus, error) {
+	c, url := d.cfg.Room, d.cfg.Room.Broker
+	if url == "embedded" {
+		broker, err := mqtt.NewBroker(mqtt.BrokerConfig{Listen: c.Listen, Log: d.log})
+		if err != nil {
+			return nil, fmt.Errorf("%w: config: room.listen: %w", ErrRefused, err)
+		}
+		d.actors = append(d.actors, actor{"broker", broker.Run})
+		url = broker.URL()
+	}
+	member := d.opts.Room.Member
+	if member == nil {
+		member = d.members(id.ID())
+	}
+	client, err := mqtt.NewClient(mqtt.Config{
+		URL: url, Room: c.Name, Identity: id, Member: member, Log: d.log,
+		User: c.User, PasswordFile: c.PasswordFile, CAFile: c.CAFile, CertFile: c.CertFile, KeyFile: c.KeyFile,
+		OnPacket: func(from round.DeviceID, p round.Packet) { d.room.Deliver(from, p) },
+		OnLink:   func(up bool) { d.room.LinkChanged(up) },
+		OnTrouble: func(err error) {
+			if err == nil {
+				d.conds.clear(roomCut)
+				return
+			}
+			d.conds.set(roomCut, "no connection to the room: "+err.Error(), "check room.broker and the network; this device works alone meanwhile, and comes back by itself")
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w: config: room: %w", ErrRefused, err)
+	}
+	d.bus = client
+	d.actors = append(d.actors, actor{"mqtt", client.Run})
+	return client, nil
+}
+
+// roomCut is the code of the condition that the broker cannot be reached.
+const roomCut = "room.cut"
+
+// members says who belongs to the room.
+func (d *Device) members(self round.DeviceID) func(round.DeviceID) bool {
+	known := map[round.DeviceID]bool{self: true}
+	for _, id := range strings.FieldsFunc(d.cfg.Room.Members, func(r rune) bool { return r == ',' || r == ' ' }) {
+		known[round.DeviceID(id)] = true
+	}
+	return func(id round.DeviceID) bool { return known[id] }
+}
+
+// readSecretFile reads a file that holds a secret and nothing else.
+func readSecretFile(path string) (string, error) {
+	data, _, err := readBounded(path, maxKey)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
+	secret := strings.TrimSpace(string(data))
+	if secret == "" || !sendable(secret) {
+		return "", fmt.Errorf("%s: must hold the key and nothing else, on one line", path)
+	}
+	return secret, nil
+}
+
+// refiner is the model that refines votes; nil when none is configured.
+func (d *Device) refiner() (companions.Refiner, error) {
+	c := d.cfg.Room
+	if c.VoteURL == "" {
+		return nil, nil
+	}
+	key := func() string { return "" }
+	switch {
+	case c.VoteKeyFile != "":
+		path := c.VoteKeyFile
+		if _, err := readSecretFile(path); err != nil {
+			return nil, fmt.Errorf("%w: config: room.vote_key_file: %w", ErrRefused, err)
+		}
+		key = func() string { s, _ := readSecretFile(path); return s } // read anew, so that a new key counts
+	case hostOf(c.VoteURL) == hostOf(d.cfg.Voice.URL):
+		key = d.cfg.liveKey
+	}
+	r, err := companions.NewRefiner(companions.RefinerConfig{URL: c.VoteURL, Model: c.VoteModel, Key: key, Budget: c.VoteBudget, Now: d.now, Log: d.log,
+		Cards: func() []companions.Card { return d.cards }, Members: func() []round.Member { return d.room.Members() }})
+	if err != nil {
+		return nil, fmt.Errorf("%w: config: room.vote_url: %w", ErrRefused, err)
+	}
+	return r, nil
+}
+
+// errNoRoom: one companion and no broker.
+var errNoRoom = errors.New("this device is alone: one companion and no broker (set room.broker, or name more companions in device.companion)")
+
+// pressedInRoom tells the room of a press that the coordinator has taken.
+func (d *Device) pressedInRoom(at time.Duration, id turn.ID) {
+	if d.room == nil {
+		return
+	}
+	d.begin(question{turn: id})
+	d.room.Pressed(at, string(id))
+}
+
+// ask asks as if text had been spoken, to is whom in particular; it returns when the question is in the inboxes.
+func (d *Device) ask(id turn.ID, text string, to ...round.Participant) {
+	if d.room != nil { // before the turn begins, so that its end finds it
+		d.talk.ask(question{turn: id, alone: d.room.Alone(), to: to})
+	}
+	d.coordinator.Post(turn.Asked{At: d.now(), Turn: id, Text: text})
+	if d.room != nil {
+		d.talk.words(id, text)
+		d.grantAlone(id)
+	}
+}
+
+// begin notes a question. Alone in the room there is nobody to wait for: the answer begins when the question has ended.
+func (d *Device) begin(q question) {
+	q.alone = d.room.Alone()
+	d.talk.ask(q)
+	d.grantAlone(q.turn)
+}
+
+func (d *Device) grantAlone(id turn.ID) {
+	if d.talk.isAlone(id) {
+		d.coordinator.Post(turn.FloorGranted{At: d.now(), Turn: id, Prompt: ""})
+	}
+}
+
+// RoomID is the id of the device of this configuration, made if it has none yet.
+func RoomID(cfg Config) (round.DeviceID, error) {
+	s, err := openStore(cfg.State.Dir)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	id, err := mqtt.OpenIdentity(s.dir)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	return id.ID(), nil
+}

@@ -1,0 +1,381 @@
+package device
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"conch/companions"
+	"conch/companions/round"
+	"conch/coordinator"
+	"conch/coordinator/turn"
+)
+
+// roomTalk is the device's part in the room's conversation: it makes turns of what the room grants, and facts for the room of
+// what becomes of them. Its methods are called by the room's goroutine (roomStage), by the coordinator's (ended, speech) and
+// by whoever sees a gesture; none of them blocks.
+type roomTalk struct {
+	d    *Device
+	room *companions.Room // set by wireRoom, before anything runs
+
+	mu        sync.Mutex  // guards what follows
+	jobs      []*job      // what the room has granted and not yet heard the end of, in order; one sounds, one gets ready
+	questions [8]question // the latest turns of this device's button, the newest at next-1
+	next      int
+}
+
+// job is one answer of a companion that lives here.
+type job struct {
+	grant   round.Prepare
+	turn    turn.ID
+	posted  bool   // the coordinator knows
+	opened  bool   // it may be heard
+	abandon string // why it is given up; empty: it is not
+}
+
+// question is a turn that a person began here.
+type question struct {
+	turn   turn.ID
+	alone  bool // answered without a round
+	told   bool // the room has its words, or knows that there are none
+	to     []round.Participant
+	record *coordinator.Record // once it has ended
+}
+
+// abandonPatience is how long the end of an answer that was given up is waited for. Our choice: a cut takes milliseconds.
+const abandonPatience = 500 * time.Millisecond
+
+// ask notes a question of this device before its turn begins.
+func (t *roomTalk) ask(q question) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.questions[t.next] = q
+	t.next = (t.next + 1) % len(t.questions)
+}
+
+// about finds a question; needs mu.
+func (t *roomTalk) about(id turn.ID) *question {
+	for i := range t.questions {
+		if t.questions[i].turn == id && id != "" {
+			return &t.questions[i]
+		}
+	}
+	return nil
+}
+
+func (t *roomTalk) isAlone(id turn.ID) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	q := t.about(id)
+	return q != nil && q.alone
+}
+
+// words tells the room what was asked in a turn of this device, once.
+func (t *roomTalk) words(id turn.ID, text string) {
+	t.mu.Lock()
+	q := t.about(id)
+	if q == nil || q.told {
+		t.mu.Unlock()
+		return
+	}
+	q.told = true
+	to := q.to
+	if strings.TrimSpace(text) == "" { // not written down: whoever heard it answers
+		to = []round.Participant{round.Participant(t.first())}
+	}
+	t.mu.Unlock()
+	t.room.Said(string(id), text, to)
+}
+
+// first is the companion that has the microphone, as the room calls it.
+func (t *roomTalk) first() round.CompanionID { return t.d.voices.ids[0] }
+
+// heard looks at what the voices report.
+func (t *roomTalk) heard(ev turn.Event) {
+	switch e := ev.(type) {
+	case turn.Transcribed:
+		t.words(e.Turn, e.Text)
+	case turn.InputCommitted: // the words are due; a server that does not write them down must not leave the room waiting
+		time.AfterFunc(transcriptPatience, func() { t.words(e.Turn, "") })
+	}
+}
+
+// transcriptPatience is how long the words of an utterance may take once the server has it. Our choice: longer than any
+// transcription we have seen, shorter than the room's patience with a person.
+const transcriptPatience = 4 * time.Second
+
+// speech is told by the coordinator what becomes of an answer.
+func (t *roomTalk) speech(e coordinator.SpeechEvent) {
+	t.mu.Lock()
+	j := t.find(func(j *job) bool { return j.turn == e.Turn })
+	if j == nil {
+		t.mu.Unlock()
+		return
+	}
+	place, who := j.grant.Place, j.grant.Companion
+	t.mu.Unlock()
+	switch e.Kind {
+	case coordinator.SpeechBegan:
+		t.room.SpeechBegan(place, who)
+	case coordinator.SpeechKnown:
+		t.room.SpeechKnown(place, who, e.Text, e.Left)
+	}
+}
+
+// ended is told by the coordinator of the end of every turn.
+func (t *roomTalk) ended(r coordinator.Record) {
+	t.mu.Lock()
+	q := t.about(r.Turn)
+	over := false
+	if q != nil {
+		q.record = &r
+		over, q.told = !q.told, true
+	}
+	j := t.find(func(j *job) bool { return j.turn == r.Turn })
+	t.remove(j)
+	t.mu.Unlock()
+	if over {
+		t.room.PressEnded(string(r.Turn), r.Reason)
+	}
+	if j != nil {
+		t.report(j, r)
+	}
+}
+
+// find gives the first job that is so; needs mu.
+func (t *roomTalk) find(is func(*job) bool) *job {
+	if i := slices.IndexFunc(t.jobs, is); i >= 0 {
+		return t.jobs[i]
+	}
+	return nil
+}
+
+// remove forgets a job and says whether it was there; needs mu.
+func (t *roomTalk) remove(j *job) bool {
+	before := len(t.jobs)
+	t.jobs = slices.DeleteFunc(t.jobs, func(o *job) bool { return o == j })
+	return len(t.jobs) < before
+}
+
+// report tells the room of the end of an answer.
+func (t *roomTalk) report(j *job, r coordinator.Record) {
+	e := round.SpeechEnded{
+		Place: j.grant.Place, Companion: j.grant.Companion, OK: r.Audible,
+		Cut: r.Audible && r.Reason != reasonDone, Heard: time.Duration(r.HeardMS * float64(time.Millisecond)), Text: r.Said, Why: r.Reason,
+	}
+	if e.Cut {
+		e.Text = r.HeardText
+	}
+	if r.Reason == reasonDone && r.Tools > 0 { // it did what was asked, without a word
+		e.OK = true
+	}
+	if j.abandon != "" {
+		e.Why = j.abandon
+	}
+	t.room.SpeechEnded(e)
+}
+
+// start begins the turn of a job; now says that the device is free for it, or will be by what has been posted. Otherwise it
+// waits for that: another companion of this device may be speaking, or an announcement. It ends when the job does.
+func (t *roomTalk) start(j *job, now bool) {
+	t.mu.Lock()
+	if j.posted || !slices.Contains(t.jobs, j) {
+		t.mu.Unlock()
+		return
+	}
+	if !now && !t.d.coordinator.Quiet() {
+		t.mu.Unlock()
+		time.AfterFunc(freePoll, func() { t.start(j, false) })
+		return
+	}
+	j.posted = true
+	grant := turn.FloorGranted{At: t.d.now(), Turn: j.turn, Prompt: j.grant.Guidance, Hold: !j.opened}
+	t.mu.Unlock()
+	t.d.coordinator.Post(grant)
+}
+
+// freePoll is how often a job looks whether the device is free. Our choice: a tenth of the pause between turns.
+const freePoll = 10 * time.Millisecond
+
+// roomStage is the device as the room sees it.
+type roomStage struct{ *roomTalk }
+
+// Hush silences the device; a person who is being recorded here goes on (turns.md 2 and 6).
+func (s roomStage) Hush(string) { s.d.coordinator.HushRoom(s.d.now(), s.d.speaker.Drop()) }
+
+// Prepare makes a turn of the grant: the button's own, if it is still live and its companion is the one that heard it.
+func (s roomStage) Prepare(p round.Prepare) {
+	d := s.d
+	p.Guidance = companions.RoomPrompt(p.Guidance + s.company(p.Companion))
+	j := &job{grant: p}
+	s.mu.Lock()
+	q := s.about(turn.ID(p.Turn))
+	own := q != nil && p.Companion == s.first() && (q.alone || q.record == nil)
+	switch {
+	case own && q.alone && q.record != nil: // it was answered before the room knew the question
+		record := *q.record
+		s.mu.Unlock()
+		s.room.SpeechBegan(p.Place, p.Companion)
+		s.report(j, record)
+		return
+	case own:
+		j.turn, j.posted, j.opened = q.turn, q.alone, q.alone
+	default:
+		j.turn = newTurn()
+	}
+	s.jobs = append(s.jobs, j)
+	s.mu.Unlock()
+	if !d.voices.up(p.Companion) {
+		s.fail(j, "its voice has no connection")
+		return
+	}
+	d.voices.give(j.turn, p.Companion)
+	if p.Turn != "" && !own {
+		d.coordinator.Post(turn.VoteLost{At: d.now(), Turn: turn.ID(p.Turn)})
+	}
+	s.start(j, p.Turn != "")
+}
+
+// company says who is present, for the answer's prompt.
+func (s roomStage) company(self round.CompanionID) string {
+	var others []string
+	for _, m := range s.room.Members() {
+		for _, c := range m.Cards {
+			if c.ID != self {
+				others = append(others, fmt.Sprintf("%s (in %s)", c.Name, m.Name))
+			}
+		}
+	}
+	if len(others) == 0 {
+		return ""
+	}
+	return "\nOther companions present: " + strings.Join(others, ", ") + "."
+}
+
+// Speak lets the answer be heard.
+func (s roomStage) Speak(p round.Place, c round.CompanionID) {
+	s.mu.Lock()
+	j := s.find(granted(p, c))
+	if j == nil || j.opened {
+		s.mu.Unlock()
+		return
+	}
+	j.opened = true
+	id, posted := j.turn, j.posted
+	s.mu.Unlock()
+	if posted {
+		s.d.coordinator.Post(turn.FloorOpened{At: s.d.now(), Turn: id})
+	}
+}
+
+func granted(p round.Place, c round.CompanionID) func(*job) bool {
+	return func(j *job) bool { return j.grant.Place == p && j.grant.Companion == c }
+}
+
+// Abandon gives an answer up. What was heard of it is known when its turn ends; a turn that never began is over at once.
+func (s roomStage) Abandon(p round.Place, c round.CompanionID, why string) {
+	s.mu.Lock()
+	j := s.find(granted(p, c))
+	if j == nil || j.abandon != "" {
+		s.mu.Unlock()
+		return
+	}
+	j.abandon = why
+	posted, sounding := j.posted, j.opened
+	s.mu.Unlock()
+	if !posted {
+		s.fail(j, why)
+		return
+	}
+	if sounding {
+		s.Hush(why)
+	} else {
+		s.d.coordinator.Post(turn.VoteLost{At: s.d.now(), Turn: j.turn})
+	}
+	time.AfterFunc(abandonPatience, func() { s.fail(j, why) })
+}
+
+// fail ends a job of which no turn will tell, unless it has ended.
+func (s roomStage) fail(j *job, why string) {
+	s.mu.Lock()
+	live := s.remove(j)
+	s.mu.Unlock()
+	if live {
+		s.report(j, coordinator.Record{Reason: why})
+	}
+}
+
+// Lost ends the button's turn without an answer from here. A device that was alone has answered already.
+func (s roomStage) Lost(id, _ string) {
+	if !s.isAlone(turn.ID(id)) {
+		s.d.coordinator.Post(turn.VoteLost{At: s.d.now(), Turn: turn.ID(id)})
+	}
+}
+
+// Remember puts what others said into the conversations of those who live here. Who said it, and who heard it through
+// the microphone of its own session, has it already.
+func (s roomStage) Remember(m round.Message, to []round.CompanionID) {
+	who, place := s.describe(m.From)
+	line := companions.RoomLine(who, place, m.Text)
+	for _, c := range to {
+		v := s.d.voices.of[c]
+		if v == nil || m.From == round.Participant(c) || m.Text == "" {
+			continue
+		}
+		if c == s.first() && m.Turn != "" && s.hasWords(turn.ID(m.Turn)) {
+			continue
+		}
+		v.Do(turn.AddText{Role: "user", Text: line})
+	}
+}
+
+// hasWords says whether the first companion's session had the words of a turn from the person.
+func (s roomStage) hasWords(id turn.ID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.about(id) != nil
+}
+
+// Correct tells the others' sessions what was heard of an answer that was cut; the speaker's own was truncated.
+func (s roomStage) Correct(m round.MessageID, text string) {
+	recent := s.room.Recent()
+	i := slices.IndexFunc(recent, func(o round.Message) bool { return o.ID == m })
+	if i < 0 {
+		return
+	}
+	said := recent[i]
+	who, _ := s.describe(said.From)
+	note := fmt.Sprintf("%s was interrupted; of the last answer only this was heard: %q", who, text)
+	for _, c := range s.d.voices.ids {
+		if said.From != round.Participant(c) {
+			s.d.voices.of[c].Do(turn.AddText{Role: "user", Text: companions.RoomLine("room", "", note)})
+		}
+	}
+}
+
+// Renamed tells a person that two companions had one name.
+func (s roomStage) Renamed(r round.Rename) {
+	s.d.conds.set("room.renamed", r.Why, fmt.Sprintf("here %s is called %s until a restart; give one of the two another id and name in its card", r.Card, r.Name))
+}
+
+// describe is who somebody is, in words: a name and a place.
+func (s roomStage) describe(p round.Participant) (who, place string) {
+	for _, m := range s.room.Members() {
+		if p == round.Human(m.Device) {
+			return companions.Person, m.Name
+		}
+		for _, c := range m.Cards {
+			if p == round.Participant(c.ID) {
+				return c.Name, m.Name
+			}
+		}
+	}
+	if p.Human() {
+		return companions.Person, ""
+	}
+	return string(p), ""
+}
+
+var _ companions.Stage = roomStage{}

@@ -1,0 +1,168 @@
+package device
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"conch/companions/round"
+	"conch/coordinator"
+	"conch/coordinator/turn"
+)
+
+// voices are the sessions of the companions that live here, one each, as one Voice: a turn belongs to one companion, and
+// its orders and facts pass through that one's session alone. The first companion has the microphone: it hears what the
+// others get to know as text.
+type voices struct {
+	// fixed after New
+	ids []round.CompanionID
+	of  map[round.CompanionID]Voice
+	may map[round.CompanionID]func(tool string) bool // which tools its card allows; nil: all
+
+	mu     sync.Mutex // guards what follows
+	owners [16]owner  // of the latest turns, the newest at next-1; a turn that is not among them is the first companion's
+	next   int
+	ready  map[round.CompanionID]bool
+	live   round.CompanionID // whose turn is the latest
+}
+
+type owner struct {
+	turn turn.ID
+	of   round.CompanionID
+}
+
+func newVoices() *voices {
+	return &voices{of: map[round.CompanionID]Voice{}, may: map[round.CompanionID]func(string) bool{}, ready: map[round.CompanionID]bool{}}
+}
+
+func (v *voices) add(id round.CompanionID, voice Voice, may func(tool string) bool) {
+	v.ids = append(v.ids, id)
+	v.may[id] = may
+	v.of[id] = voice
+}
+
+// give says whose turn id is, before it begins.
+func (v *voices) give(id turn.ID, to round.CompanionID) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.owners[v.next] = owner{id, to}
+	v.next = (v.next + 1) % len(v.owners)
+	v.live = to
+}
+
+// owner is whose turn id is.
+func (v *voices) owner(id turn.ID) round.CompanionID {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, o := range v.owners {
+		if o.turn == id && id != "" {
+			return o.of
+		}
+	}
+	return v.ids[0]
+}
+
+// up says whether a companion's session can take a turn.
+func (v *voices) up(id round.CompanionID) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.ready[id]
+}
+
+// Do hands an order to the session of the turn's companion.
+func (v *voices) Do(o turn.Order) { v.of[v.owner(turnOf(o))].Do(o) }
+
+// Tools tells every session which of the tools are its companion's.
+func (v *voices) Tools(specs []turn.ToolSpec) {
+	for _, id := range v.ids {
+		may := v.may[id]
+		v.of[id].Tools(slices.DeleteFunc(slices.Clone(specs), func(s turn.ToolSpec) bool { return may != nil && !may(s.Name) }))
+	}
+}
+
+// Append gives the microphone to the first companion.
+func (v *voices) Append(id turn.ID, pcm []int16) { v.of[v.ids[0]].Append(id, pcm) }
+
+// Run runs every session until ctx ends. A session's goroutine belongs to its voice.
+func (v *voices) Run(ctx context.Context, out coordinator.Outlet) error {
+	ends := make(chan error, len(v.ids))
+	for _, id := range v.ids {
+		go func() { ends <- v.of[id].Run(ctx, session{v, id, out}) }() // awaited below
+	}
+	var first error
+	for range v.ids {
+		if err := <-ends; err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// session is the outlet of one companion's voice.
+type session struct {
+	v   *voices
+	of  round.CompanionID
+	out coordinator.Outlet
+}
+
+func (s session) Now() time.Duration { return s.out.Now() }
+
+func (s session) Audio(ctx context.Context, id turn.ID, pcm []int16) int {
+	return s.out.Audio(ctx, id, pcm)
+}
+
+// Post passes facts on. That a session is up or lost concerns the machine only when it is that of the first companion, who
+// has the microphone, or of the one whose turn it is; such a turn must not wait for an answer that cannot come.
+func (s session) Post(ev turn.Event) {
+	first := s.of == s.v.ids[0]
+	switch e := ev.(type) {
+	case turn.SessionReady:
+		s.v.note(s.of, true)
+		if !first {
+			return
+		}
+	case turn.SessionLost:
+		live := s.v.note(s.of, false)
+		if !first && live {
+			s.out.Post(ev)
+			if s.v.up(s.v.ids[0]) { // the microphone's session is well
+				s.out.Post(turn.SessionReady{At: e.At})
+			}
+		}
+		if !first {
+			return
+		}
+	}
+	s.out.Post(ev)
+}
+
+func (v *voices) note(id round.CompanionID, ready bool) (live bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.ready[id] = ready
+	return v.live == id
+}
+
+// turnOf is the turn of an order.
+func turnOf(o turn.Order) turn.ID {
+	switch o := o.(type) {
+	case turn.ClearInput:
+		return o.Turn
+	case turn.CommitInput:
+		return o.Turn
+	case turn.AddText:
+		return o.Turn
+	case turn.CreateResponse:
+		return o.Turn
+	case turn.CancelResponse:
+		return o.Turn
+	case turn.TruncateItem:
+		return o.Turn
+	case turn.DeleteItem:
+		return o.Turn
+	case turn.SendToolOutput:
+		return o.Turn
+	}
+	return ""
+}
