@@ -9,323 +9,214 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"conch/audio"
 	"conch/audio/audiotest"
-	"conch/companions/voice/rehearsal"
-	"conch/gpio"
-	"conch/gpio/gpiotest"
+	"conch/companions/round"
+	"conch/mqtt"
 )
 
-// Rehearsal plays a script on virtual hardware: a whole device (button, microphone, loudspeaker, voice) of which only the
-// metal is missing. The server is the rehearsal voice on loopback, the client, the turns and the sound are as shipped.
+// Rehearsal is a whole room in one process, of which only the metal is missing. Every device is an appliance as it is shipped
+// with a card and a button of its own, and the rehearsal voice behind its real client; they find each other through a real
+// broker over real sockets, each on a cable that can be cut.
+//
+//	script, person ─> play ─┬─> stage kitchen: button, card, Device ─ mqtt ─ cable ─┐
+//	                        ├─> stage bedroom: …                      ─ mqtt ─ cable ─┼─ broker
+//	      report <─ ledgers ┴─> stage hall: …                         ─ mqtt ─ cable ─┘
+//
+// One clock is shared by all: a card's tape, a ledger and an event of the report can be laid side by side. It is the wall's:
+// what goes through a socket takes the time it takes, and a clock that runs ahead of it would only say that nobody answered.
+// That is why a rehearsal cannot be played faster than it lasts.
+//
+// Run owns the goroutines: one for each card, cable and device, one for the broker, and short ones that measure a silence or
+// end a freeze; it awaits them all.
 type Rehearsal struct {
 	Config Config
+	Room   RehearsalRoom // no device: the default room
 	Script []Line
 	JSON   io.Writer // one object a line; nil: sentences on Text
 	Text   io.Writer
-	Out    string // directory for one WAV per speaker; empty: none
+	Out    string // directory for WAVs and ledgers; empty: none
 	Log    *slog.Logger
 }
-
-// RehearsalDevices are the names a script may use: today one device.
-var RehearsalDevices = []string{"kitchen"}
 
 // Bounds of one rehearsal.
 const (
 	waitLimit    = 90 * time.Second // of one wait; a turn with every deadline in it ends sooner
-	confirmLimit = 2 * time.Second  // of a press or release (4 and 25 ms of quiet), on a machine that is very busy
+	confirmLimit = 5 * time.Second  // of a press or release (4 and 25 ms of quiet), on a machine that is very busy
+	readyStage   = 20 * time.Second // of a device's start
+	meetLimit    = 15 * time.Second // until all devices know each other
 )
-
-// stage is one device of a rehearsal with the hands and ears of its person.
-type stage struct {
-	name   string
-	device *Device
-	card   *audiotest.Card
-	hand   *gpiotest.Button
-	server *rehearsal.Server
-	held   bool // the button is down; owned by the goroutine of perform
-
-	mu    sync.Mutex
-	moves int           // presses and releases the device has confirmed
-	acted time.Duration // when the person last pressed, let go or asked: what a wait counts from
-	said  int           // answers said to their end since then
-	ended string        // how the last turn since then ended that was not cut; empty: none has
-}
-
-// hand is the button's source, with an eye on what it confirms.
-type seenButton struct {
-	gpio.Source
-	s *stage
-}
-
-func (b seenButton) Run(ctx context.Context, on func(gpio.Event)) error {
-	return b.Source.Run(ctx, func(e gpio.Event) {
-		on(e)
-		if e.Kind == gpio.Pressed || e.Kind == gpio.Released {
-			b.s.mu.Lock()
-			b.s.moves++
-			b.s.mu.Unlock()
-		}
-	})
-}
 
 // play is a running rehearsal.
 type play struct {
 	Rehearsal
+	clock  *audiotest.Clock
 	report *report
+	broker *brokerHouse
+	stages []*stage
+	states string                // directory of the devices' states
+	mixed  atomic.Pointer[mixer] // what a real loudspeaker plays; nil: nothing does
+	ctx    context.Context
+	short  sync.WaitGroup // goroutines that end by themselves
+	closer []func() error // in reverse
 }
 
-// Run plays the script and returns an error if the script could not be played, or if a question ended without an answer
-// and nobody had cut it (room.md 8, I2).
+// Run plays the script and returns an error if the script could not be played, or if a person's message came to no end.
 func (r Rehearsal) Run(ctx context.Context) error {
-	if r.Out != "" {
-		if err := os.MkdirAll(r.Out, 0o755); err != nil {
-			return fmt.Errorf("%w: --out: %w", ErrRefused, err)
-		}
-	}
-	p := &play{Rehearsal: r, report: &report{json: r.JSON, text: r.Text, companion: r.Config.Device.Companion}}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	s, stop, err := p.raise(ctx, RehearsalDevices[0])
+	p, stop, err := r.raise(ctx)
 	if err != nil {
 		return err
 	}
-	err = p.perform(ctx, s)
+	err = p.perform(p.ctx)
 	if e := stop(); err == nil {
 		err = e
 	}
-	if err == nil {
-		err = p.report.unanswered()
-	}
-	p.report.end(err)
-	return err
+	return p.report.end(err)
 }
 
-// raise builds one device on its virtual hardware and starts it. stop ends it and waits for it.
-func (p *play) raise(ctx context.Context, name string) (*stage, func() error, error) {
-	s := &stage{name: name}
-	s.card = audiotest.New(audiotest.WallClock())
-	now := s.card.Clock().Now
-	p.report.now = now
-	closeTape := func() error { return nil }
-	if p.Out != "" {
-		var err error
-		if closeTape, err = recordTo(filepath.Join(p.Out, name+".wav"), s.card); err != nil {
-			return nil, nil, err
+// raise builds the room and waits until all of it is there. stop ends it and waits for it.
+func (r Rehearsal) raise(ctx context.Context) (*play, func() error, error) {
+	if len(r.Room.Devices) == 0 {
+		r.Room = DefaultRehearsalRoom()
+	}
+	if r.Out != "" {
+		if err := os.MkdirAll(r.Out, 0o755); err != nil {
+			return nil, nil, fmt.Errorf("%w: --out: %w", ErrRefused, err)
 		}
 	}
-	s.hand = gpiotest.New(gpio.ButtonOptions{Clock: now})
-	s.server = rehearsal.New(rehearsal.Options{Log: p.Log})
-	cfg := p.Config
-	cfg.Device.Name = name
-	cfg.Voice.Kind = "rehearsal"
-	cfg.State.Dir = "" // a rehearsal leaves nothing behind but what --out asks for
-	d, err := New(cfg, Options{
-		Log: p.Log.With("device", name), Card: s.card, Now: now, Server: s.server,
-		Buttons: []gpio.Source{seenButton{s.hand, s}},
-		OnTurn:  func(t TurnRecord) { p.turnEnded(s, t) },
-	})
-	if err != nil {
-		return nil, nil, errors.Join(err, closeTape())
-	}
-	s.device = d
+	p := &play{Rehearsal: r, clock: audiotest.WallClock()}
+	p.report = &report{json: r.JSON, text: r.Text, now: p.clock.Now, book: newBook(r.Room)}
 	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan error, 2)
-	go func() { done <- s.card.Run(ctx, 1) }() // both are awaited by stop
-	go func() { done <- d.Run(ctx) }()
+	p.ctx = ctx
 	stop := func() error {
 		cancel()
-		return errors.Join(<-done, <-done, closeTape())
-	}
-	if err := d.WaitReady(ctx, 20*time.Second); err != nil {
-		_ = stop()
-		return nil, nil, fmt.Errorf("rehearse: %s: %w", name, err)
-	}
-	return s, stop, nil
-}
-
-// recordTo keeps what the card plays in a WAV, whose header is finished by close.
-func recordTo(path string, card *audiotest.Card) (close func() error, err error) {
-	f, err := os.Create(path)
-	if err != nil {
-		return nil, fmt.Errorf("%w: --out: %w", ErrRefused, err)
-	}
-	w, err := audio.NewWAVFile(f, audio.CardRate)
-	if err != nil {
-		_ = f.Close()
-		return nil, fmt.Errorf("rehearse: %s: %w", path, err)
-	}
-	card.Record(w)
-	return func() error { return errors.Join(card.RecordErr(), w.Close(), f.Close()) }, nil
-}
-
-// modelFault is what the script's words mean for the rehearsal server.
-func modelFault(what string) rehearsal.Faults {
-	switch what {
-	case "slow":
-		return rehearsal.Faults{FirstByte: 3 * time.Second, Burst: 400 * time.Millisecond}
-	case "fail":
-		return rehearsal.Faults{FailResponse: true}
-	case "drop":
-		return rehearsal.Faults{DropAfter: time.Second}
-	}
-	return rehearsal.Faults{}
-}
-
-// turnEnded runs on the coordinator's goroutine.
-func (p *play) turnEnded(s *stage, t TurnRecord) {
-	t.Device = s.name
-	s.mu.Lock()
-	if t.Reason != reasonInterrupted {
-		s.ended = t.Reason
-		if t.HeardMS > 0 {
-			s.said++
+		var all []error
+		for _, s := range p.stages {
+			all = append(all, s.stop())
 		}
+		p.short.Wait()
+		for i := len(p.closer) - 1; i >= 0; i-- {
+			all = append(all, p.closer[i]())
+		}
+		return errors.Join(all...)
 	}
-	acted := s.acted
-	s.mu.Unlock()
-	p.report.turn(t, acted)
+	if err := p.build(); err != nil {
+		return nil, nil, errors.Join(err, stop())
+	}
+	return p, stop, nil
 }
 
-// perform carries the script out, line by line.
-func (p *play) perform(ctx context.Context, s *stage) error {
-	for _, l := range p.Script {
-		p.report.line(l)
-		if err := p.line(ctx, s, l); err != nil {
-			if ctx.Err() != nil {
-				err = errors.New("cut short")
-			}
-			return fmt.Errorf("script line %d: %s: %w", l.Number, l.Source, err)
-		}
+func (p *play) build() error {
+	var err error
+	if p.states, err = os.MkdirTemp("", "conch-rehearsal-"); err != nil {
+		return fmt.Errorf("rehearse: a directory for the devices' states: %w", err)
 	}
-	if s.held {
-		if err := p.move(ctx, s, false); err != nil { // a person does not go away with the button held
-			return fmt.Errorf("script: the release at the end: %w", err)
-		}
-	}
-	return p.wait(ctx, s.device.Quiet, "idle at the end")
-}
-
-func (p *play) line(ctx context.Context, s *stage, l Line) error {
-	switch l.Verb {
-	case "press":
-		return p.move(ctx, s, true)
-	case "release":
-		return p.move(ctx, s, false)
-	case "ask":
-		s.act()
-		s.device.coordinator.Ask(l.Text)
-		return p.wait(ctx, s.device.coordinator.Settled, "the question to be taken")
-	case "hear":
-		return p.hear(ctx, s, l)
-	case "wait":
-		return p.waitFor(ctx, s, l)
-	case "model":
-		p.report.fault(s.name, l.Source)
-		s.server.SetFaults(modelFault(l.What))
-	case "sound":
-		p.report.fault(s.name, l.Source)
-		if l.What == "out" {
-			s.card.Unplug()
-		} else {
-			s.card.Replug()
-		}
-	}
-	return nil
-}
-
-// hear lets the microphone hear a file. Nobody talks to a button that is up: then it is held for as long as that takes.
-func (p *play) hear(ctx context.Context, s *stage, l Line) error {
-	pcm, err := audio.LoadWAV(l.File)
-	if err != nil {
+	p.closer = append(p.closer, func() error { return os.RemoveAll(p.states) })
+	if p.broker, err = openBroker(p.Log); err != nil {
 		return err
 	}
-	alone := !s.held
-	if alone {
-		if err := p.move(ctx, s, true); err != nil {
+	p.closer = append(p.closer, p.broker.stop)
+	members := map[round.DeviceID]bool{}
+	for _, d := range p.Room.Devices {
+		s, err := p.newStage(d)
+		if err != nil {
+			return err
+		}
+		p.stages = append(p.stages, s)
+		members[s.identity.ID()] = true
+		p.report.book.names[s.identity.ID()] = d.Name
+	}
+	for _, s := range p.stages {
+		s.members = func(id round.DeviceID) bool { return members[id] }
+		if err := s.start(); err != nil {
 			return err
 		}
 	}
-	s.card.Feed(pcm)
-	if err := p.wait(ctx, func() bool { return s.card.Fed() == 0 }, "the microphone to hear it"); err != nil {
-		return err
-	}
-	if alone {
-		return p.move(ctx, s, false)
-	}
-	return nil
-}
-
-// move presses or lets go, and returns when the device has confirmed it and done what follows from it.
-func (p *play) move(ctx context.Context, s *stage, down bool) error {
-	if s.held == down {
-		return fmt.Errorf("the button is %s already", map[bool]string{true: "down", false: "up"}[down])
-	}
-	s.held = down
-	before := s.act()
-	if down {
-		s.hand.Press()
-	} else {
-		s.hand.Release()
-	}
-	limit, cancel := context.WithTimeout(ctx, confirmLimit)
-	defer cancel()
-	return until(limit, func() bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return s.moves > before && s.device.coordinator.Settled()
-	})
-}
-
-// act notes that the person did something: waits count from here.
-func (s *stage) act() (moves int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.acted, s.said, s.ended = s.device.now(), 0, ""
-	return s.moves
-}
-
-// since says what came of what the person last did.
-func (s *stage) since() (said int, ended string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.said, s.ended
-}
-
-func (p *play) waitFor(ctx context.Context, s *stage, l Line) error {
-	switch l.What {
-	case "idle":
-		return p.wait(ctx, s.device.Quiet, "idle")
-	case "speaking", "said":
-		silent := "" // how the turn ended in which nothing was said
-		err := p.wait(ctx, func() bool {
-			if l.What == "speaking" && s.device.Speaking() {
-				return true
-			}
-			quiet := s.device.Quiet() // before the count: a turn is counted before it is quiet
-			said, ended := s.since()
-			if quiet && said == 0 {
-				if silent = ended; ended == "" {
-					silent = "nobody asked anything"
-				}
-			}
-			return said > 0 || silent != ""
-		}, l.What)
-		if err == nil && silent != "" {
-			return fmt.Errorf("nothing was said, and nothing will be: %s", silent)
+	for _, s := range p.stages {
+		if err := s.ready(p.ctx); err != nil {
+			return err
 		}
-		return err
 	}
-	return pause(ctx, l.For)
+	if len(p.stages) == 1 {
+		return nil
+	}
+	return p.wait(p.ctx, meetLimit, p.met, "the devices to know each other")
 }
 
-func (p *play) wait(ctx context.Context, cond func() bool, what string) error {
-	ctx, cancel := context.WithTimeout(ctx, waitLimit)
-	defer cancel()
-	if err := until(ctx, cond); err != nil {
-		return fmt.Errorf("waited %s for %s: %w", waitLimit, what, err)
+// met says that every device that lives knows every other one, with its companions.
+func (p *play) met() bool {
+	alive := 0
+	for _, s := range p.stages {
+		if s.alive() {
+			alive++
+		}
+	}
+	for _, s := range p.stages {
+		if s.alive() && s.knows() < alive {
+			return false
+		}
+	}
+	return true
+}
+
+// stage finds a device by its name, which the script's parser has checked.
+func (p *play) stage(name string) *stage {
+	for _, s := range p.stages {
+		if s.name == name {
+			return s
+		}
 	}
 	return nil
 }
+
+// brokerHouse is the broker with a port that it keeps when it comes back.
+type brokerHouse struct {
+	log    *slog.Logger
+	addr   string
+	cancel context.CancelFunc
+	done   chan error
+}
+
+// openBroker starts a broker on a port of its own choice.
+func openBroker(log *slog.Logger) (*brokerHouse, error) {
+	h := &brokerHouse{log: log.With("device", "broker"), addr: "127.0.0.1:0"}
+	return h, h.start()
+}
+
+func (h *brokerHouse) start() error {
+	b, err := mqtt.NewBroker(mqtt.BrokerConfig{Listen: h.addr, Log: h.log})
+	if err != nil {
+		return fmt.Errorf("rehearse: broker: %w", err)
+	}
+	h.addr = b.Addr().String()
+	ctx, cancel := context.WithCancel(context.Background())
+	h.cancel, h.done = cancel, make(chan error, 1)
+	go func() { h.done <- b.Run(ctx) }() // awaited by stop
+	return nil
+}
+
+// stop ends it and waits. Harmless twice.
+func (h *brokerHouse) stop() error {
+	if h.cancel == nil {
+		return nil
+	}
+	h.cancel()
+	h.cancel = nil
+	return <-h.done
+}
+
+// again starts it at the same port, which the system may take a moment to give back.
+func (h *brokerHouse) again(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, confirmLimit)
+	defer cancel()
+	var err error
+	if until(ctx, func() bool { err = h.start(); return err == nil }) != nil {
+		return err
+	}
+	return nil
+}
+
+// out is a path below --out.
+func (p *play) out(name string) string { return filepath.Join(p.Out, name) }

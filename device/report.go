@@ -8,35 +8,97 @@ import (
 	"sync"
 	"time"
 
+	"conch/companions/round"
 	"conch/coordinator/turn"
 )
 
 // What a rehearsal tells, as sentences or as one JSON object a line (appliance.md 4), whose first key is event:
 //
 //	turn.end       the summary of a turn, all of its fields (coordinator.Record)
+//	round          who was selected for a message, why, every vote, why each of the others is silent, and who took the floor
 //	said           who said what on which device, how much of it was heard, and whether that was all
-//	hush           a press or question silenced the device: milliseconds from the edge to the last audible sample
+//	instead        the one who had the floor failed, or is gone: who took over
+//	outcome        what became of a person's message: answered, silent (deliberately nobody), superseded (room.md 8, I2)
+//	hush           a press or question silenced a device: milliseconds from the edge, wherever the finger was, to the device's
+//	               last audible sample
+//	member         somebody came, changed or went, as a device saw it
 //	fault          the script broke something
 //	rehearsal.end  counts; ok says whether the exit status is 0
 //
-// at_ms counts from the rehearsal's beginning, which is also the beginning of the WAV of --out.
+// at_ms counts from the rehearsal's beginning, which is also the beginning of every WAV of --out, on one clock for all devices.
+// Devices have their names, a person is human:NAME of the device, companions have their ids.
 type (
+	roundLine struct {
+		Event    string              `json:"event"`
+		AtMS     float64             `json:"at_ms"`
+		Device   string              `json:"device"` // whose view it is: the first that decided
+		Message  messageOf           `json:"message"`
+		Selected round.CompanionID   `json:"selected"` // empty: nobody
+		Reason   string              `json:"reason"`
+		Votes    []round.Vote        `json:"votes"`
+		Absent   []round.CompanionID `json:"absent,omitempty"`
+		Extras   []round.CompanionID `json:"extras,omitempty"`
+		Silent   []round.Silent      `json:"silent,omitempty"`
+		WaitedMS float64             `json:"waited_ms"`
+		AtLimit  bool                `json:"at_limit,omitempty"`
+		Ended    bool                `json:"ended,omitempty"`
+		Claim    *claimOf            `json:"claim"` // null: the floor was not taken
+	}
+	messageOf struct {
+		ID     round.MessageID `json:"id"`
+		From   string          `json:"from"`
+		To     []string        `json:"to,omitempty"`
+		Text   string          `json:"text"`
+		Number int             `json:"number"`
+		Turn   string          `json:"turn,omitempty"`
+	}
+	claimOf struct {
+		Companion round.CompanionID `json:"companion"`
+		Device    string            `json:"device"`
+		AfterMS   float64           `json:"after_ms"` // from the decision
+	}
 	saidLine struct {
-		Event    string  `json:"event"`
-		AtMS     float64 `json:"at_ms"` // the end of the turn
-		Device   string  `json:"device"`
-		Turn     turn.ID `json:"turn"`
-		Who      string  `json:"who"`
-		Text     string  `json:"text"` // what the answer says; of one that was cut, HeardMS were heard
-		HeardMS  float64 `json:"heard_ms"`
-		Complete bool    `json:"complete"`
+		Event    string          `json:"event"`
+		AtMS     float64         `json:"at_ms"` // the end
+		Device   string          `json:"device"`
+		Message  round.MessageID `json:"message"` // that it answers
+		Who      string          `json:"who"`
+		Text     string          `json:"text"` // what was heard of it
+		HeardMS  float64         `json:"heard_ms"`
+		Complete bool            `json:"complete"`
+	}
+	insteadLine struct {
+		Event     string            `json:"event"`
+		AtMS      float64           `json:"at_ms"`
+		Device    string            `json:"device"`
+		Message   round.MessageID   `json:"message,omitempty"`
+		Companion round.CompanionID `json:"companion"`
+		Failed    bool              `json:"failed"` // false: this one takes over
+		Why       string            `json:"why,omitempty"`
+	}
+	outcomeLine struct {
+		Event   string          `json:"event"`
+		AtMS    float64         `json:"at_ms"`
+		Device  string          `json:"device"` // the person's
+		Message round.MessageID `json:"message"`
+		Text    string          `json:"text"`
+		Outcome round.EntryKind `json:"outcome"`
+		Why     string          `json:"why,omitempty"`
 	}
 	hushLine struct {
 		Event  string  `json:"event"`
 		AtMS   float64 `json:"at_ms"` // the edge
 		Device string  `json:"device"`
-		Turn   turn.ID `json:"turn"` // that was cut
+		Turn   turn.ID `json:"turn,omitempty"` // that was cut, when the finger was on the device itself
+		By     string  `json:"by"`             // where the finger was
 		MS     float64 `json:"ms"`
+	}
+	memberLine struct {
+		Event  string  `json:"event"`
+		AtMS   float64 `json:"at_ms"`
+		Device string  `json:"device"` // who saw it
+		Who    string  `json:"who"`
+		What   string  `json:"what"`
 	}
 	faultLine struct {
 		Event  string  `json:"event"`
@@ -48,10 +110,15 @@ type (
 		Event      string  `json:"event"`
 		AtMS       float64 `json:"at_ms"`
 		Turns      int     `json:"turns"`
+		Messages   int     `json:"messages"` // of people
+		Rounds     int     `json:"rounds"`
 		Said       int     `json:"said"`
+		Answered   int     `json:"answered"`
+		Silent     int     `json:"silent"`
+		Superseded int     `json:"superseded"`
 		Hushed     int     `json:"hushed"`
 		Faults     int     `json:"faults"`
-		Unanswered int     `json:"unanswered"`
+		Unanswered int     `json:"unanswered"` // people's messages that came to none of the three, or to two
 		OK         bool    `json:"ok"`
 		Error      string  `json:"error,omitempty"`
 	}
@@ -67,58 +134,53 @@ var (
 type report struct {
 	// fixed before use
 	json, text io.Writer // json nil: text
-	companion  string
 	now        func() time.Duration
+	chat       bool // for a person who reads along: no times, no turns
 
 	mu     sync.Mutex // guards the writers and what follows
+	book   *book
 	counts endLine
-	lost   []string // turns that ended in nothing
 }
 
 // line shows what is being done, so that a person sees what a long wait waits for.
 func (r *report) line(l Line) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.json == nil && r.text != nil {
-		fmt.Fprintf(r.text, "%7.2f s  %s\n", r.now().Seconds(), l.Source)
+	if !r.chat {
+		r.sentence("%7.2f s  %s\n", r.now().Seconds(), l.Source)
 	}
 }
 
-// turn tells of a finished turn; acted is when the person last did something.
-func (r *report) turn(t TurnRecord, acted time.Duration) {
+// turn tells of a finished turn; edge is when the person there last pressed or asked, and cut says that this was what ended it.
+func (r *report) turn(t TurnRecord, edge time.Duration, cut bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.counts.Turns++
+	r.book.turn(t)
 	r.put(t)
-	if r.json == nil && r.text != nil {
-		for line := range strings.Lines(t.Sentence(r.companion)) {
-			fmt.Fprintf(r.text, "           %s", line)
-		}
+	if t.Reason == reasonTooShort && !r.chat {
+		r.sentence("%11sconch: that was too short to be a question\n", "")
 	}
-	if t.PressToSilence != nil {
-		r.counts.Hushed++
-		r.put(hushLine{"hush", ms(acted), t.Device, t.Turn, *t.PressToSilence})
+	if t.Words != "" {
+		r.sentence("%11s%s: %s\n", "", t.Device, wordsText(turn.Words(t.Words)))
 	}
-	if t.HeardMS > 0 || t.Said != "" {
-		r.counts.Said++
-		r.put(saidLine{"said", ms(t.Ended), t.Device, t.Turn, r.companion, t.Said, t.HeardMS, t.Reason == reasonDone})
-	}
-	if t.Source == turn.SourceButton.String() && !settled(t) {
-		r.counts.Unanswered++
-		r.lost = append(r.lost, string(t.Turn)+" "+t.Reason)
+	if cut {
+		r.hushed(hushLine{"hush", ms(edge), t.Device, t.Turn, t.Device, *t.PressToSilence})
 	}
 }
 
-// settled says that a person's turn came to one of the ends that are no failure: answered (in sound, or by a tool that did
-// what was asked), cut by the person, or too short to be a message at all.
-func settled(t TurnRecord) bool {
-	switch t.Reason {
-	case reasonDone:
-		return t.HeardMS > 0 || t.Tools > 0
-	case reasonInterrupted, reasonTooShort:
-		return true
-	}
-	return false
+// hush tells of a device that was silenced from elsewhere.
+func (r *report) hush(device, by string, edge, last time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.hushed(hushLine{Event: "hush", AtMS: ms(edge), Device: device, By: by, MS: ms(max(0, last-edge))})
+}
+
+// hushed needs mu.
+func (r *report) hushed(h hushLine) {
+	r.counts.Hushed++
+	r.put(h)
+	r.sentence("%11s%s is silent %.0f ms after the press in %s\n", "", h.Device, h.MS, h.By)
 }
 
 func (r *report) fault(device, what string) {
@@ -128,26 +190,102 @@ func (r *report) fault(device, what string) {
 	r.put(faultLine{"fault", ms(r.now()), device, what})
 }
 
-// unanswered is the error of a rehearsal in which a question came to nothing.
-func (r *report) unanswered() error {
+// gone notes that a device was killed.
+func (r *report) gone(device string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.lost) == 0 {
-		return nil
-	}
-	return fmt.Errorf("rehearse: %d of %d turns ended without an answer: %s", len(r.lost), r.counts.Turns, strings.Join(r.lost[:min(5, len(r.lost))], ", "))
+	r.book.gone(device, r.now())
 }
 
-func (r *report) end(err error) {
+// open says that somebody is about to speak, or that the room is still writing.
+func (r *report) open() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.counts.Event, r.counts.AtMS, r.counts.OK = "rehearsal.end", ms(r.now()), err == nil
-	if err != nil {
-		r.counts.Error = err.Error()
+	return r.book.open(r.now())
+}
+
+// entry takes a line of a device's ledger; text is what was heard, of an answer that has ended.
+func (r *report) entry(device string, e round.Entry, text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, line := range r.book.entry(device, r.now(), e, text) {
+		r.tell(line)
 	}
-	r.put(r.counts)
+}
+
+// tell writes what the book made of an entry. Needs mu.
+func (r *report) tell(line any) {
+	r.put(line)
+	switch l := line.(type) {
+	case roundLine:
+		r.counts.Rounds++
+		r.sentence("%s", r.book.roundText(l))
+	case saidLine:
+		r.counts.Said++
+		cut := ""
+		if !l.Complete {
+			cut = fmt.Sprintf(" … (cut after %.1f s)", l.HeardMS/1000)
+		}
+		r.sentence("%11s%s (%s): %s%s\n", "", l.Who, l.Device, l.Text, cut)
+	case insteadLine:
+		what := "takes over"
+		if l.Failed {
+			what = "lost the floor"
+		}
+		r.sentence("%11s%s %s%s\n", "", r.book.room.called(l.Companion), what, because(l.Why))
+	case outcomeLine:
+		switch l.Outcome {
+		case round.EntryAnswered:
+			r.counts.Answered++
+		case round.EntrySilent:
+			r.counts.Silent++
+		case round.EntrySuperseded:
+			r.counts.Superseded++
+			r.sentence("%11s(%s: %s) is superseded%s\n", "", l.Device, l.Text, because(l.Why))
+		}
+	case memberLine:
+		if !r.chat {
+			r.sentence("%11sin %s: %s\n", "", l.Device, l.What)
+		}
+	}
+}
+
+func because(why string) string {
+	if why == "" {
+		return ""
+	}
+	return ": " + why
+}
+
+// end closes the book and returns the error of a rehearsal in which a person's message came to nothing.
+func (r *report) end(err error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, line := range r.book.rest(r.now()) {
+		r.tell(line)
+	}
+	lost := r.book.unsettled()
+	r.counts.Messages, r.counts.Unanswered = len(r.book.people), len(lost)
+	if err == nil && len(lost) > 0 {
+		err = fmt.Errorf("rehearse: %d of %d messages of people came to no clear end: %s", len(lost), r.counts.Messages, strings.Join(lost[:min(5, len(lost))], "; "))
+	}
+	c := &r.counts
+	c.Event, c.AtMS, c.OK = "rehearsal.end", ms(r.now()), err == nil
+	if err != nil {
+		c.Error = err.Error()
+	}
+	r.put(*c)
+	if !r.chat {
+		r.sentence("%7.2f s  end: %d messages of people, %d answered, %d deliberately not, %d superseded, %d without an end; %d said, %d hushed\n",
+			r.now().Seconds(), c.Messages, c.Answered, c.Silent, c.Superseded, c.Unanswered, c.Said, c.Hushed)
+	}
+	return err
+}
+
+// sentence is for people. Needs mu.
+func (r *report) sentence(format string, args ...any) {
 	if r.json == nil && r.text != nil {
-		fmt.Fprintf(r.text, "%7.2f s  end: %d turns, %d said, %d hushed, %d unanswered\n", r.now().Seconds(), r.counts.Turns, r.counts.Said, r.counts.Hushed, r.counts.Unanswered)
+		fmt.Fprintf(r.text, format, args...)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,19 +16,25 @@ import (
 //
 //	press DEV | release DEV | ask DEV TEXT
 //	hear DEV FILE.wav     into its microphone, while the button is held; if it is up, it is held for so long
+//	say DEV TEXT          an announcement of that device
+//	control room|COMPANION mute|unmute|off|low|medium|high
 //	wait 2s | wait idle | wait speaking DEV | wait said DEV
-//	                      speaking and said mean what came of the last press, release or question
+//	                      idle means the whole room: nothing sounds and no round is open; speaking and said mean what came
+//	                      of the last press, release or question in the room
 //	model slow|fail|drop|ok DEV | sound out|in DEV
-//	kill DEV | start DEV | freeze DEV 5s | cut DEV 5s | broker restart     refused: they need a room of several devices
+//	kill DEV | start DEV  without a goodbye; again, with the state it had
+//	freeze DEV 5s         its process stops: it keeps its connections and does nothing
+//	cut DEV 5s            its network: packets vanish, and nobody is told
+//	broker restart        stopped, and started at the same port
 type Line struct {
 	Number int    // in the file, from 1
 	Source string // as written
 	Verb   string
 	Device string        // empty where the verb has none
-	What   string        // idle, speaking, said; slow, fail, drop, ok; out, in
-	Text   string        // ask
+	What   string        // idle, speaking, said; slow, fail, drop, ok; out, in; restart; what control sets
+	Text   string        // ask, say; whose manners control turns
 	File   string        // hear: absolute, or relative to the script
-	For    time.Duration // wait 2s
+	For    time.Duration // wait, freeze, cut
 }
 
 // Limits of a script: it is typed by people.
@@ -36,21 +43,46 @@ const (
 	maxScriptLine  = 4096
 )
 
-// usage of each verb, for errors that say what is allowed.
-var verbs = map[string]string{
-	"press":   "press DEV",
-	"release": "release DEV",
-	"ask":     "ask DEV TEXT",
-	"hear":    "hear DEV FILE.wav",
-	"wait":    "wait 2s | wait idle | wait speaking DEV | wait said DEV",
-	"model":   "model slow|fail|drop|ok DEV",
-	"sound":   "sound out|in DEV",
+// verb is how an instruction is written, for errors that say what is allowed, and what takes it apart.
+type verb struct {
+	name, usage string
+	parse       func(l *Line, args string, n *names) error
 }
 
-// ReadScript parses a rehearsal script. name is used in errors; files are looked up relative to dir and must exist.
-// devices are the names that may appear.
-func ReadScript(r io.Reader, name, dir string, devices []string) ([]Line, error) {
+// names are what a script may name.
+type names struct {
+	dir        string // files are looked up there
+	devices    []string
+	companions []string // ids
+}
+
+// verbs in the order in which they are listed to who misspells one.
+func verbs() []verb {
+	return []verb{
+		{"press", "press DEV", onDevice},
+		{"release", "release DEV", onDevice},
+		{"ask", "ask DEV TEXT", withText},
+		{"hear", "hear DEV FILE.wav", withSound},
+		{"say", "say DEV TEXT", withText},
+		{"control", "control room|COMPANION mute|unmute|off|low|medium|high", withManners},
+		{"wait", "wait 2s | wait idle | wait speaking DEV | wait said DEV", withWait},
+		{"model", "model slow|fail|drop|ok DEV", withFault("slow", "fail", "drop", "ok")},
+		{"sound", "sound out|in DEV", withFault("out", "in")},
+		{"kill", "kill DEV", onDevice},
+		{"start", "start DEV", onDevice},
+		{"freeze", "freeze DEV 5s", withTime},
+		{"cut", "cut DEV 5s", withTime},
+		{"broker", "broker restart", withRestart},
+	}
+}
+
+// errUsage is replaced by the verb's usage.
+var errUsage = fmt.Errorf("not as it must be")
+
+// ReadScript parses a rehearsal script for a room. name is used in errors; files are looked up relative to dir and must exist.
+func ReadScript(r io.Reader, name, dir string, room RehearsalRoom) ([]Line, error) {
 	var lines []Line
+	known := room.names(dir)
 	sc := bufio.NewScanner(r)
 	sc.Buffer(make([]byte, 0, maxScriptLine), maxScriptLine)
 	for n := 1; sc.Scan(); n++ {
@@ -61,11 +93,11 @@ func ReadScript(r io.Reader, name, dir string, devices []string) ([]Line, error)
 		if len(lines) == maxScriptLines {
 			return nil, fmt.Errorf("%s:%d: more than %d instructions: split the script", name, n, maxScriptLines)
 		}
-		l, err := parseLine(text, dir, devices)
+		l, err := parseLine(text, known)
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %q: %w", name, n, text, err)
 		}
-		l.Number, l.Source = n, text
+		l.Number = n
 		lines = append(lines, l)
 	}
 	if err := sc.Err(); err != nil {
@@ -74,81 +106,145 @@ func ReadScript(r io.Reader, name, dir string, devices []string) ([]Line, error)
 	return lines, nil
 }
 
-func parseLine(text, dir string, devices []string) (Line, error) {
-	verb, rest, _ := strings.Cut(text, " ")
-	rest = strings.TrimSpace(rest)
-	usage, ok := verbs[verb]
-	switch verb {
-	case "kill", "start", "freeze", "cut", "broker":
-		return Line{}, fmt.Errorf("%s needs a room of several devices, which this version does not rehearse", verb)
+func parseLine(text string, n *names) (Line, error) {
+	word, args := cutWord(text)
+	all := verbs()
+	i := slices.IndexFunc(all, func(v verb) bool { return v.name == word })
+	if i < 0 {
+		return Line{}, fmt.Errorf("unknown verb %q: must be one of %s", word, joined(all, ", ", func(v verb) string { return v.name }))
 	}
-	if !ok {
-		return Line{}, fmt.Errorf("unknown verb %q: must be one of %s", verb, strings.Join(verbNames(), ", "))
-	}
-	l := Line{Verb: verb}
-	bad := func() (Line, error) { return Line{}, fmt.Errorf("must be: %s", usage) }
-	first, tail, _ := strings.Cut(rest, " ")
-	tail = strings.TrimSpace(tail)
-	device := func(name string) error {
-		for _, d := range devices {
-			if d == name {
-				l.Device = name
-				return nil
-			}
-		}
-		return fmt.Errorf("unknown device %q: must be one of %s", name, strings.Join(devices, ", "))
-	}
-	var err error
-	switch verb {
-	case "press", "release":
-		if first == "" || tail != "" {
-			return bad()
-		}
-		err = device(first)
-	case "ask":
-		if l.Text = tail; tail == "" {
-			return bad()
-		}
-		err = device(first)
-	case "hear":
-		if tail == "" {
-			return bad()
-		}
-		if err = device(first); err == nil {
-			if l.File = tail; !filepath.IsAbs(tail) {
-				l.File = filepath.Join(dir, tail)
-			}
-			_, err = audio.LoadWAV(l.File) // a broken one is refused before anything starts; it is read again when it is played
-		}
-	case "model":
-		if l.What = first; first != "slow" && first != "fail" && first != "drop" && first != "ok" {
-			return bad()
-		}
-		err = device(tail)
-	case "sound":
-		if l.What = first; first != "out" && first != "in" {
-			return bad()
-		}
-		err = device(tail)
-	case "wait":
-		switch l.What = first; first {
-		case "idle":
-			if tail != "" {
-				return bad()
-			}
-		case "speaking", "said":
-			err = device(tail)
-		default:
-			if l.What = ""; tail != "" {
-				return bad()
-			}
-			l.For, err = positive(first)
-		}
-	}
-	if err != nil {
+	l := Line{Source: text, Verb: word}
+	if err := all[i].parse(&l, args, n); err == errUsage {
+		return Line{}, fmt.Errorf("must be: %s", all[i].usage)
+	} else if err != nil {
 		return Line{}, err
 	}
 	return l, nil
+}
+
+// joined is what name makes of each, with sep between them.
+func joined[T any](all []T, sep string, name func(T) string) string {
+	list := make([]string, len(all))
+	for i, x := range all {
+		list[i] = name(x)
+	}
+	return strings.Join(list, sep)
+}
+
+// cutWord takes the first word off.
+func cutWord(text string) (first, rest string) {
+	text = strings.TrimSpace(text)
+	i := strings.IndexAny(text, " \t")
+	if i < 0 {
+		return text, ""
+	}
+	return text[:i], strings.TrimSpace(text[i:])
+}
+
+func (n *names) device(l *Line, name string) error {
+	if name == "" {
+		return errUsage
+	}
+	if !slices.Contains(n.devices, name) {
+		return fmt.Errorf("unknown device %q: must be one of %s", name, strings.Join(n.devices, ", "))
+	}
+	l.Device = name
+	return nil
+}
+
+func onDevice(l *Line, args string, n *names) error {
+	name, rest := cutWord(args)
+	if rest != "" {
+		return errUsage
+	}
+	return n.device(l, name)
+}
+
+func withText(l *Line, args string, n *names) error {
+	name, text := cutWord(args)
+	if text == "" {
+		return errUsage
+	}
+	l.Text = text
+	return n.device(l, name)
+}
+
+func withSound(l *Line, args string, n *names) error {
+	name, file := cutWord(args)
+	if file == "" {
+		return errUsage
+	}
+	if err := n.device(l, name); err != nil {
+		return err
+	}
+	if l.File = file; !filepath.IsAbs(file) {
+		l.File = filepath.Join(n.dir, file)
+	}
+	_, err := audio.LoadWAV(l.File) // a broken one is refused before anything starts; it is read again when it is played
+	return err
+}
+
+func withManners(l *Line, args string, n *names) error {
+	who, what := cutWord(args)
+	if !slices.Contains([]string{"mute", "unmute", "off", "low", "medium", "high"}, what) {
+		return errUsage
+	}
+	if who != "room" && !slices.Contains(n.companions, who) {
+		return fmt.Errorf("unknown companion %q: must be room or one of %s", who, strings.Join(n.companions, ", "))
+	}
+	if who == "room" && (what == "mute" || what == "unmute") {
+		return fmt.Errorf("control room %s: a room is not muted as one; mute its companions, or: control room off", what)
+	}
+	l.Text, l.What = who, what
+	return nil
+}
+
+func withFault(kinds ...string) func(*Line, string, *names) error {
+	return func(l *Line, args string, n *names) error {
+		what, rest := cutWord(args)
+		name, more := cutWord(rest)
+		if !slices.Contains(kinds, what) || more != "" {
+			return errUsage
+		}
+		l.What = what
+		return n.device(l, name)
+	}
+}
+
+func withTime(l *Line, args string, n *names) error {
+	name, rest := cutWord(args)
+	if rest == "" {
+		return errUsage
+	}
+	if err := n.device(l, name); err != nil {
+		return err
+	}
+	var err error
+	l.For, err = positive(rest)
+	return err
+}
+
+func withRestart(l *Line, args string, _ *names) error {
+	if l.What = args; args != "restart" {
+		return errUsage
+	}
+	return nil
+}
+
+func withWait(l *Line, args string, n *names) error {
+	what, rest := cutWord(args)
+	switch l.What = what; {
+	case what == "speaking" || what == "said":
+		return onDevice(l, rest, n)
+	case what == "" || rest != "":
+		return errUsage
+	case what == "idle":
+		return nil
+	}
+	var err error
+	l.What = ""
+	l.For, err = positive(what)
+	return err
 }
 
 func positive(s string) (time.Duration, error) {
@@ -157,8 +253,4 @@ func positive(s string) (time.Duration, error) {
 		return 0, fmt.Errorf("duration %q: must be like 500ms or 2s, up to 1h", s)
 	}
 	return d, nil
-}
-
-func verbNames() []string {
-	return []string{"press", "release", "ask", "hear", "wait", "model", "sound"}
 }

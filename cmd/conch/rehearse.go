@@ -11,9 +11,11 @@ import (
 )
 
 type rehearseCmd struct {
-	Script string `help:"Script to play (- is standard input); see README, Rehearsal." placeholder:"FILE"`
+	Script string `help:"Script to play (- is standard input); see README, Rehearsal. Without: talk to the room yourself." placeholder:"FILE"`
+	Room   string `help:"Devices and companions of the room (default: kitchen with Ada, bedroom with Ben, hall with Cleo)." placeholder:"FILE"`
 	JSON   bool   `help:"One JSON object a line on standard output." name:"json"`
-	Out    string `help:"Directory for a WAV of what each speaker said." placeholder:"DIR"`
+	Out    string `help:"Directory for a WAV of each device and each companion, and each device's ledger." placeholder:"DIR"`
+	Speed  string `help:"1 is real time; there is no other: devices and voices meet over real sockets." default:"1" placeholder:"N"`
 	Faults string `help:"What goes wrong with --serve, e.g. slow=2s,duplicate=0.1,fail." placeholder:"LIST"`
 	Serve  string `help:"Serve the rehearsal voice (Realtime protocol) to other clients instead." placeholder:"HOST:PORT"`
 }
@@ -23,15 +25,32 @@ func (c rehearseCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	log := e.logger(cfg)
 	switch {
-	case c.Serve != "" && c.Script != "":
-		return fmt.Errorf("%w: --serve and --script exclude each other", device.ErrRefused)
+	case c.Serve != "" && (c.Script != "" || c.Room != ""):
+		return fmt.Errorf("%w: --serve and --script or --room exclude each other", device.ErrRefused)
+	case c.Speed != "1":
+		return fmt.Errorf("%w: --speed %s: must be 1 (devices, broker and voices meet over real sockets and real programs, which take the time they take; a faster clock would only see them late)", device.ErrRefused, c.Speed)
 	case c.Serve != "":
-		return device.ServeRehearsal(e.ctx, c.Serve, c.Faults, log, e.out)
-	case c.Script == "":
-		return fmt.Errorf("%w: rehearse needs --script FILE or --serve HOST:PORT (without a script, talk to it with: conch run)", device.ErrRefused)
+		return device.ServeRehearsal(e.ctx, c.Serve, c.Faults, e.logger(cfg), e.out)
 	}
+	r := device.Rehearsal{Room: device.DefaultRehearsalRoom(), Out: c.Out, Text: e.out}
+	if c.JSON {
+		r.JSON = e.out
+	}
+	if c.Room != "" {
+		if r.Room, err = device.ReadRehearsalRoom(c.Room); err != nil {
+			return fmt.Errorf("%w: --room: %w", device.ErrRefused, err)
+		}
+	}
+	if c.Script == "" {
+		if c.JSON {
+			return fmt.Errorf("%w: --json needs --script FILE", device.ErrRefused)
+		}
+		e.spare(&cfg)
+		r.Config, r.Log = cfg, e.logger(cfg)
+		return r.Talk(e.ctx, e.in, e.out)
+	}
+	r.Config, r.Log = cfg, e.logger(cfg)
 	in, dir := io.Reader(e.in), "."
 	if c.Script != "-" {
 		f, err := os.OpenFile(c.Script, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a FIFO must not wait for a writer
@@ -44,13 +63,8 @@ func (c rehearseCmd) Run(e *env) error {
 		}
 		in, dir = f, filepath.Dir(c.Script)
 	}
-	lines, err := device.ReadScript(in, c.Script, dir, device.RehearsalDevices)
-	if err != nil {
+	if r.Script, err = device.ReadScript(in, c.Script, dir, r.Room); err != nil {
 		return fmt.Errorf("%w: %w", device.ErrRefused, err)
-	}
-	r := device.Rehearsal{Config: cfg, Script: lines, Out: c.Out, Log: log, Text: e.out}
-	if c.JSON {
-		r.JSON = e.out
 	}
 	return r.Run(e.ctx)
 }

@@ -1,0 +1,160 @@
+package device
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"conch/companions"
+	"conch/companions/round"
+)
+
+// RehearsalRoom is who lives where in a rehearsal. A person is at every device.
+type RehearsalRoom struct{ Devices []RehearsalDevice }
+
+// RehearsalDevice is one device with its companions.
+type RehearsalDevice struct {
+	Name  string
+	Cards []companions.Card
+}
+
+// Bounds of a room file.
+const (
+	maxRoomFile       = 64 << 10 // bytes
+	maxRoomDevices    = 16
+	maxRoomCompanions = 8 // on one device
+	maxCardBytes      = 64 << 10
+)
+
+// deviceName is a word of a script and part of a file's name.
+var deviceName = regexp.MustCompile(`^[\p{L}\p{N}][\p{L}\p{N}_-]{0,39}$`)
+
+// DefaultRehearsalRoom is kitchen with Ada, bedroom with Ben, hall with Cleo (appliance.md 4).
+func DefaultRehearsalRoom() RehearsalRoom {
+	cards := companions.DefaultCards()
+	var r RehearsalRoom
+	for i, name := range []string{"kitchen", "bedroom", "hall"} {
+		r.Devices = append(r.Devices, RehearsalDevice{Name: name, Cards: cards[i : i+1]})
+	}
+	return r
+}
+
+// ReadRehearsalRoom reads a room file:
+//
+//	[[device]]
+//	name = "kitchen"
+//	companions = ["Ada", "Cleo"]     # of those that come with conch
+//	cards = ["mia.toml"]             # files, looked up beside this one
+func ReadRehearsalRoom(path string) (RehearsalRoom, error) {
+	data, _, err := readBounded(path, maxRoomFile)
+	if err != nil {
+		return RehearsalRoom{}, fmt.Errorf("%s: %w", path, err)
+	}
+	var file struct {
+		Device []struct {
+			Name       string
+			Companions []string
+			Cards      []string
+		}
+	}
+	meta, err := toml.Decode(string(data), &file)
+	if err != nil {
+		if parse := (toml.ParseError{}); errors.As(err, &parse) {
+			return RehearsalRoom{}, fmt.Errorf("%s:%d: %s", path, parse.Position.Line, printable(parse.Message))
+		}
+		return RehearsalRoom{}, fmt.Errorf("%s: %s", path, printable(err.Error()))
+	}
+	if unknown := meta.Undecoded(); len(unknown) > 0 {
+		return RehearsalRoom{}, fmt.Errorf("%s: %s: unknown key; a room file has [[device]] with name, companions and cards", path, printable(unknown[0].String()))
+	}
+	if n := len(file.Device); n == 0 || n > maxRoomDevices {
+		return RehearsalRoom{}, fmt.Errorf("%s: has %d devices ([[device]]); must be 1 to %d", path, n, maxRoomDevices)
+	}
+	var room RehearsalRoom
+	for i, f := range file.Device {
+		d := RehearsalDevice{Name: f.Name}
+		bad := func(format string, args ...any) (RehearsalRoom, error) {
+			return RehearsalRoom{}, fmt.Errorf("%s: device %d (%s): %w", path, i+1, printable(f.Name), fmt.Errorf(format, args...))
+		}
+		if !deviceName.MatchString(f.Name) {
+			return bad("name = %q: must be one word of letters, digits, - and _, at most 40", f.Name)
+		}
+		if slices.ContainsFunc(room.Devices, func(o RehearsalDevice) bool { return strings.EqualFold(o.Name, f.Name) }) {
+			return bad("name = %q: another device has it", f.Name)
+		}
+		for _, name := range f.Companions {
+			card, ok := findCard(companions.DefaultCards(), name)
+			if !ok {
+				return bad("companions: unknown %q: must be one of %s, or a file in cards", name, joined(companions.DefaultCards(), ", ", func(c companions.Card) string { return c.Name }))
+			}
+			d.Cards = append(d.Cards, card)
+		}
+		for _, name := range f.Cards {
+			if !filepath.IsAbs(name) {
+				name = filepath.Join(filepath.Dir(path), name)
+			}
+			data, _, err := readBounded(name, maxCardBytes)
+			if err != nil {
+				return bad("cards: %s: %w", name, err)
+			}
+			card, err := companions.ParseCard(name, data)
+			if err != nil {
+				return bad("cards: %w", err)
+			}
+			d.Cards = append(d.Cards, card)
+		}
+		if n := len(d.Cards); n == 0 || n > maxRoomCompanions {
+			return bad("has %d companions (companions, cards); must be 1 to %d", n, maxRoomCompanions)
+		}
+		for k, c := range d.Cards {
+			if slices.ContainsFunc(d.Cards[:k], func(o companions.Card) bool { return o.ID == c.ID }) {
+				return bad("companion %s is there twice", c.ID)
+			}
+		}
+		room.Devices = append(room.Devices, d)
+	}
+	return room, nil
+}
+
+// names are what a script of this room may name.
+func (r RehearsalRoom) names(dir string) *names {
+	n := &names{dir: dir}
+	for _, d := range r.Devices {
+		n.devices = append(n.devices, d.Name)
+		for _, c := range d.Cards {
+			if !slices.Contains(n.companions, string(c.ID)) {
+				n.companions = append(n.companions, string(c.ID))
+			}
+		}
+	}
+	return n
+}
+
+// String is one line: who lives where.
+func (r RehearsalRoom) String() string {
+	return joined(r.Devices, "; ", func(d RehearsalDevice) string {
+		return d.Name + ": " + joined(d.Cards, " and ", func(c companions.Card) string {
+			if c.Role == "" {
+				return c.Name
+			}
+			return c.Name + ", " + c.Role
+		})
+	})
+}
+
+// called is a companion's name; its id where no card has it (it was renamed in the room).
+func (r RehearsalRoom) called(id round.CompanionID) string {
+	for _, d := range r.Devices {
+		for _, c := range d.Cards {
+			if c.ID == id {
+				return c.Name
+			}
+		}
+	}
+	return string(id)
+}

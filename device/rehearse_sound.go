@@ -1,0 +1,244 @@
+package device
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"conch/audio"
+	"conch/audio/audiotest"
+	"conch/companions"
+	"conch/companions/round"
+)
+
+// twinCard is a stage's card as its device gets it. While the device is stopped or dead, the card goes on without it: it plays
+// silence and keeps what it hears to itself. What sounds goes to the room's loudspeaker too, where there is one.
+type twinCard struct {
+	*audiotest.Card
+	s *stage
+	l *life
+}
+
+func (c twinCard) OpenPlayback(conf audio.StreamConfig, render func(out []int16)) (audio.Stream, error) {
+	return c.Card.OpenPlayback(conf, func(out []int16) {
+		if c.s.mute.Load() || c.l.killed.Load() {
+			clear(out)
+		} else {
+			render(out)
+		}
+		if m := c.s.play.mixed.Load(); m != nil {
+			m.add(c.s.name, out)
+		}
+	})
+}
+
+func (c twinCard) OpenCapture(conf audio.StreamConfig, take func(in []int16)) (audio.Stream, error) {
+	return c.Card.OpenCapture(conf, func(in []int16) {
+		if !c.s.mute.Load() && !c.l.killed.Load() {
+			take(in)
+		}
+	})
+}
+
+// Whoever was cut short is silent for hushAfter; what sounded within hushBefore was not a pause between two words.
+const (
+	hushBefore = 250 * time.Millisecond
+	hushAfter  = 450 * time.Millisecond
+)
+
+// silenced measures, after a press or question at one device, when the others that were sounding fell silent: by their tapes,
+// which know nothing of what the devices believe. The device itself is told by its turn, since a cue follows there at once.
+func (p *play) silenced(by *stage, edge time.Duration) {
+	by.mu.Lock()
+	by.last = edge
+	by.mu.Unlock()
+	p.later(hushAfter+100*time.Millisecond, func() {
+		for _, s := range p.stages {
+			if s == by || audio.Peak(s.card.Between(edge-hushBefore, edge+20*time.Millisecond)) == 0 {
+				continue
+			}
+			until := edge + hushAfter
+			s.mu.Lock()
+			if s.last > edge { // its own person was next: the cue is no old sound
+				until = min(until, s.last)
+			}
+			s.mu.Unlock()
+			tape := s.card.Between(edge, until)
+			n := len(tape)
+			for n > 0 && tape[n-1] == 0 {
+				n--
+			}
+			p.report.hush(s.name, by.name, edge, edge+audio.CardDuration(n))
+		}
+	})
+}
+
+// record keeps what the card plays in a WAV and what the device notes in a ledger, both from the rehearsal's beginning.
+func (p *play) record(s *stage) error {
+	path := p.out(s.name + ".wav")
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("%w: --out: %w", ErrRefused, err)
+	}
+	w, err := audio.NewWAVFile(f, audio.CardRate)
+	if err != nil {
+		_ = f.Close()
+		return fmt.Errorf("rehearse: %s: %w", path, err)
+	}
+	// A card of its own records from now on; the clock has been running for some milliseconds, which are silence.
+	early := audio.CardFrames(p.clock.Now())
+	_, err = w.Write(make([]byte, 2*early))
+	s.card.Record(w)
+	if s.ledger, err = os.Create(p.out(s.name + ".jsonl")); err != nil {
+		_ = f.Close()
+		return fmt.Errorf("%w: --out: %w", ErrRefused, err)
+	}
+	p.closer = append(p.closer, func() error {
+		err := errors.Join(s.card.RecordErr(), w.Close(), f.Close(), s.ledger.Close())
+		if err != nil {
+			return fmt.Errorf("rehearse: --out: %w", err)
+		}
+		return p.parted(s, path)
+	})
+	return nil
+}
+
+// tail is how long after the end of a speech was noted the card may still be playing its last samples.
+const tail = 60 * time.Millisecond
+
+// parted writes a WAV for each companion of a device: what the device played while that companion had the floor, and silence
+// otherwise.
+func (p *play) parted(s *stage, path string) error {
+	p.report.mu.Lock()
+	talks := slices.Clone(p.report.book.talks)
+	p.report.mu.Unlock()
+	for _, c := range s.who.Cards {
+		var mine []talk
+		for _, t := range talks {
+			if t.device == s.name && t.companion == c.ID {
+				mine = append(mine, t)
+			}
+		}
+		if err := copyTalks(path, p.out(p.wavOf(s, c.ID)), mine); err != nil {
+			return fmt.Errorf("rehearse: --out: %w", err)
+		}
+	}
+	return nil
+}
+
+// wavOf names the WAV of a companion, after its device too where that would not tell it from another file.
+func (p *play) wavOf(s *stage, id round.CompanionID) string {
+	for _, o := range p.stages {
+		twice := o != s && slices.ContainsFunc(o.who.Cards, func(c companions.Card) bool { return c.ID == id })
+		if twice || strings.EqualFold(o.name, string(id)) {
+			return s.name + "-" + string(id) + ".wav"
+		}
+	}
+	return string(id) + ".wav"
+}
+
+// wavHeader is the size of what WAVFile writes before the samples.
+const wavHeader = 44
+
+func copyTalks(from, to string, talks []talk) (err error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	f, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	w, err := audio.NewWAVFile(f, audio.CardRate)
+	if err != nil {
+		return err
+	}
+	if _, err := in.Seek(wavHeader, io.SeekStart); err != nil {
+		return err
+	}
+	buf := make([]byte, 2*audio.CardFrames(10*time.Millisecond))
+	for at := time.Duration(0); ; at += 10 * time.Millisecond {
+		n, err := io.ReadFull(in, buf)
+		if n == 0 {
+			break
+		}
+		if !slices.ContainsFunc(talks, func(t talk) bool { return at >= t.from && at < t.to+tail }) {
+			clear(buf[:n])
+		}
+		if _, err := w.Write(buf[:n]); err != nil {
+			return err
+		}
+		if err != nil {
+			break
+		}
+	}
+	return w.Close()
+}
+
+// mixer plays what the twins play on a real loudspeaker. The twins' cards and the real one have clocks of their own: each twin
+// is given a reserve, and what it has too much or too little of is dropped or silence.
+type mixer struct {
+	stream audio.Stream // fixed after openMixer
+
+	mu     sync.Mutex
+	queues map[string][]int16 // by device; guarded by mu
+}
+
+const (
+	mixReserve = 40 * time.Millisecond
+	mixMost    = 120 * time.Millisecond
+)
+
+// openMixer opens a real loudspeaker; about says which, or why there is none.
+func openMixer(cfg Config, log *slog.Logger) (m *mixer, about string) {
+	card, err := audio.NewCard(cfg.Audio.Backend, log)
+	if err != nil {
+		return nil, "no loudspeaker: " + err.Error()
+	}
+	m = &mixer{queues: map[string][]int16{}}
+	m.stream, err = card.OpenPlayback(audio.StreamConfig{Device: cfg.Audio.Playback, Period: 10 * time.Millisecond, Periods: 3}, m.render)
+	if err != nil {
+		return nil, "no loudspeaker: " + err.Error()
+	}
+	if g := m.stream.Granted(); g.Backend != "null" {
+		return m, "loudspeaker " + g.Name
+	}
+	_ = m.stream.Close()
+	return nil, "no loudspeaker (no sound card, no sound server): the answers are text; --out DIR keeps their sound"
+}
+
+// add takes a period of one twin.
+func (m *mixer) add(device string, frames []int16) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	q := m.queues[device]
+	if len(q) == 0 {
+		if audio.Peak(frames) == 0 {
+			return // silence needs no queue
+		}
+		q = make([]int16, audio.CardFrames(mixReserve))
+	}
+	if q = append(q, frames...); len(q) > audio.CardFrames(mixMost) {
+		q = q[len(q)-audio.CardFrames(mixReserve):]
+	}
+	m.queues[device] = q
+}
+
+func (m *mixer) render(out []int16) {
+	clear(out)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for device, q := range m.queues {
+		n := min(len(q), len(out))
+		audio.Mix(out[:n], q[:n])
+		m.queues[device] = q[n:]
+	}
+}

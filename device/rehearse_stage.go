@@ -1,0 +1,319 @@
+package device
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"conch/audio/audiotest"
+	"conch/companions/round"
+	"conch/companions/voice/rehearsal"
+	"conch/gpio"
+	"conch/gpio/gpiotest"
+	"conch/mqtt"
+)
+
+// stage is the place of one device in a rehearsal, with the hands and ears of its person. The card, the cable, the key and the
+// state stay where they are when the device is killed and started again.
+type stage struct {
+	// fixed after newStage
+	play     *play
+	name     string
+	who      RehearsalDevice
+	card     *audiotest.Card
+	cable    *cable
+	identity mqtt.Identity
+	members  func(round.DeviceID) bool
+	dir      string // its state
+	ended    chan error
+	parts    int // that send to ended
+	ledger   *os.File
+
+	// atomic
+	mute   atomic.Bool  // the card gets nothing from the device, and gives it nothing: stopped or dead
+	frozen atomic.Int64 // the device's time stands here; 0: it does not
+	life   atomic.Pointer[life]
+
+	// owned by the goroutine of perform
+	held bool // the button is down
+
+	mu    sync.Mutex
+	thaw  chan struct{} // open while it is frozen
+	moves int           // presses and releases the device has confirmed
+	last  time.Duration // of its person's last press or question: that silence
+	said  int           // answers said to their end since somebody in the room last did something
+	over  string        // how a turn since then ended that was not cut; empty: none has
+}
+
+// life is a device from its start to its end.
+type life struct {
+	device *Device
+	hand   *gpiotest.Button
+	server *rehearsal.Server
+	killed atomic.Bool // what it says does not count any more
+	cancel context.CancelFunc
+	done   chan error
+}
+
+// newStage sets up the place; nobody lives there yet.
+func (p *play) newStage(d RehearsalDevice) (*stage, error) {
+	s := &stage{play: p, name: d.Name, who: d, card: audiotest.New(p.clock), ended: make(chan error, 2), dir: filepath.Join(p.states, d.Name)}
+	var err error
+	if s.identity, err = mqtt.NewIdentity(); err != nil {
+		return nil, fmt.Errorf("rehearse: %s: %w", d.Name, err)
+	}
+	if p.Out != "" {
+		if err := p.record(s); err != nil {
+			return nil, err
+		}
+	}
+	if s.cable, err = newCable(p.broker.addr); err != nil {
+		return nil, err
+	}
+	s.parts = 2
+	go func() { s.ended <- s.card.Run(p.ctx, 1) }() // both are awaited by stop
+	go func() { s.ended <- s.cable.Run(p.ctx) }()
+	return s, nil
+}
+
+// stop waits for what newStage and start began; play.ctx has ended.
+func (s *stage) stop() error {
+	var all []error
+	if l := s.life.Load(); l != nil {
+		all = append(all, l.end())
+	}
+	for range s.parts {
+		all = append(all, <-s.ended)
+	}
+	return errors.Join(all...)
+}
+
+// end ends a life and waits for it.
+func (l *life) end() error {
+	l.cancel()
+	if l.done == nil {
+		return nil
+	}
+	err := <-l.done
+	l.done = nil
+	return err
+}
+
+// alive says that a device runs here.
+func (s *stage) alive() bool { return s.life.Load() != nil }
+
+// now is the device's clock. While it is frozen it stands, and then jumps: what a stopped process sees of a clock.
+func (s *stage) now() time.Duration {
+	if at := s.frozen.Load(); at != 0 {
+		return time.Duration(at)
+	}
+	return s.play.clock.Now()
+}
+
+// start has a device live here.
+func (s *stage) start() error {
+	p := s.play
+	l := &life{hand: gpiotest.New(gpio.ButtonOptions{Clock: s.now}), done: make(chan error, 1)}
+	l.server = rehearsal.New(rehearsal.Options{Log: p.Log.With("device", s.name)})
+	cfg := p.Config
+	cfg.Device.Name = s.name
+	cfg.Voice.Kind = "rehearsal"
+	cfg.State.Dir = s.dir
+	cfg.Room.Broker = "mqtt://" + s.cable.address()
+	d, err := New(cfg, Options{
+		Log: p.Log.With("device", s.name), Card: twinCard{s.card, s, l}, Now: s.now, Server: l.server,
+		Buttons: []gpio.Source{seenButton{l.hand, s, l}},
+		OnTurn:  func(t TurnRecord) { s.turnEnded(l, t) },
+		Room: RoomOptions{
+			Cards: s.who.Cards, Identity: s.identity, Member: s.members,
+			OnEntry: func(e round.Entry) { s.entry(l, e) },
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("rehearse: %s: %w", s.name, err)
+	}
+	l.device = d
+	ctx, cancel := context.WithCancel(p.ctx)
+	l.cancel = cancel
+	s.mute.Store(false)
+	s.cable.refusing(false)
+	s.life.Store(l)
+	go func() { l.done <- d.Run(ctx) }() // awaited by end
+	return nil
+}
+
+// ready waits until the device is up.
+func (s *stage) ready(ctx context.Context) error {
+	if err := s.life.Load().device.WaitReady(ctx, readyStage); err != nil {
+		return fmt.Errorf("rehearse: %s: %w", s.name, err)
+	}
+	return nil
+}
+
+// knows is how many devices this one sees in the room, itself included.
+func (s *stage) knows() int {
+	n := 0
+	for _, m := range s.life.Load().device.room.Members() {
+		if len(m.Cards) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// kill ends the device without a goodbye: its connections are gone before it can say one, and its sound with them. Of what
+// it would still have written to its state, the last moment may be there: a process that is killed writes nothing more.
+func (s *stage) kill() error {
+	l := s.life.Load()
+	l.killed.Store(true)
+	s.mute.Store(true)
+	s.cable.refusing(true)
+	s.cable.reset()
+	s.play.report.gone(s.name)
+	s.unfreeze()
+	s.held = false
+	s.life.Store(nil)
+	_ = l.end() // that it fell over is what was asked for
+	return nil
+}
+
+// freeze stops the device for a while, as near to SIGSTOP as one process allows: its clock stands, its card plays silence and
+// hears nothing for it, its button waits, and its cable holds both directions without closing. Its goroutines do run, and
+// what they have in hand they finish; what they send stays in the cable, and nobody's timer comes due, for no time passes.
+// Its voice is not held: what comes from there stays unheard meanwhile.
+func (s *stage) freeze(d time.Duration) {
+	s.mu.Lock()
+	s.thaw = make(chan struct{})
+	s.mu.Unlock()
+	s.frozen.Store(int64(max(1, s.play.clock.Now())))
+	s.mute.Store(true)
+	s.cable.hold()
+	s.play.later(d, s.unfreeze)
+}
+
+// unfreeze lets it go on. Harmless twice.
+func (s *stage) unfreeze() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.thaw == nil {
+		return
+	}
+	s.frozen.Store(0)
+	if l := s.life.Load(); l != nil && !l.killed.Load() {
+		s.mute.Store(false)
+	}
+	s.cable.release()
+	close(s.thaw)
+	s.thaw = nil
+}
+
+// running waits until the device is not frozen, or ctx ends.
+func (s *stage) running(ctx context.Context) {
+	s.mu.Lock()
+	thaw := s.thaw
+	s.mu.Unlock()
+	if thaw != nil {
+		select {
+		case <-thaw:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// isFrozen says that it is stopped.
+func (s *stage) isFrozen() bool { return s.frozen.Load() != 0 }
+
+// cut takes the network away for a while: nothing passes, and nobody is told. As with TCP on a real cable, what was sent
+// meanwhile arrives afterwards where a connection has outlived it.
+func (s *stage) cut(d time.Duration) {
+	s.cable.hold()
+	s.play.later(d, s.cable.release)
+}
+
+// later runs f after d, or when the rehearsal ends.
+func (p *play) later(d time.Duration, f func()) {
+	p.short.Add(1)
+	go func() { // awaited by stop
+		defer p.short.Done()
+		_ = pause(p.ctx, d)
+		f()
+	}()
+}
+
+// seenButton is the button's source, with an eye on what it confirms. A frozen device does not see its button.
+type seenButton struct {
+	gpio.Source
+	s *stage
+	l *life
+}
+
+func (b seenButton) Run(ctx context.Context, on func(gpio.Event)) error {
+	return b.Source.Run(ctx, func(e gpio.Event) {
+		b.s.running(ctx)
+		if b.l.killed.Load() {
+			return
+		}
+		if e.Kind == gpio.Pressed {
+			b.s.play.silenced(b.s, e.At)
+		}
+		on(e)
+		if e.Kind == gpio.Pressed || e.Kind == gpio.Released {
+			b.s.mu.Lock()
+			b.s.moves++
+			b.s.mu.Unlock()
+		}
+	})
+}
+
+// turnEnded runs on the coordinator's goroutine.
+func (s *stage) turnEnded(l *life, t TurnRecord) {
+	if l.killed.Load() || s.play.ctx.Err() != nil {
+		return
+	}
+	t.Device = s.name
+	s.mu.Lock()
+	if t.Reason != reasonInterrupted {
+		s.over = t.Reason
+		if t.HeardMS > 0 {
+			s.said++
+		}
+	}
+	edge := s.last
+	s.mu.Unlock()
+	s.play.report.turn(t, edge, t.PressToSilence != nil && t.Ended-edge < ownCut)
+}
+
+// ownCut: a turn that ended so soon after its own person's press was cut by that, and otherwise from elsewhere.
+const ownCut = time.Second
+
+// entry runs on the room's goroutine.
+func (s *stage) entry(l *life, e round.Entry) {
+	if l.killed.Load() || s.play.ctx.Err() != nil {
+		return
+	}
+	if s.ledger != nil {
+		_ = json.NewEncoder(s.ledger).Encode(e) // a disk that is full is noticed when the WAVs are closed
+	}
+	text := ""
+	if e.Kind == round.EntrySpoke && e.Place != nil {
+		text = words(l.device.room.Recent(), *e.Place, e.Companion)
+	}
+	s.play.report.entry(s.name, e, text)
+}
+
+// words are what was heard of a companion's answer to a message, as the room remembers it; empty when nobody knows.
+func words(recent []round.Message, p round.Place, c round.CompanionID) string {
+	for i := len(recent) - 1; i >= 0; i-- {
+		m := recent[i]
+		if m.From == round.Participant(c) && m.Epoch == p.Epoch && (m.Number == p.Number || m.Number == p.Number+1) {
+			return m.Text
+		}
+	}
+	return ""
+}

@@ -1,0 +1,194 @@
+package device
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+
+	"conch/gpio"
+)
+
+// Talk is a rehearsal without a script: a room for somebody with no hardware and no key. A person at a terminal types
+// questions and silences the room with the space bar; lines on standard input do the same, each waiting for the end of the
+// one before it.
+//
+//	TEXT         a question, in the first device        NAME: TEXT   one in that device
+//	space        a short press there: all are silent    q            end
+//	press        the same, where there is no space bar
+//	any line of a script, such as: kill bedroom
+func (r Rehearsal) Talk(ctx context.Context, in *os.File, out io.Writer) error {
+	atTerminal := term.IsTerminal(int(in.Fd()))
+	s := &screen{out: out}
+	r.Text = shown{s}
+	p, stop, err := r.raise(ctx)
+	if err != nil {
+		return err
+	}
+	p.report.chat = true
+	t := &talker{play: p, screen: s, known: p.Room.names("."), home: p.stages[0], polite: !atTerminal}
+	sound := ""
+	m, sound := openMixer(p.Config, p.Log)
+	if m != nil {
+		p.mixed.Store(m)
+		p.closer = append(p.closer, m.stream.Close)
+	}
+	s.say(fmt.Sprintf("room   %s\nsound  %s\nvoice  %s\n%s\n", p.Room, sound, t.home.life.Load().device.voiceLine(), t.help()))
+	t.listen(p.ctx, in, atTerminal)
+	s.end()
+	return p.report.end(stop())
+}
+
+// shown writes whole lines above the line that is being typed. A rehearsal's sentences are indented for a script's times.
+type shown struct{ *screen }
+
+func (w shown) Write(b []byte) (int, error) {
+	var text strings.Builder
+	for line := range strings.Lines(string(b)) {
+		text.WriteString(strings.TrimPrefix(line, indent))
+	}
+	w.say(text.String())
+	return len(b), nil
+}
+
+// indent is the width of a script's times.
+const indent = "           "
+
+// talker is the person.
+type talker struct {
+	// fixed
+	play   *play
+	screen *screen
+	known  *names
+	home   *stage // where a question is asked that names no device
+	polite bool   // waits for the end of an answer before asking again
+	keys   gpio.Source
+}
+
+func (t *talker) help() string {
+	other := ""
+	if len(t.play.stages) > 1 {
+		other = t.play.stages[1].name + ": TEXT asks there; "
+	}
+	silence := "the space bar"
+	if t.polite {
+		silence = "press"
+	}
+	return fmt.Sprintf("type a question (in %s; %s%s silences all; so does any line of a script: kill %s; q ends)", t.home.name, other, silence, t.play.stages[len(t.play.stages)-1].name)
+}
+
+// listen carries out what is typed until the person, the input or the context ends.
+func (t *talker) listen(ctx context.Context, in *os.File, atTerminal bool) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	o := gpio.ConsoleOptions{Screen: t.screen, Clock: t.play.clock.Now, Plain: true}
+	events := make(chan gpio.Event) // unbuffered: what is typed waits for what is being done
+	t.keys = gpio.OpenConsole(in, o)
+	ended := make(chan error, 1)
+	go func() { // ends with ctx or its input; awaited below
+		ended <- t.keys.Run(ctx, func(e gpio.Event) {
+			select {
+			case events <- e:
+			case <-ctx.Done():
+			}
+		})
+	}()
+	if atTerminal {
+		t.play.later(0, func() { t.watch(ctx) })
+	}
+	for {
+		select {
+		case e := <-events:
+			if !t.event(ctx, e) {
+				cancel()
+				<-ended
+				return
+			}
+		case err := <-ended:
+			if err != nil {
+				t.screen.say(fmt.Sprintf("conch: %v\n", err))
+			}
+			return
+		}
+	}
+}
+
+// watch shows what the room is doing, until ctx ends.
+func (t *talker) watch(ctx context.Context) {
+	_ = until(ctx, func() bool {
+		doing := "[quiet; type a question]"
+		if !t.play.idle() {
+			doing = "[thinking; space silences all]"
+		}
+		for _, s := range t.play.stages {
+			if s.speaking() {
+				doing = "[" + s.name + " speaks; space silences all]"
+			}
+		}
+		t.screen.show(doing)
+		return false
+	})
+}
+
+// event carries one thing out and says whether to go on.
+func (t *talker) event(ctx context.Context, e gpio.Event) bool {
+	var err error
+	switch e.Kind {
+	case gpio.Quit:
+		return false
+	case gpio.EOF: // what was asked is still answered
+		_ = t.play.wait(ctx, waitLimit, t.play.idle, "idle")
+		return false
+	case gpio.Pressed:
+		t.keys.CaptureEnded() // the space bar is no recording here: each strike is a press
+		err = t.press(ctx)
+	case gpio.Asked:
+		err = t.typed(ctx, e.Text)
+	}
+	if err != nil && ctx.Err() == nil {
+		t.screen.say(fmt.Sprintf("conch: %v\n", err))
+	}
+	return ctx.Err() == nil
+}
+
+// press is a finger that only wants silence.
+func (t *talker) press(ctx context.Context) error {
+	s := t.home
+	if !s.alive() || s.isFrozen() {
+		return fmt.Errorf("%s does not see its button", s.name)
+	}
+	if s.held {
+		return nil // by a line of a script
+	}
+	if err := t.play.move(ctx, s, true); err != nil {
+		return err
+	}
+	return t.play.move(ctx, s, false)
+}
+
+// typed is a line: an instruction of a script if it is one in every word, and a question otherwise.
+func (t *talker) typed(ctx context.Context, text string) error {
+	if text == "press" {
+		return t.press(ctx)
+	}
+	l, err := parseLine(text, t.known)
+	if err != nil {
+		l = Line{Source: text, Verb: "ask", Device: t.home.name, Text: text}
+		if name, rest, ok := strings.Cut(text, ":"); ok {
+			for _, s := range t.play.stages {
+				if strings.EqualFold(strings.TrimSpace(name), s.name) && strings.TrimSpace(rest) != "" {
+					l.Device, l.Text = s.name, strings.TrimSpace(rest)
+				}
+			}
+		}
+	}
+	if t.polite && l.Verb == "ask" {
+		if err := t.play.wait(ctx, waitLimit, t.play.idle, "idle"); err != nil {
+			return err
+		}
+	}
+	return t.play.line(ctx, l)
+}

@@ -1,0 +1,292 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"conch/audio"
+	"conch/companions/round"
+	"conch/companions/voice/rehearsal"
+	"conch/gpio"
+)
+
+// perform carries the script out, line by line.
+func (p *play) perform(ctx context.Context) error {
+	for _, l := range p.Script {
+		p.report.line(l)
+		if err := p.line(ctx, l); err != nil {
+			if ctx.Err() != nil {
+				err = errors.New("cut short")
+			}
+			return fmt.Errorf("script line %d: %s: %w", l.Number, l.Source, err)
+		}
+	}
+	for _, s := range p.stages {
+		if s.held && s.alive() {
+			if err := p.move(ctx, s, false); err != nil { // a person does not go away with the button held
+				return fmt.Errorf("script: the release at the end: %w", err)
+			}
+		}
+	}
+	return p.wait(ctx, waitLimit, p.idle, "idle at the end")
+}
+
+// line carries out one instruction.
+func (p *play) line(ctx context.Context, l Line) error {
+	s := p.stage(l.Device)
+	if s != nil && !s.alive() && l.Verb != "start" && l.Verb != "wait" {
+		return fmt.Errorf("%s was killed; first: start %s", s.name, s.name)
+	}
+	switch l.Verb {
+	case "press":
+		return p.move(ctx, s, true)
+	case "release":
+		return p.move(ctx, s, false)
+	case "ask":
+		return p.ask(ctx, s, l.Text)
+	case "say":
+		return p.say(s, l.Text)
+	case "hear":
+		return p.hear(ctx, s, l)
+	case "wait":
+		return p.waitFor(ctx, s, l)
+	case "control":
+		return p.control(l)
+	}
+	where := l.Device
+	if l.Verb == "broker" {
+		where = "broker"
+	}
+	p.report.fault(where, l.Source)
+	switch l.Verb {
+	case "model":
+		s.life.Load().server.SetFaults(modelFault(l.What))
+	case "sound":
+		if l.What == "out" {
+			s.card.Unplug()
+		} else {
+			s.card.Replug()
+		}
+	case "kill":
+		return s.kill()
+	case "start":
+		if s.alive() {
+			return fmt.Errorf("%s runs already", s.name)
+		}
+		if err := s.start(); err != nil {
+			return err
+		}
+		return s.ready(ctx)
+	case "freeze":
+		if s.isFrozen() {
+			return fmt.Errorf("%s is frozen already", s.name)
+		}
+		s.freeze(l.For)
+	case "cut":
+		s.cut(l.For)
+	case "broker":
+		if err := p.broker.stop(); err != nil {
+			return err
+		}
+		return p.broker.again(ctx)
+	}
+	return nil
+}
+
+// modelFault is what the script's words mean for the rehearsal server.
+func modelFault(what string) rehearsal.Faults {
+	switch what {
+	case "slow":
+		return rehearsal.Faults{FirstByte: 3 * time.Second, Burst: 400 * time.Millisecond}
+	case "fail":
+		return rehearsal.Faults{FailResponse: true}
+	case "drop":
+		return rehearsal.Faults{DropAfter: time.Second}
+	}
+	return rehearsal.Faults{}
+}
+
+// ask is a typed question. A frozen device gets it when it goes on.
+func (p *play) ask(ctx context.Context, s *stage, text string) error {
+	edge := s.act()
+	put := func() {
+		if l := s.life.Load(); l != nil {
+			l.device.notPress(gpio.Event{Kind: gpio.Asked, At: s.now(), Text: text}, nil)
+		}
+	}
+	p.silenced(s, edge)
+	if s.isFrozen() {
+		p.later(0, func() { s.running(p.ctx); put() })
+		return nil
+	}
+	put()
+	return p.wait(ctx, waitLimit, s.settled, "the question to be taken")
+}
+
+// say is an announcement; it is heard when the device is quiet.
+func (p *play) say(s *stage, text string) error {
+	d := s.life.Load().device
+	s.act()
+	p.later(0, func() { _, _ = d.Say(p.ctx, text) }) // its outcome is heard, or not
+	return nil
+}
+
+// control turns manners, as the CLI does, at the first device that lives.
+func (p *play) control(l Line) error {
+	var c round.Control
+	if l.Text != "room" {
+		c.Companion = round.CompanionID(l.Text)
+	}
+	switch l.What {
+	case "mute", "unmute":
+		mute := l.What == "mute"
+		c.Mute = &mute
+	default:
+		i := round.Involvement(l.What)
+		c.Involvement = &i
+	}
+	for _, s := range p.stages {
+		if life := s.life.Load(); life != nil && !s.isFrozen() {
+			life.device.room.Control(c)
+			return nil
+		}
+	}
+	return errors.New("no device runs")
+}
+
+// hear lets the microphone hear a file. Nobody talks to a button that is up: then it is held for as long as that takes.
+func (p *play) hear(ctx context.Context, s *stage, l Line) error {
+	pcm, err := audio.LoadWAV(l.File)
+	if err != nil {
+		return err
+	}
+	alone := !s.held
+	if alone {
+		if err := p.move(ctx, s, true); err != nil {
+			return err
+		}
+	}
+	s.card.Feed(pcm)
+	if err := p.wait(ctx, waitLimit, func() bool { return s.card.Fed() == 0 }, "the microphone to hear it"); err != nil {
+		return err
+	}
+	if alone {
+		return p.move(ctx, s, false)
+	}
+	return nil
+}
+
+// move presses or lets go, and returns when the device has confirmed it and done what follows from it. A frozen device
+// confirms nothing; it sees its button when it goes on.
+func (p *play) move(ctx context.Context, s *stage, down bool) error {
+	if s.held == down {
+		return fmt.Errorf("the button is %s already", map[bool]string{true: "down", false: "up"}[down])
+	}
+	s.held = down
+	s.mu.Lock()
+	before := s.moves
+	s.mu.Unlock()
+	s.act()
+	hand := s.life.Load().hand
+	if down {
+		hand.Press()
+	} else {
+		hand.Release()
+	}
+	if s.isFrozen() {
+		return nil
+	}
+	return p.wait(ctx, confirmLimit, func() bool {
+		s.mu.Lock()
+		moved := s.moves > before
+		s.mu.Unlock()
+		return moved && s.settled() || s.isFrozen()
+	}, "the button to be confirmed")
+}
+
+// act notes that somebody in the room did something: all waits count from here.
+func (s *stage) act() (at time.Duration) {
+	for _, o := range s.play.stages {
+		o.mu.Lock()
+		o.said, o.over = 0, ""
+		o.mu.Unlock()
+	}
+	return s.play.clock.Now()
+}
+
+// since says what came of what somebody last did.
+func (s *stage) since() (said int, over string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.said, s.over
+}
+
+// settled says that the device has done what follows from what it was told.
+func (s *stage) settled() bool {
+	l := s.life.Load()
+	return l == nil || s.isFrozen() || l.device.coordinator.Settled() && (l.device.room == nil || l.device.room.Settled())
+}
+
+// quiet says that nothing sounds at the device, and that it has nothing in hand.
+func (s *stage) quiet() bool {
+	l := s.life.Load()
+	return l == nil || s.isFrozen() || l.device.Quiet() && s.settled()
+}
+
+// idle says that the whole room is quiet and no round is open. A device that is frozen may have something to say later.
+func (p *play) idle() bool {
+	for _, s := range p.stages {
+		if s.isFrozen() || !s.quiet() {
+			return false
+		}
+	}
+	return !p.report.open()
+}
+
+func (p *play) waitFor(ctx context.Context, s *stage, l Line) error {
+	switch l.What {
+	case "idle":
+		return p.wait(ctx, waitLimit, p.idle, "idle")
+	case "speaking", "said":
+		if !s.alive() {
+			return fmt.Errorf("%s was killed; first: start %s", s.name, s.name)
+		}
+		silent := "" // how it came that nothing was said
+		err := p.wait(ctx, waitLimit, func() bool {
+			if l.What == "speaking" && s.speaking() {
+				return true
+			}
+			quiet := p.idle() // before the count: a turn is counted before it is quiet
+			said, over := s.since()
+			if quiet && said == 0 {
+				if silent = over; over == "" {
+					silent = "no companion of it was selected"
+				}
+			}
+			return said > 0 || silent != ""
+		}, l.What)
+		if err == nil && silent != "" {
+			return fmt.Errorf("nothing was said, and nothing will be: %s", silent)
+		}
+		return err
+	}
+	return pause(ctx, l.For)
+}
+
+// speaking says that an answer of the device can be heard.
+func (s *stage) speaking() bool {
+	l := s.life.Load()
+	return l != nil && !s.isFrozen() && l.device.Speaking()
+}
+
+// wait polls cond, at most for limit.
+func (p *play) wait(ctx context.Context, limit time.Duration, cond func() bool, what string) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if err := until(ctx, cond); err != nil {
+		return fmt.Errorf("waited %s for %s: %w", limit, what, err)
+	}
+	return nil
+}
