@@ -240,6 +240,9 @@ func TestSessionExpires(t *testing.T) {
 	b.until("online", b.coordinator.Online)
 	b.failed(b.ask("endless"), turn.Failed, turn.WordsLostMidway)
 	b.server.SetFaults(rehearsal.Faults{})
+	lost := b.log.count("session.lost") // the session that is open now began with the fault, and ends with it
+	b.until("expired for the last time", func() bool { return b.log.count("session.lost") > lost })
+	b.until("online", b.coordinator.Online)
 	b.fine()
 }
 
