@@ -154,6 +154,7 @@ type scene struct {
 	t      Thought
 	asked  Line     // what a person wants, the last thing that can be answered
 	words  []string // of asked
+	joined []string // what the same person said just before it and nobody has answered
 	since  []Line   // said by companions after it
 	handed bool     // the last line hands the floor to this companion
 }
@@ -169,6 +170,9 @@ func newScene(t Thought) scene {
 			s.asked = l
 			// "And you, Ben?" means what was asked before.
 			if !handsOver(normal(l.Text)) || len(normal(l.Text)) > 6 {
+				for k := i - 1; k >= 0 && t.Talk[k].Person(); k-- {
+					s.joined = append([]string{t.Talk[k].Text}, s.joined...)
+				}
 				break
 			}
 		}
@@ -229,6 +233,16 @@ func (s *scene) unsaid(texts ...string) string {
 	return ""
 }
 
+// earlier is what people wanted before, the latest first.
+func (s *scene) earlier() (out []string) {
+	for _, l := range slices.Backward(s.t.Talk) {
+		if l.Person() && l.Text != s.asked.Text {
+			out = append(out, l.Text)
+		}
+	}
+	return out
+}
+
 // mine is the companion's own last line.
 func (s *scene) mine() string {
 	for _, l := range slices.Backward(s.t.Talk) {
@@ -244,7 +258,48 @@ func (s *scene) spoke(name string) bool {
 	return slices.ContainsFunc(s.since, func(l Line) bool { return l.Who == name })
 }
 
+// guided looks for words of the guidance. The line with the reason ("You, Ada, speak now because …") tells what happened,
+// not what to do, and is left out.
 func (s *scene) guided(words ...string) bool {
-	low := strings.ToLower(s.t.Guidance)
-	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(low, w) })
+	for line := range strings.Lines(strings.ToLower(s.t.Guidance)) {
+		if !strings.HasPrefix(line, "you, ") && slices.ContainsFunc(words, func(w string) bool { return strings.Contains(line, w) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// nameHeard mends what pocketsphinx makes of names: it knows no "Ada" in this place, and takes "Ben" for "then". Only where
+// a name is called: at the beginning, and behind words that hand the floor over.
+func (s *self) nameHeard(text string) string {
+	names := []string{s.name}
+	for _, o := range s.others {
+		names = append(names, o.name)
+	}
+	for _, n := range names {
+		mis, ok := misheard[strings.ToLower(n)]
+		if !ok {
+			continue
+		}
+		n = strings.ToLower(n)
+		for _, w := range mis.first {
+			if rest, ok := strings.CutPrefix(text, w+" "); ok {
+				return n + " " + rest
+			}
+		}
+		for _, phrase := range []string{"over to you", "what about you", "how about you", "your turn", "and you"} {
+			head, rest, ok := strings.Cut(text, phrase+" ")
+			if ok && slices.Contains(mis.called, rest) {
+				return head + phrase + " " + n
+			}
+		}
+	}
+	return text
+}
+
+// misheard are the names of the default cards as pocketsphinx 0.8 hears them from flite's voices.
+var misheard = map[string]struct{ first, called []string }{
+	"ada":  {[]string{"aida", "ate a", "hey aida"}, []string{"in", "they dont", "they don't", "a dog", "the", "aida", "a", "ate a"}},
+	"ben":  {[]string{"then", "den", "bend", "hey then"}, []string{"then", "been", "den", "them", "and", "bend", "when"}},
+	"cleo": {[]string{"clio", "leo"}, []string{"clio", "leo", "please", "you'll"}},
 }

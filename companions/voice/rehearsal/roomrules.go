@@ -20,16 +20,16 @@ const (
 //	told to close or change    a goodbye, another subject
 func (s *scene) inRoom() Reply {
 	switch {
-	case s.guided("goodbye", "farewell", "say bye", "come to a close", "to an end", "end the conversation"):
+	case s.guided("say goodbye", "say farewell"):
 		return s.farewell()
-	case s.guided("change of topic", "change the topic", "change of subject", "change the subject", "another topic", "new topic"):
+	case s.guided("change the topic", "change the subject"):
 		return s.changeTopic()
 	}
 	answered := len(s.since) > 0
 	switch {
 	case s.asked.Text == "":
 		return s.stepIn()
-	case answered && s.handed:
+	case s.handed:
 		return s.handedOver()
 	case answered && s.since[len(s.since)-1].Mine:
 		return s.stepIn()
@@ -41,6 +41,11 @@ func (s *scene) inRoom() Reply {
 
 // first is the first answer to a question.
 func (s *scene) first() Reply {
+	if s.guided("several things in a row") {
+		if text := s.several(); text != "" {
+			return say(text)
+		}
+	}
 	if r, ok := s.known(s.words); ok {
 		return r
 	}
@@ -48,6 +53,21 @@ func (s *scene) first() Reply {
 		return say("I understood: " + strings.TrimRight(s.asked.Text, ".!? ") + ". I have no rule for that. " + text)
 	}
 	return say("I have no rule for that either. " + aboutRehearsal)
+}
+
+// several answers all that a person said in a row; empty when one of it needs more than words.
+func (s *scene) several() string {
+	var texts []string
+	for _, text := range append(s.joined[max(0, len(s.joined)-3):], s.asked.Text) {
+		r, ok := s.known(normal(text))
+		if ok && len(r.Calls) > 0 {
+			return ""
+		}
+		if ok && r.Text != "" {
+			texts = append(texts, r.Text)
+		}
+	}
+	return strings.Join(texts, " ")
 }
 
 // known answers what the rules know; false when none does.
@@ -58,12 +78,15 @@ func (s *scene) known(words []string) (Reply, bool) {
 	if r, ok := s.followUp(words); ok {
 		return r, true
 	}
-	if thing, ok := opinionOf(words); ok {
+	if thing, ok := s.opinionOf(words); ok {
 		return say(s.view(thing)), true
 	}
 	t, f := subject(words, s.topics)
 	if t != nil && s.holds(t) {
 		return say(s.tell(t, f)), true
+	}
+	if phrase := s.expert(words); t == nil && phrase != "" {
+		return say(s.modest(phrase)), true
 	}
 	if t != nil {
 		if r, ok := s.handOver(t); ok {
@@ -97,10 +120,8 @@ func (s *scene) tell(t *topic, f *fact) string {
 
 // add says one thing more to what another has answered.
 func (s *scene) add() Reply {
-	if _, ok := opinionOf(s.words); ok || s.called(s.words) && len(s.topics) == 0 {
-		if r, ok := s.known(s.words); ok && !s.said(r.Text) {
-			return r
-		}
+	if thing, ok := s.opinionOf(s.words); ok {
+		return say(s.view(thing))
 	}
 	if s.closing() {
 		return s.farewell()
@@ -108,6 +129,11 @@ func (s *scene) add() Reply {
 	t, f := subject(s.words, s.topics)
 	var texts []string
 	switch {
+	case t == nil && s.chatter():
+		// The time is the time, whoever tells it; a greeting is returned.
+		if r, ok := ask(smallTalk, s.t, s.words); ok && len(r.Calls) == 0 && !s.said(r.Text) {
+			return r
+		}
 	case t == nil:
 		texts = s.general()
 	case s.holds(t):
@@ -127,10 +153,42 @@ func (s *scene) add() Reply {
 	return say(s.nothing())
 }
 
+// chatter: what was asked has one answer, or needs none.
+func (s *scene) chatter() bool {
+	for _, table := range [][]aRule{controls, smallTalk, aboutTheRoom} {
+		for _, r := range table {
+			if r.match(s.words) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// expert is the phrase of its expertise that the words contain, for companions whose subject no rule knows.
+func (s *self) expert(words []string) string {
+	text := " " + strings.Join(words, " ") + " "
+	for _, phrase := range s.knows {
+		if p := strings.Join(normal(phrase), " "); p != "" && strings.Contains(text, " "+p+" ") {
+			return phrase
+		}
+	}
+	return ""
+}
+
+// modest is all that rules can say of an expertise that only a model would have.
+func (s *scene) modest(phrase string) string {
+	text := "You ask about " + phrase + ", and that is mine. Without a model I have only the words of my card."
+	if line := s.unsaid(s.lines...); line != "" && !s.said(text) {
+		return text + " " + line
+	}
+	return s.nothing()
+}
+
 // handedOver answers because somebody said its name.
 func (s *scene) handedOver() Reply {
 	t, f := subject(s.words, s.topics)
-	thing, opinion := opinionOf(s.words)
+	thing, opinion := s.opinionOf(s.words)
 	switch {
 	case opinion:
 		return say(s.view(thing))
@@ -174,7 +232,7 @@ func (s *scene) general() (texts []string) {
 
 // handOver gives the floor to somebody who knows the topic and has not spoken since it was asked.
 func (s *scene) handOver(t *topic) (Reply, bool) {
-	if s.handed || s.guided("hand over", "hand-off", "handoff", "hand it", "pass the floor") {
+	if s.handed || s.guided("do not hand over") {
 		return Reply{}, false
 	}
 	for _, o := range s.others {
@@ -211,8 +269,9 @@ func (s *scene) view(thing string) string {
 }
 
 // opinionOf finds what somebody wants to have views of: "what do you think of porridge", "what do you all think".
-func opinionOf(words []string) (thing string, ok bool) {
-	if !all("think|like|opinion|opinions|views|say|prefer|love|hate", "you|your|everybody|everyone|all|opinion|opinions|views")(words) {
+func (s *scene) opinionOf(words []string) (thing string, ok bool) {
+	if !all("think|like|opinion|opinions|view|views|say|prefer|love|hate", "you|your|everybody|everyone|all|opinion|opinions|views")(words) ||
+		!all("what|do|does|how|whats|tell|which|your")(words) {
 		return "", false
 	}
 	rest := after(words, "think")
@@ -221,28 +280,56 @@ func opinionOf(words []string) (thing string, ok bool) {
 			rest = found
 		}
 	}
-	var thing1 []string
+	var kept []string
 	for _, w := range rest {
-		if !all("of|about|on|to|the|a|an|you|all|that|it|this|is|would|some|do|did|me|us|then|ben|ada|cleo")([]string{w}) && len(thing1) < 4 {
-			thing1 = append(thing1, w)
+		if !all(stopWords)([]string{w}) && !s.isName(w) && len(kept) < 4 {
+			kept = append(kept, w)
 		}
 	}
-	if len(thing1) == 0 {
-		if !all("think|opinion|opinions|views")(words) {
-			return "", false // "say it again to me": no opinion is wanted
-		}
-		return "that", true
+	if len(kept) > 0 {
+		return strings.Join(kept, " "), true
 	}
-	return strings.Join(thing1, " "), true
+	if !all("think|opinion|opinions|view|views|say")(words) || all("again|repeat|exactly|heard|hear|me")(words) {
+		return "", false // "say it again to me": no view is wanted
+	}
+	for _, text := range s.earlier() { // "what do you say, Ben?" is of what was talked about
+		if before := normal(text); !handsOver(before) && len(before) > len(words)-2 {
+			if thing, ok := s.opinionOf(before); ok && thing != "that" {
+				return thing, true
+			}
+			break
+		}
+	}
+	return "that", true
+}
+
+const stopWords = "of|about|on|to|the|a|an|you|all|that|it|this|is|would|some|do|did|me|us|then|say|eat|drink|have|get|for|and|or|with|think"
+
+func (s *self) isName(word string) bool {
+	if s.called([]string{word}) {
+		return true
+	}
+	for _, o := range s.others {
+		if strings.EqualFold(o.name, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// aboutTheRoom are questions that tools answer; see followUp.
+var aboutTheRoom = []aRule{
+	{all("why", "speak|spoke|talk|talked|answer|answered|selected|chosen"), nil},
+	{all("who|whos|anybody|anyone|here|whew", "room|there|around|listening"), nil},
 }
 
 // followUp answers what is about the room, or about what was said before.
 func (s *scene) followUp(words []string) (Reply, bool) {
 	before := s.mine()
 	switch {
-	case all("why", "speak|spoke|talk|talked|answer|answered|you|selected|chosen")(words) && all("speak|spoke|talk|talked|answer|answered|selected|chosen")(words):
+	case aboutTheRoom[0].match(words):
 		return useTool(toolWhySpoke, "{}", "I cannot look that up here: nobody keeps a ledger for me.")(s.t, words)
-	case all("who|anybody|anyone|whos", "room|here|there|around|listening")(words):
+	case aboutTheRoom[1].match(words) || all("who|whos", "here")(words):
 		return useTool(toolWhoIsHere, "{}", s.company())(s.t, words)
 	case s.closing():
 		return s.farewell(), true

@@ -302,8 +302,10 @@ func (x *session) commit() *violation {
 func (x *session) hear(it *item) {
 	it.hearing = &hearing{done: make(chan struct{})}
 	pcm := it.sound
+	me := readInstructions(get[string](x.conf, "instructions"))
 	x.wg.Go(func() {
 		h, err := x.srv.o.Ears.Hear(x.ctx, pcm)
+		h.Text = me.nameHeard(h.Text)
 		it.hearing.heard, it.hearing.err = h, err
 		close(it.hearing.done)
 		x.later(func() { x.transcribed(it, h, err) })
