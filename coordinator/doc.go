@@ -14,6 +14,15 @@
 // ever heard. The runner opens sources with the generation of the last press it has taken, never with the speaker's own
 // idea of now, so that an order of the old turn carried out after the edge opens a source that is born dead.
 //
+// # In a room
+//
+// FloorGranted asks for an answer, with Hold only makes it ready: the runner holds the source of that turn before anybody
+// can write to it, and releases it when the machine says so. OnSpeech tells the room when speech is first heard and when
+// all of it is known; OnEnd what was heard of it. Every turn that was granted ends in one Record.
+//
+//	FloorGranted{Hold} ─> answer asked for, buffered ─ FloorOpened ─> began ─ known ─> Record
+//	                                                └─ VoteLost, a gesture, 30 s ────> Record, nothing heard
+//
 // # Goroutines
 //
 //	loop            Run's own; owns the machine, the handles, the injections, the one timer; calls every port and OnEnd

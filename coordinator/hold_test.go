@@ -53,8 +53,8 @@ func TestHeldAnswerIsReadyWhenTheFloorOpens(t *testing.T) {
 		if p := g.speaker.played(); len(p) != 0 || len(*events) != 0 || len(g.ends()) != 0 {
 			t.Fatalf("held: %v was audible, events %v, ends %q", p, *events, g.ends())
 		}
-		if g.has("cue thinking") {
-			t.Error("a thinking cue in a held turn")
+		if g.has("cue thinking") || g.has("light IN_RESPONSE") {
+			t.Errorf("a held turn is noticed: %q", g.take())
 		}
 		opened := g.Now()
 		g.open("room-1")
@@ -76,7 +76,7 @@ func TestHeldAnswerIsReadyWhenTheFloorOpens(t *testing.T) {
 		if known.Text != "A wren sings loudly." || known.At+known.Left < opened+299*time.Millisecond || known.At+known.Left > opened+301*time.Millisecond {
 			t.Errorf("known %+v; want the whole text, ending at %v", known, opened+300*time.Millisecond)
 		}
-		wantInOrder(t, g.take(), "open speech", "hold", "respond", "release", "speech room-1 began", "speech room-1 known", "end room-1 done")
+		wantInOrder(t, g.take(), "open speech", "hold", "respond", "light COMMITTING", "release", "light IN_RESPONSE", "speech room-1 began", "speech room-1 known", "end room-1 done")
 		rec := g.records[0]
 		if rec.HeardText != "A wren sings loudly." || !rec.Audible || rec.SpeechMS != 300 || rec.HeardMS != 300 || rec.CommitToFirstAudio != 20000 {
 			t.Errorf("record %+v", rec)

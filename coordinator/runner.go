@@ -236,11 +236,20 @@ func (r *runner) step(ev turn.Event) {
 		r.c.o.Recorder.add(r.now(), true, e)
 		r.carryOut(e)
 	}
-	if s := r.m.State(); s != r.shown {
+	r.c.state.Store(uint32(r.m.State()))
+	if s := r.visible(); s != r.shown {
 		r.shown = s
-		r.c.state.Store(uint32(s))
 		r.c.o.Light.Show(s, "")
 	}
+}
+
+// visible is the state that the light shows: what a person can notice of an answer that is only made ready is that
+// something goes on.
+func (r *runner) visible() turn.State {
+	if r.m.Held() {
+		return turn.Committing
+	}
+	return r.m.State()
 }
 
 // self queues a fact that the runner itself has to report.
