@@ -119,7 +119,8 @@ func TestLedgerOnFullDisk(t *testing.T) {
 				synctest.Wait()
 			}
 		}
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute + time.Second) // not at a time when it tries
+		synctest.Wait()
 		if len(*troubles) != 1 || !strings.Contains((*troubles)[0], "no space left on device") {
 			t.Fatalf("troubles %q, want that the disk is full, once", *troubles)
 		}

@@ -205,7 +205,8 @@ func TestMemoryWithoutDisk(t *testing.T) {
 		}
 		m.add(message(2, "during"))
 		synctest.Wait()
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute + time.Second) // not at a time when it tries
+		synctest.Wait()
 		if len(*troubles) != 1 || !strings.Contains((*troubles)[0], "free some space") {
 			t.Fatalf("troubles %q, want the disk's, once, with what to do", *troubles)
 		}

@@ -111,11 +111,16 @@ func (h *history) why() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, e := range slices.Backward(h.entries) {
-		if e.Kind == round.EntryRound && e.Decision != nil {
+		if e.Kind == round.EntryRound && e.Decision != nil && !idle(e) {
 			return h.tell(h.of(placeOf(e)))
 		}
 	}
 	return "Nobody has said anything here yet."
+}
+
+// idle is a round after a silence or a companion's words in which nobody spoke: nobody would ask about it.
+func idle(e round.Entry) bool {
+	return e.Decision.Winner == "" && !e.Decision.Ended && e.Message != nil && (e.Message.Metadata.Silence || !e.Message.From.Human())
 }
 
 func (h *history) whyOf(c round.CompanionID) string {

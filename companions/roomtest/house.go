@@ -27,6 +27,7 @@ type House struct {
 	overlaps   []string
 	slack      time.Duration
 	turns      int
+	said       int
 }
 
 // Device is one of them.

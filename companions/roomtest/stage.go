@@ -1,7 +1,6 @@
 package roomtest
 
 import (
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -31,7 +30,7 @@ const (
 
 // Stage is a device's voice: it answers after a while, for as long as the words take, and can be silenced.
 type Stage struct {
-	// Answer makes the words; nil: a sentence that says who answers what. Fixed before the room runs.
+	// Answer makes the words; nil: a sentence that opens nothing. Fixed before the room runs.
 	Answer func(round.Prepare) string
 	// Slow is how long each call of the stage takes, which it must not. Fixed before the room runs.
 	Slow time.Duration
@@ -118,6 +117,31 @@ func (s *Stage) Prepare(p round.Prepare) {
 	go s.perform(j, fault)
 }
 
+// sayings ask nothing and hand over to nobody, and no two are alike.
+var sayings = []string{
+	"Eight minutes in hot water, and then straight into a cold bowl.",
+	"The blue coat hangs by the door, and the keys are in its left pocket.",
+	"I would begin with the short chapters and leave the long ones for winter.",
+	"It stays dry until noon, after that a hat does no harm.",
+	"Half a spoon of salt is plenty for a pot of that size.",
+	"The late train is slower, but there is always a seat in it.",
+	"A candle and an old record make every evening longer.",
+	"Put the heavy things at the bottom and the bread on top.",
+	"My favourite is the one with the lighthouse and the three sisters.",
+	"Two turns to the left, and the window opens without a sound.",
+	"Leave it in the oven for a quarter of an hour, then look at the colour.",
+	"On Sundays the market closes early, so go there before lunch.",
+	"Breathe out slowly and count the steps of an imaginary staircase.",
+}
+
+// saying is the next of them, so that nobody repeats what was just said.
+func (s *Stage) saying() string {
+	s.house.mu.Lock()
+	defer s.house.mu.Unlock()
+	s.house.said++
+	return sayings[s.house.said%len(sayings)]
+}
+
 func (s *Stage) slowly() {
 	if s.Slow > 0 {
 		time.Sleep(s.Slow)
@@ -134,15 +158,15 @@ func (s *Stage) perform(j *job, fault Fault) {
 		s.mu.Unlock()
 		s.room.SpeechEnded(end)
 	}()
-	text := fmt.Sprintf("This is %s about: %s", p.Companion, p.Message.Text)
+	text := s.saying()
 	if s.Answer != nil {
 		text = s.Answer(p)
 	}
-	var ready <-chan time.Time
-	if fault != Hangs {
-		t := time.NewTimer(thinkTime)
-		defer t.Stop()
-		ready = t.C
+	think := time.NewTimer(thinkTime)
+	defer think.Stop()
+	ready := think.C
+	if fault == Hangs {
+		think.Stop() // ready never comes
 	}
 	for speak := j.speak; ready != nil || speak != nil; {
 		select {
