@@ -392,7 +392,7 @@ func (s *scan) vocative(first, last match, left string) bool {
 	}
 	right := s.lineAfter(last.j)
 	if t, ok := genitive(after); ok {
-		return strings.HasPrefix(strings.ToLower(t), " turn") && !begins(right, "s turn to be")
+		return strings.HasPrefix(strings.ToLower(t[:min(len(t), len(" turn"))]), " turn")
 	}
 	gap := after // up to the next word
 	if i := strings.IndexFunc(after, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }); i >= 0 {
@@ -436,7 +436,7 @@ func (s *scan) vocative(first, last match, left string) bool {
 
 // listGoesOn: "Ada, and ..." or ", who came" go on about the person, not to it.
 func listGoesOn(gap, right string) bool {
-	return strings.TrimSpace(gap) == "," && begins(right, "who was|who is a|who is my|who has|whom|whose|and i|and me|and my|said|says|asked")
+	return strings.TrimSpace(gap) == "," && begins(right, "who was|who is a|who is my|who has|whom|whose|and my|said|says|asked")
 }
 
 // spokenTo says whether words speak to somebody.

@@ -278,7 +278,7 @@ func (s *scene) continued() (h heard, cue string, ok bool) {
 			return h, "the person does not understand or wants to know more of", true
 		}
 		return heard{}, "", false
-	case !companion:
+	case !companion || !s.bound(last.From):
 		return heard{}, "", false
 	case len(s.now.words) <= shortWords && says1(line, opinionWords):
 		return last, "the person asks back about", true
@@ -288,11 +288,11 @@ func (s *scene) continued() (h heard, cue string, ok bool) {
 	return heard{}, "", false
 }
 
-// explained is what is to be clarified: of the last companion turns the one the message has most words in common with, else
-// the newest. Another companion's passing remark does not stand between ("it explained" is a turn of some length).
+// explained is what is to be clarified: of the last companion turns of some length the one this message is nearest to, by
+// its words and by who was talking (thread.go). A passing remark of another does not stand between.
 func (s *scene) explained() (heard, bool) {
-	var best, newest heard
-	most, seen := 0, 0
+	var best heard
+	seen, share := 0, -1.0
 	for _, h := range slices.Backward(s.past) {
 		if _, ok := h.From.Companion(); !ok || h.From == s.now.From {
 			continue
@@ -300,20 +300,14 @@ func (s *scene) explained() (heard, bool) {
 		if seen++; seen > repetitionWindow {
 			break
 		}
-		if n := shared(h.content, s.now.content); n > most {
-			most, best = n, h
-		}
-		if newest.From == "" && len(h.words) >= explained || seen == 1 && len(s.past) == 1 {
-			newest = h
+		if x := s.near[h.From].share; len(h.words) >= explained && x > share {
+			best, share = h, x
 		}
 	}
-	if most > 0 {
-		return best, true
-	}
-	if newest.From == "" {
+	if best.From == "" {
 		return s.lastCompanion()
 	}
-	return newest, true
+	return best, true
 }
 
 // topicGoesOn says whether this message stays with what h said (room.md 4.4: until the topic changes).
@@ -340,6 +334,30 @@ func (s *scene) topicGoesOn(h heard) bool {
 		return false
 	}
 	return begins(line, goesOn) || says1(line, reference)
+}
+
+// newTopic says whether a person says something that goes on with nothing: then it does not matter who was talking.
+func (s *scene) newTopic() bool {
+	if !s.now.From.Human() || s.now.intent != Question && s.now.intent != Request && s.now.intent != Statement {
+		return false
+	}
+	for _, h := range s.past {
+		if h.From != s.now.From && s.bound(h.From) && s.topicGoesOn(h) {
+			return false
+		}
+	}
+	return true
+}
+
+// bound says whether nobody else is clearly nearer to the sender: with several threads at once, who spoke last need not be
+// whom this message is for.
+func (s *scene) bound(p Participant) bool {
+	for o, t := range s.near {
+		if o != p && t.share > s.near[p].share {
+			return false
+		}
+	}
+	return true
 }
 
 const repeatedQuestion = 0.7

@@ -14,8 +14,9 @@ type scene struct {
 	now   heard
 	past  []heard // oldest first; without silences
 	cards map[CompanionID]Card
-	ids   []CompanionID // sorted
-	ties  map[Participant]tie
+	ids   []CompanionID       // sorted
+	near  map[Participant]tie // who is nearest to this message's sender
+	ties  map[Participant]tie // the same, if it goes on with a topic; else only who was called by name counts
 }
 
 // heard is a message as it was understood.
@@ -63,7 +64,11 @@ func newScene(v View) *scene {
 		}
 	}
 	s.now = understand(v.Message, index)
-	s.ties = s.bind()
+	s.near = s.bind(false)
+	s.ties = s.near
+	if s.newTopic() {
+		s.ties = s.bind(true)
+	}
 	return s
 }
 

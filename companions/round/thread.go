@@ -1,6 +1,7 @@
 package round
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -14,35 +15,40 @@ type tie struct {
 	feats  [tieFeatures]float64
 }
 
-// Features of a tie between a message's sender and somebody else.
+// Features of a tie between a message's sender and somebody else, 0 to 1 where not said otherwise.
 const (
 	tieCalledMe   = iota // the last one who called the sender by name is they
 	tieCalledMeAt        // ... how near that is
+	tieOpen              // ... and the sender has not spoken since
 	tieICalled           // the last one whom the sender called by name is they
-	tieICalledAt
-	tieNear     // how near their last message is
-	tieJust     // they spoke directly before
-	tieAsked    // their last message is a question and this one is none
-	tieTopic    // words in common with what they said
-	tieNamed    // this message mentions them
-	tieOther    // their last message called somebody else
-	tieExchange // how much of the sender's recent neighbourhood they are
-	tieNew      // they have not spoken within memory
+	tieICalledAt         // ... how near that is
+	tieNear              // how near their last message is
+	tieJust              // they spoke directly before
+	tieAsked             // their last message is a question and this one is none
+	tieTopic             // words in common with what they said, 0 to 2, and how near that is
+	tieNamed             // this message mentions them
+	tieOther             // their last message called somebody else
+	tieExchange          // how often they spoke directly before or after the sender, and how near that is, 0 to 3
+	tieActive            // their part of what was said
 	tieFeatures
 )
 
-// tieWeights were fitted to half of two published collections of dialogues with several people (see companions.Score) and
-// rounded; they say nothing of names, topics or platforms.
+// tieWeights were fitted to the part for development of two published collections of dialogues between several people
+// (companions.Method), starting from even ones, and rounded to quarters; they know nothing of names, topics or platforms.
 var tieWeights = [tieFeatures]float64{
-	tieCalledMe: 1, tieCalledMeAt: 1, tieICalled: 1, tieICalledAt: 0.5, tieNear: 1, tieJust: 0.5, tieAsked: 0.5, tieTopic: 0.5, tieNamed: 1.5,
-	tieOther: -0.5, tieExchange: 1, tieNew: -1,
+	tieCalledMe: 1.25, tieCalledMeAt: 1.25, tieOpen: 0.5, tieICalled: 1.5, tieICalledAt: 1, tieNear: 1, tieJust: 0.5,
+	tieAsked: 0.5, tieTopic: 2, tieNamed: 2.75, tieOther: -0.5, tieExchange: 1, tieActive: 0.5,
 }
+
+// freshTie is what is left of nearness and topic where a person begins something new: so little that the one who spoke last
+// does not keep the word for that alone.
+const freshTie = 0.4
 
 // nearness falls with the number of messages between.
 func nearness(k int) float64 { return math.Exp2(-float64(k) / 3) }
 
-// bind works out the ties of this message's sender.
-func (s *scene) bind() map[Participant]tie {
+// bind works out the ties of this message's sender; where the topic is fresh, mostly from names and questions.
+func (s *scene) bind(fresh bool) map[Participant]tie {
 	me := s.now.From
 	var others []Participant
 	for _, id := range s.ids {
@@ -61,12 +67,14 @@ func (s *scene) bind() map[Participant]tie {
 	calledMe, iCalled := false, false
 	feats := make(map[Participant]*[tieFeatures]float64, len(others))
 	for _, p := range others {
-		feats[p] = &[tieFeatures]float64{tieNew: 1}
+		feats[p] = &[tieFeatures]float64{}
 	}
 	n := len(s.past)
+	quiet := true // the sender has not spoken after what is looked at
 	for k := range n {
 		h := s.past[n-1-k]
 		if h.From == me {
+			quiet = false
 			for _, p := range h.called {
 				if f := feats[p]; f != nil && !iCalled {
 					f[tieICalled], f[tieICalledAt] = 1, nearness(k)
@@ -87,8 +95,8 @@ func (s *scene) bind() map[Participant]tie {
 		if f == nil {
 			continue
 		}
-		if f[tieNew] == 1 {
-			f[tieNew], f[tieNear] = 0, nearness(k)
+		if f[tieNear] == 0 { // their last message
+			f[tieNear] = nearness(k)
 			if k == 0 {
 				f[tieJust] = 1
 			}
@@ -102,7 +110,11 @@ func (s *scene) bind() map[Participant]tie {
 		if slices.Contains(h.called, me) && !calledMe {
 			calledMe = true
 			f[tieCalledMe], f[tieCalledMeAt] = 1, nearness(k)
+			if quiet {
+				f[tieOpen] = 1
+			}
 		}
+		f[tieActive] += 1 / float64(n)
 		f[tieTopic] = max(f[tieTopic], min(2, float64(shared(h.content, s.now.content)))*nearness(k/2))
 	}
 	for _, p := range s.now.mentioned {
@@ -113,6 +125,11 @@ func (s *scene) bind() map[Participant]tie {
 	total := 0.0
 	for _, p := range others {
 		t := tie{feats: *feats[p]}
+		if fresh {
+			for _, i := range []int{tieNear, tieJust, tieTopic, tieExchange, tieActive} {
+				t.feats[i] *= freshTie
+			}
+		}
 		for i, x := range t.feats {
 			t.weight += x * tieWeights[i]
 		}
@@ -151,4 +168,15 @@ func (t tie) reason() string {
 		return "it and the speaker have been talking"
 	}
 	return "it was near in the conversation"
+}
+
+// Nearest is whom a message is most likely for, or who is most likely to answer it, if somebody is: the companions present,
+// the strongest tie first. It is what the room's judgement makes of threads, before it asks whether anybody should speak.
+func Nearest(v View) []CompanionID {
+	s := newScene(v)
+	ids := slices.DeleteFunc(slices.Clone(s.ids), func(id CompanionID) bool { return Participant(id) == s.now.From })
+	slices.SortStableFunc(ids, func(a, b CompanionID) int {
+		return cmp.Or(-cmp.Compare(s.near[Participant(a)].weight, s.near[Participant(b)].weight), cmp.Compare(draw(v.Message.ID, a), draw(v.Message.ID, b)))
+	})
+	return ids
 }

@@ -1,0 +1,114 @@
+package companions
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"strings"
+)
+
+// Score is how many answers of a kind are right, of a part of the dialogues, and how many a simple rule gets right.
+type Score struct {
+	Kind, Part  string
+	N, Right    int
+	Simple      int // of the simple rule; only for kinds that have one
+	SimpleRule  string
+	SimpleKnown bool
+}
+
+// Method says how the scores are made, for whoever reads them.
+const Method = `Every entry is put to the rules that run in a room, with what was said before it and nothing after it.
+Dialogues that share a message (same sender, same text of 12 bytes or more) form a group, called after its first
+dialogue by name; a group is held out if the first byte of the SHA-256 of that name is odd. The rules were
+developed on the other part only. Nothing is learned while it runs. Where it is given that somebody was meant or
+spoke, the best is named even if the room would have stayed silent.`
+
+// leastShared is the length, in bytes, from which a message tells that two dialogues overlap: everybody says "thanks".
+const leastShared = 12
+
+// HeldOut says which dialogues are not looked at while the rules are developed. Published collections cut overlapping
+// pieces from one conversation; pieces that overlap stay on one side.
+func HeldOut(all []Dialogue) map[string]bool {
+	group := make(map[string]string)
+	var find func(string) string
+	find = func(d string) string {
+		for group[d] != d {
+			d = group[d]
+		}
+		return d
+	}
+	first := make(map[Line]string)
+	for _, d := range all {
+		group[d.Dialogue] = d.Dialogue
+	}
+	for _, d := range all {
+		for _, m := range d.Messages {
+			if len(m.Text) < leastShared {
+				continue
+			}
+			m.ID = ""
+			if other, seen := first[m]; seen {
+				a, b := find(d.Dialogue), find(other)
+				group[max(a, b)] = min(a, b)
+			} else {
+				first[m] = d.Dialogue
+			}
+		}
+	}
+	out := make(map[string]bool)
+	for _, d := range all {
+		out[d.Dialogue] = sha256.Sum256([]byte(find(d.Dialogue)))[0]&1 == 1
+	}
+	return out
+}
+
+// simpleRules are what the kinds are compared with.
+var simpleRules = map[string]string{
+	KindNext:    "most active other",
+	KindWithout: "who addressed me, else whom I addressed, else last",
+	KindReply:   "who addressed me, else whom I addressed, else last",
+}
+
+// Scores counts answers by kind and part, in a fixed order; kinds that do not occur are left out.
+func Scores(answers []Answer) []Score {
+	var all []Score
+	for _, kind := range []string{KindAddressed, KindUnnamed, KindWithout, KindReply, KindNext, KindSpeaker} {
+		for _, part := range []string{"developed on", "held out", "all"} {
+			s := Score{Kind: kind, Part: part, SimpleRule: simpleRules[kind]}
+			s.SimpleKnown = s.SimpleRule != ""
+			for _, a := range answers {
+				if a.Kind != kind || part == "held out" && !a.HeldOut || part == "developed on" && a.HeldOut {
+					continue
+				}
+				s.N++
+				if a.Right {
+					s.Right++
+				}
+				if a.Baseline {
+					s.Simple++
+				}
+			}
+			if s.N > 0 {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
+
+var kindWords = map[string]string{
+	KindAddressed: "begins with a name: whom it calls",
+	KindUnnamed:   "does not: calls nobody wrong",
+	KindWithout:   "name taken off: whom it is for",
+	KindReply:     "no name at its beginning: whom it is for",
+	KindNext:      "who speaks next",
+	KindSpeaker:   "who should speak, if anybody",
+}
+
+func (s Score) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-42s %-13s %6.2f %%  (%d of %d)", kindWords[s.Kind], s.Part, 100*float64(s.Right)/float64(s.N), s.Right, s.N)
+	if s.SimpleKnown {
+		fmt.Fprintf(&b, "   simple rule %5.2f %% (%s)", 100*float64(s.Simple)/float64(s.N), s.SimpleRule)
+	}
+	return b.String()
+}
