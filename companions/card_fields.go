@@ -220,8 +220,8 @@ func (p *cardParser) name(field string, v any) string {
 		p.at(key, field, v, "must be a name of 1 to %d characters with a letter or digit in it, without punctuation but hyphen, dot and apostrophe", maxCardName)
 		return ""
 	}
-	if strings.EqualFold(s, Person) || strings.EqualFold(s, "human") {
-		p.at(key, field, v, "is what people in the room are called; take another name")
+	if strings.EqualFold(s, Person) || strings.EqualFold(s, "human") || strings.EqualFold(s, "room") {
+		p.at(key, field, v, "means people or the room itself; take another name")
 		return ""
 	}
 	return s

@@ -46,7 +46,7 @@ func TestCardFields(t *testing.T) {
 		{`name = "A\nB"`, ""}, // blanks of any kind are one blank
 		{`name = "A\u202eB"`, `:1: name = "A\u202eB": must be a name of 1 to 32 characters with a letter or digit in it, without punctuation but hyphen, dot and apostrophe`},
 		{`name = "!!"`, `:1: name = "!!": must be a name of 1 to 32 characters with a letter or digit in it, without punctuation but hyphen, dot and apostrophe`},
-		{`name = "Person"`, `:1: name = "Person": is what people in the room are called; take another name`},
+		{`name = "Person"`, `:1: name = "Person": means people or the room itself; take another name`},
 		{"name = \"Ada\"\nid = \"Ada\"", `:2: id = "Ada": must be 1 to 32 lower-case letters and digits, with single hyphens between them`},
 		{"name = \"Ada\"\nid = \"human:x\"", `:2: id = "human:x": must be 1 to 32 lower-case letters and digits, with single hyphens between them`},
 		{"name = \"Ada\"\nid = \"a--b\"", `:2: id = "a--b": must be 1 to 32 lower-case letters and digits, with single hyphens between them`},
@@ -233,6 +233,21 @@ func TestInstructionsTellWhoAndHowToSpeakInAGroup(t *testing.T) {
 		if !strings.Contains(group, want) {
 			t.Errorf("%q is not in\n%s", want, group)
 		}
+	}
+}
+
+func TestPresentTellsWhoIsInTheRoomNow(t *testing.T) {
+	cards := DefaultCards()
+	members := []round.Member{{Name: "kitchen", Cards: []round.Card{cards[0].Card}}, {Name: "hall", Cards: []round.Card{cards[1].Card, {ID: "eve", Name: "Eve"}}}, {Name: "attic"}}
+	want := "Other companions present:\n- Ben, the reader of the house (hall): sleep, asleep, bed, bedtime, night, dream, dreams, tired\n- Eve (hall)"
+	if got := Present(members, "ada"); got != want {
+		t.Errorf("%q; want %q", got, want)
+	}
+	if got := Present(members[:1], "ada"); got != "" {
+		t.Errorf("alone: %q", got)
+	}
+	if got := cards[0].Instructions(RoomContext{Room: true}); !strings.Contains(got, "who is present is told with each answer") {
+		t.Errorf("in a room of strangers: %s", got)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 const (
 	RoomMarker = "In the room:"
 	RoomPerson = "person"
+	roomNotes  = "room" // notes on what was heard, by nobody
 	roomIn     = " in "
 )
 
@@ -57,7 +58,9 @@ func talkOf(items []*item) []Line {
 		case "assistant":
 			out = append(out, Line{Text: it.text, Mine: true})
 		case "user":
-			out = append(out, roomLine(it.text))
+			if l := roomLine(it.text); l.Who != roomNotes {
+				out = append(out, l)
+			}
 		}
 	}
 	return out[max(0, len(out)-maxTalk):]
@@ -89,7 +92,7 @@ func readInstructions(text string) self {
 			me.others = append(me.others, readOther(entry))
 		case listed && section == "lines":
 			me.lines = append(me.lines, entry)
-		case strings.HasPrefix(line, "You are in a room with"):
+		case strings.HasPrefix(line, "You are in a room with"), line == presentHead:
 			section = "others"
 		case strings.HasPrefix(line, "This is how you talk"):
 			section = "lines"
@@ -109,6 +112,9 @@ func readInstructions(text string) self {
 	me.topics = topicsOf(me.role + " " + strings.Join(me.knows, " "))
 	return me
 }
+
+// presentHead begins the list of those who are there now, in the guidance of an answer (companions.Present).
+const presentHead = "Other companions present:"
 
 // readOther reads "Ben, the reader of the house (bedroom): sleep, books".
 func readOther(entry string) other {
@@ -161,6 +167,9 @@ type scene struct {
 
 func newScene(t Thought) scene {
 	s := scene{self: readInstructions(t.Instructions), t: t}
+	if strings.Contains(t.Guidance, presentHead) {
+		s.others = readInstructions(t.Guidance).others
+	}
 	at := -1
 	for i, l := range slices.Backward(t.Talk) {
 		if l.Person() && l.Text != "" {

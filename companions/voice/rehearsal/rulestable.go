@@ -31,6 +31,10 @@ func ask(table []aRule, t Thought, words []string) (Reply, bool) {
 // of all.
 var controls = []aRule{
 	{all("stop|quiet|silence|shut|hush"), useTool("stop", "{}", "All right.")},
+	{all("leave", "us|it", "us|between"), involve("off")}, // "leave it to us" (room.md 6)
+	{all("join", "in|again|us"), involve("medium")},
+	{all("talk", "less"), involve("low")},
+	{all("talk", "more"), involve("high")},
 	{all("exactly|repeat", "say|after|repeat"), repeat},
 	{all("volume|louder|quieter|softer"), volume},
 	{all("timer|alarm", "set|start|minute|minutes|second|seconds|hour"), timer},
@@ -111,6 +115,16 @@ func useTool(tool, args, otherwise string) func(Thought, []string) (Reply, bool)
 			return Reply{Calls: []Call{{tool, args}}}, true
 		}
 		return say(otherwise), true
+	}
+}
+
+// involve sets how much companions join in, where the room lets it.
+func involve(how string) func(Thought, []string) (Reply, bool) {
+	return func(t Thought, _ []string) (Reply, bool) {
+		if !t.offers("set_involvement") {
+			return Reply{}, false
+		}
+		return Reply{Calls: []Call{{"set_involvement", `{"involvement":"` + how + `"}`}}}, true
 	}
 }
 
