@@ -240,18 +240,10 @@ func (s roomStage) Prepare(p round.Prepare) {
 
 // company says who is present, for the answer's prompt.
 func (s roomStage) company(self round.CompanionID) string {
-	var others []string
-	for _, m := range s.room.Members() {
-		for _, c := range m.Cards {
-			if c.ID != self {
-				others = append(others, fmt.Sprintf("%s (in %s)", c.Name, m.Name))
-			}
-		}
+	if present := companions.Present(s.room.Members(), self); present != "" {
+		return "\n" + present
 	}
-	if len(others) == 0 {
-		return ""
-	}
-	return "\nOther companions present: " + strings.Join(others, ", ") + "."
+	return ""
 }
 
 // Speak lets the answer be heard.

@@ -76,7 +76,7 @@ func (d *Device) newVoice(card companions.Card, first bool, kind, address string
 	}
 	conf := realtime.Config{
 		URL: address, Model: v.Model, Voice: v.Name, TranscriptionModel: v.Transcription,
-		Instructions: card.Instructions(companions.RoomContext{Place: d.cfg.Device.Name, Common: v.Instructions, Others: d.others(card.ID)}),
+		Instructions: card.Instructions(companions.RoomContext{Place: d.cfg.Device.Name, Common: v.Instructions, Room: d.inRoom(), Others: d.others(card.ID)}),
 		Key:          d.cfg.liveKey, Log: d.log.With("companion", card.ID),
 		Prices:  realtime.Prices{TextIn: v.PriceIn, AudioIn: v.PriceIn, TextOut: v.PriceOut, AudioOut: v.PriceOut},
 		Ceiling: realtime.Ceiling{Tokens: int64(v.Ceiling)},
