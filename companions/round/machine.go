@@ -168,7 +168,9 @@ func (m Machine) Wake() (at time.Duration, ok bool) {
 		}
 		see(r.grace)
 		see(r.expect)
-		see(r.silentAt)
+		if m.floor.state == floorFree {
+			see(r.silentAt)
+		}
 	}
 	see(m.floor.until)
 	see(m.prepareAt())

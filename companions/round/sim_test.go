@@ -1,0 +1,712 @@
+package round
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+var (
+	simRounds = flag.Int("sim.rounds", 4000, "rounds that TestSimulation plays")
+	simSeed   = flag.Uint64("sim.seed", 0, "its seed; 0: a new one")
+	simWorld  = flag.Int64("sim.world", -1, "play this one world of the seed and tell what happens in it")
+)
+
+// TestSimulation lets rooms live with every fault of room.md 8 and holds them to its invariants (doc.go says how each is
+// measured). The shipped Step, Judge and Decide run in virtual time. A broken invariant prints seed and world:
+//
+//	go test ./companions/round -run TestSimulation -sim.seed=S -sim.world=W -v
+func TestSimulation(t *testing.T) {
+	seed := *simSeed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	if *simWorld >= 0 {
+		s := newSim(seed, uint64(*simWorld))
+		s.tell = func(line string) { t.Log(line) }
+		s.live()
+		t.Logf("%d rounds; faults: %s", s.rounds, s.faultList())
+		if s.broken != "" {
+			t.Fatal(s.broken)
+		}
+		return
+	}
+	var (
+		mu    sync.Mutex
+		total = sim{faults: map[string]int{}, checks: map[string]int{}}
+		next  uint64
+		wait  sync.WaitGroup
+	)
+	for range runtime.GOMAXPROCS(0) {
+		wait.Go(func() {
+			for {
+				mu.Lock()
+				n, stop := next, total.rounds >= *simRounds || total.broken != ""
+				next++
+				mu.Unlock()
+				if stop {
+					return
+				}
+				s := newSim(seed, n)
+				s.live()
+				mu.Lock()
+				total.add(s)
+				if s.broken != "" && total.broken == "" {
+					total.broken = fmt.Sprintf("%s\nreplay: go test ./companions/round -run TestSimulation -sim.seed=%d -sim.world=%d -v", s.broken, seed, n)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wait.Wait()
+	t.Logf("seed %d: %d rounds in %d rooms, %d Steps, %v of room life", seed, total.rounds, next, total.steps, total.lived.Round(time.Minute))
+	t.Logf("faults injected: %s", total.faultList())
+	t.Logf("checks: %s", counts(total.checks))
+	t.Logf("two voices at once: %d times, the longest for %v; allowed by one network delay: %v", total.overlaps, total.longest, total.allowed)
+	if total.broken != "" {
+		t.Fatalf("seed %d: %s", seed, total.broken)
+	}
+	for _, f := range []string{"kill", "freeze", "cut", "split", "lie", "stranger", "replay", "loss", "lost answer", "hung answer", "press", "quick messages"} {
+		if total.faults[f] == 0 && total.rounds > 2000 {
+			t.Errorf("no %s in %d rounds: the simulation is too tame to show anything", f, total.rounds)
+		}
+	}
+}
+
+type sim struct {
+	*world
+	seed, n uint64
+	tell    func(string)
+
+	faults, checks map[string]int
+	broken         string
+	rounds, steps  int
+	lived          time.Duration
+	overlaps       int
+	longest        time.Duration
+	allowed        time.Duration
+
+	people    map[MessageID]*saying // what people said, until its outcome
+	winners   map[string]string     // by what was seen: who
+	sent      map[string][]Vote     // votes by home, message, companion
+	old       []envelope            // for replays
+	sounded   map[Place]int         // answers heard to their end
+	calm      bool                  // no fault that splits the room
+	strangers int
+}
+
+type saying struct {
+	d        *dev
+	life     int
+	text     string
+	outcomes []EntryKind
+}
+
+type envelope struct {
+	from *dev
+	p    Packet
+}
+
+func newSim(seed, n uint64) *sim {
+	return &sim{
+		world: newWorld(seed, n), seed: seed, n: n, faults: map[string]int{}, checks: map[string]int{},
+		people: map[MessageID]*saying{}, winners: map[string]string{}, sent: map[string][]Vote{}, sounded: map[Place]int{},
+	}
+}
+
+func (s *sim) add(o *sim) {
+	s.rounds += o.rounds
+	s.steps += o.steps
+	s.lived += o.now
+	s.overlaps += o.overlaps
+	if o.longest > s.longest {
+		s.longest, s.allowed = o.longest, o.allowed
+	}
+	for k, v := range o.faults {
+		s.faults[k] += v
+	}
+	for k, v := range o.checks {
+		s.checks[k] += v
+	}
+}
+
+func (s *sim) faultList() string { return counts(s.faults) }
+
+func counts(m map[string]int) string {
+	var parts []string
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		parts = append(parts, fmt.Sprintf("%s %d", k, m[k]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (s *sim) fault(name string) { s.faults[name]++ }
+
+func (s *sim) breaks(format string, args ...any) {
+	s.stop = true
+	if s.broken == "" {
+		s.broken = fmt.Sprintf("at %v: ", s.now) + fmt.Sprintf(format, args...)
+		if s.tell != nil {
+			s.tell("BROKEN " + s.broken)
+		}
+	}
+}
+
+var simNames = []string{"ada", "ben", "cleo", "dan", "eve", "finn", "gus", "hana", "ida", "jon"}
+
+var simTopics = []string{"cooking", "music", "stars", "garden", "history", "trains", "weather", "maths", "films", "birds"}
+
+func simCard(i int) Card {
+	name := simNames[i]
+	return Card{
+		ID: CompanionID(name), Name: strings.ToUpper(name[:1]) + name[1:], Role: "knows " + simTopics[i],
+		Expertise: []string{simTopics[i], "tea"}, Talkativeness: i%5 - 2, Traits: [][]string{{"explainer"}, {"ideas"}, nil}[i%3],
+	}
+}
+
+// live is one room's life: 90 s with people and faults, then quiet until everything must have settled.
+func (s *sim) live() {
+	r := s.r
+	n := 2 + r.IntN(4)
+	if r.IntN(20) == 0 {
+		n = 10
+	}
+	s.net.max = []time.Duration{10 * time.Millisecond, 50 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond}[r.IntN(4)]
+	s.net.min = 0
+	if r.IntN(2) == 0 {
+		s.net.loss, s.net.resend = 0.05+r.Float64()*0.1, 200*time.Millisecond
+		s.fault("loss")
+	}
+	if r.IntN(2) == 0 {
+		s.net.twice = 0.1
+		s.fault("duplication")
+	}
+	faulty := r.IntN(3) > 0
+	s.calm = true
+	trouble := 0
+	if faulty && r.IntN(2) == 0 {
+		trouble = 1 + r.IntN(8)
+	}
+	s.stage.ready = func() time.Duration { return s.between(20*time.Millisecond, 900*time.Millisecond) }
+	s.stage.length = func() time.Duration { return s.between(200*time.Millisecond, 2500*time.Millisecond) }
+	s.stage.fail = func(CompanionID) bool {
+		if faulty && r.IntN(12) == 0 {
+			s.fault("lost answer")
+			return true
+		}
+		return false
+	}
+	s.stage.hang = func(CompanionID) bool {
+		if faulty && r.IntN(40) == 0 {
+			s.fault("hung answer")
+			return true
+		}
+		return false
+	}
+	s.stage.answer = func(p Prepare) string { return s.answer(p) }
+	names := r.Perm(10)
+	next := 0
+	for i := range n {
+		var cards []Card
+		for range []int{1, 1, 1, 2, 0}[r.IntN(5)] {
+			if next < 10 {
+				cards = append(cards, simCard(names[next]))
+				next++
+			}
+		}
+		if i > 0 && faulty && r.IntN(15) == 0 {
+			cards = append(cards, simCard(names[0])) // the same id twice in the room
+			s.fault("twin id")
+		}
+		d := s.world.add(DeviceID(fmt.Sprintf("d%d", r.IntN(90)+10*(i+1)*10)), fmt.Sprint("room", i), cards...)
+		if r.IntN(4) == 0 {
+			d.cfg.VoteBudget = time.Duration(r.IntN(600)) * time.Millisecond
+		}
+		if faulty && r.IntN(8) == 0 {
+			d.lies, d.cfg.VoteBudget = true, 300*time.Millisecond
+			s.fault("liar")
+		}
+		s.after(s.between(0, 2*time.Second), d.start)
+	}
+	s.world.seen = s.watch
+	s.run(3 * time.Second)
+	const life = 90 * time.Second
+	for s.now < life && s.broken == "" {
+		s.person()
+		if faulty && r.IntN(3) == 0 {
+			s.forge()
+		}
+		if trouble > 0 && r.IntN(4) == 0 {
+			trouble--
+			s.trouble()
+		}
+		s.run(s.now + s.between(100*time.Millisecond, 2500*time.Millisecond))
+	}
+	s.world.heal()
+	for _, d := range s.devs {
+		switch {
+		case !d.alive:
+			d.start()
+		case d.group != 0:
+			d.plugIn()
+		}
+	}
+	s.run(s.now + 110*time.Second) // longer than any deadline of the machine: a hold of 75 s, and what follows from it
+	s.settled()
+	for _, d := range s.devs {
+		s.steps += d.steps
+	}
+}
+
+// person lets somebody do something.
+func (s *sim) person() {
+	d := s.devs[s.r.IntN(len(s.devs))]
+	if !d.alive || d.frozen > s.now {
+		return
+	}
+	s.ids++
+	turn := fmt.Sprint("t", s.ids)
+	switch k := s.r.IntN(12); {
+	case d.turn != "":
+		return
+	case k < 5:
+		s.typed(d, turn)
+	case k < 10:
+		s.fault("press")
+		s.press(d, turn)
+	case k == 10:
+		s.fault("quick messages")
+		for i := range 3 {
+			d.soon(time.Duration(i)*400*time.Millisecond, func() { s.typed(d, fmt.Sprint(turn, i)) })
+		}
+	default:
+		s.fault("two presses at once")
+		s.press(d, turn)
+		if e := s.devs[s.r.IntN(len(s.devs))]; e != d && e.alive && e.frozen <= s.now && e.turn == "" {
+			s.press(e, turn+"b")
+		}
+	}
+}
+
+func (s *sim) press(d *dev, turn string) {
+	d.press(turn)
+	s.silent(d)
+	switch k := s.r.IntN(20); {
+	case k < 3:
+		d.soon(s.between(50*time.Millisecond, time.Second), func() {
+			if d.turn == turn {
+				d.turn = ""
+			}
+			d.step(PressEnded{d.clock(), turn, "too short"})
+		})
+	case k == 3:
+		s.fault("a press without an end")
+		if d.turn == turn {
+			d.turn = ""
+		}
+	default:
+		d.soon(s.between(300*time.Millisecond, 2*time.Second), func() { s.typed(d, turn) })
+	}
+}
+
+func (s *sim) typed(d *dev, turn string) {
+	text := s.words(d)
+	var to []Participant
+	if s.r.IntN(12) == 0 {
+		to = []Participant{Participant(simNames[s.r.IntN(10)])}
+	}
+	s.ids++
+	id := MessageID(fmt.Sprintf("m%06d", s.ids))
+	s.people[id] = &saying{d: d, life: d.life, text: text}
+	for _, sp := range d.speeches {
+		if sp.sounding {
+			d.cut(sp)
+		}
+	}
+	if d.turn == turn {
+		d.turn = ""
+	}
+	d.step(Said{d.clock(), id, turn, text, to})
+}
+
+func (s *sim) words(d *dev) string {
+	name := simNames[s.r.IntN(10)]
+	topic := simTopics[s.r.IntN(10)]
+	return []string{
+		"What do you know about " + topic + "?", "How does " + topic + " work?", "I like " + topic + ".", "Can somebody tell me about " + topic + "?",
+		name + ", what about " + topic + "?", "@" + name + " tell me more about " + topic, "Thanks.", "Bye.", "I don't understand.",
+		"What do you all think about " + topic + "?", name + " and " + simNames[s.r.IntN(10)] + ", what is your view on tea?", "Why?", "Good morning!",
+		"Which tea is best?", "Tell me a story about " + topic + ".", name + ", be quiet", "join in again",
+	}[s.r.IntN(17)]
+}
+
+func (s *sim) answer(p Prepare) string {
+	name := simNames[s.r.IntN(10)]
+	return []string{
+		fmt.Sprintf("Here is fact %d about %s.", s.r.IntN(1000), simTopics[s.r.IntN(10)]), "It depends on the weather and the tea.", "Over to you, " + name + ".",
+		"What do you think, " + name + "?", "I would say forty two.", "Goodbye, and sleep well.", "Does that help?", "That is a long story with many trains.",
+	}[s.r.IntN(8)]
+}
+
+// trouble splits, kills, freezes, cuts.
+func (s *sim) trouble() {
+	s.calm = false
+	d := s.devs[s.r.IntN(len(s.devs))]
+	if !d.alive || d.frozen > s.now {
+		return
+	}
+	switch s.r.IntN(5) {
+	case 0:
+		s.fault("kill")
+		d.kill()
+		s.after(s.between(100*time.Millisecond, 12*time.Second), func() {
+			if !d.alive {
+				d.start()
+			}
+		})
+	case 1:
+		s.fault("freeze")
+		d.freeze(s.between(100*time.Millisecond, 7*time.Second))
+	case 2:
+		if d.group != 0 {
+			return
+		}
+		s.fault("cut")
+		d.cutOff(s.between(0, 3*time.Second))
+		s.after(s.between(500*time.Millisecond, 12*time.Second), func() {
+			if d.alive && d.group < 0 {
+				d.plugIn()
+			}
+		})
+	case 3:
+		s.fault("split")
+		s.split(s.devs[:1+s.r.IntN(len(s.devs)-1)]...)
+		s.after(s.between(500*time.Millisecond, 12*time.Second), s.world.heal)
+	case 4:
+		s.fault("leave")
+		d.cfg.Cards = nil
+		d.step(CardsChanged{d.clock(), nil})
+	}
+}
+
+// forge sends what nobody may say, or says again what was said. Nothing of it may change anything.
+func (s *sim) forge() {
+	to := s.devs[s.r.IntN(len(s.devs))]
+	if !to.alive || to.frozen > s.now {
+		return
+	}
+	if s.r.IntN(2) == 0 && len(s.old) > 0 {
+		s.fault("replay")
+		x := s.old[s.r.IntN(len(s.old))]
+		if to != x.from {
+			to.step(Received{to.clock(), x.from.id, x.p})
+		}
+		return
+	}
+	s.fault("stranger")
+	r := &to.m.rd
+	from := DeviceID("stranger")
+	if s.r.IntN(2) == 0 { // a member that votes for others
+		from = s.devs[s.r.IntN(len(s.devs))].id
+	}
+	var votes []Vote
+	for _, x := range r.roster {
+		if x.device != from {
+			votes = append(votes, Vote{From: x.id, MessageID: r.place.Message, State: StateSpeak, Importance: 10, Selected: true, Closing: ClosingNone})
+		}
+	}
+	votes = append(votes, Vote{From: "mallory", MessageID: r.place.Message, State: StateSpeak, Importance: 10, Closing: ClosingNone})
+	if from == to.id || !r.open || len(votes) > maxPerDevice {
+		return
+	}
+	before := to.m
+	to.step(Received{to.clock(), from, Votes{r.place, votes}})
+	after := to.m
+	before.now = after.now
+	s.checks["I5 strangers"]++
+	if !reflect.DeepEqual(before, after) {
+		s.breaks("I5: votes from outside the roster changed %s", to.name)
+	}
+}
+
+// watch holds every Step to the invariants.
+func (s *sim) watch(d *dev, ev Event, before Machine, out []Effect) {
+	if at, ok := d.m.Wake(); ok && at <= d.clock() {
+		if _, tick := ev.(Tick); tick {
+			s.breaks("%s was woken and wants to be woken at once again: %+v", d.name, d.m)
+		}
+	}
+	if s.tell != nil {
+		s.narrate(d, ev, out)
+	}
+	for _, e := range out {
+		switch e := e.(type) {
+		case Send:
+			s.remembers(d, e.Packet)
+		case Record:
+			s.entry(d, e.Entry)
+		case Speak:
+			if e.Place.Epoch != d.m.epoch {
+				s.breaks("I3: %s lets %s speak in an old epoch", d.name, e.Companion)
+			}
+		case Refine:
+			s.model(d, e)
+		}
+	}
+	s.silent(d)
+	switch e := ev.(type) {
+	case SpeechBegan:
+		s.twoVoices(d)
+	case SpeechEnded:
+		if e.OK && !e.Cut && e.Place.Epoch == d.m.epoch {
+			s.sounded[e.Place]++
+			if s.sounded[e.Place] > 1 {
+				s.checks["two whole answers to one message in a torn room"]++
+				if s.calm {
+					s.breaks("I1: two whole answers to %v", e.Place)
+				}
+			}
+		}
+	}
+	m := &d.m
+	if len(m.recent) > maxRecent || len(m.seen) > maxSeen || len(m.early) > maxEarly || len(m.stakes) > maxStakes || len(m.claims) > maxClaims || len(m.holders) > maxHolders {
+		s.breaks("a bound of %s does not hold", d.name)
+	}
+}
+
+// silent is I3: what can be heard at a device is of the epoch that the device knows.
+func (s *sim) silent(d *dev) {
+	for _, sp := range d.soundings() {
+		s.checks["I3 sounds"]++
+		if sp.p.Place.Epoch != d.m.epoch {
+			s.breaks("I3: %s is heard at %s in epoch %v; the press of %v has arrived", sp.p.Companion, d.name, sp.p.Place.Epoch, d.m.epoch)
+		}
+	}
+}
+
+// twoVoices is I1, looked at whenever somebody begins.
+func (s *sim) twoVoices(d *dev) {
+	for _, mine := range d.soundings() {
+		for _, o := range s.devs {
+			for _, theirs := range o.soundings() {
+				if theirs == mine {
+					continue
+				}
+				s.checks["I1 pairs"]++
+				s.overlap(d, o, mine, theirs, s.now)
+			}
+		}
+	}
+}
+
+func (s *sim) overlap(a, b *dev, x, y *speech, since time.Duration) {
+	both := func() bool { return slices.Contains(a.soundings(), x) && slices.Contains(b.soundings(), y) }
+	apart := func() bool { return a.group != b.group || a.group < 0 }
+	if a == b {
+		s.breaks("I1: %s and %s speak from one device", x.p.Companion, y.p.Companion)
+		return
+	}
+	claimed := min(x.ready, y.ready) - time.Second // Prepare came at most so long before it was ready
+	torn := max(a.connected, b.connected)
+	limit := since + s.net.bound() + 5*time.Millisecond
+	if torn >= claimed || !s.calm {
+		limit = max(since, torn) + DefaultConfig().Renew + 3*s.net.bound() + 5*time.Millisecond
+	}
+	var check func()
+	check = func() {
+		switch {
+		case !both():
+		case apart():
+			s.after(100*time.Millisecond, check)
+			limit = s.now + 100*time.Millisecond + DefaultConfig().Renew + 3*s.net.bound()
+		case s.now < limit:
+			s.after(limit-s.now, check)
+		default:
+			s.breaks("I1: %s (%s, for %v) and %s (%s, for %v) have been heard at once since %v", x.p.Companion, a.name, x.p.Place, y.p.Companion, b.name, y.p.Place, since)
+		}
+	}
+	s.after(limit-s.now, check)
+	if s.calm {
+		s.overlaps++
+		var ends func()
+		ends = func() {
+			if both() {
+				s.after(time.Millisecond, ends)
+				return
+			}
+			if l := s.now - since; l > s.longest {
+				s.longest, s.allowed = l, s.net.bound()
+			}
+		}
+		s.after(time.Millisecond, ends)
+	}
+}
+
+// remembers what was sent, for replays and for I5.
+func (s *sim) remembers(d *dev, p Packet) {
+	switch p := p.(type) {
+	case Beat: // a replayed beat is refused by its sequence number long before it gets here
+		return
+	case Votes:
+		for _, v := range p.Votes {
+			key := string(d.id) + " " + string(p.Place.Message) + " " + string(v.From)
+			s.sent[key] = append(s.sent[key], v)
+		}
+	}
+	if len(s.old) < 200 {
+		s.old = append(s.old, envelope{d, p})
+	} else {
+		s.old[s.r.IntN(200)] = envelope{d, p}
+	}
+}
+
+// model answers a Refine: in time, late, or with lies.
+func (s *sim) model(d *dev, e Refine) {
+	votes := slices.Clone(e.Votes)
+	for i := range votes {
+		switch {
+		case d.lies:
+			votes[i].State, votes[i].Importance = StateSpeak, 10
+			s.fault("lie")
+		case s.r.IntN(10) == 0:
+			s.fault("nonsense of a model")
+			votes[i].Importance = []float64{-1, 11, math.NaN(), math.Inf(1)}[s.r.IntN(4)]
+		default:
+			votes[i].Importance = float64(s.r.IntN(11))
+		}
+	}
+	d.soon(s.between(0, 700*time.Millisecond), func() { d.step(Refined{d.clock(), e.Place, votes}) })
+}
+
+func (s *sim) entry(d *dev, e Entry) {
+	switch e.Kind {
+	case EntryRound:
+		if e.Decision == nil || e.Message == nil {
+			s.breaks("a round without its decision")
+			return
+		}
+		if d.id == s.home(*e.Message) {
+			s.rounds++
+		}
+		s.decision(d, e)
+	case EntryAnswered, EntrySilent, EntrySuperseded:
+		p := s.people[e.Message.ID]
+		if p == nil || p.d != d {
+			s.breaks("I2: %s records the outcome of a message that is not its person's", d.name)
+			return
+		}
+		p.outcomes = append(p.outcomes, e.Kind)
+		s.checks["I2 "+string(e.Kind)]++
+		if len(p.outcomes) > 1 {
+			s.breaks("I2: %q has the outcomes %v", p.text, p.outcomes)
+		}
+	}
+}
+
+func (s *sim) home(m Message) DeviceID {
+	for _, d := range s.devs {
+		if m.From == Human(d.id) {
+			return d.id
+		}
+		if who, ok := m.From.Companion(); ok && d.alive && hasCard(d.m.cards, who) {
+			return d.id
+		}
+	}
+	return ""
+}
+
+// decision is I4 and I5: the same votes name the same winner everywhere, and every vote is from the roster and from its home.
+func (s *sim) decision(d *dev, e Entry) {
+	dec := e.Decision
+	key := fmt.Sprint(*e.Place, dec.Roster)
+	for _, v := range dec.Votes {
+		key += fmt.Sprint(v.From, v.State, v.Importance, v.Selected, v.Closing, v.Spoke, ";")
+		at := slices.IndexFunc(d.m.rd.roster, func(x seat) bool { return x.id == v.From })
+		if at < 0 {
+			s.breaks("I5: a vote of %s counts and is not in the roster", v.From)
+			return
+		}
+		home := d.m.rd.roster[at].device
+		if home == d.id {
+			continue
+		}
+		s.checks["I5 votes"]++
+		if !slices.ContainsFunc(s.sent[string(home)+" "+string(e.Place.Message)+" "+string(v.From)], func(x Vote) bool { return reflect.DeepEqual(x, v) }) {
+			s.breaks("I5: a vote of %s counts at %s that %s has never sent", v.From, d.name, home)
+		}
+	}
+	s.checks["I4 decisions"]++
+	who := fmt.Sprint(dec.Winner, dec.Order, dec.Extras)
+	if have, ok := s.winners[key]; ok && have != who {
+		s.breaks("I4: with the same votes %s names %s, another device %s", d.name, who, have)
+	} else if ok {
+		s.checks["I4 compared"]++
+	}
+	s.winners[key] = who
+}
+
+// settled: when nothing happens any more every message has its outcome, everybody knows everybody, and nothing is left over.
+func (s *sim) settled() {
+	if s.broken != "" {
+		return
+	}
+	for id, p := range s.people {
+		if p.d.life != p.life {
+			continue // its device died with it
+		}
+		s.checks["I2 messages"]++
+		if len(p.outcomes) != 1 {
+			s.breaks("I2: %s %q of %s has the outcomes %v", id, p.text, p.d.name, p.outcomes)
+			return
+		}
+	}
+	first := s.devs[0]
+	for _, d := range s.devs {
+		if d.m.epoch != first.m.epoch {
+			s.breaks("%s counts from %v, %s from %v", d.name, d.m.epoch, first.name, first.m.epoch)
+		}
+		if len(d.m.members) != len(s.devs)-1 {
+			s.breaks("%s sees %d others of %d", d.name, len(d.m.members), len(s.devs)-1)
+		}
+		if who, _ := d.m.Floor(); who != "" || len(d.m.stakes) > 0 && d.m.stakes[0].phase != stakeOver {
+			s.breaks("%s still has a floor (%s) or an answer (%d)", d.name, who, len(d.m.stakes))
+		}
+		for _, c := range d.m.cards {
+			for _, o := range s.devs {
+				if o != d && hasCard(o.m.cards, c.ID) {
+					s.breaks("%s and %s both have a companion %s", d.name, o.name, c.ID)
+				}
+			}
+		}
+	}
+}
+
+func (s *sim) narrate(d *dev, ev Event, out []Effect) {
+	what := fmt.Sprintf("%T", ev)[6:]
+	if rec, ok := ev.(Received); ok {
+		if _, beat := rec.Packet.(Beat); beat && len(out) == 0 {
+			return
+		}
+		what = "<- " + string(rec.From) + " " + showPacket(rec.Packet)
+	}
+	if _, tick := ev.(Tick); tick && len(out) == 1 {
+		if x, ok := out[0].(Send); ok {
+			if _, beat := x.Packet.(Beat); beat {
+				return
+			}
+		}
+	}
+	s.tell(fmt.Sprintf("%v %s(%s) %s", s.now, d.name, d.id, what))
+	for _, e := range out {
+		s.tell("      -> " + show(e))
+	}
+}
