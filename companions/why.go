@@ -2,6 +2,7 @@ package companions
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -132,12 +133,12 @@ func (h *history) whyOf(c round.CompanionID) string {
 		}
 	}
 	for _, e := range slices.Backward(h.entries) {
-		if e.Kind != round.EntryRound || e.Decision == nil {
+		if e.Kind != round.EntryRound || e.Decision == nil || idle(e) {
 			continue
 		}
-		for _, s := range e.Decision.Silent {
-			if s.Companion == c {
-				return fmt.Sprintf("%s has not spoken lately. %s", h.name(c), h.silent(s)) + h.after(h.of(placeOf(e)))
+		for _, x := range e.Decision.Silent {
+			if x.Companion == c {
+				return fmt.Sprintf("%s has not spoken lately; the last time it stayed silent%s: %s", h.name(c), h.after(h.of(placeOf(e))), sentence(h.plain(x.Reason)))
 			}
 		}
 	}
@@ -174,7 +175,9 @@ func (h *history) tell(s story) string {
 		fmt.Fprintf(&b, " %s could not: %s", h.name(who), sentence(h.plain(orElse(f.Why, "no answer came"))))
 	}
 	for _, x := range d.Silent {
-		if !slices.ContainsFunc(s.spoke, func(e round.Entry) bool { return e.Companion == x.Companion }) {
+		spoke := slices.ContainsFunc(s.spoke, func(e round.Entry) bool { return e.Companion == x.Companion })
+		said := d.Winner == "" && h.plain(x.Reason) == h.plain(d.Reason) // as the reason why nobody spoke
+		if !spoke && !said {
 			b.WriteString(" " + h.silent(x))
 		}
 	}
@@ -195,7 +198,7 @@ func (h *history) because(s story, c round.CompanionID) string {
 			return fmt.Sprintf(" in place of %s, who was chosen: %s", h.name(d.Winner), sentence(h.plain(orElse(reason, "it was next"))))
 		}
 	}
-	return ": " + sentence(h.plain(orElse(reason, "nobody wrote down why")))
+	return ": " + sentence(h.plain(reason))
 }
 
 // after says what a round was about; needs mu.
@@ -212,6 +215,9 @@ func (h *history) after(s story) string {
 		who = h.name(c)
 	} else if place := h.places[round.DeviceID(strings.TrimPrefix(string(m.From), string(round.Human(""))))]; place != "" {
 		who = "a person in " + place
+	}
+	if to, ok := whispered(*m); ok { // why may be asked by anybody
+		return " after " + who + " spoke to " + h.name(to) + " alone"
 	}
 	if m.Text == "" {
 		return " after " + who + " spoke"
@@ -234,7 +240,7 @@ func quoted(text string) string {
 }
 
 func (h *history) silent(s round.Silent) string {
-	return fmt.Sprintf("%s stayed silent: %s", h.name(s.Companion), sentence(h.plain(orElse(s.Reason, "nobody wrote down why"))))
+	return fmt.Sprintf("%s stayed silent: %s", h.name(s.Companion), sentence(h.plain(s.Reason)))
 }
 
 // name is how people call a companion; needs mu.
@@ -245,8 +251,16 @@ func (h *history) name(c round.CompanionID) string {
 	return string(c)
 }
 
-// plain puts names in the place of ids; needs mu.
+// The numbers of the score are in the ledger; who asks in a kitchen wants words.
+var (
+	numberAside = regexp.MustCompile(` ?\(importance[^)]*\)`)
+	tooLittle   = regexp.MustCompile(`importance [0-9.]+ is below [0-9.]+`)
+)
+
+// plain puts names in the place of ids, and words in the place of numbers; needs mu.
 func (h *history) plain(reason string) string {
+	reason = strings.TrimPrefix(orElse(reason, "nobody wrote down why"), "nobody: ")
+	reason = tooLittle.ReplaceAllString(numberAside.ReplaceAllString(reason, ""), "that was not reason enough to speak")
 	words := strings.Split(reason, " ")
 	for i, w := range words {
 		core := strings.Trim(w, ",.;:!?()")
