@@ -43,12 +43,12 @@ type Gold struct {
 	Speaker json.RawMessage `json:"speaker,omitempty"` // who should speak after Message: a name, null, or names in order
 }
 
-// Kinds of gold.
+// Kinds of gold, and of what is counted.
 const (
 	KindAddressed = "addressed" // a message that begins with a name: whom does it call?
-	KindWithout   = "without"   // the same without the name: whom is it for?
-	KindUnnamed   = "unnamed"   // a message that does not begin with a name: does it call a wrong one?
-	KindReply     = "reply"     // the same: whom is it for?
+	KindWithout   = "without"   // the same with the name taken off: whom is it for?
+	KindReply     = "reply"     // a message that does not begin with a name: whom is it for?
+	KindUnnamed   = "unnamed"   // the same: does it call nobody it is not for?
 	KindNext      = "next"      // who speaks next, when somebody does?
 	KindSpeaker   = "speaker"   // who should speak, if anybody?
 )
@@ -59,14 +59,17 @@ type Answer struct {
 	Message   string       `json:"message"`
 	Kind      string       `json:"kind"`
 	Addressed []string     `json:"addressed"`      // whom the words call, in order
-	Selected  *string      `json:"selected"`       // the next speaker, or nobody
+	Selected  *string      `json:"selected"`       // the next speaker; null is nobody
 	Then      []string     `json:"then,omitempty"` // who speaks after that one
 	Reason    string       `json:"reason"`
-	Terms     []round.Term `json:"terms"`          // of the selected one's vote
-	Room      string       `json:"room,omitempty"` // whom the room would have let speak, if that differs: see Answers
+	Terms     []round.Term `json:"terms"`             // of the selected one's vote
+	Room      string       `json:"room,omitempty"`    // why the room would have let nobody speak, where one is named all the same
+	Without   *Answer      `json:"without,omitempty"` // the answer to the text without the name
 	HeldOut   bool         `json:"held_out"`
 	Right     bool         `json:"right"`
-	Baseline  bool         `json:"-"`
+
+	calledWrong bool // it calls somebody it is not for
+	simple      bool // the simple rule is right
 }
 
 // ReadDialogues reads the lines of a file.
@@ -136,49 +139,50 @@ func (g Gold) speakers() ([]string, error) {
 
 // Answers puts every entry of gold to the shipped rules: round.Addressed for whom the words call, round.JudgeAll and
 // round.Decide for who speaks. Where the gold says that somebody spoke or was meant, and the room would have let nobody
-// speak, the one whose exchange with the speaker is closest is named (round.Nearest), because the question was not whether; Room tells the difference.
+// speak, the one whose exchange with the speaker is closest is named (round.Nearest), because the question was not whether;
+// Room says that it is so.
 func (d Dialogue) Answers() []Answer {
 	t := newTable(d)
-	var all []Answer
+	all := make([]Answer, 0, len(d.Gold))
 	for _, g := range d.Gold {
 		i := t.index[cmp.Or(g.Message, g.After)]
 		text := d.Messages[i].Text
+		var a Answer
 		switch {
 		case g.After != "":
-			a := t.ask(i, text, KindNext, true)
-			a.Right = a.Selected != nil && *a.Selected == g.Next
-			a.Baseline = t.mostActive(i) == g.Next
-			all = append(all, a)
+			a = t.ask(i, text, KindNext, true)
+			a.Right = a.selects(g.Next)
+			a.simple = t.mostActive(i) == g.Next
 		case g.Speaker != nil:
+			a = t.ask(i, text, KindSpeaker, false)
 			want, _ := g.speakers()
-			a := t.ask(i, text, KindSpeaker, false)
 			var got []string
 			if a.Selected != nil {
 				got = append([]string{*a.Selected}, a.Then...)
 			}
 			a.Right = slices.Equal(got[:min(len(got), max(len(want), 1))], want)
-			all = append(all, a)
 		case g.Explicit:
-			a := t.ask(i, text, KindAddressed, true)
+			a = t.ask(i, text, KindAddressed, true)
 			a.Right = slices.Equal(a.Addressed, g.To)
-			all = append(all, a)
 			if g.TextWithout != "" {
-				a := t.ask(i, g.TextWithout, KindWithout, true)
-				a.Right = a.Selected != nil && slices.Contains(g.To, *a.Selected)
-				a.Baseline = slices.Contains(g.To, t.lastPartner(i))
-				all = append(all, a)
+				w := t.ask(i, g.TextWithout, KindWithout, true)
+				w.Right = w.selects(g.To...)
+				w.simple = slices.Contains(g.To, t.lastPartner(i))
+				a.Without = &w
 			}
 		default:
-			a := t.ask(i, text, KindUnnamed, true)
-			a.Right = !slices.ContainsFunc(a.Addressed, func(n string) bool { return !slices.Contains(g.To, n) })
-			all = append(all, a)
-			a.Kind = KindReply
-			a.Right = a.Selected != nil && slices.Contains(g.To, *a.Selected)
-			a.Baseline = slices.Contains(g.To, t.lastPartner(i))
-			all = append(all, a)
+			a = t.ask(i, text, KindReply, true)
+			a.Right = a.selects(g.To...)
+			a.simple = slices.Contains(g.To, t.lastPartner(i))
+			a.calledWrong = slices.ContainsFunc(a.Addressed, func(n string) bool { return !slices.Contains(g.To, n) })
 		}
+		all = append(all, a)
 	}
 	return all
+}
+
+func (a Answer) selects(names ...string) bool {
+	return a.Selected != nil && slices.Contains(names, *a.Selected)
 }
 
 // table is a dialogue as a room.
@@ -383,13 +387,14 @@ func ReplayLedger(entries []round.Entry) (rounds int, differences []error) {
 			differences = append(differences, fmt.Errorf("entry %d: %w: message or decision is missing", i+1, ErrDiffers))
 			continue
 		}
-		was, is := *e.Decision, round.Decide(*e.Message, e.Decision.Roster, e.Decision.Votes)
+		was := *e.Decision
+		is := round.Decide(*e.Message, was.Roster, was.Votes)
 		for _, c := range []struct {
 			what    string
 			was, is any
 		}{
 			{"winner", was.Winner, is.Winner}, {"order", was.Order, is.Order}, {"extras", was.Extras, is.Extras},
-			{"ended", was.Ended, is.Ended}, {"reason", was.Reason, is.Reason}, {"silent", who(was.Silent), who(is.Silent)},
+			{"ended", was.Ended, is.Ended}, {"reason", was.Reason, is.Reason}, {"silent", who(was.Silent, was.Roster), who(is.Silent, is.Roster)},
 		} {
 			if w, n := fmt.Sprint(c.was), fmt.Sprint(c.is); w != n {
 				differences = append(differences, fmt.Errorf("entry %d: message %s: %w: %s was %s, is %s", i+1, e.Message.ID, ErrDiffers, c.what, w, n))
@@ -399,9 +404,12 @@ func ReplayLedger(entries []round.Entry) (rounds int, differences []error) {
 	return rounds, differences
 }
 
-func who(silent []round.Silent) (ids []round.CompanionID) {
+// who are the silent ones of the roster; a machine adds who was not asked at all.
+func who(silent []round.Silent, roster []round.CompanionID) (ids []round.CompanionID) {
 	for _, s := range silent {
-		ids = append(ids, s.Companion)
+		if slices.Contains(roster, s.Companion) {
+			ids = append(ids, s.Companion)
+		}
 	}
 	return ids
 }

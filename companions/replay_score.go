@@ -8,11 +8,12 @@ import (
 
 // Score is how many answers of a kind are right, of a part of the dialogues, and how many a simple rule gets right.
 type Score struct {
-	Kind, Part  string
-	N, Right    int
-	Simple      int // of the simple rule; only for kinds that have one
-	SimpleRule  string
-	SimpleKnown bool
+	Kind       string `json:"kind"`
+	Part       string `json:"part"`
+	N          int    `json:"n"`
+	Right      int    `json:"right"`
+	Simple     int    `json:"simple_right,omitempty"` // of the simple rule, for kinds that have one
+	SimpleRule string `json:"simple_rule,omitempty"`
 }
 
 // Method says how the scores are made, for whoever reads them.
@@ -74,18 +75,22 @@ func Scores(answers []Answer) []Score {
 	for _, kind := range []string{KindAddressed, KindUnnamed, KindWithout, KindReply, KindNext, KindSpeaker} {
 		for _, part := range []string{"developed on", "held out", "all"} {
 			s := Score{Kind: kind, Part: part, SimpleRule: simpleRules[kind]}
-			s.SimpleKnown = s.SimpleRule != ""
 			for _, a := range answers {
-				if a.Kind != kind || part == "held out" && !a.HeldOut || part == "developed on" && a.HeldOut {
+				if part == "held out" && !a.HeldOut || part == "developed on" && a.HeldOut {
+					continue
+				}
+				right := a.Right
+				switch {
+				case kind == KindWithout && a.Without != nil:
+					right, a = a.Without.Right, *a.Without
+				case kind == KindUnnamed && a.Kind == KindReply:
+					right = !a.calledWrong
+				case a.Kind != kind:
 					continue
 				}
 				s.N++
-				if a.Right {
-					s.Right++
-				}
-				if a.Baseline {
-					s.Simple++
-				}
+				s.Right += count(right)
+				s.Simple += count(a.simple)
 			}
 			if s.N > 0 {
 				all = append(all, s)
@@ -93,6 +98,13 @@ func Scores(answers []Answer) []Score {
 		}
 	}
 	return all
+}
+
+func count(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
 }
 
 var kindWords = map[string]string{
@@ -106,8 +118,8 @@ var kindWords = map[string]string{
 
 func (s Score) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-42s %-13s %6.2f %%  (%d of %d)", kindWords[s.Kind], s.Part, 100*float64(s.Right)/float64(s.N), s.Right, s.N)
-	if s.SimpleKnown {
+	fmt.Fprintf(&b, "%-40s %-13s %6.2f %%  (%d of %d)", kindWords[s.Kind], s.Part, 100*float64(s.Right)/float64(s.N), s.Right, s.N)
+	if s.SimpleRule != "" {
 		fmt.Fprintf(&b, "   simple rule %5.2f %% (%s)", 100*float64(s.Simple)/float64(s.N), s.SimpleRule)
 	}
 	return b.String()

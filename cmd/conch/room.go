@@ -14,6 +14,7 @@ type roomCmd struct {
 	List    roomListCmd    `cmd:"" help:"List who is in the room, as the running appliance sees it."`
 	Watch   roomWatchCmd   `cmd:"" help:"Show each round as it happens: who speaks and why, and why the others do not."`
 	Control roomControlCmd `cmd:"" help:"Set how much companions join in, or mute one."`
+	Replay  roomReplayCmd  `cmd:"" help:"Put recorded dialogues to the room's judgement, or check a ledger's choices."`
 	ID      roomIDCmd      `cmd:"" name:"id" help:"Print this device's id, for room.members of the others."`
 }
 
