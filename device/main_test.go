@@ -2,6 +2,7 @@ package device
 
 import (
 	"flag"
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -9,6 +10,9 @@ import (
 
 // TestMain looks for goroutines that are left when all tests are over.
 func TestMain(m *testing.M) {
+	if spec := os.Getenv(lossyEnv); spec != "" {
+		lossyWay(spec)
+	}
 	// The tests that run side by side are devices in real time, which wait nearly always: one takes 4 % of a core. A
 	// -parallel on the command line comes later and wins.
 	_ = flag.Set("test.parallel", "12") // every test binary has it
