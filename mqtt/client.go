@@ -71,6 +71,7 @@ const (
 	maxArrived      = 1024
 	maxArrivedBytes = 8 << 20
 	maxUrgent       = 64
+	maxOwn          = 256 // sessions of our own that are kept in mind
 )
 
 // arrival is an envelope, or with down set the end of its link, or with trouble set a failed attempt.

@@ -2,7 +2,6 @@ package mqtt
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"time"
 
@@ -15,9 +14,8 @@ const (
 	maxCandidates = 3                     // sessions of one device that are waiting for their proof
 	maxHeld       = 64                    // envelopes of one candidate that wait with it
 	maxHeldBytes  = 128 << 10             // and their bytes
-	maxDead       = 256                   // sessions of one device that are over, within one session of ours
 	windowBits    = 2048                  // numbers within which envelopes may overtake each other; a broker's queue may hold 1,000
-	helloGap      = 20 * time.Millisecond // between two hellos; what becomes due meanwhile goes into one
+	helloGap      = 10 * time.Millisecond // between two hellos; what becomes due meanwhile goes into one
 	proveAgain    = time.Second           // a device that has not answered is asked again
 	heldFor       = 10 * time.Second
 	willSeq       = 1 // the number of the last will of a session
@@ -33,8 +31,8 @@ type guard struct {
 	peers   map[round.DeviceID]*peer
 
 	hellos   [64]sentHello // when our own hellos went out, newest over oldest
+	sent     int           // how many did
 	lastSent time.Duration
-	sent     bool // a hello went out
 }
 
 type sentHello struct {
@@ -46,7 +44,6 @@ type sentHello struct {
 type peer struct {
 	live       *session
 	candidates []*session // oldest first
-	dead       map[string]bool
 	last       time.Duration
 
 	owed  map[string]heard // proofs to give, by the session they are for
@@ -58,8 +55,8 @@ type peer struct {
 type session struct {
 	id     string
 	window window
-	gone   bool // its last will has been delivered
-	since  time.Duration
+	gone   bool          // its last will has been delivered
+	since  time.Duration // when it was first heard of; when live: believed
 
 	held  []*Envelope // while it is a candidate
 	bytes int
@@ -84,9 +81,6 @@ func (g *guard) stale(from round.DeviceID, session string, seq uint64) Reason {
 	if p == nil {
 		return ""
 	}
-	if p.dead[session] {
-		return ReasonOld
-	}
 	if p.live == nil || p.live.id != session {
 		return ""
 	}
@@ -105,9 +99,6 @@ func (g *guard) admit(now time.Duration, e *Envelope) ([]*Envelope, Reason) {
 	p, r := g.peer(now, e.From)
 	if r != "" {
 		return nil, r
-	}
-	if p.dead[e.Session] {
-		return nil, ReasonOld
 	}
 	if s := p.live; s != nil && s.id == e.Session {
 		p.last = now
@@ -142,9 +133,6 @@ func (g *guard) fromCandidate(now time.Duration, p *peer, e *Envelope) ([]*Envel
 	}
 	i := slices.IndexFunc(p.candidates, func(s *session) bool { return s.id == e.Session })
 	if i < 0 {
-		if len(p.dead) >= maxDead {
-			return nil, ReasonCrowded // tired says so; a new session of ours makes room
-		}
 		if len(p.candidates) == maxCandidates {
 			p.candidates = p.candidates[1:]
 		}
@@ -154,13 +142,14 @@ func (g *guard) fromCandidate(now time.Duration, p *peer, e *Envelope) ([]*Envel
 	}
 	s := p.candidates[i]
 	if e.hello != nil {
-		// Whoever is new to us may not have met us either.
-		if e.Seq > s.hello {
+		if h, ok := g.proof(p, e.hello); ok {
+			out := g.promote(now, p, s, e, h)
+			g.owe(p, e)
+			return out, ""
+		}
+		if e.Seq > s.hello { // whoever is new to us may not have met us either
 			s.hello = e.Seq
 			g.owe(p, e)
-		}
-		if h, ok := g.proof(e.hello); ok {
-			return g.promote(now, p, s, e, h), ""
 		}
 	}
 	if now-p.asked >= proveAgain {
@@ -183,12 +172,19 @@ func (g *guard) fromCandidate(now time.Duration, p *peer, e *Envelope) ([]*Envel
 	return nil, ""
 }
 
-// proof finds the entry of a hello that names our session.
-func (g *guard) proof(h *hello) (heard, bool) {
+// proof finds the entry of a hello that names our session. While another session of the device is believed, it must answer a
+// hello that went out later than that: only a session that came after the other one can. So a recorded or late proof of an
+// earlier session never puts out a later one.
+func (g *guard) proof(p *peer, h *hello) (heard, bool) {
 	for _, h := range h.Heard {
-		if h.Session == g.session {
+		if h.Session != g.session {
+			continue
+		}
+		if p.live == nil {
 			return h, true
 		}
+		at, known := g.sentAt(h.Hello)
+		return h, known && at > p.live.since
 	}
 	return heard{}, false
 }
@@ -199,7 +195,7 @@ func (g *guard) proof(h *hello) (heard, bool) {
 // after it had heard us is sure to be new.
 func (g *guard) promote(now time.Duration, p *peer, s *session, e *Envelope, h heard) []*Envelope {
 	if p.live != nil {
-		p.bury(p.live.id)
+		delete(p.owed, p.live.id)
 	}
 	p.candidates = slices.DeleteFunc(p.candidates, func(c *session) bool { return c == s })
 	// Our own time between two envelopes that were made in this order bounds the sender's, whatever its clock shows. Clocks
@@ -211,6 +207,7 @@ func (g *guard) promote(now time.Duration, p *peer, s *session, e *Envelope, h h
 	}
 	held := s.held
 	p.live, p.last, p.doubt = s, now, false
+	s.since = now
 	s.held, s.bytes = nil, 0
 	slices.SortFunc(held, func(a, b *Envelope) int { return cmp.Compare(a.Seq, b.Seq) })
 	var out []*Envelope
@@ -221,15 +218,6 @@ func (g *guard) promote(now time.Duration, p *peer, s *session, e *Envelope, h h
 	}
 	s.window.take(e.Seq)
 	return out
-}
-
-// bury ends a session for as long as ours lasts.
-func (p *peer) bury(id string) {
-	if p.dead == nil {
-		p.dead = map[string]bool{}
-	}
-	p.dead[id] = true
-	delete(p.owed, id)
 }
 
 // owe notes the proof that a hello asks for, or that its sender, new to us, will ask for.
@@ -282,7 +270,7 @@ func (g *guard) peer(now time.Duration, d round.DeviceID) (*peer, Reason) {
 
 // wake is when a hello is due; false when none is.
 func (g *guard) wake() (time.Duration, bool) {
-	if !g.sent {
+	if g.sent == 0 {
 		return g.born, true
 	}
 	for _, p := range g.peers {
@@ -315,8 +303,9 @@ func (g *guard) hello(now time.Duration) (*hello, uint64, bool) {
 	slices.Sort(h.Prove)
 	slices.SortFunc(h.Heard, func(a, b heard) int { return cmp.Compare(a.Session, b.Session) })
 	seq := g.seq()
-	g.hellos[seq%uint64(len(g.hellos))] = sentHello{seq, now}
-	g.lastSent, g.sent = now, true
+	g.hellos[g.sent%len(g.hellos)] = sentHello{seq, now}
+	g.lastSent = now
+	g.sent++
 	return h, seq, true
 }
 
@@ -332,17 +321,6 @@ func (g *guard) expire(now time.Duration) (dropped int) {
 		})
 	}
 	return dropped
-}
-
-// tired says that a device has begun so many sessions that they cannot all be kept in mind: a new session of ours makes
-// every old proof worthless and the list empty.
-func (g *guard) tired() bool {
-	for _, p := range g.peers {
-		if len(p.dead) >= maxDead {
-			return true
-		}
-	}
-	return false
 }
 
 // window remembers which of the last windowBits numbers were taken.
@@ -379,5 +357,3 @@ func (w *window) take(n uint64) Reason {
 	w.bits[n/64%uint64(len(w.bits))] |= 1 << (n % 64)
 	return ""
 }
-
-var errTired = errors.New("mqtt: a device began too many sessions; beginning a new one of our own")

@@ -170,7 +170,7 @@ func (c *Client) setDown(l *link) {
 	}
 	c.mu.Unlock()
 	l.over = true
-	if len(c.own) > maxDead {
+	if len(c.own) > maxOwn {
 		clear(c.own)
 	}
 	c.own[l.session] = true
@@ -197,15 +197,8 @@ func (c *Client) tidy() {
 	}
 	l.mu.Lock()
 	dropped := l.guard.expire(c.now())
-	tired := l.guard.tired()
 	l.mu.Unlock()
 	for range dropped {
 		c.refused(&Refusal{Reason: ReasonUnproven, Detail: "its session has not shown that it lives"})
-	}
-	if tired {
-		select {
-		case l.lost <- errTired:
-		default:
-		}
 	}
 }
