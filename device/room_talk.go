@@ -316,7 +316,7 @@ func (s roomStage) Remember(m round.Message, to []round.CompanionID) {
 		if v == nil || m.From == round.Participant(c) || m.Text == "" {
 			continue
 		}
-		if c == s.first() && m.Turn != "" && s.hasWords(turn.ID(m.Turn)) {
+		if c == s.first() && m.From.Human() && m.Turn != "" && s.hasWords(turn.ID(m.Turn)) {
 			continue
 		}
 		v.Do(turn.AddText{Role: "user", Text: line})
