@@ -10,6 +10,9 @@
 //
 //	mic.go       card ─> Take: callback ─> ring (the pre-roll, too) ─> Run: x1/2 ─> Sink
 //
+// Speech can be held (Source.Hold): it is buffered and sounds nothing until it is released. While nothing can sound at all,
+// the card plays silence by itself (rest.go) and no callback enters Go.
+//
 // Samples are signed 16 bit, mono, at Rate (24 kHz) unless they are called frames: those are at CardRate (48 kHz).
 // Lengths are counted in samples, not in clock time. Both callbacks allocate, lock and log nothing
 // (TestRenderAndTakeAllocateNothing). Speaker.Run and Mic.Run are the two goroutines of this package, apart from the

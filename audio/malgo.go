@@ -38,6 +38,46 @@ static void conch_quiet_alsa(void) {
 	int (*set)(void *) = lib ? (int (*)(void *))dlsym(lib, "snd_lib_error_set_handler") : NULL;
 	if (set) set((void *)quiet);
 }
+
+// While nothing is to be played the callback is answered here: to enter Go two hundred times a second only to clear a buffer
+// cost more than all the rest of an idle appliance. malgo sets its own callback and offers no other, so ours is put in its
+// place in the device. The head is the beginning of ma_device (miniaudio 0.11); that it is laid out so is checked by what must
+// stand in it, the pointer that we gave as user data above all, and if it is not, nothing is put anywhere.
+typedef void (*conch_data)(void *device, void *out, const void *in, unsigned frames);
+
+typedef struct {
+	unsigned resting;           // written by Go
+	unsigned long long rested;  // read by Go: callbacks answered here
+	conch_data data;            // malgo's
+} conch_gate;
+
+typedef struct {
+	void *context;
+	int type;
+	unsigned rate;
+	int state;
+	conch_data data;
+	void *notify, *stop;
+	void *user;
+} conch_head;
+
+static void conch_rest(void *device, void *out, const void *in, unsigned frames) {
+	conch_gate *g = ((conch_head *)device)->user;
+	if (out == NULL || !__atomic_load_n(&g->resting, __ATOMIC_SEQ_CST)) {
+		g->data(device, out, in, frames);
+		return;
+	}
+	memset(out, 0, (size_t)frames * 2); // mono, 16 bit
+	__atomic_fetch_add(&g->rested, 1, __ATOMIC_SEQ_CST);
+}
+
+static int conch_install(void *device, conch_gate *g, unsigned rate) {
+	conch_head *h = device;
+	if (h->user != (void *)g || h->rate != rate || h->data == NULL) return 0;
+	g->data = h->data;
+	h->data = conch_rest;
+	return 1;
+}
 */
 import "C"
 
@@ -45,6 +85,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -342,3 +383,26 @@ func cDeviceID(name string) unsafe.Pointer {
 }
 
 func freeC(p unsafe.Pointer) { C.free(p) }
+
+// gate is conch_gate: C memory, since the audio thread looks at it without entering Go.
+type gate struct {
+	resting atomic.Uint32
+	rested  atomic.Uint64
+	_       uintptr
+}
+
+// newGate makes a gate that is freed with s: by then the device is gone.
+func newGate(s *malgoStream) *gate {
+	p := C.calloc(1, C.sizeof_conch_gate)
+	runtime.AddCleanup(s, func(p unsafe.Pointer) { C.free(p) }, p)
+	return (*gate)(p)
+}
+
+// install puts the gate before malgo's callback of a device that does not run yet; false if that is not possible.
+func (g *gate) install(dev *malgo.Device) bool {
+	if unsafe.Sizeof(*g) != C.sizeof_conch_gate || unsafe.Sizeof(*dev) != unsafe.Sizeof(uintptr(0)) {
+		return false
+	}
+	device := **(**unsafe.Pointer)(unsafe.Pointer(dev)) // malgo.Device is one field: a pointer to the pointer to the ma_device
+	return C.conch_install(device, (*C.conch_gate)(unsafe.Pointer(g)), CardRate) != 0
+}

@@ -51,6 +51,7 @@ type malgoStream struct {
 	kind    Kind
 	fn      func([]int16)
 	granted Granted
+	gate    *gate // nil: of a microphone, or not possible
 
 	closing   chan struct{} // closed by end
 	closeOnce sync.Once
@@ -63,8 +64,28 @@ type malgoStream struct {
 	policy    atomic.Int64 // 0: not asked yet; else the FIFO priority got, or -1 for none
 }
 
-func (s *malgoStream) Granted() Granted  { return s.granted }
-func (s *malgoStream) Callbacks() uint64 { return s.callbacks.Load() }
+func (s *malgoStream) Granted() Granted { return s.granted }
+
+// Callbacks implements Stream; those answered while it rests count.
+func (s *malgoStream) Callbacks() uint64 {
+	n := s.callbacks.Load()
+	if s.gate != nil {
+		n += s.gate.rested.Load()
+	}
+	return n
+}
+
+// Rest lets the device play silence by itself, until it is told otherwise.
+func (s *malgoStream) Rest(on bool) {
+	if s.gate == nil {
+		return
+	}
+	v := uint32(0)
+	if on {
+		v = 1
+	}
+	s.gate.resting.Store(v)
+}
 
 // own makes every call for the device, from the first to the last. Nobody else may.
 func (s *malgoStream) own(c *malgoContext, cfg StreamConfig, p place, ready chan<- error) {
@@ -121,6 +142,8 @@ func (s *malgoStream) start(c *malgoContext, cfg StreamConfig, p place) (*malgo.
 		d.Capture, d.Pulse.StreamNameCapture = sub, "microphone"
 	} else {
 		d.Playback, d.Pulse.StreamNamePlayback = sub, "speaker"
+		s.gate = newGate(s)
+		d.PUserData = (*byte)(unsafe.Pointer(s.gate))
 	}
 
 	c.listen()
@@ -131,6 +154,9 @@ func (s *malgoStream) start(c *malgoContext, cfg StreamConfig, p place) (*malgo.
 			s.card.leaked.Add(1)
 		}
 		return nil, err
+	}
+	if s.gate != nil && !s.gate.install(dev) {
+		s.gate = nil
 	}
 	s.granted = s.readBack(dev, lines, d, cfg, p)
 	if err := dev.Start(); err != nil {

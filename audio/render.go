@@ -81,6 +81,7 @@ func (s *Speaker) Render(out []int16) {
 	queued := time.Duration(s.queued.Load())
 	started := r.mixed
 	peak, last := int16(0), -1
+	silent := r.spare == 0
 	for done := 0; done < len(out); {
 		if r.spare > 0 {
 			out[done] = Saturate(r.out[0])
@@ -97,6 +98,7 @@ func (s *Speaker) Render(out []int16) {
 			clear(out[done:min(len(out), done+2*n)])
 			r.out[2*n-1] = 0 // it may become the spare frame, which must not be one of an old sound
 		} else {
+			silent = false
 			r.up.process(r.out[:2*n], r.mix[:n])
 			for i, v := range r.out[:min(2*n, len(out)-done)] {
 				x := Saturate(v)
@@ -116,6 +118,7 @@ func (s *Speaker) Render(out []int16) {
 		s.lastAudible.Store(int64(now + queued + CardDuration(last+1)))
 	}
 	s.level.Store(int32(peak))
+	s.silent.Store(silent)
 	s.callbacks.Add(1)
 	s.frames.Add(uint64(len(out)))
 	s.clock.set(now, started, r.mixed)

@@ -74,6 +74,7 @@ type Speaker struct {
 	underruns   atomic.Uint64
 	lastAudible atomic.Int64
 	level       atomic.Int32
+	silent      atomic.Bool // the last callback was: nothing sounded, and nothing rang on
 
 	render renderer // owned by the callback
 
@@ -83,6 +84,12 @@ type Speaker struct {
 	since   time.Duration
 	refused atomic.Uint64
 	gaveUp  atomic.Uint64
+
+	// guarded by mu; see rest.go
+	card      rester // nil: none, or one that cannot rest
+	resting   bool
+	restFrom  uint64 // callbacks when the last source was opened or left
+	restTried int
 }
 
 // NewSpeaker makes a speaker. Give its Render to Card.OpenPlayback, tell it SetQueued what was granted, and start Run.
@@ -228,10 +235,8 @@ func (s *Speaker) publish(src *Source, equip func()) {
 	equip()
 	src.opened = s.now()
 	slot.Store(src)
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
+	s.rouse()
+	s.poke()
 }
 
 func (s *Speaker) freeSlot() *atomic.Pointer[Source] {
@@ -248,7 +253,7 @@ func (s *Speaker) Run(ctx context.Context) error {
 	tick := time.NewTicker(watchPeriod)
 	defer tick.Stop()
 	for {
-		if s.Watch() == 0 { // nothing to watch: sleep until something is opened
+		if s.Watch() == 0 && s.rest() { // nothing to watch: sleep until something is opened
 			tick.Stop()
 			select {
 			case <-s.wake:
@@ -324,6 +329,7 @@ func (s *Speaker) watch(force bool) int {
 			}
 		}
 		s.slots[i].Store(nil)
+		s.restless()
 	}
 	if s.spare == nil && left == 0 {
 		s.spare = newRing(Samples(SpeechBuffer))

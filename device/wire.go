@@ -155,7 +155,7 @@ func (d *Device) wireSound() error {
 // runPlayback keeps the loudspeaker's half of the card open.
 func (d *Device) runPlayback(ctx context.Context) error {
 	return d.keep(ctx, "speaker", &d.playback, audio.KeeperConfig{
-		Open:   func(c audio.StreamConfig) (audio.Stream, error) { return d.card.OpenPlayback(c, d.speaker.Render) },
+		Open:   func(c audio.StreamConfig) (audio.Stream, error) { return d.speaker.OpenOn(d.card, c) },
 		Stream: audio.StreamConfig{Device: d.cfg.Audio.Playback, Period: d.cfg.Audio.Period, Periods: d.cfg.Audio.Periods},
 		Up:     func(g audio.Granted) { d.speaker.SetQueued(g.Queued()) },
 	})

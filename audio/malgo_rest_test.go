@@ -1,0 +1,64 @@
+//go:build cgo
+
+package audio_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"conch/audio"
+	"conch/audio/alsacard"
+)
+
+// restsAndPlays: the device goes on without entering Go, counts its callbacks, and plays what is opened then, to the last
+// sample.
+func restsAndPlays(t *testing.T, m *audio.MalgoCard, device string) {
+	t.Helper()
+	s := audio.NewSpeaker(audio.SpeakerConfig{})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	defer func() { cancel(); _ = <-ended }()
+	str, err := s.OpenOn(m, audio.StreamConfig{Device: device})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := str.Close(); err != nil {
+			t.Error(err)
+		}
+		str.(interface{ Rest(bool) }).Rest(true) // nobody minds after the end
+	}()
+	s.SetQueued(str.Granted().Queued())
+	for range 2 {
+		await(t, "a rest", 5*time.Second, func() bool {
+			asked, all := s.Stats().Callbacks, str.Callbacks()
+			await(t, "five callbacks", time.Second, func() bool { return str.Callbacks() >= all+5 })
+			return s.Stats().Callbacks == asked
+		})
+		asked := s.Stats().Callbacks
+		src := s.Open(audio.SourceSpeech, s.Generation())
+		src.Write(ctx, noise(4800, 1))
+		src.Close()
+		await(t, "the last sample", 5*time.Second, func() bool { return drained(src) })
+		if src.Heard() != 4800 || s.Stats().Callbacks == asked {
+			t.Errorf("heard %d of 4800", src.Heard())
+		}
+	}
+	if n := s.Stats().Abandoned; n != 0 {
+		t.Errorf("%d sources were given up", n)
+	}
+}
+
+// That the callback of a device can be put aside depends on how miniaudio lays out its structure; if that changes, the
+// device just does not rest, and this test says so.
+func TestDeviceRestsWithoutEnteringGo(t *testing.T) { restsAndPlays(t, newCard(t, "null"), "") }
+
+func TestALSARestsWithoutEnteringGo(t *testing.T) {
+	card := alsacard.Start(t, alsacard.Options{})
+	restsAndPlays(t, newCard(t, "alsa"), card.Device())
+	if st := card.Stats(); st.Opens != st.Closes {
+		t.Errorf("the card saw %+v; want it closed", st)
+	}
+}
