@@ -115,6 +115,13 @@ func (c *cable) release() {
 	}
 }
 
+// held says that nothing passes.
+func (c *cable) held() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.holds > 0
+}
+
 // refusing has new connections reset from now on, or not.
 func (c *cable) refusing(yes bool) {
 	c.mu.Lock()

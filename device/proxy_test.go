@@ -126,7 +126,9 @@ func TestHeldCableHidesTheEnd(t *testing.T) {
 	default:
 	}
 	c.release()
-	<-e.ended
+	if err := <-e.ended; err != nil {
+		t.Errorf("the broker saw %v; want an orderly end", err)
+	}
 	_ = late.SetReadDeadline(time.Now().Add(patience))
 	if got, err := lr.ReadString('\n'); err != nil || got != "late\n" {
 		t.Fatalf("the late one got %q, %v", got, err)

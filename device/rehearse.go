@@ -39,6 +39,8 @@ type Rehearsal struct {
 	Text   io.Writer
 	Out    string // directory for WAVs and ledgers; empty: none
 	Log    *slog.Logger
+
+	heard func(text string) bool // for a person who reads along: this question need not be shown again
 }
 
 // Bounds of one rehearsal.
@@ -58,6 +60,7 @@ type play struct {
 	stages []*stage
 	states string                // directory of the devices' states
 	mixed  atomic.Pointer[mixer] // what a real loudspeaker plays; nil: nothing does
+	acted  atomic.Bool           // somebody has pressed or asked
 	ctx    context.Context
 	short  sync.WaitGroup // goroutines that end by themselves
 	closer []func() error // in reverse
@@ -87,7 +90,7 @@ func (r Rehearsal) raise(ctx context.Context) (*play, func() error, error) {
 		}
 	}
 	p := &play{Rehearsal: r, clock: audiotest.WallClock()}
-	p.report = &report{json: r.JSON, text: r.Text, now: p.clock.Now, book: newBook(r.Room)}
+	p.report = &report{json: r.JSON, text: r.Text, now: p.clock.Now, book: newBook(r.Room), heard: r.heard, silent: true}
 	ctx, cancel := context.WithCancel(ctx)
 	p.ctx = ctx
 	stop := func() error {
@@ -139,6 +142,7 @@ func (p *play) build() error {
 			return err
 		}
 	}
+	defer p.report.begin()
 	if len(p.stages) == 1 {
 		return nil
 	}

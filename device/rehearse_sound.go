@@ -52,6 +52,9 @@ const (
 	hushAfter  = 450 * time.Millisecond
 )
 
+// unreachable says that a press cannot pass: the network is cut, or the device is stopped or gone.
+func (s *stage) unreachable() bool { return !s.alive() || s.cable.held() }
+
 // silenced measures, after a press or question at one device, when the others that were sounding fell silent: by their tapes,
 // which know nothing of what the devices believe. The device itself is told by its turn, since a cue follows there at once.
 func (p *play) silenced(by *stage, edge time.Duration) {
@@ -60,7 +63,7 @@ func (p *play) silenced(by *stage, edge time.Duration) {
 	by.mu.Unlock()
 	p.later(hushAfter+100*time.Millisecond, func() {
 		for _, s := range p.stages {
-			if s == by || audio.Peak(s.card.Between(edge-hushBefore, edge+20*time.Millisecond)) == 0 {
+			if s == by || by.unreachable() || s.unreachable() || audio.Peak(s.card.Between(edge-hushBefore, edge+20*time.Millisecond)) == 0 {
 				continue
 			}
 			until := edge + hushAfter
@@ -93,7 +96,10 @@ func (p *play) record(s *stage) error {
 	}
 	// A card of its own records from now on; the clock has been running for some milliseconds, which are silence.
 	early := audio.CardFrames(p.clock.Now())
-	_, err = w.Write(make([]byte, 2*early))
+	if _, err := w.Write(make([]byte, 2*early)); err != nil {
+		_ = f.Close()
+		return fmt.Errorf("rehearse: %s: %w", path, err)
+	}
 	s.card.Record(w)
 	if s.ledger, err = os.Create(p.out(s.name + ".jsonl")); err != nil {
 		_ = f.Close()
@@ -109,8 +115,8 @@ func (p *play) record(s *stage) error {
 	return nil
 }
 
-// tail is how long after the end of a speech was noted the card may still be playing its last samples.
-const tail = 60 * time.Millisecond
+// lastSamples is how long after the end of a speech was noted the card may still be playing its last samples.
+const lastSamples = 60 * time.Millisecond
 
 // parted writes a WAV for each companion of a device: what the device played while that companion had the floor, and silence
 // otherwise.
@@ -170,7 +176,7 @@ func copyTalks(from, to string, talks []talk) (err error) {
 		if n == 0 {
 			break
 		}
-		if !slices.ContainsFunc(talks, func(t talk) bool { return at >= t.from && at < t.to+tail }) {
+		if !slices.ContainsFunc(talks, func(t talk) bool { return at >= t.from && at < t.to+lastSamples }) {
 			clear(buf[:n])
 		}
 		if _, err := w.Write(buf[:n]); err != nil {
@@ -224,7 +230,7 @@ func (m *mixer) add(device string, frames []int16) {
 		if audio.Peak(frames) == 0 {
 			return // silence needs no queue
 		}
-		q = make([]int16, audio.CardFrames(mixReserve))
+		q = append(q, make([]int16, audio.CardFrames(mixReserve))...)
 	}
 	if q = append(q, frames...); len(q) > audio.CardFrames(mixMost) {
 		q = q[len(q)-audio.CardFrames(mixReserve):]

@@ -23,20 +23,19 @@ import (
 func (r Rehearsal) Talk(ctx context.Context, in *os.File, out io.Writer) error {
 	atTerminal := term.IsTerminal(int(in.Fd()))
 	s := &screen{out: out}
-	r.Text = shown{s}
+	r.Text, r.heard = shown{s}, s.known
 	p, stop, err := r.raise(ctx)
 	if err != nil {
 		return err
 	}
-	p.report.chat = true
 	t := &talker{play: p, screen: s, known: p.Room.names("."), home: p.stages[0], polite: !atTerminal}
-	sound := ""
 	m, sound := openMixer(p.Config, p.Log)
 	if m != nil {
 		p.mixed.Store(m)
 		p.closer = append(p.closer, m.stream.Close)
 	}
-	s.say(fmt.Sprintf("room   %s\nsound  %s\nvoice  %s\n%s\n", p.Room, sound, t.home.life.Load().device.voiceLine(), t.help()))
+	voice := t.home.life.Load().server.About()
+	s.say(fmt.Sprintf("room   %s\nsound  %s\nvoice  rehearsal: %s; with an OPENAI_API_KEY, conch run has a real one\n%s\n", p.Room, sound, voice, t.help()))
 	t.listen(p.ctx, in, atTerminal)
 	s.end()
 	return p.report.end(stop())
@@ -63,7 +62,7 @@ type talker struct {
 	play   *play
 	screen *screen
 	known  *names
-	home   *stage // where a question is asked that names no device
+	home   *stage // where a question is asked that names no device, and where the space bar is; while it lives
 	polite bool   // waits for the end of an answer before asking again
 	keys   gpio.Source
 }
@@ -104,15 +103,20 @@ func (t *talker) listen(ctx context.Context, in *os.File, atTerminal bool) {
 		case e := <-events:
 			if !t.event(ctx, e) {
 				cancel()
-				<-ended
+				t.left(<-ended)
 				return
 			}
 		case err := <-ended:
-			if err != nil {
-				t.screen.say(fmt.Sprintf("conch: %v\n", err))
-			}
+			t.left(err)
 			return
 		}
+	}
+}
+
+// left says what was wrong with the input, if anything was.
+func (t *talker) left(err error) {
+	if err != nil {
+		t.screen.say(fmt.Sprintf("conch: %v\n", err))
 	}
 }
 
@@ -154,9 +158,19 @@ func (t *talker) event(ctx context.Context, e gpio.Event) bool {
 	return ctx.Err() == nil
 }
 
+// here is where the person is: at home, or where something still works.
+func (t *talker) here() *stage {
+	for _, s := range append([]*stage{t.home}, t.play.stages...) {
+		if s.alive() && !s.isFrozen() {
+			return s
+		}
+	}
+	return t.home
+}
+
 // press is a finger that only wants silence.
 func (t *talker) press(ctx context.Context) error {
-	s := t.home
+	s := t.here()
 	if !s.alive() || s.isFrozen() {
 		return fmt.Errorf("%s does not see its button", s.name)
 	}
@@ -176,7 +190,7 @@ func (t *talker) typed(ctx context.Context, text string) error {
 	}
 	l, err := parseLine(text, t.known)
 	if err != nil {
-		l = Line{Source: text, Verb: "ask", Device: t.home.name, Text: text}
+		l = Line{Source: text, Verb: "ask", Device: t.here().name, Text: text}
 		if name, rest, ok := strings.Cut(text, ":"); ok {
 			for _, s := range t.play.stages {
 				if strings.EqualFold(strings.TrimSpace(name), s.name) && strings.TrimSpace(rest) != "" {

@@ -208,6 +208,7 @@ func (p *play) move(ctx context.Context, s *stage, down bool) error {
 
 // act notes that somebody in the room did something: all waits count from here.
 func (s *stage) act() (at time.Duration) {
+	s.play.acted.Store(true)
 	for _, o := range s.play.stages {
 		o.mu.Lock()
 		o.said, o.over = 0, ""
@@ -261,8 +262,11 @@ func (p *play) waitFor(ctx context.Context, s *stage, l Line) error {
 			quiet := p.idle() // before the count: a turn is counted before it is quiet
 			said, over := s.since()
 			if quiet && said == 0 {
-				if silent = over; over == "" {
-					silent = "no companion of it was selected"
+				switch silent = over; {
+				case over == "" && !p.acted.Load():
+					silent = "nobody asked anything"
+				case over == "" || over == reasonLostVote:
+					silent = "no companion of " + s.name + " was selected"
 				}
 			}
 			return said > 0 || silent != ""

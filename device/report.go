@@ -128,6 +128,7 @@ var (
 	reasonDone        = turn.Done.String()
 	reasonInterrupted = turn.InterruptedByPress.String()
 	reasonTooShort    = turn.TooShort.String()
+	reasonLostVote    = turn.LostVote.String()
 )
 
 // report writes it. Its methods may be called from any goroutine.
@@ -135,9 +136,10 @@ type report struct {
 	// fixed before use
 	json, text io.Writer // json nil: text
 	now        func() time.Duration
-	chat       bool // for a person who reads along: no times, no turns
+	heard      func(text string) bool // set for a person who reads along (no times, no counts): knows this question
 
 	mu     sync.Mutex // guards the writers and what follows
+	silent bool       // until the room is complete, nobody is told who came
 	book   *book
 	counts endLine
 }
@@ -146,7 +148,7 @@ type report struct {
 func (r *report) line(l Line) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.chat {
+	if r.heard == nil {
 		r.sentence("%7.2f s  %s\n", r.now().Seconds(), l.Source)
 	}
 }
@@ -158,11 +160,11 @@ func (r *report) turn(t TurnRecord, edge time.Duration, cut bool) {
 	r.counts.Turns++
 	r.book.turn(t)
 	r.put(t)
-	if t.Reason == reasonTooShort && !r.chat {
-		r.sentence("%11sconch: that was too short to be a question\n", "")
+	if t.Reason == reasonTooShort && r.heard == nil {
+		r.sentence(indent + "conch: that was too short to be a question\n")
 	}
 	if t.Words != "" {
-		r.sentence("%11s%s: %s\n", "", t.Device, wordsText(turn.Words(t.Words)))
+		r.sentence(indent+"%s: %s\n", t.Device, wordsText(turn.Words(t.Words)))
 	}
 	if cut {
 		r.hushed(hushLine{"hush", ms(edge), t.Device, t.Turn, t.Device, *t.PressToSilence})
@@ -180,7 +182,7 @@ func (r *report) hush(device, by string, edge, last time.Duration) {
 func (r *report) hushed(h hushLine) {
 	r.counts.Hushed++
 	r.put(h)
-	r.sentence("%11s%s is silent %.0f ms after the press in %s\n", "", h.Device, h.MS, h.By)
+	r.sentence(indent+"%s is silent %.0f ms after the press in %s\n", h.Device, h.MS, h.By)
 }
 
 func (r *report) fault(device, what string) {
@@ -213,39 +215,52 @@ func (r *report) entry(device string, e round.Entry, text string) {
 	}
 }
 
+// begin says that the room is complete.
+func (r *report) begin() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.silent = false
+}
+
 // tell writes what the book made of an entry. Needs mu.
 func (r *report) tell(line any) {
+	if _, came := line.(memberLine); came && r.silent {
+		return
+	}
 	r.put(line)
 	switch l := line.(type) {
 	case roundLine:
 		r.counts.Rounds++
-		r.sentence("%s", r.book.roundText(l))
+		r.sentence("%s", r.book.roundText(l, r.heard))
 	case saidLine:
 		r.counts.Said++
 		cut := ""
 		if !l.Complete {
 			cut = fmt.Sprintf(" … (cut after %.1f s)", l.HeardMS/1000)
 		}
-		r.sentence("%11s%s (%s): %s%s\n", "", l.Who, l.Device, l.Text, cut)
+		r.sentence(indent+"%s (%s): %s%s\n", l.Who, l.Device, l.Text, cut)
 	case insteadLine:
 		what := "takes over"
 		if l.Failed {
 			what = "lost the floor"
 		}
-		r.sentence("%11s%s %s%s\n", "", r.book.room.called(l.Companion), what, because(l.Why))
+		r.sentence(indent+"%s %s%s\n", r.book.room.called(l.Companion), what, because(l.Why))
 	case outcomeLine:
 		switch l.Outcome {
 		case round.EntryAnswered:
 			r.counts.Answered++
 		case round.EntrySilent:
 			r.counts.Silent++
+			if x := r.book.rounds[l.Message]; x != nil && x.line.Selected != "" { // somebody was to answer, and nobody could
+				r.sentence(indent+"(%s: %s) gets no answer%s\n", l.Device, l.Text, because(l.Why))
+			}
 		case round.EntrySuperseded:
 			r.counts.Superseded++
-			r.sentence("%11s(%s: %s) is superseded%s\n", "", l.Device, l.Text, because(l.Why))
+			r.sentence(indent+"(%s: %s) is superseded%s\n", l.Device, l.Text, because(l.Why))
 		}
 	case memberLine:
-		if !r.chat {
-			r.sentence("%11sin %s: %s\n", "", l.Device, l.What)
+		if r.heard == nil {
+			r.sentence(indent+"in %s: %s\n", l.Device, l.What)
 		}
 	}
 }
@@ -275,8 +290,8 @@ func (r *report) end(err error) error {
 		c.Error = err.Error()
 	}
 	r.put(*c)
-	if !r.chat {
-		r.sentence("%7.2f s  end: %d messages of people, %d answered, %d deliberately not, %d superseded, %d without an end; %d said, %d hushed\n",
+	if r.heard == nil {
+		r.sentence("%7.2f s  end: %d messages of people, %d answered, %d not (see why), %d superseded, %d without an end; %d said, %d hushed\n",
 			r.now().Seconds(), c.Messages, c.Answered, c.Silent, c.Superseded, c.Unanswered, c.Said, c.Hushed)
 	}
 	return err

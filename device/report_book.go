@@ -302,23 +302,30 @@ func (b *book) unsettled() (list []string) {
 	return list
 }
 
-// roundText is a round for people: who speaks and why, and one reason for everybody who does not.
-func (b *book) roundText(l roundLine) string {
+// roundText is a round for people: who speaks and why, and one reason for everybody who does not. Where somebody reads along
+// (heard), what was said last and is left at that needs no words.
+func (b *book) roundText(l roundLine, heard func(string) bool) string {
 	var s strings.Builder
-	if device, ok := strings.CutPrefix(l.Message.From, "human:"); ok && l.Message.Text != "" {
-		fmt.Fprintf(&s, "%11sperson in %s: %s\n", "", device, l.Message.Text)
+	device, person := strings.CutPrefix(l.Message.From, "human:")
+	after := ""
+	switch {
+	case l.Message.Text == "":
+		after, person = "after a silence: ", false
+	case person && (heard == nil || !heard(l.Message.Text)):
+		fmt.Fprintf(&s, indent+"person in %s: %s\n", device, l.Message.Text)
+	case !person:
+		after = "after " + b.room.called(round.CompanionID(l.Message.From)) + ": "
 	}
-	silent := l.Silent
 	switch {
 	case l.Selected != "":
-		fmt.Fprintf(&s, "%11s  %s speaks: %s (%.0f ms)\n", "", b.room.called(l.Selected), l.Reason, l.WaitedMS)
-	case l.Message.Text == "" && len(silent) == 0:
+		fmt.Fprintf(&s, indent+"  %s%s speaks: %s (%.0f ms)\n", after, b.room.called(l.Selected), l.Reason, l.WaitedMS)
+	case !person && heard != nil:
 		return ""
 	default:
-		fmt.Fprintf(&s, "%11s  nobody speaks: %s (%.0f ms)\n", "", l.Reason, l.WaitedMS)
+		fmt.Fprintf(&s, indent+"  %snobody speaks: %s (%.0f ms)\n", after, strings.TrimPrefix(l.Reason, "nobody: "), l.WaitedMS)
 	}
-	for _, x := range silent {
-		fmt.Fprintf(&s, "%11s  %s is silent: %s\n", "", b.room.called(x.Companion), x.Reason)
+	for _, x := range l.Silent {
+		fmt.Fprintf(&s, indent+"  %s is silent: %s\n", b.room.called(x.Companion), x.Reason)
 	}
 	return s.String()
 }

@@ -102,7 +102,7 @@ func TestBookInWords(t *testing.T) {
            Ada lost the floor: kitchen is gone
            Ben takes over: Ada failed
            Ben (bedroom): Six minutes. … (cut after 0.9 s)
-   7.00 s  end: 1 messages of people, 1 answered, 0 deliberately not, 0 superseded, 0 without an end; 1 said, 0 hushed
+   7.00 s  end: 1 messages of people, 1 answered, 0 not (see why), 0 superseded, 0 without an end; 1 said, 0 hushed
 `
 	if got := l.out.String(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -2,6 +2,7 @@ package device
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -77,7 +78,7 @@ func verbs() []verb {
 }
 
 // errUsage is replaced by the verb's usage.
-var errUsage = fmt.Errorf("not as it must be")
+var errUsage = errors.New("not as it must be")
 
 // ReadScript parses a rehearsal script for a room. name is used in errors; files are looked up relative to dir and must exist.
 func ReadScript(r io.Reader, name, dir string, room RehearsalRoom) ([]Line, error) {
@@ -114,7 +115,7 @@ func parseLine(text string, n *names) (Line, error) {
 		return Line{}, fmt.Errorf("unknown verb %q: must be one of %s", word, joined(all, ", ", func(v verb) string { return v.name }))
 	}
 	l := Line{Source: text, Verb: word}
-	if err := all[i].parse(&l, args, n); err == errUsage {
+	if err := all[i].parse(&l, args, n); errors.Is(err, errUsage) {
 		return Line{}, fmt.Errorf("must be: %s", all[i].usage)
 	} else if err != nil {
 		return Line{}, err

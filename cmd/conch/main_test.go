@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"net"
 	"os"
 	"os/exec"
@@ -23,15 +24,21 @@ import (
 // The stories of testdata run the program itself: this test binary, which is conch when it is called so. Each story has a
 // directory of its own for state, socket and configuration, no key, no sound card and no network beyond loopback.
 func TestMain(m *testing.M) {
+	// Stories wait nearly always: for an answer to be spoken, for a device to be missed. A -parallel on the command line comes
+	// later and wins.
+	_ = flag.Set("test.parallel", "8") // every test binary has it
 	testscript.Main(m, map[string]func(){"conch": main})
 }
 
 // patience bounds every wait of a story; what it waits for normally takes well under a second.
 const patience = 40 * time.Second
 
-func TestStories(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata",
+func TestStories(t *testing.T) { testscript.Run(t, stories("testdata")) }
+
+// stories are what the scripts of a directory may use.
+func stories(dir string) testscript.Params {
+	return testscript.Params{
+		Dir:                 dir,
 		RequireExplicitExec: true,
 		Deadline:            time.Now().Add(2 * time.Minute), // a program that hangs shows where
 		Setup: func(e *testscript.Env) error {
@@ -62,8 +69,12 @@ func TestStories(t *testing.T) {
 			"events":       events,
 			"silenced":     silenced,
 			"fifo":         fifo,
+			"in-order":     inOrder,
+			"one-voice":    oneVoice,
+			"hushed":       hushed,
+			"replayed":     replayed,
 		},
-	})
+	}
 }
 
 // await FILE REGEXP: until the file, which a program in the background writes, has it.
@@ -228,7 +239,7 @@ func events(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// silenced FILE WAV: before every hush that FILE tells of, the WAV sounds; within 30 ms of its edge it falls silent, for as
+// silenced FILE WAV: before every hush that FILE tells of the device of that name, pressed there, the WAV sounds; within 30 ms of its edge it falls silent, for as
 // long as the shortest cue is away from it; and hush says how soon, within the millisecond of the cue's own clock.
 func silenced(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
@@ -243,12 +254,12 @@ func silenced(ts *testscript.TestScript, neg bool, args []string) {
 	hushes := 0
 	for line := range strings.Lines(ts.ReadFile(args[0])) {
 		var hush struct {
-			Event string
-			AtMS  float64 `json:"at_ms"`
-			MS    float64
+			Event, Device, By string
+			AtMS              float64 `json:"at_ms"`
+			MS                float64
 		}
 		ts.Check(json.Unmarshal([]byte(line), &hush))
-		if hush.Event != "hush" {
+		if hush.Event != "hush" || hush.Device != hush.By || hush.Device+".wav" != filepath.Base(args[1]) {
 			continue
 		}
 		hushes++

@@ -46,7 +46,9 @@ func (c rehearseCmd) Run(e *env) error {
 		if c.JSON {
 			return fmt.Errorf("%w: --json needs --script FILE", device.ErrRefused)
 		}
-		e.spare(&cfg)
+		if cfg.Unset("log.level") { // a person reads along
+			cfg.Log.Level = "error"
+		}
 		r.Config, r.Log = cfg, e.logger(cfg)
 		return r.Talk(e.ctx, e.in, e.out)
 	}

@@ -32,6 +32,12 @@ type person struct {
 // sitDown starts conch run in a pseudo terminal of its own.
 func sitDown(t *testing.T, args ...string) *person {
 	t.Helper()
+	return sitAt(t, append([]string{"run"}, args...)...)
+}
+
+// sitAt starts conch in a pseudo terminal of its own.
+func sitAt(t *testing.T, args ...string) *person {
+	t.Helper()
 	master, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
 	if err != nil {
 		t.Skipf("no pseudo terminal: /dev/ptmx: %v", err)
@@ -62,7 +68,7 @@ func sitDown(t *testing.T, args ...string) *person {
 		}
 	}()
 	dir := t.TempDir()
-	p.program = exec.CommandContext(t.Context(), "conch", append([]string{"run"}, args...)...)
+	p.program = exec.CommandContext(t.Context(), "conch", args...)
 	p.program.Env = []string{"PATH=" + os.Getenv("PATH"), "TERM=dumb", "HOME=" + dir, "XDG_STATE_HOME=" + dir + "/state",
 		"XDG_RUNTIME_DIR=" + dir, "XDG_CONFIG_HOME=" + dir, "CONCH_AUDIO_BACKEND=null"}
 	p.program.Stdin, p.program.Stdout, p.program.Stderr = p.terminal, p.terminal, &p.log
@@ -143,7 +149,7 @@ func (p *person) sees(pattern string) {
 func (p *person) leaves() {
 	p.t.Helper()
 	if err := p.program.Wait(); err != nil {
-		p.t.Errorf("conch run: %v; want status 0", err)
+		p.t.Errorf("%v: %v; want status 0", p.program.Args, err)
 	}
 	if now := p.settings(); now != p.found {
 		p.t.Errorf("the terminal is left with %+v\nit was found with %+v", now, p.found)
