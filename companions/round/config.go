@@ -30,6 +30,8 @@ type Config struct {
 	Beat     time.Duration // of presence (1 s)
 	Missed   int           // beats missed: gone (3)
 	Join     time.Duration // a newcomer listens so long before it announces its companions (400 ms)
+
+	judge func(View, []CompanionID) []Vote // JudgeAll, but in stories of the machine, which say how votes are
 }
 
 // DefaultConfig has every default of room.md.
@@ -97,6 +99,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Missed <= 0 {
 		c.Missed = d.Missed
+	}
+	if c.judge == nil {
+		c.judge = JudgeAll
 	}
 	c.VoteBudget = min(max(c.VoteBudget, 0), longestWait)
 	c.Name = cmp.Or(c.Name, string(c.Self))

@@ -198,8 +198,15 @@ func (s *step) claimHeard(from DeviceID, c Claim) {
 		return
 	}
 	m, r, f := &s.m, &s.m.rd, &s.m.floor
+	if s.knownClaim(from, c) {
+		return // said again, for somebody who had missed it
+	}
 	m.claims = append(slices.Clip(m.claims), heardClaim{from, c})
 	m.claims = m.claims[max(0, len(m.claims)-maxClaims):]
+	if f.device == from && f.place == c.Place && f.companion == c.Companion {
+		f.claim = c // it was heard before its claim came
+		return
+	}
 	if r.open && c.Place.Number < r.place.Number && (r.device != from || f.state != floorFree) {
 		s.ignore(from, "Claim", "its message has been answered")
 		return
@@ -234,6 +241,12 @@ func (s *step) claimHeard(from DeviceID, c Claim) {
 	s.taken(floor{
 		state: floorClaimed, device: from, place: c.Place, companion: c.Companion, claim: c, since: m.now,
 		until: m.now + m.cfg.StartLimit + m.cfg.Margin,
+	})
+}
+
+func (s *step) knownClaim(from DeviceID, c Claim) bool {
+	return slices.ContainsFunc(s.m.claims, func(x heardClaim) bool {
+		return x.from == from && x.claim.Place == c.Place && x.claim.Companion == c.Companion && len(x.claim.Instead) == len(c.Instead)
 	})
 }
 
@@ -277,6 +290,9 @@ func (s *step) withdrawHeard(from DeviceID, p Withdraw) {
 		return
 	}
 	f, r := &s.m.floor, &s.m.rd
+	s.m.claims = slices.DeleteFunc(slices.Clone(s.m.claims), func(x heardClaim) bool {
+		return x.from == from && x.claim.Place == p.Place && x.claim.Companion == p.Companion
+	})
 	if f.state == floorFree || f.device != from || f.place != p.Place || f.companion != p.Companion {
 		s.ignore(from, "Withdraw", "it has no claim")
 		return

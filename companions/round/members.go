@@ -65,9 +65,10 @@ func (s *step) allCards() []Card {
 	return all
 }
 
-// expiry is when a member that sends no more beats is gone.
+// expiry is when a member that sends no more beats is gone: the last of those it may miss is overdue by half a beat, so that
+// one late and two lost beats are no death.
 func (m *Machine) expiry(x member) time.Duration {
-	return x.last + time.Duration(m.cfg.Missed)*m.cfg.Beat
+	return x.last + time.Duration(m.cfg.Missed)*m.cfg.Beat + m.cfg.Beat/2
 }
 
 // linkChanged: without the broker only who lives here is in the room. With it a device listens first and asks, so that it
@@ -416,9 +417,7 @@ func (s *step) tellHistory(to DeviceID) {
 		}
 		told = append(told, msg)
 	}
-	if len(told) > 0 {
-		s.send(History{To: to, Messages: told})
-	}
+	s.send(History{To: to, Messages: told}) // an empty one, too: then it need not ask again
 }
 
 func (s *step) livesThere(c CompanionID, d DeviceID) bool {

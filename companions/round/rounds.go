@@ -199,17 +199,26 @@ func (s *step) vote() {
 	if len(mine) == 0 {
 		return
 	}
-	votes := JudgeAll(r.view, mine)
-	for i := range votes {
-		votes[i].From, votes[i].MessageID = mine[i], r.place.Message // by code, never by a model
+	judged := mine
+	if m.cfg.VoteBudget > 0 {
+		judged = all
+	}
+	var votes []Vote
+	selected := false
+	for _, v := range m.cfg.judge(r.view, judged) {
+		selected = selected || v.Selected
+		if !slices.Contains(mine, v.From) {
+			continue
+		}
+		v.MessageID = r.place.Message // by code, never by a model
 		for _, x := range m.spoke {
-			if x.id == mine[i] {
-				votes[i].Spoke = x.turn
+			if x.id == v.From {
+				v.Spoke = x.turn
 			}
 		}
+		votes = append(votes, v)
 	}
-	selected := func(v Vote) bool { return v.Selected }
-	if m.cfg.VoteBudget <= 0 || slices.ContainsFunc(votes, selected) || slices.ContainsFunc(JudgeAll(r.view, all), selected) {
+	if m.cfg.VoteBudget <= 0 || selected {
 		s.publish(votes)
 		return
 	}
@@ -464,6 +473,9 @@ func (s *step) nextSpeaker() {
 		s.claim(c)
 	case r.expect == 0 || r.candidate != c:
 		r.candidate, r.expect = c, m.now+m.cfg.ClaimLimit
+		if r.message.From.Human() {
+			r.expect += PeopleWait // its device may see reason to let people answer first
+		}
 	}
 }
 

@@ -95,12 +95,12 @@ type sim struct {
 	longest        time.Duration
 	allowed        time.Duration
 
-	people    map[MessageID]*saying // what people said, until its outcome
-	winners   map[string]string     // by what was seen: who
-	sent      map[string][]Vote     // votes by home, message, companion
-	old       []envelope            // for replays
-	sounded   map[Place]int         // answers heard to their end
-	calm      bool                  // no fault that splits the room
+	people    map[MessageID]*saying   // what people said, until its outcome
+	winners   map[string]string       // by what was seen: who
+	sent      map[string][]Vote       // votes by home, message, companion
+	old       []envelope              // for replays
+	sounded   map[Place]time.Duration // when an answer heard to its end began
+	calm      bool                    // no fault that splits the room
 	strangers int
 }
 
@@ -119,7 +119,7 @@ type envelope struct {
 func newSim(seed, n uint64) *sim {
 	return &sim{
 		world: newWorld(seed, n), seed: seed, n: n, faults: map[string]int{}, checks: map[string]int{},
-		people: map[MessageID]*saying{}, winners: map[string]string{}, sent: map[string][]Vote{}, sounded: map[Place]int{},
+		people: map[MessageID]*saying{}, winners: map[string]string{}, sent: map[string][]Vote{}, sounded: map[Place]time.Duration{},
 	}
 }
 
@@ -240,6 +240,7 @@ func (s *sim) live() {
 	s.world.seen = s.watch
 	s.run(3 * time.Second)
 	const life = 90 * time.Second
+	pace := []time.Duration{1500 * time.Millisecond, 3 * time.Second, 8 * time.Second}[r.IntN(3)]
 	for s.now < life && s.broken == "" {
 		s.person()
 		if faulty && r.IntN(3) == 0 {
@@ -249,7 +250,7 @@ func (s *sim) live() {
 			trouble--
 			s.trouble()
 		}
-		s.run(s.now + s.between(100*time.Millisecond, 2500*time.Millisecond))
+		s.run(s.now + s.between(50*time.Millisecond, pace))
 	}
 	s.world.heal()
 	for _, d := range s.devs {
@@ -428,8 +429,10 @@ func (s *sim) forge() {
 	if from == to.id || !r.open || len(votes) > maxPerDevice {
 		return
 	}
+	place := r.place
+	to.step(Received{to.clock(), from, Seen{}}) // what the time alone does is no work of the votes
 	before := to.m
-	to.step(Received{to.clock(), from, Votes{r.place, votes}})
+	to.step(Received{to.clock(), from, Votes{place, votes}})
 	after := to.m
 	before.now = after.now
 	s.checks["I5 strangers"]++
@@ -468,12 +471,16 @@ func (s *sim) watch(d *dev, ev Event, before Machine, out []Effect) {
 		s.twoVoices(d)
 	case SpeechEnded:
 		if e.OK && !e.Cut && e.Place.Epoch == d.m.epoch {
-			s.sounded[e.Place]++
-			if s.sounded[e.Place] > 1 {
-				s.checks["two whole answers to one message in a torn room"]++
-				if s.calm {
-					s.breaks("I1: two whole answers to %v", e.Place)
-				}
+			began := s.now - e.Heard
+			first, twice := s.sounded[e.Place]
+			s.sounded[e.Place] = began
+			s.checks["I1 whole answers"]++
+			switch {
+			case !twice:
+			case !s.calm:
+				s.checks["I1 two whole answers to one message, in a torn room"]++
+			case max(began, first)-min(began, first) > s.net.bound():
+				s.breaks("I1: two whole answers to %v, begun at %v and %v", e.Place, first, began)
 			}
 		}
 	}
@@ -674,8 +681,19 @@ func (s *sim) settled() {
 		if d.m.epoch != first.m.epoch {
 			s.breaks("%s counts from %v, %s from %v", d.name, d.m.epoch, first.name, first.m.epoch)
 		}
-		if len(d.m.members) != len(s.devs)-1 {
-			s.breaks("%s sees %d others of %d", d.name, len(d.m.members), len(s.devs)-1)
+		for try := 0; len(d.m.members) != len(s.devs)-1; try++ { // beats get lost; four in a row rarely
+			if try == 3 {
+				s.breaks("%s sees %d others of %d", d.name, len(d.m.members), len(s.devs)-1)
+				break
+			}
+			s.run(s.now + 2*time.Second)
+		}
+		for _, o := range s.devs {
+			for _, x := range d.m.members {
+				if x.Device == o.id && digestOf(x.Cards) != o.m.digest {
+					s.breaks("%s has other cards of %s than it has itself", d.name, o.name)
+				}
+			}
 		}
 		if who, _ := d.m.Floor(); who != "" || len(d.m.stakes) > 0 && d.m.stakes[0].phase != stakeOver {
 			s.breaks("%s still has a floor (%s) or an answer (%d)", d.name, who, len(d.m.stakes))
@@ -707,6 +725,6 @@ func (s *sim) narrate(d *dev, ev Event, out []Effect) {
 	}
 	s.tell(fmt.Sprintf("%v %s(%s) %s", s.now, d.name, d.id, what))
 	for _, e := range out {
-		s.tell("      -> " + show(e))
+		s.tell("      -> " + tells(e))
 	}
 }

@@ -48,7 +48,7 @@ func (s *step) speechKnown(e SpeechKnown) {
 	s.edit(i, func(k *stake) {
 		k.id, k.text, k.left = e.ID, e.Text, left
 		if k.phase == stakeSounding {
-			k.ends = m.now + left
+			k.ends, k.due = m.now+left, m.now+m.cfg.Renew
 		}
 	})
 	if m.stakes[i].phase != stakeSounding {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// show writes an order as a story does: what a person would want to know of it.
-func show(e Effect) string {
+// tells writes an order as a story does: what a person would want to know of it.
+func tells(e Effect) string {
 	switch e := e.(type) {
 	case Send:
 		return "send " + showPacket(e.Packet)
