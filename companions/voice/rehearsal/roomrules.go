@@ -93,6 +93,9 @@ func (s *scene) known(words []string) (Reply, bool) {
 			return r, true
 		}
 	}
+	if text := s.sociable(words); text != "" {
+		return say(text), true
+	}
 	if r, ok := ask(smallTalk, s.t, words); ok {
 		return r, true
 	}
@@ -130,7 +133,10 @@ func (s *scene) add() Reply {
 	var texts []string
 	switch {
 	case t == nil && s.chatter():
-		// The time is the time, whoever tells it; a greeting is returned.
+		// A greeting is returned; the time is the time, whoever tells it.
+		if text := s.sociable(s.words); text != "" {
+			return say(text)
+		}
 		if r, ok := ask(smallTalk, s.t, s.words); ok && len(r.Calls) == 0 && !s.said(r.Text) {
 			return r
 		}
@@ -151,6 +157,29 @@ func (s *scene) add() Reply {
 		return say(text)
 	}
 	return say(s.nothing())
+}
+
+// pleasantries are what people say to be kind; each companion answers with what nobody has said yet.
+var pleasantries = []struct {
+	match func([]string) bool
+	texts []string
+}{
+	{all("how", "are", "you|y"), []string{"I am well, thank you. And you?", "All my threads are running. How are you?", "Rested, and all ears.", "Quite well, now that somebody asks."}},
+	{all("thank|thanks"), []string{"You are welcome.", "With pleasure.", "Any time."}},
+	{all("good", "morning|evening|afternoon"), []string{"And the same to you.", "Good to hear you.", "A good one to you, too."}},
+	{all("hello|hi|hey"), []string{"Hello. What can I do for you?", "Hello. I am listening.", "Hello from me, too."}},
+	{all("joke|funny"), []string{"Why did the shell never answer the phone? It was always engaged with the sea.",
+		"I would tell you a joke about latency, but you would get it before I finished.", "Two microphones meet. Neither says anything, both are listening."}},
+}
+
+// sociable answers a pleasantry; empty when it was none, or when all has been said.
+func (s *scene) sociable(words []string) string {
+	for _, p := range pleasantries {
+		if p.match(words) {
+			return s.unsaid(p.texts...)
+		}
+	}
+	return ""
 }
 
 // chatter: what was asked has one answer, or needs none.
@@ -329,7 +358,7 @@ func (s *scene) followUp(words []string) (Reply, bool) {
 	switch {
 	case aboutTheRoom[0].match(words):
 		return useTool(toolWhySpoke, "{}", "I cannot look that up here: nobody keeps a ledger for me.")(s.t, words)
-	case aboutTheRoom[1].match(words) || all("who|whos", "here")(words):
+	case aboutTheRoom[1].match(words) || all("who|whos|anybody|anyone", "here")(words):
 		return useTool(toolWhoIsHere, "{}", s.company())(s.t, words)
 	case s.closing():
 		return s.farewell(), true

@@ -28,7 +28,7 @@ var topics = []*topic{
 	{
 		name:  "kitchen",
 		marks: "cook|cooks|cooking|kitchen|recipe|recipes|food|baker|baking",
-		about: "cook|cooking|eat|eating|food|kitchen|recipe|hungry|dinner|supper|lunch|breakfast|meal|oven|stove|pan|pot|bake|fry|boil|boiled|boiling|taste|salt|cheese|butter|measure|grams",
+		about: "cook|cooking|eat|eating|drink|tea|coffee|food|kitchen|recipe|hungry|dinner|supper|lunch|breakfast|meal|oven|stove|pan|pot|bake|fry|boil|boiled|boiling|taste|salt|cheese|butter|measure|grams",
 		facts: []fact{
 			{[]string{"egg|eggs"}, "A soft egg takes six minutes in boiling water, a hard one ten. Cold water afterwards stops it.",
 				"The white sets a few degrees before the yolk does, so that a minute decides between soft and hard."},
@@ -40,6 +40,8 @@ var topics = []*topic{
 				"The starch has to swell all the way to the middle, and that is how long the heat takes to get there."},
 			{[]string{"porridge|oats|oatmeal", "make|cook|how|long|much|recipe|cup"}, "One cup of oats, two cups of milk, five minutes of stirring, and a pinch of salt.",
 				"Stirring takes the starch out of the oats, and the starch is what makes it creamy."},
+			{[]string{"tea|drink|milk", "bed|sleep|night|evening|tonight"}, "Camomile, or warm milk with a little honey. No black tea after four, it keeps you awake.",
+				"There is as much in black tea to keep you awake as in half a cup of coffee."},
 			{[]string{"tea", "long|make|how|minutes|green|black"}, "Black tea takes four minutes. Green tea takes two, in water that no longer boils.",
 				"After that, what comes out of the leaves is mostly bitter."},
 			{[]string{"coffee", "how|much|make|long|grams"}, "Sixty grams of coffee for a litre of water, just off the boil.",
@@ -137,9 +139,10 @@ func topicsOf(text string) (out []*topic) {
 	return out
 }
 
-// subject is what a question is about: a fact, or at least a topic. A topic that is among prefer wins.
-func subject(words []string, prefer []*topic) (*topic, *fact) {
-	for _, list := range [][]*topic{prefer, topics} {
+// subject is what a question is about: a fact, or at least a topic. The topics in mine win over others, so that nobody hands
+// over what it knows something of.
+func subject(words []string, mine []*topic) (*topic, *fact) {
+	for _, list := range [][]*topic{mine, topics} {
 		for _, t := range list {
 			for i := range t.facts {
 				if t.facts[i].fits(words) {
@@ -147,8 +150,6 @@ func subject(words []string, prefer []*topic) (*topic, *fact) {
 				}
 			}
 		}
-	}
-	for _, list := range [][]*topic{prefer, topics} {
 		for _, t := range list {
 			if all(t.about)(words) {
 				return t, nil
