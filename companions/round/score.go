@@ -87,7 +87,7 @@ func (s *scene) score(c Card, v *Vote) {
 		tone, why := toneTerm(c, now)
 		put("tone", tone, why)
 		if t, ok := s.ties[Participant(c.ID)]; ok && !silence {
-			put("exchange", exchangeWeight*t.share, t.why)
+			put("exchange", exchangeWeight*t.more, t.why)
 		}
 		if other, ok := s.rapid(c.ID); ok && !silence {
 			put("engaged", engagedWeight, other)

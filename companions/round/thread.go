@@ -11,6 +11,7 @@ import (
 type tie struct {
 	weight float64 // sum of the features by their weights
 	share  float64 // of all ties, 0 to 1
+	more   float64 // share above what it would be by chance, 0 to 1
 	why    string
 	feats  [tieFeatures]float64
 }
@@ -140,6 +141,9 @@ func (s *scene) bind(fresh bool) map[Participant]tie {
 	for _, p := range others {
 		t := ties[p]
 		t.share = math.Exp(t.weight) / total
+		if even := 1 / float64(len(others)); len(others) > 1 {
+			t.more = max(0, (t.share-even)/(1-even))
+		}
 		ties[p] = t
 	}
 	return ties
