@@ -339,18 +339,19 @@ func (s *scan) joined(a, b match) bool {
 var honorifics = []string{"さん", "くん", "ちゃん", "さま", "様", "君", "先生", "老师"}
 
 // Words around a name that tell whom a sentence is for.
-const (
-	negations = "not|except|without|nicht|ausser|sauf|excepto|everyone but|everybody but|anyone but|anybody but|all but|not you|instead of|rather than|but not|than"
-	giveTurn  = "over to|back to|let s ask|lets ask|let us ask|let s hear|let s hear from|lets hear from|like to hear from|want to hear from|hand over to|handing over to|hand it to|hand it over to|" +
+var (
+	aboutWords = lex("who was|who is a|who is my|who has|whom|whose|and my|said|says|asked")
+	negations  = lex("not|except|without|nicht|ausser|sauf|excepto|everyone but|everybody but|anyone but|anybody but|all but|not you|instead of|rather than|but not|than")
+	giveTurn   = lex("over to|back to|let s ask|lets ask|let us ask|let s hear|let s hear from|lets hear from|like to hear from|want to hear from|hand over to|handing over to|hand it to|hand it over to|" +
 		"pass it to|passing to|pass to|pass it on to|question for|this is for|this one is for|your turn|what about you|how about you|and you|you too|next is|take it away|go ahead|" +
-		"go on|i call on|i m asking|calling on|paging|du bist dran|was ist mit dir|a toi|et toi|te toca|y tu|y usted"
+		"go on|i call on|i m asking|calling on|paging|du bist dran|was ist mit dir|a toi|et toi|te toca|y tu|y usted")
 	// before a name at the end of a sentence, without a comma
-	endCues = "you|me|think|right|thanks|thank you|please|yes|no|ok|okay|again|too|now|there|here|today|then|sorry|bye|goodbye|night|morning|evening|afternoon|welcome|well|turn|" +
-		"isn t it|doesn t it|don t you|hello|hi|hey|say|correct|true|du|dir|dich|toi|vous|tu|ti|usted|danke|merci|gracias|cheers|np|exactly|lol|yeah|yep|sure"
+	endCues = lex("you|me|think|right|thanks|thank you|please|yes|no|ok|okay|again|too|now|there|here|today|then|sorry|bye|goodbye|night|morning|evening|afternoon|welcome|well|turn|" +
+		"isn t it|doesn t it|don t you|hello|hi|hey|say|correct|true|du|dir|dich|toi|vous|tu|ti|usted|danke|merci|gracias|cheers|np|exactly|lol|yeah|yep|sure")
 	// after a name at the beginning of a sentence, without a comma
-	startCues = "what|whats|what s|how|hows|how s|why|when|where|please|can you|could you|would you|will you|do you|did you|are you|were you|have you|don t you|should you|should i|should we|can i|can we|could we|" +
+	startCues = lex("what|whats|what s|how|hows|how s|why|when|where|please|can you|could you|would you|will you|do you|did you|are you|were you|have you|don t you|should you|should i|should we|can i|can we|could we|" +
 		"may i|do we|do i|is it|is there|are there|was there|does it|does the|you|your|you re|youre|tell|give|show|explain|say|help|sing|play|stop|start|set|turn|wait|listen|continue|remind|describe|repeat|answer|" +
-		"summarize|summarise|check|find|let s|add|open|close|recommend|suggest|translate|calculate|over to|go ahead|go on|i need|i m|i don t|i think|i have|any|kannst du|was|wie|wo|warum|bitte|peux tu|tu peux|puedes|que"
+		"summarize|summarise|check|find|let s|add|open|close|recommend|suggest|translate|calculate|over to|go ahead|go on|i need|i m|i don t|i think|i have|any|kannst du|was|wie|wo|warum|bitte|peux tu|tu peux|puedes|que")
 )
 
 // judge says who of a group is called, and who is excluded.
@@ -358,7 +359,7 @@ func (s *scan) judge(group []match) (called, excluded []match) {
 	first, last := group[0], group[len(group)-1]
 	left := s.lineBefore(first.i)
 	if ends(left, negations) && !strings.ContainsAny(s.gap(first.i), ".!?;:") {
-		if strings.ContainsAny(s.gap(first.i), ",") && !ends(left, "not you") {
+		if strings.ContainsAny(s.gap(first.i), ",") && !strings.HasSuffix(left, " not you ") {
 			left = " "
 		} else {
 			return nil, group
@@ -436,7 +437,7 @@ func (s *scan) vocative(first, last match, left string) bool {
 
 // listGoesOn: "Ada, and ..." or ", who came" go on about the person, not to it.
 func listGoesOn(gap, right string) bool {
-	return strings.TrimSpace(gap) == "," && begins(right, "who was|who is a|who is my|who has|whom|whose|and my|said|says|asked")
+	return strings.TrimSpace(gap) == "," && begins(right, aboutWords)
 }
 
 // spokenTo says whether words speak to somebody.
@@ -501,14 +502,4 @@ func (s *scan) lineAfter(j int) string {
 		}
 	}
 	return phrase(s.words[min(j, to):to])
-}
-
-// ends is like begins for the line's end.
-func ends(line, phrases string) bool {
-	for p := range strings.SplitSeq(phrases, "|") {
-		if strings.HasSuffix(line, " "+p+" ") {
-			return true
-		}
-	}
-	return false
 }

@@ -231,16 +231,19 @@ func (s *scene) alone(c Card) bool {
 }
 
 const (
+	shortWords = 9
+	explained  = 6 // words from which a companion's turn explains something
+)
+
+var (
 	// opinionWords ask somebody who spoke for more (room.md 4.3).
-	opinionWords = "what do you think|what would you say|what do you say|what s your opinion|what is your opinion|do you agree|don t you think|are you sure|right|isn t it|was meinst du|was denkst du|" +
-		"qu en penses tu|tu en penses quoi|que piensas|que opinas|ど う 思 う|ど う 思 い ま す か|你 觉 得 呢|你 怎 么 看"
+	opinionWords = lex("what do you think|what would you say|what do you say|what s your opinion|what is your opinion|do you agree|don t you think|are you sure|right|isn t it|was meinst du|was denkst du|" +
+		"qu en penses tu|tu en penses quoi|que piensas|que opinas|ど う 思 う|ど う 思 い ま す か|你 觉 得 呢|你 怎 么 看")
 	// goesOn begin or fill what continues a topic.
-	goesOn    = "and|but|why|how so|what about|how about|what if|or|then|also|und|aber|warum|wieso|et|mais|pourquoi|y|pero|por que|そ れ|那"
-	reference = "that|those|them|they|he|she|him|his|hers|their|there|it|its|these|this|one|ones|instead|else|das|davon|dazu|ca|eso|ello"
+	goesOn    = lex("and|but|why|how so|what about|how about|what if|or|then|also|und|aber|warum|wieso|et|mais|pourquoi|y|pero|por que|そ れ|那")
+	reference = lex("that|those|them|they|he|she|him|his|hers|their|there|it|its|these|this|one|ones|instead|else|das|davon|dazu|ca|eso|ello")
 	// noReference are uses of "it" and "there" that refer to nothing.
-	noReference = "time is it|day is it|date is it|is it raining|is it going to rain|is it cold|is it warm|is it hot|is it snowing|is there|are there|this morning|this evening|this week|that is all|wie spat ist es"
-	shortWords  = 9
-	explained   = 6 // words from which a companion's turn explains something
+	noReference = lex("time is it|day is it|date is it|is it raining|is it going to rain|is it cold|is it warm|is it hot|is it snowing|is there|are there|this morning|this evening|this week|that is all|wie spat ist es")
 )
 
 // followUp: cues without a name, clarifications and replies after a companion's answer, and confusion (room.md 4.3, 4.4).

@@ -14,9 +14,11 @@ type scene struct {
 	now   heard
 	past  []heard // oldest first; without silences
 	cards map[CompanionID]Card
-	ids   []CompanionID       // sorted
-	near  map[Participant]tie // who is nearest to this message's sender
-	ties  map[Participant]tie // the same, if it goes on with a topic; else only who was called by name counts
+	ids   []CompanionID          // sorted
+	about map[CompanionID]string // what of its expertise this message is about
+	fresh bool                   // this message begins something new
+	near  map[Participant]tie    // who is nearest to this message's sender
+	ties  map[Participant]tie    // the same, if it goes on with a topic; else only who was called by name counts
 }
 
 // heard is a message as it was understood.
@@ -27,6 +29,7 @@ type heard struct {
 	reading
 	intent Intent
 	tone   Tone
+	stems  string // the words without endings, as phrase
 }
 
 func newScene(v View) *scene {
@@ -64,9 +67,18 @@ func newScene(v View) *scene {
 		}
 	}
 	s.now = understand(v.Message, index)
+	s.about = make(map[CompanionID]string, len(s.ids))
+	for _, id := range s.ids {
+		for _, e := range s.cards[id].Expertise {
+			if p := stemmed(words(e)); p != " " && strings.Contains(s.now.stems, p) {
+				s.about[id] = e
+				break
+			}
+		}
+	}
 	s.near = s.bind(false)
 	s.ties = s.near
-	if s.newTopic() {
+	if s.fresh = s.newTopic(); s.fresh {
 		s.ties = s.bind(true)
 	}
 	return s
@@ -74,7 +86,7 @@ func newScene(v View) *scene {
 
 func understand(m Message, index *names) heard {
 	h := heard{Message: m, words: words(m.Text), reading: index.read(m.Text), intent: m.Metadata.Intent, tone: m.Metadata.Tone}
-	h.content = contents(h.words)
+	h.content, h.stems = contents(h.words), stemmed(h.words)
 	if h.intent == "" {
 		h.intent = intentOf(m.Text, h.words)
 	}

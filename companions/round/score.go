@@ -18,7 +18,7 @@ import (
 //	spoke         -2      it spoke last
 //	tone          +2      confused or frustrated: an explainer; excited: somebody with ideas
 //	exchange      0..5    how far the speaker and it are in a conversation (thread.go)
-//	engaged       -2      two others are in a rapid exchange
+//	engaged       -2      two others are in a rapid exchange, and it goes on
 //	silence       +4      nobody spoke for a while, and something is open
 //	threshold     5 - Manners.Threshold
 //	involvement   -2 low, +2 high, of its card; room: the same of the whole room
@@ -89,7 +89,7 @@ func (s *scene) score(c Card, v *Vote) {
 		if t, ok := s.ties[Participant(c.ID)]; ok && !silence {
 			put("exchange", exchangeWeight*t.more, t.why)
 		}
-		if other, ok := s.rapid(c.ID); ok && !silence {
+		if other, ok := s.rapid(c.ID); ok && !silence && !(s.fresh && asks) {
 			put("engaged", engagedWeight, other)
 		}
 		if silence {
@@ -164,9 +164,11 @@ func scoreReason(terms []Term, importance float64) string {
 
 // expertise is the phrase of its field that the message is about.
 func (s *scene) expertise(c Card, h heard) string {
-	line := stemmed(h.words)
+	if h.ID == s.now.ID {
+		return s.about[c.ID]
+	}
 	for _, e := range c.Expertise {
-		if p := stemmed(words(e)); p != " " && strings.Contains(line, p) {
+		if p := stemmed(words(e)); p != " " && strings.Contains(h.stems, p) {
 			return e
 		}
 	}
@@ -174,9 +176,8 @@ func (s *scene) expertise(c Card, h heard) string {
 }
 
 func (s *scene) skill(c Card, h heard) string {
-	line := stemmed(h.words)
 	for _, e := range c.Skills {
-		if p := stemmed(words(strings.ReplaceAll(e, "_", " "))); p != " " && strings.Contains(line, p) {
+		if p := stemmed(words(strings.ReplaceAll(e, "_", " "))); p != " " && strings.Contains(h.stems, p) {
 			return e
 		}
 	}

@@ -57,7 +57,9 @@ func Decide(m Message, roster []CompanionID, votes []Vote) Decision {
 			continue
 		}
 		if err := CheckVote(v); err != nil {
-			silent[v.From] = "its vote was refused: " + err.Error()
+			if why := "its vote was refused: " + err.Error(); silent[v.From] == "" || why < silent[v.From] {
+				silent[v.From] = why
+			}
 			continue
 		}
 		if v.MessageID != m.ID {

@@ -101,20 +101,61 @@ func phrase(ws []word) string {
 	return b.String()
 }
 
-// says reports the first of the phrases (folded, words separated by one space, "|" between phrases) that the line holds.
-func says(line, phrases string) (string, bool) {
+// lexicon is a list of phrases to look for in a line.
+type lexicon struct {
+	all   []string            // with a space at either end
+	first map[string][]string // by the first word
+}
+
+// lex makes a lexicon of phrases as words folds them, "|" between them.
+func lex(phrases string) lexicon {
+	l := lexicon{first: make(map[string][]string)}
 	for p := range strings.SplitSeq(phrases, "|") {
-		if strings.Contains(line, " "+p+" ") {
-			return p, true
+		w, _, _ := strings.Cut(p, " ")
+		l.all = append(l.all, " "+p+" ")
+		l.first[w] = append(l.first[w], " "+p+" ")
+	}
+	return l
+}
+
+// at is the longest phrase that stands at the line's beginning, which is a space; empty: none does.
+func (l lexicon) at(line string) string {
+	if line == "" {
+		return ""
+	}
+	w, _, _ := strings.Cut(line[1:], " ")
+	best := ""
+	for _, p := range l.first[w] {
+		if len(p) > len(best) && strings.HasPrefix(line, p) {
+			best = p
 		}
+	}
+	return best
+}
+
+// says reports the first phrase in a line.
+func says(line string, l lexicon) (string, bool) {
+	for i := 0; i < len(line)-1; {
+		if p := l.at(line[i:]); p != "" {
+			return strings.TrimSpace(p), true
+		}
+		n := strings.IndexByte(line[i+1:], ' ')
+		if n < 0 {
+			break
+		}
+		i += 1 + n
 	}
 	return "", false
 }
 
-// begins is like says for the line's beginning.
-func begins(line, phrases string) bool {
-	for p := range strings.SplitSeq(phrases, "|") {
-		if strings.HasPrefix(line, " "+p+" ") {
+func says1(line string, l lexicon) bool { _, ok := says(line, l); return ok }
+
+// begins and ends say whether one of the phrases stands at the line's beginning or end.
+func begins(line string, l lexicon) bool { return l.at(line) != "" }
+
+func ends(line string, l lexicon) bool {
+	for _, p := range l.all {
+		if strings.HasSuffix(line, p) {
 			return true
 		}
 	}
