@@ -1,13 +1,112 @@
 // Package round is a room's turn-taking: who votes how on a message, who is selected, who holds the floor, and what happens
 // when somebody presses, dies, freezes, lies or cannot be reached. It is pure: Step takes a machine and a fact and
 // returns a machine and orders; Judge and Decide are functions of what they are given. No goroutine, channel, clock, log
-// or random number is in it; time arrives in facts. Every device owns one Machine; agreement comes from Decide being
-// the same everywhere and from claims that are compared the same way everywhere.
+// or random number is in it; time arrives in facts. Every device owns one Machine, which companions.Room alone moves;
+// agreement comes from Decide being the same everywhere and from claims that are compared the same way everywhere.
 //
-//	facts (event.go, packet.go) ──> Step ──> orders (effect.go)
-//	                                 │
+//	facts (event.go, packet.go) ──> Step (step*.go) ──> orders (effect.go)
+//	                                 │  members.go  who is here: beats, cards, names, history
+//	                                 │  rounds.go   message, roster, votes, decision, candidates
+//	                                 │  floor.go    claim, pause, speech, release, lease
 //	                  Judge: obligations, score ─> Vote
 //	                  Decide: roster, votes      ─> Decision
 //
-// Rules are those of room.md; a comment names the section.
+// There is one round at a time, that of the newest message; epochs make everything older void; numbers order the messages
+// of an epoch. Rules are those of room.md; a comment names the section. Bounds are in config.go.
+//
+// # Two voices
+//
+// Of two claims for the floor one counts, on every device the same: Better orders them by epoch, number, how many winners
+// had failed before, and then the claimants' own votes by the order of Decide. A claim that cannot be heard yet yields to a
+// better claim and to whoever can be heard. Of two that can be heard, each hears the other's Speaking, compares the same
+// two claims (which are said again for somebody who missed one), and the worse one stops. So two voices last
+//
+//   - at most one network delay, the time of a QoS 1 packet from one device to another, resending included: a device
+//     begins before it can know that another one began;
+//   - after a network was in pieces, or a device frozen, one Renew and three network delays from when both are back: the
+//     next Speaking is heard, the claims are said again, the worse one stops.
+//
+// # Invariants
+//
+// TestSimulation (make sim) plays rooms of 2 to 10 of these machines with faults and checks, at every Step of every device:
+//
+//   - I1: two voices for no longer than above; no two voices from one device; to one message no two whole answers that
+//     began further apart than one network delay (in a room that was not torn).
+//   - I2: every message of a person has one outcome in its device's ledger when everything has settled (110 s after the
+//     last fault), never two: answered (an answer could be heard), silent, or superseded. A device that dies takes the
+//     outcomes of its messages with it.
+//   - I3: what can be heard at a device is always of the epoch that its machine knows; a press is known in the Step in
+//     which it arrives.
+//   - I4: decisions over the same roster and votes have the same winner, order and extras on every device.
+//   - I5: votes of strangers, of members for others' companions, and late ones leave the machine equal to what it was; every
+//     counted vote is of the roster and was sent by the device where its companion lives.
+//
+// Besides: nothing is woken in vain, every bound holds, and in the end all agree on epoch, members, cards and names.
+//
+// # Table
+//
+// Written by TestTable from Step itself; `go test ./companions/round -update` rewrites it. The device is b with ben; the
+// message is of a person at a, where ada lives; cleo lives at c. A cell names the situation that follows: = gives
+// orders and stays, ~ reports something that changes nothing, . does nothing that can be seen. The orders of each
+// cell are in testdata/cells.txt.
+//
+// table:begin
+//
+//	-  nobody says anything
+//	H  a finger on the button here
+//	h  a finger on a button elsewhere
+//	V  votes are awaited
+//	D  decided: cleo, who lives elsewhere
+//	C  cleo has claimed
+//	S  cleo can be heard
+//	R  and ben is ready to be next
+//	P  ben has claimed: the pause
+//	Q  ben may be heard
+//	T  ben can be heard
+//	O  the answer is over
+//
+//	                            -  H  h  V  D  C  S  R  P  Q  T  O
+//	Pressed                     H  =  =  H  H  H  H  H  H  H  H  H
+//	PressEnded                  ~  -  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~
+//	Said                        V  V  =  =  V  V  V  V  V  V  V  V
+//	Said, nothing               ~  -  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~
+//	SpeechBegan                 ~  ~  ~  ~  ~  ~  ~  ~  ~  T  ~  ~
+//	SpeechKnown                 ~  ~  ~  ~  ~  ~  ~  ~  .  .  =  ~
+//	SpeechEnded                 ~  ~  ~  ~  ~  ~  ~  ~  D  D  V  ~
+//	SpeechEnded, failed         ~  ~  ~  ~  ~  ~  ~  ~  D  D  D  ~
+//	Refined                     ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~
+//	CardsChanged                =  =  =  =  =  =  =  =  =  =  =  =
+//	Controlled                  =  =  =  =  =  =  =  =  =  =  =  =
+//	LinkChanged, down           =  =  -  Q  Q  Q  Q  Q  =  =  =  =
+//	Tick, the next deadline     =  =  =  P  =  =  =  =  Q  =  =  =
+//	Press, newer                h  =  =  h  h  h  h  h  h  h  h  h
+//	Press, of the same time     h  =  =  h  h  h  h  h  h  h  h  h
+//	Press, older                h  =  =  h  h  h  h  h  =  =  =  h
+//	PressOver                   .  .  -  .  .  .  .  .  .  .  .  .
+//	Message of a person         V  =  =  =  V  V  V  V  V  V  V  V
+//	Message, the next one       V  =  =  =  V  =  =  ~  =  =  =  V
+//	Message, seen or old        V  =  V  ~  ~  ~  ~  ~  ~  ~  ~  ~
+//	Message, forged             ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~
+//	Votes, the last ones        =  ~  .  .  ~  ~  ~  ~  ~  ~  ~  ~
+//	Votes, of a stranger        =  ~  .  ~  ~  ~  ~  ~  ~  ~  ~  ~
+//	Votes, before their message =  ~  .  .  .  .  .  ~  .  .  .  .
+//	Claim, better               C  ~  =  C  C  .  .  .  C  C  =  .
+//	Claim, worse                C  ~  =  C  C  =  =  ~  =  =  =  C
+//	Claim, instead of ben       C  ~  =  C  C  =  =  ~  C  C  =  C
+//	Withdraw                    =  ~  ~  ~  ~  D  D  P  ~  ~  ~  ~
+//	Speaking                    S  ~  .  S  S  S  .  .  S  S  =  S
+//	Speaking, worse             S  ~  .  S  S  S  .  .  S  S  =  S
+//	Release                     =  .  =  =  O  O  O  P  =  =  =  =
+//	Release, failed             =  .  =  =  P  P  P  P  =  =  =  =
+//	Ended                       =  ~  =  =  =  =  =  ~  =  =  =  =
+//	Gone, the speaker's         =  =  =  =  P  P  P  P  =  =  =  =
+//	Beat                        .  .  .  .  .  .  .  .  .  .  .  .
+//	Beat, newer epoch           .  =  .  -  -  -  -  -  -  -  -  -
+//	Beat, other cards           =  =  =  =  =  =  =  =  =  =  =  =
+//	HistoryAsk                  .  .  .  .  .  .  .  .  .  .  .  .
+//	History                     ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~
+//	Control                     =  =  =  =  =  =  =  =  =  =  =  =
+//	Seen                        .  .  .  .  .  .  .  .  .  .  .  .
+//
+// table:end
 package round

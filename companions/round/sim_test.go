@@ -436,8 +436,8 @@ func (s *sim) forge() {
 	after := to.m
 	before.now = after.now
 	s.checks["I5 strangers"]++
-	if !reflect.DeepEqual(before, after) {
-		s.breaks("I5: votes from outside the roster changed %s", to.name)
+	if field := difference(before, after); field != "" {
+		s.breaks("I5: votes from outside the roster changed %s of %s", field, to.name)
 	}
 }
 
@@ -727,4 +727,21 @@ func (s *sim) narrate(d *dev, ev Event, out []Effect) {
 	for _, e := range out {
 		s.tell("      -> " + tells(e))
 	}
+}
+
+// difference names the first field in which two machines differ.
+func difference(a, b Machine) string {
+	a.cfg.judge, b.cfg.judge = nil, nil // a function equals nothing
+	x, y := reflect.ValueOf(&a).Elem(), reflect.ValueOf(&b).Elem()
+	for i := range x.NumField() {
+		if fa, fb := x.Field(i), y.Field(i); !reflect.DeepEqual(fieldOf(fa), fieldOf(fb)) {
+			return x.Type().Field(i).Name
+		}
+	}
+	return ""
+}
+
+// fieldOf reads an unexported field.
+func fieldOf(v reflect.Value) any {
+	return reflect.NewAt(v.Type(), v.Addr().UnsafePointer()).Elem().Interface()
 }
