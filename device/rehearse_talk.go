@@ -36,9 +36,13 @@ func (r Rehearsal) Talk(ctx context.Context, in *os.File, out io.Writer) error {
 	}
 	voice := t.home.life.Load().server.About()
 	s.say(fmt.Sprintf("room   %s\nsound  %s\nvoice  rehearsal: %s; with an OPENAI_API_KEY, conch run has a real one\n%s\n", p.Room, sound, voice, t.help()))
-	t.listen(p.ctx, in, atTerminal)
+	heardOut := t.listen(p.ctx, in, atTerminal)
 	s.end()
-	return p.report.end(stop())
+	err = stop()
+	if !heardOut { // who leaves in the middle does not ask what became of the question
+		return err
+	}
+	return p.report.end(err)
 }
 
 // shown writes whole lines above the line that is being typed. A rehearsal's sentences are indented for a script's times.
@@ -79,8 +83,9 @@ func (t *talker) help() string {
 	return fmt.Sprintf("type a question (in %s; %s%s silences all; so does any line of a script: kill %s; q ends)", t.home.name, other, silence, t.play.stages[len(t.play.stages)-1].name)
 }
 
-// listen carries out what is typed until the person, the input or the context ends.
-func (t *talker) listen(ctx context.Context, in *os.File, atTerminal bool) {
+// listen carries out what is typed until the person, the input or the context ends. It says whether the room had come to
+// rest by then.
+func (t *talker) listen(ctx context.Context, in *os.File, atTerminal bool) (heardOut bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	o := gpio.ConsoleOptions{Screen: t.screen, Clock: t.play.clock.Now, Plain: true}
@@ -104,11 +109,11 @@ func (t *talker) listen(ctx context.Context, in *os.File, atTerminal bool) {
 			if !t.event(ctx, e) {
 				cancel()
 				t.left(<-ended)
-				return
+				return e.Kind == gpio.EOF && t.play.ctx.Err() == nil
 			}
 		case err := <-ended:
 			t.left(err)
-			return
+			return false
 		}
 	}
 }

@@ -259,7 +259,7 @@ func (r *report) tell(line any) {
 			r.sentence(indent+"(%s: %s) is superseded%s\n", l.Device, l.Text, because(l.Why))
 		}
 	case memberLine:
-		if r.heard == nil {
+		if r.heard == nil || l.Device == r.book.room.Devices[0].Name { // one view is enough for who reads along
 			r.sentence(indent+"in %s: %s\n", l.Device, l.What)
 		}
 	}
