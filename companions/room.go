@@ -61,6 +61,7 @@ type Room struct {
 	alone   atomic.Bool
 	members atomic.Pointer[[]round.Member]
 	settled atomic.Bool
+	seen    atomic.Uint64  // entries of other devices' ledgers
 	running sync.WaitGroup // goroutines of the refiner
 	left    atomic.Int64   // the same, to count them
 
@@ -134,6 +135,10 @@ func (r *Room) Now() time.Duration { return r.o.Now() }
 // Deliver is a packet that came from another device, checked by whoever carried it (its signature, its size, who may say
 // it). At the bound it is dropped and counted.
 func (r *Room) Deliver(from round.DeviceID, p round.Packet) {
+	if _, ok := p.(round.Seen); ok { // for whoever watches, and there are many
+		r.seen.Add(1)
+		return
+	}
 	r.inbox.put(round.Received{At: r.Now(), From: from, Packet: p})
 }
 

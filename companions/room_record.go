@@ -2,6 +2,7 @@ package companions
 
 import (
 	"maps"
+	"slices"
 	"sync"
 
 	"conch/companions/round"
@@ -16,8 +17,40 @@ func (r *Room) record(e round.Entry) {
 	}
 	r.watchers.tell(e)
 	r.o.OnEntry(e)
-	r.send(round.Seen{Entry: e})
+	if r.tellsOthers(e) {
+		r.send(round.Seen{Entry: r.abridged(e)})
+	}
 	r.line(e)
+}
+
+// tellsOthers: the decision as this device saw it (room.md 2), and what was this device's own doing. What all have seen alike
+// is told by who did it, so that a round costs each device one envelope of this kind and not one per entry.
+func (r *Room) tellsOthers(e round.Entry) bool {
+	switch {
+	case e.Kind == round.EntryRound:
+		return true
+	case e.Kind == round.EntryMember:
+		return false
+	case e.By != "":
+		return e.By == r.o.Self
+	}
+	return e.Message == nil || e.Message.From == round.Human(r.o.Self)
+}
+
+// maxFullDecision is for how many companions every device sends its decision with all votes. Our choice: a household.
+const maxFullDecision = 8
+
+// abridged leaves the votes out of a large room's decision, unless this device asked or answers: they have been on the wire,
+// and fifty devices that repeat a hundred votes would send a megabyte for each message.
+func (r *Room) abridged(e round.Entry) round.Entry {
+	d := e.Decision
+	if d == nil || len(d.Roster) <= maxFullDecision || e.Message != nil && e.Message.From == round.Human(r.o.Self) || slices.Contains(r.own(), d.Winner) {
+		return e
+	}
+	short := *d
+	short.Votes, short.Silent = nil, nil
+	e.Decision = &short
+	return e
 }
 
 // line writes what happened to the log.
@@ -75,6 +108,7 @@ func (r *Room) turnOf(e round.Entry) string {
 type RoomStats struct {
 	Facts   uint64                     `json:"facts"`   // that the machine was told
 	Sent    uint64                     `json:"sent"`    // packets
+	Seen    uint64                     `json:"seen"`    // entries of other devices' ledgers
 	Entries map[round.EntryKind]uint64 `json:"entries"` // of the ledger, by kind
 	Ignored map[string]uint64          `json:"ignored"` // facts that changed nothing, by reason
 	Refused struct {                   // at a bound of the inbox
@@ -99,6 +133,7 @@ func (r *Room) Stats() RoomStats {
 	var refused inboxRefused
 	refused, s.Waiting = r.inbox.counts()
 	s.Refused.Local, s.Refused.Presses, s.Refused.Packets = refused.local, refused.presses, refused.outside
+	s.Seen = r.seen.Load()
 	s.Stage = r.hands.stats()
 	s.Models = int(r.left.Load())
 	s.Watch, s.Missed = r.watchers.stats()
