@@ -13,6 +13,13 @@
 // Ears are pocketsphinx, the mouth is flite or espeak-ng: child processes, bounded in number, time, memory and niceness.
 // Without them the server says what it measured and plays back what it heard.
 //
+// In a room the instructions of an answer begin with RoomMarker: then they are guidance (why this companion was selected,
+// who is present), not words to be said, and the rules answer what was said last:
+//
+//	session's instructions ─> who am I, what do I know     ┐
+//	items "[Ada in kitchen] …" ─> who said what, in order  ├─> scene ─> first answer | hand over | add | follow up | goodbye
+//	guidance ─> who is here, what not to do                ┘
+//
 // Where it is smaller than the real service: no images, no MCP, no transcription-only sessions, no voice activity
 // detection (turn_detection is null from the start, and asking for another is refused in words), PCM at 24 kHz only.
 // What it sends as null and what it omits follows the real service: clients must accept null for absent.
