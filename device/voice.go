@@ -92,6 +92,7 @@ func (d *Device) newVoice(card companions.Card, first bool, kind, address string
 	dialect := v.Dialect
 	if kind == "rehearsal" {
 		conf.Key, conf.Model = func() string { return "rehearsal" }, "rehearsal"
+		conf.Voice = rehearsal.Voice(conf.Voice)
 		dialect = "ga"
 	}
 	if dialect == "auto" {

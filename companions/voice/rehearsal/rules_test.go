@@ -125,6 +125,20 @@ func TestVoicesSoundDifferent(t *testing.T) {
 	}
 }
 
+// A card may name a voice that only its own service has.
+func TestVoiceOfAnotherServiceIsSpokenWithOneOfOurs(t *testing.T) {
+	for name, want := range map[string]string{"": "", "marin": "marin", "espeak:en-gb": "espeak:en-gb", "slt": "slt"} {
+		if got := Voice(name); got != want {
+			t.Errorf("%q: %q; want %q", name, got, want)
+		}
+	}
+	for _, name := range []string{"nova", "af_heart", "Vivian", "espeak:../x"} {
+		if got := Voice(name); voiceName("", got) != nil || got != Voice(name) {
+			t.Errorf("%q is spoken with %q", name, got)
+		}
+	}
+}
+
 func TestChildIsBounded(t *testing.T) {
 	yes, err := exec.LookPath("yes")
 	if err != nil {
