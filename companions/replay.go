@@ -191,7 +191,8 @@ type table struct {
 	index map[string]int
 	names []string // participants, and who else speaks
 	card  map[string]round.Card
-	calls [][]string // per message, for the baselines: whom its first words name
+	calls [][]string       // per message, for the simple rules: whom its first words name
+	meta  []round.Metadata // per message, where companions are given: what their devices would have known
 }
 
 func newTable(d Dialogue) *table {
@@ -221,6 +222,17 @@ func newTable(d Dialogue) *table {
 	}
 	for _, m := range d.Messages {
 		t.calls = append(t.calls, t.prefix(m))
+	}
+	t.meta = make([]round.Metadata, len(d.Messages))
+	if len(d.Companions) > 0 {
+		for i, m := range d.Messages {
+			t.meta[i] = round.PersonMetadata(m.Text, nil)
+			if c, ok := t.card[m.From]; ok && i > 0 {
+				v := t.view(i-1, d.Messages[i-1].Text)
+				dec, _ := decide(v)
+				t.meta[i] = round.AnswerMetadata(v, c.ID, dec, m.Text)
+			}
+		}
 	}
 	return t
 }
@@ -252,19 +264,15 @@ const recentLines = 50
 func (t *table) view(i int, text string) round.View {
 	sender := t.d.Messages[i].From
 	v := round.View{Manners: round.DefaultManners()}
-	chain := 0
 	for k, m := range t.d.Messages[:i+1] {
-		msg := round.Message{ID: round.MessageID(m.ID), From: t.participant(m.From, sender), Text: m.Text, Number: k + 1}
-		if chain++; msg.From.Human() {
-			chain = 0
-		} else {
+		msg := round.Message{ID: round.MessageID(m.ID), From: t.participant(m.From, sender), Text: m.Text, Number: k + 1, Metadata: t.meta[k]}
+		if !msg.From.Human() {
 			v.Turns++
 		}
-		if len(t.d.Companions) > 0 {
-			msg.Metadata.Chain = chain
-		}
 		if k == i {
-			msg.Text = text
+			if text != m.Text {
+				msg.Text, msg.Metadata = text, round.Metadata{}
+			}
 			v.Message = msg
 		} else if k >= i-recentLines {
 			v.Recent = append(v.Recent, msg)
@@ -272,12 +280,29 @@ func (t *table) view(i int, text string) round.View {
 	}
 	here := round.Member{Device: "replay"}
 	for _, n := range t.names {
-		if c, ok := t.card[n]; ok && t.participant(n, sender) == round.Participant(c.ID) {
+		p := t.participant(n, sender)
+		if c, ok := t.card[n]; ok && p == round.Participant(c.ID) {
 			here.Cards = append(here.Cards, c)
+		} else if p.Human() {
+			v.Members = append(v.Members, round.Member{Device: round.DeviceID(n), Name: n})
 		}
 	}
-	v.Members = []round.Member{here}
+	v.Members = append(v.Members, here)
 	return v
+}
+
+// decide lets everybody vote who is there, the sender excluded.
+func decide(v round.View) (round.Decision, []round.Vote) {
+	var roster []round.CompanionID
+	for _, m := range v.Members {
+		for _, c := range m.Cards {
+			if round.Participant(c.ID) != v.Message.From {
+				roster = append(roster, c.ID)
+			}
+		}
+	}
+	votes := round.JudgeAll(v, roster)
+	return round.Decide(v.Message, roster, votes), votes
 }
 
 // ask puts a message to the rules.
@@ -297,14 +322,7 @@ func (t *table) ask(i int, text, kind string, somebody bool) Answer {
 	for _, p := range round.Addressed(text, named) {
 		a.Addressed = append(a.Addressed, t.nameOf(p))
 	}
-	var roster []round.CompanionID
-	for _, c := range v.Members[0].Cards {
-		if round.Participant(c.ID) != v.Message.From {
-			roster = append(roster, c.ID)
-		}
-	}
-	votes := round.JudgeAll(v, roster)
-	d := round.Decide(v.Message, roster, votes)
+	d, votes := decide(v)
 	a.Reason = d.Reason
 	winner := d.Winner
 	if winner == "" && somebody {

@@ -1,6 +1,7 @@
 package round
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -62,13 +63,7 @@ func newNames(named []Named) *names {
 	}
 	for _, es := range n.first {
 		slices.SortFunc(es, func(a, b entry) int {
-			if len(a.words) != len(b.words) {
-				return len(b.words) - len(a.words)
-			}
-			if len(a.raw) != len(b.raw) {
-				return len(b.raw) - len(a.raw)
-			}
-			return strings.Compare(string(a.who)+a.raw, string(b.who)+b.raw)
+			return cmp.Or(len(b.words)-len(a.words), len(b.raw)-len(a.raw), cmp.Compare(a.who, b.who), cmp.Compare(a.raw, b.raw))
 		})
 	}
 	return n

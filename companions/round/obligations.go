@@ -323,12 +323,16 @@ func (s *scene) topicGoesOn(h heard) bool {
 			break
 		}
 	}
-	if (h.intent == Question || h.intent == Clarification) && s.now.intent == Statement {
-		return true // it was asked, and this is the answer
+	asked := h.intent == Question || h.intent == Clarification
+	if asked && s.now.intent == Statement {
+		return true // and this is the answer
 	}
 	line := phrase(s.now.words)
 	if s.otherExpert(h.From) {
 		return false
+	}
+	if asked && h.ID == s.past[len(s.past)-1].ID {
+		return true // a question back: "in which colour?" "which have you got?"
 	}
 	if shared(h.content, s.now.content) > 0 {
 		return true

@@ -61,12 +61,12 @@ func newScene(v View) *scene {
 	}
 	slices.Sort(s.ids)
 	index := newNames(named)
-	for _, m := range recent {
+	for i, m := range recent {
 		if !m.Metadata.Silence {
-			s.past = append(s.past, understand(m, index))
+			s.past = append(s.past, understand(m, index, i == len(recent)-1))
 		}
 	}
-	s.now = understand(v.Message, index)
+	s.now = understand(v.Message, index, true)
 	s.about = make(map[CompanionID]string, len(s.ids))
 	for _, id := range s.ids {
 		for _, e := range s.cards[id].Expertise {
@@ -84,13 +84,17 @@ func newScene(v View) *scene {
 	return s
 }
 
-func understand(m Message, index *names) heard {
+// understand reads a message; of older ones nobody asks how they sounded.
+func understand(m Message, index *names, fully bool) heard {
 	h := heard{Message: m, words: words(m.Text), reading: index.read(m.Text), intent: m.Metadata.Intent, tone: m.Metadata.Tone}
-	h.content, h.stems = contents(h.words), stemmed(h.words)
+	h.content = contents(h.words)
+	if fully {
+		h.stems = stemmed(h.words)
+	}
 	if h.intent == "" {
 		h.intent = intentOf(m.Text, h.words)
 	}
-	if h.tone == "" {
+	if h.tone == "" && fully {
 		h.tone = toneOf(m.Text, h.words)
 	}
 	for i, p := range m.To {

@@ -19,14 +19,18 @@ type word struct {
 // words splits a text. It is linear in the length of the text, which is cut at textMost.
 func words(s string) []word {
 	s = clip(s)
-	var ws []word
-	var b strings.Builder
-	start := -1
+	ws := make([]word, 0, len(s)/5+1)
+	var b strings.Builder // of a word that is not all ASCII
+	start, plain := -1, true
 	flush := func(end int) {
-		if start >= 0 && b.Len() > 0 {
-			ws = append(ws, word{text: b.String(), start: start, end: end})
+		if start >= 0 {
+			text := b.String()
+			if plain {
+				text = strings.ToLower(s[start:end])
+			}
+			ws = append(ws, word{text: text, start: start, end: end})
 		}
-		start = -1
+		start, plain = -1, true
 		b.Reset()
 	}
 	for i, r := range s {
@@ -38,8 +42,18 @@ func words(s string) []word {
 			if start < 0 {
 				start = i
 			}
-			b.WriteString(foldRune(r))
+			if r >= utf8.RuneSelf && plain {
+				plain = false
+				b.WriteString(strings.ToLower(s[start:i]))
+			}
+			if !plain {
+				b.WriteString(foldRune(r))
+			}
 		case unicode.IsMark(r): // an accent written as a character of its own
+			if start >= 0 && plain {
+				plain = false
+				b.WriteString(strings.ToLower(s[start:i]))
+			}
 		default:
 			flush(i)
 		}
