@@ -1,0 +1,317 @@
+package device
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	paho "github.com/eclipse/paho.mqtt.golang"
+
+	"conch/companions"
+	"conch/companions/round"
+	"conch/mqtt"
+	"conch/mqtt/mqtttest"
+)
+
+// BenchmarkRoom measures what a round costs on a real broker: from a person's message to the winner's claim received by
+// every device, votes by rules, the pause after the claim excluded. The unit is one plain publish and receive of the same
+// size, QoS 1, by two bare clients on the same broker in the same run.
+func BenchmarkRoom(b *testing.B) {
+	fmt.Println("room: message at one device -> claim received by all; votes by rules; QoS 1; every device its own connection, in one process")
+	fmt.Println("unit: 300 bytes published by one bare client and received by another, 5 ms apart, same broker, same run")
+	for _, broker := range []string{"embedded", "mosquitto"} {
+		for _, size := range []struct{ devices, each int }{{2, 1}, {3, 1}, {10, 1}, {50, 2}} {
+			b.Run(fmt.Sprintf("%s/%dx%d", broker, size.devices, size.each), func(b *testing.B) {
+				for range b.N {
+					benchRoom(b, broker, size.devices, size.each)
+				}
+			})
+		}
+	}
+}
+
+func benchRoom(b *testing.B, broker string, devices, each int) {
+	b.Helper()
+	url := benchBroker(b, broker)
+	unit := pingPong(b, url, 300, 200)
+	room := newBenchRoom(b, url, devices, each)
+	const warm = 5
+	rounds := min(200, 2000/devices)
+	var took, own []float64
+	for i := range rounds + warm {
+		d, w := room.ask(b, i)
+		if i >= warm {
+			took, own = append(took, d), append(own, w)
+		}
+	}
+	slices.Sort(took)
+	slices.Sort(own)
+	packets, bytes := room.cost()
+	fmt.Printf("%-9s %2d devices %3d companions  message to claim everywhere p50 %6.2f p99 %6.2f max %6.2f ms = %5.1f units (unit p50 %.3f p99 %.3f ms)  "+
+		"last vote to claim sent p50 %.2f p99 %.2f ms  %.1f envelopes, %.0f bytes a round (a person's message and its answer), n = %d\n",
+		broker, devices, devices*each, at(took, 0.50), at(took, 0.99), took[len(took)-1], at(took, 0.50)/at(unit, 0.50), at(unit, 0.50), at(unit, 0.99),
+		at(own, 0.50), at(own, 0.99), float64(packets)/float64(rounds+warm), float64(bytes)/float64(rounds+warm), rounds)
+	b.ReportMetric(at(took, 0.50), "p50-ms")
+	b.ReportMetric(at(took, 0.99), "p99-ms")
+	b.ReportMetric(at(took, 0.50)/at(unit, 0.50), "units")
+	b.ReportMetric(0, "ns/op")
+}
+
+// at is a percentile of sorted figures.
+func at(sorted []float64, p float64) float64 { return sorted[int(p*float64(len(sorted)-1))] }
+
+func benchBroker(b *testing.B, kind string) (url string) {
+	b.Helper()
+	if kind == "mosquitto" {
+		return mqtttest.Start(b, mqtttest.Options{}).URL()
+	}
+	broker, err := mqtt.NewBroker(mqtt.BrokerConfig{Listen: "127.0.0.1:0"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	running(b, broker.Run)
+	return broker.URL()
+}
+
+// running runs something until the benchmark ends.
+func running(b *testing.B, run func(context.Context) error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- run(ctx) }()
+	b.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			b.Errorf("a part failed: %v", err)
+		}
+	})
+}
+
+// pingPong is the unit.
+func pingPong(b *testing.B, url string, size, n int) []float64 {
+	b.Helper()
+	bare := func(id string) paho.Client {
+		c := paho.NewClient(paho.NewClientOptions().AddBroker(url).SetClientID(id).SetKeepAlive(5 * time.Second))
+		if t := c.Connect(); !t.WaitTimeout(5*time.Second) || t.Error() != nil {
+			b.Fatalf("bare client: %v", t.Error())
+		}
+		b.Cleanup(func() { c.Disconnect(50) })
+		return c
+	}
+	// The embedded broker lets a client write below its own id only, and reads ids as its devices have them.
+	ids := [2]string{}
+	for i := range ids {
+		id, err := mqtt.NewIdentity()
+		if err != nil {
+			b.Fatal(err)
+		}
+		ids[i] = string(id.ID())
+	}
+	from, to := bare(ids[0]), bare(ids[1])
+	topic := "conch/v1/bench/messages/" + ids[0]
+	arrived := make(chan time.Time, 1)
+	if t := to.Subscribe(topic, 1, func(paho.Client, paho.Message) { arrived <- time.Now() }); !t.WaitTimeout(5*time.Second) || t.Error() != nil {
+		b.Fatalf("bare client: subscribe: %v", t.Error())
+	}
+	var took []float64
+	for range n {
+		start := time.Now()
+		from.Publish(topic, 1, false, make([]byte, size))
+		select {
+		case t := <-arrived:
+			took = append(took, ms(t.Sub(start)))
+		case <-time.After(5 * time.Second):
+			b.Fatal("bare client: nothing arrived (the broker's access list refuses it?)")
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	slices.Sort(took)
+	return took
+}
+
+// benchRoom is a number of rooms' drivers on one broker, with companions that speak for a millisecond.
+type benchRoomState struct {
+	rooms   []*benchDevice
+	packets atomic.Int64
+	bytes   atomic.Int64
+}
+
+type benchDevice struct {
+	*companions.Room
+	all    *benchRoomState
+	client *mqtt.Client
+	id     mqtt.Identity
+	name   string
+
+	mu      sync.Mutex
+	claimed map[round.MessageID]time.Time
+	voted   map[round.MessageID]time.Time // last vote received or made here
+	sent    map[round.MessageID]time.Time // own claim sent
+	decided map[int]int                   // rounds by their number in the epoch
+}
+
+func newBenchRoom(b *testing.B, url string, devices, each int) *benchRoomState {
+	b.Helper()
+	s := &benchRoomState{}
+	start := time.Now()
+	now := func() time.Duration { return time.Since(start) }
+	member := map[round.DeviceID]bool{}
+	for i := range devices {
+		id, err := mqtt.NewIdentity()
+		if err != nil {
+			b.Fatal(err)
+		}
+		member[id.ID()] = true
+		s.rooms = append(s.rooms, &benchDevice{all: s, id: id, name: fmt.Sprintf("place%d", i), claimed: map[round.MessageID]time.Time{},
+			voted: map[round.MessageID]time.Time{}, sent: map[round.MessageID]time.Time{}, decided: map[int]int{}})
+	}
+	for i, d := range s.rooms {
+		cfg := round.DefaultConfig()
+		cfg.Pause, cfg.Manners.ChainLimit = time.Millisecond, 1
+		var cards []companions.Card
+		for j := range each {
+			name := benchName(i*each + j)
+			cards = append(cards, plainCard(name))
+		}
+		client, err := mqtt.NewClient(mqtt.Config{URL: url, Room: "bench", Identity: d.id, Member: func(id round.DeviceID) bool { return member[id] },
+			OnPacket: func(from round.DeviceID, p round.Packet) {
+				d.saw(p)
+				d.Deliver(from, p)
+			},
+			OnLink: func(up bool) { d.LinkChanged(up) }})
+		if err != nil {
+			b.Fatal(err)
+		}
+		d.client = client
+		d.Room, err = companions.NewRoom(companions.RoomOptions{Self: d.id.ID(), Name: d.name, Room: "bench", Cards: cards, Round: cfg, Now: now,
+			Bus: benchBus{d}, Stage: briefStage{d}, OnEntry: d.entry})
+		if err != nil {
+			b.Fatal(err)
+		}
+		running(b, d.Room.Run)
+		running(b, client.Run)
+	}
+	limit := time.Now().Add(60 * time.Second)
+	for _, d := range s.rooms {
+		for len(d.Members()) < devices {
+			if time.Now().After(limit) {
+				b.Fatalf("%s sees %d of %d devices", d.name, len(d.Members()), devices)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	s.packets.Store(0)
+	s.bytes.Store(0)
+	return s
+}
+
+// benchName makes names that cannot be mistaken for each other.
+func benchName(i int) string { return "Nora" + string(rune('a'+i/26)) + string(rune('a'+i%26)) }
+
+// ask says something to one of the companions and waits until the answer is over everywhere.
+func (s *benchRoomState) ask(b *testing.B, i int) (claimMS, ownMS float64) {
+	b.Helper()
+	asker, target := s.rooms[i%len(s.rooms)], (i*7+1)%(len(s.rooms))
+	start := time.Now()
+	id := asker.Said("t-bench", "What do you know about it, "+benchName(target*len(s.rooms[0].Members()[0].Cards))+"?", nil)
+	var last time.Time
+	for _, d := range s.rooms {
+		t := d.await(b, id)
+		if t.After(last) {
+			last = t
+		}
+	}
+	for _, d := range s.rooms {
+		d.mu.Lock()
+		if sent, ok := d.sent[id]; ok {
+			ownMS = ms(sent.Sub(d.voted[id]))
+		}
+		d.mu.Unlock()
+	}
+	time.Sleep(50 * time.Millisecond) // the answer and its round end
+	return ms(last.Sub(start)), ownMS
+}
+
+func (d *benchDevice) await(b *testing.B, id round.MessageID) time.Time {
+	limit := time.Now().Add(10 * time.Second)
+	for {
+		d.mu.Lock()
+		t, ok := d.claimed[id]
+		d.mu.Unlock()
+		if ok {
+			return t
+		}
+		if time.Now().After(limit) {
+			b.Fatalf("%s saw no claim for %s", d.name, id)
+		}
+		time.Sleep(50 * time.Microsecond)
+	}
+}
+
+func (d *benchDevice) entry(e round.Entry) {
+	if e.Kind != round.EntryClaim || e.Place == nil {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, ok := d.claimed[e.Place.Message]; !ok {
+		d.claimed[e.Place.Message] = time.Now()
+	}
+}
+
+func (d *benchDevice) saw(p round.Packet) {
+	if v, ok := p.(round.Votes); ok {
+		d.mu.Lock()
+		d.voted[v.Place.Message] = time.Now()
+		d.mu.Unlock()
+	}
+}
+
+func (s *benchRoomState) cost() (packets, bytes int64) { return s.packets.Load(), s.bytes.Load() }
+
+// benchBus counts what goes out; presence costs the same whether anybody speaks or not.
+type benchBus struct{ d *benchDevice }
+
+func (x benchBus) Send(p round.Packet) {
+	switch p := p.(type) {
+	case round.Beat, round.Seen, round.HistoryAsk, round.History:
+	case round.Claim:
+		x.d.mu.Lock()
+		x.d.sent[p.Place.Message] = time.Now()
+		x.d.mu.Unlock()
+		x.count(p)
+	default:
+		x.count(p)
+	}
+	x.d.client.Send(p)
+}
+
+func (x benchBus) count(p round.Packet) {
+	x.d.all.packets.Add(1)
+	if _, data, err := mqtt.Encode("bench", x.d.id, "0123456789abcdef", 1, p); err == nil {
+		x.d.all.bytes.Add(int64(len(data)))
+	}
+}
+
+// briefStage speaks for a millisecond.
+type briefStage struct{ d *benchDevice }
+
+func (briefStage) Hush(string)           {}
+func (briefStage) Prepare(round.Prepare) {}
+func (s briefStage) Speak(p round.Place, c round.CompanionID) {
+	s.d.SpeechBegan(p, c)
+	s.d.SpeechKnown(p, c, "I know nothing about it.", time.Millisecond)
+	time.AfterFunc(time.Millisecond, func() {
+		s.d.SpeechEnded(round.SpeechEnded{Place: p, Companion: c, OK: true, Heard: time.Millisecond, Text: "I know nothing about it."})
+	})
+}
+func (s briefStage) Abandon(p round.Place, c round.CompanionID, why string) {
+	s.d.SpeechEnded(round.SpeechEnded{Place: p, Companion: c, Why: why})
+}
+func (briefStage) Lost(string, string)                         {}
+func (briefStage) Remember(round.Message, []round.CompanionID) {}
+func (briefStage) Correct(round.MessageID, string)             {}
+func (briefStage) Renamed(round.Rename)                        {}
