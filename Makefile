@@ -143,6 +143,12 @@ fuzz: deps ## every fuzz target for FUZZTIME each (default 60s)
 	done < <(git ls-files -co --exclude-standard '*_test.go' | xargs grep -oE '^func Fuzz[A-Za-z0-9_]+' | sed 's/:func /:/'); \
 	[ "$$n" -gt 0 ] || { echo "fuzz: no target found"; exit 1; }; echo "fuzz: $$n targets, no finding"
 
+SIM_ROUNDS ?= 100000
+
+.PHONY: sim
+sim: go ## rooms with every fault in virtual time, SIM_ROUNDS rounds (default 100000, about a minute); ARGS="-sim.seed=S -sim.world=W" replays
+	@$(GO) test -count=1 -v -timeout 30m -run '^TestSimulation$$' ./companions/round -sim.rounds=$(SIM_ROUNDS) $(ARGS)
+
 .PHONY: bench
 bench: deps-test ## press to silence and the other figures, with their method (a quarter of an hour)
 	@$(GO) test -run '^$$' -bench . -benchmem -timeout 60m $(PKG)

@@ -52,7 +52,7 @@
 //
 // table:begin
 //
-//	-  nobody says anything
+//	I  nobody says anything
 //	H  a finger on the button here
 //	h  a finger on a button elsewhere
 //	V  votes are awaited
@@ -65,11 +65,11 @@
 //	T  ben can be heard
 //	O  the answer is over
 //
-//	                            -  H  h  V  D  C  S  R  P  Q  T  O
+//	                            I  H  h  V  D  C  S  R  P  Q  T  O
 //	Pressed                     H  =  =  H  H  H  H  H  H  H  H  H
-//	PressEnded                  ~  -  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~
+//	PressEnded                  ~  I  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~
 //	Said                        V  V  =  =  V  V  V  V  V  V  V  V
-//	Said, nothing               ~  -  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~
+//	Said, nothing               ~  I  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~
 //	SpeechBegan                 ~  ~  ~  ~  ~  ~  ~  ~  ~  T  ~  ~
 //	SpeechKnown                 ~  ~  ~  ~  ~  ~  ~  ~  .  .  =  ~
 //	SpeechEnded                 ~  ~  ~  ~  ~  ~  ~  ~  D  D  V  ~
@@ -77,12 +77,12 @@
 //	Refined                     ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~
 //	CardsChanged                =  =  =  =  =  =  =  =  =  =  =  =
 //	Controlled                  =  =  =  =  =  =  =  =  =  =  =  =
-//	LinkChanged, down           =  =  -  Q  Q  Q  Q  Q  =  =  =  =
+//	LinkChanged, down           =  =  I  Q  Q  Q  Q  Q  =  =  =  =
 //	Tick, the next deadline     =  =  =  P  =  =  =  =  Q  =  =  =
 //	Press, newer                h  =  =  h  h  h  h  h  h  h  h  h
 //	Press, of the same time     h  =  =  h  h  h  h  h  h  h  h  h
 //	Press, older                h  =  =  h  h  h  h  h  =  =  =  h
-//	PressOver                   .  .  -  .  .  .  .  .  .  .  .  .
+//	PressOver                   .  .  I  .  .  .  .  .  .  .  .  .
 //	Message of a person         V  =  =  =  V  V  V  V  V  V  V  V
 //	Message, the next one       V  =  =  =  V  =  =  ~  =  =  =  V
 //	Message, seen or old        V  =  V  ~  ~  ~  ~  ~  ~  ~  ~  ~
@@ -101,7 +101,7 @@
 //	Ended                       =  ~  =  =  =  =  =  ~  =  =  =  =
 //	Gone, the speaker's         =  =  =  =  P  P  P  P  =  =  =  =
 //	Beat                        .  .  .  .  .  .  .  .  .  .  .  .
-//	Beat, newer epoch           .  =  .  -  -  -  -  -  -  -  -  -
+//	Beat, newer epoch           .  =  .  I  I  I  I  I  I  I  I  I
 //	Beat, other cards           =  =  =  =  =  =  =  =  =  =  =  =
 //	HistoryAsk                  .  .  .  .  .  .  .  .  .  .  .  .
 //	History                     ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~

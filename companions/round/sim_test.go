@@ -75,7 +75,7 @@ func TestSimulation(t *testing.T) {
 	if total.broken != "" {
 		t.Fatalf("seed %d: %s", seed, total.broken)
 	}
-	for _, f := range []string{"kill", "freeze", "cut", "split", "lie", "stranger", "replay", "loss", "lost answer", "hung answer", "press", "quick messages"} {
+	for _, f := range []string{"kill", "freeze", "cut", "split", "lie", "stranger", "replay", "loss", "lost answer", "hung answer", "press", "quick messages", "slow device", "twin id"} {
 		if total.faults[f] == 0 && total.rounds > 2000 {
 			t.Errorf("no %s in %d rounds: the simulation is too tame to show anything", f, total.rounds)
 		}
@@ -173,7 +173,7 @@ func simCard(i int) Card {
 	}
 }
 
-// live is one room's life: 90 s with people and faults, then quiet until everything must have settled.
+// live is one room's life: 4 minutes with people and faults, then quiet until everything must have settled.
 func (s *sim) live() {
 	r := s.r
 	n := 2 + r.IntN(4)
@@ -194,7 +194,7 @@ func (s *sim) live() {
 	s.calm = true
 	trouble := 0
 	if faulty && r.IntN(2) == 0 {
-		trouble = 1 + r.IntN(8)
+		trouble = 1 + r.IntN(30)
 	}
 	s.stage.ready = func() time.Duration { return s.between(20*time.Millisecond, 900*time.Millisecond) }
 	s.stage.length = func() time.Duration { return s.between(200*time.Millisecond, 2500*time.Millisecond) }
@@ -213,6 +213,23 @@ func (s *sim) live() {
 		return false
 	}
 	s.stage.answer = func(p Prepare) string { return s.answer(p) }
+	var judge func(View, []CompanionID) []Vote // every third room judges by the rules; the others vote wilder than any rule
+	if r.IntN(3) > 0 {
+		judge = wild
+		s.fault("wild votes")
+	}
+	if faulty && r.IntN(3) == 0 {
+		s.fault("slow device")
+		lame := r.IntN(n)
+		extra := s.between(50*time.Millisecond, 400*time.Millisecond)
+		s.slow = func(from, _ *dev) time.Duration {
+			if from == s.devs[lame] {
+				return extra
+			}
+			return 0
+		}
+		s.world.net.extra = extra
+	}
 	names := r.Perm(10)
 	next := 0
 	for i := range n {
@@ -231,6 +248,7 @@ func (s *sim) live() {
 		if r.IntN(4) == 0 {
 			d.cfg.VoteBudget = time.Duration(r.IntN(600)) * time.Millisecond
 		}
+		d.cfg.judge = judge
 		if faulty && r.IntN(8) == 0 {
 			d.lies, d.cfg.VoteBudget = true, 300*time.Millisecond
 			s.fault("liar")
@@ -239,8 +257,8 @@ func (s *sim) live() {
 	}
 	s.world.seen = s.watch
 	s.run(3 * time.Second)
-	const life = 90 * time.Second
-	pace := []time.Duration{1500 * time.Millisecond, 3 * time.Second, 8 * time.Second}[r.IntN(3)]
+	const life = 240 * time.Second
+	pace := []time.Duration{1500 * time.Millisecond, 3 * time.Second, 8 * time.Second, 25 * time.Second}[r.IntN(4)]
 	for s.now < life && s.broken == "" {
 		s.person()
 		if faulty && r.IntN(3) == 0 {
@@ -523,18 +541,19 @@ func (s *sim) overlap(a, b *dev, x, y *speech, since time.Duration) {
 		return
 	}
 	claimed := min(x.ready, y.ready) - time.Second // Prepare came at most so long before it was ready
-	torn := max(a.connected, b.connected)
+	after := DefaultConfig().Renew + 3*s.net.bound() + 5*time.Millisecond
 	limit := since + s.net.bound() + 5*time.Millisecond
-	if torn >= claimed || !s.calm {
-		limit = max(since, torn) + DefaultConfig().Renew + 3*s.net.bound() + 5*time.Millisecond
-	}
 	var check func()
 	check = func() {
+		torn := max(a.connected, b.connected)
+		if apart() {
+			torn = s.now
+		}
+		if torn >= claimed || !s.calm {
+			limit = max(since, torn) + after
+		}
 		switch {
 		case !both():
-		case apart():
-			s.after(100*time.Millisecond, check)
-			limit = s.now + 100*time.Millisecond + DefaultConfig().Renew + 3*s.net.bound()
 		case s.now < limit:
 			s.after(limit-s.now, check)
 		default:
@@ -744,4 +763,22 @@ func difference(a, b Machine) string {
 // fieldOf reads an unexported field.
 func fieldOf(v reflect.Value) any {
 	return reflect.NewAt(v.Type(), v.Addr().UnsafePointer()).Elem().Interface()
+}
+
+// wild votes on anything: the same for the same message and companion, with many ties, calls and goodbyes.
+func wild(v View, ids []CompanionID) []Vote {
+	votes := make([]Vote, 0, len(ids))
+	for _, id := range ids {
+		r := rand.New(rand.NewPCG(draw(v.Message.ID, id), 1))
+		vote := Vote{From: id, MessageID: v.Message.ID, State: StateSpeak, Importance: float64(r.IntN(6) + 5), Closing: ClosingNone, Reason: "it is wild"}
+		if r.IntN(3) == 0 || v.Message.Metadata.Chain > 5 {
+			vote.State = StateListen
+		}
+		vote.Selected = r.IntN(12) == 0
+		if r.IntN(10) == 0 {
+			vote.Closing = closings[r.IntN(len(closings))]
+		}
+		votes = append(votes, vote)
+	}
+	return votes
 }

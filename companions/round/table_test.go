@@ -60,7 +60,7 @@ var situations = []struct {
 	letter, name string
 	way          []Event
 }{
-	{"-", "nobody says anything", nil},
+	{"I", "nobody says anything", nil},
 	{"H", "a finger on the button here", []Event{Pressed{Turn: "t1"}}},
 	{"h", "a finger on a button elsewhere", []Event{from("a", Press{epochA})}},
 	{"V", "votes are awaited", []Event{from("a", question)}},
@@ -99,7 +99,7 @@ func letterOf(m Machine) string {
 	case m.floor.state == floorClaimed:
 		return "C"
 	case !m.rd.open:
-		return "-"
+		return "I"
 	case !m.rd.decided:
 		return "V"
 	case m.rd.over:

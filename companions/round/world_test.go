@@ -36,15 +36,16 @@ type network struct {
 	min, max time.Duration // delay, one way
 	loss     float64       // QoS 0: lost; QoS 1: sent again after resend
 	resend   time.Duration
-	twice    float64 // QoS 1 delivered twice
+	twice    float64       // QoS 1 delivered twice
+	extra    time.Duration // of the slowest device
 }
 
 // bound is one network delay: the longest that a QoS 1 packet is under way.
 func (n network) bound() time.Duration {
 	if n.loss > 0 {
-		return n.max + n.resend
+		return n.max + n.extra + n.resend
 	}
-	return n.max
+	return n.max + n.extra
 }
 
 // stageManners is how voices behave; nil functions of the simulation are chances.
