@@ -10,8 +10,8 @@
 //
 //	mic.go       card ─> Take: callback ─> ring (the pre-roll, too) ─> Run: x1/2 ─> Sink
 //
-// Speech can be held (Source.Hold): it is buffered and sounds nothing until it is released. While nothing can sound at all,
-// the card plays silence by itself (rest.go) and no callback enters Go.
+// Speech can be held (Source.Hold): it is buffered and sounds nothing until it is released. While nothing can sound at all
+// the card plays silence by itself, and while nobody listens it hands over what it captured in pieces (rest.go).
 //
 // Samples are signed 16 bit, mono, at Rate (24 kHz) unless they are called frames: those are at CardRate (48 kHz).
 // Lengths are counted in samples, not in clock time. Both callbacks allocate, lock and log nothing

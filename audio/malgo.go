@@ -39,16 +39,21 @@ static void conch_quiet_alsa(void) {
 	if (set) set((void *)quiet);
 }
 
-// While nothing is to be played the callback is answered here: to enter Go two hundred times a second only to clear a buffer
-// cost more than all the rest of an idle appliance. malgo sets its own callback and offers no other, so ours is put in its
+// While nothing is to be played the callback is answered here, and while nobody listens what is captured is handed over in
+// larger pieces: to enter Go three hundred times a second, only to clear a buffer or to write what nobody reads, cost more
+// than all the rest of an idle appliance. malgo sets its own callback and offers no other, so ours is put in its
 // place in the device. The head is the beginning of ma_device (miniaudio 0.11); that it is laid out so is checked by what must
 // stand in it, the pointer that we gave as user data above all, and if it is not, nothing is put anywhere.
+#define CONCH_KEPT 9600 // frames: 200 ms
 typedef void (*conch_data)(void *device, void *out, const void *in, unsigned frames);
 
 typedef struct {
 	unsigned resting;           // written by Go
 	unsigned long long rested;  // read by Go: callbacks answered here
 	conch_data data;            // malgo's
+	unsigned piece;             // of capture: frames that are kept back while it rests, at most the half of kept
+	unsigned fill;
+	short kept[CONCH_KEPT];
 } conch_gate;
 
 typedef struct {
@@ -63,7 +68,26 @@ typedef struct {
 
 static void conch_rest(void *device, void *out, const void *in, unsigned frames) {
 	conch_gate *g = ((conch_head *)device)->user;
-	if (out == NULL || !__atomic_load_n(&g->resting, __ATOMIC_SEQ_CST)) {
+	int resting = __atomic_load_n(&g->resting, __ATOMIC_SEQ_CST);
+	if (in != NULL && out == NULL && (resting || g->fill > 0)) { // capture, mono, 16 bit
+		if (frames > CONCH_KEPT - g->fill) { // a piece of its own size; what was kept goes first
+			if (g->fill > 0) g->data(device, NULL, g->kept, g->fill);
+			g->fill = 0;
+			g->data(device, NULL, in, frames);
+			return;
+		}
+		memcpy(g->kept + g->fill, in, (size_t)frames * 2);
+		g->fill += frames;
+		if (resting && g->fill < g->piece) {
+			__atomic_fetch_add(&g->rested, 1, __ATOMIC_SEQ_CST);
+			return;
+		}
+		frames = g->fill;
+		g->fill = 0;
+		g->data(device, NULL, g->kept, frames);
+		return;
+	}
+	if (out == NULL || !resting) {
 		g->data(device, out, in, frames);
 		return;
 	}
@@ -388,19 +412,19 @@ func freeC(p unsafe.Pointer) { C.free(p) }
 type gate struct {
 	resting atomic.Uint32
 	rested  atomic.Uint64
-	_       uintptr
 }
 
 // newGate makes a gate that is freed with s: by then the device is gone.
 func newGate(s *malgoStream) *gate {
 	p := C.calloc(1, C.sizeof_conch_gate)
+	(*C.conch_gate)(p).piece = C.uint(CardFrames(restPiece))
 	runtime.AddCleanup(s, func(p unsafe.Pointer) { C.free(p) }, p)
 	return (*gate)(p)
 }
 
 // install puts the gate before malgo's callback of a device that does not run yet; false if that is not possible.
 func (g *gate) install(dev *malgo.Device) bool {
-	if unsafe.Sizeof(*g) != C.sizeof_conch_gate || unsafe.Sizeof(*dev) != unsafe.Sizeof(uintptr(0)) {
+	if unsafe.Offsetof(g.rested) != unsafe.Offsetof(C.conch_gate{}.rested) || unsafe.Sizeof(*dev) != unsafe.Sizeof(uintptr(0)) {
 		return false
 	}
 	device := **(**unsafe.Pointer)(unsafe.Pointer(dev)) // malgo.Device is one field: a pointer to the pointer to the ma_device

@@ -4,6 +4,8 @@ package audio_test
 
 import (
 	"context"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,7 +21,12 @@ func restsAndPlays(t *testing.T, m *audio.MalgoCard, device string) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
-	defer func() { cancel(); _ = <-ended }()
+	defer func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
 	str, err := s.OpenOn(m, audio.StreamConfig{Device: device})
 	if err != nil {
 		t.Fatal(err)
@@ -60,5 +67,52 @@ func TestALSARestsWithoutEnteringGo(t *testing.T) {
 	restsAndPlays(t, newCard(t, "alsa"), card.Device())
 	if st := card.Stats(); st.Opens != st.Closes {
 		t.Errorf("the card saw %+v; want it closed", st)
+	}
+}
+
+// A microphone that rests loses nothing: what it kept back comes in order, with what came after.
+func TestALSACaptureRestsAndLosesNothing(t *testing.T) {
+	card := alsacard.Start(t, alsacard.Options{Channels: 1})
+	var mu sync.Mutex
+	var heard, sizes []int16
+	s, err := newCard(t, "alsa").OpenCapture(audio.StreamConfig{Device: card.Device()}, func(in []int16) {
+		mu.Lock()
+		defer mu.Unlock()
+		sizes = append(sizes, int16(len(in)))
+		heard = append(heard, in...)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	rest := s.(interface{ Rest(bool) }).Rest
+	await(t, "a callback", 2*time.Second, func() bool { return s.Callbacks() > 2 })
+	rest(true)
+	said := make([]int16, 30000)
+	for i := range said {
+		said[i] = int16(i + 1)
+	}
+	if err := card.Feed(said); err != nil {
+		t.Fatal(err)
+	}
+	n := s.Callbacks()
+	await(t, "forty callbacks", 2*time.Second, func() bool { return s.Callbacks() >= n+40 })
+	mu.Lock()
+	largest := slices.Max(sizes)
+	mu.Unlock()
+	if want := int16(audio.CardFrames(50 * time.Millisecond)); largest < want || largest > 2*want {
+		t.Errorf("the largest piece has %d frames; want about %d", largest, want)
+	}
+	rest(false)
+	await(t, "all that was said", 2*time.Second, func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Contains(heard, said[len(said)-1])
+	})
+	mu.Lock()
+	defer mu.Unlock()
+	from := slices.Index(heard, 1)
+	if from < 0 || !slices.Equal(heard[from:from+len(said)], said) {
+		t.Error("what was said is not what was heard, in order")
 	}
 }

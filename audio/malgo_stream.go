@@ -51,7 +51,7 @@ type malgoStream struct {
 	kind    Kind
 	fn      func([]int16)
 	granted Granted
-	gate    *gate // nil: of a microphone, or not possible
+	gate    *gate // nil: not possible
 
 	closing   chan struct{} // closed by end
 	closeOnce sync.Once
@@ -75,7 +75,8 @@ func (s *malgoStream) Callbacks() uint64 {
 	return n
 }
 
-// Rest lets the device play silence by itself, until it is told otherwise.
+// Rest lets the device play silence by itself, or hand over what it captures in pieces of restPiece, until it is told
+// otherwise.
 func (s *malgoStream) Rest(on bool) {
 	if s.gate == nil {
 		return
@@ -142,9 +143,9 @@ func (s *malgoStream) start(c *malgoContext, cfg StreamConfig, p place) (*malgo.
 		d.Capture, d.Pulse.StreamNameCapture = sub, "microphone"
 	} else {
 		d.Playback, d.Pulse.StreamNamePlayback = sub, "speaker"
-		s.gate = newGate(s)
-		d.PUserData = (*byte)(unsafe.Pointer(s.gate))
 	}
+	s.gate = newGate(s)
+	d.PUserData = (*byte)(unsafe.Pointer(s.gate))
 
 	c.listen()
 	dev, err := malgo.InitDevice(c.Context, d, malgo.DeviceCallbacks{Data: data})

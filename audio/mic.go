@@ -63,6 +63,12 @@ type Mic struct {
 	now  utterance
 	last utterance // the one before, for Held and for a late End
 	todo []func()  // events not yet told
+
+	// See rest.go.
+	card     rester // nil: none, or one that cannot rest
+	resting  bool
+	restFrom uint64        // calls when it was opened or roused
+	roused   time.Duration // when a rest ended; zero: there was none
 }
 
 // utterance is one stretch of listening. Positions are frames of CardRate in the ring.
@@ -157,12 +163,13 @@ func (m *Mic) Open(id string, at time.Duration) {
 	now := m.conf.Now()
 	written := m.ring.written()
 	u := utterance{id: id, open: true, opened: now, seen: now, written: written}
-	u.edge = min(m.position(at), written) // it cannot be later than what there is: then nothing has been captured since
+	kept := m.rouse(now)
+	u.edge = min(m.position(at), written+kept) // it cannot be later than what there is: then nothing has been captured since
 	u.from = u.edge - min(u.edge, m.preroll)
 	if m.conf.Loud != nil {
 		u.from = max(u.from, min(m.position(m.conf.Loud()), u.edge))
 	}
-	if now-m.captured.last() > micStale || m.isMuted.Load() {
+	if now-m.captured.last() > micStale+CardDuration(int(kept)) || m.isMuted.Load() {
 		u.edge, u.from = written, written
 	}
 	m.now = u
@@ -282,6 +289,7 @@ func (m *Mic) Poll() bool {
 		}
 		if !m.now.open {
 			m.forget()
+			m.rest()
 			return false
 		}
 		if !m.listen(&m.now) {

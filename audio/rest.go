@@ -1,5 +1,7 @@
 package audio
 
+import "time"
+
 // A card that plays nothing still asks for sound two hundred times a second. One that can rest plays silence by itself
 // meanwhile:
 //
@@ -9,7 +11,13 @@ package audio
 // Resting adds nothing between a source and its sound (the flag is looked at in each callback), and nothing between an edge
 // and silence: while anything can sound the card does not rest.
 
-// rester is a Stream that can play silence by itself.
+// A microphone that nobody listens to goes on capturing for the pre-roll. One that can rest keeps back a piece of it at a
+// time; with Open the next callback hands over all that was kept, in one piece with its own.
+
+// restPiece is how much of a microphone is kept back while it rests: well below micStale. Our choice.
+const restPiece = 50 * time.Millisecond
+
+// rester is a Stream that can do without us for a while.
 type rester interface{ Rest(on bool) }
 
 // restTries bounds how long Run looks for the silence after the last source (250 ms): a card that stands still has none.
@@ -28,6 +36,41 @@ func (s *Speaker) OpenOn(card Card, c StreamConfig) (Stream, error) {
 	s.restless()
 	s.poke()
 	return stream, nil
+}
+
+// OpenOn opens capture on a card, and lets the card rest while nobody listens, if it can.
+func (m *Mic) OpenOn(card Card, c StreamConfig) (Stream, error) {
+	stream, err := card.OpenCapture(c, m.Take)
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.card, _ = stream.(rester)
+	m.resting, m.restFrom = false, m.calls.Load()
+	m.poke()
+	return stream, nil
+}
+
+// rest lets the microphone rest, once it has delivered. Needs mu.
+func (m *Mic) rest() {
+	if m.card != nil && !m.resting && m.calls.Load() >= m.restFrom+2 {
+		m.resting = true
+		m.card.Rest(true)
+	}
+}
+
+// rouse ends a rest and tells how many frames may have been captured that are not in the ring yet. Needs mu.
+func (m *Mic) rouse(now time.Duration) (kept uint64) {
+	if m.resting {
+		m.resting, m.roused = false, now
+		m.restFrom = m.calls.Load()
+		m.card.Rest(false)
+	}
+	if m.roused > 0 && m.captured.last() <= m.roused { // the callback that hands them over has not come
+		kept = uint64(CardFrames(restPiece))
+	}
+	return kept
 }
 
 // restless begins to look for silence anew. Needs mu.

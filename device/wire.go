@@ -167,7 +167,7 @@ const capturePeriod = 10 * time.Millisecond
 // runCapture keeps the microphone's half of the card open.
 func (d *Device) runCapture(ctx context.Context) error {
 	return d.keep(ctx, "microphone", &d.capture, audio.KeeperConfig{
-		Open:   func(c audio.StreamConfig) (audio.Stream, error) { return d.card.OpenCapture(c, d.mic.Take) },
+		Open:   func(c audio.StreamConfig) (audio.Stream, error) { return d.mic.OpenOn(d.card, c) },
 		Stream: audio.StreamConfig{Device: d.cfg.Audio.Capture, Period: capturePeriod, Periods: 3},
 	})
 }
