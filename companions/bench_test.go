@@ -36,7 +36,6 @@ type benchRoom struct {
 
 	mu       sync.Mutex
 	message  round.MessageID
-	sent     time.Time // the question
 	vote     time.Time // the last envelope of votes
 	claim    time.Time
 	claimed  int

@@ -2,7 +2,6 @@ package companions_test
 
 import (
 	"flag"
-	"fmt"
 	"math/rand"
 	"os"
 	"path/filepath"
@@ -34,7 +33,6 @@ type hour struct {
 	asked  map[round.MessageID]string // to the device that has to tell how it ended
 	ends   map[round.MessageID][]round.EntryKind
 	killed map[round.MessageID]bool // whose device died before it could tell
-	open   map[string][]round.MessageID
 	counts map[string]int
 }
 
@@ -348,7 +346,7 @@ func (l *hour) check() {
 			l.t.Errorf("what was said at %s (%s) ended %q, want exactly one end", name, id, how)
 		}
 	}
-	l.t.Log(fmt.Sprintf("%d messages: %v", len(l.asked), tally))
+	l.t.Logf("%d messages: %v", len(l.asked), tally)
 	if len(l.asked) < 100 || tally["answered"] < 30 {
 		l.t.Errorf("%d messages and %d answers: too few to prove anything", len(l.asked), tally["answered"])
 	}

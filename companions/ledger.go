@@ -81,7 +81,6 @@ func (l *Ledger) add(e round.Entry) {
 func (l *Ledger) writing(done <-chan struct{}) {
 	timer := time.NewTimer(diskPatience)
 	defer timer.Stop()
-	defer l.close()
 	for {
 		timer.Stop()
 		if !l.write() {
@@ -135,6 +134,7 @@ func (l *Ledger) write() bool {
 
 // append writes lines and says how many of them are in the file.
 func (l *Ledger) append(lines []ledgerLine) (n int, err error) {
+	defer l.close()
 	for n < len(lines) {
 		if err := l.open(); err != nil {
 			return n, err
@@ -170,7 +170,6 @@ func (l *Ledger) append(lines []ledgerLine) (n int, err error) {
 			} else {
 				l.size += int64(wrote)
 			}
-			l.close() // it may be another one when the disk is back
 			return n, err
 		}
 		l.size += int64(wrote)
@@ -180,14 +179,13 @@ func (l *Ledger) append(lines []ledgerLine) (n int, err error) {
 	return n, nil
 }
 
+// open opens the file for one batch: it may have been taken away since the last one, and nobody is to find a file open that
+// a disk cannot be unmounted with.
 func (l *Ledger) open() error {
-	path := filepath.Join(l.dir, LedgerFile)
 	if l.file != nil {
-		if _, err := os.Stat(path); err == nil {
-			return nil
-		}
-		l.close() // somebody took it away
+		return nil
 	}
+	path := filepath.Join(l.dir, LedgerFile)
 	if err := os.MkdirAll(l.dir, 0o750); err != nil {
 		return err
 	}

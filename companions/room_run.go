@@ -33,6 +33,9 @@ func (r *Room) run(ctx context.Context) error {
 	r.loop(ctx)
 
 	r.inbox.close()
+	for _, ev := range r.inbox.take() { // what came last still counts, and has its line in the ledger
+		r.fact(ev)
+	}
 	r.goodbye()
 	close(done)
 	r.watchers.close()

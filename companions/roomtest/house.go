@@ -117,7 +117,7 @@ func (h *House) Add(name string, p Plan) *Device {
 	}
 	room, err := companions.NewRoom(o)
 	if err != nil {
-		panic(err)
+		panic(err) //nolint:forbidigo // a plan of a test that cannot be
 	}
 	d.Room, d.Stage.room = room, room
 	ctx, cancel := context.WithCancel(context.Background())

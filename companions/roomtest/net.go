@@ -223,11 +223,11 @@ func (n *Net) deliveries(all []delivery, from, to round.DeviceID) []delivery {
 func overWire(p round.Packet) (round.Packet, int) {
 	data, err := json.Marshal(p)
 	if err != nil {
-		panic(fmt.Sprintf("roomtest: %T cannot be sent: %v", p, err))
+		panic(fmt.Sprintf("roomtest: %T cannot be sent: %v", p, err)) //nolint:forbidigo // a test fails with it
 	}
 	v := reflect.New(reflect.TypeOf(p))
 	if err := json.Unmarshal(data, v.Interface()); err != nil {
-		panic(fmt.Sprintf("roomtest: %T cannot be received: %v", p, err))
+		panic(fmt.Sprintf("roomtest: %T cannot be received: %v", p, err)) //nolint:forbidigo // a test fails with it
 	}
 	return v.Elem().Interface().(round.Packet), len(data)
 }

@@ -56,7 +56,6 @@ type job struct {
 	speak   chan struct{}
 	end     chan string // why it is cut short; at most one
 	spoken  bool
-	ended   bool
 }
 
 // Utterance is what could be heard of one answer.
@@ -109,7 +108,7 @@ func (s *Stage) Prepare(p round.Prepare) {
 	s.prepared = append(s.prepared, p)
 	if fault == Panics {
 		s.mu.Unlock()
-		panic("roomtest: the stage was told to panic")
+		panic("roomtest: the stage was told to panic") //nolint:forbidigo // that is the fault
 	}
 	j := &job{prepare: p, speak: make(chan struct{}), end: make(chan string, 1)}
 	s.jobs = append(s.jobs, j)
