@@ -99,6 +99,10 @@ build: deps ## build bin/conch
 run: build ## run the appliance; ARGS="--config FILE" and the like
 	@exec bin/conch run $(ARGS)
 
+.PHONY: room
+room: build ## a room of three companions on virtual hardware; type questions
+	@exec bin/conch rehearse $(ARGS)
+
 .PHONY: lint-tool
 lint-tool: go
 	@version() { "$$1" version 2>/dev/null | grep -q 'version $(LINT_VERSION) '; }; mkdir -p bin/tools; \
