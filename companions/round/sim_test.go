@@ -280,6 +280,8 @@ func (s *sim) live() {
 		}
 	}
 	s.run(s.now + 110*time.Second) // longer than any deadline of the machine: a hold of 75 s, and what follows from it
+	s.net.loss = 0                 // three beats in a row get lost now and then: what is left of that is no fault of the machine
+	s.run(s.now + 6*time.Second)
 	s.settled()
 	for _, d := range s.devs {
 		s.steps += d.steps
@@ -700,17 +702,13 @@ func (s *sim) settled() {
 		if d.m.epoch != first.m.epoch {
 			s.breaks("%s counts from %v, %s from %v", d.name, d.m.epoch, first.name, first.m.epoch)
 		}
-		for try := 0; len(d.m.members) != len(s.devs)-1; try++ { // beats get lost; four in a row rarely
-			if try == 3 {
-				s.breaks("%s sees %d others of %d", d.name, len(d.m.members), len(s.devs)-1)
-				break
-			}
-			s.run(s.now + 2*time.Second)
+		if len(d.m.members) != len(s.devs)-1 {
+			s.breaks("%s sees %d others of %d", d.name, len(d.m.members), len(s.devs)-1)
 		}
 		for _, o := range s.devs {
 			for _, x := range d.m.members {
 				if x.Device == o.id && digestOf(x.Cards) != o.m.digest {
-					s.breaks("%s has other cards of %s than it has itself", d.name, o.name)
+					s.breaks("%s has other cards of %s than it has itself: %+v, not %+v", d.name, o.name, x.Cards, o.m.cards)
 				}
 			}
 		}

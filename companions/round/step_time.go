@@ -217,7 +217,8 @@ func (s *step) control(c Control, by DeviceID, why string) string {
 		if i < 0 {
 			return "no such companion"
 		}
-		s.editMember(m.members[i].Device, func(x *member) { x.Cards = turned(x.Cards, c) })
+		// What its device makes of it counts: its next beat is asked for the cards.
+		s.editMember(m.members[i].Device, func(x *member) { x.Cards, x.digest = turned(x.Cards, c), "" })
 	}
 	s.record(Entry{Kind: EntryControl, Companion: c.Companion, By: by, Why: why})
 	s.do(MembersChanged{"manners were turned " + why})
