@@ -62,8 +62,11 @@ type Client struct {
 	left     bool          // the last beat sent said so
 	asked    time.Duration // when cards were last asked for
 
-	trouble string          // owned by the reader: as last told
-	own     map[string]bool // owned by the reader: sessions of this client
+	// Owned by the reader.
+	trouble  string          // as last told
+	own      map[string]bool // sessions of this client
+	settling *link           // hears itself and is not up yet
+	settled  *time.Timer     // when it is
 }
 
 // Bounds of what has arrived and was not handled yet.
@@ -72,6 +75,9 @@ const (
 	maxArrivedBytes = 8 << 20
 	maxUrgent       = 64
 	maxOwn          = 256 // sessions of our own that are kept in mind
+	// settle is given to the devices that are there to show that they live, before OnLink lets anybody speak: after a
+	// broker's restart all begin at the same moment, and what is said before is lost to those who are no older.
+	settle = 50 * time.Millisecond
 )
 
 // arrival is an envelope, or with down set the end of its link, or with trouble set a failed attempt.
@@ -111,7 +117,7 @@ func NewClient(cfg Config) (*Client, error) {
 	def(&cfg.RetryMin, 200*time.Millisecond)
 	def(&cfg.RetryMax, 2*time.Second)
 	c := &Client{
-		cfg: cfg, target: t, start: time.Now(), known: directory{}, asked: -time.Hour, own: map[string]bool{},
+		cfg: cfg, target: t, start: time.Now(), known: directory{}, asked: -time.Hour, own: map[string]bool{}, settled: time.NewTimer(time.Hour),
 		in: make(chan arrival, maxArrived), urgent: make(chan arrival, maxUrgent),
 	}
 	c.stats = newCounters(cfg.Log, c.now)

@@ -1,20 +1,644 @@
 package mqtt
 
 import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
+
+	paho "github.com/eclipse/paho.mqtt.golang"
 
 	"conch/companions/round"
+	"conch/mqtt/mqtttest"
 )
 
-func TestTwoDevicesHearEachOther(t *testing.T) {
+// brokers runs a test on the embedded broker and on Mosquitto.
+func brokers(t *testing.T, test func(t *testing.T, url, addr string)) {
+	t.Run("embedded", func(t *testing.T) {
+		b := embedded(t, BrokerConfig{})
+		test(t, b.URL(), b.Addr().String())
+	})
+	t.Run("mosquitto", func(t *testing.T) {
+		m := mqtttest.Start(t, mqtttest.Options{})
+		test(t, m.URL(), m.Addr())
+	})
+}
+
+// pair is two devices that know each other.
+func pair(t testing.TB, url string) (a, b *device) {
+	t.Helper()
+	a, b = start(t, Config{URL: url}).up(), start(t, Config{URL: url}).up()
+	meet(t, map[*device]round.Beat{a: cards("ada"), b: cards("ben")})
+	return a, b
+}
+
+func TestEveryPacketReachesAnotherDevice(t *testing.T) {
+	brokers(t, func(t *testing.T, url, _ string) {
+		a, b := pair(t, url)
+		for _, p := range samples(a.ID()) {
+			switch p := p.(type) {
+			case round.Beat, round.Gone: // beats come from meet, too; and a will is the broker's to send
+				continue
+			default:
+				a.Send(p)
+				for {
+					g := await(t, b.packets, fmt.Sprintf("%T", p))
+					if _, beat := g.p.(round.Beat); beat {
+						continue
+					}
+					if g.from != a.ID() || !reflect.DeepEqual(g.p, p) {
+						t.Errorf("sent     %#v\nreceived %#v", p, g.p)
+					}
+					break
+				}
+			}
+		}
+		if s := b.Stats(); s.Again != 1 || len(s.Refused) > 0 {
+			t.Errorf("%d second copies of presses, refused %v; want 1 and nothing", s.Again, s.Refused)
+		}
+		a.stop()
+		for {
+			if _, p := next[round.Beat](b); p.Left {
+				break
+			}
+		}
+	})
+}
+
+func TestRoomsNeverMix(t *testing.T) {
+	brokers(t, func(t *testing.T, url, _ string) {
+		a, b := pair(t, url)
+		c := start(t, Config{URL: url, Room: "kitchen2"}).up()
+		d := start(t, Config{URL: url, Room: "kitchen2"}).up()
+		meet(t, map[*device]round.Beat{c: cards("ada"), d: cards("ben")})
+		a.Send(round.Press{Epoch: round.Epoch{N: 1, Device: a.ID()}})
+		next[round.Press](b)
+		c.Send(round.Press{Epoch: round.Epoch{N: 9, Device: c.ID()}})
+		next[round.Press](d)
+		for _, x := range []*device{a, b, c, d} {
+			if s := x.Stats(); len(s.Refused) > 0 {
+				t.Errorf("%v", s.Last)
+			}
+			for len(x.packets) > 0 {
+				if g := <-x.packets; (x == a || x == b) != (g.from == a.ID() || g.from == b.ID()) {
+					t.Errorf("%#v came from another room", g.p)
+				}
+			}
+		}
+	})
+}
+
+// Must show: forged, replayed, oversized, malformed input by mosquitto_pub: nothing changes, counters do.
+func TestForeignersChangeNothing(t *testing.T) {
+	// Nobody can write under another's name on the embedded broker, see TestAccessList; so this is for foreign ones.
+	func(t *testing.T, url, addr string) {
+		a, b := pair(t, url)
+		press := round.Press{Epoch: round.Epoch{N: 7, Device: a.ID()}}
+		b.mustRefuse(ReasonForged, addr, topic("kitchen", kindFloor, a.ID()), func() []byte {
+			_, p, err := Encode("kitchen", fixed(3), testSession, 99, round.Press{Epoch: round.Epoch{N: 7, Device: fixed(3).id}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p
+		}())
+		_, own, err := Encode("kitchen", a.cfg.Identity, newSession(), 99, press)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.mustRefuse(ReasonForged, addr, topic("kitchen", kindFloor, a.ID()), []byte(strings.Replace(string(own), `"n":7`, `"n":8`, 1)))
+		b.mustRefuse(ReasonMalformed, addr, topic("kitchen", kindStates, a.ID()), []byte(`{"jsonrpc":"2.0","method":`))
+		b.mustRefuse(ReasonMalformed, addr, topic("kitchen", kindStates, a.ID()), []byte("\xff\xfe"))
+		b.mustRefuse(ReasonOversized, addr, topic("kitchen", kindMessages, a.ID()), []byte(strings.Replace(string(own), `"floor.press"`, `"message.send","x":"`+strings.Repeat("x", maxEnvelope)+`"`, 1)))
+		b.mustRefuse(ReasonTopic, addr, topicRoot+"kitchen/secrets/"+string(a.ID()), own)
+		b.mustRefuse(ReasonMethod, addr, topic("kitchen", kindFloor, a.ID()), []byte(strings.Replace(string(own), "floor.press", "floor.dance", 1)))
+		// A signature that is good, from a device that nobody knows: it waits for a proof that does not come.
+		stranger := fixed(4)
+		_, words, err := Encode("kitchen", stranger, testSession, 5, round.Press{Epoch: round.Epoch{N: 99, Device: stranger.id}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.mustRefuse(ReasonUnproven, addr, topic("kitchen", kindFloor, stranger.id), words)
+		for len(b.packets) > 0 {
+			if g := <-b.packets; !reflect.DeepEqual(reflect.TypeOf(g.p), reflect.TypeOf(round.Beat{})) {
+				t.Errorf("%#v of %s was delivered", g.p, g.from)
+			}
+		}
+		a.Send(press)
+		if _, p := next[round.Press](b); p != press {
+			t.Errorf("afterwards %v came; want %v", p, press)
+		}
+	}(foreign(t))
+}
+
+func foreign(t *testing.T) (*testing.T, string, string) {
+	m := mqtttest.Start(t, mqtttest.Options{})
+	return t, m.URL(), m.Addr()
+}
+
+// mustRefuse lets mosquitto_pub say something and waits until it is counted.
+func (d *device) mustRefuse(want Reason, addr, top string, payload []byte) {
+	d.t.Helper()
+	before := d.Stats().Refused[want]
+	mqtttest.Publish(d.t, addr, top, payload)
+	for {
+		if r := await(d.t, d.refused, string(want)); r.Reason == want {
+			break
+		}
+	}
+	if after := d.Stats().Refused[want]; after <= before {
+		d.t.Errorf("%s was %d and is %d", want, before, after)
+	}
+}
+
+func TestRecordingsDoNotComeBackOverABroker(t *testing.T) {
+	m := mqtttest.Start(t, mqtttest.Options{})
+	rec := record(t, m.URL(), "kitchen")
+	a, b := pair(t, m.URL())
+	epoch := round.Epoch{N: 1, Device: a.ID()}
+	a.Send(round.Press{Epoch: epoch})
+	next[round.Press](b)
+	recordings := rec.until(func(m paho.Message) bool { return isPress(m.Payload()) && m.Qos() == 1 })
+	replay := func(to *device) {
+		t.Helper()
+		for _, r := range recordings {
+			if strings.HasSuffix(r.Topic(), string(a.ID())) {
+				mqtttest.Publish(t, m.Addr(), r.Topic(), r.Payload())
+			}
+		}
+		to.mustRefuse(ReasonMalformed, m.Addr(), topic("kitchen", kindFloor, a.ID()), []byte("the end"))
+		if s := to.Stats(); s.Again+s.Refused[ReasonRepeated]+s.Refused[ReasonOld]+s.Refused[ReasonUnproven]+uint64(to.waiting()) == 0 {
+			t.Errorf("recordings were not counted: %+v", s)
+		}
+	}
+	replay(b) // while the sender is there
+	for len(b.packets) > 0 {
+		if g := <-b.packets; g.p == (round.Press{Epoch: epoch}) {
+			t.Error("a press was delivered again")
+		}
+	}
+	a.stop()
+	b.stop()
+	c := start(t, Config{URL: m.URL(), Identity: b.cfg.Identity}).up() // restarted, and the sender is away
+	replay(c)
+	for len(c.packets) > 0 {
+		t.Errorf("%#v was delivered to a receiver that restarted", (<-c.packets).p)
+	}
+}
+
+// waiting is how many envelopes wait for a proof.
+func (d *device) waiting() (n int) {
+	d.mu.Lock()
+	l := d.Client.link
+	d.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, p := range l.guard.peers {
+		for _, s := range p.candidates {
+			n += len(s.held)
+		}
+	}
+	return n
+}
+
+func TestAKilledProcessIsGoneByItsLastWill(t *testing.T) {
+	brokers(t, func(t *testing.T, url, _ string) {
+		a := start(t, Config{URL: url}).up()
+		id, p := process(t, url)
+		for {
+			if from, _ := next[round.Beat](a); from == id {
+				break
+			}
+		}
+		killed := time.Now()
+		if err := p.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if from, _ := next[round.Gone](a); from != id {
+			t.Errorf("gone is %s; want %s", from, id)
+		}
+		fmt.Printf("kill -9 to last will: %v\n", time.Since(killed).Round(10*time.Microsecond))
+	})
+}
+
+// A frozen process keeps its connection: the broker notices by the keep-alive.
+func TestASilentPeerIsGoneByItsLastWill(t *testing.T) {
 	b := embedded(t, BrokerConfig{})
 	a := start(t, Config{URL: b.URL()}).up()
-	o := start(t, Config{URL: b.URL()}).up()
-	meet(t, map[*device]round.Beat{a: cards("ada"), o: cards("ben")})
-	a.Send(round.Press{Epoch: round.Epoch{N: 1, Device: a.ID()}})
-	from, p := next[round.Press](o)
-	if from != a.ID() || p.Epoch.N != 1 {
-		t.Errorf("got %v from %s", p, from)
+	id, p := process(t, b.URL())
+	for {
+		if from, _ := next[round.Beat](a); from == id {
+			break
+		}
 	}
-	t.Logf("%+v", o.Stats())
+	frozen := time.Now()
+	if err := p.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if from, _ := next[round.Gone](a); from != id {
+		t.Errorf("gone is %s; want %s", from, id)
+	}
+	fmt.Printf("SIGSTOP to last will: %v\n", time.Since(frozen).Round(10*time.Millisecond))
+}
+
+func TestABrokerRestarts(t *testing.T) {
+	m := mqtttest.Start(t, mqtttest.Options{})
+	a, b := pair(t, m.URL())
+	for range 3 {
+		m.Kill()
+		a.link(false)
+		b.link(false)
+		for i := range 50 { // must not come later
+			a.Send(round.Ended{Place: round.Place{Number: 1, Message: round.MessageID(fmt.Sprint("stale", i))}})
+		}
+		if err := m.Restart(); err != nil {
+			t.Fatal(err)
+		}
+		a.up()
+		b.up()
+		fresh := round.Message{ID: "fresh", From: round.Human(a.ID()), Text: "back", Number: 1}
+		a.Send(fresh)
+		for {
+			g := await(t, b.packets, "what was said after the restart")
+			if e, ok := g.p.(round.Ended); ok {
+				t.Fatalf("%v was delivered after the restart", e)
+			}
+			if reflect.DeepEqual(g.p, fresh) {
+				break
+			}
+		}
+	}
+	if s := a.Stats(); s.Unsent[unsentOffline] < 150 || s.Connects != 4 {
+		t.Errorf("%d not sent, %d links; want 150 or more, and 4", s.Unsent[unsentOffline], s.Connects)
+	}
+}
+
+// What was in flight when the cable was pulled must not come when it is back: the library would send it again.
+func TestNothingStaleIsDeliveredAfterACutCable(t *testing.T) {
+	m := mqtttest.Start(t, mqtttest.Options{})
+	p, err := mqtttest.NewProxy(m.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	a, b := start(t, Config{URL: p.URL()}).up(), start(t, Config{URL: m.URL()}).up()
+	meet(t, map[*device]round.Beat{a: cards("ada"), b: cards("ben")})
+	p.Cut()
+	for i := range 50 {
+		a.Send(round.Ended{Place: round.Place{Number: 1, Message: round.MessageID(fmt.Sprint("stale", i))}})
+	}
+	a.link(false) // found out by the ping
+	p.Heal()
+	a.up()
+	a.Send(round.Message{ID: "fresh", From: round.Human(a.ID()), Text: "back", Number: 1})
+	for {
+		g := await(t, b.packets, "what was said afterwards")
+		if e, ok := g.p.(round.Ended); ok {
+			t.Fatalf("%v was delivered afterwards", e)
+		}
+		if _, ok := g.p.(round.Message); ok {
+			break
+		}
+	}
+}
+
+func TestABurstDoesNotStall(t *testing.T) {
+	brokers(t, func(t *testing.T, url, _ string) {
+		a, b := pair(t, url)
+		const n = 1000
+		began := time.Now()
+		for i := range n {
+			a.Send(round.Ended{Place: round.Place{Number: i + 1, Message: "m"}})
+			if i%100 == 99 { // 512 may wait
+				for range 100 {
+					next[round.Ended](b)
+				}
+			}
+		}
+		fmt.Printf("burst of %d in tens of 100: %v\n", n, time.Since(began).Round(time.Millisecond))
+		if s := a.Stats(); len(s.Unsent) > 0 {
+			t.Errorf("not sent: %v", s.Unsent)
+		}
+		if s := b.Stats(); len(s.Refused) > 0 {
+			t.Errorf("refused: %v", s.Last)
+		}
+	})
+}
+
+func TestSendNeverBlocksAndASlowReceiverHoldsUpNobody(t *testing.T) {
+	b := embedded(t, BrokerConfig{})
+	var block atomic.Bool
+	hold, inside := make(chan struct{}), make(chan struct{}, 1)
+	slow := newDevice(t, &Config{URL: b.URL(), OnPacket: func(round.DeviceID, round.Packet) {
+		if block.Load() {
+			select {
+			case inside <- struct{}{}:
+			default:
+			}
+			<-hold
+		}
+	}})
+	slow.run()
+	t.Cleanup(func() { close(hold); slow.stop() })
+	slow.up()
+	a, c := pair(t, b.URL())
+	block.Store(true)
+	await(t, inside, "the slow one to be stuck") // beats go on
+	const n = 3 * maxArrived
+	for i := 0; i < n; i += 100 {
+		for range 100 {
+			a.Send(round.Ended{Place: round.Place{Number: 1, Message: "m"}})
+		}
+		for range 100 {
+			next[round.Ended](c)
+		}
+	}
+	for {
+		if slow.Stats().Refused[ReasonOverrun] > 0 {
+			break
+		}
+		a.Send(round.Ended{Place: round.Place{Number: 1, Message: "m"}})
+		next[round.Ended](c)
+	}
+}
+
+func TestAPressOvertakesAFullQueue(t *testing.T) {
+	q := newQueue()
+	for i := range 2 * maxWaiting {
+		q.push(0, round.Ended{Place: round.Place{Number: i}})
+		q.push(0, round.Seen{})
+	}
+	for i := range 2 * maxPresses {
+		q.push(0, round.Press{Epoch: round.Epoch{N: uint64(i + 1)}})
+	}
+	var presses, rest []uint64
+	for {
+		p, late, _ := q.pop(maxWait)
+		if late > 0 {
+			t.Fatalf("%d late", late)
+		}
+		if p == nil {
+			break
+		}
+		switch p := p.(type) {
+		case round.Press:
+			presses = append(presses, p.Epoch.N)
+			if len(rest) > 0 {
+				t.Error("a press came behind something else")
+			}
+		case round.Ended:
+			rest = append(rest, uint64(p.Place.Number))
+		}
+	}
+	if len(presses) != maxPresses || presses[len(presses)-1] != 2*maxPresses {
+		t.Errorf("presses %v; want the newest %d", presses, maxPresses)
+	}
+	if len(rest) != maxWaiting || rest[0] != maxWaiting {
+		t.Errorf("%d others, from %d; want the newest %d", len(rest), rest[0], maxWaiting)
+	}
+	q.push(0, round.Ended{})
+	q.push(0, round.Press{})
+	if p, _, _ := q.pop(2 * maxWait); p != (round.Press{}) {
+		t.Errorf("%v; want the press, however late", p)
+	}
+	if p, late, _ := q.pop(2 * maxWait); p != nil || late != 1 {
+		t.Errorf("%v, %d late; want nothing, 1", p, late)
+	}
+}
+
+func TestFiftyClientsOnOneBroker(t *testing.T) {
+	b := embedded(t, BrokerConfig{})
+	const n = 50
+	ds := make([]*device, n)
+	var heard atomic.Int64
+	all := make(chan struct{})
+	for i := range ds {
+		ds[i] = newDevice(t, &Config{URL: b.URL(), OnPacket: func(_ round.DeviceID, p round.Packet) {
+			if _, ok := p.(round.Ended); ok && heard.Add(1) == n*(n-1) {
+				close(all)
+			}
+		}})
+		ds[i].run()
+	}
+	for _, d := range ds {
+		d.up()
+	}
+	// Everybody believes everybody when everybody's beat was delivered.
+	deadline := time.After(patience)
+	for {
+		ready := 0
+		for _, d := range ds {
+			d.Send(cards())
+			if d.knows() == n-1 {
+				ready++
+			}
+		}
+		if ready == n {
+			break
+		}
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-deadline:
+			t.Fatalf("%d of %d know everybody", ready, n)
+		}
+	}
+	began := time.Now()
+	for _, d := range ds {
+		d.Send(round.Ended{Place: round.Place{Number: 1, Message: "m"}})
+	}
+	await(t, all, "everybody to hear everybody")
+	took := time.Since(began)
+	var hellos uint64
+	for _, d := range ds {
+		hellos += d.Stats().Hellos
+		if r := d.Stats().Refused; r[ReasonForged]+r[ReasonOverrun]+r[ReasonOld] > 0 {
+			t.Errorf("refused: %v", d.Stats().Last)
+		}
+	}
+	fmt.Printf("50 clients: %d hellos until all believe each other; one envelope each to all others: %v\n", hellos, took.Round(time.Millisecond))
+}
+
+func (d *device) knows() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.known)
+}
+
+func TestTroubleIsSaidInWords(t *testing.T) {
+	dir := t.TempDir()
+	secret := filepath.Join(dir, "password")
+	if err := os.WriteFile(secret, []byte("open sesame\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	trouble := func(t *testing.T, cfg Config, want error) *device {
+		t.Helper()
+		d := start(t, cfg)
+		err := await(t, d.trouble, "trouble")
+		if !errors.Is(err, want) {
+			t.Errorf("%v; want %v", err, want)
+		}
+		t.Log(err)
+		d.Send(round.HistoryAsk{})
+		if d.Stats().Unsent[unsentOffline] == 0 {
+			t.Error("what could not be sent was not counted")
+		}
+		return d
+	}
+	t.Run("password", func(t *testing.T) {
+		m := mqtttest.Start(t, mqtttest.Options{Users: map[string]string{"conch": "open sesame"}})
+		start(t, Config{URL: m.URL(), User: "conch", PasswordFile: secret}).up()
+		trouble(t, Config{URL: m.URL(), User: "conch", Password: "open barley"}, ErrNotAuthorized)
+		trouble(t, Config{URL: m.URL()}, ErrNotAuthorized)
+		trouble(t, Config{URL: m.URL(), User: "conch", PasswordFile: filepath.Join(dir, "none")}, ErrSettings)
+	})
+	t.Run("access list", func(t *testing.T) {
+		m := mqtttest.Start(t, mqtttest.Options{Users: map[string]string{"conch": "open sesame"}, ACL: "user conch\ntopic read conch/v1/#\n"})
+		trouble(t, Config{URL: m.URL(), User: "conch", PasswordFile: secret}, ErrNotAuthorized)
+	})
+	t.Run("the embedded broker's", func(t *testing.T) {
+		b := embedded(t, BrokerConfig{Admit: func(p Peer) error {
+			if p.User != "conch" {
+				return errors.New("who are you?")
+			}
+			return nil
+		}})
+		start(t, Config{URL: b.URL(), User: "conch"}).up()
+		trouble(t, Config{URL: b.URL(), User: "mallory"}, ErrNotAuthorized)
+	})
+	t.Run("nobody listens, then somebody does", func(t *testing.T) {
+		m := mqtttest.Start(t, mqtttest.Options{})
+		m.Kill()
+		d := trouble(t, Config{URL: m.URL()}, ErrUnreachable)
+		if err := m.Restart(); err != nil {
+			t.Fatal(err)
+		}
+		d.up()
+		if err := await(t, d.trouble, "the end of the trouble"); err != nil {
+			t.Errorf("%v; want nil, once", err)
+		}
+	})
+	t.Run("no such host", func(t *testing.T) {
+		trouble(t, Config{URL: "mqtt://no-such-host.invalid"}, ErrUnreachable)
+	})
+	t.Run("TLS on a plain port", func(t *testing.T) {
+		m := mqtttest.Start(t, mqtttest.Options{})
+		d := start(t, Config{URL: "mqtts://" + m.Addr()})
+		t.Log(await(t, d.trouble, "trouble"))
+	})
+}
+
+func TestSettingsAreRefused(t *testing.T) {
+	id := fixed(1)
+	on := func(round.DeviceID, round.Packet) {}
+	for _, row := range []struct {
+		cfg  Config
+		want string
+	}{
+		{Config{URL: "http://x", Room: "r", Identity: id, OnPacket: on}, "must begin with"},
+		{Config{URL: "mqtt://u:p@x", Room: "r", Identity: id, OnPacket: on}, "do not belong into the url"},
+		{Config{URL: "mqtt://", Room: "r", Identity: id, OnPacket: on}, "host is missing"},
+		{Config{URL: "mqtt://x", Room: "a/b", Identity: id, OnPacket: on}, "must not contain"},
+		{Config{URL: "mqtt://x", Room: "", Identity: id, OnPacket: on}, "1 to 64"},
+		{Config{URL: "mqtt://x", Room: "r", OnPacket: on}, "identity"},
+		{Config{URL: "mqtt://x", Room: "r", Identity: id}, "OnPacket"},
+	} {
+		if _, err := NewClient(row.cfg); err == nil || !strings.Contains(err.Error(), row.want) || strings.Contains(err.Error(), "u:p") {
+			t.Errorf("%+v: %v; want %q in it", row.cfg.URL, err, row.want)
+		}
+	}
+}
+
+// A device behind an address that changes: the name is looked up each time, here by way of the proxy.
+func TestTheBrokerMoves(t *testing.T) {
+	one, two := mqtttest.Start(t, mqtttest.Options{}), mqtttest.Start(t, mqtttest.Options{})
+	p, err := mqtttest.NewProxy(one.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	a, b := pair(t, p.URL())
+	p.SetTarget(two.Addr())
+	one.Kill()
+	a.link(false)
+	b.link(false)
+	a.up()
+	b.up()
+	a.Send(round.Press{Epoch: round.Epoch{N: 2, Device: a.ID()}})
+	next[round.Press](b)
+}
+
+func TestIdentityIsKept(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	a, err := OpenIdentity(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := OpenIdentity(dir)
+	if err != nil || a.ID() != b.ID() || !validDevice(a.ID()) {
+		t.Fatalf("%v then %v, %v", a, b, err)
+	}
+	path := filepath.Join(dir, identityFile)
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v; want 0600", info.Mode(), err)
+	}
+	if strings.Contains(fmt.Sprintf("%v %+v %#v %s", a, a, a, a), string(b64.EncodeToString(a.key))) {
+		t.Error("the key is printed")
+	}
+	if err := os.Chmod(path, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenIdentity(dir); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+		t.Errorf("a key that others can read: %v", err)
+	}
+	if err := os.WriteFile(path, []byte("rubbish"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_ = os.Chmod(path, 0o600)
+	if _, err := OpenIdentity(dir); err == nil || !strings.Contains(err.Error(), "damaged") {
+		t.Errorf("a damaged key: %v", err)
+	}
+	if files, _ := os.ReadDir(dir); len(files) != 1 {
+		t.Errorf("%d files are left; want the key alone", len(files))
+	}
+}
+
+// recorder is a client that nobody here wrote, and keeps everything it hears.
+type recorder struct {
+	t  testing.TB
+	ch chan paho.Message
+}
+
+func record(t testing.TB, url, room string) *recorder {
+	t.Helper()
+	r := &recorder{t: t, ch: make(chan paho.Message, 4096)}
+	c := raw(t, url, "recorder")
+	if tok := c.Subscribe(topicRoot+room+"/#", 1, func(_ paho.Client, m paho.Message) { r.ch <- m }); !tok.WaitTimeout(patience) || tok.Error() != nil {
+		t.Fatal(tok.Error())
+	}
+	return r
+}
+
+func (r *recorder) until(last func(paho.Message) bool) (out []paho.Message) {
+	r.t.Helper()
+	for {
+		m := await(r.t, r.ch, "a recording")
+		if out = append(out, m); last(m) {
+			return out
+		}
+	}
+}
+
+func raw(t testing.TB, url, id string) paho.Client {
+	t.Helper()
+	c := paho.NewClient(paho.NewClientOptions().AddBroker(url).SetClientID(id).SetAutoReconnect(false).SetProtocolVersion(4))
+	if tok := c.Connect(); !tok.WaitTimeout(patience) || tok.Error() != nil {
+		t.Fatalf("connect %s: %v", id, tok.Error())
+	}
+	t.Cleanup(func() { c.Disconnect(100) })
+	return c
 }

@@ -17,7 +17,7 @@ const (
 	windowBits    = 2048                  // numbers within which envelopes may overtake each other; a broker's queue may hold 1,000
 	helloGap      = 10 * time.Millisecond // between two hellos; what becomes due meanwhile goes into one
 	proveAgain    = time.Second           // a device that has not answered is asked again
-	heldFor       = 10 * time.Second
+	heldFor       = 5 * time.Second
 	willSeq       = 1 // the number of the last will of a session
 )
 
@@ -33,6 +33,9 @@ type guard struct {
 	hellos   [64]sentHello // when our own hellos went out, newest over oldest
 	sent     int           // how many did
 	lastSent time.Duration
+	row      int // hellos that followed each other within a second: the gap doubles with each, to 320 ms
+
+	void int // envelopes that waited for a proof and were too old when it came
 }
 
 type sentHello struct {
@@ -102,12 +105,12 @@ func (g *guard) admit(now time.Duration, e *Envelope) ([]*Envelope, Reason) {
 	}
 	if s := p.live; s != nil && s.id == e.Session {
 		p.last = now
-		return g.fromLive(p, s, e)
+		return g.fromLive(now, p, s, e)
 	}
 	return g.fromCandidate(now, p, e)
 }
 
-func (g *guard) fromLive(p *peer, s *session, e *Envelope) ([]*Envelope, Reason) {
+func (g *guard) fromLive(now time.Duration, p *peer, s *session, e *Envelope) ([]*Envelope, Reason) {
 	if _, gone := e.Packet.(round.Gone); gone || e.Seq == willSeq {
 		// The will was made when the session began and comes when it has ended, under a number of its own.
 		if !gone || e.Seq != willSeq || s.gone {
@@ -120,7 +123,7 @@ func (g *guard) fromLive(p *peer, s *session, e *Envelope) ([]*Envelope, Reason)
 		return nil, r
 	}
 	if e.hello != nil {
-		g.owe(p, e)
+		g.owe(now, p, e)
 		return nil, ""
 	}
 	return []*Envelope{e}, ""
@@ -144,12 +147,12 @@ func (g *guard) fromCandidate(now time.Duration, p *peer, e *Envelope) ([]*Envel
 	if e.hello != nil {
 		if h, ok := g.proof(p, e.hello); ok {
 			out := g.promote(now, p, s, e, h)
-			g.owe(p, e)
+			g.owe(now, p, e)
 			return out, ""
 		}
 		if e.Seq > s.hello { // whoever is new to us may not have met us either
 			s.hello = e.Seq
-			g.owe(p, e)
+			g.owe(now, p, e)
 		}
 	}
 	if now-p.asked >= proveAgain {
@@ -190,7 +193,7 @@ func (g *guard) proof(p *peer, h *hello) (heard, bool) {
 }
 
 // promote makes a candidate the device's session. What it held is delivered as far as it cannot be older than our own:
-// the hello that carries the proof was made after our hello h.Hello went out, and its session began AgeMS before that.
+// our hello h.Hello was heard there after it went out here, and the session had begun AgeMS before it was heard.
 // If that was after we began to listen, nothing of it can have been recorded before; otherwise only what was numbered
 // after it had heard us is sure to be new.
 func (g *guard) promote(now time.Duration, p *peer, s *session, e *Envelope, h heard) []*Envelope {
@@ -201,8 +204,8 @@ func (g *guard) promote(now time.Duration, p *peer, s *session, e *Envelope, h h
 	// Our own time between two envelopes that were made in this order bounds the sender's, whatever its clock shows. Clocks
 	// of two devices may run apart by a little (1 %), and milliseconds are cut off.
 	at, known := g.sentAt(h.Hello)
-	age := time.Duration(e.hello.AgeMS+1) * time.Millisecond
-	if young := known && e.hello.AgeMS < maxMS*365 && at-age-age/100 >= g.born; !young {
+	age := time.Duration(h.AgeMS) * time.Millisecond
+	if young := known && h.AgeMS >= 0 && h.AgeMS < maxMS*365 && at-age-age/100 >= g.born; !young {
 		s.window.start(min(h.Since, e.Seq))
 	}
 	held := s.held
@@ -214,6 +217,8 @@ func (g *guard) promote(now time.Duration, p *peer, s *session, e *Envelope, h h
 	for _, h := range held {
 		if s.window.take(h.Seq) == "" {
 			out = append(out, h)
+		} else {
+			g.void++
 		}
 	}
 	s.window.take(e.Seq)
@@ -221,9 +226,9 @@ func (g *guard) promote(now time.Duration, p *peer, s *session, e *Envelope, h h
 }
 
 // owe notes the proof that a hello asks for, or that its sender, new to us, will ask for.
-func (g *guard) owe(p *peer, e *Envelope) {
+func (g *guard) owe(now time.Duration, p *peer, e *Envelope) {
 	if slices.Contains(e.hello.Prove, g.self) || p.live == nil || p.live.id != e.Session {
-		p.owe(heard{Session: e.Session, Hello: e.Seq, Since: g.next})
+		p.owe(heard{Session: e.Session, Hello: e.Seq, AgeMS: (now - g.born).Milliseconds() + 1, Since: g.next})
 	}
 }
 
@@ -275,7 +280,7 @@ func (g *guard) wake() (time.Duration, bool) {
 	}
 	for _, p := range g.peers {
 		if len(p.owed) > 0 || p.doubt {
-			return g.lastSent + helloGap, true
+			return g.lastSent + helloGap<<min(g.row, 5), true
 		}
 	}
 	return 0, false
@@ -287,7 +292,7 @@ func (g *guard) hello(now time.Duration) (*hello, uint64, bool) {
 	if !due || now < at {
 		return nil, 0, false
 	}
-	h := &hello{AgeMS: (now - g.born).Milliseconds() + 1}
+	h := &hello{}
 	for d, p := range g.peers {
 		if p.doubt {
 			h.Prove = append(h.Prove, d)
@@ -304,6 +309,9 @@ func (g *guard) hello(now time.Duration) (*hello, uint64, bool) {
 	slices.SortFunc(h.Heard, func(a, b heard) int { return cmp.Compare(a.Session, b.Session) })
 	seq := g.seq()
 	g.hellos[g.sent%len(g.hellos)] = sentHello{seq, now}
+	if g.row++; g.sent == 0 || now-g.lastSent > time.Second {
+		g.row = 0
+	}
 	g.lastSent = now
 	g.sent++
 	return h, seq, true

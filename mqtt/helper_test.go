@@ -1,6 +1,71 @@
 package mqtt
 
-// runHelper is the test binary as another process; see the tests that start it.
-func runHelper(what string) int {
-	return 2
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	"conch/companions/round"
+)
+
+// runHelper is the test binary as another process: a device that is there until it is killed.
+func runHelper(url string) int {
+	id, err := NewIdentity()
+	if err != nil {
+		return 1
+	}
+	var c *Client
+	c, err = NewClient(Config{
+		URL: url, Room: "kitchen", Identity: id,
+		OnPacket: func(round.DeviceID, round.Packet) {},
+		OnLink: func(up bool) {
+			if up {
+				fmt.Println(id.ID())
+			}
+		},
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	go func() {
+		for range time.Tick(50 * time.Millisecond) {
+			c.Send(cards("eve"))
+		}
+	}()
+	_ = c.Run(context.Background())
+	return 0
+}
+
+// process starts a device as a process of its own and waits until it is there.
+func process(t *testing.T, url string) (round.DeviceID, *os.Process) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), "CONCH_MQTT_HELPER="+url)
+	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	line := make(chan string, 1)
+	go func() {
+		s := bufio.NewScanner(out)
+		s.Scan()
+		line <- s.Text()
+	}()
+	return round.DeviceID(await(t, line, "the other process")), cmd.Process
 }

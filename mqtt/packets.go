@@ -196,8 +196,8 @@ func unpackHello(e *Envelope, params []byte) *Refusal {
 	if r := decode(params, e.hello); r != nil {
 		return r
 	}
-	if h := e.hello; h.AgeMS < 0 || len(h.Prove) > maxPeers || len(h.Heard) > maxPeers {
-		return refuse(ReasonFields, "a hello of %d ms to %d and %d devices; at most %d", h.AgeMS, len(h.Prove), len(h.Heard), maxPeers)
+	if h := e.hello; len(h.Prove) > maxPeers || len(h.Heard) > maxPeers {
+		return refuse(ReasonFields, "a hello to %d and %d devices; at most %d", len(h.Prove), len(h.Heard), maxPeers)
 	}
 	return nil
 }

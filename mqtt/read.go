@@ -24,6 +24,10 @@ func (c *Client) read(stop <-chan struct{}) {
 			c.handle(a)
 		case <-tick.C:
 			c.tidy()
+		case <-c.settled.C:
+			if l := c.settling; l != nil && !l.over {
+				c.setUp(l)
+			}
 		case <-stop:
 			return
 		}
@@ -55,7 +59,10 @@ func (c *Client) handle(a arrival) {
 		// MQTT 3.1.1 gives a client its own messages back. The first hello that does shows that the room can be written and read.
 		if letter.Session == a.link.session {
 			c.stats.add(func(s *Stats) { s.Own++ })
-			c.setUp(a.link)
+			if c.settling != a.link {
+				c.settling = a.link
+				c.settled.Reset(settle)
+			}
 			return
 		}
 		if c.own[letter.Session] { // the last will of a link of ours, found out late
@@ -84,7 +91,12 @@ func (c *Client) handle(a arrival) {
 	}
 	l.mu.Lock()
 	deliver, reason := l.guard.admit(c.now(), &e)
+	void := l.guard.void
+	l.guard.void = 0
 	l.mu.Unlock()
+	for range void {
+		c.notNew(ReasonOld, e.From, e.Method)
+	}
 	if reason != "" {
 		c.notNew(reason, e.From, e.Method)
 	}

@@ -40,7 +40,6 @@ type Envelope struct {
 
 // hello introduces a session and proves it (doc.go, "Recordings").
 type hello struct {
-	AgeMS int64            `json:"ageMs"`           // since the session began
 	Prove []round.DeviceID `json:"prove,omitempty"` // whose sessions the sender does not believe yet
 	Heard []heard          `json:"heard,omitempty"`
 }
@@ -49,6 +48,7 @@ type hello struct {
 type heard struct {
 	Session string `json:"session"`
 	Hello   uint64 `json:"hello,omitempty"` // number of the hello that is answered; 0: another envelope made it known
+	AgeMS   int64  `json:"ageMs"`           // how old the sender's session was when it heard that
 	Since   uint64 `json:"since"`           // whatever the sender numbered from here on was made after that
 }
 
