@@ -137,6 +137,13 @@ func TestHandOffGoesToWhoKnows(t *testing.T) {
 	if got := h.says("Ada", ""); strings.Contains(got, "Over to you") {
 		t.Errorf("handed on: %q", got)
 	}
+	h = newHousehold(t)
+	h.person("which book should i read")
+	h.want("Ben", "", "A short mystery")
+	h.person("and you, Ada?")
+	if got := h.says("Ada", ""); strings.Contains(got, "Over to you") {
+		t.Errorf("asked for its own, it handed over: %q", got)
+	}
 	h.person("what shall i cook for dinner") // what one knows oneself is not handed over
 	h.want("Ada", "", "Pasta with garlic")
 }

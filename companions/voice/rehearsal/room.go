@@ -162,7 +162,7 @@ type scene struct {
 	words  []string // of asked
 	joined []string // what the same person said just before it and nobody has answered
 	since  []Line   // said by companions after it
-	handed bool     // the last line hands the floor to this companion
+	handed bool     // the last line hands the floor to this companion by name
 }
 
 func newScene(t Thought) scene {
@@ -260,11 +260,6 @@ func (s *scene) mine() string {
 		}
 	}
 	return ""
-}
-
-// spoke says whether a companion has spoken since a person did.
-func (s *scene) spoke(name string) bool {
-	return slices.ContainsFunc(s.since, func(l Line) bool { return l.Who == name })
 }
 
 // guided looks for words of the guidance. The line with the reason ("You, Ada, speak now because …") tells what happened,

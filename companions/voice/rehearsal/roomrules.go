@@ -15,7 +15,6 @@ const (
 // inRoom answers the last thing a person wants, knowing what other companions have said of it since.
 //
 //	nobody has answered yet    what it knows; hands over when another knows better
-//	handed over to it          what it knows, or what it thinks
 //	somebody has answered      one thing more, never the same
 //	told to close or change    a goodbye, another subject
 func (s *scene) inRoom() Reply {
@@ -29,8 +28,6 @@ func (s *scene) inRoom() Reply {
 	switch {
 	case s.asked.Text == "":
 		return s.stepIn()
-	case s.handed:
-		return s.handedOver()
 	case answered && s.since[len(s.since)-1].Mine:
 		return s.stepIn()
 	case answered:
@@ -214,19 +211,6 @@ func (s *scene) modest(phrase string) string {
 	return s.nothing()
 }
 
-// handedOver answers because somebody said its name.
-func (s *scene) handedOver() Reply {
-	t, f := subject(s.words, s.topics)
-	thing, opinion := s.opinionOf(s.words)
-	switch {
-	case opinion:
-		return say(s.view(thing))
-	case t != nil && s.holds(t) && (f == nil || !s.said(f.text)):
-		return say(s.tell(t, f))
-	}
-	return s.add()
-}
-
 func (s *scene) nothing() string {
 	if text := s.unsaid("There is nothing to add to that.", "I would have said the same.", "Good, then I leave it at that."); text != "" {
 		return text
@@ -259,14 +243,14 @@ func (s *scene) general() (texts []string) {
 	return texts
 }
 
-// handOver gives the floor to somebody who knows the topic and has not spoken since it was asked.
+// handOver gives the floor to somebody who knows the topic. Only a first answer does: whoever was handed to keeps the word.
 func (s *scene) handOver(t *topic) (Reply, bool) {
 	if s.handed || s.guided("do not hand over") {
 		return Reply{}, false
 	}
 	for _, o := range s.others {
 		for _, held := range o.topics {
-			if held == t && !s.spoke(o.name) {
+			if held == t {
 				return say("That is more a question for " + o.name + ". Over to you, " + o.name + "."), true
 			}
 		}
