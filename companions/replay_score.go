@@ -30,8 +30,7 @@ const leastShared = 12
 // pieces from one conversation; pieces that overlap stay on one side.
 func HeldOut(all []Dialogue) map[string]bool {
 	group := make(map[string]string)
-	var find func(string) string
-	find = func(d string) string {
+	find := func(d string) string {
 		for group[d] != d {
 			d = group[d]
 		}

@@ -89,7 +89,21 @@ func TestFollowUpGoesToWhoAnswered(t *testing.T) {
 	d := *c
 	d.says(eva, "Which planets can I see tonight?").want("bob") // the topic has changed
 	d = *c
+	d.says(eva, "And which planets are up?").want("bob") // it sounds like going on, and is another's field
+	d = *c
 	d.says(eva, "thanks").want("")
+}
+
+// TestANewTopicIsOpenToAll: who was talking keeps the word where the topic goes on, and not where a new one begins.
+func TestANewTopicIsOpenToAll(t *testing.T) {
+	c := meet(t)
+	for range 3 {
+		c.says(eva, "Ada, and what else?").says("ada", "Something else that nobody has said, number "+string(c.v.Message.ID)+".")
+	}
+	c.says(eva, "Who won the match yesterday evening in the big stadium at the river?")
+	if x := c.vote("ada"); x.term("exchange")+x.term("spoke") > 0.5 {
+		t.Errorf("%+v", x.Terms)
+	}
 }
 
 func TestFollowUpEndsWhenAnotherSpoke(t *testing.T) {
@@ -177,7 +191,7 @@ func TestSilenceLetsOneStepIn(t *testing.T) {
 		t.Errorf("%s and %v step in", c.d.Winner, c.d.Extras)
 	}
 	meet(t).says(eva, "thanks").says(eva, "", hush).want("")
-	c = meet(t).says(eva, "Ada, I want bread").says("ada", "I baked some.").says(eva, "", hush).want("")
+	meet(t).says(eva, "Ada, I want bread").says("ada", "I baked some.").says(eva, "", hush).want("")
 	quiet := []Card{cook(), astronomer()}
 	for i := range quiet {
 		quiet[i].Involvement = InvolvementOff

@@ -17,7 +17,7 @@ import (
 //	silent        +1      not heard for more than three turns, though others were
 //	spoke         -2      it spoke last
 //	tone          +2      confused or frustrated: an explainer; excited: somebody with ideas
-//	exchange      0..5    how far the speaker and it are in a conversation (thread.go)
+//	exchange      0..6    how far the speaker and it are in a conversation (thread.go)
 //	engaged       -2      two others are in a rapid exchange, and it goes on
 //	silence       +4      nobody spoke for a while, and something is open
 //	threshold     5 - Manners.Threshold
@@ -32,7 +32,7 @@ const (
 	silentTurns     = 3
 	spokeWeight     = -2
 	toneWeight      = 2
-	exchangeWeight  = 5
+	exchangeWeight  = 6
 	engagedWeight   = -2
 	silenceWeight   = 5
 	involvedWeight  = 2

@@ -84,6 +84,23 @@ func TestSelection(t *testing.T) {
 	}
 }
 
+// TestTiesGoToTheLeastRecent, whoever that is.
+func TestTiesGoToTheLeastRecent(t *testing.T) {
+	for _, least := range []CompanionID{"ada", "bob", "cleo"} {
+		var votes []Vote
+		for _, id := range []CompanionID{"ada", "bob", "cleo"} {
+			n := uint64(7)
+			if id == least {
+				n = 3
+			}
+			votes = append(votes, spoken(ballot(id, StateSpeak, 6, false), n))
+		}
+		if d := decided(votes...); d.Winner != least {
+			t.Errorf("%s speaks, and %s has not for longer", d.Winner, least)
+		}
+	}
+}
+
 func spoken(v Vote, n uint64) Vote { v.Spoke = n; return v }
 
 // TestEqualImportanceSameWinner: in 1,000 orders of arrival the same one.

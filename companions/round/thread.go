@@ -43,7 +43,7 @@ var tieWeights = [tieFeatures]float64{
 
 // freshTie is what is left of nearness and topic where a person begins something new: so little that the one who spoke last
 // does not keep the word for that alone.
-const freshTie = 0.4
+const freshTie = 0.15
 
 // nearness falls with the number of messages between.
 func nearness(k int) float64 { return math.Exp2(-float64(k) / 3) }
@@ -127,7 +127,7 @@ func (s *scene) bind(fresh bool) map[Participant]tie {
 	for _, p := range others {
 		t := tie{feats: *feats[p]}
 		if fresh {
-			for _, i := range []int{tieNear, tieJust, tieTopic, tieExchange, tieActive} {
+			for _, i := range []int{tieICalled, tieICalledAt, tieNear, tieJust, tieTopic, tieExchange, tieActive} {
 				t.feats[i] *= freshTie
 			}
 		}
