@@ -2,6 +2,7 @@ package companions_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -63,7 +64,9 @@ func TestModelInARoom(t *testing.T) {
 			room.Said("", c.text, nil)
 			d := (<-decided).Decision
 			cancel()
-			<-over
+			if err := <-over; err != nil && !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
 			refiner.Close()
 			if string(d.Winner) != c.winner {
 				t.Errorf("%q speaks; want %s", d.Winner, c.winner)
