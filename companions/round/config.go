@@ -64,6 +64,7 @@ const (
 	maxJoins      = 8
 	maxHistories  = 4
 	maxAsks       = 3       // for history
+	maxAhead      = 1 << 32 // presses that can have been missed
 	maxEpoch      = 1 << 53 // what JSON numbers hold exactly; a number beyond it is nobody's press
 )
 

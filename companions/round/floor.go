@@ -372,7 +372,7 @@ func (s *step) releaseHeard(from DeviceID, p Release) {
 	if p.Heard != nil && p.Said != "" {
 		s.correct(p.Said, p.Companion, *p.Heard)
 	}
-	if sane(p.Place.Epoch) && p.Place.Epoch.Before(s.m.epoch) {
+	if s.sane(p.Place.Epoch) && p.Place.Epoch.Before(s.m.epoch) {
 		return // cut by the press that made it old
 	}
 	if !s.epochOf(from, p.Place.Epoch, "Release") {

@@ -214,7 +214,7 @@ func (s *step) beatHeard(from DeviceID, b Beat) {
 // learnEpoch: a beat tells of presses that were missed, and a newcomer from when to count.
 func (s *step) learnEpoch(from DeviceID, e Epoch) {
 	m := &s.m
-	if !sane(e) || !m.epoch.Before(e) {
+	if !s.sane(e) || !m.epoch.Before(e) {
 		return
 	}
 	h, held := s.holding(m.cfg.Self)
@@ -438,7 +438,7 @@ func (s *step) historyHeard(from DeviceID, h History) {
 	}
 	m.asks, m.askNext, m.historyDone = 0, 0, true
 	for _, msg := range h.Messages[:min(len(h.Messages), maxRecent)] {
-		if msg.ID == "" || msg.From == "" || !sane(msg.Epoch) || msg.Metadata.Silence || slices.Contains(m.seen, msg.ID) {
+		if msg.ID == "" || msg.From == "" || !s.sane(msg.Epoch) || msg.Metadata.Silence || slices.Contains(m.seen, msg.ID) {
 			continue
 		}
 		turns := m.turns

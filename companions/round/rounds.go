@@ -59,7 +59,7 @@ func (s *step) messageHeard(from DeviceID, msg Message) {
 	switch {
 	case msg.ID == "" || msg.Number < 1 || msg.Metadata.Chain < 0 || len(msg.To) > maxCompanions || len(msg.Metadata.Joins) > maxSeen || len(msg.Metadata.Queue) > maxCompanions:
 		why = "a field is missing or out of range"
-	case !sane(msg.Epoch):
+	case !s.sane(msg.Epoch):
 		why = "no epoch that could be"
 	case !companion && msg.From != Human(from):
 		why = "its sender does not live there"
@@ -92,19 +92,25 @@ func (s *step) accept(msg Message, from DeviceID) {
 			s.control(c, from, "said: "+msg.Text)
 		}
 	}
+	why := ""
 	switch {
 	case msg.Epoch.Before(m.epoch):
-		s.ignore(from, "Message", "of an older epoch: remembered, not answered")
-		return
+		why = "of an older epoch: remembered, not answered"
 	case m.rd.open && msg.Number <= m.rd.place.Number:
-		s.ignore(from, "Message", "a newer message is there: remembered, not answered")
+		why = "a newer message is there: remembered, not answered"
+	}
+	if why != "" {
+		if from != m.cfg.Self {
+			s.ignore(from, "Message", why)
+		}
 		return
 	}
 	if m.own.open && m.own.message.Epoch == msg.Epoch && msg.ID != m.own.message.ID {
-		if _, ok := msg.From.Companion(); ok {
-			m.own.sounded = true // a text is published when it sounds
+		why := "the conversation has gone on"
+		if who, ok := msg.From.Companion(); ok {
+			m.own.sounded, why = true, "answered by "+string(who) // a text is published when it sounds
 		}
-		s.outcome(EntrySilent, "the conversation has gone on")
+		s.outcome(EntrySilent, why)
 		s.lose("somebody else has answered")
 	}
 	s.openRound(msg, from)
@@ -141,6 +147,11 @@ func (m *Machine) heardBefore(msg Message) []Message {
 func (s *step) openRound(msg Message, from DeviceID) {
 	m := &s.m
 	m.silence, m.asked = 0, ""
+	for _, k := range m.stakes {
+		if k.place != msg.Place() && (k.phase == stakeReady || k.phase == stakeClaimed || k.phase == stakeCued) {
+			s.yield(k, "its message has been answered")
+		}
+	}
 	m.ended = m.ended && !(msg.From.Human() && !msg.Metadata.Silence)
 	r := roundState{open: true, place: msg.Place(), message: msg, device: from, began: m.now}
 	r.view = View{

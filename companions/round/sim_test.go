@@ -95,13 +95,12 @@ type sim struct {
 	longest        time.Duration
 	allowed        time.Duration
 
-	people    map[MessageID]*saying   // what people said, until its outcome
-	winners   map[string]string       // by what was seen: who
-	sent      map[string][]Vote       // votes by home, message, companion
-	old       []envelope              // for replays
-	sounded   map[Place]time.Duration // when an answer heard to its end began
-	calm      bool                    // no fault that splits the room
-	strangers int
+	people  map[MessageID]*saying   // what people said, until its outcome
+	winners map[string]string       // by what was seen: who
+	sent    map[string][]Vote       // votes by home, message, companion
+	old     []envelope              // for replays
+	sounded map[Place]time.Duration // when an answer heard to its end began
+	calm    bool                    // no fault that splits the room
 }
 
 type saying struct {

@@ -128,13 +128,16 @@ func (s *step) received(from DeviceID, p Packet) {
 	}
 }
 
-func sane(e Epoch) bool { return e.N > 0 && e.N <= maxEpoch && e.Device != "" }
+// sane tells that e can be an epoch: nobody has pressed four thousand million times since this device last heard of it.
+func (s *step) sane(e Epoch) bool {
+	return e.N > 0 && e.N <= min(s.m.epoch.N+maxAhead, maxEpoch) && e.Device != ""
+}
 
 // epochOf is where a packet of epoch e stands: false if it is older than what counts, or nonsense. A newer one means that a
 // press was missed: it is heard now.
 func (s *step) epochOf(from DeviceID, e Epoch, what string) bool {
 	switch {
-	case !sane(e):
+	case !s.sane(e):
 		s.ignore(from, what, "no epoch that could be")
 		return false
 	case e.Before(s.m.epoch):
@@ -214,7 +217,7 @@ func (s *step) pressEnded(e PressEnded) {
 // pressHeard: higher epochs silence everything here. A lower one that is new lost to another press or comes from a device
 // that does not know the room yet: its person records all the same, and nobody claims meanwhile.
 func (s *step) pressHeard(from DeviceID, p Press) {
-	if !sane(p.Epoch) || p.Epoch.Device != from {
+	if !s.sane(p.Epoch) || p.Epoch.Device != from {
 		s.ignore(from, "Press", "no epoch that could be")
 		return
 	}
@@ -246,7 +249,7 @@ func (s *step) pressHeard(from DeviceID, p Press) {
 }
 
 func (s *step) pressOver(from DeviceID, p PressOver) {
-	if !sane(p.Epoch) || p.Epoch.Device != from {
+	if !s.sane(p.Epoch) || p.Epoch.Device != from {
 		s.ignore(from, "PressOver", "no epoch that could be")
 		return
 	}
@@ -274,7 +277,8 @@ func (s *step) said(e Said) {
 		s.ignore("", "Said", "its message id is missing or has been used")
 		return
 	}
-	began, epoch := m.now, Epoch{}
+	began := m.now
+	var epoch Epoch
 	h, held := s.holding(m.cfg.Self)
 	switch {
 	case held && h.turn != e.Turn && e.Turn != "":

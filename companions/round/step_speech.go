@@ -102,7 +102,7 @@ func (s *step) speechEnded(e SpeechEnded) {
 		rel.Said = k.id
 		if e.Cut && e.Text != k.text {
 			rel.Heard = &e.Text
-			s.correct(k.id, CompanionID(s.nameHere(k.companion)), e.Text)
+			s.correct(k.id, s.nameHere(k.companion), e.Text)
 		}
 	}
 	if f := &m.floor; f.device == m.cfg.Self && f.place == k.place && f.companion == k.companion {
