@@ -172,7 +172,7 @@ func TestMemoryReadsAroundNonsense(t *testing.T) {
 
 func TestMemoryFileIsBounded(t *testing.T) {
 	dir := t.TempDir()
-	m, _, stop := remembering(t, dir, "home", 5)
+	m := newMemory(dir, "home", 5, slog.New(slog.DiscardHandler), nil) // written here, step by step
 	largest := int64(0)
 	for i := range 500 {
 		m.add(message(i, strings.Repeat("word ", 20)))
@@ -183,7 +183,6 @@ func TestMemoryFileIsBounded(t *testing.T) {
 			largest = max(largest, st.Size())
 		}
 	}
-	stop()
 	if limit := int64((4*5 + 20) * 400); largest > limit || largest == 0 {
 		t.Errorf("the file grew to %d bytes, want at most %d", largest, limit)
 	}
