@@ -1,2 +1,71 @@
-// Package mqtt carries the packets of a room (companions/round) between devices over MQTT.
+// Package mqtt carries the packets of a room (companions/round) between devices, over MQTT 3.1.1 and any broker: the embedded
+// one (NewBroker) or a foreign one. It decides nothing about turns.
+//
+//	Room ──Send──> queue ──> writer: sign ──> paho ──┐
+//	                                                 broker
+//	Room <─OnPacket── reader: check, guard <── paho ─┘
+//
+// Topics are conch/v1/<room>/<kind>/<device>; one writer each, the device in its name, so that a broker's access list can
+// hold it. Nothing is retained. Payloads are JSON-RPC 2.0 notifications in UTF-8.
+//
+//	kind      QoS      method           packet                       example of params
+//	presence  0        presence.update  Beat, Gone, HistoryAsk       {"beat":{"name":"kitchen","digest":"d1","budgetMs":300,…}}, {"gone":{}}, {"historyAsk":{}}
+//	          0        presence.hello   (this package's, see below)  {"prove":["<device>"],"heard":[{"session":"…","hello":2,"ageMs":4,"since":3}]}
+//	messages  1        message.send     Message                      {"id":"01J9…","from":"ada","text":"…","epoch":{"n":3,"device":"…"},"number":2,"metadata":{}}
+//	          1        message.history  History                      {"to":"<device>","messages":[…]}
+//	          1        room.control     Control                      {"companion":"ada","mute":true}
+//	states    1        state.send       Votes                        {"place":{…},"states":[{"from":"ada","messageId":"01J9…","state":"speak","importance":7,…}]}
+//	floor     0 and 1  floor.press      Press                        {"epoch":{"n":4,"device":"…"}}
+//	          1        floor.open       PressOver                    {"epoch":{"n":4,"device":"…"}}
+//	          1        floor.claim      Claim                        {"place":{…},"companion":"ada","states":[…]}
+//	          1        floor.withdraw   Withdraw                     {"place":{…},"companion":"ada","why":"…"}
+//	          1        floor.speaking   Speaking                     {"place":{…},"companion":"ada","leftMs":1200}
+//	          1        floor.release    Release                      {"place":{…},"companion":"ada","ok":true,"heardMs":900}
+//	          1        floor.ended      Ended                        {"place":{…}}
+//	ledger    0        ledger.entry     Seen                         {"entry":{"kind":"round",…}}
+//
+// An envelope is {"jsonrpc":"2.0","method":…,"params":…,"key":…,"session":…,"seq":…,"sig":…}. The signature is Ed25519 over a
+// domain, the room, the kind, method, session, number and the bytes of params, each with its length. The key travels along; the
+// device's id is its fingerprint, so no directory is needed. Bounds are in wire.go and check.go: 64 KiB an envelope, 256 KiB
+// a history, 8 KiB a text, 128 votes. What we send is brought within them: texts are cut, votes lose their terms above
+// 16 KiB and then their reasons, a history its older half.
+//
+// # Who may say what
+//
+// from must live on the signing device (room.md 2): human:<device> is that device; a companion must be among the cards of
+// that device's latest Beat with cards. While those are unknown, whatever speaks for a companion (message, votes, claim,
+// withdraw, speaking, release) is refused and the cards are asked for, at most once a second; a press, a beat, an end, a
+// control and a history name no companion of the sender's and are let through. A press must carry its own device's epoch.
+// A history repeats what others said: its teller is believed. Config.Member keeps devices out that were not paired.
+//
+// # Recordings
+//
+// Each connection is a session with a random id, in which envelopes are numbered from 2. A receiver takes each number once,
+// within a window of 2,048, for a broker may let QoS 0 overtake QoS 1. It believes a session only when it has proof that it
+// lives: a hello that names the receiver's own session, which nobody could know before that began.
+//
+//	A (new)                          B
+//	hello {} ───────────────────────>   a session that B does not know: what it says waits
+//	<─────────── hello {prove: A, heard: A's session}     names A's session: A believes B
+//	hello {heard: B's session} ─────>   B believes A, and delivers what waited
+//
+// So joining takes a round trip and a half, one hello of each device there and a few of the newcomer. Hellos go out at most
+// every 10 ms, then 20, 40 … 320 while they follow each other, with all that is due in one; a device that has not proved
+// itself is asked again each second. What waited is delivered only if it was surely made after the receiver began: when its session began
+// later (by the sender's own count of milliseconds until it heard our hello; no clocks are compared), or when it is numbered
+// after the sender had heard us. Otherwise it is dropped and counted as old: what others said in the moment of our joining is for the history. A
+// session replaces another only by answering a hello that went out after the other one was believed; so a late proof of
+// an old session changes nothing.
+//
+// The last will is signed when the connection is made, under number 1 of its session: it counts once, for the session that
+// is believed at the moment, and a will of an earlier connection is nothing. Only the broker knows it before its time; if
+// it lies, the next beat brings the device back.
+//
+// Limits: whoever can hold back an envelope (the broker's operator) can deliver it later, within the window and the session;
+// epochs and places make it void in the machine. A member can be silent, slow, or flood: then the queues' bounds hold.
+//
+// # What is never delivered late
+//
+// The library is used for one connection and thrown away: it would store what could not be sent and send it after it has
+// connected again. Send drops while there is no link; what has waited for two seconds is dropped, but a press never is, and overtakes.
 package mqtt

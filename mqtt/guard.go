@@ -96,6 +96,12 @@ func (g *guard) stale(from round.DeviceID, session string, seq uint64) Reason {
 	return p.live.window.look(seq)
 }
 
+// believes says whether a session has shown that it lives.
+func (g *guard) believes(from round.DeviceID, session string) bool {
+	p := g.peers[from]
+	return p != nil && p.live != nil && p.live.id == session
+}
+
 // admit judges an envelope whose signature is good. It gives what is to be delivered now, in order: nothing, the
 // envelope, or what has waited with it.
 func (g *guard) admit(now time.Duration, e *Envelope) ([]*Envelope, Reason) {

@@ -19,7 +19,7 @@ import (
 const (
 	writeTimeout = 2 * time.Second // facts of the library: without one a write may take for ever
 	pingTimeout  = 2 * time.Second
-	echoTimeout  = 3 * time.Second // until our own hello has come back
+	echoTimeout  = 5 * time.Second // until our own hello has come back
 	quiesce      = 250             // ms that a proper disconnect may take
 	leaveTimeout = 500 * time.Millisecond
 	maxUnacked   = 1024 // QoS 1 envelopes that the broker has not acknowledged
@@ -63,6 +63,10 @@ func (c *Client) connect(ctx context.Context, writers *sync.WaitGroup) (up bool,
 	if t := l.paho.Connect(); !t.WaitTimeout(2*c.cfg.ConnectTimeout) || t.Error() != nil {
 		l.paho.Disconnect(0)
 		return false, errors.Join(t.Error(), ctx.Err())
+	}
+	if !l.paho.IsConnectionOpen() { // refused with a code that the library has no error for
+		l.paho.Disconnect(0)
+		return false, fmt.Errorf("%w: it refused this device without a reason that is known", ErrNotAuthorized)
 	}
 	err = c.serve(ctx, l, writers)
 	l.paho.Disconnect(quiesce)
