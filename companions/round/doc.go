@@ -5,7 +5,7 @@
 // agreement comes from Decide being the same everywhere and from claims that are compared the same way everywhere.
 //
 //	facts (event.go, packet.go) ──> Step (step*.go) ──> orders (effect.go)
-//	                                 │  members.go  who is here: beats, cards, names, history
+//	                                 │  members.go  who is here: beats, cards; names.go, history.go
 //	                                 │  rounds.go   message, roster, votes, decision, candidates
 //	                                 │  floor.go    claim, pause, speech, release, lease
 //	                  Judge: obligations, score ─> Vote

@@ -3,7 +3,6 @@ package round
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 )
 
@@ -284,61 +283,6 @@ func list(cards []Card) string {
 	return text
 }
 
-// clashes: two companions with one id. The one that joins later renames itself; where both are there, as after a network in
-// two halves has healed, the one of the higher device (room.md: both are told, they are never merged silently).
-func (s *step) clashes() {
-	m := &s.m
-	newcomer := m.cardsAt == 0
-	for i := range m.cards {
-		id := m.cards[i].ID
-		for _, x := range m.members {
-			if !hasCard(x.Cards, id) {
-				continue
-			}
-			if !newcomer && m.cfg.Self < x.Device {
-				if !slices.Contains(m.met, id) && len(m.met) < maxCompanions {
-					m.met = append(slices.Clip(m.met), id)
-					s.record(Entry{Kind: EntryMember, By: x.Device, Companion: id, Why: fmt.Sprintf("two companions are called %s; the one at %s has to take another name", id, s.nameOf(x.Device))})
-				}
-				break
-			}
-			s.rename(i, x.Device)
-			break
-		}
-	}
-}
-
-func (s *step) rename(i int, other DeviceID) {
-	m := &s.m
-	old := m.cards[i]
-	file := old.Renamed
-	if file == "" {
-		file = old.ID
-	}
-	name := old.Name
-	for _, c := range m.cfg.Cards {
-		if c.ID == file {
-			name = c.Name
-		}
-	}
-	all := s.allCards()
-	n := 2
-	for hasCard(all, CompanionID(string(file)+"-"+strconv.Itoa(n))) {
-		n++
-	}
-	to := CompanionID(string(file) + "-" + strconv.Itoa(n))
-	m.cards = slices.Clone(m.cards)
-	m.cards[i].ID, m.cards[i].Name, m.cards[i].Renamed = to, name+" "+strconv.Itoa(n), file
-	m.digest = digestOf(m.cards)
-	why := fmt.Sprintf("%s already has a companion called %s", s.nameOf(other), old.ID)
-	s.record(Entry{Kind: EntryMember, By: m.cfg.Self, Companion: to, Why: fmt.Sprintf("%s is %s in this room: %s", file, to, why)})
-	s.do(Rename{Card: file, To: to, Name: m.cards[i].Name, Why: why})
-	s.do(MembersChanged{why})
-	if m.cardsAt > 0 {
-		s.beat(true, false)
-	}
-}
-
 // gone: a device left, died, or froze. Its votes are not waited for, its claim and its hold are void.
 func (s *step) gone(d DeviceID, why string) {
 	m := &s.m
@@ -386,86 +330,4 @@ func (s *step) cardsChanged(cards []Card) {
 		s.clashes()
 	}
 	s.beat(true, false)
-}
-
-// historyAsked: the first member present answers; the others wait for their turn, in case it does not.
-func (s *step) historyAsked(from DeviceID) {
-	m := &s.m
-	if slices.ContainsFunc(m.histories, func(h historyDue) bool { return h.to == from }) || len(m.histories) >= maxHistories {
-		s.ignore(from, "HistoryAsk", "it has asked")
-		return
-	}
-	rank := 0
-	for _, x := range m.members {
-		if x.Device != from && x.Device < m.cfg.Self {
-			rank++
-		}
-	}
-	if rank == 0 {
-		s.tellHistory(from)
-		return
-	}
-	m.histories = append(slices.Clip(m.histories), historyDue{from, m.now + time.Duration(rank)*m.cfg.Beat/2})
-}
-
-// tellHistory hands over what was said, but for what was whispered to others.
-func (s *step) tellHistory(to DeviceID) {
-	var told []Message
-	for _, msg := range s.m.recent {
-		if who, ok := msg.whisper(); ok && !s.livesThere(who, to) {
-			continue
-		}
-		told = append(told, msg)
-	}
-	s.send(History{To: to, Messages: told}) // an empty one, too: then it need not ask again
-}
-
-func (s *step) livesThere(c CompanionID, d DeviceID) bool {
-	x := s.member(d)
-	return x != nil && hasCard(x.Cards, c)
-}
-
-// historyHeard: a newcomer learns what was said. It opens no round.
-func (s *step) historyHeard(from DeviceID, h History) {
-	m := &s.m
-	if h.To != m.cfg.Self {
-		m.histories = slices.DeleteFunc(slices.Clone(m.histories), func(x historyDue) bool { return x.to == h.To })
-		return
-	}
-	if m.asks <= 0 && m.askNext == 0 && m.joining == 0 && m.historyDone {
-		s.ignore(from, "History", "nobody asked")
-		return
-	}
-	m.asks, m.askNext, m.historyDone = 0, 0, true
-	for _, msg := range h.Messages[:min(len(h.Messages), maxRecent)] {
-		if msg.ID == "" || msg.From == "" || !s.sane(msg.Epoch) || msg.Metadata.Silence || slices.Contains(m.seen, msg.ID) {
-			continue
-		}
-		turns := m.turns
-		s.remember(msg)
-		m.turns = turns // beats have told of them
-	}
-}
-
-func sameCard(a, b Card) bool { return digestOf([]Card{a}) == digestOf([]Card{b}) }
-
-// digestOf is FNV-1a over everything that a card says, so that a beat need not carry it.
-func digestOf(cards []Card) string {
-	h := uint64(14695981039346656037)
-	add := func(parts ...string) {
-		for _, p := range parts {
-			for i := range len(p) {
-				h = (h ^ uint64(p[i])) * 1099511628211
-			}
-			h = (h ^ 0xff) * 1099511628211 // no text has this byte
-		}
-	}
-	for _, c := range cards {
-		add(string(c.ID), c.Name, c.Role, string(c.Involvement), string(c.Renamed), strconv.Itoa(c.Talkativeness), strconv.FormatBool(c.Muted))
-		for _, l := range [][]string{c.Aliases, c.Expertise, c.Skills, c.Traits} {
-			add(l...)
-			add("")
-		}
-	}
-	return strconv.FormatUint(h, 36)
 }

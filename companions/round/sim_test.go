@@ -221,7 +221,7 @@ func (s *sim) live() {
 		s.fault("slow device")
 		lame := r.IntN(n)
 		extra := s.between(50*time.Millisecond, 400*time.Millisecond)
-		s.slow = func(from, _ *dev) time.Duration {
+		s.slow = func(from, _ *dev, _ string) time.Duration {
 			if from == s.devs[lame] {
 				return extra
 			}

@@ -98,7 +98,9 @@ func newStory(t *testing.T) *story {
 		return "This is " + string(p.Companion) + "."
 	}
 	s.world.seen = s.tell
-	s.world.slow = func(from, to *dev) time.Duration { return s.slow[from.name] + s.slow[">"+to.name] }
+	s.world.slow = func(from, to *dev, topic string) time.Duration {
+		return s.slow[from.name] + s.slow[">"+to.name] + s.slow[">"+to.name+"/"+topic]
+	}
 	return s
 }
 
@@ -154,7 +156,7 @@ func (s *story) do(line string) {
 		s.hangs = args
 	case "hide": // kinds of lines that this story is not about
 		s.quiet = args
-	case "slow": // slow DEVICE 400ms: what it sends; slow >DEVICE: what it gets
+	case "slow": // slow DEVICE 400ms: what it sends; slow >DEVICE or >DEVICE/TOPIC: what it gets
 		s.slow[args[0]] = s.duration(args[1])
 	case "wait":
 		s.run(s.now + s.duration(args[0]))

@@ -22,7 +22,7 @@ type world struct {
 	arrivals map[link]time.Duration // of the last packet per sender, topic and receiver: these keep their order
 	ids      int
 	stop     bool
-	slow     func(from, to *dev) time.Duration                    // on top of the network's delay
+	slow     func(from, to *dev, topic string) time.Duration      // on top of the network's delay
 	seen     func(d *dev, ev Event, before Machine, out []Effect) // watches every Step
 }
 
@@ -371,7 +371,7 @@ func (w *world) route(from, to *dev, p Packet) {
 
 func (w *world) deliver(from, to *dev, topic string, p Packet, delay time.Duration) {
 	if w.slow != nil {
-		delay += w.slow(from, to)
+		delay += w.slow(from, to, topic)
 	}
 	l := link{from, to, topic}
 	at := max(w.now+delay, w.arrivals[l])
