@@ -77,6 +77,9 @@ func (p *play) silenced(by *stage, edge time.Duration) {
 			for n > 0 && tape[n-1] == 0 {
 				n--
 			}
+			if n == 0 && !p.report.hadFloor(s.name, edge) {
+				continue // it had just finished
+			}
 			p.report.hush(s.name, by.name, edge, edge+audio.CardDuration(n))
 		}
 	})

@@ -39,6 +39,7 @@ type stage struct {
 	mute   atomic.Bool  // the card gets nothing from the device, and gives it nothing: stopped or dead
 	frozen atomic.Int64 // the device's time stands here; 0: it does not
 	life   atomic.Pointer[life]
+	toSay  atomic.Int32 // announcements whose outcome is not known
 
 	// owned by the goroutine of perform
 	held bool // the button is down

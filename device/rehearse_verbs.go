@@ -129,7 +129,11 @@ func (p *play) ask(ctx context.Context, s *stage, text string) error {
 func (p *play) say(s *stage, text string) error {
 	d := s.life.Load().device
 	s.act()
-	p.later(0, func() { _, _ = d.Say(p.ctx, text) }) // its outcome is heard, or not
+	s.toSay.Add(1)
+	p.later(0, func() {
+		_, _ = d.Say(p.ctx, text) // its outcome is heard, or not
+		s.toSay.Add(-1)
+	})
 	return nil
 }
 
@@ -233,7 +237,7 @@ func (s *stage) settled() bool {
 // quiet says that nothing sounds at the device, and that it has nothing in hand.
 func (s *stage) quiet() bool {
 	l := s.life.Load()
-	return l == nil || s.isFrozen() || l.device.Quiet() && s.settled()
+	return l == nil || s.isFrozen() || l.device.Quiet() && s.settled() && s.toSay.Load() == 0
 }
 
 // idle says that the whole room is quiet and no round is open. A device that is frozen may have something to say later.

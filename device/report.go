@@ -61,7 +61,7 @@ type (
 		Event    string          `json:"event"`
 		AtMS     float64         `json:"at_ms"` // the end
 		Device   string          `json:"device"`
-		Message  round.MessageID `json:"message"` // that it answers
+		Message  round.MessageID `json:"message"` // that it answers; empty: an announcement
 		Who      string          `json:"who"`
 		Text     string          `json:"text"` // what was heard of it
 		HeardMS  float64         `json:"heard_ms"`
@@ -166,6 +166,9 @@ func (r *report) turn(t TurnRecord, edge time.Duration, cut bool) {
 	if t.Words != "" {
 		r.sentence(indent+"%s: %s\n", t.Device, wordsText(turn.Words(t.Words)))
 	}
+	if t.Source == turn.SourceInject.String() && t.HeardMS > 0 { // an announcement answers nobody, so no ledger has it
+		r.tell(saidLine{Event: "said", AtMS: ms(t.Ended), Device: t.Device, Who: t.Who, Text: t.Said, HeardMS: t.HeardMS, Complete: t.Reason == reasonDone})
+	}
 	if cut {
 		r.hushed(hushLine{"hush", ms(edge), t.Device, t.Turn, t.Device, *t.PressToSilence})
 	}
@@ -176,6 +179,23 @@ func (r *report) hush(device, by string, edge, last time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.hushed(hushLine{Event: "hush", AtMS: ms(edge), Device: device, By: by, MS: ms(max(0, last-edge))})
+}
+
+// hadFloor says that somebody was speaking at a device at a time, or pausing between two words.
+func (r *report) hadFloor(device string, at time.Duration) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for s, from := range r.book.live {
+		if s.device == device && from <= at {
+			return true
+		}
+	}
+	for _, t := range r.book.talks {
+		if t.device == device && t.from <= at && at <= t.to {
+			return true
+		}
+	}
+	return false
 }
 
 // hushed needs mu.
