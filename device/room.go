@@ -1,6 +1,7 @@
 package device
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -137,7 +138,7 @@ func (d *Device) wireRoom() error {
 	rc.Pause, rc.NoPause, rc.Silence = c.Pause, c.Pause == 0, c.Silence
 	o := companions.RoomOptions{
 		Self: id.ID(), Name: d.cfg.Device.Name, Room: c.Name, Cards: d.cards, Round: rc, Now: d.now, Log: d.log,
-		Stage: roomStage{d.talk}, OnEntry: d.opts.Room.OnEntry, Keep: c.Memory, OnTrouble: d.roomTrouble,
+		Stage: roomStage{d.talk}, OnEntry: d.roomEntry, Keep: c.Memory, OnTrouble: d.roomTrouble,
 	}
 	if d.store != nil && !d.opts.Room.Volatile {
 		o.Dir = d.store.dir
@@ -158,8 +159,21 @@ func (d *Device) wireRoom() error {
 		return fmt.Errorf("%w: room: %w", ErrRefused, err)
 	}
 	d.talk.room = d.room
-	d.actors = append(d.actors, actor{"room", d.room.Run})
+	d.actors = append(d.actors, actor{"room", func(ctx context.Context) error {
+		if refiner != nil {
+			defer refiner.Close()
+		}
+		return d.room.Run(ctx)
+	}})
 	return nil
+}
+
+// roomEntry is told each entry of the ledger.
+func (d *Device) roomEntry(e round.Entry) {
+	d.talk.entry(e)
+	if d.opts.Room.OnEntry != nil {
+		d.opts.Room.OnEntry(e)
+	}
 }
 
 // roomTrouble makes a condition of a file that cannot be written.
@@ -245,7 +259,7 @@ func readSecretFile(path string) (string, error) {
 }
 
 // refiner is the model that refines votes; nil when none is configured.
-func (d *Device) refiner() (companions.Refiner, error) {
+func (d *Device) refiner() (*companions.ModelRefiner, error) {
 	c := d.cfg.Room
 	if c.VoteURL == "" {
 		return nil, nil

@@ -1,6 +1,7 @@
 package device
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,9 +21,11 @@ type roomTalk struct {
 	d    *Device
 	room *companions.Room // set by wireRoom, before anything runs
 
-	mu        sync.Mutex  // guards what follows
-	jobs      []*job      // what the room has granted and not yet heard the end of, in order; one sounds, one gets ready
-	questions [8]question // the latest turns of this device's button, the newest at next-1
+	mu        sync.Mutex      // guards what follows
+	jobs      []*job          // what the room has granted and not yet heard the end of, in order; one sounds, one gets ready
+	failed    round.MessageID // the last message to which an answer failed
+	trouble   turn.Words      // what a companion of this device failed with, until it is said
+	questions [8]question     // the latest turns of this device's button, the newest at next-1
 	next      int
 }
 
@@ -41,7 +44,9 @@ type question struct {
 	alone  bool // answered without a round
 	told   bool // the room has its words, or knows that there are none
 	to     []round.Participant
-	record *coordinator.Record // once it has ended
+	began  bool                     // alone: the answer sounds, and the room does not know the question yet
+	known  *coordinator.SpeechEvent // alone: all of the answer is known
+	record *coordinator.Record      // once it has ended
 }
 
 // abandonPatience is how long the end of an answer that was given up is waited for. Our choice: a cut takes milliseconds.
@@ -82,6 +87,9 @@ func (t *roomTalk) words(id turn.ID, text string) {
 	}
 	q.told = true
 	to := q.to
+	if q.alone && !t.room.Alone() { // somebody came while it was being asked, and it is being answered already
+		to = []round.Participant{round.Participant(t.first())}
+	}
 	if strings.TrimSpace(text) == "" { // not written down: whoever heard it answers
 		to = []round.Participant{round.Participant(t.first())}
 	}
@@ -109,18 +117,31 @@ const transcriptPatience = 4 * time.Second
 // speech is told by the coordinator what becomes of an answer.
 func (t *roomTalk) speech(e coordinator.SpeechEvent) {
 	t.mu.Lock()
-	j := t.find(func(j *job) bool { return j.turn == e.Turn })
-	if j == nil {
-		t.mu.Unlock()
-		return
+	began, known := e.Kind == coordinator.SpeechBegan, e.Kind == coordinator.SpeechKnown
+	if q := t.about(e.Turn); q != nil {
+		q.began = q.began || began
+		if known {
+			q.known = &e
+		}
 	}
-	place, who := j.grant.Place, j.grant.Companion
+	j := t.find(func(j *job) bool { return j.turn == e.Turn })
 	t.mu.Unlock()
-	switch e.Kind {
-	case coordinator.SpeechBegan:
-		t.room.SpeechBegan(place, who)
-	case coordinator.SpeechKnown:
-		t.room.SpeechKnown(place, who, e.Text, e.Left)
+	switch {
+	case j == nil:
+	case began:
+		t.tell(j, true, nil)
+	case known:
+		t.tell(j, false, &e)
+	}
+}
+
+// tell tells the room what has become of an answer.
+func (t *roomTalk) tell(j *job, began bool, known *coordinator.SpeechEvent) {
+	if began {
+		t.room.SpeechBegan(j.grant.Place, j.grant.Companion)
+	}
+	if known != nil {
+		t.room.SpeechKnown(j.grant.Place, j.grant.Companion, known.Text, max(0, known.Left-(t.d.now()-known.At)))
 	}
 }
 
@@ -174,30 +195,35 @@ func (t *roomTalk) report(j *job, r coordinator.Record) {
 	if j.abandon != "" {
 		e.Why = j.abandon
 	}
+	if !e.OK && r.Words != "" {
+		t.mu.Lock()
+		t.trouble = turn.Words(r.Words)
+		t.mu.Unlock()
+	}
 	t.room.SpeechEnded(e)
 }
 
-// start begins the turn of a job; now says that the device is free for it, or will be by what has been posted. Otherwise it
-// waits for that: another companion of this device may be speaking, or an announcement. It ends when the job does.
-func (t *roomTalk) start(j *job, now bool) {
+// entry is told each entry of the ledger, on the room's goroutine. A question of this device that came to nothing because
+// everybody failed is no silence that anybody wanted: the person is told (turns.md 6).
+func (t *roomTalk) entry(e round.Entry) {
 	t.mu.Lock()
-	if j.posted || !slices.Contains(t.jobs, j) {
-		t.mu.Unlock()
-		return
+	say := turn.Words("")
+	switch {
+	case e.Kind == round.EntryFailed && e.Place != nil:
+		t.failed = e.Place.Message
+	case e.Kind == round.EntrySilent && e.Message != nil && e.Message.ID == t.failed && e.Message.From == round.Human(t.d.self):
+		say = cmp.Or(t.trouble, turn.WordsNoAnswer)
+		t.trouble = ""
 	}
-	if !now && !t.d.coordinator.Quiet() {
-		t.mu.Unlock()
-		time.AfterFunc(freePoll, func() { t.start(j, false) })
-		return
-	}
-	j.posted = true
-	grant := turn.FloorGranted{At: t.d.now(), Turn: j.turn, Prompt: j.grant.Guidance, Hold: !j.opened}
 	t.mu.Unlock()
-	t.d.coordinator.Post(grant)
+	if say != "" {
+		t.d.log.Warn(logRoomUnanswered, "turn", e.Message.Turn, "words", say, "why", e.Why)
+		t.d.speaker.Play(phrases{t.d}.Phrase(say), false, t.d.speaker.Generation())
+	}
 }
 
-// freePoll is how often a job looks whether the device is free. Our choice: a tenth of the pause between turns.
-const freePoll = 10 * time.Millisecond
+// logRoomUnanswered: whoever was to answer a question failed, and the person was told so.
+const logRoomUnanswered = "room.unanswered"
 
 // roomStage is the device as the room sees it.
 type roomStage struct{ *roomTalk }
@@ -221,13 +247,19 @@ func (s roomStage) Prepare(p round.Prepare) {
 		s.report(j, record)
 		return
 	case own:
-		j.turn, j.posted, j.opened = q.turn, q.alone, q.alone
+		j.turn, j.opened = q.turn, q.alone
 	default:
 		j.turn = newTurn()
 	}
 	s.jobs = append(s.jobs, j)
+	if own && q.alone { // it is being answered already
+		began, known := q.began, q.known
+		s.mu.Unlock()
+		s.tell(j, began, known)
+		return
+	}
 	s.mu.Unlock()
-	if !d.voices.up(p.Companion) {
+	if !own && !d.voices.up(p.Companion) { // an utterance of one's own waits for the link as ever (turns.md 6); a message goes to the next who can
 		s.fail(j, "its voice has no connection")
 		return
 	}
@@ -235,7 +267,9 @@ func (s roomStage) Prepare(p round.Prepare) {
 	if p.Turn != "" && !own {
 		d.coordinator.Post(turn.VoteLost{At: d.now(), Turn: turn.ID(p.Turn)})
 	}
-	s.start(j, p.Turn != "")
+	// On a device that is busy (another companion of it speaks) the turn waits for that to end, and ends with a record of its
+	// own if that is not to be.
+	d.coordinator.Post(turn.FloorGranted{At: d.now(), Turn: j.turn, Prompt: p.Guidance, Hold: true})
 }
 
 // company says who is present, for the answer's prompt.
@@ -255,11 +289,8 @@ func (s roomStage) Speak(p round.Place, c round.CompanionID) {
 		return
 	}
 	j.opened = true
-	id, posted := j.turn, j.posted
 	s.mu.Unlock()
-	if posted {
-		s.d.coordinator.Post(turn.FloorOpened{At: s.d.now(), Turn: id})
-	}
+	s.d.coordinator.Post(turn.FloorOpened{At: s.d.now(), Turn: j.turn})
 }
 
 func granted(p round.Place, c round.CompanionID) func(*job) bool {
@@ -275,12 +306,8 @@ func (s roomStage) Abandon(p round.Place, c round.CompanionID, why string) {
 		return
 	}
 	j.abandon = why
-	posted, sounding := j.posted, j.opened
+	sounding := j.opened
 	s.mu.Unlock()
-	if !posted {
-		s.fail(j, why)
-		return
-	}
 	if sounding {
 		s.Hush(why)
 	} else {
