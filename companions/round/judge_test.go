@@ -94,6 +94,21 @@ func TestFollowUpGoesToWhoAnswered(t *testing.T) {
 	d.says(eva, "thanks").want("")
 }
 
+// TestMessagesInARowAreOne: what was said directly before and not answered counts for whom and what is asked.
+func TestMessagesInARowAreOne(t *testing.T) {
+	join := func(m *Message) { m.Metadata.Joins = []MessageID{"m02"} }
+	c := meet(t)
+	c.v.Message = Message{ID: "m01", From: eva, Text: "Good evening"}
+	d := *c
+	d.says(eva, "Bob?").says(eva, "how do I bake bread?", join).want("bob")
+	d = *c
+	d.says(eva, "Bob?").says(eva, "how do I bake bread?").want("ada")
+	d = *c
+	d.says(eva, "How do I bake bread?").says(eva, "the dark one", join).want("ada")
+	d = *c
+	d.says(eva, "How do I bake bread?").says(eva, "the dark one").want("")
+}
+
 // TestANewTopicIsOpenToAll: who was talking keeps the word where the topic goes on, and not where a new one begins.
 func TestANewTopicIsOpenToAll(t *testing.T) {
 	c := meet(t)

@@ -1,6 +1,7 @@
 package round
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -67,6 +68,11 @@ func newScene(v View) *scene {
 		}
 	}
 	s.now = understand(v.Message, index, true)
+	for _, h := range s.past {
+		if slices.Contains(s.now.Metadata.Joins, h.ID) {
+			s.now.join(h)
+		}
+	}
 	s.about = make(map[CompanionID]string, len(s.ids))
 	for _, id := range s.ids {
 		for _, e := range s.cards[id].Expertise {
@@ -103,6 +109,24 @@ func understand(m Message, index *names, fully bool) heard {
 	h.called = slices.DeleteFunc(h.called, func(p Participant) bool { return p == m.From })
 	h.mentioned = slices.DeleteFunc(h.mentioned, func(p Participant) bool { return p == m.From })
 	return h
+}
+
+// join adds what the same person said directly before, and nobody answered: both get one answer (room.md 4.1), so that
+// "Ada?" and a second later "what time is it?" is a question to Ada.
+func (h *heard) join(earlier heard) {
+	if len(h.called) == 0 {
+		h.called = earlier.called
+	}
+	for _, p := range earlier.mentioned {
+		h.mentioned = add(h.mentioned, p)
+	}
+	asks := func(i Intent) bool { return i == Question || i == Request || i == Clarification }
+	if asks(earlier.intent) && !asks(h.intent) {
+		h.intent = earlier.intent
+	}
+	h.content = maps.Clone(h.content)
+	maps.Copy(h.content, earlier.content)
+	h.stems += stemmed(earlier.words)
 }
 
 // card of a companion that is present.

@@ -233,29 +233,6 @@ func (c Claim) own() Vote {
 	return Vote{From: c.Companion, Spoke: math.MaxUint64}
 }
 
-// Ranking is everybody who voted on m, best first, whether or not they may speak: who would, if somebody had to.
-func Ranking(m Message, votes []Vote) []CompanionID {
-	sorted := slices.Clone(votes)
-	slices.SortFunc(sorted, func(a, b Vote) int {
-		return cmp.Or(boolFirst(a.Selected, b.Selected), -cmp.Compare(a.Importance, b.Importance), compareVotes(m.ID, a, b))
-	})
-	ids := make([]CompanionID, 0, len(sorted))
-	for _, v := range sorted {
-		ids = append(ids, v.From)
-	}
-	return ids
-}
-
-func boolFirst(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
-	}
-	return 1
-}
-
 // draw is the lot of a companion on a message; the lowest wins. It is FNV-1a over message id, a zero byte and companion id,
 // mixed once more by the finaliser of MurmurHash3 because FNV alone lets ids that differ in the last letter keep their order.
 func draw(m MessageID, c CompanionID) uint64 {
