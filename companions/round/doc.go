@@ -6,7 +6,7 @@
 //
 //	facts (event.go, packet.go) ──> Step (step*.go) ──> orders (effect.go)
 //	                                 │  members.go  who is here: beats, cards; names.go, history.go
-//	                                 │  rounds.go   message, roster, votes, decision, candidates
+//	                                 │  rounds.go   message, roster, decision; votes.go, candidates.go
 //	                                 │  floor.go    claim, pause, speech, release, lease
 //	                  Judge: obligations, score ─> Vote
 //	                  Decide: roster, votes      ─> Decision

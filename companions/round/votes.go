@@ -1,0 +1,140 @@
+package round
+
+import "slices"
+
+// vote judges for the companions living here. Where nobody is obliged to speak a model may better the votes, if it is
+// quick; it is not asked when somebody was addressed (room.md 3.2, 4).
+func (s *step) vote() {
+	m, r := &s.m, &s.m.rd
+	var mine, all []CompanionID
+	for _, x := range r.roster {
+		all = append(all, x.id)
+		if x.device == m.cfg.Self {
+			mine = append(mine, x.id)
+		}
+	}
+	if len(mine) == 0 {
+		return
+	}
+	judged := mine
+	if m.cfg.VoteBudget > 0 {
+		judged = all
+	}
+	var votes []Vote
+	selected := false
+	for _, v := range m.cfg.judge(r.view, judged) {
+		selected = selected || v.Selected
+		if !slices.Contains(mine, v.From) {
+			continue
+		}
+		v.MessageID = r.place.Message // by code, never by a model
+		for _, x := range m.spoke {
+			if x.id == v.From {
+				v.Spoke = x.turn
+			}
+		}
+		votes = append(votes, v)
+	}
+	if m.cfg.VoteBudget <= 0 || selected {
+		s.publish(votes)
+		return
+	}
+	r.pending, r.refine = votes, m.now+m.cfg.VoteBudget
+	recent := slices.DeleteFunc(slices.Clone(r.view.Recent), func(x Message) bool {
+		to, whispered := x.whisper()
+		return whispered && !hasCard(m.cards, to)
+	})
+	s.do(Refine{Place: r.place, Message: r.message, Recent: recent, Votes: slices.Clone(votes), Until: r.refine})
+}
+
+// publish is the one envelope of votes that a device sends for a round.
+func (s *step) publish(votes []Vote) {
+	r := &s.m.rd
+	r.pending, r.refine = nil, 0
+	s.send(Votes{r.place, votes})
+	s.count(votes, s.m.cfg.Self)
+}
+
+// refined: what a model made of the votes. It may move state, importance, closing, reason and terms; who votes on what is
+// set here, and a vote that makes no sense leaves the rules' one standing.
+func (s *step) refined(e Refined) {
+	r := &s.m.rd
+	if !r.open || r.place != e.Place || r.pending == nil {
+		s.ignore("", "Refined", "its round does not wait for it")
+		return
+	}
+	votes := slices.Clone(r.pending)
+	for i, rule := range votes {
+		for _, v := range e.Votes {
+			if v.From != rule.From {
+				continue
+			}
+			v.MessageID, v.Spoke = rule.MessageID, rule.Spoke
+			if err := CheckVote(v); err != nil {
+				v = rule
+				v.Reason = rule.Reason + " (by rules: the model's vote was refused: " + err.Error() + ")"
+			}
+			votes[i] = v
+			break
+		}
+	}
+	s.publish(votes)
+}
+
+// votesHeard counts an envelope of votes, now or when its message comes (room.md 2).
+func (s *step) votesHeard(from DeviceID, p Votes) {
+	if !s.epochOf(from, p.Place.Epoch, "Votes") {
+		return
+	}
+	m, r := &s.m, &s.m.rd
+	switch {
+	case p.Place.Message == "" || p.Place.Number < 1 || len(p.Votes) > maxPerDevice:
+		s.ignore(from, "Votes", "a field is missing or out of range")
+	case r.open && r.place == p.Place:
+		s.count(p.Votes, from)
+	case r.open && p.Place.Number <= r.place.Number:
+		s.ignore(from, "Votes", "for a round that is over, or another message")
+	case slices.ContainsFunc(m.early, func(x early) bool { return x.from == from && x.votes.Place == p.Place }):
+		s.ignore(from, "Votes", "it has voted on this message")
+	default:
+		p.Votes = slices.Clone(p.Votes)
+		m.early = append(slices.Clip(m.early), early{from, p})
+		m.early = m.early[max(0, len(m.early)-maxEarly):]
+	}
+}
+
+// count takes votes into the round, if they may count: the first of each companion of the roster, from where it lives.
+func (s *step) count(votes []Vote, from DeviceID) {
+	r := &s.m.rd
+	for _, v := range votes {
+		what := "Votes of " + string(v.From)
+		at, ok := slices.BinarySearchFunc(r.roster, seat{id: v.From}, func(a, b seat) int { return compareIDs(a.id, b.id) })
+		switch {
+		case !ok:
+			s.ignore(from, what, "not in the roster")
+			continue
+		case r.roster[at].device != from:
+			s.ignore(from, what, "it does not live there")
+			continue
+		case v.MessageID != r.place.Message:
+			s.ignore(from, what, "on another message than its envelope")
+			continue
+		}
+		if err := CheckVote(v); err != nil {
+			s.ignore(from, err.Error(), "a field of the vote is wrong")
+			if !r.decided {
+				r.refused = append(slices.Clip(r.refused), Silent{v.From, "its vote was refused: " + err.Error()})[:min(len(r.refused)+1, maxCompanions)]
+			}
+			continue
+		}
+		if slices.ContainsFunc(r.votes, func(x Vote) bool { return x.From == v.From }) {
+			s.ignore(from, what, "it has voted on this message")
+			continue
+		}
+		if r.decided {
+			s.ignore(from, what, "late: the round was decided")
+			continue
+		}
+		r.votes = append(slices.Clip(r.votes), v)
+	}
+}
