@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"conch/companions"
-	"conch/companions/round"
 	"conch/companions/roomtest"
+	"conch/companions/round"
 )
 
 // TestRoomTalksOnFullAndReadOnlyDisk uses a real file system that is full, then one that is read-only, then both are over.

@@ -15,6 +15,7 @@ type Bus interface {
 }
 
 // Stage is the device as the room sees it: a voice for its companions, and silence.
+// Hush may come while another call is under way; all others come one at a time, in the order in which the room gave them.
 type Stage interface {
 	// Hush silences the device: a person pressed elsewhere.
 	Hush(why string)

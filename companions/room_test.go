@@ -360,6 +360,27 @@ func TestLateJoinerGetsHistoryWithoutWhispers(t *testing.T) {
 	})
 }
 
+func TestWhisperStaysOutOnOneDevice(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *roomtest.House) {
+		p := living("ada", "ben")
+		p.Alone = true
+		d := h.Add("kitchen", p)
+		after(time.Second)
+		id := d.Ask("I have a secret for your ears only.", "ben")
+		after(10 * time.Second)
+		wantEnd(t, id, round.EntryAnswered, d)
+		heard := func(c round.CompanionID) bool {
+			return slices.ContainsFunc(d.Stage.Told(c), func(s string) bool { return strings.HasPrefix(s, "I have a secret") })
+		}
+		if heard("ada") || !heard("ben") {
+			t.Errorf("the whisper was told to Ada: %v, to Ben: %v; want Ben alone", heard("ada"), heard("ben"))
+		}
+		if why := d.Room.Why(); strings.Contains(why, "secret") {
+			t.Errorf("why: %q quotes a whisper", why)
+		}
+	})
+}
+
 func TestRestartKeepsMemory(t *testing.T) {
 	dir := t.TempDir()
 	inHouse(t, func(t *testing.T, h *roomtest.House) {
