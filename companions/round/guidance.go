@@ -68,7 +68,7 @@ func Guidance(v View, id CompanionID, d Decision) string {
 		}
 	}
 	if reason != "" {
-		say("You, %s, speak now because %s.", me, strings.ReplaceAll(strings.TrimSuffix(reason, "."), "it ", "you, "+me+", "))
+		say("You, %s, speak now. Why (\"it\" is you): %s.", me, strings.TrimSuffix(reason, "."))
 	}
 	switch s.now.tone {
 	case Confused:
