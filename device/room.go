@@ -286,37 +286,29 @@ func (d *Device) refiner() (*companions.ModelRefiner, error) {
 // errNoRoom: one companion and no broker.
 var errNoRoom = errors.New("this device is alone: one companion and no broker (set room.broker, or name more companions in device.companion)")
 
-// pressedInRoom tells the room of a press that the coordinator has taken.
+// pressedInRoom tells the room of a press that the coordinator has taken. Alone in the room there is nobody to wait for: the
+// answer begins as soon as the question has ended, before its words are known.
 func (d *Device) pressedInRoom(at time.Duration, id turn.ID) {
 	if d.room == nil {
 		return
 	}
-	d.begin(question{turn: id})
+	alone := d.room.Alone()
+	d.talk.ask(question{turn: id, alone: alone})
+	if alone {
+		d.coordinator.Post(turn.FloorGranted{At: d.now(), Turn: id})
+	}
 	d.room.Pressed(at, string(id))
 }
 
-// ask asks as if text had been spoken, to is whom in particular; it returns when the question is in the inboxes.
+// ask asks as if text had been spoken, to is whom in particular; it returns when the question is in the inboxes. Its words
+// are known at once, so that a round costs nothing even where nobody else is.
 func (d *Device) ask(id turn.ID, text string, to ...round.Participant) {
 	if d.room != nil { // before the turn begins, so that its end finds it
-		d.talk.ask(question{turn: id, alone: d.room.Alone(), to: to})
+		d.talk.ask(question{turn: id, to: to})
 	}
 	d.coordinator.Post(turn.Asked{At: d.now(), Turn: id, Text: text})
 	if d.room != nil {
 		d.talk.words(id, text)
-		d.grantAlone(id)
-	}
-}
-
-// begin notes a question. Alone in the room there is nobody to wait for: the answer begins when the question has ended.
-func (d *Device) begin(q question) {
-	q.alone = d.room.Alone()
-	d.talk.ask(q)
-	d.grantAlone(q.turn)
-}
-
-func (d *Device) grantAlone(id turn.ID) {
-	if d.talk.isAlone(id) {
-		d.coordinator.Post(turn.FloorGranted{At: d.now(), Turn: id, Prompt: ""})
 	}
 }
 
