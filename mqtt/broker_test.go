@@ -127,7 +127,7 @@ func TestADroppedDeviceIsOut(t *testing.T) {
 	close(removed)
 	b.Drop(a.ID())
 	a.link(false)
-	await(t, a.trouble, "trouble")
+	_ = await(t, a.trouble, "trouble")
 	if s := a.Stats(); s.Connects != 1 {
 		t.Errorf("it came back: %d links", s.Connects)
 	}

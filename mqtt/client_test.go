@@ -115,6 +115,11 @@ func TestForeignersChangeNothing(t *testing.T) {
 		b.mustRefuse(ReasonMalformed, addr, topic("kitchen", kindStates, a.ID()), []byte(`{"jsonrpc":"2.0","method":`))
 		b.mustRefuse(ReasonMalformed, addr, topic("kitchen", kindStates, a.ID()), []byte("\xff\xfe"))
 		b.mustRefuse(ReasonOversized, addr, topic("kitchen", kindMessages, a.ID()), []byte(strings.Replace(string(own), `"floor.press"`, `"message.send","x":"`+strings.Repeat("x", maxEnvelope)+`"`, 1)))
+		// Larger than a packet may be: it comes emptied, and the link stays.
+		b.mustRefuse(ReasonMalformed, addr, topic("kitchen", kindMessages, a.ID()), make([]byte, 3<<20))
+		if s := b.Stats(); s.Connects != 1 {
+			t.Errorf("%d links; want the first one still", s.Connects)
+		}
 		b.mustRefuse(ReasonTopic, addr, topicRoot+"kitchen/secrets/"+string(a.ID()), own)
 		b.mustRefuse(ReasonMethod, addr, topic("kitchen", kindFloor, a.ID()), []byte(strings.Replace(string(own), "floor.press", "floor.dance", 1)))
 		// A signature that is good, from a device that nobody knows: it waits for a proof that does not come.
@@ -584,7 +589,7 @@ func TestIdentityIsKept(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v; want 0600", info.Mode(), err)
 	}
-	if strings.Contains(fmt.Sprintf("%v %+v %#v %s", a, a, a, a), string(b64.EncodeToString(a.key))) {
+	if strings.Contains(fmt.Sprintf("%v %+v %#v %s", a, a, a, a), b64.EncodeToString(a.key)) {
 		t.Error("the key is printed")
 	}
 	if err := os.Chmod(path, 0o640); err != nil {
