@@ -190,6 +190,14 @@ func TestSeveralViews(t *testing.T) {
 	c.says(Participant(next[0]), "I like the long nights.").want(string(next[1])).says(Participant(next[1]), "Soup and candles.").want("")
 }
 
+// What is one companion's field is still everybody's when everybody is asked.
+func TestSeveralViewsOnOnesField(t *testing.T) {
+	c := meet(t).says(eva, "What do you all think about baking bread?")
+	if c.d.Winner != "ada" || len(c.d.Extras) != 2 {
+		t.Fatalf("%s and %v answer, want ada and the two others", c.d.Winner, c.d.Extras)
+	}
+}
+
 func TestRunnerUpAdds(t *testing.T) {
 	second := musician()
 	second.Expertise, second.Role = []string{"bread", "baking bread"}, "a baker"

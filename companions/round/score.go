@@ -11,6 +11,7 @@ import (
 //
 //	expertise     +5      its field is asked about
 //	open          +5      a person asks or requests something that is nobody's field: somebody should answer
+//	views         +5      everybody is asked for a view, whoever's field it is (room.md 6)
 //	skill         = 9     what it can do is asked for
 //	relevance     0..4    words of its field, or its name, in the message (0..3), and that it has not spoken about that (1)
 //	talkativeness -2..+2  by its card
@@ -25,6 +26,7 @@ import (
 const (
 	expertiseWeight = 5
 	openWeight      = 5
+	viewsWeight     = 5
 	skillScore      = 9
 	relevanceMost   = 4
 	relevanceWords  = 3
@@ -72,7 +74,10 @@ func (s *scene) score(c Card, v *Vote) {
 		if asks && field != "" {
 			put("expertise", expertiseWeight, fmt.Sprintf("it knows about %q", field))
 		}
-		if asks && person && !silence && s.nobodysField(now) {
+		switch {
+		case asks && person && !silence && severalViews(now.Text):
+			put("views", viewsWeight, "everybody is asked for a view")
+		case asks && person && !silence && s.nobodysField(now):
 			put("open", openWeight, "a person asks, and it is nobody's field")
 		}
 		rel, why := s.relevance(c, now)
