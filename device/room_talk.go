@@ -27,6 +27,7 @@ type roomTalk struct {
 	trouble   turn.Words      // what a companion of this device failed with, until it is said
 	questions [8]question     // the latest turns of this device's button, the newest at next-1
 	next      int
+	began     int // questions so far
 }
 
 // job is one answer of a companion that lives here.
@@ -36,6 +37,7 @@ type job struct {
 	posted  bool   // the coordinator knows
 	opened  bool   // it may be heard
 	abandon string // why it is given up; empty: it is not
+	before  int    // questions that had begun here when it was granted: a later one cuts it
 }
 
 // question is a turn that a person began here.
@@ -56,6 +58,7 @@ const abandonPatience = 500 * time.Millisecond
 func (t *roomTalk) ask(q question) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.began++
 	t.questions[t.next] = q
 	t.next = (t.next + 1) % len(t.questions)
 }
@@ -237,6 +240,7 @@ func (s roomStage) Prepare(p round.Prepare) {
 	p.Guidance = companions.RoomPrompt(p.Guidance + s.company(p.Companion))
 	j := &job{grant: p}
 	s.mu.Lock()
+	j.before = s.began
 	q := s.about(turn.ID(p.Turn))
 	own := q != nil && p.Companion == s.first() && (q.alone || q.record == nil)
 	switch {
@@ -306,7 +310,7 @@ func (s roomStage) Abandon(p round.Place, c round.CompanionID, why string) {
 		return
 	}
 	j.abandon = why
-	sounding := j.opened
+	sounding := j.opened && j.before == s.began // a question that came here since has cut it, and must not be silenced itself
 	s.mu.Unlock()
 	if sounding {
 		s.Hush(why)
