@@ -1,0 +1,78 @@
+package device
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"conch/audio"
+)
+
+// BenchmarkRoomGap measures the gap between two companions' turns: from the last audible sample on one device's tape to the
+// first on the next one's, in a rehearsal of three whole devices that share a broker. What is wanted is the pause (200 ms)
+// and no more; the answer is ready before the floor is free (room.md 3.6).
+func BenchmarkRoomGap(b *testing.B) {
+	spareProcessors() // as run does
+	var gaps []float64
+	for range b.N {
+		gaps = append(gaps, rehearsedGaps(b, "ask kitchen what do you all think about rain\nwait idle\nask hall what do you all think about bread\nwait idle\n"+
+			"ask bedroom what do you all think about winter\nwait idle\n")...)
+	}
+	slices.Sort(gaps)
+	fmt.Printf("gap between two companions' turns: p50 %.0f max %.0f ms, pause %v, n = %d; last to first audible sample on the virtual cards' tapes\n",
+		at(gaps, .5), gaps[len(gaps)-1], Default().Room.Pause, len(gaps))
+	b.ReportMetric(at(gaps, .5), "p50-ms")
+	b.ReportMetric(gaps[len(gaps)-1], "max-ms")
+	b.ReportMetric(0, "ns/op")
+}
+
+func rehearsedGaps(b *testing.B, script string) (gaps []float64) {
+	b.Helper()
+	room := DefaultRehearsalRoom()
+	lines, err := ReadScript(strings.NewReader(script), "gap", ".", room)
+	if err != nil {
+		b.Fatal(err)
+	}
+	dir := b.TempDir()
+	if err := (Rehearsal{Config: Default(), Room: room, Script: lines, Out: dir, Log: slog.New(slog.DiscardHandler)}).Run(context.Background()); err != nil {
+		b.Fatal(err)
+	}
+	type speech struct {
+		from, to int // samples at 24 kHz
+		device   string
+	}
+	var all []speech
+	const breath = audio.Rate * 9 / 10 // silence inside a speech is shorter
+	for _, d := range room.Devices {
+		pcm, err := audio.LoadWAV(filepath.Join(dir, d.Name+".wav"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		last := -2 * breath
+		for i, v := range pcm {
+			if v == 0 {
+				continue
+			}
+			if i-last > breath {
+				all = append(all, speech{i, i, d.Name})
+			}
+			last, all[len(all)-1].to = i, i
+		}
+	}
+	slices.SortFunc(all, func(a, b speech) int { return cmp.Compare(a.from, b.from) })
+	for i := 1; i < len(all); i++ {
+		// After an answer that nobody adds to, the script goes on by itself, later than a pause.
+		if gap := float64(all[i].from-all[i-1].to) * 1000 / audio.Rate; gap < 500 && all[i].device != all[i-1].device {
+			gaps = append(gaps, gap)
+		}
+	}
+	if len(gaps) < 4 {
+		b.Fatalf("%d hand-overs among %d speeches, want at least 4: the bench measured something else", len(gaps), len(all))
+	}
+	return gaps
+}
