@@ -83,6 +83,9 @@ func (s *scene) known(words []string) (Reply, bool) {
 		return say(s.tell(t, f)), true
 	}
 	if phrase := s.expert(words); t == nil && phrase != "" {
+		if r, ok := ask(smallTalk, s.t, words); ok { // a story is a story, whoever's field it is
+			return r, true
+		}
 		return say(s.modest(phrase)), true
 	}
 	if t != nil {
