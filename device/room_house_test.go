@@ -393,15 +393,21 @@ func (h *roomHouse) quiet() {
 	h.t.Helper()
 	h.until("quiet", func() bool {
 		newest := round.Place{}
+		see := func(p round.Place) {
+			if newest.Epoch.Before(p.Epoch) || newest.Epoch == p.Epoch && newest.Number < p.Number {
+				newest = p
+			}
+		}
 		homes := h.alive()
 		for _, x := range homes {
 			if x.voice.busy() || !x.Settled() {
 				return false
 			}
 			for _, e := range x.ledger(func(e round.Entry) bool { return e.Kind == round.EntryRound }) {
-				if newest.Epoch.Before(e.Place.Epoch) || newest.Epoch == e.Place.Epoch && newest.Number < e.Place.Number {
-					newest = *e.Place
-				}
+				see(*e.Place)
+			}
+			for _, m := range x.Recent() { // what was said and is not decided yet
+				see(m.Place())
 			}
 		}
 		for _, x := range homes {

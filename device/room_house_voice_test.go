@@ -112,15 +112,15 @@ func (v *roomVoice) Prepare(p round.Prepare) {
 	v.x.h.wait.Go(func() { v.perform(j, text, length, mute) })
 }
 
-// sentences ask nothing, hand over to nobody, and are not alike.
+// sentences ask nothing, hand over to nobody, are in nobody's field, and are not alike.
 var sentences = []string{
-	"Eight minutes in hot water, then straight into a cold bowl.", "The blue one hangs by the window, with everything in its pocket.",
-	"Begin with the short chapters and leave the rest for winter.", "It stays dry until noon, after that a hat does no harm.",
-	"Half a spoon of salt is plenty for a pot of that size.", "The late one is slower, but there is always a seat.",
-	"A candle and an old record make every evening longer.", "Heavy things at the bottom, bread on top.",
+	"Eight minutes, and not one more.", "The blue one hangs there, with everything in its pocket.",
+	"The short chapters are for summer, the others for winter.", "It stays dry until noon, after that a hat does no harm.",
+	"Half a spoon is plenty for somebody of that size.", "The late one is slower, but there is always a seat.",
+	"A candle and an old record make every evening longer.", "Heavy things at the bottom, feathers on top.",
 	"My favourite has a lighthouse and three sisters in it.", "Two turns to the left, and it opens without a sound.",
-	"Leave it for a quarter of an hour, then look at the colour.", "On Sundays the market closes early.",
-	"Breathe out slowly and count the steps of a staircase.", "Paint the fence first, the gate can wait.",
+	"After a quarter of an hour the colour is right.", "On Sundays the market closes early.",
+	"One slow breath for every step of the staircase.", "The fence is painted first, the gate can wait.",
 }
 
 func (h *roomHouse) sentence() string {
