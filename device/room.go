@@ -103,16 +103,6 @@ func (d *Device) wireCards() {
 	}
 }
 
-// nameOf is what people call a companion that lives here.
-func (d *Device) nameOf(id round.CompanionID) string {
-	for _, c := range d.cards {
-		if c.ID == id {
-			return c.Name
-		}
-	}
-	return string(id)
-}
-
 // inRoom says whether the device has a room at all.
 func (d *Device) inRoom() bool { return d.cfg.Room.Broker != "" || len(d.cards) > 1 }
 
@@ -276,7 +266,7 @@ func (d *Device) refiner() (*companions.ModelRefiner, error) {
 		key = d.cfg.liveKey
 	}
 	r, err := companions.NewRefiner(companions.RefinerConfig{URL: c.VoteURL, Model: c.VoteModel, Key: key, Budget: c.VoteBudget, Now: d.now, Log: d.log,
-		Cards: func() []companions.Card { return d.cards }, Members: func() []round.Member { return d.room.Members() }})
+		Cards: d.cardsInRoom, Members: func() []round.Member { return d.room.Members() }})
 	if err != nil {
 		return nil, fmt.Errorf("%w: config: room.vote_url: %w", ErrRefused, err)
 	}

@@ -101,7 +101,7 @@ func (t *roomTalk) words(id turn.ID, text string) {
 }
 
 // first is the companion that has the microphone, as the room calls it.
-func (t *roomTalk) first() round.CompanionID { return t.d.voices.ids[0] }
+func (t *roomTalk) first() round.CompanionID { return t.d.knownAs(t.d.voices.ids[0]) }
 
 // heard looks at what the voices report.
 func (t *roomTalk) heard(ev turn.Event) {
@@ -237,12 +237,16 @@ func (s roomStage) Hush(string) { s.d.coordinator.HushRoom(s.d.now(), s.d.speake
 // Prepare makes a turn of the grant: the button's own, if it is still live and its companion is the one that heard it.
 func (s roomStage) Prepare(p round.Prepare) {
 	d := s.d
-	p.Guidance = companions.RoomPrompt(p.Guidance + s.company(p.Companion))
 	j := &job{grant: p}
+	who, first := d.housed(p.Companion), s.first()
+	if who != p.Companion {
+		p.Guidance += "\nIn this room you are called " + d.nameOf(who) + "; whoever says that name means you."
+	}
+	p.Guidance = companions.RoomPrompt(p.Guidance + s.company(p.Companion))
 	s.mu.Lock()
 	j.before = s.began
 	q := s.about(turn.ID(p.Turn))
-	own := q != nil && p.Companion == s.first() && (q.alone || q.record == nil)
+	own := q != nil && p.Companion == first && (q.alone || q.record == nil)
 	switch {
 	case own && q.alone && q.record != nil: // it was answered before the room knew the question
 		record := *q.record
@@ -263,11 +267,11 @@ func (s roomStage) Prepare(p round.Prepare) {
 		return
 	}
 	s.mu.Unlock()
-	if !own && !d.voices.up(p.Companion) { // an utterance of one's own waits for the link as ever (turns.md 6); a message goes to the next who can
+	if !own && !d.voices.up(who) { // an utterance of one's own waits for the link as ever (turns.md 6); a message goes to the next who can
 		s.fail(j, "its voice has no connection")
 		return
 	}
-	d.voices.give(j.turn, p.Companion)
+	d.voices.give(j.turn, who)
 	if p.Turn != "" && !own {
 		d.coordinator.Post(turn.VoteLost{At: d.now(), Turn: turn.ID(p.Turn)})
 	}
@@ -343,7 +347,7 @@ func (s roomStage) Remember(m round.Message, to []round.CompanionID) {
 	who, place := s.describe(m.From)
 	line := companions.RoomLine(who, place, m.Text)
 	for _, c := range to {
-		v := s.d.voices.of[c]
+		v := s.d.voices.of[s.d.housed(c)]
 		if v == nil || m.From == round.Participant(c) || m.Text == "" {
 			continue
 		}
@@ -372,7 +376,7 @@ func (s roomStage) Correct(m round.MessageID, text string) {
 	who, _ := s.describe(said.From)
 	note := fmt.Sprintf("%s was interrupted; of the last answer only this was heard: %q", who, text)
 	for _, c := range s.d.voices.ids {
-		if said.From != round.Participant(c) {
+		if said.From != round.Participant(s.d.knownAs(c)) {
 			s.d.voices.of[c].Do(turn.AddText{Role: "user", Text: companions.RoomLine("room", "", note)})
 		}
 	}

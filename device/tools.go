@@ -29,7 +29,7 @@ func (d *Device) newHands() (coordinator.Tools, error) {
 	if d.inRoom() {
 		skill := roomskill.Skill{
 			Members: func() string { return d.room.MembersText() },
-			Why:     func(id string) string { return d.room.WhyOf(d.voices.owner(turn.ID(id))) },
+			Why:     func(id string) string { return d.room.WhyOf(d.knownAs(d.voices.owner(turn.ID(id)))) },
 			Manners: func(companion, involvement string) error {
 				i := round.Involvement(involvement)
 				return d.manners(round.Control{Companion: round.CompanionID(companion), Involvement: &i})

@@ -1,0 +1,201 @@
+package device
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"conch/companions"
+	"conch/companions/round"
+	"conch/companions/voice/rehearsal"
+	"conch/mqtt"
+)
+
+// Whole devices in one room: buttons, cards and ears are twins, everything else is what is shipped.
+
+// flat is where the devices of a test stand: a broker that they share.
+type flat struct {
+	t     *testing.T
+	url   string
+	boxes []*inFlat
+}
+
+// inFlat is one of its devices, with the ledger as it sees it.
+type inFlat struct {
+	*box
+	mind    *parrot
+	mu      sync.Mutex
+	entries []round.Entry
+}
+
+func newFlat(t *testing.T) *flat {
+	t.Helper()
+	broker, err := mqtt.NewBroker(mqtt.BrokerConfig{Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- broker.Run(ctx) }()
+	t.Cleanup(func() { // after the devices, which are raised later
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("the broker failed: %v", err)
+		}
+	})
+	return &flat{t: t, url: broker.URL()}
+}
+
+// raise puts a device with these companions into the flat; nothing is waited for but the device itself.
+func (f *flat) raise(name, who string, o boxOptions) *inFlat {
+	f.t.Helper()
+	x := &inFlat{mind: &parrot{}}
+	var cards []companions.Card
+	for n := range strings.SplitSeq(who, ",") {
+		cards = append(cards, plainCard(n))
+	}
+	if o.mind == nil {
+		o.mind = x.mind
+	}
+	change := o.config
+	o.config = func(c *Config) {
+		c.Device.Name, c.Room.Broker, c.Room.Silence = name, f.url, time.Hour
+		if change != nil {
+			change(c)
+		}
+	}
+	o.room = &RoomOptions{Cards: cards, Member: func(round.DeviceID) bool { return true }, OnEntry: func(e round.Entry) {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.entries = append(x.entries, e)
+	}}
+	x.box = newBox(f.t, o)
+	f.boxes = append(f.boxes, x)
+	return x
+}
+
+// meet waits until every device knows the companions of all.
+func (f *flat) meet() {
+	f.t.Helper()
+	for _, x := range f.boxes {
+		x.until("in the room with all others", func() bool {
+			known := x.room.Members()
+			return len(known) == len(f.boxes) && !slices.ContainsFunc(known, func(m round.Member) bool { return len(m.Cards) == 0 })
+		})
+	}
+	f.calm()
+}
+
+// calm waits until nothing is said or to be said.
+func (f *flat) calm() {
+	f.t.Helper()
+	for _, x := range f.boxes {
+		x.until("calm", func() bool { return x.Quiet() && x.room.Settled() })
+	}
+}
+
+// ledger are the entries that are so.
+func (x *inFlat) ledger(is func(round.Entry) bool) (all []round.Entry) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, e := range x.entries {
+		if is(e) {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// kind is an entry of this kind about this companion.
+func kind(k round.EntryKind, c round.CompanionID) func(round.Entry) bool {
+	return func(e round.Entry) bool { return e.Kind == k && e.Companion == c }
+}
+
+func (x *inFlat) wait(what string, is func(round.Entry) bool) {
+	x.t.Helper()
+	x.until(what, func() bool { return len(x.ledger(is)) > 0 })
+}
+
+// Two companions of one name: the one that comes later has another in this room, by which it is called, answers, is known
+// and can be told to join in less (room.md 1).
+func TestFlatRenamedCompanionIsWhole(t *testing.T) {
+	f := newFlat(t)
+	kitchen := f.raise("kitchen", "Ada", boxOptions{})
+	hall := f.raise("hall", "Ada", boxOptions{})
+	f.meet()
+	all := []*inFlat{kitchen, hall}
+	renamed := func(x *inFlat) bool {
+		return slices.ContainsFunc(x.room.Members(), func(m round.Member) bool { return m.Device == x.self && m.Cards[0].ID == "ada-2" })
+	}
+	for _, x := range all {
+		x.until("one is renamed", func() bool { return renamed(kitchen) || renamed(hall) })
+	}
+	here, there := hall, kitchen
+	if renamed(kitchen) {
+		here, there = kitchen, hall
+	}
+	there.until("its new name is known", func() bool {
+		return slices.ContainsFunc(there.room.Members(), func(m round.Member) bool { return m.Device == here.self && m.Cards[0].ID == "ada-2" })
+	})
+	// Asked on the other device, by its new name.
+	there.types("Ada 2, short")
+	there.wait("ada-2 has spoken", kind(round.EntrySpoke, "ada-2"))
+	f.calm()
+	if n := len(here.ledger(kind(round.EntryFailed, "ada-2"))); n > 0 {
+		t.Errorf("ada-2 failed %d times", n)
+	}
+	// Asked on its own, without a round of its own turn being lost.
+	n := len(here.ledger(kind(round.EntrySpoke, "ada-2")))
+	here.types("Ada 2, short again")
+	here.until("ada-2 has answered at home", func() bool { return len(here.ledger(kind(round.EntrySpoke, "ada-2"))) > n })
+	f.calm()
+	ended := here.turnsEnded()
+	if last := ended[len(ended)-1]; last.Who != "Ada 2" || last.Source != "button" {
+		t.Errorf("the last turn is of %q, source %s; want Ada 2's own, by the button", last.Who, last.Source)
+	}
+	if err := here.manners(round.Control{Companion: "ada-2", Involvement: ptr(round.InvolvementLow)}); err != nil {
+		t.Error(err)
+	}
+	if why := here.room.WhyOf(here.knownAs("ada")); !strings.Contains(why, "Ada 2") {
+		t.Errorf("why: %q", why)
+	}
+	if text := here.room.Recent()[len(here.room.Recent())-1]; text.From != "ada-2" {
+		t.Errorf("the last message is from %s", text.From)
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// types is a typed question by the room's way; its end is not waited for.
+func (x *inFlat) types(text string, to ...round.Participant) { x.Device.ask(newTurn(), text, to...) }
+
+// types is a typed question by the room's way; its end is not waited for.
+// parrot says what follows the last comma of what it heard last, so that it calls on nobody; and it keeps what it was asked by.
+type parrot struct {
+	mu    sync.Mutex
+	asked []rehearsal.Thought
+}
+
+func (p *parrot) Think(t rehearsal.Thought) rehearsal.Reply {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked = append(p.asked, t)
+	text := t.Words
+	if n := len(t.Talk); n > 0 {
+		text = t.Talk[n-1].Text
+	}
+	return rehearsal.Reply{Text: strings.TrimSpace(text[strings.LastIndex(text, ",")+1:])}
+}
+
+// last is what it was asked last.
+func (p *parrot) last() rehearsal.Thought {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.asked) == 0 {
+		return rehearsal.Thought{}
+	}
+	return p.asked[len(p.asked)-1]
+}

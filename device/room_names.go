@@ -1,0 +1,81 @@
+package device
+
+import (
+	"conch/companions"
+	"conch/companions/round"
+)
+
+// A companion has the id of its card's file, by which this device knows it: its voice, its tools, its usage. Where another
+// device has brought one of that id before, the room calls it differently (room.md 1: ada-2), and by that id everything that
+// comes from the room or goes to it names it. Here the one becomes the other.
+
+// roomCards are the companions that live here, as the room calls them; nil without a room.
+func (d *Device) roomCards() []round.Card {
+	if d.room == nil {
+		return nil
+	}
+	for _, m := range d.room.Members() {
+		if m.Device == d.self {
+			return m.Cards
+		}
+	}
+	return nil
+}
+
+// fileID is a card's id in its own file.
+func fileID(c round.Card) round.CompanionID {
+	if c.Renamed != "" {
+		return c.Renamed
+	}
+	return c.ID
+}
+
+// knownAs is what the room calls a companion that lives here.
+func (d *Device) knownAs(id round.CompanionID) round.CompanionID {
+	for _, c := range d.roomCards() {
+		if fileID(c) == id {
+			return c.ID
+		}
+	}
+	return id
+}
+
+// housed is the companion that the room calls c, by its file; c itself where nobody here is called so.
+func (d *Device) housed(c round.CompanionID) round.CompanionID {
+	for _, card := range d.roomCards() {
+		if card.ID == c {
+			return fileID(card)
+		}
+	}
+	return c
+}
+
+// nameOf is what people call a companion that lives here.
+func (d *Device) nameOf(id round.CompanionID) string {
+	for _, c := range d.roomCards() {
+		if fileID(c) == id {
+			return c.Name
+		}
+	}
+	for _, c := range d.cards {
+		if c.ID == id {
+			return c.Name
+		}
+	}
+	return string(id)
+}
+
+// cardsInRoom are the whole cards of those who live here, with the ids and names that the room knows.
+func (d *Device) cardsInRoom() []companions.Card {
+	known := d.roomCards()
+	all := make([]companions.Card, 0, len(d.cards))
+	for _, card := range d.cards {
+		for _, c := range known {
+			if fileID(c) == card.ID {
+				card.Card = c
+			}
+		}
+		all = append(all, card)
+	}
+	return all
+}
