@@ -292,6 +292,9 @@ func (s *step) gone(d DeviceID, why string) {
 		return
 	}
 	name := s.nameOf(d)
+	r := &m.rd
+	next, lost := s.candidate()
+	lost = lost && r.open && r.decided && !r.over && s.seatOf(next) == d
 	m.members = slices.Delete(slices.Clone(m.members), i, i+1)
 	s.letGo(d, Epoch{N: maxEpoch, Device: d})
 	s.record(Entry{Kind: EntryMember, By: d, Why: name + " is gone: " + why})
@@ -300,7 +303,10 @@ func (s *step) gone(d DeviceID, why string) {
 		m.floor = floor{}
 		s.unanswered(f, "its device is gone: "+why)
 	}
-	if r := &m.rd; s.seatOf(r.candidate) == d {
+	if lost && !slices.Contains(r.tried, next) { // it dies before it has claimed: the substitution has a reason too (room.md 3.5)
+		s.failed(r.place, next, "its device is gone: "+why)
+	}
+	if s.seatOf(r.candidate) == d {
 		r.expect = 0
 	}
 }
