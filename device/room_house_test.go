@@ -144,12 +144,14 @@ type roomHome struct {
 	cancel context.CancelFunc
 	ended  chan error
 	gone   sync.Once
+	dead   bool // guarded by h.mu: nobody hears it
 
 	mu      sync.Mutex
 	entries []round.Entry
 	asked   []round.MessageID
 	heard   []got // packets of others, oldest first
 	wire    func(p round.Packet, own bool)
+	loses   func(p round.Packet) bool // what it sends and never arrives; nil: nothing
 }
 
 // got is a packet and who sent it.
@@ -239,10 +241,12 @@ func (x *roomHome) got(from round.DeviceID, p round.Packet) {
 
 // Send makes a home the bus of its room.
 func (x *roomHome) Send(p round.Packet) {
-	x.client.Send(p)
 	x.mu.Lock()
-	wire := x.wire
+	wire, loses := x.wire, x.loses
 	x.mu.Unlock()
+	if loses == nil || !loses(p) {
+		x.client.Send(p)
+	}
 	if wire != nil {
 		wire(p, true)
 	}
@@ -250,6 +254,9 @@ func (x *roomHome) Send(p round.Packet) {
 
 // onWire is told of every packet that this home sends or gets; it must not block.
 func (x *roomHome) onWire(f func(p round.Packet, own bool)) { x.mu.Lock(); x.wire = f; x.mu.Unlock() }
+
+// lose lets what is so be sent and never arrive.
+func (x *roomHome) lose(is func(round.Packet) bool) { x.mu.Lock(); x.loses = is; x.mu.Unlock() }
 
 // packets are those of one kind that came, oldest first.
 func packets[P round.Packet](x *roomHome) (all []P) {
@@ -292,13 +299,13 @@ func (x *roomHome) kill() { x.end(true) }
 
 func (x *roomHome) end(dead bool) {
 	x.gone.Do(func() {
-		if dead {
-			x.proxy.Close()
-		}
 		x.h.mu.Lock()
+		x.dead = dead
 		x.h.homes = slices.DeleteFunc(x.h.homes, func(o *roomHome) bool { return o == x })
 		x.h.mu.Unlock()
-		x.voice.cut("the device has ended")
+		if x.voice.cut("the device has ended"); dead {
+			x.proxy.Close()
+		}
 		x.cancel()
 		for range 2 {
 			if err := <-x.ended; err != nil {

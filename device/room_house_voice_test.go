@@ -161,6 +161,10 @@ func (v *roomVoice) perform(j *speech, text string, length time.Duration, mute b
 	u := &utterance{home: v.x, who: j.p.Companion, place: j.p.Place, text: text}
 	h := v.x.h
 	h.mu.Lock()
+	if v.x.dead {
+		h.mu.Unlock()
+		return
+	}
 	u.began = time.Since(h.start)
 	h.utterances = append(h.utterances, u)
 	h.mu.Unlock()
