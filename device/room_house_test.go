@@ -123,6 +123,8 @@ func startBroker(t *testing.T, kind string) *roomBroker {
 type homePlan struct {
 	options companions.RoomOptions // Self, Name, Room, Cards, Bus, Stage, OnEntry are filled in
 	room    string
+	delay   time.Duration // of its cable, at most, each way; by chance from seed
+	seed    uint64
 }
 
 // shortWaits are the machine's times where its own would only make a test long: the beats. What a round waits for votes is
@@ -179,6 +181,8 @@ func (h *roomHouse) raise(name string, cards []companions.Card, change ...func(*
 	if x.proxy, err = mqtttest.NewProxy(h.broker.addr); err != nil {
 		h.t.Fatal(err)
 	}
+	x.proxy.Seed(plan.seed)
+	x.proxy.Delay(0, plan.delay)
 	h.mu.Lock()
 	h.members[x.self] = true
 	h.mu.Unlock()

@@ -86,6 +86,13 @@ func (p *Proxy) Delay(d, jitter time.Duration) {
 	p.delay, p.jitter = d, jitter
 }
 
+// Seed sets what chance decides: two cables of one seed have the same delays.
+func (p *Proxy) Seed(seed uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rand = rand.New(rand.NewPCG(seed, 2))
+}
+
 // Lose lets a share of the pieces, and all that follow them, come later by again, as when TCP has to repeat a lost packet.
 func (p *Proxy) Lose(share float64, again time.Duration) {
 	p.mu.Lock()
