@@ -35,6 +35,7 @@ type Config struct {
 	OnLink    func(up bool)
 	OnTrouble func(err error) // once for each change; nil: over
 	OnRefused func(r Refusal) // everything that was not delivered
+	Ledgers   bool            // hear other devices' ledgers, too (round.Seen): no device needs them, and they are half of what is said
 	Log       *slog.Logger
 
 	KeepAlive      time.Duration // 2 s: a broker notices a silent device within 1.5 of it

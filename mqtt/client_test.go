@@ -33,7 +33,7 @@ func brokers(t *testing.T, test func(t *testing.T, url, addr string)) {
 // pair is two devices that know each other.
 func pair(t testing.TB, url string) (a, b *device) {
 	t.Helper()
-	a, b = start(t, Config{URL: url}).up(), start(t, Config{URL: url}).up()
+	a, b = start(t, Config{URL: url, Ledgers: true}).up(), start(t, Config{URL: url, Ledgers: true}).up()
 	meet(t, map[*device]round.Beat{a: cards("ada"), b: cards("ben")})
 	return a, b
 }
@@ -66,6 +66,30 @@ func TestEveryPacketReachesAnotherDevice(t *testing.T) {
 		for {
 			if _, p := next[round.Beat](b); p.Left {
 				break
+			}
+		}
+	})
+}
+
+// Ledgers are told to whoever wants them: the broker does not send them to the others.
+func TestLedgersGoToWhoWantsThem(t *testing.T) {
+	brokers(t, func(t *testing.T, url, _ string) {
+		a, watcher := pair(t, url)
+		plain := start(t, Config{URL: url}).up()
+		meet(t, map[*device]round.Beat{a: cards("ada"), plain: cards("cleo")})
+		seen := round.Seen{Entry: round.Entry{Kind: round.EntryRound, Device: a.ID(), Why: "for the watcher"}}
+		a.Send(seen)
+		if from, p := next[round.Seen](watcher); from != a.ID() || !reflect.DeepEqual(p, seen) {
+			t.Errorf("%v of %s; want %v of %s", p, from, seen, a.ID())
+		}
+		a.Send(round.Ended{Place: round.Place{Number: 1, Message: "m"}})
+		for {
+			g := await(t, plain.packets, "what was said after it")
+			switch g.p.(type) {
+			case round.Seen:
+				t.Errorf("%#v came to a device that does not want it", g.p)
+			case round.Ended:
+				return
 			}
 		}
 	})
@@ -120,7 +144,7 @@ func TestForeignersChangeNothing(t *testing.T) {
 		if s := b.Stats(); s.Connects != 1 {
 			t.Errorf("%d links; want the first one still", s.Connects)
 		}
-		b.mustRefuse(ReasonTopic, addr, topicRoot+"kitchen/secrets/"+string(a.ID()), own)
+		b.mustRefuse(ReasonTopic, addr, topic("kitchen", kindStates, a.ID()), own)
 		b.mustRefuse(ReasonMethod, addr, topic("kitchen", kindFloor, a.ID()), []byte(strings.Replace(string(own), "floor.press", "floor.dance", 1)))
 		// A signature that is good, from a device that nobody knows: it waits for a proof that does not come.
 		stranger := fixed(4)

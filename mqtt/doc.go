@@ -24,6 +24,9 @@
 //	          1        floor.ended      Ended                        {"place":{…}}
 //	ledger    0        ledger.entry     Seen                         {"entry":{"kind":"round",…}}
 //
+// A client subscribes to the kinds one by one, and to ledgers only when Config.Ledgers says so: every device publishes what it
+// decided, for whoever watches the room, and no device needs what another one wrote down.
+//
 // An envelope is {"jsonrpc":"2.0","method":…,"params":…,"key":…,"session":…,"seq":…,"sig":…}. The signature is Ed25519 over a
 // domain, the room, the kind, method, session, number and the bytes of params, each with its length. The key travels along; the
 // device's id is its fingerprint, so no directory is needed. Bounds are in wire.go and check.go: 64 KiB an envelope, 256 KiB

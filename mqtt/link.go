@@ -84,15 +84,19 @@ func (c *Client) connect(ctx context.Context, writers *sync.WaitGroup) (up bool,
 
 // serve subscribes, waits for the proof that it is heard, and stays until the link is lost or ctx ends.
 func (c *Client) serve(ctx context.Context, l *link, writers *sync.WaitGroup) error {
-	sub := l.paho.Subscribe(filter(c.cfg.Room), 1, nil)
+	sub := l.paho.SubscribeMultiple(filters(c.cfg.Room, c.cfg.Ledgers), nil)
 	if !sub.WaitTimeout(c.cfg.ConnectTimeout) {
 		return fmt.Errorf("%w: no answer to the subscription", ErrNoBroker)
 	}
 	if err := sub.Error(); err != nil {
 		return fmt.Errorf("subscribe: %w", err)
 	}
-	if s, ok := sub.(*paho.SubscribeToken); ok && s.Result()[filter(c.cfg.Room)] == subackFailed {
-		return fmt.Errorf("%w: it may not read %s", ErrNotAuthorized, filter(c.cfg.Room))
+	if s, ok := sub.(*paho.SubscribeToken); ok {
+		for f, code := range s.Result() {
+			if code == subackFailed {
+				return fmt.Errorf("%w: it may not read %s", ErrNotAuthorized, f)
+			}
+		}
 	}
 	written := make(chan struct{})
 	gone := make(chan struct{})

@@ -49,8 +49,21 @@ func topic(room string, k kind, d round.DeviceID) string {
 	return topicRoot + room + "/" + string(k) + "/" + string(d)
 }
 
-// filter is the one subscription of a client: its room, and no other.
+// filter is a whole room, and no other.
 func filter(room string) string { return topicRoot + room + "/+/+" }
+
+// filters are the subscriptions of a client, by QoS. The broker keeps back what is not wanted: to receive an envelope only to
+// drop it costs as much as a vote.
+func filters(room string, ledgers bool) map[string]byte {
+	f := map[string]byte{}
+	for _, k := range [...]kind{kindPresence, kindMessages, kindStates, kindFloor} {
+		f[topicRoot+room+"/"+string(k)+"/+"] = 1
+	}
+	if ledgers {
+		f[topicRoot+room+"/"+string(kindLedger)+"/+"] = 0
+	}
+	return f
+}
 
 // splitTopic takes a topic of a room apart; false for any other topic.
 func splitTopic(room, t string) (kind, round.DeviceID, bool) {
