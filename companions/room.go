@@ -60,6 +60,7 @@ type Room struct {
 	started atomic.Bool
 	alone   atomic.Bool
 	members atomic.Pointer[[]round.Member]
+	setting atomic.Pointer[round.Setting]
 	settled atomic.Bool
 	seen    atomic.Uint64  // entries of other devices' ledgers
 	running sync.WaitGroup // goroutines of the refiner
@@ -196,6 +197,9 @@ func (r *Room) Alone() bool { return r.alone.Load() }
 
 // Members are who is present, this device included, sorted by device.
 func (r *Room) Members() []round.Member { return slices.Clone(*r.members.Load()) }
+
+// Setting is the manners of the whole room, as somebody turned them last.
+func (r *Room) Setting() round.Setting { return *r.setting.Load() }
 
 // Recent are the last messages of the room, oldest first, among them those whispered to companions that live here.
 func (r *Room) Recent() []round.Message { return r.memory.Recent() }

@@ -117,6 +117,9 @@ func (r *Room) step(ev round.Event) {
 	for _, e := range effects {
 		r.carryOut(e)
 	}
+	if s := r.m.Setting(); s != r.Setting() { // a beat may bring it, and nobody has changed
+		r.setting.Store(&s)
+	}
 	if _, ok := ev.(round.CardsChanged); ok {
 		r.publish()
 	}
@@ -197,6 +200,8 @@ func (r *Room) own() []round.CompanionID {
 func (r *Room) publish() {
 	members := r.m.Members()
 	r.members.Store(&members)
+	setting := r.m.Setting()
+	r.setting.Store(&setting)
 	r.history.know(members)
 	r.alone.Store(len(members) == 1 && len(members[0].Cards) == 1 && !members[0].Cards[0].Muted)
 }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"conch/companions/round"
 )
 
 // Config is everything a person can set. Default gives values that work; Load reads file, environment and flags over them.
@@ -126,6 +128,15 @@ type RoomConfig struct {
 	VoteModel   string
 	VoteBudget  time.Duration
 	VoteKeyFile string
+}
+
+// ids are Members one by one.
+func (r RoomConfig) ids() []round.DeviceID {
+	var ids []round.DeviceID
+	for _, id := range strings.FieldsFunc(r.Members, func(c rune) bool { return c == ',' || c == ' ' }) {
+		ids = append(ids, round.DeviceID(id))
+	}
+	return ids
 }
 
 // StateConfig is where files go.

@@ -11,7 +11,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"conch/companions/round"
 	"conch/gpio"
+	"conch/mqtt"
 )
 
 // The table of all keys: name, what it is, what is allowed and why, and the field behind it. The loader, the example file,
@@ -86,7 +88,7 @@ func keys(c *Config) []key {
 		broker("room.broker", &c.Room.Broker, "how devices reach each other; empty: this one stays alone; embedded: a broker in this process; else the URL of one"),
 		label("room.name", &c.Room.Name, false, "devices of the same room hear each other"),
 		required("room.listen", &c.Room.Listen, "address of the embedded broker, HOST:PORT; others reach it only where that is not 127.0.0.1, and unencrypted"),
-		text("room.members", &c.Room.Members, "ids of the devices that belong to the room (conch room list shows them), with commas between them; anybody else is ignored"),
+		memberIDs("room.members", &c.Room.Members, "ids of the devices that belong to the room (conch room id prints a device's own), with commas between them; anybody else is ignored"),
 		text("room.user", &c.Room.User, "user at the broker"),
 		text("room.password_file", &c.Room.PasswordFile, "file that holds the password and nothing else, mode 0600"),
 		text("room.ca_file", &c.Room.CAFile, "certificates that the broker's must come from; empty: the system's"),
@@ -275,6 +277,38 @@ func nameList(name string, field *string, about string) key {
 		}
 		return true
 	})
+}
+
+// memberIDs is a list of devices' ids: a name that slipped in would be nobody's, and its device ignored without a word.
+func memberIDs(name string, field *string, about string) key {
+	allowed := fmt.Sprintf("ids of devices with commas between them, as conch room id prints them (20 letters a-z and digits 2-7), at most %d", maxMembers)
+	k := checkedText(name, field, maxMembers*(len("01234567890123456789")+2), allowed, about, func(s string) bool {
+		ids := RoomConfig{Members: s}.ids()
+		return oneLine(s) && len(ids) <= maxMembers && !slices.ContainsFunc(ids, func(d round.DeviceID) bool { return mqtt.CheckDevice(d) != nil })
+	})
+	check := k.set
+	k.set = func(v any) error {
+		err := check(v)
+		if s, ok := v.(string); ok && err != nil {
+			for _, d := range (RoomConfig{Members: s}).ids() {
+				if mqtt.CheckDevice(d) != nil {
+					return refusedError{fmt.Sprintf("%s is no device's id; must be %s", tomlQuote(shortID(string(d))), allowed)}
+				}
+			}
+		}
+		return err
+	}
+	return k
+}
+
+// maxMembers is as many devices as a room may have (companions/round).
+const maxMembers = 64
+
+func shortID(s string) string {
+	if r := []rune(s); len(r) > 40 {
+		return string(r[:37]) + "…"
+	}
+	return s
 }
 
 func broker(name string, field *string, about string) key {

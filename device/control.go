@@ -14,15 +14,12 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"conch/companions/round"
-	"conch/coordinator/turn"
 )
 
 // The control socket: HTTP and JSON over a unix socket in the runtime directory, for the CLI and for whoever watches the
 // box. Requests enter the same inboxes as the button.
 //
-//	POST /ask    {"text": …, "to": [companions]}  -> Answer, when the turn has ended
+//	POST /ask    {"text": …, "to": [names]}  -> Answer, when the question has come to its end, here or in the room
 //	POST /say    {"text": …}  -> {"outcome": …}
 //	POST /press, /release     -> 204
 //	GET  /status              -> Status
@@ -33,14 +30,6 @@ const (
 	maxRequest      = 64 << 10
 	controlDeadline = 3 * time.Minute // longer than any turn without a person
 )
-
-// Answer is what a question came to.
-type Answer struct {
-	Turn    string     `json:"turn"`
-	Text    string     `json:"text"`            // what the companion said
-	Words   string     `json:"words,omitempty"` // plain words for a failure
-	Summary TurnRecord `json:"summary"`
-}
 
 // Status is what the box is and does now.
 type Status struct {
@@ -109,11 +98,7 @@ func (d *Device) controlMux() http.Handler {
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), controlDeadline)
 		defer cancel()
-		t, err := d.Ask(ctx, text, to...)
-		a := Answer{Turn: string(t.Turn), Text: t.Said, Summary: t}
-		if t.Words != "" {
-			a.Words = wordsText(turn.Words(t.Words))
-		}
+		a, err := d.Inquire(ctx, text, to...)
 		reply(w, a, err)
 	})
 	mux.HandleFunc("POST /say", func(w http.ResponseWriter, r *http.Request) {
@@ -141,10 +126,10 @@ func (d *Device) controlMux() http.Handler {
 	return mux
 }
 
-func requestText(w http.ResponseWriter, r *http.Request) (string, []round.Participant, bool) {
+func requestText(w http.ResponseWriter, r *http.Request) (string, []string, bool) {
 	var q struct {
-		Text string              `json:"text"`
-		To   []round.Participant `json:"to"` // in a room: whom in particular
+		Text string   `json:"text"`
+		To   []string `json:"to"` // names of companions: whom in particular
 	}
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest)).Decode(&q)
 	if err == nil && strings.TrimSpace(q.Text) == "" {
@@ -159,12 +144,19 @@ func requestText(w http.ResponseWriter, r *http.Request) (string, []round.Partic
 
 func reply(w http.ResponseWriter, v any, err error) {
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		code := http.StatusServiceUnavailable
+		if errors.Is(err, ErrRefused) {
+			code = http.StatusBadRequest
+		}
+		http.Error(w, refusal(err), code)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(v) // the client went away: its loss
 }
+
+// refusal is an error for people: that it was refused is for programs, which have the status.
+func refusal(err error) string { return strings.TrimPrefix(err.Error(), ErrRefused.Error()+": ") }
 
 // A Remote is a running appliance, as the CLI sees it.
 type Remote struct {
@@ -180,10 +172,30 @@ func Dial(cfg Config) (*Remote, error) {
 	}
 	c, err := dial(context.Background(), "", "")
 	if err != nil {
-		return nil, fmt.Errorf("no running conch at %s: %w (start one with: conch run)", path, err)
+		return nil, noConch(path, err)
 	}
 	_ = c.Close()
 	return &Remote{path: path, client: &http.Client{Transport: &http.Transport{DialContext: dial}}}, nil
+}
+
+// noConch says why nobody answers at path.
+func noConch(path string, err error) error {
+	switch {
+	case errors.Is(err, syscall.EACCES):
+		return fmt.Errorf("%s: this user may not talk to conch (run it as the user that conch runs as, or join that one's group)", path)
+	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ECONNREFUSED): // what a killed one leaves
+		return fmt.Errorf("no running conch at %s (start one with: conch run)", path)
+	}
+	return fmt.Errorf("no running conch at %s: %w (start one with: conch run)", path, err)
+}
+
+// failure is the error in an answer.
+func failure(status int, text []byte) error {
+	err := errors.New(strings.TrimSpace(string(text)))
+	if status == http.StatusBadRequest {
+		return fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	return err
 }
 
 // Do sends one request and decodes the answer into out, if not nil.
@@ -210,7 +222,7 @@ func (r *Remote) Do(ctx context.Context, method, path string, in, out any) error
 		return fmt.Errorf("conch at %s: %w", r.path, err)
 	}
 	if resp.StatusCode >= 300 {
-		return errors.New(strings.TrimSpace(string(data)))
+		return failure(resp.StatusCode, data)
 	}
 	if out == nil {
 		return nil
@@ -231,7 +243,7 @@ func (r *Remote) Lines(ctx context.Context, path string, each func(line []byte))
 	defer resp.Body.Close()
 	if resp.StatusCode >= 300 {
 		data, _ := io.ReadAll(io.LimitReader(resp.Body, maxRequest))
-		return errors.New(strings.TrimSpace(string(data)))
+		return failure(resp.StatusCode, data)
 	}
 	sc := bufio.NewScanner(resp.Body)
 	sc.Buffer(nil, 1<<20)
@@ -244,5 +256,5 @@ func (r *Remote) Lines(ctx context.Context, path string, each func(line []byte))
 	if err := sc.Err(); err != nil {
 		return fmt.Errorf("conch at %s: %w", r.path, err)
 	}
-	return errors.New("conch has gone away")
+	return errors.New("the appliance has ended")
 }

@@ -69,8 +69,9 @@ type Device struct {
 	cards       []companions.Card // of those who live here; never empty
 	voices      *voices
 	talk        *roomTalk
-	room        *companions.Room // nil: one companion and no broker
-	bus         *mqtt.Client     // nil: no broker
+	room        *companions.Room         // nil: one companion and no broker
+	bus         *mqtt.Client             // nil: no broker
+	refined     *companions.ModelRefiner // nil: votes by the rules alone
 	self        round.DeviceID
 	actors      []actor // what Run starts, besides the rest, in this order
 	hand        *gpio.VirtualLine

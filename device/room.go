@@ -138,7 +138,7 @@ func (d *Device) wireRoom() error {
 		return err
 	}
 	if refiner != nil {
-		o.Refiner, o.Round.VoteBudget = refiner, c.VoteBudget
+		o.Refiner, o.Round.VoteBudget, d.refined = refiner, c.VoteBudget, refiner
 	}
 	if c.Broker != "" {
 		if o.Bus, err = d.wireBus(id); err != nil {
@@ -229,8 +229,8 @@ const roomCut = "room.cut"
 // members says who belongs to the room.
 func (d *Device) members(self round.DeviceID) func(round.DeviceID) bool {
 	known := map[round.DeviceID]bool{self: true}
-	for _, id := range strings.FieldsFunc(d.cfg.Room.Members, func(r rune) bool { return r == ',' || r == ' ' }) {
-		known[round.DeviceID(id)] = true
+	for _, id := range d.cfg.Room.ids() {
+		known[id] = true
 	}
 	return func(id round.DeviceID) bool { return known[id] }
 }

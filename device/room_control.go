@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"conch/companions"
 	"conch/companions/round"
@@ -17,7 +18,7 @@ import (
 //	GET  /room            -> RoomStatus
 //	GET  /room/watch      -> one ledger entry a line, as they happen, until the client goes away
 //	GET  /room/why        -> {"text": …}: who spoke last and why, and why the others did not
-//	POST /room/control    {"companion": …, "involvement": …, "mute": …}
+//	POST /room/control    {"companion": …, "involvement": …, "mute": …} -> Turned
 
 // RoomStatus is who is in the room, as this device sees it.
 type RoomStatus struct {
@@ -25,7 +26,10 @@ type RoomStatus struct {
 	Device    round.DeviceID       `json:"device"` // this one
 	Broker    string               `json:"broker"` // empty: none
 	Connected bool                 `json:"connected"`
-	Members   []round.Member       `json:"members"` // this device first
+	Trouble   string               `json:"trouble,omitempty"` // why it is not, in words
+	Members   []round.Member       `json:"members"`           // this device first
+	Missing   []round.DeviceID     `json:"missing,omitempty"` // of room.members
+	Setting   round.Setting        `json:"setting,omitzero"`  // manners of the whole room, as turned last
 	Driver    companions.RoomStats `json:"driver"`
 	Wire      *mqtt.Stats          `json:"wire,omitempty"`
 }
@@ -35,7 +39,7 @@ func (d *Device) RoomStatus() (RoomStatus, error) {
 	if d.room == nil {
 		return RoomStatus{}, errNoRoom
 	}
-	s := RoomStatus{Room: d.cfg.Room.Name, Device: d.self, Broker: d.cfg.Room.Broker, Members: d.room.Members(), Driver: d.room.Stats()}
+	s := RoomStatus{Room: d.cfg.Room.Name, Device: d.self, Broker: d.cfg.Room.Broker, Members: d.room.Members(), Setting: d.room.Setting(), Driver: d.room.Stats()}
 	slices.SortStableFunc(s.Members, func(a, b round.Member) int {
 		switch {
 		case a.Device == s.Device:
@@ -45,6 +49,16 @@ func (d *Device) RoomStatus() (RoomStatus, error) {
 		}
 		return 0
 	})
+	for _, id := range d.cfg.Room.ids() {
+		if !d.present(id) && id != d.self {
+			s.Missing = append(s.Missing, id)
+		}
+	}
+	for _, c := range d.conds.list() {
+		if c.Code == roomCut {
+			s.Trouble = c.Text + ". " + c.Do
+		}
+	}
 	if d.bus != nil {
 		wire := d.bus.Stats()
 		s.Wire, s.Connected = &wire, wire.Up
@@ -84,11 +98,8 @@ func (d *Device) roomMux(mux *http.ServeMux) {
 			http.Error(w, fmt.Sprintf("control: request: %v", err), http.StatusBadRequest)
 			return
 		}
-		if err := d.manners(c); err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		w.WriteHeader(http.StatusNoContent)
+		turned, err := d.turnManners(c)
+		reply(w, turned, err)
 	})
 	mux.HandleFunc("GET /room/watch", d.serveWatch)
 }
@@ -113,28 +124,47 @@ func (d *Device) serveWatch(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// Turned is what POST /room/control answers: what it has asked every device for.
+type Turned struct {
+	Companion round.CompanionID `json:"companion,omitempty"` // empty: the whole room
+	Text      string            `json:"text"`
+}
+
 // manners turns a companion's manners or the room's, and refuses what does not exist.
 func (d *Device) manners(c round.Control) error {
+	_, err := d.turnManners(c)
+	return err
+}
+
+func (d *Device) turnManners(c round.Control) (Turned, error) {
 	if d.room == nil {
-		return errNoRoom
+		return Turned{}, errNoRoom
 	}
-	if c.Involvement != nil && !slices.Contains([]round.Involvement{round.InvolvementOff, round.InvolvementLow, round.InvolvementMedium, round.InvolvementHigh}, *c.Involvement) {
-		return fmt.Errorf("involvement %q: must be off, low, medium or high", *c.Involvement)
+	allowed := []round.Involvement{round.InvolvementOff, round.InvolvementLow, round.InvolvementMedium, round.InvolvementHigh}
+	if c.Involvement != nil && !slices.Contains(allowed, *c.Involvement) {
+		return Turned{}, fmt.Errorf("%w: involvement %q: must be off, low, medium or high", ErrRefused, *c.Involvement)
 	}
 	if c.Involvement == nil && c.Mute == nil {
-		return fmt.Errorf("nothing to change: give involvement or mute")
+		return Turned{}, fmt.Errorf("%w: nothing to change: give off, low, medium or high, --mute or --unmute", ErrRefused)
 	}
+	who := "everybody in the room"
 	if c.Companion != "" {
-		var all []string
-		for _, m := range d.room.Members() {
-			for _, card := range m.Cards {
-				all = append(all, string(card.ID))
-			}
+		var err error
+		if c.Companion, err = d.companion(string(c.Companion)); err != nil {
+			return Turned{}, err
 		}
-		if !slices.Contains(all, string(c.Companion)) {
-			return fmt.Errorf("companion %q is not in the room: it has %v", c.Companion, all)
-		}
+		who = namer(d.room.Members()).companion(c.Companion)
+	}
+	var what []string
+	if c.Involvement != nil {
+		what = append(what, map[round.Involvement]string{
+			round.InvolvementOff: "speaks only when asked by name", round.InvolvementLow: "joins in seldom",
+			round.InvolvementMedium: "joins in as usual", round.InvolvementHigh: "joins in often",
+		}[*c.Involvement])
+	}
+	if c.Mute != nil {
+		what = append(what, map[bool]string{true: "is muted", false: "may speak"}[*c.Mute])
 	}
 	d.room.Control(c)
-	return nil
+	return Turned{c.Companion, who + " " + strings.Join(what, " and ") + " from now on"}, nil
 }

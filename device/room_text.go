@@ -2,13 +2,22 @@ package device
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"conch/companions/round"
+	"conch/mqtt"
 )
 
 // RoomEntry is an entry of the ledger.
 type RoomEntry = round.Entry
+
+// MembersTold says that somebody came, changed or went.
+func MembersTold(e RoomEntry) bool {
+	return e.Kind == round.EntryMember || e.Kind == round.EntryControl
+}
 
 // EntryText is an entry of the ledger for people: who spoke, why, and one reason for everybody who did not. members are
 // those whose names can be known.
@@ -22,17 +31,48 @@ func EntryText(e RoomEntry, members []round.Member) string {
 	case round.EntryClaim:
 		return fmt.Sprintf("floor    %s takes it\n", n.companion(e.Companion))
 	case round.EntryWithdraw:
-		return fmt.Sprintf("floor    %s gives it up: %s\n", n.companion(e.Companion), e.Why)
+		return fmt.Sprintf("floor    %s gives it up%s\n", n.companion(e.Companion), whyText(e.Why))
 	case round.EntrySpoke:
-		return fmt.Sprintf("spoke    %s, %.1f s heard%s\n", n.companion(e.Companion), float64(e.HeardMS)/1000, whyText(e.Why))
+		end := ""
+		if e.Why != "" && e.Why != reasonDone {
+			end = ", then it was cut" + whyText(e.Why)
+		}
+		return fmt.Sprintf("spoke    %s, %.1f s heard%s\n", n.companion(e.Companion), float64(e.HeardMS)/1000, end)
 	case round.EntryFailed, round.EntryInstead:
 		return fmt.Sprintf("%-8s %s%s\n", e.Kind, n.companion(e.Companion), whyText(e.Why))
-	case round.EntryAnswered, round.EntrySilent, round.EntrySuperseded, round.EntryEnded:
-		return fmt.Sprintf("%-8s %s%s\n", e.Kind, n.said(e.Message), whyText(e.Why))
-	case round.EntryMember, round.EntryControl:
-		return fmt.Sprintf("%-8s %s%s\n", e.Kind, strings.TrimSpace(n.device(e.By)+" "+n.companion(e.Companion)), whyText(e.Why))
+	case round.EntryAnswered: // who did stands there already
+		return fmt.Sprintf("%-8s %s\n", e.Kind, n.said(e.Message))
+	case round.EntrySilent, round.EntrySuperseded, round.EntryEnded:
+		return fmt.Sprintf("%-8s %s%s\n", e.Kind, n.said(e.Message), whyText(plainReason(e.Why)))
+	case round.EntryMember:
+		return fmt.Sprintf("member   %s\n", e.Why)
+	case round.EntryControl:
+		return fmt.Sprintf("control  %s\n", n.control(e))
 	}
 	return fmt.Sprintf("%-8s %s\n", e.Kind, e.Why)
+}
+
+// plainReason is a reason without the word that says that nobody speaks, where that stands there already.
+func plainReason(why string) string { return strings.TrimPrefix(why, "nobody: ") }
+
+// control says whose manners were turned, how, and where.
+func (n namer) control(e RoomEntry) string {
+	who := "everybody"
+	if e.Companion != "" {
+		who = n.companion(e.Companion)
+	}
+	return who + whyText(e.Why)
+}
+
+// cardState is how a companion joins in, in a word.
+func cardState(c round.Card) string {
+	switch {
+	case c.Muted:
+		return "muted"
+	case c.Involvement == "":
+		return string(round.InvolvementMedium)
+	}
+	return string(c.Involvement)
 }
 
 func whyText(why string) string {
@@ -83,7 +123,16 @@ func (n namer) said(m *round.Message) string {
 	if m.Metadata.Silence {
 		return "silence"
 	}
-	return fmt.Sprintf("%s: %q", n.participant(m.From), m.Text)
+	return fmt.Sprintf("%s: %q", n.participant(m.From), shortText(m.Text))
+}
+
+// shortText keeps a story from filling the screen; the ledger has all of it.
+func shortText(s string) string {
+	const most = 200
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
 }
 
 // round is one line for the winner and one for everybody who stays silent.
@@ -93,14 +142,23 @@ func (n namer) round(e round.Entry) string {
 		return "round\n"
 	}
 	var b strings.Builder
-	who := "nobody"
-	if d.Winner != "" {
-		who = n.companion(d.Winner)
+	fmt.Fprintf(&b, "round    %s\n", n.said(e.Message))
+	if d.Winner == "" {
+		fmt.Fprintf(&b, "         nobody speaks: %s (decided after %.0f ms)\n", plainReason(d.Reason), d.Waited)
+	} else {
+		fmt.Fprintf(&b, "         %s speaks: %s (%sdecided after %.0f ms)\n", n.companion(d.Winner), d.Reason, importance(d), d.Waited)
 	}
-	fmt.Fprintf(&b, "round    %s\n         %s speaks: %s (decided after %.0f ms)\n", n.said(e.Message), who, d.Reason, d.Waited)
 	for _, s := range d.Silent {
+		if d.Winner == "" && len(d.Silent) == 1 && s.Reason == plainReason(d.Reason) {
+			continue // it stands there
+		}
 		fmt.Fprintf(&b, "         %s does not: %s\n", n.companion(s.Companion), s.Reason)
 	}
+	return b.String()
+}
+
+// importance is the winner's, and what it is made of.
+func importance(d *round.Decision) string {
 	for _, v := range d.Votes {
 		if v.From != d.Winner || len(v.Terms) == 0 {
 			continue
@@ -109,7 +167,95 @@ func (n namer) round(e round.Entry) string {
 		for _, t := range v.Terms {
 			terms = append(terms, fmt.Sprintf("%s %+g", t.Name, t.Value))
 		}
-		fmt.Fprintf(&b, "         importance %g = %s\n", v.Importance, strings.Join(terms, ", "))
+		return fmt.Sprintf("importance %g = %s; ", v.Importance, strings.Join(terms, ", "))
+	}
+	return ""
+}
+
+// RoomHeader is who is in the room, in one line.
+func RoomHeader(s RoomStatus) string {
+	var who []string
+	for _, m := range s.Members {
+		var names []string
+		for _, c := range m.Cards {
+			names = append(names, c.Name)
+		}
+		if len(names) == 0 {
+			names = []string{"nobody"}
+		}
+		who = append(who, fmt.Sprintf("%s (%s)", m.Name, strings.Join(names, ", ")))
+	}
+	return fmt.Sprintf("room %s: %s\n", s.Room, strings.Join(who, ", "))
+}
+
+// RoomText is the room for people: the way to it, who is there, who is not, and what was ignored.
+func RoomText(s RoomStatus) string {
+	var b strings.Builder
+	switch {
+	case s.Broker == "":
+		fmt.Fprintf(&b, "room %s, on this device alone: it has no broker\n", s.Room)
+	case s.Connected:
+		fmt.Fprintf(&b, "room %s, broker %s\n", s.Room, s.Broker)
+	default:
+		fmt.Fprintf(&b, "room %s, broker %s: not connected\n", s.Room, s.Broker)
+		if s.Trouble != "" {
+			fmt.Fprintf(&b, "  %s\n", s.Trouble)
+		}
+	}
+	rows := [][]string{{"DEVICE", "ID", "COMPANION", "JOINS IN", ""}}
+	for _, m := range s.Members {
+		here := ""
+		if m.Device == s.Device {
+			here = "this device"
+		}
+		if len(m.Cards) == 0 {
+			rows = append(rows, []string{m.Name, string(m.Device), "-", "", here})
+		}
+		for _, c := range m.Cards {
+			name := c.Name
+			if c.Renamed != "" && c.Renamed != c.ID {
+				name += fmt.Sprintf(" (in its card: %s)", c.Renamed)
+			}
+			rows = append(rows, []string{m.Name, string(m.Device), name, cardState(c), here})
+		}
+	}
+	for _, id := range s.Missing {
+		rows = append(rows, []string{"?", string(id), "-", "", "not here (room.members)"})
+	}
+	writeTable(&b, rows)
+	if s.Setting.Muted {
+		b.WriteString("everybody is muted; to undo: conch room control --unmute\n")
+	}
+	if i := s.Setting.Involvement; i != "" && i != round.InvolvementMedium {
+		fmt.Fprintf(&b, "the whole room is set to involvement %s; to undo: conch room control medium\n", i)
+	}
+	ignored := s.Ignored()
+	for _, why := range slices.Sorted(maps.Keys(ignored)) {
+		if ignored[why] == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "ignored  %d x %s", ignored[why], why)
+		if s.Wire != nil && s.Wire.Last[mqtt.Reason(why)] != "" {
+			fmt.Fprintf(&b, "; the last: %s", s.Wire.Last[mqtt.Reason(why)])
+		}
+		b.WriteByte('\n')
 	}
 	return b.String()
+}
+
+// writeTable pads columns and leaves no space at the end of a line.
+func writeTable(b *strings.Builder, rows [][]string) {
+	width := map[int]int{}
+	for _, r := range rows {
+		for i, cell := range r {
+			width[i] = max(width[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, r := range rows {
+		var line strings.Builder
+		for i, cell := range r {
+			line.WriteString(cell + strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell)+2))
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
 }

@@ -2,6 +2,7 @@ package device
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -32,7 +33,10 @@ func (d *Device) newHands() (coordinator.Tools, error) {
 			Why:     func(id string) string { return d.room.WhyOf(d.knownAs(d.voices.owner(turn.ID(id)))) },
 			Manners: func(companion, involvement string) error {
 				i := round.Involvement(involvement)
-				return d.manners(round.Control{Companion: round.CompanionID(companion), Involvement: &i})
+				if err := d.manners(round.Control{Companion: round.CompanionID(companion), Involvement: &i}); err != nil {
+					return errors.New(refusal(err))
+				}
+				return nil
 			},
 		}
 		if err := box.Add("room", skill); err != nil {

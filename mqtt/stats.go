@@ -29,19 +29,19 @@ const (
 
 // Stats counts what went over the wire since the client was made.
 type Stats struct {
-	Up        bool
-	Connects  uint64            // links that came up
-	Envelopes uint64            // sent, hellos included; a press counts twice
-	Bytes     uint64            // of them
-	Hellos    uint64            // sent
-	Arrived   uint64            // envelopes that came, own ones excluded
-	ArrivedB  uint64            // their bytes
-	Delivered uint64            // packets given to OnPacket
-	Again     uint64            // second copies of a press, as they should come
-	Own       uint64            // own envelopes that came back
-	Unsent    map[string]uint64 // packets by why they were not sent
-	Refused   map[Reason]uint64 // by reason
-	Last      map[Reason]string // the last one of each reason, in words
+	Up        bool              `json:"up"`
+	Connects  uint64            `json:"connects"`      // links that came up
+	Envelopes uint64            `json:"envelopes"`     // sent, hellos included; a press counts twice
+	Bytes     uint64            `json:"bytes"`         // of them
+	Hellos    uint64            `json:"hellos"`        // sent
+	Arrived   uint64            `json:"arrived"`       // envelopes that came, own ones excluded
+	ArrivedB  uint64            `json:"arrived_bytes"` // their bytes
+	Delivered uint64            `json:"delivered"`     // packets given to OnPacket
+	Again     uint64            `json:"again"`         // second copies of a press, as they should come
+	Own       uint64            `json:"own"`           // own envelopes that came back
+	Unsent    map[string]uint64 `json:"unsent"`        // packets by why they were not sent
+	Refused   map[Reason]uint64 `json:"refused"`       // by reason
+	Last      map[Reason]string `json:"last"`          // the last one of each reason, in words
 }
 
 // counters are Stats under a lock, and the log's rate limit.

@@ -1,35 +1,50 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 
 	"conch/device"
 )
 
 type askCmd struct {
 	Text []string `arg:"" help:"The question."`
+	To   []string `help:"Only this companion, by name: the others do not hear of it. With several names, they are called on in that order." placeholder:"COMPANION" short:"t"`
 	JSON bool     `help:"Print JSON." name:"json"`
 }
 
 func (c askCmd) Run(e *env) error {
 	var a device.Answer
-	if err := e.request("POST", "/ask", textOf(c.Text), &a); err != nil {
+	in := map[string]any{"text": strings.Join(c.Text, " ")}
+	if len(c.To) > 0 {
+		in["to"] = c.To
+	}
+	if err := e.request("POST", "/ask", in, &a); err != nil {
 		return err
 	}
 	switch {
 	case c.JSON:
-		return e.json(a)
+		if err := e.json(a); err != nil {
+			return err
+		}
+	case a.Text != "" && a.Place != "": // from elsewhere in the room
+		fmt.Fprintf(e.out, "%s (%s): %s\n", a.Who, a.Place, a.Text)
 	case a.Text != "":
 		fmt.Fprintln(e.out, a.Text)
+	case a.Outcome == device.OutcomeSilent:
+		fmt.Fprintf(e.out, "(nobody answers: %s)\n", a.Why)
+	case a.Outcome == device.OutcomeAnswered && a.Place != "":
+		fmt.Fprintf(e.out, "(%s in %s has answered)\n", a.Who, a.Place)
 	}
-	switch {
-	case a.Summary.Reason == "done":
+	switch a.Outcome {
+	case device.OutcomeAnswered, device.OutcomeSilent:
 		return nil
-	case a.Words == "":
-		return fmt.Errorf("ask: %s", a.Summary.Reason) // cut by a press, for one
+	case device.OutcomeSuperseded:
+		return fmt.Errorf("ask: %s", cmp.Or(a.Why, a.Summary.Reason))
 	}
-	return fmt.Errorf("ask: %s: %s", a.Summary.Reason, a.Words)
+	return fmt.Errorf("ask: %s: %s", a.Summary.Reason, cmp.Or(a.Words, "no answer came"))
 }
 
 type sayCmd struct {
@@ -38,7 +53,7 @@ type sayCmd struct {
 
 func (c sayCmd) Run(e *env) error {
 	var out struct{ Outcome string }
-	if err := e.request("POST", "/say", textOf(c.Text), &out); err != nil {
+	if err := e.request("POST", "/say", map[string]string{"text": strings.Join(c.Text, " ")}, &out); err != nil {
 		return err
 	}
 	fmt.Fprintln(e.out, out.Outcome)

@@ -8,8 +8,11 @@ import (
 	"conch/device"
 )
 
-// load reads the configuration as this invocation wants it and says what it warned of.
+// load reads the configuration as this invocation wants it and says what it warned of, once.
 func (e *env) load() (device.Config, error) {
+	if e.loaded != nil {
+		return *e.loaded, nil
+	}
 	cfg, err := device.Load(device.LoadOptions{File: e.config, Flags: e.set})
 	if err != nil {
 		return device.Config{}, fmt.Errorf("%w: %w", device.ErrRefused, err)
@@ -17,6 +20,7 @@ func (e *env) load() (device.Config, error) {
 	for _, w := range cfg.Warnings {
 		fmt.Fprintln(e.err, "conch:", w)
 	}
+	e.loaded = cfg
 	return *cfg, nil
 }
 
@@ -38,15 +42,4 @@ func (e *env) request(method, path string, in, out any) error {
 		return err
 	}
 	return r.Do(e.ctx, method, path, in, out)
-}
-
-func textOf(words []string) map[string]string {
-	text := ""
-	for i, w := range words {
-		if i > 0 {
-			text += " "
-		}
-		text += w
-	}
-	return map[string]string{"text": text}
 }

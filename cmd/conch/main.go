@@ -48,6 +48,7 @@ type env struct {
 	out, err io.Writer
 	config   string
 	set      map[string]string
+	loaded   *device.Config // once it has been read
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }

@@ -3,8 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
-	"text/tabwriter"
 
 	"conch/device"
 )
@@ -47,39 +45,7 @@ func (c roomListCmd) Run(e *env) error {
 	if c.JSON {
 		return e.json(s)
 	}
-	link := "no broker"
-	switch {
-	case s.Connected:
-		link = "broker " + s.Broker
-	case s.Broker != "":
-		link = "broker " + s.Broker + " (not connected)"
-	}
-	fmt.Fprintf(e.out, "room %s, %s\n", s.Room, link)
-	w := tabwriter.NewWriter(e.out, 0, 4, 2, ' ', 0)
-	for _, m := range s.Members {
-		here := ""
-		if m.Device == s.Device {
-			here = "this device"
-		}
-		if len(m.Cards) == 0 {
-			fmt.Fprintf(w, "%s\t%s\t-\t\t%s\n", m.Name, m.Device, here)
-		}
-		for _, card := range m.Cards {
-			state := string(card.Involvement)
-			if card.Muted {
-				state = "muted"
-			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", m.Name, m.Device, card.Name, state, here)
-		}
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	for why, n := range s.Ignored() {
-		if n > 0 {
-			fmt.Fprintf(e.out, "ignored: %d x %s\n", n, why)
-		}
-	}
+	fmt.Fprint(e.out, device.RoomText(s))
 	return nil
 }
 
@@ -100,6 +66,9 @@ func (c roomWatchCmd) Run(e *env) error {
 	if err := r.Do(e.ctx, "GET", "/room", nil, &s); err != nil {
 		return err
 	}
+	if !c.JSON {
+		fmt.Fprint(e.out, device.RoomHeader(s))
+	}
 	return r.Lines(e.ctx, "/room/watch", func(line []byte) {
 		if c.JSON {
 			fmt.Fprintf(e.out, "%s\n", line)
@@ -110,13 +79,16 @@ func (c roomWatchCmd) Run(e *env) error {
 			fmt.Fprintln(e.err, "conch: room watch:", err)
 			return
 		}
+		if device.MembersTold(entry) { // whoever came has a name
+			_ = r.Do(e.ctx, "GET", "/room", nil, &s) // the old names do as well
+		}
 		fmt.Fprint(e.out, device.EntryText(entry, s.Members))
 	})
 }
 
 type roomControlCmd struct {
-	Involvement string `arg:"" optional:"" help:"off, low, medium or high." enum:",off,low,medium,high" default:""`
-	Companion   string `help:"Only this companion (its id); without it the whole room." short:"w" placeholder:"ID"`
+	Involvement string `arg:"" optional:"" help:"off (only when asked by name), low, medium or high."`
+	Companion   string `help:"Only this companion, by name; without it the whole room." short:"w" placeholder:"NAME"`
 	Mute        bool   `help:"It stays silent, whatever is asked." xor:"mute"`
 	Unmute      bool   `help:"It may speak again." xor:"mute"`
 }
@@ -124,7 +96,7 @@ type roomControlCmd struct {
 func (c roomControlCmd) Run(e *env) error {
 	in := map[string]any{}
 	if c.Companion != "" {
-		in["companion"] = strings.ToLower(c.Companion)
+		in["companion"] = c.Companion
 	}
 	if c.Involvement != "" {
 		in["involvement"] = c.Involvement
@@ -132,5 +104,10 @@ func (c roomControlCmd) Run(e *env) error {
 	if c.Mute || c.Unmute {
 		in["mute"] = c.Mute
 	}
-	return e.request("POST", "/room/control", in, nil)
+	var t device.Turned
+	if err := e.request("POST", "/room/control", in, &t); err != nil {
+		return err
+	}
+	fmt.Fprintln(e.out, t.Text)
+	return nil
 }

@@ -7,15 +7,21 @@ import (
 )
 
 type whyCmd struct {
-	All bool `help:"Print the last facts and orders of the turn machine."`
+	All  bool `help:"Print the last facts and orders of the turn machine."`
+	JSON bool `help:"Print JSON." name:"json"`
 }
 
 func (c whyCmd) Run(e *env) error {
 	var s device.RoomStatus
 	if !c.All && e.request("GET", "/room", nil, &s) == nil { // a device that is alone has no room to tell of
-		var why struct{ Text string }
+		var why struct {
+			Text string `json:"text"`
+		}
 		if err := e.request("GET", "/room/why", nil, &why); err != nil {
 			return err
+		}
+		if c.JSON {
+			return e.json(why)
 		}
 		fmt.Fprintln(e.out, why.Text)
 		return nil
@@ -23,6 +29,9 @@ func (c whyCmd) Run(e *env) error {
 	var lines []device.RecentLine
 	if err := e.request("GET", "/recent", nil, &lines); err != nil {
 		return err
+	}
+	if c.JSON {
+		return e.json(lines)
 	}
 	for _, l := range lines {
 		fmt.Fprintln(e.out, l)

@@ -220,9 +220,31 @@ func (s *step) control(c Control, by DeviceID, why string) string {
 		// What its device makes of it counts: its next beat is asked for the cards.
 		s.editMember(m.members[i].Device, func(x *member) { x.Cards, x.digest = turned(x.Cards, c), "" })
 	}
-	s.record(Entry{Kind: EntryControl, Companion: c.Companion, By: by, Why: why})
+	s.record(Entry{Kind: EntryControl, Companion: c.Companion, By: by, Why: how(c) + ", " + why})
 	s.do(MembersChanged{"manners were turned " + why})
 	return ""
+}
+
+// how is what a control asks for, in words.
+func how(c Control) string {
+	text := ""
+	if c.Involvement != nil {
+		text = "involvement " + string(*c.Involvement)
+		if *c.Involvement == "" {
+			text = "involvement as before"
+		}
+	}
+	if c.Mute != nil {
+		if text != "" {
+			text += " and "
+		}
+		if *c.Mute {
+			text += "muted"
+		} else {
+			text += "not muted"
+		}
+	}
+	return text
 }
 
 func turned(cards []Card, c Control) []Card {

@@ -1,0 +1,218 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"conch/companions"
+	"conch/companions/round"
+	"conch/coordinator/turn"
+)
+
+// Answer is what a question came to, wherever in the room it was answered.
+type Answer struct {
+	Turn    string          `json:"turn"`
+	Outcome Outcome         `json:"outcome"`
+	Text    string          `json:"text"`            // what the companion said
+	Who     string          `json:"who,omitempty"`   // that companion's name
+	Place   string          `json:"place,omitempty"` // name of the device that spoke, where that is another one
+	Why     string          `json:"why,omitempty"`   // of a silence, and of what was superseded
+	Words   string          `json:"words,omitempty"` // plain words for a failure
+	Message round.MessageID `json:"message,omitempty"`
+	Summary TurnRecord      `json:"summary"` // of this device's own turn
+}
+
+// Outcome is how a question ended (room.md 8, I2).
+type Outcome string
+
+// Outcomes.
+const (
+	OutcomeAnswered   Outcome = "answered"
+	OutcomeSilent     Outcome = "silent"     // nobody wanted to say anything, and that is right so
+	OutcomeSuperseded Outcome = "superseded" // a newer press or question came
+	OutcomeFailed     Outcome = "failed"
+)
+
+// Inquire asks as if the text had been spoken, and waits until that has come to its end: here, or in the room. To are the
+// companions that are meant, by name, alias or id.
+func (d *Device) Inquire(ctx context.Context, text string, to ...string) (Answer, error) {
+	whom, err := d.whom(to)
+	if err != nil {
+		return Answer{}, err
+	}
+	var entries <-chan round.Entry
+	if d.room != nil {
+		watch, stop := context.WithCancel(ctx)
+		defer stop()
+		entries = d.room.Watch(watch) // from before the question
+	}
+	t, err := d.Ask(ctx, text, whom...)
+	a := Answer{Turn: string(t.Turn), Text: t.Said, Who: t.Who, Outcome: OutcomeFailed, Summary: t}
+	if t.Words != "" {
+		a.Words = wordsText(turn.Words(t.Words))
+	}
+	switch {
+	case err != nil:
+		return a, err
+	case t.Reason == reasonDone:
+		a.Outcome = OutcomeAnswered
+	case t.Reason == turn.InterruptedByPress.String():
+		a.Outcome, a.Why = OutcomeSuperseded, "somebody pressed a button, or asked something else"
+	case t.Reason == turn.LostVote.String() && entries != nil:
+		a.Who = ""
+		if err := d.follow(ctx, &a, entries); err != nil {
+			return a, err
+		}
+	}
+	return a, nil
+}
+
+// follow waits until the room has done with the message of a turn that was not to be answered by it.
+func (d *Device) follow(ctx context.Context, a *Answer, entries <-chan round.Entry) error {
+	var place *round.Place
+	var speaker round.DeviceID
+	failed, answered := "", false
+	for {
+		var e round.Entry
+		select {
+		case got, open := <-entries:
+			if !open {
+				return errors.New("ask: the appliance is ending, or too many watch its room")
+			}
+			e = got
+		case <-ctx.Done():
+			return fmt.Errorf("ask: nobody has answered: %w", ctx.Err())
+		}
+		if e.Message != nil && e.Message.Turn == a.Turn && e.Message.From == round.Human(d.self) {
+			p := e.Message.Place()
+			place, a.Message = &p, p.Message
+		}
+		if answered && e.Kind == round.EntryMember && e.By == speaker && !d.present(speaker) {
+			a.Outcome, a.Why = OutcomeAnswered, e.Why // it went in the middle
+			return nil
+		}
+		if place == nil || e.Place == nil || *e.Place != *place {
+			continue
+		}
+		switch e.Kind {
+		case round.EntryRound:
+			a.Why = d.whyNobody(e.Decision)
+		case round.EntryClaim:
+			speaker = e.By
+		case round.EntryFailed:
+			failed = e.Why
+		case round.EntryAnswered:
+			answered = true
+		case round.EntrySilent:
+			a.Outcome = OutcomeSilent
+			if a.Why == "" {
+				a.Why = plainReason(e.Why)
+			}
+			if failed != "" {
+				a.Outcome, a.Words = OutcomeFailed, wordsText(turn.WordsNoAnswer)
+			}
+			return nil
+		case round.EntrySuperseded:
+			a.Outcome, a.Why = OutcomeSuperseded, e.Why
+			return nil
+		case round.EntrySpoke:
+			a.Outcome, a.Why = OutcomeAnswered, ""
+			a.Who, a.Place = d.whoAndWhere(e.Companion, e.By)
+			d.spoken(ctx, a, *place, e.Companion)
+			return nil
+		}
+	}
+}
+
+// whyNobody is why nobody answers, and, where one of them has a reason of its own (it is muted), that one's.
+func (d *Device) whyNobody(c *round.Decision) string {
+	if c == nil || c.Winner != "" {
+		return ""
+	}
+	why := plainReason(c.Reason)
+	others := slices.DeleteFunc(slices.Clone(c.Silent), func(s round.Silent) bool { return strings.Contains(c.Reason, s.Reason) })
+	if len(others) == 1 {
+		why += fmt.Sprintf("; %s: %s", namer(d.room.Members()).companion(others[0].Companion), others[0].Reason)
+	}
+	return why
+}
+
+// lateWords is how long the words of an answer may come after its end: they travel under another topic. Our choice.
+const lateWords = time.Second
+
+// spoken fills in what was said.
+func (d *Device) spoken(ctx context.Context, a *Answer, p round.Place, c round.CompanionID) {
+	ctx, cancel := context.WithTimeout(ctx, lateWords)
+	defer cancel()
+	_ = until(ctx, func() bool { // without them the answer stands as given
+		for _, m := range d.room.Recent() {
+			if m.From == round.Participant(c) && m.Epoch == p.Epoch && m.Number > p.Number {
+				a.Text = m.Text
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func (d *Device) present(id round.DeviceID) bool {
+	return slices.ContainsFunc(d.room.Members(), func(m round.Member) bool { return m.Device == id })
+}
+
+// whoAndWhere gives names to a companion and a device; place is empty for this one.
+func (d *Device) whoAndWhere(c round.CompanionID, by round.DeviceID) (who, place string) {
+	n := namer(d.room.Members())
+	if by != d.self {
+		place = n.device(by)
+	}
+	return n.companion(c), place
+}
+
+// whom finds companions by what people call them: name, alias or id, in any case.
+func (d *Device) whom(names []string) ([]round.Participant, error) {
+	var to []round.Participant
+	for _, name := range names {
+		c, err := d.companion(name)
+		if err != nil {
+			return nil, err
+		}
+		if p := round.Participant(c); !slices.Contains(to, p) {
+			to = append(to, p)
+		}
+	}
+	return to, nil
+}
+
+// companion finds one in the room, or, without a room, here.
+func (d *Device) companion(name string) (round.CompanionID, error) {
+	var all []round.Card
+	if d.room != nil {
+		for _, m := range d.room.Members() {
+			all = append(all, m.Cards...)
+		}
+	} else {
+		all = bareCards(d.cards)
+	}
+	var names []string
+	for _, c := range all {
+		if strings.EqualFold(string(c.ID), name) || strings.EqualFold(c.Name, name) ||
+			slices.ContainsFunc(c.Aliases, func(a string) bool { return strings.EqualFold(a, name) }) {
+			return c.ID, nil
+		}
+		names = append(names, c.Name)
+	}
+	slices.Sort(names)
+	return "", fmt.Errorf("%w: companion %q is not here: there are %s", ErrRefused, name, strings.Join(names, ", "))
+}
+
+func bareCards(cards []companions.Card) []round.Card {
+	var out []round.Card
+	for _, c := range cards {
+		out = append(out, c.Card)
+	}
+	return out
+}
