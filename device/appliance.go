@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"conch/companions/round"
 	"conch/coordinator"
 	"conch/coordinator/turn"
 	"conch/gpio"
@@ -152,9 +153,12 @@ func (d *Device) WaitReady(ctx context.Context, limit time.Duration) error {
 	return nil
 }
 
-// Ready says that sound and voice are up, or that their trouble is known.
+// Ready says that sound and all voices are up, or that their trouble is known.
 func (d *Device) Ready() bool {
-	return d.playback.Load() != nil && d.capture.Load() != nil && (d.coordinator.Online() || d.conds.holds(voiceLost))
+	if d.playback.Load() == nil || d.capture.Load() == nil || !d.coordinator.Online() && !d.conds.holds(voiceLost) {
+		return false
+	}
+	return d.voices.allUp(func(id round.CompanionID) bool { return d.conds.holds(d.voices.lost(id)) })
 }
 
 // until polls cond every few milliseconds.

@@ -38,6 +38,7 @@ func (s speaks) Run(ctx context.Context, out coordinator.Outlet) error { return 
 // server on loopback behind them.
 func (d *Device) wireVoice() error {
 	d.voices = newVoices()
+	d.voices.trouble = d.voiceTrouble
 	if d.opts.Voice != nil {
 		d.voices.add(d.cards[0].ID, d.opts.Voice, d.cards[0].Uses)
 		d.voiceWords = "given"
@@ -132,21 +133,35 @@ const voiceLost = "voice.lost"
 func (h heardOf) Post(ev turn.Event) {
 	switch e := ev.(type) {
 	case turn.SessionReady:
-		h.d.conds.clear(voiceLost)
+		h.d.lostVoice(voiceLost, "", nil)
 	case turn.SessionLost:
-		do := "check the network (see: conch doctor); it connects again by itself"
-		switch e.Say {
-		case turn.WordsKeyRefused:
-			do = "put a valid key where this one came from (see: conch check); a key file is read again by itself, anything else after a restart"
-		case turn.WordsQuota:
-			do = "look at the account's limits and balance; it is tried again by itself"
-		}
-		h.d.conds.set(voiceLost, "no session with "+h.d.voiceWords+": "+wordsText(e.Say), do)
+		h.d.lostVoice(voiceLost, "", &e)
 	}
 	if h.d.room != nil {
 		h.d.talk.heard(ev)
 	}
 	h.Coordinator.Post(ev)
+}
+
+// voiceTrouble makes a condition of a companion's lost session, where another one has the microphone.
+func (d *Device) voiceTrouble(id round.CompanionID, e *turn.SessionLost) {
+	d.lostVoice(d.voices.lost(id), " for "+d.nameOf(id), e)
+}
+
+// lostVoice sets or clears the condition that there is no session.
+func (d *Device) lostVoice(code, whose string, e *turn.SessionLost) {
+	if e == nil {
+		d.conds.clear(code)
+		return
+	}
+	do := "check the network (see: conch doctor); it connects again by itself"
+	switch e.Say {
+	case turn.WordsKeyRefused:
+		do = "put a valid key where this one came from (see: conch check); a key file is read again by itself, anything else after a restart"
+	case turn.WordsQuota:
+		do = "look at the account's limits and balance; it is tried again by itself"
+	}
+	d.conds.set(code, "no session with "+d.voiceWords+whose+": "+wordsText(e.Say), do)
 }
 
 // startRehearsal opens the rehearsal server on a loopback port of its own; Run serves it.

@@ -20,11 +20,13 @@ type voices struct {
 	of  map[round.CompanionID]Voice
 	may map[round.CompanionID]func(tool string) bool // which tools its card allows; nil: all
 
+	trouble func(round.CompanionID, *turn.SessionLost) // that a companion without the microphone has no session; nil: it has
+
 	mu     sync.Mutex // guards what follows
 	owners [16]owner  // of the latest turns, the newest at next-1; a turn that is not among them is the first companion's
 	next   int
 	ready  map[round.CompanionID]bool
-	live   round.CompanionID // whose turn is the latest
+	live   round.CompanionID // whose turn the latest order was about
 }
 
 type owner struct {
@@ -33,7 +35,8 @@ type owner struct {
 }
 
 func newVoices() *voices {
-	return &voices{of: map[round.CompanionID]Voice{}, may: map[round.CompanionID]func(string) bool{}, ready: map[round.CompanionID]bool{}}
+	return &voices{of: map[round.CompanionID]Voice{}, may: map[round.CompanionID]func(string) bool{}, ready: map[round.CompanionID]bool{},
+		trouble: func(round.CompanionID, *turn.SessionLost) {}}
 }
 
 func (v *voices) add(id round.CompanionID, voice Voice, may func(tool string) bool) {
@@ -48,7 +51,6 @@ func (v *voices) give(id turn.ID, to round.CompanionID) {
 	defer v.mu.Unlock()
 	v.owners[v.next] = owner{id, to}
 	v.next = (v.next + 1) % len(v.owners)
-	v.live = to
 }
 
 // owner is whose turn id is.
@@ -71,7 +73,13 @@ func (v *voices) up(id round.CompanionID) bool {
 }
 
 // Do hands an order to the session of the turn's companion.
-func (v *voices) Do(o turn.Order) { v.of[v.owner(turnOf(o))].Do(o) }
+func (v *voices) Do(o turn.Order) {
+	of := v.owner(turnOf(o))
+	v.mu.Lock()
+	v.live = of
+	v.mu.Unlock()
+	v.of[of].Do(o)
+}
 
 // Tools tells every session which of the tools are its companion's.
 func (v *voices) Tools(specs []turn.ToolSpec) {
@@ -120,10 +128,14 @@ func (s session) Post(ev turn.Event) {
 	case turn.SessionReady:
 		s.v.note(s.of, true)
 		if !first {
+			s.v.trouble(s.of, nil)
 			return
 		}
 	case turn.SessionLost:
 		live := s.v.note(s.of, false)
+		if !first {
+			s.v.trouble(s.of, &e)
+		}
 		if !first && live {
 			s.out.Post(ev)
 			if s.v.up(s.v.ids[0]) { // the microphone's session is well
@@ -135,6 +147,26 @@ func (s session) Post(ev turn.Event) {
 		}
 	}
 	s.out.Post(ev)
+}
+
+// lost is the code of the condition that a companion has no session. That of the first, who has the microphone, is the device's.
+func (v *voices) lost(id round.CompanionID) string {
+	if id == v.ids[0] {
+		return voiceLost
+	}
+	return voiceLost + "." + string(id)
+}
+
+// allUp says that every session can take a turn, but those of which known says that their trouble is known.
+func (v *voices) allUp(known func(round.CompanionID) bool) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, id := range v.ids {
+		if !v.ready[id] && !known(id) {
+			return false
+		}
+	}
+	return true
 }
 
 func (v *voices) note(id round.CompanionID, ready bool) (live bool) {
