@@ -11,6 +11,7 @@ import (
 	"conch/companions"
 	"conch/companions/round"
 	"conch/companions/voice/rehearsal"
+	"conch/coordinator/turn"
 	"conch/mqtt"
 )
 
@@ -198,4 +199,108 @@ func (p *parrot) last() rehearsal.Thought {
 		return rehearsal.Thought{}
 	}
 	return p.asked[len(p.asked)-1]
+}
+
+// What was said in the room before a restart is known after it, one's own words as one's own (room.md 7).
+func TestFlatRestartKeepsOwnWords(t *testing.T) {
+	f := newFlat(t)
+	dir := t.TempDir()
+	keep := func(c *Config) { c.State.Dir = dir }
+	first := f.raise("kitchen", "Ada,Ben", boxOptions{config: keep})
+	f.calm()
+	first.types("Ada, the cake is done")
+	first.wait("Ada has spoken", kind(round.EntrySpoke, "ada"))
+	f.calm()
+	first.stop()
+	first.until("ended", func() bool { return first.goroutines() == 0 })
+	again := f.raise("kitchen", "Ada,Ben", boxOptions{config: keep})
+	f.boxes = f.boxes[1:]
+	f.calm()
+	again.types("Ada, what else")
+	again.wait("Ada has spoken again", kind(round.EntrySpoke, "ada"))
+	f.calm()
+	talk := again.mind.last().Talk
+	var mine, asked int
+	for _, l := range talk {
+		if l.Mine && l.Text == "the cake is done" {
+			mine++
+		}
+		if !l.Mine && strings.Contains(l.Text, "Ada, the cake is done") {
+			asked++
+		}
+	}
+	if mine != 1 || asked != 1 {
+		t.Errorf("Ada remembers its own line %d times, the question %d times, of %+v; want each once", mine, asked, talk)
+	}
+}
+
+// A server that does not write down what is said leaves the room without words, not the person without an answer.
+func TestFlatSpeechThatIsNotWrittenDownIsAnswered(t *testing.T) {
+	f := newFlat(t)
+	kitchen := f.raise("kitchen", "Ada", boxOptions{config: func(c *Config) { c.Voice.Transcription = "" }})
+	f.raise("hall", "Ben", boxOptions{})
+	f.meet()
+	kitchen.answered(kitchen.say(300 * time.Millisecond))
+	f.calm()
+	if n := len(kitchen.ledger(kind(round.EntrySpoke, "ada"))); n != 1 {
+		t.Errorf("Ada has spoken %d times; want once", n)
+	}
+}
+
+// Who is alone answers before the words are known. When they are, the room gets to know both, in order.
+func TestFlatAloneTellsTheRoomAfterTheAnswer(t *testing.T) {
+	f := newFlat(t)
+	kitchen := f.raise("kitchen", "Ada", boxOptions{config: func(c *Config) { c.Voice.Transcription = "" }})
+	kitchen.answered(kitchen.say(300 * time.Millisecond))
+	kitchen.wait("Ada's answer is in the ledger", kind(round.EntrySpoke, "ada"))
+	f.calm()
+	if n := len(kitchen.ledger(func(e round.Entry) bool { return e.Kind == round.EntryAnswered })); n != 1 {
+		t.Errorf("%d questions answered; want 1", n)
+	}
+	said := kitchen.room.Recent()
+	if len(said) != 2 || said[1].From != "ada" || said[1].Text != "spoken" {
+		t.Errorf("the room remembers %+v; want the question and Ada's answer", said)
+	}
+}
+
+// Somebody comes while a device that was alone answers: the answer is the room's, nobody gives a second one.
+func TestFlatAloneAnswersOnceWhereSomebodyJoins(t *testing.T) {
+	f := newFlat(t)
+	kitchen := f.raise("kitchen", "Ada", boxOptions{config: func(c *Config) { c.Voice.Transcription = "" }})
+	r := kitchen.say(300 * time.Millisecond)
+	hall := f.raise("hall", "Ben", boxOptions{}) // before the patience with the words is over
+	f.meet()
+	kitchen.answered(r)
+	kitchen.wait("Ada's answer is in the ledger", kind(round.EntrySpoke, "ada"))
+	f.calm()
+	for _, x := range f.boxes {
+		if n := len(x.ledger(func(e round.Entry) bool { return e.Kind == round.EntryFailed })); n > 0 {
+			t.Errorf("%s has seen %d failures", x.cfg.Device.Name, n)
+		}
+	}
+	if n := len(hall.turnsEnded()); n > 0 {
+		t.Errorf("the hall has answered, too: %+v", hall.turnsEnded())
+	}
+}
+
+// The session of one companion is lost while another one answers: that is no business of the answer.
+func TestFlatLostSessionLeavesAnothersTurnAlone(t *testing.T) {
+	f := newFlat(t)
+	x := f.raise("kitchen", "Ada,Ben", boxOptions{})
+	f.calm()
+	x.types("Ben, short")
+	x.wait("Ben has spoken", kind(round.EntrySpoke, "ben"))
+	f.calm()
+	x.types("Ada, say something long")
+	x.until("Ada is heard", x.Speaking)
+	session{x.voices, "ben", heardOf{x.coordinator, x.Device}}.Post(turn.SessionLost{At: x.now(), Say: turn.WordsOffline})
+	x.wait("Ada has spoken", kind(round.EntrySpoke, "ada"))
+	f.calm()
+	ended := x.turnsEnded()
+	if last := ended[len(ended)-1]; last.Who != "Ada" || last.Reason != reasonDone {
+		t.Errorf("the last turn: %+v; want Ada's, done", last)
+	}
+	if !x.conds.holds(voiceLost + ".ben") {
+		t.Error("no condition says that Ben has no voice")
+	}
 }

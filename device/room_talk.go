@@ -27,6 +27,8 @@ type roomTalk struct {
 	trouble   turn.Words      // what a companion of this device failed with, until it is said
 	questions [8]question     // the latest turns of this device's button, the newest at next-1
 	next      int
+	granted   [16]round.Prepare // the latest, the newest at grants-1: what was said of them, their sessions know
+	grants    int
 	began     int // questions so far
 }
 
@@ -34,8 +36,9 @@ type roomTalk struct {
 type job struct {
 	grant   round.Prepare
 	turn    turn.ID
-	posted  bool   // the coordinator knows
 	opened  bool   // it may be heard
+	alone   bool   // it was answered without the room, which is told of it when it says Speak
+	cued    bool   // the room has said Speak
 	abandon string // why it is given up; empty: it is not
 	before  int    // questions that had begun here when it was granted: a later one cuts it
 }
@@ -94,11 +97,14 @@ func (t *roomTalk) words(id turn.ID, text string) {
 		to = []round.Participant{round.Participant(t.first())}
 	}
 	if strings.TrimSpace(text) == "" { // not written down: whoever heard it answers
-		to = []round.Participant{round.Participant(t.first())}
+		text, to = unwritten, []round.Participant{round.Participant(t.first())}
 	}
 	t.mu.Unlock()
 	t.room.Said(string(id), text, to)
 }
+
+// unwritten stands for words that nobody has written down. The room answers no empty message, and an utterance has been heard.
+const unwritten = "(said aloud, and not written down)"
 
 // first is the companion that has the microphone, as the room calls it.
 func (t *roomTalk) first() round.CompanionID { return t.d.knownAs(t.d.voices.ids[0]) }
@@ -127,7 +133,7 @@ func (t *roomTalk) speech(e coordinator.SpeechEvent) {
 			q.known = &e
 		}
 	}
-	j := t.find(func(j *job) bool { return j.turn == e.Turn })
+	j := t.find(func(j *job) bool { return j.turn == e.Turn && (j.cued || !j.alone) })
 	t.mu.Unlock()
 	switch {
 	case j == nil:
@@ -155,9 +161,14 @@ func (t *roomTalk) ended(r coordinator.Record) {
 	over := false
 	if q != nil {
 		q.record = &r
-		over, q.told = !q.told, true
+		if !q.alone || !r.Audible || q.told { // who is alone may have answered before the words are known: they still come
+			over, q.told = !q.told, true
+		}
 	}
 	j := t.find(func(j *job) bool { return j.turn == r.Turn })
+	if j != nil && j.alone && !j.cued {
+		j = nil // Speak tells it all
+	}
 	t.remove(j)
 	t.mu.Unlock()
 	if over {
@@ -247,26 +258,20 @@ func (s roomStage) Prepare(p round.Prepare) {
 	j.before = s.began
 	q := s.about(turn.ID(p.Turn))
 	own := q != nil && p.Companion == first && (q.alone || q.record == nil)
+	j.alone = own && q.alone
 	switch {
-	case own && q.alone && q.record != nil: // it was answered before the room knew the question
-		record := *q.record
-		s.mu.Unlock()
-		s.room.SpeechBegan(p.Place, p.Companion)
-		s.report(j, record)
-		return
 	case own:
 		j.turn, j.opened = q.turn, q.alone
 	default:
 		j.turn = newTurn()
 	}
 	s.jobs = append(s.jobs, j)
-	if own && q.alone { // it is being answered already
-		began, known := q.began, q.known
-		s.mu.Unlock()
-		s.tell(j, began, known)
+	s.granted[s.grants%len(s.granted)] = p
+	s.grants++
+	s.mu.Unlock()
+	if j.alone { // it is being answered already, or has been
 		return
 	}
-	s.mu.Unlock()
 	if !own && !d.voices.up(who) { // an utterance of one's own waits for the link as ever (turns.md 6); a message goes to the next who can
 		s.fail(j, "its voice has no connection")
 		return
@@ -292,15 +297,33 @@ func (s roomStage) company(self round.CompanionID) string {
 func (s roomStage) Speak(p round.Place, c round.CompanionID) {
 	s.mu.Lock()
 	j := s.find(granted(p, c))
-	if j == nil || j.opened {
+	if j == nil || j.cued {
 		s.mu.Unlock()
 		return
 	}
-	j.opened = true
+	j.opened, j.cued = true, true
+	if !j.alone {
+		s.mu.Unlock()
+		s.d.coordinator.Post(turn.FloorOpened{At: s.d.now(), Turn: j.turn})
+		return
+	}
+	q := question{}
+	if known := s.about(j.turn); known != nil {
+		q = *known
+	} else {
+		q.record = &coordinator.Record{Reason: "more questions came than are kept"}
+	}
+	if q.record != nil {
+		s.remove(j)
+	}
 	s.mu.Unlock()
-	s.d.coordinator.Post(turn.FloorOpened{At: s.d.now(), Turn: j.turn})
+	s.tell(j, q.began, q.known)
+	if q.record != nil {
+		s.report(j, *q.record)
+	}
 }
 
+// granted finds a job by what the room calls it.
 func granted(p round.Place, c round.CompanionID) func(*job) bool {
 	return func(j *job) bool { return j.grant.Place == p && j.grant.Companion == c }
 }
@@ -348,7 +371,13 @@ func (s roomStage) Remember(m round.Message, to []round.CompanionID) {
 	line := companions.RoomLine(who, place, m.Text)
 	for _, c := range to {
 		v := s.d.voices.of[s.d.housed(c)]
-		if v == nil || m.From == round.Participant(c) || m.Text == "" {
+		if v == nil || m.Text == "" {
+			continue
+		}
+		if m.From == round.Participant(c) {
+			if !s.saidHere(m, c) { // before a restart: this session has not said it
+				v.Do(turn.AddText{Role: "assistant", Text: m.Text})
+			}
 			continue
 		}
 		if c == s.first() && m.From.Human() && m.Turn != "" && s.hasWords(turn.ID(m.Turn)) {
@@ -356,6 +385,16 @@ func (s roomStage) Remember(m round.Message, to []round.CompanionID) {
 		}
 		v.Do(turn.AddText{Role: "user", Text: line})
 	}
+}
+
+// saidHere says whether c's session has said a message itself.
+func (s roomStage) saidHere(m round.Message, c round.CompanionID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.granted[:], func(p round.Prepare) bool {
+		n := m.Number - p.Place.Number
+		return p.Companion == c && p.Place.Epoch == m.Epoch && (n == 0 || n == 1) // the same number: what was cut off
+	})
 }
 
 // hasWords says whether the first companion's session had the words of a turn from the person.
