@@ -121,6 +121,7 @@ func (c *Config) dial(ctx context.Context, t target) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	conn = quicken(conn)
 	if !t.tls {
 		return conn, nil
 	}
