@@ -237,6 +237,100 @@ func TestRoomPressDuringAnAnswerHushesAll(t *testing.T) {
 	})
 }
 
+// So do words that are typed, without a press before them.
+func TestRoomTypingDuringAnAnswerHushesAll(t *testing.T) {
+	inRoom(t, func(t *testing.T, h *roomHouse) {
+		kitchen, bedroom, hall := h.three()
+		kitchen.voice.set(func(v *roomVoice) { v.length = time.Hour })
+		bedroom.ask("Ada, tell me everything about eggs")
+		h.until("ada speaks", func() bool { return len(h.speakers()) == 1 })
+		id := hall.words("", "Cleo, where are my keys?")
+		hall.over(id, round.EntryAnswered)
+		h.until("ada is silent", func() bool { return !kitchen.voice.busy() })
+		h.quiet()
+		if got := h.speakers(); !slices.Equal(got, ids{"ada", "cleo"}) {
+			t.Errorf("speakers %v; want ada, cut, then cleo", got)
+		}
+	})
+}
+
+// Manners that are turned at one device, by hand or in words, hold on all, and for who joins later.
+func TestRoomControlsHoldOnAllDevices(t *testing.T) {
+	inRoom(t, func(t *testing.T, h *roomHouse) {
+		kitchen, bedroom, hall := h.three()
+		bedroom.outcome(bedroom.ask("Leave it to us."))
+		h.quiet()
+		hall.answered("How long does an egg have to boil?")
+		hall.answered("Ada, how long does an egg have to boil?", "ada") // who is asked answers
+		attic := h.raise("attic", cardsOf("nora"))
+		h.meet()
+		attic.answered("Where are my keys?")
+		bedroom.outcome(bedroom.ask("Join in again."))
+		h.quiet()
+		yes := true
+		attic.Control(round.Control{Companion: "ada", Mute: &yes})
+		for _, x := range []*roomHome{kitchen, bedroom, hall} {
+			h.until(x.name+" knows that ada is muted", func() bool {
+				for _, m := range x.Members() {
+					if m.Device == kitchen.self {
+						return m.Cards[0].Muted
+					}
+				}
+				return false
+			})
+		}
+		id := hall.answered("Ada, how long does rice have to boil?")
+		if why := silence(h.decided(id), "ada"); why != "it is muted" {
+			t.Errorf("ada is silent because %q", why)
+		}
+		hall.answered("Cleo, where are my keys?", "cleo")
+	})
+}
+
+// Every device says of every companion that was silent why it was, for whatever reason it was.
+func TestRoomReasonForEverySilenceOnEveryDevice(t *testing.T) {
+	inRoom(t, func(t *testing.T, h *roomHouse) {
+		kitchen, bedroom, hall := h.three()
+		attic := h.raise("attic", cardsOf("nora"), func(p *homePlan) {})
+		yes := true
+		h.meet()
+		attic.Control(round.Control{Companion: "nora", Mute: &yes})
+		for _, x := range h.alive() {
+			h.until(x.name+" knows that nora is muted", func() bool {
+				return x.has(func(e round.Entry) bool { return e.Kind == round.EntryControl && e.Companion == "nora" })
+			})
+		}
+		h.liar("cellar", "zoe") // never votes
+		h.meet()
+		reasons := map[string]round.CompanionID{
+			"Ben was addressed": "ada", "no vote in time": "zoe", "it is muted": "nora",
+		}
+		id := kitchen.ask("Ben, how long does an egg have to boil?")
+		kitchen.over(id, round.EntryAnswered)
+		h.quiet()
+		full := h.decided(id)
+		for why, who := range reasons {
+			if got := silence(full, who); got != why {
+				t.Errorf("%s was silent because %q; want %q", who, got, why)
+			}
+		}
+		id = bedroom.ask("It was said to one alone.", "ada")
+		bedroom.over(id, round.EntryAnswered)
+		h.quiet()
+		if got := silence(h.decided(id), "cleo"); got != "it was said to ada alone" {
+			t.Errorf("cleo was silent because %q", got)
+		}
+		for _, x := range []*roomHome{kitchen, bedroom, hall, attic} {
+			for _, e := range x.ledger(func(e round.Entry) bool { return e.Kind == round.EntryRound }) {
+				accounts(t, x.name, e)
+				if all := len(e.Decision.Silent) + len(e.Decision.Extras); e.Decision.Winner != "" && all != 4 && e.Message.From.Human() {
+					t.Errorf("%s: of five companions one speaks and %d are accounted for: %v", x.name, all, e.Decision)
+				}
+			}
+		}
+	})
+}
+
 // While a person holds the floor nobody claims it, on any device.
 func TestRoomNobodyClaimsWhileAPersonHoldsTheFloor(t *testing.T) {
 	inRoom(t, func(t *testing.T, h *roomHouse) {
