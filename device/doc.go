@@ -1,9 +1,11 @@
 // Package device is one appliance: it chooses and wires what the others made, and decides nothing about turns.
 //
 //	button ─┐                                        ┌─> voice (realtime client) ──┐ facts with turn and response id
-//	mic ────┴─> device ─> coordinator (turn.Step) ───┤                             │
+//	mic ────┴─> device ─> coordinator (turn.Step) ───┤   one session a companion   │
 //	             │  │          ▲   orders            └─> tools                     │
 //	             │  │          └─────────────── inbox <────────────────────────────┘
+//	             │  │  ▲ grants, hushes
+//	             │  └──┴─> room (round.Step) <──> mqtt <──> other boxes     room_talk.go is between the two machines
 //	             │  └── press.go: Hush, Drop ───> speaker ─> card      no queue, no lock, no log
 //	             └── mic frames ─> Voice.Append          (audio passes the machine by; it sees counts)
 //
@@ -14,6 +16,10 @@
 //	coordinator  owns the turn machine                voice      owns the session with the server
 //	button ...   one per button                       state      writes what must survive a power cut
 //	rehearsal    the server, where there is no key    control    the socket of the CLI
+//	room         owns the round machine               mqtt       owns the connection to the broker
+//	broker       the embedded one, where it is here
+//
+// A device with one companion and no broker has no room, and none of its goroutines.
 //
 // The first part that fails for good ends the others. A button, a sound card or a server that fails is a Condition, not an
 // end: it comes back by itself, and until then the light, the log, the CLI and doctor say what is wrong and what to do.
