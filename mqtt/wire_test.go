@@ -286,6 +286,35 @@ func TestWhoLivesWhere(t *testing.T) {
 	check(a, round.Message{From: "ada"}, ReasonFrom)
 }
 
+// The short way of reading an envelope is a short way only: what it takes reads the same the long way.
+func checkSealed(t *testing.T, b []byte) (short bool) {
+	t.Helper()
+	var quick, slow frame
+	if !quick.sealed(b) {
+		return false
+	}
+	if !json.Valid(quick.Params) {
+		return true // refused when they are read, long after which way was taken
+	}
+	if err := json.Unmarshal(b, &slow); err != nil || !reflect.DeepEqual(quick, slow) {
+		t.Fatalf("%s\nread as %+v\nthe long way %+v, %v", b, quick, slow, err)
+	}
+	return true
+}
+
+func TestOwnFormIsReadTheShortWay(t *testing.T) {
+	id := fixed(1)
+	for i, p := range samples(id.id) {
+		_, b, err := Encode("kitchen", id, testSession, uint64(i)*12345678901, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i > 0 != checkSealed(t, b) {
+			t.Errorf("%T, number %d: read the short way: %v", p, i, i == 0) // the number 0 is nobody's
+		}
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	id := fixed(1)
 	for i, p := range samples(id.id) {
@@ -298,6 +327,8 @@ func FuzzDecode(f *testing.F) {
 		f.Add(top, b, params)
 	}
 	f.Fuzz(func(t *testing.T, top string, b, params []byte) {
+		checkSealed(t, b)
+		checkSealed(t, sign(id, methodMessage, 2, string(params)))
 		// Bytes that nobody signed never become a packet other than the ones above.
 		if e, r := Decode("kitchen", top, b); r == nil && e.From != id.id {
 			t.Fatalf("%s was believed", b)
