@@ -114,8 +114,16 @@ func (r *Room) step(ev round.Event) {
 	r.m, effects = round.Step(r.m, ev)
 	r.counts.fact()
 	r.hands.voidBefore(r.m.Epoch()) // what the device has not begun to do for an older one is void
+	// What others wait for goes out before what is written down.
 	for _, e := range effects {
-		r.carryOut(e)
+		if _, ok := e.(round.Record); !ok {
+			r.carryOut(e)
+		}
+	}
+	for _, e := range effects {
+		if e, ok := e.(round.Record); ok {
+			r.carryOut(e)
+		}
 	}
 	if s := r.m.Setting(); s != r.Setting() { // a beat may bring it, and nobody has changed
 		r.setting.Store(&s)
