@@ -60,7 +60,9 @@ func Appliance(ctx context.Context, cfg Config, reload Reload, log *slog.Logger,
 	}
 	a.screen.say(a.device.Chosen())
 	if slices.ContainsFunc(buttons, func(b gpio.Source) bool { _, ok := b.(*gpio.Keyboard); return ok }) {
+		overheard := a.device.overhear(ctx, a.screen.say)
 		a.watch(ctx)
+		<-overheard
 	}
 	return <-ended
 }
@@ -218,7 +220,7 @@ func openPin(cfg Config, now func() time.Duration) (*gpio.Button, error) {
 	})
 }
 
-// Chosen says in three lines what was chosen for button, sound and voice.
+// Chosen says in a line each what was chosen for button, sound, voice and room.
 func (d *Device) Chosen() string {
 	var names []string
 	for _, b := range d.opts.Buttons {
@@ -227,7 +229,7 @@ func (d *Device) Chosen() string {
 	if len(names) == 0 {
 		names = []string{"none but the control socket"}
 	}
-	return fmt.Sprintf("button  %s\nsound   %s\nvoice   %s\n", strings.Join(names, "; "), d.soundWords(), d.voiceLine())
+	return fmt.Sprintf("button  %s\nsound   %s\nvoice   %s\n%s", strings.Join(names, "; "), d.soundWords(), d.voiceLine(), d.roomLine())
 }
 
 func (d *Device) voiceLine() string {
@@ -272,24 +274,6 @@ func (d *Device) Status() Status {
 		s.Usage = d.usage()
 	}
 	return s
-}
-
-func (d *Device) writeMetrics(w io.Writer) {
-	st := d.speaker.Stats()
-	for _, m := range []struct {
-		name, kind, help string
-		value            any
-	}{
-		{"conch_turns_total", "counter", "Turns ended.", d.turns.Load()},
-		{"conch_ready", "gauge", "1 when sound and voice are up, or their trouble is known.", map[bool]int{false: 0, true: 1}[d.Ready()]},
-		{"conch_conditions", "gauge", "Things wrong that a person can fix.", len(d.conds.list())},
-		{"conch_volume_percent", "gauge", "Volume.", d.volume.Load()},
-		{"conch_audio_callbacks_total", "counter", "Callbacks of the loudspeaker's device.", st.Callbacks},
-		{"conch_audio_underruns_total", "counter", "Times a source had nothing to play.", st.Underruns},
-		{"conch_audio_refused_total", "counter", "Sources refused because too many sounded.", st.Refused},
-	} {
-		fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n%s %v\n", m.name, m.help, m.name, m.kind, m.name, m.value)
-	}
 }
 
 // RecentLine is one fact or order of the flight recorder.

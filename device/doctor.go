@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/url"
 	"os"
 	"os/exec"
@@ -30,7 +29,7 @@ type Finding struct {
 func Doctor(ctx context.Context, cfg Config) []Finding {
 	var out []Finding
 	for _, check := range []func(context.Context, Config) []Finding{
-		checkClock, checkState, checkRunning, checkSound, checkButton, checkVoice, checkPrograms, checkPriority, checkSilence,
+		checkClock, checkState, checkRunning, checkSound, checkButton, checkVoice, checkCards, checkRoom, checkPrograms, checkPriority, checkSilence,
 	} {
 		out = append(out, check(ctx, cfg)...)
 	}
@@ -127,26 +126,11 @@ func checkVoice(ctx context.Context, cfg Config) []Finding {
 	if err != nil {
 		return found("voice", "bad", fmt.Sprintf("voice.url: %v", err), "write it like wss://HOST/v1/realtime")
 	}
-	port := u.Port()
-	if port == "" {
-		port = "443"
-		if u.Scheme == "ws" {
-			port = "80"
-		}
+	took, why := reach(ctx, u, map[string]string{"wss": "443", "ws": "80"}[u.Scheme])
+	if why != "" {
+		return found("voice", "bad", why, "check the network, the name server (resolvectl status), the firewall and voice.url")
 	}
-	ctx, cancel := context.WithTimeout(ctx, 4*time.Second)
-	defer cancel()
-	began := time.Now()
-	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
-	var dns *net.DNSError
-	switch {
-	case errors.As(err, &dns):
-		return found("voice", "bad", fmt.Sprintf("%s: the name cannot be looked up: %v", u.Hostname(), dns.Err), "check the network and the name server (resolvectl status)")
-	case err != nil:
-		return found("voice", "bad", fmt.Sprintf("%s cannot be reached: %v", u.Host, err), "check network, firewall and voice.url")
-	}
-	_ = c.Close()
-	return ok("voice", "%s, model %s, reachable in %d ms", u.Host, cfg.Voice.Model, time.Since(began).Milliseconds())
+	return ok("voice", "%s, model %s, reachable in %d ms", u.Host, cfg.Voice.Model, took.Milliseconds())
 }
 
 func checkSound(_ context.Context, cfg Config) []Finding {

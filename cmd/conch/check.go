@@ -15,12 +15,31 @@ func (c checkCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	rows := cfg.Describe()
+	rows, cards := cfg.Describe(), device.CheckCards(cfg)
 	if c.JSON {
-		return e.json(rows)
+		err = e.json(struct {
+			Settings []device.Row `json:"settings"`
+			device.CardsReport
+		}{rows, cards})
+	} else {
+		for _, r := range rows {
+			fmt.Fprintf(e.out, "%-24s %-40s %s\n", r.Key, r.Value, r.Origin)
+		}
+		for _, r := range cards.Companions {
+			fmt.Fprintf(e.out, "%-24s %-40s %s\n", "companion", fmt.Sprintf("%s (id %s)", r.Name, r.ID), r.Source)
+		}
+		err = device.CheckDevices(e.ctx, cfg, e.out)
 	}
-	for _, r := range rows {
-		fmt.Fprintf(e.out, "%-24s %-40s %s\n", r.Key, r.Value, r.Origin)
+	for _, p := range cards.Problems {
+		fmt.Fprintln(e.err, "conch:", p.Text)
 	}
-	return device.CheckDevices(e.ctx, cfg, e.out)
+	switch n := len(cards.Problems); {
+	case err != nil:
+		return err
+	case n == 1:
+		return fmt.Errorf("%w: check: 1 mistake in the companions' cards; what is right loads", device.ErrRefused)
+	case n > 1:
+		return fmt.Errorf("%w: check: %d mistakes in the companions' cards; what is right loads", device.ErrRefused, n)
+	}
+	return nil
 }

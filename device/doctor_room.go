@@ -1,0 +1,251 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"conch/companions"
+	"conch/companions/round"
+	"conch/mqtt"
+)
+
+// What doctor and check look at of the room. Each finding stands for itself: none needs the appliance to run, and where it
+// does, what it says counts more than a second look from outside.
+
+// CardsReport is who lives on the device of a configuration, and which cards were refused.
+type CardsReport struct {
+	Companions []CardRow     `json:"companions"`
+	Problems   []CardProblem `json:"problems"`
+}
+
+// CardRow is one companion that lives here.
+type CardRow struct {
+	ID     round.CompanionID `json:"id"`
+	Name   string            `json:"name"`
+	File   string            `json:"file,omitempty"` // empty: none
+	Source string            `json:"source"`         // the file, or in words where it comes from
+}
+
+// CardProblem is one thing that is wrong with a card.
+type CardProblem struct {
+	File  string `json:"file,omitempty"`
+	Line  int    `json:"line,omitempty"`
+	Field string `json:"field,omitempty"`
+	Value string `json:"value,omitempty"`
+	Want  string `json:"want,omitempty"` // what is allowed, or what is wrong
+	Text  string `json:"text"`
+}
+
+// CheckCards reads the cards of a configuration.
+func CheckCards(cfg Config) CardsReport {
+	cards, problems := Companions(&cfg)
+	r := CardsReport{Companions: []CardRow{}, Problems: []CardProblem{}}
+	if len(cards) == 0 { // as wireCards does
+		cards = companions.DefaultCards()[:1]
+	}
+	for _, c := range cards {
+		row := CardRow{ID: c.ID, Name: c.Name, File: c.File, Source: c.File}
+		if _, shipped := findCard(companions.DefaultCards(), string(c.ID)); c.File == "" {
+			row.Source = "a name of your own, without a card"
+			if shipped {
+				row.Source = "comes with conch"
+			} else if near := nearest(c.Name, []string{"Ada", "Ben", "Cleo"}); near != "" {
+				row.Source += fmt.Sprintf(" (did you mean %s?)", near)
+			}
+		}
+		r.Companions = append(r.Companions, row)
+	}
+	for _, err := range problems {
+		p := CardProblem{Text: err.Error()}
+		if e := (*companions.CardError)(nil); errors.As(err, &e) {
+			p.File, p.Line, p.Field, p.Value, p.Want = e.File, e.Line, e.Field, e.Value, e.Want
+		}
+		r.Problems = append(r.Problems, p)
+	}
+	return r
+}
+
+func checkCards(_ context.Context, cfg Config) []Finding {
+	r := CheckCards(cfg)
+	var out []Finding
+	for _, p := range r.Problems {
+		out = append(out, Finding{"cards", "bad", p.Text, "mend the card and restart; the others load"})
+	}
+	var names []string
+	for _, c := range r.Companions {
+		names = append(names, fmt.Sprintf("%s (%s)", c.Name, c.Source))
+	}
+	return append(out, ok("cards", "%s", strings.Join(names, ", "))...)
+}
+
+// doctorWait bounds each look at a network. Our choice: a household's network answers in milliseconds.
+const doctorWait = 3 * time.Second
+
+func checkRoom(ctx context.Context, cfg Config) []Finding {
+	c := cfg.Room
+	if c.Broker == "" {
+		return found("room", "note", "no broker: this device hears no other one", "to share a room, set room.broker and room.members")
+	}
+	out := checkIdentity(cfg)
+	s, running := runningRoom(ctx, cfg)
+	out = append(out, checkMembers(cfg, s)...)
+	switch {
+	case running && s.Connected:
+		out = append(out, ok("broker", "%s, connected", s.Broker)...)
+	case running:
+		out = append(out, found("broker", "bad", fmt.Sprintf("%s: the running conch is not connected", s.Broker), "see the condition room.cut above; this device works alone meanwhile")...)
+	case c.Broker == "embedded":
+		out = append(out, checkListen(ctx, c.Listen)...)
+	default:
+		out = append(out, checkBroker(ctx, cfg)...)
+	}
+	if c.VoteURL != "" {
+		out = append(out, checkVotes(ctx, c)...)
+	}
+	if !running {
+		return out
+	}
+	ignored := s.Ignored()
+	for _, why := range slices.Sorted(maps.Keys(ignored)) {
+		if n := ignored[why]; n > 0 && s.Wire != nil && s.Wire.Refused[mqtt.Reason(why)] > 0 {
+			do := "nothing changed by it; conch room list shows the last one"
+			if mqtt.Reason(why) == mqtt.ReasonStranger {
+				do = "if it is a device of yours, put its id into room.members of all of them: " + s.Wire.Last[mqtt.ReasonStranger]
+			}
+			out = append(out, Finding{"room", "note", fmt.Sprintf("%d packets were ignored: %s", n, why), do})
+		}
+	}
+	return out
+}
+
+func runningRoom(ctx context.Context, cfg Config) (s RoomStatus, running bool) {
+	r, err := Dial(cfg)
+	if err != nil {
+		return s, false
+	}
+	ctx, cancel := context.WithTimeout(ctx, doctorWait)
+	defer cancel()
+	return s, r.Do(ctx, "GET", "/room", nil, &s) == nil
+}
+
+func checkIdentity(cfg Config) []Finding {
+	id, err := mqtt.ReadIdentity(cfg.State.Dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return found("identity", "note", "this device has no id yet", "conch room id makes and prints it, for room.members of the others")
+	case err != nil:
+		return found("identity", "bad", strings.TrimPrefix(err.Error(), "mqtt: "), "give this user alone the file: chmod 600 "+filepath.Join(cfg.State.Dir, "identity.key"))
+	}
+	return ok("identity", "%s", id.ID())
+}
+
+// checkMembers looks at room.members, and, if the appliance runs, at who of them is here.
+func checkMembers(cfg Config, s RoomStatus) []Finding {
+	others := cfg.Room.ids()
+	if id, err := mqtt.ReadIdentity(cfg.State.Dir); err == nil {
+		others = slices.DeleteFunc(others, func(d round.DeviceID) bool { return d == id.ID() })
+	}
+	switch {
+	case len(others) == 0:
+		return found("members", "warn", "room.members names no other device: nobody will be heard", "put the ids of all devices there; conch room id prints a device's own")
+	case s.Device == "": // it does not run
+		return ok("members", "%d other devices in room.members", len(others))
+	case len(s.Missing) > 0:
+		return found("members", "warn", fmt.Sprintf("%d of %d other devices are not here: %s", len(s.Missing), len(others), joined(s.Missing, ", ", func(d round.DeviceID) string { return string(d) })),
+			fmt.Sprintf("is conch running there, with room.name %q, the same broker, and this device (%s) in room.members?", cfg.Room.Name, s.Device))
+	}
+	return ok("members", "%d other devices, all here", len(others))
+}
+
+// checkListen: could the embedded broker listen there?
+func checkListen(ctx context.Context, address string) []Finding {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return found("broker", "bad", fmt.Sprintf("room.listen: %v", err), "another broker has the port (ss -ltnp shows it): use that one as room.broker, or set room.listen")
+	}
+	_ = l.Close()
+	host, _, _ := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+		return found("broker", "note", "embedded, at "+address+": other machines cannot reach it", "set room.listen = \"0.0.0.0:1883\", in a network that you trust")
+	}
+	return ok("broker", "embedded, at %s", address)
+}
+
+// checkBroker connects as the appliance would, and says nothing to the room. It is done only while the appliance does not
+// run, whose connection it would end.
+func checkBroker(ctx context.Context, cfg Config) []Finding {
+	c := cfg.Room
+	id, err := mqtt.ReadIdentity(cfg.State.Dir)
+	if err != nil {
+		if id, err = mqtt.NewIdentity(); err != nil { // a passing one: doctor makes no file
+			return found("broker", "bad", err.Error(), "")
+		}
+	}
+	began := time.Now()
+	err = mqtt.Probe(ctx, mqtt.Config{
+		URL: c.Broker, Room: c.Name, Identity: id, ConnectTimeout: doctorWait,
+		User: c.User, PasswordFile: c.PasswordFile, CAFile: c.CAFile, CertFile: c.CertFile, KeyFile: c.KeyFile,
+	})
+	if err == nil {
+		return ok("broker", "%s lets this device in, in %d ms", c.Broker, time.Since(began).Milliseconds())
+	}
+	do := "check room.broker and the network"
+	switch {
+	case errors.Is(err, mqtt.ErrCredentials), errors.Is(err, mqtt.ErrNotAuthorized) && c.User != "":
+		do = "check room.user and room.password_file, and that the broker's access list allows conch/v1/" + c.Name + "/#"
+	case errors.Is(err, mqtt.ErrNotAuthorized):
+		do = "set room.user and room.password_file, or room.cert_file and room.key_file"
+	case errors.Is(err, mqtt.ErrTLS):
+		do = "check the scheme and port of room.broker, room.ca_file, room.cert_file and the clock"
+	case errors.Is(err, mqtt.ErrSettings):
+		do = "mend the setting"
+	}
+	return found("broker", "bad", strings.TrimPrefix(err.Error(), "mqtt: "), do+"; this device works alone meanwhile")
+}
+
+// checkVotes: can the chat server that refines votes be reached, and can its key be read?
+func checkVotes(ctx context.Context, c RoomConfig) []Finding {
+	if c.VoteKeyFile != "" {
+		if _, err := readSecretFile(c.VoteKeyFile); err != nil {
+			return found("votes", "bad", "room.vote_key_file: "+err.Error(), "put the key, and nothing else, into the file, mode 0600")
+		}
+	}
+	u, err := url.Parse(c.VoteURL)
+	if err != nil {
+		return found("votes", "bad", "room.vote_url cannot be read", "write it like https://HOST/v1")
+	}
+	took, why := reach(ctx, u, map[string]string{"https": "443", "http": "80"}[u.Scheme])
+	if why != "" {
+		return found("votes", "warn", why, "check room.vote_url; until then the rules alone vote")
+	}
+	return ok("votes", "%s refines votes within %d ms, reachable in %d ms", u.Host, c.VoteBudget.Milliseconds(), took.Milliseconds())
+}
+
+// reach opens a TCP connection to the host of u, and says in words why it could not.
+func reach(ctx context.Context, u *url.URL, port string) (took time.Duration, why string) {
+	if p := u.Port(); p != "" {
+		port = p
+	}
+	ctx, cancel := context.WithTimeout(ctx, doctorWait)
+	defer cancel()
+	began := time.Now()
+	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
+	var dns *net.DNSError
+	switch {
+	case errors.As(err, &dns):
+		return 0, fmt.Sprintf("%s: the name cannot be looked up: %v", u.Hostname(), dns.Err)
+	case err != nil:
+		return 0, fmt.Sprintf("%s cannot be reached: %v", u.Host, err)
+	}
+	_ = c.Close()
+	return time.Since(began), ""
+}
