@@ -59,6 +59,7 @@ type Room struct {
 	// atomic
 	started atomic.Bool
 	alone   atomic.Bool
+	taken   atomic.Bool
 	members atomic.Pointer[[]round.Member]
 	setting atomic.Pointer[round.Setting]
 	settled atomic.Bool
@@ -194,6 +195,9 @@ func (r *Room) SetCards(cards []Card) {
 // Alone says that nobody else is here: no other device, and one companion that is not muted. A device that is alone
 // answers at once, without waiting for a round. It is one atomic load.
 func (r *Room) Alone() bool { return r.alone.Load() }
+
+// Taken says that somebody in the room speaks, is about to, or is being chosen. It is one atomic load.
+func (r *Room) Taken() bool { return r.taken.Load() }
 
 // Members are who is present, this device included, sorted by device.
 func (r *Room) Members() []round.Member { return slices.Clone(*r.members.Load()) }

@@ -31,6 +31,10 @@ type Options struct {
 
 	OnSpeech func(SpeechEvent) // called by the runner when speech begins to be heard and when all of it is known; must not block
 
+	// In a room; both are called by the runner and must not block.
+	Taken    func() bool   // somebody else has the floor: injected turns wait for it (default: nobody)
+	OnInject func(turn.ID) // an injected turn begins now; OnEnd tells its end
+
 	Recorder     *Recorder     // the last facts and orders; default: one of 200 lines
 	ToolDeadline time.Duration // default 10 s (turns.md 3)
 	ToolLimit    int           // tools that run at the same time, abandoned ones included; default 16
@@ -88,6 +92,12 @@ func New(o Options) (*Coordinator, error) {
 	}
 	if o.OnSpeech == nil {
 		o.OnSpeech = func(SpeechEvent) {}
+	}
+	if o.Taken == nil {
+		o.Taken = func() bool { return false }
+	}
+	if o.OnInject == nil {
+		o.OnInject = func(turn.ID) {}
 	}
 	if o.Recorder == nil {
 		o.Recorder = NewRecorder(200)

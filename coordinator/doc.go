@@ -23,6 +23,10 @@
 //	FloorGranted{Hold} ─> answer asked for, buffered ─ FloorOpened ─> began ─ known ─> Record
 //	                                                └─ VoteLost, a gesture, 30 s ────> Record, nothing heard
 //
+// An injected turn is a voice in the room, too: while Taken says that somebody else has the floor it waits, 30 s at most,
+// unless it is PREEMPT; when it begins OnInject tells the room, which hushes everybody else and keeps the floor for it as
+// for a person, until its Record.
+//
 // # Goroutines
 //
 //	loop            Run's own; owns the machine, the handles, the injections, the one timer; calls every port and OnEnd

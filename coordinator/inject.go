@@ -65,7 +65,7 @@ type InjectConfig struct {
 	Limit      int           // injections that wait (32); at the bound the last of the least important fails
 	Joined     int           // callers that may join one being spoken (8); beyond it they fail
 	TTL        time.Duration // 10 min
-	GapWait    time.Duration // NORMAL waits this long for a gap in content (30 s)
+	GapWait    time.Duration // NORMAL waits this long for a gap in content, or for the room's floor (30 s)
 	Again      int           // how often an interrupted one is offered again: 0 means once, below 0 never
 	LocalVoice bool          // a local voice can speak any prompt: offline, it speaks instead of expiring
 }
@@ -95,6 +95,7 @@ type Situation struct {
 	Streaming bool // content plays
 	Gap       bool // content is at a paragraph's end
 	Online    bool // the voice can answer
+	Taken     bool // somebody else in the room has the floor; for the room to say
 }
 
 // SituationOf reads what the machine knows; Gap is for the content to say.
@@ -116,6 +117,9 @@ type Delivery struct {
 //	NORMAL       now    when it ended   gap, or 30 s       waits   until its ttl, then local voice or expired
 //	BLOCK_…      now    when it ended   now                waits   the same
 //	PREEMPT      now    when it ended   now                now     local voice now (without one: until its ttl)
+//
+// In a room a device that is idle is not all: while a person or a companion elsewhere has the floor, NORMAL and
+// BLOCK_… wait for it, 30 s at most. PREEMPT does not wait. Whichever begins takes the floor from everybody (Options.OnInject).
 //
 // Offer → Queued → Next → Ended is the way of one. Every ID that Offer gave comes back in exactly one Ending.
 type InjectQueue struct {
@@ -241,6 +245,9 @@ func (q *InjectQueue) may(w waiting, now time.Duration, s Situation) (local, ok 
 	if s.InCall && w.Priority < PriorityPreempt {
 		return false, false
 	}
+	if s.Taken && w.Priority < PriorityPreempt && now < w.offered+q.c.GapWait {
+		return false, false
+	}
 	if s.Streaming && w.Priority == PriorityNormal && !s.Gap && now < w.offered+q.c.GapWait {
 		return false, false
 	}
@@ -278,7 +285,8 @@ func (q *InjectQueue) Ended(now time.Duration, id InjectID, how Outcome) []Endin
 func (q *InjectQueue) Wake(now time.Duration, s Situation) (at time.Duration, ok bool) {
 	for _, w := range q.waiting {
 		for _, t := range [...]time.Duration{w.expires, w.expires + q.c.TTL, w.offered + q.c.GapWait} {
-			if t <= now || t == w.offered+q.c.GapWait && (!s.Streaming || w.Priority != PriorityNormal) {
+			gap := s.Streaming && w.Priority == PriorityNormal || s.Taken && w.Priority < PriorityPreempt
+			if t <= now || t == w.offered+q.c.GapWait && !gap {
 				continue
 			}
 			if !ok || t < at {

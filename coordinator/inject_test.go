@@ -228,7 +228,7 @@ func TestInjectRandomWalk(t *testing.T) {
 		}
 		for range 40 {
 			now += time.Duration(r.IntN(20)) * time.Second
-			s := Situation{r.IntN(2) == 0, r.IntN(4) == 0, r.IntN(3) == 0, r.IntN(3) == 0, r.IntN(4) != 0}
+			s := Situation{r.IntN(2) == 0, r.IntN(4) == 0, r.IntN(3) == 0, r.IntN(3) == 0, r.IntN(4) != 0, r.IntN(4) == 0}
 			switch r.IntN(6) {
 			case 0, 1:
 				in := Injection{Priority: Priority(r.IntN(3)), TTL: time.Duration(r.IntN(90)) * time.Second}
@@ -263,5 +263,29 @@ func TestInjectRandomWalk(t *testing.T) {
 				t.Fatalf("seed %d run %d: injection %d ended %d times; want once", seed, run, id, ended[id])
 			}
 		}
+	}
+}
+
+// While somebody else in the room has the floor an injection waits, but not for ever; an urgent one does not wait.
+func TestInjectionWaitsForTheRoomsFloor(t *testing.T) {
+	s := Situation{Idle: true, Online: true, Taken: true}
+	q := NewInjectQueue(InjectConfig{})
+	normal, _, _ := q.Offer(0, Injection{Prompt: "tea"})
+	if _, ok := q.Next(time.Second, s); ok {
+		t.Fatal("it did not wait for the floor")
+	}
+	if at, ok := q.Wake(time.Second, s); !ok || at != 30*time.Second {
+		t.Errorf("wake at %v, %v; want 30 s", at, ok)
+	}
+	urgent, _, _ := q.Offer(2*time.Second, Injection{Prompt: "fire", Priority: PriorityPreempt})
+	if d, ok := q.Next(2*time.Second, s); !ok || d.ID != urgent {
+		t.Errorf("next %+v, %v; want the urgent one", d, ok)
+	}
+	q.Ended(3*time.Second, urgent, OutcomeDelivered)
+	if _, ok := q.Next(29*time.Second, s); ok {
+		t.Error("it did not wait 30 s")
+	}
+	if d, ok := q.Next(30*time.Second, s); !ok || d.ID != normal {
+		t.Errorf("next %+v, %v; want the one that has waited 30 s", d, ok)
 	}
 }

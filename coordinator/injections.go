@@ -73,7 +73,7 @@ func (r *runner) tell(endings []Ending) {
 // inject drains the queue: after every batch of facts, so after every way in which a turn, a claim or a stream can end.
 func (r *runner) inject() {
 	for q := &r.injections.q; q.Len() > 0; {
-		s := SituationOf(r.m)
+		s := r.situation()
 		r.tell(q.Expire(r.now(), s))
 		d, ok := q.Next(r.now(), s)
 		if !ok {
@@ -85,6 +85,7 @@ func (r *runner) inject() {
 		}
 		id := r.c.o.NewID()
 		r.injections.speaking = id
+		r.c.o.OnInject(id)
 		r.fact(turn.TurnInjected{At: r.now(), Turn: id, Prompt: d.Prompt})
 		if r.injections.speaking == id && r.m.Turn() != id { // the machine did not take it
 			r.injections.speaking = ""
@@ -132,12 +133,28 @@ func (r *runner) speakLocally(d Delivery) {
 	})
 }
 
+// situation is what the machine knows, and whether the room leaves the floor.
+func (r *runner) situation() Situation {
+	s := SituationOf(r.m)
+	s.Taken = r.c.o.Taken()
+	return s
+}
+
+// takenPoll is how often the room is asked whether its floor is free, while an injection waits for it. Our choice: it is
+// heard as no pause.
+const takenPoll = 50 * time.Millisecond
+
 // wake is when the queue may have something new to say; or never.
 func (r *runner) injectWake() time.Duration {
 	if r.injections.q.Len() == 0 {
 		return never
 	}
-	if at, ok := r.injections.q.Wake(r.now(), SituationOf(r.m)); ok {
+	s := r.situation()
+	at, ok := r.injections.q.Wake(r.now(), s)
+	switch {
+	case s.Taken && s.Idle && (!ok || at > r.now()+takenPoll):
+		return r.now() + takenPoll
+	case ok:
 		return at
 	}
 	return never

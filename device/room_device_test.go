@@ -2,6 +2,7 @@ package device
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"conch/companions"
 	"conch/companions/round"
 	"conch/companions/voice/rehearsal"
+	"conch/coordinator"
 	"conch/coordinator/turn"
 	"conch/mqtt"
 )
@@ -185,7 +187,10 @@ func (p *parrot) Think(t rehearsal.Thought) rehearsal.Reply {
 	defer p.mu.Unlock()
 	p.asked = append(p.asked, t)
 	text := t.Words
-	if n := len(t.Talk); n > 0 {
+	if t.Prompt != "" { // to be said as it is
+		text = strings.TrimPrefix(t.Prompt, announcement)
+	}
+	if n := len(t.Talk); n > 0 && t.InRoom {
 		text = t.Talk[n-1].Text
 	}
 	return rehearsal.Reply{Text: strings.TrimSpace(text[strings.LastIndex(text, ",")+1:])}
@@ -302,5 +307,54 @@ func TestFlatLostSessionLeavesAnothersTurnAlone(t *testing.T) {
 	}
 	if !x.conds.holds(voiceLost + ".ben") {
 		t.Error("no condition says that Ben has no voice")
+	}
+}
+
+// An announcement is a voice like any other: it waits until nobody else has the floor, and then keeps it, so that nobody
+// speaks over it (room.md: one voice at a time).
+func TestFlatAnnouncementWaitsForTheFloor(t *testing.T) {
+	f := newFlat(t)
+	kitchen := f.raise("kitchen", "Ada", boxOptions{})
+	hall := f.raise("hall", "Ben", boxOptions{})
+	f.meet()
+	hall.types("Ben, say something old and long")
+	hall.until("Ben is heard", hall.Speaking)
+	outcome := make(chan string, 1)
+	go func() {
+		how, err := kitchen.Say(context.Background(), "dinner is old")
+		outcome <- fmt.Sprint(how, err)
+	}()
+	kitchen.until("the announcement is heard", kitchen.Speaking)
+	if hall.audible() {
+		t.Error("the announcement sounds while Ben speaks")
+	}
+	hall.types("Ada, are you there") // another gets its turn when the announcement has been cut or heard
+	if how := <-outcome; how != "delivered<nil>" {
+		t.Errorf("the announcement: %s", how)
+	}
+	kitchen.wait("Ada has spoken", kind(round.EntrySpoke, "ada"))
+	f.calm()
+	spoke := hall.ledger(kind(round.EntrySpoke, "ben"))
+	if len(spoke) != 1 || spoke[0].HeardMS < 5000 {
+		t.Errorf("Ben was heard as %+v; want all six seconds, once", spoke)
+	}
+}
+
+// What must not wait hushes the room.
+func TestFlatUrgentAnnouncementTakesTheFloor(t *testing.T) {
+	f := newFlat(t)
+	kitchen := f.raise("kitchen", "Ada", boxOptions{})
+	hall := f.raise("hall", "Ben", boxOptions{})
+	f.meet()
+	hall.types("Ben, say something old and endless")
+	hall.until("Ben is heard", hall.Speaking)
+	hall.pause(300 * time.Millisecond)
+	done := kitchen.coordinator.Inject(announcement+"fire", coordinator.PriorityPreempt, "", time.Minute)
+	if how := <-done; how != coordinator.OutcomeDelivered {
+		t.Errorf("the announcement: %v", how)
+	}
+	f.calm()
+	if spoke := hall.ledger(kind(round.EntrySpoke, "ben")); len(spoke) != 1 || spoke[0].HeardMS > 10000 {
+		t.Errorf("Ben was heard as %+v; want him cut", spoke)
 	}
 }

@@ -66,6 +66,19 @@ func (t *roomTalk) ask(q question) {
 	t.next = (t.next + 1) % len(t.questions)
 }
 
+// taken says that an announcement of this device has to wait for the room. Called by the coordinator.
+func (t *roomTalk) taken() bool { return t.room != nil && t.room.Taken() }
+
+// announces takes the floor for a turn that nobody asked for: a timer, an announcement. It is taken as a press takes it, the
+// only way that nobody can miss, and given back when the turn ends (ended).
+func (t *roomTalk) announces(id turn.ID) {
+	if t.room == nil {
+		return
+	}
+	t.ask(question{turn: id})
+	t.room.Pressed(t.d.now(), string(id))
+}
+
 // about finds a question; needs mu.
 func (t *roomTalk) about(id turn.ID) *question {
 	for i := range t.questions {

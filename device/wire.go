@@ -44,6 +44,7 @@ func New(cfg Config, o Options) (*Device, error) {
 		Voice: d.voices, Speaker: d.loud(), Mic: ear{d.mic}, Tools: tools, Light: &dark{d: d}, Phrases: phrases{d},
 		Turn: d.turnConfig(), Log: d.log, Clock: coordinator.RealClock(d.now), OnEnd: d.turnEnded,
 		ToolDeadline: cfg.Turn.Tool, LocalVoice: localVoice{rehearsal.NewMouth()}, OnSpeech: d.talk.speech,
+		Taken: d.talk.taken, OnInject: d.talk.announces,
 	})
 	if err != nil {
 		return nil, err

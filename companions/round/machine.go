@@ -216,6 +216,12 @@ func (m Machine) Floor() (who Participant, sounding bool) {
 	return Participant(m.floor.companion), m.floor.state == floorSounding
 }
 
+// Taken tells that somebody speaks, is about to, or is being chosen: whoever is not part of the conversation waits.
+func (m Machine) Taken() bool {
+	r := &m.rd
+	return len(m.holders) > 0 || m.floor.state != floorFree || r.open && !r.over && (!r.decided || r.decision.Winner != "")
+}
+
 // Linked tells that others could be reached.
 func (m Machine) Linked() bool { return m.up }
 
