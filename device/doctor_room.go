@@ -121,10 +121,17 @@ func checkRoom(ctx context.Context, cfg Config) []Finding {
 			if mqtt.Reason(why) == mqtt.ReasonStranger {
 				do = "if it is a device of yours, put its id into room.members of all of them: " + s.Wire.Last[mqtt.ReasonStranger]
 			}
-			out = append(out, Finding{"room", "note", fmt.Sprintf("%d packets were ignored: %s", n, why), do})
+			out = append(out, Finding{"room", "note", fmt.Sprintf("%s ignored: %s", packetsWere(n), why), do})
 		}
 	}
 	return out
+}
+
+func packetsWere(n uint64) string {
+	if n == 1 {
+		return "1 packet was"
+	}
+	return fmt.Sprintf("%d packets were", n)
 }
 
 func runningRoom(ctx context.Context, cfg Config) (s RoomStatus, running bool) {

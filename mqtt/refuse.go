@@ -38,7 +38,11 @@ type Refusal struct {
 
 // String says it in words.
 func (r Refusal) String() string {
-	return fmt.Sprintf("%s from %s refused (%s): %s", r.Method, r.From, r.Reason, r.Detail)
+	what := r.Method
+	if what == "" {
+		what = "something"
+	}
+	return fmt.Sprintf("%s from %s refused (%s): %s", what, r.From, r.Reason, r.Detail)
 }
 
 func refuse(r Reason, format string, args ...any) *Refusal {

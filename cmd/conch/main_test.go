@@ -73,6 +73,9 @@ func stories(dir string) testscript.Params {
 			"one-voice":    oneVoice,
 			"hushed":       hushed,
 			"replayed":     replayed,
+			"house":        house,
+			"eventually":   eventually,
+			"samples":      samples,
 		},
 	}
 }
