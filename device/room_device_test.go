@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"conch/audio"
 	"conch/companions"
 	"conch/companions/round"
 	"conch/companions/voice/rehearsal"
@@ -357,4 +358,142 @@ func TestFlatUrgentAnnouncementTakesTheFloor(t *testing.T) {
 	if spoke := hall.ledger(kind(round.EntrySpoke, "ben")); len(spoke) != 1 || spoke[0].HeardMS > 10000 {
 		t.Errorf("Ben was heard as %+v; want him cut", spoke)
 	}
+}
+
+// The words for a question that everybody failed at are not for a person who has pressed again meanwhile.
+func TestFlatWordsForAFailureYieldToAPress(t *testing.T) {
+	f := newFlat(t)
+	x := f.raise("kitchen", "Ada,Ben", boxOptions{})
+	f.calm()
+	x.types("Ada, short")
+	x.wait("Ada has spoken", kind(round.EntrySpoke, "ada"))
+	f.calm()
+	m := x.room.Recent()[0]
+	at := m.Place()
+	fails := func() (edge time.Duration) {
+		edge = x.now()
+		x.Device.talk.entry(round.Entry{Kind: round.EntryFailed, Place: &at, Companion: "ada"})
+		x.Device.talk.entry(round.Entry{Kind: round.EntrySilent, Place: &at, Message: &m})
+		return edge
+	}
+	edge := fails()
+	x.pause(4 * time.Second) // longer than the words
+	if c := x.heard(turn.WordsNoAnswer, edge); c < 0.8 {
+		t.Fatalf("without a press the words are not on the tape (likeness %.2f)", c)
+	}
+	x.hand.Press()
+	x.state(turn.Listening)
+	edge = fails()
+	x.pause(4 * time.Second)
+	if c := x.heard(turn.WordsNoAnswer, edge); c >= 0.8 {
+		t.Errorf("the words sound while a person is recorded (likeness %.2f)", c)
+	}
+	x.hand.Release()
+	f.calm()
+}
+
+// A press of which nothing comes gives the floor back everywhere at once.
+func TestFlatPressTooShortGivesTheFloorBack(t *testing.T) {
+	f := newFlat(t)
+	kitchen := f.raise("kitchen", "Ada", boxOptions{})
+	hall := f.raise("hall", "Ben", boxOptions{})
+	f.meet()
+	r := kitchen.nextTurn(func() {
+		kitchen.hand.Press()
+		kitchen.state(turn.Listening)
+		hall.until("the press is known", hall.room.Taken)
+		kitchen.hand.Release()
+	})
+	if r.Reason != reasonTooShort {
+		t.Fatalf("the turn ended %s; want too short", r.Reason)
+	}
+	for _, x := range f.boxes {
+		x.until("the floor is free", func() bool { return !x.room.Taken() })
+	}
+	hall.types("Ada, short")
+	hall.wait("Ada has spoken", kind(round.EntrySpoke, "ada"))
+	f.calm()
+}
+
+// Two people press at once: both are recorded, one voice answers at a time, and nobody waits for ever.
+func TestFlatTwoPressesAtOnce(t *testing.T) {
+	f := newFlat(t)
+	kitchen := f.raise("kitchen", "Ada", boxOptions{})
+	hall := f.raise("hall", "Ben", boxOptions{})
+	f.meet()
+	watch, stop := context.WithCancel(context.Background())
+	both := make(chan time.Duration, 1)
+	go func() {
+		var long, began time.Duration
+		_ = until(watch, func() bool {
+			switch {
+			case !kitchen.Speaking() || !hall.Speaking():
+				began = 0
+			case began == 0:
+				began = kitchen.now()
+			default:
+				long = max(long, kitchen.now()-began)
+			}
+			return false
+		})
+		both <- long
+	}()
+	for i := range 4 {
+		n := len(kitchen.turnsEnded()) + len(hall.turnsEnded())
+		kitchen.hand.Press()
+		hall.hand.Press()
+		for _, x := range f.boxes {
+			x.state(turn.Listening)
+			x.card.Feed(whistle(300, audio.Samples(300*time.Millisecond)))
+		}
+		for _, x := range f.boxes {
+			x.until("heard out", func() bool { return x.card.Fed() == 0 })
+		}
+		kitchen.pause(20 * time.Millisecond)
+		kitchen.hand.Release()
+		kitchen.pause(time.Duration(i) * 100 * time.Millisecond) // the other is prepared, held, first heard meanwhile
+		hall.hand.Release()
+		kitchen.until("both turns over", func() bool { return len(kitchen.turnsEnded())+len(hall.turnsEnded()) >= n+2 })
+		f.calm()
+		kitchen.until("the floor is free", func() bool { return !kitchen.room.Taken() && !hall.room.Taken() })
+	}
+	stop()
+	if long := <-both; long > 100*time.Millisecond {
+		t.Errorf("both devices spoke at once for %v", long)
+	}
+	for _, x := range f.boxes {
+		for _, r := range x.turnsEnded() {
+			if r.Reason == turn.Expired.String() || r.Reason == turn.Failed.String() {
+				t.Errorf("%s: turn %s %s", x.cfg.Device.Name, r.Turn, r.Reason)
+			}
+		}
+	}
+}
+
+// A device that is ended while its companion speaks says goodbye: the others go on at once.
+func TestFlatEndedWhileSpeaking(t *testing.T) {
+	f := newFlat(t)
+	kitchen := f.raise("kitchen", "Ada", boxOptions{})
+	hall := f.raise("hall", "Ben", boxOptions{})
+	f.meet()
+	kitchen.types("Ben, say something endless")
+	hall.until("Ben is heard", hall.Speaking)
+	hall.pause(200 * time.Millisecond)
+	hall.stop()
+	kitchen.until("the hall is gone", func() bool { return len(kitchen.room.Members()) == 1 })
+	gone := kitchen.ledger(func(e round.Entry) bool {
+		return e.Kind == round.EntryMember && e.By == hall.self && strings.Contains(e.Why, "left")
+	})
+	if len(gone) != 1 {
+		t.Errorf("the kitchen has seen the goodbye %d times; want once", len(gone))
+	}
+	kitchen.until("the floor is free", func() bool { return !kitchen.room.Taken() })
+	said := kitchen.room.Recent()
+	if last := said[len(said)-1]; last.From == "ben" && last.Text == "say something endless" {
+		t.Errorf("the room remembers %q of Ben, who was cut after a fraction of twenty seconds", last.Text)
+	}
+	f.boxes = f.boxes[:1]
+	kitchen.types("Ada, short")
+	kitchen.wait("Ada has spoken", kind(round.EntrySpoke, "ada"))
+	f.calm()
 }

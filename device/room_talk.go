@@ -233,19 +233,23 @@ func (t *roomTalk) report(j *job, r coordinator.Record) {
 // entry is told each entry of the ledger, on the room's goroutine. A question of this device that came to nothing because
 // everybody failed is no silence that anybody wanted: the person is told (turns.md 6).
 func (t *roomTalk) entry(e round.Entry) {
+	gen := t.d.speaker.Generation() // before it is known whether somebody pressed: a press from here on silences the words
 	t.mu.Lock()
 	say := turn.Words("")
 	switch {
 	case e.Kind == round.EntryFailed && e.Place != nil:
 		t.failed = e.Place.Message
 	case e.Kind == round.EntrySilent && e.Message != nil && e.Message.ID == t.failed && e.Message.From == round.Human(t.d.self):
+		if newest := t.questions[(t.next+len(t.questions)-1)%len(t.questions)]; newest.turn != turn.ID(e.Message.Turn) {
+			break // the person has pressed again, and may be speaking
+		}
 		say = cmp.Or(t.trouble, turn.WordsNoAnswer)
 		t.trouble = ""
 	}
 	t.mu.Unlock()
 	if say != "" {
 		t.d.log.Warn(logRoomUnanswered, "turn", e.Message.Turn, "words", say, "why", e.Why)
-		t.d.speaker.Play(phrases{t.d}.Phrase(say), false, t.d.speaker.Generation())
+		t.d.speaker.Play(phrases{t.d}.Phrase(say), false, gen)
 	}
 }
 
