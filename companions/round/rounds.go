@@ -18,7 +18,8 @@ type roundState struct {
 	// Voting.
 	roster   []seat
 	quiet    []Silent // who is here and not in the roster
-	votes    []Vote   // that count, as they came
+	votes    []*Vote  // that count, as they came; not to be written to
+	voted    seats    // whose they are
 	refused  []Silent
 	pending  []Vote        // own votes that a model may better
 	refine   time.Duration // ... until then
@@ -43,6 +44,12 @@ type seat struct {
 	id     CompanionID
 	device DeviceID
 }
+
+// seats is a set of places in a roster, as a value: a machine is copied for each fact, and in a large room most facts are votes.
+type seats [(maxCompanions + maxPerDevice + 63) / 64]uint64
+
+func (s *seats) add(at int)      { s[at/64] |= 1 << (at % 64) }
+func (s *seats) has(at int) bool { return s[at/64]&(1<<(at%64)) != 0 }
 
 // whisper is who alone may know a message.
 func (m Message) whisper() (CompanionID, bool) {
@@ -199,8 +206,8 @@ func (s *step) openRound(msg Message, from DeviceID) {
 // complete tells that everybody in the roster has voted, or is gone.
 func (s *step) complete() bool {
 	r := &s.m.rd
-	for _, x := range r.roster {
-		if !slices.ContainsFunc(r.votes, func(v Vote) bool { return v.From == x.id }) && s.present(x.device) {
+	for i, x := range r.roster {
+		if !r.voted.has(i) && s.present(x.device) {
 			return false
 		}
 	}
@@ -221,7 +228,11 @@ func (s *step) decide(atLimit bool) {
 	for _, x := range r.roster {
 		roster = append(roster, x.id)
 	}
-	d := Decide(r.message, roster, r.votes)
+	votes := make([]Vote, 0, len(r.votes))
+	for _, v := range r.votes {
+		votes = append(votes, *v)
+	}
+	d := Decide(r.message, roster, votes)
 	d.Waited, d.AtLimit = float64(m.now-r.began)/float64(time.Millisecond), atLimit
 	for _, x := range r.refused {
 		for i := range d.Silent {

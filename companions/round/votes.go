@@ -106,6 +106,7 @@ func (s *step) votesHeard(from DeviceID, p Votes) {
 // count takes votes into the round, if they may count: the first of each companion of the roster, from where it lives.
 func (s *step) count(votes []Vote, from DeviceID) {
 	r := &s.m.rd
+	own := false // r.votes can be appended to: nobody else has them
 	for _, v := range votes {
 		what := "Votes of " + string(v.From)
 		at, ok := slices.BinarySearchFunc(r.roster, seat{id: v.From}, func(a, b seat) int { return compareIDs(a.id, b.id) })
@@ -127,7 +128,7 @@ func (s *step) count(votes []Vote, from DeviceID) {
 			}
 			continue
 		}
-		if slices.ContainsFunc(r.votes, func(x Vote) bool { return x.From == v.From }) {
+		if r.voted.has(at) {
 			s.ignore(from, what, "it has voted on this message")
 			continue
 		}
@@ -135,6 +136,10 @@ func (s *step) count(votes []Vote, from DeviceID) {
 			s.ignore(from, what, "late: the round was decided")
 			continue
 		}
-		r.votes = append(slices.Clip(r.votes), v)
+		if !own {
+			r.votes, own = slices.Grow(slices.Clip(r.votes), len(votes)), true
+		}
+		r.voted.add(at)
+		r.votes = append(r.votes, &v)
 	}
 }
