@@ -60,6 +60,7 @@ func Appliance(ctx context.Context, cfg Config, reload Reload, log *slog.Logger,
 	}
 	a.screen.say(a.device.Chosen())
 	if slices.ContainsFunc(buttons, func(b gpio.Source) bool { _, ok := b.(*gpio.Keyboard); return ok }) {
+		a.screen.say(a.device.troubles())
 		overheard := a.device.overhear(ctx, a.screen.say)
 		a.watch(ctx)
 		<-overheard

@@ -133,10 +133,11 @@ func (d *Device) whyNobody(c *round.Decision) string {
 	if c == nil || c.Winner != "" {
 		return ""
 	}
-	why := plainReason(c.Reason)
+	n := namer(d.room.Members())
+	why := n.words(plainReason(c.Reason))
 	others := slices.DeleteFunc(slices.Clone(c.Silent), func(s round.Silent) bool { return strings.Contains(c.Reason, s.Reason) })
 	if len(others) == 1 {
-		why += fmt.Sprintf("; %s: %s", namer(d.room.Members()).companion(others[0].Companion), others[0].Reason)
+		why += fmt.Sprintf("; %s: %s", n.companion(others[0].Companion), n.words(others[0].Reason))
 	}
 	return why
 }

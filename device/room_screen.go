@@ -36,6 +36,17 @@ func (d *Device) roomLine() string {
 	return fmt.Sprintf("room    %s, %s; here %s; this device is %s\n", c.Name, way, strings.Join(names, ", "), d.self)
 }
 
+// troubles is what is wrong with the room from the start: a person at the terminal has no log to see it in.
+func (d *Device) troubles() string {
+	var b strings.Builder
+	for _, c := range d.conds.list() {
+		if strings.HasPrefix(c.Code, "room.") {
+			fmt.Fprintf(&b, "conch: %s\n       -> %s\n", strings.ReplaceAll(c.Text, "\n", "\n       "), c.Do)
+		}
+	}
+	return b.String()
+}
+
 // overhear shows what happens in the room until ctx ends; then the channel is closed.
 func (d *Device) overhear(ctx context.Context, say func(string)) <-chan struct{} {
 	done := make(chan struct{})
@@ -72,10 +83,10 @@ func (d *Device) overheard(e round.Entry) string {
 		return fmt.Sprintf("%s: %s\n", n.participant(m.From), m.Text)
 	case round.EntrySilent:
 		if e.Message != nil && e.Message.From == round.Human(d.self) {
-			return fmt.Sprintf("(nobody answers: %s)\n", plainReason(e.Why))
+			return fmt.Sprintf("(nobody answers: %s)\n", n.words(plainReason(e.Why)))
 		}
 	case round.EntryMember:
-		return fmt.Sprintf("(%s)\n", e.Why)
+		return fmt.Sprintf("(%s)\n", n.words(e.Why))
 	case round.EntryControl:
 		return fmt.Sprintf("(%s)\n", n.control(e))
 	}

@@ -31,7 +31,7 @@ func EntryText(e RoomEntry, members []round.Member) string {
 	case round.EntryClaim:
 		return fmt.Sprintf("floor    %s takes it\n", n.companion(e.Companion))
 	case round.EntryWithdraw:
-		return fmt.Sprintf("floor    %s gives it up%s\n", n.companion(e.Companion), whyText(e.Why))
+		return fmt.Sprintf("floor    %s gives it up%s\n", n.companion(e.Companion), whyText(n.words(e.Why)))
 	case round.EntrySpoke:
 		end := ""
 		if e.Why != "" && e.Why != reasonDone {
@@ -39,13 +39,13 @@ func EntryText(e RoomEntry, members []round.Member) string {
 		}
 		return fmt.Sprintf("spoke    %s, %.1f s heard%s\n", n.companion(e.Companion), float64(e.HeardMS)/1000, end)
 	case round.EntryFailed, round.EntryInstead:
-		return fmt.Sprintf("%-8s %s%s\n", e.Kind, n.companion(e.Companion), whyText(e.Why))
+		return fmt.Sprintf("%-8s %s%s\n", e.Kind, n.companion(e.Companion), whyText(n.words(e.Why)))
 	case round.EntryAnswered: // who did stands there already
 		return fmt.Sprintf("%-8s %s\n", e.Kind, n.said(e.Message))
 	case round.EntrySilent, round.EntrySuperseded, round.EntryEnded:
-		return fmt.Sprintf("%-8s %s%s\n", e.Kind, n.said(e.Message), whyText(plainReason(e.Why)))
+		return fmt.Sprintf("%-8s %s%s\n", e.Kind, n.said(e.Message), whyText(n.words(plainReason(e.Why))))
 	case round.EntryMember:
-		return fmt.Sprintf("member   %s\n", e.Why)
+		return fmt.Sprintf("member   %s\n", n.words(e.Why))
 	case round.EntryControl:
 		return fmt.Sprintf("control  %s\n", n.control(e))
 	}
@@ -104,6 +104,17 @@ func (n namer) companion(id round.CompanionID) string {
 	return string(id)
 }
 
+// words is a reason with names in the place of ids. What stands in quotation marks was said, and stays.
+func (n namer) words(reason string) string {
+	words := strings.Split(reason, " ")
+	for i, w := range words {
+		if id := strings.Trim(w, ",.;:()"); id != "" {
+			words[i] = strings.Replace(w, id, n.companion(round.CompanionID(id)), 1)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
 func (n namer) participant(p round.Participant) string {
 	if c, ok := p.Companion(); ok {
 		return n.companion(c)
@@ -144,15 +155,15 @@ func (n namer) round(e round.Entry) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "round    %s\n", n.said(e.Message))
 	if d.Winner == "" {
-		fmt.Fprintf(&b, "         nobody speaks: %s (decided after %.0f ms)\n", plainReason(d.Reason), d.Waited)
+		fmt.Fprintf(&b, "         nobody speaks: %s (decided after %.0f ms)\n", n.words(plainReason(d.Reason)), d.Waited)
 	} else {
-		fmt.Fprintf(&b, "         %s speaks: %s (%sdecided after %.0f ms)\n", n.companion(d.Winner), d.Reason, importance(d), d.Waited)
+		fmt.Fprintf(&b, "         %s speaks: %s (%sdecided after %.0f ms)\n", n.companion(d.Winner), n.words(d.Reason), importance(d), d.Waited)
 	}
 	for _, s := range d.Silent {
 		if d.Winner == "" && len(d.Silent) == 1 && s.Reason == plainReason(d.Reason) {
 			continue // it stands there
 		}
-		fmt.Fprintf(&b, "         %s does not: %s\n", n.companion(s.Companion), s.Reason)
+		fmt.Fprintf(&b, "         %s does not: %s\n", n.companion(s.Companion), n.words(s.Reason))
 	}
 	return b.String()
 }
