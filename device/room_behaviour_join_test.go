@@ -17,7 +17,9 @@ import (
 // somebody asks again for what came before its proof. What we saw was 5 s, and 8 at most.
 const knownWithin = 12 * time.Second
 
-// Members know each other within the stated time: 100 rooms of 100, on each broker. The settings are those that ship.
+// Members know each other within the stated time: 100 rooms of 100, on each broker. The settings are those that ship. Beside
+// each 25 rooms there is one without delays: what it takes beyond a second is this machine's part, and not held against
+// the others.
 func TestRoomMembersKnowEachOtherInTimeUnderRandomDelays(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"embedded", "mosquitto"} {
@@ -25,27 +27,26 @@ func TestRoomMembersKnowEachOtherInTimeUnderRandomDelays(t *testing.T) {
 			t.Parallel()
 			broker, seed := startBroker(t, kind), rand.Uint64()
 			var took []time.Duration
-			for w := range 2 {
-				var mu sync.Mutex
-				var wave sync.WaitGroup
-				for i := range 50 {
-					wave.Go(func() {
-						d := joins(t, broker, seed+uint64(w*1000+i*10))
-						mu.Lock()
-						defer mu.Unlock()
-						took = append(took, d)
-					})
+			var late int
+			for wave := range 4 {
+				var rooms sync.WaitGroup
+				var delayed [25]time.Duration
+				var plain time.Duration
+				rooms.Go(func() { plain = joins(t, broker, 0, seed+uint64(wave*1000+999)) })
+				for i := range delayed {
+					rooms.Go(func() { delayed[i] = joins(t, broker, 500*time.Millisecond, seed+uint64(wave*1000+i*10)) })
 				}
-				wave.Wait()
+				rooms.Wait()
+				for _, d := range delayed {
+					if d > knownWithin+max(0, plain-time.Second) {
+						late++
+					}
+				}
+				took = append(took, delayed[:]...)
 			}
 			slices.Sort(took)
-			late := 0
-			for _, d := range took {
-				if d > knownWithin {
-					late++
-				}
-			}
-			t.Logf("seed %d: three devices know each other: %d rooms, half of them within %v, the slowest %v", seed, len(took), took[len(took)/2].Round(time.Millisecond), took[len(took)-1].Round(time.Millisecond))
+			t.Logf("seed %d: three devices know each other: %d rooms, half of them within %v, the slowest %v", seed, len(took),
+				took[len(took)/2].Round(time.Millisecond), took[len(took)-1].Round(time.Millisecond))
 			if late > 0 || len(took) != 100 {
 				t.Errorf("%d of %d took longer than %v", late, len(took), knownWithin)
 			}
@@ -54,16 +55,16 @@ func TestRoomMembersKnowEachOtherInTimeUnderRandomDelays(t *testing.T) {
 }
 
 // joins switches three devices on at once and says how long they took to know each other.
-func joins(t *testing.T, broker *roomBroker, seed uint64) time.Duration {
+func joins(t *testing.T, broker *roomBroker, delay time.Duration, seed uint64) time.Duration {
 	h := newRoomHouse(t, broker, fmt.Sprintf("room %d", seed))
 	shipped := func(p *homePlan) { p.options.Round = round.DefaultConfig() }
 	want := map[round.DeviceID]int{}
 	began := time.Now()
 	for i, c := range []round.CompanionID{"ada", "ben", "cleo"} {
-		x := h.raise(string(c)+"'s", cardsOf(c), shipped, func(p *homePlan) { p.delay, p.seed = 500*time.Millisecond, seed+uint64(i) })
+		x := h.raise(string(c)+"'s", cardsOf(c), shipped, func(p *homePlan) { p.delay, p.seed = delay, seed+uint64(i) })
 		want[x.self] = 1
 	}
-	limit := time.After(3 * knownWithin)
+	limit := time.After(patience)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for slices.ContainsFunc(h.alive(), func(x *roomHome) bool { return !knows(x, want) }) {
@@ -71,7 +72,7 @@ func joins(t *testing.T, broker *roomBroker, seed uint64) time.Duration {
 		case <-tick.C:
 		case <-limit:
 			t.Errorf("seed %d: they do not know each other", seed)
-			return 3 * knownWithin
+			return patience
 		}
 	}
 	d := time.Since(began)

@@ -109,18 +109,26 @@ func TestRoomLateVoteChangesNothing(t *testing.T) {
 	inRoom(t, func(t *testing.T, h *roomHouse) {
 		liar := h.liar("attic", "zoe")
 		kitchen, bedroom, hall := h.three()
-		liar.hear(func(_ round.DeviceID, p round.Packet) {
-			if c, ok := p.(round.Claim); ok {
-				liar.Send(round.Votes{Place: c.Place, Votes: []round.Vote{liarVote("zoe", c.Place.Message, 10)}})
-			}
-		})
 		kitchen.voice.set(func(v *roomVoice) { v.length = 300 * time.Millisecond })
-		kitchen.answered("How long does an egg have to boil?", "ada")
+		id := kitchen.ask("How long does an egg have to boil?")
+		d := h.decided(id) // by all
+		place := kitchen.ledger(about(round.EntryRound, id))[0].Place
+		liar.Send(round.Votes{Place: *place, Votes: []round.Vote{liarVote("zoe", id, 10)}})
 		for _, x := range []*roomHome{kitchen, bedroom, hall} {
 			h.until("the late vote is counted", func() bool {
 				n := x.Stats().Ignored
 				return n["late: the round was decided"]+n["for a round that is over, or another message"] > 0
 			})
+			for _, d := range h.roundsOf(id, x) {
+				if !slices.Contains(d.Absent, "zoe") {
+					t.Errorf("%s has counted zoe's vote", x.name)
+				}
+			}
+		}
+		kitchen.over(id, round.EntryAnswered)
+		h.quiet()
+		if got := h.speakers(); d.Winner != "ada" || !slices.Equal(got, ids{"ada"}) {
+			t.Errorf("%q won, and %v spoke; want ada", d.Winner, got)
 		}
 	})
 }
@@ -129,7 +137,7 @@ func TestRoomLateVoteChangesNothing(t *testing.T) {
 func TestRoomVoteBeforeItsMessageCounts(t *testing.T) {
 	inRoom(t, func(t *testing.T, h *roomHouse) {
 		liar, guest := h.liar("attic", "zoe"), h.liar("garden")
-		kitchen, bedroom, hall := h.three()
+		kitchen, bedroom, hall := h.three(quickClaims)
 		homes := []*roomHome{kitchen, bedroom, hall}
 		m := round.Message{ID: "the-message", From: round.Human(guest.self), Text: "How long does an egg have to boil?", Epoch: round.Epoch{N: 40, Device: guest.self}, Number: 1}
 		m.Metadata = round.PersonMetadata(m.Text, nil)
@@ -200,7 +208,7 @@ func voteOf(d round.Decision, c round.CompanionID) round.Vote {
 func TestRoomLyingVoterSpeaksForItselfOnly(t *testing.T) {
 	inRoom(t, func(t *testing.T, h *roomHouse) {
 		liar := h.liar("attic", "zoe")
-		kitchen, bedroom, hall := h.three()
+		kitchen, bedroom, hall := h.three(quickClaims)
 		liar.hear(func(_ round.DeviceID, p round.Packet) {
 			if m, ok := p.(round.Message); ok && m.From.Human() {
 				for _, who := range []round.CompanionID{"ada", "ben", "cleo"} {
