@@ -149,7 +149,7 @@ func (s *step) getReady() {
 // prepareAt is when the winner here may get ready for the floor that another answer still has; 0: not yet known, or nobody.
 func (m *Machine) prepareAt() time.Duration {
 	r, f := &m.rd, &m.floor
-	if !r.open || !r.decided || r.over || f.state != floorSounding || f.ends == 0 || f.place == r.place || len(m.holders) > 0 || m.now < r.grace {
+	if !r.open || !r.decided || r.over || r.unready || f.state != floorSounding || f.ends == 0 || f.place == r.place || len(m.holders) > 0 || m.now < r.grace {
 		return 0
 	}
 	s := step{m: *m}

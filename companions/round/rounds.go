@@ -35,6 +35,7 @@ type roundState struct {
 	silentAt  time.Duration // nobody speaks, unless a claim is seen until then
 	why       string        // the last failure
 	over      bool          // answered, or nobody will
+	unready   bool          // getting ready early has failed here; the next try is for the claim
 
 	lookedAgain bool // who is to step in has been waited for once
 }

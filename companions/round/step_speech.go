@@ -97,6 +97,9 @@ func (s *step) speechEnded(e SpeechEnded) {
 		k = m.stakes[i]
 	}
 	m.stakes = slices.Delete(slices.Clone(m.stakes), i, i+1)
+	if k.phase == stakeReady && k.place == m.rd.place {
+		m.rd.unready = true // or a voice that fails at once would be asked again and again, in no time at all
+	}
 	rel := Release{Place: k.place, Companion: k.companion, OK: heard, HeardMS: int(max(e.Heard, 0) / time.Millisecond), Why: e.Why}
 	if k.given {
 		rel.Said = k.id
