@@ -497,3 +497,27 @@ func TestFlatEndedWhileSpeaking(t *testing.T) {
 	kitchen.wait("Ada has spoken", kind(round.EntrySpoke, "ada"))
 	f.calm()
 }
+
+// The ceiling is the device's: a second companion is no second budget.
+func TestFlatCeilingHoldsForAllTogether(t *testing.T) {
+	f := newFlat(t)
+	x := f.raise("kitchen", "Ada,Ben", boxOptions{config: func(c *Config) { c.Voice.Ceiling = 40 }})
+	f.calm()
+	x.types("Ada, short")
+	x.wait("Ada has spoken", kind(round.EntrySpoke, "ada"))
+	f.calm()
+	x.types("Ben, short")
+	x.wait("Ben has spoken", kind(round.EntrySpoke, "ben"))
+	f.calm()
+	x.types("Ada, once more")
+	x.wait("Ada may not", kind(round.EntryFailed, "ada"))
+	f.calm()
+	if n := len(x.ledger(kind(round.EntrySpoke, "ada"))); n != 1 {
+		t.Errorf("Ada has spoken %d times; want once", n)
+	}
+	for _, c := range x.voices.ids { // each by itself is below
+		if u := x.voices.of[c].(speaks).Usage(); u.Today.Tokens() >= 40 || u.All.Tokens() < 40 {
+			t.Errorf("%s has used %d of %d; want less than 40, and 40 together", c, u.Today.Tokens(), u.All.Tokens())
+		}
+	}
+}

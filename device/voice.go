@@ -55,8 +55,9 @@ func (d *Device) wireVoice() error {
 	} else {
 		d.voiceWords = fmt.Sprintf("realtime, %s at %s (%s)", d.cfg.Voice.Model, hostOf(url), why)
 	}
+	pool := &realtime.Pool{} // one ceiling, however many live here
 	for i, card := range d.cards {
-		client, err := d.newVoice(card, i == 0, kind, url)
+		client, err := d.newVoice(card, i == 0, kind, url, pool)
 		if err != nil {
 			return err
 		}
@@ -69,7 +70,7 @@ func (d *Device) wireVoice() error {
 }
 
 // newVoice is the session of one companion. The first one's usage is the device's, as it was before there were others.
-func (d *Device) newVoice(card companions.Card, first bool, kind, address string) (*realtime.Client, error) {
+func (d *Device) newVoice(card companions.Card, first bool, kind, address string, pool *realtime.Pool) (*realtime.Client, error) {
 	v := d.cfg.Voice
 	count := usageName
 	if !first {
@@ -80,7 +81,7 @@ func (d *Device) newVoice(card companions.Card, first bool, kind, address string
 		Instructions: card.Instructions(companions.RoomContext{Place: d.cfg.Device.Name, Common: v.Instructions, Room: d.inRoom(), Others: d.others(card.ID)}),
 		Key:          d.cfg.liveKey, Log: d.log.With("companion", card.ID),
 		Prices:  realtime.Prices{TextIn: v.PriceIn, AudioIn: v.PriceIn, TextOut: v.PriceOut, AudioOut: v.PriceOut},
-		Ceiling: realtime.Ceiling{Tokens: int64(v.Ceiling)},
+		Ceiling: realtime.Ceiling{Tokens: int64(v.Ceiling)}, Pool: pool,
 		Load:    func() ([]byte, error) { return d.loadUsage(count) },
 		Save:    func(data []byte) error { return d.saveUsage(count, data) },
 	}

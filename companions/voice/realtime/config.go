@@ -36,6 +36,7 @@ type Config struct {
 
 	Prices  Prices
 	Ceiling Ceiling
+	Pool    *Pool                  // whose use counts towards the ceiling, too; nil: nobody's
 	Load    func() ([]byte, error) // what Save kept, at New; nil starts from zero
 	Save    func([]byte) error     // keeps the day's usage; called from a goroutine of its own
 

@@ -58,6 +58,7 @@ func (c *Counts) add(d Counts) {
 type Usage struct {
 	Day      string // local, 2006-01-02
 	Today    Counts
+	All      Counts  // today, with all others of the Pool
 	Turn     turn.ID // the latest turn that used something
 	InTurn   Counts
 	Refusing string // why no answer is asked for any more today; "" while there is room
@@ -96,7 +97,7 @@ func newMeter(cfg *Config) (*meter, error) {
 		}
 	}
 	if s.Day == m.day {
-		m.today = s.Today
+		m.add("", s.Today)
 	}
 	return m, nil
 }
@@ -109,19 +110,28 @@ func (m *meter) roll(now time.Time) {
 
 func (m *meter) read(now time.Time) Usage {
 	m.roll(now)
-	return Usage{Day: m.day, Today: m.today, Turn: m.turn, InTurn: m.inTurn, Refusing: m.refuses()}
+	return Usage{Day: m.day, Today: m.today, All: m.all(), Turn: m.turn, InTurn: m.inTurn, Refusing: m.refuses()}
 }
 
 func (m *meter) refuses() string {
+	used := m.all()
 	switch c := m.cfg.Ceiling; {
-	case c.Tokens > 0 && m.today.Tokens() >= c.Tokens:
-		return fmt.Sprintf("%d of %d tokens used on %s", m.today.Tokens(), c.Tokens, m.day)
-	case c.AudioSeconds > 0 && m.today.HeardSeconds+m.today.SaidSeconds >= c.AudioSeconds:
-		return fmt.Sprintf("%.0f of %.0f s of audio used on %s", m.today.HeardSeconds+m.today.SaidSeconds, c.AudioSeconds, m.day)
-	case c.Cost > 0 && m.today.Cost >= c.Cost:
-		return fmt.Sprintf("%.2f of %.2f spent on %s", m.today.Cost, c.Cost, m.day)
+	case c.Tokens > 0 && used.Tokens() >= c.Tokens:
+		return fmt.Sprintf("%d of %d tokens used on %s", used.Tokens(), c.Tokens, m.day)
+	case c.AudioSeconds > 0 && used.HeardSeconds+used.SaidSeconds >= c.AudioSeconds:
+		return fmt.Sprintf("%.0f of %.0f s of audio used on %s", used.HeardSeconds+used.SaidSeconds, c.AudioSeconds, m.day)
+	case c.Cost > 0 && used.Cost >= c.Cost:
+		return fmt.Sprintf("%.2f of %.2f spent on %s", used.Cost, c.Cost, m.day)
 	}
 	return ""
+}
+
+// all is what counts towards the ceiling today.
+func (m *meter) all() Counts {
+	if m.cfg.Pool == nil {
+		return m.today
+	}
+	return m.cfg.Pool.sum(m.day)
 }
 
 func (m *meter) add(t turn.ID, c Counts) {
@@ -131,6 +141,9 @@ func (m *meter) add(t turn.ID, c Counts) {
 	m.today.add(c)
 	if t != "" {
 		m.inTurn.add(c)
+	}
+	if m.cfg.Pool != nil {
+		m.cfg.Pool.put(m)
 	}
 	select {
 	case m.dirty <- struct{}{}:
@@ -203,7 +216,7 @@ func round(seconds float64) float64 { return math.Round(seconds*100) / 100 }
 func (c *Client) ResetUsage() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.usage.today = Counts{}
+	c.usage.today = Counts{} // its own; what others of a Pool have used stands
 	c.usage.add("", Counts{})
 }
 
