@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"sync"
 	"time"
 
@@ -60,9 +61,9 @@ func (c *Client) connect(ctx context.Context, writers *sync.WaitGroup) (up bool,
 		return false, err
 	}
 	l.paho = paho.NewClient(opts)
-	if t := l.paho.Connect(); !t.WaitTimeout(2*c.cfg.ConnectTimeout) || t.Error() != nil {
+	if err := connected(l.paho.Connect(), 2*c.cfg.ConnectTimeout); err != nil {
 		l.paho.Disconnect(0)
-		return false, errors.Join(t.Error(), ctx.Err())
+		return false, errors.Join(err, ctx.Err())
 	}
 	if !l.paho.IsConnectionOpen() { // refused with a code that the library has no error for
 		l.paho.Disconnect(0)
@@ -80,6 +81,15 @@ func (c *Client) connect(ctx context.Context, writers *sync.WaitGroup) (up bool,
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.heard, err
+}
+
+// connected waits for the library to connect. It keeps to its own limits and then says why it has not; on a machine that is too
+// busy for that, no word from it is an error as well.
+func connected(t paho.Token, patience time.Duration) error {
+	if !t.WaitTimeout(patience) {
+		return os.ErrDeadlineExceeded
+	}
+	return t.Error()
 }
 
 // serve subscribes, waits for the proof that it is heard, and stays until the link is lost or ctx ends.
