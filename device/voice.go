@@ -82,8 +82,8 @@ func (d *Device) newVoice(card companions.Card, first bool, kind, address string
 		Key:          d.cfg.liveKey, Log: d.log.With("companion", card.ID),
 		Prices:  realtime.Prices{TextIn: v.PriceIn, AudioIn: v.PriceIn, TextOut: v.PriceOut, AudioOut: v.PriceOut},
 		Ceiling: realtime.Ceiling{Tokens: int64(v.Ceiling)}, Pool: pool,
-		Load:    func() ([]byte, error) { return d.loadUsage(count) },
-		Save:    func(data []byte) error { return d.saveUsage(count, data) },
+		Load: func() ([]byte, error) { return d.loadUsage(count) },
+		Save: func(data []byte) error { return d.saveUsage(count, data) },
 	}
 	if card.Model != "" {
 		conf.Model = card.Model
