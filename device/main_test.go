@@ -13,6 +13,10 @@ func TestMain(m *testing.M) {
 	if spec := os.Getenv(lossyEnv); spec != "" {
 		lossyWay(spec)
 	}
+	if spec := os.Getenv(roomProcessEnv); spec != "" {
+		roomProcess(spec)
+		os.Exit(0)
+	}
 	// The tests that run side by side are devices in real time, which wait nearly always: one takes 4 % of a core. A
 	// -parallel on the command line comes later and wins.
 	_ = flag.Set("test.parallel", "12") // every test binary has it
