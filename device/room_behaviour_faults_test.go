@@ -96,6 +96,7 @@ func TestRoomSurvivesAnyDeviceKilledAtAnyStep(t *testing.T) {
 			kind := []string{"embedded", "mosquitto"}[(i+j)%2]
 			t.Run(fmt.Sprintf("%s after the %s/%s", who, step, kind), func(t *testing.T) {
 				t.Parallel()
+				takeTurn(t)
 				h := newRoomHouse(t, startBroker(t, kind), "home")
 				kitchen, bedroom, hall := h.cooks()
 				fourth := h.raise("attic", cardsOf("nora"))
@@ -313,8 +314,8 @@ func TestRoomTwoCompanionsWithOneID(t *testing.T) {
 		kitchen := h.raise("kitchen", cardsOf("ada"))
 		hall := h.raise("hall", cardsOf("cleo"))
 		h.meet()
-		attic := h.raise("attic", cardsOf("ada"))
-		h.meet()
+		// It listens first, and long enough to hear who is there on a busy machine.
+		attic := h.raise("attic", cardsOf("ada"), func(p *homePlan) { p.options.Round.Join = 3 * time.Second })
 		h.until("the later one is renamed everywhere", func() bool {
 			return !slices.ContainsFunc(h.alive(), func(x *roomHome) bool {
 				var all []round.CompanionID
@@ -353,8 +354,9 @@ func TestRoomsOnOneBrokerNeverMix(t *testing.T) {
 	inRoom(t, func(t *testing.T, h *roomHouse) {
 		kitchen, bedroom, hall := h.three()
 		next := newRoomHouse(t, h.broker, "next door")
+		next.also = h.ownMember // all keys are known to both
 		h.mu.Lock()
-		next.members = h.members // all keys are known to both
+		h.also = next.ownMember
 		h.mu.Unlock()
 		study := next.raise("study", cardsOf("ada", "nora"))
 		porch := next.raise("porch", cardsOf("otto"))

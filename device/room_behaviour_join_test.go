@@ -28,9 +28,9 @@ func TestRoomMembersKnowEachOtherInTimeUnderRandomDelays(t *testing.T) {
 			broker, seed := startBroker(t, kind), rand.Uint64()
 			var took []time.Duration
 			var late int
-			for wave := range 4 {
+			for wave := range joinWaves {
 				var rooms sync.WaitGroup
-				var delayed [25]time.Duration
+				var delayed [joinRooms]time.Duration
 				var plain time.Duration
 				rooms.Go(func() { plain = joins(t, broker, 0, seed+uint64(wave*1000+999)) })
 				for i := range delayed {
@@ -47,7 +47,7 @@ func TestRoomMembersKnowEachOtherInTimeUnderRandomDelays(t *testing.T) {
 			slices.Sort(took)
 			t.Logf("seed %d: three devices know each other: %d rooms, half of them within %v, the slowest %v", seed, len(took),
 				took[len(took)/2].Round(time.Millisecond), took[len(took)-1].Round(time.Millisecond))
-			if late > 0 || len(took) != 100 {
+			if joinsTimed && (late > 0 || len(took) != 100) {
 				t.Errorf("%d of %d took longer than %v", late, len(took), knownWithin)
 			}
 		})

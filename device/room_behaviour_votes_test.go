@@ -298,7 +298,7 @@ func TestRoomStrangersVoteChangesNothing(t *testing.T) {
 }
 
 // refining raises the three with a model each.
-func (h *roomHouse) refining(reply func(chattest.Request) chattest.Reply) (kitchen, bedroom, hall *roomHome) {
+func (h *roomHouse) refining(budget time.Duration, reply func(chattest.Request) chattest.Reply) (kitchen, bedroom, hall *roomHome) {
 	h.t.Helper()
 	s := chattest.New(h.t, chattest.Options{Reply: reply})
 	return h.three(func(p *homePlan) {
@@ -308,14 +308,14 @@ func (h *roomHouse) refining(reply func(chattest.Request) chattest.Reply) (kitch
 		}
 		h.t.Cleanup(r.Close)
 		p.options.Refiner = r
-		p.options.Round.VoteBudget, p.options.Round.Margin = 400*time.Millisecond, 600*time.Millisecond
+		p.options.Round.VoteBudget, p.options.Round.Margin = budget, time.Second // both together are a second at most
 	})
 }
 
 // ruled demands that all devices decided by the rules' votes, with the reason why the model's did not count.
-func ruled(t *testing.T, reply chattest.Reply, reasons ...string) {
+func ruled(t *testing.T, budget time.Duration, reply chattest.Reply, reasons ...string) {
 	inRoom(t, func(t *testing.T, h *roomHouse) {
-		kitchen, _, _ := h.refining(func(chattest.Request) chattest.Reply { return reply })
+		kitchen, _, _ := h.refining(budget, func(chattest.Request) chattest.Reply { return reply })
 		id := kitchen.answered("How long does an egg have to boil?", "ada")
 		d := h.decided(id)
 		for _, v := range d.Votes {
@@ -327,21 +327,21 @@ func ruled(t *testing.T, reply chattest.Reply, reasons ...string) {
 }
 
 func TestRoomModelThatFailsLeavesTheRulesVotes(t *testing.T) {
-	ruled(t, chattest.Reply{Status: 500}, "the rules")
+	ruled(t, 900*time.Millisecond, chattest.Reply{Status: 500}, "the rules")
 }
 
 func TestRoomModelThatTimesOutLeavesTheRulesVotes(t *testing.T) {
-	ruled(t, chattest.Reply{Hang: true}, "the model was too slow", "the model did not answer in time")
+	ruled(t, 300*time.Millisecond, chattest.Reply{Hang: true}, "the model was too slow", "the model did not answer in time")
 }
 
 func TestRoomModelThatTalksNonsenseLeavesTheRulesVotes(t *testing.T) {
-	ruled(t, chattest.Reply{Content: "As an egg I would say: speak!"}, "no vote")
+	ruled(t, 900*time.Millisecond, chattest.Reply{Content: "As an egg I would say: speak!"}, "no vote")
 }
 
 // A model may say for whom and on what it votes as it likes: both are set by code.
 func TestRoomSenderAndMessageOfAVoteAreSetByCode(t *testing.T) {
 	inRoom(t, func(t *testing.T, h *roomHouse) {
-		kitchen, bedroom, hall := h.refining(func(q chattest.Request) chattest.Reply {
+		kitchen, bedroom, hall := h.refining(900*time.Millisecond, func(q chattest.Request) chattest.Reply {
 			if strings.Contains(q.System, "for the companion Ben") {
 				return chattest.Reply{Content: `{"from":"ada","messageId":"another","id":"x","state":"speak","importance":9.5,"closing":"none","reason":"a poem about eggs"}`}
 			}

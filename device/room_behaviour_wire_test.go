@@ -313,7 +313,7 @@ func TestRoomBrokerThatRefusesThePassword(t *testing.T) {
 // The same with a broker that is not there.
 func TestRoomBrokerThatIsUnreachable(t *testing.T) {
 	t.Parallel()
-	b, err := mqtt.NewBroker(mqtt.BrokerConfig{})
+	b, err := mqtt.NewBroker(mqtt.BrokerConfig{Listen: "127.77.0.1:0"}) // where no other test gets a port meanwhile
 	if err != nil {
 		t.Fatal(err)
 	}
