@@ -75,6 +75,7 @@ func (d *Device) Inquire(ctx context.Context, text string, to ...string) (Answer
 func (d *Device) follow(ctx context.Context, a *Answer, entries <-chan round.Entry) error {
 	var place *round.Place
 	var speaker round.DeviceID
+	var who round.CompanionID
 	failed, answered := "", false
 	for {
 		var e round.Entry
@@ -91,8 +92,15 @@ func (d *Device) follow(ctx context.Context, a *Answer, entries <-chan round.Ent
 			p := e.Message.Place()
 			place, a.Message = &p, p.Message
 		}
-		if answered && e.Kind == round.EntryMember && e.By == speaker && !d.present(speaker) {
-			a.Outcome, a.Why = OutcomeAnswered, e.Why // it went in the middle
+		// The release of a speech that a press has made void is recorded by its own device only, and of a device that is gone
+		// nobody hears any more.
+		if answered && (e.Kind == round.EntryPress || e.Kind == round.EntryMember && e.By == speaker && d.gone(ctx, speaker)) {
+			a.Outcome, a.Why = OutcomeAnswered, "it was cut"
+			a.Who, a.Place = d.whoAndWhere(who, speaker)
+			if err := pause(ctx, cutWords); err != nil {
+				return err
+			}
+			d.spoken(ctx, a, *place, who)
 			return nil
 		}
 		if place == nil || e.Place == nil || *e.Place != *place {
@@ -102,11 +110,16 @@ func (d *Device) follow(ctx context.Context, a *Answer, entries <-chan round.Ent
 		case round.EntryRound:
 			a.Why = d.whyNobody(e.Decision)
 		case round.EntryClaim:
-			speaker = e.By
+			speaker, who = e.By, e.Companion
 		case round.EntryFailed:
 			failed = e.Why
-		case round.EntryAnswered:
+		case round.EntryAnswered: // at least begun: its end is told by EntrySpoke
 			answered = true
+			if failed != "" {
+				a.Outcome, a.Why = OutcomeAnswered, "it was cut: "+failed
+				a.Who, a.Place = d.whoAndWhere(who, speaker)
+				return nil
+			}
 		case round.EntrySilent:
 			a.Outcome = OutcomeSilent
 			if a.Why == "" {
@@ -160,8 +173,19 @@ func (d *Device) spoken(ctx context.Context, a *Answer, p round.Place, c round.C
 	})
 }
 
+// cutWords is what the correction of an answer that was cut may take: one hop, and the coordinator's own time. Our choice.
+const cutWords = 300 * time.Millisecond
+
 func (d *Device) present(id round.DeviceID) bool {
 	return slices.ContainsFunc(d.room.Members(), func(m round.Member) bool { return m.Device == id })
+}
+
+// gone says, of a device of which the ledger has something to tell, whether it is that it went: the list of members follows
+// the ledger.
+func (d *Device) gone(ctx context.Context, id round.DeviceID) bool {
+	ctx, cancel := context.WithTimeout(ctx, cutWords)
+	defer cancel()
+	return until(ctx, func() bool { return !d.present(id) }) == nil
 }
 
 // whoAndWhere gives names to a companion and a device; place is empty for this one.

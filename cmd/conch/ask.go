@@ -30,13 +30,17 @@ func (c askCmd) Run(e *env) error {
 			return err
 		}
 	case a.Text != "" && a.Place != "": // from elsewhere in the room
-		fmt.Fprintf(e.out, "%s (%s): %s\n", a.Who, a.Place, a.Text)
+		cut := ""
+		if a.Why != "" {
+			cut = " … (" + a.Why + ")"
+		}
+		fmt.Fprintf(e.out, "%s (%s): %s%s\n", a.Who, a.Place, a.Text, cut)
 	case a.Text != "":
 		fmt.Fprintln(e.out, a.Text)
 	case a.Outcome == device.OutcomeSilent:
 		fmt.Fprintf(e.out, "(nobody answers: %s)\n", a.Why)
 	case a.Outcome == device.OutcomeAnswered && a.Place != "":
-		fmt.Fprintf(e.out, "(%s in %s has answered)\n", a.Who, a.Place)
+		fmt.Fprintf(e.out, "(%s in %s has answered; %s)\n", a.Who, a.Place, cmp.Or(a.Why, "its words did not come"))
 	}
 	switch a.Outcome {
 	case device.OutcomeAnswered, device.OutcomeSilent:
