@@ -121,7 +121,7 @@ func (c *Client) notNew(reason Reason, from round.DeviceID, method string) {
 		c.stats.add(func(s *Stats) { s.Again++ })
 		return
 	}
-	c.refused(&Refusal{Reason: reason, From: from, Method: method, Detail: "see doc.go, Recordings"})
+	c.refused(&Refusal{Reason: reason, From: from, Method: method, Detail: "its sender has not shown yet that it is no recording"})
 }
 
 // deliver gives a packet to the device if whoever it speaks for lives where it came from.

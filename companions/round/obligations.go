@@ -124,7 +124,11 @@ func (s *scene) addressed(me Participant) obliged {
 	for _, p := range called {
 		all = append(all, s.name(p))
 	}
-	return obliged{why: strings.Join(all, " and ") + " was addressed"}
+	verb := " was addressed"
+	if len(all) > 1 {
+		verb = " were addressed"
+	}
+	return obliged{why: strings.Join(all, " and ") + verb}
 }
 
 // handoffs is how many hand-offs from companion to companion in a row this message ends; 0: it is none.

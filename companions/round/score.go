@@ -60,7 +60,8 @@ func (s *scene) score(c Card, v *Vote) {
 		}
 	}
 	person := now.From.Human()
-	asks := now.intent == Question || now.intent == Request || now.intent == Clarification
+	// What a companion says in the imperative is advice, and nobody else's task.
+	asks := now.intent == Question || now.intent == Request && person || now.intent == Clarification
 	var terms []Term
 	put := func(name string, value float64, why string) {
 		if value != 0 {
@@ -82,7 +83,7 @@ func (s *scene) score(c Card, v *Vote) {
 		}
 		rel, why := s.relevance(c, now)
 		put("relevance", rel, why)
-		put("talkativeness", float64(max(-2, min(2, c.Talkativeness))), "its card")
+		put("talkativeness", float64(max(-2, min(2, c.Talkativeness))), "it likes to join in")
 		switch k, ok := s.since(c.ID); {
 		case ok && k == 0:
 			put("spoke", spokeWeight, "it spoke last")
