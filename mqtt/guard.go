@@ -33,7 +33,8 @@ type guard struct {
 	hellos   [64]sentHello // when our own hellos went out, newest over oldest
 	sent     int           // how many did
 	lastSent time.Duration
-	row      int // hellos that followed each other within a second: the gap doubles with each, to 320 ms
+	due      bool // false: no peer has anything for a hello; true: one may
+	row      int  // hellos that followed each other within a second: the gap doubles with each, to 320 ms
 
 	void int // envelopes that waited for a proof and were too old when it came
 }
@@ -140,6 +141,7 @@ func (g *guard) fromCandidate(now time.Duration, p *peer, e *Envelope) ([]*Envel
 	if e.Seq == willSeq {
 		return nil, ReasonUnproven
 	}
+	g.due = true
 	i := slices.IndexFunc(p.candidates, func(s *session) bool { return s.id == e.Session })
 	if i < 0 {
 		if len(p.candidates) == maxCandidates {
@@ -234,6 +236,7 @@ func (g *guard) promote(now time.Duration, p *peer, s *session, e *Envelope, h h
 // owe notes the proof that a hello asks for, or that its sender, new to us, will ask for.
 func (g *guard) owe(now time.Duration, p *peer, e *Envelope) {
 	if slices.Contains(e.hello.Prove, g.self) || p.live == nil || p.live.id != e.Session {
+		g.due = true
 		p.owe(heard{Session: e.Session, Hello: e.Seq, AgeMS: (now - g.born).Milliseconds() + 1, Since: g.next})
 	}
 }
@@ -284,11 +287,15 @@ func (g *guard) wake() (time.Duration, bool) {
 	if g.sent == 0 {
 		return g.born, true
 	}
+	if !g.due { // each envelope asks, and there may be many peers
+		return 0, false
+	}
 	for _, p := range g.peers {
 		if len(p.owed) > 0 || p.doubt {
 			return g.lastSent + helloGap<<min(g.row, 5), true
 		}
 	}
+	g.due = false
 	return 0, false
 }
 

@@ -99,6 +99,7 @@ func (c *Client) handle(a arrival) {
 	deliver, reason := l.guard.admit(c.now(), &e)
 	void := l.guard.void
 	l.guard.void = 0
+	due := l.guard.due
 	l.mu.Unlock()
 	for range void {
 		c.notNew(ReasonOld, e.From, e.Method)
@@ -112,7 +113,9 @@ func (c *Client) handle(a arrival) {
 	for _, e := range deliver {
 		c.deliver(l, e)
 	}
-	l.out.wake() // a hello may be due
+	if due {
+		l.out.wake() // a hello may be
+	}
 }
 
 // notNew counts what the guard refused. The second copy of a press comes by design.
@@ -121,7 +124,7 @@ func (c *Client) notNew(reason Reason, from round.DeviceID, method string) {
 		c.stats.add(func(s *Stats) { s.Again++ })
 		return
 	}
-	c.refused(&Refusal{Reason: reason, From: from, Method: method, Detail: "its sender has not shown yet that it is no recording"})
+	c.refused(&Refusal{Reason: reason, From: from, Method: method, Detail: "see doc.go, Recordings"})
 }
 
 // deliver gives a packet to the device if whoever it speaks for lives where it came from.
