@@ -172,6 +172,7 @@ func (s *step) hangUp(e Pressed) {
 	m := &s.m
 	if e.At-m.callingSince < m.cfg.Bounce {
 		s.stale(e.Turn, "Pressed", "bounce: the call has just begun")
+		s.forgetGrant(e.At) // its finger has told the room all the same, and nothing older is to be heard
 		return
 	}
 	s.do(FlushSpeaker{Turn: m.callingTurn})
