@@ -136,7 +136,7 @@ func (w *world) act() {
 		w.mu.Unlock()
 		w.began(id)
 		w.Post(turn.FloorGranted{At: w.Now(), Turn: id, Hold: true, Prompt: "go"})
-		what, after := w.n(3), time.Duration(w.n(int(4*time.Second)))
+		what, after := w.n(3), time.Duration(w.n(4000))*time.Millisecond
 		go func() {
 			time.Sleep(after)
 			switch what {
