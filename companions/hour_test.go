@@ -250,6 +250,7 @@ func (l *hour) sizes() (s sizes) {
 		s.Models += st.Models
 		s.Jobs += d.Stage.Jobs()
 		s.Machine += machineSize(d.Room)
+		_ = d.Room.Stats() // its locks put the look into the machine before the room's next step
 		for _, file := range []string{companions.LedgerFile, companions.LedgerOldFile} {
 			if f, err := os.Stat(filepath.Join(l.dir, name, file)); err == nil {
 				s.Ledger = max(s.Ledger, f.Size())
