@@ -442,7 +442,7 @@ func TestAPressOvertakesAFullQueue(t *testing.T) {
 
 func TestFiftyClientsOnOneBroker(t *testing.T) {
 	b := embedded(t, BrokerConfig{})
-	const n = 50
+	const n = manyClients
 	ds := make([]*device, n)
 	var heard atomic.Int64
 	all := make(chan struct{})

@@ -1,0 +1,5 @@
+//go:build !race
+
+package mqtt
+
+const manyClients = 50
