@@ -74,7 +74,7 @@ func (v *voices) up(id round.CompanionID) bool {
 
 // Do hands an order to the session of the turn's companion.
 func (v *voices) Do(o turn.Order) {
-	of := v.owner(turnOf(o))
+	of := v.owner(turn.TurnOf(o))
 	v.mu.Lock()
 	v.live = of
 	v.mu.Unlock()
@@ -174,27 +174,4 @@ func (v *voices) note(id round.CompanionID, ready bool) (live bool) {
 	defer v.mu.Unlock()
 	v.ready[id] = ready
 	return v.live == id
-}
-
-// turnOf is the turn of an order.
-func turnOf(o turn.Order) turn.ID {
-	switch o := o.(type) {
-	case turn.ClearInput:
-		return o.Turn
-	case turn.CommitInput:
-		return o.Turn
-	case turn.AddText:
-		return o.Turn
-	case turn.CreateResponse:
-		return o.Turn
-	case turn.CancelResponse:
-		return o.Turn
-	case turn.TruncateItem:
-		return o.Turn
-	case turn.DeleteItem:
-		return o.Turn
-	case turn.SendToolOutput:
-		return o.Turn
-	}
-	return ""
 }

@@ -196,3 +196,26 @@ func (CancelResponse) order() {}
 func (TruncateItem) order()   {}
 func (DeleteItem) order()     {}
 func (SendToolOutput) order() {}
+
+// TurnOf is the turn that an order belongs to; empty for what belongs to none.
+func TurnOf(o Order) ID {
+	switch o := o.(type) {
+	case ClearInput:
+		return o.Turn
+	case CommitInput:
+		return o.Turn
+	case AddText:
+		return o.Turn
+	case CreateResponse:
+		return o.Turn
+	case CancelResponse:
+		return o.Turn
+	case TruncateItem:
+		return o.Turn
+	case DeleteItem:
+		return o.Turn
+	case SendToolOutput:
+		return o.Turn
+	}
+	return ""
+}

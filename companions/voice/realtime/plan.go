@@ -6,28 +6,6 @@ import (
 	"conch/coordinator/turn"
 )
 
-func turnOf(o turn.Order) turn.ID {
-	switch o := o.(type) {
-	case turn.ClearInput:
-		return o.Turn
-	case turn.CommitInput:
-		return o.Turn
-	case turn.AddText:
-		return o.Turn
-	case turn.CreateResponse:
-		return o.Turn
-	case turn.CancelResponse:
-		return o.Turn
-	case turn.TruncateItem:
-		return o.Turn
-	case turn.DeleteItem:
-		return o.Turn
-	case turn.SendToolOutput:
-		return o.Turn
-	}
-	return ""
-}
-
 // take looks at an order: what ends something happens at once, the rest joins the plan.
 func (r *run) take(o turn.Order) {
 	if isMemory(o) {
@@ -54,12 +32,12 @@ func (r *run) take(o turn.Order) {
 	case turn.ClearInput:
 		r.clear()
 	}
-	r.hurry(turnOf(o))
+	r.hurry(turn.TurnOf(o))
 	if len(r.plan) >= maxPlan { // done requests are kept only to be repeated
 		r.plan, r.next = r.plan[:copy(r.plan, r.plan[r.next:])], 0
 	}
 	if len(r.plan) >= maxPlan {
-		r.log.Error(logOverflow, "turn", turnOf(o), "limit", maxPlan)
+		r.log.Error(logOverflow, "turn", turn.TurnOf(o), "limit", maxPlan)
 		r.plan, r.next = nil, 0
 		r.drop(errPlan)
 		return

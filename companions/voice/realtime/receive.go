@@ -180,7 +180,7 @@ func (r *run) commitRefused(t turn.ID) {
 func (r *run) unplan(t turn.ID) {
 	keep, next := r.plan[:0], 0
 	for i, o := range r.plan {
-		if turnOf(o.order) == t {
+		if turn.TurnOf(o.order) == t {
 			continue
 		}
 		if i < r.next {

@@ -40,7 +40,7 @@ func (r *run) answerBegan(t turn.ID) {
 	keep, next := r.plan[:0], 0
 	for i, o := range r.plan {
 		if i < r.next {
-			if turnOf(o.order) == t {
+			if turn.TurnOf(o.order) == t {
 				continue
 			}
 			next++

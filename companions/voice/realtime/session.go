@@ -134,14 +134,14 @@ func (r *run) begin(l *link) {
 	r.failing, r.failed = "", 0
 	again := map[turn.ID]bool{}
 	for _, o := range r.plan {
-		again[turnOf(o.order)] = true
+		again[turn.TurnOf(o.order)] = true
 	}
 	r.history.carry(again)
 	for _, e := range r.history.entries {
 		r.send(sentEvent{kind: sentHistory}, func(id string) any { return r.cfg.text(id, e.role, e.text) })
 	}
 	if r.resend {
-		r.log.Info(logResent, "turn", turnOf(r.plan[len(r.plan)-1].order), "requests", len(r.plan))
+		r.log.Info(logResent, "turn", turn.TurnOf(r.plan[len(r.plan)-1].order), "requests", len(r.plan))
 	}
 	r.next, r.resend = 0, false
 	r.log.Info(logReady, "dialect", r.cfg.Dialect.Name, "carried", len(r.history.entries))
@@ -192,7 +192,7 @@ func (r *run) drop(why error) {
 	// What the answer of a turn still wanted (tool outputs, a further answer) went with the session.
 	keep := r.plan[:0]
 	for _, o := range r.plan {
-		if t := turnOf(o.order); t != r.settled || t == "" {
+		if t := turn.TurnOf(o.order); t != r.settled || t == "" {
 			keep = append(keep, o)
 		}
 	}
