@@ -166,6 +166,14 @@ func (c *Coordinator) Press(at time.Duration, generation uint64) turn.ID {
 	return id
 }
 
+// PressAlone is Press on a device that is alone in its room: the turn has the floor from the start, and its answer waits for
+// nobody. It is one fact with the press, so that it never waits for room in the inbox either.
+func (c *Coordinator) PressAlone(at time.Duration, generation uint64) turn.ID {
+	id := c.o.NewID()
+	c.inbox.put(entry{ev: turn.Pressed{At: at, Turn: id}, gen: generation, dropped: true, granted: true})
+	return id
+}
+
 // Hush is a demand for silence that is no press: from the room, or a stop command. generation is what Speaker.Drop
 // returned. It never waits and is never lost.
 func (c *Coordinator) Hush(at time.Duration, generation uint64) {

@@ -317,3 +317,29 @@ func TestEndOfATurnTellsWhatWasNotToldBefore(t *testing.T) {
 		}
 	}
 }
+
+// A device that is alone in its room has the floor from the press on: one fact, which waits for no room in the inbox, and an
+// answer that waits for no vote.
+func TestPressAloneIsAnsweredWithoutAVote(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, _ := heldRig(t)
+		utter := func(press func(time.Duration, uint64) turn.ID) turn.ID {
+			id := press(g.Now(), g.speaker.Drop())
+			g.Post(turn.CaptureStarted{At: g.Now(), Turn: id})
+			time.Sleep(time.Second)
+			g.Release(g.Now(), rate)
+			g.settle()
+			g.Post(turn.CaptureEnded{At: g.Now(), Turn: id, Samples: rate})
+			g.settle()
+			return id
+		}
+		utter(g.Press)
+		if g.has("respond") {
+			t.Fatalf("in a room, an answer was asked for without a vote: %q", g.take())
+		}
+		g.take()
+		id := utter(g.PressAlone)
+		g.answer(id, "r2", 300*time.Millisecond, 1)
+		wantInOrder(t, g.take(), "mic open", "mic end", "commit", "open speech", "respond", "end "+string(id)+" done")
+	})
+}

@@ -24,6 +24,7 @@ type entry struct {
 	of      any        // what the runner must do or check with it; see runner.take
 	gen     uint64     // the generation that Drop returned, when dropped
 	dropped bool       // whoever saw the edge has dropped already
+	granted bool       // a press whose turn has the floor already
 	slot    bool       // it holds one of the places that producers wait for
 }
 

@@ -182,6 +182,9 @@ func (r *runner) take(e entry) {
 		r.edge = at
 	}
 	r.fact(e.ev)
+	if p, ok := e.ev.(turn.Pressed); ok && e.granted {
+		r.fact(turn.FloorGranted{At: r.now(), Turn: p.Turn})
+	}
 }
 
 // gesture is the time of a fact by which a person or the room asked for silence.

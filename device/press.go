@@ -9,8 +9,7 @@ func (d *Device) press(e gpio.Event, b gpio.Source) {
 	case gpio.Touched: // the first edge: quiet at once, whatever it turns out to be
 		d.speaker.Hush()
 	case gpio.Pressed: // still down 4 ms after the last bounce: what was heard so far is over for good
-		id := d.coordinator.Press(e.At, d.speaker.Drop())
-		d.pressedInRoom(e.At, id)
+		d.pressed(e.At, d.speaker.Drop())
 	case gpio.Glitched: // a noisy wire: go on where we were
 		d.speaker.Unhush()
 	case gpio.Released:

@@ -276,18 +276,22 @@ func (d *Device) refiner() (*companions.ModelRefiner, error) {
 // errNoRoom: one companion and no broker.
 var errNoRoom = errors.New("this device is alone: one companion and no broker (set room.broker, or name more companions in device.companion)")
 
-// pressedInRoom tells the room of a press that the coordinator has taken. Alone in the room there is nobody to wait for: the
-// answer begins as soon as the question has ended, before its words are known.
-func (d *Device) pressedInRoom(at time.Duration, id turn.ID) {
-	if d.room == nil {
+// pressed tells the coordinator and the room of a press; neither ever makes the button wait. Alone in the room there is nobody
+// to wait for: the answer begins as soon as the question has ended, before its words are known.
+func (d *Device) pressed(at time.Duration, generation uint64) {
+	switch {
+	case d.room == nil:
+		d.coordinator.Press(at, generation)
 		return
+	case d.room.Alone():
+		id := d.coordinator.PressAlone(at, generation)
+		d.talk.ask(question{turn: id, alone: true})
+		d.room.Pressed(at, string(id))
+	default:
+		id := d.coordinator.Press(at, generation)
+		d.talk.ask(question{turn: id})
+		d.room.Pressed(at, string(id))
 	}
-	alone := d.room.Alone()
-	d.talk.ask(question{turn: id, alone: alone})
-	if alone {
-		d.coordinator.Post(turn.FloorGranted{At: d.now(), Turn: id})
-	}
-	d.room.Pressed(at, string(id))
 }
 
 // ask asks as if text had been spoken, to is whom in particular; it returns when the question is in the inboxes. Its words
