@@ -187,11 +187,22 @@ func compareVotes(id MessageID, a, b Vote) int {
 		cmp.Compare(draw(id, a.From), draw(id, b.From)),
 		cmp.Compare(a.From, b.From),
 		cmp.Compare(slices.Index(closings, a.Closing), slices.Index(closings, b.Closing)),
-		cmp.Compare(a.State, b.State), cmp.Compare(a.Reason, b.Reason), // only votes of one companion come this far
+		// Only votes of one companion come this far: every other field, so that two equal ones are the same vote.
+		cmp.Compare(a.State, b.State), cmp.Compare(a.Reason, b.Reason), compareBool(a.Selected, b.Selected),
 		slices.CompareFunc(a.Terms, b.Terms, func(s, t Term) int {
 			return cmp.Or(cmp.Compare(s.Name, t.Name), cmp.Compare(s.Value, t.Value), cmp.Compare(s.Why, t.Why))
 		}),
 	)
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
 }
 
 func rank(v Vote) int {
