@@ -19,6 +19,7 @@ import (
 type Config struct {
 	Device DeviceConfig
 	Button ButtonConfig
+	Light  LightConfig
 	Audio  AudioConfig
 	Voice  VoiceConfig
 	Turn   TurnConfig
@@ -38,6 +39,7 @@ type Config struct {
 // DeviceConfig is who this device is.
 type DeviceConfig struct {
 	Name      string // in the room and in logs; empty in the file: the host's name
+	Board     string // preset of a board (gpio.Boards) for button, light and sound; empty: none
 	Companion string // names of the companions that live here, with commas between them
 }
 
@@ -50,6 +52,19 @@ type ButtonConfig struct {
 	Active string // low, high: the level when pressed
 	Bias   string // auto, up, down, off
 	Mode   string // hold, tap, hybrid
+}
+
+// LightConfig is what the state is shown with. Driver auto is the board's light, none without a board.
+type LightConfig struct {
+	Driver          string // auto, or a gpio.LightDriver
+	Pins            string // BCM numbers with commas between them: LED; red, green, blue; data, clock
+	SPI             string // bus and chip select, "0.0"
+	Sysfs           string // pattern of names below /sys/class/leds
+	Count           int    // LEDs in a row
+	Invert          bool   // lit when low
+	Brightness      int    // percent
+	Quiet           string // hours with less of it, "22:00-07:00"; empty: none
+	QuietBrightness int    // percent
 }
 
 // AudioConfig is microphone, loudspeaker and what is mixed into it.
@@ -166,6 +181,7 @@ func Default() Config {
 	return Config{
 		Device: DeviceConfig{Companion: "Ada"},
 		Button: ButtonConfig{Source: "auto", Pin: 17, Active: "low", Bias: "auto", Mode: "hold"},
+		Light:  LightConfig{Driver: "auto", SPI: "0.0", Count: 1, Brightness: 40, QuietBrightness: 5},
 		Audio: AudioConfig{
 			Backend: "auto",
 			// 5 ms x 3 and a fade of 3 ms: at most 23 ms (facts/audio.md 5).
@@ -205,7 +221,7 @@ type Row struct {
 
 // Describe lists every key in the order of the file. Secrets say only whether they are set.
 func (c *Config) Describe() []Row {
-	rows := make([]Row, 0, 48)
+	rows := make([]Row, 0, 64)
 	for _, k := range keys(c) {
 		rows = append(rows, Row{k.name, k.show(), c.originOf(k.name)})
 		if k.name == "voice.key_file" {

@@ -43,6 +43,7 @@ func (e refusedError) Error() string { return e.reason }
 func keys(c *Config) []key {
 	return []key{
 		label("device.name", &c.Device.Name, true, "who this device is in the room and in logs; empty: the host's name"),
+		text("device.board", &c.Device.Board, "board whose button, light and sound are set with this one word (conch gpio list names them); what is set below is stronger; empty: none"),
 		nameList("device.companion", &c.Device.Companion, "companions that live here, with commas between them: of cards in room.cards, of those that come with conch (Ada, Ben, Cleo), or a name of your own"),
 
 		choice("button.source", &c.Button.Source, "where presses come from; auto: a pin where there is a GPIO chip, and the keyboard or lines on standard input",
@@ -52,6 +53,16 @@ func keys(c *Config) []key {
 		choice("button.active", &c.Button.Active, "level of the pin while pressed", "low", "high"),
 		choice("button.bias", &c.Button.Bias, "resistor inside the chip; auto: the one against active; off: the board has its own", "auto", "up", "down", "off"),
 		choice("button.mode", &c.Button.Mode, "hold: talk while it is down; tap: tap to start, tap to stop; hybrid: a press shorter than 400 ms is a tap", "hold", "tap", "hybrid"),
+
+		choice("light.driver", &c.Light.Driver, "how the light is driven; auto: as the board has it, none without a board", "auto", "none", "gpio", "rgb", "apa102", "apa102-gpio", "sysfs"),
+		pinList("light.pins", &c.Light.Pins, "BCM numbers: of the LED (gpio), of red, green and blue (rgb), of data and clock (apa102-gpio)"),
+		text("light.spi", &c.Light.SPI, "SPI bus and chip select of a row of APA102"),
+		text("light.sysfs", &c.Light.Sysfs, "pattern of names below /sys/class/leds"),
+		integer("light.count", &c.Light.Count, 1, 64, "", "LEDs in a row"),
+		boolean("light.invert", &c.Light.Invert, "lit when the pin is low"),
+		integer("light.brightness", &c.Light.Brightness, 0, 100, "", "brightness in percent"),
+		hours("light.quiet", &c.Light.Quiet, "hours with less light; empty: none"),
+		integer("light.quiet_brightness", &c.Light.QuietBrightness, 0, 100, "", "brightness in those hours in percent"),
 
 		choice("audio.backend", &c.Audio.Backend, "sound system; auto: alsa, else pulse; null makes no sound", "auto", "alsa", "pulse", "null"),
 		text("audio.playback", &c.Audio.Playback, "loudspeaker, as conch audio list names it; empty: choose"),
@@ -277,6 +288,50 @@ func nameList(name string, field *string, about string) key {
 		}
 		return true
 	})
+}
+
+// pinList is BCM numbers with commas between them.
+func pinList(name string, field *string, about string) key {
+	return checkedText(name, field, maxName, "empty, or up to 3 numbers from 0 to 27 with commas between them", about, func(s string) bool {
+		pins, err := parsePins(s)
+		return err == nil && len(pins) <= 3
+	})
+}
+
+func parsePins(s string) ([]int, error) {
+	if strings.TrimSpace(s) == "" {
+		return nil, nil
+	}
+	var pins []int
+	for _, field := range strings.Split(s, ",") {
+		n, err := strconv.Atoi(strings.TrimPrefix(strings.ToUpper(strings.TrimSpace(field)), "GPIO"))
+		if err != nil || n < 0 || n > 27 {
+			return nil, fmt.Errorf("%q is no pin of the header", strings.TrimSpace(field))
+		}
+		pins = append(pins, n)
+	}
+	return pins, nil
+}
+
+// hours is a span of the day, which may go past midnight.
+func hours(name string, field *string, about string) key {
+	return checkedText(name, field, maxName, "empty, or two times of the day, as in 22:00-07:00", about, func(s string) bool {
+		_, _, err := parseHours(s)
+		return s == "" || err == nil
+	})
+}
+
+// parseHours reads "22:00-07:00" as times since midnight.
+func parseHours(s string) (from, to time.Duration, err error) {
+	a, b, _ := strings.Cut(s, "-")
+	for text, into := range map[string]*time.Duration{a: &from, b: &to} {
+		at, err := time.Parse("15:04", strings.TrimSpace(text))
+		if err != nil {
+			return 0, 0, fmt.Errorf("%q is no time of the day", text)
+		}
+		*into = time.Duration(at.Hour())*time.Hour + time.Duration(at.Minute())*time.Minute
+	}
+	return from, to, nil
 }
 
 // memberIDs is a list of devices' ids: a name that slipped in would be nobody's, and its device ignored without a word.
