@@ -32,8 +32,11 @@ type SilenceBench struct {
 	// audible sample that sounded at or after since, and whether there was one. Nil: the speaker's own account, the time
 	// at which the last audible sample it handed over leaves the card's queue.
 	LastAudible func(since time.Duration) (time.Duration, bool)
+	Prepare     func(context.Context) error // before the first tone, while nothing sounds; nil: nothing to do
 	Now         func() time.Duration
 	Progress    io.Writer // one line a state; nil for none
+
+	judge string // what LastAudible goes by; empty: the card's own record
 }
 
 // SilenceStates are the states of turns.md 2 in which a press must silence.
@@ -130,6 +133,11 @@ func (b SilenceBench) Run(ctx context.Context) (report SilenceReport, err error)
 	if err := rig.device.waitSound(ctx, 10*time.Second); err != nil {
 		return SilenceReport{}, fmt.Errorf("bench silence: %w", err)
 	}
+	if b.Prepare != nil {
+		if err := b.Prepare(ctx); err != nil {
+			return SilenceReport{}, fmt.Errorf("bench silence: %w", err)
+		}
+	}
 	granted := rig.device.granted()
 	report = SilenceReport{
 		When: time.Now(), Card: b.Name, Granted: granted, Fade: ms(b.Config.Audio.Fade),
@@ -161,7 +169,10 @@ type rig struct {
 }
 
 func (r *rig) method() string {
-	if r.bench.LastAudible != nil {
+	switch {
+	case r.bench.judge != "":
+		return r.bench.judge
+	case r.bench.LastAudible != nil:
 		return "the card's own record of what sounded"
 	}
 	return "the speaker's account: hand-over of the last audible frame plus the card's queue"
@@ -233,7 +244,11 @@ func (r *rig) measure(ctx context.Context, state string, n int) (SilenceRow, err
 	}
 	row.fill()
 	if row.N == 0 {
-		return row, fmt.Errorf("nothing was audible at any of %d presses: the bench measured nothing", n)
+		why := "the bench measured nothing"
+		if r.bench.judge != "" {
+			why = "the microphone does not hear the loudspeaker over the background: make it louder, or bring them closer (conch audio test)"
+		}
+		return row, fmt.Errorf("nothing was audible at any of %d presses: %s", n, why)
 	}
 	return row, nil
 }

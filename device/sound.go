@@ -131,8 +131,9 @@ func CheckDevices(_ context.Context, cfg Config, out io.Writer) error {
 	return nil
 }
 
-// MeasureSilence is `conch bench silence`: on this machine's card, or on the virtual one.
-func MeasureSilence(ctx context.Context, cfg Config, presses int, states []string, virtual bool, progress io.Writer) (SilenceReport, error) {
+// MeasureSilence is `conch bench silence`: on this machine's card, or on the virtual one; judged by the speaker's account, or
+// in the air by the machine's own microphone.
+func MeasureSilence(ctx context.Context, cfg Config, presses int, states []string, virtual, air bool, progress io.Writer) (SilenceReport, error) {
 	b := SilenceBench{Config: cfg, Presses: presses, States: states, Progress: progress}
 	var stop func() error
 	if virtual {
@@ -144,6 +145,12 @@ func MeasureSilence(ctx context.Context, cfg Config, presses int, states []strin
 		}
 		b.Card, b.Name = card, "this machine's card"
 		stop = func() error { card.Close(); return nil }
+	}
+	switch {
+	case air && virtual:
+		return SilenceReport{}, fmt.Errorf("%w: bench silence: the virtual card has no air: leave out --virtual or --air", ErrRefused)
+	case air:
+		b.inTheAir()
 	}
 	report, err := b.Run(ctx)
 	if e := stop(); err == nil {

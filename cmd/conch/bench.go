@@ -16,6 +16,7 @@ type benchSilenceCmd struct {
 	Presses int      `help:"Presses per state." default:"20" short:"n"`
 	State   []string `help:"Only these states." placeholder:"STATE"`
 	Virtual bool     `help:"On the virtual card instead of this machine's."`
+	Air     bool     `help:"Let this machine's microphone hear when it is silent (a loopback, or both in one room)."`
 	JSON    bool     `help:"Print JSON." name:"json"`
 }
 
@@ -24,7 +25,7 @@ func (c benchSilenceCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	report, err := device.MeasureSilence(e.ctx, cfg, c.Presses, c.State, c.Virtual, e.err)
+	report, err := device.MeasureSilence(e.ctx, cfg, c.Presses, c.State, c.Virtual, c.Air, e.err)
 	if err != nil {
 		return err
 	}
