@@ -56,6 +56,7 @@ type Keeper struct {
 	opened atomic.Int64
 	lost   atomic.Int64
 	up     atomic.Pointer[Granted]
+	call   atomic.Pointer[func()]
 }
 
 // NewKeeper prepares; Run does it.
@@ -86,11 +87,22 @@ func (k *Keeper) Opened() int { return int(k.opened.Load()) }
 // Lost counts how often a running device died.
 func (k *Keeper) Lost() int { return int(k.lost.Load()) }
 
+// Call has f called by Run, as a sign that it still sees to the device: at the next look that finds its callbacks moving, or
+// before the next attempt to open it. It never waits; false: one waits already.
+func (k *Keeper) Call(f func()) bool { return k.call.CompareAndSwap(nil, &f) }
+
+func (k *Keeper) called() {
+	if f := k.call.Swap(nil); f != nil {
+		(*f)()
+	}
+}
+
 // Run keeps the device open until ctx ends; then it closes it and returns. No callback comes after that, and neither Up nor Down.
 func (k *Keeper) Run(ctx context.Context) {
 	retry := retryFirst
 	told := "" // the reason last reported in this outage
 	for ctx.Err() == nil {
+		k.called()
 		stream, err := k.c.Open(k.c.Stream)
 		if err == nil {
 			k.opened.Add(1)
@@ -165,6 +177,7 @@ func (k *Keeper) watch(ctx context.Context, s Stream, up func()) (err error) {
 					"rate_hz", g.Rate, "period_frames", g.Period, "periods", g.Periods, "queued_ms", float64(g.Queued().Microseconds())/1000)
 				k.c.Up(g)
 			}
+			k.called()
 			continue
 		}
 		if still++; still > allowed {

@@ -63,6 +63,7 @@ type Room struct {
 	members atomic.Pointer[[]round.Member]
 	setting atomic.Pointer[round.Setting]
 	settled atomic.Bool
+	call    atomic.Pointer[func()]
 	seen    atomic.Uint64  // entries of other devices' ledgers
 	running sync.WaitGroup // goroutines of the refiner
 	left    atomic.Int64   // the same, to count them
@@ -190,6 +191,16 @@ func (r *Room) Control(c round.Control) { r.inbox.put(round.Controlled{At: r.Now
 // SetCards says who lives here from now on.
 func (r *Room) SetCards(cards []Card) {
 	r.inbox.put(round.CardsChanged{At: r.Now(), Cards: roundCards(cards)})
+}
+
+// Call has f called by the room's loop, between two facts, as a sign that it still goes round. It never waits; false: one
+// waits already.
+func (r *Room) Call(f func()) bool {
+	if !r.call.CompareAndSwap(nil, &f) {
+		return false
+	}
+	poke(r.inbox.wake)
+	return true
 }
 
 // Alone says that nobody else is here: no other device, and one companion that is not muted. A device that is alone

@@ -67,6 +67,9 @@ func (r *Room) loop(ctx context.Context) {
 		if at, ok := r.m.Wake(); ok && at <= r.Now() {
 			r.fact(round.Tick{At: r.Now(), ID: r.o.NewID()})
 		}
+		if f := r.call.Swap(nil); f != nil {
+			(*f)()
+		}
 		r.report(false)
 		r.settled.Store(true)
 		timer.Reset(r.nap())

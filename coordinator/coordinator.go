@@ -204,6 +204,10 @@ func (c *Coordinator) Ask(text string) turn.ID {
 // runner (a port's method, OnEnd) it never waits.
 func (c *Coordinator) Post(ev turn.Event) { c.inbox.put(entry{ev: ev}) }
 
+// Call has f called by the runner, between two facts: who wants to know whether the runner still goes round waits for
+// that. It never waits itself; false says that the runner has ended, or that too many calls wait already.
+func (c *Coordinator) Call(f func()) bool { return c.inbox.add(entry{of: f}) }
+
 // Audio hands speech of a turn to its source, past the inbox. See Outlet.
 func (c *Coordinator) Audio(ctx context.Context, id turn.ID, pcm []int16) int {
 	s := c.speech.Load()

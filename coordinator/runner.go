@@ -170,6 +170,9 @@ func (r *runner) take(e entry) {
 	case injection:
 		r.injected(of)
 		return
+	case func():
+		of()
+		return
 	}
 	if e.dropped {
 		r.arrive(e.gen)

@@ -53,6 +53,8 @@ func Appliance(ctx context.Context, cfg Config, reload Reload, log *slog.Logger,
 	if hangups != nil {
 		a.device.actors = append(a.device.actors, a.device.reloader(reload, hangups))
 	}
+	manager, watchdog := systemd(log)
+	a.device.actors = append(a.device.actors, a.device.service(manager, watchdog))
 	ended := make(chan error, 1)
 	go func() { ended <- a.device.Run(ctx) }() // awaited below
 	if err := a.device.WaitReady(ctx, readyLimit); err != nil && ctx.Err() == nil {

@@ -58,7 +58,9 @@ func (d *Device) serveControl(ctx context.Context) error {
 		d.conds.set("control.closed", err.Error(), "set state.runtime to a directory this user may write, with a short path; until a restart, conch ask, say and why do not reach this appliance")
 		return nil
 	}
-	srv := &http.Server{Handler: d.controlMux(), ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10}
+	mux := d.controlMux()
+	d.debugMux(ctx, mux)
+	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10, ConnContext: withPeer}
 	stop := context.AfterFunc(ctx, func() { _ = srv.Close() })
 	defer stop()
 	if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
@@ -89,7 +91,7 @@ func listenControl(path string) (net.Listener, error) {
 	return l, nil
 }
 
-func (d *Device) controlMux() http.Handler {
+func (d *Device) controlMux() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /ask", func(w http.ResponseWriter, r *http.Request) {
 		text, to, ok := requestText(w, r)
@@ -124,6 +126,15 @@ func (d *Device) controlMux() http.Handler {
 	d.roomMux(mux)
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) { d.writeMetrics(w) })
 	return mux
+}
+
+// decodeRequest reads the JSON of a request, bounded; it answers what cannot be read.
+func decodeRequest(w http.ResponseWriter, r *http.Request, v any) bool {
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest)).Decode(v)
+	if err != nil {
+		http.Error(w, fmt.Sprintf("control: request: %v", err), http.StatusBadRequest)
+	}
+	return err == nil
 }
 
 func requestText(w http.ResponseWriter, r *http.Request) (string, []string, bool) {

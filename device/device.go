@@ -14,6 +14,7 @@ import (
 	"conch/coordinator"
 	"conch/coordinator/turn"
 	"conch/gpio"
+	"conch/gpio/light"
 	"conch/mqtt"
 )
 
@@ -37,10 +38,11 @@ type Options struct {
 	Voice   Voice
 	Server  *rehearsal.Server // the rehearsal voice to use where the configuration comes to one
 	Tools   coordinator.Tools
-	Cues    func(turn.Cue) []int16 // 24 kHz; nil: the shipped earcons
-	Now     func() time.Duration   // nil: monotonic time since New
-	Control bool                   // serve the control socket
-	OnTurn  func(TurnRecord)       // after each turn, on the coordinator's goroutine: must not block
+	Cues    func(turn.Cue) []int16       // 24 kHz; nil: the shipped earcons
+	Light   func() (light.Driver, error) // nil: that of the configuration
+	Now     func() time.Duration         // nil: monotonic time since New
+	Control bool                         // serve the control socket
+	OnTurn  func(TurnRecord)             // after each turn, on the coordinator's goroutine: must not block
 	Room    RoomOptions
 	OnEvent func(gpio.Event) // console events the device itself does not act on: Quit, EOF, Stuck, gestures
 }
@@ -69,6 +71,7 @@ type Device struct {
 	cards       []companions.Card // of those who live here; never empty
 	voices      *voices
 	talk        *roomTalk
+	lights      *lights
 	room        *companions.Room         // nil: one companion and no broker
 	bus         *mqtt.Client             // nil: no broker
 	refined     *companions.ModelRefiner // nil: votes by the rules alone
@@ -87,6 +90,9 @@ type Device struct {
 	playback atomic.Pointer[soundState]
 	capture  atomic.Pointer[soundState]
 
+	announced atomic.Bool // the service manager knows that the device is ready
+	keepers   keepers
+
 	waiters waiters
 }
 
@@ -94,6 +100,25 @@ type Device struct {
 type soundState struct {
 	granted audio.Granted
 	err     error // nil: it runs
+}
+
+// keepers keep the halves of the card open.
+type keepers struct{ speaker, microphone atomic.Pointer[audio.Keeper] }
+
+// of is the place of the keeper that the logs call so.
+func (k *keepers) of(what string) *atomic.Pointer[audio.Keeper] {
+	if what == "microphone" {
+		return &k.microphone
+	}
+	return &k.speaker
+}
+
+// call is Call of the keeper that there is by then.
+func (k *keepers) call(what string) func(func()) bool {
+	return func(f func()) bool {
+		keeper := k.of(what).Load()
+		return keeper != nil && keeper.Call(f)
+	}
 }
 
 // actor is one of the goroutines of Run. The first that returns an error ends all.
@@ -114,6 +139,7 @@ func (d *Device) Run(ctx context.Context) error {
 		{"coordinator", d.coordinator.Run},
 		{"voice", func(ctx context.Context) error { return d.voices.Run(ctx, heardOf{d.coordinator, d}) }},
 		{"state", d.writeState},
+		{"light", d.lights.lamp.Run},
 	}, d.actors...)
 	for _, b := range d.buttons {
 		actors = append(actors, actor{"button " + b.String(), func(ctx context.Context) error {

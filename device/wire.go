@@ -29,6 +29,7 @@ func New(cfg Config, o Options) (*Device, error) {
 		return nil, err
 	}
 	d.wireCards()
+	d.wireLight()
 	if err := d.wireVoice(); err != nil {
 		return nil, err
 	}
@@ -41,9 +42,9 @@ func New(cfg Config, o Options) (*Device, error) {
 		}
 	}
 	d.coordinator, err = coordinator.New(coordinator.Options{
-		Voice: d.voices, Speaker: d.loud(), Mic: ear{d.mic}, Tools: tools, Light: &dark{d: d}, Phrases: phrases{d},
+		Voice: d.voices, Speaker: d.loud(), Mic: ear{d.mic, d.lights.captured}, Tools: tools, Light: d.lights, Phrases: phrases{d},
 		Turn: d.turnConfig(), Log: d.log, Clock: coordinator.RealClock(d.now), OnEnd: d.turnEnded,
-		ToolDeadline: cfg.Turn.Tool, LocalVoice: localVoice{rehearsal.NewMouth()}, OnSpeech: d.talk.speech,
+		ToolDeadline: cfg.Turn.Tool, LocalVoice: localVoice{rehearsal.NewMouth()}, OnSpeech: d.speech,
 		Taken: d.talk.taken, OnInject: d.talk.announces,
 	})
 	if err != nil {
@@ -144,11 +145,17 @@ func (d *Device) wireSound() error {
 	d.mic = audio.NewMic(audio.MicConfig{
 		Preroll: d.cfg.Audio.Preroll, Now: d.now, Loud: d.speaker.LastAudible,
 		Sink:    func(id string, pcm []int16) { d.voices.Append(turn.ID(id), pcm) },
-		Started: func(id string) { d.coordinator.Post(turn.CaptureStarted{At: d.now(), Turn: turn.ID(id)}) },
+		Started: func(id string) {
+			d.lights.captured(true)
+			d.coordinator.Post(turn.CaptureStarted{At: d.now(), Turn: turn.ID(id)})
+		},
 		Ended: func(id string, samples int) {
 			d.coordinator.Post(turn.CaptureEnded{At: d.now(), Turn: turn.ID(id), Samples: samples})
 		},
-		Lost: func(id string) { d.coordinator.Post(turn.CaptureLost{At: d.now(), Turn: turn.ID(id)}) },
+		Lost: func(id string) {
+			d.lights.captured(false)
+			d.coordinator.Post(turn.CaptureLost{At: d.now(), Turn: turn.ID(id)})
+		},
 	})
 	return nil
 }
@@ -190,7 +197,9 @@ func (d *Device) keep(ctx context.Context, what string, state *atomic.Pointer[so
 	if card, ok := d.card.(interface{ Better(audio.Granted) bool }); ok {
 		c.Better = card.Better
 	}
-	audio.NewKeeper(c).Run(ctx)
+	keeper := audio.NewKeeper(c)
+	d.keepers.of(what).Store(keeper)
+	keeper.Run(ctx)
 	return nil
 }
 

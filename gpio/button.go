@@ -39,6 +39,13 @@ const (
 	BiasOff // the board has its own resistor
 )
 
+func (b Bias) String() string {
+	if names := [...]string{"auto", "up", "down", "off"}; int(b) < len(names) {
+		return names[b]
+	}
+	return "bias?"
+}
+
 // ParseBias reads a bias as the configuration spells it.
 func ParseBias(s string) (Bias, error) {
 	switch s {
@@ -71,6 +78,7 @@ type Button struct {
 	// atomic
 	ended atomic.Bool   // the recording ended by itself; Run has not seen it yet
 	edges atomic.Uint64 // for doctor: edges seen, bounces included
+	call  atomic.Pointer[func()]
 }
 
 // NewButton puts the machines behind a line. It does nothing until Run.
@@ -91,6 +99,10 @@ func (b *Button) Edges() uint64 { return b.edges.Load() }
 // begins one. From any goroutine.
 func (b *Button) CaptureEnded() { b.ended.Store(true) }
 
+// Call has f called by Run, after at most a quarter of a second, as a sign that it still watches the line. It never waits;
+// false: one waits already.
+func (b *Button) Call(f func()) bool { return b.call.CompareAndSwap(nil, &f) }
+
 // Run watches the line until ctx ends, and then returns nil within a quarter of a second. on is called on this goroutine, in
 // order, and never after Run has returned; an edge is read no sooner than on has returned, so it must not wait.
 func (b *Button) Run(ctx context.Context, on func(Event)) error {
@@ -106,6 +118,9 @@ func (b *Button) Run(ctx context.Context, on func(Event)) error {
 	)
 	contact, _ = contact.Level(now(), b.line.Down(), raw)
 	for ctx.Err() == nil {
+		if f := b.call.Swap(nil); f != nil {
+			(*f)()
+		}
 		timeout := lookEvery
 		asked := now()
 		if wake, ok := contact.Wake(); ok {

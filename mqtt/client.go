@@ -81,13 +81,14 @@ const (
 	settle = 50 * time.Millisecond
 )
 
-// arrival is an envelope, or with down set the end of its link, or with trouble set a failed attempt.
+// arrival is an envelope, or with down set the end of its link, or with trouble set a failed attempt, or a call.
 type arrival struct {
 	link    *link
 	topic   string
 	payload []byte
 	down    chan struct{}
 	trouble error
+	call    func()
 }
 
 // NewClient checks the settings; Run connects.
@@ -158,6 +159,17 @@ func (c *Client) Send(p round.Packet) {
 		c.stats.unsent(unsentOffline, 1, fmt.Sprintf("%T", p))
 	case dropped > 0:
 		c.stats.unsent(unsentFull, dropped, fmt.Sprintf("%T", p))
+	}
+}
+
+// Call has f called by the goroutine that delivers what arrives, as a sign that it still does. It never waits; false: too
+// much waits already.
+func (c *Client) Call(f func()) bool {
+	select {
+	case c.in <- arrival{call: f}:
+		return true
+	default:
+		return false
 	}
 }
 

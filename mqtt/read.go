@@ -41,6 +41,10 @@ func (c *Client) handle(a arrival) {
 		close(a.down)
 		return
 	}
+	if a.call != nil {
+		a.call()
+		return
+	}
 	if a.trouble != nil {
 		c.tell(a.trouble)
 		return

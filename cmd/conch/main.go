@@ -38,6 +38,7 @@ type cli struct {
 	Say      sayCmd      `cmd:"" help:"Have the running appliance say something."`
 	Room     roomCmd     `cmd:"" help:"Companions of several devices: who is there, who speaks and why."`
 	Why      whyCmd      `cmd:"" help:"Print why somebody spoke last and others did not; what the appliance saw and did with --all."`
+	Debug    debugCmd    `cmd:"" hidden:"" help:"For tests of the appliance."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`
 }
 

@@ -1,0 +1,141 @@
+package device
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
+)
+
+// What the service manager is told (sd_notify(3)), by datagrams to NOTIFY_SOCKET; without one nothing is done and nothing
+// said:
+//
+//	READY=1      button, sound and voice are up, or what is wrong with each is known: at the latest after readyLimit
+//	STATUS=      one line for systemctl status, whenever it changes
+//	WATCHDOG=1   see watchdog.go
+//	RELOADING=1  with MONOTONIC_USEC (Type=notify-reload wants it), and READY=1 when the reload is over, refused or not
+//	STOPPING=1   at once when the device ends; the rest takes less than shutdownPatience of systemd, so no time is asked for
+
+// notifier tells the service manager. The zero value tells nobody.
+type notifier struct {
+	send func(state string) error // nil: there is no service manager
+	log  *slog.Logger
+
+	failed bool // owned by whoever sends the status: the failure was said
+}
+
+// logNotify: the service manager could not be told; once.
+const logNotify = "notify.failed"
+
+// systemd is the notifier of this process, and how long its watchdog waits; zero: there is none.
+func systemd(log *slog.Logger) (*notifier, time.Duration) {
+	watchdog, err := daemon.SdWatchdogEnabled(false)
+	if err != nil {
+		log.Warn(logNotify, "err", err, "do", "WATCHDOG_USEC is the service manager's to set; without it there is no watchdog")
+	}
+	return &notifier{log: log, send: func(state string) error {
+		_, err := daemon.SdNotify(false, state)
+		return err
+	}}, watchdog
+}
+
+func (n *notifier) tell(lines ...string) {
+	if n.send == nil {
+		return
+	}
+	if err := n.send(strings.Join(lines, "\n")); err != nil && !n.failed {
+		n.failed = true
+		n.log.Warn(logNotify, "err", err)
+	}
+}
+
+// serviceTick is how often the status line is looked at, and the longest time between two looks of the watchdog.
+const serviceTick = time.Second
+
+// service is the goroutine that speaks with the service manager, until ctx ends.
+func (d *Device) service(n *notifier, limit time.Duration) actor {
+	return actor{"service", func(ctx context.Context) error {
+		defer n.tell(daemon.SdNotifyStopping, "STATUS=stopping")
+		_ = d.WaitReady(ctx, readyLimit) // Appliance logs what is missing
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // that is how one ends it
+		}
+		status := d.statusLine()
+		n.tell(daemon.SdNotifyReady, "STATUS="+status)
+		d.announced.Store(true)
+		if limit > 0 {
+			every := min(limit/4, 5*time.Second)
+			dog := newWatchdog(every, d.watchedLoops(every), d.log, func() { n.tell(daemon.SdNotifyWatchdog) })
+			done := make(chan struct{})
+			go func() { defer close(done); dog.Run(ctx) }() // awaited below
+			defer func() { <-done }()
+		}
+		tick := time.NewTicker(serviceTick)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-tick.C:
+				if now := d.statusLine(); now != status {
+					status = now
+					n.tell("STATUS=" + status)
+				}
+			}
+		}
+	}}
+}
+
+// statusLine is the device in one line: what it does, what it is made of, what is wrong.
+func (d *Device) statusLine() string {
+	var b strings.Builder
+	b.WriteString(d.voiceShort())
+	held := d.conds.list()
+	switch len(held) {
+	case 0:
+		b.WriteString("; all is well")
+	case 1:
+		fmt.Fprintf(&b, "; 1 condition: %s", held[0].Code)
+	default:
+		fmt.Fprintf(&b, "; %d conditions:", len(held))
+		for i, c := range held {
+			if i == 5 {
+				fmt.Fprintf(&b, " and %d more", len(held)-i)
+				break
+			}
+			b.WriteString(" " + c.Code)
+		}
+	}
+	if len(held) > 0 {
+		b.WriteString(" (conch doctor)")
+	}
+	return brief(b.String())
+}
+
+func (d *Device) voiceShort() string {
+	buttons := make([]string, 0, len(d.opts.Buttons))
+	for _, b := range d.opts.Buttons {
+		buttons = append(buttons, b.String())
+	}
+	if len(buttons) == 0 {
+		buttons = []string{"no button"}
+	}
+	sound := "no loudspeaker"
+	if p := d.playback.Load(); p != nil && p.err == nil && p.granted.Backend != "null" {
+		sound = p.granted.Name
+	}
+	return fmt.Sprintf("%s; %s; %s", strings.Join(buttons, ", "), sound, d.voiceWords)
+}
+
+// brief keeps a text on one line of at most 200 runes: a name of a card is not ours, and a line break would begin another
+// assignment of the datagram.
+func brief(s string) string {
+	s = strings.Join(strings.Fields(printable(s)), " ")
+	if r := []rune(s); len(r) > 200 {
+		s = string(r[:199]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,99 @@
+package device
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A loop can be made to stand still on purpose, to see what the watchdog makes of it: conch debug stall LOOP. Only who may
+// end the process anyway may ask for it: root, or the user it runs as.
+
+// stallLimit ends a stall that nobody ended.
+const stallLimit = 5 * time.Minute
+
+// Stall has the loop named stand still for so long, or until ctx ends. A prefix of the name does.
+func (d *Device) Stall(ctx context.Context, name string, length time.Duration) (string, error) {
+	loops := d.watchedLoops(time.Second)
+	i := slices.IndexFunc(loops, func(l loop) bool { return name != "" && strings.HasPrefix(l.name, name) })
+	if i < 0 {
+		var names []string
+		for _, l := range loops {
+			names = append(names, l.name)
+		}
+		return "", fmt.Errorf("%w: debug stall: %q is no loop of this device (there are %s)", ErrRefused, name, strings.Join(names, ", "))
+	}
+	length = min(length, stallLimit)
+	d.log.Warn("debug.stall", "loop", loops[i].name, "for", length)
+	stand := func() {
+		t := time.NewTimer(length)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		}
+	}
+	for ctx.Err() == nil { // the watchdog's own token may be in the place for it
+		if loops[i].call(stand) {
+			return loops[i].name, nil
+		}
+		if pause(ctx, 10*time.Millisecond) != nil {
+			break
+		}
+	}
+	return "", ctx.Err()
+}
+
+// peerKey is under what the context of a request has the user at the other end.
+type peerKey struct{}
+
+// withPeer notes who is at the other end of a connection (unix(7), SO_PEERCRED).
+func withPeer(ctx context.Context, c net.Conn) context.Context {
+	u, ok := c.(*net.UnixConn)
+	if !ok {
+		return ctx
+	}
+	raw, err := u.SyscallConn()
+	if err != nil {
+		return ctx
+	}
+	var cred *unix.Ucred
+	if raw.Control(func(fd uintptr) { cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }) != nil || err != nil {
+		return ctx
+	}
+	return context.WithValue(ctx, peerKey{}, int(cred.Uid))
+}
+
+// mayEnd says whether the user who asks could end this process.
+func mayEnd(r *http.Request) bool {
+	uid, ok := r.Context().Value(peerKey{}).(int)
+	return ok && (uid == 0 || uid == os.Getuid())
+}
+
+// debugMux serves what is for whoever tests the appliance:
+//
+//	POST /debug/stall  {"loop": …, "for_ms": …}  -> {"loop": …}
+func (d *Device) debugMux(ctx context.Context, mux *http.ServeMux) {
+	mux.HandleFunc("POST /debug/stall", func(w http.ResponseWriter, r *http.Request) {
+		var q struct {
+			Loop string `json:"loop"`
+			For  int64  `json:"for_ms"`
+		}
+		if !mayEnd(r) {
+			http.Error(w, "control: debug: only root and the user that conch runs as may do that", http.StatusForbidden)
+			return
+		}
+		if !decodeRequest(w, r, &q) {
+			return
+		}
+		name, err := d.Stall(ctx, q.Loop, max(time.Second, time.Duration(min(q.For, stallLimit.Milliseconds()))*time.Millisecond))
+		reply(w, map[string]string{"loop": name}, err)
+	})
+}
