@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"conch/companions/round"
+	"conch/gpio"
 )
 
 // Config is everything a person can set. Default gives values that work; Load reads file, environment and flags over them.
@@ -34,6 +35,7 @@ type Config struct {
 
 	origin  map[string]string // key to where its value came from; absent is "default"
 	keyFrom string            // the file voice.key was read from; empty: it was not
+	noPin   bool              // the button's pin does not fit (Fitting)
 }
 
 // DeviceConfig is who this device is.
@@ -46,12 +48,14 @@ type DeviceConfig struct {
 // ButtonConfig is where presses come from. Source auto takes a GPIO pin where there is a chip, and the keyboard or lines on
 // standard input beside it.
 type ButtonConfig struct {
-	Source string // auto, gpio, keyboard, lines, none
+	Source string // auto, gpio, evdev, keyboard, lines, none
 	Chip   string // label of the chip; empty: the one with the header
 	Pin    int    // BCM number
 	Active string // low, high: the level when pressed
 	Bias   string // auto, up, down, off
 	Mode   string // hold, tap, hybrid
+	Device string // of evdev: name or pattern; empty: the first that has one of Keys
+	Keys   string // of evdev: names with commas between them
 }
 
 // LightConfig is what the state is shown with. Driver auto is the board's light, none without a board.
@@ -180,7 +184,7 @@ func (l LogConfig) Slog() slog.Level {
 func Default() Config {
 	return Config{
 		Device: DeviceConfig{Companion: "Ada"},
-		Button: ButtonConfig{Source: "auto", Pin: 17, Active: "low", Bias: "auto", Mode: "hold"},
+		Button: ButtonConfig{Source: "auto", Pin: 17, Active: "low", Bias: "auto", Mode: "hold", Keys: gpio.DefaultKeys},
 		Light:  LightConfig{Driver: "auto", SPI: "0.0", Count: 1, Brightness: 40, QuietBrightness: 5},
 		Audio: AudioConfig{
 			Backend: "auto",

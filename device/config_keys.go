@@ -43,16 +43,18 @@ func (e refusedError) Error() string { return e.reason }
 func keys(c *Config) []key {
 	return []key{
 		label("device.name", &c.Device.Name, true, "who this device is in the room and in logs; empty: the host's name"),
-		text("device.board", &c.Device.Board, "board whose button, light and sound are set with this one word (conch gpio list names them); what is set below is stronger; empty: none"),
+		board("device.board", &c.Device.Board, "board whose button, light and sound are set with this one word (conch gpio list names them); what is set below is stronger; empty: none"),
 		nameList("device.companion", &c.Device.Companion, "companions that live here, with commas between them: of cards in room.cards, of those that come with conch (Ada, Ben, Cleo), or a name of your own"),
 
-		choice("button.source", &c.Button.Source, "where presses come from; auto: a pin where there is a GPIO chip, and the keyboard or lines on standard input",
-			"auto", "gpio", "keyboard", "lines", "none"),
+		choice("button.source", &c.Button.Source, "where presses come from; auto: a pin where there is a GPIO chip, and the keyboard or lines on standard input; evdev: a key of a USB device",
+			"auto", "gpio", "evdev", "keyboard", "lines", "none"),
 		text("button.chip", &c.Button.Chip, "label of the GPIO chip, as in pinctrl-rp1 (numbers change with the kernel); empty: the one with the header"),
 		pin("button.pin", &c.Button.Pin, "BCM number of the button's pin"),
 		choice("button.active", &c.Button.Active, "level of the pin while pressed", "low", "high"),
 		choice("button.bias", &c.Button.Bias, "resistor inside the chip; auto: the one against active; off: the board has its own", "auto", "up", "down", "off"),
 		choice("button.mode", &c.Button.Mode, "hold: talk while it is down; tap: tap to start, tap to stop; hybrid: a press shorter than 400 ms is a tap", "hold", "tap", "hybrid"),
+		text("button.device", &c.Button.Device, "of evdev: the device, by its name or a pattern of it, as conch gpio list shows it; empty: the first that has one of the keys"),
+		keyNames("button.keys", &c.Button.Keys, "of evdev: keys that are the button, as Linux names them, with commas between them"),
 
 		choice("light.driver", &c.Light.Driver, "how the light is driven; auto: as the board has it, none without a board", "auto", "none", "gpio", "rgb", "apa102", "apa102-gpio", "sysfs"),
 		pinList("light.pins", &c.Light.Pins, "BCM numbers: of the LED (gpio), of red, green and blue (rgb), of data and clock (apa102-gpio)"),
@@ -169,15 +171,34 @@ func integer(name string, field *int, low, high int, why, about string) key {
 	}, show: func() string { return strconv.Itoa(*field) }}
 }
 
+// pin is a pin of the header. Whether it is free is for Misfits to say, which knows the board.
 func pin(name string, field *int, about string) key {
-	k := integer(name, field, 0, 27, "the BCM number, not the position on the header", about)
-	allowed := k.set
+	return integer(name, field, 0, 27, "the BCM number, not the position on the header", about)
+}
+
+// board is a name in the table of boards.
+func board(name string, field *string, about string) key {
+	k := checkedText(name, field, maxLine, "empty, or a board that conch gpio list --boards names", about, oneLine)
+	check := k.set
 	k.set = func(v any) error {
-		if err := allowed(v); err != nil {
+		if err := check(v); err != nil {
 			return err
 		}
-		if use, taken := gpio.SoundPin(*field); taken {
-			return refusedError{fmt.Sprintf("is the %s on boards that carry sound; take another one, 17 on most boards", use)}
+		return checkBoard(*field)
+	}
+	return k
+}
+
+// keyNames are names of keys of an input device.
+func keyNames(name string, field *string, about string) key {
+	k := checkedText(name, field, maxLine, "names of keys with commas between them", about, oneLine)
+	check := k.set
+	k.set = func(v any) error {
+		if err := check(v); err != nil {
+			return err
+		}
+		if _, err := gpio.ParseKeys(*field); err != nil {
+			return refusedError{strings.TrimPrefix(err.Error(), "gpio: ")}
 		}
 		return nil
 	}

@@ -27,6 +27,7 @@ type LoadOptions struct {
 	File    string            // --config; empty: the places of FindConfig, and none of them needs to exist
 	Flags   map[string]string // key to value, strongest of all
 	Environ []string          // NAME=value; nil: the process's own
+	Root    string            // before /proc and /sys, for tests; empty: the machine's own
 }
 
 // ConfigError is everything that is wrong with a configuration, one sentence a line.
@@ -41,7 +42,7 @@ func Load(o LoadOptions) (*Config, error) {
 	}
 	env := readEnvironment(o.Environ)
 	c := Default()
-	l := loader{config: &c, keys: make(map[string]key)}
+	l := loader{config: &c, root: o.Root, keys: make(map[string]key)}
 	for _, k := range keys(&c) {
 		l.keys[k.name] = k
 	}
@@ -58,6 +59,7 @@ func Load(o LoadOptions) (*Config, error) {
 	for _, name := range slices.Sorted(maps.Keys(o.Flags)) {
 		l.assign(name, o.Flags[name], "flag")
 	}
+	l.board()
 	l.key(env)
 	if len(l.problems) > 0 {
 		return nil, &ConfigError{l.problems}
@@ -98,6 +100,7 @@ func (e environment) get(name string) string { return e.values[name] }
 
 type loader struct {
 	config   *Config
+	root     string // as LoadOptions.Root
 	keys     map[string]key
 	problems []string
 }

@@ -14,11 +14,21 @@ type Board struct {
 	// Cards are ALSA card ids that this board appears as; Overlay is the line of config.txt that brings them up.
 	Cards   []string
 	Overlay string
-	// EEPROM is what /proc/device-tree/hat/product says on it, in part; empty where it has none.
-	EEPROM string
-	Note   string // what a person should know: no microphone, confirm which LED is red, ...
+	// EEPROM is what the board says of itself below /proc/device-tree/hat; zero where it has none or nobody has told.
+	EEPROM EEPROM
+	I2C    []int // addresses on bus 1 that its chips answer at
+	Keys   bool  // its button is a key of a USB device: button.source = evdev
+	// NoMic and NoSpeaker: the card has one direction only.
+	NoMic, NoSpeaker bool
+	Note             string // what a person should know: no microphone, confirm which LED is red, ...
 	// Confirmed says how the pins are known: source, documentation, or not at all.
 	Confirmed Confidence
+}
+
+// EEPROM is the identity in a HAT's EEPROM, in part: what is empty may be anything.
+type EEPROM struct {
+	Vendor, Product string // parts of them, whatever the case
+	ID              string // "0x0001"
 }
 
 // BoardButton is the button people press to talk.
@@ -68,3 +78,11 @@ const (
 	FromDocs    Confidence = "documented"
 	Unconfirmed Confidence = "not confirmed"
 )
+
+// String is a bias as the configuration spells it.
+func (b Bias) String() string {
+	if names := [...]string{"auto", "up", "down", "off"}; int(b) < len(names) {
+		return names[b]
+	}
+	return "bias?"
+}

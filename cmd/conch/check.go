@@ -30,12 +30,18 @@ func (c checkCmd) Run(e *env) error {
 		}
 		err = device.CheckDevices(e.ctx, cfg, e.out)
 	}
+	misfits := cfg.Misfits()
+	for _, m := range misfits {
+		fmt.Fprintln(e.err, "conch:", m)
+	}
 	for _, p := range cards.Problems {
 		fmt.Fprintln(e.err, "conch:", p.Text)
 	}
 	switch n := len(cards.Problems); {
 	case err != nil:
 		return err
+	case len(misfits) > 0:
+		return fmt.Errorf("%w: check: button, light and board do not fit together; conch run starts without what does not fit, and says so", device.ErrRefused)
 	case n == 1:
 		return fmt.Errorf("%w: check: 1 mistake in the companions' cards; what is right loads", device.ErrRefused)
 	case n > 1:
