@@ -51,9 +51,16 @@ func (l loud) SetVolume(percent int) {
 }
 
 // ear is the coordinator's Mic.
-type ear struct{ *audio.Mic }
+type ear struct {
+	*audio.Mic
+	captured func(bool)
+}
 
-func (e ear) Open(id turn.ID, at time.Duration)  { e.Mic.Open(string(id), at) }
+func (e ear) Open(id turn.ID, at time.Duration) {
+	e.captured(false) // until the first frame
+	e.Mic.Open(string(id), at)
+}
+
 func (e ear) End(id turn.ID, tail time.Duration) { e.Mic.End(string(id), tail) }
 func (e ear) Discard(id turn.ID)                 { e.Mic.Discard(string(id)) }
 
@@ -73,22 +80,6 @@ func wordsText(w turn.Words) string { return clips.Text(string(w)) }
 
 // earcon maps the machine's cues to the shipped sounds.
 func earcon(c turn.Cue) []int16 { return cue.Samples(c.String()) }
-
-// dark is the light of a device without one (drivers come with the boards). It tells the buttons when a recording has
-// ended without the person, or in the tap modes the next tap would mean "stop".
-type dark struct {
-	d    *Device
-	last turn.State // owned by the coordinator's goroutine
-}
-
-func (l *dark) Show(s turn.State, _ string) {
-	if l.last == turn.Listening && s != turn.Listening {
-		for _, b := range l.d.buttons {
-			b.CaptureEnded()
-		}
-	}
-	l.last = s
-}
 
 // localVoice says an injected text while there is no session: with the synthesizer of this machine, where there is one.
 type localVoice struct{ mouth rehearsal.Mouth }

@@ -18,7 +18,8 @@ type Condition struct {
 
 // conditions are those that hold now, one per code.
 type conditions struct {
-	log *slog.Logger
+	log     *slog.Logger
+	changed func() // after each change, without mu; nil: nobody wants to know. Fixed before Run
 
 	mu  sync.Mutex
 	now map[string]Condition
@@ -26,6 +27,9 @@ type conditions struct {
 
 // set begins a condition, or updates its text; the log sees only the beginning.
 func (c *conditions) set(code, text, do string) {
+	if c.changed != nil {
+		defer c.changed() // after the one below: without mu
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.now == nil {
@@ -43,6 +47,9 @@ func (c *conditions) set(code, text, do string) {
 
 // clear ends a condition.
 func (c *conditions) clear(code string) {
+	if c.changed != nil {
+		defer c.changed()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if old, held := c.now[code]; held {

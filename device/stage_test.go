@@ -21,6 +21,7 @@ import (
 	"conch/coordinator/turn"
 	"conch/gpio"
 	"conch/gpio/gpiotest"
+	"conch/gpio/light"
 )
 
 // patience is how long a test waits for what must come at all. Nothing here says how fast it comes.
@@ -56,11 +57,12 @@ type boxOptions struct {
 	address string                                       // of a server that runs already; empty: one of the box's own
 	buttons func(now func() time.Duration) []gpio.Source // besides the twin
 	others  *atomic.Int64                                // what they count
-	key     string                                       // the only one the server takes; empty: any
-	offline bool                                         // the voice will not come up
-	room    *RoomOptions                                 // it is in a room: turns also begin there, and are not counted
-	mind    rehearsal.Brain                              // nil: an echo
-	hears   rehearsal.Ears                               // nil: ears of the box's own
+	light   func() (light.Driver, error)
+	key     string          // the only one the server takes; empty: any
+	offline bool            // the voice will not come up
+	room    *RoomOptions    // it is in a room: turns also begin there, and are not counted
+	mind    rehearsal.Brain // nil: an echo
+	hears   rehearsal.Ears  // nil: ears of the box's own
 }
 
 var boxes atomic.Int64
@@ -104,7 +106,7 @@ func newBox(t *testing.T, o boxOptions) *box {
 	if o.config != nil {
 		o.config(&cfg)
 	}
-	opts := Options{Log: slog.New(b.log), Card: b.card, Now: now, Buttons: append(buttons, b.seen), OnTurn: b.turnEnd}
+	opts := Options{Log: slog.New(b.log), Card: b.card, Now: now, Buttons: append(buttons, b.seen), OnTurn: b.turnEnd, Light: o.light}
 	if o.room != nil {
 		opts.Room, b.inRoom = *o.room, true
 	}

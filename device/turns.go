@@ -52,12 +52,19 @@ func (d *Device) turnEnded(r coordinator.Record) {
 	d.turns.Add(1)
 	t := TurnRecord{Event: "turn.end", Device: d.cfg.Device.Name, Who: d.nameOf(d.voices.owner(r.Turn)), Record: r}
 	d.waiters.tell(t)
+	d.lights.turnEnded(r)
 	if d.room != nil {
 		d.talk.ended(r)
 	}
 	if d.opts.OnTurn != nil {
 		d.opts.OnTurn(t)
 	}
+}
+
+// speech is told by the coordinator what becomes of an answer.
+func (d *Device) speech(e coordinator.SpeechEvent) {
+	d.lights.speech(e)
+	d.talk.speech(e)
 }
 
 // Ask asks as if the text had been spoken, and waits until the turn has ended.

@@ -136,6 +136,7 @@ func (h heardOf) Post(ev turn.Event) {
 	case turn.SessionReady:
 		h.d.lostVoice(voiceLost, "", nil)
 	case turn.SessionLost:
+		h.d.lights.session(e)
 		h.d.lostVoice(voiceLost, "", &e)
 	}
 	if h.d.room != nil {

@@ -144,7 +144,7 @@ func (d *Device) wireSound() error {
 	d.speaker = audio.NewSpeaker(audio.SpeakerConfig{Fade: d.cfg.Audio.Fade, Now: d.now, Volume: &volume, Cues: &cues})
 	d.mic = audio.NewMic(audio.MicConfig{
 		Preroll: d.cfg.Audio.Preroll, Now: d.now, Loud: d.speaker.LastAudible,
-		Sink:    func(id string, pcm []int16) { d.voices.Append(turn.ID(id), pcm) },
+		Sink: func(id string, pcm []int16) { d.voices.Append(turn.ID(id), pcm) },
 		Started: func(id string) {
 			d.lights.captured(true)
 			d.coordinator.Post(turn.CaptureStarted{At: d.now(), Turn: turn.ID(id)})

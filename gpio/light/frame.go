@@ -1,0 +1,179 @@
+package light
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// Frame is what the LEDs show, the first LED first, as the eye sees it.
+type Frame []Colour
+
+// Shape is what a light can show.
+type Shape struct {
+	Pixels int  // LEDs in a row; at least one
+	Colour bool // each has its colour
+	Dim    bool // each can be less than full
+}
+
+// tick is the time between two frames of what moves. Our choice: 30 a second look smooth, and cost little.
+const tick = time.Second / 30
+
+// Periods and strengths of the looks (see the package's table).
+const (
+	breath       = 3 * time.Second
+	breathLeast  = 0.15 // never quite dark: something goes on
+	pulsePeriod  = 4 * time.Second
+	pulseLength  = 800 * time.Millisecond
+	pulseLevel   = 0.5 // of the amber pulse
+	turnPeriod   = 2 * time.Second
+	dimLevel     = 0.35 // of somebody else's floor
+	speakLeast   = 0.2  // between two words
+	speakLit     = 0.5  // where an LED that is only on or off is on
+	doublePeriod = 2 * time.Second
+)
+
+// rhythm is how long an LED is lit and dark in turn, from the beginning of a look on, over and over. Empty: always lit.
+type rhythm []time.Duration
+
+// rhythms of the looks, for one LED without colours.
+var rhythms = map[Look]rhythm{
+	Listening: nil,
+	Waiting:   {time.Second, time.Second},
+	Pairing:   {600 * time.Millisecond, 200 * time.Millisecond, 200 * time.Millisecond, 200 * time.Millisecond},
+	Muted:     {1900 * time.Millisecond, 100 * time.Millisecond},
+	Other:     {60 * time.Millisecond, 1940 * time.Millisecond},
+	Error:     doubleBlink,
+	Offline:   {pulseLength, pulsePeriod - pulseLength},
+}
+
+var doubleBlink = rhythm{100 * time.Millisecond, 150 * time.Millisecond, 100 * time.Millisecond, doublePeriod - 350*time.Millisecond}
+
+// at says whether the LED is lit at a time, and how long that stays so; zero is for ever.
+func (r rhythm) at(t time.Duration) (lit bool, stays time.Duration) {
+	if len(r) == 0 {
+		return true, 0
+	}
+	period := time.Duration(0)
+	for _, d := range r {
+		period += d
+	}
+	t %= period
+	for i, d := range r {
+		if t < d {
+			return i%2 == 0, d - t
+		}
+		t -= d
+	}
+	return false, 0 // not reached: t was less than the sum
+}
+
+// Frame draws the scene: since it began, with what sounds at a level from 0 to 1, at a brightness from 0 to 1. stays is how
+// long the frame holds; zero: until something else is told.
+func (s Scene) Frame(shape Shape, since time.Duration, level, brightness float64) (f Frame, stays time.Duration) {
+	f = make(Frame, max(1, shape.Pixels))
+	if s.Look == Off {
+		return f, 0
+	}
+	if s.Look == Pairing && shape.Colour && len(f) > 1 {
+		return f, s.turn(f, since, brightness)
+	}
+	strength, stays := s.strength(shape, since, level)
+	if !shape.Dim && brightness > 0 {
+		brightness = 1 // it has one brightness only
+	}
+	c := s.Colour.times(strength * brightness)
+	if s.Look == Other && shape.Colour {
+		f[0] = c // one LED is enough
+		return f, stays
+	}
+	for i := range f {
+		f[i] = c
+	}
+	return f, stays
+}
+
+// strength is how bright the whole light is, from 0 to 1, and how long that stays.
+func (s Scene) strength(shape Shape, since time.Duration, level float64) (float64, time.Duration) {
+	smooth := shape.Dim
+	rich := shape.Dim && shape.Colour
+	switch {
+	case s.Look == Speaking && smooth:
+		return speakLeast + (1-speakLeast)*level, tick
+	case s.Look == Speaking:
+		return one(level >= speakLit), tick
+	case s.Look == Waiting && smooth:
+		return breathLeast + (1-breathLeast)*wave(since, breath), tick
+	case s.Look == Offline && rich:
+		if at := since % pulsePeriod; at >= pulseLength {
+			return 0, pulsePeriod - at
+		}
+		return pulseLevel * wave(since%pulsePeriod, pulseLength), tick
+	case s.Look == Other && rich:
+		return dimLevel, 0
+	case s.Look == Muted && shape.Colour:
+		return 1, 0
+	}
+	lit, stays := rhythms[s.Look].at(since)
+	return one(lit), stays
+}
+
+// turn lets one LED go round, with a weaker one on either side, so that it moves smoothly.
+func (s Scene) turn(f Frame, since time.Duration, brightness float64) time.Duration {
+	n := float64(len(f))
+	at := n * float64(since%turnPeriod) / float64(turnPeriod)
+	for i := range f {
+		away := math.Abs(at - float64(i))
+		away = min(away, n-away)
+		f[i] = s.Colour.times(max(0, 1-away) * brightness)
+	}
+	return tick
+}
+
+// wave goes from 0 to 1 and back in a period, softly.
+func wave(t, period time.Duration) float64 {
+	return 0.5 - 0.5*math.Cos(2*math.Pi*float64(t%period)/float64(period))
+}
+
+func one(lit bool) float64 {
+	if lit {
+		return 1
+	}
+	return 0
+}
+
+func (c Colour) times(by float64) Colour {
+	by = max(0, min(1, by))
+	part := func(x uint8) uint8 { return uint8(math.Round(float64(x) * by)) }
+	d := Colour{part(c.R), part(c.G), part(c.B)}
+	if by > 0 && d == (Colour{}) && c != d { // the least light is a light
+		least := func(x uint8) uint8 { return min(1, x) }
+		return Colour{least(c.R), least(c.G), least(c.B)}
+	}
+	return d
+}
+
+// brightest is the value of an LED without colours.
+func (c Colour) brightest() uint8 { return max(c.R, c.G, c.B) }
+
+// Dark says that nothing is lit.
+func (f Frame) Dark() bool {
+	return !slices.ContainsFunc(f, func(c Colour) bool { return c != Colour{} })
+}
+
+// Linear is the share of time that an LED must be lit to look like v, of 255. The eye's curve is taken as the power of 2.2,
+// as screens do; the least light there is stays one.
+func Linear(v uint8) float64 {
+	if v == 0 {
+		return 0
+	}
+	return max(1.0/4096, math.Pow(float64(v)/255, 2.2))
+}
+
+// Loudness makes of a peak (0..32767) a level from 0 to 1 as the ear has it: 40 dB of range, from there on silence.
+func Loudness(peak int) float64 {
+	if peak <= 0 {
+		return 0
+	}
+	return max(0, min(1, 1+20*math.Log10(float64(peak)/math.MaxInt16)/40))
+}

@@ -1,0 +1,153 @@
+package light
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math"
+)
+
+// Look is what the light tells, one of the lines of the table.
+type Look uint8
+
+// Looks, the strongest first.
+const (
+	Off Look = iota
+	Listening
+	Waiting
+	Speaking
+	Pairing
+	Muted
+	Other
+	Error
+	Offline
+)
+
+var lookNames = [...]string{"off", "listening", "waiting", "speaking", "pairing", "muted", "other", "error", "offline"}
+
+func (l Look) String() string {
+	if int(l) < len(lookNames) {
+		return lookNames[l]
+	}
+	return "look?"
+}
+
+// Looks lists them all, the strongest first and Off last.
+func Looks() []Look {
+	return []Look{Listening, Waiting, Speaking, Pairing, Muted, Other, Error, Offline, Off}
+}
+
+// ParseLook reads a look's name.
+func ParseLook(name string) (Look, error) {
+	for _, l := range Looks() {
+		if l.String() == name {
+			return l, nil
+		}
+	}
+	return Off, fmt.Errorf("light: look %q: must be one of %v", name, Looks())
+}
+
+// Colour is how an LED looks at its brightest.
+type Colour struct{ R, G, B uint8 }
+
+// Colours that are nobody's.
+var (
+	White = Colour{255, 255, 255}
+	Red   = Colour{255, 0, 0}
+	Amber = Colour{255, 160, 0}
+)
+
+// Doing is what the device itself does.
+type Doing uint8
+
+// What it does.
+const (
+	Nothing   Doing = iota
+	Recording       // what a person says
+	Thinking        // an answer is being made
+	Answering       // it sounds
+)
+
+// Facts are what there is to show.
+type Facts struct {
+	Doing    Doing
+	Captured bool   // while Recording: a frame from after the press has been captured
+	Self     Colour // of the companion that answers here
+	Muted    bool   // no capture device is open because a person wants it so
+	Floor    Colour // of the companion of another device that has the floor; zero: none has
+	Failed   bool   // a turn has just failed
+	Trouble  bool   // something is wrong that a person can mend
+	Offline  bool   // no session with the server
+	Pairing  bool   // the window for a new device is open
+}
+
+// Scene is a look in its colour.
+type Scene struct {
+	Look   Look
+	Colour Colour
+}
+
+// Shown picks what is shown: the first line of the package's table that is true.
+func (f Facts) Shown() Scene {
+	person, self := White, f.Self
+	if self == (Colour{}) {
+		self = White
+	}
+	if f.Muted {
+		person, self = Red, Red
+	}
+	switch {
+	case f.Doing == Recording && f.Captured:
+		return Scene{Listening, White} // a captured frame is one, whatever was wished
+	case f.Doing == Thinking:
+		return Scene{Waiting, person}
+	case f.Doing == Answering:
+		return Scene{Speaking, self}
+	case f.Pairing:
+		return Scene{Pairing, White}
+	case f.Muted:
+		return Scene{Muted, Red}
+	case f.Floor != Colour{}:
+		return Scene{Other, f.Floor}
+	case f.Failed, f.Trouble:
+		return Scene{Error, Red}
+	case f.Offline:
+		return Scene{Offline, Amber}
+	}
+	return Scene{}
+}
+
+// Sample is a look in the colour it has when there is no fact to give it one.
+func Sample(l Look) Scene {
+	switch l {
+	case Off:
+		return Scene{}
+	case Speaking:
+		return Scene{l, CompanionColour("ada")}
+	case Other:
+		return Scene{l, CompanionColour("ben")}
+	case Muted, Error:
+		return Scene{l, Red}
+	case Offline:
+		return Scene{l, Amber}
+	}
+	return Scene{l, White}
+}
+
+// Hues that companions have, in degrees: from green over blue to pink. Red to yellow are trouble's.
+const firstHue, lastHue = 90, 325
+
+// CompanionColour is a companion's colour: the same on every device, whoever knows no more than its id.
+func CompanionColour(id string) Colour {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(id)) // never fails
+	return hue(firstHue + float64(h.Sum32()>>8)/(1<<24)*(lastHue-firstHue))
+}
+
+// hue is a full colour, its angle in degrees.
+func hue(angle float64) Colour {
+	channel := func(shift float64) uint8 {
+		k := math.Mod(shift+angle/60, 6)
+		return uint8(math.Round(255 * (1 - max(0, min(k, 4-k, 1)))))
+	}
+	return Colour{channel(5), channel(3), channel(1)}
+}

@@ -1,0 +1,56 @@
+package light
+
+import "errors"
+
+// LEDs on pins are on or off. They are not dimmed by switching them fast: that would wake the processor hundreds of times a
+// second, and whatever it does besides would be seen as flicker. An LED on a pin that the kernel dims is a sysfs light.
+
+// led is one LED on a pin.
+type led struct {
+	pin    pin
+	invert bool
+}
+
+func openLED(c Config) (Driver, error) {
+	p, err := c.pins(1, "the LED's")
+	if err != nil {
+		return nil, err
+	}
+	return &led{p[0], c.Invert}, nil
+}
+
+func (l *led) Shape() Shape      { return Shape{Pixels: 1} }
+func (l *led) Set(f Frame) error { return l.pin.Set((f[0] != Colour{}) != l.invert) }
+func (l *led) Close() error      { return errors.Join(l.pin.Set(l.invert), l.pin.Close()) }
+func (l *led) String() string    { return "LED on " + l.pin.String() }
+
+// rgb is three LEDs of different colours in one, each on a pin: seven colours and dark.
+type rgb struct {
+	red, green, blue pin
+	invert           bool
+}
+
+func openRGB(c Config) (Driver, error) {
+	p, err := c.pins(3, "red, green, blue")
+	if err != nil {
+		return nil, err
+	}
+	return &rgb{p[0], p[1], p[2], c.Invert}, nil
+}
+
+func (l *rgb) Shape() Shape { return Shape{Pixels: 1, Colour: true} }
+
+func (l *rgb) Set(f Frame) error {
+	half := f[0].brightest()/2 + 1 // a colour is made of its strong parts
+	on := func(v uint8) bool { return (v >= half) != l.invert }
+	return errors.Join(l.red.Set(on(f[0].R)), l.green.Set(on(f[0].G)), l.blue.Set(on(f[0].B)))
+}
+
+func (l *rgb) Close() error {
+	err := l.Set(Frame{{}})
+	return errors.Join(err, l.red.Close(), l.green.Close(), l.blue.Close())
+}
+
+func (l *rgb) String() string {
+	return "LED on " + l.red.String() + ", " + l.green.String() + " and " + l.blue.String()
+}
