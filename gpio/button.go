@@ -39,13 +39,6 @@ const (
 	BiasOff // the board has its own resistor
 )
 
-func (b Bias) String() string {
-	if names := [...]string{"auto", "up", "down", "off"}; int(b) < len(names) {
-		return names[b]
-	}
-	return "bias?"
-}
-
 // ParseBias reads a bias as the configuration spells it.
 func ParseBias(s string) (Bias, error) {
 	switch s {
