@@ -185,3 +185,42 @@ footprint: build ## memory, CPU, size and time to ready of the binary
 .PHONY: clips
 clips: deps ## make the spoken clips that ship with conch anew
 	@$(GO) generate ./audio/words
+
+# --- the package (systemd/package)
+
+ARCHES      ?= arm64 armhf amd64
+# What dpkg compares; asked for once, and only where it is used.
+DEB_VERSION  = $(eval DEB_VERSION := $(shell systemd/package/version))$(DEB_VERSION)
+DEBS         = $(foreach arch,$(ARCHES),build/conch_$(DEB_VERSION)_$(arch).deb)
+
+PACKAGE_NEEDS := \
+	gcc-aarch64-linux-gnu='command -v aarch64-linux-gnu-gcc' \
+	gcc-arm-linux-gnueabihf='command -v arm-linux-gnueabihf-gcc' \
+	gcc-x86-64-linux-gnu='command -v x86_64-linux-gnu-gcc' \
+	dpkg-dev='command -v dpkg-deb' \
+	xz-utils='command -v xz'
+
+.PHONY: deps-package
+deps-package: deps ## install what cross building and packing need
+	@$(call install,$(PACKAGE_NEEDS),The packages cannot be built without them.,1)
+
+# Which compiler and which Go an architecture of Debian means.
+TARGET_amd64 := GOARCH=amd64 CC=x86_64-linux-gnu-gcc
+TARGET_arm64 := GOARCH=arm64 CC=aarch64-linux-gnu-gcc
+TARGET_armhf := GOARCH=arm GOARM=7 CC=arm-linux-gnueabihf-gcc
+
+.PHONY: cross
+cross: deps-package $(ARCHES:%=cross-%) ## build build/ARCH/conch for ARCHES (default: arm64 armhf amd64)
+
+.PHONY: $(ARCHES:%=cross-%)
+$(ARCHES:%=cross-%): cross-%:
+	@mkdir -p build/$*
+	@[ -e build/$*/conch ] || echo "make: building build/$*/conch (the first time takes a minute or two)" >&2
+	@CGO_ENABLED=1 GOOS=linux $(TARGET_$*) $(GO) build -trimpath -buildvcs=false -buildmode=pie \
+		-ldflags '-s -w -X conch/device.version=$(DEB_VERSION) -extldflags "-Wl,-z,relro,-z,now"' -o build/$*/conch ./cmd/conch </dev/null >&2
+	@stat -c '%n: %s bytes' build/$*/conch
+
+.PHONY: package
+package: cross ## build build/conch_VERSION_ARCH.deb for ARCHES
+	@for arch in $(ARCHES); do systemd/package/build $$arch $(DEB_VERSION) build/$$arch/conch build/conch_$(DEB_VERSION)_$$arch.deb; done
+	@stat -c '%n: %s bytes' $(DEBS)
