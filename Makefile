@@ -224,3 +224,7 @@ $(ARCHES:%=cross-%): cross-%:
 package: cross ## build build/conch_VERSION_ARCH.deb for ARCHES
 	@for arch in $(ARCHES); do systemd/package/build $$arch $(DEB_VERSION) build/$$arch/conch build/conch_$(DEB_VERSION)_$$arch.deb; done
 	@stat -c '%n: %s bytes' $(DEBS)
+
+# --- the machine test
+
+include systemd/vm/vm.mk

@@ -39,8 +39,11 @@ var imports = map[string][]string{
 	"companions/roomtest": {"companions", "companions/round"},
 	"mqtt":                {"companions/round"},
 	"mqtt/…":              {"companions/round", "mqtt"},
-	"device":              {"gpio", "gpio/…", "audio", "audio/…", "coordinator", "coordinator/…", "companions", "companions/…", "mqtt", "mqtt/…", "systemd"},
+	"device":              {"device/doctor", "gpio", "gpio/…", "audio", "audio/…", "coordinator", "coordinator/…", "companions", "companions/…", "mqtt", "mqtt/…", "systemd"},
+	"device/doctor":       {"gpio"},
 	"systemd":             {},
+	"systemd/vm":          {},
+	"systemd/vm/…":        {},
 	"cmd/conch":           {"device"},
 }
 

@@ -1,0 +1,86 @@
+// Command hand is a person in front of the guest: it presses the button, talks into the microphone, looks at the light and
+// hears the loudspeaker, in the order of a script on standard input, and prints what it saw, one JSON object a line.
+//
+// It runs inside the guest, because from outside every act takes as long as the agent does. Times are milliseconds since it
+// started, of the guest's monotonic clock.
+//
+//	press | release         the button
+//	say FILE.wav            into the microphone; the script goes on
+//	said                    wait until that has been said
+//	ask TEXT                a typed question; the script goes on
+//	wait 500ms
+//	until WHAT 20s          WHAT is sound, quiet, light or dark; after that long it fails
+//	keep FILE.wav           what the loudspeaker has played since the last keep, at most two minutes of it
+//	silence N SEED          N presses while it speaks, at times that SEED decides: from the press to the last sample
+//
+// `hand door HOST:PORT` is the other half of the guest's network, on the machine around it: it joins standard input and
+// output with a connection to there.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"time"
+)
+
+func main() {
+	if len(os.Args) == 3 && os.Args[1] == "door" {
+		os.Exit(door(os.Args[2]))
+	}
+	p := person{start: time.Now(), out: json.NewEncoder(os.Stdout)}
+	flag.StringVar(&p.button, "button", "/run/pins/17/pull", "file that pulls the button's pin")
+	flag.StringVar(&p.light, "light", "/run/pins/25/value", "file that says the light's level; empty: there is none")
+	flag.StringVar(&p.card, "card", "plughw:Speaker,1,0", "the other end of conch's card")
+	flag.StringVar(&p.socket, "socket", "/run/conch/control.sock", "conch's control socket")
+	flag.Parse()
+	if err := p.play(os.Stdin); err != nil {
+		fmt.Fprintln(os.Stderr, "hand:", err)
+		os.Exit(1)
+	}
+}
+
+// door joins standard input and output with a connection, until either ends.
+func door(address string) int {
+	conn, err := net.DialTimeout("tcp", address, 5*time.Second)
+	if err != nil {
+		return 1
+	}
+	ended := make(chan struct{}, 2)
+	go func() { _, _ = io.Copy(conn, os.Stdin); ended <- struct{}{} }()
+	go func() { _, _ = io.Copy(os.Stdout, conn); ended <- struct{}{} }()
+	<-ended
+	return 0
+}
+
+// play carries a script out, line by line.
+func (p *person) play(script io.Reader) error {
+	if err := p.begin(); err != nil {
+		return err
+	}
+	defer p.end()
+	lines := bufio.NewScanner(script)
+	for lines.Scan() {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		verb, rest, _ := strings.Cut(line, " ")
+		do, known := map[string]func(string) error{
+			"press": p.press, "release": p.release, "say": p.say, "said": p.said, "ask": p.ask,
+			"wait": p.wait, "until": p.until, "keep": p.keep, "silence": p.silence,
+		}[verb]
+		if !known {
+			return fmt.Errorf("%s: no such verb", line)
+		}
+		if err := do(rest); err != nil {
+			return fmt.Errorf("%s: %w", line, err)
+		}
+	}
+	return lines.Err()
+}

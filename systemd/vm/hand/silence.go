@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// silences is what came of `silence N SEED`.
+type silences struct {
+	Event string    `json:"event"`
+	Seed  uint64    `json:"seed"`
+	MS    []float64 `json:"ms"`            // from the press to the last sample that is not zero
+	Quiet int       `json:"already_quiet"` // presses that fell into a pause between two words: not counted
+	Never int       `json:"never"`         // presses after which it was not silent while the button was held
+}
+
+const (
+	held = 450 * time.Millisecond // a press, and the time in which it must have become silent
+	near = 12 * time.Millisecond  // sound this near to the press shows that it did not fall into a pause
+)
+
+// silence asks for a story and presses into it, n times. Times are from before the pin is moved, so that all of what is
+// between the finger and the card is in them: the kernel's interrupt, conch, its queue in the card, and the recorder.
+func (p *person) silence(args string) error {
+	r := silences{Event: "silence"}
+	var n int
+	if _, err := fmt.Sscan(args, &n, &r.Seed); err != nil {
+		return errors.New("silence N SEED")
+	}
+	dice := rand.New(rand.NewPCG(r.Seed, 17))
+	for tries := 0; len(r.MS)+r.Never < n; tries++ {
+		if tries > 3*n {
+			return fmt.Errorf("%d tries, and only %d presses met sound", tries, len(r.MS)+r.Never)
+		}
+		if err := p.ask("tell me a story"); err != nil {
+			return err
+		}
+		if err := p.until("sound 40s"); err != nil {
+			return err
+		}
+		time.Sleep(300*time.Millisecond + time.Duration(dice.Int64N(int64(2*time.Second))))
+		for range 400 { // a pause between two sentences is no time to be silenced
+			if p.now()-p.ears.lastSound() < near {
+				break
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+		if err := p.press(""); err != nil {
+			return err
+		}
+		time.Sleep(held)
+		if err := p.release(""); err != nil {
+			return err
+		}
+		time.Sleep(50 * time.Millisecond) // what was played while it was held has arrived by then
+		p.judge(&r)
+		if err := p.until("quiet 20s"); err != nil {
+			return err
+		}
+	}
+	return p.out.Encode(r)
+}
+
+// judge looks at what was played around the last press.
+func (p *person) judge(r *silences) {
+	before, _ := p.ears.between(p.pressed-near, p.pressed+near)
+	if peak(before) <= audible {
+		r.Quiet++
+		return
+	}
+	sound, from := p.ears.between(p.pressed, p.pressed+held-20*time.Millisecond)
+	last := -1
+	for i, s := range sound {
+		if s != 0 {
+			last = i
+		}
+	}
+	if last == len(sound)-1 {
+		r.Never++
+		return
+	}
+	r.MS = append(r.MS, ms(max(0, from+length(int64(last+1))-p.pressed)))
+}
+
+func peak(samples []int16) (most int) {
+	for _, s := range samples {
+		most = max(most, int(s), -int(s))
+	}
+	return most
+}

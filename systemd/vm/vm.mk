@@ -1,0 +1,57 @@
+# The machine test: conch's package in a Debian guest on QEMU, with a GPIO chip, a sound card and systemd (systemd/vm/doc.go).
+# The first run makes the guest (a few minutes, half a gigabyte in build/vm, or in CONCH_VM_CACHE), later ones find it made.
+
+VM_ARCH  ?= arm64
+VM_SUITE ?= bookworm
+VM_TESTS ?= .
+VM_LIMIT ?= 90m
+
+# QEMU, and what puts the guest together. Of the cross compilers only the one for the guest's kernel is needed.
+VM_NEEDS := \
+	qemu-utils='command -v qemu-img' \
+	mmdebstrap='command -v mmdebstrap' \
+	dpkg-dev='command -v dpkg-scanpackages' \
+	e2fsprogs='command -v mkfs.ext4 || test -x /usr/sbin/mkfs.ext4' \
+	kmod='command -v depmod || test -x /usr/sbin/depmod' \
+	cpio='command -v cpio' \
+	xz-utils='command -v xz' \
+	make='command -v make' \
+	gcc-12='command -v gcc-12 || command -v gcc' \
+	bc='command -v bc'
+VM_NEEDS_arm64 := qemu-system-arm='command -v qemu-system-aarch64' gcc-aarch64-linux-gnu='command -v aarch64-linux-gnu-gcc' \
+	qemu-user-static='command -v qemu-aarch64-static' arch-test='command -v arch-test'
+VM_NEEDS_armhf := $(VM_NEEDS_arm64)
+VM_NEEDS_amd64 := qemu-system-x86='command -v qemu-system-x86_64'
+
+.PHONY: deps-vm
+deps-vm: deps ## install what the machine test needs (QEMU, mmdebstrap)
+	@$(call install,$(VM_NEEDS) $(VM_NEEDS_$(VM_ARCH)),The machine test cannot run without them.,1)
+
+VM_GOARCH_arm64 := GOARCH=arm64
+VM_GOARCH_armhf := GOARCH=arm GOARM=7
+VM_GOARCH_amd64 := GOARCH=amd64
+
+.PHONY: vm
+vm: deps-vm build ## the machine test: the package in a guest with pins, a card and systemd; VM_ARCH, VM_SUITE, VM_TESTS
+	@$(MAKE) package ARCHES=$(VM_ARCH) >&2
+	@as_root=(); [ "$$(id -u)" = 0 ] || as_root=(sudo --preserve-env=CONCH_VM_CACHE); \
+	image=$$("$${as_root[@]}" systemd/vm/image.sh $(VM_ARCH) $(VM_SUITE)); \
+	out=$(CURDIR)/build/vm-run/$(VM_SUITE)-$(VM_ARCH); mkdir -p "$$out"; \
+	CGO_ENABLED=0 $(VM_GOARCH_$(VM_ARCH)) $(GO) build -trimpath -ldflags '-s -w' -o "$$out/hand" ./systemd/vm/hand; \
+	CGO_ENABLED=0 $(GO) build -trimpath -o "$$out/door" ./systemd/vm/hand; \
+	cat "$$image/about"; \
+	CONCH_VM_IMAGE=$$image CONCH_VM_ARCH=$(VM_ARCH) CONCH_VM_SUITE=$(VM_SUITE) CONCH_VM_OUT=$$out CONCH_VM_HAND=$$out/hand \
+	CONCH_VM_DOOR=$$out/door CONCH_VM_CONCH=$(CURDIR)/bin/conch CONCH_VM_DEB=$$(ls -t $(CURDIR)/build/conch_*_$(VM_ARCH).deb | head -n 1) \
+		$(GO) test -count=1 -v -timeout $(VM_LIMIT) -run '$(VM_TESTS)' ./systemd/vm
+
+.PHONY: vm-amd64
+vm-amd64: ## the same on amd64
+	@$(MAKE) vm VM_ARCH=amd64
+
+.PHONY: vm-armhf
+vm-armhf: ## the same on a 32-bit system (on the 64-bit kernel)
+	@$(MAKE) vm VM_ARCH=armhf
+
+.PHONY: vm-trixie
+vm-trixie: ## the same on the next Debian
+	@$(MAKE) vm VM_SUITE=trixie
