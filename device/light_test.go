@@ -1,7 +1,6 @@
 package device
 
 import (
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -24,7 +23,7 @@ func (s *strip) String() string     { return "strip" }
 func (s *strip) Set(f light.Frame) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.frames = append(s.frames, slices.Clone(f))
+	s.frames = append(s.frames, f)
 	return s.fails
 }
 
@@ -42,7 +41,7 @@ func (s *strip) now() light.Colour {
 	if len(s.frames) == 0 {
 		return light.Colour{}
 	}
-	return s.frames[len(s.frames)-1][0]
+	return s.frames[len(s.frames)-1].LEDs[0]
 }
 
 func (s *strip) count() int {

@@ -55,6 +55,12 @@ func openDriver(c Config) (Driver, error) {
 		return openLED(c)
 	case gpio.LightRGB:
 		return openRGB(c)
+	case gpio.LightAPA102:
+		return openAPA102(c)
+	case gpio.LightAPA102GPIO:
+		return openAPA102GPIO(c)
+	case gpio.LightSysfs:
+		return openSysfs(c)
 	}
 	return nil, fmt.Errorf("light: driver %q: %w", c.Driver, ErrConfig)
 }

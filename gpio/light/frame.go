@@ -6,18 +6,24 @@ import (
 	"time"
 )
 
-// Frame is what the LEDs show, the first LED first, as the eye sees it.
-type Frame []Colour
+// Frame is what the LEDs show, as the eye sees it.
+type Frame struct {
+	LEDs       []Colour // the first LED first
+	Brightness uint8    // of them all; 255 is full
+}
 
 // Shape is what a light can show.
 type Shape struct {
-	Pixels int  // LEDs in a row; at least one
-	Colour bool // each has its colour
-	Dim    bool // each can be less than full
+	Pixels int           // LEDs in a row; at least one
+	Colour bool          // each has its colour
+	Dim    bool          // each can be less than full
+	Least  time.Duration // between two frames of what moves, if setting one takes a while; zero: tick
 }
 
 // tick is the time between two frames of what moves. Our choice: 30 a second look smooth, and cost little.
 const tick = time.Second / 30
+
+func (s Shape) tick() time.Duration { return max(tick, s.Least) }
 
 // Periods and strengths of the looks (see the package's table).
 const (
@@ -71,24 +77,25 @@ func (r rhythm) at(t time.Duration) (lit bool, stays time.Duration) {
 // Frame draws the scene: since it began, with what sounds at a level from 0 to 1, at a brightness from 0 to 1. stays is how
 // long the frame holds; zero: until something else is told.
 func (s Scene) Frame(shape Shape, since time.Duration, level, brightness float64) (f Frame, stays time.Duration) {
-	f = make(Frame, max(1, shape.Pixels))
-	if s.Look == Off {
-		return f, 0
+	leds := make([]Colour, max(1, shape.Pixels))
+	if s.Look == Off || brightness <= 0 {
+		return Frame{LEDs: leds}, 0
 	}
-	if s.Look == Pairing && shape.Colour && len(f) > 1 {
-		return f, s.turn(f, since, brightness)
+	f = Frame{leds, uint8(math.Ceil(255 * min(1, brightness)))}
+	if !shape.Dim {
+		f.Brightness = 255 // it has one only
+	}
+	if s.Look == Pairing && shape.Colour && len(leds) > 1 {
+		s.turn(leds, since)
+		return f, shape.tick()
 	}
 	strength, stays := s.strength(shape, since, level)
-	if !shape.Dim && brightness > 0 {
-		brightness = 1 // it has one brightness only
-	}
-	c := s.Colour.times(strength * brightness)
-	if s.Look == Other && shape.Colour {
-		f[0] = c // one LED is enough
-		return f, stays
-	}
-	for i := range f {
-		f[i] = c
+	c := s.Colour.times(strength)
+	for i := range leds {
+		if i > 0 && s.Look == Other && shape.Colour {
+			break // one LED is enough
+		}
+		leds[i] = c
 	}
 	return f, stays
 }
@@ -99,16 +106,17 @@ func (s Scene) strength(shape Shape, since time.Duration, level float64) (float6
 	rich := shape.Dim && shape.Colour
 	switch {
 	case s.Look == Speaking && smooth:
-		return speakLeast + (1-speakLeast)*level, tick
+		return speakLeast + (1-speakLeast)*level, shape.tick()
 	case s.Look == Speaking:
-		return one(level >= speakLit), tick
+		return one(level >= speakLit), shape.tick()
 	case s.Look == Waiting && smooth:
-		return breathLeast + (1-breathLeast)*wave(since, breath), tick
+		return breathLeast + (1-breathLeast)*wave(since, breath), shape.tick()
 	case s.Look == Offline && rich:
-		if at := since % pulsePeriod; at >= pulseLength {
+		at := since % pulsePeriod
+		if at >= pulseLength {
 			return 0, pulsePeriod - at
 		}
-		return pulseLevel * wave(since%pulsePeriod, pulseLength), tick
+		return pulseLevel * wave(at, pulseLength), shape.tick()
 	case s.Look == Other && rich:
 		return dimLevel, 0
 	case s.Look == Muted && shape.Colour:
@@ -118,16 +126,15 @@ func (s Scene) strength(shape Shape, since time.Duration, level float64) (float6
 	return one(lit), stays
 }
 
-// turn lets one LED go round, with a weaker one on either side, so that it moves smoothly.
-func (s Scene) turn(f Frame, since time.Duration, brightness float64) time.Duration {
-	n := float64(len(f))
+// turn lets one LED go round; the next one rises as it falls.
+func (s Scene) turn(leds []Colour, since time.Duration) {
+	n := float64(len(leds))
 	at := n * float64(since%turnPeriod) / float64(turnPeriod)
-	for i := range f {
+	for i := range leds {
 		away := math.Abs(at - float64(i))
 		away = min(away, n-away)
-		f[i] = s.Colour.times(max(0, 1-away) * brightness)
+		leds[i] = s.Colour.times(max(0, 1-away))
 	}
-	return tick
 }
 
 // wave goes from 0 to 1 and back in a period, softly.
@@ -145,12 +152,7 @@ func one(lit bool) float64 {
 func (c Colour) times(by float64) Colour {
 	by = max(0, min(1, by))
 	part := func(x uint8) uint8 { return uint8(math.Round(float64(x) * by)) }
-	d := Colour{part(c.R), part(c.G), part(c.B)}
-	if by > 0 && d == (Colour{}) && c != d { // the least light is a light
-		least := func(x uint8) uint8 { return min(1, x) }
-		return Colour{least(c.R), least(c.G), least(c.B)}
-	}
-	return d
+	return Colour{part(c.R), part(c.G), part(c.B)}
 }
 
 // brightest is the value of an LED without colours.
@@ -158,16 +160,18 @@ func (c Colour) brightest() uint8 { return max(c.R, c.G, c.B) }
 
 // Dark says that nothing is lit.
 func (f Frame) Dark() bool {
-	return !slices.ContainsFunc(f, func(c Colour) bool { return c != Colour{} })
+	return f.Brightness == 0 || !slices.ContainsFunc(f.LEDs, func(c Colour) bool { return c != Colour{} })
 }
 
-// Linear is the share of time that an LED must be lit to look like v, of 255. The eye's curve is taken as the power of 2.2,
-// as screens do; the least light there is stays one.
-func Linear(v uint8) float64 {
-	if v == 0 {
-		return 0
-	}
-	return max(1.0/4096, math.Pow(float64(v)/255, 2.2))
+// Equal says that two frames look alike.
+func (f Frame) Equal(g Frame) bool {
+	return slices.Equal(f.LEDs, g.LEDs) && f.Brightness == g.Brightness || len(f.LEDs) == len(g.LEDs) && f.Dark() && g.Dark()
+}
+
+// Linear is the share of full power, or of time, that an LED needs to look like v of 255 at a brightness. The eye's curve is
+// taken as the power of 2.2, as screens do.
+func Linear(v, brightness uint8) float64 {
+	return math.Pow(float64(v)*float64(brightness)/(255*255), 2.2)
 }
 
 // Loudness makes of a peak (0..32767) a level from 0 to 1 as the ear has it: 40 dB of range, from there on silence.

@@ -2,7 +2,6 @@ package light
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -108,7 +107,7 @@ type player struct {
 	driver Driver
 	opened time.Time
 	up     bool  // it has shown something
-	last   Frame // nil: not known
+	last   Frame // without LEDs: not known
 	scene  Scene
 	began  time.Time
 	level  float64
@@ -155,7 +154,7 @@ func (l *Lamp) round(p *player) time.Duration {
 		if err != nil {
 			return l.lost(p, now, err)
 		}
-		p.driver, p.last, p.opened = d, nil, now
+		p.driver, p.last, p.opened = d, Frame{}, now
 	}
 	scene, brightness, wait := l.now(now)
 	if scene != p.scene {
@@ -170,7 +169,7 @@ func (l *Lamp) round(p *player) time.Duration {
 		p.level = 0
 	}
 	frame, stays := scene.Frame(p.driver.Shape(), now.Sub(p.began), p.level, brightness)
-	if !slices.Equal(frame, p.last) {
+	if p.last.LEDs == nil || !frame.Equal(p.last) {
 		if err := p.driver.Set(frame); err != nil {
 			_ = p.driver.Close() // it has failed already
 			return l.lost(p, now, err)

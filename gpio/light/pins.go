@@ -20,7 +20,7 @@ func openLED(c Config) (Driver, error) {
 }
 
 func (l *led) Shape() Shape      { return Shape{Pixels: 1} }
-func (l *led) Set(f Frame) error { return l.pin.Set((f[0] != Colour{}) != l.invert) }
+func (l *led) Set(f Frame) error { return l.pin.Set(!f.Dark() != l.invert) }
 func (l *led) Close() error      { return errors.Join(l.pin.Set(l.invert), l.pin.Close()) }
 func (l *led) String() string    { return "LED on " + l.pin.String() }
 
@@ -41,13 +41,17 @@ func openRGB(c Config) (Driver, error) {
 func (l *rgb) Shape() Shape { return Shape{Pixels: 1, Colour: true} }
 
 func (l *rgb) Set(f Frame) error {
-	half := f[0].brightest()/2 + 1 // a colour is made of its strong parts
+	c := f.LEDs[0]
+	if f.Dark() {
+		c = Colour{}
+	}
+	half := c.brightest()/2 + 1 // a colour is made of its strong parts
 	on := func(v uint8) bool { return (v >= half) != l.invert }
-	return errors.Join(l.red.Set(on(f[0].R)), l.green.Set(on(f[0].G)), l.blue.Set(on(f[0].B)))
+	return errors.Join(l.red.Set(on(c.R)), l.green.Set(on(c.G)), l.blue.Set(on(c.B)))
 }
 
 func (l *rgb) Close() error {
-	err := l.Set(Frame{{}})
+	err := l.Set(Frame{LEDs: make([]Colour, 1)})
 	return errors.Join(err, l.red.Close(), l.green.Close(), l.blue.Close())
 }
 
