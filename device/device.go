@@ -90,6 +90,7 @@ type Device struct {
 	playback atomic.Pointer[soundState]
 	capture  atomic.Pointer[soundState]
 
+	manager   *notifier   // nil: none. Fixed before Run
 	announced atomic.Bool // the service manager knows that the device is ready
 	keepers   keepers
 

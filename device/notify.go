@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -19,12 +20,12 @@ import (
 //	RELOADING=1  with MONOTONIC_USEC (Type=notify-reload wants it), and READY=1 when the reload is over, refused or not
 //	STOPPING=1   at once when the device ends; the rest takes less than shutdownPatience of systemd, so no time is asked for
 
-// notifier tells the service manager. The zero value tells nobody.
+// notifier tells the service manager; nil tells nobody.
 type notifier struct {
 	send func(state string) error // nil: there is no service manager
 	log  *slog.Logger
 
-	failed bool // owned by whoever sends the status: the failure was said
+	failed atomic.Bool // it was said that nobody could be told
 }
 
 // logNotify: the service manager could not be told; once.
@@ -43,11 +44,10 @@ func systemd(log *slog.Logger) (*notifier, time.Duration) {
 }
 
 func (n *notifier) tell(lines ...string) {
-	if n.send == nil {
+	if n == nil || n.send == nil {
 		return
 	}
-	if err := n.send(strings.Join(lines, "\n")); err != nil && !n.failed {
-		n.failed = true
+	if err := n.send(strings.Join(lines, "\n")); err != nil && !n.failed.Swap(true) {
 		n.log.Warn(logNotify, "err", err)
 	}
 }
@@ -55,8 +55,9 @@ func (n *notifier) tell(lines ...string) {
 // serviceTick is how often the status line is looked at, and the longest time between two looks of the watchdog.
 const serviceTick = time.Second
 
-// service is the goroutine that speaks with the service manager, until ctx ends.
+// service is the goroutine that speaks with the service manager, until ctx ends; limit is that of its watchdog.
 func (d *Device) service(n *notifier, limit time.Duration) actor {
+	d.manager = n
 	return actor{"service", func(ctx context.Context) error {
 		defer n.tell(daemon.SdNotifyStopping, "STATUS=stopping")
 		_ = d.WaitReady(ctx, readyLimit) // Appliance logs what is missing
@@ -87,6 +88,16 @@ func (d *Device) service(n *notifier, limit time.Duration) actor {
 			}
 		}
 	}}
+}
+
+// reloading tells that a reload begins; call what it returns when that is over. Before the device is ready there is nothing
+// to tell: READY=1 would end the start.
+func (d *Device) reloading() (over func()) {
+	if !d.announced.Load() {
+		return func() {}
+	}
+	d.manager.tell(daemon.SdNotifyReloading, strings.TrimSpace(daemon.SdNotifyMonotonicUsec()))
+	return func() { d.manager.tell(daemon.SdNotifyReady) }
 }
 
 // statusLine is the device in one line: what it does, what it is made of, what is wrong.

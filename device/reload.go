@@ -57,6 +57,7 @@ func (d *Device) reloader(r Reload, hangups <-chan os.Signal) actor {
 
 // reload brings running as near to the configuration as a running device can come.
 func (d *Device) reload(r Reload, running *Config) {
+	defer d.reloading()()
 	next, err := r.Load()
 	if err != nil {
 		problems := []string{err.Error()}

@@ -148,28 +148,29 @@ func (d *watchdog) Run(ctx context.Context) {
 	}
 }
 
-// Patience of loops, in looks. The keepers of the card may be busy with a sound system that does not answer: three seconds to
-// open, one to close, and five between two attempts (package audio).
+// Patience: two looks, and at least this. A button looks round every 250 ms. The keepers of the card may be busy with a sound
+// system that does not answer: three seconds to open, one to close, and five between two attempts (package audio).
 const (
-	loopPatience = 2
+	loopPatience = time.Second
 	cardPatience = 12 * time.Second
 )
 
 // watchedLoops are the loops of this device. A source of presses that has no loop of its own (standard input, where a read waits
 // for a person) is not watched.
 func (d *Device) watchedLoops(every time.Duration) []loop {
-	card := max(loopPatience, int((cardPatience+every-1)/every))
-	loops := []loop{{"coordinator", d.coordinator.Call, loopPatience}, {"playback", d.keepers.call("speaker"), card}, {"capture", d.keepers.call("microphone"), card}}
+	looks := func(patience time.Duration) int { return max(2, int((patience+every-1)/every)) }
+	most, card := looks(loopPatience), looks(cardPatience)
+	loops := []loop{{"coordinator", d.coordinator.Call, most}, {"playback", d.keepers.call("speaker"), card}, {"capture", d.keepers.call("microphone"), card}}
 	for _, b := range d.buttons {
 		if c, ok := b.(interface{ Call(f func()) bool }); ok {
-			loops = append(loops, loop{"button " + b.String(), c.Call, loopPatience})
+			loops = append(loops, loop{"button " + b.String(), c.Call, most})
 		}
 	}
 	if d.room != nil {
-		loops = append(loops, loop{"room", d.room.Call, loopPatience})
+		loops = append(loops, loop{"room", d.room.Call, most})
 	}
 	if d.bus != nil {
-		loops = append(loops, loop{"mqtt", d.bus.Call, loopPatience})
+		loops = append(loops, loop{"mqtt", d.bus.Call, most})
 	}
 	return loops
 }
