@@ -79,8 +79,8 @@ func (l *Lamp) Show(look Look, d time.Duration) {
 	l.poke()
 }
 
-// Set changes how bright it is.
-func (l *Lamp) Set(s Settings) {
+// Adjust changes how bright it is.
+func (l *Lamp) Adjust(s Settings) {
 	l.mu.Lock()
 	l.settings = s
 	l.mu.Unlock()

@@ -1,0 +1,322 @@
+package light
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// bench is a lamp that runs, and the light it runs on.
+type bench struct {
+	*Lamp
+	shape  Shape
+	frames []Frame     // shown; read only after synctest.Wait
+	times  []time.Time // when
+	opened int
+	closed int
+	fails  error // of Set
+	lacks  error // of Open
+	downs  []string
+	ups    int
+	level  int
+	stop   func()
+}
+
+func (b *bench) Shape() Shape   { return b.shape }
+func (b *bench) String() string { return "bench" }
+func (b *bench) Close() error   { b.closed++; return nil }
+
+func (b *bench) Set(f Frame) error {
+	if b.fails == nil {
+		b.frames, b.times = append(b.frames, f), append(b.times, time.Now())
+	}
+	return b.fails
+}
+
+// run starts a lamp in the bubble of the test.
+func run(t *testing.T, shape Shape, change func(*bench, *Options)) *bench {
+	t.Helper()
+	b := &bench{shape: shape}
+	o := Options{
+		Open: func() (Driver, error) {
+			b.opened++
+			if b.lacks != nil {
+				return nil, b.lacks
+			}
+			return b, nil
+		},
+		Settings: Settings{Brightness: 1},
+		Level:    func() int { return b.level },
+		Up:       func(Driver) { b.ups++ },
+		Down:     func(err error) { b.downs = append(b.downs, err.Error()) },
+	}
+	if change != nil {
+		change(b, &o)
+	}
+	b.Lamp = New(o)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- b.Run(ctx) }()
+	b.stop = func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	}
+	synctest.Wait()
+	return b
+}
+
+var ring = Shape{Pixels: 12, Colour: true, Dim: true}
+
+func (b *bench) last() Frame { return b.frames[len(b.frames)-1] }
+
+// wakes is how often the goroutine woke up in d.
+func (b *bench) wakes(d time.Duration) uint64 {
+	synctest.Wait()
+	before := b.rounds.Load()
+	time.Sleep(d) // of the bubble's clock
+	synctest.Wait()
+	return b.rounds.Load() - before
+}
+
+func TestNothingWakesADarkLamp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := run(t, ring, nil)
+		defer b.stop()
+		if n := b.wakes(24 * time.Hour); n != 0 {
+			t.Errorf("a lamp with nothing to show woke up %d times in a day; want none", n)
+		}
+		b.Tell(func(f *Facts) { f.Self = Red }) // nobody sees it
+		b.Tell(func(f *Facts) { f.Self = Red }) // and this is no news
+		if n := b.wakes(time.Hour); n > 1 {
+			t.Errorf("it woke up %d times for two facts; want once", n)
+		}
+		if len(b.frames) != 1 || !b.last().Dark() {
+			t.Errorf("shown %v; want one dark frame", b.frames)
+		}
+	})
+}
+
+func TestHowOftenALookWakes(t *testing.T) {
+	for _, c := range []struct {
+		facts  Facts
+		atMost uint64 // in a minute
+	}{
+		{Facts{Doing: Recording, Captured: true}, 2}, // once for the clock
+		{Facts{Muted: true}, 2},
+		{Facts{Floor: White}, 2},
+		{Facts{Doing: Thinking}, 60*30 + 2},
+		{Facts{Doing: Answering}, 60*30 + 2},
+		{Facts{Pairing: true}, 60*30 + 2},
+		{Facts{Trouble: true}, 60/2*4 + 2},
+		{Facts{Offline: true}, 60 / 4 * 27},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := run(t, ring, nil)
+			defer b.stop()
+			b.Tell(func(f *Facts) { *f = c.facts })
+			if n := b.wakes(time.Minute); n > c.atMost {
+				t.Errorf("%v woke up %d times in a minute; want at most %d", c.facts.Shown().Look, n, c.atMost)
+			}
+		})
+	}
+}
+
+func TestAFactIsShownAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := run(t, ring, nil)
+		defer b.stop()
+		for _, c := range []struct {
+			change func(*Facts)
+			want   Colour
+		}{
+			{func(f *Facts) { f.Doing = Recording }, Colour{}},
+			{func(f *Facts) { f.Captured = true }, White},
+			{func(f *Facts) { f.Doing = Nothing }, Colour{}},
+			{func(f *Facts) { f.Muted = true }, Red},
+		} {
+			told := time.Now()
+			b.Tell(c.change)
+			synctest.Wait() // no time passes in the bubble: whatever a timer would bring comes later
+			if got := b.last().LEDs[0]; got != c.want || time.Since(told) != 0 {
+				t.Errorf("%v after %v; want %v at once", got, time.Since(told), c.want)
+			}
+		}
+	})
+}
+
+func TestALookBeginsAtItsBeginning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := run(t, ring, nil)
+		defer b.stop()
+		time.Sleep(1300 * time.Millisecond)
+		b.Tell(func(f *Facts) { f.Doing = Thinking })
+		synctest.Wait()
+		if got := b.last().LEDs[0]; got != (Colour{38, 38, 38}) {
+			t.Errorf("the breath begins at %v; want at its lowest", got)
+		}
+	})
+}
+
+func TestAFailureBlinksTwiceAndIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := run(t, ring, nil)
+		defer b.stop()
+		n := len(b.frames)
+		b.Failed()
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		lit := 0
+		for _, f := range b.frames[n:] {
+			if !f.Dark() {
+				lit++
+			}
+		}
+		if lit != 2 || !b.last().Dark() {
+			t.Errorf("%d blinks, then %v; want two, then dark", lit, b.last())
+		}
+		if n := b.wakes(time.Hour); n != 0 {
+			t.Errorf("%d wake-ups after it; want none", n)
+		}
+	})
+}
+
+func TestASampleComesBeforeTheFacts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := run(t, ring, nil)
+		defer b.stop()
+		b.Tell(func(f *Facts) { f.Muted = true })
+		b.Show(Listening, 3*time.Second)
+		synctest.Wait()
+		if got := b.last().LEDs[0]; got != White {
+			t.Errorf("%v; want white", got)
+		}
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		if got := b.last().LEDs[0]; got != Red {
+			t.Errorf("%v after the sample; want the facts again, red", got)
+		}
+	})
+}
+
+func TestSpeakingFollowsTheLevel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := run(t, ring, nil)
+		defer b.stop()
+		b.Tell(func(f *Facts) { f.Doing = Answering })
+		b.level = 32767
+		time.Sleep(time.Second)
+		synctest.Wait()
+		loud := b.last().LEDs[0]
+		b.level = 0
+		time.Sleep(100 * time.Millisecond)
+		synctest.Wait()
+		falling := b.last().LEDs[0]
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		soft := b.last().LEDs[0]
+		if loud != White || falling.R >= loud.R || falling.R <= soft.R || soft.R < 51 || soft.R > 52 {
+			t.Errorf("loud %v, then %v, then %v; want full, falling, and a fifth", loud, falling, soft)
+		}
+	})
+}
+
+func TestQuietHoursDimWhatStandsStill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		shift := time.Duration(0) // of the wall's clock against the process's
+		b := run(t, ring, func(_ *bench, o *Options) {
+			wall := time.Date(2026, 11, 21, 21, 58, 0, 0, time.UTC)
+			o.Wall = func() time.Time { return wall.Add(time.Since(start) + shift) }
+			o.Settings = Settings{Brightness: 1, Quiet: Hours{22 * 60, 7 * 60}, Dimmed: 0.2}
+		})
+		defer b.stop()
+		b.Tell(func(f *Facts) { f.Muted = true })
+		synctest.Wait()
+		before := b.last().Brightness
+		time.Sleep(4 * time.Minute)
+		synctest.Wait()
+		after := b.last().Brightness
+		shift = -2 * time.Hour // the clock is set
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		set := b.last().Brightness
+		b.Adjust(Settings{Brightness: 0.5})
+		synctest.Wait()
+		if before != 255 || after != 51 || set != 255 || b.last().Brightness != 128 {
+			t.Errorf("brightness %d, in quiet hours %d, the clock put back %d, set %d; want 255, 51, 255, 128",
+				before, after, set, b.last().Brightness)
+		}
+	})
+}
+
+func TestALightThatIsLostComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lacks := errors.New("no such light")
+		b := run(t, ring, func(b *bench, _ *Options) { b.lacks = lacks })
+		defer b.stop()
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if b.ups != 0 || len(b.downs) != 1 || b.opened < 10 || b.opened > 20 {
+			t.Errorf("after ten minutes without it: up %d, told %v, tried %d times; want 0, once, 10 to 20 times", b.ups, b.downs, b.opened)
+		}
+		b.Tell(func(f *Facts) { f.Muted = true })
+		b.lacks = nil
+		time.Sleep(retryMost)
+		synctest.Wait()
+		if b.ups != 1 || b.last().LEDs[0] != Red {
+			t.Fatalf("up %d, shown %v; want once, red: what was told meanwhile", b.ups, b.frames)
+		}
+		time.Sleep(time.Hour)
+		b.fails, b.lacks = errors.New("unplugged"), lacks
+		b.Tell(func(f *Facts) { f.Muted = false })
+		synctest.Wait()
+		if b.closed != 1 || len(b.downs) != 2 || b.downs[1] != "unplugged" {
+			t.Errorf("closed %d times, told %v; want once, and told why", b.closed, b.downs)
+		}
+		b.fails, b.lacks = nil, nil
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if b.ups != 2 || !b.last().Dark() {
+			t.Errorf("up %d times, shown %v; want twice, and dark within two seconds", b.ups, b.last())
+		}
+	})
+}
+
+// A light that opens and then does not work must neither be told of each time nor be tried at once for ever.
+func TestALightThatOpensAndFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := run(t, ring, func(b *bench, _ *Options) { b.fails = errors.New("i/o error") })
+		defer b.stop()
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if b.ups != 0 || len(b.downs) != 1 || b.opened > 20 || b.closed != b.opened {
+			t.Errorf("up %d, told %v, opened %d, closed %d; want 0, once, at most 20, as often", b.ups, b.downs, b.opened, b.closed)
+		}
+	})
+}
+
+func TestTheEndIsDark(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := run(t, ring, nil)
+		b.Tell(func(f *Facts) { f.Muted = true })
+		synctest.Wait()
+		b.stop()
+		if b.closed != 1 {
+			t.Errorf("closed %d times; want once", b.closed)
+		}
+		b.Tell(func(f *Facts) { f.Muted = false }) // nobody listens, nobody waits
+		b.Show(Listening, time.Second)
+	})
+}
+
+func TestNoLight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := run(t, ring, func(_ *bench, o *Options) { o.Open = nil })
+		b.Tell(func(f *Facts) { f.Muted = true })
+		b.stop()
+	})
+}

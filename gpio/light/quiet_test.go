@@ -1,0 +1,61 @@
+package light
+
+import (
+	"testing"
+	"time"
+)
+
+func TestQuietHours(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatalf("no time zones on this machine (tzdata): %v", err)
+	}
+	at := func(s string) time.Time {
+		when, err := time.Parse(time.RFC3339, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return when.In(berlin)
+	}
+	for _, c := range []struct {
+		hours, when string
+		want        bool
+	}{
+		{"22:00-07:00", "2026-11-21T21:59:59+01:00", false},
+		{"22:00-07:00", "2026-11-21T22:00:00+01:00", true},
+		{"22:00-07:00", "2026-11-22T06:59:59+01:00", true},
+		{"22:00-07:00", "2026-11-22T07:00:00+01:00", false},
+		{"13:00-14:30", "2026-11-22T14:29:00+01:00", true},
+		{"13:00-14:30", "2026-11-22T12:59:00+01:00", false},
+		{"00:00-00:00", "2026-11-22T00:00:00+01:00", false},
+		{"", "2026-11-22T03:00:00+01:00", false},
+		// Summer time begins: 2:00 becomes 3:00, and what begins in the hour there is not has begun.
+		{"02:30-06:00", "2026-03-29T00:59:59Z", false}, // 1:59:59
+		{"02:30-06:00", "2026-03-29T01:00:00Z", true},  // 3:00:00
+		// It ends: the hour from 2:00 to 3:00 comes twice, and both are in it.
+		{"02:00-03:00", "2026-10-25T00:30:00Z", true},
+		{"02:00-03:00", "2026-10-25T01:30:00Z", true},
+		{"02:00-03:00", "2026-10-25T02:00:00Z", false},
+		// A clock that has not been set says midnight, or whenever the image was made.
+		{"22:00-07:00", "1970-01-01T02:00:00Z", false},
+	} {
+		h, err := ParseHours(c.hours)
+		if err != nil {
+			t.Error(err)
+		} else if got := h.Contain(at(c.when)); got != c.want {
+			t.Errorf("%s in %q: %v; want %v", c.when, c.hours, got, c.want)
+		}
+	}
+	for _, s := range []string{"22-07", "24:00-07:00", "22:60-07:00", "22:00-", "-1:00-07:00", "22:00-07:00x", "a:b-c:d"} {
+		if h, err := ParseHours(s); err == nil {
+			t.Errorf("ParseHours(%q) = %v; want an error", s, h)
+		}
+	}
+}
+
+func TestQuietIsNeverBrighter(t *testing.T) {
+	s := Settings{Brightness: 0.1, Quiet: Hours{0, 24 * 60}, Dimmed: 0.5}
+	if got := s.at(time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)); got != 0.1 {
+		t.Errorf("brightness %g in quiet hours; want 0.1, the lower of the two", got)
+	}
+}
