@@ -2,211 +2,246 @@ package device
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
+	"io"
 	"log/slog"
-	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"conch/audio"
+	"conch/device/doctor"
+	"conch/gpio"
 )
 
-// A Finding is one thing doctor looked at.
-type Finding struct {
-	Check string `json:"check"`
-	Level string `json:"level"` // ok, note, warn, bad
-	Text  string `json:"text"`  // what was found
-	Do    string `json:"do,omitempty"`
+// DoctorOptions says what to examine.
+type DoctorOptions struct {
+	LoadOptions
+	// Anonymous also leaves out names and addresses of the house and its room.
+	Anonymous bool
+	Machine   *doctor.Machine // nil: this one
 }
 
-// Doctor looks at everything a turn needs, each thing on its own, and says what to do about what is wrong. It changes
-// nothing, starts no turn, and prints no secret. It works without root and before the appliance has ever run.
-func Doctor(ctx context.Context, cfg Config) []Finding {
-	var out []Finding
-	for _, check := range []func(context.Context, Config) []Finding{
-		checkClock, checkState, checkRunning, checkSound, checkButton, checkVoice, checkCards, checkRoom, checkPrograms, checkPriority, checkSilence,
-	} {
-		out = append(out, check(ctx, cfg)...)
-	}
-	return out
+// A Diagnosis is what doctor found.
+type Diagnosis struct {
+	Findings []doctor.Finding
+	Refused  error // why the configuration was refused; the findings are then about an empty one
 }
 
-func ok(check, format string, args ...any) []Finding {
-	return []Finding{{Check: check, Level: "ok", Text: fmt.Sprintf(format, args...)}}
+// Doctor examines this machine, and conch as it is configured here: the installed service, where there is one and nobody
+// names another configuration. It changes nothing, starts no turn, and says no secret.
+func Doctor(ctx context.Context, o DoctorOptions) Diagnosis {
+	m := o.Machine
+	if m == nil {
+		m = doctor.Real()
+	}
+	s, cfg := subject(o, m)
+	checks := slices.Concat(doctor.Checks(), roomChecks(cfg))
+	return Diagnosis{doctor.Run(ctx, m, s, checks), s.Refused}
 }
 
-func found(check, level, text, do string) []Finding {
-	return []Finding{{Check: check, Level: level, Text: text, Do: do}}
-}
+const (
+	serviceUnit   = "conch.service"
+	serviceUser   = "conch"
+	serviceConfig = "/etc/conch/conch.toml"
+	serviceKeys   = "/etc/conch/credentials"
+)
 
-// builtAfter is a date before which no conch exists: a clock that shows less was never set (no RTC on a Pi).
-var builtAfter = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-
-func checkClock(context.Context, Config) []Finding {
-	now := time.Now()
-	if now.Before(builtAfter) {
-		return found("clock", "bad", "the clock says "+now.Format(time.RFC3339)+": TLS to the voice will fail", "wait for the network to set it, or: timedatectl set-ntp true")
+// subject reads the configuration and puts together what doctor shall look at.
+func subject(o DoctorOptions, m *doctor.Machine) (*doctor.Subject, Config) {
+	s := &doctor.Subject{Boards: gpio.Boards, Anonymous: o.Anonymous}
+	if o.Environ == nil {
+		o.Environ = os.Environ()
 	}
-	return ok("clock", "%s", now.Format(time.RFC3339))
-}
-
-// minFree is what a year of small state files needs, amply.
-const minFree = 16 << 20
-
-func checkState(_ context.Context, cfg Config) []Finding {
-	dir := cfg.State.Dir
-	probe := dir
-	for { // the directory may not exist yet: look at the nearest that does
-		if _, err := os.Stat(probe); err == nil || probe == filepath.Dir(probe) {
-			break
-		}
-		probe = filepath.Dir(probe)
+	if isService(o.LoadOptions, m) {
+		s.Unit, s.User = serviceUnit, serviceUser
+		o.Environ, s.Voice.KeyHidden = serviceEnvironment(o.Environ, m)
 	}
-	if err := syscall.Access(probe, 2 /* W_OK */); err != nil {
-		return found("state", "bad", fmt.Sprintf("%s cannot be written: %v", probe, err), "give this user the directory, or set state.dir")
+	loaded, err := Load(o.LoadOptions)
+	if err != nil { // then the rest is examined as an empty configuration has it
+		s.Refused = err
+		c := Default()
+		c.resolve(readEnvironment(o.Environ))
+		loaded = &c
 	}
-	var fs syscall.Statfs_t
-	if err := syscall.Statfs(probe, &fs); err != nil {
-		return found("state", "warn", fmt.Sprintf("%s: %v", probe, err), "set state.dir to a local file system")
+	cfg := *loaded
+	s.File, s.Warnings = cfg.File, cfg.Warnings
+	if s.Refused != nil {
+		s.File = o.File
 	}
-	if free := fs.Bavail * uint64(fs.Bsize); free < minFree {
-		return found("state", "bad", fmt.Sprintf("%s has %d KiB left: volume and usage will not be remembered", probe, free>>10), "free some space")
+	s.Board = cfg.Device.Board
+	s.Button = doctor.ButtonSetting{Source: cfg.Button.Source, Chip: cfg.Button.Chip, Pin: cfg.Button.Pin}
+	pins, _ := parsePins(cfg.Light.Pins) // the loader has refused what is none
+	s.Light = doctor.LightSetting{Driver: gpio.LightDriver(cfg.Light.Driver), Pins: pins, SPI: cfg.Light.SPI, Sysfs: cfg.Light.Sysfs}
+	if s.Light.Driver == "auto" { // no board said otherwise
+		s.Light.Driver = gpio.LightNone
 	}
-	return ok("state", "%s", dir)
-}
-
-func checkRunning(ctx context.Context, cfg Config) []Finding {
-	r, err := Dial(cfg)
-	if err != nil {
-		return found("running", "note", "no conch is running for this configuration", "start it with: conch run")
+	for _, x := range cfg.Misfits() {
+		s.Misfits = append(s.Misfits, doctor.Misfit{Part: x.Part, Text: strings.TrimPrefix(x.Text, "config: "), Do: x.Do})
 	}
-	var s Status
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	if err := r.Do(ctx, "GET", "/status", nil, &s); err != nil {
-		return found("running", "bad", "a conch is running but does not answer: "+err.Error(), "end it and start it again")
-	}
-	out := ok("running", "state %s, %d turns, sound %s, voice %s", s.State, s.Turns, s.Sound, s.Voice)
-	for _, c := range s.Conditions {
-		out = append(out, Finding{Check: "condition " + c.Code, Level: "bad", Text: c.Text, Do: c.Do})
-	}
-	return out
-}
-
-func checkButton(_ context.Context, cfg Config) []Finding {
-	chips, _ := filepath.Glob("/dev/gpiochip*")
-	switch {
-	case len(chips) == 0 && cfg.Button.Source == "gpio":
-		return found("button", "bad", "button.source is gpio, and there is no /dev/gpiochip*", "run on a Pi with GPIO, or set button.source = auto")
-	case len(chips) == 0:
-		return found("button", "note", "no GPIO chip: keyboard or lines on standard input are the button", "")
-	}
-	for _, c := range chips {
-		if f, err := os.OpenFile(c, os.O_RDWR, 0); err == nil {
-			_ = f.Close()
-			return ok("button", "%s can be opened; pin GPIO%d", c, cfg.Button.Pin)
-		} else if errors.Is(err, os.ErrPermission) {
-			return found("button", "bad", c+": no permission", "add this user to the group gpio and log in again: sudo usermod -aG gpio $USER")
-		}
-	}
-	return found("button", "bad", strings.Join(chips, ", ")+" cannot be opened", "see: dmesg | grep gpio")
-}
-
-func checkVoice(ctx context.Context, cfg Config) []Finding {
+	s.Sound = doctor.SoundSetting{Backend: cfg.Audio.Backend, Playback: cfg.Audio.Playback, Capture: cfg.Audio.Capture, Fade: cfg.Audio.Fade,
+		Promise: budgetMS * time.Millisecond, Priority: audioPriority}
 	kind, why := cfg.voiceKind()
-	if kind == "rehearsal" {
-		return found("voice", "note", "rehearsal ("+why+")", "set OPENAI_API_KEY, or voice.key_file, for a real voice")
+	s.Voice.Rehearsal, s.Voice.Why = kind == "rehearsal", why
+	s.Voice.URL, s.Voice.Model, s.Voice.Transcription = cfg.Voice.URL, cfg.Voice.Model, cfg.Voice.Transcription
+	s.Voice.Key, s.Voice.Ceiling = cfg.liveKey(), cfg.Voice.Ceiling
+	s.StateDir, s.RuntimeDir = cfg.State.Dir, cfg.State.Runtime
+	if r, err := Dial(cfg); err == nil {
+		s.Running = func(ctx context.Context) (doctor.Running, error) { return askRunning(ctx, r) }
 	}
-	u, err := url.Parse(cfg.Voice.URL)
-	if err != nil {
-		return found("voice", "bad", fmt.Sprintf("voice.url: %v", err), "write it like wss://HOST/v1/realtime")
-	}
-	took, why := reach(ctx, u, map[string]string{"wss": "443", "ws": "80"}[u.Scheme])
-	if why != "" {
-		return found("voice", "bad", why, "check the network, the name server (resolvectl status), the firewall and voice.url")
-	}
-	return ok("voice", "%s, model %s, reachable in %d ms", u.Host, cfg.Voice.Model, took.Milliseconds())
+	s.Open = func(context.Context) (doctor.Opened, error) { return openSound(cfg) }
+	s.Measured, s.Used = measured(cfg), usedToday(cfg, m.Now())
+	s.Secrets = secrets(cfg, o.Environ)
+	s.Hosts = houseNames(cfg)
+	return s, cfg
 }
 
-func checkSound(_ context.Context, cfg Config) []Finding {
+// isService: the service is meant where it is installed and nobody says otherwise, by a configuration, a flag or the
+// environment of their own.
+func isService(o LoadOptions, m *doctor.Machine) bool {
+	file := o.File
+	if file == "" {
+		file = FindConfig(o.Environ)
+	}
+	own := file != "" && file != serviceConfig || len(o.Flags) > 0 ||
+		slices.ContainsFunc(o.Environ, func(e string) bool { return strings.HasPrefix(e, "CONCH_") })
+	return !own && slices.ContainsFunc([]string{"/etc/systemd/system/", "/usr/lib/systemd/system/", "/lib/systemd/system/"}, func(dir string) bool {
+		return m.Exists(dir + serviceUnit)
+	})
+}
+
+// serviceEnvironment is what the unit gives to conch (systemd/conch.service), and whether its key is hidden from the caller.
+func serviceEnvironment(environ []string, m *doctor.Machine) (env []string, hidden bool) {
+	env = slices.DeleteFunc(slices.Clone(environ), func(e string) bool {
+		name, _, _ := strings.Cut(e, "=")
+		return slices.Contains([]string{"OPENAI_API_KEY", "STATE_DIRECTORY", "RUNTIME_DIRECTORY", "CREDENTIALS_DIRECTORY"}, name)
+	})
+	env = append(env, "STATE_DIRECTORY=/var/lib/conch", "RUNTIME_DIRECTORY=/run/conch")
+	switch dir, err := os.Open(serviceKeys); {
+	case err == nil:
+		_ = dir.Close()
+		env = append(env, "CREDENTIALS_DIRECTORY="+serviceKeys)
+	case errors.Is(err, os.ErrPermission):
+		hidden = true
+	}
+	return env, hidden
+}
+
+// askRunning asks the running appliance for its status and metrics.
+func askRunning(ctx context.Context, r *Remote) (doctor.Running, error) {
+	var s Status
+	if err := r.Do(ctx, "GET", "/status", nil, &s); err != nil {
+		return doctor.Running{}, err
+	}
+	out := doctor.Running{Version: s.Version, State: s.State, Sound: s.Sound, Voice: s.Voice, Button: s.Button, Turns: s.Turns, Ready: s.Ready,
+		Metrics: map[string]float64{}}
+	for _, c := range s.Conditions {
+		out.Conditions = append(out.Conditions, doctor.Condition{Code: c.Code, Text: c.Text, Do: c.Do, Since: c.Since})
+	}
+	usage, _ := json.Marshal(s.Usage)
+	var u struct{ All map[string]float64 }
+	if json.Unmarshal(usage, &u) == nil {
+		out.Used = tokens(u.All)
+	}
+	_ = r.Lines(ctx, "/metrics", func(line []byte) { // its error is the end of the text
+		name, value, _ := strings.Cut(string(line), " ")
+		if v, err := strconv.ParseFloat(value, 64); err == nil {
+			out.Metrics[name] = v
+		}
+	})
+	return out, nil
+}
+
+// tokens sums what realtime.Counts counts as tokens.
+func tokens(counts map[string]float64) (n int) {
+	for _, k := range []string{"text_in", "text_out", "audio_in", "audio_out"} {
+		n += int(counts[k])
+	}
+	return n
+}
+
+// look reads a value of the state directory and, unlike the store, leaves a broken one where it is.
+func look(cfg Config, name string, v any) error {
+	data, _, err := readBounded(filepath.Join(cfg.State.Dir, name+".json"), maxValue)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, v)
+}
+
+func usedToday(cfg Config, now time.Time) int {
+	var u struct {
+		Day   string             `json:"day"`
+		Today map[string]float64 `json:"today"`
+	}
+	if look(cfg, usageName, &u) != nil || u.Day != now.Format(time.DateOnly) {
+		return 0
+	}
+	return tokens(u.Today)
+}
+
+func measured(cfg Config) doctor.Measured {
+	var last SilenceReport
+	switch err := look(cfg, silenceFile, &last); {
+	case errors.Is(err, os.ErrNotExist):
+		return doctor.Measured{}
+	case errors.Is(err, os.ErrPermission):
+		return doctor.Measured{Err: errors.New("the last measurement cannot be seen without root")}
+	case err != nil:
+		return doctor.Measured{Err: errors.New("the last measurement cannot be read: it is broken")}
+	}
+	worst, p99 := last.worst()
+	return doctor.Measured{When: last.When, Card: last.Card, P99: p99, Worst: worst}
+}
+
+// openSound opens loudspeaker and microphone as the appliance would, and closes them.
+func openSound(cfg Config) (o doctor.Opened, err error) {
 	card, err := audio.NewCard(cfg.Audio.Backend, slog.New(slog.DiscardHandler))
 	if err != nil {
-		return found("sound", "bad", err.Error(), "set audio.backend = auto")
+		return o, err
 	}
 	defer card.Close()
 	p, err := card.OpenPlayback(audio.StreamConfig{Device: cfg.Audio.Playback, Period: cfg.Audio.Period, Periods: cfg.Audio.Periods}, func(out []int16) { clear(out) })
 	if err != nil {
-		return found("sound", "bad", err.Error(), "see conch audio list; while conch runs, the card may be its own")
+		return o, err
 	}
 	g := p.Granted()
 	_ = p.Close()
-	if g.Backend == audio.BackendNull {
-		return found("sound", "warn", "no sound card and no sound server: nothing will be heard", "plug in a card (arecord -l shows it), or start PulseAudio or PipeWire")
-	}
-	bound := ms(g.Queued()) + ms(g.Queued())/float64(max(1, g.Periods)) + ms(cfg.Audio.Fade)
-	text := fmt.Sprintf("loudspeaker %s (%s): %d frames x %d at %d Hz, silent within %.0f ms of a press", g.Name, g.Backend, g.Period, g.Periods, g.Rate, bound)
-	out := ok("sound", "%s", text)
-	if bound >= budgetMS {
-		out = found("sound", "warn", text+fmt.Sprintf(": more than %d", budgetMS), "this card grants no shorter period; try another, or audio.periods = 2")
-	}
+	o = doctor.Opened{Backend: g.Backend, Playback: g.Name, Rate: g.Rate, Period: g.Period, Periods: g.Periods}
 	c, err := card.OpenCapture(audio.StreamConfig{Device: cfg.Audio.Capture, Period: capturePeriod, Periods: 3}, func([]int16) {})
 	if err != nil {
-		return append(out, Finding{"microphone", "bad", err.Error(), "see conch audio list; plug in a microphone"})
+		o.CaptureErr = err
+		return o, nil
 	}
-	name := c.Granted().Name
+	o.Capture = c.Granted().Name
 	_ = c.Close()
-	return append(out, ok("microphone", "%s", name)...)
+	return o, nil
 }
 
-func checkPrograms(context.Context, Config) []Finding {
-	var missing []string
-	for _, p := range []string{"flite", "pocketsphinx_continuous", "espeak-ng"} {
-		if _, err := exec.LookPath(p); err != nil {
-			missing = append(missing, p)
-		}
-	}
-	if len(missing) > 0 {
-		return found("programs", "note", "not installed: "+strings.Join(missing, ", ")+" (the rehearsal voice hears and speaks with them)",
-			"sudo apt install flite pocketsphinx pocketsphinx-en-us espeak-ng")
-	}
-	return ok("programs", "flite, pocketsphinx and espeak-ng are there")
-}
-
-// audioPriority is what the audio thread asks for (facts: SCHED_FIFO 50).
+// audioPriority is what the audio thread asks for (facts/audio.md 4.6: SCHED_FIFO 50).
 const audioPriority = 50
 
-func checkPriority(context.Context, Config) []Finding {
-	const rlimitRTPrio = 14 // RLIMIT_RTPRIO of linux/resource.h
-	var l syscall.Rlimit
-	if err := syscall.Getrlimit(rlimitRTPrio, &l); err != nil {
-		return found("priority", "note", "cannot read the real-time limit: "+err.Error(), "")
+// secrets are what doctor may never print, whoever repeats it to us.
+func secrets(cfg Config, environ []string) (all []string) {
+	env := readEnvironment(environ)
+	all = append(all, cfg.liveKey(), cfg.Voice.Key.Reveal(), env.get("OPENAI_API_KEY"))
+	for _, file := range []string{cfg.Voice.KeyFile, cfg.Room.PasswordFile, cfg.Room.VoteKeyFile, filepath.Join(serviceKeys, "openai_api_key")} {
+		if file == "" {
+			continue
+		}
+		if text, _, err := readBounded(file, maxKey); err == nil {
+			all = append(all, strings.TrimSpace(string(text)))
+		}
 	}
-	if os.Geteuid() != 0 && l.Cur < audioPriority {
-		return found("priority", "warn", fmt.Sprintf("real-time priority up to %d is allowed, the audio thread wants %d: under load the sound may stutter and silence come late", l.Cur, audioPriority),
-			"run as a service (it sets LimitRTPRIO), or allow it in /etc/security/limits.d")
-	}
-	return ok("priority", "the audio thread may be real-time")
+	return all
 }
 
-func checkSilence(_ context.Context, cfg Config) []Finding {
-	s := store{dir: cfg.State.Dir}
-	var last SilenceReport
-	have, err := s.load(silenceFile, &last)
-	switch {
-	case err != nil:
-		return found("silence", "note", err.Error(), "measure again: conch bench silence")
-	case !have:
-		return found("silence", "note", "never measured on this device", "measure it in under a minute: conch bench silence")
-	}
-	worst, p99 := last.worst()
-	text := fmt.Sprintf("press to silence p99 %.1f ms, worst %.1f ms (%s, measured %s)", p99, worst, last.Card, last.When.Format("2006-01-02"))
-	if worst >= budgetMS {
-		return found("silence", "warn", text, fmt.Sprintf("this device does not hold %d ms: try audio.period_ms = 5, or another card", budgetMS))
-	}
-	return ok("silence", "%s", text)
-}
+// Bad is how many findings keep conch, or a part of it, from working.
+func (d Diagnosis) Bad() int { return doctor.Counts(d.Findings)[doctor.Bad] }
+
+// Print writes the report for people.
+func (d Diagnosis) Print(w io.Writer, verbose bool) { doctor.Print(w, d.Findings, verbose) }

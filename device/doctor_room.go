@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"conch/companions"
 	"conch/companions/round"
+	"conch/device/doctor"
 	"conch/mqtt"
 )
 
@@ -74,11 +76,36 @@ func CheckCards(cfg Config) CardsReport {
 	return r
 }
 
-func checkCards(_ context.Context, cfg Config) []Finding {
+// roomChecks are what this package adds to the doctor's own: the companions that live here, and the room.
+func roomChecks(cfg Config) []doctor.Check {
+	with := func(look func(context.Context, Config) []doctor.Finding) func(context.Context, *doctor.Machine, *doctor.Subject) []doctor.Finding {
+		return func(ctx context.Context, _ *doctor.Machine, s *doctor.Subject) []doctor.Finding {
+			if s.Refused != nil {
+				return nil // nobody knows who lives here
+			}
+			return look(ctx, cfg)
+		}
+	}
+	return []doctor.Check{
+		{Name: "cards", Group: doctor.Room, About: "the companions' cards", Look: with(checkCards)},
+		{Name: "room", Also: []string{"identity", "members", "broker", "votes"}, Group: doctor.Room, Limit: 2 * doctorWait,
+			About: "identity, broker and password, who of room.members is here, packets ignored, the server that refines votes", Look: with(checkRoom)},
+	}
+}
+
+func ok(check, format string, args ...any) []doctor.Finding {
+	return []doctor.Finding{{Check: check, Level: doctor.OK, Text: fmt.Sprintf(format, args...)}}
+}
+
+func found(check string, level doctor.Level, text, cause, do string) []doctor.Finding {
+	return []doctor.Finding{{Check: check, Level: level, Text: text, Cause: cause, Do: do}}
+}
+
+func checkCards(_ context.Context, cfg Config) []doctor.Finding {
 	r := CheckCards(cfg)
-	var out []Finding
+	var out []doctor.Finding
 	for _, p := range r.Problems {
-		out = append(out, Finding{"cards", "bad", p.Text, "mend the card and restart; the others load"})
+		out = append(out, found("cards", doctor.Bad, p.Text, "a card says what is not allowed", "mend the card and restart; the others load")...)
 	}
 	var names []string
 	for _, c := range r.Companions {
@@ -90,10 +117,10 @@ func checkCards(_ context.Context, cfg Config) []Finding {
 // doctorWait bounds each look at a network. Our choice: a household's network answers in milliseconds.
 const doctorWait = 3 * time.Second
 
-func checkRoom(ctx context.Context, cfg Config) []Finding {
+func checkRoom(ctx context.Context, cfg Config) []doctor.Finding {
 	c := cfg.Room
 	if c.Broker == "" {
-		return found("room", "note", "no broker: this device hears no other one", "to share a room, set room.broker and room.members")
+		return found("room", doctor.Note, "no broker: this device hears no other one", "", "to share a room, set room.broker and room.members")
 	}
 	out := checkIdentity(cfg)
 	s, running := runningRoom(ctx, cfg)
@@ -102,7 +129,7 @@ func checkRoom(ctx context.Context, cfg Config) []Finding {
 	case running && s.Connected:
 		out = append(out, ok("broker", "%s, connected", s.Broker)...)
 	case running:
-		out = append(out, found("broker", "bad", fmt.Sprintf("%s: the running conch is not connected", s.Broker), "see the condition room.cut above; this device works alone meanwhile")...)
+		out = append(out, found("broker", doctor.Bad, fmt.Sprintf("%s: the running conch is not connected", s.Broker), "the condition room.cut says why", "do what the condition room.cut says; this device works alone meanwhile")...)
 	case c.Broker == "embedded":
 		out = append(out, checkListen(ctx, c.Listen)...)
 	default:
@@ -121,7 +148,7 @@ func checkRoom(ctx context.Context, cfg Config) []Finding {
 			if mqtt.Reason(why) == mqtt.ReasonStranger {
 				do = "if it is a device of yours, put its id into room.members of all of them: " + s.Wire.Last[mqtt.ReasonStranger]
 			}
-			out = append(out, Finding{"room", "note", fmt.Sprintf("%s ignored: %s", packetsWere(n), why), do})
+			out = append(out, found("room", doctor.Note, fmt.Sprintf("%s ignored: %s", packetsWere(n), why), "", do)...)
 		}
 	}
 	return out
@@ -144,57 +171,58 @@ func runningRoom(ctx context.Context, cfg Config) (s RoomStatus, running bool) {
 	return s, r.Do(ctx, "GET", "/room", nil, &s) == nil
 }
 
-func checkIdentity(cfg Config) []Finding {
+func checkIdentity(cfg Config) []doctor.Finding {
 	id, err := mqtt.ReadIdentity(cfg.State.Dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return found("identity", "note", "this device has no id yet", "conch room id makes and prints it, for room.members of the others")
+		return found("identity", doctor.Note, "this device has no id yet", "", "conch room id makes and prints it, for room.members of the others")
 	case err != nil:
-		return found("identity", "bad", strings.TrimPrefix(err.Error(), "mqtt: "), "give this user alone the file: chmod 600 "+filepath.Join(cfg.State.Dir, "identity.key"))
+		return found("identity", doctor.Bad, strings.TrimPrefix(err.Error(), "mqtt: "), "another user wrote it, or others may read it", "give this user alone the file: chmod 600 "+filepath.Join(cfg.State.Dir, "identity.key"))
 	}
 	return ok("identity", "%s", id.ID())
 }
 
 // checkMembers looks at room.members, and, if the appliance runs, at who of them is here.
-func checkMembers(cfg Config, s RoomStatus) []Finding {
+func checkMembers(cfg Config, s RoomStatus) []doctor.Finding {
 	others := cfg.Room.ids()
 	if id, err := mqtt.ReadIdentity(cfg.State.Dir); err == nil {
 		others = slices.DeleteFunc(others, func(d round.DeviceID) bool { return d == id.ID() })
 	}
 	switch {
 	case len(others) == 0:
-		return found("members", "warn", "room.members names no other device: nobody will be heard", "put the ids of all devices there; conch room id prints a device's own")
+		return found("members", doctor.Warn, "room.members names no other device: nobody will be heard", "a device hears only those that are named there", "put the ids of all devices there; conch room id prints a device's own")
 	case s.Device == "": // it does not run
 		return ok("members", "%d other devices in room.members", len(others))
 	case len(s.Missing) > 0:
-		return found("members", "warn", fmt.Sprintf("%d of %d other devices are not here: %s", len(s.Missing), len(others), joined(s.Missing, ", ", func(d round.DeviceID) string { return string(d) })),
+		return found("members", doctor.Warn, fmt.Sprintf("%d of %d other devices are not here: %s", len(s.Missing), len(others), joined(s.Missing, ", ", func(d round.DeviceID) string { return string(d) })),
+			"they are off, cut off, or do not know this device",
 			fmt.Sprintf("is conch running there, with room.name %q, the same broker, and this device (%s) in room.members?", cfg.Room.Name, s.Device))
 	}
 	return ok("members", "%d other devices, all here", len(others))
 }
 
 // checkListen: could the embedded broker listen there?
-func checkListen(ctx context.Context, address string) []Finding {
+func checkListen(ctx context.Context, address string) []doctor.Finding {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
-		return found("broker", "bad", fmt.Sprintf("room.listen: %v", err), "another broker has the port (ss -ltnp shows it): use that one as room.broker, or set room.listen")
+		return found("broker", doctor.Bad, fmt.Sprintf("room.listen: %v", err), "the embedded broker cannot listen there", "another broker has the port (ss -ltnp shows it): use that one as room.broker, or set room.listen")
 	}
 	_ = l.Close()
 	host, _, _ := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
-		return found("broker", "note", "embedded, at "+address+": other machines cannot reach it", "set room.listen = \"0.0.0.0:1883\", in a network that you trust")
+		return found("broker", doctor.Note, "embedded, at "+address+": other machines cannot reach it", "", "set room.listen = \"0.0.0.0:1883\", in a network that you trust")
 	}
 	return ok("broker", "embedded, at %s", address)
 }
 
 // checkBroker connects as the appliance would, and says nothing to the room. It is done only while the appliance does not
 // run, whose connection it would end.
-func checkBroker(ctx context.Context, cfg Config) []Finding {
+func checkBroker(ctx context.Context, cfg Config) []doctor.Finding {
 	c := cfg.Room
 	id, err := mqtt.ReadIdentity(cfg.State.Dir)
 	if err != nil {
 		if id, err = mqtt.NewIdentity(); err != nil { // a passing one: doctor makes no file
-			return found("broker", "bad", err.Error(), "")
+			return found("broker", doctor.Bad, err.Error(), "this machine gives no random numbers", "dmesg | grep -i random")
 		}
 	}
 	began := time.Now()
@@ -205,34 +233,34 @@ func checkBroker(ctx context.Context, cfg Config) []Finding {
 	if err == nil {
 		return ok("broker", "%s lets this device in, in %d ms", c.Broker, time.Since(began).Milliseconds())
 	}
-	do := "check room.broker and the network"
+	cause, do := "it is off, elsewhere, or the network is down", "check room.broker and the network"
 	switch {
 	case errors.Is(err, mqtt.ErrCredentials), errors.Is(err, mqtt.ErrNotAuthorized) && c.User != "":
-		do = "check room.user and room.password_file, and that the broker's access list allows conch/v1/" + c.Name + "/#"
+		cause, do = "the user or the password is wrong, or the broker's access list does not name the room", "check room.user and room.password_file, and that the broker's access list allows conch/v1/"+c.Name+"/#"
 	case errors.Is(err, mqtt.ErrNotAuthorized):
-		do = "set room.user and room.password_file, or room.cert_file and room.key_file"
+		cause, do = "it lets in only those it knows", "set room.user and room.password_file, or room.cert_file and room.key_file"
 	case errors.Is(err, mqtt.ErrTLS):
-		do = "check the scheme and port of room.broker, room.ca_file, room.cert_file and the clock"
+		cause, do = "the certificates, the clock or the scheme do not fit", "check the scheme and port of room.broker, room.ca_file, room.cert_file and the clock"
 	case errors.Is(err, mqtt.ErrSettings):
-		do = "mend the setting"
+		cause, do = "a setting of [room] is wrong", "mend the setting"
 	}
-	return found("broker", "bad", strings.TrimPrefix(err.Error(), "mqtt: "), do+"; this device works alone meanwhile")
+	return found("broker", doctor.Bad, strings.TrimPrefix(err.Error(), "mqtt: "), cause, do+"; this device works alone meanwhile")
 }
 
 // checkVotes: can the chat server that refines votes be reached, and can its key be read?
-func checkVotes(ctx context.Context, c RoomConfig) []Finding {
+func checkVotes(ctx context.Context, c RoomConfig) []doctor.Finding {
 	if c.VoteKeyFile != "" {
 		if _, err := readSecretFile(c.VoteKeyFile); err != nil {
-			return found("votes", "bad", "room.vote_key_file: "+err.Error(), "put the key, and nothing else, into the file, mode 0600")
+			return found("votes", doctor.Bad, "room.vote_key_file: "+err.Error(), "the file is missing, empty or of another user", "put the key, and nothing else, into the file, mode 0600")
 		}
 	}
 	u, err := url.Parse(c.VoteURL)
 	if err != nil {
-		return found("votes", "bad", "room.vote_url cannot be read", "write it like https://HOST/v1")
+		return found("votes", doctor.Bad, "room.vote_url cannot be read", "a slip", "write it like https://HOST/v1")
 	}
 	took, why := reach(ctx, u, map[string]string{"https": "443", "http": "80"}[u.Scheme])
 	if why != "" {
-		return found("votes", "warn", why, "check room.vote_url; until then the rules alone vote")
+		return found("votes", doctor.Warn, why, "it is off, elsewhere, or the network is down", "check room.vote_url; until then the rules alone vote")
 	}
 	return ok("votes", "%s refines votes within %d ms, reachable in %d ms", u.Host, c.VoteBudget.Milliseconds(), took.Milliseconds())
 }
@@ -255,4 +283,24 @@ func reach(ctx context.Context, u *url.URL, port string) (took time.Duration, wh
 	}
 	_ = c.Close()
 	return time.Since(began), ""
+}
+
+// houseNames are what tells houses apart: hosts, names and ids.
+func houseNames(cfg Config) (all []string) {
+	all = append(all, cfg.Device.Name, cfg.Room.Name, cfg.Room.User)
+	for _, raw := range []string{cfg.Voice.URL, cfg.Room.Broker, cfg.Room.VoteURL} {
+		if u, err := url.Parse(raw); err == nil && !strings.HasSuffix(u.Hostname(), "openai.com") {
+			all = append(all, u.Hostname())
+		}
+	}
+	if id, err := mqtt.ReadIdentity(cfg.State.Dir); err == nil {
+		all = append(all, string(id.ID()))
+	}
+	for _, id := range cfg.Room.ids() {
+		all = append(all, string(id))
+	}
+	if host, err := os.Hostname(); err == nil {
+		all = append(all, host)
+	}
+	return all
 }

@@ -2,40 +2,38 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"conch/device"
 )
 
 type doctorCmd struct {
-	JSON bool `help:"Print JSON." name:"json"`
+	JSON      bool `help:"Print JSON: a list of objects with check, level (ok, note, warn, bad), text, cause, do and group." name:"json"`
+	Verbose   bool `help:"Also list what is in order." short:"v"`
+	Anonymous bool `help:"Also leave out names and addresses of the house and its room."`
+}
+
+// Help is below the flags in conch doctor --help.
+func (doctorCmd) Help() string {
+	return `Looks at the installed service where there is one, else at what conch run would be. Needs no root and nothing that runs; what only root can see, it says. Prints no keys, passwords, user names, home directories or Wi-Fi names: the output can be pasted into an issue.
+
+Exit status: 0 nothing keeps conch from working (there may be warnings), 1 something does, 2 the configuration or a flag was refused (what else was found is printed too).`
 }
 
 func (c doctorCmd) Run(e *env) error {
-	cfg, err := e.load()
-	if err != nil {
-		return err
-	}
-	findings := device.Doctor(e.ctx, cfg)
-	bad := 0
-	for _, f := range findings {
-		if f.Level == "bad" {
-			bad++
-		}
-	}
+	d := device.Doctor(e.ctx, device.DoctorOptions{LoadOptions: device.LoadOptions{File: e.config, Flags: e.set}, Anonymous: c.Anonymous})
 	if c.JSON {
-		if err := e.json(findings); err != nil {
+		if err := e.json(d.Findings); err != nil {
 			return err
 		}
 	} else {
-		for _, f := range findings {
-			fmt.Fprintf(e.out, "%-5s %-12s %s\n", f.Level, f.Check, f.Text)
-			if f.Do != "" {
-				fmt.Fprintf(e.out, "%-5s %-12s -> %s\n", "", "", f.Do)
-			}
-		}
+		d.Print(e.out, c.Verbose)
 	}
-	if bad > 0 {
-		return fmt.Errorf("doctor: %d of %d findings keep conch from working", bad, len(findings))
+	switch {
+	case d.Refused != nil:
+		return fmt.Errorf("%w: %s", device.ErrRefused, strings.TrimSpace(d.Refused.Error()))
+	case d.Bad() > 0:
+		return fmt.Errorf("doctor: %d of %d findings keep conch from working", d.Bad(), len(d.Findings))
 	}
 	return nil
 }

@@ -1,0 +1,244 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Machine is what the checks may see of the machine, and nothing else. Here is the real one; tests have trees of files below
+// a root of their own, and functions that break one thing.
+type Machine struct {
+	Root   string // put before every absolute path; empty: the machine itself
+	UID    int    // of the caller
+	Groups []int  // of the caller
+	People []string
+	// Now is the clock; Synced says whether something keeps it right.
+	Now    func() time.Time
+	Synced func() (bool, error)
+	// Run runs a program, bounded by the context, and returns what it wrote to standard output.
+	Run    func(ctx context.Context, name string, args ...string) (string, error)
+	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
+	Lookup func(ctx context.Context, host string) ([]string, error)
+	Chips  func() ([]Chip, error) // of GPIO
+	Space  func(path string) (Space, error)
+	Roots  *x509.CertPool         // authorities; nil: the system's
+	RTPrio func() (uint64, error) // highest real-time priority the caller may have
+}
+
+// Chip is one GPIO chip, as its device file tells it.
+type Chip struct {
+	Path  string
+	Label string
+	Lines []Line
+	Err   error // it could not be opened; then only Path is known
+}
+
+// Line is one pin of a chip.
+type Line struct {
+	Offset   int
+	Name     string
+	Used     bool
+	Consumer string // who has it, if it said so
+}
+
+// Space is a file system, as statfs tells it.
+type Space struct {
+	Free      uint64 // bytes a user who is not root may have
+	Inodes    uint64 // of the file system; 0: it does not count them
+	Left      uint64 // inodes that are left
+	ReadOnly  bool
+	Temporary bool // lost at a restart
+}
+
+// Real is the machine this program runs on.
+func Real() *Machine {
+	groups, _ := os.Getgroups()
+	m := &Machine{
+		UID: os.Geteuid(), Groups: append(groups, os.Getegid()),
+		Now: time.Now, Synced: clockSynced,
+		Run: run, Dial: (&net.Dialer{}).DialContext, Lookup: net.DefaultResolver.LookupHost,
+		Space: space, RTPrio: rtprio,
+	}
+	m.Chips = m.chips
+	for _, name := range []string{"USER", "LOGNAME", "SUDO_USER"} {
+		m.People = append(m.People, os.Getenv(name))
+	}
+	return m
+}
+
+// maxOutput bounds what a program or a file may tell.
+const maxOutput = 1 << 20
+
+func run(ctx context.Context, name string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "SYSTEMD_PAGER=", "SYSTEMD_COLORS=0")
+	cmd.WaitDelay = grace
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &atMost{&out}, &atMost{&errs}
+	err := cmd.Run()
+	if err != nil && errs.Len() > 0 {
+		line, _, _ := strings.Cut(strings.TrimSpace(errs.String()), "\n")
+		err = fmt.Errorf("%w: %s", err, line)
+	}
+	return out.String(), err
+}
+
+// atMost takes what is written and keeps the first of it.
+type atMost struct{ to *bytes.Buffer }
+
+func (a *atMost) Write(p []byte) (int, error) {
+	a.to.Write(p[:min(len(p), max(0, maxOutput-a.to.Len()))])
+	return len(p), nil
+}
+
+func (m *Machine) path(p string) string {
+	if m.Root == "" {
+		return p
+	}
+	return filepath.Join(m.Root, p)
+}
+
+// read is the content of a file without the spaces and zeros around it (device tree strings end with one).
+func (m *Machine) read(p string) (string, error) {
+	f, err := os.OpenFile(m.path(p), os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO must not wait
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxOutput))
+	return strings.Trim(string(data), " \t\r\n\x00"), err
+}
+
+// say is read for what may be missing.
+func (m *Machine) say(p string) string {
+	text, _ := m.read(p)
+	return text
+}
+
+// Exists says whether there is a file, even one that may not be looked at.
+func (m *Machine) Exists(p string) bool {
+	_, err := os.Stat(m.path(p))
+	return err == nil || errors.Is(err, fs.ErrPermission)
+}
+
+// glob gives paths as the machine has them, without the root before them, sorted.
+func (m *Machine) glob(pattern string) []string {
+	found, _ := filepath.Glob(m.path(pattern))
+	for i := range found {
+		found[i] = "/" + strings.TrimPrefix(strings.TrimPrefix(found[i], m.Root), "/")
+	}
+	return found
+}
+
+// Account is a user, as /etc/passwd and /etc/group have it, or the caller.
+type Account struct {
+	Name   string
+	UID    int
+	Groups []int
+	Caller bool
+}
+
+// account finds a user by name.
+func (m *Machine) account(name string) (Account, bool) {
+	a := Account{Name: name}
+	for line := range strings.Lines(m.say("/etc/passwd")) {
+		f := strings.Split(strings.TrimSpace(line), ":")
+		if len(f) < 4 || f[0] != name {
+			continue
+		}
+		uid, err1 := strconv.Atoi(f[2])
+		gid, err2 := strconv.Atoi(f[3])
+		if err := errors.Join(err1, err2); err != nil {
+			return a, false
+		}
+		a.UID, a.Groups = uid, []int{gid}
+		for _, g := range m.groups() {
+			if slices.Contains(g.members, name) {
+				a.Groups = append(a.Groups, g.id)
+			}
+		}
+		return a, true
+	}
+	return a, false
+}
+
+type group struct {
+	name    string
+	id      int
+	members []string
+}
+
+func (m *Machine) groups() (all []group) {
+	for line := range strings.Lines(m.say("/etc/group")) {
+		f := strings.Split(strings.TrimSpace(line), ":")
+		if len(f) < 4 {
+			continue
+		}
+		if id, err := strconv.Atoi(f[2]); err == nil {
+			all = append(all, group{f[0], id, strings.Split(f[3], ",")})
+		}
+	}
+	return all
+}
+
+// groupID is the number of a group, -1 where there is none.
+func (m *Machine) groupID(name string) int {
+	for _, g := range m.groups() {
+		if g.name == name {
+			return g.id
+		}
+	}
+	return -1
+}
+
+// groupName is the name of a group, or its number.
+func (m *Machine) groupName(id int) string {
+	for _, g := range m.groups() {
+		if g.id == id {
+			return g.name
+		}
+	}
+	return strconv.Itoa(id)
+}
+
+// may says whether a user has the rights (of 0o7: read 4, write 2, search 1) on a file, and which group would give them.
+func (m *Machine) may(a Account, p string, want fs.FileMode) (can bool, group string, err error) {
+	info, err := os.Stat(m.path(p))
+	if err != nil {
+		return false, "", err
+	}
+	st, is := info.Sys().(*syscall.Stat_t)
+	if !is {
+		return true, "", nil
+	}
+	mode := info.Mode().Perm()
+	group = m.groupName(int(st.Gid))
+	switch {
+	case a.UID == 0:
+		return true, group, nil
+	case a.UID == int(st.Uid):
+		can = mode>>6&want == want
+	case slices.Contains(a.Groups, int(st.Gid)):
+		can = mode>>3&want == want
+	default:
+		can = mode&want == want
+	}
+	if mode>>3&want != want || st.Gid == 0 {
+		group = "" // no group helps, or only root's
+	}
+	return can, group, nil
+}

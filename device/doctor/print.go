@@ -1,0 +1,53 @@
+package doctor
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Print writes findings for people: a heading for each group, what is in order folded into one line unless verbose, and
+// below each trouble its cause and what to do.
+//
+//	sound
+//	  bad   holder       playback of Device is held by pulseaudio
+//	        cause        a sound server of somebody logged in has the card
+//	        do           …
+//	  ok    sound, buffer
+func Print(w io.Writer, found []Finding, verbose bool) {
+	for _, g := range Groups() {
+		var fine []string
+		var lines []Finding
+		for _, f := range found {
+			switch {
+			case f.Group != g:
+			case f.Level == OK && !verbose:
+				if len(fine) == 0 || fine[len(fine)-1] != f.Check {
+					fine = append(fine, f.Check)
+				}
+			default:
+				lines = append(lines, f)
+			}
+		}
+		if len(fine)+len(lines) == 0 {
+			continue
+		}
+		fmt.Fprintln(w, g)
+		for _, f := range lines {
+			line(w, string(f.Level), f.Check, f.Text)
+			line(w, "", "cause", f.Cause)
+			line(w, "", "do", f.Do)
+		}
+		if len(fine) > 0 {
+			fmt.Fprintf(w, "  %-5s %s\n", OK, strings.Join(fine, ", "))
+		}
+	}
+	n := Counts(found)
+	fmt.Fprintf(w, "%d bad, %d warnings, %d notes, %d in order\n", n[Bad], n[Warn], n[Note], n[OK])
+}
+
+func line(w io.Writer, level, name, text string) {
+	if text != "" {
+		fmt.Fprintf(w, "  %-5s %-12s %s\n", level, name, text)
+	}
+}

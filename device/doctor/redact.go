@@ -1,0 +1,67 @@
+package doctor
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// What must not leave the house. Checks take care themselves; this is the second look at every sentence, so that a report
+// can be pasted where everybody reads it.
+var (
+	homes   = regexp.MustCompile(`/(?:home|Users)/[^/\s:;,"']+|/root\b`)
+	keyLike = regexp.MustCompile(`\b(?:sk|pk|rk|xai|gsk|key)-[A-Za-z0-9_\-]{8,}|(?i:bearer)\s+\S+`)
+	inURL   = regexp.MustCompile(`(://)[^/\s@]+@`)
+	v4      = regexp.MustCompile(`\b(?:\d{1,3}\.){3}\d{1,3}\b`)
+	mac     = regexp.MustCompile(`\b(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}\b`)
+)
+
+// public are words that name nobody, though a user may be called so.
+var public = []string{"", "root", "conch", "pi"}
+
+// hider returns what makes a sentence fit for others' eyes.
+func (m *Machine) hider(s *Subject) func(string) string {
+	var pairs []string
+	for _, secret := range s.Secrets {
+		if len(secret) >= 4 { // a shorter one would eat words
+			pairs = append(pairs, secret, "[secret]")
+		}
+	}
+	exact := strings.NewReplacer(pairs...)
+	words := map[string]string{}
+	for _, name := range m.People {
+		if !slices.Contains(public, name) && name != s.User {
+			words[name] = "[user]"
+		}
+	}
+	if s.Anonymous {
+		for _, host := range s.Hosts {
+			if host != "" {
+				words[host] = "[host]"
+			}
+		}
+	}
+	var whole []*regexp.Regexp
+	var instead []string
+	for word, with := range words {
+		whole = append(whole, regexp.MustCompile(`(^|[^A-Za-z0-9_.-])`+regexp.QuoteMeta(word)+`($|[^A-Za-z0-9_-])`))
+		instead = append(instead, "${1}"+with+"${2}")
+	}
+	return func(text string) string {
+		if text == "" {
+			return ""
+		}
+		text = exact.Replace(text)
+		text = inURL.ReplaceAllString(text, "$1")
+		text = keyLike.ReplaceAllString(text, "[secret]")
+		text = homes.ReplaceAllString(text, "~")
+		text = mac.ReplaceAllString(text, "[mac]")
+		if s.Anonymous {
+			text = v4.ReplaceAllString(text, "[address]")
+		}
+		for i, w := range whole {
+			text = w.ReplaceAllString(text, instead[i])
+		}
+		return text
+	}
+}

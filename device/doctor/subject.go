@@ -1,0 +1,166 @@
+package doctor
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"conch/gpio"
+)
+
+// Subject is what is examined: how conch is configured here, and what only the running appliance or its own parts can tell.
+// The zero value of a field means that it is not configured.
+type Subject struct {
+	File     string   // configuration that was read; empty: there is none
+	Refused  error    // why the configuration was refused; then the rest is what an empty one means
+	Warnings []string // of the configuration
+	Unit     string   // systemd's unit of the appliance; empty: it is not installed
+	User     string   // that the unit runs as
+
+	Board  string // as configured
+	Boards []gpio.Board
+	Button ButtonSetting
+	Light  LightSetting
+	Sound  SoundSetting
+	Voice  VoiceSetting
+
+	Misfits []Misfit // what does not go together
+
+	StateDir   string
+	RuntimeDir string
+
+	// Running asks the running appliance; nil: none is there.
+	Running func(ctx context.Context) (Running, error)
+	// Open opens the loudspeaker and the microphone as the appliance would, and closes them again.
+	Open func(ctx context.Context) (Opened, error)
+	// Measured is the last measurement of silence; zero When: none.
+	Measured Measured
+	Used     int // tokens today, from the state directory
+
+	Secrets   []string // never to be printed
+	Hosts     []string // of the house: names that Anonymous leaves out
+	Anonymous bool
+
+	once struct {
+		unit    sync.Once
+		running sync.Once
+		chips   sync.Once
+	}
+	seen struct {
+		unit    unitState
+		running Running
+		err     error
+		chips   []Chip
+	}
+}
+
+// ButtonSetting is where presses come from.
+type ButtonSetting struct {
+	Source string // auto, gpio, keyboard, lines, none
+	Chip   string // label; empty: the header's
+	Pin    int
+}
+
+// LightSetting is the light, after the board's preset.
+type LightSetting struct {
+	Driver gpio.LightDriver
+	Pins   []int
+	SPI    string
+	Sysfs  string
+}
+
+// SoundSetting is what is asked of the sound card.
+type SoundSetting struct {
+	Backend  string
+	Playback string // stable identity; empty: any
+	Capture  string
+	Fade     time.Duration
+	Promise  time.Duration // longest time to silence that was promised
+	Priority uint64        // real-time priority the audio thread asks for
+}
+
+// VoiceSetting is where answers come from.
+type VoiceSetting struct {
+	Rehearsal     bool
+	Why           string // it is the rehearsal voice
+	URL           string
+	Model         string
+	Transcription string
+	Key           string
+	KeyHidden     bool // there may be one, which the caller may not read
+	Ceiling       int  // tokens a day; 0: none
+}
+
+// Misfit is a setting that cannot be with the others. Part is button or light.
+type Misfit struct{ Part, Text, Do string }
+
+// Running is what the running appliance says of itself.
+type Running struct {
+	Version, State, Sound, Voice, Button string
+	Turns                                uint64
+	Ready                                bool
+	Used                                 int // tokens today
+	Conditions                           []Condition
+	Metrics                              map[string]float64
+}
+
+// Condition is something the running appliance knows to be wrong.
+type Condition struct {
+	Code, Text, Do string
+	Since          time.Time
+}
+
+// Opened is what the sound devices gave.
+type Opened struct {
+	Backend, Playback, Capture string
+	Rate, Period, Periods      int
+	CaptureErr                 error
+}
+
+// Measured is a run of conch bench silence.
+type Measured struct {
+	When       time.Time
+	Card       string
+	P99, Worst float64 // ms
+	Err        error
+}
+
+// running asks the appliance once, whoever needs it first.
+func (s *Subject) running(ctx context.Context) (r Running, here bool, err error) {
+	if s.Running == nil {
+		return r, false, nil
+	}
+	s.once.running.Do(func() { s.seen.running, s.seen.err = s.Running(ctx) })
+	return s.seen.running, true, s.seen.err
+}
+
+// chips looks at the GPIO chips once.
+func (s *Subject) chips(m *Machine) []Chip {
+	s.once.chips.Do(func() { s.seen.chips, _ = m.Chips() })
+	return s.seen.chips
+}
+
+// account is the user whose rights count: the service's, or the caller.
+func (s *Subject) account(m *Machine) Account {
+	if s.Unit != "" {
+		if a, known := m.account(s.User); known {
+			return a
+		}
+	}
+	return Account{UID: m.UID, Groups: m.Groups, Caller: true}
+}
+
+// rights is the command that gives the user a group.
+func (a Account) rights(group string) string {
+	if a.Caller {
+		return "sudo usermod -aG " + group + " $USER, and log in again"
+	}
+	return "sudo usermod -aG " + group + " " + a.Name + " && sudo systemctl restart conch"
+}
+
+func (a Account) String() string {
+	if a.Caller {
+		return "this user"
+	}
+	return "user " + a.Name
+}
