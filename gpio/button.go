@@ -18,6 +18,12 @@ type Line interface {
 	String() string
 }
 
+// failing is a Line that can end: a chip that was unbound, a device that was unplugged.
+type failing interface {
+	// Err says why nothing more will come; nil while all is well. Asked by the goroutine that waits.
+	Err() error
+}
+
 // ButtonOptions are what Open and NewButton want to know. The zero value is a button between the pin and ground, held to talk.
 type ButtonOptions struct {
 	Chip       string // label; empty: the chip with the header
@@ -109,6 +115,7 @@ func (b *Button) Run(ctx context.Context, on func(Event)) error {
 		window  time.Duration // edges are counted from here
 		seen    int
 	)
+	ends, _ := b.line.(failing)
 	contact, _ = contact.Level(now(), b.line.Down(), raw)
 	for ctx.Err() == nil {
 		if f := b.call.Swap(nil); f != nil {
@@ -125,6 +132,12 @@ func (b *Button) Run(ctx context.Context, on func(Event)) error {
 			break
 		}
 		isDown := b.line.Down()
+		if ends != nil && ends.Err() != nil { // what was read last means nothing
+			if ev, open := meant.Lost(contact.Lost(at)); open {
+				on(ev)
+			}
+			return fmt.Errorf("gpio: %s: %w", b.line, ends.Err())
+		}
 		if edge {
 			broken = 0
 			seq := b.edges.Add(1)
@@ -158,6 +171,22 @@ func (b *Button) Run(ctx context.Context, on func(Event)) error {
 		}
 	}
 	return nil //nolint:nilerr // the end of ctx is how one ends it
+}
+
+// Close gives the line back, after Run has returned.
+func (b *Button) Close() error {
+	if l, ok := b.line.(interface{ close() }); ok {
+		l.close()
+	}
+	return nil
+}
+
+// Unanswered is a call that came after Run had returned, or that it did not get to; nil: none.
+func (b *Button) Unanswered() func() {
+	if f := b.call.Swap(nil); f != nil {
+		return *f
+	}
+	return nil
 }
 
 func pause(ctx context.Context, d time.Duration) {

@@ -87,6 +87,19 @@ func (d Debounce) Wake() (time.Duration, bool) {
 // Down says whether a press is on: Pressed without its Released.
 func (d Debounce) Down() bool { return d.phase == down || d.phase == lifting }
 
+// Lost is what becomes of a contact that can no longer be seen: a touch was none, a press is over. Kind is 0 where neither
+// was on.
+func (d Debounce) Lost(at time.Duration) Event {
+	ev := Event{At: max(at, d.now)}
+	switch d.phase {
+	case touched:
+		ev.Kind, ev.At = Glitched, d.first
+	case down, lifting:
+		ev.Kind = Released
+	}
+	return ev
+}
+
 // change is what a changed level means, after everything that was due before it.
 func (d Debounce) change(isDown bool, out []Event) (Debounce, []Event) {
 	d.known, d.last = isDown, d.now

@@ -113,6 +113,14 @@ func (g Gesture) Step(ev Event, out []Event) (Gesture, []Event) {
 	return g, append(out, ev)
 }
 
+// Lost takes Debounce's Lost and says what it means, if anything: no gesture, and no recording that nobody can end.
+func (g Gesture) Lost(ev Event) (Event, bool) {
+	if g.on || ev.Kind == Released && !g.ending {
+		return Event{Kind: Released, At: ev.At}, true
+	}
+	return ev, ev.Kind == Glitched
+}
+
 func (g Gesture) gestures(at, held time.Duration, out []Event) (Gesture, []Event) {
 	before := g.short
 	g.short, g.lifted = held <= doubleShort, at

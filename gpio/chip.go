@@ -1,0 +1,322 @@
+package gpio
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The kernel's GPIO character device, version 2 (Documentation/userspace-api/gpio/chardev.rst; Linux 5.10), spoken directly.
+//
+// Not through periph.io (gpioioctl v3.8.5, read for this), because a button must live for years:
+//
+//   - it looks for chips once in the life of a process and has no other way to make one: a chip that is unbound and comes
+//     back, or comes late, is never found again;
+//   - its Read says Low when the chip is gone, which is "pressed" for every button that pulls to ground;
+//   - it cannot ask for "no bias": Float sends no flag, and a pin keeps the resistor that the last one set (Whisplay);
+//   - who holds a line, its bias and its direction, which conch gpio list shows, it does not tell.
+//
+//	/dev/gpiochipN ── info, line info ──> Chip, LineInfo
+//	      └────────── line request ────> lineFile: levels, edges, one descriptor for up to 64 lines
+
+// Why a line could not be had; errors.Is tells them apart, the message says what to do.
+var (
+	ErrNoChip   = errors.New("no GPIO chip")
+	ErrNoRights = errors.New("no right to use the GPIO chip")
+	ErrNoPin    = errors.New("no such pin")
+	ErrPinInUse = errors.New("pin in use")
+	ErrPinTaken = errors.New("pin belongs to the sound board")
+	ErrGone     = errors.New("the GPIO chip is gone")
+)
+
+// headers are the labels of the chips that carry a Raspberry Pi's header (facts/hats.md). Labels, because the numbers moved
+// with the kernel more than once; a list, because a laptop has GPIO chips too, and its pins are not for buttons.
+var headers = []string{"pinctrl-rp1", "pinctrl-bcm2711", "pinctrl-bcm2835"}
+
+// headerPins are the pins of the header, as BCM numbers them: 0 to 27.
+const headerPins = 28
+
+// Line flags (linux/gpio.h).
+const (
+	flagUsed      = 1 << 0
+	flagActiveLow = 1 << 1
+	flagInput     = 1 << 2
+	flagOutput    = 1 << 3
+	flagRising    = 1 << 4
+	flagFalling   = 1 << 5
+	flagPullUp    = 1 << 8
+	flagPullDown  = 1 << 9
+	flagNoPull    = 1 << 10
+
+	eventSize      = int(unsafe.Sizeof(unix.GPIOV2LineEvent{}))
+	eventsAtOnce   = 16 // what the kernel keeps for one line by default; on top of it the oldest are dropped
+	linesInRequest = 64
+)
+
+// kernel is the machine's, or a test's.
+type kernel struct {
+	dev   string // where gpiochipN are
+	ioctl func(fd int, request uint, arg unsafe.Pointer) error
+}
+
+var host = &kernel{dev: "/dev", ioctl: func(fd int, request uint, arg unsafe.Pointer) error {
+	for {
+		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), uintptr(request), uintptr(arg))
+		switch errno {
+		case 0:
+			return nil
+		case unix.EINTR:
+		default:
+			return errno
+		}
+	}
+}}
+
+// Chip is a GPIO chip that has been opened. Close it; lines that were requested of it live on.
+type Chip struct {
+	Name  string // gpiochip0: moves with the kernel
+	Label string // pinctrl-rp1: what it is
+	Lines int
+
+	kernel *kernel
+	file   *os.File
+	fd     int
+}
+
+// LineInfo is what the kernel tells of a line without taking it.
+type LineInfo struct {
+	Offset   int
+	Name     string
+	Consumer string // who holds it; empty: nobody, or somebody without a name
+	Used     bool   // by a program, or by the kernel itself for I2S, SPI, ...
+	Output   bool
+	Low      bool // active low
+	Bias     Bias // auto: nobody has said
+}
+
+// chips opens all chips there are, ours to close. What cannot be opened is passed over unless it is all.
+func (k *kernel) chips() ([]*Chip, error) {
+	pattern := filepath.Join(k.dev, "gpiochip*")
+	paths, err := filepath.Glob(pattern)
+	if err != nil || len(paths) == 0 {
+		return nil, fmt.Errorf("%w: there is no %s; this is not a Pi, or its kernel has no GPIO character device", ErrNoChip, pattern)
+	}
+	slices.SortFunc(paths, func(a, b string) int { return len(a)*1000 - len(b)*1000 + strings.Compare(a, b) }) // 2 before 10
+	var all []*Chip
+	var failed error
+	seen := map[string]bool{}
+	for _, path := range paths {
+		c, err := k.open(path)
+		if err != nil {
+			failed = err
+			continue
+		}
+		if seen[c.Name] { // a Pi 5 has gpiochip4 as a link to gpiochip0
+			c.Close()
+			continue
+		}
+		seen[c.Name] = true
+		all = append(all, c)
+	}
+	switch {
+	case len(all) > 0:
+		return all, nil
+	case errors.Is(failed, fs.ErrPermission):
+		return nil, fmt.Errorf("%w: %w; join the group gpio (sudo usermod -aG gpio $USER) and log in again", ErrNoRights, failed)
+	}
+	return nil, fmt.Errorf("%w: %w", ErrNoChip, failed)
+}
+
+func (k *kernel) open(path string) (*Chip, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	c := &Chip{kernel: k, file: f, fd: int(f.Fd())}
+	var info unix.GPIOChipInfo
+	if err := k.ioctl(c.fd, unix.GPIO_GET_CHIPINFO_IOCTL, unsafe.Pointer(&info)); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s: %w", path, gone(err))
+	}
+	c.Name, c.Label, c.Lines = text(info.Name[:]), text(info.Label[:]), int(info.Lines)
+	if c.Label == "" {
+		c.Label = c.Name
+	}
+	return c, nil
+}
+
+// find opens the chip with the label; an empty one means the header's.
+func (k *kernel) find(label string) (*Chip, error) {
+	all, err := k.chips()
+	if err != nil {
+		return nil, err
+	}
+	var found *Chip
+	var labels []string
+	for _, c := range all {
+		if found == nil && (c.Label == label || label == "" && slices.Contains(headers, c.Label)) {
+			found = c
+			continue
+		}
+		labels = append(labels, strconv.Quote(c.Label))
+		c.Close()
+	}
+	if found != nil {
+		return found, nil
+	}
+	what := "with the label " + strconv.Quote(label)
+	if label == "" {
+		what = "of a Raspberry Pi's header"
+	}
+	return nil, fmt.Errorf("%w %s; there is %s (set button.chip to one of them if it has your button)", ErrNoChip, what, strings.Join(labels, ", "))
+}
+
+// Close gives the chip back.
+func (c *Chip) Close() { _ = c.file.Close() }
+
+// line is the offset of a pin: the line of that name, else the offset itself, which on a Pi's chip is the BCM number
+// whatever the names say.
+func (c *Chip) line(number int) (LineInfo, error) {
+	name := fmt.Sprintf("GPIO%d", number)
+	for offset := range c.Lines {
+		info, err := c.Info(offset)
+		if err != nil {
+			return LineInfo{}, err
+		}
+		if info.Name == name {
+			return info, nil
+		}
+	}
+	if number >= c.Lines {
+		return LineInfo{}, fmt.Errorf("%w: the chip has lines 0 to %d", ErrNoPin, c.Lines-1)
+	}
+	return c.Info(number)
+}
+
+// Info tells of a line without taking it.
+func (c *Chip) Info(offset int) (LineInfo, error) {
+	raw := unix.GPIOV2LineInfo{Offset: uint32(offset)}
+	if err := c.kernel.ioctl(c.fd, unix.GPIO_V2_GET_LINEINFO_IOCTL, unsafe.Pointer(&raw)); err != nil {
+		return LineInfo{}, fmt.Errorf("ask %s for line %d: %w", c.Label, offset, gone(err))
+	}
+	info := LineInfo{Offset: offset, Name: text(raw.Name[:]), Consumer: text(raw.Consumer[:]),
+		Used: raw.Flags&flagUsed != 0, Output: raw.Flags&flagOutput != 0, Low: raw.Flags&flagActiveLow != 0}
+	switch {
+	case raw.Flags&flagPullUp != 0:
+		info.Bias = BiasUp
+	case raw.Flags&flagPullDown != 0:
+		info.Bias = BiasDown
+	case raw.Flags&flagNoPull != 0:
+		info.Bias = BiasOff
+	}
+	return info, nil
+}
+
+// request takes lines. values are the levels of outputs, a bit each in the order of offsets.
+func (c *Chip) request(offsets []int, flags uint64, values uint64) (*lineFile, error) {
+	if len(offsets) == 0 || len(offsets) > linesInRequest {
+		return nil, fmt.Errorf("%d lines in one request; 1 to %d go", len(offsets), linesInRequest)
+	}
+	var r unix.GPIOV2LineRequest
+	for i, o := range offsets {
+		r.Offsets[i] = uint32(o)
+	}
+	copy(r.Consumer[:len(r.Consumer)-1], consumer())
+	r.Num_lines = uint32(len(offsets))
+	r.Config.Flags = flags
+	if flags&flagOutput != 0 {
+		r.Config.Num_attrs = 1
+		r.Config.Attrs[0] = unix.GPIOV2LineConfigAttribute{ // its third field is a union; here it holds values
+			Attr: unix.GPIOV2LineAttribute{Id: unix.GPIO_V2_LINE_ATTR_ID_OUTPUT_VALUES, Flags: values}, Mask: 1<<len(offsets) - 1}
+	}
+	if err := c.kernel.ioctl(c.fd, unix.GPIO_V2_GET_LINE_IOCTL, unsafe.Pointer(&r)); err != nil {
+		return nil, gone(err)
+	}
+	if err := unix.SetNonblock(int(r.Fd), true); err != nil {
+		_ = unix.Close(int(r.Fd))
+		return nil, err
+	}
+	f := &lineFile{kernel: c.kernel, file: os.NewFile(uintptr(r.Fd), "gpio lines"), lines: len(offsets)}
+	raw, err := f.file.SyscallConn()
+	if err != nil {
+		_ = f.file.Close()
+		return nil, err
+	}
+	f.raw = raw
+	f.get = func(fd uintptr) {
+		f.err = f.kernel.ioctl(int(fd), unix.GPIO_V2_LINE_GET_VALUES_IOCTL, unsafe.Pointer(&f.values))
+	}
+	f.set = func(fd uintptr) {
+		f.err = f.kernel.ioctl(int(fd), unix.GPIO_V2_LINE_SET_VALUES_IOCTL, unsafe.Pointer(&f.values))
+	}
+	return f, nil
+}
+
+// lineFile is the descriptor of lines that are ours. Close may come from any goroutine and ends a read; the rest is for one.
+type lineFile struct {
+	kernel *kernel
+	file   *os.File
+	raw    syscall.RawConn // keeps the descriptor from being somebody else's while it is used
+	lines  int
+
+	// owned by the one who reads and writes; here so that nothing is allocated between an edge and silence
+	values   unix.GPIOV2LineValues
+	err      error
+	get, set func(fd uintptr)
+}
+
+// read gives the levels, a bit each.
+func (f *lineFile) read() (uint64, error) {
+	f.values = unix.GPIOV2LineValues{Mask: 1<<f.lines - 1}
+	if err := f.raw.Control(f.get); err != nil {
+		return 0, err
+	}
+	return f.values.Bits, gone(f.err)
+}
+
+// write sets the levels of outputs.
+func (f *lineFile) write(bits uint64) error {
+	f.values = unix.GPIOV2LineValues{Bits: bits, Mask: 1<<f.lines - 1}
+	if err := f.raw.Control(f.set); err != nil {
+		return err
+	}
+	return gone(f.err)
+}
+
+func (f *lineFile) close() { _ = f.file.Close() }
+
+// gone makes sense of what the kernel says when a chip has been unbound.
+func gone(err error) error {
+	if errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ENXIO) {
+		return fmt.Errorf("%w (%w)", ErrGone, err)
+	}
+	return err
+}
+
+// consumer is how gpioinfo names us.
+func consumer() string { return fmt.Sprintf("conch@%d", os.Getpid()) }
+
+// busy says who holds a line.
+func busy(info LineInfo) string {
+	switch {
+	case info.Consumer == consumer():
+		return "conch itself, for another purpose"
+	case info.Consumer == "":
+		return "another program, or the kernel,"
+	}
+	return info.Consumer
+}
+
+func text(b []byte) string {
+	s, _, _ := strings.Cut(string(b), "\x00")
+	return s
+}

@@ -1,0 +1,184 @@
+package gpio
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// OpenButton takes a pin: "17" or "GPIO17", numbered as BCM does. Close it after Run has returned.
+func OpenButton(pin string, o ButtonOptions) (*Button, error) { return host.openButton(pin, o) }
+
+func (k *kernel) openButton(pin string, o ButtonOptions) (*Button, error) {
+	flags := uint64(flagInput | flagRising | flagFalling)
+	switch {
+	case o.Bias == BiasOff:
+		flags |= flagNoPull
+	case o.Bias == BiasDown, o.Bias == BiasAuto && o.ActiveHigh:
+		flags |= flagPullDown
+	default:
+		flags |= flagPullUp
+	}
+	file, name, err := k.take(pin, o.Chip, flags, 0, "button.pin")
+	if err != nil {
+		return nil, err
+	}
+	line := &pinLine{file: file, name: name, high: o.ActiveHigh}
+	return NewButton(line, o), nil
+}
+
+// take requests one line. setting is the key of the configuration that names it.
+func (k *kernel) take(pin, label string, flags, values uint64, setting string) (*lineFile, string, error) {
+	number, err := pinNumber(pin)
+	if err != nil {
+		return nil, "", err
+	}
+	chip, err := k.find(label)
+	if err != nil {
+		return nil, "", fmt.Errorf("gpio: open GPIO%d: %w", number, err)
+	}
+	defer chip.Close()
+	name := fmt.Sprintf("GPIO%d on %s", number, chip.Label)
+	info, err := chip.line(number)
+	if err != nil {
+		return nil, "", fmt.Errorf("gpio: open %s: %w", name, err)
+	}
+	file, err := chip.request([]int{info.Offset}, flags, values)
+	switch {
+	case errors.Is(err, unix.EBUSY):
+		return nil, "", fmt.Errorf("gpio: open %s: %w: %s holds it (see conch gpio list); end that, or set %s to another one", name, ErrPinInUse, busy(info), setting)
+	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
+		return nil, "", fmt.Errorf("gpio: open %s: %w: %w", name, ErrNoRights, err)
+	case err != nil:
+		return nil, "", fmt.Errorf("gpio: open %s: %w", name, err)
+	}
+	return file, name, nil
+}
+
+// pinNumber reads "17" or "GPIO17" and refuses what cannot carry a button.
+func pinNumber(pin string) (int, error) {
+	n, err := strconv.Atoi(strings.TrimPrefix(strings.ToUpper(pin), "GPIO"))
+	if err != nil || n < 0 || n >= headerPins {
+		return 0, fmt.Errorf("gpio: pin %q: %w: must be 0 to 27, as BCM numbers them, with or without GPIO in front", pin, ErrNoPin)
+	}
+	if use, taken := SoundPin(n); taken {
+		return 0, fmt.Errorf("gpio: pin %d: %w: it is the %s on boards that carry sound; take another one, 17 on most boards", n, ErrPinTaken, use)
+	}
+	return n, nil
+}
+
+// pinLine is a pin as a Line. For one goroutine, but for close.
+type pinLine struct {
+	// fixed
+	file *lineFile
+	name string
+	high bool // pressed is high
+
+	// owned by Run
+	down   bool  // the last level that could be read
+	failed error // why there will be no more
+	buf    [eventsAtOnce * eventSize]byte
+}
+
+func (p *pinLine) String() string { return p.name }
+
+// Wait takes all edges that are queued for one: the level is read after it, and counts.
+func (p *pinLine) Wait(timeout time.Duration) bool {
+	if p.failed != nil {
+		return false
+	}
+	if err := p.file.file.SetReadDeadline(time.Now().Add(max(timeout, lookLeast))); err != nil {
+		p.failed = err
+		return false
+	}
+	n, err := p.file.file.Read(p.buf[:])
+	switch {
+	case n >= eventSize:
+		return true
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return false
+	case err == nil, errors.Is(err, io.EOF):
+		err = ErrGone
+	}
+	// A chip that was unbound: newer kernels wake the reader with an error, older ones (6.1) do not, and Down finds it.
+	p.failed = gone(unwrapPath(err))
+	return false
+}
+
+// Down keeps the last level when there is none to be read: a chip that is gone has not been pressed.
+func (p *pinLine) Down() bool {
+	if p.failed != nil {
+		return p.down
+	}
+	bits, err := p.file.read()
+	if err != nil {
+		p.failed = err
+		return p.down
+	}
+	p.down = (bits&1 == 1) == p.high
+	return p.down
+}
+
+// Err implements failing.
+func (p *pinLine) Err() error { return p.failed }
+
+func (p *pinLine) close() { p.file.close() }
+
+// unwrapPath leaves out "read gpio lines": the caller knows better what it is.
+func unwrapPath(err error) error {
+	var path *os.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+// Output is a pin that conch drives: a light's, or one that a board wants held at a level. Not for two goroutines at once.
+type Output struct {
+	file *lineFile
+	name string
+}
+
+// OpenOutput takes a pin and drives it, at level high from the first moment on. chip is a label; empty means the header's.
+//
+// What fails tells itself apart as with OpenButton: ErrPinInUse is also what two uses of one pin come to.
+func OpenOutput(number int, chip string, high bool) (*Output, error) {
+	return host.openOutput(number, chip, high)
+}
+
+func (k *kernel) openOutput(number int, chip string, high bool) (*Output, error) {
+	file, name, err := k.take(strconv.Itoa(number), chip, flagOutput, bit(high), "light.pins")
+	if err != nil {
+		return nil, err
+	}
+	return &Output{file: file, name: name}, nil
+}
+
+// Set drives the pin.
+func (o *Output) Set(high bool) error {
+	if err := o.file.write(bit(high)); err != nil {
+		return fmt.Errorf("gpio: drive %s: %w", o.name, err)
+	}
+	return nil
+}
+
+func (o *Output) String() string { return o.name }
+
+// Close gives the pin back. On a Pi it becomes an input then: whatever hangs on it goes dark.
+func (o *Output) Close() error {
+	o.file.close()
+	return nil
+}
+
+func bit(high bool) uint64 {
+	if high {
+		return 1
+	}
+	return 0
+}
