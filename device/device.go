@@ -41,6 +41,7 @@ type Options struct {
 	Cues    func(turn.Cue) []int16       // 24 kHz; nil: the shipped earcons
 	Light   func() (light.Driver, error) // nil: that of the configuration
 	Now     func() time.Duration         // nil: monotonic time since New
+	Clock   func() time.Time             // what the companion tells the time by; nil: time.Now
 	Control bool                         // serve the control socket
 	OnTurn  func(TurnRecord)             // after each turn, on the coordinator's goroutine: must not block
 	Room    RoomOptions

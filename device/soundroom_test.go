@@ -82,13 +82,13 @@ func newRoom(t *testing.T, a air) *room {
 	card, playback, capture := a.card(t)
 	now := since(r.begun)
 	r.hand = gpiotest.New(gpio.ButtonOptions{Clock: now})
-	r.server = rehearsal.New(rehearsal.Options{Log: log, Mouth: r.voice, Now: func() time.Time { return afternoon }})
+	r.server = rehearsal.New(rehearsal.Options{Log: log, Mouth: r.voice})
 	cfg := Default()
 	cfg.State.Dir, cfg.Voice.Kind = "", "rehearsal"
 	cfg.Audio.Playback, cfg.Audio.Capture = playback, capture
 	var err error
 	r.device, err = New(cfg, Options{Log: log, Card: card, Now: now, Server: r.server, Buttons: []gpio.Source{r.hand},
-		OnTurn: func(rec TurnRecord) { r.turns <- rec }})
+		Clock: func() time.Time { return afternoon }, OnTurn: func(rec TurnRecord) { r.turns <- rec }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,11 @@ func (d *Device) newHands() (coordinator.Tools, error) {
 	inject := func(prompt, key string, ttl time.Duration) {
 		d.coordinator.Inject(prompt, coordinator.PriorityNormal, key, ttl)
 	}
-	box := companions.NewToolbox(d.log, time.Now, inject)
+	clock := d.opts.Clock
+	if clock == nil {
+		clock = time.Now
+	}
+	box := companions.NewToolbox(d.log, clock, inject)
 	if err := box.Add("system", system.Skill{}); err != nil {
 		return nil, fmt.Errorf("device: skill system: %w", err)
 	}
