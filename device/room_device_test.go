@@ -35,8 +35,11 @@ type inFlat struct {
 	entries []round.Entry
 }
 
+// newFlat is side by side with all others.
 func newFlat(t *testing.T) *flat {
 	t.Helper()
+	t.Parallel()
+	takeTurn(t)
 	broker, err := mqtt.NewBroker(mqtt.BrokerConfig{Listen: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
