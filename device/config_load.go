@@ -264,11 +264,15 @@ func (l *loader) key(env environment) {
 		return
 	}
 	if dir := env.get("CREDENTIALS_DIRECTORY"); dir != "" {
-		path := filepath.Join(dir, "openai_api_key")
-		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		// systemd puts the name of the credential before those of the files of a directory (systemd.exec, LoadCredential=).
+		for _, name := range []string{"conch_openai_api_key", "openai_api_key"} {
+			path := filepath.Join(dir, name)
+			if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			l.secretFile("credential openai_api_key", path, "credential openai_api_key")
 			return
 		}
-		l.secretFile("credential openai_api_key", path, "credential openai_api_key")
 	}
 }
 

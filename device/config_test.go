@@ -299,6 +299,10 @@ func TestKeyComesFromTheStrongestPlace(t *testing.T) {
 	config := put("conch.toml", "[voice]\nkey_file = \"mine\"\n") // beside it
 	empty := put("empty.toml", "")
 	broken := put("broken", "sk-a sk-b\n")
+	packaged := t.TempDir()
+	if err := os.WriteFile(filepath.Join(packaged, "conch_openai_api_key"), []byte("sk-packaged\n"), 0o400); err != nil {
+		t.Fatal(err)
+	}
 	const env = "OPENAI_API_KEY=sk-environment"
 	for _, c := range []struct {
 		name    string
@@ -312,6 +316,7 @@ func TestKeyComesFromTheStrongestPlace(t *testing.T) {
 		{"the environment before that", LoadOptions{File: config, Environ: []string{env, "CREDENTIALS_DIRECTORY=" + dir}}, "sk-environment", "environment OPENAI_API_KEY"},
 		{"a file by flag before all", LoadOptions{File: config, Environ: []string{env}, Flags: map[string]string{"voice.key_file": credential}}, "sk-credential", "file " + credential},
 		{"a rehearsal needs none", LoadOptions{File: config, Environ: []string{env}, Flags: map[string]string{"voice.kind": "rehearsal"}}, "", "default"},
+		{"systemd's credential out of a directory", LoadOptions{File: empty, Environ: []string{"CREDENTIALS_DIRECTORY=" + packaged}}, "sk-packaged", "credential openai_api_key"},
 		{"no credential of that name", LoadOptions{File: empty, Environ: []string{"CREDENTIALS_DIRECTORY=/nonexistent"}}, "", "default"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
