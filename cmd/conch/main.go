@@ -39,7 +39,11 @@ type cli struct {
 	Room     roomCmd     `cmd:"" help:"Companions of several devices: who is there, who speaks and why."`
 	Why      whyCmd      `cmd:"" help:"Print why somebody spoke last and others did not; what the appliance saw and did with --all."`
 	Debug    debugCmd    `cmd:"" hidden:"" help:"For tests of the appliance."`
+	Key      keyCmd      `cmd:"" help:"Store the key of the voice for the service, and restart it."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`
+
+	Man        manCmd        `cmd:"" hidden:"" help:"Print the man page."`
+	Completion completionCmd `cmd:"" hidden:"" help:"Print the completions of a shell."`
 }
 
 // env is what a subcommand may use of the world.
