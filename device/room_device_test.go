@@ -40,6 +40,12 @@ func newFlat(t *testing.T) *flat {
 	t.Helper()
 	t.Parallel()
 	takeTurn(t)
+	return onlyFlat(t)
+}
+
+// onlyFlat is for what is asked about time: nothing else runs meanwhile.
+func onlyFlat(t *testing.T) *flat {
+	t.Helper()
 	broker, err := mqtt.NewBroker(mqtt.BrokerConfig{Listen: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
@@ -420,7 +426,7 @@ func TestFlatPressTooShortGivesTheFloorBack(t *testing.T) {
 
 // Two people press at once: both are recorded, one voice answers at a time, and nobody waits for ever.
 func TestFlatTwoPressesAtOnce(t *testing.T) {
-	f := newFlat(t)
+	f := onlyFlat(t)
 	kitchen := f.raise("kitchen", "Ada", boxOptions{})
 	hall := f.raise("hall", "Ben", boxOptions{})
 	f.meet()

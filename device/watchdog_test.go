@@ -133,7 +133,7 @@ func TestWatchdogNamesTheLoop(t *testing.T) {
 		done := make(chan struct{})
 		go func() { dog.Run(ctx); close(done) }()
 
-		time.Sleep(30 * time.Second)
+		time.Sleep(31 * time.Second) // at 30 s the feed and we would wake in any order
 		if len(fed) != 12 {
 			t.Errorf("fed %d times in 30 s, want every 2.5 s", len(fed))
 		}
