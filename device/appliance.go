@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -32,6 +31,7 @@ func Appliance(ctx context.Context, cfg Config, reload Reload, log *slog.Logger,
 	defer cancel()
 	now := since(time.Now())
 	a := &appliance{screen: &screen{out: out}, cancel: cancel}
+	cfg, misfits := cfg.Fitting()
 	buttons, err := chooseButtons(cfg, in, a.screen, now)
 	if err != nil {
 		return err
@@ -50,6 +50,7 @@ func Appliance(ctx context.Context, cfg Config, reload Reload, log *slog.Logger,
 	if err != nil {
 		return err
 	}
+	a.device.fit(misfits)
 	if hangups != nil {
 		a.device.actors = append(a.device.actors, a.device.reloader(reload, hangups))
 	}
@@ -178,49 +179,6 @@ func until(ctx context.Context, cond func() bool) error {
 		}
 	}
 	return nil
-}
-
-// chooseButtons opens what the configuration and the machine offer. A pin that cannot be opened is refused when it was asked
-// for by name, and passed over when the choice was ours.
-func chooseButtons(cfg Config, in *os.File, out io.Writer, now func() time.Duration) ([]gpio.Source, error) {
-	console := gpio.ConsoleOptions{Screen: out, Clock: now}
-	var sources []gpio.Source
-	want := cfg.Button.Source
-	if want == "gpio" || want == "auto" {
-		b, err := openPin(cfg, now)
-		switch {
-		case err == nil:
-			sources = append(sources, b)
-		case want == "gpio":
-			return nil, fmt.Errorf("%w: %w", ErrRefused, err)
-		}
-	}
-	switch want {
-	case "auto":
-		if !nobody(in) {
-			sources = append(sources, gpio.OpenConsole(in, console))
-		}
-	case "keyboard":
-		sources = append(sources, gpio.NewKeyboard(in, console))
-	case "lines":
-		sources = append(sources, gpio.NewLines(in, console))
-	}
-	return sources, nil
-}
-
-func openPin(cfg Config, now func() time.Duration) (*gpio.Button, error) {
-	bias, err := gpio.ParseBias(cfg.Button.Bias)
-	if err != nil {
-		return nil, err
-	}
-	mode, err := gpio.ParseMode(cfg.Button.Mode)
-	if err != nil {
-		return nil, err
-	}
-	return gpio.OpenButton(strconv.Itoa(cfg.Button.Pin), gpio.ButtonOptions{
-		Chip: cfg.Button.Chip, ActiveHigh: cfg.Button.Active == "high", Bias: bias, Mode: mode, Clock: now,
-		Stuck: cfg.Turn.Listen + 5*time.Second, // the turn's own limit comes first, with a cue
-	})
 }
 
 // Chosen says in a line each what was chosen for button, sound, voice and room.

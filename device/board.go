@@ -210,3 +210,10 @@ func (c Config) Fitting() (Config, []Misfit) {
 	}
 	return c, misfits
 }
+
+// fit notes what had to stay away, for as long as this configuration is in force.
+func (d *Device) fit(misfits []Misfit) {
+	for _, m := range misfits {
+		d.conds.set(m.Code, m.Text, m.Do)
+	}
+}

@@ -171,16 +171,6 @@ func (d *Device) Run(ctx context.Context) error {
 	return first
 }
 
-// runButton serves one button. A button that fails is a condition, not the end: the others still work.
-func (d *Device) runButton(ctx context.Context, b gpio.Source) error {
-	err := b.Run(ctx, func(e gpio.Event) { d.press(e, b) })
-	d.speaker.Unhush() // a contact that was lost between edge and confirmation must not hold the sound for ever
-	if err != nil && ctx.Err() == nil {
-		d.conds.set("button.lost", err.Error(), "check the wire and the pin, then restart; see: conch doctor")
-	}
-	return nil
-}
-
 // Quiet says that no turn is live, nothing sounds and no words are to come.
 func (d *Device) Quiet() bool { return d.coordinator.Quiet() && !d.audible() }
 

@@ -182,3 +182,34 @@ func bit(high bool) uint64 {
 	}
 	return 0
 }
+
+// HasHeader says whether a chip of a Raspberry Pi's header is here.
+func HasHeader() bool {
+	chip, err := host.find("")
+	if err != nil {
+		return errors.Is(err, ErrNoRights) // somebody has one, and may not use it: that is worth hearing of
+	}
+	chip.Close()
+	return true
+}
+
+// Holder says who has a pin; empty: nobody.
+func Holder(number int, chip string) (string, error) { return host.holder(number, chip) }
+
+func (k *kernel) holder(number int, label string) (string, error) {
+	chip, err := k.find(label)
+	if err != nil {
+		return "", err
+	}
+	defer chip.Close()
+	info, err := chip.line(number)
+	switch {
+	case err != nil:
+		return "", err
+	case !info.Used:
+		return "", nil
+	case info.Consumer == "":
+		return "the kernel", nil
+	}
+	return info.Consumer, nil
+}

@@ -1,0 +1,295 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"conch/gpio"
+)
+
+// Buttons come and go: a chip is unbound and bound again, another program holds the pin and ends, a speakerphone is pulled out
+// and put back. None of it is the end of the appliance, and all of it heals by itself.
+//
+//	        open fails: button.lost ┌──────┐
+//	        ┌───────────────────────┤ wait │ 0.25 s, doubled up to 2 s
+//	        v                       └──^───┘
+//	──> opening ── opened ──> running ─┘ the line ends: button.lost, what was pressed is released
+//	        ^                   │
+//	        └── button.lost ends┘
+
+const (
+	buttonLost = "button.lost"
+	// Looking for a chip is a few dozen calls of the kernel, so a person need not wait longer for the button to come back.
+	reopenLeast = 250 * time.Millisecond
+	reopenMost  = 2 * time.Second
+)
+
+// reopened is a Source that opens what it is made of, as often as it takes.
+type reopened struct {
+	// fixed
+	name string // before it was ever open
+	open func() (*gpio.Button, error)
+	// quiet: nobody asked for it by name, so that it was never there is no trouble.
+	quiet bool
+	log   func(err error) // set by runButton before Run; nil error: it is open
+
+	mu      sync.Mutex
+	button  *gpio.Button // the one that runs
+	waiting func()       // a Call that came while none did
+	wake    chan struct{}
+	lost    error // why there is none
+}
+
+func reopen(name string, quiet bool, open func() (*gpio.Button, error)) *reopened {
+	return &reopened{name: name, open: open, quiet: quiet, wake: make(chan struct{}, 1)}
+}
+
+func (r *reopened) String() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.button != nil:
+		return r.button.String()
+	case r.lost != nil:
+		return r.name + " (not there)"
+	}
+	return r.name
+}
+
+// CaptureEnded implements gpio.Source.
+func (r *reopened) CaptureEnded() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.button != nil {
+		r.button.CaptureEnded()
+	}
+}
+
+// Call is a Button's: f is called by the loop, which goes round whether there is a button or not.
+func (r *reopened) Call(f func()) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.button != nil {
+		return r.button.Call(f)
+	}
+	if r.waiting != nil {
+		return false
+	}
+	r.waiting = f
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+	return true
+}
+
+// answer calls what waits.
+func (r *reopened) answer() {
+	r.mu.Lock()
+	f := r.waiting
+	r.waiting = nil
+	r.mu.Unlock()
+	if f != nil {
+		f()
+	}
+}
+
+// have notes the button that runs, or with nil that none does and why.
+func (r *reopened) have(b *gpio.Button, why error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if b != nil {
+		r.button, r.lost = b, nil
+		if r.waiting != nil {
+			b.Call(r.waiting)
+			r.waiting = nil
+		}
+		return
+	}
+	if r.button != nil {
+		r.waiting = r.button.Unanswered() // under the lock: a Call goes to one of the two
+	}
+	r.button, r.lost = nil, why
+}
+
+// Run implements gpio.Source. It ends with ctx only.
+func (r *reopened) Run(ctx context.Context, on func(gpio.Event)) error {
+	pause, ever := reopenLeast, false
+	for {
+		b, err := r.open()
+		if err == nil {
+			r.have(b, nil)
+			r.log(nil)
+			pause, ever = reopenLeast, true
+			err = b.Run(ctx, on)
+			r.have(nil, err)
+			_ = b.Close()
+		} else {
+			r.have(nil, err)
+		}
+		if ctx.Err() != nil {
+			r.answer()
+			return nil //nolint:nilerr // the end of ctx is how one ends it
+		}
+		if !r.quiet || ever {
+			r.log(err)
+		}
+		r.answer()
+		r.wait(ctx, pause)
+		pause = min(2*pause, reopenMost)
+	}
+}
+
+// wait waits, and answers calls meanwhile.
+func (r *reopened) wait(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+			return
+		case <-r.wake:
+			r.answer()
+		}
+	}
+}
+
+// runButton serves one button. A button that fails is a condition, not the end: the others still work.
+func (d *Device) runButton(ctx context.Context, b gpio.Source) error {
+	if r, ok := b.(*reopened); ok {
+		r.log = func(err error) { d.buttonIs(r, err) }
+	}
+	err := b.Run(ctx, func(e gpio.Event) { d.press(e, b) })
+	d.speaker.Unhush() // a contact that was lost between edge and confirmation must not hold the sound for ever
+	if err != nil && ctx.Err() == nil {
+		d.conds.set(buttonLost, err.Error(), "check the wire and the pin, then restart; see: conch doctor")
+	}
+	return nil
+}
+
+// buttonIs keeps the condition of a button that may come and go.
+func (d *Device) buttonIs(b gpio.Source, err error) {
+	if err == nil {
+		d.conds.clear(buttonLost)
+		d.conds.clear("button.stuck") // of the one before; this one has not been seen down
+		d.log.Info("button.open", "button", b.String())
+		return
+	}
+	d.speaker.Unhush() // as above
+	d.conds.set(buttonLost, err.Error(), buttonRemedy(err))
+}
+
+// buttonRemedy is what a person does about a button that is not there.
+func buttonRemedy(err error) string {
+	const heals = "; it comes back by itself"
+	switch {
+	case errors.Is(err, gpio.ErrPinInUse):
+		return "end what holds the pin, or set button.pin to the right one (conch gpio learn); see: conch gpio list" + heals
+	case errors.Is(err, gpio.ErrNoRights):
+		return "give the user conch runs as the group that the message names, and restart"
+	case errors.Is(err, gpio.ErrPinTaken), errors.Is(err, gpio.ErrNoPin):
+		return "set button.pin to the right one; conch gpio learn finds it"
+	case errors.Is(err, gpio.ErrNoKeys):
+		return "plug the device in, or name it in button.device; conch gpio list shows what there is" + heals
+	case errors.Is(err, gpio.ErrNoChip), errors.Is(err, gpio.ErrGone):
+		return "see that the chip is there (conch gpio list)" + heals + " when the chip does"
+	}
+	return "see: conch doctor" + heals
+}
+
+// chooseButtons makes the sources that the configuration and the machine offer. None of them has to be there yet.
+func chooseButtons(cfg Config, in *os.File, out io.Writer, now func() time.Duration) ([]gpio.Source, error) {
+	console := gpio.ConsoleOptions{Screen: out, Clock: now}
+	var sources []gpio.Source
+	pin, quiet := cfg.wantsPin(in)
+	if pin {
+		o, err := cfg.buttonOptions(now)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrRefused, err)
+		}
+		sources = append(sources, reopen(fmt.Sprintf("GPIO%d", cfg.Button.Pin), quiet, func() (*gpio.Button, error) {
+			return gpio.OpenButton(strconv.Itoa(cfg.Button.Pin), o)
+		}))
+	}
+	switch cfg.Button.Source {
+	case "auto":
+		if !nobody(in) {
+			sources = append(sources, gpio.OpenConsole(in, console))
+		}
+	case "evdev":
+		o, err := cfg.buttonOptions(now)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrRefused, err)
+		}
+		keys := gpio.KeysOptions{Device: cfg.Button.Device, Keys: cfg.Button.Keys, Button: o}
+		sources = append(sources, reopen(keys.String(), false, func() (*gpio.Button, error) { return gpio.OpenKeys(keys) }))
+	case "keyboard":
+		sources = append(sources, gpio.NewKeyboard(in, console))
+	case "lines":
+		sources = append(sources, gpio.NewLines(in, console))
+	}
+	return sources, nil
+}
+
+// wantsPin says whether a pin is a button here, and whether its absence would surprise nobody. With source auto that is: a
+// machine without the header's chip, unless a person has named chip, pin or board. A person at a terminal of such a machine
+// has the keyboard.
+func (c *Config) wantsPin(in *os.File) (pin, quiet bool) {
+	switch {
+	case c.noPin:
+		return false, false
+	case c.Button.Source == "gpio":
+		return true, false
+	case c.Button.Source != "auto":
+		return false, false
+	case slices.ContainsFunc([]string{"button.pin", "button.chip"}, func(key string) bool { return !c.Unset(key) }), gpio.HasHeader():
+		return true, false
+	}
+	return nobody(in), true
+}
+
+// buttonOptions are those of a pin or a key.
+func (c *Config) buttonOptions(now func() time.Duration) (gpio.ButtonOptions, error) {
+	bias, err := gpio.ParseBias(c.Button.Bias)
+	if err != nil {
+		return gpio.ButtonOptions{}, err
+	}
+	mode, err := gpio.ParseMode(c.Button.Mode)
+	if err != nil {
+		return gpio.ButtonOptions{}, err
+	}
+	return gpio.ButtonOptions{
+		Chip: c.Button.Chip, ActiveHigh: c.Button.Active == "high", Bias: bias, Mode: mode, Clock: now,
+		Stuck: c.Turn.Listen + 5*time.Second, // the turn's own limit comes first, with a cue
+	}, nil
+}
+
+// CheckButton looks whether the button that the configuration asks for by name can be had: an error of conch check. That
+// conch itself has it already is well.
+func CheckButton(cfg Config) error {
+	if cfg.Button.Source != "gpio" && (cfg.Button.Source != "auto" || cfg.Button.Chip == "") {
+		return nil
+	}
+	if fitting, _ := cfg.Fitting(); fitting.noPin {
+		return nil // said already, and better
+	}
+	who, err := gpio.Holder(cfg.Button.Pin, cfg.Button.Chip)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: config: button.pin = %d; set by %s: %w", ErrRefused, cfg.Button.Pin, cfg.originOf("button.pin"), err)
+	case who != "" && !strings.HasPrefix(who, "conch@"):
+		return fmt.Errorf("%w: config: button.pin = %d; set by %s: %w: %s holds it (see conch gpio list); end that, or take another pin",
+			ErrRefused, cfg.Button.Pin, cfg.originOf("button.pin"), gpio.ErrPinInUse, who)
+	}
+	return nil
+}
