@@ -40,6 +40,7 @@ type KeeperConfig struct {
 	Up     func(Granted)      // a device runs
 	Down   func(error)        // it does not any more, or not yet; once per outage
 	Better func(Granted) bool // optional: something better could be opened now; see MalgoCard.Better
+	Off    func(error)        // optional: SetOff has closed the device; an error says that it may not be closed
 	Log    *slog.Logger
 }
 
@@ -49,7 +50,9 @@ type KeeperConfig struct {
 //	  │error       └─ something better than null ─> close ─> open          │
 //	  └──────────> Down ─> wait 100 ms, 200 ms … 5 s <─────────────────────┘
 //
-// Run is its only goroutine; Up, Down and Better are called there and must not wait for it.
+//	SetOff(true): from wherever it is ─> close ─> Off ─> wait for SetOff(false) ─> open
+//
+// Run is its only goroutine; Up, Down, Off and Better are called there and must not wait for it.
 type Keeper struct {
 	c KeeperConfig
 
@@ -57,6 +60,9 @@ type Keeper struct {
 	lost   atomic.Int64
 	up     atomic.Pointer[Granted]
 	call   atomic.Pointer[func()]
+	off    atomic.Bool
+	turned chan struct{} // one token: off has changed
+	unshut error         // owned by Run: why the last device may still be open
 }
 
 // NewKeeper prepares; Run does it.
@@ -67,10 +73,13 @@ func NewKeeper(c KeeperConfig) *Keeper {
 	if c.Down == nil {
 		c.Down = func(error) {}
 	}
+	if c.Off == nil {
+		c.Off = func(error) {}
+	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Keeper{c: c}
+	return &Keeper{c: c, turned: make(chan struct{}, 1)}
 }
 
 // Granted is what runs now; ok is false during an outage.
@@ -91,6 +100,29 @@ func (k *Keeper) Lost() int { return int(k.lost.Load()) }
 // before the next attempt to open it. It never waits; false: one waits already.
 func (k *Keeper) Call(f func()) bool { return k.call.CompareAndSwap(nil, &f) }
 
+// SetOff closes the device by wish and keeps it closed, or opens it again. It does not wait: Off and Up are told.
+func (k *Keeper) SetOff(off bool) {
+	if k.off.Swap(off) != off {
+		select {
+		case k.turned <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// rest waits while the device is off by wish.
+func (k *Keeper) rest(ctx context.Context) {
+	k.c.Off(k.unshut)
+	for k.off.Load() && ctx.Err() == nil {
+		k.called()
+		select {
+		case <-ctx.Done():
+		case <-k.turned:
+		case <-time.After(retryMost): // to be called
+		}
+	}
+}
+
 func (k *Keeper) called() {
 	if f := k.call.Swap(nil); f != nil {
 		(*f)()
@@ -103,6 +135,11 @@ func (k *Keeper) Run(ctx context.Context) {
 	told := "" // the reason last reported in this outage
 	for ctx.Err() == nil {
 		k.called()
+		if k.off.Load() {
+			k.rest(ctx)
+			retry, told = retryFirst, ""
+			continue
+		}
 		stream, err := k.c.Open(k.c.Stream)
 		if err == nil {
 			k.opened.Add(1)
@@ -111,7 +148,7 @@ func (k *Keeper) Run(ctx context.Context) {
 			if time.Since(began) >= steady || err == nil {
 				retry = retryFirst
 			}
-			if err == nil { // the context ended, or there is something better to open
+			if err == nil { // the context ended, it is to be off, or there is something better to open
 				continue
 			}
 		}
@@ -128,6 +165,7 @@ func (k *Keeper) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
+		case <-k.turned:
 		case <-time.After(retry):
 		}
 		retry = min(2*retry, retryMost)
@@ -140,7 +178,8 @@ func (k *Keeper) watch(ctx context.Context, s Stream, up func()) (err error) {
 	g := s.Granted()
 	defer func() {
 		k.up.Store(nil)
-		if cerr := s.Close(); cerr != nil && ctx.Err() == nil {
+		k.unshut = s.Close()
+		if cerr := k.unshut; cerr != nil && ctx.Err() == nil {
 			k.c.Log.Warn(EventDown, "what", k.c.Name, "err", cerr)
 		}
 	}()
@@ -157,9 +196,14 @@ func (k *Keeper) watch(ctx context.Context, s Stream, up func()) (err error) {
 	still, allowed := 0, int(firstGrace/(limit/looks))
 	running := false
 	for {
+		if k.off.Load() {
+			return nil
+		}
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-k.turned:
+			continue
 		case <-better.C:
 			if k.c.Better != nil && k.c.Better(g) {
 				return nil

@@ -34,7 +34,7 @@ type MicConfig struct {
 	Sink    func(utterance string, pcm []int16) // 20 ms at 24 kHz, in order; the slice is the sink's to keep
 	Started func(utterance string)              // the first frame from after the edge has been captured
 	Ended   func(utterance string, samples int) // all that End asked for has been given to Sink (24 kHz)
-	Lost    func(utterance string)              // no frame came for 500 ms of looking; Ended still follows an End
+	Lost    func(utterance string)              // no frame came for 500 ms of looking, or it is muted; Ended still follows an End
 	Mute    func(muted bool) error              // closes or opens the capture device
 }
 
@@ -173,6 +173,11 @@ func (m *Mic) Open(id string, at time.Duration) {
 		u.edge, u.from = written, written
 	}
 	m.now = u
+	if m.isMuted.Load() { // nothing will come, and nobody shall wait for it
+		m.now.open, m.now.lost = false, true
+		m.last = m.now
+		m.todo = append(m.todo, func() { m.conf.Lost(id) })
+	}
 	m.mu.Unlock()
 	m.poke()
 }

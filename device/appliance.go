@@ -227,6 +227,7 @@ func (d *Device) Status() Status {
 	s := Status{
 		Version: Version(), State: d.coordinator.State().String(), Sound: d.soundWords(), Voice: d.voiceLine(),
 		Ready: d.Ready(), Turns: d.turns.Load(), Volume: int(d.volume.Load()), Conditions: d.conds.list(),
+		Muted: d.Muted(), Light: d.lights.String(),
 	}
 	for _, b := range d.opts.Buttons {
 		s.Button = strings.TrimPrefix(s.Button+"; "+b.String(), "; ")

@@ -22,6 +22,7 @@ import (
 //	POST /ask    {"text": …, "to": [names]}  -> Answer, when the question has come to its end, here or in the room
 //	POST /say    {"text": …}  -> {"outcome": …}
 //	POST /press, /release     -> 204
+//	POST /mute, /light        -> mute.go, light.go
 //	GET  /status              -> Status
 //	GET  /room, …             -> room_control.go
 //	GET  /recent              -> the last facts and orders, oldest first
@@ -41,6 +42,8 @@ type Status struct {
 	Ready      bool        `json:"ready"`
 	Turns      uint64      `json:"turns"`
 	Volume     int         `json:"volume"`
+	Muted      bool        `json:"muted"` // no capture device is open, by wish
+	Light      string      `json:"light,omitempty"`
 	Conditions []Condition `json:"conditions"`
 	Usage      any         `json:"usage,omitempty"`
 }
@@ -124,6 +127,8 @@ func (d *Device) controlMux() *http.ServeMux {
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { reply(w, d.Status(), nil) })
 	mux.HandleFunc("GET /recent", func(w http.ResponseWriter, _ *http.Request) { reply(w, d.coordinator.Recent(), nil) })
 	d.roomMux(mux)
+	d.muteMux(mux)
+	d.lightMux(mux)
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) { d.writeMetrics(w) })
 	return mux
 }

@@ -73,6 +73,7 @@ type Device struct {
 	voices      *voices
 	talk        *roomTalk
 	lights      *lights
+	mute        mute
 	room        *companions.Room         // nil: one companion and no broker
 	bus         *mqtt.Client             // nil: no broker
 	refined     *companions.ModelRefiner // nil: votes by the rules alone

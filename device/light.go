@@ -1,8 +1,13 @@
 package device
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"math"
+	"net/http"
 	"sync/atomic"
+	"time"
 
 	"conch/companions/round"
 	"conch/coordinator"
@@ -126,6 +131,9 @@ func doing(s turn.State) light.Doing {
 // captured says whether a frame from after the press has come from the microphone.
 func (l *lights) captured(yes bool) { l.lamp.Tell(func(f *light.Facts) { f.Captured = yes }) }
 
+// muted says whether no capture device is open, by wish.
+func (l *lights) muted(yes bool) { l.lamp.Tell(func(f *light.Facts) { f.Muted = yes }) }
+
 // speech takes the colour of whoever answers.
 func (l *lights) speech(e coordinator.SpeechEvent) {
 	if e.Kind == coordinator.SpeechBegan {
@@ -153,6 +161,81 @@ func (l *lights) floor(c round.CompanionID) {
 		colour = light.CompanionColour(string(c))
 	}
 	l.lamp.Tell(func(f *light.Facts) { f.Floor = colour })
+}
+
+// String names the light; empty: there is none, or it does not work.
+func (l *lights) String() string {
+	if name := l.name.Load(); name != nil {
+		return *name
+	}
+	return ""
+}
+
+// maxSample bounds how long somebody may look at a look.
+const maxSample = time.Minute
+
+// lightMux serves whoever looks after the wires:
+//
+//	POST /light  {"look": "listening", "for_ms": 3000}  -> {"light": …}
+func (d *Device) lightMux(mux *http.ServeMux) {
+	mux.HandleFunc("POST /light", func(w http.ResponseWriter, r *http.Request) {
+		var q struct {
+			Look string  `json:"look"`
+			For  float64 `json:"for_ms"`
+		}
+		if !decodeRequest(w, r, &q) {
+			return
+		}
+		look, err := light.ParseLook(q.Look)
+		name := d.lights.String()
+		switch {
+		case err != nil:
+			err = fmt.Errorf("%w: %w", ErrRefused, err)
+		case name == "":
+			err = errors.New("there is no light, or it does not work (see: conch doctor)")
+		default:
+			d.lights.lamp.Show(look, min(time.Duration(q.For*float64(time.Millisecond)), maxSample))
+		}
+		reply(w, map[string]string{"light": name}, err)
+	})
+}
+
+// ShowLight shows a look on the light of this configuration, for so long: on that of the running appliance, or where none
+// runs on one that it opens. It returns what the light is called.
+func ShowLight(ctx context.Context, cfg Config, look string, length time.Duration) (string, error) {
+	shown, err := light.ParseLook(look)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	length = min(length, maxSample)
+	if remote, err := Dial(cfg); err == nil {
+		var answer struct{ Light string }
+		in := map[string]any{"look": look, "for_ms": ms(length)}
+		if err := remote.Do(ctx, http.MethodPost, "/light", in, &answer); err != nil {
+			return "", err
+		}
+		return answer.Light, pause(ctx, length)
+	}
+	c, err := cfg.light()
+	if err != nil {
+		return "", fmt.Errorf("%w: config: %w", ErrRefused, err)
+	}
+	if c.Driver == gpio.LightNone {
+		return "", fmt.Errorf("%w: there is no light: set light.driver, or device.board to a board that has one (conch gpio list --boards)", ErrRefused)
+	}
+	opened, err := light.Open(c)
+	if err != nil {
+		return "", err
+	}
+	hours, _ := light.ParseHours("") // whoever tests wires wants to see them
+	lamp := light.New(light.Options{
+		Open: func() (light.Driver, error) { return opened, nil }, Settings: lightSettings(cfg.Light, hours),
+		Level: func() int { return math.MaxInt16 / 3 },
+	})
+	ctx, cancel := context.WithTimeout(ctx, length)
+	defer cancel()
+	lamp.Show(shown, 2*length)
+	return opened.String(), lamp.Run(ctx)
 }
 
 // conditions takes what is wrong. The light does not tell of itself, nor of what works nevertheless.

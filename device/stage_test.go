@@ -58,11 +58,12 @@ type boxOptions struct {
 	buttons func(now func() time.Duration) []gpio.Source // besides the twin
 	others  *atomic.Int64                                // what they count
 	light   func() (light.Driver, error)
-	key     string          // the only one the server takes; empty: any
-	offline bool            // the voice will not come up
-	room    *RoomOptions    // it is in a room: turns also begin there, and are not counted
-	mind    rehearsal.Brain // nil: an echo
-	hears   rehearsal.Ears  // nil: ears of the box's own
+	card    func(audio.Card) audio.Card // nil: the twin itself
+	key     string                      // the only one the server takes; empty: any
+	offline bool                        // the voice will not come up
+	room    *RoomOptions                // it is in a room: turns also begin there, and are not counted
+	mind    rehearsal.Brain             // nil: an echo
+	hears   rehearsal.Ears              // nil: ears of the box's own
 }
 
 var boxes atomic.Int64
@@ -107,6 +108,9 @@ func newBox(t *testing.T, o boxOptions) *box {
 		o.config(&cfg)
 	}
 	opts := Options{Log: slog.New(b.log), Card: b.card, Now: now, Buttons: append(buttons, b.seen), OnTurn: b.turnEnd, Light: o.light}
+	if o.card != nil {
+		opts.Card = o.card(b.card)
+	}
 	if o.room != nil {
 		opts.Room, b.inRoom = *o.room, true
 	}

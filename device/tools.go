@@ -28,7 +28,7 @@ func (d *Device) newHands() (coordinator.Tools, error) {
 		clock = time.Now
 	}
 	box := companions.NewToolbox(d.log, clock, inject)
-	if err := box.Add("system", system.Skill{}); err != nil {
+	if err := box.Add("system", system.Skill{Mute: func() error { return d.SetMuted(true) }}); err != nil {
 		return nil, fmt.Errorf("device: skill system: %w", err)
 	}
 	if d.inRoom() {

@@ -24,6 +24,7 @@ func New(cfg Config, o Options) (*Device, error) {
 		d.now = since(time.Now())
 	}
 	d.saves = make(chan struct{}, 1)
+	d.mute.told = make(chan struct{}, 1)
 	d.openState()
 	if err := d.wireSound(); err != nil {
 		return nil, err
@@ -71,6 +72,7 @@ func (d *Device) openState() {
 			if have, err = s.load("volume", &kept); have && kept.Percent >= 0 && kept.Percent <= 100 {
 				volume = kept.Percent
 			}
+			err = errors.Join(err, d.recallMute())
 		}
 		if err != nil {
 			d.conds.set("state.unwritable", err.Error(), "free some space, or set state.dir; until then volume and usage are forgotten at restart")
@@ -154,9 +156,13 @@ func (d *Device) wireSound() error {
 		},
 		Lost: func(id string) {
 			d.lights.captured(false)
-			d.coordinator.Post(turn.CaptureLost{At: d.now(), Turn: turn.ID(id)})
+			d.coordinator.Post(turn.CaptureLost{At: d.now(), Turn: turn.ID(id), Say: d.nothingCaptured()})
 		},
+		Mute: d.closeCapture,
 	})
+	if d.mute.wish.Load() {
+		return d.mic.SetMuted(true)
+	}
 	return nil
 }
 
@@ -175,8 +181,9 @@ const capturePeriod = 10 * time.Millisecond
 // runCapture keeps the microphone's half of the card open.
 func (d *Device) runCapture(ctx context.Context) error {
 	return d.keep(ctx, "microphone", &d.capture, audio.KeeperConfig{
-		Open:   func(c audio.StreamConfig) (audio.Stream, error) { return d.mic.OpenOn(d.card, c) },
+		Open:   d.openCapture,
 		Stream: audio.StreamConfig{Device: d.cfg.Audio.Capture, Period: capturePeriod, Periods: 3},
+		Off:    d.captureOff,
 	})
 }
 
@@ -198,7 +205,10 @@ func (d *Device) keep(ctx context.Context, what string, state *atomic.Pointer[so
 		c.Better = card.Better
 	}
 	keeper := audio.NewKeeper(c)
+	d.mute.mu.Lock()
 	d.keepers.of(what).Store(keeper)
+	keeper.SetOff(what == "microphone" && d.mute.wish.Load())
+	d.mute.mu.Unlock()
 	keeper.Run(ctx)
 	return nil
 }

@@ -168,6 +168,18 @@ func (c *Card) add(s *stream) {
 	c.streams = append(c.streams, s)
 }
 
+// Capturing says whether a capture device is open.
+func (c *Card) Capturing() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.streams {
+		if s.take != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // Granted implements audio.Stream.
 func (s *stream) Granted() audio.Granted { return s.granted }
 

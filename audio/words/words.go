@@ -36,6 +36,17 @@ var texts = map[string]string{
 	"held_too_long": "The button was down for a long time. Please let it go, then press it to talk.",
 	"no_microphone": "I cannot hear the microphone. Please check that it is plugged in and not muted.",
 }
+	"muted":         "My microphone is off. To switch it on, hold the button for five seconds.",
+	"key_broken":    "I cannot read my access key. Please enter it again.",
+	"clock_wrong":   "My clock is wrong, so I cannot connect. It will be set when the network is there.",
+
+	"button_lost":   "My button does not work. Please check its wire and its settings.",
+	"light_lost":    "My light does not work. Please check its settings.",
+	"no_key":        "I have no access key yet, so I only rehearse. Please give me one.",
+	"disk_full":     "I cannot write to my disk. We can talk, but I will forget it at the next start.",
+	"network_lost":  "The network is gone. I will be back when it is.",
+	"room_cut":      "I cannot reach the other devices. I am on my own for now.",
+	"setting_wrong": "Something in my settings does not fit. I start without it. The doctor knows more.",
 
 //go:embed clips/*.adpcm
 var clips embed.FS

@@ -84,6 +84,7 @@ type CaptureEnded struct {
 type CaptureLost struct {
 	At   time.Duration
 	Turn ID
+	Say  Words // empty: WordsNoMicrophone
 }
 
 // InputCommitted: the server took the utterance as Item.

@@ -117,4 +117,7 @@ const (
 	WordsStreamFailed Words = "stream_failed" // a stream broke: not the end of the book
 	WordsHeldTooLong  Words = "held_too_long" // button held beyond the limit
 	WordsNoMicrophone Words = "no_microphone" // nothing was captured
+	WordsMuted        Words = "muted"         // the microphone is off because a person wants it so
+	WordsKeyBroken    Words = "key_broken"    // there is a key, and it cannot be read
+	WordsClockWrong   Words = "clock_wrong"   // nobody's certificate is valid yet
 )

@@ -364,7 +364,11 @@ func (s *step) captureLost(e CaptureLost) {
 		s.stale(e.Turn, "CaptureLost", "nothing was being recorded")
 		return
 	}
-	s.fail(e.At, WordsNoMicrophone, Failed)
+	say := e.Say
+	if say == "" {
+		say = WordsNoMicrophone
+	}
+	s.fail(e.At, say, Failed)
 }
 
 func (s *step) inputRefused(e InputRefused) {

@@ -8,12 +8,14 @@ import (
 	"conch/companions/skills"
 )
 
-// Skill has the tools get_time, set_volume and stop.
-type Skill struct{}
+// Skill has the tools get_time, set_volume, mute and stop.
+type Skill struct {
+	Mute func() error // closes the microphone; nil: there is no such tool
+}
 
 // Tools lists them.
-func (Skill) Tools() []skills.Tool {
-	return []skills.Tool{
+func (s Skill) Tools() []skills.Tool {
+	tools := []skills.Tool{
 		{
 			Name:        "get_time",
 			Description: "The local date and time of the device. Use it for every question about the time, the day or the date.",
@@ -32,6 +34,22 @@ func (Skill) Tools() []skills.Tool {
 			Handler:     stop,
 		},
 	}
+	if s.Mute != nil {
+		tools = append(tools, skills.Tool{
+			Name: "mute",
+			Description: "Switches the microphone off, when the person asks for that. It can be switched on again by hand only: " +
+				"by holding the button for five seconds. Say so.",
+			Handler: s.mute,
+		})
+	}
+	return tools
+}
+
+func (s Skill) mute(skills.Context, json.RawMessage) (skills.Result, error) {
+	if err := s.Mute(); err != nil {
+		return skills.Result{}, err
+	}
+	return skills.Result{Output: "The microphone is off. Holding the button for five seconds switches it on again."}, nil
 }
 
 func getTime(ctx skills.Context, _ json.RawMessage) (skills.Result, error) {

@@ -1,0 +1,129 @@
+package device
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"conch/audio"
+	"conch/coordinator/turn"
+	"conch/gpio"
+	"conch/gpio/light"
+)
+
+func TestMutedMeansClosed(t *testing.T) {
+	t.Parallel()
+	s := &strip{shape: light.Shape{Pixels: 1, Colour: true, Dim: true}}
+	b := newBox(t, boxOptions{light: func() (light.Driver, error) { return s, nil }})
+	if err := b.SetMuted(true); err != nil {
+		t.Fatal(err)
+	}
+	if b.card.Capturing() || !b.Muted() || !b.Status().Muted {
+		t.Errorf("muted: capturing %v, Muted %v; want the device closed when SetMuted returns", b.card.Capturing(), b.Muted())
+	}
+	b.until("red", func() bool { return s.now() == light.Red })
+	if r := b.ask("short"); r.Reason != turn.Done.String() {
+		t.Errorf("a typed question to a muted device: %s; want an answer", r.Reason)
+	}
+	r := b.nextTurn(func() {
+		b.hand.Press()
+		b.until("told", func() bool { return len(b.turnsEnded()) > 1 }) // long before the microphone would be given up
+		b.hand.Release()
+	})
+	b.failed(r, turn.Failed, turn.WordsMuted)
+	if b.card.Capturing() || len(b.conds.list()) > 0 {
+		t.Errorf("after a press: capturing %v, conditions %v; want neither", b.card.Capturing(), b.conds.list())
+	}
+	if err := b.SetMuted(false); err != nil {
+		t.Fatal(err)
+	}
+	b.until("listening again", func() bool { return b.card.Capturing() && b.capture.Load().err == nil })
+	b.until("dark", func() bool { return !s.lit() })
+	b.fine()
+}
+
+// Muted is muted after a power cut, and no microphone is opened in between.
+func TestMuteSurvivesARestart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	same := func(c *Config) { c.State.Dir = dir }
+	b := newBox(t, boxOptions{config: same})
+	if err := b.SetMuted(true); err != nil {
+		t.Fatal(err)
+	}
+	b.stop()
+	opened := false
+	again := newBox(t, boxOptions{config: same})
+	again.until("muted", func() bool { opened = opened || again.card.Capturing(); return again.Muted() })
+	if opened || !again.Status().Muted {
+		t.Errorf("after a restart: a microphone was opened: %v, muted %v; want none, muted", opened, again.Status().Muted)
+	}
+	if err := again.SetMuted(false); err != nil {
+		t.Fatal(err)
+	}
+	again.until("listening", again.card.Capturing)
+	again.fine()
+}
+
+// With the microphone closed nobody can ask aloud for it: the button does it.
+func TestAHeldButtonEndsMuting(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, boxOptions{})
+	if err := b.SetMuted(true); err != nil {
+		t.Fatal(err)
+	}
+	b.press(gpio.Event{Kind: gpio.LongPressed, At: b.now()}, b.hand)
+	b.until("listening", func() bool { return b.card.Capturing() && !b.Muted() })
+	b.quiet()
+	b.fine()
+	b.press(gpio.Event{Kind: gpio.LongPressed, At: b.now()}, b.hand) // and otherwise nothing
+	b.pause(100 * time.Millisecond)
+	if b.Muted() || !b.card.Capturing() {
+		t.Error("a long press muted the device")
+	}
+}
+
+func TestMutedInTheMiddleOfASentence(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, boxOptions{})
+	r := b.nextTurn(func() {
+		b.hand.Press()
+		b.state(turn.Listening)
+		b.pause(200 * time.Millisecond)
+		if err := b.SetMuted(true); err != nil {
+			t.Error(err)
+		}
+		b.until("told", func() bool { return len(b.turnsEnded()) > 0 })
+		b.hand.Release()
+	})
+	b.failed(r, turn.Failed, turn.WordsMuted)
+}
+
+// stubborn is a card whose capture device does not close.
+type stubborn struct{ audio.Card }
+
+type stubbornStream struct{ audio.Stream }
+
+func (c stubborn) OpenCapture(conf audio.StreamConfig, take func([]int16)) (audio.Stream, error) {
+	s, err := c.Card.OpenCapture(conf, take)
+	return stubbornStream{s}, err
+}
+
+func (s stubbornStream) Close() error {
+	return errors.Join(s.Stream.Close(), errors.New("the driver hangs"))
+}
+
+// What cannot be closed is not called muted.
+func TestAMicrophoneThatDoesNotCloseIsNotMuted(t *testing.T) {
+	t.Parallel()
+	s := &strip{shape: light.Shape{Pixels: 1, Colour: true, Dim: true}}
+	b := newBox(t, boxOptions{light: func() (light.Driver, error) { return s, nil }, card: func(c audio.Card) audio.Card { return stubborn{c} }})
+	err := b.SetMuted(true)
+	if err == nil || !strings.Contains(err.Error(), "the driver hangs") || !strings.Contains(err.Error(), "pull its plug") {
+		t.Errorf("SetMuted: %v; want the reason and what to do", err)
+	}
+	if b.Muted() || s.lit() {
+		t.Errorf("Muted %v, light %v; want neither", b.Muted(), s.now())
+	}
+}
