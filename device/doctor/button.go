@@ -136,10 +136,13 @@ func (s *Subject) board(name string) (gpio.Board, bool) {
 // plugged is the board that the EEPROM of a HAT names, if it has one.
 func (s *Subject) plugged(m *Machine) (product string, b gpio.Board, known bool) {
 	product = m.say("/proc/device-tree/hat/product")
+	vendor, id := m.say("/proc/device-tree/hat/vendor"), m.say("/proc/device-tree/hat/product_id")
+	if product == "" {
+		product = vendor
+	}
 	if product == "" {
 		return "", b, false
 	}
-	vendor, id := m.say("/proc/device-tree/hat/vendor"), m.say("/proc/device-tree/hat/product_id")
 	for _, b := range s.Boards {
 		if e := b.EEPROM; e != (gpio.EEPROM{}) && within(vendor, e.Vendor) && within(product, e.Product) && (e.ID == "" || strings.EqualFold(e.ID, id)) {
 			return product, b, true

@@ -1,3 +1,47 @@
 // Package doctor looks at everything a press and its answer need, each thing on its own, and says what is wrong, why, and
-// what to do about it. It changes nothing and starts no turn.
+// what to do about it. It changes nothing, starts no turn, needs no root, and says what only root can see.
+//
+//	conch doctor ─> device.Doctor ─> Subject (what is configured, what the running appliance says)
+//	                                 Machine (files below a root, commands, connections, GPIO chips) ──> Checks ─> Findings ─> report
+//
+// Every Check is a function of Machine and Subject; all run at once, each in a goroutine of its own and within its limit, so
+// that a device that hangs costs a line and not the report. What is costly (the server, systemd, the chips, the running
+// appliance) is asked once. A finding of level warn or bad has a cause and a remedy, and no finding has a secret: the last
+// look at every sentence is hider's.
+//
+// Checks are these; in brackets the names that findings have besides the check's own:
+//
+//	group    check        what is looked at
+//	machine  system       board, processor, kernel and glibc are new enough
+//	machine  power        under-voltage and throttling, now and since boot (get_throttled)
+//	machine  temperature  below 80 °C
+//	machine  memory       memory left, swap, programs ended for lack of it
+//	machine  disk         state directory: space, inodes, read-only, rights
+//	machine  card-errors  errors of the SD card and its file system
+//	machine  clock        set, and kept right by something
+//	machine  priority     the audio thread may be real-time
+//	service  config       the configuration is taken, without warnings, and the service may read it
+//	service  service      systemd's unit: loaded, enabled, active, restarts, last exit, watchdog [restarts, watchdog, reload]
+//	service  groups       the service's user is in the groups of the devices that are there
+//	service  running      the appliance answers; every condition it knows [condition ...]
+//	button   gpio         the header's GPIO chip is there, and may be opened
+//	button   board        the HAT that is plugged in is the one that is configured
+//	button   button       the pin is not the sound board's, not the light's, and nobody else has it
+//	button   light        its pins are free, its device is there and may be opened
+//	button   buses        I2C and SPI, where the board needs them
+//	sound    sound        a card is there (or which overlay is missing), plays, records, may be opened [overlay, microphone]
+//	sound    holder       nobody else has the card open
+//	sound    buffer       format and buffer granted, and the time to silence that they allow [microphone]
+//	sound    gaps         how often sound ran dry in the running appliance
+//	sound    silence      the last conch bench silence, and its age
+//	network  network      there is a way out
+//	network  wifi         power save is off, the signal is strong enough
+//	voice    voice        name, connection, certificate, clock against the server's, key, model and when it ends [dns, server, tls, skew, key, model]
+//	voice    usage        today's ceiling
+//	voice    programs     what the rehearsal voice hears and speaks with
+//
+// The room has checks of its own, in package device: cards and room [identity, members, broker, votes].
+//
+// Sources: what is looked at is appliance.md 5; why, facts/users.md (what owners of such boxes suffer from), facts/hats.md
+// (boards), facts/audio.md 2, 4 and 5 (cards), facts/realtime.md 0 (models).
 package doctor

@@ -9,6 +9,8 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,9 +34,10 @@ type Machine struct {
 	// Run runs a program, bounded by the context, and returns what it wrote to standard output.
 	Run    func(ctx context.Context, name string, args ...string) (string, error)
 	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
-	Lookup func(ctx context.Context, host string) ([]string, error)
-	Chips  func() ([]Chip, error) // of GPIO
+	Proxy  func(*http.Request) (*url.URL, error) // nil: none
+	Chips  func() []Chip                         // of GPIO
 	Space  func(path string) (Space, error)
+	Owner  func(fs.FileInfo) (uid, gid int)
 	Roots  *x509.CertPool         // authorities; nil: the system's
 	RTPrio func() (uint64, error) // highest real-time priority the caller may have
 }
@@ -70,14 +73,21 @@ func Real() *Machine {
 	m := &Machine{
 		UID: os.Geteuid(), Groups: append(groups, os.Getegid()),
 		Now: time.Now, Synced: clockSynced,
-		Run: run, Dial: (&net.Dialer{}).DialContext, Lookup: net.DefaultResolver.LookupHost,
-		Space: space, RTPrio: rtprio,
+		Run: run, Dial: (&net.Dialer{}).DialContext, Proxy: http.ProxyFromEnvironment,
+		Space: space, Owner: owner, RTPrio: rtprio,
 	}
 	m.Chips = m.chips
 	for _, name := range []string{"USER", "LOGNAME", "SUDO_USER"} {
 		m.People = append(m.People, os.Getenv(name))
 	}
 	return m
+}
+
+func owner(info fs.FileInfo) (uid, gid int) {
+	if st, is := info.Sys().(*syscall.Stat_t); is {
+		return int(st.Uid), int(st.Gid)
+	}
+	return -1, -1
 }
 
 // maxOutput bounds what a program or a file may tell.
@@ -221,23 +231,20 @@ func (m *Machine) may(a Account, p string, want fs.FileMode) (can bool, group st
 	if err != nil {
 		return false, "", err
 	}
-	st, is := info.Sys().(*syscall.Stat_t)
-	if !is {
-		return true, "", nil
-	}
+	uid, gid := m.Owner(info)
 	mode := info.Mode().Perm()
-	group = m.groupName(int(st.Gid))
+	group = m.groupName(gid)
 	switch {
 	case a.UID == 0:
 		return true, group, nil
-	case a.UID == int(st.Uid):
+	case a.UID == uid:
 		can = mode>>6&want == want
-	case slices.Contains(a.Groups, int(st.Gid)):
+	case slices.Contains(a.Groups, gid):
 		can = mode>>3&want == want
 	default:
 		can = mode&want == want
 	}
-	if mode>>3&want != want || st.Gid == 0 {
+	if mode>>3&want != want || gid == 0 {
 		group = "" // no group helps, or only root's
 	}
 	return can, group, nil

@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"os"
-	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -37,51 +36,41 @@ func rtprio() (uint64, error) {
 }
 
 // chips asks every GPIO chip for its lines without taking one (kernel doc, userspace-api/gpio: GET_CHIPINFO, V2_GET_LINEINFO).
-func (m *Machine) chips() ([]Chip, error) {
+func (m *Machine) chips() []Chip {
 	var all []Chip
 	for _, path := range m.glob("/dev/gpiochip*") {
-		all = append(all, chip(path))
+		if info, err := os.Lstat(m.path(path)); err == nil && info.Mode()&os.ModeSymlink != 0 {
+			continue // a Pi 5 has gpiochip4 as a link to gpiochip0
+		}
+		all = append(all, chip(m.path(path), path))
 	}
-	return all, nil
+	return all
 }
 
 // maxLines bounds a chip: the largest in a Pi has 58.
 const maxLines = 512
 
-func chip(path string) Chip {
-	c := Chip{Path: path}
-	f, err := os.OpenFile(path, os.O_RDWR|syscall.O_NONBLOCK, 0)
+func chip(path, name string) Chip {
+	c := Chip{Path: name}
+	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		c.Err = err
 		return c
 	}
 	defer f.Close()
-	// struct gpiochip_info: name[32], label[32], lines.
-	var info struct {
-		name, label [32]byte
-		lines       uint32
-	}
-	if err := ask(f, unix.GPIO_GET_CHIPINFO_IOCTL, unsafe.Pointer(&info)); err != nil {
-		c.Err = err
+	var info unix.GPIOChipInfo
+	if c.Err = ask(f, unix.GPIO_GET_CHIPINFO_IOCTL, unsafe.Pointer(&info)); c.Err != nil {
 		return c
 	}
-	c.Label = unix.ByteSliceToString(info.label[:])
-	for i := range min(info.lines, maxLines) {
-		// struct gpio_v2_line_info: name[32], consumer[32], offset, num_attrs, flags, attrs[10] of 16 bytes, padding[4].
-		line := struct {
-			name, consumer [32]byte
-			offset, attrs  uint32
-			flags          uint64
-			attr           [10][2]uint64
-			padding        [4]uint32
-		}{offset: i}
-		if err := ask(f, unix.GPIO_V2_GET_LINEINFO_IOCTL, unsafe.Pointer(&line)); err != nil {
-			c.Err = err
+	c.Label = unix.ByteSliceToString(info.Label[:])
+	for i := range min(info.Lines, maxLines) {
+		line := unix.GPIOV2LineInfo{Offset: i}
+		if c.Err = ask(f, unix.GPIO_V2_GET_LINEINFO_IOCTL, unsafe.Pointer(&line)); c.Err != nil {
 			return c
 		}
 		const used = 1 // GPIO_V2_LINE_FLAG_USED
-		c.Lines = append(c.Lines, Line{Offset: int(i), Name: unix.ByteSliceToString(line.name[:]),
-			Used: line.flags&used != 0, Consumer: unix.ByteSliceToString(line.consumer[:])})
+		c.Lines = append(c.Lines, Line{Offset: int(i), Name: unix.ByteSliceToString(line.Name[:]),
+			Used: line.Flags&used != 0, Consumer: unix.ByteSliceToString(line.Consumer[:])})
 	}
 	return c
 }

@@ -136,7 +136,7 @@ func (s *Subject) running(ctx context.Context) (r Running, here bool, err error)
 
 // chips looks at the GPIO chips once.
 func (s *Subject) chips(m *Machine) []Chip {
-	s.once.chips.Do(func() { s.seen.chips, _ = m.Chips() })
+	s.once.chips.Do(func() { s.seen.chips = m.Chips() })
 	return s.seen.chips
 }
 

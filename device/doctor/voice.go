@@ -71,7 +71,7 @@ func modelsURL(u *url.URL) string {
 
 func (m *Machine) client(verify bool) *http.Client {
 	t := &http.Transport{
-		DialContext: m.Dial, Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true,
+		DialContext: m.Dial, Proxy: m.Proxy, DisableKeepAlives: true,
 		TLSClientConfig: &tls.Config{RootCAs: m.Roots, Time: m.Now, InsecureSkipVerify: !verify}, //nolint:gosec // only to read a date, without the key
 	}
 	// A redirect would carry the key to somebody else.
@@ -219,7 +219,7 @@ func (a answer) failed(m *Machine, u *url.URL) []Finding {
 	if uerr := (*url.Error)(nil); errors.As(err, &uerr) {
 		err = uerr.Err
 	}
-	if op := (*net.OpError)(nil); errors.As(err, &op) && op.Op != "dial" {
+	if op := (*net.OpError)(nil); errors.As(err, &op) && op.Op != "dial" || errors.Is(err, io.EOF) {
 		return bad("server", u.Host+" ends the connection without an answer", "it is not the server, or it is not well", "see voice.url and the server")
 	}
 	f := m.unreachable(u.Host, "voice.url", err)
