@@ -352,7 +352,7 @@ func (m *Memory) replace(all []round.Message) error {
 		err = errors.Join(err, enc.Encode(l))
 	}
 	if err == nil {
-		err = replaceFile(m.path, b.Bytes())
+		err = ReplaceFile(m.path, b.Bytes())
 	}
 	if err == nil {
 		m.lines = len(all) + 1
@@ -371,8 +371,8 @@ func (m *Memory) stats() MemoryStats {
 	return s
 }
 
-// replaceFile puts data in the place of a file, so that after a power cut there is the old one or the new one.
-func replaceFile(path string, data []byte) error {
+// ReplaceFile puts data in the place of a file, so that after a power cut there is the old one or the new one.
+func ReplaceFile(path string, data []byte) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
 	if err != nil {
 		return err

@@ -30,9 +30,8 @@ type flat struct {
 // inFlat is one of its devices, with the ledger as it sees it.
 type inFlat struct {
 	*box
-	mind    *parrot
-	mu      sync.Mutex
-	entries []round.Entry
+	ledgerCopy
+	mind *parrot
 }
 
 // newFlat is side by side with all others.
@@ -80,11 +79,7 @@ func (f *flat) raise(name, who string, o boxOptions) *inFlat {
 			change(c)
 		}
 	}
-	o.room = &RoomOptions{Cards: cards, Member: func(round.DeviceID) bool { return true }, OnEntry: func(e round.Entry) {
-		x.mu.Lock()
-		defer x.mu.Unlock()
-		x.entries = append(x.entries, e)
-	}}
+	o.room = &RoomOptions{Cards: cards, Member: func(round.DeviceID) bool { return true }, OnEntry: x.entry}
 	x.box = newBox(f.t, o)
 	f.boxes = append(f.boxes, x)
 	return x
@@ -108,18 +103,6 @@ func (f *flat) calm() {
 	for _, x := range f.boxes {
 		x.until("calm", func() bool { return x.Quiet() && x.room.Settled() })
 	}
-}
-
-// ledger are the entries that are so.
-func (x *inFlat) ledger(is func(round.Entry) bool) (all []round.Entry) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	for _, e := range x.entries {
-		if is(e) {
-			all = append(all, e)
-		}
-	}
-	return all
 }
 
 // kind is an entry of this kind about this companion.

@@ -48,12 +48,13 @@ type roomHome struct {
 	gone   sync.Once
 	dead   bool // guarded by h.mu: nobody hears it
 
-	mu      sync.Mutex
-	entries []round.Entry
-	asked   []round.MessageID
-	heard   []got // packets of others, oldest first
-	wire    func(p round.Packet, own bool)
-	loses   func(p round.Packet) bool // what it sends and never arrives; nil: nothing
+	ledgerCopy
+
+	mu    sync.Mutex
+	asked []round.MessageID
+	heard []got // packets of others, oldest first
+	wire  func(p round.Packet, own bool)
+	loses func(p round.Packet) bool // what it sends and never arrives; nil: nothing
 }
 
 // got is a packet and who sent it.
@@ -174,13 +175,23 @@ func packets[P round.Packet](x *roomHome) (all []P) {
 	return all
 }
 
-func (x *roomHome) entry(e round.Entry) { x.mu.Lock(); x.entries = append(x.entries, e); x.mu.Unlock() }
+// ledgerCopy keeps what a device's ledger was given.
+type ledgerCopy struct {
+	entriesMu sync.Mutex // guards entries
+	entries   []round.Entry
+}
+
+func (l *ledgerCopy) entry(e round.Entry) {
+	l.entriesMu.Lock()
+	defer l.entriesMu.Unlock()
+	l.entries = append(l.entries, e)
+}
 
 // ledger are the entries so far that are so.
-func (x *roomHome) ledger(is func(round.Entry) bool) (all []round.Entry) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	for _, e := range x.entries {
+func (l *ledgerCopy) ledger(is func(round.Entry) bool) (all []round.Entry) {
+	l.entriesMu.Lock()
+	defer l.entriesMu.Unlock()
+	for _, e := range l.entries {
 		if is(e) {
 			all = append(all, e)
 		}

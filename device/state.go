@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"conch/companions"
 )
 
 // store keeps what must survive a power cut: small named JSON values, each in a file of its own in the state directory,
@@ -86,38 +88,11 @@ func (s *store) settle() error {
 	var errs []error
 	for name, data := range s.owed {
 		path := filepath.Join(s.dir, name+".json")
-		if err := replaceFile(path, data); err != nil {
+		if err := companions.ReplaceFile(path, data); err != nil {
 			errs = append(errs, fmt.Errorf("state: %s: %w (free some space, or set state.dir)", path, err))
 			continue
 		}
 		delete(s.owed, name)
 	}
 	return errors.Join(errs...)
-}
-
-func replaceFile(path string, data []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name()) // a no-op once renamed
-	_, err = tmp.Write(data)
-	if e := tmp.Sync(); err == nil {
-		err = e
-	}
-	if e := tmp.Close(); err == nil {
-		err = e
-	}
-	if err != nil {
-		return err
-	}
-	if err := os.Rename(tmp.Name(), path); err != nil {
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return dir.Sync()
 }
