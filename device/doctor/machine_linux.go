@@ -25,7 +25,7 @@ func space(path string) (Space, error) {
 	return Space{
 		Free: s.Bavail * uint64(s.Bsize), Inodes: s.Files, Left: s.Ffree,
 		ReadOnly:  s.Flags&unix.ST_RDONLY != 0,
-		Temporary: s.Type == unix.TMPFS_MAGIC || s.Type == unix.RAMFS_MAGIC,
+		Temporary: uint32(s.Type) == unix.TMPFS_MAGIC || uint32(s.Type) == unix.RAMFS_MAGIC, // 32 bits, signed on some machines
 	}, nil
 }
 
