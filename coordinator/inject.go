@@ -58,6 +58,7 @@ type Injection struct {
 	Key      string // same key: one of them is enough; empty: every one counts
 	Priority Priority
 	TTL      time.Duration // how long it may wait; 0: InjectConfig.TTL
+	Local    bool          // the local voice speaks it in any case: what the device itself has to say
 }
 
 // InjectConfig are the bounds and the policy of the queue; zero fields mean the defaults.
@@ -212,7 +213,7 @@ func (q *InjectQueue) insert(w waiting) {
 func (q *InjectQueue) Expire(now time.Duration, s Situation) []Ending {
 	var out []Ending
 	q.waiting = slices.DeleteFunc(q.waiting, func(w waiting) bool {
-		if now < w.expires || q.c.LocalVoice && !s.Online && now < w.expires+q.c.TTL {
+		if now < w.expires || q.c.LocalVoice && !w.Local && !s.Online && now < w.expires+q.c.TTL {
 			return false
 		}
 		out = w.end(out, OutcomeExpired)
@@ -250,6 +251,9 @@ func (q *InjectQueue) may(w waiting, now time.Duration, s Situation) (local, ok 
 	}
 	if s.Streaming && w.Priority == PriorityNormal && !s.Gap && now < w.offered+q.c.GapWait {
 		return false, false
+	}
+	if w.Local {
+		return true, q.c.LocalVoice && now < w.expires
 	}
 	if s.Online {
 		return false, now < w.expires

@@ -24,6 +24,17 @@ func (c *Coordinator) Inject(prompt string, p Priority, key string, ttl time.Dur
 	return done
 }
 
+// InjectLocal is Inject for what the device itself has to say: the local voice speaks it, whether the session is there or not.
+// It waits like PriorityNormal.
+func (c *Coordinator) InjectLocal(prompt, key string, ttl time.Duration) <-chan Outcome {
+	done := make(chan Outcome, 1)
+	in := Injection{Prompt: prompt, Key: key, TTL: ttl, Local: true}
+	if !c.inbox.put(entry{of: injection{in, done}}) {
+		done <- OutcomeFailed
+	}
+	return done
+}
+
 // injection is an entry of the inbox.
 type injection struct {
 	Injection

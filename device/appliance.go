@@ -24,13 +24,19 @@ func Appliance(ctx context.Context, cfg Config, reload Reload, log *slog.Logger,
 	spareProcessors()
 	hangups, stop := reload.listen(in)
 	defer stop()
-	if err := preflight(ctx, cfg); err != nil {
+	alone := nobody(in)
+	if alone {
+		defer surviveReaders()()
+	}
+	if err := preflight(ctx, cfg, alone); err != nil {
 		return err
 	}
+	screenOut := NewScreenSpill(out) // a reader that sleeps must not hold up who says something
+	defer screenOut.Close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	now := since(time.Now())
-	a := &appliance{screen: &screen{out: out}, cancel: cancel}
+	a := &appliance{screen: &screen{out: screenOut}, cancel: cancel}
 	cfg, misfits := cfg.Fitting()
 	buttons, err := chooseButtons(cfg, in, a.screen, now)
 	if err != nil {
@@ -42,8 +48,8 @@ func Appliance(ctx context.Context, cfg Config, reload Reload, log *slog.Logger,
 			buttons[i] = inTurn{lines, a}
 		}
 	}
-	o := Options{Log: log, Buttons: buttons, Now: now, Control: true, OnTurn: a.turnEnded, OnEvent: a.event}
-	if nobody(in) {
+	o := Options{Log: log, Buttons: buttons, Now: now, Control: true, OnTurn: a.turnEnded, OnEvent: a.event, Anyway: alone}
+	if alone {
 		o.OnTurn = nil // a service manager would keep what people say in its journal
 	}
 	a.device, err = New(cfg, o)
@@ -51,11 +57,17 @@ func Appliance(ctx context.Context, cfg Config, reload Reload, log *slog.Logger,
 		return err
 	}
 	a.device.fit(misfits)
+	a.device.actors = append(a.device.actors, a.device.driver(cfg)...)
+	noteBoard(cfg, gpio.Detect(gpio.DetectOptions{}), log)
 	if hangups != nil {
 		a.device.actors = append(a.device.actors, a.device.reloader(reload, hangups))
 	}
 	manager, watchdog := systemd(log)
-	a.device.actors = append(a.device.actors, a.device.service(manager, watchdog))
+	a.device.actors = append(a.device.actors, a.device.service(manager, watchdog), actor{"world", a.device.watchWorld})
+	if alone {
+		a.device.actors = append(a.device.actors, actor{"aloud", a.device.aloud})
+		a.device.rehearsing()
+	}
 	ended := make(chan error, 1)
 	go func() { ended <- a.device.Run(ctx) }() // awaited below
 	if err := a.device.WaitReady(ctx, readyLimit); err != nil && ctx.Err() == nil {
@@ -149,7 +161,7 @@ func (d *Device) waitQuiet(ctx context.Context) {
 	_ = until(ctx, d.Quiet)
 }
 
-// WaitReady waits until the two halves of the sound card and the voice are up, or their trouble is known.
+// WaitReady waits until the buttons, the two halves of the sound card and the voice are up, or their trouble is known.
 func (d *Device) WaitReady(ctx context.Context, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -159,8 +171,13 @@ func (d *Device) WaitReady(ctx context.Context, limit time.Duration) error {
 	return nil
 }
 
-// Ready says that sound and all voices are up, or that their trouble is known.
+// Ready says that buttons, sound and all voices are up, or that their trouble is known.
 func (d *Device) Ready() bool {
+	for _, b := range d.opts.Buttons {
+		if r, ok := b.(*reopened); ok && !r.known() {
+			return false
+		}
+	}
 	if d.playback.Load() == nil || d.capture.Load() == nil || !d.coordinator.Online() && !d.conds.holds(voiceLost) {
 		return false
 	}

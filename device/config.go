@@ -33,9 +33,10 @@ type Config struct {
 	// Warnings are things to tell a person that do not keep conch from starting.
 	Warnings []string
 
-	origin  map[string]string // key to where its value came from; absent is "default"
-	keyFrom string            // the file voice.key was read from; empty: it was not
-	noPin   bool              // the button's pin does not fit (Fitting)
+	origin     map[string]string // key to where its value came from; absent is "default"
+	keyFrom    string            // the file voice.key was read from; empty: it was not
+	keyTrouble string            // why it cannot be used (LoadOptions.Keyless)
+	noPin      bool              // the button's pin does not fit (Fitting)
 }
 
 // DeviceConfig is who this device is.

@@ -28,6 +28,8 @@ type LoadOptions struct {
 	Flags   map[string]string // key to value, strongest of all
 	Environ []string          // NAME=value; nil: the process's own
 	Root    string            // before /proc and /sys, for tests; empty: the machine's own
+	// Keyless: a key that is there and cannot be used keeps nothing from loading; KeyTrouble tells of it.
+	Keyless bool
 }
 
 // ConfigError is everything that is wrong with a configuration, one sentence a line.
@@ -42,7 +44,7 @@ func Load(o LoadOptions) (*Config, error) {
 	}
 	env := readEnvironment(o.Environ)
 	c := Default()
-	l := loader{config: &c, root: o.Root, keys: make(map[string]key)}
+	l := loader{config: &c, root: o.Root, keyless: o.Keyless, keys: make(map[string]key)}
 	for _, k := range keys(&c) {
 		l.keys[k.name] = k
 	}
@@ -101,6 +103,7 @@ func (e environment) get(name string) string { return e.values[name] }
 type loader struct {
 	config   *Config
 	root     string // as LoadOptions.Root
+	keyless  bool   // as LoadOptions.Keyless
 	keys     map[string]key
 	problems []string
 }
@@ -254,7 +257,7 @@ func (l *loader) key(env environment) {
 	}
 	if named != "" {
 		if strings.HasPrefix(named, "sk-") {
-			l.problem("voice.key_file: this is a key, not the name of a file; put it into a file of mode 0600 and name that; set by %s", c.originOf("voice.key_file"))
+			l.keyProblem("voice.key_file: this is a key, not the name of a file; put it into a file of mode 0600 and name that; set by %s", c.originOf("voice.key_file"))
 			return
 		}
 		if !filepath.IsAbs(named) && fromFile {
@@ -278,8 +281,9 @@ func (l *loader) key(env environment) {
 
 func (l *loader) secretFile(what, path, origin string) {
 	data, info, err := readBounded(path, maxKey)
+	l.config.keyFrom = path // where it will be, once what is wrong with it is mended
 	if err != nil {
-		l.problem("%s: %s: %v", what, path, err)
+		l.keyProblem("%s: %s: %v", what, path, err)
 		return
 	}
 	// systemd's credentials are 0400 or 0440 on a file system of their own; a key file is a person's to protect.
@@ -287,17 +291,33 @@ func (l *loader) secretFile(what, path, origin string) {
 		l.config.warn("voice.key_file: %s: mode %04o lets others read the key; chmod 600 it", path, info.Mode().Perm())
 	}
 	l.secret(string(data), origin)
-	l.config.keyFrom = path
+}
+
+// keyProblem refuses a key.
+func (l *loader) keyProblem(format string, args ...any) {
+	if l.keyless {
+		l.config.keyTrouble = "config: " + fmt.Sprintf(format, args...)
+		return
+	}
+	l.problem(format, args...)
+}
+
+// KeyTrouble says why the key that is there cannot be used; empty: it can, or there is none.
+func (c *Config) KeyTrouble() string {
+	if c.keyTrouble == "" || c.liveKey() != "" { // its file was mended since
+		return ""
+	}
+	return c.keyTrouble
 }
 
 func (l *loader) secret(text, origin string) {
 	text = strings.TrimSpace(text)
 	if text == "" {
-		l.problem("voice.key: empty; set by %s", origin)
+		l.keyProblem("voice.key: empty; set by %s", origin)
 		return
 	}
 	if !sendable(text) {
-		l.problem("voice.key: must be one line of visible ASCII characters and nothing else; set by %s", origin)
+		l.keyProblem("voice.key: must be one line of visible ASCII characters and nothing else; set by %s", origin)
 		return
 	}
 	l.config.Voice.Key = NewSecret(text)

@@ -44,6 +44,7 @@ type Options struct {
 	Clock   func() time.Time             // what the companion tells the time by; nil: time.Now
 	Control bool                         // serve the control socket
 	OnTurn  func(TurnRecord)             // after each turn, on the coordinator's goroutine: must not block
+	Anyway  bool                         // start with what works: nobody is there who could mend the rest and start again
 	Room    RoomOptions
 	OnEvent func(gpio.Event) // console events the device itself does not act on: Quit, EOF, Stuck, gestures
 }
@@ -92,9 +93,10 @@ type Device struct {
 	playback atomic.Pointer[soundState]
 	capture  atomic.Pointer[soundState]
 
-	manager   *notifier   // nil: none. Fixed before Run
-	announced atomic.Bool // the service manager knows that the device is ready
-	keepers   keepers
+	manager        *notifier   // nil: none. Fixed before Run
+	certainlyEarly atomic.Bool // no certificate is valid yet, by our clock
+	announced      atomic.Bool // the service manager knows that the device is ready
+	keepers        keepers
 
 	waiters waiters
 }

@@ -90,6 +90,13 @@ func (d *Device) service(n *notifier, limit time.Duration) actor {
 	}}
 }
 
+// known says whether the button is there, or why it is not is known.
+func (r *reopened) known() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.button != nil || r.lost != nil
+}
+
 // reloading tells that a reload begins; call what it returns when that is over. Before the device is ready there is nothing
 // to tell: READY=1 would end the start.
 func (d *Device) reloading() (over func()) {

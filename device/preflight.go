@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -13,12 +14,23 @@ import (
 // preflight refuses what can be known to be wrong before anything has started: a second appliance on the same runtime
 // directory, whose turns would fight with ours, and a sound device that is named and is not there. (One that goes away
 // later is a condition and comes back by itself; at the start, a name with a slip in it looks the same, and whoever typed
-// it must hear of it. A service manager tries again.)
-func preflight(ctx context.Context, cfg Config) error {
+// it must hear of it. Where nobody did, it is a condition from the beginning: the rest works.)
+func preflight(ctx context.Context, cfg Config, alone bool) error {
 	if _, err := Dial(cfg); err == nil {
 		return fmt.Errorf("%w: another conch is running at %s (talk to it with conch ask, stop it, or set state.runtime)", ErrRefused, cfg.State.Socket())
 	}
+	if alone {
+		return nil
+	}
 	return CheckDevices(ctx, cfg, io.Discard)
+}
+
+// surviveReaders keeps a standard output or error that nobody reads any more from ending the program (os/signal, SIGPIPE);
+// call what it returns at the end.
+func surviveReaders() (stop func()) {
+	c := make(chan os.Signal, 1) // never read: that it is asked for is enough
+	signal.Notify(c, syscall.SIGPIPE)
+	return func() { signal.Stop(c) }
 }
 
 // nobody says that a file is /dev/null, as standard input is under a service manager or when it was closed: no button at

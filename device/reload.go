@@ -130,6 +130,9 @@ func LiveLogger(c LogConfig, w io.Writer) (*slog.Logger, *slog.LevelVar) {
 		}
 		return a
 	}}
+	if s, ok := w.(*Spill); ok && s.journal {
+		return slog.New(newJournalHandler(w, c.Format == "json", *o)), level
+	}
 	if c.Format == "json" {
 		return slog.New(slog.NewJSONHandler(w, o)), level
 	}

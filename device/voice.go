@@ -22,6 +22,8 @@ func (c *Config) voiceKind() (kind, why string) {
 	switch {
 	case c.Voice.Kind == "auto" && c.Voice.Key.Set():
 		return "realtime", "there is a key"
+	case c.Voice.Kind == "auto" && c.keyTrouble != "": // a box that was given a key must not pretend that it was not
+		return "realtime", "its key cannot be used"
 	case c.Voice.Kind == "auto":
 		return "rehearsal", "no OPENAI_API_KEY and no voice.key_file"
 	default:
@@ -79,7 +81,7 @@ func (d *Device) newVoice(card companions.Card, first bool, kind, address string
 	conf := realtime.Config{
 		URL: address, Model: v.Model, Voice: v.Name, TranscriptionModel: v.Transcription,
 		Instructions: card.Instructions(companions.RoomContext{Place: d.cfg.Device.Name, Common: v.Instructions, Room: d.inRoom(), Others: d.others(card.ID)}),
-		Key:          d.cfg.liveKey, Log: d.log.With("companion", card.ID),
+		Key:          d.cfg.liveKey, Hold: d.holdVoice, Log: d.log.With("companion", card.ID),
 		Prices:  realtime.Prices{TextIn: v.PriceIn, AudioIn: v.PriceIn, TextOut: v.PriceOut, AudioOut: v.PriceOut},
 		Ceiling: realtime.Ceiling{Tokens: int64(v.Ceiling)}, Pool: pool,
 		Load: func() ([]byte, error) { return d.loadUsage(count) },
@@ -93,7 +95,7 @@ func (d *Device) newVoice(card companions.Card, first bool, kind, address string
 	}
 	dialect := v.Dialect
 	if kind == "rehearsal" {
-		conf.Key, conf.Model = func() string { return "rehearsal" }, "rehearsal"
+		conf.Key, conf.Hold, conf.Model = func() string { return "rehearsal" }, nil, "rehearsal"
 		conf.Voice = rehearsal.Voice(conf.Voice)
 		dialect = "ga"
 	}
@@ -134,8 +136,10 @@ const voiceLost = "voice.lost"
 func (h heardOf) Post(ev turn.Event) {
 	switch e := ev.(type) {
 	case turn.SessionReady:
+		h.d.certainlyEarly.Store(false)
 		h.d.lostVoice(voiceLost, "", nil)
 	case turn.SessionLost:
+		h.d.certainlyEarly.Store(e.Say == turn.WordsClockWrong)
 		h.d.lights.session(e)
 		h.d.lostVoice(voiceLost, "", &e)
 	}
@@ -162,6 +166,10 @@ func (d *Device) lostVoice(code, whose string, e *turn.SessionLost) {
 		do = "put a valid key where this one came from (see: conch check); a key file is read again by itself, anything else after a restart"
 	case turn.WordsQuota:
 		do = "look at the account's limits and balance; it is tried again by itself"
+	case turn.WordsKeyBroken:
+		do = "mend the file of the key (conch check names it, conch key makes a new one); it is read again by itself"
+	case turn.WordsClockWrong:
+		do = "set the clock (timedatectl), or see that time comes by the network; it connects again by itself"
 	}
 	d.conds.set(code, "no session with "+d.voiceWords+whose+": "+wordsText(e.Say), do)
 }

@@ -137,10 +137,14 @@ func (d *Device) wireSound() error {
 	d.card = d.opts.Card
 	if d.card == nil {
 		card, err := audio.NewCard(d.cfg.Audio.Backend, d.log)
-		if err != nil {
+		switch {
+		case err == nil:
+			d.card = card
+		case d.opts.Anyway:
+			d.card = noCard{err}
+		default:
 			return fmt.Errorf("%w: %w", ErrRefused, err)
 		}
-		d.card = card
 	}
 	volume, cues := int(d.volume.Load()), d.cfg.Audio.CueVolume
 	d.speaker = audio.NewSpeaker(audio.SpeakerConfig{Fade: d.cfg.Audio.Fade, Now: d.now, Volume: &volume, Cues: &cues})
@@ -195,6 +199,10 @@ func (d *Device) keep(ctx context.Context, what string, state *atomic.Pointer[so
 			up(g)
 		}
 		state.Store(&soundState{granted: g})
+		if g.Backend == audio.BackendNull && d.cfg.Audio.Backend == "auto" {
+			d.conds.set(code, "no "+what+": there is no sound card, and no sound server", "plug a card in, or see that its driver is loaded (conch audio list, conch doctor); it is taken by itself")
+			return
+		}
 		d.conds.clear(code)
 	}
 	c.Down = func(err error) {
@@ -211,6 +219,17 @@ func (d *Device) keep(ctx context.Context, what string, state *atomic.Pointer[so
 	d.mute.mu.Unlock()
 	keeper.Run(ctx)
 	return nil
+}
+
+// noCard stands for a sound system that cannot be used at all: each attempt says why.
+type noCard struct{ err error }
+
+func (c noCard) OpenPlayback(audio.StreamConfig, func([]int16)) (audio.Stream, error) {
+	return nil, c.err
+}
+
+func (c noCard) OpenCapture(audio.StreamConfig, func([]int16)) (audio.Stream, error) {
+	return nil, c.err
 }
 
 func (d *Device) loud() loud {

@@ -52,9 +52,10 @@ type Client struct {
 	stats  *counters
 	start  time.Time
 
-	in     chan arrival // what arrived, in order, and ends of links
-	urgent chan arrival // presses
-	bytes  atomic.Int64 // waiting in both
+	nudged chan struct{} // 1: do not wait
+	in     chan arrival  // what arrived, in order, and ends of links
+	urgent chan arrival  // presses
+	bytes  atomic.Int64  // waiting in both
 
 	mu       sync.Mutex
 	link     *link     // that is up; nil: Send drops
@@ -120,7 +121,7 @@ func NewClient(cfg Config) (*Client, error) {
 	def(&cfg.RetryMax, 2*time.Second)
 	c := &Client{
 		cfg: cfg, target: t, start: time.Now(), known: directory{}, asked: -time.Hour, own: map[string]bool{}, settled: time.NewTimer(time.Hour),
-		in: make(chan arrival, maxArrived), urgent: make(chan arrival, maxUrgent),
+		nudged: make(chan struct{}, 1), in: make(chan arrival, maxArrived), urgent: make(chan arrival, maxUrgent),
 	}
 	c.stats = newCounters(cfg.Log, c.now)
 	return c, nil
@@ -173,6 +174,15 @@ func (c *Client) Call(f func()) bool {
 	}
 }
 
+// Nudge says that an attempt which would have failed a moment ago may now succeed: the wait for the next one ends. It never
+// waits.
+func (c *Client) Nudge() {
+	select {
+	case c.nudged <- struct{}{}:
+	default:
+	}
+}
+
 // Run connects, and connects again, until ctx ends. Then it tells the room that the device leaves, closes the connection
 // properly and returns when everything of it has stopped. It returns nil.
 func (c *Client) Run(ctx context.Context) error {
@@ -215,8 +225,15 @@ func (c *Client) attempt(ctx context.Context, r *retry, writers *sync.WaitGroup)
 		}
 	}
 	c.in <- arrival{trouble: err}
-	pause(ctx, jitter(r.wait))
+	t := time.NewTimer(jitter(r.wait))
+	defer t.Stop()
 	r.wait = min(2*r.wait, c.cfg.RetryMax)
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	case <-c.nudged:
+		r.wait = c.cfg.RetryMin
+	}
 }
 
 // steady is how long a link lasts that did not break at once.

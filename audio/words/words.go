@@ -22,7 +22,8 @@ import (
 // ClipRate is the rate of the clips.
 const ClipRate = 16000
 
-// texts: what happened, and what to do. Keys are the values of turn.Words.
+// texts: what happened, and what to do. Keys are the values of turn.Words; those of the second part are conditions of the
+// device, said when nobody has asked.
 var texts = map[string]string{
 	"no_answer":     "I waited, but no answer came. Please ask me again.",
 	"offline":       "I have no connection right now. Please check the network. I will keep trying.",
@@ -35,7 +36,6 @@ var texts = map[string]string{
 	"stream_failed": "The playback broke off. This is not the end. Ask me to go on.",
 	"held_too_long": "The button was down for a long time. Please let it go, then press it to talk.",
 	"no_microphone": "I cannot hear the microphone. Please check that it is plugged in and not muted.",
-}
 	"muted":         "My microphone is off. To switch it on, hold the button for five seconds.",
 	"key_broken":    "I cannot read my access key. Please enter it again.",
 	"clock_wrong":   "My clock is wrong, so I cannot connect. It will be set when the network is there.",
@@ -47,6 +47,7 @@ var texts = map[string]string{
 	"network_lost":  "The network is gone. I will be back when it is.",
 	"room_cut":      "I cannot reach the other devices. I am on my own for now.",
 	"setting_wrong": "Something in my settings does not fit. I start without it. The doctor knows more.",
+}
 
 //go:embed clips/*.adpcm
 var clips embed.FS

@@ -8,12 +8,13 @@ import (
 	"conch/device"
 )
 
-// load reads the configuration as this invocation wants it and says what it warned of, once.
+// load reads the configuration as this invocation wants it and says what it warned of, once. A key that cannot be used is no
+// reason to refuse: most commands need none, and the appliance starts without (device.Config.KeyTrouble).
 func (e *env) load() (device.Config, error) {
 	if e.loaded != nil {
 		return *e.loaded, nil
 	}
-	cfg, err := device.Load(device.LoadOptions{File: e.config, Flags: e.set})
+	cfg, err := device.Load(device.LoadOptions{File: e.config, Flags: e.set, Keyless: true})
 	if err != nil {
 		return device.Config{}, fmt.Errorf("%w: %w", device.ErrRefused, err)
 	}

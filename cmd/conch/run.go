@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 
 	"golang.org/x/term"
@@ -15,10 +16,15 @@ func (runCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
+	if trouble := cfg.KeyTrouble(); trouble != "" && term.IsTerminal(int(e.in.Fd())) { // whoever typed it can mend it
+		return fmt.Errorf("%w: %s", device.ErrRefused, trouble)
+	}
 	e.spare(&cfg)
-	log, level := device.LiveLogger(cfg.Log, e.err)
+	journal := device.NewSpill(e.err) // nobody waits for it
+	defer journal.Close()
+	log, level := device.LiveLogger(cfg.Log, journal)
 	again := func() (*device.Config, error) {
-		cfg, err := device.Load(device.LoadOptions{File: e.config, Flags: e.set})
+		cfg, err := device.Load(device.LoadOptions{File: e.config, Flags: e.set, Keyless: true})
 		if err == nil {
 			e.spare(cfg)
 		}

@@ -178,7 +178,9 @@ func TestServiceStopsTheFeed(t *testing.T) {
 			if out := m.conch("debug", "stall", name, "--for", "3s"); !strings.HasPrefix(out, name) {
 				t.Errorf("debug stall says %q", out)
 			}
-			m.until("the loop is named", func() bool { return strings.Contains(m.logged(), "event=watchdog.stuck loop="+name) || strings.Contains(m.logged(), `event=watchdog.stuck loop="`+name) })
+			m.until("the loop is named", func() bool {
+				return strings.Contains(m.logged(), "event=watchdog.stuck loop="+name) || strings.Contains(m.logged(), `event=watchdog.stuck loop="`+name)
+			})
 			fed := m.count("WATCHDOG=1")
 			m.until("loose", func() bool { return strings.Contains(m.logged(), "event=watchdog.loose") })
 			// Two may be on their way just then, one at each end; a feed that had gone on would have brought more than ten.

@@ -293,7 +293,7 @@ func (s *step) sessionReady(e SessionReady) {
 func (s *step) sessionLost(e SessionLost) {
 	m := &s.m
 	m.online, m.away = false, ""
-	if e.Say == WordsQuota {
+	if e.Say == WordsQuota || e.Say == WordsClockWrong || e.Say == WordsKeyBroken {
 		m.away = e.Say
 	}
 	if e.Fatal {

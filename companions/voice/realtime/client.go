@@ -27,6 +27,9 @@ type Client struct {
 	toolsVersion int
 	usage        *meter
 
+	nudged atomic.Bool
+	call   atomic.Pointer[func()]
+
 	utt utterance // own lock: the microphone never waits for an order
 }
 

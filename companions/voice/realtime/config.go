@@ -24,9 +24,10 @@ type Outlet interface {
 
 // Config is fixed at New. Zero values mean the defaults named here.
 type Config struct {
-	URL                string        // ws:// or wss://; "model" is added to its query
-	Key                func() string // read again at every attempt, from any goroutine; nil or "" sends none
-	Model              string        // may be empty for servers with one model
+	URL                string            // ws:// or wss://; "model" is added to its query
+	Key                func() string     // read again at every attempt, from any goroutine; nil or "" sends none
+	Hold               func() turn.Words // a reason to make no attempt now, e.g. that a key cannot be read; "": none
+	Model              string            // may be empty for servers with one model
 	Voice              string
 	Instructions       string
 	TranscriptionModel string // "" asks for no transcript of what the person said

@@ -52,6 +52,8 @@ type run struct {
 	spare     *link // a renewed session, until the conversation rests
 	opened    chan opening
 	opening   bool
+	giveUp    context.CancelFunc // of the attempt under way
+	again     bool               // it was given up for the sake of a new one
 	retryAt   time.Time
 	tried     time.Time // the last attempt began
 	notBefore time.Time // the server wants none earlier
@@ -191,6 +193,7 @@ func (r *run) step() {
 		r.plan, r.next = nil, 0
 		r.drop(errors.New("orders came faster than they could be carried out"))
 	}
+	r.nudge()
 	r.connect()
 	r.renew()
 	if r.link != nil {

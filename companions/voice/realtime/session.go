@@ -40,6 +40,9 @@ func (r *run) connect() {
 			return
 		}
 	}
+	if r.held() {
+		return
+	}
 	r.open()
 }
 
@@ -47,8 +50,11 @@ func (r *run) open() {
 	r.opening, r.usedKey, r.tried = true, r.cfg.Key(), time.Now()
 	key := r.usedKey
 	specs, version := r.c.currentTools()
+	ctx, giveUp := context.WithCancel(r.ctx)
+	r.giveUp = giveUp
 	r.wg.Go(func() {
-		l, err := r.cfg.open(r.ctx, key, specs)
+		defer giveUp()
+		l, err := r.cfg.open(ctx, key, specs)
 		if l != nil {
 			l.tools = version
 		}
@@ -58,6 +64,11 @@ func (r *run) open() {
 
 func (r *run) adopt(o opening) {
 	r.opening = false
+	if again := r.again; o.err != nil && again {
+		r.again = false
+		return // step begins the next
+	}
+	r.again = false
 	if o.err == nil {
 		if r.link != nil {
 			r.spare = o.link
@@ -73,6 +84,9 @@ func (r *run) adopt(o opening) {
 	var no *refused
 	if errors.As(o.err, &no) {
 		lost.Say, lost.Fatal = no.words()
+	}
+	if clockWrong(o.err, r.cfg.Wall()) {
+		lost.Say, lost.Fatal = turn.WordsClockWrong, true
 	}
 	hinted := no != nil && no.after > 0 && !lost.Fatal
 	r.backoff(!hinted && (lost.Fatal || lost.Say == turn.WordsQuota))
