@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"conch/device"
@@ -28,7 +29,7 @@ func (c checkCmd) Run(e *env) error {
 		for _, r := range cards.Companions {
 			fmt.Fprintf(e.out, "%-24s %-40s %s\n", "companion", fmt.Sprintf("%s (id %s)", r.Name, r.ID), r.Source)
 		}
-		err = device.CheckDevices(e.ctx, cfg, e.out)
+		err = errors.Join(device.CheckDevices(e.ctx, cfg, e.out), device.CheckButton(cfg))
 	}
 	misfits := cfg.Misfits()
 	for _, m := range misfits {

@@ -33,6 +33,7 @@ type cli struct {
 	Check    checkCmd    `cmd:"" help:"Check the configuration and print every value with where it came from."`
 	Doctor   doctorCmd   `cmd:"" help:"Look for what could be wrong here, and say what to do about it."`
 	Audio    audioCmd    `cmd:"" help:"List and test sound devices."`
+	GPIO     gpioCmd     `cmd:"" name:"gpio" help:"Find pins, boards and your button."`
 	Bench    benchCmd    `cmd:"" help:"Measure this device."`
 	Ask      askCmd      `cmd:"" help:"Ask the running appliance a question, as if spoken."`
 	Say      sayCmd      `cmd:"" help:"Have the running appliance say something."`
