@@ -30,6 +30,7 @@ type RoomOptions struct {
 	Dir       string                       // state directory, for memory and ledger; empty: kept in memory, no ledger
 	Keep      int                          // messages that are remembered; default 50
 	OnEntry   func(round.Entry)            // each entry of the ledger, from the room's goroutine; must not block
+	OnFloor   func(who round.Participant)  // who has the floor now, or is about to; empty: nobody. From the room's goroutine; must not block
 	OnTrouble func(what string, err error) // a disk that fails ("memory", "ledger"), from the writer's goroutine; nil error: it is over
 
 	Now   func() time.Duration   // the device's monotonic clock; default: since NewRoom
@@ -70,6 +71,7 @@ type Room struct {
 
 	// owned by Run
 	m         round.Machine
+	floor     round.Participant // as OnFloor was told
 	refining  int
 	unordered []round.Event // facts that follow at once from an order
 	quietAt   time.Duration // until then no line about ignored and refused facts
@@ -99,6 +101,9 @@ func NewRoom(o RoomOptions) (*Room, error) {
 	}
 	if o.OnEntry == nil {
 		o.OnEntry = func(round.Entry) {}
+	}
+	if o.OnFloor == nil {
+		o.OnFloor = func(round.Participant) {}
 	}
 	if o.OnTrouble == nil {
 		o.OnTrouble = func(string, error) {}

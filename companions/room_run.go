@@ -116,6 +116,10 @@ func (r *Room) step(ev round.Event) {
 	var effects []round.Effect
 	r.m, effects = round.Step(r.m, ev)
 	r.taken.Store(r.m.Taken())
+	if who, _ := r.m.Floor(); who != r.floor {
+		r.floor = who
+		r.o.OnFloor(who)
+	}
 	r.counts.fact()
 	r.hands.voidBefore(r.m.Epoch()) // what the device has not begun to do for an older one is void
 	// What others wait for goes out before what is written down.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -137,7 +138,7 @@ func (l *lights) muted(yes bool) { l.lamp.Tell(func(f *light.Facts) { f.Muted = 
 // speech takes the colour of whoever answers.
 func (l *lights) speech(e coordinator.SpeechEvent) {
 	if e.Kind == coordinator.SpeechBegan {
-		c := light.CompanionColour(string(l.d.voices.owner(e.Turn)))
+		c := light.CompanionColour(string(l.d.knownAs(l.d.voices.owner(e.Turn)))) // as the others show it
 		l.lamp.Tell(func(f *light.Facts) { f.Self = c })
 	}
 }
@@ -154,10 +155,10 @@ func (l *lights) turnEnded(r coordinator.Record) {
 	}
 }
 
-// floor takes who has the floor elsewhere; empty: nobody.
-func (l *lights) floor(c round.CompanionID) {
+// floor takes who has the floor; companions that live elsewhere are shown.
+func (l *lights) floor(who round.Participant) {
 	colour := light.Colour{}
-	if c != "" {
+	if c, ok := who.Companion(); ok && !slices.ContainsFunc(l.d.voices.ids, func(own round.CompanionID) bool { return l.d.knownAs(own) == c }) {
 		colour = light.CompanionColour(string(c))
 	}
 	l.lamp.Tell(func(f *light.Facts) { f.Floor = colour })

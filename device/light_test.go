@@ -1,10 +1,14 @@
 package device
 
 import (
+	"errors"
+	"reflect"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	"conch/gpio"
 	"conch/gpio/light"
 )
 
@@ -65,4 +69,112 @@ func TestLightFollowsTheTurn(t *testing.T) {
 		return c != light.Colour{} && int(c.R)*int(own.B)/10 == int(c.B)*int(own.R)/10 && c.R != c.G
 	})
 	b.until("dark again", func() bool { return !s.lit() })
+}
+
+// shows opens this light.
+func (s *strip) shows() (light.Driver, error) { return s, nil }
+
+func newStrip() *strip { return &strip{shape: light.Shape{Pixels: 3, Colour: true, Dim: true}} }
+
+// seen says whether a frame was ever shown that is so.
+func (s *strip) seen(is func(light.Frame) bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.frames, is)
+}
+
+// A companion of another device that has the floor is one dim LED in its colour here.
+func TestFlatLightShowsWhoSpeaksElsewhere(t *testing.T) {
+	f := newFlat(t)
+	s := newStrip()
+	kitchen := f.raise("kitchen", "Ada", boxOptions{})
+	hall := f.raise("hall", "Ben", boxOptions{light: s.shows})
+	f.meet()
+	want, _ := light.Scene{Look: light.Other, Colour: light.CompanionColour("ada")}.Frame(s.shape, 0, 0, 0.4)
+	kitchen.types("Ada, long")
+	hall.until("showing Ada, dim, on one LED", func() bool { return s.seen(want.Equal) })
+	f.calm()
+	hall.until("dark when she has spoken", func() bool { return !s.lit() })
+	if d := len(hall.turnsEnded()); d != 0 {
+		t.Errorf("the hall itself had %d turns; this test shows nothing", d)
+	}
+}
+
+func TestLightOfTrouble(t *testing.T) {
+	t.Parallel()
+	s := newStrip()
+	b := newBox(t, boxOptions{light: s.shows})
+	b.until("dark", func() bool { return s.count() > 0 && !s.lit() })
+	b.card.Unplug()
+	b.until("a red blink", func() bool { return s.now() == light.Red })
+	b.card.Replug()
+	b.until("mended", func() bool { return len(b.conds.list()) == 0 })
+	b.until("dark", func() bool { return !s.lit() })
+	b.conds.set("room.renamed", "two of one name", "rename one")
+	b.pause(100 * time.Millisecond)
+	if s.lit() {
+		t.Error("the light tells of what works nevertheless")
+	}
+}
+
+func TestLightWithoutAServer(t *testing.T) {
+	t.Parallel()
+	s := newStrip()
+	b := newBox(t, boxOptions{light: s.shows, key: "another", offline: true})
+	b.until("a refused key is trouble: red", func() bool { c := s.now(); return c == light.Red })
+	if s.seen(func(f light.Frame) bool { return f.LEDs[0].G > 0 }) {
+		t.Error("a refused key was shown as a network that is down")
+	}
+
+	gone := newStrip()
+	n := newBox(t, boxOptions{light: gone.shows, address: "ws://127.0.0.1:1/v1/realtime", offline: true})
+	n.until("no server: amber", func() bool { c := gone.now(); return c.R > c.G && c.G > 0 && c.B == 0 })
+}
+
+func TestLightThatIsLostIsACondition(t *testing.T) {
+	t.Parallel()
+	s := newStrip()
+	s.fails = errors.New("i/o error")
+	b := newBox(t, boxOptions{light: s.shows})
+	b.until("told", func() bool { return b.holds(lightLost) })
+	b.fine() // the conversation goes on without it
+	if b.Status().Light != "" {
+		t.Errorf("status names the light %q; want none that works", b.Status().Light)
+	}
+	s.mu.Lock()
+	s.fails = nil
+	s.mu.Unlock()
+	b.until("back by itself", func() bool { return !b.holds(lightLost) && b.Status().Light == "strip" })
+}
+
+func TestLightIsDarkAtTheEnd(t *testing.T) {
+	t.Parallel()
+	s := newStrip()
+	b := newBox(t, boxOptions{light: s.shows})
+	b.stop()
+	b.until("given back", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.closed })
+}
+
+// A board's light is that of the configuration; a pin that cannot be opened is a condition and no end.
+func TestLightOfTheConfiguration(t *testing.T) {
+	for _, c := range []struct {
+		light LightConfig
+		board string
+		want  light.Config
+	}{
+		{LightConfig{Driver: "auto"}, "", light.Config{Driver: gpio.LightNone}},
+		{LightConfig{Driver: "gpio", Pins: "25", Invert: true}, "", light.Config{Driver: gpio.LightGPIO, Pins: []int{25}, Invert: true}},
+		{LightConfig{Driver: "apa102", SPI: "0.1", Count: 12}, "respeaker-4mic", light.Config{Driver: gpio.LightAPA102, SPI: "0.1", Count: 12, Power: 5}},
+		{LightConfig{Driver: "gpio", Pins: "12"}, "respeaker-4mic", light.Config{Driver: gpio.LightGPIO, Pins: []int{12}}},
+	} {
+		cfg := Default()
+		cfg.Light, cfg.Device.Board = c.light, c.board
+		got, err := cfg.light()
+		if err != nil || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%+v on board %q: %+v, %v; want %+v", c.light, c.board, got, err, c.want)
+		}
+	}
+	b := newBox(t, boxOptions{config: func(c *Config) { c.Light.Driver, c.Light.Pins = "gpio", "25"; c.Button.Chip = "there-is-none" }})
+	b.until("told", func() bool { return b.holds(lightLost) })
+	b.fine()
 }

@@ -129,6 +129,7 @@ func (d *Device) wireRoom() error {
 	o := companions.RoomOptions{
 		Self: id.ID(), Name: d.cfg.Device.Name, Room: c.Name, Cards: d.cards, Round: rc, Now: d.now, Log: d.log,
 		Stage: roomStage{d.talk}, OnEntry: d.roomEntry, Keep: c.Memory, OnTrouble: d.roomTrouble,
+		OnFloor: d.lights.floor,
 	}
 	if d.store != nil && !d.opts.Room.Volatile {
 		o.Dir = d.store.dir
