@@ -53,7 +53,8 @@ const (
 
 // subject reads the configuration and puts together what doctor shall look at.
 func subject(o DoctorOptions, m *doctor.Machine) (*doctor.Subject, Config) {
-	s := &doctor.Subject{Boards: gpio.Boards, Anonymous: o.Anonymous}
+	s := &doctor.Subject{Anonymous: o.Anonymous}
+	o.Keyless = true
 	if o.Environ == nil {
 		o.Environ = os.Environ()
 	}
@@ -74,7 +75,7 @@ func subject(o DoctorOptions, m *doctor.Machine) (*doctor.Subject, Config) {
 		s.File = o.File
 	}
 	s.Board = cfg.Device.Board
-	s.Button = doctor.ButtonSetting{Source: cfg.Button.Source, Chip: cfg.Button.Chip, Pin: cfg.Button.Pin}
+	s.Button = doctor.ButtonSetting{Source: cfg.Button.Source, Chip: cfg.Button.Chip, Pin: cfg.Button.Pin, Device: cfg.Button.Device}
 	pins, _ := parsePins(cfg.Light.Pins) // the loader has refused what is none
 	s.Light = doctor.LightSetting{Driver: gpio.LightDriver(cfg.Light.Driver), Pins: pins, SPI: cfg.Light.SPI, Sysfs: cfg.Light.Sysfs}
 	if s.Light.Driver == "auto" { // no board said otherwise
@@ -88,6 +89,7 @@ func subject(o DoctorOptions, m *doctor.Machine) (*doctor.Subject, Config) {
 	kind, why := cfg.voiceKind()
 	s.Voice.Rehearsal, s.Voice.Why = kind == "rehearsal", why
 	s.Voice.URL, s.Voice.Model, s.Voice.Transcription = cfg.Voice.URL, cfg.Voice.Model, cfg.Voice.Transcription
+	s.Voice.KeyTrouble = cfg.KeyTrouble()
 	s.Voice.Key, s.Voice.Ceiling = cfg.liveKey(), cfg.Voice.Ceiling
 	s.StateDir, s.RuntimeDir = cfg.State.Dir, cfg.State.Runtime
 	if r, err := Dial(cfg); err == nil {

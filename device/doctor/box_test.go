@@ -40,7 +40,7 @@ type box struct {
 	owners map[string][2]int // user and group of files, by the end of their path; else root's
 	says   map[string]string // what commands print, by their beginning
 	fails  map[string]error  // what commands fail with, by their beginning
-	chips  []doctor.Chip
+	pins   gpio.Inventory    // but for what the tree shows of the board
 	space  doctor.Space
 	run    doctor.Running
 	server *server
@@ -118,9 +118,9 @@ func healthy(t *testing.T) *box {
 	b.says["getconf GNU_LIBC_VERSION"] = "glibc 2.36\n"
 	b.says["dmesg"] = ""
 	b.fails["vcgencmd"] = errors.New("exit status 1: VCHI initialization failed")
-	b.chips = []doctor.Chip{{Path: "/dev/gpiochip0", Label: "pinctrl-bcm2835", Lines: lines()}}
-	b.chips[0].Lines[27] = doctor.Line{Offset: 27, Name: "GPIO27", Used: true, Consumer: "conch@613"}
-	b.chips[0].Lines[23] = doctor.Line{Offset: 23, Name: "GPIO23", Used: true, Consumer: "conch@613"}
+	b.pins = gpio.Inventory{Header: "pinctrl-bcm2835", Chips: []gpio.ChipRow{{Label: "pinctrl-bcm2835", Name: "gpiochip0", Lines: 54}}, Pins: free()}
+	b.held(27, "conch@613")
+	b.held(23, "conch@613")
 	b.space = doctor.Space{Free: 20 << 30, Inodes: 1 << 20, Left: 1 << 19}
 	b.run = doctor.Running{State: "IDLE", Turns: 12, Sound: "RPi Codec Zero", Voice: "realtime", Button: "GPIO27", Ready: true, Used: 1000,
 		Metrics: map[string]float64{"conch_turns_total": 12, "conch_audio_underruns_total": 0, "conch_audio_callbacks_total": 1e6}}
@@ -131,7 +131,11 @@ func healthy(t *testing.T) *box {
 	m.Run = b.command
 	m.Dial = b.server.dial
 	m.Roots = b.server.roots
-	m.Chips = func() []doctor.Chip { return b.chips }
+	m.GPIO = func(o gpio.InventoryOptions) gpio.Inventory {
+		b.pins.Seen = gpio.Detect(o.Detect)
+		return b.pins
+	}
+	m.Inputs = func() ([]gpio.InputDevice, int) { return []gpio.InputDevice{{Name: "AT keyboard"}}, 0 }
 	m.Space = func(string) (doctor.Space, error) { return b.space, nil }
 	m.RTPrio = func() (uint64, error) { return 50, nil }
 	m.Owner = func(info fs.FileInfo) (uid, gid int) {
@@ -144,7 +148,7 @@ func healthy(t *testing.T) *box {
 	}
 	b.s = &doctor.Subject{
 		File: "/etc/conch/conch.toml", Unit: "conch.service", User: "conch",
-		Board: "codec-zero", Boards: gpio.Boards,
+		Board:  "codec-zero",
 		Button: doctor.ButtonSetting{Source: "auto", Pin: 27},
 		Light:  doctor.LightSetting{Driver: gpio.LightGPIO, Pins: []int{23}},
 		Sound: doctor.SoundSetting{Backend: "auto", Playback: "alsa:CARD=" + card() + ",DEV=0", Capture: "alsa:CARD=" + card() + ",DEV=0",
@@ -165,12 +169,18 @@ func card() string {
 	return b.Cards[0]
 }
 
-func lines() []doctor.Line {
-	all := make([]doctor.Line, 54)
+// free are the pins of a header that nobody has.
+func free() []gpio.PinRow {
+	all := make([]gpio.PinRow, 28)
 	for i := range all {
-		all[i] = doctor.Line{Offset: i, Name: fmt.Sprintf("GPIO%d", i)}
+		all[i] = gpio.PinRow{Pin: i, Name: fmt.Sprintf("GPIO%d", i), Free: true}
 	}
 	return all
+}
+
+// held gives a pin to somebody.
+func (b *box) held(pin int, by string) {
+	b.pins.Pins[pin].Used, b.pins.Pins[pin].Consumer = true, by
 }
 
 // unit is what systemctl show says; changes go over a healthy service.

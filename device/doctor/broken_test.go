@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os/exec"
 	"strings"
 	"testing"
@@ -215,7 +214,7 @@ func (b *box) stopped() {
 		b.write("/proc/asound/card0/"+pcm+"/sub0/status", "closed\n")
 		b.write("/proc/asound/card0/"+pcm+"/sub0/hw_params", "closed\n")
 	}
-	b.chips[0].Lines = lines()
+	b.pins.Pins = free()
 	b.s.Open = func(context.Context) (doctor.Opened, error) {
 		return doctor.Opened{Backend: "alsa", Playback: "RPi Codec Zero", Capture: "RPi Codec Zero", Rate: 48000, Period: 240, Periods: 3}, nil
 	}
@@ -225,13 +224,13 @@ var buttonBreakages = []breakage{
 	{name: "no GPIO chip", check: "gpio", level: doctor.Bad, text: "no GPIO chip", cause: "driver", do: "dmesg", also: []string{"light"},
 		breaks: func(b *box) {
 			b.remove("/dev/gpiochip0")
-			b.chips = nil
+			b.pins = gpio.Inventory{Error: "no GPIO chip"}
 		}},
 	{name: "the caller may not open the chip", check: "gpio", level: doctor.Bad, text: "this user may not open it", cause: "the group that may is gpio", do: "sudo usermod -aG gpio $USER, and log in again", also: []string{"light", "service"},
 		breaks: func(b *box) {
 			b.person()
 			b.m.Groups = []int{1000, audioGroup}
-			b.chips[0] = doctor.Chip{Path: "/dev/gpiochip0", Err: &fs.PathError{Op: "open", Path: "/dev/gpiochip0", Err: fs.ErrPermission}}
+			b.pins = gpio.Inventory{Error: "no right"}
 		}},
 	{name: "no udev rule", check: "gpio", level: doctor.Bad, text: "user conch may not open it", cause: "no udev rule", do: "udevadm trigger",
 		breaks: func(b *box) {
@@ -239,15 +238,33 @@ var buttonBreakages = []breakage{
 			b.mode("/dev/gpiochip0", 0o600)
 		}},
 	{name: "a chip that is not there", check: "gpio", level: doctor.Bad, text: `labelled "pinctrl-rp1"; there is "pinctrl-bcm2835"`, cause: "another machine", do: "button.chip", also: []string{"light"},
-		breaks: func(b *box) { b.s.Button.Chip = "pinctrl-rp1" }},
+		breaks: func(b *box) {
+			b.s.Button.Chip = "pinctrl-rp1"
+			b.pins.Header, b.pins.Pins = "", nil
+		}},
 	{name: "only another chip", check: "gpio", level: doctor.Bad, text: `there is "brcmvirt-gpio"`, cause: "unloaded", do: "button.chip", also: []string{"light"},
-		breaks: func(b *box) { b.chips[0].Label = "brcmvirt-gpio" }},
-	{name: "pin held by another program", check: "button", level: doctor.Bad, text: `GPIO27 is in use by "gpiomon"`, cause: "another program", do: "fuser -v /dev/gpiochip0",
-		breaks: func(b *box) { b.chips[0].Lines[27].Consumer = "gpiomon" }},
+		breaks: func(b *box) {
+			b.pins = gpio.Inventory{Chips: []gpio.ChipRow{{Label: "brcmvirt-gpio", Lines: 2}}}
+		}},
+	{name: "chip that does not answer", check: "gpio", level: doctor.Bad, text: "no GPIO chip can be opened: no such device", cause: "does not answer", do: "dmesg", also: []string{"light"},
+		breaks: func(b *box) {
+			b.m.UID = 0
+			b.pins = gpio.Inventory{Error: "no such device"}
+		}},
+	{name: "input device not there", check: "gpio", level: doctor.Bad, text: `no input device is called "Jabra"; there is "AT keyboard"`, cause: "unplugged", do: "button.device",
+		breaks: func(b *box) { b.s.Button.Source, b.s.Button.Device = "evdev", "Jabra" }},
+	{name: "no right to input devices", check: "gpio", level: doctor.Bad, text: "/dev/input/event0: user conch may not read it", cause: "0600", do: "usermod -aG input conch",
+		breaks: func(b *box) {
+			b.s.Button.Source, b.s.Button.Device = "evdev", "keyboard"
+			b.write("/dev/input/event0", "")
+			b.mode("/dev/input/event0", 0o600)
+		}},
+	{name: "pin held by another program", check: "button", level: doctor.Bad, text: `GPIO27 is in use by "gpiomon"`, cause: "another program", do: "fuser -v /dev/gpiochip*",
+		breaks: func(b *box) { b.held(27, "gpiomon") }},
 	{name: "pin held by a driver", check: "button", level: doctor.Bad, text: `in use by "gpio_ir_recv"`, cause: "dtoverlay", do: "remove the overlay",
-		breaks: func(b *box) { b.chips[0].Lines[27].Consumer = "gpio_ir_recv" }},
-	{name: "pin held by nobody known", check: "button", level: doctor.Bad, text: "gave no name", cause: "program", do: "gpioinfo",
-		breaks: func(b *box) { b.chips[0].Lines[27].Consumer = "" }},
+		breaks: func(b *box) { b.held(27, "gpio_ir_recv") }},
+	{name: "pin held by nobody known", check: "button", level: doctor.Bad, text: "gave no name", cause: "program", do: "conch gpio list",
+		breaks: func(b *box) { b.held(27, "") }},
 	{name: "pin of the sound board", check: "button", level: doctor.Bad, text: "button.pin = 18", cause: "the board's own", do: "17",
 		breaks: func(b *box) {
 			b.s.Button.Pin = 18
@@ -258,8 +275,8 @@ var buttonBreakages = []breakage{
 			b.s.Misfits = []doctor.Misfit{{Part: "light", Text: "light.pins = 27: 27 is the button's pin as well", Do: "give one of them another pin"}}
 		}},
 	{name: "no such pin", check: "button", level: doctor.Bad, text: "no line GPIO27", cause: "not a Pi's header", do: "button.pin", also: []string{"light"},
-		breaks: func(b *box) { b.chips[0].Lines = b.chips[0].Lines[:8] }},
-	{name: "another board than configured", check: "board", level: doctor.Warn, text: `"IQaudIO Pi-Codec Zero", and device.board = "whisplay"`, cause: "another board", do: `device.board = "codec-zero"`,
+		breaks: func(b *box) { b.pins.Pins = b.pins.Pins[:8] }},
+	{name: "another board than configured", check: "board", level: doctor.Warn, text: `IQaudIO Pi-Codec Zero", and device.board = "whisplay"`, cause: "another board", do: `device.board = "codec-zero"`,
 		breaks: func(b *box) {
 			b.s.Board = "whisplay"
 			b.write("/proc/asound/cards", strings.Replace(b.read("/proc/asound/cards"), "["+card(), "[wm8960soundcard", 1))
@@ -270,7 +287,7 @@ var buttonBreakages = []breakage{
 	{name: "a board nobody configured", check: "board", level: doctor.Note, text: "no board is configured", do: `device.board = "codec-zero"`,
 		breaks: func(b *box) { b.s.Board = "" }},
 	{name: "light pin held", check: "light", level: doctor.Bad, text: `GPIO23, of the light, is in use by "gpioset"`, cause: "another program", do: "light.pins",
-		breaks: func(b *box) { b.chips[0].Lines[23].Consumer = "gpioset" }},
+		breaks: func(b *box) { b.held(23, "gpioset") }},
 	{name: "SPI off", check: "light", level: doctor.Bad, text: "there is no /dev/spidev0.0", cause: "SPI is off", do: "raspi-config nonint do_spi 0",
 		breaks: func(b *box) {
 			b.s.Light = doctor.LightSetting{Driver: gpio.LightAPA102, SPI: "0.0"}
@@ -299,7 +316,7 @@ var soundBreakages = []breakage{
 			b.remove("/proc/asound/card1")
 			b.write("/proc/asound/cards", "--- no soundcards ---\n")
 		}, also: []string{"gaps"}},
-	{name: "overlay missing, the HAT says what it is", check: "overlay", level: doctor.Bad, text: `the HAT says it is "IQaudIO Pi-Codec Zero", and there is no sound card`, cause: "missing in /boot/firmware/config.txt",
+	{name: "overlay missing, the HAT says what it is", check: "overlay", level: doctor.Bad, text: `IQaudIO Pi-Codec Zero", and there is no sound card`, cause: "missing in /boot/firmware/config.txt",
 		do: "echo 'dtoverlay=rpi-codeczero' | sudo tee -a /boot/firmware/config.txt && sudo reboot",
 		breaks: func(b *box) {
 			b.nocard()
@@ -326,7 +343,7 @@ var soundBreakages = []breakage{
 		breaks: func(b *box) {
 			b.s.Board, b.s.Sound.Playback, b.s.Sound.Capture = "", "", ""
 			b.remove("/proc/device-tree/hat", "/proc/asound/card0/pcm0p")
-		}},
+		}, also: []string{"board"}},
 	{name: "no right to the card", check: "sound", level: doctor.Bad, text: "user conch may not open it", cause: "its mode is 0600", do: "usermod -aG audio conch",
 		breaks: func(b *box) {
 			b.owners["/dev/snd/pcmC0D0p"] = [2]int{0, 0}
@@ -433,6 +450,18 @@ func TestNotes(t *testing.T) {
 			breaks: func(b *box) {
 				b.s.Voice.Rehearsal = true
 				b.remove("/usr/bin/flite")
+			}},
+		{name: "a server in the house without TLS", check: "tls", level: doctor.Note, text: "house's network in the clear", also: []string{"key"},
+			breaks: func(b *box) {
+				b.s.Voice.URL = "ws://192.168.1.7:8080/v1/realtime"
+				b.server.plain()
+			}},
+		{name: "server without a list of models", check: "key", level: doctor.Note, text: "no list of models",
+			breaks: func(b *box) { b.s.Voice.URL = "wss://api.openai.com/other/realtime" }},
+		{name: "could be one of several boards", check: "board", level: doctor.Note, text: "could be codec-zero (the sound card Zero is up)", do: "device.board",
+			breaks: func(b *box) {
+				b.s.Board = ""
+				b.remove("/proc/device-tree/hat")
 			}},
 		{name: "I2C off", check: "buses", level: doctor.Note, text: "I2C is off", do: "do_i2c 0", also: []string{"overlay", "board"},
 			breaks: func(b *box) {

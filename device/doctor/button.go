@@ -2,9 +2,7 @@ package doctor
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"slices"
 	"strconv"
@@ -26,80 +24,65 @@ func (m *Machine) addLine(line string) string {
 	return "echo '" + line + "' | sudo tee -a " + m.configTxt() + " && sudo reboot"
 }
 
-// headers are the labels of the chips with a Raspberry Pi's header (facts/hats.md).
-var headers = []string{"pinctrl-rp1", "pinctrl-bcm2711", "pinctrl-bcm2835"}
-
-// header is the chip that carries the pins of the configuration.
-func (s *Subject) header(m *Machine) (chip Chip, found bool) {
-	for _, c := range s.chips(m) {
-		if c.Err == nil && (c.Label == s.Button.Chip || s.Button.Chip == "" && slices.Contains(headers, c.Label)) {
-			return c, true
-		}
+// pin finds a pin of the header; none where the header's chip cannot be seen.
+func (s *Subject) pin(m *Machine, number int) (gpio.PinRow, bool) {
+	all := s.pins(m).Pins
+	i := slices.IndexFunc(all, func(r gpio.PinRow) bool { return r.Pin == number })
+	if i < 0 {
+		return gpio.PinRow{}, false
 	}
-	return Chip{}, false
+	return all[i], true
 }
 
-// line finds a pin by its BCM number: on a Pi's chip the offset is the number, whatever the names say.
-func (c Chip) line(pin int) (Line, bool) {
-	for _, l := range c.Lines {
-		if l.Name == "GPIO"+strconv.Itoa(pin) {
-			return l, true
-		}
-	}
-	if pin < len(c.Lines) {
-		return c.Lines[pin], true
-	}
-	return Line{}, false
-}
-
-// ours says whether a line is held by conch: the library writes PROGRAM@PID as its name.
-func (l Line) ours() bool { return strings.HasPrefix(l.Consumer, "conch") }
+// ours says whether a line is held by conch, which signs as conch@PID.
+func ours(r gpio.PinRow) bool { return strings.HasPrefix(r.Consumer, "conch") }
 
 // usesPins says whether the button is meant to be a pin: gpio is, auto is where there is a chip.
 func (s *Subject) usesPins() bool { return s.Button.Source == "gpio" || s.Button.Source == "auto" }
 
+// isPi says whether this is a Raspberry Pi, which has pins and no excuse.
+func (m *Machine) isPi() bool {
+	return strings.Contains(m.say("/proc/device-tree/model"), "Raspberry Pi")
+}
+
 func checkGPIO(_ context.Context, m *Machine, s *Subject) []Finding {
+	if s.Button.Source == "evdev" {
+		return checkInput(m, s)
+	}
 	if !s.usesPins() {
 		return ok("", "not used: button.source = %q", s.Button.Source)
 	}
-	chips := s.chips(m)
-	must := s.Button.Source == "gpio" || s.Board != "" || strings.Contains(m.say("/proc/device-tree/model"), "Raspberry Pi")
+	must := s.Button.Source == "gpio" || s.Board != "" || m.isPi()
 	const none = "there is no GPIO chip (/dev/gpiochip*)"
+	paths := m.glob("/dev/gpiochip*")
 	switch {
-	case len(chips) == 0 && must:
+	case len(paths) == 0 && must:
 		return bad("", none, "this machine has none, or its driver was unloaded or is not in the kernel", "dmesg | grep -i pinctrl; on a machine without pins: button.source = \"keyboard\", or a USB button")
-	case len(chips) == 0:
+	case len(paths) == 0:
 		return note("", "%s: keyboard or lines on standard input are the button", none)
 	}
-	var labels []string
 	a := s.account(m)
-	for _, c := range chips {
-		if errors.Is(c.Err, fs.ErrPermission) {
-			if a.Caller {
-				return bad("", c.Path+": this user may not open it", rightsCause(m, c.Path), a.rights("gpio"))
-			}
-			continue // the caller may not, the service may: judged below by the file's mode
-		}
-		if c.Err != nil {
-			return bad("", c.Path+" cannot be opened: "+c.Err.Error(), "its driver is gone or does not answer", "dmesg | grep -i gpio | tail")
-		}
-		labels = append(labels, strconv.Quote(c.Label))
-	}
-	for _, c := range chips {
-		if can, group, err := m.may(a, c.Path, 6); err == nil && !can {
+	for _, p := range paths {
+		if can, group, err := m.may(a, p, 6); err == nil && !can {
 			do := "sudo udevadm control --reload && sudo udevadm trigger --subsystem-match=gpio"
 			if group != "" && m.groupID(group) >= 0 {
 				do = a.rights(group)
 			}
-			return bad("", c.Path+": "+a.String()+" may not open it", rightsCause(m, c.Path), do)
+			return bad("", p+": "+a.String()+" may not open it", rightsCause(m, p), do)
 		}
 	}
-	chip, found := s.header(m)
+	all := s.pins(m)
+	var labels []string
+	for _, c := range all.Chips {
+		labels = append(labels, strconv.Quote(c.Label))
+	}
 	switch {
-	case found:
-		return ok("", "%s (%s), %s may open it", chip.Path, chip.Label, a)
-	case len(labels) == 0:
+	case all.Header != "":
+		return ok("", "%s, %s may open it", all.Header, a)
+	case len(labels) == 0 && !m.callerMay(paths):
 		return unknown("", "which chip has the header", "sudo conch doctor")
+	case len(labels) == 0:
+		return bad("", "no GPIO chip can be opened: "+all.Error, "its driver is gone or does not answer", "dmesg | grep -i gpio | tail")
 	case s.Button.Chip != "":
 		return bad("", fmt.Sprintf("no GPIO chip is labelled %q; there is %s", s.Button.Chip, named(labels)), "button.chip names another machine's chip", "set button.chip to one of these, or leave it empty on a Pi")
 	case !must:
@@ -108,47 +91,50 @@ func checkGPIO(_ context.Context, m *Machine, s *Subject) []Finding {
 	return bad("", "no chip here has a Raspberry Pi's header; there is "+named(labels), "another board, or the header's driver was unloaded", "set button.chip to the one that has your button; dmesg | grep -i pinctrl")
 }
 
+// callerMay says whether whoever asks may open one of these.
+func (m *Machine) callerMay(paths []string) bool {
+	return slices.ContainsFunc(paths, func(p string) bool {
+		can, _, err := m.may(Account{UID: m.UID, Groups: m.Groups, Caller: true}, p, 6)
+		return err == nil && can
+	})
+}
+
+// checkInput: the button is a key of an input device.
+func checkInput(m *Machine, s *Subject) []Finding {
+	a := s.account(m)
+	for _, p := range m.glob("/dev/input/event*") {
+		if can, group, err := m.may(a, p, 4); err == nil && !can {
+			if group == "" {
+				group = "input"
+			}
+			return bad("", p+": "+a.String()+" may not read it", rightsCause(m, p), a.rights(group))
+		}
+	}
+	all, denied := m.Inputs()
+	var names []string
+	for _, d := range all {
+		names = append(names, strconv.Quote(d.Name))
+		if within(d.Name, s.Button.Device) || within(d.Link, s.Button.Device) {
+			return ok("", "%q is there", d.Name)
+		}
+	}
+	if denied > 0 {
+		return unknown("", "which input devices there are", "sudo conch doctor")
+	}
+	return bad("", fmt.Sprintf("no input device is called %q; there is %s", s.Button.Device, orNone(names)), "it is unplugged, or has another name", "plug it in, or set button.device: conch gpio list names them")
+}
+
 // rightsCause says who may open a device.
 func rightsCause(m *Machine, p string) string {
 	info, err := m.stat(p)
 	if err != nil {
 		return "its mode does not allow it"
 	}
-	return fmt.Sprintf("its mode is %04o: the group that may is %s", info.Mode().Perm(), groupOf(m, p))
-}
-
-func groupOf(m *Machine, p string) string {
+	group := "none (no udev rule gave the device to one)"
 	if _, g, err := m.may(Account{UID: -1}, p, 6); err == nil && g != "" {
-		return g
+		group = g
 	}
-	return "none (no udev rule gave the device to one)"
-}
-
-// board finds a preset by name.
-func (s *Subject) board(name string) (gpio.Board, bool) {
-	i := slices.IndexFunc(s.Boards, func(b gpio.Board) bool { return b.Name == name })
-	if i < 0 {
-		return gpio.Board{}, false
-	}
-	return s.Boards[i], true
-}
-
-// plugged is the board that the EEPROM of a HAT names, if it has one.
-func (s *Subject) plugged(m *Machine) (product string, b gpio.Board, known bool) {
-	product = m.say("/proc/device-tree/hat/product")
-	vendor, id := m.say("/proc/device-tree/hat/vendor"), m.say("/proc/device-tree/hat/product_id")
-	if product == "" {
-		product = vendor
-	}
-	if product == "" {
-		return "", b, false
-	}
-	for _, b := range s.Boards {
-		if e := b.EEPROM; e != (gpio.EEPROM{}) && within(vendor, e.Vendor) && within(product, e.Product) && (e.ID == "" || strings.EqualFold(e.ID, id)) {
-			return product, b, true
-		}
-	}
-	return product, b, false
+	return fmt.Sprintf("its mode is %04o: the group that may is %s", info.Mode().Perm(), group)
 }
 
 // within says whether part is in text, whatever the case; an empty part is in every text.
@@ -156,24 +142,40 @@ func within(text, part string) bool {
 	return strings.Contains(strings.ToLower(text), strings.ToLower(part))
 }
 
-func checkBoard(_ context.Context, m *Machine, s *Subject) []Finding {
-	product, is, known := s.plugged(m)
-	set, have := s.board(s.Board)
-	switch {
-	case s.Board != "" && !have && len(s.Boards) > 0:
-		return bad("", fmt.Sprintf("device.board = %q: there is no such preset", s.Board), "a slip, or a board of another version of conch", "conch gpio list names the boards")
-	case product == "" && s.Board == "":
-		return ok("", "none is configured, and no HAT says what it is")
-	case product == "":
-		return ok("", "%s (as configured; the board itself does not say)", set.Title)
-	case s.Board == "" && known:
-		return []Finding{{Level: Note, Text: fmt.Sprintf("the HAT says it is %q, which conch knows as %s; no board is configured", product, is.Name), Do: "set device.board = \"" + is.Name + "\" in /etc/conch/conch.toml"}}
-	case s.Board == "":
-		return note("", "the HAT says it is %q, which conch has no preset for", product)
-	case known && is.Name != s.Board && is.EEPROM != set.EEPROM:
-		return warn("", fmt.Sprintf("the HAT says it is %q, and device.board = %q", product, s.Board), "another board is plugged in than is configured", "set device.board = \""+is.Name+"\", or unplug the other")
+// plugged is the board that says itself who it is; says is what its memory says, known or not.
+func (s *Subject) plugged(m *Machine) (says string, b gpio.Board, known bool) {
+	seen := s.pins(m).Seen
+	if len(seen.Proposals) > 0 && seen.Proposals[0].Sure {
+		b, known = gpio.FindBoard(seen.Proposals[0].Board)
 	}
-	return ok("", "%s, as the HAT says (%s)", set.Title, product)
+	return seen.EEPROM.String(), b, known
+}
+
+func checkBoard(_ context.Context, m *Machine, s *Subject) []Finding {
+	says, is, known := s.plugged(m)
+	set, have := gpio.FindBoard(s.Board)
+	switch {
+	case s.Board != "" && !have:
+		return bad("", fmt.Sprintf("device.board = %q: there is no such preset", s.Board), "a slip, or a board of another version of conch", "conch gpio list names the boards")
+	case s.Board != "" && known && is.Name != set.Name && is.EEPROM != set.EEPROM:
+		return warn("", fmt.Sprintf("the HAT says it is %q, and device.board = %q", says, s.Board), "another board is plugged in than is configured", "set device.board = \""+is.Name+"\", or unplug the other")
+	case s.Board != "" && says != "" && known:
+		return ok("", "%s, as the HAT says (%s)", set.Title, says)
+	case s.Board != "":
+		return ok("", "%s (as configured; the board itself does not say)", set.Title)
+	case known:
+		return []Finding{{Level: Note, Text: fmt.Sprintf("the HAT says it is %q, which conch knows as %s; no board is configured", says, is.Name), Do: "set device.board = \"" + is.Name + "\" in /etc/conch/conch.toml"}}
+	case says != "":
+		return note("", "the HAT says it is %q, which conch has no preset for", says)
+	}
+	if all := s.pins(m).Seen.Proposals; len(all) > 0 {
+		var names []string
+		for _, p := range all {
+			names = append(names, p.Board)
+		}
+		return []Finding{{Level: Note, Text: "no board is configured; this could be " + strings.Join(names, " or ") + " (" + named(all[0].Evidence) + ")", Do: "conch gpio list says more; then set device.board"}}
+	}
+	return ok("", "none is configured, and no HAT says what it is")
 }
 
 // misfit is what the configuration itself says cannot be: a pin of the sound board, one pin for two things.
@@ -194,33 +196,31 @@ func checkPin(_ context.Context, m *Machine, s *Subject) []Finding {
 		return f
 	}
 	pin := s.Button.Pin
-	chip, found := s.header(m)
-	if !found {
-		return nil // the check of the chip says so
-	}
-	line, there := chip.line(pin)
+	line, there := s.pin(m, pin)
 	switch {
+	case s.pins(m).Header == "":
+		return nil // the check of the chip says so
 	case !there:
-		return bad("", fmt.Sprintf("%s has no line GPIO%d", chip.Path, pin), "the chip is not a Pi's header", "set button.pin")
+		return bad("", fmt.Sprintf("%s has no line GPIO%d", s.pins(m).Header, pin), "the chip is not a Pi's header", "set button.pin")
 	case !line.Used:
 		return ok("", "GPIO%d is free", pin)
-	case line.ours():
+	case ours(line):
 		return ok("", "GPIO%d is held by conch", pin)
 	}
-	return bad("", fmt.Sprintf("GPIO%d is in use by %s", pin, consumer(line)), busyCause(line), busyRemedy(chip, "button.pin"))
+	return bad("", fmt.Sprintf("GPIO%d is in use by %s", pin, consumer(line)), busyCause(line), busyRemedy("button.pin"))
 }
 
-func consumer(l Line) string {
-	if l.Consumer == "" {
+func consumer(r gpio.PinRow) string {
+	if r.Consumer == "" {
 		return "somebody who gave no name"
 	}
-	return strconv.Quote(l.Consumer)
+	return strconv.Quote(r.Consumer)
 }
 
 // kernelUsers are consumers that are no program: drivers and overlays of config.txt.
 var kernelUsers = []string{"spi", "i2c", "w1", "gpio-", "gpio_", "lirc", "reset", "cs", "sysfs", "interrupt", "led", "hog"}
 
-func busyCause(l Line) string {
+func busyCause(l gpio.PinRow) string {
 	for _, k := range kernelUsers {
 		if strings.HasPrefix(strings.ToLower(l.Consumer), k) || strings.Contains(l.Consumer, " CS") {
 			return "a driver of the kernel has it, most likely because of a dtoverlay or dtparam in config.txt"
@@ -229,8 +229,8 @@ func busyCause(l Line) string {
 	return "another program has asked for the pin"
 }
 
-func busyRemedy(c Chip, key string) string {
-	return "end that program (gpioinfo shows it; sudo fuser -v " + c.Path + "), or remove the overlay, or set " + key + " to another pin"
+func busyRemedy(key string) string {
+	return "end that program (sudo fuser -v /dev/gpiochip* shows it), or remove the overlay, or set " + key + " to another pin (conch gpio list shows who has which)"
 }
 
 func checkLight(_ context.Context, m *Machine, s *Subject) []Finding {
@@ -269,13 +269,15 @@ func checkLight(_ context.Context, m *Machine, s *Subject) []Finding {
 		}
 		return ok("", "%d LEDs of the kernel", len(found))
 	}
-	chip, found := s.header(m)
 	for _, pin := range l.Pins {
-		if line, there := chip.line(pin); found && there && line.Used && !line.ours() {
-			return bad("", fmt.Sprintf("GPIO%d, of the light, is in use by %s", pin, consumer(line)), busyCause(line), busyRemedy(chip, "light.pins"))
+		if line, there := s.pin(m, pin); there && line.Used && !ours(line) {
+			return bad("", fmt.Sprintf("GPIO%d, of the light, is in use by %s", pin, consumer(line)), busyCause(line), busyRemedy("light.pins"))
 		}
 	}
-	if !found {
+	if s.pins(m).Header == "" {
+		if paths := m.glob("/dev/gpiochip*"); len(paths) > 0 && !m.callerMay(paths) {
+			return unknown("", "who has the light's pins", "sudo conch doctor")
+		}
 		return bad("", "the light is on pins, and the chip with the header cannot be used", "see gpio", "see gpio; without a light: light.driver = \"none\"")
 	}
 	return ok("", "%s on %s", l.Driver, pins(l.Pins))
@@ -290,13 +292,13 @@ func pins(numbers []int) string {
 }
 
 func checkBuses(_ context.Context, m *Machine, s *Subject) []Finding {
-	if !strings.Contains(m.say("/proc/device-tree/model"), "Raspberry Pi") {
+	if !m.isPi() {
 		return nil
 	}
 	have := "I2C on"
 	if len(m.glob("/dev/i2c-*")) == 0 {
 		have = "I2C off"
-		if b, is := s.board(s.Board); is && b.EEPROM == (gpio.EEPROM{}) && len(b.I2C) > 0 {
+		if b, is := gpio.FindBoard(s.Board); is && b.EEPROM == (gpio.EEPROM{}) && len(b.I2C) > 0 {
 			return []Finding{{Level: Note, Text: "I2C is off: conch cannot see by itself which board is plugged in", Do: "sudo raspi-config nonint do_i2c 0 && sudo reboot"}}
 		}
 	}

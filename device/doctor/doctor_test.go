@@ -64,9 +64,7 @@ func TestCheckThatHangsOrFails(t *testing.T) {
 				return nil
 			}},
 			{Name: "broken", Group: doctor.Box, Look: func(context.Context, *doctor.Machine, *doctor.Subject) []doctor.Finding {
-				var none map[string]int
-				none["x"] = 1
-				return nil
+				return []doctor.Finding{{Text: strings.Fields(" ")[0]}} // out of range
 			}},
 			{Name: "well", Group: doctor.Room, Limit: time.Second, Look: func(ctx context.Context, _ *doctor.Machine, _ *doctor.Subject) []doctor.Finding {
 				<-ctx.Done()
@@ -135,7 +133,7 @@ func TestReportIsFitToPaste(t *testing.T) {
 	b.s.StateDir = "/home/marta/.local/state/conch"
 	b.run = doctor.Running{State: all, Sound: all, Voice: all, Button: all, Conditions: []doctor.Condition{{Code: "x", Text: all, Do: all}}}
 	b.s.Measured = doctor.Measured{Err: errors.New(all)}
-	b.chips[0].Lines[27].Consumer = "marta's " + all
+	b.held(27, "marta's "+all)
 	b.write("/proc/asound/card0/pcm0p/sub0/status", "state: RUNNING\nowner_pid   : 7\n")
 	b.write("/proc/7/comm", all)
 	b.write("/proc/net/wireless", " wlan0: 0000 28. -82. -256 0 MartasWiFi\n")

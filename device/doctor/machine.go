@@ -19,6 +19,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"conch/gpio"
 )
 
 // Machine is what the checks may see of the machine, and nothing else. Here is the real one; tests have trees of files below
@@ -35,27 +37,12 @@ type Machine struct {
 	Run    func(ctx context.Context, name string, args ...string) (string, error)
 	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
 	Proxy  func(*http.Request) (*url.URL, error) // nil: none
-	Chips  func() []Chip                         // of GPIO
+	GPIO   func(gpio.InventoryOptions) gpio.Inventory
+	Inputs func() (all []gpio.InputDevice, denied int)
 	Space  func(path string) (Space, error)
 	Owner  func(fs.FileInfo) (uid, gid int)
 	Roots  *x509.CertPool         // authorities; nil: the system's
 	RTPrio func() (uint64, error) // highest real-time priority the caller may have
-}
-
-// Chip is one GPIO chip, as its device file tells it.
-type Chip struct {
-	Path  string
-	Label string
-	Lines []Line
-	Err   error // it could not be opened; then only Path is known
-}
-
-// Line is one pin of a chip.
-type Line struct {
-	Offset   int
-	Name     string
-	Used     bool
-	Consumer string // who has it, if it said so
 }
 
 // Space is a file system, as statfs tells it.
@@ -74,9 +61,9 @@ func Real() *Machine {
 		UID: os.Geteuid(), Groups: append(groups, os.Getegid()),
 		Now: time.Now, Synced: clockSynced,
 		Run: run, Dial: (&net.Dialer{}).DialContext, Proxy: http.ProxyFromEnvironment,
+		GPIO: gpio.Inspect, Inputs: func() ([]gpio.InputDevice, int) { return gpio.InputDevices("") },
 		Space: space, Owner: owner, RTPrio: rtprio,
 	}
-	m.Chips = m.chips
 	for _, name := range []string{"USER", "LOGNAME", "SUDO_USER"} {
 		m.People = append(m.People, os.Getenv(name))
 	}

@@ -81,6 +81,10 @@ var voiceBreakages = []breakage{
 		breaks: func(b *box) { b.s.Voice.Key = "sk-proj-AnotherKeyThatIsNotTheOne" }},
 	{name: "no key where one is wanted", check: "key", level: doctor.Bad, text: "wants a key", cause: "no key", do: "sudo conch key",
 		breaks: func(b *box) { b.s.Voice.Key = "" }},
+	{name: "key that is none", check: "key", level: doctor.Bad, text: "must be one line", cause: "cannot be used", do: "sudo conch key",
+		breaks: func(b *box) {
+			b.s.Voice.Key, b.s.Voice.KeyTrouble = "", "config: voice.key: must be one line of visible characters"
+		}},
 	{name: "no money", check: "key", level: doctor.Bad, text: "no money left", cause: "paid", do: "credit",
 		breaks: func(b *box) {
 			b.server.answer = reply(http.StatusTooManyRequests, `{"error":{"message":"You exceeded your quota","type":"insufficient_quota","code":"insufficient_quota"}}`)
@@ -105,7 +109,7 @@ var voiceBreakages = []breakage{
 		}},
 	{name: "in the clear", check: "tls", level: doctor.Warn, text: "in the clear", cause: "without encryption", do: "wss://", also: []string{"key"},
 		breaks: func(b *box) {
-			b.s.Voice.URL = "ws://192.0.2.7:8080/v1/realtime"
+			b.s.Voice.URL = "ws://voice.example.com:8080/v1/realtime"
 			b.server.plain()
 		}},
 	{name: "model not there", check: "model", level: doctor.Bad, text: "does not list gpt-realtime-9 (voice.model)", cause: "slip", do: "gpt-realtime-2.1, gpt-realtime-2.1-mini",

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"conch/gpio"
 )
 
 // alsaCard is one card as /proc/asound has it.
@@ -67,7 +69,7 @@ func checkCard(_ context.Context, m *Machine, s *Subject) []Finding {
 		return missing
 	}
 	if len(all) == 0 {
-		if s.Sound.Backend == "alsa" || s.Unit != "" || strings.Contains(m.say("/proc/device-tree/model"), "Raspberry Pi") {
+		if s.Sound.Backend == "alsa" || s.Unit != "" || m.isPi() {
 			return bad("", "there is no sound card", "none is plugged in, or its driver is not loaded", "plug in a USB sound card, or name the board: conch gpio list, then device.board in /etc/conch/conch.toml")
 		}
 		return note("", "the kernel has no sound card here; a sound server may have one")
@@ -111,7 +113,7 @@ func contains(all []string, one string) bool {
 
 // overlayMissing: a board is there, or is said to be, and the card it should be is not.
 func overlayMissing(m *Machine, s *Subject, all []alsaCard) []Finding {
-	b, known := s.board(s.Board)
+	b, known := gpio.FindBoard(s.Board)
 	product, plugged, says := s.plugged(m)
 	why := fmt.Sprintf("device.board = %q", s.Board)
 	if says && (!known || plugged.Name == b.Name) {

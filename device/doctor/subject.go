@@ -17,8 +17,7 @@ type Subject struct {
 	Unit     string   // systemd's unit of the appliance; empty: it is not installed
 	User     string   // that the unit runs as
 
-	Board  string // as configured
-	Boards []gpio.Board
+	Board  string // preset, as configured
 	Button ButtonSetting
 	Light  LightSetting
 	Sound  SoundSetting
@@ -44,19 +43,20 @@ type Subject struct {
 	once struct {
 		unit    sync.Once
 		running sync.Once
-		chips   sync.Once
+		gpio    sync.Once
 	}
 	seen struct {
 		unit    unitState
 		running Running
 		err     error
-		chips   []Chip
+		gpio    gpio.Inventory
 	}
 }
 
 // ButtonSetting is where presses come from.
 type ButtonSetting struct {
-	Source string // auto, gpio, keyboard, lines, none
+	Source string // auto, gpio, evdev, keyboard, lines, none
+	Device string // of evdev: name or part of it
 	Chip   string // label; empty: the header's
 	Pin    int
 }
@@ -87,8 +87,9 @@ type VoiceSetting struct {
 	Model         string
 	Transcription string
 	Key           string
-	KeyHidden     bool // there may be one, which the caller may not read
-	Ceiling       int  // tokens a day; 0: none
+	KeyTrouble    string // why the key that is there cannot be used
+	KeyHidden     bool   // there may be one, which the caller may not read
+	Ceiling       int    // tokens a day; 0: none
 }
 
 // Misfit is a setting that cannot be with the others. Part is button or light.
@@ -134,10 +135,12 @@ func (s *Subject) running(ctx context.Context) (r Running, here bool, err error)
 	return s.seen.running, true, s.seen.err
 }
 
-// chips looks at the GPIO chips once.
-func (s *Subject) chips(m *Machine) []Chip {
-	s.once.chips.Do(func() { s.seen.chips = m.Chips() })
-	return s.seen.chips
+// pins looks at the GPIO chips and at what the machine shows of its board, once. It takes no line.
+func (s *Subject) pins(m *Machine) gpio.Inventory {
+	s.once.gpio.Do(func() {
+		s.seen.gpio = m.GPIO(gpio.InventoryOptions{Chip: s.Button.Chip, Board: s.Board, Detect: gpio.DetectOptions{Root: m.Root}})
+	})
+	return s.seen.gpio
 }
 
 // account is the user whose rights count: the service's, or the caller.

@@ -74,7 +74,7 @@ func checkPower(ctx context.Context, m *Machine, _ *Subject) []Finding {
 			}
 			return ok("", "no under-voltage")
 		}
-		if m.Exists("/proc/device-tree/model") && strings.Contains(m.say("/proc/device-tree/model"), "Raspberry Pi") {
+		if m.isPi() {
 			return unknown("", "under-voltage", "sudo vcgencmd get_throttled")
 		}
 		return nil

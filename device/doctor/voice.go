@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"path"
 	"regexp"
@@ -28,6 +29,9 @@ func checkVoice(ctx context.Context, m *Machine, s *Subject) []Finding {
 		return unknown("", "whether there is a key", "sudo conch doctor")
 	case v.Rehearsal:
 		return []Finding{{Level: Note, Text: "rehearsal (" + v.Why + ")", Do: "for a real voice: sudo conch key, or set OPENAI_API_KEY or voice.key_file"}}
+	}
+	if v.KeyTrouble != "" {
+		return bad("key", strings.TrimPrefix(v.KeyTrouble, "config: "), "the key that is there cannot be used", "sudo conch key stores it anew")
 	}
 	u, err := url.Parse(v.URL)
 	if err != nil || u.Host == "" {
@@ -79,8 +83,8 @@ func (m *Machine) client(verify bool) *http.Client {
 }
 
 func (m *Machine) askModels(ctx context.Context, u *url.URL, key string) (a answer) {
-	if u.Scheme == "ws" && far(u.Hostname()) {
-		key = "" // never in the clear, for a look
+	if inClear(u) {
+		key = "" // not for a look
 	}
 	a = m.get(ctx, modelsURL(u), key, true)
 	var certificate *tls.CertificateVerificationError
@@ -131,6 +135,17 @@ func (m *Machine) get(ctx context.Context, address, key string, verify bool) (a 
 // codes: a provider's name for an error. Its sentences are not shown: they repeat the key.
 var codes = regexp.MustCompile(`^[a-z_]{1,40}$`)
 
+// clear says whether the key would pass a network unencrypted.
+func inClear(u *url.URL) bool { return u.Scheme == "ws" && far(u.Hostname()) }
+
+// home says whether an address is of a private network (RFC 1918, RFC 4193) or a name that only such a one knows.
+func home(host string) bool {
+	if a, err := netip.ParseAddr(host); err == nil {
+		return a.IsPrivate() || a.IsLinkLocalUnicast()
+	}
+	return strings.HasSuffix(host, ".local") || strings.HasSuffix(host, ".lan") || !strings.Contains(host, ".")
+}
+
 const skewed = 60 * time.Second // our choice: certificates and tokens forgive minutes, a spoken time of day does not
 
 func (a answer) findings(m *Machine, s *Subject, u *url.URL) []Finding {
@@ -138,7 +153,10 @@ func (a answer) findings(m *Machine, s *Subject, u *url.URL) []Finding {
 		return a.failed(m, u)
 	}
 	out := ok("server", "%s answers in %d ms", u.Host, a.took.Milliseconds())
-	if u.Scheme == "ws" && far(u.Hostname()) {
+	switch {
+	case inClear(u) && home(u.Hostname()):
+		out = append(out, note("tls", "none: the key and what is said pass the house's network in the clear (voice.url is ws://)")...)
+	case inClear(u):
 		out = append(out, warn("tls", "voice.url is ws://: the key and what is said pass the network in the clear", "the server is used without encryption", "use wss://, or a server on this machine")...)
 	}
 	if !a.date.IsZero() {
@@ -148,6 +166,8 @@ func (a answer) findings(m *Machine, s *Subject, u *url.URL) []Finding {
 	}
 	const newKey = "make a new key at the provider, then: sudo conch key (or put it where voice.key_file says)"
 	switch {
+	case inClear(u) && s.Voice.Key != "":
+		out = append(out, note("key", "not tried: it would pass the network in the clear")...)
 	case a.status == http.StatusOK && s.Voice.Key != "":
 		out = append(out, ok("key", "accepted")...)
 	case a.status == http.StatusOK:
