@@ -180,9 +180,24 @@ type Remote struct {
 	client *http.Client
 }
 
-// Dial finds the appliance of this configuration.
+// serviceRuntime is where the shipped unit's socket is (RuntimeDirectory). Nobody who asks the service something has that
+// directory in the environment, as the service itself has.
+const serviceRuntime = "/run/conch"
+
+// Dial finds the appliance of this configuration: at its own socket, and where nobody has set state.runtime, the service.
 func Dial(cfg Config) (*Remote, error) {
-	path := cfg.State.Socket()
+	r, err := dialAt(cfg.State.Socket())
+	service := StateConfig{Runtime: serviceRuntime}.Socket()
+	if err == nil || !cfg.Unset("state.runtime") || service == cfg.State.Socket() {
+		return r, err
+	}
+	if _, e := os.Lstat(serviceRuntime); e != nil { // it is not installed, or does not run
+		return nil, err
+	}
+	return dialAt(service)
+}
+
+func dialAt(path string) (*Remote, error) {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", path)
 	}

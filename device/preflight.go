@@ -16,7 +16,7 @@ import (
 // later is a condition and comes back by itself; at the start, a name with a slip in it looks the same, and whoever typed
 // it must hear of it. Where nobody did, it is a condition from the beginning: the rest works.)
 func preflight(ctx context.Context, cfg Config, alone bool) error {
-	if _, err := Dial(cfg); err == nil {
+	if _, err := dialAt(cfg.State.Socket()); err == nil {
 		return fmt.Errorf("%w: another conch is running at %s (talk to it with conch ask, stop it, or set state.runtime)", ErrRefused, cfg.State.Socket())
 	}
 	if alone {
