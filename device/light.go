@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"sync/atomic"
@@ -39,16 +40,11 @@ type lights struct {
 
 // wireLight makes the light; nothing is opened before Run.
 func (d *Device) wireLight() {
-	c := d.cfg.Light
-	hours, err := light.ParseHours(c.Quiet)
-	if err != nil {
-		d.log.Error("light.hours", "err", err) // the table of keys allows no other
-	}
 	l := &lights{d: d}
 	d.lights = l
 	l.lamp = light.New(light.Options{
 		Open:     d.openLight(),
-		Settings: lightSettings(c, hours),
+		Settings: lightSettings(d.cfg.Light),
 		Level:    d.speaker.Level,
 		Up: func(on light.Driver) {
 			name := on.String()
@@ -65,8 +61,12 @@ func (d *Device) wireLight() {
 	l.conditions()
 }
 
-func lightSettings(c LightConfig, quiet light.Hours) light.Settings {
-	return light.Settings{Brightness: float64(c.Brightness) / 100, Quiet: quiet, Dimmed: float64(c.QuietBrightness) / 100}
+func lightSettings(c LightConfig) light.Settings {
+	s := light.Settings{Brightness: float64(c.Brightness) / 100, Dimmed: float64(c.QuietBrightness) / 100}
+	if c.Quiet != "" {
+		s.Quiet.From, s.Quiet.To, _ = parseHours(c.Quiet) // the table of keys allows no other
+	}
+	return s
 }
 
 // openLight is how the light is opened; nil: there is none.
@@ -128,6 +128,9 @@ func doing(s turn.State) light.Doing {
 		return light.Nothing
 	}
 }
+
+// adjust takes how bright it is to be, while it runs.
+func (l *lights) adjust(c LightConfig) { l.lamp.Adjust(lightSettings(c)) }
 
 // captured says whether a frame from after the press has come from the microphone.
 func (l *lights) captured(yes bool) { l.lamp.Tell(func(f *light.Facts) { f.Captured = yes }) }
@@ -201,42 +204,59 @@ func (d *Device) lightMux(mux *http.ServeMux) {
 	})
 }
 
+// A Look is something that the light can tell.
+type Look struct{ Name, About string }
+
+// Looks lists them, the most important first.
+func Looks() (all []Look) {
+	for _, l := range light.Looks() {
+		all = append(all, Look{l.String(), l.About()})
+	}
+	return all
+}
+
 // ShowLight shows a look on the light of this configuration, for so long: on that of the running appliance, or where none
-// runs on one that it opens. It returns what the light is called.
-func ShowLight(ctx context.Context, cfg Config, look string, length time.Duration) (string, error) {
+// runs on one that it opens. begun is told what the light is called.
+func ShowLight(ctx context.Context, cfg Config, look string, length time.Duration, begun func(name string)) error {
 	shown, err := light.ParseLook(look)
 	if err != nil {
-		return "", fmt.Errorf("%w: %w", ErrRefused, err)
+		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	length = min(length, maxSample)
 	if remote, err := Dial(cfg); err == nil {
 		var answer struct{ Light string }
 		in := map[string]any{"look": look, "for_ms": ms(length)}
 		if err := remote.Do(ctx, http.MethodPost, "/light", in, &answer); err != nil {
-			return "", err
+			return err
 		}
-		return answer.Light, pause(ctx, length)
+		begun(answer.Light)
+		_ = pause(ctx, length) // whoever has seen enough
+		return nil
 	}
 	c, err := cfg.light()
 	if err != nil {
-		return "", fmt.Errorf("%w: config: %w", ErrRefused, err)
+		return fmt.Errorf("%w: config: %w", ErrRefused, err)
 	}
 	if c.Driver == gpio.LightNone {
-		return "", fmt.Errorf("%w: there is no light: set light.driver, or device.board to a board that has one (conch gpio list --boards)", ErrRefused)
+		return fmt.Errorf("%w: there is no light: set light.driver, or device.board to a board that has one (conch gpio list --boards)", ErrRefused)
 	}
 	opened, err := light.Open(c)
 	if err != nil {
-		return "", err
+		return err
 	}
-	hours, _ := light.ParseHours("") // whoever tests wires wants to see them
-	lamp := light.New(light.Options{
-		Open: func() (light.Driver, error) { return opened, nil }, Settings: lightSettings(cfg.Light, hours),
-		Level: func() int { return math.MaxInt16 / 3 },
-	})
+	begun(opened.String())
+	var failed error
 	ctx, cancel := context.WithTimeout(ctx, length)
 	defer cancel()
+	lamp := light.New(light.Options{
+		Open:     func() (light.Driver, error) { return opened, nil },
+		Settings: lightSettings(LightConfig{Brightness: cfg.Light.Brightness}), // quiet hours or not
+		Level:    func() int { return rand.IntN(math.MaxInt16) },
+		Down:     func(err error) { failed = err; cancel() },
+	})
 	lamp.Show(shown, 2*length)
-	return opened.String(), lamp.Run(ctx)
+	_ = lamp.Run(ctx) // it ends with ctx only
+	return failed
 }
 
 // conditions takes what is wrong. The light does not tell of itself, nor of what works nevertheless.

@@ -178,3 +178,17 @@ func TestLightOfTheConfiguration(t *testing.T) {
 	b.until("told", func() bool { return b.holds(lightLost) })
 	b.fine()
 }
+
+func TestBrightnessIsReloaded(t *testing.T) {
+	t.Parallel()
+	s := newStrip()
+	b := newBox(t, boxOptions{light: s.shows, config: func(c *Config) { c.Light.Brightness = 100 }})
+	b.card.Unplug() // something that is shown
+	b.until("lit", func() bool { return s.seen(func(f light.Frame) bool { return f.Brightness == 255 && !f.Dark() }) })
+	running, next := b.cfg, b.cfg
+	next.Light.Brightness = 20
+	if !b.take("light.brightness", &next, &running) || running.Light.Brightness != 20 {
+		t.Errorf("light.brightness wants a restart, or is not noted: %d", running.Light.Brightness)
+	}
+	b.until("dimmer", func() bool { return s.seen(func(f light.Frame) bool { return f.Brightness == 51 && !f.Dark() }) })
+}

@@ -106,6 +106,10 @@ func (d *Device) take(key string, next, running *Config) bool {
 	case "audio.cue_volume":
 		running.Audio.CueVolume = next.Audio.CueVolume
 		d.speaker.SetCueVolume(next.Audio.CueVolume)
+	case "light.brightness", "light.quiet", "light.quiet_brightness":
+		light := &running.Light
+		light.Brightness, light.Quiet, light.QuietBrightness = next.Light.Brightness, next.Light.Quiet, next.Light.QuietBrightness
+		d.lights.adjust(*light)
 	case "log.level": // reload itself turns it
 		running.Log.Level = next.Log.Level
 	case "voice.key": // the client asks liveKey before each session

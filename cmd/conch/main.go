@@ -34,6 +34,8 @@ type cli struct {
 	Doctor   doctorCmd   `cmd:"" help:"Look for what could be wrong here, and say what to do about it."`
 	Audio    audioCmd    `cmd:"" help:"List and test sound devices."`
 	GPIO     gpioCmd     `cmd:"" name:"gpio" help:"Find pins, boards and your button."`
+	Light    lightCmd    `cmd:"" help:"List and show what the light can tell."`
+	Mute     muteCmd     `cmd:"" help:"Close the running appliance's microphone, or open it again."`
 	Bench    benchCmd    `cmd:"" help:"Measure this device."`
 	Ask      askCmd      `cmd:"" help:"Ask the running appliance a question, as if spoken."`
 	Say      sayCmd      `cmd:"" help:"Have the running appliance say something."`

@@ -231,7 +231,7 @@ func TestQuietHoursDimWhatStandsStill(t *testing.T) {
 		b := run(t, ring, func(_ *bench, o *Options) {
 			wall := time.Date(2026, 11, 21, 21, 58, 0, 0, time.UTC)
 			o.Wall = func() time.Time { return wall.Add(time.Since(start) + shift) }
-			o.Settings = Settings{Brightness: 1, Quiet: Hours{22 * 60, 7 * 60}, Dimmed: 0.2}
+			o.Settings = Settings{Brightness: 1, Quiet: Hours{22 * time.Hour, 7 * time.Hour}, Dimmed: 0.2}
 		})
 		defer b.stop()
 		b.Tell(func(f *Facts) { f.Muted = true })

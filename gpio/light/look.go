@@ -31,6 +31,21 @@ func (l Look) String() string {
 	return "look?"
 }
 
+// About says in a few words when it is shown, and how.
+func (l Look) About() string {
+	return map[Look]string{
+		Off:       "nothing to tell: dark",
+		Listening: "what you say is being captured: white, steady",
+		Waiting:   "an answer is being made: white, breathing slowly",
+		Speaking:  "the answer sounds: in the companion's colour, as loud as it",
+		Pairing:   "the window for a new device is open: one LED goes round",
+		Muted:     "the microphone is closed because you want it so: red, steady",
+		Other:     "a companion of another device has the floor: one dim LED in its colour",
+		Error:     "something failed, or wants mending (conch doctor): red, two blinks",
+		Offline:   "no connection to the server: amber, a dim pulse",
+	}[l]
+}
+
 // Looks lists them all, the strongest first and Off last.
 func Looks() []Look {
 	return []Look{Listening, Waiting, Speaking, Pairing, Muted, Other, Error, Offline, Off}
