@@ -222,8 +222,33 @@ $(ARCHES:%=cross-%): cross-%:
 
 .PHONY: package
 package: cross ## build build/conch_VERSION_ARCH.deb for ARCHES
-	@for arch in $(ARCHES); do systemd/package/build $$arch $(DEB_VERSION) build/$$arch/conch build/conch_$(DEB_VERSION)_$$arch.deb; done
+	@mkdir -p build/host; $(GO) build -ldflags '-X conch/device.version=$(DEB_VERSION)' -o build/host/conch ./cmd/conch </dev/null >&2
+	@for arch in $(ARCHES); do \
+		CONCH=$(CURDIR)/build/host/conch systemd/package/build $$arch $(DEB_VERSION) build/$$arch/conch build/conch_$(DEB_VERSION)_$$arch.deb; \
+	done
 	@stat -c '%n: %s bytes' $(DEBS)
+
+PACKAGE_TEST_NEEDS := \
+	lintian='command -v lintian' \
+	binutils='command -v readelf' \
+	qemu-user-static='command -v qemu-aarch64-static' \
+	groff='command -v groff' \
+	fish='command -v fish' \
+	zsh='command -v zsh' \
+	shellcheck='command -v shellcheck'
+
+.PHONY: test-package
+test-package: package ## look at the packages, and have each hold a conversation under qemu-user (no root)
+	@$(call install,$(PACKAGE_TEST_NEEDS),The packages cannot be tested without them.,1)
+	@shellcheck $(filter-out %/copyright,$(wildcard systemd/package/*))
+	@CONCH=$(CURDIR)/build/host/conch systemd/package/test $(DEBS)
+	@$(GO) test -count=1 -run 'Completes|ManPage' ./cmd/conch
+
+.PHONY: test-install
+test-install: ## install, upgrade, remove and purge in a Debian of its own (root, systemd-nspawn)
+	@$(call install,mmdebstrap='command -v mmdebstrap' systemd-container='command -v systemd-nspawn',The packages cannot be installed without them.,1)
+	@$(MAKE) package ARCHES=$$(dpkg --print-architecture) >&2
+	@systemd/package/install-test $$(ls -t build/conch_*_$$(dpkg --print-architecture).deb | head -n 1)
 
 # --- the machine test
 

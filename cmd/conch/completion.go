@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -40,6 +41,32 @@ func walk(all []place, indent string) string {
 	return fmt.Sprintf("%s%s) i=$((i + 1)) ;;\n", indent, strings.Join(swallowing, "|")) + b.String()
 }
 
+// ownFlag is a flag that takes a value, and the pattern of a shell that a place and the word before the cursor match then.
+type ownFlag struct {
+	pattern string
+	flag    *kong.Flag
+}
+
+// ownFlags has each flag once, at the command it belongs to; those of a command with others below it count there as well.
+func ownFlags(all []place) []ownFlag {
+	var list []ownFlag
+	for _, p := range slices.Backward(all) { // the nearer one is found first
+		for _, f := range p.node.Flags {
+			if f.Hidden || !takesValue(f) {
+				continue
+			}
+			for _, s := range spellings(f) {
+				o := ownFlag{fmt.Sprintf("%q", p.path+" "+s), f}
+				if len(p.below) > 0 {
+					o.pattern = fmt.Sprintf("%q*%q", p.path, " "+s)
+				}
+				list = append(list, o)
+			}
+		}
+	}
+	return list
+}
+
 // writeBash: see Programmable Completion in the manual of bash. No helper of the package bash-completion is used, which a
 // small system may lack.
 func writeBash(w io.Writer, all []place) error {
@@ -70,15 +97,8 @@ func writeBash(w io.Writer, all []place) error {
 			fmt.Fprintf(&b, "    %s mapfile -t COMPREPLY < <(compgen -W %s -- \"$cur\"); return ;;\n", pattern, quoted(strings.Join(v.words, " ")))
 		}
 	}
-	for _, p := range all {
-		for _, f := range p.flags {
-			if !takesValue(f) {
-				continue
-			}
-			for _, s := range spellings(f) {
-				line(`"`+p.path+" "+s+`"`, valuesOf(f.Value, f.PlaceHolder))
-			}
-		}
+	for _, o := range ownFlags(all) {
+		line(o.pattern, valuesOf(o.flag.Value, o.flag.PlaceHolder))
 	}
 	b.WriteString("    esac\n    case $place in\n")
 	for _, p := range all {
@@ -117,15 +137,8 @@ func writeZsh(w io.Writer, all []place) error {
 		"    while ((i < CURRENT)); do\n        word=${words[i]}\n        case \"$place $word\" in\n" +
 		strings.ReplaceAll(walk(all, "        "), "i=$((i + 1))", "((i++))") +
 		"        esac\n        ((i++))\n    done\n    case \"$place $prev\" in\n")
-	for _, p := range all {
-		for _, f := range p.flags {
-			if !takesValue(f) {
-				continue
-			}
-			for _, s := range spellings(f) {
-				fmt.Fprintf(&b, "    \"%s %s\") %s; return ;;\n", p.path, s, zshValues(valuesOf(f.Value, f.PlaceHolder)))
-			}
-		}
+	for _, o := range ownFlags(all) {
+		fmt.Fprintf(&b, "    %s) %s; return ;;\n", o.pattern, zshValues(valuesOf(o.flag.Value, o.flag.PlaceHolder)))
 	}
 	b.WriteString("    esac\n    case $place in\n")
 	for _, p := range all {
@@ -197,8 +210,15 @@ func writeFish(w io.Writer, all []place) error {
 		for _, c := range p.below {
 			fmt.Fprintf(&b, "%s -a %s -d %s\n", at, c.Name, quoted(c.Help))
 		}
-		for _, f := range p.flags {
-			fmt.Fprintf(&b, "%s -l %s", at, f.Name)
+		for _, f := range p.node.Flags {
+			if f.Hidden {
+				continue
+			}
+			here := at
+			if len(p.below) > 0 {
+				here = "complete -c conch" // wherever; only conch itself has both
+			}
+			fmt.Fprintf(&b, "%s -l %s", here, f.Name)
 			if f.Short != 0 {
 				fmt.Fprintf(&b, " -s %c", f.Short)
 			}
