@@ -123,10 +123,10 @@ func serviceEnvironment(environ []string, m *doctor.Machine) (env []string, hidd
 		return slices.Contains([]string{"OPENAI_API_KEY", "STATE_DIRECTORY", "RUNTIME_DIRECTORY", "CREDENTIALS_DIRECTORY"}, name)
 	})
 	env = append(env, "STATE_DIRECTORY=/var/lib/conch", "RUNTIME_DIRECTORY=/run/conch")
-	switch dir, err := os.Open(serviceKeys); {
+	switch dir, err := os.Open(m.Path(serviceKeys)); {
 	case err == nil:
 		_ = dir.Close()
-		env = append(env, "CREDENTIALS_DIRECTORY="+serviceKeys)
+		env = append(env, "CREDENTIALS_DIRECTORY="+m.Path(serviceKeys))
 	case errors.Is(err, os.ErrPermission):
 		hidden = true
 	}

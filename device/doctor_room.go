@@ -241,6 +241,8 @@ func checkBroker(ctx context.Context, cfg Config) []doctor.Finding {
 		cause, do = "it lets in only those it knows", "set room.user and room.password_file, or room.cert_file and room.key_file"
 	case errors.Is(err, mqtt.ErrTLS):
 		cause, do = "the certificates, the clock or the scheme do not fit", "check the scheme and port of room.broker, room.ca_file, room.cert_file and the clock"
+	case errors.Is(err, mqtt.ErrNoBroker):
+		cause, do = "something else listens there, or only one of the two speaks TLS", "check the scheme and port of room.broker"
 	case errors.Is(err, mqtt.ErrSettings):
 		cause, do = "a setting of [room] is wrong", "mend the setting"
 	}

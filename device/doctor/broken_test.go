@@ -430,6 +430,12 @@ var networkBreakages = []breakage{
 			b.write("/proc/net/route", "Iface\tDestination\nwlan0\t0000A8C0\t00000000\t0001\t0\t0\t600\t00FFFFFF\n")
 			b.server.lookup = func(string) error { return unreachable }
 		}},
+	{name: "no way to a server in the house", check: "network", level: doctor.Bad, text: "no way out", cause: "no router", do: "NetworkManager", also: []string{"server", "tls"},
+		breaks: func(b *box) {
+			b.s.Voice.URL = "wss://192.168.1.7/v1/realtime"
+			b.write("/proc/net/route", "Iface\tDestination\n")
+			b.server.lookup = func(string) error { return unreachable }
+		}},
 	{name: "Wi-Fi saves power", check: "wifi", level: doctor.Warn, text: "wlan0 saves power", cause: "sleeps", do: "iw dev wlan0 set power_save off",
 		breaks: func(b *box) { b.says["iw dev wlan0 get power_save"] = "Power save: on\n" }},
 	{name: "weak signal", check: "wifi", level: doctor.Warn, text: "-82 dBm", cause: "far", do: "cable",
@@ -462,6 +468,12 @@ func TestNotes(t *testing.T) {
 			breaks: func(b *box) {
 				b.s.Board = ""
 				b.remove("/proc/device-tree/hat")
+			}},
+		{name: "a server in the house and no way out", check: "tls", level: doctor.Note, text: "in the clear", also: []string{"key"},
+			breaks: func(b *box) {
+				b.s.Voice.URL = "ws://192.168.1.7:8080/v1/realtime"
+				b.write("/proc/net/route", "Iface\tDestination\n")
+				b.server.plain()
 			}},
 		{name: "I2C off", check: "buses", level: doctor.Note, text: "I2C is off", do: "do_i2c 0", also: []string{"overlay", "board"},
 			breaks: func(b *box) {

@@ -52,12 +52,12 @@ func checkGPIO(_ context.Context, m *Machine, s *Subject) []Finding {
 	if !s.usesPins() {
 		return ok("", "not used: button.source = %q", s.Button.Source)
 	}
-	must := s.Button.Source == "gpio" || s.Board != "" || m.isPi()
+	must := s.Button.Source == "gpio" || s.Board != "" || s.Unit != "" || m.isPi() // a service has no keyboard
 	const none = "there is no GPIO chip (/dev/gpiochip*)"
 	paths := m.glob("/dev/gpiochip*")
 	switch {
 	case len(paths) == 0 && must:
-		return bad("", none, "this machine has none, or its driver was unloaded or is not in the kernel", "dmesg | grep -i pinctrl; on a machine without pins: button.source = \"keyboard\", or a USB button")
+		return bad("", none, "this machine has none, or its driver was unloaded or is not in the kernel", "dmesg | grep -i pinctrl; on a machine without pins: button.source = \"evdev\" for a key of a USB device, or \"none\"")
 	case len(paths) == 0:
 		return note("", "%s: keyboard or lines on standard input are the button", none)
 	}

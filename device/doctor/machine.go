@@ -102,7 +102,8 @@ func (a *atMost) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (m *Machine) path(p string) string {
+// Path is where a file of the machine is.
+func (m *Machine) Path(p string) string {
 	if m.Root == "" {
 		return p
 	}
@@ -111,7 +112,7 @@ func (m *Machine) path(p string) string {
 
 // read is the content of a file without the spaces and zeros around it (device tree strings end with one).
 func (m *Machine) read(p string) (string, error) {
-	f, err := os.OpenFile(m.path(p), os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO must not wait
+	f, err := os.OpenFile(m.Path(p), os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO must not wait
 	if err != nil {
 		return "", err
 	}
@@ -128,13 +129,13 @@ func (m *Machine) say(p string) string {
 
 // Exists says whether there is a file, even one that may not be looked at.
 func (m *Machine) Exists(p string) bool {
-	_, err := os.Stat(m.path(p))
+	_, err := os.Stat(m.Path(p))
 	return err == nil || errors.Is(err, fs.ErrPermission)
 }
 
 // glob gives paths as the machine has them, without the root before them, sorted.
 func (m *Machine) glob(pattern string) []string {
-	found, _ := filepath.Glob(m.path(pattern))
+	found, _ := filepath.Glob(m.Path(pattern))
 	for i := range found {
 		found[i] = "/" + strings.TrimPrefix(strings.TrimPrefix(found[i], m.Root), "/")
 	}
@@ -214,7 +215,7 @@ func (m *Machine) groupName(id int) string {
 
 // may says whether a user has the rights (of 0o7: read 4, write 2, search 1) on a file, and which group would give them.
 func (m *Machine) may(a Account, p string, want fs.FileMode) (can bool, group string, err error) {
-	info, err := os.Stat(m.path(p))
+	info, err := os.Stat(m.Path(p))
 	if err != nil {
 		return false, "", err
 	}

@@ -41,9 +41,16 @@ func far(host string) bool {
 	return err != nil || !a.IsLoopback()
 }
 
-func checkNetwork(_ context.Context, m *Machine, s *Subject) []Finding {
+func checkNetwork(ctx context.Context, m *Machine, s *Subject) []Finding {
 	if m.out() {
 		return ok("", "there is a way out (default route)")
+	}
+	u, err := url.Parse(s.Voice.URL)
+	if err != nil || s.Voice.Rehearsal || !far(u.Hostname()) {
+		return note("", "no way out of this machine (no default route); what is configured does not need one")
+	}
+	if _, err := netip.ParseAddr(u.Hostname()); err == nil && m.route(ctx, u.Hostname()) {
+		return ok("", "there is a way to %s, and none to other networks", u.Hostname())
 	}
 	var up, down []string
 	for _, p := range m.glob("/sys/class/net/*/operstate") {
@@ -60,11 +67,17 @@ func checkNetwork(_ context.Context, m *Machine, s *Subject) []Finding {
 	if len(up) > 0 {
 		cause, do = named(up)+" is up and got no address or no router", "see the router (DHCP), then: sudo systemctl restart NetworkManager; ip address"
 	}
-	u, err := url.Parse(s.Voice.URL)
-	if s.Voice.Rehearsal || err == nil && !far(u.Hostname()) {
-		return note("", "no way out of this machine (no default route); what is configured does not need one")
-	}
 	return bad("", "no way out of this machine (no default route)", cause, do)
+}
+
+// route says whether the kernel knows a way to an address: connecting a datagram socket sends nothing.
+func (m *Machine) route(ctx context.Context, address string) bool {
+	c, err := m.Dial(ctx, "udp", net.JoinHostPort(address, "9"))
+	if err != nil {
+		return false
+	}
+	_ = c.Close()
+	return true
 }
 
 // weakSignal: below this, packets are lost; rule of thumb of Wi-Fi planning.

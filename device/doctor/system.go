@@ -195,7 +195,7 @@ func checkDisk(_ context.Context, m *Machine, s *Subject) []Finding {
 		}
 		there = false
 	}
-	space, err := m.Space(m.path(probe))
+	space, err := m.Space(m.Path(probe))
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return unknown("", dir, "sudo conch doctor")
@@ -226,7 +226,7 @@ func checkDisk(_ context.Context, m *Machine, s *Subject) []Finding {
 	return ok("", "%s, %d MiB free", dir, space.Free>>20)
 }
 
-func (m *Machine) stat(p string) (fs.FileInfo, error) { return os.Stat(m.path(p)) }
+func (m *Machine) stat(p string) (fs.FileInfo, error) { return os.Stat(m.Path(p)) }
 
 func checkCardErrors(ctx context.Context, m *Machine, _ *Subject) []Finding {
 	for _, p := range m.glob("/sys/fs/ext4/*/errors_count") { // ext4 counts what it found, over restarts

@@ -1,0 +1,228 @@
+package device
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"conch/device/doctor"
+	"conch/mqtt"
+	"conch/mqtt/mqtttest"
+)
+
+// diagnose examines a configuration on the machine of the test, with a home of its own and no sound.
+func diagnose(t *testing.T, toml string, flags ...string) Diagnosis {
+	t.Helper()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "conch.toml")
+	text := fmt.Sprintf("%s\n[state]\ndir = %q\nruntime = %q\n[audio]\nbackend = \"null\"\n", toml, filepath.Join(dir, "state"), filepath.Join(dir, "run"))
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := DoctorOptions{LoadOptions: LoadOptions{File: file, Environ: append([]string{"HOME=" + dir}, flags...)}}
+	return Doctor(t.Context(), o)
+}
+
+// says fails unless a finding has the parts.
+func says(t *testing.T, d Diagnosis, check string, level doctor.Level, text, cause, do string) {
+	t.Helper()
+	var out strings.Builder
+	for _, f := range d.Findings {
+		if f.Check == check && f.Level == level && strings.Contains(f.Text, text) && strings.Contains(f.Cause, cause) && strings.Contains(f.Do, do) {
+			return
+		}
+	}
+	doctor.Print(&out, d.Findings, true)
+	t.Errorf("want %s %s %q, cause %q, do %q; got\n%s", level, check, text, cause, do, out.String())
+}
+
+// What a real broker refuses is told apart, and the password is in no sentence.
+func TestDoctorAtTheBroker(t *testing.T) {
+	const password = "the-password-of-the-house"
+	broker := mqtttest.Start(t, mqtttest.Options{Users: map[string]string{"kitchen": password}})
+	file := func(text string) string {
+		path := filepath.Join(t.TempDir(), "password")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	room := func(name, user, password string) string {
+		out := fmt.Sprintf("[room]\nbroker = %q\nname = %q\n", broker.URL(), name)
+		if user != "" {
+			out += fmt.Sprintf("user = %q\npassword_file = %q\n", user, file(password))
+		}
+		return out
+	}
+	for _, x := range []struct {
+		name, toml      string
+		level           doctor.Level
+		text, cause, do string
+	}{
+		{"let in", room("kitchen", "kitchen", password), doctor.OK, "lets this device in", "", ""},
+		{"nobody", room("kitchen", "", ""), doctor.Bad, "does not let this device into the room", "only those it knows", "set room.user and room.password_file"},
+		{"wrong password", room("kitchen", "kitchen", "another-password-of-nobody"), doctor.Bad, "does not", "the user or the password is wrong", "check room.user and room.password_file"},
+		{"not there", "[room]\nbroker = \"mqtt://127.0.0.1:1\"\n", doctor.Bad, "nothing listens there", "it is off", "check room.broker"},
+		{"not TLS", strings.Replace(room("kitchen", "", ""), "mqtt://", "mqtts://", 1), doctor.Bad, "does not answer like an MQTT broker", "something else listens there", "scheme and port"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			d := diagnose(t, x.toml)
+			says(t, d, "broker", x.level, x.text, x.cause, x.do)
+			for _, f := range d.Findings {
+				if text := f.Text + f.Cause + f.Do; strings.Contains(text, password) || strings.Contains(text, "another-password") {
+					t.Errorf("the password is in: %+v", f)
+				}
+			}
+		})
+	}
+}
+
+// The room's other checks: cards, members, identity, the server that refines votes, each with cause and remedy.
+func TestDoctorInTheRoom(t *testing.T) {
+	b, err := mqtt.NewBroker(mqtt.BrokerConfig{Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	d := diagnose(t, fmt.Sprintf("[room]\nbroker = \"embedded\"\nlisten = %q\nvote_url = \"http://127.0.0.1:1/v1\"\nvote_model = \"m\"\nvote_key_file = \"/nonexistent\"\n", b.Addr().String()))
+	says(t, d, "identity", doctor.Note, "no id yet", "", "conch room id")
+	says(t, d, "members", doctor.Warn, "names no other device", "hears only", "conch room id")
+	says(t, d, "broker", doctor.Bad, "room.listen", "cannot listen", "another broker has the port")
+	says(t, d, "votes", doctor.Bad, "room.vote_key_file", "missing", "mode 0600")
+	troubles(t, d)
+}
+
+// troubles have a cause and a remedy each.
+func troubles(t *testing.T, d Diagnosis) {
+	t.Helper()
+	for _, f := range d.Findings {
+		if (f.Level == doctor.Warn || f.Level == doctor.Bad) && (f.Cause == "" || f.Do == "") {
+			t.Errorf("no cause or no remedy: %+v", f)
+		}
+	}
+}
+
+// A refused configuration is a finding, and everything else is examined all the same.
+func TestDoctorWithARefusedConfiguration(t *testing.T) {
+	d := diagnose(t, "[device]\nnmae = \"kitchen\"\n[button]\nsource = \"pedal\"\n")
+	if d.Refused == nil {
+		t.Fatal("taken")
+	}
+	says(t, d, "config", doctor.Bad, "device.nmae: unknown key (did you mean device.name?)", "does not start", "conch check")
+	says(t, d, "config", doctor.Bad, `button.source = "pedal"`, "does not start", "conch check")
+	if len(d.Findings) < 10 {
+		t.Errorf("only %d findings", len(d.Findings))
+	}
+	troubles(t, d)
+}
+
+// Pins that do not go together are findings of the button and the light.
+func TestDoctorOfPinsThatDoNotFit(t *testing.T) {
+	d := diagnose(t, "[button]\nsource = \"gpio\"\npin = 18\n[light]\ndriver = \"gpio\"\npins = \"20\"\n")
+	says(t, d, "button", doctor.Bad, "I2S bit clock", "the board's own", "conch gpio learn")
+	says(t, d, "light", doctor.Bad, "I2S input", "the board's own", "conch gpio list")
+}
+
+// A broken file of the state directory is told of and left where it is: doctor changes nothing.
+func TestDoctorLeavesTheStateAlone(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, silenceFile+".json")
+	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := DoctorOptions{LoadOptions: LoadOptions{Environ: []string{"HOME=" + dir}, Flags: map[string]string{"state.dir": dir, "state.runtime": dir, "audio.backend": "null"}}}
+	says(t, Doctor(t.Context(), o), "silence", doctor.Note, "broken", "", "")
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 1 || left[0].Name() != silenceFile+".json" {
+		t.Errorf("the directory holds %v (%v)", left, err)
+	}
+}
+
+// The service is meant where it is installed and nobody says otherwise; then it is examined with what its unit gives it.
+func TestDoctorExaminesTheService(t *testing.T) {
+	root := t.TempDir()
+	m := doctor.Real()
+	m.Root = root
+	for _, dir := range []string{"usr/lib/systemd/system", "etc/conch/credentials"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	environ := []string{"HOME=" + root, "OPENAI_API_KEY=of-the-caller"}
+	if isService(LoadOptions{Environ: environ}, m) {
+		t.Error("a service that is not installed is examined")
+	}
+	for name, text := range map[string]string{"usr/lib/systemd/system/conch.service": "", "etc/conch/credentials/openai_api_key": "of-the-service\n"} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for what, o := range map[string]LoadOptions{
+		"an environment": {Environ: append(slices.Clone(environ), "CONCH_AUDIO_VOLUME=3")},
+		"a flag":         {Environ: environ, Flags: map[string]string{"audio.volume": "3"}},
+		"a file":         {Environ: environ, File: filepath.Join(root, "own.toml")},
+	} {
+		if isService(o, m) {
+			t.Errorf("%s of one's own is not heeded", what)
+		}
+	}
+	s, cfg := subject(DoctorOptions{LoadOptions: LoadOptions{Environ: environ}, Machine: m}, m)
+	if s.Unit != serviceUnit || s.User != serviceUser {
+		t.Errorf("unit %q of user %q", s.Unit, s.User)
+	}
+	if cfg.State.Dir != "/var/lib/conch" || cfg.State.Runtime != "/run/conch" {
+		t.Errorf("state in %s, socket in %s", cfg.State.Dir, cfg.State.Runtime)
+	}
+	if got := cfg.Voice.Key.Reveal(); got != "of-the-service" {
+		t.Errorf("the key is %q", got)
+	}
+}
+
+// What the running appliance says of itself is what is judged: a look from outside would disturb it.
+func TestDoctorAsksTheRunningAppliance(t *testing.T) {
+	cfg := Default()
+	cfg.State.Dir, cfg.State.Runtime = t.TempDir(), shortDir(t)
+	cfg.Audio.Backend = "null"
+	cfg.Button.Source = "none"
+	d, err := New(cfg, Options{Control: true, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- d.Run(ctx) }() // awaited below
+	defer func() {
+		cancel()
+		<-ended
+	}()
+	if err := d.WaitReady(ctx, 30*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	d.conds.set("test.trouble", "something is wrong", "mend it")
+	o := DoctorOptions{LoadOptions: LoadOptions{Environ: []string{"HOME=" + cfg.State.Dir}, Flags: map[string]string{
+		"state.dir": cfg.State.Dir, "state.runtime": cfg.State.Runtime, "audio.backend": "null", "button.source": "none"}}}
+	got := Doctor(ctx, o)
+	says(t, got, "running", doctor.OK, "state IDLE, 0 turns", "", "")
+	says(t, got, "condition test.trouble", doctor.Bad, "something is wrong", "the running appliance says so", "mend it")
+	says(t, got, "gaps", doctor.OK, "none", "", "")
+	if slices.ContainsFunc(got.Findings, func(f doctor.Finding) bool { return f.Check == "buffer" }) {
+		t.Error("the card of a running appliance was opened a second time")
+	}
+}
+
+// shortDir is a directory whose path is short enough for a socket in it.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "conch")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
