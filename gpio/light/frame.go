@@ -55,16 +55,19 @@ var rhythms = map[Look]rhythm{
 
 var doubleBlink = rhythm{100 * time.Millisecond, 150 * time.Millisecond, 100 * time.Millisecond, doublePeriod - 350*time.Millisecond}
 
+func (r rhythm) period() (sum time.Duration) {
+	for _, d := range r {
+		sum += d
+	}
+	return sum
+}
+
 // at says whether the LED is lit at a time, and how long that stays so; zero is for ever.
 func (r rhythm) at(t time.Duration) (lit bool, stays time.Duration) {
 	if len(r) == 0 {
 		return true, 0
 	}
-	period := time.Duration(0)
-	for _, d := range r {
-		period += d
-	}
-	t %= period
+	t %= r.period()
 	for i, d := range r {
 		if t < d {
 			return i%2 == 0, d - t
@@ -124,6 +127,20 @@ func (s Scene) strength(shape Shape, since time.Duration, level float64) (float6
 	}
 	lit, stays := rhythms[s.Look].at(since)
 	return one(lit), stays
+}
+
+// Period is the time after which a scene shows the same again; zero: it stands still, or it follows what sounds.
+func (s Scene) Period(shape Shape) time.Duration {
+	rich := shape.Dim && shape.Colour
+	switch {
+	case s.Look == Off || s.Look == Speaking, shape.Colour && s.Look == Muted, rich && s.Look == Other:
+		return 0
+	case shape.Dim && s.Look == Waiting:
+		return breath
+	case shape.Colour && shape.Pixels > 1 && s.Look == Pairing:
+		return turnPeriod
+	}
+	return rhythms[s.Look].period()
 }
 
 // turn lets one LED go round; the next one rises as it falls.

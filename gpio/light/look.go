@@ -40,7 +40,7 @@ func (l Look) About() string {
 		Speaking:  "the answer sounds: in the companion's colour, as loud as it",
 		Pairing:   "the window for a new device is open: one LED goes round",
 		Muted:     "the microphone is closed because you want it so: red, steady",
-		Other:     "a companion of another device has the floor: one dim LED in its colour",
+		Other:     "another device's companion has the floor: one dim LED in its colour",
 		Error:     "something failed, or wants mending (conch doctor): red, two blinks",
 		Offline:   "no connection to the server: amber, a dim pulse",
 	}[l]
@@ -154,8 +154,9 @@ const firstHue, lastHue = 90, 325
 // CompanionColour is a companion's colour: the same on every device, whoever knows no more than its id.
 func CompanionColour(id string) Colour {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(id)) // never fails
-	return hue(firstHue + float64(h.Sum32()>>8)/(1<<24)*(lastHue-firstHue))
+	_, _ = h.Write([]byte(id))            // never fails
+	spread := h.Sum32() * 2654435769 >> 8 // short names that are alike have sums that are; this scatters them (multiplicative hashing)
+	return hue(firstHue + float64(spread)/(1<<24)*(lastHue-firstHue))
 }
 
 // hue is a full colour, its angle in degrees.
