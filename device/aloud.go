@@ -54,6 +54,8 @@ var notices = []notice{
 	{networkLost, "network_lost", 30 * time.Second},
 	{voiceLost, "offline", time.Minute},
 	{"state.unwritable", "disk_full", 2 * time.Second},
+	{"room.memory", "disk_full", 2 * time.Second},
+	{"room.ledger", "disk_full", 2 * time.Second},
 	{"light.", "light_lost", 5 * time.Second},
 	{roomCut, "room_cut", time.Minute},
 }

@@ -103,6 +103,7 @@ type VoiceConfig struct {
 	Instructions  string // who the companion is, in words
 	Dialect       string // auto, ga, localai, speaches, xai, qwen
 	KeyFile       string
+	Remember      bool    // the conversation, across restarts
 	Ceiling       int     // tokens a day; 0 is none
 	PriceIn       float64 // for a million tokens, in whatever currency; 0 is unknown
 	PriceOut      float64
@@ -196,6 +197,7 @@ func Default() Config {
 		},
 		Voice: VoiceConfig{
 			Kind:          "auto",
+			Remember:      true,
 			URL:           "wss://api.openai.com/v1/realtime",
 			Model:         "gpt-realtime-2.1",
 			Transcription: "gpt-transcribe", // the older names end in February 2027 (facts/realtime.md 0)

@@ -86,6 +86,7 @@ func keys(c *Config) []key {
 		long("voice.instructions", &c.Voice.Instructions, "who the companion is and how it speaks"),
 		choice("voice.dialect", &c.Voice.Dialect, "what the server understands; auto: by its address", "auto", "ga", "localai", "speaches", "xai", "qwen"),
 		text("voice.key_file", &c.Voice.KeyFile, "file that holds the key and nothing else, mode 0600; also: systemd credential openai_api_key, environment OPENAI_API_KEY"),
+		boolean("voice.remember", &c.Voice.Remember, "keep the last of the conversation in the state directory, so that a restart does not forget it; false: nothing is kept, and what was is deleted"),
 		integer("voice.ceiling_tokens", &c.Voice.Ceiling, 0, 1_000_000_000, "", "no new answers after so many tokens in a day; 0: no ceiling"),
 		price("voice.price_in", &c.Voice.PriceIn, "price of a million tokens sent; 0: unknown"),
 		price("voice.price_out", &c.Voice.PriceOut, "price of a million tokens received; 0: unknown"),

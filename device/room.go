@@ -182,10 +182,14 @@ func (d *Device) identity() (mqtt.Identity, error) {
 		return mqtt.NewIdentity()
 	}
 	id, err := mqtt.OpenIdentity(d.store.dir)
-	if err != nil {
-		return id, fmt.Errorf("%w: %w", ErrRefused, err)
+	switch {
+	case err == nil:
+		return id, nil
+	case d.opts.Anyway: // the key that is there is not touched: the others know this device by it
+		d.conds.set("room.identity", err.Error(), "mend the file and restart, or delete it and pair again; until then the other devices do not know this one")
+		return mqtt.NewIdentity()
 	}
-	return id, nil
+	return id, fmt.Errorf("%w: %w", ErrRefused, err)
 }
 
 // wireBus makes the way to the other devices, and the broker if it is to live here.
@@ -193,6 +197,10 @@ func (d *Device) wireBus(id mqtt.Identity) (companions.Bus, error) {
 	c, url := d.cfg.Room, d.cfg.Room.Broker
 	if url == "embedded" {
 		broker, err := mqtt.NewBroker(mqtt.BrokerConfig{Listen: c.Listen, Log: d.log})
+		if err != nil && d.opts.Anyway {
+			d.conds.set("room.broker", err.Error(), "free that port or set room.listen, then restart; until then this device works alone")
+			return nil, nil //nolint:nilnil // no way to the others
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%w: config: room.listen: %w", ErrRefused, err)
 		}
@@ -216,6 +224,10 @@ func (d *Device) wireBus(id mqtt.Identity) (companions.Bus, error) {
 			d.conds.set(roomCut, "no connection to the room: "+err.Error(), "check room.broker and the network; this device works alone meanwhile, and comes back by itself")
 		},
 	})
+	if err != nil && d.opts.Anyway {
+		d.conds.set("room.broker", err.Error(), "mend the [room] section and restart; until then this device works alone")
+		return nil, nil //nolint:nilnil // as above
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: config: room: %w", ErrRefused, err)
 	}
@@ -259,8 +271,10 @@ func (d *Device) refiner() (*companions.ModelRefiner, error) {
 	switch {
 	case c.VoteKeyFile != "":
 		path := c.VoteKeyFile
-		if _, err := readSecretFile(path); err != nil {
+		if _, err := readSecretFile(path); err != nil && !d.opts.Anyway {
 			return nil, fmt.Errorf("%w: config: room.vote_key_file: %w", ErrRefused, err)
+		} else if err != nil {
+			d.conds.set("room.vote_key", err.Error(), "mend the file; it is read again for each vote, and until then the rules alone vote")
 		}
 		key = func() string { s, _ := readSecretFile(path); return s } // read anew, so that a new key counts
 	case hostOf(c.VoteURL) == hostOf(d.cfg.Voice.URL):

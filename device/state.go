@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"sync"
 
+	"golang.org/x/sys/unix"
+
 	"conch/companions"
 )
 
@@ -22,14 +24,56 @@ type store struct {
 	owed map[string][]byte // the latest value of each name that could not be written
 }
 
-// maxValue bounds one value; what conch keeps is a volume, a day's usage, a last measurement.
+// maxValue bounds one value; what conch keeps is a volume, a day's usage, a last measurement, a conversation of 16 kB.
 const maxValue = 1 << 20
 
+// openStore opens the directory, and makes it if it is not there. A store whose directory cannot be made is a store all the
+// same: what it owes is written once it can.
 func openStore(dir string) (*store, error) {
-	if err := os.MkdirAll(dir, 0o750); err != nil {
-		return nil, fmt.Errorf("state: directory %s: %w (set state.dir to a place this user may write)", dir, err)
+	s := &store{dir: dir, owed: map[string][]byte{}}
+	return s, s.mkdir()
+}
+
+func (s *store) mkdir() error {
+	if err := os.MkdirAll(s.dir, 0o750); err != nil {
+		return fmt.Errorf("state: directory %s: %w (set state.dir to a place this user may write)", s.dir, err)
 	}
-	return &store{dir: dir, owed: map[string][]byte{}}, nil
+	return nil
+}
+
+// writable says whether something could be written, as far as rights and mounts go.
+func (s *store) writable() error {
+	err := s.mkdir()
+	if err == nil {
+		if err = unix.Access(s.dir, unix.W_OK); err != nil {
+			err = fmt.Errorf("state: directory %s: %w (set state.dir to a place this user may write)", s.dir, err)
+		}
+	}
+	return err
+}
+
+// tidy removes what a power cut in the middle of a write has left beside the files. Only for the one process that owns the
+// directory, at its start.
+func (s *store) tidy() {
+	left, _ := filepath.Glob(filepath.Join(s.dir, "*.tmp")) // the pattern is good
+	for _, path := range left {
+		_ = os.Remove(path) // it stays; the next start tries again
+	}
+}
+
+// remove forgets name for good.
+func (s *store) remove(name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.owed, name)
+	path := filepath.Join(s.dir, name+".json")
+	switch err := os.Remove(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("state: %s: %w", path, err)
+	}
+	return syncDir(s.dir)
 }
 
 // load reads name into v and says whether there was one. A broken file is set aside under .broken, never lost silently.
@@ -85,6 +129,12 @@ func (s *store) owes() bool {
 func (s *store) settle() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if len(s.owed) == 0 {
+		return nil
+	}
+	if err := s.mkdir(); err != nil {
+		return err
+	}
 	var errs []error
 	for name, data := range s.owed {
 		path := filepath.Join(s.dir, name+".json")
@@ -95,4 +145,14 @@ func (s *store) settle() error {
 		delete(s.owed, name)
 	}
 	return errors.Join(errs...)
+}
+
+// syncDir has it survive a power cut that a name in a directory is gone.
+func syncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Sync()
 }

@@ -106,6 +106,7 @@ func (d *Device) newVoice(card companions.Card, first bool, kind, address string
 	if conf.Dialect, err = realtime.DialectByName(dialect); err != nil {
 		return nil, fmt.Errorf("%w: config: voice.dialect: %w", ErrRefused, err)
 	}
+	d.remembers(&conf, kind, card.ID)
 	client, err := realtime.New(conf)
 	if err != nil {
 		return nil, fmt.Errorf("%w: config: voice: %w", ErrRefused, err)

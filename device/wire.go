@@ -65,8 +65,9 @@ func (d *Device) openState() {
 	volume := d.cfg.Audio.Volume
 	if d.cfg.State.Dir != "" {
 		s, err := openStore(d.cfg.State.Dir)
+		d.store = s
 		if err == nil {
-			d.store = s
+			s.tidy()
 			var kept struct{ Percent int }
 			var have bool
 			if have, err = s.load("volume", &kept); have && kept.Percent >= 0 && kept.Percent <= 100 {
@@ -113,8 +114,11 @@ func (d *Device) writeState(ctx context.Context) error {
 		case <-d.saves:
 			_ = save()
 		case <-retry.C:
-			if d.store.owes() {
+			switch {
+			case d.store.owes():
 				_ = d.kept(d.store.settle())
+			case d.conds.holds("state.unwritable"): // nothing has wanted to be written since
+				_ = d.kept(d.store.writable())
 			}
 		}
 	}

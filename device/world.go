@@ -233,16 +233,28 @@ func addresses() int {
 // watchNetwork tells of every change of links, addresses and routes (rtnetlink(7)), until ctx ends. A message that was lost
 // because too many came is a change as well.
 func watchNetwork(ctx context.Context, changes chan<- struct{}) error {
+	socket, err := openNetwork()
+	if err != nil {
+		return err
+	}
+	return readNetwork(ctx, socket, changes)
+}
+
+func openNetwork() (*os.File, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_ROUTE)
 	if err != nil {
-		return os.NewSyscallError("socket", err)
+		return nil, os.NewSyscallError("socket", err)
 	}
 	groups := uint32(unix.RTMGRP_LINK | unix.RTMGRP_IPV4_IFADDR | unix.RTMGRP_IPV4_ROUTE | unix.RTMGRP_IPV6_IFADDR | unix.RTMGRP_IPV6_ROUTE)
 	if err := unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Groups: groups}); err != nil {
 		_ = unix.Close(fd)
-		return os.NewSyscallError("bind", err)
+		return nil, os.NewSyscallError("bind", err)
 	}
-	socket := os.NewFile(uintptr(fd), "rtnetlink")
+	return os.NewFile(uintptr(fd), "rtnetlink"), nil
+}
+
+// readNetwork reads until ctx ends, and closes the socket.
+func readNetwork(ctx context.Context, socket *os.File, changes chan<- struct{}) error {
 	stop := context.AfterFunc(ctx, func() { _ = socket.SetReadDeadline(time.Unix(1, 0)) }) // wakes the read below
 	defer socket.Close()
 	defer stop()

@@ -41,6 +41,9 @@ type Config struct {
 	Load    func() ([]byte, error) // what Save kept, at New; nil starts from zero
 	Save    func([]byte) error     // keeps the day's usage; called from a goroutine of its own
 
+	Recall []Line             // what was said before this process
+	Keep   func([]Line) error // keeps what is said; nil: nothing is kept. Called from a goroutine of its own
+
 	MaxUtterance time.Duration // kept in RAM until the answer begins; 61 s (60 s of speech and the pre-roll)
 	MaxAnswer    time.Duration // received but not yet handed over; 5 min
 	RenewAfter   time.Duration // age at which an idle session is renewed; 50 min (the server ends it at 60)

@@ -6,6 +6,7 @@ import "conch/coordinator/turn"
 // conversation, assistant text can.
 type history struct {
 	entries []entry
+	changes uint64 // of what was said, so far
 }
 
 type entry struct {
@@ -23,6 +24,7 @@ const (
 
 func (h *history) add(e entry) {
 	h.entries = append(h.entries, e)
+	h.changes++
 	h.trim()
 }
 
@@ -53,6 +55,7 @@ func (h *history) write(id turn.ItemID, t turn.ID, role, text string) {
 	e := h.at(id, t, role)
 	if len(e.text)+len(text) <= maxHistoryText {
 		e.text += text
+		h.changes++
 	}
 	h.trim()
 }
@@ -61,6 +64,7 @@ func (h *history) cut(id turn.ItemID, heard, received int) {
 	for i := range h.entries {
 		if id != "" && h.entries[i].item == id {
 			h.entries[i].text = turn.HeardText(h.entries[i].text, heard, received)
+			h.changes++
 		}
 	}
 }
@@ -69,6 +73,7 @@ func (h *history) remove(id turn.ItemID) {
 	for i := range h.entries {
 		if id != "" && h.entries[i].item == id {
 			h.entries = append(h.entries[:i], h.entries[i+1:]...)
+			h.changes++
 			return
 		}
 	}

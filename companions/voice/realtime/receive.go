@@ -126,6 +126,7 @@ func (r *run) transcribed(ev *inbound) {
 	id := turn.ItemID(ev.ItemID)
 	if e := r.history.at(id, t, "user"); e.text == "" && len(ev.Transcript) <= maxHistoryText {
 		e.text = ev.Transcript
+		r.history.changes++
 	}
 	r.history.trim()
 	if ev.Usage != nil {

@@ -79,6 +79,10 @@ type run struct {
 	spoken  int     // samples of it already sent
 	down    *down
 	history history
+	kept    uint64    // changes of the history that were handed over
+	keptAt  time.Time // when
+	toKeep  chan []Line
+	keepers sync.WaitGroup
 
 	// This session's wire.
 	pending   [][]byte // encoded, in order, for the writer
@@ -115,6 +119,11 @@ func newRun(ctx context.Context, c *Client, out Outlet) *run {
 		r.down = newDown()
 	}
 	r.forget()
+	r.history.recall(c.cfg.Recall)
+	r.toKeep = make(chan []Line, 1)
+	if c.cfg.Keep != nil {
+		r.keepers.Go(r.keeper)
+	}
 	r.wg.Go(func() { c.saver(ctx) })
 	return r
 }
@@ -133,6 +142,7 @@ func (r *run) loop() {
 	defer timer.Stop()
 	for r.ctx.Err() == nil {
 		r.step()
+		r.keep()
 		timer.Reset(time.Until(r.alarm))
 		var in <-chan message
 		var dead <-chan struct{}
@@ -166,12 +176,17 @@ func (r *run) loop() {
 // shutdown ends everything that was started and waits for it.
 func (r *run) shutdown(cancel context.CancelFunc) {
 	cancel()
+	if r.cfg.Keep != nil && r.history.changes != r.kept {
+		r.keepNow()
+	}
+	close(r.toKeep)
 	for _, l := range []*link{r.link, r.spare} {
 		if l != nil {
 			l.close()
 		}
 	}
 	r.wg.Wait()
+	r.keepers.Wait()
 	select {
 	case o := <-r.opened:
 		if o.link != nil {
