@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"conch/device"
 )
@@ -17,11 +16,14 @@ type doctorCmd struct {
 func (doctorCmd) Help() string {
 	return `Looks at the installed service where there is one, else at what conch run would be. Needs no root and nothing that runs; what only root can see, it says. Prints no keys, passwords, user names, home directories or Wi-Fi names: the output can be pasted into an issue.
 
-Exit status: 0 nothing keeps conch from working (there may be warnings), 1 something does, 2 the configuration or a flag was refused (what else was found is printed too).`
+Exit status: 0 nothing keeps conch from working (there may be warnings), 1 something does (a configuration in its usual place that is refused is such a thing), 2 --config, --set or a flag was refused and nothing was looked at.`
 }
 
 func (c doctorCmd) Run(e *env) error {
 	d := device.Doctor(e.ctx, device.DoctorOptions{LoadOptions: device.LoadOptions{File: e.config, Flags: e.set}, Anonymous: c.Anonymous})
+	if d.Refused != nil && (e.config != "" || len(e.set) > 0) { // what was asked for here is wrong, not the box
+		return fmt.Errorf("%w: %w", device.ErrRefused, d.Refused)
+	}
 	if c.JSON {
 		if err := e.json(d.Findings); err != nil {
 			return err
@@ -29,10 +31,7 @@ func (c doctorCmd) Run(e *env) error {
 	} else {
 		d.Print(e.out, c.Verbose)
 	}
-	switch {
-	case d.Refused != nil:
-		return fmt.Errorf("%w: %s", device.ErrRefused, strings.TrimSpace(d.Refused.Error()))
-	case d.Bad() > 0:
+	if d.Bad() > 0 {
 		return fmt.Errorf("doctor: %d of %d findings keep conch from working", d.Bad(), len(d.Findings))
 	}
 	return nil

@@ -475,6 +475,11 @@ func TestNotes(t *testing.T) {
 				b.write("/proc/net/route", "Iface\tDestination\n")
 				b.server.plain()
 			}},
+		{name: "muted", check: "muted", level: doctor.Note, text: "by wish", breaks: func(b *box) { b.run.Muted = true }},
+		{name: "no key, says the appliance", check: "condition key.missing", level: doctor.Note, text: "no key", do: "sudo conch key",
+			breaks: func(b *box) {
+				b.run.Conditions = []doctor.Condition{{Code: "key.missing", Text: "there is no key", Do: "sudo conch key"}}
+			}},
 		{name: "I2C off", check: "buses", level: doctor.Note, text: "I2C is off", do: "do_i2c 0", also: []string{"overlay", "board"},
 			breaks: func(b *box) {
 				b.remove("/dev/i2c-1", "/proc/device-tree/hat")

@@ -15,7 +15,7 @@ func Checks() []Check {
 		{Name: "config", Group: Service, About: "the configuration is taken, without warnings, and the service may read it", Look: checkConfig},
 		{Name: "service", Also: []string{"restarts", "watchdog", "reload"}, Group: Service, About: "systemd's unit: loaded, enabled, active, restarts, last exit, watchdog", Look: checkUnit},
 		{Name: "groups", Group: Service, About: "the service's user is in the groups of the devices that are there", Look: checkGroups},
-		{Name: "running", Also: []string{"condition ..."}, Group: Service, About: "the appliance answers; every condition it knows", Look: checkRunning},
+		{Name: "running", Also: []string{"muted", "condition ..."}, Group: Service, About: "the appliance answers; every condition it knows", Look: checkRunning},
 
 		{Name: "gpio", Group: Button, About: "the header's GPIO chip is there, and may be opened", Look: checkGPIO},
 		{Name: "board", Group: Button, About: "the HAT that is plugged in is the one that is configured", Look: checkBoard},

@@ -23,7 +23,7 @@
 //	service  config       the configuration is taken, without warnings, and the service may read it
 //	service  service      systemd's unit: loaded, enabled, active, restarts, last exit, watchdog [restarts, watchdog, reload]
 //	service  groups       the service's user is in the groups of the devices that are there
-//	service  running      the appliance answers; every condition it knows [condition ...]
+//	service  running      the appliance answers; every condition it knows [muted, condition ...]
 //	button   gpio         the header's GPIO chip is there, and may be opened
 //	button   board        the HAT that is plugged in is the one that is configured
 //	button   button       the pin is not the sound board's, not the light's, and nobody else has it

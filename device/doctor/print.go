@@ -43,7 +43,14 @@ func Print(w io.Writer, found []Finding, verbose bool) {
 		}
 	}
 	n := Counts(found)
-	fmt.Fprintf(w, "%d bad, %d warnings, %d notes, %d in order\n", n[Bad], n[Warn], n[Note], n[OK])
+	fmt.Fprintf(w, "%d bad, %s, %s, %d in order\n", n[Bad], some(n[Warn], "warning"), some(n[Note], "note"), n[OK])
+}
+
+func some(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
 }
 
 func line(w io.Writer, level, name, text string) {

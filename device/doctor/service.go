@@ -232,7 +232,14 @@ func checkRunning(ctx context.Context, m *Machine, s *Subject) []Finding {
 		return bad("", "a conch is running but does not answer: "+err.Error(), "the socket is there and what is behind it is not well", "sudo systemctl restart conch, or end it and start it again")
 	}
 	out := ok("", "state %s, %d turns, button %s, sound %s, voice %s", r.State, r.Turns, r.Button, r.Sound, r.Voice)
+	if r.Muted {
+		out = append(out, Finding{Check: "muted", Level: Note, Text: "the microphone is closed, by wish: it hears nothing", Do: "conch mute off"})
+	}
 	for _, c := range r.Conditions {
+		if c.Code == "key.missing" { // how a fresh box is, and what it says when it is asked
+			out = append(out, Finding{Check: "condition " + c.Code, Level: Note, Text: c.Text, Do: c.Do})
+			continue
+		}
 		out = append(out, bad("condition "+c.Code, c.Text, "the running appliance says so, since "+c.Since.Local().Format("2006-01-02 15:04"), c.Do)...)
 	}
 	return out

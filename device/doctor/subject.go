@@ -99,7 +99,7 @@ type Misfit struct{ Part, Text, Do string }
 type Running struct {
 	Version, State, Sound, Voice, Button string
 	Turns                                uint64
-	Ready                                bool
+	Ready, Muted                         bool
 	Used                                 int // tokens today
 	Conditions                           []Condition
 	Metrics                              map[string]float64
