@@ -9,7 +9,8 @@ import (
 )
 
 type gpioCmd struct {
-	List gpioListCmd `cmd:"" help:"List chips, pins, boards and what is free; propose the board."`
+	List  gpioListCmd  `cmd:"" help:"List chips, pins, boards and what is free; propose the board."`
+	Learn gpioLearnCmd `cmd:"" help:"Press your button: find its pin and write the setting."`
 }
 
 type gpioListCmd struct {
@@ -131,4 +132,17 @@ func printProposals(out io.Writer, cfg device.Config, seen device.BoardsSeen) {
 	if len(seen.Proposals) == 0 && cfg.Device.Board == "" {
 		fmt.Fprintln(out, "no board is recognised; conch gpio list --boards names those there are, conch gpio learn finds a button")
 	}
+}
+
+type gpioLearnCmd struct {
+	Yes   bool `help:"Write the setting without asking." short:"y"`
+	Print bool `help:"Show the setting and write nothing."`
+}
+
+func (c gpioLearnCmd) Run(e *env) error {
+	cfg, err := e.load()
+	if err != nil {
+		return err
+	}
+	return device.Learn(e.ctx, cfg, device.LearnOptions{In: e.in, Out: e.out, Yes: c.Yes, Print: c.Print})
 }

@@ -1,0 +1,213 @@
+package device
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/term"
+
+	"conch/gpio"
+)
+
+// LearnOptions say how conch gpio learn talks to a person.
+type LearnOptions struct {
+	In    *os.File
+	Out   io.Writer
+	Yes   bool   // write without asking
+	Print bool   // show the setting, write nothing
+	Root  string // before /proc and /sys, for tests
+	// Listen is gpio.Learn, or a test's.
+	Listen func(context.Context, gpio.LearnOptions) (gpio.Learned, error)
+}
+
+// Learn finds the button that somebody presses and writes it into the configuration file.
+func Learn(ctx context.Context, cfg Config, o LearnOptions) error {
+	if o.Listen == nil {
+		o.Listen = gpio.Learn
+	}
+	if r, err := Dial(cfg); err == nil && r != nil {
+		fmt.Fprintln(o.Out, "conch is running and may hold your button; if nothing is heard, stop it first: sudo systemctl stop conch")
+	}
+	uses := cfg.pinUses()
+	if pin := cfg.Button.Pin; strings.HasPrefix(uses[pin], "button") {
+		delete(uses, pin) // that is what is asked
+	}
+	say := func(format string, args ...any) { fmt.Fprintf(o.Out, format+"\n", args...) }
+	found, err := o.Listen(ctx, gpio.LearnOptions{
+		Chip: cfg.Button.Chip, Uses: uses,
+		Watch: func(pins []int, left map[int]string) {
+			for _, p := range sortedKeys(left) {
+				if strings.HasPrefix(left[p], "conch itself") || strings.HasPrefix(left[p], "conch@") {
+					say("GPIO%d is left out: %s", p, left[p])
+				}
+			}
+			say("listening on %s", pinNames(pins))
+			say("press your button now, and let it go (Ctrl-C ends)")
+		},
+		Heard: func(h gpio.Heard) { say("%s", heardText(h)) },
+	})
+	switch {
+	case errors.Is(err, context.Canceled):
+		return errors.New("nothing was learnt, and nothing was changed")
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	say("your button is %s", found)
+	edits, why := cfg.learnt(found, gpio.Detect(gpio.DetectOptions{Root: o.Root}))
+	for _, line := range why {
+		say("%s", line)
+	}
+	if len(edits) == 0 {
+		return nil
+	}
+	return o.write(cfg, edits)
+}
+
+// learnt is what to set for a button, and what to say about it: the board that has it, when what the machine shows leaves just
+// one; else the pin.
+func (c *Config) learnt(found gpio.Learned, seen gpio.Seen) (edits []Edit, why []string) {
+	active := map[bool]string{true: "high", false: "low"}[found.ActiveHigh]
+	// The resistor is left out of it: one more in the same direction does no harm.
+	if c.Button.Pin == found.Pin && c.Button.Active == active && (c.Button.Source == "gpio" || c.Button.Source == "auto") {
+		return nil, []string{"that is what the configuration says already; nothing to change"}
+	}
+	for _, key := range []string{"button.pin", "button.active", "device.board", "button.source"} {
+		if from := c.originOf(key); strings.HasPrefix(from, "environment ") {
+			why = append(why, fmt.Sprintf("%s comes from the %s, which is stronger than the file: change it there", key, from))
+		}
+	}
+	fitting := found.FittingBoards()
+	var boards []gpio.Proposal
+	for _, p := range seen.Proposals {
+		if slices.ContainsFunc(fitting, func(b gpio.Board) bool { return b.Name == p.Board }) {
+			boards = append(boards, p)
+		}
+	}
+	byHand := slices.ContainsFunc([]string{"button.pin", "button.active", "button.bias"}, func(key string) bool { return strings.HasPrefix(c.originOf(key), "file ") })
+	if c.Device.Board == "" && !byHand && (len(boards) == 1 || len(boards) > 1 && boards[0].Sure) {
+		p := boards[0]
+		why = append(why, fmt.Sprintf("that is the button of %s, and %s", p.Title, strings.Join(p.Evidence, "; ")))
+		if p.Note != "" {
+			why = append(why, p.Note)
+		}
+		return []Edit{{"device.board", tomlQuote(p.Board)}}, why
+	}
+	if len(fitting) > 0 && c.Device.Board == "" {
+		var names []string
+		for _, b := range fitting {
+			names = append(names, b.Name)
+		}
+		why = append(why, fmt.Sprintf("boards with this button: %s; if yours is one of them, board = \"NAME\" below [device] sets light and sound as well", strings.Join(names, ", ")))
+	}
+	if c.Button.Source != "gpio" && c.Button.Source != "auto" {
+		edits = append(edits, Edit{"button.source", tomlQuote("gpio")})
+	}
+	edits = append(edits, Edit{"button.pin", fmt.Sprint(found.Pin)}, Edit{"button.active", tomlQuote(active)}, Edit{"button.bias", tomlQuote(found.Bias.String())})
+	return edits, why
+}
+
+// write shows the change, asks, and makes it.
+func (o LearnOptions) write(cfg Config, edits []Edit) error {
+	path := cfg.File
+	if path == "" {
+		path = newConfig()
+	}
+	byHand := "write it yourself:"
+	for _, e := range edits {
+		section, name, _ := strings.Cut(e.Key, ".")
+		byHand += fmt.Sprintf("\n[%s]\n%s = %s", section, name, e.Value)
+	}
+	before, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("gpio learn: %s: %w; %s", path, unwrapPath(err), byHand)
+	}
+	after, err := editConfig(string(before), edits)
+	if err != nil {
+		return fmt.Errorf("gpio learn: %s: %w; %s", path, err, byHand)
+	}
+	fmt.Fprintf(o.Out, "\n%s\n%s", path, diffLines(string(before), after))
+	if o.Print {
+		return nil
+	}
+	if !o.Yes {
+		if !term.IsTerminal(int(o.In.Fd())) {
+			return fmt.Errorf("%w: gpio learn: nobody to ask on standard input; --yes writes it, --print only shows it", ErrRefused)
+		}
+		fmt.Fprint(o.Out, "\nwrite this? [y/N] ")
+		answer, _ := bufio.NewReader(o.In).ReadString('\n')
+		if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
+			fmt.Fprintln(o.Out, "nothing was changed")
+			return nil
+		}
+	}
+	if err := replaceConfig(path, after); err != nil {
+		if errors.Is(err, fs.ErrPermission) {
+			return fmt.Errorf("gpio learn: %s: %w; as its owner: sudo conch gpio learn", path, unwrapPath(err))
+		}
+		return fmt.Errorf("gpio learn: %s: %w; %s", path, err, byHand)
+	}
+	fmt.Fprintf(o.Out, "written; it takes effect with: sudo systemctl restart conch\n")
+	return nil
+}
+
+// newConfig is where a configuration goes when there is none.
+func newConfig() string {
+	if os.Getuid() == 0 {
+		return "/etc/conch/conch.toml"
+	}
+	if dir, err := os.UserConfigDir(); err == nil {
+		return filepath.Join(dir, "conch/conch.toml")
+	}
+	return "conch.toml"
+}
+
+func heardText(h gpio.Heard) string {
+	pins := pinNames(h.Pins)
+	switch h.Kind {
+	case gpio.HeardOnce:
+		return pins + ": pressed and let go; once more, to be sure"
+	case gpio.HeardTwice:
+		return pins + ": the same again"
+	case gpio.HeardOther:
+		return fmt.Sprintf("that was GPIO%d, and before it GPIO%d; press the button once more", h.Pins[1], h.Pins[0])
+	case gpio.HeardTogether:
+		return pins + " moved together: one of them is a neighbour's wire; unplug what is not the button, and press again"
+	case gpio.HeardNoise:
+		return pins + " is never quiet, and left out"
+	}
+	return pins + " has changed and stays so; a button comes back"
+}
+
+func pinNames(pins []int) string {
+	names := make([]string, len(pins))
+	for i, p := range pins {
+		names[i] = fmt.Sprintf("GPIO%d", p)
+	}
+	return strings.Join(names, ", ")
+}
+
+func sortedKeys(m map[int]string) []int {
+	keys := make([]int, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// unwrapPath leaves out the path of a path error: the message has it already.
+func unwrapPath(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
