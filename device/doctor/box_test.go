@@ -93,6 +93,8 @@ func healthy(t *testing.T) *box {
 		"/proc/asound/card1/id":                                "vc4hdmi\n",
 		"/proc/asound/card1/pcm0p/sub0/status":                 "closed\n",
 		"/proc/613/comm":                                       "conch\n",
+		"/proc/613/task/613/stat":                              thread(0),
+		"/proc/613/task/614/stat":                              thread(1),
 		"/proc/614/comm":                                       "conch\n",
 		"/proc/net/route":                                      "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\nwlan0\t00000000\t0101A8C0\t0003\t0\t0\t600\t00000000\n",
 		"/sys/class/net/lo/operstate":                          "unknown\n",
@@ -161,6 +163,11 @@ func healthy(t *testing.T) *box {
 		Secrets:  []string{key},
 	}
 	return b
+}
+
+// thread is /proc/PID/task/TID/stat of a thread with a scheduling policy.
+func thread(policy int) string {
+	return fmt.Sprintf("614 (conch audio (x)) S%s 50 %d 0 0 0\n", strings.Repeat(" 0", 36), policy)
 }
 
 // card is the id of the board's card in the table of boards.

@@ -116,6 +116,8 @@ var machineBreakages = []breakage{
 		breaks: func(b *box) { b.m.Now = func() time.Time { return time.Unix(120, 0) } }},
 	{name: "no real-time in the unit", check: "priority", level: doctor.Warn, text: "up to 0", cause: "stutter", do: "systemctl cat",
 		breaks: func(b *box) { b.unit(map[string]string{"LimitRTPRIO": "0"}) }},
+	{name: "real-time allowed and not had", check: "priority", level: doctor.Warn, text: "without real-time priority", cause: "stutter", do: "journalctl",
+		breaks: func(b *box) { b.write("/proc/613/task/614/stat", thread(0)) }},
 	{name: "no real-time for a person", check: "priority", level: doctor.Warn, text: "up to 0", cause: "stutter", do: "limits.d", also: []string{"service"},
 		breaks: func(b *box) {
 			b.person()

@@ -14,6 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"conch/device/doctor"
 )
 
@@ -162,6 +164,30 @@ func TestReportIsFitToPaste(t *testing.T) {
 	if out := show(b.findings()); strings.Contains(out, "MartasWiFi") {
 		t.Error("the name of the Wi-Fi is in the report")
 	}
+}
+
+// No secret survives, whatever stands around it, and no part of one where another begins like it.
+func TestNoSecretSurvives(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		word := rapid.StringMatching(`[A-Z0-9+=.-]{4,12}`)
+		secrets := rapid.SliceOfN(word, 1, 4).Draw(t, "secrets")
+		secrets = append(secrets, secrets[0]+word.Draw(t, "longer"))
+		text := rapid.StringMatching(`[a-z ]{0,9}`) // nothing that is a secret by its look
+		said, want := "", ""
+		for _, s := range rapid.SliceOfN(rapid.SampledFrom(secrets), 1, 5).Draw(t, "said") {
+			between := text.Draw(t, "between")
+			said, want = said+between+" "+s+" ", want+between+" [secret] "
+		}
+		found := doctor.Run(context.Background(), &doctor.Machine{}, &doctor.Subject{Secrets: secrets}, []doctor.Check{{Name: "c", Group: doctor.Box,
+			Look: func(context.Context, *doctor.Machine, *doctor.Subject) []doctor.Finding {
+				return []doctor.Finding{{Level: doctor.Bad, Text: said, Cause: said, Do: said}}
+			}}})
+		for _, out := range []string{found[0].Text, found[0].Cause, found[0].Do} {
+			if out != want {
+				t.Fatalf("got %q, want %q", out, want)
+			}
+		}
+	})
 }
 
 // Anonymous leaves out names and addresses of the house.

@@ -22,7 +22,9 @@ var public = []string{"", "root", "conch", "pi"}
 // hider returns what makes a sentence fit for others' eyes.
 func (m *Machine) hider(s *Subject) func(string) string {
 	var pairs []string
-	for _, secret := range s.Secrets {
+	secrets := slices.Clone(s.Secrets)
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // of two that begin alike, the longer first
+	for _, secret := range secrets {
 		if len(secret) >= 4 { // a shorter one would eat words
 			pairs = append(pairs, secret, "[secret]")
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -352,6 +353,23 @@ func ago(d time.Duration) string {
 	}
 }
 
+// plays says whether conch has a card open.
+func (s *Subject) plays(ctx context.Context, m *Machine) bool {
+	return slices.ContainsFunc(m.uses(), func(u use) bool { return s.mine(ctx, m, u) })
+}
+
+// realtime says whether a thread of a process is scheduled FIFO or round robin (proc(5), stat: field 41, policy).
+func (m *Machine) realtime(pid int) bool {
+	for _, p := range m.glob(fmt.Sprintf("/proc/%d/task/*/stat", pid)) {
+		text := m.say(p)
+		f := strings.Fields(text[strings.LastIndexByte(text, ')')+1:]) // the name before may have spaces; state is field 3
+		if len(f) > 38 && (f[38] == "1" || f[38] == "2") {
+			return true
+		}
+	}
+	return false
+}
+
 func checkPriority(ctx context.Context, m *Machine, s *Subject) []Finding {
 	const why = "under load the sound may stutter and silence come late"
 	if s.Unit != "" {
@@ -359,6 +377,9 @@ func checkPriority(ctx context.Context, m *Machine, s *Subject) []Finding {
 			limit := u.have["LimitRTPRIO"]
 			if n, err := strconv.ParseUint(limit, 10, 64); err == nil && n < s.Sound.Priority {
 				return warn("", fmt.Sprintf("the unit allows real-time priority up to %d, the audio thread wants %d", n, s.Sound.Priority), why, "remove what overrides LimitRTPRIO: systemctl cat conch")
+			}
+			if s.plays(ctx, m) && !m.realtime(u.mainPID) {
+				return warn("", "the audio thread runs without real-time priority, though the unit allows it", why, "journalctl -u conch -b | grep audio.thread says what it got; sudo systemctl restart conch")
 			}
 			return ok("", "the unit allows the audio thread real-time priority")
 		}
