@@ -145,7 +145,8 @@ func (d *Device) voiceShort() string {
 	if p := d.playback.Load(); p != nil && p.err == nil && p.granted.Backend != "null" {
 		sound = p.granted.Name
 	}
-	return fmt.Sprintf("%s; %s; %s", strings.Join(buttons, ", "), sound, d.voiceWords)
+	voice, _, _ := strings.Cut(d.voiceWords, " (") // why is for who starts it by hand
+	return fmt.Sprintf("%s; %s; %s", strings.Join(buttons, ", "), sound, voice)
 }
 
 // brief keeps a text on one line of at most 200 runes: a name of a card is not ours, and a line break would begin another

@@ -179,7 +179,7 @@ func (d *Device) lostVoice(code, whose string, e *turn.SessionLost) {
 func (d *Device) startRehearsal() (address string, err error) {
 	server := d.opts.Server
 	if server == nil {
-		server = rehearsal.New(rehearsal.Options{Log: d.log})
+		server = rehearsal.New(rehearsal.Options{Log: d.log, Discreet: true})
 	}
 	if address, err = server.Listen("127.0.0.1:0"); err != nil {
 		return "", err

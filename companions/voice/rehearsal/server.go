@@ -58,6 +58,7 @@ type Options struct {
 	MaxSessions int              // at once; 0: 16
 	Life        time.Duration    // of a session; 0: 60 minutes, like the service
 	Log         *slog.Logger     // nil: silent
+	Discreet    bool             // nothing of what is said goes to the log
 	Now         func() time.Time // what the clock on the wall says; nil: time.Now
 }
 

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/coder/websocket"
 )
@@ -312,8 +313,16 @@ func (x *session) hear(it *item) {
 	})
 }
 
+// quote is a text for the log.
+func (x *session) quote(text string) string {
+	if x.srv.o.Discreet {
+		return fmt.Sprintf("(%d letters)", utf8.RuneCountInString(text))
+	}
+	return text
+}
+
 func (x *session) transcribed(it *item, h Heard, err error) {
-	x.log.Debug(logHeard, "item", it.id, "text", h.Text, "length_ms", h.Length.Milliseconds(), "level_db", int(h.Level), "err", err)
+	x.log.Debug(logHeard, "item", it.id, "text", x.quote(h.Text), "length_ms", h.Length.Milliseconds(), "level_db", int(h.Level), "err", err)
 	it.text = h.Text
 	if get[m](x.conf, "audio", "input", "transcription") == nil {
 		return
