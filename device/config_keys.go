@@ -43,7 +43,7 @@ func (e refusedError) Error() string { return e.reason }
 func keys(c *Config) []key {
 	return []key{
 		label("device.name", &c.Device.Name, true, "who this device is in the room and in logs; empty: the host's name"),
-		board("device.board", &c.Device.Board, "board whose button, light and sound are set with this one word (conch gpio list names them); what is set below is stronger; empty: none"),
+		board("device.board", &c.Device.Board, "board whose button, light and sound are set with this one word (conch gpio list --boards names them); what is set below is stronger; empty: none"),
 		nameList("device.companion", &c.Device.Companion, "companions that live here, with commas between them: of cards in room.cards, of those that come with conch (Ada, Ben, Cleo), or a name of your own"),
 
 		choice("button.source", &c.Button.Source, "where presses come from; auto: a pin where there is a GPIO chip, and the keyboard or lines on standard input; evdev: a key of a USB device",

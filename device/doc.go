@@ -14,10 +14,10 @@
 //	speaker      closes what has been played          mic        frames to the voice, at 20 ms
 //	playback     keeps the loudspeaker open           capture    keeps the microphone open
 //	coordinator  owns the turn machine                voice      owns the session with the server
-//	button ...   one per button                       state      writes what must survive a power cut
+//	button ...   opens and reads one button           state      writes what must survive a power cut
 //	rehearsal    the server, where there is no key    control    the socket of the CLI
 //	room         owns the round machine               mqtt       owns the connection to the broker
-//	broker       the embedded one, where it is here
+//	broker       the embedded one, where it is here   drive      holds the pins that the board wants held
 //
 // A device with one companion and no broker has no room, and none of its goroutines.
 //

@@ -65,7 +65,7 @@ func (p *driven) hold(open func(gpio.Drive) (outlet, error), log *slog.Logger) {
 	say := func(event string, level slog.Level, more ...any) {
 		if p.said != event {
 			p.said = event
-			log.Log(context.Background(), level, event, append([]any{"pin", p.Pin, "high", p.High, "use", p.Use}, more...)...)
+			log.Log(context.Background(), level, event, append([]any{"pin", p.Pin, "high", p.High, "use", p.Use}, more...)...) //nolint:sloglint // one of the constants above
 		}
 	}
 	if p.out != nil {

@@ -1,8 +1,13 @@
 // Package gpio is the button and the light of one device.
 //
-//	wire ─> Line ─> Debounce ─> Gesture ─> on(Event)      Button.Run, one goroutine
-//	 periph.go      pure        pure       the caller's
-//	keys, lines on standard input ────────> on(Event)      Console.Run
+//	wire ──────────────> Line ─> Debounce ─> Gesture ─> on(Event)     Button.Run, one goroutine
+//	 pin.go, chip.go      │      pure        pure       the caller's
+//	key of a device ──────┘
+//	 evdev.go
+//	keys, lines on standard input ─────────────────────> on(Event)     Console.Run
+//
+// Which wire it is: boards.go is the table of what people own, detect.go what the machine shows of it, learn.go the press that
+// tells. A Line may end (a chip that is unbound, a device that is pulled out); whoever owns the button opens another.
 //
 // A press acts on its first edge: Touched comes with no delay at all, and is what silences the loudspeaker. What follows
 // settles it, always: Pressed (it was one), Glitched (it was noise, nothing happened) or Released (in the tap modes: it was

@@ -25,7 +25,7 @@ func (k *kernel) openButton(pin string, o ButtonOptions) (*Button, error) {
 	default:
 		flags |= flagPullUp
 	}
-	file, name, err := k.take(pin, o.Chip, flags, 0, "button.pin")
+	file, name, err := k.take(pin, o.Chip, flags, 0, "set button.pin to another one")
 	if err != nil {
 		return nil, err
 	}
@@ -33,8 +33,8 @@ func (k *kernel) openButton(pin string, o ButtonOptions) (*Button, error) {
 	return NewButton(line, o), nil
 }
 
-// take requests one line. setting is the key of the configuration that names it.
-func (k *kernel) take(pin, label string, flags, values uint64, setting string) (*lineFile, string, error) {
+// take requests one line. elsewhere is what else to do about one that is in use than to end what uses it.
+func (k *kernel) take(pin, label string, flags, values uint64, elsewhere string) (*lineFile, string, error) {
 	number, err := pinNumber(pin)
 	if err != nil {
 		return nil, "", err
@@ -52,7 +52,7 @@ func (k *kernel) take(pin, label string, flags, values uint64, setting string) (
 	file, err := chip.request([]int{info.Offset}, flags, values)
 	switch {
 	case errors.Is(err, unix.EBUSY):
-		return nil, "", fmt.Errorf("gpio: open %s: %w: %s holds it (see conch gpio list); end that, or set %s to another one", name, ErrPinInUse, busy(info), setting)
+		return nil, "", fmt.Errorf("gpio: open %s: %w: %s holds it (see conch gpio list); end that, or %s", name, ErrPinInUse, busy(info), elsewhere)
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
 		return nil, "", fmt.Errorf("gpio: open %s: %w: %w", name, ErrNoRights, err)
 	case err != nil:
@@ -153,7 +153,7 @@ func OpenOutput(number int, chip string, high bool) (*Output, error) {
 }
 
 func (k *kernel) openOutput(number int, chip string, high bool) (*Output, error) {
-	file, name, err := k.take(strconv.Itoa(number), chip, flagOutput, bit(high), "light.pins")
+	file, name, err := k.take(strconv.Itoa(number), chip, flagOutput, bit(high), "take another pin")
 	if err != nil {
 		return nil, err
 	}
