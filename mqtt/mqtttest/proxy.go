@@ -243,13 +243,17 @@ func (p *Proxy) pump(c *pair, from, to net.Conn) {
 			}
 		}
 	})
+	deaf := false
 	for b := range way {
+		if deaf {
+			continue
+		}
 		if !p.hold(c, b.at) {
 			return
 		}
-		if _, err := to.Write(b.b); err != nil {
-			return
-		}
+		// Who has closed hears nothing any more, but what it said before is still under way in the other direction.
+		_, err := to.Write(b.b)
+		deaf = err != nil
 	}
 	// The other side has closed; behind a cut cable nobody hears of it.
 	p.hold(c, time.Time{})
