@@ -3,9 +3,12 @@ package device
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -39,6 +42,7 @@ type room struct {
 	begun  time.Time // zero of the device's clock
 	turns  chan TurnRecord
 	end    func() error // ends the device and waits for it; may be called again
+	last   []int16      // what was judged last
 }
 
 // air is what is between a card and a person.
@@ -77,6 +81,7 @@ func newRoom(t *testing.T, a air) *room {
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("the device's log:\n%s", r.log.text())
+			r.keep()
 		}
 	})
 	card, playback, capture := a.card(t)
@@ -217,7 +222,18 @@ func (r *room) recorded(from, to time.Time) []int16 {
 	r.t.Helper()
 	r.wait("the recording to reach the end of the turn", stateLimit, func() bool { return r.air.reached(to) })
 	first, pcm := r.air.since(from)
-	return pcm[:max(0, min(len(pcm), int(to.Sub(first)*audio.CardRate/time.Second)))]
+	r.last = pcm[:max(0, min(len(pcm), int(to.Sub(first)*audio.CardRate/time.Second)))]
+	return r.last
+}
+
+// keep leaves the recording that was judged last for who wants to listen to it: go test -artifacts.
+func (r *room) keep() {
+	name := filepath.Join(r.t.ArtifactDir(), "recording.wav")
+	f, err := os.Create(name)
+	if err == nil {
+		err = errors.Join(audio.WriteWAV(f, audio.CardRate, r.last), f.Close())
+	}
+	r.t.Logf("the recording that was judged last: %s (kept with -artifacts), error %v", name, err)
 }
 
 // at is a moment of the device's clock.
@@ -282,7 +298,11 @@ func find(recording, original []int16) (m match, ok bool) {
 		}
 		if same < all*3/4 && b >= tried {
 			tried = b + window
-			if o, g := place(recording, frames, b, offset-audio.CardRate/20, offset+audio.CardRate/4); g != 0 && o != offset {
+			back := audio.CardRate / 20
+			if m.first < 0 {
+				back = giveUp // the offset is that of a piece further on, with all gaps before it
+			}
+			if o, g := place(recording, frames, b, offset-back, offset+audio.CardRate/4); g != 0 && o != offset {
 				if m.first >= 0 {
 					m.jumps = append(m.jumps, o-offset)
 				}
