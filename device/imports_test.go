@@ -29,7 +29,7 @@ var imports = map[string][]string{
 	"gpio":                {},
 	"gpio/gpiotest":       {"gpio"},
 	"gpio/light":          {"gpio"},
-	"gpio/light/picture":  {"gpio/light"},
+	"gpio/light/gen":      {"gpio/light"},
 	"audio":               {},
 	"audio/…":             {"audio", "audio/…"},
 	"coordinator":         {"coordinator/turn"},

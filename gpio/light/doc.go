@@ -30,4 +30,4 @@
 // states.svg is a picture of them all, drawn by the code that draws the frames: go generate ./gpio/light
 package light
 
-//go:generate go run ./picture
+//go:generate go run ./gen

@@ -3,7 +3,7 @@ package light
 import "errors"
 
 // LEDs on pins are on or off. They are not dimmed by switching them fast: that would wake the processor hundreds of times a
-// second, and whatever it does besides would be seen as flicker. An LED on a pin that the kernel dims is a sysfs light.
+// second, and whatever it does besides would be seen as flicker. Where the Pi's PWM has the pin, it dims (pwm.go).
 
 // led is one LED on a pin.
 type led struct {
@@ -12,6 +12,11 @@ type led struct {
 }
 
 func openLED(c Config) (Driver, error) {
+	if len(c.Pins) == 1 {
+		if d, ok, err := openPWM(c, c.Pins[0]); ok {
+			return d, err
+		}
+	}
 	p, err := c.pins(1, "the LED's")
 	if err != nil {
 		return nil, err

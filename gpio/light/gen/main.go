@@ -1,4 +1,4 @@
-// Command picture draws what the light tells as an SVG that moves, from the code that draws the frames. Run it by:
+// Command gen draws what the light tells as an SVG that moves, from the code that draws the frames. Run it by:
 // go generate ./gpio/light
 package main
 
@@ -16,7 +16,7 @@ import (
 
 func main() {
 	if err := os.WriteFile("states.svg", draw(), 0o644); err != nil {
-		fmt.Fprintln(os.Stderr, "picture:", err)
+		fmt.Fprintln(os.Stderr, "gen:", err)
 		os.Exit(1)
 	}
 }
