@@ -192,7 +192,7 @@ func measured(cfg Config) doctor.Measured {
 	case errors.Is(err, os.ErrNotExist):
 		return doctor.Measured{}
 	case errors.Is(err, os.ErrPermission):
-		return doctor.Measured{Err: errors.New("the last measurement cannot be seen without root")}
+		return doctor.Measured{Hidden: true}
 	case err != nil:
 		return doctor.Measured{Err: errors.New("the last measurement cannot be read: it is broken")}
 	}

@@ -477,6 +477,16 @@ func TestNotes(t *testing.T) {
 				b.write("/proc/net/route", "Iface\tDestination\n")
 				b.server.plain()
 			}},
+		{name: "a stranger asks while the service runs", check: "buffer", level: doctor.Note, text: "without root", do: "sudo conch doctor", also: []string{"running", "silence", "disk"},
+			breaks: func(b *box) {
+				b.stopped()
+				b.m.Groups = []int{1000}
+				b.s.Measured = doctor.Measured{Hidden: true}
+				b.s.Open = func(context.Context) (doctor.Opened, error) {
+					b.t.Error("the service's card was opened")
+					return doctor.Opened{}, nil
+				}
+			}},
 		{name: "muted", check: "muted", level: doctor.Note, text: "by wish", breaks: func(b *box) { b.run.Muted = true }},
 		{name: "no key, says the appliance", check: "condition key.missing", level: doctor.Note, text: "no key", do: "sudo conch key",
 			breaks: func(b *box) {

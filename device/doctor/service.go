@@ -64,7 +64,10 @@ func checkUnit(ctx context.Context, m *Machine, s *Subject) []Finding {
 	case u.have["LoadState"] == "not-found":
 		return note("", "conch is not installed as a service here")
 	}
-	const journal = "journalctl -u conch -b -n 50 --no-pager"
+	journal := "journalctl -u conch -b -n 50 --no-pager"
+	if u.have["ExecMainCode"] == "1" && u.have["ExecMainStatus"] == "2" && s.Refused == nil { // mended since, or the caller may not see
+		journal = "sudo conch check, and if it is content: sudo systemctl restart conch; else " + journal
+	}
 	active, file := u.have["ActiveState"], u.have["UnitFileState"]
 	switch {
 	case u.have["LoadState"] == "masked" || strings.HasPrefix(file, "masked"):
@@ -231,7 +234,7 @@ func checkRunning(ctx context.Context, m *Machine, s *Subject) []Finding {
 	case err != nil:
 		return bad("", "a conch is running but does not answer: "+err.Error(), "the socket is there and what is behind it is not well", "sudo systemctl restart conch, or end it and start it again")
 	}
-	out := ok("", "state %s, %d turns, button %s, sound %s, voice %s", r.State, r.Turns, r.Button, r.Sound, r.Voice)
+	out := ok("", "state %s, %d turns", r.State, r.Turns)
 	if r.Muted {
 		out = append(out, Finding{Check: "muted", Level: Note, Text: "the microphone is closed, by wish: it hears nothing", Do: "conch mute off"})
 	}

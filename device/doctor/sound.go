@@ -272,8 +272,11 @@ func checkBuffer(ctx context.Context, m *Machine, s *Subject) []Finding {
 			return judge(text, bound(period, buffer/period, rate, s.Sound.Fade), s.Sound.Promise)
 		}
 	}
-	if runs || s.Open == nil { // the card is the appliance's: a second opening would be refused, or disturb it
+	switch {
+	case runs || s.Open == nil: // the card is the appliance's: a second opening would be refused, or disturb it
 		return nil
+	case s.Unit != "" && s.unit(ctx, m).have["ActiveState"] == "active": // it runs, and does not answer this caller
+		return unknown("", "what the card gave to the service", "sudo conch doctor")
 	}
 	for _, u := range m.uses() {
 		if !s.mine(ctx, m, u) && s.alsa() {
@@ -323,6 +326,8 @@ func checkUnderruns(ctx context.Context, m *Machine, s *Subject) []Finding {
 func checkSilence(_ context.Context, m *Machine, s *Subject) []Finding {
 	last := s.Measured
 	switch {
+	case last.Hidden:
+		return unknown("", "the last measurement", "sudo conch doctor")
 	case last.Err != nil:
 		return note("", "%v", last.Err)
 	case last.When.IsZero():

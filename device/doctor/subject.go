@@ -123,6 +123,7 @@ type Measured struct {
 	When       time.Time
 	Card       string
 	P99, Worst float64 // ms
+	Hidden     bool    // the caller may not read it
 	Err        error
 }
 
