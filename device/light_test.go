@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"conch/coordinator"
+	"conch/coordinator/turn"
 	"conch/gpio"
 	"conch/gpio/light"
 )
@@ -196,4 +198,19 @@ func TestBrightnessIsReloaded(t *testing.T) {
 		t.Errorf("light.brightness wants a restart, or is not noted: %d", running.Light.Brightness)
 	}
 	b.until("dimmer", func() bool { return s.seen(func(f light.Frame) bool { return f.Brightness == 51 && !f.Dark() }) })
+}
+
+func TestAFailedTurnBlinks(t *testing.T) {
+	t.Parallel()
+	s := newStrip()
+	b := newBox(t, boxOptions{light: s.shows})
+	b.until("dark", func() bool { return s.count() > 0 && !s.lit() })
+	b.lights.turnEnded(coordinator.Record{Reason: turn.InterruptedByPress.String()}) // by a person: no failure
+	b.lights.turnEnded(coordinator.Record{Reason: turn.Failed.String()})
+	b.until("a red blink", func() bool { return s.now() == light.Red })
+	b.until("dark", func() bool { return !s.lit() })
+	b.pause(time.Second)
+	if n := s.count(); n != 5 { // dark, and two blinks
+		t.Errorf("%d frames; want 5", n)
+	}
 }

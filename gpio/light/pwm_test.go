@@ -15,17 +15,17 @@ func pi(t *testing.T, property, value string) (root string, read func(file strin
 	root = t.TempDir()
 	chip := filepath.Join(root, "sys/class/pwm/pwmchip0")
 	for name, text := range map[string]string{
-		"proc/device-tree/soc/gpio@7e200000/pwm_pins/phandle":     "\x00\x00\x00\x2a",
-		"proc/device-tree/soc/gpio@7e200000/pwm_pins/" + property: value,
-		"proc/device-tree/soc/gpio@7e200000/other_pins/phandle":   "\x00\x00\x00\x2b",
-		"proc/device-tree/soc/gpio@7e200000/other_pins/brcm,pins": "\x00\x00\x00\x0d",
-		"sys/class/pwm/pwmchip0/device/of_node/pinctrl-0":         "\x00\x00\x00\x2a",
-		"sys/class/pwm/pwmchip0/export":                           "",
-		"sys/class/pwm/pwmchip0/unexport":                         "",
-		"sys/class/pwm/pwmchip0/pwm0/period":                      "0",
-		"sys/class/pwm/pwmchip0/pwm0/duty_cycle":                  "0",
-		"sys/class/pwm/pwmchip0/pwm0/enable":                      "0",
-		"sys/class/pwm/pwmchip1/npwm":                             "1",
+		"sys/firmware/devicetree/base/soc/gpio@7e200000/pwm_pins/phandle":     "\x00\x00\x00\x2a",
+		"sys/firmware/devicetree/base/soc/gpio@7e200000/pwm_pins/" + property: value,
+		"sys/firmware/devicetree/base/soc/gpio@7e200000/other_pins/phandle":   "\x00\x00\x00\x2b",
+		"sys/firmware/devicetree/base/soc/gpio@7e200000/other_pins/brcm,pins": "\x00\x00\x00\x0d",
+		"sys/class/pwm/pwmchip0/device/of_node/pinctrl-0":                     "\x00\x00\x00\x2a",
+		"sys/class/pwm/pwmchip0/export":                                       "",
+		"sys/class/pwm/pwmchip0/unexport":                                     "",
+		"sys/class/pwm/pwmchip0/pwm0/period":                                  "0",
+		"sys/class/pwm/pwmchip0/pwm0/duty_cycle":                              "0",
+		"sys/class/pwm/pwmchip0/pwm0/enable":                                  "0",
+		"sys/class/pwm/pwmchip1/npwm":                                         "1",
 	} {
 		path := filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
