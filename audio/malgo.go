@@ -182,6 +182,12 @@ func NewCard(backend string, log *slog.Logger) (*MalgoCard, error) {
 // Abandoned counts the calls into the sound system that never came back.
 func (m *MalgoCard) Abandoned() int { return int(m.abandoned.Load()) }
 
+// Spent says that nothing will be opened any more before the process has begun anew: too many calls never came back, or too
+// many attempts left their connection behind.
+func (m *MalgoCard) Spent() bool {
+	return m.Abandoned() >= maxAbandoned || m.leaked.Load() >= maxLeaked
+}
+
 // Close frees what the card holds. Streams still open keep their part until they are closed.
 func (m *MalgoCard) Close() {
 	m.mu.Lock()

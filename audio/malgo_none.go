@@ -30,5 +30,8 @@ func (*MalgoCard) Better(Granted) bool { return false }
 // Abandoned is none.
 func (*MalgoCard) Abandoned() int { return 0 }
 
+// Spent is never true.
+func (*MalgoCard) Spent() bool { return false }
+
 // Close does nothing.
 func (*MalgoCard) Close() {}

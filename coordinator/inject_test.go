@@ -289,3 +289,35 @@ func TestInjectionWaitsForTheRoomsFloor(t *testing.T) {
 		t.Errorf("next %+v, %v; want the one that has waited 30 s", d, ok)
 	}
 }
+
+// What the device itself has to say is spoken by the local voice whether the session is there or not; it waits like NORMAL,
+// and is over at its ttl.
+func TestInjectLocal(t *testing.T) {
+	const s = time.Second
+	for _, row := range []struct {
+		name      string
+		situation Situation
+		at        time.Duration
+		want      bool
+	}{
+		{"idle", quiet, 0, true},
+		{"offline", offline, 0, true},
+		{"a turn is live", live, s, false},
+		{"content", content, 29 * s, false},
+		{"content at a gap", gap, 0, true},
+		{"a call", inCall, 50 * s, false},
+		{"somebody else has the floor", Situation{Idle: true, Online: true, Taken: true}, s, false},
+		{"its time is over", quiet, 60 * s, false},
+		{"its time is over, offline", offline, 60 * s, false},
+	} {
+		q := NewInjectQueue(InjectConfig{LocalVoice: true})
+		id, _, _ := q.Offer(0, Injection{Prompt: "no microphone", Local: true, TTL: 60 * s})
+		d, ok := q.Next(row.at, row.situation)
+		if ok != row.want || ok && (d.ID != id || !d.Local) {
+			t.Errorf("%s: Next = %+v, %v; want %v, by the local voice", row.name, d, ok, row.want)
+		}
+		if ended := q.Expire(row.at, row.situation); (len(ended) > 0) != (row.at >= 60*s) {
+			t.Errorf("%s: Expire ends %v", row.name, ended)
+		}
+	}
+}

@@ -232,7 +232,7 @@ func (d *Device) soundWords() string {
 	p, c := d.playback.Load(), d.capture.Load()
 	text := half(p, "loudspeaker") + "; " + half(c, "microphone")
 	if p != nil && p.err == nil && p.granted.Backend != "null" {
-		text += fmt.Sprintf("; silent within %.0f ms of a press", ms(p.granted.Queued())+ms(p.granted.Queued())/float64(max(1, p.granted.Periods))+ms(d.cfg.Audio.Fade))
+		text += fmt.Sprintf("; silent within %.0f ms of a press", ms(boundOf(p.granted, d.cfg.Audio.Fade)))
 	}
 	return text
 }

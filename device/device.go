@@ -118,14 +118,6 @@ func (k *keepers) of(what string) *atomic.Pointer[audio.Keeper] {
 	return &k.speaker
 }
 
-// call is Call of the keeper that there is by then.
-func (k *keepers) call(what string) func(func()) bool {
-	return func(f func()) bool {
-		keeper := k.of(what).Load()
-		return keeper != nil && keeper.Call(f)
-	}
-}
-
 // actor is one of the goroutines of Run. The first that returns an error ends all.
 type actor struct {
 	name string

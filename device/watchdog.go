@@ -24,7 +24,8 @@ import (
 //
 // Looks are counted and not time, and the next look is due a whole interval after the last one: a process that was itself
 // stopped (SIGSTOP, a suspended machine, a long collection) finds its loops late by one look at most, however long it was.
-// A card that is lost is no hang: its keeper calls back between its attempts to open it.
+// A card that is lost is no hang: its keeper calls back between its attempts to open it. A sound system that cannot be asked
+// any more before the process begins anew (audio.MalgoCard.Spent) is one: a new process is the remedy.
 
 // Log events of the watchdog.
 const (
@@ -160,7 +161,7 @@ const (
 func (d *Device) watchedLoops(every time.Duration) []loop {
 	looks := func(patience time.Duration) int { return max(2, int((patience+every-1)/every)) }
 	most, card := looks(loopPatience), looks(cardPatience)
-	loops := []loop{{"coordinator", d.coordinator.Call, most}, {"playback", d.keepers.call("speaker"), card}, {"capture", d.keepers.call("microphone"), card}}
+	loops := []loop{{"coordinator", d.coordinator.Call, most}, {"playback", d.callKeeper("speaker"), card}, {"capture", d.callKeeper("microphone"), card}}
 	for _, b := range d.buttons {
 		if c, ok := b.(interface{ Call(f func()) bool }); ok {
 			loops = append(loops, loop{"button " + b.String(), c.Call, most})
@@ -173,6 +174,17 @@ func (d *Device) watchedLoops(every time.Duration) []loop {
 		loops = append(loops, loop{"mqtt", d.bus.Call, most})
 	}
 	return loops
+}
+
+// callKeeper is Call of the keeper that there is by then.
+func (d *Device) callKeeper(what string) func(func()) bool {
+	return func(f func()) bool {
+		if c, ok := d.card.(interface{ Spent() bool }); ok && c.Spent() {
+			return false
+		}
+		keeper := d.keepers.of(what).Load()
+		return keeper != nil && keeper.Call(f)
+	}
 }
 
 var _ interface{ Call(func()) bool } = (*gpio.Button)(nil)

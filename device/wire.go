@@ -179,7 +179,10 @@ func (d *Device) runPlayback(ctx context.Context) error {
 	return d.keep(ctx, "speaker", &d.playback, audio.KeeperConfig{
 		Open:   func(c audio.StreamConfig) (audio.Stream, error) { return d.speaker.OpenOn(d.card, c) },
 		Stream: audio.StreamConfig{Device: d.cfg.Audio.Playback, Period: d.cfg.Audio.Period, Periods: d.cfg.Audio.Periods},
-		Up:     func(g audio.Granted) { d.speaker.SetQueued(g.Queued()) },
+		Up: func(g audio.Granted) {
+			d.speaker.SetQueued(g.Queued())
+			d.slowCard(g)
+		},
 	})
 }
 
@@ -223,6 +226,33 @@ func (d *Device) keep(ctx context.Context, what string, state *atomic.Pointer[so
 	d.mute.mu.Unlock()
 	keeper.Run(ctx)
 	return nil
+}
+
+// A press must be silence within 30 ms; the loudspeaker's part of that is its bound (facts/audio.md 4.1: a sample waits for up
+// to a period more than the buffer, then comes the fade), and the rest needs a little, too.
+const (
+	slowCard  = "sound.slow"
+	silenceIn = 30 * time.Millisecond
+	tightIn   = 27 * time.Millisecond
+)
+
+// boundOf is how long after a press the card may still sound.
+func boundOf(g audio.Granted, fade time.Duration) time.Duration {
+	return g.Queued() + g.Queued()/time.Duration(max(1, g.Periods)) + fade
+}
+
+// slowCard tells of a card that was opened with a buffer longer than it was asked for.
+func (d *Device) slowCard(g audio.Granted) {
+	bound := boundOf(g, d.cfg.Audio.Fade)
+	if bound > tightIn {
+		d.log.Warn("audio.slow", "device", g.Device, "period_frames", g.Period, "periods", g.Periods, "rate_hz", g.Rate, "bound_ms", ms(bound), "wanted_ms", ms(silenceIn))
+	}
+	if bound <= silenceIn || g.Backend == audio.BackendNull {
+		d.conds.clear(slowCard)
+		return
+	}
+	d.conds.set(slowCard, fmt.Sprintf("the loudspeaker %s falls silent up to %.0f ms after a press, not within %.0f: its buffer is %d frames x %d", g.Name, ms(bound), ms(silenceIn), g.Period, g.Periods),
+		"set audio.period_ms and audio.periods lower, name the card itself (alsa:CARD=..., conch audio list), or take another card; conch bench silence measures it")
 }
 
 // noCard stands for a sound system that cannot be used at all: each attempt says why.
