@@ -78,7 +78,10 @@ func (c *Config) probe(ctx context.Context, t target) error {
 		return packets.ConnErrors[ack.ReturnCode]
 	}
 	sub := packets.NewControlPacket(packets.Subscribe).(*packets.SubscribePacket)
-	sub.MessageID, sub.Topics, sub.Qoss = 1, []string{filter(c.Room)}, []byte{1}
+	sub.MessageID = 1
+	for f, qos := range filters(c.Room, c.Ledgers) { // as a client asks: a broker may allow these and no more
+		sub.Topics, sub.Qoss = append(sub.Topics, f), append(sub.Qoss, qos)
+	}
 	if err := sub.Write(conn); err != nil {
 		return err
 	}
@@ -88,8 +91,10 @@ func (c *Config) probe(ctx context.Context, t target) error {
 			return err
 		}
 		if ack, ok := in.(*packets.SubackPacket); ok {
-			if len(ack.ReturnCodes) != 1 || ack.ReturnCodes[0] == subackFailed {
-				return fmt.Errorf("%w: it may not read %s", ErrNotAuthorized, filter(c.Room))
+			for i, f := range sub.Topics {
+				if i >= len(ack.ReturnCodes) || ack.ReturnCodes[i] == subackFailed {
+					return fmt.Errorf("%w: it may not read %s", ErrNotAuthorized, f)
+				}
 			}
 			break
 		}
