@@ -195,6 +195,7 @@ func (d *Device) identity() (mqtt.Identity, error) {
 // wireBus makes the way to the other devices, and the broker if it is to live here.
 func (d *Device) wireBus(id mqtt.Identity) (companions.Bus, error) {
 	c, url := d.cfg.Room, d.cfg.Room.Broker
+	served := make(chan struct{}) // closed when our own client needs no broker any more
 	if url == "embedded" {
 		broker, err := mqtt.NewBroker(mqtt.BrokerConfig{Listen: c.Listen, Log: d.log})
 		if err != nil && d.opts.Anyway {
@@ -204,7 +205,11 @@ func (d *Device) wireBus(id mqtt.Identity) (companions.Bus, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: config: room.listen: %w", ErrRefused, err)
 		}
-		d.actors = append(d.actors, actor{"broker", broker.Run})
+		d.actors = append(d.actors, actor{"broker", func(ctx context.Context) error {
+			<-served // the broker goes last, so that the others hear the goodbye
+			broker.Outlast(id.ID())
+			return broker.Run(ctx)
+		}})
 		url = broker.URL()
 	}
 	member := d.opts.Room.Member
@@ -225,6 +230,7 @@ func (d *Device) wireBus(id mqtt.Identity) (companions.Bus, error) {
 		},
 	})
 	if err != nil && d.opts.Anyway {
+		close(served)
 		d.conds.set("room.broker", err.Error(), "mend the [room] section and restart; until then this device works alone")
 		return nil, nil //nolint:nilnil // as above
 	}
@@ -232,7 +238,10 @@ func (d *Device) wireBus(id mqtt.Identity) (companions.Bus, error) {
 		return nil, fmt.Errorf("%w: config: room: %w", ErrRefused, err)
 	}
 	d.bus = client
-	d.actors = append(d.actors, actor{"mqtt", client.Run})
+	d.actors = append(d.actors, actor{"mqtt", func(ctx context.Context) error {
+		defer close(served)
+		return client.Run(ctx)
+	}})
 	return client, nil
 }
 

@@ -3,6 +3,7 @@ package device
 import (
 	"context"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -491,6 +492,35 @@ func TestFlatEndedWhileSpeaking(t *testing.T) {
 }
 
 // The ceiling is the device's: a second companion is no second budget.
+// A device that the room's broker lives in ends: the others hear its goodbye before the broker is gone, and nothing is said
+// to be lost.
+func TestFlatBrokerGoesLast(t *testing.T) {
+	f := newFlat(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	kitchen := f.raise("kitchen", "Ada", boxOptions{config: func(c *Config) { c.Room.Broker, c.Room.Listen = "embedded", addr }})
+	hall := f.raise("hall", "Ben", boxOptions{config: func(c *Config) { c.Room.Broker = "mqtt://" + addr }})
+	f.meet()
+	kitchen.stop()
+	gone := func(e round.Entry) bool {
+		return e.Kind == round.EntryMember && e.By == kitchen.self && strings.HasPrefix(e.Why, "kitchen is gone")
+	}
+	hall.wait("the kitchen is gone", gone)
+	if why := hall.ledger(gone)[0].Why; why != "kitchen is gone: it has left" {
+		t.Errorf("the hall knows that %q; want that it has left", why)
+	}
+	kitchen.until("ended", func() bool { return kitchen.goroutines() == 0 })
+	if strings.Contains(kitchen.log.text(), "mqtt.dropped") {
+		t.Error("a clean end says that something was dropped")
+	}
+}
+
 func TestFlatCeilingHoldsForAllTogether(t *testing.T) {
 	f := newFlat(t)
 	x := f.raise("kitchen", "Ada,Ben", boxOptions{config: func(c *Config) { c.Voice.Ceiling = 40 }})

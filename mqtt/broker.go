@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -116,6 +117,22 @@ func (b *Broker) Run(ctx context.Context) error {
 	b.Close()
 	return nil
 }
+
+// Outlast stays until a device has left, and a moment longer, so that the others hear what it said last. What has closed its
+// connection is not yet heard: the broker reads it later, and hands it on after that.
+func (b *Broker) Outlast(d round.DeviceID) {
+	ctx, cancel := context.WithTimeout(context.Background(), outlastLimit)
+	defer cancel()
+	for slices.Contains(b.Clients(), d) && ctx.Err() == nil {
+		pause(ctx, 5*time.Millisecond)
+	}
+	pause(ctx, outlastMoment)
+}
+
+const (
+	outlastLimit  = time.Second
+	outlastMoment = 100 * time.Millisecond
+)
 
 // Close ends the broker and all its connections.
 func (b *Broker) Close() {

@@ -61,6 +61,7 @@ type Client struct {
 	link     *link     // that is up; nil: Send drops
 	known    directory // who lives where, across links
 	lastBeat *round.Beat
+	goodbye  bool          // Run has said it, or sent what said so
 	left     bool          // the last beat sent said so
 	asked    time.Duration // when cards were last asked for
 
@@ -140,7 +141,7 @@ func (c *Client) Stats() Stats { return c.stats.snapshot() }
 // bound of what may wait (queue) the oldest of its kind is.
 func (c *Client) Send(p round.Packet) {
 	c.mu.Lock()
-	l := c.link
+	l, said := c.link, c.goodbye
 	if b, ok := p.(round.Beat); ok {
 		cards := b.Cards
 		if cards == nil && c.lastBeat != nil {
@@ -152,7 +153,9 @@ func (c *Client) Send(p round.Packet) {
 	}
 	c.mu.Unlock()
 	if l == nil {
-		c.stats.unsent(unsentOffline, 1, fmt.Sprintf("%T", p))
+		if b, ok := p.(round.Beat); !ok || !b.Left || !said {
+			c.stats.unsent(unsentOffline, 1, fmt.Sprintf("%T", p))
+		}
 		return
 	}
 	switch dropped, ok := l.out.push(c.now(), p); {

@@ -140,7 +140,7 @@ func (c *Client) leave(l *link, written <-chan struct{}) {
 		bye.Cards, bye.Ask, bye.Left = nil, false, true
 	}
 	left := c.left
-	c.link = nil
+	c.link, c.goodbye = nil, true
 	c.mu.Unlock()
 	if !left {
 		l.out.push(c.now(), bye)
