@@ -63,7 +63,7 @@ func setLine(lines []string, e Edit) []string {
 		case ok && strings.TrimSpace(strings.TrimLeft(key, "# \t")) == name && strings.HasPrefix(key, "#"):
 			comment = i
 		}
-		if trimmed != "" && !strings.HasPrefix(trimmed, "#") || comment == i {
+		if trimmed != "" && !strings.HasPrefix(trimmed, "#") {
 			last = i
 		}
 	}

@@ -22,6 +22,7 @@ func TestSettingsAreEditedInPlace(t *testing.T) {
 		{"a # in a value is no comment", "[device]\nboard = \"a#b\" # mine\n", "[device]\nboard = \"aiy-v1\" # mine\n", []Edit{{"device.board", `"aiy-v1"`}}},
 		{"behind the line that is commented out", "[button]\n# BCM number.\n#pin = 17\n\n# Level.\n#active = \"low\"\n\n[light]\n",
 			"[button]\n# BCM number.\n#pin = 17\npin = 23\n\n# Level.\n#active = \"low\"\nactive = \"high\"\n\n[light]\n", []Edit{{"button.pin", "23"}, {"button.active", `"high"`}}},
+		{"behind it, though others follow", "[button]\n#pin = 17\nmode = \"tap\"\n", "[button]\n#pin = 17\npin = 23\nmode = \"tap\"\n", pin},
 		{"at the end of its section", "[button]\nmode = \"tap\"\n\n# next\n[light]\ninvert = true\n", "[button]\nmode = \"tap\"\npin = 23\n\n# next\n[light]\ninvert = true\n", pin},
 		{"a key of that name elsewhere", "[a]\npin = 1\n[button]\n[b]\npin = 2\n", "[a]\npin = 1\n[button]\npin = 23\n[b]\npin = 2\n", pin},
 		{"indented, with tabs", "[button]\n\tpin = 17\n", "[button]\n\tpin = 23\n", pin},
@@ -38,12 +39,13 @@ func TestSettingsAreEditedInPlace(t *testing.T) {
 
 func TestFilesThatCannotBeEditedAreLeftAlone(t *testing.T) {
 	for name, text := range map[string]string{
-		"an inline table":         "button = {pin = 17}\n",
-		"dotted keys":             "button.pin = 17\n",
-		"a key in quotes":         "[button]\n\"pin\" = 17\n",
-		"a section twice":         "[button]\npin = 17\n[button]\n",
-		"a text of several lines": "[voice]\ninstructions = \"\"\"\n[button]\npin = 17\n\"\"\"\n",
-		"a mistake":               "[button\npin = 17\n",
+		"an inline table":           "button = {pin = 17}\n",
+		"dotted keys":               "button.pin = 17\n",
+		"a key in quotes":           "[button]\n\"pin\" = 17\n",
+		"a section twice":           "[button]\npin = 17\n[button]\n",
+		"a text of several lines":   "[voice]\ninstructions = \"\"\"\n[button]\npin = 17\n\"\"\"\n",
+		"a mistake":                 "[button\npin = 17\n",
+		"a text that looks like it": "[button]\nchip = '''\npin = 1\n'''\npin = 23\n",
 	} {
 		if got, err := editConfig(text, []Edit{{"button.pin", "23"}}); err == nil {
 			t.Errorf("%s becomes\n%s\nwant an error", name, got)

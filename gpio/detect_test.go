@@ -110,6 +110,24 @@ func TestEveryBoardIsProposedByItsOwnMarks(t *testing.T) {
 	}
 }
 
+func TestEvidenceIsWeighed(t *testing.T) {
+	boards := []Board{
+		{Name: "chip", I2C: []int{0x1a}}, {Name: "card", Cards: []string{"a"}}, {Name: "both", Cards: []string{"a"}, I2C: []int{0x1a}},
+		{Name: "says-so", EEPROM: EEPROM{Product: "Voice"}}, {Name: "says-so-too", EEPROM: EEPROM{Product: "Voice HAT"}},
+	}
+	s := Seen{Cards: []string{"a"}, I2C: []int{0x1a}, EEPROM: EEPROM{Product: "Voice HAT 2"}}
+	var got []string
+	for _, p := range s.propose(boards) {
+		got = append(got, p.Board)
+		if p.Sure {
+			t.Errorf("%s is sure, though two say so", p.Board)
+		}
+	}
+	if want := []string{"says-so", "says-so-too", "both", "card", "chip"}; !slices.Equal(got, want) {
+		t.Errorf("got %q; want %q", got, want)
+	}
+}
+
 func TestPinsOfAHeader(t *testing.T) {
 	f := newFakeKernel(t)
 	f.plug(0, "raspberrypi-exp-gpio", 8)
