@@ -109,6 +109,11 @@ func start(t *testing.T, o Options) *box {
 	}
 	b := &box{t, g}
 	t.Cleanup(b.over)
+	if o.Clock == "" { // at night conch keeps its troubles to itself (appliance.md 3)
+		if err := g.SetClock(time.Now().UTC().Truncate(24 * time.Hour).Add(12 * time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	t.Logf("guest answers after %.1f s", time.Since(begun).Seconds())
 	return b
 }
@@ -125,8 +130,8 @@ func dirFor(t *testing.T) string {
 // over ends the guest. Disks are large: they stay only where a saved guest is continued from.
 func (b *box) over() {
 	dir := b.o.Dir
-	if b.t.Failed() {
-		if r, err := b.RunFor(30*time.Second, "journalctl -b -n 400 --no-pager -o short-monotonic"); err == nil {
+	if b.t.Failed() && b.running() {
+		if r, err := b.RunFor(30*time.Second, "journalctl -b -n 2000 --no-pager -o short-monotonic"); err == nil {
 			_ = os.WriteFile(filepath.Join(dir, "journal.txt"), []byte(r.Out), 0o644)
 			b.t.Logf("the end of the journal (all in %s):\n%s", dir, tail(r.Out, 60))
 		} else {
@@ -143,51 +148,61 @@ func (b *box) over() {
 // fresh is a box after its first start: nothing of conch is on it.
 func fresh(t *testing.T) *box {
 	t.Helper()
-	need(t)
-	shared.freshOnce.Do(func() {
-		if shared.fresh = kept("fresh"); shared.fresh != "" {
-			return
-		}
-		b := saved(t, Options{Dir: filepath.Join(shared.out, "fresh")})
-		b.settled()
-		b.run("apt-get update -qq")
-		b.put(shared.hand, "/usr/local/bin/hand", 0o755)
-		b.save()
-		shared.fresh = b.o.Dir
-	})
-	if shared.fresh == "" {
-		t.Fatal("there is no fresh guest: the first test that wanted one says why")
-	}
-	return start(t, Options{From: shared.fresh, Snapshot: moment})
+	return start(t, Options{From: shared.freshDir(t), Snapshot: moment})
 }
 
-// ready is a box with conch installed and configured for the voice on this machine and for a light on pin 25; stopped, so
-// that no connection of its was ever in a snapshot.
+// ready is a box with conch installed and configured for the voice on this machine and for a light on pin 25.
 func ready(t *testing.T) *box {
+	t.Helper()
 	b := readyStopped(t)
 	b.run("systemctl start conch")
 	return b
 }
 
+// readyStopped is ready without conch running: no connection of its was ever in a snapshot.
 func readyStopped(t *testing.T) *box {
 	t.Helper()
+	return start(t, Options{From: shared.readyDir(t), Snapshot: moment})
+}
+
+func (b *bench) freshDir(t *testing.T) string {
+	t.Helper()
 	need(t)
-	fresh(t).Cut()
-	shared.readyOnce.Do(func() {
-		if shared.ready = kept("ready"); shared.ready != "" {
+	b.freshOnce.Do(func() {
+		if b.fresh = kept("fresh"); b.fresh != "" {
 			return
 		}
-		b := saved(t, Options{Dir: filepath.Join(shared.out, "ready"), From: shared.fresh, Snapshot: moment})
-		b.install(shared.deb)
-		b.configure()
-		b.run("systemctl stop conch; journalctl --rotate -q; journalctl --vacuum-time=1s -q; sync")
-		b.save()
-		shared.ready = b.o.Dir
+		g := saved(t, Options{Dir: filepath.Join(b.out, "fresh")})
+		g.settled()
+		g.run("apt-get update -qq")
+		g.put(b.hand, "/usr/local/bin/hand", 0o755)
+		g.save()
+		b.fresh = g.o.Dir
 	})
-	if shared.ready == "" {
+	if b.fresh == "" {
+		t.Fatal("there is no fresh guest: the first test that wanted one says why")
+	}
+	return b.fresh
+}
+
+func (b *bench) readyDir(t *testing.T) string {
+	t.Helper()
+	from := b.freshDir(t)
+	b.readyOnce.Do(func() {
+		if b.ready = kept("ready"); b.ready != "" {
+			return
+		}
+		g := saved(t, Options{Dir: filepath.Join(b.out, "ready"), From: from, Snapshot: moment})
+		g.install(b.deb)
+		g.configure()
+		g.run("systemctl stop conch; journalctl --rotate -q; journalctl --vacuum-time=1s -q; sync")
+		g.save()
+		b.ready = g.o.Dir
+	})
+	if b.ready == "" {
 		t.Fatal("there is no guest with conch on it: the first test that wanted one says why")
 	}
-	return start(t, Options{From: shared.ready, Snapshot: moment})
+	return b.ready
 }
 
 // kept is a saved guest of an earlier run, for whoever works on these tests and names it in CONCH_VM_KEPT ("fresh", or "fresh
@@ -313,6 +328,10 @@ pins = "25"
 
 [voice]
 url = "ws://` + DoorAddress + `/v1/realtime"
+
+# The recogniser on this machine shares it with the guest.
+[turn]
+commit_s = 60
 
 [log]
 level = "debug"

@@ -82,25 +82,41 @@ func TestTalked(t *testing.T) {
 	b := ready(t)
 	b.active(time.Minute)
 	file := b.question("tell me a story")
-	saw := b.hand(3*time.Minute, fmt.Sprintf(`
-		until dark 5s
+	ask := fmt.Sprintf(`
+		until dark 30s
 		press
 		until light 5s
 		say %s
 		said
 		wait 300ms
 		release
-		until sound 60s
-		wait 12s
+		until sound 90s
+		wait 15s
+		until sound 5s
 		keep /tmp/answer.wav
+	`, file)
+	// Whoever is not understood asks again: the recogniser has 20 s, and on a busy machine it may need more.
+	var err error
+	for range 3 {
+		if _, err = b.handTry(4*time.Minute, ask); err == nil {
+			break
+		}
+		t.Logf("asking again: %v", err)
+		b.hand(2*time.Minute, "until quiet 90s")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.understood("/tmp/answer.wav", 3, "once upon time beach listened evening story every same told")
+	saw := b.hand(time.Minute, `
+		until sound 5s
 		press
 		until quiet 5s
 		until light 1s
-		keep /tmp/after.wav
+		wait 1s
 		release
-		until dark 20s
-	`, file))
-	b.understood("/tmp/answer.wav", 3, "once upon time beach listened evening story every same told")
+		until dark 30s
+	`)
 	t.Logf("silent %.0f ms after the press, by the recording", saw["quiet"].after(t))
 	if ms := saw["quiet"].after(t); ms > 1000 {
 		t.Errorf("silent only %.0f ms after the press", ms)

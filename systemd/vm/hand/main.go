@@ -13,7 +13,7 @@
 //	keep FILE.wav           what the loudspeaker has played since the last keep, at most two minutes of it
 //	silence N SEED          N presses while it speaks, at times that SEED decides: from the press to the last sample
 //
-// `hand door HOST:PORT` is the other half of the guest's network, on the machine around it: it joins standard input and
+// `hand get PATH` prints what conch's control socket says to a GET. `hand door HOST:PORT` is the other half of the guest's network, on the machine around it: it joins standard input and
 // output with a connection to there.
 package main
 
@@ -33,16 +33,35 @@ func main() {
 	if len(os.Args) == 3 && os.Args[1] == "door" {
 		os.Exit(door(os.Args[2]))
 	}
+	if len(os.Args) == 3 && os.Args[1] == "get" {
+		os.Exit(get(os.Args[2]))
+	}
 	p := person{start: time.Now(), out: json.NewEncoder(os.Stdout)}
 	flag.StringVar(&p.button, "button", "/run/pins/17/pull", "file that pulls the button's pin")
 	flag.StringVar(&p.light, "light", "/run/pins/25/value", "file that says the light's level; empty: there is none")
 	flag.StringVar(&p.card, "card", "plughw:Speaker,1,0", "the other end of conch's card")
-	flag.StringVar(&p.socket, "socket", "/run/conch/control.sock", "conch's control socket")
+	flag.StringVar(&p.socket, "socket", controlSocket, "conch's control socket")
 	flag.Parse()
 	if err := p.play(os.Stdin); err != nil {
 		fmt.Fprintln(os.Stderr, "hand:", err)
 		os.Exit(1)
 	}
+}
+
+const controlSocket = "/run/conch/control.sock"
+
+// get prints the body of an answer.
+func get(path string) int {
+	resp, err := client(controlSocket).Get("http://conch" + path)
+	if err == nil {
+		_, err = io.Copy(os.Stdout, resp.Body)
+		_ = resp.Body.Close()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "hand:", err)
+		return 1
+	}
+	return 0
 }
 
 // door joins standard input and output with a connection, until either ends.

@@ -115,16 +115,13 @@ func (p *person) wait(length string) error {
 
 // ask types a question. What becomes of it is heard, not returned: it may well be cut.
 func (p *person) ask(text string) error {
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", p.socket)
-	}}}
 	body, err := json.Marshal(map[string]string{"text": text})
 	if err != nil {
 		return err
 	}
 	p.tell("ask", p.now())
 	go func() { // ends with the answer, or with the program
-		resp, err := client.Post("http://conch/ask", "application/json", bytes.NewReader(body))
+		resp, err := client(p.socket).Post("http://conch/ask", "application/json", bytes.NewReader(body))
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "hand: ask:", err)
 			return
@@ -133,6 +130,13 @@ func (p *person) ask(text string) error {
 		_ = resp.Body.Close()
 	}()
 	return nil
+}
+
+// client talks to a unix socket.
+func client(socket string) *http.Client {
+	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	}}}
 }
 
 // steady is for how long there must be nothing until it counts as an end: pauses between sentences are shorter, and a dimmed
