@@ -258,6 +258,65 @@ func TestALSAFallsSilentWithinTheBound(t *testing.T) {
 	}
 }
 
+// A card that refuses small periods would go on for 83 ms: a Drop cuts it hard. A Hush does not: it may be a glitch.
+func TestALSASlowCardIsCutHard(t *testing.T) {
+	card := alsacard.Start(t, alsacard.Options{MinPeriod: 960})
+	m := newCard(t, "alsa")
+	speaker := audio.NewSpeaker(audio.SpeakerConfig{})
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- speaker.Run(ctx) }()
+	s, err := speaker.OpenOn(m, audio.StreamConfig{Device: card.Device(), Period: 5 * time.Millisecond, Periods: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := s.Granted()
+	speaker.SetQueued(g.Queued())
+	soft := g.Queued() + g.Queued()/time.Duration(g.Periods) // what a fade alone could promise, or rather not
+	if soft < 60*time.Millisecond || !speaker.HardDrops() {
+		t.Fatalf("granted %d x %d: this card is not slow (%v)", g.Period, g.Periods, soft)
+	}
+	log := card.Log()
+	tone := make([]int16, audio.Rate)
+	for i := range tone {
+		tone[i] = 8000
+	}
+	var delays []time.Duration
+	const n = 10
+	for i := range n {
+		src := speaker.Open(audio.SourceSpeech, speaker.Generation())
+		src.Write(ctx, tone)
+		await(t, "sound", 2*time.Second, func() bool { return speaker.LastAudible() > 0 && src.Heard() > audio.Rate/5 })
+		<-time.After(20 * time.Millisecond * time.Duration(i) / n) // every phase of the period
+		pressed := time.Now()
+		speaker.Drop()
+		await(t, "the log", 2*time.Second, func() bool { return log.End().After(pressed.Add(2 * soft)) })
+		last, ok := log.LastAudible(pressed, time.Time{}, 0)
+		if !ok {
+			last = pressed // silent at once
+		}
+		delays = append(delays, last.Sub(pressed))
+		await(t, "drained", time.Second, func() bool {
+			select {
+			case <-src.Drained():
+				return true
+			default:
+				return false
+			}
+		})
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	<-ended
+	p50, most := percentiles(delays)
+	t.Logf("ALSA %d frames x %d: drop to silence p50 %v, max %v (n=%d); by fading alone %v", g.Period, g.Periods, p50, most, n, soft)
+	if p50 > 30*time.Millisecond {
+		t.Errorf("p50 %v; want at most 30 ms", p50)
+	}
+}
+
 // gate plays a constant while on, without a fade: what is heard after the flag is what the card still had.
 func gate(on *atomic.Bool) func([]int16) {
 	return func(out []int16) {

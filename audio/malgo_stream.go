@@ -25,7 +25,7 @@ func (m *MalgoCard) openAt(kind Kind, cfg StreamConfig, p place, fn func([]int16
 				return err
 			}
 		}
-		s := &malgoStream{card: m, kind: kind, fn: fn, closing: make(chan struct{}), done: make(chan struct{})}
+		s := &malgoStream{card: m, kind: kind, fn: fn, closing: make(chan struct{}), done: make(chan struct{}), flush: make(chan struct{}, 1)}
 		last.Store(s)
 		m.mu.Lock()
 		c.refs++
@@ -56,6 +56,7 @@ type malgoStream struct {
 	closing   chan struct{} // closed by end
 	closeOnce sync.Once
 	done      chan struct{} // closed by the owner when the device is gone
+	flush     chan struct{} // of one: throw away what waits in the card
 
 	// atomic; written by the callback
 	callbacks atomic.Uint64
@@ -88,6 +89,14 @@ func (s *malgoStream) Rest(on bool) {
 	s.gate.resting.Store(v)
 }
 
+// Flush throws away what waits in the card. It does not wait: the owner stops and starts the device.
+func (s *malgoStream) Flush() {
+	select {
+	case s.flush <- struct{}{}:
+	default: // one is on its way
+	}
+}
+
 // own makes every call for the device, from the first to the last. Nobody else may.
 func (s *malgoStream) own(c *malgoContext, cfg StreamConfig, p place, ready chan<- error) {
 	defer close(s.done)
@@ -104,6 +113,14 @@ wait:
 		select {
 		case <-s.closing:
 			break wait
+		case <-s.flush: // never from the callback, where Stop would wait for itself
+			err := dev.Stop()
+			if err == nil {
+				err = dev.Start()
+			}
+			if err != nil {
+				s.card.log.Warn("audio.flush", "device", s.granted.Device, "err", err) // the keeper sees that nothing calls back
+			}
 		case <-tell.C:
 			if got := s.policy.Load(); got != 0 && s.card.reported.CompareAndSwap(false, true) {
 				s.card.log.Info("audio.thread", "fifo_priority", max(got, 0), "realtime", got > 0, "device", s.granted.Device)

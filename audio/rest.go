@@ -31,6 +31,7 @@ func (s *Speaker) OpenOn(card Card, c StreamConfig) (Stream, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.flushes(stream)
 	s.card, _ = stream.(rester)
 	s.resting = false
 	s.restless()

@@ -54,6 +54,7 @@ type SpeakerConfig struct {
 type Speaker struct {
 	// fixed after NewSpeaker
 	now      func() time.Duration
+	fade     time.Duration
 	fadeStep int32
 	prime    int // samples
 	rebuffer int
@@ -90,6 +91,10 @@ type Speaker struct {
 	resting   bool
 	restFrom  uint64 // callbacks when the last source was opened or left
 	restTried int
+
+	// guarded by mu; see harddrop.go
+	flusher    flusher // nil: what is dropped fades soon enough
+	flushedGen uint64
 }
 
 // NewSpeaker makes a speaker. Give its Render to Card.OpenPlayback, tell it SetQueued what was granted, and start Run.
@@ -111,6 +116,7 @@ func NewSpeaker(c SpeakerConfig) *Speaker {
 	fade := max(500*time.Microsecond, min(3*time.Millisecond, c.Fade)-CardDuration(halfSpan))
 	s := &Speaker{
 		now:      c.Now,
+		fade:     c.Fade,
 		fadeStep: int32(math.Ceil(envelopeTop / float64(Samples(fade)))),
 		prime:    Samples(c.Prime),
 		rebuffer: Samples(c.Rebuffer),
@@ -289,6 +295,7 @@ func (s *Speaker) Watch() int {
 // watch needs mu. With force, dead sources leave even before the callback has let go of them.
 func (s *Speaker) watch(force bool) int {
 	now, gen, left := s.now(), s.gen.Load(), 0
+	s.flush(now, gen)
 	silent := now - max(s.clock.last(), s.since) // for how long there was no callback
 	for i := range s.slots {
 		src := s.slots[i].Load()

@@ -231,7 +231,11 @@ func (d *Device) soundWords() string {
 	}
 	p, c := d.playback.Load(), d.capture.Load()
 	text := half(p, "loudspeaker") + "; " + half(c, "microphone")
-	if p != nil && p.err == nil && p.granted.Backend != "null" {
+	switch {
+	case p == nil || p.err != nil || p.granted.Backend == "null":
+	case d.speaker.HardDrops():
+		text += fmt.Sprintf("; cut off hard at a press (its own buffer is %.0f ms)", ms(p.granted.Queued()))
+	default:
 		text += fmt.Sprintf("; silent within %.0f ms of a press", ms(boundOf(p.granted, d.cfg.Audio.Fade)))
 	}
 	return text

@@ -251,7 +251,11 @@ func (d *Device) slowCard(g audio.Granted) {
 		d.conds.clear(slowCard)
 		return
 	}
-	d.conds.set(slowCard, fmt.Sprintf("the loudspeaker %s falls silent up to %.0f ms after a press, not within %.0f: its buffer is %d frames x %d", g.Name, ms(bound), ms(silenceIn), g.Period, g.Periods),
+	what := fmt.Sprintf("falls silent up to %.0f ms after a press, not within %.0f", ms(bound), ms(silenceIn))
+	if d.speaker.HardDrops() {
+		what = fmt.Sprintf("is cut off at a press, with a click: by itself it would go on for %.0f ms", ms(bound))
+	}
+	d.conds.set(slowCard, fmt.Sprintf("the loudspeaker %s %s (its buffer is %d frames x %d)", g.Name, what, g.Period, g.Periods),
 		"set audio.period_ms and audio.periods lower, name the card itself (alsa:CARD=..., conch audio list), or take another card; conch bench silence measures it")
 }
 
