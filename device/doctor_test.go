@@ -110,11 +110,11 @@ func troubles(t *testing.T, d Diagnosis) {
 
 // A refused configuration is a finding, and everything else is examined all the same.
 func TestDoctorWithARefusedConfiguration(t *testing.T) {
-	d := diagnose(t, "[device]\nnmae = \"kitchen\"\n[button]\nsource = \"pedal\"\n")
+	d := diagnose(t, "[device]\nnam = \"kitchen\"\n[button]\nsource = \"pedal\"\n")
 	if d.Refused == nil {
 		t.Fatal("taken")
 	}
-	says(t, d, "config", doctor.Bad, "device.nmae: unknown key (did you mean device.name?)", "does not start", "conch check")
+	says(t, d, "config", doctor.Bad, "device.nam: unknown key (did you mean device.name?)", "does not start", "conch check")
 	says(t, d, "config", doctor.Bad, `button.source = "pedal"`, "does not start", "conch check")
 	if len(d.Findings) < 10 {
 		t.Errorf("only %d findings", len(d.Findings))
@@ -199,7 +199,9 @@ func TestDoctorAsksTheRunningAppliance(t *testing.T) {
 	go func() { ended <- d.Run(ctx) }() // awaited below
 	defer func() {
 		cancel()
-		<-ended
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
 	}()
 	if err := d.WaitReady(ctx, 30*time.Second); err != nil {
 		t.Fatal(err)
