@@ -332,6 +332,13 @@ var soundBreakages = []breakage{
 			b.remove("/proc/device-tree/hat", "/boot/firmware")
 			b.write("/boot/config.txt", "dtparam=audio=on\n")
 		}},
+	{name: "overlay not installed", check: "overlay", level: doctor.Bad, text: "no sound card seeed2micvoicec", cause: "driver is not installed: there is no overlay for dtoverlay=seeed-2mic-voicecard", do: "maker",
+		breaks: func(b *box) {
+			b.nocard()
+			b.remove("/proc/device-tree/hat")
+			b.write("/boot/firmware/overlays/rpi-codeczero.dtbo", "")
+			b.s.Board = "respeaker-2mic"
+		}},
 	{name: "overlay there and no card", check: "overlay", level: doctor.Bad, text: "no sound card", cause: "found no board", do: "dmesg",
 		breaks: func(b *box) { b.nocard() }},
 	{name: "the configured card is gone", check: "sound", level: doctor.Bad, text: `audio.playback = "alsa:CARD=Jabra,DEV=0" is not there`, cause: "unplugged", do: "conch audio list",

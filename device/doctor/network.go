@@ -94,7 +94,7 @@ func checkWiFi(ctx context.Context, m *Machine, _ *Subject) []Finding {
 		switch {
 		case err != nil:
 			out = append(out, Finding{Level: Note, Text: name + ": whether it saves power cannot be asked (no iw)", Do: "sudo apt install iw"})
-		case strings.Contains(save, "on"):
+		case strings.Contains(save, "Power save: on"):
 			out = append(out, warn("", name+" saves power: answers stutter, and the room reacts late", "the driver sleeps between packets, for up to a few tenths of a second",
 				"sudo iw dev "+name+" set power_save off; for good: printf '[connection]\\nwifi.powersave = 2\\n' | sudo tee /etc/NetworkManager/conf.d/powersave.conf && sudo systemctl restart NetworkManager")...)
 		default:

@@ -97,7 +97,7 @@ func checkCard(_ context.Context, m *Machine, s *Subject) []Finding {
 		return bad("", "no card can play; there is "+named(records), "only a microphone is there", "plug in a loudspeaker, or a board with one")
 	case len(records) == 0:
 		return bad("microphone", "no card can record; there is "+named(plays), "there is no microphone: the Pi itself has none", "plug in a USB microphone, or a board with one")
-	case len(hdmi) == len(plays):
+	case len(hdmi) == len(plays) && s.Sound.Playback == "": // who names it wants it
 		return warn("", "the only loudspeaker is HDMI ("+named(hdmi)+")", "no other card is there, or its driver is not loaded", "for another one, name the board: conch gpio list, then device.board in /etc/conch/conch.toml")
 	}
 	return ok("", "plays: %s; records: %s", named(plays), named(records))
@@ -138,12 +138,21 @@ func overlayMissing(m *Machine, s *Subject, all []alsaCard) []Finding {
 	switch {
 	case line == "":
 		f.Cause, f.Do = "the board's driver is not loaded", "install the driver as the board's maker says; "+b.Note
+	case !m.overlay(line):
+		f.Cause, f.Do = "the board's driver is not installed: there is no overlay for "+line, "install it as the board's maker says, then: "+m.addLine(line)+"; "+b.Note
 	case strings.Contains("\n"+m.say(m.configTxt())+"\n", "\n"+line+"\n"):
 		f.Cause, f.Do = m.configTxt()+" has "+line+", and the driver found no board or is not in this kernel", "reboot if the line is new; else: dmesg | grep -iE 'asoc|snd|codec' and see that the board sits well"
 	default:
 		f.Cause, f.Do = "the overlay is missing in "+m.configTxt(), m.addLine(line)
 	}
 	return []Finding{f}
+}
+
+// overlay says whether the file that a line of config.txt names is there; where nobody can tell, it is.
+func (m *Machine) overlay(line string) bool {
+	dir := path.Join(path.Dir(m.configTxt()), "overlays")
+	name, _, _ := strings.Cut(strings.TrimPrefix(line, "dtoverlay="), ",")
+	return len(m.glob(dir+"/*.dtbo")) == 0 || m.Exists(dir+"/"+name+".dtbo")
 }
 
 // use is one open stream of a card.
