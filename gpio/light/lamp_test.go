@@ -3,6 +3,9 @@ package light
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,28 +14,61 @@ import (
 // bench is a lamp that runs, and the light it runs on.
 type bench struct {
 	*Lamp
-	shape  Shape
-	frames []Frame     // shown; read only after synctest.Wait
-	times  []time.Time // when
-	opened int
-	closed int
-	fails  error // of Set
-	lacks  error // of Open
-	downs  []string
-	ups    int
-	level  int
-	stop   func()
+	shape Shape
+	fails trouble // of Set
+	lacks trouble // of Open
+	level atomic.Int64
+	stop  func()
+
+	mu sync.Mutex // guards what follows
+	history
+}
+
+// history is what has happened.
+type history struct {
+	frames              []Frame
+	opened, closed, ups int
+	downs               []string
+}
+
+// note changes the history.
+func (b *bench) note(change func(*history)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	change(&b.history)
+}
+
+// so is the history so far.
+func (b *bench) so() history {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	h := b.history
+	h.frames, h.downs = slices.Clone(h.frames), slices.Clone(h.downs)
+	return h
+}
+
+// trouble is an error that comes and goes.
+type trouble struct{ atomic.Pointer[error] }
+
+func (x *trouble) set(err error) { x.Store(&err) }
+
+func (x *trouble) now() error {
+	if p := x.Load(); p != nil {
+		return *p
+	}
+	return nil
 }
 
 func (b *bench) Shape() Shape   { return b.shape }
 func (b *bench) String() string { return "bench" }
-func (b *bench) Close() error   { b.closed++; return nil }
+func (b *bench) Close() error   { b.note(func(h *history) { h.closed++ }); return nil }
 
 func (b *bench) Set(f Frame) error {
-	if b.fails == nil {
-		b.frames, b.times = append(b.frames, f), append(b.times, time.Now())
+	err := b.fails.now()
+	if err == nil {
+		b.note(func(h *history) { h.frames = append(h.frames, f) })
 	}
-	return b.fails
+	return err
 }
 
 // run starts a lamp in the bubble of the test.
@@ -41,16 +77,16 @@ func run(t *testing.T, shape Shape, change func(*bench, *Options)) *bench {
 	b := &bench{shape: shape}
 	o := Options{
 		Open: func() (Driver, error) {
-			b.opened++
-			if b.lacks != nil {
-				return nil, b.lacks
+			b.note(func(h *history) { h.opened++ })
+			if err := b.lacks.now(); err != nil {
+				return nil, err
 			}
 			return b, nil
 		},
 		Settings: Settings{Brightness: 1},
-		Level:    func() int { return b.level },
-		Up:       func(Driver) { b.ups++ },
-		Down:     func(err error) { b.downs = append(b.downs, err.Error()) },
+		Level:    func() int { return int(b.level.Load()) },
+		Up:       func(Driver) { b.note(func(h *history) { h.ups++ }) },
+		Down:     func(err error) { b.note(func(h *history) { h.downs = append(h.downs, err.Error()) }) },
 	}
 	if change != nil {
 		change(b, &o)
@@ -71,7 +107,7 @@ func run(t *testing.T, shape Shape, change func(*bench, *Options)) *bench {
 
 var ring = Shape{Pixels: 12, Colour: true, Dim: true}
 
-func (b *bench) last() Frame { return b.frames[len(b.frames)-1] }
+func (b *bench) last() Frame { h := b.so(); return h.frames[len(h.frames)-1] }
 
 // wakes is how often the goroutine woke up in d.
 func (b *bench) wakes(d time.Duration) uint64 {
@@ -94,8 +130,8 @@ func TestNothingWakesADarkLamp(t *testing.T) {
 		if n := b.wakes(time.Hour); n > 1 {
 			t.Errorf("it woke up %d times for two facts; want once", n)
 		}
-		if len(b.frames) != 1 || !b.last().Dark() {
-			t.Errorf("shown %v; want one dark frame", b.frames)
+		if len(b.so().frames) != 1 || !b.last().Dark() {
+			t.Errorf("shown %v; want one dark frame", b.so().frames)
 		}
 	})
 }
@@ -165,12 +201,12 @@ func TestAFailureBlinksTwiceAndIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := run(t, ring, nil)
 		defer b.stop()
-		n := len(b.frames)
+		n := len(b.so().frames)
 		b.Failed()
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
 		lit := 0
-		for _, f := range b.frames[n:] {
+		for _, f := range b.so().frames[n:] {
 			if !f.Dark() {
 				lit++
 			}
@@ -207,11 +243,11 @@ func TestSpeakingFollowsTheLevel(t *testing.T) {
 		b := run(t, ring, nil)
 		defer b.stop()
 		b.Tell(func(f *Facts) { f.Doing = Answering })
-		b.level = 32767
+		b.level.Store(32767)
 		time.Sleep(time.Second)
 		synctest.Wait()
 		loud := b.last().LEDs[0]
-		b.level = 0
+		b.level.Store(0)
 		time.Sleep(100 * time.Millisecond)
 		synctest.Wait()
 		falling := b.last().LEDs[0]
@@ -227,10 +263,10 @@ func TestSpeakingFollowsTheLevel(t *testing.T) {
 func TestQuietHoursDimWhatStandsStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		shift := time.Duration(0) // of the wall's clock against the process's
+		var shift atomic.Int64 // of the wall's clock against the process's
 		b := run(t, ring, func(_ *bench, o *Options) {
 			wall := time.Date(2026, 11, 21, 21, 58, 0, 0, time.UTC)
-			o.Wall = func() time.Time { return wall.Add(time.Since(start) + shift) }
+			o.Wall = func() time.Time { return wall.Add(time.Since(start) + time.Duration(shift.Load())) }
 			o.Settings = Settings{Brightness: 1, Quiet: Hours{22 * time.Hour, 7 * time.Hour}, Dimmed: 0.2}
 		})
 		defer b.stop()
@@ -240,7 +276,7 @@ func TestQuietHoursDimWhatStandsStill(t *testing.T) {
 		time.Sleep(4 * time.Minute)
 		synctest.Wait()
 		after := b.last().Brightness
-		shift = -2 * time.Hour // the clock is set
+		shift.Store(int64(-2 * time.Hour)) // the clock is set
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		set := b.last().Brightness
@@ -256,32 +292,34 @@ func TestQuietHoursDimWhatStandsStill(t *testing.T) {
 func TestALightThatIsLostComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lacks := errors.New("no such light")
-		b := run(t, ring, func(b *bench, _ *Options) { b.lacks = lacks })
+		b := run(t, ring, func(b *bench, _ *Options) { b.lacks.set(lacks) })
 		defer b.stop()
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
-		if b.ups != 0 || len(b.downs) != 1 || b.opened < 10 || b.opened > 20 {
-			t.Errorf("after ten minutes without it: up %d, told %v, tried %d times; want 0, once, 10 to 20 times", b.ups, b.downs, b.opened)
+		if b.so().ups != 0 || len(b.so().downs) != 1 || b.so().opened < 10 || b.so().opened > 20 {
+			t.Errorf("after ten minutes without it: up %d, told %v, tried %d times; want 0, once, 10 to 20 times", b.so().ups, b.so().downs, b.so().opened)
 		}
 		b.Tell(func(f *Facts) { f.Muted = true })
-		b.lacks = nil
+		b.lacks.set(nil)
 		time.Sleep(retryMost)
 		synctest.Wait()
-		if b.ups != 1 || b.last().LEDs[0] != Red {
-			t.Fatalf("up %d, shown %v; want once, red: what was told meanwhile", b.ups, b.frames)
+		if b.so().ups != 1 || b.last().LEDs[0] != Red {
+			t.Fatalf("up %d, shown %v; want once, red: what was told meanwhile", b.so().ups, b.so().frames)
 		}
 		time.Sleep(time.Hour)
-		b.fails, b.lacks = errors.New("unplugged"), lacks
+		b.fails.set(errors.New("unplugged"))
+		b.lacks.set(lacks)
 		b.Tell(func(f *Facts) { f.Muted = false })
 		synctest.Wait()
-		if b.closed != 1 || len(b.downs) != 2 || b.downs[1] != "unplugged" {
-			t.Errorf("closed %d times, told %v; want once, and told why", b.closed, b.downs)
+		if b.so().closed != 1 || len(b.so().downs) != 2 || b.so().downs[1] != "unplugged" {
+			t.Errorf("closed %d times, told %v; want once, and told why", b.so().closed, b.so().downs)
 		}
-		b.fails, b.lacks = nil, nil
+		b.fails.set(nil)
+		b.lacks.set(nil)
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if b.ups != 2 || !b.last().Dark() {
-			t.Errorf("up %d times, shown %v; want twice, and dark within two seconds", b.ups, b.last())
+		if b.so().ups != 2 || !b.last().Dark() {
+			t.Errorf("up %d times, shown %v; want twice, and dark within two seconds", b.so().ups, b.last())
 		}
 	})
 }
@@ -289,12 +327,12 @@ func TestALightThatIsLostComesBack(t *testing.T) {
 // A light that opens and then does not work must neither be told of each time nor be tried at once for ever.
 func TestALightThatOpensAndFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := run(t, ring, func(b *bench, _ *Options) { b.fails = errors.New("i/o error") })
+		b := run(t, ring, func(b *bench, _ *Options) { b.fails.set(errors.New("i/o error")) })
 		defer b.stop()
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
-		if b.ups != 0 || len(b.downs) != 1 || b.opened > 20 || b.closed != b.opened {
-			t.Errorf("up %d, told %v, opened %d, closed %d; want 0, once, at most 20, as often", b.ups, b.downs, b.opened, b.closed)
+		if b.so().ups != 0 || len(b.so().downs) != 1 || b.so().opened > 20 || b.so().closed != b.so().opened {
+			t.Errorf("up %d, told %v, opened %d, closed %d; want 0, once, at most 20, as often", b.so().ups, b.so().downs, b.so().opened, b.so().closed)
 		}
 	})
 }
@@ -305,8 +343,8 @@ func TestTheEndIsDark(t *testing.T) {
 		b.Tell(func(f *Facts) { f.Muted = true })
 		synctest.Wait()
 		b.stop()
-		if b.closed != 1 {
-			t.Errorf("closed %d times; want once", b.closed)
+		if b.so().closed != 1 {
+			t.Errorf("closed %d times; want once", b.so().closed)
 		}
 		b.Tell(func(f *Facts) { f.Muted = false }) // nobody listens, nobody waits
 		b.Show(Listening, time.Second)
