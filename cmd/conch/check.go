@@ -31,6 +31,10 @@ func (c checkCmd) Run(e *env) error {
 		}
 		err = errors.Join(device.CheckDevices(e.ctx, cfg, e.out), device.CheckButton(cfg))
 	}
+	trouble := cfg.KeyTrouble()
+	if trouble != "" {
+		fmt.Fprintln(e.err, "conch:", trouble)
+	}
 	misfits := cfg.Misfits()
 	for _, m := range misfits {
 		fmt.Fprintln(e.err, "conch:", m)
@@ -41,6 +45,8 @@ func (c checkCmd) Run(e *env) error {
 	switch n := len(cards.Problems); {
 	case err != nil:
 		return err
+	case trouble != "":
+		return fmt.Errorf("%w: check: the key cannot be used; conch run starts, says so and reads it again by itself", device.ErrRefused)
 	case len(misfits) > 0:
 		return fmt.Errorf("%w: check: button, light and board do not fit together; conch run starts without what does not fit, and says so", device.ErrRefused)
 	case n == 1:
