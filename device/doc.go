@@ -16,6 +16,7 @@
 //	coordinator  owns the turn machine                voice      owns the session with the server
 //	button ...   opens and reads one button           state      writes what must survive a power cut
 //	rehearsal    the server, where there is no key    control    the socket of the CLI
+//	light        shows what goes on
 //	room         owns the round machine               mqtt       owns the connection to the broker
 //	broker       the embedded one, where it is here   drive      holds the pins that the board wants held
 //

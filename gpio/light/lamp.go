@@ -97,7 +97,7 @@ func (l *Lamp) poke() {
 // Our choices.
 const (
 	retryFirst = time.Second
-	retryMost  = time.Minute
+	retryMost  = 10 * time.Second
 	wallTick   = time.Minute // a light that stands still looks at the clock so often: the quiet hours begin
 	decay      = 0.8         // of the level from one frame to the next: lights that follow each sample flicker
 )
