@@ -20,7 +20,7 @@ const knownWithin = 12 * time.Second
 // Members know each other within the stated time: 100 rooms of 100, on each broker. The settings are those that ship. Beside
 // each 25 rooms there is one without delays: what it takes beyond a second is this machine's part, and not held against
 // the others.
-func TestRoomMembersKnowEachOtherInTimeUnderRandomDelays(t *testing.T) {
+func TestRoomMembersKnowEachOtherInTimeUnderRandomDelays(t *testing.T) { //nolint:tparallel // see its subtests
 	t.Parallel()
 	for _, kind := range []string{"embedded", "mosquitto"} {
 		t.Run(kind, func(t *testing.T) { // not both at once: a wave is 78 devices

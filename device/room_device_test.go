@@ -391,12 +391,20 @@ func TestFlatPressTooShortGivesTheFloorBack(t *testing.T) {
 	kitchen := f.raise("kitchen", "Ada", boxOptions{})
 	hall := f.raise("hall", "Ben", boxOptions{})
 	f.meet()
-	r := kitchen.nextTurn(func() {
-		kitchen.hand.Press()
-		kitchen.state(turn.Listening)
-		hall.until("the press is known", hall.room.Taken)
-		kitchen.hand.Release()
-	})
+	var r TurnRecord
+	for range 20 { // until the hall knows of it; on a busy machine that is long enough for a question
+		r = kitchen.nextTurn(func() {
+			kitchen.hand.Press()
+			kitchen.state(turn.Listening)
+			hall.until("the press is known", hall.room.Taken)
+			kitchen.hand.Release()
+		})
+		if r.Reason == reasonTooShort {
+			break
+		}
+		f.calm()
+		hall.until("the floor is free", func() bool { return !hall.room.Taken() && !kitchen.room.Taken() })
+	}
 	if r.Reason != reasonTooShort {
 		t.Fatalf("the turn ended %s; want too short", r.Reason)
 	}
