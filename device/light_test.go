@@ -3,8 +3,11 @@ package device
 import (
 	"errors"
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -212,5 +215,28 @@ func TestAFailedTurnBlinks(t *testing.T) {
 	b.pause(time.Second)
 	if n := s.count(); n != 5 { // dark, and two blinks
 		t.Errorf("%d frames; want 5", n)
+	}
+}
+
+// What a person asks for by name is shown by the running device.
+func TestALookIsShownByName(t *testing.T) {
+	t.Parallel()
+	s := newStrip()
+	b := newBox(t, boxOptions{light: s.shows})
+	b.until("dark", func() bool { return b.Status().Light != "" && !s.lit() })
+	post := func(body string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		b.controlMux().ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/light", strings.NewReader(body)))
+		return w
+	}
+	if w := post(`{"look": "muted", "for_ms": 300}`); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"strip"`) {
+		t.Errorf("%d %s; want the light's name", w.Code, w.Body)
+	}
+	b.until("red", func() bool { return s.now() == light.Red })
+	b.until("dark again", func() bool { return !s.lit() })
+	for _, bad := range []string{`{"look": "disco", "for_ms": 300}`, `{"look": 1}`, `{`} {
+		if w := post(bad); w.Code != http.StatusBadRequest {
+			t.Errorf("%s: %d; want %d", bad, w.Code, http.StatusBadRequest)
+		}
 	}
 }

@@ -58,11 +58,11 @@ func openPWM(c Config, pin int) (d Driver, ok bool, err error) {
 
 func (p *pwm) take() error {
 	if _, err := os.Stat(p.dir); errors.Is(err, fs.ErrNotExist) {
-		if err := put(p.chip, "export", p.number); err != nil {
+		if err := put(p.chip, "export", strconv.Itoa(p.number)); err != nil {
 			return err
 		}
 	}
-	return errors.Join(put(p.dir, "period", pwmPeriod), p.power(0), put(p.dir, "enable", 1))
+	return errors.Join(put(p.dir, "period", strconv.Itoa(pwmPeriod)), p.power(0), put(p.dir, "enable", "1"))
 }
 
 func (p *pwm) Shape() Shape   { return Shape{Pixels: 1, Dim: true} }
@@ -79,7 +79,7 @@ func (p *pwm) power(share float64) error {
 	if p.invert {
 		share = 1 - share
 	}
-	return put(p.dir, "duty_cycle", int(math.Round(pwmPeriod*share)))
+	return put(p.dir, "duty_cycle", strconv.Itoa(int(math.Round(pwmPeriod*share))))
 }
 
 // Close leaves it dark; an LED that is lit when low needs the PWM for that.
@@ -88,17 +88,7 @@ func (p *pwm) Close() error {
 	if p.invert {
 		return err
 	}
-	return errors.Join(err, put(p.dir, "enable", 0), put(p.chip, "unexport", p.number))
-}
-
-// put writes a number to a file of the kernel's.
-func put(dir, file string, value int) error {
-	f, err := os.OpenFile(filepath.Join(dir, file), os.O_WRONLY|os.O_TRUNC, 0)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(strconv.Itoa(value))
-	return errors.Join(err, f.Close())
+	return errors.Join(err, put(p.dir, "enable", "0"), put(p.chip, "unexport", strconv.Itoa(p.number)))
 }
 
 // pwmChip is the chip in /sys/class/pwm whose pins in the device tree are this one among others; empty: there is none.

@@ -124,8 +124,11 @@ func takeLED(dir string) (kernelLED, error) {
 	return l, l.write("trigger", "none")
 }
 
-func (l kernelLED) write(file, value string) error {
-	f, err := os.OpenFile(filepath.Join(l.dir, file), os.O_WRONLY|os.O_TRUNC, 0) // it is there, or this is no LED
+func (l kernelLED) write(file, value string) error { return put(l.dir, file, value) }
+
+// put writes to a file of the kernel's; it makes none.
+func put(dir, file, value string) error {
+	f, err := os.OpenFile(filepath.Join(dir, file), os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {
 		return err
 	}
