@@ -75,5 +75,8 @@ func (c *conditions) list() []Condition {
 		out = append(out, v)
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].Since.Before(out[j].Since) })
+	for i, now := 0, time.Now(); i < len(out); i++ { // on the wall as it is now: the clock may have been set since
+		out[i].Since = now.Add(-now.Sub(out[i].Since)).Round(time.Second)
+	}
 	return out
 }

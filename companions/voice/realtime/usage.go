@@ -96,16 +96,27 @@ func newMeter(cfg *Config) (*meter, error) {
 			cfg.Log.Warn(logSave, "err", fmt.Errorf("the day's usage cannot be read, counting from zero: %w", err))
 		}
 	}
-	if s.Day == m.day {
+	if s.Day == m.day || later(s.Day, cfg.Wall()) {
+		m.day = s.Day
 		m.add("", s.Today)
 	}
 	return m, nil
 }
 
+// roll begins a day. A clock that has gone back does not: a Pi without a network begins in 1970, or at its last shutdown, and
+// pulling the plug must not give a ceiling that was reached its day again.
 func (m *meter) roll(now time.Time) {
-	if day := now.Format(time.DateOnly); day != m.day {
+	if day := now.Format(time.DateOnly); day != m.day && !later(m.day, now) {
 		m.day, m.today = day, Counts{}
 	}
+}
+
+// later says that a day is after now, so that the clock has gone back since; but not so far after that the clock must have
+// been wrong then and is right now.
+func later(day string, now time.Time) bool {
+	const longest, rtcless = 31 * 24 * time.Hour, 1990
+	at, err := time.ParseInLocation(time.DateOnly, day, now.Location())
+	return err == nil && day > now.Format(time.DateOnly) && (now.Year() < rtcless || at.Sub(now) < longest)
 }
 
 func (m *meter) read(now time.Time) Usage {
