@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -32,6 +33,8 @@ type lights struct {
 	d    *Device
 	lamp *light.Lamp
 	last turn.State // owned by the coordinator's goroutine
+
+	newest sync.Mutex // held by conditions
 
 	// atomic
 	name    atomic.Pointer[string] // of the light; nil: none works
@@ -146,9 +149,9 @@ func (l *lights) speech(e coordinator.SpeechEvent) {
 	}
 }
 
-// session takes why there is none with the server: a key that is refused is not a network that is down.
+// session takes why there is none with the server: a key that is no good is not a network that is down.
 func (l *lights) session(lost turn.SessionLost) {
-	l.refused.Store(lost.Say == turn.WordsKeyRefused || lost.Say == turn.WordsQuota)
+	l.refused.Store(lost.Say == turn.WordsKeyRefused || lost.Say == turn.WordsKeyBroken || lost.Say == turn.WordsQuota)
 }
 
 // turnEnded shows that a turn has failed.
@@ -261,16 +264,17 @@ func ShowLight(ctx context.Context, cfg Config, look string, length time.Duratio
 
 // conditions takes what is wrong. The light does not tell of itself, nor of what works nevertheless.
 func (l *lights) conditions() {
-	l.lamp.Tell(func(f *light.Facts) {
-		f.Trouble, f.Offline = false, false
-		for _, c := range l.d.conds.list() {
-			switch {
-			case c.Code == lightLost || c.Code == "room.renamed":
-			case c.Code == voiceLost && !l.refused.Load():
-				f.Offline = true
-			default:
-				f.Trouble = true
-			}
+	l.newest.Lock() // what is told last is what was looked up last
+	defer l.newest.Unlock()
+	trouble, offline := false, false
+	for _, c := range l.d.conds.list() {
+		switch {
+		case c.Code == lightLost || c.Code == "room.renamed":
+		case c.Code == voiceLost && !l.refused.Load():
+			offline = true
+		default:
+			trouble = true
 		}
-	})
+	}
+	l.lamp.Tell(func(f *light.Facts) { f.Trouble, f.Offline = trouble, offline })
 }
