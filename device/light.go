@@ -269,8 +269,8 @@ func (l *lights) conditions() {
 	trouble, offline := false, false
 	for _, c := range l.d.conds.list() {
 		switch {
-		case c.Code == lightLost || c.Code == "room.renamed":
-		case c.Code == voiceLost && !l.refused.Load():
+		case c.Code == lightLost, c.Code == "room.renamed", c.Code == slowCard:
+		case c.Code == networkLost, c.Code == clockWrong, c.Code == voiceLost && !l.refused.Load():
 			offline = true
 		default:
 			trouble = true

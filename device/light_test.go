@@ -121,10 +121,13 @@ func TestLightOfTrouble(t *testing.T) {
 	b.until("mended", func() bool { return len(b.conds.list()) == 0 })
 	b.until("dark", func() bool { return !s.lit() })
 	b.conds.set("room.renamed", "two of one name", "rename one")
+	b.conds.set(slowCard, "a card with large buffers", "take another")
 	b.pause(100 * time.Millisecond)
 	if s.lit() {
 		t.Error("the light tells of what works nevertheless")
 	}
+	b.conds.set(networkLost, "no network", "wait")
+	b.until("no network: amber", func() bool { return shade(s.now(), light.Amber) })
 }
 
 func TestLightWithoutAServer(t *testing.T) {
