@@ -309,7 +309,9 @@ func TestALSASlowCardIsCutHard(t *testing.T) {
 		t.Fatal(err)
 	}
 	cancel()
-	<-ended
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
 	p50, most := percentiles(delays)
 	t.Logf("ALSA %d frames x %d: drop to silence p50 %v, max %v (n=%d); by fading alone %v", g.Period, g.Periods, p50, most, n, soft)
 	if p50 > 30*time.Millisecond {

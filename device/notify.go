@@ -62,7 +62,7 @@ func (d *Device) service(n *notifier, limit time.Duration) actor {
 		defer n.tell(daemon.SdNotifyStopping, "STATUS=stopping")
 		_ = d.WaitReady(ctx, readyLimit) // Appliance logs what is missing
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // that is how one ends it
+			return nil
 		}
 		status := d.statusLine()
 		n.tell(daemon.SdNotifyReady, "STATUS="+status)

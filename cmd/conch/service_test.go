@@ -204,7 +204,7 @@ func TestServiceTellsItsManager(t *testing.T) {
 	m.until("reloaded", func() bool { return m.count("READY=1") == 2 })
 	said := strings.Join(m.heard(), "\n")
 	reload := strings.Index(said, "RELOADING=1\nMONOTONIC_USEC=")
-	if reload < 0 || strings.Index(said[reload:], "READY=1") < 0 {
+	if reload < 0 || !strings.Contains(said[reload:], "READY=1") {
 		t.Errorf("a reload is told as %q", said)
 	}
 
@@ -401,7 +401,7 @@ func TestServiceWritesForTheJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := prepare(t, t.TempDir(), time.Second, "CONCH_LOG_LEVEL=debug", "CONCH_AUDIO_PLAYBACK=nowhere",
-		"JOURNAL_STREAM="+strconv.FormatUint(uint64(st.Dev), 10)+":"+strconv.FormatUint(st.Ino, 10))
+		"JOURNAL_STREAM="+strconv.FormatUint(st.Dev, 10)+":"+strconv.FormatUint(st.Ino, 10))
 	m.program.Stdout, m.program.Stderr = f, f
 	m.start()
 	m.until("ready", func() bool { return m.count("READY=1") == 1 })
