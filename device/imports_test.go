@@ -59,7 +59,7 @@ var owners = map[string]string{
 // no world.
 var pure = []string{
 	"coordinator/turn", "coordinator/inject.go", "coordinator/focus.go", "companions/round",
-	"gpio/debounce.go", "gpio/gesture.go", "gpio/keys.go", "audio/pcm.go",
+	"gpio/debounce.go", "gpio/gesture.go", "gpio/keys.go", "gpio/learn.go", "gpio/boards.go", "audio/pcm.go",
 }
 
 var (
