@@ -200,10 +200,7 @@ func until(ctx context.Context, cond func() bool) error {
 
 // Chosen says in a line each what was chosen for button, sound, voice and room.
 func (d *Device) Chosen() string {
-	var names []string
-	for _, b := range d.opts.Buttons {
-		names = append(names, b.String())
-	}
+	names := d.buttonNames()
 	if len(names) == 0 {
 		names = []string{"none but the control socket"}
 	}
@@ -250,9 +247,7 @@ func (d *Device) Status() Status {
 		Ready: d.Ready(), Turns: d.turns.Load(), Volume: int(d.volume.Load()), Conditions: d.conds.list(),
 		Muted: d.Muted(), Light: d.lights.String(),
 	}
-	for _, b := range d.opts.Buttons {
-		s.Button = strings.TrimPrefix(s.Button+"; "+b.String(), "; ")
-	}
+	s.Button = strings.Join(d.buttonNames(), "; ")
 	if d.usage != nil {
 		s.Usage = d.usage()
 	}

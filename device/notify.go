@@ -90,6 +90,25 @@ func (d *Device) service(n *notifier, limit time.Duration) actor {
 	}}
 }
 
+// buttonNames are the buttons, but for those that nobody asked for and that are not there.
+func (d *Device) buttonNames() []string {
+	var names []string
+	for _, b := range d.opts.Buttons {
+		if r, ok := b.(*reopened); ok && r.quiet && !r.here() {
+			continue
+		}
+		names = append(names, b.String())
+	}
+	return names
+}
+
+// here says that the button is there.
+func (r *reopened) here() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.button != nil
+}
+
 // known says whether the button is there, or why it is not is known.
 func (r *reopened) known() bool {
 	r.mu.Lock()
@@ -134,10 +153,7 @@ func (d *Device) statusLine() string {
 }
 
 func (d *Device) voiceShort() string {
-	buttons := make([]string, 0, len(d.opts.Buttons))
-	for _, b := range d.opts.Buttons {
-		buttons = append(buttons, b.String())
-	}
+	buttons := d.buttonNames()
 	if len(buttons) == 0 {
 		buttons = []string{"no button"}
 	}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -118,38 +119,54 @@ func (s *standing) run(ctx context.Context) {
 	}
 }
 
+// pass lets time pass, and everything that happens then happen.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
 // The driver in virtual time: a loop that stands still is named and stops the feed, and one that goes on gives it back.
 func TestWatchdogNamesTheLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		var log bytes.Buffer
+		log := &journal{}
+		var mu sync.Mutex
 		good, bad := &standing{}, &standing{}
 		go good.run(ctx)
 		go bad.run(ctx)
 		var fed []time.Duration
 		start := time.Now()
-		dog := newWatchdog(2500*time.Millisecond, []loop{{"coordinator", good.call, 2}, {"playback", bad.call, 2}}, slog.New(slog.NewTextHandler(&log, nil)),
-			func() { fed = append(fed, time.Since(start)) })
+		dog := newWatchdog(2500*time.Millisecond, []loop{{"coordinator", good.call, 2}, {"playback", bad.call, 2}}, slog.New(log), func() {
+			mu.Lock()
+			defer mu.Unlock()
+			fed = append(fed, time.Since(start))
+		})
+		feeds := func() []time.Duration {
+			mu.Lock()
+			defer mu.Unlock()
+			return slices.Clone(fed)
+		}
 		done := make(chan struct{})
 		go func() { dog.Run(ctx); close(done) }()
 
 		time.Sleep(31 * time.Second) // at 30 s the feed and we would wake in any order
-		if len(fed) != 12 {
-			t.Errorf("fed %d times in 30 s, want every 2.5 s", len(fed))
+		if n := len(feeds()); n != 12 {
+			t.Errorf("fed %d times in 30 s, want every 2.5 s", n)
 		}
 		bad.stopped.Store(true)
-		time.Sleep(30 * time.Second)
-		if last := fed[len(fed)-1]; last > 35*time.Second {
+		pass(30 * time.Second)
+		all := feeds()
+		if last := all[len(all)-1]; last > 35*time.Second {
 			t.Errorf("fed at %s, though it stands still since 30 s", last)
 		}
-		if s := log.String(); strings.Count(s, "watchdog.stuck") != 1 || !strings.Contains(s, "loop=playback") || strings.Contains(s, "coordinator") {
+		if s := log.text(); strings.Count(s, "watchdog.stuck") != 1 || !strings.Contains(s, "loop=playback") || strings.Contains(s, "coordinator") {
 			t.Errorf("the log says:\n%s", s)
 		}
-		n := len(fed)
+		n := len(all)
 		bad.stopped.Store(false)
-		time.Sleep(10 * time.Second)
-		if len(fed) < n+3 || !strings.Contains(log.String(), "watchdog.loose") {
-			t.Errorf("it goes round again, and is fed %d times in 10 s; the log says:\n%s", len(fed)-n, log.String())
+		pass(10 * time.Second)
+		if again := len(feeds()); again < n+3 || !strings.Contains(log.text(), "watchdog.loose") {
+			t.Errorf("it goes round again, and is fed %d times in 10 s; the log says:\n%s", again-n, log.text())
 		}
 		cancel()
 		<-done
@@ -178,7 +195,7 @@ func TestWatchdogForgivesAStop(t *testing.T) {
 		dog := newWatchdog(2500*time.Millisecond, []loop{l}, slog.New(slog.NewTextHandler(&log, nil)), func() { fed++ })
 		done := make(chan struct{})
 		go func() { dog.Run(ctx); close(done) }()
-		time.Sleep(25 * time.Hour)
+		pass(25 * time.Hour)
 		cancel()
 		<-done
 		if log.Len() > 0 || fed < 1000 {
