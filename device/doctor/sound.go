@@ -299,12 +299,10 @@ func checkBuffer(ctx context.Context, m *Machine, s *Subject) []Finding {
 	case err != nil:
 		return bad("", err.Error(), "the sound system or the card refused", "conch audio list shows what there is; audio.backend = \"auto\" and an empty audio.playback take the first that works")
 	}
-	var out []Finding
 	if o.Backend == "null" {
-		out = warn("", "no sound card and no sound server: nothing will be heard", "none is there, or audio.backend = \"null\"", "plug in a card (conch audio list shows it), or start PulseAudio or PipeWire")
-	} else {
-		out = judge(fmt.Sprintf("%s (%s): %d frames x %d at %d Hz", o.Playback, o.Backend, o.Period, o.Periods, o.Rate), bound(o.Period, o.Periods, o.Rate, s.Sound.Fade), s.Sound.Promise)
+		return warn("", "no sound card and no sound server: nothing will be heard, and nothing said", "none is there, or audio.backend = \"null\"", "plug in a card (conch audio list shows it), or start PulseAudio or PipeWire")
 	}
+	out := judge(fmt.Sprintf("%s (%s): %d frames x %d at %d Hz", o.Playback, o.Backend, o.Period, o.Periods, o.Rate), bound(o.Period, o.Periods, o.Rate, s.Sound.Fade), s.Sound.Promise)
 	if o.CaptureErr != nil {
 		return append(out, bad("microphone", o.CaptureErr.Error(), "there is no microphone, or it refused", "plug one in; conch audio list shows what there is")...)
 	}
