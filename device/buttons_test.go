@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -36,9 +37,11 @@ func (m *frail) die(err error) {
 
 // bench is a device with a button that can be taken away, in virtual time.
 type buttonBench struct {
-	d       *Device
-	r       *reopened
-	line    *frail // of the last open
+	d *Device
+	r *reopened
+
+	mu      sync.Mutex // owns all below
+	line    *frail     // of the last open
 	opens   int
 	opened  []time.Duration
 	refuse  error // what the next open says
@@ -50,8 +53,9 @@ func newButtonBench(quiet bool) *buttonBench {
 	b := &buttonBench{started: time.Now()}
 	b.d = &Device{log: slog.New(slog.DiscardHandler), conds: &conditions{log: slog.New(slog.DiscardHandler)},
 		speaker: audio.NewSpeaker(audio.SpeakerConfig{Now: func() time.Duration { return 0 }})}
-	b.d.opts.OnEvent = func(e gpio.Event) { b.events = append(b.events, e.Kind.String()) }
 	b.r = reopen("GPIO17", quiet, func() (*gpio.Button, error) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
 		b.opens++
 		b.opened = append(b.opened, time.Since(b.started))
 		if b.refuse != nil {
@@ -69,7 +73,11 @@ func (b *buttonBench) run(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		b.r.log = func(err error) { b.d.buttonIs(b.r, err) }
-		ended <- b.r.Run(ctx, func(e gpio.Event) { b.events = append(b.events, e.Kind.String()) })
+		ended <- b.r.Run(ctx, func(e gpio.Event) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.events = append(b.events, e.Kind.String())
+		})
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -78,6 +86,20 @@ func (b *buttonBench) run(t *testing.T) {
 		}
 	})
 	after(time.Second)
+}
+
+// refuses says what the next open says.
+func (b *buttonBench) refuses(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.refuse = err
+}
+
+// wire is the line of the last open.
+func (b *buttonBench) wire() *frail {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.line
 }
 
 func after(d time.Duration) { <-time.After(d); synctest.Wait() }
@@ -104,8 +126,8 @@ func TestButtonThatGoesComesBack(t *testing.T) {
 		if got := b.r.String(); got != "GPIO17 on pinctrl-rp1" {
 			t.Errorf("String() = %q", got)
 		}
-		b.refuse = fmt.Errorf("gpio: open GPIO17: %w: there is none", gpio.ErrNoChip)
-		b.line.die(fmt.Errorf("%w (no such device)", gpio.ErrGone))
+		b.refuses(fmt.Errorf("gpio: open GPIO17: %w: there is none", gpio.ErrNoChip))
+		b.wire().die(fmt.Errorf("%w (no such device)", gpio.ErrGone))
 		after(100 * time.Millisecond)
 		b.condition(t, "GPIO17 on pinctrl-rp1: the GPIO chip is gone", "comes back by itself when the chip does")
 		after(10 * time.Second)
@@ -113,15 +135,15 @@ func TestButtonThatGoesComesBack(t *testing.T) {
 		if got := b.r.String(); got != "GPIO17 (not there)" {
 			t.Errorf("String() = %q", got)
 		}
-		b.refuse = nil
+		b.refuses(nil)
 		after(reopenMost)
 		b.condition(t, "", "")
 		if len(b.events) > 0 {
 			t.Errorf("events %q; want none: nobody has pressed", b.events)
 		}
-		b.line.Set(true)
+		b.wire().Set(true)
 		after(time.Second)
-		b.line.Set(false)
+		b.wire().Set(false)
 		after(time.Second)
 		if want := []string{"touched", "pressed", "released"}; !slices.Equal(b.events, want) {
 			t.Errorf("events %q; want %q: the new line is the button", b.events, want)
@@ -133,9 +155,11 @@ func TestButtonThatGoesComesBack(t *testing.T) {
 func TestButtonThatStaysAwayCostsLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newButtonBench(false)
-		b.refuse = gpio.ErrNoChip
+		b.refuses(gpio.ErrNoChip)
 		b.run(t)
 		after(time.Hour)
+		b.mu.Lock()
+		defer b.mu.Unlock()
 		if b.opens < 1700 || b.opens > 1900 {
 			t.Errorf("%d opens in an hour; want one every two seconds", b.opens)
 		}
@@ -159,9 +183,9 @@ func TestPressThatItsChipTakesAwayIsReleased(t *testing.T) {
 		} {
 			b := newButtonBench(false)
 			b.run(t)
-			b.line.Set(true)
+			b.wire().Set(true)
 			after(c.held)
-			b.line.die(gpio.ErrGone)
+			b.wire().die(gpio.ErrGone)
 			after(time.Second)
 			if got := strings.Join(b.events, " "); got != c.want {
 				t.Errorf("after %s: %s; want %s", c.held, got, c.want)
@@ -174,14 +198,14 @@ func TestPressThatItsChipTakesAwayIsReleased(t *testing.T) {
 func TestButtonNobodyAskedForIsNotMissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newButtonBench(true)
-		b.refuse = gpio.ErrNoChip
+		b.refuses(gpio.ErrNoChip)
 		b.run(t)
 		after(time.Minute)
 		b.condition(t, "", "")
-		b.refuse = nil
+		b.refuses(nil)
 		after(reopenMost)
-		b.refuse = gpio.ErrNoChip
-		b.line.die(gpio.ErrGone)
+		b.refuses(gpio.ErrNoChip)
+		b.wire().die(gpio.ErrGone)
 		after(time.Second)
 		b.condition(t, "no GPIO chip", "comes back")
 	})
@@ -192,35 +216,35 @@ func TestReopenedButtonAnswersItsCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newButtonBench(false)
 		b.run(t)
-		answered := 0
+		var count atomic.Int64
 		call := func(when string) {
 			t.Helper()
-			want := answered + 1
-			if !b.r.Call(func() { answered++ }) {
+			want := count.Load() + 1
+			if !b.r.Call(func() { count.Add(1) }) {
 				t.Errorf("%s: the call is refused", when)
 			}
 			after(time.Second)
-			if answered != want {
+			if count.Load() != want {
 				t.Errorf("%s: not answered within a second", when)
 			}
 		}
 		call("while it runs")
-		b.refuse = gpio.ErrNoChip
-		b.r.Call(func() { answered++ })
-		b.line.die(gpio.ErrGone)
+		b.refuses(gpio.ErrNoChip)
+		b.r.Call(func() { count.Add(1) })
+		b.wire().die(gpio.ErrGone)
 		after(time.Second)
-		if answered != 2 {
+		if answered := count.Load(); answered != 2 {
 			t.Errorf("the call that came as the chip went was answered %d times", answered-1)
 		}
 		call("while it is away")
 		after(time.Minute)
-		b.r.Call(func() { answered++ })
+		b.r.Call(func() { count.Add(1) })
 		if b.r.Call(func() {}) {
 			t.Error("two calls wait, though one is all there is room for")
 		}
-		b.refuse = nil
+		b.refuses(nil)
 		after(5 * time.Second)
-		if answered != 4 {
+		if answered := count.Load(); answered != 4 {
 			t.Errorf("the call before it came back was answered %d times", answered-3)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -14,11 +15,37 @@ import (
 
 // wire is a pin that remembers.
 type wire struct {
+	mu         sync.Mutex // owns all below
 	high, open bool
-	fails      error
+	fails      error // what Set says
+	refuse     error // what the next open says
+}
+
+func (w *wire) take(high bool) (outlet, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.refuse != nil {
+		return nil, w.refuse
+	}
+	w.high, w.open, w.fails = high, true, nil
+	return w, nil
+}
+
+func (w *wire) fail(refuse, fails error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.refuse, w.fails = refuse, fails
+}
+
+func (w *wire) is() (high, open bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.high, w.open
 }
 
 func (w *wire) Set(high bool) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.fails != nil {
 		return w.fails
 	}
@@ -27,6 +54,8 @@ func (w *wire) Set(high bool) error {
 }
 
 func (w *wire) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.open = false
 	return nil
 }
@@ -34,7 +63,6 @@ func (w *wire) Close() error {
 func TestPinsAreHeldAndGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		amplifier, busy := &wire{}, fmt.Errorf("gpio: open GPIO25: %w: sdmode holds it", gpio.ErrPinInUse)
-		refuse := error(nil)
 		var log bytes.Buffer
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
@@ -44,30 +72,26 @@ func TestPinsAreHeldAndGivenBack(t *testing.T) {
 				if d.Pin == 25 {
 					return nil, busy
 				}
-				if refuse != nil {
-					return nil, refuse
-				}
-				*amplifier = wire{high: d.High, open: true}
-				return amplifier, nil
+				return amplifier.take(d.High)
 			}, slog.New(slog.NewTextHandler(&log, nil)))
 		}()
 		after(driveEvery * 3)
-		if !amplifier.high || !amplifier.open {
+		if high, open := amplifier.is(); !high || !open {
 			t.Error("the amplifier is not on")
 		}
-		refuse, amplifier.fails = gpio.ErrNoChip, gpio.ErrGone
+		amplifier.fail(gpio.ErrNoChip, gpio.ErrGone)
 		after(driveEvery * 3)
-		if amplifier.open {
+		if _, open := amplifier.is(); open {
 			t.Error("a pin that is gone is still held")
 		}
-		refuse = nil
+		amplifier.fail(nil, nil)
 		after(driveEvery)
-		if !amplifier.high || !amplifier.open {
+		if high, open := amplifier.is(); !high || !open {
 			t.Error("the pin came back and is not held")
 		}
 		cancel()
 		<-done
-		if amplifier.open {
+		if _, open := amplifier.is(); open {
 			t.Error("the pin is not given back")
 		}
 		for event, want := range map[string]int{logDriveHeld: 2, logDriveOther: 1, logDriveLost: 1} {
