@@ -390,10 +390,10 @@ func (b *box) hand(limit time.Duration, script string) map[string]seen {
 
 func (b *box) handTry(limit time.Duration, script string) (map[string]seen, error) {
 	b.t.Helper()
-	if err := b.Write("/tmp/script", []byte(script), 0o644); err != nil {
+	if err := b.Write("/run/script", []byte(script), 0o644); err != nil {
 		b.t.Fatal(err)
 	}
-	r, err := b.RunFor(limit, "hand </tmp/script")
+	r, err := b.RunFor(limit, "hand </run/script")
 	if err != nil {
 		return nil, err
 	}

@@ -86,13 +86,26 @@ func (b *box) pid() string {
 	return b.properties("MainPID")["MainPID"]
 }
 
-// back waits for another process of the service to be active, and says how long the one before was missed.
-func (b *box) back(limit time.Duration, was string) time.Duration {
+// back waits for another process of the service to be active, and says how long the one before was missed since, which is a
+// time of uptime: by systemd's own clock, since asking takes its time.
+func (b *box) back(limit time.Duration, was string, since time.Duration) time.Duration {
 	b.t.Helper()
-	return b.eventually(limit, "another conch is active", func() bool {
-		p := b.properties("MainPID", "ActiveState")
+	var p map[string]string
+	b.eventually(limit, "another conch is active", func() bool {
+		p = b.properties("MainPID", "ActiveState", "ActiveEnterTimestampMonotonic")
 		return p["ActiveState"] == "active" && p["MainPID"] != was && p["MainPID"] != "0"
 	})
+	return time.Duration(millis(p["ActiveEnterTimestampMonotonic"])*float64(time.Millisecond)) - since
+}
+
+// uptime is how long the guest has been up.
+func (b *box) uptime() time.Duration {
+	b.t.Helper()
+	up, err := time.ParseDuration(strings.Fields(b.run("cat /proc/uptime"))[0] + "s")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return up
 }
 
 // TestKilled: kill -9, and it is back in seconds with its volume and what was said before.
@@ -102,8 +115,9 @@ func TestKilled(t *testing.T) {
 	b.answers()
 	b.volume(35)
 	was := b.pid()
+	at := b.uptime()
 	b.run("kill -9 " + was)
-	took := b.back(time.Minute, was)
+	took := b.back(2*time.Minute, was, at)
 	p := b.properties("NRestarts")
 	t.Logf("back after %.1f s; restarts: %s", took.Seconds(), p["NRestarts"])
 	if now := b.volumeNow(); now != 35 {
@@ -132,9 +146,9 @@ func TestStuck(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			b := &box{t, b.Guest}
 			b.well(2 * time.Minute)
-			was := b.pid()
+			was, at := b.pid(), b.uptime()
 			b.run(line)
-			took := b.back(2*time.Minute, was)
+			took := b.back(2*time.Minute, was, at)
 			log := b.run("journalctl -u conch -o cat --no-pager -n 4000")
 			if !strings.Contains(log, "Watchdog timeout") {
 				t.Errorf("it was not the watchdog that ended it")
@@ -164,20 +178,20 @@ func TestCardGone(t *testing.T) {
 	b.heals(time.Minute, "sound.speaker")
 	b.heals(time.Minute, "sound.microphone")
 	b.run("(sleep 2; conch ask what time is it) >/dev/null 2>&1 &")
-	b.hand(time.Minute, "until sound 40s\nwait 6s\nkeep /tmp/again.wav")
-	b.understood("/tmp/again.wav", 1, "it is time november saturday monday tuesday wednesday thursday friday sunday")
+	b.hand(time.Minute, "until sound 40s\nwait 6s\nkeep /run/again.wav")
+	b.understood("/run/again.wav", 1, "it is time november saturday monday tuesday wednesday thursday friday sunday")
 }
 
 // TestChipGone: the chip with the button and the light goes away and comes back; it is said, and the button works again.
 func TestChipGone(t *testing.T) {
 	b := ready(t)
 	b.well(2 * time.Minute)
-	b.run("(sleep 1; /usr/local/lib/vm/pins down) >/dev/null 2>&1 &")
-	b.hand(2*time.Minute, "wait 35s\nkeep /tmp/lost.wav")
+	b.run("(sleep 1; pins down) >/dev/null 2>&1 &")
+	b.hand(2*time.Minute, "wait 35s\nkeep /run/lost.wav")
 	b.begins(time.Minute, "button.lost")
 	b.begins(time.Minute, "light.lost")
-	b.says("/tmp/lost.wav", "button_lost")
-	b.run("/usr/local/lib/vm/pins up")
+	b.says("/run/lost.wav", "button_lost")
+	b.run("pins up")
 	b.heals(time.Minute, "button.lost")
 	b.heals(time.Minute, "light.lost")
 	b.hand(time.Minute, "until dark 20s\npress\nuntil light 5s\nwait 300ms\nrelease\nuntil dark 20s")
@@ -192,10 +206,10 @@ func TestNetworkGone(t *testing.T) {
 	}
 	b.begins(3*time.Minute, "voice.lost")
 	file := b.question("what time is it")
-	b.hand(3*time.Minute, fmt.Sprintf("press\nsay %s\nsaid\nrelease\nuntil sound 30s\nwait 12s\nkeep /tmp/offline.wav", file))
-	recording := samples(t, b.get("/tmp/offline.wav"))
+	b.hand(3*time.Minute, fmt.Sprintf("press\nsay %s\nsaid\nrelease\nuntil sound 30s\nwait 12s\nkeep /run/offline.wav", file))
+	recording := samples(t, b.get("/run/offline.wav"))
 	if offline, network := said(t, recording, "offline"), said(t, recording, "network_lost"); max(offline, network) < 0.6 {
-		t.Errorf("it did not say that it is offline: likeness %.2f to offline, %.2f to network_lost; %s", offline, network, b.heard("/tmp/offline.wav"))
+		t.Errorf("it did not say that it is offline: likeness %.2f to offline, %.2f to network_lost; %s", offline, network, b.heard("/run/offline.wav"))
 	}
 	if err := b.Link(true); err != nil {
 		t.Fatal(err)
@@ -212,9 +226,9 @@ func TestDiskFull(t *testing.T) {
 	b.volume(40)
 	b.run("fallocate -l $(df --output=avail -B1 / | tail -n 1) /fill || true; dd if=/dev/zero of=/fill2 bs=4k 2>/dev/null || true; df / | tail -n 1")
 	b.run("(sleep 1; conch ask set the volume to 45 percent) >/dev/null 2>&1 &")
-	b.hand(2*time.Minute, "wait 40s\nkeep /tmp/full.wav")
+	b.hand(2*time.Minute, "wait 40s\nkeep /run/full.wav")
 	b.begins(time.Minute, "state.unwritable")
-	b.says("/tmp/full.wav", "disk_full")
+	b.says("/run/full.wav", "disk_full")
 	b.answers()
 	if s := b.status(); s.Volume != 45 {
 		t.Errorf("the volume is %d %%; it was asked to be 45", s.Volume)
@@ -236,8 +250,8 @@ func TestClock1970(t *testing.T) {
 	b.run("systemctl start conch")
 	b.active(time.Minute)
 	b.begins(time.Minute, "clock.wrong")
-	b.hand(3*time.Minute, "wait 50s\nkeep /tmp/clock.wav")
-	b.says("/tmp/clock.wav", "clock_wrong")
+	b.hand(3*time.Minute, "wait 50s\nkeep /run/clock.wav")
+	b.says("/run/clock.wav", "clock_wrong")
 	b.answers()
 	if err := b.SetClock(time.Now()); err != nil {
 		t.Fatal(err)

@@ -8,7 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -72,7 +74,50 @@ func Start(ctx context.Context, o Options) (*Guest, error) {
 	return g, nil
 }
 
+// kvmHangs is set when a guest under KVM has said nothing: there are machines where /dev/kvm opens and a guest never gets to
+// its first line (facts/vm.md B).
+var kvmHangs atomic.Bool
+
 func (g *Guest) powerOn(ctx context.Context) error {
+	if err := g.launch(ctx); err != nil {
+		return err
+	}
+	if g.accelerated() && g.o.Snapshot == "" && !g.speaks(ctx) {
+		kvmHangs.Store(true)
+		g.Cut()
+		g.ended, g.qmp = make(chan struct{}), nil
+		if err := g.launch(ctx); err != nil {
+			return err
+		}
+	}
+	if err := g.reach(ctx); err != nil {
+		return err
+	}
+	if g.o.Snapshot != "" { // its clock stood still
+		return g.SetClock(time.Now())
+	}
+	return nil
+}
+
+func (g *Guest) accelerated() bool { return slices.Contains(g.cmd.Args, "kvm") }
+
+// speaks says that the guest's console has said something, and waits for that a while.
+func (g *Guest) speaks(ctx context.Context) bool {
+	for range 100 {
+		if g.Console() != "" {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(300 * time.Millisecond):
+		}
+	}
+	return false
+}
+
+// launch starts QEMU and returns when its monitor answers.
+func (g *Guest) launch(ctx context.Context) error {
 	args, err := g.arguments()
 	if err != nil {
 		return err
@@ -109,16 +154,7 @@ func (g *Guest) powerOn(ctx context.Context) error {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-	if err := g.qmp.call(agentLimit, "qmp_capabilities", nil, nil); err != nil {
-		return err
-	}
-	if err := g.reach(ctx); err != nil {
-		return err
-	}
-	if g.o.Snapshot != "" { // its clock stood still
-		return g.SetClock(time.Now())
-	}
-	return nil
+	return g.qmp.call(agentLimit, "qmp_capabilities", nil, nil)
 }
 
 // arguments is QEMU's command line.
@@ -165,8 +201,7 @@ func (g *Guest) arguments() ([]string, error) {
 	return args, nil
 }
 
-// accelerator is KVM where it is known to work. That /dev/kvm opens says little: there are machines where it does and a
-// guest hangs before its first line (facts/vm.md B); the processor's own flags say more.
+// accelerator is KVM where the processor says that it has it and no guest has hung under it.
 func accelerator() []string {
 	info, _ := os.ReadFile("/proc/cpuinfo")
 	f, err := os.OpenFile("/dev/kvm", os.O_RDWR, 0)
@@ -174,7 +209,7 @@ func accelerator() []string {
 		_ = f.Close()
 	}
 	flags := " " + strings.NewReplacer("\n", " ", "\t", " ").Replace(string(info)) + " "
-	if err == nil && (strings.Contains(flags, " vmx ") || strings.Contains(flags, " svm ")) && os.Getenv("CONCH_VM_KVM") != "no" {
+	if err == nil && (strings.Contains(flags, " vmx ") || strings.Contains(flags, " svm ")) && !kvmHangs.Load() {
 		return []string{"-cpu", "host", "-accel", "kvm"}
 	}
 	return []string{"-cpu", "max", "-accel", "tcg,thread=multi"}

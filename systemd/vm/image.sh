@@ -57,12 +57,15 @@ root=$work/root
 tar -xf "$rootfs/root.tar" -C "$root" --numeric-owner
 mkdir -p "$root/srv" "$root/share" "$root/lib/modules"
 cp -r "$rootfs/apt" "$root/srv/apt"
+# What kept the packages of the system small would leave parts of conch's out.
+rm -f "$root/etc/dpkg/dpkg.cfg.d/99mmdebstrap"
+mkdir -p "$root/usr/share/man/man1"
 rm -f "$root"/etc/apt/sources.list "$root"/etc/apt/sources.list.d/* "$root"/var/lib/apt/lists/*Packages "$root"/var/lib/apt/lists/*Release
 echo 'deb [trusted=yes] file:/srv/apt ./' >"$root/etc/apt/sources.list"
 cp -a "$kernel/modules/." "$work/modules"
 cp -a "$work/modules/lib/modules/." "$root/lib/modules/"
 cp -a --no-preserve=ownership guest/etc/. "$root/etc/"
-install -D -m 755 guest/pins "$root/usr/local/lib/vm/pins"
+install -D -m 755 guest/pins "$root/usr/local/bin/pins"
 wants() { mkdir -p "$root/etc/systemd/system/$2.wants" && ln -sf "$1" "$root/etc/systemd/system/$2.wants/"; }
 wants /etc/systemd/system/vm-pins.service sysinit.target
 wants /lib/systemd/system/systemd-networkd.service multi-user.target

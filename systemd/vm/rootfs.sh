@@ -37,26 +37,33 @@ esac
 
 sources "$suite" "$work/sources"
 
-# With the name of a release, that alone: the index of its updates may be half replaced, its own never is.
+# With "release", the release alone: the index of its updates may be half replaced, its own never is.
 make_root() {
 	rm -rf "$work/root.tar" "$work/debs"
 	mkdir -p "$work/debs/partial"
 	local -a from=("$work"/sources/*)
-	if [ "${1-}" ]; then
+	if [ "${1-}" = release ]; then
 		mkdir -p "$work/release"
-		sed -E "/^Suites:/s/.*/Suites: $1/" "$work"/sources/*.sources >"$work/release/release.sources"
-		from=("$work/release/release.sources")
+		local f
+		for f in "$work"/sources/*; do
+			case $f in
+			*.sources) awk -v RS= -v ORS='\n\n' -v suite="$suite" '
+				$0 ~ "(^|\n)Suites:([^\n]*[ \t])?" suite "([ \t\n]|$)" { sub(/Suites:[^\n]*/, "Suites: " suite); print }' ;;
+			*) awk -v suite="$suite" '{ for (i = 1; i <= NF; i++) if ($i == suite) { print; next } }' ;;
+			esac <"$f" >"$work/release/$(basename "$f")"
+		done
+		find "$work/release" -empty -delete
+		from=("$work"/release/*)
 	fi
 	timeout 1500 mmdebstrap --quiet --mode=root --variant=minbase --architectures="$arch" --include="$packages" \
 		--dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
-		--dpkgopt='path-include=/usr/share/doc/conch/*' --dpkgopt='path-include=/usr/share/man/man1/conch*' \
 		--aptopt='Acquire::Retries "3"' --aptopt='Acquire::Languages "none"' \
 		--customize-hook="for p in ${offered[*]}; do if APT_CONFIG=\$MMDEBSTRAP_APT_CONFIG apt-cache show \$p >/dev/null 2>&1; then echo \$p; fi; done >'$work/offered'" \
 		--customize-hook="APT_CONFIG=\$MMDEBSTRAP_APT_CONFIG apt-get install -qq -y --download-only --no-install-recommends -o Dir::Cache::archives='$work/debs' \$(cat '$work/offered') >/dev/null" \
 		"$suite" "$work/root.tar" "${from[@]}" >&2
 }
 say "Debian $suite for $arch"
-make_root || { sleep 20; make_root; } || { say "taking the release alone, without its updates"; make_root "$suite"; } ||
+make_root || { sleep 20; make_root; } || { say "taking the release alone, without its updates"; make_root release; } ||
 	die "Debian $suite for $arch could not be put together"
 find "$work/debs" -maxdepth 1 -name '*.deb' -exec mv {} "$work/apt/" \;
 (cd "$work/apt" && dpkg-scanpackages --multiversion . 2>/dev/null >Packages)

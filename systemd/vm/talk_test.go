@@ -25,7 +25,7 @@ func (b *box) question(text string) (path string) {
 	b.t.Helper()
 	wav := filepath.Join(b.t.TempDir(), "question.wav")
 	here(b.t, fmt.Sprintf("flite -voice slt -t %q -o %q", text, wav))
-	path = "/tmp/" + strings.ReplaceAll(text, " ", "-") + ".wav"
+	path = "/run/" + strings.ReplaceAll(text, " ", "-") + ".wav"
 	b.put(wav, path, 0o644)
 	return path
 }
@@ -93,7 +93,7 @@ func TestTalked(t *testing.T) {
 		until sound 90s
 		wait 15s
 		until sound 5s
-		keep /tmp/answer.wav
+		keep /run/answer.wav
 	`, file)
 	// Whoever is not understood asks again: the recogniser has 20 s, and on a busy machine it may need more.
 	var err error
@@ -107,7 +107,7 @@ func TestTalked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.understood("/tmp/answer.wav", 3, "once upon time beach listened evening story every same told")
+	b.understood("/run/answer.wav", 3, "once upon time shell lay beach listened every evening sea told same story pretended hear first")
 	saw := b.hand(time.Minute, `
 		until sound 5s
 		press

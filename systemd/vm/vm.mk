@@ -4,7 +4,7 @@
 VM_ARCH  ?= arm64
 VM_SUITE ?= bookworm
 VM_TESTS ?= .
-VM_LIMIT ?= 90m
+VM_LIMIT ?= 120m
 
 # QEMU, and what puts the guest together. Of the cross compilers only the one for the guest's kernel is needed.
 VM_NEEDS := \
@@ -42,7 +42,7 @@ vm: deps-vm build ## the machine test: the package in a guest with pins, a card 
 	cat "$$image/about"; \
 	CONCH_VM_IMAGE=$$image CONCH_VM_ARCH=$(VM_ARCH) CONCH_VM_SUITE=$(VM_SUITE) CONCH_VM_OUT=$$out CONCH_VM_HAND=$$out/hand \
 	CONCH_VM_DOOR=$$out/door CONCH_VM_CONCH=$(CURDIR)/bin/conch CONCH_VM_DEB=$$(ls -t $(CURDIR)/build/conch_*_$(VM_ARCH).deb | head -n 1) \
-		$(GO) test -count=1 -v -timeout $(VM_LIMIT) -run '$(VM_TESTS)' ./systemd/vm
+		$(GO) test -count=1 -v -timeout $(VM_LIMIT) -run '$(VM_TESTS)' ./systemd/vm 2>&1 | tee "$$out/test.log"
 
 .PHONY: vm-amd64
 vm-amd64: ## the same on amd64
@@ -55,3 +55,10 @@ vm-armhf: ## the same on a 32-bit system (on the 64-bit kernel)
 .PHONY: vm-trixie
 vm-trixie: ## the same on the next Debian
 	@$(MAKE) vm VM_SUITE=trixie
+
+.PHONY: vm-soak
+vm-soak: ## a quarter of an hour of talk in a guest as small as a Pi Zero 2 W: does it grow?
+	@CONCH_VM_SOAK=$${CONCH_VM_SOAK:-15m} $(MAKE) vm VM_TESTS='^TestGrowth$$'
+
+.PHONY: vm-long
+vm-long: vm vm-amd64 vm-armhf vm-trixie vm-soak ## the machine test on everything conch is packaged for (hours)

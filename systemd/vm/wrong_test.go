@@ -89,14 +89,14 @@ func TestNoKey(t *testing.T) {
 	}
 	b.run("systemctl restart conch")
 	b.begins(time.Minute, "key.missing")
-	b.hand(5*time.Minute, "wait 6s\nuntil quiet 60s\nkeep /tmp/nokey.wav\nask what time is it\nuntil sound 110s\nwait 12s\nkeep /tmp/time.wav")
-	b.says("/tmp/nokey.wav", "no_key")
-	b.understood("/tmp/time.wav", 1, "it is time november saturday monday tuesday wednesday thursday friday sunday p.m. a.m.")
+	b.hand(5*time.Minute, "wait 6s\nuntil quiet 60s\nkeep /run/nokey.wav\nask what time is it\nuntil sound 110s\nwait 12s\nkeep /run/time.wav")
+	b.says("/run/nokey.wav", "no_key")
+	b.understood("/run/time.wav", 1, "it is time november saturday monday tuesday wednesday thursday friday sunday p.m. a.m.")
 	file := b.question("tell me a story")
-	saw, err := b.handTry(5*time.Minute, fmt.Sprintf("until quiet 60s\nkeep /tmp/x.wav\nwait 1s\npress\nsay %s\nsaid\nwait 300ms\nrelease\nuntil sound 110s\nwait 15s\nkeep /tmp/spoken.wav", file))
+	saw, err := b.handTry(5*time.Minute, fmt.Sprintf("until quiet 60s\nkeep /run/x.wav\nwait 1s\npress\nsay %s\nsaid\nwait 300ms\nrelease\nuntil sound 110s\nwait 15s\nkeep /run/spoken.wav", file))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("the first sound after the press: %.1f s", saw["sound"].after(t)/1000)
-	t.Logf("to a spoken question it said: %s", strings.Join(strings.Fields(b.heard("/tmp/spoken.wav")), " "))
+	t.Logf("to a spoken question it said: %s", strings.Join(strings.Fields(b.heard("/run/spoken.wav")), " "))
 }
