@@ -15,15 +15,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The kernel's GPIO character device, version 2 (Documentation/userspace-api/gpio/chardev.rst; Linux 5.10), spoken directly.
-//
-// Not through periph.io (gpioioctl v3.8.5, read for this), because a button must live for years:
-//
-//   - it looks for chips once in the life of a process and has no other way to make one: a chip that is unbound and comes
-//     back, or comes late, is never found again;
-//   - its Read says Low when the chip is gone, which is "pressed" for every button that pulls to ground;
-//   - it cannot ask for "no bias": Float sends no flag, and a pin keeps the resistor that the last one set (Whisplay);
-//   - who holds a line, its bias and its direction, which conch gpio list shows, it does not tell.
+// The kernel's GPIO character device, version 2 (Documentation/userspace-api/gpio/chardev.rst; Linux 5.10), spoken directly
+// where periph.io cannot (periph.go says what of a button that is), and where it does not go: who holds a line, its bias and
+// its direction, which conch gpio list shows; many lines at once, which conch gpio learn watches; and outputs that have their
+// level from the first moment on.
 //
 //	/dev/gpiochipN ── info, line info ──> Chip, LineInfo
 //	      └────────── line request ────> lineFile: levels, edges, one descriptor for up to 64 lines
@@ -180,6 +175,12 @@ func (k *kernel) find(label string) (*Chip, error) {
 	return nil, fmt.Errorf("%w %s; there is %s (set button.chip to one of them if it has your button)", ErrNoChip, what, strings.Join(labels, ", "))
 }
 
+// there says whether the chip is still here: nil, or why not.
+func (c *Chip) there() error {
+	var info unix.GPIOChipInfo
+	return gone(c.kernel.ioctl(c.fd, unix.GPIO_GET_CHIPINFO_IOCTL, unsafe.Pointer(&info)))
+}
+
 // Close gives the chip back.
 func (c *Chip) Close() { _ = c.file.Close() }
 
@@ -302,8 +303,8 @@ func gone(err error) error {
 	return err
 }
 
-// consumer is how gpioinfo names us.
-func consumer() string { return fmt.Sprintf("conch@%d", os.Getpid()) }
+// consumer is how gpioinfo names us: as periph.io does it.
+func consumer() string { return fmt.Sprintf("%s@%d", filepath.Base(os.Args[0]), os.Getpid()) }
 
 // busy says who holds a line.
 func busy(info LineInfo) string {

@@ -126,6 +126,7 @@ func TestKernelPress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Logf("the pin is a %T", b.line) // the library's, unless another test's chip was there when it looked for chips
 	w := observe(t, b)
 	w.settled()
 	var ms []float64

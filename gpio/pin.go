@@ -16,6 +16,17 @@ import (
 func OpenButton(pin string, o ButtonOptions) (*Button, error) { return host.openButton(pin, o) }
 
 func (k *kernel) openButton(pin string, o ButtonOptions) (*Button, error) {
+	chip, info, name, err := k.pin(pin, o.Chip)
+	if err != nil {
+		return nil, err
+	}
+	if k == host { // the library knows no other
+		line, err := openPeriph(chip, info, name, o)
+		if err == nil {
+			return NewButton(line, o), nil
+		}
+	}
+	defer chip.Close()
 	flags := uint64(flagInput | flagRising | flagFalling)
 	switch {
 	case o.Bias == BiasOff:
@@ -25,40 +36,44 @@ func (k *kernel) openButton(pin string, o ButtonOptions) (*Button, error) {
 	default:
 		flags |= flagPullUp
 	}
-	file, name, err := k.take(pin, o.Chip, flags, 0, "set button.pin to another one")
+	file, err := chip.take(info, name, flags, 0, "set button.pin to another one")
 	if err != nil {
 		return nil, err
 	}
-	line := &pinLine{file: file, name: name, high: o.ActiveHigh}
-	return NewButton(line, o), nil
+	return NewButton(&pinLine{file: file, name: name, high: o.ActiveHigh}, o), nil
 }
 
-// take requests one line. elsewhere is what else to do about one that is in use than to end what uses it.
-func (k *kernel) take(pin, label string, flags, values uint64, elsewhere string) (*lineFile, string, error) {
+// pin finds a pin on its chip, which is the caller's to close.
+func (k *kernel) pin(pin, label string) (*Chip, LineInfo, string, error) {
 	number, err := pinNumber(pin)
 	if err != nil {
-		return nil, "", err
+		return nil, LineInfo{}, "", err
 	}
 	chip, err := k.find(label)
 	if err != nil {
-		return nil, "", fmt.Errorf("gpio: open GPIO%d: %w", number, err)
+		return nil, LineInfo{}, "", fmt.Errorf("gpio: open GPIO%d: %w", number, err)
 	}
-	defer chip.Close()
 	name := fmt.Sprintf("GPIO%d on %s", number, chip.Label)
 	info, err := chip.line(number)
 	if err != nil {
-		return nil, "", fmt.Errorf("gpio: open %s: %w", name, err)
+		chip.Close()
+		return nil, LineInfo{}, "", fmt.Errorf("gpio: open %s: %w", name, err)
 	}
-	file, err := chip.request([]int{info.Offset}, flags, values)
+	return chip, info, name, nil
+}
+
+// take requests one line. elsewhere is what else to do about one that is in use than to end what uses it.
+func (c *Chip) take(info LineInfo, name string, flags, values uint64, elsewhere string) (*lineFile, error) {
+	file, err := c.request([]int{info.Offset}, flags, values)
 	switch {
 	case errors.Is(err, unix.EBUSY):
-		return nil, "", fmt.Errorf("gpio: open %s: %w: %s holds it (see conch gpio list); end that, or %s", name, ErrPinInUse, busy(info), elsewhere)
+		return nil, fmt.Errorf("gpio: open %s: %w: %s holds it (see conch gpio list); end that, or %s", name, ErrPinInUse, busy(info), elsewhere)
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
-		return nil, "", fmt.Errorf("gpio: open %s: %w: %w", name, ErrNoRights, err)
+		return nil, fmt.Errorf("gpio: open %s: %w: %w", name, ErrNoRights, err)
 	case err != nil:
-		return nil, "", fmt.Errorf("gpio: open %s: %w", name, err)
+		return nil, fmt.Errorf("gpio: open %s: %w", name, err)
 	}
-	return file, name, nil
+	return file, nil
 }
 
 // pinNumber reads "17" or "GPIO17" and refuses what cannot carry a button.
@@ -73,7 +88,7 @@ func pinNumber(pin string) (int, error) {
 	return n, nil
 }
 
-// pinLine is a pin as a Line. For one goroutine, but for close.
+// pinLine is a pin as a Line, without the library. For one goroutine, but for close.
 type pinLine struct {
 	// fixed
 	file *lineFile
@@ -153,7 +168,12 @@ func OpenOutput(number int, chip string, high bool) (*Output, error) {
 }
 
 func (k *kernel) openOutput(number int, chip string, high bool) (*Output, error) {
-	file, name, err := k.take(strconv.Itoa(number), chip, flagOutput, bit(high), "take another pin")
+	c, info, name, err := k.pin(strconv.Itoa(number), chip)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	file, err := c.take(info, name, flagOutput, bit(high), "take another pin")
 	if err != nil {
 		return nil, err
 	}
