@@ -100,11 +100,27 @@ func playsInOrder(t *testing.T) alsacard.Stats {
 	return st
 }
 
+// Every sample, once, in order; unless the card says that it could not be emptied in time: then it is asked again.
 func TestALSACaptureHearsWhatIsSaid(t *testing.T) {
+	for range 5 {
+		wrong, overruns := captureCounting(t)
+		if overruns == 0 {
+			if wrong != 0 {
+				t.Errorf("%d samples out of order", wrong)
+			}
+			return
+		}
+		t.Logf("this machine held the process up: %d overruns, %d samples out of order", overruns, wrong)
+	}
+	t.Error("no capture without an overrun in five")
+}
+
+// captureCounting says 1, 2, 3, … to a microphone, and counts what does not come in order.
+func captureCounting(t *testing.T) (wrong int64, overruns int) {
 	card := alsacard.Start(t, alsacard.Options{Channels: 1})
 	m := newCard(t, "alsa")
 	var next atomic.Int32
-	var wrong atomic.Int64
+	var disorder atomic.Int64
 	s, err := m.OpenCapture(audio.StreamConfig{Device: card.Device()}, func(in []int16) {
 		for _, v := range in {
 			switch v {
@@ -112,7 +128,7 @@ func TestALSACaptureHearsWhatIsSaid(t *testing.T) {
 			case int16(next.Load()) + 1:
 				next.Store(int32(v))
 			default:
-				wrong.Add(1)
+				disorder.Add(1)
 			}
 		}
 	})
@@ -131,10 +147,9 @@ func TestALSACaptureHearsWhatIsSaid(t *testing.T) {
 	if err := card.Feed(said); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "all that was said", 2*time.Second, func() bool { return int(next.Load()) == len(said) })
-	if wrong.Load() != 0 {
-		t.Errorf("%d samples out of order", wrong.Load())
-	}
+	heard := func() bool { return int(next.Load()) == len(said) || card.Stats().Overruns > 0 && disorder.Load() > 0 }
+	await(t, "all that was said", 2*time.Second, heard)
+	return disorder.Load(), int(card.Stats().Overruns)
 }
 
 // A callback that comes late leaves the card without sound: the kernel's cards play the ring once more and go on.
