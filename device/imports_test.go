@@ -50,7 +50,7 @@ var imports = map[string][]string{
 
 // owners says which one file (or its parts, or one of several) may import what drives hardware, so that it can be swapped.
 var owners = map[string]string{
-	"periph.io/":                 "gpio/light/apa102.go",
+	"periph.io/":                 "gpio/light/apa102.go gpio/periph.go",
 	"github.com/gen2brain/malgo": "audio/malgo*.go", // contexts, opening, streams
 	"C":                          "audio/malgo.go",
 }
