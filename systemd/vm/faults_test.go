@@ -177,9 +177,8 @@ func TestCardGone(t *testing.T) {
 	b.run("echo snd_aloop.0 >/sys/bus/platform/drivers/snd_aloop/bind")
 	b.heals(time.Minute, "sound.speaker")
 	b.heals(time.Minute, "sound.microphone")
-	b.run("(sleep 2; conch ask what time is it) >/dev/null 2>&1 &")
-	b.hand(time.Minute, "until sound 40s\nwait 6s\nkeep /run/again.wav")
-	b.understood("/run/again.wav", 1, "it is time november saturday monday tuesday wednesday thursday friday sunday")
+	b.hand(3*time.Minute, "press\nwait 500ms\nrelease\nuntil quiet 90s\nask tell me a story\nuntil sound 40s\nkeep /run/before.wav\nwait 15s\nkeep /run/again.wav")
+	b.understood("/run/again.wav", 3, storyWords)
 }
 
 // TestChipGone: the chip with the button and the light goes away and comes back; it is said, and the button works again.
@@ -206,10 +205,17 @@ func TestNetworkGone(t *testing.T) {
 	}
 	b.begins(3*time.Minute, "voice.lost")
 	file := b.question("what time is it")
-	b.hand(3*time.Minute, fmt.Sprintf("press\nsay %s\nsaid\nrelease\nuntil sound 30s\nwait 12s\nkeep /run/offline.wav", file))
-	recording := samples(t, b.get("/run/offline.wav"))
-	if offline, network := said(t, recording, "offline"), said(t, recording, "network_lost"); max(offline, network) < 0.6 {
-		t.Errorf("it did not say that it is offline: likeness %.2f to offline, %.2f to network_lost; %s", offline, network, b.heard("/run/offline.wav"))
+	sure := 0.0
+	for range 3 { // a busy machine may keep the card waiting just then
+		b.hand(3*time.Minute, fmt.Sprintf("until quiet 60s\nkeep /run/before.wav\npress\nsay %s\nsaid\nrelease\nwait 20s\nkeep /run/offline.wav", file))
+		recording := samples(t, b.get("/run/offline.wav"))
+		if sure = max(said(t, recording, "offline"), said(t, recording, "network_lost")); sure > 0.6 {
+			break
+		}
+	}
+	t.Logf("it says that it is offline (likeness %.2f)", sure)
+	if sure < 0.6 {
+		t.Errorf("it did not say that it is offline; a recogniser makes of it: %s", b.heard("/run/offline.wav"))
 	}
 	if err := b.Link(true); err != nil {
 		t.Fatal(err)
@@ -244,7 +250,8 @@ func TestDiskFull(t *testing.T) {
 // notices when the time has come.
 func TestClock1970(t *testing.T) {
 	b := readyStopped(t)
-	if err := b.SetClock(time.Unix(100, 0)); err != nil {
+	// The second day of it: Linux sets no clock to a time before it was switched on.
+	if err := b.SetClock(time.Unix(0, 0).Add(36 * time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	b.run("systemctl start conch")

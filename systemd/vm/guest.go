@@ -24,7 +24,7 @@ type Options struct {
 	Snapshot string   // moment of From to continue from; empty: power on
 	Memory   int      // MiB; 0: 768
 	Seen     int      // MiB the kernel may use of it; 0: all
-	CPUs     int      // 0: 2
+	CPUs     int      // 0: 1
 	Clock    string   // what the hardware clock says at power on, as in 1970-01-01; empty: the time
 	Door     []string // program that answers what the guest says to DoorAddress; none: no network at all
 }
@@ -50,7 +50,7 @@ func Start(ctx context.Context, o Options) (*Guest, error) {
 		o.Memory = 768
 	}
 	if o.CPUs == 0 {
-		o.CPUs = 2
+		o.CPUs = 1
 	}
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func (g *Guest) arguments() ([]string, error) {
 		kernel += " console=ttyS0"
 	case "arm64", "armhf":
 		// The core of a Pi Zero 2 W and of a Pi 3. Emulated: an arm64 machine that runs this is welcome to add KVM.
-		args = []string{"qemu-system-aarch64", "-M", "virt", "-cpu", "cortex-a53", "-accel", "tcg,thread=multi"}
+		args = append([]string{"qemu-system-aarch64", "-M", "virt", "-cpu", "cortex-a53"}, emulated...)
 		kernel += " console=ttyAMA0"
 	default:
 		return nil, fmt.Errorf("vm: no machine for %q: arm64, amd64 or armhf", g.o.Arch)
@@ -212,8 +212,13 @@ func accelerator() []string {
 	if err == nil && (strings.Contains(flags, " vmx ") || strings.Contains(flags, " svm ")) && !kvmHangs.Load() {
 		return []string{"-cpu", "host", "-accel", "kvm"}
 	}
-	return []string{"-cpu", "max", "-accel", "tcg,thread=multi"}
+	return append([]string{"-cpu", "max"}, emulated...)
 }
+
+// emulated counts time in instructions while the guest works, a nanosecond each (a core of a Pi Zero 2 W or a Pi 3 does about
+// as many), and by the clock while it waits. A busy machine then makes a guest slow and not late: its sound card and its
+// watchdog do not notice. With real time, a guest that was kept from running for a quarter of a second had lost its card.
+var emulated = []string{"-accel", "tcg,thread=single", "-icount", "shift=0,sleep=on"}
 
 // Save keeps this moment under a name; the disk's and the memory's. The guest goes on.
 func (g *Guest) Save(name string) error { return g.monitor(3*time.Minute, "savevm "+name) }

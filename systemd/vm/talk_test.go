@@ -76,6 +76,9 @@ func (b *box) volumeNow() int {
 	return number(b.t, b.run(`cat /var/lib/conch/volume.json | tr -dc 0-9`))
 }
 
+// storyWords are of the beginning of the rehearsal voice's story.
+const storyWords = "once upon time shell lay beach listened every evening sea told same story pretended hear first"
+
 // TestTalked is a whole conversation by hand, ear and eye: press and the light is on, ask aloud, be answered aloud, press
 // into the answer and it is silent.
 func TestTalked(t *testing.T) {
@@ -107,7 +110,7 @@ func TestTalked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.understood("/run/answer.wav", 3, "once upon time shell lay beach listened every evening sea told same story pretended hear first")
+	b.understood("/run/answer.wav", 3, storyWords)
 	saw := b.hand(time.Minute, `
 		until sound 5s
 		press
