@@ -99,7 +99,7 @@ var serviceBreakages = []breakage{
 	{name: "masked", check: "service", level: doctor.Bad, text: "masked", cause: "systemctl mask", do: "sudo systemctl unmask conch && sudo systemctl enable --now conch",
 		breaks: func(b *box) {
 			b.stopped()
-			b.unit(map[string]string{"LoadState": "masked", "UnitFileState": "masked", "ActiveState": "inactive", "MainPID": "0"})
+			b.unit(map[string]string{"LoadState": "masked", "UnitFileState": "masked", "ActiveState": "inactive", "MainPID": "0", "LimitRTPRIO": "0", "WatchdogUSec": "infinity"})
 		}, also: []string{"running"}},
 	{name: "stopped", check: "service", level: doctor.Bad, text: "not running (inactive)", cause: "stopped", do: "sudo systemctl start conch",
 		breaks: func(b *box) {

@@ -63,7 +63,7 @@ type Check struct {
 }
 
 const (
-	usual = 3 * time.Second        // our choice: what is here answers in milliseconds, what is in the house within a second
+	usual = 5 * time.Second        // our choice: what is here answers in milliseconds; a busy Zero takes seconds to ask systemd
 	grace = 500 * time.Millisecond // for a check whose time is over to say so itself
 	whole = 9 * time.Second        // of all checks: appliance.md asks for less than ten
 )

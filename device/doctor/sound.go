@@ -386,6 +386,9 @@ func checkPriority(ctx context.Context, m *Machine, s *Subject) []Finding {
 	const why = "under load the sound may stutter and silence come late"
 	if s.Unit != "" {
 		if u := s.unit(ctx, m); u.known {
+			if u.have["LoadState"] != "loaded" { // masked: what systemd shows then is nobody's
+				return nil
+			}
 			limit := u.have["LimitRTPRIO"]
 			if n, err := strconv.ParseUint(limit, 10, 64); err == nil && n < s.Sound.Priority {
 				return warn("", fmt.Sprintf("the unit allows real-time priority up to %d, the audio thread wants %d", n, s.Sound.Priority), why, "remove what overrides LimitRTPRIO: systemctl cat conch")
