@@ -277,7 +277,8 @@ func TestALSAFallsSilentWithinTheBound(t *testing.T) {
 func TestALSASlowCardIsCutHard(t *testing.T) {
 	card := alsacard.Start(t, alsacard.Options{MinPeriod: 960})
 	m := newCard(t, "alsa")
-	speaker := audio.NewSpeaker(audio.SpeakerConfig{})
+	began := time.Now()
+	speaker := audio.NewSpeaker(audio.SpeakerConfig{Now: func() time.Duration { return time.Since(began) }})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- speaker.Run(ctx) }()
@@ -296,14 +297,14 @@ func TestALSASlowCardIsCutHard(t *testing.T) {
 	for i := range tone {
 		tone[i] = 8000
 	}
-	var delays []time.Duration
+	var delays, wrong []time.Duration
 	const n = 10
 	for i := range n {
 		src := speaker.Open(audio.SourceSpeech, speaker.Generation())
 		src.Write(ctx, tone)
 		await(t, "sound", 2*time.Second, func() bool { return speaker.LastAudible() > 0 && src.Heard() > audio.Rate/5 })
 		<-time.After(20 * time.Millisecond * time.Duration(i) / n) // every phase of the period
-		pressed := time.Now()
+		pressed, edge := time.Now(), time.Since(began)
 		speaker.Drop()
 		await(t, "the log", 2*time.Second, func() bool { return log.End().After(pressed.Add(2 * soft)) })
 		last, ok := log.LastAudible(pressed, time.Time{}, 0)
@@ -311,6 +312,9 @@ func TestALSASlowCardIsCutHard(t *testing.T) {
 			last = pressed // silent at once
 		}
 		delays = append(delays, last.Sub(pressed))
+		if told, ok := src.Silenced(); ok { // what press_to_silence_ms is made of
+			wrong = append(wrong, max(0, told-edge-last.Sub(pressed)))
+		}
 		await(t, "drained", time.Second, func() bool {
 			select {
 			case <-src.Drained():
@@ -331,6 +335,12 @@ func TestALSASlowCardIsCutHard(t *testing.T) {
 	t.Logf("ALSA %d frames x %d: drop to silence p50 %v, max %v (n=%d); by fading alone %v", g.Period, g.Periods, p50, most, n, soft)
 	if p50 > 30*time.Millisecond {
 		t.Errorf("p50 %v; want at most 30 ms", p50)
+	}
+	if len(wrong) < n/2 {
+		t.Fatalf("silence is told of %d drops in %d", len(wrong), n)
+	}
+	if p50, most := percentiles(wrong); p50 > 20*time.Millisecond { // it was 60: all that the card held, as if it had sounded
+		t.Errorf("silence is told %v too late (p50), %v at most", p50, most)
 	}
 }
 

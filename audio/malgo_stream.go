@@ -25,7 +25,7 @@ func (m *MalgoCard) openAt(kind Kind, cfg StreamConfig, p place, fn func([]int16
 				return err
 			}
 		}
-		s := &malgoStream{card: m, kind: kind, fn: fn, closing: make(chan struct{}), done: make(chan struct{}), flush: make(chan struct{}, 1)}
+		s := &malgoStream{card: m, kind: kind, fn: fn, closing: make(chan struct{}), done: make(chan struct{}), flush: make(chan func(), 1)}
 		last.Store(s)
 		m.mu.Lock()
 		c.refs++
@@ -56,7 +56,7 @@ type malgoStream struct {
 	closing   chan struct{} // closed by end
 	closeOnce sync.Once
 	done      chan struct{} // closed by the owner when the device is gone
-	flush     chan struct{} // of one: throw away what waits in the card
+	flush     chan func()   // of one: throw away what waits in the card, then call it
 
 	// atomic; written by the callback
 	callbacks atomic.Uint64
@@ -89,10 +89,11 @@ func (s *malgoStream) Rest(on bool) {
 	s.gate.resting.Store(v)
 }
 
-// Flush throws away what waits in the card. It does not wait: the owner stops and starts the device.
-func (s *malgoStream) Flush() {
+// Flush throws away what waits in the card. It does not wait: the owner stops and starts the device, and between the two calls
+// emptied.
+func (s *malgoStream) Flush(emptied func()) {
 	select {
-	case s.flush <- struct{}{}:
+	case s.flush <- emptied:
 	default: // one is on its way
 	}
 }
@@ -113,9 +114,10 @@ wait:
 		select {
 		case <-s.closing:
 			break wait
-		case <-s.flush: // never from the callback, where Stop would wait for itself
+		case emptied := <-s.flush: // never from the callback, where Stop would wait for itself
 			err := dev.Stop()
 			if err == nil {
+				emptied()
 				err = dev.Start()
 			}
 			if err != nil {

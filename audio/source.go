@@ -188,13 +188,17 @@ func (c *Source) Heard() int {
 func (c *Source) Drained() <-chan struct{} { return c.drained }
 
 // Silenced tells when the last audible sample leaves the card, once the source is over or played out and the callback has
-// seen that; zero, false while it still sounds or if it never did.
+// seen that; zero, false while it still sounds or if it never did. On a card that is cut off hard nobody knows before it is so.
 func (c *Source) Silenced() (time.Duration, bool) {
 	if !c.finished.Load() {
 		return 0, false
 	}
-	at := c.lastSound.Load()
-	return time.Duration(at), at != 0
+	s := c.speaker
+	at := s.emptied.Load().least(c.gen, time.Duration(c.lastSound.Load()), s.fade)
+	if s.hard.Load() && c.over() && at > s.now() {
+		return 0, false
+	}
+	return at, at != 0
 }
 
 // bury tells everybody who waits that it is over.

@@ -95,6 +95,11 @@ type Speaker struct {
 	// guarded by mu; see harddrop.go
 	flusher    flusher // nil: what is dropped fades soon enough
 	flushedGen uint64
+
+	// atomic; see harddrop.go
+	hard    atomic.Bool // there is a flusher
+	emptied atomic.Pointer[emptied]
+	newest  atomic.Uint64 // generation of the source that was opened last
 }
 
 // NewSpeaker makes a speaker. Give its Render to Card.OpenPlayback, tell it SetQueued what was granted, and start Run.
@@ -240,6 +245,7 @@ func (s *Speaker) publish(src *Source, equip func()) {
 	}
 	equip()
 	src.opened = s.now()
+	s.newest.Store(src.gen)
 	slot.Store(src)
 	s.rouse()
 	s.poke()
@@ -362,14 +368,17 @@ func (s *Speaker) Stats() Stats {
 		Frames:       s.frames.Load(),
 		Underruns:    s.underruns.Load(),
 		LastCallback: s.clock.last(),
-		LastAudible:  time.Duration(s.lastAudible.Load()),
+		LastAudible:  s.LastAudible(),
 		Refused:      s.refused.Load(),
 		Abandoned:    s.gaveUp.Load(),
 	}
 }
 
-// LastAudible is when the last non-zero frame handed to the card so far leaves it; zero when there was none.
-func (s *Speaker) LastAudible() time.Duration { return time.Duration(s.lastAudible.Load()) }
+// LastAudible is when the last non-zero frame handed to the card so far leaves it, or when it was thrown away there; zero when
+// there was none.
+func (s *Speaker) LastAudible() time.Duration {
+	return s.emptied.Load().least(s.newest.Load(), time.Duration(s.lastAudible.Load()), s.fade)
+}
 
 // Level is the peak of the last callback, 0..32767, for lights.
 func (s *Speaker) Level() int { return int(s.level.Load()) }
