@@ -82,10 +82,17 @@ func wordsText(w turn.Words) string { return clips.Text(string(w)) }
 func earcon(c turn.Cue) []int16 { return cue.Samples(c.String()) }
 
 // localVoice says an injected text while there is no session: with the synthesizer of this machine, where there is one.
-type localVoice struct{ mouth rehearsal.Mouth }
+type localVoice struct {
+	mouth rehearsal.Mouth
+	holds func(condition string) bool
+}
 
 func (v localVoice) Speak(ctx context.Context, text string) ([]int16, error) {
-	if clip, ok := strings.CutPrefix(text, clipped); ok { // needs nothing installed
+	if text, ok := strings.CutPrefix(text, clipped); ok { // needs nothing installed
+		clip, code, _ := strings.Cut(text, " ")
+		if !v.holds(code) {
+			return nil, errMended
+		}
 		return clips.Samples(clip)
 	}
 	return v.mouth.Say(ctx, "", strings.TrimPrefix(text, announcement))

@@ -2,6 +2,7 @@ package device
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -32,8 +33,11 @@ const (
 	aloudRetry = time.Minute     // after one that could not be said
 )
 
-// clipped marks a text for the local voice that is the name of a clip.
+// clipped marks a text for the local voice that is the name of a clip and, behind a space, the condition it speaks of.
 const clipped = "\x00clip:"
+
+// errMended ends a sentence that has waited for its gap until nothing was wrong any more.
+var errMended = errors.New("what it was to say is no longer so")
 
 // notice is how a condition is said.
 type notice struct {
@@ -48,6 +52,7 @@ var notices = []notice{
 	{"sound.microphone", "no_microphone", 10 * time.Second},
 	{buttonLost, "button_lost", 5 * time.Second},
 	{"button.misfit", "setting_wrong", 2 * time.Second},
+	{"board.misfit", "setting_wrong", 2 * time.Second},
 	{keyBroken, "key_broken", 2 * time.Second},
 	{keyMissing, "no_key", 2 * time.Second},
 	{clockWrong, "clock_wrong", 30 * time.Second}, // a network brings the time soon after it comes
@@ -158,12 +163,12 @@ func (d *Device) aloud(ctx context.Context) error {
 		for _, cond := range d.conds.list() {
 			held = append(held, cond.Code)
 		}
-		clip, code := c.look(d.now(), held, d.canSpeak() && !d.night(time.Now()))
+		clip, code := c.look(d.now(), held, d.canSpeak() && !night(time.Now(), *d.lights.quiet.Load()))
 		if clip == "" {
 			continue
 		}
 		select {
-		case how := <-d.coordinator.InjectLocal(clipped+clip, "condition."+code, aloudTTL):
+		case how := <-d.coordinator.InjectLocal(clipped+clip+" "+code, "condition."+code, aloudTTL):
 			ok := how == coordinator.OutcomeDelivered || how == coordinator.OutcomeInterrupted
 			d.log.Info(logAloud, "clip", clip, "code", code, "outcome", how.String())
 			c.said(d.now(), clip, code, ok)
@@ -179,16 +184,14 @@ func (d *Device) canSpeak() bool {
 	return p != nil && p.err == nil && d.Ready()
 }
 
-// night says whether people sleep.
-func (d *Device) night(wall time.Time) bool {
+// night says whether people sleep; quiet is light.quiet.
+func night(wall time.Time, quiet string) bool {
 	if wall.Before(clockFloor) {
 		return false
 	}
 	from, to := 22*time.Hour, 7*time.Hour
-	if q := d.cfg.Light.Quiet; q != "" {
-		if a, b, err := parseHours(q); err == nil {
-			from, to = a, b
-		}
+	if a, b, err := parseHours(quiet); quiet != "" && err == nil {
+		from, to = a, b
 	}
 	at := time.Duration(wall.Hour())*time.Hour + time.Duration(wall.Minute())*time.Minute
 	if from <= to {

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	clips "conch/audio/words"
+	"conch/coordinator"
 )
 
 // A story is told in lines: at a time, what holds; and what is said in the second after it.
@@ -141,17 +142,37 @@ func TestNightIsTenToSevenOrAsTheLightHasIt(t *testing.T) {
 		}
 		return tm
 	}
-	d := &Device{cfg: Default()}
 	for s, want := range map[string]bool{
 		"2026-11-21 21:59": false, "2026-11-21 22:00": true, "2026-11-22 00:00": true, "2026-11-22 06:59": true, "2026-11-22 07:00": false,
 		"1970-01-01 03:00": false, // whatever the clock says, it is not known
 	} {
-		if got := d.night(at(s)); got != want {
+		if got := night(at(s), ""); got != want {
 			t.Errorf("%s: night: %v", s, got)
 		}
 	}
-	d.cfg.Light.Quiet = "13:00-15:00"
-	if !d.night(at("2026-11-21 14:00")) || d.night(at("2026-11-21 23:00")) {
+	const siesta = "13:00-15:00"
+	if !night(at("2026-11-21 14:00"), siesta) || night(at("2026-11-21 23:00"), siesta) {
 		t.Error("light.quiet is not heeded")
+	}
+	b := newBox(t, boxOptions{})
+	running, next := b.cfg, b.cfg
+	if next.Light.Quiet = siesta; !b.take("light.quiet", &next, &running) || *b.lights.quiet.Load() != siesta {
+		t.Errorf("after a reload it goes by %q", *b.lights.quiet.Load())
+	}
+}
+
+// A sentence waits for its gap, for minutes if need be. What is mended by then is not said.
+func TestAloudDoesNotSayWhatIsMended(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, boxOptions{})
+	say := func() coordinator.Outcome {
+		return <-b.coordinator.InjectLocal(clipped+"network_lost "+networkLost, "test", aloudTTL)
+	}
+	if how := say(); how != coordinator.OutcomeFailed || b.audible() {
+		t.Errorf("a network that is there: %s, audible %v; want failed, and silence", how, b.audible())
+	}
+	b.conds.set(networkLost, "no network", "wait")
+	if how := say(); how != coordinator.OutcomeDelivered {
+		t.Errorf("a network that is lost: %s; want delivered", how)
 	}
 }

@@ -39,12 +39,14 @@ type lights struct {
 	// atomic
 	name    atomic.Pointer[string] // of the light; nil: none works
 	refused atomic.Bool            // why there was no session the last time: the server did not want us
+	quiet   atomic.Pointer[string] // light.quiet as it is now
 }
 
 // wireLight makes the light; nothing is opened before Run.
 func (d *Device) wireLight() {
 	l := &lights{d: d}
 	d.lights = l
+	l.quiet.Store(&d.cfg.Light.Quiet)
 	l.lamp = light.New(light.Options{
 		Open:     d.openLight(),
 		Settings: lightSettings(d.cfg.Light),
@@ -133,7 +135,10 @@ func doing(s turn.State) light.Doing {
 }
 
 // adjust takes how bright it is to be, while it runs.
-func (l *lights) adjust(c LightConfig) { l.lamp.Adjust(lightSettings(c)) }
+func (l *lights) adjust(c LightConfig) {
+	l.quiet.Store(&c.Quiet)
+	l.lamp.Adjust(lightSettings(c))
+}
 
 // captured says whether a frame from after the press has come from the microphone.
 func (l *lights) captured(yes bool) { l.lamp.Tell(func(f *light.Facts) { f.Captured = yes }) }
@@ -269,7 +274,7 @@ func (l *lights) conditions() {
 	trouble, offline := false, false
 	for _, c := range l.d.conds.list() {
 		switch {
-		case c.Code == lightLost, c.Code == "room.renamed", c.Code == slowCard:
+		case c.Code == lightLost, c.Code == "room.renamed", c.Code == slowCard, c.Code == keyMissing: // a box without a key answers
 		case c.Code == networkLost, c.Code == clockWrong, c.Code == voiceLost && !l.refused.Load():
 			offline = true
 		default:

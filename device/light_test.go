@@ -122,6 +122,7 @@ func TestLightOfTrouble(t *testing.T) {
 	b.until("dark", func() bool { return !s.lit() })
 	b.conds.set("room.renamed", "two of one name", "rename one")
 	b.conds.set(slowCard, "a card with large buffers", "take another")
+	b.conds.set(keyMissing, "a rehearsal voice answers", "sudo conch key")
 	b.pause(100 * time.Millisecond)
 	if s.lit() {
 		t.Error("the light tells of what works nevertheless")

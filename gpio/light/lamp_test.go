@@ -220,6 +220,40 @@ func TestAFailureBlinksTwiceAndIsOver(t *testing.T) {
 	})
 }
 
+// What lasts is shown again at once when the failure of a turn has been shown.
+func TestAfterAFailureComesWhatLasts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := run(t, Shape{Pixels: 1, Colour: true}, nil) // it cannot dim: a pulse is on or off
+		defer b.stop()
+		b.Tell(func(f *Facts) { f.Offline = true })
+		synctest.Wait()
+		amber := b.last()
+		if amber.Dark() || amber.LEDs[0] == Red {
+			t.Fatalf("without a server it shows %v", amber)
+		}
+		b.Failed()
+		synctest.Wait()
+		if b.last().LEDs[0] != Red {
+			t.Errorf("a failed turn shows %v; want red", b.last())
+		}
+		time.Sleep(doubleBlink[0] + doubleBlink[1] + doubleBlink[2])
+		synctest.Wait()
+		if !b.last().Equal(amber) {
+			t.Errorf("then it shows %v; want %v, at once", b.last(), amber)
+		}
+		// Seen late, because something stronger was shown first, it is over no later.
+		b.Tell(func(f *Facts) { f.Doing = Answering })
+		b.Failed()
+		time.Sleep(doubleBlink[0] + 20*time.Millisecond)
+		b.Tell(func(f *Facts) { f.Doing = Nothing })
+		time.Sleep(doubleBlink[1] + doubleBlink[2] - 20*time.Millisecond)
+		synctest.Wait()
+		if !b.last().Equal(amber) {
+			t.Errorf("after a failure that was seen late it shows %v; want %v, at once", b.last(), amber)
+		}
+	})
+}
+
 func TestASampleComesBeforeTheFacts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := run(t, ring, nil)
