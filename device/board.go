@@ -98,6 +98,11 @@ func (l *loader) boardSound(b gpio.Board, set func(string, any)) {
 	}
 }
 
+// boardWords are the boards that somebody has named in one value.
+func boardWords(value string) []string {
+	return strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(", ;", r) })
+}
+
 // checkBoard is what device.board may be.
 func checkBoard(name string) error {
 	if name == "" {
@@ -106,9 +111,13 @@ func checkBoard(name string) error {
 	if _, ok := gpio.FindBoard(name); ok {
 		return nil
 	}
-	words := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune(", ;", r) })
-	if len(words) > 1 {
-		return refusedError{"one board only: its button and light are the ones; set those of a second one by hand below [button] and [light]"}
+	if words := boardWords(name); len(words) > 1 {
+		for _, w := range words {
+			if err := checkBoard(w); err != nil {
+				return err
+			}
+		}
+		return nil // for Misfits to say: the appliance starts without a board
 	}
 	names := gpio.BoardNames()
 	hint := ""
@@ -122,7 +131,7 @@ func checkBoard(name string) error {
 // conch check.
 type Misfit struct {
 	Code string // of the condition
-	Part string // button or light: what has to stay away
+	Part string // button, light or board: what has to stay away
 	Text string
 	Do   string
 }
@@ -134,6 +143,10 @@ func (c *Config) Misfits() []Misfit {
 	var all []Misfit
 	from := func(key string) string { return "; set by " + c.originOf(key) }
 	board, _ := gpio.FindBoard(c.Device.Board)
+	if len(boardWords(c.Device.Board)) > 1 {
+		all = append(all, Misfit{"board.misfit", "board", fmt.Sprintf("config: device.board = %s: is more than one board, and the buttons and lights of two cannot both be the ones%s",
+			tomlQuote(c.Device.Board), from("device.board")), "name one, and set what the other has by hand below [button] and [light]; until then there is none"})
+	}
 	button := -1
 	if c.Button.Source == "gpio" || c.Button.Source == "auto" {
 		button = c.Button.Pin
@@ -206,6 +219,8 @@ func (c Config) Fitting() (Config, []Misfit) {
 			c.Light.Driver = string(gpio.LightNone)
 		case "button":
 			c.noPin = true
+		case "board":
+			c.Device.Board = ""
 		}
 	}
 	return c, misfits

@@ -182,6 +182,9 @@ func board(name string, field *string, about string) key {
 	k := checkedText(name, field, maxLine, "empty, or a board that conch gpio list --boards names", about, oneLine)
 	check := k.set
 	k.set = func(v any) error {
+		if list, ok := v.([]any); ok { // two of them, as a person may write it: Misfits tells
+			v = joined(list, ", ", func(one any) string { return fmt.Sprint(one) })
+		}
 		if err := check(v); err != nil {
 			return err
 		}

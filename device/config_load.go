@@ -169,7 +169,11 @@ func (l *loader) parse(path string, data []byte) {
 	tree := make(map[string]any)
 	if _, err := toml.Decode(string(data), &tree); err != nil {
 		if parse := (toml.ParseError{}); errors.As(err, &parse) {
-			l.problem("%s:%d: %s", path, parse.Position.Line, printable(parse.Message))
+			more := ""
+			if strings.HasSuffix(parse.Message, "has already been defined.") { // (*toml.parser).addKey
+				more = " Keep one of the two lines."
+			}
+			l.problem("%s:%d: %s%s", path, parse.Position.Line, printable(parse.Message), more)
 		} else {
 			l.problem("%s: %s", path, printable(err.Error()))
 		}

@@ -134,7 +134,7 @@ func TestConfigRefusals(t *testing.T) {
 		{"a section as a value", "audio = 5\n", "config: audio = 5: must be a section, written [audio]; set by file FILE:1"},
 		{"a section as a list", "[[audio]]\nvolume = 5\n", "config: audio = a list: must be a section, written [audio]; set by file FILE:1"},
 		{"broken TOML", "[audio]\nvolume = \n", "config: FILE:2: expected value but found '\\n' instead"},
-		{"a key twice", "[audio]\nvolume = 1\nvolume = 2\n", "config: FILE:3: Key 'audio.volume' has already been defined."},
+		{"a key twice", "[audio]\nvolume = 1\nvolume = 2\n", "config: FILE:3: Key 'audio.volume' has already been defined. Keep one of the two lines."},
 		{"not UTF-8", "[audio]\n# \xff\n", "config: FILE:2: not UTF-8 text"},
 		{"everything at once, in the order of the file", "[audio]\nvolume = 200\nperiod_ms = 80\n[log]\nlevel = 1\n[audi]\n",
 			"config: audio.volume = 200: must be a whole number, 0 to 100; set by file FILE:2\n" +

@@ -152,6 +152,9 @@ func (s *Subject) plugged(m *Machine) (says string, b gpio.Board, known bool) {
 }
 
 func checkBoard(_ context.Context, m *Machine, s *Subject) []Finding {
+	if f := s.misfit("board"); f != nil {
+		return f
+	}
 	says, is, known := s.plugged(m)
 	set, have := gpio.FindBoard(s.Board)
 	switch {
@@ -182,7 +185,11 @@ func checkBoard(_ context.Context, m *Machine, s *Subject) []Finding {
 func (s *Subject) misfit(part string) (out []Finding) {
 	for _, x := range s.Misfits {
 		if x.Part == part {
-			out = append(out, bad("", x.Text, "one pin does one thing, and the board's own come first", x.Do)...)
+			why := "one pin does one thing, and the board's own come first"
+			if part == "board" {
+				why = "a board's name stands for its button, its light and its sound"
+			}
+			out = append(out, bad("", x.Text, why, x.Do)...)
 		}
 	}
 	return out

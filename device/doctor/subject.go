@@ -92,7 +92,7 @@ type VoiceSetting struct {
 	Ceiling       int    // tokens a day; 0: none
 }
 
-// Misfit is a setting that cannot be with the others. Part is button or light.
+// Misfit is a setting that cannot be with the others. Part is button, light or board.
 type Misfit struct{ Part, Text, Do string }
 
 // Running is what the running appliance says of itself.
