@@ -24,7 +24,12 @@ type Edit struct {
 
 // editConfig sets keys in the text of a configuration file.
 func editConfig(text string, edits []Edit) (string, error) {
+	const windows = "\r\n"
+	foreign := strings.Contains(text, windows) && strings.Count(text, windows) == strings.Count(text, "\n")
 	lines := strings.SplitAfter(text, "\n")
+	if foreign {
+		lines = strings.SplitAfter(strings.ReplaceAll(text, windows, "\n"), "\n")
+	}
 	if last := len(lines) - 1; lines[last] == "" {
 		lines = lines[:last]
 	} else {
@@ -34,6 +39,9 @@ func editConfig(text string, edits []Edit) (string, error) {
 		lines = setLine(lines, e)
 	}
 	out := strings.Join(lines, "")
+	if foreign {
+		out = strings.ReplaceAll(out, "\n", windows)
+	}
 	return out, checkEdit(text, out, edits)
 }
 
@@ -168,8 +176,12 @@ func indexLine(lines []string, line string) int {
 // replaceConfig puts text in the place of the file: the old one or the new one, whatever happens, with the rights the old one
 // had, for the service has to read it as before.
 func replaceConfig(path, text string) error {
-	if target, err := filepath.EvalSymlinks(path); err == nil {
+	target, err := filepath.EvalSymlinks(path)
+	switch _, lerr := os.Lstat(path); {
+	case err == nil:
 		path = target
+	case lerr == nil: // a file in its place would not be where somebody keeps it
+		return fmt.Errorf("it is a link that leads nowhere: %w", unwrapPath(err))
 	}
 	mode, uid, gid := fs.FileMode(0o644), -1, -1
 	info, err := os.Stat(path)

@@ -26,6 +26,8 @@ func TestSettingsAreEditedInPlace(t *testing.T) {
 		{"at the end of its section", "[button]\nmode = \"tap\"\n\n# next\n[light]\ninvert = true\n", "[button]\nmode = \"tap\"\npin = 23\n\n# next\n[light]\ninvert = true\n", pin},
 		{"a key of that name elsewhere", "[a]\npin = 1\n[button]\n[b]\npin = 2\n", "[a]\npin = 1\n[button]\npin = 23\n[b]\npin = 2\n", pin},
 		{"indented, with tabs", "[button]\n\tpin = 17\n", "[button]\n\tpin = 23\n", pin},
+		{"as Windows ends lines", "[button]\r\n# mine\r\npin = 17 # red\r\n", "[button]\r\n# mine\r\npin = 23 # red\r\n", pin},
+		{"and where it ends the last one not", "[button]\r\nmode = \"tap\"", "[button]\r\nmode = \"tap\"\r\npin = 23\r\n", pin},
 		{"a word that only ends like it", "[button]\npins = 17\n", "[button]\npins = 17\npin = 23\n", pin},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -121,5 +123,19 @@ func TestFileIsReplacedAsItWas(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, ".*toml*")); len(left) > 0 {
 		t.Errorf("left: %q", left)
+	}
+}
+
+// A link that leads nowhere is not replaced by a file: that would not be where somebody keeps it.
+func TestALinkThatLeadsNowhereStays(t *testing.T) {
+	link := filepath.Join(t.TempDir(), "conch.toml")
+	if err := os.Symlink("gone.toml", link); err != nil {
+		t.Fatal(err)
+	}
+	if err := replaceConfig(link, "new"); err == nil || !strings.Contains(err.Error(), "leads nowhere") {
+		t.Errorf("%v; want that it leads nowhere", err)
+	}
+	if target, err := os.Readlink(link); err != nil || target != "gone.toml" {
+		t.Errorf("the link is %q, %v", target, err)
 	}
 }
