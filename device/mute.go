@@ -34,11 +34,12 @@ var errMuted = errors.New("switched off (conch mute off, or hold the button for 
 // logMute says what the microphone is from now on.
 const logMute = "mic.muted" // muted
 
-// recallMute takes the wish from before the restart.
+// recallMute takes the wish from before the restart. There is a file only where somebody has wished: one that cannot be read may
+// say that nobody is to be listened to, and a held button is enough to end that.
 func (d *Device) recallMute() error {
 	var kept struct{ Muted bool }
 	have, err := d.store.load("mute", &kept)
-	d.mute.wish.Store(have && err == nil && kept.Muted)
+	d.mute.wish.Store(err != nil || have && kept.Muted)
 	return err
 }
 

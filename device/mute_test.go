@@ -2,6 +2,8 @@ package device
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -64,6 +66,23 @@ func TestMuteSurvivesARestart(t *testing.T) {
 	}
 	again.until("listening", again.card.Capturing)
 	again.fine()
+}
+
+// What cannot be read may say that it is muted.
+func TestMuteThatCannotBeReadIsMute(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "mute.json"), []byte(`{"Muted":tr`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opened := false
+	b := newBox(t, boxOptions{config: func(c *Config) { c.State.Dir = dir }})
+	b.until("muted", func() bool { opened = opened || b.card.Capturing(); return b.Muted() })
+	if opened || !b.holds("state.unwritable") {
+		t.Errorf("a microphone was opened: %v; conditions: %v", opened, b.conds.list())
+	}
+	b.press(gpio.Event{Kind: gpio.LongPressed, At: b.now()}, b.hand)
+	b.until("listening", b.card.Capturing)
 }
 
 // With the microphone closed nobody can ask aloud for it: the button does it.
