@@ -15,6 +15,7 @@ import (
 //	coordinator   the turn machine         room      the round machine
 //	playback      the loudspeaker's keeper mqtt      what delivers the room's packets
 //	capture       the microphone's keeper  button …  one per button with a contact
+//	voice …       one per session with a server
 //
 // Each is asked to call back from inside its loop, and is stuck when it has not for so many looks in a row:
 //
@@ -165,6 +166,11 @@ func (d *Device) watchedLoops(every time.Duration) []loop {
 	for _, b := range d.buttons {
 		if c, ok := b.(interface{ Call(f func()) bool }); ok {
 			loops = append(loops, loop{"button " + b.String(), c.Call, most})
+		}
+	}
+	for _, id := range d.voices.ids {
+		if c, ok := d.voices.of[id].(interface{ Call(f func()) bool }); ok {
+			loops = append(loops, loop{"voice " + string(id), c.Call, most})
 		}
 	}
 	if d.room != nil {

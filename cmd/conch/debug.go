@@ -13,7 +13,7 @@ type debugCmd struct {
 }
 
 type debugStallCmd struct {
-	Loop string        `arg:"" help:"coordinator, playback, capture, button, room or mqtt."`
+	Loop string        `arg:"" help:"coordinator, playback, capture, voice, button, room or mqtt."`
 	For  time.Duration `help:"For how long (at most 5m)." default:"2m"`
 }
 

@@ -220,7 +220,7 @@ func TestServiceTellsItsManager(t *testing.T) {
 // A loop that stands still stops the feed and is named; that it goes on again is noticed, too.
 func TestServiceStopsTheFeed(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"coordinator", "button"} {
+	for _, name := range []string{"coordinator", "button", "voice"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := serve(t, 400*time.Millisecond)
@@ -368,6 +368,7 @@ func TestServiceStartsWithWhatWorks(t *testing.T) {
 		"a pin of the sound board": {"CONCH_BUTTON_PIN=18"},
 		"a chip that is not there": {"CONCH_BUTTON_SOURCE=gpio", "CONCH_BUTTON_CHIP=nowhere"},
 		"a card that is not there": {"CONCH_AUDIO_BACKEND=alsa", "CONCH_AUDIO_PLAYBACK=nowhere", "CONCH_AUDIO_CAPTURE=nowhere"},
+		"two boards":               {"CONCH_DEVICE_BOARD=aiy-v1,codec-zero"},
 		"light and button on one":  {"CONCH_LIGHT_DRIVER=gpio", "CONCH_LIGHT_PINS=17", "CONCH_BUTTON_PIN=17", "CONCH_BUTTON_SOURCE=gpio"},
 		"a broker's port in use":   {"CONCH_ROOM_BROKER=embedded", "CONCH_ROOM_LISTEN=192.0.2.1:1883"},
 		"a state it may not write": {"CONCH_STATE_DIR=/proc/nowhere"},
