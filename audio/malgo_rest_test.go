@@ -100,7 +100,7 @@ func TestALSACaptureRestsAndLosesNothing(t *testing.T) {
 	mu.Lock()
 	largest := slices.Max(sizes)
 	mu.Unlock()
-	if want := int16(audio.CardFrames(50 * time.Millisecond)); largest < want || largest > 2*want {
+	if want := int16(audio.CardFrames(100 * time.Millisecond)); largest < want || largest > 2*want {
 		t.Errorf("the largest piece has %d frames; want about %d", largest, want)
 	}
 	rest(false)

@@ -115,7 +115,7 @@ func NewMic(c MicConfig) *Mic {
 		conf:    c,
 		preroll: uint64(CardFrames(max(0, min(MaxPreroll, c.Preroll)))),
 		wake:    make(chan struct{}, 1),
-		ring:    newRing(CardFrames(micBuffer)),
+		ring:    newWholeRing(CardFrames(micBuffer)),
 	}
 	m.captured.set(-time.Hour, 0, 0)
 	return m
@@ -129,7 +129,7 @@ func (m *Mic) Take(in []int16) {
 	}
 	m.level.Store(int32(peak))
 	before := m.ring.written()
-	if m.ring.write(in, len(m.ring.buf)) < len(in) {
+	if m.ring.write(in, m.ring.size()) < len(in) {
 		m.overruns.Add(1)
 	}
 	m.captured.set(m.conf.Now(), before, m.ring.written())

@@ -10,7 +10,7 @@ import (
 	"conch/audio/audiotest"
 )
 
-// restfulMic keeps back pieces of 50 ms while it rests, as malgo's gate does. Everything is on the test's goroutine.
+// restfulMic keeps back pieces of 100 ms while it rests, as malgo's gate does. Everything is on the test's goroutine.
 type restfulMic struct {
 	*audiotest.Card
 	resting bool
@@ -21,7 +21,7 @@ type restfulMic struct {
 func (c *restfulMic) OpenCapture(conf audio.StreamConfig, take func([]int16)) (audio.Stream, error) {
 	s, err := c.Card.OpenCapture(conf, func(in []int16) {
 		c.kept = append(c.kept, in...)
-		if c.resting && len(c.kept) < audio.CardFrames(50*time.Millisecond) {
+		if c.resting && len(c.kept) < audio.CardFrames(100*time.Millisecond) {
 			return
 		}
 		c.entered++

@@ -115,6 +115,22 @@ func TestUpAndDownIsTheSame(t *testing.T) {
 	}
 }
 
+// A clip of eight seconds is twice as long in memory for a moment, not ten times: an appliance says one when it starts.
+func TestResamplingAllocatesLittle(t *testing.T) {
+	pcm := make([]int16, 8*16000)
+	got := testing.Benchmark(func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := Resample(pcm, 16000, Rate); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}).AllocedBytesPerOp()
+	if most := int64(2 * 2 * 8 * Rate); got > most {
+		t.Errorf("resampling 8 s allocates %d bytes; want %d at most", got, most)
+	}
+}
+
 func TestResampleForSpeech(t *testing.T) {
 	for _, from := range Rates {
 		for _, hz := range []float64{200, 1000, 3000} {
@@ -174,7 +190,7 @@ func TestPiecesSoundLikeTheWhole(t *testing.T) {
 // The ring against a slice.
 func TestRingIsAQueue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		r := newRing(rapid.IntRange(1, 64).Draw(t, "size"))
+		r := newRingOf(rapid.IntRange(1, 64).Draw(t, "size"), rapid.UintRange(0, 6).Draw(t, "shift"))
 		limit := rapid.IntRange(1, 64).Draw(t, "limit")
 		var model []int16
 		next, read := int16(0), uint64(0)
@@ -185,7 +201,7 @@ func TestRingIsAQueue(t *testing.T) {
 					p[i] = next + int16(i)
 				}
 				n := r.write(p, limit)
-				if want := min(len(p), min(limit, len(r.buf))-len(model)); n != max(0, want) {
+				if want := min(len(p), min(limit, r.size())-len(model)); n != max(0, want) {
 					t.Fatalf("wrote %d; want %d", n, want)
 				}
 				model = append(model, p[:n]...)
@@ -215,7 +231,7 @@ func TestRingIsAQueue(t *testing.T) {
 }
 
 func TestRingBetweenTwoGoroutines(t *testing.T) {
-	r := newRing(1024)
+	r := newRingOf(1024, 7)
 	const total = 300_000
 	go func() {
 		p := make([]int16, 480)
@@ -241,8 +257,41 @@ func TestRingBetweenTwoGoroutines(t *testing.T) {
 	}
 }
 
+// A minute of room costs memory only as far as somebody writes, and not for ever.
+func TestRingTakesWhatIsWritten(t *testing.T) {
+	held := func(r *ring) (n int) {
+		for _, b := range r.blocks {
+			n += len(b)
+		}
+		return n
+	}
+	r := newRing(Samples(SpeechBuffer))
+	if held(r) != 0 {
+		t.Errorf("a new ring holds %d samples of memory; want none", held(r))
+	}
+	second := make([]int16, Rate)
+	r.write(second, r.size())
+	if n := held(r); n < Rate || n > 2*Rate {
+		t.Errorf("with a second in it, it holds memory for %d samples; want %d to %d", n, Rate, 2*Rate)
+	}
+	for r.write(second, r.size()) > 0 {
+	}
+	if held(r) != r.size() {
+		t.Errorf("full, it holds memory for %d samples; want %d", held(r), r.size())
+	}
+	r.reset()
+	if n := held(r); n > 12*Rate {
+		t.Errorf("used and given back, it holds memory for %d samples; want 12 s at most", n)
+	}
+	mic := newWholeRing(CardFrames(micBuffer))
+	frames := make([]int16, 480)
+	if n := testing.AllocsPerRun(1000, func() { mic.write(frames, mic.size()); mic.release(mic.written()) }); n != 0 {
+		t.Errorf("the audio thread allocates %v times a write; want never", n)
+	}
+}
+
 func BenchmarkRing(b *testing.B) {
-	r, p := newRing(4096), make([]int16, 480)
+	r, p := newWholeRing(4096), make([]int16, 480)
 	b.ReportAllocs()
 	for b.Loop() {
 		r.write(p, 4096)

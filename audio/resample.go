@@ -3,6 +3,7 @@ package audio
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // The half-band filter between 24 and 48 kHz. Every second tap but the middle one is zero, so one of the two phases is a
@@ -235,8 +236,12 @@ func Resample(pcm []int16, from, to int) ([]int16, error) {
 	}
 	want := int(int64(len(pcm)) * int64(to) / int64(from))
 	r.pos = r.delay() * r.up // start where the delay ends
-	out := r.Append(make([]int16, 0, want+2), pcm)
-	out = r.Append(out, make([]int16, r.taps+r.down/r.up+1))
+	rest := make([]int16, r.taps+r.down/r.up+1) // what is still in the filter
+	out := make([]int16, 0, want+len(rest)*r.up/r.down+2)
+	for piece := range slices.Chunk(pcm, CardRate/10) { // Append keeps a copy of what it is given, in floats
+		out = r.Append(out, piece)
+	}
+	out = r.Append(out, rest)
 	return out[:want], nil
 }
 

@@ -14,8 +14,9 @@ import "time"
 // A microphone that nobody listens to goes on capturing for the pre-roll. One that can rest keeps back a piece of it at a
 // time; with Open the next callback hands over all that was kept, in one piece with its own.
 
-// restPiece is how much of a microphone is kept back while it rests: well below micStale. Our choice.
-const restPiece = 50 * time.Millisecond
+// restPiece is how much of a microphone is kept back while it rests. Our choice: each piece enters Go, which costs more than
+// the callback itself, since the runtime's monitor wakes up some dozens of times until it has seen that nothing goes on.
+const restPiece = 100 * time.Millisecond
 
 // rester is a Stream that can do without us for a while.
 type rester interface{ Rest(on bool) }
