@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"os"
+	"slices"
 	"testing"
 
 	"conch/audio/words"
@@ -101,7 +102,7 @@ func TestLikeness(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	recording := make([]int16, 48000)
+	recording := slices.Repeat([]int16{0}, 48000)
 	for i, s := range pcm {
 		recording = append(recording, s/2+int16(i%97-48), s/2-int16(i%89-44))
 	}

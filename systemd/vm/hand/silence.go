@@ -40,7 +40,7 @@ func (p *person) silence(args string) error {
 		if err := p.until("sound 40s"); err != nil {
 			return err
 		}
-		time.Sleep(300*time.Millisecond + time.Duration(dice.Int64N(int64(2*time.Second))))
+		time.Sleep(200*time.Millisecond + time.Duration(dice.Int64N(int64(1200*time.Millisecond))))
 		for range 400 { // a pause between two sentences is no time to be silenced
 			if p.now()-p.ears.lastSound() < near {
 				break
@@ -56,8 +56,11 @@ func (p *person) silence(args string) error {
 		}
 		time.Sleep(50 * time.Millisecond) // what was played while it was held has arrived by then
 		p.judge(&r)
-		if err := p.until("quiet 20s"); err != nil {
-			return err
+		for range 1000 { // the cue that there was nothing to hear
+			if p.now()-p.ears.lastSound() > 250*time.Millisecond {
+				break
+			}
+			time.Sleep(5 * time.Millisecond)
 		}
 	}
 	return p.out.Encode(r)
