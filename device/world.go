@@ -14,8 +14,8 @@ import (
 
 // What a voice needs of the world around the box, besides a server: a key that can be read, a clock that is right (a Pi has
 // none that goes on without power, and no certificate is valid in 1970), a network. One goroutine looks every worldTick, and
-// when the kernel says that links, addresses or routes have changed; each trouble is a Condition, and each end of one is a
-// nudge for whoever waits for its next attempt.
+// when the kernel says that links, addresses or routes have changed (the addresses themselves are counted then, and seldom
+// besides); each trouble is a Condition, and each end of one is a nudge for whoever waits for its next attempt.
 //
 //	rtnetlink ──> settled for netSettle ──┐
 //	wall clock against the monotonic one ─┼──> nudge: voices and room try at once
@@ -43,6 +43,7 @@ const (
 	worldTick = 2 * time.Second
 	netSettle = 200 * time.Millisecond // a link that comes up says so in several steps
 	netMost   = time.Second            // and one that never rests is looked at all the same
+	recount   = 15                     // looks after which addresses are counted though the kernel told of no change
 	clockJump = time.Minute            // smaller steps are how a clock is kept right
 )
 
@@ -54,6 +55,22 @@ type world struct {
 	offset    time.Duration // of the wall clock to the monotonic one
 	addresses int
 	known     bool
+	uncounted int // looks since addresses were counted
+}
+
+// count says whether to count addresses at this look: to ask the kernel for all of them costs more than everything else that
+// an idle appliance does in these seconds. At the first two looks it may not have begun to tell of changes.
+func (w *world) count(changed bool) bool {
+	w.uncounted++
+	switch {
+	case !w.known:
+		w.uncounted = recount - 1
+	case changed, w.addresses < 0, w.uncounted >= recount:
+		w.uncounted = 0
+	default:
+		return false
+	}
+	return true
 }
 
 // seen is what it looks at.
@@ -90,16 +107,22 @@ func (d *Device) watchWorld(ctx context.Context) error {
 	defer func() { <-watching }()
 	tick := time.NewTicker(worldTick)
 	defer tick.Stop()
-	w := &world{}
+	w, changed := &world{}, false
 	for {
-		d.lookAtWorld(w)
+		select {
+		case <-watching:
+			changed = true // nobody tells
+		default:
+		}
+		d.lookAtWorld(w, changed)
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
+			changed = false
 		case <-changes:
 			settled(ctx, changes)
-			if ctx.Err() == nil {
+			if changed = true; ctx.Err() == nil {
 				d.nudge()
 			}
 		}
@@ -125,9 +148,13 @@ func settled(ctx context.Context, changes <-chan struct{}) {
 	}
 }
 
-func (d *Device) lookAtWorld(w *world) {
-	s := seen{wall: time.Now(), mono: d.now(), addresses: addresses(), key: d.cfg.KeyTrouble()}
+// lookAtWorld looks once. changed: addresses may be others than before.
+func (d *Device) lookAtWorld(w *world, changed bool) {
 	before := w.addresses
+	s := seen{wall: time.Now(), mono: d.now(), addresses: before, key: d.cfg.KeyTrouble()}
+	if w.count(changed) {
+		s.addresses = addresses()
+	}
 	jumped, connected := w.look(s)
 	if jumped != 0 {
 		d.log.Info(logClockSet, "by", jumped.Round(time.Second).String(), "to", s.wall.UTC().Format(time.RFC3339))

@@ -46,6 +46,25 @@ func TestWorldSeesJumpsAndNetworks(t *testing.T) {
 	}
 }
 
+// Addresses are asked for when the kernel says that they changed, and seldom besides.
+func TestAddressesAreSeldomCounted(t *testing.T) {
+	var w world
+	counted := 0
+	const looks = 600 // 20 minutes
+	for i := range looks {
+		changed := i == 100
+		if w.count(changed) {
+			counted++
+		} else if i < 2 || changed {
+			t.Errorf("look %d, changed: %v: not counted", i, changed)
+		}
+		w.known = true
+	}
+	if least, most := looks/recount, looks/recount+4; counted < least || counted > most {
+		t.Errorf("counted %d times in %d looks; want %d to %d", counted, looks, least, most)
+	}
+}
+
 // Key, clock and network are conditions with a remedy each, and end by themselves.
 func TestWorldIsJudged(t *testing.T) {
 	d := &Device{cfg: Default(), conds: &conditions{log: slog.New(slog.DiscardHandler)}}
