@@ -45,6 +45,11 @@ const (
 	netMost   = time.Second            // and one that never rests is looked at all the same
 	recount   = 15                     // looks after which addresses are counted though the kernel told of no change
 	clockJump = time.Minute            // smaller steps are how a clock is kept right
+
+	// An interface that flaps must neither have a server asked all the time nor give up each attempt before it is through: so
+	// many nudges in such a span. A link, its address and the time come within seconds; what is beyond waits.
+	nudgeBurst = 3
+	nudgeSpan  = 15 * time.Second
 )
 
 // clockFloor: whoever runs this lives after it.
@@ -52,6 +57,9 @@ var clockFloor = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // world is what the goroutine remembers.
 type world struct {
+	nudges [nudgeBurst]time.Duration // when, oldest first; zero: none yet
+	owed   bool                      // a nudge that is due, or was beyond the bound
+
 	offset    time.Duration // of the wall clock to the monotonic one
 	addresses int
 	known     bool
@@ -94,6 +102,17 @@ func (w *world) look(s seen) (jumped time.Duration, connected bool) {
 	return jumped, connected
 }
 
+// may says whether to nudge now; one that may not be is owed.
+func (w *world) may(now time.Duration, want bool) bool {
+	w.owed = w.owed || want
+	if !w.owed || w.nudges[0] > 0 && now-w.nudges[0] < nudgeSpan {
+		return false
+	}
+	copy(w.nudges[:], w.nudges[1:])
+	w.nudges[nudgeBurst-1], w.owed = now, false
+	return true
+}
+
 // watchWorld is the goroutine.
 func (d *Device) watchWorld(ctx context.Context) error {
 	changes := make(chan struct{}, 1)
@@ -122,9 +141,7 @@ func (d *Device) watchWorld(ctx context.Context) error {
 			changed = false
 		case <-changes:
 			settled(ctx, changes)
-			if changed = true; ctx.Err() == nil {
-				d.nudge()
-			}
+			changed, w.owed = true, true
 		}
 	}
 }
@@ -163,7 +180,7 @@ func (d *Device) lookAtWorld(w *world, changed bool) {
 		d.log.Info(logNetwork, "addresses", s.addresses)
 	}
 	d.judge(s)
-	if jumped != 0 || connected {
+	if w.may(s.mono, jumped != 0 || connected) {
 		d.nudge()
 	}
 }

@@ -65,6 +65,28 @@ func TestAddressesAreSeldomCounted(t *testing.T) {
 	}
 }
 
+// A network that flaps once a second for a minute: at once at first, then rarely, and once more when it has come to rest.
+func TestWorldNudgesWithinBounds(t *testing.T) {
+	var w world
+	var nudged []time.Duration
+	for now := time.Second; now < 2*time.Minute; now += time.Second {
+		if w.may(now, now <= time.Minute) {
+			nudged = append(nudged, now)
+		}
+	}
+	if len(nudged) < 5 || nudged[2] != 3*time.Second || nudged[len(nudged)-1] < time.Minute {
+		t.Errorf("nudges at %v; want three at once, and the last when it is over", nudged)
+	}
+	for i := nudgeBurst; i < len(nudged); i++ {
+		if nudged[i]-nudged[i-nudgeBurst] < nudgeSpan {
+			t.Errorf("nudges at %v: more than %d in %s", nudged, nudgeBurst, nudgeSpan)
+		}
+	}
+	if w.may(3*time.Minute, false) || !w.may(4*time.Minute, true) {
+		t.Error("a nudge without a change, or none with one")
+	}
+}
+
 // Key, clock and network are conditions with a remedy each, and end by themselves.
 func TestWorldIsJudged(t *testing.T) {
 	d := &Device{cfg: Default(), conds: &conditions{log: slog.New(slog.DiscardHandler)}}
