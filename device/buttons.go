@@ -277,6 +277,12 @@ func (c *Config) buttonOptions(now func() time.Duration) (gpio.ButtonOptions, er
 // CheckButton looks whether the button that the configuration asks for by name can be had: an error of conch check. That
 // conch itself has it already is well.
 func CheckButton(cfg Config) error {
+	if cfg.Button.Source == "evdev" {
+		if err := gpio.FindKeys(gpio.KeysOptions{Device: cfg.Button.Device, Keys: cfg.Button.Keys}); err != nil {
+			return fmt.Errorf("%w: config: button.source = \"evdev\"; set by %s: %w; %s", ErrRefused, cfg.originOf("button.source"), err, buttonRemedy(err))
+		}
+		return nil
+	}
 	if cfg.Button.Source != "gpio" && (cfg.Button.Source != "auto" || cfg.Button.Chip == "") {
 		return nil
 	}

@@ -143,34 +143,57 @@ func (d InputDevice) fits(want string) bool {
 
 // OpenKeys takes the device and its keys.
 func OpenKeys(o KeysOptions) (*Button, error) {
-	codes, err := ParseKeys(o.Keys)
+	d, codes, err := o.find()
 	if err != nil {
 		return nil, err
 	}
+	line, err := grab(d, codes)
+	if err != nil {
+		return nil, err
+	}
+	return NewButton(line, o.Button), nil
+}
+
+// FindKeys says whether the device is there and has the keys, without taking it.
+func FindKeys(o KeysOptions) error {
+	_, _, err := o.find()
+	return err
+}
+
+func (o KeysOptions) find() (d InputDevice, codes []uint16, err error) {
+	if codes, err = ParseKeys(o.Keys); err != nil {
+		return d, nil, err
+	}
 	all, denied := InputDevices(o.dev())
+	if denied > 0 && len(all) == 0 {
+		return d, nil, fmt.Errorf("gpio: %w: %d input devices, and none may be read; join the group input (sudo usermod -aG input $USER) and log in again", ErrNoRights, denied)
+	}
+	d, err = o.choose(all, codes)
+	return d, codes, err
+}
+
+// choose takes the first that fits and has one of the keys: what is plugged in as one thing is often several devices of one name,
+// of which one has the volume keys and another the hook.
+func (o KeysOptions) choose(all []InputDevice, codes []uint16) (InputDevice, error) {
 	var names []string
+	var keyless string
 	for _, d := range all {
-		has := slices.IndexFunc(codes, d.has)
-		if o.Device == "" && (has < 0 || d.Typed) || o.Device != "" && !d.fits(o.Device) {
-			names = append(names, fmt.Sprintf("%q", d.Name))
-			continue
+		has := slices.ContainsFunc(codes, d.has)
+		switch named := o.Device != "" && d.fits(o.Device); {
+		case has && (named || o.Device == "" && !d.Typed):
+			return d, nil
+		case named:
+			keyless = d.Name
 		}
-		if has < 0 {
-			return nil, fmt.Errorf("gpio: %q: %w: it has none of the keys %s (set button.keys)", d.Name, ErrNoKeys, o.Keys)
-		}
-		line, err := grab(d, codes)
-		if err != nil {
-			return nil, err
-		}
-		return NewButton(line, o.Button), nil
+		names = append(names, fmt.Sprintf("%q", d.Name))
 	}
 	switch {
-	case denied > 0 && len(all) == 0:
-		return nil, fmt.Errorf("gpio: %w: %d input devices, and none may be read; join the group input (sudo usermod -aG input $USER) and log in again", ErrNoRights, denied)
+	case keyless != "":
+		return InputDevice{}, fmt.Errorf("gpio: %q: %w: it has none of the keys %s (set button.keys)", keyless, ErrNoKeys, o.Keys)
 	case o.Device == "":
-		return nil, fmt.Errorf("gpio: %w: none has one of the keys %s and no letters; there is %s", ErrNoKeys, o.Keys, orNone(names))
+		return InputDevice{}, fmt.Errorf("gpio: %w: none has one of the keys %s and no letters; there is %s", ErrNoKeys, o.Keys, orNone(names))
 	}
-	return nil, fmt.Errorf("gpio: %w: %q; there is %s", ErrNoKeys, o.Device, orNone(names))
+	return InputDevice{}, fmt.Errorf("gpio: %w: %q; there is %s", ErrNoKeys, o.Device, orNone(names))
 }
 
 func orNone(names []string) string {

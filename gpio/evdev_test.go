@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -134,5 +135,39 @@ func TestInputDevicesAreFoundByName(t *testing.T) {
 	}
 	if _, err := OpenKeys(KeysOptions{Keys: DefaultKeys, Dev: t.TempDir()}); !errors.Is(err, ErrNoKeys) {
 		t.Errorf("OpenKeys on an empty /dev = %v", err)
+	}
+}
+
+// One thing that is plugged in is often several devices of one name; the one with the keys is meant, wherever it stands.
+func TestTheDeviceWithTheKeysIsChosen(t *testing.T) {
+	const hook, letter = 169, keyA
+	device := func(name string, keys ...uint16) InputDevice {
+		d := InputDevice{Name: name, keys: make([]byte, keyMax/8+1)}
+		for _, k := range keys {
+			d.keys[k/8] |= 1 << (k % 8)
+			d.Typed = d.Typed || k == letter
+		}
+		return d
+	}
+	volume, phone, board := device("Jabra volume"), device("Jabra phone", hook), device("keyboard", letter, hook)
+	for _, c := range []struct {
+		named string
+		all   []InputDevice
+		want  string
+		fails string
+	}{
+		{"jabra", []InputDevice{volume, phone}, "Jabra phone", ""},
+		{"jabra", []InputDevice{phone, volume}, "Jabra phone", ""},
+		{"jabra", []InputDevice{volume}, "", "it has none of the keys hook"},
+		{"jabra", []InputDevice{board}, "", `"jabra"; there is "keyboard"`},
+		{"keyboard", []InputDevice{phone, board}, "keyboard", ""}, // named, it may have letters
+		{"", []InputDevice{volume, board, phone}, "Jabra phone", ""},
+		{"", []InputDevice{board}, "", "and no letters"},
+		{"", nil, "", "there is none at all"},
+	} {
+		got, err := KeysOptions{Device: c.named, Keys: "hook"}.choose(c.all, []uint16{hook})
+		if got.Name != c.want || (err == nil) != (c.fails == "") || err != nil && (!errors.Is(err, ErrNoKeys) || !strings.Contains(err.Error(), c.fails)) {
+			t.Errorf("%q among %d: %q, %v; want %q, %q", c.named, len(c.all), got.Name, err, c.want, c.fails)
+		}
 	}
 }
