@@ -92,14 +92,15 @@ func TestSilenceHeardByAMicrophone(t *testing.T) {
 	pulsetest.Start(t)
 	cfg := Default()
 	cfg.Audio.Backend, cfg.Audio.Playback, cfg.Audio.Capture = "pulse", pulsetest.Speaker, pulsetest.Speaker+".monitor"
-	report, err := MeasureSilence(t.Context(), cfg, 2, []string{"speaking", "tail"}, false, true, t.Output())
+	report, err := MeasureSilence(t.Context(), cfg, 3, []string{"speaking", "tail"}, false, true, t.Output())
 	if err != nil {
 		t.Fatal(err)
 	}
 	report.Print(t.Output())
 	for _, row := range report.Rows {
-		if row.N != 2 || row.P50 <= 0 {
-			t.Errorf("%s: %d of 2 presses measured, p50 %.1f ms", row.State, row.N, row.P50)
+		// A busy sound server leaves gaps, and a press in one of them finds silence; MeasureSilence refuses none at all.
+		if row.N+row.Quiet != 3 || row.P50 <= 0 {
+			t.Errorf("%s: %d and %d of 3 presses, p50 %.1f ms", row.State, row.N, row.Quiet, row.P50)
 		}
 	}
 }
