@@ -329,7 +329,7 @@ func TestKernelLEDsThatAreNoLight(t *testing.T) {
 		"none": {"brightness": "0", "max_brightness": "x"},
 	})
 	for _, c := range []struct{ pattern, want string }{
-		{"PWR", "[ACT none]"}, {"", "must be a pattern"}, {"../*", "must be a pattern"}, {"[", "syntax error"}, {"none", "max_brightness"},
+		{"PWR", "ACT, none"}, {"", "must be a pattern"}, {"../*", "must be a pattern"}, {"[", "syntax error"}, {"none", "max_brightness"},
 	} {
 		_, err := Open(Config{Driver: gpio.LightSysfs, Sysfs: c.pattern, Root: root})
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -50,7 +50,10 @@ func openSysfs(c Config) (Driver, error) {
 		for _, e := range entries {
 			there = append(there, e.Name())
 		}
-		return nil, fmt.Errorf("light: no LED called %q in %s, only %v; name one of them in light.sysfs, or load its driver", c.Sysfs, class, there)
+		if len(there) == 0 {
+			return nil, fmt.Errorf("light: no LED called %q, nor any other in %s; load its driver, as a board's overlay in config.txt does", c.Sysfs, class)
+		}
+		return nil, fmt.Errorf("light: no LED called %q in %s, only %s; name one of them in light.sysfs, or load its driver", c.Sysfs, class, strings.Join(there, ", "))
 	}
 	slices.SortFunc(dirs, byNumber)
 	s := &sysfs{}
