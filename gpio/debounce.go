@@ -84,9 +84,6 @@ func (d Debounce) Wake() (time.Duration, bool) {
 	return 0, false
 }
 
-// Down says whether a press is on: Pressed without its Released.
-func (d Debounce) Down() bool { return d.phase == down || d.phase == lifting }
-
 // Lost is what becomes of a contact that can no longer be seen: a touch was none, a press is over. Kind is 0 where neither
 // was on.
 func (d Debounce) Lost(at time.Duration) Event {
