@@ -228,9 +228,10 @@ func (g *Guest) Link(up bool) error {
 	return g.qmp.call(agentLimit, "set_link", map[string]any{"name": "net", "up": up}, nil)
 }
 
-// SetClock sets the guest's time of day.
+// SetClock sets the guest's time of day. The agent could, but it wants a hardware clock too.
 func (g *Guest) SetClock(to time.Time) error {
-	return g.agent.call(agentLimit, "guest-set-time", map[string]any{"time": to.UnixNano()}, nil)
+	r, err := g.Run(fmt.Sprintf("date -s @%d.%09d", to.Unix(), to.Nanosecond()))
+	return errors.Join(err, r.Failed())
 }
 
 // Reboot lets the guest's system restart and waits until it is another one and answers.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -25,9 +24,13 @@ const (
 // Where a sample is in time: sample n was played at base + n/rate. The samples arrive late by up to a period of the
 // recorder, a pipe and a scheduler; the least late of the last two seconds gives the base. What is left of that lateness is
 // in every figure: a silence measured here came sooner, never later.
+//
+// The loopback has been seen to stop for one recorder while it went on for conch: then another one is started.
 type ears struct {
-	cmd *exec.Cmd
-	now func() time.Duration
+	card string
+	now  func() time.Duration
+	quit chan struct{} // closed by close
+	done chan struct{} // closed when hear has ended
 
 	mu       sync.Mutex
 	samples  []int16 // the last ones
@@ -40,20 +43,15 @@ type ears struct {
 	err      error
 }
 
+const (
+	stalled    = time.Second // without a sample, when there should be two hundred periods
+	mostStarts = 50
+)
+
 // listen starts recording, and returns when the first samples are there.
 func listen(card string, now func() time.Duration) (*ears, error) {
-	e := &ears{now: now, last: -1, first: -1}
-	e.cmd = exec.Command("arecord", "-q", "-D", card, "-t", "raw", "-f", "S16_LE", "-r", fmt.Sprint(rate), "-c", "1",
-		"--period-size", fmt.Sprint(readSize), "--buffer-size", fmt.Sprint(64*readSize))
-	e.cmd.Stderr = os.Stderr
-	out, err := e.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := e.cmd.Start(); err != nil {
-		return nil, err
-	}
-	go e.hear(out) // ends with the recorder, which close ends
+	e := &ears{card: card, now: now, last: -1, first: -1, quit: make(chan struct{}), done: make(chan struct{})}
+	go e.hear() // ends with close, or when no recorder lasts
 	for from := now(); ; time.Sleep(5 * time.Millisecond) {
 		e.mu.Lock()
 		count, err := e.count, e.err
@@ -62,65 +60,126 @@ func listen(card string, now func() time.Duration) (*ears, error) {
 		case count > 0:
 			return e, nil
 		case err != nil:
-			return nil, fmt.Errorf("arecord on %s: %w", card, err)
+			return nil, err
 		case now()-from > 20*time.Second:
+			e.close()
 			return nil, fmt.Errorf("arecord on %s delivers nothing", card)
 		}
 	}
 }
 
 func (e *ears) close() {
-	_ = e.cmd.Process.Kill()
-	_ = e.cmd.Wait()
+	close(e.quit)
+	<-e.done
 }
 
-func (e *ears) hear(in io.Reader) {
+func (e *ears) hear() {
+	defer close(e.done)
+	var err error
+	for range mostStarts {
+		if err = e.record(); err == nil {
+			return
+		}
+		e.mu.Lock()
+		begun := e.count > 0
+		e.arrivals, e.next = nil, 0
+		e.mu.Unlock()
+		if !begun { // the card is not there at all
+			break
+		}
+		fmt.Fprintln(os.Stderr, "hand: another recorder:", err)
+	}
+	e.mu.Lock()
+	e.err = fmt.Errorf("arecord on %s: %w", e.card, err)
+	e.mu.Unlock()
+}
+
+// record runs one recorder until close (nil) or its end.
+func (e *ears) record() error {
+	cmd := exec.Command("arecord", "-q", "-D", e.card, "-t", "raw", "-f", "S16_LE", "-r", fmt.Sprint(rate), "-c", "1",
+		"--period-size", fmt.Sprint(readSize), "--buffer-size", fmt.Sprint(64*readSize))
+	cmd.Stderr = os.Stderr
+	in, out, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	cmd.Stdout = out
+	err = cmd.Start()
+	_ = out.Close()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}()
 	buf := make([]byte, 2*4*readSize)
 	rest := 0
-	for {
-		n, err := in.Read(buf[rest:])
-		at := e.now()
-		n += rest
-		e.mu.Lock()
-		for i := 0; i+1 < n; i += 2 {
-			s := int16(binary.LittleEndian.Uint16(buf[i:]))
-			if s > audible || s < -audible {
-				if e.last < 0 || e.count-e.last > rate/5 {
-					e.first = e.count
-				}
-				e.last = e.count
-			}
-			e.samples = append(e.samples, s)
-			e.count++
+	for limit := 20 * stalled; ; limit = stalled { // the first samples take a start and an open
+		select {
+		case <-e.quit:
+			return nil
+		default:
 		}
+		_ = in.SetReadDeadline(time.Now().Add(limit))
+		n, err := in.Read(buf[rest:])
+		n += rest
+		e.take(buf[:n], e.now())
 		rest = n % 2
 		if rest == 1 {
 			buf[0] = buf[n-1]
 		}
-		if len(e.samples) > longest+longest/4 {
-			e.samples = slices.Delete(e.samples, 0, len(e.samples)-longest)
-		}
-		base := at - length(e.count)
-		if len(e.arrivals) < chunks {
-			e.arrivals = append(e.arrivals, base)
-		} else {
-			e.arrivals[e.next%chunks] = base
-		}
-		e.next++
-		e.err = err
-		e.mu.Unlock()
 		if err != nil {
-			return
+			return err
 		}
 	}
+}
+
+// take notes whole samples that have just arrived.
+func (e *ears) take(data []byte, at time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for i := 0; i+1 < len(data); i += 2 {
+		s := int16(binary.LittleEndian.Uint16(data[i:]))
+		if s > audible || s < -audible {
+			if e.last < 0 || e.count-e.last > rate/5 {
+				e.first = e.count
+			}
+			e.last = e.count
+		}
+		e.samples = append(e.samples, s)
+		e.count++
+	}
+	if len(e.samples) > longest+longest/4 {
+		e.samples = slices.Delete(e.samples, 0, len(e.samples)-longest)
+	}
+	if len(data) < 2 {
+		return
+	}
+	base := at - length(e.count)
+	if len(e.arrivals) < chunks {
+		e.arrivals = append(e.arrivals, base)
+	} else {
+		e.arrivals[e.next%chunks] = base
+	}
+	e.next++
 }
 
 func length(samples int64) time.Duration {
 	return time.Duration(samples) * time.Second / rate
 }
 
+// base needs mu: when sample 0 was played, or would have been.
+func (e *ears) base() time.Duration {
+	if len(e.arrivals) == 0 { // between two recorders
+		return e.now() - length(e.count)
+	}
+	return slices.Min(e.arrivals)
+}
+
 // at needs mu: when sample n was played.
-func (e *ears) at(n int64) time.Duration { return slices.Min(e.arrivals) + length(n) }
+func (e *ears) at(n int64) time.Duration { return e.base() + length(n) }
 
 // lastSound is when something was last audible; the beginning, when nothing was.
 func (e *ears) lastSound() time.Duration {
@@ -146,7 +205,7 @@ func (e *ears) soundSince(from time.Duration) (time.Duration, bool) {
 func (e *ears) between(from, to time.Duration) ([]int16, time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	base := slices.Min(e.arrivals)
+	base := e.base()
 	oldest := e.count - int64(len(e.samples))
 	number := func(t time.Duration) int64 {
 		return min(max(int64((t-base)*rate/time.Second), oldest), e.count)

@@ -29,6 +29,7 @@ func (p *person) silence(args string) error {
 	if _, err := fmt.Sscan(args, &n, &r.Seed); err != nil {
 		return errors.New("silence N SEED")
 	}
+	defer func() { _ = p.out.Encode(r) }() // what there is, however it ends
 	dice := rand.New(rand.NewPCG(r.Seed, 17))
 	for tries := 0; len(r.MS)+r.Never < n; tries++ {
 		if tries > 3*n {
@@ -38,7 +39,7 @@ func (p *person) silence(args string) error {
 			return err
 		}
 		if err := p.until("sound 40s"); err != nil {
-			return err
+			continue // the recorder may just have been replaced; the tries are counted
 		}
 		time.Sleep(200*time.Millisecond + time.Duration(dice.Int64N(int64(1200*time.Millisecond))))
 		for range 400 { // a pause between two sentences is no time to be silenced
@@ -63,7 +64,7 @@ func (p *person) silence(args string) error {
 			time.Sleep(5 * time.Millisecond)
 		}
 	}
-	return p.out.Encode(r)
+	return nil
 }
 
 // judge looks at what was played around the last press.
