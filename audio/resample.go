@@ -235,7 +235,7 @@ func Resample(pcm []int16, from, to int) ([]int16, error) {
 		return nil, err
 	}
 	want := int(int64(len(pcm)) * int64(to) / int64(from))
-	r.pos = r.delay() * r.up // start where the delay ends
+	r.pos = r.delay() * r.up                    // start where the delay ends
 	rest := make([]int16, r.taps+r.down/r.up+1) // what is still in the filter
 	out := make([]int16, 0, want+len(rest)*r.up/r.down+2)
 	for piece := range slices.Chunk(pcm, CardRate/10) { // Append keeps a copy of what it is given, in floats

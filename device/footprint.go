@@ -3,6 +3,7 @@ package device
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,10 +13,19 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"conch/coordinator/turn"
 )
 
 // Footprint starts this very program as an appliance of its own (private state, no button but the control socket), lets
-// it idle, lets it talk, and prints what that cost. Budgets: appliance.md 5.
+// it idle, lets it talk, lets it idle again, and prints what that cost. Budgets: appliance.md 5.
+//
+//	rss    VmRSS: with pages of the binary and of libraries that other processes may share (file)
+//	cpu    of all threads, in percent of one core
+//	wakes  how often a second a thread was woken up after it had waited (voluntary_ctxt_switches of proc(5)). Go's monitor
+//	       thread has the most: some microseconds each, several times after everything that happens
+//
+// It is night for that appliance, so that it does not say aloud what is wrong with it, which would not be idling.
 type Footprint struct {
 	Config string        // configuration file to use, or empty
 	Set    []string      // key=value overrides
@@ -39,7 +49,7 @@ func (f Footprint) Run(ctx context.Context) error {
 	}
 	defer os.RemoveAll(dir)
 
-	args := []string{"run", "--set", "state.dir=" + dir, "--set", "state.runtime=" + dir, "--set", "button.source=none"}
+	args := []string{"run", "--set", "state.dir=" + dir, "--set", "state.runtime=" + dir, "--set", "button.source=none", "--set", "light.quiet=00:00-23:59"}
 	if f.Config != "" {
 		args = append(args, "--config", f.Config)
 	}
@@ -77,24 +87,61 @@ func (f Footprint) Run(ctx context.Context) error {
 	fmt.Fprintf(f.Out, "binary          %.1f MB\n", float64(st.Size())/1e6)
 	fmt.Fprintf(f.Out, "exec to ready   %d ms\n", ready.Milliseconds())
 
-	idle, err := sampleProcess(ctx, pid, f.Idle)
-	if err != nil {
+	show := func(what string, d time.Duration) error {
+		c, err := sampleProcess(ctx, pid, d)
+		if err == nil {
+			fmt.Fprintf(f.Out, "%-15s rss %5.1f MiB (peak %5.1f, file %5.1f)  cpu %5.2f %% of one core  wakes %4.0f/s\n",
+				fmt.Sprintf("%s %4.0f s", what, d.Seconds()), c.rss, c.peak, c.file, c.cpu, c.wakes)
+		}
 		return err
 	}
-	fmt.Fprintf(f.Out, "idle %4.0f s     rss %5.1f MiB (peak %5.1f)  cpu %5.2f %% of one core\n", f.Idle.Seconds(), idle.rss, idle.peak, idle.cpu)
-
+	if err := show("idle", f.Idle); err != nil {
+		return err
+	}
 	talking, cancel := context.WithCancel(ctx)
 	defer cancel()
+	silent := make(chan struct{})
 	go func() { // ends with the function: every request is bound to talking
+		defer close(silent)
 		for talking.Err() == nil {
 			_ = remote.Do(talking, "POST", "/ask", map[string]string{"text": "tell me a story"}, nil)
 		}
 	}()
-	talk, err := sampleProcess(ctx, pid, f.Talk)
-	if err != nil {
+	if err := show("talking", f.Talk); err != nil {
 		return err
 	}
-	fmt.Fprintf(f.Out, "talking %4.0f s  rss %5.1f MiB (peak %5.1f)  cpu %5.2f %% of one core\n", f.Talk.Seconds(), talk.rss, talk.peak, talk.cpu)
+	cancel()
+	<-silent
+	for _, edge := range []string{"/press", "/release"} { // a press too short to have said anything: it listens, and is idle
+		if err := remote.Do(ctx, "POST", edge, nil, nil); err != nil {
+			return fmt.Errorf("footprint: %w", err)
+		}
+		if err := pause(ctx, 100*time.Millisecond); err != nil { // or the one undoes the other, as a bounce
+			return fmt.Errorf("footprint: %w", err)
+		}
+	}
+	if err := waitIdle(ctx, remote, 30*time.Second); err != nil {
+		return fmt.Errorf("footprint: it went on talking: %w", err)
+	}
+	return show("idle again", f.Idle)
+}
+
+// waitIdle polls the state of the appliance until it has been idle twice in a row.
+func waitIdle(ctx context.Context, remote *Remote, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	var s Status
+	for idle := 0; idle < 2; {
+		if err := remote.Do(ctx, "GET", "/status", nil, &s); err != nil {
+			return err
+		}
+		if idle++; s.State != turn.Idle.String() {
+			idle = 0
+		}
+		if err := pause(ctx, 500*time.Millisecond); err != nil {
+			return fmt.Errorf("%w (state %s)", err, s.State)
+		}
+	}
 	return nil
 }
 
@@ -126,7 +173,9 @@ func waitReady(ctx context.Context, cfg Config, limit time.Duration) (*Remote, S
 
 type processCost struct {
 	rss, peak float64 // MiB
+	file      float64 // MiB, of rss
 	cpu       float64 // % of one core
+	wakes     float64 // a second
 }
 
 func sampleProcess(ctx context.Context, pid int, d time.Duration) (processCost, error) {
@@ -135,6 +184,10 @@ func sampleProcess(ctx context.Context, pid int, d time.Duration) (processCost, 
 		return processCost{}, fmt.Errorf("footprint: %w", err)
 	}
 	var c processCost
+	woken, err := wakeups(pid)
+	if err != nil {
+		return c, fmt.Errorf("footprint: %w", err)
+	}
 	begin, tick := time.Now(), time.NewTicker(200*time.Millisecond)
 	defer tick.Stop()
 	for time.Since(begin) < d {
@@ -143,7 +196,7 @@ func sampleProcess(ctx context.Context, pid int, d time.Duration) (processCost, 
 			return c, ctx.Err()
 		case <-tick.C:
 		}
-		if c.rss, err = rssMiB(pid); err != nil {
+		if c.rss, c.file, err = rssMiB(pid); err != nil {
 			return c, fmt.Errorf("footprint: %w", err)
 		}
 		c.peak = max(c.peak, c.rss)
@@ -152,23 +205,58 @@ func sampleProcess(ctx context.Context, pid int, d time.Duration) (processCost, 
 	if err != nil {
 		return c, fmt.Errorf("footprint: %w", err)
 	}
+	now, err := wakeups(pid)
+	if err != nil {
+		return c, fmt.Errorf("footprint: %w", err)
+	}
+	c.wakes = float64(max(0, now-woken)) / time.Since(begin).Seconds() // less, if a thread that had many has ended
 	c.cpu = 100 * float64(after-before) / clockTick / time.Since(begin).Seconds()
 	return c, nil
 }
 
-// rssMiB reads VmRSS of proc(5) status.
-func rssMiB(pid int) (float64, error) {
-	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
+// rssMiB reads VmRSS of proc(5) status, and what of it is backed by files.
+func rssMiB(pid int) (rss, file float64, err error) {
+	path := filepath.Join("/proc", strconv.Itoa(pid), "status")
+	kb, err := statusField(path, "VmRSS:")
+	if err != nil {
+		return 0, 0, err
+	}
+	mapped, err := statusField(path, "RssFile:")
+	return float64(kb) / 1024, float64(mapped) / 1024, err
+}
+
+// wakeups adds up what proc(5) counts for each thread.
+func wakeups(pid int) (int64, error) {
+	threads, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task", "*", "status"))
+	if err != nil {
+		return 0, err
+	}
+	sum := int64(0)
+	for _, path := range threads {
+		n, err := statusField(path, "voluntary_ctxt_switches:")
+		if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
+			continue // it ended meanwhile
+		}
+		if err != nil {
+			return 0, err
+		}
+		sum += n
+	}
+	return sum, nil
+}
+
+// statusField reads a number of proc(5) status, in kB where it has a unit.
+func statusField(path, name string) (int64, error) {
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return 0, err
 	}
 	for line := range strings.Lines(string(data)) {
-		if v, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			kb, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(v), " kB"), 64)
-			return kb / 1024, err
+		if v, ok := strings.CutPrefix(line, name); ok {
+			return strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(v), " kB"), 10, 64)
 		}
 	}
-	return 0, fmt.Errorf("/proc/%d/status: no VmRSS", pid)
+	return 0, fmt.Errorf("%s: no %s", path, name)
 }
 
 // cpuTicks reads utime+stime of proc(5) stat, fields 14 and 15, counted after the parenthesised name.
