@@ -149,7 +149,7 @@ func captureCounting(t *testing.T) (wrong int64, overruns int) {
 	}
 	heard := func() bool { return int(next.Load()) == len(said) || card.Stats().Overruns > 0 && disorder.Load() > 0 }
 	await(t, "all that was said", 2*time.Second, heard)
-	return disorder.Load(), int(card.Stats().Overruns)
+	return disorder.Load(), card.Stats().Overruns
 }
 
 // A callback that comes late leaves the card without sound: the kernel's cards play the ring once more and go on.
