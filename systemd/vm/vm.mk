@@ -45,9 +45,8 @@ vm: deps-vm build ## the machine test: the package in a guest with pins, a card 
 		$(GO) test -count=1 -v -timeout $(VM_LIMIT) -run '$(VM_TESTS)' ./systemd/vm 2>&1 | tee "$$out/test.log"
 
 .PHONY: vm-ci
-vm-ci: ## the part of it that every change must pass (half an hour on two quiet cores)
-	@CONCH_VM_PRESSES=$${CONCH_VM_PRESSES:-30} $(MAKE) vm \
-		VM_TESTS='^Test(Installed|Talked|ListensAtOnce|Silence|Rebooted|Killed|Stuck|CardGone|ChipGone|NetworkGone|DiskFull|Clock1970|Refused|Purged)$$'
+vm-ci: ## the part of it that every change must pass (about ten minutes on two quiet cores)
+	@$(MAKE) vm VM_TESTS='^Test(Installed|Talked|ListensAtOnce|CardGone|ChipGone)$$'
 
 .PHONY: vm-amd64
 vm-amd64: ## the same on amd64
