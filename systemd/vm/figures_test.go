@@ -30,5 +30,5 @@ func distribution(ms []float64) string {
 	}
 	s := slices.Sorted(slices.Values(ms))
 	at := func(p float64) float64 { return s[min(len(s)-1, int(p*float64(len(s))))] }
-	return fmt.Sprintf("p50 %.1f, p95 %.1f, p99 %.1f, max %.1f ms", at(0.5), at(0.95), at(0.99), s[len(s)-1])
+	return fmt.Sprintf("min %.1f, p50 %.1f, p95 %.1f, p99 %.1f, max %.1f ms", s[0], at(0.5), at(0.95), at(0.99), s[len(s)-1])
 }

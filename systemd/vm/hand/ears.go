@@ -22,8 +22,8 @@ const (
 // ears record what conch's card plays, at the other end of the loopback.
 //
 // Where a sample is in time: sample n was played at base + n/rate. The samples arrive late by up to a period of the
-// recorder, a pipe and a scheduler; the least late of the last two seconds gives the base. What is left of that lateness is
-// in every figure: a silence measured here came sooner, never later.
+// recorder, a pipe and a scheduler; the least late of the last two seconds gives the base. The loopback moves once a jiffy, of
+// 4 ms. What both come to, calibrate tells (silence.go): seen are 1 to 4 ms too early.
 //
 // The loopback has been seen to stop for one recorder while it went on for conch: then another one is started.
 type ears struct {

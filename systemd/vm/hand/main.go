@@ -12,6 +12,7 @@
 //	until WHAT 20s          WHAT is sound, quiet, light or dark; after that long it fails
 //	keep FILE.wav           what the loudspeaker has played since the last keep, at most two minutes of it
 //	silence N SEED          N presses while it speaks, at times that SEED decides: from the press to the last sample
+//	calibrate N             the same with a player that is killed: the error of the measurement
 //
 // `hand get PATH` prints what conch's control socket says to a GET. `hand door HOST:PORT` is the other half of the guest's network, on the machine around it: it joins standard input and
 // output with a connection to there.
@@ -92,7 +93,7 @@ func (p *person) play(script io.Reader) error {
 		verb, rest, _ := strings.Cut(line, " ")
 		do, known := map[string]func(string) error{
 			"press": p.press, "release": p.release, "say": p.say, "said": p.said, "ask": p.ask,
-			"wait": p.wait, "until": p.until, "keep": p.keep, "silence": p.silence,
+			"wait": p.wait, "until": p.until, "keep": p.keep, "silence": p.silence, "calibrate": p.calibrate,
 		}[verb]
 		if !known {
 			return fmt.Errorf("%s: no such verb", line)

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os/exec"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -11,7 +14,7 @@ import (
 type silences struct {
 	Event string    `json:"event"`
 	Seed  uint64    `json:"seed"`
-	MS    []float64 `json:"ms"`            // from the press to the last sample that is not zero
+	MS    []float64 `json:"ms"`            // from the press to after the last sample that is not zero
 	Quiet int       `json:"already_quiet"` // presses that fell into a pause between two words: not counted
 	Never int       `json:"never"`         // presses after which it was not silent while the button was held
 }
@@ -67,6 +70,30 @@ func (p *person) silence(args string) error {
 	return nil
 }
 
+// calibrate kills a player n times, while conch is not running: its sound ends with it, so that what is measured is the
+// error of the measurement.
+func (p *person) calibrate(args string) error {
+	r := silences{Event: "calibrate"}
+	n, err := strconv.Atoi(args)
+	for range n {
+		player := exec.Command("aplay", "-q", "-D", strings.Replace(p.card, ",1,", ",0,", 1), "-t", "raw", "-f", "S16_LE", "-r", fmt.Sprint(rate), "-c", "1", "/dev/urandom")
+		if err := player.Start(); err != nil {
+			return err
+		}
+		err := p.until("sound 20s")
+		time.Sleep(300 * time.Millisecond)
+		p.pressed = p.now()
+		_ = player.Process.Kill()
+		_ = player.Wait()
+		if err != nil {
+			return err
+		}
+		time.Sleep(held + 50*time.Millisecond)
+		p.judge(&r)
+	}
+	return errors.Join(err, p.out.Encode(r))
+}
+
 // judge looks at what was played around the last press.
 func (p *person) judge(r *silences) {
 	before, _ := p.ears.between(p.pressed-near, p.pressed+near)
@@ -74,18 +101,18 @@ func (p *person) judge(r *silences) {
 		r.Quiet++
 		return
 	}
-	sound, from := p.ears.between(p.pressed, p.pressed+held-20*time.Millisecond)
+	sound, from := p.ears.between(p.pressed-near, p.pressed+held-20*time.Millisecond)
 	last := -1
 	for i, s := range sound {
 		if s != 0 {
 			last = i
 		}
 	}
-	if last == len(sound)-1 {
+	if last == len(sound)-1 && last >= 0 {
 		r.Never++
 		return
 	}
-	r.MS = append(r.MS, ms(max(0, from+length(int64(last+1))-p.pressed)))
+	r.MS = append(r.MS, ms(from+length(int64(last+1))-p.pressed))
 }
 
 func peak(samples []int16) (most int) {
