@@ -63,6 +63,7 @@ type malgoStream struct {
 	inside    atomic.Bool // the callback is running fn, or about to look at closed
 	closed    atomic.Bool
 	policy    atomic.Int64 // 0: not asked yet; else the FIFO priority got, or -1 for none
+	thread    atomic.Int64 // that the callback runs on; set with policy
 }
 
 func (s *malgoStream) Granted() Granted { return s.granted }
@@ -256,6 +257,7 @@ func (s *malgoStream) play(out, _ []byte, _ uint32) {
 		clear(samples)
 	} else {
 		if s.policy.Load() == 0 {
+			s.thread.Store(thread())
 			s.policy.Store(realtime(audioPrio))
 		}
 		s.fn(samples)
@@ -271,6 +273,7 @@ func (s *malgoStream) take(_, in []byte, _ uint32) {
 	s.inside.Store(true)
 	if !s.closed.Load() {
 		if s.policy.Load() == 0 {
+			s.thread.Store(thread())
 			s.policy.Store(realtime(audioPrio))
 		}
 		s.fn(unsafe.Slice((*int16)(unsafe.Pointer(&in[0])), len(in)/2))
@@ -286,7 +289,14 @@ func (s *malgoStream) end() {
 	for limit := time.Now().Add(100 * time.Millisecond); s.inside.Load() && time.Now().Before(limit); {
 		runtime.Gosched()
 	}
-	s.closeOnce.Do(func() { close(s.closing) })
+	s.closeOnce.Do(func() {
+		// A card that was pulled out answers every wait at once and every write with an error, and miniaudio tries again for
+		// ever: at this priority, on one processor, that leaves a twentieth of it to whoever is to end it.
+		if s.policy.Load() > 0 {
+			ordinary(s.thread.Load())
+		}
+		close(s.closing)
+	})
 }
 
 // Close implements Stream.
