@@ -45,7 +45,7 @@ vm: deps-vm build ## the machine test: the package in a guest with pins, a card 
 		$(GO) test -count=1 -v -timeout $(VM_LIMIT) -run '$(VM_TESTS)' ./systemd/vm 2>&1 | tee "$$out/test.log"
 
 .PHONY: vm-ci
-vm-ci: ## the part of it that every change must pass (about ten minutes on two quiet cores)
+vm-ci: ## the part of it that every change must pass
 	@$(MAKE) vm VM_TESTS='^Test(Installed|Talked|ListensAtOnce|ChipGone)$$'
 
 .PHONY: vm-amd64
@@ -65,4 +65,4 @@ vm-soak: ## a quarter of an hour of talk in a guest as small as a Pi Zero 2 W: d
 	@CONCH_VM_SOAK=$${CONCH_VM_SOAK:-15m} $(MAKE) vm VM_TESTS='^TestGrowth$$'
 
 .PHONY: vm-long
-vm-long: vm vm-amd64 vm-armhf vm-trixie vm-soak ## the machine test on everything conch is packaged for (hours)
+vm-long: vm vm-amd64 vm-armhf vm-trixie vm-soak ## the machine test on everything conch is packaged for
