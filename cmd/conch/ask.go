@@ -48,6 +48,9 @@ func (c askCmd) Run(e *env) error {
 	case device.OutcomeSuperseded:
 		return fmt.Errorf("ask: %s", cmp.Or(a.Why, a.Summary.Reason))
 	}
+	if a.Text != "" { // without a loudspeaker, say
+		return fmt.Errorf("ask: that is the answer, but it was not heard (%s): %s", a.Summary.Reason, cmp.Or(a.Words, "see: conch doctor"))
+	}
 	return fmt.Errorf("ask: %s: %s", a.Summary.Reason, cmp.Or(a.Words, "no answer came"))
 }
 
