@@ -132,6 +132,9 @@ type RoomConfig struct {
 	CAFile       string
 	CertFile     string
 	KeyFile      string
+	Port         int    // of pairing, and of the paired room's broker; 0: any
+	Pairing      bool   // the button pairs: held for 5 s without a word
+	Discovery    string // auto, avahi, own, off
 	Cards        string // directory of companions' cards; empty: companions/ beside the configuration file
 
 	Involvement string        // of the whole room: off, low, medium, high
@@ -210,7 +213,7 @@ func Default() Config {
 			Tool: 10 * time.Second, Thinking: 400 * time.Millisecond, Reconnect: 5 * time.Second,
 		},
 		Room: RoomConfig{ // room.md 3, 5, 6
-			Name: "home", Listen: "127.0.0.1:1883", Involvement: "medium", Threshold: 5, Pause: 200 * time.Millisecond,
+			Name: "home", Listen: "127.0.0.1:1883", Port: 7483, Pairing: true, Discovery: "auto", Involvement: "medium", Threshold: 5, Pause: 200 * time.Millisecond,
 			Silence: 10 * time.Second, Chain: 6, Handoffs: 3, Extras: 2, Share: 60, Repetition: 70, Memory: 50,
 			VoteBudget: 700 * time.Millisecond,
 		},
