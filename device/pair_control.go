@@ -1,0 +1,141 @@
+package device
+
+import (
+	"time"
+
+	"conch/companions/round"
+)
+
+// What the control socket takes and says of pairing. The same person's way as the button's, without the finger.
+//
+//	POST /room/pair     {}                              -> PairOpened     the window is open; a second call tells of the same one
+//	POST /room/join     {"code": …, "host": …}          -> PairingLine    when it has ended: paired; else an error with the words
+//	                    {"listen": true}                                  the code comes by the microphone
+//	POST /room/cancel   {}                              -> PairingLine    what there is now; nothing to cancel is no error
+//	POST /room/remove   {"device": id or name}          -> RemoveAnswer
+//	POST /room/leave    {}                              -> LeaveAnswer
+//	GET  /room/pairing                                  -> PairingLine, one a line: the present one first, then each change, until
+//	                                                       the client goes away or the appliance begins anew
+//
+// What was refused (a malformed code, a name that nobody has) is status 400, what failed is 503; the text is for people.
+
+// PairOpened is an open window.
+type PairOpened struct {
+	Code      string         `json:"code"`      // six digits, to be told to whoever stands at the other device
+	Seconds   float64        `json:"seconds"`   // until it closes
+	Device    round.DeviceID `json:"device"`    // this one
+	Name      string         `json:"name"`      // of this device
+	Room      string         `json:"room"`      // for people
+	Addresses []string       `json:"addresses"` // host:port at which the other device finds this one without discovery
+}
+
+// JoinRequest asks to join a room whose window is open.
+type JoinRequest struct {
+	Code   string `json:"code,omitempty"`   // six digits; blanks and hyphens between them are taken out
+	Host   string `json:"host,omitempty"`   // host or host:port of the device with the window; empty: looked for
+	Listen bool   `json:"listen,omitempty"` // hear the code, instead of Code
+}
+
+// RemoveRequest names a member by its id or by its name in the room.
+type RemoveRequest struct {
+	Device string `json:"device"`
+}
+
+// RemoveAnswer says who is out.
+type RemoveAnswer struct {
+	Device round.DeviceID `json:"device"`
+	Name   string         `json:"name"`
+	Text   string         `json:"text"`
+}
+
+// LeaveAnswer says which room was left. The appliance begins anew once it has said so.
+type LeaveAnswer struct {
+	Room string `json:"room"`
+	Text string `json:"text"`
+}
+
+// PairingState is how far this device has come. The last five are ends, and stay until something begins.
+type PairingState string
+
+// States of pairing.
+const (
+	PairingIdle      PairingState = "idle"      // nothing has been tried since the start
+	PairingLooking   PairingState = "looking"   // for an open window
+	PairingOpen      PairingState = "open"      // this device's window is open
+	PairingListening PairingState = "listening" // for the code
+	PairingJoining   PairingState = "joining"   // the code is known: it is being tried
+	PairingPaired    PairingState = "paired"    // with Peer
+	PairingFailed    PairingState = "failed"    // Why and Text say how
+	PairingCancelled PairingState = "cancelled" // by a press, or POST /room/cancel
+	PairingLeft      PairingState = "left"      // this device has left its room
+	PairingRemoved   PairingState = "removed"   // it was removed from its room
+)
+
+// PairingLine is one line of GET /room/pairing.
+type PairingLine struct {
+	At       time.Time      `json:"at"`
+	State    PairingState   `json:"state"`
+	Code     string         `json:"code,omitempty"`    // of this device's window
+	Seconds  float64        `json:"seconds,omitempty"` // that are left of it
+	Tries    int            `json:"tries,omitempty"`   // wrong codes so far
+	Peer     string         `json:"peer,omitempty"`    // name of the other device
+	Device   round.DeviceID `json:"device,omitempty"`  // its id
+	Room     string         `json:"room,omitempty"`    // for people
+	Called   string         `json:"called,omitempty"`  // paired: this device's name in the room, if it is not the configured one
+	Restarts bool           `json:"restarts,omitempty"`
+	Why      PairingWhy     `json:"why,omitempty"`
+	Text     string         `json:"text"` // one sentence for people
+}
+
+// Over says that nothing is under way.
+func (l PairingLine) Over() bool {
+	switch l.State {
+	case PairingLooking, PairingOpen, PairingListening, PairingJoining:
+		return false
+	}
+	return true
+}
+
+// PairingWhy is why it failed; for programs and tests.
+type PairingWhy string
+
+// Reasons of failures.
+const (
+	WhyWrongCode   PairingWhy = "wrong_code"   // three times: the window is closed; a joiner: once
+	WhyExpired     PairingWhy = "expired"      // the window's time was over
+	WhyClosed      PairingWhy = "closed"       // the other device has closed its window, or somebody else was first
+	WhyBusy        PairingWhy = "busy"         // too many try at once
+	WhyNobody      PairingWhy = "nobody"       // no window to be seen
+	WhyTwoWindows  PairingWhy = "two_windows"  // more than one
+	WhyNotHeard    PairingWhy = "not_heard"    // no code within a minute
+	WhyUnreachable PairingWhy = "unreachable"  // the other device does not answer
+	WhyHost        PairingWhy = "host"         // the room's host cannot be asked
+	WhyFull        PairingWhy = "full"         // the room has as many devices as it can
+	WhyDisk        PairingWhy = "disk"         // it could not be written down
+	WhyMuted       PairingWhy = "muted"        // the code cannot be heard
+	WhyAlready     PairingWhy = "already"      // this device is in a room
+	WhyDevice      PairingWhy = "device"       // this device cannot (no state directory, no port)
+)
+
+// RoomPairing is what GET /room, GET /status and conch room list say of the paired room.
+type RoomPairing struct {
+	ID      string         `json:"id"`
+	Name    string         `json:"name"`             // for people
+	Called  string         `json:"called"`           // this device in it
+	Host    round.DeviceID `json:"host"`             // keeps the list of members
+	Foreign bool           `json:"foreign"`          // the broker is none of the devices
+	Members []PairedMember `json:"members"`          // this device first
+	Expires *time.Time     `json:"expires,omitzero"` // this device's certificate
+}
+
+// PairedMember is one device of the paired room.
+type PairedMember struct {
+	Device     round.DeviceID `json:"device"`
+	Name       string         `json:"name"`
+	Since      time.Time      `json:"since,omitzero"`
+	Seen       time.Time      `json:"seen,omitzero"` // last
+	Here       bool           `json:"here"`          // in the room right now
+	Host       bool           `json:"host,omitempty"`
+	Pending    bool           `json:"pending,omitempty"`    // admitted, and has not been here yet
+	Companions []string       `json:"companions,omitempty"` // by name, of those that are here
+}
