@@ -101,20 +101,20 @@ type PairingWhy string
 
 // Reasons of failures.
 const (
-	WhyWrongCode   PairingWhy = "wrong_code"   // three times: the window is closed; a joiner: once
-	WhyExpired     PairingWhy = "expired"      // the window's time was over
-	WhyClosed      PairingWhy = "closed"       // the other device has closed its window, or somebody else was first
-	WhyBusy        PairingWhy = "busy"         // too many try at once
-	WhyNobody      PairingWhy = "nobody"       // no window to be seen
-	WhyTwoWindows  PairingWhy = "two_windows"  // more than one
-	WhyNotHeard    PairingWhy = "not_heard"    // no code within a minute
-	WhyUnreachable PairingWhy = "unreachable"  // the other device does not answer
-	WhyHost        PairingWhy = "host"         // the room's host cannot be asked
-	WhyFull        PairingWhy = "full"         // the room has as many devices as it can
-	WhyDisk        PairingWhy = "disk"         // it could not be written down
-	WhyMuted       PairingWhy = "muted"        // the code cannot be heard
-	WhyAlready     PairingWhy = "already"      // this device is in a room
-	WhyDevice      PairingWhy = "device"       // this device cannot (no state directory, no port)
+	WhyWrongCode   PairingWhy = "wrong_code"  // three times: the window is closed; a joiner: once
+	WhyExpired     PairingWhy = "expired"     // the window's time was over
+	WhyClosed      PairingWhy = "closed"      // the other device has closed its window, or somebody else was first
+	WhyBusy        PairingWhy = "busy"        // too many try at once
+	WhyNobody      PairingWhy = "nobody"      // no window to be seen
+	WhyTwoWindows  PairingWhy = "two_windows" // more than one
+	WhyNotHeard    PairingWhy = "not_heard"   // no code within a minute
+	WhyUnreachable PairingWhy = "unreachable" // the other device does not answer
+	WhyHost        PairingWhy = "host"        // the room's host cannot be asked
+	WhyFull        PairingWhy = "full"        // the room has as many devices as it can
+	WhyDisk        PairingWhy = "disk"        // it could not be written down
+	WhyMuted       PairingWhy = "muted"       // the code cannot be heard
+	WhyAlready     PairingWhy = "already"     // this device is in a room
+	WhyDevice      PairingWhy = "device"      // this device cannot (no state directory, no port)
 )
 
 // RoomPairing is what GET /room, GET /status and conch room list say of the paired room.
