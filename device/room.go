@@ -14,6 +14,7 @@ import (
 	"conch/companions/round"
 	"conch/coordinator/turn"
 	"conch/mqtt"
+	"conch/mqtt/discovery"
 )
 
 // The device in its room (room.md): cards of the companions that live here, the driver of the round machine, and the way to
@@ -26,6 +27,17 @@ type RoomOptions struct {
 	Member   func(round.DeviceID) bool // nil: room.members
 	OnEntry  func(round.Entry)         // each entry of this device's ledger; must not block
 	Volatile bool                      // keep no memory, ledger or identity on disk
+
+	Finder    Finder            // nil: DNS-SD, as room.discovery says
+	OnPairing func(PairingLine) // each, as GET /room/pairing has it; must not block
+}
+
+// A Finder finds the devices of a network and makes this one found; *discovery.Discovery is one. A rehearsal's devices are on
+// a network of their own.
+type Finder interface {
+	Announce(s *discovery.Service)
+	Find(ctx context.Context, wait time.Duration, enough func(discovery.Found) bool) ([]discovery.Found, error)
+	Run(ctx context.Context) error
 }
 
 // Companions finds the cards of the companions that live on the device of this configuration (device.companion): one's own,
