@@ -21,8 +21,8 @@ import (
 
 // BrokerConfig is the embedded broker's. The zero value listens on a free port of loopback and admits whoever is there.
 type BrokerConfig struct {
-	Listen  string           // host:port; "127.0.0.1:0" when empty
-	TLS     *tls.Config      // towards the network, once something has been paired (pairing.md)
+	Listen  string           // the plain door, host:port; "127.0.0.1:0" when empty
+	Network *Network         // the door for others; nil: there is none
 	Admit   func(Peer) error // nil: everybody. On plain loopback there is nothing to tell one from another by
 	Room    string           // the only room; empty: any, each apart
 	Clients int              // at most; 128 when 0
@@ -43,6 +43,7 @@ type Peer struct {
 type Broker struct {
 	server *mochi.Server
 	gate   *gate
+	door   *door // nil: nothing but loopback
 	log    *slog.Logger
 	once   sync.Once
 }
@@ -70,7 +71,17 @@ func NewBroker(cfg BrokerConfig) (*Broker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mqtt: broker: listen on %s: %w (another broker? choose another port)", cfg.Listen, err)
 	}
-	g := &gate{Listener: l, tls: cfg.TLS, most: cfg.Clients + 16, open: map[net.Conn]bool{}}
+	g := newGate(l, cfg.Clients)
+	b := &Broker{gate: g, log: cfg.Log}
+	if cfg.Network != nil {
+		if b.door, err = openDoor(*cfg.Network, cfg.Clients, cfg.Log); err != nil {
+			return nil, errors.Join(err, l.Close())
+		}
+	}
+	failed := func(err error) (*Broker, error) {
+		b.shut()
+		return nil, fmt.Errorf("mqtt: broker: %w", err)
+	}
 	can := mochi.NewDefaultServerCapabilities()
 	can.MaximumClients = int64(cfg.Clients)
 	can.MaximumClientWritesPending = int32(cfg.Waiting)
@@ -81,35 +92,44 @@ func NewBroker(cfg BrokerConfig) (*Broker, error) {
 	can.SharedSubAvailable = 0
 	can.MaximumQos = 1
 	// The library says much that is no news here, and a device that goes is a warning to it: its lines are ours at debug.
-	server := mochi.New(&mochi.Options{
+	b.server = mochi.New(&mochi.Options{
 		Capabilities:           can,
 		Logger:                 slog.New(quiet{cfg.Log.Handler()}),
 		SysTopicResendInterval: 1 << 30, // seconds: nobody may read them
 	})
-	if err := server.AddHook(&access{room: cfg.Room, admit: cfg.Admit, log: cfg.Log}, nil); err != nil {
-		return nil, errors.Join(fmt.Errorf("mqtt: broker: %w", err), l.Close())
+	if err := b.server.AddHook(&access{room: cfg.Room, admit: cfg.Admit, log: cfg.Log}, nil); err != nil {
+		return failed(err)
 	}
-	if err := server.AddListener(listeners.NewNet("room", g)); err != nil {
-		return nil, errors.Join(fmt.Errorf("mqtt: broker: %w", err), l.Close())
+	if err := b.server.AddListener(listeners.NewNet("room", g)); err != nil {
+		return failed(err)
 	}
-	b := &Broker{server: server, gate: g, log: cfg.Log}
-	if err := server.Serve(); err != nil {
-		return nil, errors.Join(fmt.Errorf("mqtt: broker: %w", err), l.Close())
+	network := ""
+	if b.door != nil {
+		if err := b.server.AddListener(listeners.NewNet("network", b.door)); err != nil {
+			return failed(err)
+		}
+		network = b.door.Addr().String()
 	}
-	b.log.Info(eventBroker, "listen", l.Addr().String())
+	if err := b.server.Serve(); err != nil {
+		return failed(err)
+	}
+	b.log.Info(eventBroker, "listen", l.Addr().String(), "network", network)
 	return b, nil
 }
 
-// Addr is where the broker listens.
+// Addr is where the plain door is.
 func (b *Broker) Addr() net.Addr { return b.gate.Addr() }
 
-// URL is the address for a Config.
-func (b *Broker) URL() string {
-	if b.gate.tls != nil {
-		return "mqtts://" + b.Addr().String()
+// NetworkAddr is where the other door is; nil: there is none.
+func (b *Broker) NetworkAddr() net.Addr {
+	if b.door == nil {
+		return nil
 	}
-	return "mqtt://" + b.Addr().String()
+	return b.door.Addr()
 }
+
+// URL is the plain door for a Config.
+func (b *Broker) URL() string { return "mqtt://" + b.Addr().String() }
 
 // Run keeps the broker until ctx ends, then closes it.
 func (b *Broker) Run(ctx context.Context) error {
@@ -137,9 +157,19 @@ const (
 // Close ends the broker and all its connections.
 func (b *Broker) Close() {
 	b.once.Do(func() {
-		b.gate.shut() // also those that have not said who they are: the library would wait for them
+		b.shut() // also those that have not said who they are: the library would wait for them
 		_ = b.server.Close()
+		if b.door != nil {
+			b.door.wait()
+		}
 	})
+}
+
+func (b *Broker) shut() {
+	b.gate.shut()
+	if b.door != nil {
+		b.door.shut()
+	}
 }
 
 // Clients are the devices that are connected.
@@ -154,8 +184,13 @@ func (b *Broker) Clients() []round.DeviceID {
 }
 
 // Drop closes a device's connection at once (pairing.md: conch room remove). Admit decides whether it may come back.
+//
+// The bare connection goes first: TLS says goodbye with patience, to one that may not be reading.
 func (b *Broker) Drop(d round.DeviceID) {
 	if c, ok := b.server.Clients.Get(string(d)); ok {
+		if bare := bareConn(c.Net.Conn); bare != nil {
+			_ = bare.Close()
+		}
 		c.Stop(packets.ErrNotAuthorized)
 	}
 }
@@ -171,7 +206,27 @@ type access struct {
 func (*access) ID() string { return "access" }
 
 func (*access) Provides(b byte) bool {
-	return b == mochi.OnConnectAuthenticate || b == mochi.OnACLCheck
+	return b == mochi.OnConnectAuthenticate || b == mochi.OnSessionEstablished || b == mochi.OnACLCheck
+}
+
+// OnSessionEstablished asks again, now that the client is among those that Drop finds: it may have been removed in between.
+func (a *access) OnSessionEstablished(cl *mochi.Client, pk packets.Packet) {
+	if a.admit != nil && a.admit(peerOf(cl, pk)) != nil {
+		cl.Stop(packets.ErrNotAuthorized)
+		return
+	}
+	if c, ok := bareConn(cl.Net.Conn).(*counted); ok {
+		c.known()
+	}
+}
+
+func peerOf(cl *mochi.Client, pk packets.Packet) Peer {
+	p := Peer{Device: round.DeviceID(cl.ID), User: string(pk.Connect.Username), Password: pk.Connect.Password, Remote: cl.Net.Conn.RemoteAddr()}
+	if c, ok := cl.Net.Conn.(*tls.Conn); ok {
+		state := c.ConnectionState()
+		p.TLS = &state
+	}
+	return p
 }
 
 // OnConnectAuthenticate also looks at the last will, which the library would publish without asking anybody.
@@ -192,12 +247,7 @@ func (a *access) OnConnectAuthenticate(cl *mochi.Client, pk packets.Packet) bool
 	if a.admit == nil {
 		return true
 	}
-	p := Peer{Device: round.DeviceID(cl.ID), User: string(pk.Connect.Username), Password: pk.Connect.Password, Remote: cl.Net.Conn.RemoteAddr()}
-	if c, ok := cl.Net.Conn.(*tls.Conn); ok {
-		state := c.ConnectionState()
-		p.TLS = &state
-	}
-	if err := a.admit(p); err != nil {
+	if err := a.admit(peerOf(cl, pk)); err != nil {
 		return no(err.Error())
 	}
 	return true
@@ -215,65 +265,6 @@ func (a *access) OnACLCheck(cl *mochi.Client, t string, write bool) bool {
 	}
 	_, d, ok := splitTopic(room, t)
 	return ok && string(d) == cl.ID && rest != ""
-}
-
-// gate is the broker's listener: it bounds the connections, those before CONNECT included, and can close them all.
-type gate struct {
-	net.Listener
-	tls  *tls.Config
-	most int
-
-	mu   sync.Mutex
-	open map[net.Conn]bool
-	end  bool
-}
-
-func (g *gate) Accept() (net.Conn, error) {
-	for {
-		conn, err := g.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		g.mu.Lock()
-		full := g.end || len(g.open) >= g.most
-		if !full {
-			g.open[conn] = true
-		}
-		g.mu.Unlock()
-		if full {
-			_ = conn.Close()
-			continue
-		}
-		_ = conn.SetReadDeadline(time.Now().Add(5 * time.Second)) // until CONNECT says how long a silence may be
-		counted := &counted{Conn: conn, gate: g}
-		if g.tls != nil {
-			return tls.Server(counted, g.tls), nil
-		}
-		return counted, nil
-	}
-}
-
-func (g *gate) shut() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.end = true
-	_ = g.Listener.Close()
-	for c := range g.open {
-		_ = c.Close()
-	}
-}
-
-// counted leaves the gate's list when it is closed.
-type counted struct {
-	net.Conn
-	gate *gate
-}
-
-func (c *counted) Close() error {
-	c.gate.mu.Lock()
-	delete(c.gate.open, c.Conn)
-	c.gate.mu.Unlock()
-	return c.Conn.Close()
 }
 
 // quiet passes the library's lines on at debug.

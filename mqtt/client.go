@@ -30,8 +30,15 @@ type Config struct {
 	KeyFile      string
 	TLS          func() (*tls.Config, error) // instead of the files
 
+	// Addresses are where the broker may be, host:port, asked for before each attempt and tried in this order, each a little after
+	// the one before; the first that proves to be the broker is it. They replace the URL, which may then be empty: MQTT over TLS, and it is
+	// TLS's configuration that knows the broker, for a host's name proves nothing here.
+	Addresses func(ctx context.Context) []string
+	OnReached func(addr string) // before OnLink(true): which of them it was
+
 	Member    func(round.DeviceID) bool // nil: every device whose signature is good
 	OnPacket  func(from round.DeviceID, p round.Packet)
+	OnNote    func(from round.DeviceID, n Note) // nil: notes are not even asked for
 	OnLink    func(up bool)
 	OnTrouble func(err error) // once for each change; nil: over
 	OnRefused func(r Refusal) // everything that was not delivered
@@ -98,7 +105,7 @@ func NewClient(cfg Config) (*Client, error) {
 	if err := CheckRoom(cfg.Room); err != nil {
 		return nil, err
 	}
-	t, err := parseURL(cfg.URL)
+	t, err := cfg.target()
 	if err != nil {
 		return nil, err
 	}

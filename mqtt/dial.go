@@ -21,9 +21,15 @@ type target struct {
 	addr string // host:port
 	tls  bool
 	ws   bool
+	name string // in messages, where the URL says nothing
 }
 
-func (t target) String() string { return t.url.Redacted() }
+func (t target) String() string {
+	if t.name != "" {
+		return t.name
+	}
+	return t.url.Redacted()
+}
 
 // parseURL accepts what people write: mqtt:// and tcp://, mqtts://, ssl:// and tls://, ws:// and wss://.
 func parseURL(raw string) (target, error) {
@@ -65,7 +71,7 @@ func (c *Config) tlsConfig(t target) (*tls.Config, error) {
 			return nil, fmt.Errorf("%w: %w", ErrTLS, err)
 		}
 		conf = conf.Clone()
-		if conf.ServerName == "" {
+		if conf.ServerName == "" && c.Addresses == nil {
 			conf.ServerName = t.url.Hostname()
 		}
 		return conf, nil
@@ -103,34 +109,43 @@ func (c *Config) password() (string, error) {
 	return strings.TrimRight(string(b), "\r\n"), nil
 }
 
-// dial opens a connection. Names are looked up anew each time, so that a broker that moved is found.
-func (c *Config) dial(ctx context.Context, t target) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.ConnectTimeout)
+// dial opens a connection, and says which of the Addresses it leads to. Names are looked up anew each time, so that a broker that moved is found.
+func (c *Config) dial(ctx context.Context, t target) (net.Conn, string, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.dialTimeout())
 	defer cancel()
 	var conf *tls.Config
 	var err error
 	if t.tls {
 		if conf, err = c.tlsConfig(t); err != nil {
-			return nil, err
+			return nil, "", err
 		}
 	}
-	if t.ws {
-		return paho.NewWebsocket(t.url.String(), conf, c.ConnectTimeout, nil, nil)
+	if c.Addresses != nil {
+		return c.reach(ctx, conf)
 	}
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", t.addr)
+	var conn net.Conn
+	switch {
+	case t.ws:
+		conn, err = paho.NewWebsocket(t.url.String(), conf, c.ConnectTimeout, nil, nil)
+	case t.tls:
+		conn, err = dialTLS(ctx, t.addr, conf)
+	default:
+		if conn, err = (&net.Dialer{}).DialContext(ctx, "tcp", t.addr); err == nil {
+			conn = quicken(conn)
+		}
+	}
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	conn = quicken(conn)
-	if !t.tls {
-		return conn, nil
+	return conn, "", nil
+}
+
+// dialTimeout is for all addresses together; the last one begins late.
+func (c *Config) dialTimeout() time.Duration {
+	if c.Addresses == nil {
+		return c.ConnectTimeout
 	}
-	secure := tls.Client(conn, conf)
-	if err := secure.HandshakeContext(ctx); err != nil {
-		_ = conn.Close()
-		return nil, err
-	}
-	return secure, nil
+	return c.ConnectTimeout + maxAddresses*stagger
 }
 
 // patient gives every write a limit, the acknowledgements' and the pings' too, which the library writes without one.

@@ -39,7 +39,8 @@ type link struct {
 
 	mu    sync.Mutex
 	guard *guard
-	heard bool // up is closed
+	heard bool   // up is closed
+	addr  string // which of Config.Addresses this leads to
 
 	over bool // owned by the reader: it has seen the last of it
 
@@ -61,7 +62,7 @@ func (c *Client) connect(ctx context.Context, writers *sync.WaitGroup) (up bool,
 		return false, err
 	}
 	l.paho = paho.NewClient(opts)
-	if err := connected(l.paho.Connect(), 2*c.cfg.ConnectTimeout); err != nil {
+	if err := connected(l.paho.Connect(), c.cfg.ConnectTimeout+c.cfg.dialTimeout()); err != nil {
 		l.paho.Disconnect(0)
 		return false, errors.Join(err, ctx.Err())
 	}
@@ -83,6 +84,13 @@ func (c *Client) connect(ctx context.Context, writers *sync.WaitGroup) (up bool,
 	return l.heard, err
 }
 
+// reached is the address that the link leads to; "" where the URL says it.
+func (l *link) reached() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.addr
+}
+
 // connected waits for the library to connect. It keeps to its own limits and then says why it has not; on a machine that is too
 // busy for that, no word from it is an error as well.
 func connected(t paho.Token, patience time.Duration) error {
@@ -94,7 +102,7 @@ func connected(t paho.Token, patience time.Duration) error {
 
 // serve subscribes, waits for the proof that it is heard, and stays until the link is lost or ctx ends.
 func (c *Client) serve(ctx context.Context, l *link, writers *sync.WaitGroup) error {
-	sub := l.paho.SubscribeMultiple(filters(c.cfg.Room, c.cfg.Ledgers), nil)
+	sub := l.paho.SubscribeMultiple(filters(c.cfg.Room, c.cfg.Ledgers, c.cfg.OnNote != nil), nil)
 	if !sub.WaitTimeout(c.cfg.ConnectTimeout) {
 		return fmt.Errorf("%w: no answer to the subscription", ErrNoBroker)
 	}
@@ -185,10 +193,13 @@ func (c *Client) options(ctx context.Context, l *link, password string) (*paho.C
 		}
 	})
 	o.SetCustomOpenConnectionFn(func(*url.URL, paho.ClientOptions) (net.Conn, error) {
-		conn, err := c.cfg.dial(ctx, c.target)
+		conn, addr, err := c.cfg.dial(ctx, c.target)
 		if err != nil {
 			return nil, err
 		}
+		l.mu.Lock()
+		l.addr = addr
+		l.mu.Unlock()
 		context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Now().Add(leaveTimeout + quiesce*time.Millisecond)) })
 		return patient{newLimited(conn, maxPacket), writeTimeout}, nil
 	})
@@ -228,8 +239,12 @@ func (c *Client) write(l *link, gone <-chan struct{}) {
 		c.greet(l)
 		p, late, end := l.out.pop(c.now())
 		c.stats.unsent(unsentLate, late, "the broker is slow")
-		if p != nil {
+		switch p := p.(type) {
+		case round.Packet:
 			c.publish(l, p)
+			continue
+		case Note:
+			c.publishNote(l, p)
 			continue
 		}
 		if end {

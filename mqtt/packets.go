@@ -60,7 +60,13 @@ var methodIndex = func() map[string]*method {
 	return m
 }()
 
-func methodNamed(name string) *method { return methodIndex[name] }
+// methodNamed is the row of a method; nil: not known. A note's is made for it: what notes there are is not decided here.
+func methodNamed(name string) *method {
+	if m := methodIndex[name]; m != nil {
+		return m
+	}
+	return noteMethod(name)
+}
 
 // methodOf is where a packet goes; "" for a packet that this version does not send.
 func methodOf(p round.Packet) string {

@@ -31,7 +31,7 @@ func Probe(ctx context.Context, cfg Config) error {
 	if cfg.ConnectTimeout <= 0 {
 		cfg.ConnectTimeout = 3 * time.Second
 	}
-	t, err := parseURL(cfg.URL)
+	t, err := cfg.target()
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrSettings, err)
 	}
@@ -46,7 +46,7 @@ func (c *Config) probe(ctx context.Context, t target) error {
 	if err != nil {
 		return err
 	}
-	conn, err := c.dial(ctx, t)
+	conn, _, err := c.dial(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (c *Config) probe(ctx context.Context, t target) error {
 	}
 	sub := packets.NewControlPacket(packets.Subscribe).(*packets.SubscribePacket)
 	sub.MessageID = 1
-	for f, qos := range filters(c.Room, c.Ledgers) { // as a client asks: a broker may allow these and no more
+	for f, qos := range filters(c.Room, c.Ledgers, c.OnNote != nil) { // as a client asks: a broker may allow these and no more
 		sub.Topics, sub.Qoss = append(sub.Topics, f), append(sub.Qoss, qos)
 	}
 	if err := sub.Write(conn); err != nil {

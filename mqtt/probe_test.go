@@ -36,7 +36,7 @@ func TestProbeAsksForWhatAClientReads(t *testing.T) {
 	if err := probe(); err != nil {
 		t.Error(err)
 	}
-	want := slices.Sorted(maps.Keys(filters("kitchen", false)))
+	want := slices.Sorted(maps.Keys(filters("kitchen", false, false)))
 	if slices.Sort(asked); !slices.Equal(asked, want) {
 		t.Errorf("asked to read %q; want %q", asked, want)
 	}

@@ -11,41 +11,45 @@ import (
 const (
 	maxPresses = 8
 	maxWaiting = 512
+	maxNotes   = 64
 	maxLedger  = 64
 	maxWait    = 2 * time.Second // older than that it is not sent: a late vote is worse than none
 )
 
 // queue is what waits to be sent on one link. Presses overtake everything, ledger entries go last. At the bound the
-// oldest of the same class gives way: of presses the newest one voids the others anyway, so no press is ever lost by it.
+// oldest of the same class gives way: of presses the newest one voids the others anyway, so no press is ever lost by it. What waits
+// is a round.Packet or a Note.
 type queue struct {
 	mu     sync.Mutex
-	lanes  [3][]waiting // presses, the conversation, the ledger
+	lanes  [4][]waiting // presses, the conversation, notes, the ledger
 	closed bool         // nothing more comes
 
 	poke chan struct{} // 1: something is there, or closed
 }
 
 type waiting struct {
-	packet round.Packet
-	at     time.Duration
+	what any
+	at   time.Duration
 }
 
-var laneBounds = [...]int{maxPresses, maxWaiting, maxLedger}
+var laneBounds = [...]int{maxPresses, maxWaiting, maxNotes, maxLedger}
 
 func newQueue() *queue { return &queue{poke: make(chan struct{}, 1)} }
 
-func lane(p round.Packet) int {
+func lane(p any) int {
 	switch p.(type) {
 	case round.Press:
 		return 0
-	case round.Seen:
+	case Note:
 		return 2
+	case round.Seen:
+		return 3
 	}
 	return 1
 }
 
 // push adds a packet and says how many were given up for it; false when the queue is closed.
-func (q *queue) push(now time.Duration, p round.Packet) (dropped int, ok bool) {
+func (q *queue) push(now time.Duration, p any) (dropped int, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
@@ -62,7 +66,7 @@ func (q *queue) push(now time.Duration, p round.Packet) (dropped int, ok bool) {
 }
 
 // pop takes the next packet; what has waited too long is given up. end is true when nothing more will come.
-func (q *queue) pop(now time.Duration) (p round.Packet, late int, end bool) {
+func (q *queue) pop(now time.Duration) (p any, late int, end bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for n := range q.lanes {
@@ -73,7 +77,7 @@ func (q *queue) pop(now time.Duration) (p round.Packet, late int, end bool) {
 				late++
 				continue
 			}
-			return w.packet, late, false
+			return w.what, late, false
 		}
 		q.lanes[n] = nil
 	}

@@ -136,6 +136,13 @@ func (c *Client) deliver(l *link, e *Envelope) {
 	for _, r := range e.votes {
 		c.refused(r)
 	}
+	if e.Note != nil {
+		c.stats.add(func(s *Stats) { s.Delivered++ })
+		if c.cfg.OnNote != nil {
+			c.cfg.OnNote(e.From, *e.Note)
+		}
+		return
+	}
 	c.mu.Lock()
 	r := c.known.lives(e.From, e.Packet)
 	if r == nil {
@@ -180,6 +187,9 @@ func (c *Client) setUp(l *link) {
 	c.link = l
 	c.mu.Unlock()
 	close(l.up)
+	if c.cfg.OnReached != nil && l.reached() != "" {
+		c.cfg.OnReached(l.reached())
+	}
 	c.stats.add(func(s *Stats) { s.Up = true; s.Connects++ })
 	c.tell(nil)
 	c.cfg.Log.Info(eventUp, "broker", c.target.String(), "room", c.cfg.Room, "device", string(c.cfg.Identity.id))

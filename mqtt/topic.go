@@ -18,6 +18,7 @@ const (
 	kindStates   kind = "states"
 	kindFloor    kind = "floor"
 	kindLedger   kind = "ledger"
+	kindMembers  kind = "members" // notes: who belongs to the room (pairing.md)
 )
 
 // topicRoot is the first two levels; a change of the wire that old devices cannot read is a new version.
@@ -54,10 +55,13 @@ func filter(room string) string { return topicRoot + room + "/+/+" }
 
 // filters are the subscriptions of a client, by QoS. The broker keeps back what is not wanted: to receive an envelope only to
 // drop it costs as much as a vote.
-func filters(room string, ledgers bool) map[string]byte {
+func filters(room string, ledgers, notes bool) map[string]byte {
 	f := map[string]byte{}
 	for _, k := range [...]kind{kindPresence, kindMessages, kindStates, kindFloor} {
 		f[topicRoot+room+"/"+string(k)+"/+"] = 1
+	}
+	if notes {
+		f[topicRoot+room+"/"+string(kindMembers)+"/+"] = 1
 	}
 	if ledgers {
 		f[topicRoot+room+"/"+string(kindLedger)+"/+"] = 0
@@ -82,7 +86,7 @@ func splitTopic(room, t string) (kind, round.DeviceID, bool) {
 		return "", "", false
 	}
 	switch kind(k) {
-	case kindPresence, kindMessages, kindStates, kindFloor, kindLedger:
+	case kindPresence, kindMessages, kindStates, kindFloor, kindLedger, kindMembers:
 		return kind(k), round.DeviceID(d), true
 	}
 	return "", "", false

@@ -31,8 +31,9 @@ type Envelope struct {
 	Method  string
 	Session string
 	Seq     uint64
-	Packet  round.Packet // nil: a hello
-	Size    int          // bytes
+	Packet  round.Packet // nil: a hello or a note
+	Note    *Note
+	Size    int // bytes
 
 	hello *hello
 	votes []*Refusal // votes of the envelope that were taken out

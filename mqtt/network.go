@@ -1,0 +1,162 @@
+package mqtt
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Names of what is spoken behind the network's door (RFC 7301).
+const (
+	ALPNRoom = "mqtt"         // the room; a client that names nothing wants this, too
+	ALPNPair = "conch-pair/1" // pairing
+)
+
+// maxPairing is how many connections may pair at a time: four runs, and some that will be told that there are four.
+const maxPairing = 8
+
+// Network is the broker's door for other devices. It speaks TLS 1.3 only, and nothing reaches the broker without a client's
+// certificate that TLS has accepted; BrokerConfig.Admit then says whose it must be.
+type Network struct {
+	Listen string      // host:port; ":port" is every address of the device
+	TLS    *tls.Config // must verify the client's certificate (membership.BrokerTLS)
+
+	// Pairing is asked at each handshake that wants to pair; nil, or returning nil: no window is open, and it is refused.
+	Pairing func() *tls.Config
+	// Pair takes over a connection that wants to pair, a *tls.Conn after its handshake, in a goroutine of its own, and closes it. It must
+	// return soon after the connection has been closed from here.
+	Pair func(net.Conn)
+}
+
+var errNoWindow = errors.New("mqtt: pairing is closed")
+
+// door is the listener of a Network. Its goroutines: one that accepts, and for each connection one that shakes hands (and then
+// pairs, if that is what it came for), at most maxStrangers.
+type door struct {
+	*gate
+	network Network
+	room    *tls.Config
+	log     *slog.Logger
+
+	ready   chan net.Conn // handshaken, for the broker
+	pairs   chan struct{} // slots
+	done    chan struct{} // closed by shut
+	once    sync.Once
+	running sync.WaitGroup
+}
+
+func openDoor(n Network, clients int, log *slog.Logger) (*door, error) {
+	if n.TLS == nil || n.TLS.VerifyConnection == nil && n.TLS.ClientAuth != tls.RequireAndVerifyClientCert {
+		return nil, errors.New("mqtt: broker: a door to the network needs TLS that verifies the clients' certificates")
+	}
+	l, err := net.Listen("tcp", n.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("mqtt: broker: listen on %s for the room's devices: %w (does another program use that port? choose another one)", n.Listen, err)
+	}
+	d := &door{
+		gate: newGate(l, clients), network: n, log: log, ready: make(chan net.Conn),
+		pairs: make(chan struct{}, maxPairing), done: make(chan struct{}),
+	}
+	d.room = n.TLS.Clone()
+	d.room.MinVersion = tls.VersionTLS13
+	d.room.NextProtos = []string{ALPNRoom}
+	d.room.SessionTicketsDisabled = true // a resumed session is not asked for its certificate
+	if d.room.ClientAuth != tls.RequireAndVerifyClientCert {
+		d.room.ClientAuth = tls.RequireAnyClientCert
+	}
+	d.running.Go(d.accept)
+	return d, nil
+}
+
+// Accept gives the broker connections that have shown a certificate.
+func (d *door) Accept() (net.Conn, error) {
+	select {
+	case c := <-d.ready:
+		return c, nil
+	case <-d.done:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close is the library's way to close a listener.
+func (d *door) Close() error {
+	d.shut()
+	return nil
+}
+
+func (d *door) shut() {
+	d.once.Do(func() { close(d.done) })
+	d.gate.shut()
+}
+
+func (d *door) wait() { d.running.Wait() }
+
+func (d *door) accept() {
+	conf := &tls.Config{MinVersion: tls.VersionTLS13, GetConfigForClient: d.configFor}
+	for {
+		c, err := d.next()
+		if err != nil {
+			return
+		}
+		d.running.Go(func() { d.greet(c, conf) })
+	}
+}
+
+// configFor is what a client gets, by what it wants to speak.
+func (d *door) configFor(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+	if !slices.Contains(hello.SupportedProtos, ALPNPair) {
+		return d.room, nil
+	}
+	if d.network.Pairing == nil || d.network.Pair == nil {
+		return nil, errNoWindow
+	}
+	conf := d.network.Pairing()
+	if conf == nil {
+		return nil, errNoWindow
+	}
+	conf = conf.Clone()
+	conf.MinVersion = tls.VersionTLS13
+	conf.NextProtos = []string{ALPNPair}
+	conf.SessionTicketsDisabled = true
+	return conf, nil
+}
+
+// greet shakes hands with one connection and hands it on.
+func (d *door) greet(c *counted, conf *tls.Config) {
+	conn := tls.Server(c, conf)
+	refuse := func(why string) {
+		d.log.Warn(eventBroker, "refused", why, "remote", c.RemoteAddr().String())
+		_ = c.Close()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), strangerPatience)
+	defer cancel()
+	if err := conn.HandshakeContext(ctx); err != nil {
+		refuse(err.Error())
+		return
+	}
+	if conn.ConnectionState().NegotiatedProtocol == ALPNPair {
+		select {
+		case d.pairs <- struct{}{}:
+		default:
+			refuse("too many devices are pairing")
+			return
+		}
+		defer func() { <-d.pairs }()
+		_ = c.SetDeadline(time.Time{}) // a run has limits of its own
+		d.network.Pair(conn)
+		_ = c.Close()
+		return
+	}
+	_ = c.SetWriteDeadline(time.Time{})
+	select {
+	case d.ready <- conn:
+	case <-d.done:
+		_ = c.Close()
+	}
+}
