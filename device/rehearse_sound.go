@@ -39,8 +39,11 @@ func (c twinCard) OpenPlayback(conf audio.StreamConfig, render func(out []int16)
 }
 
 func (c twinCard) OpenCapture(conf audio.StreamConfig, take func(in []int16)) (audio.Stream, error) {
+	end := c.s.play.clock.Now() // of what came so far
 	return c.Card.OpenCapture(conf, func(in []int16) {
+		end += audio.CardDuration(len(in))
 		if !c.s.mute.Load() && !c.l.killed.Load() {
+			c.s.overhear(in, end)
 			take(in)
 		}
 	})

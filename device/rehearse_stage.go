@@ -50,6 +50,8 @@ type stage struct {
 	last  time.Duration // of its person's last press or question: that silence
 	said  int           // answers said to their end since somebody in the room last did something
 	over  string        // how a turn since then ended that was not cut; empty: none has
+
+	airways []airway // what its microphone hears of other devices
 }
 
 // life is a device from its start to its end.

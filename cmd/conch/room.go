@@ -10,6 +10,10 @@ import (
 // roomCmd is the subcommands of conch room.
 type roomCmd struct {
 	List    roomListCmd    `cmd:"" help:"List who is in the room, as the running appliance sees it."`
+	Pair    roomPairCmd    `cmd:"" help:"Let another device into the room: open a window of two minutes, and show its code."`
+	Join    roomJoinCmd    `cmd:"" help:"Join a room whose window is open, by its code, typed or heard."`
+	Remove  roomRemoveCmd  `cmd:"" help:"End another device's membership, at once."`
+	Leave   roomLeaveCmd   `cmd:"" help:"Leave the room."`
 	Watch   roomWatchCmd   `cmd:"" help:"Show each round as it happens: who speaks and why, and why the others do not."`
 	Control roomControlCmd `cmd:"" help:"Set how much companions join in, or mute one."`
 	Replay  roomReplayCmd  `cmd:"" help:"Put recorded dialogues to the room's judgement, or check a ledger's choices."`

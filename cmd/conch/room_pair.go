@@ -1,0 +1,310 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/mdp/qrterminal/v3"
+	"golang.org/x/term"
+
+	"conch/device"
+)
+
+// roomPairCmd opens a window, as holding the button for 5 s does (pairing.md, "What a person does").
+//
+//	POST /room/pair ─> code, large, and as a picture ─> GET /room/pairing, a line a change ─> paired, or how it ended
+//	                                                      └── Ctrl-C ─> POST /room/cancel
+type roomPairCmd struct {
+	NoQR bool `help:"Print no picture of the code for a phone's camera." name:"no-qr"`
+	JSON bool `help:"Print one JSON object a line: the window, then each change." name:"json"`
+}
+
+// Help is what conch room pair --help says on top.
+func (roomPairCmd) Help() string {
+	return "The same as holding this device's button for five seconds without a word. At the other device hold the button for five seconds, and it hears the code, or type it: conch room join CODE. Ctrl-C closes the window. The exit status is 0 only when another device has been paired."
+}
+
+func (c roomPairCmd) Run(e *env) error {
+	r, err := e.dial()
+	if err != nil {
+		return err
+	}
+	var open device.PairOpened
+	if err := r.Do(e.ctx, "POST", "/room/pair", struct{}{}, &open); err != nil {
+		return err
+	}
+	v := &pairingView{out: e.out, json: c.JSON, terminal: e.terminal()}
+	if c.JSON {
+		v.object(open)
+	} else {
+		width, height := v.size()
+		fmt.Fprint(e.out, windowText(open, width, height, v.terminal && !c.NoQR))
+	}
+	last, err := v.follow(e.ctx, r, nil)
+	switch {
+	case e.ctx.Err() != nil:
+		return cancelPairing(r)
+	case err != nil:
+		return fmt.Errorf("room pair: %w", err)
+	case last.State != device.PairingPaired:
+		return fmt.Errorf("room pair: %s", last.Text)
+	}
+	return nil
+}
+
+// terminal says that standard output is one.
+func (e *env) terminal() bool {
+	f, ok := e.out.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// dial finds the running appliance.
+func (e *env) dial() (*device.Remote, error) {
+	cfg, err := e.load()
+	if err != nil {
+		return nil, err
+	}
+	return device.Dial(cfg)
+}
+
+// cancelLimit is for an appliance on the same machine.
+const cancelLimit = 3 * time.Second
+
+// cancelPairing ends what this command began; the context of the command has ended already.
+func cancelPairing(r *device.Remote) error {
+	ctx, cancel := context.WithTimeout(context.Background(), cancelLimit)
+	defer cancel()
+	var line device.PairingLine
+	if err := r.Do(ctx, "POST", "/room/cancel", struct{}{}, &line); err != nil {
+		return fmt.Errorf("interrupted, and it could not be cancelled: %w (a short press on the button does it)", err)
+	}
+	if line.State == device.PairingPaired { // it came to its end in the same moment
+		return fmt.Errorf("interrupted, too late: %s", line.Text)
+	}
+	return errors.New("cancelled")
+}
+
+// pairingView shows a person how pairing goes on.
+type pairingView struct {
+	out      io.Writer
+	json     bool
+	terminal bool
+	shown    string // the last sentence
+	ticking  bool   // a line of seconds is on the screen
+}
+
+// follow shows each change until nothing is under way any more, or, where there is a done, until that is closed, or ctx ends. A window's seconds run on a
+// terminal. An appliance that begins anew after pairing ends the stream: what it said last counts.
+func (v *pairingView) follow(ctx context.Context, r *device.Remote, done <-chan struct{}) (last device.PairingLine, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	lines, ended := make(chan device.PairingLine, 16), make(chan error, 1)
+	go func() { // ends with the stream or ctx; awaited below
+		ended <- r.Lines(ctx, "/room/pairing", func(data []byte) {
+			var l device.PairingLine
+			if json.Unmarshal(data, &l) != nil {
+				return // a newer appliance's
+			}
+			select {
+			case lines <- l:
+			case <-ctx.Done():
+			}
+		})
+	}()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	until := time.Time{}
+	for {
+		select {
+		case l := <-lines:
+			if l.Over() && done != nil {
+				continue // of what was before, or the end, which the answer tells
+			}
+			last = l
+			if v.line(l); l.Over() {
+				cancel()
+				<-ended
+				return last, nil
+			}
+			until = time.Time{}
+			if l.State == device.PairingOpen {
+				until = time.Now().Add(time.Duration(l.Seconds * float64(time.Second)))
+			}
+		case <-tick.C:
+			if left := time.Until(until); left > 0 {
+				v.seconds(left)
+			}
+		case <-done:
+			cancel()
+			<-ended
+			v.untick()
+			return last, nil
+		case err := <-ended:
+			v.untick()
+			for len(lines) > 0 {
+				last = <-lines
+				v.line(last)
+			}
+			if last.Over() && last.State != "" {
+				return last, nil
+			}
+			return last, err
+		}
+	}
+}
+
+// line shows one change. The same sentence is not said twice in a row: a wrong code and a new second are changes as well.
+func (v *pairingView) line(l device.PairingLine) {
+	if v.json {
+		v.object(l)
+		return
+	}
+	text := l.Text
+	if l.State == device.PairingOpen {
+		text = "" // the window stands there already
+		if l.Tries > 0 {
+			text = fmt.Sprintf("wrong code (%d of 3)", l.Tries)
+		}
+	}
+	if text == "" || text == v.shown {
+		return
+	}
+	v.untick()
+	v.shown = text
+	fmt.Fprintln(v.out, text)
+}
+
+func (v *pairingView) object(x any) {
+	_ = json.NewEncoder(v.out).Encode(x) // a reader that went away: its loss
+}
+
+// seconds shows how much is left of a window.
+func (v *pairingView) seconds(left time.Duration) {
+	if v.terminal && !v.json {
+		v.ticking = true
+		fmt.Fprintf(v.out, "\r\x1b[K%.0f s left (Ctrl-C closes it)", math.Ceil(left.Seconds()))
+	}
+}
+
+// untick takes the line of seconds away.
+func (v *pairingView) untick() {
+	if v.ticking {
+		v.ticking = false
+		fmt.Fprint(v.out, "\r\x1b[K")
+	}
+}
+
+// size is the terminal's, or that of the smallest one that is usual.
+func (v *pairingView) size() (width, height int) {
+	if f, ok := v.out.(*os.File); ok && v.terminal {
+		if w, h, err := term.GetSize(int(f.Fd())); err == nil && w > 0 && h > 0 {
+			return w, h
+		}
+	}
+	return 80, 24
+}
+
+// windowText is the open window for people: how to join, the code for a camera where it fits, the code large, the seconds.
+func windowText(o device.PairOpened, width, height int, picture bool) string {
+	var b strings.Builder
+	if picture {
+		if qr := qrText(joinLink(o)); fits(qr, width, height) {
+			b.WriteString(qr)
+		}
+	}
+	if width >= largeWidth {
+		b.WriteString(large(o.Code))
+	}
+	fmt.Fprintf(&b, "code %s for room %s, %.0f s\n", o.Code, o.Room, o.Seconds)
+	b.WriteString("at the other device: hold the button for 5 s, and it hears the code; or conch room join " + o.Code)
+	if len(o.Addresses) > 0 {
+		fmt.Fprintf(&b, "\nwhere it finds nobody: conch room join %s --host %s", o.Code, o.Addresses[0])
+	}
+	return b.String() + "\n"
+}
+
+// fits says that the picture and what stands below it are on the screen together: a code that has scrolled away is none.
+func fits(picture string, width, height int) bool {
+	lines := strings.Split(strings.TrimSuffix(picture, "\n"), "\n")
+	return len(lines)+4 <= height && qrWidth(lines[0]) <= width
+}
+
+// The scheme that a code's picture has: what conch room join takes as well.
+const joinScheme = "conch:join"
+
+// joinLink is what the picture says: the code, where the window is, and whose it is.
+func joinLink(o device.PairOpened) string {
+	q := url.Values{"code": {o.Code}, "room": {o.Room}}
+	if len(o.Addresses) > 0 {
+		q.Set("host", o.Addresses[0])
+	}
+	return joinScheme + "?" + q.Encode()
+}
+
+// White on black whatever the terminal's own colours are (ECMA-48, SGR): most readers do not take an inverted picture.
+const (
+	qrBegin = "\x1b[97;40m"
+	qrEnd   = "\x1b[0m"
+)
+
+// qrText is a QR code in half blocks.
+func qrText(text string) string {
+	var b, out strings.Builder
+	qrterminal.GenerateWithConfig(text, qrterminal.Config{
+		Level: qrterminal.L, Writer: &b, HalfBlocks: true, QuietZone: 2,
+		BlackChar: qrterminal.BLACK_BLACK, WhiteBlackChar: qrterminal.WHITE_BLACK,
+		WhiteChar: qrterminal.WHITE_WHITE, BlackWhiteChar: qrterminal.BLACK_WHITE,
+	})
+	for line := range strings.Lines(b.String()) {
+		out.WriteString(qrBegin + strings.TrimSuffix(line, "\n") + qrEnd + "\n")
+	}
+	return out.String()
+}
+
+// qrWidth is the width of a line of it, without the colours.
+func qrWidth(line string) int {
+	return len([]rune(strings.TrimSuffix(strings.TrimPrefix(line, qrBegin), qrEnd)))
+}
+
+// digits are five rows of five, # is ink.
+var digits = [10][5]string{
+	{" ### ", "#   #", "#   #", "#   #", " ### "},
+	{"  #  ", " ##  ", "  #  ", "  #  ", " ### "},
+	{"#### ", "    #", " ### ", "#    ", "#####"},
+	{"#### ", "    #", " ### ", "    #", "#### "},
+	{"#   #", "#   #", "#####", "    #", "    #"},
+	{"#####", "#    ", "#### ", "    #", "#### "},
+	{" ### ", "#    ", "#### ", "#   #", " ### "},
+	{"#####", "    #", "   # ", "  #  ", "  #  "},
+	{" ### ", "#   #", " ### ", "#   #", " ### "},
+	{" ### ", "#   #", " ####", "    #", " ### "},
+}
+
+// largeWidth is how wide six of them are, with the gaps.
+const largeWidth = 6*7 + 4
+
+// large is a code that can be read from the other side of a room.
+func large(code string) string {
+	var b strings.Builder
+	for row := range 5 {
+		line := ""
+		for i, c := range code {
+			if i == 3 {
+				line += "  "
+			}
+			if c >= '0' && c <= '9' {
+				line += "  " + digits[c-'0'][row]
+			}
+		}
+		b.WriteString(strings.TrimRight(strings.ReplaceAll(line, "#", "█"), " ") + "\n")
+	}
+	return b.String()
+}
