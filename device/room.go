@@ -28,8 +28,10 @@ type RoomOptions struct {
 	OnEntry  func(round.Entry)         // each entry of this device's ledger; must not block
 	Volatile bool                      // keep no memory, ledger or identity on disk
 
-	Finder    Finder            // nil: DNS-SD, as room.discovery says
-	OnPairing func(PairingLine) // each, as GET /room/pairing has it; must not block
+	Finder    Finder                  // nil: DNS-SD, as room.discovery says
+	Listen    string                  // host that pairing's and the paired room's port is opened on; empty: all of this machine's
+	Reachable func(port int) []string // host:port at which the others reach that port; nil: this machine's own addresses
+	OnPairing func(PairingLine)       // each, as GET /room/pairing has it; must not block
 }
 
 // A Finder finds the devices of a network and makes this one found; *discovery.Discovery is one. A rehearsal's devices are on
