@@ -156,6 +156,10 @@ sim: go ## rooms with every fault in virtual time, SIM_ROUNDS rounds (default 10
 	@# A heap this small is collected all the time: a fifth of the work is saved by letting it grow.
 	@GOGC=400 $(GO) test -count=1 -v -timeout 30m -run '^TestSimulation$$' ./companions/round -sim.rounds=$(SIM_ROUNDS) $(ARGS)
 
+.PHONY: tones
+tones: deps ## the pairing code's tones in 2,240 simulated rooms, and hours of what is no code (some minutes)
+	@$(GO) test -count=1 -v -timeout 60m -run 'TestRooms|TestNothingIsHeard' ./audio/tones -tones.rooms=40 -tones.minutes=60 $(ARGS)
+
 .PHONY: bench
 bench: deps-test ## press to silence and the other figures, with their method (a quarter of an hour)
 	@$(GO) test -run '^$$' -bench . -benchmem -timeout 60m $(PKG)
