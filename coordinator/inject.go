@@ -59,6 +59,7 @@ type Injection struct {
 	Priority Priority
 	TTL      time.Duration // how long it may wait; 0: InjectConfig.TTL
 	Local    bool          // the local voice speaks it in any case: what the device itself has to say
+	Once     bool          // not offered again when it was interrupted
 }
 
 // InjectConfig are the bounds and the policy of the queue; zero fields mean the defaults.
@@ -276,13 +277,24 @@ func (q *InjectQueue) Ended(now time.Duration, id InjectID, how Outcome) []Endin
 		return nil // known already
 	}
 	q.speaking = waiting{}
-	if how == OutcomeInterrupted && w.again < q.c.Again && now < w.expires {
+	if how == OutcomeInterrupted && !w.Once && w.again < q.c.Again && now < w.expires {
 		w.again++
 		w.offered = now
 		q.insert(w)
 		return nil
 	}
 	return w.end(nil, how)
+}
+
+// Withdraw ends one that waits.
+func (q *InjectQueue) Withdraw(id InjectID) []Ending {
+	i := slices.IndexFunc(q.waiting, func(w waiting) bool { return w.id == id })
+	if i < 0 {
+		return nil
+	}
+	w := q.waiting[i]
+	q.waiting = slices.Delete(q.waiting, i, i+1)
+	return w.end(nil, OutcomeExpired)
 }
 
 // Wake is the next time at which Expire or Next may say something new without anything else having happened.

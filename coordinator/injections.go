@@ -18,7 +18,7 @@ type LocalVoice interface {
 func (c *Coordinator) Inject(prompt string, p Priority, key string, ttl time.Duration) <-chan Outcome {
 	done := make(chan Outcome, 1)
 	in := Injection{Prompt: prompt, Key: key, Priority: p, TTL: ttl}
-	if !c.inbox.put(entry{of: injection{in, done}}) {
+	if !c.inbox.put(entry{of: injection{in, done, nil}}) {
 		done <- OutcomeFailed // Run has ended, or a callback has filled the inbox
 	}
 	return done
@@ -29,17 +29,35 @@ func (c *Coordinator) Inject(prompt string, p Priority, key string, ttl time.Dur
 func (c *Coordinator) InjectLocal(prompt, key string, ttl time.Duration) <-chan Outcome {
 	done := make(chan Outcome, 1)
 	in := Injection{Prompt: prompt, Key: key, TTL: ttl, Local: true}
-	if !c.inbox.put(entry{of: injection{in, done}}) {
+	if !c.inbox.put(entry{of: injection{in, done, nil}}) {
 		done <- OutcomeFailed
 	}
+	return done
+}
+
+// InjectSound is InjectLocal for what is a sound already (24 kHz): a code as tones, a sentence put together from clips. A press
+// ends it for good, like everything else; it is not offered again. When ctx ends it is taken back: what waits expires, what
+// sounds is cut, and nothing else is.
+func (c *Coordinator) InjectSound(ctx context.Context, pcm []int16, key string, ttl time.Duration) <-chan Outcome {
+	done := make(chan Outcome, 1)
+	in := Injection{Key: key, TTL: ttl, Local: true, Once: true}
+	if !c.inbox.put(entry{of: injection{in, done, pcm}}) {
+		done <- OutcomeFailed
+		return done
+	}
+	context.AfterFunc(ctx, func() { c.inbox.put(entry{of: withdrawn{done}}) })
 	return done
 }
 
 // injection is an entry of the inbox.
 type injection struct {
 	Injection
-	done chan Outcome // of one place, so that telling never waits
+	done  chan Outcome // of one place, so that telling never waits
+	sound []int16      // what is said; nil: what the local voice makes of the prompt
 }
+
+// withdrawn is one that nobody wants any more.
+type withdrawn struct{ done chan Outcome }
 
 // localDone is how the local voice reports.
 type localDone struct {
@@ -53,6 +71,7 @@ type injections struct {
 	q        InjectQueue
 	waiting  map[InjectID]injection
 	speaking turn.ID // the turn of q.Speaking; empty when the local voice speaks it
+	local    Source  // of q.Speaking, when the local voice speaks it
 }
 
 func newInjections(o Options) injections {
@@ -66,6 +85,21 @@ func (r *runner) injected(in injection) {
 	r.injections.waiting[id] = in
 	r.log.Debug(logInjectQueued, "inject", uint64(id), "key", in.Key, "priority", in.Priority.String(), "verdict", verdict.String())
 	r.tell(endings)
+}
+
+// withdraw ends one that waits or sounds. One that has ended already is not there any more.
+func (r *runner) withdraw(done chan Outcome) {
+	for id, in := range r.injections.waiting {
+		switch {
+		case in.done != done:
+		case id == r.injections.q.Speaking():
+			if c, ok := r.injections.local.(cutter); ok {
+				c.Cut() // its outcome follows
+			}
+		default:
+			r.tell(r.injections.q.Withdraw(id))
+		}
+	}
 }
 
 // tell gives injections their one outcome.
@@ -118,12 +152,18 @@ func (r *runner) turnEnded(id turn.ID, why turn.Reason) {
 
 // speakLocally says an injection without the session. A press drops it like everything else.
 func (r *runner) speakLocally(d Delivery) {
-	src := r.open(SourceWords)
+	src, sound := r.open(SourceWords), r.injections.waiting[d.ID].sound
+	r.injections.local = src
 	r.spawn(func() {
 		ctx, cancel := context.WithTimeout(r.ctx, r.c.o.ToolDeadline)
 		defer cancel()
-		var pcm []int16
-		err := guard(func() (err error) { pcm, err = r.c.o.LocalVoice.Speak(ctx, d.Prompt); return err })
+		pcm := sound
+		err := guard(func() (err error) {
+			if pcm == nil {
+				pcm, err = r.c.o.LocalVoice.Speak(ctx, d.Prompt)
+			}
+			return err
+		})
 		how := OutcomeFailed
 		if err != nil {
 			r.log.Error(logInjectOutcome, "inject", uint64(d.ID), "err", err)

@@ -170,6 +170,9 @@ func (r *runner) take(e entry) {
 	case injection:
 		r.injected(of)
 		return
+	case withdrawn:
+		r.withdraw(of.done)
+		return
 	case func():
 		of()
 		return
