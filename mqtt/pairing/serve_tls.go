@@ -1,0 +1,103 @@
+package pairing
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"sync"
+
+	"conch/mqtt"
+)
+
+// ServeTLS accepts joiners on l for w until the window is closed or ctx ends, then closes l. It is for a device whose broker is not its
+// own: where there is one, its door does this. Connections are bounded: of those that have not finished their handshake, the
+// oldest gives way to a newcomer; of those that have, any above the bound is closed.
+func ServeTLS(ctx context.Context, l net.Listener, id mqtt.Identity, w *Window) error {
+	conf := ServerTLS(id)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { // ends with ctx, which ends with this function
+		select {
+		case <-w.Done():
+		case <-ctx.Done():
+		}
+		_ = l.Close()
+	}()
+	d := &door{places: make(chan struct{}, maxServed)}
+	defer d.wait()
+	defer d.shut()
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			select {
+			case <-w.Done():
+				return nil
+			default:
+			}
+			if ctx.Err() != nil {
+				return nil
+			}
+			return fmt.Errorf("pairing: accept: %w", err)
+		}
+		d.in(conn)
+		d.live.Go(func() { d.serve(ctx, conn, conf, w) })
+	}
+}
+
+// door counts connections.
+type door struct {
+	places chan struct{} // held by those that are served
+	live   sync.WaitGroup
+
+	mu      sync.Mutex
+	shaking []net.Conn // that have not finished their handshake, oldest first
+}
+
+func (d *door) in(conn net.Conn) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.shaking) >= maxHandshakes {
+		_ = d.shaking[0].Close()
+		d.shaking = d.shaking[1:]
+	}
+	d.shaking = append(d.shaking, conn)
+}
+
+func (d *door) shaken(conn net.Conn) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i, c := range d.shaking {
+		if c == conn {
+			d.shaking = append(d.shaking[:i:i], d.shaking[i+1:]...)
+			return
+		}
+	}
+}
+
+// shut ends the handshakes; the runs end with their window.
+func (d *door) shut() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, c := range d.shaking {
+		_ = c.Close()
+	}
+}
+
+func (d *door) wait() { d.live.Wait() }
+
+func (d *door) serve(ctx context.Context, conn net.Conn, conf *tls.Config, w *Window) {
+	ch, err := Accept(tls.Server(conn, conf))
+	d.shaken(conn)
+	if err != nil {
+		return
+	}
+	select {
+	case d.places <- struct{}{}:
+		defer func() { <-d.places }()
+	default:
+		_ = ch.Close()
+		return
+	}
+	_ = w.Serve(ctx, ch) // what matters came as an event
+}
