@@ -2,15 +2,14 @@ package discovery
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
 	"conch/companions/round"
 )
-
-// ServiceType is what devices announce and look for (pairing.md, Discovery).
-const ServiceType = "_conch._tcp"
 
 // How a device announces and looks: the values of the configuration's room.discovery.
 const (
@@ -25,23 +24,6 @@ type Config struct {
 	How    string         // Auto (also when empty), Avahi, Own, Off
 	Device round.DeviceID // this device: what it announces itself is not found by it
 	Log    *slog.Logger   // nil: nothing is logged
-}
-
-// Service is what a device says of itself. Nothing in it is secret, and nothing of it is believed.
-type Service struct {
-	Name    string // of the device, for people
-	Room    string // the room's name, for people; empty: in no room yet
-	RoomID  string // empty: in no room yet
-	Device  round.DeviceID
-	Pairing bool // a pairing window is open
-	Port    int
-}
-
-// Found is a service of somebody else. Everything in it was said by the network: it has been bounded and made printable, and
-// is otherwise a hint where to knock.
-type Found struct {
-	Service
-	Addresses []string // HOST:PORT, at most maxAddresses, the likeliest first; link-local ones with their zone
 }
 
 // Discovery announces this device and looks for others.
@@ -80,21 +62,122 @@ func (d *Discovery) Announce(s *Service) {
 	}
 }
 
-// Browse looks for others for as long as wait, and returns what it found, in the order of their device ids. It needs no Run. Without a network, and
-// with Off, it returns nothing at once; that is no error. An error is that looking itself failed (no port, no avahi though
-// room.discovery says avahi).
+func (d *Discovery) current() *Service {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.service == nil {
+		return nil
+	}
+	s := *d.service
+	return &s
+}
+
+// Browse looks for others for as long as wait, and returns what it found, in the order of their device ids. It needs no Run,
+// and several may look at a time. Without a network, and with Off, it returns nothing at once; that is no error. An error is
+// that looking itself failed: no port, or no avahi though room.discovery says avahi.
 func (d *Discovery) Browse(ctx context.Context, wait time.Duration) ([]Found, error) {
 	return d.Find(ctx, wait, nil)
 }
 
 // Find is Browse that ends as soon as enough says so of one service.
 func (d *Discovery) Find(ctx context.Context, wait time.Duration, enough func(Found) bool) ([]Found, error) {
-	return nil, nil
+	if d.cfg.How == Off {
+		return nil, nil
+	}
+	ifs, err := interfaces()
+	if err != nil {
+		return nil, fmt.Errorf("discovery: list the network's interfaces: %w", err)
+	}
+	if len(ifs) == 0 {
+		return nil, nil
+	}
+	looking, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	var found []Found
+	err = errNoAvahi
+	if d.cfg.How != Own {
+		found, err = d.browseAvahi(looking, ifs, enough)
+	}
+	if err != nil && d.cfg.How != Avahi {
+		d.cfg.Log.Debug("discovery.browse_own", "because", err)
+		found, err = d.browseOwn(looking, ifs, enough)
+	}
+	if err == nil && ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return found, err
 }
 
 // Run announces until ctx ends, and then takes back what it announced, for at most a second. It returns ctx's error.
-// A network that is not there, an avahi that goes and comes: it waits for them and heals by itself.
+// A network that is not there, an avahi that goes and comes, a port that is taken: it waits for them and heals by itself.
+// One Run at a time.
 func (d *Discovery) Run(ctx context.Context) error {
-	<-ctx.Done()
+	last := ""
+	for ctx.Err() == nil {
+		if d.cfg.How == Off || d.current() == nil {
+			select {
+			case <-ctx.Done():
+			case <-d.changed:
+			}
+			continue
+		}
+		if s := d.current(); !s.valid() {
+			d.cfg.Log.Error("discovery.invalid", "device", s.Device, "room_id", s.RoomID, "port", s.Port)
+			select {
+			case <-ctx.Done():
+			case <-d.changed:
+			}
+			continue
+		}
+		err := d.announce(ctx)
+		if err == nil || ctx.Err() != nil {
+			last = ""
+			continue
+		}
+		if said := err.Error(); said != last { // once, not every five seconds
+			d.cfg.Log.Warn("discovery.trouble", "error", err, "retry", retry)
+			last = said
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(retry):
+		}
+	}
 	return ctx.Err()
+}
+
+// announce announces until there is nothing to announce (nil), or the way to do it is gone.
+func (d *Discovery) announce(ctx context.Context) error {
+	switch d.cfg.How {
+	case Own:
+		return d.runOwn(ctx)
+	case Avahi:
+		return d.runAvahi(ctx)
+	}
+	err := d.runAvahi(ctx)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	d.cfg.Log.Info("discovery.own", "because", err)
+	own, cancel := context.WithCancel(ctx)
+	defer cancel()
+	hold := time.Duration(0)
+	if !errors.Is(err, errNoAvahi) && !errors.Is(err, errAvahiGone) {
+		hold = distrust
+	}
+	waited := make(chan struct{})
+	go func() { // ends with own
+		defer close(waited)
+		if awaitAvahi(own, hold) {
+			cancel()
+		}
+	}()
+	err = d.runOwn(own)
+	came := own.Err() != nil && ctx.Err() == nil
+	cancel()
+	<-waited
+	if came {
+		return nil // avahi's turn
+	}
+	return err
 }
