@@ -23,7 +23,7 @@ import (
 const ClipRate = 16000
 
 // texts: what happened, and what to do. Keys are the values of turn.Words; those of the second part are conditions of the
-// device, said when nobody has asked.
+// device, said when nobody has asked; those of the third are steps of pairing.
 var texts = map[string]string{
 	"no_answer":     "I waited, but no answer came. Please ask me again.",
 	"offline":       "I have no connection right now. Please check the network. I will keep trying.",
@@ -47,6 +47,35 @@ var texts = map[string]string{
 	"network_lost":  "The network is gone. I will be back when it is.",
 	"room_cut":      "I cannot reach the other devices. I am on my own for now.",
 	"setting_wrong": "Something in my settings does not fit. I start without it. The doctor knows more.",
+
+	// Of pairing (pairing.md). The code is said digit by digit.
+	"pair_code":       "Pairing.",
+	"pair_listening":  "I am listening for the code.",
+	"pair_paired":     "Paired.",
+	"pair_wrong_code": "The code was wrong. Please pair again.",
+	"pair_expired":    "The time for pairing is over.",
+	"pair_closed":     "The other device has stopped pairing.",
+	"pair_taken":      "Another device was paired just now.",
+	"pair_nobody":     "I find no device that is pairing.",
+	"pair_two_rooms":  "Two rooms are pairing. Please wait until one has finished.",
+	"pair_not_heard":  "I could not hear the code. Please bring us closer together.",
+	"pair_no_host":    "I cannot reach the device that keeps the room.",
+	"pair_full":       "The room is full.",
+	"pair_disk":       "My disk is full, so I cannot pair.",
+	"pair_failed":     "I could not pair.",
+	"pair_left":       "I have left the room.",
+	"pair_removed":    "I was removed from the room.",
+
+	"digit_0": "Zero.",
+	"digit_1": "One.",
+	"digit_2": "Two.",
+	"digit_3": "Three.",
+	"digit_4": "Four.",
+	"digit_5": "Five.",
+	"digit_6": "Six.",
+	"digit_7": "Seven.",
+	"digit_8": "Eight.",
+	"digit_9": "Nine.",
 }
 
 //go:embed clips/*.adpcm
