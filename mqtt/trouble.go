@@ -18,6 +18,7 @@ var (
 	ErrUnreachable   = errors.New("the broker cannot be reached")
 	ErrCredentials   = errors.New("the broker does not accept the user or the password")
 	ErrNotAuthorized = errors.New("the broker does not let this device into the room")
+	ErrNotMember     = fmt.Errorf("%w", ErrNotAuthorized) // the broker itself says so
 	ErrTLS           = errors.New("no encrypted connection")
 	ErrNoBroker      = errors.New("this does not answer like an MQTT broker")
 	ErrTaken         = errors.New("the broker keeps closing the connection")
@@ -44,7 +45,7 @@ func explain(target string, err error) error {
 	case errors.Is(err, packets.ErrorRefusedBadUsernameOrPassword):
 		return say(ErrCredentials, "check the user and the password file")
 	case errors.Is(err, packets.ErrorRefusedNotAuthorised):
-		return say(ErrNotAuthorized, "it wants a user and a password, a certificate, or this device is not on its list")
+		return say(ErrNotMember, "it wants a user and a password, a certificate, or this device is not on its list")
 	case errors.Is(err, packets.ErrorRefusedIDRejected):
 		return say(ErrNotAuthorized, "it does not take the device's id as client id")
 	case errors.Is(err, packets.ErrorRefusedServerUnavailable):

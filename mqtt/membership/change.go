@@ -1,0 +1,374 @@
+package membership
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"conch/companions/round"
+	"conch/mqtt"
+)
+
+var (
+	errNoIdentity = errors.New("a device without an identity can be in no room")
+	errNotHost    = errors.New("this device does not keep the room")
+)
+
+// eventChange is the log event of this package; the other one is in note.go.
+const eventChange = "members.change"
+
+// How long a device waits for the host, and between two times that it asks.
+const (
+	hostPatience  = 10 * time.Second
+	leavePatience = 1500 * time.Millisecond
+	askAgain      = 2 * time.Second
+)
+
+// founding is a room in memory, until somebody is in it besides this device.
+type founding struct {
+	rec   *record
+	caKey *ecdsa.PrivateKey
+}
+
+// Found makes a room of which this device is the host, in memory: the first Admit writes it down. A room found before that and never
+// written is forgotten. With somebody else's broker there are no certificates, and the room's name is that of the configuration.
+func (m *Membership) Found(name, called string, foreign bool) error {
+	if err := mqtt.CheckRoom(name); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.rec != nil {
+		return ErrPaired
+	}
+	self := m.id.ID()
+	r := &record{V: 1, Device: self, ID: newRoomID(), Name: name, Host: self, Foreign: foreign, Version: 1, At: m.stamp()}
+	r.Members = []listed{{ID: self, Name: tidyName(called), Since: m.stamp(), Seen: m.stamp()}}
+	f := &founding{rec: r}
+	if !foreign {
+		from := m.now()
+		if from.IsZero() {
+			from = m.clock.Floor
+		}
+		key, ca, err := newCA(r.ID, from)
+		if err != nil {
+			return fmt.Errorf("membership: %w", err)
+		}
+		f.caKey, r.CA = key, ca.Raw
+		if r.Cert, err = m.issue(ca, key, Party{Device: self, Key: m.publicKey()}); err != nil {
+			return fmt.Errorf("membership: %w", err)
+		}
+	}
+	m.founding = f
+	return nil
+}
+
+// Founding is the room that Found made and nobody has entered yet; nil: there is none.
+func (m *Membership) Founding() *Room {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.founding == nil {
+		return nil
+	}
+	return m.founding.rec.snapshot(nil)
+}
+
+// stamp is the time for what is written down; 0: no clock.
+func (m *Membership) stamp() int64 {
+	if t := m.now(); !t.IsZero() {
+		return t.Unix()
+	}
+	return 0
+}
+
+// issue makes a certificate for a device. A host without a clock makes one that lasts.
+func (m *Membership) issue(ca *x509.Certificate, key *ecdsa.PrivateKey, p Party) ([]byte, error) {
+	from, life := m.now(), leafLife
+	if from.IsZero() {
+		from, life = m.clock.Floor, blindLife
+	}
+	if from.Before(ca.NotBefore) { // the clock was wrong then, or is now: the authority's word stands
+		from = ca.NotBefore
+	}
+	return newLeaf(ca, key, p.Key, from, from.Add(life))
+}
+
+// Admit lets a device in: on disk and in everybody's list before it returns the welcome, so that the newcomer may connect whenever it has
+// that. A device that does not keep the room asks the one that does.
+func (m *Membership) Admit(ctx context.Context, p Party) (welcome []byte, err error) {
+	if mqtt.Fingerprint(p.Key) != p.Device {
+		return nil, fmt.Errorf("membership: admit %s: its key is another device's", p.Device)
+	}
+	m.mu.Lock()
+	host := m.founding != nil || m.rec != nil && m.rec.isHost()
+	paired := m.rec != nil
+	m.mu.Unlock()
+	switch {
+	case host:
+		return m.admit(p)
+	case !paired:
+		return nil, ErrNotPaired
+	}
+	return m.askAdmit(ctx, p)
+}
+
+// admit is the host's part.
+func (m *Membership) admit(p Party) ([]byte, error) {
+	m.mu.Lock()
+	welcome, changes, err := m.admitLocked(p)
+	m.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	m.tell(changes)
+	m.sendList()
+	return welcome, nil
+}
+
+func (m *Membership) admitLocked(p Party) ([]byte, []Change, error) {
+	r, key := m.rec, m.caKey
+	first := r == nil
+	if first {
+		if m.founding == nil {
+			return nil, nil, ErrNotPaired
+		}
+		r, key = m.founding.rec, m.founding.caKey
+	}
+	r = r.clone()
+	if p.Device == r.Device {
+		return nil, nil, fmt.Errorf("membership: admit %s: that is this device", p.Device)
+	}
+	name := r.freeName(p.Name, p.Device)
+	if i := r.find(p.Device); i >= 0 { // it lost its room, or the answer got lost
+		name = r.Members[i].Name
+	} else {
+		if len(r.Members) >= maxMembers {
+			return nil, nil, fmt.Errorf("%w: %d devices", ErrFull, maxMembers)
+		}
+		r.Members = append(r.Members, listed{ID: p.Device, Name: name, Since: m.raw(), Pending: true})
+		r.Version++
+		r.At = m.stamp()
+	}
+	w := r.clone()
+	w.Device = p.Device
+	if own := m.reach(); len(own) > 0 {
+		w.Addresses = nil
+		for _, a := range own {
+			if goodAddress(a) && len(w.Addresses) < maxAddresses {
+				w.Addresses = append(w.Addresses, a)
+			}
+		}
+	}
+	if !r.Foreign {
+		ca, err := parseCert(r.CA)
+		if err != nil {
+			return nil, nil, fmt.Errorf("membership: %w", err)
+		}
+		if w.Cert, err = m.issue(ca, key, p); err != nil {
+			return nil, nil, fmt.Errorf("membership: %w", err)
+		}
+	}
+	welcome, err := encode(w)
+	if err != nil {
+		return nil, nil, fmt.Errorf("membership: %w", err)
+	}
+	if len(welcome) > maxRecord {
+		return nil, nil, fmt.Errorf("membership: admit %s: %w", p.Device, ErrFull)
+	}
+	if first {
+		if key != nil {
+			if err := m.store.writeKey(key); err != nil {
+				return nil, nil, errors.Join(err, m.store.clear())
+			}
+		}
+		if err := m.keep(r); err != nil {
+			return nil, nil, errors.Join(err, m.store.clear())
+		}
+		m.caKey, m.founding = key, nil
+	} else if err := m.keep(r); err != nil {
+		return nil, nil, err
+	}
+	return welcome, []Change{{What: Admitted, Device: p.Device, Name: name}}, nil
+}
+
+// raw is the clock as it is, for a member that is expected: whether a day has passed can be told even by a clock that is wrong, as long
+// as it stays so (expire).
+func (m *Membership) raw() int64 { return max(1, m.clock.Now().Unix()) }
+
+// Confirm says that a device has what it needs to come. Only the host's word counts; elsewhere it is nothing.
+func (m *Membership) Confirm(id round.DeviceID) { m.came(id) }
+
+// came notes that a member is there.
+func (m *Membership) came(id round.DeviceID) {
+	m.mu.Lock()
+	if m.rec == nil || !m.rec.isHost() {
+		m.mu.Unlock()
+		return
+	}
+	r := m.rec.clone()
+	i := r.find(id)
+	if i < 0 {
+		m.mu.Unlock()
+		return
+	}
+	l := &r.Members[i]
+	l.Seen = max(l.Seen, m.stamp())
+	if !l.Pending {
+		_ = m.adopt(r) // not worth a write: it goes with the next one
+		m.mu.Unlock()
+		return
+	}
+	l.Pending, l.Since = false, m.stamp()
+	r.Version++
+	r.At = m.stamp()
+	name := l.Name
+	err := m.keep(r)
+	m.mu.Unlock()
+	if err != nil {
+		m.trouble("confirm", err)
+		return
+	}
+	m.tell([]Change{{What: Confirmed, Device: id, Name: name}})
+	m.sendList()
+}
+
+// Accept enters the room that the welcome describes. host is who gave it: a member that has proved to know the code. When it
+// returns nil the room is on disk, and this device is in.
+func (m *Membership) Accept(host Party, welcome []byte) error {
+	r, err := decode(welcome, m.id)
+	if err != nil {
+		return fmt.Errorf("membership: %w: %w", ErrWelcome, err)
+	}
+	if r.isHost() || r.find(host.Device) < 0 {
+		return fmt.Errorf("membership: %w: %s is not in the room it gives", ErrWelcome, host.Device)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.rec != nil {
+		return ErrPaired
+	}
+	if err := m.keep(r); err != nil {
+		return errors.Join(err, m.store.clear())
+	}
+	m.founding = nil
+	return nil
+}
+
+// Remove ends a device's membership. When it returns nil the device is off the list; OnChange (Removed) has been told where the
+// host is this device, and it must drop the connection. Elsewhere the host is asked.
+func (m *Membership) Remove(ctx context.Context, id round.DeviceID) error {
+	room := m.Room()
+	switch {
+	case room == nil:
+		return ErrNotPaired
+	case !m.Member(id):
+		return fmt.Errorf("%w: %s", ErrNoMember, id)
+	case id == room.Host:
+		return ErrHost
+	case m.IsHost():
+		return m.remove(id)
+	}
+	return m.askRemove(ctx, id)
+}
+
+// remove is the host's part.
+func (m *Membership) remove(ids ...round.DeviceID) error {
+	m.mu.Lock()
+	if m.rec == nil || !m.rec.isHost() {
+		m.mu.Unlock()
+		return errNotHost
+	}
+	r := m.rec.clone()
+	var changes []Change
+	for _, id := range ids {
+		if i := r.find(id); i >= 0 && id != r.Host {
+			changes = append(changes, Change{What: Removed, Device: id, Name: r.Members[i].Name})
+			r.Members = slices.Delete(r.Members, i, i+1)
+		}
+	}
+	if len(changes) == 0 {
+		m.mu.Unlock()
+		return nil
+	}
+	r.Version++
+	r.At = m.stamp()
+	err := m.keep(r)
+	m.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	m.tell(changes)
+	m.sendList()
+	return nil
+}
+
+// Leave ends this device's membership: on disk in any case. The host is told, if it is there; when the host itself leaves, the room ends.
+func (m *Membership) Leave(ctx context.Context) error {
+	room := m.Room()
+	if room == nil {
+		return ErrNotPaired
+	}
+	if room.Host == m.id.ID() {
+		m.sendEnd()
+	} else {
+		m.askLeave(ctx)
+	}
+	return m.out(ErrLeft)
+}
+
+// out is the end, for whichever reason.
+func (m *Membership) out(why error) error {
+	m.mu.Lock()
+	if m.rec == nil {
+		m.mu.Unlock()
+		return nil
+	}
+	err := m.end()
+	if m.gone != nil {
+		close(m.gone)
+		m.gone, why = nil, ErrLeft
+	}
+	m.mu.Unlock()
+	m.tell([]Change{{What: Out, Device: m.id.ID(), Why: why}})
+	return err
+}
+
+// Refused tells what the client heard from the broker (mqtt.Config.OnTrouble): the room's host, which has proved to be it, says that this
+// device is no member.
+func (m *Membership) Refused(err error) {
+	room := m.Room()
+	if room == nil || room.Foreign || room.Host == m.id.ID() || !errors.Is(err, mqtt.ErrNotMember) {
+		return
+	}
+	m.post(func() {
+		if err := m.out(ErrRemoved); err != nil {
+			m.trouble("leave", err)
+		}
+	})
+}
+
+// Reached says where the host was found (mqtt.Config.OnReached).
+func (m *Membership) Reached(addr string) {
+	if goodAddress(addr) {
+		m.post(func() { m.reached(addr) })
+	}
+}
+
+func (m *Membership) reached(addr string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.rec == nil || m.rec.isHost() || len(m.rec.Addresses) > 0 && m.rec.Addresses[0] == addr {
+		return
+	}
+	r := m.rec.clone()
+	r.Addresses = slices.DeleteFunc(r.Addresses, func(a string) bool { return a == addr })
+	r.Addresses = slices.Insert(r.Addresses, 0, addr)
+	r.Addresses = r.Addresses[:min(len(r.Addresses), maxAddresses)]
+	if err := m.keep(r); err != nil {
+		m.log.Warn(eventTrouble, "what", "address", "err", err)
+	}
+}

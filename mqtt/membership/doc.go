@@ -1,0 +1,38 @@
+// Package membership is who belongs to a room: kept by the room's host, known to every member, and on disk at each of them.
+//
+//	button, code (mqtt/pairing)            broker, client (mqtt)
+//	   │ Found, Admit, Accept                 │ BrokerTLS, ClientTLS, Admits, Member
+//	   v                                      v
+//	Membership ── room/room.json, room/ca.key (state directory)
+//	   │  ^ HandleNote, LinkUp, Refused, Reached
+//	   v  │ SendWith
+//	 the room's notes ─────────> the same in every other device
+//
+// The host is the device that admitted the first other one. Its list is the authority: a certificate says which device is there, the
+// list whether that is a member. The list's version counts up; a device that has seen a version takes no older one.
+//
+//	note              who says it   body                               answer
+//	members.ask       member        have: version of its list          members.list
+//	members.list      host          room, version, at, members         (no members: the room has ended)
+//	members.admit     member        request, device, key, name         members.admitted (welcome) or members.refused (why)
+//	members.remove    member        request, device                    members.removed or members.refused
+//	members.renew     member        key                                members.renewed (to, cert)
+//	members.left      member                                           members.list
+//
+// A welcome is the newcomer's room.json.
+//
+// # Commit points
+//
+// The host writes ca.key, then room.json with the newcomer as pending, then gives the welcome away: whoever has one can come. The
+// newcomer is in when its room.json is there. Pending ends with its first connection, or after a day without one. Leaving and
+// being removed delete room.json first. Each file is replaced whole, so a power cut leaves the old state or the new one.
+//
+// # Clocks
+//
+// A device may believe that it is 1970. A certificate is looked at as of the latest of: the own clock, what the host last wrote under its
+// list, and NotBefore of the authority, of the own certificate and of the one that is looked at; for the room's authority has signed
+// all of these, it can be no earlier. A host without a clock issues certificates for ten years, from a day on which conch did not exist yet; they
+// are renewed once its clock is right. Otherwise certificates last two years and are renewed after one.
+//
+// Run's goroutine handles what the room says and writes the files then; everything else happens in the caller's.
+package membership

@@ -1,0 +1,266 @@
+package membership
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"conch/companions/round"
+	"conch/mqtt"
+)
+
+// Bounds of a room.
+const (
+	maxMembers   = 64 // devices (companions/round)
+	maxName      = 64 // bytes
+	maxAddresses = 8
+	maxAddress   = 128      // bytes
+	maxRecord    = 31 << 10 // bytes: a sealed welcome has 32 KiB, and so has a note
+	maxCert      = 2 << 10
+	roomIDLen    = 16
+)
+
+// record is room.json, and a welcome is the newcomer's room.json. It is a value: whoever changes it changes a clone.
+type record struct {
+	V         int            `json:"v"`
+	Device    round.DeviceID `json:"device"` // whose it is
+	ID        string         `json:"room"`
+	Name      string         `json:"name"`
+	Host      round.DeviceID `json:"host"`
+	Foreign   bool           `json:"foreign,omitempty"`
+	Version   uint64         `json:"version"`
+	At        int64          `json:"at,omitempty"` // when the host wrote the list, by its clock, seconds since 1970; 0: it had none
+	Members   []listed       `json:"members"`
+	Addresses []string       `json:"addresses,omitempty"`
+	CA        []byte         `json:"ca,omitempty"`   // DER
+	Cert      []byte         `json:"cert,omitempty"` // DER, this device's
+}
+
+type listed struct {
+	ID      round.DeviceID `json:"id"`
+	Name    string         `json:"name"`
+	Since   int64          `json:"since,omitempty"`
+	Seen    int64          `json:"seen,omitempty"`
+	Pending bool           `json:"pending,omitempty"`
+}
+
+func (r *record) clone() *record {
+	c := *r
+	c.Members, c.Addresses = slices.Clone(r.Members), slices.Clone(r.Addresses)
+	return &c
+}
+
+func (r *record) find(id round.DeviceID) int {
+	return slices.IndexFunc(r.Members, func(m listed) bool { return m.ID == id })
+}
+
+func (r *record) isHost() bool { return r.Device == r.Host }
+
+// snapshot is what others may see of it.
+func (r *record) snapshot(leaf *x509.Certificate) *Room {
+	room := &Room{ID: r.ID, Name: r.Name, Host: r.Host, Addresses: slices.Clone(r.Addresses), Foreign: r.Foreign, Version: r.Version}
+	for _, l := range r.Members {
+		room.Members = append(room.Members, Member{ID: l.ID, Name: l.Name, Since: date(l.Since), Seen: date(l.Seen), Pending: l.Pending})
+		if l.ID == r.Device {
+			room.Called = l.Name
+		}
+	}
+	slices.SortFunc(room.Members, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
+	if leaf != nil {
+		room.CertificateUntil = leaf.NotAfter
+	}
+	return room
+}
+
+func date(seconds int64) time.Time {
+	if seconds < floor.Unix() { // by a clock that was wrong
+		return time.Time{}
+	}
+	return time.Unix(seconds, 0)
+}
+
+// encode writes it on one line, without the escapes that are for web pages.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// strict reads one JSON value and nothing besides it.
+func strict(data []byte, most int, into any) error {
+	if len(data) > most {
+		return fmt.Errorf("%d bytes; at most %d", len(data), most)
+	}
+	if !utf8.Valid(data) {
+		return errors.New("not UTF-8")
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("something follows it")
+	}
+	return nil
+}
+
+// decode reads a record that is to be this device's, and checks everything that can be known from itself.
+func decode(data []byte, id mqtt.Identity) (*record, error) {
+	r := new(record)
+	if err := strict(data, maxRecord, r); err != nil {
+		return nil, err
+	}
+	if err := r.check(id); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *record) check(id mqtt.Identity) error {
+	switch {
+	case r.V != 1:
+		return fmt.Errorf("its version is %d; this program knows 1", r.V)
+	case r.Device != id.ID():
+		return fmt.Errorf("it belongs to device %.20q, and this one is %s (was identity.key replaced?)", r.Device, id.ID())
+	case !validRoomID(r.ID):
+		return fmt.Errorf("room %.40q is no room's id", r.ID)
+	case mqtt.CheckRoom(r.Name) != nil:
+		return mqtt.CheckRoom(r.Name)
+	}
+	if err := checkList(r.Version, r.Members); err != nil {
+		return err
+	}
+	if r.find(r.Device) < 0 || r.find(r.Host) < 0 {
+		return errors.New("this device or the one that keeps the room is not in its list")
+	}
+	if err := checkAddresses(r.Addresses); err != nil {
+		return err
+	}
+	if r.Foreign {
+		if r.CA != nil || r.Cert != nil {
+			return errors.New("certificates in a room with somebody else's broker")
+		}
+		return nil
+	}
+	_, err := r.credentials(id)
+	return err
+}
+
+func checkList(version uint64, members []listed) error {
+	if version == 0 || version > maxVersion {
+		return fmt.Errorf("the list's version is %d", version)
+	}
+	if len(members) > maxMembers {
+		return fmt.Errorf("%d members; at most %d", len(members), maxMembers)
+	}
+	ids, names := map[round.DeviceID]bool{}, map[string]bool{}
+	for _, l := range members {
+		switch {
+		case mqtt.CheckDevice(l.ID) != nil:
+			return mqtt.CheckDevice(l.ID)
+		case !goodName(l.Name):
+			return fmt.Errorf("member %s: name %.80q: want 1 to %d bytes without control characters", l.ID, l.Name, maxName)
+		case ids[l.ID], names[fold(l.Name)]:
+			return fmt.Errorf("member %s, %q: twice in the list", l.ID, l.Name)
+		case !plausible(l.Since), !plausible(l.Seen):
+			return fmt.Errorf("member %s: a date that cannot be", l.ID)
+		}
+		ids[l.ID], names[fold(l.Name)] = true, true
+	}
+	return nil
+}
+
+// maxVersion keeps a version within what every reader of JSON can hold.
+const maxVersion = 1 << 53
+
+func plausible(seconds int64) bool { return seconds >= 0 && seconds < 1<<36 }
+
+func checkAddresses(addrs []string) error {
+	if len(addrs) > maxAddresses {
+		return fmt.Errorf("%d addresses; at most %d", len(addrs), maxAddresses)
+	}
+	for _, a := range addrs {
+		if !goodAddress(a) {
+			return fmt.Errorf("address %.80q: want HOST:PORT", a)
+		}
+	}
+	return nil
+}
+
+func goodAddress(a string) bool {
+	if len(a) > maxAddress || strings.ContainsFunc(a, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return false
+	}
+	host, port, err := net.SplitHostPort(a)
+	n, bad := strconv.ParseUint(port, 10, 16)
+	return err == nil && host != "" && bad == nil && n > 0
+}
+
+func goodName(s string) bool {
+	return s != "" && len(s) <= maxName && utf8.ValidString(s) && strings.TrimSpace(s) == s && !strings.ContainsFunc(s, unicode.IsControl)
+}
+
+// tidyName makes a name of what a device says it is called.
+func tidyName(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == utf8.RuneError {
+			return -1
+		}
+		return r
+	}, s)
+	if s = strings.TrimSpace(s); s == "" {
+		s = "device"
+	}
+	return cut(s, maxName)
+}
+
+func cut(s string, most int) string {
+	for len(s) > most {
+		_, n := utf8.DecodeLastRuneInString(s)
+		s = s[:len(s)-n]
+	}
+	return strings.TrimSpace(s)
+}
+
+// fold is what two names are compared by: "Kitchen" and "kitchen" sound the same.
+func fold(s string) string { return strings.ToLower(s) }
+
+// freeName is the name or, if another device has it, the name with the next number behind it.
+func (r *record) freeName(want string, self round.DeviceID) string {
+	want = tidyName(want)
+	taken := func(s string) bool {
+		return slices.ContainsFunc(r.Members, func(l listed) bool { return l.ID != self && fold(l.Name) == fold(s) })
+	}
+	name := want
+	for n := 2; taken(name); n++ {
+		suffix := " " + strconv.Itoa(n)
+		name = cut(want, maxName-len(suffix)) + suffix
+	}
+	return name
+}
+
+func validRoomID(s string) bool {
+	return len(s) == roomIDLen && s[0] == 'r' && !strings.ContainsFunc(s, func(c rune) bool { return (c < 'a' || c > 'z') && (c < '2' || c > '7') })
+}
+
+// sameKey says whether a certificate is over this device's key.
+func sameKey(c *x509.Certificate, id mqtt.Identity) bool {
+	key, ok := c.PublicKey.(ed25519.PublicKey)
+	return ok && mqtt.Fingerprint(key) == id.ID()
+}

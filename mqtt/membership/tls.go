@@ -1,0 +1,110 @@
+package membership
+
+import (
+	"crypto/ed25519"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+
+	"conch/companions/round"
+	"conch/mqtt"
+)
+
+// BrokerTLS is for the broker's door to the network (mqtt.Network); nil unless this device keeps the room. What it shows and believes is
+// looked up for each connection, so that a renewed certificate needs no restart. Whether a device is still a member is not asked
+// here but by Admits, whose refusal the device understands.
+func (m *Membership) BrokerTLS() *tls.Config {
+	if !m.IsHost() || m.Room().Foreign {
+		return nil
+	}
+	return &tls.Config{
+		MinVersion:             tls.VersionTLS13,
+		NextProtos:             []string{mqtt.ALPNRoom},
+		SessionTicketsDisabled: true,
+		ClientAuth:             tls.RequireAnyClientCert, // and VerifyConnection looks at it, by this room's rules
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+			c := m.creds.Load()
+			if c == nil {
+				return nil, ErrNotPaired
+			}
+			return &c.pair, nil
+		},
+		VerifyConnection: func(s tls.ConnectionState) error {
+			_, err := m.peer(&s, x509.ExtKeyUsageClientAuth)
+			return err
+		},
+	}
+}
+
+// ClientTLS is for the connection to the room's host: it knows the host by its key, not by a name, for it may be at any address.
+func (m *Membership) ClientTLS() (*tls.Config, error) {
+	c := m.creds.Load()
+	if c == nil {
+		return nil, ErrNotPaired
+	}
+	return &tls.Config{
+		MinVersion: tls.VersionTLS13,
+		NextProtos: []string{mqtt.ALPNRoom},
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			return &c.pair, nil
+		},
+		InsecureSkipVerify: true, // only the comparison of names: VerifyConnection does all the rest
+		VerifyConnection: func(s tls.ConnectionState) error {
+			id, err := m.peer(&s, x509.ExtKeyUsageServerAuth)
+			if err != nil {
+				return err
+			}
+			if room := m.Room(); room == nil || id != room.Host {
+				return ErrOtherHost
+			}
+			return nil
+		},
+	}, nil
+}
+
+// peer says who is at the other end.
+func (m *Membership) peer(s *tls.ConnectionState, usage x509.ExtKeyUsage) (round.DeviceID, error) {
+	c := m.creds.Load()
+	if c == nil {
+		return "", ErrNotPaired
+	}
+	if s.Version < tls.VersionTLS13 || len(s.PeerCertificates) == 0 {
+		return "", errors.New("membership: no certificate under TLS 1.3")
+	}
+	id, err := c.verify(m.notBefore(), s.PeerCertificates[0], usage)
+	if err != nil {
+		return "", fmt.Errorf("membership: %w", err)
+	}
+	return id, nil
+}
+
+// Admits says whether a device that has said who it is may use the broker (mqtt.BrokerConfig.Admit): the list decides, at every
+// connection. A member that was expected is confirmed by coming. On loopback there is this device itself.
+func (m *Membership) Admits(p mqtt.Peer) error {
+	room := m.Room()
+	if room == nil {
+		return ErrNotPaired
+	}
+	if p.TLS == nil {
+		a, ok := p.Remote.(*net.TCPAddr)
+		if !ok || !a.IP.IsLoopback() || p.Device != m.id.ID() {
+			return fmt.Errorf("%w: without a certificate", ErrStranger)
+		}
+		return nil
+	}
+	if len(p.TLS.PeerCertificates) == 0 {
+		return fmt.Errorf("%w: without a certificate", ErrStranger)
+	}
+	key, ok := p.TLS.PeerCertificates[0].PublicKey.(ed25519.PublicKey)
+	if !ok || mqtt.Fingerprint(key) != p.Device {
+		return ErrNotItsName
+	}
+	member, ok := room.Member(p.Device)
+	if !ok {
+		return ErrStranger
+	}
+	m.post(func() { m.came(member.ID) })
+	return nil
+}
