@@ -75,6 +75,11 @@ func TestNotes(t *testing.T) {
 			}},
 		{name: "server without a list of models", check: "key", level: doctor.Note, text: "no list of models",
 			breaks: func(b *box) { b.s.Voice.URL = "wss://api.openai.com/other/realtime" }},
+		{name: "one processor, and no real-time", check: "priority", level: doctor.Note, text: "one processor",
+			breaks: func(b *box) {
+				b.m.CPUs = 1
+				b.write("/proc/613/task/614/stat", thread(0))
+			}},
 		{name: "could be one of several boards", check: "board", level: doctor.Note, text: "could be codec-zero (the sound card Zero is up)", do: "device.board",
 			breaks: func(b *box) {
 				b.s.Board = ""

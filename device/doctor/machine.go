@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,6 +44,7 @@ type Machine struct {
 	Owner  func(fs.FileInfo) (uid, gid int)
 	Roots  *x509.CertPool         // authorities; nil: the system's
 	RTPrio func() (uint64, error) // highest real-time priority the caller may have
+	CPUs   int                    // processors
 }
 
 // Space is a file system, as statfs tells it.
@@ -62,7 +64,7 @@ func Real() *Machine {
 		Now: time.Now, Synced: clockSynced,
 		Run: run, Dial: (&net.Dialer{}).DialContext, Proxy: http.ProxyFromEnvironment,
 		GPIO: gpio.Inspect, Inputs: func() ([]gpio.InputDevice, int) { return gpio.InputDevices("") },
-		Space: space, Owner: owner, RTPrio: rtprio,
+		Space: space, Owner: owner, RTPrio: rtprio, CPUs: runtime.NumCPU(),
 	}
 	for _, name := range []string{"USER", "LOGNAME", "SUDO_USER"} {
 		m.People = append(m.People, os.Getenv(name))

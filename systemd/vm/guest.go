@@ -35,10 +35,11 @@ const DoorAddress = "10.0.2.100:8080"
 // Guest is one virtual machine.
 type Guest struct {
 	// fixed after Start
-	o     Options
-	cmd   *exec.Cmd
-	ended chan struct{} // closed when QEMU has ended; err is set then
-	err   error
+	o       Options
+	cmd     *exec.Cmd
+	ended   chan struct{} // closed when QEMU has ended; err is set then
+	err     error
+	sockets string // their directory, while QEMU runs
 
 	// owned by the caller's goroutine
 	qmp, agent *wire
@@ -118,12 +119,15 @@ func (g *Guest) speaks(ctx context.Context) bool {
 
 // launch starts QEMU and returns when its monitor answers.
 func (g *Guest) launch(ctx context.Context) error {
+	// A socket's path is at most 107 bytes (unix(7)), and Dir lies as deep as the checkout and the test's name have it.
+	sockets, err := os.MkdirTemp("", "vm")
+	if err != nil {
+		return fmt.Errorf("vm: %w", err)
+	}
+	g.sockets = sockets
 	args, err := g.arguments()
 	if err != nil {
-		return err
-	}
-	for _, name := range []string{"agent", "qmp"} {
-		_ = os.Remove(g.socket(name))
+		return errors.Join(err, os.RemoveAll(sockets))
 	}
 	errs, err := os.Create(filepath.Join(g.o.Dir, "qemu.log"))
 	if err != nil {
@@ -134,10 +138,11 @@ func (g *Guest) launch(ctx context.Context) error {
 	g.cmd.Stdout, g.cmd.Stderr = errs, errs
 	g.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	if err := g.cmd.Start(); err != nil {
-		return fmt.Errorf("vm: %w (make deps-vm installs it)", err)
+		return errors.Join(fmt.Errorf("vm: %w (make deps-vm installs it)", err), os.RemoveAll(sockets))
 	}
 	go func() { // ends with QEMU, which Stop and Cut end
 		g.err = g.cmd.Wait()
+		_ = os.RemoveAll(sockets)
 		close(g.ended)
 	}()
 	for g.qmp == nil {
@@ -315,7 +320,7 @@ func (g *Guest) Console() string {
 }
 
 func (g *Guest) consolePath() string       { return filepath.Join(g.o.Dir, "console.log") }
-func (g *Guest) socket(name string) string { return filepath.Join(g.o.Dir, name+".sock") }
+func (g *Guest) socket(name string) string { return filepath.Join(g.sockets, name+".sock") }
 func exists(path string) bool              { _, err := os.Stat(path); return err == nil }
 func output(cmd *exec.Cmd) error {
 	if said, err := cmd.CombinedOutput(); err != nil {
