@@ -75,6 +75,7 @@ type Device struct {
 	talk        *roomTalk
 	lights      *lights
 	mute        mute
+	tap         tap
 	room        *companions.Room         // nil: one companion and no broker
 	bus         *mqtt.Client             // nil: no broker
 	refined     *companions.ModelRefiner // nil: votes by the rules alone

@@ -154,8 +154,15 @@ func (d *Device) wireSound() error {
 	d.speaker = audio.NewSpeaker(audio.SpeakerConfig{Fade: d.cfg.Audio.Fade, Now: d.now, Volume: &volume, Cues: &cues})
 	d.mic = audio.NewMic(audio.MicConfig{
 		Preroll: d.cfg.Audio.Preroll, Now: d.now, Loud: d.speaker.LastAudible,
-		Sink: func(id string, pcm []int16) { d.voices.Append(turn.ID(id), pcm) },
+		Sink: func(id string, pcm []int16) {
+			if !d.tap.heard(id, d.now(), pcm) {
+				d.voices.Append(turn.ID(id), pcm)
+			}
+		},
 		Started: func(id string) {
+			if d.tap.started(id) {
+				return
+			}
 			d.lights.captured(true)
 			d.coordinator.Post(turn.CaptureStarted{At: d.now(), Turn: turn.ID(id)})
 		},
@@ -163,6 +170,9 @@ func (d *Device) wireSound() error {
 			d.coordinator.Post(turn.CaptureEnded{At: d.now(), Turn: turn.ID(id), Samples: samples})
 		},
 		Lost: func(id string) {
+			if d.tap.lost(id) {
+				return
+			}
 			d.lights.captured(false)
 			d.coordinator.Post(turn.CaptureLost{At: d.now(), Turn: turn.ID(id), Say: d.nothingCaptured()})
 		},

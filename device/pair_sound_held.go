@@ -1,0 +1,146 @@
+package device
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"conch/audio"
+)
+
+// Was anything said while the button was held? A vowel is two things at once that a kitchen seldom is: louder than the room was a
+// moment ago, and periodic at the pitch of a voice.
+//
+//	24 kHz ─> 4 kHz ─> 20 ms frames ─> dB over the room's own floor   (the 10th percentile of the utterance itself)
+//	                              └──> resemblance to itself one pitch period ago (autocorrelation over 40 ms, 70 to 350 Hz)
+//
+// Water, a fan and a kettle are loud and not periodic; hum is periodic and always there; what falls or clatters rings too shortly.
+const (
+	levelFrame = audio.Rate / 50 // samples of 24 kHz
+	levelDown  = 6
+	levelSpan  = 2 * levelFrame / levelDown // samples of 4 kHz that are compared
+	levelMost  = 12 * 50                    // frames of an utterance that are kept; of a longer one the first: it was a question, or is a stuck button
+	pitchLow   = audio.Rate / levelDown / 70
+	pitchHigh  = audio.Rate / levelDown / 350
+
+	overFloor   = 7.0   // dB
+	resemblance = 0.62  // of 1
+	leastFloor  = -72.0 // dBFS: below, a microphone's own noise comes and goes
+	voicedLeast = 12    // frames, 240 ms: two short syllables
+)
+
+// levels are those of the latest utterance of a turn.
+type levels struct {
+	mu     sync.Mutex
+	id     string
+	last   time.Duration // when a frame came
+	meter  speechMeter
+	frames int // judged
+}
+
+// of takes what was captured of an utterance, on the microphone's goroutine.
+func (l *levels) of(id string, now time.Duration, pcm []int16) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.id != id {
+		l.id = id
+		l.meter = speechMeter{}
+	}
+	l.last = now
+	l.meter.add(pcm)
+}
+
+// quiet judges the utterance whose last frame came within staleLevel; without one: true.
+func (l *levels) quiet(now time.Duration) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return now-l.last > staleLevel || !l.meter.spoken()
+}
+
+// spoken says whether somebody speaks in pcm (24 kHz).
+func spoken(pcm []int16) bool {
+	var m speechMeter
+	m.add(pcm)
+	return m.spoken()
+}
+
+// speechMeter measures an utterance frame by frame.
+type speechMeter struct {
+	sum, n  int     // of levelDown samples, on the way down to 4 kHz
+	past    float32 // of the high-pass
+	before  float32 // its input
+	recent  [levelSpan]float32
+	filled  int // of recent, since the last frame: the first half is the frame before
+	started bool
+	db      [levelMost]float32
+	voiced  [levelMost]bool
+	frames  int
+}
+
+func (m *speechMeter) add(pcm []int16) {
+	for _, s := range pcm {
+		m.sum += int(s)
+		if m.n++; m.n < levelDown {
+			continue
+		}
+		x := float32(m.sum) / (levelDown * 32768)
+		m.sum, m.n = 0, 0
+		m.past = 0.8*m.past + 0.9*(x-m.before) // below about 140 Hz there are steps, doors and mains
+		m.before = x
+		m.recent[levelSpan/2+m.filled] = m.past
+		if m.filled++; m.filled == levelSpan/2 {
+			m.frame()
+			copy(m.recent[:levelSpan/2], m.recent[levelSpan/2:])
+			m.filled = 0
+		}
+	}
+}
+
+func (m *speechMeter) frame() {
+	if m.frames == levelMost {
+		return
+	}
+	energy := float32(0)
+	for _, x := range m.recent[levelSpan/2:] {
+		energy += x * x
+	}
+	m.db[m.frames] = float32(10 * math.Log10(float64(energy)/(levelSpan/2)+1e-12))
+	m.voiced[m.frames] = m.periodic()
+	m.frames++
+}
+
+// periodic compares the last 40 ms with themselves.
+func (m *speechMeter) periodic() bool {
+	x := &m.recent
+	for lag := pitchHigh; lag <= pitchLow; lag++ {
+		var ab, aa, bb float32
+		for i := lag; i < levelSpan; i++ {
+			a, b := x[i], x[i-lag]
+			ab += a * b
+			aa += a * a
+			bb += b * b
+		}
+		if ab > 0 && ab*ab >= resemblance*resemblance*aa*bb {
+			return true
+		}
+	}
+	return false
+}
+
+// spoken judges what was measured.
+func (m *speechMeter) spoken() bool {
+	if m.frames == 0 {
+		return false
+	}
+	sorted := slices.Clone(m.db[:m.frames])
+	slices.Sort(sorted)
+	floor := max(leastFloor, sorted[m.frames/10])
+	voiced := 0
+	for i, db := range m.db[:m.frames] {
+		if m.voiced[i] && db >= floor+overFloor {
+			voiced++
+		}
+	}
+	return voiced >= voicedLeast
+}
