@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"time"
 
 	"github.com/godbus/dbus/v5"
 	"golang.org/x/net/dns/dnsmessage"
@@ -19,6 +20,9 @@ type browsing struct {
 	resolved chan *dbus.Call // with room for maxAsked: the library would wait for it to be read
 }
 
+// hesitant is how long avahi may take to begin a look.
+const hesitant = 400 * time.Millisecond
+
 // maxAsked bounds what a browse asks avahi.
 const maxAsked = 2 * maxKnown
 
@@ -30,7 +34,10 @@ type item struct {
 
 // browseAvahi asks avahi until ctx ends or there is enough. An error is that avahi is not there or went away.
 func (d *Discovery) browseAvahi(ctx context.Context, ifs []iface, enough func(Found) bool) ([]Found, error) {
-	bus, err := dialAvahi(ctx)
+	// One that does not even begin has this long: the rest of the time is for our own questions.
+	beginning, begun := context.WithTimeout(ctx, hesitant)
+	defer begun()
+	bus, err := dialAvahi(beginning)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +47,7 @@ func (d *Discovery) browseAvahi(ctx context.Context, ifs []iface, enough func(Fo
 		items: map[item]struct{}{}, resolved: make(chan *dbus.Call, maxAsked),
 	}
 	var path dbus.ObjectPath
-	if err := bus.call(ctx, "/", avahiServer+".ServiceBrowserNew", []any{avahiAny, avahiAny, ServiceType, "local", uint32(0)}, &path); err != nil {
+	if err := bus.call(beginning, "/", avahiServer+".ServiceBrowserNew", []any{avahiAny, avahiAny, ServiceType, "local", uint32(0)}, &path); err != nil {
 		return nil, err
 	}
 	for {

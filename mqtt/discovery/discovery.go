@@ -94,12 +94,13 @@ func (d *Discovery) Find(ctx context.Context, wait time.Duration, enough func(Fo
 	looking, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	var found []Found
-	err = errNoAvahi
 	if d.cfg.How != Own {
 		found, err = d.browseAvahi(looking, ifs, enough)
 	}
-	if err != nil && d.cfg.How != Avahi {
+	if err != nil && d.cfg.How == Auto {
 		d.cfg.Log.Debug("discovery.browse_own", "because", err)
+	}
+	if d.cfg.How == Own || err != nil && d.cfg.How == Auto {
 		found, err = d.browseOwn(looking, ifs, enough)
 	}
 	if err == nil && ctx.Err() != nil {

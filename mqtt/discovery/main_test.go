@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"strings"
@@ -21,6 +24,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv("CONCH_DISCOVERY_HELPER") == "hog" {
+		os.Exit(runHog(os.Stdin, os.Stdout))
+	}
 	if os.Getenv("CONCH_DISCOVERY_HELPER") != "" {
 		os.Exit(runHelper(os.Stdin, os.Stdout))
 	}
@@ -38,6 +44,8 @@ type order struct {
 	Nothing  bool           `json:",omitempty"` // announce nothing
 	Browse   time.Duration  `json:",omitempty"`
 	Until    round.DeviceID `json:",omitempty"` // browse until it is seen
+	Garbage  int            `json:",omitempty"` // so many packets of it
+	Seed     uint64         `json:",omitempty"`
 }
 
 // report is one line back, to a browse.
@@ -69,6 +77,14 @@ func runHelper(in io.Reader, out io.Writer) int {
 		switch {
 		case o.Announce != nil || o.Nothing:
 			d.Announce(o.Announce)
+		case o.Garbage > 0:
+			r := report{}
+			if err := litter(ctx, o.Garbage, o.Seed); err != nil {
+				r.Error = err.Error()
+			}
+			if err := reports.Encode(r); err != nil {
+				return 1
+			}
 		default:
 			begin := time.Now()
 			var enough func(Found) bool
@@ -85,6 +101,47 @@ func runHelper(in io.Reader, out io.Writer) int {
 			}
 		}
 	}
+}
+
+// litter sends what nobody should: noise, true messages with some bytes changed, and true ones full of lies.
+func litter(ctx context.Context, count int, seed uint64) error {
+	random := rand.New(rand.NewPCG(seed, 0))
+	p, err := openPort(ctx)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	ifs, err := interfaces()
+	if err != nil {
+		return err
+	}
+	for k := range count {
+		z := zone{
+			service: Service{Name: fmt.Sprint("liar ", k), Device: deviceID('z'), Port: 1 + random.IntN(65535), Pairing: true},
+			label:   fmt.Sprint("liar ", k), addrs: []netip.Addr{netip.MustParseAddr("8.8.8.8"), netip.MustParseAddr("127.0.0.1")},
+		}
+		data, err := z.answer(reply{ttl: ttl, meta: true})
+		if err != nil {
+			return err
+		}
+		switch k % 3 {
+		case 0:
+			for range 1 + random.IntN(8) {
+				data[random.IntN(len(data))] = byte(random.Uint32())
+			}
+		case 1:
+			data = make([]byte, random.IntN(1400))
+			for i := range data {
+				data[i] = byte(random.Uint32())
+			}
+		}
+		for _, i := range ifs {
+			for _, l := range i.links() {
+				_ = p.send(l, everybody, data) // a full buffer is what one would expect
+			}
+		}
+	}
+	return nil
 }
 
 // nets makes namespaces whose devices are on one bridge, in a namespace too.
@@ -165,6 +222,58 @@ func (n *nets) run(name string, args ...string) {
 	if out, err := exec.CommandContext(n.t.Context(), name, args...).CombinedOutput(); err != nil {
 		n.t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
 	}
+}
+
+// listening lists the open ports of a namespace.
+func (n *nets) listening(space string) string {
+	n.t.Helper()
+	out, err := exec.CommandContext(n.t.Context(), "ip", "netns", "exec", space, "ss", "-Hlnutp").CombinedOutput()
+	if err != nil {
+		n.t.Fatalf("ss: %v %s", err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// hog takes port 5353 for itself, in both families, until what is returned is called.
+func (n *nets) hog(space string) (free func()) {
+	n.t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	cmd := exec.CommandContext(context.Background(), "ip", "netns", "exec", space, exe)
+	cmd.Env = append(os.Environ(), "CONCH_DISCOVERY_HELPER=hog")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		n.t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		n.t.Fatal(err)
+	}
+	free = sync.OnceFunc(func() {
+		_ = in.Close()
+		_ = cmd.Wait()
+	})
+	n.t.Cleanup(free)
+	return free
+}
+
+func runHog(in io.Reader, out io.Writer) int {
+	c, err := net.ListenPacket("udp", fmt.Sprintf(":%d", mdnsPort)) //nolint:noctx // it lives as long as its process
+	if err != nil {
+		return 1
+	}
+	defer c.Close()
+	fmt.Fprintln(out)
+	_, _ = io.Copy(io.Discard, in)
+	return 0
 }
 
 // box is a device in a namespace.
