@@ -1,0 +1,3 @@
+package membership
+
+func runHelper(string) int { return 1 }
