@@ -38,8 +38,9 @@ type responder struct {
 	random  *rand.Rand // fixed
 	service *Service   // nil: nothing is said
 	level   int        // of label
-	probes  int        // sent of this label; probesWanted: it is ours
-	probeAt time.Time
+	probes  int        // sent of this label
+	probeAt time.Time  // the next one's, or when the last one has gone unanswered for long enough
+	ours    bool       // nobody objected to the label
 	ifs     []iface
 	links   map[link]*linkState
 
@@ -71,8 +72,6 @@ func (r *responder) zone(index int) zone {
 	return z
 }
 
-func (r *responder) ours() bool { return r.service != nil && r.probes >= probesWanted }
-
 // setService changes what is said; what is returned takes back what no longer holds.
 func (r *responder) setService(now time.Time, s *Service) []sending {
 	if r.service != nil && s != nil && *r.service == *s {
@@ -84,7 +83,7 @@ func (r *responder) setService(now time.Time, s *Service) []sending {
 		return nil
 	}
 	var out []sending
-	if r.ours() {
+	if r.ours {
 		out = r.everywhere(reply{ttl: 0})
 	}
 	r.service, r.level = s, 0
@@ -94,7 +93,7 @@ func (r *responder) setService(now time.Time, s *Service) []sending {
 
 // probe begins the contest for the label. The random wait is for devices that get their power at the same time.
 func (r *responder) probe(now time.Time) {
-	r.probes, r.probeAt = 0, now.Add(time.Duration(r.random.Int64N(int64(probeEvery/2))))
+	r.ours, r.probes, r.probeAt = false, 0, now.Add(time.Duration(r.random.Int64N(int64(probeEvery/2))))
 	for _, l := range r.links {
 		*l = linkState{said: l.said}
 	}
@@ -131,7 +130,7 @@ func (r *responder) next() time.Time {
 	if r.service == nil || len(r.links) == 0 {
 		return time.Time{}
 	}
-	if !r.ours() {
+	if !r.ours {
 		return r.probeAt
 	}
 	var next time.Time
@@ -157,13 +156,17 @@ func (r *responder) tick(now time.Time) []sending {
 	if r.service == nil || len(r.links) == 0 {
 		return nil
 	}
-	if !r.ours() {
+	if !r.ours {
 		if now.Before(r.probeAt) {
 			return nil
 		}
-		if r.probes++; r.probes <= probesWanted {
-			r.probeAt = now.Add(probeEvery)
+		if r.probes == probesWanted {
+			r.ours = true
+			r.announce(now)
+			return r.tick(now)
 		}
+		r.probes++
+		r.probeAt = now.Add(probeEvery)
 		var out []sending
 		for l := range r.links {
 			if data, err := r.zone(l.index).probe(); err == nil {
@@ -222,7 +225,7 @@ func (r *responder) handle(now time.Time, p packet, m message) []sending {
 		}
 		return nil
 	}
-	if !r.ours() {
+	if !r.ours {
 		if r.beaten(z, mine, m.proposed) {
 			r.rename(now)
 		}
