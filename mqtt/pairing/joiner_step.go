@@ -101,6 +101,9 @@ func (s JoinerState) Step(in JoinerInput, why Reason) (JoinerState, []JoinerEffe
 		s.Stage, s.Heard = stage, s.Now
 		return s, []JoinerEffect{e}
 	}
+	if due, ok := s.Due(); ok && s.Now >= due {
+		return leave(WhySlow, true)
+	}
 	if _, ok := in.(Begin); ok {
 		if s.Stage != JoinerIdle {
 			return s, nil
@@ -113,9 +116,6 @@ func (s JoinerState) Step(in JoinerInput, why Reason) (JoinerState, []JoinerEffe
 	}
 	if s.Stage == JoinerIdle {
 		return s, nil
-	}
-	if due, ok := s.Due(); ok && s.Now >= due {
-		return leave(WhySlow, true)
 	}
 	switch e := in.(type) {
 	case Heard:
