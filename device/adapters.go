@@ -83,11 +83,15 @@ func earcon(c turn.Cue) []int16 { return cue.Samples(c.String()) }
 
 // localVoice says an injected text while there is no session: with the synthesizer of this machine, where there is one.
 type localVoice struct {
-	mouth rehearsal.Mouth
-	holds func(condition string) bool
+	mouth   rehearsal.Mouth
+	holds   func(condition string) bool
+	pairing *pairer
 }
 
 func (v localVoice) Speak(ctx context.Context, text string) ([]int16, error) {
+	if text == pairingMark {
+		return v.pairing.sound(ctx, v.mouth)
+	}
 	if text, ok := strings.CutPrefix(text, clipped); ok { // needs nothing installed
 		clip, code, _ := strings.Cut(text, " ")
 		if !v.holds(code) {

@@ -257,7 +257,7 @@ func (d *Device) Status() Status {
 	s := Status{
 		Version: Version(), State: d.coordinator.State().String(), Sound: d.soundWords(), Voice: d.voiceLine(),
 		Ready: d.Ready(), Turns: d.turns.Load(), Volume: int(d.volume.Load()), Conditions: d.conds.list(),
-		Muted: d.Muted(), Light: d.lights.String(),
+		Muted: d.Muted(), Light: d.lights.String(), Pairing: d.PairingNow(), Paired: d.pairedStatus(),
 	}
 	s.Button = strings.Join(d.buttonNames(), "; ")
 	if d.usage != nil {

@@ -24,7 +24,7 @@ import (
 //	POST /press, /release     -> 204
 //	POST /mute, /light        -> mute.go, light.go
 //	GET  /status              -> Status
-//	GET  /room, …             -> room_control.go
+//	GET  /room, …             -> room_control.go, pair_control.go
 //	GET  /recent              -> the last facts and orders, oldest first
 //	GET  /metrics             -> Prometheus text
 const (
@@ -46,6 +46,9 @@ type Status struct {
 	Light      string      `json:"light,omitempty"`
 	Conditions []Condition `json:"conditions"`
 	Usage      any         `json:"usage,omitempty"`
+
+	Pairing PairingLine  `json:"pairing"`
+	Paired  *RoomPairing `json:"paired,omitempty"` // the room this device is in by pairing
 }
 
 // errRunning: a live appliance serves this socket. Two on one state directory would fight over it.
@@ -64,13 +67,30 @@ func (d *Device) serveControl(ctx context.Context) error {
 	mux := d.controlMux()
 	d.debugMux(ctx, mux)
 	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10, ConnContext: withPeer}
-	stop := context.AfterFunc(ctx, func() { _ = srv.Close() })
-	defer stop()
+	ended := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(ended)
+		if d.restarting.Load() { // whoever asked for that has its answer first
+			c, cancel := context.WithTimeout(context.Background(), restartAnswers)
+			defer cancel()
+			_ = srv.Shutdown(c)
+		}
+		_ = srv.Close()
+	})
+	defer func() {
+		if !stop() {
+			<-ended
+		}
+	}()
 	if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("control: %w", err)
 	}
 	return nil
 }
+
+// restartAnswers is what those who are connected get of the time when the device begins anew. Our choice: an answer takes
+// milliseconds, and who watches is told that it is over.
+const restartAnswers = 500 * time.Millisecond
 
 // listenControl opens the socket. A stale one, left by a killed process, is replaced.
 func listenControl(path string) (net.Listener, error) {
@@ -127,6 +147,7 @@ func (d *Device) controlMux() *http.ServeMux {
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { reply(w, d.Status(), nil) })
 	mux.HandleFunc("GET /recent", func(w http.ResponseWriter, _ *http.Request) { reply(w, d.coordinator.Recent(), nil) })
 	d.roomMux(mux)
+	d.pairMux(mux)
 	d.muteMux(mux)
 	d.lightMux(mux)
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) { d.writeMetrics(w) })

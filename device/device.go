@@ -80,7 +80,9 @@ type Device struct {
 	bus         *mqtt.Client             // nil: no broker
 	refined     *companions.ModelRefiner // nil: votes by the rules alone
 	self        round.DeviceID
-	actors      []actor // what Run starts, besides the rest, in this order
+	pairing     *pairer
+	broker      *mqtt.Broker // of a paired room that this device keeps; else nil
+	actors      []actor      // what Run starts, besides the rest, in this order
 	hand        *gpio.VirtualLine
 	buttons     []gpio.Source
 	saves       chan struct{} // one token: something that must survive has changed
@@ -97,6 +99,7 @@ type Device struct {
 	manager        *notifier   // nil: none. Fixed before Run
 	certainlyEarly atomic.Bool // no certificate is valid yet, by our clock
 	announced      atomic.Bool // the service manager knows that the device is ready
+	restarting     atomic.Bool // Run is about to end with ErrRestart
 	keepers        keepers
 
 	waiters waiters
@@ -158,6 +161,10 @@ func (d *Device) Run(ctx context.Context) error {
 	var first error
 	for range actors {
 		e := <-ends
+		if errors.Is(e.err, ErrRestart) && first == nil {
+			first = e.err
+			cancel()
+		}
 		if e.err != nil && first == nil && !errors.Is(e.err, context.Canceled) {
 			d.log.Error("device.part_failed", "part", e.name, "err", e.err)
 			first = e.err

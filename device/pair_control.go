@@ -85,6 +85,8 @@ type PairingLine struct {
 	Restarts bool           `json:"restarts,omitempty"`
 	Why      PairingWhy     `json:"why,omitempty"`
 	Text     string         `json:"text"` // one sentence for people
+
+	run int // attempt
 }
 
 // Over says that nothing is under way.
@@ -113,8 +115,12 @@ const (
 	WhyFull        PairingWhy = "full"        // the room has as many devices as it can
 	WhyDisk        PairingWhy = "disk"        // it could not be written down
 	WhyMuted       PairingWhy = "muted"       // the code cannot be heard
+	WhyDeaf        PairingWhy = "deaf"        // no microphone
 	WhyAlready     PairingWhy = "already"     // this device is in a room
 	WhyDevice      PairingWhy = "device"      // this device cannot (no state directory, no port)
+	WhyUnsure      PairingWhy = "unsure"      // the other device was let in, and has not said that it knows
+	WhyRefused     PairingWhy = "refused"     // the room did not let this device in
+	WhyProtocol    PairingWhy = "protocol"    // the other device is no conch, or another version of it
 )
 
 // RoomPairing is what GET /room, GET /status and conch room list say of the paired room.

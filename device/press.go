@@ -30,7 +30,7 @@ func (d *Device) notPress(e gpio.Event, b gpio.Source) {
 	case gpio.Freed:
 		d.conds.clear("button.stuck")
 	}
-	d.unmuteByHand(e)
+	d.gesture(e)
 	if d.opts.OnEvent != nil {
 		d.opts.OnEvent(e)
 	}

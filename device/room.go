@@ -118,7 +118,7 @@ func (d *Device) wireCards() {
 }
 
 // inRoom says whether the device has a room at all.
-func (d *Device) inRoom() bool { return d.cfg.Room.Broker != "" || len(d.cards) > 1 }
+func (d *Device) inRoom() bool { return d.networked() || len(d.cards) > 1 }
 
 // wireRoom makes the room, after the coordinator and the voices.
 func (d *Device) wireRoom() error {
@@ -126,14 +126,6 @@ func (d *Device) wireRoom() error {
 		return nil
 	}
 	c := d.cfg.Room
-	id := d.opts.Room.Identity
-	if id.ID() == "" {
-		var err error
-		if id, err = d.identity(); err != nil {
-			return err
-		}
-	}
-	d.self = id.ID()
 	rc := round.DefaultConfig()
 	rc.Manners = round.Manners{
 		Threshold: float64(c.Threshold), ChainLimit: c.Chain, Handoffs: c.Handoffs, ExtraLimit: c.Extras,
@@ -141,7 +133,7 @@ func (d *Device) wireRoom() error {
 	}
 	rc.Pause, rc.NoPause, rc.Silence = c.Pause, c.Pause == 0, c.Silence
 	o := companions.RoomOptions{
-		Self: id.ID(), Name: d.cfg.Device.Name, Room: c.Name, Cards: d.cards, Round: rc, Now: d.now, Log: d.log,
+		Self: d.self, Name: d.cfg.Device.Name, Room: d.roomName(), Cards: d.cards, Round: rc, Now: d.now, Log: d.log,
 		Stage: roomStage{d.talk}, OnEntry: d.roomEntry, Keep: c.Memory, OnTrouble: d.roomTrouble,
 		OnFloor: d.lights.floor,
 	}
@@ -155,8 +147,8 @@ func (d *Device) wireRoom() error {
 	if refiner != nil {
 		o.Refiner, o.Round.VoteBudget, d.refined = refiner, c.VoteBudget, refiner
 	}
-	if c.Broker != "" {
-		if o.Bus, err = d.wireBus(id); err != nil {
+	if d.networked() {
+		if o.Bus, err = d.wireBus(d.pairing.id); err != nil {
 			return err
 		}
 	}
@@ -206,43 +198,49 @@ func (d *Device) identity() (mqtt.Identity, error) {
 	return id, fmt.Errorf("%w: %w", ErrRefused, err)
 }
 
-// wireBus makes the way to the other devices, and the broker if it is to live here.
+// wireBus makes the way to the other devices (room_paired.go), and the broker if it is to live here.
 func (d *Device) wireBus(id mqtt.Identity) (companions.Bus, error) {
-	c, url := d.cfg.Room, d.cfg.Room.Broker
-	served := make(chan struct{}) // closed when our own client needs no broker any more
-	if url == "embedded" {
+	switch room, host := d.roomWay(); {
+	case room != nil && room.Foreign:
+		d.conds.set("room.broker", "the room was paired over a broker, and room.broker names none", "set room.broker again and restart; until then this device works alone")
+		return nil, nil //nolint:nilnil // no way to the others
+	case room != nil && host:
+		return d.wireHost(room, id)
+	case room != nil:
+		return d.wireMember(id)
+	}
+	c, served := d.cfg.Room, make(chan struct{})
+	bus := d.busConfig(id)
+	bus.URL, bus.User, bus.PasswordFile, bus.CAFile, bus.CertFile, bus.KeyFile = c.Broker, c.User, c.PasswordFile, c.CAFile, c.CertFile, c.KeyFile
+	if c.Broker == "embedded" {
 		broker, err := mqtt.NewBroker(mqtt.BrokerConfig{Listen: c.Listen, Log: d.log})
 		if err != nil && d.opts.Anyway {
 			d.conds.set("room.broker", err.Error(), "free that port or set room.listen, then restart; until then this device works alone")
-			return nil, nil //nolint:nilnil // no way to the others
+			return nil, nil //nolint:nilnil // as above
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%w: config: room.listen: %w", ErrRefused, err)
 		}
-		d.actors = append(d.actors, actor{"broker", func(ctx context.Context) error {
-			<-served // the broker goes last, so that the others hear the goodbye
-			broker.Outlast(id.ID())
-			return broker.Run(ctx)
-		}})
-		url = broker.URL()
+		served = d.serveBroker(broker, id)
+		bus.URL = broker.URL()
 	}
-	member := d.opts.Room.Member
-	if member == nil {
-		member = d.members(id.ID())
-	}
-	client, err := mqtt.NewClient(mqtt.Config{
-		URL: url, Room: c.Name, Identity: id, Member: member, Log: d.log,
-		User: c.User, PasswordFile: c.PasswordFile, CAFile: c.CAFile, CertFile: c.CertFile, KeyFile: c.KeyFile,
-		OnPacket: func(from round.DeviceID, p round.Packet) { d.room.Deliver(from, p) },
-		OnLink:   func(up bool) { d.room.LinkChanged(up) },
-		OnTrouble: func(err error) {
-			if err == nil {
-				d.conds.clear(roomCut)
-				return
-			}
-			d.conds.set(roomCut, "no connection to the room: "+err.Error(), "check room.broker and the network; this device works alone meanwhile, and comes back by itself")
-		},
-	})
+	return d.runBus(bus, served)
+}
+
+// serveBroker runs the broker of this device until its own client needs it no more, which closes the channel.
+func (d *Device) serveBroker(broker *mqtt.Broker, id mqtt.Identity) (served chan struct{}) {
+	served = make(chan struct{})
+	d.actors = append(d.actors, actor{"broker", func(ctx context.Context) error {
+		<-served // the broker goes last, so that the others hear the goodbye
+		broker.Outlast(id.ID())
+		return broker.Run(ctx)
+	}})
+	return served
+}
+
+// runBus makes the client and runs it; then served is closed.
+func (d *Device) runBus(c mqtt.Config, served chan struct{}) (companions.Bus, error) {
+	client, err := mqtt.NewClient(c)
 	if err != nil && d.opts.Anyway {
 		close(served)
 		d.conds.set("room.broker", err.Error(), "mend the [room] section and restart; until then this device works alone")
@@ -252,6 +250,9 @@ func (d *Device) wireBus(id mqtt.Identity) (companions.Bus, error) {
 		return nil, fmt.Errorf("%w: config: room: %w", ErrRefused, err)
 	}
 	d.bus = client
+	if d.pairing.members != nil {
+		d.pairing.members.SendWith(client.SendNote)
+	}
 	d.actors = append(d.actors, actor{"mqtt", func(ctx context.Context) error {
 		defer close(served)
 		return client.Run(ctx)
@@ -317,6 +318,7 @@ var errNoRoom = errors.New("this device is alone: one companion and no broker (s
 // pressed tells the coordinator and the room of a press; neither ever makes the button wait. Alone in the room there is nobody
 // to wait for: the answer begins as soon as the question has ended, before its words are known.
 func (d *Device) pressed(at time.Duration, generation uint64) {
+	defer d.pairing.pressed() // it ends what is being paired, after everything that is in a hurry
 	switch {
 	case d.room == nil:
 		d.coordinator.Press(at, generation)

@@ -32,6 +32,8 @@ type RoomStatus struct {
 	Setting   round.Setting        `json:"setting,omitzero"`  // manners of the whole room, as turned last
 	Driver    companions.RoomStats `json:"driver"`
 	Wire      *mqtt.Stats          `json:"wire,omitempty"`
+	Pairing   PairingLine          `json:"pairing"`
+	Paired    *RoomPairing         `json:"paired,omitempty"` // by pairing; nil: this device is in no such room
 }
 
 // RoomStatus tells who is in the room.
@@ -39,7 +41,16 @@ func (d *Device) RoomStatus() (RoomStatus, error) {
 	if d.room == nil {
 		return RoomStatus{}, errNoRoom
 	}
-	s := RoomStatus{Room: d.cfg.Room.Name, Device: d.self, Broker: d.cfg.Room.Broker, Members: d.room.Members(), Setting: d.room.Setting(), Driver: d.room.Stats()}
+	s := RoomStatus{
+		Room: d.roomName(), Device: d.self, Broker: d.cfg.Room.Broker, Members: d.room.Members(), Setting: d.room.Setting(), Driver: d.room.Stats(),
+		Pairing: d.PairingNow(), Paired: d.pairedStatus(),
+	}
+	if room, host := d.roomWay(); room != nil {
+		s.Broker = "of " + d.hostName(room)
+		if host {
+			s.Broker = "embedded"
+		}
+	}
 	slices.SortStableFunc(s.Members, func(a, b round.Member) int {
 		switch {
 		case a.Device == s.Device:

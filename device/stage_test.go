@@ -3,6 +3,7 @@ package device
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -35,7 +36,9 @@ type box struct {
 	*Device
 	card   *audiotest.Card
 	hand   *gpiotest.Button
-	seen   *watched // of hand
+	seen   *watched    // of hand
+	ran    error       // what Run returned, once ended_
+	ended_ atomic.Bool // all of the device has ended
 	server *rehearsal.Server
 	wires  *wires
 	ears   *ears
@@ -121,7 +124,15 @@ func newBox(t *testing.T, o boxOptions) *box {
 	b.Device = d
 	pprof.Do(ctx, pprof.Labels("box", b.id), func(ctx context.Context) {
 		go func() { done <- b.card.Run(ctx, 1) }()
-		go func() { done <- d.Run(ctx) }()
+		go func() {
+			b.ran = d.Run(ctx)
+			b.ended_.Store(true)
+			if errors.Is(b.ran, ErrRestart) { // for who pairs
+				done <- nil
+				return
+			}
+			done <- b.ran
+		}()
 		if b.wires != nil {
 			go func() { done <- b.server.Serve(ctx, b.wires) }()
 		}
@@ -142,6 +153,14 @@ func newBox(t *testing.T, o boxOptions) *box {
 		return d.playback.Load() != nil && d.capture.Load() != nil && (o.offline || d.coordinator.Online())
 	})
 	return b
+}
+
+// ranTo is how the device has ended.
+func (b *box) ranTo() error {
+	if !b.ended_.Load() {
+		return nil
+	}
+	return b.ran
 }
 
 func (b *box) turnEnd(t TurnRecord) {

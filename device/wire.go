@@ -29,6 +29,9 @@ func New(cfg Config, o Options) (*Device, error) {
 	if err := d.wireSound(); err != nil {
 		return nil, err
 	}
+	if err := d.openRoom(); err != nil {
+		return nil, err
+	}
 	d.wireCards()
 	d.wireLight()
 	if err := d.wireVoice(); err != nil {
@@ -45,7 +48,7 @@ func New(cfg Config, o Options) (*Device, error) {
 	d.coordinator, err = coordinator.New(coordinator.Options{
 		Voice: d.voices, Speaker: d.loud(), Mic: ear{d.mic, d.lights.captured}, Tools: tools, Light: d.lights, Phrases: phrases{d},
 		Turn: d.turnConfig(), Log: d.log, Clock: coordinator.RealClock(d.now), OnEnd: d.turnEnded,
-		ToolDeadline: cfg.Turn.Tool, LocalVoice: localVoice{rehearsal.NewMouth(), d.conds.holds}, OnSpeech: d.speech,
+		ToolDeadline: cfg.Turn.Tool, LocalVoice: localVoice{rehearsal.NewMouth(), d.conds.holds, d.pairing}, OnSpeech: d.speech,
 		Taken: d.talk.taken, OnInject: d.talk.announces,
 	})
 	if err != nil {
@@ -54,6 +57,7 @@ func New(cfg Config, o Options) (*Device, error) {
 	if err := d.wireRoom(); err != nil {
 		return nil, err
 	}
+	d.wirePairing()
 	// The hand of the control socket is a button like any other, with a virtual contact.
 	d.hand = gpio.NewVirtualLine("control socket")
 	d.buttons = append([]gpio.Source{gpio.NewButton(d.hand, gpio.ButtonOptions{Clock: d.now})}, o.Buttons...)

@@ -1,0 +1,609 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"conch/gpio"
+	"conch/gpio/light"
+	"conch/mqtt"
+	"conch/mqtt/membership"
+	"conch/mqtt/pairing"
+)
+
+// Pairing in a device: the machine of pair_way.go, and who carries out its orders.
+//
+//	button ── gesture ──┐                   ┌─> look    pair_look.go   what windows there are
+//	control socket ─────┼─> facts ─> way ───┼─> open    pair_open.go   a window, its port, its code aloud
+//	members, workers ───┘    (run)   orders ├─> listen  pair_sound.go  for a code
+//	                                        ├─> try     pair_join.go   a code
+//	                                        └─> say     pair_words.go  and begin anew (restart.go)
+//
+// Each order is a goroutine of the attempt that it belongs to; the attempt's end ends them, and run awaits them all.
+
+// pairer is the driver.
+type pairer struct {
+	// fixed after New
+	d       *Device
+	members *membership.Membership // nil: this device cannot pair, and cannot says why
+	cannot  error
+	id      mqtt.Identity
+	find    Finder
+	facts   chan any
+	again   chan struct{} // closed once everything has been said: the device begins anew
+
+	// atomic
+	live atomic.Bool                    // an attempt is under way: a press ends it
+	door atomic.Pointer[pairing.Window] // the one behind the broker's door to the network
+	// hurried: the host was looked for where it was, without asking the network
+	hurried atomic.Bool
+
+	meets sync.Mutex // of attempt.meeting
+
+	// owned by run
+	way      way
+	attempts map[int]*attempt
+	workers  sync.WaitGroup
+	timer    *time.Timer
+	ending   bool // it will begin anew: nothing else is begun
+
+	mu       sync.Mutex // guards what follows
+	line     PairingLine
+	run_     int           // of line
+	closes   time.Duration // of the window of line
+	at       []string      // where that is
+	watchers map[chan PairingLine]bool
+	saying   *sentence
+	port     int // that the window of this device is at; 0: none
+}
+
+// attempt is one try, from an order to its end.
+type attempt struct {
+	ctx          context.Context
+	cancel       context.CancelFunc
+	shut, unlook context.CancelFunc
+	joiner       *pairing.Joiner // counts wrong codes over all that was heard
+	meeting      *meeting        // at a foreign broker
+}
+
+// Facts for the driver alone.
+type (
+	pairingAsked struct { // a fact whose attempt somebody wants to follow
+		fact any
+		run  chan<- int
+	}
+	pairingOpened struct {
+		run       int
+		code      string
+		length    time.Duration
+		addresses []string
+	}
+	pairingWrong struct{ run, left int }
+)
+
+// maxFacts waiting: a window has a dozen, looking one a second, and a finger is slower than either.
+const maxFacts = 256
+
+// Log events of pairing. No code is ever among their fields.
+const (
+	logPairing = "pairing.state" // state, why, peer
+	logPairErr = "pairing.err"   // what went wrong in detail, for who looks into it
+)
+
+func (d *Device) wirePairing() {
+	p := d.pairing
+	p.d, p.facts, p.again = d, make(chan any, maxFacts), make(chan struct{})
+	p.attempts, p.watchers = map[int]*attempt{}, map[chan PairingLine]bool{}
+	p.line = PairingLine{At: time.Now(), State: PairingIdle, Text: pairingText(PairingLine{State: PairingIdle})}
+	p.way = way{self: d.self, paired: p.room() != nil}
+	d.actors = append(d.actors, actor{"pairing", p.run})
+	if p.members != nil {
+		d.actors = append(d.actors, actor{"members", p.keepMembers}, actor{"discovery", func(ctx context.Context) error {
+			p.announce()
+			if err := p.find.Run(ctx); err != nil && ctx.Err() == nil {
+				d.conds.set(discoveryLost, "this device cannot be found on the network: "+err.Error(), "see room.discovery; conch room join CODE --host NAME needs none")
+			}
+			return nil
+		}})
+	}
+}
+
+// discoveryLost is the code of the condition that nobody can be found and nobody finds us.
+const discoveryLost = "room.discovery"
+
+// room is the paired room; nil: this device is in none.
+func (p *pairer) room() *membership.Room {
+	if p == nil || p.members == nil {
+		return nil
+	}
+	return p.members.Room()
+}
+
+// keepMembers runs what the list of members needs: renewals, and the end of those that never came.
+func (p *pairer) keepMembers(ctx context.Context) error {
+	p.members.OnChange(p.changed)
+	if err := p.members.Run(ctx); err != nil && ctx.Err() == nil {
+		p.d.conds.set("room.members", err.Error(), "look at the state directory; until then the list of the room's devices stays as it is")
+	}
+	return nil
+}
+
+// post hands a fact to run. It never waits: whoever has much to tell waits itself (tell).
+func (p *pairer) post(fact any) bool {
+	select {
+	case p.facts <- fact:
+		return true
+	default:
+		p.d.log.Error(logPairErr, "err", fmt.Sprintf("%T is lost: too much waits", fact))
+		return false
+	}
+}
+
+// tell hands a fact to run, from a worker.
+func (p *pairer) tell(ctx context.Context, fact any) {
+	select {
+	case p.facts <- fact:
+	case <-ctx.Done():
+	}
+}
+
+// pressed is told of each press, and never makes the button wait. What is being said was dropped with everything else.
+func (p *pairer) pressed() {
+	if p.live.Load() {
+		p.post(wayPress{p.d.now()})
+	}
+}
+
+// run owns the machine.
+func (p *pairer) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer p.workers.Wait()
+	defer cancel()
+	p.timer = time.NewTimer(time.Hour)
+	defer p.timer.Stop()
+	defer p.close()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-p.again:
+			return ErrRestart
+		case <-p.timer.C:
+			p.take(ctx, wayTick{p.d.now()})
+		case f := <-p.facts:
+			switch f := f.(type) {
+			case pairingAsked:
+				p.take(ctx, f.fact)
+				f.run <- p.way.run // has room for one
+			case pairingOpened:
+				if f.run == p.way.run && p.way.state == PairingOpen {
+					p.show(func(l *PairingLine) { l.Code, p.closes, p.at = f.code, p.d.now()+f.length, f.addresses })
+				}
+			case pairingWrong:
+				if f.run == p.way.run && p.way.state == PairingOpen {
+					p.show(func(l *PairingLine) { l.Tries = pairing.MaxTries - f.left })
+				}
+			default:
+				p.take(ctx, f)
+			}
+		}
+	}
+}
+
+// take steps and carries out.
+func (p *pairer) take(ctx context.Context, fact any) {
+	if p.ending {
+		switch fact.(type) { // of what is over anyway
+		case wayHeld, wayHeldLong, wayPair, wayJoin, wayLeave, waySeen, wayTick:
+			return
+		}
+	}
+	before := p.way.state
+	next, orders := p.way.step(fact)
+	p.way = next
+	p.live.Store(next.live())
+	var ended *PairingLine
+	for _, o := range orders {
+		if say, ok := o.(doSay); ok && say.Line.Over() {
+			ended = &say.Line
+		}
+	}
+	switch {
+	case ended != nil:
+		p.show(func(l *PairingLine) { *l = *ended })
+	case next.state != before:
+		p.show(func(l *PairingLine) {
+			*l = PairingLine{State: next.state, Peer: next.target.Name, Room: next.target.Room}
+		})
+	}
+	p.d.lights.lamp.Tell(func(f *light.Facts) { f.Pairing = next.live() })
+	for _, o := range orders {
+		p.carryOut(ctx, o)
+	}
+	if next.until > 0 {
+		wait := next.until
+		if next.state == PairingLooking {
+			wait = min(wait, next.began+lookLeast)
+			if p.d.now() >= wait {
+				wait = next.until
+			}
+		}
+		p.timer.Reset(max(time.Millisecond, wait-p.d.now()))
+	}
+}
+
+func (p *pairer) carryOut(ctx context.Context, order any) {
+	switch o := order.(type) {
+	case doLook:
+		a := p.attempt(ctx, o.Run)
+		p.work(a, &a.unlook, func(ctx context.Context) { p.look(ctx, o.Run, a) })
+	case doOpen:
+		a := p.attempt(ctx, o.Run)
+		p.work(a, &a.shut, func(c context.Context) { p.open(ctx, c, o.Run, a) })
+		if p.way.yields && a.unlook == nil {
+			p.work(a, &a.unlook, func(ctx context.Context) { p.look(ctx, o.Run, a) })
+		}
+	case doListen:
+		a := p.attempt(ctx, o.Run)
+		p.work(a, nil, func(ctx context.Context) { p.listen(ctx, o.Run) })
+	case doTry:
+		a := p.attempt(ctx, o.Run)
+		if a.joiner == nil {
+			a.joiner = p.newJoiner(ctx, o.Run)
+		}
+		p.work(a, nil, func(c context.Context) { p.try(c, o, a) })
+	case doShut:
+		if a := p.attempts[o.Run]; a != nil && a.shut != nil {
+			a.shut()
+		}
+	case doUnlook:
+		if a := p.attempts[o.Run]; a != nil && a.unlook != nil {
+			a.unlook()
+		}
+	case doStop:
+		if a := p.attempts[o.Run]; a != nil {
+			a.cancel()
+			delete(p.attempts, o.Run)
+		}
+		p.hushWords()
+	case doLeave:
+		p.spawn(func() { p.leave(ctx) })
+	case doSay:
+		p.say(ctx, o.Line)
+	case doRestart:
+		if p.ending {
+			return
+		}
+		p.ending = true
+		p.spawn(func() { p.beginAnew(ctx) })
+	}
+}
+
+func (p *pairer) attempt(ctx context.Context, run int) *attempt {
+	a := p.attempts[run]
+	if a == nil {
+		a = &attempt{}
+		a.ctx, a.cancel = context.WithCancel(ctx)
+		p.attempts[run] = a
+	}
+	return a
+}
+
+// work runs f until it is done, the attempt ends, or stop is called.
+func (p *pairer) work(a *attempt, stop *context.CancelFunc, f func(context.Context)) {
+	ctx, cancel := context.WithCancel(a.ctx)
+	if stop != nil {
+		*stop = cancel
+	}
+	p.spawn(func() {
+		defer cancel()
+		f(ctx)
+	})
+}
+
+// spawn starts a goroutine that run awaits.
+func (p *pairer) spawn(f func()) { p.workers.Go(f) }
+
+// show changes the line that people see, and tells whoever watches. Owned by run.
+func (p *pairer) show(change func(*PairingLine)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	was := p.line
+	change(&p.line)
+	p.line.At = time.Now()
+	p.line.Text = pairingText(p.line)
+	p.run_ = p.way.run
+	if p.d.opts.Room.OnPairing != nil {
+		p.d.opts.Room.OnPairing(p.present())
+	}
+	for w := range p.watchers {
+		select {
+		case w <- p.present():
+		default: // it does not read: it is told no more
+			delete(p.watchers, w)
+			close(w)
+		}
+	}
+	if was.State != p.line.State {
+		p.d.log.Info(logPairing, "state", p.line.State, "why", p.line.Why, "peer", p.line.Device)
+	}
+}
+
+// present is the line as of now; needs mu.
+func (p *pairer) present() PairingLine {
+	l := p.line
+	l.run = p.run_
+	if l.State == PairingOpen && l.Code != "" {
+		l.Seconds = max(0, (p.closes - p.d.now()).Seconds())
+	}
+	return l
+}
+
+// watch gives the present line, and each that follows, until ctx ends or the device does. Who does not read for watchLines
+// lines is given up.
+func (p *pairer) watch(ctx context.Context) <-chan PairingLine {
+	w := make(chan PairingLine, watchLines)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	w <- p.present()
+	if p.watchers == nil { // it has ended
+		close(w)
+		return w
+	}
+	p.watchers[w] = true
+	context.AfterFunc(ctx, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.watchers[w] {
+			delete(p.watchers, w)
+			close(w)
+		}
+	})
+	return w
+}
+
+const watchLines = 64
+
+// close lets go of all who watch.
+func (p *pairer) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for w := range maps.Keys(p.watchers) {
+		close(w)
+	}
+	p.watchers = nil
+}
+
+// gesture is told of a button held for long, after its release. Nothing was said while it was down: then it is no question,
+// and the turn that the press began ends as if it had not been (turns.md 2, a hush). Whoever held it to switch the microphone on
+// meant that, and nothing else.
+func (d *Device) gesture(e gpio.Event) {
+	if e.Kind != gpio.LongPressed && e.Kind != gpio.VeryLongPressed {
+		return
+	}
+	muted := d.mute.wish.Load()
+	d.unmuteByHand(e)
+	if muted || !d.cfg.Room.Pairing || !d.heldInSilence() {
+		return
+	}
+	d.coordinator.Hush(d.now(), d.speaker.Drop())
+	if e.Kind == gpio.LongPressed {
+		d.pairing.post(wayHeld{e.At})
+	} else {
+		d.pairing.post(wayHeldLong{e.At})
+	}
+}
+
+// able says why this device cannot pair; nil: it can.
+func (p *pairer) able() error {
+	switch {
+	case p.members == nil:
+		return fmt.Errorf("%w: this device cannot pair: %w", ErrRefused, p.cannot)
+	case p.d.cfg.Room.Broker == "embedded":
+		return fmt.Errorf("%w: room.broker = \"embedded\" is for devices that are configured by hand; take it out, and paired devices find each other without it", ErrRefused)
+	}
+	return nil
+}
+
+// ask hands a fact to run and says which attempt it began; lines are from before it.
+func (p *pairer) ask(ctx context.Context, fact any) (run int, err error) {
+	began := make(chan int, 1)
+	if !p.post(pairingAsked{fact, began}) {
+		return 0, errors.New("pairing: too much waits")
+	}
+	select {
+	case run = <-began:
+		return run, nil
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}
+
+// windowAt are the addresses of the open window.
+func (p *pairer) windowAt() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.at
+}
+
+// follow gives the first line of an attempt that done wants, or its end.
+func (p *pairer) follow(ctx context.Context, fact any, done func(PairingLine) bool) (PairingLine, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	lines := p.watch(ctx)
+	run, err := p.ask(ctx, fact)
+	if err != nil {
+		return PairingLine{}, err
+	}
+	var l PairingLine
+	for l = range lines {
+		switch {
+		case l.run < run:
+		case done(l):
+			return l, nil
+		case l.State == PairingFailed:
+			return l, errors.New(l.Text)
+		case l.Over():
+			return l, fmt.Errorf("pairing has ended: %s", l.Text)
+		}
+	}
+	if ctx.Err() != nil {
+		return l, ctx.Err()
+	}
+	return l, errors.New("the appliance has ended")
+}
+
+// Pair opens this device's window, and tells its code when it is open.
+func (d *Device) Pair(ctx context.Context) (PairOpened, error) {
+	p := d.pairing
+	if err := p.able(); err != nil {
+		return PairOpened{}, err
+	}
+	l, err := p.follow(ctx, wayPair{d.now()}, func(l PairingLine) bool { return l.State == PairingOpen && l.Code != "" })
+	if err != nil {
+		return PairOpened{}, err
+	}
+	return PairOpened{Code: l.Code, Seconds: l.Seconds, Device: d.self, Name: d.cfg.Device.Name, Room: d.roomName(), Addresses: p.windowAt()}, nil
+}
+
+// Join joins the room of a window somewhere else, and returns when that has come to its end.
+func (d *Device) Join(ctx context.Context, q JoinRequest) (PairingLine, error) {
+	p := d.pairing
+	if err := p.able(); err != nil {
+		return PairingLine{}, err
+	}
+	code, err := plainCode(q.Code)
+	switch {
+	case err != nil:
+		return PairingLine{}, err
+	case code == "" && !q.Listen:
+		return PairingLine{}, fmt.Errorf("%w: the code is missing: six digits, as the other device says them", ErrRefused)
+	case code != "" && q.Listen:
+		return PairingLine{}, fmt.Errorf("%w: a code to be heard need not be typed", ErrRefused)
+	case p.room() != nil:
+		return PairingLine{}, fmt.Errorf("%w: %s", ErrRefused, pairingText(PairingLine{State: PairingFailed, Why: WhyAlready, Room: d.roomName()}))
+	case q.Listen && d.mute.wish.Load():
+		return PairingLine{}, fmt.Errorf("%w: %s", ErrRefused, pairingText(PairingLine{State: PairingFailed, Why: WhyMuted}))
+	}
+	to := wayWindow{Name: q.Host}
+	if q.Host != "" {
+		address, err := d.hostPort(q.Host)
+		if err != nil {
+			return PairingLine{}, err
+		}
+		to.Addresses = []string{address}
+	}
+	return p.follow(ctx, wayJoin{At: d.now(), Code: code, Target: to}, func(l PairingLine) bool { return l.State == PairingPaired })
+}
+
+// plainCode takes out what people put between digits.
+func plainCode(s string) (string, error) {
+	code := strings.Map(func(r rune) rune {
+		if r == ' ' || r == '-' || r == '\t' {
+			return -1
+		}
+		return r
+	}, s)
+	if code == "" && s == "" {
+		return "", nil
+	}
+	if len(code) != pairing.CodeLength || strings.ContainsFunc(code, func(r rune) bool { return r < '0' || r > '9' }) {
+		return "", fmt.Errorf("%w: a code is %d digits, as the other device says them", ErrRefused, pairing.CodeLength)
+	}
+	return code, nil
+}
+
+// hostPort completes what a person wrote: a name or an address, with or without a port.
+func (d *Device) hostPort(host string) (string, error) {
+	h, port, err := net.SplitHostPort(host)
+	if err != nil {
+		h, port = strings.Trim(host, "[]"), strconv.Itoa(d.cfg.Room.Port)
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 || h == "" || strings.ContainsAny(h, " /") {
+		return "", fmt.Errorf("%w: host %q: must be a name or an address, with or without :PORT", ErrRefused, host)
+	}
+	return net.JoinHostPort(h, port), nil
+}
+
+// CancelPairing ends what is under way, and says what there is now.
+func (d *Device) CancelPairing(ctx context.Context) (PairingLine, error) {
+	if _, err := d.pairing.ask(ctx, wayCancel{d.now()}); err != nil {
+		return PairingLine{}, err
+	}
+	return d.PairingNow(), nil
+}
+
+// PairingNow is how far pairing has come.
+func (d *Device) PairingNow() PairingLine {
+	d.pairing.mu.Lock()
+	defer d.pairing.mu.Unlock()
+	return d.pairing.present()
+}
+
+// WatchPairing tells how far it has come now, and each change, until ctx or the device ends.
+func (d *Device) WatchPairing(ctx context.Context) <-chan PairingLine { return d.pairing.watch(ctx) }
+
+// Leave leaves the room; the device begins anew when it has said so.
+func (d *Device) Leave(ctx context.Context) (LeaveAnswer, error) {
+	p := d.pairing
+	room := p.room()
+	if room == nil {
+		return LeaveAnswer{}, fmt.Errorf("%w: this device is in no room that was paired", ErrRefused)
+	}
+	l, err := p.follow(ctx, wayLeave{d.now()}, func(l PairingLine) bool { return l.State == PairingLeft })
+	return LeaveAnswer{Room: room.Name, Text: l.Text}, err
+}
+
+// Remove ends the membership of a device, named by its id or by its name in the room.
+func (d *Device) Remove(ctx context.Context, who string) (RemoveAnswer, error) {
+	p := d.pairing
+	room := p.room()
+	if room == nil {
+		return RemoveAnswer{}, fmt.Errorf("%w: this device is in no room that was paired", ErrRefused)
+	}
+	i := slices.IndexFunc(room.Members, func(m membership.Member) bool {
+		return string(m.ID) == who || strings.EqualFold(m.Name, who)
+	})
+	if i < 0 {
+		var names []string
+		for _, m := range room.Members {
+			names = append(names, m.Name)
+		}
+		return RemoveAnswer{}, fmt.Errorf("%w: no device %q in the room: there are %s", ErrRefused, who, strings.Join(names, ", "))
+	}
+	m := room.Members[i]
+	if m.ID == d.self {
+		return RemoveAnswer{}, fmt.Errorf("%w: that is this device: conch room leave", ErrRefused)
+	}
+	if err := p.members.Remove(ctx, m.ID); err != nil {
+		return RemoveAnswer{}, fmt.Errorf("remove %s: %w", m.Name, err)
+	}
+	return RemoveAnswer{Device: m.ID, Name: m.Name, Text: m.Name + " is no longer in the room"}, nil
+}
+
+// leave leaves, on disk and in the room.
+func (p *pairer) leave(ctx context.Context) {
+	name := p.d.roomName()
+	c, cancel := context.WithTimeout(ctx, leaveLimit)
+	defer cancel()
+	why := PairingWhy("")
+	if err := p.members.Leave(c); err != nil {
+		p.d.log.Error(logPairErr, "err", err)
+		if p.room() != nil {
+			why = WhyDisk
+		}
+	}
+	p.tell(ctx, wayGone{At: p.d.now(), Room: name, Why: why})
+}
+
+// leaveLimit is how long the room is told that this device goes. Our choice.
+const leaveLimit = 3 * time.Second

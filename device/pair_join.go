@@ -1,0 +1,103 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"syscall"
+	"time"
+
+	"conch/mqtt/membership"
+	"conch/mqtt/pairing"
+)
+
+// Joining: this device goes to a window with a code.
+
+// newJoiner counts the wrong codes of one attempt. What the room tells is on disk when Store returns: from then on this device is in,
+// whatever becomes of the run.
+func (p *pairer) newJoiner(device context.Context, run int) *pairing.Joiner {
+	return pairing.NewJoiner(pairing.JoinConfig{
+		Identity: p.id, Name: p.d.cfg.Device.Name,
+		Store: func(host pairing.Party, welcome []byte) error {
+			if err := p.members.Accept(membership.Party(host), welcome); err != nil {
+				return err
+			}
+			p.tell(device, wayJoined{At: p.d.now(), Run: run, Peer: p.joined(host)})
+			return nil
+		},
+	})
+}
+
+// joined is who let this device in.
+func (p *pairer) joined(host pairing.Party) wayPeer {
+	peer := *p.peer(host)
+	if room := p.room(); room != nil && room.Called != p.d.cfg.Device.Name {
+		peer.Called = room.Called
+	}
+	return peer
+}
+
+// try goes to the window with a code, at each of its addresses until one answers.
+func (p *pairer) try(ctx context.Context, o doTry, a *attempt) {
+	err := p.tryAt(ctx, o, a)
+	if err == nil || ctx.Err() != nil { // Store has told, or nobody waits
+		return
+	}
+	p.d.log.Warn(logPairErr, "err", err)
+	p.tell(ctx, wayNotJoined{At: p.d.now(), Run: o.Run, Why: whyOf(err)})
+}
+
+func (p *pairer) tryAt(ctx context.Context, o doTry, a *attempt) error {
+	if p.foreign() {
+		m, err := p.meet(ctx, a)
+		if err != nil {
+			return errors.Join(errUnreachable, err)
+		}
+		ch, err := m.Dial(ctx, o.Target.Device)
+		if err != nil {
+			return errors.Join(errUnreachable, err)
+		}
+		_, err = a.joiner.Join(ctx, ch, o.Code)
+		return err
+	}
+	all := errUnreachable
+	for _, address := range o.Target.Addresses {
+		c, cancel := context.WithTimeout(ctx, dialLimit)
+		ch, err := pairing.DialTLS(c, address, p.id)
+		cancel()
+		if err != nil {
+			all = errors.Join(all, err)
+			if errors.Is(err, pairing.ErrNoWindow) {
+				return err
+			}
+			continue
+		}
+		_, err = a.joiner.Join(ctx, ch, o.Code)
+		return err
+	}
+	return all
+}
+
+// dialLimit is how long one address gets. Our choice: on a network at home an answer takes milliseconds.
+const dialLimit = 3 * time.Second
+
+var errUnreachable = errors.New("pairing: the other device cannot be reached")
+
+// whyOf is an error as people are told it.
+func whyOf(err error) PairingWhy {
+	for _, w := range []struct {
+		err error
+		why PairingWhy
+	}{
+		{pairing.ErrWrongCode, WhyWrongCode}, {pairing.ErrTooMany, WhyWrongCode}, {pairing.ErrExpired, WhyExpired},
+		{pairing.ErrNoWindow, WhyClosed}, {pairing.ErrClosed, WhyClosed}, {pairing.ErrBusy, WhyBusy},
+		{membership.ErrFull, WhyFull}, {membership.ErrNoHost, WhyHost}, {membership.ErrPaired, WhyAlready},
+		{syscall.ENOSPC, WhyDisk}, {syscall.EROFS, WhyDisk}, {syscall.EACCES, WhyDisk}, {syscall.EDQUOT, WhyDisk}, {syscall.EIO, WhyDisk},
+		{pairing.ErrNotStored, WhyDisk}, {pairing.ErrRefused, WhyRefused}, {pairing.ErrVersion, WhyProtocol}, {pairing.ErrProtocol, WhyProtocol},
+		{errUnreachable, WhyUnreachable}, {pairing.ErrLost, WhyUnreachable}, {pairing.ErrSlow, WhyUnreachable},
+	} {
+		if errors.Is(err, w.err) {
+			return w.why
+		}
+	}
+	return WhyDevice
+}

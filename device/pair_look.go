@@ -1,0 +1,121 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"conch/mqtt/discovery"
+	"conch/mqtt/pairing"
+)
+
+// Looking for windows, and being found. What the network says is a hint where to knock; who answers there is proven by the code,
+// and later by its certificate.
+
+// lookEvery is how long one look takes; a window that has opened meanwhile is seen at the next one. The first look ends when the
+// machine wants to know.
+const lookEvery = lookLeast
+
+// lookPause is between two looks, when one is not in a hurry any more: a multicast every two seconds at most.
+const lookPause = 1250 * time.Millisecond
+
+// look tells the machine what windows there are, until it wants to know no more.
+func (p *pairer) look(ctx context.Context, run int, a *attempt) {
+	began := p.d.now()
+	for ctx.Err() == nil {
+		windows, err := p.windows(ctx, a)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			p.d.log.Warn(logPairErr, "err", err)
+		}
+		p.tell(ctx, waySeen{At: p.d.now(), Run: run, Windows: windows})
+		if err != nil || p.d.now()-began >= lookMost {
+			_ = pause(ctx, lookPause)
+		}
+	}
+}
+
+// windows are those that can be seen now.
+func (p *pairer) windows(ctx context.Context, a *attempt) ([]wayWindow, error) {
+	var all []wayWindow
+	if p.foreign() {
+		m, err := p.meet(ctx, a)
+		if err != nil {
+			return nil, err
+		}
+		c, cancel := context.WithTimeout(ctx, lookEvery)
+		defer cancel()
+		open, err := m.Browse(c)
+		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			return nil, err
+		}
+		for _, o := range open {
+			all = append(all, wayWindow{Device: o.Device, RoomID: o.RoomID, Room: o.RoomName})
+		}
+		return all, nil
+	}
+	found, err := p.find.Find(ctx, lookEvery, nil)
+	for _, f := range found {
+		if f.Pairing && f.Device != p.d.self {
+			all = append(all, wayWindow{Device: f.Device, Name: f.Name, RoomID: f.RoomID, Room: f.Room, Addresses: f.Addresses})
+		}
+	}
+	return all, err
+}
+
+// announce says on the network what there is to be found: the host of a paired room, always; any device while its window is
+// open; a device that is in no room and pairs with nobody: nothing.
+func (p *pairer) announce() {
+	if p.members == nil || p.foreign() {
+		return
+	}
+	room := p.room()
+	p.mu.Lock()
+	port, open := p.port, p.port != 0
+	p.mu.Unlock()
+	if room != nil && p.members.IsHost() && p.d.networkPort() != 0 {
+		port = p.d.networkPort()
+		open = p.door.Load() != nil
+	}
+	if port == 0 {
+		p.find.Announce(nil)
+		return
+	}
+	s := &discovery.Service{Name: p.d.cfg.Device.Name, Device: p.d.self, Pairing: open, Port: port}
+	if room != nil {
+		s.Room, s.RoomID = room.Name, room.ID
+	}
+	p.find.Announce(s)
+}
+
+// foreign says that this device's room is at a broker that is none of the devices.
+func (p *pairer) foreign() bool {
+	if room := p.room(); room != nil {
+		return room.Foreign
+	}
+	return p.d.foreignBroker()
+}
+
+// meeting is a place at a foreign broker, opened once for an attempt.
+type meeting struct {
+	pairing.Meeting
+	err error
+}
+
+// meet gives the attempt's meeting.
+func (p *pairer) meet(ctx context.Context, a *attempt) (pairing.Meeting, error) {
+	p.meets.Lock()
+	defer p.meets.Unlock()
+	if a.meeting != nil {
+		return a.meeting, a.meeting.err
+	}
+	m, err := pairing.Meet(ctx, p.d.brokerConfig(), p.d.cfg.Room.Name, p.id)
+	if err != nil {
+		return nil, err
+	}
+	a.meeting = &meeting{m, nil}
+	context.AfterFunc(a.ctx, func() { _ = m.Close() })
+	return a.meeting, nil
+}

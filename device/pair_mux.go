@@ -1,0 +1,65 @@
+package device
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+)
+
+// joinLimit is how long POST /room/join may take: a minute of listening, three runs, and what looking takes.
+const joinLimit = 3 * time.Minute
+
+// pairMux serves pairing (pair_control.go).
+func (d *Device) pairMux(mux *http.ServeMux) {
+	mux.HandleFunc("POST /room/pair", func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), openLimit)
+		defer cancel()
+		opened, err := d.Pair(ctx)
+		reply(w, opened, err)
+	})
+	mux.HandleFunc("POST /room/join", func(w http.ResponseWriter, r *http.Request) {
+		var q JoinRequest
+		if !decodeRequest(w, r, &q) {
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), joinLimit)
+		defer cancel()
+		line, err := d.Join(ctx, q)
+		reply(w, line, err)
+	})
+	mux.HandleFunc("POST /room/cancel", func(w http.ResponseWriter, r *http.Request) {
+		line, err := d.CancelPairing(r.Context())
+		reply(w, line, err)
+	})
+	mux.HandleFunc("POST /room/remove", func(w http.ResponseWriter, r *http.Request) {
+		var q RemoveRequest
+		if !decodeRequest(w, r, &q) {
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), openLimit)
+		defer cancel()
+		answer, err := d.Remove(ctx, q.Device)
+		reply(w, answer, err)
+	})
+	mux.HandleFunc("POST /room/leave", func(w http.ResponseWriter, r *http.Request) {
+		answer, err := d.Leave(r.Context())
+		reply(w, answer, err)
+	})
+	mux.HandleFunc("GET /room/pairing", func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		lines := d.WatchPairing(ctx)
+		out := http.NewResponseController(w)
+		w.Header().Set("Content-Type", "application/x-ndjson")
+		enc := json.NewEncoder(w)
+		for l := range lines {
+			if enc.Encode(l) != nil || out.Flush() != nil {
+				return
+			}
+		}
+	})
+}
+
+// openLimit is how long opening a window, or asking the host something, may take. Our choice.
+const openLimit = 15 * time.Second

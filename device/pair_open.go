@@ -1,0 +1,229 @@
+package device
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+
+	"conch/mqtt/membership"
+	"conch/mqtt/pairing"
+)
+
+// The window of this device, from its port to its end.
+//
+//	port of the room (a host)      the broker's door hands over who wants to pair
+//	port of its own (any other)    open as long as the window is
+//	topics of a foreign broker     see pairing.Meet
+//
+// Admit writes the newcomer down before it is told anything: who is cut off after that may come in later, or is forgotten after a day
+// (membership).
+
+// open is one window. shut ends it; device is the life of the whole device, for what must still be told after that.
+func (p *pairer) open(device, shut context.Context, run int, a *attempt) {
+	ended := func(why PairingWhy, err error) {
+		if err != nil {
+			p.d.log.Warn(logPairErr, "err", err)
+		}
+		p.tell(device, wayShut{At: p.d.now(), Run: run, Why: why})
+	}
+	if err := p.able(); err != nil {
+		ended(WhyDevice, err)
+		return
+	}
+	fresh := p.room() == nil
+	if fresh {
+		if err := p.members.Found(p.d.cfg.Room.Name, p.d.cfg.Device.Name, p.foreign()); err != nil {
+			ended(whyOf(err), err)
+			return
+		}
+	} else if !p.members.IsHost() && !p.d.linked() {
+		ended(WhyHost, errors.New("no connection to the room"))
+		return
+	}
+	id, name := p.opens()
+	var peer *wayPeer
+	why, cause := PairingWhy(""), error(nil)
+	w, err := pairing.NewWindow(pairing.WindowConfig{
+		Identity: p.id, Name: p.d.cfg.Device.Name, RoomID: id, RoomName: name, Now: p.d.now,
+		Admit: func(ctx context.Context, party pairing.Party) ([]byte, error) {
+			welcome, err := p.members.Admit(ctx, membership.Party(party))
+			if err == nil && fresh {
+				p.tell(device, wayFounded{At: p.d.now(), Run: run})
+			}
+			return welcome, err
+		},
+		Stored: func(party pairing.Party) { p.members.Confirm(party.Device) },
+		On: func(e pairing.WindowEvent) { // one at a time, and the last before Run returns
+			switch e.Kind {
+			case pairing.EventWrong:
+				p.post(pairingWrong{run, e.Left})
+			case pairing.EventPaired:
+				peer = p.peer(e.Party)
+			case pairing.EventFailed:
+				cause = e.Err
+			default:
+				why = whyShut(e.Kind)
+			}
+		},
+	})
+	if err != nil {
+		ended(WhyDevice, err)
+		return
+	}
+	stop := context.AfterFunc(shut, w.Close)
+	defer stop()
+	serving := make(chan error, 1)
+	serve, addresses, err := p.serveWindow(shut, w, a)
+	if err != nil {
+		w.Close()
+		_ = w.Run(shut)
+		ended(WhyDevice, err)
+		return
+	}
+	ctx, cancel := context.WithCancel(shut)
+	go func() { serving <- serve(ctx) }() // awaited below
+	p.announce()
+	p.tell(device, pairingOpened{run: run, code: w.Code(), length: w.Left(), addresses: addresses})
+	spoken := make(chan struct{})
+	go func() { defer close(spoken); p.speak(ctx, w.Code()) }() // awaited below
+	err = w.Run(shut)
+	cancel()
+	<-spoken
+	if e := <-serving; e != nil && shut.Err() == nil {
+		p.d.log.Warn(logPairErr, "err", e)
+	}
+	p.announce()
+	switch {
+	case peer != nil:
+		p.tell(device, wayAdmitted{At: p.d.now(), Run: run, Peer: *peer})
+	case cause != nil && why == WhyExpired: // the code was right, and nevertheless
+		ended(whyOf(cause), cause)
+	default:
+		ended(why, err)
+	}
+}
+
+// serveWindow opens what the other device comes through, and gives what serves it.
+func (p *pairer) serveWindow(ctx context.Context, w *pairing.Window, a *attempt) (serve func(context.Context) error, addresses []string, err error) {
+	switch {
+	case p.foreign():
+		m, err := p.meet(ctx, a)
+		if err != nil {
+			return nil, nil, err
+		}
+		return func(ctx context.Context) error { return p.receive(ctx, m, w) }, nil, nil
+	case p.d.broker != nil && p.d.networkPort() != 0:
+		p.door.Store(w)
+		return func(ctx context.Context) error {
+			<-ctx.Done()
+			p.door.CompareAndSwap(w, nil)
+			return nil
+		}, p.d.reachable(p.d.networkPort()), nil
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(p.d.opts.Room.Listen, strconv.Itoa(p.d.cfg.Room.Port)))
+	if err != nil {
+		return nil, nil, fmt.Errorf("pairing: %w (does another program use that port? set room.port)", err)
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	p.mu.Lock()
+	p.port = port
+	p.mu.Unlock()
+	return func(ctx context.Context) error {
+		err := pairing.ServeTLS(ctx, l, p.id, w)
+		p.mu.Lock()
+		p.port = 0
+		p.mu.Unlock()
+		return err
+	}, p.d.reachable(port), nil
+}
+
+// receive serves joiners at a foreign broker.
+func (p *pairer) receive(ctx context.Context, m pairing.Meeting, w *pairing.Window) error {
+	id, name := p.opens()
+	m.Open(id, name)
+	defer m.Shut()
+	runs := make(chan struct{}, 2*pairing.MaxRuns)
+	defer func() { // await them
+		for range cap(runs) {
+			runs <- struct{}{}
+		}
+	}()
+	for {
+		ch, err := m.Accept(ctx)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil //nolint:nilerr // the window is closed
+			}
+			return err
+		}
+		runs <- struct{}{}
+		go func() {
+			defer func() { <-runs }()
+			_ = w.Serve(ctx, ch) // what came of it is told by the window
+		}()
+	}
+}
+
+// pairDoor is what the broker's door asks for who wants to pair; nil: no window is open.
+func (p *pairer) pairDoor() *tls.Config {
+	if p.door.Load() == nil {
+		return nil
+	}
+	return pairing.ServerTLS(p.id)
+}
+
+// pairConn is one who came through the broker's door.
+func (p *pairer) pairConn(c net.Conn) {
+	w := p.door.Load()
+	conn, ok := c.(*tls.Conn)
+	if w == nil || !ok {
+		return
+	}
+	ch, err := pairing.Accept(conn)
+	if err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), pairing.RunLength)
+	defer cancel()
+	_ = w.Serve(ctx, ch) // what came of it is told by the window
+}
+
+// opens is the room that the window leads into.
+func (p *pairer) opens() (id, name string) {
+	room := p.room()
+	if room == nil {
+		room = p.members.Founding()
+	}
+	if room == nil {
+		return "", ""
+	}
+	return room.ID, room.Name
+}
+
+// peer is a device that was let in, as the room calls it.
+func (p *pairer) peer(party pairing.Party) *wayPeer {
+	peer := &wayPeer{Device: party.Device, Name: party.Name}
+	if room := p.room(); room != nil {
+		peer.Room = room.Name
+		if m, ok := room.Member(party.Device); ok {
+			peer.Name = m.Name
+		}
+	}
+	return peer
+}
+
+// whyShut is why a window is closed.
+func whyShut(k pairing.WindowEventKind) PairingWhy {
+	switch k {
+	case pairing.EventTooMany:
+		return WhyWrongCode
+	case pairing.EventExpired:
+		return WhyExpired
+	case pairing.EventUnsure:
+		return WhyUnsure
+	}
+	return WhyClosed
+}

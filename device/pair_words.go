@@ -1,0 +1,216 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	clips "conch/audio/words"
+	"conch/companions/voice/rehearsal"
+)
+
+// What is said and shown at each step of pairing. A clip says it where this machine has no voice of its own to say the names; what a person
+// pressed away is not said again.
+
+// pairingClip is the clip of a line; empty: nothing is said.
+func pairingClip(l PairingLine) string {
+	switch l.State {
+	case PairingListening:
+		return "pair_listening"
+	case PairingPaired:
+		return "pair_paired"
+	case PairingLeft:
+		return "pair_left"
+	case PairingRemoved:
+		return "pair_removed"
+	case PairingFailed:
+		switch l.Why {
+		case WhyWrongCode:
+			return "pair_wrong_code"
+		case WhyExpired:
+			return "pair_expired"
+		case WhyClosed, WhyBusy, WhyRefused:
+			return "pair_closed"
+		case WhyTwoWindows:
+			return "pair_two_rooms"
+		case WhyNotHeard:
+			return "pair_not_heard"
+		case WhyHost:
+			return "pair_no_host"
+		case WhyNobody:
+			return "pair_nobody"
+		case WhyFull:
+			return "pair_full"
+		case WhyDisk:
+			return "pair_disk"
+		case WhyMuted:
+			return "muted"
+		case WhyDeaf:
+			return "no_microphone"
+		case WhyUnsure, WhyAlready:
+			return ""
+		}
+		return "pair_failed"
+	}
+	return ""
+}
+
+// pairingText is a line for people who read.
+func pairingText(l PairingLine) string {
+	with := func(s string, name string) string {
+		if name == "" {
+			return s
+		}
+		return s + " " + name
+	}
+	switch l.State {
+	case PairingIdle:
+		return "Nothing is being paired."
+	case PairingLooking:
+		return "Looking for a device that pairs."
+	case PairingOpen:
+		if l.Code == "" {
+			return "Opening the window."
+		}
+		text := fmt.Sprintf("Pairing: the code is %s %s.", l.Code[:len(l.Code)/2], l.Code[len(l.Code)/2:])
+		if l.Tries > 0 {
+			text += " Wrong codes so far: " + strconv.Itoa(l.Tries) + "."
+		}
+		return text
+	case PairingListening:
+		return with("Listening for the code", with("of", l.Peer)) + "."
+	case PairingJoining:
+		return "Trying the code."
+	case PairingPaired:
+		text := with("Paired with", l.Peer)
+		if l.Called != "" {
+			text += "; that name was taken, so this device is " + l.Called + " in the room"
+		}
+		return text + "."
+	case PairingCancelled:
+		return "Cancelled."
+	case PairingLeft:
+		return strings.TrimSpace("This device has left the room "+l.Room) + "."
+	case PairingRemoved:
+		return "This device was removed from its room."
+	}
+	switch l.Why {
+	case WhyWrongCode:
+		return "The code was wrong. Pair again: there is a new one."
+	case WhyExpired:
+		return "The time is over. Hold the button again."
+	case WhyClosed:
+		return "The other device has closed its window. Hold its button again."
+	case WhyBusy:
+		return "Others are pairing with that device right now. Try again in a moment."
+	case WhyNobody:
+		return "No device is pairing here. Hold the button of one for five seconds, or name it with --host."
+	case WhyTwoWindows:
+		return "Two rooms are pairing. Wait until one has done, or name the device with --host."
+	case WhyNotHeard:
+		return "I have not heard a code. Bring the devices nearer, or type it."
+	case WhyUnreachable:
+		return "The other device does not answer. See that both are in the same network."
+	case WhyHost:
+		return "The device that keeps the room does not answer. Switch it on, or bring it back into the network."
+	case WhyFull:
+		return "The room has as many devices as it can hold. Remove one first."
+	case WhyDisk:
+		return "It could not be written down. Free some space, and pair again."
+	case WhyMuted:
+		return "The microphone is off, so the code cannot be heard. Switch it on, or type the code."
+	case WhyDeaf:
+		return "There is no microphone to hear the code with. Plug one in, or type the code."
+	case WhyAlready:
+		return "This device is already in " + strings.TrimSpace("the room "+l.Room) + ". To change, leave that first (conch room leave)."
+	case WhyUnsure:
+		return "The other device has the code right, and has not said that it is in. If it is, it comes by itself; else pair again."
+	case WhyRefused:
+		return "The room did not let this device in. Its log says why."
+	case WhyProtocol:
+		return "The other device is no conch, or one of another version."
+	}
+	return "Pairing does not work on this device (see: conch doctor)."
+}
+
+// sentence is what pairing says now; a newer one replaces it.
+type sentence struct {
+	line PairingLine
+	done chan struct{}
+}
+
+// Marks of a text for the local voice that pairing says; the number tells whether it is still to be said.
+const pairingMark = "\x00pairing"
+
+// Of what pairing says. Our choices: longer than any sentence, and than a turn that is in the way takes to end.
+const (
+	sayingTTL   = 10 * time.Second
+	sayingLimit = 20 * time.Second
+)
+
+var errUnsaid = errors.New("it is no longer to be said")
+
+// say says a line, in place of what was being said before.
+func (p *pairer) say(ctx context.Context, l PairingLine) {
+	s := &sentence{l, make(chan struct{})}
+	p.mu.Lock()
+	p.saying = s
+	p.mu.Unlock()
+	if pairingClip(l) == "" {
+		close(s.done)
+		return
+	}
+	p.spawn(func() {
+		defer close(s.done)
+		ctx, cancel := context.WithTimeout(ctx, sayingLimit)
+		defer cancel()
+		select {
+		case <-p.d.coordinator.InjectLocal(pairingMark, "pairing", sayingTTL):
+		case <-ctx.Done():
+		}
+	})
+}
+
+// hushWords: what is waiting to be said of an attempt that is over is not said.
+func (p *pairer) hushWords() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.saying = nil
+}
+
+// said waits until what is being said has sounded, or was dropped.
+func (p *pairer) said(ctx context.Context) {
+	p.mu.Lock()
+	s := p.saying
+	p.mu.Unlock()
+	if s == nil {
+		return
+	}
+	select {
+	case <-s.done:
+	case <-ctx.Done():
+	}
+}
+
+// sound is what the local voice says for pairing.
+func (p *pairer) sound(ctx context.Context, mouth rehearsal.Mouth) ([]int16, error) {
+	p.mu.Lock()
+	s := p.saying
+	p.mu.Unlock()
+	if s == nil {
+		return nil, errUnsaid
+	}
+	if _, none := mouth.(rehearsal.Tones); !none && s.line.State == PairingPaired && s.line.Peer != "" {
+		text := "Paired with " + s.line.Peer + "."
+		if s.line.Called != "" {
+			text += " I am called " + s.line.Called + " here."
+		}
+		if pcm, err := mouth.Say(ctx, "", text); err == nil {
+			return pcm, nil
+		}
+	}
+	return clips.Samples(pairingClip(s.line))
+}

@@ -1,0 +1,27 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// ErrRestart is how Run ends when the device has become another one on disk, a member of a room or of none: whoever ran it runs it
+// anew. `conch run` becomes itself again (exec, the same process), a rehearsal makes a new device.
+var ErrRestart = errors.New("begin anew")
+
+// restartPatience bounds the wait for a turn that is in the way of beginning anew. Our choice: longer than a question and its
+// answer take.
+const restartPatience = 90 * time.Second
+
+// beginAnew lets what is being said sound, and a person who talks come to an end; then run ends with ErrRestart.
+func (p *pairer) beginAnew(ctx context.Context) {
+	p.said(ctx)
+	c, cancel := context.WithTimeout(ctx, restartPatience)
+	defer cancel()
+	p.d.waitQuiet(c)
+	if ctx.Err() == nil {
+		p.d.restarting.Store(true)
+		close(p.again)
+	}
+}
