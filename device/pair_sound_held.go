@@ -15,7 +15,8 @@ import (
 //	24 kHz ─> 4 kHz ─> 20 ms frames ─> dB over the room's own floor   (the 10th percentile of the utterance itself)
 //	                              └──> resemblance to itself one pitch period ago (autocorrelation over 40 ms, 70 to 350 Hz)
 //
-// Water, a fan and a kettle are loud and not periodic; hum is periodic and always there; what falls or clatters rings too shortly.
+// Water, a fan and a kettle are loud and not periodic; hum is periodic and always there; what falls or clatters rings, but dies away
+// from its first moment on, where a vowel is held.
 const (
 	levelFrame = audio.Rate / 50 // samples of 24 kHz
 	levelDown  = 6
@@ -27,16 +28,17 @@ const (
 	overFloor   = 7.0   // dB
 	resemblance = 0.62  // of 1
 	leastFloor  = -72.0 // dBFS: below, a microphone's own noise comes and goes
-	voicedLeast = 12    // frames, 240 ms: two short syllables
+	vowel       = 5     // frames, 100 ms, without a pause
+	ringing     = 6.0   // dB that a vowel may fall in that time; a plate in a room falls by more
+	heldLeast   = 12    // frames at which that was so: a sentence has 20 and more, a kitchen 8 at most (TestSomebodySpoke)
 )
 
 // levels are those of the latest utterance of a turn.
 type levels struct {
-	mu     sync.Mutex
-	id     string
-	last   time.Duration // when a frame came
-	meter  speechMeter
-	frames int // judged
+	mu    sync.Mutex
+	id    string
+	last  time.Duration // when a frame came
+	meter speechMeter
 }
 
 // of takes what was captured of an utterance, on the microphone's goroutine.
@@ -67,15 +69,14 @@ func spoken(pcm []int16) bool {
 
 // speechMeter measures an utterance frame by frame.
 type speechMeter struct {
-	sum, n  int     // of levelDown samples, on the way down to 4 kHz
-	past    float32 // of the high-pass
-	before  float32 // its input
-	recent  [levelSpan]float32
-	filled  int // of recent, since the last frame: the first half is the frame before
-	started bool
-	db      [levelMost]float32
-	voiced  [levelMost]bool
-	frames  int
+	sum, n int     // of levelDown samples, on the way down to 4 kHz
+	past   float32 // of the high-pass
+	before float32 // its input
+	recent [levelSpan]float32
+	filled int // of recent, since the last frame: the first half is the frame before
+	db     [levelMost]float32
+	voiced [levelMost]bool
+	frames int
 }
 
 func (m *speechMeter) add(pcm []int16) {
@@ -113,15 +114,17 @@ func (m *speechMeter) frame() {
 // periodic compares the last 40 ms with themselves.
 func (m *speechMeter) periodic() bool {
 	x := &m.recent
+	var upTo [levelSpan + 1]float32 // energy of what is before
+	for i, v := range x {
+		upTo[i+1] = upTo[i] + v*v
+	}
 	for lag := pitchHigh; lag <= pitchLow; lag++ {
-		var ab, aa, bb float32
-		for i := lag; i < levelSpan; i++ {
-			a, b := x[i], x[i-lag]
-			ab += a * b
-			aa += a * a
-			bb += b * b
+		like := float32(0)
+		for i, v := range x[lag:] {
+			like += v * x[i]
 		}
-		if ab > 0 && ab*ab >= resemblance*resemblance*aa*bb {
+		a, b := upTo[levelSpan]-upTo[lag], upTo[levelSpan-lag]
+		if like > 0 && like*like >= resemblance*resemblance*a*b {
 			return true
 		}
 	}
@@ -129,18 +132,24 @@ func (m *speechMeter) periodic() bool {
 }
 
 // spoken judges what was measured.
-func (m *speechMeter) spoken() bool {
+func (m *speechMeter) spoken() bool { return m.held() >= heldLeast }
+
+// held counts the frames at which a vowel had been held for as long as makes it one.
+func (m *speechMeter) held() int {
 	if m.frames == 0 {
-		return false
+		return 0
 	}
 	sorted := slices.Clone(m.db[:m.frames])
 	slices.Sort(sorted)
 	floor := max(leastFloor, sorted[m.frames/10])
-	voiced := 0
+	held, run := 0, 0
 	for i, db := range m.db[:m.frames] {
-		if m.voiced[i] && db >= floor+overFloor {
-			voiced++
+		if run++; !m.voiced[i] || db < floor+overFloor {
+			run = 0
+		}
+		if run >= vowel && db >= m.db[i-vowel+1]-ringing {
+			held++
 		}
 	}
-	return voiced >= voicedLeast
+	return held
 }
