@@ -2,6 +2,7 @@ package membership
 
 import (
 	"context"
+	"log/slog"
 	"net"
 	"os"
 	"sync"
@@ -68,6 +69,8 @@ type device struct {
 	notes   chan mqtt.Note
 	stop    func()
 
+	refusals chan string // why the broker refused somebody
+
 	found atomic.Pointer[string] // where the network says the host is
 	only  string                 // nowhere else is looked
 }
@@ -97,6 +100,7 @@ func open(t testing.TB, dir string, id mqtt.Identity, c Clock) *device {
 	d := &device{
 		Membership: m, t: t, dir: dir, id: id, changes: make(chan Change, 1024), links: make(chan bool, 1024), trouble: make(chan error, 1024),
 		packets: make(chan round.DeviceID, 1<<16), notes: make(chan mqtt.Note, 1024),
+		refusals: make(chan string, 1024),
 	}
 	m.OnChange(func(c Change) {
 		if c.What == Removed && d.broker != nil {
@@ -139,7 +143,7 @@ func pair(t testing.TB, a, b *device, name string) {
 func (d *device) serve(listen string) {
 	d.t.Helper()
 	b, err := mqtt.NewBroker(mqtt.BrokerConfig{
-		Room: d.Room().ID, Admit: d.Admits, Network: &mqtt.Network{Listen: listen, TLS: d.BrokerTLS()},
+		Room: d.Room().ID, Admit: d.Admits, Log: slog.New(whys{slog.DiscardHandler, d.refusals}), Network: &mqtt.Network{Listen: listen, TLS: d.BrokerTLS()},
 	})
 	if err != nil {
 		d.t.Fatal(err)
@@ -148,6 +152,30 @@ func (d *device) serve(listen string) {
 	d.t.Cleanup(b.Close)
 	d.run(mqtt.Config{URL: b.URL()})
 }
+
+// whys hears why the broker refuses.
+type whys struct {
+	slog.Handler
+	ch chan string
+}
+
+func (w whys) Enabled(context.Context, slog.Level) bool { return true }
+
+func (w whys) Handle(_ context.Context, r slog.Record) error {
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key == "refused" {
+			select {
+			case w.ch <- a.Value.String():
+			default:
+			}
+		}
+		return true
+	})
+	return nil
+}
+
+func (w whys) WithAttrs([]slog.Attr) slog.Handler { return w }
+func (w whys) WithGroup(string) slog.Handler      { return w }
 
 // connect goes to the host at one of the addresses.
 func (d *device) connect(addrs ...string) {
@@ -274,9 +302,15 @@ func until(t testing.TB, what string, ok func() bool) {
 // room makes a host and members that are connected.
 func room(t testing.TB, names ...string) (host *device, members []*device) {
 	t.Helper()
-	host = fresh(t, at(today).Clock())
+	return roomAt(t, at(today), at(today), names...)
+}
+
+// roomAt is a room whose host has one clock, and whose members have another.
+func roomAt(t testing.TB, hosts, theirs *clock, names ...string) (host *device, members []*device) {
+	t.Helper()
+	host = fresh(t, hosts.Clock())
 	for _, n := range names {
-		m := fresh(t, at(today).Clock())
+		m := fresh(t, theirs.Clock())
 		pair(t, host, m, n)
 		members = append(members, m)
 	}
