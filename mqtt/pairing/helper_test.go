@@ -34,7 +34,8 @@ type wire struct {
 	over    *overs
 	binding []byte
 	peer    ed25519.PublicKey
-	on      func(frame []byte) []byte // nil: as it is; returns what is sent instead, nil for nothing
+	dead    bool                                 // this end has lost its power; owned by who sends and receives
+	on      func(w *wire, frame []byte) [][]byte // nil: as it is; what is sent instead
 }
 
 // overs is the end of both ends.
@@ -57,12 +58,26 @@ func (w *wire) Binding() []byte         { return w.binding }
 func (w *wire) Peer() ed25519.PublicKey { return w.peer }
 func (w *wire) Close() error            { w.over.end(); return nil }
 
+// cut is the power going off at this end.
+func (w *wire) cut() {
+	w.dead = true
+	w.over.end()
+}
+
 func (w *wire) Send(frame []byte) error {
-	if w.on != nil {
-		if frame = w.on(frame); frame == nil {
-			return nil
+	frames := [][]byte{frame}
+	if w.on != nil && !w.dead {
+		frames = w.on(w, frame)
+	}
+	for _, f := range frames {
+		if err := w.send(f); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+func (w *wire) send(frame []byte) error {
 	select {
 	case <-w.over.c:
 		return io.ErrClosedPipe
@@ -77,6 +92,9 @@ func (w *wire) Send(frame []byte) error {
 }
 
 func (w *wire) Receive(ctx context.Context) ([]byte, error) {
+	if w.dead {
+		return nil, io.EOF
+	}
 	select {
 	case f := <-w.in: // what was sent before the end still arrives
 		return f, nil
@@ -193,18 +211,36 @@ func newGuest(t testing.TB, name string) *guest {
 }
 
 // run connects a joiner's end with a window, and returns how the run ended on the window's side.
-func (h *host) run(g *guest, binding string) (*wire, <-chan error) {
-	j, w := pipe(g.id, h.id, binding)
+func (h *host) run(id mqtt.Identity, binding string) (*wire, <-chan error) {
+	j, w := pipe(id, h.id, binding)
 	served := make(chan error, 1)
 	go func() { served <- h.Serve(context.Background(), w) }()
 	return j, served
 }
 
 func (g *guest) join(h *host, code string) (Party, error) {
-	ch, _ := h.run(g, "tls")
+	ch, _ := h.run(g.id, "tls")
 	cfg := g.cfg
 	cfg.Code = code
 	return Join(context.Background(), ch, cfg)
+}
+
+// works says whether an honest joiner still gets in.
+func (h *host) works(t testing.TB) {
+	t.Helper()
+	g := newGuest(t, "honest")
+	if _, err := g.join(h, testCode); err != nil || len(g.kept) != 1 {
+		t.Fatalf("an honest joiner did not get in: %v", err)
+	}
+	if err := <-h.ran; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// stop closes a window that a test leaves open.
+func (h *host) stop() {
+	h.Close()
+	<-h.ran
 }
 
 func wantErr(t testing.TB, err error, want ...error) {

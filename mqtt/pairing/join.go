@@ -15,10 +15,16 @@ import (
 type JoinConfig struct {
 	Identity mqtt.Identity
 	Name     string // of this device, for people
-	Code     string // six digits, as heard or typed. Never logged
+	Code     string `json:"-"` // six digits, as heard or typed. Never logged
 	// Store keeps what the room has told, durably: when it returns nil, this device is in. host is the device whose window it was.
 	Store func(host Party, welcome []byte) error
 }
+
+// String and GoString keep the code out of what is printed.
+func (c JoinConfig) String() string { return "pairing joiner " + string(c.Identity.ID()) }
+
+// GoString is String.
+func (c JoinConfig) GoString() string { return c.String() }
 
 // Join is one run with a window. It closes ch. A device that may try again uses a Joiner, which counts.
 func Join(ctx context.Context, ch Channel, cfg JoinConfig) (Party, error) {

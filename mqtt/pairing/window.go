@@ -17,7 +17,7 @@ type WindowConfig struct {
 	Name     string // of this device, for people
 	RoomID   string
 	RoomName string
-	Code     string               // six digits; empty: random. Never logged
+	Code     string               `json:"-"` // six digits; empty: random. Never logged
 	Now      func() time.Duration // monotonic; nil: since NewWindow
 
 	// Admit records the party as pending, durably, and returns what it is to be told (at most MaxWelcome bytes). It is called
@@ -29,6 +29,12 @@ type WindowConfig struct {
 	// On hears what happens, one at a time, in order, from whatever goroutine it happens in. It must not wait.
 	On func(WindowEvent)
 }
+
+// String and GoString keep the code out of what is printed.
+func (c WindowConfig) String() string { return "pairing window of " + string(c.Identity.ID()) }
+
+// GoString is String.
+func (c WindowConfig) GoString() string { return c.String() }
 
 // WindowEventKind is what happened in a window.
 type WindowEventKind uint8
@@ -147,7 +153,7 @@ func (w *Window) now() time.Duration {
 func (w *Window) Code() string { return w.code }
 
 // String and GoString keep the code out of what is printed.
-func (w *Window) String() string { return "pairing window of " + string(w.cfg.Identity.ID()) }
+func (w *Window) String() string { return w.cfg.String() }
 
 // GoString is String.
 func (w *Window) GoString() string { return w.String() }
