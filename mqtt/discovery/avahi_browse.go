@@ -80,9 +80,11 @@ func (b *browsing) heard(ctx context.Context, s *dbus.Signal) error {
 	var it item
 	var kind, domain string
 	var flags uint32
-	if s.Name != avahiBrowser+".ItemNew" && s.Name != avahiBrowser+".ItemRemove" ||
-		dbus.Store(s.Body, &it.index, &it.protocol, &it.label, &kind, &domain, &flags) != nil {
+	if s.Name != avahiBrowser+".ItemNew" && s.Name != avahiBrowser+".ItemRemove" {
 		return nil
+	}
+	if err := dbus.Store(s.Body, &it.index, &it.protocol, &it.label, &kind, &domain, &flags); err != nil {
+		return fmt.Errorf("discovery: avahi names a service in another way than it used to: %w", err)
 	}
 	_, known := b.items[it]
 	if s.Name == avahiBrowser+".ItemRemove" {

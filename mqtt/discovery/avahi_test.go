@@ -295,3 +295,47 @@ func TestSameNameWithAvahi(t *testing.T) {
 	e.seesOnly()
 	a.sees("no more of the other network", func(f []Found) bool { return !has(f, e.id) })
 }
+
+// As systemd/conch.service runs it: a user without any right, none to be had, in a user namespace of its own (PrivateUsers).
+// The bus knows it all the same, and multicast needs no right.
+func TestWithoutRights(t *testing.T) {
+	t.Parallel()
+	n := newNets(t)
+	bus := newBus(n)
+	if _, err := exec.LookPath("setpriv"); err != nil {
+		t.Skipf("no setpriv here: %v", err)
+	}
+	// Where the test was built, that user may not look.
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile(exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := filepath.Join(bus.dir, "discovery.test")
+	if err := os.WriteFile(own, program, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(bus.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	humble := []string{
+		"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs", "--bounding-set=-all", "--inh-caps=-all",
+		"unshare", "--user", "--map-current-user", own,
+	}
+	here, there := n.device(1), n.device(2)
+	bus.avahi(here, "pi")
+	a, b := n.boxOf(humble, here, Avahi, 'a', bus.env()), n.boxOf(humble, there, Own, 'b')
+	a.announce(a.service("kitchen"))
+	b.announce(b.service("bedroom"))
+	b.seesOnly(a)
+	a.seesOnly(b)
+	if l := n.listening(there); !strings.Contains(l, ":5353") {
+		t.Errorf("open ports: %s", l)
+	}
+	t.Log("a new address is heard of")
+	n.ip(there, "addr del 10.98.0.2/24 dev eth0", "addr add 10.98.0.22/24 dev eth0")
+	a.sees("the new address", func(f []Found) bool { return len(f) == 1 && f[0].Addresses[0] == "10.98.0.22:7483" })
+}

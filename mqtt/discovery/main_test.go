@@ -301,7 +301,14 @@ func (n *nets) box(space, how string, letter byte, env ...string) *box {
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	b := &box{t: n.t, id: deviceID(letter), cmd: exec.CommandContext(context.Background(), "ip", "netns", "exec", space, exe), ended: make(chan struct{})}
+	return n.boxOf([]string{exe}, space, how, letter, env...)
+}
+
+// boxOf starts the device by this command.
+func (n *nets) boxOf(command []string, space, how string, letter byte, env ...string) *box {
+	n.t.Helper()
+	args := append([]string{"netns", "exec", space}, command...)
+	b := &box{t: n.t, id: deviceID(letter), cmd: exec.CommandContext(context.Background(), "ip", args...), ended: make(chan struct{})}
 	// No bus unless the test has made one: this machine's own is none of our business.
 	b.cmd.Env = append(os.Environ(), append([]string{"CONCH_DISCOVERY_HELPER=1", "DBUS_SYSTEM_BUS_ADDRESS=unix:path=/nonexistent"}, env...)...)
 	in, err := b.cmd.StdinPipe()
@@ -360,12 +367,6 @@ func (b *box) stop() {
 	if b.t.Failed() {
 		b.t.Logf("device %s said:\n%s", b.id, b.said())
 	}
-}
-
-// kill is a power cut.
-func (b *box) kill() {
-	_ = b.cmd.Process.Kill()
-	<-b.ended
 }
 
 func (b *box) service(name string) Service {
