@@ -41,6 +41,8 @@ TEST_NEEDS := \
 	mosquitto='command -v mosquitto || test -x /usr/sbin/mosquitto' \
 	mosquitto-clients='command -v mosquitto_pub' \
 	iproute2='command -v ip' \
+	dbus='command -v dbus-daemon' \
+	avahi-daemon='command -v avahi-daemon || test -x /usr/sbin/avahi-daemon' \
 	stress-ng='command -v stress-ng'
 
 # $(call install,NEEDS,what happens without them,status when something stays missing)
