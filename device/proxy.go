@@ -23,9 +23,9 @@ import (
 type cable struct {
 	// fixed after newCable
 	listener *net.TCPListener
-	target   string
 
 	mu     sync.Mutex
+	target string        // empty: nobody is there
 	gate   chan struct{} // closed: things pass; replaced by an open one while held
 	holds  int           // reasons to hold
 	refuse bool
@@ -57,6 +57,13 @@ func newCable(target string) (*cable, error) {
 	open := make(chan struct{})
 	close(open)
 	return &cable{listener: l.(*net.TCPListener), target: target, gate: open, links: map[*link]struct{}{}}, nil
+}
+
+// aim says where new connections lead from now on.
+func (c *cable) aim(target string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.target = target
 }
 
 // address is where the device finds what it takes for the broker.
@@ -171,7 +178,10 @@ func (l *link) run() {
 	if !l.passes() {
 		return
 	}
-	conn, err := net.DialTimeout("tcp", l.cable.target, cableDial)
+	l.cable.mu.Lock()
+	target := l.cable.target
+	l.cable.mu.Unlock()
+	conn, err := net.DialTimeout("tcp", target, cableDial)
 	if err != nil {
 		return // nobody there: the device sees its connection reset
 	}

@@ -56,7 +56,8 @@ type play struct {
 	Rehearsal
 	clock  *audiotest.Clock
 	report *report
-	broker *brokerHouse
+	broker *brokerHouse // nil: they pair
+	net    *network     // nil: they know each other from the beginning
 	stages []*stage
 	states string                // directory of the devices' states
 	mixed  atomic.Pointer[mixer] // what a real loudspeaker plays; nil: nothing does
@@ -82,7 +83,7 @@ func (r Rehearsal) Run(ctx context.Context) error {
 // raise builds the room and waits until all of it is there. stop ends it and waits for it.
 func (r Rehearsal) raise(ctx context.Context) (*play, func() error, error) {
 	if len(r.Room.Devices) == 0 {
-		r.Room = DefaultRehearsalRoom()
+		r.Room.Devices = DefaultRehearsalRoom().Devices
 	}
 	if r.Out != "" {
 		if err := os.MkdirAll(r.Out, 0o755); err != nil {
@@ -117,10 +118,14 @@ func (p *play) build() error {
 		return fmt.Errorf("rehearse: a directory for the devices' states: %w", err)
 	}
 	p.closer = append(p.closer, func() error { return os.RemoveAll(p.states) })
-	if p.broker, err = openBroker(p.Log); err != nil {
-		return err
+	if p.Room.Strangers {
+		p.net = newNetwork()
+	} else {
+		if p.broker, err = openBroker(p.Log); err != nil {
+			return err
+		}
+		p.closer = append(p.closer, p.broker.stop)
 	}
-	p.closer = append(p.closer, p.broker.stop)
 	members := map[round.DeviceID]bool{}
 	for _, d := range p.Room.Devices {
 		s, err := p.newStage(d)
@@ -130,6 +135,11 @@ func (p *play) build() error {
 		p.stages = append(p.stages, s)
 		members[s.identity.ID()] = true
 		p.report.book.names[s.identity.ID()] = d.Name
+	}
+	if p.net != nil {
+		if err := p.lay(); err != nil {
+			return err
+		}
 	}
 	for _, s := range p.stages {
 		s.members = func(id round.DeviceID) bool { return members[id] }
@@ -143,7 +153,7 @@ func (p *play) build() error {
 		}
 	}
 	defer p.report.begin()
-	if len(p.stages) == 1 {
+	if len(p.stages) == 1 || p.net != nil {
 		return nil
 	}
 	return p.wait(p.ctx, meetLimit, p.met, "the devices to know each other")

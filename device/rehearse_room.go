@@ -15,7 +15,10 @@ import (
 )
 
 // RehearsalRoom is who lives where in a rehearsal. A person is at every device.
-type RehearsalRoom struct{ Devices []RehearsalDevice }
+type RehearsalRoom struct {
+	Devices   []RehearsalDevice
+	Strangers bool // they begin unpaired, each with a state of its own
+}
 
 // RehearsalDevice is one device with its companions.
 type RehearsalDevice struct {
@@ -46,6 +49,8 @@ func DefaultRehearsalRoom() RehearsalRoom {
 
 // ReadRehearsalRoom reads a room file:
 //
+//	unpaired = true                  # they begin as strangers, and pair by the script
+//
 //	[[device]]
 //	name = "kitchen"
 //	companions = ["Ada", "Cleo"]     # of those that come with conch
@@ -56,7 +61,8 @@ func ReadRehearsalRoom(path string) (RehearsalRoom, error) {
 		return RehearsalRoom{}, fmt.Errorf("%s: %w", path, err)
 	}
 	var file struct {
-		Device []struct {
+		Unpaired bool
+		Device   []struct {
 			Name       string
 			Companions []string
 			Cards      []string
@@ -70,12 +76,12 @@ func ReadRehearsalRoom(path string) (RehearsalRoom, error) {
 		return RehearsalRoom{}, fmt.Errorf("%s: %s", path, printable(err.Error()))
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return RehearsalRoom{}, fmt.Errorf("%s: %s: unknown key; a room file has [[device]] with name, companions and cards", path, printable(unknown[0].String()))
+		return RehearsalRoom{}, fmt.Errorf("%s: %s: unknown key; a room file has unpaired, and [[device]] with name, companions and cards", path, printable(unknown[0].String()))
 	}
 	if n := len(file.Device); n == 0 || n > maxRoomDevices {
 		return RehearsalRoom{}, fmt.Errorf("%s: has %d devices ([[device]]); must be 1 to %d", path, n, maxRoomDevices)
 	}
-	var room RehearsalRoom
+	room := RehearsalRoom{Strangers: file.Unpaired}
 	for i, f := range file.Device {
 		d := RehearsalDevice{Name: f.Name}
 		bad := func(format string, args ...any) (RehearsalRoom, error) {
@@ -123,7 +129,7 @@ func ReadRehearsalRoom(path string) (RehearsalRoom, error) {
 
 // names are what a script of this room may name.
 func (r RehearsalRoom) names(dir string) *names {
-	n := &names{dir: dir}
+	n := &names{dir: dir, strangers: r.Strangers}
 	for _, d := range r.Devices {
 		n.devices = append(n.devices, d.Name)
 		for _, c := range d.Cards {

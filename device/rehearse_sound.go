@@ -56,7 +56,7 @@ const (
 )
 
 // unreachable says that a press cannot pass: the network is cut, or the device is stopped or gone.
-func (s *stage) unreachable() bool { return !s.alive() || s.cable.held() }
+func (s *stage) unreachable() bool { return !s.alive() || s.cutOff() }
 
 // silenced measures, after a press or question at one device, when the others that were sounding fell silent: by their tapes,
 // which know nothing of what the devices believe. The device itself is told by its turn, since a cue follows there at once.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,7 +28,7 @@ type stage struct {
 	name     string
 	who      RehearsalDevice
 	card     *audiotest.Card
-	cable    *cable
+	cables   []*cable // all that its network traffic goes through
 	identity mqtt.Identity
 	members  func(round.DeviceID) bool
 	dir      string // its state
@@ -51,7 +52,8 @@ type stage struct {
 	said  int           // answers said to their end since somebody in the room last did something
 	over  string        // how a turn since then ended that was not cut; empty: none has
 
-	airways []airway // what its microphone hears of other devices
+	airways []airway      // what its microphone hears of other devices
+	lines   []PairingLine // what the device has said of pairing since its person last did something about it
 }
 
 // life is a device from its start to its end.
@@ -60,15 +62,16 @@ type life struct {
 	hand   *gpiotest.Button
 	server *rehearsal.Server
 	killed atomic.Bool // what it says does not count any more
+	ctx    context.Context
 	cancel context.CancelFunc
 	done   chan error
 }
 
 // newStage sets up the place; nobody lives there yet.
 func (p *play) newStage(d RehearsalDevice) (*stage, error) {
-	s := &stage{play: p, name: d.Name, who: d, card: audiotest.New(p.clock), ended: make(chan error, 2), dir: filepath.Join(p.states, d.Name)}
+	s := &stage{play: p, name: d.Name, who: d, card: audiotest.New(p.clock), ended: make(chan error, 1+maxRoomDevices), dir: filepath.Join(p.states, d.Name)}
 	var err error
-	if s.identity, err = mqtt.NewIdentity(); err != nil {
+	if s.identity, err = s.makeIdentity(); err != nil {
 		return nil, fmt.Errorf("rehearse: %s: %w", d.Name, err)
 	}
 	if p.Out != "" {
@@ -76,13 +79,29 @@ func (p *play) newStage(d RehearsalDevice) (*stage, error) {
 			return nil, err
 		}
 	}
-	if s.cable, err = newCable(p.broker.addr); err != nil {
-		return nil, err
+	if p.net == nil {
+		c, err := newCable(p.broker.addr)
+		if err != nil {
+			return nil, err
+		}
+		s.cables = []*cable{c}
+		s.parts++
+		go func() { s.ended <- c.Run(p.ctx) }() // both are awaited by stop
 	}
-	s.parts = 2
-	go func() { s.ended <- s.card.Run(p.ctx, 1) }() // both are awaited by stop
-	go func() { s.ended <- s.cable.Run(p.ctx) }()
+	s.parts++
+	go func() { s.ended <- s.card.Run(p.ctx, 1) }()
 	return s, nil
+}
+
+// makeIdentity makes the device's key: where its state is, if it is to pair, and otherwise one that the others are told of.
+func (s *stage) makeIdentity() (mqtt.Identity, error) {
+	if s.play.net == nil {
+		return mqtt.NewIdentity()
+	}
+	if err := os.Mkdir(s.dir, 0o700); err != nil {
+		return mqtt.Identity{}, err
+	}
+	return mqtt.OpenIdentity(s.dir)
 }
 
 // stop waits for what newStage and start began; play.ctx has ended.
@@ -121,6 +140,39 @@ func (s *stage) now() time.Duration {
 
 // start has a device live here.
 func (s *stage) start() error {
+	l, err := s.enter()
+	if err != nil {
+		return err
+	}
+	s.mute.Store(false)
+	s.onCables(func(c *cable) { c.refusing(false) })
+	s.life.Store(l)
+	go s.live(l) // awaited by end
+	return nil
+}
+
+// live runs the device, and anew for as long as it wants that: as the appliance does, with the same state.
+func (s *stage) live(l *life) {
+	err := l.device.Run(l.ctx)
+	if !errors.Is(err, ErrRestart) || l.ctx.Err() != nil {
+		l.done <- err
+		return
+	}
+	next, err := s.enter()
+	switch {
+	case err != nil:
+		s.play.report.fault(s.name, "does not begin anew: "+err.Error())
+	case s.life.CompareAndSwap(l, next):
+		go s.live(next) // awaited by its end
+	default: // killed meanwhile
+		next.cancel()
+		err = next.device.Run(next.ctx)
+	}
+	l.done <- err
+}
+
+// enter makes a device that nobody knows yet.
+func (s *stage) enter() (*life, error) {
 	p := s.play
 	l := &life{hand: gpiotest.New(gpio.ButtonOptions{Clock: s.now}), done: make(chan error, 1)}
 	l.server = rehearsal.New(rehearsal.Options{Log: p.Log.With("device", s.name)})
@@ -128,27 +180,25 @@ func (s *stage) start() error {
 	cfg.Device.Name = s.name
 	cfg.Voice.Kind = "rehearsal"
 	cfg.State.Dir = s.dir
-	cfg.Room.Broker = "mqtt://" + s.cable.address()
+	room := RoomOptions{Cards: s.who.Cards, OnEntry: func(e round.Entry) { s.entry(l, e) }}
+	if p.net == nil {
+		cfg.Room.Broker, cfg.Room.Pairing = "mqtt://"+s.cables[0].address(), false
+		room.Identity, room.Member = s.identity, s.members
+	} else {
+		p.net.settings(s, l, &cfg.Room, &room)
+	}
 	d, err := New(cfg, Options{
 		Log: p.Log.With("device", s.name), Card: twinCard{s.card, s, l}, Now: s.now, Server: l.server,
 		Buttons: []gpio.Source{seenButton{l.hand, s, l}},
 		OnTurn:  func(t TurnRecord) { s.turnEnded(l, t) },
-		Room: RoomOptions{
-			Cards: s.who.Cards, Identity: s.identity, Member: s.members,
-			OnEntry: func(e round.Entry) { s.entry(l, e) },
-		},
+		Room:    room,
 	})
 	if err != nil {
-		return fmt.Errorf("rehearse: %s: %w", s.name, err)
+		return nil, fmt.Errorf("rehearse: %s: %w", s.name, err)
 	}
 	l.device = d
-	ctx, cancel := context.WithCancel(p.ctx)
-	l.cancel = cancel
-	s.mute.Store(false)
-	s.cable.refusing(false)
-	s.life.Store(l)
-	go func() { l.done <- d.Run(ctx) }() // awaited by end
-	return nil
+	l.ctx, l.cancel = context.WithCancel(p.ctx)
+	return l, nil
 }
 
 // ready waits until the device is up.
@@ -162,7 +212,11 @@ func (s *stage) ready(ctx context.Context) error {
 // knows is how many devices this one sees in the room, itself included.
 func (s *stage) knows() int {
 	n := 0
-	for _, m := range s.life.Load().device.room.Members() {
+	room := s.life.Load().device.room
+	if room == nil {
+		return 1
+	}
+	for _, m := range room.Members() {
 		if len(m.Cards) > 0 {
 			n++
 		}
@@ -176,8 +230,10 @@ func (s *stage) kill() error {
 	l := s.life.Load()
 	l.killed.Store(true)
 	s.mute.Store(true)
-	s.cable.refusing(true)
-	s.cable.reset()
+	s.onCables(func(c *cable) { c.refusing(true); c.reset() })
+	if s.play.net != nil {
+		s.play.net.say(s, nil)
+	}
 	s.play.report.gone(s.name)
 	s.unfreeze()
 	s.held = false
@@ -196,7 +252,7 @@ func (s *stage) freeze(d time.Duration) {
 	s.mu.Unlock()
 	s.frozen.Store(int64(max(1, s.play.clock.Now())))
 	s.mute.Store(true)
-	s.cable.hold()
+	s.onCables((*cable).hold)
 	s.play.later(d, s.unfreeze)
 }
 
@@ -211,7 +267,7 @@ func (s *stage) unfreeze() {
 	if l := s.life.Load(); l != nil && !l.killed.Load() {
 		s.mute.Store(false)
 	}
-	s.cable.release()
+	s.onCables((*cable).release)
 	close(s.thaw)
 	s.thaw = nil
 }
@@ -235,8 +291,19 @@ func (s *stage) isFrozen() bool { return s.frozen.Load() != 0 }
 // cut takes the network away for a while: nothing passes, and nobody is told. As with TCP on a real cable, what was sent
 // meanwhile arrives afterwards where a connection has outlived it.
 func (s *stage) cut(d time.Duration) {
-	s.cable.hold()
-	s.play.later(d, s.cable.release)
+	s.onCables((*cable).hold)
+	s.play.later(d, func() { s.onCables((*cable).release) })
+}
+
+func (s *stage) onCables(do func(*cable)) {
+	for _, c := range s.cables {
+		do(c)
+	}
+}
+
+// cutOff says that nothing passes between this device and any other.
+func (s *stage) cutOff() bool {
+	return !slices.ContainsFunc(s.cables, func(c *cable) bool { return !c.held() })
 }
 
 // later runs f after d, or when the rehearsal ends.

@@ -50,6 +50,10 @@ func (p *play) line(ctx context.Context, l Line) error {
 		return p.say(s, l.Text)
 	case "hear":
 		return p.hear(ctx, s, l)
+	case "hold":
+		return p.hold(ctx, s, l.For)
+	case "join", "remove", "leave":
+		return p.pairingVerb(ctx, s, l)
 	case "wait":
 		return p.waitFor(ctx, s, l)
 	case "control":
@@ -152,16 +156,20 @@ func (p *play) control(l Line) error {
 		c.Involvement = &i
 	}
 	for _, s := range p.stages {
-		if life := s.life.Load(); life != nil && !s.isFrozen() {
+		if life := s.life.Load(); life != nil && !s.isFrozen() && life.device.room != nil {
 			life.device.room.Control(c)
 			return nil
 		}
 	}
-	return errors.New("no device runs")
+	return errors.New("no device runs that is in a room")
 }
 
 // hear lets the microphone hear a file. Nobody talks to a button that is up: then it is held for as long as that takes.
 func (p *play) hear(ctx context.Context, s *stage, l Line) error {
+	if l.Other != "" {
+		s.hearing(p.stage(l.Other), l.For, l.Noise) // of nobody there is no stage
+		return nil
+	}
 	pcm, err := audio.LoadWAV(l.File)
 	if err != nil {
 		return err
@@ -254,6 +262,10 @@ func (p *play) waitFor(ctx context.Context, s *stage, l Line) error {
 	switch l.What {
 	case "idle":
 		return p.wait(ctx, waitLimit, p.idle, "idle")
+	case "pairing":
+		return p.waitPairing(ctx, s, l)
+	case "members":
+		return p.wait(ctx, waitLimit, func() bool { return s.alive() && s.knows() == l.Count }, fmt.Sprintf("%d devices in its room", l.Count))
 	case "speaking", "said":
 		if !s.alive() {
 			return fmt.Errorf("%s was killed; first: start %s", s.name, s.name)

@@ -22,6 +22,7 @@ import (
 //	hush           a press or question silenced a device: milliseconds from the edge, wherever the finger was, to the device's
 //	               last audible sample
 //	member         somebody came, changed or went, as a device saw it
+//	pairing        how far a device has come in pairing, as its control socket says it
 //	fault          the script broke something
 //	rehearsal.end  counts; ok says whether the exit status is 0
 //

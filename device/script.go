@@ -17,6 +17,9 @@ import (
 //
 //	press DEV | release DEV | ask DEV TEXT
 //	hear DEV FILE.wav     into its microphone, while the button is held; if it is up, it is held for so long
+//	hear DEV OTHER 600ms 5dB
+//	                      its microphone hears OTHER's loudspeaker from now on, through walls that reverberate for so long (RT60)
+//	                      and in noise so far below; 500ms and 15dB if not said. hear DEV nobody ends it
 //	say DEV TEXT          an announcement of that device
 //	control room|COMPANION mute|unmute|off|low|medium|high
 //	wait 2s | wait idle | wait speaking DEV | wait said DEV
@@ -27,15 +30,32 @@ import (
 //	freeze DEV 5s         its process stops: it keeps its connections and does nothing
 //	cut DEV 5s            its network: packets vanish, and nobody is told
 //	broker restart        stopped, and started at the same port
+//
+// In a room whose devices begin as strangers (pairing.md):
+//
+//	hold DEV 5s           the button, without a word: 5 s pair, 10 s leave the room
+//	join DEV CODE|typed|wrong
+//	                      typed is the code of the one window that is open, wrong is another
+//	remove DEV OTHER      at DEV, somebody ends the membership of OTHER
+//	leave DEV
+//	wait pairing DEV open|listening|joining|paired|cancelled|left|removed
+//	wait pairing DEV failed WHY
+//	                      since its button was last pressed there, or somebody typed something
+//	wait members DEV N    so many devices are in its room, itself included, and their companions are known
 type Line struct {
 	Number int    // in the file, from 1
 	Source string // as written
 	Verb   string
 	Device string        // empty where the verb has none
-	What   string        // idle, speaking, said; slow, fail, drop, ok; out, in; restart; what control sets
-	Text   string        // ask, say; whose manners control turns
+	Other  string        // hear, remove: the other device
+	What   string        // idle, speaking, said, pairing, members; slow, fail, drop, ok; out, in; restart; what control sets
+	Text   string        // ask, say; whose manners control turns; join: the code, or as written
 	File   string        // hear: absolute, or relative to the script
-	For    time.Duration // wait, freeze, cut
+	For    time.Duration // wait, freeze, cut, hold; hear: RT60
+	Noise  float64       // hear: dB below what is heard
+	State  PairingState  // wait pairing
+	Why    PairingWhy    // wait pairing
+	Count  int           // wait members
 }
 
 // Limits of a script: it is typed by people.
@@ -55,6 +75,7 @@ type names struct {
 	dir        string // files are looked up there
 	devices    []string
 	companions []string // ids
+	strangers  bool     // the devices begin unpaired
 }
 
 // verbs in the order in which they are listed to who misspells one.
@@ -63,10 +84,10 @@ func verbs() []verb {
 		{"press", "press DEV", onDevice},
 		{"release", "release DEV", onDevice},
 		{"ask", "ask DEV TEXT", withText},
-		{"hear", "hear DEV FILE.wav", withSound},
+		{"hear", "hear DEV FILE.wav | hear DEV OTHER [500ms [15dB]] | hear DEV nobody", withSound},
 		{"say", "say DEV TEXT", withText},
 		{"control", "control room|COMPANION mute|unmute|off|low|medium|high", withManners},
-		{"wait", "wait 2s | wait idle | wait speaking DEV | wait said DEV", withWait},
+		{"wait", "wait 2s | wait idle | wait speaking DEV | wait said DEV | wait pairing DEV STATE [WHY] | wait members DEV N", withWait},
 		{"model", "model slow|fail|drop|ok DEV", withFault("slow", "fail", "drop", "ok")},
 		{"sound", "sound out|in DEV", withFault("out", "in")},
 		{"kill", "kill DEV", onDevice},
@@ -74,6 +95,10 @@ func verbs() []verb {
 		{"freeze", "freeze DEV 5s", withTime},
 		{"cut", "cut DEV 5s", withTime},
 		{"broker", "broker restart", withRestart},
+		{"hold", "hold DEV 5s", strangers(withTime)},
+		{"join", "join DEV CODE|typed|wrong", strangers(withCode)},
+		{"remove", "remove DEV OTHER", strangers(withOther)},
+		{"leave", "leave DEV", strangers(onDevice)},
 	}
 }
 
@@ -178,6 +203,9 @@ func withSound(l *Line, args string, n *names) error {
 	if err := n.device(l, name); err != nil {
 		return err
 	}
+	if who, air := cutWord(file); who == "nobody" || slices.Contains(n.devices, who) {
+		return withAir(l, who, air)
+	}
 	if l.File = file; !filepath.IsAbs(file) {
 		l.File = filepath.Join(n.dir, file)
 	}
@@ -225,7 +253,10 @@ func withTime(l *Line, args string, n *names) error {
 	return err
 }
 
-func withRestart(l *Line, args string, _ *names) error {
+func withRestart(l *Line, args string, n *names) error {
+	if n.strangers {
+		return errors.New("these devices begin unpaired: the broker is one of them; kill and start that one")
+	}
 	if l.What = args; args != "restart" {
 		return errUsage
 	}
@@ -237,6 +268,10 @@ func withWait(l *Line, args string, n *names) error {
 	switch l.What = what; {
 	case what == "speaking" || what == "said":
 		return onDevice(l, rest, n)
+	case what == "pairing":
+		return strangers(withState)(l, rest, n)
+	case what == "members":
+		return withCount(l, rest, n)
 	case what == "" || rest != "":
 		return errUsage
 	case what == "idle":

@@ -43,7 +43,7 @@ func TestScriptLines(t *testing.T) {
 		{"ask what time is it", Line{}, `unknown device "what": must be one of kitchen, bedroom, hall`},
 		{"say hall dinner is ready", Line{Verb: "say", Device: "hall", Text: "dinner is ready"}, ""},
 		{"hear kitchen a b.wav", Line{Verb: "hear", Device: "kitchen", File: filepath.Join(dir, "a b.wav")}, ""},
-		{"hear kitchen", Line{}, "must be: hear DEV FILE.wav"},
+		{"hear kitchen", Line{}, "must be: hear DEV FILE.wav | hear DEV OTHER"},
 		{"hear kitchen no.wav", Line{}, "no such file or directory"},
 		{"wait 2s", Line{Verb: "wait", For: 2 * time.Second}, ""},
 		{"wait idle", Line{Verb: "wait", What: "idle"}, ""},
@@ -74,7 +74,17 @@ func TestScriptLines(t *testing.T) {
 		{"control room mute", Line{}, "a room is not muted as one"},
 		{"control dora low", Line{}, `unknown companion "dora": must be room or one of ada, ben, cleo`},
 		{"control ada loud", Line{}, "must be: control room|COMPANION"},
-		{"dance hall", Line{}, `unknown verb "dance": must be one of press, release, ask, hear, say, control, wait, model, sound, kill, start, freeze, cut, broker`},
+		{"dance hall", Line{}, `unknown verb "dance": must be one of press, release, ask, hear, say, control, wait, model, sound, kill, start, freeze, cut, broker, hold, join, remove, leave`},
+		{"hear kitchen hall", Line{Verb: "hear", Device: "kitchen", Other: "hall", For: defaultRT60, Noise: defaultSNR}, ""},
+		{"hear kitchen hall 600ms 5dB", Line{Verb: "hear", Device: "kitchen", Other: "hall", For: 600 * time.Millisecond, Noise: 5}, ""},
+		{"hear kitchen nobody", Line{Verb: "hear", Device: "kitchen", Other: "nobody"}, ""},
+		{"hear kitchen kitchen", Line{}, "kitchen does not hear itself"},
+		{"hear kitchen hall 600ms 5", Line{}, "5: must be from -20dB to 60dB"},
+		{"hear kitchen hall 5s", Line{}, "5s: must be from 50ms to 2s"},
+		{"hold kitchen 5s", Line{}, "these devices know each other from the beginning"},
+		{"wait pairing kitchen paired", Line{}, "these devices know each other from the beginning"},
+		{"wait members hall 3", Line{Verb: "wait", What: "members", Device: "hall", Count: 3}, ""},
+		{"wait members hall", Line{}, `wait members DEV "": must be a number from 1 to 16`},
 	} {
 		got, err := parseLine(c.in, known)
 		c.want.Source = c.in

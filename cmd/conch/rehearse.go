@@ -11,13 +11,14 @@ import (
 )
 
 type rehearseCmd struct {
-	Script string `help:"Script to play (- is standard input); see README, Rehearsal. Without: talk to the room yourself." placeholder:"FILE"`
-	Room   string `help:"Devices and companions of the room (default: kitchen with Ada, bedroom with Ben, hall with Cleo)." placeholder:"FILE"`
-	JSON   bool   `help:"One JSON object a line on standard output." name:"json"`
-	Out    string `help:"Directory for a WAV of each device and each companion, and each device's ledger." placeholder:"DIR"`
-	Speed  string `help:"1 is real time; there is no other: devices and voices meet over real sockets." default:"1" placeholder:"N"`
-	Faults string `help:"What goes wrong with --serve, e.g. slow=2s,duplicate=0.1,fail." placeholder:"LIST"`
-	Serve  string `help:"Serve the rehearsal voice (Realtime protocol) to other clients instead." placeholder:"HOST:PORT"`
+	Script   string `help:"Script to play (- is standard input); see README, Rehearsal. Without: talk to the room yourself." placeholder:"FILE"`
+	Room     string `help:"Devices and companions of the room (default: kitchen with Ada, bedroom with Ben, hall with Cleo)." placeholder:"FILE"`
+	Unpaired bool   `help:"The devices begin as strangers, and pair by the script (hold, join, hear)."`
+	JSON     bool   `help:"One JSON object a line on standard output." name:"json"`
+	Out      string `help:"Directory for a WAV of each device and each companion, and each device's ledger." placeholder:"DIR"`
+	Speed    string `help:"1 is real time; there is no other: devices and voices meet over real sockets." default:"1" placeholder:"N"`
+	Faults   string `help:"What goes wrong with --serve, e.g. slow=2s,duplicate=0.1,fail." placeholder:"LIST"`
+	Serve    string `help:"Serve the rehearsal voice (Realtime protocol) to other clients instead." placeholder:"HOST:PORT"`
 }
 
 func (c rehearseCmd) Run(e *env) error {
@@ -42,6 +43,7 @@ func (c rehearseCmd) Run(e *env) error {
 			return fmt.Errorf("%w: --room: %w", device.ErrRefused, err)
 		}
 	}
+	r.Room.Strangers = r.Room.Strangers || c.Unpaired
 	if c.Script == "" {
 		if c.JSON {
 			return fmt.Errorf("%w: --json needs --script FILE", device.ErrRefused)

@@ -1,0 +1,96 @@
+package device
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// How a script says what is done about pairing.
+
+// strangers refuses a verb where the devices know each other from the beginning.
+func strangers(parse func(*Line, string, *names) error) func(*Line, string, *names) error {
+	return func(l *Line, args string, n *names) error {
+		if !n.strangers {
+			return errors.New("these devices know each other from the beginning; to have them pair: unpaired = true in the room file, or --unpaired")
+		}
+		return parse(l, args, n)
+	}
+}
+
+// withAir takes the rest of: hear DEV OTHER [RT60 [SNR]].
+func withAir(l *Line, who, args string) (err error) {
+	l.Other, l.For, l.Noise = who, defaultRT60, defaultSNR
+	words := strings.Fields(args)
+	switch {
+	case who == "nobody" && len(words) > 0, len(words) > 2:
+		return errUsage
+	case who == "nobody":
+		l.For, l.Noise = 0, 0
+	case who == l.Device:
+		return fmt.Errorf("%s does not hear itself", who)
+	}
+	if len(words) > 0 {
+		if l.For, err = positive(words[0]); err != nil {
+			return err
+		}
+		if l.For < minRT60 || l.For > maxRT60 {
+			return fmt.Errorf("%s: must be from %s to %s", words[0], minRT60, maxRT60)
+		}
+	}
+	if len(words) > 1 {
+		db, isDB := strings.CutSuffix(words[1], "dB")
+		if l.Noise, err = strconv.ParseFloat(db, 64); err != nil || !isDB || l.Noise < -20 || l.Noise > maxSNR {
+			return fmt.Errorf("%s: must be from -20dB to %gdB", words[1], maxSNR)
+		}
+	}
+	return nil
+}
+
+func withCode(l *Line, args string, n *names) error {
+	name, code := cutWord(args)
+	if code == "" {
+		return errUsage
+	}
+	if l.Text = code; code != "typed" && code != "wrong" && (len(code) != 6 || strings.Trim(code, "0123456789") != "") {
+		return fmt.Errorf("code %q: must be six digits, typed or wrong", code)
+	}
+	return n.device(l, name)
+}
+
+func withOther(l *Line, args string, n *names) error {
+	name, other := cutWord(args)
+	if err := n.device(l, other); err != nil {
+		return err
+	}
+	l.Other = other
+	return n.device(l, name)
+}
+
+func withState(l *Line, args string, n *names) error {
+	name, rest := cutWord(args)
+	state, why := cutWord(rest)
+	l.State, l.Why = PairingState(state), PairingWhy(why)
+	states := []PairingState{PairingOpen, PairingListening, PairingJoining, PairingPaired, PairingFailed, PairingCancelled, PairingLeft, PairingRemoved}
+	if !slices.Contains(states, l.State) {
+		return fmt.Errorf("state %q: must be one of %s", state, joined(states, ", ", func(s PairingState) string { return string(s) }))
+	}
+	reasons := []PairingWhy{WhyWrongCode, WhyExpired, WhyClosed, WhyBusy, WhyNobody, WhyTwoWindows, WhyNotHeard, WhyUnreachable, WhyHost, WhyFull, WhyDisk, WhyMuted, WhyAlready, WhyDevice, WhyUnsure, WhyRefused, WhyProtocol}
+	switch {
+	case l.State != PairingFailed && why != "":
+		return errUsage
+	case l.State == PairingFailed && !slices.Contains(reasons, l.Why):
+		return fmt.Errorf("wait pairing DEV failed %q: must say why: %s", why, joined(reasons, ", ", func(w PairingWhy) string { return string(w) }))
+	}
+	return n.device(l, name)
+}
+
+func withCount(l *Line, args string, n *names) (err error) {
+	name, count := cutWord(args)
+	if l.Count, err = strconv.Atoi(count); err != nil || l.Count < 1 || l.Count > maxRoomDevices {
+		return fmt.Errorf("wait members DEV %q: must be a number from 1 to %d", count, maxRoomDevices)
+	}
+	return n.device(l, name)
+}
