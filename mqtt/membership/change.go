@@ -296,13 +296,13 @@ func (m *Membership) remove(ids ...round.DeviceID) error {
 	}
 	r.Version++
 	r.At = m.stamp()
-	err := m.keep(r)
+	err := m.keepOut(r)
 	m.mu.Unlock()
-	if err != nil {
-		return err
-	}
 	m.tell(changes)
 	m.sendList()
+	if err != nil {
+		return fmt.Errorf("the device is out, but that could not be written down yet, and a restart before it can be would undo it: %w", err)
+	}
 	return nil
 }
 

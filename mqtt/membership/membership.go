@@ -2,6 +2,7 @@ package membership
 
 import (
 	"crypto/ecdsa"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -37,6 +38,7 @@ type Membership struct {
 
 	mu       sync.Mutex // the rest
 	rec      *record    // what room.json says: never changed, but replaced
+	unsaved  bool       // room.json does not say it yet
 	caKey    *ecdsa.PrivateKey
 	founding *founding
 	send     func(mqtt.Note)
@@ -180,13 +182,34 @@ func (m *Membership) keep(r *record) error {
 	if err := m.store.writeRecord(r); err != nil {
 		return err
 	}
+	m.unsaved = false
 	return m.adopt(r)
+}
+
+// keepOut is keep for a list that somebody was taken off: that counts at once, whatever the disk says. What could not be written is
+// written when it can be (look).
+func (m *Membership) keepOut(r *record) error {
+	err := m.store.writeRecord(r)
+	m.unsaved = err != nil
+	return errors.Join(err, m.adopt(r))
+}
+
+// save tries again.
+func (m *Membership) save() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.unsaved || m.rec == nil {
+		return nil
+	}
+	err := m.store.writeRecord(m.rec)
+	m.unsaved = err != nil
+	return err
 }
 
 // end leaves the room on disk and in memory. The lock is held.
 func (m *Membership) end() error {
 	err := m.store.clear()
-	m.rec, m.caKey = nil, nil
+	m.rec, m.caKey, m.unsaved = nil, nil, false
 	m.room.Store(nil)
 	m.creds.Store(nil)
 	return err

@@ -66,6 +66,9 @@ func (m *Membership) askList() {
 // look sees to what has become due. The clock may have jumped since the last time, so nothing is planned ahead.
 func (m *Membership) look() {
 	m.looks++
+	if err := m.save(); err != nil {
+		m.trouble("save", err)
+	}
 	switch {
 	case m.Room() == nil:
 	case m.IsHost():
@@ -240,13 +243,10 @@ func (m *Membership) listed(b *listBody) error {
 		m.mu.Unlock()
 		return errors.New("membership: the host is not in its own list")
 	}
-	err := m.keep(r)
+	err := m.keepOut(r)
 	m.mu.Unlock()
-	if err != nil {
-		return err
-	}
 	m.tell(differences(old.Members, r.Members))
-	return nil
+	return err
 }
 
 func differences(old, members []listed) (out []Change) {

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"conch/mqtt"
 )
@@ -152,7 +153,7 @@ func (s *store) write(name string, data []byte) (err error) {
 	defer func() {
 		if err != nil {
 			_ = os.Remove(path + newFile)
-			err = fmt.Errorf("membership: keep the room: %w", err)
+			err = fmt.Errorf("membership: keep the room: %w%s", err, advice(err))
 		}
 	}()
 	if err := s.do("mkdir", s.dir, func() error { return os.MkdirAll(s.dir, 0o700) }); err != nil {
@@ -184,6 +185,16 @@ func (s *store) write(name string, data []byte) (err error) {
 		return err
 	}
 	return nil
+}
+
+func advice(err error) string {
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return " (free some space and try again)"
+	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
+		return " (state.dir must be writable)"
+	}
+	return ""
 }
 
 // syncDirs makes the names durable, the directory's own included.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -51,12 +52,6 @@ func TestAFailedWriteChangesNothing(t *testing.T) {
 			_, err := host.Admit(t.Context(), fresh(t, Clock{}).party("cellar"))
 			return host, err
 		}},
-		{"removal", func(host, b *device) (*device, error) {
-			if host.Room() == nil {
-				welcome(t, host, b)
-			}
-			return host, host.Remove(t.Context(), b.id.ID())
-		}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			faults := 0
@@ -69,7 +64,7 @@ func TestAFailedWriteChangesNothing(t *testing.T) {
 				switch row.name {
 				case "accepting":
 					at = b
-				case "another admission", "removal":
+				case "another admission":
 					welcome(t, host, b)
 					fallthrough
 				default:
@@ -125,6 +120,31 @@ func describe(t *testing.T, d *device) string {
 		return err.Error()
 	}
 	return say(d.Room()) + "; " + say(m.Room()) + "; " + strings.Join(files(t, d.dir), " ")
+}
+
+// A removal counts even where it cannot be written, and is written as soon as it can be.
+func TestARemovalDoesNotWaitForTheDisk(t *testing.T) {
+	host, b := fresh(t, at(today).Clock()), fresh(t, at(today).Clock())
+	pair(t, host, b, "kitchen")
+	var full atomic.Bool
+	full.Store(true)
+	host.mu.Lock()
+	host.store.before = func(string, string) error {
+		if full.Load() {
+			return syscall.ENOSPC
+		}
+		return nil
+	}
+	host.mu.Unlock()
+	if err := host.Remove(t.Context(), b.id.ID()); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "free some space") {
+		t.Errorf("%v", err)
+	}
+	host.change(Removed, b.id.ID())
+	if host.Member(b.id.ID()) {
+		t.Error("it is still a member")
+	}
+	full.Store(false)
+	until(t, "it is written", func() bool { return len(open(t, host.dir, host.id, Clock{}).Room().Members) == 1 })
 }
 
 func TestAFullDisk(t *testing.T) {
