@@ -42,8 +42,9 @@ type pairer struct {
 	again   chan struct{} // closed once everything has been said: the device begins anew
 
 	// atomic
-	live atomic.Bool                    // an attempt is under way: a press ends it
-	door atomic.Pointer[pairing.Window] // the one behind the broker's door to the network
+	presses atomic.Uint64                  // so far
+	live    atomic.Bool                    // an attempt is under way: a press ends it
+	door    atomic.Pointer[pairing.Window] // the one behind the broker's door to the network
 	// hurried: the host was looked for where it was, without asking the network
 	hurried atomic.Bool
 
@@ -88,6 +89,7 @@ type (
 		addresses []string
 	}
 	pairingWrong struct{ run, left int }
+	pairingAmid  struct{ presses uint64 } // held for 5 s, and somebody spoke; presses so far
 )
 
 // maxFacts waiting: a window has a dozen, looking one a second, and a finger is slower than either.
@@ -158,6 +160,7 @@ func (p *pairer) tell(ctx context.Context, fact any) {
 
 // pressed is told of each press, and never makes the button wait. What is being said was dropped with everything else.
 func (p *pairer) pressed() {
+	p.presses.Add(1)
 	if p.live.Load() {
 		p.post(wayPress{p.d.now()})
 	}
@@ -192,6 +195,8 @@ func (p *pairer) run(ctx context.Context) error {
 				if f.run == p.way.run && p.way.state == PairingOpen {
 					p.show(func(l *PairingLine) { l.Tries = pairing.MaxTries - f.left })
 				}
+			case pairingAmid:
+				p.amid(ctx, f.presses)
 			default:
 				p.take(ctx, f)
 			}
@@ -313,6 +318,26 @@ func (p *pairer) work(a *attempt, stop *context.CancelFunc, f func(context.Conte
 // spawn starts a goroutine that run awaits.
 func (p *pairer) spawn(f func()) { p.workers.Go(f) }
 
+// amid decides what a long hold was during which somebody spoke: a long question, unless a device beside this one, which is in no
+// room, is pairing. Then it was that one's voice, saying its code all the time. The question waits for nothing meanwhile; it is
+// cut if it was none, and a press goes before.
+func (p *pairer) amid(ctx context.Context, presses uint64) {
+	if p.members == nil || p.way.paired || p.way.live() || p.ending {
+		return
+	}
+	p.spawn(func() {
+		a := &attempt{}
+		a.ctx, a.cancel = context.WithCancel(ctx)
+		defer a.cancel()
+		windows, err := p.windows(a.ctx, a)
+		if err != nil || len(windows) == 0 || p.presses.Load() != presses || ctx.Err() != nil {
+			return
+		}
+		p.d.coordinator.Hush(p.d.now(), p.d.speaker.Drop())
+		p.post(wayHeld{p.d.now()})
+	})
+}
+
 // show changes the line that people see, and tells whoever watches. Owned by run.
 func (p *pairer) show(change func(*PairingLine)) {
 	p.mu.Lock()
@@ -392,7 +417,13 @@ func (d *Device) gesture(e gpio.Event) {
 	}
 	muted := d.mute.wish.Load()
 	d.unmuteByHand(e)
-	if muted || !d.cfg.Room.Pairing || !d.heldInSilence() {
+	if muted || !d.cfg.Room.Pairing {
+		return
+	}
+	if !d.heldInSilence() {
+		if e.Kind == gpio.LongPressed {
+			d.pairing.post(pairingAmid{d.pairing.presses.Load()})
+		}
 		return
 	}
 	d.coordinator.Hush(d.now(), d.speaker.Drop())
