@@ -373,6 +373,30 @@ func TestBadWindow(t *testing.T) {
 	}
 }
 
+// TestTagOneBitOff: the window's confirmation is checked for itself, although only who has the key could have sealed the welcome.
+func TestTagOneBitOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, g := open(t, nil), newGuest(t, "bedroom")
+		j, w := pipe(g.id, h.id, "tls")
+		w.on = func(_ *wire, b []byte) [][]byte {
+			if _, f, _ := decode(b); f != nil {
+				if f, ok := f.(*welcome); ok {
+					f.Tag[0] ^= 1
+					b = encode(f)
+				}
+			}
+			return [][]byte{b}
+		}
+		go func() { _ = h.Serve(context.Background(), w) }()
+		_, err := Join(t.Context(), j, g.cfg)
+		wantErr(t, err, ErrWrongCode)
+		wantErr(t, <-h.ran, ErrNotStored)
+		if len(g.kept) > 0 {
+			t.Error("kept")
+		}
+	})
+}
+
 // TestForeignHello: a hello must be that of the key that the channel has proved, of another version it is refused by name, and
 // nobody pairs with itself.
 func TestForeignHello(t *testing.T) {

@@ -106,6 +106,9 @@ func (m *model) check(t *rapid.T, in WindowInput) {
 		if stage, ok := m.live[r.ID]; !ok || stage != r.Stage {
 			t.Fatalf("run %d: stage %d; its effects say %d", r.ID, r.Stage, stage)
 		}
+		if (s.Phase == PhaseTaken || s.Phase == PhaseWelcomed) && r.ID != s.Winner {
+			t.Fatalf("run %d goes on, and %d has the window", r.ID, s.Winner)
+		}
 		if r.waits() && s.Now-r.Began >= RunLength {
 			t.Fatalf("run %d has lasted %v", r.ID, s.Now-r.Began)
 		}

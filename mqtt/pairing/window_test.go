@@ -166,7 +166,7 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// TestHeartbeatlessChannel: a run on a window that nobody runs ends all the same.
+// TestNobodyRuns: a run on a window that nobody runs ends all the same.
 func TestNobodyRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, err := NewWindow(WindowConfig{Identity: identity(t), RoomID: "rabc", Admit: func(context.Context, Party) ([]byte, error) { return nil, nil }})
