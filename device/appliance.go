@@ -19,7 +19,8 @@ import (
 )
 
 // Appliance is `conch run`: the device of this machine, with everything the configuration and the machine offer, until
-// ctx ends, a person quits, or standard input, where that is the button, comes to its end.
+// ctx ends, a person quits, or standard input, where that is the button, comes to its end. With ErrRestart whoever called it begins
+// anew.
 func Appliance(ctx context.Context, cfg Config, reload Reload, log *slog.Logger, in *os.File, out io.Writer) error {
 	spareProcessors()
 	spareMemory(os.Getenv("GOGC"))
@@ -70,7 +71,10 @@ func Appliance(ctx context.Context, cfg Config, reload Reload, log *slog.Logger,
 		a.device.rehearsing()
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- a.device.Run(ctx) }() // awaited below
+	go func() { // awaited below
+		ended <- a.device.Run(ctx)
+		cancel() // it may have ended by itself
+	}()
 	if err := a.device.WaitReady(ctx, readyLimit); err != nil && ctx.Err() == nil {
 		log.Warn("device.not_ready", "err", err)
 	}
@@ -78,8 +82,10 @@ func Appliance(ctx context.Context, cfg Config, reload Reload, log *slog.Logger,
 	if slices.ContainsFunc(buttons, func(b gpio.Source) bool { _, ok := b.(*gpio.Keyboard); return ok }) {
 		a.screen.say(a.device.troubles())
 		overheard := a.device.overhear(ctx, a.screen.say)
+		paired := a.device.overseePairing(ctx, a.screen.say)
 		a.watch(ctx)
 		<-overheard
+		<-paired
 	}
 	return <-ended
 }

@@ -18,6 +18,7 @@ import (
 //	STATUS=      one line for systemctl status, whenever it changes
 //	WATCHDOG=1   see watchdog.go
 //	RELOADING=1  with MONOTONIC_USEC (Type=notify-reload wants it), and READY=1 when the reload is over, refused or not
+//	             the same when the process becomes itself anew (ErrRestart): READY=1 is then the new one's, and it is fed in between
 //	STOPPING=1   at once when the device ends; the rest takes less than shutdownPatience of systemd, so no time is asked for
 
 // notifier tells the service manager; nil tells nobody.
@@ -59,7 +60,16 @@ const serviceTick = time.Second
 func (d *Device) service(n *notifier, limit time.Duration) actor {
 	d.manager = n
 	return actor{"service", func(ctx context.Context) error {
-		defer n.tell(daemon.SdNotifyStopping, "STATUS=stopping")
+		defer func() {
+			if d.restarting.Load() {
+				n.tell(daemon.SdNotifyReloading, strings.TrimSpace(daemon.SdNotifyMonotonicUsec()), "STATUS=beginning anew", daemon.SdNotifyWatchdog)
+				return
+			}
+			n.tell(daemon.SdNotifyStopping, "STATUS=stopping")
+		}()
+		if limit > 0 {
+			n.tell(daemon.SdNotifyWatchdog) // whoever has begun anew was fed last before that
+		}
 		_ = d.WaitReady(ctx, readyLimit) // Appliance logs what is missing
 		if ctx.Err() != nil {
 			return nil

@@ -136,6 +136,24 @@ func pairingText(l PairingLine) string {
 	return "Pairing does not work on this device (see: conch doctor)."
 }
 
+// overseePairing shows a person at the terminal how pairing goes, until ctx ends; then the channel is closed. The code is on that screen and in no log.
+func (d *Device) overseePairing(ctx context.Context, say func(string)) <-chan struct{} {
+	done := make(chan struct{})
+	lines := d.WatchPairing(ctx)
+	go func() { // ends with the channel of lines
+		defer close(done)
+		last := PairingIdle
+		for l := range lines {
+			if l.State == PairingIdle || l.State == PairingOpen && l.Code == "" || l.State == last && l.State != PairingOpen {
+				continue
+			}
+			last = l.State
+			say("(" + strings.TrimSuffix(l.Text, ".") + ")\n")
+		}
+	}()
+	return done
+}
+
 // sentence is what pairing says now; a newer one replaces it.
 type sentence struct {
 	line PairingLine

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"golang.org/x/term"
 
@@ -11,7 +14,37 @@ import (
 
 type runCmd struct{}
 
-func (runCmd) Run(e *env) error {
+// Run is the appliance, until it has become another one on disk, by pairing or by leaving its room: then this process becomes the
+// same program anew, which reads what it is from there. Its id, its open standard streams and its environment stay, so that a service
+// manager sees a reload and no end.
+func (c runCmd) Run(e *env) error {
+	err := c.once(e)
+	if !errors.Is(err, device.ErrRestart) {
+		return err
+	}
+	signal.Reset(os.Interrupt, syscall.SIGTERM) // whoever wants it to end, ends it from here on
+	if e.ctx.Err() != nil {
+		return nil
+	}
+	if f := e.in; !term.IsTerminal(int(f.Fd())) {
+		signal.Ignore(syscall.SIGHUP) // a reload: the new one takes the newest file in any case, and listens from its first moment
+	}
+	return become(os.Args)
+}
+
+// become replaces this process by the same program. It returns only if that cannot be.
+func become(args []string) error {
+	var errs []error
+	// The file may have been replaced by an upgrade, which is then what runs; deleted, it is still there for its own process (proc(5)).
+	if path, err := os.Executable(); err == nil {
+		errs = append(errs, syscall.Exec(path, args, os.Environ()))
+	}
+	errs = append(errs, syscall.Exec("/proc/self/exe", args, os.Environ()))
+	return fmt.Errorf("begin anew: %w (start it again)", errors.Join(errs...))
+}
+
+// once is one life. What it leaves open is closed when it returns: the log is written, the terminal is as it was.
+func (runCmd) once(e *env) error {
 	cfg, err := e.load()
 	if err != nil {
 		return err

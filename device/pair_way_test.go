@@ -1,0 +1,261 @@
+package device
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"conch/companions/round"
+
+	"pgregory.net/rapid"
+)
+
+const sec = time.Second
+
+// told is an order in a word or two.
+func told(order any) string {
+	switch o := order.(type) {
+	case doTry:
+		return fmt.Sprintf("try %s at %s", o.Code, o.Target.Device)
+	case doSay:
+		s := "say " + string(o.Line.State)
+		if o.Line.Why != "" {
+			s += " " + string(o.Line.Why)
+		}
+		if o.Line.Peer != "" {
+			s += " " + o.Line.Peer
+		}
+		return s
+	}
+	name := strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", order), "device.do"))
+	return name
+}
+
+// wayWalk is a device whose person and network are the test.
+type wayWalk struct {
+	way
+	out []string
+}
+
+func (w *wayWalk) step(fact any) {
+	var orders []any
+	w.way, orders = w.way.step(fact)
+	for _, o := range orders {
+		w.out = append(w.out, told(o))
+	}
+}
+
+// window is one that can be seen: a capital stands for a room, and its device is of the same letter.
+func windowsOf(s string) (all []wayWindow) {
+	for _, c := range s {
+		w := wayWindow{Device: round.DeviceID(strings.ToLower(string(c)))}
+		if c >= 'A' && c <= 'Z' {
+			w.RoomID = "r" + string(c)
+		}
+		all = append(all, w)
+	}
+	return all
+}
+
+func TestWay(t *testing.T) {
+	at := func(ms int) time.Duration { return time.Duration(ms) * time.Millisecond }
+	seen := func(ms, run int, who string) waySeen { return waySeen{at(ms), run, windowsOf(who)} }
+	peer := wayPeer{Device: "b", Name: "bedroom"}
+	for _, c := range []struct {
+		name   string
+		paired bool
+		facts  []any
+		want   string
+		state  PairingState
+	}{
+		{"nobody pairs: one opens", false, []any{wayHeld{0}, seen(750, 1, ""), wayTick{at(1500)}}, "look, open", PairingOpen},
+		{"in a room one opens at once", true, []any{wayHeld{0}}, "open", PairingOpen},
+		{"one window: listen, once there was time for a second one to be seen", false,
+			[]any{wayHeld{0}, seen(100, 1, "C"), wayTick{at(750)}}, "look, say listening, listen", PairingListening},
+		{"two windows: said, and nothing else", false, []any{wayHeld{0}, seen(700, 1, "CD"), wayTick{at(1500)}, seen(1600, 1, "CD")}, "look, stop, say failed two_windows", PairingFailed},
+		{"two of which one gives way in time", false, []any{wayHeld{0}, seen(700, 1, "Cd"), seen(1400, 1, "C")}, "look, say listening, listen", PairingListening},
+		{"the code comes, and is right", false, []any{wayHeld{0}, seen(800, 1, "C"), wayHeard{at(9000), 1, "123456"}, wayJoined{at(9500), 1, peer}},
+			"look, say listening, listen, try 123456 at c, stop, say paired bedroom, restart", PairingPaired},
+		{"heard amiss once and again, then right", false, []any{wayHeld{0}, seen(800, 1, "C"),
+			wayHeard{at(9000), 1, "1"}, wayNotJoined{at(9100), 1, WhyWrongCode}, wayHeard{at(19000), 1, "2"}, wayNotJoined{at(19100), 1, WhyWrongCode},
+			wayHeard{at(29000), 1, "3"}, wayJoined{at(29100), 1, peer}},
+			"look, say listening, listen, try 1 at c, listen, try 2 at c, listen, try 3 at c, stop, say paired bedroom, restart", PairingPaired},
+		{"three times amiss", false, []any{wayHeld{0}, seen(800, 1, "C"),
+			wayHeard{at(9000), 1, "1"}, wayNotJoined{at(9100), 1, WhyWrongCode}, wayHeard{at(19000), 1, "2"}, wayNotJoined{at(19100), 1, WhyWrongCode},
+			wayHeard{at(29000), 1, "3"}, wayNotJoined{at(29100), 1, WhyWrongCode}},
+			"look, say listening, listen, try 1 at c, listen, try 2 at c, listen, try 3 at c, stop, say failed wrong_code", PairingFailed},
+		{"a minute without a code", false, []any{wayHeld{0}, seen(800, 1, "C"), wayTick{at(60000)}, wayTick{at(60800)}},
+			"look, say listening, listen, stop, say failed not_heard", PairingFailed},
+		{"no microphone", false, []any{wayHeld{0}, seen(800, 1, "C"), wayDeaf{at(3000), 1, WhyDeaf}}, "look, say listening, listen, stop, say failed deaf", PairingFailed},
+		{"whom it listened to gives way: the code is of the one that is left", false,
+			[]any{wayHeld{0}, seen(800, 1, "c"), seen(2000, 1, "cD"), seen(4000, 1, "D"), wayHeard{at(9000), 1, "1"}},
+			"look, say listening, listen, try 1 at d", PairingJoining},
+		{"typed", false, []any{wayJoin{0, "123456", wayWindow{Addresses: []string{"x:1"}}}, wayJoined{at(100), 1, peer}},
+			"unlook, try 123456 at , stop, say paired bedroom, restart", PairingPaired},
+		{"typed wrong is over at once", false, []any{wayJoin{0, "123456", wayWindow{Addresses: []string{"x:1"}}}, wayNotJoined{at(100), 1, WhyWrongCode}},
+			"unlook, try 123456 at , stop, say failed wrong_code", PairingFailed},
+		{"typed, and looked for", false, []any{wayJoin{At: 0, Code: "123456"}, seen(300, 1, "C"), wayTick{at(750)}}, "look, unlook, try 123456 at c", PairingJoining},
+		{"typed, and nobody there: it opens no window", false, []any{wayJoin{At: 0, Code: "123456"}, seen(700, 1, ""), wayTick{at(1500)}}, "look, stop, say failed nobody", PairingFailed},
+		{"to be heard, from a host that was named", false, []any{wayJoin{0, "", wayWindow{Addresses: []string{"x:1"}}}}, "say listening, listen", PairingListening},
+		{"the first one admitted: both begin anew", false, []any{wayPair{0}, wayFounded{at(500), 1}, wayAdmitted{at(900), 1, peer}}, "open, stop, say paired bedroom, restart", PairingPaired},
+		{"one more in a room: nobody begins anew", true, []any{wayPair{0}, wayAdmitted{at(900), 1, peer}}, "open, stop, say paired bedroom", PairingPaired},
+		{"the window's time is over", true, []any{wayPair{0}, wayShut{at(120000), 1, WhyExpired}}, "open, stop, say failed expired", PairingFailed},
+		{"asked to open twice: it is the same window", true, []any{wayPair{0}, wayPair{at(10)}}, "open", PairingOpen},
+		{"the host is not there", true, []any{wayHeld{0}, wayShut{at(10), 1, WhyHost}}, "open, stop, say failed host", PairingFailed},
+		{"a press while it looks", false, []any{wayHeld{0}, wayPress{at(500)}, seen(800, 1, "C")}, "look, stop", PairingCancelled},
+		{"a press while its window is open", true, []any{wayHeld{0}, wayPress{at(500)}, wayShut{at(510), 1, WhyClosed}}, "open, stop", PairingCancelled},
+		{"a press while it listens", false, []any{wayHeld{0}, seen(800, 1, "C"), wayPress{at(3000)}, wayHeard{at(3001), 1, "1"}}, "look, say listening, listen, stop", PairingCancelled},
+		{"a press while the code is tried, and it was in time", false, []any{wayHeld{0}, seen(800, 1, "C"), wayHeard{at(3000), 1, "1"}, wayPress{at(3100)}, wayNotJoined{at(3200), 1, WhyClosed}},
+			"look, say listening, listen, try 1 at c, stop", PairingCancelled},
+		{"a press while the code is tried, and it was too late: what is on disk counts", false,
+			[]any{wayHeld{0}, seen(800, 1, "C"), wayHeard{at(3000), 1, "1"}, wayPress{at(3100)}, wayJoined{at(3200), 1, peer}},
+			"look, say listening, listen, try 1 at c, stop, say paired bedroom, restart", PairingPaired},
+		{"a press after the first one was let in: a host begins anew, whatever came of it", false,
+			[]any{wayPair{0}, wayFounded{at(500), 1}, wayPress{at(600)}, wayShut{at(700), 1, WhyClosed}}, "open, stop, restart", PairingCancelled},
+		{"and where it has come of it, it is said", false,
+			[]any{wayPair{0}, wayFounded{at(500), 1}, wayPress{at(600)}, wayAdmitted{at(700), 1, peer}}, "open, stop, say paired bedroom, restart", PairingPaired},
+		{"let in and not heard of since", false, []any{wayPair{0}, wayFounded{at(500), 1}, wayShut{at(15000), 1, WhyUnsure}},
+			"open, stop, say failed unsure, restart", PairingFailed},
+		{"a press while nothing is paired", true, []any{wayPress{0}}, "", ""},
+		{"held for ten seconds: leave", true, []any{wayHeldLong{0}, wayGone{At: at(10), Room: "home"}}, "leave, say left, restart", PairingLeft},
+		{"held for ten seconds in no room: nothing", false, []any{wayHeldLong{0}}, "", ""},
+		{"leaving that the disk does not take", true, []any{wayLeave{0}, wayGone{At: at(10), Why: WhyDisk}}, "leave, say failed disk", PairingFailed},
+		{"removed while its window is open", true, []any{wayPair{0}, wayOut{at(100)}, wayShut{at(110), 1, WhyClosed}}, "open, stop, say removed, restart", PairingRemoved},
+		{"what a room's device joins is refused elsewhere", true, []any{wayJoin{0, "123456", wayWindow{Addresses: []string{"x:1"}}}}, "", ""},
+
+		// Held at the same moment, and one after the other.
+		{"of two held at once, the lower id keeps its window", false, // this device is m
+			[]any{wayHeld{0}, seen(700, 1, ""), wayTick{at(1500)}, seen(1600, 1, "p")}, "look, open", PairingOpen},
+		{"and the higher one gives way", false,
+			[]any{wayHeld{0}, seen(700, 1, ""), wayTick{at(1500)}, seen(1600, 1, "c")}, "look, open, shut, say listening, listen", PairingListening},
+		{"one in no room gives way to a room", false,
+			[]any{wayHeld{0}, wayTick{at(1500)}, seen(1600, 1, "P")}, "look, open, shut, say listening, listen", PairingListening},
+		{"one in a room gives way to nobody", true, []any{wayHeld{0}, seen(1600, 1, "C")}, "open", PairingOpen},
+		{"nor does a window that was asked for by name", false, []any{wayPair{0}, seen(1600, 1, "C")}, "open", PairingOpen},
+		{"two to give way to: the lower of them will, too", false,
+			[]any{wayHeld{0}, wayTick{at(1500)}, seen(1600, 1, "ab"), seen(3000, 1, "a")}, "look, open, shut, say listening, listen", PairingListening},
+		{"who has let somebody in gives way no more", false, []any{wayHeld{0}, wayTick{at(1500)}, wayFounded{at(1550), 1}, seen(1600, 1, "c")}, "look, open", PairingOpen},
+		{"what is told of an earlier attempt is void", true, []any{wayHeld{0}, wayPress{at(10)}, wayHeld{at(6000)}, wayShut{at(6001), 1, WhyClosed}, waySeen{at(6002), 1, windowsOf("c")}},
+			"open, stop, open", PairingOpen},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := &wayWalk{way: way{self: "m", paired: c.paired}}
+			for _, f := range c.facts {
+				w.step(f)
+			}
+			if got := strings.Join(w.out, ", "); got != c.want || w.state != c.state {
+				t.Errorf("%s, then %q;\nwant %s, then %q", got, w.state, c.want, c.state)
+			}
+		})
+	}
+}
+
+// crowd is a room full of devices that are held at about the same moment, in virtual time: each sees the others' windows a little
+// later than they open and close, as multicast has it.
+type crowd struct {
+	devices []*crowdOne
+	now     time.Duration
+}
+
+type crowdOne struct {
+	wayWalk
+	held    time.Duration
+	looking bool
+	opened  []time.Duration // when each of its windows opened …
+	closed  []time.Duration // … and closed
+}
+
+func (c *crowd) run(until time.Duration, lag time.Duration) {
+	for ; c.now < until; c.now += 10 * time.Millisecond {
+		for _, d := range c.devices {
+			if d.held == c.now {
+				c.step(d, wayHeld{c.now})
+			}
+			c.step(d, wayTick{c.now})
+			if d.looking && (c.now-d.held)%(250*time.Millisecond) == 0 {
+				c.step(d, waySeen{c.now, d.run, c.visible(d, c.now-lag)})
+			}
+		}
+	}
+}
+
+func (c *crowd) step(d *crowdOne, fact any) {
+	var orders []any
+	d.way, orders = d.way.step(fact)
+	for _, o := range orders {
+		switch o.(type) {
+		case doLook:
+			d.looking = true
+		case doOpen:
+			d.looking = d.looking || d.yields
+			d.opened = append(d.opened, c.now)
+		case doShut:
+			d.closed = append(d.closed, c.now)
+		case doStop:
+			d.looking = false
+			if len(d.closed) < len(d.opened) {
+				d.closed = append(d.closed, c.now)
+			}
+		}
+	}
+}
+
+func (c *crowd) visible(to *crowdOne, at time.Duration) (all []wayWindow) {
+	for _, d := range c.devices {
+		n := len(d.opened)
+		if d == to || n == 0 || d.opened[n-1] > at || len(d.closed) == n && d.closed[n-1] <= at {
+			continue
+		}
+		w := wayWindow{Device: d.self}
+		if d.paired {
+			w.RoomID = "room of " + string(d.self)
+		}
+		all = append(all, w)
+	}
+	return all
+}
+
+// However many are held, and whenever: of those in no room one window at most is left, that of a room if there is one, and all who
+// listen listen to that.
+func TestWayOfManyAtOnce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 5).Draw(t, "devices")
+		room := rapid.IntRange(-1, n-1).Draw(t, "in a room") // -1: none
+		c := &crowd{}
+		names := slices.Collect(func(yield func(string) bool) {
+			for _, i := range rapid.Permutation([]int{0, 1, 2, 3, 4}).Draw(t, "ids")[:n] {
+				if !yield(string(rune('a' + i))) {
+					return
+				}
+			}
+		})
+		for i := range n {
+			d := &crowdOne{held: time.Duration(rapid.IntRange(0, 300).Draw(t, "held")) * 10 * time.Millisecond}
+			d.way = way{self: round.DeviceID(names[i]), paired: i == room}
+			c.devices = append(c.devices, d)
+		}
+		c.run(20*sec, time.Duration(rapid.IntRange(0, 40).Draw(t, "lag"))*10*time.Millisecond)
+		var open, targets []round.DeviceID
+		for _, d := range c.devices {
+			switch d.state {
+			case PairingOpen:
+				open = append(open, d.self)
+			case PairingListening:
+				targets = append(targets, d.target.Device)
+			case PairingFailed: // it came when two could be seen that had not given way yet: it was told so
+			default:
+				t.Fatalf("%s is %s", d.self, d.state)
+			}
+		}
+		if len(open) != 1 || room >= 0 && open[0] != c.devices[room].self {
+			t.Fatalf("open are the windows of %v; in a room is %v", open, room)
+		}
+		for _, target := range targets {
+			if target != open[0] {
+				t.Fatalf("somebody listens to %s; open is %s", target, open[0])
+			}
+		}
+	})
+}
