@@ -63,9 +63,9 @@ func (c conditions) through(r *rand.Rand, pcm []int16) []int16 {
 	lowPass(x, 6000)
 
 	before := r.IntN(simRate)
-	x = append(make([]float64, before), x...)
-	x = append(x, make([]float64, simRate)...)
-	x = skewed(convolve(x, c.response(r)), c.skew)
+	y := make([]float64, before+len(x)+simRate)
+	copy(y[before:], x)
+	x = skewed(convolve(y, c.response(r)), c.skew)
 
 	power := 0.0
 	span := x[before:min(len(x), before+len(pcm))]

@@ -19,6 +19,7 @@ var minutesFlag = flag.Int("tones.minutes", 2, "minutes of each kind of sound th
 
 // TestNothingIsHeardWhereNoCodeIs listens to what a room is full of while somebody waits for a code.
 func TestNothingIsHeardWhereNoCodeIs(t *testing.T) {
+	t.Parallel()
 	kinds := map[string]func(r *rand.Rand) []float64{ // a minute of it
 		"white":  func(r *rand.Rand) []float64 { return noiseOf(r, "white", 60*simRate) },
 		"pink":   func(r *rand.Rand) []float64 { return noiseOf(r, "pink", 60*simRate) },
@@ -31,7 +32,7 @@ func TestNothingIsHeardWhereNoCodeIs(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(*seedFlag, uint64(len(kind))))
-			d, searches := NewDecoder(simRate), 0
+			d := NewDecoder(simRate)
 			for range *minutesFlag {
 				x := minute(r)
 				scale := 32767 * math.Pow(10, -(3+r.Float64()*30)/20) / loudest(x)
@@ -43,8 +44,7 @@ func TestNothingIsHeardWhereNoCodeIs(t *testing.T) {
 					t.Errorf("%s was heard in %s (seed %d)", code, kind, *seedFlag)
 				}
 			}
-			searches += int(d.searches)
-			t.Logf("%d minutes, nothing heard, looked for a code %d times (seed %d)", *minutesFlag, searches, *seedFlag)
+			t.Logf("%d minutes, looked for a code %d times (seed %d)", *minutesFlag, d.searches, *seedFlag)
 		})
 	}
 }
