@@ -5,14 +5,15 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 )
 
 // Bounds of connections that have not shown who they are: they may not take the place of those that have.
 const (
-	maxStrangers     = 64              // at one door
-	maxFromOne       = 16              // of one address
+	maxStrangers     = 64              // at one door; then the one that has been waiting longest goes
+	maxFromOne       = 16              // of one address; then the new one is not let in
 	strangerPatience = 5 * time.Second // for the handshake, and then for CONNECT
 )
 
@@ -23,13 +24,12 @@ type gate struct {
 
 	mu        sync.Mutex
 	open      map[*counted]bool
-	strangers map[netip.Addr]int
-	strange   int
+	strangers []*counted // oldest first
 	end       bool
 }
 
 func newGate(l net.Listener, clients int) *gate {
-	return &gate{Listener: l, most: clients + maxStrangers, open: map[*counted]bool{}, strangers: map[netip.Addr]int{}}
+	return &gate{Listener: l, most: clients + maxStrangers, open: map[*counted]bool{}}
 }
 
 // Accept gives the next connection that there is room for.
@@ -54,7 +54,7 @@ func (g *gate) next() (*counted, error) {
 			continue
 		}
 		failures = 0
-		c := &counted{Conn: conn, gate: g, from: addrOf(conn), strange: true}
+		c := &counted{Conn: conn, gate: g, from: addrOf(conn)}
 		if !g.enter(c) {
 			_ = conn.Close()
 			continue
@@ -67,12 +67,22 @@ func (g *gate) next() (*counted, error) {
 func (g *gate) enter(c *counted) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.end || len(g.open) >= g.most || g.strange >= maxStrangers || g.strangers[c.from] >= maxFromOne {
+	same := 0
+	for _, s := range g.strangers {
+		if s.from == c.from {
+			same++
+		}
+	}
+	if g.end || len(g.open) >= g.most || same >= maxFromOne {
 		return false
 	}
+	if len(g.strangers) >= maxStrangers {
+		oldest := g.strangers[0]
+		g.forget(oldest)
+		_ = oldest.Conn.Close()
+	}
 	g.open[c] = true
-	g.strange++
-	g.strangers[c.from]++
+	g.strangers = append(g.strangers, c)
 	return true
 }
 
@@ -91,32 +101,26 @@ type counted struct {
 	net.Conn
 	gate *gate
 	from netip.Addr
-
-	strange bool // under the gate's lock
 }
 
 // known says that it has shown who it is.
 func (c *counted) known() {
 	c.gate.mu.Lock()
 	defer c.gate.mu.Unlock()
-	c.familiar()
+	c.gate.forget(c)
 }
 
-func (c *counted) familiar() {
-	if !c.strange {
-		return
-	}
-	c.strange = false
-	c.gate.strange--
-	if c.gate.strangers[c.from]--; c.gate.strangers[c.from] == 0 {
-		delete(c.gate.strangers, c.from)
+// forget takes a connection from the strangers, if it is one. The lock is held.
+func (g *gate) forget(c *counted) {
+	if i := slices.Index(g.strangers, c); i >= 0 {
+		g.strangers = slices.Delete(g.strangers, i, i+1)
 	}
 }
 
 func (c *counted) Close() error {
 	c.gate.mu.Lock()
 	delete(c.gate.open, c)
-	c.familiar()
+	c.gate.forget(c)
 	c.gate.mu.Unlock()
 	return c.Conn.Close()
 }

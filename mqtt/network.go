@@ -49,6 +49,9 @@ type door struct {
 	done    chan struct{} // closed by shut
 	once    sync.Once
 	running sync.WaitGroup
+
+	said time.Time // when a refusal was last logged; under the gate's lock, like held
+	held int       // refusals since then
 }
 
 func openDoor(n Network, clients int, log *slog.Logger) (*door, error) {
@@ -127,11 +130,27 @@ func (d *door) configFor(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 	return conf, nil
 }
 
+// refused says so at most once a second: anybody can have himself refused.
+func (d *door) refused(why string, remote net.Addr) {
+	d.gate.mu.Lock()
+	more, now := d.held, time.Now()
+	say := now.Sub(d.said) >= time.Second
+	if say {
+		d.held, d.said = 0, now
+	} else {
+		d.held++
+	}
+	d.gate.mu.Unlock()
+	if say {
+		d.log.Warn(eventBroker, "refused", why, "remote", remote.String(), "more", more)
+	}
+}
+
 // greet shakes hands with one connection and hands it on.
 func (d *door) greet(c *counted, conf *tls.Config) {
 	conn := tls.Server(c, conf)
 	refuse := func(why string) {
-		d.log.Warn(eventBroker, "refused", why, "remote", c.RemoteAddr().String())
+		d.refused(why, c.RemoteAddr())
 		_ = c.Close()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), strangerPatience)

@@ -137,11 +137,16 @@ func (p papers) subscribe(t testing.TB, addr, client, filter string) (heard stri
 // listen has mosquitto_sub listen until the test ends.
 func (p papers) listen(t testing.TB, addr, client, filter string) <-chan string {
 	t.Helper()
+	return listenWith(t, append(p.args(addr, client), "-t", filter))
+}
+
+func listenWith(t testing.TB, args []string) <-chan string {
+	t.Helper()
 	path, err := mqtttest.Find("mosquitto_sub")
 	if err != nil {
 		t.Skipf("%v; on Debian: apt-get install mosquitto-clients", err)
 	}
-	cmd := exec.Command(path, append(p.args(addr, client), "-t", filter, "-v")...)
+	cmd := exec.Command(path, append(args, "-v")...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -200,7 +200,7 @@ func (d *device) connect(addrs ...string) {
 
 func (d *device) run(cfg mqtt.Config) {
 	d.t.Helper()
-	cfg.Room, cfg.Identity, cfg.Member = d.Room().ID, d.id, d.Member
+	cfg.Room, cfg.Identity, cfg.Member = d.Room().Topic(), d.id, d.Member
 	cfg.OnNote = func(from round.DeviceID, n mqtt.Note) {
 		d.HandleNote(from, n)
 		select {
