@@ -31,6 +31,7 @@ import (
 const (
 	lookLeast   = 750 * time.Millisecond  // one window is enough after that: an answer takes a fraction of it (RFC 6762, 6)
 	lookMost    = 1500 * time.Millisecond // then it is none, or too many
+	lookAsked   = 6 * time.Second         // as long, where somebody has typed that there is one: two answers may be lost
 	listenLimit = time.Minute             // of waiting for the code: it comes every ten seconds or so
 	wayTries    = 3                       // wrong codes, as heard, until one gives up
 )
@@ -268,7 +269,7 @@ func (s *wayStep) join(f wayJoin) {
 	switch {
 	case s.target.Device == "" && len(s.target.Addresses) == 0:
 		s.become(PairingLooking)
-		s.until = f.At + lookMost
+		s.until = f.At + lookAsked
 		s.do(doLook{s.run})
 	default:
 		s.approach(f.At)

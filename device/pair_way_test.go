@@ -97,7 +97,7 @@ func TestWay(t *testing.T) {
 		{"typed wrong is over at once", false, []any{wayJoin{0, "123456", wayWindow{Addresses: []string{"x:1"}}}, wayNotJoined{at(100), 1, WhyWrongCode}},
 			"unlook, try 123456 at , stop, say failed wrong_code", PairingFailed},
 		{"typed, and looked for", false, []any{wayJoin{At: 0, Code: "123456"}, seen(300, 1, "C"), wayTick{at(750)}}, "look, unlook, try 123456 at c", PairingJoining},
-		{"typed, and nobody there: it opens no window", false, []any{wayJoin{At: 0, Code: "123456"}, seen(700, 1, ""), wayTick{at(1500)}}, "look, stop, say failed nobody", PairingFailed},
+		{"typed, and nobody there: it opens no window", false, []any{wayJoin{At: 0, Code: "123456"}, seen(700, 1, ""), wayTick{at(1500)}, wayTick{at(6000)}}, "look, stop, say failed nobody", PairingFailed},
 		{"to be heard, from a host that was named", false, []any{wayJoin{0, "", wayWindow{Addresses: []string{"x:1"}}}}, "say listening, listen", PairingListening},
 		{"the first one admitted: both begin anew", false, []any{wayPair{0}, wayFounded{at(500), 1}, wayAdmitted{at(900), 1, peer}}, "open, stop, say paired bedroom, restart", PairingPaired},
 		{"one more in a room: nobody begins anew", true, []any{wayPair{0}, wayAdmitted{at(900), 1, peer}}, "open, stop, say paired bedroom", PairingPaired},

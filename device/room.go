@@ -313,7 +313,7 @@ func (d *Device) refiner() (*companions.ModelRefiner, error) {
 }
 
 // errNoRoom: one companion and no broker.
-var errNoRoom = errors.New("this device is alone: one companion and no broker (set room.broker, or name more companions in device.companion)")
+var errNoRoom = errors.New("this device is alone: hold its button and that of another one for five seconds (or: conch room pair), or name more companions in device.companion")
 
 // pressed tells the coordinator and the room of a press; neither ever makes the button wait. Alone in the room there is nobody
 // to wait for: the answer begins as soon as the question has ended, before its words are known.

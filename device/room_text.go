@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"conch/companions/round"
@@ -203,6 +204,8 @@ func RoomHeader(s RoomStatus) string {
 func RoomText(s RoomStatus) string {
 	var b strings.Builder
 	switch {
+	case s.Paired != nil:
+		b.WriteString(pairedHeader(s))
 	case s.Broker == "":
 		fmt.Fprintf(&b, "room %s, on this device alone: it has no broker\n", s.Room)
 	case s.Connected:
@@ -213,6 +216,34 @@ func RoomText(s RoomStatus) string {
 			fmt.Fprintf(&b, "  %s\n", s.Trouble)
 		}
 	}
+	if s.Paired != nil {
+		b.WriteString(pairedTable(s, time.Now()))
+	} else {
+		b.WriteString(membersTable(s))
+	}
+	if s.Setting.Muted {
+		b.WriteString("everybody is muted; to undo: conch room control --unmute\n")
+	}
+	if i := s.Setting.Involvement; i != "" && i != round.InvolvementMedium {
+		fmt.Fprintf(&b, "the whole room is set to involvement %s; to undo: conch room control medium\n", i)
+	}
+	ignored := s.Ignored()
+	for _, why := range slices.Sorted(maps.Keys(ignored)) {
+		if ignored[why] == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "ignored  %d x %s", ignored[why], why)
+		if s.Wire != nil && s.Wire.Last[mqtt.Reason(why)] != "" {
+			fmt.Fprintf(&b, "; the last: %s", s.Wire.Last[mqtt.Reason(why)])
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// membersTable is a room that a person has written down.
+func membersTable(s RoomStatus) string {
+	var b strings.Builder
 	rows := [][]string{{"DEVICE", "ID", "COMPANION", "JOINS IN", ""}}
 	for _, m := range s.Members {
 		here := ""
@@ -234,23 +265,6 @@ func RoomText(s RoomStatus) string {
 		rows = append(rows, []string{"?", string(id), "-", "", "not here (room.members)"})
 	}
 	writeTable(&b, rows)
-	if s.Setting.Muted {
-		b.WriteString("everybody is muted; to undo: conch room control --unmute\n")
-	}
-	if i := s.Setting.Involvement; i != "" && i != round.InvolvementMedium {
-		fmt.Fprintf(&b, "the whole room is set to involvement %s; to undo: conch room control medium\n", i)
-	}
-	ignored := s.Ignored()
-	for _, why := range slices.Sorted(maps.Keys(ignored)) {
-		if ignored[why] == 0 {
-			continue
-		}
-		fmt.Fprintf(&b, "ignored  %d x %s", ignored[why], why)
-		if s.Wire != nil && s.Wire.Last[mqtt.Reason(why)] != "" {
-			fmt.Fprintf(&b, "; the last: %s", s.Wire.Last[mqtt.Reason(why)])
-		}
-		b.WriteByte('\n')
-	}
 	return b.String()
 }
 

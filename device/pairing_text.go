@@ -1,0 +1,108 @@
+package device
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"conch/companions/round"
+)
+
+// A paired room for people: who belongs to it, since when, who is here and who was when.
+
+// pairedHeader says what the room is, who keeps it, and whether this device reaches it.
+func pairedHeader(s RoomStatus) string {
+	p := s.Paired
+	keeper := ""
+	for _, m := range p.Members {
+		if m.Host {
+			keeper = ", kept by " + m.Name
+		}
+	}
+	if p.Foreign {
+		keeper = ", broker " + s.Broker
+	}
+	head := fmt.Sprintf("room %s (%s)%s", p.Name, p.ID, keeper)
+	if s.Connected {
+		return head + "\n"
+	}
+	if head += ": not connected\n"; s.Trouble != "" {
+		head += "  " + s.Trouble + "\n"
+	}
+	return head
+}
+
+// pairedTable has a line for each member, and one for each companion that is here; now tells today from other days.
+func pairedTable(s RoomStatus, now time.Time) string {
+	p := s.Paired
+	rows := [][]string{{"DEVICE", "ID", "SINCE", "LAST SEEN", "COMPANION", "JOINS IN", ""}}
+	for _, m := range p.Members {
+		seen := day(m.Seen, now)
+		switch {
+		case m.Here || m.Device == s.Device:
+			seen = "here"
+		case m.Pending:
+			seen = "not yet"
+		}
+		var notes []string
+		if m.Device == s.Device {
+			notes = append(notes, "this device")
+		}
+		if m.Host && !p.Foreign {
+			notes = append(notes, "keeps the room")
+		}
+		if m.Pending {
+			notes = append(notes, "was let in, and has not come yet")
+		}
+		row := []string{m.Name, string(m.Device), day(m.Since, now), seen}
+		rows = append(rows, cardRows(row, livingAt(s.Members, m.Device), strings.Join(notes, ", "))...)
+	}
+	for _, m := range s.Members { // room.members counts as well
+		if !slices.ContainsFunc(p.Members, func(x PairedMember) bool { return x.Device == m.Device }) {
+			rows = append(rows, cardRows([]string{m.Name, string(m.Device), "-", "here"}, m.Cards, "by room.members")...)
+		}
+	}
+	var b strings.Builder
+	writeTable(&b, rows)
+	if p.Expires != nil {
+		fmt.Fprintf(&b, "this device's certificate is good until %s; it is renewed by itself before\n", p.Expires.Format(time.DateOnly))
+	}
+	return b.String()
+}
+
+// cardRows are a member's lines: one, or one for each companion.
+func cardRows(row []string, cards []round.Card, note string) (rows [][]string) {
+	if len(cards) == 0 {
+		return [][]string{append(row, "-", "", note)}
+	}
+	for _, c := range cards {
+		name := c.Name
+		if c.Renamed != "" && c.Renamed != c.ID {
+			name += fmt.Sprintf(" (in its card: %s)", c.Renamed)
+		}
+		rows = append(rows, append(slices.Clone(row), name, cardState(c), note))
+		row, note = []string{"", "", "", ""}, ""
+	}
+	return rows
+}
+
+func livingAt(members []round.Member, id round.DeviceID) []round.Card {
+	for _, m := range members {
+		if m.Device == id {
+			return m.Cards
+		}
+	}
+	return nil
+}
+
+// day is a date, or the time of day for today's; a host without a clock writes none down.
+func day(t, now time.Time) string {
+	switch {
+	case t.IsZero():
+		return "-"
+	case t.Local().Format(time.DateOnly) == now.Local().Format(time.DateOnly):
+		return t.Local().Format("15:04")
+	}
+	return t.Local().Format(time.DateOnly)
+}
