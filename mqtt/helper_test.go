@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -15,6 +16,9 @@ import (
 
 // runHelper is the test binary as another process: a device that is there until it is killed.
 func runHelper(url string) int {
+	if arg, ok := strings.CutPrefix(url, "crowd "); ok {
+		return crowd(arg)
+	}
 	id, err := NewIdentity()
 	if err != nil {
 		return 1

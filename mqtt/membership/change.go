@@ -306,11 +306,18 @@ func (m *Membership) remove(ids ...round.DeviceID) error {
 	return nil
 }
 
-// Leave ends this device's membership: on disk in any case. The host is told, if it is there; when the host itself leaves, the room ends.
+// Leave ends this device's membership: on disk first, and if that fails it is still in. Then the host is told, if it is there; when the
+// host itself leaves, the room ends.
 func (m *Membership) Leave(ctx context.Context) error {
 	room := m.Room()
 	if room == nil {
 		return ErrNotPaired
+	}
+	m.mu.Lock()
+	err := m.store.clear()
+	m.mu.Unlock()
+	if errors.Is(err, errStillIn) {
+		return err
 	}
 	if room.Host == m.id.ID() {
 		m.sendEnd()

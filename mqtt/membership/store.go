@@ -210,6 +210,9 @@ func syncDir(path string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
+// errStillIn says that the file which decides is still there.
+var errStillIn = errors.New("this device is still in its room")
+
 // clear ends the room on disk: room.json first, for it decides.
 func (s *store) clear() error {
 	if s.dir == "" {
@@ -218,7 +221,10 @@ func (s *store) clear() error {
 	for _, f := range []string{roomFile, roomFile + newFile, keyFile, keyFile + newFile} {
 		path := filepath.Join(s.dir, f)
 		err := s.do("remove", path, func() error { return os.Remove(path) })
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		switch {
+		case err != nil && !errors.Is(err, fs.ErrNotExist) && f == roomFile:
+			return fmt.Errorf("membership: leave the room: %w: %w%s", errStillIn, err, advice(err))
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
 			return fmt.Errorf("membership: leave the room: %w", err)
 		}
 		if f == roomFile && err == nil {

@@ -312,6 +312,22 @@ func TestAnEmptyRoomIsNoRoom(t *testing.T) {
 	}
 }
 
+func TestLeavingThatCannotBeWrittenIsNoLeaving(t *testing.T) {
+	host, b := fresh(t, Clock{}), fresh(t, Clock{})
+	pair(t, host, b, "kitchen")
+	b.store.before = func(string, string) error { return syscall.EROFS }
+	if err := b.Leave(t.Context()); !errors.Is(err, syscall.EROFS) || !strings.Contains(err.Error(), "still in") {
+		t.Errorf("%v", err)
+	}
+	b.store.before = nil
+	if b.Room() == nil {
+		t.Fatal("it is out, until it starts again")
+	}
+	if err := b.Leave(expired(t)); err != nil || b.Room() != nil || len(files(t, b.dir)) > 0 {
+		t.Errorf("%v", err)
+	}
+}
+
 // A key without a room is the trace of a power cut.
 func TestAnOrphanedKeyIsRemoved(t *testing.T) {
 	host := fresh(t, Clock{})
