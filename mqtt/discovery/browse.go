@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// queries is when a browse asks. An answer may be a second late, because its records were on that link a moment ago
-// (RFC 6762 6): the later questions are for what got lost.
+// queries is when a browse asks. The first answer may get lost: sent to this machine's port 5353, it reaches only one of those
+// who share the port, usually the one that opened it last, which is this browse. Those to the later questions go to everybody, and may be
+// a second late because the same was said on that link a moment ago (RFC 6762 6).
 var queries = []time.Duration{0, 250 * time.Millisecond, 1000 * time.Millisecond, 3000 * time.Millisecond, 7000 * time.Millisecond}
 
 // browseOwn asks on all interfaces until ctx ends or there is enough.
@@ -27,7 +28,7 @@ func (d *Discovery) browseOwn(ctx context.Context, ifs []iface, enough func(Foun
 		case <-ctx.Done():
 			return c.found(), nil
 		case <-wake.C:
-			d.ask(p, c)
+			d.ask(p, c, asked == 0)
 			if asked++; asked < len(queries) {
 				wake.Reset(queries[asked] - time.Since(begin))
 			}
@@ -44,11 +45,11 @@ func (d *Discovery) browseOwn(ctx context.Context, ifs []iface, enough func(Foun
 	}
 }
 
-func (d *Discovery) ask(p *port, c *collector) {
+func (d *Discovery) ask(p *port, c *collector, first bool) {
 	known, missing := c.open()
-	data, err := query(known, missing)
+	data, err := query(known, missing, first)
 	if err != nil { // somebody's name cannot be asked for: ask without
-		data, err = query(nil, nil)
+		data, err = query(nil, nil, first)
 	}
 	if err != nil {
 		d.cfg.Log.Warn("discovery.query", "error", err)

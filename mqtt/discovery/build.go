@@ -49,11 +49,12 @@ func (w *writer) name(s string) (n dnsmessage.Name) {
 	return n
 }
 
-func (w *writer) ask(name string, kind dnsmessage.Type) {
-	n := w.name(name)
-	w.do(func() error {
-		return w.b.Question(dnsmessage.Question{Name: n, Type: kind, Class: dnsmessage.ClassINET})
-	})
+func (w *writer) ask(name string, kind dnsmessage.Type, alone bool) {
+	n, class := w.name(name), dnsmessage.ClassINET
+	if alone {
+		class |= topBit
+	}
+	w.do(func() error { return w.b.Question(dnsmessage.Question{Name: n, Type: kind, Class: class}) })
 }
 
 // header of a record: unique ones carry the bit that makes others forget what they knew of the name.
@@ -123,7 +124,7 @@ func (z zone) answer(how reply) ([]byte, error) {
 func (z zone) probe() ([]byte, error) {
 	w := newWriter(dnsmessage.Header{})
 	w.do(w.b.StartQuestions)
-	w.ask(z.instance(), dnsmessage.TypeALL)
+	w.ask(z.instance(), dnsmessage.TypeALL, false)
 	w.do(w.b.StartAuthorities)
 	head := w.header(z.instance(), ttl, false)
 	w.do(func() error {
@@ -136,13 +137,14 @@ func (z zone) probe() ([]byte, error) {
 	return w.finish()
 }
 
-// query asks for all services but those that are known already (RFC 6762 7.1), and for what is missing of others.
-func query(known []string, missing []question) ([]byte, error) {
+// query asks for all services but those that are known already (RFC 6762 7.1), and for what is missing of others. The first
+// question of a look asks to be answered alone: what everybody was told a moment ago can then be said again at once.
+func query(known []string, missing []question, first bool) ([]byte, error) {
 	w := newWriter(dnsmessage.Header{})
 	w.do(w.b.StartQuestions)
-	w.ask(serviceName, dnsmessage.TypePTR)
+	w.ask(serviceName, dnsmessage.TypePTR, first)
 	for _, q := range missing {
-		w.ask(q.name, q.kind)
+		w.ask(q.name, q.kind, false)
 	}
 	w.do(w.b.StartAnswers)
 	for _, label := range known {

@@ -137,7 +137,7 @@ func TestAnnouncing(t *testing.T) {
 // However often one asks, everything is said once a second on a link, a moment later than asked, and not to who knows it.
 func TestAnswers(t *testing.T) {
 	p := newPlay(t, eth(1, "10.0.0.1/24"), eth(2, "10.1.0.1/24")).established(testService('a', "kitchen"))
-	ask := must(query(nil, nil))
+	ask := must(query(nil, nil, false))
 	var answers []sent
 	for range 300 {
 		p.hear(ask, neighbour)
@@ -157,13 +157,47 @@ func TestAnswers(t *testing.T) {
 		}
 	}
 	p.pass(time.Minute)
-	p.hear(must(query([]string{"kitchen"}, nil)), neighbour)
+	p.hear(must(query([]string{"kitchen"}, nil, false)), neighbour)
 	if out := p.pass(time.Minute); len(out) > 0 {
 		t.Error("answered what was known")
 	}
-	p.hear(must(query([]string{"kitchen"}, []question{{name: "kitchen." + serviceName, kind: dnsmessage.TypeTXT}})), neighbour)
+	p.hear(must(query([]string{"kitchen"}, []question{{name: "kitchen." + serviceName, kind: dnsmessage.TypeTXT}}, false)), neighbour)
 	if out := p.pass(time.Minute); len(out) != 1 {
 		t.Errorf("%d answers to a question for one record", len(out))
+	}
+}
+
+// The first question of a look is answered at once and alone where everybody has just heard the same, and else for everybody.
+func TestAnswerAlone(t *testing.T) {
+	p := newPlay(t, eth(1, "10.0.0.1/24")).established(testService('a', "kitchen"))
+	ask := must(query(nil, nil, true))
+	out := p.hear(ask, neighbour)
+	if len(out) != 1 || out[0].to.String() != neighbour {
+		t.Fatalf("%+v", out)
+	}
+	if out := p.pass(time.Minute); len(out) > 0 {
+		t.Error("and everybody was told too")
+	}
+	if out := p.hear(ask, neighbour); len(out) > 0 {
+		t.Error("nobody has heard it for a minute, and only one was told")
+	}
+	if out := p.pass(time.Second); len(out) != 1 || out[0].to.IsValid() {
+		t.Errorf("%+v", out)
+	}
+	count := 0
+	for range 1000 {
+		count += len(p.hear(ask, neighbour))
+	}
+	if count > alonePerSec {
+		t.Errorf("%d answers at once", count)
+	}
+	mixed := newWriter(dnsmessage.Header{})
+	mixed.do(mixed.b.StartQuestions)
+	mixed.ask(serviceName, dnsmessage.TypePTR, true)
+	mixed.ask("kitchen."+serviceName, dnsmessage.TypeTXT, false)
+	p.pass(2 * time.Second)
+	if out := p.hear(must(mixed.finish()), neighbour); len(out) > 0 {
+		t.Error("one question was for everybody to hear")
 	}
 }
 
@@ -173,7 +207,7 @@ func TestLegacyQuestion(t *testing.T) {
 	p := newPlay(t, eth(1, "10.0.0.1/24")).established(testService('a', "kitchen"))
 	w := newWriter(dnsmessage.Header{ID: 77})
 	w.do(w.b.StartQuestions)
-	w.ask(serviceName, dnsmessage.TypePTR)
+	w.ask(serviceName, dnsmessage.TypePTR, false)
 	ask := must(w.finish())
 	out := p.hear(ask, "10.0.0.2:40000")
 	if len(out) != 1 || out[0].to.String() != "10.0.0.2:40000" {
@@ -195,7 +229,7 @@ func TestLegacyQuestion(t *testing.T) {
 	for range 100 {
 		count += len(p.hear(ask, "10.0.0.2:40000"))
 	}
-	if count >= 100 || count > legacyPerSec {
+	if count >= 100 || count > alonePerSec {
 		t.Errorf("%d answers at once", count)
 	}
 	p.pass(time.Minute)
@@ -309,7 +343,7 @@ func TestCollectorIsBounded(t *testing.T) {
 		}
 	}
 	known, missing := c.open()
-	if len(must(query(known, missing))) > 1400 {
+	if len(must(query(known, missing, true))) > 1400 {
 		t.Error("a question that fits into no packet")
 	}
 }
@@ -450,7 +484,7 @@ func FuzzPacket(f *testing.F) {
 	z := answerOf('b', "kitchen", "10.0.0.7", "fe80::1")
 	f.Add(must(z.answer(reply{ttl: ttl, meta: true})))
 	f.Add(must(z.probe()))
-	f.Add(must(query([]string{"kitchen"}, []question{{name: "bath." + serviceName, kind: dnsmessage.TypeALL}})))
+	f.Add(must(query([]string{"kitchen"}, []question{{name: "bath." + serviceName, kind: dnsmessage.TypeALL}}, true)))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m, err := parse(data)
 		if err != nil {
@@ -465,7 +499,7 @@ func FuzzPacket(f *testing.F) {
 			shown(t, f.Service)
 		}
 		if known, missing := c.open(); len(known)+len(missing) > 0 {
-			_, _ = query(known, missing)
+			_, _ = query(known, missing, true)
 		}
 		r := newResponder(rand.New(rand.NewPCG(1, 2)))
 		now := time.Unix(1000, 0)

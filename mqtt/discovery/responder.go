@@ -17,7 +17,7 @@ const (
 	announceTries = 10                     // an IPv6 address cannot send for the first second or two of its life
 	sameAgain     = time.Second            // RFC 6762 6: the same records on the same link
 	sameAgainRace = 250 * time.Millisecond // likewise, where a name is at stake
-	legacyPerSec  = 10
+	alonePerSec   = 20
 )
 
 // sending is a packet to go out; to is not valid when it is for everybody.
@@ -44,8 +44,9 @@ type responder struct {
 	ifs     []iface
 	links   map[link]*linkState
 
-	legacySecond time.Time
-	legacyCount  int
+	// Answers to somebody alone in this second.
+	aloneSecond time.Time
+	aloneCount  int
 }
 
 // linkState is what is due on one link. At every time an announcement and an answer are the same packet.
@@ -231,12 +232,18 @@ func (r *responder) handle(now time.Time, p packet, m message) []sending {
 		}
 		return nil
 	}
-	asked, meta, unique := r.asked(z, mine, m)
+	asked, meta, unique, alone := r.asked(z, mine, m)
 	if !asked {
 		return nil
 	}
 	if p.from.Port() != mdnsPort {
 		return r.legacy(now, p, m, z, meta)
+	}
+	// Who has asked for it is answered alone, if everybody else has heard it not long ago.
+	if alone && now.Sub(st.said) < ttl*time.Second/4 && r.spare(now) {
+		if data, err := z.answer(reply{ttl: ttl, meta: meta}); err == nil {
+			return []sending{{link: p.link, to: p.from, data: data}}
+		}
 	}
 	wait, again := time.Duration(0), sameAgain
 	switch {
@@ -269,16 +276,18 @@ func (r *responder) neighbour(p packet) bool {
 	return false
 }
 
-// asked says what of a query concerns us, and whether only we can answer it.
-func (r *responder) asked(z zone, mine string, m message) (asked, meta, unique bool) {
+// asked says what of a query concerns us, whether only we can answer it, and whether the asker alone wants to know.
+func (r *responder) asked(z zone, mine string, m message) (asked, meta, unique, alone bool) {
 	known := slices.ContainsFunc(m.records, func(rec record) bool {
 		return rec.kind == dnsmessage.TypePTR && rec.name == serviceName && rec.target == mine && rec.ttl >= ttl/2 // RFC 6762 7.1
 	})
 	is := func(q question, kinds ...dnsmessage.Type) bool {
 		return q.kind == dnsmessage.TypeALL || slices.Contains(kinds, q.kind)
 	}
-	unique = true
+	unique, alone = true, true
 	for _, q := range m.questions {
+		before := asked
+		asked = false
 		switch {
 		case q.name == serviceName && is(q, dnsmessage.TypePTR) && !known:
 			asked, unique = true, false
@@ -288,17 +297,16 @@ func (r *responder) asked(z zone, mine string, m message) (asked, meta, unique b
 			q.name == fold(z.host()) && is(q, dnsmessage.TypeA, dnsmessage.TypeAAAA):
 			asked = true
 		}
+		alone = alone && (q.alone || !asked)
+		asked = asked || before
 	}
-	return asked, meta, asked && unique
+	return asked, meta, unique, alone
 }
 
 // legacy answers one that does not speak multicast DNS: at once, to it alone, with its questions (RFC 6762 6.7). A sender's
 // address is easily a lie, so that such answers are few and not much larger than what asked for them deserves.
 func (r *responder) legacy(now time.Time, p packet, m message, z zone, meta bool) []sending {
-	if now.Sub(r.legacySecond) >= time.Second {
-		r.legacySecond, r.legacyCount = now, 0
-	}
-	if r.legacyCount++; r.legacyCount > legacyPerSec || len(m.questions) > 4 {
+	if len(m.questions) > 4 || !r.spare(now) {
 		return nil
 	}
 	var echo []dnsmessage.Question
@@ -311,6 +319,15 @@ func (r *responder) legacy(now time.Time, p packet, m message, z zone, meta bool
 		return nil
 	}
 	return []sending{{link: p.link, to: p.from, data: data}}
+}
+
+// spare says that there is room for one more answer to somebody alone in this second.
+func (r *responder) spare(now time.Time) bool {
+	if now.Sub(r.aloneSecond) >= time.Second {
+		r.aloneSecond, r.aloneCount = now, 0
+	}
+	r.aloneCount++
+	return r.aloneCount <= alonePerSec
 }
 
 // taken says that an answer gives our label to another machine. The same device id is no other: it is we, through an avahi

@@ -26,9 +26,10 @@ const (
 
 // question and record are those of a message that can mean something to us, names in lower case and with the dot at the end.
 type question struct {
-	name string
-	kind dnsmessage.Type
-	as   dnsmessage.Question // as it was asked
+	name  string
+	kind  dnsmessage.Type
+	alone bool                // an answer to the asker alone will do (RFC 6762 5.4)
+	as    dnsmessage.Question // as it was asked
 }
 
 type record struct {
@@ -73,7 +74,7 @@ func parse(b []byte) (message, error) {
 		} else if err != nil {
 			return message{}, fmt.Errorf("discovery: read a question: %w", err)
 		}
-		m.questions = append(m.questions, question{name: fold(q.Name.String()), kind: q.Type, as: q})
+		m.questions = append(m.questions, question{name: fold(q.Name.String()), kind: q.Type, alone: q.Class&topBit != 0, as: q})
 	}
 	if err := p.SkipAllQuestions(); err != nil {
 		return message{}, fmt.Errorf("discovery: read the questions: %w", err)
