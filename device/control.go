@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"conch/companions/round"
 )
 
 // The control socket: HTTP and JSON over a unix socket in the runtime directory, for the CLI and for whoever watches the
@@ -34,18 +36,19 @@ const (
 
 // Status is what the box is and does now.
 type Status struct {
-	Version    string      `json:"version"`
-	State      string      `json:"state"`
-	Button     string      `json:"button"`
-	Sound      string      `json:"sound"`
-	Voice      string      `json:"voice"`
-	Ready      bool        `json:"ready"`
-	Turns      uint64      `json:"turns"`
-	Volume     int         `json:"volume"`
-	Muted      bool        `json:"muted"` // no capture device is open, by wish
-	Light      string      `json:"light,omitempty"`
-	Conditions []Condition `json:"conditions"`
-	Usage      any         `json:"usage,omitempty"`
+	Version    string         `json:"version"`
+	Device     round.DeviceID `json:"device,omitempty"` // empty: it has no identity
+	State      string         `json:"state"`
+	Button     string         `json:"button"`
+	Sound      string         `json:"sound"`
+	Voice      string         `json:"voice"`
+	Ready      bool           `json:"ready"`
+	Turns      uint64         `json:"turns"`
+	Volume     int            `json:"volume"`
+	Muted      bool           `json:"muted"` // no capture device is open, by wish
+	Light      string         `json:"light,omitempty"`
+	Conditions []Condition    `json:"conditions"`
+	Usage      any            `json:"usage,omitempty"`
 
 	Pairing PairingLine  `json:"pairing"`
 	Paired  *RoomPairing `json:"paired,omitempty"` // the room this device is in by pairing

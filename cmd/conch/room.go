@@ -17,22 +17,8 @@ type roomCmd struct {
 	Watch   roomWatchCmd   `cmd:"" help:"Show each round as it happens: who speaks and why, and why the others do not."`
 	Control roomControlCmd `cmd:"" help:"Set how much companions join in, or mute one."`
 	Replay  roomReplayCmd  `cmd:"" help:"Put recorded dialogues to the room's judgement, or check a ledger's choices."`
-	ID      roomIDCmd      `cmd:"" name:"id" help:"Print this device's id, for room.members of the others."`
-}
-
-type roomIDCmd struct{}
-
-func (roomIDCmd) Run(e *env) error {
-	cfg, err := e.load()
-	if err != nil {
-		return err
-	}
-	id, err := device.RoomID(cfg)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintln(e.out, id)
-	return nil
+	ACL     roomACLCmd     `cmd:"" name:"acl" help:"Print an access list for a Mosquitto that the room's devices meet at."`
+	ID      roomIDCmd      `cmd:"" name:"id" help:"Print this device's id, and whose that is."`
 }
 
 // Subcommands of conch room that talk to the running appliance.
