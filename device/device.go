@@ -162,6 +162,7 @@ func (d *Device) Run(ctx context.Context) error {
 	for range actors {
 		e := <-ends
 		if errors.Is(e.err, ErrRestart) && first == nil {
+			d.log.Info(logRestart)
 			first = e.err
 			cancel()
 		}

@@ -40,6 +40,8 @@ var imports = map[string][]string{
 	"companions/roomtest": {"companions", "companions/round"},
 	"mqtt":                {"companions/round"},
 	"mqtt/…":              {"companions/round", "mqtt"},
+	"mqtt/cpace":          {},
+	"mqtt/pairing":        {"companions/round", "mqtt", "mqtt/cpace"},
 	"device":              {"device/doctor", "gpio", "gpio/…", "audio", "audio/…", "coordinator", "coordinator/…", "companions", "companions/…", "mqtt", "mqtt/…", "systemd"},
 	"device/doctor":       {"gpio"},
 	"systemd":             {},
@@ -60,6 +62,7 @@ var owners = map[string]string{
 var pure = []string{
 	"coordinator/turn", "coordinator/inject.go", "coordinator/focus.go", "companions/round",
 	"gpio/debounce.go", "gpio/gesture.go", "gpio/keys.go", "gpio/learn.go", "gpio/boards.go", "audio/pcm.go",
+	"mqtt/pairing/window_step.go", "mqtt/pairing/joiner_step.go", "device/pair_way.go",
 }
 
 var (

@@ -67,9 +67,6 @@ func (d *Device) service(n *notifier, limit time.Duration) actor {
 			}
 			n.tell(daemon.SdNotifyStopping, "STATUS=stopping")
 		}()
-		if limit > 0 {
-			n.tell(daemon.SdNotifyWatchdog) // whoever has begun anew was fed last before that
-		}
 		_ = d.WaitReady(ctx, readyLimit) // Appliance logs what is missing
 		if ctx.Err() != nil {
 			return nil

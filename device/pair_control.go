@@ -64,6 +64,7 @@ const (
 	PairingOpen      PairingState = "open"      // this device's window is open
 	PairingListening PairingState = "listening" // for the code
 	PairingJoining   PairingState = "joining"   // the code is known: it is being tried
+	PairingLeaving   PairingState = "leaving"   // the room is being told
 	PairingPaired    PairingState = "paired"    // with Peer
 	PairingFailed    PairingState = "failed"    // Why and Text say how
 	PairingCancelled PairingState = "cancelled" // by a press, or POST /room/cancel
@@ -92,7 +93,7 @@ type PairingLine struct {
 // Over says that nothing is under way.
 func (l PairingLine) Over() bool {
 	switch l.State {
-	case PairingLooking, PairingOpen, PairingListening, PairingJoining:
+	case PairingLooking, PairingOpen, PairingListening, PairingJoining, PairingLeaving:
 		return false
 	}
 	return true

@@ -394,7 +394,7 @@ func (s *wayStep) fail(why PairingWhy) {
 
 // cancel is silent: who presses has something else in mind.
 func (s *wayStep) cancel() {
-	if !s.live() {
+	if !s.live() || s.state == PairingLeaving { // which is quick, and cannot be taken back
 		return
 	}
 	s.do(doStop{s.run})
@@ -403,12 +403,12 @@ func (s *wayStep) cancel() {
 }
 
 func (s *wayStep) leave() {
-	if !s.paired {
-		s.cancel()
-		return
-	}
 	s.cancel()
-	s.do(doLeave{})
+	if s.paired && s.state != PairingLeaving {
+		s.run++
+		s.become(PairingLeaving)
+		s.do(doLeave{})
+	}
 }
 
 func (s *wayStep) gone(f wayGone) {

@@ -84,6 +84,8 @@ func pairingText(l PairingLine) string {
 		return with("Listening for the code", with("of", l.Peer)) + "."
 	case PairingJoining:
 		return "Trying the code."
+	case PairingLeaving:
+		return "Leaving the room."
 	case PairingPaired:
 		text := with("Paired with", l.Peer)
 		if l.Called != "" {

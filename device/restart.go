@@ -25,3 +25,6 @@ func (p *pairer) beginAnew(ctx context.Context) {
 		close(p.again)
 	}
 }
+
+// logRestart: this device has become another one on disk.
+const logRestart = "device.restart"

@@ -20,20 +20,25 @@ func (d *Device) roomLine() string {
 		names = append(names, c.Name)
 	}
 	way, c := "on this device alone", d.cfg.Room
+	paired, host := d.roomWay()
 	switch {
+	case host:
+		way = fmt.Sprintf("paired, kept here (port %d)", d.networkPort())
+	case paired != nil:
+		way = "paired, kept by " + d.hostName(paired)
 	case c.Broker == "embedded":
 		way = "broker embedded at " + c.Listen
 	case c.Broker != "":
 		way = "broker " + c.Broker
 	}
 	switch {
-	case c.Broker == "":
+	case c.Broker == "" && paired == nil:
 	case d.conds.holds(roomCut):
 		way += " (no connection; conch doctor says why)"
-	case len(c.ids()) == 0 && d.opts.Room.Member == nil:
-		way += ", but room.members is empty: nobody will be heard"
+	case paired == nil && d.pairing.room() == nil && len(c.ids()) == 0 && d.opts.Room.Member == nil:
+		way += ", but room.members is empty and nothing was paired: nobody will be heard"
 	}
-	return fmt.Sprintf("room    %s, %s; here %s; this device is %s\n", c.Name, way, strings.Join(names, ", "), d.self)
+	return fmt.Sprintf("room    %s, %s; here %s; this device is %s\n", d.roomName(), way, strings.Join(names, ", "), d.self)
 }
 
 // troubles is what is wrong with the room from the start: a person at the terminal has no log to see it in.
