@@ -105,9 +105,11 @@ func (m *meeting) send(n note) error {
 		return fmt.Errorf("%w: no session at the broker", ErrLost)
 	}
 	n.Key = publicKey(m.self)
-	n.Sig = ed25519.Sign(m.self.PrivateKey(), n.signed(m.room))
+	n.Sig = m.sign(n)
 	return raw.Publish(m.topic(), encode(&n))
 }
+
+func (m *meeting) sign(n note) []byte { return ed25519.Sign(m.self.PrivateKey(), n.signed(m.room)) }
 
 // later sends from a goroutine of its own: arrived must not wait.
 func (m *meeting) later(n note) {

@@ -310,3 +310,29 @@ func TestYield(t *testing.T) {
 		}
 	}
 }
+
+// TestFirstToConfirm: who confirms first has the window; the others hear that it is closed at once, not when it is over, and who comes
+// then hears that it is busy, for the admission may fail.
+func TestFirstToConfirm(t *testing.T) {
+	var s WindowState
+	var effects []WindowEffect
+	for _, in := range []WindowInput{
+		Began{0, 1}, Began{0, 2}, Began{0, 3}, Heard{0, 1, FrameHello}, Heard{0, 2, FrameHello},
+		Heard{0, 2, FrameShare}, Heard{0, 2, FrameConfirm}, Checked{0, 2, true},
+	} {
+		s, effects = s.Step(in)
+	}
+	got := fmt.Sprintf("%v", effects)
+	if want := fmt.Sprintf("%v", []WindowEffect{Refuse{1, WhyClosed}, Refuse{3, WhyClosed}, Tell{Run: 2, Kind: EventAdmitting}, Admit{2, admitLength}}); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	if s, effects = s.Step(Began{0, 4}); fmt.Sprint(effects) != fmt.Sprint([]WindowEffect{Refuse{4, WhyBusy}}) {
+		t.Errorf("while it admits: %v", effects)
+	}
+	if s, _ = s.Step(Admitted{0, 2, true}); s.Phase != PhaseWelcomed {
+		t.Errorf("phase %d", s.Phase)
+	}
+	if _, effects = s.Step(Began{0, 5}); fmt.Sprint(effects) != fmt.Sprint([]WindowEffect{Refuse{5, WhyClosed}}) {
+		t.Errorf("after the welcome: %v", effects)
+	}
+}

@@ -204,7 +204,7 @@ func TestSlowloris(t *testing.T) {
 		if err == nil {
 			break
 		}
-		if !errors.Is(err, ErrNoWindow) && !errors.Is(err, ErrLost) && !errors.Is(err, ErrSlow) || t.Context().Err() != nil {
+		if !errors.Is(err, ErrLost) { // a handshake is never refused: the oldest one gives way
 			t.Fatal(err)
 		}
 		select {
