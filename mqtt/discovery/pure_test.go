@@ -248,6 +248,9 @@ func TestObjectorIsBounded(t *testing.T) {
 		names = append(names, l)
 		liar := zone{service: *testService('z', ""), label: l}
 		p.hear(must(liar.answer(reply{ttl: ttl})), neighbour)
+		if last := l == label(*testService('a', "kitchen"), lastLevel); p.r.ours != last {
+			t.Errorf("%q: still ours is %v", l, p.r.ours)
+		}
 		p.pass(10 * time.Second)
 	}
 	want := []string{"kitchen", "kitchen aaaa", "kitchen aaaaaaaa", "kitchen " + string(deviceID('a')), "kitchen " + string(deviceID('a'))}
@@ -288,6 +291,23 @@ func TestNameContest(t *testing.T) {
 	p.r.handle(p.now, packet{link: link{index: 1}, from: netip.MustParseAddrPort(neighbour), group: true}, m)
 	if p.r.level != 0 {
 		t.Error("gave way to itself")
+	}
+}
+
+// An address that changes, or an interface that comes, is announced there, and only there, without being asked for.
+func TestChangesAreAnnounced(t *testing.T) {
+	p := newPlay(t, eth(1, "10.0.0.1/24"), eth(2, "10.1.0.1/24")).established(testService('a', "kitchen"))
+	p.r.setInterfaces(p.now, []iface{eth(1, "10.0.0.1/24"), eth(2, "10.1.0.1/24")})
+	if out := p.pass(time.Minute); len(out) > 0 {
+		t.Errorf("nothing changed, and it says %+v", out)
+	}
+	p.r.setInterfaces(p.now, []iface{eth(1, "10.0.0.9/24"), eth(2, "10.1.0.1/24"), eth(3, "fe80::3/64")})
+	on := map[int]int{}
+	for _, s := range p.pass(time.Minute) {
+		on[s.link.index]++
+	}
+	if on[1] != announceTwice || on[2] != 0 || on[3] != announceTwice {
+		t.Errorf("announcements on the interfaces: %v", on)
 	}
 }
 
