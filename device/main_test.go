@@ -13,6 +13,10 @@ func TestMain(m *testing.M) {
 	if spec := os.Getenv(lossyEnv); spec != "" {
 		lossyWay(spec)
 	}
+	if spec := os.Getenv(pairProcessEnv); spec != "" {
+		pairProcess(spec)
+		os.Exit(0)
+	}
 	if spec := os.Getenv(roomProcessEnv); spec != "" {
 		roomProcess(spec)
 		os.Exit(0)

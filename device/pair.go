@@ -150,6 +150,24 @@ func (p *pairer) post(fact any) bool {
 	}
 }
 
+// Steps of a pairing, between which the power may be cut (RoomOptions.Step).
+const (
+	stepOpen      = "open"      // the window is open
+	stepAdmitting = "admitting" // the code was right; nothing is on disk
+	stepAdmitted  = "admitted"  // the newcomer is on the list, and has been told nothing
+	stepConfirmed = "confirmed" // it has said that it is in
+	stepTrying    = "trying"    // a code, at the joiner
+	stepStoring   = "storing"   // the room is known to the joiner; nothing is on disk
+	stepJoined    = "joined"    // it is on disk, and nobody knows
+	stepRestart   = "restart"   // all is said; the device begins anew
+)
+
+func (p *pairer) step(at string) {
+	if p.d.opts.Room.Step != nil {
+		p.d.opts.Room.Step(at)
+	}
+}
+
 // tell hands a fact to run, from a worker.
 func (p *pairer) tell(ctx context.Context, fact any) {
 	select {

@@ -18,9 +18,11 @@ func (p *pairer) newJoiner(device context.Context, run int) *pairing.Joiner {
 	return pairing.NewJoiner(pairing.JoinConfig{
 		Identity: p.id, Name: p.d.cfg.Device.Name,
 		Store: func(host pairing.Party, welcome []byte) error {
+			p.step(stepStoring)
 			if err := p.members.Accept(membership.Party(host), welcome); err != nil {
 				return err
 			}
+			p.step(stepJoined)
 			p.tell(device, wayJoined{At: p.d.now(), Run: run, Peer: p.joined(host)})
 			return nil
 		},
@@ -38,6 +40,7 @@ func (p *pairer) joined(host pairing.Party) wayPeer {
 
 // try goes to the window with a code, at each of its addresses until one answers.
 func (p *pairer) try(ctx context.Context, o doTry, a *attempt) {
+	p.step(stepTrying)
 	err := p.tryAt(ctx, o, a)
 	if err == nil || ctx.Err() != nil { // Store has told, or nobody waits
 		return

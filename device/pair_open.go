@@ -49,13 +49,18 @@ func (p *pairer) open(device, shut context.Context, run int, a *attempt) {
 	w, err := pairing.NewWindow(pairing.WindowConfig{
 		Identity: p.id, Name: p.d.cfg.Device.Name, RoomID: id, RoomName: name, Now: p.d.now,
 		Admit: func(ctx context.Context, party pairing.Party) ([]byte, error) {
+			p.step(stepAdmitting)
 			welcome, err := p.members.Admit(ctx, membership.Party(party))
+			p.step(stepAdmitted)
 			if err == nil && fresh {
 				p.tell(device, wayFounded{At: p.d.now(), Run: run})
 			}
 			return welcome, err
 		},
-		Stored: func(party pairing.Party) { p.members.Confirm(party.Device) },
+		Stored: func(party pairing.Party) {
+			p.members.Confirm(party.Device)
+			p.step(stepConfirmed)
+		},
 		On: func(e pairing.WindowEvent) { // one at a time, and the last before Run returns
 			switch e.Kind {
 			case pairing.EventWrong:
@@ -86,6 +91,7 @@ func (p *pairer) open(device, shut context.Context, run int, a *attempt) {
 	ctx, cancel := context.WithCancel(shut)
 	go func() { serving <- serve(ctx) }() // awaited below
 	p.announce()
+	p.step(stepOpen)
 	p.tell(device, pairingOpened{run: run, code: w.Code(), length: w.Left(), addresses: addresses})
 	spoken := make(chan struct{})
 	go func() { defer close(spoken); p.speak(ctx, w.Code()) }() // awaited below

@@ -21,6 +21,7 @@ func (p *pairer) beginAnew(ctx context.Context) {
 	defer cancel()
 	p.d.waitQuiet(c)
 	if ctx.Err() == nil {
+		p.step(stepRestart)
 		p.d.restarting.Store(true)
 		close(p.again)
 	}

@@ -32,6 +32,7 @@ type RoomOptions struct {
 	Listen    string                  // host that pairing's and the paired room's port is opened on; empty: all of this machine's
 	Reachable func(port int) []string // host:port at which the others reach that port; nil: this machine's own addresses
 	OnPairing func(PairingLine)       // each, as GET /room/pairing has it; must not block
+	Step      func(string)            // told before and after what a power cut must not tear (pair_open.go, pair_join.go); for tests
 }
 
 // A Finder finds the devices of a network and makes this one found; *discovery.Discovery is one. A rehearsal's devices are on

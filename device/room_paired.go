@@ -222,6 +222,7 @@ func (d *Device) wireHost(room *membership.Room, id mqtt.Identity) (companions.B
 	served := d.serveBroker(broker, id)
 	c := d.busConfig(id)
 	c.URL = broker.URL()
+	c.User, c.Password = p.members.Loopback()
 	return d.runBus(c, served)
 }
 
@@ -264,6 +265,7 @@ func (p *pairer) changed(c membership.Change) {
 		}
 	case membership.Out:
 		if !errors.Is(c.Why, membership.ErrLeft) {
+			p.d.coordinator.HushRoom(p.d.now(), p.d.speaker.Drop()) // nobody here is of that room any more
 			p.post(wayOut{p.d.now()})
 		}
 	case membership.Admitted, membership.Renamed:

@@ -1,0 +1,236 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"conch/audio/audiotest"
+	"conch/companions"
+)
+
+// Power cuts: each device is a process of its own, which kills itself with SIGKILL at a step of pairing, and is started again with
+// what it had on disk.
+
+// pairProcessEnv tells a process of this test binary that it is a device: directory, name, companion, port, and the step at which it
+// dies.
+const pairProcessEnv = "CONCH_TEST_PAIR_PROCESS"
+
+// pairProcess is the device, until it is killed.
+func pairProcess(spec string) {
+	f := strings.Split(spec, "\n")
+	dir, name, who, dies := f[0], f[1], f[2], f[4]
+	port, err := strconv.Atoi(f[3])
+	if err != nil {
+		panic(err)
+	}
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil)).With("device", name)
+	for {
+		cfg := Default()
+		cfg.Device.Name, cfg.State.Dir, cfg.State.Runtime = name, filepath.Join(dir, "state"), dir
+		cfg.Room.Port, cfg.Room.Discovery = port, "off"
+		card := audiotest.New(audiotest.WallClock())
+		voice := newToneVoice()
+		voice.play("speaking")
+		d, err := New(cfg, Options{Log: log, Card: card, Now: card.Clock().Now, Voice: voice, Control: true, Room: RoomOptions{
+			Cards: []companions.Card{plainCard(who)}, Listen: "127.0.0.1",
+			Reachable: func(port int) []string { return []string{net.JoinHostPort("127.0.0.1", strconv.Itoa(port))} },
+			Step: func(at string) {
+				if at == dies {
+					_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+					select {} // nothing more is done, however long the signal takes
+				}
+			},
+		}})
+		if err != nil {
+			panic(err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		played := make(chan error, 1)
+		go func() { played <- card.Run(ctx, 1) }()
+		err = d.Run(ctx)
+		cancel()
+		<-played
+		if !errors.Is(err, ErrRestart) {
+			panic(err)
+		}
+	}
+}
+
+// cutDevice is the test's side of such a process.
+type cutDevice struct {
+	t              *testing.T
+	dir, name, who string
+	port           string
+	process        *exec.Cmd
+	diedOf         chan error
+}
+
+func (m *cutDevice) start(dies string) {
+	m.t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.process = exec.Command(exe)
+	m.process.Env = append(os.Environ(), pairProcessEnv+"="+strings.Join([]string{m.dir, m.name, m.who, m.port, dies}, "\n"))
+	log, err := os.OpenFile(filepath.Join(m.dir, "log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer log.Close()
+	m.process.Stderr = log
+	if err := m.process.Start(); err != nil {
+		m.t.Fatal(err)
+	}
+	p, died := m.process, make(chan error, 1)
+	m.diedOf = died
+	go func() { died <- p.Wait() }() // ends with the process, which the test kills at the latest
+	m.status(func(s Status) bool { return s.Ready })
+}
+
+func (m *cutDevice) remote() (*Remote, error) {
+	return dialAt(StateConfig{Runtime: m.dir}.Socket())
+}
+
+// status waits until the device says what is wanted of it.
+func (m *cutDevice) status(want func(Status) bool) (s Status) {
+	m.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if until(ctx, func() bool {
+		r, err := m.remote()
+		s = Status{}
+		return err == nil && r.Do(ctx, "GET", "/status", nil, &s) == nil && want(s)
+	}) != nil {
+		m.t.Fatalf("%s is not what it should be after %s: %+v, paired %+v", m.name, patience, s, s.Paired)
+	}
+	return s
+}
+
+// dead waits until it has killed itself.
+func (m *cutDevice) dead() {
+	m.t.Helper()
+	select {
+	case <-m.diedOf:
+		m.diedOf <- nil
+	case <-time.After(patience):
+		m.t.Fatalf("%s still lives", m.name)
+	}
+}
+
+func (m *cutDevice) end() {
+	_ = m.process.Process.Kill()
+	m.dead()
+}
+
+// in says that a device is in a room with both of them, for good.
+func in(s Status) bool {
+	if s.Paired == nil || len(s.Paired.Members) != 2 {
+		return false
+	}
+	for _, o := range s.Paired.Members {
+		if o.Pending || !o.Here {
+			return false
+		}
+	}
+	return true
+}
+
+// pairCut has a open its window and b join; whoever dies meanwhile leaves the other to it.
+func pairCut(a, b *cutDevice) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	var o PairOpened
+	if r, err := a.remote(); err != nil || r.Do(ctx, "POST", "/room/pair", struct{}{}, &o) != nil {
+		return
+	}
+	if r, err := b.remote(); err == nil {
+		_ = r.Do(ctx, "POST", "/room/join", JoinRequest{Code: o.Code, Host: o.Addresses[0]}, nil) // what comes of it is seen by status
+	}
+}
+
+func TestPowerCutWhilePairing(t *testing.T) {
+	for _, c := range []struct {
+		who, at string
+		in      bool // both are in, with nobody doing anything; else neither is, and pairing again works
+	}{
+		{"host", stepOpen, false}, {"host", stepAdmitting, false}, {"host", stepAdmitted, false}, {"host", stepConfirmed, true}, {"host", stepRestart, true},
+		{"newcomer", stepTrying, false}, {"newcomer", stepStoring, false}, {"newcomer", stepJoined, true}, {"newcomer", stepRestart, true},
+	} {
+		t.Run(c.who+" "+c.at, func(t *testing.T) {
+			t.Parallel()
+			takeTurn(t)
+			a := &cutDevice{t: t, dir: shortDir(t), name: "kitchen", who: "Ada", port: unusedPort(t)}
+			b := &cutDevice{t: t, dir: shortDir(t), name: "hall", who: "Ben", port: unusedPort(t)}
+			t.Cleanup(func() {
+				for _, m := range []*cutDevice{a, b} {
+					if log, err := os.ReadFile(filepath.Join(m.dir, "log")); err == nil && t.Failed() {
+						t.Logf("%s:\n%s", m.name, log)
+					}
+				}
+			})
+			victim := a
+			dies := [2]string{c.at, ""}
+			if c.who == "newcomer" {
+				victim, dies = b, [2]string{"", c.at}
+			}
+			a.start(dies[0])
+			defer func() { a.end() }()
+			b.start(dies[1])
+			defer func() { b.end() }()
+			pairCut(a, b)
+			victim.dead()
+			victim.start("")
+			if !c.in {
+				b.status(func(s Status) bool { return s.Paired == nil && s.Pairing.Over() })
+				if s := a.status(func(s Status) bool { return s.Pairing.Over() || s.Pairing.State == PairingOpen }); s.Paired != nil && !s.Paired.Members[1].Pending {
+					t.Errorf("the kitchen has %+v, and the hall is in no room", s.Paired.Members)
+				}
+				cancelPairing(t, a) // where its window is still open
+				pairCut(a, b)
+			}
+			a.status(in)
+			b.status(in)
+			for _, m := range []*cutDevice{a, b} {
+				left, err := filepath.Glob(filepath.Join(m.dir, "state", "room", "*"))
+				if err != nil || m == b && len(left) != 1 || m == a && len(left) != 2 {
+					t.Errorf("%s has %v on disk", m.name, left)
+				}
+			}
+		})
+	}
+}
+
+func cancelPairing(t *testing.T, m *cutDevice) {
+	t.Helper()
+	r, err := m.remote()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Do(context.Background(), "POST", "/room/cancel", struct{}{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	m.status(func(s Status) bool { return s.Pairing.Over() })
+}
+
+// unusedPort is one that nobody has right now.
+func unusedPort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
+}
