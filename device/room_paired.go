@@ -263,6 +263,9 @@ func (p *pairer) changed(c membership.Change) {
 		if p.d.broker != nil {
 			p.d.broker.Drop(c.Device)
 		}
+		if p.d.room != nil { // its goodbye would be a stranger's by now
+			p.d.room.Deliver(c.Device, round.Gone{})
+		}
 	case membership.Out:
 		if !errors.Is(c.Why, membership.ErrLeft) {
 			p.d.coordinator.HushRoom(p.d.now(), p.d.speaker.Drop()) // nobody here is of that room any more

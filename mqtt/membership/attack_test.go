@@ -188,6 +188,28 @@ func TestTheDoorSpeaksOnlyTLS13(t *testing.T) {
 	}
 }
 
+// Other programs on the host's computer reach its plain door, and nothing behind it.
+func TestThePlainDoorIsForTheHostAlone(t *testing.T) {
+	host, _ := room(t, "kitchen")
+	addr, port, _ := net.SplitHostPort(host.broker.Addr().String())
+	if ip := net.ParseIP(addr); !ip.IsLoopback() {
+		t.Fatalf("it is at %s", addr)
+	}
+	_, password := host.Loopback()
+	for _, row := range []struct {
+		id, password string
+		in           bool
+	}{
+		{string(host.id.ID()), "", false}, {string(host.id.ID()), "x" + password[1:], false}, {string(identity(t).ID()), password, false},
+		{string(host.id.ID()), password, true},
+	} {
+		args := []string{"-h", addr, "-p", port, "-V", "311", "-i", row.id, "-u", "host", "-P", row.password, "-t", "conch/v1/" + host.Room().ID + "/floor/" + row.id, "-m", "x", "-q", "1"}
+		if out, err := program(t, nil, "mosquitto_pub", args...); (err == nil) != row.in {
+			t.Errorf("%s with %q: %v %s", row.id, row.password, err, out)
+		}
+	}
+}
+
 // A client of Go's that shows a certificate it made itself, as pairing does, is not let to the broker.
 func TestACertificateMadeByTheClientIsRefused(t *testing.T) {
 	host, _ := room(t, "kitchen")

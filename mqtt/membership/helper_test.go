@@ -150,7 +150,8 @@ func (d *device) serve(listen string) {
 	}
 	d.broker = b
 	d.t.Cleanup(b.Close)
-	d.run(mqtt.Config{URL: b.URL()})
+	user, password := d.Loopback()
+	d.run(mqtt.Config{URL: b.URL(), User: user, Password: password})
 }
 
 // whys hears why the broker refuses.

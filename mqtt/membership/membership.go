@@ -27,9 +27,10 @@ var floor = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 // Membership is this device's place in a room. Its methods may be called from anywhere; those that take a context wait for the
 // host if this device is not it. What the room says is handled by Run's goroutine, which also writes the files then.
 type Membership struct {
-	id    mqtt.Identity // fixed after Open, like clock and store
-	clock Clock
-	store store
+	id       mqtt.Identity // fixed after Open, like clock, store and loopback
+	clock    Clock
+	store    store
+	loopback string
 
 	room    atomic.Pointer[Room]        // snapshot; nil: not paired
 	creds   atomic.Pointer[credentials] // what this device shows and believes; nil: nothing
@@ -73,7 +74,7 @@ func Open(dir string, id mqtt.Identity, clock Clock) (*Membership, error) {
 		clock.Every = time.Minute
 	}
 	m := &Membership{
-		id: id, clock: clock, inbox: make(chan func(), maxInbox), waiting: map[string]chan answer{},
+		id: id, clock: clock, loopback: newRequest(), inbox: make(chan func(), maxInbox), waiting: map[string]chan answer{},
 		send: func(mqtt.Note) {}, onChange: func(Change) {}, reach: func() []string { return nil }, log: slog.New(slog.DiscardHandler),
 	}
 	if dir != "" {

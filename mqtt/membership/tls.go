@@ -2,6 +2,7 @@ package membership
 
 import (
 	"crypto/ed25519"
+	"crypto/subtle"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -80,8 +81,16 @@ func (m *Membership) peer(s *tls.ConnectionState, usage x509.ExtKeyUsage) (round
 	return id, nil
 }
 
+// Loopback is the user and the password with which this device comes to its own broker's plain door (mqtt.Config). The password is as old as
+// this Membership, and nowhere else.
+func (m *Membership) Loopback() (user, password string) { return loopbackUser, m.loopback }
+
+// loopbackUser is there because a password needs one (MQTT 3.1.1, 3.1.2.9).
+const loopbackUser = "host"
+
 // Admits says whether a device that has said who it is may use the broker (mqtt.BrokerConfig.Admit): the list decides, at every
-// connection. A member that was expected is confirmed by coming. On loopback there is this device itself.
+// connection. A member that was expected is confirmed by coming. At the plain door there is this device itself, and nobody else who is on
+// this computer: it shows what Loopback gives.
 func (m *Membership) Admits(p mqtt.Peer) error {
 	room := m.Room()
 	if room == nil {
@@ -89,7 +98,7 @@ func (m *Membership) Admits(p mqtt.Peer) error {
 	}
 	if p.TLS == nil {
 		a, ok := p.Remote.(*net.TCPAddr)
-		if !ok || !a.IP.IsLoopback() || p.Device != m.id.ID() {
+		if !ok || !a.IP.IsLoopback() || p.Device != m.id.ID() || subtle.ConstantTimeCompare(p.Password, []byte(m.loopback)) != 1 {
 			return fmt.Errorf("%w: without a certificate", ErrStranger)
 		}
 		return nil
