@@ -21,6 +21,8 @@ const (
 // maxPairing is how many connections may pair at a time: four runs, and some that will be told that there are four.
 const maxPairing = 8
 
+const maxRefusals = 8 // lines of the log a second
+
 // Network is the broker's door for other devices. It speaks TLS 1.3 only, and nothing reaches the broker without a client's
 // certificate that TLS has accepted; BrokerConfig.Admit then says whose it must be.
 type Network struct {
@@ -50,8 +52,9 @@ type door struct {
 	once    sync.Once
 	running sync.WaitGroup
 
-	said time.Time // when a refusal was last logged; under the gate's lock, like held
-	held int       // refusals since then
+	second time.Time // when the present second of refusals began; under the gate's lock, like the following
+	lines  int       // refusals in it
+	held   int       // refusals that were not logged
 }
 
 func openDoor(n Network, clients int, log *slog.Logger) (*door, error) {
@@ -130,13 +133,17 @@ func (d *door) configFor(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 	return conf, nil
 }
 
-// refused says so at most once a second: anybody can have himself refused.
+// refused says so at most maxRefusals times a second: anybody can have himself refused.
 func (d *door) refused(why string, remote net.Addr) {
 	d.gate.mu.Lock()
-	more, now := d.held, time.Now()
-	say := now.Sub(d.said) >= time.Second
+	now := time.Now()
+	if now.Sub(d.second) >= time.Second {
+		d.second, d.lines = now, 0
+	}
+	d.lines++
+	say, more := d.lines <= maxRefusals, d.held
 	if say {
-		d.held, d.said = 0, now
+		d.held = 0
 	} else {
 		d.held++
 	}
