@@ -393,8 +393,13 @@ func (b *box) browse(wait time.Duration, until round.DeviceID) report {
 func (b *box) sees(what string, want func([]Found) bool) []Found {
 	b.t.Helper()
 	end := time.Now().Add(patience)
+	// That nobody is there is said after as long a look as a person waits for; who is there is found sooner.
+	wait := 500 * time.Millisecond
+	if want(nil) {
+		wait = 1500 * time.Millisecond
+	}
 	for {
-		r := b.browse(1500*time.Millisecond, "")
+		r := b.browse(wait, "")
 		if r.Error != "" {
 			b.t.Fatalf("device %s cannot look: %s\n%s", b.id, r.Error, b.said())
 		}
