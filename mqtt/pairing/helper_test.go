@@ -240,7 +240,7 @@ func (h *host) works(t testing.TB) {
 // stop closes a window that a test leaves open.
 func (h *host) stop() {
 	h.Close()
-	<-h.ran
+	_ = <-h.ran
 }
 
 func wantErr(t testing.TB, err error, want ...error) {

@@ -152,7 +152,7 @@ func TestMeetReplay(t *testing.T) {
 	if _, err := Join(t.Context(), ch, g.cfg); err != nil {
 		t.Fatal(err)
 	}
-	<-h.ran
+	_ = <-h.ran
 	stop()
 	_ = j.Close()
 
@@ -190,6 +190,23 @@ func TestMeetReplay(t *testing.T) {
 		t.Errorf("events %v, admitted %v", again.kinds(), again.admitted)
 	}
 	again.stop()
+}
+
+// TestMeetAccessList: with the access list that a paired room's Mosquitto has, by client id, devices can meet.
+func TestMeetAccessList(t *testing.T) {
+	broker := mqtttest.Start(t, mqtttest.Options{ACL: "pattern read conch/v1/home/+/+\npattern write conch/v1/home/+/%c\n"})
+	h, g := open(t, nil), newGuest(t, "bedroom")
+	h.attend(t, place(t, broker.URL(), h.id))
+	ch, err := place(t, broker.URL(), g.id).Dial(t.Context(), h.id.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Join(t.Context(), ch, g.cfg); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-h.ran; err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestMeetRefused: a broker that wants a password, and one that is not there, are named as such.

@@ -17,7 +17,6 @@ type model struct {
 	live     map[RunID]Stage // runs that the window has not ended
 	verdicts int             // confirmations that were answered with "wrong"
 	rights   map[RunID]bool
-	failed   int
 	welcomes []RunID
 	last     int
 	paired   int

@@ -108,7 +108,7 @@ func TestTooManyRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, served := range silent {
-			<-served
+			_ = <-served
 		}
 		if got := h.kinds(); !slices.Equal(got, []WindowEventKind{EventAdmitting, EventPaired}) {
 			t.Errorf("events %v", got)
@@ -160,7 +160,7 @@ func TestSlow(t *testing.T) {
 			if took := time.Since(began); took != want {
 				t.Errorf("held at the window's %s for %v; want %v", kind, took, want)
 			}
-			<-served
+			_ = <-served
 			h.stop()
 		})
 	}
@@ -196,8 +196,7 @@ func TestAdmitFails(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				broken := true
-				var h *host
-				h = open(t, func(cfg *WindowConfig) {
+				h := open(t, func(cfg *WindowConfig) {
 					good := cfg.Admit
 					cfg.Admit = func(ctx context.Context, p Party) ([]byte, error) {
 						if broken {
