@@ -23,14 +23,15 @@
 //	          1        floor.release    Release                      {"place":{…},"companion":"ada","ok":true,"heardMs":900}
 //	          1        floor.ended      Ended                        {"place":{…}}
 //	ledger    0        ledger.entry     Seen                         {"entry":{"kind":"round",…}}
+//	members   1        members.*        (a Note, see mqtt/membership) {"room":"r…","version":4,"members":[…]}
 //
-// A client subscribes to the kinds one by one, and to ledgers only when Config.Ledgers says so: every device publishes what it
+// A client subscribes to the kinds one by one, to members only with Config.OnNote, and to ledgers only when Config.Ledgers says so: every device publishes what it
 // decided, for whoever watches the room, and no device needs what another one wrote down.
 //
 // An envelope is {"jsonrpc":"2.0","method":…,"params":…,"key":…,"session":…,"seq":…,"sig":…}. The signature is Ed25519 over a
 // domain, the room, the kind, method, session, number and the bytes of params, each with its length. The key travels along; the
 // device's id is its fingerprint, so no directory is needed. Bounds are in wire.go and check.go: 64 KiB an envelope, 256 KiB
-// a history, 8 KiB a text, 128 votes. What we send is brought within them: texts are cut, votes lose their terms above
+// a history, 32 KiB a note, 8 KiB a text, 128 votes. What we send is brought within them: texts are cut, votes lose their terms above
 // 16 KiB and then their reasons, a history its older half.
 //
 // # Who may say what
@@ -66,6 +67,19 @@
 //
 // Limits: whoever can hold back an envelope (the broker's operator) can deliver it later, within the window and the session;
 // epochs and places make it void in the machine. A member can be silent, slow, or flood: then the queues' bounds hold.
+//
+// # The broker's doors
+//
+//	own client ──plain, loopback──> gate ─────────────────────────┐
+//	                                                              ├──> access list: CONNECT, publish, subscribe
+//	member ─────TLS 1.3, "mqtt" or no ALPN, certificate──> door ──┘
+//	newcomer ───TLS 1.3, "conch-pair/1", while a window is open──> door ──> Network.Pair
+//
+// The second door exists only with BrokerConfig.Network. Its certificates say which device is there; whether that may come in is for
+// BrokerConfig.Admit, which is asked for each connection, and once more when the client is among those that Drop finds, so that a
+// device removed in between does not stay. A connection that has not got that far is a stranger: 5 s for the handshake and 5 s for CONNECT,
+// 64 at a time, of which the oldest gives way, 16 of one address. Nobody is identified by a name or an address: a member tries all
+// the addresses at which its host may be (Config.Addresses), a quarter of a second apart, and believes the one that has the host's key.
 //
 // # What is never delivered late
 //

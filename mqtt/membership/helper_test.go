@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if helper := os.Getenv("CONCH_MEMBERSHIP_HELPER"); helper != "" {
-		os.Exit(runHelper(helper)) //nolint:forbidigo // the test binary as another process
+		os.Exit(runHelper(helper))
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -282,7 +282,7 @@ func await[T any](t testing.TB, ch <-chan T, what string) T {
 	case <-time.After(patience):
 		t.Fatalf("waited in vain for %s", what)
 	}
-	panic("unreachable") //nolint:forbidigo // Fatalf does not return
+	panic("unreachable")
 }
 
 // until polls what another process or goroutine does.

@@ -49,8 +49,9 @@ func runHelper(arg string) int {
 		var welcome []byte
 		if welcome, err = os.ReadFile(filepath.Join(f[3], "welcome")); err == nil {
 			var from []byte
-			from, err = os.ReadFile(filepath.Join(f[3], "from"))
-			err = m.Accept(Party{Device: Device(from)}, welcome)
+			if from, err = os.ReadFile(filepath.Join(f[3], "from")); err == nil {
+				err = m.Accept(Party{Device: Device(from)}, welcome)
+			}
 		}
 	case "again":
 		b, _ := mqtt.NewIdentity()
