@@ -249,9 +249,6 @@ func (p *pairer) take(ctx context.Context, fact any) {
 		})
 	}
 	p.d.lights.lamp.Tell(func(f *light.Facts) { f.Pairing = next.live() })
-	if _, out := fact.(wayOut); out { // whoever speaks here speaks in a room that this device is not in
-		p.d.coordinator.Hush(p.d.now(), p.d.speaker.Drop())
-	}
 	for _, o := range orders {
 		p.carryOut(ctx, o)
 	}

@@ -356,7 +356,7 @@ func (s *stage) turnEnded(l *life, t TurnRecord) {
 	}
 	edge := s.last
 	s.mu.Unlock()
-	s.play.report.turn(t, edge, t.PressToSilence != nil && t.Ended-edge < ownCut)
+	s.play.report.turn(t, edge, t.PressToSilence != nil && t.Ended-edge < ownCut, l.device.room != nil)
 }
 
 // ownCut: a turn that ended so soon after its own person's press was cut by that, and otherwise from elsewhere.

@@ -155,11 +155,14 @@ func (r *report) line(l Line) {
 }
 
 // turn tells of a finished turn; edge is when the person there last pressed or asked, and cut says that this was what ended it.
-func (r *report) turn(t TurnRecord, edge time.Duration, cut bool) {
+// In no room a question is nobody's message.
+func (r *report) turn(t TurnRecord, edge time.Duration, cut, inRoom bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.counts.Turns++
-	r.book.turn(t)
+	if inRoom {
+		r.book.turn(t)
+	}
 	r.put(t)
 	if t.Reason == reasonTooShort && r.heard == nil {
 		r.sentence(indent + "conch: that was too short to be a question\n")
