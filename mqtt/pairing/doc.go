@@ -5,8 +5,8 @@
 //	B, the joiner                                        A, whose window is open
 //	│ hello {v, nonce, device, key, name} ─────────────> │   is that key the channel's?
 //	│ <───────────── hello {…, roomId, roomName}         │
-//	│ share {…} ──────────────────────────────────────> │   CPace: A has its answer before it knows anything
-//	│ <──────────────────────────────────── share {…}   │
+//	│ share {…} ───────────────────────────────────────> │   CPace: A has its answer before it knows anything
+//	│ <───────────────────────────────────── share {…}   │
 //	│ confirm {tag} ───────────────────────────────────> │   wrong: one of three tries, and no word more
 //	│                                                    │   right: the window is B's; the others hear "closed"
 //	│                                                    │   Admit: B is pending, on A's disk

@@ -81,6 +81,11 @@ func TestMeet(t *testing.T) {
 	if !slices.Equal(found, []Opening{{h.id.ID(), "rabc", "home"}}) {
 		t.Fatalf("found %v", found)
 	}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if own, err := m.Browse(ctx); err != nil || len(own) > 0 {
+		t.Errorf("found itself: %v, %v", own, err)
+	}
 	ch, err := j.Dial(t.Context(), found[0].Device)
 	if err != nil {
 		t.Fatal(err)

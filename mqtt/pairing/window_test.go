@@ -288,6 +288,24 @@ func TestClose(t *testing.T) {
 	})
 }
 
+// TestToldBeforeTheEnd: Run and Done say that a window is closed when its last event has been told, also if that takes its time and the
+// runs are over sooner.
+func TestToldBeforeTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		told := false
+		h := open(t, func(c *WindowConfig) { c.On = func(WindowEvent) { time.Sleep(time.Second); told = true } })
+		_, served := h.run(identity(t), "tls")
+		synctest.Wait()
+		go h.Close()
+		wantErr(t, <-served, ErrClosed)
+		<-h.Done()
+		if !told {
+			t.Error("done before it was told")
+		}
+		wantErr(t, <-h.ran, ErrClosed)
+	})
+}
+
 // TestContext: the end of Run's context closes the window; that of Join's ends the joiner.
 func TestContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
