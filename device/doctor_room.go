@@ -88,8 +88,8 @@ func roomChecks(cfg Config) []doctor.Check {
 	}
 	return []doctor.Check{
 		{Name: "cards", Group: doctor.Room, About: "the companions' cards", Look: with(checkCards)},
-		{Name: "room", Also: []string{"identity", "members", "broker", "votes"}, Group: doctor.Room, Limit: 2 * doctorWait,
-			About: "identity, broker and password, who of room.members is here, packets ignored, the server that refines votes", Look: with(checkRoom)},
+		{Name: "room", Also: []string{"identity", "paired", "certificate", "host", "port", "discovery", "members", "broker", "votes"}, Group: doctor.Room, Limit: 3 * doctorWait,
+			About: "identity, pairing, its certificate and port, broker and password, who is here, packets ignored, the server that refines votes", Look: with(checkRoom)},
 	}
 }
 
@@ -119,13 +119,15 @@ const doctorWait = 3 * time.Second
 
 func checkRoom(ctx context.Context, cfg Config) []doctor.Finding {
 	c := cfg.Room
-	if c.Broker == "" {
-		return found("room", doctor.Note, "no broker: this device hears no other one", "", "to share a room, set room.broker and room.members")
-	}
-	out := checkIdentity(cfg)
 	s, running := runningRoom(ctx, cfg)
-	out = append(out, checkMembers(cfg, s)...)
+	out := checkIdentity(cfg)
+	out = append(out, checkPairing(ctx, cfg, s, running)...)
+	paired := slices.ContainsFunc(out, func(f doctor.Finding) bool { return f.Check == "paired" && f.Level == doctor.OK })
+	if c.Broker != "" && (!paired || len(cfg.Room.ids()) > 0) {
+		out = append(out, checkMembers(cfg, s)...)
+	}
 	switch {
+	case c.Broker == "": // see checkPairing
 	case running && s.Connected:
 		out = append(out, ok("broker", "%s, connected", s.Broker)...)
 	case running:

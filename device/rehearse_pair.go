@@ -101,7 +101,9 @@ func (p *play) waitPairing(ctx context.Context, s *stage, l Line) error {
 	err := p.wait(ctx, waitLimit, func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if slices.ContainsFunc(s.lines, func(x PairingLine) bool { return x.State == l.State && x.Why == l.Why && (x.State != PairingOpen || x.open()) }) {
+		if slices.ContainsFunc(s.lines, func(x PairingLine) bool {
+			return x.State == l.State && x.Why == l.Why && (x.State != PairingOpen || x.open())
+		}) {
 			return true
 		}
 		if n := len(s.lines); n > 0 && s.lines[n-1].State == PairingFailed {

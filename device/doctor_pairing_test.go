@@ -1,0 +1,183 @@
+package device
+
+import (
+	"context"
+	"crypto/ed25519"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"conch/device/doctor"
+	"conch/mqtt"
+	"conch/mqtt/membership"
+)
+
+// pairedDirs are the state directories of two devices that have paired, and the host's own view. The host is at address.
+func pairedDirs(t *testing.T, address string) (host *membership.Membership, hostID mqtt.Identity, hostDir, memberDir string) {
+	t.Helper()
+	open := func() (string, mqtt.Identity, *membership.Membership) {
+		dir := t.TempDir()
+		id, err := mqtt.OpenIdentity(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := membership.Open(dir, id, membership.Clock{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return dir, id, m
+	}
+	party := func(id mqtt.Identity, name string) membership.Party {
+		return membership.Party{Device: id.ID(), Key: id.PrivateKey().Public().(ed25519.PublicKey), Name: name}
+	}
+	hostDir, hostID, host = open()
+	memberDir, memberID, member := open()
+	host.ReachableAt(func() []string { return []string{address} })
+	if err := host.Found("home", "kitchen", false); err != nil {
+		t.Fatal(err)
+	}
+	welcome, err := host.Admit(t.Context(), party(memberID, "bedroom"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := member.Accept(party(hostID, "kitchen"), welcome); err != nil {
+		t.Fatal(err)
+	}
+	return host, hostID, hostDir, memberDir
+}
+
+// examine is the doctor, of a device with that state.
+func examine(t *testing.T, dir string, set map[string]string) Diagnosis {
+	t.Helper()
+	flags := map[string]string{"state.dir": dir, "state.runtime": shortDir(t), "audio.backend": "null", "button.source": "none", "room.discovery": "off", "room.port": "0"}
+	for k, v := range set {
+		flags[k] = v
+	}
+	return Doctor(t.Context(), DoctorOptions{LoadOptions: LoadOptions{Environ: []string{"HOME=" + dir}, Flags: flags}})
+}
+
+func TestDoctorOfARoomOnDisk(t *testing.T) {
+	_, _, host, member := pairedDirs(t, "127.0.0.1:1")
+	says(t, examine(t, t.TempDir(), nil), "paired", doctor.Note, "in no paired room", "", "five seconds")
+
+	d := examine(t, host, nil)
+	says(t, d, "paired", doctor.OK, "room home (r", "", "")
+	says(t, d, "paired", doctor.OK, "2 devices, called kitchen", "", "")
+	says(t, d, "certificate", doctor.OK, "good until ", "", "")
+	says(t, d, "host", doctor.OK, "this device keeps the room", "", "")
+	troubles(t, d)
+
+	d = examine(t, member, nil)
+	says(t, d, "host", doctor.Bad, "kitchen, which keeps the room, does not answer at 127.0.0.1:1: ", "it is off", "switch kitchen on")
+	troubles(t, d)
+
+	path := filepath.Join(member, "room", "room.json")
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	d = examine(t, member, nil)
+	says(t, d, "paired", doctor.Bad, path+": others can read it", "changed the rights", "chmod 600")
+	troubles(t, d)
+	if err := os.WriteFile(path, []byte(`{"v":1`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d = examine(t, member, nil)
+	says(t, d, "paired", doctor.Bad, path+": damaged", "a backup that was restored in part", "restore all three")
+	troubles(t, d)
+
+	if err := os.Remove(filepath.Join(host, "room", "ca.key")); err != nil {
+		t.Fatal(err)
+	}
+	says(t, examine(t, host, nil), "paired", doctor.Bad, "ca.key is missing", "belong together", "pair again")
+}
+
+func TestDoctorOfACertificate(t *testing.T) {
+	now := time.Date(2028, 1, 1, 12, 0, 0, 0, time.UTC)
+	room := &membership.Room{Host: "h", Members: []membership.Member{{ID: "h", Name: "kitchen"}}}
+	for _, c := range []struct {
+		until time.Time
+		level doctor.Level
+		text  string
+	}{
+		{now.Add(400 * 24 * time.Hour), doctor.OK, "good until 2029-02-04"},
+		{now.Add(20 * 24 * time.Hour), doctor.Warn, "ends on 2028-01-21, in 20 days"},
+		{now.Add(-time.Hour), doctor.Bad, "ended on 2028-01-01"},
+	} {
+		room.CertificateUntil = c.until
+		d := Diagnosis{Findings: checkCertificate(room, now)}
+		says(t, d, "certificate", c.level, c.text, "", "")
+		if c.level != doctor.OK {
+			says(t, d, "certificate", c.level, "", "renewed by kitchen", "kitchen runs")
+		}
+	}
+	room.CertificateUntil = now
+	says(t, Diagnosis{Findings: checkCertificate(room, time.Unix(100, 0))}, "certificate", doctor.Note, "what day it is", "", "gets the time")
+}
+
+func TestDoctorOfPairingsPort(t *testing.T) {
+	l, err := net.Listen("tcp", ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := map[string]string{"room.port": strconv.Itoa(l.Addr().(*net.TCPAddr).Port)}
+	_, _, host, _ := pairedDirs(t, "127.0.0.1:1")
+	alone := t.TempDir()
+	for dir, level := range map[string]doctor.Level{alone: doctor.Warn, host: doctor.Bad} {
+		d := examine(t, dir, taken)
+		says(t, d, "port", level, "room.port = "+taken["room.port"], "another program has the port", "set room.port")
+		troubles(t, d)
+	}
+	_ = l.Close()
+	says(t, examine(t, alone, taken), "port", doctor.OK, "is free for pairing", "", "")
+}
+
+func TestDoctorOfDiscovery(t *testing.T) {
+	dir := t.TempDir()
+	says(t, examine(t, dir, nil), "discovery", doctor.Note, "room.discovery = off", "", "conch room join CODE --host NAME")
+	says(t, examine(t, dir, map[string]string{"room.discovery": "own"}), "discovery", doctor.OK, "works", "", "")
+	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path="+filepath.Join(dir, "no-bus"))
+	d := examine(t, dir, map[string]string{"room.discovery": "avahi"})
+	says(t, d, "discovery", doctor.Warn, "avahi does not run here", "multicast DNS does not work", "set room.discovery")
+	troubles(t, d)
+}
+
+// The host itself is asked: it lets a member in, and says of one that was removed that it is none.
+func TestDoctorAsksTheHost(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	_ = l.Close()
+	host, _, _, member := pairedDirs(t, address)
+	ctx, cancel := context.WithCancel(context.Background())
+	broker, err := mqtt.NewBroker(mqtt.BrokerConfig{Room: host.Room().Topic(), Admit: host.Admits, Network: &mqtt.Network{Listen: address, TLS: host.BrokerTLS()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- broker.Run(ctx) }() // awaited below
+	defer func() {
+		cancel()
+		<-ended
+	}()
+	d := examine(t, member, nil)
+	says(t, d, "host", doctor.OK, "kitchen lets this device in, in ", "", "")
+
+	id, err := mqtt.ReadIdentity(member)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := host.Remove(t.Context(), id.ID()); err != nil {
+		t.Fatal(err)
+	}
+	d = examine(t, member, nil)
+	says(t, d, "host", doctor.Bad, "kitchen says that this device is no longer in the room", "removed it", "pair it again")
+	troubles(t, d)
+}
