@@ -214,7 +214,7 @@ func TestGuess(t *testing.T) {
 		if !fits || window != nil || joiner != nil || !slices.Equal(g.kept, []string{"come to me"}) {
 			t.Errorf("the harness cannot guess right: %v %v %v", fits, window, joiner)
 		}
-		_ = <-h.ran
+		_ = await(h.ran)
 	})
 }
 
@@ -362,7 +362,7 @@ func TestBadWindow(t *testing.T) {
 					go func() { served <- h.Serve(context.Background(), w) }()
 					_, err := Join(t.Context(), j, g.cfg)
 					wantErr(t, err, ErrProtocol)
-					_ = <-served
+					_ = await(served)
 					if len(g.kept) > 0 || len(h.stored) > 0 {
 						t.Errorf("kept %v, stored %v", g.kept, h.stored)
 					}

@@ -33,6 +33,6 @@ func BenchmarkRun(b *testing.B) {
 		if _, err := g.join(h, testCode); err != nil {
 			b.Fatal(err)
 		}
-		_ = <-h.ran
+		_ = await(h.ran)
 	}
 }

@@ -61,7 +61,7 @@ func TestPowerCut(t *testing.T) {
 				served := make(chan error, 1)
 				go func() { served <- h.Serve(context.Background(), w) }()
 				_, err := Join(context.Background(), j, g.cfg)
-				_ = <-served
+				_ = await(served)
 				synctest.Wait()
 				if got := (result{len(h.admitted), len(g.kept), len(h.stored)}); got != c.want {
 					t.Errorf("%+v; want %+v", got, c.want)
@@ -83,7 +83,7 @@ func TestPowerCut(t *testing.T) {
 					if !slices.Equal(kinds, []WindowEventKind{EventAdmitting, c.last}) {
 						t.Errorf("events %v", kinds)
 					}
-					_ = <-h.ran
+					_ = await(h.ran)
 				}
 				if len(g.kept) == 0 { // and both with their power back
 					again := open(t, func(c *WindowConfig) { c.Identity = h.id })
@@ -91,7 +91,7 @@ func TestPowerCut(t *testing.T) {
 					if _, err := g.join(again, testCode); err != nil || len(g.kept) != 1 {
 						t.Errorf("paired again: %v", err)
 					}
-					_ = <-again.ran
+					_ = await(again.ran)
 				}
 			})
 		})

@@ -44,6 +44,29 @@ func FuzzFrame(f *testing.F) {
 	})
 }
 
+// FuzzStream: whatever a stream holds, each frame taken from it is as long as was announced, and within its bound.
+func FuzzStream(f *testing.F) {
+	f.Add([]byte{0, 0, 0, 2, '{', '}', 0, 0, 0, 0})
+	f.Add([]byte{0, 1, 0, 0})
+	f.Add([]byte{0, 0, 0, 9, 1})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r := bytes.NewReader(b)
+		for {
+			before := r.Len()
+			frame, err := readFrame(r)
+			if err != nil {
+				if frame != nil {
+					t.Fatal("an error, and a frame")
+				}
+				return
+			}
+			if len(frame) > maxSealed || before-r.Len() != 4+len(frame) {
+				t.Fatalf("a frame of %d bytes took %d", len(frame), before-r.Len())
+			}
+		}
+	})
+}
+
 // FuzzNote: the same of what comes at a meeting.
 func FuzzNote(f *testing.F) {
 	id := identity(f)
@@ -65,8 +88,8 @@ func FuzzNote(f *testing.F) {
 	})
 }
 
-// FuzzWindow: whatever four frames a joiner sends that does not know the code, it is not admitted, and the run ends. (Its coverage
-// is not the same twice, as its keys are random: give -fuzzminimizetime=10x, or it will minimize for ever.)
+// FuzzWindow: whatever four frames a joiner sends that does not know the code, it is not admitted, and the run ends. (Its keys are random,
+// and so its coverage is not the same twice: as in the Makefile, -fuzzminimizetime must be a number of times, or it minimizes for a minute.)
 func FuzzWindow(f *testing.F) {
 	s := seeds(f)
 	f.Add(s[0], s[1], s[2], s[4], uint8(1))

@@ -240,8 +240,11 @@ func (h *host) works(t testing.TB) {
 // stop closes a window that a test leaves open.
 func (h *host) stop() {
 	h.Close()
-	_ = <-h.ran
+	_ = await(h.ran)
 }
+
+// await waits for the end of something whose error is no matter here.
+func await(ended <-chan error) error { return <-ended }
 
 func wantErr(t testing.TB, err error, want ...error) {
 	t.Helper()

@@ -157,7 +157,7 @@ func TestMeetReplay(t *testing.T) {
 	if _, err := Join(t.Context(), ch, g.cfg); err != nil {
 		t.Fatal(err)
 	}
-	_ = <-h.ran
+	_ = await(h.ran)
 	stop()
 	_ = j.Close()
 

@@ -179,7 +179,7 @@ func (c *tlsChannel) Receive(ctx context.Context) ([]byte, error) {
 	}
 	woken := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() { defer close(woken); _ = c.conn.SetReadDeadline(time.Unix(1, 0)) })
-	frame, err := c.read()
+	frame, err := readFrame(c.conn)
 	if !stop() {
 		<-woken // so that its deadline is not the next frame's
 		if err != nil && errors.Is(err, os.ErrDeadlineExceeded) {
@@ -189,9 +189,10 @@ func (c *tlsChannel) Receive(ctx context.Context) ([]byte, error) {
 	return frame, err
 }
 
-func (c *tlsChannel) read() ([]byte, error) {
+// readFrame takes the next frame from a stream, and no more of it. One that is announced too long is not read.
+func readFrame(r io.Reader) ([]byte, error) {
 	var head [4]byte
-	if _, err := io.ReadFull(c.conn, head[:]); err != nil {
+	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return nil, err
 	}
 	n := binary.BigEndian.Uint32(head[:])
@@ -199,8 +200,10 @@ func (c *tlsChannel) read() ([]byte, error) {
 		return nil, fmt.Errorf("%w: a frame of %d bytes; at most %d", ErrProtocol, n, maxSealed)
 	}
 	frame := make([]byte, n)
-	_, err := io.ReadFull(c.conn, frame)
-	return frame, err
+	if _, err := io.ReadFull(r, frame); err != nil {
+		return nil, err
+	}
+	return frame, nil
 }
 
 // linger ends the connection. To close it with something unread would reset it, and what was said last be lost: so the other

@@ -108,7 +108,7 @@ func TestTooManyRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, served := range silent {
-			_ = <-served
+			_ = await(served)
 		}
 		if got := h.kinds(); !slices.Equal(got, []WindowEventKind{EventAdmitting, EventPaired}) {
 			t.Errorf("events %v", got)
@@ -160,7 +160,7 @@ func TestSlow(t *testing.T) {
 			if took := time.Since(began); took != want {
 				t.Errorf("held at the window's %s for %v; want %v", kind, took, want)
 			}
-			_ = <-served
+			_ = await(served)
 			h.stop()
 		})
 	}
