@@ -2,6 +2,7 @@ package membership
 
 import (
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"strings"
@@ -235,5 +236,30 @@ func TestACertificateMadeByTheClientIsRefused(t *testing.T) {
 	_, _ = conn.Write([]byte("\x10\x20\x00\x04MQTT\x04\x02\x00\x0a\x00\x14" + string(eve.id.ID())))
 	if n, err := conn.Read(make([]byte, 16)); err == nil || n > 0 || !strings.Contains(err.Error(), "tls") {
 		t.Errorf("%d bytes, %v", n, err)
+	}
+}
+
+// A member's certificate is good for a server, too, and the room's authority signed it: it is not the host's all the same.
+func TestAMemberCannotPlayTheHost(t *testing.T) {
+	host, m := room(t, "kitchen", "cellar")
+	kitchen, cellar := m[0], m[1]
+	kitchen.stop()
+	cellar.stop()
+	b, err := mqtt.NewBroker(mqtt.BrokerConfig{Network: &mqtt.Network{Listen: "127.0.0.1:0", TLS: &tls.Config{
+		Certificates: []tls.Certificate{kitchen.creds.Load().pair}, ClientAuth: tls.RequireAnyClientCert,
+		VerifyConnection: func(tls.ConnectionState) error { return nil },
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	again := open(t, cellar.dir, cellar.id, at(today).Clock())
+	again.only = b.NetworkAddr().String()
+	again.connect()
+	if err := await(t, again.trouble, "trouble"); !errors.Is(err, ErrOtherHost) {
+		t.Errorf("%v", err)
+	}
+	if len(b.Clients()) > 0 || again.Room() == nil || host.Room() == nil {
+		t.Errorf("%v are at the false host", b.Clients())
 	}
 }

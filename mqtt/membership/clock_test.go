@@ -129,3 +129,16 @@ func TestWhoNeverComesIsForgotten(t *testing.T) {
 		t.Error("still expected")
 	}
 }
+
+// A member comes back from a long time without power, thinks it is 1970, and meets a certificate that is younger than anything it has seen.
+func TestACertificateIsNeverTooNew(t *testing.T) {
+	c := at(today)
+	host, m := roomAt(t, c, c, "kitchen")
+	m[0].stop()
+	c.set(today.Add(leafLife/2 + day))
+	host.change(Renewed, host.id.ID())
+	again := open(t, m[0].dir, m[0].id, at(epoch).Clock())
+	again.connect(host.network())
+	again.up()
+	says(t, again, host)
+}
