@@ -9,6 +9,7 @@ import (
 	"math"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -212,16 +213,27 @@ func (v *pairingView) size() (width, height int) {
 	return 80, 24
 }
 
-// windowText is the open window for people: how to join, the code for a camera where it fits, the code large, the seconds.
+// windowText is the open window for people: the code, large, and for a camera where both are on the screen at once; how to join.
 func windowText(o device.PairOpened, width, height int, picture bool) string {
-	var b strings.Builder
+	const below = 4 // lines, with that of the seconds: a code that has scrolled away is none
+	code := large(o.Code)
+	var qr []string
 	if picture {
-		if qr := qrText(joinLink(o)); fits(qr, width, height) {
-			b.WriteString(qr)
-		}
+		qr = qrLines(joinLink(o))
 	}
-	if width >= largeWidth {
-		b.WriteString(large(o.Code))
+	var b strings.Builder
+	switch {
+	case len(qr) > 0 && qrWidth(qr[0])+2+largeWidth <= width && len(qr)+below <= height:
+		for i, line := range qr {
+			if row := i - (len(qr)-len(code))/2; row >= 0 && row < len(code) {
+				line += "  " + code[row]
+			}
+			b.WriteString(line + "\n")
+		}
+	case len(qr) > 0 && qrWidth(qr[0]) <= width && len(qr)+len(code)+below <= height:
+		b.WriteString(strings.Join(slices.Concat(qr, code), "\n") + "\n")
+	case largeWidth <= width:
+		b.WriteString(strings.Join(code, "\n") + "\n")
 	}
 	fmt.Fprintf(&b, "code %s for room %s, %.0f s\n", o.Code, o.Room, o.Seconds)
 	b.WriteString("at the other device: hold the button for 5 s, and it hears the code; or conch room join " + o.Code)
@@ -231,22 +243,17 @@ func windowText(o device.PairOpened, width, height int, picture bool) string {
 	return b.String() + "\n"
 }
 
-// fits says that the picture and what stands below it are on the screen together: a code that has scrolled away is none.
-func fits(picture string, width, height int) bool {
-	lines := strings.Split(strings.TrimSuffix(picture, "\n"), "\n")
-	return len(lines)+4 <= height && qrWidth(lines[0]) <= width
-}
-
 // The scheme that a code's picture has: what conch room join takes as well.
 const joinScheme = "conch:join"
 
-// joinLink is what the picture says: the code, where the window is, and whose it is.
+// joinLink is what the picture says: the code, where the window is, and whose it is. Short, so that the picture is small: a colon
+// may stand in a query as it is (RFC 3986, 3.4).
 func joinLink(o device.PairOpened) string {
-	q := url.Values{"code": {o.Code}, "room": {o.Room}}
+	link := joinScheme + "?code=" + o.Code
 	if len(o.Addresses) > 0 {
-		q.Set("host", o.Addresses[0])
+		link += "&host=" + strings.ReplaceAll(url.QueryEscape(o.Addresses[0]), "%3A", ":")
 	}
-	return joinScheme + "?" + q.Encode()
+	return link + "&room=" + url.QueryEscape(o.Room)
 }
 
 // White on black whatever the terminal's own colours are (ECMA-48, SGR): most readers do not take an inverted picture.
@@ -255,18 +262,18 @@ const (
 	qrEnd   = "\x1b[0m"
 )
 
-// qrText is a QR code in half blocks.
-func qrText(text string) string {
-	var b, out strings.Builder
+// qrLines are a QR code in half blocks.
+func qrLines(text string) (lines []string) {
+	var b strings.Builder
 	qrterminal.GenerateWithConfig(text, qrterminal.Config{
 		Level: qrterminal.L, Writer: &b, HalfBlocks: true, QuietZone: 2,
 		BlackChar: qrterminal.BLACK_BLACK, WhiteBlackChar: qrterminal.WHITE_BLACK,
 		WhiteChar: qrterminal.WHITE_WHITE, BlackWhiteChar: qrterminal.BLACK_WHITE,
 	})
 	for line := range strings.Lines(b.String()) {
-		out.WriteString(qrBegin + strings.TrimSuffix(line, "\n") + qrEnd + "\n")
+		lines = append(lines, qrBegin+strings.TrimSuffix(line, "\n")+qrEnd)
 	}
-	return out.String()
+	return lines
 }
 
 // qrWidth is the width of a line of it, without the colours.
@@ -289,22 +296,24 @@ var digits = [10][5]string{
 }
 
 // largeWidth is how wide six of them are, with the gaps.
-const largeWidth = 6*7 + 4
+const largeWidth = 6*6 + 2
 
 // large is a code that can be read from the other side of a room.
-func large(code string) string {
-	var b strings.Builder
-	for row := range 5 {
-		line := ""
-		for i, c := range code {
-			if i == 3 {
-				line += "  "
-			}
-			if c >= '0' && c <= '9' {
-				line += "  " + digits[c-'0'][row]
-			}
+func large(code string) []string {
+	lines := make([]string, len(digits[0]))
+	for i, c := range code {
+		if c < '0' || c > '9' {
+			continue
 		}
-		b.WriteString(strings.TrimRight(strings.ReplaceAll(line, "#", "█"), " ") + "\n")
+		for row := range lines {
+			if i == 3 {
+				lines[row] += "  "
+			}
+			lines[row] += strings.ReplaceAll(digits[c-'0'][row], "#", "█") + " "
+		}
 	}
-	return b.String()
+	for row := range lines {
+		lines[row] = strings.TrimRight(lines[row], " ")
+	}
+	return lines
 }
