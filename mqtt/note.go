@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // Note is a word about the room itself (who belongs to it, whose certificate is due), carried like everything else: signed,
@@ -44,7 +45,7 @@ func (n Note) check() error {
 		return fmt.Errorf("mqtt: note %.60q: want %sWORD", n.Method, notePrefix)
 	case len(n.Body) > maxNote:
 		return fmt.Errorf("mqtt: note %s: %d bytes; at most %d", n.Method, len(n.Body), maxNote)
-	case len(n.Body) == 0 || n.Body[0] != '{' || !json.Valid(n.Body):
+	case len(n.Body) == 0 || n.Body[0] != '{' || !json.Valid(n.Body) || !utf8.Valid(n.Body):
 		return fmt.Errorf("mqtt: note %s: its body is no object", n.Method)
 	}
 	return nil

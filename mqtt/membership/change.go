@@ -313,16 +313,19 @@ func (m *Membership) Leave(ctx context.Context) error {
 	if room == nil {
 		return ErrNotPaired
 	}
+	gone := make(chan struct{})
 	m.mu.Lock()
 	err := m.store.clear()
-	m.mu.Unlock()
 	if errors.Is(err, errStillIn) {
+		m.mu.Unlock()
 		return err
 	}
+	m.gone = gone // whatever ends the membership from here on, it was left
+	m.mu.Unlock()
 	if room.Host == m.id.ID() {
 		m.sendEnd()
 	} else {
-		m.askLeave(ctx)
+		m.askLeave(ctx, gone)
 	}
 	return m.out(ErrLeft)
 }

@@ -200,13 +200,9 @@ func (m *Membership) askRemove(ctx context.Context, id round.DeviceID) error {
 }
 
 // askLeave tells the host, and waits a moment for its list without this device, or for the end of the connection.
-func (m *Membership) askLeave(ctx context.Context) {
+func (m *Membership) askLeave(ctx context.Context, gone <-chan struct{}) {
 	ctx, cancel := context.WithTimeout(ctx, leavePatience)
 	defer cancel()
-	gone := make(chan struct{})
-	m.mu.Lock()
-	m.gone = gone
-	m.mu.Unlock()
 	m.say(note(noteLeft, leftBody{}))
 	select {
 	case <-gone:
