@@ -19,8 +19,11 @@
 //	light        shows what goes on
 //	room         owns the round machine               mqtt       owns the connection to the broker
 //	broker       the embedded one, where it is here   drive      holds the pins that the board wants held
+//	pairing      owns the person's way to a room      members    owns the list of who belongs to it
+//	discovery    says on the network what there is to be found, and nothing before there is
 //
-// A device with one companion and no broker has no room, and none of its goroutines.
+// A device with one companion that is in no room, neither by room.broker nor by pairing, has none of the room's goroutines, and
+// listens to nobody. Pairing makes another device of it on disk: Run ends with ErrRestart, and whoever ran it runs it anew.
 //
 // The first part that fails for good ends the others. A button, a sound card or a server that fails is a Condition, not an
 // end: it comes back by itself, and until then the light, the log, the CLI and doctor say what is wrong and what to do.

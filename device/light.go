@@ -274,7 +274,7 @@ func (l *lights) conditions() {
 	trouble, offline := false, false
 	for _, c := range l.d.conds.list() {
 		switch {
-		case c.Code == lightLost, c.Code == "room.renamed", c.Code == slowCard, c.Code == keyMissing: // a box without a key answers
+		case c.Code == lightLost, c.Code == "room.renamed", c.Code == discoveryLost, c.Code == roomPort, c.Code == slowCard, c.Code == keyMissing: // a box without a key answers
 		case c.Code == networkLost, c.Code == clockWrong, c.Code == voiceLost && !l.refused.Load():
 			offline = true
 		default:

@@ -601,10 +601,17 @@ func (d *Device) PairingNow() PairingLine {
 // WatchPairing tells how far it has come now, and each change, until ctx or the device ends.
 func (d *Device) WatchPairing(ctx context.Context) <-chan PairingLine { return d.pairing.watch(ctx) }
 
-// Leave leaves the room; the device begins anew when it has said so.
+// Leave leaves the room; the device begins anew when it has said so. A room whose files are damaged is given up.
 func (d *Device) Leave(ctx context.Context) (LeaveAnswer, error) {
 	p := d.pairing
 	room := p.room()
+	if d.conds.holds(roomDamaged) {
+		if err := d.forgetDamaged(); err != nil {
+			return LeaveAnswer{}, err
+		}
+		l, err := p.follow(ctx, wayGone{At: d.now()}, func(l PairingLine) bool { return l.State == PairingLeft })
+		return LeaveAnswer{Text: l.Text}, err
+	}
 	if room == nil {
 		return LeaveAnswer{}, fmt.Errorf("%w: this device is in no room that was paired", ErrRefused)
 	}

@@ -416,6 +416,7 @@ func (s *wayStep) gone(f wayGone) {
 		s.end(PairingLine{State: PairingFailed, Why: f.Why, Room: f.Room})
 		return
 	}
+	s.run++ // a room that was given up on disk was not left by an attempt
 	s.paired, s.founded = false, false
 	s.end(PairingLine{State: PairingLeft, Room: f.Room, Restarts: true})
 }

@@ -18,7 +18,8 @@ import (
 )
 
 // The device in its room (room.md): cards of the companions that live here, the driver of the round machine, and the way to
-// the other devices. A device with one companion and no broker has no room, and pays nothing for it.
+// the other devices (room_paired.go). A device with one companion that was not paired and has no broker has no room, and pays
+// nothing for it.
 
 // RoomOptions are what a rehearsal or a test gives a device instead of what it would find by its configuration.
 type RoomOptions struct {

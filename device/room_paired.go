@@ -56,7 +56,7 @@ func (d *Device) openRoom() error {
 	m, err := membership.Open(d.store.dir, id, membership.Clock{Floor: clockFloor})
 	if err != nil {
 		p.cannot = err
-		d.conds.set("room.damaged", err.Error(), "mend what it names and restart, or restore it from a backup; conch room leave gives it up, and then pair again; until then this device works alone")
+		d.conds.set(roomDamaged, err.Error(), "mend what it names and restart, or restore it from a backup; conch room leave gives it up, and then pair again; until then this device works alone")
 		return nil
 	}
 	m.LogWith(d.log)
@@ -71,6 +71,9 @@ func (d *Device) openRoom() error {
 	}
 	return nil
 }
+
+// roomDamaged is the code of the condition that the files of the room this device was in cannot be used.
+const roomDamaged = "room.damaged"
 
 // roomWay says what the table above has for this device.
 func (d *Device) roomWay() (room *membership.Room, host bool) {
@@ -201,6 +204,9 @@ func (d *Device) hostName(room *membership.Room) string {
 	return string(room.Host)
 }
 
+// roomPort is the code of the condition that the room is kept at another port than it should be.
+const roomPort = "room.port"
+
 // wireHost makes the broker of a paired room, and this device's own way to it.
 func (d *Device) wireHost(room *membership.Room, id mqtt.Identity) (companions.Bus, error) {
 	p := d.pairing
@@ -211,7 +217,7 @@ func (d *Device) wireHost(room *membership.Room, id mqtt.Identity) (companions.B
 	}
 	broker, err := mqtt.NewBroker(config(d.cfg.Room.Port))
 	if err != nil && d.cfg.Room.Port != 0 { // the others look for it: another port is better than none
-		d.conds.set("room.port", err.Error(), "end what has that port, or set room.port, then restart; until then another port is used, and the others must find it by themselves")
+		d.conds.set(roomPort, err.Error(), "end what has that port, or set room.port, then restart; until then another port is used, and the others must find it by themselves")
 		broker, err = mqtt.NewBroker(config(0))
 	}
 	if err != nil {

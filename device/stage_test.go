@@ -85,7 +85,7 @@ func newBox(t *testing.T, o boxOptions) *box {
 	b.hand = gpiotest.New(gpio.ButtonOptions{Clock: now})
 	b.seen = &watched{Source: b.hand}
 	cfg := Default()
-	cfg.Device.Name, cfg.State.Dir = "box", t.TempDir()
+	cfg.Device.Name, cfg.State.Dir, cfg.Room.Discovery = "box", t.TempDir(), "off"
 	cfg.Voice.Kind, cfg.Voice.URL, cfg.Voice.Key = "realtime", o.address, NewSecret("a key")
 	ctx, cancel := context.WithCancel(context.Background())
 	b.stop = cancel
