@@ -111,6 +111,12 @@ func TestDoctorNamesWhatIsBroken(t *testing.T) {
 		t.Run(strings.ReplaceAll(x.name, " ", "-"), func(t *testing.T) {
 			b := rightNow(t)
 			b.try(x.breaks)
+			// The guest counts time in instructions: what took long on a busy host has left its clock behind the server's.
+			if x.check != "clock" {
+				if err := b.SetClock(time.Now()); err != nil {
+					t.Fatal(err)
+				}
+			}
 			var found []finding
 			named := func() bool {
 				found = b.doctor()
