@@ -2,18 +2,12 @@ package device
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
-	"net"
-	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"conch/gpio"
 	"conch/gpio/light"
 	"conch/mqtt"
 	"conch/mqtt/membership"
@@ -43,6 +37,7 @@ type pairer struct {
 
 	// atomic
 	presses atomic.Uint64                  // so far
+	busy    atomic.Int64                   // workers: an attempt that was given up may still come to something while there are any
 	live    atomic.Bool                    // an attempt is under way: a press ends it
 	door    atomic.Pointer[pairing.Window] // the one behind the broker's door to the network
 	// hurried: the host was looked for where it was, without asking the network
@@ -59,7 +54,7 @@ type pairer struct {
 
 	mu       sync.Mutex // guards what follows
 	line     PairingLine
-	run_     int           // of line
+	lineRun  int           // the attempt that line is of
 	closes   time.Duration // of the window of line
 	at       []string      // where that is
 	watchers map[chan PairingLine]bool
@@ -334,25 +329,11 @@ func (p *pairer) work(a *attempt, stop *context.CancelFunc, f func(context.Conte
 }
 
 // spawn starts a goroutine that run awaits.
-func (p *pairer) spawn(f func()) { p.workers.Go(f) }
-
-// amid decides what a long hold was during which somebody spoke: a long question, unless a device beside this one, which is in no
-// room, is pairing. Then it was that one's voice, saying its code all the time. The question waits for nothing meanwhile; it is
-// cut if it was none, and a press goes before.
-func (p *pairer) amid(ctx context.Context, presses uint64) {
-	if p.members == nil || p.way.paired || p.way.live() || p.ending {
-		return
-	}
-	p.spawn(func() {
-		a := &attempt{}
-		a.ctx, a.cancel = context.WithCancel(ctx)
-		defer a.cancel()
-		windows, err := p.windows(a.ctx, a)
-		if err != nil || len(windows) == 0 || p.presses.Load() != presses || ctx.Err() != nil {
-			return
-		}
-		p.d.coordinator.Hush(p.d.now(), p.d.speaker.Drop())
-		p.post(wayHeld{p.d.now()})
+func (p *pairer) spawn(f func()) {
+	p.busy.Add(1)
+	p.workers.Go(func() {
+		defer p.busy.Add(-1)
+		f()
 	})
 }
 
@@ -364,7 +345,7 @@ func (p *pairer) show(change func(*PairingLine)) {
 	change(&p.line)
 	p.line.At = time.Now()
 	p.line.Text = pairingText(p.line)
-	p.run_ = p.way.run
+	p.lineRun = p.way.run
 	if p.d.opts.Room.OnPairing != nil {
 		p.d.opts.Room.OnPairing(p.present())
 	}
@@ -384,7 +365,7 @@ func (p *pairer) show(change func(*PairingLine)) {
 // present is the line as of now; needs mu.
 func (p *pairer) present() PairingLine {
 	l := p.line
-	l.run = p.run_
+	l.run = p.lineRun
 	if l.State == PairingOpen && l.Code != "" {
 		l.Seconds = max(0, (p.closes - p.d.now()).Seconds())
 	}
@@ -425,241 +406,3 @@ func (p *pairer) close() {
 	}
 	p.watchers = nil
 }
-
-// gesture is told of a button held for long, after its release. Nothing was said while it was down: then it is no question,
-// and the turn that the press began ends as if it had not been (turns.md 2, a hush). Whoever held it to switch the microphone on
-// meant that, and nothing else.
-func (d *Device) gesture(e gpio.Event) {
-	if e.Kind != gpio.LongPressed && e.Kind != gpio.VeryLongPressed {
-		return
-	}
-	muted := d.mute.wish.Load()
-	d.unmuteByHand(e)
-	if muted || !d.cfg.Room.Pairing {
-		return
-	}
-	if !d.heldInSilence() {
-		if e.Kind == gpio.LongPressed {
-			d.pairing.post(pairingAmid{d.pairing.presses.Load()})
-		}
-		return
-	}
-	d.coordinator.Hush(d.now(), d.speaker.Drop())
-	if e.Kind == gpio.LongPressed {
-		d.pairing.post(wayHeld{e.At})
-	} else {
-		d.pairing.post(wayHeldLong{e.At})
-	}
-}
-
-// able says why this device cannot pair; nil: it can.
-func (p *pairer) able() error {
-	switch {
-	case p.members == nil:
-		return fmt.Errorf("%w: this device cannot pair: %w", ErrRefused, p.cannot)
-	case p.d.cfg.Room.Broker == "embedded":
-		return fmt.Errorf("%w: room.broker = \"embedded\" is for devices that are configured by hand; take it out, and paired devices find each other without it", ErrRefused)
-	}
-	return nil
-}
-
-// ask hands a fact to run and says which attempt it began; lines are from before it.
-func (p *pairer) ask(ctx context.Context, fact any) (run int, err error) {
-	began := make(chan int, 1)
-	if !p.post(pairingAsked{fact, began}) {
-		return 0, errors.New("pairing: too much waits")
-	}
-	select {
-	case run = <-began:
-		return run, nil
-	case <-ctx.Done():
-		return 0, ctx.Err()
-	}
-}
-
-// windowAt are the addresses of the open window.
-func (p *pairer) windowAt() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.at
-}
-
-// follow gives the first line of an attempt that done wants, or its end.
-func (p *pairer) follow(ctx context.Context, fact any, done func(PairingLine) bool) (PairingLine, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	lines := p.watch(ctx)
-	run, err := p.ask(ctx, fact)
-	if err != nil {
-		return PairingLine{}, err
-	}
-	var l PairingLine
-	for l = range lines {
-		switch {
-		case l.run < run:
-		case done(l):
-			return l, nil
-		case l.State == PairingFailed:
-			return l, errors.New(l.Text)
-		case l.Over():
-			return l, fmt.Errorf("pairing has ended: %s", l.Text)
-		}
-	}
-	if ctx.Err() != nil {
-		return l, ctx.Err()
-	}
-	return l, errors.New("the appliance has ended")
-}
-
-// Pair opens this device's window, and tells its code when it is open.
-func (d *Device) Pair(ctx context.Context) (PairOpened, error) {
-	p := d.pairing
-	if err := p.able(); err != nil {
-		return PairOpened{}, err
-	}
-	l, err := p.follow(ctx, wayPair{d.now()}, func(l PairingLine) bool { return l.State == PairingOpen && l.Code != "" })
-	if err != nil {
-		return PairOpened{}, err
-	}
-	return PairOpened{Code: l.Code, Seconds: l.Seconds, Device: d.self, Name: d.cfg.Device.Name, Room: d.roomName(), Addresses: p.windowAt()}, nil
-}
-
-// Join joins the room of a window somewhere else, and returns when that has come to its end.
-func (d *Device) Join(ctx context.Context, q JoinRequest) (PairingLine, error) {
-	p := d.pairing
-	if err := p.able(); err != nil {
-		return PairingLine{}, err
-	}
-	code, err := plainCode(q.Code)
-	switch {
-	case err != nil:
-		return PairingLine{}, err
-	case code == "" && !q.Listen:
-		return PairingLine{}, fmt.Errorf("%w: the code is missing: six digits, as the other device says them", ErrRefused)
-	case code != "" && q.Listen:
-		return PairingLine{}, fmt.Errorf("%w: a code to be heard need not be typed", ErrRefused)
-	case p.room() != nil:
-		return PairingLine{}, fmt.Errorf("%w: %s", ErrRefused, pairingText(PairingLine{State: PairingFailed, Why: WhyAlready, Room: d.roomName()}))
-	case q.Listen && d.mute.wish.Load():
-		return PairingLine{}, fmt.Errorf("%w: %s", ErrRefused, pairingText(PairingLine{State: PairingFailed, Why: WhyMuted}))
-	}
-	to := wayWindow{Name: q.Host}
-	if q.Host != "" {
-		address, err := d.hostPort(q.Host)
-		if err != nil {
-			return PairingLine{}, err
-		}
-		to.Addresses = []string{address}
-	}
-	return p.follow(ctx, wayJoin{At: d.now(), Code: code, Target: to}, func(l PairingLine) bool { return l.State == PairingPaired })
-}
-
-// plainCode takes out what people put between digits.
-func plainCode(s string) (string, error) {
-	code := strings.Map(func(r rune) rune {
-		if r == ' ' || r == '-' || r == '\t' {
-			return -1
-		}
-		return r
-	}, s)
-	if code == "" && s == "" {
-		return "", nil
-	}
-	if len(code) != pairing.CodeLength || strings.ContainsFunc(code, func(r rune) bool { return r < '0' || r > '9' }) {
-		return "", fmt.Errorf("%w: a code is %d digits, as the other device says them", ErrRefused, pairing.CodeLength)
-	}
-	return code, nil
-}
-
-// hostPort completes what a person wrote: a name or an address, with or without a port.
-func (d *Device) hostPort(host string) (string, error) {
-	h, port, err := net.SplitHostPort(host)
-	if err != nil {
-		h, port = strings.Trim(host, "[]"), strconv.Itoa(d.cfg.Room.Port)
-	}
-	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 || h == "" || strings.ContainsAny(h, " /") {
-		return "", fmt.Errorf("%w: host %q: must be a name or an address, with or without :PORT", ErrRefused, host)
-	}
-	return net.JoinHostPort(h, port), nil
-}
-
-// CancelPairing ends what is under way, and says what there is now.
-func (d *Device) CancelPairing(ctx context.Context) (PairingLine, error) {
-	if _, err := d.pairing.ask(ctx, wayCancel{d.now()}); err != nil {
-		return PairingLine{}, err
-	}
-	return d.PairingNow(), nil
-}
-
-// PairingNow is how far pairing has come.
-func (d *Device) PairingNow() PairingLine {
-	d.pairing.mu.Lock()
-	defer d.pairing.mu.Unlock()
-	return d.pairing.present()
-}
-
-// WatchPairing tells how far it has come now, and each change, until ctx or the device ends.
-func (d *Device) WatchPairing(ctx context.Context) <-chan PairingLine { return d.pairing.watch(ctx) }
-
-// Leave leaves the room; the device begins anew when it has said so. A room whose files are damaged is given up.
-func (d *Device) Leave(ctx context.Context) (LeaveAnswer, error) {
-	p := d.pairing
-	room := p.room()
-	if d.conds.holds(roomDamaged) {
-		if err := d.forgetDamaged(); err != nil {
-			return LeaveAnswer{}, err
-		}
-		l, err := p.follow(ctx, wayGone{At: d.now()}, func(l PairingLine) bool { return l.State == PairingLeft })
-		return LeaveAnswer{Text: l.Text}, err
-	}
-	if room == nil {
-		return LeaveAnswer{}, fmt.Errorf("%w: this device is in no room that was paired", ErrRefused)
-	}
-	l, err := p.follow(ctx, wayLeave{d.now()}, func(l PairingLine) bool { return l.State == PairingLeft })
-	return LeaveAnswer{Room: room.Name, Text: l.Text}, err
-}
-
-// Remove ends the membership of a device, named by its id or by its name in the room.
-func (d *Device) Remove(ctx context.Context, who string) (RemoveAnswer, error) {
-	p := d.pairing
-	room := p.room()
-	if room == nil {
-		return RemoveAnswer{}, fmt.Errorf("%w: this device is in no room that was paired", ErrRefused)
-	}
-	i := slices.IndexFunc(room.Members, func(m membership.Member) bool {
-		return string(m.ID) == who || strings.EqualFold(m.Name, who)
-	})
-	if i < 0 {
-		var names []string
-		for _, m := range room.Members {
-			names = append(names, m.Name)
-		}
-		return RemoveAnswer{}, fmt.Errorf("%w: no device %q in the room: there are %s", ErrRefused, who, strings.Join(names, ", "))
-	}
-	m := room.Members[i]
-	if m.ID == d.self {
-		return RemoveAnswer{}, fmt.Errorf("%w: that is this device: conch room leave", ErrRefused)
-	}
-	if err := p.members.Remove(ctx, m.ID); err != nil {
-		return RemoveAnswer{}, fmt.Errorf("remove %s: %w", m.Name, err)
-	}
-	return RemoveAnswer{Device: m.ID, Name: m.Name, Text: m.Name + " is no longer in the room"}, nil
-}
-
-// leave leaves, on disk and in the room.
-func (p *pairer) leave(ctx context.Context) {
-	name := p.d.roomName()
-	c, cancel := context.WithTimeout(ctx, leaveLimit)
-	defer cancel()
-	why := PairingWhy("")
-	if err := p.members.Leave(c); err != nil {
-		p.d.log.Error(logPairErr, "err", err)
-		if p.room() != nil {
-			why = WhyDisk
-		}
-	}
-	p.tell(ctx, wayGone{At: p.d.now(), Room: name, Why: why})
-}
-
-// leaveLimit is how long the room is told that this device goes. Our choice.
-const leaveLimit = 3 * time.Second

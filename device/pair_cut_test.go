@@ -60,7 +60,7 @@ func pairProcess(spec string) {
 		go func() { played <- card.Run(ctx, 1) }()
 		err = d.Run(ctx)
 		cancel()
-		<-played
+		_ = <-played // it ends with ctx
 		if !errors.Is(err, ErrRestart) {
 			panic(err)
 		}
@@ -122,8 +122,8 @@ func (m *cutDevice) status(want func(Status) bool) (s Status) {
 func (m *cutDevice) dead() {
 	m.t.Helper()
 	select {
-	case <-m.diedOf:
-		m.diedOf <- nil
+	case err := <-m.diedOf:
+		m.diedOf <- err
 	case <-time.After(patience):
 		m.t.Fatalf("%s still lives", m.name)
 	}
@@ -161,6 +161,7 @@ func pairCut(a, b *cutDevice) {
 }
 
 func TestPowerCutWhilePairing(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		who, at string
 		in      bool // both are in, with nobody doing anything; else neither is, and pairing again works

@@ -107,6 +107,7 @@ func TestPairingByTheButtonCanBeTurnedOff(t *testing.T) {
 
 // A press at each step of pairing, on either side: what is on disk counts, and both sides agree on it.
 func TestAPressAtEachStep(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ who, at string }{
 		{"host", stepOpen}, {"host", stepAdmitting}, {"host", stepAdmitted}, {"host", stepConfirmed},
 		{"newcomer", stepTrying}, {"newcomer", stepStoring}, {"newcomer", stepJoined},
@@ -137,8 +138,10 @@ func TestAPressAtEachStep(t *testing.T) {
 				if x == a && b.pairing.room() == nil { // its window waits for somebody else
 					_, _ = a.CancelPairing(ctx)
 				}
-				x.until("at an end", func() bool { return x.PairingNow().Over() && (x.pairing.room() == nil || x.box.ended_.Load()) })
-				if x.box.ended_.Load() {
+				x.until("at an end", func() bool {
+					return x.box.gone.Load() || x.PairingNow().Over() && x.pairing.busy.Load() == 0 && x.pairing.room() == nil
+				})
+				if x.box.gone.Load() {
 					x.restarts()
 				}
 			}
@@ -207,6 +210,7 @@ func TestRemovedWhileItSpeaks(t *testing.T) {
 
 // Leaving: the device begins anew alone, and the room knows. When the one that keeps the room leaves, the room has ended for all.
 func TestLeaving(t *testing.T) {
+	t.Parallel()
 	for _, who := range []string{"newcomer", "host"} {
 		t.Run(who, func(t *testing.T) {
 			h := newHousehold(t)
@@ -276,7 +280,7 @@ func TestAnyMemberOpensTheWindow(t *testing.T) {
 	pairs(b, c)
 	meet(a, b, c)
 	for _, x := range []*tenant{a, b} {
-		if x.box.ended_.Load() {
+		if x.box.gone.Load() {
 			t.Errorf("%s has begun anew", x.name)
 		}
 	}
@@ -356,6 +360,7 @@ func TestHeldAtTheSameMoment(t *testing.T) {
 
 // The disk of the newcomer is full, or the host's: in words, and clean.
 func TestPairingOnAFullDisk(t *testing.T) {
+	t.Parallel()
 	for _, who := range []string{"host", "newcomer"} {
 		t.Run(who, func(t *testing.T) {
 			h := newHousehold(t)

@@ -42,9 +42,6 @@ type tenant struct {
 	*box
 	ledgerCopy
 	mind *parrot
-
-	linesMu sync.Mutex
-	lines   []PairingLine // of this life
 }
 
 func (h *household) raise(name, who string, more func(*boxOptions)) *tenant {
@@ -58,9 +55,6 @@ func (h *household) raise(name, who string, more func(*boxOptions)) *tenant {
 func (x *tenant) live() {
 	x.h.t.Helper()
 	x.mind = &parrot{}
-	x.linesMu.Lock()
-	x.lines = nil
-	x.linesMu.Unlock()
 	var cards []companions.Card
 	for n := range strings.SplitSeq(x.who, ",") {
 		cards = append(cards, plainCard(n))
@@ -70,26 +64,13 @@ func (x *tenant) live() {
 		config: func(c *Config) {
 			c.Device.Name, c.State.Dir, c.Room.Port, c.Room.Silence = x.name, x.dir, 0, time.Hour
 		},
-		room: &RoomOptions{Cards: cards, OnEntry: x.entry, Finder: &finds{lan: x.h.lan}, Listen: "127.0.0.1", OnPairing: x.line,
+		room: &RoomOptions{Cards: cards, OnEntry: x.entry, Finder: &finds{lan: x.h.lan}, Listen: "127.0.0.1",
 			Reachable: func(port int) []string { return []string{net.JoinHostPort("127.0.0.1", strconv.Itoa(port))} }},
 	}
 	if x.more != nil {
 		x.more(&o)
 	}
 	x.box = newBox(x.h.t, o)
-}
-
-func (x *tenant) line(l PairingLine) {
-	x.linesMu.Lock()
-	defer x.linesMu.Unlock()
-	x.lines = append(x.lines, l)
-}
-
-// was says whether pairing has been there in this life.
-func (x *tenant) was(is func(PairingLine) bool) bool {
-	x.linesMu.Lock()
-	defer x.linesMu.Unlock()
-	return slices.ContainsFunc(x.lines, is)
 }
 
 func (x *tenant) awaits(s PairingState) PairingLine {
@@ -130,7 +111,7 @@ func (x *tenant) restarts() {
 // ends waits for the end of this life.
 func (x *tenant) ends() {
 	x.t.Helper()
-	x.until("ended", func() bool { return x.box.ended_.Load() })
+	x.until("ended", func() bool { return x.box.gone.Load() })
 }
 
 // dies is a power cut, as near as a process can come to one that goes on: what is written after it does not count, for nothing is.

@@ -161,7 +161,7 @@ func (p *pairer) receive(ctx context.Context, m pairing.Meeting, w *pairing.Wind
 		ch, err := m.Accept(ctx)
 		if err != nil {
 			if ctx.Err() != nil {
-				return nil //nolint:nilerr // the window is closed
+				return nil // the window is closed
 			}
 			return err
 		}

@@ -37,8 +37,8 @@ type box struct {
 	card   *audiotest.Card
 	hand   *gpiotest.Button
 	seen   *watched    // of hand
-	ran    error       // what Run returned, once ended_
-	ended_ atomic.Bool // all of the device has ended
+	ran    error       // what Run returned, once gone
+	gone   atomic.Bool // all of the device has ended
 	server *rehearsal.Server
 	wires  *wires
 	ears   *ears
@@ -126,7 +126,7 @@ func newBox(t *testing.T, o boxOptions) *box {
 		go func() { done <- b.card.Run(ctx, 1) }()
 		go func() {
 			b.ran = d.Run(ctx)
-			b.ended_.Store(true)
+			b.gone.Store(true)
 			if errors.Is(b.ran, ErrRestart) { // for who pairs
 				done <- nil
 				return
@@ -157,7 +157,7 @@ func newBox(t *testing.T, o boxOptions) *box {
 
 // ranTo is how the device has ended.
 func (b *box) ranTo() error {
-	if !b.ended_.Load() {
+	if !b.gone.Load() {
 		return nil
 	}
 	return b.ran

@@ -24,7 +24,7 @@ func (c runCmd) Run(e *env) error {
 	}
 	signal.Reset(os.Interrupt, syscall.SIGTERM) // whoever wants it to end, ends it from here on
 	if e.ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // it was to end anyway
 	}
 	if f := e.in; !term.IsTerminal(int(f.Fd())) {
 		signal.Ignore(syscall.SIGHUP) // a reload: the new one takes the newest file in any case, and listens from its first moment

@@ -1,0 +1,232 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"conch/mqtt/membership"
+	"conch/mqtt/pairing"
+)
+
+// What people and programs ask of pairing: each is a fact for the machine, and waits for the line that answers it.
+
+// able says why this device cannot pair; nil: it can.
+func (p *pairer) able() error {
+	switch {
+	case p.members == nil:
+		return fmt.Errorf("%w: this device cannot pair: %w", ErrRefused, p.cannot)
+	case p.d.cfg.Room.Broker == "embedded":
+		return fmt.Errorf("%w: room.broker = \"embedded\" is for devices that are configured by hand; take it out, and paired devices find each other without it", ErrRefused)
+	}
+	return nil
+}
+
+// ask hands a fact to run and says which attempt it began; lines are from before it.
+func (p *pairer) ask(ctx context.Context, fact any) (run int, err error) {
+	began := make(chan int, 1)
+	if !p.post(pairingAsked{fact, began}) {
+		return 0, errors.New("pairing: too much waits")
+	}
+	select {
+	case run = <-began:
+		return run, nil
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}
+
+// windowAt are the addresses of the open window.
+func (p *pairer) windowAt() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.at
+}
+
+// follow gives the first line of an attempt that done wants, or its end.
+func (p *pairer) follow(ctx context.Context, fact any, done func(PairingLine) bool) (PairingLine, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	lines := p.watch(ctx)
+	run, err := p.ask(ctx, fact)
+	if err != nil {
+		return PairingLine{}, err
+	}
+	var l PairingLine
+	for l = range lines {
+		switch {
+		case l.run < run:
+		case done(l):
+			return l, nil
+		case l.State == PairingFailed:
+			return l, errors.New(l.Text)
+		case l.Over():
+			return l, fmt.Errorf("pairing has ended: %s", l.Text)
+		}
+	}
+	if ctx.Err() != nil {
+		return l, ctx.Err()
+	}
+	return l, errors.New("the appliance has ended")
+}
+
+// Pair opens this device's window, and tells its code when it is open.
+func (d *Device) Pair(ctx context.Context) (PairOpened, error) {
+	p := d.pairing
+	if err := p.able(); err != nil {
+		return PairOpened{}, err
+	}
+	l, err := p.follow(ctx, wayPair{d.now()}, func(l PairingLine) bool { return l.State == PairingOpen && l.Code != "" })
+	if err != nil {
+		return PairOpened{}, err
+	}
+	return PairOpened{Code: l.Code, Seconds: l.Seconds, Device: d.self, Name: d.cfg.Device.Name, Room: d.roomName(), Addresses: p.windowAt()}, nil
+}
+
+// Join joins the room of a window somewhere else, and returns when that has come to its end.
+func (d *Device) Join(ctx context.Context, q JoinRequest) (PairingLine, error) {
+	p := d.pairing
+	if err := p.able(); err != nil {
+		return PairingLine{}, err
+	}
+	code, err := plainCode(q.Code)
+	switch {
+	case err != nil:
+		return PairingLine{}, err
+	case code == "" && !q.Listen:
+		return PairingLine{}, fmt.Errorf("%w: the code is missing: six digits, as the other device says them", ErrRefused)
+	case code != "" && q.Listen:
+		return PairingLine{}, fmt.Errorf("%w: a code to be heard need not be typed", ErrRefused)
+	case p.room() != nil:
+		return PairingLine{}, fmt.Errorf("%w: %s", ErrRefused, pairingText(PairingLine{State: PairingFailed, Why: WhyAlready, Room: d.roomName()}))
+	case q.Listen && d.mute.wish.Load():
+		return PairingLine{}, fmt.Errorf("%w: %s", ErrRefused, pairingText(PairingLine{State: PairingFailed, Why: WhyMuted}))
+	}
+	to := wayWindow{Name: q.Host}
+	switch {
+	case q.Host != "" && p.foreign():
+		return PairingLine{}, fmt.Errorf("%w: these devices meet at the broker of room.broker: leave out the host", ErrRefused)
+	case q.Host != "":
+		address, err := d.hostPort(q.Host)
+		if err != nil {
+			return PairingLine{}, err
+		}
+		to.Addresses = []string{address}
+	}
+	return p.follow(ctx, wayJoin{At: d.now(), Code: code, Target: to}, func(l PairingLine) bool { return l.State == PairingPaired })
+}
+
+// plainCode takes out what people put between digits.
+func plainCode(s string) (string, error) {
+	code := strings.Map(func(r rune) rune {
+		if r == ' ' || r == '-' || r == '\t' {
+			return -1
+		}
+		return r
+	}, s)
+	if code == "" && s == "" {
+		return "", nil
+	}
+	if len(code) != pairing.CodeLength || strings.ContainsFunc(code, func(r rune) bool { return r < '0' || r > '9' }) {
+		return "", fmt.Errorf("%w: a code is %d digits, as the other device says them", ErrRefused, pairing.CodeLength)
+	}
+	return code, nil
+}
+
+// hostPort completes what a person wrote: a name or an address, with or without a port.
+func (d *Device) hostPort(host string) (string, error) {
+	h, port, err := net.SplitHostPort(host)
+	if err != nil {
+		h, port = strings.Trim(host, "[]"), strconv.Itoa(d.cfg.Room.Port)
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 || h == "" || strings.ContainsAny(h, " /") {
+		return "", fmt.Errorf("%w: host %q: must be a name or an address, with or without :PORT", ErrRefused, host)
+	}
+	return net.JoinHostPort(h, port), nil
+}
+
+// CancelPairing ends what is under way, and says what there is now.
+func (d *Device) CancelPairing(ctx context.Context) (PairingLine, error) {
+	if _, err := d.pairing.ask(ctx, wayCancel{d.now()}); err != nil {
+		return PairingLine{}, err
+	}
+	return d.PairingNow(), nil
+}
+
+// PairingNow is how far pairing has come.
+func (d *Device) PairingNow() PairingLine {
+	d.pairing.mu.Lock()
+	defer d.pairing.mu.Unlock()
+	return d.pairing.present()
+}
+
+// WatchPairing tells how far it has come now, and each change, until ctx or the device ends.
+func (d *Device) WatchPairing(ctx context.Context) <-chan PairingLine { return d.pairing.watch(ctx) }
+
+// Leave leaves the room; the device begins anew when it has said so. A room whose files are damaged is given up.
+func (d *Device) Leave(ctx context.Context) (LeaveAnswer, error) {
+	p := d.pairing
+	room := p.room()
+	if d.conds.holds(roomDamaged) {
+		if err := d.forgetDamaged(); err != nil {
+			return LeaveAnswer{}, err
+		}
+		l, err := p.follow(ctx, wayGone{At: d.now()}, func(l PairingLine) bool { return l.State == PairingLeft })
+		return LeaveAnswer{Text: l.Text}, err
+	}
+	if room == nil {
+		return LeaveAnswer{}, fmt.Errorf("%w: this device is in no room that was paired", ErrRefused)
+	}
+	l, err := p.follow(ctx, wayLeave{d.now()}, func(l PairingLine) bool { return l.State == PairingLeft })
+	return LeaveAnswer{Room: room.Name, Text: l.Text}, err
+}
+
+// Remove ends the membership of a device, named by its id or by its name in the room.
+func (d *Device) Remove(ctx context.Context, who string) (RemoveAnswer, error) {
+	p := d.pairing
+	room := p.room()
+	if room == nil {
+		return RemoveAnswer{}, fmt.Errorf("%w: this device is in no room that was paired", ErrRefused)
+	}
+	i := slices.IndexFunc(room.Members, func(m membership.Member) bool {
+		return string(m.ID) == who || strings.EqualFold(m.Name, who)
+	})
+	if i < 0 {
+		var names []string
+		for _, m := range room.Members {
+			names = append(names, m.Name)
+		}
+		return RemoveAnswer{}, fmt.Errorf("%w: no device %q in the room: there are %s", ErrRefused, who, strings.Join(names, ", "))
+	}
+	m := room.Members[i]
+	if m.ID == d.self {
+		return RemoveAnswer{}, fmt.Errorf("%w: that is this device: conch room leave", ErrRefused)
+	}
+	if err := p.members.Remove(ctx, m.ID); err != nil {
+		return RemoveAnswer{}, fmt.Errorf("remove %s: %w", m.Name, err)
+	}
+	return RemoveAnswer{Device: m.ID, Name: m.Name, Text: m.Name + " is no longer in the room"}, nil
+}
+
+// leave leaves, on disk and in the room.
+func (p *pairer) leave(ctx context.Context) {
+	name := p.d.roomName()
+	c, cancel := context.WithTimeout(ctx, leaveLimit)
+	defer cancel()
+	why := PairingWhy("")
+	if err := p.members.Leave(c); err != nil {
+		p.d.log.Error(logPairErr, "err", err)
+		if p.room() != nil {
+			why = WhyDisk
+		}
+	}
+	p.tell(ctx, wayGone{At: p.d.now(), Room: name, Why: why})
+}
+
+// leaveLimit is how long the room is told that this device goes. Our choice.
+const leaveLimit = 3 * time.Second

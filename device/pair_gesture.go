@@ -1,0 +1,53 @@
+package device
+
+import (
+	"context"
+
+	"conch/gpio"
+)
+
+// gesture is told of a button held for long, after its release. Nothing was said while it was down: then it is no question,
+// and the turn that the press began ends as if it had not been (turns.md 2, a hush). Whoever held it to switch the microphone on
+// meant that, and nothing else.
+func (d *Device) gesture(e gpio.Event) {
+	if e.Kind != gpio.LongPressed && e.Kind != gpio.VeryLongPressed {
+		return
+	}
+	muted := d.mute.wish.Load()
+	d.unmuteByHand(e)
+	if muted || !d.cfg.Room.Pairing {
+		return
+	}
+	if !d.heldInSilence() {
+		if e.Kind == gpio.LongPressed {
+			d.pairing.post(pairingAmid{d.pairing.presses.Load()})
+		}
+		return
+	}
+	d.coordinator.Hush(d.now(), d.speaker.Drop())
+	if e.Kind == gpio.LongPressed {
+		d.pairing.post(wayHeld{e.At})
+	} else {
+		d.pairing.post(wayHeldLong{e.At})
+	}
+}
+
+// amid decides what a long hold was during which somebody spoke: a long question, unless a device beside this one, which is in no
+// room, is pairing. Then it was that one's voice, saying its code all the time. The question waits for nothing meanwhile; it is
+// cut if it was none, and a press goes before.
+func (p *pairer) amid(ctx context.Context, presses uint64) {
+	if p.members == nil || p.way.paired || p.way.live() || p.ending {
+		return
+	}
+	p.spawn(func() {
+		a := &attempt{}
+		a.ctx, a.cancel = context.WithCancel(ctx)
+		defer a.cancel()
+		windows, err := p.windows(a.ctx, a)
+		if err != nil || len(windows) == 0 || p.presses.Load() != presses || ctx.Err() != nil {
+			return
+		}
+		p.d.coordinator.Hush(p.d.now(), p.d.speaker.Drop())
+		p.post(wayHeld{p.d.now()})
+	})
+}
