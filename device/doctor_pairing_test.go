@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"testing"
@@ -97,6 +98,26 @@ func TestDoctorOfARoomOnDisk(t *testing.T) {
 	says(t, examine(t, host, nil), "paired", doctor.Bad, "ca.key is missing", "belong together", "pair again")
 }
 
+// A room moves with the whole state directory to another machine, and is damaged without its identity.
+func TestARoomMovesWithItsState(t *testing.T) {
+	_, id, host, _ := pairedDirs(t, "127.0.0.1:1")
+	copied := func(what string) string {
+		dir := t.TempDir()
+		if out, err := exec.Command("cp", "-a", host+"/"+what, dir).CombinedOutput(); err != nil {
+			t.Fatalf("cp: %v: %s", err, out)
+		}
+		return dir
+	}
+	whole := copied(".")
+	says(t, examine(t, whole, nil), "paired", doctor.OK, "2 devices, called kitchen", "", "")
+	says(t, examine(t, whole, nil), "identity", doctor.OK, string(id.ID()), "", "")
+	part := copied("room")
+	if _, err := mqtt.OpenIdentity(part); err != nil {
+		t.Fatal(err)
+	}
+	says(t, examine(t, part, nil), "paired", doctor.Bad, "it belongs to device \""+string(id.ID()), "restored in part", "restore all three")
+}
+
 func TestDoctorOfACertificate(t *testing.T) {
 	now := time.Date(2028, 1, 1, 12, 0, 0, 0, time.UTC)
 	room := &membership.Room{Host: "h", Members: []membership.Member{{ID: "h", Name: "kitchen"}}}
@@ -165,7 +186,9 @@ func TestDoctorAsksTheHost(t *testing.T) {
 	go func() { ended <- broker.Run(ctx) }() // awaited below
 	defer func() {
 		cancel()
-		<-ended
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
 	}()
 	d := examine(t, member, nil)
 	says(t, d, "host", doctor.OK, "kitchen lets this device in, in ", "", "")

@@ -150,6 +150,7 @@ type pairBox struct {
 	cfg     Config // for Dial
 	set     map[string]string
 	env     []string
+	wasIn   bool // a room, when its power was cut
 
 	mu   sync.Mutex
 	cmd  *exec.Cmd
@@ -238,15 +239,6 @@ func (b *pairBox) kill() {
 		_ = cmd.Process.Kill()
 		<-done
 	}
-}
-
-func (b *pairBox) pid() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.cmd == nil {
-		return 0
-	}
-	return b.cmd.Process.Pid
 }
 
 // do asks the device, which may be about to begin anew.

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// fiveSeconds is how long a person holds a button for a gesture of 5 s.
-const fiveSeconds = 5200 * time.Millisecond
+// longHold is how long a person holds a button for a gesture of 5 s.
+const longHold = 5200 * time.Millisecond
 
 // Three devices that have never met become a room that talks, in under a minute of buttons: two by sound, through a room that
 // reverberates and is noisy, one by a typed code. Before that nothing listens; afterwards one port does, and whoever was not
@@ -37,11 +37,11 @@ func TestPairingOnThreeNetworks(t *testing.T) {
 	h.tell("ss: nothing listens beyond loopback in any of the three")
 
 	h.began = time.Now()
-	kitchen.hold(fiveSeconds)
+	kitchen.hold(longHold)
 	h.tell("the kitchen's button was held for 5 s")
 	kitchen.opened()
 	h.tell("the kitchen has opened a window")
-	bedroom.hold(fiveSeconds)
+	bedroom.hold(longHold)
 	h.tell("the bedroom's button was held for 5 s")
 	bedroom.until("listening", 10*time.Second, func() bool { return bedroom.pairing().State == PairingListening })
 	h.tell("the bedroom listens")
@@ -52,7 +52,7 @@ func TestPairingOnThreeNetworks(t *testing.T) {
 	}
 	h.tell("kitchen and bedroom are a room")
 
-	kitchen.hold(fiveSeconds)
+	kitchen.hold(longHold)
 	code := kitchen.opened()
 	h.tell("the kitchen's button was held for 5 s: another window")
 	out, err := h.in(hall.name, 60*time.Second, h.binary, hall.args("room", "join", code)...)

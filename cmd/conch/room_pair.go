@@ -132,7 +132,7 @@ func (v *pairingView) follow(ctx context.Context, r *device.Remote, done <-chan 
 			last = l
 			if v.line(l); l.Over() {
 				cancel()
-				<-ended
+				_ = <-ended // the stream's end, which was asked for
 				return last, nil
 			}
 			until = time.Time{}
@@ -145,7 +145,7 @@ func (v *pairingView) follow(ctx context.Context, r *device.Remote, done <-chan 
 			}
 		case <-done:
 			cancel()
-			<-ended
+			_ = <-ended // as above
 			v.untick()
 			return last, nil
 		case err := <-ended:
