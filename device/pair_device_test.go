@@ -217,6 +217,8 @@ func TestLeaving(t *testing.T) {
 			a, b := h.raise("kitchen", "Ada", nil), h.raise("hall", "Ben", nil)
 			pairs(a, b)
 			meet(a, b)
+			a.types("Ben, this is for this room alone")
+			b.until("it is remembered", func() bool { return len(b.room.Recent()) == 2 })
 			leaver, other := b, a
 			if who == "host" {
 				leaver, other = a, b
@@ -241,6 +243,9 @@ func TestLeaving(t *testing.T) {
 			}
 			pairs(a, b) // and together again
 			meet(a, b)
+			if got := b.room.Recent(); who == "host" && len(got) > 0 {
+				t.Errorf("another room, and what was said in the one before is known: %v", got)
+			}
 		})
 	}
 }

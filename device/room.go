@@ -135,7 +135,7 @@ func (d *Device) wireRoom() error {
 	}
 	rc.Pause, rc.NoPause, rc.Silence = c.Pause, c.Pause == 0, c.Silence
 	o := companions.RoomOptions{
-		Self: d.self, Name: d.cfg.Device.Name, Room: d.roomName(), Cards: d.cards, Round: rc, Now: d.now, Log: d.log,
+		Self: d.self, Name: d.cfg.Device.Name, Room: d.memoryName(), Cards: d.cards, Round: rc, Now: d.now, Log: d.log,
 		Stage: roomStage{d.talk}, OnEntry: d.roomEntry, Keep: c.Memory, OnTrouble: d.roomTrouble,
 		OnFloor: d.lights.floor,
 	}

@@ -107,6 +107,15 @@ func (d *Device) roomName() string {
 	return d.cfg.Room.Name
 }
 
+// memoryName is the room's name for what this device remembers of it: two rooms never mix (room.md 7), and people call most of
+// theirs the same.
+func (d *Device) memoryName() string {
+	if room := d.pairing.room(); room != nil {
+		return room.ID
+	}
+	return d.cfg.Room.Name
+}
+
 // busConfig is what every client of this device needs.
 func (d *Device) busConfig(id mqtt.Identity) mqtt.Config {
 	p := d.pairing
