@@ -88,10 +88,10 @@ func (h *pairHouse) cutTrial(c *cutter, kitchen, hall *pairBox, k int, victim *p
 	case <-time.After(40 * time.Second):
 		h.t.Fatalf("record %d never came", k)
 	}
-	_ = <-joined // whatever it heard: what counts is on disk
+	heard := <-joined // may be anything: what counts is on disk
 	hall.wasIn = hall.onDisk()
 	if !kitchen.onDisk() && hall.wasIn {
-		h.t.Errorf("record %d, %s cut: the hall is in a room that the kitchen knows nothing of", k, victim.name)
+		h.t.Errorf("record %d, %s cut: the hall is in a room that the kitchen knows nothing of (%v)", k, victim.name, heard)
 	}
 	if err := victim.launch(); err != nil {
 		h.t.Fatal(err)

@@ -107,9 +107,11 @@ type pairingView struct {
 func (v *pairingView) follow(ctx context.Context, r *device.Remote, done <-chan struct{}) (last device.PairingLine, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	lines, ended := make(chan device.PairingLine, 16), make(chan error, 1)
-	go func() { // ends with the stream or ctx; awaited below
-		ended <- r.Lines(ctx, "/room/pairing", func(data []byte) {
+	lines, ended := make(chan device.PairingLine, 16), make(chan struct{})
+	var broken error // read once ended is closed
+	go func() {      // ends with the stream or ctx; awaited below
+		defer close(ended)
+		broken = r.Lines(ctx, "/room/pairing", func(data []byte) {
 			var l device.PairingLine
 			if json.Unmarshal(data, &l) != nil {
 				return // a newer appliance's
@@ -132,7 +134,7 @@ func (v *pairingView) follow(ctx context.Context, r *device.Remote, done <-chan 
 			last = l
 			if v.line(l); l.Over() {
 				cancel()
-				_ = <-ended // the stream's end, which was asked for
+				<-ended
 				return last, nil
 			}
 			until = time.Time{}
@@ -145,10 +147,10 @@ func (v *pairingView) follow(ctx context.Context, r *device.Remote, done <-chan 
 			}
 		case <-done:
 			cancel()
-			_ = <-ended // as above
+			<-ended
 			v.untick()
 			return last, nil
-		case err := <-ended:
+		case <-ended:
 			v.untick()
 			for len(lines) > 0 {
 				last = <-lines
@@ -157,7 +159,7 @@ func (v *pairingView) follow(ctx context.Context, r *device.Remote, done <-chan 
 			if last.Over() && last.State != "" {
 				return last, nil
 			}
-			return last, err
+			return last, broken
 		}
 	}
 }
