@@ -117,8 +117,8 @@ func newLeaf(ca *x509.Certificate, caKey *ecdsa.PrivateKey, key ed25519.PublicKe
 
 // verify says which device shows a certificate, if it is one of this room's.
 //
-// Nobody's clock has to be right for that: it is at least as late as everything that the room's authority has signed says, this device's
-// certificate, the list, the very certificate that is looked at. So a certificate is never too new here; it can be too old.
+// Nobody's clock has to be right for that: it is at least as late as the very certificate says that is looked at, for the room's authority
+// has signed it. So a certificate is never too new here; it can be too old.
 func (c *credentials) verify(now time.Time, peer *x509.Certificate, usage x509.ExtKeyUsage) (round.DeviceID, error) {
 	key, ok := peer.PublicKey.(ed25519.PublicKey)
 	if !ok || peer.IsCA {
@@ -127,7 +127,7 @@ func (c *credentials) verify(now time.Time, peer *x509.Certificate, usage x509.E
 	if peer.CheckSignatureFrom(c.ca) != nil {
 		return "", ErrOtherRoom
 	}
-	for _, t := range []time.Time{c.ca.NotBefore, c.leaf.NotBefore, peer.NotBefore} {
+	for _, t := range []time.Time{c.ca.NotBefore, peer.NotBefore} {
 		if t.After(now) {
 			now = t
 		}

@@ -342,6 +342,31 @@ func (m *Membership) out(why error) error {
 		close(m.gone)
 		m.gone, why = nil, ErrLeft
 	}
+	if errors.Is(err, errStillIn) {
+		m.outFor = why
+		m.mu.Unlock()
+		m.tell([]Change{{What: Stuck, Device: m.id.ID(), Why: err}})
+		return err
+	}
+	m.mu.Unlock()
+	m.tell([]Change{{What: Out, Device: m.id.ID(), Why: why}})
+	return err
+}
+
+// outAtLast ends on disk what has ended otherwise.
+func (m *Membership) outAtLast() error {
+	m.mu.Lock()
+	why := m.outFor
+	if why == nil {
+		m.mu.Unlock()
+		return nil
+	}
+	err := m.store.clear()
+	if errors.Is(err, errStillIn) {
+		m.mu.Unlock()
+		return nil // it was told
+	}
+	m.outFor = nil
 	m.mu.Unlock()
 	m.tell([]Change{{What: Out, Device: m.id.ID(), Why: why}})
 	return err

@@ -25,13 +25,14 @@
 //
 // The host writes ca.key, then room.json with the newcomer as pending, then gives the welcome away: whoever has one can come. The
 // newcomer is in when its room.json is there. Pending ends with its first connection, or after a day without one. Leaving and
-// being removed delete room.json first. Each file is replaced whole, so a power cut leaves the old state or the new one.
+// being removed delete room.json first; where that cannot be, on a card that can only be read by now, whoever runs this is told (Stuck), and it is tried again. Each file is replaced whole, so a power cut leaves the old state or the new one.
 //
 // # Clocks
 //
-// A device may believe that it is 1970. A certificate is looked at as of the latest of: the own clock, what the host last wrote under its
-// list, and NotBefore of the authority, of the own certificate and of the one that is looked at; for the room's authority has signed
-// all of these, it can be no earlier. A host without a clock issues certificates for ten years, from a day on which conch did not exist yet; they
+// A device may believe that it is 1970, or 2099. A clock is one while it is neither before this program nor after the room's authority.
+// A certificate is looked at as of that, or without a clock as of the latest of what the host last wrote under its list and NotBefore
+// of the own certificate; and never as of a time before NotBefore of the authority and of the one that is looked at, for the room's authority has
+// signed both. A host without a clock issues certificates for ten years, from a day on which conch did not exist yet; they
 // are renewed once its clock is right. Otherwise certificates last two years and are renewed after one.
 //
 // Run's goroutine handles what the room says and writes the files then; everything else happens in the caller's.

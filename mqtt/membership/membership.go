@@ -40,6 +40,7 @@ type Membership struct {
 	mu       sync.Mutex // the rest
 	rec      *record    // what room.json says: never changed, but replaced
 	unsaved  bool       // room.json does not say it yet
+	outFor   error      // this device is out, and room.json is still there: why
 	caKey    *ecdsa.PrivateKey
 	founding *founding
 	send     func(mqtt.Note)
@@ -140,17 +141,27 @@ func (m *Membership) LogWith(l *slog.Logger) {
 	m.log = l
 }
 
-// now is the host's time for what it writes down; zero when it has no clock.
+// now is the own time; zero where it can be none: before this program, or after the room's authority.
 func (m *Membership) now() time.Time {
-	if t := m.clock.Now(); !t.Before(m.clock.Floor) {
-		return t
+	t := m.clock.Now()
+	if c := m.creds.Load(); t.Before(m.clock.Floor) || c != nil && !t.Before(c.ca.NotAfter) {
+		return time.Time{}
 	}
-	return time.Time{}
+	return t
 }
 
-// notBefore is a time that has surely come.
+// verifyAt is the time as of which certificates are looked at. A clock that can be right is believed, and nothing besides: what a host said
+// while its own was ahead for a moment would lock everybody out whose certificate is over by then.
+func (m *Membership) verifyAt() time.Time {
+	if t := m.now(); !t.IsZero() {
+		return t
+	}
+	return m.notBefore()
+}
+
+// notBefore is a time that should have come, for what is due.
 func (m *Membership) notBefore() time.Time {
-	t := m.clock.Now()
+	t := m.now()
 	if l := time.Unix(m.learned.Load(), 0); l.After(t) {
 		t = l
 	}
@@ -183,7 +194,7 @@ func (m *Membership) keep(r *record) error {
 	if err := m.store.writeRecord(r); err != nil {
 		return err
 	}
-	m.unsaved = false
+	m.unsaved, m.outFor = false, nil
 	return m.adopt(r)
 }
 
@@ -210,7 +221,7 @@ func (m *Membership) save() error {
 // end leaves the room on disk and in memory. The lock is held.
 func (m *Membership) end() error {
 	err := m.store.clear()
-	m.rec, m.caKey, m.unsaved = nil, nil, false
+	m.rec, m.caKey, m.unsaved, m.outFor = nil, nil, false, nil
 	m.room.Store(nil)
 	m.creds.Store(nil)
 	return err

@@ -76,6 +76,7 @@ const (
 	Removed   = "removed"   // Device is out: drop its connection
 	Renamed   = "renamed"   // Device is called Name now
 	Out       = "out"       // this device is no longer in a room: why, in Why
+	Stuck     = "stuck"     // likewise, but it is on disk still, for the reason in Why: Out comes when it no longer is
 	Renewed   = "renewed"   // this device has a new certificate; what is connected stays so
 )
 
@@ -84,7 +85,7 @@ type Change struct {
 	What   string
 	Device round.DeviceID
 	Name   string
-	Why    error // of Out: ErrRemoved, ErrEnded, ErrLeft
+	Why    error // of Out: ErrRemoved, ErrEnded, ErrLeft; of Stuck
 }
 
 // Errors. What they are about is in front of them.

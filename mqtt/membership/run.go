@@ -19,6 +19,9 @@ const (
 	blindLooks = 10 // looks from one request to the next where the host may have no clock yet
 )
 
+// maxLead is how far a backup may be behind: more than a room changes in all its years.
+const maxLead = 1 << 20
+
 var errOldList = errors.New("the list is older than the one that is known")
 
 // Run handles notes, renews certificates and forgets who never came, until ctx ends. It returns nil.
@@ -66,7 +69,7 @@ func (m *Membership) askList() {
 // look sees to what has become due. The clock may have jumped since the last time, so nothing is planned ahead.
 func (m *Membership) look() {
 	m.looks++
-	if err := m.save(); err != nil {
+	if err := errors.Join(m.save(), m.outAtLast()); err != nil {
 		m.trouble("save", err)
 	}
 	switch {
@@ -193,12 +196,12 @@ func (m *Membership) expire() error {
 }
 
 // asked is a member that wants the list. It may have a later one than this device, which was restored from a backup: then this one's
-// must count again.
+// must count again. One that nobody can have is a lie: a list without versions left could never say again that somebody is out.
 func (m *Membership) asked(have uint64) error {
 	m.listDue = true
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.rec == nil || have <= m.rec.Version || have >= maxVersion {
+	if m.rec == nil || have <= m.rec.Version || have-m.rec.Version > maxLead {
 		return nil
 	}
 	r := m.rec.clone()
@@ -223,7 +226,7 @@ func (m *Membership) listed(b *listBody) error {
 		return fmt.Errorf("membership: the host's list: %w", err)
 	}
 	m.heard = time.Now()
-	if plausible(b.At) {
+	if plausible(b.At) && m.possible(b.At) {
 		m.learned.Store(max(m.learned.Load(), b.At))
 	}
 	if b.Version == m.rec.Version {
@@ -247,6 +250,12 @@ func (m *Membership) listed(b *listBody) error {
 	m.mu.Unlock()
 	m.tell(differences(old.Members, r.Members))
 	return err
+}
+
+// possible says whether that can be the time in this room: a host may have said it whose clock was wrong.
+func (m *Membership) possible(seconds int64) bool {
+	c := m.creds.Load()
+	return c == nil || time.Unix(seconds, 0).Before(c.ca.NotAfter)
 }
 
 func differences(old, members []listed) (out []Change) {

@@ -74,7 +74,7 @@ func (m *Membership) peer(s *tls.ConnectionState, usage x509.ExtKeyUsage) (round
 	if s.Version < tls.VersionTLS13 || len(s.PeerCertificates) == 0 {
 		return "", errors.New("membership: no certificate under TLS 1.3")
 	}
-	id, err := c.verify(m.notBefore(), s.PeerCertificates[0], usage)
+	id, err := c.verify(m.verifyAt(), s.PeerCertificates[0], usage)
 	if err != nil {
 		return "", fmt.Errorf("membership: %w", err)
 	}
