@@ -43,7 +43,8 @@ type pairer struct {
 	// hurried: the host was looked for where it was, without asking the network
 	hurried atomic.Bool
 
-	meets sync.Mutex // of attempt.meeting
+	meets  sync.Mutex    // of attempt.meeting
+	window chan struct{} // of one place: held by the window that is open, or is not quite closed
 
 	// owned by run
 	way      way
@@ -99,6 +100,7 @@ const (
 func (d *Device) wirePairing() {
 	p := d.pairing
 	p.d, p.facts, p.again = d, make(chan any, maxFacts), make(chan struct{})
+	p.window = make(chan struct{}, 1)
 	p.attempts, p.watchers = map[int]*attempt{}, map[chan PairingLine]bool{}
 	p.line = PairingLine{At: time.Now(), State: PairingIdle, Text: pairingText(PairingLine{State: PairingIdle})}
 	p.way = way{self: d.self, paired: p.room() != nil}
@@ -247,15 +249,8 @@ func (p *pairer) take(ctx context.Context, fact any) {
 	for _, o := range orders {
 		p.carryOut(ctx, o)
 	}
-	if next.until > 0 {
-		wait := next.until
-		if next.state == PairingLooking {
-			wait = min(wait, next.began+lookLeast)
-			if p.d.now() >= wait {
-				wait = next.until
-			}
-		}
-		p.timer.Reset(max(time.Millisecond, wait-p.d.now()))
+	if at, ok := next.due(p.d.now()); ok {
+		p.timer.Reset(max(time.Millisecond, at-p.d.now()))
 	}
 }
 

@@ -21,6 +21,9 @@ func (p *pairer) able() error {
 	switch {
 	case p.members == nil:
 		return fmt.Errorf("%w: this device cannot pair: %w", ErrRefused, p.cannot)
+	case p.room() != nil && p.room().Foreign != (p.d.cfg.Room.Broker != ""):
+		return fmt.Errorf("%w: this device's room was paired %s, and room.broker is %q: a window would lead to where nobody is; change room.broker back, or leave the room (conch room leave)",
+			ErrRefused, map[bool]string{true: "over a broker", false: "without a broker"}[p.room().Foreign], p.d.cfg.Room.Broker)
 	case p.d.cfg.Room.Broker == "embedded":
 		return fmt.Errorf("%w: room.broker = \"embedded\" is for devices that are configured by hand; take it out, and paired devices find each other without it", ErrRefused)
 	}

@@ -121,6 +121,7 @@ const (
 	WhyDevice      PairingWhy = "device"      // this device cannot (no state directory, no port)
 	WhyUnsure      PairingWhy = "unsure"      // the other device was let in, and has not said that it knows
 	WhyRefused     PairingWhy = "refused"     // the room did not let this device in
+	WhyTwin        PairingWhy = "twin"        // the other device has this one's key: a card was copied
 	WhyProtocol    PairingWhy = "protocol"    // the other device is no conch, or another version of it
 )
 

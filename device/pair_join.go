@@ -3,9 +3,11 @@ package device
 import (
 	"context"
 	"errors"
+	"fmt"
 	"syscall"
 	"time"
 
+	"conch/mqtt"
 	"conch/mqtt/membership"
 	"conch/mqtt/pairing"
 )
@@ -69,9 +71,15 @@ func (p *pairer) tryAt(ctx context.Context, o doTry, a *attempt) error {
 		cancel()
 		if err != nil {
 			all = errors.Join(all, err)
-			if errors.Is(err, pairing.ErrNoWindow) {
-				return err
-			}
+			continue
+		}
+		switch is := mqtt.Fingerprint(ch.Peer()); {
+		case is == p.d.self:
+			_ = ch.Close()
+			return errTwin
+		case o.Target.Device != "" && is != o.Target.Device: // the code is not that one's
+			_ = ch.Close()
+			all = errors.Join(all, fmt.Errorf("%w: %s is at %s", errUnreachable, is, address))
 			continue
 		}
 		_, err = a.joiner.Join(ctx, ch, o.Code)
@@ -83,7 +91,10 @@ func (p *pairer) tryAt(ctx context.Context, o doTry, a *attempt) error {
 // dialLimit is how long one address gets. Our choice: on a network at home an answer takes milliseconds.
 const dialLimit = 3 * time.Second
 
-var errUnreachable = errors.New("pairing: the other device cannot be reached")
+var (
+	errUnreachable = errors.New("pairing: the other device cannot be reached")
+	errTwin        = errors.New("pairing: the other device has this device's own key")
+)
 
 // whyOf is an error as people are told it.
 func whyOf(err error) PairingWhy {
@@ -91,7 +102,7 @@ func whyOf(err error) PairingWhy {
 		err error
 		why PairingWhy
 	}{
-		{pairing.ErrWrongCode, WhyWrongCode}, {pairing.ErrTooMany, WhyWrongCode}, {pairing.ErrExpired, WhyExpired},
+		{errTwin, WhyTwin}, {membership.ErrDisk, WhyDisk}, {pairing.ErrWrongCode, WhyWrongCode}, {pairing.ErrTooMany, WhyWrongCode}, {pairing.ErrExpired, WhyExpired},
 		{pairing.ErrNoWindow, WhyClosed}, {pairing.ErrClosed, WhyClosed}, {pairing.ErrBusy, WhyBusy},
 		{membership.ErrFull, WhyFull}, {membership.ErrNoHost, WhyHost}, {membership.ErrPaired, WhyAlready},
 		{syscall.ENOSPC, WhyDisk}, {syscall.EROFS, WhyDisk}, {syscall.EACCES, WhyDisk}, {syscall.EDQUOT, WhyDisk}, {syscall.EIO, WhyDisk},

@@ -33,6 +33,13 @@ func (p *pairer) open(device, shut context.Context, run int, a *attempt) {
 		ended(WhyDevice, err)
 		return
 	}
+	select { // the one before may have the port still, and what it leaves behind would be taken for this one's
+	case p.window <- struct{}{}:
+		defer func() { <-p.window }()
+	case <-shut.Done():
+		ended(WhyClosed, nil)
+		return
+	}
 	fresh := p.room() == nil
 	if fresh {
 		if err := p.members.Found(p.d.cfg.Room.Name, p.d.cfg.Device.Name, p.foreign()); err != nil {
@@ -45,8 +52,10 @@ func (p *pairer) open(device, shut context.Context, run int, a *attempt) {
 	}
 	id, name := p.opens()
 	var peer *wayPeer
+	var w *pairing.Window
+	var err error
 	why, cause := PairingWhy(""), error(nil)
-	w, err := pairing.NewWindow(pairing.WindowConfig{
+	w, err = pairing.NewWindow(pairing.WindowConfig{
 		Identity: p.id, Name: p.d.cfg.Device.Name, RoomID: id, RoomName: name, Now: p.d.now,
 		Admit: func(ctx context.Context, party pairing.Party) ([]byte, error) {
 			p.step(stepAdmitting)
@@ -69,6 +78,10 @@ func (p *pairer) open(device, shut context.Context, run int, a *attempt) {
 				peer = p.peer(e.Party)
 			case pairing.EventFailed:
 				cause = e.Err
+				switch whyOf(cause) {
+				case WhyDisk, WhyFull, WhyHost: // the code was right, and will not help: whoever stands here is told now
+					w.Close()
+				}
 			default:
 				why = whyShut(e.Kind)
 			}
@@ -105,7 +118,7 @@ func (p *pairer) open(device, shut context.Context, run int, a *attempt) {
 	switch {
 	case peer != nil:
 		p.tell(device, wayAdmitted{At: p.d.now(), Run: run, Peer: *peer})
-	case cause != nil && why == WhyExpired: // the code was right, and nevertheless
+	case cause != nil && (why == WhyExpired || why == WhyClosed): // the code was right, and nevertheless
 		ended(whyOf(cause), cause)
 	default:
 		ended(why, err)

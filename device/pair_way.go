@@ -222,6 +222,20 @@ func (s *wayStep) become(state PairingState) { s.state = state }
 // live says that an attempt is under way.
 func (w way) live() bool { return w.state != "" && !(PairingLine{State: w.state}).Over() }
 
+// due is when the machine wants to be told of the time; false: only when something happens.
+func (w way) due(now time.Duration) (at time.Duration, ok bool) {
+	switch w.state {
+	case PairingLooking:
+		if least := w.began + lookLeast; now < least {
+			return min(w.until, least), true
+		}
+		return w.until, true
+	case PairingListening:
+		return w.until, true
+	}
+	return 0, false
+}
+
 // begin starts an attempt; the one before is over.
 func (s *wayStep) begin(at time.Duration, byHand bool) {
 	if s.live() {

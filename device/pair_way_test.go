@@ -259,3 +259,18 @@ func TestWayOfManyAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// The machine wants to be told of the time only where it waits for one: a code that comes in the last moment may be tried for longer.
+func TestWayIsDueOnlyWhereItWaits(t *testing.T) {
+	w := &wayWalk{way: way{self: "m"}}
+	for _, f := range []any{wayHeld{0}, waySeen{sec, 1, windowsOf("C")}} {
+		w.step(f)
+	}
+	if at, ok := w.due(sec); w.state != PairingListening || !ok || at != sec+listenLimit {
+		t.Errorf("%s: due %s, %v", w.state, at, ok)
+	}
+	w.step(wayHeard{sec + listenLimit - 1, 1, "123456"})
+	if at, ok := w.due(sec + listenLimit + 1); w.state != PairingJoining || ok {
+		t.Errorf("%s: due %s", w.state, at)
+	}
+}

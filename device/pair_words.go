@@ -132,6 +132,8 @@ func pairingText(l PairingLine) string {
 		return "The other device has the code right, and has not said that it is in. If it is, it comes by itself; else pair again."
 	case WhyRefused:
 		return "The room did not let this device in. Its log says why."
+	case WhyTwin:
+		return "The other device has this device's own key, so one card was copied from the other. Delete identity.key in the state directory of one of them, restart that, and pair again."
 	case WhyProtocol:
 		return "The other device is no conch, or one of another version."
 	}

@@ -201,9 +201,9 @@ func pairedTrouble(err error, host string) (code, text, do string) {
 		return roomCertificate, "the certificates of this device and of " + host + " do not fit: " + err.Error(),
 			"see that both have the right time (timedatectl); if that does not help, pair this device again"
 	case errors.Is(err, mqtt.ErrNoAddress):
-		return roomCut, "nobody knows where " + host + " is", "switch it on, in the same network; it is looked for all the time (room.discovery)"
+		return roomCut, "nobody knows where " + host + " is", "switch it on, in the same network; it is looked for all the time (room.discovery); " + forGood
 	}
-	return roomCut, host + ", which keeps the room, does not answer: " + err.Error(), "switch it on, in the same network; this device works alone meanwhile, and comes back by itself"
+	return roomCut, host + ", which keeps the room, does not answer: " + err.Error(), "switch it on, in the same network; this device works alone meanwhile, and comes back by itself; " + forGood
 }
 
 func (d *Device) hostName(room *membership.Room) string {
@@ -212,6 +212,9 @@ func (d *Device) hostName(room *membership.Room) string {
 	}
 	return string(room.Host)
 }
+
+// forGood is what to do when the device that keeps a room is broken or was given away: nobody else can keep that room.
+const forGood = "if it is gone for good, leave the room at each device (hold its button for ten seconds, or: conch room leave) and pair them anew"
 
 // roomPort is the code of the condition that the room is kept at another port than it should be.
 const roomPort = "room.port"
@@ -286,10 +289,17 @@ func (p *pairer) changed(c membership.Change) {
 			p.d.coordinator.HushRoom(p.d.now(), p.d.speaker.Drop()) // nobody here is of that room any more
 			p.post(wayOut{p.d.now()})
 		}
+	case membership.Stuck: // it would begin anew as a member, be refused, and so on for ever
+		p.d.coordinator.HushRoom(p.d.now(), p.d.speaker.Drop())
+		p.d.conds.set(roomStuck, "this device was removed from its room, and that cannot be written down: "+c.Why.Error(),
+			"make the state directory writable (is the card worn out, and can only be read?); this device works alone meanwhile")
 	case membership.Admitted, membership.Renamed:
 		p.announce()
 	}
 }
+
+// roomStuck is the code of the condition that this device is out of its room, but not on disk.
+const roomStuck = "room.stuck"
 
 // networkPort is where others reach the broker of this device; 0: they do not.
 func (d *Device) networkPort() int {

@@ -72,9 +72,10 @@ type answer struct {
 }
 
 // refusals are the host's reasons on the wire.
-var refusals = map[string]error{"full": ErrFull, "member": ErrNoMember, "host": ErrHost, "disk": errDisk}
+var refusals = map[string]error{"full": ErrFull, "member": ErrNoMember, "host": ErrHost, "disk": ErrDisk}
 
-var errDisk = errors.New("the device that keeps the room could not write it down; is its disk full?")
+// ErrDisk is the host's word that its disk did not take it.
+var ErrDisk = errors.New("the device that keeps the room could not write it down; is its disk full?")
 
 func refusal(err error) string {
 	for why, e := range refusals {
@@ -335,7 +336,7 @@ func (m *Membership) fromHost(n mqtt.Note) error {
 	switch {
 	case n.Method == noteRefused:
 		if a.err = refusals[b.Why]; a.err == nil {
-			a.err = errDisk
+			a.err = ErrDisk
 		}
 	case n.Method == noteAdmitted && len(b.Welcome) == 0:
 		return fmt.Errorf("membership: %s: no welcome", n.Method)
