@@ -175,6 +175,10 @@ test-audio: deps-test ## sound on a private PulseAudio and the simulated ALSA ca
 	@$(GO) test -count=1 -v -timeout 10m ./audio/...
 	@CONCH_TEST_AUDIO=1 $(GO) test -count=1 -v -timeout 15m -run 'PulseAudio|ALSA|Unplugged' ./device
 
+.PHONY: test-pairing
+test-pairing: deps-test ## devices on networks of their own pair, by sound and by hand, and lose their power at each step (root; minutes)
+	@CONCH_TEST_PAIRING=1 $(GO) test -count=1 -v -timeout 15m -run 'PairingOnThreeNetworks|PowerCutAtEachRecord' ./device
+
 .PHONY: test-js
 test-js: deps-test ## the official JavaScript client against the rehearsal server
 	@$(GO) test -count=1 -v -timeout 10m -run 'JavaScript' ./companions/voice/...

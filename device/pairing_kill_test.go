@@ -17,7 +17,7 @@ import (
 //
 //	hall ── cutter, which counts records ── kitchen
 func TestPowerCutAtEachRecordOfPairing(t *testing.T) {
-	t.Parallel()
+	takesItsTime(t)
 	h := newPairHouse(t)
 	kitchen, hall := h.box("kitchen", "Ada", 11), h.box("hall", "Cleo", 13)
 	for _, b := range h.boxes {
