@@ -73,7 +73,8 @@ func (p *pairer) tryAt(ctx context.Context, o doTry, a *attempt) error {
 			all = errors.Join(all, err)
 			continue
 		}
-		switch is := mqtt.Fingerprint(ch.Peer()); {
+		is := mqtt.Fingerprint(ch.Peer())
+		switch {
 		case is == p.d.self:
 			_ = ch.Close()
 			return errTwin
@@ -83,6 +84,9 @@ func (p *pairer) tryAt(ctx context.Context, o doTry, a *attempt) error {
 			continue
 		}
 		_, err = a.joiner.Join(ctx, ch, o.Code)
+		if room := p.room(); err == nil && room != nil && room.Host == is { // where a person has named it, it may be found by nothing else
+			p.members.Reached(address)
+		}
 		return err
 	}
 	return all

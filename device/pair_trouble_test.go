@@ -77,6 +77,7 @@ const restartsAtOnce = 5 * time.Second
 
 // Whoever stands at the window with the right code, and the disk is full: both hear it at once, and not when the window's time is over.
 func TestAFullDiskIsSaidAtOnce(t *testing.T) {
+	t.Parallel()
 	for _, opener := range []string{"host", "member"} {
 		t.Run(opener, func(t *testing.T) {
 			h := newHousehold(t)
@@ -110,22 +111,17 @@ func TestAFullDiskIsSaidAtOnce(t *testing.T) {
 // A window is closed and opened again at once, at the room's one port, while somebody hangs on to the old one: it opens, and is found.
 func TestAWindowAfterAnother(t *testing.T) {
 	h := newHousehold(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	_ = l.Close()
+	port := unusedPort(t)
 	a, b := h.raise("kitchen", "Ada", func(o *boxOptions) {
 		change := o.config
-		o.config = func(c *Config) { change(c); c.Room.Port = port }
+		o.config = func(c *Config) { change(c); c.Room.Port, _ = strconv.Atoi(port) }
 	}), h.raise("hall", "Ben", nil)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	var o PairOpened
 	for range 5 {
 		o = a.opens()
-		hangs, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		hangs, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", port))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,6 +167,84 @@ func TestALieAboutAWindow(t *testing.T) {
 	}
 	if l := c.PairingNow(); l.Tries > 0 {
 		t.Errorf("the code was tried at a device that it is not of: %+v", l)
+	}
+}
+
+// Nothing is found by itself, and the addresses that the host knows of itself lead nowhere: where a person has named it, it is.
+func TestTheHostIsWhereAPersonHasNamedIt(t *testing.T) {
+	h := newHousehold(t)
+	h.lan.down.Store(true)
+	port := unusedPort(t)
+	a, b := h.raise("kitchen", "Ada", func(o *boxOptions) {
+		change := o.config
+		o.config = func(c *Config) { change(c); c.Room.Port, _ = strconv.Atoi(port) }
+		o.room.Reachable = func(port int) []string { return []string{net.JoinHostPort("127.0.0.9", "9")} }
+	}), h.raise("hall", "Ben", nil)
+	o := a.opens()
+	if _, err := b.joins(o.Code, net.JoinHostPort("localhost", port)); err != nil {
+		t.Fatal(err)
+	}
+	b.restarts()
+	a.restarts()
+	meet(a, b)
+}
+
+// A member's window is open, and the device that keeps the room goes: whoever comes with the code is told, and so is the member; the room
+// is whole when the host is back, and takes the newcomer in.
+func TestTheHostGoesWhileAMembersWindowIsOpen(t *testing.T) {
+	h := newHousehold(t)
+	a, b, c := h.raise("kitchen", "Ada", nil), h.raise("hall", "Ben", nil), h.raise("bedroom", "Cleo", nil)
+	pairs(a, b)
+	meet(a, b)
+	o := b.opens()
+	a.dies()
+	if _, err := c.joins(o.Code, o.Addresses[0]); err == nil {
+		t.Error("joined a room that nobody keeps")
+	}
+	if l := b.awaits(PairingFailed); l.Why != WhyHost {
+		t.Errorf("the member: %+v", l)
+	}
+	if c.pairing.room() != nil || len(b.pairing.room().Members) != 2 {
+		t.Error("somebody is half in")
+	}
+	a.live()
+	meet(a, b)
+	pairs(b, c)
+	meet(a, b, c)
+}
+
+// A device leaves with its window open, while somebody hangs on to that: it is out, its window is closed, and the two become a new room.
+func TestLeavingWithAWindowOpen(t *testing.T) {
+	t.Parallel()
+	for _, who := range []string{"host", "member"} {
+		t.Run(who, func(t *testing.T) {
+			h := newHousehold(t)
+			a, b, c := h.raise("kitchen", "Ada", nil), h.raise("hall", "Ben", nil), h.raise("bedroom", "Cleo", nil)
+			pairs(a, b)
+			meet(a, b)
+			leaver, other := a, b
+			if who == "member" {
+				leaver, other = b, a
+			}
+			o := leaver.opens()
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			defer cancel()
+			if _, err := leaver.Leave(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.joins(o.Code, o.Addresses[0]); err == nil {
+				t.Error("joined by the window of a device that has left")
+			}
+			leaver.restarts()
+			if who == "host" {
+				other.restarts()
+			}
+			if leaver.pairing.room() != nil || c.pairing.room() != nil {
+				t.Error("somebody is half in")
+			}
+			pairs(leaver, c)
+			meet(leaver, c)
+		})
 	}
 }
 
