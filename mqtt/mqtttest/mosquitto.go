@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -148,12 +149,23 @@ func (m *Mosquitto) Restart() error {
 	m.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // it must not outlive a test that crashed
 	m.done = make(chan struct{})
 	cmd, done, out := m.cmd, m.done, m.out
-	err = cmd.Start()
+	started := make(chan error, 1)
+	go func() { // ends with the broker
+		// Linux ties Pdeathsig to the thread that starts the process, and a thread can end before its program: so it is kept as long.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		defer close(done)
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait()
+		}
+	}()
+	err = <-started
 	m.mu.Unlock()
 	if err != nil {
 		return fmt.Errorf("mqtttest: start mosquitto: %w", err)
 	}
-	go func() { defer close(done); _ = cmd.Wait() }()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
