@@ -50,7 +50,7 @@ func Appliance(ctx context.Context, cfg Config, reload Reload, log *slog.Logger,
 			buttons[i] = inTurn{lines, a}
 		}
 	}
-	o := Options{Log: log, Buttons: buttons, Now: now, Control: true, OnTurn: a.turnEnded, OnEvent: a.event, Anyway: alone}
+	o := Options{Log: log, Buttons: buttons, Now: now, Control: true, OnTurn: a.turnEnded, OnEvent: a.event, Typing: a.screen.typing, Anyway: alone}
 	if alone {
 		o.OnTurn = nil // a service manager would keep what people say in its journal
 	}

@@ -46,6 +46,7 @@ type Options struct {
 	OnTurn  func(TurnRecord)             // after each turn, on the coordinator's goroutine: must not block
 	Anyway  bool                         // start with what works: nobody is there who could mend the rest and start again
 	Room    RoomOptions
+	Typing  func() bool      // a person is in the middle of a line: the device does not begin anew meanwhile
 	OnEvent func(gpio.Event) // console events the device itself does not act on: Quit, EOF, Stuck, gestures
 }
 

@@ -10,16 +10,16 @@ import (
 // anew. `conch run` becomes itself again (exec, the same process), a rehearsal makes a new device.
 var ErrRestart = errors.New("begin anew")
 
-// restartPatience bounds the wait for a turn that is in the way of beginning anew. Our choice: longer than a question and its
-// answer take.
+// restartPatience bounds the wait for a turn, or a half-typed line, that is in the way of beginning anew. Our choice: longer than a
+// question and its answer take.
 const restartPatience = 90 * time.Second
 
-// beginAnew lets what is being said sound, and a person who talks come to an end; then run ends with ErrRestart.
+// beginAnew lets what is being said sound, and a person who talks or types come to an end; then run ends with ErrRestart.
 func (p *pairer) beginAnew(ctx context.Context) {
 	p.said(ctx)
 	c, cancel := context.WithTimeout(ctx, restartPatience)
 	defer cancel()
-	p.d.waitQuiet(c)
+	_ = until(c, func() bool { return (p.d.opts.Typing == nil || !p.d.opts.Typing()) && p.d.Quiet() })
 	if ctx.Err() == nil {
 		p.step(stepRestart)
 		p.d.restarting.Store(true)

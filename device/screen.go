@@ -53,6 +53,13 @@ func (s *screen) Typing(line string) {
 	s.draw()
 }
 
+// typing says that there is a line which is not finished.
+func (s *screen) typing() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.typed != ""
+}
+
 // Entered implements gpio.Prompter.
 func (s *screen) Entered(line string) {
 	s.mu.Lock()
