@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -88,7 +89,7 @@ func joinRequest(code, host string) (device.JoinRequest, error) {
 		if n, err := strconv.Atoi(port); name == "" || err != nil || n < 1 || n > 65535 {
 			return req, fmt.Errorf("--host %s: must be NAME or NAME:PORT with a port from 1 to 65535", req.Host)
 		}
-	} else if name := strings.Trim(req.Host, "[]"); net.ParseIP(name) == nil && strings.ContainsAny(req.Host, ":/@ ") {
+	} else if _, err := netip.ParseAddr(strings.Trim(req.Host, "[]")); err != nil && strings.ContainsAny(req.Host, ":/@ ") {
 		return req, fmt.Errorf("--host %s: must be the name or address of the other device, with :PORT behind it or without", req.Host)
 	}
 	return req, nil

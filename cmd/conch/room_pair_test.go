@@ -74,7 +74,7 @@ func TestJoinTakesThePicture(t *testing.T) {
 			t.Errorf("--host %q is taken: %+v", host, got)
 		}
 	}
-	for _, host := range []string{"kitchen", "kitchen.local:7483", "10.0.0.7", "fe80::1", "[fe80::1]:7483", "[fe80::1]"} {
+	for _, host := range []string{"kitchen", "kitchen.local:7483", "10.0.0.7", "fe80::1", "[fe80::1]:7483", "[fe80::1]", "fe80::1%eth0", "[fe80::1%eth0]:7483"} {
 		if got, err := joinRequest("482915", host); err != nil {
 			t.Errorf("--host %q: %+v, %v", host, got, err)
 		}
