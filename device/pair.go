@@ -227,6 +227,18 @@ func (p *pairer) take(ctx context.Context, fact any) {
 			return
 		}
 	}
+	switch f := fact.(type) {
+	case wayHeld:
+		if err := p.able(); err != nil {
+			p.d.log.Warn(logPairErr, "err", err)
+			fact = wayUnable{f.At}
+		}
+	case wayHeldLong:
+		if p.d.conds.holds(roomDamaged) {
+			p.spawn(func() { p.giveUp(ctx) })
+			return
+		}
+	}
 	before := p.way.state
 	next, orders := p.way.step(fact)
 	p.way = next

@@ -216,6 +216,16 @@ func (d *Device) Remove(ctx context.Context, who string) (RemoveAnswer, error) {
 	return RemoveAnswer{Device: m.ID, Name: m.Name, Text: m.Name + " is no longer in the room"}, nil
 }
 
+// giveUp is leave for a room whose files are damaged.
+func (p *pairer) giveUp(ctx context.Context) {
+	why := PairingWhy("")
+	if err := p.d.forgetDamaged(); err != nil {
+		p.d.log.Error(logPairErr, "err", err)
+		why = WhyDisk
+	}
+	p.tell(ctx, wayGone{At: p.d.now(), Why: why})
+}
+
 // leave leaves, on disk and in the room.
 func (p *pairer) leave(ctx context.Context) {
 	name := p.d.roomName()

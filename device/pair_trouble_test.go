@@ -284,3 +284,59 @@ func TestACopiedCard(t *testing.T) {
 		t.Errorf("its window: %+v", l)
 	}
 }
+
+// A device that cannot pair, since its room is damaged, or it has nowhere to keep one, is held for five seconds, and for ten: it says that
+// it cannot, and works on. A damaged room is given up by holding, as by hand.
+func TestHeldWhereItCannotPair(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		more func(*tenant) func(*boxOptions)
+	}{
+		{"its room is damaged", func(x *tenant) func(*boxOptions) {
+			dir := filepath.Join(x.dir, "room")
+			if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "room.json"), []byte("{"), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			return nil
+		}},
+		{"it keeps nothing", func(*tenant) func(*boxOptions) {
+			return func(o *boxOptions) {
+				change := o.config
+				o.config = func(c *Config) { change(c); c.State.Dir = "" }
+			}
+		}},
+		{"it is configured by hand", func(*tenant) func(*boxOptions) {
+			return func(o *boxOptions) {
+				change := o.config
+				o.config = func(c *Config) { change(c); c.Room.Broker, c.Room.Listen = "embedded", "127.0.0.1:0" }
+			}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := newHousehold(t)
+			h.raise("hall", "Ben", nil).opens() // there would be somebody
+			x := &tenant{h: h, name: "kitchen", who: "Ada", dir: t.TempDir()}
+			x.more = c.more(x)
+			x.live()
+			x.holds(longEnough, nil)
+			if l := x.awaits(PairingFailed); l.Why != WhyDevice {
+				t.Errorf("held: %+v", l)
+			}
+			x.until("said", x.audible)
+			x.holds(10*time.Second+200*time.Millisecond, nil)
+			if x.conds.holds(roomDamaged) {
+				x.awaits(PairingLeft)
+				x.restarts()
+				if x.conds.holds(roomDamaged) {
+					t.Error("the damage stays")
+				}
+			}
+			if x.pairing.room() != nil {
+				t.Error("it is in a room")
+			}
+			x.question("are you there")
+			x.until("it answers", x.audible)
+		})
+	}
+}

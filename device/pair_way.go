@@ -72,6 +72,7 @@ type wayWindow struct {
 // Facts. Run names the attempt that they speak of, where it is one.
 type (
 	wayHeld     struct{ At time.Duration } // the button, for 5 s, and nobody spoke
+	wayUnable   struct{ At time.Duration } // held like that, and this device cannot pair
 	wayHeldLong struct{ At time.Duration } // for 10 s
 	wayPress    struct{ At time.Duration } // any press of this device
 	wayCancel   struct{ At time.Duration } // by the control socket
@@ -164,6 +165,9 @@ func (w way) step(fact any) (way, []any) {
 	switch f := fact.(type) {
 	case wayHeld:
 		s.held(f)
+	case wayUnable:
+		s.begin(f.At, true)
+		s.fail(WhyDevice)
 	case wayHeldLong:
 		s.leave()
 	case wayPress:
