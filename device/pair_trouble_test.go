@@ -331,11 +331,13 @@ func TestHeldWhereItCannotPair(t *testing.T) {
 				if x.conds.holds(roomDamaged) {
 					t.Error("the damage stays")
 				}
+			} else {
+				x.until("that hold is over", func() bool { return len(x.turnsEnded()) == 2 && x.Quiet() })
 			}
 			if x.pairing.room() != nil {
 				t.Error("it is in a room")
 			}
-			x.question("are you there")
+			x.types("Ada, are you there, say something long enough")
 			x.until("it answers", x.audible)
 		})
 	}
