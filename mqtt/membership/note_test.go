@@ -189,7 +189,7 @@ func TestNamesInARoomAreUnique(t *testing.T) {
 	r := &record{Members: []listed{{ID: "a", Name: "kitchen"}, {ID: "b", Name: "Kitchen 2"}}}
 	long := strings.Repeat("ж", maxName)
 	r.Members = append(r.Members, listed{ID: "c", Name: tidyName(long)})
-	for want, name := range map[string]string{"KITCHEN 3": "KITCHEN", "device": " \n\x00", "cellar": "cellar\t ", tidyName(long)[:maxName-2] + " 2": long} {
+	for want, name := range map[string]string{"KITCHEN 3": "KITCHEN", "device": " \n\x00", "cellar": "cellar\t ", "olleh": "\u202eolleh", tidyName(long)[:maxName-2] + " 2": long} {
 		if got := r.freeName(name, "d"); got != want || !goodName(got) {
 			t.Errorf("%q is called %q; want %q", name, got, want)
 		}

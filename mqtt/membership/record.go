@@ -219,7 +219,7 @@ func goodName(s string) bool {
 // tidyName makes a name of what a device says it is called.
 func tidyName(s string) string {
 	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == utf8.RuneError {
+		if !unicode.IsPrint(r) || r == utf8.RuneError { // what turns the direction of writing, too
 			return -1
 		}
 		return r
