@@ -231,7 +231,7 @@ func (p *pairer) take(ctx context.Context, fact any) {
 	case wayHeld:
 		if err := p.able(); err != nil {
 			p.d.log.Warn(logPairErr, "err", err)
-			fact = wayUnable{f.At}
+			fact = wayUnable(f)
 		}
 	case wayHeldLong:
 		if p.d.conds.holds(roomDamaged) {

@@ -60,7 +60,7 @@ func pairProcess(spec string) {
 		go func() { played <- card.Run(ctx, 1) }()
 		err = d.Run(ctx)
 		cancel()
-		_ = <-played // it ends with ctx
+		<-played //nolint:errcheck // it ends with ctx
 		if !errors.Is(err, ErrRestart) {
 			panic(err)
 		}

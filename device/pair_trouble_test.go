@@ -118,9 +118,8 @@ func TestAWindowAfterAnother(t *testing.T) {
 	}), h.raise("hall", "Ben", nil)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	var o PairOpened
 	for range 5 {
-		o = a.opens()
+		a.opens()
 		hangs, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", port))
 		if err != nil {
 			t.Fatal(err)
@@ -130,7 +129,7 @@ func TestAWindowAfterAnother(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o = a.opens()
+	o := a.opens()
 	a.until("nothing of the windows before is under way", func() bool { return a.pairing.busy.Load() == 1 })
 	if _, err := b.joins(o.Code, ""); err != nil {
 		t.Errorf("found by itself: %v", err)
