@@ -282,8 +282,12 @@ func (w *watch) order(ev Event, e Effect) {
 		switch e := e.(type) {
 		case PlayCue, SayWords, StartStream, StartClaim, CallTool, SetVolume, TruncateItem:
 			w.broken("%s while %s is held", show(e), w.held)
-		case EndTurn:
-			if e.Summary.Heard != w.before || e.Summary.Reason == Done || e.Summary.CommitToFirstAudio != 0 {
+		case EndTurn: // a turn that was granted and waits may end beside it, and was not heard at all
+			before := w.before
+			if e.Turn != w.held {
+				before = 0
+			}
+			if e.Summary.Heard != before || e.Summary.Reason == Done || e.Summary.CommitToFirstAudio != 0 {
 				w.broken("a held turn ended as %+v", e.Summary)
 			}
 		}
