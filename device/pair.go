@@ -34,6 +34,7 @@ type pairer struct {
 	find    Finder
 	facts   chan any
 	again   chan struct{} // closed once everything has been said: the device begins anew
+	ended   chan struct{} // closed when run has returned: nobody answers any more
 
 	// atomic
 	presses atomic.Uint64                  // so far
@@ -99,7 +100,7 @@ const (
 
 func (d *Device) wirePairing() {
 	p := d.pairing
-	p.d, p.facts, p.again = d, make(chan any, maxFacts), make(chan struct{})
+	p.d, p.facts, p.again, p.ended = d, make(chan any, maxFacts), make(chan struct{}), make(chan struct{})
 	p.window = make(chan struct{}, 1)
 	p.attempts, p.watchers = map[int]*attempt{}, map[chan PairingLine]bool{}
 	p.line = PairingLine{At: time.Now(), State: PairingIdle, Text: pairingText(PairingLine{State: PairingIdle})}
@@ -184,6 +185,7 @@ func (p *pairer) pressed() {
 // run owns the machine.
 func (p *pairer) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
+	defer close(p.ended)
 	defer p.workers.Wait()
 	defer cancel()
 	p.timer = time.NewTimer(time.Hour)

@@ -39,6 +39,8 @@ func (p *pairer) ask(ctx context.Context, fact any) (run int, err error) {
 	select {
 	case run = <-began:
 		return run, nil
+	case <-p.ended:
+		return 0, errors.New("the appliance has ended, or begins anew")
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
