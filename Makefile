@@ -137,7 +137,7 @@ endef
 
 .PHONY: test
 test: deps-test ## all tests (below 5 minutes on two cores)
-	@$(GO) test -v -timeout 5m $(PKG) 2>&1 | awk '$(SUMMARY)'
+	@$(GO) test -v -timeout 10m $(PKG) 2>&1 | awk '$(SUMMARY)'
 
 .PHONY: race
 race: deps-test ## all tests under the race detector
