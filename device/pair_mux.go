@@ -29,7 +29,9 @@ func (d *Device) pairMux(mux *http.ServeMux) {
 		reply(w, line, err)
 	})
 	mux.HandleFunc("POST /room/cancel", func(w http.ResponseWriter, r *http.Request) {
-		line, err := d.CancelPairing(r.Context())
+		ctx, cancel := context.WithTimeout(r.Context(), openLimit)
+		defer cancel()
+		line, err := d.CancelPairing(ctx)
 		reply(w, line, err)
 	})
 	mux.HandleFunc("POST /room/remove", func(w http.ResponseWriter, r *http.Request) {
@@ -43,7 +45,9 @@ func (d *Device) pairMux(mux *http.ServeMux) {
 		reply(w, answer, err)
 	})
 	mux.HandleFunc("POST /room/leave", func(w http.ResponseWriter, r *http.Request) {
-		answer, err := d.Leave(r.Context())
+		ctx, cancel := context.WithTimeout(r.Context(), openLimit)
+		defer cancel()
+		answer, err := d.Leave(ctx)
 		reply(w, answer, err)
 	})
 	mux.HandleFunc("GET /room/pairing", func(w http.ResponseWriter, r *http.Request) {

@@ -3,7 +3,7 @@ package device
 import (
 	"math"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"conch/audio"
@@ -33,31 +33,36 @@ const (
 	heldLeast   = 12    // frames at which that was so: a sentence has 20 and more, a kitchen 8 at most (TestSomebodySpoke)
 )
 
-// levels are those of the latest utterance of a turn.
+// levels are those of the latest utterance of a turn. The verdict is ready whenever the button asks: its goroutine, which sees the
+// next edge, waits for nobody.
 type levels struct {
-	mu    sync.Mutex
-	id    string
-	last  time.Duration // when a frame came
-	meter speechMeter
+	// owned by the microphone's goroutine
+	id     string
+	meter  speechMeter
+	judged int // frames that the verdict knows
+
+	// atomic
+	last  atomic.Int64 // when a frame came
+	spoke atomic.Bool
 }
 
 // of takes what was captured of an utterance, on the microphone's goroutine.
 func (l *levels) of(id string, now time.Duration, pcm []int16) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	if l.id != id {
-		l.id = id
-		l.meter = speechMeter{}
+		l.id, l.meter, l.judged = id, speechMeter{}, 0
+		l.spoke.Store(false)
 	}
-	l.last = now
 	l.meter.add(pcm)
+	if l.meter.frames-l.judged >= vowel {
+		l.judged = l.meter.frames
+		l.spoke.Store(l.meter.spoken())
+	}
+	l.last.Store(int64(now))
 }
 
 // quiet judges the utterance whose last frame came within staleLevel; without one: true.
 func (l *levels) quiet(now time.Duration) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return now-l.last > staleLevel || !l.meter.spoken()
+	return now-time.Duration(l.last.Load()) > staleLevel || !l.spoke.Load()
 }
 
 // spoken says whether somebody speaks in pcm (24 kHz).
