@@ -4,7 +4,8 @@
 // runner owns the one Machine of a device; anybody may call Step on a copy of their own.
 //
 //	facts (event.go) ──> Step (step.go) ──> orders (effect.go)
-//	                     answer.go  responses, speech, tools, the barrier behind the last sample
+//	                     answer.go  responses, speech, the barrier behind the last sample
+//	                     tool.go    calls and their effects
 //	                     hold.go    an answer made ready for when the floor is free
 //	                     cut.go     interrupt, failure, deadlines, the end of a turn
 //	                     machine.go what is remembered, configuration, bounds

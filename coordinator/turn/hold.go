@@ -29,7 +29,7 @@ func (s *step) floorOpened(e FloorOpened) {
 	for i := range m.calls[:m.called] {
 		if c := &m.calls[i]; c.waits {
 			s.do(CallTool{Turn: m.turn, Response: c.response, Call: c.id, Name: c.name, Args: c.args})
-			*c = call{id: c.id}
+			*c = call{id: c.id, order: c.order}
 		}
 	}
 	switch m.phase {

@@ -121,6 +121,9 @@ type Machine struct {
 	tools    int
 	stream   Handle // latched to the barrier
 	claim    Handle
+	mediaBy  int // order of the call that had the last say about what plays, 0: none; then of claims, of the volume
+	claimBy  int
+	volumeBy int
 
 	// What outlives a turn.
 	running      Handle // stream
@@ -168,6 +171,7 @@ type stretch struct {
 
 type call struct {
 	id    CallID
+	order int // of the calls of its turn, from 1
 	back  bool
 	sound Handle // latched until the follow-up
 
