@@ -40,6 +40,7 @@ type pairer struct {
 	presses atomic.Uint64                  // so far
 	busy    atomic.Int64                   // workers: an attempt that was given up may still come to something while there are any
 	live    atomic.Bool                    // an attempt is under way: a press ends it
+	ending  atomic.Bool                    // it will begin anew: nothing else is begun; true before anybody is told
 	door    atomic.Pointer[pairing.Window] // the one behind the broker's door to the network
 	// hurried: the host was looked for where it was, without asking the network
 	hurried atomic.Bool
@@ -52,7 +53,6 @@ type pairer struct {
 	attempts map[int]*attempt
 	workers  sync.WaitGroup
 	timer    *time.Timer
-	ending   bool // it will begin anew: nothing else is begun
 
 	mu       sync.Mutex // guards what follows
 	line     PairingLine
@@ -223,7 +223,7 @@ func (p *pairer) run(ctx context.Context) error {
 
 // take steps and carries out.
 func (p *pairer) take(ctx context.Context, fact any) {
-	if p.ending {
+	if p.ending.Load() {
 		switch fact.(type) { // of what is over anyway
 		case wayHeld, wayHeldLong, wayPair, wayJoin, wayLeave, waySeen, wayTick:
 			return
@@ -246,9 +246,15 @@ func (p *pairer) take(ctx context.Context, fact any) {
 	p.way = next
 	p.live.Store(next.live())
 	var ended *PairingLine
+	anew := false
 	for _, o := range orders {
-		if say, ok := o.(doSay); ok && say.Line.Over() {
-			ended = &say.Line
+		switch o := o.(type) {
+		case doSay:
+			if o.Line.Over() {
+				ended = &o.Line
+			}
+		case doRestart:
+			anew = !p.ending.Swap(true)
 		}
 	}
 	switch {
@@ -262,6 +268,9 @@ func (p *pairer) take(ctx context.Context, fact any) {
 	p.d.lights.lamp.Tell(func(f *light.Facts) { f.Pairing = next.live() })
 	for _, o := range orders {
 		p.carryOut(ctx, o)
+	}
+	if anew {
+		p.spawn(func() { p.beginAnew(ctx) })
 	}
 	if at, ok := next.due(p.d.now()); ok {
 		p.timer.Reset(max(time.Millisecond, at-p.d.now()))
@@ -306,12 +315,6 @@ func (p *pairer) carryOut(ctx context.Context, order any) {
 		p.spawn(func() { p.leave(ctx) })
 	case doSay:
 		p.say(ctx, o.Line)
-	case doRestart:
-		if p.ending {
-			return
-		}
-		p.ending = true
-		p.spawn(func() { p.beginAnew(ctx) })
 	}
 }
 

@@ -107,7 +107,7 @@ func (s *stage) makeIdentity() (mqtt.Identity, error) {
 // stop waits for what newStage and start began; play.ctx has ended.
 func (s *stage) stop() error {
 	var all []error
-	if l := s.life.Load(); l != nil {
+	if l := s.life.Swap(nil); l != nil { // from here on nobody lives here anew
 		all = append(all, l.end())
 	}
 	for range s.parts {
@@ -151,11 +151,16 @@ func (s *stage) start() error {
 	return nil
 }
 
-// live runs the device, and anew for as long as it wants that: as the appliance does, with the same state.
+// live runs the device, and anew for as long as it wants that: as the appliance does, with the same state. A device that was about
+// to begin anew when its life was ended has ended well.
 func (s *stage) live(l *life) {
 	err := l.device.Run(l.ctx)
-	if !errors.Is(err, ErrRestart) || l.ctx.Err() != nil {
+	if !errors.Is(err, ErrRestart) {
 		l.done <- err
+		return
+	}
+	if l.ctx.Err() != nil {
+		l.done <- nil
 		return
 	}
 	next, err := s.enter()
@@ -164,7 +169,7 @@ func (s *stage) live(l *life) {
 		s.play.report.fault(s.name, "does not begin anew: "+err.Error())
 	case s.life.CompareAndSwap(l, next):
 		go s.live(next) // awaited by its end
-	default: // killed meanwhile
+	default: // ended meanwhile
 		next.cancel()
 		err = next.device.Run(next.ctx)
 	}
@@ -227,7 +232,7 @@ func (s *stage) knows() int {
 // kill ends the device without a goodbye: its connections are gone before it can say one, and its sound with them. Of what
 // it would still have written to its state, the last moment may be there: a process that is killed writes nothing more.
 func (s *stage) kill() error {
-	l := s.life.Load()
+	l := s.life.Swap(nil)
 	l.killed.Store(true)
 	s.mute.Store(true)
 	s.onCables(func(c *cable) { c.refusing(true); c.reset() })
@@ -237,7 +242,6 @@ func (s *stage) kill() error {
 	s.play.report.gone(s.name)
 	s.unfreeze()
 	s.held = false
-	s.life.Store(nil)
 	_ = l.end() // that it fell over is what was asked for
 	return nil
 }

@@ -39,6 +39,11 @@ func (p *play) line(ctx context.Context, l Line) error {
 	if s != nil && !s.alive() && l.Verb != "start" && l.Verb != "wait" {
 		return fmt.Errorf("%s was killed; first: start %s", s.name, s.name)
 	}
+	if s != nil && l.Verb != "wait" { // nobody is there to take what is done in between
+		if err := p.wait(ctx, readyStage, func() bool { l := s.life.Load(); return l == nil || !l.device.restarting.Load() }, "it to begin anew"); err != nil {
+			return err
+		}
+	}
 	switch l.Verb {
 	case "press":
 		return p.move(ctx, s, true)
@@ -242,10 +247,10 @@ func (s *stage) settled() bool {
 	return l == nil || s.isFrozen() || l.device.coordinator.Settled() && (l.device.room == nil || l.device.room.Settled())
 }
 
-// quiet says that nothing sounds at the device, and that it has nothing in hand.
+// quiet says that nothing sounds at the device, that it has nothing in hand, and that it is not about to begin anew.
 func (s *stage) quiet() bool {
 	l := s.life.Load()
-	return l == nil || s.isFrozen() || l.device.Quiet() && s.settled() && s.toSay.Load() == 0
+	return l == nil || s.isFrozen() || l.device.Quiet() && s.settled() && s.toSay.Load() == 0 && !l.device.pairing.ending.Load()
 }
 
 // idle says that the whole room is quiet and no round is open. A device that is frozen may have something to say later.
