@@ -23,7 +23,7 @@ type Options struct {
 	Light   Light
 	Phrases Phrases
 
-	Turn  turn.Config       // deadlines and limits of the machine
+	Turn  turn.Config       // deadlines and limits of the machine, whole (turn.DefaultConfig, changed); none at all: the defaults
 	Log   *slog.Logger      // default: nowhere
 	Clock Clock             // default: RealClock(nil); share the device's with RealClock(now)
 	NewID func() turn.ID    // default: "t-" and six hex digits, no two alike
@@ -101,6 +101,9 @@ func New(o Options) (*Coordinator, error) {
 	}
 	if o.Recorder == nil {
 		o.Recorder = NewRecorder(200)
+	}
+	if o.Turn == (turn.Config{}) {
+		o.Turn = turn.DefaultConfig()
 	}
 	o.ToolDeadline = orDefault(o.ToolDeadline, 10*time.Second)
 	o.ToolLimit = orDefault(o.ToolLimit, 16)

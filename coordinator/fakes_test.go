@@ -404,6 +404,7 @@ func newRig(t *testing.T, change ...func(*rig, *Options)) *rig {
 	var mu sync.Mutex
 	o := Options{
 		Voice: g.voice, Speaker: g.speaker, Mic: fakeMic{j}, Tools: g.tools, Light: fakeLight{j}, Phrases: fakePhrases{j},
+		Turn:  turn.DefaultConfig(),
 		Clock: RealClock(func() time.Duration { return time.Since(j.start) }),
 		NewID: func() turn.ID {
 			mu.Lock()

@@ -33,10 +33,13 @@ func (s *step) waitForServer(at time.Duration) {
 	m := &s.m
 	m.deadline, m.again = at+m.cfg.Committing, 0
 	if !m.online {
-		m.deadline = at + m.cfg.SessionGrace
+		m.deadline = s.patience(at)
 	}
 	s.think(m.released)
 }
+
+// patience is until when a question waits for a session; without any, until now (and not for ever, which is what zero says).
+func (s *step) patience(at time.Duration) time.Duration { return max(1, at+s.m.cfg.SessionGrace) }
 
 func (s *step) request(prompt string) {
 	s.do(CreateResponse{Turn: s.m.turn, Prompt: prompt})

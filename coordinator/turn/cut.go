@@ -312,7 +312,7 @@ func (s *step) sessionLost(e SessionLost) {
 		if m.response != "" {
 			m.response, m.requested = "", true // the voice asks again
 		}
-		m.deadline = e.At + m.cfg.SessionGrace
+		m.deadline = s.patience(e.At)
 		if m.again > 0 {
 			m.deadline = min(m.deadline, m.again)
 		}

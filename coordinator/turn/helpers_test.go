@@ -124,7 +124,18 @@ type bench struct {
 	out []Effect
 }
 
-func newBench(t testing.TB, c Config) *bench { return &bench{t: t, m: New(c)} }
+func newBench(t testing.TB, c Config) *bench { return &bench{t: t, m: New(filled(c))} }
+
+// filled takes the default for each field that a test does not care about.
+func filled(c Config) Config {
+	v, d := reflect.ValueOf(&c).Elem(), reflect.ValueOf(DefaultConfig())
+	for i := range v.NumField() {
+		if v.Field(i).IsZero() {
+			v.Field(i).Set(d.Field(i))
+		}
+	}
+	return c
+}
 
 // run carries out lines of a script, one after the other.
 func (b *bench) run(lines ...string) *bench {

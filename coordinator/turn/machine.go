@@ -2,8 +2,9 @@ package turn
 
 import "time"
 
-// Config is what a household may want to change: deadlines and limits, as data. The zero value of a field means its
-// default; turns.md section 1 has the deadlines, section 6 the cue and the tail.
+// Config is what a household may want to change: deadlines and limits, as data. It is taken as it is, since zero is a
+// choice too (no tail, no patience with a lost session): begin with DefaultConfig. turns.md section 1 has the deadlines,
+// section 6 the cue and the tail.
 type Config struct {
 	Listening    time.Duration // longest utterance; then it commits by itself (60 s)
 	Capture      time.Duration // from the end of the tail to CaptureEnded (2 s); the microphone is broken beyond it
@@ -195,32 +196,7 @@ type orphan struct {
 }
 
 // New makes a machine at rest, without a session: SessionReady says when there is one.
-func New(c Config) Machine {
-	d := DefaultConfig()
-	c.Listening = orDefault(c.Listening, d.Listening)
-	c.Capture = orDefault(c.Capture, d.Capture)
-	c.Committing = orDefault(c.Committing, d.Committing)
-	c.InResponse = orDefault(c.InResponse, d.InResponse)
-	c.Awaiting = orDefault(c.Awaiting, d.Awaiting)
-	c.Thinking = orDefault(c.Thinking, d.Thinking)
-	c.ThinkingMax = orDefault(c.ThinkingMax, d.ThinkingMax)
-	c.SessionGrace = orDefault(c.SessionGrace, d.SessionGrace)
-	c.Bounce = orDefault(c.Bounce, d.Bounce)
-	c.Words = orDefault(c.Words, d.Words)
-	c.Hold = orDefault(c.Hold, d.Hold)
-	c.Tail = orDefault(c.Tail, d.Tail)
-	if c.MinHeld <= 0 {
-		c.MinHeld = d.MinHeld
-	}
-	return Machine{cfg: c}
-}
-
-func orDefault(v, d time.Duration) time.Duration {
-	if v <= 0 {
-		return d
-	}
-	return v
-}
+func New(c Config) Machine { return Machine{cfg: c} }
 
 // State is one of the seven; a machine between two Steps is never in APPLYING_FACTORIES or INTERRUPTED, which it only
 // moves through.

@@ -42,7 +42,7 @@ func replay(t *testing.T, src string) string {
 		case line == "" || strings.HasPrefix(line, "#"):
 			continue
 		case line == "room":
-			b.m = New(Config{Room: true})
+			b.m = New(filled(Config{Room: true}))
 			continue
 		}
 		before := b.m.State()

@@ -432,3 +432,27 @@ func TestStoppingMediaIsNarratedOnlyWhenNothingWasSaid(t *testing.T) {
 		}
 	}
 }
+
+// Zero is what somebody chose: no tail, and no patience with a lost session.
+func TestZeroMeansZero(t *testing.T) {
+	c := DefaultConfig()
+	c.Tail, c.SessionGrace = 0, 0
+	for _, row := range []struct {
+		name  string
+		lines []string
+		last  string
+	}{
+		{"released offline", []string{"press t-1", "capture-started t-1", "wait 1s", "release 24000"}, "capture-ended t-1 24000"},
+		{"asked offline", nil, "ask t-1 what time is it"},
+		{"lost while it waits for an answer", toAsking, "lost"},
+	} {
+		b := (&bench{t: t, m: New(c)}).run(row.lines...)
+		if b.has("EndCapture") && !slices.Contains(b.orders(), "EndCapture turn=t-1") {
+			t.Errorf("%s: a tail is recorded: %v", row.name, b.orders())
+		}
+		b.forget().run(row.last, "wait 1ns")
+		if b.wantHas("ClearInput turn=t-1", "SayWords turn=t-1 words=offline"); b.m.State() != Idle {
+			t.Errorf("%s: %v at once; want IDLE", row.name, b.m.State())
+		}
+	}
+}

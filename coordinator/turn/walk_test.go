@@ -73,7 +73,7 @@ func FuzzStep(f *testing.F) {
 
 // walk is one random life in a world that answers orders: late, twice, never, or for somebody else.
 func walk(t testing.TB, r *rand.Rand, name string, steps int) *watch {
-	w := newWatch(t, name, New(Config{Room: r.IntN(3) == 0}))
+	w := newWatch(t, name, New(filled(Config{Room: r.IntN(3) == 0})))
 	w.r = r
 	w.feed(SessionReady{})
 	for range steps {
