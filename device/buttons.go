@@ -270,9 +270,12 @@ func (c *Config) buttonOptions(now func() time.Duration) (gpio.ButtonOptions, er
 	}
 	return gpio.ButtonOptions{
 		Chip: c.Button.Chip, ActiveHigh: c.Button.Active == "high", Bias: bias, Mode: mode, Clock: now,
-		Stuck: c.Turn.Listen + 5*time.Second, // the turn's own limit comes first, with a cue
+		Stuck: c.stuckAfter(),
 	}, nil
 }
+
+// stuckAfter is how long a press may be: the turn's own limit comes first, with a cue.
+func (c *Config) stuckAfter() time.Duration { return c.Turn.Listen + 5*time.Second }
 
 // CheckButton looks whether the button that the configuration asks for by name can be had: an error of conch check. That
 // conch itself has it already is well.

@@ -94,6 +94,29 @@ func TestSoundGoneAndBackWhileListening(t *testing.T) {
 	b.fine()
 }
 
+// A speech as long as the configuration allows arrives whole: the voice keeps as much as the turn allows, and the control socket's
+// button is not taken for a stuck one before.
+func TestTheLongestSpeechIsKept(t *testing.T) {
+	t.Parallel()
+	const long = 290 * time.Second // the rehearsal server takes five minutes
+	b := newBox(t, boxOptions{config: func(c *Config) { c.Turn.Listen = long }})
+	r := b.nextTurn(func() {
+		b.hand.Press()
+		b.state(turn.Listening)
+		b.voices.Append(b.log.begun()[0], make([]int16, audio.Samples(long)))
+		b.card.Feed(whistle(300, audio.Samples(300*time.Millisecond)))
+		b.until("heard out", func() bool { return b.card.Fed() == 0 })
+		b.hand.Release()
+	})
+	b.answered(r)
+	if l := b.ears.lengths(); len(l) != 1 || l[0] < long {
+		t.Errorf("the server heard %v; want all of %v", l, long)
+	}
+	if got := b.cfg.stuckAfter(); got <= long {
+		t.Errorf("a press is taken for a stuck button after %v, within the longest speech of %v", got, long)
+	}
+}
+
 // The disk is full: that is a condition, not an end. The conversation goes on, and with space the condition goes too.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()

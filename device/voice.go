@@ -81,6 +81,7 @@ func (d *Device) newVoice(card companions.Card, first bool, kind, address string
 	conf := realtime.Config{
 		URL: address, Model: v.Model, Voice: v.Name, TranscriptionModel: v.Transcription,
 		Instructions: card.Instructions(companions.RoomContext{Place: d.cfg.Device.Name, Common: v.Instructions, Room: d.inRoom(), Others: d.others(card.ID)}),
+		MaxUtterance: d.cfg.longestUtterance(),
 		Key:          d.cfg.liveKey, Hold: d.holdVoice, Log: d.log.With("companion", card.ID),
 		Prices:  realtime.Prices{TextIn: v.PriceIn, AudioIn: v.PriceIn, TextOut: v.PriceOut, AudioOut: v.PriceOut},
 		Ceiling: realtime.Ceiling{Tokens: int64(v.Ceiling)}, Pool: pool,

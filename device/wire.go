@@ -60,7 +60,7 @@ func New(cfg Config, o Options) (*Device, error) {
 	d.wirePairing()
 	// The hand of the control socket is a button like any other, with a virtual contact.
 	d.hand = gpio.NewVirtualLine("control socket")
-	d.buttons = append([]gpio.Source{gpio.NewButton(d.hand, gpio.ButtonOptions{Clock: d.now})}, o.Buttons...)
+	d.buttons = append([]gpio.Source{gpio.NewButton(d.hand, gpio.ButtonOptions{Clock: d.now, Stuck: cfg.stuckAfter()})}, o.Buttons...)
 	return d, nil
 }
 
@@ -299,6 +299,12 @@ func (d *Device) turnConfig() turn.Config {
 	t.Thinking, t.SessionGrace, t.Tail = c.Thinking, c.Reconnect, d.cfg.Audio.Postroll
 	t.Room = d.inRoom()
 	return t
+}
+
+// longestUtterance is what a voice must be able to keep: the longest speech, what is taken on both sides of it, and a second for a
+// machine that is late.
+func (c *Config) longestUtterance() time.Duration {
+	return c.Turn.Listen + c.Audio.Preroll + c.Audio.Postroll + time.Second
 }
 
 // since is a monotonic clock.

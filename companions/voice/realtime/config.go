@@ -105,8 +105,8 @@ func (cfg *Config) defaults() error {
 	if cfg.RenewAfter == 0 {
 		cfg.RenewAfter = 50 * time.Minute
 	}
-	if cfg.MaxUtterance < time.Second || cfg.MaxUtterance > 10*time.Minute {
-		return fmt.Errorf("realtime: MaxUtterance = %v: must be 1s to 10m", cfg.MaxUtterance)
+	if cfg.MaxUtterance < time.Second || cfg.MaxUtterance > 11*time.Minute {
+		return fmt.Errorf("realtime: MaxUtterance = %v: must be 1s to 11m", cfg.MaxUtterance)
 	}
 	if cfg.MaxAnswer < time.Second || cfg.MaxAnswer > time.Hour {
 		return fmt.Errorf("realtime: MaxAnswer = %v: must be 1s to 1h", cfg.MaxAnswer)

@@ -416,7 +416,7 @@ func TestConfigIsRefusedInWords(t *testing.T) {
 		{func(c *Config) { c.URL = "wss://" }, "must be ws://"},
 		{func(c *Config) { c.URL = "wss://user:secret@x/" }, "put the key into Key"},
 		{func(c *Config) { c.Dialect = Dialect{Name: "odd", Rate: 8000} }, "Rate = 8000: must be 24000 or 16000"},
-		{func(c *Config) { c.MaxUtterance = time.Hour }, "MaxUtterance = 1h0m0s: must be 1s to 10m"},
+		{func(c *Config) { c.MaxUtterance = time.Hour }, "MaxUtterance = 1h0m0s: must be 1s to 11m"},
 		{func(c *Config) { c.MaxAnswer = -1 }, "MaxAnswer = -1ns: must be"},
 		{func(c *Config) { c.Load = func() ([]byte, error) { return nil, fmt.Errorf("disk on fire") } }, "disk on fire"},
 	} {
