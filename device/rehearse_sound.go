@@ -49,10 +49,13 @@ func (c twinCard) OpenCapture(conf audio.StreamConfig, take func(in []int16)) (a
 	})
 }
 
-// Whoever was cut short is silent for hushAfter; what sounded within hushBefore was not a pause between two words.
+// Whoever was cut short is silent for hushAfter; what sounded within hushBefore was not a pause between two words. What sounds when
+// hushTurn has passed since the turn's end is no part of it, and less silence than hushSure may be a part of any sound.
 const (
 	hushBefore = 250 * time.Millisecond
 	hushAfter  = 450 * time.Millisecond
+	hushTurn   = 100 * time.Millisecond
+	hushSure   = 20 * time.Millisecond
 )
 
 // unreachable says that a press cannot pass: the network is cut, or the device is stopped or gone.
@@ -69,23 +72,43 @@ func (p *play) silenced(by *stage, edge time.Duration) {
 			if s == by || by.unreachable() || s.unreachable() || audio.Peak(s.card.Between(edge-hushBefore, edge+20*time.Millisecond)) == 0 {
 				continue
 			}
-			until := edge + hushAfter
-			s.mu.Lock()
-			if s.last > edge { // its own person was next: the cue is no old sound
-				until = min(until, s.last)
+			until, ended := s.listenUntil(edge)
+			switch last, silent := lastSound(s.card.Between(edge, until)); {
+			case last == 0 && !p.report.hadFloor(s.name, edge): // it had just finished
+			case silent:
+				p.report.hush(s.name, by.name, edge, last)
+			case !ended:
+				p.report.sounds(s.name, by.name, edge, until-edge)
 			}
-			s.mu.Unlock()
-			tape := s.card.Between(edge, until)
-			n := len(tape)
-			for n > 0 && tape[n-1] == 0 {
-				n--
-			}
-			if n == 0 && !p.report.hadFloor(s.name, edge) {
-				continue // it had just finished
-			}
-			p.report.hush(s.name, by.name, edge, edge+audio.CardDuration(n))
 		}
 	})
+}
+
+// listenUntil is how long what a device plays after a press elsewhere may be what was to be silenced, and whether that is known to
+// have come to an end: asked again, it has something new to say, and its own person's next press is followed by a cue.
+func (s *stage) listenUntil(edge time.Duration) (until time.Duration, ended bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	until = edge + hushAfter
+	if s.last > edge && s.last < until {
+		until, ended = s.last, true
+	}
+	for _, at := range s.ends {
+		if at > edge && at < edge+hushAfter {
+			return min(until, at+hushTurn), true
+		}
+	}
+	return until, ended
+}
+
+// lastSound is when a tape falls silent, counted from its beginning. A tape that sounds to its end says nothing of that: silent is
+// false.
+func lastSound(tape []int16) (last time.Duration, silent bool) {
+	n := len(tape)
+	for n > 0 && tape[n-1] == 0 {
+		n--
+	}
+	return audio.CardDuration(n), len(tape)-n >= audio.CardFrames(hushSure)
 }
 
 // record keeps what the card plays in a WAV and what the device notes in a ledger, both from the rehearsal's beginning.

@@ -52,6 +52,8 @@ type stage struct {
 	said  int           // answers said to their end since somebody in the room last did something
 	over  string        // how a turn since then ended that was not cut; empty: none has
 
+	ends []time.Duration // of its last turns, oldest first
+
 	airways []airway      // what its microphone hears of other devices
 	lines   []PairingLine // what the device has said of pairing since its person last did something about it
 }
@@ -358,10 +360,16 @@ func (s *stage) turnEnded(l *life, t TurnRecord) {
 			s.said++
 		}
 	}
+	if s.ends = append(s.ends, t.Ended); len(s.ends) > keptEnds {
+		s.ends = slices.Delete(s.ends, 0, 1)
+	}
 	edge := s.last
 	s.mu.Unlock()
 	s.play.report.turn(t, edge, t.PressToSilence != nil && t.Ended-edge < ownCut, l.device.room != nil)
 }
+
+// keptEnds is more turns than can end while a silence is measured.
+const keptEnds = 32
 
 // ownCut: a turn that ended so soon after its own person's press was cut by that, and otherwise from elsewhere.
 const ownCut = time.Second

@@ -20,7 +20,8 @@ import (
 //	instead        the one who had the floor failed, or is gone: who took over
 //	outcome        what became of a person's message: answered, silent (deliberately nobody), superseded (room.md 8, I2)
 //	hush           a press or question silenced a device: milliseconds from the edge, wherever the finger was, to the device's
-//	               last audible sample
+//	               last audible sample. Where that cannot be told from what the device said next, there is no such line
+//	sounding       a press or question elsewhere has not silenced a device: milliseconds from the edge that it was listened to
 //	member         somebody came, changed or went, as a device saw it
 //	pairing        how far a device has come in pairing, as its control socket says it
 //	fault          the script broke something
@@ -179,10 +180,18 @@ func (r *report) turn(t TurnRecord, edge time.Duration, cut, inRoom bool) {
 }
 
 // hush tells of a device that was silenced from elsewhere.
-func (r *report) hush(device, by string, edge, last time.Duration) {
+func (r *report) hush(device, by string, edge, after time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.hushed(hushLine{Event: "hush", AtMS: ms(edge), Device: device, By: by, MS: ms(max(0, last-edge))})
+	r.hushed(hushLine{Event: "hush", AtMS: ms(edge), Device: device, By: by, MS: ms(after)})
+}
+
+// sounds tells of a device that goes on, as long as it was listened to.
+func (r *report) sounds(device, by string, edge, after time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.put(hushLine{Event: "sounding", AtMS: ms(edge), Device: device, By: by, MS: ms(after)})
+	r.sentence(indent+"%s sounds on, %.0f ms after the press in %s\n", device, ms(after), by)
 }
 
 // hadFloor says that somebody was speaking at a device at a time, or pausing between two words.
