@@ -34,6 +34,7 @@ type Config struct {
 	Language           string // of the transcription, ISO 639-1; "" lets the server guess
 	Reasoning          string // effort, for models that reason: minimal, low, medium, high, xhigh; "" leaves it out
 	Dialect            Dialect
+	Assumed            Assumed // what of these nobody chose
 
 	Prices  Prices
 	Ceiling Ceiling
@@ -53,6 +54,10 @@ type Config struct {
 	Log  *slog.Logger                                                      // nil: slog.Default
 }
 
+// Assumed says which names are a default of conch, i.e. OpenAI's: other servers (Dialect.Voices, Dialect.Models) are not
+// asked for what they have not.
+type Assumed struct{ Voice, TranscriptionModel bool }
+
 // Our choices; what the protocol demands is in wire.go.
 const (
 	rate = 24000 // samples per second inside conch
@@ -69,6 +74,7 @@ const (
 	pingTimeout      = 4 * time.Second // with pingEvery: a dead line is noticed within 10 s (turns.md 1, COMMITTING)
 	writeTimeout     = 10 * time.Second
 	dialTimeout      = 5 * time.Second
+	earlyError       = 2 * time.Second  // after an error in the handshake, for session.updated all the same
 	handshakeTimeout = 15 * time.Second // until session.updated; some servers load their models first
 	backoffMin       = 150 * time.Millisecond
 	backoffMax       = 5 * time.Second
@@ -126,11 +132,19 @@ func (cfg *Config) defaults() error {
 	return nil
 }
 
-// endpoint is the URL with the model in its query.
+// endpoint is the URL with the model in its query, and the dialect's path where it has none.
 func (cfg *Config) endpoint() string {
 	u, _ := url.Parse(cfg.URL) // checked by defaults
-	if q := u.Query(); cfg.Model != "" && !q.Has("model") {
-		q.Set("model", cfg.Model)
+	if u.Path == "" || u.Path == "/" {
+		u.Path = cfg.Dialect.Path
+	}
+	q := u.Query()
+	name := "model"
+	if cfg.Dialect.Deployment && (q.Has("api-version") || q.Has("deployment")) {
+		name = "deployment"
+	}
+	if cfg.Model != "" && !q.Has(name) {
+		q.Set(name, cfg.Model)
 		u.RawQuery = q.Encode()
 	}
 	return u.String()

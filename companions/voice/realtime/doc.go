@@ -24,6 +24,9 @@
 //	DeleteItem      conversation.item.delete
 //	SendToolOutput  conversation.item.create (function_call_output)
 //
+// Servers differ in this (Dialect): one wants no clear or no commit, one answers by itself, one has to be told an
+// interruption as text. hearing.go does what that asks for; testdata/servers holds what each one's own source shows.
+//
 // What a turn has asked for is kept until its answer began. When the connection breaks before that, the next one gets
 // the conversation as text, then the whole utterance again, then the same requests: nothing that was said is lost.
 //

@@ -20,18 +20,18 @@ type sessionGA struct {
 	Tools        []wireTool `json:"tools,omitzero"` // [] clears them
 	Reasoning    *reasoning `json:"reasoning,omitempty"`
 	Voice        string     `json:"voice,omitempty"`          // hybrid
-	Turns        *turnsOff  `json:"turn_detection,omitempty"` // hybrid
+	Turns        any        `json:"turn_detection,omitempty"` // hybrid
 }
 
 type audioGA struct {
-	Input  inputGA  `json:"input"`
-	Output outputGA `json:"output"`
+	Input  inputGA   `json:"input"`
+	Output *outputGA `json:"output,omitempty"`
 }
 
 type inputGA struct {
-	Format        formatGA       `json:"format"`
+	Format        *formatGA      `json:"format,omitempty"`
 	Transcription *transcription `json:"transcription,omitempty"`
-	Turns         *turnsOff      `json:"turn_detection,omitempty"`
+	Turns         any            `json:"turn_detection,omitempty"`
 }
 
 type outputGA struct {
@@ -58,6 +58,42 @@ type turnsOff struct{}
 
 func (turnsOff) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
 
+// serverTurns is an ear that cannot be put out.
+type serverTurns struct {
+	Type    string   `json:"type"`
+	Answers *bool    `json:"create_response,omitempty"`
+	Level   *float64 `json:"threshold,omitempty"`
+	Prefix  *int     `json:"prefix_padding_ms,omitempty"`
+	Silence int      `json:"silence_duration_ms"`
+}
+
+// What a server waits for that hears the end by itself: nobody keeps silent for a minute while the button is held, and
+// after the release the shortest silence ends the utterance that real servers tell from a pause between words.
+const (
+	silenceHeld     = 60_000 // ms
+	silenceReleased = 300
+)
+
+// turns is what keeps the server's ear out of it, in a new session.
+func (d *Dialect) turns() any {
+	switch d.Turns {
+	case TurnsDeaf: // complete, or it is passed over; the padding is refused in words, and the rest taken
+		no, one, none := false, 1.0, 0
+		return serverTurns{Type: "server_vad", Answers: &no, Level: &one, Prefix: &none, Silence: silenceHeld}
+	case TurnsLong:
+		return serverTurns{Type: "server_vad", Silence: silenceHeld}
+	}
+	return turnsOff{}
+}
+
+// patience is the session.update that sets how long a silence ends an utterance.
+func (d *Dialect) patience(id string, ms int) any {
+	return wireSessionUpdate{
+		wireEvent: wireEvent{Type: "session.update", EventID: id},
+		Session:   sessionGA{Type: "realtime", Audio: &audioGA{Input: inputGA{Turns: serverTurns{Type: "server_vad", Silence: ms}}}},
+	}
+}
+
 type sessionBeta struct {
 	Instructions  string         `json:"instructions,omitempty"`
 	Modalities    []string       `json:"modalities,omitempty"`
@@ -65,7 +101,7 @@ type sessionBeta struct {
 	InputFormat   string         `json:"input_audio_format,omitempty"`
 	OutputFormat  string         `json:"output_audio_format,omitempty"`
 	Transcription *transcription `json:"input_audio_transcription,omitempty"`
-	Turns         *turnsOff      `json:"turn_detection,omitempty"`
+	Turns         any            `json:"turn_detection,omitempty"`
 	Tools         []wireTool     `json:"tools,omitzero"`
 }
 
@@ -99,12 +135,18 @@ func (d *Dialect) tools(specs []turn.ToolSpec) []wireTool {
 }
 
 // session is the whole session.update of a new session.
-func (cfg *Config) session(id string, specs []turn.ToolSpec) any {
-	d := &cfg.Dialect
+func (cfg *Config) session(d *Dialect, id string, specs []turn.ToolSpec) any {
 	up := wireSessionUpdate{wireEvent: wireEvent{Type: "session.update", EventID: id}}
+	voice, scribe := cfg.Voice, cfg.TranscriptionModel
+	if cfg.Assumed.Voice && !d.Voices {
+		voice = ""
+	}
+	if d.OwnScribe || cfg.Assumed.TranscriptionModel && !d.Models {
+		scribe = ""
+	}
 	var tr *transcription
-	if cfg.TranscriptionModel != "" {
-		tr = &transcription{Model: cfg.TranscriptionModel, Language: cfg.Language}
+	if scribe != "" {
+		tr = &transcription{Model: scribe, Language: cfg.Language}
 	}
 	modalities := d.Modalities
 	if modalities == nil {
@@ -113,45 +155,45 @@ func (cfg *Config) session(id string, specs []turn.ToolSpec) any {
 	tools := d.tools(specs)
 	if d.Session == EncodeBeta {
 		up.Session = sessionBeta{
-			Instructions: cfg.Instructions, Modalities: modalities, Voice: cfg.Voice, Tools: tools,
-			InputFormat: "pcm16", OutputFormat: "pcm16", Transcription: tr, Turns: &turnsOff{},
+			Instructions: cfg.Instructions, Modalities: modalities, Voice: voice, Tools: tools,
+			InputFormat: d.Format, OutputFormat: d.Format, Transcription: tr, Turns: d.turns(),
 		}
 		return up
 	}
 	s := sessionGA{
 		Type: "realtime", Instructions: cfg.Instructions, Modalities: modalities, Tools: tools,
 		Audio: &audioGA{
-			Input:  inputGA{Format: formatGA{"audio/pcm", d.Rate}, Transcription: tr, Turns: &turnsOff{}},
-			Output: outputGA{Format: formatGA{"audio/pcm", rate}, Voice: cfg.Voice},
+			Input:  inputGA{Format: &formatGA{"audio/pcm", d.Rate}, Transcription: tr, Turns: d.turns()},
+			Output: &outputGA{Format: formatGA{"audio/pcm", rate}, Voice: voice},
 		},
 	}
 	if cfg.Reasoning != "" {
 		s.Reasoning = &reasoning{cfg.Reasoning}
 	}
 	if d.Session == EncodeHybrid {
-		s.Voice, s.Audio.Output.Voice = cfg.Voice, ""
-		s.Turns, s.Audio.Input.Turns = &turnsOff{}, nil
+		s.Voice, s.Audio.Output.Voice = voice, ""
+		s.Turns, s.Audio.Input.Turns = s.Audio.Input.Turns, nil
 	}
 	up.Session = s
 	return up
 }
 
 // retool is the session.update that changes the tools alone.
-func (cfg *Config) retool(id string, specs []turn.ToolSpec) any {
+func (d *Dialect) retool(id string, specs []turn.ToolSpec) any {
 	up := wireSessionUpdate{wireEvent: wireEvent{Type: "session.update", EventID: id}}
-	if cfg.Dialect.Session == EncodeBeta {
-		up.Session = sessionBeta{Tools: cfg.Dialect.tools(specs)}
+	if d.Session == EncodeBeta {
+		up.Session = sessionBeta{Tools: d.tools(specs)}
 	} else {
-		up.Session = sessionGA{Type: "realtime", Tools: cfg.Dialect.tools(specs)}
+		up.Session = sessionGA{Type: "realtime", Tools: d.tools(specs)}
 	}
 	return up
 }
 
 // text is the conversation.item.create of somebody's words.
-func (cfg *Config) text(id, role, text string) any {
+func (d *Dialect) text(id, role, text string) any {
 	part := "input_text"
 	if role == "assistant" {
-		part = cfg.Dialect.TextPart
+		part = d.TextPart
 	}
 	return wireItemCreate{
 		wireEvent: wireEvent{Type: "conversation.item.create", EventID: id},
@@ -160,13 +202,13 @@ func (cfg *Config) text(id, role, text string) any {
 }
 
 // create is the response.create of a turn.
-func (cfg *Config) create(id string, t turn.ID, prompt string) any {
+func (cfg *Config) create(d *Dialect, id string, t turn.ID, prompt string) any {
 	up := wireCreate{wireEvent: wireEvent{Type: "response.create", EventID: id}}
 	var p wireResponseParams
-	if cfg.Dialect.Metadata {
+	if d.Metadata {
 		p.Metadata = map[string]string{"turn": string(t)}
 	}
-	if prompt != "" && !cfg.Dialect.NoInstructions {
+	if prompt != "" {
 		// response.instructions replaces the session's: say who one is again.
 		p.Instructions = prompt
 		if cfg.Instructions != "" {

@@ -69,6 +69,16 @@ func (h *history) cut(id turn.ItemID, heard, received int) {
 	}
 }
 
+// text is what an item says, "" where there is none.
+func (h *history) text(id turn.ItemID) string {
+	for _, e := range h.entries {
+		if id != "" && e.item == id {
+			return e.text
+		}
+	}
+	return ""
+}
+
 func (h *history) remove(id turn.ItemID) {
 	for i := range h.entries {
 		if id != "" && h.entries[i].item == id {

@@ -33,6 +33,8 @@ type link struct {
 
 	born  time.Time
 	tools int // version of the tools the session was opened with
+
+	dialect Dialect // of the server
 }
 
 // message is one decoded event; buf is its text, which audio points into, and goes back by recycle.
@@ -118,7 +120,8 @@ func (cfg *Config) open(ctx context.Context, key string, specs []turn.ToolSpec) 
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	conn.SetReadLimit(readLimit)
-	if err := cfg.greet(ctx, conn, specs); err != nil {
+	d, err := cfg.greet(ctx, conn, specs)
+	if err != nil {
 		_ = conn.CloseNow()
 		var no *refused
 		if errors.As(err, &no) {
@@ -126,7 +129,9 @@ func (cfg *Config) open(ctx context.Context, key string, specs []turn.ToolSpec) 
 		}
 		return nil, err
 	}
-	return startLink(conn), nil
+	l := startLink(conn)
+	l.dialect = d
+	return l, nil
 }
 
 // redact takes the key out of what a server says about it: such sentences go to the log.
@@ -137,14 +142,21 @@ func redact(text, key string) string {
 	return strings.ReplaceAll(text, key, "(the key)")
 }
 
-// greet waits for the first event, describes the session and waits for session.updated.
-func (cfg *Config) greet(ctx context.Context, conn *websocket.Conn, specs []turn.ToolSpec) error {
+// greet waits for the first event, which may tell the dialect, describes the session and waits for session.updated. Errors
+// that do not name the description end the session only if it is not acknowledged soon: some servers refuse a field in
+// words and take the rest.
+func (cfg *Config) greet(ctx context.Context, conn *websocket.Conn, specs []turn.ToolSpec) (Dialect, error) {
 	const id = "conch_session"
+	d := cfg.Dialect
 	described := false
+	var said *refused
 	for n := 0; ; n++ {
 		kind, msg, err := conn.Read(ctx)
+		if err != nil && said != nil && ctx.Err() != nil {
+			return d, said
+		}
 		if err != nil {
-			return fmt.Errorf("wait for the session: %w", err)
+			return d, fmt.Errorf("wait for the session: %w", err)
 		}
 		var ev inbound
 		if kind != websocket.MessageText {
@@ -154,25 +166,35 @@ func (cfg *Config) greet(ctx context.Context, conn *websocket.Conn, specs []turn
 		}
 		switch {
 		case n > maxGarbage:
-			return errors.New("wait for the session: the server talks of other things")
+			return d, errors.New("wait for the session: the server talks of other things")
 		case err != nil: // garbage; the loop is bounded
 		case ev.Type == "error":
 			e := ev.Error
 			if e == nil {
 				e = &wireError{}
 			}
-			return &refused{code: e.Code, text: e.Message}
-		case !described && slices.Contains(cfg.Dialect.FirstEvents, ev.Type):
-			b, err := json.Marshal(cfg.session(id, specs))
+			no := &refused{code: e.Code, text: e.Message}
+			if say, _ := no.words(); !described || e.EventID == id || say != turn.WordsServerError {
+				return d, no
+			}
+			if said == nil {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, earlyError)
+				defer cancel()
+			}
+			said = no
+		case !described && slices.Contains(d.FirstEvents, ev.Type):
+			d = d.guessed(msg)
+			b, err := json.Marshal(cfg.session(&d, id, specs))
 			if err == nil {
 				err = conn.Write(ctx, websocket.MessageText, b)
 			}
 			if err != nil {
-				return fmt.Errorf("describe the session: %w", err)
+				return d, fmt.Errorf("describe the session: %w", err)
 			}
 			described = true
 		case described && ev.Type == "session.updated":
-			return nil
+			return d, nil
 		}
 	}
 }

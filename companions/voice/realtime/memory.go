@@ -50,5 +50,5 @@ func (r *run) remember(o turn.AddText) {
 		o.Text = strings.ToValidUTF8(o.Text[:maxMemoryText], "") + " …"
 	}
 	r.history.add(entry{role: o.Role, text: o.Text})
-	r.send(sentEvent{kind: sentText}, func(id string) any { return r.cfg.text(id, o.Role, o.Text) })
+	r.send(sentEvent{kind: sentText}, func(id string) any { return r.d.text(id, o.Role, o.Text) })
 }

@@ -25,9 +25,7 @@ func (r *run) take(o turn.Order) {
 		return
 	case turn.DeleteItem:
 		r.history.remove(o.Item)
-		r.send(sentEvent{kind: sentDelete, turn: o.Turn}, func(id string) any {
-			return wireEvent{Type: "conversation.item.delete", EventID: id, ItemID: string(o.Item)}
-		})
+		r.deleteItem(o.Turn, o.Item)
 		return
 	case turn.ClearInput:
 		r.clear()
@@ -82,14 +80,12 @@ func (r *run) execute(o *op) bool {
 		if r.down != nil {
 			r.down.reset()
 		}
-		r.send(sentEvent{kind: sentClear, turn: o.Turn}, func(id string) any {
-			return wireEvent{Type: "input_audio_buffer.clear", EventID: id}
-		})
+		r.empty(o.Turn)
 	case turn.CommitInput:
 		return r.commit(o.Turn)
 	case turn.AddText:
 		r.history.add(entry{turn: o.Turn, role: o.Role, text: o.Text})
-		r.send(sentEvent{kind: sentText, turn: o.Turn}, func(id string) any { return r.cfg.text(id, o.Role, o.Text) })
+		r.send(sentEvent{kind: sentText, turn: o.Turn}, func(id string) any { return r.d.text(id, o.Role, o.Text) })
 	case turn.SendToolOutput:
 		if _, ok := r.calls[o.Call]; !ok { // of a session that is gone; this one would refuse it
 			r.log.Info(logCall, "turn", o.Turn, "call", o.Call)
@@ -109,16 +105,25 @@ func (r *run) execute(o *op) bool {
 	return true
 }
 
+// empty has the server forget what it heard. One that cannot is told to wait until the button is released.
+func (r *run) empty(t turn.ID) {
+	r.silence = silence{}
+	switch s := (sentEvent{kind: sentClear, turn: t}); {
+	case r.d.HearsEnd:
+		r.send(s, func(id string) any { return r.d.patience(id, silenceHeld) })
+	case r.d.Clears:
+		r.send(s, func(id string) any { return wireEvent{Type: "input_audio_buffer.clear", EventID: id} })
+	}
+}
+
 // commit sends the rest of the utterance and ends it.
 func (r *run) commit(id turn.ID) bool {
 	n, lost, ok := r.c.utt.size(id)
 	if !ok || n < minCommit || r.voice != id {
 		r.log.Info(logUtterance, "turn", id, "samples", n, "why", "shorter than the server takes")
 		r.voice = ""
-		if r.link != nil && ok {
-			r.send(sentEvent{kind: sentClear, turn: id}, func(id string) any {
-				return wireEvent{Type: "input_audio_buffer.clear", EventID: id}
-			})
+		if ok {
+			r.empty(id)
 		}
 		r.unplanCreates(id)
 		r.settled = id
@@ -133,15 +138,19 @@ func (r *run) commit(id turn.ID) bool {
 	}
 	r.voice = ""
 	r.commits = append(r.commits, id)
-	r.send(sentEvent{kind: sentCommit, turn: id}, func(id string) any {
-		return wireEvent{Type: "input_audio_buffer.commit", EventID: id}
-	})
+	if r.d.HearsEnd {
+		r.hush(id)
+	} else {
+		r.send(sentEvent{kind: sentCommit, turn: id}, func(id string) any {
+			return wireEvent{Type: "input_audio_buffer.commit", EventID: id}
+		})
+	}
 	if r.link == nil {
 		return false
 	}
 	r.link.expect()
 	r.count(func(m *meter) { m.heard(id, float64(n)/rate) })
-	if r.cfg.Dialect.CommitAnswers {
+	if r.d.answersItself() {
 		r.creates = append(r.creates, create{turn: id, implied: true, at: time.Now()})
 	}
 	return true
@@ -195,8 +204,11 @@ func (r *run) create(o turn.CreateResponse, tries int) bool {
 		r.out.Post(turn.ResponseRefused{At: r.out.Now(), Turn: o.Turn, Say: turn.WordsQuota})
 		return true
 	}
-	if r.cfg.Dialect.CommitAnswers && r.answered(o.Turn) {
+	if r.d.answersItself() && r.answered(o.Turn) {
 		return true
+	}
+	if r.unwritten(o.Turn) {
+		return false
 	}
 	if busy := r.busy(); busy != "" {
 		now := time.Now()
@@ -213,7 +225,7 @@ func (r *run) create(o turn.CreateResponse, tries int) bool {
 	}
 	r.gate = time.Time{}
 	r.creates = append(r.creates, create{turn: o.Turn, prompt: o.Prompt, tries: tries, at: time.Now()})
-	r.send(sentEvent{kind: sentCreate, turn: o.Turn}, func(id string) any { return r.cfg.create(id, o.Turn, o.Prompt) })
+	r.send(sentEvent{kind: sentCreate, turn: o.Turn}, func(id string) any { return r.cfg.create(&r.d, id, o.Turn, o.Prompt) })
 	if r.link == nil {
 		return false
 	}

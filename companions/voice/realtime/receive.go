@@ -3,6 +3,7 @@ package realtime
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"conch/coordinator/turn"
@@ -45,10 +46,15 @@ func (r *run) receive(m message) {
 		r.serverError(ev.Error)
 	case "input_audio_buffer.committed":
 		r.committed(turn.ItemID(ev.ItemID))
+	case "input_audio_buffer.speech_stopped":
+		if r.d.HearsEnd {
+			r.committed(turn.ItemID(ev.ItemID))
+		}
 	case "conversation.item.input_audio_transcription.completed":
 		r.transcribed(ev)
 	case "conversation.item.input_audio_transcription.failed":
-		r.log.Warn(logTranscribe, "turn", r.turnOfItem(ev.ItemID), "err", message1(ev.Error))
+		t, _ := r.transcriptOf(turn.ItemID(ev.ItemID))
+		r.log.Warn(logTranscribe, "turn", t, "err", message1(ev.Error))
 	case "response.created":
 		r.active = time.Now()
 		if ev.Response != nil {
@@ -114,16 +120,19 @@ func (r *run) committed(id turn.ItemID) {
 	t := r.commits[0]
 	r.commits = r.commits[1:]
 	r.item(id, t)
+	r.awaitTranscript(t, id)
 	r.history.at(id, t, "user") // its place; the words come later
 	r.out.Post(turn.InputCommitted{At: r.out.Now(), Turn: t, Item: id})
 }
 
 func (r *run) transcribed(ev *inbound) {
-	t := r.turnOfItem(ev.ItemID)
+	if ev.Status == "in_progress" { // a hypothesis
+		return
+	}
+	t, id := r.transcriptOf(turn.ItemID(ev.ItemID))
 	if t == "" {
 		return
 	}
-	id := turn.ItemID(ev.ItemID)
 	if e := r.history.at(id, t, "user"); e.text == "" && len(ev.Transcript) <= maxHistoryText {
 		e.text = ev.Transcript
 		r.history.changes++
@@ -152,6 +161,8 @@ func (r *run) serverError(e *wireError) {
 	switch {
 	case e.Code == codeExpired, e.Code == codeKey:
 		r.drop(&refused{code: e.Code, text: e.Message})
+	case slices.Contains(r.d.Failures, e.Code):
+		r.answerFailed(e)
 	case s.kind == sentCommit:
 		r.commitRefused(s.turn)
 	case s.kind == sentCreate:
@@ -207,7 +218,7 @@ func (r *run) createRefused(t turn.ID, e *wireError) {
 			return
 		}
 		if e.Code == codeActive && c.tries < maxTries && r.link != nil {
-			if r.cfg.Dialect.Cancels { // whatever it is, it is not ours
+			if r.d.Cancels { // whatever it is, it is not ours
 				r.send(sentEvent{kind: sentCancel, turn: t}, func(id string) any {
 					return wireEvent{Type: "response.cancel", EventID: id}
 				})

@@ -62,6 +62,7 @@ type create struct {
 	prompt    string
 	tries     int
 	implied   bool
+	heard     bool // what it answers was transcribed
 	cancelled bool
 	at        time.Time // when it was sent
 }
@@ -73,8 +74,9 @@ type callInfo struct {
 }
 
 type itemInfo struct {
-	turn     turn.ID
-	received int // samples of speech
+	turn      turn.ID
+	received  int  // samples of speech
+	cancelled bool // the answer was, before it had ended
 }
 
 // Bounds of what is remembered of a session; the oldest by chance of the map goes, since nothing refers to hundreds.
@@ -100,8 +102,10 @@ func (r *run) item(id turn.ItemID, t turn.ID) *itemInfo {
 
 // busy names what stands in the way of response.create.
 func (r *run) busy() string {
-	if len(r.creates) > 0 {
-		return "an answer that was asked for"
+	for _, c := range r.creates {
+		if !c.implied || !c.cancelled { // of these two there may be no answer at all
+			return "an answer that was asked for"
+		}
 	}
 	for _, p := range r.responses {
 		if !p.ended {
@@ -158,17 +162,7 @@ func (r *run) responseCreated(w *wireResponse) {
 	if id == "" || r.responses[id] != nil {
 		return
 	}
-	at := -1
-	if t, ok := w.Metadata["turn"].(string); ok {
-		for i := range r.creates {
-			if string(r.creates[i].turn) == t {
-				at = i
-				break
-			}
-		}
-	} else if len(r.creates) > 0 {
-		at = 0
-	}
+	at := r.asked(w)
 	for old, p := range r.responses {
 		if len(r.responses) < maxResponses {
 			break
@@ -183,8 +177,7 @@ func (r *run) responseCreated(w *wireResponse) {
 		r.stop(p)
 		return
 	}
-	c := r.creates[at]
-	r.creates = append(r.creates[:at], r.creates[at+1:]...)
+	c := r.granted(at)
 	p.turn = c.turn
 	if c.cancelled {
 		r.stop(p)
@@ -383,7 +376,17 @@ func (r *run) stop(p *response) {
 		p.status, p.say = turn.ResponseCancelled, ""
 		return
 	}
-	if r.cfg.Dialect.Cancels {
+	for _, it := range r.items {
+		if it.turn == p.turn {
+			it.cancelled = true
+		}
+	}
+	switch {
+	case !r.d.Cancels: // it goes on until the next one takes its place; nobody waits for it
+		p.ended, p.status, p.say = true, turn.ResponseCancelled, ""
+		r.settle(p)
+	case r.d.answersItself() && r.expecting(): // such servers cancel whatever is live, and that is the next one by now
+	default:
 		r.send(sentEvent{kind: sentCancel, turn: p.turn}, func(id string) any {
 			return wireEvent{Type: "response.cancel", EventID: id, ResponseID: string(p.id)}
 		})
@@ -407,8 +410,15 @@ func (r *run) cancel(o turn.CancelResponse) {
 		return
 	}
 	for i := range r.creates {
-		if r.creates[i].turn == o.Turn {
-			r.creates[i].cancelled = true
+		c := &r.creates[i]
+		if c.turn != o.Turn || c.cancelled {
+			continue
+		}
+		c.cancelled = true
+		if c.implied && r.d.Cancels { // it is under way, and has no name yet
+			r.send(sentEvent{kind: sentCancel, turn: o.Turn}, func(id string) any {
+				return wireEvent{Type: "response.cancel", EventID: id}
+			})
 		}
 	}
 	for _, p := range r.responses {
@@ -428,8 +438,8 @@ func (r *run) truncate(o turn.TruncateItem) {
 	}
 	heard := max(0, min(o.Heard, it.received))
 	r.history.cut(o.Item, heard, it.received)
-	if !r.cfg.Dialect.Truncates {
-		r.log.Info(logTruncate, "turn", o.Turn, "item", o.Item, "why", "the server does not know it")
+	if !r.d.Truncates {
+		r.recount(o, it)
 		return
 	}
 	it.received = heard

@@ -48,8 +48,9 @@ type run struct {
 	wg  sync.WaitGroup // openers, pumps, closers, the saver
 
 	// The connection.
-	link      *link // nil while there is none
-	spare     *link // a renewed session, until the conversation rests
+	link      *link   // nil while there is none
+	d         Dialect // of the present session
+	spare     *link   // a renewed session, until the conversation rests
 	opened    chan opening
 	opening   bool
 	giveUp    context.CancelFunc // of the attempt under way
@@ -89,7 +90,9 @@ type run struct {
 	seen      seen
 	sent      sentEvents
 	commits   []turn.ID // sent, not acknowledged
-	creates   []create  // sent, no response.created yet
+	unheard   []unheard // acknowledged, not transcribed
+	silence   silence
+	creates   []create // sent, no response.created yet
 	calls     map[turn.CallID]callInfo
 	items     map[turn.ItemID]*itemInfo
 	responses map[turn.ResponseID]*response
@@ -115,9 +118,7 @@ func newRun(ctx context.Context, c *Client, out Outlet) *run {
 		opened: make(chan opening, 1), finished: make(chan *response, 8),
 		responses: map[turn.ResponseID]*response{}, scratch: make([]int16, 0, rate/10), active: time.Now(),
 	}
-	if c.cfg.Dialect.Rate != rate {
-		r.down = newDown()
-	}
+	r.speaking(c.cfg.Dialect)
 	r.forget()
 	r.history.recall(c.cfg.Recall)
 	r.toKeep = make(chan []Line, 1)
@@ -130,7 +131,7 @@ func newRun(ctx context.Context, c *Client, out Outlet) *run {
 
 // forget begins an empty session.
 func (r *run) forget() {
-	r.pending, r.commits, r.creates = nil, nil, nil
+	r.pending, r.commits, r.creates, r.unheard = nil, nil, nil, nil
 	r.seen, r.sent = seen{}, sentEvents{}
 	r.calls, r.items = map[turn.CallID]callInfo{}, map[turn.ItemID]*itemInfo{}
 	r.voice, r.spoken, r.gate = "", 0, time.Time{}
@@ -214,10 +215,11 @@ func (r *run) step() {
 	if r.link != nil {
 		if specs, version := r.c.currentTools(); r.link.tools != version {
 			r.link.tools = version
-			r.send(sentEvent{kind: sentSession}, func(id string) any { return r.cfg.retool(id, specs) })
+			r.send(sentEvent{kind: sentSession}, func(id string) any { return r.d.retool(id, specs) })
 		}
 	}
 	r.advance()
+	r.silent()
 }
 
 func (r *run) at(t time.Time) {

@@ -144,6 +144,7 @@ func (r *run) backoff(slow bool) {
 func (r *run) begin(l *link) {
 	r.forget()
 	r.link = l
+	r.speaking(l.dialect)
 	r.owed = nil
 	r.failing, r.failed = "", 0
 	again := map[turn.ID]bool{}
@@ -152,13 +153,13 @@ func (r *run) begin(l *link) {
 	}
 	r.history.carry(again)
 	for _, e := range r.history.entries {
-		r.send(sentEvent{kind: sentHistory}, func(id string) any { return r.cfg.text(id, e.role, e.text) })
+		r.send(sentEvent{kind: sentHistory}, func(id string) any { return r.d.text(id, e.role, e.text) })
 	}
 	if r.resend {
 		r.log.Info(logResent, "turn", turn.TurnOf(r.plan[len(r.plan)-1].order), "requests", len(r.plan))
 	}
 	r.next, r.resend = 0, false
-	r.log.Info(logReady, "dialect", r.cfg.Dialect.Name, "carried", len(r.history.entries))
+	r.log.Info(logReady, "dialect", r.d.Name, "carried", len(r.history.entries))
 	if !r.ready {
 		r.ready, r.lastLost = true, nil
 		r.out.Post(turn.SessionReady{At: r.out.Now()})

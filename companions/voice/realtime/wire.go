@@ -71,6 +71,7 @@ type inbound struct {
 	Delta      string        `json:"delta"`
 	Transcript string        `json:"transcript"`
 	Text       string        `json:"text"`
+	Status     string        `json:"status"`
 	CallID     string        `json:"call_id"`
 	Name       string        `json:"name"`
 	Arguments  string        `json:"arguments"`
@@ -180,6 +181,7 @@ var known = map[string]bool{
 	"conversation.item.input_audio_transcription.delta": true, "conversation.item.input_audio_transcription.completed": true,
 	"conversation.item.input_audio_transcription.failed": true,
 	"input_audio_buffer.committed":                       true, "input_audio_buffer.cleared": true,
+	"input_audio_buffer.speech_started": true, "input_audio_buffer.speech_stopped": true,
 	"response.created": true, "response.done": true,
 	"response.output_item.added": true, "response.output_item.done": true,
 	"response.content_part.added": true, "response.content_part.done": true,
