@@ -195,7 +195,9 @@ func (g *Guest) arguments() ([]string, error) {
 		args = append(args, "-nic", "none")
 	} else {
 		door := strings.ReplaceAll(strings.Join(g.o.Door, " "), ",", ",,")
-		args = append(args, "-netdev", "user,id=net,restrict=on,guestfwd=tcp:"+DoorAddress+"-cmd:"+door, "-device", "virtio-net-pci,netdev=net,id=nic")
+		args = append(args, "-netdev", "user,id=net,restrict=on,guestfwd=tcp:"+DoorAddress+"-cmd:"+door,
+			// Nothing boots from it, and its ROM for that is in a package that not everybody has.
+			"-device", "virtio-net-pci,netdev=net,id=nic,romfile=")
 	}
 	if g.o.Clock != "" {
 		args = append(args, "-rtc", "base="+g.o.Clock)
