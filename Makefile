@@ -20,6 +20,7 @@ LINT         := bin/tools/golangci-lint
 
 # What must be there, as package=check. A check is a shell condition that costs nothing; only what fails is installed.
 BUILD_NEEDS := \
+	ca-certificates='test -s /etc/ssl/certs/ca-certificates.crt || test -s /etc/pki/tls/certs/ca-bundle.crt || test -s /etc/ssl/cert.pem' \
 	gcc='command -v gcc || command -v cc' \
 	libc6-dev='echo "\#include <stdio.h>" | cc -E -'
 VOICE_NEEDS := \
@@ -154,7 +155,7 @@ fuzz: deps ## every fuzz target for FUZZTIME each (default 60s)
 SIM_ROUNDS ?= 100000
 
 .PHONY: sim
-sim: go ## rooms with every fault in virtual time, SIM_ROUNDS rounds (default 100000, about a minute); ARGS="-sim.seed=S -sim.world=W" replays
+sim: deps ## rooms with every fault in virtual time, SIM_ROUNDS rounds (default 100000, about a minute); ARGS="-sim.seed=S -sim.world=W" replays
 	@# A heap this small is collected all the time: a fifth of the work is saved by letting it grow.
 	@GOGC=400 $(GO) test -count=1 -v -timeout 30m -run '^TestSimulation$$' ./companions/round -sim.rounds=$(SIM_ROUNDS) $(ARGS)
 
@@ -206,15 +207,19 @@ DEB_VERSION  = $(eval DEB_VERSION := $(shell systemd/package/version))$(DEB_VERS
 DEBS         = $(foreach arch,$(ARCHES),build/conch_$(DEB_VERSION)_$(arch).deb)
 
 PACKAGE_NEEDS := \
-	gcc-aarch64-linux-gnu='command -v aarch64-linux-gnu-gcc' \
-	gcc-arm-linux-gnueabihf='command -v arm-linux-gnueabihf-gcc' \
-	gcc-x86-64-linux-gnu='command -v x86_64-linux-gnu-gcc' \
 	dpkg-dev='command -v dpkg-deb' \
 	xz-utils='command -v xz'
+# Only some compilers bring the C library of what they compile for; it is a recommendation of the others.
+PACKAGE_NEEDS_arm64 := gcc-aarch64-linux-gnu='command -v aarch64-linux-gnu-gcc' \
+	libc6-dev-arm64-cross='echo "\#include <stdio.h>" | aarch64-linux-gnu-gcc -E -'
+PACKAGE_NEEDS_armhf := gcc-arm-linux-gnueabihf='command -v arm-linux-gnueabihf-gcc' \
+	libc6-dev-armhf-cross='echo "\#include <stdio.h>" | arm-linux-gnueabihf-gcc -E -'
+PACKAGE_NEEDS_amd64 := gcc-x86-64-linux-gnu='command -v x86_64-linux-gnu-gcc' \
+	libc6-dev-amd64-cross='echo "\#include <stdio.h>" | x86_64-linux-gnu-gcc -E -'
 
 .PHONY: deps-package
 deps-package: deps ## install what cross building and packing need
-	@$(call install,$(PACKAGE_NEEDS),The packages cannot be built without them.,1)
+	@$(call install,$(PACKAGE_NEEDS) $(foreach arch,$(ARCHES),$(PACKAGE_NEEDS_$(arch))),The packages cannot be built without them.,1)
 
 # Which compiler and which Go an architecture of Debian means.
 TARGET_amd64 := GOARCH=amd64 CC=x86_64-linux-gnu-gcc
@@ -242,6 +247,7 @@ package: cross ## build build/conch_VERSION_ARCH.deb for ARCHES
 
 PACKAGE_TEST_NEEDS := \
 	lintian='command -v lintian' \
+	systemd='command -v systemd-analyze' \
 	binutils='command -v readelf' \
 	qemu-user-static='command -v qemu-aarch64-static' \
 	groff='command -v groff' \
@@ -258,7 +264,7 @@ test-package: package ## look at the packages, and have each hold a conversation
 
 .PHONY: test-install
 test-install: ## install, upgrade, remove and purge in a Debian of its own (root, systemd-nspawn)
-	@$(call install,mmdebstrap='command -v mmdebstrap' systemd-container='command -v systemd-nspawn',The packages cannot be installed without them.,1)
+	@$(call install,mmdebstrap='command -v mmdebstrap' systemd-container='command -v systemd-nspawn' procps='command -v pgrep',The packages cannot be installed without them.,1)
 	@$(MAKE) package ARCHES=$$(dpkg --print-architecture) >&2
 	@systemd/package/install-test $$(ls -t build/conch_*_$$(dpkg --print-architecture).deb | head -n 1)
 
