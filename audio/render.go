@@ -278,6 +278,10 @@ func (c *Source) render(r *renderer, mix []float32, g, dg float32) int {
 				return n
 			case !hold:
 				c.speaker.underruns.Add(1)
+				if p.read >= written {
+					c.fadedEnd.Store(r.mixed + uint64(n))
+					c.faded.Store(p.read)
+				}
 			}
 		}
 	}

@@ -38,6 +38,8 @@ type Source struct {
 	end       atomic.Uint64 // by the callback, before finished: where in the mix the last one is
 	lastSound atomic.Int64  // by the callback: when what it handed over last leaves the card
 	finished  atomic.Bool   // by the callback: it will never touch this source again
+	faded     atomic.Uint64 // by the callback: samples there were when the source ran dry; the last of them sounded fading
+	fadedEnd  atomic.Uint64 // by the callback, before faded: where in the mix that was over
 	heard     atomic.Uint64 // Heard never goes back
 	history   history
 
@@ -159,26 +161,33 @@ func (c *Source) waitedFor(now time.Duration) time.Duration {
 
 // Heard is the number of samples that have left the card, by the played clock: what was handed over, less what the card
 // still holds. Once the source is over it is what was handed over at full level (the fade does not count), because the
-// card plays that whatever happens.
+// card plays that whatever happens. Of a source that has run dry all that there was has been heard, though its last 5 ms
+// sound once more, rising, when more comes.
 func (c *Source) Heard() int {
-	rendered := c.rendered.Load()
-	if !c.over() && rendered > 0 {
+	heard, faded := c.rendered.Load(), c.faded.Load()
+	if !c.over() {
 		s := c.speaker
 		pos := s.clock.at(s.now(), s.queued.Load())
-		if c.finished.Load() && pos >= c.end.Load()+halfSpan/2 {
-			return int(rendered)
+		switch {
+		case c.finished.Load() && pos >= c.end.Load()+halfSpan/2:
+			return int(heard)
+		case heard > 0:
+			if h, ok := c.history.at(uint32(pos-min(pos, filterDelay)), uint32(heard)); ok {
+				heard -= min(heard, h)
+			}
 		}
-		if h, ok := c.history.at(uint32(pos-min(pos, filterDelay)), uint32(rendered)); ok {
-			rendered -= min(rendered, h)
+		if pos < c.fadedEnd.Load()+halfSpan/2 {
+			faded = 0 // not yet
 		}
 	}
+	heard = max(heard, faded)
 	for {
 		old := c.heard.Load()
-		if rendered <= old {
+		if heard <= old {
 			return int(old)
 		}
-		if c.heard.CompareAndSwap(old, rendered) {
-			return int(rendered)
+		if c.heard.CompareAndSwap(old, heard) {
+			return int(heard)
 		}
 	}
 }
