@@ -32,6 +32,7 @@ type Record struct {
 	HeardText          string        `json:"heard,omitempty"` // what of it was heard, to the last whole word
 	SpeechMS           float64       `json:"speech_ms"`       // how long the answer is, as far as it came
 	Audible            bool          `json:"audible"`         // something of it was heard
+	Whole              bool          `json:"whole,omitempty"` // interrupted, but in a silence: all that was said was heard
 	Ended              time.Duration `json:"ended"`           // on the clock of all facts
 }
 
@@ -54,6 +55,7 @@ func (r *runner) endTurn(e turn.EndTurn) {
 	}
 	rec.Asked, rec.Said = r.texts.take(e.Turn)
 	rec.HeardText, rec.SpeechMS, rec.Audible = r.texts.heard(e.Turn, s.Heard), ms(samples(s.Speech)), s.Heard > 0
+	rec.Whole = s.Whole
 	r.tellEnded(e.Turn, s)
 	p := pending{record: rec, edge: r.edge, until: r.now() + silenceWait}
 	if s.Reason == turn.InterruptedByPress {

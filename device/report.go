@@ -172,7 +172,7 @@ func (r *report) turn(t TurnRecord, edge time.Duration, cut, inRoom bool) {
 		r.sentence(indent+"%s: %s\n", t.Device, wordsText(turn.Words(t.Words)))
 	}
 	if t.Source == turn.SourceInject.String() && t.HeardMS > 0 { // an announcement answers nobody, so no ledger has it
-		r.tell(saidLine{Event: "said", AtMS: ms(t.Ended), Device: t.Device, Who: t.Who, Text: t.Said, HeardMS: t.HeardMS, Complete: t.Reason == reasonDone})
+		r.tell(saidLine{Event: "said", AtMS: ms(t.Ended), Device: t.Device, Who: t.Who, Text: t.Said, HeardMS: t.HeardMS, Complete: t.Reason == reasonDone || t.Whole})
 	}
 	if cut {
 		r.hushed(hushLine{"hush", ms(edge), t.Device, t.Turn, t.Device, *t.PressToSilence})

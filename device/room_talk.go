@@ -213,6 +213,9 @@ func (t *roomTalk) report(j *job, r coordinator.Record) {
 		Place: j.grant.Place, Companion: j.grant.Companion, OK: r.Audible,
 		Cut: r.Audible && r.Reason != reasonDone, Heard: time.Duration(r.HeardMS * float64(time.Millisecond)), Text: r.Said, Why: r.Reason,
 	}
+	if r.Whole { // a press in the silence behind the words takes nothing away from them
+		e.Cut, e.Why = false, reasonDone
+	}
 	if e.Cut {
 		e.Text = r.HeardText
 	}

@@ -67,6 +67,7 @@ type boxOptions struct {
 	room    *RoomOptions                // it is in a room: turns also begin there, and are not counted
 	mind    rehearsal.Brain             // nil: an echo
 	hears   rehearsal.Ears              // nil: ears of the box's own
+	tools   skill                       // besides those that are bundled; see tools_test.go
 }
 
 var boxes atomic.Int64
@@ -116,6 +117,9 @@ func newBox(t *testing.T, o boxOptions) *box {
 	}
 	if o.room != nil {
 		opts.Room, b.inRoom = *o.room, true
+	}
+	if o.tools != nil {
+		opts.Tools = handsOf(t, opts.Log, o.tools, func() *Device { return b.Device })
 	}
 	d, err := New(cfg, opts)
 	if err != nil {

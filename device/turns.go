@@ -120,7 +120,7 @@ func (t TurnRecord) Sentence(companion string) string {
 		fmt.Fprintf(&b, "you: %s\n", t.Asked)
 	}
 	switch {
-	case t.Said != "" && t.Reason == "interrupted":
+	case t.Said != "" && t.Reason == "interrupted" && !t.Whole:
 		fmt.Fprintf(&b, "%s: %s … (cut after %.1f s)\n", companion, t.Said, t.HeardMS/1000)
 	case t.Said != "":
 		fmt.Fprintf(&b, "%s: %s\n", companion, t.Said)

@@ -43,7 +43,7 @@ func (s *step) patience(at time.Duration) time.Duration { return max(1, at+s.m.c
 
 func (s *step) request(prompt string) {
 	s.do(CreateResponse{Turn: s.m.turn, Prompt: prompt})
-	s.m.requested, s.m.response = true, ""
+	s.m.requested, s.m.response, s.m.sealed = true, "", false
 	s.m.round++
 }
 
@@ -109,6 +109,7 @@ func (s *step) delta(e DeltaArrived) {
 		return
 	}
 	m := &s.m
+	m.sealed = false
 	if e.Samples > 0 {
 		s.stopThinking()
 		if m.firstAudio == 0 && !m.wasHeld {

@@ -28,12 +28,13 @@ func (s *step) cut(at time.Duration, next ID) {
 	s.discardLatched("interrupted") // 2
 	s.stopStream()                  // 3
 	s.stopClaim()
+	whole := m.total > 0 && m.heard == m.total && s.openItem() < 0
 	s.tellModel() // 5
 	if m.phase == recording || m.phase == closing {
 		s.discardInput()
 	}
 	s.orphanCalls()
-	s.summarise(at, InterruptedByPress, "", in)
+	s.summarise(at, InterruptedByPress, "", in, whole)
 }
 
 // fail ends the turn in words. Speech that nobody will hear out is cut; a turn that failed never blocks the next.
@@ -76,7 +77,7 @@ func (s *step) tellModel() {
 	if live {
 		s.do(CancelResponse{Turn: m.turn, Response: m.response})
 	}
-	open := m.response != "" // more of the last item may exist than has arrived
+	open := s.openItem()
 	m.response, m.requested = "", false
 	left := m.heard - m.passed
 	var heard, got [maxStretches]int
@@ -93,17 +94,11 @@ func (s *step) tellModel() {
 		heard[first] += played
 		got[first] += st.samples
 	}
-	last := -1
-	for i, st := range m.stretches[:m.stretched] {
-		if st.item != "" && st.round == m.round {
-			last = i
-		}
-	}
 	for i, st := range m.stretches[:m.stretched] {
 		if st.item == "" || s.seen(i) {
 			continue
 		}
-		whole := heard[i] == got[i] && !(open && last >= 0 && m.stretches[last].item == st.item)
+		whole := heard[i] == got[i] && (open < 0 || m.stretches[open].item != st.item)
 		switch {
 		case heard[i] == 0:
 			s.do(DeleteItem{Turn: m.turn, Item: st.item})
@@ -111,6 +106,21 @@ func (s *step) tellModel() {
 			s.do(TruncateItem{Turn: m.turn, Item: st.item, Heard: heard[i]})
 		}
 	}
+}
+
+// openItem finds the stretch of the item of which more may exist than has arrived, or -1: the last one of a live response,
+// unless a call came after it, because a response has its items one after the other.
+func (s *step) openItem() int {
+	m := &s.m
+	if m.response == "" || m.sealed {
+		return -1
+	}
+	for i := int(m.stretched) - 1; i >= 0; i-- {
+		if st := m.stretches[i]; st.item != "" && st.round == m.round {
+			return i
+		}
+	}
+	return -1
 }
 
 // seen tells that an earlier stretch has the item of stretch i.
@@ -126,7 +136,7 @@ func (s *step) seen(i int) bool {
 // end is the one way out of a turn: its line, then rest. What failed meanwhile is said now.
 func (s *step) end(at time.Duration, r Reason, w Words) {
 	t, owed := s.m.turn, s.m.owed
-	s.summarise(at, r, w, Idle)
+	s.summarise(at, r, w, Idle, false)
 	s.become(Idle, resting)
 	if owed != "" {
 		s.say(at, t, owed)
@@ -134,13 +144,14 @@ func (s *step) end(at time.Duration, r Reason, w Words) {
 	s.proceed(at)
 }
 
-// summarise writes the turn's line and forgets the turn. in is the state at the cut.
-func (s *step) summarise(at time.Duration, r Reason, w Words, in State) {
+// summarise writes the turn's line and forgets the turn. in is the state at the cut, whole that nothing of the
+// answer is missing in what was heard.
+func (s *step) summarise(at time.Duration, r Reason, w Words, in State, whole bool) {
 	m := &s.m
 	sum := Summary{
 		Reason: r, Source: m.source, Words: w,
 		Listen: m.listen, Heard: m.heard, Speech: m.total, Tools: m.tools, Responses: int(m.doneCount),
-		Began: m.began, Ended: max(m.began, at), InterruptedIn: in,
+		Began: m.began, Ended: max(m.began, at), InterruptedIn: in, Whole: whole,
 	}
 	if m.firstAudio > 0 {
 		sum.CommitToFirstAudio = max(0, m.firstAudio-m.committed)

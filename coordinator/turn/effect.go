@@ -156,6 +156,7 @@ type Summary struct {
 	Responses          int
 	Began, Ended       time.Duration
 	InterruptedIn      State // state at the cut, when Reason is InterruptedByPress
+	Whole              bool  // and all that the model had said was heard: it was interrupted in silence
 }
 
 func (ClearInput) effect()     {}

@@ -112,6 +112,7 @@ type Machine struct {
 	total     int // samples received
 	heard     int // samples played, cumulative
 	spoke     bool
+	sealed    bool          // a call came after the last item of speech, so that nothing more of it comes
 	playUntil time.Duration // earliest time at which what was received can have been played
 
 	// Its tools.

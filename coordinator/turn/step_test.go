@@ -226,6 +226,48 @@ func TestModelIsToldWhatWasHeard(t *testing.T) {
 	}
 }
 
+// An answer that was heard whole is not cut by a press in the silence behind it: its item stays as it is (the server drops
+// the words of one that is truncated), and the turn's line says so. Silence between two rounds is such a silence.
+func TestAnAnswerHeardWholeIsNotCut(t *testing.T) {
+	for _, row := range []struct {
+		name  string
+		lines []string
+		heard int
+		whole bool
+		told  []string
+	}{
+		{"in the tail, all heard", toDraining, 24000, true, nil},
+		{"in the tail, one sample missing", toDraining, 23999, false, []string{"TruncateItem turn=t-1 item=a heard=23999"}},
+		{"a tool works", toWorking, 24000, true, nil},
+		{"a tool works, the response goes on", append(clone(toSpeaking), "tool-called t-1 r1 c1 clock"), 24000, true,
+			[]string{"CancelResponse turn=t-1 response=r1"}},
+		{"speech goes on behind the call", append(clone(toSpeaking), "tool-called t-1 r1 c1 clock", "delta t-1 r1 a 100"), 24100, false,
+			[]string{"CancelResponse turn=t-1 response=r1", "TruncateItem turn=t-1 item=a heard=24100"}},
+		{"a tool works, one sample missing", toWorking, 23999, false, []string{"TruncateItem turn=t-1 item=a heard=23999"}},
+		{"the follow-up is asked for", toFollowing, 24000, true, []string{"CancelResponse turn=t-1"}},
+		{"the follow-up begins", append(clone(toFollowing), "started t-1 r2"), 24000, true, []string{"CancelResponse turn=t-1 response=r2"}},
+		{"the follow-up is cut", append(clone(toFollowing), "started t-1 r2", "delta t-1 r2 b 1000", "done t-1 r2"), 24400, false,
+			[]string{"TruncateItem turn=t-1 item=b heard=400"}},
+		{"more may come", toSpeaking, 24000, false, []string{"CancelResponse turn=t-1 response=r1", "TruncateItem turn=t-1 item=a heard=24000"}},
+		{"nothing was said", toAsking, 0, false, []string{"CancelResponse turn=t-1"}},
+	} {
+		b := newBench(t, Config{}).run(row.lines...).run("wait 3s", fmt.Sprint("heard t-1 ", row.heard)).forget().run("press t-2")
+		var told []string
+		whole := false
+		for _, e := range b.out {
+			switch e := e.(type) {
+			case CancelResponse, TruncateItem, DeleteItem:
+				told = append(told, show(e))
+			case EndTurn:
+				whole = e.Summary.Whole
+			}
+		}
+		if whole != row.whole || !slices.Equal(told, row.told) {
+			t.Errorf("%s: whole %v, told %q; want %v, %q", row.name, whole, told, row.whole, row.told)
+		}
+	}
+}
+
 func TestFollowUpWaitsForEveryToolAndTheResponse(t *testing.T) {
 	b := newBench(t, Config{}).run(toSpeaking...).run("tool-called t-1 r1 c1 x", "tool-called t-1 r1 c2 y", "tool-called t-1 r1 c1 x").forget()
 	b.run("tool-returned t-1 c2 b").wantNot("CreateResponse")

@@ -21,6 +21,7 @@ func (s *step) toolCalled(e ToolCalled) {
 		}
 	}
 	s.enterResponse(e.At)
+	m.sealed = true
 	m.tools++
 	if m.called == maxCalls {
 		s.do(SendToolOutput{Turn: e.Turn, Call: e.Call, Output: outputTooMany})

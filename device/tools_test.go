@@ -1,0 +1,126 @@
+package device
+
+import (
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"conch/companions"
+	"conch/companions/skills"
+	"conch/companions/voice/rehearsal"
+	"conch/coordinator"
+	"conch/coordinator/turn"
+)
+
+// Tools on a whole device: the real voice and its protocol, the toolbox, the coordinator, the mix, a twin card.
+
+// skill is one whose tools a test writes down, each without arguments.
+type skill map[string]func(skills.Context) (skills.Result, error)
+
+func (s skill) Tools() []skills.Tool {
+	var tools []skills.Tool
+	for name, f := range s {
+		tools = append(tools, skills.Tool{Name: name, Handler: func(ctx skills.Context, _ json.RawMessage) (skills.Result, error) { return f(ctx) }})
+	}
+	return tools
+}
+
+func handsOf(t *testing.T, log *slog.Logger, s skill, d func() *Device) coordinator.Tools {
+	t.Helper()
+	box := companions.NewToolbox(log, time.Now, func(prompt, key string, ttl time.Duration) {
+		d().coordinator.Inject(prompt, coordinator.PriorityNormal, key, ttl)
+	})
+	if err := box.Add("test", s); err != nil {
+		t.Fatal(err)
+	}
+	return hands{box}
+}
+
+// caller is a mind that calls what it is asked for ("wait, wait, stop"), with words before, and narrates what came back.
+type caller struct{}
+
+func (caller) Think(t rehearsal.Thought) rehearsal.Reply {
+	if len(t.Outputs) > 0 {
+		var text []string
+		for _, o := range t.Outputs {
+			text = append(text, o.Text)
+		}
+		return rehearsal.Reply{Text: strings.Join(text, " ")}
+	}
+	words, names, _ := strings.Cut(t.Words, ":")
+	r := rehearsal.Reply{Text: words}
+	for name := range strings.FieldsSeq(names) {
+		r.Calls = append(r.Calls, rehearsal.Call{Name: name, Args: "{}"})
+	}
+	return r
+}
+
+// ordered counts the orders of a kind that are still in the recorder.
+func (b *box) ordered(name string) (n int) {
+	for _, l := range b.coordinator.Recent() {
+		if l.Order && l.Name == name {
+			n++
+		}
+	}
+	return n
+}
+
+// turns.md 2: the model is told what was heard, and of an answer that was heard whole that is nothing. A press comes while a
+// tool works, long after the last word: the silence between two rounds.
+func TestAPressInTheSilenceBetweenTwoRoundsCutsNothing(t *testing.T) {
+	b := newBox(t, boxOptions{mind: caller{}, tools: skill{
+		"wait": func(ctx skills.Context) (skills.Result, error) { <-ctx.Done(); return skills.Result{}, ctx.Err() },
+		"look": func(skills.Context) (skills.Result, error) { return skills.Result{Output: "a long one"}, nil },
+	}})
+	rec := b.nextTurn(func() {
+		b.question("let me see:wait")
+		b.state(turn.AwaitingNextResponse)
+		b.until("silent", func() bool { return !b.audible() })
+		b.pause(300 * time.Millisecond)
+		b.hand.Press()
+		b.state(turn.Listening)
+		b.hand.Release()
+	})
+	if rec.Reason != "interrupted" || rec.HeardMS != 700 || rec.SpeechMS != 700 || !rec.Whole {
+		t.Errorf("%s, heard %v of %v ms, whole %v; want it interrupted after all of 700 ms", rec.Reason, rec.HeardMS, rec.SpeechMS, rec.Whole)
+	}
+	if s := rec.Sentence("Ada"); strings.Contains(s, "cut") {
+		t.Errorf("the answer that was heard is told as %q", s)
+	}
+	if n := b.ordered("TruncateItem") + b.ordered("DeleteItem"); n != 0 {
+		t.Errorf("the model was told of %d cuts; want none", n)
+	}
+	// The second round begins behind the silence, and is cut where it was cut.
+	rec = b.nextTurn(func() {
+		b.question("let me see:look")
+		b.until("in the second round", func() bool { return len(b.turnsEnded()) == 2 && b.responses() >= 3 && b.Speaking() })
+		b.pause(1500 * time.Millisecond)
+		b.hand.Press()
+		b.state(turn.Listening)
+		b.hand.Release()
+	})
+	if rec.Reason != "interrupted" || rec.HeardMS <= 700 || rec.HeardMS >= 6700 || rec.SpeechMS != 6700 || rec.Whole {
+		t.Errorf("%s, heard %v of %v ms, whole %v; want it cut in the second round", rec.Reason, rec.HeardMS, rec.SpeechMS, rec.Whole)
+	}
+	var cuts []string
+	for _, l := range b.coordinator.Recent() {
+		if l.Order && (l.Name == "TruncateItem" || l.Name == "DeleteItem") {
+			cuts = append(cuts, l.String())
+		}
+	}
+	if len(cuts) != 1 || b.ordered("TruncateItem") != 1 {
+		t.Errorf("the model was told of the cuts %q; want the second item alone", cuts)
+	}
+}
+
+// responses counts those that were done.
+func (b *box) responses() (n int) {
+	for _, l := range b.coordinator.Recent() {
+		if !l.Order && l.Name == "ResponseDone" {
+			n++
+		}
+	}
+	return n
+}
