@@ -140,7 +140,8 @@ func TestTheQueueDrainsAfterEveryEndOfATurn(t *testing.T) { // row 6
 			g.respond(id, "r1")
 			g.speak(id, "r1", 300*time.Millisecond, 1)
 			g.Post(turn.SessionLost{At: g.Now()})
-			time.Sleep(time.Second)
+			g.Post(turn.ResponseDone{At: g.Now(), Turn: id, Response: "r1", Status: turn.ResponseFailed, Say: turn.WordsLostMidway})
+			time.Sleep(6 * time.Second)
 			g.Post(turn.SessionReady{At: g.Now()})
 		},
 		"session lost for good while recording": func(g *rig) {

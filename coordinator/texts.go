@@ -13,10 +13,6 @@ const (
 	keepPassages = 32 // items and sounds of one turn; what comes beyond is taken for more of the last one
 )
 
-// fastest is how many characters a second nobody speaks. While an answer still comes its words run ahead of its samples,
-// so that the proportion of the two says too much. Our choice; fast English has 18.
-const fastest = 20
-
 // texts collects the words of turns, for their records. What comes beyond the bounds is left out.
 type texts struct {
 	of   [keepTurns]words
@@ -28,7 +24,7 @@ type words struct {
 	turn        turn.ID
 	asked, said strings.Builder
 	passages    []passage // in the order in which they are played
-	done        bool      // no response is live: the last passage has all its samples
+	done        bool      // no response is live: the last passage has all its samples, unless it is cut
 }
 
 // passage is an item of the model, or a tool's sound (no item, no text).
@@ -36,6 +32,7 @@ type passage struct {
 	item    turn.ItemID
 	samples int
 	text    string
+	cut     bool // its answer broke off: samples of some of its words never came
 }
 
 // note keeps what ev says in words, if it does, and how many samples speak them. live is the live turn: samples of another
@@ -64,7 +61,11 @@ func (t *texts) note(ev turn.Event, live turn.ID) {
 		}
 	case turn.ResponseDone:
 		if e.Turn == live && live != "" {
-			t.of[t.place(e.Turn)].done = true
+			w := &t.of[t.place(e.Turn)]
+			w.done = true
+			if n := len(w.passages); n > 0 && e.Status != turn.ResponseCompleted {
+				w.passages[n-1].cut = true
+			}
 		}
 	}
 }
@@ -131,8 +132,8 @@ func (t *texts) heard(id turn.ID, n int) string {
 				text = ""
 			case p.samples > 0:
 				text = turn.HeardText(text, played, p.samples)
-				if last && !w.done {
-					text = spokenIn(text, played)
+				if p.cut || last && !w.done {
+					text = turn.SpokenIn(text, played)
 				}
 			case n == 0: // text without a sound, after what was heard
 				text = ""
@@ -142,16 +143,4 @@ func (t *texts) heard(id turn.ID, n int) string {
 		return strings.TrimSpace(b.String())
 	}
 	return ""
-}
-
-// spokenIn is what of text anybody can have said in n samples.
-func spokenIn(text string, n int) string {
-	most, chars := n*fastest/rate, 0
-	for i := range text {
-		if chars == most {
-			return turn.HeardText(text, i, len(text))
-		}
-		chars++
-	}
-	return text
 }

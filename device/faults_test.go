@@ -118,8 +118,7 @@ func TestAFloodOfGarbageEndsTheSession(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, boxOptions{})
 	b.server.SetFaults(rehearsal.Faults{Garbage: 1})
-	b.failed(b.ask("endless"), turn.Failed, turn.WordsLostMidway)
-	b.server.SetFaults(rehearsal.Faults{})
+	b.goesOn()
 	b.fine()
 }
 
@@ -231,18 +230,29 @@ func TestSessionLostForLonger(t *testing.T) {
 	}
 }
 
-// A session that ends by itself: unnoticed while idle, words in the middle of an answer, and then a new one.
+// goesOn asks for an answer whose session ends in the middle: what has come is heard, the rest is asked for in the next one.
+func (b *box) goesOn() {
+	b.t.Helper()
+	lost := b.log.count("session.lost")
+	r := b.nextTurn(func() {
+		b.question("endless")
+		b.until("the end of the session", func() bool { return b.log.count("session.lost") > lost })
+		b.server.SetFaults(rehearsal.Faults{})
+	})
+	b.answered(r)
+	if r.Responses != 2 || r.HeardMS < 5000 {
+		b.t.Errorf("%d responses, %.0f ms heard; want 2, and all that had come", r.Responses, r.HeardMS)
+	}
+}
+
+// A session that ends by itself: unnoticed while idle and in the middle of an answer.
 func TestSessionExpires(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, boxOptions{faults: rehearsal.Faults{Expire: 2 * time.Second}})
 	b.answered(b.ask("short"))
 	b.until("expired once", func() bool { return b.log.count("session.lost") == 1 })
 	b.until("online", b.coordinator.Online)
-	b.failed(b.ask("endless"), turn.Failed, turn.WordsLostMidway)
-	b.server.SetFaults(rehearsal.Faults{})
-	lost := b.log.count("session.lost") // the session that is open now began with the fault, and ends with it
-	b.until("expired for the last time", func() bool { return b.log.count("session.lost") > lost })
-	b.until("online", b.coordinator.Online)
+	b.goesOn()
 	b.fine()
 }
 
@@ -269,7 +279,7 @@ func TestRefusedKeyIsHealedByANewOne(t *testing.T) {
 	b.fine()
 }
 
-// A key that is refused in the middle of a conversation, at the next session.
+// A key that is refused in the middle of a conversation, at the next session: what came before is heard, then why.
 func TestKeyRefusedLater(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, boxOptions{})
@@ -279,7 +289,7 @@ func TestKeyRefusedLater(t *testing.T) {
 		b.question("long")
 		b.until("speaking", b.Speaking)
 		b.wires.cut()
-	}), turn.Failed, turn.WordsLostMidway)
+	}), turn.Failed, turn.WordsKeyRefused)
 	b.until("refused", func() bool { return b.log.count("session.retry") > 0 })
 	b.failed(b.ask("short"), turn.Failed, turn.WordsKeyRefused)
 }

@@ -61,7 +61,7 @@ func (s *step) current(at time.Duration, t ID, r ResponseID, event string) bool 
 		s.stale(t, event, "another response is live")
 		return false
 	}
-	m.requested, m.response = false, r
+	m.requested, m.response, m.broken = false, r, false
 	m.online = true // it answers, so it is there
 	if m.phase == following {
 		s.become(InResponse, speaking)
@@ -172,6 +172,10 @@ func (s *step) responseDone(e ResponseDone) {
 	}
 	m.response = ""
 	switch {
+	case e.Status == ResponseFailed && e.Say == WordsLostMidway:
+		s.brokeOff(e.At)
+	case e.Status == ResponseFailed && e.Say == WordsNoAnswer && m.resumed > 0:
+		s.drain(e.At) // there was nothing more to say
 	case e.Status != ResponseCompleted:
 		// Also cancelled: by the server, since what we cancel belongs to a turn that is over.
 		s.failAfterSpeech(e.At, orWords(e.Say, WordsServerError))
@@ -258,6 +262,29 @@ func (s *step) failAfterSpeech(at time.Duration, w Words) {
 	s.discardLatched("cancelled") // before the calls, which hold the sounds
 	s.orphanCalls()
 	s.drain(at)
+}
+
+// brokeOff: the answer's session was lost, and nothing more of it comes. It is asked to go on, once a session is there
+// again, while what was received is heard; unless the turn called a tool: the next session knows nothing of what it
+// brought, and would call it a second time.
+func (s *step) brokeOff(at time.Duration) {
+	m := &s.m
+	switch {
+	case m.fatal != "":
+		s.failAfterSpeech(at, m.fatal)
+	case m.held || m.phase != speaking || m.tools > 0 || m.doneCount == maxResponses || m.total < m.resumed:
+		s.failAfterSpeech(at, WordsLostMidway)
+	default:
+		s.do(CreateResponse{Turn: m.turn, Prompt: m.prompt, Resume: true})
+		m.requested, m.broken, m.resumed, m.again = true, true, m.total+1, 0
+		m.round++
+		s.become(AwaitingNextResponse, following)
+		s.await(at, m.cfg.Awaiting)
+		if !m.online {
+			s.await(at, m.cfg.SessionGrace)
+		}
+		s.think(at)
+	}
 }
 
 // drained is the terminal barrier (turns.md 1, 3): only now may content start.

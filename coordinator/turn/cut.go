@@ -289,24 +289,38 @@ func (s *step) sessionReady(e SessionReady) {
 	m := &s.m
 	was := m.online
 	m.online, m.fatal, m.away = true, "", ""
-	if !was && (m.phase == voting || m.phase == asking) {
-		// The voice sends the utterance again by itself. That gives the answer its whole time once more, but only once: a
-		// server that dies of every answer would keep a person waiting for ever.
+	if was {
+		return
+	}
+	// The voice sends what was asked for again by itself. That gives the answer its whole time once more, but only once: a
+	// server that dies of every answer would keep a person waiting for ever.
+	switch {
+	case m.phase == voting || m.phase == asking:
 		if m.again == 0 {
 			m.again = e.At + m.cfg.Committing
+		}
+		m.deadline = m.again
+	case m.phase == following && m.broken:
+		if m.again == 0 {
+			m.again = max(e.At, m.playUntil) + m.cfg.Awaiting
 		}
 		m.deadline = m.again
 	}
 }
 
-// sessionLost: a recording goes on, a question waits for the session a while, an answer breaks off in words; an answer
-// that is complete is heard to its end.
+// sessionLost: a recording goes on, a question waits for the session a while, and what was received of an answer is heard
+// (turns.md 6) before it goes on (brokeOff) or the reason is said.
 func (s *step) sessionLost(e SessionLost) {
 	m := &s.m
-	m.online, m.away = false, ""
-	if e.Say == WordsQuota || e.Say == WordsClockWrong || e.Say == WordsKeyBroken {
+	waits := m.phase == voting || m.phase == asking
+	precise := e.Say != "" && e.Say != WordsOffline && e.Say != WordsLostMidway && e.Say != WordsServerError
+	if precise || !waits || m.online {
+		m.away = "" // else who waits is told why there was none in the first place
+	}
+	if precise {
 		m.away = e.Say
 	}
+	m.online = false
 	if e.Fatal {
 		m.fatal = orWords(e.Say, WordsKeyRefused)
 	}
@@ -316,10 +330,19 @@ func (s *step) sessionLost(e SessionLost) {
 		if e.Fatal {
 			m.owed = m.fatal
 		}
+	case m.held && m.phase != asking:
+		m.response, m.requested = "", false
+		s.fail(e.At, orWords(m.fatal, WordsLostMidway), Failed)
+	case m.phase == speaking: // the rest of what came is on its way from the voice; brokeOff follows
+	case m.phase == following && m.broken && !e.Fatal:
+		m.deadline = min(m.deadline, max(e.At, m.playUntil)+m.cfg.SessionGrace)
+	case m.phase == working || m.phase == following:
+		m.response, m.requested = "", false
+		s.failAfterSpeech(e.At, orWords(m.fatal, WordsLostMidway))
 	case e.Fatal:
-		s.forget()
+		m.response, m.requested = "", false
 		s.fail(e.At, m.fatal, Failed)
-	case m.phase == voting || m.phase == asking:
+	case waits:
 		if m.response != "" {
 			m.response, m.requested = "", true // the voice asks again
 		}
@@ -327,16 +350,7 @@ func (s *step) sessionLost(e SessionLost) {
 		if m.again > 0 {
 			m.deadline = min(m.deadline, m.again)
 		}
-	case m.phase == speaking || m.phase == working || m.phase == following:
-		s.forget()
-		s.fail(e.At, WordsLostMidway, Failed)
 	}
-}
-
-// forget: the conversation that had these items is gone with its session; the voice carries over what was heard.
-func (s *step) forget() {
-	s.m.response, s.m.requested = "", false
-	s.m.stretches, s.m.stretched = [maxStretches]stretch{}, 0
 }
 
 // deadlinePassed carries out whatever is due; a timer that fires too early finds nothing.
@@ -397,6 +411,14 @@ func (s *step) expire(at time.Duration) {
 		s.fail(at, WordsNoAnswer, Expired)
 	case working:
 		s.fail(at, WordsToolFailed, Expired)
+	case following:
+		if !m.broken {
+			s.fail(at, WordsNoAnswer, Expired)
+			return
+		}
+		s.do(CancelResponse{Turn: m.turn})
+		m.requested, m.broken = false, false
+		s.failAfterSpeech(at, orWords(m.away, WordsLostMidway))
 	default:
 		s.fail(at, orWords(m.failing, WordsNoAnswer), Expired)
 	}

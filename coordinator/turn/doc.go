@@ -50,6 +50,7 @@
 //	ToolReturned, stream    =     =          =        =        =        =         =         R         =
 //	ResponseDone            ~     ~          ~        ~        I        =         ~         ~         R
 //	ResponseDone, failed    ~     ~          ~        ~        I        =         ~         ~         R
+//	ResponseDone, link lost ~     ~          ~        ~        I        A         ~         ~         R
 //	ResponseRefused         ~     ~          ~        ~        I        ~         ~         ~         R
 //	SpeechHeard             .     .          .        .        .        .         .         .         .
 //	SoundQueued             ~     .          .        .        .        .         .         .         .
@@ -58,8 +59,8 @@
 //	StreamEnded             .     .          .        .        .        .         .         .         .
 //	ClaimEnded              .     .          .        .        .        .         .         .         .
 //	SessionReady            .     .          .        .        .        .         .         .         .
-//	SessionLost             .     .          .        .        .        XI        .         XI        XI
-//	SessionLost, for good   .     I          I        I        I        XI        .         XI        XI
+//	SessionLost             .     .          .        .        .        .         .         R         R
+//	SessionLost, for good   .     I          I        I        I        .         .         R         R
 //	DeadlinePassed          .     C          I        I        I        XI        XI        XI        XI
 //
 //	                        HELD asking  speaking  draining  working
@@ -70,6 +71,7 @@
 //	ToolReturned            ~            ~         ~         ~
 //	ToolReturned, stream    =            =         =         =
 //	ResponseDone, failed    I            I         ~         ~
+//	ResponseDone, link lost I            I         ~         ~
 //	SpeechDrained           .            .         I         .
 //	SessionLost             .            I         .         I
 //	SessionLost, for good   I            I         .         I

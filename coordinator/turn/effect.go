@@ -23,10 +23,12 @@ type (
 		Role string // "user" or "system"
 		Text string
 	}
-	// CreateResponse asks for an answer. Prompt, when set, is an instruction for this answer only.
+	// CreateResponse asks for an answer. Prompt, when set, is an instruction for this answer only. With Resume the answer of
+	// the turn broke off with its session, and is to go on from there in the next one.
 	CreateResponse struct {
 		Turn   ID
 		Prompt string
+		Resume bool
 	}
 	// CancelResponse stops a live response. Response may be empty when it was asked for but has not started yet.
 	CancelResponse struct {

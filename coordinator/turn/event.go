@@ -187,7 +187,8 @@ func (s ResponseStatus) String() string {
 	return [...]string{"completed", "cancelled", "incomplete", "failed"}[s]
 }
 
-// ResponseDone: the server finished Response. Say is what a person is told when Status is failed or incomplete.
+// ResponseDone: the server finished Response. Say is what a person is told when Status is failed or incomplete. Failed with
+// WordsLostMidway says that its session was lost, and that all that came of it has been handed over.
 type ResponseDone struct {
 	At       time.Duration
 	Turn     ID
@@ -259,7 +260,7 @@ type ClaimEnded struct {
 type SessionReady struct{ At time.Duration }
 
 // SessionLost: the voice lost its connection. Fatal says that trying again will not help until a person does
-// something (refused key); Say is what to tell them.
+// something (refused key); Say is what to tell them. Of an answer that was live, ResponseDone still comes.
 type SessionLost struct {
 	At    time.Duration
 	Fatal bool

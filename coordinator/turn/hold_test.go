@@ -169,7 +169,7 @@ func TestFloorGrantedWhileATurnIsLive(t *testing.T) {
 	b.wantNot("OpenSpeech turn=t-2 held=true")
 
 	// The answer before fails in words: after them.
-	b = newBench(t, Config{}).run(toSpeaking...).run("floor t-2", "lost").forget().run("ready", "wait 1s")
+	b = newBench(t, Config{}).run(toSpeaking...).run("floor t-2", "lost true", "done t-1 r1 failed lost_midway", "heard t-1 24000", "drained t-1").forget().run("ready", "wait 1s")
 	b.want()
 	b.run("words-said").wantHas("CreateResponse turn=t-2")
 

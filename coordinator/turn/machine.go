@@ -97,6 +97,8 @@ type Machine struct {
 	wasHeld    bool   // it was, so that its first delta is not the first sound
 	speechOpen bool
 	failing    Words // said once what was received has been heard
+	broken     bool  // the link broke in the middle of the answer, which has been asked to go on
+	resumed    int   // samples received when it was last asked to, and one: it is again only if some came since
 
 	// The responses of the turn.
 	requested bool       // CreateResponse ordered, nothing of it seen
@@ -142,7 +144,7 @@ type Machine struct {
 	// Time. Zero means none.
 	deadline   time.Duration
 	heldUntil  time.Duration
-	again      time.Duration // the session came back while the turn waited: no later loss moves its deadline beyond this
+	again      time.Duration // the session came back while the turn waited: nothing moves its deadline beyond this
 	thinkAt    time.Duration
 	thinkUntil time.Duration
 	thinking   bool

@@ -95,7 +95,8 @@ func TestEveryEndLeavesTheMachineQuiet(t *testing.T) {
 	}{
 		{"press too short", append(clone(toListening), "release 2399")},
 		{"commit refused", append(clone(toAsking), "refused t-1", "words-said")},
-		{"session lost while answering", append(clone(toSpeaking), "lost", "words-said")},
+		{"session lost while answering", append(clone(toSpeaking), "lost", "done t-1 r1 failed lost_midway", "heard t-1 24000", "wait 7s", "words-said")},
+		{"session lost while a tool runs", append(clone(toWorking), "lost", "heard t-1 24000", "drained t-1", "words-said")},
 		{"session lost while asking", append(clone(toAsking), "lost", "wait 6s", "words-said")},
 		{"session lost for good", append(clone(toListening), "lost true key_refused", "words-said", "ready")},
 		{"microphone lost", append(clone(toListening), "capture-lost t-1", "words-said")},
@@ -390,6 +391,8 @@ func TestWhyThereIsNoSessionIsSaid(t *testing.T) {
 	b.wantHas("SayWords turn=t-2 words=offline")
 	b.forget().run("words-said", "lost false quota", "ready", "lost false lost_midway", "ask t-3 hello", "wait 6s")
 	b.wantHas("SayWords turn=t-3 words=offline")
+	b.forget().run("words-said", "ready", "ask t-4 hello", "lost false model_refused", "wait 1s", "lost", "wait 6s")
+	b.wantHas("SayWords turn=t-4 words=model_refused") // what is learned while somebody waits does not take the reason away
 }
 
 func TestSessionLostInTheTailChangesNothing(t *testing.T) {

@@ -41,6 +41,7 @@ var rows = []struct{ label, fact string }{
 	{"ToolReturned, stream", "tool-returned t-1 c1 ok audio_stream 7"},
 	{"ResponseDone", "done t-1 rN completed"},
 	{"ResponseDone, failed", "done t-1 rN failed"},
+	{"ResponseDone, link lost", "done t-1 rN failed lost_midway"},
 	{"ResponseRefused", "response-refused t-1"},
 	{"SpeechHeard", "heard t-1 1200"},
 	{"SoundQueued", "sound-queued t-1 2400"},

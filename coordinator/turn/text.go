@@ -26,3 +26,19 @@ func HeardText(text string, heard, received int) string {
 func unspaced(r rune) bool {
 	return r >= 0x0e00 && r <= 0x0e7f || r >= 0x2e80 && r <= 0x9fff || r >= 0xac00 && r <= 0xd7af || r >= 0xf900 && r <= 0xfaff || r >= 0xff00 && r <= 0xffef || r >= 0x20000 && r <= 0x3ffff
 }
+
+// fastest is how many characters a second nobody speaks. While an answer still comes its words run ahead of its samples,
+// so that the proportion of the two says too much. Our choice; fast English has 18.
+const fastest = 20
+
+// SpokenIn is what of text anybody can have said in so many samples, back to a word's end.
+func SpokenIn(text string, samples int) string {
+	most, chars := samples*fastest/sampleRate, 0
+	for i := range text {
+		if chars == most {
+			return HeardText(text, i, len(text))
+		}
+		chars++
+	}
+	return text
+}

@@ -194,7 +194,7 @@ func (w *watch) feed(ev Event) {
 		w.broken("the machine rests in %v", w.m.State())
 	case Idle:
 		if w.m != (Machine{ // a turn leaves nothing behind but this
-			cfg: w.m.cfg, online: w.m.online, fatal: w.m.fatal,
+			cfg: w.m.cfg, online: w.m.online, fatal: w.m.fatal, away: w.m.away,
 			running: w.m.running, runningTurn: w.m.runningTurn,
 			calling: w.m.calling, callingTurn: w.m.callingTurn, callingSince: w.m.callingSince, next: w.m.next,
 			orphans: w.m.orphans, orphaned: w.m.orphaned, over: w.m.over, wordsUntil: w.m.wordsUntil,
@@ -433,7 +433,12 @@ func (w *watch) answer(t ID) []Event {
 		evs = append(evs, ToolCalled{At: w.now, Turn: t, Response: r, Call: CallID(fmt.Sprint("c", w.things))})
 	}
 	status := ResponseStatus(max(0, w.r.IntN(12)-8))
-	return append(evs, ResponseDone{At: w.now, Turn: t, Response: r, Status: status})
+	var say Words
+	if status == ResponseFailed && w.r.IntN(2) == 0 {
+		say = WordsLostMidway
+		evs = append(evs, SessionLost{At: w.now})
+	}
+	return append(evs, ResponseDone{At: w.now, Turn: t, Response: r, Status: status, Say: say})
 }
 
 // noise is a fact out of the blue, mostly of an old turn.
@@ -471,7 +476,7 @@ func (w *watch) noise() Event {
 	case 15:
 		return ToolReturned{At: w.now, Turn: old, Call: "late", Effect: EffectSetVolume, Volume: 300}
 	case 16:
-		return ResponseDone{At: w.now, Turn: old, Response: rid, Status: ResponseStatus(w.r.IntN(4))}
+		return ResponseDone{At: w.now, Turn: old, Response: rid, Status: ResponseStatus(w.r.IntN(4)), Say: []Words{"", WordsLostMidway}[w.r.IntN(2)]}
 	case 17:
 		return ResponseRefused{At: w.now, Turn: old, Say: WordsQuota}
 	case 18:

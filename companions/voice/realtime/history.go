@@ -1,6 +1,10 @@
 package realtime
 
-import "conch/coordinator/turn"
+import (
+	"strings"
+
+	"conch/coordinator/turn"
+)
 
 // history is the conversation as text: what is carried into the next session. Assistant audio cannot be put into a
 // conversation, assistant text can.
@@ -60,11 +64,33 @@ func (h *history) write(id turn.ItemID, t turn.ID, role, text string) {
 	h.trim()
 }
 
-func (h *history) cut(id turn.ItemID, heard, received int) {
+// cut keeps of the words of an item what was heard of it; false: there are no words, or all of them were.
+func (h *history) cut(id turn.ItemID, heard, received int) bool {
+	for i := range h.entries {
+		if e := &h.entries[i]; id != "" && e.item == id {
+			was := len(e.text)
+			e.text = turn.HeardText(e.text, heard, received)
+			h.changes++
+			return len(e.text) < was
+		}
+	}
+	return false
+}
+
+// bound keeps of the words of an item what can have been said in so many samples.
+func (h *history) bound(id turn.ItemID, received int) {
+	for i := range h.entries {
+		if e := &h.entries[i]; id != "" && e.item == id {
+			e.text = turn.SpokenIn(e.text, received)
+			h.changes++
+		}
+	}
+}
+
+func (h *history) rename(id, to turn.ItemID) {
 	for i := range h.entries {
 		if id != "" && h.entries[i].item == id {
-			h.entries[i].text = turn.HeardText(h.entries[i].text, heard, received)
-			h.changes++
+			h.entries[i].item = to
 		}
 	}
 }
@@ -89,13 +115,15 @@ func (h *history) remove(id turn.ItemID) {
 	}
 }
 
-// carry makes the history that of a new session: the item ids of the old one mean nothing there, what never got words
-// has none to carry, and the turns that are asked for again bring their own.
+// carry makes the history that of a new session: the item ids of the old one mean nothing there (but those that lost knows),
+// what never got words has none to carry, and the turns that are asked for again bring their own.
 func (h *history) carry(again map[turn.ID]bool) {
 	keep := h.entries[:0]
 	for _, e := range h.entries {
 		if e.text != "" && !again[e.turn] {
-			e.item = ""
+			if !strings.HasPrefix(string(e.item), string(lostItem(""))) {
+				e.item = ""
+			}
 			keep = append(keep, e)
 		}
 	}

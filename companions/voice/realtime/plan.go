@@ -24,6 +24,10 @@ func (r *run) take(o turn.Order) {
 		r.truncate(o)
 		return
 	case turn.DeleteItem:
+		if r.lost[o.Item] != nil {
+			r.cutLost(o.Item, 0)
+			return
+		}
 		r.history.remove(o.Item)
 		r.deleteItem(o.Turn, o.Item)
 		return
@@ -151,7 +155,7 @@ func (r *run) commit(id turn.ID) bool {
 	r.link.expect()
 	r.count(func(m *meter) { m.heard(id, float64(n)/rate) })
 	if r.d.answersItself() {
-		r.creates = append(r.creates, create{turn: id, implied: true, at: time.Now()})
+		r.creates = append(r.creates, create{order: turn.CreateResponse{Turn: id}, turn: id, implied: true, at: time.Now()})
 	}
 	return true
 }
@@ -224,8 +228,12 @@ func (r *run) create(o turn.CreateResponse, tries int) bool {
 		r.abandon()
 	}
 	r.gate = time.Time{}
-	r.creates = append(r.creates, create{turn: o.Turn, prompt: o.Prompt, tries: tries, at: time.Now()})
-	r.send(sentEvent{kind: sentCreate, turn: o.Turn}, func(id string) any { return r.cfg.create(&r.d, id, o.Turn, o.Prompt) })
+	r.creates = append(r.creates, create{order: o, turn: o.Turn, tries: tries, at: time.Now()})
+	prompt := o.Prompt
+	if o.Resume {
+		prompt = r.resume(o)
+	}
+	r.send(sentEvent{kind: sentCreate, turn: o.Turn}, func(id string) any { return r.cfg.create(&r.d, id, o.Turn, prompt) })
 	if r.link == nil {
 		return false
 	}

@@ -224,7 +224,7 @@ func (r *run) createRefused(t turn.ID, e *wireError) {
 				})
 			}
 			r.log.Warn(logError, "turn", t, "err", errActive, "try", c.tries+1)
-			again := op{order: turn.CreateResponse{Turn: t, Prompt: c.prompt}, tries: c.tries + 1}
+			again := op{order: c.order, tries: c.tries + 1}
 			r.plan = append(r.plan, op{})
 			copy(r.plan[r.next+1:], r.plan[r.next:])
 			r.plan[r.next] = again

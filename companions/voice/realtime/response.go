@@ -58,8 +58,8 @@ func (p *response) stopPump() {
 
 // create is a response.create that was sent, or one a commit implies.
 type create struct {
+	order     turn.CreateResponse
 	turn      turn.ID
-	prompt    string
 	tries     int
 	implied   bool
 	heard     bool // what it answers was transcribed
@@ -432,6 +432,10 @@ func (r *run) cancel(o turn.CancelResponse) {
 // refuses more (Realtime, conversation.item.truncate).
 func (r *run) truncate(o turn.TruncateItem) {
 	it := r.items[o.Item]
+	if it == nil && r.lost[o.Item] != nil {
+		r.cutLost(o.Item, o.Heard)
+		return
+	}
 	if it == nil {
 		r.log.Info(logTruncate, "turn", o.Turn, "item", o.Item, "why", "not of this session")
 		return

@@ -66,7 +66,7 @@ type run struct {
 	failed    int
 	ready     bool // SessionReady was the last thing told
 	lastLost  *turn.SessionLost
-	owed      *turn.SessionLost // told when the answer that is complete has been spoken, unless mended before
+	owed      *turn.SessionLost // told when what came of the answer has been handed over, unless mended before
 	active    time.Time         // something of a conversation happened
 	alarm     time.Time         // when step must run again without a cause
 
@@ -80,8 +80,9 @@ type run struct {
 	spoken  int     // samples of it already sent
 	down    *down
 	history history
-	kept    uint64    // changes of the history that were handed over
-	keptAt  time.Time // when
+	lost    map[turn.ItemID]*itemInfo // of sessions that are gone: speech that may still be playing; see broken.go
+	kept    uint64                    // changes of the history that were handed over
+	keptAt  time.Time                 // when
 	toKeep  chan []Line
 	keepers sync.WaitGroup
 

@@ -149,7 +149,9 @@ func (r *run) begin(l *link) {
 	r.failing, r.failed = "", 0
 	again := map[turn.ID]bool{}
 	for _, o := range r.plan {
-		again[turn.TurnOf(o.order)] = true
+		if !o.resumes() { // what goes on from there needs what was said
+			again[turn.TurnOf(o.order)] = true
+		}
 	}
 	r.history.carry(again)
 	for _, e := range r.history.entries {
@@ -188,26 +190,12 @@ func (r *run) drop(why error) {
 	}
 	r.link = nil
 	r.wg.Go(l.close)
-	say := turn.WordsOffline
-	speaking := false
-	for id, resp := range r.responses {
-		switch {
-		case resp.ended:
-			speaking = true // the answer is complete and is still being spoken
-		default:
-			if !resp.cancelled && resp.begun() {
-				say = turn.WordsLostMidway
-				r.answerBegan(resp.turn)
-				r.cutShort(resp)
-			}
-			resp.stopPump()
-			delete(r.responses, id)
-		}
-	}
-	// What the answer of a turn still wanted (tool outputs, a further answer) went with the session.
+	broken, speaking := r.breakOff()
+	// What the answer of a turn still wanted (tool outputs, a further answer) went with the session; to go on with one that
+	// broke off is for the next.
 	keep := r.plan[:0]
 	for _, o := range r.plan {
-		if t := turn.TurnOf(o.order); t != r.settled || t == "" {
+		if t := turn.TurnOf(o.order); t != r.settled || t == "" || o.resumes() {
 			keep = append(keep, o)
 		}
 	}
@@ -217,7 +205,7 @@ func (r *run) drop(why error) {
 		r.attempt = 0
 	}
 	r.backoff(false)
-	lost := turn.SessionLost{At: r.out.Now(), Say: say}
+	lost := turn.SessionLost{At: r.out.Now(), Say: turn.WordsOffline}
 	var no *refused
 	if errors.As(why, &no) {
 		lost.Say, lost.Fatal = no.words()
@@ -233,26 +221,17 @@ func (r *run) drop(why error) {
 	r.forget()
 	if speaking && !lost.Fatal {
 		r.owed = &lost
-		return
+	} else {
+		r.tell(lost)
 	}
-	r.tell(lost)
-}
-
-// cutShort keeps of an answer that broke off no more words than were handed to the speaker.
-func (r *run) cutShort(p *response) {
-	if p.pump == nil {
-		return
-	}
-	for id, it := range r.items {
-		if it.turn == p.turn && it.received > 0 {
-			r.history.cut(id, int(p.pump.handed.Load()), it.received)
-		}
+	for _, p := range broken {
+		r.settle(p)
 	}
 }
 
 // tell posts SessionLost, once until something changes.
 func (r *run) tell(lost turn.SessionLost) {
-	if l := r.lastLost; l != nil && (l.Say == lost.Say || l.Say == turn.WordsLostMidway && lost.Say == turn.WordsOffline) {
+	if l := r.lastLost; l != nil && l.Say == lost.Say {
 		return
 	}
 	r.owed = nil

@@ -32,6 +32,9 @@ func (x *session) answer(r *response, t Thought, f Faults) {
 		return
 	}
 	reply := x.srv.o.Brain.Think(t)
+	if t.resume {
+		reply.Text = goOn(reply.Text, t.said)
+	}
 	speak := speaker{x: x, r: r, f: f}
 	for i, s := range sentences(clip(reply.Text, maxAnswer)) {
 		if f.Incomplete && i == 1 {
@@ -58,6 +61,35 @@ func (x *session) answer(r *response, t Thought, f Faults) {
 
 func failed(text string) m {
 	return m{"type": "failed", "error": m{"type": "server_error", "code": "server_error", "message": text}}
+}
+
+// resumeMarker begins what a client asks for whose connection broke in the middle of an answer; the last words that were
+// heard of it follow in quotes.
+const resumeMarker = "The connection broke while you were answering"
+
+// resumes takes such a request out of a prompt.
+func resumes(prompt string) (rest, said string, ok bool) {
+	rest, how, ok := strings.Cut(prompt, resumeMarker)
+	if _, quoted, found := strings.Cut(how, `"`); ok && found {
+		said, _, _ = strings.Cut(quoted, `"`)
+	}
+	return strings.TrimSpace(rest), strings.TrimPrefix(said, "… "), ok
+}
+
+// goOn leaves out of an answer the sentences before the one in which what was said of it ends.
+func goOn(text, said string) string {
+	at := strings.LastIndex(text, said)
+	if said == "" || at < 0 {
+		return text
+	}
+	left := at + len(strings.TrimRight(said, " .!?"))
+	for _, s := range sentences(text) {
+		if left < len(s) {
+			break
+		}
+		text, left = text[len(s):], left-len(s)
+	}
+	return text
 }
 
 // hand gives a step to the loop, which takes it when the outbox has room.
@@ -185,6 +217,7 @@ func (x *session) thought(p m, items []*item) Thought {
 		Instructions: get[string](x.conf, "instructions"), Now: x.srv.o.Now(), About: x.srv.About(), Turns: len(items),
 	}
 	t.Prompt = strings.TrimSpace(strings.TrimPrefix(get[string](p, "instructions"), t.Instructions))
+	t.Prompt, t.said, t.resume = resumes(t.Prompt)
 	if rest, ok := strings.CutPrefix(t.Prompt, RoomMarker); ok {
 		t.InRoom, t.Guidance, t.Prompt = true, strings.TrimSpace(rest), ""
 	}
@@ -231,6 +264,7 @@ walk:
 		case it.role == "system" && t.Prompt == "" && t.Outputs == nil && !t.InRoom:
 			t.Prompt = it.text
 			break walk
+		case it.role == "assistant" && t.resume: // what broke off
 		case it.role == "assistant":
 			if t.Outputs == nil && t.Prompt == "" {
 				t.Answered = true

@@ -29,6 +29,8 @@ type Thought struct {
 
 	hearing *hearing
 	sound   []int16
+	resume  bool   // the answer broke off with its connection
+	said    string // the last words of it
 }
 
 // Tool is one that the session offers.

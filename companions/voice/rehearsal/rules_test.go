@@ -214,3 +214,22 @@ func TestLogKeepsNoDiary(t *testing.T) {
 		}
 	}
 }
+
+func TestAnAnswerThatBrokeOffGoesOn(t *testing.T) {
+	const story = "Once upon a time there was a shell. It lay on a beach. Every evening the sea came."
+	for _, c := range []struct{ said, want string }{
+		{"Once upon a time", story},
+		{"a shell. It lay", " It lay on a beach. Every evening the sea came."},
+		{"It lay on a beach.", " It lay on a beach. Every evening the sea came."},
+		{"something else", story},
+		{"", story},
+	} {
+		if got := goOn(story, c.said); got != c.want {
+			t.Errorf("after %q it goes on with %q; want %q", c.said, got, c.want)
+		}
+	}
+	rest, said, ok := resumes("In the room:\nYou know birds.\n\n" + resumeMarker + `; the person has heard: "… a shell. It". Go on.`)
+	if rest != "In the room:\nYou know birds." || said != "a shell. It" || !ok {
+		t.Errorf("read %q, %q, %v", rest, said, ok)
+	}
+}

@@ -1,0 +1,125 @@
+package realtime
+
+import (
+	"fmt"
+	"strings"
+
+	"conch/coordinator/turn"
+)
+
+// An answer whose session is lost in the middle: what came of it is heard (turns.md 6), and it goes on in the next session.
+//
+//	drop ──> breakOff: the pump hands over what is here ──> ResponseDone (failed, lost_midway)
+//	     ──> CreateResponse (Resume) waits in the plan ──> the next session: the conversation as text, then resume
+//
+// Its items exist in no session any more, and their samples may still be playing. So they are remembered by lost, and what is
+// cut of them changes the conversation that is carried, and is told to a session that has been told more already.
+
+// maxQuoted is how much of what was said a session is reminded of, in bytes.
+const maxQuoted = 400
+
+// lostItem names the history's entry of an item of a session that is gone: some servers count their items anew.
+func lostItem(id turn.ItemID) turn.ItemID { return "lost " + id }
+
+func (o op) resumes() bool {
+	c, ok := o.order.(turn.CreateResponse)
+	return ok && c.Resume
+}
+
+// breakOff ends what was live when the session was lost, and tells whether anything is still on its way to the speaker.
+// Whoever calls it settles the broken answers.
+func (r *run) breakOff() (broken []*response, speaking bool) {
+	for id, p := range r.responses {
+		switch {
+		case p.ended: // complete, and still being spoken
+			speaking = true
+		case !p.cancelled && p.turn != "" && (p.begun() || p.turn == r.settled): // the turn is not asked for again
+			p.ended, p.status, p.say = true, turn.ResponseFailed, turn.WordsLostMidway
+			r.answerBegan(p.turn)
+			r.count(func(m *meter) { m.answered(p.turn, nil, p.seconds) })
+			if p.pump != nil {
+				p.pump.close()
+			}
+			speaking = true
+			broken = append(broken, p)
+		default:
+			p.stopPump()
+			delete(r.responses, id)
+		}
+	}
+	for id, it := range r.lost {
+		if it.turn != r.settled {
+			delete(r.lost, id)
+		}
+	}
+	for id, it := range r.items {
+		if it.turn == r.settled && it.received > 0 {
+			if r.lost == nil {
+				r.lost = map[turn.ItemID]*itemInfo{}
+			}
+			r.lost[id] = it
+			r.history.rename(id, lostItem(id))
+		}
+	}
+	for _, p := range broken { // their words ran ahead of their samples
+		for id, it := range r.lost {
+			if it.turn == p.turn {
+				r.history.bound(lostItem(id), it.received)
+			}
+		}
+	}
+	return broken, speaking
+}
+
+// cutLost keeps of an item of a session that is gone what was heard.
+func (r *run) cutLost(id turn.ItemID, heard int) {
+	it := r.lost[id]
+	heard = max(0, min(heard, it.received))
+	if !r.history.cut(lostItem(id), heard, it.received) {
+		return
+	}
+	it.received = heard
+	text := r.history.text(lostItem(id))
+	if heard == 0 {
+		r.history.remove(lostItem(id))
+	}
+	if r.link == nil { // the next session is told no more than this
+		return
+	}
+	why := "The person interrupted you, and heard nothing of your last answer."
+	if text != "" {
+		why = fmt.Sprintf("The person interrupted you. Of your last answer they heard no more than the words that end in: %q", ending(text))
+	}
+	r.send(sentEvent{kind: sentText, turn: it.turn}, func(id string) any { return r.d.text(id, "system", why) })
+}
+
+// resume is what the model is told in order to go on with an answer.
+func (r *run) resume(o turn.CreateResponse) string {
+	said := ""
+	for _, e := range r.history.entries {
+		if e.turn == o.Turn && e.role == "assistant" && e.text != "" {
+			said = e.text
+		}
+	}
+	prompt := "The connection broke while you were answering. Answer again, without a word about that."
+	if said != "" {
+		prompt = fmt.Sprintf("The connection broke while you were answering; the person has heard your answer up to about these words: %q. "+
+			"Go on from there without a word about that: begin with the sentence that broke off, and repeat nothing before it.", ending(said))
+	}
+	if o.Prompt != "" {
+		prompt = o.Prompt + "\n\n" + prompt
+	}
+	return prompt
+}
+
+// ending is the end of a long text, from a word on.
+func ending(text string) string {
+	if len(text) <= maxQuoted {
+		return text
+	}
+	text = strings.ToValidUTF8(text[len(text)-maxQuoted:], "")
+	if _, rest, ok := strings.Cut(text, " "); ok {
+		text = rest
+	}
+	return "… " + text
+}
