@@ -19,7 +19,8 @@ const (
 	envelopeTop  = 960        // full level; steps are per sample
 	underrunTail = Rate / 200 // 5 ms: the fade before an underrun
 	underrunStep = envelopeTop / underrunTail
-	waitAtMost   = Rate / 5                  // 200 ms without more: what is there is played, though it is little
+	waitAtMost   = Rate / 5 // 200 ms without more: what is there is played, though it is little
+	waitedEnough = 1 << 30
 	loopStep     = envelopeTop / (Rate / 25) // 40 ms, under the 50 of turns.md 6
 
 	duckLevel = 0.3                           // turns.md 4
@@ -44,6 +45,7 @@ type renderer struct {
 	up    up2
 	spare int // frames left over in out, 0 or 1: a card may ask for an odd number
 	quiet int // samples of pure silence that went into the filter
+	line  jitter
 
 	volume, cues, duck ramp
 	spoke              int // samples since speech last sounded
@@ -53,6 +55,7 @@ type renderer struct {
 	gen    uint64
 	hush   bool
 	speech bool // speech sounds in this chunk
+	awaits bool // speech is here, and waits for more of it before it sounds
 }
 
 func (r *renderer) start(s *Speaker) {
@@ -133,7 +136,7 @@ func (s *Speaker) mixNext(mix []float32) bool {
 	g, dg := r.volume.next(math.Float32frombits(s.volume.Load()), gainSlew, n)
 	any := false
 
-	r.speech = false
+	r.speech, r.awaits = false, false
 	for i := range s.slots {
 		if c := s.slots[i].Load(); c != nil && !c.finished.Load() && (c.kind == SourceSpeech || c.kind == SourceWords) {
 			if c.render(r, mix, g, dg) > 0 {
@@ -177,12 +180,50 @@ func (s *Speaker) mixNext(mix []float32) bool {
 // playState is what the callback knows of a source.
 type playState struct {
 	playing bool
-	again   bool   // it has played before: rebuffer, not prime
+	begin   beginning
+	came    arrivals
+	dryAt   uint64 // when it ran dry
 	read    uint64 // next sample to play
 	peeked  uint64 // samples before this have sounded at some level
 	saw     uint64 // written, when last seen to grow
 	waited  int    // samples since
 	env     int32  // 0..envelopeTop
+}
+
+// beginning is how a source that does not play begins to.
+type beginning uint8
+
+const (
+	beginFirst  beginning = iota // for the first time
+	beginAgain                   // where it stood still: hushed, paused, held
+	beginDry                     // it ran dry: if more comes soon, that was a hole
+	beginPaused                  // more came after a pause of its own
+)
+
+// enough is how many samples it begins with, and how long it waits at most, in samples, for another one.
+func (c *Source) enough(r *renderer) (need, wait int) {
+	p := &c.play
+	need, wait = c.speaker.rebuffer, waitAtMost
+	if p.begin == beginFirst {
+		need = c.speaker.prime
+	}
+	if c.kind != SourceSpeech || p.begin == beginAgain {
+		return need, wait
+	}
+	line := r.line
+	if p.begin == beginDry {
+		line = line.hole(r.base, p.came.need)
+	}
+	extra := line.now(r.base)
+	return need + extra, wait + min(extra, extraHole)
+}
+
+// hole: it ran dry in the middle of what it had to say.
+func (c *Source) hole(r *renderer) {
+	if c.kind == SourceSpeech {
+		c.holes.Add(1)
+		r.line = r.line.hole(r.base, c.play.came.need)
+	}
 }
 
 // render mixes the source into mix and returns for how many samples it sounded.
@@ -192,7 +233,7 @@ type playState struct {
 func (c *Source) render(r *renderer, mix []float32, g, dg float32) int {
 	p := &c.play
 	dead := c.gen != r.gen || c.cut.Load()
-	ending := c.loop && (c.stop.Load() || r.speech)
+	ending := c.loop && (c.stop.Load() && !r.awaits || r.speech)
 	if ending && r.speech {
 		c.stop.Store(true) // for good: thinking is over
 	}
@@ -200,38 +241,45 @@ func (c *Source) render(r *renderer, mix []float32, g, dg float32) int {
 	hold := r.hush || c.paused.Load() || held
 	closed := c.closed.Load() // before written: once closed, written is final
 	written := c.written()
+	if c.kind == SourceSpeech {
+		if p.begin == beginDry && written != p.came.seen && p.came.at <= p.dryAt && r.mixed-p.dryAt > pauseAfter {
+			p.begin = beginPaused
+		}
+		p.came = p.came.saw(r.mixed, written)
+	}
 
 	if !p.playing {
-		need := c.speaker.prime
-		if p.again {
-			need = c.speaker.rebuffer
-		}
 		from := c.rendered.Load()
+		need, wait := c.enough(r)
 		switch {
 		case dead || ending:
-			c.finish(r.mixed)
+			c.finish(r)
 			return 0
 		case hold:
 			if held && !r.hush && written-from >= 1 { // it has had its time to become more
-				p.saw, p.waited = written, waitAtMost
+				p.saw, p.waited, p.begin = written, waitedEnough, beginAgain
 			}
 			return 0
 		case closed && written <= max(from, p.peeked):
 			c.rendered.Store(written) // the rest has sounded, fading
-			c.finish(r.mixed)
+			c.finish(r)
 			return 0
 		case !closed && written-from < uint64(need):
 			if written != p.saw {
 				p.saw, p.waited = written, 0
 			}
 			p.waited += len(mix)
-			if p.waited < waitAtMost || written-min(written, max(from, p.peeked)) <= underrunTail {
+			if p.waited < wait || written-min(written, max(from, p.peeked)) <= underrunTail {
+				r.awaits = r.awaits || c.kind == SourceSpeech && p.waited < wait && written > max(from, p.peeked)
 				return 0
 			}
 		}
+		if p.begin == beginDry {
+			c.hole(r)
+		}
 		p.waited = 0
 		p.playing, p.read, p.env = true, from, 0
-		if c.clip != nil && !p.again {
+		if c.clip != nil && p.begin == beginFirst {
 			p.env = envelopeTop // a cue has its own attack
 		}
 		c.history.push(uint32(r.mixed), uint32(from))
@@ -262,7 +310,7 @@ func (c *Source) render(r *renderer, mix []float32, g, dg float32) int {
 		c.sounded(r, n)
 		c.history.push(uint32(r.mixed)+uint32(len(mix)), uint32(p.read))
 		c.consume(written)
-		c.finish(r.mixed + uint64(n))
+		c.finishAt(r, n)
 		return n
 	}
 	if down != 0 && n < len(mix) {
@@ -270,13 +318,14 @@ func (c *Source) render(r *renderer, mix []float32, g, dg float32) int {
 		n += c.run(mix[n:], down, g+dg*from, dg, written, tail)
 		p.peeked = max(p.peeked, p.read)
 		if p.env == 0 || p.read >= written {
-			p.playing, p.again, p.env = false, true, 0
+			p.playing, p.begin, p.env = false, beginAgain, 0
 			switch {
 			case dead || ending:
 				c.sounded(r, n)
-				c.finish(r.mixed + uint64(n))
+				c.finishAt(r, n)
 				return n
 			case !hold:
+				p.begin, p.dryAt = beginDry, r.mixed
 				c.speaker.underruns.Add(1)
 				if p.read >= written {
 					c.fadedEnd.Store(r.mixed + uint64(n))
@@ -305,9 +354,14 @@ func (c *Source) sounded(r *renderer, n int) {
 	}
 }
 
-// finish is the last thing the callback does with a source.
-func (c *Source) finish(at uint64) {
-	c.end.Store(at)
+func (c *Source) finish(r *renderer) { c.finishAt(r, 0) }
+
+// finishAt is the last thing the callback does with a source: it ends n samples into this chunk.
+func (c *Source) finishAt(r *renderer, n int) {
+	if c.kind == SourceSpeech {
+		r.line = r.line.learn(r.base, c.play.came.need, c.speaker.prime)
+	}
+	c.end.Store(r.mixed + uint64(n))
 	c.finished.Store(true)
 }
 

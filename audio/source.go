@@ -41,6 +41,7 @@ type Source struct {
 	faded     atomic.Uint64 // by the callback: samples there were when the source ran dry; the last of them sounded fading
 	fadedEnd  atomic.Uint64 // by the callback, before faded: where in the mix that was over
 	heard     atomic.Uint64 // Heard never goes back
+	holes     atomic.Uint32 // by the callback
 	history   history
 
 	play playState // owned by the callback
@@ -191,6 +192,9 @@ func (c *Source) Heard() int {
 		}
 	}
 }
+
+// Holes is how often it ran dry in the middle of what it had to say.
+func (c *Source) Holes() int { return int(c.holes.Load()) }
 
 // Drained is closed when the last sample has been played after Close, or when the source was dropped or cut, or when the
 // card has stood still for five seconds with the source closed. Run (or Watch) closes it; Cut does so itself.

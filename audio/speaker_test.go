@@ -342,7 +342,7 @@ func TestDropBeforeAnythingSounds(t *testing.T) {
 	}
 }
 
-// Slow data: it waits for 80 ms, plays, fades before it runs dry, waits again, and nothing is lost.
+// Slow data: it waits for 80 ms, plays, fades before it runs dry, waits for more than before (jitter_test.go), and nothing is lost.
 func TestUnderrunFadesAndWaits(t *testing.T) {
 	r := newRig(t)
 	src := r.s.Open(audio.SourceSpeech, r.s.Generation())
@@ -356,7 +356,7 @@ func TestUnderrunFadesAndWaits(t *testing.T) {
 	}
 	src.Close()
 	r.c.Advance(time.Second)
-	if u := r.s.Stats().Underruns; u < 2 || !drained(src) || src.Heard() != len(pcm) {
+	if u := r.s.Stats().Underruns; u < 1 || !drained(src) || src.Heard() != len(pcm) {
 		t.Errorf("underruns %d, drained %v, heard %d; want some, true, %d", u, drained(src), src.Heard(), len(pcm))
 	}
 	tape := r.mixed()

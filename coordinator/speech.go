@@ -171,6 +171,19 @@ func (r *runner) drained(src Source, written func() int64) bool {
 	return r.pause(settle)
 }
 
+// holed is a Source that counts how often it ran dry in the middle of speech.
+type holed interface{ Holes() int }
+
+// holes is how often the speech of a turn did.
+func (r *runner) holes(id turn.ID) int {
+	if s := r.speech; s != nil && s.turn == id {
+		if src, ok := s.src.(holed); ok {
+			return src.Holes()
+		}
+	}
+	return 0
+}
+
 // pause waits for d; false when the runner stops.
 func (r *runner) pause(d time.Duration) bool {
 	t := r.c.o.Clock.NewTimer(d)

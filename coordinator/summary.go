@@ -33,6 +33,7 @@ type Record struct {
 	SpeechMS           float64       `json:"speech_ms"`       // how long the answer is, as far as it came
 	Audible            bool          `json:"audible"`         // something of it was heard
 	Whole              bool          `json:"whole,omitempty"` // interrupted, but in a silence: all that was said was heard
+	Holes              int           `json:"holes,omitempty"` // how often its speech ran dry in the middle
 	Ended              time.Duration `json:"ended"`           // on the clock of all facts
 }
 
@@ -56,6 +57,7 @@ func (r *runner) endTurn(e turn.EndTurn) {
 	rec.Asked, rec.Said = r.texts.take(e.Turn)
 	rec.HeardText, rec.SpeechMS, rec.Audible = r.texts.heard(e.Turn, s.Heard), ms(samples(s.Speech)), s.Heard > 0
 	rec.Whole = s.Whole
+	rec.Holes = r.holes(e.Turn)
 	r.tellEnded(e.Turn, s)
 	p := pending{record: rec, edge: r.edge, until: r.now() + silenceWait}
 	if s.Reason == turn.InterruptedByPress {
@@ -119,6 +121,9 @@ func (rec Record) attributes() []any {
 		a = append(a, "press_to_silence_ms", *rec.PressToSilence)
 	}
 	a = append(a, "heard_ms", rec.HeardMS, "tools", rec.Tools, "responses", rec.Responses)
+	if rec.Holes > 0 {
+		a = append(a, "holes", rec.Holes)
+	}
 	if rec.Words != "" {
 		a = append(a, "words", rec.Words)
 	}

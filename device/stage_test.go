@@ -68,6 +68,7 @@ type boxOptions struct {
 	mind    rehearsal.Brain             // nil: an echo
 	hears   rehearsal.Ears              // nil: ears of the box's own
 	tools   skill                       // besides those that are bundled; see tools_test.go
+	pace    float64                     // the server's: speech comes at so many times real time; 0: its own
 }
 
 var boxes atomic.Int64
@@ -99,7 +100,7 @@ func newBox(t *testing.T, o boxOptions) *box {
 		o.hears = b.ears
 	}
 	if o.address == "" {
-		b.server = rehearsal.New(rehearsal.Options{Ears: o.hears, Mouth: hum{}, Brain: o.mind, Faults: o.faults, Key: o.key, Seed: 1, Log: slog.New(b.log)})
+		b.server = rehearsal.New(rehearsal.Options{Ears: o.hears, Mouth: hum{}, Brain: o.mind, Faults: o.faults, Key: o.key, Pace: o.pace, Seed: 1, Log: slog.New(b.log)})
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
