@@ -241,10 +241,10 @@ func compile(t testing.TB, doc []byte) *jsonschema.Schema {
 		t.Fatal(err)
 	}
 	c := jsonschema.NewCompiler()
-	if err := c.AddResource("events.json", v); err != nil {
+	if err := c.AddResource("mem:///events.json", v); err != nil {
 		t.Fatal(err)
 	}
-	s, err := c.Compile("events.json")
+	s, err := c.Compile("mem:///events.json")
 	if err != nil {
 		t.Fatal(err)
 	}
