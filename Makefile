@@ -112,7 +112,7 @@ lint-tool: go
 	if version $(LINT); then exit 0; fi; \
 	if own=$$(command -v golangci-lint || ls "$$($(GO) env GOPATH)/bin/golangci-lint" 2>/dev/null) && version "$$own"; then ln -sf "$$own" $(LINT); exit 0; fi; \
 	echo "make: building golangci-lint $(LINT_VERSION) into bin/tools (about 70 s, once)" >&2; \
-	GOBIN=$(CURDIR)/bin/tools $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(LINT_VERSION)
+	GOBIN="$(CURDIR)/bin/tools" $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(LINT_VERSION)
 
 .PHONY: check
 check: deps-test lint-tool ## format, vet, lint, forbidden paths, skipped tests
@@ -241,7 +241,7 @@ $(ARCHES:%=cross-%): cross-%:
 package: cross ## build build/conch_VERSION_ARCH.deb for ARCHES
 	@mkdir -p build/host; $(GO) build -ldflags '-X conch/device.version=$(DEB_VERSION)' -o build/host/conch ./cmd/conch </dev/null >&2
 	@for arch in $(ARCHES); do \
-		CONCH=$(CURDIR)/build/host/conch systemd/package/build $$arch $(DEB_VERSION) build/$$arch/conch build/conch_$(DEB_VERSION)_$$arch.deb; \
+		CONCH="$(CURDIR)/build/host/conch" systemd/package/build $$arch $(DEB_VERSION) build/$$arch/conch build/conch_$(DEB_VERSION)_$$arch.deb; \
 	done
 	@stat -c '%n: %s bytes' $(DEBS)
 
@@ -259,7 +259,7 @@ PACKAGE_TEST_NEEDS := \
 test-package: package ## look at the packages, and have each hold a conversation under qemu-user (no root)
 	@$(call install,$(PACKAGE_TEST_NEEDS),The packages cannot be tested without them.,1)
 	@shellcheck $(filter-out %/copyright,$(wildcard systemd/package/*))
-	@CONCH=$(CURDIR)/build/host/conch systemd/package/test $(DEBS)
+	@CONCH="$(CURDIR)/build/host/conch" systemd/package/test $(DEBS)
 	@$(GO) test -count=1 -run 'Completes|ManPage' ./cmd/conch
 
 .PHONY: test-install

@@ -194,7 +194,7 @@ func (g *Guest) arguments() ([]string, error) {
 	if len(g.o.Door) == 0 {
 		args = append(args, "-nic", "none")
 	} else {
-		door := strings.ReplaceAll(strings.Join(g.o.Door, " "), ",", ",,")
+		door := strings.ReplaceAll("'"+strings.Join(g.o.Door, "' '")+"'", ",", ",,")
 		args = append(args, "-netdev", "user,id=net,restrict=on,guestfwd=tcp:"+DoorAddress+"-cmd:"+door,
 			// Nothing boots from it, and its ROM for that is in a package that not everybody has.
 			"-device", "virtio-net-pci,netdev=net,id=nic,romfile=")

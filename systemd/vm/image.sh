@@ -81,7 +81,7 @@ cp "$kernel/busybox" "$work/initrd/bin/"
 cp guest/init "$work/initrd/init"
 version=$(cat "$kernel/version")
 for module in virtio_pci virtio_blk crc32c_generic ext4; do
-	modprobe --show-depends -d "$work/modules" -S "$version" "$module" | awk '$1 == "insmod" { print $2 }'
+	modprobe --show-depends -d "$work/modules" -S "$version" "$module" | sed -n 's/^insmod \(.*\.ko\).*/\1/p'
 done | awk '!seen[$0]++' | while read -r path; do
 	cp "$path" "$work/initrd/"
 	echo "/$(basename "$path")"

@@ -17,7 +17,7 @@ amd64) cross='' flavour=amd64 karch=x86_64 ;;
 esac
 [ "$(dpkg --print-architecture)" != "$arch" ] || cross=''
 
-work=$(mktemp -d "$out.kernel.XXXX")
+work=$(mktemp -d /var/tmp/kernel.XXXX) # kbuild takes no space in a path, and the checkout's may have one
 trap 'rm -rf "$work" "$out.new"' EXIT
 
 say "kernel for $arch: packages"

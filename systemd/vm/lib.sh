@@ -1,9 +1,9 @@
-# Shared by image.sh and kernel.sh: apt for another machine than this one, and waiting with a bound.
+# Shared by what makes guests and Debians: apt for another machine than this one, and waiting with a bound.
 #
 # Everything comes from the package sources this machine itself is set up with: they are copied, and the name of the suite
 # is replaced where another one is wanted. So no mirror is named here, and a mirror of one's own is used where there is one.
 
-say() { echo "vm: $*" >&2; }
+say() { echo "${0##*/}: $*" >&2; }
 die() { say "$*"; exit 1; }
 
 # retry N COMMAND: indexes and packages of a suite move while one reads them; an hour later it would have worked.

@@ -36,12 +36,12 @@ vm: deps-vm build ## the machine test: the package in a guest with pins, a card 
 	@$(MAKE) package ARCHES=$(VM_ARCH) >&2
 	@as_root=(); [ "$$(id -u)" = 0 ] || as_root=(sudo --preserve-env=CONCH_VM_CACHE); \
 	image=$$("$${as_root[@]}" systemd/vm/image.sh $(VM_ARCH) $(VM_SUITE)); \
-	out=$(CURDIR)/build/vm-run/$(VM_SUITE)-$(VM_ARCH); mkdir -p "$$out"; \
+	out="$(CURDIR)"/build/vm-run/$(VM_SUITE)-$(VM_ARCH); mkdir -p "$$out"; \
 	CGO_ENABLED=0 $(VM_GOARCH_$(VM_ARCH)) $(GO) build -trimpath -ldflags '-s -w' -o "$$out/hand" ./systemd/vm/hand; \
 	CGO_ENABLED=0 $(GO) build -trimpath -o "$$out/door" ./systemd/vm/hand; \
 	cat "$$image/about"; \
 	CONCH_VM_IMAGE=$$image CONCH_VM_ARCH=$(VM_ARCH) CONCH_VM_SUITE=$(VM_SUITE) CONCH_VM_OUT=$$out CONCH_VM_HAND=$$out/hand \
-	CONCH_VM_DOOR=$$out/door CONCH_VM_CONCH=$(CURDIR)/bin/conch CONCH_VM_DEB=$$(ls -t $(CURDIR)/build/conch_*_$(VM_ARCH).deb | head -n 1) \
+	CONCH_VM_DOOR=$$out/door CONCH_VM_CONCH="$(CURDIR)/bin/conch" CONCH_VM_DEB="$(CURDIR)"/$$(ls -t build/conch_*_$(VM_ARCH).deb | head -n 1) \
 		$(GO) test -count=1 -v -timeout $(VM_LIMIT) -run '$(VM_TESTS)' ./systemd/vm 2>&1 | tee "$$out/test.log"
 
 .PHONY: vm-ci
