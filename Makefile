@@ -268,6 +268,16 @@ test-install: ## install, upgrade, remove and purge in a Debian of its own (root
 	@$(MAKE) package ARCHES=$$(dpkg --print-architecture) >&2
 	@systemd/package/install-test $$(ls -t build/conch_*_$$(dpkg --print-architecture).deb | head -n 1)
 
+# --- this README on a machine that has nothing
+
+FRESH_SUITES ?= bookworm trixie
+FRESH        ?=
+
+.PHONY: test-fresh
+test-fresh: ## the README's commands, by a stranger, in a clean Debian with git, make and Go: FRESH_SUITES (root, systemd-nspawn; an hour)
+	@$(call install,mmdebstrap='command -v mmdebstrap' systemd-container='command -v systemd-nspawn',A clean Debian cannot be made without them.,1)
+	@for suite in $(FRESH_SUITES); do systemd/package/fresh-test $$suite $(FRESH); done
+
 # --- the machine test
 
 include systemd/vm/vm.mk
