@@ -13,6 +13,7 @@ import (
 
 	"conch/companions"
 	"conch/companions/round"
+	"conch/device/benchtest"
 	"conch/mqtt"
 	"conch/mqtt/mqtttest"
 )
@@ -41,33 +42,82 @@ func benchRoom(b *testing.B, broker string, devices, each int) {
 	room := newBenchRoom(b, url, devices, each)
 	const warm = 5
 	rounds := min(200, 2000/devices)
-	var took, own []float64
+	var whole, mine benchtest.Figures
 	for i := range warm {
 		room.ask(b, i)
 	}
 	idle := benchCPU(func() { time.Sleep(2 * time.Second) })
-	began := time.Now()
+	watch := benchtest.Start(b)
+	began, late := time.Now(), 0
 	cpu := benchCPU(func() {
 		for i := range rounds {
-			d, w := room.ask(b, warm+i)
-			took, own = append(took, d), append(own, w)
+			when := benchtest.Now()
+			d, w, ok := room.ask(b, warm+i)
+			if !ok {
+				if late++; late > rounds/2 {
+					break
+				}
+				continue
+			}
+			whole, mine = append(whole, benchtest.Sample{At: when, MS: d}), append(mine, benchtest.Sample{At: when, MS: w})
 		}
 	})
 	cpu -= time.Duration(float64(idle) * time.Since(began).Seconds() / 2) // presence goes on meanwhile
-	slices.Sort(took)
-	slices.Sort(own)
+	stalls := watch.Stop()
+	if late > 0 {
+		fmt.Printf("%-9s %2d devices: %d of %d messages came to no claim, for their votes were later than a round waits; %s\n", broker, devices, late, rounds, stalls)
+	}
+	if err := lateVotes(late, rounds, devices, stalls.Max); err != nil {
+		b.Fatal(err)
+	}
+	if late > rounds/2 {
+		return
+	}
+	took, own := whole.Sorted(), mine.Sorted()
 	packets, bytes := room.cost(b)
 	fmt.Printf("%-9s %2d devices %3d companions  message to claim everywhere p50 %6.2f p99 %6.2f max %6.2f ms = %5.1f units (unit p50 %.3f p99 %.3f ms)  "+
 		"last vote to claim sent p50 %.2f p99 %.2f ms  "+
 		"%.1f envelopes, %.0f bytes, %.2f ms of processor time a round (a person's message and its answer, all devices), presence %.1f %% of a processor, n = %d\n",
 		broker, devices, devices*each, at(took, 0.50), at(took, 0.99), took[len(took)-1], at(took, 0.50)/at(unit, 0.50), at(unit, 0.50), at(unit, 0.99),
 		at(own, 0.50), at(own, 0.99), float64(packets)/float64(rounds+warm), float64(bytes)/float64(rounds+warm),
-		ms(cpu)/float64(rounds), 50*idle.Seconds(), rounds)
+		ms(cpu)/float64(rounds), 50*idle.Seconds(), len(took))
+	if devices <= 3 { // more of them wait for each other's turn on the processors of one
+		benchtest.Judge(b, whole, stalls, roundPromise(at(unit, .5)))
+		benchtest.Judge(b, mine, stalls, benchtest.Promise{What: "last vote to claim sent", Bound: 1, Share: 0.5}) // room.md 9, at p50
+	}
 	b.ReportMetric(at(took, 0.50), "p50-ms")
 	b.ReportMetric(at(took, 0.99), "p99-ms")
 	b.ReportMetric(at(took, 0.50)/at(unit, 0.50), "units")
 	b.ReportMetric(ms(cpu)/float64(rounds), "cpu-ms/round")
 	b.ReportMetric(0, "ns/op")
+}
+
+// roundPromise is room.md 9: less than 10 ms at p99, or sixty times what one plain publish takes here and now, where processors are slow.
+func roundPromise(unit float64) benchtest.Promise {
+	return benchtest.Promise{What: "message to claim everywhere", Bound: max(10, 60*unit), Share: 0.01,
+		Wakes: 12} // three envelopes one after the other: writer, broker, reader, room
+}
+
+// lateVotes is an error where rounds of few devices were decided without their votes, and nothing kept those from coming in time: the
+// rules' votes are waited for for 300 ms. Many devices on the processors of one may well be later.
+func lateVotes(late, rounds, devices int, longestStall float64) error {
+	if devices > 10 || late <= rounds/100 || longestStall >= 100 {
+		return nil
+	}
+	return fmt.Errorf("broken: %d of %d messages at %d devices came to no claim; the longest stall of the machine was %.1f ms", late, rounds, devices, longestStall)
+}
+
+func TestLateVotesAreAFault(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		late, devices int
+		stall         float64
+		fault         bool
+	}{{0, 3, 0, false}, {2, 3, 5, false}, {3, 3, 5, true}, {3, 3, 150, false}, {3, 50, 5, false}} {
+		if err := lateVotes(c.late, 200, c.devices, c.stall); (err != nil) != c.fault {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
 }
 
 // benchCPU is the processor time of this process while f runs, the embedded broker's included. It says more than the clock where
@@ -268,8 +318,8 @@ func newBenchRoom(b *testing.B, url string, devices, each int) *benchRoomState {
 func benchName(i int) string { return "Nora" + string(rune('a'+i/26)) + string(rune('a'+i%26)) }
 
 // ask says something to one of the companions, waits until every device has its claim, and then until every device has decided
-// that nobody speaks after the answer.
-func (s *benchRoomState) ask(b *testing.B, i int) (claimMS, ownMS float64) {
+// that nobody speaks after the answer; ok is false where that did not come.
+func (s *benchRoomState) ask(b *testing.B, i int) (claimMS, ownMS float64, ok bool) {
 	b.Helper()
 	asker, target := s.rooms[i%len(s.rooms)], (i*7+1)%(len(s.rooms))
 	text := "What do you know about it, " + benchName(target*len(s.rooms[0].Members()[0].Cards)) + "?"
@@ -279,24 +329,30 @@ func (s *benchRoomState) ask(b *testing.B, i int) (claimMS, ownMS float64) {
 		d.mu.Unlock()
 	}
 	s.mu.Lock()
+	for len(s.claimed)+len(s.over) > 0 { // of one that came to nothing
+		select {
+		case <-s.claimed:
+		case <-s.over:
+		}
+	}
 	start := time.Now()
 	s.asked, s.epoch = asker.Said("t-bench", text, nil), round.Epoch{}
 	s.mu.Unlock()
-	limit := time.After(10 * time.Second)
+	limit := time.After(5 * time.Second)
 	var last time.Time
-	for n := range s.rooms {
+	for range s.rooms {
 		select {
 		case t := <-s.claimed:
 			last = t
 		case <-limit:
-			b.Fatalf("%d of %d devices saw the claim; %s", n, len(s.rooms), asker.Why())
+			return 0, 0, false
 		}
 	}
-	for n := range s.rooms {
+	for range s.rooms {
 		select {
 		case <-s.over:
 		case <-limit:
-			b.Fatalf("the answer was over at %d of %d devices", n, len(s.rooms))
+			return 0, 0, false
 		}
 	}
 	for _, d := range s.rooms {
@@ -305,7 +361,7 @@ func (s *benchRoomState) ask(b *testing.B, i int) (claimMS, ownMS float64) {
 		d.mu.Unlock()
 	}
 	time.Sleep(20 * time.Millisecond) // what is still on its way to the ledgers
-	return ms(last.Sub(start)), ownMS
+	return ms(last.Sub(start)), ownMS, true
 }
 
 // entry sees every device's ledger.

@@ -16,6 +16,7 @@ import (
 
 	"conch/companions"
 	"conch/companions/round"
+	"conch/device/benchtest"
 	"conch/mqtt"
 )
 
@@ -29,15 +30,18 @@ func BenchmarkRoomProcesses(b *testing.B) {
 				unit := pingPong(b, url, 300, 200)
 				room := newProcessRoom(b, url, 3)
 				const warm, rounds = 5, 200
-				var took []float64
-				for i := range warm + rounds {
-					if d := room.ask(b, i); i >= warm {
-						took = append(took, d)
-					}
+				for i := range warm {
+					room.ask(b, i)
 				}
-				slices.Sort(took)
+				watch := benchtest.Start(b)
+				var figures benchtest.Figures
+				for i := range rounds {
+					figures = append(figures, room.ask(b, warm+i))
+				}
+				stalls, took := watch.Stop(), figures.Sorted()
 				fmt.Printf("%-9s  3 processes: message to claim everywhere p50 %.2f p99 %.2f max %.2f ms = %.1f units (unit p50 %.3f p99 %.3f ms), n = %d\n", broker,
 					at(took, .5), at(took, .99), took[len(took)-1], at(took, .5)/at(unit, .5), at(unit, .5), at(unit, .99), rounds)
+				benchtest.Judge(b, figures, stalls, roundPromise(at(unit, .5)))
 				b.ReportMetric(at(took, .5), "p50-ms")
 				b.ReportMetric(at(took, .99), "p99-ms")
 				b.ReportMetric(at(took, .5)/at(unit, .5), "units")
@@ -47,15 +51,26 @@ func BenchmarkRoomProcesses(b *testing.B) {
 	}
 }
 
-// processRoom is the benchmark's side of the processes: what it tells them, and what they say.
+// processRoom is the benchmark's side of the processes: what it tells them, and what they say. Each is read by a goroutine of its
+// own, so that one's words may overtake another's.
 type processRoom struct {
 	in    []io.Writer
 	lines chan string // of all
+
+	asked  map[string]int64   // when a message was said, by its id
+	claims map[string][]claim // by message
+	over   map[string]int     // devices that have decided the answer's round, by epoch
+}
+
+// claim is that of a message, as one process saw it.
+type claim struct {
+	at    int64
+	epoch string
 }
 
 func newProcessRoom(b *testing.B, url string, n int) *processRoom {
 	b.Helper()
-	r := &processRoom{lines: make(chan string, 1024)}
+	r := &processRoom{lines: make(chan string, 1024), asked: map[string]int64{}, claims: map[string][]claim{}, over: map[string]int{}}
 	exe, err := os.Executable()
 	if err != nil {
 		b.Fatal(err)
@@ -98,7 +113,7 @@ func newProcessRoom(b *testing.B, url string, n int) *processRoom {
 	return r
 }
 
-// collect waits for n lines that begin with word, and gives the rest of each.
+// collect waits for n lines that begin with word, and gives the rest of each. Nobody has said anything yet.
 func (r *processRoom) collect(b *testing.B, word string, n int) (rest []string) {
 	b.Helper()
 	limit := time.After(30 * time.Second)
@@ -115,36 +130,81 @@ func (r *processRoom) collect(b *testing.B, word string, n int) (rest []string) 
 	return rest
 }
 
-// ask has one process ask another's companion, and gives the milliseconds until the last one had the claim.
-func (r *processRoom) ask(b *testing.B, i int) float64 {
+// ask has one process ask another's companion, until the last one has the claim.
+func (r *processRoom) ask(b *testing.B, i int) benchtest.Sample {
 	b.Helper()
+	when, before := benchtest.Now(), len(r.asked)
 	fmt.Fprintf(r.in[i%len(r.in)], "ask What do you know about it, %s?\n", benchName((i*7+1)%len(r.in)))
-	began := r.collect(b, "asked", 1)
-	claims := r.collect(b, "claim", len(r.in))
-	r.rest(len(r.in))
-	first, _ := strconv.ParseInt(began[0], 10, 64)
+	r.read(30*time.Second, func() bool { return len(r.asked) > before && len(r.claims[r.latest()]) == len(r.in) })
+	id := r.latest()
+	claims := r.claims[id]
+	if len(r.asked) == before || len(claims) < len(r.in) {
+		b.Fatalf("%d of %d processes have the claim", len(claims), len(r.in))
+	}
+	// The answer and its round end everywhere. A device to which a newer message came first has no line for that round.
+	r.read(300*time.Millisecond, func() bool { return r.over[claims[0].epoch] == len(r.in) })
+	time.Sleep(20 * time.Millisecond) // what is still on its way to the ledgers
 	last := int64(0)
 	for _, c := range claims {
-		at, _ := strconv.ParseInt(c, 10, 64)
-		last = max(last, at)
+		last = max(last, c.at)
 	}
-	return float64(last-first) / 1e6
+	return benchtest.Sample{At: when, MS: float64(last-r.asked[id]) / 1e6}
 }
 
-// rest lets the answer and its round end everywhere. A device to which a newer message came first has no line for that round.
-func (r *processRoom) rest(n int) {
-	limit := time.After(300 * time.Millisecond)
-	for n > 0 {
+// latest is the message that was said last; "" before the first.
+func (r *processRoom) latest() (id string) {
+	at := int64(0)
+	for m, t := range r.asked {
+		if t > at {
+			id, at = m, t
+		}
+	}
+	return id
+}
+
+// read takes what the processes say until enough, or for a while.
+func (r *processRoom) read(most time.Duration, enough func() bool) {
+	limit := time.After(most)
+	for !enough() {
 		select {
 		case line := <-r.lines:
-			if strings.HasPrefix(line, "over ") {
-				n--
-			}
+			r.take(line)
 		case <-limit:
 			return
 		}
 	}
-	time.Sleep(20 * time.Millisecond) // what is still on its way to the ledgers
+}
+
+func (r *processRoom) take(line string) {
+	f := strings.Fields(line)
+	switch {
+	case len(f) == 3 && f[0] == "asked":
+		r.asked[f[2]], _ = strconv.ParseInt(f[1], 10, 64)
+	case len(f) == 4 && f[0] == "claim":
+		at, _ := strconv.ParseInt(f[1], 10, 64)
+		r.claims[f[2]] = append(r.claims[f[2]], claim{at, f[3]})
+	case len(f) == 2 && f[0] == "over":
+		r.over[f[1]]++
+	}
+}
+
+// Words of different processes come in any order: a claim may be told before the question is.
+func TestProcessesInAnyOrder(t *testing.T) {
+	t.Parallel()
+	for _, order := range [][]string{
+		{"asked 1000000 m1", "claim 3000000 m1 7/a", "claim 2000000 m1 7/a", "over 7/a", "over 7/a"},
+		{"claim 2000000 m1 7/a", "over 7/a", "asked 1000000 m1", "over 7/a", "claim 3000000 m1 7/a"},
+		{"claim 9000000 m0 6/a", "claim 2000000 m1 7/a", "claim 3000000 m1 7/a", "over 6/a", "asked 1000000 m1", "over 7/a", "over 7/a"},
+	} {
+		r := &processRoom{lines: make(chan string, 16), asked: map[string]int64{}, claims: map[string][]claim{}, over: map[string]int{}}
+		for _, line := range order {
+			r.lines <- line
+		}
+		r.read(patience, func() bool { return len(r.lines) == 0 })
+		if id := r.latest(); id != "m1" || len(r.claims[id]) != 2 || r.over["7/a"] != 2 || r.asked[id] != 1000000 {
+			t.Errorf("%q: %s, %v, %v, %v", order, id, r.asked, r.claims, r.over)
+		}
+	}
 }
 
 // roomProcessEnv makes the test binary one device of a room: "URL INDEX". It reads "members ID…" and "ask TEXT", and ends
@@ -184,9 +244,9 @@ func roomProcess(spec string) {
 		Round: cfg, Bus: client, Stage: briefStage{d}, OnEntry: func(e round.Entry) {
 			switch {
 			case e.Kind == round.EntryClaim:
-				say("claim %d", time.Now().UnixNano())
+				say("claim %d %s %d/%s", time.Now().UnixNano(), e.Place.Message, e.Place.Epoch.N, e.Place.Epoch.Device)
 			case e.Kind == round.EntryRound && e.Place.Number == 2:
-				say("over %s", e.Place.Message)
+				say("over %d/%s", e.Place.Epoch.N, e.Place.Epoch.Device)
 			}
 		}})
 	if err != nil {
@@ -201,8 +261,8 @@ func roomProcess(spec string) {
 	say("ready %s", d.name)
 	for in.Scan() {
 		text, _ := strings.CutPrefix(in.Text(), "ask ")
-		say("asked %d", time.Now().UnixNano())
-		d.Said("t-bench", text, nil)
+		at := time.Now().UnixNano()
+		say("asked %d %s", at, d.Said("t-bench", text, nil))
 	}
 	cancel()
 	running.Wait()
