@@ -22,6 +22,7 @@ import (
 	paho "github.com/eclipse/paho.mqtt.golang"
 
 	"conch/companions/round"
+	"conch/device/benchtest"
 )
 
 // doors is a broker with both, and how to get through either.
@@ -63,7 +64,8 @@ func (d doors) raw(t testing.TB, id Identity, secure bool) paho.Client {
 }
 
 // compare takes turns between two ways of one thing, so that whatever else the machine does meets both.
-func compare(b *testing.B, what string, n int, plain, secure func()) {
+// The ratio is that of the medians.
+func compare(b *testing.B, what string, n int, plain, secure func()) (ratio float64) {
 	b.Helper()
 	p, s := make([]time.Duration, n), make([]time.Duration, n)
 	for i := range n {
@@ -80,6 +82,7 @@ func compare(b *testing.B, what string, n int, plain, secure func()) {
 	fmt.Printf("%s, plain and TLS 1.3 in turn, %d each, %d CPUs: plain p50 %v p99 %v max %v; TLS p50 %v p99 %v max %v (p50 x%.2f, p99 x%.2f)\n",
 		what, n, runtime.NumCPU(), at(p, 50), at(p, 99), at(p, 100), at(s, 50), at(s, 99), at(s, 100),
 		float64(at(s, 50))/float64(at(p, 50)), float64(at(s, 99))/float64(at(p, 99)))
+	return float64(at(s, 50)) / float64(at(p, 50))
 }
 
 // BenchmarkTLSAgainstPlain compares the broker's two doors: the library's own way from publish to receive, then a vote and a hush from Send to
@@ -117,8 +120,8 @@ func BenchmarkTLSAgainstPlain(b *testing.B) {
 	}
 	plainVote, plainHush := devices(false)
 	secureVote, secureHush := devices(true)
-	compare(b, "vote, Send to OnPacket", n, plainVote, secureVote)
-	compare(b, "hush, Send to OnPacket", n, plainHush, secureHush)
+	benchtest.Times(b, "a vote over TLS, against a plain one", compare(b, "vote, Send to OnPacket", n, plainVote, secureVote), 1, 2)
+	benchtest.Times(b, "a hush over TLS, against a plain one", compare(b, "hush, Send to OnPacket", n, plainHush, secureHush), 1, 2)
 	connect := func(secure bool) func() {
 		cfg := d.config(b, identity(b), secure)
 		return func() {
