@@ -16,6 +16,7 @@ const (
 	BackendALSA  = "alsa"
 	BackendPulse = "pulseaudio" // also what PipeWire speaks
 	BackendNull  = "null"       // goes nowhere
+	BackendTwin  = "twin"       // a virtual card, made of a clock and a tape
 )
 
 // Kind says which half of a card a device is.

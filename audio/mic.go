@@ -3,6 +3,7 @@ package audio
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,13 +19,14 @@ const (
 	micStale   = 100 * time.Millisecond // a ring last written longer ago has no pre-roll in it
 	micPoll    = 5 * time.Millisecond   // while an utterance is open
 	micIdle    = 100 * time.Millisecond // otherwise, to forget
+	micLate    = 100 * time.Millisecond // kept in any case: Open comes when the edge is known to be a press
 	MaxPreroll = time.Second
 )
 
 // MicConfig says how a microphone behaves and whom it tells. The functions are called on the goroutine of Run (or of
 // whoever calls Poll), one at a time, and not while a method of Mic waits for them; they may call methods of Mic.
 type MicConfig struct {
-	Preroll time.Duration        // kept from before the press, in memory only; 0 turns it off; at most MaxPreroll
+	Preroll time.Duration        // taken from before the press; with 0 an utterance begins at its edge; at most MaxPreroll
 	Now     func() time.Duration // the clock of all facts; default: time since NewMic
 
 	// Loud is when the loudspeaker was, or will be, last heard. Pre-roll from before that is left out: it would be the
@@ -33,9 +35,17 @@ type MicConfig struct {
 
 	Sink    func(utterance string, pcm []int16) // 20 ms at 24 kHz, in order; the slice is the sink's to keep
 	Started func(utterance string)              // the first frame from after the edge has been captured
-	Ended   func(utterance string, samples int) // all that End asked for has been given to Sink (24 kHz)
+	Ended   func(utterance string, c Captured)  // all that End asked for has been given to Sink
 	Lost    func(utterance string)              // no frame came for 500 ms of looking, or it is muted; Ended still follows an End
+	Stirred func()                              // after an utterance that was flat: the microphone gives something again
 	Mute    func(muted bool) error              // closes or opens the capture device
+}
+
+// Captured is what became of an utterance.
+type Captured struct {
+	Samples int  // given to Sink (24 kHz)
+	Held    int  // of the press itself: captured between the first edge and the release, without what is taken on both sides
+	Flat    bool // the same value from the first to the last: no room is that quiet, and nothing was heard
 }
 
 // Mic is the gate between the capture device and whoever listens.
@@ -51,6 +61,7 @@ type Mic struct {
 	ring     *ring
 	captured playedClock // at time t the ring was written from a to b
 	level    atomic.Int32
+	stirs    atomic.Uint64 // callbacks whose samples were not all the same
 	overruns atomic.Uint64
 	calls    atomic.Uint64
 	isMuted  atomic.Bool
@@ -62,6 +73,9 @@ type Mic struct {
 	mu   sync.Mutex // what follows; never the callback
 	now  utterance
 	last utterance // the one before, for Held and for a late End
+	read uint64    // position up to which something was given to Sink
+	flat bool      // the latest utterance was, and nothing else has come since …
+	was  uint64    // … this many stirs
 	todo []func()  // events not yet told
 
 	// See rest.go.
@@ -76,9 +90,13 @@ type utterance struct {
 	id      string
 	open    bool
 	opened  time.Duration
-	edge    uint64 // position of the first edge
-	from    uint64 // edge less pre-roll
-	begun   bool   // read position is at from
+	edge    uint64        // position of the first edge
+	from    uint64        // edge less pre-roll
+	upAt    time.Duration // of the release, once somebody has asked …
+	up      uint64        // … and its position
+	begun   bool          // read position is at from
+	least   int16         // of what was given to Sink
+	most    int16
 	started bool
 	lost    bool
 	ending  bool
@@ -103,10 +121,13 @@ func NewMic(c MicConfig) *Mic {
 		c.Started = func(string) {}
 	}
 	if c.Ended == nil {
-		c.Ended = func(string, int) {}
+		c.Ended = func(string, Captured) {}
 	}
 	if c.Lost == nil {
 		c.Lost = func(string) {}
+	}
+	if c.Stirred == nil {
+		c.Stirred = func() {}
 	}
 	if c.Mute == nil {
 		c.Mute = func(bool) error { return errors.New("audio: mute: no capture device to close") }
@@ -123,11 +144,17 @@ func NewMic(c MicConfig) *Mic {
 
 // Take is the callback of the capture device (CardRate, mono): no allocation, lock, log or wait.
 func (m *Mic) Take(in []int16) {
-	peak := int16(0)
-	for _, x := range in {
-		peak = max(peak, x, -x-1)
+	if len(in) == 0 {
+		return
 	}
-	m.level.Store(int32(peak))
+	least, most := in[0], in[0]
+	for _, x := range in {
+		least, most = min(least, x), max(most, x)
+	}
+	m.level.Store(int32(max(most, -least-1, 0)))
+	if least != most {
+		m.stirs.Add(1)
+	}
 	before := m.ring.written()
 	if m.ring.write(in, m.ring.size()) < len(in) {
 		m.overruns.Add(1)
@@ -162,14 +189,15 @@ func (m *Mic) Open(id string, at time.Duration) {
 	m.finishOpen()
 	now := m.conf.Now()
 	written := m.ring.written()
-	u := utterance{id: id, open: true, opened: now, seen: now, written: written}
+	u := utterance{id: id, open: true, opened: now, seen: now, written: written, upAt: -1, least: math.MaxInt16, most: math.MinInt16}
 	kept := m.rouse(now)
-	u.edge = min(m.position(at), written+kept) // it cannot be later than what there is: then nothing has been captured since
+	u.edge = m.position(at) // may be ahead of what the card has delivered: it comes
 	u.from = u.edge - min(u.edge, m.preroll)
 	if m.conf.Loud != nil {
 		u.from = max(u.from, min(m.position(m.conf.Loud()), u.edge))
 	}
-	if now-m.captured.last() > micStale+CardDuration(int(kept)) || m.isMuted.Load() {
+	u.from = max(u.from, min(m.read, u.edge)) // what the one before has had is its own (turns.md 8, row 9)
+	if now-m.captured.last() > micStale+kept || m.isMuted.Load() {
 		u.edge, u.from = written, written
 	}
 	m.now = u
@@ -182,38 +210,65 @@ func (m *Mic) Open(id string, at time.Duration) {
 	m.poke()
 }
 
-// Held is how many samples (24 kHz) were captured between the first edge of the latest utterance and up.
+// Held is how long the latest utterance was held until up, in samples (24 kHz): what the card had captured by then between
+// its edges, whether it has delivered it yet or not. Of a card that has stood still for long, what it has delivered.
 func (m *Mic) Held(up time.Duration) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	u := m.now
+	u := &m.now
 	if !u.open {
-		u = m.last
+		u = &m.last
 	}
 	if u.id == "" {
 		return 0
 	}
-	upto := min(m.position(up), m.ring.written())
-	return int(upto-min(upto, u.edge)) / 2
+	upto := m.released(u, up)
+	if m.conf.Now()-m.captured.last() >= micLost {
+		upto = min(upto, m.ring.written())
+	}
+	return u.held(upto)
 }
 
-// End takes tail more of the utterance, then calls Ended; also when the card is dead, then about 300 ms after the tail.
-// An utterance that is not open is ignored, unless it was lost: then Ended follows at once.
-func (m *Mic) End(id string, tail time.Duration) {
+// held is what lies between the edge and a position, at 24 kHz.
+func (u *utterance) held(upto uint64) int { return int(upto-min(upto, u.edge)) / 2 }
+
+// released is the position of the release at up: the same, however often it is asked for. Needs mu.
+func (m *Mic) released(u *utterance, up time.Duration) uint64 {
+	if u.upAt != up {
+		u.upAt, u.up = up, m.position(up)
+	}
+	return u.up
+}
+
+// End takes tail more of the utterance behind its release at up, then calls Ended; also when the card is dead, then about
+// 300 ms after the tail. An utterance that is not open is ignored, unless it was lost: then Ended follows at once.
+func (m *Mic) End(id string, up, tail time.Duration) {
 	m.mu.Lock()
 	now := m.conf.Now()
 	switch u := &m.now; {
 	case u.open && u.id == id && !u.ending:
 		u.ending = true
-		u.end = max(u.from, m.position(now)) + uint64(CardFrames(tail))
+		u.end = max(u.from, m.released(u, up)) + uint64(CardFrames(tail))
 		u.giveUp = now + tail + micGrace
 	case m.last.id == id && m.last.lost && !m.last.ending:
 		m.last.ending = true
-		sent := m.last.sent
-		m.todo = append(m.todo, func() { m.conf.Ended(id, sent) })
+		m.ended(m.last)
 	}
 	m.mu.Unlock()
 	m.poke()
+}
+
+// ended has the end of an utterance told. Needs mu.
+func (m *Mic) ended(u utterance) {
+	c := Captured{Samples: u.sent, Held: u.held(min(u.up, m.ring.written())), Flat: u.sent > 0 && u.least == u.most}
+	if !u.started {
+		c.Held = 0
+	}
+	if m.flat && !c.Flat {
+		m.todo = append(m.todo, m.conf.Stirred)
+	}
+	m.flat, m.was = c.Flat, m.stirs.Load()
+	m.todo = append(m.todo, func() { m.conf.Ended(u.id, c) })
 }
 
 // Discard closes the utterance at once; nothing follows.
@@ -230,7 +285,7 @@ func (m *Mic) Discard(id string) {
 func (m *Mic) finishOpen() {
 	u := m.now
 	if u.open && u.ending {
-		m.todo = append(m.todo, func() { m.conf.Ended(u.id, u.sent) })
+		m.ended(u)
 	}
 	if u.id != "" {
 		m.now.open = false
@@ -292,6 +347,11 @@ func (m *Mic) Poll() bool {
 			m.todo = m.todo[1:]
 			m.unlocked(f)
 		}
+		if m.flat && m.stirs.Load() != m.was {
+			m.flat = false
+			m.unlocked(m.conf.Stirred)
+			continue
+		}
 		if !m.now.open {
 			m.forget()
 			m.rest()
@@ -312,15 +372,18 @@ func (m *Mic) unlocked(f func()) {
 
 // forget drops what is older than the pre-roll. Reader side, needs mu.
 func (m *Mic) forget() {
-	keep := m.preroll
-	if keep > 0 {
-		keep += uint64(CardFrames(micIdle)) // Open may come late
-	}
 	w := m.ring.written()
-	if m.isMuted.Load() || keep == 0 {
+	if m.isMuted.Load() {
 		m.ring.release(w)
-	} else if w-min(w, keep) > m.ring.released() {
-		m.ring.release(w - keep)
+		return
+	}
+	m.keep(w, m.preroll+uint64(CardFrames(micLate)))
+}
+
+// keep gives back what lies more than n frames before position p. Reader side.
+func (m *Mic) keep(p, n uint64) {
+	if p-min(p, n) > m.ring.released() {
+		m.ring.release(p - n)
 	}
 }
 
@@ -338,18 +401,21 @@ func (m *Mic) listen(u *utterance) bool {
 	}
 	if !u.begun && u.started {
 		u.begun = true
-		m.ring.release(max(m.ring.released(), min(u.from, w)))
+		m.read = max(m.ring.released(), min(u.from, w))
 		m.down, m.frame = Downsampler{}, m.frame[:0]
 	}
 	upto := w
 	if u.ending {
 		upto = min(w, u.end)
 	}
-	if u.begun && m.ring.released() < upto {
-		from := m.ring.released()
-		piece := m.ring.at(from, int(min(upto-from, uint64(CardFrames(micFrame)))))
+	if u.begun && m.read < upto {
+		piece := m.ring.at(m.read, int(min(upto-m.read, uint64(CardFrames(micFrame)))))
+		for _, x := range piece {
+			u.least, u.most = min(u.least, x), max(u.most, x)
+		}
 		m.frame = m.down.Append(m.frame, piece)
-		m.ring.release(from + uint64(len(piece)))
+		m.read += uint64(len(piece))
+		m.keep(m.read, uint64(CardFrames(micLate))) // a press meanwhile begins at its own edge
 		if full := Samples(micFrame); len(m.frame) >= full {
 			m.send(u, full)
 		}
@@ -366,8 +432,7 @@ func (m *Mic) listen(u *utterance) bool {
 		}
 		u.open = false
 		m.last = *u
-		sent := u.sent
-		m.unlocked(func() { m.conf.Ended(id, sent) })
+		m.ended(*u)
 		return true
 	case !u.ending && now-u.seen >= micLost && looked:
 		u.open, u.lost = false, true

@@ -56,8 +56,10 @@ func TestARestingMicrophoneHearsTheSame(t *testing.T) {
 					t.Errorf("phase %d: %s started %v after the edge", phase, id, late)
 				}
 			},
-			Ended: func(id string, n int) { r.say("%v ended %s, all %v", r.now(), id, n == len(r.heard[id])) },
-			Lost:  func(id string) { r.say("lost %s", id) },
+			Ended: func(id string, c audio.Captured) {
+				r.say("%v ended %s, all %v", r.now(), id, c.Samples == len(r.heard[id]))
+			},
+			Lost: func(id string) { r.say("lost %s", id) },
 		})
 		var err error
 		if resting {
@@ -80,7 +82,7 @@ func TestARestingMicrophoneHearsTheSame(t *testing.T) {
 			if n := r.m.Held(r.now()); !near(n, 304*time.Millisecond) {
 				t.Errorf("%s: held %d samples; want about %d", id, n, audio.Samples(304*time.Millisecond))
 			}
-			r.m.End(id, 120*time.Millisecond)
+			r.m.End(id, r.now(), 120*time.Millisecond)
 			r.advance(200 * time.Millisecond)
 		}
 		utter("a")

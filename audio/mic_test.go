@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,28 +16,34 @@ import (
 
 // micRig is a microphone on a twin card; what it tells is kept in order.
 type micRig struct {
-	t     *testing.T
-	m     *audio.Mic
-	c     *audiotest.Card
-	said  []string
-	heard map[string][]int16
-	now   func() time.Duration
-	loud  time.Duration // when the loudspeaker was last heard
+	t        *testing.T
+	m        *audio.Mic
+	c        *audiotest.Card
+	said     []string
+	heard    map[string][]int16
+	captured map[string]audio.Captured
+	now      func() time.Duration
+	loud     time.Duration // when the loudspeaker was last heard
 }
 
 func newMicRig(t *testing.T, preroll time.Duration) *micRig {
+	return newMicRigOn(t, preroll, audio.StreamConfig{})
+}
+
+func newMicRigOn(t *testing.T, preroll time.Duration, conf audio.StreamConfig) *micRig {
 	clock := audiotest.NewClock()
-	r := &micRig{t: t, c: audiotest.New(clock), heard: map[string][]int16{}, now: clock.Now}
+	r := &micRig{t: t, c: audiotest.New(clock), heard: map[string][]int16{}, captured: map[string]audio.Captured{}, now: clock.Now}
 	r.m = audio.NewMic(audio.MicConfig{
 		Preroll: preroll,
 		Now:     clock.Now,
 		Loud:    func() time.Duration { return r.loud },
 		Sink:    func(id string, pcm []int16) { r.heard[id] = append(r.heard[id], pcm...) },
 		Started: func(id string) { r.say("started %s", id) },
-		Ended:   func(id string, n int) { r.say("ended %s %d", id, n) },
+		Ended:   func(id string, c audio.Captured) { r.say("ended %s %d", id, c.Samples); r.captured[id] = c },
+		Stirred: func() { r.say("stirred") },
 		Lost:    func(id string) { r.say("lost %s", id) },
 	})
-	if _, err := r.c.OpenCapture(audio.StreamConfig{}, r.m.Take); err != nil {
+	if _, err := r.c.OpenCapture(conf, r.m.Take); err != nil {
 		t.Fatal(err)
 	}
 	r.c.AfterPeriod = func(time.Duration) { r.m.Poll() }
@@ -85,7 +92,7 @@ func TestUtteranceHasPreAndPostRoll(t *testing.T) {
 	if n := r.m.Held(up); !near(n, up-edge) {
 		t.Errorf("held %d samples; want about %d", n, audio.Samples(up-edge))
 	}
-	r.m.End("t-1", 95*time.Millisecond)
+	r.m.End("t-1", up, 120*time.Millisecond)
 	r.advance(50 * time.Millisecond)
 	r.want("started t-1")
 	r.advance(100 * time.Millisecond)
@@ -141,7 +148,7 @@ func TestPrerollLeavesOutTheCompanionsOwnVoice(t *testing.T) {
 			r.loud = edge - row.loud
 			r.m.Open("t-1", edge)
 			r.advance(500 * time.Millisecond)
-			r.m.End("t-1", 0)
+			r.m.End("t-1", r.now(), 0)
 			r.advance(50 * time.Millisecond)
 			if n := len(r.heard["t-1"]); !near(n, 500*time.Millisecond+row.want) {
 				t.Errorf("heard %d ms; want 500 and %s of pre-roll", n*1000/audio.Rate, row.want)
@@ -157,9 +164,9 @@ func TestSecondPressBeginsAnew(t *testing.T) {
 	r.advance(300 * time.Millisecond)
 	r.m.Open("t-2", r.now()) // no release seen: turns.md 8, row 9
 	r.advance(200 * time.Millisecond)
-	r.m.End("t-1", 0) // stray
-	r.m.End("t-2", 0)
-	r.m.End("t-2", time.Hour) // only the first counts
+	r.m.End("t-1", r.now(), 0) // stray
+	r.m.End("t-2", r.now(), 0)
+	r.m.End("t-2", r.now(), time.Hour) // only the first counts
 	r.advance(100 * time.Millisecond)
 	n := len(r.heard["t-2"])
 	r.want("started t-1", "started t-2", fmt.Sprintf("ended t-2 %d", n))
@@ -173,7 +180,7 @@ func TestPressDuringThePostRollEndsTheFirst(t *testing.T) {
 	r.advance(100 * time.Millisecond)
 	r.m.Open("t-1", r.now())
 	r.advance(200 * time.Millisecond)
-	r.m.End("t-1", 120*time.Millisecond)
+	r.m.End("t-1", r.now(), 120*time.Millisecond)
 	r.advance(20 * time.Millisecond)
 	r.m.Open("t-2", r.now())
 	r.advance(40 * time.Millisecond)
@@ -201,7 +208,7 @@ func TestDeadMicrophoneIsTold(t *testing.T) {
 	r.want()
 	r.advance(200 * time.Millisecond)
 	r.want("lost t-1") // and never started: the ring has only old sound
-	r.m.End("t-1", 120*time.Millisecond)
+	r.m.End("t-1", r.now(), 120*time.Millisecond)
 	r.m.Poll()
 	r.want("lost t-1", "ended t-1 0")
 	if len(r.heard["t-1"]) != 0 {
@@ -211,7 +218,7 @@ func TestDeadMicrophoneIsTold(t *testing.T) {
 	// Released before it was noticed: the end comes all the same, in bounded time.
 	r.m.Open("t-2", r.now())
 	r.advance(100 * time.Millisecond)
-	r.m.End("t-2", 120*time.Millisecond)
+	r.m.End("t-2", r.now(), 120*time.Millisecond)
 	r.advance(419 * time.Millisecond)
 	r.want("lost t-1", "ended t-1 0")
 	r.advance(2 * time.Millisecond)
@@ -226,7 +233,7 @@ func TestMicrophoneLostMidway(t *testing.T) {
 	r.c.Unplug()
 	r.advance(600 * time.Millisecond)
 	r.want("started t-1", "lost t-1")
-	r.m.End("t-1", 0)
+	r.m.End("t-1", r.now(), 0)
 	r.m.Poll()
 	r.want("started t-1", "lost t-1", fmt.Sprintf("ended t-1 %d", len(r.heard["t-1"])))
 }
@@ -245,7 +252,7 @@ func TestAStarvedProcessKeepsItsUtterance(t *testing.T) {
 	}
 	r.want("started t-1")
 	r.advance(100 * time.Millisecond)
-	r.m.End("t-1", 0)
+	r.m.End("t-1", r.now(), 0)
 	r.c.Stall(400 * time.Millisecond)
 	r.c.Advance(399 * time.Millisecond)
 	r.m.Poll()
@@ -266,23 +273,145 @@ func TestLateCaptureLosesNothing(t *testing.T) {
 	r.advance(100 * time.Millisecond)
 	r.c.Stall(200 * time.Millisecond)
 	r.advance(300 * time.Millisecond)
-	r.m.End("t-1", 0)
+	r.m.End("t-1", r.now(), 0)
 	r.advance(50 * time.Millisecond)
 	if n := len(r.heard["t-1"]); !near(n, 400*time.Millisecond) {
 		t.Errorf("%d samples of 400 ms", n)
 	}
 }
 
-func TestWithoutPrerollNothingIsKept(t *testing.T) {
+// Without pre-roll an utterance begins at its edge: nothing from before is in it, and nothing after is missing, however long it
+// took until the edge was known to be a press, and however the card delivers.
+func TestWithoutPrerollAnUtteranceBeginsAtItsEdge(t *testing.T) {
+	const held, exact = 200 * time.Millisecond, time.Millisecond
+	for _, period := range []time.Duration{10 * time.Millisecond, 40 * time.Millisecond} {
+		for _, late := range []time.Duration{0, 4 * time.Millisecond, 25 * time.Millisecond, 40 * time.Millisecond, 90 * time.Millisecond} {
+			for phase := range 40 {
+				before := time.Second + time.Duration(phase)*3*time.Millisecond
+				r := newMicRigOn(t, 0, audio.StreamConfig{Period: period})
+				r.c.Feed(append(make([]int16, audio.Samples(before)), slices.Repeat([]int16{8000}, 24000)...)) // somebody speaks from the edge on
+				r.advance(before)
+				edge := r.now()
+				r.advance(late)
+				r.m.Open("t-1", edge)
+				r.advance(held - late)
+				r.m.End("t-1", r.now(), 0)
+				r.advance(100 * time.Millisecond)
+				spoken := 0
+				for _, x := range r.heard["t-1"] {
+					if x > 4000 {
+						spoken++
+					}
+				}
+				if n := len(r.heard["t-1"]); spoken < audio.Samples(held-exact) || n > audio.Samples(held+exact) {
+					t.Errorf("period %v, %v into it, known after %v: %d ms of the %v since the edge, and %d ms from before",
+						period, before%period, late, audio.Duration(spoken).Milliseconds(), held, audio.Duration(n-spoken).Milliseconds())
+				}
+			}
+		}
+	}
 	r := newMicRig(t, 0)
-	r.c.Feed(noise(24000, 1))
 	r.advance(time.Second)
 	r.m.Open("t-1", r.now()-500*time.Millisecond) // even if somebody asks for it
 	r.advance(100 * time.Millisecond)
-	r.m.End("t-1", 0)
+	r.m.End("t-1", r.now(), 0)
 	r.advance(50 * time.Millisecond)
-	if n := len(r.heard["t-1"]); n > audio.Samples(120*time.Millisecond) {
-		t.Errorf("%d samples; want at most 120 ms: the rest was from before", n)
+	if n := len(r.heard["t-1"]); !near(n, 200*time.Millisecond) {
+		t.Errorf("%v; want the 100 ms that are kept, and the 100 since", audio.Duration(n))
+	}
+}
+
+// A press in the post-roll of the one before begins at its own edge, though that one has had what came since.
+func TestAPressInThePostRollLosesNothing(t *testing.T) {
+	r := newMicRig(t, 250*time.Millisecond)
+	r.advance(time.Second)
+	r.m.Open("t-1", r.now())
+	r.advance(300 * time.Millisecond)
+	r.m.End("t-1", r.now(), 120*time.Millisecond)
+	r.advance(50 * time.Millisecond)
+	edge := r.now()
+	r.advance(40 * time.Millisecond)
+	r.m.Open("t-2", edge)
+	r.advance(160 * time.Millisecond)
+	r.m.End("t-2", r.now(), 0)
+	r.advance(50 * time.Millisecond)
+	if n := len(r.heard["t-2"]); n < audio.Samples(200*time.Millisecond) || n > audio.Samples(211*time.Millisecond) {
+		t.Errorf("%v of the second; want the 200 ms since its edge, and nothing that the first has had", audio.Duration(n))
+	}
+}
+
+// What counts of a press is what the card has captured until the release, not what it has delivered by then: it may keep back
+// more than a tenth of a second. All of it is sent.
+func TestAPressIsAsLongAsItWasHeld(t *testing.T) {
+	const held = 139 * time.Millisecond
+	for _, row := range []struct {
+		name   string
+		period time.Duration
+		stall  time.Duration
+	}{
+		{"small periods", 10 * time.Millisecond, 0},
+		{"large periods", 100 * time.Millisecond, 0},
+		{"a late audio thread", 10 * time.Millisecond, 300 * time.Millisecond},
+	} {
+		for phase := range 20 {
+			r := newMicRigOn(t, 0, audio.StreamConfig{Period: row.period})
+			r.advance(time.Second + time.Duration(phase)*5*time.Millisecond)
+			r.m.Open("t-1", r.now())
+			r.c.Stall(row.stall)
+			r.advance(held)
+			up := r.now()
+			if n := r.m.Held(up); n < audio.Samples(held-2*time.Millisecond) || n > audio.Samples(held+2*time.Millisecond) {
+				t.Errorf("%s: held for %v; want %v", row.name, audio.Duration(n), held)
+			}
+			r.m.End("t-1", up, 0)
+			r.advance(400 * time.Millisecond)
+			if c := r.captured["t-1"]; c.Held < audio.Samples(held-2*time.Millisecond) || c.Samples < c.Held {
+				t.Errorf("%s: %+v; want %v of the press, all of it sent", row.name, c, held)
+			}
+		}
+	}
+
+	// A card that has died meanwhile has captured nothing.
+	r := newMicRig(t, 250*time.Millisecond)
+	r.advance(time.Second)
+	r.m.Open("t-1", r.now())
+	r.advance(20 * time.Millisecond)
+	r.c.Unplug()
+	r.advance(300 * time.Millisecond)
+	r.m.End("t-1", r.now(), 0)
+	r.advance(400 * time.Millisecond)
+	if c := r.captured["t-1"]; c.Held > audio.Samples(30*time.Millisecond) || c.Samples < audio.Samples(250*time.Millisecond) {
+		t.Errorf("%+v of a card that died 20 ms into the press; want those, besides the pre-roll", c)
+	}
+}
+
+// Nothing but one value is no sound: a switch on the microphone, a cable, a driver that makes it up. One sample that differs is.
+func TestAFlatUtteranceIsTold(t *testing.T) {
+	r := newMicRig(t, 250*time.Millisecond)
+	utter := func(id string, pcm []int16) {
+		t.Helper()
+		r.c.Feed(pcm)
+		r.m.Open(id, r.now())
+		r.advance(400 * time.Millisecond)
+		r.m.End(id, r.now(), 0)
+		r.advance(50 * time.Millisecond)
+	}
+	r.advance(time.Second)
+	utter("zeros", nil)
+	utter("wakes up after 100 ms", append(make([]int16, 2400), noise(2400, 1)...))
+	utter("zeros again", nil)
+	r.c.Feed(noise(480, 1)) // nobody is pressing
+	r.advance(300 * time.Millisecond)
+	r.c.Feed(slices.Repeat([]int16{-1}, 48000))
+	r.advance(time.Second)
+	utter("stuck", nil)
+	for id, want := range map[string]bool{"zeros": true, "wakes up after 100 ms": false, "zeros again": true, "stuck": true} {
+		if r.captured[id].Flat != want {
+			t.Errorf("%s: %+v; want Flat %v", id, r.captured[id], want)
+		}
+	}
+	if got := strings.Count(strings.Join(r.said, " "), "stirred"); got != 2 {
+		t.Errorf("told %d times that it is alive again; want twice: %v", got, r.said)
 	}
 }
 
@@ -313,7 +442,7 @@ func TestRunCarriesFramesAsTheyCome(t *testing.T) {
 				frames = append(frames, clock.Now())
 				_ = m.Held(clock.Now())
 			},
-			Ended: func(id string, n int) { ended <- n },
+			Ended: func(id string, c audio.Captured) { ended <- c.Samples },
 		})
 		if _, err := card.OpenCapture(audio.StreamConfig{}, m.Take); err != nil {
 			t.Fatal(err)
@@ -323,7 +452,7 @@ func TestRunCarriesFramesAsTheyCome(t *testing.T) {
 		time.Sleep(time.Second)
 		m.Open("t-1", clock.Now())
 		time.Sleep(time.Second)
-		m.End("t-1", 100*time.Millisecond)
+		m.End("t-1", clock.Now(), 100*time.Millisecond)
 		if n := <-ended; !near(n, 1350*time.Millisecond) {
 			t.Errorf("%d samples; want about %d", n, audio.Samples(1350*time.Millisecond))
 		}

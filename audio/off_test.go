@@ -104,7 +104,7 @@ func TestAMutedMicrophoneIsLostAtOnce(t *testing.T) {
 	m := audio.NewMic(audio.MicConfig{
 		Now:   func() time.Duration { return now },
 		Lost:  func(id string) { told = append(told, "lost "+id) },
-		Ended: func(id string, n int) { told = append(told, fmt.Sprintf("ended %s %d", id, n)) },
+		Ended: func(id string, c audio.Captured) { told = append(told, fmt.Sprintf("ended %s %d", id, c.Samples)) },
 		Mute:  func(bool) error { return nil },
 	})
 	if err := m.SetMuted(true); err != nil {
@@ -112,7 +112,7 @@ func TestAMutedMicrophoneIsLostAtOnce(t *testing.T) {
 	}
 	m.Open("a", now)
 	m.Poll()
-	m.End("a", 0)
+	m.End("a", now, 0)
 	m.Poll()
 	m.Open("b", now)
 	m.Poll()

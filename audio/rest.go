@@ -62,15 +62,15 @@ func (m *Mic) rest() {
 	}
 }
 
-// rouse ends a rest and tells how many frames may have been captured that are not in the ring yet. Needs mu.
-func (m *Mic) rouse(now time.Duration) (kept uint64) {
+// rouse ends a rest and tells how old the latest delivery may be because of it. Needs mu.
+func (m *Mic) rouse(now time.Duration) (kept time.Duration) {
 	if m.resting {
 		m.resting, m.roused = false, now
 		m.restFrom = m.calls.Load()
 		m.card.Rest(false)
 	}
 	if m.roused > 0 && m.captured.last() <= m.roused { // the callback that hands them over has not come
-		kept = uint64(CardFrames(restPiece))
+		kept = restPiece
 	}
 	return kept
 }

@@ -16,7 +16,7 @@ func (r *runner) carryOut(e turn.Effect) {
 	case turn.OpenCapture:
 		r.c.o.Mic.Open(e.Turn, e.At)
 	case turn.EndCapture:
-		r.c.o.Mic.End(e.Turn, e.Tail)
+		r.c.o.Mic.End(e.Turn, e.At, e.Tail)
 	case turn.DropCapture:
 		r.c.o.Mic.Discard(e.Turn)
 

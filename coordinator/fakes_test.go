@@ -337,9 +337,9 @@ func orderLine(o turn.Order) string {
 
 type fakeMic struct{ j *journal }
 
-func (m fakeMic) Open(id turn.ID, _ time.Duration) { m.j.add("mic open") }
-func (m fakeMic) End(id turn.ID, _ time.Duration)  { m.j.add("mic end") }
-func (m fakeMic) Discard(id turn.ID)               { m.j.add("mic discard") }
+func (m fakeMic) Open(id turn.ID, _ time.Duration)          { m.j.add("mic open") }
+func (m fakeMic) End(turn.ID, time.Duration, time.Duration) { m.j.add("mic end") }
+func (m fakeMic) Discard(id turn.ID)                        { m.j.add("mic discard") }
 
 type fakeTools map[string]func(ctx context.Context, args string) ToolResult
 
@@ -539,25 +539,25 @@ type (
 	nullVoice   struct{}
 )
 
-func (s *nullSpeaker) Drop() uint64                       { return s.gen.Add(1) }
-func (s *nullSpeaker) Open(SourceKind, uint64) Source     { return nullSource{closedChannel} }
-func (s *nullSpeaker) Cue(turn.Cue, uint64)               {}
-func (s *nullSpeaker) StopCue(turn.Cue)                   {}
-func (s *nullSpeaker) SetVolume(int)                      {}
-func (nullSource) Write(_ context.Context, p []int16) int { return len(p) }
-func (nullSource) Hold()                                  {}
-func (nullSource) Release()                               {}
-func (nullSource) Close()                                 {}
-func (nullSource) Heard() int                             { return 480 }
-func (s nullSource) Drained() <-chan struct{}             { return s.drained }
-func (nullSource) Silenced() (time.Duration, bool)        { return 0, false }
-func (nullVoice) Do(turn.Order)                           {}
-func (nullVoice) Tools([]turn.ToolSpec)                   {}
-func (nullVoice) Open(turn.ID, time.Duration)             {}
-func (nullVoice) End(turn.ID, time.Duration)              {}
-func (nullVoice) Discard(turn.ID)                         {}
-func (nullVoice) Show(turn.State, string)                 {}
-func (nullVoice) Phrase(turn.Words) []int16               { return nil }
+func (s *nullSpeaker) Drop() uint64                         { return s.gen.Add(1) }
+func (s *nullSpeaker) Open(SourceKind, uint64) Source       { return nullSource{closedChannel} }
+func (s *nullSpeaker) Cue(turn.Cue, uint64)                 {}
+func (s *nullSpeaker) StopCue(turn.Cue)                     {}
+func (s *nullSpeaker) SetVolume(int)                        {}
+func (nullSource) Write(_ context.Context, p []int16) int   { return len(p) }
+func (nullSource) Hold()                                    {}
+func (nullSource) Release()                                 {}
+func (nullSource) Close()                                   {}
+func (nullSource) Heard() int                               { return 480 }
+func (s nullSource) Drained() <-chan struct{}               { return s.drained }
+func (nullSource) Silenced() (time.Duration, bool)          { return 0, false }
+func (nullVoice) Do(turn.Order)                             {}
+func (nullVoice) Tools([]turn.ToolSpec)                     {}
+func (nullVoice) Open(turn.ID, time.Duration)               {}
+func (nullVoice) End(turn.ID, time.Duration, time.Duration) {}
+func (nullVoice) Discard(turn.ID)                           {}
+func (nullVoice) Show(turn.State, string)                   {}
+func (nullVoice) Phrase(turn.Words) []int16                 { return nil }
 
 var closedChannel = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 

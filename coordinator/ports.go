@@ -79,8 +79,8 @@ type Source interface {
 type Mic interface {
 	// Open starts an utterance at the first edge (minus pre-roll). CaptureStarted or CaptureLost follows.
 	Open(id turn.ID, at time.Duration)
-	// End closes the gate after tail more; CaptureEnded follows, also when the card is dead.
-	End(id turn.ID, tail time.Duration)
+	// End closes the gate tail after the release at up; CaptureEnded follows, also when the card is dead.
+	End(id turn.ID, up, tail time.Duration)
 	// Discard closes the gate at once; nothing follows.
 	Discard(id turn.ID)
 }

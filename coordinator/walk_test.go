@@ -250,7 +250,7 @@ func (m walkMic) Open(id turn.ID, _ time.Duration) {
 		go func() { m.w.Post(turn.CaptureStarted{At: m.w.Now(), Turn: id}) }()
 	}
 }
-func (m walkMic) End(id turn.ID, tail time.Duration) {
+func (m walkMic) End(id turn.ID, _, tail time.Duration) {
 	if m.w.n(10) > 0 {
 		go func() {
 			time.Sleep(tail)

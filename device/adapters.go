@@ -61,8 +61,8 @@ func (e ear) Open(id turn.ID, at time.Duration) {
 	e.Mic.Open(string(id), at)
 }
 
-func (e ear) End(id turn.ID, tail time.Duration) { e.Mic.End(string(id), tail) }
-func (e ear) Discard(id turn.ID)                 { e.Mic.Discard(string(id)) }
+func (e ear) End(id turn.ID, up, tail time.Duration) { e.Mic.End(string(id), up, tail) }
+func (e ear) Discard(id turn.ID)                     { e.Mic.Discard(string(id)) }
 
 // phrases are the coordinator's Phrases: clips that were made when conch was built, so that they need nothing installed.
 type phrases struct{ d *Device }

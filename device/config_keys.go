@@ -72,7 +72,7 @@ func keys(c *Config) []key {
 		millis("audio.period_ms", &c.Audio.Period, 2, 20, "a longer period cannot keep the 30 ms promise", "length of one callback"),
 		integer("audio.periods", &c.Audio.Periods, 2, 4, "one cannot be filled while it plays, five are too late", "periods the card holds; silence after at most (periods + 1) x period + fade"),
 		millis("audio.fade_ms", &c.Audio.Fade, 1, 5, "shorter clicks, longer is late", "fade of a sound that is dropped"),
-		millis("audio.preroll_ms", &c.Audio.Preroll, 0, 1000, "", "sound kept in memory from before the press; 0 keeps nothing"),
+		millis("audio.preroll_ms", &c.Audio.Preroll, 0, 1000, "", "sound sent from before the press; with 0 a question begins at its edge"),
 		millis("audio.postroll_ms", &c.Audio.Postroll, 0, 500, "", "sound taken after the release"),
 		integer("audio.volume", &c.Audio.Volume, 0, 100, "", "volume in percent"),
 		boolean("audio.cues", &c.Audio.Cues, "short sounds for what happens; the ready cue sounds in any case"),

@@ -93,6 +93,7 @@ func (d *Device) captureOff(err error) {
 	} else {
 		d.capture.Store(&soundState{err: errMuted})
 		d.conds.clear("sound.microphone")
+		d.conds.clear(soundFlat)
 		d.captureShut(true)
 	}
 	select {

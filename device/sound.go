@@ -12,6 +12,28 @@ import (
 	"conch/audio"
 )
 
+// soundFlat: while the button was held, the microphone gave the same value all the time.
+const soundFlat = "sound.flat"
+
+// flat is told that somebody held the button and was not heard, and says whether that is a fault. Nobody learns here why: a switch
+// on the microphone, its slider, its cable, another device that was meant. Some microphones hold back what they take for noise, and
+// then nobody has spoken, which is no question either. On a virtual card it is what a quiet room sounds like.
+func (d *Device) flat() bool {
+	c := d.capture.Load()
+	switch {
+	case c == nil || c.err != nil:
+	case c.granted.Backend == audio.BackendTwin:
+		return false
+	case c.granted.Backend == audio.BackendNull && d.cfg.Audio.Backend == "auto": // sound.microphone says it
+	case c.granted.Backend == audio.BackendNull:
+		d.conds.set(soundFlat, "there is no microphone: audio.backend is null", "set audio.backend to auto, or type what you ask")
+	default:
+		d.conds.set(soundFlat, "the microphone "+c.granted.Name+" gave no sound at all while the button was held",
+			"see that it is not switched off, by a switch of its own or in alsamixer, and that it is the right one (conch audio list, conch audio test); this goes by itself with the first sound")
+	}
+	return true
+}
+
 // SoundDevices lists what this machine has, by stable identity.
 func SoundDevices(cfg Config, log *slog.Logger) ([]audio.Device, error) {
 	card, err := audio.NewCard(cfg.Audio.Backend, log)

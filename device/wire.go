@@ -170,9 +170,14 @@ func (d *Device) wireSound() error {
 			d.lights.captured(true)
 			d.coordinator.Post(turn.CaptureStarted{At: d.now(), Turn: turn.ID(id)})
 		},
-		Ended: func(id string, samples int) {
-			d.coordinator.Post(turn.CaptureEnded{At: d.now(), Turn: turn.ID(id), Samples: samples})
+		Ended: func(id string, c audio.Captured) {
+			if c.Flat && d.flat() {
+				d.coordinator.Post(turn.CaptureLost{At: d.now(), Turn: turn.ID(id)})
+				return
+			}
+			d.coordinator.Post(turn.CaptureEnded{At: d.now(), Turn: turn.ID(id), Samples: c.Held})
 		},
+		Stirred: func() { d.conds.clear(soundFlat) },
 		Lost: func(id string) {
 			if d.tap.lost(id) {
 				return
@@ -207,6 +212,7 @@ const capturePeriod = 10 * time.Millisecond
 func (d *Device) runCapture(ctx context.Context) error {
 	return d.keep(ctx, "microphone", &d.capture, audio.KeeperConfig{
 		Open:   d.openCapture,
+		Up:     func(audio.Granted) { d.conds.clear(soundFlat) }, // of the one before
 		Stream: audio.StreamConfig{Device: d.cfg.Audio.Capture, Period: capturePeriod, Periods: 3},
 		Off:    d.captureOff,
 	})

@@ -153,7 +153,7 @@ func (c *Card) open(half string, conf audio.StreamConfig, period time.Duration) 
 	}
 	frames := max(1, audio.CardFrames(max(period, c.smallest)))
 	s := &stream{card: c, granted: audio.Granted{
-		Backend: "twin", Device: "twin:" + half, Name: "virtual " + half,
+		Backend: audio.BackendTwin, Device: "twin:" + half, Name: "virtual " + half,
 		Rate: audio.CardRate, Period: frames, Periods: conf.Periods,
 	}}
 	s.buf = make([]int16, frames)

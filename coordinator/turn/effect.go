@@ -61,9 +61,10 @@ type (
 		Turn ID
 		At   time.Duration // the first edge
 	}
-	// EndCapture takes Tail more (the post-roll), then closes the gate; CaptureEnded follows.
+	// EndCapture takes Tail more than there was at the release (the post-roll), then closes the gate; CaptureEnded follows.
 	EndCapture struct {
 		Turn ID
+		At   time.Duration // of the release
 		Tail time.Duration
 	}
 	// DropCapture closes the gate at once; nothing follows.

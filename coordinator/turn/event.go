@@ -73,14 +73,14 @@ type CaptureStarted struct {
 	Turn ID
 }
 
-// CaptureEnded: the post-roll is over; Samples (24 kHz) is the whole utterance, pre- and post-roll included.
+// CaptureEnded: the post-roll is over; Samples (24 kHz) is what was really captured between press and release.
 type CaptureEnded struct {
 	At      time.Duration
 	Turn    ID
 	Samples int
 }
 
-// CaptureLost: the microphone disappeared or never delivered.
+// CaptureLost: the microphone disappeared, never delivered, or delivered what no microphone hears.
 type CaptureLost struct {
 	At   time.Duration
 	Turn ID

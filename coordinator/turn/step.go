@@ -208,7 +208,7 @@ func (s *step) releasedAt(e Released) {
 func (s *step) closeCapture(at, tail time.Duration) {
 	m := &s.m
 	m.released = at
-	s.do(EndCapture{Turn: m.turn, Tail: tail})
+	s.do(EndCapture{Turn: m.turn, At: at, Tail: tail})
 	s.become(Committing, closing)
 	m.deadline = at + tail + m.cfg.Capture
 }
