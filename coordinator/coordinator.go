@@ -161,19 +161,19 @@ func (c *Coordinator) Online() bool { return c.online.Load() }
 // Recent is the flight recorder: the last facts and orders, oldest first.
 func (c *Coordinator) Recent() []Line { return c.o.Recorder.Lines() }
 
-// Press is a confirmed press whose first edge was at; generation is what Speaker.Drop returned. It never waits and is
+// Press is a confirmed press of b whose first edge was at; generation is what Speaker.Drop returned. It never waits and is
 // never lost. It returns the id of the turn that may begin.
-func (c *Coordinator) Press(at time.Duration, generation uint64) turn.ID {
+func (c *Coordinator) Press(at time.Duration, generation uint64, b turn.Button) turn.ID {
 	id := c.o.NewID()
-	c.inbox.put(entry{ev: turn.Pressed{At: at, Turn: id}, gen: generation, dropped: true})
+	c.inbox.put(entry{ev: turn.Pressed{At: at, Turn: id, Button: b}, gen: generation, dropped: true})
 	return id
 }
 
 // PressAlone is Press on a device that is alone in its room: the turn has the floor from the start, and its answer waits for
 // nobody. It is one fact with the press, so that it never waits for room in the inbox either.
-func (c *Coordinator) PressAlone(at time.Duration, generation uint64) turn.ID {
+func (c *Coordinator) PressAlone(at time.Duration, generation uint64, b turn.Button) turn.ID {
 	id := c.o.NewID()
-	c.inbox.put(entry{ev: turn.Pressed{At: at, Turn: id}, gen: generation, dropped: true, granted: true})
+	c.inbox.put(entry{ev: turn.Pressed{At: at, Turn: id, Button: b}, gen: generation, dropped: true, granted: true})
 	return id
 }
 
@@ -189,10 +189,10 @@ func (c *Coordinator) HushRoom(at time.Duration, generation uint64) {
 	c.inbox.put(entry{ev: turn.Hushed{At: at, Room: true}, gen: generation, dropped: true})
 }
 
-// Release is a confirmed release; held counts the samples (24 kHz) captured between the edges. It never waits and is
+// Release is a confirmed release of b; held counts the samples (24 kHz) captured between the edges. It never waits and is
 // never lost.
-func (c *Coordinator) Release(at time.Duration, held int) {
-	c.inbox.put(entry{ev: turn.Released{At: at, Held: held}})
+func (c *Coordinator) Release(at time.Duration, held int, b turn.Button) {
+	c.inbox.put(entry{ev: turn.Released{At: at, Held: held, Button: b}})
 }
 
 // Ask is a typed question. It interrupts like a press; it may wait for room in the inbox, and the runner drops.

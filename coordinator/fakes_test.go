@@ -451,7 +451,10 @@ func newRig(t *testing.T, change ...func(*rig, *Options)) *rig {
 }
 
 // press is the fast path as device has it: drop first, then tell.
-func (g *rig) press() turn.ID { return g.Press(g.Now(), g.speaker.Drop()) }
+// button is the one button of these tests.
+const button turn.Button = 1
+
+func (g *rig) press() turn.ID { return g.Press(g.Now(), g.speaker.Drop(), button) }
 
 // utter presses, speaks for d and releases, up to the commit.
 func (g *rig) utter(d time.Duration) turn.ID {
@@ -461,7 +464,7 @@ func (g *rig) utter(d time.Duration) turn.ID {
 	g.Post(turn.CaptureStarted{At: g.Now(), Turn: id})
 	time.Sleep(d)
 	n := int(d * rate / time.Second)
-	g.Release(g.Now(), n)
+	g.Release(g.Now(), n, button)
 	g.settle()
 	g.Post(turn.CaptureEnded{At: g.Now(), Turn: id, Samples: n})
 	g.settle()

@@ -377,7 +377,7 @@ func TestADropIsNotTakenForTheEndOfTheSpeech(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		gen := h.speaker.Drop()
 		time.Sleep(time.Millisecond) // the scheduler was busy
-		h.c.Press(h.now(), gen)
+		h.c.Press(h.now(), gen, button)
 		time.Sleep(time.Second)
 		var got []string
 		for _, e := range h.next() {

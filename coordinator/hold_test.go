@@ -97,7 +97,7 @@ func TestHeldAnswerThatIsTakenBackIsNeverHeard(t *testing.T) {
 			gen := g.speaker.Drop() // the edge; its fact comes after the room's
 			g.Post(turn.FloorOpened{At: g.Now(), Turn: "room-1"})
 			g.settle()
-			g.Press(g.Now(), gen)
+			g.Press(g.Now(), gen, button)
 		},
 		"vote lost, then opened": func(g *rig) {
 			g.Post(turn.VoteLost{At: g.Now(), Turn: "room-1"})
@@ -184,7 +184,7 @@ func TestHushOfTheRoomLetsARecordingGoOn(t *testing.T) {
 		}
 		g.grant(id, false) // alone, as it turns out
 		time.Sleep(700 * time.Millisecond)
-		g.Release(g.Now(), rate)
+		g.Release(g.Now(), rate, button)
 		g.settle()
 		g.Post(turn.CaptureEnded{At: g.Now(), Turn: id, Samples: rate})
 		g.settle()
@@ -323,11 +323,11 @@ func TestEndOfATurnTellsWhatWasNotToldBefore(t *testing.T) {
 func TestPressAloneIsAnsweredWithoutAVote(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, _ := heldRig(t)
-		utter := func(press func(time.Duration, uint64) turn.ID) turn.ID {
-			id := press(g.Now(), g.speaker.Drop())
+		utter := func(press func(time.Duration, uint64, turn.Button) turn.ID) turn.ID {
+			id := press(g.Now(), g.speaker.Drop(), button)
 			g.Post(turn.CaptureStarted{At: g.Now(), Turn: id})
 			time.Sleep(time.Second)
-			g.Release(g.Now(), rate)
+			g.Release(g.Now(), rate, button)
 			g.settle()
 			g.Post(turn.CaptureEnded{At: g.Now(), Turn: id, Samples: rate})
 			g.settle()

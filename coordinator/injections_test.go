@@ -121,12 +121,12 @@ func TestTheLocalVoiceSpeaksWhatIsUrgentWhileOffline(t *testing.T) {
 func TestTheQueueDrainsAfterEveryEndOfATurn(t *testing.T) { // row 6
 	for name, end := range map[string]func(g *rig){
 		"press too short": func(g *rig) {
-			g.Release(g.Now(), rate*50/1000)
+			g.Release(g.Now(), rate*50/1000, button)
 		},
 		"commit refused": func(g *rig) {
 			id := turn.ID("t-1")
 			time.Sleep(time.Second)
-			g.Release(g.Now(), rate)
+			g.Release(g.Now(), rate, button)
 			g.settle()
 			g.Post(turn.CaptureEnded{At: g.Now(), Turn: id, Samples: rate})
 			g.Post(turn.InputRefused{At: g.Now(), Turn: id})
@@ -134,7 +134,7 @@ func TestTheQueueDrainsAfterEveryEndOfATurn(t *testing.T) { // row 6
 		"session lost in the answer": func(g *rig) {
 			id := turn.ID("t-1")
 			time.Sleep(time.Second)
-			g.Release(g.Now(), rate)
+			g.Release(g.Now(), rate, button)
 			g.settle()
 			g.Post(turn.CaptureEnded{At: g.Now(), Turn: id, Samples: rate})
 			g.respond(id, "r1")
@@ -147,7 +147,7 @@ func TestTheQueueDrainsAfterEveryEndOfATurn(t *testing.T) { // row 6
 		"session lost for good while recording": func(g *rig) {
 			g.Post(turn.SessionLost{At: g.Now(), Fatal: true, Say: turn.WordsKeyRefused})
 			time.Sleep(time.Second)
-			g.Release(g.Now(), rate)
+			g.Release(g.Now(), rate, button)
 			time.Sleep(time.Second)
 			g.Post(turn.SessionReady{At: g.Now()})
 		},
@@ -157,7 +157,7 @@ func TestTheQueueDrainsAfterEveryEndOfATurn(t *testing.T) { // row 6
 		"hushed in the answer": func(g *rig) {
 			id := turn.ID("t-1")
 			time.Sleep(time.Second)
-			g.Release(g.Now(), rate)
+			g.Release(g.Now(), rate, button)
 			g.settle()
 			g.Post(turn.CaptureEnded{At: g.Now(), Turn: id, Samples: rate})
 			g.respond(id, "r1")
@@ -238,7 +238,7 @@ func TestAPreemptingTurnIsSpokenBeforeThoseThatWaited(t *testing.T) { // row 7
 		g.Inject("first", PriorityNormal, "", 0)
 		g.Inject("second", PriorityNormal, "", 0)
 		g.Inject("urgent", PriorityPreempt, "", 0)
-		g.Release(g.Now(), 0)
+		g.Release(g.Now(), 0, button)
 		g.quiet()
 		wantEqual(t, "said", said, []string{"urgent", "first", "second"})
 	})
@@ -247,16 +247,16 @@ func TestAPreemptingTurnIsSpokenBeforeThoseThatWaited(t *testing.T) { // row 7
 func TestAStrayOrDoubleReleaseCommitsNothingAndKillsNothing(t *testing.T) { // row 7
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
-		g.Release(g.Now(), rate) // nobody had pressed
+		g.Release(g.Now(), rate, button) // nobody had pressed
 		g.settle()
 		wantEqual(t, "journal", g.take(), nil)
 
 		id := g.utter(time.Second)
-		g.Release(g.Now(), rate) // once more
+		g.Release(g.Now(), rate, button) // once more
 		g.inState(turn.Committing)
 		g.respond(id, "r1")
 		g.speak(id, "r1", 300*time.Millisecond, 1)
-		g.Release(g.Now(), rate) // in the answer
+		g.Release(g.Now(), rate, button) // in the answer
 		g.inState(turn.InResponse)
 		g.finish(id, "r1")
 		g.quiet()
@@ -323,7 +323,7 @@ func TestAnInterruptedInjectionIsOfferedOnceMore(t *testing.T) {
 			time.Sleep(500 * time.Millisecond)
 			g.press()
 			time.Sleep(10 * time.Millisecond)
-			g.Release(g.Now(), 0)
+			g.Release(g.Now(), 0, button)
 		}
 		time.Sleep(time.Second)
 		wantOutcome(t, "the injection", done, OutcomeInterrupted)

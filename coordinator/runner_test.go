@@ -93,7 +93,7 @@ func TestEachTurnHasOneLineWithItsTimes(t *testing.T) {
 		time.Sleep(40 * time.Millisecond)
 		g.press()
 		time.Sleep(5 * time.Millisecond)
-		g.Release(g.Now(), rate*5/1000) // the second turn ends before the card has told about the first
+		g.Release(g.Now(), rate*5/1000, button) // the second turn ends before the card has told about the first
 		g.settle()
 		if got := g.ends(); len(got) != 0 {
 			t.Errorf("lines %q before the card told when silence was heard", got)
@@ -214,9 +214,9 @@ func BenchmarkTurn(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		at := c.Now()
-		id := c.Press(at, c.o.Speaker.Drop())
+		id := c.Press(at, c.o.Speaker.Drop(), button)
 		c.Post(turn.CaptureStarted{At: at, Turn: id})
-		c.Release(at, rate)
+		c.Release(at, rate, button)
 		c.Post(turn.CaptureEnded{At: at, Turn: id, Samples: rate})
 		c.Post(turn.ResponseStarted{At: at, Turn: id, Response: "r"})
 		c.Post(turn.DeltaArrived{At: at, Turn: id, Response: "r", Item: "i", Samples: 480})

@@ -28,7 +28,7 @@ func TestAnInjectedSoundIsCutByAPressAndNotOfferedAgain(t *testing.T) {
 		g.journal.take()
 		g.press()
 		wantOutcome(t, "the sound", done, OutcomeInterrupted)
-		g.Release(g.Now(), 0)
+		g.Release(g.Now(), 0, button)
 		time.Sleep(time.Minute)
 		if g.journal.has("open words") {
 			t.Error("it was offered again")

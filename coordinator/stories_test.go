@@ -78,7 +78,7 @@ func TestLateNewsOfACancelledResponseDoesNotEndTheNewTurn(t *testing.T) { // row
 
 		g.Post(turn.CaptureStarted{At: g.Now(), Turn: id})
 		time.Sleep(time.Second)
-		g.Release(g.Now(), rate)
+		g.Release(g.Now(), rate, button)
 		g.settle()
 		g.Post(turn.CaptureEnded{At: g.Now(), Turn: id, Samples: rate})
 		g.Post(turn.InputCommitted{At: g.Now(), Turn: id, Item: "u2"})
@@ -119,7 +119,7 @@ func TestAToolRunningAtThePressAnswersItsCallAndLosesItsEffect(t *testing.T) { /
 		g.settle()
 		g.Post(turn.CaptureStarted{At: g.Now(), Turn: next})
 		time.Sleep(time.Second)
-		g.Release(g.Now(), rate)
+		g.Release(g.Now(), rate, button)
 		g.settle()
 		g.Post(turn.CaptureEnded{At: g.Now(), Turn: next, Samples: rate})
 		g.settle()
@@ -168,7 +168,7 @@ func TestAProducerThatNeedsHalfASecondToDieDelaysNothing(t *testing.T) { // row 
 		}
 		g.Post(turn.CaptureStarted{At: g.Now(), Turn: next})
 		time.Sleep(150 * time.Millisecond)
-		g.Release(g.Now(), rate*150/1000)
+		g.Release(g.Now(), rate*150/1000, button)
 		g.settle()
 		g.Post(turn.CaptureEnded{At: g.Now(), Turn: next, Samples: rate * 150 / 1000})
 		g.settle()
@@ -210,7 +210,7 @@ func TestASecondPressWithoutAReleaseBeginsAnEmptyUtterance(t *testing.T) { // ro
 		g.Post(turn.CaptureEnded{At: g.Now(), Turn: first, Samples: rate}) // late
 		g.Post(turn.CaptureStarted{At: g.Now(), Turn: second})
 		time.Sleep(time.Second)
-		g.Release(g.Now(), rate)
+		g.Release(g.Now(), rate, button)
 		g.settle()
 		if g.has("commit") {
 			t.Error("committed before the capture of the second press had ended")
@@ -241,7 +241,7 @@ func TestEveryWaitingStateEndsInWordsAndIdle(t *testing.T) { // row 10
 			g.settle()
 			g.Post(turn.CaptureStarted{At: g.Now(), Turn: id})
 			time.Sleep(time.Second)
-			g.Release(g.Now(), rate)
+			g.Release(g.Now(), rate, button)
 			g.settle()
 		},
 		"COMMITTING, no answer": func(g *rig) {
@@ -317,7 +317,7 @@ func TestAThousandPressesInTenSeconds(t *testing.T) {
 		for range 1000 {
 			g.press()
 			time.Sleep(5 * time.Millisecond)
-			g.Release(g.Now(), rate*5/1000)
+			g.Release(g.Now(), rate*5/1000, button)
 			time.Sleep(5 * time.Millisecond)
 		}
 		g.quiet()

@@ -150,13 +150,13 @@ func (w *world) act() {
 			}
 		}()
 	case 0, 1, 2, 3:
-		w.Press(w.Now(), edge(true))
+		w.Press(w.Now(), edge(true), button)
 		w.wait(2 * time.Second)
-		w.Release(w.Now(), w.n(2*rate))
+		w.Release(w.Now(), w.n(2*rate), button)
 	case 4:
-		w.Press(w.Now(), edge(true))
+		w.Press(w.Now(), edge(true), button)
 	case 5:
-		w.Release(w.Now(), w.n(2*rate))
+		w.Release(w.Now(), w.n(2*rate), button)
 	case 6:
 		if gen := edge(false); w.n(2) == 0 {
 			w.Hush(w.Now(), gen)

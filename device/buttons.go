@@ -165,12 +165,12 @@ func (r *reopened) wait(ctx context.Context, d time.Duration) {
 }
 
 // runButton serves one button. A button that fails is a condition, not the end: the others still work.
-func (d *Device) runButton(ctx context.Context, b gpio.Source) error {
-	if r, ok := b.(*reopened); ok {
-		r.log = func(err error) { d.buttonIs(r, err) }
+func (d *Device) runButton(ctx context.Context, c *contact) error {
+	if r, ok := c.Source.(*reopened); ok {
+		r.log = func(err error) { d.buttonIs(c, err) }
 	}
-	err := b.Run(ctx, func(e gpio.Event) { d.press(e, b) })
-	d.speaker.Unhush() // a contact that was lost between edge and confirmation must not hold the sound for ever
+	err := c.Run(ctx, func(e gpio.Event) { d.press(e, c) })
+	d.letGo(c)
 	if err != nil && ctx.Err() == nil {
 		d.conds.set(buttonLost, err.Error(), "check the wire and the pin, then restart; see: conch doctor")
 	}
@@ -178,14 +178,14 @@ func (d *Device) runButton(ctx context.Context, b gpio.Source) error {
 }
 
 // buttonIs keeps the condition of a button that may come and go.
-func (d *Device) buttonIs(b gpio.Source, err error) {
+func (d *Device) buttonIs(c *contact, err error) {
 	if err == nil {
 		d.conds.clear(buttonLost)
 		d.conds.clear("button.stuck") // of the one before; this one has not been seen down
-		d.log.Info("button.open", "button", b.String())
+		d.log.Info("button.open", "button", c.String())
 		return
 	}
-	d.speaker.Unhush() // as above
+	d.letGo(c)
 	d.conds.set(buttonLost, err.Error(), buttonRemedy(err))
 }
 

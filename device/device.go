@@ -92,6 +92,8 @@ type Device struct {
 	usage       func() any // what the voice has used; nil when it does not count
 
 	// atomic
+	touches  atomic.Int32  // of buttons, that are not settled yet
+	presses  atomic.Uint64 // of all buttons
 	volume   atomic.Int64
 	turns    atomic.Uint64
 	playback atomic.Pointer[soundState]
@@ -143,9 +145,10 @@ func (d *Device) Run(ctx context.Context) error {
 		{"state", d.writeState},
 		{"light", d.lights.lamp.Run},
 	}, d.actors...)
-	for _, b := range d.buttons {
+	for i, b := range d.buttons {
+		c := &contact{Source: b, button: turn.Button(i + 1)}
 		actors = append(actors, actor{"button " + b.String(), func(ctx context.Context) error {
-			return d.runButton(ctx, b)
+			return d.runButton(ctx, c)
 		}})
 	}
 	if d.opts.Control {

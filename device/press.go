@@ -1,36 +1,101 @@
 package device
 
-import "conch/gpio"
+import (
+	"conch/coordinator/turn"
+	"conch/gpio"
+)
+
+// contact is one button as the press sees it. It is owned by the goroutine that runs the button.
+type contact struct {
+	gpio.Source
+	button  turn.Button // which one, for the coordinator
+	touched bool        // an edge has been seen, and nobody knows yet of what
+	held    bool        // pressed, and not released yet
+	press   uint64      // its latest, counted over all buttons
+}
 
 // press is everything that stands between the finger and silence. It runs in the goroutine that saw the edge; Hush and
 // Drop are an atomic store or two each, and a press has a reserved place in the coordinator's inbox (turns.md 2, step 1).
-func (d *Device) press(e gpio.Event, b gpio.Source) {
+func (d *Device) press(e gpio.Event, c *contact) {
 	switch e.Kind {
 	case gpio.Touched: // the first edge: quiet at once, whatever it turns out to be
 		d.speaker.Hush()
+		d.touch(c)
 	case gpio.Pressed: // still down 4 ms after the last bounce: what was heard so far is over for good
-		d.pressed(e.At, d.speaker.Drop())
+		d.pressed(e.At, d.speaker.Drop(), c.button)
+		c.held = true
+		d.settled(c)
+		d.taken(c)
 	case gpio.Glitched: // a noisy wire: go on where we were
-		d.speaker.Unhush()
+		d.unhush(c)
 	case gpio.Released:
-		d.speaker.Unhush() // of a tap that ended a recording; nothing after a press
-		d.coordinator.Release(e.At, d.mic.Held(e.At))
+		d.unhush(c) // of a tap that ended a recording; nothing after a press
+		c.held = false
+		d.coordinator.Release(e.At, d.mic.Held(e.At), c.button)
 	default:
-		d.notPress(e, b)
+		d.notPress(e, c)
+	}
+}
+
+// touch counts an open touch. Another button may have taken the Hush back before it counted: so it is made once more.
+func (d *Device) touch(c *contact) {
+	if !c.touched {
+		c.touched = true
+		d.touches.Add(1)
+	}
+	d.speaker.Hush()
+}
+
+// settled ends a touch, if c has one open.
+func (d *Device) settled(c *contact) {
+	if c.touched {
+		c.touched = false
+		d.touches.Add(-1)
+	}
+}
+
+// unhush gives the sound back, unless another button is being touched.
+func (d *Device) unhush(c *contact) {
+	d.settled(c)
+	d.speaker.Unhush()
+	if d.touches.Load() > 0 {
+		d.speaker.Hush()
+	}
+}
+
+// taken tells the other buttons that the recording is not theirs any more: in the tap modes their next tap is a press.
+func (d *Device) taken(by *contact) {
+	by.press = d.presses.Add(1)
+	for i, b := range d.buttons {
+		if turn.Button(i+1) != by.button {
+			b.CaptureEnded()
+		}
+	}
+}
+
+// letGo settles what a button that is not there any more has left open: a touch was none, and a press is over.
+func (d *Device) letGo(c *contact) {
+	if c.touched {
+		d.press(gpio.Event{Kind: gpio.Glitched}, c)
+	}
+	if c.held {
+		d.press(gpio.Event{Kind: gpio.Released, At: d.now()}, c)
 	}
 }
 
 // notPress is what else a button or the console says. None of it is urgent.
-func (d *Device) notPress(e gpio.Event, b gpio.Source) {
+func (d *Device) notPress(e gpio.Event, c *contact) {
 	switch e.Kind {
 	case gpio.Asked:
 		d.ask(newTurn(), e.Text)
 	case gpio.Stuck:
-		d.conds.set("button.stuck", "the button "+b.String()+" is held down", "let it go; if nobody holds it, check the wire")
+		d.conds.set("button.stuck", "the button "+c.String()+" is held down", "let it go; if nobody holds it, check the wire")
 	case gpio.Freed:
 		d.conds.clear("button.stuck")
 	}
-	d.gesture(e)
+	if d.presses.Load() == c.press { // else another button has been pressed since: what that one began is not this one's to end
+		d.gesture(e)
+	}
 	if d.opts.OnEvent != nil {
 		d.opts.OnEvent(e)
 	}

@@ -9,7 +9,6 @@ import (
 	"conch/audio"
 	"conch/companions/round"
 	"conch/companions/voice/rehearsal"
-	"conch/gpio"
 )
 
 // perform carries the script out, line by line.
@@ -122,7 +121,7 @@ func (p *play) ask(ctx context.Context, s *stage, text string) error {
 	edge := s.act()
 	put := func() {
 		if l := s.life.Load(); l != nil {
-			l.device.notPress(gpio.Event{Kind: gpio.Asked, At: s.now(), Text: text}, nil)
+			l.device.ask(newTurn(), text)
 		}
 	}
 	p.silenced(s, edge)

@@ -319,18 +319,18 @@ var errNoRoom = errors.New("this device is alone: hold its button and that of an
 
 // pressed tells the coordinator and the room of a press; neither ever makes the button wait. Alone in the room there is nobody
 // to wait for: the answer begins as soon as the question has ended, before its words are known.
-func (d *Device) pressed(at time.Duration, generation uint64) {
+func (d *Device) pressed(at time.Duration, generation uint64, b turn.Button) {
 	defer d.pairing.pressed() // it ends what is being paired, after everything that is in a hurry
 	switch {
 	case d.room == nil:
-		d.coordinator.Press(at, generation)
+		d.coordinator.Press(at, generation, b)
 		return
 	case d.room.Alone():
-		id := d.coordinator.PressAlone(at, generation)
+		id := d.coordinator.PressAlone(at, generation, b)
 		d.talk.ask(question{turn: id, alone: true})
 		d.room.Pressed(at, string(id))
 	default:
-		id := d.coordinator.Press(at, generation)
+		id := d.coordinator.Press(at, generation, b)
 		d.talk.ask(question{turn: id})
 		d.room.Pressed(at, string(id))
 	}

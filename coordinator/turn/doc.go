@@ -26,6 +26,7 @@
 //	Pressed                 L     XL         XL       XL       XL       XL        XL        XL        XL
 //	Released                .     C          .        .        .        .         .         .         .
 //	Released, too short     .     I          .        .        .        .         .         .         .
+//	Released, other button  .     ~          .        .        .        .         .         .         .
 //	Asked                   C     XC         XC       XC       XC       XC        XC        XC        XC
 //	Hushed                  =     XI         XI       XI       XI       XI        XI        XI        XI
 //	Hushed, by the room     =     =          XI       XI       XI       XI        XI        XI        XI

@@ -74,6 +74,10 @@ func setField(v reflect.Value, word string) error {
 		v.SetUint(n)
 		return err
 	case reflect.Uint8: // an enumeration, by its name
+		if n, err := strconv.ParseUint(word, 10, 8); err == nil { // a button
+			v.SetUint(n)
+			return nil
+		}
 		names := map[string][]string{
 			"EffectKind":     {"none", "audio_stream", "play_sound", "cancel_media", "set_volume", "input_claim"},
 			"ResponseStatus": {"completed", "cancelled", "incomplete", "failed"},

@@ -83,6 +83,7 @@ type Machine struct {
 	// The live turn; meaningless in IDLE.
 	turn       ID
 	source     Source
+	button     Button // whose press began it
 	began      time.Duration
 	listen     time.Duration
 	released   time.Duration

@@ -160,6 +160,7 @@ func (s *step) pressed(e Pressed) {
 	}
 	s.cut(e.At, e.Turn)
 	s.begin(e.Turn, SourceButton, e.At)
+	m.button = e.Button
 	s.become(Listening, recording)
 	s.do(OpenCapture{Turn: e.Turn, At: e.At})
 	s.do(ClearInput{Turn: e.Turn})
@@ -181,11 +182,15 @@ func (s *step) hangUp(e Pressed) {
 	s.forgetGrant(e.At)
 }
 
-// releasedAt: a release commits once, with enough audio; a stray one, a second one, or one from before this press does
-// nothing.
+// releasedAt: a release commits once, with enough audio; a stray one, a second one, one from before this press, or one of a
+// button that did not begin this turn does nothing.
 func (s *step) releasedAt(e Released) {
 	m := &s.m
 	if m.state != Listening || e.At < m.began {
+		return
+	}
+	if e.Button != m.button {
+		s.stale(m.turn, "Released", "another button began this turn")
 		return
 	}
 	m.listen, m.released = e.At-m.began, e.At

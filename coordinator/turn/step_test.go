@@ -501,3 +501,17 @@ func TestZeroMeansZero(t *testing.T) {
 		}
 	}
 }
+
+// Two buttons, and each release is of one: what the second has begun, the first does not send.
+func TestAReleaseCommitsWhatItsOwnButtonBegan(t *testing.T) {
+	b := newBench(t, Config{}).run("ready", "press t-1 1", "capture-started t-1", "wait 1s", "press t-2 2", "capture-started t-2", "wait 1s").forget()
+	b.run("release 48000 1")
+	b.want(`DropStale turn=t-2 event=Released why="another button began this turn"`)
+	b.wantState(Listening)
+	b.forget().run("wait 1s", "release 48000 2")
+	b.want("EndCapture turn=t-2 tail=120ms")
+	b.wantState(Committing)
+
+	b = newBench(t, Config{}).run("ready", "press t-1 1", "ask t-2 why", "press t-3 2", "capture-started t-3").forget().run("release 0 1")
+	b.wantNot("PlayCue", "EndTurn") // nor is the other's press too short because of it
+}

@@ -17,6 +17,7 @@ var rows = []struct{ label, fact string }{
 	{"Pressed", "press t-2"},
 	{"Released", "release 24000"},
 	{"Released, too short", "release 2399"},
+	{"Released, other button", "release 24000 2"},
 	{"Asked", "ask t-2 why"},
 	{"Hushed", "hush"},
 	{"Hushed, by the room", "hush true"},

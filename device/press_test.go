@@ -1,0 +1,158 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"conch/audio"
+	"conch/coordinator/turn"
+	"conch/gpio"
+	"conch/gpio/gpiotest"
+)
+
+// second is another button of a box, with its own count of presses.
+func second(mode gpio.Mode) (*gpiotest.Button, *watched, boxOptions) {
+	b := gpiotest.New(gpio.ButtonOptions{})
+	w := &watched{}
+	return b, w, boxOptions{others: &w.presses, buttons: func(now func() time.Duration) []gpio.Source {
+		*b = *gpiotest.New(gpio.ButtonOptions{Clock: now, Mode: mode})
+		w.Source = b
+		return []gpio.Source{w}
+	}}
+}
+
+// speak has somebody speak into the microphone for d.
+func (b *box) speak(d time.Duration) {
+	b.t.Helper()
+	b.card.Feed(whistle(300, audio.Samples(d)))
+	b.until("heard out", func() bool { return b.card.Fed() == 0 })
+	b.pause(20 * time.Millisecond) // the last period is in the air
+}
+
+// Somebody holds one button while somebody else takes the word with another: to let go of the first sends nothing, and does not
+// end what the second is saying. One of the two is the control socket's.
+func TestAReleaseSendsWhatItsOwnButtonBegan(t *testing.T) {
+	t.Parallel()
+	other, seen, o := second(gpio.Hold)
+	b := newBox(t, o)
+	for _, way := range []struct {
+		name           string
+		press, release func()
+	}{{"another button", other.Press, other.Release}, {"the control socket", b.Device.Press, b.Device.Release}} {
+		turns, heard := len(b.turnsEnded()), len(b.ears.lengths())
+		way.press()
+		b.state(turn.Listening)
+		b.speak(200 * time.Millisecond)
+		presses := b.seen.presses.Load()
+		b.hand.Press()
+		b.until("pressed", func() bool { return b.seen.presses.Load() > presses })
+		b.until("the first is cut", func() bool { return len(b.turnsEnded()) > turns })
+		if way.name == "the control socket" {
+			seen.presses.Add(1) // nobody counts that one's
+		}
+		b.speak(200 * time.Millisecond)
+		way.release()
+		b.pause(200 * time.Millisecond) // longer than any post-roll, and nothing happens
+		if s := b.coordinator.State(); s != turn.Listening {
+			t.Errorf("%s was let go: %v; want LISTENING, to the one who holds the other", way.name, s)
+		}
+		b.speak(200 * time.Millisecond)
+		b.hand.Release()
+		b.until("answered", func() bool { return len(b.turnsEnded()) == turns+2 })
+		b.quiet()
+		b.answered(b.turnsEnded()[turns+1])
+		if l := b.ears.lengths()[heard:]; len(l) != 1 || l[0] < 600*time.Millisecond {
+			t.Errorf("%s was let go: the server heard %v; want one question, all of it", way.name, l)
+		}
+	}
+}
+
+// In the tap modes a tap ends a recording only while it is this button's own: when another has taken the word, the next tap is a
+// press like any other.
+func TestATapAfterAnotherButtonIsAPress(t *testing.T) {
+	t.Parallel()
+	other, seen, o := second(gpio.Tap)
+	b := newBox(t, o)
+	tap := func() { other.Press(); b.pause(30 * time.Millisecond); other.Release(); b.pause(60 * time.Millisecond) }
+	tap()
+	b.state(turn.Listening)
+	b.talk(300 * time.Millisecond)
+	b.until("answered", func() bool { return len(b.turnsEnded()) == 2 })
+	b.quiet()
+	b.question("long")
+	b.until("speaking", b.Speaking)
+	tap()
+	b.until("listening to the one who tapped", func() bool { return seen.presses.Load() == 2 && b.coordinator.State() == turn.Listening })
+	b.speak(200 * time.Millisecond)
+	tap()
+	b.until("answered", func() bool { return len(b.turnsEnded()) == 4 })
+	b.quiet()
+	b.answered(b.turnsEnded()[3])
+}
+
+// pulled is a button whose device is pulled out while it is held.
+type pulled struct {
+	now  func() time.Duration
+	pull chan struct{}
+}
+
+func (pulled) CaptureEnded()  {}
+func (pulled) String() string { return "pulled button" }
+func (p pulled) Run(ctx context.Context, on func(gpio.Event)) error {
+	on(gpio.Event{Kind: gpio.Touched, At: p.now()})
+	on(gpio.Event{Kind: gpio.Pressed, At: p.now()})
+	select {
+	case <-p.pull:
+		return errors.New("the device is gone")
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// Nobody can let go of a button that is not there any more: that it vanished is the release, and what was said is answered.
+func TestAButtonThatVanishesWhileHeldIsReleased(t *testing.T) {
+	t.Parallel()
+	p, one := pulled{pull: make(chan struct{})}, atomic.Int64{}
+	one.Store(1)
+	b := newBox(t, boxOptions{others: &one, buttons: func(now func() time.Duration) []gpio.Source {
+		p.now = now
+		return []gpio.Source{p}
+	}})
+	b.state(turn.Listening)
+	r := b.nextTurn(func() {
+		b.speak(300 * time.Millisecond)
+		close(p.pull)
+	})
+	b.answered(r)
+	if !b.holds(buttonLost) {
+		t.Error("nobody is told that the button is gone")
+	}
+	b.fine()
+}
+
+// The silence of one button's first edge is not another one's to give back.
+func TestAGlitchLeavesTheOtherButtonsTouchAlone(t *testing.T) {
+	s := audio.NewSpeaker(audio.SpeakerConfig{Now: func() time.Duration { return 0 }})
+	d := &Device{speaker: s}
+	a, b := &contact{Source: brokenContact{}, button: 1}, &contact{Source: brokenContact{}, button: 2}
+	loud := func() bool {
+		out := make([]int16, audio.CardRate/20)
+		s.Render(out)
+		return slices.Max(out[len(out)/2:]) != 0 // what fades has faded
+	}
+	s.Play(slices.Repeat([]int16{10000}, audio.Rate), false, s.Generation())
+	d.press(gpio.Event{Kind: gpio.Touched}, a)
+	d.press(gpio.Event{Kind: gpio.Touched}, b)
+	d.press(gpio.Event{Kind: gpio.Glitched}, b)
+	if loud() {
+		t.Error("it sounds on while the first button is touched")
+	}
+	d.press(gpio.Event{Kind: gpio.Glitched}, a)
+	if !loud() {
+		t.Error("it is silent though both were glitches")
+	}
+}
