@@ -157,8 +157,8 @@ func (a *appliance) event(e gpio.Event) {
 	}
 }
 
-// inTurn makes lines on standard input wait for each other: a question read while an earlier one is being answered would
-// cut it, which nobody who pipes two questions in means. A press still interrupts.
+// inTurn makes questions on standard input wait for each other: one read while an earlier one is being answered would cut it, which
+// nobody who pipes two questions in means. A press interrupts, and overtakes the questions that wait.
 type inTurn struct {
 	*gpio.Lines
 	a *appliance
@@ -166,12 +166,8 @@ type inTurn struct {
 
 func (l inTurn) Run(ctx context.Context, on func(gpio.Event)) error {
 	_ = l.a.device.WaitReady(ctx, readyLimit) // who pipes a question in does not wait for the prompt
-	return l.Lines.Run(ctx, func(e gpio.Event) {
-		if e.Kind == gpio.Asked {
-			l.a.device.waitQuiet(ctx)
-		}
-		on(e)
-	})
+	l.InTurn(l.a.device.Quiet)
+	return l.Lines.Run(ctx, on)
 }
 
 // waitQuiet waits until no turn is live and nothing sounds; turns have deadlines, so that comes.

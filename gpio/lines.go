@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -26,15 +27,31 @@ const (
 //
 // A line that is none of these is answered on the screen and passed over. At the end of the input a press that is still on
 // is released, then EOF is reported.
+//
+// With InTurn a question waits until it may be asked, and nothing but what must come after it waits with it: other questions,
+// wait while nothing is pressed, quit and the end. A press and a release act as they are read.
 type Lines struct {
-	// fixed after NewLines
+	// fixed before Run
 	in      *os.File
 	options ConsoleOptions
+	free    func() bool // nil: a question is asked at once
 
 	// owned by Run
 	pressed bool
-	number  int // of the line
+	number  int          // of the line
+	later   chan waiting // what waits for its turn; nil without free
+
+	queued atomic.Int64 // of later, and not reported yet
 }
+
+// waiting is an event that waits for its turn, or somebody who waits until all before it have had theirs.
+type waiting struct {
+	ev   Event
+	then chan struct{} // not nil: closed instead
+}
+
+// maxWaiting is how many questions may wait; beyond it nothing more is read, as with any pipe.
+const maxWaiting = 64
 
 // NewLines reads commands from a file that is no terminal.
 func NewLines(in *os.File, o ConsoleOptions) *Lines {
@@ -46,6 +63,13 @@ func (l *Lines) String() string {
 	return "lines on standard input (press, release, ask TEXT, wait 2s, quit)"
 }
 
+// InTurn makes questions wait for each other: free says that the next may be asked. Before Run. One that has to wait, and what has
+// to wait behind it, is reported on a goroutine of its own, which ends before Run does.
+func (l *Lines) InTurn(free func() bool) { l.free = free }
+
+// freeEvery is how often a question that waits looks whether it may be asked.
+const freeEvery = 5 * time.Millisecond
+
 // CaptureEnded implements Source. A press that lost its recording is still a press until its release.
 func (l *Lines) CaptureEnded() {}
 
@@ -56,6 +80,18 @@ func (l *Lines) Run(ctx context.Context, on func(Event)) error {
 		return err
 	}
 	defer r.close()
+	if l.free != nil {
+		l.later = make(chan waiting, maxWaiting)
+		asked := make(chan struct{})
+		go func() {
+			defer close(asked)
+			l.inTurn(ctx, on)
+		}()
+		defer func() {
+			close(l.later)
+			<-asked
+		}()
+	}
 	var (
 		split lineSplitter
 		buf   = make([]byte, 4096)
@@ -78,7 +114,7 @@ func (l *Lines) Run(ctx context.Context, on func(Event)) error {
 			if l.pressed {
 				on(Event{Kind: Released, At: l.options.Clock()})
 			}
-			on(Event{Kind: EOF, At: l.options.Clock()})
+			l.put(ctx, Event{Kind: EOF, At: l.options.Clock()}, on)
 			return nil
 		case err != nil:
 			return fmt.Errorf("gpio: read standard input: %w", err)
@@ -86,6 +122,54 @@ func (l *Lines) Run(ctx context.Context, on func(Event)) error {
 		split.feed(buf[:n], line)
 	}
 	return nil
+}
+
+// inTurn reports what waits, one after the other, until there is no more.
+func (l *Lines) inTurn(ctx context.Context, on func(Event)) {
+	for w := range l.later {
+		if w.then != nil {
+			close(w.then)
+			continue
+		}
+		for w.ev.Kind == Asked && ctx.Err() == nil && !l.free() {
+			pause(ctx, freeEvery)
+		}
+		if ctx.Err() == nil {
+			w.ev.At = l.options.Clock()
+			on(w.ev)
+		}
+		l.queued.Add(-1)
+	}
+}
+
+// put reports an event when it is its turn.
+func (l *Lines) put(ctx context.Context, ev Event, on func(Event)) {
+	if l.later == nil || l.queued.Load() == 0 && (ev.Kind != Asked || l.free()) {
+		on(ev)
+		return
+	}
+	l.queued.Add(1)
+	l.wait(ctx, waiting{ev: ev})
+}
+
+func (l *Lines) wait(ctx context.Context, w waiting) {
+	select {
+	case l.later <- w:
+	case <-ctx.Done():
+	}
+}
+
+// settle waits until all that waits has had its turn. Not while something is pressed: what waits then, waits for the release.
+func (l *Lines) settle(ctx context.Context) {
+	if l.later == nil || l.pressed {
+		return
+	}
+	then := make(chan struct{})
+	l.wait(ctx, waiting{then: then})
+	select {
+	case <-then:
+	case <-ctx.Done():
+	}
 }
 
 // line carries out one line and says whether it was the last.
@@ -125,11 +209,12 @@ func (l *Lines) line(ctx context.Context, line []byte, tooLong bool, on func(Eve
 		l.pressed = false
 		on(Event{Kind: Released, At: now})
 	case "ask":
-		on(Event{Kind: Asked, At: now, Text: c.text})
+		l.put(ctx, Event{Kind: Asked, At: now, Text: c.text}, on)
 	case "wait":
+		l.settle(ctx)
 		pause(ctx, c.wait)
 	case "quit":
-		on(Event{Kind: Quit, At: now})
+		l.put(ctx, Event{Kind: Quit, At: now}, on)
 		return true
 	}
 	return false
