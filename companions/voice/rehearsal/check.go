@@ -142,6 +142,10 @@ func oneOf(names ...string) rule {
 }
 
 func number(low, high float64, whole bool) rule {
+	kind := "decimal"
+	if whole {
+		kind = "integer"
+	}
 	return func(path string, v any) *violation {
 		n, ok := v.(float64)
 		switch {
@@ -150,9 +154,9 @@ func number(low, high float64, whole bool) rule {
 		case whole && n != math.Trunc(n):
 			return wrongType(path, "an integer", v)
 		case n < low:
-			return wrong("integer_below_min_value", path, "'%s' is %v: at least %v.", path, n, low)
+			return wrong(kind+"_below_min_value", path, "'%s' is %v: at least %v.", path, n, low)
 		case n > high:
-			return wrong("integer_above_max_value", path, "'%s' is %v: at most %v.", path, n, high)
+			return wrong(kind+"_above_max_value", path, "'%s' is %v: at most %v.", path, n, high)
 		}
 		return nil
 	}

@@ -171,13 +171,11 @@ func (x *session) createItem(ev m) *violation {
 		after = &p
 	}
 	if sound != "" {
-		kept := x.input
-		x.input = nil
-		bad := x.append(sound)
-		it.sound, it.samples, x.input = x.input, len(x.input), kept
+		pcm, bad := x.samples(sound, 0)
 		if bad != nil {
 			return bad
 		}
+		it.sound, it.samples = pcm, len(pcm)
 	}
 	x.added(it, x.talk.add(it, after))
 	if it.sound != nil {

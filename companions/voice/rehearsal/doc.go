@@ -20,8 +20,11 @@
 //	items "[Ada in kitchen] …" ─> who said what, in order  ├─> scene ─> first answer | hand over | add | follow up | goodbye
 //	guidance ─> who is here, what not to do                ┘
 //
-// Where it is smaller than the real service: no images, no MCP, no transcription-only sessions, no voice activity
-// detection (turn_detection is null from the start, and asking for another is refused in words), PCM at 24 kHz only.
+// A client that streams is heard by loudness (turns.go): server_vad is on until it is told otherwise, as with the service;
+// semantic_vad waits for a silence by its eagerness, since nothing here knows when a sentence is complete.
+//
+// Where it is smaller than the real service: no images, no MCP, no transcription-only sessions, no idle_timeout_ms, PCM at
+// 24 kHz only.
 // What it sends as null and what it omits follows the real service: clients must accept null for absent.
 //
 // Samples are 24 kHz, mono, signed 16 bit. The rules are those of the GA reference, July to November 2026.

@@ -44,7 +44,7 @@ var (
 					"prompt": may(str(maxText)), "keywords": may(list(1024, str(maxName))),
 					"delay": may(oneOf("minimal", "low", "medium", "high", "xhigh")),
 				})),
-				"turn_detection": clears(noTurnDetection),
+				"turn_detection": clears(turnDetection),
 			})),
 			"output": may(object(map[string]field{
 				"format": may(pcmFormat), "voice": may(voiceRule), "speed": may(number(0.25, 1.5, false)),
@@ -160,11 +160,6 @@ func toolName(path string, v any) *violation {
 		}
 	}
 	return nil
-}
-
-// noTurnDetection: the button decides when a turn begins and ends; the rehearsal has no ear for it.
-func noTurnDetection(path string, _ any) *violation {
-	return wrong("invalid_value", path, "The rehearsal server detects no turns: set '%s' to null, then commit and create a response.", path)
 }
 
 // decode reads one frame into a checked object. The id is the client's own for the event, if it could be read at all.

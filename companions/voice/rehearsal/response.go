@@ -309,6 +309,7 @@ func (x *session) finish(r *response, status string, why m) {
 	x.tell(nil, "response.done", m{"response": x.responseObject(r, status, why)})
 	x.log.Info(logAnswer, "response", r.id, "status", status, "sound_ms", r.sent*1000/Rate)
 	x.log.Debug(logWords, "response", r.id, "text", x.quote(clip(r.words.String(), 80))) // answers repeat what was asked
+	x.due()
 }
 
 // tokens estimates the output: one per 50 ms of sound, one per four letters.

@@ -2,6 +2,7 @@ package rehearsal
 
 import (
 	"context"
+	"crypto/subtle"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -226,8 +227,8 @@ func (s *Server) admit(r *http.Request, f Faults) (status int, code, text string
 	case r.Method != http.MethodGet:
 		return http.StatusMethodNotAllowed, "method_not_allowed", "Use GET with a WebSocket upgrade."
 	case key == "":
-		return http.StatusUnauthorized, "missing_api_key", "No key: send it as Authorization: Bearer KEY. The rehearsal server takes any."
-	case f.RefuseKey, s.o.Key != "" && key != s.o.Key:
+		return http.StatusUnauthorized, "missing_api_key", "No key: send it as Authorization: Bearer KEY." + anyKey(s.o.Key)
+	case f.RefuseKey, s.o.Key != "" && subtle.ConstantTimeCompare([]byte(key), []byte(s.o.Key)) != 1:
 		return http.StatusUnauthorized, "invalid_api_key", "The key is not accepted."
 	case f.RateLimit:
 		return http.StatusTooManyRequests, "rate_limit_exceeded", "Too many requests: try again later."
@@ -237,6 +238,14 @@ func (s *Server) admit(r *http.Request, f Faults) (status int, code, text string
 		return http.StatusBadRequest, "invalid_value", "The model's name is too long."
 	}
 	return 0, "", ""
+}
+
+// anyKey says that the key does not matter, where it does not.
+func anyKey(key string) string {
+	if key == "" {
+		return " The rehearsal server takes any."
+	}
+	return ""
 }
 
 func requestKey(r *http.Request) string {

@@ -40,6 +40,7 @@ type session struct {
 	conf   m     // the session object, as sent
 	spoke  bool  // the voice cannot change any more
 	input  []int16
+	ear    ear
 	talk   conversation
 	live   []*response
 	closed error // errExpired or errDropped: no more events
@@ -67,11 +68,12 @@ func newSession(s *Server, model string, rng *rand.Rand) *session {
 		"tracing": nil, "truncation": "auto", "prompt": nil, "include": nil,
 		"audio": m{
 			"input": m{
-				"format": m{"type": "audio/pcm", "rate": Rate}, "transcription": nil, "noise_reduction": nil, "turn_detection": nil,
+				"format": m{"type": "audio/pcm", "rate": Rate}, "transcription": nil, "noise_reduction": nil, "turn_detection": copyOf(serverVAD),
 			},
 			"output": m{"format": m{"type": "audio/pcm", "rate": Rate}, "voice": "marin", "speed": 1.0},
 		},
 	}
+	x.attend()
 	return x
 }
 
@@ -223,6 +225,7 @@ func (x *session) handle(ev m, id string) *violation {
 	case "input_audio_buffer.commit":
 		return x.commit()
 	case "input_audio_buffer.clear":
+		x.ear.forget(len(x.input))
 		x.input = nil
 		x.emit("input_audio_buffer.cleared", m{})
 	case "conversation.item.create":
@@ -259,6 +262,7 @@ func (x *session) update(up m) *violation {
 		return wrong("cannot_update_voice", "session.audio.output.voice", "The voice cannot change once it has been heard.")
 	}
 	merge(x.conf, up)
+	x.attend()
 	x.emit("session.updated", m{"session": x.sessionObject()})
 	return nil
 }
@@ -266,21 +270,33 @@ func (x *session) update(up m) *violation {
 // sessionObject is the session as the official types have it (the service adds an id and an expiry they do not know).
 func (x *session) sessionObject() m { return copyOf(x.conf).(m) }
 
-// append takes sound. Nothing answers it (GA reference), except an error.
+// append takes sound. Nothing answers it (GA reference), except an error, or a turn that was found in it.
 func (x *session) append(b64 string) *violation {
+	pcm, bad := x.samples(b64, len(x.input))
+	if bad != nil {
+		return bad
+	}
+	x.input = append(x.input, pcm...)
+	x.listen()
+	return nil
+}
+
+// samples are those of an event, of which there may be no more than fit behind so many.
+func (x *session) samples(b64 string, behind int) ([]int16, *violation) {
 	raw, err := base64.StdEncoding.DecodeString(b64)
 	switch {
 	case err != nil:
-		return wrong("invalid_value", "audio", "Invalid 'audio': not base64 (%s).", err)
+		return nil, wrong("invalid_value", "audio", "Invalid 'audio': not base64 (%s).", err)
 	case len(raw)%2 != 0:
-		return wrong("invalid_value", "audio", "Invalid 'audio': %d bytes are no whole 16 bit samples.", len(raw))
-	case len(x.input)+len(raw)/2 > maxInput:
-		return wrong("input_audio_buffer_full", "audio", "The input buffer holds %d minutes at most: commit or clear it.", maxInput/Rate/60)
+		return nil, wrong("invalid_value", "audio", "Invalid 'audio': %d bytes are no whole 16 bit samples.", len(raw))
+	case behind+len(raw)/2 > maxInput:
+		return nil, wrong("input_audio_buffer_full", "audio", "The input buffer holds %d minutes at most: commit or clear it.", maxInput/Rate/60)
 	}
-	for i := 0; i < len(raw); i += 2 {
-		x.input = append(x.input, int16(binary.LittleEndian.Uint16(raw[i:])))
+	pcm := make([]int16, len(raw)/2)
+	for i := range pcm {
+		pcm[i] = int16(binary.LittleEndian.Uint16(raw[2*i:]))
 	}
-	return nil
+	return pcm, nil
 }
 
 func (x *session) commit() *violation {
@@ -290,13 +306,20 @@ func (x *session) commit() *violation {
 	if len(x.input) < minCommit {
 		return wrong("input_audio_buffer_commit_empty", "", "The input buffer holds %.2f ms of sound: at least 100 ms are needed.", 1000*float64(len(x.input))/Rate)
 	}
-	it := &item{id: x.newID("item"), kind: "message", role: "user", status: "completed", sound: x.input, samples: len(x.input)}
+	sound := x.input
 	x.input = nil
+	x.ear.forget(len(sound))
+	x.keep(x.newID("item"), sound)
+	return nil
+}
+
+// keep makes sound an entry of the conversation.
+func (x *session) keep(id string, sound []int16) {
+	it := &item{id: id, kind: "message", role: "user", status: "completed", sound: sound, samples: len(sound)}
 	prev := x.talk.add(it, nil)
 	x.emit("input_audio_buffer.committed", m{"item_id": it.id, "previous_item_id": orNull(prev)})
 	x.added(it, prev)
 	x.hear(it)
-	return nil
 }
 
 // hear starts the ears on an item; the transcript comes when it comes, before or after the answer.

@@ -1,16 +1,23 @@
 #!/bin/sh
-# The official JavaScript client converses with a rehearsal server that is already listening.
-# usage: jstest/run.sh 127.0.0.1:PORT      status 0: all was well; 3: something is missing, named on standard error
+# The official JavaScript clients converse with a rehearsal server that is already listening.
+# usage: jstest/run.sh 127.0.0.1:PORT converse | agents KEY
+# status 0: all was well; 3: something is missing, named on standard error
 set -eu
-[ $# -eq 1 ] || { echo "usage: $0 HOST:PORT" >&2; exit 2; }
+[ $# -ge 2 ] || { echo "usage: $0 HOST:PORT converse | agents KEY" >&2; exit 2; }
 cd "$(dirname "$0")"
 for program in node npm openssl; do
 	command -v "$program" >/dev/null || { echo "missing: $program" >&2; exit 3; }
 done
-# The class needs no more than Node 20 gives, although the package asks for 22; npm warns and installs.
-[ "$(node -p 'require("./node_modules/openai/package.json").version' 2>/dev/null)" = 7.55.0 ] ||
-	npm ci --omit=dev --ignore-scripts --no-progress --loglevel=error >&2 ||
-	{ echo "missing: node_modules (npm ci failed)" >&2; exit 3; }
+has() { [ "$(sed -n 's/^  "version": "\(.*\)",*$/\1/p' "node_modules/$1/package.json" 2>/dev/null)" = "$2" ]; }
+# The classes need no more than Node 20 gives, although the packages ask for 22; npm warns and installs. Two tests may come here.
+(
+	command -v flock >/dev/null && flock 9
+	has openai 7.55.0 && has @openai/agents-realtime 0.20.0 ||
+		npm ci --omit=dev --ignore-scripts --no-progress --loglevel=error >&2
+) 9<package.json || { echo "missing: node_modules (npm ci failed)" >&2; exit 3; }
+if [ "$2" = agents ]; then
+	exec node agents.mjs "$1" "$3"
+fi
 key=$(mktemp -d)
 trap 'rm -rf "$key"' EXIT
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=127.0.0.1 \
