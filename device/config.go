@@ -95,13 +95,13 @@ func (a AudioConfig) Bound() time.Duration {
 
 // VoiceConfig is where answers come from.
 type VoiceConfig struct {
-	Kind          string // auto, realtime, rehearsal; auto is realtime when there is a key
+	Kind          string // auto, realtime, rehearsal; auto is realtime when there is a key or a server was named
 	URL           string
 	Model         string
 	Transcription string // model that writes down what was said
 	Name          string // of the voice at the provider
 	Instructions  string // who the companion is, in words
-	Dialect       string // auto, ga, localai, speaches, xai, qwen
+	Dialect       string // auto, or one of realtime.Dialects
 	KeyFile       string
 	Remember      bool    // the conversation, across restarts
 	Ceiling       int     // tokens a day; 0 is none

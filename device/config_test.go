@@ -116,7 +116,7 @@ func TestConfigRefusals(t *testing.T) {
 		{"http is no WebSocket", "[voice]\nurl = \"https://localhost/v1\"\n", "config: voice.url = \"https://localhost/v1\": must be ws://HOST… or wss://HOST…; set by file FILE:2"},
 		{"no host", "[voice]\nurl = \"wss:///v1\"\n", "config: voice.url = \"wss:///v1\": must be ws://HOST… or wss://HOST…; set by file FILE:2"},
 		{"no model", "[voice]\nmodel = \" \"\n", "config: voice.model = \" \": must be one line of text, 1 to 1024 bytes; set by file FILE:2"},
-		{"unknown dialect", "[voice]\ndialect = \"beta\"\n", "config: voice.dialect = \"beta\": must be auto, ga, localai, speaches, xai or qwen; set by file FILE:2"},
+		{"unknown dialect", "[voice]\ndialect = \"beta\"\n", "config: voice.dialect = \"beta\": must be auto, ga, azure, localai, speaches, speech-to-speech, xai or qwen; set by file FILE:2"},
 		{"unknown kind", "[voice]\nkind = \"cascade\"\n", "config: voice.kind = \"cascade\": must be auto, realtime or rehearsal; set by file FILE:2"},
 		{"negative ceiling", "[voice]\nceiling_tokens = -5\n", "config: voice.ceiling_tokens = -5: must be a whole number, 0 to 1000000000; set by file FILE:2"},
 		{"negative price", "[voice]\nprice_in = -0.5\n", "config: voice.price_in = -0.5: must be 0 to 100000; set by file FILE:2"},

@@ -89,6 +89,13 @@ func subject(o DoctorOptions, m *doctor.Machine) (*doctor.Subject, Config) {
 	kind, why := cfg.voiceKind()
 	s.Voice.Rehearsal, s.Voice.Why = kind == "rehearsal", why
 	s.Voice.URL, s.Voice.Model, s.Voice.Transcription = cfg.Voice.URL, cfg.Voice.Model, cfg.Voice.Transcription
+	if dialect, err := dialectOf(cfg.Voice.Dialect, cfg.Voice.URL); err == nil && kind == "realtime" {
+		s.Voice.Dialect, s.Voice.Guessed, s.Voice.KeyHeader = dialect.Name, dialect.Guess, dialect.KeyHeader
+		s.Voice.URL = dialect.Address(cfg.Voice.URL)
+		if cfg.Voice.Transcription == Default().Voice.Transcription && (dialect.Guess || !dialect.Models) {
+			s.Voice.Transcription = "" // such a server is not asked for it
+		}
+	}
 	s.Voice.KeyTrouble = cfg.KeyTrouble()
 	s.Voice.Key, s.Voice.Ceiling = cfg.liveKey(), cfg.Voice.Ceiling
 	s.StateDir, s.RuntimeDir = cfg.State.Dir, cfg.State.Runtime

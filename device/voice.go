@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net/url"
-	"strings"
 
 	"conch/companions"
 	"conch/companions/round"
@@ -24,6 +23,8 @@ func (c *Config) voiceKind() (kind, why string) {
 		return "realtime", "there is a key"
 	case c.Voice.Kind == "auto" && c.keyTrouble != "": // a box that was given a key must not pretend that it was not
 		return "realtime", "its key cannot be used"
+	case c.Voice.Kind == "auto" && c.Voice.URL != Default().Voice.URL: // a server of one's own may want none
+		return "realtime", "voice.url"
 	case c.Voice.Kind == "auto":
 		return "rehearsal", "no OPENAI_API_KEY and no voice.key_file"
 	default:
@@ -99,13 +100,15 @@ func (d *Device) newVoice(card companions.Card, first bool, kind, address string
 		conf.Key, conf.Hold, conf.Model = func() string { return "rehearsal" }, nil, "rehearsal"
 		conf.Voice = rehearsal.Voice(conf.Voice)
 		dialect = "ga"
-	}
-	if dialect == "auto" {
-		dialect = dialectFor(v.URL)
+	} else { // a server is not asked for what only OpenAI has, unless somebody wrote that down
+		conf.Assumed = realtime.Assumed{
+			Voice:              v.Name == Default().Voice.Name && realtime.OpenAIVoice(conf.Voice), // the cards that come with conch name some
+			TranscriptionModel: v.Transcription == Default().Voice.Transcription,
+		}
 	}
 	var err error
-	if conf.Dialect, err = realtime.DialectByName(dialect); err != nil {
-		return nil, fmt.Errorf("%w: config: voice.dialect: %w", ErrRefused, err)
+	if conf.Dialect, err = dialectOf(dialect, v.URL); err != nil {
+		return nil, err
 	}
 	d.remembers(&conf, kind, card.ID)
 	client, err := realtime.New(conf)
@@ -197,16 +200,16 @@ func hostOf(address string) string {
 	return address
 }
 
-// dialectFor guesses a server's dialect by its address; what it does not know speaks GA.
-func dialectFor(address string) string {
-	switch host := hostOf(address); {
-	case strings.HasSuffix(host, "x.ai"):
-		return "xai"
-	case strings.Contains(host, "dashscope"):
-		return "qwen"
-	default:
-		return "ga"
+// dialectOf is what a server speaks, as voice.dialect has it.
+func dialectOf(name, address string) (realtime.Dialect, error) {
+	if name == "auto" {
+		return realtime.DialectFor(address), nil
 	}
+	dialect, err := realtime.DialectByName(name)
+	if err != nil {
+		err = fmt.Errorf("%w: config: voice.dialect: %w", ErrRefused, err)
+	}
+	return dialect, err
 }
 
 // usageName is the name of the count in the state directory.

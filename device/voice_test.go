@@ -4,8 +4,56 @@ import (
 	"strings"
 	"testing"
 
+	"conch/companions/voice/realtime"
 	"conch/companions/voice/rehearsal"
 )
+
+// A server that was named is used, whether it wants a key or not; the default one that a copied file names is not.
+func TestVoiceOfAURL(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ url, key, kind, why string }{
+		{"", "", "rehearsal", "no OPENAI_API_KEY"},
+		{"wss://api.openai.com/v1/realtime", "", "rehearsal", "no OPENAI_API_KEY"},
+		{"", "sk-1", "realtime", "there is a key"},
+		{"ws://box.lan:8000", "", "realtime", "voice.url"},
+		{"wss://r.openai.azure.com", "sk-1", "realtime", "there is a key"},
+	} {
+		text, env := "", []string{}
+		if c.url != "" {
+			text = "[voice]\nurl = \"" + c.url + "\"\n"
+		}
+		if c.key != "" {
+			env = append(env, "OPENAI_API_KEY="+c.key)
+		}
+		cfg, err := Load(LoadOptions{File: writeFile(t, text), Environ: env})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kind, why := cfg.voiceKind(); kind != c.kind || !strings.HasPrefix(why, c.why) {
+			t.Errorf("voice.url %q, key %q: %s (%s); want %s (%s)", c.url, c.key, kind, why, c.kind, c.why)
+		}
+	}
+}
+
+// Each dialect that the client has can be chosen, and no other.
+func TestDialectsCanBeChosen(t *testing.T) {
+	t.Parallel()
+	for _, name := range append([]string{"auto"}, realtime.DialectNames()...) {
+		cfg, err := Load(LoadOptions{File: writeFile(t, "[voice]\ndialect = \""+name+"\"\n"), Environ: []string{}})
+		if err != nil {
+			t.Errorf("%v", err)
+			continue
+		}
+		if d, err := dialectOf(cfg.Voice.Dialect, "ws://box.lan"); err != nil || d.Guess != (name == "auto") {
+			t.Errorf("%s: %+v, %v", name, d, err)
+		}
+	}
+	names := realtime.DialectNames()
+	last := len(names) - 1
+	if want := "# Allowed: auto, " + strings.Join(names[:last], ", ") + " or " + names[last] + "."; !strings.Contains(example(), want) {
+		t.Errorf("the example lacks %q", want)
+	}
+}
 
 // Whoever looks at the box (status, light, doctor) learns what the voice lacks and what to do, and that it is over.
 func TestTroubleOfTheVoiceIsACondition(t *testing.T) {

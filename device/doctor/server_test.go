@@ -184,6 +184,16 @@ func (b *box) resolver(code int) {
 	b.m.Dial = (&net.Dialer{Resolver: ask}).DialContext
 }
 
+// A dialect with a header of its own gets the key there, and nowhere else.
+func TestKeyGoesIntoTheDialectsHeader(t *testing.T) {
+	b := healthy(t)
+	b.s.Voice.Dialect, b.s.Voice.KeyHeader = "azure", "api-key"
+	b.findings()
+	if got := b.server.asked; len(got) != 1 || got[0].Header.Get("api-key") != key || got[0].Header.Get("Authorization") != "" {
+		t.Fatalf("%d requests; want one, with the key in api-key alone", len(got))
+	}
+}
+
 // The key goes to the configured server over TLS, once, and to nobody else: not in the clear, not to a redirect, not while
 // the certificate is doubted.
 func TestKeyIsGivenToNobodyElse(t *testing.T) {

@@ -86,6 +86,9 @@ type VoiceSetting struct {
 	URL           string
 	Model         string
 	Transcription string
+	Dialect       string // what the server is spoken to in
+	Guessed       bool   // nobody named it: the server's first words tell
+	KeyHeader     string // where the key goes; empty: Authorization
 	Key           string
 	KeyTrouble    string // why the key that is there cannot be used
 	KeyHidden     bool   // there may be one, which the caller may not read

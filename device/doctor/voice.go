@@ -37,8 +37,14 @@ func checkVoice(ctx context.Context, m *Machine, s *Subject) []Finding {
 	if err != nil || u.Host == "" {
 		return bad("", "voice.url cannot be read", "a slip", "write it like wss://HOST/v1/realtime")
 	}
-	a := m.askModels(ctx, u, v.Key)
+	a := m.askModels(ctx, u, v.Key, v.KeyHeader)
 	out := a.findings(m, s, u)
+	switch {
+	case v.Guessed:
+		out = append(out, note("dialect", "told by the server's first words, OpenAI's until then; voice.dialect names it")...)
+	case v.Dialect != "":
+		out = append(out, ok("dialect", "%s", v.Dialect)...)
+	}
 	return append(out, modelFindings(m, s, a)...)
 }
 
@@ -82,24 +88,27 @@ func (m *Machine) client(verify bool) *http.Client {
 	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return errRedirect }}
 }
 
-func (m *Machine) askModels(ctx context.Context, u *url.URL, key string) (a answer) {
+func (m *Machine) askModels(ctx context.Context, u *url.URL, key, header string) (a answer) {
 	if inClear(u) {
 		key = "" // not for a look
 	}
-	a = m.get(ctx, modelsURL(u), key, true)
+	a = m.get(ctx, modelsURL(u), key, header, true)
 	var certificate *tls.CertificateVerificationError
 	if errors.As(a.err, &certificate) { // whose fault is it, the certificate's or our clock's?
-		a.date = m.get(ctx, modelsURL(u), "", false).date
+		a.date = m.get(ctx, modelsURL(u), "", "", false).date
 	}
 	return a
 }
 
-func (m *Machine) get(ctx context.Context, address, key string, verify bool) (a answer) {
+func (m *Machine) get(ctx context.Context, address, key, header string, verify bool) (a answer) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return answer{err: err}
 	}
-	if key != "" {
+	switch {
+	case key != "" && header != "":
+		req.Header.Set(header, key)
+	case key != "":
 		req.Header.Set("Authorization", "Bearer "+key)
 	}
 	began := time.Now()

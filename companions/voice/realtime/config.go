@@ -134,10 +134,7 @@ func (cfg *Config) defaults() error {
 
 // endpoint is the URL with the model in its query, and the dialect's path where it has none.
 func (cfg *Config) endpoint() string {
-	u, _ := url.Parse(cfg.URL) // checked by defaults
-	if u.Path == "" || u.Path == "/" {
-		u.Path = cfg.Dialect.Path
-	}
+	u, _ := url.Parse(cfg.Dialect.Address(cfg.URL)) // checked by defaults
 	q := u.Query()
 	name := "model"
 	if cfg.Dialect.Deployment && (q.Has("api-version") || q.Has("deployment")) {

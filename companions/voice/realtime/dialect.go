@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -90,6 +91,11 @@ var (
 	azure   = Dialect{Name: "azure", Session: EncodeGA, Rate: rate, FirstEvents: created, Path: "/openai/v1/realtime", Clears: true, Truncates: true, Deletes: true, Cancels: true, Metadata: true, TextPart: "output_text", KeyHeader: "api-key", Deployment: true, Voices: true}
 )
 
+// OpenAIVoice tells whether a voice is one of OpenAI's own, which other servers have not (Dialect.Voices).
+func OpenAIVoice(name string) bool {
+	return slices.Contains([]string{"alloy", "ash", "ballad", "cedar", "coral", "echo", "marin", "sage", "shimmer", "verse"}, name)
+}
+
 // DialectNames are those that DialectByName finds.
 func DialectNames() []string {
 	names := make([]string, len(Dialects))
@@ -129,6 +135,16 @@ func DialectFor(address string) Dialect {
 	d := ga
 	d.Guess, d.FirstEvents = true, []string{"session.created", "conversation.created"}
 	return d
+}
+
+// Address is the whole of one that may be no more than a host.
+func (d Dialect) Address(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Path != "" && u.Path != "/" {
+		return address
+	}
+	u.Path = d.Path
+	return u.String()
 }
 
 // guessed is the dialect of the server that sent msg first; what is not told apart by it speaks d.
