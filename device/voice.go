@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/url"
+	"strings"
 
 	"conch/companions"
 	"conch/companions/round"
@@ -237,16 +238,40 @@ func (d *Device) saveUsage(name string, data []byte) error {
 }
 
 // ServeRehearsal offers the rehearsal voice to other clients until ctx ends.
-func ServeRehearsal(ctx context.Context, addr, faults string, log *slog.Logger, out io.Writer) error {
+// keyFile holds the only key that is let in; empty: any is.
+func ServeRehearsal(ctx context.Context, addr, faults, keyFile string, log *slog.Logger, out io.Writer) error {
 	f, err := rehearsal.ParseFaults(faults)
 	if err != nil {
 		return fmt.Errorf("%w: --faults: %w", ErrRefused, err)
 	}
-	server := rehearsal.New(rehearsal.Options{Log: log, Faults: f})
+	o, who := rehearsal.Options{Log: log, Faults: f}, "any key will do"
+	if keyFile != "" {
+		if o.Key, err = readKey(keyFile); err != nil {
+			return fmt.Errorf("%w: --key-file: %w", ErrRefused, err)
+		}
+		who = "with the key in " + keyFile
+	}
+	server := rehearsal.New(o)
 	address, err := server.Listen(addr)
 	if err != nil {
 		return fmt.Errorf("%w: --serve: %w", ErrRefused, err)
 	}
-	fmt.Fprintf(out, "rehearsal voice at %s (%s); any key will do; Ctrl-C ends it\n", address, server.About())
+	fmt.Fprintf(out, "rehearsal voice at %s (%s); %s; Ctrl-C ends it\n", address, server.About(), who)
 	return server.Run(ctx)
+}
+
+// readKey reads a file with a key and nothing else, which is for its owner's eyes only.
+func readKey(path string) (string, error) {
+	data, info, err := readBounded(path, maxKey)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
+	key := strings.TrimSpace(string(data))
+	switch wide := info.Mode().Perm() &^ 0o600; {
+	case wide != 0:
+		return "", fmt.Errorf("%s: mode %04o lets others read the key: chmod 600 it", path, info.Mode().Perm())
+	case key == "" || !sendable(key):
+		return "", fmt.Errorf("%s: must hold one line of visible ASCII characters and nothing else", path)
+	}
+	return key, nil
 }

@@ -19,6 +19,7 @@ type rehearseCmd struct {
 	Speed    string `help:"1 is real time; there is no other: devices and voices meet over real sockets." default:"1" placeholder:"N"`
 	Faults   string `help:"What goes wrong with --serve, e.g. slow=2s,duplicate=0.1,fail." placeholder:"LIST"`
 	Serve    string `help:"Serve the rehearsal voice (Realtime protocol) to other clients instead." placeholder:"HOST:PORT"`
+	KeyFile  string `help:"With --serve: file that holds the only key that is let in, mode 0600; without it any will do." placeholder:"FILE"`
 }
 
 func (c rehearseCmd) Run(e *env) error {
@@ -29,10 +30,12 @@ func (c rehearseCmd) Run(e *env) error {
 	switch {
 	case c.Serve != "" && (c.Script != "" || c.Room != ""):
 		return fmt.Errorf("%w: --serve and --script or --room exclude each other", device.ErrRefused)
+	case c.KeyFile != "" && c.Serve == "":
+		return fmt.Errorf("%w: --key-file needs --serve HOST:PORT", device.ErrRefused)
 	case c.Speed != "1":
 		return fmt.Errorf("%w: --speed %s: must be 1 (devices, broker and voices meet over real sockets and real programs, which take the time they take; a faster clock would only see them late)", device.ErrRefused, c.Speed)
 	case c.Serve != "":
-		return device.ServeRehearsal(e.ctx, c.Serve, c.Faults, e.logger(cfg), e.out)
+		return device.ServeRehearsal(e.ctx, c.Serve, c.Faults, c.KeyFile, e.logger(cfg), e.out)
 	}
 	r := device.Rehearsal{Room: device.DefaultRehearsalRoom(), Out: c.Out, Text: e.out}
 	if c.JSON {
