@@ -156,7 +156,7 @@ func (l *lights) speech(e coordinator.SpeechEvent) {
 
 // session takes why there is none with the server: a key that is no good is not a network that is down.
 func (l *lights) session(lost turn.SessionLost) {
-	l.refused.Store(lost.Say == turn.WordsKeyRefused || lost.Say == turn.WordsKeyBroken || lost.Say == turn.WordsQuota)
+	l.refused.Store(lost.Say != turn.WordsOffline && lost.Say != turn.WordsServerError && lost.Say != turn.WordsClockWrong && lost.Say != turn.WordsElsewhere)
 }
 
 // turnEnded shows that a turn has failed.

@@ -313,7 +313,7 @@ func (s *step) sessionReady(e SessionReady) {
 func (s *step) sessionLost(e SessionLost) {
 	m := &s.m
 	waits := m.phase == voting || m.phase == asking
-	precise := e.Say != "" && e.Say != WordsOffline && e.Say != WordsLostMidway && e.Say != WordsServerError
+	precise := e.Say != "" && e.Say != WordsOffline && e.Say != WordsLostMidway
 	if precise || !waits || m.online {
 		m.away = "" // else who waits is told why there was none in the first place
 	}

@@ -110,7 +110,13 @@ const (
 	WordsOffline      Words = "offline"       // no connection to the voice
 	WordsLostMidway   Words = "lost_midway"   // the connection broke in the middle of an answer
 	WordsKeyRefused   Words = "key_refused"   // the server refuses the key
-	WordsQuota        Words = "quota"         // rate limit or quota
+	WordsQuota        Words = "quota"         // too many requests
+	WordsNoCredit     Words = "no_credit"     // the account is empty
+	WordsDenied       Words = "denied"        // the key is known, and may not do this
+	WordsModelRefused Words = "model_refused" // the server does not have the model
+	WordsElsewhere    Words = "elsewhere"     // something else answers at the server's address
+	WordsNotTrusted   Words = "not_trusted"   // the server's certificate is not one to trust
+	WordsCeiling      Words = "ceiling"       // the household's own limit of a day is reached
 	WordsServerError  Words = "server_error"  // the server reported an error
 	WordsNotHeard     Words = "not_heard"     // the utterance could not be sent or was refused
 	WordsToolFailed   Words = "tool_failed"   // a tool failed and the model cannot say it

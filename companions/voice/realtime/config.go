@@ -2,6 +2,7 @@ package realtime
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"log/slog"
 	"net"
@@ -48,6 +49,8 @@ type Config struct {
 	MaxUtterance time.Duration // kept in RAM until the answer begins; 61 s (60 s of speech and the pre-roll)
 	MaxAnswer    time.Duration // received but not yet handed over; 5 min
 	RenewAfter   time.Duration // age at which an idle session is renewed; 50 min (the server ends it at 60)
+
+	Roots *x509.CertPool // authorities of the server's certificate; nil: the system's
 
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error) // nil: TCP with keep-alive
 	Wall func() time.Time                                                  // decides which day it is; nil: time.Now

@@ -276,8 +276,9 @@ func TestLogOfALongRefusalIsShortAndKeepsTheKey(t *testing.T) {
 
 func TestRefusedHandshakes(t *testing.T) {
 	for status, want := range map[int]string{
-		http.StatusForbidden: "lost fatal key_refused", http.StatusTooManyRequests: "lost quota",
-		http.StatusFound: "lost server_error", http.StatusTemporaryRedirect: "lost server_error", http.StatusInternalServerError: "lost server_error",
+		http.StatusUnauthorized: "lost fatal key_refused", http.StatusForbidden: "lost fatal denied", http.StatusTooManyRequests: "lost quota",
+		http.StatusPaymentRequired: "lost no_credit", http.StatusNotFound: "lost elsewhere",
+		http.StatusFound: "lost elsewhere", http.StatusTemporaryRedirect: "lost elsewhere", http.StatusInternalServerError: "lost server_error",
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, nil)
@@ -321,7 +322,7 @@ func TestRetryAfterIsKept(t *testing.T) {
 }
 
 func TestRefusedSessions(t *testing.T) {
-	for code, want := range map[string]string{"invalid_api_key": "lost fatal key_refused", "insufficient_quota": "lost quota", "invalid_value": "lost server_error"} {
+	for code, want := range map[string]string{"invalid_api_key": "lost fatal key_refused", "insufficient_quota": "lost no_credit", "rate_limit_exceeded": "lost quota", "model_not_found": "lost fatal model_refused", "invalid_value": "lost server_error"} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, nil)
 			w.auto = false

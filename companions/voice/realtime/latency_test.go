@@ -128,7 +128,7 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 	l := newLoop(false)
 	_, stop := l.start(t, "/elsewhere")
 	defer stop()
-	if lost, ok := (<-l.facts).(turn.SessionLost); !ok || lost.Say != turn.WordsServerError {
+	if lost, ok := (<-l.facts).(turn.SessionLost); !ok || lost.Say != turn.WordsElsewhere {
 		t.Fatalf("%+v", lost)
 	}
 	if len(l.conn) > 0 {
@@ -141,7 +141,7 @@ func TestUntrustedCertificateIsRefused(t *testing.T) {
 	l.server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
 	_, stop := l.start(t, "/v1/realtime")
 	defer stop()
-	if lost, ok := (<-l.facts).(turn.SessionLost); !ok || lost.Say != turn.WordsOffline {
+	if lost, ok := (<-l.facts).(turn.SessionLost); !ok || lost.Say != turn.WordsNotTrusted {
 		t.Fatalf("%+v", lost)
 	}
 }

@@ -2,6 +2,7 @@ package realtime
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,7 +51,9 @@ type message struct {
 type refused struct {
 	status int
 	code   string
+	kind   string // the type of the error
 	text   string
+	page   bool          // a web page
 	after  time.Duration // the server wants nothing before; zero: it did not say
 }
 
@@ -59,7 +62,7 @@ func (r *refused) Error() string {
 	case r.status >= 300 && r.status < 400:
 		return fmt.Sprintf("the server redirects (status %d): put the final address into URL, a key is not sent elsewhere", r.status)
 	case r.status != 0:
-		return fmt.Sprintf("the server refuses: status %d %s", r.status, r.text)
+		return fmt.Sprintf("the server refuses: status %d %s %.512q", r.status, r.code, r.text)
 	}
 	return fmt.Sprintf("the server refuses the session: %s %s", r.code, r.text)
 }
@@ -74,17 +77,6 @@ func retryAfter(h http.Header) time.Duration {
 	return min(time.Duration(min(n, 1<<20))*time.Second, retryMost)
 }
 
-// words tells what a person should hear, and whether only a person can mend it.
-func (r *refused) words() (say turn.Words, fatal bool) {
-	switch {
-	case r.status == http.StatusUnauthorized, r.status == http.StatusForbidden, r.code == "invalid_api_key":
-		return turn.WordsKeyRefused, true
-	case r.status == http.StatusTooManyRequests, r.status == http.StatusPaymentRequired:
-		return turn.WordsQuota, false
-	}
-	return wordsFor(r.code, ""), false
-}
-
 // open dials, and returns when the session is described and acknowledged. It runs on a goroutine of its own.
 func (cfg *Config) open(ctx context.Context, key string, specs []turn.ToolSpec) (*link, error) {
 	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
@@ -97,7 +89,7 @@ func (cfg *Config) open(ctx context.Context, key string, specs []turn.ToolSpec) 
 			header.Set("Authorization", "Bearer "+key)
 		}
 	}
-	transport := &http.Transport{DialContext: cfg.Dial, TLSHandshakeTimeout: dialTimeout, Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: false, DisableKeepAlives: true}
+	transport := &http.Transport{DialContext: cfg.Dial, TLSClientConfig: &tls.Config{RootCAs: cfg.Roots}, TLSHandshakeTimeout: dialTimeout, Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: false, DisableKeepAlives: true}
 	// The library closes the body of a refused handshake and owns that of an accepted one.
 	//nolint:bodyclose // see above
 	conn, resp, err := websocket.Dial(ctx, cfg.endpoint(), &websocket.DialOptions{
@@ -110,12 +102,13 @@ func (cfg *Config) open(ctx context.Context, key string, specs []turn.ToolSpec) 
 	})
 	if err != nil {
 		if resp != nil && resp.StatusCode != http.StatusSwitchingProtocols {
-			text := ""
+			var body []byte
 			if resp.Body != nil {
-				b, _ := io.ReadAll(io.LimitReader(resp.Body, 512))
-				text = strconv.Quote(redact(string(b), key))
+				body, _ = io.ReadAll(io.LimitReader(resp.Body, 4<<10))
 			}
-			return nil, &refused{status: resp.StatusCode, text: text, after: retryAfter(resp.Header)}
+			no := refusal(resp, body)
+			no.text = redact(no.text, key)
+			return nil, no
 		}
 		return nil, fmt.Errorf("connect: %w", err)
 	}
@@ -155,6 +148,9 @@ func (cfg *Config) greet(ctx context.Context, conn *websocket.Conn, specs []turn
 		if err != nil && said != nil && ctx.Err() != nil {
 			return d, said
 		}
+		if no := closing(err); no != nil {
+			return d, no
+		}
 		if err != nil {
 			return d, fmt.Errorf("wait for the session: %w", err)
 		}
@@ -173,7 +169,7 @@ func (cfg *Config) greet(ctx context.Context, conn *websocket.Conn, specs []turn
 			if e == nil {
 				e = &wireError{}
 			}
-			no := &refused{code: e.Code, text: e.Message}
+			no := &refused{code: e.Code, kind: e.Type, text: e.Message}
 			if say, _ := no.words(); !described || e.EventID == id || say != turn.WordsServerError {
 				return d, no
 			}

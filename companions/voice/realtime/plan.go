@@ -205,7 +205,7 @@ func (r *run) create(o turn.CreateResponse, tries int) bool {
 	if why := r.c.refuses(); why != "" {
 		r.log.Warn(logCeiling, "turn", o.Turn, "why", why)
 		r.settled = o.Turn
-		r.out.Post(turn.ResponseRefused{At: r.out.Now(), Turn: o.Turn, Say: turn.WordsQuota})
+		r.out.Post(turn.ResponseRefused{At: r.out.Now(), Turn: o.Turn, Say: turn.WordsCeiling})
 		return true
 	}
 	if r.d.answersItself() && r.answered(o.Turn) {

@@ -153,7 +153,7 @@ func (r *run) serverError(e *wireError) {
 		case (e.Code == codeCommitEmpty || e.Code == codeCommitOld) && len(r.commits) > 0:
 			s = sentEvent{kind: sentCommit, turn: r.commits[0]}
 		case e.Code == codeExpired || e.Code == codeKey:
-		case len(r.creates) > 0 && (e.Code == codeActive || e.Type == "server_error" || wordsFor(e.Code, e.Type) == turn.WordsQuota):
+		case len(r.creates) > 0 && (e.Code == codeActive || e.Type == "server_error" || waits(wordsFor(e.Code, e.Type))):
 			s = sentEvent{kind: sentCreate, turn: r.creates[0].turn}
 		}
 	}

@@ -32,6 +32,7 @@ const (
 	logCall       = "call.unknown"
 	logUsage      = "usage.turn"
 	logCeiling    = "usage.ceiling"
+	logReset      = "usage.reset"
 	logSave       = "usage.save"
 	logTruncate   = "truncate.skipped"
 	logTranscribe = "transcription.failed"
@@ -66,6 +67,7 @@ type run struct {
 	failed    int
 	ready     bool // SessionReady was the last thing told
 	lastLost  *turn.SessionLost
+	toldAt    time.Time
 	owed      *turn.SessionLost // told when what came of the answer has been handed over, unless mended before
 	active    time.Time         // something of a conversation happened
 	alarm     time.Time         // when step must run again without a cause

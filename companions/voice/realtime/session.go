@@ -80,16 +80,12 @@ func (r *run) adopt(o opening) {
 	if r.ctx.Err() != nil {
 		return
 	}
-	lost := turn.SessionLost{At: r.out.Now(), Say: turn.WordsOffline}
+	lost := turn.SessionLost{At: r.out.Now()}
+	lost.Say, lost.Fatal = wordsOf(o.err, r.cfg.Wall())
 	var no *refused
-	if errors.As(o.err, &no) {
-		lost.Say, lost.Fatal = no.words()
-	}
-	if clockWrong(o.err, r.cfg.Wall()) {
-		lost.Say, lost.Fatal = turn.WordsClockWrong, true
-	}
+	errors.As(o.err, &no)
 	hinted := no != nil && no.after > 0 && !lost.Fatal
-	r.backoff(!hinted && (lost.Fatal || lost.Say == turn.WordsQuota))
+	r.backoff(!hinted && (lost.Fatal || waits(lost.Say)))
 	if hinted { // not before that; and ours goes on growing, so that "one second" is not asked for ever every second
 		r.notBefore = time.Now().Add(no.after + rand.N(no.after/10+1))
 		r.retryAt = latest(r.retryAt, r.notBefore)
@@ -206,14 +202,14 @@ func (r *run) drop(why error) {
 	}
 	r.backoff(false)
 	lost := turn.SessionLost{At: r.out.Now(), Say: turn.WordsOffline}
-	var no *refused
-	if errors.As(why, &no) {
+	no := closing(why)
+	if no != nil || errors.As(why, &no) {
 		lost.Say, lost.Fatal = no.words()
 		if no.code == codeExpired {
 			lost.Say = turn.WordsOffline
 			r.retryAt = time.Now()
 		}
-		if lost.Fatal || lost.Say == turn.WordsQuota {
+		if lost.Fatal || waits(lost.Say) {
 			r.backoff(true)
 		}
 	}
@@ -229,11 +225,22 @@ func (r *run) drop(why error) {
 	}
 }
 
+// reasonKept is how long a server's refusal is not overruled by attempts that only fail: longer than a turn waits and the
+// longest back-off. Our choice.
+const reasonKept = 12 * time.Second
+
 // tell posts SessionLost, once until something changes.
 func (r *run) tell(lost turn.SessionLost) {
-	if l := r.lastLost; l != nil && l.Say == lost.Say {
-		return
+	if l := r.lastLost; l != nil {
+		if l.Say == lost.Say {
+			r.toldAt = time.Now()
+			return
+		}
+		if lost.Say == turn.WordsOffline && time.Since(r.toldAt) < reasonKept {
+			return // what the server said is the better reason
+		}
 	}
+	r.toldAt = time.Now()
 	r.owed = nil
 	r.ready, r.lastLost = false, &lost
 	r.out.Post(lost)

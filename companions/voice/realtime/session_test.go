@@ -58,7 +58,7 @@ func TestUtteranceShorterThanTheServerTakesIsNotCommitted(t *testing.T) {
 }
 
 func TestResponseRefused(t *testing.T) {
-	for code, say := range map[string]string{"insufficient_quota": "quota", "rate_limit_exceeded": "quota", "server_error": "server_error"} {
+	for code, say := range map[string]string{"insufficient_quota": "no_credit", "rate_limit_exceeded": "quota", "server_error": "server_error"} {
 		for _, named := range []bool{true, false} {
 			in(t, nil, func(w *world) {
 				p := w.peer(0)
@@ -151,7 +151,7 @@ func TestEndsOfAResponse(t *testing.T) {
 		{"completed", nil, false, "failed no_answer"}, // nothing to hear is not an answer
 		{"cancelled", map[string]any{"type": "cancelled", "reason": "client_cancelled"}, true, "cancelled"},
 		{"incomplete", map[string]any{"type": "incomplete", "reason": "max_output_tokens"}, true, "incomplete server_error"},
-		{"failed", detail("insufficient_quota", "insufficient_quota"), false, "failed quota"},
+		{"failed", detail("insufficient_quota", "insufficient_quota"), false, "failed no_credit"},
 		{"failed", detail("requests", "rate_limit_exceeded"), false, "failed quota"},
 		{"failed", detail("server_error", ""), true, "failed server_error"},
 		{"failed", nil, false, "failed server_error"},
@@ -376,11 +376,11 @@ func TestDailyCeilingRefusesUntilTheNextDay(t *testing.T) {
 		}
 		answer(w, "t-2")
 		w.ask2("t-3")
-		w.want("no answer t-3 quota", "committed t-3")
+		w.want("no answer t-3 ceiling", "committed t-3")
 	})
 	in(t, change, func(w *world) { // a new process on the same day (the bubble's clock starts again)
 		w.ask2("t-4")
-		w.want("no answer t-4 quota", "committed t-4")
+		w.want("no answer t-4 ceiling", "committed t-4")
 		if w.c.Usage().Refusing == "" {
 			t.Error("Usage does not say that the ceiling is reached")
 		}
@@ -394,7 +394,7 @@ func TestDailyCeilingRefusesUntilTheNextDay(t *testing.T) {
 		}
 		w.took()
 		w.ask2("t-4c")
-		w.want("no answer t-4c quota", "committed t-4c")
+		w.want("no answer t-4c ceiling", "committed t-4c")
 		time.Sleep(24 * time.Hour)
 		w.took()
 		w.ask2("t-5")

@@ -61,7 +61,8 @@ type Usage struct {
 	All      Counts  // today, with all others of the Pool
 	Turn     turn.ID // the latest turn that used something
 	InTurn   Counts
-	Refusing string // why no answer is asked for any more today; "" while there is room
+	Refusing string    // why no answer is asked for any more today; "" while there is room
+	Until    time.Time // when the next day begins, for it
 }
 
 // meter counts. Client.mu guards it.
@@ -121,7 +122,11 @@ func later(day string, now time.Time) bool {
 
 func (m *meter) read(now time.Time) Usage {
 	m.roll(now)
-	return Usage{Day: m.day, Today: m.today, All: m.all(), Turn: m.turn, InTurn: m.inTurn, Refusing: m.refuses()}
+	u := Usage{Day: m.day, Today: m.today, All: m.all(), Turn: m.turn, InTurn: m.inTurn, Refusing: m.refuses()}
+	if day, err := time.ParseInLocation(time.DateOnly, m.day, now.Location()); err == nil {
+		u.Until = day.AddDate(0, 0, 1)
+	}
+	return u
 }
 
 func (m *meter) refuses() string {
@@ -223,10 +228,12 @@ func (r *run) count(f func(*meter)) {
 
 func round(seconds float64) float64 { return math.Round(seconds*100) / 100 }
 
-// ResetUsage counts the day from zero, so that a ceiling that was reached gives way.
+// ResetUsage counts the day from zero, so that a ceiling that was reached gives way; also after a restart.
 func (c *Client) ResetUsage() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	was := c.usage.today
+	c.log.Info(logReset, "day", c.usage.day, "tokens", was.Tokens(), "cost", was.Cost)
 	c.usage.today = Counts{} // its own; what others of a Pool have used stands
 	c.usage.add("", Counts{})
 }

@@ -1,20 +1,114 @@
 package realtime
 
 import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"mime"
+	"net/http"
 	"strings"
+	"time"
+
+	"github.com/coder/websocket"
 
 	"conch/coordinator/turn"
 )
 
-// wordsFor finds what a person is told about an error of the server.
+// A refusal is told as what it is: nobody is sent to the network when the server has refused the model (turns.md 6).
+
+// wordsFor finds what a person is told about an error of the server, by its code, or its type where that says more.
 func wordsFor(code, typ string) turn.Words {
 	for _, s := range []string{code, typ} {
+		has := func(part string) bool { return strings.Contains(s, part) }
 		switch {
-		case strings.Contains(s, "quota"), strings.Contains(s, "rate_limit"), strings.Contains(s, "billing"):
+		case has("insufficient_quota"), has("billing"), has("credit"):
+			return turn.WordsNoCredit
+		case has("quota"), has("rate_limit"):
 			return turn.WordsQuota
 		case s == "invalid_api_key", s == "authentication_error":
 			return turn.WordsKeyRefused
+		case has("model") && (has("not_found") || has("invalid") || has("not_available") || has("unsupported") || has("deprecated")):
+			return turn.WordsModelRefused
+		case has("permission"), has("unsupported_country"), has("access_denied"), has("forbidden"):
+			return turn.WordsDenied
 		}
 	}
 	return turn.WordsServerError
 }
+
+// words tells what a person should hear, and whether only a person can mend it.
+func (r *refused) words() (say turn.Words, fatal bool) {
+	say = wordsFor(r.code, r.kind)
+	if say == turn.WordsServerError {
+		switch {
+		case r.status == http.StatusUnauthorized:
+			say = turn.WordsKeyRefused
+		case r.status == http.StatusTooManyRequests:
+			say = turn.WordsQuota
+		case r.status == http.StatusPaymentRequired:
+			say = turn.WordsNoCredit
+		case r.status >= 500, r.status == 0, r.status == http.StatusRequestTimeout:
+		case r.status == http.StatusForbidden && !r.page:
+			say = turn.WordsDenied
+		case r.status < 400, r.page, r.status == http.StatusNotFound, r.status == http.StatusMethodNotAllowed:
+			say = turn.WordsElsewhere // a login page, a router, a web server: not what speaks this protocol
+		}
+	}
+	return say, say == turn.WordsKeyRefused || say == turn.WordsDenied || say == turn.WordsModelRefused
+}
+
+// refusal reads the answer to a handshake that was refused.
+func refusal(resp *http.Response, body []byte) *refused {
+	no := &refused{status: resp.StatusCode, text: strings.TrimSpace(string(body)), after: retryAfter(resp.Header)}
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	no.page = kind == "text/html" || strings.HasPrefix(no.text, "<")
+	var said struct {
+		Error wireError `json:"error"`
+	}
+	if json.Unmarshal(body, &said) == nil && said.Error.Message != "" {
+		no.code, no.kind, no.text = said.Error.Code, said.Error.Type, said.Error.Message
+	}
+	if no.page { // a page says nothing to a log
+		no.text = "a web page in its place"
+	}
+	return no
+}
+
+// closing is the refusal in the reason of a close frame, as "invalid_request_error.model_not_found"; nil: there is none.
+func closing(err error) *refused {
+	var frame websocket.CloseError
+	if !errors.As(err, &frame) {
+		return nil
+	}
+	kind, code, dotted := strings.Cut(frame.Reason, ".")
+	if !dotted || strings.ContainsAny(frame.Reason, " \t") || wordsFor(code, kind) == turn.WordsServerError {
+		return nil
+	}
+	return &refused{code: code, kind: kind, text: frame.Reason}
+}
+
+// wordsOf tells what a person should hear about an attempt that failed.
+func wordsOf(err error, now time.Time) (say turn.Words, fatal bool) {
+	var (
+		no        *refused
+		authority x509.UnknownAuthorityError
+		hostname  x509.HostnameError
+		invalid   x509.CertificateInvalidError
+		header    tls.RecordHeaderError
+	)
+	switch {
+	case errors.As(err, &no):
+		return no.words()
+	case clockWrong(err, now):
+		return turn.WordsClockWrong, true
+	case errors.As(err, &authority), errors.As(err, &hostname), errors.As(err, &invalid):
+		return turn.WordsNotTrusted, true
+	case errors.As(err, &header), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"): // net/http has no type for it
+		return turn.WordsElsewhere, false
+	}
+	return turn.WordsOffline, false
+}
+
+// waits: trying again soon would only annoy the server.
+func waits(say turn.Words) bool { return say == turn.WordsQuota || say == turn.WordsNoCredit }
