@@ -103,8 +103,10 @@ type VoiceConfig struct {
 	Instructions  string // who the companion is, in words
 	Dialect       string // auto, or one of realtime.Dialects
 	KeyFile       string
-	Remember      bool    // the conversation, across restarts
+	Remember      bool // the conversation, across restarts
+	CAFile        string
 	Ceiling       int     // tokens a day; 0 is none
+	CeilingCost   float64 // money a day; 0 is none
 	PriceIn       float64 // for a million tokens, in whatever currency; 0 is unknown
 	PriceOut      float64
 	Key           Secret // from a credential, KeyFile or OPENAI_API_KEY; never in the file itself

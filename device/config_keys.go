@@ -86,8 +86,10 @@ func keys(c *Config) []key {
 		long("voice.instructions", &c.Voice.Instructions, "who the companion is and how it speaks"),
 		choice("voice.dialect", &c.Voice.Dialect, "what the server understands; auto: by its address, else by the first that it says", "auto", "ga", "azure", "localai", "speaches", "speech-to-speech", "xai", "qwen"),
 		text("voice.key_file", &c.Voice.KeyFile, "file that holds the key and nothing else, mode 0600; also: systemd credential openai_api_key, environment OPENAI_API_KEY"),
+		text("voice.ca_file", &c.Voice.CAFile, "certificates that the server's must come from, for a server of your own; empty: the system's"),
 		boolean("voice.remember", &c.Voice.Remember, "keep the last of the conversation in the state directory, so that a restart does not forget it; false: nothing is kept, and what was is deleted"),
 		integer("voice.ceiling_tokens", &c.Voice.Ceiling, 0, 1_000_000_000, "", "no new answers after so many tokens in a day; 0: no ceiling"),
+		price("voice.ceiling_cost", &c.Voice.CeilingCost, "no new answers after so much was spent in a day, in the currency of voice.price_in and price_out; 0: no ceiling"),
 		price("voice.price_in", &c.Voice.PriceIn, "price of a million tokens sent; 0: unknown"),
 		price("voice.price_out", &c.Voice.PriceOut, "price of a million tokens received; 0: unknown"),
 

@@ -61,6 +61,9 @@ func Load(o LoadOptions) (*Config, error) {
 	for _, name := range slices.Sorted(maps.Keys(o.Flags)) {
 		l.assign(name, o.Flags[name], "flag")
 	}
+	if v := c.Voice; v.CeilingCost > 0 && v.PriceIn == 0 && v.PriceOut == 0 {
+		l.problem("voice.ceiling_cost = %v: nothing has a price: set voice.price_in and voice.price_out, or voice.ceiling_tokens instead", v.CeilingCost)
+	}
 	l.board()
 	l.key(env)
 	if len(l.problems) > 0 {

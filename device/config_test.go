@@ -118,6 +118,7 @@ func TestConfigRefusals(t *testing.T) {
 		{"no model", "[voice]\nmodel = \" \"\n", "config: voice.model = \" \": must be one line of text, 1 to 1024 bytes; set by file FILE:2"},
 		{"unknown dialect", "[voice]\ndialect = \"beta\"\n", "config: voice.dialect = \"beta\": must be auto, ga, azure, localai, speaches, speech-to-speech, xai or qwen; set by file FILE:2"},
 		{"unknown kind", "[voice]\nkind = \"cascade\"\n", "config: voice.kind = \"cascade\": must be auto, realtime or rehearsal; set by file FILE:2"},
+		{"a ceiling in money without prices", "[voice]\nceiling_cost = 2\n", "config: voice.ceiling_cost = 2: nothing has a price: set voice.price_in and voice.price_out, or voice.ceiling_tokens instead"},
 		{"negative ceiling", "[voice]\nceiling_tokens = -5\n", "config: voice.ceiling_tokens = -5: must be a whole number, 0 to 1000000000; set by file FILE:2"},
 		{"negative price", "[voice]\nprice_in = -0.5\n", "config: voice.price_in = -0.5: must be 0 to 100000; set by file FILE:2"},
 		{"the key in the file", "[voice]\nkey = \"sk-secret\"\n", "config: voice.key: unknown key (a key does not belong here; put it into a file of its own and name that in voice.key_file); set by file FILE:2"},

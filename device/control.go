@@ -25,6 +25,7 @@ import (
 //	POST /say    {"text": …}  -> {"outcome": …}
 //	POST /press, /release     -> 204
 //	POST /mute, /light        -> mute.go, light.go
+//	GET /usage, POST /usage/reset -> usage.go
 //	GET  /status              -> Status
 //	GET  /room, …             -> room_control.go, pair_control.go
 //	GET  /recent              -> the last facts and orders, oldest first
@@ -152,6 +153,7 @@ func (d *Device) controlMux() *http.ServeMux {
 	d.roomMux(mux)
 	d.pairMux(mux)
 	d.muteMux(mux)
+	d.usageMux(mux)
 	d.lightMux(mux)
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) { d.writeMetrics(w) })
 	return mux

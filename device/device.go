@@ -10,6 +10,7 @@ import (
 	"conch/audio"
 	"conch/companions"
 	"conch/companions/round"
+	"conch/companions/voice/realtime"
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator"
 	"conch/coordinator/turn"
@@ -89,7 +90,8 @@ type Device struct {
 	saves       chan struct{} // one token: something that must survive has changed
 	voiceWords  string        // what was chosen, for people
 	voiceAbout  string
-	usage       func() any // what the voice has used; nil when it does not count
+	usage       func() any         // what the voice has used; nil when it does not count
+	meters      []*realtime.Client // which count it
 
 	// atomic
 	touches  atomic.Int32  // of buttons, that are not settled yet

@@ -66,6 +66,7 @@ func (d *Device) wireVoice() error {
 			return err
 		}
 		d.voices.add(card.ID, speaks{client}, card.Uses)
+		d.meters = append(d.meters, client)
 		if i == 0 {
 			d.usage = func() any { return client.Usage() }
 		}
@@ -86,7 +87,7 @@ func (d *Device) newVoice(card companions.Card, first bool, kind, address string
 		MaxUtterance: d.cfg.longestUtterance(),
 		Key:          d.cfg.liveKey, Hold: d.holdVoice, Log: d.log.With("companion", card.ID),
 		Prices:  realtime.Prices{TextIn: v.PriceIn, AudioIn: v.PriceIn, TextOut: v.PriceOut, AudioOut: v.PriceOut},
-		Ceiling: realtime.Ceiling{Tokens: int64(v.Ceiling)}, Pool: pool,
+		Ceiling: realtime.Ceiling{Tokens: int64(v.Ceiling), Cost: v.CeilingCost}, Pool: pool,
 		Load: func() ([]byte, error) { return d.loadUsage(count) },
 		Save: func(data []byte) error { return d.saveUsage(count, data) },
 	}
@@ -110,6 +111,11 @@ func (d *Device) newVoice(card companions.Card, first bool, kind, address string
 	var err error
 	if conf.Dialect, err = dialectOf(dialect, v.URL); err != nil {
 		return nil, err
+	}
+	if kind != "rehearsal" {
+		if conf.Roots, err = authorities(v.CAFile); err != nil {
+			return nil, err
+		}
 	}
 	d.remembers(&conf, kind, card.ID)
 	client, err := realtime.New(conf)
@@ -141,6 +147,10 @@ const voiceLost = "voice.lost"
 
 func (h heardOf) Post(ev turn.Event) {
 	switch e := ev.(type) {
+	case turn.ResponseRefused:
+		h.d.refusedAnswer(e)
+	case turn.ResponseStarted:
+		h.d.conds.clear(ceilingReached)
 	case turn.SessionReady:
 		h.d.certainlyEarly.Store(false)
 		h.d.lostVoice(voiceLost, "", nil)
@@ -166,18 +176,35 @@ func (d *Device) lostVoice(code, whose string, e *turn.SessionLost) {
 		d.conds.clear(code)
 		return
 	}
+	d.conds.set(code, "no session with "+d.voiceWords+whose+": "+wordsText(e.Say), remedy(e.Say))
+}
+
+// remedy is what a person can do about a session that is not there.
+func remedy(say turn.Words) string {
 	do := "check the network (see: conch doctor); it connects again by itself"
-	switch e.Say {
+	switch say {
 	case turn.WordsKeyRefused:
 		do = "put a valid key where this one came from (see: conch check); a key file is read again by itself, anything else after a restart"
 	case turn.WordsQuota:
 		do = "look at the account's limits and balance; it is tried again by itself"
+	case turn.WordsNoCredit:
+		do = "add credit at the provider, or use another key; it is tried again by itself"
+	case turn.WordsDenied:
+		do = "give the key the right to use this model, or use another; a provider that does not serve this place says the same"
+	case turn.WordsModelRefused:
+		do = "set voice.model (or the card's model) to one that the server has: conch doctor lists some"
+	case turn.WordsElsewhere:
+		do = "open a web page in this network: it may want a login; else correct voice.url"
+	case turn.WordsNotTrusted:
+		do = "see conch doctor; of a server of your own, name the authority of its certificate: voice.ca_file"
+	case turn.WordsServerError:
+		do = "wait: the server has trouble (see: conch doctor); it connects again by itself"
 	case turn.WordsKeyBroken:
 		do = "mend the file of the key (conch check names it, conch key makes a new one); it is read again by itself"
 	case turn.WordsClockWrong:
 		do = "set the clock (timedatectl), or see that time comes by the network; it connects again by itself"
 	}
-	d.conds.set(code, "no session with "+d.voiceWords+whose+": "+wordsText(e.Say), do)
+	return do
 }
 
 // startRehearsal opens the rehearsal server on a loopback port of its own; Run serves it.

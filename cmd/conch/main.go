@@ -36,6 +36,7 @@ type cli struct {
 	GPIO     gpioCmd     `cmd:"" name:"gpio" help:"Find pins, boards and your button."`
 	Light    lightCmd    `cmd:"" help:"List and show what the light can tell."`
 	Mute     muteCmd     `cmd:"" help:"Close the running appliance's microphone, or open it again."`
+	Usage    usageCmd    `cmd:"" help:"Print what was used today, and lift today's limit."`
 	Bench    benchCmd    `cmd:"" help:"Measure this device."`
 	Ask      askCmd      `cmd:"" help:"Ask the running appliance a question, as if spoken."`
 	Say      sayCmd      `cmd:"" help:"Have the running appliance say something."`

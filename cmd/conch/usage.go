@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+
+	"conch/device"
+)
+
+type usageCmd struct {
+	Show  usageShowCmd  `cmd:"" default:"withargs" help:"Print what was used today, and the limits of voice.ceiling_tokens and voice.ceiling_cost."`
+	Reset usageResetCmd `cmd:"" help:"Count the day from zero: a limit that was reached is lifted."`
+}
+
+type usageShowCmd struct {
+	JSON bool `help:"Print JSON." name:"json"`
+}
+
+func (c usageShowCmd) Run(e *env) error {
+	var u device.UsageReport
+	if err := e.request("GET", "/usage", nil, &u); err != nil {
+		return err
+	}
+	if c.JSON {
+		return e.json(u)
+	}
+	printUsage(e, u)
+	return nil
+}
+
+type usageResetCmd struct{}
+
+func (usageResetCmd) Run(e *env) error {
+	var u device.UsageReport
+	if err := e.request("POST", "/usage/reset", nil, &u); err != nil {
+		return err
+	}
+	printUsage(e, u)
+	return nil
+}
+
+func printUsage(e *env, u device.UsageReport) {
+	of := func(limit string, is bool) string {
+		if !is {
+			return " (no limit)"
+		}
+		return " of " + limit
+	}
+	fmt.Fprintf(e.out, "%s: %d answers, %.0f s heard, %.0f s said\n", u.Day, u.Responses, u.HeardSeconds, u.SaidSeconds)
+	fmt.Fprintf(e.out, "tokens %d%s\n", u.Tokens, of(fmt.Sprint(u.CeilingTokens), u.CeilingTokens > 0))
+	fmt.Fprintf(e.out, "cost   %.4f%s\n", u.Cost, of(fmt.Sprint(u.CeilingCost), u.CeilingCost > 0))
+	until := u.Until.Local().Format("2006-01-02 at 15:04")
+	if u.Refusing != "" {
+		fmt.Fprintf(e.out, "no new answers (%s) until %s, or: conch usage reset\n", u.Refusing, until)
+		return
+	}
+	fmt.Fprintf(e.out, "the count begins anew on %s\n", until)
+}

@@ -1,0 +1,93 @@
+package device
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	"conch/coordinator/turn"
+)
+
+// UsageReport is what was used today, by all companions of the device, and the household's own limits.
+type UsageReport struct {
+	Day           string    `json:"day"`
+	Tokens        int64     `json:"tokens"`
+	Cost          float64   `json:"cost"` // in the currency of voice.price_in and voice.price_out
+	Responses     int       `json:"responses"`
+	HeardSeconds  float64   `json:"heard_s"`
+	SaidSeconds   float64   `json:"said_s"`
+	CeilingTokens int       `json:"ceiling_tokens"` // 0: none
+	CeilingCost   float64   `json:"ceiling_cost"`   // 0: none
+	Refusing      string    `json:"refusing,omitempty"`
+	Until         time.Time `json:"until"` // when the count begins anew
+}
+
+// ceilingReached is the code of the condition that answers are refused because the household wants it so.
+const ceilingReached = "voice.ceiling"
+
+var errNoUsage = errors.New("usage: this voice does not count what it uses")
+
+// Used tells what was used today.
+func (d *Device) Used() (UsageReport, error) {
+	if len(d.meters) == 0 {
+		return UsageReport{}, errNoUsage
+	}
+	u := d.meters[0].Usage()
+	return UsageReport{
+		Day: u.Day, Tokens: u.All.Tokens(), Cost: u.All.Cost, Responses: u.All.Responses, HeardSeconds: u.All.HeardSeconds, SaidSeconds: u.All.SaidSeconds,
+		CeilingTokens: d.cfg.Voice.Ceiling, CeilingCost: d.cfg.Voice.CeilingCost, Refusing: u.Refusing, Until: u.Until,
+	}, nil
+}
+
+// ResetUsage counts the day from zero: a limit that was reached is lifted, also across a restart.
+func (d *Device) ResetUsage() (UsageReport, error) {
+	for _, m := range d.meters {
+		m.ResetUsage()
+	}
+	d.conds.clear(ceilingReached)
+	return d.Used()
+}
+
+// refusedAnswer makes a condition of the household's own limit; what the provider refuses is the voice's to tell.
+func (d *Device) refusedAnswer(e turn.ResponseRefused) {
+	if e.Say != turn.WordsCeiling {
+		return
+	}
+	if u, err := d.Used(); err == nil {
+		d.conds.set(ceilingReached, "today's own limit is reached: "+u.Refusing, fmt.Sprintf("it goes on by itself on %s; conch usage reset lifts it now", u.Until.Format("2006-01-02 at 15:04")))
+	}
+}
+
+// usageMux serves conch usage:
+//
+//	GET  /usage        -> UsageReport
+//	POST /usage/reset  -> UsageReport
+func (d *Device) usageMux(mux *http.ServeMux) {
+	mux.HandleFunc("GET /usage", func(w http.ResponseWriter, _ *http.Request) {
+		u, err := d.Used()
+		reply(w, u, err)
+	})
+	mux.HandleFunc("POST /usage/reset", func(w http.ResponseWriter, _ *http.Request) {
+		u, err := d.ResetUsage()
+		reply(w, u, err)
+	})
+}
+
+// authorities reads voice.ca_file; nil: the system's.
+func authorities(file string) (*x509.CertPool, error) {
+	if file == "" {
+		return nil, nil //nolint:nilnil // nil means the system's, everywhere
+	}
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("%w: config: voice.ca_file: %w", ErrRefused, err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%w: config: voice.ca_file = %q: there is no certificate in it (PEM)", ErrRefused, file)
+	}
+	return pool, nil
+}
