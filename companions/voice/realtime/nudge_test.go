@@ -135,6 +135,7 @@ func TestConversationOutlivesTheProcess(t *testing.T) {
 		p.send(map[string]any{"type": "response.output_audio_transcript.delta", "response_id": "r1", "item_id": "i1", "delta": "A redwood."})
 		p.doneResponse("r1", "completed")
 		time.Sleep(keepEvery)
+		synctest.Wait() // the keeper is another goroutine
 		if want := []Line{{"user", "What is the tallest tree?"}, {"assistant", "A redwood."}}; !slices.Equal(kept, want) {
 			t.Fatalf("kept: %v\nwant %v", kept, want)
 		}
