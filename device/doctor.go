@@ -40,6 +40,14 @@ func Doctor(ctx context.Context, o DoctorOptions) Diagnosis {
 		m = doctor.Real()
 	}
 	s, cfg := subject(o, m)
+	switch roots, err := authorities(cfg.Voice.CAFile); {
+	case err != nil && s.Refused == nil:
+		s.Refused = err
+	case roots != nil:
+		mine := *m
+		mine.Roots = roots
+		m = &mine
+	}
 	checks := slices.Concat(doctor.Checks(), roomChecks(cfg))
 	return Diagnosis{doctor.Run(ctx, m, s, checks), s.Refused}
 }

@@ -2,8 +2,11 @@ package device
 
 import (
 	"context"
+	"encoding/pem"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,6 +43,20 @@ func says(t *testing.T, d Diagnosis, check string, level doctor.Level, text, cau
 	}
 	doctor.Print(&out, d.Findings, true)
 	t.Errorf("want %s %s %q, cause %q, do %q; got\n%s", level, check, text, cause, do, out.String())
+}
+
+// A server of one's own is trusted by the authority that voice.ca_file names, and by nobody without.
+func TestDoctorTrustsTheAuthorityOfOnesOwn(t *testing.T) {
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	defer server.Close()
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	voice := fmt.Sprintf("[voice]\nkind = \"realtime\"\nurl = \"wss%s/v1/realtime\"\n", strings.TrimPrefix(server.URL, "https"))
+	says(t, diagnose(t, voice), "tls", doctor.Bad, "not signed by anybody known", "self-signed", "voice.ca_file")
+	says(t, diagnose(t, voice+fmt.Sprintf("ca_file = %q\n", ca)), "server", doctor.OK, "answers in", "", "")
 }
 
 // What a real broker refuses is told apart, and the password is in no sentence.

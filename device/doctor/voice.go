@@ -236,7 +236,7 @@ func (a answer) failed(m *Machine, u *url.URL) []Finding {
 	case errors.As(a.err, &hostname):
 		return bad("tls", "no encrypted connection: the certificate is for another host than "+u.Hostname(), "the name in voice.url is not the one in the certificate, or something is in between", "use the name that is in it")
 	case errors.As(a.err, &unknownCA):
-		return bad("tls", "no encrypted connection: "+u.Host+"'s certificate is not signed by anybody known", "it is self-signed, the machine's list of authorities is missing, or something is in between", "sudo apt install --reinstall ca-certificates; of a server of your own: sudo cp CA.crt /usr/local/share/ca-certificates/ && sudo update-ca-certificates")
+		return bad("tls", "no encrypted connection: "+u.Host+"'s certificate is not signed by anybody known", "it is self-signed, the machine's list of authorities is missing, or something is in between", "sudo apt install --reinstall ca-certificates; of a server of your own: set voice.ca_file to its authority's certificate")
 	case errors.As(a.err, &certificate):
 		return bad("tls", "no encrypted connection: "+u.Host+"'s certificate is not valid", "see the clock and the server", clock)
 	case errors.As(a.err, &header), strings.Contains(a.err.Error(), "server gave HTTP response to HTTPS client"):
