@@ -37,6 +37,10 @@ type Config struct {
 	Dialect            Dialect
 	Assumed            Assumed // what of these nobody chose
 
+	// Bent is told at the beginning of each session which parts of it the server refused (transcription, voice, reasoning,
+	// tools, format) and what it said; none: it took everything. Called from Run; nil: nobody wants to know.
+	Bent func(parts []string, why string)
+
 	Prices  Prices
 	Ceiling Ceiling
 	Pool    *Pool                  // whose use counts towards the ceiling, too; nil: nobody's
@@ -73,12 +77,17 @@ const (
 
 	readLimit = 16 << 20 // a message; a minute and a half of speech in one delta
 
-	pingEvery        = 5 * time.Second
-	pingTimeout      = 4 * time.Second // with pingEvery: a dead line is noticed within 10 s (turns.md 1, COMMITTING)
-	writeTimeout     = 10 * time.Second
-	dialTimeout      = 5 * time.Second
-	earlyError       = 2 * time.Second  // after an error in the handshake, for session.updated all the same
+	pingAfter        = 3500 * time.Millisecond // nothing was read and nothing of ours is on its way
+	pingWait         = 3 * time.Second         // for a place on the wire; whether it is answered is not asked
+	deadAfter        = 5 * time.Second         // without an acknowledgement; with pingAfter: noticed within 10 s (turns.md 6)
+	deadLook         = 500 * time.Millisecond
+	muteAfter        = 30 * time.Second // nobody waits for it, and it has stopped answering pings
+	stuckAfter       = 20 * time.Second // the other end takes nothing of what we send
+	hungAfter        = 8 * time.Second  // a question that is given up then without one word from the server ends the session
+	dialTimeout      = 5 * time.Second  // for each of: name and connection, TLS, the upgrade
+	maxHeaders       = 64 << 10         // bytes of the upgrade's answer
 	handshakeTimeout = 15 * time.Second // until session.updated; some servers load their models first
+	refusalWait      = 2 * time.Second  // after an error that names nothing of ours, for session.updated
 	backoffMin       = 150 * time.Millisecond
 	backoffMax       = 5 * time.Second
 	backoffRefused   = 30 * time.Second // wrong key or no quota; a changed key is tried within keyLook

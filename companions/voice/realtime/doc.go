@@ -4,11 +4,11 @@
 //	mic goroutine ── Append ──> utterance (RAM) ─┐
 //	runner ───────── Do ──────> orders ──────────┤                ┌─> writer ──> socket
 //	                                             ├─> Run (owner) ─┤
-//	Outlet.Post <── facts ───────────────────────┤                └── reader <── socket (and a pinger)
+//	Outlet.Post <── facts ───────────────────────┤                └── reader <── socket (and a watcher)
 //	Outlet.Audio <── pump, one per answer <──────┘
 //
 // Run owns the conversation: everything it knows is touched by its goroutine alone. The reader, the writer and the
-// pinger belong to one connection (link) and end with it; a pump belongs to one answer, so that a full speaker buffer
+// watcher belong to one connection (link) and end with it; a pump belongs to one answer, so that a full speaker buffer
 // stops neither the reader nor the next interruption. Run ends when its context does, after all of them have.
 //
 // What a press, a release and an interruption send, in order:
@@ -27,8 +27,10 @@
 // Servers differ in this (Dialect): one wants no clear or no commit, one answers by itself, one has to be told an
 // interruption as text. hearing.go does what that asks for; testdata/servers holds what each one's own source shows.
 //
-// What a turn has asked for is kept until its answer began. When the connection breaks before that, the next one gets
-// the conversation as text, then the whole utterance again, then the same requests: nothing that was said is lost.
+// What a turn has asked for is kept until its answer began. When the connection breaks before the server gave any sign of
+// having taken it, the next one gets the conversation as text, then the whole utterance again, then the same requests, once;
+// otherwise the person is told (again.go). Whether a connection is alive is asked of the line (line.go), and a session bends
+// where the server refuses a part of it (greet.go).
 //
 // Samples are 24 kHz, mono, signed 16 bit; the server's rate may be lower (Dialect.Rate). Times of facts come from
 // Outlet.Now. A turn's context never touches the socket: an expired context on a read or a write closes a

@@ -35,7 +35,7 @@ type inputGA struct {
 }
 
 type outputGA struct {
-	Format formatGA `json:"format"`
+	Format formatGA `json:"format,omitzero"`
 	Voice  string   `json:"voice,omitempty"`
 }
 

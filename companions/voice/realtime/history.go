@@ -64,6 +64,16 @@ func (h *history) write(id turn.ItemID, t turn.ID, role, text string) {
 	h.trim()
 }
 
+// hasWords says that what the person said in a turn is known in words.
+func (h *history) hasWords(t turn.ID) bool {
+	for _, e := range h.entries {
+		if e.turn == t && e.role == "user" && e.text != "" {
+			return true
+		}
+	}
+	return false
+}
+
 // cut keeps of the words of an item what was heard of it; false: there are no words, or all of them were.
 func (h *history) cut(id turn.ItemID, heard, received int) bool {
 	for i := range h.entries {

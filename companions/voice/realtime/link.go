@@ -3,15 +3,15 @@ package realtime
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -19,9 +19,10 @@ import (
 	"conch/coordinator/turn"
 )
 
-// link is one connection: a reader, a writer and a pinger that end together, with their reason in err.
+// link is one connection: a reader, a writer and a watcher that end together, with their reason in ctx.
 type link struct {
 	conn   *websocket.Conn
+	line   *line
 	hangUp func() error // without a goodbye
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -30,12 +31,18 @@ type link struct {
 	in   chan message // reader -> Run; two are enough to decode one while one is read
 	out  chan []byte  // Run -> writer
 	back chan []byte  // writer -> Run: frames to use again
-	kick chan struct{}
+	kick chan bool    // to look at the line now; true: and ask it for a sign of life
 
-	born  time.Time
-	tools int // version of the tools the session was opened with
-
+	born    time.Time
+	tools   int     // version of the tools the session was opened with
 	dialect Dialect // of the server
+	bent    bent
+
+	// atomic
+	asked   atomic.Int64 // when an answer was asked for last, since the line was born
+	said    atomic.Int64 // when something of a message came last; a pong is none
+	clogged atomic.Int64 // since when the writer has been at one frame; 0: it is at none
+	pongs   atomic.Bool  // it has answered a ping
 }
 
 // message is one decoded event; buf is its text, which audio points into, and goes back by recycle.
@@ -55,6 +62,7 @@ type refused struct {
 	text   string
 	page   bool          // a web page
 	after  time.Duration // the server wants nothing before; zero: it did not say
+	bend   parts         // what the next attempt leaves out; zero: nothing
 }
 
 func (r *refused) Error() string {
@@ -78,7 +86,7 @@ func retryAfter(h http.Header) time.Duration {
 }
 
 // open dials, and returns when the session is described and acknowledged. It runs on a goroutine of its own.
-func (cfg *Config) open(ctx context.Context, key string, specs []turn.ToolSpec) (*link, error) {
+func (cfg *Config) open(ctx context.Context, key string, specs []turn.ToolSpec, without parts) (*link, error) {
 	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
 	header := http.Header{}
@@ -89,7 +97,22 @@ func (cfg *Config) open(ctx context.Context, key string, specs []turn.ToolSpec) 
 			header.Set("Authorization", "Bearer "+key)
 		}
 	}
-	transport := &http.Transport{DialContext: cfg.Dial, TLSClientConfig: &tls.Config{RootCAs: cfg.Roots}, TLSHandshakeTimeout: dialTimeout, Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: false, DisableKeepAlives: true}
+	var under atomic.Pointer[line]
+	transport := &http.Transport{
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			c, err := cfg.Dial(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			l := newLine(c)
+			under.Store(l)
+			return l, nil
+		},
+		// A server that takes the connection and then says nothing is left like one that is not there.
+		TLSClientConfig: &tls.Config{RootCAs: cfg.Roots}, TLSHandshakeTimeout: dialTimeout, ResponseHeaderTimeout: dialTimeout, MaxResponseHeaderBytes: maxHeaders,
+		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: false, DisableKeepAlives: true,
+	}
+	l := newLink()
 	// The library closes the body of a refused handshake and owns that of an accepted one.
 	//nolint:bodyclose // see above
 	conn, resp, err := websocket.Dial(ctx, cfg.endpoint(), &websocket.DialOptions{
@@ -99,6 +122,8 @@ func (cfg *Config) open(ctx context.Context, key string, specs []turn.ToolSpec) 
 			// A redirect would carry the key to somebody else.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
+		OnPingReceived: l.mayPong,
+		OnPongReceived: func(context.Context, []byte) { l.pongs.Store(true) },
 	})
 	if err != nil {
 		if resp != nil && resp.StatusCode != http.StatusSwitchingProtocols {
@@ -113,17 +138,17 @@ func (cfg *Config) open(ctx context.Context, key string, specs []turn.ToolSpec) 
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	conn.SetReadLimit(readLimit)
-	d, err := cfg.greet(ctx, conn, specs)
-	if err != nil {
-		_ = conn.CloseNow()
+	l.start(conn, under.Load())
+	if err := cfg.greet(ctx, l, specs, without); err != nil {
+		l.cancel(err)
+		l.close()
 		var no *refused
 		if errors.As(err, &no) {
 			no.text = redact(no.text, key)
 		}
 		return nil, err
 	}
-	l := startLink(conn)
-	l.dialect = d
+	l.bent.why = redact(l.bent.why, key)
 	return l, nil
 }
 
@@ -135,76 +160,16 @@ func redact(text, key string) string {
 	return strings.ReplaceAll(text, key, "(the key)")
 }
 
-// greet waits for the first event, which may tell the dialect, describes the session and waits for session.updated. Errors
-// that do not name the description end the session only if it is not acknowledged soon: some servers refuse a field in
-// words and take the rest.
-func (cfg *Config) greet(ctx context.Context, conn *websocket.Conn, specs []turn.ToolSpec) (Dialect, error) {
-	const id = "conch_session"
-	d := cfg.Dialect
-	described := false
-	var said *refused
-	for n := 0; ; n++ {
-		kind, msg, err := conn.Read(ctx)
-		if err != nil && said != nil && ctx.Err() != nil {
-			return d, said
-		}
-		if no := closing(err); no != nil {
-			return d, no
-		}
-		if err != nil {
-			return d, fmt.Errorf("wait for the session: %w", err)
-		}
-		var ev inbound
-		if kind != websocket.MessageText {
-			err = errNotAnObject
-		} else {
-			_, err = decode(msg, &ev)
-		}
-		switch {
-		case n > maxGarbage:
-			return d, errors.New("wait for the session: the server talks of other things")
-		case err != nil: // garbage; the loop is bounded
-		case ev.Type == "error":
-			e := ev.Error
-			if e == nil {
-				e = &wireError{}
-			}
-			no := &refused{code: e.Code, kind: e.Type, text: e.Message}
-			if say, _ := no.words(); !described || e.EventID == id || say != turn.WordsServerError {
-				return d, no
-			}
-			if said == nil {
-				var cancel context.CancelFunc
-				ctx, cancel = context.WithTimeout(ctx, earlyError)
-				defer cancel()
-			}
-			said = no
-		case !described && slices.Contains(d.FirstEvents, ev.Type):
-			d = d.guessed(msg)
-			b, err := json.Marshal(cfg.session(&d, id, specs))
-			if err == nil {
-				err = conn.Write(ctx, websocket.MessageText, b)
-			}
-			if err != nil {
-				return d, fmt.Errorf("describe the session: %w", err)
-			}
-			described = true
-		case described && ev.Type == "session.updated":
-			return d, nil
-		}
-	}
+func newLink() *link {
+	return &link{born: time.Now(), in: make(chan message, 2), out: make(chan []byte, 4), back: make(chan []byte, 16), kick: make(chan bool, 1)}
 }
 
-func startLink(conn *websocket.Conn) *link {
-	l := &link{
-		conn: conn, hangUp: conn.CloseNow, born: time.Now(),
-		in: make(chan message, 2), out: make(chan []byte, 4), back: make(chan []byte, 16), kick: make(chan struct{}, 1),
-	}
+func (l *link) start(conn *websocket.Conn, under *line) {
+	l.conn, l.line, l.hangUp = conn, under, conn.CloseNow
 	l.ctx, l.cancel = context.WithCancelCause(context.Background())
-	for _, f := range []func() error{l.read, l.write, l.ping} {
+	for _, f := range []func() error{l.read, l.write, l.watch} {
 		l.wg.Go(func() { l.cancel(f()) })
 	}
-	return l
 }
 
 // read hands every message to Run, in order, and decodes ahead of it.
@@ -215,7 +180,7 @@ func (l *link) read() error {
 			return fmt.Errorf("read: %w", err)
 		}
 		var m message
-		m.buf, err = readAll(r, getBuf())
+		m.buf, err = readAll(saying{r, l}, getBuf())
 		switch {
 		case err != nil:
 			return fmt.Errorf("read: %w", err)
@@ -235,13 +200,27 @@ func (l *link) read() error {
 	}
 }
 
+// saying is a message that comes.
+type saying struct {
+	io.Reader
+	l *link
+}
+
+func (s saying) Read(b []byte) (int, error) {
+	n, err := s.Reader.Read(b)
+	s.l.said.Store(int64(s.l.age()))
+	return n, err
+}
+
 func (l *link) write() error {
 	for {
 		select {
 		case f := <-l.out:
-			ctx, cancel := context.WithTimeout(l.ctx, writeTimeout)
+			l.clogged.Store(int64(l.age()) | 1)
+			ctx, cancel := context.WithTimeout(l.ctx, stuckAfter)
 			err := l.conn.Write(ctx, websocket.MessageText, f)
 			cancel()
+			l.clogged.Store(0)
 			if err != nil {
 				return fmt.Errorf("write: %w", err)
 			}
@@ -255,32 +234,72 @@ func (l *link) write() error {
 	}
 }
 
-// ping notices a line that went dead without a word (no FIN): every pingEvery, and at once when a turn starts to wait.
-func (l *link) ping() error {
-	tick := time.NewTicker(pingEvery)
-	defer tick.Stop()
-	for {
+// age is the clock of what is kept about the line.
+func (l *link) age() time.Duration { return time.Since(l.line.born) }
+
+// watch looks after the line, and asks it for a sign of life where it gives none (line.go).
+func (l *link) watch() error {
+	var f life
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for ask := false; ; {
+		now := l.age()
+		v := l.line.vitals(now)
+		v.pongs, v.owed = l.pongs.Load(), l.unanswered() > 0
+		ping, dead, next := f.look(now, v, ask)
+		if dead != nil {
+			return dead
+		}
+		if ping {
+			l.wg.Go(func() {
+				ctx, cancel := context.WithTimeout(l.ctx, pingWait)
+				defer cancel()
+				_ = l.conn.Ping(ctx) // what it proves is seen on the line
+			})
+		}
+		timer.Reset(next)
 		select {
-		case <-tick.C:
-		case <-l.kick:
+		case <-timer.C:
+			ask = false
+		case ask = <-l.kick:
 		case <-l.ctx.Done():
 			return context.Cause(l.ctx)
-		}
-		ctx, cancel := context.WithTimeout(l.ctx, pingTimeout)
-		err := l.conn.Ping(ctx)
-		cancel()
-		if err != nil {
-			return fmt.Errorf("no answer to a ping: %w", err)
 		}
 	}
 }
 
-// expect asks for a sign of life now: somebody waits for an answer.
-func (l *link) expect() {
-	select {
-	case l.kick <- struct{}{}:
-	default:
+// mayPong says whether a ping is answered: not while the writer cannot get rid of a frame. The pong would wait for it, and
+// with it everything that is read.
+func (l *link) mayPong(context.Context, []byte) bool {
+	since := time.Duration(l.clogged.Load())
+	return since == 0 || l.age()-since < time.Second
+}
+
+// expect asks for a sign of life now: the world has changed.
+func (l *link) expect() { l.look(true) }
+
+// asks notes that an answer was asked for. Run calls it.
+func (l *link) asks() {
+	if l.unanswered() == 0 {
+		l.asked.Store(int64(l.age()))
 	}
+	l.look(false)
+}
+
+func (l *link) look(ask bool) {
+	select {
+	case l.kick <- ask:
+	default: // it looks anyway
+	}
+}
+
+// unanswered tells for how long nothing but pongs has come since an answer was asked for; zero: something has, or none was.
+func (l *link) unanswered() time.Duration {
+	asked := time.Duration(l.asked.Load())
+	if asked == 0 || time.Duration(l.said.Load()) > asked {
+		return 0
+	}
+	return max(1, l.age()-asked)
 }
 
 // close says goodbye when the peer can still hear it, within closePatience, and waits for the goroutines.

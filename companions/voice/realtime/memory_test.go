@@ -83,18 +83,20 @@ func TestTheRoomSurvivesPressesAndSessions(t *testing.T) {
 		p.want("session.update", "conversation.item.create", "conversation.item.create", "conversation.item.create", "clear", "append", "commit", "response.create")
 		p.wantTexts("user: [Ben] one", "user: [Ben] two", "user: [Ben] three")
 
-		// Lost again before the answer: the question is repeated, the room is not told of twice.
+		// Lost again before the answer, which it was at: that is told, the room is not told of twice.
 		w.remember("[Ben] four")
 		w.took()
 		p.hangUp()
+		w.want("lost offline", "no answer t-2 no_answer")
 		time.Sleep(time.Second)
 		w.took()
 		p = w.peer(2)
 		p.wantTexts("user: [Ben] one", "user: [Ben] two", "user: [Ben] three", "user: [Ben] four")
-		p.created("r1", "t-2")
+		w.ask("t-3")
+		p.created("r1", "t-3")
 		p.delta("r1", "i1", 2400)
 		p.doneResponse("r1", "completed")
-		w.want("started t-2 r1", "delta t-2 r1 2400", "done t-2 r1 completed")
+		w.want("started t-3 r1", "delta t-3 r1 2400", "done t-3 r1 completed")
 
 		// A room that talks all the time does not keep the session from being renewed before the server ends it.
 		for range 58 * 6 {

@@ -12,7 +12,7 @@ import (
 // attempt that was made into the world before is given up, and a session that may have died without a word is asked for a
 // sign of life.
 //
-//	Nudge ──> step ─┬─ a session: ping now         (pingTimeout, instead of pingEvery more)
+//	Nudge ──> step ─┬─ a session: ping now         (not after pingAfter)
 //	                ├─ an attempt under way: cancel it, and begin another
 //	                └─ back-off: from its beginning; not before a server wants it
 //

@@ -152,7 +152,7 @@ func (r *run) commit(id turn.ID) bool {
 	if r.link == nil {
 		return false
 	}
-	r.link.expect()
+	r.link.asks()
 	r.count(func(m *meter) { m.heard(id, float64(n)/rate) })
 	if r.d.answersItself() {
 		r.creates = append(r.creates, create{order: turn.CreateResponse{Turn: id}, turn: id, implied: true, at: time.Now()})
@@ -215,10 +215,12 @@ func (r *run) create(o turn.CreateResponse, tries int) bool {
 		return false
 	}
 	if busy := r.busy(); busy != "" {
+		if r.hung() {
+			return false
+		}
 		now := time.Now()
 		if r.gate.IsZero() {
 			r.gate = r.blockedSince(now)
-			r.link.expect()
 		}
 		if until := r.gate.Add(createPatience); now.Before(until) {
 			r.at(until)
@@ -237,7 +239,7 @@ func (r *run) create(o turn.CreateResponse, tries int) bool {
 	if r.link == nil {
 		return false
 	}
-	r.link.expect()
+	r.link.asks()
 	return true
 }
 

@@ -2,6 +2,7 @@ package realtime
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"conch/coordinator/turn"
@@ -390,7 +391,20 @@ func (r *run) stop(p *response) {
 		r.send(sentEvent{kind: sentCancel, turn: p.turn}, func(id string) any {
 			return wireEvent{Type: "response.cancel", EventID: id, ResponseID: string(p.id)}
 		})
+		if r.link != nil {
+			r.link.asks()
+		}
 	}
+}
+
+// hung gives up a session that has said nothing since it was asked: whatever hangs there, the next question finds another
+// connection.
+func (r *run) hung() bool {
+	if r.link == nil || r.link.unanswered() < hungAfter {
+		return false
+	}
+	r.drop(fmt.Errorf("the server has said nothing for %v since it was asked", r.link.unanswered().Round(time.Second)))
+	return true
 }
 
 // cancel carries out CancelResponse; without a response it takes back what was asked for.
@@ -403,6 +417,9 @@ func (r *run) cancel(o turn.CancelResponse) {
 	// lost before it has said that it cancelled.
 	r.unplanCreates(o.Turn)
 	r.answerBegan(o.Turn)
+	if r.hung() { // and nobody waits for it any more
+		return
+	}
 	if o.Response != "" {
 		if p := r.responses[o.Response]; p != nil {
 			r.stop(p)

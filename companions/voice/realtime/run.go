@@ -16,6 +16,7 @@ import (
 // Log events of this package.
 const (
 	logReady      = "session.ready"
+	logBent       = "session.bent"
 	logLost       = "session.lost"
 	logRenewed    = "session.renewed"
 	logRetry      = "session.retry"
@@ -25,6 +26,7 @@ const (
 	logStale      = "delta.stale"
 	logUtterance  = "utterance.dropped"
 	logResent     = "utterance.resent"
+	logGivenUp    = "utterance.given_up"
 	logImpatient  = "create.impatient"
 	logUnbidden   = "response.unbidden"
 	logTooLong    = "response.too_long"
@@ -61,6 +63,7 @@ type run struct {
 	notBefore time.Time // the server wants none earlier
 	hurried   turn.ID   // the turn for which one was made at once
 	attempt   int
+	without   parts      // what the next attempt leaves out
 	slow      bool       // the last attempt was refused
 	usedKey   string     // at the last attempt
 	failing   turn.Words // why attempts fail, and how many of them in a row did for that
@@ -76,6 +79,7 @@ type run struct {
 	plan    []op
 	next    int
 	resend  bool    // a part of the plan went out in a session that was lost
+	resent  turn.ID // the latest turn whose requests were sent again: not a third time
 	settled turn.ID // the latest turn whose answer was heard of, or was refused: it is not asked for again
 	gate    time.Time
 	voice   turn.ID // whose utterance is being sent

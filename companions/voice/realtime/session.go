@@ -50,11 +50,12 @@ func (r *run) open() {
 	r.opening, r.usedKey, r.tried = true, r.cfg.Key(), time.Now()
 	key := r.usedKey
 	specs, version := r.c.currentTools()
+	without := r.without
 	ctx, giveUp := context.WithCancel(r.ctx)
 	r.giveUp = giveUp
 	r.wg.Go(func() {
 		defer giveUp()
-		l, err := r.cfg.open(ctx, key, specs)
+		l, err := r.cfg.open(ctx, key, specs, without)
 		if l != nil {
 			l.tools = version
 		}
@@ -68,7 +69,7 @@ func (r *run) adopt(o opening) {
 		r.again = false
 		return // step begins the next
 	}
-	r.again = false
+	r.again, r.without = false, 0
 	if o.err == nil {
 		if r.link != nil {
 			r.spare = o.link
@@ -83,7 +84,12 @@ func (r *run) adopt(o opening) {
 	lost := turn.SessionLost{At: r.out.Now()}
 	lost.Say, lost.Fatal = wordsOf(o.err, r.cfg.Wall())
 	var no *refused
-	errors.As(o.err, &no)
+	if errors.As(o.err, &no) && no.bend != 0 { // it hung up on what it refused; the next attempt leaves that out
+		r.without = no.bend
+		r.backoff(false)
+		r.retrying(lost.Say, o.err)
+		return
+	}
 	hinted := no != nil && no.after > 0 && !lost.Fatal
 	r.backoff(!hinted && (lost.Fatal || waits(lost.Say)))
 	if hinted { // not before that; and ours goes on growing, so that "one second" is not asked for ever every second
@@ -145,7 +151,8 @@ func (r *run) begin(l *link) {
 	r.failing, r.failed = "", 0
 	again := map[turn.ID]bool{}
 	for _, o := range r.plan {
-		if !o.resumes() { // what goes on from there needs what was said
+		switch o.order.(type) {
+		case turn.ClearInput, turn.CommitInput, turn.AddText:
 			again[turn.TurnOf(o.order)] = true
 		}
 	}
@@ -158,6 +165,13 @@ func (r *run) begin(l *link) {
 	}
 	r.next, r.resend = 0, false
 	r.log.Info(logReady, "dialect", r.d.Name, "carried", len(r.history.entries))
+	left := l.bent.parts.names()
+	if len(left) > 0 {
+		r.log.Warn(logBent, "without", left, "err", l.bent.why)
+	}
+	if r.cfg.Bent != nil {
+		r.cfg.Bent(left, l.bent.why)
+	}
 	if !r.ready {
 		r.ready, r.lastLost = true, nil
 		r.out.Post(turn.SessionReady{At: r.out.Now()})
@@ -187,16 +201,7 @@ func (r *run) drop(why error) {
 	r.link = nil
 	r.wg.Go(l.close)
 	broken, speaking := r.breakOff()
-	// What the answer of a turn still wanted (tool outputs, a further answer) went with the session; to go on with one that
-	// broke off is for the next.
-	keep := r.plan[:0]
-	for _, o := range r.plan {
-		if t := turn.TurnOf(o.order); t != r.settled || t == "" || o.resumes() {
-			keep = append(keep, o)
-		}
-	}
-	r.resend = r.next > 0 && len(keep) > 0
-	r.plan, r.next = keep, 0
+	untold := r.repeat()
 	if time.Since(l.born) >= stableAfter {
 		r.attempt = 0
 	}
@@ -213,6 +218,7 @@ func (r *run) drop(why error) {
 			r.backoff(true)
 		}
 	}
+	r.at(r.retryAt) // step may be beyond connect
 	r.log.Warn(logLost, "err", why, "age", time.Since(l.born).Round(time.Second), "in", time.Until(r.retryAt).Round(time.Millisecond))
 	r.forget()
 	if speaking && !lost.Fatal {
@@ -222,6 +228,9 @@ func (r *run) drop(why error) {
 	}
 	for _, p := range broken {
 		r.settle(p)
+	}
+	for _, ev := range untold {
+		r.out.Post(ev)
 	}
 }
 

@@ -126,13 +126,39 @@ type wireError struct {
 	EventID string `json:"event_id"` // of ours
 }
 
-// UnmarshalJSON takes the object or a bare string.
+// UnmarshalJSON takes the object or a bare string; a field of another type is taken as it is written, because an error that
+// cannot be read is a person who waits.
 func (e *wireError) UnmarshalJSON(b []byte) error {
 	if len(b) > 0 && b[0] == '"' {
 		return json.Unmarshal(b, &e.Message)
 	}
-	type plain wireError
-	return json.Unmarshal(b, (*plain)(e))
+	var fields struct {
+		Type, Code, Message, Param json.RawMessage
+		EventID                    json.RawMessage `json:"event_id"`
+	}
+	if err := json.Unmarshal(b, &fields); err != nil {
+		return err
+	}
+	for _, f := range []struct {
+		to  *string
+		raw json.RawMessage
+	}{{&e.Type, fields.Type}, {&e.Code, fields.Code}, {&e.Message, fields.Message}, {&e.Param, fields.Param}, {&e.EventID, fields.EventID}} {
+		if len(f.raw) > 0 && json.Unmarshal(f.raw, f.to) != nil {
+			*f.to = string(f.raw)
+		}
+	}
+	return nil
+}
+
+// is tells whether it is the error of that code, which some servers put where the type belongs.
+func (e *wireError) is(code string) bool { return e.Code == code || e.Type == code }
+
+// code is what it is called.
+func (e *wireError) code() string {
+	if e.Code == "" {
+		return e.Type
+	}
+	return e.Code
 }
 
 var errNotAnObject = errors.New("not a JSON object with a type")

@@ -29,14 +29,15 @@ import (
 
 // wire is one direction of a connection: buffered, and able to lose everything silently.
 type wire struct {
-	mu     sync.Mutex
-	cond   *sync.Cond
-	buf    bytes.Buffer
-	closed bool
-	lost   bool // a black hole: bytes vanish, nothing is closed
-	full   bool // nobody reads: writing blocks
-	until  time.Time
-	timer  *time.Timer
+	mu       sync.Mutex
+	cond     *sync.Cond
+	buf      bytes.Buffer
+	closed   bool
+	lost     bool // a black hole: bytes vanish, nothing is closed
+	vanished time.Time
+	full     bool // nobody reads: writing blocks
+	until    time.Time
+	timer    *time.Timer
 }
 
 func newWire() *wire { w := &wire{}; w.cond = sync.NewCond(&w.mu); return w }
@@ -46,7 +47,7 @@ type memConn struct{ r, w *wire }
 func (c memConn) Read(b []byte) (int, error) {
 	c.r.mu.Lock()
 	defer c.r.mu.Unlock()
-	for c.r.buf.Len() == 0 {
+	for c.r.buf.Len() == 0 || c.r.lost {
 		if c.r.closed {
 			return 0, io.EOF
 		}
@@ -67,8 +68,8 @@ func (c memConn) Write(b []byte) (int, error) {
 	if c.w.closed {
 		return 0, errors.New("write on a closed wire")
 	}
+	c.w.buf.Write(b) // what vanishes is not acknowledged
 	if !c.w.lost {
-		c.w.buf.Write(b)
 		c.w.cond.Broadcast()
 	}
 	return len(b), nil
@@ -91,9 +92,19 @@ func (c memConn) Close() error {
 func (c memConn) vanish() {
 	for _, w := range []*wire{c.r, c.w} {
 		w.mu.Lock()
-		w.lost = true
+		w.lost, w.vanished = true, time.Now()
 		w.mu.Unlock()
 	}
+}
+
+// Acknowledged is what TCP_INFO tells of a socket.
+func (c memConn) Acknowledged() (silent time.Duration, flying, queued bool) {
+	c.w.mu.Lock()
+	defer c.w.mu.Unlock()
+	if c.w.lost && c.w.buf.Len() > 0 {
+		return time.Since(c.w.vanished), true, true
+	}
+	return 0, false, c.w.full
 }
 
 type addr struct{}
@@ -532,7 +543,8 @@ func bareRun(t testing.TB) (r *run, stop func()) {
 	w := newWorld(t, nil)
 	ctx, cancel := context.WithCancel(context.Background())
 	r = newRun(ctx, w.c, w)
-	l := &link{hangUp: func() error { return nil }, born: time.Now(), in: make(chan message), out: make(chan []byte), back: make(chan []byte), kick: make(chan struct{}, 1), tools: 1}
+	l := newLink()
+	l.hangUp, l.line, l.tools = func() error { return nil }, newLine(memConn{newWire(), newWire()}), 1
 	l.ctx, l.cancel = context.WithCancelCause(context.Background())
 	l.cancel(errors.New("there is no peer"))
 	r.link = l
