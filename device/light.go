@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -274,6 +275,7 @@ func (l *lights) conditions() {
 	trouble, offline := false, false
 	for _, c := range l.d.conds.list() {
 		switch {
+		case strings.HasPrefix(c.Code, voiceBent), strings.HasPrefix(c.Code, voiceUnheard) && !l.d.inRoom(): // it converses
 		case c.Code == lightLost, c.Code == "room.renamed", c.Code == discoveryLost, c.Code == roomPort, c.Code == slowCard, c.Code == keyMissing: // a box without a key answers
 		case c.Code == networkLost, c.Code == clockWrong, c.Code == voiceLost && !l.refused.Load():
 			offline = true

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/url"
+	"slices"
 	"strings"
 
 	"conch/companions"
@@ -108,6 +109,7 @@ func (d *Device) newVoice(card companions.Card, first bool, kind, address string
 			TranscriptionModel: v.Transcription == Default().Voice.Transcription,
 		}
 	}
+	conf.Bent = func(parts []string, why string) { d.bentVoice(card, parts, why) }
 	var err error
 	if conf.Dialect, err = dialectOf(dialect, v.URL); err != nil {
 		return nil, err
@@ -205,6 +207,34 @@ func remedy(say turn.Words) string {
 		do = "set the clock (timedatectl), or see that time comes by the network; it connects again by itself"
 	}
 	return do
+}
+
+// Codes of the conditions that a server refused a part of the session: the words of the person, or something else.
+const (
+	voiceUnheard = "voice.transcription"
+	voiceBent    = "voice.bent"
+)
+
+// bentVoice sets or clears the conditions that a companion's session had to do without something.
+func (d *Device) bentVoice(card companions.Card, parts []string, why string) {
+	tail := ""
+	if card.ID != d.cards[0].ID {
+		tail = "." + string(card.ID)
+	}
+	deaf := slices.Contains(parts, "transcription")
+	rest := slices.DeleteFunc(slices.Clone(parts), func(p string) bool { return p == "transcription" })
+	if deaf {
+		d.conds.set(voiceUnheard+tail, fmt.Sprintf("the server refuses to write down what %s hears (%s): others in a room do not get to know it, and nothing of it is remembered", card.Name, why),
+			fmt.Sprintf("set voice.transcription to a model that the server knows, or to \"\" to ask for none (now: %q)", d.cfg.Voice.Transcription))
+	} else {
+		d.conds.clear(voiceUnheard + tail)
+	}
+	if len(rest) > 0 {
+		d.conds.set(voiceBent+tail, fmt.Sprintf("the server refuses a part of %s's session, which does without: %s (%s)", card.Name, strings.Join(rest, ", "), why),
+			"look at voice.name, voice.model and voice.dialect (conch check)")
+	} else {
+		d.conds.clear(voiceBent + tail)
+	}
 }
 
 // startRehearsal opens the rehearsal server on a loopback port of its own; Run serves it.
