@@ -104,6 +104,10 @@ func (r *run) execute(o *op) bool {
 		})
 	}
 	if c, ok := o.order.(turn.CreateResponse); ok {
+		if time.Now().Before(o.after) {
+			r.at(o.after)
+			return false
+		}
 		return r.create(c, o.tries)
 	}
 	return true

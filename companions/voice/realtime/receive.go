@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"conch/coordinator/turn"
@@ -16,6 +17,7 @@ const (
 	codeCommitEmpty = "input_audio_buffer_commit_empty"
 	codeCommitOld   = "input_audio_buffer_commit_too_small"
 	codeKey         = "invalid_api_key"
+	codeNotActive   = "response_cancel_not_active"
 )
 
 // receive acts on one message of the server.
@@ -149,24 +151,67 @@ func (r *run) serverError(e *wireError) {
 	e.Message = redact(e.Message, r.usedKey)
 	s, ok := r.sent.find(e.EventID)
 	if !ok { // servers that do not say which event they mean
-		switch {
-		case (e.Code == codeCommitEmpty || e.Code == codeCommitOld) && len(r.commits) > 0:
-			s = sentEvent{kind: sentCommit, turn: r.commits[0]}
-		case e.Code == codeExpired || e.Code == codeKey:
-		case len(r.creates) > 0 && (e.Code == codeActive || e.Type == "server_error" || waits(wordsFor(e.Code, e.Type))):
-			s = sentEvent{kind: sentCreate, turn: r.creates[0].turn}
-		}
+		s = r.meant(e)
 	}
-	r.log.Warn(logError, "turn", s.turn, "to", s.kind.String(), "type", e.Type, "code", e.Code, "err", e.Message)
+	if r.counts.Errors++; r.counts.Errors&(r.counts.Errors-1) == 0 || s.turn != "" {
+		r.log.Warn(logError, "turn", s.turn, "to", s.kind.String(), "type", e.Type, "code", e.Code, "err", fmt.Sprintf("%.400s", e.Message))
+	}
 	switch {
-	case e.Code == codeExpired, e.Code == codeKey:
-		r.drop(&refused{code: e.Code, text: e.Message})
+	case e.is(codeExpired), e.is(codeKey):
+		r.drop(&refused{code: e.code(), text: e.Message})
+	case e.is(codeNotActive):
+		r.notActive(s)
 	case slices.Contains(r.d.Failures, e.Code):
 		r.answerFailed(e)
 	case s.kind == sentCommit:
 		r.commitRefused(s.turn)
 	case s.kind == sentCreate:
 		r.createRefused(s.turn, e)
+	}
+}
+
+// meant finds what an error that names nothing of ours is about: what fits exactly one thing that is open belongs to it.
+func (r *run) meant(e *wireError) sentEvent {
+	about := strings.ToLower(e.code() + " " + e.Param)
+	switch {
+	case e.is(codeCommitEmpty), e.is(codeCommitOld), strings.Contains(about, "input_audio_buffer"):
+		if len(r.commits) > 0 {
+			return sentEvent{kind: sentCommit, turn: r.commits[0]}
+		}
+	case e.is(codeExpired), e.is(codeKey), e.is(codeNotActive):
+	case slices.ContainsFunc([]string{"session", "item", "audio_end_ms", "truncat", "cancel", "delete", "transcription"}, func(s string) bool { return strings.Contains(about, s) }):
+	default:
+		var open []create
+		for _, c := range r.creates {
+			if !c.implied && !c.cancelled {
+				open = append(open, c)
+			}
+		}
+		if len(open) == 1 {
+			return sentEvent{kind: sentCreate, turn: open[0].turn}
+		}
+	}
+	return sentEvent{}
+}
+
+// notActive: what was to be cancelled is over, whether its response.done comes or not.
+func (r *run) notActive(s sentEvent) {
+	var live []*response
+	for _, p := range r.responses {
+		if p.cancelled && !p.ended && (s.response == "" || s.response == p.id) {
+			live = append(live, p)
+		}
+	}
+	if len(live) == 1 {
+		r.responseDone(&wireResponse{ID: string(live[0].id), Status: "cancelled"})
+	}
+	r.unblock()
+}
+
+// unblock tries again at once what waited for an answer that is over now.
+func (r *run) unblock() {
+	if r.next < len(r.plan) {
+		r.plan[r.next].after = time.Time{}
 	}
 }
 
@@ -203,8 +248,8 @@ func (r *run) unplan(t turn.ID) {
 	r.plan, r.next = keep, next
 }
 
-// maxTries of a response.create that met a live answer the client did not know of.
-const maxTries = 3
+// tryAgain is when a response.create that met a live answer is repeated, unless that has ended before.
+var tryAgain = [...]time.Duration{150 * time.Millisecond, 300 * time.Millisecond, 600 * time.Millisecond}
 
 var errActive = errors.New("an unknown answer is live")
 
@@ -217,14 +262,14 @@ func (r *run) createRefused(t turn.ID, e *wireError) {
 		if c.cancelled {
 			return
 		}
-		if e.Code == codeActive && c.tries < maxTries && r.link != nil {
+		if e.is(codeActive) && c.tries < len(tryAgain) && r.link != nil {
 			if r.d.Cancels { // whatever it is, it is not ours
 				r.send(sentEvent{kind: sentCancel, turn: t}, func(id string) any {
 					return wireEvent{Type: "response.cancel", EventID: id}
 				})
 			}
 			r.log.Warn(logError, "turn", t, "err", errActive, "try", c.tries+1)
-			again := op{order: c.order, tries: c.tries + 1}
+			again := op{order: c.order, tries: c.tries + 1, after: time.Now().Add(tryAgain[c.tries])}
 			r.plan = append(r.plan, op{})
 			copy(r.plan[r.next+1:], r.plan[r.next:])
 			r.plan[r.next] = again

@@ -296,6 +296,7 @@ func (r *run) nameCall(it *wireItem) {
 
 func (r *run) responseDone(w *wireResponse) {
 	p := r.responses[turn.ResponseID(w.ID)]
+	r.unblock()
 	if p == nil || p.ended {
 		if w.Usage != nil { // an answer nobody waits for costs money too
 			r.count(func(m *meter) { m.answered("", w.Usage, 0) })
@@ -388,7 +389,7 @@ func (r *run) stop(p *response) {
 		r.settle(p)
 	case r.d.answersItself() && r.expecting(): // such servers cancel whatever is live, and that is the next one by now
 	default:
-		r.send(sentEvent{kind: sentCancel, turn: p.turn}, func(id string) any {
+		r.send(sentEvent{kind: sentCancel, turn: p.turn, response: p.id}, func(id string) any {
 			return wireEvent{Type: "response.cancel", EventID: id, ResponseID: string(p.id)}
 		})
 		if r.link != nil {

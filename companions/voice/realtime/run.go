@@ -112,11 +112,12 @@ type run struct {
 }
 
 // Counters are of what was passed over, since Run began.
-type Counters struct{ Garbage, Unknown, Duplicate, Stale int }
+type Counters struct{ Garbage, Unknown, Duplicate, Stale, Errors int }
 
 type op struct {
 	order turn.Order
 	tries int
+	after time.Time // not before
 }
 
 func newRun(ctx context.Context, c *Client, out Outlet) *run {

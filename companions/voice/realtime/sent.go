@@ -26,6 +26,8 @@ type sentEvent struct {
 	id   string
 	kind sentKind
 	turn turn.ID
+
+	response turn.ResponseID // of sentCancel
 }
 
 // sentEvents remembers the latest.

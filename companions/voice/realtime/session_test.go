@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"conch/coordinator/turn"
@@ -85,12 +86,13 @@ func TestHarmlessErrorsEndNothing(t *testing.T) {
 		w.c.Do(turn.CancelResponse{Turn: "t-1", Response: "r1"})
 		w.c.Do(turn.TruncateItem{Turn: "t-1", Item: "i1", Heard: 240})
 		w.took()
-		p.fail(p.last("response.cancel"), "invalid_request_error", "response_cancel_not_active")
 		p.fail(p.last("conversation.item.truncate"), "invalid_request_error", "invalid_value")
 		p.fail(nil, "invalid_request_error", "unknown")
 		w.want()
+		p.fail(p.last("response.cancel"), "invalid_request_error", "response_cancel_not_active")
+		w.want("done t-1 r1 cancelled") // it is over
 		p.doneResponse("r1", "completed")
-		w.want("done t-1 r1 cancelled")
+		w.want()
 		w.ask("t-2")
 	})
 }
@@ -128,12 +130,111 @@ func TestUnknownLiveAnswerIsCancelledAndAskedAgain(t *testing.T) {
 	in(t, nil, func(w *world) {
 		p := w.peer(0)
 		w.ask("t-1")
-		for range maxTries {
+		for i, wait := range tryAgain {
+			n := p.count("response.create")
 			p.fail(p.last("response.create"), "invalid_request_error", codeActive)
+			time.Sleep(wait - time.Millisecond)
 			w.want()
+			if got := p.count("response.create"); got != n {
+				t.Errorf("try %d came before %v", i+1, wait)
+			}
+			time.Sleep(2 * time.Millisecond)
+			w.want()
+			if got := p.count("response.create"); got != n+1 {
+				t.Errorf("%d tries after %v; want one", got-n, wait)
+			}
 		}
 		p.fail(p.last("response.create"), "invalid_request_error", codeActive)
 		w.want("no answer t-1 server_error")
+	})
+}
+
+// count is how many events of a type the server received.
+func (p *peer) count(typ string) (n int) {
+	synctest.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, ev := range p.got {
+		if ev["type"] == typ {
+			n++
+		}
+	}
+	return n
+}
+
+// When the obstacle has gone nobody waits for the rest of the time: the unknown answer ends, or there was none.
+func TestAskedAgainWhenTheObstacleHasGone(t *testing.T) {
+	for name, gone := range map[string]func(p *peer){
+		"done":          func(p *peer) { p.doneResponse("unknown", "cancelled") },
+		"there is none": func(p *peer) { p.fail(p.last("response.cancel"), "invalid_request_error", codeNotActive) },
+		"in the type":   func(p *peer) { p.fail(nil, codeNotActive, "") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, nil, func(w *world) {
+				p := w.peer(0)
+				w.ask("t-1")
+				p.fail(nil, codeActive, "") // the code stands in the type, and nothing says to what
+				w.want()
+				gone(p)
+				if n := p.count("response.create"); n != 2 {
+					t.Errorf("asked %d times at once; want twice", n)
+				}
+			})
+		})
+	}
+}
+
+// "There is nothing to cancel" is the end of what was to be cancelled: the next question is asked at once.
+func TestNothingToCancelEndsTheWait(t *testing.T) {
+	for _, named := range []bool{true, false} {
+		in(t, nil, func(w *world) {
+			p := w.peer(0)
+			w.ask("t-1")
+			p.created("r1", "t-1")
+			p.delta("r1", "i1", 2400)
+			w.took()
+			w.c.Do(turn.CancelResponse{Turn: "t-1", Response: "r1"})
+			w.took()
+			var to map[string]any
+			if named {
+				to = p.last("response.cancel")
+			}
+			p.fail(to, "invalid_request_error", codeNotActive)
+			w.want("done t-1 r1 cancelled")
+			w.ask("t-2")
+			if n := p.count("response.create"); n != 2 {
+				t.Errorf("the second question was not asked at once (%d)", n)
+			}
+			p.doneResponse("r1", "cancelled") // late
+			p.created("r2", "t-2")
+			w.want("started t-2 r2")
+		})
+	}
+}
+
+// An error fits the one open request when nothing speaks against it, whether it names it, names nothing, or names nonsense.
+func TestAnErrorThatFitsOneQuestionBelongsToIt(t *testing.T) {
+	for _, to := range []map[string]any{nil, {"event_id": "evt_of_somebody"}, {"event_id": ""}} {
+		in(t, nil, func(w *world) {
+			w.ask("t-1")
+			w.peer(0).fail(to, "invalid_request_error", "unknown_thing")
+			w.want("no answer t-1 server_error")
+			w.ask("t-2")
+			w.peer(0).send(map[string]any{"type": "error", "error": map[string]any{"type": "insufficient_quota", "code": nil, "message": "no"}})
+			w.want("no answer t-2 quota")
+			w.ask("t-3")
+			w.peer(0).send(map[string]any{"type": "error", "error": map[string]any{"type": "server_error", "code": 500, "message": 7, "param": []any{}}})
+			w.want("no answer t-3 server_error")
+		})
+	}
+	in(t, nil, func(w *world) { // these are about something else
+		w.ask("t-1")
+		for _, code := range []string{"item_truncate_invalid_item_id", "session_update_failed", "cancel_failed", "input_audio_buffer_clear_failed"} {
+			w.peer(0).fail(nil, "invalid_request_error", code)
+		}
+		w.want()
+		w.peer(0).created("r1", "t-1")
+		w.want("started t-1 r1")
 	})
 }
 
