@@ -73,8 +73,8 @@ type life struct {
 
 var errMute = errors.New("it gives no sign of life any more, and answers no ping as it did")
 
-// look tells whether to ping, what the line died of, and when to look again.
-func (f *life) look(now time.Duration, v vitals, ask bool) (ping bool, dead error, next time.Duration) {
+// look tells whether to ping, when to look again, and what the line died of.
+func (f *life) look(now time.Duration, v vitals, ask bool) (ping bool, next time.Duration, dead error) {
 	switch {
 	case !v.flying:
 		f.flying = -1
@@ -83,23 +83,23 @@ func (f *life) look(now time.Duration, v vitals, ask bool) (ping bool, dead erro
 	}
 	if v.flying {
 		if silent := now - max(f.flying, v.acked, v.heard); silent >= deadAfter {
-			return false, fmt.Errorf("the line is dead: nothing of what was sent is acknowledged for %v", silent.Round(100*time.Millisecond)), 0
+			return false, 0, fmt.Errorf("the line is dead: nothing of what was sent is acknowledged for %v", silent.Round(100*time.Millisecond))
 		}
-		return false, nil, deadLook
+		return false, deadLook, nil
 	}
 	if v.pongs && !v.owed && now-v.heard >= muteAfter {
-		return false, errMute, 0
+		return false, 0, errMute
 	}
 	if v.queued { // it reads nothing, and says so: it is there
-		return false, nil, deadLook
+		return false, deadLook, nil
 	}
 	quiet := now - max(v.heard, f.pinged)
 	if ask || quiet >= pingAfter {
 		f.pinged = now
-		return true, nil, deadLook
+		return true, deadLook, nil
 	}
 	if v.owed { // the question itself is about to be in flight
-		return false, nil, deadLook
+		return false, deadLook, nil
 	}
-	return false, nil, pingAfter - quiet
+	return false, pingAfter - quiet, nil
 }

@@ -40,7 +40,7 @@ func TestLifeOfALine(t *testing.T) {
 		{name: "no pong, but it is at an answer", since: life{flying: -1, pinged: 38 * s}, now: 40 * s, v: vitals{heard: 10 * s, pongs: true, owed: true}},
 	} {
 		f := c.since
-		ping, dead, next := f.look(c.now, c.v, c.ask)
+		ping, next, dead := f.look(c.now, c.v, c.ask)
 		if ping != c.ping || (dead != nil) != c.dead || dead == nil && (next <= 0 || next > pingAfter) {
 			t.Errorf("%s: ping %v, dead %v, next look in %v; want ping %v, dead %v", c.name, ping, dead, next, c.ping, c.dead)
 		}

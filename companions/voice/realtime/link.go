@@ -246,7 +246,7 @@ func (l *link) watch() error {
 		now := l.age()
 		v := l.line.vitals(now)
 		v.pongs, v.owed = l.pongs.Load(), l.unanswered() > 0
-		ping, dead, next := f.look(now, v, ask)
+		ping, next, dead := f.look(now, v, ask)
 		if dead != nil {
 			return dead
 		}

@@ -21,6 +21,7 @@ type response struct {
 	audible   bool  // it said or called something
 	texted    bool
 	called    bool
+	calls     int
 	seconds   float64
 	status    turn.ResponseStatus
 	say       turn.Words
@@ -84,6 +85,8 @@ type itemInfo struct {
 const (
 	maxItems     = 256
 	maxResponses = 8
+	maxUnbidden  = 64 // of a session; more are not even cancelled
+	maxCalls     = 32 // of an answer: each brings an output, and all of them one more answer
 )
 
 func (r *run) item(id turn.ItemID, t turn.ID) *itemInfo {
@@ -164,17 +167,17 @@ func (r *run) responseCreated(w *wireResponse) {
 		return
 	}
 	at := r.asked(w)
-	for old, p := range r.responses {
-		if len(r.responses) < maxResponses {
-			break
-		}
-		p.stopPump()
-		delete(r.responses, old)
-	}
+	r.makeRoom()
 	p := &response{id: id}
 	r.responses[id] = p
 	if at < 0 {
-		r.log.Warn(logUnbidden, "response", id)
+		if r.counts.Unbidden++; r.counts.Unbidden&(r.counts.Unbidden-1) == 0 {
+			r.log.Warn(logUnbidden, "response", id, "times", r.counts.Unbidden)
+		}
+		if r.counts.Unbidden > maxUnbidden { // it does not listen
+			delete(r.responses, id)
+			return
+		}
 		r.stop(p)
 		return
 	}
@@ -185,6 +188,21 @@ func (r *run) responseCreated(w *wireResponse) {
 		return
 	}
 	r.out.Post(turn.ResponseStarted{At: r.out.Now(), Turn: c.turn, Response: id})
+}
+
+// makeRoom forgets answers beyond the bound: first those that nobody waits for.
+func (r *run) makeRoom() {
+	for _, idle := range []bool{true, false} {
+		for id, p := range r.responses {
+			if len(r.responses) < maxResponses {
+				return
+			}
+			if !idle || p.turn == "" || p.cancelled {
+				p.stopPump()
+				delete(r.responses, id)
+			}
+		}
+	}
 }
 
 // find gives the live answer an event belongs to, or nil when it is to be dropped.
@@ -276,6 +294,12 @@ func (r *run) call(p *response, id, name, args string) {
 		name = c.name
 	}
 	if c.told || name == "" {
+		return
+	}
+	if p.calls++; p.calls > maxCalls {
+		if p.calls == maxCalls+1 {
+			r.log.Warn(logCalls, "turn", p.turn, "response", p.id, "limit", maxCalls)
+		}
 		return
 	}
 	r.calls[turn.CallID(id)] = callInfo{turn: p.turn, name: name, told: true}

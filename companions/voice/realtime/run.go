@@ -32,6 +32,7 @@ const (
 	logTooLong    = "response.too_long"
 	logFailed     = "response.failed"
 	logCall       = "call.unknown"
+	logCalls      = "call.too_many"
 	logUsage      = "usage.turn"
 	logCeiling    = "usage.ceiling"
 	logReset      = "usage.reset"
@@ -112,7 +113,7 @@ type run struct {
 }
 
 // Counters are of what was passed over, since Run began.
-type Counters struct{ Garbage, Unknown, Duplicate, Stale, Errors int }
+type Counters struct{ Garbage, Unknown, Duplicate, Stale, Errors, Unbidden int }
 
 type op struct {
 	order turn.Order
@@ -143,7 +144,7 @@ func (r *run) forget() {
 	r.seen, r.sent = seen{}, sentEvents{}
 	r.calls, r.items = map[turn.CallID]callInfo{}, map[turn.ItemID]*itemInfo{}
 	r.voice, r.spoken, r.gate = "", 0, time.Time{}
-	r.counts.Garbage = 0
+	r.counts.Garbage, r.counts.Unbidden = 0, 0
 }
 
 func (r *run) loop() {

@@ -175,10 +175,19 @@ func decode(msg []byte, ev *inbound) (audio []byte, err error) {
 	if err := json.Unmarshal(msg, ev); err != nil {
 		// A known name with a field of another type is garbage; an unknown name is ignored whatever it holds.
 		var wrong *json.UnmarshalTypeError
-		if errors.As(err, &wrong) && ev.Type != "" && !known[name(ev.Type)] {
+		switch {
+		case !errors.As(err, &wrong) || ev.Type == "":
+			return nil, err
+		case !known[name(ev.Type)]:
 			return nil, nil
+		case ev.Type == "response.created" || ev.Type == "response.done":
+			// That an answer begins or ends is too much to lose for a detail of it; the rest of it was read.
+			if ev.Response == nil || ev.Response.ID == "" {
+				return nil, err
+			}
+		default:
+			return nil, err
 		}
-		return nil, err
 	}
 	if ev.Type == "" {
 		return nil, errNotAnObject
