@@ -180,6 +180,10 @@ test-audio: deps-test ## sound on a private PulseAudio and the simulated ALSA ca
 test-pairing: deps-test ## devices on networks of their own pair, by sound and by hand, and lose their power at each step (root; minutes)
 	@CONCH_TEST_PAIRING=1 $(GO) test -count=1 -v -timeout 15m -run 'PairingOnThreeNetworks|PowerCutAtEachRecord' ./device
 
+.PHONY: test-hostile
+test-hostile: deps-test ## every way in which servers misbehave against a whole device, thirty turns each, as a table (some ten minutes)
+	@CONCH_TEST_HOSTILE=1 $(GO) test -count=1 -v -timeout 40m -run '^TestHostileServers$$' ./device $(ARGS)
+
 .PHONY: test-js
 test-js: deps-test ## the official JavaScript client against the rehearsal server
 	@$(GO) test -count=1 -v -timeout 10m -run 'JavaScript' ./companions/voice/...

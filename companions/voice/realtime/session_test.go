@@ -221,7 +221,7 @@ func TestAnErrorThatFitsOneQuestionBelongsToIt(t *testing.T) {
 			w.want("no answer t-1 server_error")
 			w.ask("t-2")
 			w.peer(0).send(map[string]any{"type": "error", "error": map[string]any{"type": "insufficient_quota", "code": nil, "message": "no"}})
-			w.want("no answer t-2 quota")
+			w.want("no answer t-2 no_credit")
 			w.ask("t-3")
 			w.peer(0).send(map[string]any{"type": "error", "error": map[string]any{"type": "server_error", "code": 500, "message": 7, "param": []any{}}})
 			w.want("no answer t-3 server_error")
