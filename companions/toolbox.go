@@ -23,16 +23,13 @@ const (
 	logToolDone     = "tool.done"
 	logToolFailed   = "tool.failed"
 	logToolPanicked = "tool.panicked"
-	logToolLate     = "tool.late"
 )
 
 // Bounds of a tool.
 const (
-	ToolDeadline = 10 * time.Second // turns.md 3
-	maxOutput    = 16 << 10         // bytes of output for the model; more is cut, and says so
-	maxArgs      = 64 << 10         // bytes of arguments
-	maxTools     = 128              // the Realtime session takes as many
-	maxRunning   = 16               // calls at work, abandoned ones included
+	maxOutput = 16 << 10 // bytes of output for the model; more is cut, and says so
+	maxArgs   = 64 << 10 // bytes of arguments
+	maxTools  = 128      // the Realtime session takes as many
 )
 
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
@@ -40,12 +37,11 @@ var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 // Toolbox makes tools of skills. It is filled before the first turn and only read after; Call may come from any
 // goroutine.
 type Toolbox struct {
-	log     *slog.Logger
-	now     func() time.Time
-	inject  skills.Inject
-	tools   map[string]boxed
-	specs   []turn.ToolSpec
-	running chan struct{} // a place for each call at work
+	log    *slog.Logger
+	now    func() time.Time
+	inject skills.Inject
+	tools  map[string]boxed
+	specs  []turn.ToolSpec
 }
 
 type boxed struct {
@@ -62,7 +58,7 @@ type Outcome struct {
 
 // NewToolbox makes an empty one. inject may be nil; now is the clock on the wall.
 func NewToolbox(log *slog.Logger, now func() time.Time, inject skills.Inject) *Toolbox {
-	return &Toolbox{log: log, now: now, inject: inject, tools: map[string]boxed{}, running: make(chan struct{}, maxRunning)}
+	return &Toolbox{log: log, now: now, inject: inject, tools: map[string]boxed{}}
 }
 
 // Add registers the tools of a skill, all or none.
@@ -102,9 +98,8 @@ func (b *Toolbox) Add(name string, s skills.Skill) error {
 // Specs describes the tools to a voice, in the order they were added.
 func (b *Toolbox) Specs() []turn.ToolSpec { return slices.Clone(b.specs) }
 
-// Call runs a tool until it returns or ctx ends, which is after ToolDeadline where the caller sets none. A tool that ignores
-// its context is left behind: its result is thrown away (a claim hears that it ended, as every claim does), and it keeps
-// its place among maxRunning until it returns.
+// Call runs a tool on the caller's goroutine until it returns. That ctx ends is for the tool to heed, and for the caller to
+// bound where it does not.
 func (b *Toolbox) Call(ctx context.Context, id turn.ID, name, args string) Outcome {
 	log := b.log.With("turn", id, "tool", name)
 	t, ok := b.tools[name]
@@ -119,50 +114,27 @@ func (b *Toolbox) Call(ctx context.Context, id turn.ID, name, args string) Outco
 		log.Warn(logToolFailed, "err", err)
 		return sorry("The arguments were refused: %v. Correct them and try again, or ask.", err)
 	}
-	select {
-	case b.running <- struct{}{}:
-	default:
-		log.Error(logToolFailed, "err", "too many calls at work")
-		return sorry("Too many things are going on. Please try again in a moment.")
-	}
-	cancel := context.CancelFunc(func() {})
-	if _, limited := ctx.Deadline(); !limited {
-		ctx, cancel = context.WithTimeout(ctx, ToolDeadline)
-	}
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	done, gone := make(chan Outcome), make(chan struct{})
-	defer close(gone)
 	began := time.Now()
-	go func() {
-		defer func() { <-b.running }()
-		o := b.run(skills.Context{Context: ctx, Turn: string(id), Log: log, Now: b.now, Inject: b.inject}, t, args)
-		select {
-		case done <- o:
-		case <-gone:
-			if c, ok := o.Effect.(skills.InputClaim); ok && c.Ended != nil {
-				defer recoverTo(log, func() {})
-				c.Ended(skills.Interrupted)
-			}
-		}
-	}()
-	select {
-	case o := <-done:
-		log.Info(logToolDone, "ms", time.Since(began).Milliseconds(), "failed", o.Failed)
-		return o
-	case <-ctx.Done():
-		log.Warn(logToolLate, "ms", time.Since(began).Milliseconds(), "err", ctx.Err())
-		if errors.Is(ctx.Err(), context.Canceled) {
-			return sorry("It was interrupted before it was finished.")
-		}
-		return sorry("Sorry, that took too long and was given up.")
-	}
+	o := b.run(skills.Context{Context: ctx, Turn: string(id), Log: log, Now: b.now, Inject: b.inject}, t, args)
+	log.Info(logToolDone, "ms", time.Since(began).Milliseconds(), "failed", o.Failed)
+	return o
 }
 
 // run calls the handler and turns whatever happens into an outcome.
 func (b *Toolbox) run(ctx skills.Context, t boxed, args string) (o Outcome) {
 	defer recoverTo(ctx.Log, func() { o = sorry("Sorry, that went wrong on my side.") })
 	r, err := t.Handler(ctx, json.RawMessage(args))
-	if err != nil {
+	switch over := ctx.Err(); {
+	case err == nil:
+	case errors.Is(over, context.DeadlineExceeded):
+		ctx.Log.Warn(logToolFailed, "err", err)
+		return sorry("Sorry, that took too long and was given up.")
+	case over != nil:
+		ctx.Log.Info(logToolFailed, "err", err)
+		return sorry("It was interrupted before it was finished.")
+	default:
 		ctx.Log.Warn(logToolFailed, "err", err)
 		return sorry("Sorry, that did not work: %v.", err)
 	}

@@ -93,65 +93,37 @@ func TestToolThatPanicsApologises(t *testing.T) {
 	}
 }
 
-func TestToolDeadline(t *testing.T) {
+// A tool is told by its context that its time or its turn is over; what it did all the same is what is said.
+func TestToolThatIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBox(t,
 			tool("patient", func(ctx skills.Context) (skills.Result, error) { <-ctx.Done(); return skills.Result{}, ctx.Err() }),
-			tool("deaf", func(skills.Context) (skills.Result, error) { time.Sleep(time.Hour); return skills.Result{}, nil }))
-		for _, name := range []string{"patient", "deaf"} {
-			began := time.Now()
-			o := b.Call(t.Context(), "t-1", name, "{}")
-			if d := time.Since(began); !o.Failed || d != ToolDeadline {
-				t.Errorf("%s: %+v after %v; want an apology after %v", name, o, d, ToolDeadline)
+			tool("done", func(ctx skills.Context) (skills.Result, error) {
+				<-ctx.Done()
+				return skills.Result{Output: "sent"}, nil
+			}))
+		for _, row := range []struct {
+			tool, want string
+			failed     bool
+			end        func(context.Context) (context.Context, context.CancelFunc)
+		}{
+			{"patient", "took too long", true, func(c context.Context) (context.Context, context.CancelFunc) {
+				return context.WithTimeout(c, 10*time.Second)
+			}},
+			{"patient", "interrupted", true, func(c context.Context) (context.Context, context.CancelFunc) {
+				c, cancel := context.WithCancel(c)
+				time.AfterFunc(time.Second, cancel)
+				return c, cancel
+			}},
+			{"done", "sent", false, func(c context.Context) (context.Context, context.CancelFunc) {
+				return context.WithTimeout(c, 10*time.Second)
+			}},
+		} {
+			ctx, cancel := row.end(t.Context())
+			if o := b.Call(ctx, "t-1", row.tool, "{}"); o.Failed != row.failed || !strings.Contains(o.Output, row.want) {
+				t.Errorf("%s: %+v; want %q, failed %v", row.tool, o, row.want, row.failed)
 			}
-		}
-		// Deaf ones pile up to a bound, then nobody else is let in, then they are gone.
-		for range maxRunning - 1 {
-			go b.Call(t.Context(), "t-1", "deaf", "{}")
-		}
-		synctest.Wait()
-		if o := b.Call(t.Context(), "t-1", "deaf", "{}"); !strings.Contains(o.Output, "Too many") {
-			t.Errorf("call %d = %+v", maxRunning+1, o)
-		}
-		time.Sleep(2 * time.Hour)
-		if n := len(b.running); n != 0 {
-			t.Errorf("%d calls still have a place", n)
-		}
-	})
-}
-
-func TestDeadlineOfTheCallerIsTheTools(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBox(t, tool("slow", func(skills.Context) (skills.Result, error) {
-			time.Sleep(15 * time.Second)
-			return skills.Result{Output: "done"}, nil
-		}))
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		defer cancel()
-		if o := b.Call(ctx, "t-1", "slow", "{}"); o.Output != "done" {
-			t.Errorf("%+v; want the tool's own answer: the household allows 20 s", o)
-		}
-	})
-}
-
-// turns.md 3: a claim's end is told once, also when its tool came too late for it to begin.
-func TestLateClaimEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var ends []skills.Ended
-		b := newBox(t, tool("call", func(skills.Context) (skills.Result, error) {
-			time.Sleep(time.Minute)
-			return skills.Result{Effect: skills.InputClaim{Ended: func(how skills.Ended) {
-				ends = append(ends, how)
-				panic("and its end fails")
-			}}}, nil
-		}))
-		if o := b.Call(t.Context(), "t-1", "call", "{}"); !o.Failed || o.Effect != nil {
-			t.Errorf("%+v; want an apology", o)
-		}
-		time.Sleep(time.Hour)
-		synctest.Wait()
-		if len(ends) != 1 || ends[0] != skills.Interrupted {
-			t.Errorf("ends = %v; want interrupted, once", ends)
+			cancel()
 		}
 	})
 }

@@ -37,7 +37,7 @@ type Options struct {
 
 	Recorder     *Recorder     // the last facts and orders; default: one of 200 lines
 	ToolDeadline time.Duration // default 10 s (turns.md 3)
-	ToolLimit    int           // tools that run at the same time, abandoned ones included; default 16
+	ToolLimit    int           // tools of the live turn that run at the same time; default 16
 	StreamLimit  int           // streams and claims at the same time, dying ones included; default 8
 	InboxLimit   int           // facts that wait before their producers do; default 256
 	Inject       InjectConfig  // bounds of the queue of injected turns

@@ -30,7 +30,8 @@
 // # Goroutines
 //
 //	loop            Run's own; owns the machine, the handles, the injections, the one timer; calls every port and OnEnd
-//	tool (2)        one calls Tools.Call, one minds the deadline; at most ToolLimit tools, abandoned ones included
+//	tool (2)        one calls Tools.Call, one minds the deadline; at most ToolLimit tools of the live turn, and 256 that are
+//	                left behind: told that their turn or time is over, and deaf to it
 //	stream, claim (2)  one is the producer, one waits for it, for the last sample, or for the cut, and calls Ended;
 //	                at most StreamLimit
 //	words, sound    writes samples, waits until they were heard
@@ -51,6 +52,7 @@
 //	presses, releases, hushes    1,024 more places of their own, then the last of the kind is replaced
 //	latched and running effects  64, then the model is told that it was not carried out
 //	a tool's time and output     10 s, 64 kB
+//	calls of a tool left behind  64 of one name, 256 in all; beyond, that tool is refused, and no other
 //	time of a cut producer       5 s, then its end is told without it
 //	wait for the time of silence 100 ms, then the line is written without it
 //

@@ -15,7 +15,7 @@ const (
 	logToolPanic      = "tool.panic"      // a tool panicked; the model got an apology
 	logToolAbandoned  = "tool.abandoned"  // a tool did not return in time; the model got an apology
 	logToolLate       = "tool.late"       // an abandoned tool returned after all; its result was dropped
-	logToolRefused    = "tool.refused"    // too many tools at once
+	logToolRefused    = "tool.refused"    // too many tools at once, or too many left behind of this one
 	logToolCut        = "tool.truncated"  // an output was longer than the limit
 	logHandleFull     = "handle.full"     // too many latched effects
 	logHandleDropped  = "handle.dropped"  // a latched effect was discarded

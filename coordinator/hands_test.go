@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -119,17 +120,28 @@ func TestAToolThatIgnoresItsDeadlineIsAbandonedWithAnApology(t *testing.T) {
 		if ev := h.returned(one[toolDone](h)); ev.Output != sorryDeadline {
 			t.Errorf("output %q; want %q", ev.Output, sorryDeadline)
 		}
-		if len(h.toolSlots) != 1 {
-			t.Error("an abandoned tool gave back its place while it still runs")
+		if got := h.atWork(); got != "0 live, 1 left behind" {
+			t.Errorf("%s; want the abandoned tool counted, and no place of a live turn taken", got)
 		}
 		close(release)
 		if got := h.next(); len(got) != 0 {
 			t.Errorf("the late result came back: %+v", got)
 		}
-		if ended != 1 || len(h.toolSlots) != 0 {
-			t.Errorf("the late claim ended %d times, %d places taken; want 1 and 0", ended, len(h.toolSlots))
+		if got := h.atWork(); ended != 1 || got != "0 live, 0 left behind" {
+			t.Errorf("the late claim ended %d times, %s; want once, and none", ended, got)
 		}
 	})
+}
+
+// atWork counts the calls of tools.
+func (r *runner) atWork() string {
+	r.toolCalls.mu.Lock()
+	defer r.toolCalls.mu.Unlock()
+	n := map[bool]int{}
+	for _, c := range r.toolCalls.busy {
+		n[c.left]++
+	}
+	return fmt.Sprintf("%d live, %d left behind", n[false], n[true])
 }
 
 func TestAToolThatHeedsItsDeadlineAnswersItself(t *testing.T) {

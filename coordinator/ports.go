@@ -89,7 +89,8 @@ type Mic interface {
 type Tools interface {
 	// Specs lists what there is.
 	Specs() []turn.ToolSpec
-	// Call runs one tool, on the caller's goroutine, until it returns or ctx ends. Panics are the callee's to catch.
+	// Call runs one tool on the caller's goroutine. ctx ends at the tool's deadline, and with its turn; what is returned
+	// before the deadline answers the call all the same. Whoever ignores ctx holds nobody up.
 	Call(ctx context.Context, id turn.ID, name, args string) ToolResult
 }
 

@@ -23,17 +23,17 @@ const (
 // runner is the goroutine that owns the machine. Other goroutines touch only the fields under atomic and fixed.
 type runner struct {
 	// fixed after newRunner
-	c         *Coordinator
-	ctx       context.Context // of Run
-	log       *slog.Logger
-	inbox     *inbox
-	toolSlots chan struct{} // one token per tool that runs
-	jobSlots  chan struct{} // one token per stream or claim that runs
+	c        *Coordinator
+	ctx      context.Context // of Run
+	log      *slog.Logger
+	inbox    *inbox
+	jobSlots chan struct{} // one token per stream or claim that runs
 
 	// atomic
-	running   sync.WaitGroup // every goroutine started by spawn
-	alive     atomic.Int64   // the same, to count them
-	abandoned atomic.Int64   // tools given up
+	running sync.WaitGroup // every goroutine started by spawn
+	alive   atomic.Int64   // the same, to count them
+
+	toolCalls toolCalls // has a lock of its own
 
 	// owned by loop
 	m           turn.Machine
@@ -58,10 +58,9 @@ type runner struct {
 func newRunner(ctx context.Context, c *Coordinator) *runner {
 	r := &runner{
 		c: c, ctx: ctx, log: c.o.Log, inbox: c.inbox,
-		toolSlots: make(chan struct{}, c.o.ToolLimit),
-		jobSlots:  make(chan struct{}, c.o.StreamLimit),
-		m:         turn.New(c.o.Turn),
-		missing:   never,
+		jobSlots: make(chan struct{}, c.o.StreamLimit),
+		m:        turn.New(c.o.Turn),
+		missing:  never,
 	}
 	r.injections = newInjections(c.o)
 	return r

@@ -58,6 +58,7 @@ func (r *runner) endTurn(e turn.EndTurn) {
 	rec.HeardText, rec.SpeechMS, rec.Audible = r.texts.heard(e.Turn, s.Heard), ms(samples(s.Speech)), s.Heard > 0
 	rec.Whole = s.Whole
 	rec.Holes = r.holes(e.Turn)
+	r.toolCalls.leave(func(c *toolCall) bool { return c.Turn == e.Turn })
 	r.tellEnded(e.Turn, s)
 	p := pending{record: rec, edge: r.edge, until: r.now() + silenceWait}
 	if s.Reason == turn.InterruptedByPress {

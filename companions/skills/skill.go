@@ -33,7 +33,8 @@ type Tool struct {
 	Handler     func(ctx Context, args json.RawMessage) (Result, error)
 }
 
-// Context is a call's surroundings. It ends with the call's deadline, and when the turn is given up.
+// Context is a call's surroundings. It ends with the call's deadline, with its turn, however that ends, and when the call
+// has returned; a tool that goes on without it is answered for at its deadline, and what it does then counts for nothing.
 type Context struct {
 	context.Context
 	Turn   string       // id of the turn, on every log line already
