@@ -16,6 +16,7 @@ const (
 	inboxFacts    = 256  // facts that wait before their producers do
 	inboxGestures = 1024 // presses, releases and hushes that wait; they have these places to themselves
 	inboxOwn      = 1024 // facts posted from inside the runner's own calls, beyond the first bound
+	inboxOffers   = 64   // injections that wait to be queued; who asks for one never waits
 )
 
 // entry is one place in the inbox.
@@ -28,7 +29,7 @@ type entry struct {
 	slot    bool       // it holds one of the places that producers wait for
 }
 
-// inbox is one queue in order of arrival with three kinds of places, so that a gesture overtakes no fact (what was said
+// inbox is one queue in order of arrival with four kinds of places, so that a gesture overtakes no fact (what was said
 // before the press counts as said) but never waits for a place either.
 //
 //	facts     producers wait for a place          at the bound: they go on waiting, until the inbox closes
@@ -37,6 +38,7 @@ type entry struct {
 //	own       facts posted by a port from inside  at the bound: refused and counted
 //	          a call of the runner itself, which
 //	          would otherwise wait for itself
+//	offers    an injection                    at the bound: refused, and whoever asked is told
 type inbox struct {
 	// fixed after New
 	slots  chan struct{} // one token per fact that waits
@@ -54,6 +56,7 @@ type inbox struct {
 	spare    []entry
 	gestures int
 	own      int
+	offers   int
 }
 
 func newInbox(facts int) *inbox {
@@ -75,10 +78,12 @@ func isGesture(ev turn.Event) bool {
 	return false
 }
 
-// put queues e. It waits for a place unless e is a gesture, the inbox closes, or the caller is the runner itself. It
+func isOffer(e entry) bool { _, ok := e.of.(injection); return ok }
+
+// put queues e. It waits for a place unless e is a gesture or an injection, the inbox closes, or the caller is the runner itself. It
 // reports whether e will be taken.
 func (b *inbox) put(e entry) bool {
-	if isGesture(e.ev) {
+	if isGesture(e.ev) || isOffer(e) {
 		return b.add(e)
 	}
 	e.slot = true
@@ -123,6 +128,11 @@ func (b *inbox) add(e entry) bool {
 		if e.dropped {
 			b.drops.Add(1)
 		}
+	case isOffer(e):
+		if b.offers >= inboxOffers {
+			return false
+		}
+		b.offers++
 	case !e.slot:
 		if b.own >= inboxOwn {
 			b.refused.Add(1)
@@ -166,7 +176,7 @@ func (b *inbox) take() []entry {
 	defer b.mu.Unlock()
 	clear(b.spare) // let go of what was carried out
 	b.queue, b.spare = b.spare[:0], b.queue
-	b.gestures, b.own = 0, 0
+	b.gestures, b.own, b.offers = 0, 0, 0
 	return b.spare
 }
 

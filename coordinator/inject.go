@@ -297,6 +297,13 @@ func (q *InjectQueue) Withdraw(id InjectID) []Ending {
 	return w.end(nil, OutcomeExpired)
 }
 
+// Forgo has the one that is being spoken not offered again, unless somebody else asked for it too.
+func (q *InjectQueue) Forgo(id InjectID) {
+	if s := &q.speaking; s.id == id && len(s.joined) == 0 {
+		s.Once = true
+	}
+}
+
 // Wake is the next time at which Expire or Next may say something new without anything else having happened.
 func (q *InjectQueue) Wake(now time.Duration, s Situation) (at time.Duration, ok bool) {
 	for _, w := range q.waiting {

@@ -13,47 +13,53 @@ type LocalVoice interface {
 	Speak(ctx context.Context, text string) ([]int16, error)
 }
 
-// Inject asks for a turn that nobody pressed for. The channel gets exactly one Outcome. It may wait for room in the
-// inbox; a callback may call it.
+// Inject asks for a turn that nobody pressed for. The channel gets exactly one Outcome. It never waits: where too many ask
+// at once, the outcome is failed.
 func (c *Coordinator) Inject(prompt string, p Priority, key string, ttl time.Duration) <-chan Outcome {
-	done := make(chan Outcome, 1)
-	in := Injection{Prompt: prompt, Key: key, Priority: p, TTL: ttl}
-	if !c.inbox.put(entry{of: injection{in, done, nil}}) {
-		done <- OutcomeFailed // Run has ended, or a callback has filled the inbox
-	}
+	return c.offer(injection{Injection: Injection{Prompt: prompt, Key: key, Priority: p, TTL: ttl}})
+}
+
+// InjectWhile is Inject for somebody who waits for it. When ctx ends it is taken back: what waits expires. What is being said
+// is said to its end, as nothing but a gesture cuts a sentence, but once it is interrupted it is not offered again.
+func (c *Coordinator) InjectWhile(ctx context.Context, prompt string, p Priority, key string, ttl time.Duration) <-chan Outcome {
+	done := c.offer(injection{Injection: Injection{Prompt: prompt, Key: key, Priority: p, TTL: ttl}, left: ctx.Done()})
+	c.withdrawAfter(ctx, done)
 	return done
 }
 
 // InjectLocal is Inject for what the device itself has to say: the local voice speaks it, whether the session is there or not.
 // It waits like PriorityNormal.
 func (c *Coordinator) InjectLocal(prompt, key string, ttl time.Duration) <-chan Outcome {
-	done := make(chan Outcome, 1)
-	in := Injection{Prompt: prompt, Key: key, TTL: ttl, Local: true}
-	if !c.inbox.put(entry{of: injection{in, done, nil}}) {
-		done <- OutcomeFailed
-	}
-	return done
+	return c.offer(injection{Injection: Injection{Prompt: prompt, Key: key, TTL: ttl, Local: true}})
 }
 
 // InjectSound is InjectLocal for what is a sound already (24 kHz): a code as tones, a sentence put together from clips. A press
 // ends it for good, like everything else; it is not offered again. When ctx ends it is taken back: what waits expires, what
 // sounds is cut, and nothing else is.
 func (c *Coordinator) InjectSound(ctx context.Context, pcm []int16, key string, ttl time.Duration) <-chan Outcome {
-	done := make(chan Outcome, 1)
-	in := Injection{Key: key, TTL: ttl, Local: true, Once: true}
-	if !c.inbox.put(entry{of: injection{in, done, pcm}}) {
-		done <- OutcomeFailed
-		return done
-	}
-	context.AfterFunc(ctx, func() { c.inbox.put(entry{of: withdrawn{done}}) })
+	done := c.offer(injection{Injection: Injection{Key: key, TTL: ttl, Local: true, Once: true}, sound: pcm, left: ctx.Done()})
+	c.withdrawAfter(ctx, done)
 	return done
+}
+
+func (c *Coordinator) offer(in injection) chan Outcome {
+	in.done = make(chan Outcome, 1)
+	if !c.inbox.put(entry{of: in}) {
+		in.done <- OutcomeFailed // Run has ended, or too many ask
+	}
+	return in.done
+}
+
+func (c *Coordinator) withdrawAfter(ctx context.Context, done chan Outcome) {
+	context.AfterFunc(ctx, func() { c.inbox.put(entry{of: withdrawn{done}}) })
 }
 
 // injection is an entry of the inbox.
 type injection struct {
 	Injection
-	done  chan Outcome // of one place, so that telling never waits
-	sound []int16      // what is said; nil: what the local voice makes of the prompt
+	done  chan Outcome    // of one place, so that telling never waits
+	sound []int16         // what is said; nil: what the local voice makes of the prompt
+	left  <-chan struct{} // closed when nobody wants it any more; nil: never
 }
 
 // withdrawn is one that nobody wants any more.
@@ -93,7 +99,8 @@ func (r *runner) withdraw(done chan Outcome) {
 		switch {
 		case in.done != done:
 		case id == r.injections.q.Speaking():
-			if c, ok := r.injections.local.(cutter); ok {
+			r.injections.q.Forgo(id)
+			if c, ok := r.injections.local.(cutter); ok && in.sound != nil {
 				c.Cut() // its outcome follows
 			}
 		default:
@@ -120,6 +127,7 @@ func (r *runner) inject() {
 	for q := &r.injections.q; q.Len() > 0; {
 		s := r.situation()
 		r.tell(q.Expire(r.now(), s))
+		r.forsake()
 		d, ok := q.Next(r.now(), s)
 		if !ok {
 			return
@@ -136,6 +144,17 @@ func (r *runner) inject() {
 			r.injections.speaking = ""
 			q.Back(d.ID)
 			return
+		}
+	}
+}
+
+// forsake takes back what nobody wants any more before it can begin: the fact that says so may come a moment later.
+func (r *runner) forsake() {
+	for id, in := range r.injections.waiting {
+		select {
+		case <-in.left:
+			r.tell(r.injections.q.Withdraw(id))
+		default:
 		}
 	}
 }

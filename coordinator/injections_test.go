@@ -2,7 +2,6 @@ package coordinator
 
 import (
 	"context"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -319,18 +318,25 @@ func TestAnInterruptedInjectionIsOfferedOnceMore(t *testing.T) {
 		g := newRig(t)
 		g.answering(2 * time.Second)
 		done := g.Inject("tea is ready", PriorityNormal, "", time.Hour)
-		for range 2 {
+		for n := range 2 {
 			time.Sleep(500 * time.Millisecond)
 			g.press()
+			g.settle()
+			if first := n == 0; first != (len(done) == 0) {
+				t.Errorf("after press %d it has an outcome: %v", n+1, !first)
+			}
 			time.Sleep(10 * time.Millisecond)
 			g.Release(g.Now(), 0, button)
 		}
-		time.Sleep(time.Second)
 		wantOutcome(t, "the injection", done, OutcomeInterrupted)
 		g.quiet()
-		if n := slices.IndexFunc(g.records, func(r Record) bool { return r.Source == "inject" && r.Reason == "interrupted" }); n < 0 {
-			t.Errorf("ends %q; want an interrupted injection among them", g.ends())
+		var said []string
+		for _, r := range g.records {
+			if r.Source == "inject" {
+				said = append(said, r.Reason)
+			}
 		}
+		wantEqual(t, "its turns", said, []string{"interrupted", "interrupted"})
 	})
 }
 
@@ -345,5 +351,67 @@ func TestAfterRunAnInjectionFailsAtOnce(t *testing.T) {
 		}
 		wantOutcome(t, "one that waited", waits, OutcomeFailed)
 		wantOutcome(t, "one after the end", g.Inject("late", PriorityNormal, "", 0), OutcomeFailed)
+	})
+}
+
+// Whoever asked and went away takes back what waits; what is being said goes on, and is not offered again.
+func TestAnInjectionIsTakenBackWithWhoAskedForIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		g.answering(300 * time.Millisecond)
+		ctx, leave := context.WithCancel(t.Context())
+		spoken := g.InjectWhile(ctx, "tea is ready", PriorityNormal, "", time.Hour)
+		waits := g.InjectWhile(ctx, "and cake", PriorityNormal, "", time.Hour)
+		stays := g.InjectWhile(t.Context(), "the door", PriorityNormal, "", time.Hour)
+		time.Sleep(100 * time.Millisecond)
+		leave()
+		wantOutcome(t, "the one that waited", waits, OutcomeExpired)
+		if len(spoken) != 0 {
+			t.Error("the one that was being said ended with who asked for it")
+		}
+		time.Sleep(time.Second)
+		wantOutcome(t, "the one that was being said", spoken, OutcomeDelivered)
+		wantOutcome(t, "the one of somebody who waits", stays, OutcomeDelivered)
+
+		ctx, leave = context.WithCancel(t.Context())
+		cut := g.InjectWhile(ctx, "tea is ready", PriorityNormal, "", time.Hour)
+		time.Sleep(100 * time.Millisecond)
+		leave()
+		g.settle()
+		g.press()
+		wantOutcome(t, "one that was cut after that", cut, OutcomeInterrupted)
+		g.Release(g.Now(), 0, button)
+		g.quiet()
+		if n := len(g.records); n != 4 { // three said, and the press
+			t.Errorf("ends %q; want no second offer", g.ends())
+		}
+	})
+}
+
+// A skill's Inject never blocks: not when the runner stands still and the inbox is full.
+func TestAskingForATurnNeverWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHands(t, func(o *Options) { o.InboxLimit = 1 })
+		h.c.Post(turn.SessionReady{}) // the only place
+		asked := make(chan []<-chan Outcome)
+		go func() {
+			var all []<-chan Outcome
+			for range inboxOffers + 1 {
+				all = append(all, h.c.Inject("tea", PriorityNormal, "", 0))
+			}
+			asked <- all
+		}()
+		synctest.Wait()
+		select {
+		case all := <-asked:
+			wantOutcome(t, "one too many", all[inboxOffers], OutcomeFailed)
+			if n := len(h.next()); n != 1+inboxOffers {
+				t.Errorf("%d entries wait; want the fact and %d injections", n, inboxOffers)
+			}
+		default:
+			t.Error("Inject waits for room in the inbox")
+			h.next() // lets it go
+			<-asked
+		}
 	})
 }

@@ -104,7 +104,7 @@ func (g *rig) speakUp(id turn.ID, resp turn.ResponseID) {
 	g.t.Helper()
 	g.Post(turn.CaptureStarted{At: g.Now(), Turn: id})
 	time.Sleep(time.Second)
-	g.Release(g.Now(), rate)
+	g.Release(g.Now(), rate, button)
 	g.settle()
 	g.Post(turn.CaptureEnded{At: g.Now(), Turn: id, Samples: rate})
 	g.settle()

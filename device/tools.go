@@ -20,14 +20,11 @@ type hands struct{ *companions.Toolbox }
 
 // newHands fills the toolbox with the bundled skills.
 func (d *Device) newHands() (coordinator.Tools, error) {
-	inject := func(prompt, key string, ttl time.Duration) {
-		d.coordinator.Inject(prompt, coordinator.PriorityNormal, key, ttl)
-	}
 	clock := d.opts.Clock
 	if clock == nil {
 		clock = time.Now
 	}
-	box := companions.NewToolbox(d.log, clock, inject)
+	box := companions.NewToolbox(d.log, clock, d.inject)
 	if err := box.Add("system", system.Skill{Mute: func() error { return d.SetMuted(true) }}); err != nil {
 		return nil, fmt.Errorf("device: skill system: %w", err)
 	}
@@ -48,6 +45,13 @@ func (d *Device) newHands() (coordinator.Tools, error) {
 		}
 	}
 	return hands{box}, nil
+}
+
+// inject is a skill's Inject.
+func (d *Device) inject(prompt, key string, ttl time.Duration) <-chan skills.Outcome {
+	done, out := d.coordinator.Inject(prompt, coordinator.PriorityNormal, key, ttl), make(chan skills.Outcome, 1)
+	go func() { out <- skills.Outcome((<-done).String()) }() // each has one outcome, at the latest when the coordinator ends
+	return out
 }
 
 // Call runs a tool and puts its effect into the coordinator's words.

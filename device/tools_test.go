@@ -1,6 +1,7 @@
 package device
 
 import (
+	"context"
 	"encoding/json"
 	"log/slog"
 	"strings"
@@ -29,8 +30,8 @@ func (s skill) Tools() []skills.Tool {
 
 func handsOf(t *testing.T, log *slog.Logger, s skill, d func() *Device) coordinator.Tools {
 	t.Helper()
-	box := companions.NewToolbox(log, time.Now, func(prompt, key string, ttl time.Duration) {
-		d().coordinator.Inject(prompt, coordinator.PriorityNormal, key, ttl)
+	box := companions.NewToolbox(log, time.Now, func(prompt, key string, ttl time.Duration) <-chan skills.Outcome {
+		return d().inject(prompt, key, ttl)
 	})
 	if err := box.Add("test", s); err != nil {
 		t.Fatal(err)
@@ -50,6 +51,9 @@ func (caller) Think(t rehearsal.Thought) rehearsal.Reply {
 		return rehearsal.Reply{Text: strings.Join(text, " ")}
 	}
 	words, names, _ := strings.Cut(t.Words, ":")
+	if words == "" {
+		words = t.Prompt // of an injected turn
+	}
 	r := rehearsal.Reply{Text: words}
 	for name := range strings.FieldsSeq(names) {
 		r.Calls = append(r.Calls, rehearsal.Call{Name: name, Args: "{}"})
@@ -123,4 +127,45 @@ func (b *box) responses() (n int) {
 		}
 	}
 	return n
+}
+
+// A caller of Say who leaves takes back what nobody has begun to say. A skill that injects is told what became of it.
+func TestWhoAsksForAnAnnouncementIsToldOrTakesItBack(t *testing.T) {
+	told := make(chan skills.Outcome, 1)
+	b := newBox(t, boxOptions{mind: caller{}, tools: skill{
+		"remind": func(ctx skills.Context) (skills.Result, error) {
+			out := ctx.Inject("tea", "", time.Minute)
+			go func() { told <- <-out }()
+			return skills.Result{Output: "yes"}, nil
+		},
+	}})
+	b.question("endless")
+	b.until("speaking", b.Speaking)
+	ctx, leave := context.WithCancel(t.Context())
+	said := make(chan error, 1)
+	go func() {
+		_, err := b.Say(ctx, "nobody waits for this")
+		said <- err
+	}()
+	b.until("queued", func() bool { return strings.Contains(b.log.text(), "inject.queued") })
+	leave()
+	if err := <-said; err == nil {
+		t.Error("Say has an outcome though its caller left")
+	}
+	b.until("taken back", func() bool { return strings.Contains(b.log.text(), "outcome=expired") })
+	b.hand.Press()
+	b.state(turn.Listening)
+	b.hand.Release()
+	b.quiet()
+	for _, r := range b.turnsEnded() {
+		if r.Source == turn.SourceInject.String() {
+			t.Errorf("it was said all the same: %+v", r)
+		}
+	}
+	b.asked.Add(1) // the injected turn
+	b.ask("short:remind")
+	b.until("told", func() bool { return len(told) == 1 })
+	if got := <-told; got != skills.OutcomeDelivered {
+		t.Errorf("the skill was told %q; want delivered", got)
+	}
 }

@@ -94,10 +94,11 @@ const announcement = "Say this to the room, word for word: "
 // sayTTL is how long an announcement may wait for a live turn or for the connection.
 const sayTTL = time.Minute
 
-// Say has the companion say text when it is quiet, and waits for the outcome.
+// Say has the companion say text when it is quiet, and waits for the outcome. What has not begun when ctx ends is taken back:
+// whoever asked is not there to hear what became of it.
 func (d *Device) Say(ctx context.Context, text string) (string, error) {
 	select {
-	case o := <-d.coordinator.Inject(announcement+text, coordinator.PriorityNormal, "", sayTTL):
+	case o := <-d.coordinator.InjectWhile(ctx, announcement+text, coordinator.PriorityNormal, "", sayTTL):
 		return o.String(), nil
 	case <-ctx.Done():
 		return "", fmt.Errorf("say: %w", ctx.Err())

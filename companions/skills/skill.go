@@ -44,8 +44,21 @@ type Context struct {
 }
 
 // Inject asks for a turn of the companion's own, once the device is free: the words to say, and how long they are worth
-// saying. key, when set, replaces an earlier one that is still waiting. It never blocks.
-type Inject func(prompt, key string, ttl time.Duration)
+// saying. key, when set, replaces an earlier one that is still waiting. It never blocks: the channel gets exactly one outcome
+// when it is known, and nobody needs to wait for it.
+type Inject func(prompt, key string, ttl time.Duration) <-chan Outcome
+
+// Outcome is what became of an injected turn (turns.md 5).
+type Outcome string
+
+// Outcomes.
+const (
+	OutcomeDelivered   Outcome = "delivered"
+	OutcomeInterrupted Outcome = "interrupted"
+	OutcomeExpired     Outcome = "expired"
+	OutcomeReplaced    Outcome = "replaced"
+	OutcomeFailed      Outcome = "failed"
+)
 
 // Result is text for the model and at most one effect.
 type Result struct {
