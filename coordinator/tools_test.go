@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -182,10 +183,28 @@ func TestToolsOfACutTurnAreToldAndHoldNoPlace(t *testing.T) {
 	}
 }
 
+// lockedBuffer is a log that is read while tools still write it.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
 // A tool that never returns is told, answered for at its deadline, and in the end refused; no other tool is.
 func TestAToolThatNeverReturnsIsTheOnlyOneRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
+		var log lockedBuffer
 		g := newRig(t, func(_ *rig, o *Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 		release := make(chan struct{})
 		g.tools["stuck"] = func(context.Context, string) ToolResult { <-release; return ToolResult{Output: "late"} }
