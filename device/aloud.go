@@ -51,6 +51,7 @@ type notice struct {
 var notices = []notice{
 	{"sound.microphone", "no_microphone", 10 * time.Second},
 	{buttonLost, "button_lost", 5 * time.Second},
+	{configRefused, "setting_wrong", 2 * time.Second},
 	{"button.misfit", "setting_wrong", 2 * time.Second},
 	{"board.misfit", "setting_wrong", 2 * time.Second},
 	{keyBroken, "key_broken", 2 * time.Second},

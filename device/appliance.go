@@ -59,6 +59,7 @@ func Appliance(ctx context.Context, cfg Config, reload Reload, log *slog.Logger,
 		return err
 	}
 	a.device.fit(misfits)
+	a.device.doWithout(cfg)
 	a.device.actors = append(a.device.actors, a.device.driver(cfg)...)
 	noteBoard(cfg, gpio.Detect(gpio.DetectOptions{}), log)
 	if hangups != nil {

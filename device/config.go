@@ -37,6 +37,12 @@ type Config struct {
 	keyFrom    string            // the file voice.key was read from; empty: it was not
 	keyTrouble string            // why it cannot be used (LoadOptions.Keyless)
 	noPin      bool              // the button's pin does not fit (Fitting)
+
+	refused      []string // what is wrong with it; nil unless LoadOptions.Anyway
+	shut         []string // keys that guard something and whose values are refused, with what holds instead
+	refusedFlags bool     // of LoadOptions.Flags, at least one is
+	talkStays    bool     // voice.remember is refused: who wanted it deleted can still say so, what is deleted does not come back
+	stateUnsure  bool     // state.dir is refused: the directory that is used instead may know nothing of a person's wishes
 }
 
 // DeviceConfig is who this device is.

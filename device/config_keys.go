@@ -32,6 +32,14 @@ type key struct {
 	why     string // in parentheses behind allowed when a value is refused; may be empty
 	set     func(v any) error
 	show    func() string // as it would stand in the file
+	guard   *guard        // nil: a key of comfort, whose default does nobody harm
+}
+
+// A guard is a key that keeps money, privacy or access. The service starts without what is refused (config_rescue.go): a key of
+// comfort has its default then, a guard its strictest value, or what it guards stays off.
+type guard struct {
+	then string // what holds then, for people
+	shut func() // makes it so
 }
 
 // refusedError says "this value is not allowed"; the loader adds key, value, allowed and why.
@@ -39,9 +47,10 @@ type refusedError struct{ reason string }
 
 func (e refusedError) Error() string { return e.reason }
 
-// keys lists them with setters into c, in the order of the file.
+// keys lists them with setters into c, in the order of the file. A new key that keeps somebody's money, privacy or access belongs into
+// guards as well, and every new key has a row in the test of their effects (config_effect_test.go).
 func keys(c *Config) []key {
-	return []key{
+	all := []key{
 		label("device.name", &c.Device.Name, true, "who this device is in the room and in logs; empty: the host's name"),
 		board("device.board", &c.Device.Board, "board whose button, light and sound are set with this one word (conch gpio list --boards names them); what is set below is stronger; empty: none"),
 		nameList("device.companion", &c.Device.Companion, "companions that live here, with commas between them: of cards in room.cards, of those that come with conch (Ada, Ben, Cleo), or a name of your own"),
@@ -134,6 +143,55 @@ func keys(c *Config) []key {
 
 		choice("log.level", &c.Log.Level, "least level written to standard error", "debug", "info", "warn", "error"),
 		choice("log.format", &c.Log.Format, "json for machines", "text", "json"),
+	}
+	shut := guards(c)
+	for i := range all {
+		all[i].guard = shut[all[i].name]
+	}
+	return all
+}
+
+// guards are the keys that keep somebody's money, privacy or access.
+func guards(c *Config) map[string]*guard {
+	offline := &guard{"a rehearsal voice answers, and nothing is sent to any server", func() {
+		c.Voice.Kind = "rehearsal"
+		c.setOrigin("voice.kind", refusedValue)
+	}}
+	thrifty := &guard{"one answer a day", func() { c.Voice.Ceiling = 1 }}
+	priced := &guard{"one answer a day where voice.ceiling_cost is set", func() { // nobody knows what is spent
+		if c.Voice.CeilingCost > 0 {
+			c.Voice.Ceiling = 1
+		}
+	}}
+	alone := &guard{"no broker is used", func() { c.Room.Broker = "" }}
+	ruled := &guard{"the rules alone vote", func() { c.Room.VoteURL = "" }}
+	return map[string]*guard{
+		"audio.preroll_ms":     {"nothing is kept from before the press", func() { c.Audio.Preroll = 0 }},
+		"voice.kind":           offline,
+		"voice.url":            offline,
+		"voice.transcription":  {"nothing is written down", func() { c.Voice.Transcription = "" }},
+		"voice.key_file":       offline,
+		"voice.ca_file":        offline,
+		"voice.ceiling_cost":   thrifty,
+		"voice.price_in":       priced,
+		"voice.price_out":      priced,
+		"voice.remember":       {"the conversation is neither kept nor recalled", func() { c.Voice.Remember, c.talkStays = false, true }},
+		"voice.ceiling_tokens": thrifty,
+		"room.broker":          alone,
+		"room.name":            alone,
+		"room.listen":          {"others cannot reach the embedded broker", func() { c.Room.Listen = Default().Room.Listen }},
+		"room.members":         alone,
+		"room.user":            alone,
+		"room.password_file":   alone,
+		"room.ca_file":         alone,
+		"room.cert_file":       alone,
+		"room.key_file":        alone,
+		"room.pairing":         {"the button does not pair", func() { c.Room.Pairing = false }},
+		"room.discovery":       {"the device is not announced on the network", func() { c.Room.Discovery = "off" }},
+		"room.memory":          {"as little as can be is remembered", func() { c.Room.Memory = 5 }},
+		"room.vote_url":        ruled,
+		"room.vote_key_file":   ruled,
+		"state.dir":            {"the microphone is off where it is not known that it is to be on (conch mute off, or hold the button for five seconds)", func() { c.State.Dir, c.stateUnsure = "", true }},
 	}
 }
 
@@ -407,7 +465,7 @@ func broker(name string, field *string, about string) key {
 func chatServer(name string, field *string, about string) key {
 	return checkedText(name, field, maxLine, "empty, http://HOST… or https://HOST…", about, func(s string) bool {
 		u, err := url.Parse(s)
-		return s == "" || err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil
+		return s == "" || err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
 	})
 }
 

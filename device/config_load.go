@@ -30,6 +30,8 @@ type LoadOptions struct {
 	Root    string            // before /proc and /sys, for tests; empty: the machine's own
 	// Keyless: a key that is there and cannot be used keeps nothing from loading; KeyTrouble tells of it.
 	Keyless bool
+	// Anyway: nothing that is refused keeps the rest from loading; Refused tells of it (config_rescue.go).
+	Anyway bool
 }
 
 // ConfigError is everything that is wrong with a configuration, one sentence a line.
@@ -44,7 +46,7 @@ func Load(o LoadOptions) (*Config, error) {
 	}
 	env := readEnvironment(o.Environ)
 	c := Default()
-	l := loader{config: &c, root: o.Root, keyless: o.Keyless, keys: make(map[string]key)}
+	l := loader{config: &c, root: o.Root, keyless: o.Keyless, anyway: o.Anyway, keys: make(map[string]key)}
 	for _, k := range keys(&c) {
 		l.keys[k.name] = k
 	}
@@ -58,17 +60,22 @@ func Load(o LoadOptions) (*Config, error) {
 		l.file(file)
 	}
 	l.environment(env)
+	before := len(l.problems)
 	for _, name := range slices.Sorted(maps.Keys(o.Flags)) {
 		l.assign(name, o.Flags[name], "flag")
 	}
+	c.refusedFlags = len(l.problems) > before
 	if v := c.Voice; v.CeilingCost > 0 && v.PriceIn == 0 && v.PriceOut == 0 {
 		l.problem("voice.ceiling_cost = %v: nothing has a price: set voice.price_in and voice.price_out, or voice.ceiling_tokens instead", v.CeilingCost)
+		l.doubt("voice.ceiling_cost")
 	}
+	l.shut()
 	l.board()
 	l.key(env)
-	if len(l.problems) > 0 {
+	if len(l.problems) > 0 && !o.Anyway {
 		return nil, &ConfigError{l.problems}
 	}
+	c.refused = l.problems
 	c.resolve(env)
 	return &c, nil
 }
@@ -107,8 +114,10 @@ type loader struct {
 	config   *Config
 	root     string // as LoadOptions.Root
 	keyless  bool   // as LoadOptions.Keyless
+	anyway   bool   // as LoadOptions.Anyway
 	keys     map[string]key
 	problems []string
+	unknowns map[string]bool // keys that somebody has set, and nobody knows to what
 }
 
 func (l *loader) problem(format string, args ...any) {
@@ -125,8 +134,10 @@ func (l *loader) assign(name string, v any, origin string) {
 	err := k.set(v)
 	if err == nil {
 		l.config.setOrigin(name, origin)
+		delete(l.unknowns, name) // stronger than what was refused
 		return
 	}
+	l.doubt(name)
 	from := "; set by " + origin
 	if refused := (refusedError{}); errors.As(err, &refused) && refused.reason != "" {
 		l.problem("%s = %s: %s%s", name, showValue(v), refused.reason, from)
@@ -149,12 +160,14 @@ func (l *loader) unknown(name, origin string) {
 		hint = "a key does not belong here; put it into a file of its own and name that in voice.key_file"
 	}
 	l.problem("%s: unknown key (%s); set by %s", showKey(name), hint, origin)
+	l.meant(name)
 }
 
 func (l *loader) file(path string) {
 	data, info, err := readBounded(path, maxConfig)
 	if err != nil {
 		l.problem("%s: %v", path, err)
+		l.doubtAll()
 		return
 	}
 	if info.Mode().Perm()&0o022 != 0 {
@@ -166,23 +179,32 @@ func (l *loader) file(path string) {
 // parse takes the text of the file at path.
 func (l *loader) parse(path string, data []byte) {
 	if !utf8.Valid(data) {
-		l.problem("%s:%d: not UTF-8 text", path, lineOfInvalid(data))
+		line := lineOfInvalid(data)
+		l.problem("%s:%d: not UTF-8 text", path, line)
+		l.rescue(path, data, line)
 		return
 	}
 	tree := make(map[string]any)
 	if _, err := toml.Decode(string(data), &tree); err != nil {
+		line := 1
 		if parse := (toml.ParseError{}); errors.As(err, &parse) {
 			more := ""
 			if strings.HasSuffix(parse.Message, "has already been defined.") { // (*toml.parser).addKey
 				more = " Keep one of the two lines."
 			}
-			l.problem("%s:%d: %s%s", path, parse.Position.Line, printable(parse.Message), more)
+			line = parse.Position.Line
+			l.problem("%s:%d: %s%s", path, line, printable(parse.Message), more)
 		} else {
 			l.problem("%s: %s", path, printable(err.Error()))
 		}
+		l.rescue(path, data, line)
 		return
 	}
-	lines := keyLines(string(data))
+	l.take(path, tree, keyLines(string(data)))
+}
+
+// take assigns what the file at path says; lines says where.
+func (l *loader) take(path string, tree map[string]any, lines map[string]int) {
 	origin := func(name string) string {
 		if line, ok := lines[name]; ok {
 			return fmt.Sprintf("file %s:%d", path, line)
@@ -204,6 +226,7 @@ func (l *loader) parse(path string, data []byte) {
 		switch {
 		case !ok && sections[section]:
 			l.problem("%s = %s: must be a section, written [%s]; set by %s", section, showValue(v), section, origin(section))
+			l.meantWithin(v)
 		case !ok || !sections[section]:
 			all = append(all, found{section, v})
 		default:
@@ -222,6 +245,9 @@ func (l *loader) parse(path string, data []byte) {
 	})
 	for _, f := range all {
 		l.assign(f.name, f.value, origin(f.name))
+		if _, known := l.keys[f.name]; !known {
+			l.meantWithin(f.value)
+		}
 	}
 }
 
@@ -245,6 +271,7 @@ func (l *loader) environment(env environment) {
 				hint = "did you mean " + near + "?"
 			}
 			l.problem("%s: unknown environment variable (%s)", showKey(variable), hint)
+			l.meant(strings.Replace(strings.ToLower(strings.TrimPrefix(variable, "CONCH_")), "_", ".", 1))
 		}
 	}
 }

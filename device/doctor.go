@@ -29,7 +29,7 @@ type DoctorOptions struct {
 // A Diagnosis is what doctor found.
 type Diagnosis struct {
 	Findings []doctor.Finding
-	Refused  error // why the configuration was refused; the findings are then about an empty one
+	Refused  error // why the configuration was refused; the findings are then about what the service does without
 }
 
 // Doctor examines this machine, and conch as it is configured here: the installed service, where there is one and nobody
@@ -62,7 +62,7 @@ const (
 // subject reads the configuration and puts together what doctor shall look at.
 func subject(o DoctorOptions, m *doctor.Machine) (*doctor.Subject, Config) {
 	s := &doctor.Subject{Anonymous: o.Anonymous}
-	o.Keyless = true
+	o.Keyless, o.Anyway = true, true
 	if o.Environ == nil {
 		o.Environ = os.Environ()
 	}
@@ -71,16 +71,13 @@ func subject(o DoctorOptions, m *doctor.Machine) (*doctor.Subject, Config) {
 		o.Environ, s.Voice.KeyHidden = serviceEnvironment(o.Environ, m)
 	}
 	loaded, err := Load(o.LoadOptions)
-	if err != nil { // then the rest is examined as an empty configuration has it
-		s.Refused = err
-		c := Default()
-		c.resolve(readEnvironment(o.Environ))
-		loaded = &c
+	if err != nil { // never: it loads anyway
+		return s, Default()
 	}
 	cfg := *loaded
-	s.File, s.Warnings = cfg.File, cfg.Warnings
+	s.File, s.Warnings, s.Refused = cfg.File, cfg.Warnings, cfg.Refused()
 	if s.Refused != nil {
-		s.File = o.File
+		s.Meanwhile = cfg.Meanwhile()
 	}
 	s.Board = cfg.Device.Board
 	s.Button = doctor.ButtonSetting{Source: cfg.Button.Source, Chip: cfg.Button.Chip, Pin: cfg.Button.Pin, Device: cfg.Button.Device}

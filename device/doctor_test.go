@@ -131,8 +131,8 @@ func TestDoctorWithARefusedConfiguration(t *testing.T) {
 	if d.Refused == nil {
 		t.Fatal("taken")
 	}
-	says(t, d, "config", doctor.Bad, "device.nam: unknown key (did you mean device.name?)", "does not start", "conch check")
-	says(t, d, "config", doctor.Bad, `button.source = "pedal"`, "does not start", "conch check")
+	says(t, d, "config", doctor.Bad, "device.nam: unknown key (did you mean device.name?)", "starts all the same: what was refused has its default", "conch check")
+	says(t, d, "config", doctor.Bad, `button.source = "pedal"`, "starts all the same: what was refused has its default", "conch check")
 	if len(d.Findings) < 10 {
 		t.Errorf("only %d findings", len(d.Findings))
 	}

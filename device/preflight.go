@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+	"golang.org/x/term"
 )
 
 // preflight refuses what can be known to be wrong before anything has started: a second appliance on the same runtime
@@ -23,6 +24,12 @@ func preflight(ctx context.Context, cfg Config, alone bool) error {
 		return nil
 	}
 	return CheckDevices(ctx, cfg, io.Discard)
+}
+
+// Unattended says that conch run is started by a service manager, or as if by one: nobody reads what it says and starts it again.
+// Then it starts with what works (LoadOptions.Anyway); whoever started it by hand is told what was refused, and can mend it.
+func Unattended(in *os.File) bool {
+	return nobody(in) || os.Getenv("NOTIFY_SOCKET") != "" && !term.IsTerminal(int(in.Fd()))
 }
 
 // surviveReaders keeps a standard output or error that nobody reads any more from ending the program (os/signal, SIGPIPE);

@@ -3,24 +3,38 @@ package device
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/term"
 )
 
 // A configuration is read again on SIGHUP, as service managers send it for a reload (appliance.md 4). What can change while
 // the device runs changes at once; the rest is named and waits for a restart. A configuration that is refused changes
-// nothing.
+// nothing, but for a condition that says so.
+//
+// Whoever mends a file need not know how a service is told: while that condition holds, the file is looked at again, and taken
+// once nothing is wrong with it; by a reload, or where the device was started with a refused one, by beginning anew.
 
 // Log events of a reload.
 const (
 	logConfigReloaded = "config.reloaded" // applied: keys now in force; restart: keys that differ and are not (then a warning)
 	logConfigRefused  = "config.refused"  // one line per problem; all stays as it was
 	logConfigWarning  = "config.warning"  // accepted, and yet something to tell
+)
+
+// configRefused is the code of the condition that something in the configuration is refused.
+const configRefused = "config.refused"
+
+const (
+	mendedTick     = 5 * time.Second  // a look is one small file
+	mendedPatience = 10 * time.Minute // for a gap to begin anew in; our choice: longer than any turn and any pairing
 )
 
 // Reload is what it takes to read the configuration again; without a Load, SIGHUP keeps its usual meaning.
@@ -44,15 +58,73 @@ func (r Reload) listen(in *os.File) (hangups <-chan os.Signal, stop func()) {
 func (d *Device) reloader(r Reload, hangups <-chan os.Signal) actor {
 	running := d.cfg // what is in force; d.cfg itself is fixed
 	return actor{"reload", func(ctx context.Context) error {
+		tick := time.NewTicker(mendedTick)
+		defer tick.Stop()
 		for {
 			select {
 			case <-ctx.Done():
 				return nil
 			case <-hangups:
 				d.reload(r, &running)
+			case <-tick.C:
+				if !d.conds.holds(configRefused) {
+					continue
+				}
+				if _, err := r.Load(); err != nil {
+					continue
+				}
+				if len(d.cfg.refused) == 0 {
+					d.reload(r, &running)
+					continue
+				}
+				d.log.Info(logConfigMended)
+				return d.beginMended(ctx)
 			}
 		}
 	}}
+}
+
+// logConfigMended: what the device was started without can be read now.
+const logConfigMended = "config.mended"
+
+// beginMended waits for a gap and ends the device, so that it begins anew.
+func (d *Device) beginMended(ctx context.Context) error {
+	c, cancel := context.WithTimeout(ctx, mendedPatience)
+	defer cancel()
+	_ = until(c, func() bool { return d.Quiet() && d.PairingNow().Over() })
+	if ctx.Err() != nil {
+		return nil // it ends anyway
+	}
+	d.restarting.Store(true)
+	return ErrRestart
+}
+
+// doWithout tells of what is refused in the configuration that the device was started with.
+func (d *Device) doWithout(cfg Config) {
+	if len(cfg.refused) == 0 {
+		return
+	}
+	for _, p := range cfg.refused {
+		d.log.Error(logConfigRefused, "err", p, "do", "mend it; until then "+cfg.Meanwhile())
+	}
+	d.conds.set(configRefused, problemsText(cfg.refused)+". Until that is mended, "+cfg.Meanwhile(), mendIt)
+}
+
+// mendIt is what to do about a configuration that is refused.
+const mendIt = "mend it (conch check names every mistake); a file that is mended is taken by itself, anything else after a restart"
+
+// problemsText names the first few.
+func problemsText(problems []string) string {
+	const most = 3
+	var all []string
+	for i, p := range problems {
+		if i == most {
+			all = append(all, fmt.Sprintf("and %d more", len(problems)-i))
+			break
+		}
+		all = append(all, strings.TrimPrefix(p, "config: "))
+	}
+	return "the configuration is refused: " + strings.Join(all, "; ")
 }
 
 // reload brings running as near to the configuration as a running device can come.
@@ -65,9 +137,15 @@ func (d *Device) reload(r Reload, running *Config) {
 			problems = all.Problems
 		}
 		for _, p := range problems {
-			d.log.Error(logConfigRefused, "err", p, "do", "mend it and reload again; until then all stays as it was")
+			d.log.Error(logConfigRefused, "err", p, "do", "mend it; until then all stays as it was")
+		}
+		if len(d.cfg.refused) == 0 { // else that condition stands, and so does what it says
+			d.conds.set(configRefused, problemsText(problems)+". Until that is mended, all stays as it was before the reload", mendIt)
 		}
 		return
+	}
+	if len(d.cfg.refused) == 0 {
+		d.conds.clear(configRefused)
 	}
 	for _, w := range next.Warnings {
 		d.log.Warn(logConfigWarning, "text", w)

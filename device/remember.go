@@ -28,6 +28,9 @@ func (d *Device) remembers(conf *realtime.Config, kind string, id round.Companio
 		return
 	}
 	name := talkName(kind, id)
+	if d.cfg.talkStays {
+		return
+	}
 	if !d.cfg.Voice.Remember || d.inRoom() {
 		if err := d.store.remove(name); err != nil {
 			_ = d.kept(err)

@@ -52,6 +52,12 @@ func (s *store) writable() error {
 	return err
 }
 
+// fresh says that nothing is kept here yet.
+func (s *store) fresh() bool {
+	entries, err := os.ReadDir(s.dir)
+	return err == nil && len(entries) == 0
+}
+
 // tidy removes what a power cut in the middle of a write has left beside the files. Only for the one process that owns the
 // directory, at its start.
 func (s *store) tidy() {

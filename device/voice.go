@@ -29,6 +29,8 @@ func (c *Config) voiceKind() (kind, why string) {
 		return "realtime", "voice.url"
 	case c.Voice.Kind == "auto":
 		return "rehearsal", "no OPENAI_API_KEY and no voice.key_file"
+	case len(c.refused) > 0 && c.originOf("voice.kind") == refusedValue:
+		return c.Voice.Kind, "the configuration is refused"
 	default:
 		return c.Voice.Kind, "voice.kind"
 	}

@@ -78,6 +78,10 @@ func (d *Device) openState() {
 				volume = kept.Percent
 			}
 			err = errors.Join(err, d.recallMute())
+			if d.cfg.stateUnsure && s.fresh() { // what a person wished may stand elsewhere
+				d.mute.wish.Store(true)
+				err = errors.Join(err, s.save("mute", struct{ Muted bool }{true}))
+			}
 		}
 		if err != nil {
 			d.conds.set("state.unwritable", err.Error(), "free some space, or set state.dir; until then volume and usage are forgotten at restart")

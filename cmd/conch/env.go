@@ -10,11 +10,16 @@ import (
 
 // load reads the configuration as this invocation wants it and says what it warned of, once. A key that cannot be used is no
 // reason to refuse: most commands need none, and the appliance starts without (device.Config.KeyTrouble).
-func (e *env) load() (device.Config, error) {
-	if e.loaded != nil {
+func (e *env) load() (device.Config, error) { return e.read(false) }
+
+// loadAnyway reads what can be read of it; the rest tells (device.Config.Refused).
+func (e *env) loadAnyway() (device.Config, error) { return e.read(true) }
+
+func (e *env) read(anyway bool) (device.Config, error) {
+	if e.loaded != nil && (anyway || e.loaded.Refused() == nil) {
 		return *e.loaded, nil
 	}
-	cfg, err := device.Load(device.LoadOptions{File: e.config, Flags: e.set, Keyless: true})
+	cfg, err := device.Load(device.LoadOptions{File: e.config, Flags: e.set, Keyless: true, Anyway: anyway})
 	if err != nil {
 		return device.Config{}, fmt.Errorf("%w: %w", device.ErrRefused, err)
 	}
@@ -33,12 +38,34 @@ func (e *env) json(v any) error {
 	return enc.Encode(v)
 }
 
-func (e *env) request(method, path string, in, out any) error {
-	cfg, err := e.load()
+// dial finds the running appliance. All that it takes from the configuration is where its socket is, so one that is refused is no
+// obstacle; a flag of this very command is, for whoever typed it can mend it.
+func (e *env) dial() (*device.Remote, error) {
+	cfg, err := e.loadAnyway()
 	if err != nil {
-		return err
+		return nil, err
+	}
+	if cfg.RefusedFlags() {
+		return nil, fmt.Errorf("%w: %w", device.ErrRefused, cfg.Refused())
 	}
 	r, err := device.Dial(cfg)
+	if err != nil && cfg.Refused() != nil {
+		err = fmt.Errorf("%w; or it is elsewhere: the configuration, which may say where, is refused (conch check)", err)
+	}
+	return r, err
+}
+
+// loadForClient is the configuration of a command that asks the running appliance, and does without one where none runs: only then
+// does it have to be a good one.
+func (e *env) loadForClient() (device.Config, error) {
+	if _, err := e.dial(); err == nil {
+		return e.loadAnyway()
+	}
+	return e.load()
+}
+
+func (e *env) request(method, path string, in, out any) error {
+	r, err := e.dial()
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func (c lightShowCmd) Run(e *env) error {
 	if c.Seconds < 1 || c.Seconds > 60 {
 		return fmt.Errorf("%w: --seconds %d: must be 1 to 60", device.ErrRefused, c.Seconds)
 	}
-	cfg, err := e.load()
+	cfg, err := e.loadForClient()
 	if err != nil {
 		return err
 	}

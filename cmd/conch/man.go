@@ -70,7 +70,7 @@ read the configuration again
 .B journalctl \-u conch
 what it logged; what people say is not in there
 .PP
-A configuration that is refused ends the service with status 2 and a sentence in the journal; it is tried again every minute.
+The service starts with a configuration that is refused as well, says what is wrong with it, and takes the file by itself once that is mended. Until then what was refused has its default, and what guards money, privacy or access its strictest value.
 .SH EXAMPLES
 .TP
 .B sudo conch key

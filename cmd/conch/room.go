@@ -44,11 +44,7 @@ type roomWatchCmd struct {
 }
 
 func (c roomWatchCmd) Run(e *env) error {
-	cfg, err := e.load()
-	if err != nil {
-		return err
-	}
-	r, err := device.Dial(cfg)
+	r, err := e.dial()
 	if err != nil {
 		return err
 	}

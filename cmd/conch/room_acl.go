@@ -15,7 +15,7 @@ func (roomIDCmd) Help() string {
 }
 
 func (roomIDCmd) Run(e *env) error {
-	cfg, err := e.load()
+	cfg, err := e.loadForClient()
 	if err != nil {
 		return err
 	}

@@ -67,15 +67,6 @@ func (e *env) terminal() bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// dial finds the running appliance.
-func (e *env) dial() (*device.Remote, error) {
-	cfg, err := e.load()
-	if err != nil {
-		return nil, err
-	}
-	return device.Dial(cfg)
-}
-
 // cancelLimit is for an appliance on the same machine.
 const cancelLimit = 3 * time.Second
 

@@ -45,7 +45,11 @@ func become(args []string) error {
 
 // once is one life. What it leaves open is closed when it returns: the log is written, the terminal is as it was.
 func (runCmd) once(e *env) error {
-	cfg, err := e.load()
+	load := e.load
+	if device.Unattended(e.in) {
+		load = e.loadAnyway
+	}
+	cfg, err := load()
 	if err != nil {
 		return err
 	}

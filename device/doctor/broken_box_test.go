@@ -88,7 +88,7 @@ func (b *box) person() {
 }
 
 var serviceBreakages = []breakage{
-	{name: "configuration refused", check: "config", level: doctor.Bad, text: "button.source = \"pedal\"", cause: "does not start", do: "conch check",
+	{name: "configuration refused", check: "config", level: doctor.Bad, text: "button.source = \"pedal\"", cause: "starts all the same", do: "conch check",
 		breaks: func(b *box) {
 			b.s.Refused = errors.New("config: audio.volume = 300: must be 0 to 100\nconfig: button.source = \"pedal\": must be auto")
 		}},

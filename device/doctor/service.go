@@ -196,8 +196,12 @@ func checkGroups(ctx context.Context, m *Machine, s *Subject) []Finding {
 func checkConfig(_ context.Context, m *Machine, s *Subject) []Finding {
 	if s.Refused != nil {
 		var out []Finding
+		cause := "the configuration says what conch does not take; the service starts all the same"
+		if s.Meanwhile != "" {
+			cause += ": " + s.Meanwhile
+		}
 		for line := range strings.Lines(s.Refused.Error()) {
-			out = append(out, bad("", strings.TrimPrefix(strings.TrimSpace(line), "config: "), "the configuration says what conch does not take; with it, it does not start", "mend it, then: conch check")...)
+			out = append(out, bad("", strings.TrimPrefix(strings.TrimSpace(line), "config: "), cause, "mend it, then: conch check")...)
 		}
 		return out
 	}
@@ -239,6 +243,9 @@ func checkRunning(ctx context.Context, m *Machine, s *Subject) []Finding {
 		out = append(out, Finding{Check: "muted", Level: Note, Text: "the microphone is closed, by wish: it hears nothing", Do: "conch mute off"})
 	}
 	for _, c := range r.Conditions {
+		if c.Code == "config.refused" && s.Refused != nil { // said already, and in full
+			continue
+		}
 		if c.Code == "key.missing" { // how a fresh box is, and what it says when it is asked
 			out = append(out, Finding{Check: "condition " + c.Code, Level: Note, Text: c.Text, Do: c.Do})
 			continue

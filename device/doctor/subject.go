@@ -11,11 +11,13 @@ import (
 // Subject is what is examined: how conch is configured here, and what only the running appliance or its own parts can tell.
 // The zero value of a field means that it is not configured.
 type Subject struct {
-	File     string   // configuration that was read; empty: there is none
-	Refused  error    // why the configuration was refused; then the rest is what an empty one means
-	Warnings []string // of the configuration
-	Unit     string   // systemd's unit of the appliance; empty: it is not installed
-	User     string   // that the unit runs as
+	File    string // configuration that was read; empty: there is none
+	Refused error  // why the configuration was refused; then the rest is what the service does without it
+	// Meanwhile says what holds until what was refused is mended.
+	Meanwhile string
+	Warnings  []string // of the configuration
+	Unit      string   // systemd's unit of the appliance; empty: it is not installed
+	User      string   // that the unit runs as
 
 	Board  string // preset, as configured
 	Button ButtonSetting

@@ -73,15 +73,24 @@ func TestKeyBroken(t *testing.T) {
 	b.answers()
 }
 
-// TestRefused: what cannot work at all, it refuses, with a sentence in the journal; and starts when that is mended.
+// TestRefused: a configuration that is refused makes no mute box. It starts with what can be read, the journal and the status line
+// say what cannot, conch check refuses it, the command line reaches it, and it takes the file when that is mended.
 func TestRefused(t *testing.T) {
 	b := readyStopped(t)
-	b.run("printf '[audio\\nvolume = 3' >/etc/conch/conch.toml; systemctl start conch || true; sleep 3")
-	log := b.run("journalctl -u conch -o cat --no-pager -n 200")
-	if !strings.Contains(log, "conch.toml") || !strings.Contains(log, "status=2") {
-		t.Errorf("the journal names neither the file nor status 2:\n%s", log)
+	b.run("printf '[audio\\nvolume = 3' >/etc/conch/conch.toml; systemctl start conch")
+	b.active(2 * time.Minute)
+	b.begins(time.Minute, "config.refused")
+	if log := b.run("journalctl -u conch -o cat --no-pager -n 200"); !strings.Contains(log, "/etc/conch/conch.toml:1:") {
+		t.Errorf("the journal does not name the line of the file:\n%s", log)
 	}
-	b.configure()
+	if r := b.try("conch check"); r.Code != 2 {
+		t.Errorf("conch check: exit status %d\n%s", r.Code, r.Text())
+	}
+	b.run("systemctl show -p StatusText conch | grep -q config.refused; conch mute; conch why --all >/dev/null")
+	if err := b.Write("/etc/conch/conch.toml", []byte(config), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	b.heals(2*time.Minute, "config.refused")
 	b.active(2 * time.Minute)
 	b.answers()
 }
