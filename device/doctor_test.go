@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"conch/audio"
 	"conch/device/doctor"
 	"conch/mqtt"
 	"conch/mqtt/mqtttest"
@@ -144,6 +145,30 @@ func TestDoctorOfPinsThatDoNotFit(t *testing.T) {
 	d := diagnose(t, "[button]\nsource = \"gpio\"\npin = 18\n[light]\ndriver = \"gpio\"\npins = \"20\"\n")
 	says(t, d, "button", doctor.Bad, "I2S bit clock", "the board's own", "conch gpio learn")
 	says(t, d, "light", doctor.Bad, "I2S input", "the board's own", "conch gpio list")
+}
+
+// What was measured on a device that makes no sound is no measurement.
+func TestDoctorOfANullCard(t *testing.T) {
+	dir := t.TempDir()
+	s, err := openStore(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report := SilenceReport{When: time.Now(), Card: "this machine's card", Rows: []SilenceRow{{State: "speaking", N: 1, P99: 12, Max: 12}}}
+	for backend, want := range map[string]string{audio.BackendNull: "never measured", "alsa": "worst 12.0 ms"} {
+		report.Granted.Backend = backend
+		if err := s.save(silenceFile, report); err != nil {
+			t.Fatal(err)
+		}
+		d := Doctor(t.Context(), DoctorOptions{LoadOptions: LoadOptions{Environ: []string{"HOME=" + dir}, Flags: map[string]string{"state.dir": dir, "state.runtime": dir, "audio.backend": "null"}}})
+		found := false
+		for _, f := range d.Findings {
+			found = found || f.Check == "silence" && strings.Contains(f.Text, want)
+		}
+		if !found {
+			t.Errorf("%s: doctor does not say %q", backend, want)
+		}
+	}
 }
 
 // A broken file of the state directory is told of and left where it is: doctor changes nothing.

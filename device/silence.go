@@ -139,6 +139,9 @@ func (b SilenceBench) Run(ctx context.Context) (report SilenceReport, err error)
 		}
 	}
 	granted := rig.device.granted()
+	if granted.Backend == audio.BackendNull {
+		return SilenceReport{}, noSoundCard("bench silence", "measure on the virtual card with --virtual")
+	}
 	report = SilenceReport{
 		When: time.Now(), Card: b.Name, Granted: granted, Fade: ms(b.Config.Audio.Fade),
 		Method: "whole device with a tone for a voice; edge of a virtual button to the last audible sample; " + rig.method(),

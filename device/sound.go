@@ -51,12 +51,11 @@ func SoundTest(ctx context.Context, cfg Config, log *slog.Logger, length time.Du
 		return err
 	}
 	defer card.Close()
-	fmt.Fprintln(out, "tone: one second of 440 Hz")
 	tone := make([]int16, audio.CardRate)
 	for i := range tone {
 		tone[i] = int16(8000 * math.Sin(2*math.Pi*440*float64(i)/audio.CardRate))
 	}
-	if err := playOnce(ctx, card, cfg, tone, out); err != nil {
+	if err := playOnce(ctx, card, cfg, tone, "tone: one second of 440 Hz", out); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "recording for %s: say something\n", length)
@@ -69,12 +68,17 @@ func SoundTest(ctx context.Context, cfg Config, log *slog.Logger, length time.Du
 	if peak == 0 {
 		return fmt.Errorf("audio test: the microphone delivered nothing but zeros (muted? wrong device? see: conch audio list)")
 	}
-	fmt.Fprintln(out, "playing it back")
-	return playOnce(ctx, card, cfg, heard, out)
+	return playOnce(ctx, card, cfg, heard, "playing it back", out)
 }
 
-// playOnce plays frames (mono, CardRate) and returns when the last has sounded.
-func playOnce(ctx context.Context, card audio.Card, cfg Config, frames []int16, out io.Writer) error {
+// noSoundCard refuses to measure or try what makes no sound: a null device takes and gives samples as well as any.
+func noSoundCard(what, instead string) error {
+	return fmt.Errorf("%w: %s: there is no sound card here (conch audio list), or audio.backend = \"null\", which makes no sound: nothing can be heard; plug one in, or %s", ErrRefused, what, instead)
+}
+
+// playOnce plays frames (mono, CardRate) and returns when the last has sounded; it says what, once it is sure that
+// something is to be heard.
+func playOnce(ctx context.Context, card audio.Card, cfg Config, frames []int16, what string, out io.Writer) error {
 	var at atomic.Int64
 	stream, err := card.OpenPlayback(audio.StreamConfig{Device: cfg.Audio.Playback, Period: cfg.Audio.Period, Periods: cfg.Audio.Periods},
 		func(buf []int16) { // the only writer of at
@@ -86,7 +90,11 @@ func playOnce(ctx context.Context, card audio.Card, cfg Config, frames []int16, 
 		return err
 	}
 	g := stream.Granted()
-	fmt.Fprintf(out, "  %s: %d frames x %d at %d Hz\n", g.Name, g.Period, g.Periods, g.Rate)
+	if g.Backend == audio.BackendNull {
+		_ = stream.Close()
+		return noSoundCard("audio test", "set audio.backend")
+	}
+	fmt.Fprintf(out, "%s\n  %s: %d frames x %d at %d Hz\n", what, g.Name, g.Period, g.Periods, g.Rate)
 	ctx, cancel := context.WithTimeout(ctx, audio.CardDuration(len(frames))+5*time.Second)
 	defer cancel()
 	err = until(ctx, func() bool { return at.Load() == int64(len(frames)) })
@@ -112,9 +120,12 @@ func recordOnce(ctx context.Context, card audio.Card, cfg Config, length time.Du
 	ctx, cancel := context.WithTimeout(ctx, length+5*time.Second)
 	defer cancel()
 	err = until(ctx, func() bool { return at.Load() == int64(len(frames)) })
-	name := stream.Granted().Name
+	name, null := stream.Granted().Name, stream.Granted().Backend == audio.BackendNull
 	if e := stream.Close(); e != nil && err == nil {
 		err = e
+	}
+	if null {
+		return nil, noSoundCard("audio test", "set audio.capture")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("audio test: %s delivered %d of %d frames: %w", name, at.Load(), len(frames), err)
