@@ -28,6 +28,7 @@ import (
 //	GET /usage, POST /usage/reset -> usage.go
 //	GET  /status              -> Status
 //	GET  /room, …             -> room_control.go, pair_control.go
+//	GET  /why                 -> {"text": …}: who spoke last and why, and why the others did not
 //	GET  /recent              -> the last facts and orders, oldest first
 //	GET  /metrics             -> Prometheus text
 const (
@@ -149,6 +150,7 @@ func (d *Device) controlMux() *http.ServeMux {
 		w.WriteHeader(http.StatusNoContent)
 	})
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { reply(w, d.Status(), nil) })
+	mux.HandleFunc("GET /why", func(w http.ResponseWriter, _ *http.Request) { reply(w, map[string]string{"text": d.Why()}, nil) })
 	mux.HandleFunc("GET /recent", func(w http.ResponseWriter, _ *http.Request) { reply(w, d.coordinator.Recent(), nil) })
 	d.roomMux(mux)
 	d.pairMux(mux)

@@ -100,6 +100,7 @@ type Device struct {
 	turns    atomic.Uint64
 	playback atomic.Pointer[soundState]
 	capture  atomic.Pointer[soundState]
+	last     atomic.Pointer[TurnRecord] // the turn that ended last; nil: none has
 
 	manager        *notifier   // nil: none. Fixed before Run
 	certainlyEarly atomic.Bool // no certificate is valid yet, by our clock

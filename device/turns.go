@@ -51,6 +51,7 @@ func (w *waiters) tell(t TurnRecord) {
 func (d *Device) turnEnded(r coordinator.Record) {
 	d.turns.Add(1)
 	t := TurnRecord{Event: "turn.end", Device: d.cfg.Device.Name, Who: d.nameOf(d.voices.owner(r.Turn)), Record: r}
+	d.last.Store(&t)
 	d.waiters.tell(t)
 	d.lights.turnEnded(r)
 	if d.room != nil {
@@ -103,6 +104,41 @@ func (d *Device) Say(ctx context.Context, text string) (string, error) {
 	case <-ctx.Done():
 		return "", fmt.Errorf("say: %w", ctx.Err())
 	}
+}
+
+// Why says in plain sentences who spoke last and why. Alone there is no vote, and still something to tell.
+func (d *Device) Why() string {
+	if d.room != nil {
+		return d.room.Why()
+	}
+	if t := d.last.Load(); t != nil {
+		return t.why()
+	}
+	return "Nobody has said anything here yet."
+}
+
+// why tells of a turn of a companion that is alone.
+func (t TurnRecord) why() string {
+	after, because := " after somebody pressed the button", "it is the only one here"
+	switch {
+	case t.Asked != "":
+		after = fmt.Sprintf(" after a person said “%s”", t.Asked)
+	case t.Source == turn.SourceInject.String():
+		after, because = "", "it was told to say something"
+	}
+	switch {
+	case t.Said == "" && t.HeardMS == 0 && t.Reason == reasonTooShort:
+		return "Nobody spoke" + after + ": that was too short to be a question."
+	case t.Said == "" && t.HeardMS == 0 && t.Words != "":
+		return "Nobody spoke" + after + ": " + wordsText(turn.Words(t.Words))
+	case t.Said == "" && t.HeardMS == 0:
+		return "Nobody spoke" + after + ": the turn ended as " + t.Reason + "."
+	case t.Reason == reasonInterrupted:
+		return fmt.Sprintf("%s spoke%s: %s. A press cut it after %.1f s.", t.Who, after, because, t.HeardMS/1000)
+	case t.Reason != reasonDone && t.Words != "":
+		return fmt.Sprintf("%s spoke%s: %s. It broke off: %s", t.Who, after, because, wordsText(turn.Words(t.Words)))
+	}
+	return fmt.Sprintf("%s spoke%s: %s.", t.Who, after, because)
 }
 
 // Hush silences the device without a press, as the room does.

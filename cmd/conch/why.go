@@ -12,12 +12,11 @@ type whyCmd struct {
 }
 
 func (c whyCmd) Run(e *env) error {
-	var s device.RoomStatus
-	if !c.All && e.request("GET", "/room", nil, &s) == nil { // a device that is alone has no room to tell of
+	if !c.All {
 		var why struct {
 			Text string `json:"text"`
 		}
-		if err := e.request("GET", "/room/why", nil, &why); err != nil {
+		if err := e.request("GET", "/why", nil, &why); err != nil {
 			return err
 		}
 		if c.JSON {
