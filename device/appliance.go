@@ -259,7 +259,7 @@ func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond)
 func (d *Device) Status() Status {
 	s := Status{
 		Version: Version(), Device: d.self, State: d.coordinator.State().String(), Sound: d.soundWords(), Voice: d.voiceLine(),
-		Ready: d.Ready(), Turns: d.turns.Load(), Volume: int(d.volume.Load()), Conditions: d.conds.list(),
+		Ready: d.Ready(), Turns: d.turns.Load(), Volume: int(d.volume.Load()), VolumeFrom: *d.volumeFrom.Load(), Conditions: d.conds.list(),
 		Muted: d.Muted(), Light: d.lights.String(), Pairing: d.PairingNow(), Paired: d.pairedStatus(),
 	}
 	s.Button = strings.Join(d.buttonNames(), "; ")

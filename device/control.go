@@ -47,7 +47,8 @@ type Status struct {
 	Ready      bool           `json:"ready"`
 	Turns      uint64         `json:"turns"`
 	Volume     int            `json:"volume"`
-	Muted      bool           `json:"muted"` // no capture device is open, by wish
+	VolumeFrom string         `json:"volume_from"` // remembered, or where the configuration has it from (Row.Origin)
+	Muted      bool           `json:"muted"`       // no capture device is open, by wish
 	Light      string         `json:"light,omitempty"`
 	Conditions []Condition    `json:"conditions"`
 	Usage      any            `json:"usage,omitempty"`

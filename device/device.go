@@ -109,6 +109,10 @@ type Device struct {
 	keepers        keepers
 
 	waiters waiters
+
+	// atomic
+	volumeFrom atomic.Pointer[string] // as Row.Origin
+	configured atomic.Pointer[int]    // audio.volume as somebody has set it; nil: nobody has
 }
 
 // soundState is what one half of the card is doing, as its keeper last said.

@@ -180,7 +180,10 @@ func (d *Device) take(key string, next, running *Config) bool {
 	switch key {
 	case "audio.volume": // also kept, as when it is said: the latest wish counts
 		running.Audio.Volume = next.Audio.Volume
+		d.takeVolume(next)
 		d.loud().SetVolume(next.Audio.Volume)
+		from := next.originOf(volumeKey)
+		d.volumeFrom.Store(&from)
 	case "audio.cue_volume":
 		running.Audio.CueVolume = next.Audio.CueVolume
 		d.speaker.SetCueVolume(next.Audio.CueVolume)

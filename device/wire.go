@@ -66,16 +66,20 @@ func New(cfg Config, o Options) (*Device, error) {
 
 // openState opens the state directory and recalls the volume. Without it the device works, and forgets.
 func (d *Device) openState() {
-	volume := d.cfg.Audio.Volume
+	volume, from := d.cfg.Audio.Volume, d.cfg.originOf(volumeKey)
+	d.takeVolume(&d.cfg)
 	if d.cfg.State.Dir != "" {
 		s, err := openStore(d.cfg.State.Dir)
 		d.store = s
 		if err == nil {
 			s.tidy()
-			var kept struct{ Percent int }
+			var kept keptVolume
 			var have bool
-			if have, err = s.load("volume", &kept); have && kept.Percent >= 0 && kept.Percent <= 100 {
-				volume = kept.Percent
+			switch have, err = s.load(volumeName, &kept); {
+			case kept.counts(have, &d.cfg):
+				volume, from = kept.Percent, remembered
+			case have: // from now on it is this one that a word changes
+				d.saves <- struct{}{}
 			}
 			err = errors.Join(err, d.recallMute())
 			if d.cfg.stateUnsure && s.fresh() { // what a person wished may stand elsewhere
@@ -88,11 +92,14 @@ func (d *Device) openState() {
 		}
 	}
 	d.volume.Store(int64(volume))
+	d.volumeFrom.Store(&from)
 }
 
 // keepVolume remembers the volume; it runs on the coordinator's goroutine and must not wait for a disk there.
 func (d *Device) keepVolume(percent int) {
 	d.volume.Store(int64(percent))
+	from := remembered
+	d.volumeFrom.Store(&from)
 	select {
 	case d.saves <- struct{}{}:
 	default: // one is waiting already; the writer takes the newest value
@@ -106,7 +113,7 @@ func (d *Device) writeState(ctx context.Context) error {
 		return nil
 	}
 	save := func() error {
-		return d.kept(d.store.save("volume", struct{ Percent int }{int(d.volume.Load())}))
+		return d.kept(d.store.save(volumeName, keptVolume{int(d.volume.Load()), d.configured.Load()}))
 	}
 	retry := time.NewTicker(stateRetry)
 	defer retry.Stop()

@@ -16,7 +16,7 @@ func (c checkCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	rows, cards := cfg.Describe(), device.CheckCards(cfg)
+	rows, cards := device.InForce(e.ctx, cfg), device.CheckCards(cfg)
 	if c.JSON {
 		err = e.json(struct {
 			Settings []device.Row `json:"settings"`
