@@ -25,6 +25,7 @@ const (
 	SpeechBuffer   = 60 * time.Second // a cloud voice speaks several times faster than a person listens
 	ContentBuffer  = 2 * time.Second
 	wordsBuffer    = 6 * time.Second
+	maxFade        = 5 * time.Millisecond
 	watchPeriod    = 5 * time.Millisecond
 	stalledCard    = 100 * time.Millisecond // without a callback, dead sources are taken away from the callback by force
 	abandonedAfter = 5 * time.Second        // without a callback, a closed source is given up: nobody can hear it
@@ -32,7 +33,7 @@ const (
 
 // SpeakerConfig says how a speaker behaves. Zero values mean the defaults.
 type SpeakerConfig struct {
-	Fade     time.Duration        // from the callback that sees a Drop to its last non-zero frame; 1.5..3 ms, default 3 ms
+	Fade     time.Duration        // from the callback that sees a Drop to its last non-zero frame; 1..5 ms, default 3 ms
 	Prime    time.Duration        // queued before a source starts; default 80 ms
 	Rebuffer time.Duration        // queued before it goes on after an underrun; default 80 ms
 	Now      func() time.Duration // the clock of all facts; default: time since NewSpeaker
@@ -118,7 +119,7 @@ func NewSpeaker(c SpeakerConfig) *Speaker {
 		c.Now = func() time.Duration { return time.Since(start) }
 	}
 	// The filter goes on for halfSpan frames after the last sample that is not zero: that much is not ours to fade.
-	fade := max(500*time.Microsecond, min(3*time.Millisecond, c.Fade)-CardDuration(halfSpan))
+	fade := max(500*time.Microsecond, min(maxFade, c.Fade)-CardDuration(halfSpan))
 	s := &Speaker{
 		now:      c.Now,
 		fade:     c.Fade,
