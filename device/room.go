@@ -127,13 +127,7 @@ func (d *Device) wireRoom() error {
 	if !d.inRoom() {
 		return nil
 	}
-	c := d.cfg.Room
-	rc := round.DefaultConfig()
-	rc.Manners = round.Manners{
-		Threshold: float64(c.Threshold), ChainLimit: c.Chain, Handoffs: c.Handoffs, ExtraLimit: c.Extras,
-		ShareLimit: float64(c.Share) / 100, Repetition: float64(c.Repetition) / 100,
-	}
-	rc.Pause, rc.NoPause, rc.Silence = c.Pause, c.Pause == 0, c.Silence
+	c, rc := d.cfg.Room, d.cfg.round()
 	o := companions.RoomOptions{
 		Self: d.self, Name: d.cfg.Device.Name, Room: d.memoryName(), Cards: d.cards, Round: rc, Now: d.now, Log: d.log,
 		Stage: roomStage{d.talk}, OnEntry: d.roomEntry, Keep: c.Memory, OnTrouble: d.roomTrouble,
@@ -147,7 +141,7 @@ func (d *Device) wireRoom() error {
 		return err
 	}
 	if refiner != nil {
-		o.Refiner, o.Round.VoteBudget, d.refined = refiner, c.VoteBudget, refiner
+		o.Refiner, d.refined = refiner, refiner
 	}
 	if d.networked() {
 		if o.Bus, err = d.wireBus(d.pairing.id); err != nil {
@@ -165,6 +159,20 @@ func (d *Device) wireRoom() error {
 		return d.room.Run(ctx)
 	}})
 	return nil
+}
+
+// round is how the round machine is to behave.
+func (c *Config) round() round.Config {
+	r, rc := c.Room, round.DefaultConfig()
+	rc.Manners = round.Manners{
+		Threshold: float64(r.Threshold), ChainLimit: r.Chain, Handoffs: r.Handoffs, ExtraLimit: r.Extras,
+		ShareLimit: float64(r.Share) / 100, Repetition: float64(r.Repetition) / 100,
+	}
+	rc.Pause, rc.NoPause, rc.Silence = r.Pause, r.Pause == 0, r.Silence
+	if r.VoteURL != "" {
+		rc.VoteBudget = r.VoteBudget
+	}
+	return rc
 }
 
 // roomEntry is told each entry of the ledger.
