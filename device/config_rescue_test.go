@@ -128,7 +128,14 @@ func TestServiceStartsWithoutItsFile(t *testing.T) {
 // Every guard of the table shuts something, and says what; a key that is none is left at its default.
 func TestGuards(t *testing.T) {
 	c := Default()
+	left := guards(&c)
+	defer func() {
+		if len(left) > 0 {
+			t.Errorf("guards of keys that there are not: %v", left)
+		}
+	}()
 	for _, k := range keys(&c) {
+		delete(left, k.name)
 		section, name, _ := strings.Cut(k.name, ".")
 		got := anyway(t, "["+section+"]\n"+name+" = [[]]\n", LoadOptions{})
 		if k.name == "device.board" { // a list is its own mistake
