@@ -373,7 +373,7 @@ func greeting(s *seam) string {
 		}
 		defer c.CloseNow()
 		c.SetReadLimit(1 << 20)
-		ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
+		ctx, cancel := context.WithTimeout(r.Context(), patience)
 		defer cancel()
 		_ = c.Write(ctx, websocket.MessageText, []byte(`{"type":"session.created","event_id":"e","session":{"id":"s"}}`))
 		_, data, _ := c.Read(ctx)
@@ -409,11 +409,53 @@ func (deaf) Post(turn.Event)                             {}
 func (deaf) Audio(context.Context, turn.ID, []int16) int { return 0 }
 func (deaf) Now() time.Duration                          { return 0 }
 
+// trusts says whether the voice comes to a server whose certificate is nobody's that the system knows.
+func trusts(s *seam) string {
+	come := make(chan struct{}, 1)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		select {
+		case come <- struct{}{}:
+		default:
+		}
+	}))
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	server.StartTLS()
+	defer server.Close()
+	d := s.new(Options{})
+	client, err := d.newVoice(d.cards[0], true, "realtime", "wss"+strings.TrimPrefix(server.URL, "https")+"/", &realtime.Pool{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	lost := posted{make(chan turn.Event, 16)}
+	_, stop := s.run(func(ctx context.Context) error { return client.Run(ctx, lost) })
+	defer stop()
+	select {
+	case <-come:
+		return "comes"
+	case <-lost.events:
+		return "refused"
+	case <-time.After(patience):
+		return "nothing"
+	}
+}
+
+// posted hears what is posted, as far as there is room.
+type posted struct{ events chan turn.Event }
+
+func (p posted) Post(ev turn.Event) {
+	select {
+	case p.events <- ev:
+	default:
+	}
+}
+func (posted) Audio(context.Context, turn.ID, []int16) int { return 0 }
+func (posted) Now() time.Duration                          { return 0 }
+
 // used is what a ceiling makes of a day on which much was used.
 func used(s *seam) string {
 	dir := s.TempDir()
 	s.cfg.State.Dir = dir
-	data, _ := json.Marshal(map[string]any{"day": time.Now().Format(time.DateOnly), "today": map[string]any{"text_in": 2_000_000_000}})
+	data, _ := json.Marshal(map[string]any{"day": time.Now().Format(time.DateOnly), "today": map[string]any{"text_in": 2_000_000_000, "cost": 200_000}})
 	if err := os.WriteFile(filepath.Join(dir, usageName+".json"), data, 0o600); err != nil {
 		s.Fatal(err)
 	}
@@ -586,6 +628,7 @@ func refines(s *seam) string {
 		}
 		return "rules alone"
 	}
+	s.cfg.Room.VoteBudget = patience
 	s.cfg.Room.VoteURL = server.URL + strings.TrimPrefix(s.cfg.Room.VoteURL, "http://votes")
 	d := s.new(Options{Room: RoomOptions{Cards: companions.DefaultCards()[:2]}})
 	r, err := d.refiner()
@@ -594,7 +637,7 @@ func refines(s *seam) string {
 	}
 	defer r.Close()
 	message := round.Message{ID: "m", From: round.Human("x"), Text: "hello"}
-	r.Refine(round.Refine{Message: message, Votes: []round.Vote{{MessageID: "m", From: "ada", Importance: 5}}, Until: d.now() + time.Second}, d.now()+time.Second, func([]round.Vote) {})
+	r.Refine(round.Refine{Message: message, Votes: []round.Vote{{MessageID: "m", From: "ada", Importance: 5}}, Until: d.now() + patience}, d.now()+patience, func([]round.Vote) {})
 	select {
 	case t := <-told:
 		return t
@@ -712,11 +755,13 @@ func effects(t *testing.T) []effect {
 			map[string]string{`"ears-1"`: `"model":"ears-1"`, `""`: ""}},
 		{"voice.name", "", greeting, map[string]string{`"cedar"`: `"voice":"cedar"`, `"ash"`: `"voice":"ash"`}},
 		{"voice.instructions", "", greeting, map[string]string{`"Be a parrot."`: "Be a parrot.", `"Be an owl."`: "Be an owl."}},
-		{"voice.dialect", "", greeting, map[string]string{`"auto"`: `"type":"realtime"`, `"ga"`: `"type":"realtime"`, `"localai"`: "*", `"speaches"`: "*",
+		{"voice.dialect", "", greeting, map[string]string{`"auto"`: `"type":"realtime"`, `"ga"`: `"type":"realtime"`, `"azure"`: "*", `"localai"`: "*", `"speaches"`: "*", `"speech-to-speech"`: "*",
 			`"xai"`: "*", `"qwen"`: `"input_audio_format":"pcm"`}},
 		{"voice.key_file", "", greeting, map[string]string{q(key1): "Bearer sk-one", q(key2): "Bearer sk-two"}},
 		{"voice.remember", "", talkKept, map[string]string{"true": "on disk true, recalled 1, kept true", "false": "on disk false, recalled 0, kept false"}},
 		{"voice.ceiling_tokens", "", used, map[string]string{"0": "", "1": "of 1 tokens", "1000000000": "of 1000000000 tokens"}},
+		{"voice.ceiling_cost", "[voice]\nprice_in = 1\n", used, map[string]string{"0": "", "0.5": "of 0.50", "100000": "of 100000.00"}},
+		{"voice.ca_file", "", func(s *seam) string { return trusts(s) }, map[string]string{`""`: "refused", q(certs + "/ca.pem"): "comes"}},
 		{"voice.price_in", "", cost, map[string]string{"0": "free", "100000": "dear"}},
 		{"voice.price_out", "", cost, map[string]string{"0": "free", "100000": "dear"}},
 
