@@ -80,18 +80,19 @@ func TestATapAfterAnotherButtonIsAPress(t *testing.T) {
 	tap := func() { other.Press(); b.pause(30 * time.Millisecond); other.Release(); b.pause(60 * time.Millisecond) }
 	tap()
 	b.state(turn.Listening)
-	b.talk(300 * time.Millisecond)
-	b.until("answered", func() bool { return len(b.turnsEnded()) == 2 })
-	b.quiet()
-	b.question("long")
-	b.until("speaking", b.Speaking)
+	b.hand.Press()
+	b.until("listening to the second", func() bool { return len(b.turnsEnded()) == 1 && b.coordinator.State() == turn.Listening })
 	tap()
-	b.until("listening to the one who tapped", func() bool { return seen.presses.Load() == 2 && b.coordinator.State() == turn.Listening })
-	b.speak(200 * time.Millisecond)
+	b.until("listening to the one who tapped", func() bool { return len(b.turnsEnded()) == 2 && b.coordinator.State() == turn.Listening })
+	b.hand.Release()
+	b.speak(300 * time.Millisecond)
 	tap()
-	b.until("answered", func() bool { return len(b.turnsEnded()) == 4 })
+	b.until("answered", func() bool { return len(b.turnsEnded()) == 3 })
 	b.quiet()
-	b.answered(b.turnsEnded()[3])
+	b.answered(b.turnsEnded()[2])
+	if n := seen.presses.Load(); n != 2 {
+		t.Errorf("%d presses by taps; want two, and a tap that ended the second", n)
+	}
 }
 
 // pulled is a button whose device is pulled out while it is held.
