@@ -79,7 +79,6 @@ func meetHostile(t *testing.T, mode hostiletest.Mode, turns int) string {
 	heard, apart, cuts := 0.0, 0.0, 0
 	for i := range turns {
 		n := len(b.turnsEnded())
-		_, _, _, cutBefore := server.Told()
 		switch i % 3 {
 		case 0:
 			b.ask("short")
@@ -103,13 +102,13 @@ func meetHostile(t *testing.T, mode hostiletest.Mode, turns int) string {
 				t.Errorf("turn %s: %.0f ms were heard: more than the answer is", r.Turn, r.HeardMS)
 			}
 			told[word(r)]++
-			if _, _, ms, cut := server.Told(); r.Reason == turn.InterruptedByPress.String() && cut > cutBefore {
+			if ms, cut := server.Cut(string(r.Turn)); cut && r.Reason == turn.InterruptedByPress.String() {
 				apart, cuts = max(apart, math.Abs(r.HeardMS-float64(ms))), cuts+1
 			}
 		}
 	}
 	end := heapMB()
-	sessions, faults, _, _ := server.Told()
+	sessions, faults := server.Told()
 	server.Heal()
 	b.pause(200 * time.Millisecond)
 	b.until("online again", b.coordinator.Online)

@@ -51,7 +51,7 @@ func with(f func(s *Session, a *Answer, i int)) func(s *Session, a *Answer) {
 // raw sends texts that are no events.
 func raw(texts ...string) func(s *Session, a *Answer) {
 	return with(func(s *Session, a *Answer, i int) {
-		if i%10 != 0 { // a server that says little else is left
+		if i > 0 || a.N%4 > 0 { // a server that says little else is left after a hundred
 			return
 		}
 		for _, t := range texts {
@@ -66,7 +66,7 @@ func refuse(send func(s *Session, ev M)) func(s *Session, kind string, ev M) boo
 		if kind != "response.create" {
 			return false
 		}
-		if s.count++; s.count%2 == 0 {
+		if s.refusals++; s.refusals%2 == 0 {
 			return false
 		}
 		s.Fault()
@@ -264,14 +264,19 @@ var Modes = []Mode{
 		s.Delta(a, 0)
 		a.Hold()
 	})},
-	{Name: "endless", Told: broken, Endless: true, Answer: every(3, func(s *Session, a *Answer) {
+	{Name: "endless", Told: broken, Endless: true, Answer: func(s *Session, a *Answer) { // a press ends it
+		if a.Length < time.Second {
+			s.Speak(a)
+			return
+		}
+		s.Fault()
 		s.Begin(a)
 		for i := 0; !a.Cancelled(); i++ {
 			s.Delta(a, i)
 			a.Pause(20 * time.Millisecond)
 		}
 		s.Done(a, "cancelled", nil)
-	})},
+	}},
 	{Name: "duplicates", Told: answered, Answer: with(func(s *Session, a *Answer, i int) {
 		b := fmt.Appendf(nil, `{"type":"response.output_audio.delta","event_id":"dup_%s_%d","response_id":"%s","item_id":"%s","delta":"%s"}`, a.ID, i, a.ID, a.Item, Sound(i, 240))
 		s.Raw(b)
@@ -347,8 +352,10 @@ var Modes = []Mode{
 		s.Send("response.output_audio.delta", M{"response_id": a.ID, "item_id": a.Item, "delta": strings.Repeat("A", 24<<20)})
 		s.Done(a, "completed", nil)
 	})},
-	{Name: "binary", Told: answered, Answer: with(func(s *Session, _ *Answer, _ int) {
-		_ = s.Conn.Write(s.ctx, websocket.MessageBinary, []byte{0, 1, 2, 0xff})
+	{Name: "binary", Told: answered, Answer: with(func(s *Session, _ *Answer, i int) {
+		if i == 0 {
+			_ = s.Conn.Write(s.ctx, websocket.MessageBinary, []byte{0, 1, 2, 0xff})
+		}
 	})},
 	{Name: "no JSON", Told: answered, Answer: raw("", "{", "\xff\xfe", "nul", `{"type":`)},
 	{Name: "deep JSON", Told: answered, Answer: raw(strings.Repeat("[", 100_000), `{"type":"x","a":`+strings.Repeat(`{"a":`, 20_000))},

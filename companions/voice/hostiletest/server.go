@@ -52,13 +52,13 @@ type Server struct {
 	cancel   context.CancelFunc
 	wg       sync.WaitGroup
 
-	mu        sync.Mutex
-	healed    bool
-	shakes    int
-	sessions  int
-	faults    int
-	truncated int // milliseconds, of the last truncate
-	cuts      int
+	mu       sync.Mutex
+	healed   bool
+	shakes   int
+	sessions int
+	faults   int
+	spoken   map[any]any // which turn an item answered
+	cuts     map[any]int // milliseconds that the answer of a turn was truncated to
 }
 
 // Start begins to serve.
@@ -67,7 +67,7 @@ func Start(mode Mode) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("hostile server: %w", err)
 	}
-	s := &Server{mode: mode, listener: l}
+	s := &Server{mode: mode, listener: l, spoken: map[any]any{}, cuts: map[any]int{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.http = &http.Server{Handler: s, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)} //nolint:gosec // it is to hang
 	s.wg.Go(func() { _ = s.http.Serve(&throttled{l, mode.Rate}) })
@@ -91,11 +91,19 @@ func (s *Server) Heal() {
 	s.healed = true
 }
 
-// Told is what it saw: sessions, faults it committed, and the last truncation with how many there were.
-func (s *Server) Told() (sessions, faults, truncated, cuts int) {
+// Told is what it saw: sessions, and faults it committed.
+func (s *Server) Told() (sessions, faults int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.sessions, s.faults, s.truncated, s.cuts
+	return s.sessions, s.faults
+}
+
+// Cut is where the answer of a turn was truncated, in milliseconds.
+func (s *Server) Cut(turn string) (ms int, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ms, ok = s.cuts[turn]
+	return ms, ok
 }
 
 func (s *Server) now() Mode {
@@ -142,15 +150,16 @@ type Session struct {
 	Conn *websocket.Conn
 	N    int // 0 for the first
 
-	ctx    context.Context
-	cancel context.CancelFunc
-	wg     sync.WaitGroup
-	mu     sync.Mutex
-	event  int
-	item   int
-	count  int // answers so far
-	asked  string
-	live   map[string]context.CancelFunc
+	ctx      context.Context
+	cancel   context.CancelFunc
+	wg       sync.WaitGroup
+	mu       sync.Mutex
+	event    int
+	item     int
+	count    int // answers so far
+	refusals int
+	asked    string
+	live     map[string]context.CancelFunc
 }
 
 // Fault counts one.
@@ -223,7 +232,7 @@ func (s *Session) Good(kind string, ev M) {
 	case "conversation.item.truncate":
 		ms, _ := ev["audio_end_ms"].(float64)
 		s.Server.mu.Lock()
-		s.truncated, s.cuts = int(ms), s.cuts+1
+		s.cuts[s.spoken[ev["item_id"]]] = int(ms)
 		s.Server.mu.Unlock()
 		s.Send("conversation.item.truncated", M{"item_id": ev["item_id"], "content_index": 0, "audio_end_ms": ev["audio_end_ms"]})
 	case "conversation.item.delete":
@@ -265,6 +274,9 @@ func (s *Session) answer(ev M) {
 			a.Turn = m["turn"]
 		}
 	}
+	s.Server.mu.Lock()
+	s.spoken[a.Item] = a.Turn
+	s.Server.mu.Unlock()
 	ctx, stop := context.WithCancel(s.ctx)
 	a.ctx = ctx
 	s.mu.Lock()
