@@ -162,7 +162,7 @@ func running(b *testing.B, run func(context.Context) error) {
 	go func() { done <- run(ctx) }()
 	b.Cleanup(func() {
 		cancel()
-		if err := <-done; err != nil {
+		if err := <-done; err != nil && !b.Skipped() { // where too much runs to measure, too much runs to end in time
 			b.Errorf("a part failed: %v", err)
 		}
 	})
