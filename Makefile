@@ -61,8 +61,10 @@ if [ "$$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then \
 	echo "make: missing: $${missing[*]}. As root: apt-get install $${missing[*]}. $(2)" >&2; exit $(3); \
 fi; \
 echo "make: installing $${missing[*]}$${as_root:+ (with sudo)}" >&2; \
-if ! { "$${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq && \
-	"$${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$${missing[@]}"; } \
+as_root+=(env DEBIAN_FRONTEND=noninteractive); \
+for name in http_proxy https_proxy no_proxy; do [ -z "$${!name-}" ] || as_root+=("$$name=$${!name}"); done; \
+if ! { "$${as_root[@]}" apt-get update -qq && \
+	"$${as_root[@]}" apt-get install -qq -y --no-install-recommends "$${missing[@]}"; } \
 	</dev/null >&2; then \
 	echo "make: could not install: $${missing[*]}. $(2)" >&2; exit $(3); \
 fi

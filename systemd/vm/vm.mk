@@ -34,7 +34,7 @@ VM_GOARCH_amd64 := GOARCH=amd64
 .PHONY: vm
 vm: deps-vm build ## the machine test: the package in a guest with pins, a card and systemd; VM_ARCH, VM_SUITE, VM_TESTS
 	@$(MAKE) package ARCHES=$(VM_ARCH) >&2
-	@as_root=(); [ "$$(id -u)" = 0 ] || as_root=(sudo --preserve-env=CONCH_VM_CACHE); \
+	@as_root=(); [ "$$(id -u)" = 0 ] || as_root=(sudo --preserve-env=CONCH_VM_CACHE,http_proxy,https_proxy,no_proxy); \
 	image=$$("$${as_root[@]}" systemd/vm/image.sh $(VM_ARCH) $(VM_SUITE)); \
 	out="$(CURDIR)"/build/vm-run/$(VM_SUITE)-$(VM_ARCH); mkdir -p "$$out"; \
 	CGO_ENABLED=0 $(VM_GOARCH_$(VM_ARCH)) $(GO) build -trimpath -ldflags '-s -w' -o "$$out/hand" ./systemd/vm/hand; \
