@@ -66,7 +66,6 @@ func TestServerHearsTurns(t *testing.T) {
 	if st := get[string](c.until("response.done"), "response", "status"); st != "completed" {
 		t.Errorf("the answer is %s", st)
 	}
-	from := len(c.seen)
 	c.send(`{"type":"conversation.item.retrieve","item_id":%q}`, id)
 	item := get[m](c.until("conversation.item.retrieved"), "item")
 	part := get[[]any](item, "content")[0].(m)
@@ -78,7 +77,7 @@ func TestServerHearsTurns(t *testing.T) {
 	c.stream(hush(500), tone(300), hush(300))
 	c.until("response.done")
 	c.turns(`null`)
-	from = len(c.seen)
+	from := len(c.seen)
 	c.stream(hush(100), tone(600), hush(600))
 	c.send(`{"type":"input_audio_buffer.commit"}`)
 	c.until("input_audio_buffer.committed")
