@@ -81,6 +81,7 @@ func TestAPressInTheSilenceBetweenTwoRoundsCutsNothing(t *testing.T) {
 	rec := b.nextTurn(func() {
 		b.question("let me see:wait")
 		b.state(turn.AwaitingNextResponse)
+		b.until("a voice", func() bool { return b.audible() }) // the tool may be called before the first sample sounds
 		b.until("silent", func() bool { return !b.audible() })
 		b.pause(300 * time.Millisecond)
 		b.hand.Press()
