@@ -186,6 +186,7 @@ func (cfg *Config) greet(ctx context.Context, l *link, specs []turn.ToolSpec, wi
 		described, last = true, nil
 		return nil
 	}
+	var answered *refused // what the present description answers: who hangs up all the same may take it from the beginning
 	// bend describes it again with less, or gives up.
 	bend := func(e *wireError, onlyNext bool) error {
 		no := &refused{code: e.Code, kind: e.Type, text: e.Message}
@@ -193,13 +194,16 @@ func (cfg *Config) greet(ctx context.Context, l *link, specs []turn.ToolSpec, wi
 		if !ok || !described || e.final() {
 			return no
 		}
+		no.bend = more
 		if onlyNext { // the connection is gone
-			no.bend = more
 			return no
 		}
-		without = more
+		without, answered = more, no
 		l.bent = bent{more, strings.TrimSpace(e.code() + " " + e.Message)}
-		return describe()
+		if err := describe(); l.ctx.Err() == nil {
+			return err
+		}
+		return no
 	}
 	patience := time.NewTimer(handshakeTimeout)
 	defer patience.Stop()
@@ -223,6 +227,9 @@ func (cfg *Config) greet(ctx context.Context, l *link, specs []turn.ToolSpec, wi
 			default:
 				if last != nil {
 					return bend(last, true)
+				}
+				if answered != nil {
+					return answered
 				}
 				if no := closing(context.Cause(l.ctx)); no != nil {
 					return no
