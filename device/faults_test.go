@@ -37,7 +37,6 @@ func TestFaultsOfTheVoice(t *testing.T) {
 		{name: "refused commit", faults: rehearsal.Faults{RefuseCommit: true}, spoken: true, reason: turn.Failed, words: turn.WordsNotHeard},
 		{name: "refused response", faults: rehearsal.Faults{RefuseResponse: true}, reason: turn.Failed, words: turn.WordsQuota},
 		{name: "failed response", faults: rehearsal.Faults{FailResponse: true}, spoken: true, reason: turn.Failed, words: turn.WordsServerError},
-		{name: "incomplete response", faults: rehearsal.Faults{Incomplete: true}, ask: "One sentence. Another long one.", reason: turn.Failed, words: turn.WordsServerError},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -59,6 +58,33 @@ func TestFaultsOfTheVoice(t *testing.T) {
 			}
 			b.server.SetFaults(rehearsal.Faults{})
 			b.fine()
+		})
+	}
+}
+
+// An answer that the server ends early, because it grew too long or because it may not be said: what came is heard to its end,
+// then the reason in its own words; the session stays, and the next question is answered.
+func TestAnIncompleteAnswerIsHeardAndToldAsWhatItIs(t *testing.T) {
+	t.Parallel()
+	for words, faults := range map[turn.Words]rehearsal.Faults{
+		turn.WordsCutShort: {CutShort: true},
+		turn.WordsFiltered: {Incomplete: true},
+	} {
+		t.Run(string(words), func(t *testing.T) {
+			t.Parallel()
+			b := newBox(t, boxOptions{})
+			whole := b.ask("One sentence.")
+			b.server.SetFaults(faults)
+			r := b.ask("One sentence. Another long one.")
+			b.failed(r, turn.Failed, words)
+			if r.HeardMS < whole.HeardMS-1 {
+				t.Errorf("%.0f ms were heard; want the whole sentence that came, %.0f ms", r.HeardMS, whole.HeardMS)
+			}
+			b.server.SetFaults(rehearsal.Faults{})
+			b.fine()
+			if n := b.log.count("session.lost"); n != 0 {
+				t.Errorf("the session was lost %d times; want never", n)
+			}
 		})
 	}
 }

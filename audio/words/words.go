@@ -37,6 +37,8 @@ var texts = map[string]string{
 	"not_trusted":   "I cannot trust the certificate of the service, so I do not connect. The doctor knows more.",
 	"ceiling":       "We have used as much today as you allow. I will answer again tomorrow, or when you lift the limit.",
 	"server_error":  "The service had a problem. Please try again.",
+	"cut_short":     "My answer grew too long. Ask me to go on.",
+	"filtered":      "The service does not allow this answer. Please ask something else.",
 	"not_heard":     "I could not catch that. Please hold the button and say it again.",
 	"tool_failed":   "That did not work, I am sorry. Please try again or ask for something else.",
 	"stream_failed": "The playback broke off. This is not the end. Ask me to go on.",

@@ -118,6 +118,8 @@ const (
 	WordsNotTrusted   Words = "not_trusted"   // the server's certificate is not one to trust
 	WordsCeiling      Words = "ceiling"       // the household's own limit of a day is reached
 	WordsServerError  Words = "server_error"  // the server reported an error
+	WordsCutShort     Words = "cut_short"     // the answer grew beyond what the model may say at once
+	WordsFiltered     Words = "filtered"      // the server's rules forbid the rest of the answer, or all of it
 	WordsNotHeard     Words = "not_heard"     // the utterance could not be sent or was refused
 	WordsToolFailed   Words = "tool_failed"   // a tool failed and the model cannot say it
 	WordsStreamFailed Words = "stream_failed" // a stream broke: not the end of the book

@@ -239,7 +239,7 @@ var Modes = []Mode{
 		s.Begin(a)
 		s.Done(a, "failed", M{"type": "failed", "error": "it is broken"})
 	}},
-	{Name: "incomplete", Told: []string{"", "server_error", "cut_short", "filtered"}, Answer: func(s *Session, a *Answer) {
+	{Name: "incomplete", Told: []string{"", "cut_short", "filtered"}, Answer: func(s *Session, a *Answer) {
 		s.Fault()
 		s.Begin(a)
 		s.Delta(a, 0)

@@ -336,7 +336,7 @@ func (r *run) responseDone(w *wireResponse) {
 	case "cancelled":
 		p.status = turn.ResponseCancelled
 	case "incomplete":
-		p.status, p.say = turn.ResponseIncomplete, turn.WordsServerError
+		p.status, p.say = turn.ResponseIncomplete, incompleteWords(w.StatusDetails)
 	case "failed":
 		p.status, p.say = turn.ResponseFailed, turn.WordsServerError
 		if why != nil {

@@ -251,7 +251,14 @@ func TestEndsOfAResponse(t *testing.T) {
 		{"completed", nil, true, "completed"},
 		{"completed", nil, false, "failed no_answer"}, // nothing to hear is not an answer
 		{"cancelled", map[string]any{"type": "cancelled", "reason": "client_cancelled"}, true, "cancelled"},
-		{"incomplete", map[string]any{"type": "incomplete", "reason": "max_output_tokens"}, true, "incomplete server_error"},
+		{"incomplete", map[string]any{"type": "incomplete", "reason": "max_output_tokens"}, true, "incomplete cut_short"},
+		{"incomplete", map[string]any{"type": "incomplete", "reason": "max_output_tokens"}, false, "incomplete cut_short"},
+		{"incomplete", map[string]any{"type": "incomplete", "reason": "length"}, true, "incomplete cut_short"}, // as chat servers call it
+		{"incomplete", map[string]any{"type": "incomplete", "reason": "content_filter"}, true, "incomplete filtered"},
+		{"incomplete", map[string]any{"type": "incomplete", "reason": "content_filter"}, false, "incomplete filtered"},
+		{"incomplete", map[string]any{"type": "incomplete", "reason": "moon_phase"}, true, "incomplete server_error"},
+		{"incomplete", nil, true, "incomplete server_error"},
+		{"failed", detail("invalid_request_error", "content_filter"), false, "failed filtered"},
 		{"failed", detail("insufficient_quota", "insufficient_quota"), false, "failed no_credit"},
 		{"failed", detail("requests", "rate_limit_exceeded"), false, "failed quota"},
 		{"failed", detail("server_error", ""), true, "failed server_error"},

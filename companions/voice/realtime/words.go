@@ -30,11 +30,25 @@ func wordsFor(code, typ string) turn.Words {
 			return turn.WordsKeyRefused
 		case has("model") && (has("not_found") || has("invalid") || has("not_available") || has("unsupported") || has("deprecated")):
 			return turn.WordsModelRefused
+		case has("content_filter"), has("content_policy"):
+			return turn.WordsFiltered
 		case has("permission"), has("unsupported_country"), has("access_denied"), has("forbidden"):
 			return turn.WordsDenied
 		}
 	}
 	return turn.WordsServerError
+}
+
+// incompleteWords finds what a person is told about an answer that the server ended before its end. Nothing is broken: it was
+// too long, or is not to be said. Compatible servers take the chat protocol's word for the first (finish_reason).
+func incompleteWords(d *statusDetails) turn.Words {
+	switch {
+	case d == nil:
+		return turn.WordsServerError
+	case d.Reason == "max_output_tokens", d.Reason == "max_tokens", d.Reason == "length":
+		return turn.WordsCutShort
+	}
+	return wordsFor(d.Reason, "")
 }
 
 // words tells what a person should hear, and whether only a person can mend it.

@@ -37,7 +37,7 @@ func (x *session) answer(r *response, t Thought, f Faults) {
 	}
 	speak := speaker{x: x, r: r, f: f}
 	for i, s := range sentences(clip(reply.Text, maxAnswer)) {
-		if f.Incomplete && i == 1 {
+		if (f.Incomplete || f.CutShort) && i == 1 {
 			break
 		}
 		if !speak.sentence(s) {
@@ -47,8 +47,12 @@ func (x *session) answer(r *response, t Thought, f Faults) {
 	if len(reply.Sound) > 0 && !speak.sound("", reply.Sound) {
 		return
 	}
-	if f.Incomplete {
-		x.hand(step{r: r, end: "incomplete", why: m{"type": "incomplete", "reason": "content_filter"}})
+	if f.Incomplete || f.CutShort {
+		why := "content_filter"
+		if f.CutShort {
+			why = "max_output_tokens"
+		}
+		x.hand(step{r: r, end: "incomplete", why: m{"type": "incomplete", "reason": why}})
 		return
 	}
 	for _, c := range reply.Calls {

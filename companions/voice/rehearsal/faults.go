@@ -16,7 +16,8 @@ type Faults struct {
 	RefuseCommit    bool // every input_audio_buffer.commit is an error
 	RefuseResponse  bool // every response.create is an error: rate limit
 	FailResponse    bool // every response begins and ends failed: server error
-	Incomplete      bool // every response ends incomplete after its first sentence
+	Incomplete      bool // every response ends incomplete after its first sentence: content filter
+	CutShort        bool // the same: too many tokens
 	ForgetTheAnswer bool // response.create is taken and never answered
 
 	FirstByte       time.Duration // pause before the first delta of a response
@@ -44,6 +45,7 @@ var faultKeys = []struct {
 	{"refuse-response", func(f *Faults) any { return &f.RefuseResponse }},
 	{"fail", func(f *Faults) any { return &f.FailResponse }},
 	{"incomplete", func(f *Faults) any { return &f.Incomplete }},
+	{"cut-short", func(f *Faults) any { return &f.CutShort }},
 	{"forget", func(f *Faults) any { return &f.ForgetTheAnswer }},
 	{"slow", func(f *Faults) any { return &f.FirstByte }},
 	{"burst", func(f *Faults) any { return &f.Burst }},
