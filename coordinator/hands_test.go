@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -276,26 +277,57 @@ func TestAStreamThatDoesNotDieIsGivenUp(t *testing.T) {
 	})
 }
 
-// turns.md 4: a press right after a call began is a bounce. The edge has dropped the speaker all the same.
+// turns.md 4: a press within 300 ms of the beginning of a call is a bounce: the edge has dropped the speaker, and the call
+// sounds on. From then on it hangs up. Neither opens a turn.
 func TestACallSurvivesABounce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHands(t)
-		ends, wrote := 0, error(nil)
-		name := h.handles.keep("t-1", ToolResult{Effect: turn.EffectInputClaim, Claim: ClaimFunc{
-			Run: func(_ context.Context, write func([]int16) error) error {
-				wrote = write(tone(time.Second, 1))
-				return nil
-			},
-			Ended: func(turn.EndedHow) { ends++ },
-		}})
-		h.carryOut(turn.StartClaim{Turn: "t-1", Handle: name})
-		time.Sleep(100 * time.Millisecond)
-		h.runner.take(entry{ev: turn.Pressed{At: h.now(), Turn: "t-2"}, gen: h.speaker.Drop(), dropped: true}) // this machine is in no call: the claim is not stopped
-		time.Sleep(2 * time.Second)
-		if got := one[jobEnded](h); got.how != turn.EndedFinished || wrote != nil || ends != 1 {
-			t.Errorf("ended %v, write said %v, %d callbacks; want finished, nil, 1", got.how, wrote, ends)
-		}
-	})
+	for _, row := range []struct {
+		after  time.Duration
+		bounce bool
+	}{{0, true}, {100 * time.Millisecond, true}, {299 * time.Millisecond, true}, {300 * time.Millisecond, false}, {time.Second, false}} {
+		t.Run(row.after.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newRig(t)
+				var wrote error
+				var ended []turn.EndedHow
+				g.tools["call"] = func(context.Context, string) ToolResult {
+					return ToolResult{Effect: turn.EffectInputClaim, Claim: ClaimFunc{
+						Run: func(_ context.Context, write func([]int16) error) error {
+							wrote = write(tone(2*time.Second, 1))
+							return wrote
+						},
+						Ended: func(how turn.EndedHow) { ended = append(ended, how) },
+					}}
+				}
+				id := g.utter(time.Second)
+				g.respond(id, "r1")
+				g.Post(turn.ToolCalled{At: g.Now(), Turn: id, Response: "r1", Call: "c1", Name: "call"})
+				g.finish(id, "r1")
+				wantEqual(t, "ends", g.ends(), []string{"t-1 done"})
+				time.Sleep(row.after)
+				g.settle()
+				g.take()
+				edge := g.Now()
+				g.press()
+				g.inState(turn.Idle)
+				g.Release(g.Now(), rate/10, button)
+				time.Sleep(3 * time.Second)
+				g.settle()
+				how, sounds, err := turn.EndedFinished, []int16{1}, error(nil)
+				if !row.bounce {
+					how, sounds, err = turn.EndedInterrupted, nil, errCut
+				}
+				if got := g.heardAfter(edge); !slices.Equal(got, sounds) || !errors.Is(wrote, err) {
+					t.Errorf("after the press %v sounded, and write said %v; want %v, %v", got, wrote, sounds, err)
+				}
+				if !slices.Equal(ended, []turn.EndedHow{how}) {
+					t.Errorf("the call ended %v; want %v, once", ended, how)
+				}
+				if g.has("mic open") || len(g.ends()) != 1 {
+					t.Errorf("the press opened a turn: %q, journal %q", g.ends(), g.take())
+				}
+			})
+		})
+	}
 }
 
 func TestADiscardedClaimEndsOnceADiscardedStreamNever(t *testing.T) {
