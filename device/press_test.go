@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"conch/audio"
+	"conch/audio/audiotest"
 	"conch/coordinator/turn"
 	"conch/gpio"
 	"conch/gpio/gpiotest"
@@ -133,6 +134,31 @@ func TestAButtonThatVanishesWhileHeldIsReleased(t *testing.T) {
 		t.Error("nobody is told that the button is gone")
 	}
 	b.fine()
+}
+
+// The press_to_silence_ms of a turn's line is what the card's own record says: from the first edge to where the answer ends
+// on it. The clock moves by the card's periods alone, so that both say the same to the sample, however starved this runs.
+func TestTheLineSaysWhenTheCardFellSilent(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, boxOptions{clock: audiotest.NewClock()})
+	for i := range 2 {
+		rec := b.nextTurn(func() {
+			b.question("endless")
+			b.until("a voice", b.audible)
+			b.pause(200 * time.Millisecond)
+			b.hand.Press()
+			b.state(turn.Listening)
+			b.hand.Release()
+		})
+		silent, ok := b.card.FirstSilence(rec.Ended, 2*time.Millisecond) // its cue follows; an interrupted turn ends at the edge
+		if !ok || rec.Reason != "interrupted" || rec.PressToSilence == nil {
+			t.Fatalf("press %d: %+v, a silence on the record: %v", i, rec, ok)
+		}
+		// It counts the whole tail of the filter, half a millisecond, whose end may round to zero; and is rounded itself.
+		if off := *rec.PressToSilence - ms(silent-rec.Ended); silent == rec.Ended || off < 0 || off > 0.6 {
+			t.Errorf("press %d: the line says %.3f ms, the card fell silent after %.3f ms", i, *rec.PressToSilence, ms(silent-rec.Ended))
+		}
+	}
 }
 
 // The silence of one button's first edge is not another one's to give back.

@@ -62,6 +62,7 @@ type boxOptions struct {
 	others  *atomic.Int64                                // what they count
 	light   func() (light.Driver, error)
 	card    func(audio.Card) audio.Card // nil: the twin itself
+	clock   *audiotest.Clock            // of the twin and the whole box; nil: the wall's
 	key     string                      // the only one the server takes; empty: any
 	offline bool                        // the voice will not come up
 	room    *RoomOptions                // it is in a room: turns also begin there, and are not counted
@@ -78,7 +79,10 @@ var boxes atomic.Int64
 func newBox(t *testing.T, o boxOptions) *box {
 	t.Helper()
 	b := &box{t: t, id: fmt.Sprintf("box-%d", boxes.Add(1)), ears: &ears{}, log: &journal{}}
-	b.card = audiotest.New(audiotest.WallClock())
+	if o.clock == nil {
+		o.clock = audiotest.WallClock()
+	}
+	b.card = audiotest.New(o.clock)
 	now := b.card.Clock().Now
 	buttons := []gpio.Source{}
 	if o.buttons != nil {
