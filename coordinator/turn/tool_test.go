@@ -38,8 +38,13 @@ func returnsIn(t *testing.T, kinds []EffectKind, order []int) toolWorld {
 		b.feed(e)
 	}
 	b.run("started t-1 r2", "delta t-1 r2 b 100", "done t-1 r2", "drained t-1")
+	return leftBy(b.out)
+}
+
+// leftBy is what orders have left of it.
+func leftBy(out []Effect) toolWorld {
 	var w toolWorld
-	for _, e := range b.out {
+	for _, e := range out {
 		switch e := e.(type) {
 		case SetVolume:
 			w.volume = e.Volume
