@@ -119,6 +119,9 @@ func TestFloorGrantedWhileListening(t *testing.T) {
 	b = newBench(t, Config{Room: true}).run("ready", "press t-1", "floor t-1", "capture-started t-1", "wait 1s", "release 24000", "vote-lost t-1", "wait 120ms").forget()
 	b.run("capture-ended t-1 26880")
 	b.want("CommitInput turn=t-1", "EndTurn turn=t-1 reason=lost_vote listen=1s ended=1.12s")
+	b = newBench(t, Config{Room: true}).run(toClosing...).run("vote-lost t-1", "floor t-1 - after all").forget()
+	b.run("capture-ended t-1 26880") // the room's last word counts
+	b.want("CommitInput turn=t-1", "OpenSpeech turn=t-1", `CreateResponse turn=t-1 prompt="after all"`)
 	b = newBench(t, Config{Room: true}).run(toListening...).forget().run("vote-lost t-1")
 	b.wantHas("DropStale turn=t-1 event=VoteLost")
 
@@ -177,22 +180,24 @@ func TestFloorGrantedWhileATurnIsLive(t *testing.T) {
 	for _, row := range []struct {
 		name string
 		way  []string
-		then string
+		then []string
 	}{
-		{"taken back", toDraining, "vote-lost t-2"},
-		{"another one", toDraining, "floor t-3 true"},
-		{"a press", toDraining, "press t-3"},
-		{"a hush", toDraining, "hush"},
-		{"a question", toDraining, "ask t-3 why"},
-		{"nothing for too long", toWorking, "wait 30s"},
-		{"a person speaks", toListening, ""},
-		{"a person has just spoken", toClosing, ""},
-		{"a call", []string{"ready", "ask t-1 call", "started t-1 r1", "tool-called t-1 r1 c1 call", "tool-returned t-1 c1 ok input_claim 7", "done t-1 r1", "drained t-1"}, ""},
+		{"taken back", toDraining, []string{"vote-lost t-2"}},
+		{"another one", toDraining, []string{"floor t-3 true"}},
+		{"a press", toDraining, []string{"press t-3"}},
+		{"a hush", toDraining, []string{"hush"}},
+		{"a question", toDraining, []string{"ask t-3 why"}},
+		{"nothing for too long", toWorking, []string{"wait 30s"}},
+		{"a person speaks", toListening, nil},
+		{"a person has just spoken", toClosing, nil},
+		{"a call", []string{"ready", "ask t-1 call", "started t-1 r1", "tool-called t-1 r1 c1 call", "tool-returned t-1 c1 ok input_claim 7", "done t-1 r1", "drained t-1"}, nil},
+		{"the call that was about to begin, and a press that bounces", append(clone(toSpeaking), "tool-called t-1 r1 c1 call", "tool-returned t-1 c1 ok input_claim 7", "done t-1 r1"),
+			[]string{"drained t-1", "wait 100ms", "press t-3"}},
 	} {
 		b := newBench(t, Config{Hold: 10 * time.Second}).run(row.way...).forget().run("floor t-2 true")
-		if row.then != "" {
+		for _, line := range row.then {
 			b.wantNot(refused)
-			b.run(row.then)
+			b.run(line)
 		}
 		n := 0
 		for _, o := range b.orders() {

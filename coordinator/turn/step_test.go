@@ -77,6 +77,11 @@ func TestInjectionDuringTheTailDoesNotCutIt(t *testing.T) {
 		t.Error("not quiet after the last sample")
 	}
 	b.forget().run("inject t-2 tea").want("OpenSpeech turn=t-2", "CreateResponse turn=t-2 prompt=tea")
+
+	// Nor over the local words that say why an answer failed.
+	b = newBench(t, Config{}).run(toAsking...).run("response-refused t-1 quota").forget().run("inject t-2 tea")
+	b.want(`DropStale turn=t-2 event=TurnInjected why="the device is not quiet"`)
+	b.forget().run("words-said", "inject t-2 tea").want("OpenSpeech turn=t-2", "CreateResponse turn=t-2 prompt=tea")
 }
 
 // A card that died in the middle of the answer: it failed, and the model learns what was heard of it.
@@ -278,6 +283,23 @@ func TestFollowUpWaitsForEveryToolAndTheResponse(t *testing.T) {
 }
 
 func TestAtTheBounds(t *testing.T) {
+	// What a limit names is on the side of the person: 100 ms are enough for an utterance, and at 300 ms of a call one may hang up.
+	call := []string{"ready", "ask t-1 call", "started t-1 r1", "tool-called t-1 r1 c1 call", "tool-returned t-1 c1 ok input_claim 7", "done t-1 r1", "drained t-1"}
+	for _, row := range []struct {
+		name  string
+		lines []string
+		last  string
+		want  string
+	}{
+		{"held for a sample less than 100 ms", toListening, "release 2399", "EndTurn turn=t-1 reason=too_short"},
+		{"held for 100 ms", toListening, "release 2400", "EndCapture turn=t-1"},
+		{"captured a sample less than 100 ms", toClosing, "capture-ended t-1 2399", "SayWords turn=t-1 words=no_microphone"},
+		{"captured 100 ms", toClosing, "capture-ended t-1 2400", "CommitInput turn=t-1"},
+		{"pressed before 300 ms of a call", append(clone(call), "wait 299999999ns"), "press t-2", `DropStale turn=t-2 event=Pressed why="bounce: the call has just begun"`},
+		{"pressed at 300 ms of a call", append(clone(call), "wait 300ms"), "press t-2", "StopClaim handle=7"},
+	} {
+		t.Run(row.name, func(t *testing.T) { newBench(t, Config{}).run(row.lines...).forget().run(row.last).wantHas(row.want) })
+	}
 	t.Run("a ninth tool is answered and not run", func(t *testing.T) {
 		b := newBench(t, Config{}).run(toSpeaking...)
 		for i := range maxCalls {

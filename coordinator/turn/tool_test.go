@@ -145,6 +145,16 @@ func TestAnInstantEffectWaitsForNoOtherCall(t *testing.T) {
 	b.want("SendToolOutput turn=t-1 call=c1 output=ok", `DropStale turn=t-1 event=ToolReturned why="a later call has set the volume"`)
 }
 
+// Whatever a tool says, the volume is one that there is.
+func TestTheVolumeIsBounded(t *testing.T) {
+	for said, want := range map[string]int{"-5": 0, "0": 0, "100": 100, "300": 100} {
+		b := newBench(t, Config{}).run(toWorking...).forget().run("tool-returned t-1 c1 ok set_volume - " + said)
+		if v, ok := b.out[1].(SetVolume); !ok || v.Volume != want {
+			t.Errorf("asked for %s: %s; want %d", said, show(b.out[1]), want)
+		}
+	}
+}
+
 // The calls of a turn are in one order, also those of different responses: what was latched before is earlier.
 func TestALaterResponseBeatsAnEarlierOne(t *testing.T) {
 	b := newBench(t, Config{}).run(toSpeaking...).run(
