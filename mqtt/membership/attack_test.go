@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -70,6 +71,7 @@ func TestWhoIsNoMemberCanDoNothing(t *testing.T) {
 	if can := canDo(t, host, kitchen.papers(), kitchen.id, kitchen.id.ID()); len(can) != 5 {
 		t.Fatalf("a member can only %v: this test shows nothing", can)
 	}
+	before := "" // why the row before was refused: under TLS 1.3 a client is through before the broker looks, and may be gone before it speaks
 	for _, row := range []struct {
 		name   string
 		papers papers
@@ -92,21 +94,24 @@ func TestWhoIsNoMemberCanDoNothing(t *testing.T) {
 		{"an expired certificate", signedBy(t, kitchen.id, ownCA, host.keyFile(), string(kitchen.id.ID()), "-1"), kitchen.id, kitchen.id.ID(), "expired"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			drain(host.refusals)
+			var whys []string
 			if can := canDo(t, host, row.papers, row.id, row.client); len(can) != 0 {
 				t.Errorf("can %v", can)
 			}
 			until(t, "the broker has said why", func() bool { // which it does a few times a second
-				if len(host.refusals) == 0 {
+				whys = append(whys, drain(host.refusals)...)
+				said := slices.ContainsFunc(whys, func(why string) bool { return strings.Contains(why, row.why) })
+				if !said {
 					_, _ = row.papers.subscribe(t, host.network(), string(row.client), "conch/v1/"+host.Room().ID+"/+/+")
 				}
-				return len(host.refusals) > 0
+				return said
 			})
-			for _, why := range drain(host.refusals) {
-				if !strings.Contains(why, row.why) {
+			for _, why := range whys {
+				if !strings.Contains(why, row.why) && (before == "" || !strings.Contains(why, before)) {
 					t.Errorf("refused because %q; want %q", why, row.why)
 				}
 			}
+			before = row.why
 		})
 	}
 	host.client.Send(round.HistoryAsk{})
