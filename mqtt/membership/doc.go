@@ -19,7 +19,7 @@
 //	members.renew     member        key                                members.renewed (to, cert)
 //	members.left      member                                           members.list
 //
-// A welcome is the newcomer's room.json.
+// A welcome is the newcomer's room.json. Several that ask at once get one list, a tenth of a second after the first.
 //
 // # Commit points
 //

@@ -28,19 +28,18 @@ var errOldList = errors.New("the list is older than the one that is known")
 func (m *Membership) Run(ctx context.Context) error {
 	tick := time.NewTicker(m.clock.Every)
 	defer tick.Stop()
-	list := time.NewTimer(time.Hour) // several that ask at once, after a restart, get one answer
-	defer list.Stop()
+	var list <-chan time.Time // nil: nobody waits for the list. Several that ask at once, after a restart, get one answer
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case f := <-m.inbox:
 			f()
-			if m.listDue {
-				m.listDue = false
-				list.Reset(listDelay)
+			if m.listDue && list == nil { // later asks do not put it off: there may be no end of them
+				list = time.After(listDelay)
 			}
-		case <-list.C:
+		case <-list:
+			list, m.listDue = nil, false
 			m.sendList()
 		case <-tick.C:
 			m.look()
