@@ -19,7 +19,8 @@
 //	members.renew     member        key                                members.renewed (to, cert)
 //	members.left      member                                           members.list
 //
-// A welcome is the newcomer's room.json. Several that ask at once get one list, a tenth of a second after the first.
+// A welcome is the newcomer's room.json. Several that ask at once get one list, a tenth of a second after the first; what has changed is
+// said at once, and once more at the host's next look, for either may get lost.
 //
 // # Commit points
 //

@@ -51,9 +51,10 @@ type Membership struct {
 	gone     chan struct{}          // closed when the host has let this device go; nil: nobody waits for that
 
 	// Owned by Run.
-	listDue bool      // somebody wants the list
-	heard   time.Time // when the list was last heard; zero: not since the start
-	looks   int
+	listDue  bool      // somebody wants the list
+	repeated uint64    // the version that a look has said once more: what was said at the change may have been lost
+	heard    time.Time // when the list was last heard; zero: not since the start
+	looks    int
 }
 
 // maxInbox is how many notes may wait for Run.

@@ -80,6 +80,10 @@ func (m *Membership) look() {
 		if err := m.expire(); err != nil {
 			m.trouble("expire", err)
 		}
+		if room := m.Room(); room != nil && room.Version != m.repeated {
+			m.repeated = room.Version
+			m.sendList()
+		}
 	default:
 		if m.heard.IsZero() || time.Since(m.heard) > askEvery {
 			m.askList()
