@@ -164,7 +164,15 @@ func (s *step) pressed(e Pressed) {
 	s.become(Listening, recording)
 	s.do(OpenCapture{Turn: e.Turn, At: e.At})
 	s.do(ClearInput{Turn: e.Turn})
+	if !m.online && m.fatal == "" && unreachable(m.away) {
+		s.do(PlayCue{Turn: e.Turn, Cue: CueOffline}) // it is heard all the same, and sent if there is a session in time (turns.md 6)
+	}
 	m.deadline = e.At + m.cfg.Listening
+}
+
+// unreachable tells whether a session is missing because nobody is there, and not because a server has refused us.
+func unreachable(w Words) bool {
+	return w == "" || w == WordsOffline || w == WordsServerError || w == WordsElsewhere
 }
 
 // hangUp: while a call holds the device a press ends it and opens no turn; right after its start it is a bounce

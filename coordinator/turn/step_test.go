@@ -388,6 +388,21 @@ func TestDeadMicrophoneIsNotAShortPress(t *testing.T) {
 	b.wantNot("PlayCue turn=t-1 cue=too_short")
 }
 
+// A press without a session is heard all the same, and says at once that nobody can answer yet. Not where a server has refused
+// us: that is no missing connection, and is told in its words after the release.
+func TestAPressWhileOfflineSaysSo(t *testing.T) {
+	b := newBench(t, Config{}).run("ready", "lost").forget().run("press t-1")
+	b.want("FlushSpeaker turn=t-1", "OpenCapture turn=t-1", "ClearInput turn=t-1", "PlayCue turn=t-1 cue=offline")
+	b.forget().run("capture-started t-1").want("PlayCue turn=t-1 cue=ready")
+	b.forget().run("wait 1s", "release 24000", "wait 120ms", "capture-ended t-1 30000").wantHas("CommitInput turn=t-1")
+	b.run("wait 1s", "ready", "started t-1 r1", "delta t-1 r1 a 2400").wantState(InResponse)
+
+	for _, lost := range []string{"lost false quota", "lost true key_refused"} {
+		newBench(t, Config{}).run("ready", lost).forget().run("press t-1").wantNot("PlayCue turn=t-1 cue=offline")
+	}
+	newBench(t, Config{}).run("ready").forget().run("press t-1").wantNot("PlayCue")
+}
+
 func TestSessionBackInTimeKeepsTheUtterance(t *testing.T) {
 	b := newBench(t, Config{}).run(toAsking...).forget().run("lost", "wait 4900ms", "ready", "wait 9s", "started t-1 r1", "delta t-1 r1 a 2400")
 	b.wantNot("EndTurn", "SayWords")
