@@ -31,6 +31,7 @@ import (
 func TestRoomOnThreeNetworks(t *testing.T) {
 	t.Parallel()
 	n := newNetworks(t)
+	n.broker()
 	for i, who := range []struct{ device, companion string }{{"kitchen", "Ada"}, {"bedroom", "Ben"}, {"hall", "Cleo"}} {
 		n.boxes = append(n.boxes, n.box(who.device, who.companion, i))
 	}
@@ -39,7 +40,7 @@ func TestRoomOnThreeNetworks(t *testing.T) {
 		ids = append(ids, b.id)
 	}
 	for _, b := range n.boxes {
-		b.start(strings.Join(ids, ","))
+		b.start(nil, "audio.backend=null", "voice.kind=rehearsal", "room.broker=mqtt://10.97.0.1:1884", "room.members="+strings.Join(ids, ","))
 	}
 	kitchen, bedroom, hall := n.boxes[0], n.boxes[1], n.boxes[2]
 	all := n.boxes
@@ -135,11 +136,14 @@ type networks struct {
 	netem  bool
 }
 
+var networksMade atomic.Int64
+
+// newNetworks makes the hall of the house, with nothing in it.
 func newNetworks(t *testing.T) *networks {
 	if os.Getuid() != 0 {
 		t.Skip("network namespaces need root: sudo -E make test-net")
 	}
-	n := &networks{t: t, tag: fmt.Sprintf("conch%d", os.Getpid()), binary: filepath.Join(t.TempDir(), "conch")}
+	n := &networks{t: t, tag: fmt.Sprintf("conch%d-%d-", os.Getpid(), networksMade.Add(1)), binary: filepath.Join(t.TempDir(), "conch")}
 	if out, err := exec.Command("ip", "netns", "add", n.ns("m")).CombinedOutput(); err != nil {
 		t.Skipf("network namespaces cannot be made here (ip netns add: %v: %s)", err, out)
 	}
@@ -151,14 +155,25 @@ func newNetworks(t *testing.T) *networks {
 	n.ip("-n", n.ns("m"), "link", "add", "br0", "type", "bridge")
 	n.ip("-n", n.ns("m"), "addr", "add", "10.97.0.1/24", "dev", "br0")
 	n.ip("-n", n.ns("m"), "link", "set", "br0", "up")
+	return n
+}
 
-	conf := filepath.Join(t.TempDir(), "mosquitto.conf")
+// broker puts Mosquitto into the hall, and the lossy way to it.
+func (n *networks) broker() {
+	n.t.Helper()
+	conf := filepath.Join(n.t.TempDir(), "mosquitto.conf")
 	if err := os.WriteFile(conf, []byte("listener 1883 0.0.0.0\nallow_anonymous true\npersistence false\nuser root\n"), 0o600); err != nil {
-		t.Fatal(err)
+		n.t.Fatal(err)
 	}
 	n.process("m", nil, "mosquitto", "-c", conf)
-	_, n.lossy = n.process("m", []string{lossyEnv + "=0.0.0.0:1884>127.0.0.1:1883"}, "/proc/self/exe")
-	return n
+	n.lossy = n.way("0.0.0.0:1884>127.0.0.1:1883")
+}
+
+// way puts a way between two addresses into the hall; see lossyWay.
+func (n *networks) way(spec string) io.Writer {
+	n.t.Helper()
+	_, in := n.process("m", []string{lossyEnv + "=" + spec}, "/proc/self/exe")
+	return in
 }
 
 func (n *networks) ns(who string) string { return n.tag + who }
@@ -287,17 +302,15 @@ func (n *networks) box(name, companion string, i int) *netBox {
 	return b
 }
 
-func (b *netBox) start(members string) {
+func (b *netBox) start(env []string, settings ...string) {
 	b.n.t.Helper()
-	set := func(kv string) []string { return []string{"--set", kv} }
 	var args []string
-	for _, kv := range []string{
-		"device.name=" + b.name, "device.companion=" + b.companion, "audio.backend=null", "voice.kind=rehearsal", "state.dir=" + b.state0, "state.runtime=" + b.state0,
-		"room.broker=mqtt://10.97.0.1:1884", "room.members=" + members, "button.source=none",
-	} {
-		args = append(args, set(kv)...)
+	for _, kv := range append([]string{
+		"device.name=" + b.name, "device.companion=" + b.companion, "state.dir=" + b.state0, "state.runtime=" + b.state0, "button.source=none",
+	}, settings...) {
+		args = append(args, "--set", kv)
 	}
-	b.process, _ = b.n.process(b.ns, nil, b.n.binary, append(args, "run")...)
+	b.process, _ = b.n.process(b.ns, env, b.n.binary, append(args, "run")...)
 	b.until("its socket", 20*time.Second, func() bool {
 		r, err := Dial(b.cfg)
 		b.remote = r
@@ -330,10 +343,11 @@ func (b *netBox) members() (n int) {
 	return n
 }
 
-func (b *netBox) state() string {
-	var s Status
+func (b *netBox) state() string { return b.status().State }
+
+func (b *netBox) status() (s Status) {
 	_ = b.remote.Do(context.Background(), "GET", "/status", nil, &s)
-	return s.State
+	return s
 }
 
 func (b *netBox) do(path string) {
