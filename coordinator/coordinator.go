@@ -35,7 +35,7 @@ type Options struct {
 	Taken    func() bool   // somebody else has the floor: injected turns wait for it (default: nobody)
 	OnInject func(turn.ID) // an injected turn begins now; OnEnd tells its end
 
-	Recorder     *Recorder     // the last facts and orders; default: one of 200 lines
+	Recorder     *Recorder     // the last facts, orders and transitions; default: one of 200 lines
 	ToolDeadline time.Duration // default 10 s (turns.md 3)
 	ToolLimit    int           // tools of the live turn that run at the same time; default 16
 	StreamLimit  int           // streams and claims at the same time, dying ones included; default 8
@@ -158,7 +158,7 @@ func (c *Coordinator) Settled() bool { return c.inbox.empty() && c.settled.Load(
 // Online says that the voice could take an utterance after the last fact.
 func (c *Coordinator) Online() bool { return c.online.Load() }
 
-// Recent is the flight recorder: the last facts and orders, oldest first.
+// Recent is the flight recorder: the last facts, orders and transitions, oldest first.
 func (c *Coordinator) Recent() []Line { return c.o.Recorder.Lines() }
 
 // Press is a confirmed press of b whose first edge was at; generation is what Speaker.Drop returned. It never waits and is

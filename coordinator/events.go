@@ -4,7 +4,7 @@ package coordinator
 // it as the attribute turn.
 const (
 	logTurnBegin      = "turn.begin"      // debug: a turn began
-	logTurnState      = "turn.state"      // debug: the machine moved
+	logTurnState      = "turn.state"      // debug: the machine moved, from one state to another, by which fact; the recorder has it too
 	logTurnEnd        = "turn.end"        // one line per turn, aborted ones included
 	logFactStale      = "fact.stale"      // a fact of another turn or response; at most one line a second
 	logAudioStale     = "audio.stale"     // speech of another turn; at most one line a second

@@ -9,7 +9,7 @@ import (
 	"conch/coordinator/turn"
 )
 
-// Recorder keeps the last facts and orders of a device, for `conch why` and SIGQUIT. Texts are cut, so that it stays
+// Recorder keeps the last facts, orders and transitions of a device, for `conch why` and SIGQUIT. Texts are cut, so that it stays
 // small whatever a model or tool says; a run of deltas of one response is one line with a count.
 type Recorder struct {
 	mu   sync.Mutex
@@ -25,10 +25,21 @@ type recorded struct {
 	times int
 }
 
-// Line is one fact or order.
+// Transition is a change of the machine's state, and the fact that made it.
+type Transition struct {
+	turn.Transition
+	By string
+}
+
+// String is as the log has it.
+func (t Transition) String() string {
+	return fmt.Sprintf("turn=%s from=%v to=%v by=%s", t.Turn, t.From, t.To, t.By)
+}
+
+// Line is one fact, order or transition.
 type Line struct {
 	At    time.Duration `json:"at"`
-	Order bool          `json:"order"` // an order went out; otherwise a fact came in
+	Order bool          `json:"order"` // an order went out; otherwise a fact came in, or the state changed (Name is Transition)
 	Name  string        `json:"name"`
 	Text  string        `json:"text"`            // its fields
 	Times int           `json:"times,omitempty"` // how many alike in a row, the last one shown
@@ -36,8 +47,11 @@ type Line struct {
 
 func (l Line) String() string {
 	arrow := "<-"
-	if l.Order {
+	switch {
+	case l.Order:
 		arrow = "->"
+	case l.Name == transitionName:
+		arrow = "=="
 	}
 	s := fmt.Sprintf("%10.3f %s %s %s", l.At.Seconds(), arrow, l.Name, l.Text)
 	if l.Times > 1 {
@@ -118,7 +132,7 @@ func shorten(what any) any {
 	return what
 }
 
-// Lines are the kept facts and orders, oldest first.
+// Lines are what is kept, oldest first.
 func (r *Recorder) Lines() []Line {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -137,4 +151,10 @@ func (r *Recorder) Lines() []Line {
 }
 
 // nameOf is the name of a fact or order without its package.
-func nameOf(v any) string { return strings.TrimPrefix(fmt.Sprintf("%T", v), "turn.") }
+func nameOf(v any) string {
+	_, name, _ := strings.Cut(fmt.Sprintf("%T", v), ".")
+	return name
+}
+
+// transitionName is the name of a Line that is one.
+var transitionName = nameOf(Transition{})

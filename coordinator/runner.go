@@ -236,7 +236,13 @@ func (r *runner) step(ev turn.Event) {
 	before := r.m.Turn()
 	r.texts.note(ev, before)
 	var effects []turn.Effect
-	r.m, effects = turn.Step(r.m, ev)
+	var way []turn.Transition
+	r.m, effects, way = turn.Trace(r.m, ev)
+	for _, w := range way {
+		t := Transition{w, nameOf(ev)}
+		r.c.o.Recorder.add(r.now(), false, t)
+		r.log.Debug(logTurnState, "turn", t.Turn, "from", t.From, "to", t.To, "by", t.By)
+	}
 	if id := r.m.Turn(); id != before && id != "" {
 		r.log.Debug(logTurnBegin, "turn", id, "fact", nameOf(ev))
 	}

@@ -269,7 +269,7 @@ func (d *Device) Status() Status {
 	return s
 }
 
-// RecentLine is one fact or order of the flight recorder.
+// RecentLine is one fact, order or transition of the flight recorder.
 type RecentLine = coordinator.Line
 
 // version is set by the linker.

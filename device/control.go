@@ -29,7 +29,7 @@ import (
 //	GET  /status              -> Status
 //	GET  /room, …             -> room_control.go, pair_control.go
 //	GET  /why                 -> {"text": …}: who spoke last and why, and why the others did not
-//	GET  /recent              -> the last facts and orders, oldest first
+//	GET  /recent              -> the last facts, orders and transitions, oldest first
 //	GET  /metrics             -> Prometheus text
 const (
 	maxRequest      = 64 << 10

@@ -7,7 +7,7 @@ import (
 )
 
 type whyCmd struct {
-	All  bool `help:"Print the last facts and orders of the turn machine."`
+	All  bool `help:"Print the last facts, orders and transitions of the turn machine."`
 	JSON bool `help:"Print JSON." name:"json"`
 }
 

@@ -5,16 +5,28 @@ import "time"
 // Step returns the machine after ev and what the runner must now do, in order. It reads no clock, draws no number and
 // keeps nothing: the same machine and the same fact give the same answer.
 func Step(m Machine, ev Event) (Machine, []Effect) {
+	m, out, _ := Trace(m, ev)
+	return m, out
+}
+
+// Trace is Step, and tells the way: the states that the machine moved through, those where it never rests among them.
+func Trace(m Machine, ev Event) (Machine, []Effect, []Transition) {
 	s := step{m: m}
 	s.take(ev)
-	return s.m, s.out
+	return s.m, s.out, s.way
+}
+
+// Transition is a change of the state. Turn is the one that it belongs to: the live one, or the one that has just ended.
+type Transition struct {
+	Turn     ID
+	From, To State
 }
 
 // step is one Step under way.
 type step struct {
 	m   Machine
 	out []Effect
-	via []State // states moved through; the generated table shows them
+	way []Transition
 }
 
 func (s *step) do(e Effect) { s.out = append(s.out, e) }
@@ -22,7 +34,11 @@ func (s *step) do(e Effect) { s.out = append(s.out, e) }
 // become is the only place where the state changes.
 func (s *step) become(st State, p phase) {
 	if st != s.m.state {
-		s.via = append(s.via, st)
+		t := s.m.turn
+		if t == "" {
+			t = s.m.over[0]
+		}
+		s.way = append(s.way, Transition{t, s.m.state, st})
 	}
 	s.m.state, s.m.phase = st, p
 }

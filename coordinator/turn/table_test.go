@@ -89,11 +89,9 @@ func cell(t *testing.T, situation int, fact string) (how string, orders []string
 		orders = append(orders, show(e))
 	}
 	switch {
-	case len(st.via) > 0:
-		for i, v := range st.via {
-			if i == 0 || v != st.via[i-1] {
-				how += letters[v]
-			}
+	case len(st.way) > 0:
+		for _, w := range st.way {
+			how += letters[w.To]
 		}
 	case staleOnly:
 		how = "~"
