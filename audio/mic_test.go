@@ -175,6 +175,26 @@ func TestSecondPressBeginsAnew(t *testing.T) {
 	}
 }
 
+// What is said of an utterance that was cut comes late now and then; it does not concern the one that is open.
+func TestAnEndOrDiscardIsOfTheUtteranceItNames(t *testing.T) {
+	r := newMicRig(t, 0)
+	r.advance(100 * time.Millisecond)
+	r.m.Open("t-1", r.now())
+	r.advance(200 * time.Millisecond)
+	r.m.Open("t-2", r.now())
+	r.m.End("t-1", r.now(), 0)
+	r.m.Discard("t-1")
+	r.advance(500 * time.Millisecond)
+	r.want("started t-1", "started t-2")
+	r.m.End("t-2", r.now(), 0)
+	r.advance(50 * time.Millisecond)
+	n := r.captured["t-2"].Samples
+	r.want("started t-1", "started t-2", fmt.Sprintf("ended t-2 %d", n))
+	if !near(n, 500*time.Millisecond) {
+		t.Errorf("the second utterance has %d samples; want about %d", n, audio.Samples(500*time.Millisecond))
+	}
+}
+
 func TestPressDuringThePostRollEndsTheFirst(t *testing.T) {
 	r := newMicRig(t, 0)
 	r.advance(100 * time.Millisecond)
@@ -262,6 +282,29 @@ func TestAStarvedProcessKeepsItsUtterance(t *testing.T) {
 	r.want("started t-1", fmt.Sprintf("ended t-1 %d", n))
 	if whole := 1296 * time.Millisecond; n < audio.Samples(whole-510*time.Millisecond) || n > audio.Samples(whole+20*time.Millisecond) {
 		t.Errorf("the utterance has %d samples; want about %d", n, audio.Samples(whole))
+	}
+}
+
+// A card that was away counts no frames: what was captured before it went is no pre-roll, and the utterance begins with the
+// first frame that comes, not where the clock would have had the edge.
+func TestAnUtteranceOfACardThatComesBackBeginsWithItsFirstFrame(t *testing.T) {
+	r := newMicRig(t, 250*time.Millisecond)
+	r.c.Feed(slices.Repeat([]int16{8000}, audio.Samples(time.Second)))
+	r.advance(time.Second)
+	r.c.Unplug()
+	r.advance(time.Second)
+	r.m.Open("t-1", r.now())
+	r.c.Replug()
+	if _, err := r.c.OpenCapture(audio.StreamConfig{}, r.m.Take); err != nil {
+		t.Fatal(err)
+	}
+	r.advance(300 * time.Millisecond)
+	r.m.End("t-1", r.now(), 0)
+	r.advance(100 * time.Millisecond)
+	got := r.heard["t-1"]
+	r.want("started t-1", fmt.Sprintf("ended t-1 %d", len(got)))
+	if !near(len(got), 300*time.Millisecond) || slices.Max(append(got, 0)) > 4000 {
+		t.Errorf("%d samples, the loudest %d; want about %d, and nothing from before", len(got), slices.Max(append(got, 0)), audio.Samples(300*time.Millisecond))
 	}
 }
 
