@@ -128,8 +128,6 @@ func (t *texts) heard(id turn.ID, n int) string {
 			n -= played
 			text := p.text
 			switch last := k == len(w.passages)-1; {
-			case p.samples > 0 && played == 0:
-				text = ""
 			case p.samples > 0:
 				text = turn.HeardText(text, played, p.samples)
 				if p.cut || last && !w.done {
