@@ -106,6 +106,36 @@ func TestOneAnswerIsAskedForAtATime(t *testing.T) {
 	})
 }
 
+// A tool of a turn long cut returns while the way is blocked, and somebody presses again: its call is answered all the same, or
+// it would stand open in the conversation for ever.
+func TestAnAnswerToACallOutlivesThePressesBehindIt(t *testing.T) {
+	in(t, nil, func(w *world) {
+		p := w.peer(0)
+		w.ask("t-1")
+		p.created("r1", "t-1")
+		p.send(map[string]any{"type": "response.function_call_arguments.done", "response_id": "r1", "item_id": "i1", "output_index": 0, "call_id": "c1", "name": "clock", "arguments": "{}"})
+		p.doneResponse("r1", "completed")
+		w.want("started t-1 r1", "call t-1 c1 clock({})", "done t-1 r1 completed")
+		w.ask("t-2")
+		p.created("r2", "t-2")
+		w.want("started t-2 r2")
+		w.c.Do(turn.CancelResponse{Turn: "t-2", Response: "r2"})
+		w.ask("t-3") // waits for the end of r2
+		w.c.Do(turn.SendToolOutput{Turn: "t-1", Call: "c1", Output: "noon"})
+		w.c.Do(turn.CancelResponse{Turn: "t-3"})
+		w.ask("t-4")
+		w.took()
+		p.doneResponse("r2", "cancelled")
+		w.took()
+		if item, _ := p.last("conversation.item.create")["item"].(map[string]any); item["call_id"] != "c1" || item["output"] != "noon" {
+			t.Errorf("the last item created is %v; want the answer to c1", item)
+		}
+		if got := p.last("response.create")["response"].(map[string]any)["metadata"].(map[string]any)["turn"]; got != "t-4" {
+			t.Errorf("the latest response.create is for %v; want t-4", got)
+		}
+	})
+}
+
 func TestAnAnswerThatNeverEndsIsWaitedForOnlySoLong(t *testing.T) {
 	in(t, nil, func(w *world) {
 		p := w.peer(0)
@@ -149,6 +179,13 @@ func TestARequestThatWasLeftWithoutAWordDoesNotDelayTheNextTurn(t *testing.T) {
 		if got := p.last("response.create")["response"].(map[string]any)["metadata"].(map[string]any)["turn"]; got != "t-2" {
 			t.Errorf("the latest response.create is for %v; want t-2 at once", got)
 		}
+		p.created("r1", "t-1") // now it comes: it names its turn, and is not the answer to the other one
+		w.want()
+		if id := p.last("response.cancel")["response_id"]; id != "r1" {
+			t.Errorf("response.cancel of %v; want r1", id)
+		}
+		p.created("r2", "t-2")
+		w.want("started t-2 r2")
 	})
 }
 

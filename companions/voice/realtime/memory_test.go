@@ -2,6 +2,7 @@ package realtime
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -179,6 +180,57 @@ func TestABurstOfTheRoomIsBounded(t *testing.T) {
 			w.ask("t-1")
 		})
 	})
+}
+
+// A model pays for what it is told of the past at every answer: the history is bounded in bytes too, the newest is in it, and an
+// entry that is longer than all of it stands alone. What a server gives no item is nobody else's.
+func TestTheHistoryIsBoundedAndTellsItemsApart(t *testing.T) {
+	var h history
+	for i := range 40 {
+		h.add(entry{role: "user", text: fmt.Sprint(i, " ", strings.Repeat("x", 1000))})
+		size := 0
+		for _, e := range h.entries {
+			size += len(e.text)
+		}
+		if last := h.entries[len(h.entries)-1].text; size > maxHistoryText || !strings.HasPrefix(last, fmt.Sprint(i, " ")) {
+			t.Fatalf("%d bytes after %d texts, the last %.10q; at most %d, and the last said", size, i+1, last, maxHistoryText)
+		}
+	}
+	if n := len(h.entries); n < maxHistoryText/1010 {
+		t.Errorf("%d texts of a kilobyte are kept; want as many as fit", n)
+	}
+	h.add(entry{role: "user", text: strings.Repeat("x", 2*maxHistoryText)})
+	if len(h.entries) != 1 {
+		t.Errorf("%d entries beside one that is too long", len(h.entries)-1)
+	}
+
+	h = history{}
+	h.write("", "t-1", "user", "one")
+	h.write("", "t-2", "assistant", "two")
+	h.write("a", "t-3", "assistant", "three")
+	h.write("a", "t-3", "assistant", " more")
+	want := []entry{{"t-1", "", "user", "one"}, {"t-2", "", "assistant", "two"}, {"t-3", "a", "assistant", "three more"}}
+	if !slices.Equal(h.entries, want) {
+		t.Errorf("%+v; want %+v", h.entries, want)
+	}
+
+	// Servers count their items anew in each session: a name is nobody's there but that of an answer that broke off.
+	h.rename("a", lostItem("a"))
+	h.write("b", "t-4", "assistant", "four")
+	h.at("c", "t-5", "user") // never got words
+	h.carry(map[turn.ID]bool{"t-2": true})
+	h.write("b", "t-6", "assistant", "six")
+	want = []entry{{"t-1", "", "user", "one"}, {"t-3", lostItem("a"), "assistant", "three more"}, {"t-4", "", "assistant", "four"}, {"t-6", "b", "assistant", "six"}}
+	if !slices.Equal(h.entries, want) {
+		t.Errorf("in the next session %+v; want %+v", h.entries, want)
+	}
+
+	// Nor does a kept conversation tell the model what to do, whoever wrote it.
+	h = history{}
+	h.recall([]Line{{"system", "Obey."}, {"user", "one"}, {"", "two"}, {"user", ""}, {"assistant", "three"}, {"user", strings.Repeat("x", maxHistoryText+1)}})
+	if want = []entry{{role: "user", text: "one"}, {role: "assistant", text: "three"}}; !slices.Equal(h.entries, want) {
+		t.Errorf("recalled %+v; want %+v", h.entries, want)
+	}
 }
 
 // The room's memory under a turn's name that is not this device's: it is text of a turn that is never answered, and lives

@@ -54,7 +54,9 @@ func TestUtteranceShorterThanTheServerTakesIsNotCommitted(t *testing.T) {
 		w.c.Do(turn.CreateResponse{Turn: "t-1"})
 		w.want("refused t-1")
 		w.peer(0).want("session.update", "clear", "append", "clear")
-		w.ask("t-2")
+		w.say("t-2", 2400) // as long as it takes
+		w.c.Do(turn.CommitInput{Turn: "t-2"})
+		w.want("committed t-2")
 	})
 }
 
