@@ -470,6 +470,46 @@ func TestMuteIsTheFact(t *testing.T) {
 	}
 }
 
+// What was captured before a mute is forgotten with it: a press right after it is over has no pre-roll from before.
+func TestMuteForgetsWhatWasCaptured(t *testing.T) {
+	clock := audiotest.NewClock()
+	card := audiotest.New(clock)
+	var stream audio.Stream
+	var m *audio.Mic
+	var heard []int16
+	m = audio.NewMic(audio.MicConfig{
+		Preroll: 250 * time.Millisecond, Now: clock.Now,
+		Sink: func(_ string, pcm []int16) { heard = append(heard, pcm...) },
+		Mute: func(muted bool) (err error) {
+			if muted {
+				return stream.Close()
+			}
+			stream, err = card.OpenCapture(audio.StreamConfig{}, m.Take)
+			return err
+		},
+	})
+	card.AfterPeriod = func(time.Duration) { m.Poll() }
+	if err := m.SetMuted(false); err != nil {
+		t.Fatal(err)
+	}
+	card.Feed(slices.Repeat([]int16{8000}, audio.Samples(time.Second)))
+	card.Advance(time.Second)
+	m.Poll()
+	for _, muted := range []bool{true, false} {
+		if err := m.SetMuted(muted); err != nil {
+			t.Fatal(err)
+		}
+		m.Poll()
+		card.Advance(20 * time.Millisecond) // shorter than what makes it stale
+	}
+	m.Open("t-1", clock.Now())
+	card.Advance(300 * time.Millisecond)
+	m.Poll()
+	if len(heard) < audio.Samples(250*time.Millisecond) || slices.Max(heard) > 4000 {
+		t.Errorf("%d samples, the loudest %d; want what followed the mute, and nothing from before", len(heard), slices.Max(append(heard, 0)))
+	}
+}
+
 // Run in the time of a bubble, with a sink that calls back into the microphone.
 func TestRunCarriesFramesAsTheyCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
