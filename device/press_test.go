@@ -96,38 +96,79 @@ func TestATapAfterAnotherButtonIsAPress(t *testing.T) {
 	}
 }
 
-// pulled is a button whose device is pulled out while it is held.
-type pulled struct {
-	now  func() time.Duration
-	pull chan struct{}
+// scripted is a button that does what a test says, until it is pulled out.
+type scripted struct {
+	now func() time.Duration
+	say chan gpio.Kind // closed: the device is gone
 }
 
-func (pulled) CaptureEnded()  {}
-func (pulled) String() string { return "pulled button" }
-func (p pulled) Run(ctx context.Context, on func(gpio.Event)) error {
-	on(gpio.Event{Kind: gpio.Touched, At: p.now()})
-	on(gpio.Event{Kind: gpio.Pressed, At: p.now()})
-	select {
-	case <-p.pull:
-		return errors.New("the device is gone")
-	case <-ctx.Done():
-		return nil
+func (scripted) CaptureEnded()  {}
+func (scripted) String() string { return "scripted button" }
+func (b scripted) Run(ctx context.Context, on func(gpio.Event)) error {
+	for {
+		select {
+		case kind, ok := <-b.say:
+			if !ok {
+				return errors.New("the device is gone")
+			}
+			on(gpio.Event{Kind: kind, At: b.now()})
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// withHeld is a box with such a button besides its own, which is pressed already.
+func withHeld(t *testing.T) (*box, scripted) {
+	p, one := scripted{say: make(chan gpio.Kind)}, &atomic.Int64{}
+	one.Store(1)
+	b := newBox(t, boxOptions{others: one, buttons: func(now func() time.Duration) []gpio.Source {
+		p.now = now
+		return []gpio.Source{p}
+	}})
+	p.say <- gpio.Touched
+	p.say <- gpio.Pressed
+	return b, p
+}
+
+// Five seconds on a button switch the microphone on, unless another one was pressed meanwhile: what that began is not for the
+// first to end.
+func TestALongHoldIsNoGestureAfterAnotherPress(t *testing.T) {
+	t.Parallel()
+	for _, another := range []bool{false, true} {
+		b, held := withHeld(t)
+		b.state(turn.Listening)
+		if err := b.SetMuted(true); err != nil {
+			t.Fatal(err)
+		}
+		if another {
+			b.hand.Press()
+			b.until("pressed", func() bool { return b.seen.presses.Load() == 1 })
+		}
+		for _, kind := range []gpio.Kind{gpio.Released, gpio.LongPressed, gpio.Freed} { // the last is taken when the one before is through
+			held.say <- kind
+		}
+		if !another {
+			b.until("listening again", func() bool { return !b.Muted() })
+			continue
+		}
+		b.pause(200 * time.Millisecond)
+		if !b.Muted() {
+			t.Error("the microphone was switched on by a hold that another press had ended")
+		}
+		b.hand.Release()
+		b.quiet()
 	}
 }
 
 // Nobody can let go of a button that is not there any more: that it vanished is the release, and what was said is answered.
 func TestAButtonThatVanishesWhileHeldIsReleased(t *testing.T) {
 	t.Parallel()
-	p, one := pulled{pull: make(chan struct{})}, atomic.Int64{}
-	one.Store(1)
-	b := newBox(t, boxOptions{others: &one, buttons: func(now func() time.Duration) []gpio.Source {
-		p.now = now
-		return []gpio.Source{p}
-	}})
+	b, p := withHeld(t)
 	b.state(turn.Listening)
 	r := b.nextTurn(func() {
 		b.speak(300 * time.Millisecond)
-		close(p.pull)
+		close(p.say)
 	})
 	b.answered(r)
 	if !b.holds(buttonLost) {

@@ -1,6 +1,7 @@
 package device
 
 import (
+	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -29,6 +30,50 @@ func TestUsageThatCannotBeReadKeepsNobodyFromTalking(t *testing.T) {
 		}
 		if l := d.conds.list(); len(l) != 1 || l[0].Code != "state.unreadable" || l[0].Do == "" {
 			t.Errorf("%s: conditions %+v; want that it could not be read", name, l)
+		}
+	}
+}
+
+// A volume that was asked for by word is found again after a start, and gives way where the configured one was changed since.
+func TestTheVolumeThatWasAskedForIsRemembered(t *testing.T) {
+	const unset = -1
+	// life is a start with a configured volume, and what somebody asks for in it; it tells with what it began.
+	life := func(dir string, configured, asked int) int {
+		cfg := Default()
+		if cfg.State.Dir = dir; configured != unset {
+			cfg.Audio.Volume = configured
+			cfg.setOrigin(volumeKey, "environment")
+		}
+		d := &Device{cfg: cfg, saves: make(chan struct{}, 1), conds: &conditions{log: slog.New(slog.DiscardHandler)}}
+		d.openState()
+		began := int(d.volume.Load())
+		if asked != unset {
+			d.keepVolume(asked)
+		}
+		ctx, end := context.WithCancel(context.Background())
+		end()
+		if err := d.writeState(ctx); err != nil || len(d.conds.list()) > 0 {
+			t.Errorf("%v, conditions %+v", err, d.conds.list())
+		}
+		return began
+	}
+	usual := Default().Audio.Volume
+	for _, row := range []struct{ first, asked, second, want int }{
+		{unset, unset, unset, usual},
+		{unset, 35, unset, 35},
+		{60, 35, 60, 35},
+		{60, 35, 70, 70},
+		{unset, 35, 70, 70},
+		{60, 35, unset, 35},
+		{60, 0, 60, 0},
+	} {
+		dir := t.TempDir()
+		life(dir, row.first, row.asked)
+		if got := life(dir, row.second, unset); got != row.want {
+			t.Errorf("configured %d, asked for %d, configured %d: %d; want %d", row.first, row.asked, row.second, got, row.want)
+		}
+		if got := life(dir, row.second, unset); got != row.want {
+			t.Errorf("configured %d, asked for %d, configured %d, a start later: %d; want %d", row.first, row.asked, row.second, got, row.want)
 		}
 	}
 }
