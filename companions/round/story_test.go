@@ -134,8 +134,12 @@ func (s *story) do(line string) {
 		}
 		d := s.add(DeviceID(args[0]), args[0], cards...)
 		d.cfg.judge = s.judge
-	case "budget":
-		s.dev(args[0]).cfg.VoteBudget = s.duration(args[1])
+	case "budget": // of a device that starts after it
+		d := s.dev(args[0])
+		if d.alive {
+			s.t.Fatalf("%q comes too late: %s has started", line, d.name)
+		}
+		d.cfg.VoteBudget = s.duration(args[1])
 	case "start":
 		for _, a := range args {
 			s.dev(a).start()
