@@ -4,7 +4,9 @@
 //	Play ─> sink "micbus" ─ monitor ─> source "mic" ─> conch's microphone
 //
 // The sinks are null sinks with norewinds=1: without it a null sink renders two seconds ahead, so that nothing is heard or
-// captured during the first second. A server ends by process id with its test, and by itself when the test is killed.
+// captured during the first second. It asks for the priority that a server as installed has: without, whatever else the
+// machine does tears the sound, and a torn recording tells nothing of conch. A server ends by process id with its test, and
+// by itself when the test is killed.
 package pulsetest
 
 import (
@@ -105,7 +107,7 @@ func (s *Server) Environ() []string {
 func (s *Server) Restart() error {
 	s.Kill()
 	_ = os.Remove(s.socket)
-	args := []string{"-n", "--use-pid-file=no", "--exit-idle-time=-1", "--daemonize=no", "--disallow-exit=no", "--high-priority=no", "--realtime=no"}
+	args := []string{"-n", "--use-pid-file=no", "--exit-idle-time=-1", "--daemonize=no", "--disallow-exit=no", "--high-priority=yes", "--realtime=yes"}
 	for _, module := range []string{
 		"module-native-protocol-unix auth-anonymous=1 socket=" + s.socket,
 		"module-null-sink sink_name=speaker rate=48000 channels=1 norewinds=1",
