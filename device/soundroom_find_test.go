@@ -56,3 +56,50 @@ func TestFindTellsGapsAndWhatIsMissing(t *testing.T) {
 		t.Errorf("found in noise: %s", m)
 	}
 }
+
+// What is said and then cut is all there until the cut, and nothing of it behind: the cues that follow a press are as quiet in
+// their tails as a breath in the midst of a story, and equal it for a few samples.
+func TestFindTellsWhereItWasCut(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	original := make([]int16, 3*audio.Rate)
+	for i, last := 0, 0.0; i < len(original); i++ { // loudest long after the cut; a breath from 0.6 s on, nothing from 0.65 to 0.7
+		last = 0.9*last + float64(r.IntN(2001)-1000)
+		level := 1.0
+		switch ms := i * 1000 / audio.Rate; {
+		case ms >= 600 && ms < 650:
+			level = 0.02
+		case ms >= 650 && ms < 700:
+			level = 0
+		case ms >= 1000:
+			level = 3
+		}
+		original[i] = int16(last * level)
+	}
+	frames := audio.Upsample(original)
+	quiet := make([]int16, audio.CardRate/10)
+	for _, c := range []struct {
+		name       string
+		cut        int // ms
+		last, next int // ms between which it was cut, as far as that can be told
+	}{
+		{"in the midst of a word", 500, 500, 500},
+		{"in a breath", 675, 650, 700},
+	} {
+		cut := c.cut * audio.CardRate / 1000
+		recording := slices.Concat(quiet, frames[:cut], make([]int16, audio.CardRate/2))
+		if at := 640 * audio.CardRate / 1000; cut < at { // the tail of a cue
+			for i := at; i < at+2*block; i++ {
+				recording[len(quiet)+i] = int16(r.IntN(101) - 50)
+				if i%5 < 2 {
+					recording[len(quiet)+i] = frames[i]
+				}
+			}
+		}
+		m, ok := find(recording, original)
+		const perMS, slack = audio.Rate / 1000, 2 * audio.Rate / 1000
+		if !ok || m.last < c.last*perMS-slack || m.last > c.last*perMS || m.next < c.next*perMS-slack || m.next > c.next*perMS+slack {
+			t.Errorf("%s: found %v, %s, the next one that is missing %d ms; want %d and %d ms", c.name, ok, m, m.next/perMS, c.last, c.next)
+		}
+	}
+}

@@ -243,6 +243,7 @@ func (r *room) at(d time.Duration) time.Time { return r.begun.Add(d) }
 type match struct {
 	first, last int     // sample of the original: the first and the last that is there at full level
 	audible     int     // the first one that could have been found: what is before is silence
+	next        int     // the first one behind last that would have been found if it were there
 	at, end     int     // frame of the recording at which first and last are
 	whole       float64 // the share of the original between the two that is there
 	jumps       []int   // frames by which the recording was late (gaps) or early, each in the midst of the original
@@ -252,25 +253,33 @@ const (
 	block  = 120                  // frames that are there or not as a whole: 2.5 ms
 	window = audio.CardRate / 100 // 10 ms: enough to recognise a place by
 	giveUp = audio.CardRate / 2   // of the original not found, one after the other: there is no more
+
+	tellable = 20 // from silence
 )
 
 // find compares to the sample: the sinks of these tests deliver what they are given. But a server that was held up leaves
 // a gap, and the place is looked for anew behind it. ok is false when nothing of the original is there.
 func find(recording, original []int16) (m match, ok bool) {
-	const piece = audio.Rate / 20 // 50 ms
+	const (
+		piece = audio.Rate / 20 // 50 ms
+		start = piece / 10      // of it: tells most places apart, at a tenth of the work
+	)
 	if len(original) < 2*piece || len(recording) < 4*piece {
 		return m, false
 	}
 	frames := audio.Upsample(original)
-	// A loud piece is looked for everywhere, at Rate; a gap in it makes another one necessary.
+	// A loud piece is looked for everywhere, at Rate; a gap in it, or a cut before it, makes another one necessary.
 	half := make([]int16, len(recording)/2)
 	for i := range half {
 		half[i] = recording[2*i]
 	}
 	offset, gain := 0, 0.0
-	for try, probe := range loudest(original, piece, 2*audio.Rate) {
+	for _, probe := range loudest(original, piece, min(2*audio.Rate, len(half))) {
 		best, at := 0.8, -1
 		for i := 0; i+piece <= len(half); i++ {
+			if likeness(half[i:i+start], original[probe:probe+start]) < 0.8 {
+				continue
+			}
 			if c := likeness(half[i:i+piece], original[probe:probe+piece]); c > best {
 				best, at = c, i
 			}
@@ -278,7 +287,7 @@ func find(recording, original []int16) (m match, ok bool) {
 		if at >= 0 {
 			offset, gain = place(recording, frames, 2*probe, 2*(at-probe)-960, 2*(at-probe)+960)
 		}
-		if gain != 0 || try == 5 {
+		if gain != 0 {
 			break
 		}
 	}
@@ -288,6 +297,7 @@ func find(recording, original []int16) (m match, ok bool) {
 
 	m.first, m.audible = -1, -1
 	told, there, tried, missing := 0, 0, 0, 0 // tried: not again before this frame
+	on := false                               // the last block that could be told was there
 	for b := 0; b+block <= len(frames) && missing < giveUp; b += block {
 		same, all, end := blockAt(recording, frames, b, offset, gain)
 		if all < block/4 {
@@ -313,13 +323,20 @@ func find(recording, original []int16) (m match, ok bool) {
 		told += all
 		there += same
 		missing += block
-		if same < all*3/4 && (m.first < 0 || 4*same < all) {
-			continue // a quarter: it was cut in there
+		switch {
+		case same >= all*3/4 && (on || all >= block/2):
+			// It goes on, or begins (again) with more than a few quiet frames, which anything may equal.
+		case !on || 4*same < all: // a quarter: it was cut in there
+			on = false
+			continue
 		}
 		if m.first < 0 {
 			m.first, m.at, told, there = b/2, b+offset, all, same
 		}
+		on = same >= all*3/4
 		m.last, m.end, m.whole, missing = end/2, end+offset, float64(there)/float64(told), 0
+	}
+	for m.next = m.last + 1; m.next < len(original) && gain*math.Abs(float64(original[m.next])) < tellable; m.next++ {
 	}
 	return m, m.first >= 0
 }
@@ -354,7 +371,7 @@ func place(recording, frames []int16, b, from, to int) (offset int, gain float64
 func blockAt(recording, frames []int16, b, offset int, gain float64) (same, all, last int) {
 	for i := b; i < b+block; i++ {
 		want, j := gain*float64(frames[i]), i+offset
-		if math.Abs(want) < 20 || j < 0 || j >= len(recording) {
+		if math.Abs(want) < tellable || j < 0 || j >= len(recording) {
 			continue
 		}
 		if all++; math.Abs(float64(recording[j])-want) <= 3+0.02*math.Abs(want) {
