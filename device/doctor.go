@@ -1,6 +1,7 @@
 package device
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,8 +13,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"conch/audio"
+	"conch/companions"
+	"conch/companions/voice/realtime"
 	"conch/device/doctor"
 	"conch/gpio"
 )
@@ -102,7 +106,11 @@ func subject(o DoctorOptions, m *doctor.Machine) (*doctor.Subject, Config) {
 		}
 	}
 	s.Voice.KeyTrouble = cfg.KeyTrouble()
-	s.Voice.Key, s.Voice.Ceiling = cfg.liveKey(), cfg.Voice.Ceiling
+	s.Voice.Key, s.Voice.Ceiling, s.Voice.CeilingCost = cfg.liveKey(), cfg.Voice.Ceiling, cfg.Voice.CeilingCost
+	if kind == "realtime" {
+		s.Voice.Called = cfg.voiceCalled()
+		s.Voice.Session = func(ctx context.Context) doctor.Session { return trySession(ctx, &cfg) }
+	}
 	s.StateDir, s.RuntimeDir = cfg.State.Dir, cfg.State.Runtime
 	if r, err := Dial(cfg); err == nil {
 		s.Running = func(ctx context.Context) (doctor.Running, error) { return askRunning(ctx, r) }
@@ -157,9 +165,9 @@ func askRunning(ctx context.Context, r *Remote) (doctor.Running, error) {
 		out.Conditions = append(out.Conditions, doctor.Condition{Code: c.Code, Text: c.Text, Do: c.Do, Since: c.Since})
 	}
 	usage, _ := json.Marshal(s.Usage)
-	var u struct{ All map[string]float64 }
+	var u struct{ All realtime.Counts }
 	if json.Unmarshal(usage, &u) == nil {
-		out.Used = tokens(u.All)
+		out.Used = usedOf(u.All)
 	}
 	_ = r.Lines(ctx, "/metrics", func(line []byte) { // its error is the end of the text
 		name, value, _ := strings.Cut(string(line), " ")
@@ -170,12 +178,38 @@ func askRunning(ctx context.Context, r *Remote) (doctor.Running, error) {
 	return out, nil
 }
 
-// tokens sums what realtime.Counts counts as tokens.
-func tokens(counts map[string]float64) (n int) {
-	for _, k := range []string{"text_in", "text_out", "audio_in", "audio_out"} {
-		n += int(counts[k])
+func usedOf(c realtime.Counts) doctor.Used { return doctor.Used{Tokens: int(c.Tokens()), Cost: c.Cost} }
+
+// trySession opens a session as the appliance's first companion does.
+func trySession(ctx context.Context, cfg *Config) doctor.Session {
+	cards, _ := Companions(cfg) // their problems are a check of their own
+	if len(cards) == 0 {
+		cards = companions.DefaultCards()
 	}
-	return n
+	conf, err := cfg.session(cards[0], "realtime", cfg.Voice.URL)
+	if err != nil {
+		return doctor.Session{Err: err, Cause: "a setting of the voice", Do: "conch check"}
+	}
+	conf.Log = slog.New(slog.DiscardHandler)
+	tried, err := realtime.Try(ctx, conf)
+	out := doctor.Session{Took: tried.Took, Without: tried.Without, Said: fitToPrint(tried.Why), Err: err}
+	var no *realtime.SessionError
+	if errors.As(err, &no) {
+		out.Said = fitToPrint(no.Said)
+		out.Cause, _, _ = strings.Cut(wordsText(no.Say), ". ")
+		out.Do = cmp.Or(remedy(no.Say), "see the server")
+	}
+	return out
+}
+
+// fitToPrint is what a server says, fit for a terminal and for one line.
+func fitToPrint(text string) string {
+	const most = 300
+	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) || unicode.IsSpace(r) }), " ")
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + " …"
+	}
+	return text
 }
 
 // look reads a value of the state directory and, unlike the store, leaves a broken one where it is.
@@ -187,15 +221,21 @@ func look(cfg Config, name string, v any) error {
 	return json.Unmarshal(data, v)
 }
 
-func usedToday(cfg Config, now time.Time) int {
-	var u struct {
-		Day   string             `json:"day"`
-		Today map[string]float64 `json:"today"`
+func usedToday(cfg Config, now time.Time) doctor.Used {
+	files, _ := filepath.Glob(filepath.Join(cfg.State.Dir, usageName+"*.json")) // one a companion; its error is a pattern that cannot be
+	var all doctor.Used
+	for _, file := range files {
+		var u struct {
+			Day   string          `json:"day"`
+			Today realtime.Counts `json:"today"`
+		}
+		if look(cfg, strings.TrimSuffix(filepath.Base(file), ".json"), &u) != nil || u.Day != now.Format(time.DateOnly) {
+			continue
+		}
+		one := usedOf(u.Today)
+		all.Tokens, all.Cost = all.Tokens+one.Tokens, all.Cost+one.Cost
 	}
-	if look(cfg, usageName, &u) != nil || u.Day != now.Format(time.DateOnly) {
-		return 0
-	}
-	return tokens(u.Today)
+	return all
 }
 
 func measured(cfg Config) doctor.Measured {

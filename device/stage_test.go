@@ -65,6 +65,7 @@ type boxOptions struct {
 	clock   *audiotest.Clock            // of the twin and the whole box; nil: the wall's
 	key     string                      // the only one the server takes; empty: any
 	offline bool                        // the voice will not come up
+	control bool                        // it has a control socket
 	room    *RoomOptions                // it is in a room: turns also begin there, and are not counted
 	mind    rehearsal.Brain             // nil: an echo
 	hears   rehearsal.Ears              // nil: ears of the box's own
@@ -116,7 +117,7 @@ func newBox(t *testing.T, o boxOptions) *box {
 	if o.config != nil {
 		o.config(&cfg)
 	}
-	opts := Options{Log: slog.New(b.log), Card: b.card, Now: now, Buttons: append(buttons, b.seen), OnTurn: b.turnEnd, Light: o.light}
+	opts := Options{Log: slog.New(b.log), Card: b.card, Now: now, Buttons: append(buttons, b.seen), OnTurn: b.turnEnd, Light: o.light, Control: o.control}
 	if o.card != nil {
 		opts.Card = o.card(b.card)
 	}

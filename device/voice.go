@@ -36,6 +36,11 @@ func (c *Config) voiceKind() (kind, why string) {
 	}
 }
 
+// voiceCalled is what a voice that is no rehearsal is called.
+func (c *Config) voiceCalled() string {
+	return fmt.Sprintf("realtime, %s at %s", c.Voice.Model, hostOf(c.Voice.URL))
+}
+
 // speaks makes the realtime client a Voice: the same methods, with the coordinator's name for the outlet.
 type speaks struct{ *realtime.Client }
 
@@ -60,7 +65,7 @@ func (d *Device) wireVoice() error {
 		}
 		d.voiceWords = "rehearsal, on this machine (" + why + "); set OPENAI_API_KEY for a real one"
 	} else {
-		d.voiceWords = fmt.Sprintf("realtime, %s at %s (%s)", d.cfg.Voice.Model, hostOf(url), why)
+		d.voiceWords = d.cfg.voiceCalled() + " (" + why + ")"
 	}
 	pool := &realtime.Pool{} // one ceiling, however many live here
 	for i, card := range d.cards {
@@ -84,25 +89,45 @@ func (d *Device) newVoice(card companions.Card, first bool, kind, address string
 	if !first {
 		count += "-" + string(card.ID)
 	}
+	conf, err := d.cfg.session(card, kind, address)
+	if err != nil {
+		return nil, err
+	}
+	conf.Instructions = card.Instructions(companions.RoomContext{Place: d.cfg.Device.Name, Common: v.Instructions, Room: d.inRoom(), Others: d.others(card.ID)})
+	conf.Log = d.log.With("companion", card.ID)
+	conf.Prices = realtime.Prices{TextIn: v.PriceIn, AudioIn: v.PriceIn, TextOut: v.PriceOut, AudioOut: v.PriceOut}
+	conf.Ceiling, conf.Pool = realtime.Ceiling{Tokens: int64(v.Ceiling), Cost: v.CeilingCost}, pool
+	conf.Load = func() ([]byte, error) { return d.loadUsage(count) }
+	conf.Save = func(data []byte) error { return d.saveUsage(count, data) }
+	conf.Bent = func(parts []string, why string) { d.bentVoice(card, parts, why) }
+	if kind != "rehearsal" {
+		conf.Hold = d.holdVoice
+	}
+	d.remembers(&conf, kind, card.ID)
+	client, err := realtime.New(conf)
+	if err != nil {
+		return nil, fmt.Errorf("%w: config: voice: %w", ErrRefused, err)
+	}
+	return client, nil
+}
+
+// session is what a companion's session with a server is, whoever opens it: the appliance or its doctor.
+func (c *Config) session(card companions.Card, kind, address string) (realtime.Config, error) {
+	v := c.Voice
 	conf := realtime.Config{
 		URL: address, Model: v.Model, Voice: v.Name, TranscriptionModel: v.Transcription,
-		Instructions: card.Instructions(companions.RoomContext{Place: d.cfg.Device.Name, Common: v.Instructions, Room: d.inRoom(), Others: d.others(card.ID)}),
-		MaxUtterance: d.cfg.longestUtterance(),
-		Key:          d.cfg.liveKey, Hold: d.holdVoice, Log: d.log.With("companion", card.ID),
-		Prices:  realtime.Prices{TextIn: v.PriceIn, AudioIn: v.PriceIn, TextOut: v.PriceOut, AudioOut: v.PriceOut},
-		Ceiling: realtime.Ceiling{Tokens: int64(v.Ceiling), Cost: v.CeilingCost}, Pool: pool,
-		Load: func() ([]byte, error) { return d.loadUsage(count) },
-		Save: func(data []byte) error { return d.saveUsage(count, data) },
+		Instructions: card.Instructions(companions.RoomContext{Place: c.Device.Name, Common: v.Instructions}),
+		MaxUtterance: c.longestUtterance(), Key: c.liveKey,
 	}
 	if card.Model != "" {
 		conf.Model = card.Model
 	}
-	if card.Voice != "" && d.cfg.Unset("voice.name") {
+	if card.Voice != "" && c.Unset("voice.name") {
 		conf.Voice = card.Voice
 	}
 	dialect := v.Dialect
 	if kind == "rehearsal" {
-		conf.Key, conf.Hold, conf.Model = func() string { return "rehearsal" }, nil, "rehearsal"
+		conf.Key, conf.Model = func() string { return "rehearsal" }, "rehearsal"
 		conf.Voice = rehearsal.Voice(conf.Voice)
 		dialect = "ga"
 	} else { // a server is not asked for what only OpenAI has, unless somebody wrote that down
@@ -111,22 +136,11 @@ func (d *Device) newVoice(card companions.Card, first bool, kind, address string
 			TranscriptionModel: v.Transcription == Default().Voice.Transcription,
 		}
 	}
-	conf.Bent = func(parts []string, why string) { d.bentVoice(card, parts, why) }
 	var err error
-	if conf.Dialect, err = dialectOf(dialect, v.URL); err != nil {
-		return nil, err
+	if conf.Dialect, err = dialectOf(dialect, v.URL); err == nil && kind != "rehearsal" {
+		conf.Roots, err = authorities(v.CAFile)
 	}
-	if kind != "rehearsal" {
-		if conf.Roots, err = authorities(v.CAFile); err != nil {
-			return nil, err
-		}
-	}
-	d.remembers(&conf, kind, card.ID)
-	client, err := realtime.New(conf)
-	if err != nil {
-		return nil, fmt.Errorf("%w: config: voice: %w", ErrRefused, err)
-	}
-	return client, nil
+	return conf, err
 }
 
 // others are the companions beside one on this device; who else is in the room comes with each answer's prompt.

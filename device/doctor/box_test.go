@@ -124,7 +124,7 @@ func healthy(t *testing.T) *box {
 	b.held(27, "conch@613")
 	b.held(23, "conch@613")
 	b.space = doctor.Space{Free: 20 << 30, Inodes: 1 << 20, Left: 1 << 19}
-	b.run = doctor.Running{State: "IDLE", Turns: 12, Sound: "RPi Codec Zero", Voice: "realtime", Button: "GPIO27", Ready: true, Used: 1000,
+	b.run = doctor.Running{State: "IDLE", Turns: 12, Sound: "RPi Codec Zero", Voice: "realtime", Button: "GPIO27", Ready: true, Used: doctor.Used{Tokens: 1000},
 		Metrics: map[string]float64{"conch_turns_total": 12, "conch_audio_underruns_total": 0, "conch_audio_callbacks_total": 1e6}}
 
 	m := b.m

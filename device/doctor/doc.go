@@ -36,8 +36,8 @@
 //	sound    silence      the last conch bench silence, and its age
 //	network  network      there is a way out
 //	network  wifi         power save is off, the signal is strong enough
-//	voice    voice        name, connection, certificate, clock against the server's, key, model and when it ends [dns, server, tls, skew, key, model]
-//	voice    usage        today's ceiling
+//	voice    voice        name, connection, certificate, clock against the server's, key, model and when it ends, a session [dns, server, tls, skew, key, model, session]
+//	voice    usage        today's ceilings
 //	voice    programs     what the rehearsal voice hears and speaks with
 //
 // The room has checks of its own, in package device: cards and room [identity, members, broker, votes].

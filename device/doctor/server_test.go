@@ -131,9 +131,13 @@ var voiceBreakages = []breakage{
 	{name: "url that is none", check: "voice", level: doctor.Bad, text: "voice.url", cause: "slip", do: "wss://HOST",
 		breaks: func(b *box) { b.s.Voice.URL = "wss://%zz" }},
 	{name: "ceiling reached", check: "usage", level: doctor.Bad, text: "1000000 of 1000000", cause: "voice.ceiling_tokens", do: "raise",
-		breaks: func(b *box) { b.run.Used = 1_000_000 }},
+		breaks: func(b *box) { b.run.Used.Tokens = 1_000_000 }},
 	{name: "ceiling near", check: "usage", level: doctor.Warn, text: "950000 of", cause: "voice.ceiling_tokens", do: "raise",
-		breaks: func(b *box) { b.run.Used = 950_000 }},
+		breaks: func(b *box) { b.run.Used.Tokens = 950_000 }},
+	{name: "ceiling of money reached", check: "usage", level: doctor.Bad, text: "2.50 spent of 2.50", cause: "voice.ceiling_cost", do: "conch usage reset",
+		breaks: func(b *box) { b.s.Voice.CeilingCost, b.run.Used.Cost = 2.5, 2.5 }},
+	{name: "ceiling of money near", check: "usage", level: doctor.Warn, text: "2.40 spent of 2.50", cause: "voice.ceiling_cost", do: "raise",
+		breaks: func(b *box) { b.s.Voice.CeilingCost, b.run.Used.Cost = 2.5, 2.4 }},
 }
 
 func (b *box) serves(c certificate) {

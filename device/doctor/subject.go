@@ -36,7 +36,7 @@ type Subject struct {
 	Open func(ctx context.Context) (Opened, error)
 	// Measured is the last measurement of silence; zero When: none.
 	Measured Measured
-	Used     int // tokens today, from the state directory
+	Used     Used // today, from the state directory
 
 	Secrets   []string // never to be printed
 	Hosts     []string // of the house: names that Anonymous leaves out
@@ -92,9 +92,29 @@ type VoiceSetting struct {
 	Guessed       bool   // nobody named it: the server's first words tell
 	KeyHeader     string // where the key goes; empty: Authorization
 	Key           string
-	KeyTrouble    string // why the key that is there cannot be used
-	KeyHidden     bool   // there may be one, which the caller may not read
-	Ceiling       int    // tokens a day; 0: none
+	KeyTrouble    string  // why the key that is there cannot be used
+	KeyHidden     bool    // there may be one, which the caller may not read
+	Ceiling       int     // tokens a day; 0: none
+	CeilingCost   float64 // a day; 0: none
+	Called        string  // what the running appliance calls this voice, and why behind it
+	// Session opens a session as the appliance would, asks for nothing, and closes it.
+	Session func(ctx context.Context) Session
+}
+
+// Session is what became of one.
+type Session struct {
+	Took    time.Duration
+	Without []string // parts that the server refused
+	Said    string   // by the server, of those parts, or of why there is no session
+	Err     error    // nil: there was one
+	Cause   string   // of Err
+	Do      string   // about Err
+}
+
+// Used is what counts towards the ceilings.
+type Used struct {
+	Tokens int
+	Cost   float64
 }
 
 // Misfit is a setting that cannot be with the others. Part is button, light or board.
@@ -105,7 +125,7 @@ type Running struct {
 	Version, State, Sound, Voice, Button string
 	Turns                                uint64
 	Ready, Muted                         bool
-	Used                                 int // tokens today
+	Used                                 Used // today
 	Conditions                           []Condition
 	Metrics                              map[string]float64
 }

@@ -20,8 +20,8 @@ import (
 )
 
 // The voice is examined as one conversation with its server, because each step stands on the one before: name, connection,
-// certificate, key, model. The first that fails is named; those after it are not guessed at. One request is made, for the
-// list of models: it costs nothing and changes nothing.
+// certificate, key, model, session. The first that fails is named; those after it are not guessed at. One request is made, for
+// the list of models, and one session opened, in which nothing is asked: they cost nothing and change nothing.
 func checkVoice(ctx context.Context, m *Machine, s *Subject) []Finding {
 	v := s.Voice
 	switch {
@@ -37,7 +37,9 @@ func checkVoice(ctx context.Context, m *Machine, s *Subject) []Finding {
 	if err != nil || u.Host == "" {
 		return bad("", "voice.url cannot be read", "a slip", "write it like wss://HOST/v1/realtime")
 	}
-	a := m.askModels(ctx, u, v.Key, v.KeyHeader)
+	list, cancel := context.WithTimeout(ctx, modelsWait)
+	a := m.askModels(list, u, v.Key, v.KeyHeader)
+	cancel()
 	out := a.findings(m, s, u)
 	switch {
 	case v.Guessed:
@@ -45,7 +47,43 @@ func checkVoice(ctx context.Context, m *Machine, s *Subject) []Finding {
 	case v.Dialect != "":
 		out = append(out, ok("dialect", "%s", v.Dialect)...)
 	}
-	return append(out, modelFindings(m, s, a)...)
+	out = append(out, modelFindings(m, s, a)...)
+	if a.err == nil {
+		out = append(out, sessionFindings(ctx, s, u)...)
+	}
+	return out
+}
+
+// sessionFindings opens a session; not beside the one that the running appliance has, because a server of one's own may have
+// room for no second.
+func sessionFindings(ctx context.Context, s *Subject, u *url.URL) []Finding {
+	v := s.Voice
+	r, here, err := s.running(ctx)
+	lost := slices.ContainsFunc(r.Conditions, func(c Condition) bool { return c.Code == "voice.lost" })
+	switch {
+	case v.Session == nil:
+		return nil
+	case here && err == nil && r.Ready && !lost && v.Called != "" && strings.HasPrefix(r.Voice, v.Called+" "):
+		return ok("session", "the running appliance has one")
+	case v.KeyHidden:
+		return unknown("session", "whether a session can be had", "sudo conch doctor")
+	case inClear(u) && !home(u.Hostname()) && v.Key != "":
+		return note("session", "not tried: the key would pass the network in the clear")
+	}
+	ctx, cancel := context.WithTimeout(ctx, sessionLimit)
+	defer cancel()
+	x := v.Session(ctx)
+	switch said := x.Said; {
+	case x.Err != nil && errors.Is(x.Err, context.DeadlineExceeded):
+		return warn("session", "no session within "+sessionLimit.String(), "the server loads its model first, or it hangs", "wait, and look again: conch doctor")
+	case x.Err != nil && said != "":
+		return bad("session", "no session; the server says: "+said, x.Cause, x.Do)
+	case x.Err != nil:
+		return bad("session", "no session: "+x.Err.Error(), x.Cause, x.Do)
+	case len(x.Without) > 0:
+		return warn("session", fmt.Sprintf("opened without %s; the server says: %s", named(x.Without), said), "the server does not have a part of it", "look at voice.name, voice.transcription, voice.model and voice.dialect (conch check)")
+	}
+	return ok("session", "opened in %d ms; nothing was asked", x.Took.Milliseconds())
 }
 
 // answer is what the server said to a request for its models.
@@ -65,8 +103,12 @@ type model struct {
 }
 
 const (
+	modelsWait  = 5 * time.Second
 	modelsLimit = 4 << 20 // bytes; OpenAI's list has some 20 kB
 	voiceLimit  = 6 * time.Second
+
+	// A session is ready within a second; some servers load their models first. It is asked for behind the list of models.
+	sessionLimit = 5 * time.Second
 )
 
 var errRedirect = errors.New("it sends us elsewhere")
@@ -366,18 +408,30 @@ func realtimes(all []model) string {
 }
 
 func checkUsage(ctx context.Context, _ *Machine, s *Subject) []Finding {
-	if s.Voice.Ceiling <= 0 || s.Voice.Rehearsal {
+	if s.Voice.Rehearsal {
 		return nil
 	}
 	used := s.Used
 	if r, here, err := s.running(ctx); here && err == nil {
 		used = r.Used
 	}
-	switch {
-	case used >= s.Voice.Ceiling:
-		return bad("", fmt.Sprintf("today's ceiling is reached: %d of %d tokens", used, s.Voice.Ceiling), "voice.ceiling_tokens stops answers for the rest of the day", "wait for tomorrow, or raise voice.ceiling_tokens")
-	case used*10 >= s.Voice.Ceiling*9:
-		return warn("", fmt.Sprintf("%d of today's %d tokens are used", used, s.Voice.Ceiling), "voice.ceiling_tokens will stop answers for the rest of the day", "raise voice.ceiling_tokens")
+	var out []Finding
+	if most := s.Voice.Ceiling; most > 0 {
+		out = append(out, ceiling("voice.ceiling_tokens", fmt.Sprintf("%d of %d tokens", used.Tokens, most), float64(used.Tokens)/float64(most))...)
 	}
-	return ok("", "%d of today's %d tokens", used, s.Voice.Ceiling)
+	if most := s.Voice.CeilingCost; most > 0 {
+		out = append(out, ceiling("voice.ceiling_cost", fmt.Sprintf("%.2f spent of %.2f", used.Cost, most), used.Cost/most)...)
+	}
+	return out
+}
+
+// ceiling tells how much of one is used.
+func ceiling(key, amount string, part float64) []Finding {
+	switch {
+	case part >= 1:
+		return bad("", "today's ceiling is reached: "+amount, key+" stops answers for the rest of the day", "wait for tomorrow, lift it (conch usage reset), or raise "+key)
+	case part >= 0.9:
+		return warn("", amount+" today", key+" will stop answers for the rest of the day", "raise "+key)
+	}
+	return ok("", "%s today", amount)
 }
