@@ -42,13 +42,19 @@ func (d *Device) Used() (UsageReport, error) {
 	}, nil
 }
 
-// ResetUsage counts the day from zero: a limit that was reached is lifted, also across a restart.
+// ResetUsage counts the day from zero: a limit that was reached is lifted, also across a restart, however that comes about. An
+// error may be that it holds until then only.
 func (d *Device) ResetUsage() (UsageReport, error) {
+	var kept error
 	for _, m := range d.meters {
-		m.ResetUsage()
+		kept = errors.Join(kept, m.ResetUsage())
 	}
 	d.conds.clear(ceilingReached)
-	return d.Used()
+	u, err := d.Used()
+	if kept != nil {
+		err = fmt.Errorf("usage: the day counts from zero, but only until the next start: %w", kept)
+	}
+	return u, err
 }
 
 // refusedAnswer makes a condition of the household's own limit; what the provider refuses is the voice's to tell.

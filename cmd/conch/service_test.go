@@ -338,6 +338,42 @@ func TestServiceRemembersWhenKilled(t *testing.T) {
 	m.end()
 }
 
+// A ceiling that was reached holds across a restart, and so does that somebody lifted it: however the service ends.
+func TestServiceRemembersThatACeilingWasLifted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	start := func() *manager {
+		m := serveIn(t, dir, time.Second, "CONCH_VOICE_CEILING_TOKENS=30")
+		m.until("ready", func() bool { return m.count("READY=1") == 1 })
+		return m
+	}
+	refuses := func(m *manager) bool { return strings.Contains(m.conch("usage"), "no new answers") }
+	m := start()
+	m.conch("ask", "what is one plus one")
+	m.until("the ceiling", func() bool { return refuses(m) })
+	m.end()
+	m = start()
+	if !refuses(m) {
+		t.Error("a restart lifts the ceiling")
+	}
+	for _, end := range []os.Signal{syscall.SIGKILL, syscall.SIGTERM} {
+		if out := m.conch("usage", "reset"); strings.Contains(out, "no new answers") {
+			t.Fatalf("it says %q", out)
+		}
+		m.signal(end)
+		_ = m.program.Wait() // killed, or ended
+		m = start()
+		if refuses(m) {
+			t.Errorf("after %v the ceiling that was lifted is back: %s", end, m.conch("usage"))
+		}
+		if out := m.conch("ask", "what is one plus one"); !strings.Contains(out, "1 plus 1 is 2") {
+			t.Errorf("after %v it answers %q", end, out)
+		}
+		m.until("the ceiling again", func() bool { return refuses(m) })
+	}
+	m.end()
+}
+
 // A key that cannot be read is a condition: it starts, says so, does not pretend to have an answer, and heals by itself.
 func TestServiceWithABrokenKey(t *testing.T) {
 	t.Parallel()

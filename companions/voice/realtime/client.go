@@ -27,6 +27,8 @@ type Client struct {
 	toolsVersion int
 	usage        *meter
 
+	saving sync.Mutex // held while the usage is written; before mu
+
 	nudged atomic.Bool
 	call   atomic.Pointer[func()]
 

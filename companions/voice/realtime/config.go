@@ -45,7 +45,7 @@ type Config struct {
 	Ceiling Ceiling
 	Pool    *Pool                  // whose use counts towards the ceiling, too; nil: nobody's
 	Load    func() ([]byte, error) // what Save kept, at New; nil starts from zero
-	Save    func([]byte) error     // keeps the day's usage; called from a goroutine of its own
+	Save    func([]byte) error     // keeps the day's usage; called from a goroutine of its own, and from that of ResetUsage
 
 	Recall []Line             // what was said before this process
 	Keep   func([]Line) error // keeps what is said; nil: nothing is kept. Called from a goroutine of its own

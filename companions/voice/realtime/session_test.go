@@ -494,7 +494,9 @@ func TestDailyCeilingRefusesUntilTheNextDay(t *testing.T) {
 		if w.c.Usage().Refusing == "" {
 			t.Error("Usage does not say that the ceiling is reached")
 		}
-		w.c.ResetUsage()
+		if err := w.c.ResetUsage(); err != nil {
+			t.Error(err)
+		}
 		w.ask2("t-4b")
 		w.want("committed t-4b")
 		w.c.Do(turn.CancelResponse{Turn: "t-4b"})

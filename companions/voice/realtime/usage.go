@@ -228,8 +228,13 @@ func (r *run) count(f func(*meter)) {
 
 func round(seconds float64) float64 { return math.Round(seconds*100) / 100 }
 
-// ResetUsage counts the day from zero, so that a ceiling that was reached gives way; also after a restart.
-func (c *Client) ResetUsage() {
+// ResetUsage counts the day from zero, so that a ceiling that was reached gives way; when it returns nil, also after a restart.
+func (c *Client) ResetUsage() error {
+	c.forgetToday()
+	return c.keepUsage()
+}
+
+func (c *Client) forgetToday() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	was := c.usage.today
@@ -248,24 +253,34 @@ func (c *Client) refuses() string {
 // saver keeps the day's usage on a goroutine of its own, because a disk may be slow, full or gone; the latest figures
 // win and the last are kept at the end.
 func (c *Client) saver(ctx context.Context) {
-	if c.cfg.Save == nil {
-		return
-	}
 	for done := false; !done; {
 		select {
 		case <-c.usage.dirty:
 		case <-ctx.Done():
 			done = true
 		}
-		c.mu.Lock()
-		s := savedUsage{Day: c.usage.day, Today: c.usage.today}
-		c.mu.Unlock()
-		b, err := json.Marshal(s)
-		if err == nil {
-			err = c.cfg.Save(b)
-		}
-		if err != nil {
-			c.log.Warn(logSave, "err", fmt.Errorf("keep the day's usage: %w", err))
+		if err := c.keepUsage(); err != nil {
+			c.log.Warn(logSave, "err", err)
 		}
 	}
+}
+
+// keepUsage writes the figures as they are now.
+func (c *Client) keepUsage() error {
+	if c.cfg.Save == nil {
+		return nil
+	}
+	c.saving.Lock() // so that no older figures overtake newer ones
+	defer c.saving.Unlock()
+	c.mu.Lock()
+	s := savedUsage{Day: c.usage.day, Today: c.usage.today}
+	c.mu.Unlock()
+	b, err := json.Marshal(s)
+	if err == nil {
+		err = c.cfg.Save(b)
+	}
+	if err != nil {
+		return fmt.Errorf("keep the day's usage: %w", err)
+	}
+	return nil
 }
