@@ -3,6 +3,7 @@ package device
 import (
 	"context"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -30,7 +31,8 @@ import (
 // WebSocket server on loopback that notes the time of everything:
 //
 //	up    when an append has arrived: the age of its newest sample, counted from the callback of the card that brought it;
-//	      20 ms of framing and the card's own period are apart (they are the same for everybody)
+//	      20 ms of framing and the card's own period are apart (they are the same for everybody). The microphone counts its
+//	      frames aloud, so that what arrives tells which frame it is, wherever the utterance begins
 //	down  from the server's write of a delta to its samples being in the ring of the loudspeaker
 //
 // The virtual card runs in time with the wall.
@@ -64,8 +66,8 @@ type stopwatch struct {
 }
 
 type arrival struct {
-	at      time.Time
-	samples int // 24 kHz, of all appends up to here
+	at     time.Time
+	newest int16 // sample
 }
 
 func (s *stopwatch) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -95,12 +97,12 @@ func (s *stopwatch) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case "session.update":
 			send(`{"type":"session.updated","event_id":"u%d","session":{"type":"realtime"}}`, n)
 		case "input_audio_buffer.append":
-			s.mu.Lock()
-			total := base64.StdEncoding.DecodedLen(len(e.Audio)) / 2
-			if len(s.arrived) > 0 {
-				total += s.arrived[len(s.arrived)-1].samples
+			pcm, err := base64.StdEncoding.DecodeString(e.Audio)
+			if err != nil || len(pcm) < 2 {
+				continue
 			}
-			s.arrived = append(s.arrived, arrival{at, total})
+			s.mu.Lock()
+			s.arrived = append(s.arrived, arrival{at, int16(binary.LittleEndian.Uint16(pcm[len(pcm)-2:]))})
 			s.mu.Unlock()
 		case "input_audio_buffer.commit":
 			send(`{"type":"input_audio_buffer.committed","event_id":"c%d","item_id":"item_in"}`, n)
@@ -137,7 +139,8 @@ func (s *stopwatch) answer(ctx context.Context, c *websocket.Conn, metadata json
 	_ = c.Write(ctx, websocket.MessageText, response("response.done", "completed"))
 }
 
-// timedCard notes which callback of the capture device brought which frames.
+// timedCard notes which callback of the capture device brought which frames. What it captures is the count of its frames,
+// as far as 16 bits go: a straight line, which every linear filter leaves as it is.
 type timedCard struct {
 	audio.Card
 	now func() time.Duration
@@ -150,44 +153,35 @@ type timedCard struct {
 func (c *timedCard) OpenCapture(conf audio.StreamConfig, take func([]int16)) (audio.Stream, error) {
 	return c.Card.OpenCapture(conf, func(in []int16) {
 		c.mu.Lock()
-		n := len(in)
+		n := 0
 		if len(c.total) > 0 {
-			n += c.total[len(c.total)-1]
+			n = c.total[len(c.total)-1]
 		}
-		c.times, c.total = append(c.times, c.now()), append(c.total, n)
+		for i := range in {
+			in[i] = int16(n + i)
+		}
+		c.times, c.total = append(c.times, c.now()), append(c.total, n+len(in))
 		c.mu.Unlock()
 		take(in)
 	})
 }
 
-// at is where an utterance that begins at the edge t begins: as audio.Mic has it, at the frame that was in the air, but not
-// beyond what had been captured when the press was confirmed.
-func (c *timedCard) at(t time.Duration) int {
-	const confirmed = 5 * time.Millisecond
+// brought is when the callback came that completed a sample, seen at a time; false where the line begins anew, and rings.
+func (c *timedCard) brought(sample int16, seen time.Duration) (time.Duration, bool) {
+	const lag = 23 // frames, of audio.Downsampler
+	if sample > math.MaxInt16-10*lag || sample < math.MinInt16+10*lag {
+		return 0, false
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	inAir, written := 0, 0
-	for i, when := range c.times {
-		if when <= t {
-			inAir = c.total[i] + audio.CardFrames(t-when)
-		}
-		if when <= t+confirmed {
-			written = c.total[i]
-		}
+	i, _ := slices.BinarySearch(c.times, seen)
+	if i == 0 {
+		return 0, false
 	}
-	return min(inAir, written)
-}
-
-// when is the time of the callback that brought the frame before a position.
-func (c *timedCard) when(position int) (time.Duration, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for i, total := range c.total {
-		if total >= position {
-			return c.times[i], true
-		}
-	}
-	return 0, false
+	captured := c.total[i-1]
+	need := captured - int(uint16(captured-int(sample))) + lag + 1 // the latest frame by then that had this number, and what the filter waits for
+	i, _ = slices.BinarySearch(c.total, need)
+	return c.times[min(i, len(c.times)-1)], true
 }
 
 // timedVoice notes when the speech of each delta has been taken by the ring.
@@ -229,7 +223,7 @@ func measureDelay(b *testing.B, hold time.Duration, deltas int) (up, down []floa
 	start := time.Now().Add(-card.Clock().Now())
 	hand := gpiotest.New(gpio.ButtonOptions{Clock: card.Clock().Now})
 	cfg := Default()
-	cfg.Audio.Preroll = 0 // then the first sample is that of the edge
+	cfg.Audio.Preroll = 0 // what was captured before the edge is older
 	ended := make(chan TurnRecord, 1)
 	captures := &timedCard{Card: card, now: card.Clock().Now}
 	d, err := New(cfg, Options{Log: slog.New(slog.DiscardHandler), Card: captures, Now: card.Clock().Now, Buttons: []gpio.Source{hand},
@@ -250,7 +244,6 @@ func measureDelay(b *testing.B, hold time.Duration, deltas int) (up, down []floa
 	if err := d.WaitReady(ctx, 10*time.Second); err != nil {
 		b.Fatal(err)
 	}
-	edge := time.Since(start)
 	hand.Press()
 	_ = pause(ctx, hold)
 	hand.Release()
@@ -264,10 +257,10 @@ func measureDelay(b *testing.B, hold time.Duration, deltas int) (up, down []floa
 	}
 	watch.mu.Lock()
 	defer watch.mu.Unlock()
-	first := captures.at(edge) // with no pre-roll, the utterance begins at the edge
 	for _, a := range watch.arrived {
-		if brought, ok := captures.when(first + 2*a.samples); ok {
-			up = append(up, ms(a.at.Sub(start)-brought))
+		seen := a.at.Sub(start)
+		if brought, ok := captures.brought(a.newest, seen); ok {
+			up = append(up, ms(seen-brought))
 		}
 	}
 	for i, w := range watch.written[:min(len(watch.written), len(taken))] {
