@@ -26,6 +26,12 @@
 //   - after a network was in pieces, or a device frozen, one Renew and three network delays from when both are back: the
 //     next Speaking is heard, the claims are said again, the worse one stops.
 //
+// # Standing still
+//
+// Where a deadline has passed by more than Margin when a fact comes, nobody came to look, and the device stood still: a busy machine, SIGSTOP. The
+// machine's time stands with it, so that what others sent meanwhile (beats, votes) is heard before it is missed. The others' time does not: to
+// them it is gone after three beats, and back with the beat that it sends at once.
+//
 // # Invariants
 //
 // TestSimulation (make sim) plays rooms of 2 to 10 of these machines with faults and checks, at every Step of every device:

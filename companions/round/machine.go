@@ -8,8 +8,9 @@ import (
 // Machine is what one device knows of its room, as a value: Step changes a copy. Slices in it are never written to, only
 // replaced, so a copy of the struct is a snapshot.
 type Machine struct {
-	cfg Config
-	now time.Duration // of the newest fact
+	cfg   Config
+	now   time.Duration // of the newest fact, without stood; so are all times below
+	stood time.Duration // how long in all this device has stood still (step.clock)
 
 	// Who is there (members.go).
 	up        bool
@@ -139,6 +140,11 @@ func New(c Config) Machine {
 
 // Wake is the time of the next deadline of any kind. The driver keeps one timer, set to it, and then gives a Tick.
 func (m Machine) Wake() (at time.Duration, ok bool) {
+	at, ok = m.due()
+	return at + m.stood, ok
+}
+
+func (m *Machine) due() (at time.Duration, ok bool) {
 	see := func(t time.Duration) {
 		if t > 0 && (!ok || t < at) {
 			at, ok = t, true

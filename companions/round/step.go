@@ -32,7 +32,7 @@ func (s *step) send(p Packet) {
 }
 
 func (s *step) record(e Entry) {
-	e.AtMS, e.Device = float64(s.m.now)/float64(time.Millisecond), s.m.cfg.Self
+	e.AtMS, e.Device = float64(s.m.now+s.m.stood)/float64(time.Millisecond), s.m.cfg.Self
 	s.do(Record{e})
 }
 
@@ -42,7 +42,20 @@ func (s *step) ignore(from DeviceID, what, why string) { s.do(Ignored{from, what
 // farAhead keeps sums of times from overflowing, whatever a fact says.
 const farAhead = 1 << 60
 
-func (s *step) clock(at time.Duration) { s.m.now = min(max(s.m.now, at), farAhead) }
+// clock takes the time of a fact, without what this device stood still (doc.go). Otherwise it would miss beats and votes that were sent, and take
+// the room for empty.
+func (s *step) clock(at time.Duration) {
+	m := &s.m
+	at = min(at, farAhead) - m.stood
+	if due, ok := m.due(); ok {
+		if late := at - max(due, m.now); late > m.cfg.Margin {
+			m.stood += late
+			at -= late
+			m.nextBeat = min(m.nextBeat, at)
+		}
+	}
+	m.now = max(m.now, at)
+}
 
 // take is the whole machine, one fact a line.
 func (s *step) take(ev Event) {

@@ -165,6 +165,8 @@ func reach(t testing.TB, i int) (Machine, time.Duration) {
 	feed(from("a", beatOf("attic", "ada")))
 	feed(from("c", beatOf("hall", "cleo")))
 	feed(from("a", History{To: "b"}))
+	at, _ = m.Wake() // it announces itself
+	feed(Tick{})
 	at = time.Second
 	feed(Tick{})
 	feed(from("a", beatOf("attic", "ada")))
