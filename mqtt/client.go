@@ -58,6 +58,7 @@ type Client struct {
 	target target
 	stats  *counters
 	start  time.Time
+	waits  wakeful // how long something has waited to be sent
 
 	nudged chan struct{} // 1: do not wait
 	in     chan arrival  // what arrived, in order, and ends of links
@@ -138,6 +139,9 @@ func NewClient(cfg Config) (*Client, error) {
 // now is the client's own clock.
 func (c *Client) now() time.Duration { return time.Since(c.start) }
 
+// waited is the clock of what waits to be sent: it is too late because of a slow broker, not because this process stood still.
+func (c *Client) waited() time.Duration { return c.waits.at(c.now()) }
+
 // ID is the device's id.
 func (c *Client) ID() round.DeviceID { return c.cfg.Identity.id }
 
@@ -165,7 +169,7 @@ func (c *Client) Send(p round.Packet) {
 		}
 		return
 	}
-	switch dropped, ok := l.out.push(c.now(), p); {
+	switch dropped, ok := l.out.push(c.waited(), p); {
 	case !ok:
 		c.stats.unsent(unsentOffline, 1, fmt.Sprintf("%T", p))
 	case dropped > 0:

@@ -54,12 +54,12 @@ func (g *gate) next() (*counted, error) {
 			continue
 		}
 		failures = 0
-		c := &counted{Conn: conn, gate: g, from: addrOf(conn)}
+		c := &counted{Conn: &forgiving{Conn: conn}, gate: g, from: addrOf(conn)}
 		if !g.enter(c) {
 			_ = conn.Close()
 			continue
 		}
-		_ = conn.SetDeadline(time.Now().Add(strangerPatience)) // until CONNECT says how long a silence may be
+		_ = c.SetDeadline(time.Now().Add(strangerPatience)) // until CONNECT says how long a silence may be
 		return c, nil
 	}
 }

@@ -151,7 +151,7 @@ func (c *Client) leave(l *link, written <-chan struct{}) {
 	c.link, c.goodbye = nil, true
 	c.mu.Unlock()
 	if !left {
-		l.out.push(c.now(), bye)
+		l.out.push(c.waited(), bye)
 	}
 	l.out.close()
 	select {
@@ -237,7 +237,7 @@ func (c *Client) write(l *link, gone <-chan struct{}) {
 	defer timer.Stop()
 	for {
 		c.greet(l)
-		p, late, end := l.out.pop(c.now())
+		p, late, end := l.out.pop(c.waited())
 		c.stats.unsent(unsentLate, late, "the broker is slow")
 		switch p := p.(type) {
 		case round.Packet:

@@ -65,7 +65,7 @@ func (c *Client) SendNote(n Note) {
 		c.stats.unsent(unsentOffline, 1, n.Method)
 		return
 	}
-	switch dropped, ok := l.out.push(c.now(), n); {
+	switch dropped, ok := l.out.push(c.waited(), n); {
 	case !ok:
 		c.stats.unsent(unsentOffline, 1, n.Method)
 	case dropped > 0:

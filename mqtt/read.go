@@ -9,7 +9,7 @@ import (
 
 // read is the reader: everything that arrived, presses first, until stop.
 func (c *Client) read(stop <-chan struct{}) {
-	tick := time.NewTicker(time.Second)
+	tick := time.NewTicker(witness)
 	defer tick.Stop()
 	for {
 		select {
@@ -157,7 +157,7 @@ func (c *Client) deliver(l *link, e *Envelope) {
 	}
 	c.mu.Unlock()
 	if ask {
-		l.out.push(c.now(), beat)
+		l.out.push(c.waited(), beat)
 	}
 	if r != nil {
 		r.From, r.Method = e.From, e.Method
@@ -222,8 +222,9 @@ func (c *Client) setDown(l *link) {
 	}
 }
 
-// tidy gives up what has waited for a proof in vain.
+// tidy gives up what has waited for a proof in vain, and shows the clock of what waits that time passes.
 func (c *Client) tidy() {
+	c.waited()
 	c.mu.Lock()
 	l := c.link
 	c.mu.Unlock()
