@@ -23,6 +23,7 @@ type person struct {
 	program  *exec.Cmd
 	log      bytes.Buffer // standard error; read after wait
 	found    unix.Termios
+	from     int // of the screen: what sees looks at begins there
 
 	mu   sync.Mutex
 	seen bytes.Buffer
@@ -139,9 +140,29 @@ func (p *person) screen() string {
 // sees waits until the screen has it.
 func (p *person) sees(pattern string) {
 	p.t.Helper()
-	re := regexp.MustCompile("(?m)" + pattern)
-	if !soon(func() bool { return re.MatchString(p.screen()) }) {
+	if !soon(func() bool { return p.shows(pattern) }) {
 		p.t.Fatalf("the screen never showed %q", pattern)
+	}
+}
+
+// shows says whether the screen has it now.
+func (p *person) shows(pattern string) bool {
+	return regexp.MustCompile("(?m)" + pattern).MatchString(p.screen()[p.from:])
+}
+
+// looksAnew takes for seen what stands above the last line.
+func (p *person) looksAnew() { p.from = strings.LastIndexByte(p.screen(), '\n') + 1 }
+
+// stops has the program stand still, as it does on a machine that is busy with something else.
+func (p *person) stops(d time.Duration) {
+	p.t.Helper()
+	for _, s := range []os.Signal{syscall.SIGSTOP, syscall.SIGCONT} {
+		if err := p.program.Process.Signal(s); err != nil {
+			p.t.Fatal(err)
+		}
+		if s == syscall.SIGSTOP {
+			p.waits(d)
+		}
 	}
 }
 
