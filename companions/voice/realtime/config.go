@@ -73,7 +73,9 @@ const (
 	maxPending    = 1024 // encoded events the writer has not taken; beyond it the connection is given up
 	maxAudioAhead = 8    // of these, appends; the rest of the utterance waits in RAM where it is cheaper
 	maxPlan       = 128  // requests of one turn
-	maxGarbage    = 100  // unreadable messages of one session before it is given up
+	maxGarbage    = 100  // unreadable messages within garbageWindow before a session is given up
+
+	garbageWindow = time.Minute
 
 	readLimit = 16 << 20 // a message; a minute and a half of speech in one delta
 

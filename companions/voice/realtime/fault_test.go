@@ -505,6 +505,27 @@ func TestOnlyGarbageEndsTheSession(t *testing.T) {
 	})
 }
 
+// Now and then something that cannot be read is no reason to leave a server, however long the session lasts; a flood is one,
+// whatever came before.
+func TestARareUnreadableMessageCostsNothing(t *testing.T) {
+	in(t, nil, func(w *world) {
+		for range 10 * maxGarbage {
+			w.peer(0).sendRaw([]byte("garbage"))
+			time.Sleep(2 * garbageWindow / maxGarbage)
+		}
+		w.want()
+		w.ask("t-1")
+		w.peer(0).created("r1", "t-1")
+		w.peer(0).delta("r1", "i1", 2400)
+		w.peer(0).doneResponse("r1", "completed")
+		w.want("started t-1 r1", "delta t-1 r1 2400", "done t-1 r1 completed")
+		for range maxGarbage + 1 {
+			w.peer(0).sendRaw([]byte("garbage"))
+		}
+		w.want("lost offline")
+	})
+}
+
 func TestTenMegabyteDelta(t *testing.T) {
 	in(t, nil, func(w *world) {
 		p := w.peer(0)

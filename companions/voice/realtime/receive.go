@@ -96,14 +96,18 @@ func message1(e *wireError) string {
 	return e.Code + " " + e.Message
 }
 
-// garbage counts what cannot be read. A server that sends nothing else is left.
+// garbage counts what cannot be read. A server that sends little else is left; one that does so now and then is not, however
+// long the session lasts.
 func (r *run) garbage(err error) {
+	now, slot := time.Now(), &r.garbled[r.counts.Garbage%maxGarbage]
+	before := *slot // maxGarbage messages ago
+	*slot = now
 	r.counts.Garbage++
 	if n := r.counts.Garbage; n&(n-1) == 0 {
 		r.log.Warn(logGarbage, "err", err, "ignored", n)
 	}
-	if r.counts.Garbage > maxGarbage {
-		r.drop(fmt.Errorf("%d messages cannot be read, the last: %w", r.counts.Garbage, err))
+	if !before.IsZero() && now.Sub(before) < garbageWindow {
+		r.drop(fmt.Errorf("more than %d messages within %v cannot be read, the last: %w", maxGarbage, garbageWindow, err))
 	}
 }
 

@@ -106,6 +106,7 @@ type run struct {
 	responses map[turn.ResponseID]*response
 	finished  chan *response
 	counts    Counters
+	garbled   [maxGarbage]time.Time // when the latest that cannot be read came; by their count
 
 	scratch []int16
 	raw     []byte
@@ -145,6 +146,7 @@ func (r *run) forget() {
 	r.calls, r.items = map[turn.CallID]callInfo{}, map[turn.ItemID]*itemInfo{}
 	r.voice, r.spoken, r.gate = "", 0, time.Time{}
 	r.counts.Garbage, r.counts.Unbidden = 0, 0
+	clear(r.garbled[:])
 }
 
 func (r *run) loop() {
