@@ -124,6 +124,12 @@ func (d *Device) inRoom() bool { return d.networked() || len(d.cards) > 1 }
 
 // wireRoom makes the room, after the coordinator and the voices.
 func (d *Device) wireRoom() error {
+	forgets := !d.cfg.Voice.Remember
+	if forgets && d.store != nil && !d.opts.Room.Volatile && !d.cfg.talkStays {
+		if err := companions.Forget(d.store.dir); err != nil {
+			_ = d.kept(err)
+		}
+	}
 	if !d.inRoom() {
 		return nil
 	}
@@ -133,7 +139,7 @@ func (d *Device) wireRoom() error {
 		Stage: roomStage{d.talk}, OnEntry: d.roomEntry, Keep: c.Memory, OnTrouble: d.roomTrouble,
 		OnFloor: d.lights.floor,
 	}
-	if d.store != nil && !d.opts.Room.Volatile {
+	if d.store != nil && !d.opts.Room.Volatile && !forgets {
 		o.Dir = d.store.dir
 	}
 	refiner, err := d.refiner()
