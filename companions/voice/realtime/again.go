@@ -66,7 +66,6 @@ func (r *run) fate(t turn.ID) fate {
 			asked = asked || o.Turn == t
 		}
 	}
-	asked = asked || committed && r.d.answersItself()
 	taken := committed && !slices.Contains(r.commits, t) ||
 		asked && !slices.ContainsFunc(r.creates, func(c create) bool { return c.turn == t })
 	switch {

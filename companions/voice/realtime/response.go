@@ -64,6 +64,7 @@ type create struct {
 	turn      turn.ID
 	tries     int
 	implied   bool
+	wanted    bool // implied: somebody has asked for it since
 	heard     bool // what it answers was transcribed
 	cancelled bool
 	at        time.Time // when it was sent
@@ -144,10 +145,11 @@ func (r *run) abandon() {
 	}
 }
 
-// answered tells whether the commit of a turn already asked for, or got, its answer.
+// answered tells whether the commit of a turn already asked for, or got, its answer; that is the one that is wanted then.
 func (r *run) answered(id turn.ID) bool {
-	for _, c := range r.creates {
-		if c.turn == id && c.implied {
+	for i := range r.creates {
+		if c := &r.creates[i]; c.turn == id && c.implied {
+			c.wanted = true
 			return true
 		}
 	}
@@ -182,6 +184,11 @@ func (r *run) responseCreated(w *wireResponse) {
 		return
 	}
 	c := r.granted(at)
+	if c.implied && !c.wanted && !c.cancelled { // a room still votes, or another one was selected: it may be asked for later
+		r.log.Info(logUnasked, "turn", c.turn, "response", id)
+		r.stop(p) // as nobody's, so that its end is not taken for that of the one that is asked for
+		return
+	}
 	p.turn = c.turn
 	if c.cancelled {
 		r.stop(p)

@@ -29,6 +29,7 @@ const (
 	logGivenUp    = "utterance.given_up"
 	logImpatient  = "create.impatient"
 	logUnbidden   = "response.unbidden"
+	logUnasked    = "response.unasked" // a server answered by itself what nobody has asked for (yet): stopped
 	logTooLong    = "response.too_long"
 	logFailed     = "response.failed"
 	logCall       = "call.unknown"

@@ -589,6 +589,56 @@ func hour(w *world, f *fake, name string) {
 	}
 }
 
+// In a room the companions vote between what was said and the answer. A server that answers by itself is stopped before a
+// sample of it is heard or paid for, and asked when this companion was selected; it is not, where another one was.
+func TestAnAnswerThatNobodyHasAskedForIsStopped(t *testing.T) {
+	for _, name := range DialectNames() {
+		if d, _ := DialectByName(name); !d.answersItself() {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			atServer(t, name, false, func(w *world, f *fake) {
+				f.created = 2 // the next one goes on until it is ended
+				w.say("t-1", 12000)
+				w.c.Do(turn.CommitInput{Turn: "t-1"})
+				w.ends("heard t-1 Question 1.", "committed t-1")
+				if resp, _ := f.now(); resp != "" {
+					t.Errorf("%s goes on, and nobody listens", resp)
+				}
+				w.c.Do(turn.CreateResponse{Turn: "t-1", Prompt: "You were selected."})
+				w.ends("started t-1", "delta t-1 24000", "done t-1 completed")
+				if saw := f.saw(); saw != "user: Question 1." {
+					t.Errorf("the model saw\n%s", saw)
+				}
+
+				f.created = 2
+				w.say("t-2", 12000) // another companion answers this
+				w.c.Do(turn.CommitInput{Turn: "t-2"})
+				w.ends("heard t-2 Question 2.", "committed t-2")
+				w.c.Do(turn.AddText{Role: "user", Text: "Ben: It is noon."})
+				w.ask3("t-3")
+				w.ends("heard t-3 Question 3.", "committed t-3", "started t-3", "delta t-3 24000", "done t-3 completed")
+				if n := w.c.Usage().Today.Responses; n != 4 {
+					t.Errorf("%d answers were counted; want all that began, 4", n)
+				}
+
+				f.created = 2
+				w.say("t-4", 12000)
+				w.c.Do(turn.CommitInput{Turn: "t-4"})
+				w.ends("heard t-4 Question 4.", "committed t-4")
+				w.peer(0).hangUp() // the room still votes: the next session has the words, and is asked by whoever was selected
+				w.ends("lost offline", "ready")
+				f.created = 3
+				w.c.Do(turn.CreateResponse{Turn: "t-4"})
+				w.ends("started t-4", "delta t-4 24000", "done t-4 completed")
+				if saw := f.saw(); !strings.HasSuffix(saw, "user: Question 4.") {
+					t.Errorf("the model saw\n%s", saw)
+				}
+			})
+		})
+	}
+}
+
 // The same where nobody said which server it is.
 func TestServersAreGuessed(t *testing.T) {
 	for _, name := range []string{"ga", "localai", "speaches", "speech-to-speech", "xai"} {
