@@ -13,6 +13,7 @@ import (
 const (
 	EventUp   = "audio.up"   // a device runs
 	EventDown = "audio.down" // it does not (once per outage, and again when the reason changes)
+	EventXrun = "audio.xrun" // it ran dry, or lost what it had captured (once a minute at most)
 )
 
 // Our choices.
@@ -25,6 +26,7 @@ const (
 	steady     = 5 * time.Second        // a device that ran this long starts the next outage with the shortest retry
 	betterTick = 5 * time.Second
 	looks      = 4 // per silence limit
+	xrunsTold  = time.Minute
 )
 
 // ErrNoCallbacks is why the keeper gave a device up: neither an unplugged USB card nor a dead sound server reports itself.
@@ -58,12 +60,18 @@ type Keeper struct {
 
 	opened atomic.Int64
 	lost   atomic.Int64
+	xruns  atomic.Uint64
 	up     atomic.Pointer[Granted]
 	call   atomic.Pointer[func()]
 	off    atomic.Bool
 	turned chan struct{} // one token: off has changed
 	unshut error         // owned by Run: why the last device may still be open
+	told   time.Time     // owned by Run: when xruns were last told; and …
+	untold uint64        // … how many have not been
 }
+
+// xrunner is a Stream that knows how often its card ran dry, or lost what it had captured.
+type xrunner interface{ Xruns() uint64 }
 
 // NewKeeper prepares; Run does it.
 func NewKeeper(c KeeperConfig) *Keeper {
@@ -95,6 +103,20 @@ func (k *Keeper) Opened() int { return int(k.opened.Load()) }
 
 // Lost counts how often a running device died.
 func (k *Keeper) Lost() int { return int(k.lost.Load()) }
+
+// Xruns counts how often the device ran dry, or lost what it had captured, since the keeper was made.
+func (k *Keeper) Xruns() uint64 { return k.xruns.Load() }
+
+// late takes note of new xruns, and tells of them when there has been no word for a while.
+func (k *Keeper) late(g Granted, n uint64) {
+	k.xruns.Add(n)
+	if k.untold += n; k.untold == 0 || !k.told.IsZero() && time.Since(k.told) < xrunsTold {
+		return
+	}
+	k.c.Log.Warn(EventXrun, "what", k.c.Name, "device", g.Device, "times", k.untold, "since_start", k.xruns.Load(),
+		"queued_ms", float64(g.Queued().Microseconds())/1000, "do", "the audio thread came too late: see conch doctor")
+	k.told, k.untold = time.Now(), 0
+}
 
 // Call has f called by Run, as a sign that it still sees to the device: at the next look that finds its callbacks moving, or
 // before the next attempt to open it. It never waits; false: one waits already.
@@ -192,6 +214,8 @@ func (k *Keeper) watch(ctx context.Context, s Stream, up func()) (err error) {
 	better := time.NewTicker(betterTick)
 	defer better.Stop()
 
+	counts, _ := s.(xrunner)
+	counted := uint64(0)
 	seen := s.Callbacks()
 	still, allowed := 0, int(firstGrace/(limit/looks))
 	running := false
@@ -210,6 +234,11 @@ func (k *Keeper) watch(ctx context.Context, s Stream, up func()) (err error) {
 			}
 			continue
 		case <-tick.C:
+		}
+		if counts != nil {
+			n := counts.Xruns()
+			k.late(g, n-counted)
+			counted = n
 		}
 		if n := s.Callbacks(); n != seen || (!running && n > 0) {
 			seen, still = n, 0

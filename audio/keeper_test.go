@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -227,4 +228,58 @@ func TestKeeperOnTheTwin(t *testing.T) {
 		<-ended
 		<-ended
 	})
+}
+
+// dry is a stream that knows how often its card ran dry.
+type dry struct {
+	scripted
+	xruns atomic.Uint64
+}
+
+func (d *dry) Xruns() uint64 { return d.xruns.Load() }
+
+// Xruns are counted over all devices that were open, and told once a minute at most, none forgotten.
+func TestKeeperTellsXruns(t *testing.T) {
+	var log strings.Builder
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var now *dry
+		alive := 12 * time.Second
+		k := audio.NewKeeper(audio.KeeperConfig{
+			Name: "speaker", Log: slog.New(slog.NewTextHandler(&log, nil)),
+			Open: func(audio.StreamConfig) (audio.Stream, error) {
+				now = &dry{scripted: scripted{granted: audio.Granted{Device: "x", Rate: 48000, Period: 240, Periods: 3},
+					stop: make(chan struct{}), closed: func() {}}}
+				go now.run(ctx, 0, alive)
+				alive = forever
+				return now, nil
+			},
+		})
+		ended := make(chan struct{})
+		go func() { k.Run(ctx); close(ended) }()
+		xruns := func(n uint64) {
+			time.Sleep(5 * time.Second)
+			synctest.Wait()
+			now.xruns.Add(n)
+		}
+		xruns(1) // told
+		xruns(2) // kept until the minute is over; then the device dies, and another one comes
+		xruns(4)
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if n := k.Xruns(); n != 7 {
+			t.Errorf("%d xruns; want 7", n)
+		}
+		cancel()
+		<-ended
+	})
+	var told []string
+	for line := range strings.Lines(log.String()) {
+		if _, x, ok := strings.Cut(line, "msg="+audio.EventXrun); ok {
+			told = append(told, x)
+		}
+	}
+	if len(told) != 2 || !strings.Contains(told[0], "times=1 ") || !strings.Contains(told[1], "times=6 since_start=7") {
+		t.Errorf("told %q; want 1, then 6", told)
+	}
 }

@@ -26,6 +26,7 @@ package audio
 #cgo linux LDFLAGS: -ldl
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <dlfcn.h>
 
 static void quiet(const char *file, int line, const char *function, int err, const char *fmt, ...) {
@@ -50,6 +51,9 @@ typedef void (*conch_data)(void *device, void *out, const void *in, unsigned fra
 typedef struct {
 	unsigned resting;           // written by Go
 	unsigned long long rested;  // read by Go: callbacks answered here
+	unsigned long long late;    // read by Go: callbacks that came when the card had run dry, or had no room left
+	long long last;             // ns, when a callback came; 0: none since the start, which Go sets
+	long long buffer;           // ns that the card holds; 0: late ones are not counted
 	conch_data data;            // malgo's
 	unsigned piece;             // of capture: frames that are kept back while it rests, at most the half of kept
 	unsigned fill;
@@ -66,8 +70,19 @@ typedef struct {
 	void *user;
 } conch_head;
 
+// A card that runs dry does not tell: miniaudio has it go on, over what it played last. But when a callback comes the card has
+// just been filled, or emptied, so that one which is further from the last than the buffer is long was too late.
+static void conch_count(conch_gate *g) {
+	struct timespec t;
+	if (g->buffer == 0 || clock_gettime(CLOCK_MONOTONIC, &t) != 0) return;
+	long long now = (long long)t.tv_sec * 1000000000 + t.tv_nsec;
+	long long last = __atomic_exchange_n(&g->last, now, __ATOMIC_SEQ_CST);
+	if (last != 0 && now - last > g->buffer) __atomic_fetch_add(&g->late, 1, __ATOMIC_SEQ_CST);
+}
+
 static void conch_rest(void *device, void *out, const void *in, unsigned frames) {
 	conch_gate *g = ((conch_head *)device)->user;
+	conch_count(g);
 	int resting = __atomic_load_n(&g->resting, __ATOMIC_SEQ_CST);
 	if (in != NULL && out == NULL && (resting || g->fill > 0)) { // capture, mono, 16 bit
 		if (frames > CONCH_KEPT - g->fill) { // a piece of its own size; what was kept goes first
@@ -418,6 +433,8 @@ func freeC(p unsafe.Pointer) { C.free(p) }
 type gate struct {
 	resting atomic.Uint32
 	rested  atomic.Uint64
+	late    atomic.Uint64
+	last    atomic.Int64
 }
 
 // newGate makes a gate that is freed with s: by then the device is gone.
@@ -430,9 +447,15 @@ func newGate(s *malgoStream) *gate {
 
 // install puts the gate before malgo's callback of a device that does not run yet; false if that is not possible.
 func (g *gate) install(dev *malgo.Device) bool {
-	if unsafe.Offsetof(g.rested) != unsafe.Offsetof(C.conch_gate{}.rested) || unsafe.Sizeof(*dev) != unsafe.Sizeof(uintptr(0)) {
+	if unsafe.Offsetof(g.rested) != unsafe.Offsetof(C.conch_gate{}.rested) || unsafe.Offsetof(g.late) != unsafe.Offsetof(C.conch_gate{}.late) ||
+		unsafe.Offsetof(g.last) != unsafe.Offsetof(C.conch_gate{}.last) || unsafe.Sizeof(*dev) != unsafe.Sizeof(uintptr(0)) {
 		return false
 	}
 	device := **(**unsafe.Pointer)(unsafe.Pointer(dev)) // malgo.Device is one field: a pointer to the pointer to the ma_device
 	return C.conch_install(device, (*C.conch_gate)(unsafe.Pointer(g)), CardRate) != 0
+}
+
+// count has late callbacks counted of a device that does not run yet.
+func (g *gate) count(buffer time.Duration) {
+	(*C.conch_gate)(unsafe.Pointer(g)).buffer = C.longlong(buffer)
 }

@@ -181,6 +181,9 @@ func TestALSAUnderrunIsCountedAndOver(t *testing.T) {
 		if st.Underruns == 0 || st.UnderrunFrames < 40*48 {
 			t.Errorf("silence=%v: %d underruns, %d frames; want at least one of 40 ms", silence, st.Underruns, st.UnderrunFrames)
 		}
+		if x := s.(xrunner).Xruns(); x == 0 || x > uint64(st.Underruns) {
+			t.Errorf("silence=%v: counted %d xruns; the card had %d", silence, x, st.Underruns)
+		}
 		if calls := int(s.Callbacks()); st.Polls > 4*calls {
 			t.Errorf("silence=%v: %d polls for %d callbacks: the card and libasound disagree on how far it is", silence, st.Polls, calls)
 		}
@@ -198,6 +201,51 @@ func TestALSAUnderrunIsCountedAndOver(t *testing.T) {
 		if !found {
 			t.Errorf("silence=%v: the log has no %v", silence, want)
 		}
+	}
+}
+
+type xrunner interface{ Xruns() uint64 }
+
+// What a microphone captures while nobody takes it is lost, and counted, also while it rests. A card that is stopped and
+// started is not late.
+func TestALSAXrunsAreThoseOfTheCard(t *testing.T) {
+	card := alsacard.Start(t, alsacard.Options{})
+	m := newCard(t, "alsa")
+	stall := make(chan struct{})
+	var stalled atomic.Bool
+	s, err := m.OpenCapture(audio.StreamConfig{Device: card.Device()}, func([]int16) {
+		if !stalled.Swap(true) {
+			<-stall
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the stall", 2*time.Second, stalled.Load)
+	s.(interface{ Rest(bool) }).Rest(true) // as one does that nobody listens to: most callbacks are none of ours
+	<-time.After(100 * time.Millisecond)   // of which the card keeps 15
+	before := s.(xrunner).Xruns()
+	close(stall)
+	await(t, "the count", 2*time.Second, func() bool { return s.(xrunner).Xruns() > before })
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	out, err := m.OpenPlayback(audio.StreamConfig{Device: card.Device()}, func(out []int16) { clear(out) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	await(t, "callbacks", 2*time.Second, func() bool { return out.Callbacks() > 10 })
+	flushed := make(chan struct{})
+	out.(interface{ Flush(func()) }).Flush(func() { <-time.After(60 * time.Millisecond); close(flushed) })
+	<-flushed
+	n := out.Callbacks()
+	await(t, "it to go on", 2*time.Second, func() bool { return out.Callbacks() > n+10 })
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if x, dry := out.(xrunner).Xruns(), card.Stats().Underruns; x > uint64(dry) {
+		t.Errorf("counted %d xruns; the card had %d", x, dry)
 	}
 }
 

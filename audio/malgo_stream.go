@@ -77,6 +77,20 @@ func (s *malgoStream) Callbacks() uint64 {
 	return n
 }
 
+// Xruns is how often the card ran dry, or lost what it had captured, because a callback came too late; also while it rests.
+func (s *malgoStream) Xruns() uint64 {
+	if s.gate == nil {
+		return 0
+	}
+	return s.gate.late.Load()
+}
+
+// counts says whether a late callback is an xrun. A sound server keeps what is captured until it is fetched, and a device that
+// goes nowhere has no buffer.
+func (s *malgoStream) counts() bool {
+	return s.granted.Backend == BackendALSA || s.granted.Backend == BackendPulse && s.kind == PlaybackDevice
+}
+
 // Rest lets the device play silence by itself, or hand over what it captures in pieces of restPiece, until it is told
 // otherwise.
 func (s *malgoStream) Rest(on bool) {
@@ -119,6 +133,9 @@ wait:
 			err := dev.Stop()
 			if err == nil {
 				emptied()
+				if s.gate != nil {
+					s.gate.last.Store(0) // it was not late, but stopped
+				}
 				err = dev.Start()
 			}
 			if err != nil {
@@ -180,6 +197,9 @@ func (s *malgoStream) start(c *malgoContext, cfg StreamConfig, p place) (*malgo.
 		s.gate = nil
 	}
 	s.granted = s.readBack(dev, lines, d, cfg, p)
+	if s.gate != nil && s.counts() {
+		s.gate.count(s.granted.Queued())
+	}
 	if err := dev.Start(); err != nil {
 		dev.Uninit()
 		return nil, err

@@ -11,10 +11,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"conch/audio"
+	"conch/audio/alsacard"
 	"conch/device/doctor"
 	"conch/mqtt"
 	"conch/mqtt/mqtttest"
@@ -258,6 +260,59 @@ func TestDoctorAsksTheRunningAppliance(t *testing.T) {
 	if slices.ContainsFunc(got.Findings, func(f doctor.Finding) bool { return f.Check == "buffer" }) {
 		t.Error("the card of a running appliance was opened a second time")
 	}
+}
+
+// dryCard stands still once, in a callback, for four times what the card holds.
+type dryCard struct {
+	*audio.MalgoCard
+	dry *atomic.Bool
+}
+
+func (c dryCard) OpenPlayback(conf audio.StreamConfig, render func([]int16)) (audio.Stream, error) {
+	return c.MalgoCard.OpenPlayback(conf, func(out []int16) {
+		if c.dry.Swap(false) {
+			<-time.After(60 * time.Millisecond)
+		}
+		render(out)
+	})
+}
+
+// A real card that ran dry is counted, told in the log, and doctor says so.
+func TestDoctorSeesXrunsOnALSA(t *testing.T) {
+	sim := alsacard.Start(t, alsacard.Options{})
+	dry := &atomic.Bool{}
+	log := &eventLog{}
+	cfg := Default()
+	cfg.State.Dir, cfg.State.Runtime = t.TempDir(), shortDir(t)
+	cfg.Audio.Playback, cfg.Audio.Capture = sim.Device(), sim.Device()
+	cfg.Button.Source, cfg.Voice.Kind = "none", "rehearsal"
+	d, err := New(cfg, Options{Control: true, Card: dryCard{openCard(t, "alsa"), dry}, Log: slog.New(slog.NewTextHandler(log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- d.Run(ctx) }() // awaited below
+	defer func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := d.WaitReady(ctx, 30*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	was := d.xruns() // a busy machine has some of its own
+	dry.Store(true)
+	d.speaker.Play(make([]int16, audio.Rate/10), false, d.speaker.Generation()) // a card that rests asks nobody for sound
+	limit, stop := context.WithTimeout(ctx, stateLimit)
+	defer stop()
+	if err := until(limit, func() bool { return d.xruns() > was && strings.Contains(log.text(), "msg="+audio.EventXrun) }); err != nil {
+		t.Fatalf("the card had %d underruns, counted are %d; the log:\n%s", sim.Stats().Underruns, d.xruns(), log.text())
+	}
+	got := Doctor(ctx, DoctorOptions{LoadOptions: LoadOptions{Environ: []string{"HOME=" + cfg.State.Dir}, Flags: map[string]string{
+		"state.dir": cfg.State.Dir, "state.runtime": cfg.State.Runtime, "audio.playback": sim.Device(), "button.source": "none"}}})
+	says(t, got, "gaps", doctor.Warn, "the sound card ran dry", "too busy for the audio thread", "priority")
 }
 
 // shortDir is a directory whose path is short enough for a socket in it.

@@ -42,6 +42,16 @@ func oneIf(b bool) int {
 	return 0
 }
 
+// xruns are those of both halves of the card.
+func (d *Device) xruns() (n uint64) {
+	for _, what := range []string{"speaker", "microphone"} {
+		if k := d.keepers.of(what).Load(); k != nil {
+			n += k.Xruns()
+		}
+	}
+	return n
+}
+
 func (d *Device) writeMetrics(w io.Writer) {
 	st := d.speaker.Stats()
 	held := map[string]float64{}
@@ -57,6 +67,7 @@ func (d *Device) writeMetrics(w io.Writer) {
 		{name: "conch_muted", kind: "gauge", help: "1 while no capture device is open because a person wants it so.", one: oneIf(d.Muted())},
 		{name: "conch_audio_callbacks_total", kind: "counter", help: "Callbacks of the loudspeaker's device.", one: st.Callbacks},
 		{name: "conch_audio_underruns_total", kind: "counter", help: "Times a source had nothing to play.", one: st.Underruns},
+		{name: "conch_audio_xruns_total", kind: "counter", help: "Times the card ran dry, or lost what it had captured, because a callback came too late.", one: d.xruns()},
 		{name: "conch_audio_refused_total", kind: "counter", help: "Sources refused because too many sounded.", one: st.Refused},
 	}, d.roomMetrics()...) {
 		m.write(w)

@@ -318,8 +318,8 @@ func checkUnderruns(ctx context.Context, m *Machine, s *Subject) []Finding {
 		return nil
 	}
 	gaps, turns := r.Metrics["conch_audio_underruns_total"], r.Metrics["conch_turns_total"]
-	if x, have := r.Metrics["conch_audio_xruns_total"]; have && x > 0 {
-		return warn("", fmt.Sprintf("the sound card ran dry %.0f times since the start", x), "the machine was too busy for the audio thread, or it has no real-time priority", "see power, temperature, memory and priority; audio.period_ms = 10 is heard better and silenced later")
+	if x := r.Metrics["conch_audio_xruns_total"]; x > 0 {
+		return warn("", fmt.Sprintf("the sound card ran dry %.0f times since the start, or lost what it had captured", x), "the machine was too busy for the audio thread, or it has no real-time priority", "see power, temperature, memory and priority; audio.period_ms = 10 is heard better and silenced later")
 	}
 	switch {
 	case turns > 0 && gaps/turns > dryTurns:
