@@ -47,6 +47,7 @@ type inbox struct {
 
 	// atomic
 	drops   atomic.Int64  // waiting gestures that carry a generation
+	presses atomic.Int64  // waiting presses
 	refused atomic.Uint64 // facts refused at a bound
 
 	// guarded by mu
@@ -77,6 +78,8 @@ func isGesture(ev turn.Event) bool {
 	}
 	return false
 }
+
+func isPress(ev turn.Event) bool { _, ok := ev.(turn.Pressed); return ok }
 
 func isOffer(e entry) bool { _, ok := e.of.(injection); return ok }
 
@@ -127,6 +130,9 @@ func (b *inbox) add(e entry) bool {
 		b.gestures++
 		if e.dropped {
 			b.drops.Add(1)
+		}
+		if isPress(e.ev) {
+			b.presses.Add(1)
 		}
 	case isOffer(e):
 		if b.offers >= inboxOffers {
@@ -187,6 +193,9 @@ func (b *inbox) done(e entry) {
 	}
 	if e.dropped {
 		b.drops.Add(-1)
+	}
+	if isPress(e.ev) {
+		b.presses.Add(-1)
 	}
 }
 

@@ -110,9 +110,10 @@ func (c *Config) light() (light.Config, error) {
 }
 
 // Show implements coordinator.Light. It also tells the buttons when a recording has ended without the person, or in the tap
-// modes the next tap would mean "stop".
+// modes the next tap would mean "stop". Where a press waits already, that is the recording which the next tap is about, and whoever pressed has
+// told the others (taken).
 func (l *lights) Show(s turn.State, _ string) {
-	if l.last == turn.Listening && s != turn.Listening {
+	if l.last == turn.Listening && s != turn.Listening && !l.d.coordinator.PressWaits() {
 		for _, b := range l.d.buttons {
 			b.CaptureEnded()
 		}
