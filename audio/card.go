@@ -22,6 +22,8 @@ type StreamConfig struct {
 	Device  string        // stable identity as Card lists it; empty: the first that works
 	Period  time.Duration // of one callback
 	Periods int
+	// Back is whoever renders, if it can go back; a card that can be rewound then takes back what is stale (Granted.Rewinds).
+	Back Rewinder
 }
 
 // Stream is an open device.
@@ -42,6 +44,23 @@ type Granted struct {
 	Rate    int    // Hz, the card's own
 	Period  int    // frames at Rate
 	Periods int
+	Margin  int // frames that cannot be taken back any more; 0: nothing can
+}
+
+// Rewinds says whether what waits in the card can be taken back.
+func (g Granted) Rewinds() bool { return g.Margin > 0 }
+
+// Bound is the longest time from a change to the end of a fade that it begins: up to a period until the callback, then what
+// cannot be taken back, then the fade.
+func (g Granted) Bound(fade time.Duration) time.Duration {
+	if g.Rate == 0 {
+		return 0
+	}
+	period := time.Duration(g.Period) * time.Second / time.Duration(g.Rate)
+	if g.Rewinds() {
+		return period + time.Duration(g.Margin+RewindStep)*time.Second/time.Duration(g.Rate) + fade
+	}
+	return g.Queued() + period + fade
 }
 
 // Queued is the longest time a sample handed over in the callback waits before it sounds: Period x Periods.

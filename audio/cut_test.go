@@ -9,7 +9,9 @@ import (
 )
 
 // One source is silenced at every phase of the period; the other one plays on as if it had been alone, to the bit.
-func TestCutSilencesOneSourceAlone(t *testing.T) {
+func TestCutSilencesOneSourceAlone(t *testing.T) { bothCards(t, cutSilencesOneSourceAlone) }
+
+func cutSilencesOneSourceAlone(t *testing.T, newRig rigMaker) {
 	const bound = 4*5*time.Millisecond + 3*time.Millisecond
 	for phase := range 25 {
 		r := newRig(t)
@@ -69,7 +71,9 @@ func same(got, a, b []int16) bool {
 	return true
 }
 
-func TestCutOfWhatDoesNotSound(t *testing.T) {
+func TestCutOfWhatDoesNotSound(t *testing.T) { bothCards(t, cutOfWhatDoesNotSound) }
+
+func cutOfWhatDoesNotSound(t *testing.T, newRig rigMaker) {
 	r := newRig(t)
 	gen := r.s.Generation()
 	waiting := r.s.Open(audio.SourceContent, gen)

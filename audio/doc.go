@@ -19,7 +19,11 @@
 // (TestRenderAndTakeAllocateNothing). Speaker.Run and Mic.Run are the two goroutines of this package, apart from the
 // card's own threads; whoever starts them ends them by their context.
 //
-// A press to silence, with Periods x Period queued in the card (5 ms x 3 by default):
+// A press to silence, where the card gives back what it has not played (rewind.go; 5 ms x 8 by default, and it could be more):
 //
-//	flag ─ up to 1 Period ─> callback ─ Periods x Period ─> fade begins to sound ─ 3 ms ─> silence    at most 23 ms
+//	flag ─ up to 1 Period ─> callback ─ 1 ms that stays ─> fade begins to sound ─ 2 ms ─> silence     at most 8.5 ms
+//
+// and where it does not, with Periods x Period queued in it (5 ms x 3):
+//
+//	flag ─ up to 1 Period ─> callback ─ Periods x Period ─> fade begins to sound ─ 2 ms ─> silence    at most 22 ms
 package audio

@@ -42,7 +42,7 @@ func (s *Speaker) flushes(stream Stream) {
 	s.hard.Store(false)
 	g := stream.Granted()
 	f, ok := stream.(flusher)
-	if ok && g.Backend == BackendALSA && g.Queued()+g.Queued()/time.Duration(max(1, g.Periods))+s.fade > tooLong {
+	if ok && g.Backend == BackendALSA && g.Bound(s.fade) > tooLong {
 		s.flusher, s.flushedGen = f, s.gen.Load()
 		s.hard.Store(true)
 	}

@@ -18,6 +18,10 @@ func (r *rig) hold(gen uint64) *audio.Source {
 // At every phase of the period: nothing of a held source sounds, however long it is held; once released it begins within
 // one period, and every sample of it is played.
 func TestHeldSourceSoundsOnlyAfterRelease(t *testing.T) {
+	bothCards(t, heldSourceSoundsOnlyAfterRelease)
+}
+
+func heldSourceSoundsOnlyAfterRelease(t *testing.T, newRig rigMaker) {
 	for phase := range 25 {
 		for _, length := range []int{20, 500} { // less than what a source usually waits for, and more
 			for _, closed := range []bool{false, true} {
@@ -61,7 +65,9 @@ func TestHeldSourceSoundsOnlyAfterRelease(t *testing.T) {
 }
 
 // A held source does not keep anything else from sounding, and is not what ducks content.
-func TestHeldSourceDisturbsNothing(t *testing.T) {
+func TestHeldSourceDisturbsNothing(t *testing.T) { bothCards(t, heldSourceDisturbsNothing) }
+
+func heldSourceDisturbsNothing(t *testing.T, newRig rigMaker) {
 	r := newRig(t)
 	content := r.s.Open(audio.SourceContent, r.s.Generation())
 	pcm := noise(24000, 3)
@@ -79,7 +85,9 @@ func TestHeldSourceDisturbsNothing(t *testing.T) {
 }
 
 // Whatever silences the speaker ends a hold for good: releasing it afterwards plays nothing.
-func TestNothingHeldSurvivesADrop(t *testing.T) {
+func TestNothingHeldSurvivesADrop(t *testing.T) { bothCards(t, nothingHeldSurvivesADrop) }
+
+func nothingHeldSurvivesADrop(t *testing.T, newRig rigMaker) {
 	for name, end := range map[string]func(r *rig, src *audio.Source){
 		"drop":           func(r *rig, _ *audio.Source) { r.s.Drop() },
 		"flush":          func(r *rig, _ *audio.Source) { r.s.Flush() },
@@ -130,7 +138,9 @@ func TestNothingHeldSurvivesADrop(t *testing.T) {
 }
 
 // A source that stands still because it is held is no dead card; a card that stands still is one once the hold is over.
-func TestHeldSourceIsNoDeadCard(t *testing.T) {
+func TestHeldSourceIsNoDeadCard(t *testing.T) { bothCards(t, heldSourceIsNoDeadCard) }
+
+func heldSourceIsNoDeadCard(t *testing.T, newRig rigMaker) {
 	r := newRig(t)
 	src := r.hold(r.s.Generation())
 	r.write(src, noise(2400, 1))

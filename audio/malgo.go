@@ -28,6 +28,7 @@ package audio
 #include <string.h>
 #include <time.h>
 #include <dlfcn.h>
+#include "alsa_playback.h"
 
 static void quiet(const char *file, int line, const char *function, int err, const char *fmt, ...) {
 	(void)file; (void)line; (void)function; (void)err; (void)fmt;
@@ -132,6 +133,7 @@ import (
 	"unsafe"
 
 	"github.com/gen2brain/malgo"
+	"golang.org/x/sys/unix"
 )
 
 // backendNull is ma_backend_null. malgo.BackendNull is one too small (it is ma_backend_custom): malgo's list lacks an entry.
@@ -161,6 +163,7 @@ type MalgoCard struct {
 
 	mu       sync.Mutex // of contexts, and of the refs in them
 	contexts map[string]*malgoContext
+	stiff    map[string]bool // devices, by identity, that were found not to give back what they have; guarded by mu
 }
 
 // malgoContext is one connection to one backend, shared by the streams opened through it.
@@ -190,7 +193,7 @@ func NewCard(backend string, log *slog.Logger) (*MalgoCard, error) {
 		log = slog.New(slog.DiscardHandler)
 	}
 	C.conch_quiet_alsa()
-	m := &MalgoCard{backend: backend, log: log, setup: make(chan struct{}, 1), contexts: map[string]*malgoContext{}}
+	m := &MalgoCard{backend: backend, log: log, setup: make(chan struct{}, 1), contexts: map[string]*malgoContext{}, stiff: map[string]bool{}}
 	return m, nil
 }
 
@@ -201,6 +204,19 @@ func (m *MalgoCard) Abandoned() int { return int(m.abandoned.Load()) }
 // many attempts left their connection behind.
 func (m *MalgoCard) Spent() bool {
 	return m.Abandoned() >= maxAbandoned || m.leaked.Load() >= maxLeaked
+}
+
+// noRewind has a device opened by miniaudio from now on.
+func (m *MalgoCard) noRewind(device string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.stiff[device] = true
+}
+
+func (m *MalgoCard) isStiff(device string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.stiff[device]
 }
 
 // Close frees what the card holds. Streams still open keep their part until they are closed.
@@ -459,3 +475,76 @@ func (g *gate) install(dev *malgo.Device) bool {
 func (g *gate) count(buffer time.Duration) {
 	(*C.conch_gate)(unsafe.Pointer(g)).buffer = C.longlong(buffer)
 }
+
+// pcm is conch_pcm: an ALSA playback device, and C memory. One goroutine makes all calls but Rest and Stop, on one thread.
+type pcm struct{ p *C.conch_pcm }
+
+// openPCM opens a card by the name that ALSA knows it by; an unix.Errno says why not.
+func openPCM(name string, period, periods int) (pcm, error) {
+	d := pcm{(*C.conch_pcm)(C.calloc(1, C.sizeof_conch_pcm))}
+	c := C.CString(name)
+	defer C.free(unsafe.Pointer(c))
+	if err := errno(C.conch_pcm_open(d.p, c, CardRate, C.uint(period), C.uint(periods))); err != nil {
+		C.free(unsafe.Pointer(d.p))
+		return pcm{}, err
+	}
+	return d, nil
+}
+
+func errno(code C.int) error {
+	if code < 0 {
+		return unix.Errno(-code)
+	}
+	return nil
+}
+
+func (d pcm) granted() (name string, period, buffer int, batch bool) {
+	return C.GoString(&d.p.name[0]), int(d.p.period), int(d.p.buffer), d.p.batch != 0
+}
+
+func (d pcm) start() error { return errno(C.conch_pcm_start(d.p)) }
+
+// wait returns when there is room for a period, and now and then without.
+func (d pcm) wait() error { return errno(C.conch_pcm_wait(d.p)) }
+
+// room is how many frames can be written; delay how long the next of them will wait before it sounds, in frames; hollow how many
+// of those that wait are silence that nobody rendered.
+func (d pcm) room() (room, delay, hollow int) {
+	return int(d.p.avail), int(d.p.delay), int(min(d.p.hollow, C.ulonglong(d.p.buffer)))
+}
+
+func (d pcm) rewindable() int { return int(C.conch_pcm_rewindable(d.p)) }
+
+func (d pcm) rewind(frames int) (int, error) {
+	got := C.conch_pcm_rewind(d.p, C.uint(frames))
+	if got < 0 {
+		return 0, unix.Errno(-got)
+	}
+	return int(got), nil
+}
+
+func (d pcm) write(frames []int16) error {
+	if len(frames) == 0 {
+		return nil
+	}
+	return errno(C.conch_pcm_write(d.p, (*C.int16_t)(unsafe.Pointer(&frames[0])), C.uint(len(frames))))
+}
+
+func (d pcm) silence(frames int) error { return errno(C.conch_pcm_silence(d.p, C.uint(frames))) }
+
+// rest may be called from anywhere, as may stop and rested, as long as close was not.
+func (d pcm) rest(on bool) {
+	v := uint32(0)
+	if on {
+		v = 1
+	}
+	atomic.StoreUint32((*uint32)(unsafe.Pointer(&d.p.resting)), v)
+}
+
+func (d pcm) stop()          { atomic.StoreUint32((*uint32)(unsafe.Pointer(&d.p.closing)), 1) }
+func (d pcm) rested() uint64 { return atomic.LoadUint64((*uint64)(unsafe.Pointer(&d.p.rested))) }
+
+func (d pcm) xruns() uint64 { return atomic.LoadUint64((*uint64)(unsafe.Pointer(&d.p.xruns))) }
+
+func (d pcm) close() { C.conch_pcm_close(d.p) }
+func (d pcm) free()  { C.free(unsafe.Pointer(d.p)) }

@@ -25,9 +25,6 @@ func (m *MalgoCard) open(kind Kind, c StreamConfig, fn func([]int16)) (Stream, e
 	if c.Period == 0 {
 		c.Period = 5 * time.Millisecond
 	}
-	if c.Periods == 0 {
-		c.Periods = 3
-	}
 	places, err := m.places(kind, c.Device)
 	if err != nil {
 		return nil, fmt.Errorf("audio: open %s: %w", kind, err)

@@ -3,6 +3,7 @@
 package audio
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"runtime"
@@ -18,6 +19,20 @@ import (
 
 // openAt starts the owner goroutine of a stream and waits for the device to run.
 func (m *MalgoCard) openAt(kind Kind, cfg StreamConfig, p place, fn func([]int16)) (Stream, error) {
+	if kind == PlaybackDevice && p.backend == BackendALSA && cfg.Back != nil && !m.isStiff(p.id) {
+		s, err := m.openRewinding(cfg, p, fn)
+		if err == nil || errors.Is(err, errHung) {
+			return s, err
+		}
+		if errors.Is(err, errNoRewind) {
+			m.log.Info("audio.no_rewind", "device", p.id, "err", err)
+		} else {
+			m.log.Debug("audio.no_rewind", "device", p.id, "err", err)
+		}
+	}
+	if cfg.Periods == 0 {
+		cfg.Periods = 3
+	}
 	var last atomic.Pointer[malgoStream] // each attempt has a stream of its own: one that was given up may still be at work
 	err := m.with(p.backend, func(c *malgoContext) error {
 		if p.backend == BackendPulse {

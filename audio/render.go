@@ -43,12 +43,14 @@ type renderer struct {
 	mix   [mixChunk]float32
 	out   [2 * mixChunk]float32
 	up    up2
-	spare int // frames left over in out, 0 or 1: a card may ask for an odd number
-	quiet int // samples of pure silence that went into the filter
+	spare int    // frames left over in out, 0 or 1: a card may ask for an odd number
+	quiet int    // samples of pure silence that went into the filter
+	now   uint64 // where in the mix the card plays, of the current callback; it never goes back
 	line  jitter
 
 	volume, cues, duck ramp
 	spoke              int // samples since speech last sounded
+	marks              marks
 
 	// of the current chunk
 	base   time.Duration // when the chunk's first frame leaves the card
@@ -83,19 +85,27 @@ func (s *Speaker) Render(out []int16) {
 	now := s.now()
 	queued := time.Duration(s.queued.Load())
 	started := r.mixed
-	peak, last := int16(0), -1
+	r.now = max(r.now, started-min(started, uint64(samplesAt(queued, Rate))))
+	peak := int16(0)
+	stretch := mixChunk
+	if len(r.marks.ring) > 0 {
+		stretch = markStep
+	}
 	silent := r.spare == 0
 	for done := 0; done < len(out); {
 		if r.spare > 0 {
 			out[done] = Saturate(r.out[0])
 			r.spare = 0
 			if out[done] != 0 {
-				last = done
+				s.lastAudible.Store(int64(now + queued + CardDuration(done+1)))
 			}
 			done++
 			continue
 		}
-		n := min(mixChunk, (len(out)-done+1)/2)
+		n := min(stretch, (len(out)-done+1)/2)
+		if len(r.marks.ring) > 0 {
+			s.setMark()
+		}
 		r.base = now + queued + CardDuration(done)
 		if !s.mixNext(r.mix[:n]) {
 			clear(out[done:min(len(out), done+2*n)])
@@ -103,6 +113,7 @@ func (s *Speaker) Render(out []int16) {
 		} else {
 			silent = false
 			r.up.process(r.out[:2*n], r.mix[:n])
+			last := -1
 			for i, v := range r.out[:min(2*n, len(out)-done)] {
 				x := Saturate(v)
 				out[done+i] = x
@@ -111,20 +122,22 @@ func (s *Speaker) Render(out []int16) {
 					peak = max(peak, x, -x-1)
 				}
 			}
+			if last >= 0 {
+				s.lastAudible.Store(int64(now + queued + CardDuration(last+1)))
+			}
 		}
 		if done+2*n > len(out) {
 			r.out[0], r.spare = r.out[2*n-1], 1
 		}
 		done += 2 * n
 	}
-	if last >= 0 {
-		s.lastAudible.Store(int64(now + queued + CardDuration(last+1)))
-	}
 	s.level.Store(int32(peak))
 	s.silent.Store(silent)
 	s.callbacks.Add(1)
 	s.frames.Add(uint64(len(out)))
 	s.clock.set(now, started, r.mixed)
+	s.settledGen.Store(r.marks.seen.gen)
+	s.settledChanges.Store(r.marks.seen.changes)
 }
 
 // mixNext mixes the next samples of all sources into mix; false: nothing sounds and nothing rings on in the filter.
@@ -181,13 +194,13 @@ func (s *Speaker) mixNext(mix []float32) bool {
 type playState struct {
 	playing bool
 	begin   beginning
-	came    arrivals
 	dryAt   uint64 // when it ran dry
 	read    uint64 // next sample to play
 	peeked  uint64 // samples before this have sounded at some level
 	saw     uint64 // written, when last seen to grow
 	waited  int    // samples since
 	env     int32  // 0..envelopeTop
+	over    bool   // a loop: speech has sounded
 }
 
 // beginning is how a source that does not play begins to.
@@ -212,7 +225,7 @@ func (c *Source) enough(r *renderer) (need, wait int) {
 	}
 	line := r.line
 	if p.begin == beginDry {
-		line = line.hole(r.base, p.came.need)
+		line = line.hole(r.base, c.came.need)
 	}
 	extra := line.now(r.base)
 	return need + extra, wait + min(extra, extraHole)
@@ -222,7 +235,7 @@ func (c *Source) enough(r *renderer) (need, wait int) {
 func (c *Source) hole(r *renderer) {
 	if c.kind == SourceSpeech {
 		c.holes.Add(1)
-		r.line = r.line.hole(r.base, c.play.came.need)
+		r.line = r.line.hole(r.base, c.came.need)
 	}
 }
 
@@ -233,19 +246,17 @@ func (c *Source) hole(r *renderer) {
 func (c *Source) render(r *renderer, mix []float32, g, dg float32) int {
 	p := &c.play
 	dead := c.gen != r.gen || c.cut.Load()
-	ending := c.loop && (c.stop.Load() && !r.awaits || r.speech)
-	if ending && r.speech {
-		c.stop.Store(true) // for good: thinking is over
-	}
+	p.over = p.over || c.loop && r.speech // for good: thinking is over
+	ending := c.loop && (c.stop.Load() && !r.awaits || p.over)
 	held := c.held.Load()
 	hold := r.hush || c.paused.Load() || held
 	closed := c.closed.Load() // before written: once closed, written is final
 	written := c.written()
 	if c.kind == SourceSpeech {
-		if p.begin == beginDry && written != p.came.seen && p.came.at <= p.dryAt && r.mixed-p.dryAt > pauseAfter {
+		if p.begin == beginDry && written != c.came.seen && c.came.at <= p.dryAt && r.mixed-p.dryAt > pauseAfter {
 			p.begin = beginPaused
 		}
-		p.came = p.came.saw(r.mixed, written)
+		c.came = c.came.saw(r.now, written)
 	}
 
 	if !p.playing {
@@ -259,6 +270,9 @@ func (c *Source) render(r *renderer, mix []float32, g, dg float32) int {
 			if held && !r.hush && written-from >= 1 { // it has had its time to become more
 				p.saw, p.waited, p.begin = written, waitedEnough, beginAgain
 			}
+			if held {
+				c.lacks(written)
+			}
 			return 0
 		case closed && written <= max(from, p.peeked):
 			c.rendered.Store(written) // the rest has sounded, fading
@@ -271,6 +285,7 @@ func (c *Source) render(r *renderer, mix []float32, g, dg float32) int {
 			p.waited += len(mix)
 			if p.waited < wait || written-min(written, max(from, p.peeked)) <= underrunTail {
 				r.awaits = r.awaits || c.kind == SourceSpeech && p.waited < wait && written > max(from, p.peeked)
+				c.lacks(written)
 				return 0
 			}
 		}
@@ -294,6 +309,7 @@ func (c *Source) render(r *renderer, mix []float32, g, dg float32) int {
 	case !closed:
 		if left := int(written - p.read); left < len(mix)+underrunTail {
 			level, down = max(0, left-underrunTail), -underrunStep
+			c.lacks(written)
 		}
 	}
 
@@ -342,8 +358,19 @@ func (c *Source) render(r *renderer, mix []float32, g, dg float32) int {
 // consume gives what was played back to the writer.
 func (c *Source) consume(to uint64) {
 	c.rendered.Store(to)
-	if c.ring != nil {
+	if c.ring != nil && len(c.speaker.render.marks.ring) == 0 { // else setMark does, when it is out of reach
 		c.ring.release(to)
+	}
+}
+
+// lacks notes that the source had too little to go on with, of which it had found so many written: what comes later changes
+// the mix, up to where it was so (Rewind forgets it).
+func (c *Source) lacks(written uint64) {
+	if !c.dry.Load() {
+		c.dry.Store(true)
+	}
+	if c.written() != written { // it came meanwhile, from somebody who had not seen it
+		c.speaker.change()
 	}
 }
 
@@ -359,7 +386,7 @@ func (c *Source) finish(r *renderer) { c.finishAt(r, 0) }
 // finishAt is the last thing the callback does with a source: it ends n samples into this chunk.
 func (c *Source) finishAt(r *renderer, n int) {
 	if c.kind == SourceSpeech {
-		r.line = r.line.learn(r.base, c.play.came.need, c.speaker.prime)
+		r.line = r.line.learn(r.base, c.came.need, c.speaker.prime)
 	}
 	c.end.Store(r.mixed + uint64(n))
 	c.finished.Store(true)
@@ -454,10 +481,10 @@ func (k *playedClock) at(now time.Duration, queued int64) uint64 {
 }
 
 // history remembers which of a source's samples went where in the mix: after each chunk, (position in the mix, samples
-// rendered). The oldest are overwritten: 128 chunks are 640 ms at 5 ms, more than any card queues.
+// rendered). The oldest are overwritten: 256 chunks are 128 ms at 0.5 ms, more than any card queues.
 type history struct {
 	n    atomic.Uint64
-	ring [128]atomic.Uint64
+	ring [256]atomic.Uint64
 }
 
 func (h *history) push(mix, rendered uint32) {

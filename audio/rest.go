@@ -26,12 +26,15 @@ const restTries = 50
 
 // OpenOn opens playback on a card, and lets the card rest whenever nothing sounds, if it can.
 func (s *Speaker) OpenOn(card Card, c StreamConfig) (Stream, error) {
+	c.Back = s
+	s.Keep(Granted{})
 	stream, err := card.OpenPlayback(c, s.Render)
 	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.SetQueued(stream.Granted().Queued())
 	s.flushes(stream)
 	s.card, _ = stream.(rester)
 	s.resting = false

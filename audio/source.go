@@ -14,6 +14,7 @@ type Source struct {
 	speaker *Speaker
 	kind    SourceKind
 	gen     uint64
+	serial  uint64  // no two of a speaker have the same
 	limit   int     // samples queued at most
 	clip    []int16 // instead of a ring, for a cue
 	loop    bool
@@ -34,6 +35,7 @@ type Source struct {
 	stop      atomic.Bool   // by StopLoop: end softly
 	waiting   atomic.Bool   // by Write: wants space
 	cut       atomic.Bool   // by Cut, and by Watch when the card stands still
+	dry       atomic.Bool   // by the callback: somewhere in what the card holds it had too little
 	rendered  atomic.Uint64 // by the callback: samples handed over at full level, from the beginning
 	end       atomic.Uint64 // by the callback, before finished: where in the mix the last one is
 	lastSound atomic.Int64  // by the callback: when what it handed over last leaves the card
@@ -45,11 +47,12 @@ type Source struct {
 	history   history
 
 	play playState // owned by the callback
+	came arrivals  // likewise; as it was, wherever the callback goes back to
 }
 
 func (s *Speaker) newSource(kind SourceKind, gen uint64) *Source {
 	return &Source{
-		speaker: s, kind: kind, gen: gen,
+		speaker: s, kind: kind, gen: gen, serial: s.serials.Add(1),
 		writer:  make(chan struct{}, 1),
 		space:   make(chan struct{}, 1),
 		dead:    make(chan struct{}),
@@ -76,6 +79,9 @@ func (c *Source) Write(ctx context.Context, pcm []int16) int {
 			return done
 		}
 		done += c.ring.write(pcm[done:], c.limit)
+		if c.dry.Load() { // the callback could have used it
+			c.speaker.change()
+		}
 		if done == len(pcm) {
 			return done
 		}
@@ -122,20 +128,30 @@ func (c *Source) takeRing() (*ring, bool) {
 }
 
 // Close says that no more comes. It does not wait; see Drained.
-func (c *Source) Close() { c.closed.Store(true) }
+func (c *Source) Close() {
+	c.closed.Store(true)
+	c.speaker.change() // what was faded, or waited, because more might come
+}
 
 // Cut silences this source alone, for good, what is buffered included, as Drop does all of them: the next callback fades
 // it out, a waiting writer is let go, and Drained is closed. It never waits.
 func (c *Source) Cut() {
 	c.cut.Store(true)
+	c.speaker.change()
 	c.bury()
 }
 
 // Pause fades the source out where it is (content that cannot be ducked), Resume fades it in there.
-func (c *Source) Pause() { c.paused.Store(true) }
+func (c *Source) Pause() {
+	c.paused.Store(true)
+	c.speaker.change()
+}
 
 // Resume: see Pause.
-func (c *Source) Resume() { c.paused.Store(false) }
+func (c *Source) Resume() {
+	c.paused.Store(false)
+	c.speaker.change()
+}
 
 // Hold keeps a source silent from its beginning: its buffer fills, nothing of it sounds and Heard stays 0, until Release.
 // Call it before anything is written. A Drop, a Flush and Cut end a held source like any other, for good. It is for an
@@ -148,6 +164,7 @@ func (c *Source) Release() {
 	if c.held.Load() {
 		c.released.Store(int64(c.speaker.now()))
 		c.held.Store(false)
+		c.speaker.change()
 	}
 }
 
@@ -165,17 +182,19 @@ func (c *Source) waitedFor(now time.Duration) time.Duration {
 // card plays that whatever happens. Of a source that has run dry all that there was has been heard, though its last 5 ms
 // sound once more, rising, when more comes.
 func (c *Source) Heard() int {
+	s := c.speaker
 	heard, faded := c.rendered.Load(), c.faded.Load()
-	if !c.over() {
-		s := c.speaker
-		pos := s.clock.at(s.now(), s.queued.Load())
-		switch {
-		case c.finished.Load() && pos >= c.end.Load()+halfSpan/2:
+	switch over := c.over(); {
+	case over && s.settled():
+	default:
+		pos, delay := s.clock.at(s.now(), s.queued.Load()), uint64(filterDelay)
+		if over { // the callback has not gone back yet
+			pos, delay = s.cutAt(), 0
+		} else if c.finished.Load() && pos >= c.end.Load()+halfSpan/2 {
 			return int(heard)
-		case heard > 0:
-			if h, ok := c.history.at(uint32(pos-min(pos, filterDelay)), uint32(heard)); ok {
-				heard -= min(heard, h)
-			}
+		}
+		if h, ok := c.history.at(uint32(pos-min(pos, delay)), uint32(heard)); ok && heard > 0 {
+			heard -= min(heard, h)
 		}
 		if pos < c.fadedEnd.Load()+halfSpan/2 {
 			faded = 0 // not yet
@@ -203,10 +222,10 @@ func (c *Source) Drained() <-chan struct{} { return c.drained }
 // Silenced tells when the last audible sample leaves the card, once the source is over or played out and the callback has
 // seen that; zero, false while it still sounds or if it never did. On a card that is cut off hard nobody knows before it is so.
 func (c *Source) Silenced() (time.Duration, bool) {
-	if !c.finished.Load() {
+	s := c.speaker
+	if !c.finished.Load() || c.over() && !s.settled() {
 		return 0, false
 	}
-	s := c.speaker
 	at := s.emptied.Load().least(c.gen, time.Duration(c.lastSound.Load()), s.fade)
 	if s.hard.Load() && c.over() && at > s.now() {
 		return 0, false

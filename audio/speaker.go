@@ -78,7 +78,17 @@ type Speaker struct {
 	level       atomic.Int32
 	silent      atomic.Bool // the last callback was: nothing sounded, and nothing rang on
 
+	// atomic; see rewind.go
+	changes        atomic.Uint64 // of anything but the generation and the volumes; set by anyone
+	rewinds        atomic.Bool
+	period, margin atomic.Int64  // of the card, in ns
+	reach          atomic.Uint64 // the callback goes back to no earlier place in the mix
+	settledGen     atomic.Uint64 // what the callback had seen of gen and changes when it last rendered
+	settledChanges atomic.Uint64
+
 	render renderer // owned by the callback
+
+	serials atomic.Uint64 // of sources
 
 	mu      sync.Mutex // Open, Play, Watch; never the callback
 	spare   *ring      // of speech; the others are small enough to make anew
@@ -224,6 +234,7 @@ func (s *Speaker) StopLoop() {
 			src.stop.Store(true)
 		}
 	}
+	s.change()
 }
 
 // publish puts src into a free slot after equip has given it its buffer, or makes it dead.
@@ -248,6 +259,7 @@ func (s *Speaker) publish(src *Source, equip func()) {
 	src.opened = s.now()
 	s.newest.Store(src.gen)
 	slot.Store(src)
+	s.change()
 	s.rouse()
 	s.poke()
 }
@@ -313,7 +325,7 @@ func (s *Speaker) watch(force bool) int {
 		switch {
 		case dead:
 			src.bury() // nobody needs to wait for the fade
-			if !finished && !force && silent < stalledCard {
+			if (!finished || !s.outOfReach(src.end.Load())) && !force && silent < stalledCard {
 				left++
 				continue
 			}
@@ -323,6 +335,10 @@ func (s *Speaker) watch(force bool) int {
 				continue // handed over, not yet heard
 			}
 			src.bury()
+			if !s.outOfReach(src.end.Load()) && silent < stalledCard {
+				left++
+				continue
+			}
 		case src.closed.Load() && min(silent, src.waitedFor(now)) >= abandonedAfter:
 			s.gaveUp.Add(1)
 			src.Cut()
@@ -331,7 +347,7 @@ func (s *Speaker) watch(force bool) int {
 			left++
 			continue
 		}
-		if finished && src.kind == SourceSpeech && s.spare == nil {
+		if finished && src.kind == SourceSpeech && s.spare == nil && s.outOfReach(src.end.Load()) {
 			r, ok := src.takeRing()
 			if !ok && !force {
 				left++

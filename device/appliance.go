@@ -248,7 +248,7 @@ func (d *Device) soundWords() string {
 	case d.speaker.HardDrops():
 		text += fmt.Sprintf("; cut off hard at a press (its own buffer is %.0f ms)", ms(p.granted.Queued()))
 	default:
-		text += fmt.Sprintf("; silent within %.0f ms of a press", ms(boundOf(p.granted, d.cfg.Audio.Fade)))
+		text += fmt.Sprintf("; silent within %.0f ms of a press", ms(p.granted.Bound(d.cfg.Audio.Fade)))
 	}
 	return text
 }

@@ -93,10 +93,18 @@ type AudioConfig struct {
 	CueVolume int           // percent
 }
 
-// Bound is the longest time from the edge to the last sample that is not silent: the callback may just have run, the card
-// holds Periods more, and then comes the fade (facts/audio.md 5).
+// Bound is the longest time from the edge to the last sample that is not silent, on a card that keeps what it was given: the
+// callback may just have run, the card holds Periods more, and then comes the fade (facts/audio.md 5).
 func (a AudioConfig) Bound() time.Duration {
-	return time.Duration(a.Periods+1)*a.Period + a.Fade
+	return time.Duration(a.kept()+1)*a.Period + a.Fade
+}
+
+// kept is how many periods such a card is asked to hold.
+func (a AudioConfig) kept() int {
+	if a.Periods == 0 {
+		return 3
+	}
+	return a.Periods
 }
 
 // VoiceConfig is where answers come from.
@@ -201,8 +209,8 @@ func Default() Config {
 		Light:  LightConfig{Driver: "auto", SPI: "0.0", Count: 1, Brightness: 40, QuietBrightness: 5},
 		Audio: AudioConfig{
 			Backend: "auto",
-			// 5 ms x 3 and a fade of 3 ms: at most 23 ms (facts/audio.md 5).
-			Period: 5 * time.Millisecond, Periods: 3, Fade: 3 * time.Millisecond,
+			// At most 8.5 ms where the card gives back what it has not played, else, at 5 ms x 3, 22 ms (facts/audio.md 5).
+			Period: 5 * time.Millisecond, Fade: 2 * time.Millisecond,
 			Preroll: 250 * time.Millisecond, Postroll: 120 * time.Millisecond, // turns.md 6
 			Volume: 70, Cues: true, CueVolume: 60,
 		},
@@ -290,8 +298,8 @@ func (c *Config) resolve(env environment) {
 			c.State.Runtime, len(path))
 	}
 	if bound := c.Audio.Bound(); bound > 30*time.Millisecond {
-		c.warn("audio: %d x %s and a fade of %s take up to %s from a press to silence, more than the 30 ms promised",
-			c.Audio.Periods, c.Audio.Period, c.Audio.Fade, bound)
+		c.warn("audio: on a card that does not give back what it has not played, %d x %s and a fade of %s take up to %s from a press to silence, more than the 30 ms promised",
+			c.Audio.kept(), c.Audio.Period, c.Audio.Fade, bound)
 	}
 	// The turn's deadline for the round after a tool runs while the tool does (turns.md 1).
 	if c.Turn.Tool > c.Turn.Next {

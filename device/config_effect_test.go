@@ -732,7 +732,7 @@ func effects(t *testing.T) []effect {
 		{"audio.playback", "", playback, map[string]string{`""`: "{Device: ", `"alsa:CARD=Nobody"`: "{Device:alsa:CARD=Nobody "}},
 		{"audio.capture", "", capture, map[string]string{`""`: "{Device: ", `"alsa:CARD=Nobody"`: "{Device:alsa:CARD=Nobody "}},
 		{"audio.period_ms", "", playback, map[string]string{"2": "Period:2ms", "2.5": "Period:2.5ms", "20": "Period:20ms"}},
-		{"audio.periods", "", playback, map[string]string{"2": "Periods:2", "4": "Periods:4"}},
+		{"audio.periods", "", playback, map[string]string{"0": "Periods:0", "2": "Periods:2", "16": "Periods:16"}},
 		{"audio.fade_ms", "", faded, map[string]string{"1": "1 ms", "3": "2 ms", "5": "4 ms"}},
 		{"audio.preroll_ms", "", heardBefore, map[string]string{"0": "0.0 s", "500": "0.5 s", "1000": "1.0 s"}},
 		{"audio.postroll_ms", "", func(s *seam) string {

@@ -79,7 +79,7 @@ func keys(c *Config) []key {
 		text("audio.playback", &c.Audio.Playback, "loudspeaker, as conch audio list names it; empty: choose"),
 		text("audio.capture", &c.Audio.Capture, "microphone, as conch audio list names it; empty: choose"),
 		millis("audio.period_ms", &c.Audio.Period, 2, 20, "a longer period cannot keep the 30 ms promise", "length of one callback"),
-		integer("audio.periods", &c.Audio.Periods, 2, 4, "one cannot be filled while it plays, five are too late", "periods the card holds; silence after at most (periods + 1) x period + fade"),
+		orZero(&c.Audio.Periods, integer("audio.periods", &c.Audio.Periods, 2, 16, "one cannot be filled while it plays, more than 16 only delay", "periods the card holds; 0: 8 where it gives back what it has not played, so that they cost no silence, else 3: silence after at most (periods + 1) x period + fade")),
 		millis("audio.fade_ms", &c.Audio.Fade, 1, 5, "shorter clicks, longer is late", "fade of a sound that is dropped"),
 		millis("audio.preroll_ms", &c.Audio.Preroll, 0, 1000, "", "sound sent from before the press; with 0 a question begins at its edge"),
 		millis("audio.postroll_ms", &c.Audio.Postroll, 0, 500, "", "sound taken after the release"),
@@ -233,6 +233,20 @@ func integer(name string, field *int, low, high int, why, about string) key {
 		*field = int(f)
 		return nil
 	}, show: func() string { return strconv.Itoa(*field) }}
+}
+
+// orZero is a number that may be 0 as well.
+func orZero(field *int, k key) key {
+	set := k.set
+	k.allowed = "0, or " + k.allowed
+	k.set = func(v any) error {
+		if f, ok := number(v); ok && f == 0 {
+			*field = 0
+			return nil
+		}
+		return set(v)
+	}
+	return k
 }
 
 // pin is a pin of the header. Whether it is free is for Misfits to say, which knows the board.

@@ -57,7 +57,7 @@ func TestServiceStartsWithARefusedConfiguration(t *testing.T) {
 		{"the name of another section", "[device]\nnam = 3\n", LoadOptions{}, map[string]string{"room.broker": `""`, "voice.kind": `"auto"`}},
 
 		{"before a line that is no TOML", "[voice]\nceiling_tokens = 500\n[audio]\nvolume = 30\nperiods = = 2\n", LoadOptions{},
-			map[string]string{"voice.ceiling_tokens": "500", "audio.volume": "30", "audio.periods": "3"}},
+			map[string]string{"voice.ceiling_tokens": "500", "audio.volume": "30", "audio.periods": "0"}},
 		{"behind it", "[audio\nvolume = 30\n[voice]\nceiling_tokens = 500\nremember = false\n", LoadOptions{},
 			map[string]string{"voice.ceiling_tokens": "1", "voice.remember": "false", "audio.volume": "70", "audio.preroll_ms": "250"}},
 		{"nothing is guarded behind it", "[audio\nvolume = 30\n", LoadOptions{}, map[string]string{"voice.ceiling_tokens": "0", "voice.remember": "true", "voice.kind": `"auto"`}},

@@ -92,8 +92,8 @@ func TestConfigRefusals(t *testing.T) {
 		{"period infinite", "[audio]\nperiod_ms = inf\n", "config: audio.period_ms = +Inf: must be 2 to 20 (a longer period cannot keep the 30 ms promise); set by file FILE:2"},
 		{"period a list", "[audio]\nperiod_ms = [5]\n", "config: audio.period_ms = a list: must be 2 to 20 (a longer period cannot keep the 30 ms promise); set by file FILE:2"},
 		{"period a date", "[audio]\nperiod_ms = 2026-01-01\n", "config: audio.period_ms = 2026-01-01 00:00:00 +0000 date-local: must be 2 to 20 (a longer period cannot keep the 30 ms promise); set by file FILE:2"},
-		{"one period", "[audio]\nperiods = 1\n", "config: audio.periods = 1: must be a whole number, 2 to 4 (one cannot be filled while it plays, five are too late); set by file FILE:2"},
-		{"half a period", "[audio]\nperiods = 2.5\n", "config: audio.periods = 2.5: must be a whole number, 2 to 4 (one cannot be filled while it plays, five are too late); set by file FILE:2"},
+		{"one period", "[audio]\nperiods = 1\n", "config: audio.periods = 1: must be 0, or a whole number, 2 to 16 (one cannot be filled while it plays, more than 16 only delay); set by file FILE:2"},
+		{"half a period", "[audio]\nperiods = 2.5\n", "config: audio.periods = 2.5: must be 0, or a whole number, 2 to 16 (one cannot be filled while it plays, more than 16 only delay); set by file FILE:2"},
 		{"fade too long", "[audio]\nfade_ms = 10\n", "config: audio.fade_ms = 10: must be 1 to 5 (shorter clicks, longer is late); set by file FILE:2"},
 		{"negative pre-roll", "[audio]\npreroll_ms = -1\n", "config: audio.preroll_ms = -1: must be 0 to 1000; set by file FILE:2"},
 		{"pre-roll of a minute", "[audio]\npreroll_ms = 60000\n", "config: audio.preroll_ms = 60000: must be 0 to 1000; set by file FILE:2"},
@@ -216,7 +216,7 @@ func TestConfigPrecedence(t *testing.T) {
 		{"audio.cues", "false", "flag"},
 		{"log.level", `"warn"`, "environment CONCH_LOG_LEVEL"},
 		{"audio.period_ms", "2.5", "file " + file + ":3"},
-		{"audio.periods", "3", "default"},
+		{"audio.periods", "0", "default"},
 		{"voice.key", "unset", "default"},
 	} {
 		if got := row(c, want.Key); got != want {
@@ -374,7 +374,7 @@ func TestConfigWarnings(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{ // want "": none
 		{"nothing to say", "", ""},
 		{"the promise cannot be kept", "[audio]\nperiod_ms = 10\n",
-			"config: audio: 3 x 10ms and a fade of 3ms take up to 43ms from a press to silence, more than the 30 ms promised"},
+			"config: audio: on a card that does not give back what it has not played, 3 x 10ms and a fade of 2ms take up to 42ms from a press to silence, more than the 30 ms promised"},
 		{"a tool outlives its turn", "[turn]\ntool_s = 20.5\n",
 			"config: turn.tool_s = 20.5 is longer than turn.next_s = 15: a turn is given up after 15s, whatever its tool still does; raise turn.next_s"},
 		{"a turn shorter than the default's tool", "[turn]\nnext_s = 5\n",
@@ -392,8 +392,8 @@ func TestConfigWarnings(t *testing.T) {
 			}
 		})
 	}
-	if bound := Default().Audio.Bound(); bound != 23*time.Millisecond {
-		t.Errorf("the default's bound is %s; want 23ms", bound)
+	if bound := Default().Audio.Bound(); bound != 22*time.Millisecond {
+		t.Errorf("the default's bound is %s; want 22ms", bound)
 	}
 }
 

@@ -65,6 +65,7 @@ func (d *Device) writeMetrics(w io.Writer) {
 		{name: "conch_condition", kind: "gauge", help: "1 for each thing wrong that a person can fix, by its code.", label: "code", by: held},
 		{name: "conch_volume_percent", kind: "gauge", help: "Volume.", one: d.volume.Load()},
 		{name: "conch_muted", kind: "gauge", help: "1 while no capture device is open because a person wants it so.", one: oneIf(d.Muted())},
+		{name: "conch_audio_bound_seconds", kind: "gauge", help: "Longest time from a press to silence on the loudspeaker that is open; 0: none is.", one: d.bound().Seconds()},
 		{name: "conch_audio_callbacks_total", kind: "counter", help: "Callbacks of the loudspeaker's device.", one: st.Callbacks},
 		{name: "conch_audio_underruns_total", kind: "counter", help: "Times a source had nothing to play.", one: st.Underruns},
 		{name: "conch_audio_xruns_total", kind: "counter", help: "Times the card ran dry, or lost what it had captured, because a callback came too late.", one: d.xruns()},

@@ -60,7 +60,7 @@ type SilenceReport struct {
 	Card    string        `json:"card"`
 	Granted audio.Granted `json:"granted"`
 	Fade    float64       `json:"fade_ms"`
-	Bound   float64       `json:"bound_ms"` // (periods+1) x period + fade
+	Bound   float64       `json:"bound_ms"`
 	Method  string        `json:"method"`
 	Rows    []SilenceRow  `json:"rows"`
 }
@@ -92,8 +92,12 @@ func (r SilenceReport) Over() (over, all int) {
 
 // Print writes the report for people.
 func (r SilenceReport) Print(w io.Writer) {
-	fmt.Fprintf(w, "%s: granted %d frames x %d at %d Hz (%s), fade %.1f ms, bound (P+1)T+fade = %.1f ms\n",
-		r.Card, r.Granted.Period, r.Granted.Periods, r.Granted.Rate, r.Granted.Backend, r.Fade, r.Bound)
+	bound := "(P+1)T+fade"
+	if r.Granted.Rewinds() {
+		bound = fmt.Sprintf("what it has not played is given back, but for %d frames: T+%d frames+fade", r.Granted.Margin, r.Granted.Margin+audio.RewindStep)
+	}
+	fmt.Fprintf(w, "%s: granted %d frames x %d at %d Hz (%s), fade %.1f ms, bound %s = %.1f ms\n",
+		r.Card, r.Granted.Period, r.Granted.Periods, r.Granted.Rate, r.Granted.Backend, r.Fade, bound, r.Bound)
 	fmt.Fprintf(w, "  %-12s %5s %8s %8s %8s %8s\n", "state", "n", "p50 ms", "p95 ms", "p99 ms", "max ms")
 	for _, row := range r.Rows {
 		fmt.Fprintf(w, "  %-12s %5d %8.1f %8.1f %8.1f %8.1f", row.State, row.N, row.P50, row.P95, row.P99, row.Max)
@@ -146,9 +150,7 @@ func (b SilenceBench) Run(ctx context.Context) (report SilenceReport, err error)
 		When: time.Now(), Card: b.Name, Granted: granted, Fade: ms(b.Config.Audio.Fade),
 		Method: "whole device with a tone for a voice; edge of a virtual button to the last audible sample; " + rig.method(),
 	}
-	if granted.Rate > 0 {
-		report.Bound = float64(granted.Period*(granted.Periods+1))*1000/float64(granted.Rate) + report.Fade
-	}
+	report.Bound = ms(granted.Bound(b.Config.Audio.Fade))
 	for _, state := range b.States {
 		row, err := rig.measure(ctx, state, b.Presses)
 		if err != nil {
@@ -359,6 +361,7 @@ func (d *Device) granted() audio.Granted {
 // onVirtualCard gives the bench a virtual card in time with the wall, whose tape is the judge.
 func (b *SilenceBench) onVirtualCard(ctx context.Context) (stop func() error) {
 	card := audiotest.New(audiotest.WallClock())
+	card.Rewinds(time.Millisecond)
 	card.KeepTape(5 * time.Second)
 	b.Card, b.Name, b.Now = card, "virtual card", card.Clock().Now
 	b.LastAudible = func(since time.Duration) (time.Duration, bool) {

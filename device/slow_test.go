@@ -29,7 +29,7 @@ func TestSlowCardIsSaid(t *testing.T) {
 	} {
 		log.Reset()
 		g := audio.Granted{Backend: "alsa", Device: "alsa:CARD=x,DEV=0", Name: "x", Rate: 48000, Period: c.period, Periods: c.periods}
-		if got := boundOf(g, d.cfg.Audio.Fade); got != c.bound {
+		if got := g.Bound(d.cfg.Audio.Fade); got != c.bound {
 			t.Errorf("%d x %d: bound %s; want %s", c.period, c.periods, got, c.bound)
 		}
 		d.slowCard(g)

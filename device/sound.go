@@ -71,6 +71,14 @@ func SoundTest(ctx context.Context, cfg Config, log *slog.Logger, length time.Du
 	return playOnce(ctx, card, cfg, heard, "playing it back", out)
 }
 
+// recorded is an audio.Rewinder whose sound never changes: the card is opened as the appliance would open it.
+type recorded struct{}
+
+func (recorded) Keep(audio.Granted)      {}
+func (recorded) Stale() bool             { return false }
+func (recorded) Rewind(int) int          { return 0 }
+func (recorded) SetQueued(time.Duration) {}
+
 // noSoundCard refuses to measure or try what makes no sound: a null device takes and gives samples as well as any.
 func noSoundCard(what, instead string) error {
 	return fmt.Errorf("%w: %s: there is no sound card here (conch audio list), or audio.backend = \"null\", which makes no sound: nothing can be heard; plug one in, or %s", ErrRefused, what, instead)
@@ -80,7 +88,7 @@ func noSoundCard(what, instead string) error {
 // something is to be heard.
 func playOnce(ctx context.Context, card audio.Card, cfg Config, frames []int16, what string, out io.Writer) error {
 	var at atomic.Int64
-	stream, err := card.OpenPlayback(audio.StreamConfig{Device: cfg.Audio.Playback, Period: cfg.Audio.Period, Periods: cfg.Audio.Periods},
+	stream, err := card.OpenPlayback(audio.StreamConfig{Device: cfg.Audio.Playback, Period: cfg.Audio.Period, Periods: cfg.Audio.Periods, Back: recorded{}},
 		func(buf []int16) { // the only writer of at
 			n := copy(buf, frames[at.Load():])
 			clear(buf[n:])
@@ -94,7 +102,8 @@ func playOnce(ctx context.Context, card audio.Card, cfg Config, frames []int16, 
 		_ = stream.Close()
 		return noSoundCard("audio test", "set audio.backend")
 	}
-	fmt.Fprintf(out, "%s\n  %s: %d frames x %d at %d Hz\n", what, g.Name, g.Period, g.Periods, g.Rate)
+	fmt.Fprintf(out, "%s\n  %s: %d frames x %d at %d Hz%s, silent within %.1f ms of a press\n", what, g.Name, g.Period, g.Periods, g.Rate,
+		map[bool]string{true: ", of which it gives back what it has not played"}[g.Rewinds()], ms(g.Bound(cfg.Audio.Fade)))
 	ctx, cancel := context.WithTimeout(ctx, audio.CardDuration(len(frames))+5*time.Second)
 	defer cancel()
 	err = until(ctx, func() bool { return at.Load() == int64(len(frames)) })

@@ -210,7 +210,6 @@ func (d *Device) runPlayback(ctx context.Context) error {
 		Open:   func(c audio.StreamConfig) (audio.Stream, error) { return d.speaker.OpenOn(d.card, c) },
 		Stream: audio.StreamConfig{Device: d.cfg.Audio.Playback, Period: d.cfg.Audio.Period, Periods: d.cfg.Audio.Periods},
 		Up: func(g audio.Granted) {
-			d.speaker.SetQueued(g.Queued())
 			d.slowCard(g)
 		},
 	})
@@ -267,14 +266,17 @@ const (
 	tightIn   = 27 * time.Millisecond
 )
 
-// boundOf is how long after a press the card may still sound.
-func boundOf(g audio.Granted, fade time.Duration) time.Duration {
-	return g.Queued() + g.Queued()/time.Duration(max(1, g.Periods)) + fade
+// bound is how long the open loudspeaker may still sound after a press; 0: none is open.
+func (d *Device) bound() time.Duration {
+	if p := d.playback.Load(); p != nil && p.err == nil {
+		return p.granted.Bound(d.cfg.Audio.Fade)
+	}
+	return 0
 }
 
 // slowCard tells of a card that was opened with a buffer longer than it was asked for.
 func (d *Device) slowCard(g audio.Granted) {
-	bound := boundOf(g, d.cfg.Audio.Fade)
+	bound := g.Bound(d.cfg.Audio.Fade)
 	if bound > tightIn {
 		d.log.Warn("audio.slow", "device", g.Device, "period_frames", g.Period, "periods", g.Periods, "rate_hz", g.Rate, "bound_ms", ms(bound), "wanted_ms", ms(silenceIn))
 	}

@@ -43,6 +43,7 @@ type Options struct {
 	Rate      int
 	Channels  int
 	MinPeriod int  // frames; a card that refuses small periods
+	Stiff     bool // it says that it gives back what it has not played, and plays it
 	Silence   bool // on underrun play silence; the kernel's own way is to play the stale ring again
 	Mic       []int16
 }
@@ -123,6 +124,10 @@ func New(dir string, o Options) (*Card, error) {
 	if o.Silence {
 		xrun = "silence"
 	}
+	stiff := 0
+	if o.Stiff {
+		stiff = 1
+	}
 	c := &Card{name: o.Name, dir: dir}
 	conf := fmt.Sprintf(`# Without the usual definitions: a test must not find this machine's own cards.
 pcm_type.conch { lib %q }
@@ -135,9 +140,10 @@ pcm.%s {
 	rate %d
 	channels %d
 	min_period %d
+	stiff %d
 	hint { show on description "A card made of a clock" }
 }
-`, filepath.Join(dir, library), o.Name, c.path("control"), c.path("log"), c.path("mic"), xrun, o.Rate, o.Channels, o.MinPeriod)
+`, filepath.Join(dir, library), o.Name, c.path("control"), c.path("log"), c.path("mic"), xrun, o.Rate, o.Channels, o.MinPeriod, stiff)
 	for name, content := range map[string][]byte{"asound.conf": []byte(conf), "control": make([]byte, controlSize), "log": nil, "mic": pcm(o.Mic)} {
 		if err := os.WriteFile(c.path(name), content, 0o600); err != nil {
 			return nil, fmt.Errorf("alsacard: %w", err)

@@ -44,6 +44,7 @@ type Card struct {
 	unplugged bool
 	stalled   time.Duration // no callbacks before this time
 	smallest  time.Duration // refuses shorter periods
+	margin    int           // frames; 0: cannot be rewound
 	air       []int16       // what the microphone will hear
 	tape      []int16
 	tapeFrom  time.Duration // when tape[0] sounded
@@ -90,6 +91,13 @@ func (c *Card) RefuseBelow(d time.Duration) {
 	c.smallest = d
 }
 
+// Rewinds makes playback that is opened from now on give back what it has not played, but for margin.
+func (c *Card) Rewinds(margin time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.margin = audio.CardFrames(margin)
+}
+
 // lateCaptures is how many periods a stalled capture device keeps.
 const lateCaptures = 50
 
@@ -105,6 +113,9 @@ type stream struct {
 	dead    bool          // unplugged while open: for good; guarded by card.mu
 
 	render func([]int16)
+	back   audio.Rewinder // nil: cannot be rewound
+	anew   []int16        // what is rendered anew
+	intact int            // slots in the ring that were rendered last, one after the other; by the ticking goroutine
 	take   func([]int16)
 	ring   [][]int16 // playback: one buffer a period; capture: periods not delivered yet
 	slot   int
@@ -123,6 +134,15 @@ func (c *Card) OpenPlayback(conf audio.StreamConfig, render func(out []int16)) (
 	s.ring = make([][]int16, s.granted.Periods)
 	for i := range s.ring {
 		s.ring[i] = make([]int16, s.granted.Period)
+	}
+	c.mu.Lock()
+	if c.margin > 0 && conf.Back != nil && s.granted.Period%audio.RewindStep == 0 {
+		s.granted.Margin, s.back = c.margin, conf.Back
+		s.anew = make([]int16, s.granted.Period*s.granted.Periods)
+	}
+	c.mu.Unlock()
+	if conf.Back != nil {
+		conf.Back.Keep(s.granted)
 	}
 	c.add(s)
 	return s, nil
@@ -150,6 +170,9 @@ func (c *Card) open(half string, conf audio.StreamConfig, period time.Duration) 
 	}
 	if conf.Periods <= 0 {
 		conf.Periods = 3
+		if c.margin > 0 && conf.Back != nil {
+			conf.Periods = 8
+		}
 	}
 	frames := max(1, audio.CardFrames(max(period, c.smallest)))
 	s := &stream{card: c, granted: audio.Granted{
@@ -262,6 +285,11 @@ func (c *Card) step(end time.Duration) bool {
 	stalled := now < c.stalled
 	c.clock.set(now)
 	if s.render != nil {
+		if s.back != nil && !stalled {
+			c.mu.Unlock()
+			s.rewind()
+			c.mu.Lock()
+		}
 		c.hear(s.ring[s.slot], now)
 	} else {
 		clear(s.buf)
@@ -275,6 +303,22 @@ func (c *Card) step(end time.Duration) bool {
 		c.AfterPeriod(now)
 	}
 	return true
+}
+
+// rewind has rendered anew what is stale in the ring: it all has still to sound. Needs ticking.
+func (s *stream) rewind() {
+	all := s.granted.Period * s.granted.Periods
+	stale := s.back.Stale()
+	if stale && s.behind == 0 {
+		n := s.back.Rewind(min(all-s.granted.Margin, s.intact*s.granted.Period))
+		s.back.SetQueued(audio.CardDuration(all - n))
+		s.render(s.anew[:n])
+		for i, x := range s.anew[:n] {
+			at := all - n + i
+			s.ring[(s.slot+at/s.granted.Period)%len(s.ring)][at%s.granted.Period] = x
+		}
+	}
+	s.back.SetQueued(audio.CardDuration(all))
 }
 
 // tick is one period of s: its callbacks. Needs ticking.
@@ -297,12 +341,14 @@ func (s *stream) tick(stalled bool) {
 	}
 	if stalled {
 		s.behind++ // the ring keeps what it has: it will be heard again
+		s.intact = 0
 	} else {
 		for ; s.behind > 0; s.behind-- { // too late to be heard
 			s.render(s.buf)
 			s.callbacks.add()
 		}
 		s.render(s.ring[s.slot])
+		s.intact = min(s.intact+1, len(s.ring))
 		s.callbacks.add()
 	}
 	s.slot = (s.slot + 1) % len(s.ring)

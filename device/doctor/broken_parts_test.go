@@ -169,7 +169,7 @@ var soundBreakages = []breakage{
 		breaks: func(b *box) {
 			b.asleep()
 			b.s.Open = func(context.Context) (doctor.Opened, error) {
-				return doctor.Opened{Backend: "alsa", Playback: "X", Capture: "X", Rate: 48000, Period: 480, Periods: 3}, nil
+				return doctor.Opened{Backend: "alsa", Playback: "X", Capture: "X", Rate: 48000, Period: 480, Periods: 3, Bound: 43e6}, nil
 			}
 		}, also: []string{"service", "running"}},
 	{name: "sound card refuses", check: "buffer", level: doctor.Bad, text: "device or resource busy", cause: "refused", do: "conch audio list",

@@ -259,7 +259,7 @@ func bound(period, periods, rate int, fade time.Duration) time.Duration {
 func judge(text string, b time.Duration, promise time.Duration) []Finding {
 	if b > promise {
 		return warn("", fmt.Sprintf("%s: silent within %.0f ms of a press, more than the %d promised", text, msOf(b), promise.Milliseconds()), "the card, or the setting, takes so much sound in advance",
-			"try audio.period_ms = 5 and audio.periods = 3 (or 2), or another card; conch bench silence measures it")
+			"try audio.period_ms = 5 and audio.periods = 0, or another card; conch bench silence measures it")
 	}
 	return ok("", "%s: silent within %.0f ms of a press", text, msOf(b))
 }
@@ -267,7 +267,7 @@ func judge(text string, b time.Duration, promise time.Duration) []Finding {
 func msOf(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 func checkBuffer(ctx context.Context, m *Machine, s *Subject) []Finding {
-	_, runs, _ := s.running(ctx)
+	running, runs, _ := s.running(ctx)
 	for _, u := range m.uses() {
 		if u.stream != "playback" || !s.mine(ctx, m, u) {
 			continue
@@ -278,7 +278,11 @@ func checkBuffer(ctx context.Context, m *Machine, s *Subject) []Finding {
 		_, _ = fmt.Sscan(u.params["buffer_size"], &buffer)
 		if rate > 0 && period > 0 && buffer >= period {
 			text := fmt.Sprintf("%s: %s, %s channels, %d Hz, %d frames x %d", u.card, u.params["format"], u.params["channels"], rate, period, buffer/period)
-			return judge(text, bound(period, buffer/period, rate, s.Sound.Fade), s.Sound.Promise)
+			silent := time.Duration(running.Metrics["conch_audio_bound_seconds"] * float64(time.Second))
+			if !runs || silent == 0 { // nobody says that it is rewound
+				silent = bound(period, buffer/period, rate, s.Sound.Fade)
+			}
+			return judge(text, silent, s.Sound.Promise)
 		}
 	}
 	switch {
@@ -302,7 +306,11 @@ func checkBuffer(ctx context.Context, m *Machine, s *Subject) []Finding {
 	if o.Backend == "null" {
 		return warn("", "no sound card and no sound server: nothing will be heard, and nothing said", "none is there, or audio.backend = \"null\"", "plug in a card (conch audio list shows it), or start PulseAudio or PipeWire")
 	}
-	out := judge(fmt.Sprintf("%s (%s): %d frames x %d at %d Hz", o.Playback, o.Backend, o.Period, o.Periods, o.Rate), bound(o.Period, o.Periods, o.Rate, s.Sound.Fade), s.Sound.Promise)
+	text := fmt.Sprintf("%s (%s): %d frames x %d at %d Hz", o.Playback, o.Backend, o.Period, o.Periods, o.Rate)
+	if o.Rewinds {
+		text += ", of which it gives back what it has not played"
+	}
+	out := judge(text, o.Bound, s.Sound.Promise)
 	if o.CaptureErr != nil {
 		return append(out, bad("microphone", o.CaptureErr.Error(), "there is no microphone, or it refused", "plug one in; conch audio list shows what there is")...)
 	}

@@ -140,6 +140,8 @@ type Condition struct {
 type Opened struct {
 	Backend, Playback, Capture string
 	Rate, Period, Periods      int
+	Rewinds                    bool          // it gives back what it has not played
+	Bound                      time.Duration // from a press to silence
 	CaptureErr                 error
 }
 

@@ -53,7 +53,7 @@ struct card {
 	snd_pcm_ioplug_t io;
 	struct control *control;
 	int timer, log, mic;
-	int replay;
+	int replay, stiff;   /* stiff: what was written is played, whoever takes it back */
 	int16_t *samples;    /* the ring, channel 0 */
 	snd_pcm_uframes_t avail_min, boundary;
 	int running, under, gone;
@@ -220,6 +220,9 @@ static snd_pcm_sframes_t conch_transfer(snd_pcm_ioplug_t *io, const snd_pcm_chan
 		return -ENODEV;
 	advance(c);
 	if (io->stream == SND_PCM_STREAM_PLAYBACK) {
+		uint64_t back = (c->appl % c->boundary + c->boundary - io->appl_ptr) % c->boundary;
+		if (back <= io->buffer_size && !c->stiff) /* snd_pcm_rewind moves the pointer and tells nobody */
+			c->appl -= back;
 		for (i = 0; i < size; i++)
 			c->samples[(c->appl + i) % io->buffer_size] = p[i * step];
 	} else {
@@ -244,6 +247,19 @@ static snd_pcm_sframes_t conch_transfer(snd_pcm_ioplug_t *io, const snd_pcm_chan
 	c->appl += size;
 	arm(c);
 	return size;
+}
+
+static int conch_delay(snd_pcm_ioplug_t *io, snd_pcm_sframes_t *frames)
+{
+	struct card *c = io->private_data;
+	uint64_t appl = c->appl;
+	if (lost(c))
+		return -ENODEV;
+	advance(c);
+	if (io->stream == SND_PCM_STREAM_PLAYBACK && !c->stiff)
+		appl -= (c->appl % c->boundary + c->boundary - io->appl_ptr) % c->boundary;
+	*frames = io->stream == SND_PCM_STREAM_PLAYBACK ? (snd_pcm_sframes_t)(appl - c->dac) : (snd_pcm_sframes_t)(c->dac - c->appl);
+	return 0;
 }
 
 static int conch_revents(snd_pcm_ioplug_t *io, struct pollfd *pfd, unsigned int n, unsigned short *revents)
@@ -326,7 +342,7 @@ static int conch_close(snd_pcm_ioplug_t *io)
 
 static const snd_pcm_ioplug_callback_t callbacks = {
 	.start = conch_start, .stop = conch_stop, .pointer = conch_pointer, .transfer = conch_transfer,
-	.poll_revents = conch_revents, .hw_params = conch_hw_params, .sw_params = conch_sw_params,
+	.poll_revents = conch_revents, .delay = conch_delay, .hw_params = conch_hw_params, .sw_params = conch_sw_params,
 	.prepare = conch_prepare, .close = conch_close,
 };
 
@@ -351,7 +367,7 @@ SND_PCM_PLUGIN_DEFINE_FUNC(conch)
 {
 	snd_config_iterator_t i, next;
 	const char *control = NULL, *log = NULL, *mic = NULL, *xrun = "replay";
-	long rate = 48000, channels = 2, min_period = 16;
+	long rate = 48000, channels = 2, min_period = 16, stiff = 0;
 	struct card *c;
 	int fd, err;
 	(void)root;
@@ -367,6 +383,7 @@ SND_PCM_PLUGIN_DEFINE_FUNC(conch)
 		else if (!strcmp(id, "xrun")) snd_config_get_string(n, &xrun);
 		else if (!strcmp(id, "rate")) snd_config_get_integer(n, &rate);
 		else if (!strcmp(id, "channels")) snd_config_get_integer(n, &channels);
+		else if (!strcmp(id, "stiff")) snd_config_get_integer(n, &stiff);
 		else if (!strcmp(id, "min_period")) snd_config_get_integer(n, &min_period);
 		else { SNDERR("conch: unknown field %s", id); return -EINVAL; }
 	}
@@ -387,6 +404,7 @@ SND_PCM_PLUGIN_DEFINE_FUNC(conch)
 		free(c);
 		return -ENODEV;
 	}
+	c->stiff = stiff;
 	c->replay = strcmp(xrun, "silence") != 0;
 	c->avail_min = c->boundary = 1;
 	c->mic_epoch = LOAD(c->control->mic_epoch);

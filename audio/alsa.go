@@ -1,0 +1,267 @@
+//go:build cgo
+
+package audio
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Playback on an ALSA card that gives back what it has not played (rewind.go). miniaudio opens whatever this cannot: a card
+// without 48 kHz or with other forms of samples than 16 and 32 bits, a plug-in that goes back by nothing, PulseAudio.
+//
+//	thread: wait ─> Stale? ─yes─> Rewind, Render 5 ms ─> take back, write ─> Render and write the rest
+//	                  └─no──────> Render and write what is free
+//
+// What is to come first is rendered before anything is taken back: in between the card goes on playing what it has, and if that
+// took longer than the margin, it would have nothing.
+
+// rewindMargin is what is never taken back: the time in which it is written anew, and what a card has read ahead. Our choice; a
+// driver that copies (USB) says so, and keeps a period more.
+const rewindMargin = time.Millisecond
+
+// shortTries is how often a card may give back less than asked for (once in a while the thread is late, and that is why).
+const shortTries = 3
+
+// rewindPeriods is how much a card holds whose buffer costs nothing.
+const rewindPeriods = 8
+
+// takeBack is pcm.rewind; tests have it fail.
+var takeBack = pcm.rewind
+
+// errNoRewind is why a card is opened by other means.
+var errNoRewind = errors.New("the card does not give back what waits in it")
+
+// alsaStream is one open device. The goroutine that opened it makes all calls for it.
+type alsaStream struct {
+	// fixed after open
+	card    *MalgoCard
+	back    Rewinder
+	render  func([]int16)
+	granted Granted
+	pcm     pcm
+	margin  int
+
+	done   chan struct{} // closed when the device is
+	closed atomic.Bool
+	opened atomic.Bool // pcm may be used; guarded by mu against its end
+	mu     sync.Mutex  // rest, Callbacks and end against the end of pcm
+
+	// atomic, by the thread
+	callbacks atomic.Uint64
+	policy    atomic.Int64
+	tid       atomic.Int64
+
+	// by the thread
+	buf   []int16
+	skip  int // rendered frames whose place has been played
+	short int // how often in a row less was taken back than asked for
+}
+
+// openRewinding opens a card by our own means, one call at a time and bounded in time like all others.
+func (m *MalgoCard) openRewinding(cfg StreamConfig, p place, render func([]int16)) (Stream, error) {
+	s := &alsaStream{card: m, back: cfg.Back, render: render, done: make(chan struct{})}
+	err := m.with(BackendALSA, func(*malgoContext) error {
+		ready := make(chan error, 1)
+		go s.own(cfg, p, ready)
+		return <-ready
+	})
+	if err != nil {
+		s.end() // if it opens after all, its thread closes it at once
+		return nil, err
+	}
+	return s, nil
+}
+
+// Granted implements Stream.
+func (s *alsaStream) Granted() Granted { return s.granted }
+
+// Callbacks implements Stream; those answered while it rests count.
+func (s *alsaStream) Callbacks() uint64 {
+	n := s.callbacks.Load()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.opened.Load() {
+		n += s.pcm.rested()
+	}
+	return n
+}
+
+// Rest lets the device play silence by itself.
+func (s *alsaStream) Rest(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.opened.Load() {
+		s.pcm.rest(on)
+	}
+}
+
+// Close implements Stream.
+func (s *alsaStream) Close() error {
+	s.end()
+	timeout := time.NewTimer(closeTimeout)
+	defer timeout.Stop()
+	select {
+	case <-s.done:
+		return nil
+	case <-timeout.C:
+		s.card.abandoned.Add(1)
+		go func() { <-s.done; s.card.abandoned.Add(-1) }()
+		return fmt.Errorf("audio: close %s %q: %w", PlaybackDevice, s.granted.Device, errHung)
+	}
+}
+
+// end tells the thread; it may still be opening.
+func (s *alsaStream) end() {
+	s.closed.Store(true)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.opened.Load() {
+		s.pcm.stop()
+		if s.policy.Load() > 0 {
+			ordinary(s.tid.Load())
+		}
+	}
+}
+
+// own is the device's thread, from the first call to the last. It ends with its goroutine: nobody else shall have its priority.
+func (s *alsaStream) own(cfg StreamConfig, p place, ready chan<- error) {
+	runtime.LockOSThread()
+	defer close(s.done)
+	err := s.open(cfg, p)
+	if err == nil {
+		defer func() {
+			s.pcm.close()
+			s.mu.Lock()
+			s.opened.Store(false)
+			s.mu.Unlock()
+			s.pcm.free()
+		}()
+		s.back.Keep(s.granted)
+		s.tid.Store(thread())
+		s.policy.Store(realtime(audioPrio))
+		s.opened.Store(true)
+	}
+	ready <- err
+	if err != nil {
+		return
+	}
+	if got := s.policy.Load(); s.card.reported.CompareAndSwap(false, true) {
+		s.card.log.Info("audio.thread", "fifo_priority", max(got, 0), "realtime", got > 0, "device", s.granted.Device)
+	}
+	for !s.closed.Load() {
+		if err = s.pcm.wait(); err != nil || s.closed.Load() {
+			break
+		}
+		if err = s.fill(); err != nil {
+			break
+		}
+		s.callbacks.Add(1)
+	}
+	if err == nil || s.closed.Load() {
+		return
+	}
+	if errors.Is(err, errNoRewind) || errors.Is(err, unix.EIO) {
+		s.card.noRewind(s.granted.Device)
+	}
+	s.card.log.Warn("audio.alsa", "device", s.granted.Device, "err", err) // the keeper sees that nothing calls back
+}
+
+// open opens the card and tries whether it can be rewound, in silence.
+func (s *alsaStream) open(cfg StreamConfig, p place) (err error) {
+	periods := cfg.Periods
+	if periods == 0 {
+		periods = rewindPeriods
+	}
+	if s.pcm, err = openPCM(p.name, CardFrames(cfg.Period), periods); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			s.pcm.close()
+			s.pcm.free()
+		}
+	}()
+	name, period, buffer, batch := s.pcm.granted()
+	s.margin = CardFrames(rewindMargin)
+	if batch {
+		s.margin += period
+	}
+	s.granted = Granted{Backend: p.backend, Device: p.id, Name: name, Rate: CardRate, Period: period, Periods: buffer / period, Margin: s.margin}
+	if buffer < period+s.margin+RewindStep {
+		return fmt.Errorf("%w: it holds %d frames", errNoRewind, buffer)
+	}
+	s.buf = make([]int16, period/RewindStep*RewindStep+RewindStep)
+	if err := s.pcm.start(); err != nil {
+		return err
+	}
+	back := s.pcm.rewindable() - s.margin
+	if back <= 0 {
+		return fmt.Errorf("%w: %d frames of %d", errNoRewind, max(0, back+s.margin), buffer)
+	}
+	got, err := s.pcm.rewind(back)
+	if err != nil || got < back {
+		return errors.Join(fmt.Errorf("%w: %d frames of %d", errNoRewind, got, back), err)
+	}
+	return s.pcm.silence(got)
+}
+
+// fill is one callback.
+func (s *alsaStream) fill() error {
+	stale := s.back.Stale()
+	room, delay, hollow := s.pcm.room()
+	if stale || hollow > 0 {
+		if err := s.anew(room, delay, hollow); err != nil {
+			return err
+		}
+		room, delay, _ = s.pcm.room()
+	}
+	for room >= RewindStep {
+		n := min(room, len(s.buf)) / RewindStep * RewindStep
+		s.back.SetQueued(CardDuration(max(0, delay)))
+		s.render(s.buf[:n])
+		out := s.buf[min(n, s.skip):n]
+		s.skip -= n - len(out)
+		if err := s.pcm.write(out); err != nil {
+			return err
+		}
+		room, delay, _ = s.pcm.room()
+	}
+	return nil
+}
+
+// anew takes back what may be stale, but for the margin, and writes the first of what comes in its place.
+func (s *alsaStream) anew(room, delay, hollow int) error {
+	back := s.pcm.rewindable() - s.margin
+	if s.skip > 0 || back <= 0 { // the former in a card that gave back less than it said
+		return nil
+	}
+	if back > hollow { // silence that nobody rendered is taken back as it is
+		back = hollow + s.back.Rewind(back-hollow)
+	}
+	if back == 0 {
+		return nil
+	}
+	s.back.SetQueued(CardDuration(max(0, delay-back)))
+	n := min(len(s.buf), room+back) / RewindStep * RewindStep
+	s.render(s.buf[:n])
+	got, err := takeBack(s.pcm, back)
+	if err != nil || got < back {
+		s.skip = back - got
+		s.card.log.Debug("audio.rewind", "device", s.granted.Device, "frames", back, "got", got, "err", err)
+		if s.short++; err != nil || s.short >= shortTries {
+			return errors.Join(fmt.Errorf("%w: %d frames of %d", errNoRewind, got, back), err)
+		}
+	} else {
+		s.short = 0
+	}
+	out := s.buf[min(n, s.skip):n]
+	s.skip -= n - len(out)
+	return s.pcm.write(out)
+}

@@ -1,0 +1,72 @@
+//go:build cgo
+
+package audio
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"conch/audio/alsacard"
+)
+
+// A card that gives nothing back any more, or less than it was asked for, is opened anew with a short buffer, and sounds.
+func TestALSAThatStopsGivingBackIsOpenedAnew(t *testing.T) {
+	for name, fault := range map[string]func(d pcm, frames int) (int, error){
+		"an error": func(pcm, int) (int, error) { return 0, unix.EPERM },
+		"a half":   func(d pcm, frames int) (int, error) { return d.rewind(frames / 2) },
+		"nothing":  func(pcm, int) (int, error) { return 0, nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() { takeBack = pcm.rewind }()
+			var broken atomic.Bool
+			takeBack = func(d pcm, frames int) (int, error) {
+				if broken.Load() {
+					return fault(d, frames)
+				}
+				return d.rewind(frames)
+			}
+			card := alsacard.Start(t, alsacard.Options{})
+			m, err := NewCard("alsa", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer m.Close()
+			s := NewSpeaker(SpeakerConfig{})
+			up := make(chan Granted, 4)
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				NewKeeper(KeeperConfig{
+					Name: "speaker", Open: func(c StreamConfig) (Stream, error) { return s.OpenOn(m, c) },
+					Stream: StreamConfig{Device: card.Device()}, Up: func(g Granted) { up <- g }, Log: slog.New(slog.DiscardHandler),
+				}).Run(ctx)
+			}()
+			defer func() { cancel(); <-done }()
+			if g := <-up; !g.Rewinds() {
+				t.Fatalf("granted %+v", g)
+			}
+			broken.Store(true)
+			for deadline := time.After(20 * time.Second); ; {
+				s.Play(make([]int16, Rate/10), false, s.Generation()) // something begins
+				select {
+				case g := <-up:
+					if g.Rewinds() || g.Periods != 3 {
+						t.Errorf("opened again, granted %+v; want 3 periods, which stay", g)
+					}
+				case <-time.After(20 * time.Millisecond):
+					s.Watch()
+					continue
+				case <-deadline:
+					t.Fatal("it was never opened anew")
+				}
+				break
+			}
+		})
+	}
+}

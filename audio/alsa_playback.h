@@ -1,0 +1,247 @@
+// Playback on ALSA without miniaudio, for what miniaudio does not show: taking back what waits in the card. libasound is looked
+// up when it is first needed, so that conch builds without its headers and starts without it. One thread makes all calls.
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+	// fixed after open
+	void *pcm;
+	unsigned channels, period, buffer;
+	int wide;  // samples of 32 bits
+	int batch; // the driver copies ahead
+	char name[80];
+	void *frames; // of the card's own form; a buffer's worth
+
+	// by the thread
+	long avail, delay;
+	unsigned long long hollow; // frames of silence since the last write from outside; after an underrun too
+
+	// read by the thread, written by others
+	unsigned resting, closing;
+	// the other way round
+	unsigned long long rested; // periods that were answered with silence
+	unsigned long long xruns;  // how often the card had run dry
+} conch_pcm;
+
+#define CONCH_ALSA(F) \
+	F(int, open, (void **, const char *, int, int)) \
+	F(int, close, (void *)) \
+	F(int, info, (void *, void *)) \
+	F(int, info_malloc, (void **)) \
+	F(void, info_free, (void *)) \
+	F(const char *, info_get_name, (const void *)) \
+	F(int, hw_params_malloc, (void **)) \
+	F(void, hw_params_free, (void *)) \
+	F(int, hw_params_any, (void *, void *)) \
+	F(int, hw_params_set_access, (void *, void *, int)) \
+	F(int, hw_params_set_format, (void *, void *, int)) \
+	F(int, hw_params_set_rate_resample, (void *, void *, unsigned)) \
+	F(int, hw_params_set_rate, (void *, void *, unsigned, int)) \
+	F(int, hw_params_set_channels_near, (void *, void *, unsigned *)) \
+	F(int, hw_params_set_period_size_near, (void *, void *, unsigned long *, int *)) \
+	F(int, hw_params_set_buffer_size_near, (void *, void *, unsigned long *)) \
+	F(int, hw_params, (void *, void *)) \
+	F(int, hw_params_is_batch, (const void *)) \
+	F(int, hw_params_get_period_size, (const void *, unsigned long *, int *)) \
+	F(int, hw_params_get_buffer_size, (const void *, unsigned long *)) \
+	F(int, sw_params_malloc, (void **)) \
+	F(void, sw_params_free, (void *)) \
+	F(int, sw_params_current, (void *, void *)) \
+	F(int, sw_params_set_start_threshold, (void *, void *, unsigned long)) \
+	F(int, sw_params_set_avail_min, (void *, void *, unsigned long)) \
+	F(int, sw_params, (void *, void *)) \
+	F(int, prepare, (void *)) \
+	F(int, resume, (void *)) \
+	F(int, start, (void *)) \
+	F(int, drop, (void *)) \
+	F(int, wait, (void *, int)) \
+	F(long, avail, (void *)) \
+	F(int, delay, (void *, long *)) \
+	F(long, rewindable, (void *)) \
+	F(long, rewind, (void *, unsigned long)) \
+	F(long, writei, (void *, const void *, unsigned long))
+
+#define CONCH_DECLARE(result, name, args) result (*name) args;
+static struct { CONCH_ALSA(CONCH_DECLARE) } conch_alsa;
+
+// conch_alsa_load finds libasound; callers take turns.
+static int conch_alsa_load(void) {
+	static int found;
+	if (found) return 0;
+	void *lib = dlopen("libasound.so.2", RTLD_NOW);
+	if (!lib) return -ENOSYS;
+#define CONCH_FIND(result, name, args) \
+	if (!(conch_alsa.name = (result (*) args)dlsym(lib, "snd_pcm_" #name))) return -ENOSYS;
+	CONCH_ALSA(CONCH_FIND)
+	found = 1;
+	return 0;
+}
+
+enum { CONCH_PLAYBACK = 0, CONCH_INTERLEAVED = 3, CONCH_S16 = 2, CONCH_S32 = 10, CONCH_WAIT_MS = 100 };
+
+static int conch_pcm_params(conch_pcm *p, void *hw, unsigned rate, unsigned period, unsigned periods) {
+	unsigned long size = period, buffer = (unsigned long)period * periods;
+	int err, dir = 0;
+	p->channels = 2;
+	if ((err = conch_alsa.hw_params_any(p->pcm, hw)) < 0) return err;
+	if ((err = conch_alsa.hw_params_set_access(p->pcm, hw, CONCH_INTERLEAVED)) < 0) return err;
+	p->wide = 0;
+	if (conch_alsa.hw_params_set_format(p->pcm, hw, CONCH_S16) < 0) {
+		p->wide = 1;
+		if ((err = conch_alsa.hw_params_set_format(p->pcm, hw, CONCH_S32)) < 0) return err;
+	}
+	if ((err = conch_alsa.hw_params_set_rate_resample(p->pcm, hw, 0)) < 0) return err;
+	if ((err = conch_alsa.hw_params_set_rate(p->pcm, hw, rate, 0)) < 0) return err;
+	if ((err = conch_alsa.hw_params_set_channels_near(p->pcm, hw, &p->channels)) < 0) return err;
+	if ((err = conch_alsa.hw_params_set_period_size_near(p->pcm, hw, &size, &dir)) < 0) return err;
+	if ((err = conch_alsa.hw_params_set_buffer_size_near(p->pcm, hw, &buffer)) < 0) return err;
+	if ((err = conch_alsa.hw_params(p->pcm, hw)) < 0) return err;
+	if ((err = conch_alsa.hw_params_get_period_size(hw, &size, &dir)) < 0) return err;
+	if ((err = conch_alsa.hw_params_get_buffer_size(hw, &buffer)) < 0) return err;
+	p->period = size;
+	p->buffer = buffer;
+	p->batch = conch_alsa.hw_params_is_batch(hw) > 0;
+	return 0;
+}
+
+static int conch_pcm_wakes(conch_pcm *p) {
+	void *sw;
+	int err = conch_alsa.sw_params_malloc(&sw);
+	if (err < 0) return err;
+	if ((err = conch_alsa.sw_params_current(p->pcm, sw)) >= 0 &&
+	    (err = conch_alsa.sw_params_set_start_threshold(p->pcm, sw, 2ul * p->buffer)) >= 0 && // never by itself
+	    (err = conch_alsa.sw_params_set_avail_min(p->pcm, sw, p->period)) >= 0)
+		err = conch_alsa.sw_params(p->pcm, sw);
+	conch_alsa.sw_params_free(sw);
+	return err;
+}
+
+static void conch_pcm_close(conch_pcm *p) {
+	if (p->pcm) {
+		conch_alsa.drop(p->pcm);
+		conch_alsa.close(p->pcm);
+	}
+	free(p->frames);
+	p->pcm = p->frames = NULL;
+}
+
+// conch_pcm_open opens the card at exactly rate, whatever it has of the rest; a negative errno.
+static int conch_pcm_open(conch_pcm *p, const char *name, unsigned rate, unsigned period, unsigned periods) {
+	void *hw = NULL, *info = NULL;
+	int err = conch_alsa_load();
+	if (err < 0) return err;
+	if ((err = conch_alsa.open(&p->pcm, name, CONCH_PLAYBACK, 0)) < 0) {
+		p->pcm = NULL;
+		return err;
+	}
+	if ((err = conch_alsa.hw_params_malloc(&hw)) >= 0 && (err = conch_pcm_params(p, hw, rate, period, periods)) >= 0 &&
+	    (err = conch_pcm_wakes(p)) >= 0 && !(p->frames = calloc(p->buffer, p->channels * (p->wide ? 4 : 2))))
+		err = -ENOMEM;
+	if (hw) conch_alsa.hw_params_free(hw);
+	if (err >= 0 && conch_alsa.info_malloc(&info) >= 0) {
+		if (conch_alsa.info(p->pcm, info) >= 0 && conch_alsa.info_get_name(info))
+			strncpy(p->name, conch_alsa.info_get_name(info), sizeof p->name - 1);
+		conch_alsa.info_free(info);
+	}
+	if (err < 0) conch_pcm_close(p);
+	return err;
+}
+
+// conch_pcm_put writes what stands in frames.
+static int conch_pcm_put(conch_pcm *p, unsigned n) {
+	char *at = p->frames;
+	size_t frame = p->channels * (p->wide ? 4 : 2);
+	while (n > 0) {
+		long w = conch_alsa.writei(p->pcm, at, n);
+		if (w < 0) return (int)w;
+		if (w == 0) return -EIO;
+		at += (size_t)w * frame;
+		n -= (unsigned)w;
+	}
+	return 0;
+}
+
+static int conch_pcm_silence(conch_pcm *p, unsigned n) {
+	memset(p->frames, 0, (size_t)n * p->channels * (p->wide ? 4 : 2));
+	p->hollow += n;
+	return conch_pcm_put(p, n);
+}
+
+// conch_pcm_start fills the card with silence and lets it run; also after an underrun.
+static int conch_pcm_start(conch_pcm *p) {
+	int err = conch_alsa.prepare(p->pcm);
+	if (err >= 0) err = conch_pcm_silence(p, p->buffer);
+	if (err >= 0) err = conch_alsa.start(p->pcm);
+	return err;
+}
+
+static int conch_pcm_recover(conch_pcm *p, int err) {
+	if (err == -ESTRPIPE) { // the machine slept
+		if (conch_alsa.resume(p->pcm) >= 0) return 0;
+		err = -EPIPE;
+	}
+	if (err != -EPIPE) return err;
+	__atomic_fetch_add(&p->xruns, 1, __ATOMIC_SEQ_CST);
+	return conch_pcm_start(p);
+}
+
+// conch_pcm_wait returns when a period or more may be written, or after a while without; a negative errno is the end. While the
+// card rests it answers by itself.
+static int conch_pcm_wait(conch_pcm *p) {
+	for (;;) {
+		int err = conch_alsa.wait(p->pcm, CONCH_WAIT_MS);
+		if (__atomic_load_n(&p->closing, __ATOMIC_SEQ_CST)) return 0;
+		p->avail = err < 0 ? err : conch_alsa.avail(p->pcm);
+		if (p->avail > (long)p->buffer) p->avail = -EPIPE; // a plug-in that ran on: what is in it has been played
+		if (p->avail < 0) {
+			if ((err = conch_pcm_recover(p, (int)p->avail)) < 0) return err;
+			continue;
+		}
+		if (conch_alsa.delay(p->pcm, &p->delay) < 0) p->delay = (long)p->buffer - p->avail;
+		if (!__atomic_load_n(&p->resting, __ATOMIC_SEQ_CST)) return 0;
+		if (p->avail > 0 && (err = conch_pcm_silence(p, (unsigned)p->avail)) < 0 && (err = conch_pcm_recover(p, err)) < 0) return err;
+		if (p->avail > 0) __atomic_fetch_add(&p->rested, 1, __ATOMIC_SEQ_CST);
+	}
+}
+
+static long conch_pcm_rewindable(conch_pcm *p) { return conch_alsa.rewindable(p->pcm); }
+
+static void conch_pcm_spread(conch_pcm *p, const int16_t *in, unsigned n) {
+	int16_t *out = p->frames;
+	int32_t *wide = p->frames;
+	for (unsigned i = 0; i < n; i++)
+		for (unsigned c = 0; c < p->channels; c++)
+			if (p->wide) *wide++ = (int32_t)((uint32_t)(uint16_t)in[i] << 16);
+			else *out++ = in[i];
+}
+
+// conch_pcm_rewind takes back up to so many frames and returns how many; -EIO where the card says that it gave them back and
+// did not.
+static long conch_pcm_rewind(conch_pcm *p, unsigned frames) {
+	long before, waited, waits, got;
+	if ((before = conch_alsa.avail(p->pcm)) < 0 || conch_alsa.delay(p->pcm, &waited) < 0) return 0; // it will be seen when waiting
+	if ((got = conch_alsa.rewind(p->pcm, frames)) <= 0) return got;
+	p->avail = conch_alsa.avail(p->pcm);
+	if (p->avail > (long)p->buffer) p->avail = p->buffer; // it took longer than the card holds: waiting will find out
+	if (p->avail < before + got || conch_alsa.delay(p->pcm, &waits) < 0 || waited - waits < got / 2) return -EIO;
+	p->delay = waits;
+	return got;
+}
+
+// conch_pcm_write hands over n frames of mono, no more than are free; a negative errno is the end.
+static int conch_pcm_write(conch_pcm *p, const int16_t *in, unsigned n) {
+	int err;
+	conch_pcm_spread(p, in, n);
+	p->hollow = 0;
+	if ((err = conch_pcm_put(p, n)) < 0) {
+		if ((err = conch_pcm_recover(p, err)) < 0) return err;
+		p->avail = 0;
+		return 0;
+	}
+	p->avail -= n;
+	p->delay += n;
+	return 0;
+}
