@@ -26,7 +26,7 @@ import (
 // driver that copies (USB) says so, and keeps a period more.
 const rewindMargin = time.Millisecond
 
-// shortTries is how often a card may give back less than asked for (once in a while the thread is late, and that is why).
+// shortTries is how often in a row a card may keep more of what was asked for than the time explains that the thread was late.
 const shortTries = 3
 
 // rewindPeriods is how much a card holds whose buffer costs nothing.
@@ -61,7 +61,7 @@ type alsaStream struct {
 	// by the thread
 	buf   []int16
 	skip  int // rendered frames whose place has been played
-	short int // how often in a row less was taken back than asked for
+	short int // shortTries
 }
 
 // openRewinding opens a card by our own means, one call at a time and bounded in time like all others.
@@ -238,6 +238,7 @@ func (s *alsaStream) fill() error {
 
 // anew takes back what may be stale, but for the margin, and writes the first of what comes in its place.
 func (s *alsaStream) anew(room, delay, hollow int) error {
+	asked := time.Now()
 	back := s.pcm.rewindable() - s.margin
 	if s.skip > 0 || back <= 0 { // the former in a card that gave back less than it said
 		return nil
@@ -254,8 +255,12 @@ func (s *alsaStream) anew(room, delay, hollow int) error {
 	got, err := takeBack(s.pcm, back)
 	if err != nil || got < back {
 		s.skip = back - got
-		s.card.log.Debug("audio.rewind", "device", s.granted.Device, "frames", back, "got", got, "err", err)
-		if s.short++; err != nil || s.short >= shortTries {
+		late := time.Since(asked)
+		s.card.log.Debug("audio.rewind", "device", s.granted.Device, "frames", back, "got", got, "late", late, "err", err)
+		if s.skip > CardFrames(late)+s.granted.Period { // more than was played meanwhile: a card counts in periods at worst
+			s.short++
+		}
+		if err != nil || s.short >= shortTries {
 			return errors.Join(fmt.Errorf("%w: %d frames of %d", errNoRewind, got, back), err)
 		}
 	} else {

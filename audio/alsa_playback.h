@@ -218,15 +218,21 @@ static void conch_pcm_spread(conch_pcm *p, const int16_t *in, unsigned n) {
 			else *out++ = in[i];
 }
 
-// conch_pcm_rewind takes back up to so many frames and returns how many; -EIO where the card says that it gave them back and
-// did not.
+// conch_pcm_rewind takes back up to so many frames and returns how many: none where the card has run dry, which is seen when
+// waiting; -EIO where it says that it gave them back and did not.
 static long conch_pcm_rewind(conch_pcm *p, unsigned frames) {
 	long before, waited, waits, got;
-	if ((before = conch_alsa.avail(p->pcm)) < 0 || conch_alsa.delay(p->pcm, &waited) < 0) return 0; // it will be seen when waiting
-	if ((got = conch_alsa.rewind(p->pcm, frames)) <= 0) return got;
+	if ((before = conch_alsa.avail(p->pcm)) < 0 || before > (long)p->buffer || conch_alsa.delay(p->pcm, &waited) < 0) return 0;
+	got = conch_alsa.rewind(p->pcm, frames);
+	if (got == -EPIPE || got == -ESTRPIPE) return 0;
+	if (got <= 0) return got;
 	p->avail = conch_alsa.avail(p->pcm);
-	if (p->avail > (long)p->buffer) p->avail = p->buffer; // it took longer than the card holds: waiting will find out
-	if (p->avail < before + got || conch_alsa.delay(p->pcm, &waits) < 0 || waited - waits < got / 2) return -EIO;
+	if (p->avail < 0 || p->avail > (long)p->buffer || conch_alsa.delay(p->pcm, &waits) < 0) { // dry since
+		p->avail = p->buffer;
+		p->delay = 0;
+		return got;
+	}
+	if (p->avail < before + got || waited - waits < got / 2) return -EIO;
 	p->delay = waits;
 	return got;
 }
