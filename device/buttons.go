@@ -270,7 +270,7 @@ func (c *Config) buttonOptions(now func() time.Duration) (gpio.ButtonOptions, er
 	}
 	return gpio.ButtonOptions{
 		Chip: c.Button.Chip, ActiveHigh: c.Button.Active == "high", Bias: bias, Mode: mode, Clock: now,
-		Stuck: c.stuckAfter(),
+		Press: c.Button.Press, Stuck: c.stuckAfter(),
 	}, nil
 }
 

@@ -55,14 +55,15 @@ type DeviceConfig struct {
 // ButtonConfig is where presses come from. Source auto takes a GPIO pin where there is a chip, and the keyboard or lines on
 // standard input beside it.
 type ButtonConfig struct {
-	Source string // auto, gpio, evdev, keyboard, lines, none
-	Chip   string // label of the chip; empty: the one with the header
-	Pin    int    // BCM number
-	Active string // low, high: the level when pressed
-	Bias   string // auto, up, down, off
-	Mode   string // hold, tap, hybrid
-	Device string // of evdev: name or pattern; empty: the first that has one of Keys
-	Keys   string // of evdev: names with commas between them
+	Source string        // auto, gpio, evdev, keyboard, lines, none
+	Chip   string        // label of the chip; empty: the one with the header
+	Pin    int           // BCM number
+	Press  time.Duration // contact that is a press
+	Active string        // low, high: the level when pressed
+	Bias   string        // auto, up, down, off
+	Mode   string        // hold, tap, hybrid
+	Device string        // of evdev: name or pattern; empty: the first that has one of Keys
+	Keys   string        // of evdev: names with commas between them
 }
 
 // LightConfig is what the state is shown with. Driver auto is the board's light, none without a board.
@@ -205,7 +206,7 @@ func (l LogConfig) Slog() slog.Level {
 func Default() Config {
 	return Config{
 		Device: DeviceConfig{Companion: "Ada"},
-		Button: ButtonConfig{Source: "auto", Pin: 17, Active: "low", Bias: "auto", Mode: "hold", Keys: gpio.DefaultKeys},
+		Button: ButtonConfig{Source: "auto", Pin: 17, Press: gpio.PressAfter, Active: "low", Bias: "auto", Mode: "hold", Keys: gpio.DefaultKeys},
 		Light:  LightConfig{Driver: "auto", SPI: "0.0", Count: 1, Brightness: 40, QuietBrightness: 5},
 		Audio: AudioConfig{
 			Backend: "auto",

@@ -62,6 +62,8 @@ func keys(c *Config) []key {
 		choice("button.active", &c.Button.Active, "level of the pin while pressed", "low", "high"),
 		choice("button.bias", &c.Button.Bias, "resistor inside the chip; auto: the one against active; off: the board has its own", "auto", "up", "down", "off"),
 		choice("button.mode", &c.Button.Mode, "hold: talk while it is down; tap: tap to start, tap to stop; hybrid: a press shorter than 400 ms is a tap", "hold", "tap", "hybrid"),
+		millis("button.press_ms", &c.Button.Press, 5, 50, "clicks of the mains and static are 5 to 20 ms long, and a finger is not quicker than 50",
+			"contact of the pin that is a press; the sound fades at its first edge, and goes on where it was if the contact was shorter"),
 		text("button.device", &c.Button.Device, "of evdev: the device, by its name or a pattern of it, as conch gpio list shows it; empty: the first that has one of the keys"),
 		keyNames("button.keys", &c.Button.Keys, "of evdev: keys that are the button, as Linux names them, with commas between them"),
 

@@ -21,7 +21,7 @@ func (d *Device) press(e gpio.Event, c *contact) {
 	case gpio.Touched: // the first edge: quiet at once, whatever it turns out to be
 		d.speaker.Hush()
 		d.touch(c)
-	case gpio.Pressed: // still down 4 ms after the last bounce: what was heard so far is over for good
+	case gpio.Pressed: // the contact was closed for long enough: what was heard so far is over for good
 		d.pressed(e.At, d.speaker.Drop(), c.button)
 		c.held = true
 		d.settled(c)

@@ -90,18 +90,21 @@ func heapInUse() uint64 {
 	return m.HeapAlloc
 }
 
-// The same through a contact: a finger that drums a hundred times a second is, for a debounced button, presses whose releases
-// are too short to be any. Whatever it makes of it, every turn ends once.
-func TestAThousandTouchesOfTheContact(t *testing.T) {
+// The same through a contact: a finger that drums on a bad switch is, for a debounced button, clicks between presses whose
+// releases are too short to be any. Whatever it makes of it, every turn ends once.
+func TestHundredsOfTouchesOfTheContact(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, boxOptions{})
 	b.question("long")
 	b.until("speaking", b.Speaking)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for i := range 1000 {
+	const touches = 400
+	for i := range touches {
 		b.hand.Press()
-		<-tick.C
+		for range 1 + i%2*6 { // a click of 5 ms, then a press of 35
+			<-tick.C
+		}
 		b.hand.Release()
 		<-tick.C
 		if i%5 == 4 { // and rests long enough for a release
@@ -111,9 +114,9 @@ func TestAThousandTouchesOfTheContact(t *testing.T) {
 	b.until("released", func() bool { return b.seen.releases.Load() == b.seen.presses.Load() })
 	b.quiet()
 	n := int(b.seen.presses.Load())
-	t.Logf("%d presses of 1000 touches", n)
-	if n < 100 || len(b.turnsEnded()) != n+1 {
-		t.Errorf("%d presses made %d turns; want at least 100, and one turn more than presses", n, len(b.turnsEnded()))
+	t.Logf("%d presses of %d touches", n, touches)
+	if n < touches/10 || len(b.turnsEnded()) != n+1 {
+		t.Errorf("%d presses made %d turns; want one in ten touches at least, and one turn more than presses", n, len(b.turnsEnded()))
 	}
 	b.fine()
 }

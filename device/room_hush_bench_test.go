@@ -18,7 +18,7 @@ import (
 
 // BenchmarkRoomHush measures the hush of a whole room: from the edge of A's button to the last audible sample on B's card,
 // over a real broker, on two whole devices with virtual cards of one clock. In the same run B's own button is measured the
-// same way, in turn with the other: the difference is what the room costs (A's confirmation of 4 ms, which a hush must wait for, and one
+// same way, in turn with the other: the difference is what the room costs (A's confirmation of 25 ms, which a hush must wait for, and one
 // hop). Presses that are late are held against what bare C timers saw of the machine at that moment.
 //
 //	CONCH_BENCH_PRESSES=100 go test -run '^$' -bench RoomHush ./device    more or fewer presses a broker (default 500)
@@ -52,7 +52,7 @@ func BenchmarkRoomHush(b *testing.B) {
 }
 
 const (
-	confirmedMS = 4 // of quiet make a touch a press
+	confirmedMS = 25 // of contact are a press
 	benchSlack  = 2 // ms beyond a bound, for timers and switches
 )
 

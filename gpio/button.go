@@ -30,6 +30,7 @@ type ButtonOptions struct {
 	ActiveHigh bool   // pressed is high
 	Bias       Bias
 	Mode       Mode
+	Press      time.Duration        // contact that is a press; zero: PressAfter; AtOnce: its edge is
 	Stuck      time.Duration        // zero: StuckAfter
 	Clock      func() time.Duration // shared by all facts; nil: a clock of its own
 }
@@ -107,7 +108,7 @@ func (b *Button) Call(f func()) bool { return b.call.CompareAndSwap(nil, &f) }
 func (b *Button) Run(ctx context.Context, on func(Event)) error {
 	var (
 		now     = b.options.Clock
-		contact = StartDebounce(now(), b.options.Stuck)
+		contact = StartDebounce(now(), b.options.Press, b.options.Stuck)
 		meant   = Gesture{Mode: b.options.Mode}
 		raw     = make([]Event, 0, 8)
 		out     = make([]Event, 0, 8)

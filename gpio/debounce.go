@@ -2,12 +2,19 @@ package gpio
 
 import "time"
 
-// Times of the contact (facts/audio.md 9). They are properties of fingers and switches, not settings.
+// Times of the contact (facts/audio.md 9). They are properties of fingers, switches and wires.
 const (
-	confirmQuiet = 4 * time.Millisecond  // quiet after the last bounce that makes a touch a press
+	// PressAfter is the default for how long a contact is closed, after its last bounce, until it is a press: mains clicks and
+	// static make clean pulses of 5 to 20 ms, and no finger is quicker.
+	PressAfter = 25 * time.Millisecond
+	// AtOnce as a press's length is for contacts that somebody else has settled already, as Linux does with keys.
+	AtOnce = time.Duration(-1)
+
+	openQuiet    = 4 * time.Millisecond  // quiet that makes an opened touch a glitch
 	releaseQuiet = 25 * time.Millisecond // quiet that makes a release; useful as post-roll, so it may be long
-	// Noisy bounds a touch: a contact that does not come to rest in this time is a noisy wire until it does.
-	Noisy = 40 * time.Millisecond
+	// Noisy bounds a touch: a contact that is not closed for good so long after it could have been a press is a noisy wire
+	// until it comes to rest.
+	Noisy = 36 * time.Millisecond
 	// StuckAfter is the default for a press nobody can mean.
 	StuckAfter = 60 * time.Second
 )
@@ -27,13 +34,14 @@ const (
 // Debounce is a contact's state: a value, with no clock, channel or pointer. It begins blocked, until the contact has been up
 // for 25 ms, because a button that is down at the start has not been pressed.
 //
-//	         edge           4 ms quiet, down           edge            25 ms quiet, up
+//	         edge          closed for 25 ms            edge            25 ms quiet, up
 //	up ──────────> touched ─────────────────> down ──────────> lifting ───────────────> up
 //	     Touched    │  │        Pressed        ^                  │        Released
 //	                │  └ 4 ms quiet, up: Glitched, up             └ 25 ms quiet, down: down
-//	                └ 40 ms of noise: Glitched, noisy ─ 4 ms quiet, down: Touched, Pressed, down
+//	                └ 61 ms of noise: Glitched, noisy ─ closed for 25 ms: Touched, Pressed, down
 //	down, lifting ── held too long: Released, Stuck, deaf ── 25 ms quiet, up: Freed, up
 type Debounce struct {
+	press time.Duration // a contact so long is a press; negative: at once
 	stuck time.Duration // a press so long is nobody's
 	phase phase
 	known bool          // the last level seen
@@ -43,12 +51,16 @@ type Debounce struct {
 	now   time.Duration // never goes back
 }
 
-// StartDebounce is a contact nobody has looked at yet. stuck is how long a press may be; zero means StuckAfter.
-func StartDebounce(at, stuck time.Duration) Debounce {
+// StartDebounce is a contact nobody has looked at yet. press is how long a contact is until it is a press, stuck how long a
+// press may be; zero means PressAfter and StuckAfter.
+func StartDebounce(at, press, stuck time.Duration) Debounce {
+	if press == 0 {
+		press = PressAfter
+	}
 	if stuck <= 0 {
 		stuck = StuckAfter
 	}
-	return Debounce{stuck: stuck, last: at, now: at}
+	return Debounce{press: press, stuck: stuck, last: at, now: at}
 }
 
 // Edge takes an edge with the level read after it, and appends what it means to out. The level may be that of before: two
@@ -71,9 +83,9 @@ func (d Debounce) Level(at time.Duration, isDown bool, out []Event) (Debounce, [
 func (d Debounce) Wake() (time.Duration, bool) {
 	switch d.phase {
 	case touched:
-		return min(d.last+confirmQuiet, d.first+Noisy), true
+		return min(d.last+d.quiet(), d.first+d.press+Noisy), true
 	case noisy:
-		return d.last + confirmQuiet, true
+		return d.last + d.quiet(), true
 	case down:
 		return d.since + d.stuck, true
 	case lifting:
@@ -82,6 +94,14 @@ func (d Debounce) Wake() (time.Duration, bool) {
 		return d.last + releaseQuiet, !d.known
 	}
 	return 0, false
+}
+
+// quiet is how long a touch rests before it is settled.
+func (d Debounce) quiet() time.Duration {
+	if d.known {
+		return d.press
+	}
+	return openQuiet
 }
 
 // Lost is what becomes of a contact that can no longer be seen: a touch was none, a press is over. Kind is 0 where neither
@@ -105,6 +125,10 @@ func (d Debounce) change(isDown bool, out []Event) (Debounce, []Event) {
 		// Whatever the level is by now: the contact has moved, and the first edge acts at once (turns.md 2).
 		d.phase, d.first = touched, d.now
 		out = append(out, Event{Kind: Touched, At: d.now})
+		if d.press < 0 && isDown {
+			d.phase, d.since = down, d.now
+			out = append(out, Event{Kind: Pressed, At: d.now})
+		}
 	case down:
 		d.phase, d.first = lifting, d.now
 	}
@@ -123,7 +147,7 @@ func (d Debounce) advance(at time.Duration, seen bool, out []Event) (Debounce, [
 		switch d.phase {
 		case touched:
 			switch {
-			case due < d.last+confirmQuiet:
+			case due < d.last+d.quiet():
 				d.phase = noisy
 				out = append(out, Event{Kind: Glitched, At: d.first})
 			case d.known:

@@ -56,7 +56,7 @@ type world struct {
 // watch runs a wave through Debounce as Button.Run does, until end.
 func watch(w wave, end time.Duration, in world) []Event {
 	start := -100 * ms // long enough ago for the contact to be known as up
-	d := StartDebounce(start, 0)
+	d := StartDebounce(start, 0, 0)
 	var out []Event
 	d, out = d.Level(start, false, out)
 	d, out = d.Level(start+50*ms, false, out)
@@ -101,10 +101,12 @@ func TestDebounce(t *testing.T) {
 		want string
 	}{
 		{"a clean press acts at its first edge", wave{0, 100 * ms}, "touched@0 pressed@0 released@100"},
-		{"bounces postpone the confirmation, not the touch", wave{0, 1 * ms, 2 * ms, 3 * ms, 4 * ms, 100 * ms}, "touched@0 pressed@0 released@100"},
+		{"bounces postpone the confirmation, not the touch", wave{0, 1 * ms, 2 * ms, 3 * ms, 4 * ms, 30 * ms}, "touched@0 pressed@0 released@30"},
 		{"bounces on the way up keep the stamp of the first", wave{0, 100 * ms, 110 * ms, 112 * ms, 130 * ms, 131 * ms}, "touched@0 pressed@0 released@100"},
 		{"3 ms of noise are a glitch", wave{0, 3 * ms}, "touched@0 glitched@0"},
-		{"5 ms are a press", wave{0, 5 * ms}, "touched@0 pressed@0 released@5"},
+		{"24 ms of static are a glitch", wave{0, 24 * ms}, "touched@0 glitched@0"},
+		{"25 ms are a press", wave{0, 25 * ms}, "touched@0 pressed@0 released@25"},
+		{"clicks of 20 ms are glitches, each for itself", wave{0, 20 * ms, 30 * ms, 50 * ms}, "touched@0 glitched@0 touched@30 glitched@30"},
 		{"a contact that lets go for 20 ms is still pressed", wave{0, 100 * ms, 120 * ms, 300 * ms}, "touched@0 pressed@0 released@300"},
 		{"two presses 60 ms apart are two", wave{0, 50 * ms, 110 * ms, 200 * ms}, "touched@0 pressed@0 released@50 touched@110 pressed@110 released@200"},
 		{"held for two minutes it is stuck until it is free", wave{0, 120_000 * ms}, "touched@0 pressed@0 released@60000 stuck@60000 freed@120000"},
@@ -129,7 +131,7 @@ func hum(from, to, period time.Duration) (w wave) {
 }
 
 func TestButtonDownAtTheStartWaitsForRelease(t *testing.T) {
-	d := StartDebounce(0, 0)
+	d := StartDebounce(0, 0, 0)
 	var out []Event
 	for _, at := range []time.Duration{0, 1 * ms, 250 * ms, 70_000 * ms} {
 		d, out = d.Level(at, true, out)
@@ -157,7 +159,7 @@ func TestLostEdgesHeal(t *testing.T) {
 		want string
 	}{
 		{"of the press", 0, "touched@200 pressed@200 released@1000"},
-		{"of the release", 1, "touched@0 pressed@0 released@1004"},
+		{"of the release", 1, "touched@0 pressed@0 released@1025"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := -1
@@ -172,7 +174,7 @@ func TestLostEdgesHeal(t *testing.T) {
 
 // The level is read after the edge, in the middle of a bounce perhaps, and the edge that would correct it gets lost.
 func TestLevelThatDisagreesBeginsTheQuietAnew(t *testing.T) {
-	atRest := StartDebounce(-100*ms, 0)
+	atRest := StartDebounce(-100*ms, 0, 0)
 	atRest, _ = atRest.Level(-50*ms, false, nil)
 	d, out := atRest.Edge(Edge{At: 0, Down: false}, nil)
 	d, out = d.Level(4*ms, true, out)
@@ -208,16 +210,16 @@ func bounces(r *rand.Rand, at, gap time.Duration) (w wave) {
 func randomPart(r *rand.Rand, at time.Duration) part {
 	w := wave{at}
 	if r.IntN(3) == 0 { // a glitch: pulses too short, up at the end
-		for w = append(w, at+between(r, 10*time.Microsecond, 3*ms)); r.IntN(2) == 0 && len(w) < 8; {
+		for w = append(w, at+between(r, 10*time.Microsecond, 25*ms)); r.IntN(2) == 0 && len(w) < 8; {
 			last := w[len(w)-1]
 			w = append(w, last+between(r, 10*time.Microsecond, 3*ms), last+3*ms+between(r, 10*time.Microsecond, ms/2))
 		}
 		return part{w, []Event{{Kind: Touched, At: at}, {Kind: Glitched, At: at}}, 100 * ms}
 	}
 	w = append(w, bounces(r, at, 3*ms)...) // 10 x 3 ms is still below Noisy
-	lift := w[len(w)-1] + between(r, 5*ms, 3000*ms)
+	lift := w[len(w)-1] + between(r, 26*ms, 3000*ms)
 	for r.IntN(3) == 0 { // it lets go for a moment in the middle
-		gone := w[len(w)-1] + 6*ms
+		gone := w[len(w)-1] + 26*ms
 		w = append(w, gone, gone+between(r, ms, 24*ms))
 		lift = w[len(w)-1] + between(r, 26*ms, 1000*ms)
 	}
@@ -300,7 +302,7 @@ func TestRandomTroubleKeepsTheGrammar(t *testing.T) {
 
 func TestFirstEdgeAllocatesNothing(t *testing.T) {
 	buffer := make([]Event, 0, 8)
-	d := StartDebounce(0, 0)
+	d := StartDebounce(0, 0, 0)
 	d, _ = d.Level(30*ms, false, nil)
 	if n := testing.AllocsPerRun(100, func() { _, buffer = d.Edge(Edge{At: 40 * ms, Down: true}, buffer[:0]) }); n != 0 {
 		t.Errorf("%v allocations on the first edge; want 0", n)

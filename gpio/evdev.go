@@ -151,6 +151,7 @@ func OpenKeys(o KeysOptions) (*Button, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.Button.Press = AtOnce // the device or its driver has settled it, and a presenter sends press and release within 10 ms
 	return NewButton(line, o.Button), nil
 }
 

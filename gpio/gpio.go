@@ -14,9 +14,9 @@
 // the tap that ends a recording).
 //
 //	contact   ____|‾|_|‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾|_|‾|______________
-//	events        Touched  Pressed                Released
-//	              |<4 ms quiet>|         |<25 ms quiet>|
-//	At            ^        ^ same        ^ the first edge up
+//	events        Touched        Pressed          Released
+//	              |<25 ms closed>|       |<25 ms quiet>|
+//	At            ^              ^ same  ^ the first edge up
 //
 // Times are since the device's clock started. A level is true when the button is pressed, whatever the polarity of the wire.
 package gpio
@@ -36,7 +36,7 @@ type Kind uint8
 
 // Kinds of events. Contact: the first seven; the rest come from the console.
 const (
-	// Touched: the first edge. Silence now; Pressed, Glitched or Released follows within Noisy.
+	// Touched: the first edge. Silence now; Pressed, Glitched or Released follows within the press's length and Noisy.
 	Touched Kind = iota + 1
 	// Pressed: the touch was a press. At is its first edge.
 	Pressed

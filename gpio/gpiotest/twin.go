@@ -16,7 +16,7 @@ type Hand interface {
 	Release()
 	// Bounce moves the contact away and back n times, 0.2 ms each.
 	Bounce(n int)
-	// Glitch closes the contact for 0.5 ms.
+	// Glitch closes the contact for 20 ms, as a click of the mains does.
 	Glitch()
 }
 
@@ -46,7 +46,7 @@ func (h hand) Bounce(n int) {
 
 func (h hand) Glitch() {
 	h.Set(true)
-	<-time.After(500 * time.Microsecond)
+	<-time.After(20 * time.Millisecond)
 	h.Set(false)
 }
 

@@ -18,7 +18,7 @@ func TestTwinKeepsTheContract(t *testing.T) {
 	})
 }
 
-// The touch is reported at the instant of the edge; the press 4 ms after the last bounce, stamped with the first.
+// The touch is reported at the instant of the edge; the press 25 ms after the last bounce, stamped with the first.
 func TestTouchHasNoDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
@@ -46,7 +46,7 @@ func TestTouchHasNoDelay(t *testing.T) {
 		}
 		want := []seen{
 			{gpio.Event{Kind: gpio.Touched, At: pressed}, pressed},
-			{gpio.Event{Kind: gpio.Pressed, At: pressed}, pressed + 1800*time.Microsecond + 4*time.Millisecond},
+			{gpio.Event{Kind: gpio.Pressed, At: pressed}, pressed + 1800*time.Microsecond + gpio.PressAfter},
 			{gpio.Event{Kind: gpio.Released, At: released}, released + 25*time.Millisecond},
 		}
 		if len(all) != len(want) {
@@ -92,8 +92,8 @@ func TestTapModeFollowsTheRecording(t *testing.T) {
 	})
 }
 
-// A thousand presses in ten seconds (2.5 ms apart are glitches, 10 ms and more are presses): nothing wedges.
-func TestThousandPressesInTenSeconds(t *testing.T) {
+// A thousand presses in thirty seconds, each too soon after the one before: nothing wedges.
+func TestThousandPressesInHaste(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := gpiotest.New(gpio.ButtonOptions{})
 		counts := make(map[gpio.Kind]int)
@@ -103,7 +103,7 @@ func TestThousandPressesInTenSeconds(t *testing.T) {
 		time.Sleep(time.Second)
 		for range 1000 {
 			b.Press()
-			time.Sleep(5 * time.Millisecond)
+			time.Sleep(26 * time.Millisecond)
 			b.Release()
 			time.Sleep(5 * time.Millisecond)
 		}
