@@ -171,15 +171,15 @@ func TestButtonThatStaysAwayCostsLittle(t *testing.T) {
 	})
 }
 
-func TestPressThatItsChipTakesAwayIsReleased(t *testing.T) {
+func TestPressThatItsChipTakesAwayHasVanished(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, c := range []struct {
 			held time.Duration
 			want string
 		}{
 			{2 * time.Millisecond, "touched glitched"},
-			{time.Second, "touched pressed released"},
-			{7 * time.Second, "touched pressed released"}, // and no long press: nobody let it go
+			{time.Second, "touched pressed vanished"},
+			{7 * time.Second, "touched pressed vanished"}, // and no long press: nobody let it go
 		} {
 			b := newButtonBench(false)
 			b.run(t)

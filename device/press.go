@@ -32,6 +32,10 @@ func (d *Device) press(e gpio.Event, c *contact) {
 		d.unhush(c) // of a tap that ended a recording; nothing after a press
 		c.held = false
 		d.coordinator.Release(e.At, d.mic.Held(e.At), c.button)
+	case gpio.Vanished: // nobody meant to send what was said until the wire came off
+		d.unhush(c)
+		c.held = false
+		d.coordinator.Post(turn.Released{At: e.At, Button: c.button, Gone: true})
 	default:
 		d.notPress(e, c)
 	}
@@ -73,13 +77,13 @@ func (d *Device) taken(by *contact) {
 	}
 }
 
-// letGo settles what a button that is not there any more has left open: a touch was none, and a press is over.
+// letGo settles what a button that is not there any more has left open: a touch was none, and a press is not to be committed.
 func (d *Device) letGo(c *contact) {
 	if c.touched {
 		d.press(gpio.Event{Kind: gpio.Glitched}, c)
 	}
 	if c.held {
-		d.press(gpio.Event{Kind: gpio.Released, At: d.now()}, c)
+		d.press(gpio.Event{Kind: gpio.Vanished, At: d.now()}, c)
 	}
 }
 

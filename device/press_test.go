@@ -209,8 +209,8 @@ func TestALongHoldIsNoGestureAfterAnotherPress(t *testing.T) {
 	}
 }
 
-// Nobody can let go of a button that is not there any more: that it vanished is the release, and what was said is answered.
-func TestAButtonThatVanishesWhileHeldIsReleased(t *testing.T) {
+// Nobody has let go of a button that is not there any more: what was said until then is not sent, and that is told.
+func TestAButtonThatVanishesWhileHeldCommitsNothing(t *testing.T) {
 	t.Parallel()
 	b, p := withHeld(t)
 	b.state(turn.Listening)
@@ -218,7 +218,10 @@ func TestAButtonThatVanishesWhileHeldIsReleased(t *testing.T) {
 		b.speak(300 * time.Millisecond)
 		close(p.say)
 	})
-	b.answered(r)
+	b.failed(r, turn.Failed, turn.WordsNotHeard)
+	if l := b.ears.lengths(); len(l) != 0 {
+		t.Errorf("the server heard %v; want nothing", l)
+	}
 	if !b.holds(buttonLost) {
 		t.Error("nobody is told that the button is gone")
 	}

@@ -339,7 +339,7 @@ func (b seenButton) Run(ctx context.Context, on func(gpio.Event)) error {
 			b.s.play.silenced(b.s, e.At)
 		}
 		on(e)
-		if e.Kind == gpio.Pressed || e.Kind == gpio.Released {
+		if e.Kind == gpio.Pressed || e.Kind == gpio.Released || e.Kind == gpio.Vanished {
 			b.s.mu.Lock()
 			b.s.moves++
 			b.s.mu.Unlock()

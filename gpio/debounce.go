@@ -104,15 +104,17 @@ func (d Debounce) quiet() time.Duration {
 	return openQuiet
 }
 
-// Lost is what becomes of a contact that can no longer be seen: a touch was none, a press is over. Kind is 0 where neither
-// was on.
+// Lost is what becomes of a contact that can no longer be seen: a touch was none, a press has vanished but where it was just
+// let go. Kind is 0 where neither was on.
 func (d Debounce) Lost(at time.Duration) Event {
 	ev := Event{At: max(at, d.now)}
 	switch d.phase {
 	case touched:
 		ev.Kind, ev.At = Glitched, d.first
-	case down, lifting:
-		ev.Kind = Released
+	case down:
+		ev.Kind = Vanished
+	case lifting:
+		ev.Kind, ev.At = Released, d.first
 	}
 	return ev
 }

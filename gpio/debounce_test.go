@@ -311,3 +311,46 @@ func TestFirstEdgeAllocatesNothing(t *testing.T) {
 		t.Errorf("got %s; want touched@40", texts(buffer))
 	}
 }
+
+// A button that is gone while it is held was not let go of; one that was just let go of was.
+func TestLostButtonVanishes(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		mode Mode
+		wave wave
+		gone time.Duration
+		want string
+	}{
+		{"at rest", Hold, wave{}, 0, ""},
+		{"touched", Hold, wave{0}, 10 * ms, "glitched@0"},
+		{"held", Hold, wave{0}, 300 * ms, "vanished@300"},
+		{"just let go", Hold, wave{0, 300 * ms}, 310 * ms, "released@300"},
+		{"let go", Hold, wave{0, 300 * ms}, 400 * ms, ""},
+		{"a tap's recording is on", Tap, wave{0, 60 * ms}, 900 * ms, "vanished@900"},
+		{"the tap that ended it is still down", Tap, wave{0, 60 * ms, 900 * ms}, 950 * ms, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d, g := StartDebounce(-100*ms, 0, 0), Gesture{Mode: c.mode}
+			var raw, out []Event
+			for i, at := range append(c.wave, c.gone) {
+				down := i%2 == 1
+				for wake, ok := d.Wake(); ok && wake < at; wake, ok = d.Wake() {
+					d, raw = d.Level(wake, down, raw)
+				}
+				if i < len(c.wave) {
+					d, raw = d.Edge(Edge{At: at, Down: !down}, raw)
+				}
+			}
+			for _, ev := range raw {
+				g, out = g.Step(ev, out)
+			}
+			var got []Event
+			if ev, open := g.Lost(d.Lost(c.gone)); open {
+				got = []Event{ev}
+			}
+			if texts(got) != c.want {
+				t.Errorf("%s; want %s (%s)", texts(got), c.want, texts(out))
+			}
+		})
+	}
+}

@@ -115,10 +115,13 @@ func (g Gesture) Step(ev Event, out []Event) (Gesture, []Event) {
 
 // Lost takes Debounce's Lost and says what it means, if anything: no gesture, and no recording that nobody can end.
 func (g Gesture) Lost(ev Event) (Event, bool) {
-	if g.on || ev.Kind == Released && !g.ending {
-		return Event{Kind: Released, At: ev.At}, true
+	switch {
+	case g.on:
+		return Event{Kind: Vanished, At: ev.At}, true
+	case g.ending && ev.Kind != Glitched:
+		return ev, false
 	}
-	return ev, ev.Kind == Glitched
+	return ev, ev.Kind != 0
 }
 
 func (g Gesture) gestures(at, held time.Duration, out []Event) (Gesture, []Event) {

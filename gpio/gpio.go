@@ -34,7 +34,7 @@ type Edge struct {
 // Kind is what an Event says.
 type Kind uint8
 
-// Kinds of events. Contact: the first seven; the rest come from the console.
+// Kinds of events. Contact: the first eight; the rest come from the console.
 const (
 	// Touched: the first edge. Silence now; Pressed, Glitched or Released follows within the press's length and Noisy.
 	Touched Kind = iota + 1
@@ -45,6 +45,8 @@ const (
 	// Released: the press is over. At is the first edge up (in the tap modes the first edge of the ending tap). It settles a
 	// touch too: if one is open, give the sound back.
 	Released
+	// Vanished: the button is gone while it was pressed, or while a tap's recording was on. Nobody let go of it.
+	Vanished
 	// Stuck: the button is held for so long that nobody can mean it. Released came before; nothing comes until Freed.
 	Stuck
 	// Freed: the stuck button is up again.
@@ -64,7 +66,7 @@ const (
 )
 
 func (k Kind) String() string {
-	names := [...]string{"none", "touched", "pressed", "glitched", "released", "stuck", "freed", "double-pressed",
+	names := [...]string{"none", "touched", "pressed", "glitched", "released", "vanished", "stuck", "freed", "double-pressed",
 		"long-pressed", "very-long-pressed", "asked", "quit", "eof"}
 	if int(k) < len(names) {
 		return names[k]

@@ -186,7 +186,7 @@ func TestPressEndsWithItsChip(t *testing.T) {
 	w.next(Touched)
 	w.next(Pressed)
 	f.unplug(pi)
-	w.next(Released)
+	w.next(Vanished)
 	if err := w.end(); !errors.Is(err, ErrGone) {
 		t.Errorf("Run = %v", err)
 	}

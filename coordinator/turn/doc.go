@@ -27,6 +27,7 @@
 //	Released                .     C          .        .        .        .         .         .         .
 //	Released, too short     .     I          .        .        .        .         .         .         .
 //	Released, other button  .     ~          .        .        .        .         .         .         .
+//	Released, gone          .     I          .        .        .        .         .         .         .
 //	Asked                   C     XC         XC       XC       XC       XC        XC        XC        XC
 //	Hushed                  =     XI         XI       XI       XI       XI        XI        XI        XI
 //	Hushed, by the room     =     =          XI       XI       XI       XI        XI        XI        XI

@@ -10,7 +10,7 @@ type Event interface{ event() }
 // Button tells the buttons of one device apart: a pin, a key, the keyboard, the control socket.
 type Button uint8
 
-// Pressed: the button went down and was confirmed (4 ms after its last bounce). At is the first edge. The speaker has
+// Pressed: the button went down and was confirmed (a pin: closed for 25 ms). At is the first edge. The speaker has
 // already dropped; Turn is the id of the turn that may begin. A press has a reserved place in the inbox.
 type Pressed struct {
 	At     time.Duration
@@ -18,12 +18,13 @@ type Pressed struct {
 	Button Button
 }
 
-// Released: the button has been up for 25 ms, or is gone. At is its first up edge; Held counts the samples (24 kHz) that the
+// Released: the button has been up for 25 ms, or is Gone, and then nothing is committed. At is its first up edge; Held counts the samples (24 kHz) that the
 // card had captured between the two edges, delivered or not, without pre-roll. It ends what a press of the same button began.
 type Released struct {
 	At     time.Duration
 	Held   int
 	Button Button
+	Gone   bool
 }
 
 // Asked: a question was typed, or came from the CLI; as if spoken. It interrupts like a press.

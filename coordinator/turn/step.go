@@ -219,6 +219,8 @@ func (s *step) releasedAt(e Released) {
 	}
 	m.listen, m.released = e.At-m.began, e.At
 	switch {
+	case e.Gone:
+		s.fail(e.At, WordsNotHeard, Failed)
 	case !m.capturing && m.listen >= noMicrophoneAfter:
 		s.fail(e.At, WordsNoMicrophone, Failed)
 	case e.Held < m.cfg.MinHeld:

@@ -18,6 +18,7 @@ var rows = []struct{ label, fact string }{
 	{"Released", "release 24000"},
 	{"Released, too short", "release 2399"},
 	{"Released, other button", "release 24000 2"},
+	{"Released, gone", "release 24000 - true"},
 	{"Asked", "ask t-2 why"},
 	{"Hushed", "hush"},
 	{"Hushed, by the room", "hush true"},

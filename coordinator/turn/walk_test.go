@@ -452,7 +452,7 @@ func (w *watch) noise() Event {
 	case 0, 1, 2:
 		return Pressed{At: w.now, Turn: fresh()}
 	case 3:
-		return Released{At: w.now, Held: w.r.IntN(5000), Button: Button(w.r.IntN(2))}
+		return Released{At: w.now, Held: w.r.IntN(5000), Button: Button(w.r.IntN(2)), Gone: w.r.IntN(4) == 0}
 	case 4:
 		return Asked{At: w.now, Turn: fresh(), Text: "?"}
 	case 5:
