@@ -186,7 +186,7 @@ func TestKernelChipGoesAndComesBack(t *testing.T) {
 		begun := time.Now()
 		s.unplug()
 		if pressed {
-			w.next(Released)
+			w.next(Vanished)
 		}
 		if err := w.end(); !errors.Is(err, ErrGone) {
 			t.Errorf("round %d: Run = %v; want %v", round, err, ErrGone)
