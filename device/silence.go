@@ -40,7 +40,7 @@ type SilenceBench struct {
 }
 
 // SilenceStates are the states of turns.md 2 in which a press must silence.
-var SilenceStates = []string{"committing", "speaking", "tool", "content", "injected", "call", "tail"}
+var SilenceStates = []string{"committing", "speaking", "tool", "awaiting", "content", "injected", "call", "tail"}
 
 // SilenceRow is the distribution for one state.
 type SilenceRow struct {
@@ -285,7 +285,7 @@ func (r *rig) reach(ctx context.Context, state string) error {
 		r.device.coordinator.Ask("bench")
 	}
 	want := map[string]turn.State{"committing": turn.Committing, "speaking": turn.InResponse, "tool": turn.InResponse,
-		"content": turn.Idle, "injected": turn.InResponse, "call": turn.Idle, "tail": turn.InResponse}[state]
+		"awaiting": turn.AwaitingNextResponse, "content": turn.Idle, "injected": turn.InResponse, "call": turn.Idle, "tail": turn.InResponse}[state]
 	return r.until(ctx, func() bool {
 		return r.voice.sounding.Load() && r.device.coordinator.State() == want && r.device.audible()
 	}, "state "+want.String()+" with a tone")

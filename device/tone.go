@@ -121,6 +121,10 @@ func (v *toneVoice) answer(ctx context.Context, out coordinator.Outlet, id turn.
 	case "tool": // spoken, and a tool is still at work
 		call("slow")
 		speak(3600)
+	case "awaiting": // the thinking cue sounds until the tool has returned
+		call("slow")
+		done()
+		v.sounding.Store(true)
 	case "content", "call":
 		call(state)
 		done()
