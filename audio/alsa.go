@@ -55,6 +55,7 @@ type alsaStream struct {
 
 	// atomic, by the thread
 	callbacks atomic.Uint64
+	xruns     atomic.Uint64 // once the device is closed
 	policy    atomic.Int64
 	tid       atomic.Int64
 
@@ -91,6 +92,16 @@ func (s *alsaStream) Callbacks() uint64 {
 		n += s.pcm.rested()
 	}
 	return n
+}
+
+// Xruns is how often the card had run dry, while it rests too.
+func (s *alsaStream) Xruns() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.opened.Load() {
+		return s.pcm.xruns()
+	}
+	return s.xruns.Load()
 }
 
 // Rest lets the device play silence by itself.
@@ -139,6 +150,7 @@ func (s *alsaStream) own(cfg StreamConfig, p place, ready chan<- error) {
 		defer func() {
 			s.pcm.close()
 			s.mu.Lock()
+			s.xruns.Store(s.pcm.xruns())
 			s.opened.Store(false)
 			s.mu.Unlock()
 			s.pcm.free()

@@ -278,5 +278,7 @@ func TestALSAGoesOnAfterAStandstill(t *testing.T) {
 	}
 	if s := r.card.Stats(); s.Underruns == 0 {
 		t.Error("the card never ran dry: this proves nothing")
+	} else if x := r.str.(xrunner).Xruns(); x == 0 {
+		t.Errorf("no xrun is counted; the card had %d", s.Underruns)
 	}
 }
