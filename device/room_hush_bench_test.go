@@ -53,7 +53,7 @@ func BenchmarkRoomHush(b *testing.B) {
 
 const (
 	confirmedMS = 25 // of contact are a press
-	benchSlack  = 2 // ms beyond a bound, for timers and switches
+	benchSlack  = 2  // ms beyond a bound, for timers and switches
 )
 
 // hushPair is a device that speaks (b) and one whose button is pressed (a).
