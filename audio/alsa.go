@@ -224,42 +224,55 @@ func (s *alsaStream) open(cfg StreamConfig, p place) (err error) {
 	return s.pcm.silence(got)
 }
 
-// fill is one callback.
+// fill is one callback. What it writes is whole pieces, and what it took back: else the next end of a period would find less room
+// than one, and the card sleep on through it.
 func (s *alsaStream) fill() error {
 	stale := s.back.Stale()
 	room, delay, hollow := s.pcm.room()
+	room -= room % s.pcm.piece()
 	if stale || hollow > 0 {
-		if err := s.anew(room, delay, hollow); err != nil {
+		var err error
+		if room, err = s.anew(room, delay, hollow); err != nil {
 			return err
 		}
-		room, delay, _ = s.pcm.room()
 	}
 	for room >= RewindStep {
+		_, delay, _ = s.pcm.room()
 		n := min(room, len(s.buf)) / RewindStep * RewindStep
 		s.back.SetQueued(CardDuration(max(0, delay)))
 		s.render(s.buf[:n])
-		out := s.buf[min(n, s.skip):n]
-		s.skip -= n - len(out)
-		if err := s.pcm.write(out); err != nil {
+		n, err := s.write(n)
+		if err != nil {
 			return err
 		}
-		room, delay, _ = s.pcm.room()
+		free, _, _ := s.pcm.room() // none where the card had run dry
+		room = min(room-n, free)
 	}
 	return nil
 }
 
-// anew takes back what may be stale, but for the margin, and writes the first of what comes in its place.
-func (s *alsaStream) anew(room, delay, hollow int) error {
+// write hands over what was rendered, but for what came too late, and returns how much.
+func (s *alsaStream) write(n int) (int, error) {
+	out := s.buf[min(n, s.skip):n]
+	s.skip -= n - len(out)
+	return len(out), s.pcm.write(out)
+}
+
+// anew takes back what may be stale, but for the margin, and writes the first of what comes in its place. It returns how much room
+// there is to be filled then.
+func (s *alsaStream) anew(room, delay, hollow int) (int, error) {
 	asked := time.Now()
 	back := s.pcm.rewindable() - s.margin
 	if s.skip > 0 || back <= 0 { // the former in a card that gave back less than it said
-		return nil
+		return room, nil
 	}
 	if back > hollow { // silence that nobody rendered is taken back as it is
 		back = hollow + s.back.Rewind(back-hollow)
+	} else {
+		back -= back % RewindStep
 	}
 	if back == 0 {
-		return nil
+		return room, nil
 	}
 	s.back.SetQueued(CardDuration(max(0, delay-back)))
 	n := min(len(s.buf), room+back) / RewindStep * RewindStep
@@ -273,12 +286,12 @@ func (s *alsaStream) anew(room, delay, hollow int) error {
 			s.short++
 		}
 		if err != nil || s.short >= shortTries {
-			return errors.Join(fmt.Errorf("%w: %d frames of %d", errNoRewind, got, back), err)
+			return 0, errors.Join(fmt.Errorf("%w: %d frames of %d", errNoRewind, got, back), err)
 		}
 	} else {
 		s.short = 0
 	}
-	out := s.buf[min(n, s.skip):n]
-	s.skip -= n - len(out)
-	return s.pcm.write(out)
+	n, err = s.write(n)
+	free, _, _ := s.pcm.room()
+	return min(room+got-n, free), err
 }

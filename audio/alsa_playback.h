@@ -10,6 +10,7 @@ typedef struct {
 	// fixed after open
 	void *pcm;
 	unsigned channels, period, buffer;
+	unsigned piece; // silence is written in multiples of it
 	int wide;  // samples of 32 bits
 	int batch; // the driver copies ahead
 	char name[80];
@@ -202,8 +203,9 @@ static int conch_pcm_wait(conch_pcm *p) {
 		}
 		if (conch_alsa.delay(p->pcm, &p->delay) < 0) p->delay = (long)p->buffer - p->avail;
 		if (!__atomic_load_n(&p->resting, __ATOMIC_SEQ_CST)) return 0;
-		if (p->avail > 0 && (err = conch_pcm_silence(p, (unsigned)p->avail)) < 0 && (err = conch_pcm_recover(p, err)) < 0) return err;
-		if (p->avail > 0) __atomic_fetch_add(&p->rested, 1, __ATOMIC_SEQ_CST);
+		unsigned n = (unsigned)p->avail - (unsigned)p->avail % p->piece;
+		if (n > 0 && (err = conch_pcm_silence(p, n)) < 0 && (err = conch_pcm_recover(p, err)) < 0) return err;
+		if (n > 0) __atomic_fetch_add(&p->rested, 1, __ATOMIC_SEQ_CST);
 	}
 }
 

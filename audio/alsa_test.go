@@ -253,6 +253,27 @@ func TestALSARewoundOpenClose(t *testing.T) {
 	}
 }
 
+// The thread wakes at each end of a period, also when it has taken something back in the middle of one: else a press waits for two.
+func TestALSARewoundWakesOncePerPeriod(t *testing.T) {
+	r := openRewound(t, alsacard.Options{})
+	r.play(tone(30 * time.Second))
+	most := 0.0
+	for i := range 12 { // the machine may stand still in some of them
+		r.pass(time.Duration(i) * 400 * time.Microsecond)
+		r.s.Hush()
+		r.pass(10 * time.Millisecond)
+		r.s.Unhush()
+		r.pass(20 * time.Millisecond)
+		calls, frames := r.str.Callbacks(), r.card.Stats().PlayedFrames
+		r.pass(200 * time.Millisecond)
+		calls, frames = r.str.Callbacks()-calls, r.card.Stats().PlayedFrames-frames
+		most = max(most, float64(calls)*240/float64(frames))
+	}
+	if most < 0.8 || most > 1.2 {
+		t.Errorf("%.2f callbacks a period; want one", most)
+	}
+}
+
 // A process that stood still for longer than the card holds goes on, whether it played or rested.
 func TestALSAGoesOnAfterAStandstill(t *testing.T) {
 	r := openRewound(t, alsacard.Options{Silence: true})

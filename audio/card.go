@@ -58,6 +58,9 @@ func (g Granted) Bound(fade time.Duration) time.Duration {
 	}
 	period := time.Duration(g.Period) * time.Second / time.Duration(g.Rate)
 	if g.Rewinds() {
+		if g.Period%RewindStep != 0 { // what is written ends between two wakes
+			period *= 2
+		}
 		return period + time.Duration(g.Margin+RewindStep)*time.Second/time.Duration(g.Rate) + fade
 	}
 	return g.Queued() + period + fade

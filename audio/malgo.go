@@ -479,7 +479,8 @@ func (g *gate) count(buffer time.Duration) {
 // pcm is conch_pcm: an ALSA playback device, and C memory. One goroutine makes all calls but Rest and Stop, on one thread.
 type pcm struct{ p *C.conch_pcm }
 
-// openPCM opens a card by the name that ALSA knows it by; an unix.Errno says why not.
+// openPCM opens a card by the name that ALSA knows it by; an unix.Errno says why not. A card wakes at the ends of its own periods
+// (libasound raises avail_min to one), so what is written should end there too: piece divides it, or is 1 where nothing can.
 func openPCM(name string, period, periods int) (pcm, error) {
 	d := pcm{(*C.conch_pcm)(C.calloc(1, C.sizeof_conch_pcm))}
 	c := C.CString(name)
@@ -488,8 +489,14 @@ func openPCM(name string, period, periods int) (pcm, error) {
 		C.free(unsafe.Pointer(d.p))
 		return pcm{}, err
 	}
+	d.p.piece = 1
+	if d.p.period%RewindStep == 0 {
+		d.p.piece = d.p.period
+	}
 	return d, nil
 }
+
+func (d pcm) piece() int { return int(d.p.piece) }
 
 func errno(code C.int) error {
 	if code < 0 {
