@@ -189,11 +189,14 @@ func (l *Ledger) open() error {
 	if err := os.MkdirAll(l.dir, 0o750); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o640)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
 	st, err := f.Stat()
+	if err == nil && st.Mode().Perm() != 0o600 { // of an older conch: what people said is for nobody else
+		err = f.Chmod(0o600)
+	}
 	if err != nil {
 		f.Close()
 		return err

@@ -32,7 +32,8 @@ func entry(n int) round.Entry {
 
 func TestLedgerIsWrittenAndReadBack(t *testing.T) {
 	dir := t.TempDir()
-	for run := range 2 { // a second run goes on where the first ended
+	for run := range 2 { // a second run goes on where the first ended, which anybody could read
+		_ = os.Chmod(filepath.Join(dir, LedgerFile), 0o644)
 		l, _, stop := ledgerOf(dir)
 		for n := range 10 {
 			l.add(entry(run*10 + n))
@@ -44,6 +45,9 @@ func TestLedgerIsWrittenAndReadBack(t *testing.T) {
 		if err != nil || skipped != 0 || len(got) != 20 || got[19].Why != "entry 19" {
 			t.Errorf("ReadLedger(%s): %d entries, %d skipped, %v; want 20", path, len(got), skipped, err)
 		}
+	}
+	if st, err := os.Stat(filepath.Join(dir, LedgerFile)); err != nil || st.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v; want 0600: what people said is for nobody else", st.Mode(), err)
 	}
 	data, _ := os.ReadFile(filepath.Join(dir, LedgerFile))
 	if !strings.HasPrefix(string(data), `{"time":"2`) {
