@@ -267,8 +267,8 @@ func (b *box) goesOn() {
 		b.server.SetFaults(rehearsal.Faults{})
 	})
 	b.answered(r)
-	if r.Responses != 2 || r.HeardMS < 5000 {
-		b.t.Errorf("%d responses, %.0f ms heard; want 2, and all that had come", r.Responses, r.HeardMS)
+	if r.Responses < 2 || r.HeardMS < 5000 { // the next session may have begun before its fault was taken away
+		b.t.Errorf("%d responses, %.0f ms heard; want 2 at least, and all that had come", r.Responses, r.HeardMS)
 	}
 }
 
