@@ -40,7 +40,7 @@ func stories(dir string) testscript.Params {
 	return testscript.Params{
 		Dir:                 dir,
 		RequireExplicitExec: true,
-		Deadline:            time.Now().Add(2 * time.Minute), // a program that hangs shows where
+		Deadline:            time.Now().Add(6 * time.Minute), // of all scripts, two at a time: a program that hangs shows where
 		Setup: func(e *testscript.Env) error {
 			for name, dir := range map[string]string{
 				"HOME": "home", "XDG_CONFIG_HOME": "config", "XDG_STATE_HOME": "state", "XDG_RUNTIME_DIR": "run",
