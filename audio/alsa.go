@@ -56,6 +56,7 @@ type alsaStream struct {
 	// atomic, by the thread
 	callbacks atomic.Uint64
 	xruns     atomic.Uint64 // once the device is closed
+	lates     atomic.Uint64 // rewinds that came after some of what they should replace
 	policy    atomic.Int64
 	tid       atomic.Int64
 
@@ -63,6 +64,7 @@ type alsaStream struct {
 	buf   []int16
 	skip  int // rendered frames whose place has been played
 	short int // shortTries
+	join  joint
 }
 
 // openRewinding opens a card by our own means, one call at a time and bounded in time like all others.
@@ -103,6 +105,9 @@ func (s *alsaStream) Xruns() uint64 {
 	}
 	return s.xruns.Load()
 }
+
+// Lates is how often something was played that should not have been any more, because the thread was late.
+func (s *alsaStream) Lates() uint64 { return s.lates.Load() }
 
 // Rest lets the device play silence by itself.
 func (s *alsaStream) Rest(on bool) {
@@ -210,6 +215,7 @@ func (s *alsaStream) open(cfg StreamConfig, p place) (err error) {
 		return fmt.Errorf("%w: it holds %d frames", errNoRewind, buffer)
 	}
 	s.buf = make([]int16, period/RewindStep*RewindStep+RewindStep)
+	s.join.sent = make([]int16, buffer)
 	if err := s.pcm.start(); err != nil {
 		return err
 	}
@@ -255,6 +261,7 @@ func (s *alsaStream) fill() error {
 func (s *alsaStream) write(n int) (int, error) {
 	out := s.buf[min(n, s.skip):n]
 	s.skip -= n - len(out)
+	s.join.over(out)
 	return len(out), s.pcm.write(out)
 }
 
@@ -278,9 +285,11 @@ func (s *alsaStream) anew(room, delay, hollow int) (int, error) {
 	n := min(len(s.buf), room+back) / RewindStep * RewindStep
 	s.render(s.buf[:n])
 	got, err := takeBack(s.pcm, back)
+	s.join.takenBack(got, hollow, got < back)
 	if err != nil || got < back {
 		s.skip = back - got
 		late := time.Since(asked)
+		s.lates.Add(1)
 		s.card.log.Debug("audio.rewind", "device", s.granted.Device, "frames", back, "got", got, "late", late, "err", err)
 		if s.skip > CardFrames(late)+s.granted.Period { // more than was played meanwhile: a card counts in periods at worst
 			s.short++
