@@ -322,6 +322,7 @@ func TestFlatAnnouncementWaitsForTheFloor(t *testing.T) {
 	if hall.audible() {
 		t.Error("the announcement sounds while Ben speaks")
 	}
+	hall.wait("the hall knows who has the floor", func(e round.Entry) bool { return e.Kind == round.EntryPress && e.Why == "a press elsewhere" })
 	hall.types("Ada, are you there") // another gets its turn when the announcement has been cut or heard
 	if how := <-outcome; how != "delivered<nil>" {
 		t.Errorf("the announcement: %s", how)
