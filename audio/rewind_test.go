@@ -61,6 +61,25 @@ func (e *eager) tick(now time.Duration) {
 	e.s.Watch()
 }
 
+// What is known of a source's end stays known, though something changes when the card rests already and no callback comes.
+func TestTheEndOfARewoundSourceStaysKnown(t *testing.T) {
+	r := newRewindRig(t)
+	src := r.s.Open(audio.SourceSpeech, r.s.Generation())
+	src.Write(context.Background(), noise(audio.Rate, 1))
+	r.c.Advance(200 * time.Millisecond)
+	r.s.Drop()
+	r.c.Advance(200 * time.Millisecond)
+	at, ok := src.Silenced()
+	heard := src.Heard()
+	if !ok || heard == 0 {
+		t.Fatalf("silenced at %v, %v; heard %d", at, ok, heard)
+	}
+	src.Close() // its writer, who is late
+	if again, ok := src.Silenced(); !ok || again != at || src.Heard() != heard {
+		t.Errorf("silenced at %v, %v, heard %d; before it was %v, %d", again, ok, src.Heard(), at, heard)
+	}
+}
+
 // Whatever happens, and whenever, a card that holds 40 ms and is rewound plays what a card plays that holds one: the same
 // frames at the same time, and the same is said to have been heard.
 func TestRewoundIsWhatAShortBufferPlays(t *testing.T) {

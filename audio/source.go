@@ -39,7 +39,8 @@ type Source struct {
 	rendered  atomic.Uint64 // by the callback: samples handed over at full level, from the beginning
 	end       atomic.Uint64 // by the callback, before finished: where in the mix the last one is
 	lastSound atomic.Int64  // by the callback: when what it handed over last leaves the card
-	finished  atomic.Bool   // by the callback: it will never touch this source again
+	finished  atomic.Bool   // by the callback: it will never touch this source again, unless it goes back
+	left      atomic.Bool   // by Watch: nor then
 	faded     atomic.Uint64 // by the callback: samples there were when the source ran dry; the last of them sounded fading
 	fadedEnd  atomic.Uint64 // by the callback, before faded: where in the mix that was over
 	heard     atomic.Uint64 // Heard never goes back
@@ -62,6 +63,9 @@ func (s *Speaker) newSource(kind SourceKind, gen uint64) *Source {
 
 // over says that nothing of this source will sound any more.
 func (c *Source) over() bool { return c.gen != c.speaker.gen.Load() || c.cut.Load() }
+
+// settled says that what the card holds of this source was rendered after the last change.
+func (c *Source) settled() bool { return c.left.Load() || c.speaker.settled() }
 
 // Write blocks while the buffer is full; it returns the samples accepted, fewer than len(pcm) only when the source is
 // dead, closed, or ctx ended.
@@ -185,7 +189,7 @@ func (c *Source) Heard() int {
 	s := c.speaker
 	heard, faded := c.rendered.Load(), c.faded.Load()
 	switch over := c.over(); {
-	case over && s.settled():
+	case over && c.settled():
 	default:
 		pos, delay := s.clock.at(s.now(), s.queued.Load()), uint64(filterDelay)
 		if over { // the callback has not gone back yet
@@ -223,7 +227,7 @@ func (c *Source) Drained() <-chan struct{} { return c.drained }
 // seen that; zero, false while it still sounds or if it never did. On a card that is cut off hard nobody knows before it is so.
 func (c *Source) Silenced() (time.Duration, bool) {
 	s := c.speaker
-	if !c.finished.Load() || c.over() && !s.settled() {
+	if !c.finished.Load() || c.over() && !c.settled() {
 		return 0, false
 	}
 	at := s.emptied.Load().least(c.gen, time.Duration(c.lastSound.Load()), s.fade)

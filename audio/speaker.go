@@ -359,6 +359,7 @@ func (s *Speaker) watch(force bool) int {
 			}
 		}
 		s.slots[i].Store(nil)
+		src.left.Store(true)
 		s.restless()
 	}
 	if s.spare == nil && left == 0 {
