@@ -139,7 +139,7 @@ END { printf "%s%d packages failed, %d tests skipped\n", buffer == "" || !failed
 endef
 
 .PHONY: test
-test: deps-test ## all tests (below 5 minutes on two cores)
+test: deps-test ## all tests (some six minutes on two cores, compiling included)
 	@$(GO) test -v -timeout 10m $(PKG) 2>&1 | awk '$(SUMMARY)'
 
 .PHONY: race
