@@ -121,16 +121,7 @@ func (s *alsaStream) Rest(on bool) {
 // Close implements Stream.
 func (s *alsaStream) Close() error {
 	s.end()
-	timeout := time.NewTimer(closeTimeout)
-	defer timeout.Stop()
-	select {
-	case <-s.done:
-		return nil
-	case <-timeout.C:
-		s.card.abandoned.Add(1)
-		go func() { <-s.done; s.card.abandoned.Add(-1) }()
-		return fmt.Errorf("audio: close %s %q: %w", PlaybackDevice, s.granted.Device, errHung)
-	}
+	return s.card.awaitClosed(s.done, PlaybackDevice, s.granted.Device)
 }
 
 // end tells the thread; it may still be opening.

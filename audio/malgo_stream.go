@@ -337,14 +337,19 @@ func (s *malgoStream) end() {
 // Close implements Stream.
 func (s *malgoStream) Close() error {
 	s.end()
+	return s.card.awaitClosed(s.done, s.kind, s.granted.Device)
+}
+
+// awaitClosed waits until a device that was told to close has done so, and leaves it behind when it does not.
+func (m *MalgoCard) awaitClosed(done <-chan struct{}, kind Kind, device string) error {
 	timeout := time.NewTimer(closeTimeout)
 	defer timeout.Stop()
 	select {
-	case <-s.done:
+	case <-done:
 		return nil
 	case <-timeout.C:
-		s.card.abandoned.Add(1)
-		go func() { <-s.done; s.card.abandoned.Add(-1) }()
-		return fmt.Errorf("audio: close %s %q: %w", s.kind, s.granted.Device, errHung)
+		m.abandoned.Add(1)
+		go func() { <-done; m.abandoned.Add(-1) }()
+		return fmt.Errorf("audio: close %s %q: %w", kind, device, errHung)
 	}
 }
