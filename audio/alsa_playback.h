@@ -220,16 +220,19 @@ static void conch_pcm_spread(conch_pcm *p, const int16_t *in, unsigned n) {
 			else *out++ = in[i];
 }
 
-enum { CONCH_AHEAD = 16 }; // frames that a card may play while one asks: a plug-in goes back by what has been played, if it is told to
+// A plug-in goes back by what has been played, if it is told to. So no more is asked for than waits, but for what a card may play
+// meanwhile; and where that has been used up, a whole margin is left once more.
+enum { CONCH_NEAR = 16, CONCH_MARGIN = 48 };
 
 // conch_pcm_rewind takes back up to so many frames and returns how many: none where the card has run dry, which is seen when
 // waiting; -EIO where it says that it gave them back and did not.
 static long conch_pcm_rewind(conch_pcm *p, unsigned frames) {
 	long before, waited, waits, got;
 	if ((before = conch_alsa.avail(p->pcm)) < 0 || before > (long)p->buffer || conch_alsa.delay(p->pcm, &waited) < 0) return 0;
-	if ((long)frames > (long)p->buffer - before - CONCH_AHEAD) {
-		if ((long)p->buffer - before <= CONCH_AHEAD) return 0;
-		frames = (unsigned)((long)p->buffer - before - CONCH_AHEAD);
+	long waiting = (long)p->buffer - before;
+	if ((long)frames > waiting - CONCH_NEAR) {
+		if (waiting <= CONCH_MARGIN) return 0;
+		frames = (unsigned)(waiting - CONCH_MARGIN);
 	}
 	got = conch_alsa.rewind(p->pcm, frames);
 	if (got == -EPIPE || got == -ESTRPIPE) return 0;
