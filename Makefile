@@ -12,6 +12,7 @@ GO       ?= go
 ARGS     ?=
 FUZZTIME ?= 60s
 PKG      ?= ./...
+BENCH    ?= .
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 # The linter's version is exact: a newer one has other opinions, and then the same commit is green today and red tomorrow.
@@ -166,8 +167,10 @@ tones: deps ## the pairing code's tones in 2,240 simulated rooms, and hours of w
 	@$(GO) test -count=1 -v -timeout 60m -run 'TestRooms|TestNothingIsHeard' ./audio/tones -tones.rooms=40 -tones.minutes=60 $(ARGS)
 
 .PHONY: bench
-bench: deps-test ## press to silence and the other figures, with their method (a quarter of an hour)
-	@$(GO) test -run '^$$' -bench . -benchmem -timeout 60m $(PKG)
+bench: deps-test ## press to silence and the other figures, with their method; ends with each promise beside its figure (a quarter of an hour)
+	@mkdir -p build; rm -f build/bench.jsonl; status=0; \
+	CONCH_BENCH_RESULTS="$(CURDIR)/build/bench.jsonl" $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 60m $(PKG) || status=1; \
+	$(GO) run ./device/benchtest/table $(if $(filter .|./...,$(BENCH)|$(PKG)),-all) build/bench.jsonl || status=1; exit $$status
 
 .PHONY: e2e
 e2e: deps-test ## the real binary: stories, twins, rehearsal server, faults

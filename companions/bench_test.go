@@ -148,7 +148,7 @@ func (b *benchRoom) round(n int) (whole, own time.Duration, ok bool) {
 // is the processors' time that must fit into the 100 ms.
 func promised(b *testing.B, devices int, whole, own benchtest.Figures, cpu time.Duration, stalls benchtest.Stalls) {
 	if devices > 3 {
-		benchtest.Times(b, fmt.Sprintf("processor time of a message at %d devices, against that of all processors in 100 ms", devices),
+		benchtest.Times(b, "a message's processor time, of all processors' in 100 ms",
 			cpu.Seconds()/float64(len(whole)), 0.1*float64(runtime.NumCPU()), 1)
 		return
 	}

@@ -44,6 +44,7 @@ var imports = map[string][]string{
 	"mqtt/pairing":        {"companions/round", "mqtt", "mqtt/cpace"},
 	"device":              {"device/doctor", "gpio", "gpio/…", "audio", "audio/…", "coordinator", "coordinator/…", "companions", "companions/…", "mqtt", "mqtt/…", "systemd"},
 	"device/benchtest":    {},
+	"device/benchtest/…":  {"device/benchtest"},
 	"device/doctor":       {"gpio"},
 	"systemd":             {},
 	"systemd/vm":          {},

@@ -187,9 +187,10 @@ type Promise struct {
 
 // Kept says how many figures are beyond the bound, of which how many the machine explains: processors were kept from running for as
 // long as the figure is too long, for each wake on its way. It is an error when what nothing explains is more than the share.
-func (p Promise) Kept(f Figures, s Stalls) (string, error) {
+func (p Promise) Kept(f Figures, s Stalls) (Result, error) {
+	r := Result{What: p.String(), Bound: p.Bound, Unit: "ms", N: len(f), Broken: true}
 	if len(f) == 0 {
-		return "", fmt.Errorf("%s: %w", p.What, errNothing)
+		return r, fmt.Errorf("%s: %w", p.What, errNothing)
 	}
 	over, ours, worst := 0, 0, 0.0
 	for _, x := range f {
@@ -203,6 +204,10 @@ func (p Promise) Kept(f Figures, s Stalls) (string, error) {
 			worst = max(worst, x.MS)
 		}
 	}
+	sorted := f.Sorted()
+	r.Figure, r.Excused = Quantile(sorted, 1-p.Share), over-ours
+	r.Note = fmt.Sprintf("p50 %.1f p95 %.1f p99 %.1f max %.1f", Quantile(sorted, .5), Quantile(sorted, .95), Quantile(sorted, .99), sorted[len(f)-1])
+	r.Broken = float64(ours) > p.Share*float64(len(f))
 	text := fmt.Sprintf("%s: %d of %d took longer than %.1f ms", p.What, over, len(f), p.Bound)
 	if over > 0 {
 		text += fmt.Sprintf(", %d of them in no stall of the machine", ours)
@@ -210,40 +215,56 @@ func (p Promise) Kept(f Figures, s Stalls) (string, error) {
 	if ours > 0 {
 		text += fmt.Sprintf(" (up to %.1f ms)", worst)
 	}
-	if float64(ours) > p.Share*float64(len(f)) {
-		return text, fmt.Errorf("%s; allowed are %.0f %%", text, 100*p.Share)
+	if r.Broken {
+		return r, fmt.Errorf("%s; allowed are %.0f %%", text, 100*p.Share)
 	}
-	return text, nil
+	return r, nil
+}
+
+func (p Promise) String() string {
+	if p.Share == 0 {
+		return p.What + ", max"
+	}
+	return fmt.Sprintf("%s, p%.4g", p.What, 100*(1-p.Share))
 }
 
 var errNothing = errors.New("nothing was measured")
 
-// Judge prints what became of promises, and fails the benchmark where one is broken.
+// Judge fails the benchmark where a promise is broken, and has the table tell of each.
 func Judge(b testing.TB, f Figures, s Stalls, promises ...Promise) {
 	b.Helper()
 	for _, p := range promises {
-		text, err := p.Kept(f, s)
+		r, err := p.Kept(f, s)
+		r.Note += fmt.Sprintf("; bare timers p99 %.1f max %.1f", s.P99, s.Max)
+		Report(b, r)
 		if err != nil {
 			b.Errorf("broken: %v; %s", err, s)
 			continue
 		}
-		fmt.Fprintf(os.Stdout, "  %s; %s\n", text, s) // b.Log shows ten lines of it
+		fmt.Fprintf(os.Stdout, "  %s: %.1f ms, n = %d; at most %.1f (%d in a stall); %s\n", r.What, r.Figure, r.N, r.Bound, r.Excused, s) // b.Log shows ten lines of it
 	}
 }
 
 // Times fails the benchmark where a figure is more than so many times another one of the same run: what both suffer is in neither.
 func Times(b testing.TB, what string, figure, unit, most float64) {
 	b.Helper()
-	if err := times(what, figure, unit, most); err != nil {
-		b.Error(err)
+	ratio := math.Inf(1)
+	if unit > 0 {
+		ratio = figure / unit
 	}
+	AtMost(b, what, ratio, most, "x", fmt.Sprintf("%.3g and %.3g", figure, unit))
 }
 
-func times(what string, figure, unit, most float64) error {
-	if unit <= 0 || math.IsNaN(figure) || figure > most*unit {
-		return fmt.Errorf("broken: %s: %.3g is %.1f times %.3g; at most %g times", what, figure, figure/unit, unit, most)
+// AtMost fails the benchmark where a figure is greater than that.
+func AtMost(b testing.TB, what string, figure, most float64, unit, note string) {
+	b.Helper()
+	if math.IsNaN(figure) || figure > math.MaxFloat64 { // JSON knows neither
+		figure = math.MaxFloat64
 	}
-	return nil
+	if figure > most {
+		b.Errorf("broken: %s: %.3g %s; at most %g; %s", what, figure, unit, most, note)
+	}
+	Report(b, Result{What: what, Bound: most, Figure: figure, Unit: unit, Broken: figure > most, Note: note})
 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -1,6 +1,7 @@
 package benchtest
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -43,20 +44,30 @@ func TestPromise(t *testing.T) {
 		{"all are late", many(31), Promise{Bound: 30, Share: 0.01}, "100 of them"},
 		{"nothing", nil, Promise{Bound: 30}, "nothing was measured"},
 	} {
-		text, err := c.p.Kept(c.f, stalls)
-		if (err != nil) != (c.broken != "") || err != nil && !strings.Contains(err.Error(), c.broken) {
-			t.Errorf("%s: %q, %v; want %q", c.name, text, err, c.broken)
+		r, err := c.p.Kept(c.f, stalls)
+		if (err != nil) != (c.broken != "") || r.Broken != (err != nil) || err != nil && !strings.Contains(err.Error(), c.broken) {
+			t.Errorf("%s: %+v, %v; want %q", c.name, r, err, c.broken)
 		}
 	}
 	for _, c := range []struct {
 		figure, unit, most float64
 		kept               bool
-	}{{1.5, 1, 2, true}, {2.5, 1, 2, false}, {1, 0, 2, false}} {
-		if err := times("x", c.figure, c.unit, c.most); (err == nil) != c.kept {
-			t.Errorf("%+v: %v", c, err)
+	}{{1.5, 1, 2, true}, {2.5, 1, 2, false}, {1, 0, 2, false}, {0, 0, 2, false}, {math.NaN(), 1, 2, false}} {
+		var b failing
+		if Times(&b, "x", c.figure, c.unit, c.most); b.failed == c.kept {
+			t.Errorf("%+v: failed %v", c, b.failed)
 		}
 	}
 }
+
+// failing is a benchmark that may fail.
+type failing struct {
+	testing.TB
+	failed bool
+}
+
+func (*failing) Helper()                 {}
+func (f *failing) Errorf(string, ...any) { f.failed = true }
 
 // The C programs see that they were stopped, and say when.
 func TestWatch(t *testing.T) {
