@@ -11,7 +11,7 @@ MAKEFLAGS   += --no-print-directory
 GO       ?= go
 ARGS     ?=
 FUZZTIME ?= 60s
-PKG      ?= ./...
+PKG      ?= ./device ./cmd/conch ./... # the longest first
 BENCH    ?= .
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
@@ -131,12 +131,16 @@ check: deps-test lint-tool ## format, vet, lint, forbidden paths, skipped tests
 	[ -z "$$silent" ] || { echo "check: a skipped test must print what is missing:"; echo "$$silent"; exit 1; }
 	@echo "check: clean; $$(git grep -hE '\b[tbf]\.Skip(f|Now)?\(' -- '*.go' | wc -l) places where a test may skip itself (make test says which did)"
 
-# Reads `go test -v`: one line per package, every skipped test with its reason, and everything a failing package said.
+# Reads `go test -v`: one line per package, every skipped test with its reason, everything a failing package said, and at the very
+# end which tests failed, or were running when the time was up.
 define SUMMARY
-/^(ok|FAIL|\?|---? FAIL|panic:)[ \t]/ && !/^--- / { if ($$1 == "FAIL") { printf "%s", buffer; failed++ } if ($$1 != "?") print; fflush(); buffer = ""; next } \
+/^(ok|FAIL|\?)[ \t]/ { if ($$1 == "FAIL") { printf "%s", buffer; failed++; if (names == had) names = names "\n  " $$2; had = names } if ($$1 != "?") print; fflush(); buffer = ""; hung = 0; next } \
+/^ *--- FAIL/ { names = names "\n  " $$3 " " $$4 } \
+/^panic: test timed out/ { names = names "\n  the time was up for:"; hung = 1 } \
+hung && /^\t\tTest/ { names = names " " $$1 " " $$2 } \
 /^ *--- SKIP/ { skipped++; print "  skipped:" substr($$0, index($$0, "SKIP") + 5) last; fflush() } \
 { last = " (" $$0 ")"; buffer = buffer $$0 "\n" } \
-END { printf "%s%d packages failed, %d tests skipped\n", buffer == "" || !failed ? "" : buffer, failed, skipped }
+END { printf "%s%d packages failed, %d tests skipped%s\n", buffer == "" || !failed ? "" : buffer, failed, skipped, names }
 endef
 
 .PHONY: test
