@@ -10,9 +10,12 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	paho "github.com/eclipse/paho.mqtt.golang"
+	"github.com/eclipse/paho.mqtt.golang/packets"
 )
 
 // target is the broker's address, taken apart once.
@@ -148,15 +151,56 @@ func (c *Config) dialTimeout() time.Duration {
 	return c.ConnectTimeout + maxAddresses*stagger
 }
 
-// patient gives every write a limit, the acknowledgements' and the pings' too, which the library writes without one.
+// patient gives every write a limit, the acknowledgements' and the pings' too, which the library writes without one, and lets the
+// broker hang up once it was told goodbye: a connection that is closed while something is on its way to us is reset by the kernel,
+// and a broker that meets that before it has read the goodbye sends the will.
 type patient struct {
 	net.Conn
 	limit time.Duration
+
+	bye  atomic.Bool   // it was told
+	over chan struct{} // nothing more comes from it
+	once sync.Once
 }
 
-func (p patient) Write(b []byte) (int, error) {
+// hangUp is how long a broker may take to hang up.
+const hangUp = 100 * time.Millisecond
+
+func newPatient(conn net.Conn) *patient {
+	return &patient{Conn: newLimited(conn, maxPacket), limit: writeTimeout, over: make(chan struct{})}
+}
+
+func (p *patient) Write(b []byte) (int, error) {
 	if err := p.SetWriteDeadline(time.Now().Add(p.limit)); err != nil {
 		return 0, err
 	}
-	return p.Conn.Write(b)
+	n, err := p.Conn.Write(b)
+	if err == nil && n > 0 && b[0]>>4 == packets.Disconnect {
+		p.bye.Store(true)
+	}
+	return n, err
+}
+
+func (p *patient) Read(b []byte) (int, error) {
+	n, err := p.Conn.Read(b)
+	if err != nil {
+		p.once.Do(func() { close(p.over) })
+		if p.bye.Load() {
+			err = net.ErrClosed // as it should be: no trouble
+		}
+	}
+	return n, err
+}
+
+// Close implements net.Conn.
+func (p *patient) Close() error {
+	if p.bye.Load() {
+		timeout := time.NewTimer(hangUp)
+		defer timeout.Stop()
+		select {
+		case <-p.over:
+		case <-timeout.C:
+		}
+	}
+	return p.Conn.Close()
 }

@@ -201,7 +201,7 @@ func (c *Client) options(ctx context.Context, l *link, password string) (*paho.C
 		l.addr = addr
 		l.mu.Unlock()
 		context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Now().Add(leaveTimeout + quiesce*time.Millisecond)) })
-		return patient{newLimited(conn, maxPacket), writeTimeout}, nil
+		return newPatient(conn), nil
 	})
 	return o, nil
 }

@@ -67,7 +67,7 @@ func OpenRaw(ctx context.Context, cfg Config, clientID, filter string, on func(t
 		if err != nil {
 			return nil, err
 		}
-		return patient{newLimited(conn, maxPacket), writeTimeout}, nil
+		return newPatient(conn), nil
 	})
 	r.paho = paho.NewClient(o)
 	stop := context.AfterFunc(ctx, cancel) // also while it connects
