@@ -182,7 +182,7 @@ e2e: deps-test ## the real binary: stories, twins, rehearsal server, faults
 
 .PHONY: test-audio
 test-audio: deps-test ## sound on a private PulseAudio and the simulated ALSA card
-	@$(GO) test -count=1 -v -timeout 10m ./audio/...
+	@CONCH_TEST_AUDIO=1 $(GO) test -count=1 -v -timeout 15m ./audio/...
 	@CONCH_TEST_AUDIO=1 $(GO) test -count=1 -v -timeout 15m -run 'PulseAudio|ALSA|Unplugged' ./device
 
 .PHONY: test-pairing

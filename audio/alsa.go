@@ -6,11 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // Playback on an ALSA card that gives back what it has not played (rewind.go). miniaudio opens whatever this cannot: a card
@@ -20,7 +19,8 @@ import (
 //	                  └─no──────> Render and write what is free
 //
 // What is to come first is rendered before anything is taken back: in between the card goes on playing what it has, and if that
-// took longer than the margin, it would have nothing.
+// took longer than the margin, it would have nothing. Where the thread is late all the same, and some of what it wanted back has
+// been played, that was what sounded, and the rest is rendered once more, from there.
 
 // rewindMargin is what is never taken back: the time in which it is written anew, and what a card has read ahead. Our choice; a
 // driver that copies (USB) says so, and keeps a period more.
@@ -32,7 +32,7 @@ const shortTries = 3
 // rewindPeriods is how much a card holds whose buffer costs nothing.
 const rewindPeriods = 8
 
-// takeBack is pcm.rewind; tests have it fail.
+// takeBack is pcm.rewind; tests have it fail, or come late.
 var takeBack = pcm.rewind
 
 // errNoRewind is why a card is opened by other means.
@@ -61,10 +61,11 @@ type alsaStream struct {
 	tid       atomic.Int64
 
 	// by the thread
-	buf   []int16
-	skip  int // rendered frames whose place has been played
-	short int // shortTries
-	join  joint
+	buf     []int16
+	sent    sent
+	short   int   // shortTries
+	refused error // it is not rewound any more …
+	quiet   int   // … and so many frames of silence have been handed over
 }
 
 // openRewinding opens a card by our own means, one call at a time and bounded in time like all others.
@@ -175,9 +176,6 @@ func (s *alsaStream) own(cfg StreamConfig, p place, ready chan<- error) {
 	if err == nil || s.closed.Load() {
 		return
 	}
-	if errors.Is(err, errNoRewind) || errors.Is(err, unix.EIO) {
-		s.card.noRewind(s.granted.Device)
-	}
 	s.card.log.Warn("audio.alsa", "device", s.granted.Device, "err", err) // the keeper sees that nothing calls back
 }
 
@@ -206,19 +204,29 @@ func (s *alsaStream) open(cfg StreamConfig, p place) (err error) {
 		return fmt.Errorf("%w: it holds %d frames", errNoRewind, buffer)
 	}
 	s.buf = make([]int16, period/RewindStep*RewindStep+RewindStep)
-	s.join.sent = make([]int16, buffer)
+	s.sent.ring = make([]int16, buffer)
 	if err := s.pcm.start(); err != nil {
 		return err
 	}
-	back := s.pcm.rewindable() - s.margin
-	if back <= 0 {
-		return fmt.Errorf("%w: %d frames of %d", errNoRewind, max(0, back+s.margin), buffer)
+	for try := 1; ; try++ {
+		back := s.pcm.rewindable() - s.margin
+		if back <= 0 {
+			return fmt.Errorf("%w: %d frames of %d", errNoRewind, max(0, back+s.margin), buffer)
+		}
+		got, err := takeBack(s.pcm, back)
+		if err != nil || got < back && try == shortTries {
+			return errors.Join(fmt.Errorf("%w: %d frames of %d", errNoRewind, got, back), err)
+		}
+		if got > 0 {
+			err = s.pcm.silence(got)
+		}
+		if err == nil && got < back { // the machine may have stood still just then
+			err = s.pcm.wait()
+		}
+		if err != nil || got >= back {
+			return err
+		}
 	}
-	got, err := s.pcm.rewind(back)
-	if err != nil || got < back {
-		return errors.Join(fmt.Errorf("%w: %d frames of %d", errNoRewind, got, back), err)
-	}
-	return s.pcm.silence(got)
 }
 
 // fill is one callback. What it writes is whole pieces, and what it took back: else the next end of a period would find less room
@@ -227,7 +235,7 @@ func (s *alsaStream) fill() error {
 	stale := s.back.Stale()
 	room, delay, hollow := s.pcm.room()
 	room -= room % s.pcm.piece()
-	if stale || hollow > 0 {
+	if s.refused == nil && (stale || hollow > 0) {
 		var err error
 		if room, err = s.anew(room, delay, hollow); err != nil {
 			return err
@@ -238,8 +246,15 @@ func (s *alsaStream) fill() error {
 		n := min(room, len(s.buf)) / RewindStep * RewindStep
 		s.back.SetQueued(CardDuration(max(0, delay)))
 		s.render(s.buf[:n])
-		n, err := s.write(n)
-		if err != nil {
+		if s.refused != nil {
+			if s.quiet += n; slices.ContainsFunc(s.buf[:n], func(x int16) bool { return x != 0 }) {
+				s.quiet = 0
+			}
+			if s.quiet > len(s.sent.ring) {
+				return s.refused
+			}
+		}
+		if err := s.write(n); err != nil {
 			return err
 		}
 		free, _, _ := s.pcm.room() // none where the card had run dry
@@ -248,12 +263,15 @@ func (s *alsaStream) fill() error {
 	return nil
 }
 
-// write hands over what was rendered, but for what came too late, and returns how much.
-func (s *alsaStream) write(n int) (int, error) {
-	out := s.buf[min(n, s.skip):n]
-	s.skip -= n - len(out)
-	s.join.over(out)
-	return len(out), s.pcm.write(out)
+// write hands over what stands in buf. What a card that ran dry did not take is rendered once more.
+func (s *alsaStream) write(n int) error {
+	ok, err := s.pcm.write(s.buf[:n])
+	if ok {
+		s.sent.add(s.buf[:n])
+	} else if back := s.back.Rewind(n); back > 0 {
+		s.back.Settle(back)
+	}
+	return err
 }
 
 // anew takes back what may be stale, but for the margin, and writes the first of what comes in its place. It returns how much room
@@ -261,11 +279,13 @@ func (s *alsaStream) write(n int) (int, error) {
 func (s *alsaStream) anew(room, delay, hollow int) (int, error) {
 	asked := time.Now()
 	back := s.pcm.rewindable() - s.margin
-	if s.skip > 0 || back <= 0 { // the former in a card that gave back less than it said
+	if back <= 0 {
 		return room, nil
 	}
-	if back > hollow { // silence that nobody rendered is taken back as it is
-		back = hollow + s.back.Rewind(back-hollow)
+	rendered := 0 // of what is taken back: the first of it, before silence that nobody rendered
+	if back > hollow {
+		rendered = s.back.Rewind(back - hollow)
+		back = hollow + rendered
 	} else {
 		back -= back % RewindStep
 	}
@@ -276,22 +296,38 @@ func (s *alsaStream) anew(room, delay, hollow int) (int, error) {
 	n := min(len(s.buf), room+back) / RewindStep * RewindStep
 	s.render(s.buf[:n])
 	got, err := takeBack(s.pcm, back)
-	s.join.takenBack(got, hollow, got < back)
+	taken := max(0, min(rendered, got-hollow))
+	s.sent.back(taken)
+	if rendered > 0 {
+		if left := s.back.Settle(taken); left < rendered { // what was tried never sounds, and there may be frames before what will
+			n = taken - left
+			s.sent.again(s.buf[:n])
+		}
+	}
 	if err != nil || got < back {
-		s.skip = back - got
-		late := time.Since(asked)
-		s.lates.Add(1)
-		s.card.log.Debug("audio.rewind", "device", s.granted.Device, "frames", back, "got", got, "late", late, "err", err)
-		if s.skip > CardFrames(late)+s.granted.Period { // more than was played meanwhile: a card counts in periods at worst
-			s.short++
-		}
-		if err != nil || s.short >= shortTries {
-			return 0, errors.Join(fmt.Errorf("%w: %d frames of %d", errNoRewind, got, back), err)
-		}
+		s.late(back, got, time.Since(asked), err)
 	} else {
 		s.short = 0
 	}
-	n, err = s.write(n)
+	if err := s.write(n); err != nil {
+		return 0, err
+	}
 	free, _, _ := s.pcm.room()
-	return min(room+got-n, free), err
+	return min(room+got-n, free), nil
+}
+
+// late judges a card that gave back less than was asked for: because the thread was late, or because it does not give back. Such a
+// one is opened anew without, once it is quiet: at once would be heard.
+func (s *alsaStream) late(back, got int, late time.Duration, err error) {
+	s.lates.Add(1)
+	s.card.log.Debug("audio.rewind", "device", s.granted.Device, "frames", back, "got", got, "late", late, "err", err)
+	if back-got > CardFrames(late)+s.granted.Period { // more than was played meanwhile: a card counts in periods at worst
+		s.short++
+	}
+	if err == nil && s.short < shortTries {
+		return
+	}
+	s.refused = errors.Join(fmt.Errorf("%w: %d frames of %d", errNoRewind, got, back), err)
+	s.card.noRewind(s.granted.Device)
+	s.card.log.Warn("audio.no_rewind", "device", s.granted.Device, "err", s.refused, "do", "it is opened anew with a short buffer as soon as it is quiet; until then silence takes as long as it holds")
 }

@@ -63,6 +63,7 @@ typedef struct {
 	F(int, delay, (void *, long *)) \
 	F(long, rewindable, (void *)) \
 	F(long, rewind, (void *, unsigned long)) \
+	F(long, forward, (void *, unsigned long)) \
 	F(long, writei, (void *, const void *, unsigned long))
 
 #define CONCH_DECLARE(result, name, args) result (*name) args;
@@ -221,8 +222,8 @@ static void conch_pcm_spread(conch_pcm *p, const int16_t *in, unsigned n) {
 }
 
 // A plug-in goes back by what has been played, if it is told to. So no more is asked for than waits, but for what a card may play
-// meanwhile; and where that has been used up, a whole margin is left once more.
-enum { CONCH_NEAR = 16, CONCH_MARGIN = 48 };
+// meanwhile; and where that has been used up, twice a margin is left: what is to come then has not been rendered yet.
+enum { CONCH_NEAR = 16, CONCH_MARGIN = 96 };
 
 // conch_pcm_rewind takes back up to so many frames and returns how many: none where the card has run dry, which is seen when
 // waiting; -EIO where it says that it gave them back and did not.
@@ -243,22 +244,30 @@ static long conch_pcm_rewind(conch_pcm *p, unsigned frames) {
 		p->delay = 0;
 		return got;
 	}
-	if (p->avail < before + got || waited - waits < got / 2) return -EIO;
+	if (p->avail < before + got) return -EIO;
+	if (waited - waits < got / 2) { // it plays them; so they stand where they stood
+		if (conch_alsa.forward(p->pcm, (unsigned long)got) == got) p->avail -= got;
+		return -EIO;
+	}
 	p->delay = waits;
+	p->hollow -= p->hollow < (unsigned long long)got ? p->hollow : (unsigned long long)got;
 	return got;
 }
 
-// conch_pcm_write hands over n frames of mono, no more than are free; a negative errno is the end.
+// conch_pcm_write hands over n frames of mono, no more than are free; 0 if the card had run dry, or does meanwhile, and goes on with
+// silence in their place; a negative errno is the end.
 static int conch_pcm_write(conch_pcm *p, const int16_t *in, unsigned n) {
 	int err;
 	conch_pcm_spread(p, in, n);
-	p->hollow = 0;
-	if ((err = conch_pcm_put(p, n)) < 0) {
+	if (conch_alsa.avail(p->pcm) > (long)p->buffer) err = -EPIPE; // a plug-in that ran on: it would pass over them
+	else err = conch_pcm_put(p, n);
+	if (err < 0) {
 		if ((err = conch_pcm_recover(p, err)) < 0) return err;
 		p->avail = 0;
 		return 0;
 	}
+	p->hollow = 0;
 	p->avail -= n;
 	p->delay += n;
-	return 0;
+	return (int)n;
 }

@@ -530,11 +530,13 @@ func (d pcm) rewind(frames int) (int, error) {
 	return int(got), nil
 }
 
-func (d pcm) write(frames []int16) error {
+// write returns false where the card had run dry, and plays silence instead.
+func (d pcm) write(frames []int16) (bool, error) {
 	if len(frames) == 0 {
-		return nil
+		return true, nil
 	}
-	return errno(C.conch_pcm_write(d.p, (*C.int16_t)(unsafe.Pointer(&frames[0])), C.uint(len(frames))))
+	n := C.conch_pcm_write(d.p, (*C.int16_t)(unsafe.Pointer(&frames[0])), C.uint(len(frames)))
+	return n > 0, errno(n)
 }
 
 func (d pcm) silence(frames int) error { return errno(C.conch_pcm_silence(d.p, C.uint(frames))) }

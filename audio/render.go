@@ -136,8 +136,9 @@ func (s *Speaker) Render(out []int16) {
 	s.callbacks.Add(1)
 	s.frames.Add(uint64(len(out)))
 	s.clock.set(now, started, r.mixed)
-	s.settledGen.Store(r.marks.seen.gen)
-	s.settledChanges.Store(r.marks.seen.changes)
+	if !r.marks.trial.on {
+		s.settle()
+	}
 }
 
 // mixNext mixes the next samples of all sources into mix; false: nothing sounds and nothing rings on in the filter.

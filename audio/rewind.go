@@ -13,7 +13,8 @@ import (
 //
 // Silence, and whatever begins, is then as far from the change as one period and the margin, however much the card holds.
 // Nothing is lost or played twice by it: a mark is the whole state before a stretch of the mix, and what a source has given is
-// not returned to its writer before it is out of reach.
+// not returned to its writer before it is out of reach. What was to be taken back may have been played by the time that it is; then
+// it has sounded, and everything goes on from there (Settle).
 
 // Rewinder is whoever fills a card and can go back. All calls come from the card's audio thread, between two of Render.
 type Rewinder interface {
@@ -21,8 +22,13 @@ type Rewinder interface {
 	Keep(g Granted)
 	// Stale says whether something has changed since it was last asked, so that what was rendered is not what should sound.
 	Stale() bool
-	// Rewind goes back by at most as many of the frames rendered last, and returns by how many.
+	// Rewind goes back by at most as many of the frames rendered last, and returns by how many. What is then rendered, one period at
+	// most, is tried: if it is not 0, Settle comes next.
 	Rewind(frames int) int
+	// Settle tells how many of the frames that Rewind went back by have been taken out of the card. If all were, what was tried is
+	// what sounds. If not, the first of them have been played as they were: it goes forward again, to where as many as possible
+	// are left to be rendered, though no more than that, and returns how many; what was tried never was.
+	Settle(frames int) int
 	// SetQueued tells how long the next frame rendered will wait before it sounds.
 	SetQueued(d time.Duration)
 }
@@ -58,6 +64,17 @@ type marks struct {
 	ring     []mark // empty: never
 	first, n uint64 // those that can be gone back to: from first to before n
 	seen     state
+	trial    trial
+}
+
+// trial is what is rendered between Rewind and Settle, and what it may have to give way to.
+type trial struct {
+	on   bool
+	back int    // frames
+	from uint64 // the mark gone back to …
+	kept []mark // … and those from it on, whose place in the ring it takes, …
+	n    uint64 // … to before this one …
+	end  mark   // … where the mix ended
 }
 
 // state is what others may change under the callback, as it was when Stale looked.
@@ -69,9 +86,10 @@ type state struct {
 // Keep implements Rewinder.
 func (s *Speaker) Keep(g Granted) {
 	m := &s.render.marks
-	m.ring, m.first, m.n = nil, 0, 0
+	m.ring, m.first, m.n, m.trial = nil, 0, 0, trial{}
 	if g.Rewinds() {
 		m.ring = make([]mark, g.Period*g.Periods/RewindStep+2)
+		m.trial.kept = make([]mark, g.Period/RewindStep+1)
 		s.period.Store(int64(CardDuration(g.Period)))
 		s.margin.Store(int64(CardDuration(g.Margin)))
 	}
@@ -97,9 +115,72 @@ func (s *Speaker) Rewind(frames int) int {
 	if n == r.marks.n {
 		return 0
 	}
-	to := r.marks.at(n)
-	back := 2 * (r.mixed - to.mixed)
+	to, t := r.marks.at(n), &r.marks.trial
+	t.on, t.back, t.from, t.n = true, int(2*(r.mixed-to.mixed)), n, r.marks.n
+	s.note(&t.end)
+	for i := range t.kept[:min(uint64(len(t.kept)), t.n-n)] {
+		t.kept[i] = *r.marks.at(n + uint64(i))
+	}
 	r.marks.n = n
+	s.restore(to)
+	return t.back
+}
+
+// Settle implements Rewinder.
+func (s *Speaker) Settle(frames int) int {
+	m := &s.render.marks
+	t := &m.trial
+	t.on = false
+	if frames >= t.back {
+		s.settle()
+		return t.back
+	}
+	for i := range t.kept[:min(uint64(len(t.kept)), t.n-t.from)] {
+		*m.at(t.from + uint64(i)) = t.kept[i]
+	}
+	n := t.n
+	for n > t.from && 2*(t.end.mixed-m.at(n-1).mixed) <= uint64(max(0, frames)) {
+		n--
+	}
+	s.recall(n)
+	to := &t.end
+	if n < t.n {
+		to = m.at(n)
+	}
+	m.n = n
+	s.restore(to)
+	return int(2 * (t.end.mixed - to.mixed))
+}
+
+// recall writes the sources' histories anew from the mark that was gone back to, up to mark n: the trial took their place.
+func (s *Speaker) recall(n uint64) {
+	m := &s.render.marks
+	for i := range s.slots {
+		c := s.slots[i].Load()
+		if c == nil {
+			continue
+		}
+		c.history.n.Store(0)
+		for j := m.trial.from; j <= n; j++ {
+			to := &m.trial.end
+			if j < m.trial.n {
+				to = m.at(j)
+			}
+			switch k := &to.sources[i]; {
+			case k.serial != c.serial: // it was not there yet
+			case j == m.trial.from:
+				c.history.n.Store(k.pushed)
+			default:
+				c.history.push(uint32(to.mixed), uint32(k.rendered))
+				k.pushed = c.history.n.Load()
+			}
+		}
+	}
+}
+
+// restore makes everything what it was at a mark.
+func (s *Speaker) restore(to *mark) {
+	r := &s.render
 	r.mixed, r.quiet, r.spoke = to.mixed, to.quiet, to.spoke
 	r.volume, r.cues, r.duck, r.line = to.volume, to.cues, to.duck, to.line
 	copy(r.up.past[:], to.past[:])
@@ -110,7 +191,6 @@ func (s *Speaker) Rewind(frames int) int {
 			c.rewind(&to.sources[i])
 		}
 	}
-	return int(back)
 }
 
 func (m *marks) at(i uint64) *mark { return &m.ring[i%uint64(len(m.ring))] }
@@ -139,29 +219,44 @@ func (s *Speaker) setMark() {
 	m := r.marks.at(r.marks.n)
 	r.marks.n++
 	r.marks.first = max(r.marks.first, r.marks.n-min(r.marks.n, uint64(len(r.marks.ring))))
-	m.mixed, m.quiet, m.spoke = r.mixed, r.quiet, r.spoke
-	m.volume, m.cues, m.duck, m.line = r.volume, r.cues, r.duck, r.line
-	m.underruns, m.lastAudible = s.underruns.Load(), s.lastAudible.Load()
-	copy(m.past[:], r.up.past[:])
+	s.note(m)
 	oldest := r.marks.at(r.marks.first)
 	for i := range s.slots {
-		k := &m.sources[i]
-		c := s.slots[i].Load()
-		if c == nil {
-			k.serial = 0
-			continue
-		}
-		*k = sourceMark{serial: c.serial, play: c.play, rendered: c.rendered.Load(), end: c.end.Load(), holes: c.holes.Load(),
-			pushed: c.history.n.Load(), lastSound: c.lastSound.Load(), fadedEnd: c.fadedEnd.Load(), faded: c.faded.Load(), finished: c.finished.Load()}
-		if o := &oldest.sources[i]; o.serial == c.serial && c.ring != nil && !k.finished {
+		c, k, o := s.slots[i].Load(), &m.sources[i], &oldest.sources[i]
+		if c != nil && o.serial == c.serial && k.serial == c.serial && c.ring != nil && !k.finished {
 			c.ring.release(o.rendered)
 		}
 	}
 	s.reach.Store(oldest.mixed)
 }
 
+// note makes a mark of everything as it is.
+func (s *Speaker) note(m *mark) {
+	r := &s.render
+	m.mixed, m.quiet, m.spoke = r.mixed, r.quiet, r.spoke
+	m.volume, m.cues, m.duck, m.line = r.volume, r.cues, r.duck, r.line
+	m.underruns, m.lastAudible = s.underruns.Load(), s.lastAudible.Load()
+	copy(m.past[:], r.up.past[:])
+	for i := range s.slots {
+		c := s.slots[i].Load()
+		if c == nil {
+			m.sources[i].serial = 0
+			continue
+		}
+		m.sources[i] = sourceMark{serial: c.serial, play: c.play, rendered: c.rendered.Load(), end: c.end.Load(), holes: c.holes.Load(),
+			pushed: c.history.n.Load(), lastSound: c.lastSound.Load(), fadedEnd: c.fadedEnd.Load(), faded: c.faded.Load(), finished: c.finished.Load()}
+	}
+}
+
 // outOfReach says that the callback will never go back to before end. Where a card cannot be rewound, that is so at once.
 func (s *Speaker) outOfReach(end uint64) bool { return !s.rewinds.Load() || end < s.reach.Load() }
+
+// settle says that what the card holds was rendered with what Stale saw last.
+func (s *Speaker) settle() {
+	seen := &s.render.marks.seen
+	s.settledGen.Store(seen.gen)
+	s.settledChanges.Store(seen.changes)
+}
 
 // settled says that what the card holds was rendered after the last change.
 func (s *Speaker) settled() bool {

@@ -77,6 +77,7 @@ type recorded struct{}
 func (recorded) Keep(audio.Granted)      {}
 func (recorded) Stale() bool             { return false }
 func (recorded) Rewind(int) int          { return 0 }
+func (recorded) Settle(frames int) int   { return frames }
 func (recorded) SetQueued(time.Duration) {}
 
 // noSoundCard refuses to measure or try what makes no sound: a null device takes and gives samples as well as any.

@@ -141,14 +141,42 @@ func (l *Log) End() time.Time {
 
 // Samples is everything that was played as written, in order, underruns left out.
 func (l *Log) Samples() []int16 {
+	return l.Since(time.Time{})
+}
+
+// Since is what was played as written in what began to sound at or after from.
+func (l *Log) Since(from time.Time) []int16 {
 	_ = l.Update()
 	var all []int16
 	for _, s := range l.Spans {
-		if s.Kind == Played {
+		if s.Kind == Played && !s.At.Before(from) {
 			all = append(all, s.Samples...)
 		}
 	}
 	return all
+}
+
+// AfterSilence counts the frames that sounded between from and to after so many frames of silence there.
+func (l *Log) AfterSilence(from, to time.Time, silence int) (n int) {
+	_ = l.Update()
+	quiet := 0
+	for _, s := range l.Spans {
+		if s.Samples == nil || !s.At.Before(to) || s.Time(s.Frames).Before(from) {
+			continue
+		}
+		for i, v := range s.Samples {
+			switch t := s.Time(i); {
+			case t.Before(from) || !t.Before(to):
+			case v == 0:
+				quiet++
+			case quiet >= silence:
+				n++
+			default:
+				quiet = 0
+			}
+		}
+	}
+	return n
 }
 
 func loud(v int16, threshold int) bool { return int(v) > threshold || int(v) < -threshold }

@@ -45,6 +45,7 @@ type Card struct {
 	stalled   time.Duration // no callbacks before this time
 	smallest  time.Duration // refuses shorter periods
 	margin    int           // frames; 0: cannot be rewound
+	late      func() int    // frames that have been played when a rewind comes; nil: none
 	air       []int16       // what the microphone will hear
 	tape      []int16
 	tapeFrom  time.Duration // when tape[0] sounded
@@ -96,6 +97,13 @@ func (c *Card) Rewinds(margin time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.margin = audio.CardFrames(margin)
+}
+
+// LateRewinds makes rewinds come late from now on, each by as many frames as late says.
+func (c *Card) LateRewinds(late func() int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.late = late
 }
 
 // lateCaptures is how many periods a stalled capture device keeps.
@@ -308,11 +316,27 @@ func (c *Card) step(end time.Duration) bool {
 // rewind has rendered anew what is stale in the ring: it all has still to sound. Needs ticking.
 func (s *stream) rewind() {
 	all := s.granted.Period * s.granted.Periods
+	s.card.mu.Lock()
+	late := s.card.late
+	s.card.mu.Unlock()
 	stale := s.back.Stale()
 	if stale && s.behind == 0 {
 		n := s.back.Rewind(min(all-s.granted.Margin, s.intact*s.granted.Period))
 		s.back.SetQueued(audio.CardDuration(all - n))
-		s.render(s.anew[:n])
+		first := min(n, s.granted.Period)
+		s.render(s.anew[:first])
+		if n > 0 {
+			left := n
+			if late != nil {
+				left -= min(n, late())
+			}
+			if left = s.back.Settle(left); left < n {
+				n, first = left, 0
+			}
+			if s.back.SetQueued(audio.CardDuration(all - n + first)); first < n {
+				s.render(s.anew[first:n])
+			}
+		}
 		for i, x := range s.anew[:n] {
 			at := all - n + i
 			s.ring[(s.slot+at/s.granted.Period)%len(s.ring)][at%s.granted.Period] = x
