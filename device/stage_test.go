@@ -149,9 +149,17 @@ func newBox(t *testing.T, o boxOptions) *box {
 	})
 	t.Cleanup(func() {
 		cancel()
+		late := time.After(time.Minute)
 		for range parts {
-			if err := <-done; err != nil {
-				t.Errorf("a part failed: %v", err)
+			select {
+			case err := <-done:
+				if err != nil {
+					t.Errorf("a part failed: %v", err)
+				}
+			case <-late:
+				var all bytes.Buffer
+				_ = pprof.Lookup("goroutine").WriteTo(&all, 1) // with the labels of the boxes
+				t.Fatalf("box %s has not ended within a minute; what runs:\n%s", b.id, &all)
 			}
 		}
 		b.nothingLeft()

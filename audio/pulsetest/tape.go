@@ -13,6 +13,9 @@ import (
 // Rate of everything recorded and played here: mono, signed 16 bit.
 const Rate = 48000
 
+// playLimit is for a sound of some seconds: who plays to a server that starves would wait for ever.
+const playLimit = time.Minute
+
 // Tape records a monitor (or any source). Its methods may be called from any goroutine.
 type Tape struct {
 	cmd  *exec.Cmd
@@ -168,5 +171,8 @@ func (s *Server) play(cancel <-chan struct{}, cmd *exec.Cmd, input []byte) error
 	case <-cancel:
 		_ = cmd.Process.Kill()
 		return <-ended
+	case <-time.After(playLimit):
+		_ = cmd.Process.Kill()
+		return fmt.Errorf("pulsetest: %s did not end within %v: %w", cmd.Path, playLimit, <-ended)
 	}
 }
