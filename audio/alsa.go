@@ -119,6 +119,13 @@ func (s *alsaStream) Rest(on bool) {
 	}
 }
 
+// Resting says whether it does.
+func (s *alsaStream) Resting() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.opened.Load() && s.pcm.resting()
+}
+
 // Close implements Stream.
 func (s *alsaStream) Close() error {
 	s.end()

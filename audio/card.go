@@ -26,6 +26,9 @@ type StreamConfig struct {
 	Back Rewinder
 }
 
+// ThreadName is what the threads of open devices are called, where the system has names for threads (top -H; /proc/PID/task/TID/comm).
+const ThreadName = "conch-card"
+
 // Stream is an open device.
 type Stream interface {
 	// Granted is what the device really gave.

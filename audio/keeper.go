@@ -25,7 +25,8 @@ const (
 	firstGrace = 3 * time.Second        // a sink that wakes up may take longer to its first callback
 	steady     = 5 * time.Second        // a device that ran this long starts the next outage with the shortest retry
 	betterTick = 5 * time.Second
-	looks      = 4 // per silence limit
+	looks      = 4               // per silence limit
+	restLook   = 2 * time.Second // between two looks at a device that rests: nobody waits for it
 	xrunsTold  = time.Minute
 )
 
@@ -72,6 +73,9 @@ type Keeper struct {
 
 // xrunner is a Stream that knows how often its card ran dry, or lost what it had captured.
 type xrunner interface{ Xruns() uint64 }
+
+// resting is a Stream that knows whether anybody needs it.
+type resting interface{ Resting() bool }
 
 // NewKeeper prepares; Run does it.
 func NewKeeper(c KeeperConfig) *Keeper {
@@ -209,8 +213,15 @@ func (k *Keeper) watch(ctx context.Context, s Stream, up func()) (err error) {
 	if g.Rate > 0 {
 		limit = max(limit, silentFor*time.Duration(g.Period)*time.Second/time.Duration(g.Rate))
 	}
-	tick := time.NewTicker(limit / looks)
+	tick := time.NewTimer(limit / looks)
 	defer tick.Stop()
+	look := func() { // anew; the next look at a device that may be dead is soon
+		if r, ok := s.(resting); ok && r.Resting() {
+			tick.Reset(restLook)
+			return
+		}
+		tick.Reset(limit / looks)
+	}
 	better := time.NewTicker(betterTick)
 	defer better.Stop()
 
@@ -251,8 +262,10 @@ func (k *Keeper) watch(ctx context.Context, s Stream, up func()) (err error) {
 				k.c.Up(g)
 			}
 			k.called()
+			look()
 			continue
 		}
+		tick.Reset(limit / looks)
 		if still++; still > allowed {
 			if running {
 				k.lost.Add(1)

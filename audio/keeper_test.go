@@ -30,12 +30,16 @@ func (d *diary) note(format string, a ...any) {
 type scripted struct {
 	granted audio.Granted
 	n       atomic.Uint64
+	rests   bool
+	looks   atomic.Int64
 	stop    chan struct{}
 	closed  func()
 }
 
+func (s *scripted) Resting() bool { return s.rests }
+
 func (s *scripted) Granted() audio.Granted { return s.granted }
-func (s *scripted) Callbacks() uint64      { return s.n.Load() }
+func (s *scripted) Callbacks() uint64      { s.looks.Add(1); return s.n.Load() }
 func (s *scripted) Close() error           { s.closed(); return nil }
 
 // run makes callbacks every period for as long as alive, from delay on; a little beside the keeper's looks, since what happens
@@ -68,6 +72,7 @@ type step struct {
 	delay, alive time.Duration // of the callbacks
 	period       int           // frames at 48 kHz
 	backend      string
+	rests        bool
 }
 
 // keep runs a keeper over steps in a bubble for length and returns the diary.
@@ -95,7 +100,7 @@ func keep(t *testing.T, length time.Duration, better func(audio.Granted) bool, s
 				if st.period == 0 {
 					st.period = 240
 				}
-				s := &scripted{granted: audio.Granted{Backend: st.backend, Device: "x", Rate: 48000, Period: st.period, Periods: 3},
+				s := &scripted{rests: st.rests, granted: audio.Granted{Backend: st.backend, Device: "x", Rate: 48000, Period: st.period, Periods: 3},
 					stop: make(chan struct{}), closed: func() { d.note("close") }}
 				go s.run(ctx, st.delay, st.alive)
 				return s, nil
@@ -147,6 +152,9 @@ func TestKeeper(t *testing.T) {
 		{"a sink that wakes up slowly is waited for", 4 * time.Second, nil,
 			[]step{{delay: 2 * time.Second, alive: forever}},
 			[]string{"0s open", "2.05s up ", "4s close"}},
+		{"a device that rests is looked at every two seconds, and given up as soon as it is found dead", 14 * time.Second, nil,
+			[]step{{alive: 10 * time.Second, rests: true}, {alive: forever}},
+			[]string{"0s open", "50ms up ", "12.25s close", "12.25s " + dead, "12.35s open", "12.4s up ", "14s close"}},
 		{"something better than null is taken", 6 * time.Second, func(g audio.Granted) bool { return g.Backend == "null" },
 			[]step{{alive: forever, backend: "null"}, {alive: forever, backend: "alsa"}},
 			[]string{"0s open", "50ms up null", "5s close", "5s open", "5.05s up alsa", "6s close"}},
@@ -158,6 +166,24 @@ func TestKeeper(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Looking is most of what an idle device does.
+func TestKeeperLeavesARestAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		s := &scripted{rests: true, granted: audio.Granted{Rate: 48000, Period: 240, Periods: 3}, stop: make(chan struct{}), closed: func() {}}
+		k := audio.NewKeeper(audio.KeeperConfig{Open: func(audio.StreamConfig) (audio.Stream, error) { return s, nil }})
+		go s.run(ctx, 0, forever)
+		ended := make(chan struct{})
+		go func() { k.Run(ctx); close(ended) }()
+		time.Sleep(time.Minute)
+		cancel()
+		<-ended
+		if n := s.looks.Load(); n > 35 {
+			t.Errorf("looked at %d times in a minute; want every two seconds", n)
+		}
+	})
 }
 
 // A frozen process (a debugger, a suspended laptop) wakes to timers that are long due. The card is not to blame.

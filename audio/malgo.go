@@ -46,7 +46,6 @@ static void conch_quiet_alsa(void) {
 // than all the rest of an idle appliance. malgo sets its own callback and offers no other, so ours is put in its
 // place in the device. The head is the beginning of ma_device (miniaudio 0.11); that it is laid out so is checked by what must
 // stand in it, the pointer that we gave as user data above all, and if it is not, nothing is put anywhere.
-#define CONCH_KEPT 9600 // frames: 200 ms
 typedef void (*conch_data)(void *device, void *out, const void *in, unsigned frames);
 
 typedef struct {
@@ -56,9 +55,9 @@ typedef struct {
 	long long last;             // ns, when a callback came; 0: none since the start, which Go sets
 	long long buffer;           // ns that the card holds; 0: late ones are not counted
 	conch_data data;            // malgo's
-	unsigned piece;             // of capture: frames that are kept back while it rests, at most the half of kept
-	unsigned fill;
-	short kept[CONCH_KEPT];
+	unsigned piece;             // of capture: frames that are kept back while it rests
+	unsigned room, fill;        // of kept: a piece, and callbacks beyond it
+	short kept[];
 } conch_gate;
 
 typedef struct {
@@ -86,7 +85,7 @@ static void conch_rest(void *device, void *out, const void *in, unsigned frames)
 	conch_count(g);
 	int resting = __atomic_load_n(&g->resting, __ATOMIC_SEQ_CST);
 	if (in != NULL && out == NULL && (resting || g->fill > 0)) { // capture, mono, 16 bit
-		if (frames > CONCH_KEPT - g->fill) { // a piece of its own size; what was kept goes first
+		if (frames > g->room - g->fill) { // a piece of its own size; what was kept goes first
 			if (g->fill > 0) g->data(device, NULL, g->kept, g->fill);
 			g->fill = 0;
 			g->data(device, NULL, in, frames);
@@ -453,10 +452,18 @@ type gate struct {
 	last    atomic.Int64
 }
 
+// gateRoom is more than a callback brings.
+const gateRoom = 200 * time.Millisecond
+
 // newGate makes a gate that is freed with s: by then the device is gone.
 func newGate(s *malgoStream) *gate {
-	p := C.calloc(1, C.sizeof_conch_gate)
-	(*C.conch_gate)(p).piece = C.uint(CardFrames(restPiece))
+	piece, room := CardFrames(restPiece), 0
+	if s.kind == CaptureDevice {
+		room = piece + CardFrames(gateRoom)
+	}
+	p := C.calloc(1, C.sizeof_conch_gate+2*C.size_t(room))
+	g := (*C.conch_gate)(p)
+	g.piece, g.room = C.uint(piece), C.uint(room)
 	runtime.AddCleanup(s, func(p unsafe.Pointer) { C.free(p) }, p)
 	return (*gate)(p)
 }
@@ -549,6 +556,8 @@ func (d pcm) rest(on bool) {
 	}
 	atomic.StoreUint32((*uint32)(unsafe.Pointer(&d.p.resting)), v)
 }
+
+func (d pcm) resting() bool { return atomic.LoadUint32((*uint32)(unsafe.Pointer(&d.p.resting))) != 0 }
 
 func (d pcm) stop()          { atomic.StoreUint32((*uint32)(unsafe.Pointer(&d.p.closing)), 1) }
 func (d pcm) rested() uint64 { return atomic.LoadUint64((*uint64)(unsafe.Pointer(&d.p.rested))) }

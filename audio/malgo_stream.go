@@ -119,6 +119,9 @@ func (s *malgoStream) Rest(on bool) {
 	s.gate.resting.Store(v)
 }
 
+// Resting says whether it does.
+func (s *malgoStream) Resting() bool { return s.gate != nil && s.gate.resting.Load() != 0 }
+
 // Flush throws away what waits in the card. It does not wait: the owner stops and starts the device, and between the two calls
 // emptied.
 func (s *malgoStream) Flush(emptied func()) {

@@ -18,7 +18,7 @@ const (
 	micGrace   = 300 * time.Millisecond // beyond its tail, an utterance waits this long for the last frames
 	micStale   = 100 * time.Millisecond // a ring last written longer ago has no pre-roll in it
 	micPoll    = 5 * time.Millisecond   // while an utterance is open
-	micIdle    = 100 * time.Millisecond // otherwise, to forget
+	micIdle    = 100 * time.Millisecond // otherwise, to forget; while it rests, Take does
 	micLate    = 100 * time.Millisecond // kept in any case: Open comes when the edge is known to be a press
 	MaxPreroll = time.Second
 )
@@ -65,6 +65,7 @@ type Mic struct {
 	overruns atomic.Uint64
 	calls    atomic.Uint64
 	isMuted  atomic.Bool
+	forgets  atomic.Bool // nobody reads: Take forgets
 
 	polling sync.Mutex // one Poll at a time; taken before mu
 	down    Downsampler
@@ -160,6 +161,9 @@ func (m *Mic) Take(in []int16) {
 		m.overruns.Add(1)
 	}
 	m.captured.set(m.conf.Now(), before, m.ring.written())
+	if m.forgets.Load() { // an Open meanwhile takes nothing that goes
+		m.keep(m.ring.written(), m.kept())
+	}
 	m.calls.Add(1)
 }
 
@@ -179,6 +183,7 @@ func (m *Mic) SetMuted(muted bool) error {
 		return err
 	}
 	m.isMuted.Store(muted)
+	m.poke()
 	return nil
 }
 
@@ -187,6 +192,7 @@ func (m *Mic) SetMuted(muted bool) error {
 func (m *Mic) Open(id string, at time.Duration) {
 	m.mu.Lock()
 	m.finishOpen()
+	m.forgets.Store(false)
 	now := m.conf.Now()
 	written := m.ring.written()
 	u := utterance{id: id, open: true, opened: now, seen: now, written: written, upAt: -1, least: math.MaxInt16, most: math.MinInt16}
@@ -320,9 +326,9 @@ func (m *Mic) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		wait := micIdle
-		if m.Poll() {
-			wait = micPoll
+		wait := micPoll
+		if !m.Poll() {
+			wait = m.nap()
 		}
 		timer.Reset(wait)
 		select {
@@ -355,6 +361,7 @@ func (m *Mic) Poll() bool {
 		if !m.now.open {
 			m.forget()
 			m.rest()
+			m.forgets.Store(m.resting)
 			return false
 		}
 		if !m.listen(&m.now) {
@@ -377,10 +384,13 @@ func (m *Mic) forget() {
 		m.ring.release(w)
 		return
 	}
-	m.keep(w, m.preroll+uint64(CardFrames(micLate)))
+	m.keep(w, m.kept())
 }
 
-// keep gives back what lies more than n frames before position p. Reader side.
+// kept is how much is kept in any case, in frames.
+func (m *Mic) kept() uint64 { return m.preroll + uint64(CardFrames(micLate)) }
+
+// keep gives back what lies more than n frames before position p. Reader side, or the callback while nobody reads.
 func (m *Mic) keep(p, n uint64) {
 	if p-min(p, n) > m.ring.released() {
 		m.ring.release(p - n)

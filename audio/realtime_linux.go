@@ -2,6 +2,7 @@ package audio
 
 import (
 	"runtime"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -34,8 +35,12 @@ func try(prio uint32) error {
 		Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Flags: unix.SCHED_FLAG_RESET_ON_FORK, Priority: prio}, 0)
 }
 
-// thread is the calling thread.
-func thread() int64 { return int64(unix.Gettid()) }
+// thread is the calling thread, which is the sound system's own: it gets ThreadName.
+func thread() int64 {
+	name := append([]byte(ThreadName), 0)
+	_ = unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(&name[0])), 0, 0, 0) // it is for people
+	return int64(unix.Gettid())
+}
 
 // ordinary takes the priority from a thread again. (That what it starts is ordinary anyway is not given up: only root may.)
 func ordinary(thread int64) {

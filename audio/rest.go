@@ -16,7 +16,7 @@ import "time"
 
 // restPiece is how much of a microphone is kept back while it rests. Our choice: each piece enters Go, which costs more than
 // the callback itself, since the runtime's monitor wakes up some dozens of times until it has seen that nothing goes on.
-const restPiece = 100 * time.Millisecond
+const restPiece = time.Second
 
 // rester is a Stream that can do without us for a while.
 type rester interface{ Rest(on bool) }
@@ -63,6 +63,20 @@ func (m *Mic) rest() {
 		m.resting = true
 		m.card.Rest(true)
 	}
+}
+
+// nap is how long Run need not look if nobody pokes: of what comes while it rests the callback forgets the old itself, and a
+// microphone that was flat shows that it has stirred a piece at a time.
+func (m *Mic) nap() time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case !m.resting && !m.isMuted.Load():
+		return micIdle
+	case m.flat:
+		return restPiece
+	}
+	return time.Hour
 }
 
 // rouse ends a rest and tells how old the latest delivery may be because of it. Needs mu.
