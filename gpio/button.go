@@ -24,6 +24,12 @@ type failing interface {
 	Err() error
 }
 
+// rousable is a Line that misses no edge and that another goroutine can wake: nobody has to look at it in vain.
+type rousable interface {
+	// Rouse ends a Wait that is on, or else the next one.
+	Rouse()
+}
+
 // ButtonOptions are what Open and NewButton want to know. The zero value is a button between the pin and ground, held to talk.
 type ButtonOptions struct {
 	Chip       string // label; empty: the chip with the header
@@ -101,7 +107,15 @@ func (b *Button) CaptureEnded() { b.ended.Store(true) }
 
 // Call has f called by Run, after at most a quarter of a second, as a sign that it still watches the line. It never waits;
 // false: one waits already.
-func (b *Button) Call(f func()) bool { return b.call.CompareAndSwap(nil, &f) }
+func (b *Button) Call(f func()) bool {
+	if !b.call.CompareAndSwap(nil, &f) {
+		return false
+	}
+	if r, ok := b.line.(rousable); ok {
+		r.Rouse()
+	}
+	return true
+}
 
 // Run watches the line until ctx ends, and then returns nil within a quarter of a second. on is called on this goroutine, in
 // order, and never after Run has returned; an edge is read no sooner than on has returned, so it must not wait.
@@ -115,17 +129,23 @@ func (b *Button) Run(ctx context.Context, on func(Event)) error {
 		broken  int           // waits in a row that did not wait
 		window  time.Duration // edges are counted from here
 		seen    int
+		look    = lookEvery
 	)
+	r, rouses := b.line.(rousable)
+	if rouses {
+		look = time.Hour
+		defer context.AfterFunc(ctx, r.Rouse)()
+	}
 	ends, _ := b.line.(failing)
 	contact, _ = contact.Level(now(), b.line.Down(), raw)
 	for ctx.Err() == nil {
 		if f := b.call.Swap(nil); f != nil {
 			(*f)()
 		}
-		timeout := lookEvery
+		timeout := look
 		asked := now()
 		if wake, ok := contact.Wake(); ok {
-			timeout = min(max(wake-asked, lookLeast), lookEvery)
+			timeout = min(max(wake-asked, lookLeast), look)
 		}
 		edge := b.line.Wait(timeout)
 		at := now()
@@ -144,7 +164,7 @@ func (b *Button) Run(ctx context.Context, on func(Event)) error {
 			seq := b.edges.Add(1)
 			contact, raw = contact.Edge(Edge{At: at, Seq: seq, Down: isDown}, raw[:0])
 		} else {
-			if at-asked >= timeout/2 {
+			if rouses || at-asked >= timeout/2 {
 				broken = 0
 			} else if broken++; broken >= atOnce {
 				return fmt.Errorf("gpio: %s: waiting for an edge returns at once; is the chip still there (gpiodetect)?", b.line)

@@ -11,11 +11,12 @@ type VirtualLine struct {
 	name  string
 	down  atomic.Bool
 	edges chan struct{}
+	woken chan struct{} // of one
 }
 
 // NewVirtualLine makes one whose contact is up.
 func NewVirtualLine(name string) *VirtualLine {
-	return &VirtualLine{name: name, edges: make(chan struct{}, 16)} // 16: GPIO_V2_LINE_EVENT_BUFFER default of one line
+	return &VirtualLine{name: name, edges: make(chan struct{}, 16), woken: make(chan struct{}, 1)} // 16: GPIO_V2_LINE_EVENT_BUFFER default of one line
 }
 
 // Set moves the contact. From any goroutine.
@@ -36,8 +37,18 @@ func (l *VirtualLine) Wait(timeout time.Duration) bool {
 	select {
 	case <-l.edges:
 		return true
+	case <-l.woken:
+		return false
 	case <-t.C:
 		return false
+	}
+}
+
+// Rouse implements rousable: of edges that are not queued, those before them tell, for the level is read after each.
+func (l *VirtualLine) Rouse() {
+	select {
+	case l.woken <- struct{}{}:
+	default:
 	}
 }
 

@@ -3,6 +3,7 @@ package gpiotest_test
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -117,6 +118,45 @@ func TestThousandPressesInHaste(t *testing.T) {
 			t.Errorf("%d presses, %d releases; want as many, and some", counts[gpio.Pressed], counts[gpio.Released])
 		}
 		t.Logf("%v, %d edges", counts, b.Edges())
+	})
+}
+
+// watchedLine counts how often it is waited for.
+type watchedLine struct {
+	*gpio.VirtualLine
+	waits atomic.Int64
+}
+
+func (l *watchedLine) Wait(d time.Duration) bool { l.waits.Add(1); return l.VirtualLine.Wait(d) }
+
+// A virtual line misses nothing, so that nobody looks at it in vain; who wants a sign has it at once.
+func TestAVirtualLineIsNotLookedAtInVain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		line := &watchedLine{VirtualLine: gpio.NewVirtualLine("twin")}
+		b := gpio.NewButton(line, gpio.ButtonOptions{})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- b.Run(ctx, func(gpio.Event) {}) }()
+		time.Sleep(time.Minute)
+		if n := line.waits.Load(); n > 2 {
+			t.Errorf("waited for %d times in a minute in which nothing happened; want once, and once to see that it is up", n)
+		}
+		for range 200 { // more than would make a broken line
+			called := make(chan struct{})
+			if !b.Call(func() { close(called) }) {
+				t.Fatal("the call is refused")
+			}
+			began := time.Now()
+			<-called
+			if d := time.Since(began); d > 0 {
+				t.Fatalf("a call was answered after %v; want at once", d)
+			}
+		}
+		began := time.Now()
+		cancel()
+		if err := <-done; err != nil || time.Since(began) > 0 {
+			t.Errorf("Run = %v after %v; want nil, at once", err, time.Since(began))
+		}
 	})
 }
 
