@@ -205,8 +205,9 @@ cover: deps-test ## coverage by package, whole in build/cover.html
 	@$(GO) tool cover -func=build/cover.out | tail -n 1
 
 .PHONY: footprint
-footprint: build ## memory, CPU, size and time to ready of the binary
-	@bin/conch bench footprint
+footprint: build deps-test ## memory, CPU, wake-ups, size and time to ready of the binary, on this machine as it is and with a simulated ALSA card
+	@status=0; bin/conch bench footprint || status=$$?; \
+	echo; $(GO) run ./audio/alsacard/run bin/conch bench footprint || status=$$?; exit $$status
 
 .PHONY: clips
 clips: deps ## make the spoken clips that ship with conch anew

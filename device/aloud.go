@@ -152,18 +152,25 @@ const logAloud = "aloud.said"
 // aloud is the goroutine that says what is wrong.
 func (d *Device) aloud(ctx context.Context) error {
 	var c crier
-	tick := time.NewTicker(aloudTick)
+	tick := time.NewTimer(aloudTick)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
+		case <-d.conds.begun:
 		}
 		var held []string
 		for _, cond := range d.conds.list() {
 			held = append(held, cond.Code)
 		}
+		if len(held) == 0 { // nothing to look at until something begins
+			c.look(d.now(), nil, false)
+			tick.Stop()
+			continue
+		}
+		tick.Reset(aloudTick)
 		clip, code := c.look(d.now(), held, d.canSpeak() && !night(time.Now(), *d.lights.quiet.Load()))
 		if clip == "" {
 			continue

@@ -258,7 +258,7 @@ func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond)
 // Status is what the box is and does now.
 func (d *Device) Status() Status {
 	s := Status{
-		Version: Version(), Device: d.self, State: d.coordinator.State().String(), Sound: d.soundWords(), Voice: d.voiceLine(),
+		Version: Version(), Device: d.self, State: d.coordinator.State().String(), Quiet: d.Quiet(), Sound: d.soundWords(), Voice: d.voiceLine(),
 		Ready: d.Ready(), Turns: d.turns.Load(), Volume: int(d.volume.Load()), VolumeFrom: *d.volumeFrom.Load(), Conditions: d.conds.list(),
 		Muted: d.Muted(), Light: d.lights.String(), Pairing: d.PairingNow(), Paired: d.pairedStatus(),
 	}

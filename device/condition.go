@@ -21,6 +21,8 @@ type conditions struct {
 	log     *slog.Logger
 	changed func() // after each change, without mu; nil: nobody wants to know. Fixed before Run
 
+	begun chan struct{} // one token when a condition has begun; nil: nobody wants to know. Fixed before Run
+
 	mu  sync.Mutex
 	now map[string]Condition
 }
@@ -41,6 +43,10 @@ func (c *conditions) set(code, text, do string) {
 		cond.Since = old.Since
 	} else {
 		c.log.Warn("condition.begin", "code", code, "text", text, "do", do)
+		select {
+		case c.begun <- struct{}{}:
+		default: // one is there already, or nobody wants it
+		}
 	}
 	c.now[code] = cond
 }

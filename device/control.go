@@ -41,6 +41,7 @@ type Status struct {
 	Version    string         `json:"version"`
 	Device     round.DeviceID `json:"device,omitempty"` // empty: it has no identity
 	State      string         `json:"state"`
+	Quiet      bool           `json:"quiet"` // no turn is live, nothing sounds and no words are to come
 	Button     string         `json:"button"`
 	Sound      string         `json:"sound"`
 	Voice      string         `json:"voice"`

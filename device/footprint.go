@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"conch/coordinator/turn"
+	"conch/audio"
 )
 
 // Footprint starts this very program as an appliance of its own (private state, no button but the control socket), lets
@@ -22,8 +22,12 @@ import (
 //
 //	rss    VmRSS: with pages of the binary and of libraries that other processes may share (file)
 //	cpu    of all threads, in percent of one core
-//	wakes  how often a second a thread was woken up after it had waited (voluntary_ctxt_switches of proc(5)). Go's monitor
-//	       thread has the most: some microseconds each, several times after everything that happens
+//	wakes  how often a second a thread was woken up after it had waited (voluntary_ctxt_switches of proc(5)): those of the
+//	       card, which has its periods, and our own, of which Go's monitor thread has the most: some microseconds each,
+//	       several times after everything that happens
+//
+// That it sleeps while it idles is judged, before it talks and after: fewer wakes of our own than idleWakes. What else runs on the
+// machine only adds to them, so one that has more is looked at once more.
 //
 // It is night for that appliance, so that it does not say aloud what is wrong with it, which would not be idling.
 type Footprint struct {
@@ -33,6 +37,13 @@ type Footprint struct {
 	Talk   time.Duration // how long to look at it talking
 	Out    io.Writer
 }
+
+const (
+	idleWakes = 100              // of our own, a second
+	judged    = 10 * time.Second // of idling at the least: a shorter look sees what has only just begun
+)
+
+var errAwake = errors.New("it does not sleep while it idles")
 
 // clockTick is USER_HZ, which Linux fixes at 100 for /proc/PID/stat on every architecture Go runs on.
 const clockTick = 100
@@ -87,15 +98,26 @@ func (f Footprint) Run(ctx context.Context) error {
 	fmt.Fprintf(f.Out, "binary          %.1f MB\n", float64(st.Size())/1e6)
 	fmt.Fprintf(f.Out, "exec to ready   %d ms\n", ready.Milliseconds())
 
-	show := func(what string, d time.Duration) error {
+	var broken error
+	show := func(what string, d time.Duration) (own float64, err error) {
 		c, err := sampleProcess(ctx, pid, d)
 		if err == nil {
-			fmt.Fprintf(f.Out, "%-15s rss %5.1f MiB (peak %5.1f, file %5.1f)  cpu %5.2f %% of one core  wakes %4.0f/s\n",
-				fmt.Sprintf("%s %4.0f s", what, d.Seconds()), c.rss, c.peak, c.file, c.cpu, c.wakes)
+			fmt.Fprintf(f.Out, "%-15s rss %5.1f MiB (peak %5.1f, file %5.1f)  cpu %5.2f %% of one core  wakes %4.0f/s of the card, %4.0f/s of our own\n",
+				fmt.Sprintf("%s %4.0f s", what, d.Seconds()), c.rss, c.peak, c.file, c.cpu, c.card, c.own)
+		}
+		return c.own, err
+	}
+	idle := func(what string) error {
+		own, err := show(what, f.Idle)
+		if err == nil && own >= idleWakes && f.Idle >= judged {
+			own, err = show(what, f.Idle)
+		}
+		if err == nil && own >= idleWakes && f.Idle >= judged {
+			broken = fmt.Errorf("footprint: %w: %s it woke %.0f times a second; must be fewer than %d (which threads: top -H; at what: strace -f -c)", errAwake, what, own, idleWakes)
 		}
 		return err
 	}
-	if err := show("idle", f.Idle); err != nil {
+	if err := idle("idle"); err != nil {
 		return err
 	}
 	talking, cancel := context.WithCancel(ctx)
@@ -107,7 +129,7 @@ func (f Footprint) Run(ctx context.Context) error {
 			_ = remote.Do(talking, "POST", "/ask", map[string]string{"text": "tell me a story"}, nil)
 		}
 	}()
-	if err := show("talking", f.Talk); err != nil {
+	if _, err := show("talking", f.Talk); err != nil {
 		return err
 	}
 	cancel()
@@ -123,10 +145,13 @@ func (f Footprint) Run(ctx context.Context) error {
 	if err := waitIdle(ctx, remote, 30*time.Second); err != nil {
 		return fmt.Errorf("footprint: it went on talking: %w", err)
 	}
-	return show("idle again", f.Idle)
+	if err := idle("idle again"); err != nil {
+		return err
+	}
+	return broken
 }
 
-// waitIdle polls the state of the appliance until it has been idle twice in a row.
+// waitIdle polls the appliance until it has been quiet twice in a row.
 func waitIdle(ctx context.Context, remote *Remote, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -135,7 +160,7 @@ func waitIdle(ctx context.Context, remote *Remote, limit time.Duration) error {
 		if err := remote.Do(ctx, "GET", "/status", nil, &s); err != nil {
 			return err
 		}
-		if idle++; s.State != turn.Idle.String() {
+		if idle++; !s.Quiet {
 			idle = 0
 		}
 		if err := pause(ctx, 500*time.Millisecond); err != nil {
@@ -175,7 +200,7 @@ type processCost struct {
 	rss, peak float64 // MiB
 	file      float64 // MiB, of rss
 	cpu       float64 // % of one core
-	wakes     float64 // a second
+	card, own float64 // wakes a second
 }
 
 func sampleProcess(ctx context.Context, pid int, d time.Duration) (processCost, error) {
@@ -209,7 +234,14 @@ func sampleProcess(ctx context.Context, pid int, d time.Duration) (processCost, 
 	if err != nil {
 		return c, fmt.Errorf("footprint: %w", err)
 	}
-	c.wakes = float64(max(0, now-woken)) / time.Since(begin).Seconds() // less, if a thread that had many has ended
+	for thread, n := range now { // one that has ended has none
+		n.wakes -= woken[thread].wakes
+		if per := float64(n.wakes) / time.Since(begin).Seconds(); n.name == audio.ThreadName {
+			c.card += per
+		} else {
+			c.own += per
+		}
+	}
 	c.cpu = 100 * float64(after-before) / clockTick / time.Since(begin).Seconds()
 	return c, nil
 }
@@ -225,24 +257,34 @@ func rssMiB(pid int) (rss, file float64, err error) {
 	return float64(kb) / 1024, float64(mapped) / 1024, err
 }
 
-// wakeups adds up what proc(5) counts for each thread.
-func wakeups(pid int) (int64, error) {
-	threads, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task", "*", "status"))
+// threadWakes is what proc(5) counts of one thread.
+type threadWakes struct {
+	name  string
+	wakes int64
+}
+
+// wakeups looks at each thread.
+func wakeups(pid int) (map[string]threadWakes, error) {
+	threads, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task", "*"))
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	sum := int64(0)
-	for _, path := range threads {
-		n, err := statusField(path, "voluntary_ctxt_switches:")
+	all := map[string]threadWakes{}
+	for _, dir := range threads {
+		name, err := os.ReadFile(filepath.Join(dir, "comm"))
+		var n int64
+		if err == nil {
+			n, err = statusField(filepath.Join(dir, "status"), "voluntary_ctxt_switches:")
+		}
 		if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
 			continue // it ended meanwhile
 		}
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
-		sum += n
+		all[dir] = threadWakes{strings.TrimSpace(string(name)), n}
 	}
-	return sum, nil
+	return all, nil
 }
 
 // statusField reads a number of proc(5) status, in kB where it has a unit.

@@ -19,7 +19,7 @@ func New(cfg Config, o Options) (*Device, error) {
 	if o.Log == nil {
 		return nil, errors.New("device: Options.Log is missing")
 	}
-	d := &Device{cfg: cfg, log: o.Log, opts: o, now: o.Now, conds: &conditions{log: o.Log}}
+	d := &Device{cfg: cfg, log: o.Log, opts: o, now: o.Now, conds: &conditions{log: o.Log, begun: make(chan struct{}, 1)}}
 	if d.now == nil {
 		d.now = since(time.Now())
 	}
@@ -215,8 +215,9 @@ func (d *Device) runPlayback(ctx context.Context) error {
 	})
 }
 
-// capturePeriod is longer than playback's: nothing about silence depends on it, and it wakes the processor half as often.
-const capturePeriod = 10 * time.Millisecond
+// capturePeriod is longer than playback's: nothing about silence depends on it, and it wakes the processor a quarter as often. A frame of what is
+// sent is as long.
+const capturePeriod = 20 * time.Millisecond
 
 // runCapture keeps the microphone's half of the card open.
 func (d *Device) runCapture(ctx context.Context) error {

@@ -9,7 +9,7 @@ import (
 
 type benchCmd struct {
 	Silence   benchSilenceCmd   `cmd:"" help:"Press a virtual button while sound plays; print press to silence for each state."`
-	Footprint benchFootprintCmd `cmd:"" help:"Start a private appliance; print memory, processor time, size and time to ready."`
+	Footprint benchFootprintCmd `cmd:"" help:"Start a private appliance; print memory, processor time, wake-ups, size and time to ready; status 1 if it does not sleep while it idles."`
 }
 
 type benchSilenceCmd struct {
