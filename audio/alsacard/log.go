@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -113,13 +114,16 @@ func (l *Log) LastAudible(from, to time.Time, threshold int) (at time.Time, ok b
 
 // FirstAudible is when the first sample louder than threshold sounded at or after from.
 func (l *Log) FirstAudible(from time.Time, threshold int) (at time.Time, ok bool) {
+	return l.First(from, func(v int16) bool { return loud(v, threshold) })
+}
+
+// First is when the first sample of a kind sounded at or after from.
+func (l *Log) First(from time.Time, is func(v int16) bool) (at time.Time, ok bool) {
 	_ = l.Update()
-	for _, s := range l.Spans {
-		if s.Time(s.Frames).Before(from) {
-			continue
-		}
+	begin, _ := slices.BinarySearchFunc(l.Spans, from, func(s Span, t time.Time) int { return s.Time(s.Frames).Compare(t) })
+	for _, s := range l.Spans[begin:] {
 		for j, v := range s.Samples {
-			if loud(v, threshold) {
+			if is(v) {
 				if t := s.Time(j); !t.Before(from) {
 					return t, true
 				}
