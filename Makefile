@@ -185,6 +185,10 @@ test-audio: deps-test ## sound on a private PulseAudio and the simulated ALSA ca
 	@CONCH_TEST_AUDIO=1 $(GO) test -count=1 -v -timeout 15m ./audio/...
 	@CONCH_TEST_AUDIO=1 $(GO) test -count=1 -v -timeout 15m -run 'PulseAudio|ALSA|Unplugged' ./device
 
+.PHONY: test-alsa
+test-alsa: deps-test ## the half of test-audio that needs no sound server (some two minutes)
+	@CONCH_TEST_AUDIO=1 $(GO) test -count=1 -v -timeout 15m -run ALSA ./device
+
 .PHONY: test-pairing
 test-pairing: deps-test ## devices on networks of their own pair, by sound and by hand, and lose their power at each step (root; minutes)
 	@CONCH_TEST_PAIRING=1 $(GO) test -count=1 -v -timeout 15m -run 'PairingOnThreeNetworks|PowerCutAtEachRecord' ./device
