@@ -201,6 +201,7 @@ func (b *pairBox) launch() error {
 	cmd := exec.Command("ip", append([]string{"netns", "exec", b.h.ns(b.name), b.h.binary}, b.args("run")...)...) // ip becomes conch
 	cmd.Env = append(os.Environ(), b.env...)
 	cmd.Stdout, cmd.Stderr = b.log, b.log
+	cmd.WaitDelay = 5 * time.Second // what it has started may outlive it, and hold these
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	started, done := make(chan error, 1), make(chan struct{})
 	go func() { // ends with the process; awaited by kill

@@ -199,6 +199,7 @@ func (n *networks) process(who string, env []string, name string, args ...string
 	}
 	log := &lastWords{}
 	cmd.Stdout, cmd.Stderr = log, log
+	cmd.WaitDelay = 5 * time.Second // what it has started may outlive it, and hold these
 	if err := cmd.Start(); err != nil {
 		n.t.Fatalf("%s: %v", name, err)
 	}
