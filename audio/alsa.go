@@ -335,6 +335,6 @@ func (s *alsaStream) late(back, got int, late time.Duration, err error) {
 		return
 	}
 	s.refused = errors.Join(fmt.Errorf("%w: %d frames of %d", errNoRewind, got, back), err)
-	s.card.noRewind(s.granted.Device)
-	s.card.log.Warn("audio.no_rewind", "device", s.granted.Device, "err", s.refused, "do", "it is opened anew with a short buffer as soon as it is quiet; until then silence takes as long as it holds")
+	s.card.noRewind(s.granted.Device, s.refused)
+	s.card.log.Warn("audio.no_rewind", "device", s.granted.Device, "why", s.refused, "do", "it is opened anew with a short buffer as soon as it is quiet; until then silence takes as long as it holds")
 }

@@ -12,7 +12,8 @@ typedef struct {
 	unsigned channels, period, buffer;
 	unsigned piece; // silence is written in multiples of it
 	int wide;  // samples of 32 bits
-	int batch; // the driver copies ahead
+	int batch; // the driver copies ahead …
+	unsigned ahead; // … so many frames, which it does not give back
 	char name[80];
 	void *frames; // of the card's own form; a buffer's worth
 
@@ -106,6 +107,7 @@ static int conch_pcm_params(conch_pcm *p, void *hw, unsigned rate, unsigned peri
 	p->period = size;
 	p->buffer = buffer;
 	p->batch = conch_alsa.hw_params_is_batch(hw) > 0;
+	p->ahead = p->batch ? p->period : 0;
 	return 0;
 }
 
@@ -230,7 +232,7 @@ enum { CONCH_NEAR = 16, CONCH_MARGIN = 96 };
 static long conch_pcm_rewind(conch_pcm *p, unsigned frames) {
 	long before, waited, waits, got;
 	if ((before = conch_alsa.avail(p->pcm)) < 0 || before > (long)p->buffer || conch_alsa.delay(p->pcm, &waited) < 0) return 0;
-	long waiting = (long)p->buffer - before;
+	long waiting = (long)p->buffer - before - (long)p->ahead;
 	if ((long)frames > waiting - CONCH_NEAR) {
 		if (waiting <= CONCH_MARGIN) return 0;
 		frames = (unsigned)(waiting - CONCH_MARGIN);

@@ -47,7 +47,8 @@ type Granted struct {
 	Rate    int    // Hz, the card's own
 	Period  int    // frames at Rate
 	Periods int
-	Margin  int // frames that cannot be taken back any more; 0: nothing can
+	Margin  int    // frames that cannot be taken back any more; 0: nothing can
+	Kept    string `json:",omitempty"` // why nothing can, where it was tried
 }
 
 // Rewinds says whether what waits in the card can be taken back.

@@ -162,7 +162,7 @@ type MalgoCard struct {
 
 	mu       sync.Mutex // of contexts, and of the refs in them
 	contexts map[string]*malgoContext
-	stiff    map[string]bool // devices, by identity, that were found not to give back what they have; guarded by mu
+	stiff    map[string]string // why devices, by identity, were found not to give back what they have; guarded by mu
 }
 
 // malgoContext is one connection to one backend, shared by the streams opened through it.
@@ -192,7 +192,7 @@ func NewCard(backend string, log *slog.Logger) (*MalgoCard, error) {
 		log = slog.New(slog.DiscardHandler)
 	}
 	C.conch_quiet_alsa()
-	m := &MalgoCard{backend: backend, log: log, setup: make(chan struct{}, 1), contexts: map[string]*malgoContext{}, stiff: map[string]bool{}}
+	m := &MalgoCard{backend: backend, log: log, setup: make(chan struct{}, 1), contexts: map[string]*malgoContext{}, stiff: map[string]string{}}
 	return m, nil
 }
 
@@ -206,13 +206,14 @@ func (m *MalgoCard) Spent() bool {
 }
 
 // noRewind has a device opened by miniaudio from now on.
-func (m *MalgoCard) noRewind(device string) {
+func (m *MalgoCard) noRewind(device string, why error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.stiff[device] = true
+	m.stiff[device] = strings.ReplaceAll(why.Error(), "\n", ": ")
 }
 
-func (m *MalgoCard) isStiff(device string) bool {
+// stiffness is why a device is opened so; empty: it is not.
+func (m *MalgoCard) stiffness(device string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.stiff[device]

@@ -323,7 +323,7 @@ func TestALSAFallsSilentWithinTheBound(t *testing.T) {
 
 // A card that refuses small periods and gives nothing back would go on for 83 ms: a Drop cuts it hard. A Hush does not: it may be a glitch.
 func TestALSASlowCardIsCutHard(t *testing.T) {
-	card := alsacard.Start(t, alsacard.Options{MinPeriod: 960, Stiff: true})
+	card := alsacard.Start(t, alsacard.Options{MinPeriod: 960, Rewind: alsacard.RewindLies})
 	m := newCard(t, "alsa")
 	began := time.Now()
 	speaker := audio.NewSpeaker(audio.SpeakerConfig{Now: func() time.Duration { return time.Since(began) }})

@@ -3,8 +3,10 @@
 package audio
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"regexp"
 	"runtime"
 	"strconv"
@@ -19,15 +21,20 @@ import (
 
 // openAt starts the owner goroutine of a stream and waits for the device to run.
 func (m *MalgoCard) openAt(kind Kind, cfg StreamConfig, p place, fn func([]int16)) (Stream, error) {
-	if kind == PlaybackDevice && p.backend == BackendALSA && cfg.Back != nil && !m.isStiff(p.id) {
-		s, err := m.openRewinding(cfg, p, fn)
-		if err == nil || errors.Is(err, errHung) {
-			return s, err
-		}
-		if errors.Is(err, errNoRewind) {
-			m.log.Info("audio.no_rewind", "device", p.id, "err", err)
-		} else {
-			m.log.Debug("audio.no_rewind", "device", p.id, "err", err)
+	kept := ""
+	if kind == PlaybackDevice && p.backend == BackendALSA && cfg.Back != nil {
+		kept = m.stiffness(p.id)
+		if kept == "" {
+			s, err := m.openRewinding(cfg, p, fn)
+			if err == nil || errors.Is(err, errHung) {
+				return s, err
+			}
+			kept = strings.ReplaceAll(err.Error(), "\n", ": ")
+			level := slog.LevelDebug // it could not be opened so, and cannot be otherwise, or has another rate
+			if errors.Is(err, errNoRewind) {
+				level = slog.LevelInfo
+			}
+			m.log.Log(context.Background(), level, "audio.no_rewind", "device", p.id, "why", kept)
 		}
 	}
 	if cfg.Periods == 0 {
@@ -40,7 +47,7 @@ func (m *MalgoCard) openAt(kind Kind, cfg StreamConfig, p place, fn func([]int16
 				return err
 			}
 		}
-		s := &malgoStream{card: m, kind: kind, fn: fn, closing: make(chan struct{}), done: make(chan struct{}), flush: make(chan func(), 1)}
+		s := &malgoStream{card: m, kind: kind, fn: fn, kept: kept, closing: make(chan struct{}), done: make(chan struct{}), flush: make(chan func(), 1)}
 		last.Store(s)
 		m.mu.Lock()
 		c.refs++
@@ -66,7 +73,8 @@ type malgoStream struct {
 	kind    Kind
 	fn      func([]int16)
 	granted Granted
-	gate    *gate // nil: not possible
+	kept    string // why it is not rewound
+	gate    *gate  // nil: not possible
 
 	closing   chan struct{} // closed by end
 	closeOnce sync.Once
@@ -254,7 +262,7 @@ var (
 // readBack learns what was granted. malgo shows the rate; period and count stand only in what miniaudio logs at the end of
 // its initialisation. If that ever changes its wording we report what we asked for (TestGrantedIsRead would notice).
 func (s *malgoStream) readBack(dev *malgo.Device, lines []string, d malgo.DeviceConfig, cfg StreamConfig, p place) Granted {
-	g := Granted{Backend: p.backend, Device: p.id, Name: p.name, Period: int(d.PeriodSizeInFrames), Periods: int(d.Periods)}
+	g := Granted{Backend: p.backend, Device: p.id, Name: p.name, Period: int(d.PeriodSizeInFrames), Periods: int(d.Periods), Kept: s.kept}
 	g.Rate = int(dev.PlaybackInternalSampleRate())
 	channels := int(dev.PlaybackInternalChannels())
 	bytes := malgo.SampleSizeInBytes(dev.PlaybackInternalFormat())

@@ -63,7 +63,11 @@ type startRig struct {
 }
 
 func openStart(b *testing.B, stiff bool) *startRig {
-	sim := alsacard.Start(b, alsacard.Options{Stiff: stiff})
+	o := alsacard.Options{}
+	if stiff {
+		o.Rewind = alsacard.RewindNone
+	}
+	sim := alsacard.Start(b, o)
 	card, err := audio.NewCard("alsa", nil)
 	if err != nil {
 		b.Fatal(err)

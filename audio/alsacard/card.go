@@ -42,11 +42,27 @@ type Options struct {
 	Name      string
 	Rate      int
 	Channels  int
-	MinPeriod int  // frames; a card that refuses small periods
-	Stiff     bool // it says that it gives back what it has not played, and plays it
+	MinPeriod int // frames; a card that refuses small periods
+	MaxBuffer int // frames; one that refuses long buffers
+	Rewind    Rewind
+	Batch     bool // it has copied a period ahead, which nobody can take back, and says so
+	Drift     int  // millionths by which it runs faster than it says
 	Silence   bool // on underrun play silence; the kernel's own way is to play the stale ring again
 	Mic       []int16
 }
+
+// Rewind is what becomes of frames that are taken back.
+type Rewind string
+
+// The ways in which cards give back, and do not.
+const (
+	RewindAll   Rewind = ""      // all that it has not played
+	RewindNone  Rewind = "none"  // it says that it gives nothing back
+	RewindLies  Rewind = "lies"  // it says that it gave them back, and plays them
+	RewindError Rewind = "error" // it says that it would, and answers with an error
+	RewindZero  Rewind = "zero"  // it says that it would, and gives none
+	RewindHalf  Rewind = "half"  // it gives half of what it is asked for
+)
 
 // Card is a running simulation. Its methods may be called from any goroutine.
 type Card struct {
@@ -124,9 +140,12 @@ func New(dir string, o Options) (*Card, error) {
 	if o.Silence {
 		xrun = "silence"
 	}
-	stiff := 0
-	if o.Stiff {
-		stiff = 1
+	batch, rewind := 0, o.Rewind
+	if o.Batch {
+		batch = 1
+	}
+	if rewind == RewindAll {
+		rewind = "all"
 	}
 	c := &Card{name: o.Name, dir: dir}
 	conf := fmt.Sprintf(`# Without the usual definitions: a test must not find this machine's own cards.
@@ -140,10 +159,13 @@ pcm.%s {
 	rate %d
 	channels %d
 	min_period %d
-	stiff %d
+	max_buffer %d
+	rewind %s
+	batch %d
+	drift %d
 	hint { show on description "A card made of a clock" }
 }
-`, filepath.Join(dir, library), o.Name, c.path("control"), c.path("log"), c.path("mic"), xrun, o.Rate, o.Channels, o.MinPeriod, stiff)
+`, filepath.Join(dir, library), o.Name, c.path("control"), c.path("log"), c.path("mic"), xrun, o.Rate, o.Channels, o.MinPeriod, orElse(o.MaxBuffer, 65536), rewind, batch, o.Drift)
 	for name, content := range map[string][]byte{"asound.conf": []byte(conf), "control": make([]byte, controlSize), "log": nil, "mic": pcm(o.Mic)} {
 		if err := os.WriteFile(c.path(name), content, 0o600); err != nil {
 			return nil, fmt.Errorf("alsacard: %w", err)

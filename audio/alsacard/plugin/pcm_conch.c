@@ -7,6 +7,8 @@
  *   - the pointer runs by the clock, whoever has written or not. Behind the last written frame it plays the stale ring
  *     once more (or silence: option xrun) and goes on; nothing stops it but the application;
  *   - a sleeper is woken at period boundaries only, and only when avail_min frames are free (playback) or there (capture);
+ *   - what was written can be rewound, up to the pointer (option rewind: or not, in all the ways in which cards do not; option
+ *     batch: it has copied a period ahead, as a card on USB has, and says so);
  *   - once unplugged it answers POLLERR|POLLNVAL, -ENODEV and state DISCONNECTED, and cannot be opened.
  *
  * The ring changes only in transfer(), so what the DAC read can be worked out late and still be exact: advance() does so at
@@ -19,6 +21,7 @@
 #include <alsa/pcm_external.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -53,13 +56,16 @@ struct card {
 	snd_pcm_ioplug_t io;
 	struct control *control;
 	int timer, log, mic;
-	int replay, stiff;   /* stiff: what was written is played, whoever takes it back */
+	int replay, stiff, batch; /* stiff: what was written is played, whoever takes it back */
 	int16_t *samples;    /* the ring, channel 0 */
 	snd_pcm_uframes_t avail_min, boundary;
 	int running, under, gone;
+	long drift;          /* faster than it says, in millionths */
+	double frame_ns;
 	int64_t start;       /* when frame 0 of this run sounds or is heard */
 	uint64_t appl;       /* frames written or read since prepare */
 	uint64_t dac;        /* frames that have sounded */
+	uint64_t high;       /* the most that were ever written in this run */
 	uint64_t mic_base;
 	uint32_t mic_epoch;
 };
@@ -77,7 +83,7 @@ static int64_t now(void)
 
 static int64_t time_of(struct card *c, uint64_t frame)
 {
-	return c->start + (int64_t)(frame / c->io.rate) * NS + (int64_t)(frame % c->io.rate) * NS / c->io.rate;
+	return c->start + (int64_t)((double)frame * c->frame_ns + 0.5);
 }
 
 /* position is how many frames the clock has passed. */
@@ -86,7 +92,7 @@ static uint64_t position(struct card *c)
 	int64_t d = now() - c->start;
 	if (!c->running)
 		return c->dac;
-	return d <= 0 ? 0 : (uint64_t)(d / NS) * c->io.rate + (uint64_t)(d % NS) * c->io.rate / NS;
+	return d <= 0 ? 0 : (uint64_t)((double)d / c->frame_ns);
 }
 
 static void put(struct card *c, uint32_t kind, int64_t at, uint32_t frames, const int16_t *data)
@@ -185,6 +191,7 @@ static int conch_start(snd_pcm_ioplug_t *io)
 	if (lost(c))
 		return -ENODEV;
 	c->start = now();
+	c->frame_ns = NS / (c->io.rate * (1 + c->drift * 1e-6));
 	c->running = 1;
 	put(c, STARTED, c->start, 0, NULL);
 	arm(c);
@@ -223,8 +230,12 @@ static snd_pcm_sframes_t conch_transfer(snd_pcm_ioplug_t *io, const snd_pcm_chan
 		uint64_t back = (c->appl % c->boundary + c->boundary - io->appl_ptr) % c->boundary;
 		if (back <= io->buffer_size && !c->stiff) /* snd_pcm_rewind moves the pointer and tells nobody */
 			c->appl -= back;
+		uint64_t copied = c->batch ? c->dac + io->period_size : 0;
+		if (copied > c->high)
+			copied = c->high;
 		for (i = 0; i < size; i++)
-			c->samples[(c->appl + i) % io->buffer_size] = p[i * step];
+			if (c->appl + i >= copied)
+				c->samples[(c->appl + i) % io->buffer_size] = p[i * step];
 	} else {
 		uint32_t epoch = LOAD(c->control->mic_epoch);
 		if (epoch != c->mic_epoch) {
@@ -245,6 +256,8 @@ static snd_pcm_sframes_t conch_transfer(snd_pcm_ioplug_t *io, const snd_pcm_chan
 		}
 	}
 	c->appl += size;
+	if (c->appl > c->high)
+		c->high = c->appl;
 	arm(c);
 	return size;
 }
@@ -286,10 +299,16 @@ static int conch_revents(snd_pcm_ioplug_t *io, struct pollfd *pfd, unsigned int 
 	return 0;
 }
 
+enum { HW_PARAMS_INFO = 520 / 4, INFO_BATCH = 0x10 }; /* of struct snd_pcm_hw_params, <sound/asound.h> */
+
 static int conch_hw_params(snd_pcm_ioplug_t *io, snd_pcm_hw_params_t *params)
 {
 	struct card *c = io->private_data;
-	(void)params;
+	if (c->batch) { /* libasound asks its plug-ins for no such thing; the place is the kernel's, and does not change */
+		((uint32_t *)params)[HW_PARAMS_INFO] |= INFO_BATCH;
+		if (!snd_pcm_hw_params_is_batch(params))
+			return -EINVAL;
+	}
 	free(c->samples);
 	c->samples = calloc(io->buffer_size, sizeof *c->samples);
 	if (io->stream == SND_PCM_STREAM_PLAYBACK) {
@@ -318,7 +337,7 @@ static int conch_prepare(snd_pcm_ioplug_t *io)
 	if (lost(c))
 		return -ENODEV;
 	c->running = c->under = 0;
-	c->appl = c->dac = c->mic_base = 0;
+	c->appl = c->dac = c->high = c->mic_base = 0;
 	if (c->samples)
 		memset(c->samples, 0, io->buffer_size * sizeof *c->samples);
 	arm(c);
@@ -346,7 +365,37 @@ static const snd_pcm_ioplug_callback_t callbacks = {
 	.prepare = conch_prepare, .close = conch_close,
 };
 
-static int limit(struct card *c, long rate, long channels, long min_period)
+/* A plug-in is not asked whether it can be rewound: libasound moves its pointer, and it has to live with that. So where this card
+ * shall refuse, the calls are answered before libasound sees them, by a table of calls of our own. It is found by what stands behind
+ * it: twice the PCM itself, which is the argument of the calls. */
+enum { CALLS = 20, REWINDABLE = 14, REWIND = 15 };
+
+static snd_pcm_sframes_t (*rewind_half)(snd_pcm_t *, snd_pcm_uframes_t);
+static snd_pcm_sframes_t rewindable_none(snd_pcm_t *pcm) { (void)pcm; return 0; }
+static snd_pcm_sframes_t rewind_error(snd_pcm_t *pcm, snd_pcm_uframes_t n) { (void)pcm; (void)n; return -EPERM; }
+static snd_pcm_sframes_t rewind_zero(snd_pcm_t *pcm, snd_pcm_uframes_t n) { (void)pcm; (void)n; return 0; }
+static snd_pcm_sframes_t rewind_some(snd_pcm_t *pcm, snd_pcm_uframes_t n) { return rewind_half(pcm, n / 2); }
+
+static int refuse(snd_pcm_t *pcm, const char *how)
+{
+	void **word = (void **)pcm, **table;
+	size_t n = malloc_usable_size(pcm) / sizeof *word, i;
+	for (i = 2; i + 1 < n && (word[i] != pcm || word[i + 1] != pcm); i++) ;
+	if (i + 1 >= n || !(table = malloc(2 * CALLS * sizeof *table))) /* as long as the process */
+		return -ENOSYS;
+	memcpy(table, word[i - 1], 2 * CALLS * sizeof *table);
+	if (!strcmp(how, "none")) table[REWINDABLE] = rewindable_none;
+	else if (!strcmp(how, "error")) table[REWIND] = rewind_error;
+	else if (!strcmp(how, "zero")) table[REWIND] = rewind_zero;
+	else if (!strcmp(how, "half")) {
+		rewind_half = table[REWIND];
+		table[REWIND] = rewind_some;
+	} else return -EINVAL;
+	word[i - 1] = table;
+	return 0;
+}
+
+static int limit(struct card *c, long rate, long channels, long min_period, long max_buffer)
 {
 	const unsigned access[] = { SND_PCM_ACCESS_RW_INTERLEAVED };
 	const unsigned format[] = { SND_PCM_FORMAT_S16_LE };
@@ -357,7 +406,7 @@ static int limit(struct card *c, long rate, long channels, long min_period)
 	    (err = snd_pcm_ioplug_set_param_minmax(&c->io, SND_PCM_IOPLUG_HW_CHANNELS, channels, channels)) < 0 ||
 	    (err = snd_pcm_ioplug_set_param_minmax(&c->io, SND_PCM_IOPLUG_HW_RATE, rate, rate)) < 0 ||
 	    (err = snd_pcm_ioplug_set_param_minmax(&c->io, SND_PCM_IOPLUG_HW_PERIOD_BYTES, min_period * frame, 16384 * frame)) < 0 ||
-	    (err = snd_pcm_ioplug_set_param_minmax(&c->io, SND_PCM_IOPLUG_HW_BUFFER_BYTES, 2 * min_period * frame, 65536 * frame)) < 0 ||
+	    (err = snd_pcm_ioplug_set_param_minmax(&c->io, SND_PCM_IOPLUG_HW_BUFFER_BYTES, 2 * min_period * frame, max_buffer * frame)) < 0 ||
 	    (err = snd_pcm_ioplug_set_param_minmax(&c->io, SND_PCM_IOPLUG_HW_PERIODS, 2, 64)) < 0)
 		return err;
 	return 0;
@@ -366,8 +415,8 @@ static int limit(struct card *c, long rate, long channels, long min_period)
 SND_PCM_PLUGIN_DEFINE_FUNC(conch)
 {
 	snd_config_iterator_t i, next;
-	const char *control = NULL, *log = NULL, *mic = NULL, *xrun = "replay";
-	long rate = 48000, channels = 2, min_period = 16, stiff = 0;
+	const char *control = NULL, *log = NULL, *mic = NULL, *xrun = "replay", *rewind = "all";
+	long rate = 48000, channels = 2, min_period = 16, max_buffer = 65536, batch = 0, drift = 0;
 	struct card *c;
 	int fd, err;
 	(void)root;
@@ -383,7 +432,10 @@ SND_PCM_PLUGIN_DEFINE_FUNC(conch)
 		else if (!strcmp(id, "xrun")) snd_config_get_string(n, &xrun);
 		else if (!strcmp(id, "rate")) snd_config_get_integer(n, &rate);
 		else if (!strcmp(id, "channels")) snd_config_get_integer(n, &channels);
-		else if (!strcmp(id, "stiff")) snd_config_get_integer(n, &stiff);
+		else if (!strcmp(id, "rewind")) snd_config_get_string(n, &rewind);
+		else if (!strcmp(id, "batch")) snd_config_get_integer(n, &batch);
+		else if (!strcmp(id, "drift")) snd_config_get_integer(n, &drift);
+		else if (!strcmp(id, "max_buffer")) snd_config_get_integer(n, &max_buffer);
 		else if (!strcmp(id, "min_period")) snd_config_get_integer(n, &min_period);
 		else { SNDERR("conch: unknown field %s", id); return -EINVAL; }
 	}
@@ -404,7 +456,9 @@ SND_PCM_PLUGIN_DEFINE_FUNC(conch)
 		free(c);
 		return -ENODEV;
 	}
-	c->stiff = stiff;
+	c->stiff = !strcmp(rewind, "lies");
+	c->batch = batch;
+	c->drift = drift;
 	c->replay = strcmp(xrun, "silence") != 0;
 	c->avail_min = c->boundary = 1;
 	c->mic_epoch = LOAD(c->control->mic_epoch);
@@ -428,7 +482,8 @@ SND_PCM_PLUGIN_DEFINE_FUNC(conch)
 		conch_close(&c->io);
 		return err;
 	}
-	if ((err = limit(c, rate, channels, min_period)) < 0) {
+	if ((err = limit(c, rate, channels, min_period, max_buffer)) < 0 ||
+	    (stream == SND_PCM_STREAM_PLAYBACK && !c->stiff && strcmp(rewind, "all") && (err = refuse(c->io.pcm, rewind)) < 0)) {
 		snd_pcm_ioplug_delete(&c->io); /* calls close */
 		return err;
 	}
