@@ -217,22 +217,25 @@ func (s *alsaStream) open(cfg StreamConfig, p place) (err error) {
 	}
 	for try := 1; ; try++ {
 		back := s.pcm.rewindable() - s.margin
-		if back <= 0 {
+		if back <= 0 && try == shortTries {
 			return fmt.Errorf("%w: %d frames of %d", errNoRewind, max(0, back+s.margin), buffer)
 		}
-		got, err := takeBack(s.pcm, back)
+		got, err := 0, error(nil) // where it has run dry
+		if back > 0 {
+			got, err = takeBack(s.pcm, back)
+		}
 		if err != nil || got < back && try == shortTries {
 			return errors.Join(fmt.Errorf("%w: %d frames of %d", errNoRewind, got, back), err)
 		}
 		if got > 0 {
 			err = s.pcm.silence(got)
 		}
-		if err == nil && got < back { // the machine may have stood still just then
-			err = s.pcm.wait()
+		if err == nil && (back <= 0 || got < back) { // the machine may have stood still just then
+			if err = s.pcm.wait(); err == nil {
+				continue
+			}
 		}
-		if err != nil || got >= back {
-			return err
-		}
+		return err
 	}
 }
 

@@ -23,6 +23,57 @@ func LateRewinds(wait func() time.Duration) (undo func()) {
 	return func() { takeBack = pcm.rewind }
 }
 
+// A thread that stands still before it takes anything back finds much of it played. That is its own fault, not the card's: a card that
+// was taken for one that gives nothing back is one until conch is started anew.
+func TestALSAIsNotBlamedForALateThread(t *testing.T) {
+	defer func() { takeBack = pcm.rewind }()
+	var tries atomic.Uint64
+	takeBack = func(d pcm, frames int) (int, error) {
+		if tries.Add(1) < shortTries {
+			<-time.After(5 * time.Millisecond) // while it is opened
+		}
+		return d.rewind(frames)
+	}
+	card := alsacard.Start(t, alsacard.Options{})
+	m, err := NewCard("alsa", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	s := NewSpeaker(SpeakerConfig{})
+	str, err := m.OpenPlayback(StreamConfig{Device: card.Device(), Back: lateBack{s}}, s.Render)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !str.Granted().Rewinds() {
+		t.Fatalf("granted %+v to a thread that was late while it opened", str.Granted())
+	}
+	for range 3 * shortTries {
+		s.Play(make([]int16, Rate/100), false, s.Generation())
+		<-time.After(60 * time.Millisecond)
+	}
+	if lates := str.(*alsaStream).Lates(); lates > shortTries {
+		t.Errorf("taken back too late %d times; what it knew was old", lates)
+	}
+	if why := m.stiffness(card.Device()); why != "" {
+		t.Errorf("the card is blamed: %s", why)
+	}
+	if err := str.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// lateBack stands still each time before something is taken back.
+type lateBack struct{ Rewinder }
+
+func (b lateBack) Stale() bool {
+	stale := b.Rewinder.Stale()
+	if stale {
+		<-time.After(20 * time.Millisecond)
+	}
+	return stale
+}
+
 // A card that gives nothing back any more, or less than it was asked for, is opened anew with a short buffer, and sounds.
 func TestALSAThatStopsGivingBackIsOpenedAnew(t *testing.T) {
 	for name, fault := range map[string]func(d pcm, frames int) (int, error){

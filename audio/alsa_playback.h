@@ -212,7 +212,11 @@ static int conch_pcm_wait(conch_pcm *p) {
 	}
 }
 
-static long conch_pcm_rewindable(conch_pcm *p) { return conch_alsa.rewindable(p->pcm); }
+// conch_pcm_rewindable asks the card how far it is: what was known when waiting ended may be long ago.
+static long conch_pcm_rewindable(conch_pcm *p) {
+	long avail = conch_alsa.avail(p->pcm);
+	return avail < 0 || avail > (long)p->buffer ? 0 : conch_alsa.rewindable(p->pcm);
+}
 
 static void conch_pcm_spread(conch_pcm *p, const int16_t *in, unsigned n) {
 	int16_t *out = p->frames;
