@@ -31,7 +31,7 @@ func (r *runner) carryOut(e turn.Effect) {
 	case turn.CloseSpeech:
 		r.drainSpeech(e.Turn)
 	case turn.PlayCue:
-		r.c.o.Speaker.Cue(e.Cue, r.gen)
+		r.playCue(e.Cue)
 	case turn.StopCue:
 		r.c.o.Speaker.StopCue(e.Cue)
 	case turn.SayWords:

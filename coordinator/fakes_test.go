@@ -51,6 +51,7 @@ type fakeSpeaker struct {
 	gen     uint64
 	dead    bool // the card plays nothing
 	sources []*fakeSource
+	cues    []*fakeCue
 }
 
 // audible is a stretch of one value; tests let the value tell the turn.
@@ -105,6 +106,12 @@ func (s *fakeSpeaker) Drop() uint64 {
 		}
 		src.finish()
 	}
+	for _, q := range s.cues {
+		if now.Before(q.ends) {
+			q.ends = now.Add(s.latency)
+		}
+	}
+	s.cues = nil
 	s.j.add("drop %d", s.gen)
 	return s.gen
 }
@@ -125,15 +132,45 @@ func (s *fakeSpeaker) Open(kind SourceKind, gen uint64) Source {
 	return src
 }
 
-func (s *fakeSpeaker) Cue(c turn.Cue, gen uint64) {
+func (s *fakeSpeaker) Cue(c turn.Cue, gen uint64) Source {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if gen != s.gen {
 		s.j.add("cue %v dead", c)
-		return
+		return nil
 	}
 	s.j.add("cue %v", c)
+	q := &fakeCue{fakeSource: fakeSource{drained: make(chan struct{})}, sp: s, began: time.Now()}
+	q.ends = q.began.Add(cueLength)
+	s.cues = append(s.cues, q)
+	return q
 }
+
+// fakeCue sounds for cueLength, or until it is dropped.
+type fakeCue struct {
+	fakeSource
+	sp          *fakeSpeaker
+	began, ends time.Time // guarded by sp.mu
+}
+
+const cueLength = 100 * time.Millisecond
+
+func (q *fakeCue) Heard() int {
+	q.sp.mu.Lock()
+	defer q.sp.mu.Unlock()
+	end := q.ends
+	if now := time.Now(); now.Before(end) {
+		end = now
+	}
+	return int(end.Sub(q.began) * rate / time.Second)
+}
+
+func (q *fakeCue) Silenced() (time.Duration, bool) {
+	q.sp.mu.Lock()
+	defer q.sp.mu.Unlock()
+	return q.ends.Sub(q.sp.j.start), !time.Now().Before(q.ends)
+}
+
 func (s *fakeSpeaker) StopCue(c turn.Cue) { s.j.add("stop %v", c) }
 func (s *fakeSpeaker) SetVolume(p int)    { s.j.add("volume %d", p) }
 
@@ -544,7 +581,7 @@ type (
 
 func (s *nullSpeaker) Drop() uint64                         { return s.gen.Add(1) }
 func (s *nullSpeaker) Open(SourceKind, uint64) Source       { return nullSource{closedChannel} }
-func (s *nullSpeaker) Cue(turn.Cue, uint64)                 {}
+func (s *nullSpeaker) Cue(turn.Cue, uint64) Source          { return nil }
 func (s *nullSpeaker) StopCue(turn.Cue)                     {}
 func (s *nullSpeaker) SetVolume(int)                        {}
 func (nullSource) Write(_ context.Context, p []int16) int   { return len(p) }

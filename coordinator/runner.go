@@ -48,6 +48,8 @@ type runner struct {
 	told        told
 	handles     handles
 	sounding    []Source // opened and possibly audible
+	cues        []Source // likewise, and possibly over
+	hushed      hushed   // what the latest gesture silenced that cut no turn
 	summaries   []pending
 	stale       staleCount
 	shown       turn.State
@@ -183,8 +185,12 @@ func (r *runner) take(e entry) {
 			r.reopenClaims()
 		}()
 	}
-	if at, ok := gesture(e.ev); ok {
+	if at, id, ok := gesture(e.ev); ok {
 		r.edge = at
+		if r.m.State() == turn.Idle {
+			r.hushed = r.silence(id)
+		}
+		r.logEdge(e, at, id)
 	}
 	r.fact(e.ev)
 	if p, ok := e.ev.(turn.Pressed); ok && e.granted {
@@ -192,17 +198,17 @@ func (r *runner) take(e entry) {
 	}
 }
 
-// gesture is the time of a fact by which a person or the room asked for silence.
-func gesture(ev turn.Event) (time.Duration, bool) {
+// gesture is the time of a fact by which a person or the room asked for silence, and the turn that it may begin.
+func gesture(ev turn.Event) (at time.Duration, id turn.ID, ok bool) {
 	switch e := ev.(type) {
 	case turn.Pressed:
-		return e.At, true
+		return e.At, e.Turn, true
 	case turn.Hushed:
-		return e.At, true
+		return e.At, "", true
 	case turn.Asked:
-		return e.At, true
+		return e.At, e.Turn, true
 	}
-	return 0, false
+	return 0, "", false
 }
 
 // interrupts lists the facts that may cut speech: Step must know what was heard at the cut.
@@ -250,6 +256,7 @@ func (r *runner) step(ev turn.Event) {
 		r.c.o.Recorder.add(r.now(), true, e)
 		r.carryOut(e)
 	}
+	r.logInterrupt(ev, before, effects, way)
 	r.c.state.Store(uint32(r.m.State()))
 	if s := r.visible(); s != r.shown {
 		r.shown = s
@@ -312,17 +319,27 @@ func (r *runner) heal() {
 func (r *runner) open(kind SourceKind) Source {
 	s := r.c.o.Speaker.Open(kind, r.gen)
 	if len(r.sounding) == 2*handleLimit { // more than can sound; forget what is over
-		r.sounding = slices.DeleteFunc(r.sounding, func(s Source) bool {
-			select {
-			case <-s.Drained():
-				return true
-			default:
-				return false
-			}
-		})
+		r.sounding = slices.DeleteFunc(r.sounding, drained)
 	}
 	r.sounding = append(r.sounding, s)
 	return s
+}
+
+// playCue keeps what it plays for as long as it sounds, and not much longer.
+func (r *runner) playCue(c turn.Cue) {
+	r.cues = slices.DeleteFunc(r.cues, drained)
+	if s := r.c.o.Speaker.Cue(c, r.gen); s != nil {
+		r.cues = append(r.cues, s)
+	}
+}
+
+func drained(s Source) bool {
+	select {
+	case <-s.Drained():
+		return true
+	default:
+		return false
+	}
 }
 
 // over forgets a source that has played to its end as something that a press can silence.

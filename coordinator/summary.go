@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"conch/coordinator/turn"
@@ -20,7 +21,7 @@ type Record struct {
 	Source             string        `json:"source"` // button, room, inject
 	ListenMS           float64       `json:"listen_ms"`
 	CommitToFirstAudio float64       `json:"commit_to_first_audio_ms"`
-	PressToSilence     *float64      `json:"press_to_silence_ms,omitempty"` // edge to last audible sample; absent: nothing sounded
+	PressToSilence     *float64      `json:"press_to_silence_ms,omitempty"` // of the press that cut the turn, or else that began it: first edge to the last audible sample of whatever sounded; absent: nothing did
 	HeardMS            float64       `json:"heard_ms"`
 	Tools              int           `json:"tools"`
 	Responses          int           `json:"responses"`
@@ -37,13 +38,30 @@ type Record struct {
 	Ended              time.Duration `json:"ended"`           // on the clock of all facts
 }
 
-// pending is the line of an interrupted turn that was sounding; it waits for the card.
+// pending is the line of a turn whose press silenced something; it waits for the card.
 type pending struct {
-	record  Record
-	edge    time.Duration
-	sources []Source
-	until   time.Duration
+	record Record
+	hushed hushed
+	until  time.Duration
 }
+
+// hushed is what sounded when somebody asked for silence.
+type hushed struct {
+	turn    turn.ID // the one to tell it of
+	edge    time.Duration
+	sources []Source // speech, words, content
+	cues    []Source // that may have been over before
+}
+
+// silence takes what sounds, because the drop behind a gesture ended it all.
+func (r *runner) silence(id turn.ID) hushed {
+	unheard := func(s Source) bool { return s.Heard() == 0 }
+	h := hushed{id, r.edge, slices.DeleteFunc(r.sounding, unheard), slices.DeleteFunc(r.cues, unheard)}
+	r.sounding, r.cues = nil, nil
+	return h
+}
+
+func (h *hushed) nothing() bool { return len(h.sources)+len(h.cues) == 0 }
 
 // endTurn makes the one line of a turn: at once, or when it is known when silence was heard.
 func (r *runner) endTurn(e turn.EndTurn) {
@@ -60,15 +78,16 @@ func (r *runner) endTurn(e turn.EndTurn) {
 	rec.Holes = r.holes(e.Turn)
 	r.toolCalls.leave(func(c *toolCall) bool { return c.Turn == e.Turn })
 	r.tellEnded(e.Turn, s)
-	p := pending{record: rec, edge: r.edge, until: r.now() + silenceWait}
+	p := pending{record: rec, until: r.now() + silenceWait}
 	if s.Reason == turn.InterruptedByPress {
 		p.record.InterruptedIn = s.InterruptedIn.String()
-		for _, src := range r.sounding {
-			if src.Heard() > 0 {
-				p.sources = append(p.sources, src)
-			}
+		p.hushed = r.silence(e.Turn)
+	}
+	if r.hushed.turn == e.Turn {
+		if p.hushed.nothing() { // of two presses, the one that cut it counts
+			p.hushed = r.hushed
 		}
-		r.sounding = nil // the drop ended them all
+		r.hushed = hushed{}
 	}
 	r.turnEnded(e.Turn, s.Reason)
 	r.summaries = append(r.summaries, p)
@@ -80,7 +99,7 @@ func (r *runner) endTurn(e turn.EndTurn) {
 func (r *runner) summarise(all bool) {
 	for len(r.summaries) > 0 {
 		p := &r.summaries[0]
-		silence, known := p.silence()
+		silence, known := p.hushed.silence()
 		if !known && !all && r.now() < p.until && len(r.summaries) <= 64 {
 			return
 		}
@@ -96,20 +115,29 @@ func (r *runner) summarise(all bool) {
 	r.summaries = nil
 }
 
-// silence is the time in milliseconds from the edge to the last audible sample of all sources, NaN when none told; and
-// whether all of them told.
-func (p *pending) silence() (float64, bool) {
-	last, told := time.Duration(0), 0
-	for _, src := range p.sources {
-		if at, ok := src.Silenced(); ok {
-			last = max(last, at-p.edge) // not below 0: a source that was pausing was silent before the edge
-			told++
+// silence is the time in milliseconds from the edge to the last audible sample of all that sounded, NaN when nothing told; and
+// whether all of it told.
+func (h *hushed) silence() (took float64, known bool) {
+	last, sounded := time.Duration(0), false
+	known = true
+	for _, src := range h.sources {
+		at, ok := src.Silenced()
+		if ok {
+			last, sounded = max(last, at-h.edge), true // not below 0: a source that was pausing was silent before the edge
 		}
+		known = known && ok
 	}
-	if told == 0 {
-		return math.NaN(), len(p.sources) == 0
+	for _, src := range h.cues {
+		at, ok := src.Silenced()
+		if ok && at > h.edge {
+			last, sounded = max(last, at-h.edge), true
+		}
+		known = known && ok
 	}
-	return ms(last), told == len(p.sources)
+	if !sounded {
+		return math.NaN(), known
+	}
+	return ms(last), known
 }
 
 // attributes are the fields of the line in a fixed order.

@@ -37,10 +37,11 @@ func (l loud) Open(kind coordinator.SourceKind, generation uint64) coordinator.S
 // Drop leaves a Hush in force: the coordinator's own drops are not the press that the edge may become.
 func (l loud) Drop() uint64 { return l.Flush() }
 
-func (l loud) Cue(c turn.Cue, generation uint64) {
+func (l loud) Cue(c turn.Cue, generation uint64) coordinator.Source {
 	if pcm := l.cue(c); len(pcm) > 0 && (l.cues || c == turn.CueReady) {
-		l.Play(pcm, c == turn.CueThinking, generation)
+		return l.Play(pcm, c == turn.CueThinking, generation)
 	}
+	return nil
 }
 
 func (l loud) StopCue(turn.Cue) { l.StopLoop() }

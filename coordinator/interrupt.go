@@ -1,0 +1,74 @@
+package coordinator
+
+import (
+	"log/slog"
+	"time"
+
+	"conch/coordinator/turn"
+)
+
+// What an interrupt did, for the log: the first edge, and the six steps of turns.md 2, each but those that had nothing to do. The
+// first was made by whoever saw the edge, before the runner knew.
+
+// steps of an interrupt, as the log has them.
+const (
+	stepEdge     = "edge"     // of the gesture, and what the drop flag's generation became with it
+	stepDropped  = "dropped"  // 1
+	stepPending  = "pending"  // 2: what was latched never starts
+	stepProducer = "producer" // 3: told to stop, and not waited for
+	stepBuffer   = "buffer"   // 4: what waits in the card is stale; the callback takes it back
+	stepModel    = "model"    // 5: told what was heard
+	stepMarked   = "marked"   // 6
+)
+
+// logEdge is called before the fact is carried out.
+func (r *runner) logEdge(e entry, at time.Duration, id turn.ID) {
+	if !r.log.Enabled(r.ctx, slog.LevelDebug) {
+		return
+	}
+	if live := r.m.Turn(); live != "" {
+		id = live
+	}
+	r.log.Debug(logInterrupt, "turn", id, "step", stepEdge, "fact", nameOf(e.ev), "at", at)
+	if e.dropped {
+		r.logStep(id, stepDropped, "generation", e.gen)
+	}
+}
+
+// logInterrupt is called when a gesture has been carried out.
+func (r *runner) logInterrupt(ev turn.Event, before turn.ID, effects []turn.Effect, way []turn.Transition) {
+	_, id, ok := gesture(ev)
+	if !ok || !r.log.Enabled(r.ctx, slog.LevelDebug) {
+		return
+	}
+	if before != "" {
+		id = before
+	}
+	last := ""
+	for _, e := range effects {
+		step := ""
+		switch e.(type) {
+		case turn.FlushSpeaker:
+			step = stepBuffer
+		case turn.DiscardHandle:
+			step = stepPending
+		case turn.StopStream, turn.StopClaim:
+			step = stepProducer
+		case turn.CancelResponse, turn.TruncateItem, turn.DeleteItem:
+			step = stepModel
+		}
+		if step != "" && step != last {
+			r.logStep(id, step)
+			last = step
+		}
+	}
+	for _, w := range way {
+		if w.To == turn.Interrupted {
+			r.logStep(id, stepMarked, "in", w.From)
+		}
+	}
+}
+
+func (r *runner) logStep(id turn.ID, step string, a ...any) {
+	r.log.Debug(logInterrupt, append([]any{"turn", id, "step", step, "after_ms", ms(r.now() - r.edge)}, a...)...)
+}
