@@ -191,7 +191,7 @@ func (b *Button) Run(ctx context.Context, on func(Event)) error {
 			pause(ctx, time.Millisecond) // a wire that hums at 100 kHz must not take a core
 		}
 	}
-	return nil //nolint:nilerr // the end of ctx is how one ends it
+	return nil // the end of ctx is how one ends it
 }
 
 // Close gives the line back, after Run has returned.

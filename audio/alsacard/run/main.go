@@ -16,10 +16,10 @@ func main() {
 	if err := run(os.Args[1:]); err != nil {
 		var ended *exec.ExitError
 		if errors.As(err, &ended) && ended.ExitCode() > 0 {
-			os.Exit(ended.ExitCode())
+			os.Exit(ended.ExitCode()) //nolint:forbidigo // a program of its own
 		}
 		fmt.Fprintln(os.Stderr, "run:", err)
-		os.Exit(1)
+		os.Exit(1) //nolint:forbidigo // likewise
 	}
 }
 
