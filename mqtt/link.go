@@ -20,11 +20,11 @@ import (
 const (
 	writeTimeout = 2 * time.Second // facts of the library: without one a write may take for ever
 	pingTimeout  = 2 * time.Second
-	echoTimeout  = 5 * time.Second // until our own hello has come back
-	quiesce      = 250             // ms that a proper disconnect may take
-	leaveTimeout = 500 * time.Millisecond
-	maxUnacked   = 1024 // QoS 1 envelopes that the broker has not acknowledged
-	subackFailed = 0x80 // MQTT 3.1.1, 3.9.3
+	echoTimeout  = 5 * time.Second         // until our own hello has come back
+	quiesce      = 250                     // ms that a proper disconnect may take
+	leaveTimeout = 1500 * time.Millisecond // for the last word; a machine that is busy needs some
+	maxUnacked   = 1024                    // QoS 1 envelopes that the broker has not acknowledged
+	subackFailed = 0x80                    // MQTT 3.1.1, 3.9.3
 )
 
 // link is one connection: one session, one library client. A link that is lost is thrown away with everything that was
