@@ -1,6 +1,9 @@
 package audio
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Rate is the sample rate inside conch: 24 kHz, mono, signed 16 bit. CardRate is what cards run at.
 const (
@@ -68,6 +71,30 @@ func (g Granted) Bound(fade time.Duration) time.Duration {
 		return period + time.Duration(g.Margin+RewindStep)*time.Second/time.Duration(g.Rate) + fade
 	}
 	return g.Queued() + period + fade
+}
+
+// Buffer says for people what the device holds, where that is not what was asked for, and whether it gives it back.
+func (g Granted) Buffer(asked StreamConfig) string {
+	text := fmt.Sprintf("%d frames x %d at %d Hz", g.Period, g.Periods, g.Rate)
+	period := time.Duration(0)
+	if g.Rate > 0 {
+		period = time.Duration(g.Period) * time.Second / time.Duration(g.Rate)
+	}
+	off := max(period-asked.Period, asked.Period-period)
+	if asked.Period > 0 && off > asked.Period/20 || asked.Periods > 0 && asked.Periods != g.Periods { // a twentieth: other rates
+		text += fmt.Sprintf(" (asked for %v", asked.Period)
+		if asked.Periods > 0 {
+			text += fmt.Sprintf(" x %d", asked.Periods)
+		}
+		text += ")"
+	}
+	switch {
+	case g.Rewinds():
+		return text + fmt.Sprintf(", of which it gives back what it has not played, but for %.3g ms", float64(g.Margin)/float64(g.Rate)*1000)
+	case g.Kept != "":
+		return text + ", which it keeps (" + g.Kept + ")"
+	}
+	return text + ", which it keeps"
 }
 
 // Queued is the longest time a sample handed over in the callback waits before it sounds: Period x Periods.

@@ -258,7 +258,8 @@ func (k *Keeper) watch(ctx context.Context, s Stream, up func()) (err error) {
 				k.up.Store(&g)
 				up()
 				k.c.Log.Info(EventUp, "what", k.c.Name, "backend", g.Backend, "device", g.Device, "name", g.Name,
-					"rate_hz", g.Rate, "period_frames", g.Period, "periods", g.Periods, "queued_ms", float64(g.Queued().Microseconds())/1000)
+					"rate_hz", g.Rate, "period_frames", g.Period, "periods", g.Periods, "queued_ms", float64(g.Queued().Microseconds())/1000,
+					"buffer", g.Buffer(k.c.Stream))
 				k.c.Up(g)
 			}
 			k.called()

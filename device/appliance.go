@@ -263,6 +263,9 @@ func (d *Device) Status() Status {
 		Muted: d.Muted(), Light: d.lights.String(), Pairing: d.PairingNow(), Paired: d.pairedStatus(),
 	}
 	s.Button = strings.Join(d.buttonNames(), "; ")
+	if p := d.playback.Load(); p != nil && p.err == nil && p.granted.Backend != "null" {
+		s.Buffer = p.granted.Name + ": " + loudspeakerText(d.cfg, p.granted)
+	}
 	if d.usage != nil {
 		s.Usage = d.usage()
 	}

@@ -44,6 +44,7 @@ type Status struct {
 	Quiet      bool           `json:"quiet"` // no turn is live, nothing sounds and no words are to come
 	Button     string         `json:"button"`
 	Sound      string         `json:"sound"`
+	Buffer     string         `json:"buffer,omitempty"` // of the loudspeaker: what was granted, and what that means
 	Voice      string         `json:"voice"`
 	Ready      bool           `json:"ready"`
 	Turns      uint64         `json:"turns"`

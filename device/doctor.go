@@ -262,13 +262,11 @@ func openSound(cfg Config) (o doctor.Opened, err error) {
 		return o, err
 	}
 	defer card.Close()
-	p, err := audio.NewSpeaker(audio.SpeakerConfig{}).OpenOn(card, audio.StreamConfig{Device: cfg.Audio.Playback, Period: cfg.Audio.Period, Periods: cfg.Audio.Periods})
+	g, err := openLoudspeaker(cfg, card)
 	if err != nil {
 		return o, err
 	}
-	g := p.Granted()
-	_ = p.Close()
-	o = doctor.Opened{Backend: g.Backend, Playback: g.Name, Rate: g.Rate, Period: g.Period, Periods: g.Periods, Bound: g.Bound(cfg.Audio.Fade), Rewinds: g.Rewinds()}
+	o = doctor.Opened{Backend: g.Backend, Playback: g.Name, Buffer: g.Buffer(cfg.Audio.stream()), Bound: g.Bound(cfg.Audio.Fade)}
 	c, err := card.OpenCapture(audio.StreamConfig{Device: cfg.Audio.Capture, Period: capturePeriod, Periods: 3}, func([]int16) {})
 	if err != nil {
 		o.CaptureErr = err

@@ -56,13 +56,14 @@ type SilenceRow struct {
 
 // SilenceReport is one run. It is kept in the state directory for doctor.
 type SilenceReport struct {
-	When    time.Time     `json:"when"`
-	Card    string        `json:"card"`
-	Granted audio.Granted `json:"granted"`
-	Fade    float64       `json:"fade_ms"`
-	Bound   float64       `json:"bound_ms"`
-	Method  string        `json:"method"`
-	Rows    []SilenceRow  `json:"rows"`
+	When    time.Time          `json:"when"`
+	Card    string             `json:"card"`
+	Granted audio.Granted      `json:"granted"`
+	Asked   audio.StreamConfig `json:"-"`
+	Fade    float64            `json:"fade_ms"`
+	Bound   float64            `json:"bound_ms"`
+	Method  string             `json:"method"`
+	Rows    []SilenceRow       `json:"rows"`
 }
 
 const (
@@ -94,10 +95,9 @@ func (r SilenceReport) Over() (over, all int) {
 func (r SilenceReport) Print(w io.Writer) {
 	bound := "(P+1)T+fade"
 	if r.Granted.Rewinds() {
-		bound = fmt.Sprintf("what it has not played is given back, but for %d frames: T+%d frames+fade", r.Granted.Margin, r.Granted.Margin+audio.RewindStep)
+		bound = fmt.Sprintf("T+%d frames+fade", r.Granted.Margin+audio.RewindStep)
 	}
-	fmt.Fprintf(w, "%s: granted %d frames x %d at %d Hz (%s), fade %.1f ms, bound %s = %.1f ms\n",
-		r.Card, r.Granted.Period, r.Granted.Periods, r.Granted.Rate, r.Granted.Backend, r.Fade, bound, r.Bound)
+	fmt.Fprintf(w, "%s (%s): granted %s; fade %.1f ms, bound %s = %.1f ms\n", r.Card, r.Granted.Backend, r.Granted.Buffer(r.Asked), r.Fade, bound, r.Bound)
 	fmt.Fprintf(w, "  %-12s %5s %8s %8s %8s %8s\n", "state", "n", "p50 ms", "p95 ms", "p99 ms", "max ms")
 	for _, row := range r.Rows {
 		fmt.Fprintf(w, "  %-12s %5d %8.1f %8.1f %8.1f %8.1f", row.State, row.N, row.P50, row.P95, row.P99, row.Max)
@@ -147,7 +147,7 @@ func (b SilenceBench) Run(ctx context.Context) (report SilenceReport, err error)
 		return SilenceReport{}, noSoundCard("bench silence", "measure on the virtual card with --virtual")
 	}
 	report = SilenceReport{
-		When: time.Now(), Card: b.Name, Granted: granted, Fade: ms(b.Config.Audio.Fade),
+		When: time.Now(), Card: b.Name, Granted: granted, Asked: b.Config.Audio.stream(), Fade: ms(b.Config.Audio.Fade),
 		Method: "whole device with a tone for a voice; edge of a virtual button to the last audible sample; " + rig.method(),
 	}
 	report.Bound = ms(granted.Bound(b.Config.Audio.Fade))

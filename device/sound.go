@@ -44,6 +44,46 @@ func SoundDevices(cfg Config, log *slog.Logger) ([]audio.Device, error) {
 	return card.Devices()
 }
 
+// stream is what the loudspeaker is asked for.
+func (a AudioConfig) stream() audio.StreamConfig {
+	return audio.StreamConfig{Device: a.Playback, Period: a.Period, Periods: a.Periods}
+}
+
+// Loudspeaker says what the loudspeaker that conch would take holds of what it was asked for, whether it gives that back, and how
+// soon it is silent; or why it cannot be opened now. It is opened for that, in silence, unless an appliance runs, which knows.
+func Loudspeaker(ctx context.Context, cfg Config, log *slog.Logger) string {
+	var s Status
+	if remote, err := Dial(cfg); err == nil && remote.Do(ctx, "GET", "/status", nil, &s) == nil && s.Buffer != "" {
+		return s.Buffer
+	}
+	card, err := audio.NewCard(cfg.Audio.Backend, log)
+	if err != nil {
+		return err.Error()
+	}
+	defer card.Close()
+	g, err := openLoudspeaker(cfg, card)
+	switch {
+	case err != nil:
+		return err.Error()
+	case g.Backend == audio.BackendNull:
+		return "none: nothing will be heard"
+	}
+	return g.Name + ": " + loudspeakerText(cfg, g)
+}
+
+// openLoudspeaker opens it as the appliance would, and closes it.
+func openLoudspeaker(cfg Config, card audio.Card) (audio.Granted, error) {
+	stream, err := audio.NewSpeaker(audio.SpeakerConfig{Fade: cfg.Audio.Fade}).OpenOn(card, cfg.Audio.stream())
+	if err != nil {
+		return audio.Granted{}, err
+	}
+	return stream.Granted(), stream.Close()
+}
+
+func loudspeakerText(cfg Config, g audio.Granted) string {
+	return fmt.Sprintf("%s; silent within %.1f ms of a press", g.Buffer(cfg.Audio.stream()), ms(g.Bound(cfg.Audio.Fade)))
+}
+
 // SoundTest plays a tone, records for a while, plays the recording back, and says how loud it was.
 func SoundTest(ctx context.Context, cfg Config, log *slog.Logger, length time.Duration, out io.Writer) error {
 	card, err := audio.NewCard(cfg.Audio.Backend, log)
@@ -89,7 +129,9 @@ func noSoundCard(what, instead string) error {
 // something is to be heard.
 func playOnce(ctx context.Context, card audio.Card, cfg Config, frames []int16, what string, out io.Writer) error {
 	var at atomic.Int64
-	stream, err := card.OpenPlayback(audio.StreamConfig{Device: cfg.Audio.Playback, Period: cfg.Audio.Period, Periods: cfg.Audio.Periods, Back: recorded{}},
+	asked := cfg.Audio.stream()
+	asked.Back = recorded{}
+	stream, err := card.OpenPlayback(asked,
 		func(buf []int16) { // the only writer of at
 			n := copy(buf, frames[at.Load():])
 			clear(buf[n:])
@@ -103,8 +145,7 @@ func playOnce(ctx context.Context, card audio.Card, cfg Config, frames []int16, 
 		_ = stream.Close()
 		return noSoundCard("audio test", "set audio.backend")
 	}
-	fmt.Fprintf(out, "%s\n  %s: %d frames x %d at %d Hz%s, silent within %.1f ms of a press\n", what, g.Name, g.Period, g.Periods, g.Rate,
-		map[bool]string{true: ", of which it gives back what it has not played"}[g.Rewinds()], ms(g.Bound(cfg.Audio.Fade)))
+	fmt.Fprintf(out, "%s\n  %s: %s\n", what, g.Name, loudspeakerText(cfg, g))
 	ctx, cancel := context.WithTimeout(ctx, audio.CardDuration(len(frames))+5*time.Second)
 	defer cancel()
 	err = until(ctx, func() bool { return at.Load() == int64(len(frames)) })

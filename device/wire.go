@@ -208,7 +208,7 @@ func (d *Device) wireSound() error {
 func (d *Device) runPlayback(ctx context.Context) error {
 	return d.keep(ctx, "speaker", &d.playback, audio.KeeperConfig{
 		Open:   func(c audio.StreamConfig) (audio.Stream, error) { return d.speaker.OpenOn(d.card, c) },
-		Stream: audio.StreamConfig{Device: d.cfg.Audio.Playback, Period: d.cfg.Audio.Period, Periods: d.cfg.Audio.Periods},
+		Stream: d.cfg.Audio.stream(),
 		Up: func(g audio.Granted) {
 			d.slowCard(g)
 		},

@@ -34,6 +34,9 @@ func (c audioListCmd) Run(e *env) error {
 	for _, d := range devices {
 		fmt.Fprintf(e.out, "%-9s %-40s %s\n", d.Kind, d.ID, d.Name)
 	}
+	if len(devices) > 0 {
+		fmt.Fprintf(e.out, "\nconch plays on %s\n", device.Loudspeaker(e.ctx, cfg, e.logger(cfg)))
+	}
 	return nil
 }
 

@@ -29,6 +29,7 @@ func (c checkCmd) Run(e *env) error {
 		for _, r := range cards.Companions {
 			fmt.Fprintf(e.out, "%-24s %-40s %s\n", "companion", fmt.Sprintf("%s (id %s)", r.Name, r.ID), r.Source)
 		}
+		fmt.Fprintf(e.out, "%-24s %s\n", "loudspeaker", device.Loudspeaker(e.ctx, cfg, e.logger(cfg)))
 		err = errors.Join(device.CheckDevices(e.ctx, cfg, e.out), device.CheckButton(cfg))
 	}
 	trouble := cfg.KeyTrouble()

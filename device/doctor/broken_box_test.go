@@ -167,6 +167,6 @@ func (b *box) stopped() {
 	}
 	b.pins.Pins = free()
 	b.s.Open = func(context.Context) (doctor.Opened, error) {
-		return doctor.Opened{Backend: "alsa", Playback: "RPi Codec Zero", Capture: "RPi Codec Zero", Rate: 48000, Period: 240, Periods: 3}, nil
+		return doctor.Opened{Backend: "alsa", Playback: "RPi Codec Zero", Capture: "RPi Codec Zero", Buffer: "240 frames x 3 at 48000 Hz"}, nil
 	}
 }

@@ -169,7 +169,7 @@ var soundBreakages = []breakage{
 		breaks: func(b *box) {
 			b.asleep()
 			b.s.Open = func(context.Context) (doctor.Opened, error) {
-				return doctor.Opened{Backend: "alsa", Playback: "X", Capture: "X", Rate: 48000, Period: 480, Periods: 3, Bound: 43e6}, nil
+				return doctor.Opened{Backend: "alsa", Playback: "X", Capture: "X", Buffer: "480 frames x 3 at 48000 Hz", Bound: 43e6}, nil
 			}
 		}, also: []string{"service", "running"}},
 	{name: "sound card refuses", check: "buffer", level: doctor.Bad, text: "device or resource busy", cause: "refused", do: "conch audio list",
@@ -183,14 +183,14 @@ var soundBreakages = []breakage{
 		breaks: func(b *box) {
 			b.asleep()
 			b.s.Open = func(context.Context) (doctor.Opened, error) {
-				return doctor.Opened{Backend: "null", Playback: "null", Capture: "null", Rate: 48000, Period: 240, Periods: 3}, nil
+				return doctor.Opened{Backend: "null", Playback: "null", Capture: "null", Buffer: "240 frames x 3 at 48000 Hz"}, nil
 			}
 		}, also: []string{"service", "running"}},
 	{name: "microphone refuses", check: "microphone", level: doctor.Bad, text: "no capture device", cause: "refused", do: "conch audio list",
 		breaks: func(b *box) {
 			b.asleep()
 			b.s.Open = func(context.Context) (doctor.Opened, error) {
-				return doctor.Opened{Backend: "alsa", Playback: "X", Rate: 48000, Period: 240, Periods: 3, CaptureErr: errors.New("no capture device")}, nil
+				return doctor.Opened{Backend: "alsa", Playback: "X", Buffer: "240 frames x 3 at 48000 Hz", CaptureErr: errors.New("no capture device")}, nil
 			}
 		}, also: []string{"service", "running"}},
 	{name: "stutters", check: "gaps", level: doctor.Warn, text: "40 gaps in 12 turns", cause: "network", do: "wifi",

@@ -279,8 +279,11 @@ func checkBuffer(ctx context.Context, m *Machine, s *Subject) []Finding {
 		if rate > 0 && period > 0 && buffer >= period {
 			text := fmt.Sprintf("%s: %s, %s channels, %d Hz, %d frames x %d", u.card, u.params["format"], u.params["channels"], rate, period, buffer/period)
 			silent := time.Duration(running.Metrics["conch_audio_bound_seconds"] * float64(time.Second))
-			if !runs || silent == 0 { // nobody says that it is rewound
-				silent = bound(period, buffer/period, rate, s.Sound.Fade)
+			switch kept := bound(period, buffer/period, rate, s.Sound.Fade); {
+			case !runs || silent == 0: // nobody says that it is rewound
+				silent = kept
+			case silent < kept:
+				text += ", of which it gives back what it has not played"
 			}
 			return judge(text, silent, s.Sound.Promise)
 		}
@@ -306,11 +309,7 @@ func checkBuffer(ctx context.Context, m *Machine, s *Subject) []Finding {
 	if o.Backend == "null" {
 		return warn("", "no sound card and no sound server: nothing will be heard, and nothing said", "none is there, or audio.backend = \"null\"", "plug in a card (conch audio list shows it), or start PulseAudio or PipeWire")
 	}
-	text := fmt.Sprintf("%s (%s): %d frames x %d at %d Hz", o.Playback, o.Backend, o.Period, o.Periods, o.Rate)
-	if o.Rewinds {
-		text += ", of which it gives back what it has not played"
-	}
-	out := judge(text, o.Bound, s.Sound.Promise)
+	out := judge(fmt.Sprintf("%s (%s): %s", o.Playback, o.Backend, o.Buffer), o.Bound, s.Sound.Promise)
 	if o.CaptureErr != nil {
 		return append(out, bad("microphone", o.CaptureErr.Error(), "there is no microphone, or it refused", "plug one in; conch audio list shows what there is")...)
 	}

@@ -139,8 +139,7 @@ type Condition struct {
 // Opened is what the sound devices gave.
 type Opened struct {
 	Backend, Playback, Capture string
-	Rate, Period, Periods      int
-	Rewinds                    bool          // it gives back what it has not played
+	Buffer                     string        // what it holds, and whether it gives that back
 	Bound                      time.Duration // from a press to silence
 	CaptureErr                 error
 }
