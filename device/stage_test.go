@@ -9,6 +9,7 @@ import (
 	"math"
 	"net"
 	"runtime/pprof"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -530,6 +531,7 @@ func (w *watched) Run(ctx context.Context, on func(gpio.Event)) error {
 type journal struct {
 	mu    sync.Mutex
 	lines []string
+	loud  []string // those above debug, since forget
 	turns []turn.ID
 }
 
@@ -551,6 +553,9 @@ func (j *journal) Handle(_ context.Context, r slog.Record) error {
 		}
 		return true
 	})
+	if r.Level > slog.LevelDebug && len(j.loud) < journalLines {
+		j.loud = append(j.loud, line)
+	}
 	if j.lines = append(j.lines, line); len(j.lines) > 2*journalLines {
 		j.lines = append([]string(nil), j.lines[journalLines:]...)
 	}
@@ -561,6 +566,20 @@ func (j *journal) begun() []turn.ID {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return append([]turn.ID(nil), j.turns...)
+}
+
+// forget forgets what aloud is to tell.
+func (j *journal) forget() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.loud = nil
+}
+
+// aloud is what was logged above debug since.
+func (j *journal) aloud() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Clone(j.loud)
 }
 
 // count says how often an event was logged lately.
