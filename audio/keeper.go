@@ -62,6 +62,7 @@ type Keeper struct {
 	opened atomic.Int64
 	lost   atomic.Int64
 	xruns  atomic.Uint64
+	recent hour // of xruns
 	up     atomic.Pointer[Granted]
 	call   atomic.Pointer[func()]
 	off    atomic.Bool
@@ -91,7 +92,7 @@ func NewKeeper(c KeeperConfig) *Keeper {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Keeper{c: c, turned: make(chan struct{}, 1)}
+	return &Keeper{c: c, turned: make(chan struct{}, 1), recent: hour{began: time.Now()}}
 }
 
 // Granted is what runs now; ok is false during an outage.
@@ -111,9 +112,15 @@ func (k *Keeper) Lost() int { return int(k.lost.Load()) }
 // Xruns counts how often the device ran dry, or lost what it had captured, since the keeper was made.
 func (k *Keeper) Xruns() uint64 { return k.xruns.Load() }
 
+// XrunsLastHour counts those of the last hour.
+func (k *Keeper) XrunsLastHour() uint64 { return k.recent.sum() }
+
 // late takes note of new xruns, and tells of them when there has been no word for a while.
 func (k *Keeper) late(g Granted, n uint64) {
-	k.xruns.Add(n)
+	if n > 0 {
+		k.xruns.Add(n)
+		k.recent.add(n)
+	}
 	if k.untold += n; k.untold == 0 || !k.told.IsZero() && time.Since(k.told) < xrunsTold {
 		return
 	}

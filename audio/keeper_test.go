@@ -293,8 +293,8 @@ func TestKeeperTellsXruns(t *testing.T) {
 		xruns(4)
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		if n := k.Xruns(); n != 7 {
-			t.Errorf("%d xruns; want 7", n)
+		if n, h := k.Xruns(), k.XrunsLastHour(); n != 7 || h != 7 {
+			t.Errorf("%d xruns, %d in the last hour; want 7", n, h)
 		}
 		cancel()
 		<-ended

@@ -104,6 +104,8 @@ func TestConfigRefusals(t *testing.T) {
 		{"a device of two lines", "[audio]\nplayback = \"a\\nb\"\n", "config: audio.playback = \"a\\nb\": must be one line of text, at most 1024 bytes; set by file FILE:2"},
 		{"a pin that does not exist", "[button]\npin = 40\n", "config: button.pin = 40: must be a whole number, 0 to 27 (the BCM number, not the position on the header); set by file FILE:2"},
 		{"a pin by name", "[button]\npin = \"GPIO17\"\n", "config: button.pin = \"GPIO17\": must be a whole number, 0 to 27 (the BCM number, not the position on the header); set by file FILE:2"},
+		{"a press too short to be one", "[button]\npress_ms = 4\n", "config: button.press_ms = 4: must be 5 to 50 (clicks of the mains and static are 5 to 20 ms long, and a finger is not quicker than 50); set by file FILE:2"},
+		{"a press too long to be missed", "[button]\npress_ms = 50.1\n", "config: button.press_ms = 50.1: must be 5 to 50 (clicks of the mains and static are 5 to 20 ms long, and a finger is not quicker than 50); set by file FILE:2"},
 		{"unknown mode", "[button]\nmode = \"toggle\"\n", "config: button.mode = \"toggle\": must be hold, tap or hybrid; set by file FILE:2"},
 		{"mode in capitals", "[button]\nmode = \"Hold\"\n", "config: button.mode = \"Hold\": must be hold, tap or hybrid; set by file FILE:2"},
 		{"unknown source", "[button]\nsource = \"mouse\"\n", "config: button.source = \"mouse\": must be auto, gpio, evdev, keyboard, lines or none; set by file FILE:2"},

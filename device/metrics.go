@@ -42,18 +42,20 @@ func oneIf(b bool) int {
 	return 0
 }
 
-// xruns are those of both halves of the card.
-func (d *Device) xruns() (n uint64) {
+// xruns are those of both halves of the card: all, and those of the last hour.
+func (d *Device) xruns() (all, recent uint64) {
 	for _, what := range []string{"speaker", "microphone"} {
 		if k := d.keepers.of(what).Load(); k != nil {
-			n += k.Xruns()
+			all += k.Xruns()
+			recent += k.XrunsLastHour()
 		}
 	}
-	return n
+	return all, recent
 }
 
 func (d *Device) writeMetrics(w io.Writer) {
 	st := d.speaker.Stats()
+	xruns, recently := d.xruns()
 	held := map[string]float64{}
 	for _, c := range d.conds.list() {
 		held[c.Code] = 1
@@ -68,7 +70,8 @@ func (d *Device) writeMetrics(w io.Writer) {
 		{name: "conch_audio_bound_seconds", kind: "gauge", help: "Longest time from a press to silence on the loudspeaker that is open; 0: none is.", one: d.bound().Seconds()},
 		{name: "conch_audio_callbacks_total", kind: "counter", help: "Callbacks of the loudspeaker's device.", one: st.Callbacks},
 		{name: "conch_audio_underruns_total", kind: "counter", help: "Times a source had nothing to play.", one: st.Underruns},
-		{name: "conch_audio_xruns_total", kind: "counter", help: "Times the card ran dry, or lost what it had captured, because a callback came too late.", one: d.xruns()},
+		{name: "conch_audio_xruns_total", kind: "counter", help: "Times the card ran dry, or lost what it had captured, because a callback came too late.", one: xruns},
+		{name: "conch_audio_xruns_hour", kind: "gauge", help: "The same, within the last hour.", one: recently},
 		{name: "conch_audio_refused_total", kind: "counter", help: "Sources refused because too many sounded.", one: st.Refused},
 	}, d.roomMetrics()...) {
 		m.write(w)

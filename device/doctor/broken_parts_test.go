@@ -195,8 +195,14 @@ var soundBreakages = []breakage{
 		}, also: []string{"service", "running"}},
 	{name: "stutters", check: "gaps", level: doctor.Warn, text: "40 gaps in 12 turns", cause: "network", do: "wifi",
 		breaks: func(b *box) { b.run.Metrics["conch_audio_underruns_total"] = 40 }},
-	{name: "xruns", check: "gaps", level: doctor.Warn, text: "ran dry 7 times", cause: "real-time", do: "priority",
-		breaks: func(b *box) { b.run.Metrics["conch_audio_xruns_total"] = 7 }},
+	{name: "xruns", check: "gaps", level: doctor.Warn, text: "ran dry 7 times in the last hour, or lost what it had captured (40 since the start)", cause: "real-time", do: "audio.period_ms = 10",
+		breaks: func(b *box) {
+			b.run.Metrics["conch_audio_xruns_total"], b.run.Metrics["conch_audio_xruns_hour"] = 40, 7
+		}},
+	{name: "xruns of long ago", check: "gaps", level: doctor.Note, text: "ran dry 1 times in the last hour, 40 since the start",
+		breaks: func(b *box) {
+			b.run.Metrics["conch_audio_xruns_total"], b.run.Metrics["conch_audio_xruns_hour"] = 40, 1
+		}},
 	{name: "measured too slow", check: "silence", level: doctor.Warn, text: "worst 44.1 ms", cause: "30 ms", do: "conch bench silence",
 		breaks: func(b *box) { b.s.Measured.P99, b.s.Measured.Worst = 43.2, 44.1 }},
 	{name: "never measured", check: "silence", level: doctor.Note, text: "never measured", do: "conch bench silence",
