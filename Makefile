@@ -13,6 +13,7 @@ ARGS     ?=
 FUZZTIME ?= 60s
 PKG      ?= ./device ./cmd/conch ./... # the longest first
 BENCH    ?= .
+PICTURE  ?= build/silence.svg
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 # The linter's version is exact: a newer one has other opinions, and then the same commit is green today and red tomorrow.
@@ -46,6 +47,10 @@ TEST_NEEDS := \
 	dbus='command -v dbus-daemon' \
 	avahi-daemon='command -v avahi-daemon || test -x /usr/sbin/avahi-daemon' \
 	stress-ng='command -v stress-ng'
+
+# Only to compare with.
+BENCH_NEEDS := \
+	mpv='command -v mpv'
 
 # $(call install,NEEDS,what happens without them,status when something stays missing)
 define install
@@ -171,10 +176,11 @@ tones: deps ## the pairing code's tones in 2,240 simulated rooms, and hours of w
 	@$(GO) test -count=1 -v -timeout 60m -run 'TestRooms|TestNothingIsHeard' ./audio/tones -tones.rooms=40 -tones.minutes=60 $(ARGS)
 
 .PHONY: bench
-bench: deps-test ## press to silence and the other figures, with their method; ends with each promise beside its figure (a quarter of an hour)
+bench: deps-test ## press to silence and the other figures, each promise beside its figure at the end (25 minutes); PICTURE=device/benchtest/silence.svg draws that of the README anew
+	@$(call install,$(BENCH_NEEDS),Its rows are skipped.,0)
 	@mkdir -p build; rm -f build/bench.jsonl; status=0; \
 	CONCH_BENCH_RESULTS="$(CURDIR)/build/bench.jsonl" $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 60m $(PKG) || status=1; \
-	$(GO) run ./device/benchtest/table $(if $(filter .|./...,$(BENCH)|$(PKG)),-all) build/bench.jsonl || status=1; exit $$status
+	$(GO) run ./device/benchtest/table -svg '$(PICTURE)' $(if $(filter-out file,$(origin BENCH) $(origin PKG)),,-all) build/bench.jsonl || status=1; exit $$status
 
 .PHONY: e2e
 e2e: deps-test ## the real binary: stories, twins, rehearsal server, faults

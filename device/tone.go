@@ -26,10 +26,14 @@ type toneVoice struct {
 var tone = func() []int16 {
 	pcm := make([]int16, audio.Rate)
 	for i := range pcm {
-		pcm[i] = int16(11000 * math.Sin(2*math.Pi*1000*float64(i)/audio.Rate))
+		pcm[i] = toneAt(i, audio.Rate)
 	}
 	return pcm
 }()
+
+func toneAt(i, rate int) int16 {
+	return int16(11000 * math.Sin(2*math.Pi*1000*float64(i)/float64(rate)))
+}
 
 func newToneVoice() *toneVoice { return &toneVoice{orders: make(chan turn.Order, 64)} }
 

@@ -205,6 +205,9 @@ func (c *Card) ConfigPath() string { return c.path("asound.conf") }
 // Device is the card's identity for audio.StreamConfig.
 func (c *Card) Device() string { return "alsa:" + c.name }
 
+// Name is what libasound knows it by.
+func (c *Card) Name() string { return c.name }
+
 // Log is the card's log, read from its beginning.
 func (c *Card) Log() *Log { return &Log{path: c.path("log")} }
 

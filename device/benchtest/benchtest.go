@@ -207,6 +207,9 @@ func (p Promise) Kept(f Figures, s Stalls) (Result, error) {
 	sorted := f.Sorted()
 	r.Figure, r.Excused = Quantile(sorted, 1-p.Share), over-ours
 	r.Note = fmt.Sprintf("p50 %.1f p95 %.1f p99 %.1f max %.1f", Quantile(sorted, .5), Quantile(sorted, .95), Quantile(sorted, .99), sorted[len(f)-1])
+	if over > 0 {
+		r.Note += fmt.Sprintf("; %d beyond it", over)
+	}
 	r.Broken = float64(ours) > p.Share*float64(len(f))
 	text := fmt.Sprintf("%s: %d of %d took longer than %.1f ms", p.What, over, len(f), p.Bound)
 	if over > 0 {

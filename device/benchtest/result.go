@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"text/tabwriter"
@@ -28,6 +29,7 @@ type Result struct {
 	Excused   int     `json:"excused,omitempty"` // beyond the bound, in a stall of the machine
 	Broken    bool    `json:"broken,omitempty"`
 	Note      string  `json:"note,omitempty"`
+	Strip     *Strip  `json:"strip,omitempty"` // for the picture alone
 }
 
 // Report has a benchmark's result stand in the table.
@@ -72,6 +74,7 @@ func Table(w io.Writer, all []Result, must []string) (broken int) {
 	var text bytes.Buffer
 	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "benchmark\tpromise\tbound\tfigure\tn\texcused\t\t")
+	all = slices.DeleteFunc(slices.Clone(all), func(r Result) bool { return r.Strip != nil })
 	row := func(r Result) {
 		verdict, bound := "kept", fmt.Sprintf("%.4g %s", r.Bound, r.Unit)
 		switch {

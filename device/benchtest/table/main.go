@@ -1,6 +1,6 @@
 // Command table ends make bench: it prints what became of every promise, and fails where one is broken or a benchmark told nothing.
 //
-//	table [-all] FILE        -all: every benchmark that promises something must be in FILE
+//	table [-all] [-svg PICTURE] FILE        -all: every benchmark that promises something must be in FILE
 package main
 
 import (
@@ -14,8 +14,10 @@ import (
 
 // promising are the benchmarks that hold something against a bound, as the table shows them.
 var promising = []string{
+	"Silence/alsa/5x8/idle", "Silence/alsa/2.5x4/idle", "Silence/alsa/10x3/idle",
+	"Silence/alsa/5x8/outside", "Silence/alsa/5x8/inside", "Silence/alsa/5x8/collections", "Silence/flag/5x3/idle", "Silence/flag/10x3/idle",
+	"SilenceOthers/blocking-1024-silence", "SilenceOthers/blocking-1024-abort", "SilenceOthers/blocking-512-abort", "SilenceOthers/aplay", "SilenceOthers/mpv",
 	"Silence/virtual/5x8/idle", "Silence/virtual/2.5x4/idle", "Silence/virtual/5x8/outside", "Silence/virtual/5x8/inside",
-	"Silence/alsa/5x8/idle", "Silence/alsa/2.5x4/idle", "Silence/alsa/5x8/outside", "Silence/alsa/5x8/inside",
 	"Silence/pulse/5x3/idle", "Silence/pulse/5x3/outside", "Silence/pulse/5x3/inside",
 	"RoomHush/embedded", "RoomHush/mosquitto", "RoomGap",
 	"Room/embedded/2x1", "Room/embedded/3x1", "Room/mosquitto/2x1", "Room/mosquitto/3x1",
@@ -30,8 +32,9 @@ func run(args []string, out, errs io.Writer) (status int) {
 	flags := flag.NewFlagSet("table", flag.ContinueOnError)
 	flags.SetOutput(errs)
 	all := flags.Bool("all", false, "every benchmark that promises something must have told")
+	svg := flags.String("svg", "", "draw the distributions of silence into this file, if there are any")
 	if err := flags.Parse(args); err != nil || flags.NArg() != 1 {
-		fmt.Fprintln(errs, "usage: table [-all] FILE")
+		fmt.Fprintln(errs, "usage: table [-all] [-svg PICTURE] FILE")
 		return 2
 	}
 	f, err := os.Open(flags.Arg(0))
@@ -44,6 +47,18 @@ func run(args []string, out, errs io.Writer) (status int) {
 	if err != nil {
 		fmt.Fprintln(errs, "table:", err)
 		return 1
+	}
+	var strips []benchtest.Strip
+	for _, r := range results {
+		if r.Strip != nil {
+			strips = append(strips, *r.Strip)
+		}
+	}
+	if *svg != "" && len(strips) > 0 {
+		if err := os.WriteFile(*svg, benchtest.Picture(strips), 0o644); err != nil {
+			fmt.Fprintln(errs, "table:", err)
+			return 1
+		}
 	}
 	must := promising
 	if !*all {
