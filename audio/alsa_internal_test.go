@@ -5,6 +5,7 @@ package audio
 import (
 	"context"
 	"log/slog"
+	"math"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -72,6 +73,83 @@ func (b lateBack) Stale() bool {
 		<-time.After(20 * time.Millisecond)
 	}
 	return stale
+}
+
+// A card that stops giving back in the middle of a sound is not closed in it, which would be heard: it goes on until it is quiet, and
+// is opened anew then. What was said to be heard is what it played.
+func TestALSAThatStopsGivingBackDoesNotClick(t *testing.T) {
+	defer func() { takeBack = pcm.rewind }()
+	var broken atomic.Bool
+	takeBack = func(d pcm, frames int) (int, error) {
+		if broken.Load() {
+			return 0, unix.EPERM
+		}
+		return d.rewind(frames)
+	}
+	card := alsacard.Start(t, alsacard.Options{Silence: true})
+	m, err := NewCard("alsa", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	full := 100
+	s := NewSpeaker(SpeakerConfig{Volume: &full})
+	up := make(chan Granted, 4)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		NewKeeper(KeeperConfig{
+			Name: "speaker", Open: func(c StreamConfig) (Stream, error) { return s.OpenOn(m, c) },
+			Stream: StreamConfig{Device: card.Device()}, Up: func(g Granted) { up <- g },
+		}).Run(ctx)
+	}()
+	defer func() { cancel(); <-done }()
+	<-up
+	src, pcm := s.Open(SourceSpeech, s.Generation()), make([]int16, 10*Rate)
+	for i := range pcm {
+		pcm[i] = int16(12000 * math.Sin(2*math.Pi*440*float64(i)/Rate))
+	}
+	src.Write(ctx, pcm)
+	<-time.After(200 * time.Millisecond)
+	broken.Store(true)
+	s.SetVolume(90) // refused, and sounds on
+	<-time.After(300 * time.Millisecond)
+	heard := src.Heard()
+	s.Hush()
+	if g := <-up; g.Rewinds() || g.Kept == "" {
+		t.Errorf("opened again, granted %+v; want what stays, and why", g)
+	}
+	if h := src.Heard(); h < heard || h == 0 {
+		t.Errorf("heard %d before, %d after", heard, h)
+	}
+	s.Unhush()
+	<-time.After(200 * time.Millisecond)
+	s.Drop()
+	<-time.After(100 * time.Millisecond)
+	const own = 12000*2*math.Pi*440/CardRate + 2
+	log := card.Log()
+	log.End()
+	last, joined, skip := int16(0), false, 0
+	for _, span := range log.Spans {
+		switch {
+		case span.Kind == alsacard.Played:
+		case span.Kind == alsacard.Stopped && last != 0:
+			t.Errorf("stopped in the middle of a sound, at %d", last)
+		case span.Frames > 0: // the machine stood still for longer than the card holds
+			joined, skip = false, CardRate/10
+		}
+		for _, x := range span.Samples {
+			if skip--; skip > 0 {
+				last = x
+				continue
+			}
+			if step := math.Abs(float64(x) - float64(last)); joined && step > own {
+				t.Fatalf("a step of %.0f; the tone's own largest is %.0f", step, own)
+			}
+			last, joined = x, true
+		}
+	}
 }
 
 // A card that gives nothing back any more, or less than it was asked for, is opened anew with a short buffer, and sounds.
