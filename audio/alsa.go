@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Playback on an ALSA card that gives back what it has not played (rewind.go). miniaudio opens whatever this cannot: a card
@@ -47,6 +49,7 @@ type alsaStream struct {
 	granted Granted
 	pcm     pcm
 	margin  int
+	wake    int // eventfd: something changed, and shall not wait for the end of a period; -1: none
 
 	done   chan struct{} // closed when the device is
 	closed atomic.Bool
@@ -71,6 +74,11 @@ type alsaStream struct {
 // openRewinding opens a card by our own means, one call at a time and bounded in time like all others.
 func (m *MalgoCard) openRewinding(cfg StreamConfig, p place, render func([]int16)) (Stream, error) {
 	s := &alsaStream{card: m, back: cfg.Back, render: render, done: make(chan struct{})}
+	s.wake = -1
+	if fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err == nil {
+		s.wake = fd
+		runtime.AddCleanup(s, func(fd int) { _ = unix.Close(fd) }, fd) // whoever still has s may write to it
+	}
 	err := m.with(BackendALSA, func(*malgoContext) error {
 		ready := make(chan error, 1)
 		go s.own(cfg, p, ready)
@@ -125,6 +133,17 @@ func (s *alsaStream) Resting() bool {
 	defer s.mu.Unlock()
 	return s.opened.Load() && s.pcm.resting()
 }
+
+// Wake has the thread look at once whether something is stale. It never waits.
+func (s *alsaStream) Wake() {
+	if s.wake >= 0 {
+		_, _ = unix.Write(s.wake, one[:]) // a counter that is full has woken it
+		runtime.KeepAlive(s)
+	}
+}
+
+// one is an eventfd's 1, or more where bytes stand the other way round.
+var one = [8]byte{1}
 
 // Close implements Stream.
 func (s *alsaStream) Close() error {
@@ -192,7 +211,7 @@ func (s *alsaStream) open(cfg StreamConfig, p place) (err error) {
 	if periods == 0 {
 		periods = rewindPeriods
 	}
-	if s.pcm, err = openPCM(p.name, CardFrames(cfg.Period), periods); err != nil {
+	if s.pcm, err = openPCM(p.name, CardFrames(cfg.Period), periods, s.wake); err != nil {
 		return err
 	}
 	defer func() {

@@ -2,9 +2,11 @@
 // up when it is first needed, so that conch builds without its headers and starts without it. One thread makes all calls.
 #include <dlfcn.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct {
 	// fixed after open
@@ -16,6 +18,7 @@ typedef struct {
 	unsigned ahead; // … so many frames, which it does not give back
 	char name[80];
 	void *frames; // of the card's own form; a buffer's worth
+	int wake;     // an eventfd that ends a wait; -1: none
 
 	// by the thread
 	long avail, delay;
@@ -60,6 +63,8 @@ typedef struct {
 	F(int, start, (void *)) \
 	F(int, drop, (void *)) \
 	F(int, wait, (void *, int)) \
+	F(int, poll_descriptors_count, (void *)) \
+	F(int, poll_descriptors, (void *, struct pollfd *, unsigned)) \
 	F(long, avail, (void *)) \
 	F(int, delay, (void *, long *)) \
 	F(long, rewindable, (void *)) \
@@ -192,11 +197,33 @@ static int conch_pcm_recover(conch_pcm *p, int err) {
 	return conch_pcm_start(p);
 }
 
-// conch_pcm_wait returns when a period or more may be written, or after a while without; a negative errno is the end. While the
-// card rests it answers by itself.
+// conch_pcm_await is snd_pcm_wait, but for one end more: a write to wake. What the card's descriptors mean is left to libasound.
+static int conch_pcm_await(conch_pcm *p) {
+	enum { most = 15 };
+	struct pollfd fds[most + 1];
+	int n = conch_alsa.poll_descriptors_count(p->pcm);
+	if (p->wake < 0 || n < 1 || n > most || conch_alsa.poll_descriptors(p->pcm, fds, (unsigned)n) != n)
+		return conch_alsa.wait(p->pcm, CONCH_WAIT_MS);
+	fds[n].fd = p->wake;
+	fds[n].events = POLLIN;
+	for (;;) {
+		int got = conch_alsa.wait(p->pcm, 0);
+		if (got != 0) return got;
+		got = poll(fds, (nfds_t)n + 1, CONCH_WAIT_MS);
+		if (got < 0 && errno == EINTR) continue;
+		if (got <= 0) return 0;
+		if (fds[n].revents) {
+			uint64_t count;
+			return read(p->wake, &count, sizeof count) < 0 && errno != EAGAIN ? -EIO : 0;
+		}
+	}
+}
+
+// conch_pcm_wait returns when a period or more may be written, when it is woken, or after a while without; a negative errno is the
+// end. While the card rests it answers by itself.
 static int conch_pcm_wait(conch_pcm *p) {
 	for (;;) {
-		int err = conch_alsa.wait(p->pcm, CONCH_WAIT_MS);
+		int err = conch_pcm_await(p);
 		if (__atomic_load_n(&p->closing, __ATOMIC_SEQ_CST)) return 0;
 		p->avail = err < 0 ? err : conch_alsa.avail(p->pcm);
 		if (p->avail > (long)p->buffer) p->avail = -EPIPE; // a plug-in that ran on: what is in it has been played

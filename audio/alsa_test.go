@@ -317,6 +317,30 @@ func TestALSAWithLargePeriodsIsNotSlow(t *testing.T) {
 	}
 }
 
+// Nothing waits for the end of a period where the card can be rewound: with periods of 100 ms what is hushed is silent long before.
+func TestALSAHushDoesNotWaitForAPeriod(t *testing.T) {
+	r := openRewound(t, alsacard.Options{MinPeriod: 4800})
+	if g := r.str.Granted(); !g.Rewinds() || g.Period < 4800 {
+		t.Fatalf("granted %+v; want a card of long periods that gives back", g)
+	}
+	r.play(tone(30 * time.Second))
+	soon := 0
+	for i := range 8 { // the machine may stand still in some of them
+		r.pass(250*time.Millisecond + time.Duration(i)*11*time.Millisecond)
+		at := time.Now()
+		r.s.Hush()
+		r.pass(250 * time.Millisecond)
+		last, ok := r.log.LastAudible(at, at.Add(240*time.Millisecond), 0)
+		if ok && last.Sub(at) < 40*time.Millisecond {
+			soon++
+		}
+		r.s.Unhush()
+	}
+	if soon < 5 {
+		t.Errorf("of 8 only %d were silent within less than half a period", soon)
+	}
+}
+
 // Opened and closed again and again, whatever it plays or while it rests, nothing is left behind and nothing is used after its end.
 func TestALSARewoundOpenClose(t *testing.T) {
 	card := alsacard.Start(t, alsacard.Options{})

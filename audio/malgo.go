@@ -489,8 +489,9 @@ type pcm struct{ p *C.conch_pcm }
 
 // openPCM opens a card by the name that ALSA knows it by; an unix.Errno says why not. A card wakes at the ends of its own periods
 // (libasound raises avail_min to one), so what is written should end there too: piece divides it, or is 1 where nothing can.
-func openPCM(name string, period, periods int) (pcm, error) {
+func openPCM(name string, period, periods, wake int) (pcm, error) {
 	d := pcm{(*C.conch_pcm)(C.calloc(1, C.sizeof_conch_pcm))}
+	d.p.wake = C.int(wake)
 	c := C.CString(name)
 	defer C.free(unsafe.Pointer(c))
 	if err := errno(C.conch_pcm_open(d.p, c, CardRate, C.uint(period), C.uint(periods))); err != nil {
@@ -519,7 +520,7 @@ func (d pcm) granted() (name string, period, buffer int, batch bool) {
 
 func (d pcm) start() error { return errno(C.conch_pcm_start(d.p)) }
 
-// wait returns when there is room for a period, and now and then without.
+// wait returns when there is room for a period, when something is written to the descriptor given, and now and then without.
 func (d pcm) wait() error { return errno(C.conch_pcm_wait(d.p)) }
 
 // room is how many frames can be written; delay how long the next of them will wait before it sounds, in frames; hollow how many

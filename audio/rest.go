@@ -37,6 +37,7 @@ func (s *Speaker) OpenOn(card Card, c StreamConfig) (Stream, error) {
 	s.SetQueued(stream.Granted().Queued())
 	s.flushes(stream)
 	s.card, _ = stream.(rester)
+	s.wakes(stream)
 	s.resting = false
 	s.restless()
 	s.poke()

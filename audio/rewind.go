@@ -5,13 +5,14 @@ import (
 )
 
 // What waits in a card is a copy of the mix, and a card that can be rewound can be given another one. So whatever changes the
-// mix (a press, a source that begins, a duck, a volume) makes the copy stale, and the next callback takes back what has not
-// been played, goes back by as much itself, and renders it anew:
+// mix (a press, a source that begins, a duck, a volume) makes the copy stale, and the next callback, which a press need not wait
+// for (hurry), takes back what has not been played, goes back by as much itself, and renders it anew:
 //
 //	played │ margin │<──────────── taken back ────────────>│ to be filled
 //	       now      └ Rewind: every source, fade and filter is as it was here; Render goes on from here
 //
-// Silence, and whatever begins, is then as far from the change as one period and the margin, however much the card holds.
+// Silence, and whatever begins, is then as far from the change as the margin, however much the card holds; as the margin and a
+// period where the card cannot be told to call back at once.
 // Nothing is lost or played twice by it: a mark is the whole state before a stretch of the mix, and what a source has given is
 // not returned to its writer before it is out of reach. What was to be taken back may have been played by the time that it is; then
 // it has sounded, and everything goes on from there (Settle).
@@ -270,4 +271,28 @@ func (s *Speaker) cutAt() uint64 {
 }
 
 // change makes what waits in the card stale.
-func (s *Speaker) change() { s.changes.Add(1) }
+func (s *Speaker) change() {
+	s.changes.Add(1)
+	s.hurry()
+}
+
+// waker is a Stream that can be told to call back at once.
+type waker interface{ Wake() }
+
+// wakes makes use of a stream that can be told that something is stale; then nothing waits for the end of a period.
+func (s *Speaker) wakes(stream Stream) {
+	w, ok := stream.(waker)
+	if !ok || !s.rewinds.Load() {
+		s.waker.Store(nil)
+		return
+	}
+	s.waker.Store(&w)
+	s.period.Store(0)
+}
+
+// hurry has the card call back at once, where it can. It never waits.
+func (s *Speaker) hurry() {
+	if w := s.waker.Load(); w != nil {
+		(*w).Wake()
+	}
+}

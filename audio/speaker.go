@@ -85,6 +85,7 @@ type Speaker struct {
 	reach          atomic.Uint64 // the callback goes back to no earlier place in the mix
 	settledGen     atomic.Uint64 // what the callback had seen of gen and changes when it last rendered
 	settledChanges atomic.Uint64
+	waker          atomic.Pointer[waker] // nil: the card calls back in its own time
 
 	render renderer // owned by the callback
 
@@ -155,10 +156,14 @@ func NewSpeaker(c SpeakerConfig) *Speaker {
 	return s
 }
 
-// Drop silences everything written so far, for good, and returns the new generation. It is one atomic operation and may
-// be called from any goroutine. The next callback fades what still sounds (see SpeakerConfig.Fade); after a Hush there
+// Drop silences everything written so far, for good, and returns the new generation. It is one atomic operation, and a sign to a
+// card that takes one, and may be called from any goroutine. The next callback fades what still sounds (see SpeakerConfig.Fade); after a Hush there
 // is nothing left to fade and the silence simply continues.
-func (s *Speaker) Drop() uint64 { return s.gen.Add(1) }
+func (s *Speaker) Drop() uint64 {
+	g := s.gen.Add(1)
+	s.hurry()
+	return g
+}
 
 // Generation is the current generation.
 func (s *Speaker) Generation() uint64 { return s.gen.Load() }
@@ -168,6 +173,7 @@ func (s *Speaker) Generation() uint64 { return s.gen.Load() }
 func (s *Speaker) Flush() uint64 {
 	g := s.gen.Add(1)
 	s.hushed.CompareAndSwap(g-1, g)
+	s.hurry()
 	return g
 }
 
@@ -177,6 +183,7 @@ func (s *Speaker) Hush() {
 	for g := s.gen.Load(); ; g = s.gen.Load() {
 		s.hushed.Store(g)
 		if s.gen.Load() == g { // else somebody dropped in between, and g holds nothing
+			s.hurry()
 			return
 		}
 	}
@@ -184,7 +191,10 @@ func (s *Speaker) Hush() {
 
 // Unhush takes a Hush back, because the edge was a glitch: everything fades in again where it was. After a Drop it
 // does nothing.
-func (s *Speaker) Unhush() { s.hushed.Store(0) }
+func (s *Speaker) Unhush() {
+	s.hushed.Store(0)
+	s.hurry()
+}
 
 // SetVolume takes 0..100 for everything but cues; SetCueVolume is theirs. Both glide.
 func (s *Speaker) SetVolume(percent int) { s.volume.Store(math.Float32bits(Gain(percent))) }
