@@ -24,8 +24,10 @@ import (
 // took longer than the margin, it would have nothing. Where the thread is late all the same, and some of what it wanted back has
 // been played, that was what sounded, and the rest is rendered once more, from there.
 
-// rewindMargin is what is never taken back: the time in which it is written anew, and what a card has read ahead. Our choice; a
-// driver that copies (USB) says so, and keeps a period more.
+// rewindMargin is what is never taken back: the time in which it is written anew, and what a card has read ahead. Our choice. A
+// driver that copies says so. One that counts what it has copied as taken (USB) shows it at the start, by what it takes at once: that
+// much comes before what can be had back, and the margin is what it is elsewhere. Of another one nobody knows where it is within a
+// period, so that it keeps one more.
 const rewindMargin = time.Millisecond
 
 // shortTries is how often in a row a card may keep more of what was asked for than the time explains that the thread was late.
@@ -221,19 +223,24 @@ func (s *alsaStream) open(cfg StreamConfig, p place) (err error) {
 		}
 	}()
 	name, period, buffer, batch := s.pcm.granted()
-	s.margin = CardFrames(rewindMargin)
-	if batch {
-		s.margin += period
+	begun := time.Now()
+	if err := s.pcm.start(); err != nil {
+		return err
 	}
-	s.granted = Granted{Backend: p.backend, Device: p.id, Name: name, Rate: CardRate, Period: period, Periods: buffer / period, Margin: s.margin}
+	s.margin = CardFrames(rewindMargin)
+	ahead := s.pcm.taken() - CardFrames(time.Since(begun)) // what was taken and cannot have been played
+	if ahead < RewindStep {
+		ahead = 0
+		if batch {
+			s.margin += period
+		}
+	}
+	s.granted = Granted{Backend: p.backend, Device: p.id, Name: name, Rate: CardRate, Period: period, Periods: buffer / period, Margin: s.margin + ahead}
 	if buffer < period+s.margin+RewindStep {
 		return fmt.Errorf("%w: it holds %d frames", errNoRewind, buffer)
 	}
 	s.buf = make([]int16, period/RewindStep*RewindStep+RewindStep)
 	s.sent.ring = make([]int16, buffer)
-	if err := s.pcm.start(); err != nil {
-		return err
-	}
 	for try := 1; ; try++ {
 		back := s.pcm.rewindable() - s.margin
 		if back <= 0 && try == shortTries {

@@ -239,6 +239,12 @@ static int conch_pcm_wait(conch_pcm *p) {
 	}
 }
 
+// conch_pcm_taken is how many frames of a full card the driver has taken.
+static long conch_pcm_taken(conch_pcm *p) {
+	long n = conch_alsa.avail(p->pcm);
+	return n < 0 || n > (long)p->buffer ? 0 : n;
+}
+
 // conch_pcm_rewindable asks the card how far it is: what was known when waiting ended may be long ago.
 static long conch_pcm_rewindable(conch_pcm *p) {
 	long avail = conch_alsa.avail(p->pcm);

@@ -529,6 +529,9 @@ func (d pcm) room() (room, delay, hollow int) {
 	return int(d.p.avail), int(d.p.delay), int(min(d.p.hollow, C.ulonglong(d.p.buffer)))
 }
 
+// taken is how many frames of those written the driver has taken by now.
+func (d pcm) taken() int { return int(C.conch_pcm_taken(d.p)) }
+
 func (d pcm) rewindable() int { return int(C.conch_pcm_rewindable(d.p)) }
 
 func (d pcm) rewind(frames int) (int, error) {
