@@ -37,6 +37,7 @@ const pictureHead = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d"
 <rect class="bg" width="%d" height="%d" rx="8"/>
 <text x="24" y="34" font-size="16" font-weight="bold">From the press to the last audible sample</text>
 <text class="dim" x="24" y="54" font-size="12">One simulated ALSA card that is the judge, one run. A column is half a millisecond; the lines are p50 and p99.</text>
+<text class="dim" x="936" y="54" font-size="12" text-anchor="end">p50 / p99, ms</text>
 `
 
 // Picture draws the strips, those of a group below each other, as SVG.
