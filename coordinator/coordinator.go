@@ -169,9 +169,6 @@ func (c *Coordinator) Press(at time.Duration, generation uint64, b turn.Button) 
 	return id
 }
 
-// PressWaits says that the runner has not come to a press yet: what it shows meanwhile is older than that.
-func (c *Coordinator) PressWaits() bool { return c.inbox.presses.Load() > 0 }
-
 // PressAlone is Press on a device that is alone in its room: the turn has the floor from the start, and its answer waits for
 // nobody. It is one fact with the press, so that it never waits for room in the inbox either.
 func (c *Coordinator) PressAlone(at time.Duration, generation uint64, b turn.Button) turn.ID {

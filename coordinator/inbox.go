@@ -47,7 +47,6 @@ type inbox struct {
 
 	// atomic
 	drops   atomic.Int64  // waiting gestures that carry a generation
-	presses atomic.Int64  // waiting presses
 	refused atomic.Uint64 // facts refused at a bound
 
 	// guarded by mu
@@ -78,8 +77,6 @@ func isGesture(ev turn.Event) bool {
 	}
 	return false
 }
-
-func isPress(ev turn.Event) bool { _, ok := ev.(turn.Pressed); return ok }
 
 func isOffer(e entry) bool { _, ok := e.of.(injection); return ok }
 
@@ -130,9 +127,6 @@ func (b *inbox) add(e entry) bool {
 		b.gestures++
 		if e.dropped {
 			b.drops.Add(1)
-		}
-		if isPress(e.ev) {
-			b.presses.Add(1)
 		}
 	case isOffer(e):
 		if b.offers >= inboxOffers {
@@ -193,9 +187,6 @@ func (b *inbox) done(e entry) {
 	}
 	if e.dropped {
 		b.drops.Add(-1)
-	}
-	if isPress(e.ev) {
-		b.presses.Add(-1)
 	}
 }
 

@@ -55,6 +55,7 @@ func (l loud) SetVolume(percent int) {
 type ear struct {
 	*audio.Mic
 	captured func(bool)
+	ended    func(turn.ID) // its recording is over
 }
 
 func (e ear) Open(id turn.ID, at time.Duration) {
@@ -62,8 +63,15 @@ func (e ear) Open(id turn.ID, at time.Duration) {
 	e.Mic.Open(string(id), at)
 }
 
-func (e ear) End(id turn.ID, up, tail time.Duration) { e.Mic.End(string(id), up, tail) }
-func (e ear) Discard(id turn.ID)                     { e.Mic.Discard(string(id)) }
+func (e ear) End(id turn.ID, up, tail time.Duration) {
+	e.ended(id)
+	e.Mic.End(string(id), up, tail)
+}
+
+func (e ear) Discard(id turn.ID) {
+	e.ended(id)
+	e.Mic.Discard(string(id))
+}
 
 // phrases are the coordinator's Phrases: clips that were made when conch was built, so that they need nothing installed.
 type phrases struct{ d *Device }

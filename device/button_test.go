@@ -19,8 +19,8 @@ func (brokenContact) Run(_ context.Context, on func(gpio.Event)) error {
 	on(gpio.Event{Kind: gpio.Touched})
 	return errors.New("the chip is gone")
 }
-func (brokenContact) CaptureEnded()  {}
-func (brokenContact) String() string { return "broken contact" }
+func (brokenContact) CaptureEnded(uint64) {}
+func (brokenContact) String() string      { return "broken contact" }
 
 func TestButtonLostAtItsFirstEdgeLeavesTheSpeakerOn(t *testing.T) {
 	s := audio.NewSpeaker(audio.SpeakerConfig{Now: func() time.Duration { return 0 }})

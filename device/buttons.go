@@ -65,11 +65,11 @@ func (r *reopened) String() string {
 }
 
 // CaptureEnded implements gpio.Source.
-func (r *reopened) CaptureEnded() {
+func (r *reopened) CaptureEnded(press uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.button != nil {
-		r.button.CaptureEnded()
+		r.button.CaptureEnded(press)
 	}
 }
 

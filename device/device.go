@@ -108,7 +108,8 @@ type Device struct {
 	restarting     atomic.Bool // Run is about to end with ErrRestart
 	keepers        keepers
 
-	waiters waiters
+	waiters   waiters
+	recording recording
 
 	// atomic
 	volumeFrom atomic.Pointer[string] // as Row.Origin

@@ -33,7 +33,6 @@ const lightLost = "light.lost"
 type lights struct {
 	d    *Device
 	lamp *light.Lamp
-	last turn.State // owned by the coordinator's goroutine
 
 	newest sync.Mutex // held by conditions
 
@@ -109,16 +108,8 @@ func (c *Config) light() (light.Config, error) {
 	return out, err
 }
 
-// Show implements coordinator.Light. It also tells the buttons when a recording has ended without the person, or in the tap
-// modes the next tap would mean "stop". Where a press waits already, that is the recording which the next tap is about, and whoever pressed has
-// told the others (taken).
+// Show implements coordinator.Light.
 func (l *lights) Show(s turn.State, _ string) {
-	if l.last == turn.Listening && s != turn.Listening && !l.d.coordinator.PressWaits() {
-		for _, b := range l.d.buttons {
-			b.CaptureEnded()
-		}
-	}
-	l.last = s
 	l.lamp.Tell(func(f *light.Facts) { f.Doing = doing(s) })
 }
 

@@ -22,10 +22,10 @@ func (d *Device) press(e gpio.Event, c *contact) {
 		d.speaker.Hush()
 		d.touch(c)
 	case gpio.Pressed: // the contact was closed for long enough: what was heard so far is over for good
-		d.pressed(e.At, d.speaker.Drop(), c.button)
+		d.pressed(e, d.speaker.Drop(), c)
 		c.held = true
 		d.settled(c)
-		d.taken(c)
+		c.press = d.presses.Add(1)
 	case gpio.Glitched: // a noisy wire: go on where we were
 		d.unhush(c)
 	case gpio.Released:
@@ -64,16 +64,6 @@ func (d *Device) unhush(c *contact) {
 	d.speaker.Unhush()
 	if d.touches.Load() > 0 {
 		d.speaker.Hush()
-	}
-}
-
-// taken tells the other buttons that the recording is not theirs any more: in the tap modes their next tap is a press.
-func (d *Device) taken(by *contact) {
-	by.press = d.presses.Add(1)
-	for i, b := range d.buttons {
-		if turn.Button(i+1) != by.button {
-			b.CaptureEnded()
-		}
 	}
 }
 

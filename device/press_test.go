@@ -150,8 +150,8 @@ type scripted struct {
 	say chan gpio.Kind // closed: the device is gone
 }
 
-func (scripted) CaptureEnded()  {}
-func (scripted) String() string { return "scripted button" }
+func (scripted) CaptureEnded(uint64) {}
+func (scripted) String() string      { return "scripted button" }
 func (b scripted) Run(ctx context.Context, on func(gpio.Event)) error {
 	for {
 		select {

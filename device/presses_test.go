@@ -21,7 +21,7 @@ type hail struct {
 
 func (h *hail) String() string { return "hail" }
 
-func (h *hail) CaptureEnded() {}
+func (h *hail) CaptureEnded(uint64) {}
 
 func (h *hail) Run(ctx context.Context, on func(gpio.Event)) error {
 	select {

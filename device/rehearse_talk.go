@@ -152,7 +152,7 @@ func (t *talker) event(ctx context.Context, e gpio.Event) bool {
 		_ = t.play.wait(ctx, waitLimit, t.play.idle, "idle")
 		return false
 	case gpio.Pressed:
-		t.keys.CaptureEnded() // the space bar is no recording here: each strike is a press
+		t.keys.CaptureEnded(e.Press) // the space bar is no recording here: each strike is a press
 		err = t.press(ctx)
 	case gpio.Asked:
 		err = t.typed(ctx, e.Text)

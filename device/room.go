@@ -13,6 +13,7 @@ import (
 	"conch/companions"
 	"conch/companions/round"
 	"conch/coordinator/turn"
+	"conch/gpio"
 	"conch/mqtt"
 	"conch/mqtt/discovery"
 )
@@ -333,20 +334,16 @@ var errNoRoom = errors.New("this device is alone: hold its button and that of an
 
 // pressed tells the coordinator and the room of a press; neither ever makes the button wait. Alone in the room there is nobody
 // to wait for: the answer begins as soon as the question has ended, before its words are known.
-func (d *Device) pressed(at time.Duration, generation uint64, b turn.Button) {
+func (d *Device) pressed(e gpio.Event, generation uint64, c *contact) {
 	defer d.pairing.pressed() // it ends what is being paired, after everything that is in a hurry
-	switch {
-	case d.room == nil:
-		d.coordinator.Press(at, generation, b)
-		return
-	case d.room.Alone():
-		id := d.coordinator.PressAlone(at, generation, b)
-		d.talk.ask(question{turn: id, alone: true})
-		d.room.Pressed(at, string(id))
-	default:
-		id := d.coordinator.Press(at, generation, b)
-		d.talk.ask(question{turn: id})
-		d.room.Pressed(at, string(id))
+	alone, press := d.room != nil && d.room.Alone(), d.coordinator.Press
+	if alone {
+		press = d.coordinator.PressAlone
+	}
+	id := d.recording.begin(c, e.Press, func() turn.ID { return press(e.At, generation, c.button) })
+	if d.room != nil {
+		d.talk.ask(question{turn: id, alone: alone})
+		d.room.Pressed(e.At, string(id))
 	}
 }
 

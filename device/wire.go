@@ -46,7 +46,7 @@ func New(cfg Config, o Options) (*Device, error) {
 		}
 	}
 	d.coordinator, err = coordinator.New(coordinator.Options{
-		Voice: d.voices, Speaker: d.loud(), Mic: ear{d.mic, d.lights.captured}, Tools: tools, Light: d.lights, Phrases: phrases{d},
+		Voice: d.voices, Speaker: d.loud(), Mic: ear{d.mic, d.lights.captured, d.recording.ended}, Tools: tools, Light: d.lights, Phrases: phrases{d},
 		Turn: d.turnConfig(), Log: d.log, Clock: coordinator.RealClock(d.now), OnEnd: d.turnEnded,
 		ToolDeadline: cfg.Turn.Tool, LocalVoice: localVoice{rehearsal.NewMouth(), d.conds.holds, d.pairing}, OnSpeech: d.speech,
 		Taken: d.talk.taken, OnInject: d.talk.announces,

@@ -82,7 +82,7 @@ type Button struct {
 	options ButtonOptions
 
 	// atomic
-	ended atomic.Bool   // the recording ended by itself; Run has not seen it yet
+	ended atomic.Uint64 // the press whose recording ended by itself; Run has not seen it yet
 	edges atomic.Uint64 // for doctor: edges seen, bounces included
 	call  atomic.Pointer[func()]
 }
@@ -101,9 +101,9 @@ func (b *Button) String() string { return b.line.String() }
 // Edges is the number of edges seen since the start, bounces included. Many edges and few presses mean a bad contact.
 func (b *Button) Edges() uint64 { return b.edges.Load() }
 
-// CaptureEnded tells the button that the recording is over though nobody ended it, so that in the tap modes the next tap
-// begins one. From any goroutine.
-func (b *Button) CaptureEnded() { b.ended.Store(true) }
+// CaptureEnded tells the button that the recording of a press is over though nobody ended it, so that in the tap modes the next tap
+// begins one; but if another press of it has come since, that one's recording is not. From any goroutine.
+func (b *Button) CaptureEnded(press uint64) { b.ended.Store(press) }
 
 // Call has f called by Run, after at most a quarter of a second, as a sign that it still watches the line. It never waits;
 // false: one waits already.
@@ -130,6 +130,7 @@ func (b *Button) Run(ctx context.Context, on func(Event)) error {
 		window  time.Duration // edges are counted from here
 		seen    int
 		look    = lookEvery
+		latest  uint64 // press
 	)
 	r, rouses := b.line.(rousable)
 	if rouses {
@@ -171,7 +172,7 @@ func (b *Button) Run(ctx context.Context, on func(Event)) error {
 			}
 			contact, raw = contact.Level(at, isDown, raw[:0])
 		}
-		if b.ended.Swap(false) {
+		if n := b.ended.Swap(0); n != 0 && n == latest {
 			meant = meant.CaptureEnded()
 		}
 		out = out[:0]
@@ -179,6 +180,9 @@ func (b *Button) Run(ctx context.Context, on func(Event)) error {
 			meant, out = meant.Step(ev, out)
 		}
 		for _, ev := range out {
+			if ev = pressed(ev); ev.Kind == Pressed {
+				latest = ev.Press
+			}
 			on(ev)
 		}
 		if at-window > stormSpan {

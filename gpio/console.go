@@ -16,8 +16,9 @@ import (
 type Source interface {
 	// Run calls on, on this goroutine and in order, until ctx ends or the source does; never after it has returned.
 	Run(ctx context.Context, on func(Event)) error
-	// CaptureEnded says that the recording ended by itself. From any goroutine.
-	CaptureEnded()
+	// CaptureEnded says that the recording that a press began (Event.Press) has ended by itself. Of a press that is not its latest
+	// a source takes no notice. From any goroutine.
+	CaptureEnded(press uint64)
 	String() string
 }
 

@@ -21,7 +21,10 @@
 // Times are since the device's clock started. A level is true when the button is pressed, whatever the polarity of the wire.
 package gpio
 
-import "time"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // Edge is one change of the button's contact, raw, bounces included. At is time since the device's clock started; Seq
 // counts edges of this button; Down is the level after the edge: true is pressed, whatever the polarity of the wire.
@@ -76,9 +79,20 @@ func (k Kind) String() string {
 
 // Event is a fact about a button or the console.
 type Event struct {
-	Kind Kind
-	At   time.Duration
-	Text string // of Asked
+	Kind  Kind
+	At    time.Duration
+	Text  string // of Asked
+	Press uint64 // of Pressed: which, of all presses of this process; CaptureEnded speaks of it
+}
+
+var pressCount atomic.Uint64
+
+// pressed numbers a press.
+func pressed(ev Event) Event {
+	if ev.Kind == Pressed {
+		ev.Press = pressCount.Add(1)
+	}
+	return ev
 }
 
 // SoundPin says whether a sound board on a Pi's header occupies the pin, and as what (facts/hats.md, rules).

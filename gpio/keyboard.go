@@ -33,7 +33,7 @@ type Keyboard struct {
 	options ConsoleOptions
 
 	// atomic
-	ended atomic.Bool
+	ended atomic.Uint64 // the press whose recording has
 
 	// owned by mu
 	mu    sync.Mutex
@@ -57,7 +57,7 @@ func (k *Keyboard) String() string {
 }
 
 // CaptureEnded implements Source.
-func (k *Keyboard) CaptureEnded() { k.ended.Store(true) }
+func (k *Keyboard) CaptureEnded(press uint64) { k.ended.Store(press) }
 
 // Run implements Source. It returns nil after Quit or EOF, or when ctx ends.
 func (k *Keyboard) Run(ctx context.Context, on func(Event)) error {
@@ -101,10 +101,11 @@ var errSignal = errors.New("signal")
 func (k *Keyboard) loop(ctx context.Context, r *reader, on func(Event)) error {
 	buf := make([]byte, 256)
 	var out []Event
+	var latest uint64 // press
 	for {
 		n, err := r.read(ctx, buf, k.timeout())
 		at := k.options.Clock()
-		if k.ended.Swap(false) {
+		if n := k.ended.Swap(0); n != 0 && n == latest {
 			k.talk = k.talk.captureEnded()
 		}
 		out = out[:0]
@@ -133,6 +134,9 @@ func (k *Keyboard) loop(ctx context.Context, r *reader, on func(Event)) error {
 			k.talk, out = k.talk.tick(at, out)
 		}
 		for _, ev := range out {
+			if ev = pressed(ev); ev.Kind == Pressed {
+				latest = ev.Press
+			}
 			on(ev)
 		}
 		if last {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -76,6 +77,8 @@ func (tt *terminal) settings(t *testing.T) unix.Termios {
 
 // session is a keyboard that runs in a terminal.
 type session struct {
+	press atomic.Uint64 // the latest
+
 	*terminal
 	t        *testing.T
 	keyboard *Keyboard
@@ -97,7 +100,14 @@ func startKeyboard(t *testing.T, term string) *session {
 	s.keyboard = keyboard
 	ctx, cancel := context.WithCancel(t.Context())
 	s.cancel = cancel
-	go func() { s.done <- keyboard.Run(ctx, func(ev Event) { s.events <- ev }) }()
+	go func() {
+		s.done <- keyboard.Run(ctx, func(ev Event) {
+			if ev.Kind == Pressed {
+				s.press.Store(ev.Press)
+			}
+			s.events <- ev
+		})
+	}()
 	t.Cleanup(func() { cancel(); s.wait() })
 	for tt.settings(t).Lflag&unix.ICANON != 0 { // until Run has taken the terminal
 		<-time.After(ms)
@@ -146,7 +156,7 @@ func TestKeyboardInAPlainTerminal(t *testing.T) {
 	s.want("released")
 	s.types(" ")
 	s.want("touched pressed")
-	s.keyboard.CaptureEnded()
+	s.keyboard.CaptureEnded(s.press.Load())
 	s.types("what time is it\r")
 	s.want("asked(what time is it)")
 	s.types("  ") // a line is empty again: talk; twice at once is a key held and let go

@@ -71,7 +71,7 @@ func (l *Lines) InTurn(free func() bool) { l.free = free }
 const freeEvery = 5 * time.Millisecond
 
 // CaptureEnded implements Source. A press that lost its recording is still a press until its release.
-func (l *Lines) CaptureEnded() {}
+func (l *Lines) CaptureEnded(uint64) {}
 
 // Run implements Source. It returns nil when the input has ended or quit was read.
 func (l *Lines) Run(ctx context.Context, on func(Event)) error {
@@ -200,7 +200,7 @@ func (l *Lines) line(ctx context.Context, line []byte, tooLong bool, on func(Eve
 		}
 		l.pressed = true
 		on(Event{Kind: Touched, At: now})
-		on(Event{Kind: Pressed, At: now})
+		on(pressed(Event{Kind: Pressed, At: now}))
 	case "release":
 		if !l.pressed {
 			l.complain("release: it is not pressed")

@@ -32,7 +32,7 @@ func TestTouchHasNoDelay(t *testing.T) {
 		var all []seen
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
-		go func() { done <- b.Run(ctx, func(ev gpio.Event) { all = append(all, seen{ev, clock()}) }) }()
+		go func() { done <- b.Run(ctx, func(ev gpio.Event) { ev.Press = 0; all = append(all, seen{ev, clock()}) }) }()
 		time.Sleep(time.Second + 123*time.Microsecond) // not at one of the looks
 		pressed := clock()
 		b.Press()
@@ -65,9 +65,17 @@ func TestTapModeFollowsTheRecording(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := gpiotest.New(gpio.ButtonOptions{Mode: gpio.Tap})
 		var kinds []string
+		var presses []uint64
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
-		go func() { done <- b.Run(ctx, func(ev gpio.Event) { kinds = append(kinds, ev.Kind.String()) }) }()
+		go func() {
+			done <- b.Run(ctx, func(ev gpio.Event) {
+				kinds = append(kinds, ev.Kind.String())
+				if ev.Kind == gpio.Pressed {
+					presses = append(presses, ev.Press)
+				}
+			})
+		}()
 		tap := func() {
 			time.Sleep(time.Second)
 			b.Press()
@@ -79,14 +87,16 @@ func TestTapModeFollowsTheRecording(t *testing.T) {
 		tap()
 		tap()
 		time.Sleep(time.Minute)
-		b.CaptureEnded()
+		b.CaptureEnded(presses[1])
+		tap()
+		b.CaptureEnded(presses[1]) // which is no news of the one after it
 		tap()
 		time.Sleep(time.Second)
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		const want = "touched pressed touched released touched pressed touched pressed"
+		const want = "touched pressed touched released touched pressed touched pressed touched released"
 		if got := strings.Join(kinds, " "); got != want {
 			t.Errorf("got %s\nwant %s", got, want)
 		}
