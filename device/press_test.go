@@ -3,6 +3,7 @@ package device
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -68,6 +69,67 @@ func TestAReleaseSendsWhatItsOwnButtonBegan(t *testing.T) {
 		b.answered(b.turnsEnded()[turns+1])
 		if l := b.ears.lengths()[heard:]; len(l) != 1 || l[0] < 600*time.Millisecond {
 			t.Errorf("%s was let go: the server heard %v; want one question, all of it", way.name, l)
+		}
+	}
+}
+
+// Whatever two sources they are: pin, kernel key, lines on standard input or the control socket. The second takes the word, the
+// first lets go, which is nothing, and the second's release sends.
+func TestAReleaseIsItsOwnSourcesInAnyMix(t *testing.T) {
+	t.Parallel()
+	in, person, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	defer person.Close()
+	type source struct {
+		name           string
+		press, release func()
+	}
+	var key *gpiotest.Button
+	presses := &atomic.Int64{}
+	b := newBox(t, boxOptions{others: presses, buttons: func(now func() time.Duration) []gpio.Source {
+		key = gpiotest.New(gpio.ButtonOptions{Clock: now, Press: gpio.AtOnce})
+		return []gpio.Source{key, gpio.NewLines(in, gpio.ConsoleOptions{Clock: now})}
+	}})
+	line := func(text string) func() {
+		return func() {
+			if _, err := person.WriteString(text + "\n"); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	sources := []source{
+		{"the pin", func() { presses.Add(-1); b.hand.Press() }, b.hand.Release}, // which is counted already
+		{"a key", key.Press, key.Release},
+		{"a line", line("press"), line("release")},
+		{"the control socket", b.Device.Press, b.Device.Release},
+	}
+	for _, first := range sources {
+		for _, second := range sources {
+			if first.name == second.name {
+				continue
+			}
+			turns, heard := len(b.turnsEnded()), len(b.ears.lengths())
+			presses.Add(2)
+			first.press()
+			b.state(turn.Listening)
+			second.press()
+			b.until("the first is cut", func() bool { return len(b.turnsEnded()) > turns })
+			b.state(turn.Listening)
+			first.release()
+			b.speak(300 * time.Millisecond) // longer than a release takes to be one
+			if s := b.coordinator.State(); s != turn.Listening {
+				t.Errorf("%s was let go while %s is held: %v; want LISTENING", first.name, second.name, s)
+			}
+			second.release()
+			b.until("answered", func() bool { return len(b.turnsEnded()) == turns+2 })
+			b.quiet()
+			b.answered(b.turnsEnded()[turns+1])
+			if l := b.ears.lengths()[heard:]; len(l) != 1 {
+				t.Errorf("%s, then %s: the server heard %v; want one question", first.name, second.name, l)
+			}
 		}
 	}
 }

@@ -58,9 +58,9 @@ func New(cfg Config, o Options) (*Device, error) {
 		return nil, err
 	}
 	d.wirePairing()
-	// The hand of the control socket is a button like any other, with a virtual contact.
+	// The hand of the control socket is a button like any other, with a virtual contact, which nothing disturbs.
 	d.hand = gpio.NewVirtualLine("control socket")
-	d.buttons = append([]gpio.Source{gpio.NewButton(d.hand, gpio.ButtonOptions{Clock: d.now, Press: cfg.Button.Press, Stuck: cfg.stuckAfter()})}, o.Buttons...)
+	d.buttons = append([]gpio.Source{gpio.NewButton(d.hand, gpio.ButtonOptions{Clock: d.now, Press: gpio.AtOnce, Stuck: cfg.stuckAfter()})}, o.Buttons...)
 	return d, nil
 }
 
