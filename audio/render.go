@@ -371,7 +371,7 @@ func (c *Source) lacks(written uint64) {
 		c.dry.Store(true)
 	}
 	if c.written() != written { // it came meanwhile, from somebody who had not seen it
-		c.speaker.change()
+		c.speaker.changes.Add(1) // this is the callback: it looks again by itself
 	}
 }
 
