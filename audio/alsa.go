@@ -229,11 +229,14 @@ func (s *alsaStream) open(cfg StreamConfig, p place) (err error) {
 	}
 	s.margin = CardFrames(rewindMargin)
 	ahead := s.pcm.taken() - CardFrames(time.Since(begun)) // what was taken and cannot have been played
-	if ahead < RewindStep {
+	switch {
+	case ahead >= RewindStep:
+		s.pcm.counts()
+	case batch:
+		s.margin += period
+		fallthrough
+	default:
 		ahead = 0
-		if batch {
-			s.margin += period
-		}
 	}
 	s.granted = Granted{Backend: p.backend, Device: p.id, Name: name, Rate: CardRate, Period: period, Periods: buffer / period, Margin: s.margin + ahead}
 	if buffer < period+s.margin+RewindStep {

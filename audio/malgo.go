@@ -532,6 +532,9 @@ func (d pcm) room() (room, delay, hollow int) {
 // taken is how many frames of those written the driver has taken by now.
 func (d pcm) taken() int { return int(C.conch_pcm_taken(d.p)) }
 
+// counts says of a driver that copies ahead that it counts as taken what it has copied.
+func (d pcm) counts() { d.p.ahead = 0 }
+
 func (d pcm) rewindable() int { return int(C.conch_pcm_rewindable(d.p)) }
 
 func (d pcm) rewind(frames int) (int, error) {
