@@ -1,6 +1,7 @@
 package mqtt
 
 import (
+	"errors"
 	"io"
 	"net"
 	"testing"
@@ -49,7 +50,7 @@ func TestTheBrokerHangsUp(t *testing.T) {
 				if got := <-closed; got != broker.after {
 					t.Errorf("closed after %v; want %v", got, broker.after)
 				}
-				if err := <-heard; err != net.ErrClosed {
+				if err := <-heard; !errors.Is(err, net.ErrClosed) {
 					t.Errorf("the reader has heard %v; want what says that it was meant", err)
 				}
 			})
