@@ -128,7 +128,7 @@ func TestALSARewindDoesNotClick(t *testing.T) {
 			const own = 12000*2*math.Pi*440/audio.CardRate + 2 // 2: rounding
 			r.play(tone(60 * time.Second))
 			r.pass(200 * time.Millisecond)
-			n, after, dry := cuts(50, 200), 0, 0
+			n, after, dry, last := cuts(50, 200), 0, 0, 0
 			for i := range n {
 				r.s.Hush()
 				hushed := time.Now()
@@ -137,10 +137,10 @@ func TestALSARewindDoesNotClick(t *testing.T) {
 				r.s.Unhush()
 				r.pass(30*time.Millisecond + time.Duration(i)*100*time.Microsecond)
 				late, now := r.log.AfterSilence(hushed, again, audio.CardRate/1000), r.card.Stats().Underruns
-				if now == dry { // since before this cut: what goes on after an underrun is faded in a silence, too
+				if now == dry { // since before the last cut: what goes on after an underrun is faded in a silence, too
 					after += late
 				}
-				dry = now
+				dry, last = last, now
 			}
 			r.s.Drop()
 			r.pass(60 * time.Millisecond)
