@@ -20,7 +20,7 @@ import (
 // "fresh", a box after its first start, and "ready", with conch installed, configured and stopped.
 type bench struct {
 	// fixed by set, from the environment that vm.mk makes
-	image, arch, suite, deb, before, hand, door, conch, out string
+	image, arch, suite, deb, before, hand, door, tone, stall, conch, out string
 
 	voice     *exec.Cmd
 	voiceAddr string
@@ -36,7 +36,8 @@ const bootLimit = 5 * time.Minute
 
 func TestMain(m *testing.M) {
 	for name, field := range map[string]*string{"IMAGE": &shared.image, "ARCH": &shared.arch, "SUITE": &shared.suite, "DEB": &shared.deb,
-		"BEFORE": &shared.before, "HAND": &shared.hand, "DOOR": &shared.door, "CONCH": &shared.conch, "OUT": &shared.out} {
+		"BEFORE": &shared.before, "HAND": &shared.hand, "DOOR": &shared.door, "TONE": &shared.tone, "STALL": &shared.stall,
+		"CONCH": &shared.conch, "OUT": &shared.out} {
 		*field = os.Getenv("CONCH_VM_" + name)
 	}
 	code := m.Run()

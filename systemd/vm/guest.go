@@ -26,6 +26,7 @@ type Options struct {
 	Seen     int      // MiB the kernel may use of it; 0: all
 	CPUs     int      // 0: 1
 	Clock    string   // what the hardware clock says at power on, as in 1970-01-01; empty: the time
+	Sound    string   // file for what a card on USB plays; empty: no such card. A guest with one cannot be saved.
 	Door     []string // program that answers what the guest says to DoorAddress; none: no network at all
 }
 
@@ -198,6 +199,10 @@ func (g *Guest) arguments() ([]string, error) {
 		args = append(args, "-netdev", "user,id=net,restrict=on,guestfwd=tcp:"+DoorAddress+"-cmd:"+door,
 			// Nothing boots from it, and its ROM for that is in a package that not everybody has.
 			"-device", "virtio-net-pci,netdev=net,id=nic,romfile=")
+	}
+	if g.o.Sound != "" {
+		args = append(args, "-device", "qemu-xhci", "-device", "usb-audio,audiodev=usb",
+			"-audiodev", "wav,id=usb,path="+g.o.Sound+",out.frequency=48000,out.channels=2,out.format=s16")
 	}
 	if g.o.Clock != "" {
 		args = append(args, "-rtc", "base="+g.o.Clock)

@@ -39,14 +39,20 @@ vm: deps-vm build ## the machine test: the package in a guest with pins, a card 
 	out="$(CURDIR)"/build/vm-run/$(VM_SUITE)-$(VM_ARCH); mkdir -p "$$out"; \
 	CGO_ENABLED=0 $(VM_GOARCH_$(VM_ARCH)) $(GO) build -trimpath -ldflags '-s -w' -o "$$out/hand" ./systemd/vm/hand; \
 	CGO_ENABLED=0 $(GO) build -trimpath -o "$$out/door" ./systemd/vm/hand; \
+	CGO_ENABLED=1 GOOS=linux $(TARGET_$(VM_ARCH)) $(GO) build -trimpath -ldflags '-s -w' -o "$$out/tone" ./systemd/vm/tone; \
+	$(patsubst CC=%,%,$(filter CC=%,$(TARGET_$(VM_ARCH)))) -O2 -o "$$out/stall" device/benchtest/stall/stall.c; \
 	cat "$$image/about"; \
 	CONCH_VM_IMAGE=$$image CONCH_VM_ARCH=$(VM_ARCH) CONCH_VM_SUITE=$(VM_SUITE) CONCH_VM_OUT=$$out CONCH_VM_HAND=$$out/hand \
-	CONCH_VM_DOOR=$$out/door CONCH_VM_CONCH="$(CURDIR)/bin/conch" CONCH_VM_DEB="$(CURDIR)"/$$(ls -t build/conch_*_$(VM_ARCH).deb | head -n 1) \
+	CONCH_VM_DOOR=$$out/door CONCH_VM_TONE=$$out/tone CONCH_VM_STALL=$$out/stall CONCH_VM_CONCH="$(CURDIR)/bin/conch" CONCH_VM_DEB="$(CURDIR)"/$$(ls -t build/conch_*_$(VM_ARCH).deb | head -n 1) \
 		$(GO) test -count=1 -v -timeout $(VM_LIMIT) -run '$(VM_TESTS)' ./systemd/vm 2>&1 | tee "$$out/test.log"
 
 .PHONY: vm-ci
 vm-ci: ## the part of it that every change must pass
 	@$(MAKE) vm VM_TESTS='^Test(Installed|Talked|ListensAtOnce|ChipGone)$$'
+
+.PHONY: vm-sound
+vm-sound: ## the part of it that measures: press to silence on a card on USB and on the loopback, by what the card's side has recorded
+	@$(MAKE) vm VM_TESTS='^Test(USB|Loopback)Silence$$'
 
 .PHONY: vm-amd64
 vm-amd64: ## the same on amd64
