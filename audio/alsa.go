@@ -42,6 +42,14 @@ var takeBack = pcm.rewind
 // errNoRewind is why a card is opened by other means.
 var errNoRewind = errors.New("the card does not give back what waits in it")
 
+// keeps says how a card refuses: in the same words each time, whatever waited.
+func keeps(got, asked int, err error) error {
+	if err != nil {
+		return fmt.Errorf("%w: %w", errNoRewind, err)
+	}
+	return fmt.Errorf("%w: %d %% of what was asked for", errNoRewind, (100*got+asked/2)/asked)
+}
+
 // alsaStream is one open device. The goroutine that opened it makes all calls for it.
 type alsaStream struct {
 	// fixed after open
@@ -247,14 +255,14 @@ func (s *alsaStream) open(cfg StreamConfig, p place) (err error) {
 	for try := 1; ; try++ {
 		back := s.pcm.rewindable() - s.margin
 		if back <= 0 && try == shortTries {
-			return fmt.Errorf("%w: %d frames of %d", errNoRewind, max(0, back+s.margin), buffer)
+			return keeps(max(0, back+s.margin), buffer, nil)
 		}
 		got, err := 0, error(nil) // where it has run dry
 		if back > 0 {
 			got, err = takeBack(s.pcm, back)
 		}
 		if err != nil || got < back && try == shortTries {
-			return errors.Join(fmt.Errorf("%w: %d frames of %d", errNoRewind, got, back), err)
+			return keeps(got, back, err)
 		}
 		if got > 0 {
 			err = s.pcm.silence(got)
@@ -366,7 +374,7 @@ func (s *alsaStream) late(back, got int, late time.Duration, err error) {
 	if err == nil && s.short < shortTries {
 		return
 	}
-	s.refused = errors.Join(fmt.Errorf("%w: %d frames of %d", errNoRewind, got, back), err)
+	s.refused = keeps(got, back, err)
 	s.card.noRewind(s.granted.Device, s.refused)
 	s.card.log.Warn("audio.no_rewind", "device", s.granted.Device, "why", s.refused, "do", "it is opened anew with a short buffer as soon as it is quiet; until then silence takes as long as it holds")
 }

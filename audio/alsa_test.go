@@ -242,11 +242,11 @@ func TestALSACardsThatDoNotGiveBack(t *testing.T) {
 		o    alsacard.Options
 		said string // why
 	}{
-		{"refuses", alsacard.Options{Rewind: alsacard.RewindNone}, "0 frames of 1920"},
+		{"refuses", alsacard.Options{Rewind: alsacard.RewindNone}, ": 0 % of"},
 		{"lies", alsacard.Options{Rewind: alsacard.RewindLies}, "input/output error"},
 		{"forbids", alsacard.Options{Rewind: alsacard.RewindError}, "operation not permitted"},
-		{"gives none", alsacard.Options{Rewind: alsacard.RewindZero}, "0 frames of"},
-		{"gives half", alsacard.Options{Rewind: alsacard.RewindHalf}, "frames of"},
+		{"gives none", alsacard.Options{Rewind: alsacard.RewindZero}, ": 0 % of"},
+		{"gives half", alsacard.Options{Rewind: alsacard.RewindHalf}, ": 50 % of"},
 		{"has copied a period", alsacard.Options{Batch: true}, ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {

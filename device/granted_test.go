@@ -28,7 +28,7 @@ func TestWhatWasGrantedIsSaid(t *testing.T) {
 		{"a card that copies ahead", alsacard.Options{Batch: true}, 5 * time.Millisecond, 0,
 			"240 frames x 8 at 48000 Hz, of which it gives back what it has not played, but for 6 ms"},
 		{"a card that refuses", alsacard.Options{Rewind: alsacard.RewindNone}, 5 * time.Millisecond, 0,
-			"240 frames x 3 at 48000 Hz, which it keeps (the card does not give back what waits in it: 0 frames of 1920)"},
+			"240 frames x 3 at 48000 Hz, which it keeps (the card does not give back what waits in it: 0 % of what was asked for)"},
 		{"a card that lies", alsacard.Options{Rewind: alsacard.RewindLies}, 5 * time.Millisecond, 0, "240 frames x 3 at 48000 Hz, which it keeps (the card"},
 		{"a card that forbids", alsacard.Options{Rewind: alsacard.RewindError}, 5 * time.Millisecond, 0, "operation not permitted)"},
 		{"more than it has", alsacard.Options{MaxBuffer: 1200}, 20 * time.Millisecond, 16, "600 frames x 2 at 48000 Hz (asked for 20ms x 16)"},
