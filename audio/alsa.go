@@ -79,6 +79,7 @@ type alsaStream struct {
 	short   int   // shortTries
 	refused error // it is not rewound any more …
 	quiet   int   // … and so many frames of silence have been handed over
+	wrote   bool  // since the last callback was counted
 }
 
 // openRewinding opens a card by our own means, one call at a time and bounded in time like all others.
@@ -207,7 +208,10 @@ func (s *alsaStream) own(cfg StreamConfig, p place, ready chan<- error) {
 		if err = s.fill(); err != nil {
 			break
 		}
-		s.callbacks.Add(1)
+		if s.wrote { // a card that takes nothing asks for nothing, however often one looks
+			s.callbacks.Add(1)
+			s.wrote = false
+		}
 	}
 	if err == nil || s.closed.Load() {
 		return
@@ -313,7 +317,7 @@ func (s *alsaStream) fill() error {
 // write hands over what stands in buf. What a card that ran dry did not take is rendered once more.
 func (s *alsaStream) write(n int) error {
 	ok, err := s.pcm.write(s.buf[:n])
-	if ok {
+	if s.wrote = s.wrote || ok; ok {
 		s.sent.add(s.buf[:n])
 	} else if back := s.back.Rewind(n); back > 0 {
 		s.back.Settle(back)

@@ -4,6 +4,7 @@ package audio_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -429,4 +430,32 @@ func TestALSAGoesOnAfterAStandstill(t *testing.T) {
 	} else if x := r.str.(xrunner).Xruns(); x == 0 {
 		t.Errorf("no xrun is counted; the card had %d", s.Underruns)
 	}
+}
+
+// A card that stands still, and says nothing, is noticed: only what was written is a callback.
+func TestALSAThatStandsStillIsNoticed(t *testing.T) {
+	card := alsacard.Start(t, alsacard.Options{})
+	m := newCard(t, "alsa")
+	s := audio.NewSpeaker(audio.SpeakerConfig{})
+	up, down := make(chan audio.Granted, 10), make(chan error, 10)
+	k := audio.NewKeeper(audio.KeeperConfig{
+		Name:   "speaker",
+		Open:   func(sc audio.StreamConfig) (audio.Stream, error) { return s.OpenOn(m, sc) },
+		Stream: audio.StreamConfig{Device: card.Device()},
+		Up:     func(g audio.Granted) { up <- g }, Down: func(err error) { down <- err },
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { k.Run(ctx); close(ended) }()
+	defer func() { cancel(); <-ended }()
+	if g := receive(t, "up", up); !g.Rewinds() {
+		t.Fatalf("granted %+v; want a card that gives back", g)
+	}
+	s.Play(make([]int16, 20*audio.Rate), false, s.Generation())
+	card.Halt()
+	if err := receive(t, "down", down); !errors.Is(err, audio.ErrNoCallbacks) {
+		t.Errorf("down with %v; want ErrNoCallbacks", err)
+	}
+	card.Replug()
+	receive(t, "up again", up)
 }

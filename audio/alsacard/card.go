@@ -220,6 +220,9 @@ func (c *Card) long(off int) uint64 {
 // Unplug pulls the cable: whoever uses the card learns it at its next period, and it cannot be opened.
 func (c *Card) Unplug() { atomic.StoreUint32(c.word(offUnplugged), 1) }
 
+// Halt lets the card stand still, without an error: nothing is played any more, and nobody woken. Replug ends it for who opens it anew.
+func (c *Card) Halt() { atomic.StoreUint32(c.word(offUnplugged), 2) }
+
 // Replug puts it back. A stream that was open stays dead, as it would.
 func (c *Card) Replug() { atomic.StoreUint32(c.word(offUnplugged), 0) }
 

@@ -9,7 +9,8 @@
  *   - a sleeper is woken at period boundaries only, and only when avail_min frames are free (playback) or there (capture);
  *   - what was written can be rewound, up to the pointer (option rewind: or not, in all the ways in which cards do not; option
  *     batch: it has copied a period ahead, as a card on USB has, and says so);
- *   - once unplugged it answers POLLERR|POLLNVAL, -ENODEV and state DISCONNECTED, and cannot be opened.
+ *   - once unplugged it answers POLLERR|POLLNVAL, -ENODEV and state DISCONNECTED, and cannot be opened;
+ *   - once halted its pointer stands, and nothing says so: a transfer that never ends.
  *
  * The ring changes only in transfer(), so what the DAC read can be worked out late and still be exact: advance() does so at
  * every call and appends it to the log. Only channel 0 is logged.
@@ -43,7 +44,7 @@ struct record {
 };
 
 struct control {
-	uint32_t unplugged;  /* written by the test */
+	uint32_t unplugged;  /* written by the test: 1; or 2: it stands still, and says nothing */
 	uint32_t mic_epoch;  /* written by the test: the microphone's file starts anew, now */
 	uint32_t opens, closes;
 	uint32_t underruns, overruns;
@@ -59,7 +60,7 @@ struct card {
 	int replay, stiff, batch; /* stiff: what was written is played, whoever takes it back */
 	int16_t *samples;    /* the ring, channel 0 */
 	snd_pcm_uframes_t avail_min, boundary;
-	int running, under, gone;
+	int running, under, gone, halted;
 	long drift;          /* faster than it says, in millionths */
 	double frame_ns;
 	int64_t start;       /* when frame 0 of this run sounds or is heard */
@@ -90,7 +91,7 @@ static int64_t time_of(struct card *c, uint64_t frame)
 static uint64_t position(struct card *c)
 {
 	int64_t d = now() - c->start;
-	if (!c->running)
+	if (!c->running || c->halted)
 		return c->dac;
 	return d <= 0 ? 0 : (uint64_t)((double)d / c->frame_ns);
 }
@@ -156,7 +157,9 @@ static void advance(struct card *c)
 static void arm(struct card *c)
 {
 	struct itimerspec t = { { 0, 0 }, { 0, 1 } }; /* at once */
-	if (c->running && !c->gone) {
+	if (c->halted) {
+		t.it_value.tv_nsec = 0; /* never */
+	} else if (c->running && !c->gone) {
 		uint64_t frame = c->appl + c->avail_min;
 		uint64_t p = c->io.period_size ? c->io.period_size : 1;
 		if (c->io.stream == SND_PCM_STREAM_PLAYBACK)
@@ -175,7 +178,12 @@ static void arm(struct card *c)
 /* lost looks whether the cable has been pulled, and says so once. */
 static int lost(struct card *c)
 {
-	if (!c->gone && LOAD(c->control->unplugged)) {
+	if (!c->halted && LOAD(c->control->unplugged) == 2) {
+		advance(c);
+		c->halted = 1;
+		arm(c);
+	}
+	if (!c->gone && LOAD(c->control->unplugged) == 1) {
 		advance(c);
 		c->gone = 1;
 		put(c, UNPLUGGED, now(), 0, NULL);
@@ -451,7 +459,7 @@ SND_PCM_PLUGIN_DEFINE_FUNC(conch)
 		free(c);
 		return -ENODEV;
 	}
-	if (LOAD(c->control->unplugged)) {
+	if (LOAD(c->control->unplugged) == 1) {
 		munmap(c->control, sizeof *c->control);
 		free(c);
 		return -ENODEV;
