@@ -149,8 +149,8 @@ END { printf "%s%d packages failed, %d tests skipped%s\n", buffer == "" || !fail
 endef
 
 .PHONY: test
-test: deps-test ## all tests (some five minutes on two cores, and two more to compile them first)
-	@$(GO) test -v -p $$(($$(nproc) * 3 / 2)) -timeout 10m $(PKG) 2>&1 | awk '$(SUMMARY)'
+test: deps-test ## all tests (some seven minutes on two cores, compiling included)
+	@$(GO) test -v -timeout 10m $(PKG) 2>&1 | awk '$(SUMMARY)'
 
 .PHONY: race
 race: deps-test ## all tests under the race detector
