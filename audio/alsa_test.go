@@ -268,28 +268,39 @@ func TestALSACardsThatDoNotGiveBack(t *testing.T) {
 			if n := strings.Count(logged.String(), "msg=audio.no_rewind"); (n == 1) != (row.said != "") || n > 1 || row.said != "" && !strings.Contains(logged.String(), row.said) {
 				t.Errorf("it is said %d times: %s", n, logged)
 			}
-			src, pcm := r.s.Open(audio.SourceSpeech, r.s.Generation()), tone(20*time.Second)
-			src.Write(context.Background(), pcm)
-			r.pass(200 * time.Millisecond)
-			for i := range 20 {
-				r.s.Hush()
-				r.pass(10*time.Millisecond + time.Duration(i%7)*time.Millisecond)
-				r.s.Unhush()
-				r.pass(50*time.Millisecond + time.Duration(i)*300*time.Microsecond)
-			}
-			pressed := time.Now()
-			r.s.Drop()
-			r.pass(100 * time.Millisecond)
-			last, _ := r.log.LastAudible(pressed, time.Time{}, 32)
 			const own = 12000*2*math.Pi*440/audio.CardRate + 2
-			step := r.largestStep()
-			t.Logf("%d frames x %d, margin %d, bound %v; a drop was silent after %v; the largest step of 21 cuts %d, the tone's own %.0f",
-				g.Period, g.Periods, g.Margin, bound, last.Sub(pressed), step, own)
+			step := r.cuts(t)
+			// A thread that is late by more than the millisecond of margin changes what such a card has copied already, and nobody can
+			// know. That is chance; a margin that is too short is seen in each try.
+			for try := 1; row.o.Batch && float64(step) > own && try < 3; try++ {
+				step = openRewoundOn(t, row.o, slog.New(slog.DiscardHandler)).cuts(t)
+			}
 			if float64(step) > own {
 				t.Errorf("a step of %d; the tone's own largest is %.0f", step, own)
 			}
 		})
 	}
+}
+
+// cuts hushes a tone twenty times, drops it, and returns the largest step that was heard.
+func (r *rewound) cuts(t *testing.T) int {
+	src, pcm := r.s.Open(audio.SourceSpeech, r.s.Generation()), tone(20*time.Second)
+	src.Write(context.Background(), pcm)
+	r.pass(200 * time.Millisecond)
+	for i := range 20 {
+		r.s.Hush()
+		r.pass(10*time.Millisecond + time.Duration(i%7)*time.Millisecond)
+		r.s.Unhush()
+		r.pass(50*time.Millisecond + time.Duration(i)*300*time.Microsecond)
+	}
+	pressed := time.Now()
+	r.s.Drop()
+	r.pass(100 * time.Millisecond)
+	last, _ := r.log.LastAudible(pressed, time.Time{}, 32)
+	g, step := r.str.Granted(), r.largestStep()
+	t.Logf("%d frames x %d, margin %d, bound %v; a drop was silent after %v; the largest step of 21 cuts %d",
+		g.Period, g.Periods, g.Margin, g.Bound(2*time.Millisecond), last.Sub(pressed), step)
+	return step
 }
 
 // lines is what was logged.
