@@ -2,6 +2,7 @@ package mqtt
 
 import (
 	"context"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -155,4 +156,21 @@ func TestAFrozenBrokerIsNoticed(t *testing.T) {
 	p.Reset()
 	a.link(false)
 	a.up()
+}
+
+// A broker that closes leaves its library's list of clients alone: the library asks for the list's lock while it has it, and waits
+// for itself for ever when a client that goes away asks in between.
+func TestClosingDoesNotWaitForTheListOfClients(t *testing.T) {
+	b := embedded(t, BrokerConfig{})
+	b.server.Clients.RLock()
+	deleted := make(chan struct{})
+	go func() { b.server.Clients.Delete("who goes away"); close(deleted) }()
+	defer func() { b.server.Clients.RUnlock(); <-deleted }()
+	for b.server.Clients.TryRLock() { // until it waits
+		b.server.Clients.RUnlock()
+		runtime.Gosched()
+	}
+	closed := make(chan struct{})
+	go func() { b.Close(); close(closed) }()
+	await(t, closed, "the broker to close")
 }
