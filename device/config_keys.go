@@ -168,7 +168,7 @@ func guards(c *Config) map[string]*guard {
 	alone := &guard{"no broker is used", func() { c.Room.Broker = "" }}
 	ruled := &guard{"the rules alone vote", func() { c.Room.VoteURL = "" }}
 	return map[string]*guard{
-		"audio.preroll_ms":     {"nothing is kept from before the press", func() { c.Audio.Preroll = 0 }},
+		"audio.preroll_ms":     {"nothing is sent from before the press", func() { c.Audio.Preroll = 0 }},
 		"voice.kind":           offline,
 		"voice.url":            offline,
 		"voice.transcription":  {"nothing is written down", func() { c.Voice.Transcription = "" }},
