@@ -448,17 +448,7 @@ func TestALSAThatStandsStillIsNoticed(t *testing.T) {
 	card := alsacard.Start(t, alsacard.Options{})
 	m := newCard(t, "alsa")
 	s := audio.NewSpeaker(audio.SpeakerConfig{})
-	up, down := make(chan audio.Granted, 10), make(chan error, 10)
-	k := audio.NewKeeper(audio.KeeperConfig{
-		Name:   "speaker",
-		Open:   func(sc audio.StreamConfig) (audio.Stream, error) { return s.OpenOn(m, sc) },
-		Stream: audio.StreamConfig{Device: card.Device()},
-		Up:     func(g audio.Granted) { up <- g }, Down: func(err error) { down <- err },
-	})
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() { k.Run(ctx); close(ended) }()
-	defer func() { cancel(); <-ended }()
+	_, up, down := keepUp(t, card, func(sc audio.StreamConfig) (audio.Stream, error) { return s.OpenOn(m, sc) })
 	if g := receive(t, "up", up); !g.Rewinds() {
 		t.Fatalf("granted %+v; want a card that gives back", g)
 	}

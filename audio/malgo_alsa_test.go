@@ -409,17 +409,7 @@ func TestALSAUnpluggedIsNoticedAndComesBack(t *testing.T) {
 	card := alsacard.Start(t, alsacard.Options{})
 	m := newCard(t, "alsa")
 	var c counter
-	up, down := make(chan audio.Granted, 10), make(chan error, 10)
-	k := audio.NewKeeper(audio.KeeperConfig{
-		Name:   "speaker",
-		Open:   func(sc audio.StreamConfig) (audio.Stream, error) { return m.OpenPlayback(sc, c.render) },
-		Stream: audio.StreamConfig{Device: card.Device()},
-		Up:     func(g audio.Granted) { up <- g }, Down: func(err error) { down <- err },
-	})
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() { k.Run(ctx); close(ended) }()
-	defer func() { cancel(); <-ended }()
+	k, up, down := keepUp(t, card, func(sc audio.StreamConfig) (audio.Stream, error) { return m.OpenPlayback(sc, c.render) })
 	receive(t, "up", up)
 
 	card.Unplug()
@@ -443,6 +433,21 @@ func TestALSAUnpluggedIsNoticedAndComesBack(t *testing.T) {
 	if k.Lost() != 1 || m.Abandoned() != 0 {
 		t.Errorf("lost %d times, %d calls abandoned; want 1 and 0", k.Lost(), m.Abandoned())
 	}
+}
+
+// keepUp keeps a card open until the test ends, and tells when it runs and when it does not.
+func keepUp(t *testing.T, card *alsacard.Card, open func(audio.StreamConfig) (audio.Stream, error)) (*audio.Keeper, <-chan audio.Granted, <-chan error) {
+	t.Helper()
+	up, down := make(chan audio.Granted, 10), make(chan error, 10)
+	k := audio.NewKeeper(audio.KeeperConfig{
+		Name: "speaker", Open: open, Stream: audio.StreamConfig{Device: card.Device()},
+		Up: func(g audio.Granted) { up <- g }, Down: func(err error) { down <- err },
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { k.Run(ctx); close(ended) }()
+	t.Cleanup(func() { cancel(); <-ended })
+	return k, up, down
 }
 
 func receive[T any](t *testing.T, what string, ch <-chan T) T {
