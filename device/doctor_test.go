@@ -50,6 +50,7 @@ func says(t *testing.T, d Diagnosis, check string, level doctor.Level, text, cau
 
 // A server of one's own is trusted by the authority that voice.ca_file names, and by nobody without.
 func TestDoctorTrustsTheAuthorityOfOnesOwn(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewTLSServer(http.NotFoundHandler())
 	defer server.Close()
 	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
@@ -64,6 +65,7 @@ func TestDoctorTrustsTheAuthorityOfOnesOwn(t *testing.T) {
 
 // What a real broker refuses is told apart, and the password is in no sentence.
 func TestDoctorAtTheBroker(t *testing.T) {
+	t.Parallel()
 	const password = "the-password-of-the-house"
 	broker := mqtttest.Start(t, mqtttest.Options{Users: map[string]string{"kitchen": password}})
 	file := func(text string) string {
@@ -105,6 +107,7 @@ func TestDoctorAtTheBroker(t *testing.T) {
 
 // The room's other checks: cards, members, identity, the server that refines votes, each with cause and remedy.
 func TestDoctorInTheRoom(t *testing.T) {
+	t.Parallel()
 	b, err := mqtt.NewBroker(mqtt.BrokerConfig{Listen: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
@@ -144,6 +147,7 @@ func TestDoctorWithARefusedConfiguration(t *testing.T) {
 
 // Pins that do not go together are findings of the button and the light.
 func TestDoctorOfPinsThatDoNotFit(t *testing.T) {
+	t.Parallel()
 	d := diagnose(t, "[button]\nsource = \"gpio\"\npin = 18\n[light]\ndriver = \"gpio\"\npins = \"20\"\n")
 	says(t, d, "button", doctor.Bad, "I2S bit clock", "the board's own", "conch gpio learn")
 	says(t, d, "light", doctor.Bad, "I2S input", "the board's own", "conch gpio list")
@@ -151,6 +155,7 @@ func TestDoctorOfPinsThatDoNotFit(t *testing.T) {
 
 // What was measured on a device that makes no sound is no measurement.
 func TestDoctorOfANullCard(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s, err := openStore(dir)
 	if err != nil {
@@ -175,6 +180,7 @@ func TestDoctorOfANullCard(t *testing.T) {
 
 // A broken file of the state directory is told of and left where it is: doctor changes nothing.
 func TestDoctorLeavesTheStateAlone(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, silenceFile+".json")
 	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
@@ -230,6 +236,7 @@ func TestDoctorExaminesTheService(t *testing.T) {
 
 // What the running appliance says of itself is what is judged: a look from outside would disturb it.
 func TestDoctorAsksTheRunningAppliance(t *testing.T) {
+	t.Parallel()
 	cfg := Default()
 	cfg.State.Dir, cfg.State.Runtime = t.TempDir(), shortDir(t)
 	cfg.Audio.Backend = "null"

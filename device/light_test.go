@@ -70,6 +70,7 @@ func shade(c, of light.Colour) bool {
 }
 
 func TestLightFollowsTheTurn(t *testing.T) {
+	t.Parallel()
 	s := &strip{shape: light.Shape{Pixels: 3, Colour: true, Dim: true}}
 	b := newBox(t, boxOptions{light: func() (light.Driver, error) { return s, nil }, config: func(c *Config) { c.Light.Brightness = 100 }})
 	b.until("dark", func() bool { return s.count() > 0 && !s.lit() })
@@ -171,6 +172,7 @@ func TestLightIsDarkAtTheEnd(t *testing.T) {
 
 // A board's light is that of the configuration; a pin that cannot be opened is a condition and no end.
 func TestLightOfTheConfiguration(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		light LightConfig
 		board string

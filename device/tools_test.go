@@ -132,6 +132,7 @@ func (b *box) responses() (n int) {
 
 // A caller of Say who leaves takes back what nobody has begun to say. A skill that injects is told what became of it.
 func TestWhoAsksForAnAnnouncementIsToldOrTakesItBack(t *testing.T) {
+	t.Parallel()
 	told := make(chan skills.Outcome, 1)
 	b := newBox(t, boxOptions{mind: caller{}, tools: skill{
 		"remind": func(ctx skills.Context) (skills.Result, error) {

@@ -140,6 +140,7 @@ func (e refusal) Error() string { return string(e) }
 
 // A pulled cable is noticed by the ping and does not hang anything.
 func TestAFrozenBrokerIsNoticed(t *testing.T) {
+	t.Parallel()
 	b := embedded(t, BrokerConfig{})
 	p, err := mqtttest.NewProxy(b.Addr().String())
 	if err != nil {

@@ -118,6 +118,7 @@ func TestRoomsNeverMix(t *testing.T) {
 
 // Must show: forged, replayed, oversized, malformed input by mosquitto_pub: nothing changes, counters do.
 func TestForeignersChangeNothing(t *testing.T) {
+	t.Parallel()
 	// Nobody can write under another's name on the embedded broker, see TestAccessList; so this is for foreign ones.
 	func(t *testing.T, url, addr string) {
 		a, b := pair(t, url)

@@ -36,6 +36,7 @@ func TestAKilledProcessIsGoneByItsLastWill(t *testing.T) {
 
 // A frozen process keeps its connection: the broker notices by the keep-alive.
 func TestASilentPeerIsGoneByItsLastWill(t *testing.T) {
+	t.Parallel()
 	b := embedded(t, BrokerConfig{})
 	a := start(t, Config{URL: b.URL()}).up()
 	id, p := process(t, b.URL())
@@ -88,6 +89,7 @@ func TestABrokerRestarts(t *testing.T) {
 
 // What was in flight when the cable was pulled must not come when it is back: the library would send it again.
 func TestNothingStaleIsDeliveredAfterACutCable(t *testing.T) {
+	t.Parallel()
 	m := mqtttest.Start(t, mqtttest.Options{})
 	p, err := mqtttest.NewProxy(m.Addr())
 	if err != nil {
@@ -116,6 +118,7 @@ func TestNothingStaleIsDeliveredAfterACutCable(t *testing.T) {
 }
 
 func TestTroubleIsSaidInWords(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	secret := filepath.Join(dir, "password")
 	if err := os.WriteFile(secret, []byte("open sesame\n"), 0o600); err != nil {

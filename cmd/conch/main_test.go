@@ -26,14 +26,17 @@ import (
 func TestMain(m *testing.M) {
 	// Stories wait nearly always: for an answer to be spoken, for a device to be missed. A -parallel on the command line comes
 	// later and wins.
-	_ = flag.Set("test.parallel", "8") // every test binary has it
+	_ = flag.Set("test.parallel", "12") // every test binary has it
 	testscript.Main(m, map[string]func(){"conch": main})
 }
 
 // patience bounds every wait of a story; what it waits for normally takes well under a second.
 const patience = 40 * time.Second
 
-func TestStories(t *testing.T) { testscript.Run(t, stories("testdata")) }
+func TestStories(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, stories("testdata"))
+}
 
 // stories are what the scripts of a directory may use.
 func stories(dir string) testscript.Params {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -30,6 +31,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("CONCH_DISCOVERY_HELPER") != "" {
 		os.Exit(runHelper(os.Stdin, os.Stdout))
 	}
+	_ = flag.Set("test.parallel", "6") // each has networks of its own, and waits; a -parallel on the command line comes later and wins
 	goleak.VerifyTestMain(m)
 }
 
