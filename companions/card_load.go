@@ -196,6 +196,8 @@ func clash(c Card, data []byte, taken map[string]Card) error {
 	return nil
 }
 
+const maxTOMLMessage = 140 // runes; the parser quotes what it could not read, however long that is
+
 // ParseCard reads the text of the card file at path. The error joins a CardError for each mistake.
 func ParseCard(path string, data []byte) (Card, error) {
 	p := cardParser{card: Card{File: path}, path: path}
@@ -208,9 +210,9 @@ func ParseCard(path string, data []byte) (Card, error) {
 	}
 	tree := make(map[string]any)
 	if _, err := toml.Decode(string(data), &tree); err != nil {
-		e := &CardError{File: path, Want: visible(err.Error())}
+		e := &CardError{File: path, Want: clipRunes(visible(err.Error()), maxTOMLMessage)}
 		if parse := (toml.ParseError{}); errors.As(err, &parse) {
-			e.Line, e.Want = parse.Position.Line, visible(parse.Message)
+			e.Line, e.Want = parse.Position.Line, clipRunes(visible(parse.Message), maxTOMLMessage)
 		}
 		return Card{}, e
 	}

@@ -193,9 +193,9 @@ func (l *loader) parse(path string, data []byte) {
 				more = " Keep one of the two lines."
 			}
 			line = parse.Position.Line
-			l.problem("%s:%d: %s%s", path, line, printable(parse.Message), more)
+			l.problem("%s:%d: %s%s", path, line, quoted(parse.Message), more)
 		} else {
-			l.problem("%s: %s", path, printable(err.Error()))
+			l.problem("%s: %s", path, quoted(err.Error()))
 		}
 		l.rescue(path, data, line)
 		return
@@ -480,6 +480,15 @@ func showKey(name string) string {
 		return string(r[:57]) + "…"
 	}
 	return name
+}
+
+// quoted is what the parser says, which quotes what it could not read, however long that is.
+func quoted(s string) string {
+	s = printable(s)
+	if r := []rune(s); len(r) > 140 {
+		return string(r[:139]) + "…"
+	}
+	return s
 }
 
 func printable(s string) string {

@@ -71,9 +71,9 @@ func ReadRehearsalRoom(path string) (RehearsalRoom, error) {
 	meta, err := toml.Decode(string(data), &file)
 	if err != nil {
 		if parse := (toml.ParseError{}); errors.As(err, &parse) {
-			return RehearsalRoom{}, fmt.Errorf("%s:%d: %s", path, parse.Position.Line, printable(parse.Message))
+			return RehearsalRoom{}, fmt.Errorf("%s:%d: %s", path, parse.Position.Line, quoted(parse.Message))
 		}
-		return RehearsalRoom{}, fmt.Errorf("%s: %s", path, printable(err.Error()))
+		return RehearsalRoom{}, fmt.Errorf("%s: %s", path, quoted(err.Error()))
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
 		return RehearsalRoom{}, fmt.Errorf("%s: %s: unknown key; a room file has unpaired, and [[device]] with name, companions and cards", path, printable(unknown[0].String()))
