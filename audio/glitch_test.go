@@ -119,3 +119,41 @@ func TestLateRewindCostsNoSample(t *testing.T) {
 		}
 	}
 }
+
+// What is live goes on behind a dip where it would have been without one; anything else goes on where it was, later by the dip. What
+// was skipped was not heard.
+func TestALiveSourceSkipsTheDip(t *testing.T) {
+	bothCards(t, func(t *testing.T, newRig rigMaker) {
+		for _, live := range []bool{true, false} {
+			for phase := range 40 {
+				r := newRig(t)
+				r.c.Advance(100*time.Millisecond + time.Duration(phase)*300*time.Microsecond)
+				pcm := noise(audio.Rate, phase)
+				src := r.s.Open(audio.SourceContent, r.s.Generation())
+				if live {
+					src.Live()
+				}
+				r.write(src, pcm)
+				r.c.Advance(250 * time.Millisecond)
+				before := find(r.mixed(), pcm[1000:1500]) - 1000
+				dip := time.Duration(1+phase) * time.Millisecond
+				r.s.Hush()
+				r.c.Advance(dip)
+				r.s.Unhush()
+				src.Close()
+				r.c.Advance(1500 * time.Millisecond)
+				tail := len(pcm) - 3*fadeSamples
+				behind := find(r.mixed(), pcm[tail-500:tail]) - tail + 500
+				late := behind - before
+				switch silent := len(pcm) - src.Heard(); {
+				case before < 0 || behind < 0 || !drained(src):
+					t.Fatalf("phase %d: before the dip at %d, behind it at %d, drained %v", phase, before, behind, drained(src))
+				case live && (late != 0 || dip >= 10*time.Millisecond && silent == 0 || silent > audio.Samples(dip+20*time.Millisecond)):
+					t.Errorf("phase %d, live: %d samples late, %d not heard, of a dip of %v; want none, and about the dip", phase, late, silent, dip)
+				case !live && (dip >= 10*time.Millisecond && late == 0 || silent != 0):
+					t.Errorf("phase %d: %d samples late, %d not heard; want it late by the dip, and all of it", phase, late, silent)
+				}
+			}
+		}
+	})
+}

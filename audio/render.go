@@ -197,6 +197,7 @@ type playState struct {
 	begin   beginning
 	dryAt   uint64 // when it ran dry
 	read    uint64 // next sample to play
+	skipped uint64 // samples that a live source let pass
 	peeked  uint64 // samples before this have sounded at some level
 	saw     uint64 // written, when last seen to grow
 	waited  int    // samples since
@@ -261,7 +262,7 @@ func (c *Source) render(r *renderer, mix []float32, g, dg float32) int {
 	}
 
 	if !p.playing {
-		from := c.rendered.Load()
+		from := p.skipped + c.rendered.Load()
 		need, wait := c.enough(r)
 		switch {
 		case dead || ending:
@@ -273,10 +274,12 @@ func (c *Source) render(r *renderer, mix []float32, g, dg float32) int {
 			}
 			if held {
 				c.lacks(written)
+			} else if c.live {
+				c.skip(min(written, from+uint64(len(mix))))
 			}
 			return 0
 		case closed && written <= max(from, p.peeked):
-			c.rendered.Store(written) // the rest has sounded, fading
+			c.rendered.Store(written - p.skipped) // the rest has sounded, fading
 			c.finish(r)
 			return 0
 		case !closed && written-from < uint64(need):
@@ -298,7 +301,7 @@ func (c *Source) render(r *renderer, mix []float32, g, dg float32) int {
 		if c.clip != nil && p.begin == beginFirst {
 			p.env = envelopeTop // a cue has its own attack
 		}
-		c.history.push(uint32(r.mixed), uint32(from))
+		c.history.push(uint32(r.mixed), uint32(c.rendered.Load()))
 	}
 
 	level, down := len(mix), int32(0) // samples to play at level (or rising to it), step of the fade that follows
@@ -325,8 +328,8 @@ func (c *Source) render(r *renderer, mix []float32, g, dg float32) int {
 	}
 	if closed && p.read >= written {
 		c.sounded(r, n)
-		c.history.push(uint32(r.mixed)+uint32(len(mix)), uint32(p.read))
 		c.consume(written)
+		c.history.push(uint32(r.mixed)+uint32(len(mix)), uint32(c.rendered.Load()))
 		c.finishAt(r, n)
 		return n
 	}
@@ -346,8 +349,10 @@ func (c *Source) render(r *renderer, mix []float32, g, dg float32) int {
 				c.speaker.underruns.Add(1)
 				if p.read >= written {
 					c.fadedEnd.Store(r.mixed + uint64(n))
-					c.faded.Store(p.read)
+					c.faded.Store(p.read - p.skipped)
 				}
+			case c.live && !held:
+				c.skip(min(written, p.read+uint64(len(mix)-n))) // the rest of the chunk, too
 			}
 		}
 	}
@@ -358,7 +363,17 @@ func (c *Source) render(r *renderer, mix []float32, g, dg float32) int {
 
 // consume gives what was played back to the writer.
 func (c *Source) consume(to uint64) {
-	c.rendered.Store(to)
+	c.rendered.Store(to - c.play.skipped)
+	c.release(to)
+}
+
+// skip lets pass what nobody hears, up to position to.
+func (c *Source) skip(to uint64) {
+	c.play.skipped = to - c.rendered.Load()
+	c.release(to)
+}
+
+func (c *Source) release(to uint64) {
 	if c.ring != nil && len(c.speaker.render.marks.ring) == 0 { // else setMark does, when it is out of reach
 		c.ring.release(to)
 	}

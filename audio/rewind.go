@@ -225,7 +225,7 @@ func (s *Speaker) setMark() {
 	for i := range s.slots {
 		c, k, o := s.slots[i].Load(), &m.sources[i], &oldest.sources[i]
 		if c != nil && o.serial == c.serial && k.serial == c.serial && c.ring != nil && !k.finished {
-			c.ring.release(o.rendered)
+			c.ring.release(o.play.skipped + o.rendered)
 		}
 	}
 	s.reach.Store(oldest.mixed)

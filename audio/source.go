@@ -18,6 +18,7 @@ type Source struct {
 	limit   int     // samples queued at most
 	clip    []int16 // instead of a ring, for a cue
 	loop    bool
+	live    bool // see Live
 	opened  time.Duration
 	writer  chan struct{} // held by who writes, and by who takes the ring away
 	space   chan struct{} // Watch to a waiting writer
@@ -36,7 +37,7 @@ type Source struct {
 	waiting   atomic.Bool   // by Write: wants space
 	cut       atomic.Bool   // by Cut, and by Watch when the card stands still
 	dry       atomic.Bool   // by the callback: somewhere in what the card holds it had too little
-	rendered  atomic.Uint64 // by the callback: samples handed over at full level, from the beginning
+	rendered  atomic.Uint64 // by the callback: samples handed over at full level, from the beginning, without those skipped
 	end       atomic.Uint64 // by the callback, before finished: where in the mix the last one is
 	lastSound atomic.Int64  // by the callback: when what it handed over last leaves the card
 	finished  atomic.Bool   // by the callback: it will never touch this source again, unless it goes back
@@ -161,6 +162,10 @@ func (c *Source) Resume() {
 // Call it before anything is written. A Drop, a Flush and Cut end a held source like any other, for good. It is for an
 // answer that is made ready while somebody else still speaks.
 func (c *Source) Hold() { c.held.Store(true) }
+
+// Live says that this source goes on whether it is heard or not, as a radio or a call does: what it brings while it is hushed or
+// paused is skipped, not kept, and counts as not heard. Call it before anything is written.
+func (c *Source) Live() { c.live = true }
 
 // Release ends a Hold: what is buffered begins to sound with the next callback, without waiting for more. After a Drop it
 // does nothing.

@@ -291,6 +291,12 @@ func (s *fakeSource) Hold() {
 	s.sp.j.add("hold")
 }
 
+func (s *fakeSource) Live() {
+	s.sp.mu.Lock()
+	defer s.sp.mu.Unlock()
+	s.sp.j.add("live")
+}
+
 func (s *fakeSource) Release() {
 	s.sp.mu.Lock()
 	defer s.sp.mu.Unlock()
@@ -586,6 +592,7 @@ func (s *nullSpeaker) StopCue(turn.Cue)                     {}
 func (s *nullSpeaker) SetVolume(int)                        {}
 func (nullSource) Write(_ context.Context, p []int16) int   { return len(p) }
 func (nullSource) Hold()                                    {}
+func (nullSource) Live()                                    {}
 func (nullSource) Release()                                 {}
 func (nullSource) Close()                                   {}
 func (nullSource) Heard() int                               { return 480 }

@@ -73,6 +73,9 @@ func (f ClaimFunc) over(how turn.EndedHow) {
 	}
 }
 
+// live: whoever is at the other end of a claim does not wait.
+func (r ToolResult) live() bool { return r.Effect == turn.EffectInputClaim || r.Stream.Live }
+
 type producer func(ctx context.Context, write func(pcm []int16) error) error
 
 // start runs a producer on one goroutine and attends to it on another, which calls ended, once, and reports.
@@ -99,6 +102,9 @@ func (r *runner) start(h *handle, name turn.Handle, kind SourceKind, run produce
 	}
 	log.Info(logEffectStart)
 	src := r.open(kind)
+	if h.result.live() {
+		src.Live()
+	}
 	j.src.Store(&src)
 	returned := make(chan error, 1)
 	r.spawn(func() {
@@ -149,6 +155,7 @@ func (r *runner) reopenClaims() {
 		r.over(old)
 		old.Close()
 		src := r.open(SourceSpeech)
+		src.Live()
 		j.src.Store(&src)
 		select {
 		case j.again <- struct{}{}:

@@ -63,6 +63,8 @@ type Source interface {
 	Write(ctx context.Context, pcm []int16) int
 	// Hold keeps it silent until Release, whatever is written; it is called before anything is. A drop ends it for good.
 	Hold()
+	// Live says that what it brings while it is hushed is skipped, not kept; it is called before anything is written.
+	Live()
 	// Release ends a Hold: what is buffered begins to sound.
 	Release()
 	// Close says that no more comes.
@@ -108,6 +110,7 @@ type ToolResult struct {
 // StreamFunc produces audio until it is done or ctx ends. write blocks at the pace of the speaker and fails when the
 // stream was cut. ended, if not nil, is called exactly once if the stream started, with the samples that were heard.
 type StreamFunc struct {
+	Live  bool // it goes on whether it is heard or not
 	Run   func(ctx context.Context, write func(pcm []int16) error) error
 	Ended func(how turn.EndedHow, heard int)
 }

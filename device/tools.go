@@ -61,7 +61,7 @@ func (h hands) Call(ctx context.Context, id turn.ID, name, args string) coordina
 	switch e := out.Effect.(type) {
 	case skills.AudioStream:
 		r.Effect = turn.EffectAudioStream
-		r.Stream = coordinator.StreamFunc{Run: e.Run, Ended: func(how turn.EndedHow, heard int) {
+		r.Stream = coordinator.StreamFunc{Live: e.Live, Run: e.Run, Ended: func(how turn.EndedHow, heard int) {
 			if e.Ended != nil {
 				e.Ended(ended(how), heard)
 			}

@@ -78,8 +78,10 @@ type (
 	PlaySound struct{ PCM []int16 }
 	// AudioStream plays what Run writes (24 kHz, mono) after the companion has finished. write blocks at the pace of the
 	// speaker and fails when the stream was cut. Ended, if set, is called once for a stream that began, with the samples
-	// that were heard: where a bookmark belongs.
+	// that were heard: where a bookmark belongs. What a Live one (a radio) brings while a touch of the button hushes it is skipped;
+	// any other goes on where it was.
 	AudioStream struct {
+		Live  bool
 		Run   func(ctx context.Context, write func(pcm []int16) error) error
 		Ended func(how Ended, heard int)
 	}
