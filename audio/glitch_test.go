@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"conch/audio"
+	"conch/audio/audiotest"
 )
 
 // account is what became of the samples of a source in a recording.
@@ -156,4 +157,47 @@ func TestALiveSourceSkipsTheDip(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A thread that stands still while it tries what may come too late holds nobody up: a source that was dropped is taken away. What was
+// heard of it is known once the thread goes on, and is what was.
+func TestASourceThatLeavesWhileItIsTried(t *testing.T) {
+	clock := audiotest.NewClock()
+	var still time.Duration // how much later it is than the card knows
+	card := audiotest.New(clock)
+	card.Rewinds(rewindMargin)
+	full := 100
+	s := audio.NewSpeaker(audio.SpeakerConfig{Now: func() time.Duration { return clock.Now() + still }, Volume: &full})
+	if _, err := card.OpenPlayback(audio.StreamConfig{Periods: 8, Back: s}, s.Render); err != nil {
+		t.Fatal(err)
+	}
+	stood := 0
+	card.LateRewinds(func() int {
+		still = 200 * time.Millisecond
+		if s.Watch() == 0 {
+			stood++
+		}
+		still = 0
+		return 900
+	})
+	for phase := range 20 {
+		pcm := noise(audio.Rate, phase)
+		from := len(tape(card))
+		src := s.Open(audio.SourceContent, s.Generation())
+		src.Write(context.Background(), pcm)
+		card.Advance(150*time.Millisecond + time.Duration(phase)*700*time.Microsecond)
+		s.Drop()
+		card.Advance(100 * time.Millisecond)
+		if a := accounted(tape(card)[from:], pcm, 3*time.Millisecond); src.Heard() < a.last-2 || src.Heard() > a.last+2 || a.last == 0 {
+			t.Errorf("phase %d: %d samples are said to have been heard; the tape has %d", phase, src.Heard(), a.last)
+		}
+	}
+	if stood < 10 {
+		t.Errorf("taken away %d times: this proves nothing", stood)
+	}
+}
+
+func tape(c *audiotest.Card) []int16 {
+	frames, _ := c.Tape()
+	return frames
 }

@@ -76,6 +76,8 @@ type trial struct {
 	kept []mark // … and those from it on, whose place in the ring it takes, …
 	n    uint64 // … to before this one …
 	end  mark   // … where the mix ended
+	// Watch may take a source away while the thread stands still, but what became of it is told to the end.
+	sources [Slots]*Source
 }
 
 // state is what others may change under the callback, as it was when Stale looked.
@@ -87,6 +89,7 @@ type state struct {
 // Keep implements Rewinder.
 func (s *Speaker) Keep(g Granted) {
 	m := &s.render.marks
+	s.endTrial()
 	m.ring, m.first, m.n, m.trial = nil, 0, 0, trial{}
 	if g.Rewinds() {
 		m.ring = make([]mark, g.Period*g.Periods/RewindStep+2)
@@ -117,6 +120,10 @@ func (s *Speaker) Rewind(frames int) int {
 		return 0
 	}
 	to, t := r.marks.at(n), &r.marks.trial
+	s.trials.Add(1)
+	for i := range s.slots {
+		t.sources[i] = s.slots[i].Load()
+	}
 	t.on, t.back, t.from, t.n = true, int(2*(r.mixed-to.mixed)), n, r.marks.n
 	s.note(&t.end)
 	for i := range t.kept[:min(uint64(len(t.kept)), t.n-n)] {
@@ -131,7 +138,7 @@ func (s *Speaker) Rewind(frames int) int {
 func (s *Speaker) Settle(frames int) int {
 	m := &s.render.marks
 	t := &m.trial
-	t.on = false
+	defer s.endTrial()
 	if frames >= t.back {
 		s.settle()
 		return t.back
@@ -153,14 +160,32 @@ func (s *Speaker) Settle(frames int) int {
 	return int(2 * (t.end.mixed - to.mixed))
 }
 
+func (s *Speaker) endTrial() {
+	t := &s.render.marks.trial
+	if t.on {
+		t.on = false
+		clear(t.sources[:])
+		s.trials.Add(1)
+	}
+}
+
+// tried are those in the slots, and those that have left them since the trial began.
+func (s *Speaker) tried(f func(c *Source, i int)) {
+	for i := range s.slots {
+		c, was := s.slots[i].Load(), s.render.marks.trial.sources[i]
+		if c != nil {
+			f(c, i)
+		}
+		if was != nil && was != c {
+			f(was, i)
+		}
+	}
+}
+
 // recall writes the sources' histories anew from the mark that was gone back to, up to mark n: the trial took their place.
 func (s *Speaker) recall(n uint64) {
 	m := &s.render.marks
-	for i := range s.slots {
-		c := s.slots[i].Load()
-		if c == nil {
-			continue
-		}
+	s.tried(func(c *Source, i int) {
 		c.history.n.Store(0)
 		for j := m.trial.from; j <= n; j++ {
 			to := &m.trial.end
@@ -176,7 +201,7 @@ func (s *Speaker) recall(n uint64) {
 				k.pushed = c.history.n.Load()
 			}
 		}
-	}
+	})
 }
 
 // restore makes everything what it was at a mark.
@@ -187,11 +212,7 @@ func (s *Speaker) restore(to *mark) {
 	copy(r.up.past[:], to.past[:])
 	s.underruns.Store(to.underruns)
 	s.lastAudible.Store(to.lastAudible)
-	for i := range s.slots {
-		if c := s.slots[i].Load(); c != nil {
-			c.rewind(&to.sources[i])
-		}
-	}
+	s.tried(func(c *Source, i int) { c.rewind(&to.sources[i]) })
 }
 
 func (m *marks) at(i uint64) *mark { return &m.ring[i%uint64(len(m.ring))] }

@@ -2,6 +2,7 @@ package audio
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -67,6 +68,18 @@ func (c *Source) over() bool { return c.gen != c.speaker.gen.Load() || c.cut.Loa
 
 // settled says that what the card holds of this source was rendered after the last change.
 func (c *Source) settled() bool { return c.left.Load() || c.speaker.settled() }
+
+// untried has f look at what the callback says of its sources, and not while it tries what it may not keep: until it has
+// done so in peace, though a thread that stands still there is not waited for.
+func (s *Speaker) untried(f func()) {
+	for range 100 {
+		n := s.trials.Load()
+		if f(); n%2 == 0 && s.trials.Load() == n {
+			return
+		}
+		runtime.Gosched()
+	}
+}
 
 // Write blocks while the buffer is full; it returns the samples accepted, fewer than len(pcm) only when the source is
 // dead, closed, or ctx ended.
@@ -191,25 +204,8 @@ func (c *Source) waitedFor(now time.Duration) time.Duration {
 // card plays that whatever happens. Of a source that has run dry all that there was has been heard, though its last 5 ms
 // sound once more, rising, when more comes.
 func (c *Source) Heard() int {
-	s := c.speaker
-	heard, faded := c.rendered.Load(), c.faded.Load()
-	switch over := c.over(); {
-	case over && c.settled():
-	default:
-		pos, delay := s.clock.at(s.now(), s.queued.Load()), uint64(filterDelay)
-		if over { // the callback has not gone back yet
-			pos, delay = s.cutAt(), 0
-		} else if c.finished.Load() && pos >= c.end.Load()+halfSpan/2 {
-			return int(heard)
-		}
-		if h, ok := c.history.at(uint32(pos-min(pos, delay)), uint32(heard)); ok && heard > 0 {
-			heard -= min(heard, h)
-		}
-		if pos < c.fadedEnd.Load()+halfSpan/2 {
-			faded = 0 // not yet
-		}
-	}
-	heard = max(heard, faded)
+	var heard uint64
+	c.speaker.untried(func() { heard = c.heardNow() })
 	for {
 		old := c.heard.Load()
 		if heard <= old {
@@ -219,6 +215,29 @@ func (c *Source) Heard() int {
 			return int(heard)
 		}
 	}
+}
+
+// heardNow is Heard, though it may go back.
+func (c *Source) heardNow() uint64 {
+	s := c.speaker
+	heard, faded := c.rendered.Load(), c.faded.Load()
+	switch over := c.over(); {
+	case over && c.settled():
+	default:
+		pos, delay := s.clock.at(s.now(), s.queued.Load()), uint64(filterDelay)
+		if over { // the callback has not gone back yet
+			pos, delay = s.cutAt(), 0
+		} else if c.finished.Load() && pos >= c.end.Load()+halfSpan/2 {
+			return heard
+		}
+		if h, ok := c.history.at(uint32(pos-min(pos, delay)), uint32(heard)); ok && heard > 0 {
+			heard -= min(heard, h)
+		}
+		if pos < c.fadedEnd.Load()+halfSpan/2 {
+			faded = 0 // not yet
+		}
+	}
+	return max(heard, faded)
 }
 
 // Holes is how often it ran dry in the middle of what it had to say.

@@ -85,6 +85,7 @@ type Speaker struct {
 	reach          atomic.Uint64 // the callback goes back to no earlier place in the mix
 	settledGen     atomic.Uint64 // what the callback had seen of gen and changes when it last rendered
 	settledChanges atomic.Uint64
+	trials         atomic.Uint64         // odd: the callback tries what may not be kept
 	waker          atomic.Pointer[waker] // nil: the card calls back in its own time
 
 	render renderer // owned by the callback
