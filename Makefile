@@ -148,12 +148,9 @@ hung && /^\t\tTest/ { names = names " " $$1 " " $$2 } \
 END { printf "%s%d packages failed, %d tests skipped%s\n", buffer == "" || !failed ? "" : buffer, failed, skipped, names }
 endef
 
-# Most tests wait for rooms and sound in real time, so that two cores have work for three packages.
-TEST_P := $(shell n=$$(nproc 2>/dev/null || echo 1); echo $$((n > 3 ? n : 3)))
-
 .PHONY: test
 test: deps-test ## all tests (some five minutes on two cores, compiling included)
-	@$(GO) test -v -p $(TEST_P) -timeout 10m $(PKG) 2>&1 | awk '$(SUMMARY)'
+	@$(GO) test -v -timeout 10m $(PKG) 2>&1 | awk '$(SUMMARY)'
 
 .PHONY: race
 race: deps-test ## all tests under the race detector

@@ -22,19 +22,23 @@ func TestWhatWasGrantedIsSaid(t *testing.T) {
 		period  time.Duration
 		periods int
 		want    string
+		slow    bool
 	}{
 		{"as shipped", alsacard.Options{}, 5 * time.Millisecond, 0,
-			"240 frames x 8 at 48000 Hz, of which it gives back what it has not played, but for 1 ms"},
+			"240 frames x 8 at 48000 Hz, of which it gives back what it has not played, but for 1 ms", true},
 		{"a card that copies ahead", alsacard.Options{Batch: true}, 5 * time.Millisecond, 0,
-			"240 frames x 8 at 48000 Hz, of which it gives back what it has not played, but for 6 ms"},
+			"240 frames x 8 at 48000 Hz, of which it gives back what it has not played, but for 6 ms", false},
 		{"a card that refuses", alsacard.Options{Rewind: alsacard.RewindNone}, 5 * time.Millisecond, 0,
-			"240 frames x 3 at 48000 Hz, which it keeps (the card does not give back what waits in it: 0 % of what was asked for)"},
-		{"a card that lies", alsacard.Options{Rewind: alsacard.RewindLies}, 5 * time.Millisecond, 0, "240 frames x 3 at 48000 Hz, which it keeps (the card"},
-		{"a card that forbids", alsacard.Options{Rewind: alsacard.RewindError}, 5 * time.Millisecond, 0, "operation not permitted)"},
-		{"more than it has", alsacard.Options{MaxBuffer: 1200}, 20 * time.Millisecond, 16, "600 frames x 2 at 48000 Hz (asked for 20ms x 16)"},
-		{"longer periods than asked for", alsacard.Options{MinPeriod: 960}, 5 * time.Millisecond, 4, "960 frames x 2 at 48000 Hz (asked for 5ms x 4)"},
+			"240 frames x 3 at 48000 Hz, which it keeps (the card does not give back what waits in it: 0 % of what was asked for)", false},
+		{"a card that lies", alsacard.Options{Rewind: alsacard.RewindLies}, 5 * time.Millisecond, 0, "240 frames x 3 at 48000 Hz, which it keeps (the card", true},
+		{"a card that forbids", alsacard.Options{Rewind: alsacard.RewindError}, 5 * time.Millisecond, 0, "operation not permitted)", true},
+		{"more than it has", alsacard.Options{MaxBuffer: 1200}, 20 * time.Millisecond, 16, "600 frames x 2 at 48000 Hz (asked for 20ms x 16)", false},
+		{"longer periods than asked for", alsacard.Options{MinPeriod: 960}, 5 * time.Millisecond, 4, "960 frames x 2 at 48000 Hz (asked for 5ms x 4)", false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
+			if row.slow {
+				slow(t)
+			}
 			row.card.Silence = true
 			sim := alsacard.Start(t, row.card)
 			cfg := Default()

@@ -11,7 +11,10 @@ import (
 
 func TestConversationOnPulseAudio(t *testing.T) { newRoom(t, newPulseAir(t)).converse() }
 
-func TestConversationOnALSA(t *testing.T) { newRoom(t, newALSAAir(t)).converse() }
+func TestConversationOnALSA(t *testing.T) {
+	slow(t)
+	newRoom(t, newALSAAir(t)).converse()
+}
 
 // theTime is what is answered to "what time is it?", by the room's clock.
 const theTime = "It is 3:00 PM on Wednesday, March 4, 2026."

@@ -65,6 +65,7 @@ func (h *host) attend(t testing.TB, m *meeting) (stop func()) {
 
 // TestMeet: two devices find each other at a Mosquitto and pair there; the room's own session is not put out by it.
 func TestMeet(t *testing.T) {
+	t.Parallel()
 	broker := mqtttest.Start(t, mqtttest.Options{})
 	h, g := open(t, nil), newGuest(t, "bedroom")
 	m, j := place(t, broker.URL(), h.id), place(t, broker.URL(), g.id)
@@ -130,6 +131,7 @@ func TestMeetWrongCode(t *testing.T) {
 // TestMeetReplay: somebody who has recorded a pairing at the broker publishes all of it again, with Mosquitto's own client: the next
 // window, with the same code, hears a knock and then nothing, and loses no try.
 func TestMeetReplay(t *testing.T) {
+	t.Parallel()
 	broker := mqtttest.Start(t, mqtttest.Options{})
 	type message struct {
 		topic   string

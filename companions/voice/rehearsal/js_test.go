@@ -11,6 +11,7 @@ import (
 
 // TestOfficialJavaScriptClientConverses lets the Realtime class of npm openai talk to the server (jstest/converse.mjs).
 func TestOfficialJavaScriptClientConverses(t *testing.T) {
+	t.Parallel()
 	o := quick()
 	o.Pace = 4 // so that there is something left to cancel
 	runJS(t, o, "converse")
