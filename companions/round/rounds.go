@@ -248,8 +248,9 @@ func (s *step) decide(atLimit bool) {
 	s.record(Entry{Kind: EntryRound, Place: &place, Message: &msg, Decision: &d, Why: d.Reason})
 	if d.Winner == "" {
 		r.why = d.Reason
-		r.silentAt = m.now
-		if len(d.Absent) > 0 { // somebody who saw more votes may have a winner
+		if r.over { // somebody who saw more votes has spoken already
+			r.silentAt = 0
+		} else if r.silentAt = m.now; len(d.Absent) > 0 { // or may have a winner
 			r.silentAt += m.cfg.ClaimLimit
 		}
 		if d.Ended {
