@@ -15,10 +15,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Bounds of a child process. Niceness keeps the sound card's thread ahead of it; memory is address space, of which
-// pocketsphinx maps some 200 MB with its model.
+// Bounds of a child process. Niceness keeps the sound card's thread ahead of it, and is small enough for an answer beside two
+// busy programs; memory is address space, of which pocketsphinx maps some 200 MB with its model.
 const (
-	childNice   = 10
+	childNice   = 5
 	childMemory = 1 << 30
 	childCPU    = 60 // seconds
 )
