@@ -158,9 +158,12 @@ race: deps-test ## all tests under the race detector
 
 .PHONY: fuzz
 fuzz: deps ## every fuzz target for FUZZTIME each (default 60s)
-	@n=0; while IFS=: read -r file func; do \
+	@# On a busy machine Go takes the end of that time for a failure, now and then: without an input that fails, it is none.
+	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; n=0; while IFS=: read -r file func; do \
 		n=$$((n+1)); echo "== $$func ($$(dirname "$$file")), $(FUZZTIME)"; \
-		$(GO) test -run '^$$' -fuzz "^$$func\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x "./$$(dirname "$$file")"; \
+		$(GO) test -run '^$$' -fuzz "^$$func\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x "./$$(dirname "$$file")" 2>&1 | tee "$$log" || { \
+			grep -qx ' *context deadline exceeded' "$$log" && ! grep -q 'Failing input' "$$log" && \
+			$(GO) test -run "^$$func\$$" "./$$(dirname "$$file")"; }; \
 	done < <(git ls-files -co --exclude-standard '*_test.go' | xargs grep -oE '^func Fuzz[A-Za-z0-9_]+' | sed 's/:func /:/'); \
 	[ "$$n" -gt 0 ] || { echo "fuzz: no target found"; exit 1; }; echo "fuzz: $$n targets, no finding"
 
