@@ -51,7 +51,7 @@ const (
 	maxStretches = 16
 	maxResponses = 8
 	maxOrphans   = 8
-	maxOver      = 8
+	maxOver      = 32
 )
 
 // apologies the machine gives a model in the name of a tool that it could not wait for.

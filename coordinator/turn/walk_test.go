@@ -66,6 +66,7 @@ func TestRandomWalk(t *testing.T) {
 
 func FuzzStep(f *testing.F) {
 	f.Add(uint64(1), uint64(2))
+	f.Add(uint64(1144544960872143637), uint64(8069)) // a floor that is granted eight turns late
 	f.Fuzz(func(t *testing.T, a, b uint64) {
 		walk(t, rand.New(rand.NewPCG(a, b)), fmt.Sprintf("PCG(%d, %d)", a, b), 200)
 	})
