@@ -15,10 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Bounds of a child process. Niceness keeps the sound card's thread ahead of it, and is small enough for an answer beside two
-// busy programs; memory is address space, of which pocketsphinx maps some 200 MB with its model.
+// Bounds of a child process. Memory is address space, of which pocketsphinx maps some 200 MB with its model. It is not nice: the
+// sound card's thread comes first as it is, and beside busy programs an answer would come too late.
 const (
-	childNice   = 5
 	childMemory = 1 << 30
 	childCPU    = 60 // seconds
 )
@@ -64,7 +63,6 @@ func (c children) run(ctx context.Context, in []byte, path string, args ...strin
 		return nil, fmt.Errorf("%s: start: %w", name, err)
 	}
 	// It may be over already; then there is nothing to limit.
-	_ = unix.Setpriority(unix.PRIO_PROCESS, cmd.Process.Pid, childNice)
 	_ = unix.Prlimit(cmd.Process.Pid, unix.RLIMIT_AS, &unix.Rlimit{Cur: childMemory, Max: childMemory}, nil)
 	_ = unix.Prlimit(cmd.Process.Pid, unix.RLIMIT_CPU, &unix.Rlimit{Cur: childCPU, Max: childCPU}, nil)
 	_ = unix.Prlimit(cmd.Process.Pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: uint64(c.most), Max: uint64(c.most)}, nil)

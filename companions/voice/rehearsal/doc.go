@@ -10,7 +10,7 @@
 // it, and are waited for. Everything in session is touched by the loop alone. Pace and backpressure: an answer hands over
 // one piece of sound at a time, and the loop takes none while the outbox is full.
 //
-// Ears are pocketsphinx, the mouth is flite or espeak-ng: child processes, bounded in number, time, memory and niceness.
+// Ears are pocketsphinx, the mouth is flite or espeak-ng: child processes, bounded in number, time and memory.
 // Without them the server says what it measured and plays back what it heard.
 //
 // In a room the instructions of an answer begin with RoomMarker: then they are guidance (why this companion was selected,
