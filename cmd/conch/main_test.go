@@ -26,7 +26,7 @@ import (
 func TestMain(m *testing.M) {
 	// Stories wait nearly always: for an answer to be spoken, for a device to be missed. A -parallel on the command line comes
 	// later and wins.
-	_ = flag.Set("test.parallel", "12") // every test binary has it
+	_ = flag.Set("test.parallel", "8") // every test binary has it
 	testscript.Main(m, map[string]func(){"conch": main})
 }
 
