@@ -3,7 +3,6 @@ package device
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -17,6 +16,7 @@ import (
 
 	"conch/audio/audiotest"
 	"conch/companions"
+	"conch/mqtt/mqtttest"
 )
 
 // Power cuts: each device is a process of its own, which kills itself with SIGKILL at a step of pairing, and is started again with
@@ -228,10 +228,9 @@ func cancelPairing(t *testing.T, m *cutDevice) {
 // unusedPort is one that nobody has right now.
 func unusedPort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := mqtttest.FreePort("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
+	return port
 }

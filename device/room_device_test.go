@@ -3,7 +3,6 @@ package device
 import (
 	"context"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -505,14 +504,7 @@ func TestFlatEndedWhileSpeaking(t *testing.T) {
 // to be lost.
 func TestFlatBrokerGoesLast(t *testing.T) {
 	f := newFlat(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	addr := "127.0.0.1:" + unusedPort(t)
 	kitchen := f.raise("kitchen", "Ada", boxOptions{config: func(c *Config) { c.Room.Broker, c.Room.Listen = "embedded", addr }})
 	hall := f.raise("hall", "Ben", boxOptions{config: func(c *Config) { c.Room.Broker = "mqtt://" + addr }})
 	f.meet()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"conch/device"
+	"conch/mqtt/mqtttest"
 )
 
 // control is the appliance's socket.
@@ -34,12 +35,10 @@ func (m *manager) ask(method, path string, in, out any) {
 // unusedPort is one that nobody has right now.
 func unusedPort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := mqtttest.FreePort("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
 	return port
 }
 

@@ -64,10 +64,7 @@ func house(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func freePort(ts *testscript.TestScript) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	ts.Check(err)
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
+	port, err := mqtttest.FreePort("127.0.0.1")
 	ts.Check(err)
 	return port
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,12 +12,7 @@ import (
 // TestPersonHearsTheRoom: at the terminal of one device stands what another one answers, and why nobody does.
 func TestPersonHearsTheRoom(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	l.Close()
+	address := "127.0.0.1:" + unusedPort(t)
 	dir := t.TempDir()
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "CONCH_AUDIO_BACKEND=null", "CONCH_VOICE_KIND=rehearsal"}
 	settings := func(name, companion string) []string {

@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -57,7 +59,7 @@ func Start(t TB, o Options) *Mosquitto {
 		o.Address = "127.0.0.1"
 	}
 	m := &Mosquitto{t: t, o: o, dir: t.TempDir()}
-	port, err := freePort(o.Address)
+	port, err := FreePort(o.Address)
 	if err != nil {
 		t.Fatalf("mqtttest: %v", err)
 	}
@@ -84,14 +86,15 @@ func Find(name string) (string, error) {
 	return p, nil
 }
 
-func freePort(address string) (string, error) {
-	l, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
-	if err != nil {
-		return "", err
+// FreePort is a port of this machine that nobody has, and that nobody is given either: the kernel gives from 32768 on.
+func FreePort(address string) (string, error) {
+	for range 100 {
+		port := strconv.Itoa(20000 + rand.IntN(12000))
+		if l, err := net.Listen("tcp", net.JoinHostPort(address, port)); err == nil {
+			return port, l.Close()
+		}
 	}
-	defer func() { _ = l.Close() }()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	return port, err
+	return "", fmt.Errorf("mqtttest: no port of %s is free from 20000 to 32000", address)
 }
 
 func (m *Mosquitto) configure(port string) error {
