@@ -96,6 +96,14 @@ type Stats struct {
 // the reason, or fails where CI is set.
 func Start(t testing.TB, o Options) *Card {
 	t.Helper()
+	c := ForChild(t, o)
+	t.Setenv("ALSA_CONFIG_PATH", c.ConfigPath())
+	return c // the mapping stays: a stream that was abandoned may still look at it
+}
+
+// ForChild makes a card for another process, which finds it if its ALSA_CONFIG_PATH is ConfigPath.
+func ForChild(t testing.TB, o Options) *Card {
+	t.Helper()
 	dir := t.TempDir()
 	if err := Build(dir); err != nil {
 		if os.Getenv("CI") != "" {
@@ -107,8 +115,7 @@ func Start(t testing.TB, o Options) *Card {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("ALSA_CONFIG_PATH", c.ConfigPath())
-	return c // the mapping stays: a stream that was abandoned may still look at it
+	return c
 }
 
 // Build compiles the plug-in into dir.

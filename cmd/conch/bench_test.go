@@ -14,7 +14,8 @@ import (
 // conch bench silence, as it is documented: every state, on a card and on the virtual one, with any number of presses, and what was
 // granted with the bound that follows from it.
 func TestBenchSilence(t *testing.T) {
-	card := alsacard.Start(t, alsacard.Options{})
+	t.Parallel()
+	card := alsacard.ForChild(t, alsacard.Options{})
 	for _, args := range [][]string{{"-n", "2"}, {"-n", "1", "--virtual"}} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			home := t.TempDir()
@@ -22,7 +23,7 @@ func TestBenchSilence(t *testing.T) {
 			defer cancel()
 			cmd := exec.CommandContext(ctx, "conch", append([]string{"bench", "silence"}, args...)...)
 			cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_STATE_HOME="+home, "XDG_RUNTIME_DIR="+home,
-				"CONCH_AUDIO_PLAYBACK="+card.Device(), "CONCH_AUDIO_CAPTURE="+card.Device())
+				"ALSA_CONFIG_PATH="+card.ConfigPath(), "CONCH_AUDIO_PLAYBACK="+card.Device(), "CONCH_AUDIO_CAPTURE="+card.Device())
 			cmd.WaitDelay = 5 * time.Second
 			var errs strings.Builder
 			cmd.Stderr = &errs
