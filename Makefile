@@ -179,7 +179,7 @@ tones: deps ## the pairing code's tones in 2,240 simulated rooms, and hours of w
 	@$(GO) test -count=1 -v -timeout 60m -run 'TestRooms|TestNothingIsHeard' ./audio/tones -tones.rooms=40 -tones.minutes=60 $(ARGS)
 
 .PHONY: bench
-bench: deps-test ## press to silence and the other figures, each promise beside its figure at the end (25 minutes); PICTURE=device/benchtest/silence.svg draws that of the README anew
+bench: deps-test ## press to silence and the other figures, each promise beside its figure at the end (half an hour); PICTURE=device/benchtest/silence.svg draws that of the README anew
 	@$(call install,$(BENCH_NEEDS),Its rows are skipped.,0)
 	@mkdir -p build; rm -f build/bench.jsonl; status=0; \
 	CONCH_BENCH_RESULTS="$(CURDIR)/build/bench.jsonl" $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 60m $(PKG) || status=1; \
