@@ -94,6 +94,7 @@ func TestDoctorAtTheBroker(t *testing.T) {
 		{"not TLS", strings.Replace(room("kitchen", "", ""), "mqtt://", "mqtts://", 1), doctor.Bad, "does not answer like an MQTT broker", "something else listens there", "scheme and port"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
+			t.Parallel()
 			d := diagnose(t, x.toml)
 			says(t, d, "broker", x.level, x.text, x.cause, x.do)
 			for _, f := range d.Findings {

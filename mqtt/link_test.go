@@ -118,7 +118,6 @@ func TestNothingStaleIsDeliveredAfterACutCable(t *testing.T) {
 }
 
 func TestTroubleIsSaidInWords(t *testing.T) {
-	t.Parallel()
 	dir := t.TempDir()
 	secret := filepath.Join(dir, "password")
 	if err := os.WriteFile(secret, []byte("open sesame\n"), 0o600); err != nil {

@@ -18,6 +18,7 @@ func TestBenchSilence(t *testing.T) {
 	card := alsacard.ForChild(t, alsacard.Options{})
 	for _, args := range [][]string{{"-n", "2"}, {"-n", "1", "--virtual"}} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			t.Parallel()
 			home := t.TempDir()
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()

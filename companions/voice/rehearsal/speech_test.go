@@ -8,7 +8,6 @@ import (
 // TestSpokenQuestionsAreAnswered goes the whole way: flite asks, the wire carries, pocketsphinx hears, the rules answer,
 // flite speaks.
 func TestSpokenQuestionsAreAnswered(t *testing.T) {
-	t.Parallel()
 	ears, mouth := NewEars(), NewMouth()
 	if _, ok := ears.(*sphinx); !ok {
 		t.Skip("missing: pocketsphinx_continuous (apt install pocketsphinx pocketsphinx-en-us)")
