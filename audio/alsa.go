@@ -30,6 +30,10 @@ import (
 // period, so that it keeps one more.
 const rewindMargin = time.Millisecond
 
+// renderAtOnce bounds what is rendered before it is written, however long the card's periods are: after something was taken back
+// the card plays its margin meanwhile, and has nothing after that. Our choice.
+const renderAtOnce = 5 * time.Millisecond
+
 // shortTries is how often in a row a card may keep more of what was asked for than the time explains that the thread was late.
 const shortTries = 3
 
@@ -254,7 +258,7 @@ func (s *alsaStream) open(cfg StreamConfig, p place) (err error) {
 	if buffer < period+s.margin+RewindStep {
 		return fmt.Errorf("%w: it holds %d frames", errNoRewind, buffer)
 	}
-	s.buf = make([]int16, period/RewindStep*RewindStep+RewindStep)
+	s.buf = make([]int16, min(period, CardFrames(renderAtOnce))/RewindStep*RewindStep+RewindStep)
 	s.sent.ring = make([]int16, buffer)
 	for try := 1; ; try++ {
 		back := s.pcm.rewindable() - s.margin

@@ -208,3 +208,36 @@ func TestALSAThatStopsGivingBackIsOpenedAnew(t *testing.T) {
 		})
 	}
 }
+
+// A card of long periods is given a little at a time: as long as the first of what replaces what was taken back is rendered, the card
+// plays its margin, and a slow machine takes longer than that for a whole period.
+func TestALSARendersLittleAtOnce(t *testing.T) {
+	card := alsacard.Start(t, alsacard.Options{MinPeriod: 4800})
+	m, err := NewCard("alsa", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	s := NewSpeaker(SpeakerConfig{})
+	var longest, all atomic.Int64
+	str, err := m.OpenPlayback(StreamConfig{Device: card.Device(), Back: s}, func(pcm []int16) {
+		longest.Store(max(longest.Load(), int64(len(pcm))))
+		all.Add(int64(len(pcm)))
+		s.Render(pcm)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g := str.Granted(); !g.Rewinds() || g.Period < 4800 {
+		t.Errorf("granted %+v; want a card of long periods that gives back", g)
+	}
+	for until := time.Now().Add(10 * time.Second); all.Load() < 3*4800 && time.Now().Before(until); {
+		<-time.After(10 * time.Millisecond)
+	}
+	if err := str.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n := CardDuration(int(longest.Load())); all.Load() < 3*4800 || n > 6*time.Millisecond {
+		t.Errorf("%v rendered at once, of %v", n, CardDuration(int(all.Load())))
+	}
+}
