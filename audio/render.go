@@ -274,7 +274,7 @@ func (c *Source) render(r *renderer, mix []float32, g, dg float32) int {
 			}
 			if held {
 				c.lacks(written)
-			} else if c.live {
+			} else if c.live.Load() {
 				c.skip(min(written, from+uint64(len(mix))))
 			}
 			return 0
@@ -351,7 +351,7 @@ func (c *Source) render(r *renderer, mix []float32, g, dg float32) int {
 					c.fadedEnd.Store(r.mixed + uint64(n))
 					c.faded.Store(p.read - p.skipped)
 				}
-			case c.live && !held:
+			case c.live.Load() && !held:
 				c.skip(min(written, p.read+uint64(len(mix)-n))) // the rest of the chunk, too
 			}
 		}

@@ -19,7 +19,6 @@ type Source struct {
 	limit   int     // samples queued at most
 	clip    []int16 // instead of a ring, for a cue
 	loop    bool
-	live    bool // see Live
 	opened  time.Duration
 	writer  chan struct{} // held by who writes, and by who takes the ring away
 	space   chan struct{} // Watch to a waiting writer
@@ -35,6 +34,7 @@ type Source struct {
 	held      atomic.Bool   // by Hold, until Release
 	released  atomic.Int64  // by Release: when
 	stop      atomic.Bool   // by StopLoop: end softly
+	live      atomic.Bool   // by Live
 	waiting   atomic.Bool   // by Write: wants space
 	cut       atomic.Bool   // by Cut, and by Watch when the card stands still
 	dry       atomic.Bool   // by the callback: somewhere in what the card holds it had too little
@@ -176,9 +176,9 @@ func (c *Source) Resume() {
 // answer that is made ready while somebody else still speaks.
 func (c *Source) Hold() { c.held.Store(true) }
 
-// Live says that this source goes on whether it is heard or not, as a radio or a call does: what it brings while it is hushed or
-// paused is skipped, not kept, and counts as not heard. Call it before anything is written.
-func (c *Source) Live() { c.live = true }
+// Live says that this source goes on whether it is heard or not, as a radio or a call does: what it brings while it is hushed
+// or paused is skipped, not kept, and counts as not heard. Call it before anything is written.
+func (c *Source) Live() { c.live.Store(true) }
 
 // Release ends a Hold: what is buffered begins to sound with the next callback, without waiting for more. After a Drop it
 // does nothing.
