@@ -177,6 +177,40 @@ func stream(run func(ctx context.Context, write func([]int16) error) error, ende
 	return ToolResult{Effect: turn.EffectAudioStream, Stream: StreamFunc{Run: run, Ended: ended}}
 }
 
+// A radio and a call go on while nobody hears them, a book waits: the speaker is told which.
+func TestTheSpeakerIsToldWhatDoesNotWait(t *testing.T) {
+	nothing := func(context.Context, func([]int16) error) error { return nil }
+	for _, row := range []struct {
+		name string
+		of   ToolResult
+		want bool
+	}{
+		{"book", ToolResult{Effect: turn.EffectAudioStream, Stream: StreamFunc{Run: nothing}}, false},
+		{"radio", ToolResult{Effect: turn.EffectAudioStream, Stream: StreamFunc{Run: nothing, Live: true}}, true},
+		{"call", ToolResult{Effect: turn.EffectInputClaim, Claim: ClaimFunc{Run: nothing}}, true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newRig(t)
+				g.tools[row.name] = func(context.Context, string) ToolResult { return row.of }
+				id := g.utter(time.Second)
+				g.respond(id, "r1")
+				g.Post(turn.ToolCalled{At: g.Now(), Turn: id, Response: "r1", Call: "c1", Name: row.name})
+				g.finish(id, "r1")
+				if row.of.Effect == turn.EffectAudioStream {
+					g.respond(id, "r2")
+					g.speak(id, "r2", 100*time.Millisecond, 2)
+					g.finish(id, "r2")
+				}
+				g.quiet()
+				if got := g.has("live"); got != row.want {
+					t.Errorf("told to go on: %v; want %v; journal %q", got, row.want, g.take())
+				}
+			})
+		})
+	}
+}
+
 type ending struct {
 	how   turn.EndedHow
 	heard int
@@ -321,6 +355,9 @@ func TestACallSurvivesABounce(t *testing.T) {
 				}
 				if !slices.Equal(ended, []turn.EndedHow{how}) {
 					t.Errorf("the call ended %v; want %v, once", ended, how)
+				}
+				if g.has("live") != row.bounce {
+					t.Errorf("the call's new source does not wait: %v; want %v", g.has("live"), row.bounce)
 				}
 				if g.has("mic open") || len(g.ends()) != 1 {
 					t.Errorf("the press opened a turn: %q, journal %q", g.ends(), g.take())

@@ -39,6 +39,17 @@ func handsOf(t *testing.T, log *slog.Logger, s skill, d func() *Device) coordina
 	return hands{box}
 }
 
+func TestAStreamThatDoesNotWaitIsToldSo(t *testing.T) {
+	for _, live := range []bool{false, true} {
+		box := handsOf(t, slog.New(slog.DiscardHandler), skill{"play": func(skills.Context) (skills.Result, error) {
+			return skills.Result{Effect: skills.AudioStream{Live: live}}, nil
+		}}, nil)
+		if r := box.Call(t.Context(), "t-1", "play", "{}"); r.Effect != turn.EffectAudioStream || r.Stream.Live != live {
+			t.Errorf("%+v of a stream that says Live: %v", r, live)
+		}
+	}
+}
+
 // caller is a mind that calls what it is asked for ("wait, wait, stop"), with words before, and narrates what came back.
 type caller struct{}
 
