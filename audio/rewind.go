@@ -245,7 +245,8 @@ func (s *Speaker) setMark() {
 	oldest := r.marks.at(r.marks.first)
 	for i := range s.slots {
 		c, k, o := s.slots[i].Load(), &m.sources[i], &oldest.sources[i]
-		if c != nil && o.serial == c.serial && k.serial == c.serial && c.ring != nil && !k.finished {
+		// Watch may take the ring of one that has finished.
+		if c != nil && !k.finished && o.serial == c.serial && k.serial == c.serial && c.ring != nil {
 			c.ring.release(o.play.skipped + o.rendered)
 		}
 	}

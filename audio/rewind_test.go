@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -197,4 +198,26 @@ func rewindWalk(t *testing.T, seed uint64) error {
 		return fmt.Errorf("%d underruns; want %d", a, b)
 	}
 	return nil
+}
+
+// Watch takes a ring away from who has finished, while the card goes on: whatever the callback still looks at is not it.
+func TestWatchTakesNoRingThatIsLookedAt(t *testing.T) {
+	r := newRewindRig(t)
+	r.c.AfterPeriod = nil
+	var ended atomic.Bool
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		for !ended.Load() {
+			r.s.Watch()
+		}
+	}()
+	for range 200 {
+		src := r.s.Open(audio.SourceSpeech, r.s.Generation())
+		src.Write(t.Context(), noise(audio.Rate/100, 1))
+		src.Close()
+		r.c.Advance(120 * time.Millisecond)
+	}
+	ended.Store(true)
+	<-watched
 }
