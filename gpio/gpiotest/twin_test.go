@@ -87,6 +87,7 @@ func TestTapModeFollowsTheRecording(t *testing.T) {
 		tap()
 		tap()
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		b.CaptureEnded(presses[1])
 		tap()
 		b.CaptureEnded(presses[1]) // which is no news of the one after it
