@@ -46,9 +46,9 @@ func TestPersonTypesWhileItIsPaired(t *testing.T) {
 	p.sees(`^room    home, paired, kept here`)
 	p.types("Ada, what is one plus two\r")
 	p.sees(`^Ada: .*1 plus 2 is 3\.`)
+	p.types("q\r")
+	p.leaves()
 	if text := p.screen(); p.program.Process.Pid != pid || strings.Contains(p.log.String(), open.Code) {
 		t.Errorf("another process, or the code is in the log:\n%s", text)
 	}
-	p.types("q\r")
-	p.leaves()
 }
