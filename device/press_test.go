@@ -81,8 +81,7 @@ func TestAReleaseIsItsOwnSourcesInAnyMix(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer in.Close()
-	defer person.Close()
+	t.Cleanup(func() { person.Close(); in.Close() }) // when the box has ended
 	type source struct {
 		name           string
 		press, release func()
