@@ -154,8 +154,8 @@ test: deps-test ## all tests (some five minutes on two cores, compiling included
 
 .PHONY: race
 race: deps-test ## all tests under the race detector
-	@# One test at a time: sound does not wait for a detector that takes ten times as long, and passes alone.
-	@$(GO) test -race -p 1 -parallel 1 -timeout 40m $(PKG)
+	@# Few at a time: sound does not wait for a detector that takes ten times as long.
+	@$(GO) test -race -p 1 -parallel 3 -timeout 40m $(PKG)
 
 .PHONY: fuzz
 fuzz: deps ## every fuzz target for FUZZTIME each (default 60s)
