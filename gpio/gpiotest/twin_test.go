@@ -88,9 +88,10 @@ func TestTapModeFollowsTheRecording(t *testing.T) {
 		tap()
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		b.CaptureEnded(presses[1])
+		second := presses[1]
+		b.CaptureEnded(second)
 		tap()
-		b.CaptureEnded(presses[1]) // which is no news of the one after it
+		b.CaptureEnded(second) // which is no news of the one after it
 		tap()
 		time.Sleep(time.Second)
 		cancel()
