@@ -9,7 +9,12 @@ for program in node npm openssl; do
 	command -v "$program" >/dev/null || { echo "missing: $program" >&2; exit 3; }
 done
 has() { [ "$(sed -n 's/^  "version": "\(.*\)",*$/\1/p' "node_modules/$1/package.json" 2>/dev/null)" = "$2" ]; }
-# The classes need no more than Node 20 gives, although the packages ask for 22; npm warns and installs. Two tests may come here.
+# The classes need no more than Node 20 gives, although the packages ask for 22; npm warns and installs. With Node 18 it leaves out
+# what the agents SDK imports. Two tests may come here.
+if [ "$2" = agents ] && [ "$(node -p 'parseInt(process.versions.node)')" -lt 20 ]; then
+	echo "missing: node 20 or later for the agents SDK (this is $(node --version))" >&2
+	exit 3
+fi
 (
 	command -v flock >/dev/null && flock 9
 	has openai 7.55.0 && has @openai/agents-realtime 0.20.0 ||
