@@ -286,3 +286,10 @@ func Version() string {
 	}
 	return fmt.Sprintf("conch %s %s %s/%s", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
+
+// fit notes what had to stay away, for as long as this configuration is in force.
+func (d *Device) fit(misfits []Misfit) {
+	for _, m := range misfits {
+		d.conds.set(m.Code, m.Text, m.Do)
+	}
+}

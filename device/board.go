@@ -141,7 +141,7 @@ func (m Misfit) String() string { return m.Text + "; " + m.Do }
 // Misfits looks at the pins of button, light and board together.
 func (c *Config) Misfits() []Misfit {
 	var all []Misfit
-	from := func(key string) string { return "; set by " + c.originOf(key) }
+	from := func(key string) string { return "; set by " + c.Origin(key) }
 	board, _ := gpio.FindBoard(c.Device.Board)
 	if len(boardWords(c.Device.Board)) > 1 {
 		all = append(all, Misfit{"board.misfit", "board", fmt.Sprintf("config: device.board = %s: is more than one board, and the buttons and lights of two cannot both be the ones%s",
@@ -218,17 +218,10 @@ func (c Config) Fitting() (Config, []Misfit) {
 		case "light":
 			c.Light.Driver = string(gpio.LightNone)
 		case "button":
-			c.noPin = true
+			c.NoPin = true
 		case "board":
 			c.Device.Board = ""
 		}
 	}
 	return c, misfits
-}
-
-// fit notes what had to stay away, for as long as this configuration is in force.
-func (d *Device) fit(misfits []Misfit) {
-	for _, m := range misfits {
-		d.conds.set(m.Code, m.Text, m.Do)
-	}
 }

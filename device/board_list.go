@@ -25,12 +25,12 @@ type PinsOptions struct {
 
 // Pins lists chips, pins and proposals, with what this configuration uses them for.
 func Pins(cfg Config, o PinsOptions) PinsReport {
-	return gpio.Inspect(gpio.InventoryOptions{Chip: cfg.Button.Chip, Uses: cfg.pinUses(), Board: cfg.Device.Board, Levels: o.Levels,
+	return gpio.Inspect(gpio.InventoryOptions{Chip: cfg.Button.Chip, Uses: pinUses(&cfg), Board: cfg.Device.Board, Levels: o.Levels,
 		Detect: gpio.DetectOptions{Root: o.Root, ProbeI2C: o.ProbeI2C}})
 }
 
 // pinUses are the pins that the configuration uses, and what for.
-func (c *Config) pinUses() map[int]string {
+func pinUses(c *Config) map[int]string {
 	uses := map[int]string{}
 	if gpio.LightPins(gpio.LightDriver(c.Light.Driver)) > 0 {
 		pins, _ := parsePins(c.Light.Pins) // its key has checked it

@@ -69,7 +69,7 @@ func TestEveryBoardFillsTheConfiguration(t *testing.T) {
 				want["audio.playback"] = origin
 			}
 			for key, from := range want {
-				if got := c.originOf(key); got != from {
+				if got := c.Origin(key); got != from {
 					t.Errorf("%s comes from %q; want %q", key, got, from)
 				}
 			}
@@ -180,10 +180,10 @@ func TestMisfits(t *testing.T) {
 				t.Errorf("\n got %s\nwant %s", strings.Join(got, "\n"), c.want)
 			}
 			fitting, misfits := cfg.Fitting()
-			if len(misfits) > 0 && fitting.Light.Driver != "none" && !fitting.noPin && (misfits[0].Part != "board" || fitting.Device.Board != "") {
+			if len(misfits) > 0 && fitting.Light.Driver != "none" && !fitting.NoPin && (misfits[0].Part != "board" || fitting.Device.Board != "") {
 				t.Error("it does not fit, and is used all the same")
 			}
-			if len(misfits) > 0 && misfits[0].Part == "light" && fitting.noPin {
+			if len(misfits) > 0 && misfits[0].Part == "light" && fitting.NoPin {
 				t.Error("the button stays away, though it is the light that does not fit")
 			}
 		})

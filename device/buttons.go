@@ -211,9 +211,9 @@ func buttonRemedy(err error) string {
 func chooseButtons(cfg Config, in *os.File, out io.Writer, now func() time.Duration) ([]gpio.Source, error) {
 	console := gpio.ConsoleOptions{Screen: out, Clock: now}
 	var sources []gpio.Source
-	pin, quiet := cfg.wantsPin(in)
+	pin, quiet := wantsPin(&cfg, in)
 	if pin {
-		o, err := cfg.buttonOptions(now)
+		o, err := buttonOptions(&cfg, now)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrRefused, err)
 		}
@@ -227,7 +227,7 @@ func chooseButtons(cfg Config, in *os.File, out io.Writer, now func() time.Durat
 			sources = append(sources, gpio.OpenConsole(in, console))
 		}
 	case "evdev":
-		o, err := cfg.buttonOptions(now)
+		o, err := buttonOptions(&cfg, now)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrRefused, err)
 		}
@@ -244,9 +244,9 @@ func chooseButtons(cfg Config, in *os.File, out io.Writer, now func() time.Durat
 // wantsPin says whether a pin is a button here, and whether its absence would surprise nobody. With source auto that is: a
 // machine without the header's chip, unless a person has named chip, pin or board. A person at a terminal of such a machine
 // has the keyboard.
-func (c *Config) wantsPin(in *os.File) (pin, quiet bool) {
+func wantsPin(c *Config, in *os.File) (pin, quiet bool) {
 	switch {
-	case c.noPin:
+	case c.NoPin:
 		return false, false
 	case c.Button.Source == "gpio":
 		return true, false
@@ -259,7 +259,7 @@ func (c *Config) wantsPin(in *os.File) (pin, quiet bool) {
 }
 
 // buttonOptions are those of a pin or a key.
-func (c *Config) buttonOptions(now func() time.Duration) (gpio.ButtonOptions, error) {
+func buttonOptions(c *Config, now func() time.Duration) (gpio.ButtonOptions, error) {
 	bias, err := gpio.ParseBias(c.Button.Bias)
 	if err != nil {
 		return gpio.ButtonOptions{}, err
@@ -270,35 +270,35 @@ func (c *Config) buttonOptions(now func() time.Duration) (gpio.ButtonOptions, er
 	}
 	return gpio.ButtonOptions{
 		Chip: c.Button.Chip, ActiveHigh: c.Button.Active == "high", Bias: bias, Mode: mode, Clock: now,
-		Press: c.Button.Press, Stuck: c.stuckAfter(),
+		Press: c.Button.Press, Stuck: stuckAfter(c),
 	}, nil
 }
 
 // stuckAfter is how long a press may be: the turn's own limit comes first, with a cue.
-func (c *Config) stuckAfter() time.Duration { return c.Turn.Listen + 5*time.Second }
+func stuckAfter(c *Config) time.Duration { return c.Turn.Listen + 5*time.Second }
 
 // CheckButton looks whether the button that the configuration asks for by name can be had: an error of conch check. That
 // conch itself has it already is well.
 func CheckButton(cfg Config) error {
 	if cfg.Button.Source == "evdev" {
 		if err := gpio.FindKeys(gpio.KeysOptions{Device: cfg.Button.Device, Keys: cfg.Button.Keys}); err != nil {
-			return fmt.Errorf("%w: config: button.source = \"evdev\"; set by %s: %w; %s", ErrRefused, cfg.originOf("button.source"), err, buttonRemedy(err))
+			return fmt.Errorf("%w: config: button.source = \"evdev\"; set by %s: %w; %s", ErrRefused, cfg.Origin("button.source"), err, buttonRemedy(err))
 		}
 		return nil
 	}
 	if cfg.Button.Source != "gpio" && (cfg.Button.Source != "auto" || cfg.Button.Chip == "") {
 		return nil
 	}
-	if fitting, _ := cfg.Fitting(); fitting.noPin {
+	if fitting, _ := cfg.Fitting(); fitting.NoPin {
 		return nil // said already, and better
 	}
 	who, err := gpio.Holder(cfg.Button.Pin, cfg.Button.Chip)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w: config: button.pin = %d; set by %s: %w", ErrRefused, cfg.Button.Pin, cfg.originOf("button.pin"), err)
+		return fmt.Errorf("%w: config: button.pin = %d; set by %s: %w", ErrRefused, cfg.Button.Pin, cfg.Origin("button.pin"), err)
 	case who != "" && !strings.HasPrefix(who, "conch@"):
 		return fmt.Errorf("%w: config: button.pin = %d; set by %s: %w: %s holds it (see conch gpio list); end that, or take another pin",
-			ErrRefused, cfg.Button.Pin, cfg.originOf("button.pin"), gpio.ErrPinInUse, who)
+			ErrRefused, cfg.Button.Pin, cfg.Origin("button.pin"), gpio.ErrPinInUse, who)
 	}
 	return nil
 }

@@ -34,15 +34,15 @@ type Config struct {
 	Warnings []string
 
 	origin     map[string]string // key to where its value came from; absent is "default"
-	keyFrom    string            // the file voice.key was read from; empty: it was not
+	KeyFrom    string            // the file voice.key was read from; empty: it was not
 	keyTrouble string            // why it cannot be used (LoadOptions.Keyless)
-	noPin      bool              // the button's pin does not fit (Fitting)
+	NoPin      bool              // the button's pin does not fit (Fitting)
 
-	refused      []string // what is wrong with it; nil unless LoadOptions.Anyway
+	Problems     []string // what is wrong with it; nil unless LoadOptions.Anyway
 	shut         []string // keys that guard something and whose values are refused, with what holds instead
 	refusedFlags bool     // of LoadOptions.Flags, at least one is
-	talkStays    bool     // voice.remember is refused: who wanted it deleted can still say so, what is deleted does not come back
-	stateUnsure  bool     // state.dir is refused: the directory that is used instead may know nothing of a person's wishes
+	TalkStays    bool     // voice.remember is refused: who wanted it deleted can still say so, what is deleted does not come back
+	StateUnsure  bool     // state.dir is refused: the directory that is used instead may know nothing of a person's wishes
 }
 
 // DeviceConfig is who this device is.
@@ -172,7 +172,7 @@ type RoomConfig struct {
 }
 
 // ids are Members one by one.
-func (r RoomConfig) ids() []round.DeviceID {
+func (r RoomConfig) IDs() []round.DeviceID {
 	var ids []round.DeviceID
 	for _, id := range strings.FieldsFunc(r.Members, func(c rune) bool { return c == ',' || c == ' ' }) {
 		ids = append(ids, round.DeviceID(id))
@@ -250,15 +250,15 @@ type Row struct {
 func (c *Config) Describe() []Row {
 	rows := make([]Row, 0, 64)
 	for _, k := range keys(c) {
-		rows = append(rows, Row{k.name, k.show(), c.originOf(k.name)})
+		rows = append(rows, Row{k.name, k.show(), c.Origin(k.name)})
 		if k.name == "voice.key_file" {
-			rows = append(rows, Row{"voice.key", c.Voice.Key.String(), c.originOf("voice.key")})
+			rows = append(rows, Row{"voice.key", c.Voice.Key.String(), c.Origin("voice.key")})
 		}
 	}
 	return rows
 }
 
-func (c *Config) originOf(key string) string {
+func (c *Config) Origin(key string) string {
 	if o, ok := c.origin[key]; ok {
 		return o
 	}
@@ -266,7 +266,7 @@ func (c *Config) originOf(key string) string {
 }
 
 // Unset says that nobody has set the key.
-func (c *Config) Unset(key string) bool { return strings.HasPrefix(c.originOf(key), "default") }
+func (c *Config) Unset(key string) bool { return strings.HasPrefix(c.Origin(key), "default") }
 
 func (c *Config) setOrigin(key, from string) {
 	if c.origin == nil {

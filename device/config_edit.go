@@ -221,3 +221,12 @@ func replaceConfig(path, text string) error {
 	defer dir.Close()
 	return dir.Sync()
 }
+
+// unwrapPath leaves out the path of a path error: the message has it already.
+func unwrapPath(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}

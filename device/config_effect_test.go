@@ -131,7 +131,7 @@ func buttonNames(s *seam) string {
 }
 
 func pressOptions(s *seam) any {
-	o, err := s.cfg.buttonOptions(nil)
+	o, err := buttonOptions(s.cfg, nil)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func pressOptions(s *seam) any {
 }
 
 func lightOf(s *seam) any {
-	c, err := s.cfg.light()
+	c, err := lightConfig(s.cfg)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -646,7 +646,7 @@ func refines(s *seam) string {
 	}
 }
 
-func manners(s *seam) any { return s.cfg.round() }
+func manners(s *seam) any { return roundConfig(s.cfg) }
 
 // secretIn is the name of a file that holds text.
 func secretIn(t *testing.T, text string) string {
@@ -703,7 +703,7 @@ func effects(t *testing.T) []effect {
 			`"apa102"`: "Driver:apa102", `"apa102-gpio"`: "Driver:apa102-gpio", `"sysfs"`: "Driver:sysfs"}},
 		{"light.pins", "", printed(lightOf), map[string]string{`""`: "Pins:[]", `"25"`: "Pins:[25]", `"0,13,27"`: "Pins:[0 13 27]"}},
 		{"light.spi", "[light]\ndriver = \"apa102\"\n", func(s *seam) string {
-			c, _ := s.cfg.light()
+			c, _ := lightConfig(s.cfg)
 			on, err := light.Open(c)
 			if err == nil {
 				_ = on.Close()
@@ -748,7 +748,7 @@ func effects(t *testing.T) []effect {
 		}, map[string]string{"true": "full, ready full", "false": "silent, ready full"}},
 		{"audio.cue_volume", "[audio]\nvolume = 100\n", func(s *seam) string { return cued(s, turn.CueThinking) }, map[string]string{"0": "silent", "40": "soft", "100": "full"}},
 
-		{"voice.kind", "[voice]\nkey_file = " + q(key1) + "\n", func(s *seam) string { kind, _ := s.cfg.voiceKind(); return kind },
+		{"voice.kind", "[voice]\nkey_file = " + q(key1) + "\n", func(s *seam) string { kind, _ := voiceKind(s.cfg); return kind },
 			map[string]string{`"auto"`: "realtime", `"realtime"`: "realtime", `"rehearsal"`: "rehearsal"}},
 		{"voice.url", "", greeting, map[string]string{`"wss://api.openai.com/v1/realtime"`: "/v1/realtime", `"ws://box:8080/v1"`: "box:8080"}},
 		{"voice.model", "", greeting, map[string]string{`"one"`: "model=one", `"two"`: "model=two"}},
@@ -889,6 +889,34 @@ func thinks(orders []turn.Effect) bool {
 
 var numbers = regexp.MustCompile(`^(?:a whole number, )?([0-9]+) to ([0-9]+)$`)
 
+type keyOfTheExample struct{ name, allowed string }
+
+// keysOfTheExample are all that there are, by a test beside the file.
+func keysOfTheExample(t *testing.T) (keys []keyOfTheExample) {
+	t.Helper()
+	text, err := os.ReadFile("config/conch.example.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	section, allowed := "", ""
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		name, _, is := strings.Cut(line, " = ")
+		switch {
+		case strings.HasPrefix(line, "["):
+			section = strings.Trim(line, "[]")
+		case strings.HasPrefix(line, "# Allowed: "):
+			allowed = strings.TrimSuffix(strings.TrimPrefix(line, "# Allowed: "), ".")
+		case is && !strings.HasPrefix(line, "#"):
+			keys = append(keys, keyOfTheExample{section + "." + name, allowed})
+		}
+	}
+	if len(keys) < 50 {
+		t.Fatalf("%d keys in the example; this test would prove nothing", len(keys))
+	}
+	return keys
+}
+
 // Every key has an effect, and so has its lowest and its highest value: zero means zero.
 func TestEveryKeyHasAnEffect(t *testing.T) {
 	t.Parallel()
@@ -896,8 +924,7 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 	for _, e := range effects(t) {
 		rows[e.key] = e
 	}
-	c := Default()
-	for _, k := range keys(&c) {
+	for _, k := range keysOfTheExample(t) {
 		e, ok := rows[k.name]
 		delete(rows, k.name)
 		if !ok {

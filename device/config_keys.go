@@ -157,7 +157,7 @@ func keys(c *Config) []key {
 func guards(c *Config) map[string]*guard {
 	offline := &guard{"a rehearsal voice answers, and nothing is sent to any server", func() {
 		c.Voice.Kind = "rehearsal"
-		c.setOrigin("voice.kind", refusedValue)
+		c.setOrigin("voice.kind", RefusedValue)
 	}}
 	thrifty := &guard{"one answer a day", func() { c.Voice.Ceiling = 1 }}
 	priced := &guard{"one answer a day where voice.ceiling_cost is set", func() { // nobody knows what is spent
@@ -177,7 +177,7 @@ func guards(c *Config) map[string]*guard {
 		"voice.ceiling_cost":   thrifty,
 		"voice.price_in":       priced,
 		"voice.price_out":      priced,
-		"voice.remember":       {"the conversation is neither kept nor recalled", func() { c.Voice.Remember, c.talkStays = false, true }},
+		"voice.remember":       {"the conversation is neither kept nor recalled", func() { c.Voice.Remember, c.TalkStays = false, true }},
 		"voice.ceiling_tokens": thrifty,
 		"room.broker":          alone,
 		"room.name":            alone,
@@ -193,7 +193,7 @@ func guards(c *Config) map[string]*guard {
 		"room.memory":          {"as little as can be is remembered", func() { c.Room.Memory = 5 }},
 		"room.vote_url":        ruled,
 		"room.vote_key_file":   ruled,
-		"state.dir":            {"the microphone is off where it is not known that it is to be on (conch mute off, or hold the button for five seconds)", func() { c.State.Dir, c.stateUnsure = "", true }},
+		"state.dir":            {"the microphone is off where it is not known that it is to be on (conch mute off, or hold the button for five seconds)", func() { c.State.Dir, c.StateUnsure = "", true }},
 	}
 }
 
@@ -262,7 +262,7 @@ func board(name string, field *string, about string) key {
 	check := k.set
 	k.set = func(v any) error {
 		if list, ok := v.([]any); ok { // two of them, as a person may write it: Misfits tells
-			v = joined(list, ", ", func(one any) string { return fmt.Sprint(one) })
+			v = strings.ReplaceAll(strings.Trim(fmt.Sprint(list), "[]"), " ", ", ")
 		}
 		if err := check(v); err != nil {
 			return err
@@ -442,14 +442,14 @@ func parseHours(s string) (from, to time.Duration, err error) {
 func memberIDs(name string, field *string, about string) key {
 	allowed := fmt.Sprintf("ids of devices with commas between them, as conch room id prints them (20 letters a-z and digits 2-7), at most %d", maxMembers)
 	k := checkedText(name, field, maxMembers*(len("01234567890123456789")+2), allowed, about, func(s string) bool {
-		ids := RoomConfig{Members: s}.ids()
+		ids := RoomConfig{Members: s}.IDs()
 		return oneLine(s) && len(ids) <= maxMembers && !slices.ContainsFunc(ids, func(d round.DeviceID) bool { return mqtt.CheckDevice(d) != nil })
 	})
 	check := k.set
 	k.set = func(v any) error {
 		err := check(v)
 		if s, ok := v.(string); ok && err != nil {
-			for _, d := range (RoomConfig{Members: s}).ids() {
+			for _, d := range (RoomConfig{Members: s}).IDs() {
 				if mqtt.CheckDevice(d) != nil {
 					return refusedError{fmt.Sprintf("%s is no device's id; must be %s", tomlQuote(shortID(string(d))), allowed)}
 				}

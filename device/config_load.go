@@ -75,7 +75,7 @@ func Load(o LoadOptions) (*Config, error) {
 	if len(l.problems) > 0 && !o.Anyway {
 		return nil, &ConfigError{l.problems}
 	}
-	c.refused = l.problems
+	c.Problems = l.problems
 	c.resolve(env)
 	return &c, nil
 }
@@ -284,14 +284,14 @@ func (l *loader) key(env environment) {
 		return // needs none, so a missing file must not keep it from starting
 	}
 	named := c.Voice.KeyFile
-	fromFile := strings.HasPrefix(c.originOf("voice.key_file"), "file ")
+	fromFile := strings.HasPrefix(c.Origin("voice.key_file"), "file ")
 	if key := env.get("OPENAI_API_KEY"); key != "" && (named == "" || fromFile) {
 		l.secret(key, "environment OPENAI_API_KEY")
 		return
 	}
 	if named != "" {
 		if strings.HasPrefix(named, "sk-") {
-			l.keyProblem("voice.key_file: this is a key, not the name of a file; put it into a file of mode 0600 and name that; set by %s", c.originOf("voice.key_file"))
+			l.keyProblem("voice.key_file: this is a key, not the name of a file; put it into a file of mode 0600 and name that; set by %s", c.Origin("voice.key_file"))
 			return
 		}
 		if !filepath.IsAbs(named) && fromFile {
@@ -315,7 +315,7 @@ func (l *loader) key(env environment) {
 
 func (l *loader) secretFile(what, path, origin string) {
 	data, info, err := readBounded(path, maxKey)
-	l.config.keyFrom = path // where it will be, once what is wrong with it is mended
+	l.config.KeyFrom = path // where it will be, once what is wrong with it is mended
 	if err != nil {
 		l.keyProblem("%s: %s: %v", what, path, err)
 		return
@@ -336,9 +336,12 @@ func (l *loader) keyProblem(format string, args ...any) {
 	l.problem(format, args...)
 }
 
+// KeyRefused says that the key that was there could not be used, whatever became of it since.
+func (c *Config) KeyRefused() bool { return c.keyTrouble != "" }
+
 // KeyTrouble says why the key that is there cannot be used; empty: it can, or there is none.
 func (c *Config) KeyTrouble() string {
-	if c.keyTrouble == "" || c.liveKey() != "" { // its file was mended since
+	if c.keyTrouble == "" || c.LiveKey() != "" { // its file was mended since
 		return ""
 	}
 	return c.keyTrouble
@@ -365,9 +368,9 @@ func sendable(key string) bool {
 
 // liveKey is the key as it is now: the file it came from is read again, so that a key that was refused can be mended
 // without a restart. A file that is gone or half written leaves the key that was.
-func (c *Config) liveKey() string {
-	if c.keyFrom != "" {
-		data, _, err := readBounded(c.keyFrom, maxKey)
+func (c *Config) LiveKey() string {
+	if c.KeyFrom != "" {
+		data, _, err := readBounded(c.KeyFrom, maxKey)
 		if key := strings.TrimSpace(string(data)); err == nil && key != "" && sendable(key) {
 			return key
 		}

@@ -20,15 +20,15 @@ import (
 // A stronger source that can be read (environment before file, flag before environment) is as good as ever. Wherever there is
 // doubt, the guard is shut: that costs comfort until the file is mended, the other way would cost what it guards.
 
-// refusedValue is where a guard that is shut has its value from.
-const refusedValue = "a refused value"
+// RefusedValue is where a guard that is shut has its value from.
+const RefusedValue = "a refused value"
 
 // Refused is everything that is wrong with a configuration that was loaded anyway; nil: nothing.
 func (c *Config) Refused() error {
-	if len(c.refused) == 0 {
+	if len(c.Problems) == 0 {
 		return nil
 	}
-	return &ConfigError{c.refused}
+	return &ConfigError{c.Problems}
 }
 
 // RefusedFlags says that some of it was in LoadOptions.Flags.
@@ -203,7 +203,7 @@ func (l *loader) shut() {
 			continue
 		}
 		k.guard.shut()
-		l.config.setOrigin(k.name, refusedValue)
+		l.config.setOrigin(k.name, RefusedValue)
 		l.config.shut = append(l.config.shut, k.guard.then)
 	}
 }

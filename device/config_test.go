@@ -456,3 +456,18 @@ func showKeyOf(c *Config, name string) string {
 	}
 	return ""
 }
+
+func TestMembersAreIDs(t *testing.T) {
+	t.Parallel()
+	good := strings.Repeat("a2", 10)
+	for value, ok := range map[string]bool{
+		"": true, good: true, good + ", " + good: true, good + "," + good: true,
+		"kitchen": false, good + "a": false, good + "; " + good: false, strings.ToUpper(good): false,
+		strings.Repeat(good+",", maxMembers): true, strings.Repeat(good+",", maxMembers+1): false,
+	} {
+		_, err := Load(LoadOptions{Environ: []string{}, Flags: map[string]string{"room.members": value}})
+		if (err == nil) != ok {
+			t.Errorf("room.members = %.60q: %v; allowed: %v", value, err, ok)
+		}
+	}
+}

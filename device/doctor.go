@@ -95,7 +95,7 @@ func subject(o DoctorOptions, m *doctor.Machine) (*doctor.Subject, Config) {
 	}
 	s.Sound = doctor.SoundSetting{Backend: cfg.Audio.Backend, Playback: cfg.Audio.Playback, Capture: cfg.Audio.Capture, Fade: cfg.Audio.Fade,
 		Promise: budgetMS * time.Millisecond, Priority: audioPriority}
-	kind, why := cfg.voiceKind()
+	kind, why := voiceKind(&cfg)
 	s.Voice.Rehearsal, s.Voice.Why = kind == "rehearsal", why
 	s.Voice.URL, s.Voice.Model, s.Voice.Transcription = cfg.Voice.URL, cfg.Voice.Model, cfg.Voice.Transcription
 	if dialect, err := dialectOf(cfg.Voice.Dialect, cfg.Voice.URL); err == nil && kind == "realtime" {
@@ -106,9 +106,9 @@ func subject(o DoctorOptions, m *doctor.Machine) (*doctor.Subject, Config) {
 		}
 	}
 	s.Voice.KeyTrouble = cfg.KeyTrouble()
-	s.Voice.Key, s.Voice.Ceiling, s.Voice.CeilingCost = cfg.liveKey(), cfg.Voice.Ceiling, cfg.Voice.CeilingCost
+	s.Voice.Key, s.Voice.Ceiling, s.Voice.CeilingCost = cfg.LiveKey(), cfg.Voice.Ceiling, cfg.Voice.CeilingCost
 	if kind == "realtime" {
-		s.Voice.Called = cfg.voiceCalled()
+		s.Voice.Called = voiceCalled(&cfg)
 		s.Voice.Session = func(ctx context.Context) doctor.Session { return trySession(ctx, &cfg) }
 	}
 	s.StateDir, s.RuntimeDir = cfg.State.Dir, cfg.State.Runtime
@@ -186,7 +186,7 @@ func trySession(ctx context.Context, cfg *Config) doctor.Session {
 	if len(cards) == 0 {
 		cards = companions.DefaultCards()
 	}
-	conf, err := cfg.session(cards[0], "realtime", cfg.Voice.URL)
+	conf, err := sessionConfig(cfg, cards[0], "realtime", cfg.Voice.URL)
 	if err != nil {
 		return doctor.Session{Err: err, Cause: "a setting of the voice", Do: "conch check"}
 	}
@@ -266,7 +266,7 @@ func openSound(cfg Config) (o doctor.Opened, err error) {
 	if err != nil {
 		return o, err
 	}
-	o = doctor.Opened{Backend: g.Backend, Playback: g.Name, Buffer: g.Buffer(cfg.Audio.stream()), Bound: g.Bound(cfg.Audio.Fade)}
+	o = doctor.Opened{Backend: g.Backend, Playback: g.Name, Buffer: g.Buffer(streamConfig(cfg.Audio)), Bound: g.Bound(cfg.Audio.Fade)}
 	c, err := card.OpenCapture(audio.StreamConfig{Device: cfg.Audio.Capture, Period: capturePeriod, Periods: 3}, func([]int16) {})
 	if err != nil {
 		o.CaptureErr = err
@@ -283,7 +283,7 @@ const audioPriority = 50
 // secrets are what doctor may never print, whoever repeats it to us.
 func secrets(cfg Config, environ []string) (all []string) {
 	env := readEnvironment(environ)
-	all = append(all, cfg.liveKey(), cfg.Voice.Key.Reveal(), env.get("OPENAI_API_KEY"))
+	all = append(all, cfg.LiveKey(), cfg.Voice.Key.Reveal(), env.get("OPENAI_API_KEY"))
 	for _, file := range []string{cfg.Voice.KeyFile, cfg.Room.PasswordFile, cfg.Room.VoteKeyFile, filepath.Join(serviceKeys, "openai_api_key")} {
 		if file == "" {
 			continue

@@ -123,7 +123,7 @@ func checkRoom(ctx context.Context, cfg Config) []doctor.Finding {
 	out := checkIdentity(cfg)
 	out = append(out, checkPairing(ctx, cfg, s, running)...)
 	paired := slices.ContainsFunc(out, func(f doctor.Finding) bool { return f.Check == "paired" && f.Level == doctor.OK })
-	if c.Broker != "" && (!paired || len(cfg.Room.ids()) > 0) {
+	if c.Broker != "" && (!paired || len(cfg.Room.IDs()) > 0) {
 		out = append(out, checkMembers(cfg, s)...)
 	}
 	switch {
@@ -186,7 +186,7 @@ func checkIdentity(cfg Config) []doctor.Finding {
 
 // checkMembers looks at room.members, and, if the appliance runs, at who of them is here.
 func checkMembers(cfg Config, s RoomStatus) []doctor.Finding {
-	others := cfg.Room.ids()
+	others := cfg.Room.IDs()
 	if id, err := mqtt.ReadIdentity(cfg.State.Dir); err == nil {
 		others = slices.DeleteFunc(others, func(d round.DeviceID) bool { return d == id.ID() })
 	}
@@ -300,7 +300,7 @@ func houseNames(cfg Config) (all []string) {
 	if id, err := mqtt.ReadIdentity(cfg.State.Dir); err == nil {
 		all = append(all, string(id.ID()))
 	}
-	for _, id := range cfg.Room.ids() {
+	for _, id := range cfg.Room.IDs() {
 		all = append(all, string(id))
 	}
 	if host, err := os.Hostname(); err == nil {

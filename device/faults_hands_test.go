@@ -112,7 +112,7 @@ func TestTheLongestSpeechIsKept(t *testing.T) {
 	if l := b.ears.lengths(); len(l) != 1 || l[0] < long {
 		t.Errorf("the server heard %v; want all of %v", l, long)
 	}
-	if got := b.cfg.stuckAfter(); got <= long {
+	if got := stuckAfter(&b.cfg); got <= long {
 		t.Errorf("a press is taken for a stuck button after %v, within the longest speech of %v", got, long)
 	}
 }

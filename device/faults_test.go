@@ -297,7 +297,7 @@ func TestRefusedKeyIsHealedByANewOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newBox(t, boxOptions{offline: true, key: "a-new-key", config: func(c *Config) { c.Voice.Key, c.keyFrom = cfg.Voice.Key, cfg.keyFrom }})
+	b := newBox(t, boxOptions{offline: true, key: "a-new-key", config: func(c *Config) { c.Voice.Key, c.KeyFrom = cfg.Voice.Key, cfg.KeyFrom }})
 	b.until("refused", func() bool { return b.log.count("session.retry") > 0 })
 	b.failed(b.ask("short"), turn.Failed, turn.WordsKeyRefused)
 	b.failed(b.say(300*time.Millisecond), turn.Failed, turn.WordsKeyRefused)

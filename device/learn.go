@@ -36,7 +36,7 @@ func Learn(ctx context.Context, cfg Config, o LearnOptions) error {
 	if r, err := Dial(cfg); err == nil && r != nil {
 		fmt.Fprintln(o.Out, "conch is running and may hold your button; if nothing is heard, stop it first: sudo systemctl stop conch")
 	}
-	uses := cfg.pinUses()
+	uses := pinUses(&cfg)
 	if pin := cfg.Button.Pin; strings.HasPrefix(uses[pin], "button") {
 		delete(uses, pin) // that is what is asked
 	}
@@ -61,7 +61,7 @@ func Learn(ctx context.Context, cfg Config, o LearnOptions) error {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	say("your button is %s", found)
-	edits, why := cfg.learnt(found, gpio.Detect(gpio.DetectOptions{Root: o.Root}))
+	edits, why := learnt(&cfg, found, gpio.Detect(gpio.DetectOptions{Root: o.Root}))
 	for _, line := range why {
 		say("%s", line)
 	}
@@ -73,14 +73,14 @@ func Learn(ctx context.Context, cfg Config, o LearnOptions) error {
 
 // learnt is what to set for a button, and what to say about it: the board that has it, when what the machine shows leaves just
 // one; else the pin.
-func (c *Config) learnt(found gpio.Learned, seen gpio.Seen) (edits []Edit, why []string) {
+func learnt(c *Config, found gpio.Learned, seen gpio.Seen) (edits []Edit, why []string) {
 	active := map[bool]string{true: "high", false: "low"}[found.ActiveHigh]
 	// The resistor is left out of it: one more in the same direction does no harm.
 	if c.Button.Pin == found.Pin && c.Button.Active == active && (c.Button.Source == "gpio" || c.Button.Source == "auto") {
 		return nil, []string{"that is what the configuration says already; nothing to change"}
 	}
 	for _, key := range []string{"button.pin", "button.active", "device.board", "button.source"} {
-		if from := c.originOf(key); strings.HasPrefix(from, "environment ") {
+		if from := c.Origin(key); strings.HasPrefix(from, "environment ") {
 			why = append(why, fmt.Sprintf("%s comes from the %s, which is stronger than the file: change it there", key, from))
 		}
 	}
@@ -91,7 +91,7 @@ func (c *Config) learnt(found gpio.Learned, seen gpio.Seen) (edits []Edit, why [
 			boards = append(boards, p)
 		}
 	}
-	byHand := slices.ContainsFunc([]string{"button.pin", "button.active", "button.bias"}, func(key string) bool { return strings.HasPrefix(c.originOf(key), "file ") })
+	byHand := slices.ContainsFunc([]string{"button.pin", "button.active", "button.bias"}, func(key string) bool { return strings.HasPrefix(c.Origin(key), "file ") })
 	if c.Device.Board == "" && !byHand && (len(boards) == 1 || len(boards) > 1 && boards[0].Sure) {
 		p := boards[0]
 		why = append(why, fmt.Sprintf("that is the button of %s, and %s", p.Title, strings.Join(p.Evidence, "; ")))
@@ -201,13 +201,4 @@ func sortedKeys(m map[int]string) []int {
 	}
 	slices.Sort(keys)
 	return keys
-}
-
-// unwrapPath leaves out the path of a path error: the message has it already.
-func unwrapPath(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err
-	}
-	return err
 }

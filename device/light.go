@@ -79,7 +79,7 @@ func (d *Device) openLight() func() (light.Driver, error) {
 	if d.opts.Light != nil {
 		return d.opts.Light
 	}
-	c, err := d.cfg.light()
+	c, err := lightConfig(&d.cfg)
 	if c.Driver == gpio.LightNone {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (d *Device) openLight() func() (light.Driver, error) {
 }
 
 // light is the light that the configuration comes to.
-func (c *Config) light() (light.Config, error) {
+func lightConfig(c *Config) (light.Config, error) {
 	l := c.Light
 	out := light.Config{Driver: gpio.LightDriver(l.Driver), Chip: c.Button.Chip, SPI: l.SPI, Sysfs: l.Sysfs, Count: l.Count, Invert: l.Invert}
 	if l.Driver == "auto" { // a board would have named one
@@ -234,7 +234,7 @@ func ShowLight(ctx context.Context, cfg Config, look string, length time.Duratio
 		_ = pause(ctx, length) // whoever has seen enough
 		return nil
 	}
-	c, err := cfg.light()
+	c, err := lightConfig(&cfg)
 	if err != nil {
 		return fmt.Errorf("%w: config: %w", ErrRefused, err)
 	}

@@ -185,7 +185,7 @@ func TestLightOfTheConfiguration(t *testing.T) {
 	} {
 		cfg := Default()
 		cfg.Light, cfg.Device.Board = c.light, c.board
-		got, err := cfg.light()
+		got, err := lightConfig(&cfg)
 		if err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%+v on board %q: %+v, %v; want %+v", c.light, c.board, got, err, c.want)
 		}

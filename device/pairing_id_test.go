@@ -13,9 +13,11 @@ import (
 // conch room id, asked by another user than the one that the appliance runs as, tells the appliance's id and not one of his own,
 // and makes no file.
 func TestOwnIDIsTheRunningAppliances(t *testing.T) {
-	cfg := Default()
-	cfg.State.Dir, cfg.State.Runtime = t.TempDir(), shortDir(t)
-	cfg.setOrigin("state.runtime", "flag")
+	loaded, err := Load(LoadOptions{Environ: []string{}, Flags: map[string]string{"state.dir": t.TempDir(), "state.runtime": shortDir(t)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := *loaded
 	cfg.Audio.Backend, cfg.Button.Source, cfg.Room.Discovery = "null", "none", "off"
 	d, err := New(cfg, Options{Control: true, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {

@@ -73,7 +73,7 @@ func (d *Device) reloader(r Reload, hangups <-chan os.Signal) actor {
 				if _, err := r.Load(); err != nil {
 					continue
 				}
-				if len(d.cfg.refused) == 0 {
+				if len(d.cfg.Problems) == 0 {
 					d.reload(r, &running)
 					continue
 				}
@@ -101,13 +101,13 @@ func (d *Device) beginMended(ctx context.Context) error {
 
 // doWithout tells of what is refused in the configuration that the device was started with.
 func (d *Device) doWithout(cfg Config) {
-	if len(cfg.refused) == 0 {
+	if len(cfg.Problems) == 0 {
 		return
 	}
-	for _, p := range cfg.refused {
+	for _, p := range cfg.Problems {
 		d.log.Error(logConfigRefused, "err", p, "do", "mend it; until then "+cfg.Meanwhile())
 	}
-	d.conds.set(configRefused, problemsText(cfg.refused)+". Until that is mended, "+cfg.Meanwhile(), mendIt)
+	d.conds.set(configRefused, problemsText(cfg.Problems)+". Until that is mended, "+cfg.Meanwhile(), mendIt)
 }
 
 // mendIt is what to do about a configuration that is refused.
@@ -139,12 +139,12 @@ func (d *Device) reload(r Reload, running *Config) {
 		for _, p := range problems {
 			d.log.Error(logConfigRefused, "err", p, "do", "mend it; until then all stays as it was")
 		}
-		if len(d.cfg.refused) == 0 { // else that condition stands, and so does what it says
+		if len(d.cfg.Problems) == 0 { // else that condition stands, and so does what it says
 			d.conds.set(configRefused, problemsText(problems)+". Until that is mended, all stays as it was before the reload", mendIt)
 		}
 		return
 	}
-	if len(d.cfg.refused) == 0 {
+	if len(d.cfg.Problems) == 0 {
 		d.conds.clear(configRefused)
 	}
 	for _, w := range next.Warnings {
@@ -182,7 +182,7 @@ func (d *Device) take(key string, next, running *Config) bool {
 		running.Audio.Volume = next.Audio.Volume
 		d.takeVolume(next)
 		d.loud().SetVolume(next.Audio.Volume)
-		from := next.originOf(volumeKey)
+		from := next.Origin(volumeKey)
 		d.volumeFrom.Store(&from)
 	case "audio.cue_volume":
 		running.Audio.CueVolume = next.Audio.CueVolume
@@ -194,7 +194,7 @@ func (d *Device) take(key string, next, running *Config) bool {
 	case "log.level": // reload itself turns it
 		running.Log.Level = next.Log.Level
 	case "voice.key": // the client asks liveKey before each session
-		if next.keyFrom == "" || next.keyFrom != running.keyFrom {
+		if next.KeyFrom == "" || next.KeyFrom != running.KeyFrom {
 			return false
 		}
 		running.Voice.Key = next.Voice.Key

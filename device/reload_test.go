@@ -77,8 +77,8 @@ func TestReloadedKey(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			running, next := Default(), Default()
-			running.Voice.Key, running.keyFrom = NewSecret("an-old-key"), c.was
-			next.Voice.Key, next.keyFrom = NewSecret("a-new-key"), c.is
+			running.Voice.Key, running.KeyFrom = NewSecret("an-old-key"), c.was
+			next.Voice.Key, next.KeyFrom = NewSecret("a-new-key"), c.is
 			if taken := (&Device{}).take("voice.key", &next, &running); taken == c.restarts {
 				t.Errorf("taken %v; want %v", taken, !c.restarts)
 			}

@@ -28,7 +28,7 @@ func (d *Device) remembers(conf *realtime.Config, kind string, id round.Companio
 		return
 	}
 	name := talkName(kind, id)
-	if d.cfg.talkStays {
+	if d.cfg.TalkStays {
 		return
 	}
 	if !d.cfg.Voice.Remember || d.inRoom() {

@@ -49,7 +49,7 @@ type Finder interface {
 // those that come with conch, or a plain one of that name. problems are cards that were refused; the others load.
 func Companions(cfg *Config) (cards []companions.Card, problems []error) {
 	var own []companions.Card
-	dir := cfg.cardDir()
+	dir := cardDir(cfg)
 	if _, err := os.Stat(dir); dir != "" && (err == nil || cfg.Room.Cards != "") { // beside the file there need not be any
 		own, problems = companions.LoadCards(dir)
 	}
@@ -89,7 +89,7 @@ func plainCard(name string) companions.Card {
 }
 
 // cardDir is where a household keeps its cards.
-func (c *Config) cardDir() string {
+func cardDir(c *Config) string {
 	switch {
 	case c.Room.Cards != "":
 		return c.Room.Cards
@@ -126,7 +126,7 @@ func (d *Device) inRoom() bool { return d.networked() || len(d.cards) > 1 }
 // wireRoom makes the room, after the coordinator and the voices.
 func (d *Device) wireRoom() error {
 	forgets := !d.cfg.Voice.Remember
-	if forgets && d.store != nil && !d.opts.Room.Volatile && !d.cfg.talkStays {
+	if forgets && d.store != nil && !d.opts.Room.Volatile && !d.cfg.TalkStays {
 		if err := companions.Forget(d.store.dir); err != nil {
 			_ = d.kept(err)
 		}
@@ -134,7 +134,7 @@ func (d *Device) wireRoom() error {
 	if !d.inRoom() {
 		return nil
 	}
-	c, rc := d.cfg.Room, d.cfg.round()
+	c, rc := d.cfg.Room, roundConfig(&d.cfg)
 	o := companions.RoomOptions{
 		Self: d.self, Name: d.cfg.Device.Name, Room: d.memoryName(), Cards: d.cards, Round: rc, Now: d.now, Log: d.log,
 		Stage: roomStage{d.talk}, OnEntry: d.roomEntry, Keep: c.Memory, OnTrouble: d.roomTrouble,
@@ -169,7 +169,7 @@ func (d *Device) wireRoom() error {
 }
 
 // round is how the round machine is to behave.
-func (c *Config) round() round.Config {
+func roundConfig(c *Config) round.Config {
 	r, rc := c.Room, round.DefaultConfig()
 	rc.Manners = round.Manners{
 		Threshold: float64(r.Threshold), ChainLimit: r.Chain, Handoffs: r.Handoffs, ExtraLimit: r.Extras,
@@ -283,7 +283,7 @@ const roomCut = "room.cut"
 // members says who belongs to the room.
 func (d *Device) members(self round.DeviceID) func(round.DeviceID) bool {
 	known := map[round.DeviceID]bool{self: true}
-	for _, id := range d.cfg.Room.ids() {
+	for _, id := range d.cfg.Room.IDs() {
 		known[id] = true
 	}
 	return func(id round.DeviceID) bool { return known[id] }
@@ -319,7 +319,7 @@ func (d *Device) refiner() (*companions.ModelRefiner, error) {
 		}
 		key = func() string { s, _ := readSecretFile(path); return s } // read anew, so that a new key counts
 	case hostOf(c.VoteURL) == hostOf(d.cfg.Voice.URL):
-		key = d.cfg.liveKey
+		key = d.cfg.LiveKey
 	}
 	r, err := companions.NewRefiner(companions.RefinerConfig{URL: c.VoteURL, Model: c.VoteModel, Key: key, Budget: c.VoteBudget, Now: d.now, Log: d.log,
 		Cards: d.cardsInRoom, Members: func() []round.Member { return d.room.Members() }})

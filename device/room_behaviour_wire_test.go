@@ -329,12 +329,12 @@ func TestRoomBrokerThatIsUnreachable(t *testing.T) {
 }
 
 // aloneMeanwhile raises a whole device whose broker does not let it in, until it is mended.
-func aloneMeanwhile(t *testing.T, url string, config func(*Config), words string, mend func()) {
+func aloneMeanwhile(t *testing.T, url string, configure func(*Config), words string, mend func()) {
 	t.Helper()
 	b := newBox(t, boxOptions{room: &RoomOptions{}, config: func(c *Config) {
 		c.Room.Broker, c.Device.Companion = url, "Ada"
-		if config != nil {
-			config(c)
+		if configure != nil {
+			configure(c)
 		}
 	}})
 	b.until("in trouble", func() bool { return b.conds.holds(roomCut) })

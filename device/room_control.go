@@ -60,7 +60,7 @@ func (d *Device) RoomStatus() (RoomStatus, error) {
 		}
 		return 0
 	})
-	for _, id := range d.cfg.Room.ids() {
+	for _, id := range d.cfg.Room.IDs() {
 		if !d.present(id) && id != d.self {
 			s.Missing = append(s.Missing, id)
 		}

@@ -35,7 +35,7 @@ func (d *Device) roomLine() string {
 	case c.Broker == "" && paired == nil:
 	case d.conds.holds(roomCut):
 		way += " (no connection; conch doctor says why)"
-	case paired == nil && d.pairing.room() == nil && len(c.ids()) == 0 && d.opts.Room.Member == nil:
+	case paired == nil && d.pairing.room() == nil && len(c.IDs()) == 0 && d.opts.Room.Member == nil:
 		way += ", but room.members is empty and nothing was paired: nobody will be heard"
 	}
 	return fmt.Sprintf("room    %s, %s; here %s; this device is %s\n", d.roomName(), way, strings.Join(names, ", "), d.self)

@@ -148,7 +148,7 @@ func (b SilenceBench) Run(ctx context.Context) (report SilenceReport, err error)
 		return SilenceReport{}, noSoundCard("bench silence", "measure on the virtual card with --virtual")
 	}
 	report = SilenceReport{
-		When: time.Now(), Card: b.Name, Granted: granted, Asked: b.Config.Audio.stream(), Fade: ms(b.Config.Audio.Fade),
+		When: time.Now(), Card: b.Name, Granted: granted, Asked: streamConfig(b.Config.Audio), Fade: ms(b.Config.Audio.Fade),
 		Method: "whole device with a tone for a voice; edge of a virtual button to the last audible sample; " + rig.method(),
 	}
 	report.Bound = ms(granted.Bound(b.Config.Audio.Fade))

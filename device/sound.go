@@ -45,7 +45,7 @@ func SoundDevices(cfg Config, log *slog.Logger) ([]audio.Device, error) {
 }
 
 // stream is what the loudspeaker is asked for.
-func (a AudioConfig) stream() audio.StreamConfig {
+func streamConfig(a AudioConfig) audio.StreamConfig {
 	return audio.StreamConfig{Device: a.Playback, Period: a.Period, Periods: a.Periods}
 }
 
@@ -73,7 +73,7 @@ func Loudspeaker(ctx context.Context, cfg Config, log *slog.Logger) string {
 
 // openLoudspeaker opens it as the appliance would, and closes it.
 func openLoudspeaker(cfg Config, card audio.Card) (audio.Granted, error) {
-	stream, err := audio.NewSpeaker(audio.SpeakerConfig{Fade: cfg.Audio.Fade}).OpenOn(card, cfg.Audio.stream())
+	stream, err := audio.NewSpeaker(audio.SpeakerConfig{Fade: cfg.Audio.Fade}).OpenOn(card, streamConfig(cfg.Audio))
 	if err != nil {
 		return audio.Granted{}, err
 	}
@@ -81,7 +81,7 @@ func openLoudspeaker(cfg Config, card audio.Card) (audio.Granted, error) {
 }
 
 func loudspeakerText(cfg Config, g audio.Granted) string {
-	return fmt.Sprintf("%s; silent within %.1f ms of a press", g.Buffer(cfg.Audio.stream()), ms(g.Bound(cfg.Audio.Fade)))
+	return fmt.Sprintf("%s; silent within %.1f ms of a press", g.Buffer(streamConfig(cfg.Audio)), ms(g.Bound(cfg.Audio.Fade)))
 }
 
 // SoundTest plays a tone, records for a while, plays the recording back, and says how loud it was.
@@ -129,7 +129,7 @@ func noSoundCard(what, instead string) error {
 // something is to be heard.
 func playOnce(ctx context.Context, card audio.Card, cfg Config, frames []int16, what string, out io.Writer) error {
 	var at atomic.Int64
-	asked := cfg.Audio.stream()
+	asked := streamConfig(cfg.Audio)
 	asked.Back = recorded{}
 	stream, err := card.OpenPlayback(asked,
 		func(buf []int16) { // the only writer of at

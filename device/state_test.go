@@ -2,6 +2,7 @@ package device
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -39,12 +40,15 @@ func TestTheVolumeThatWasAskedForIsRemembered(t *testing.T) {
 	const unset = -1
 	// life is a start with a configured volume, and what somebody asks for in it; it tells with what it began.
 	life := func(dir string, configured, asked int) int {
-		cfg := Default()
-		if cfg.State.Dir = dir; configured != unset {
-			cfg.Audio.Volume = configured
-			cfg.setOrigin(volumeKey, "environment")
+		environ := []string{"STATE_DIRECTORY=" + dir}
+		if configured != unset {
+			environ = append(environ, fmt.Sprintf("CONCH_AUDIO_VOLUME=%d", configured))
 		}
-		d := &Device{cfg: cfg, saves: make(chan struct{}, 1), conds: &conditions{log: slog.New(slog.DiscardHandler)}}
+		cfg, err := Load(LoadOptions{Environ: environ})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := &Device{cfg: *cfg, saves: make(chan struct{}, 1), conds: &conditions{log: slog.New(slog.DiscardHandler)}}
 		d.openState()
 		began := int(d.volume.Load())
 		if asked != unset {

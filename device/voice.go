@@ -19,17 +19,17 @@ import (
 )
 
 // voiceKind says which voice the configuration comes to, and why.
-func (c *Config) voiceKind() (kind, why string) {
+func voiceKind(c *Config) (kind, why string) {
 	switch {
 	case c.Voice.Kind == "auto" && c.Voice.Key.Set():
 		return "realtime", "there is a key"
-	case c.Voice.Kind == "auto" && c.keyTrouble != "": // a box that was given a key must not pretend that it was not
+	case c.Voice.Kind == "auto" && c.KeyRefused(): // a box that was given a key must not pretend that it was not
 		return "realtime", "its key cannot be used"
 	case c.Voice.Kind == "auto" && c.Voice.URL != Default().Voice.URL: // a server of one's own may want none
 		return "realtime", "voice.url"
 	case c.Voice.Kind == "auto":
 		return "rehearsal", "no OPENAI_API_KEY and no voice.key_file"
-	case len(c.refused) > 0 && c.originOf("voice.kind") == refusedValue:
+	case len(c.Problems) > 0 && c.Origin("voice.kind") == RefusedValue:
 		return c.Voice.Kind, "the configuration is refused"
 	default:
 		return c.Voice.Kind, "voice.kind"
@@ -37,7 +37,7 @@ func (c *Config) voiceKind() (kind, why string) {
 }
 
 // voiceCalled is what a voice that is no rehearsal is called.
-func (c *Config) voiceCalled() string {
+func voiceCalled(c *Config) string {
 	return fmt.Sprintf("realtime, %s at %s", c.Voice.Model, hostOf(c.Voice.URL))
 }
 
@@ -56,7 +56,7 @@ func (d *Device) wireVoice() error {
 		d.voiceWords = "given"
 		return nil
 	}
-	kind, why := d.cfg.voiceKind()
+	kind, why := voiceKind(&d.cfg)
 	url := d.cfg.Voice.URL
 	if kind == "rehearsal" {
 		var err error
@@ -65,7 +65,7 @@ func (d *Device) wireVoice() error {
 		}
 		d.voiceWords = "rehearsal, on this machine (" + why + "); set OPENAI_API_KEY for a real one"
 	} else {
-		d.voiceWords = d.cfg.voiceCalled() + " (" + why + ")"
+		d.voiceWords = voiceCalled(&d.cfg) + " (" + why + ")"
 	}
 	pool := &realtime.Pool{} // one ceiling, however many live here
 	for i, card := range d.cards {
@@ -89,7 +89,7 @@ func (d *Device) newVoice(card companions.Card, first bool, kind, address string
 	if !first {
 		count += "-" + string(card.ID)
 	}
-	conf, err := d.cfg.session(card, kind, address)
+	conf, err := sessionConfig(&d.cfg, card, kind, address)
 	if err != nil {
 		return nil, err
 	}
@@ -112,12 +112,12 @@ func (d *Device) newVoice(card companions.Card, first bool, kind, address string
 }
 
 // session is what a companion's session with a server is, whoever opens it: the appliance or its doctor.
-func (c *Config) session(card companions.Card, kind, address string) (realtime.Config, error) {
+func sessionConfig(c *Config, card companions.Card, kind, address string) (realtime.Config, error) {
 	v := c.Voice
 	conf := realtime.Config{
 		URL: address, Model: v.Model, Voice: v.Name, TranscriptionModel: v.Transcription,
 		Instructions: card.Instructions(companions.RoomContext{Place: c.Device.Name, Common: v.Instructions}),
-		MaxUtterance: c.longestUtterance(), Key: c.liveKey,
+		MaxUtterance: longestUtterance(c), Key: c.LiveKey,
 	}
 	if card.Model != "" {
 		conf.Model = card.Model

@@ -60,13 +60,13 @@ func New(cfg Config, o Options) (*Device, error) {
 	d.wirePairing()
 	// The hand of the control socket is a button like any other, with a virtual contact, which nothing disturbs.
 	d.hand = gpio.NewVirtualLine("control socket")
-	d.buttons = append([]gpio.Source{gpio.NewButton(d.hand, gpio.ButtonOptions{Clock: d.now, Press: gpio.AtOnce, Stuck: cfg.stuckAfter()})}, o.Buttons...)
+	d.buttons = append([]gpio.Source{gpio.NewButton(d.hand, gpio.ButtonOptions{Clock: d.now, Press: gpio.AtOnce, Stuck: stuckAfter(&cfg)})}, o.Buttons...)
 	return d, nil
 }
 
 // openState opens the state directory and recalls the volume. Without it the device works, and forgets.
 func (d *Device) openState() {
-	volume, from := d.cfg.Audio.Volume, d.cfg.originOf(volumeKey)
+	volume, from := d.cfg.Audio.Volume, d.cfg.Origin(volumeKey)
 	d.takeVolume(&d.cfg)
 	if d.cfg.State.Dir != "" {
 		s, err := openStore(d.cfg.State.Dir)
@@ -82,7 +82,7 @@ func (d *Device) openState() {
 				d.saves <- struct{}{}
 			}
 			err = errors.Join(err, d.recallMute())
-			if d.cfg.stateUnsure && s.fresh() { // what a person wished may stand elsewhere
+			if d.cfg.StateUnsure && s.fresh() { // what a person wished may stand elsewhere
 				d.mute.wish.Store(true)
 				err = errors.Join(err, s.save("mute", struct{ Muted bool }{true}))
 			}
@@ -208,7 +208,7 @@ func (d *Device) wireSound() error {
 func (d *Device) runPlayback(ctx context.Context) error {
 	return d.keep(ctx, "speaker", &d.playback, audio.KeeperConfig{
 		Open:   func(c audio.StreamConfig) (audio.Stream, error) { return d.speaker.OpenOn(d.card, c) },
-		Stream: d.cfg.Audio.stream(),
+		Stream: streamConfig(d.cfg.Audio),
 		Up: func(g audio.Granted) {
 			d.slowCard(g)
 		},
@@ -323,7 +323,7 @@ func (d *Device) turnConfig() turn.Config {
 
 // longestUtterance is what a voice must be able to keep: the longest speech, what is taken on both sides of it, and a second for a
 // machine that is late.
-func (c *Config) longestUtterance() time.Duration {
+func longestUtterance(c *Config) time.Duration {
 	return c.Turn.Listen + c.Audio.Preroll + c.Audio.Postroll + time.Second
 }
 

@@ -210,7 +210,7 @@ func (d *Device) judge(s seen) {
 
 // needsNetwork says whether anything that this box talks to is on another machine.
 func (d *Device) needsNetwork() bool {
-	kind, _ := d.cfg.voiceKind()
+	kind, _ := voiceKind(&d.cfg)
 	elsewhere := func(address string) bool {
 		host := hostOf(address)
 		if h, _, err := net.SplitHostPort(host); err == nil {
@@ -237,7 +237,7 @@ func (d *Device) nudge() {
 
 // rehearsing says that a rehearsal voice answers because there is no key: where a person is, the prompt says so.
 func (d *Device) rehearsing() {
-	if kind, _ := d.cfg.voiceKind(); kind == "rehearsal" && d.cfg.Voice.Kind == "auto" {
+	if kind, _ := voiceKind(&d.cfg); kind == "rehearsal" && d.cfg.Voice.Kind == "auto" {
 		d.conds.set(keyMissing, "there is no key: a rehearsal voice answers, on this machine", "sudo conch key (or set OPENAI_API_KEY or voice.key_file), then restart")
 	}
 }

@@ -200,14 +200,14 @@ func TestBrokenKeyHeals(t *testing.T) {
 			continue
 		}
 		d := &Device{cfg: *cfg}
-		if kind, _ := cfg.voiceKind(); kind != "realtime" || cfg.KeyTrouble() == "" || d.holdVoice() != turn.WordsKeyBroken {
+		if kind, _ := voiceKind(cfg); kind != "realtime" || cfg.KeyTrouble() == "" || d.holdVoice() != turn.WordsKeyBroken {
 			t.Errorf("%s: voice %s, trouble %q, hold %q; want that it does not pretend", name, kind, cfg.KeyTrouble(), d.holdVoice())
 		}
 		_ = os.RemoveAll(path)
 		if err := os.WriteFile(path, []byte("sk-good\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if d.cfg.KeyTrouble() != "" || d.holdVoice() != "" || d.cfg.liveKey() != "sk-good" {
+		if d.cfg.KeyTrouble() != "" || d.holdVoice() != "" || d.cfg.LiveKey() != "sk-good" {
 			t.Errorf("%s: mended, and yet %q", name, d.cfg.KeyTrouble())
 		}
 		_ = os.RemoveAll(path)
