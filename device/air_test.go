@@ -9,6 +9,7 @@ import (
 
 	"conch/audio"
 	"conch/audio/pulsetest"
+	"conch/device/config"
 )
 
 // roomSound is what a microphone captures of a tone that stops: with background, reverberation and a way through the air.
@@ -90,7 +91,7 @@ func TestListenerThatHearsNothingSaysSo(t *testing.T) {
 // TestSilenceHeardByAMicrophone: through a real sound server, whose sink's monitor is the microphone.
 func TestSilenceHeardByAMicrophone(t *testing.T) {
 	pulsetest.Start(t)
-	cfg := Default()
+	cfg := config.Default()
 	cfg.Audio.Backend, cfg.Audio.Playback, cfg.Audio.Capture = "pulse", pulsetest.Speaker, pulsetest.Speaker+".monitor"
 	report, err := MeasureSilence(t.Context(), cfg, 3, []string{"speaking", "tail"}, false, true, t.Output())
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/config"
 )
 
 // A box on a shelf has no screen: what is wrong with it is said, by the clips that were made when conch was built (appliance.md
@@ -198,7 +199,7 @@ func night(wall time.Time, quiet string) bool {
 		return false
 	}
 	from, to := 22*time.Hour, 7*time.Hour
-	if a, b, err := parseHours(quiet); quiet != "" && err == nil {
+	if a, b, err := config.ParseHours(quiet); quiet != "" && err == nil {
 		from, to = a, b
 	}
 	at := time.Duration(wall.Hour())*time.Hour + time.Duration(wall.Minute())*time.Minute

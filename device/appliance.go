@@ -15,13 +15,14 @@ import (
 	"conch/companions/round"
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/config"
 	"conch/gpio"
 )
 
 // Appliance is `conch run`: the device of this machine, with everything the configuration and the machine offer, until
 // ctx ends, a person quits, or standard input, where that is the button, comes to its end. With ErrRestart whoever called it begins
 // anew.
-func Appliance(ctx context.Context, cfg Config, reload Reload, log *slog.Logger, in *os.File, out io.Writer) error {
+func Appliance(ctx context.Context, cfg config.Config, reload Reload, log *slog.Logger, in *os.File, out io.Writer) error {
 	spareProcessors()
 	spareMemory(os.Getenv("GOGC"))
 	hangups, stop := reload.listen(in)
@@ -288,7 +289,7 @@ func Version() string {
 }
 
 // fit notes what had to stay away, for as long as this configuration is in force.
-func (d *Device) fit(misfits []Misfit) {
+func (d *Device) fit(misfits []config.Misfit) {
 	for _, m := range misfits {
 		d.conds.set(m.Code, m.Text, m.Do)
 	}

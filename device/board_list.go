@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"conch/device/config"
 	"conch/gpio"
 )
 
@@ -24,16 +25,16 @@ type PinsOptions struct {
 }
 
 // Pins lists chips, pins and proposals, with what this configuration uses them for.
-func Pins(cfg Config, o PinsOptions) PinsReport {
+func Pins(cfg config.Config, o PinsOptions) PinsReport {
 	return gpio.Inspect(gpio.InventoryOptions{Chip: cfg.Button.Chip, Uses: pinUses(&cfg), Board: cfg.Device.Board, Levels: o.Levels,
 		Detect: gpio.DetectOptions{Root: o.Root, ProbeI2C: o.ProbeI2C}})
 }
 
 // pinUses are the pins that the configuration uses, and what for.
-func pinUses(c *Config) map[int]string {
+func pinUses(c *config.Config) map[int]string {
 	uses := map[int]string{}
 	if gpio.LightPins(gpio.LightDriver(c.Light.Driver)) > 0 {
-		pins, _ := parsePins(c.Light.Pins) // its key has checked it
+		pins, _ := config.ParsePins(c.Light.Pins) // its key has checked it
 		for _, p := range pins {
 			uses[p] = "light (light.pins)"
 		}
@@ -121,7 +122,7 @@ const (
 )
 
 // noteBoard says in one line which board seems to be here, where nobody has said.
-func noteBoard(cfg Config, seen gpio.Seen, log *slog.Logger) {
+func noteBoard(cfg config.Config, seen gpio.Seen, log *slog.Logger) {
 	if len(seen.Proposals) == 0 {
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"conch/device/config"
 	"conch/gpio"
 )
 
@@ -208,7 +209,7 @@ func buttonRemedy(err error) string {
 }
 
 // chooseButtons makes the sources that the configuration and the machine offer. None of them has to be there yet.
-func chooseButtons(cfg Config, in *os.File, out io.Writer, now func() time.Duration) ([]gpio.Source, error) {
+func chooseButtons(cfg config.Config, in *os.File, out io.Writer, now func() time.Duration) ([]gpio.Source, error) {
 	console := gpio.ConsoleOptions{Screen: out, Clock: now}
 	var sources []gpio.Source
 	pin, quiet := wantsPin(&cfg, in)
@@ -244,7 +245,7 @@ func chooseButtons(cfg Config, in *os.File, out io.Writer, now func() time.Durat
 // wantsPin says whether a pin is a button here, and whether its absence would surprise nobody. With source auto that is: a
 // machine without the header's chip, unless a person has named chip, pin or board. A person at a terminal of such a machine
 // has the keyboard.
-func wantsPin(c *Config, in *os.File) (pin, quiet bool) {
+func wantsPin(c *config.Config, in *os.File) (pin, quiet bool) {
 	switch {
 	case c.NoPin:
 		return false, false
@@ -259,7 +260,7 @@ func wantsPin(c *Config, in *os.File) (pin, quiet bool) {
 }
 
 // buttonOptions are those of a pin or a key.
-func buttonOptions(c *Config, now func() time.Duration) (gpio.ButtonOptions, error) {
+func buttonOptions(c *config.Config, now func() time.Duration) (gpio.ButtonOptions, error) {
 	bias, err := gpio.ParseBias(c.Button.Bias)
 	if err != nil {
 		return gpio.ButtonOptions{}, err
@@ -275,11 +276,11 @@ func buttonOptions(c *Config, now func() time.Duration) (gpio.ButtonOptions, err
 }
 
 // stuckAfter is how long a press may be: the turn's own limit comes first, with a cue.
-func stuckAfter(c *Config) time.Duration { return c.Turn.Listen + 5*time.Second }
+func stuckAfter(c *config.Config) time.Duration { return c.Turn.Listen + 5*time.Second }
 
 // CheckButton looks whether the button that the configuration asks for by name can be had: an error of conch check. That
 // conch itself has it already is well.
-func CheckButton(cfg Config) error {
+func CheckButton(cfg config.Config) error {
 	if cfg.Button.Source == "evdev" {
 		if err := gpio.FindKeys(gpio.KeysOptions{Device: cfg.Button.Device, Keys: cfg.Button.Keys}); err != nil {
 			return fmt.Errorf("%w: config: button.source = \"evdev\"; set by %s: %w; %s", ErrRefused, cfg.Origin("button.source"), err, buttonRemedy(err))

@@ -37,6 +37,7 @@ import (
 	"conch/companions/voice/realtime"
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/config"
 	"conch/gpio"
 	"conch/gpio/light"
 	"conch/mqtt/discovery"
@@ -58,7 +59,7 @@ type effect struct {
 // seam is a configuration and what a device makes of it.
 type seam struct {
 	*testing.T
-	cfg  *Config
+	cfg  *config.Config
 	file string
 	log  bytes.Buffer
 }
@@ -385,7 +386,7 @@ func greeting(s *seam) string {
 	defer server.Close()
 	d := s.new(Options{})
 	address := "ws" + strings.TrimPrefix(server.URL, "http") + "/v1/realtime"
-	if own := s.cfg.Voice.URL; own != Default().Voice.URL { // where it would go
+	if own := s.cfg.Voice.URL; own != config.Default().Voice.URL { // where it would go
 		return hostOf(own)
 	}
 	client, err := d.newVoice(companions.Card{Card: round.Card{ID: "ada", Name: "Ada"}}, true, "realtime", address, &realtime.Pool{})
@@ -470,7 +471,7 @@ func used(s *seam) string {
 // cost is what an answer of the rehearsal voice costs.
 func cost(s *seam) string {
 	in, out := s.cfg.Voice.PriceIn, s.cfg.Voice.PriceOut
-	b := newBox(s.T, boxOptions{config: func(c *Config) { c.Voice.PriceIn, c.Voice.PriceOut = in, out }})
+	b := newBox(s.T, boxOptions{config: func(c *config.Config) { c.Voice.PriceIn, c.Voice.PriceOut = in, out }})
 	b.answered(b.ask("short"))
 	u, ok := b.usage().(realtime.Usage)
 	if !ok || u.Today.Cost > 0 {
@@ -972,7 +973,7 @@ func (e effect) test(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		cfg, err := Load(LoadOptions{File: file, Environ: []string{"HOME=" + home, "XDG_STATE_HOME=" + home, "XDG_RUNTIME_DIR=" + home}})
+		cfg, err := config.Load(config.LoadOptions{File: file, Environ: []string{"HOME=" + home, "XDG_STATE_HOME=" + home, "XDG_RUNTIME_DIR=" + home}})
 		if err != nil {
 			t.Fatalf("%s\n%v", text, err)
 		}

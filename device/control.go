@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"conch/companions/round"
+	"conch/device/config"
 )
 
 // The control socket: HTTP and JSON over a unix socket in the runtime directory, for the CLI and for whoever watches the
@@ -216,9 +217,9 @@ type Remote struct {
 const serviceRuntime = "/run/conch"
 
 // Dial finds the appliance of this configuration: at its own socket, and where nobody has set state.runtime, the service.
-func Dial(cfg Config) (*Remote, error) {
+func Dial(cfg config.Config) (*Remote, error) {
 	r, err := dialAt(cfg.State.Socket())
-	service := StateConfig{Runtime: serviceRuntime}.Socket()
+	service := config.State{Runtime: serviceRuntime}.Socket()
 	if err == nil || !cfg.Unset("state.runtime") || service == cfg.State.Socket() {
 		return r, err
 	}

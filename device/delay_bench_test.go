@@ -23,6 +23,7 @@ import (
 	"conch/companions/voice/realtime"
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/config"
 	"conch/gpio"
 	"conch/gpio/gpiotest"
 )
@@ -222,7 +223,7 @@ func measureDelay(b *testing.B, hold time.Duration, deltas int) (up, down []floa
 	card := audiotest.New(audiotest.WallClock())
 	start := time.Now().Add(-card.Clock().Now())
 	hand := gpiotest.New(gpio.ButtonOptions{Clock: card.Clock().Now})
-	cfg := Default()
+	cfg := config.Default()
 	cfg.Audio.Preroll = 0 // what was captured before the edge is older
 	ended := make(chan TurnRecord, 1)
 	captures := &timedCard{Card: card, now: card.Clock().Now}

@@ -14,6 +14,7 @@ import (
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/config"
 	"conch/gpio"
 	"conch/gpio/light"
 	"conch/mqtt"
@@ -62,7 +63,7 @@ type TurnRecord struct {
 // Device is one appliance: everything wired by New, nothing running until Run.
 type Device struct {
 	// fixed after New
-	cfg         Config
+	cfg         config.Config
 	log         *slog.Logger
 	now         func() time.Duration
 	opts        Options

@@ -18,13 +18,14 @@ import (
 	"conch/audio"
 	"conch/companions"
 	"conch/companions/voice/realtime"
+	"conch/device/config"
 	"conch/device/doctor"
 	"conch/gpio"
 )
 
 // DoctorOptions says what to examine.
 type DoctorOptions struct {
-	LoadOptions
+	config.LoadOptions
 	// Anonymous also leaves out names and addresses of the house and its room.
 	Anonymous bool
 	Machine   *doctor.Machine // nil: this one
@@ -64,7 +65,7 @@ const (
 )
 
 // subject reads the configuration and puts together what doctor shall look at.
-func subject(o DoctorOptions, m *doctor.Machine) (*doctor.Subject, Config) {
+func subject(o DoctorOptions, m *doctor.Machine) (*doctor.Subject, config.Config) {
 	s := &doctor.Subject{Anonymous: o.Anonymous}
 	o.Keyless, o.Anyway = true, true
 	if o.Environ == nil {
@@ -74,9 +75,9 @@ func subject(o DoctorOptions, m *doctor.Machine) (*doctor.Subject, Config) {
 		s.Unit, s.User = serviceUnit, serviceUser
 		o.Environ, s.Voice.KeyHidden = serviceEnvironment(o.Environ, m)
 	}
-	loaded, err := Load(o.LoadOptions)
+	loaded, err := config.Load(o.LoadOptions)
 	if err != nil { // never: it loads anyway
-		return s, Default()
+		return s, config.Default()
 	}
 	cfg := *loaded
 	s.File, s.Warnings, s.Refused = cfg.File, cfg.Warnings, cfg.Refused()
@@ -85,7 +86,7 @@ func subject(o DoctorOptions, m *doctor.Machine) (*doctor.Subject, Config) {
 	}
 	s.Board = cfg.Device.Board
 	s.Button = doctor.ButtonSetting{Source: cfg.Button.Source, Chip: cfg.Button.Chip, Pin: cfg.Button.Pin, Device: cfg.Button.Device}
-	pins, _ := parsePins(cfg.Light.Pins) // the loader has refused what is none
+	pins, _ := config.ParsePins(cfg.Light.Pins) // the loader has refused what is none
 	s.Light = doctor.LightSetting{Driver: gpio.LightDriver(cfg.Light.Driver), Pins: pins, SPI: cfg.Light.SPI, Sysfs: cfg.Light.Sysfs}
 	if s.Light.Driver == "auto" { // no board said otherwise
 		s.Light.Driver = gpio.LightNone
@@ -101,7 +102,7 @@ func subject(o DoctorOptions, m *doctor.Machine) (*doctor.Subject, Config) {
 	if dialect, err := dialectOf(cfg.Voice.Dialect, cfg.Voice.URL); err == nil && kind == "realtime" {
 		s.Voice.Dialect, s.Voice.Guessed, s.Voice.KeyHeader = dialect.Name, dialect.Guess, dialect.KeyHeader
 		s.Voice.URL = dialect.Address(cfg.Voice.URL)
-		if cfg.Voice.Transcription == Default().Voice.Transcription && (dialect.Guess || !dialect.Models) {
+		if cfg.Voice.Transcription == config.Default().Voice.Transcription && (dialect.Guess || !dialect.Models) {
 			s.Voice.Transcription = "" // such a server is not asked for it
 		}
 	}
@@ -124,10 +125,10 @@ func subject(o DoctorOptions, m *doctor.Machine) (*doctor.Subject, Config) {
 
 // isService: the service is meant where it is installed and nobody says otherwise, by a configuration, a flag or the
 // environment of their own.
-func isService(o LoadOptions, m *doctor.Machine) bool {
+func isService(o config.LoadOptions, m *doctor.Machine) bool {
 	file := o.File
 	if file == "" {
-		file = FindConfig(o.Environ)
+		file = config.Find(o.Environ)
 	}
 	own := file != "" && file != serviceConfig || len(o.Flags) > 0 ||
 		slices.ContainsFunc(o.Environ, func(e string) bool { return strings.HasPrefix(e, "CONCH_") })
@@ -181,7 +182,7 @@ func askRunning(ctx context.Context, r *Remote) (doctor.Running, error) {
 func usedOf(c realtime.Counts) doctor.Used { return doctor.Used{Tokens: int(c.Tokens()), Cost: c.Cost} }
 
 // trySession opens a session as the appliance's first companion does.
-func trySession(ctx context.Context, cfg *Config) doctor.Session {
+func trySession(ctx context.Context, cfg *config.Config) doctor.Session {
 	cards, _ := Companions(cfg) // their problems are a check of their own
 	if len(cards) == 0 {
 		cards = companions.DefaultCards()
@@ -213,15 +214,15 @@ func fitToPrint(text string) string {
 }
 
 // look reads a value of the state directory and, unlike the store, leaves a broken one where it is.
-func look(cfg Config, name string, v any) error {
-	data, _, err := readBounded(filepath.Join(cfg.State.Dir, name+".json"), maxValue)
+func look(cfg config.Config, name string, v any) error {
+	data, _, err := config.ReadBounded(filepath.Join(cfg.State.Dir, name+".json"), maxValue)
 	if err != nil {
 		return err
 	}
 	return json.Unmarshal(data, v)
 }
 
-func usedToday(cfg Config, now time.Time) doctor.Used {
+func usedToday(cfg config.Config, now time.Time) doctor.Used {
 	files, _ := filepath.Glob(filepath.Join(cfg.State.Dir, usageName+"*.json")) // one a companion; its error is a pattern that cannot be
 	var all doctor.Used
 	for _, file := range files {
@@ -238,7 +239,7 @@ func usedToday(cfg Config, now time.Time) doctor.Used {
 	return all
 }
 
-func measured(cfg Config) doctor.Measured {
+func measured(cfg config.Config) doctor.Measured {
 	var last SilenceReport
 	switch err := look(cfg, silenceFile, &last); {
 	case errors.Is(err, os.ErrNotExist):
@@ -256,7 +257,7 @@ func measured(cfg Config) doctor.Measured {
 }
 
 // openSound opens loudspeaker and microphone as the appliance would, and closes them.
-func openSound(cfg Config) (o doctor.Opened, err error) {
+func openSound(cfg config.Config) (o doctor.Opened, err error) {
 	card, err := audio.NewCard(cfg.Audio.Backend, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return o, err
@@ -281,14 +282,14 @@ func openSound(cfg Config) (o doctor.Opened, err error) {
 const audioPriority = 50
 
 // secrets are what doctor may never print, whoever repeats it to us.
-func secrets(cfg Config, environ []string) (all []string) {
-	env := readEnvironment(environ)
-	all = append(all, cfg.LiveKey(), cfg.Voice.Key.Reveal(), env.get("OPENAI_API_KEY"))
+func secrets(cfg config.Config, environ []string) (all []string) {
+	env := config.ReadEnvironment(environ)
+	all = append(all, cfg.LiveKey(), cfg.Voice.Key.Reveal(), env.Get("OPENAI_API_KEY"))
 	for _, file := range []string{cfg.Voice.KeyFile, cfg.Room.PasswordFile, cfg.Room.VoteKeyFile, filepath.Join(serviceKeys, "openai_api_key")} {
 		if file == "" {
 			continue
 		}
-		if text, _, err := readBounded(file, maxKey); err == nil {
+		if text, _, err := config.ReadBounded(file, config.MaxKey); err == nil {
 			all = append(all, strings.TrimSpace(string(text)))
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"conch/device/config"
 	"conch/device/doctor"
 	"conch/mqtt"
 	"conch/mqtt/discovery"
@@ -28,7 +29,7 @@ const (
 )
 
 // checkPairing looks at everything there is of pairing, with the room as the running appliance has it.
-func checkPairing(ctx context.Context, cfg Config, s RoomStatus, running bool) []doctor.Finding {
+func checkPairing(ctx context.Context, cfg config.Config, s RoomStatus, running bool) []doctor.Finding {
 	id, err := mqtt.ReadIdentity(cfg.State.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil // told as identity
@@ -66,7 +67,7 @@ func checkPairing(ctx context.Context, cfg Config, s RoomStatus, running bool) [
 }
 
 // checkRoomFile is about a room that cannot be read.
-func checkRoomFile(cfg Config, err error) []doctor.Finding {
+func checkRoomFile(cfg config.Config, err error) []doctor.Finding {
 	dir := filepath.Join(cfg.State.Dir, "room")
 	text := strings.TrimPrefix(err.Error(), "membership: ")
 	switch {
@@ -124,7 +125,7 @@ func checkHost(ctx context.Context, m *membership.Membership, id mqtt.Identity) 
 }
 
 // checkPort: could pairing, or the room's broker, listen there?
-func checkPort(ctx context.Context, cfg Config, host bool) []doctor.Finding {
+func checkPort(ctx context.Context, cfg config.Config, host bool) []doctor.Finding {
 	port := cfg.Room.Port
 	if port == 0 || !host && remoteRuns(cfg) { // a window may be open
 		return nil
@@ -141,13 +142,13 @@ func checkPort(ctx context.Context, cfg Config, host bool) []doctor.Finding {
 	return found("port", level, fmt.Sprintf("room.port = %d: %v", port, err), "another program has the port (sudo ss -ltnp shows which): "+what, "end that program, or set room.port to another number")
 }
 
-func remoteRuns(cfg Config) bool {
+func remoteRuns(cfg config.Config) bool {
 	_, err := Dial(cfg)
 	return err == nil
 }
 
 // checkDiscovery looks once for devices, as pairing does.
-func checkDiscovery(ctx context.Context, cfg Config, m *membership.Membership, id mqtt.Identity) []doctor.Finding {
+func checkDiscovery(ctx context.Context, cfg config.Config, m *membership.Membership, id mqtt.Identity) []doctor.Finding {
 	if cfg.Room.Discovery == discovery.Off {
 		return found("discovery", doctor.Note, "room.discovery = off: devices are found only where a person names them", "", "conch room join CODE --host NAME; a device whose address changes has to be paired again")
 	}

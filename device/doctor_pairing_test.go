@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"conch/device/config"
 	"conch/device/doctor"
 	"conch/mqtt"
 	"conch/mqtt/membership"
@@ -57,7 +58,7 @@ func examine(t *testing.T, dir string, set map[string]string) Diagnosis {
 	for k, v := range set {
 		flags[k] = v
 	}
-	return Doctor(t.Context(), DoctorOptions{LoadOptions: LoadOptions{Environ: []string{"HOME=" + dir}, Flags: flags}})
+	return Doctor(t.Context(), DoctorOptions{LoadOptions: config.LoadOptions{Environ: []string{"HOME=" + dir}, Flags: flags}})
 }
 
 func TestDoctorOfARoomOnDisk(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 
 	"conch/companions"
 	"conch/companions/round"
+	"conch/device/config"
 	"conch/device/doctor"
 	"conch/mqtt"
 )
@@ -48,7 +49,7 @@ type CardProblem struct {
 }
 
 // CheckCards reads the cards of a configuration.
-func CheckCards(cfg Config) CardsReport {
+func CheckCards(cfg config.Config) CardsReport {
 	cards, problems := Companions(&cfg)
 	r := CardsReport{Companions: []CardRow{}, Problems: []CardProblem{}}
 	if len(cards) == 0 { // as wireCards does
@@ -60,7 +61,7 @@ func CheckCards(cfg Config) CardsReport {
 			row.Source = "a name of your own, without a card"
 			if shipped {
 				row.Source = "comes with conch"
-			} else if near := nearest(c.Name, []string{"Ada", "Ben", "Cleo"}); near != "" {
+			} else if near := config.Nearest(c.Name, []string{"Ada", "Ben", "Cleo"}); near != "" {
 				row.Source += fmt.Sprintf(" (did you mean %s?)", near)
 			}
 		}
@@ -77,8 +78,8 @@ func CheckCards(cfg Config) CardsReport {
 }
 
 // roomChecks are what this package adds to the doctor's own: the companions that live here, and the room.
-func roomChecks(cfg Config) []doctor.Check {
-	with := func(look func(context.Context, Config) []doctor.Finding) func(context.Context, *doctor.Machine, *doctor.Subject) []doctor.Finding {
+func roomChecks(cfg config.Config) []doctor.Check {
+	with := func(look func(context.Context, config.Config) []doctor.Finding) func(context.Context, *doctor.Machine, *doctor.Subject) []doctor.Finding {
 		return func(ctx context.Context, _ *doctor.Machine, s *doctor.Subject) []doctor.Finding {
 			if s.Refused != nil {
 				return nil // nobody knows who lives here
@@ -101,7 +102,7 @@ func found(check string, level doctor.Level, text, cause, do string) []doctor.Fi
 	return []doctor.Finding{{Check: check, Level: level, Text: text, Cause: cause, Do: do}}
 }
 
-func checkCards(_ context.Context, cfg Config) []doctor.Finding {
+func checkCards(_ context.Context, cfg config.Config) []doctor.Finding {
 	r := CheckCards(cfg)
 	var out []doctor.Finding
 	for _, p := range r.Problems {
@@ -117,7 +118,7 @@ func checkCards(_ context.Context, cfg Config) []doctor.Finding {
 // doctorWait bounds each look at a network. Our choice: a household's network answers in milliseconds.
 const doctorWait = 3 * time.Second
 
-func checkRoom(ctx context.Context, cfg Config) []doctor.Finding {
+func checkRoom(ctx context.Context, cfg config.Config) []doctor.Finding {
 	c := cfg.Room
 	s, running := runningRoom(ctx, cfg)
 	out := checkIdentity(cfg)
@@ -163,7 +164,7 @@ func packetsWere(n uint64) string {
 	return fmt.Sprintf("%d packets were", n)
 }
 
-func runningRoom(ctx context.Context, cfg Config) (s RoomStatus, running bool) {
+func runningRoom(ctx context.Context, cfg config.Config) (s RoomStatus, running bool) {
 	r, err := Dial(cfg)
 	if err != nil {
 		return s, false
@@ -173,7 +174,7 @@ func runningRoom(ctx context.Context, cfg Config) (s RoomStatus, running bool) {
 	return s, r.Do(ctx, "GET", "/room", nil, &s) == nil
 }
 
-func checkIdentity(cfg Config) []doctor.Finding {
+func checkIdentity(cfg config.Config) []doctor.Finding {
 	id, err := mqtt.ReadIdentity(cfg.State.Dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -185,7 +186,7 @@ func checkIdentity(cfg Config) []doctor.Finding {
 }
 
 // checkMembers looks at room.members, and, if the appliance runs, at who of them is here.
-func checkMembers(cfg Config, s RoomStatus) []doctor.Finding {
+func checkMembers(cfg config.Config, s RoomStatus) []doctor.Finding {
 	others := cfg.Room.IDs()
 	if id, err := mqtt.ReadIdentity(cfg.State.Dir); err == nil {
 		others = slices.DeleteFunc(others, func(d round.DeviceID) bool { return d == id.ID() })
@@ -219,7 +220,7 @@ func checkListen(ctx context.Context, address string) []doctor.Finding {
 
 // checkBroker connects as the appliance would, and says nothing to the room. It is done only while the appliance does not
 // run, whose connection it would end.
-func checkBroker(ctx context.Context, cfg Config) []doctor.Finding {
+func checkBroker(ctx context.Context, cfg config.Config) []doctor.Finding {
 	c := cfg.Room
 	id, err := mqtt.ReadIdentity(cfg.State.Dir)
 	if err != nil {
@@ -252,7 +253,7 @@ func checkBroker(ctx context.Context, cfg Config) []doctor.Finding {
 }
 
 // checkVotes: can the chat server that refines votes be reached, and can its key be read?
-func checkVotes(ctx context.Context, c RoomConfig) []doctor.Finding {
+func checkVotes(ctx context.Context, c config.Room) []doctor.Finding {
 	if c.VoteKeyFile != "" {
 		if _, err := readSecretFile(c.VoteKeyFile); err != nil {
 			return found("votes", doctor.Bad, "room.vote_key_file: "+err.Error(), "the file is missing, empty or of another user", "put the key, and nothing else, into the file, mode 0600")
@@ -290,7 +291,7 @@ func reach(ctx context.Context, u *url.URL, port string) (took time.Duration, wh
 }
 
 // houseNames are what tells houses apart: hosts, names and ids.
-func houseNames(cfg Config) (all []string) {
+func houseNames(cfg config.Config) (all []string) {
 	all = append(all, cfg.Device.Name, cfg.Room.Name, cfg.Room.User)
 	for _, raw := range []string{cfg.Voice.URL, cfg.Room.Broker, cfg.Room.VoteURL} {
 		if u, err := url.Parse(raw); err == nil && !strings.HasSuffix(u.Hostname(), "openai.com") {

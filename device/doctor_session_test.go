@@ -10,6 +10,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/coder/websocket/wsjson"
 
+	"conch/device/config"
 	"conch/device/doctor"
 )
 
@@ -95,7 +96,7 @@ func TestDoctorOpensASession(t *testing.T) {
 func TestDoctorsSessionCostsNothing(t *testing.T) {
 	t.Parallel()
 	runtime := shortDir(t)
-	b := newBox(t, boxOptions{control: true, config: func(c *Config) { c.State.Runtime = runtime }})
+	b := newBox(t, boxOptions{control: true, config: func(c *config.Config) { c.State.Runtime = runtime }})
 	b.until("ready", b.Ready)
 	voice := fmt.Sprintf("[voice]\nkind = \"realtime\"\nurl = %q\n", b.cfg.Voice.URL)
 	says(t, diagnose(t, voice, "OPENAI_API_KEY=any-key-will-do"), "session", doctor.OK, "opened in", "", "")
@@ -105,7 +106,7 @@ func TestDoctorsSessionCostsNothing(t *testing.T) {
 	}
 
 	for _, x := range []struct{ model, text string }{{b.cfg.Voice.Model, "the running appliance has one"}, {"another", "opened in"}} {
-		d := Doctor(t.Context(), DoctorOptions{LoadOptions: LoadOptions{Environ: []string{"HOME=" + t.TempDir(), "OPENAI_API_KEY=any-key-will-do"}, Flags: map[string]string{
+		d := Doctor(t.Context(), DoctorOptions{LoadOptions: config.LoadOptions{Environ: []string{"HOME=" + t.TempDir(), "OPENAI_API_KEY=any-key-will-do"}, Flags: map[string]string{
 			"voice.kind": "realtime", "voice.url": b.cfg.Voice.URL, "voice.model": x.model, "state.runtime": runtime, "audio.backend": "null"}}})
 		says(t, d, "session", doctor.OK, x.text, "", "")
 	}

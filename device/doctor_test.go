@@ -17,6 +17,7 @@ import (
 
 	"conch/audio"
 	"conch/audio/alsacard"
+	"conch/device/config"
 	"conch/device/doctor"
 	"conch/mqtt"
 	"conch/mqtt/mqtttest"
@@ -31,7 +32,7 @@ func diagnose(t *testing.T, toml string, flags ...string) Diagnosis {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o := DoctorOptions{LoadOptions: LoadOptions{File: file, Environ: append([]string{"HOME=" + dir}, flags...)}}
+	o := DoctorOptions{LoadOptions: config.LoadOptions{File: file, Environ: append([]string{"HOME=" + dir}, flags...)}}
 	return Doctor(t.Context(), o)
 }
 
@@ -168,7 +169,7 @@ func TestDoctorOfANullCard(t *testing.T) {
 		if err := s.save(silenceFile, report); err != nil {
 			t.Fatal(err)
 		}
-		d := Doctor(t.Context(), DoctorOptions{LoadOptions: LoadOptions{Environ: []string{"HOME=" + dir}, Flags: map[string]string{"state.dir": dir, "state.runtime": dir, "audio.backend": "null"}}})
+		d := Doctor(t.Context(), DoctorOptions{LoadOptions: config.LoadOptions{Environ: []string{"HOME=" + dir}, Flags: map[string]string{"state.dir": dir, "state.runtime": dir, "audio.backend": "null"}}})
 		found := false
 		for _, f := range d.Findings {
 			found = found || f.Check == "silence" && strings.Contains(f.Text, want)
@@ -187,7 +188,7 @@ func TestDoctorLeavesTheStateAlone(t *testing.T) {
 	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o := DoctorOptions{LoadOptions: LoadOptions{Environ: []string{"HOME=" + dir}, Flags: map[string]string{"state.dir": dir, "state.runtime": dir, "audio.backend": "null"}}}
+	o := DoctorOptions{LoadOptions: config.LoadOptions{Environ: []string{"HOME=" + dir}, Flags: map[string]string{"state.dir": dir, "state.runtime": dir, "audio.backend": "null"}}}
 	says(t, Doctor(t.Context(), o), "silence", doctor.Note, "broken", "", "")
 	left, err := os.ReadDir(dir)
 	if err != nil || len(left) != 1 || left[0].Name() != silenceFile+".json" {
@@ -206,7 +207,7 @@ func TestDoctorExaminesTheService(t *testing.T) {
 		}
 	}
 	environ := []string{"HOME=" + root, "OPENAI_API_KEY=of-the-caller"}
-	if isService(LoadOptions{Environ: environ}, m) {
+	if isService(config.LoadOptions{Environ: environ}, m) {
 		t.Error("a service that is not installed is examined")
 	}
 	for name, text := range map[string]string{"usr/lib/systemd/system/conch.service": "", "etc/conch/credentials/openai_api_key": "of-the-service\n"} {
@@ -214,7 +215,7 @@ func TestDoctorExaminesTheService(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for what, o := range map[string]LoadOptions{
+	for what, o := range map[string]config.LoadOptions{
 		"an environment": {Environ: append(slices.Clone(environ), "CONCH_AUDIO_VOLUME=3")},
 		"a flag":         {Environ: environ, Flags: map[string]string{"audio.volume": "3"}},
 		"a file":         {Environ: environ, File: filepath.Join(root, "own.toml")},
@@ -223,7 +224,7 @@ func TestDoctorExaminesTheService(t *testing.T) {
 			t.Errorf("%s of one's own is not heeded", what)
 		}
 	}
-	s, cfg := subject(DoctorOptions{LoadOptions: LoadOptions{Environ: environ}, Machine: m}, m)
+	s, cfg := subject(DoctorOptions{LoadOptions: config.LoadOptions{Environ: environ}, Machine: m}, m)
 	if s.Unit != serviceUnit || s.User != serviceUser {
 		t.Errorf("unit %q of user %q", s.Unit, s.User)
 	}
@@ -238,7 +239,7 @@ func TestDoctorExaminesTheService(t *testing.T) {
 // What the running appliance says of itself is what is judged: a look from outside would disturb it.
 func TestDoctorAsksTheRunningAppliance(t *testing.T) {
 	t.Parallel()
-	cfg := Default()
+	cfg := config.Default()
 	cfg.State.Dir, cfg.State.Runtime = t.TempDir(), shortDir(t)
 	cfg.Audio.Backend = "null"
 	cfg.Button.Source = "none"
@@ -259,7 +260,7 @@ func TestDoctorAsksTheRunningAppliance(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.conds.set("test.trouble", "something is wrong", "mend it")
-	o := DoctorOptions{LoadOptions: LoadOptions{Environ: []string{"HOME=" + cfg.State.Dir}, Flags: map[string]string{
+	o := DoctorOptions{LoadOptions: config.LoadOptions{Environ: []string{"HOME=" + cfg.State.Dir}, Flags: map[string]string{
 		"state.dir": cfg.State.Dir, "state.runtime": cfg.State.Runtime, "audio.backend": "null", "button.source": "none"}}}
 	got := Doctor(ctx, o)
 	says(t, got, "running", doctor.OK, "state IDLE, 0 turns", "", "")
@@ -290,7 +291,7 @@ func TestDoctorSeesXrunsOnALSA(t *testing.T) {
 	sim := alsacard.Start(t, alsacard.Options{})
 	dry := &atomic.Bool{}
 	log := &eventLog{}
-	cfg := Default()
+	cfg := config.Default()
 	cfg.State.Dir, cfg.State.Runtime = t.TempDir(), shortDir(t)
 	cfg.Audio.Playback, cfg.Audio.Capture = sim.Device(), sim.Device()
 	cfg.Button.Source, cfg.Voice.Kind = "none", "rehearsal"
@@ -323,7 +324,7 @@ func TestDoctorSeesXrunsOnALSA(t *testing.T) {
 	}) != nil {
 		t.Fatalf("the card had %d underruns, of which counted are only some; the log:\n%s", sim.Stats().Underruns, log.text())
 	}
-	got := Doctor(ctx, DoctorOptions{LoadOptions: LoadOptions{Environ: []string{"HOME=" + cfg.State.Dir}, Flags: map[string]string{
+	got := Doctor(ctx, DoctorOptions{LoadOptions: config.LoadOptions{Environ: []string{"HOME=" + cfg.State.Dir}, Flags: map[string]string{
 		"state.dir": cfg.State.Dir, "state.runtime": cfg.State.Runtime, "audio.playback": sim.Device(), "button.source": "none"}}})
 	says(t, got, "gaps", doctor.Warn, "the sound card ran dry", "too busy for the audio thread", "priority")
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"conch/device/config"
 	"conch/gpio"
 )
 
@@ -90,7 +91,7 @@ func (p *driven) hold(open func(gpio.Drive) (outlet, error), log *slog.Logger) {
 }
 
 // driver is the part that holds the pins of the board, if it has any.
-func (d *Device) driver(cfg Config) []actor {
+func (d *Device) driver(cfg config.Config) []actor {
 	b, _ := gpio.FindBoard(cfg.Device.Board)
 	if len(b.Drive) == 0 {
 		return nil

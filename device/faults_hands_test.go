@@ -12,6 +12,7 @@ import (
 
 	"conch/audio"
 	"conch/coordinator/turn"
+	"conch/device/config"
 )
 
 // holds says whether a condition holds now.
@@ -42,7 +43,7 @@ func TestSoundGoneAndBackInTheMiddleOfAnAnswer(t *testing.T) {
 // It goes away and stays away: the turn ends by its deadline, and when sound is back nothing old is heard.
 func TestSoundGoneForLonger(t *testing.T) {
 	t.Parallel()
-	b := newBox(t, boxOptions{config: func(c *Config) { c.Turn.Response = time.Second }})
+	b := newBox(t, boxOptions{config: func(c *config.Config) { c.Turn.Response = time.Second }})
 	b.question("old")
 	b.until("speaking", b.Speaking)
 	b.card.Unplug()
@@ -99,7 +100,7 @@ func TestSoundGoneAndBackWhileListening(t *testing.T) {
 func TestTheLongestSpeechIsKept(t *testing.T) {
 	t.Parallel()
 	const long = 290 * time.Second // the rehearsal server takes five minutes
-	b := newBox(t, boxOptions{config: func(c *Config) { c.Turn.Listen = long }})
+	b := newBox(t, boxOptions{config: func(c *config.Config) { c.Turn.Listen = long }})
 	r := b.nextTurn(func() {
 		b.hand.Press()
 		b.state(turn.Listening)
@@ -129,7 +130,7 @@ func TestDiskFull(t *testing.T) {
 			t.Errorf("unmount: %v", err)
 		}
 	})
-	b := newBox(t, boxOptions{config: func(c *Config) { c.State.Dir = dir }})
+	b := newBox(t, boxOptions{config: func(c *config.Config) { c.State.Dir = dir }})
 	b.answered(b.ask("short"))
 	b.until("remembering", func() bool { _, err := os.Stat(filepath.Join(dir, "usage.json")); return err == nil })
 	filler, err := os.Create(filepath.Join(dir, "filler"))
@@ -164,7 +165,7 @@ func (endless) Read(p []byte) (int, error) { return len(p), nil }
 // are coordinator/turn/testdata/held_for_two_minutes.txt.
 func TestPressHeldBeyondTheLimit(t *testing.T) {
 	t.Parallel()
-	b := newBox(t, boxOptions{config: func(c *Config) { c.Turn.Listen = time.Second }})
+	b := newBox(t, boxOptions{config: func(c *config.Config) { c.Turn.Listen = time.Second }})
 	r := b.nextTurn(func() {
 		b.card.Feed(whistle(300, 5*24000))
 		b.hand.Press()

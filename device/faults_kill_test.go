@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"conch/coordinator/turn"
+	"conch/device/config"
 )
 
 // The server is a process of its own, as shipped, and dies of kill -9: in the middle of an answer, and with nobody talking.
@@ -23,7 +24,7 @@ func TestServerKilledWithNine(t *testing.T) {
 	s := &mortal{t: t, binary: binary, address: "127.0.0.1:0"}
 	t.Cleanup(s.kill)
 	url := s.start()
-	b := newBox(t, boxOptions{address: url, config: func(c *Config) { c.Turn.Reconnect = 3 * time.Second }})
+	b := newBox(t, boxOptions{address: url, config: func(c *config.Config) { c.Turn.Reconnect = 3 * time.Second }})
 	const short = "what is one plus one"
 	b.answered(b.ask(short))
 

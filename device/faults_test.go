@@ -8,6 +8,7 @@ import (
 
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator/turn"
+	"conch/device/config"
 )
 
 // Every fault of the voice ends in an answer or in words, and in IDLE; the next question is answered; nothing is left.
@@ -16,7 +17,7 @@ func TestFaultsOfTheVoice(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		faults rehearsal.Faults
-		config func(*Config)
+		config func(*config.Config)
 		ask    string
 		spoken bool
 		reason turn.Reason // when words is set
@@ -25,9 +26,9 @@ func TestFaultsOfTheVoice(t *testing.T) {
 	}{
 		{name: "slow", faults: rehearsal.Faults{FirstByte: 1200 * time.Millisecond}},
 		{name: "slower than the deadline", faults: rehearsal.Faults{FirstByte: time.Minute},
-			config: func(c *Config) { c.Turn.Commit = 1500 * time.Millisecond }, reason: turn.Expired, words: turn.WordsNoAnswer},
+			config: func(c *config.Config) { c.Turn.Commit = 1500 * time.Millisecond }, reason: turn.Expired, words: turn.WordsNoAnswer},
 		{name: "silent", faults: rehearsal.Faults{ForgetTheAnswer: true},
-			config: func(c *Config) { c.Turn.Commit = 1500 * time.Millisecond }, reason: turn.Expired, words: turn.WordsNoAnswer},
+			config: func(c *config.Config) { c.Turn.Commit = 1500 * time.Millisecond }, reason: turn.Expired, words: turn.WordsNoAnswer},
 		{name: "bursty", faults: rehearsal.Faults{Burst: 400 * time.Millisecond}},
 		{name: "duplicating", faults: rehearsal.Faults{Duplicate: 1}},
 		{name: "dropping mid-answer", faults: rehearsal.Faults{DropAfter: 500 * time.Millisecond}, ask: "long",
@@ -129,7 +130,7 @@ func TestLateAudioOfACutAnswerIsNeverHeard(t *testing.T) {
 // line is gone, and the question after is answered over a new one.
 func TestABlackHoleIsNoticed(t *testing.T) {
 	t.Parallel()
-	b := newBox(t, boxOptions{config: func(c *Config) { c.Turn.Response = time.Second }})
+	b := newBox(t, boxOptions{config: func(c *config.Config) { c.Turn.Response = time.Second }})
 	b.server.SetFaults(rehearsal.Faults{BlackHoleAfter: 500 * time.Millisecond})
 	b.failed(b.ask("long"), turn.Expired, turn.WordsLostMidway)
 	b.server.SetFaults(rehearsal.Faults{})
@@ -174,7 +175,7 @@ func TestADeltaOfTenMegabytes(t *testing.T) {
 // A message beyond any reason costs the session: the server was at the answer, so that the question is not repeated.
 func TestAnAnswerThatAlwaysKillsTheSessionIsGivenUp(t *testing.T) {
 	t.Parallel()
-	b := newBox(t, boxOptions{config: func(c *Config) { c.Turn.Commit = 3 * time.Second }})
+	b := newBox(t, boxOptions{config: func(c *config.Config) { c.Turn.Commit = 3 * time.Second }})
 	b.server.SetFaults(rehearsal.Faults{Huge: 24 << 20})
 	b.failed(b.ask("short"), turn.Failed, turn.WordsNoAnswer)
 	if n := b.log.count("session.lost"); n != 1 {
@@ -227,7 +228,7 @@ func TestSessionLostWhileListening(t *testing.T) {
 // The connection breaks while a person speaks and does not come back in time: words; later it is back by itself.
 func TestSessionLostForLonger(t *testing.T) {
 	t.Parallel()
-	b := newBox(t, boxOptions{config: func(c *Config) { c.Turn.Reconnect = time.Second }})
+	b := newBox(t, boxOptions{config: func(c *config.Config) { c.Turn.Reconnect = time.Second }})
 	b.failed(b.nextTurn(func() {
 		b.hand.Press()
 		b.state(turn.Listening)
@@ -293,11 +294,11 @@ func TestRefusedKeyIsHealedByANewOne(t *testing.T) {
 		}
 	}
 	keep("an-old-key")
-	cfg, err := Load(LoadOptions{Flags: map[string]string{"voice.key_file": file}, Environ: []string{}})
+	cfg, err := config.Load(config.LoadOptions{Flags: map[string]string{"voice.key_file": file}, Environ: []string{}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newBox(t, boxOptions{offline: true, key: "a-new-key", config: func(c *Config) { c.Voice.Key, c.KeyFrom = cfg.Voice.Key, cfg.KeyFrom }})
+	b := newBox(t, boxOptions{offline: true, key: "a-new-key", config: func(c *config.Config) { c.Voice.Key, c.KeyFrom = cfg.Voice.Key, cfg.KeyFrom }})
 	b.until("refused", func() bool { return b.log.count("session.retry") > 0 })
 	b.failed(b.ask("short"), turn.Failed, turn.WordsKeyRefused)
 	b.failed(b.say(300*time.Millisecond), turn.Failed, turn.WordsKeyRefused)
@@ -324,7 +325,7 @@ func TestKeyRefusedLater(t *testing.T) {
 // Too many requests, told at the handshake (429): said, and tried again when the server wants it to be.
 func TestRateLimitAtTheHandshake(t *testing.T) {
 	t.Parallel()
-	b := newBox(t, boxOptions{offline: true, faults: rehearsal.Faults{RateLimit: true}, config: func(c *Config) { c.Turn.Reconnect = time.Second }})
+	b := newBox(t, boxOptions{offline: true, faults: rehearsal.Faults{RateLimit: true}, config: func(c *config.Config) { c.Turn.Reconnect = time.Second }})
 	b.until("refused", func() bool { return b.log.count("session.retry") > 0 })
 	b.failed(b.ask("short"), turn.Expired, turn.WordsQuota)
 	b.server.SetFaults(rehearsal.Faults{})

@@ -7,6 +7,7 @@ import (
 
 	"conch/audio"
 	"conch/coordinator/turn"
+	"conch/device/config"
 )
 
 // otherwise is a card that says it is of another kind: a virtual one may be quiet, a real one never is.
@@ -79,7 +80,7 @@ func TestAMicrophoneThatGivesNothingIsTold(t *testing.T) {
 func TestTheNullMicrophoneIsTold(t *testing.T) {
 	t.Parallel()
 	for _, backend := range []string{"auto", "null"} {
-		b := newBox(t, boxOptions{card: claims(audio.BackendNull), config: func(c *Config) { c.Audio.Backend = backend }})
+		b := newBox(t, boxOptions{card: claims(audio.BackendNull), config: func(c *config.Config) { c.Audio.Backend = backend }})
 		r := b.nextTurn(func() {
 			b.hand.Press()
 			b.state(turn.Listening)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"conch/audio"
+	"conch/device/config"
 )
 
 // Footprint starts this very program as an appliance of its own (private state, no button but the control socket), lets
@@ -82,7 +83,7 @@ func (f Footprint) Run(ctx context.Context) error {
 	}()
 	pid := cmd.Process.Pid
 
-	var cfg Config
+	var cfg config.Config
 	cfg.State.Runtime = dir
 	remote, status, err := waitReady(ctx, cfg, 30*time.Second)
 	if err != nil {
@@ -171,7 +172,7 @@ func waitIdle(ctx context.Context, remote *Remote, limit time.Duration) error {
 }
 
 // waitReady polls the control socket of a starting appliance.
-func waitReady(ctx context.Context, cfg Config, limit time.Duration) (*Remote, Status, error) {
+func waitReady(ctx context.Context, cfg config.Config, limit time.Duration) (*Remote, Status, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)

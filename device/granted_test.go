@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"conch/audio/alsacard"
+	"conch/device/config"
 	"conch/device/doctor"
 )
 
@@ -41,7 +42,7 @@ func TestWhatWasGrantedIsSaid(t *testing.T) {
 			}
 			row.card.Silence = true
 			sim := alsacard.Start(t, row.card)
-			cfg := Default()
+			cfg := config.Default()
 			cfg.Audio.Backend, cfg.Audio.Playback, cfg.Audio.Capture = "alsa", sim.Device(), sim.Device()
 			cfg.Audio.Period, cfg.Audio.Periods = row.period, row.periods
 			cfg.State.Runtime = t.TempDir()
@@ -73,7 +74,7 @@ func TestWhatWasGrantedIsSaid(t *testing.T) {
 }
 
 // doctorOf is what doctor says of the sound that it opens.
-func doctorOf(t *testing.T, cfg Config) string {
+func doctorOf(t *testing.T, cfg config.Config) string {
 	t.Helper()
 	s := &doctor.Subject{Open: func(context.Context) (doctor.Opened, error) { return openSound(cfg) }}
 	s.Sound.Fade, s.Sound.Promise, s.Sound.Backend = cfg.Audio.Fade, silenceIn, cfg.Audio.Backend

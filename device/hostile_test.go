@@ -14,6 +14,7 @@ import (
 
 	"conch/companions/voice/hostiletest"
 	"conch/coordinator/turn"
+	"conch/device/config"
 )
 
 // Every way in which servers misbehave, against the whole device: nothing ends it, every turn ends, once, and what a person is
@@ -68,7 +69,7 @@ func meetHostile(t *testing.T, mode hostiletest.Mode, turns int) string {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	b := newBox(t, boxOptions{address: server.Address(), config: func(c *Config) {
+	b := newBox(t, boxOptions{address: server.Address(), config: func(c *config.Config) {
 		c.Turn.Reconnect = 2 * time.Second
 		if !mode.Patient {
 			c.Turn.Commit, c.Turn.Response = 6*time.Second, 5*time.Second

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"conch/device/config"
 )
 
 // sleeper is a reader that sleeps until it is woken.
@@ -101,7 +103,7 @@ func TestJournalLines(t *testing.T) {
 		var out bytes.Buffer
 		spill := NewSpill(&out)
 		spill.journal = true
-		log, level := LiveLogger(LogConfig{Level: "debug", Format: format}, spill)
+		log, level := LiveLogger(config.Log{Level: "debug", Format: format}, spill)
 		log = log.With("turn", "t-1")
 		log.Debug("a")
 		log.Info("b")

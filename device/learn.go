@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/term"
 
+	"conch/device/config"
 	"conch/gpio"
 )
 
@@ -29,7 +30,7 @@ type LearnOptions struct {
 }
 
 // Learn finds the button that somebody presses and writes it into the configuration file.
-func Learn(ctx context.Context, cfg Config, o LearnOptions) error {
+func Learn(ctx context.Context, cfg config.Config, o LearnOptions) error {
 	if o.Listen == nil {
 		o.Listen = gpio.Learn
 	}
@@ -73,7 +74,7 @@ func Learn(ctx context.Context, cfg Config, o LearnOptions) error {
 
 // learnt is what to set for a button, and what to say about it: the board that has it, when what the machine shows leaves just
 // one; else the pin.
-func learnt(c *Config, found gpio.Learned, seen gpio.Seen) (edits []Edit, why []string) {
+func learnt(c *config.Config, found gpio.Learned, seen gpio.Seen) (edits []config.Edit, why []string) {
 	active := map[bool]string{true: "high", false: "low"}[found.ActiveHigh]
 	// The resistor is left out of it: one more in the same direction does no harm.
 	if c.Button.Pin == found.Pin && c.Button.Active == active && (c.Button.Source == "gpio" || c.Button.Source == "auto") {
@@ -98,7 +99,7 @@ func learnt(c *Config, found gpio.Learned, seen gpio.Seen) (edits []Edit, why []
 		if p.Note != "" {
 			why = append(why, p.Note)
 		}
-		return []Edit{{"device.board", tomlQuote(p.Board)}}, why
+		return []config.Edit{{Key: "device.board", Value: config.Quote(p.Board)}}, why
 	}
 	if len(fitting) > 0 && c.Device.Board == "" {
 		var names []string
@@ -108,14 +109,14 @@ func learnt(c *Config, found gpio.Learned, seen gpio.Seen) (edits []Edit, why []
 		why = append(why, fmt.Sprintf("boards with this button: %s; if yours is one of them, board = \"NAME\" below [device] sets light and sound as well", strings.Join(names, ", ")))
 	}
 	if c.Button.Source != "gpio" && c.Button.Source != "auto" {
-		edits = append(edits, Edit{"button.source", tomlQuote("gpio")})
+		edits = append(edits, config.Edit{Key: "button.source", Value: config.Quote("gpio")})
 	}
-	edits = append(edits, Edit{"button.pin", fmt.Sprint(found.Pin)}, Edit{"button.active", tomlQuote(active)}, Edit{"button.bias", tomlQuote(found.Bias.String())})
+	edits = append(edits, config.Edit{Key: "button.pin", Value: fmt.Sprint(found.Pin)}, config.Edit{Key: "button.active", Value: config.Quote(active)}, config.Edit{Key: "button.bias", Value: config.Quote(found.Bias.String())})
 	return edits, why
 }
 
 // write shows the change, asks, and makes it.
-func (o LearnOptions) write(cfg Config, edits []Edit) error {
+func (o LearnOptions) write(cfg config.Config, edits []config.Edit) error {
 	path := cfg.File
 	if path == "" {
 		path = newConfig()
@@ -127,13 +128,13 @@ func (o LearnOptions) write(cfg Config, edits []Edit) error {
 	}
 	before, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("gpio learn: %s: %w; %s", path, unwrapPath(err), byHand)
+		return fmt.Errorf("gpio learn: %s: %w; %s", path, config.UnwrapPath(err), byHand)
 	}
-	after, err := editConfig(string(before), edits)
+	after, err := config.Apply(string(before), edits)
 	if err != nil {
 		return fmt.Errorf("gpio learn: %s: %w; %s", path, err, byHand)
 	}
-	fmt.Fprintf(o.Out, "\n%s\n%s", path, diffLines(string(before), after))
+	fmt.Fprintf(o.Out, "\n%s\n%s", path, config.Diff(string(before), after))
 	if o.Print {
 		return nil
 	}
@@ -148,9 +149,9 @@ func (o LearnOptions) write(cfg Config, edits []Edit) error {
 			return nil
 		}
 	}
-	if err := replaceConfig(path, after); err != nil {
+	if err := config.Replace(path, after); err != nil {
 		if errors.Is(err, fs.ErrPermission) {
-			return fmt.Errorf("gpio learn: %s: %w; as its owner: sudo conch gpio learn", path, unwrapPath(err))
+			return fmt.Errorf("gpio learn: %s: %w; as its owner: sudo conch gpio learn", path, config.UnwrapPath(err))
 		}
 		return fmt.Errorf("gpio learn: %s: %w; %s", path, err, byHand)
 	}

@@ -10,11 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	"conch/device/config"
 	"conch/gpio"
 )
 
 // configBeside loads text as a configuration file on a machine with these sound cards.
-func configBeside(t *testing.T, text string, cards ...string) (*Config, error) {
+func configBeside(t *testing.T, text string, cards ...string) (*config.Config, error) {
 	t.Helper()
 	dir, list := t.TempDir(), ""
 	for _, c := range cards {
@@ -25,7 +26,7 @@ func configBeside(t *testing.T, text string, cards ...string) (*Config, error) {
 		os.WriteFile(filepath.Join(dir, "proc/asound/cards"), []byte(list), 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	return Load(LoadOptions{File: file, Environ: []string{"HOME=" + dir}, Root: dir})
+	return config.Load(config.LoadOptions{File: file, Environ: []string{"HOME=" + dir}, Root: dir})
 }
 
 // learnOnce runs learn with a button that is pressed at once, on a machine with these sound cards, and gives back what was

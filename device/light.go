@@ -16,6 +16,7 @@ import (
 	"conch/companions/round"
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/config"
 	"conch/gpio"
 	"conch/gpio/light"
 )
@@ -66,10 +67,10 @@ func (d *Device) wireLight() {
 	l.conditions()
 }
 
-func lightSettings(c LightConfig) light.Settings {
+func lightSettings(c config.Light) light.Settings {
 	s := light.Settings{Brightness: float64(c.Brightness) / 100, Dimmed: float64(c.QuietBrightness) / 100}
 	if c.Quiet != "" {
-		s.Quiet.From, s.Quiet.To, _ = parseHours(c.Quiet) // the table of keys allows no other
+		s.Quiet.From, s.Quiet.To, _ = config.ParseHours(c.Quiet) // the table of keys allows no other
 	}
 	return s
 }
@@ -92,7 +93,7 @@ func (d *Device) openLight() func() (light.Driver, error) {
 }
 
 // light is the light that the configuration comes to.
-func lightConfig(c *Config) (light.Config, error) {
+func lightConfig(c *config.Config) (light.Config, error) {
 	l := c.Light
 	out := light.Config{Driver: gpio.LightDriver(l.Driver), Chip: c.Button.Chip, SPI: l.SPI, Sysfs: l.Sysfs, Count: l.Count, Invert: l.Invert}
 	if l.Driver == "auto" { // a board would have named one
@@ -102,7 +103,7 @@ func lightConfig(c *Config) (light.Config, error) {
 		out.Power = b.Light.Power
 	}
 	var err error
-	if out.Pins, err = parsePins(l.Pins); err != nil {
+	if out.Pins, err = config.ParsePins(l.Pins); err != nil {
 		err = fmt.Errorf("light.pins = %q: %w", l.Pins, err)
 	}
 	return out, err
@@ -128,7 +129,7 @@ func doing(s turn.State) light.Doing {
 }
 
 // adjust takes how bright it is to be, while it runs.
-func (l *lights) adjust(c LightConfig) {
+func (l *lights) adjust(c config.Light) {
 	l.quiet.Store(&c.Quiet)
 	l.lamp.Adjust(lightSettings(c))
 }
@@ -218,7 +219,7 @@ func Looks() (all []Look) {
 
 // ShowLight shows a look on the light of this configuration, for so long: on that of the running appliance, or where none
 // runs on one that it opens. begun is told what the light is called.
-func ShowLight(ctx context.Context, cfg Config, look string, length time.Duration, begun func(name string)) error {
+func ShowLight(ctx context.Context, cfg config.Config, look string, length time.Duration, begun func(name string)) error {
 	shown, err := light.ParseLook(look)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
@@ -251,7 +252,7 @@ func ShowLight(ctx context.Context, cfg Config, look string, length time.Duratio
 	defer cancel()
 	lamp := light.New(light.Options{
 		Open:     func() (light.Driver, error) { return opened, nil },
-		Settings: lightSettings(LightConfig{Brightness: cfg.Light.Brightness}), // quiet hours or not
+		Settings: lightSettings(config.Light{Brightness: cfg.Light.Brightness}), // quiet hours or not
 		Level:    func() int { return rand.IntN(math.MaxInt16) },
 		Down:     func(err error) { failed = err; cancel() },
 	})

@@ -14,6 +14,7 @@ import (
 
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/config"
 	"conch/gpio"
 	"conch/gpio/light"
 )
@@ -72,7 +73,7 @@ func shade(c, of light.Colour) bool {
 func TestLightFollowsTheTurn(t *testing.T) {
 	t.Parallel()
 	s := &strip{shape: light.Shape{Pixels: 3, Colour: true, Dim: true}}
-	b := newBox(t, boxOptions{light: func() (light.Driver, error) { return s, nil }, config: func(c *Config) { c.Light.Brightness = 100 }})
+	b := newBox(t, boxOptions{light: func() (light.Driver, error) { return s, nil }, config: func(c *config.Config) { c.Light.Brightness = 100 }})
 	b.until("dark", func() bool { return s.count() > 0 && !s.lit() })
 	b.hand.Press()
 	b.until("white: frames are captured", func() bool { return s.now() == light.White })
@@ -174,23 +175,23 @@ func TestLightIsDarkAtTheEnd(t *testing.T) {
 func TestLightOfTheConfiguration(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		light LightConfig
+		light config.Light
 		board string
 		want  light.Config
 	}{
-		{LightConfig{Driver: "auto"}, "", light.Config{Driver: gpio.LightNone}},
-		{LightConfig{Driver: "gpio", Pins: "25", Invert: true}, "", light.Config{Driver: gpio.LightGPIO, Pins: []int{25}, Invert: true}},
-		{LightConfig{Driver: "apa102", SPI: "0.1", Count: 12}, "respeaker-4mic", light.Config{Driver: gpio.LightAPA102, SPI: "0.1", Count: 12, Power: 5}},
-		{LightConfig{Driver: "gpio", Pins: "12"}, "respeaker-4mic", light.Config{Driver: gpio.LightGPIO, Pins: []int{12}}},
+		{config.Light{Driver: "auto"}, "", light.Config{Driver: gpio.LightNone}},
+		{config.Light{Driver: "gpio", Pins: "25", Invert: true}, "", light.Config{Driver: gpio.LightGPIO, Pins: []int{25}, Invert: true}},
+		{config.Light{Driver: "apa102", SPI: "0.1", Count: 12}, "respeaker-4mic", light.Config{Driver: gpio.LightAPA102, SPI: "0.1", Count: 12, Power: 5}},
+		{config.Light{Driver: "gpio", Pins: "12"}, "respeaker-4mic", light.Config{Driver: gpio.LightGPIO, Pins: []int{12}}},
 	} {
-		cfg := Default()
+		cfg := config.Default()
 		cfg.Light, cfg.Device.Board = c.light, c.board
 		got, err := lightConfig(&cfg)
 		if err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%+v on board %q: %+v, %v; want %+v", c.light, c.board, got, err, c.want)
 		}
 	}
-	b := newBox(t, boxOptions{config: func(c *Config) { c.Light.Driver, c.Light.Pins = "gpio", "25"; c.Button.Chip = "there-is-none" }})
+	b := newBox(t, boxOptions{config: func(c *config.Config) { c.Light.Driver, c.Light.Pins = "gpio", "25"; c.Button.Chip = "there-is-none" }})
 	b.until("told", func() bool { return b.holds(lightLost) })
 	b.fine()
 }
@@ -198,7 +199,7 @@ func TestLightOfTheConfiguration(t *testing.T) {
 func TestBrightnessIsReloaded(t *testing.T) {
 	t.Parallel()
 	s := newStrip()
-	b := newBox(t, boxOptions{light: s.shows, config: func(c *Config) { c.Light.Brightness = 100 }})
+	b := newBox(t, boxOptions{light: s.shows, config: func(c *config.Config) { c.Light.Brightness = 100 }})
 	b.card.Unplug() // something that is shown
 	b.until("lit", func() bool { return s.seen(func(f light.Frame) bool { return f.Brightness == 255 && !f.Dark() }) })
 	running, next := b.cfg, b.cfg

@@ -10,6 +10,7 @@ import (
 
 	"conch/audio"
 	"conch/coordinator/turn"
+	"conch/device/config"
 	"conch/gpio"
 	"conch/gpio/light"
 )
@@ -49,7 +50,7 @@ func TestMutedMeansClosed(t *testing.T) {
 func TestMuteSurvivesARestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	same := func(c *Config) { c.State.Dir = dir }
+	same := func(c *config.Config) { c.State.Dir = dir }
 	b := newBox(t, boxOptions{config: same})
 	if err := b.SetMuted(true); err != nil {
 		t.Fatal(err)
@@ -76,7 +77,7 @@ func TestMuteThatCannotBeReadIsMute(t *testing.T) {
 		t.Fatal(err)
 	}
 	opened := false
-	b := newBox(t, boxOptions{config: func(c *Config) { c.State.Dir = dir }})
+	b := newBox(t, boxOptions{config: func(c *config.Config) { c.State.Dir = dir }})
 	b.until("muted", func() bool { opened = opened || b.card.Capturing(); return b.Muted() })
 	if opened || !b.holds("state.unwritable") {
 		t.Errorf("a microphone was opened: %v; conditions: %v", opened, b.conds.list())

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
+
+	"conch/device/config"
 )
 
 // What the service manager is told (sd_notify(3)), by datagrams to NOTIFY_SOCKET; without one nothing is done and nothing
@@ -182,7 +184,7 @@ func (d *Device) voiceShort() string {
 // brief keeps a text on one line of at most 200 runes: a name of a card is not ours, and a line break would begin another
 // assignment of the datagram.
 func brief(s string) string {
-	s = strings.Join(strings.Fields(printable(s)), " ")
+	s = strings.Join(strings.Fields(config.Printable(s)), " ")
 	if r := []rune(s); len(r) > 200 {
 		s = string(r[:199]) + "…"
 	}

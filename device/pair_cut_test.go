@@ -16,6 +16,7 @@ import (
 
 	"conch/audio/audiotest"
 	"conch/companions"
+	"conch/device/config"
 	"conch/mqtt/mqtttest"
 )
 
@@ -36,7 +37,7 @@ func pairProcess(spec string) {
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil)).With("device", name)
 	for {
-		cfg := Default()
+		cfg := config.Default()
 		cfg.Device.Name, cfg.State.Dir, cfg.State.Runtime = name, filepath.Join(dir, "state"), dir
 		cfg.Room.Port, cfg.Room.Discovery = port, "off"
 		card := audiotest.New(audiotest.WallClock())
@@ -100,7 +101,7 @@ func (m *cutDevice) start(dies string) {
 }
 
 func (m *cutDevice) remote() (*Remote, error) {
-	return dialAt(StateConfig{Runtime: m.dir}.Socket())
+	return dialAt(config.State{Runtime: m.dir}.Socket())
 }
 
 // status waits until the device says what is wanted of it.

@@ -15,6 +15,7 @@ import (
 	"conch/audio"
 	"conch/companions/round"
 	"conch/coordinator/turn"
+	"conch/device/config"
 )
 
 // holds holds the button for d, and something is done meanwhile.
@@ -97,7 +98,7 @@ func TestPairingByTheButtonCanBeTurnedOff(t *testing.T) {
 	h := newHousehold(t)
 	x := h.raise("kitchen", "Ada", func(o *boxOptions) {
 		change := o.config
-		o.config = func(c *Config) { change(c); c.Room.Pairing = false }
+		o.config = func(c *config.Config) { change(c); c.Room.Pairing = false }
 	})
 	x.nextTurn(func() { x.holds(longEnough, nil) })
 	if s := x.PairingNow().State; s != PairingIdle {

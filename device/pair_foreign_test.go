@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"conch/companions/round"
+	"conch/device/config"
 	"conch/mqtt/mqtttest"
 )
 
@@ -16,7 +17,7 @@ func TestPairedOverAForeignBroker(t *testing.T) {
 	m := mqtttest.Start(t, mqtttest.Options{})
 	at := func(o *boxOptions) {
 		change := o.config
-		o.config = func(c *Config) { change(c); c.Room.Broker = "mqtt://" + m.Addr() }
+		o.config = func(c *config.Config) { change(c); c.Room.Broker = "mqtt://" + m.Addr() }
 	}
 	a, b, c := h.raise("kitchen", "Ada", at), h.raise("hall", "Ben", at), h.raise("bedroom", "Cleo", at)
 	for _, x := range []*tenant{a, b, c} {

@@ -15,6 +15,7 @@ import (
 	"conch/companions"
 	"conch/companions/round"
 	"conch/coordinator/turn"
+	"conch/device/config"
 	"conch/mqtt/discovery"
 )
 
@@ -61,7 +62,7 @@ func (x *tenant) live() {
 	}
 	o := boxOptions{
 		mind: x.mind,
-		config: func(c *Config) {
+		config: func(c *config.Config) {
 			c.Device.Name, c.State.Dir, c.Room.Port, c.Room.Silence = x.name, x.dir, 0, time.Hour
 		},
 		room: &RoomOptions{Cards: cards, OnEntry: x.entry, Finder: &finds{lan: x.h.lan}, Listen: "127.0.0.1",

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"conch/device/config"
 	"conch/mqtt"
 )
 
@@ -114,7 +115,7 @@ func TestAWindowAfterAnother(t *testing.T) {
 	port := unusedPort(t)
 	a, b := h.raise("kitchen", "Ada", func(o *boxOptions) {
 		change := o.config
-		o.config = func(c *Config) { change(c); c.Room.Port, _ = strconv.Atoi(port) }
+		o.config = func(c *config.Config) { change(c); c.Room.Port, _ = strconv.Atoi(port) }
 	}), h.raise("hall", "Ben", nil)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -176,7 +177,7 @@ func TestTheHostIsWhereAPersonHasNamedIt(t *testing.T) {
 	port := unusedPort(t)
 	a, b := h.raise("kitchen", "Ada", func(o *boxOptions) {
 		change := o.config
-		o.config = func(c *Config) { change(c); c.Room.Port, _ = strconv.Atoi(port) }
+		o.config = func(c *config.Config) { change(c); c.Room.Port, _ = strconv.Atoi(port) }
 		o.room.Reachable = func(port int) []string { return []string{net.JoinHostPort("127.0.0.9", "9")} }
 	}), h.raise("hall", "Ben", nil)
 	o := a.opens()
@@ -253,7 +254,7 @@ func TestAWindowThatLeadsNowhere(t *testing.T) {
 	var broker string
 	a, b := h.raise("kitchen", "Ada", func(o *boxOptions) {
 		change := o.config
-		o.config = func(c *Config) { change(c); c.Room.Broker = broker }
+		o.config = func(c *config.Config) { change(c); c.Room.Broker = broker }
 	}), h.raise("hall", "Ben", nil)
 	pairs(a, b)
 	a.dies()
@@ -302,13 +303,13 @@ func TestHeldWhereItCannotPair(t *testing.T) {
 		{"it keeps nothing", func(*tenant) func(*boxOptions) {
 			return func(o *boxOptions) {
 				change := o.config
-				o.config = func(c *Config) { change(c); c.State.Dir = "" }
+				o.config = func(c *config.Config) { change(c); c.State.Dir = "" }
 			}
 		}},
 		{"it is configured by hand", func(*tenant) func(*boxOptions) {
 			return func(o *boxOptions) {
 				change := o.config
-				o.config = func(c *Config) { change(c); c.Room.Broker, c.Room.Listen = "embedded", "127.0.0.1:0" }
+				o.config = func(c *config.Config) { change(c); c.Room.Broker, c.Room.Listen = "embedded", "127.0.0.1:0" }
 			}
 		}},
 	} {

@@ -22,6 +22,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"conch/audio/pulsetest"
+	"conch/device/config"
 )
 
 // pairHouse is a house in which nobody knows anybody: each device is `conch run` as it is shipped, a process in a network
@@ -147,7 +148,7 @@ type pairBox struct {
 	number  int
 	dir     string // state
 	runtime string
-	cfg     Config // for Dial
+	cfg     config.Config // for Dial
 	set     map[string]string
 	env     []string
 	wasIn   bool // a room, when its power was cut
@@ -163,7 +164,7 @@ func (h *pairHouse) box(name, companion string, number int) *pairBox {
 	h.t.Helper()
 	h.place(name, number)
 	dir := shortDir(h.t)
-	b := &pairBox{h: h, name: name, number: number, dir: filepath.Join(dir, "state"), runtime: dir, log: &lastWords{}, cfg: Default()}
+	b := &pairBox{h: h, name: name, number: number, dir: filepath.Join(dir, "state"), runtime: dir, log: &lastWords{}, cfg: config.Default()}
 	b.cfg.State.Runtime = b.runtime
 	b.set = map[string]string{
 		"device.name": name, "device.companion": companion, "voice.kind": "rehearsal", "state.dir": b.dir, "state.runtime": b.runtime,

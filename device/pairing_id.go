@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"conch/companions/round"
+	"conch/device/config"
 	"conch/mqtt"
 	"conch/mqtt/membership"
 )
@@ -17,7 +18,7 @@ import (
 
 // OwnID is the id of the device that is meant, and in words whose it is: that of the running appliance; else the service's, where
 // that is installed and nobody says otherwise; else that of this configuration, made if it has none yet.
-func OwnID(ctx context.Context, cfg Config) (id round.DeviceID, whose string, err error) {
+func OwnID(ctx context.Context, cfg config.Config) (id round.DeviceID, whose string, err error) {
 	if r, err := Dial(cfg); err == nil && (cfg.Unset("state.dir") || !cfg.Unset("state.runtime")) { // or it is another one's socket
 		var s Status
 		if err := r.Do(ctx, "GET", "/status", nil, &s); err != nil {
@@ -52,7 +53,7 @@ func OwnID(ctx context.Context, cfg Config) (id round.DeviceID, whose string, er
 const serviceState = "/var/lib/conch"
 
 // RoomACL is an access list for a Mosquitto that the devices of this configuration's room meet at.
-func RoomACL(cfg Config) (string, error) {
+func RoomACL(cfg config.Config) (string, error) {
 	text, err := membership.MosquittoACL(cfg.Room.Name)
 	if err != nil {
 		return "", fmt.Errorf("%w: config: room.name: %w", ErrRefused, err)

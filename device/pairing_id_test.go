@@ -8,12 +8,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"conch/device/config"
 )
 
 // conch room id, asked by another user than the one that the appliance runs as, tells the appliance's id and not one of his own,
 // and makes no file.
 func TestOwnIDIsTheRunningAppliances(t *testing.T) {
-	loaded, err := Load(LoadOptions{Environ: []string{}, Flags: map[string]string{"state.dir": t.TempDir(), "state.runtime": shortDir(t)}})
+	loaded, err := config.Load(config.LoadOptions{Environ: []string{}, Flags: map[string]string{"state.dir": t.TempDir(), "state.runtime": shortDir(t)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,13 +10,15 @@ import (
 
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
+
+	"conch/device/config"
 )
 
 // preflight refuses what can be known to be wrong before anything has started: a second appliance on the same runtime
 // directory, whose turns would fight with ours, and a sound device that is named and is not there. (One that goes away
 // later is a condition and comes back by itself; at the start, a name with a slip in it looks the same, and whoever typed
 // it must hear of it. Where nobody did, it is a condition from the beginning: the rest works.)
-func preflight(ctx context.Context, cfg Config, alone bool) error {
+func preflight(ctx context.Context, cfg config.Config, alone bool) error {
 	if _, err := dialAt(cfg.State.Socket()); err == nil {
 		return fmt.Errorf("%w: another conch is running at %s (talk to it with conch ask, stop it, or set state.runtime)", ErrRefused, cfg.State.Socket())
 	}

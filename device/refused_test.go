@@ -7,12 +7,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"conch/device/config"
 )
 
 // loadedAnyway loads text as the service does.
-func loadedAnyway(t *testing.T, text string, environ ...string) *Config {
+func loadedAnyway(t *testing.T, text string, environ ...string) *config.Config {
 	t.Helper()
-	c, err := Load(LoadOptions{File: fileOf(t, text), Environ: append([]string{}, environ...), Anyway: true, Keyless: true})
+	c, err := config.Load(config.LoadOptions{File: fileOf(t, text), Environ: append([]string{}, environ...), Anyway: true, Keyless: true})
 	if err != nil {
 		t.Fatalf("the service does not start with %q: %v", text, err)
 	}
@@ -28,7 +30,7 @@ func TestRefusedRememberDestroysNothing(t *testing.T) {
 	if err := os.WriteFile(talk, []byte(was), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b := newBox(t, boxOptions{config: func(c *Config) {
+	b := newBox(t, boxOptions{config: func(c *config.Config) {
 		c.State.Dir, c.Voice.Remember, c.TalkStays = dir, false, true
 	}})
 	b.answered(b.ask("short"))
@@ -95,11 +97,11 @@ func TestRefusedIsACondition(t *testing.T) {
 
 	text := "[audio]\nvolume = 300\n"
 	file := filepath.Join(t.TempDir(), "conch.toml")
-	r := Reload{Level: new(slog.LevelVar), Load: func() (*Config, error) {
+	r := Reload{Level: new(slog.LevelVar), Load: func() (*config.Config, error) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		return Load(LoadOptions{File: file, Environ: []string{}})
+		return config.Load(config.LoadOptions{File: file, Environ: []string{}})
 	}}
 	running := b.cfg
 	b.reload(r, &running)

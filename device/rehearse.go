@@ -14,6 +14,7 @@ import (
 
 	"conch/audio/audiotest"
 	"conch/companions/round"
+	"conch/device/config"
 	"conch/mqtt"
 )
 
@@ -32,7 +33,7 @@ import (
 // Run owns the goroutines: one for each card, cable and device, one for the broker, and short ones that measure a silence or
 // end a freeze; it awaits them all.
 type Rehearsal struct {
-	Config Config
+	Config config.Config
 	Room   RehearsalRoom // no device: the default room
 	Script []Line
 	JSON   io.Writer // one object a line; nil: sentences on Text

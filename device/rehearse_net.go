@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"conch/device/config"
 	"conch/mqtt/discovery"
 )
 
@@ -51,7 +52,7 @@ func newNetwork() *network {
 }
 
 // settings puts a device on the network.
-func (n *network) settings(s *stage, l *life, c *RoomConfig, o *RoomOptions) {
+func (n *network) settings(s *stage, l *life, c *config.Room, o *RoomOptions) {
 	c.Broker, c.Members, c.Pairing, c.Port, c.Discovery = "", "", true, 0, "own"
 	o.Finder = &finder{n, s, l}
 	o.Listen = "127.0.0.1"

@@ -12,6 +12,7 @@ import (
 
 	"conch/companions"
 	"conch/companions/round"
+	"conch/device/config"
 )
 
 // RehearsalRoom is who lives where in a rehearsal. A person is at every device.
@@ -56,7 +57,7 @@ func DefaultRehearsalRoom() RehearsalRoom {
 //	companions = ["Ada", "Cleo"]     # of those that come with conch
 //	cards = ["mia.toml"]             # files, looked up beside this one
 func ReadRehearsalRoom(path string) (RehearsalRoom, error) {
-	data, _, err := readBounded(path, maxRoomFile)
+	data, _, err := config.ReadBounded(path, maxRoomFile)
 	if err != nil {
 		return RehearsalRoom{}, fmt.Errorf("%s: %w", path, err)
 	}
@@ -71,12 +72,12 @@ func ReadRehearsalRoom(path string) (RehearsalRoom, error) {
 	meta, err := toml.Decode(string(data), &file)
 	if err != nil {
 		if parse := (toml.ParseError{}); errors.As(err, &parse) {
-			return RehearsalRoom{}, fmt.Errorf("%s:%d: %s", path, parse.Position.Line, quoted(parse.Message))
+			return RehearsalRoom{}, fmt.Errorf("%s:%d: %s", path, parse.Position.Line, config.Quoted(parse.Message))
 		}
-		return RehearsalRoom{}, fmt.Errorf("%s: %s", path, quoted(err.Error()))
+		return RehearsalRoom{}, fmt.Errorf("%s: %s", path, config.Quoted(err.Error()))
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return RehearsalRoom{}, fmt.Errorf("%s: %s: unknown key; a room file has unpaired, and [[device]] with name, companions and cards", path, printable(unknown[0].String()))
+		return RehearsalRoom{}, fmt.Errorf("%s: %s: unknown key; a room file has unpaired, and [[device]] with name, companions and cards", path, config.Printable(unknown[0].String()))
 	}
 	if n := len(file.Device); n == 0 || n > maxRoomDevices {
 		return RehearsalRoom{}, fmt.Errorf("%s: has %d devices ([[device]]); must be 1 to %d", path, n, maxRoomDevices)
@@ -85,7 +86,7 @@ func ReadRehearsalRoom(path string) (RehearsalRoom, error) {
 	for i, f := range file.Device {
 		d := RehearsalDevice{Name: f.Name}
 		bad := func(format string, args ...any) (RehearsalRoom, error) {
-			return RehearsalRoom{}, fmt.Errorf("%s: device %d (%s): %w", path, i+1, printable(f.Name), fmt.Errorf(format, args...))
+			return RehearsalRoom{}, fmt.Errorf("%s: device %d (%s): %w", path, i+1, config.Printable(f.Name), fmt.Errorf(format, args...))
 		}
 		if !deviceName.MatchString(f.Name) {
 			return bad("name = %q: must be one word of letters, digits, - and _, at most 40", f.Name)
@@ -104,7 +105,7 @@ func ReadRehearsalRoom(path string) (RehearsalRoom, error) {
 			if !filepath.IsAbs(name) {
 				name = filepath.Join(filepath.Dir(path), name)
 			}
-			data, _, err := readBounded(name, maxCardBytes)
+			data, _, err := config.ReadBounded(name, maxCardBytes)
 			if err != nil {
 				return bad("cards: %s: %w", name, err)
 			}

@@ -15,6 +15,7 @@ import (
 	"conch/audio/audiotest"
 	"conch/companions"
 	"conch/companions/round"
+	"conch/device/config"
 )
 
 // twinCard is a stage's card as its device gets it. While the device is stopped or dead, the card goes on without it: it plays
@@ -233,7 +234,7 @@ const (
 )
 
 // openMixer opens a real loudspeaker; about says which, or why there is none.
-func openMixer(cfg Config, log *slog.Logger) (m *mixer, about string) {
+func openMixer(cfg config.Config, log *slog.Logger) (m *mixer, about string) {
 	card, err := audio.NewCard(cfg.Audio.Backend, log)
 	if err != nil {
 		return nil, "no loudspeaker: " + err.Error()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"conch/audio"
+	"conch/device/config"
 )
 
 // Who is asked again while it speaks falls silent, and soon speaks anew: what is told of the silence is about the first of the two.
@@ -22,7 +23,7 @@ func TestAskedAgainWhileItSpeaks(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := (Rehearsal{Config: Default(), Room: room, Script: lines, JSON: &out, Log: slog.New(slog.DiscardHandler)}).Run(context.Background()); err != nil {
+	if err := (Rehearsal{Config: config.Default(), Room: room, Script: lines, JSON: &out, Log: slog.New(slog.DiscardHandler)}).Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	hushes := 0

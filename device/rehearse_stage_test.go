@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"sync"
 	"testing"
+
+	"conch/device/config"
 )
 
 // A rehearsal may end, or its script kill a device, at the very moment at which that one begins anew: that is no failure, and no
@@ -25,7 +27,7 @@ func TestEndWhileADeviceBeginsAnew(t *testing.T) {
 			log := &amid{at: logRestart, reached: make(chan struct{}), on: make(chan struct{})}
 			room := DefaultRehearsalRoom()
 			room.Devices, room.Strangers = room.Devices[:1], true
-			p, stop, err := Rehearsal{Config: Default(), Room: room, Log: slog.New(log)}.raise(context.Background())
+			p, stop, err := Rehearsal{Config: config.Default(), Room: room, Log: slog.New(log)}.raise(context.Background())
 			if err != nil {
 				t.Fatal(err)
 			}

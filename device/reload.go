@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"conch/device/config"
 )
 
 // A configuration is read again on SIGHUP, as service managers send it for a reload (appliance.md 4). What can change while
@@ -39,8 +41,8 @@ const (
 
 // Reload is what it takes to read the configuration again; without a Load, SIGHUP keeps its usual meaning.
 type Reload struct {
-	Load  func() (*Config, error) // as at the start: the same file, environment and flags
-	Level *slog.LevelVar          // the log's
+	Load  func() (*config.Config, error) // as at the start: the same file, environment and flags
+	Level *slog.LevelVar                 // the log's
 }
 
 // listen takes SIGHUP from now on, so that none that comes during the start ends the program. At a terminal the signal says
@@ -100,7 +102,7 @@ func (d *Device) beginMended(ctx context.Context) error {
 }
 
 // doWithout tells of what is refused in the configuration that the device was started with.
-func (d *Device) doWithout(cfg Config) {
+func (d *Device) doWithout(cfg config.Config) {
 	if len(cfg.Problems) == 0 {
 		return
 	}
@@ -128,12 +130,12 @@ func problemsText(problems []string) string {
 }
 
 // reload brings running as near to the configuration as a running device can come.
-func (d *Device) reload(r Reload, running *Config) {
+func (d *Device) reload(r Reload, running *config.Config) {
 	defer d.reloading()()
 	next, err := r.Load()
 	if err != nil {
 		problems := []string{err.Error()}
-		if all := (*ConfigError)(nil); errors.As(err, &all) {
+		if all := (*config.Error)(nil); errors.As(err, &all) {
 			problems = all.Problems
 		}
 		for _, p := range problems {
@@ -176,7 +178,7 @@ func (d *Device) reload(r Reload, running *Config) {
 }
 
 // take puts one key into force, if that needs no restart.
-func (d *Device) take(key string, next, running *Config) bool {
+func (d *Device) take(key string, next, running *config.Config) bool {
 	switch key {
 	case "audio.volume": // also kept, as when it is said: the latest wish counts
 		running.Audio.Volume = next.Audio.Volume
@@ -206,7 +208,7 @@ func (d *Device) take(key string, next, running *Config) bool {
 
 // LiveLogger logs to w as the configuration wants it: one event a line, the event's name under "event". Its level can be
 // turned.
-func LiveLogger(c LogConfig, w io.Writer) (*slog.Logger, *slog.LevelVar) {
+func LiveLogger(c config.Log, w io.Writer) (*slog.Logger, *slog.LevelVar) {
 	level := new(slog.LevelVar)
 	level.Set(c.Slog())
 	o := &slog.HandlerOptions{Level: level, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
@@ -225,7 +227,7 @@ func LiveLogger(c LogConfig, w io.Writer) (*slog.Logger, *slog.LevelVar) {
 }
 
 // NewLogger is a LiveLogger whose level stays.
-func NewLogger(c LogConfig, w io.Writer) *slog.Logger {
+func NewLogger(c config.Log, w io.Writer) *slog.Logger {
 	log, _ := LiveLogger(c, w)
 	return log
 }

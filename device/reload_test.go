@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"conch/coordinator/turn"
+	"conch/device/config"
 )
 
 // A new volume is heard at once, in the middle of an answer; a configuration that is refused is not.
@@ -14,7 +15,7 @@ func TestReloadedVolumeIsHeard(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, boxOptions{})
 	running, volume := b.cfg, 0
-	r := Reload{Level: new(slog.LevelVar), Load: func() (*Config, error) {
+	r := Reload{Level: new(slog.LevelVar), Load: func() (*config.Config, error) {
 		if volume < 0 {
 			return nil, errors.New("config: refused")
 		}
@@ -76,9 +77,9 @@ func TestReloadedKey(t *testing.T) {
 		{"the environment", "", "", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			running, next := Default(), Default()
-			running.Voice.Key, running.KeyFrom = NewSecret("an-old-key"), c.was
-			next.Voice.Key, next.KeyFrom = NewSecret("a-new-key"), c.is
+			running, next := config.Default(), config.Default()
+			running.Voice.Key, running.KeyFrom = config.NewSecret("an-old-key"), c.was
+			next.Voice.Key, next.KeyFrom = config.NewSecret("a-new-key"), c.is
 			if taken := (&Device{}).take("voice.key", &next, &running); taken == c.restarts {
 				t.Errorf("taken %v; want %v", taken, !c.restarts)
 			}

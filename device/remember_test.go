@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"conch/companions"
+	"conch/device/config"
 )
 
 // With voice.remember = false nothing of what was said in a room is on the disk, and what was there before is gone; otherwise it
@@ -18,7 +19,7 @@ func TestARoomThatIsNotToRememberKeepsNothing(t *testing.T) {
 	dir := t.TempDir()
 	visit := func(remember bool) {
 		t.Run(map[bool]string{true: "remember", false: "forget"}[remember], func(t *testing.T) {
-			b := newBox(t, boxOptions{room: &RoomOptions{Cards: companions.DefaultCards()[:2]}, config: func(c *Config) {
+			b := newBox(t, boxOptions{room: &RoomOptions{Cards: companions.DefaultCards()[:2]}, config: func(c *config.Config) {
 				c.State.Dir, c.Voice.Remember = dir, remember
 			}})
 			b.asked.Add(1)

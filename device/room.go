@@ -13,6 +13,7 @@ import (
 	"conch/companions"
 	"conch/companions/round"
 	"conch/coordinator/turn"
+	"conch/device/config"
 	"conch/gpio"
 	"conch/mqtt"
 	"conch/mqtt/discovery"
@@ -47,7 +48,7 @@ type Finder interface {
 
 // Companions finds the cards of the companions that live on the device of this configuration (device.companion): one's own,
 // those that come with conch, or a plain one of that name. problems are cards that were refused; the others load.
-func Companions(cfg *Config) (cards []companions.Card, problems []error) {
+func Companions(cfg *config.Config) (cards []companions.Card, problems []error) {
 	var own []companions.Card
 	dir := cardDir(cfg)
 	if _, err := os.Stat(dir); dir != "" && (err == nil || cfg.Room.Cards != "") { // beside the file there need not be any
@@ -89,7 +90,7 @@ func plainCard(name string) companions.Card {
 }
 
 // cardDir is where a household keeps its cards.
-func cardDir(c *Config) string {
+func cardDir(c *config.Config) string {
 	switch {
 	case c.Room.Cards != "":
 		return c.Room.Cards
@@ -169,7 +170,7 @@ func (d *Device) wireRoom() error {
 }
 
 // round is how the round machine is to behave.
-func roundConfig(c *Config) round.Config {
+func roundConfig(c *config.Config) round.Config {
 	r, rc := c.Room, round.DefaultConfig()
 	rc.Manners = round.Manners{
 		Threshold: float64(r.Threshold), ChainLimit: r.Chain, Handoffs: r.Handoffs, ExtraLimit: r.Extras,
@@ -291,12 +292,12 @@ func (d *Device) members(self round.DeviceID) func(round.DeviceID) bool {
 
 // readSecretFile reads a file that holds a secret and nothing else.
 func readSecretFile(path string) (string, error) {
-	data, _, err := readBounded(path, maxKey)
+	data, _, err := config.ReadBounded(path, config.MaxKey)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", path, err)
 	}
 	secret := strings.TrimSpace(string(data))
-	if secret == "" || !sendable(secret) {
+	if secret == "" || !config.Sendable(secret) {
 		return "", fmt.Errorf("%s: must hold the key and nothing else, on one line", path)
 	}
 	return secret, nil
@@ -360,7 +361,7 @@ func (d *Device) ask(id turn.ID, text string, to ...round.Participant) {
 }
 
 // RoomID is the id of the device of this configuration, made if it has none yet.
-func RoomID(cfg Config) (round.DeviceID, error) {
+func RoomID(cfg config.Config) (round.DeviceID, error) {
 	s, err := openStore(cfg.State.Dir)
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", ErrRefused, err)

@@ -15,6 +15,7 @@ import (
 	paho "github.com/eclipse/paho.mqtt.golang"
 
 	"conch/companions/round"
+	"conch/device/config"
 	"conch/mqtt"
 	"conch/mqtt/mqtttest"
 )
@@ -307,7 +308,7 @@ func TestRoomBrokerThatRefusesThePassword(t *testing.T) {
 		}
 	}
 	write("wrong")
-	aloneMeanwhile(t, m.URL(), func(c *Config) { c.Room.User, c.Room.PasswordFile = "house", file }, "it wants a user and a password", func() { write("right") })
+	aloneMeanwhile(t, m.URL(), func(c *config.Config) { c.Room.User, c.Room.PasswordFile = "house", file }, "it wants a user and a password", func() { write("right") })
 }
 
 // The same with a broker that is not there.
@@ -329,9 +330,9 @@ func TestRoomBrokerThatIsUnreachable(t *testing.T) {
 }
 
 // aloneMeanwhile raises a whole device whose broker does not let it in, until it is mended.
-func aloneMeanwhile(t *testing.T, url string, configure func(*Config), words string, mend func()) {
+func aloneMeanwhile(t *testing.T, url string, configure func(*config.Config), words string, mend func()) {
 	t.Helper()
-	b := newBox(t, boxOptions{room: &RoomOptions{}, config: func(c *Config) {
+	b := newBox(t, boxOptions{room: &RoomOptions{}, config: func(c *config.Config) {
 		c.Room.Broker, c.Device.Companion = url, "Ada"
 		if configure != nil {
 			configure(c)

@@ -15,6 +15,7 @@ import (
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/config"
 	"conch/mqtt"
 )
 
@@ -73,7 +74,7 @@ func (f *flat) raise(name, who string, o boxOptions) *inFlat {
 		o.mind = x.mind
 	}
 	change := o.config
-	o.config = func(c *Config) {
+	o.config = func(c *config.Config) {
 		c.Device.Name, c.Room.Broker, c.Room.Silence = name, f.url, time.Hour
 		if change != nil {
 			change(c)
@@ -203,7 +204,7 @@ func (p *parrot) last() rehearsal.Thought {
 func TestFlatRestartKeepsOwnWords(t *testing.T) {
 	f := newFlat(t)
 	dir := t.TempDir()
-	keep := func(c *Config) { c.State.Dir = dir }
+	keep := func(c *config.Config) { c.State.Dir = dir }
 	first := f.raise("kitchen", "Ada,Ben", boxOptions{config: keep})
 	f.calm()
 	first.types("Ada, the cake is done")
@@ -235,7 +236,7 @@ func TestFlatRestartKeepsOwnWords(t *testing.T) {
 // A server that does not write down what is said leaves the room without words, not the person without an answer.
 func TestFlatSpeechThatIsNotWrittenDownIsAnswered(t *testing.T) {
 	f := newFlat(t)
-	kitchen := f.raise("kitchen", "Ada", boxOptions{config: func(c *Config) { c.Voice.Transcription = "" }})
+	kitchen := f.raise("kitchen", "Ada", boxOptions{config: func(c *config.Config) { c.Voice.Transcription = "" }})
 	f.raise("hall", "Ben", boxOptions{})
 	f.meet()
 	kitchen.answered(kitchen.say(300 * time.Millisecond))
@@ -248,7 +249,7 @@ func TestFlatSpeechThatIsNotWrittenDownIsAnswered(t *testing.T) {
 // Who is alone answers before the words are known. When they are, the room gets to know both, in order.
 func TestFlatAloneTellsTheRoomAfterTheAnswer(t *testing.T) {
 	f := newFlat(t)
-	kitchen := f.raise("kitchen", "Ada", boxOptions{config: func(c *Config) { c.Voice.Transcription = "" }})
+	kitchen := f.raise("kitchen", "Ada", boxOptions{config: func(c *config.Config) { c.Voice.Transcription = "" }})
 	kitchen.answered(kitchen.say(300 * time.Millisecond))
 	kitchen.wait("Ada's answer is in the ledger", kind(round.EntrySpoke, "ada"))
 	f.calm()
@@ -264,7 +265,7 @@ func TestFlatAloneTellsTheRoomAfterTheAnswer(t *testing.T) {
 // Somebody comes while a device that was alone answers: the answer is the room's, nobody gives a second one.
 func TestFlatAloneAnswersOnceWhereSomebodyJoins(t *testing.T) {
 	f := newFlat(t)
-	kitchen := f.raise("kitchen", "Ada", boxOptions{config: func(c *Config) { c.Voice.Transcription = "" }})
+	kitchen := f.raise("kitchen", "Ada", boxOptions{config: func(c *config.Config) { c.Voice.Transcription = "" }})
 	r := kitchen.say(300 * time.Millisecond)
 	hall := f.raise("hall", "Ben", boxOptions{}) // before the patience with the words is over
 	f.meet()
@@ -505,8 +506,8 @@ func TestFlatEndedWhileSpeaking(t *testing.T) {
 func TestFlatBrokerGoesLast(t *testing.T) {
 	f := newFlat(t)
 	addr := "127.0.0.1:" + unusedPort(t)
-	kitchen := f.raise("kitchen", "Ada", boxOptions{config: func(c *Config) { c.Room.Broker, c.Room.Listen = "embedded", addr }})
-	hall := f.raise("hall", "Ben", boxOptions{config: func(c *Config) { c.Room.Broker = "mqtt://" + addr }})
+	kitchen := f.raise("kitchen", "Ada", boxOptions{config: func(c *config.Config) { c.Room.Broker, c.Room.Listen = "embedded", addr }})
+	hall := f.raise("hall", "Ben", boxOptions{config: func(c *config.Config) { c.Room.Broker = "mqtt://" + addr }})
 	f.meet()
 	kitchen.stop()
 	gone := func(e round.Entry) bool {
@@ -524,7 +525,7 @@ func TestFlatBrokerGoesLast(t *testing.T) {
 
 func TestFlatCeilingHoldsForAllTogether(t *testing.T) {
 	f := newFlat(t)
-	x := f.raise("kitchen", "Ada,Ben", boxOptions{config: func(c *Config) { c.Voice.Ceiling = 40 }})
+	x := f.raise("kitchen", "Ada,Ben", boxOptions{config: func(c *config.Config) { c.Voice.Ceiling = 40 }})
 	f.calm()
 	x.types("Ada, short")
 	x.wait("Ada has spoken", kind(round.EntrySpoke, "ada"))

@@ -12,6 +12,7 @@ import (
 
 	"conch/audio"
 	"conch/device/benchtest"
+	"conch/device/config"
 )
 
 // BenchmarkRoomGap measures the gap between two companions' turns: from the last audible sample on one device's tape to the
@@ -28,9 +29,9 @@ func BenchmarkRoomGap(b *testing.B) {
 	stalls := watch.Stop()
 	slices.Sort(gaps)
 	fmt.Printf("gap between two companions' turns: p50 %.0f max %.0f ms, pause %v, n = %d; last to first audible sample on the virtual cards' tapes\n",
-		at(gaps, .5), gaps[len(gaps)-1], Default().Room.Pause, len(gaps))
+		at(gaps, .5), gaps[len(gaps)-1], config.Default().Room.Pause, len(gaps))
 	// The pause, what is left in the other card's queue, a claim and a first period; half of the gaps may have met stalls.
-	benchtest.AtMost(b, "last to first sample, p50", at(gaps, .5), ms(Default().Room.Pause)+60+10*stalls.P99, "ms", stalls.String())
+	benchtest.AtMost(b, "last to first sample, p50", at(gaps, .5), ms(config.Default().Room.Pause)+60+10*stalls.P99, "ms", stalls.String())
 	b.ReportMetric(at(gaps, .5), "p50-ms")
 	b.ReportMetric(gaps[len(gaps)-1], "max-ms")
 	b.ReportMetric(0, "ns/op")
@@ -44,7 +45,7 @@ func rehearsedGaps(b *testing.B, script string) (gaps []float64) {
 		b.Fatal(err)
 	}
 	dir := b.TempDir()
-	if err := (Rehearsal{Config: Default(), Room: room, Script: lines, Out: dir, Log: slog.New(slog.DiscardHandler)}).Run(context.Background()); err != nil {
+	if err := (Rehearsal{Config: config.Default(), Room: room, Script: lines, Out: dir, Log: slog.New(slog.DiscardHandler)}).Run(context.Background()); err != nil {
 		b.Fatal(err)
 	}
 	type speech struct {

@@ -11,6 +11,7 @@ import (
 	"conch/companions"
 	"conch/companions/round"
 	"conch/device/benchtest"
+	"conch/device/config"
 	"conch/gpio"
 	"conch/gpio/gpiotest"
 	"conch/mqtt"
@@ -64,7 +65,7 @@ func spread(f benchtest.Figures) string {
 
 // hushPair is a device that speaks (b) and one whose button is pressed (a).
 type hushPair struct {
-	cfg  Config
+	cfg  config.Config
 	a, b *hushDevice
 }
 
@@ -113,7 +114,7 @@ func newHushPair(b *testing.B, url string) *hushPair {
 		d.card.Rewinds(time.Millisecond)
 		d.card.KeepTape(5 * time.Second)
 		d.hand = gpiotest.New(gpio.ButtonOptions{Clock: clock.Now})
-		cfg := Default()
+		cfg := config.Default()
 		cfg.State.Dir, cfg.Room.Broker, cfg.Device.Name = "", url, name+"s"
 		p.cfg = cfg
 		var err error

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"conch/companions/round"
+	"conch/device/config"
 )
 
 // Three devices as processes in three network namespaces, with Mosquitto in a fourth: the room as it is on real cables. They
@@ -274,7 +275,7 @@ type netBox struct {
 	companion string
 	id        string
 	state0    string
-	cfg       Config
+	cfg       config.Config
 	remote    *Remote
 	process   *os.Process
 
@@ -293,7 +294,7 @@ func (n *networks) box(name, companion string, i int) *netBox {
 	n.ip("-n", n.ns(b.ns), "link", "set", "lo", "up")
 	n.ip("-n", n.ns(b.ns), "addr", "add", fmt.Sprintf("10.97.0.%d/24", 11+i), "dev", "eth0")
 	n.ip("-n", n.ns(b.ns), "link", "set", "eth0", "up")
-	b.cfg = Default()
+	b.cfg = config.Default()
 	b.cfg.State.Runtime = b.state0
 	out, err := exec.Command(n.binary, "--set", "state.dir="+b.state0, "room", "id").Output()
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"conch/audio/audiotest"
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/config"
 	"conch/gpio"
 	"conch/gpio/gpiotest"
 )
@@ -22,7 +23,7 @@ import (
 // that plays a tone. The tone stands for speech, cue and content alike, and the earcons are muted, so that whatever is
 // audible after the press is old.
 type SilenceBench struct {
-	Config  Config
+	Config  config.Config
 	Card    audio.Card
 	Name    string // of the card, for the report
 	Presses int    // per state

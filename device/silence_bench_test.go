@@ -14,6 +14,7 @@ import (
 	"conch/audio/alsacard"
 	"conch/audio/pulsetest"
 	"conch/device/benchtest"
+	"conch/device/config"
 )
 
 // BenchmarkSilence is the promise, measured: from the edge of a virtual button to the last audible sample, on a whole device, in every
@@ -61,7 +62,7 @@ func BenchmarkSilence(b *testing.B) {
 	} {
 		b.Run(fmt.Sprintf("%s/%s/%s", c.card, c.period, c.load), func(b *testing.B) {
 			for range b.N {
-				cfg := Default()
+				cfg := config.Default()
 				cfg.Audio.Period, cfg.Audio.Periods = c.period.duration(), c.period.count
 				cfg.Turn.Thinking = 50 * time.Millisecond // two states wait for its cue, at every press
 				bench := SilenceBench{Config: cfg, Presses: presses(c.presses)}

@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"conch/audio"
+	"conch/device/config"
 )
 
 // What a card was granted decides what is said of it: nothing, a warning, a condition that ends with a better one.
 func TestSlowCardIsSaid(t *testing.T) {
 	var log bytes.Buffer
-	d := &Device{cfg: Default(), log: slog.New(slog.NewTextHandler(&log, nil)), conds: &conditions{log: slog.New(slog.DiscardHandler)}, speaker: audio.NewSpeaker(audio.SpeakerConfig{})}
+	d := &Device{cfg: config.Default(), log: slog.New(slog.NewTextHandler(&log, nil)), conds: &conditions{log: slog.New(slog.DiscardHandler)}, speaker: audio.NewSpeaker(audio.SpeakerConfig{})}
 	d.cfg.Audio.Fade = 3 * time.Millisecond
 	for _, c := range []struct {
 		period, periods int // frames at 48 kHz

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"conch/audio"
+	"conch/device/config"
 )
 
 // soundFlat: while the button was held, the microphone gave the same value all the time.
@@ -35,7 +36,7 @@ func (d *Device) flat() bool {
 }
 
 // SoundDevices lists what this machine has, by stable identity.
-func SoundDevices(cfg Config, log *slog.Logger) ([]audio.Device, error) {
+func SoundDevices(cfg config.Config, log *slog.Logger) ([]audio.Device, error) {
 	card, err := audio.NewCard(cfg.Audio.Backend, log)
 	if err != nil {
 		return nil, err
@@ -45,13 +46,13 @@ func SoundDevices(cfg Config, log *slog.Logger) ([]audio.Device, error) {
 }
 
 // stream is what the loudspeaker is asked for.
-func streamConfig(a AudioConfig) audio.StreamConfig {
+func streamConfig(a config.Audio) audio.StreamConfig {
 	return audio.StreamConfig{Device: a.Playback, Period: a.Period, Periods: a.Periods}
 }
 
 // Loudspeaker says what the loudspeaker that conch would take holds of what it was asked for, whether it gives that back, and how
 // soon it is silent; or why it cannot be opened now. It is opened for that, in silence, unless an appliance runs, which knows.
-func Loudspeaker(ctx context.Context, cfg Config, log *slog.Logger) string {
+func Loudspeaker(ctx context.Context, cfg config.Config, log *slog.Logger) string {
 	var s Status
 	if remote, err := Dial(cfg); err == nil && remote.Do(ctx, "GET", "/status", nil, &s) == nil && s.Buffer != "" {
 		return s.Buffer
@@ -72,7 +73,7 @@ func Loudspeaker(ctx context.Context, cfg Config, log *slog.Logger) string {
 }
 
 // openLoudspeaker opens it as the appliance would, and closes it.
-func openLoudspeaker(cfg Config, card audio.Card) (audio.Granted, error) {
+func openLoudspeaker(cfg config.Config, card audio.Card) (audio.Granted, error) {
 	stream, err := audio.NewSpeaker(audio.SpeakerConfig{Fade: cfg.Audio.Fade}).OpenOn(card, streamConfig(cfg.Audio))
 	if err != nil {
 		return audio.Granted{}, err
@@ -80,12 +81,12 @@ func openLoudspeaker(cfg Config, card audio.Card) (audio.Granted, error) {
 	return stream.Granted(), stream.Close()
 }
 
-func loudspeakerText(cfg Config, g audio.Granted) string {
+func loudspeakerText(cfg config.Config, g audio.Granted) string {
 	return fmt.Sprintf("%s; silent within %.1f ms of a press", g.Buffer(streamConfig(cfg.Audio)), ms(g.Bound(cfg.Audio.Fade)))
 }
 
 // SoundTest plays a tone, records for a while, plays the recording back, and says how loud it was.
-func SoundTest(ctx context.Context, cfg Config, log *slog.Logger, length time.Duration, out io.Writer) error {
+func SoundTest(ctx context.Context, cfg config.Config, log *slog.Logger, length time.Duration, out io.Writer) error {
 	card, err := audio.NewCard(cfg.Audio.Backend, log)
 	if err != nil {
 		return err
@@ -127,7 +128,7 @@ func noSoundCard(what, instead string) error {
 
 // playOnce plays frames (mono, CardRate) and returns when the last has sounded; it says what, once it is sure that
 // something is to be heard.
-func playOnce(ctx context.Context, card audio.Card, cfg Config, frames []int16, what string, out io.Writer) error {
+func playOnce(ctx context.Context, card audio.Card, cfg config.Config, frames []int16, what string, out io.Writer) error {
 	var at atomic.Int64
 	asked := streamConfig(cfg.Audio)
 	asked.Back = recorded{}
@@ -160,7 +161,7 @@ func playOnce(ctx context.Context, card audio.Card, cfg Config, frames []int16, 
 	return err
 }
 
-func recordOnce(ctx context.Context, card audio.Card, cfg Config, length time.Duration) ([]int16, error) {
+func recordOnce(ctx context.Context, card audio.Card, cfg config.Config, length time.Duration) ([]int16, error) {
 	frames := make([]int16, audio.CardFrames(length))
 	var at atomic.Int64
 	stream, err := card.OpenCapture(audio.StreamConfig{Device: cfg.Audio.Capture, Period: capturePeriod, Periods: 3},
@@ -185,7 +186,7 @@ func recordOnce(ctx context.Context, card audio.Card, cfg Config, length time.Du
 }
 
 // CheckDevices tries what the configuration names, on top of reading it: sound in both directions.
-func CheckDevices(_ context.Context, cfg Config, out io.Writer) error {
+func CheckDevices(_ context.Context, cfg config.Config, out io.Writer) error {
 	if cfg.Audio.Playback == "" && cfg.Audio.Capture == "" {
 		return nil
 	}
@@ -217,7 +218,7 @@ func CheckDevices(_ context.Context, cfg Config, out io.Writer) error {
 
 // MeasureSilence is `conch bench silence`: on this machine's card, or on the virtual one; judged by the speaker's account, or
 // in the air by the machine's own microphone.
-func MeasureSilence(ctx context.Context, cfg Config, presses int, states []string, virtual, air bool, progress io.Writer) (SilenceReport, error) {
+func MeasureSilence(ctx context.Context, cfg config.Config, presses int, states []string, virtual, air bool, progress io.Writer) (SilenceReport, error) {
 	b := SilenceBench{Config: cfg, Presses: presses, States: states, Progress: progress}
 	var stop func() error
 	if virtual {

@@ -19,6 +19,7 @@ import (
 	"conch/audio/alsacard"
 	"conch/audio/pulsetest"
 	"conch/companions/voice/rehearsal"
+	"conch/device/config"
 	"conch/gpio"
 	"conch/gpio/gpiotest"
 )
@@ -88,7 +89,7 @@ func newRoom(t *testing.T, a air) *room {
 	now := since(r.begun)
 	r.hand = gpiotest.New(gpio.ButtonOptions{Clock: now})
 	r.server = rehearsal.New(rehearsal.Options{Log: log, Mouth: r.voice})
-	cfg := Default()
+	cfg := config.Default()
 	cfg.State.Dir, cfg.Voice.Kind = "", "rehearsal"
 	cfg.Audio.Playback, cfg.Audio.Capture = playback, capture
 	var err error

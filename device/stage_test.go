@@ -21,6 +21,7 @@ import (
 	clips "conch/audio/words"
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator/turn"
+	"conch/device/config"
 	"conch/gpio"
 	"conch/gpio/gpiotest"
 	"conch/gpio/light"
@@ -56,7 +57,7 @@ type box struct {
 
 // boxOptions are what a test wants to be different.
 type boxOptions struct {
-	config  func(*Config)
+	config  func(*config.Config)
 	faults  rehearsal.Faults
 	address string                                       // of a server that runs already; empty: one of the box's own
 	buttons func(now func() time.Duration) []gpio.Source // besides the twin
@@ -92,9 +93,9 @@ func newBox(t *testing.T, o boxOptions) *box {
 	}
 	b.hand = gpiotest.New(gpio.ButtonOptions{Clock: now})
 	b.seen = &watched{Source: b.hand}
-	cfg := Default()
+	cfg := config.Default()
 	cfg.Device.Name, cfg.State.Dir, cfg.Room.Discovery = "box", t.TempDir(), "off"
-	cfg.Voice.Kind, cfg.Voice.URL, cfg.Voice.Key = "realtime", o.address, NewSecret("a key")
+	cfg.Voice.Kind, cfg.Voice.URL, cfg.Voice.Key = "realtime", o.address, config.NewSecret("a key")
 	ctx, cancel := context.WithCancel(context.Background())
 	b.stop = cancel
 	done := make(chan error, 3)

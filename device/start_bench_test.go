@@ -10,6 +10,7 @@ import (
 	"conch/audio"
 	"conch/audio/alsacard"
 	"conch/device/benchtest"
+	"conch/device/config"
 )
 
 // BenchmarkStart is how long it takes from a source's first sample, or a change of a volume, to the first frame on the card that
@@ -73,7 +74,7 @@ func openStart(b *testing.B, stiff bool) *startRig {
 		b.Fatal(err)
 	}
 	full := 100
-	s := audio.NewSpeaker(audio.SpeakerConfig{Fade: Default().Audio.Fade, Volume: &full, Cues: &full})
+	s := audio.NewSpeaker(audio.SpeakerConfig{Fade: config.Default().Audio.Fade, Volume: &full, Cues: &full})
 	stream, err := s.OpenOn(card, audio.StreamConfig{Device: sim.Device()})
 	if err != nil {
 		b.Fatal(err)

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"conch/device/config"
 )
 
 // A power cut at a bad moment, a worn card, a directory in the way: the appliance starts all the same, and says so.
@@ -44,7 +46,7 @@ func TestTheVolumeThatWasAskedForIsRemembered(t *testing.T) {
 		if configured != unset {
 			environ = append(environ, fmt.Sprintf("CONCH_AUDIO_VOLUME=%d", configured))
 		}
-		cfg, err := Load(LoadOptions{Environ: environ})
+		cfg, err := config.Load(config.LoadOptions{Environ: environ})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +63,7 @@ func TestTheVolumeThatWasAskedForIsRemembered(t *testing.T) {
 		}
 		return began
 	}
-	usual := Default().Audio.Volume
+	usual := config.Default().Audio.Volume
 	for _, row := range []struct{ first, asked, second, want int }{
 		{unset, unset, unset, usual},
 		{unset, 35, unset, 35},

@@ -4,12 +4,13 @@ import (
 	"testing"
 
 	"conch/coordinator/turn"
+	"conch/device/config"
 )
 
 // The household's own limit is told as its own, says until when, is lifted by a reset, and is none of the provider's.
 func TestTheOwnCeilingIsToldAsSuchAndLifted(t *testing.T) {
 	t.Parallel()
-	b := newBox(t, boxOptions{config: func(c *Config) { c.Voice.CeilingCost, c.Voice.PriceOut = 0.000001, 10 }})
+	b := newBox(t, boxOptions{config: func(c *config.Config) { c.Voice.CeilingCost, c.Voice.PriceOut = 0.000001, 10 }})
 	b.answered(b.ask("short"))
 	b.failed(b.ask("short"), turn.Failed, turn.WordsCeiling)
 	if !b.conds.holds(ceilingReached) {

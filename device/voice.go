@@ -16,20 +16,21 @@ import (
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/config"
 )
 
 // voiceKind says which voice the configuration comes to, and why.
-func voiceKind(c *Config) (kind, why string) {
+func voiceKind(c *config.Config) (kind, why string) {
 	switch {
 	case c.Voice.Kind == "auto" && c.Voice.Key.Set():
 		return "realtime", "there is a key"
 	case c.Voice.Kind == "auto" && c.KeyRefused(): // a box that was given a key must not pretend that it was not
 		return "realtime", "its key cannot be used"
-	case c.Voice.Kind == "auto" && c.Voice.URL != Default().Voice.URL: // a server of one's own may want none
+	case c.Voice.Kind == "auto" && c.Voice.URL != config.Default().Voice.URL: // a server of one's own may want none
 		return "realtime", "voice.url"
 	case c.Voice.Kind == "auto":
 		return "rehearsal", "no OPENAI_API_KEY and no voice.key_file"
-	case len(c.Problems) > 0 && c.Origin("voice.kind") == RefusedValue:
+	case len(c.Problems) > 0 && c.Origin("voice.kind") == config.RefusedValue:
 		return c.Voice.Kind, "the configuration is refused"
 	default:
 		return c.Voice.Kind, "voice.kind"
@@ -37,7 +38,7 @@ func voiceKind(c *Config) (kind, why string) {
 }
 
 // voiceCalled is what a voice that is no rehearsal is called.
-func voiceCalled(c *Config) string {
+func voiceCalled(c *config.Config) string {
 	return fmt.Sprintf("realtime, %s at %s", c.Voice.Model, hostOf(c.Voice.URL))
 }
 
@@ -112,7 +113,7 @@ func (d *Device) newVoice(card companions.Card, first bool, kind, address string
 }
 
 // session is what a companion's session with a server is, whoever opens it: the appliance or its doctor.
-func sessionConfig(c *Config, card companions.Card, kind, address string) (realtime.Config, error) {
+func sessionConfig(c *config.Config, card companions.Card, kind, address string) (realtime.Config, error) {
 	v := c.Voice
 	conf := realtime.Config{
 		URL: address, Model: v.Model, Voice: v.Name, TranscriptionModel: v.Transcription,
@@ -132,8 +133,8 @@ func sessionConfig(c *Config, card companions.Card, kind, address string) (realt
 		dialect = "ga"
 	} else { // a server is not asked for what only OpenAI has, unless somebody wrote that down
 		conf.Assumed = realtime.Assumed{
-			Voice:              v.Name == Default().Voice.Name && realtime.OpenAIVoice(conf.Voice), // the cards that come with conch name some
-			TranscriptionModel: v.Transcription == Default().Voice.Transcription,
+			Voice:              v.Name == config.Default().Voice.Name && realtime.OpenAIVoice(conf.Voice), // the cards that come with conch name some
+			TranscriptionModel: v.Transcription == config.Default().Voice.Transcription,
 		}
 	}
 	var err error
@@ -335,7 +336,7 @@ func ServeRehearsal(ctx context.Context, addr, faults, keyFile string, log *slog
 
 // readKey reads a file with a key and nothing else, which is for its owner's eyes only.
 func readKey(path string) (string, error) {
-	data, info, err := readBounded(path, maxKey)
+	data, info, err := config.ReadBounded(path, config.MaxKey)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", path, err)
 	}
@@ -343,7 +344,7 @@ func readKey(path string) (string, error) {
 	switch wide := info.Mode().Perm() &^ 0o600; {
 	case wide != 0:
 		return "", fmt.Errorf("%s: mode %04o lets others read the key: chmod 600 it", path, info.Mode().Perm())
-	case key == "" || !sendable(key):
+	case key == "" || !config.Sendable(key):
 		return "", fmt.Errorf("%s: must hold one line of visible ASCII characters and nothing else", path)
 	}
 	return key, nil

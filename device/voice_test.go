@@ -7,6 +7,7 @@ import (
 
 	"conch/companions/voice/realtime"
 	"conch/companions/voice/rehearsal"
+	"conch/device/config"
 )
 
 // A server that was named is used, whether it wants a key or not; the default one that a copied file names is not.
@@ -26,7 +27,7 @@ func TestVoiceOfAURL(t *testing.T) {
 		if c.key != "" {
 			env = append(env, "OPENAI_API_KEY="+c.key)
 		}
-		cfg, err := Load(LoadOptions{File: fileOf(t, text), Environ: env})
+		cfg, err := config.Load(config.LoadOptions{File: fileOf(t, text), Environ: env})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +41,7 @@ func TestVoiceOfAURL(t *testing.T) {
 func TestDialectsCanBeChosen(t *testing.T) {
 	t.Parallel()
 	for _, name := range append([]string{"auto"}, realtime.DialectNames()...) {
-		cfg, err := Load(LoadOptions{File: fileOf(t, "[voice]\ndialect = \""+name+"\"\n"), Environ: []string{}})
+		cfg, err := config.Load(config.LoadOptions{File: fileOf(t, "[voice]\ndialect = \""+name+"\"\n"), Environ: []string{}})
 		if err != nil {
 			t.Errorf("%v", err)
 			continue

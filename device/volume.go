@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+
+	"conch/device/config"
 )
 
 // The volume is the one setting that a person also changes by word ("louder", "set the volume to 35"), and finds again after a
@@ -27,7 +29,7 @@ type keptVolume struct {
 }
 
 // counts says whether it goes over the configuration.
-func (k keptVolume) counts(have bool, c *Config) bool {
+func (k keptVolume) counts(have bool, c *config.Config) bool {
 	if !have || k.Percent < 0 || k.Percent > 100 {
 		return false
 	}
@@ -35,7 +37,7 @@ func (k keptVolume) counts(have bool, c *Config) bool {
 }
 
 // takeVolume notes what somebody has set.
-func (d *Device) takeVolume(c *Config) {
+func (d *Device) takeVolume(c *config.Config) {
 	if c.Unset(volumeKey) {
 		d.configured.Store(nil)
 		return
@@ -46,7 +48,7 @@ func (d *Device) takeVolume(c *Config) {
 
 // InForce is Describe with the volume that a running appliance has, or that a start would find: the configuration alone does not
 // say.
-func InForce(ctx context.Context, cfg Config) []Row {
+func InForce(ctx context.Context, cfg config.Config) []config.Row {
 	rows := cfg.Describe()
 	for i := range rows {
 		r := &rows[i]

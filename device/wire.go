@@ -11,11 +11,12 @@ import (
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/config"
 	"conch/gpio"
 )
 
 // New chooses and wires everything; nothing runs before Run.
-func New(cfg Config, o Options) (*Device, error) {
+func New(cfg config.Config, o Options) (*Device, error) {
 	if o.Log == nil {
 		return nil, errors.New("device: Options.Log is missing")
 	}
@@ -323,7 +324,7 @@ func (d *Device) turnConfig() turn.Config {
 
 // longestUtterance is what a voice must be able to keep: the longest speech, what is taken on both sides of it, and a second for a
 // machine that is late.
-func longestUtterance(c *Config) time.Duration {
+func longestUtterance(c *config.Config) time.Duration {
 	return c.Turn.Listen + c.Audio.Preroll + c.Audio.Postroll + time.Second
 }
 

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"conch/coordinator/turn"
+	"conch/device/config"
 )
 
 // The clock is set, the network comes: what is told apart, and what is no change.
@@ -89,7 +90,7 @@ func TestWorldNudgesWithinBounds(t *testing.T) {
 
 // Key, clock and network are conditions with a remedy each, and end by themselves.
 func TestWorldIsJudged(t *testing.T) {
-	d := &Device{cfg: Default(), conds: &conditions{log: slog.New(slog.DiscardHandler)}}
+	d := &Device{cfg: config.Default(), conds: &conditions{log: slog.New(slog.DiscardHandler)}}
 	d.cfg.Voice.Kind, d.cfg.Voice.URL = "realtime", "wss://example.org/v1"
 	good := seen{wall: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), addresses: 1}
 	expect := func(what string, codes ...string) {
@@ -194,7 +195,7 @@ func TestBrokenKeyHeals(t *testing.T) {
 		if err := spoil(); err != nil {
 			t.Fatal(err)
 		}
-		cfg, err := Load(LoadOptions{Flags: map[string]string{"voice.key_file": path}, Environ: []string{}, Keyless: true})
+		cfg, err := config.Load(config.LoadOptions{Flags: map[string]string{"voice.key_file": path}, Environ: []string{}, Keyless: true})
 		if err != nil {
 			t.Errorf("%s: Load: %v; want that the rest loads", name, err)
 			continue
@@ -212,14 +213,14 @@ func TestBrokenKeyHeals(t *testing.T) {
 		}
 		_ = os.RemoveAll(path)
 	}
-	if _, err := Load(LoadOptions{Flags: map[string]string{"voice.key_file": path}, Environ: []string{}}); err == nil {
+	if _, err := config.Load(config.LoadOptions{Flags: map[string]string{"voice.key_file": path}, Environ: []string{}}); err == nil {
 		t.Error("conch check must refuse a key that cannot be read")
 	}
 }
 
 // A host is here or elsewhere.
 func TestNeedsNetwork(t *testing.T) {
-	d := &Device{cfg: Default()}
+	d := &Device{cfg: config.Default()}
 	d.cfg.Voice.Kind = "realtime"
 	for url, want := range map[string]bool{
 		"wss://api.openai.com/v1/realtime": true, "ws://127.0.0.1:8080/": false, "ws://[::1]:8080/": false, "ws://localhost:1/": false, "ws://192.168.1.5/": true,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"conch/device"
+	"conch/device/config"
 )
 
 type checkCmd struct {
@@ -19,7 +20,7 @@ func (c checkCmd) Run(e *env) error {
 	rows, cards := device.InForce(e.ctx, cfg), device.CheckCards(cfg)
 	if c.JSON {
 		err = e.json(struct {
-			Settings []device.Row `json:"settings"`
+			Settings []config.Row `json:"settings"`
 			device.CardsReport
 		}{rows, cards})
 	} else {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"conch/device"
+	"conch/device/config"
 )
 
 type doctorCmd struct {
@@ -20,7 +21,7 @@ Exit status: 0 nothing keeps conch from working (there may be warnings), 1 somet
 }
 
 func (c doctorCmd) Run(e *env) error {
-	d := device.Doctor(e.ctx, device.DoctorOptions{LoadOptions: device.LoadOptions{File: e.config, Flags: e.set}, Anonymous: c.Anonymous})
+	d := device.Doctor(e.ctx, device.DoctorOptions{LoadOptions: config.LoadOptions{File: e.config, Flags: e.set}, Anonymous: c.Anonymous})
 	if d.Refused != nil && (e.config != "" || len(e.set) > 0) { // what was asked for here is wrong, not the box
 		return fmt.Errorf("%w: %w", device.ErrRefused, d.Refused)
 	}

@@ -6,22 +6,23 @@ import (
 	"log/slog"
 
 	"conch/device"
+	"conch/device/config"
 )
 
 // load reads the configuration as this invocation wants it and says what it warned of, once. A key that cannot be used is no
 // reason to refuse: most commands need none, and the appliance starts without (device.Config.KeyTrouble).
-func (e *env) load() (device.Config, error) { return e.read(false) }
+func (e *env) load() (config.Config, error) { return e.read(false) }
 
 // loadAnyway reads what can be read of it; the rest tells (device.Config.Refused).
-func (e *env) loadAnyway() (device.Config, error) { return e.read(true) }
+func (e *env) loadAnyway() (config.Config, error) { return e.read(true) }
 
-func (e *env) read(anyway bool) (device.Config, error) {
+func (e *env) read(anyway bool) (config.Config, error) {
 	if e.loaded != nil && (anyway || e.loaded.Refused() == nil) {
 		return *e.loaded, nil
 	}
-	cfg, err := device.Load(device.LoadOptions{File: e.config, Flags: e.set, Keyless: true, Anyway: anyway})
+	cfg, err := config.Load(config.LoadOptions{File: e.config, Flags: e.set, Keyless: true, Anyway: anyway})
 	if err != nil {
-		return device.Config{}, fmt.Errorf("%w: %w", device.ErrRefused, err)
+		return config.Config{}, fmt.Errorf("%w: %w", device.ErrRefused, err)
 	}
 	for _, w := range cfg.Warnings {
 		fmt.Fprintln(e.err, "conch:", w)
@@ -30,7 +31,7 @@ func (e *env) read(anyway bool) (device.Config, error) {
 	return *cfg, nil
 }
 
-func (e *env) logger(cfg device.Config) *slog.Logger { return device.NewLogger(cfg.Log, e.err) }
+func (e *env) logger(cfg config.Config) *slog.Logger { return device.NewLogger(cfg.Log, e.err) }
 
 func (e *env) json(v any) error {
 	enc := json.NewEncoder(e.out)
@@ -57,7 +58,7 @@ func (e *env) dial() (*device.Remote, error) {
 
 // loadForClient is the configuration of a command that asks the running appliance, and does without one where none runs: only then
 // does it have to be a good one.
-func (e *env) loadForClient() (device.Config, error) {
+func (e *env) loadForClient() (config.Config, error) {
 	if _, err := e.dial(); err == nil {
 		return e.loadAnyway()
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"conch/device"
+	"conch/device/config"
 )
 
 type gpioCmd struct {
@@ -56,7 +57,7 @@ func printBoards(out io.Writer, boards []device.BoardRow) {
 	fmt.Fprintln(out, "\nSet one below [device]: board = \"NAME\"")
 }
 
-func printPins(out io.Writer, cfg device.Config, all device.PinsReport, levels bool) {
+func printPins(out io.Writer, cfg config.Config, all device.PinsReport, levels bool) {
 	if all.Error != "" {
 		fmt.Fprintln(out, all.Error)
 	}
@@ -114,7 +115,7 @@ func direction(levels bool) string {
 	return "is"
 }
 
-func printProposals(out io.Writer, cfg device.Config, seen device.BoardsSeen) {
+func printProposals(out io.Writer, cfg config.Config, seen device.BoardsSeen) {
 	if cfg.Device.Board != "" {
 		fmt.Fprintf(out, "board: %s (device.board)\n", cfg.Device.Board)
 	}

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"conch/device"
+	"conch/device/config"
 )
 
 // keyCmd stores the provider's key where systemd takes it from (LoadCredential in conch.service).
@@ -50,7 +51,7 @@ func (c keyCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	key, hint, err := device.CheckKey(text)
+	key, hint, err := config.CheckKey(text)
 	if err != nil {
 		return fmt.Errorf("%w: key: %w", device.ErrRefused, err)
 	}
@@ -96,7 +97,7 @@ func (e *env) readKey() (string, error) {
 	if !term.IsTerminal(fd) {
 		got := make(chan result, 1)
 		go func() {
-			text, err := io.ReadAll(io.LimitReader(e.in, device.MaxKey+2)) // a line's end, and one byte to see that it is too long
+			text, err := io.ReadAll(io.LimitReader(e.in, config.MaxKey+2)) // a line's end, and one byte to see that it is too long
 			got <- result{text, err}
 		}()
 		select {

@@ -14,6 +14,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"conch/device"
+	"conch/device/config"
 )
 
 // Exit codes, the same for every subcommand.
@@ -57,7 +58,7 @@ type env struct {
 	out, err io.Writer
 	config   string
 	set      map[string]string
-	loaded   *device.Config // once it has been read
+	loaded   *config.Config // once it has been read
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }

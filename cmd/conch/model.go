@@ -6,7 +6,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"conch/device"
+	"conch/device/config"
 )
 
 // The man page and the completions are made from what the parser itself knows, so that they cannot disagree with it.
@@ -52,7 +52,7 @@ func valuesOf(v *kong.Value, placeholder string) values {
 	case v.Enum != "":
 		return values{words: slices.DeleteFunc(v.EnumSlice(), func(w string) bool { return w == "" })}
 	case placeholder == "KEY=VALUE":
-		c := device.Default()
+		c := config.Default()
 		w := values{stay: true}
 		for _, r := range c.Describe() {
 			if r.Key != "voice.key" { // not a setting: it never stands in a command line

@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"conch/device"
+	"conch/device/config"
 	"conch/mqtt/mqtttest"
 )
 
 // control is the appliance's socket.
 func (m *manager) control() *device.Remote {
 	m.t.Helper()
-	cfg := device.Default()
+	cfg := config.Default()
 	cfg.State.Runtime = filepath.Join(m.dir, "conch")
 	r, err := device.Dial(cfg)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"conch/device"
+	"conch/device/config"
 )
 
 // What is on the screen fits on it: the picture beside the code on a usual one, none where it would scroll away.
@@ -121,8 +122,8 @@ func newAppliance(t *testing.T, name, companion string) appliance {
 	return a
 }
 
-func (a appliance) config() device.Config {
-	cfg := device.Default()
+func (a appliance) config() config.Config {
+	cfg := config.Default()
 	cfg.State.Runtime = a.dir
 	return cfg
 }

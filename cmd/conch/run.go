@@ -10,6 +10,7 @@ import (
 	"golang.org/x/term"
 
 	"conch/device"
+	"conch/device/config"
 )
 
 type runCmd struct{}
@@ -60,8 +61,8 @@ func (runCmd) once(e *env) error {
 	journal := device.NewSpill(e.err) // nobody waits for it
 	defer journal.Close()
 	log, level := device.LiveLogger(cfg.Log, journal)
-	again := func() (*device.Config, error) {
-		cfg, err := device.Load(device.LoadOptions{File: e.config, Flags: e.set, Keyless: true})
+	again := func() (*config.Config, error) {
+		cfg, err := config.Load(config.LoadOptions{File: e.config, Flags: e.set, Keyless: true})
 		if err == nil {
 			e.spare(cfg)
 		}
@@ -72,7 +73,7 @@ func (runCmd) once(e *env) error {
 
 // spare keeps the log from a person at a terminal, who talks and wants to read the talk; whoever wants the log as well sets
 // log.level or 2> it.
-func (e *env) spare(cfg *device.Config) {
+func (e *env) spare(cfg *config.Config) {
 	if f, ok := e.err.(*os.File); ok && term.IsTerminal(int(f.Fd())) && term.IsTerminal(int(e.in.Fd())) && cfg.Unset("log.level") {
 		cfg.Log.Level = "error"
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"conch/device"
+	"conch/device/config"
 )
 
 // A person types a question at a device that is paired meanwhile: the program begins anew when the line is finished and answered, not
@@ -22,7 +23,7 @@ func TestPersonTypesWhileItIsPaired(t *testing.T) {
 	p.sees(`^\[space talks\] > $`)
 	pid := p.program.Process.Pid
 	p.types("what is two pl")
-	cfg := device.Default()
+	cfg := config.Default()
 	cfg.State.Runtime = dir
 	r, err := device.Dial(cfg)
 	if err != nil {

@@ -1,4 +1,4 @@
-package device
+package config
 
 import (
 	"os"
@@ -31,7 +31,7 @@ func TestSettingsAreEditedInPlace(t *testing.T) {
 		{"a word that only ends like it", "[button]\npins = 17\n", "[button]\npins = 17\npin = 23\n", pin},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := editConfig(c.before, c.edits)
+			got, err := Apply(c.before, c.edits)
 			if err != nil || got != c.after {
 				t.Errorf("%v\n got %q\nwant %q", err, got, c.after)
 			}
@@ -49,7 +49,7 @@ func TestFilesThatCannotBeEditedAreLeftAlone(t *testing.T) {
 		"a mistake":                 "[button\npin = 17\n",
 		"a text that looks like it": "[button]\nchip = '''\npin = 1\n'''\npin = 23\n",
 	} {
-		if got, err := editConfig(text, []Edit{{"button.pin", "23"}}); err == nil {
+		if got, err := Apply(text, []Edit{{"button.pin", "23"}}); err == nil {
 			t.Errorf("%s becomes\n%s\nwant an error", name, got)
 		}
 	}
@@ -72,12 +72,12 @@ func TestExampleIsEditedWhateverIsCommentedOut(t *testing.T) {
 			text.WriteString(line)
 		}
 		k := rapid.SampledFrom(all).Draw(t, "key")
-		after, err := editConfig(text.String(), []Edit{{k.name, k.show()}})
+		after, err := Apply(text.String(), []Edit{{k.name, k.show()}})
 		if err != nil {
 			t.Fatalf("%s = %s: %v\n%s", k.name, k.show(), err, text.String())
 		}
-		if n := strings.Count(diffLines(text.String(), after), "\n"); n > 2 {
-			t.Fatalf("%s: %d lines change:\n%s", k.name, n, diffLines(text.String(), after))
+		if n := strings.Count(Diff(text.String(), after), "\n"); n > 2 {
+			t.Fatalf("%s: %d lines change:\n%s", k.name, n, Diff(text.String(), after))
 		}
 	})
 }
@@ -91,7 +91,7 @@ func TestDifferencesAreShownAsDiffDoes(t *testing.T) {
 		{"a\n", "a\n", ""},
 		{"a\nb\n", "a\nx\ny\nb\n", "+x\n+y\n"},
 	} {
-		if got := diffLines(c.before, c.after); got != c.want {
+		if got := Diff(c.before, c.after); got != c.want {
 			t.Errorf("%q -> %q:\n got %q\nwant %q", c.before, c.after, got, c.want)
 		}
 	}
@@ -107,7 +107,7 @@ func TestFileIsReplacedAsItWas(t *testing.T) {
 	if err := os.Symlink("real.toml", link); err != nil {
 		t.Fatal(err)
 	}
-	if err := replaceConfig(link, "new"); err != nil {
+	if err := Replace(link, "new"); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Lstat(path)
@@ -118,7 +118,7 @@ func TestFileIsReplacedAsItWas(t *testing.T) {
 	if target, err := os.Readlink(link); err != nil || target != "real.toml" {
 		t.Errorf("the link is %q, %v", target, err)
 	}
-	if err := replaceConfig(filepath.Join(dir, "sub/new.toml"), "x"); err != nil {
+	if err := Replace(filepath.Join(dir, "sub/new.toml"), "x"); err != nil {
 		t.Error(err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, ".*toml*")); len(left) > 0 {
@@ -132,7 +132,7 @@ func TestALinkThatLeadsNowhereStays(t *testing.T) {
 	if err := os.Symlink("gone.toml", link); err != nil {
 		t.Fatal(err)
 	}
-	if err := replaceConfig(link, "new"); err == nil || !strings.Contains(err.Error(), "leads nowhere") {
+	if err := Replace(link, "new"); err == nil || !strings.Contains(err.Error(), "leads nowhere") {
 		t.Errorf("%v; want that it leads nowhere", err)
 	}
 	if target, err := os.Readlink(link); err != nil || target != "gone.toml" {

@@ -1,4 +1,4 @@
-package device
+package config
 
 import (
 	"fmt"
@@ -121,7 +121,7 @@ func checkBoard(name string) error {
 	}
 	names := gpio.BoardNames()
 	hint := ""
-	if near := nearest(strings.ToLower(name), names); near != "" {
+	if near := Nearest(strings.ToLower(name), names); near != "" {
 		hint = " (did you mean " + near + "?)"
 	}
 	return refusedError{fmt.Sprintf("no such board%s; there are %s", hint, strings.Join(names, ", "))}
@@ -145,7 +145,7 @@ func (c *Config) Misfits() []Misfit {
 	board, _ := gpio.FindBoard(c.Device.Board)
 	if len(boardWords(c.Device.Board)) > 1 {
 		all = append(all, Misfit{"board.misfit", "board", fmt.Sprintf("config: device.board = %s: is more than one board, and the buttons and lights of two cannot both be the ones%s",
-			tomlQuote(c.Device.Board), from("device.board")), "name one, and set what the other has by hand below [button] and [light]; until then there is none"})
+			Quote(c.Device.Board), from("device.board")), "name one, and set what the other has by hand below [button] and [light]; until then there is none"})
 	}
 	button := -1
 	if c.Button.Source == "gpio" || c.Button.Source == "auto" {
@@ -166,24 +166,24 @@ func (c *Config) Misfits() []Misfit {
 		all = append(all, Misfit{"light.misfit", "light", "config: " + fmt.Sprintf(format, args...), do})
 	}
 	driver := gpio.LightDriver(c.Light.Driver)
-	pins, err := parsePins(c.Light.Pins)
+	pins, err := ParsePins(c.Light.Pins)
 	if want := gpio.LightPins(driver); err == nil && want > 0 && len(pins) != want {
 		misfit(fmt.Sprintf("give it %s", pinsOf(driver)), "light.pins = %s: light.driver = %s needs %s, not %d%s",
-			tomlQuote(c.Light.Pins), driver, plural(want, "pin"), len(pins), from("light.pins"))
+			Quote(c.Light.Pins), driver, plural(want, "pin"), len(pins), from("light.pins"))
 	} else if want > 0 {
 		for i, p := range pins {
 			use, taken := gpio.SoundPin(p)
 			boards, onBoard := board.Uses(p)
 			switch {
 			case taken:
-				misfit("take a free one; conch gpio list shows them", "light.pins = %s: %d is the %s on boards that carry sound%s", tomlQuote(c.Light.Pins), p, use, from("light.pins"))
+				misfit("take a free one; conch gpio list shows them", "light.pins = %s: %d is the %s on boards that carry sound%s", Quote(c.Light.Pins), p, use, from("light.pins"))
 			case onBoard:
-				misfit("take a free one; conch gpio list shows them", "light.pins = %s: %d is in use on the board %s (%s)%s", tomlQuote(c.Light.Pins), p, board.Name, boards, from("light.pins"))
+				misfit("take a free one; conch gpio list shows them", "light.pins = %s: %d is in use on the board %s (%s)%s", Quote(c.Light.Pins), p, board.Name, boards, from("light.pins"))
 			case p == button:
 				misfit("give one of them another pin; until then the button has it", "light.pins = %s: %d is the button's pin as well (button.pin%s)%s",
-					tomlQuote(c.Light.Pins), p, strings.Replace(from("button.pin"), ";", ",", 1), from("light.pins"))
+					Quote(c.Light.Pins), p, strings.Replace(from("button.pin"), ";", ",", 1), from("light.pins"))
 			case slices.Contains(pins[:i], p):
-				misfit("give each colour a pin of its own", "light.pins = %s: %d is in it twice%s", tomlQuote(c.Light.Pins), p, from("light.pins"))
+				misfit("give each colour a pin of its own", "light.pins = %s: %d is in it twice%s", Quote(c.Light.Pins), p, from("light.pins"))
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package device
+package config
 
 import (
 	"errors"
@@ -22,8 +22,8 @@ type Edit struct {
 	Value string // as TOML has it
 }
 
-// editConfig sets keys in the text of a configuration file.
-func editConfig(text string, edits []Edit) (string, error) {
+// Apply sets keys in the text of a configuration file.
+func Apply(text string, edits []Edit) (string, error) {
 	const windows = "\r\n"
 	foreign := strings.Contains(text, windows) && strings.Count(text, windows) == strings.Count(text, "\n")
 	lines := strings.SplitAfter(text, "\n")
@@ -141,8 +141,8 @@ func checkEdit(before, after string, edits []Edit) error {
 	return nil
 }
 
-// diffLines shows what changes, a line each, with - and + before it as diff(1) does.
-func diffLines(before, after string) string {
+// Diff shows what changes, a line each, with - and + before it as diff(1) does.
+func Diff(before, after string) string {
 	a, b := strings.SplitAfter(before, "\n"), strings.SplitAfter(after, "\n")
 	var out strings.Builder
 	for len(a) > 0 || len(b) > 0 {
@@ -173,15 +173,15 @@ func indexLine(lines []string, line string) int {
 	return -1
 }
 
-// replaceConfig puts text in the place of the file: the old one or the new one, whatever happens, with the rights the old one
+// Replace puts text in the place of the file: the old one or the new one, whatever happens, with the rights the old one
 // had, for the service has to read it as before.
-func replaceConfig(path, text string) error {
+func Replace(path, text string) error {
 	target, err := filepath.EvalSymlinks(path)
 	switch _, lerr := os.Lstat(path); {
 	case err == nil:
 		path = target
 	case lerr == nil: // a file in its place would not be where somebody keeps it
-		return fmt.Errorf("it is a link that leads nowhere: %w", unwrapPath(err))
+		return fmt.Errorf("it is a link that leads nowhere: %w", UnwrapPath(err))
 	}
 	mode, uid, gid := fs.FileMode(0o644), -1, -1
 	info, err := os.Stat(path)
@@ -223,7 +223,7 @@ func replaceConfig(path, text string) error {
 }
 
 // unwrapPath leaves out the path of a path error: the message has it already.
-func unwrapPath(err error) error {
+func UnwrapPath(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
 		return path.Err

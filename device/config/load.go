@@ -1,4 +1,4 @@
-package device
+package config
 
 import (
 	"errors"
@@ -19,32 +19,32 @@ import (
 
 const (
 	maxConfig = 1 << 20 // bytes; the example is 8 kB
-	maxKey    = 4096    // bytes of a key file
+	MaxKey    = 4096    // bytes that a key may have, and a file of one
 )
 
 // LoadOptions says where to look. The zero value is what a plain `conch run` uses.
 type LoadOptions struct {
-	File    string            // --config; empty: the places of FindConfig, and none of them needs to exist
+	File    string            // --config; empty: the places of Find, and none of them needs to exist
 	Flags   map[string]string // key to value, strongest of all
 	Environ []string          // NAME=value; nil: the process's own
 	Root    string            // before /proc and /sys, for tests; empty: the machine's own
 	// Keyless: a key that is there and cannot be used keeps nothing from loading; KeyTrouble tells of it.
 	Keyless bool
-	// Anyway: nothing that is refused keeps the rest from loading; Refused tells of it (config_rescue.go).
+	// Anyway: nothing that is refused keeps the rest from loading; Refused tells of it (rescue.go).
 	Anyway bool
 }
 
-// ConfigError is everything that is wrong with a configuration, one sentence a line.
-type ConfigError struct{ Problems []string }
+// Error is everything that is wrong with a configuration, one sentence a line.
+type Error struct{ Problems []string }
 
-func (e *ConfigError) Error() string { return strings.Join(e.Problems, "\n") }
+func (e *Error) Error() string { return strings.Join(e.Problems, "\n") }
 
 // Load reads the configuration: default < file < environment < flag. It reports all that is wrong, not only the first.
 func Load(o LoadOptions) (*Config, error) {
 	if o.Environ == nil {
 		o.Environ = os.Environ()
 	}
-	env := readEnvironment(o.Environ)
+	env := ReadEnvironment(o.Environ)
 	c := Default()
 	l := loader{config: &c, root: o.Root, keyless: o.Keyless, anyway: o.Anyway, keys: make(map[string]key)}
 	for _, k := range keys(&c) {
@@ -53,7 +53,7 @@ func Load(o LoadOptions) (*Config, error) {
 
 	file := o.File
 	if file == "" {
-		file = FindConfig(o.Environ)
+		file = Find(o.Environ)
 	}
 	if file != "" {
 		c.File = file
@@ -73,19 +73,19 @@ func Load(o LoadOptions) (*Config, error) {
 	l.board()
 	l.key(env)
 	if len(l.problems) > 0 && !o.Anyway {
-		return nil, &ConfigError{l.problems}
+		return nil, &Error{l.problems}
 	}
 	c.Problems = l.problems
 	c.resolve(env)
 	return &c, nil
 }
 
-// FindConfig is the file that Load reads when none is named: the user's own, else the system's, else none (empty).
-func FindConfig(environ []string) string {
-	env := readEnvironment(environ)
-	own := under(env.get("XDG_CONFIG_HOME"), "conch/conch.toml")
+// Find is the file that Load reads when none is named: the user's own, else the system's, else none (empty).
+func Find(environ []string) string {
+	env := ReadEnvironment(environ)
+	own := under(env.Get("XDG_CONFIG_HOME"), "conch/conch.toml")
 	if own == "" {
-		own = under(env.get("HOME"), ".config/conch/conch.toml") // XDG Base Directory: what an unset variable means
+		own = under(env.Get("HOME"), ".config/conch/conch.toml") // XDG Base Directory: what an unset variable means
 	}
 	for _, path := range []string{own, "/etc/conch/conch.toml"} {
 		// What is there but cannot be read is an error of Load, not a reason to pass on silently.
@@ -98,7 +98,7 @@ func FindConfig(environ []string) string {
 
 type environment struct{ values map[string]string }
 
-func readEnvironment(environ []string) environment {
+func ReadEnvironment(environ []string) environment {
 	e := environment{make(map[string]string, len(environ))}
 	for _, entry := range environ {
 		if name, value, ok := strings.Cut(entry, "="); ok {
@@ -108,7 +108,7 @@ func readEnvironment(environ []string) environment {
 	return e
 }
 
-func (e environment) get(name string) string { return e.values[name] }
+func (e environment) Get(name string) string { return e.values[name] }
 
 type loader struct {
 	config   *Config
@@ -153,7 +153,7 @@ func (l *loader) assign(name string, v any, origin string) {
 // unknown names the nearest key. The value stays unsaid: a mistyped key may hold a secret.
 func (l *loader) unknown(name, origin string) {
 	hint := "conch check lists the keys"
-	if near := nearest(name, slices.Sorted(maps.Keys(l.keys))); near != "" {
+	if near := Nearest(name, slices.Sorted(maps.Keys(l.keys))); near != "" {
 		hint = "did you mean " + near + "?"
 	}
 	if name == "voice.key" || name == "voice.api_key" {
@@ -164,7 +164,7 @@ func (l *loader) unknown(name, origin string) {
 }
 
 func (l *loader) file(path string) {
-	data, info, err := readBounded(path, maxConfig)
+	data, info, err := ReadBounded(path, maxConfig)
 	if err != nil {
 		l.problem("%s: %v", path, err)
 		l.doubtAll()
@@ -193,9 +193,9 @@ func (l *loader) parse(path string, data []byte) {
 				more = " Keep one of the two lines."
 			}
 			line = parse.Position.Line
-			l.problem("%s:%d: %s%s", path, line, quoted(parse.Message), more)
+			l.problem("%s:%d: %s%s", path, line, Quoted(parse.Message), more)
 		} else {
-			l.problem("%s: %s", path, quoted(err.Error()))
+			l.problem("%s: %s", path, Quoted(err.Error()))
 		}
 		l.rescue(path, data, line)
 		return
@@ -261,13 +261,13 @@ func (l *loader) environment(env environment) {
 	}
 	for _, variable := range slices.Sorted(maps.Keys(env.values)) {
 		if name, ok := byName[variable]; ok {
-			l.assign(name, env.get(variable), "environment "+variable)
+			l.assign(name, env.Get(variable), "environment "+variable)
 			continue
 		}
 		// Other programs may use CONCH_ too; under the name of a section it is meant for us.
 		if slices.ContainsFunc(sections, func(s string) bool { return strings.HasPrefix(variable, s) }) {
 			hint := "conch check lists the keys"
-			if near := nearest(variable, slices.Sorted(maps.Keys(byName))); near != "" {
+			if near := Nearest(variable, slices.Sorted(maps.Keys(byName))); near != "" {
 				hint = "did you mean " + near + "?"
 			}
 			l.problem("%s: unknown environment variable (%s)", showKey(variable), hint)
@@ -285,7 +285,7 @@ func (l *loader) key(env environment) {
 	}
 	named := c.Voice.KeyFile
 	fromFile := strings.HasPrefix(c.Origin("voice.key_file"), "file ")
-	if key := env.get("OPENAI_API_KEY"); key != "" && (named == "" || fromFile) {
+	if key := env.Get("OPENAI_API_KEY"); key != "" && (named == "" || fromFile) {
 		l.secret(key, "environment OPENAI_API_KEY")
 		return
 	}
@@ -300,7 +300,7 @@ func (l *loader) key(env environment) {
 		l.secretFile("voice.key_file", named, "file "+named)
 		return
 	}
-	if dir := env.get("CREDENTIALS_DIRECTORY"); dir != "" {
+	if dir := env.Get("CREDENTIALS_DIRECTORY"); dir != "" {
 		// systemd puts the name of the credential before those of the files of a directory (systemd.exec, LoadCredential=).
 		for _, name := range []string{"conch_openai_api_key", "openai_api_key"} {
 			path := filepath.Join(dir, name)
@@ -314,7 +314,7 @@ func (l *loader) key(env environment) {
 }
 
 func (l *loader) secretFile(what, path, origin string) {
-	data, info, err := readBounded(path, maxKey)
+	data, info, err := ReadBounded(path, MaxKey)
 	l.config.KeyFrom = path // where it will be, once what is wrong with it is mended
 	if err != nil {
 		l.keyProblem("%s: %s: %v", what, path, err)
@@ -353,7 +353,7 @@ func (l *loader) secret(text, origin string) {
 		l.keyProblem("voice.key: empty; set by %s", origin)
 		return
 	}
-	if !sendable(text) {
+	if !Sendable(text) {
 		l.keyProblem("voice.key: must be one line of visible ASCII characters and nothing else; set by %s", origin)
 		return
 	}
@@ -362,24 +362,24 @@ func (l *loader) secret(text, origin string) {
 }
 
 // sendable: a key goes into an HTTP header, where RFC 9110 5.5 allows visible characters.
-func sendable(key string) bool {
-	return len(key) <= maxKey && !strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' })
+func Sendable(key string) bool {
+	return len(key) <= MaxKey && !strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 // liveKey is the key as it is now: the file it came from is read again, so that a key that was refused can be mended
 // without a restart. A file that is gone or half written leaves the key that was.
 func (c *Config) LiveKey() string {
 	if c.KeyFrom != "" {
-		data, _, err := readBounded(c.KeyFrom, maxKey)
-		if key := strings.TrimSpace(string(data)); err == nil && key != "" && sendable(key) {
+		data, _, err := ReadBounded(c.KeyFrom, MaxKey)
+		if key := strings.TrimSpace(string(data)); err == nil && key != "" && Sendable(key) {
 			return key
 		}
 	}
 	return c.Voice.Key.Reveal()
 }
 
-// readBounded reads a regular file of at most limit bytes. It cannot be made to wait (a FIFO) or to fill the memory.
-func readBounded(path string, limit int64) ([]byte, fs.FileInfo, error) {
+// ReadBounded reads a regular file of at most limit bytes. It cannot be made to wait (a FIFO) or to fill the memory.
+func ReadBounded(path string, limit int64) ([]byte, fs.FileInfo, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // O_NONBLOCK: opening a FIFO must not wait for a writer
 	if err != nil {
 		var pathErr *fs.PathError
@@ -462,7 +462,7 @@ func showValue(v any) string {
 	var s string
 	switch v := v.(type) {
 	case string:
-		s = tomlQuote(v)
+		s = Quote(v)
 	case map[string]any:
 		return "a table"
 	case []any, []map[string]any:
@@ -478,7 +478,7 @@ func showValue(v any) string {
 
 // showKey is a key that is not ours, short and without control characters.
 func showKey(name string) string {
-	name = printable(name)
+	name = Printable(name)
 	if r := []rune(name); len(r) > 60 {
 		return string(r[:57]) + "…"
 	}
@@ -486,15 +486,15 @@ func showKey(name string) string {
 }
 
 // quoted is what the parser says, which quotes what it could not read, however long that is.
-func quoted(s string) string {
-	s = printable(s)
+func Quoted(s string) string {
+	s = Printable(s)
 	if r := []rune(s); len(r) > 140 {
 		return string(r[:139]) + "…"
 	}
 	return s
 }
 
-func printable(s string) string {
+func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return '?'
@@ -505,7 +505,7 @@ func printable(s string) string {
 
 // nearest is the known word that is fewest edits away from word, if that is near enough to be a slip. Words that only
 // differ in their section ("sound.volume") are found by their last part.
-func nearest(word string, known []string) string {
+func Nearest(word string, known []string) string {
 	if len(word) > 64 {
 		return "" // the table below is len x len
 	}

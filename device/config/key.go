@@ -1,13 +1,10 @@
-package device
+package config
 
 import (
 	"errors"
 	"fmt"
 	"strings"
 )
-
-// MaxKey is how long a key may be, in bytes.
-const MaxKey = maxKey
 
 // CheckKey says whether text, as a person gave it, can be a provider's key, and returns it as it is to be stored. The hint is
 // not empty when it can be one but does not look like OpenAI's; other servers have other keys. Neither hint nor error repeats
@@ -21,7 +18,7 @@ func CheckKey(text string) (key, hint string, err error) {
 		return "", "", fmt.Errorf("it is longer than the %d bytes a key may have", MaxKey)
 	case strings.ContainsAny(key, "\r\n"):
 		return "", "", errors.New("it is more than one line; a key is one")
-	case !sendable(key):
+	case !Sendable(key):
 		return "", "", errors.New("it has spaces, or characters that are not visible ASCII; a key has none (was something else pasted?)")
 	case strings.HasPrefix(key, "/") || strings.HasPrefix(key, "~/"):
 		return "", "", errors.New("this is the name of a file, not a key; give its content: sudo conch key < FILE")

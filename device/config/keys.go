@@ -1,4 +1,4 @@
-package device
+package config
 
 import (
 	"fmt"
@@ -35,7 +35,7 @@ type key struct {
 	guard   *guard        // nil: a key of comfort, whose default does nobody harm
 }
 
-// A guard is a key that keeps money, privacy or access. The service starts without what is refused (config_rescue.go): a key of
+// A guard is a key that keeps money, privacy or access. The service starts without what is refused (rescue.go): a key of
 // comfort has its default then, a guard its strictest value, or what it guards stays off.
 type guard struct {
 	then string // what holds then, for people
@@ -341,7 +341,7 @@ func checkedText(name string, field *string, limit int, allowed, about string, c
 		}
 		*field = s
 		return nil
-	}, show: func() string { return tomlQuote(*field) }}
+	}, show: func() string { return Quote(*field) }}
 }
 
 func oneLine(s string) bool {
@@ -397,12 +397,12 @@ func nameList(name string, field *string, about string) key {
 // pinList is BCM numbers with commas between them.
 func pinList(name string, field *string, about string) key {
 	return checkedText(name, field, maxName, "empty, or up to 3 numbers from 0 to 27 with commas between them", about, func(s string) bool {
-		pins, err := parsePins(s)
+		pins, err := ParsePins(s)
 		return err == nil && len(pins) <= 3
 	})
 }
 
-func parsePins(s string) ([]int, error) {
+func ParsePins(s string) ([]int, error) {
 	if strings.TrimSpace(s) == "" {
 		return nil, nil
 	}
@@ -420,13 +420,13 @@ func parsePins(s string) ([]int, error) {
 // hours is a span of the day, which may go past midnight.
 func hours(name string, field *string, about string) key {
 	return checkedText(name, field, maxName, "empty, or two times of the day, as in 22:00-07:00", about, func(s string) bool {
-		_, _, err := parseHours(s)
+		_, _, err := ParseHours(s)
 		return s == "" || err == nil
 	})
 }
 
 // parseHours reads "22:00-07:00" as times since midnight.
-func parseHours(s string) (from, to time.Duration, err error) {
+func ParseHours(s string) (from, to time.Duration, err error) {
 	a, b, _ := strings.Cut(s, "-")
 	for text, into := range map[string]*time.Duration{a: &from, b: &to} {
 		at, err := time.Parse("15:04", strings.TrimSpace(text))
@@ -442,16 +442,16 @@ func parseHours(s string) (from, to time.Duration, err error) {
 func memberIDs(name string, field *string, about string) key {
 	allowed := fmt.Sprintf("ids of devices with commas between them, as conch room id prints them (20 letters a-z and digits 2-7), at most %d", maxMembers)
 	k := checkedText(name, field, maxMembers*(len("01234567890123456789")+2), allowed, about, func(s string) bool {
-		ids := RoomConfig{Members: s}.IDs()
+		ids := Room{Members: s}.IDs()
 		return oneLine(s) && len(ids) <= maxMembers && !slices.ContainsFunc(ids, func(d round.DeviceID) bool { return mqtt.CheckDevice(d) != nil })
 	})
 	check := k.set
 	k.set = func(v any) error {
 		err := check(v)
 		if s, ok := v.(string); ok && err != nil {
-			for _, d := range (RoomConfig{Members: s}).IDs() {
+			for _, d := range (Room{Members: s}).IDs() {
 				if mqtt.CheckDevice(d) != nil {
-					return refusedError{fmt.Sprintf("%s is no device's id; must be %s", tomlQuote(shortID(string(d))), allowed)}
+					return refusedError{fmt.Sprintf("%s is no device's id; must be %s", Quote(shortID(string(d))), allowed)}
 				}
 			}
 		}
@@ -497,8 +497,8 @@ func directory(name string, field *string, about string) key {
 		func(s string) bool { return oneLine(s) && (s == "" || filepath.IsAbs(s)) })
 }
 
-// tomlQuote writes s as a basic string of TOML 1.0.
-func tomlQuote(s string) string {
+// Quote writes s as a basic string of TOML 1.0.
+func Quote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
 	for _, r := range s {

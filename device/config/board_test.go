@@ -1,4 +1,4 @@
-package device
+package config
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 )
 
 // boardConfig loads text as a configuration file on a machine whose sound cards are cards.
-func boardConfig(t *testing.T, text string, cards ...string) (*Config, error) {
+func load(t *testing.T, text string, cards ...string) (*Config, error) {
 	t.Helper()
 	dir := t.TempDir()
 	list := ""
@@ -38,7 +38,7 @@ func boardConfig(t *testing.T, text string, cards ...string) (*Config, error) {
 func TestEveryBoardFillsTheConfiguration(t *testing.T) {
 	for _, b := range gpio.Boards {
 		t.Run(b.Name, func(t *testing.T) {
-			c, err := boardConfig(t, "[device]\nboard = \""+b.Name+"\"\n", b.Cards...)
+			c, err := load(t, "[device]\nboard = \""+b.Name+"\"\n", b.Cards...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -55,7 +55,7 @@ func TestEveryBoardFillsTheConfiguration(t *testing.T) {
 			}
 			if b.Light.Driver != "" {
 				want["light.driver"] = origin
-				if pins, err := parsePins(c.Light.Pins); err != nil || len(pins) != len(b.Light.Pins) || c.Light.Invert != b.Light.Invert || c.Light.Driver != string(b.Light.Driver) {
+				if pins, err := ParsePins(c.Light.Pins); err != nil || len(pins) != len(b.Light.Pins) || c.Light.Invert != b.Light.Invert || c.Light.Driver != string(b.Light.Driver) {
 					t.Errorf("light %+v; want %+v", c.Light, b.Light)
 				}
 			}
@@ -109,7 +109,7 @@ func TestBoardIsWeakerThanAPerson(t *testing.T) {
 		{"no board", "", []string{"sndrpigooglevoi"}, map[string]string{"button.pin": "17 default", "audio.playback": `"" default`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cfg, err := boardConfig(t, c.text, c.cards...)
+			cfg, err := load(t, c.text, c.cards...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,7 +131,7 @@ func TestBoardRefusals(t *testing.T) {
 		`board = "aiy-v1, aiy-v3"`:          `config: device.board = "aiy-v1, aiy-v3": no such board (did you mean aiy-v1?); there are ` + all + `; set by file FILE:2`,
 		"board = \"aiy-v1\"\nboard = \"x\"": `config: FILE:3: Key 'device.board' has already been defined. Keep one of the two lines.`,
 	} {
-		if _, err := boardConfig(t, "[device]\n"+text+"\n"); err == nil || err.Error() != want {
+		if _, err := load(t, "[device]\n"+text+"\n"); err == nil || err.Error() != want {
 			t.Errorf("%s\n got %v\nwant %s", text, err, want)
 		}
 	}
@@ -168,7 +168,7 @@ func TestMisfits(t *testing.T) {
 		{"pins that nobody uses", "[light]\ndriver = \"none\"\npins = \"17\"\n", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cfg, err := boardConfig(t, c.text)
+			cfg, err := load(t, c.text)
 			if err != nil {
 				t.Fatal(err)
 			}

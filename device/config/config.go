@@ -1,4 +1,8 @@
-package device
+// Package config is everything that a person can set: the table of keys, and where their values come from.
+//
+// Load reads default < file < environment < flag and reports all that is wrong, not only the first; a service starts all the
+// same, with what can be read (rescue.go). Apply changes a person's file line by line. It knows nobody but the table of boards.
+package config
 
 import (
 	"fmt"
@@ -15,18 +19,18 @@ import (
 
 // Config is everything a person can set. Default gives values that work; Load reads file, environment and flags over them.
 //
-// Every field has one line in keys (config_keys.go), which knows its name in the file, what is allowed and why. Durations
+// Every field has one line in keys (keys.go), which knows its name in the file, what is allowed and why. Durations
 // are in the file as numbers whose unit is the end of the name (_ms, _s).
 type Config struct {
-	Device DeviceConfig
-	Button ButtonConfig
-	Light  LightConfig
-	Audio  AudioConfig
-	Voice  VoiceConfig
-	Turn   TurnConfig
-	Room   RoomConfig
-	State  StateConfig
-	Log    LogConfig
+	Device Device
+	Button Button
+	Light  Light
+	Audio  Audio
+	Voice  Voice
+	Turn   Turn
+	Room   Room
+	State  State
+	Log    Log
 
 	// File is the file that was read; empty when there was none.
 	File string
@@ -45,16 +49,16 @@ type Config struct {
 	StateUnsure  bool     // state.dir is refused: the directory that is used instead may know nothing of a person's wishes
 }
 
-// DeviceConfig is who this device is.
-type DeviceConfig struct {
+// Device is who this device is.
+type Device struct {
 	Name      string // in the room and in logs; empty in the file: the host's name
 	Board     string // preset of a board (gpio.Boards) for button, light and sound; empty: none
 	Companion string // names of the companions that live here, with commas between them
 }
 
-// ButtonConfig is where presses come from. Source auto takes a GPIO pin where there is a chip, and the keyboard or lines on
+// Button is where presses come from. Source auto takes a GPIO pin where there is a chip, and the keyboard or lines on
 // standard input beside it.
-type ButtonConfig struct {
+type Button struct {
 	Source string        // auto, gpio, evdev, keyboard, lines, none
 	Chip   string        // label of the chip; empty: the one with the header
 	Pin    int           // BCM number
@@ -66,8 +70,8 @@ type ButtonConfig struct {
 	Keys   string        // of evdev: names with commas between them
 }
 
-// LightConfig is what the state is shown with. Driver auto is the board's light, none without a board.
-type LightConfig struct {
+// Light is what the state is shown with. Driver auto is the board's light, none without a board.
+type Light struct {
 	Driver          string // auto, or a gpio.LightDriver
 	Pins            string // BCM numbers with commas between them: LED; red, green, blue; data, clock
 	SPI             string // bus and chip select, "0.0"
@@ -79,8 +83,8 @@ type LightConfig struct {
 	QuietBrightness int    // percent
 }
 
-// AudioConfig is microphone, loudspeaker and what is mixed into it.
-type AudioConfig struct {
+// Audio is microphone, loudspeaker and what is mixed into it.
+type Audio struct {
 	Backend   string // auto, alsa, pulse, null
 	Playback  string // stable identity; empty: choose
 	Capture   string
@@ -96,20 +100,20 @@ type AudioConfig struct {
 
 // Bound is the longest time from the edge to the last sample that is not silent, on a card that keeps what it was given: the
 // callback may just have run, the card holds Periods more, and then comes the fade (facts/audio.md 5).
-func (a AudioConfig) Bound() time.Duration {
+func (a Audio) Bound() time.Duration {
 	return time.Duration(a.kept()+1)*a.Period + a.Fade
 }
 
 // kept is how many periods such a card is asked to hold.
-func (a AudioConfig) kept() int {
+func (a Audio) kept() int {
 	if a.Periods == 0 {
 		return 3
 	}
 	return a.Periods
 }
 
-// VoiceConfig is where answers come from.
-type VoiceConfig struct {
+// Voice is where answers come from.
+type Voice struct {
 	Kind          string // auto, realtime, rehearsal; auto is realtime when there is a key or a server was named
 	URL           string
 	Model         string
@@ -127,8 +131,8 @@ type VoiceConfig struct {
 	Key           Secret // from a credential, KeyFile or OPENAI_API_KEY; never in the file itself
 }
 
-// TurnConfig is how long a turn may wait, state by state (turns.md 1).
-type TurnConfig struct {
+// Turn is how long a turn may wait, state by state (turns.md 1).
+type Turn struct {
 	Listen    time.Duration // of speech, then it commits by itself
 	Commit    time.Duration // for the first word of an answer
 	Response  time.Duration // without an event in the middle of one
@@ -138,8 +142,8 @@ type TurnConfig struct {
 	Reconnect time.Duration // an utterance is kept while the link is down
 }
 
-// RoomConfig is the room this device is in: who else lives there, how to reach them, and how companions behave (room.md).
-type RoomConfig struct {
+// Room is the room this device is in: who else lives there, how to reach them, and how companions behave (room.md).
+type Room struct {
 	Broker       string // empty: no network; embedded: a broker in this process; else the URL of one
 	Name         string // devices hear each other only in the same room
 	Listen       string // address of the embedded broker
@@ -172,7 +176,7 @@ type RoomConfig struct {
 }
 
 // ids are Members one by one.
-func (r RoomConfig) IDs() []round.DeviceID {
+func (r Room) IDs() []round.DeviceID {
 	var ids []round.DeviceID
 	for _, id := range strings.FieldsFunc(r.Members, func(c rune) bool { return c == ',' || c == ' ' }) {
 		ids = append(ids, round.DeviceID(id))
@@ -180,23 +184,23 @@ func (r RoomConfig) IDs() []round.DeviceID {
 	return ids
 }
 
-// StateConfig is where files go.
-type StateConfig struct {
+// State is where files go.
+type State struct {
 	Dir     string // survives a restart; empty in the file: systemd's or XDG's
 	Runtime string // holds the control socket
 }
 
 // Socket is the control socket's path.
-func (s StateConfig) Socket() string { return filepath.Join(s.Runtime, "control.sock") }
+func (s State) Socket() string { return filepath.Join(s.Runtime, "control.sock") }
 
-// LogConfig is what is written to standard error.
-type LogConfig struct {
+// Log is what is written to standard error.
+type Log struct {
 	Level  string // debug, info, warn, error
 	Format string // text, json
 }
 
 // Slog is Level as slog has it.
-func (l LogConfig) Slog() slog.Level {
+func (l Log) Slog() slog.Level {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(l.Level)) // the table allows slog's own words only
 	return level
@@ -205,17 +209,17 @@ func (l LogConfig) Slog() slog.Level {
 // Default is what an empty file means. conch.example.toml says the same, by test.
 func Default() Config {
 	return Config{
-		Device: DeviceConfig{Companion: "Ada"},
-		Button: ButtonConfig{Source: "auto", Pin: 17, Press: gpio.PressAfter, Active: "low", Bias: "auto", Mode: "hold", Keys: gpio.DefaultKeys},
-		Light:  LightConfig{Driver: "auto", SPI: "0.0", Count: 1, Brightness: 40, QuietBrightness: 5},
-		Audio: AudioConfig{
+		Device: Device{Companion: "Ada"},
+		Button: Button{Source: "auto", Pin: 17, Press: gpio.PressAfter, Active: "low", Bias: "auto", Mode: "hold", Keys: gpio.DefaultKeys},
+		Light:  Light{Driver: "auto", SPI: "0.0", Count: 1, Brightness: 40, QuietBrightness: 5},
+		Audio: Audio{
 			Backend: "auto",
 			// At most 8.5 ms where the card gives back what it has not played, else, at 5 ms x 3, 22 ms (facts/audio.md 5).
 			Period: 5 * time.Millisecond, Fade: 2 * time.Millisecond,
 			Preroll: 250 * time.Millisecond, Postroll: 120 * time.Millisecond, // turns.md 6
 			Volume: 70, Cues: true, CueVolume: 60,
 		},
-		Voice: VoiceConfig{
+		Voice: Voice{
 			Kind:          "auto",
 			Remember:      true,
 			URL:           "wss://api.openai.com/v1/realtime",
@@ -225,16 +229,16 @@ func Default() Config {
 			Instructions:  "You live in a small box with a button and a loudspeaker. Answer in one to three short spoken sentences, in the language you are spoken to.",
 			Dialect:       "auto",
 		},
-		Turn: TurnConfig{ // turns.md 1, 3, 6
+		Turn: Turn{ // turns.md 1, 3, 6
 			Listen: time.Minute, Commit: 10 * time.Second, Response: 15 * time.Second, Next: 15 * time.Second,
 			Tool: 10 * time.Second, Thinking: 400 * time.Millisecond, Reconnect: 5 * time.Second,
 		},
-		Room: RoomConfig{ // room.md 3, 5, 6
+		Room: Room{ // room.md 3, 5, 6
 			Name: "home", Listen: "127.0.0.1:1883", Port: 7483, Pairing: true, Discovery: "auto", Involvement: "medium", Threshold: 5, Pause: 200 * time.Millisecond,
 			Silence: 10 * time.Second, Chain: 6, Handoffs: 3, Extras: 2, Share: 60, Repetition: 70, Memory: 50,
 			VoteBudget: 700 * time.Millisecond,
 		},
-		Log: LogConfig{Level: "info", Format: "text"},
+		Log: Log{Level: "info", Format: "text"},
 	}
 }
 
@@ -286,11 +290,11 @@ func (c *Config) resolve(env environment) {
 		c.setOrigin("device.name", "default (host name)")
 	}
 	if c.State.Dir == "" {
-		c.State.Dir = firstDir(env.get("STATE_DIRECTORY"), under(env.get("XDG_STATE_HOME"), "conch"),
-			under(env.get("HOME"), ".local/state/conch"), filepath.Join(os.TempDir(), "conch-state-"+strconv.Itoa(os.Getuid())))
+		c.State.Dir = firstDir(env.Get("STATE_DIRECTORY"), under(env.Get("XDG_STATE_HOME"), "conch"),
+			under(env.Get("HOME"), ".local/state/conch"), filepath.Join(os.TempDir(), "conch-state-"+strconv.Itoa(os.Getuid())))
 	}
 	if c.State.Runtime == "" {
-		c.State.Runtime = firstDir(env.get("RUNTIME_DIRECTORY"), under(env.get("XDG_RUNTIME_DIR"), "conch"),
+		c.State.Runtime = firstDir(env.Get("RUNTIME_DIRECTORY"), under(env.Get("XDG_RUNTIME_DIR"), "conch"),
 			filepath.Join(os.TempDir(), "conch-"+strconv.Itoa(os.Getuid())))
 	}
 	// Linux has 108 bytes for the path of a unix socket, the final zero included (unix(7)).

@@ -1,4 +1,4 @@
-package device
+package config
 
 import (
 	"encoding/json"
@@ -263,8 +263,8 @@ func TestConfigIsFound(t *testing.T) {
 		{[]string{"HOME=" + home, "XDG_CONFIG_HOME=" + home + "/xdg"}, xdg},
 		{[]string{"HOME=" + home, "XDG_CONFIG_HOME=not/absolute"}, own},
 	} {
-		if got := FindConfig(c.environ); got != c.want {
-			t.Errorf("FindConfig(%v) = %q; want %q", c.environ, got, c.want)
+		if got := Find(c.environ); got != c.want {
+			t.Errorf("Find(%v) = %q; want %q", c.environ, got, c.want)
 		}
 	}
 }
@@ -354,13 +354,13 @@ func TestKeyComesFromTheStrongestPlace(t *testing.T) {
 func TestSecretIsNeverShown(t *testing.T) {
 	s := NewSecret("sk-secret")
 	var log strings.Builder
-	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "key", s, "voice", VoiceConfig{Key: s})
-	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "key", s, "voice", VoiceConfig{Key: s})
-	j, err := json.Marshal(VoiceConfig{Key: s})
+	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "key", s, "voice", Voice{Key: s})
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "key", s, "voice", Voice{Key: s})
+	j, err := json.Marshal(Voice{Key: s})
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := log.String() + string(j) + fmt.Sprintf("%s %v %+v %#v %q %x %d %#v %v", s, s, s, s, s, s, s, VoiceConfig{Key: s}, &VoiceConfig{Key: s})
+	all := log.String() + string(j) + fmt.Sprintf("%s %v %+v %#v %q %x %d %#v %v", s, s, s, s, s, s, s, Voice{Key: s}, &Voice{Key: s})
 	for _, leak := range []string{"sk-", fmt.Sprintf("%x", "sk-")} {
 		if strings.Contains(all, leak) {
 			t.Errorf("it leaks: %s", all)

@@ -1,4 +1,4 @@
-package device
+package config
 
 import (
 	"bytes"
@@ -28,7 +28,7 @@ func (c *Config) Refused() error {
 	if len(c.Problems) == 0 {
 		return nil
 	}
-	return &ConfigError{c.Problems}
+	return &Error{c.Problems}
 }
 
 // RefusedFlags says that some of it was in LoadOptions.Flags.
