@@ -11,6 +11,7 @@ import (
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/condition"
 )
 
 // The ports of the coordinator, made of the drivers. Nothing is decided here.
@@ -93,7 +94,7 @@ func earcon(c turn.Cue) []int16 { return cue.Samples(c.String()) }
 // localVoice says an injected text while there is no session: with the synthesizer of this machine, where there is one.
 type localVoice struct {
 	mouth   rehearsal.Mouth
-	holds   func(condition string) bool
+	holds   func(condition.Code) bool
 	pairing *pairer
 }
 
@@ -103,7 +104,7 @@ func (v localVoice) Speak(ctx context.Context, text string) ([]int16, error) {
 	}
 	if text, ok := strings.CutPrefix(text, clipped); ok { // needs nothing installed
 		clip, code, _ := strings.Cut(text, " ")
-		if !v.holds(code) {
+		if !v.holds(condition.Code(code)) {
 			return nil, errMended
 		}
 		return clips.Samples(clip)

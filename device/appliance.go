@@ -15,6 +15,7 @@ import (
 	"conch/companions/round"
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/condition"
 	"conch/device/config"
 	"conch/gpio"
 )
@@ -194,10 +195,10 @@ func (d *Device) Ready() bool {
 			return false
 		}
 	}
-	if d.playback.Load() == nil || d.capture.Load() == nil || !d.coordinator.Online() && !d.conds.holds(voiceLost) {
+	if d.playback.Load() == nil || d.capture.Load() == nil || !d.coordinator.Online() && !d.conds.Holds(condition.VoiceLost) {
 		return false
 	}
-	return d.voices.allUp(func(id round.CompanionID) bool { return d.conds.holds(d.voices.lost(id)) })
+	return d.voices.allUp(func(id round.CompanionID) bool { return d.conds.Holds(d.voices.lost(id)) })
 }
 
 // until polls cond every few milliseconds.
@@ -260,7 +261,7 @@ func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond)
 func (d *Device) Status() Status {
 	s := Status{
 		Version: Version(), Device: d.self, State: d.coordinator.State().String(), Quiet: d.Quiet(), Sound: d.soundWords(), Voice: d.voiceLine(),
-		Ready: d.Ready(), Turns: d.turns.Load(), Volume: int(d.volume.Load()), VolumeFrom: *d.volumeFrom.Load(), Conditions: d.conds.list(),
+		Ready: d.Ready(), Turns: d.turns.Load(), Volume: int(d.volume.Load()), VolumeFrom: *d.volumeFrom.Load(), Conditions: d.conds.List(),
 		Muted: d.Muted(), Light: d.lights.String(), Pairing: d.PairingNow(), Paired: d.pairedStatus(),
 	}
 	s.Button = strings.Join(d.buttonNames(), "; ")
@@ -291,6 +292,6 @@ func Version() string {
 // fit notes what had to stay away, for as long as this configuration is in force.
 func (d *Device) fit(misfits []config.Misfit) {
 	for _, m := range misfits {
-		d.conds.set(m.Code, m.Text, m.Do)
+		d.conds.Set(m.Code, m.Text, m.Do)
 	}
 }

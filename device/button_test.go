@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"conch/audio"
+	"conch/device/condition"
 	"conch/gpio"
 )
 
@@ -24,11 +25,11 @@ func (brokenContact) String() string      { return "broken contact" }
 
 func TestButtonLostAtItsFirstEdgeLeavesTheSpeakerOn(t *testing.T) {
 	s := audio.NewSpeaker(audio.SpeakerConfig{Now: func() time.Duration { return 0 }})
-	d := &Device{speaker: s, conds: &conditions{log: slog.New(slog.DiscardHandler)}}
+	d := &Device{speaker: s, conds: condition.NewBook(slog.New(slog.DiscardHandler))}
 	if err := d.runButton(t.Context(), &contact{Source: brokenContact{}, button: 1}); err != nil {
 		t.Errorf("runButton() = %v; want a condition, not the end of the device", err)
 	}
-	if l := d.conds.list(); len(l) != 1 || l[0].Code != "button.lost" {
+	if l := d.conds.List(); len(l) != 1 || l[0].Code != "button.lost" {
 		t.Errorf("conditions %+v; want button.lost", l)
 	}
 	s.Play(slices.Repeat([]int16{10000}, audio.Rate/10), false, s.Generation())

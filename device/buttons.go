@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"conch/device/condition"
 	"conch/device/config"
 	"conch/gpio"
 )
@@ -27,7 +28,6 @@ import (
 //	        └── button.lost ends┘
 
 const (
-	buttonLost = "button.lost"
 	// Looking for a chip is a few dozen calls of the kernel, so a person need not wait longer for the button to come back.
 	reopenLeast = 250 * time.Millisecond
 	reopenMost  = 2 * time.Second
@@ -173,7 +173,7 @@ func (d *Device) runButton(ctx context.Context, c *contact) error {
 	err := c.Run(ctx, func(e gpio.Event) { d.press(e, c) })
 	d.letGo(c)
 	if err != nil && ctx.Err() == nil {
-		d.conds.set(buttonLost, err.Error(), "check the wire and the pin, then restart; see: conch doctor")
+		d.conds.Set(condition.ButtonLost, err.Error(), "check the wire and the pin, then restart; see: conch doctor")
 	}
 	return nil
 }
@@ -181,13 +181,13 @@ func (d *Device) runButton(ctx context.Context, c *contact) error {
 // buttonIs keeps the condition of a button that may come and go.
 func (d *Device) buttonIs(c *contact, err error) {
 	if err == nil {
-		d.conds.clear(buttonLost)
-		d.conds.clear("button.stuck") // of the one before; this one has not been seen down
+		d.conds.Clear(condition.ButtonLost)
+		d.conds.Clear(condition.ButtonStuck) // of the one before; this one has not been seen down
 		d.log.Info("button.open", "button", c.String())
 		return
 	}
 	d.letGo(c)
-	d.conds.set(buttonLost, err.Error(), buttonRemedy(err))
+	d.conds.Set(condition.ButtonLost, err.Error(), buttonRemedy(err))
 }
 
 // buttonRemedy is what a person does about a button that is not there.

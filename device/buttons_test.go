@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"conch/audio"
+	"conch/device/condition"
 	"conch/gpio"
 )
 
@@ -51,7 +52,7 @@ type buttonBench struct {
 
 func newButtonBench(quiet bool) *buttonBench {
 	b := &buttonBench{started: time.Now()}
-	b.d = &Device{log: slog.New(slog.DiscardHandler), conds: &conditions{log: slog.New(slog.DiscardHandler)},
+	b.d = &Device{log: slog.New(slog.DiscardHandler), conds: condition.NewBook(slog.New(slog.DiscardHandler)),
 		speaker: audio.NewSpeaker(audio.SpeakerConfig{Now: func() time.Duration { return 0 }})}
 	b.r = reopen("GPIO17", quiet, func() (*gpio.Button, error) {
 		b.mu.Lock()
@@ -106,14 +107,14 @@ func after(d time.Duration) { <-time.After(d); synctest.Wait() }
 
 func (b *buttonBench) condition(t *testing.T, text, do string) {
 	t.Helper()
-	l := b.d.conds.list()
+	l := b.d.conds.List()
 	if text == "" {
 		if len(l) > 0 {
 			t.Errorf("conditions %+v; want none", l)
 		}
 		return
 	}
-	if len(l) != 1 || l[0].Code != buttonLost || !strings.Contains(l[0].Text, text) || !strings.Contains(l[0].Do, do) {
+	if len(l) != 1 || l[0].Code != condition.ButtonLost || !strings.Contains(l[0].Text, text) || !strings.Contains(l[0].Do, do) {
 		t.Errorf("conditions %+v\nwant button.lost: %s -> %s", l, text, do)
 	}
 }

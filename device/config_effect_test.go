@@ -37,6 +37,7 @@ import (
 	"conch/companions/voice/realtime"
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/condition"
 	"conch/device/config"
 	"conch/gpio"
 	"conch/gpio/light"
@@ -546,8 +547,8 @@ func connects(s *seam, secure bool) string {
 	defer stop()
 	trouble := ""
 	_ = until(ctx, func() bool {
-		for _, c := range d.conds.list() {
-			if c.Code == roomCut {
+		for _, c := range d.conds.List() {
+			if c.Code == condition.RoomCut {
 				trouble = c.Text
 			}
 		}

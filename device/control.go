@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"conch/companions/round"
+	"conch/device/condition"
 	"conch/device/config"
 )
 
@@ -39,22 +40,22 @@ const (
 
 // Status is what the box is and does now.
 type Status struct {
-	Version    string         `json:"version"`
-	Device     round.DeviceID `json:"device,omitempty"` // empty: it has no identity
-	State      string         `json:"state"`
-	Quiet      bool           `json:"quiet"` // no turn is live, nothing sounds and no words are to come
-	Button     string         `json:"button"`
-	Sound      string         `json:"sound"`
-	Buffer     string         `json:"buffer,omitempty"` // of the loudspeaker: what was granted, and what that means
-	Voice      string         `json:"voice"`
-	Ready      bool           `json:"ready"`
-	Turns      uint64         `json:"turns"`
-	Volume     int            `json:"volume"`
-	VolumeFrom string         `json:"volume_from"` // remembered, or where the configuration has it from (Row.Origin)
-	Muted      bool           `json:"muted"`       // no capture device is open, by wish
-	Light      string         `json:"light,omitempty"`
-	Conditions []Condition    `json:"conditions"`
-	Usage      any            `json:"usage,omitempty"`
+	Version    string                `json:"version"`
+	Device     round.DeviceID        `json:"device,omitempty"` // empty: it has no identity
+	State      string                `json:"state"`
+	Quiet      bool                  `json:"quiet"` // no turn is live, nothing sounds and no words are to come
+	Button     string                `json:"button"`
+	Sound      string                `json:"sound"`
+	Buffer     string                `json:"buffer,omitempty"` // of the loudspeaker: what was granted, and what that means
+	Voice      string                `json:"voice"`
+	Ready      bool                  `json:"ready"`
+	Turns      uint64                `json:"turns"`
+	Volume     int                   `json:"volume"`
+	VolumeFrom string                `json:"volume_from"` // remembered, or where the configuration has it from (Row.Origin)
+	Muted      bool                  `json:"muted"`       // no capture device is open, by wish
+	Light      string                `json:"light,omitempty"`
+	Conditions []condition.Condition `json:"conditions"`
+	Usage      any                   `json:"usage,omitempty"`
 
 	Pairing PairingLine  `json:"pairing"`
 	Paired  *RoomPairing `json:"paired,omitempty"` // the room this device is in by pairing
@@ -70,7 +71,7 @@ func (d *Device) serveControl(ctx context.Context) error {
 		return err
 	}
 	if err != nil {
-		d.conds.set("control.closed", err.Error(), "set state.runtime to a directory this user may write, with a short path; until a restart, conch ask, say and why do not reach this appliance")
+		d.conds.Set(condition.ControlClosed, err.Error(), "set state.runtime to a directory this user may write, with a short path; until a restart, conch ask, say and why do not reach this appliance")
 		return nil
 	}
 	mux := d.controlMux()

@@ -14,6 +14,7 @@ import (
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/condition"
 	"conch/device/config"
 	"conch/gpio"
 	"conch/gpio/light"
@@ -68,7 +69,7 @@ type Device struct {
 	now         func() time.Duration
 	opts        Options
 	store       *store // nil when the state directory cannot be used
-	conds       *conditions
+	conds       *condition.Book
 	speaker     *audio.Speaker
 	mic         *audio.Mic
 	card        audio.Card

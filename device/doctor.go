@@ -163,7 +163,7 @@ func askRunning(ctx context.Context, r *Remote) (doctor.Running, error) {
 	out := doctor.Running{Version: s.Version, State: s.State, Sound: s.Sound, Voice: s.Voice, Button: s.Button, Turns: s.Turns, Ready: s.Ready, Muted: s.Muted,
 		Metrics: map[string]float64{}}
 	for _, c := range s.Conditions {
-		out.Conditions = append(out.Conditions, doctor.Condition{Code: c.Code, Text: c.Text, Do: c.Do, Since: c.Since})
+		out.Conditions = append(out.Conditions, doctor.Condition{Code: string(c.Code), Text: c.Text, Do: c.Do, Since: c.Since})
 	}
 	usage, _ := json.Marshal(s.Usage)
 	var u struct{ All realtime.Counts }

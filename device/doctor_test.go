@@ -259,7 +259,7 @@ func TestDoctorAsksTheRunningAppliance(t *testing.T) {
 	if err := d.WaitReady(ctx, 30*time.Second); err != nil {
 		t.Fatal(err)
 	}
-	d.conds.set("test.trouble", "something is wrong", "mend it")
+	d.conds.Set("test.trouble", "something is wrong", "mend it")
 	o := DoctorOptions{LoadOptions: config.LoadOptions{Environ: []string{"HOME=" + cfg.State.Dir}, Flags: map[string]string{
 		"state.dir": cfg.State.Dir, "state.runtime": cfg.State.Runtime, "audio.backend": "null", "button.source": "none"}}}
 	got := Doctor(ctx, o)

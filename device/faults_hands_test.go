@@ -5,20 +5,18 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"syscall"
 	"testing"
 	"time"
 
 	"conch/audio"
 	"conch/coordinator/turn"
+	"conch/device/condition"
 	"conch/device/config"
 )
 
 // holds says whether a condition holds now.
-func (b *box) holds(code string) bool {
-	return slices.ContainsFunc(b.conds.list(), func(c Condition) bool { return c.Code == code })
-}
+func (b *box) holds(code condition.Code) bool { return b.conds.Holds(code) }
 
 // The sound card goes away in the middle of an answer and comes back: the answer goes on where it was.
 func TestSoundGoneAndBackInTheMiddleOfAnAnswer(t *testing.T) {
@@ -31,7 +29,7 @@ func TestSoundGoneAndBackInTheMiddleOfAnAnswer(t *testing.T) {
 		b.card.Unplug()
 		b.until("missing its sound", func() bool { return b.holds("sound.speaker") && b.holds("sound.microphone") })
 		b.card.Replug()
-		b.until("sounding again", func() bool { return len(b.conds.list()) == 0 })
+		b.until("sounding again", func() bool { return len(b.conds.List()) == 0 })
 	})
 	b.answered(r)
 	if r.HeardMS != 6000 {
@@ -52,7 +50,7 @@ func TestSoundGoneForLonger(t *testing.T) {
 	b.quiet() // the words are given up as well
 	back := b.now()
 	b.card.Replug()
-	b.until("sounding again", func() bool { return len(b.conds.list()) == 0 })
+	b.until("sounding again", func() bool { return len(b.conds.List()) == 0 })
 	b.pause(time.Second)
 	const fades = 10 * time.Millisecond // what was sounding when the card went fades when it is back: the answer and the words
 	loud := 0

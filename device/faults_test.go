@@ -8,6 +8,7 @@ import (
 
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator/turn"
+	"conch/device/condition"
 	"conch/device/config"
 )
 
@@ -338,7 +339,7 @@ func TestReadyWithoutANetwork(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, boxOptions{offline: true, address: "ws://127.0.0.1:1/v1/realtime"}) // port 1 (tcpmux): nobody listens
 	b.until("ready", b.Ready)
-	if b.coordinator.Online() || !b.conds.holds(voiceLost) {
-		t.Errorf("online %v, conditions %+v; want not online, and %s", b.coordinator.Online(), b.conds.list(), voiceLost)
+	if b.coordinator.Online() || !b.conds.Holds(condition.VoiceLost) {
+		t.Errorf("online %v, conditions %+v; want not online, and %s", b.coordinator.Online(), b.conds.List(), condition.VoiceLost)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"conch/audio"
 	"conch/coordinator/turn"
+	"conch/device/condition"
 	"conch/device/config"
 )
 
@@ -55,9 +56,9 @@ func TestAMicrophoneThatGivesNothingIsTold(t *testing.T) {
 	if l := b.ears.lengths(); len(l) != 0 {
 		t.Errorf("the server heard %v; want nothing", l)
 	}
-	b.until("its microphone as a condition", func() bool { return b.holds(soundFlat) })
+	b.until("its microphone as a condition", func() bool { return b.holds(condition.SoundFlat) })
 	b.card.Feed(whistle(300, 4800)) // somebody switches it on, and a door falls shut
-	b.until("content with its microphone", func() bool { return !b.holds(soundFlat) })
+	b.until("content with its microphone", func() bool { return !b.holds(condition.SoundFlat) })
 
 	// One that needs a moment to wake up has heard what came then.
 	r := b.nextTurn(func() {
@@ -71,7 +72,7 @@ func TestAMicrophoneThatGivesNothingIsTold(t *testing.T) {
 	b.answered(r)
 	b.failed(unheard(), turn.Failed, turn.WordsNoMicrophone)
 	b.fine()
-	if b.holds(soundFlat) {
+	if b.holds(condition.SoundFlat) {
 		t.Error("the microphone gives sound, and the condition stays")
 	}
 }
@@ -91,13 +92,13 @@ func TestTheNullMicrophoneIsTold(t *testing.T) {
 		if l := b.ears.lengths(); len(l) != 0 {
 			t.Errorf("%s: the server heard %v; want nothing", backend, l)
 		}
-		want, not := "sound.microphone", soundFlat
+		want, not := condition.SoundMicrophone, condition.SoundFlat
 		if backend == "null" {
 			want, not = not, want
 		}
-		b.until(want, func() bool { return b.holds(want) })
+		b.until(string(want), func() bool { return b.holds(want) })
 		if b.holds(not) {
-			t.Errorf("%s: conditions %+v", backend, b.conds.list())
+			t.Errorf("%s: conditions %+v", backend, b.conds.List())
 		}
 		b.answered(b.ask("short"))
 	}

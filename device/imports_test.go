@@ -42,8 +42,9 @@ var imports = map[string][]string{
 	"mqtt/…":              {"companions/round", "mqtt"},
 	"mqtt/cpace":          {},
 	"mqtt/pairing":        {"companions/round", "mqtt", "mqtt/cpace"},
-	"device/config":       {"companions/round", "gpio", "mqtt"}, // boards, and what an id of a device looks like
-	"device":              {"device/config", "device/doctor", "gpio", "gpio/…", "audio", "audio/…", "coordinator", "coordinator/…", "companions", "companions/…", "mqtt", "mqtt/…", "systemd"},
+	"device/condition":    {},
+	"device/config":       {"companions/round", "device/condition", "gpio", "mqtt"}, // boards, and what an id of a device looks like
+	"device":              {"device/condition", "device/config", "device/doctor", "gpio", "gpio/…", "audio", "audio/…", "coordinator", "coordinator/…", "companions", "companions/…", "mqtt", "mqtt/…", "systemd"},
 	"device/benchtest":    {},
 	"device/benchtest/…":  {"device/benchtest"},
 	"device/doctor":       {"gpio"},

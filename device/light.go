@@ -16,6 +16,7 @@ import (
 	"conch/companions/round"
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/condition"
 	"conch/device/config"
 	"conch/gpio"
 	"conch/gpio/light"
@@ -26,9 +27,6 @@ import (
 //	coordinator: Show        what the device does               conditions   trouble
 //	microphone: captured     a frame of the person's is here    capture      muted: no device is open
 //	room: floor              who speaks elsewhere               turnEnded    a turn has failed
-
-// lightLost is the code of the condition that the light does not work.
-const lightLost = "light.lost"
 
 // lights collects the facts. It is the coordinator's Light.
 type lights struct {
@@ -55,15 +53,15 @@ func (d *Device) wireLight() {
 		Up: func(on light.Driver) {
 			name := on.String()
 			l.name.Store(&name)
-			d.conds.clear(lightLost)
+			d.conds.Clear(condition.LightLost)
 		},
 		Down: func(err error) {
 			l.name.Store(nil)
-			d.conds.set(lightLost, err.Error(), "mend it, or set light.driver = \"none\"; it is tried again by itself (see: conch doctor)")
+			d.conds.Set(condition.LightLost, err.Error(), "mend it, or set light.driver = \"none\"; it is tried again by itself (see: conch doctor)")
 		},
 	})
 	l.lamp.Tell(func(f *light.Facts) { f.Self = light.CompanionColour(string(d.cards[0].ID)) })
-	d.conds.changed = l.conditions
+	d.conds.OnChange(l.conditions)
 	l.conditions()
 }
 
@@ -261,18 +259,20 @@ func ShowLight(ctx context.Context, cfg config.Config, look string, length time.
 	return failed
 }
 
-// conditions takes what is wrong. The light does not tell of itself, nor of what works nevertheless.
+// conditions takes what is wrong.
 func (l *lights) conditions() {
 	l.newest.Lock() // what is told last is what was looked up last
 	defer l.newest.Unlock()
 	trouble, offline := false, false
-	for _, c := range l.d.conds.list() {
-		switch {
-		case strings.HasPrefix(c.Code, voiceBent), strings.HasPrefix(c.Code, voiceUnheard) && !l.d.inRoom(): // it converses
-		case c.Code == lightLost, c.Code == "room.renamed", c.Code == discoveryLost, c.Code == roomPort, c.Code == slowCard, c.Code == keyMissing: // a box without a key answers
-		case c.Code == networkLost, c.Code == clockWrong, c.Code == voiceLost && !l.refused.Load():
+	for _, c := range l.d.conds.List() {
+		switch severity := c.Code.Severity(); {
+		case strings.HasPrefix(string(c.Code), string(condition.VoiceUnheard)) && l.d.inRoom():
+			trouble = true // the others do not get to know what is said
+		case c.Code == condition.VoiceLost && l.refused.Load():
+			trouble = true
+		case severity == condition.Offline:
 			offline = true
-		default:
+		case severity == condition.Trouble:
 			trouble = true
 		}
 	}

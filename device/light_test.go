@@ -14,6 +14,7 @@ import (
 
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/condition"
 	"conch/device/config"
 	"conch/gpio"
 	"conch/gpio/light"
@@ -120,16 +121,16 @@ func TestLightOfTrouble(t *testing.T) {
 	b.card.Unplug()
 	b.until("a red blink", func() bool { return s.now() == light.Red })
 	b.card.Replug()
-	b.until("mended", func() bool { return len(b.conds.list()) == 0 })
+	b.until("mended", func() bool { return len(b.conds.List()) == 0 })
 	b.until("dark", func() bool { return !s.lit() })
-	b.conds.set("room.renamed", "two of one name", "rename one")
-	b.conds.set(slowCard, "a card with large buffers", "take another")
-	b.conds.set(keyMissing, "a rehearsal voice answers", "sudo conch key")
+	b.conds.Set(condition.RoomRenamed, "two of one name", "rename one")
+	b.conds.Set(condition.SoundSlow, "a card with large buffers", "take another")
+	b.conds.Set(condition.KeyMissing, "a rehearsal voice answers", "sudo conch key")
 	b.pause(100 * time.Millisecond)
 	if s.lit() {
 		t.Error("the light tells of what works nevertheless")
 	}
-	b.conds.set(networkLost, "no network", "wait")
+	b.conds.Set(condition.NetworkLost, "no network", "wait")
 	b.until("no network: amber", func() bool { return shade(s.now(), light.Amber) })
 }
 
@@ -152,7 +153,7 @@ func TestLightThatIsLostIsACondition(t *testing.T) {
 	s := newStrip()
 	s.fails = errors.New("i/o error")
 	b := newBox(t, boxOptions{light: s.shows})
-	b.until("told", func() bool { return b.holds(lightLost) })
+	b.until("told", func() bool { return b.holds(condition.LightLost) })
 	b.fine() // the conversation goes on without it
 	if b.Status().Light != "" {
 		t.Errorf("status names the light %q; want none that works", b.Status().Light)
@@ -160,7 +161,7 @@ func TestLightThatIsLostIsACondition(t *testing.T) {
 	s.mu.Lock()
 	s.fails = nil
 	s.mu.Unlock()
-	b.until("back by itself", func() bool { return !b.holds(lightLost) && b.Status().Light == "strip" })
+	b.until("back by itself", func() bool { return !b.holds(condition.LightLost) && b.Status().Light == "strip" })
 }
 
 func TestLightIsDarkAtTheEnd(t *testing.T) {
@@ -192,7 +193,7 @@ func TestLightOfTheConfiguration(t *testing.T) {
 		}
 	}
 	b := newBox(t, boxOptions{config: func(c *config.Config) { c.Light.Driver, c.Light.Pins = "gpio", "25"; c.Button.Chip = "there-is-none" }})
-	b.until("told", func() bool { return b.holds(lightLost) })
+	b.until("told", func() bool { return b.holds(condition.LightLost) })
 	b.fine()
 }
 

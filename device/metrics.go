@@ -57,8 +57,8 @@ func (d *Device) writeMetrics(w io.Writer) {
 	st := d.speaker.Stats()
 	xruns, recently := d.xruns()
 	held := map[string]float64{}
-	for _, c := range d.conds.list() {
-		held[c.Code] = 1
+	for _, c := range d.conds.List() {
+		held[string(c.Code)] = 1
 	}
 	for _, m := range append([]metric{
 		{name: "conch_turns_total", kind: "counter", help: "Turns ended.", one: d.turns.Load()},

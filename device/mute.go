@@ -10,6 +10,7 @@ import (
 
 	"conch/audio"
 	"conch/coordinator/turn"
+	"conch/device/condition"
 	"conch/gpio"
 )
 
@@ -92,8 +93,8 @@ func (d *Device) captureOff(err error) {
 		m.unshut.Store(&err)
 	} else {
 		d.capture.Store(&soundState{err: errMuted})
-		d.conds.clear("sound.microphone")
-		d.conds.clear(soundFlat)
+		d.conds.Clear(condition.SoundMicrophone)
+		d.conds.Clear(condition.SoundFlat)
 		d.captureShut(true)
 	}
 	select {

@@ -35,8 +35,8 @@ func TestMutedMeansClosed(t *testing.T) {
 		b.hand.Release()
 	})
 	b.failed(r, turn.Failed, turn.WordsMuted)
-	if b.card.Capturing() || len(b.conds.list()) > 0 {
-		t.Errorf("after a press: capturing %v, conditions %v; want neither", b.card.Capturing(), b.conds.list())
+	if b.card.Capturing() || len(b.conds.List()) > 0 {
+		t.Errorf("after a press: capturing %v, conditions %v; want neither", b.card.Capturing(), b.conds.List())
 	}
 	if err := b.SetMuted(false); err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func TestMuteThatCannotBeReadIsMute(t *testing.T) {
 	b := newBox(t, boxOptions{config: func(c *config.Config) { c.State.Dir = dir }})
 	b.until("muted", func() bool { opened = opened || b.card.Capturing(); return b.Muted() })
 	if opened || !b.holds("state.unwritable") {
-		t.Errorf("a microphone was opened: %v; conditions: %v", opened, b.conds.list())
+		t.Errorf("a microphone was opened: %v; conditions: %v", opened, b.conds.List())
 	}
 	b.press(gpio.Event{Kind: gpio.LongPressed, At: b.now()}, &contact{Source: b.hand, button: 2})
 	b.until("listening", b.card.Capturing)

@@ -146,7 +146,7 @@ func (d *Device) reloading() (over func()) {
 func (d *Device) statusLine() string {
 	var b strings.Builder
 	b.WriteString(d.voiceShort())
-	held := d.conds.list()
+	held := d.conds.List()
 	switch len(held) {
 	case 0:
 		b.WriteString("; all is well")
@@ -159,7 +159,7 @@ func (d *Device) statusLine() string {
 				fmt.Fprintf(&b, " and %d more", len(held)-i)
 				break
 			}
-			b.WriteString(" " + c.Code)
+			b.WriteString(" " + string(c.Code))
 		}
 	}
 	if len(held) > 0 {

@@ -12,6 +12,7 @@ import (
 	"conch/audio/cue"
 	"conch/audio/pulsetest"
 	"conch/coordinator/turn"
+	"conch/device/condition"
 )
 
 // The cable to the server is pulled while nobody talks, without a packet that says so: the appliance notices. A press says by
@@ -44,7 +45,7 @@ func TestPressWhileTheServersCableIsOut(t *testing.T) {
 	b := n.box("kitchen", "Ada", 0)
 	b.start(append(server.Environ(), "OPENAI_API_KEY=any"), "audio.backend=pulse", "voice.kind=realtime", "voice.url=ws://10.97.0.1:8080/v1/realtime", "room.discovery=off")
 	lost := func() bool {
-		return slices.ContainsFunc(b.status().Conditions, func(c Condition) bool { return c.Code == voiceLost })
+		return slices.ContainsFunc(b.status().Conditions, func(c condition.Condition) bool { return c.Code == condition.VoiceLost })
 	}
 	b.until("a session", 20*time.Second, func() bool { return b.status().Ready && !lost() })
 

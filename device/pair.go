@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"conch/device/condition"
 	"conch/gpio/light"
 	"conch/mqtt"
 	"conch/mqtt/membership"
@@ -110,15 +111,12 @@ func (d *Device) wirePairing() {
 		d.actors = append(d.actors, actor{"members", p.keepMembers}, actor{"discovery", func(ctx context.Context) error {
 			p.announce()
 			if err := p.find.Run(ctx); err != nil && ctx.Err() == nil {
-				d.conds.set(discoveryLost, "this device cannot be found on the network: "+err.Error(), "see room.discovery; conch room join CODE --host NAME needs none")
+				d.conds.Set(condition.RoomDiscovery, "this device cannot be found on the network: "+err.Error(), "see room.discovery; conch room join CODE --host NAME needs none")
 			}
 			return nil
 		}})
 	}
 }
-
-// discoveryLost is the code of the condition that nobody can be found and nobody finds us.
-const discoveryLost = "room.discovery"
 
 // room is the paired room; nil: this device is in none.
 func (p *pairer) room() *membership.Room {
@@ -132,7 +130,7 @@ func (p *pairer) room() *membership.Room {
 func (p *pairer) keepMembers(ctx context.Context) error {
 	p.members.OnChange(p.changed)
 	if err := p.members.Run(ctx); err != nil && ctx.Err() == nil {
-		p.d.conds.set("room.members", err.Error(), "look at the state directory; until then the list of the room's devices stays as it is")
+		p.d.conds.Set(condition.RoomMembers, err.Error(), "look at the state directory; until then the list of the room's devices stays as it is")
 	}
 	return nil
 }
@@ -236,7 +234,7 @@ func (p *pairer) take(ctx context.Context, fact any) {
 			fact = wayUnable(f)
 		}
 	case wayHeldLong:
-		if p.d.conds.holds(roomDamaged) {
+		if p.d.conds.Holds(condition.RoomDamaged) {
 			p.spawn(func() { p.giveUp(ctx) })
 			return
 		}

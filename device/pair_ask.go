@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"conch/device/condition"
 	"conch/mqtt/membership"
 	"conch/mqtt/pairing"
 )
@@ -177,7 +178,7 @@ func (d *Device) WatchPairing(ctx context.Context) <-chan PairingLine { return d
 func (d *Device) Leave(ctx context.Context) (LeaveAnswer, error) {
 	p := d.pairing
 	room := p.room()
-	if d.conds.holds(roomDamaged) {
+	if d.conds.Holds(condition.RoomDamaged) {
 		if err := d.forgetDamaged(); err != nil {
 			return LeaveAnswer{}, err
 		}

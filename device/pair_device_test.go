@@ -15,6 +15,7 @@ import (
 	"conch/audio"
 	"conch/companions/round"
 	"conch/coordinator/turn"
+	"conch/device/condition"
 	"conch/device/config"
 )
 
@@ -259,7 +260,7 @@ func TestTheHostComesBackElsewhere(t *testing.T) {
 	meet(a, b)
 	before := a.networkPort()
 	a.dies()
-	b.until("it misses the host, and says so", func() bool { return b.conds.holds(roomCut) })
+	b.until("it misses the host, and says so", func() bool { return b.conds.Holds(condition.RoomCut) })
 	b.types("Ben, are you there, on my own")
 	b.wait("Ben answers alone", kind(round.EntrySpoke, "ben"))
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -272,7 +273,7 @@ func TestTheHostComesBackElsewhere(t *testing.T) {
 		t.Logf("the kitchen got the same port, %d: nothing was looked for", before)
 	}
 	meet(a, b)
-	if b.conds.holds(roomCut) {
+	if b.conds.Holds(condition.RoomCut) {
 		t.Error("the condition stays")
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"conch/device/condition"
 	"conch/device/config"
 	"conch/mqtt"
 )
@@ -62,7 +63,7 @@ func TestRemovedOnACardThatCanOnlyBeRead(t *testing.T) {
 	if _, err := a.Remove(ctx, "hall"); err != nil {
 		t.Fatal(err)
 	}
-	b.until("it says so", func() bool { return b.conds.holds(roomStuck) })
+	b.until("it says so", func() bool { return b.conds.Holds(condition.RoomStuck) })
 	a.until("the room knows", func() bool { return len(a.room.Members()) == 1 })
 	if b.pairing.room() != nil || b.linked() {
 		t.Error("it is in the room")
@@ -325,10 +326,10 @@ func TestHeldWhereItCannotPair(t *testing.T) {
 			}
 			x.until("said", x.audible)
 			x.holds(10*time.Second+200*time.Millisecond, nil)
-			if x.conds.holds(roomDamaged) {
+			if x.conds.Holds(condition.RoomDamaged) {
 				x.awaits(PairingLeft)
 				x.restarts()
-				if x.conds.holds(roomDamaged) {
+				if x.conds.Holds(condition.RoomDamaged) {
 					t.Error("the damage stays")
 				}
 			} else {

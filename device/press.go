@@ -2,6 +2,7 @@ package device
 
 import (
 	"conch/coordinator/turn"
+	"conch/device/condition"
 	"conch/gpio"
 )
 
@@ -83,9 +84,9 @@ func (d *Device) notPress(e gpio.Event, c *contact) {
 	case gpio.Asked:
 		d.ask(newTurn(), e.Text)
 	case gpio.Stuck:
-		d.conds.set("button.stuck", "the button "+c.String()+" is held down", "let it go; if nobody holds it, check the wire")
+		d.conds.Set(condition.ButtonStuck, "the button "+c.String()+" is held down", "let it go; if nobody holds it, check the wire")
 	case gpio.Freed:
-		d.conds.clear("button.stuck")
+		d.conds.Clear(condition.ButtonStuck)
 	}
 	if d.presses.Load() == c.press { // else another button has been pressed since: what that one began is not this one's to end
 		d.gesture(e)

@@ -12,6 +12,7 @@ import (
 	"conch/audio"
 	"conch/audio/audiotest"
 	"conch/coordinator/turn"
+	"conch/device/condition"
 	"conch/gpio"
 	"conch/gpio/gpiotest"
 )
@@ -283,7 +284,7 @@ func TestAButtonThatVanishesWhileHeldCommitsNothing(t *testing.T) {
 	if l := b.ears.lengths(); len(l) != 0 {
 		t.Errorf("the server heard %v; want nothing", l)
 	}
-	if !b.holds(buttonLost) {
+	if !b.holds(condition.ButtonLost) {
 		t.Error("nobody is told that the button is gone")
 	}
 	b.fine()

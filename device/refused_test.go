@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"conch/device/condition"
 	"conch/device/config"
 )
 
@@ -60,7 +60,7 @@ func TestRefusedStateDirectoryMutes(t *testing.T) {
 		}
 		c := loadedAnyway(t, "[state]\ndir = \"here\"\n", "STATE_DIRECTORY="+dir)
 		for range 2 { // the second time it is used
-			d := &Device{cfg: *c, log: slog.New(slog.DiscardHandler), conds: &conditions{log: slog.New(slog.DiscardHandler)}, saves: make(chan struct{}, 1)}
+			d := &Device{cfg: *c, log: slog.New(slog.DiscardHandler), conds: condition.NewBook(slog.New(slog.DiscardHandler)), saves: make(chan struct{}, 1)}
 			d.openState()
 			if d.mute.wish.Load() == used {
 				t.Errorf("used %v: muted %v", used, d.mute.wish.Load())
@@ -76,8 +76,8 @@ func TestRefusedIsACondition(t *testing.T) {
 	b := newBox(t, boxOptions{})
 	refused := loadedAnyway(t, "[audio]\nvolume = 300\n[voice]\nremember = 1\n")
 	b.doWithout(*refused)
-	list := b.conds.list()
-	if len(list) != 1 || list[0].Code != configRefused || list[0].Do == "" {
+	list := b.conds.List()
+	if len(list) != 1 || list[0].Code != condition.ConfigRefused || list[0].Do == "" {
 		t.Fatalf("conditions %+v", list)
 	}
 	for _, want := range []string{"audio.volume = 300", "voice.remember = 1", "neither kept nor recalled"} {
@@ -85,15 +85,13 @@ func TestRefusedIsACondition(t *testing.T) {
 			t.Errorf("%q does not say %q", list[0].Text, want)
 		}
 	}
-	var c crier
-	c.look(0, []string{configRefused}, true)
-	if clip, _ := c.look(10*time.Second, []string{configRefused}, true); clip != "setting_wrong" {
+	if clip := condition.ConfigRefused.Clip(); clip != "setting_wrong" {
 		t.Errorf("it is said as %q", clip)
 	}
-	if !strings.Contains(b.statusLine(), configRefused) {
+	if !strings.Contains(b.statusLine(), string(condition.ConfigRefused)) {
 		t.Errorf("systemctl status says %q", b.statusLine())
 	}
-	b.conds.clear(configRefused)
+	b.conds.Clear(condition.ConfigRefused)
 
 	text := "[audio]\nvolume = 300\n"
 	file := filepath.Join(t.TempDir(), "conch.toml")
@@ -105,12 +103,12 @@ func TestRefusedIsACondition(t *testing.T) {
 	}}
 	running := b.cfg
 	b.reload(r, &running)
-	if !b.conds.holds(configRefused) || running.Audio.Volume != b.cfg.Audio.Volume {
-		t.Errorf("after a reload with a refused file: condition %v, volume %d", b.conds.holds(configRefused), running.Audio.Volume)
+	if !b.conds.Holds(condition.ConfigRefused) || running.Audio.Volume != b.cfg.Audio.Volume {
+		t.Errorf("after a reload with a refused file: condition %v, volume %d", b.conds.Holds(condition.ConfigRefused), running.Audio.Volume)
 	}
 	text = "[audio]\nvolume = 30\n"
 	b.reload(r, &running)
-	if b.conds.holds(configRefused) || running.Audio.Volume != 30 {
-		t.Errorf("after it is mended: condition %v, volume %d", b.conds.holds(configRefused), running.Audio.Volume)
+	if b.conds.Holds(condition.ConfigRefused) || running.Audio.Volume != 30 {
+		t.Errorf("after it is mended: condition %v, volume %d", b.conds.Holds(condition.ConfigRefused), running.Audio.Volume)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/term"
 
+	"conch/device/condition"
 	"conch/device/config"
 )
 
@@ -30,9 +31,6 @@ const (
 	logConfigRefused  = "config.refused"  // one line per problem; all stays as it was
 	logConfigWarning  = "config.warning"  // accepted, and yet something to tell
 )
-
-// configRefused is the code of the condition that something in the configuration is refused.
-const configRefused = "config.refused"
 
 const (
 	mendedTick     = 5 * time.Second  // a look is one small file
@@ -69,7 +67,7 @@ func (d *Device) reloader(r Reload, hangups <-chan os.Signal) actor {
 			case <-hangups:
 				d.reload(r, &running)
 			case <-tick.C:
-				if !d.conds.holds(configRefused) {
+				if !d.conds.Holds(condition.ConfigRefused) {
 					continue
 				}
 				if _, err := r.Load(); err != nil {
@@ -109,7 +107,7 @@ func (d *Device) doWithout(cfg config.Config) {
 	for _, p := range cfg.Problems {
 		d.log.Error(logConfigRefused, "err", p, "do", "mend it; until then "+cfg.Meanwhile())
 	}
-	d.conds.set(configRefused, problemsText(cfg.Problems)+". Until that is mended, "+cfg.Meanwhile(), mendIt)
+	d.conds.Set(condition.ConfigRefused, problemsText(cfg.Problems)+". Until that is mended, "+cfg.Meanwhile(), mendIt)
 }
 
 // mendIt is what to do about a configuration that is refused.
@@ -142,12 +140,12 @@ func (d *Device) reload(r Reload, running *config.Config) {
 			d.log.Error(logConfigRefused, "err", p, "do", "mend it; until then all stays as it was")
 		}
 		if len(d.cfg.Problems) == 0 { // else that condition stands, and so does what it says
-			d.conds.set(configRefused, problemsText(problems)+". Until that is mended, all stays as it was before the reload", mendIt)
+			d.conds.Set(condition.ConfigRefused, problemsText(problems)+". Until that is mended, all stays as it was before the reload", mendIt)
 		}
 		return
 	}
 	if len(d.cfg.Problems) == 0 {
-		d.conds.clear(configRefused)
+		d.conds.Clear(condition.ConfigRefused)
 	}
 	for _, w := range next.Warnings {
 		d.log.Warn(logConfigWarning, "text", w)

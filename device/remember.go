@@ -3,6 +3,7 @@ package device
 import (
 	"conch/companions/round"
 	"conch/companions/voice/realtime"
+	"conch/device/condition"
 )
 
 // What was said outlives a restart and a power cut (voice.remember). In a room that is the business of the room's memory,
@@ -39,7 +40,7 @@ func (d *Device) remembers(conf *realtime.Config, kind string, id round.Companio
 	}
 	var was keptTalk
 	if _, err := d.store.load(name, &was); err != nil {
-		d.conds.set("state.unreadable", err.Error(), "what was said before the restart is forgotten; look at the disk if this comes again")
+		d.conds.Set(condition.StateUnreadable, err.Error(), "what was said before the restart is forgotten; look at the disk if this comes again")
 	}
 	conf.Recall = was.Lines
 	conf.Keep = func(lines []realtime.Line) error { return d.kept(d.store.save(name, keptTalk{lines})) }

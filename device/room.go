@@ -13,6 +13,7 @@ import (
 	"conch/companions"
 	"conch/companions/round"
 	"conch/coordinator/turn"
+	"conch/device/condition"
 	"conch/device/config"
 	"conch/gpio"
 	"conch/mqtt"
@@ -107,7 +108,7 @@ func (d *Device) wireCards() {
 		var problems []error
 		d.cards, problems = Companions(&d.cfg)
 		if len(problems) > 0 {
-			d.conds.set("room.card", errors.Join(problems...).Error(), "mend the card and restart; the other companions are here")
+			d.conds.Set(condition.RoomCard, errors.Join(problems...).Error(), "mend the card and restart; the other companions are here")
 		}
 	}
 	if len(d.cards) == 0 {
@@ -194,10 +195,10 @@ func (d *Device) roomEntry(e round.Entry) {
 // roomTrouble makes a condition of a file that cannot be written.
 func (d *Device) roomTrouble(what string, err error) {
 	if err == nil {
-		d.conds.clear("room." + what)
+		d.conds.Clear(condition.Code("room." + what))
 		return
 	}
-	d.conds.set("room."+what, err.Error(), "free some space, or set state.dir; until then a restart forgets what was said in the room")
+	d.conds.Set(condition.Code("room."+what), err.Error(), "free some space, or set state.dir; until then a restart forgets what was said in the room")
 }
 
 // identity is the key of this device, made at its first start. Without a state directory it lasts as long as the process.
@@ -210,7 +211,7 @@ func (d *Device) identity() (mqtt.Identity, error) {
 	case err == nil:
 		return id, nil
 	case d.opts.Anyway: // the key that is there is not touched: the others know this device by it
-		d.conds.set("room.identity", err.Error(), "mend the file and restart, or delete it and pair again; until then the other devices do not know this one")
+		d.conds.Set(condition.RoomIdentity, err.Error(), "mend the file and restart, or delete it and pair again; until then the other devices do not know this one")
 		return mqtt.NewIdentity()
 	}
 	return id, fmt.Errorf("%w: %w", ErrRefused, err)
@@ -220,7 +221,7 @@ func (d *Device) identity() (mqtt.Identity, error) {
 func (d *Device) wireBus(id mqtt.Identity) (companions.Bus, error) {
 	switch room, host := d.roomWay(); {
 	case room != nil && room.Foreign:
-		d.conds.set("room.broker", "the room was paired over a broker, and room.broker names none", "set room.broker again and restart; until then this device works alone")
+		d.conds.Set(condition.RoomBroker, "the room was paired over a broker, and room.broker names none", "set room.broker again and restart; until then this device works alone")
 		return nil, nil //nolint:nilnil // no way to the others
 	case room != nil && host:
 		return d.wireHost(room, id)
@@ -233,7 +234,7 @@ func (d *Device) wireBus(id mqtt.Identity) (companions.Bus, error) {
 	if c.Broker == "embedded" {
 		broker, err := mqtt.NewBroker(mqtt.BrokerConfig{Listen: c.Listen, Log: d.log})
 		if err != nil && d.opts.Anyway {
-			d.conds.set("room.broker", err.Error(), "free that port or set room.listen, then restart; until then this device works alone")
+			d.conds.Set(condition.RoomBroker, err.Error(), "free that port or set room.listen, then restart; until then this device works alone")
 			return nil, nil //nolint:nilnil // as above
 		}
 		if err != nil {
@@ -261,7 +262,7 @@ func (d *Device) runBus(c mqtt.Config, served chan struct{}) (companions.Bus, er
 	client, err := mqtt.NewClient(c)
 	if err != nil && d.opts.Anyway {
 		close(served)
-		d.conds.set("room.broker", err.Error(), "mend the [room] section and restart; until then this device works alone")
+		d.conds.Set(condition.RoomBroker, err.Error(), "mend the [room] section and restart; until then this device works alone")
 		return nil, nil //nolint:nilnil // as above
 	}
 	if err != nil {
@@ -277,9 +278,6 @@ func (d *Device) runBus(c mqtt.Config, served chan struct{}) (companions.Bus, er
 	}})
 	return client, nil
 }
-
-// roomCut is the code of the condition that the broker cannot be reached.
-const roomCut = "room.cut"
 
 // members says who belongs to the room.
 func (d *Device) members(self round.DeviceID) func(round.DeviceID) bool {
@@ -316,7 +314,7 @@ func (d *Device) refiner() (*companions.ModelRefiner, error) {
 		if _, err := readSecretFile(path); err != nil && !d.opts.Anyway {
 			return nil, fmt.Errorf("%w: config: room.vote_key_file: %w", ErrRefused, err)
 		} else if err != nil {
-			d.conds.set("room.vote_key", err.Error(), "mend the file; it is read again for each vote, and until then the rules alone vote")
+			d.conds.Set(condition.RoomVoteKey, err.Error(), "mend the file; it is read again for each vote, and until then the rules alone vote")
 		}
 		key = func() string { s, _ := readSecretFile(path); return s } // read anew, so that a new key counts
 	case hostOf(c.VoteURL) == hostOf(d.cfg.Voice.URL):

@@ -15,6 +15,7 @@ import (
 	paho "github.com/eclipse/paho.mqtt.golang"
 
 	"conch/companions/round"
+	"conch/device/condition"
 	"conch/device/config"
 	"conch/mqtt"
 	"conch/mqtt/mqtttest"
@@ -338,9 +339,9 @@ func aloneMeanwhile(t *testing.T, url string, configure func(*config.Config), wo
 			configure(c)
 		}
 	}})
-	b.until("in trouble", func() bool { return b.conds.holds(roomCut) })
-	for _, c := range b.conds.list() {
-		if c.Code == roomCut && (!strings.Contains(c.Text, words) || !strings.Contains(c.Do, "works alone meanwhile")) {
+	b.until("in trouble", func() bool { return b.conds.Holds(condition.RoomCut) })
+	for _, c := range b.conds.List() {
+		if c.Code == condition.RoomCut && (!strings.Contains(c.Text, words) || !strings.Contains(c.Do, "works alone meanwhile")) {
 			t.Errorf("it says %q, %q; want %q in it, and that it works alone", c.Text, c.Do, words)
 		}
 	}
@@ -349,6 +350,9 @@ func aloneMeanwhile(t *testing.T, url string, configure func(*config.Config), wo
 	}
 	b.answered(b.say(300 * time.Millisecond))
 	mend()
-	b.until("in the room", func() bool { s, err := b.RoomStatus(); return err == nil && s.Connected && !b.conds.holds(roomCut) })
+	b.until("in the room", func() bool {
+		s, err := b.RoomStatus()
+		return err == nil && s.Connected && !b.conds.Holds(condition.RoomCut)
+	})
 	b.answered(b.say(300 * time.Millisecond))
 }

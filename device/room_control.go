@@ -10,6 +10,7 @@ import (
 
 	"conch/companions"
 	"conch/companions/round"
+	"conch/device/condition"
 	"conch/mqtt"
 )
 
@@ -65,8 +66,8 @@ func (d *Device) RoomStatus() (RoomStatus, error) {
 			s.Missing = append(s.Missing, id)
 		}
 	}
-	for _, c := range d.conds.list() {
-		if c.Code == roomCut {
+	for _, c := range d.conds.List() {
+		if c.Code == condition.RoomCut {
 			s.Trouble = c.Text + ". " + c.Do
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/condition"
 	"conch/device/config"
 	"conch/mqtt"
 )
@@ -299,7 +300,7 @@ func TestFlatLostSessionLeavesAnothersTurnAlone(t *testing.T) {
 	if last := ended[len(ended)-1]; last.Who != "Ada" || last.Reason != reasonDone {
 		t.Errorf("the last turn: %+v; want Ada's, done", last)
 	}
-	if !x.conds.holds(voiceLost + ".ben") {
+	if !x.conds.Holds(condition.VoiceLost + ".ben") {
 		t.Error("no condition says that Ben has no voice")
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"conch/companions"
 	"conch/companions/round"
+	"conch/device/condition"
 	"conch/mqtt"
 	"conch/mqtt/discovery"
 	"conch/mqtt/membership"
@@ -49,14 +50,14 @@ func (d *Device) openRoom() error {
 	case d.store == nil || d.opts.Room.Volatile:
 		p.cannot = errors.New("it has no state directory to remember its room in (set state.dir)")
 		return nil
-	case d.conds.holds("room.identity"):
+	case d.conds.Holds(condition.RoomIdentity):
 		p.cannot = errors.New("its key cannot be used (see: conch doctor)")
 		return nil
 	}
 	m, err := membership.Open(d.store.dir, id, membership.Clock{Floor: clockFloor})
 	if err != nil {
 		p.cannot = err
-		d.conds.set(roomDamaged, err.Error(), "mend what it names and restart, or restore it from a backup; conch room leave gives it up, and then pair again; until then this device works alone")
+		d.conds.Set(condition.RoomDamaged, err.Error(), "mend what it names and restart, or restore it from a backup; conch room leave gives it up, and then pair again; until then this device works alone")
 		return nil
 	}
 	m.LogWith(d.log)
@@ -71,9 +72,6 @@ func (d *Device) openRoom() error {
 	}
 	return nil
 }
-
-// roomDamaged is the code of the condition that the files of the room this device was in cannot be used.
-const roomDamaged = "room.damaged"
 
 // roomWay says what the table above has for this device.
 func (d *Device) roomWay() (room *membership.Room, host bool) {
@@ -167,43 +165,40 @@ func (d *Device) belongs(self round.DeviceID) func(round.DeviceID) bool {
 func (d *Device) busTrouble(err error) {
 	p := d.pairing
 	if err == nil {
-		d.conds.clear(roomCut)
-		d.conds.clear(roomCertificate)
+		d.conds.Clear(condition.RoomCut)
+		d.conds.Clear(condition.RoomCertificate)
 		return
 	}
 	room, _ := d.roomWay()
 	if room == nil {
-		d.conds.set(roomCut, "no connection to the room: "+err.Error(), "check room.broker and the network; this device works alone meanwhile, and comes back by itself")
+		d.conds.Set(condition.RoomCut, "no connection to the room: "+err.Error(), "check room.broker and the network; this device works alone meanwhile, and comes back by itself")
 		return
 	}
 	p.members.Refused(err)
-	if code, text, do := pairedTrouble(err, d.hostName(room)); code != roomCut {
-		d.conds.set(code, text, do)
+	if code, text, do := pairedTrouble(err, d.hostName(room)); code != condition.RoomCut {
+		d.conds.Set(code, text, do)
 	} else {
-		d.conds.clear(roomCertificate)
+		d.conds.Clear(condition.RoomCertificate)
 	}
 	_, text, do := pairedTrouble(err, d.hostName(room))
-	d.conds.set(roomCut, text, do)
+	d.conds.Set(condition.RoomCut, text, do)
 }
 
-// roomCertificate is the code of the condition that two devices of a room do not believe each other's certificates.
-const roomCertificate = "room.certificate"
-
 // pairedTrouble is why the host of a paired room is not reached, in words.
-func pairedTrouble(err error, host string) (code, text, do string) {
+func pairedTrouble(err error, host string) (code condition.Code, text, do string) {
 	var invalid x509.CertificateInvalidError
 	switch {
 	case errors.Is(err, mqtt.ErrNotMember):
-		return roomCut, host + " says that this device is no longer in the room", "pair it again: hold the button of both for five seconds"
+		return condition.RoomCut, host + " says that this device is no longer in the room", "pair it again: hold the button of both for five seconds"
 	case errors.Is(err, membership.ErrOtherHost), errors.Is(err, membership.ErrOtherRoom), errors.Is(err, membership.ErrNotItsName):
-		return roomCut, "where " + host + " was, another device answers: " + err.Error(), "switch " + host + " on, in the same network; it is looked for all the time"
+		return condition.RoomCut, "where " + host + " was, another device answers: " + err.Error(), "switch " + host + " on, in the same network; it is looked for all the time"
 	case errors.As(err, &invalid):
-		return roomCertificate, "the certificates of this device and of " + host + " do not fit: " + err.Error(),
+		return condition.RoomCertificate, "the certificates of this device and of " + host + " do not fit: " + err.Error(),
 			"see that both have the right time (timedatectl); if that does not help, pair this device again"
 	case errors.Is(err, mqtt.ErrNoAddress):
-		return roomCut, "nobody knows where " + host + " is", "switch it on, in the same network; it is looked for all the time (room.discovery); " + forGood
+		return condition.RoomCut, "nobody knows where " + host + " is", "switch it on, in the same network; it is looked for all the time (room.discovery); " + forGood
 	}
-	return roomCut, host + ", which keeps the room, does not answer: " + err.Error(), "switch it on, in the same network; this device works alone meanwhile, and comes back by itself; " + forGood
+	return condition.RoomCut, host + ", which keeps the room, does not answer: " + err.Error(), "switch it on, in the same network; this device works alone meanwhile, and comes back by itself; " + forGood
 }
 
 func (d *Device) hostName(room *membership.Room) string {
@@ -216,9 +211,6 @@ func (d *Device) hostName(room *membership.Room) string {
 // forGood is what to do when the device that keeps a room is broken or was given away: nobody else can keep that room.
 const forGood = "if it is gone for good, leave the room at each device (hold its button for ten seconds, or: conch room leave) and pair them anew"
 
-// roomPort is the code of the condition that the room is kept at another port than it should be.
-const roomPort = "room.port"
-
 // wireHost makes the broker of a paired room, and this device's own way to it.
 func (d *Device) wireHost(room *membership.Room, id mqtt.Identity) (companions.Bus, error) {
 	p := d.pairing
@@ -229,11 +221,11 @@ func (d *Device) wireHost(room *membership.Room, id mqtt.Identity) (companions.B
 	}
 	broker, err := mqtt.NewBroker(config(d.cfg.Room.Port))
 	if err != nil && d.cfg.Room.Port != 0 { // the others look for it: another port is better than none
-		d.conds.set(roomPort, err.Error(), "end what has that port, or set room.port, then restart; until then another port is used, and the others must find it by themselves")
+		d.conds.Set(condition.RoomPort, err.Error(), "end what has that port, or set room.port, then restart; until then another port is used, and the others must find it by themselves")
 		broker, err = mqtt.NewBroker(config(0))
 	}
 	if err != nil {
-		d.conds.set("room.broker", err.Error(), "mend what it says and restart; until then the room's devices work alone")
+		d.conds.Set(condition.RoomBroker, err.Error(), "mend what it says and restart; until then the room's devices work alone")
 		return nil, nil //nolint:nilnil // no way to the others
 	}
 	d.broker = broker
@@ -291,15 +283,12 @@ func (p *pairer) changed(c membership.Change) {
 		}
 	case membership.Stuck: // it would begin anew as a member, be refused, and so on for ever
 		p.d.coordinator.HushRoom(p.d.now(), p.d.speaker.Drop())
-		p.d.conds.set(roomStuck, "this device was removed from its room, and that cannot be written down: "+c.Why.Error(),
+		p.d.conds.Set(condition.RoomStuck, "this device was removed from its room, and that cannot be written down: "+c.Why.Error(),
 			"make the state directory writable (is the card worn out, and can only be read?); this device works alone meanwhile")
 	case membership.Admitted, membership.Renamed:
 		p.announce()
 	}
 }
-
-// roomStuck is the code of the condition that this device is out of its room, but not on disk.
-const roomStuck = "room.stuck"
 
 // networkPort is where others reach the broker of this device; 0: they do not.
 func (d *Device) networkPort() int {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"conch/companions/round"
+	"conch/device/condition"
 )
 
 // What a person at the terminal of an appliance sees of the room, besides the turns of the device itself.
@@ -33,7 +34,7 @@ func (d *Device) roomLine() string {
 	}
 	switch {
 	case c.Broker == "" && paired == nil:
-	case d.conds.holds(roomCut):
+	case d.conds.Holds(condition.RoomCut):
 		way += " (no connection; conch doctor says why)"
 	case paired == nil && d.pairing.room() == nil && len(c.IDs()) == 0 && d.opts.Room.Member == nil:
 		way += ", but room.members is empty and nothing was paired: nobody will be heard"
@@ -44,8 +45,8 @@ func (d *Device) roomLine() string {
 // troubles is what is wrong with the room from the start: a person at the terminal has no log to see it in.
 func (d *Device) troubles() string {
 	var b strings.Builder
-	for _, c := range d.conds.list() {
-		if strings.HasPrefix(c.Code, "room.") {
+	for _, c := range d.conds.List() {
+		if strings.HasPrefix(string(c.Code), "room.") {
 			fmt.Fprintf(&b, "conch: %s\n       -> %s\n", strings.ReplaceAll(c.Text, "\n", "\n       "), c.Do)
 		}
 	}

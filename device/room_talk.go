@@ -12,6 +12,7 @@ import (
 	"conch/companions/round"
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/condition"
 )
 
 // roomTalk is the device's part in the room's conversation: it makes turns of what the room grants, and facts for the room of
@@ -443,7 +444,7 @@ func (s roomStage) Correct(m round.MessageID, text string) {
 
 // Renamed tells a person that two companions had one name.
 func (s roomStage) Renamed(r round.Rename) {
-	s.d.conds.set("room.renamed", r.Why, fmt.Sprintf("here %s is called %s until a restart; give one of the two another id and name in its card", r.Card, r.Name))
+	s.d.conds.Set(condition.RoomRenamed, r.Why, fmt.Sprintf("here %s is called %s until a restart; give one of the two another id and name in its card", r.Card, r.Name))
 }
 
 // describe is who somebody is, in words: a name and a place.

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"conch/audio"
+	"conch/device/condition"
 	"conch/device/config"
 )
 
 // What a card was granted decides what is said of it: nothing, a warning, a condition that ends with a better one.
 func TestSlowCardIsSaid(t *testing.T) {
 	var log bytes.Buffer
-	d := &Device{cfg: config.Default(), log: slog.New(slog.NewTextHandler(&log, nil)), conds: &conditions{log: slog.New(slog.DiscardHandler)}, speaker: audio.NewSpeaker(audio.SpeakerConfig{})}
+	d := &Device{cfg: config.Default(), log: slog.New(slog.NewTextHandler(&log, nil)), conds: condition.NewBook(slog.New(slog.DiscardHandler)), speaker: audio.NewSpeaker(audio.SpeakerConfig{})}
 	d.cfg.Audio.Fade = 3 * time.Millisecond
 	for _, c := range []struct {
 		period, periods int // frames at 48 kHz
@@ -34,8 +35,8 @@ func TestSlowCardIsSaid(t *testing.T) {
 			t.Errorf("%d x %d: bound %s; want %s", c.period, c.periods, got, c.bound)
 		}
 		d.slowCard(g)
-		if warned := strings.Contains(log.String(), "audio.slow"); warned != c.warned || d.conds.holds(slowCard) != c.held {
-			t.Errorf("%d x %d: warned %v, condition %v; want %v, %v", c.period, c.periods, warned, d.conds.holds(slowCard), c.warned, c.held)
+		if warned := strings.Contains(log.String(), "audio.slow"); warned != c.warned || d.conds.Holds(condition.SoundSlow) != c.held {
+			t.Errorf("%d x %d: warned %v, condition %v; want %v, %v", c.period, c.periods, warned, d.conds.Holds(condition.SoundSlow), c.warned, c.held)
 		}
 	}
 }

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"conch/audio"
+	"conch/device/condition"
 	"conch/device/config"
 )
 
-// soundFlat: while the button was held, the microphone gave the same value all the time.
-const soundFlat = "sound.flat"
+// condition.SoundFlat: while the button was held, the microphone gave the same value all the time.
 
 // flat is told that somebody held the button and was not heard, and says whether that is a fault. Nobody learns here why: a switch
 // on the microphone, its slider, its cable, another device that was meant. Some microphones hold back what they take for noise, and
@@ -27,9 +27,9 @@ func (d *Device) flat() bool {
 		return false
 	case c.granted.Backend == audio.BackendNull && d.cfg.Audio.Backend == "auto": // sound.microphone says it
 	case c.granted.Backend == audio.BackendNull:
-		d.conds.set(soundFlat, "there is no microphone: audio.backend is null", "set audio.backend to auto, or type what you ask")
+		d.conds.Set(condition.SoundFlat, "there is no microphone: audio.backend is null", "set audio.backend to auto, or type what you ask")
 	default:
-		d.conds.set(soundFlat, "the microphone "+c.granted.Name+" gave no sound at all while the button was held",
+		d.conds.Set(condition.SoundFlat, "the microphone "+c.granted.Name+" gave no sound at all while the button was held",
 			"see that it is not switched off, by a switch of its own or in alsamixer, and that it is the right one (conch audio list, conch audio test); this goes by itself with the first sound")
 	}
 	return true

@@ -4,7 +4,6 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -14,6 +13,7 @@ import (
 	"conch/audio"
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/condition"
 )
 
 // Faults of the sound itself, on a whole device. The longer ones are left to make test-audio.
@@ -71,14 +71,12 @@ func (r *room) loseTheCard() {
 		t.Fatal(err)
 	}
 	begin := time.Now()
-	r.wait("the conditions to end", stateLimit, func() bool { return len(r.device.conds.list()) == 0 })
+	r.wait("the conditions to end", stateLimit, func() bool { return len(r.device.conds.List()) == 0 })
 	t.Logf("%s: back after %v", r.air, time.Since(begin).Round(time.Millisecond))
 	r.question("what time is it?", "what time is it")
 }
 
-func (r *room) holds(code string) bool {
-	return slices.ContainsFunc(r.device.conds.list(), func(c Condition) bool { return c.Code == code })
-}
+func (r *room) holds(code condition.Code) bool { return r.device.conds.Holds(code) }
 
 // Nobody presses and the card stays away: the answer that nobody hears ends all the same.
 func TestALSAUnpluggedForGood(t *testing.T) {
@@ -157,7 +155,7 @@ func TestPulseAudioFrozen(t *testing.T) {
 		t.Errorf("the story ended %+v; want it interrupted", story)
 	}
 	r.wait("quiet", stateLimit, r.device.Quiet)
-	r.wait("sound again", stateLimit, func() bool { return len(r.device.conds.list()) == 0 })
+	r.wait("sound again", stateLimit, func() bool { return len(r.device.conds.List()) == 0 })
 	r.question("what time is it?", "what time is it")
 
 	a.server.Freeze()
@@ -185,7 +183,7 @@ func TestTwentyTimesUnplugged(t *testing.T) {
 				if err := r.air.back(); err != nil {
 					t.Fatal(err)
 				}
-				r.wait("the conditions to end", stateLimit, func() bool { return len(r.device.conds.list()) == 0 })
+				r.wait("the conditions to end", stateLimit, func() bool { return len(r.device.conds.List()) == 0 })
 			}
 			for range 3 {
 				cycle()

@@ -118,7 +118,7 @@ func newRoom(t *testing.T, a air) *room {
 	if err := r.device.WaitReady(ctx, 10*time.Second); err != nil {
 		t.Fatal(err)
 	}
-	if c := r.device.conds.list(); len(c) > 0 {
+	if c := r.device.conds.List(); len(c) > 0 {
 		t.Fatalf("a new device has conditions: %+v", c)
 	}
 	return r
@@ -183,7 +183,7 @@ func (r *room) wait(what string, limit time.Duration, cond func() bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	if err := until(ctx, cond); err != nil {
-		r.t.Fatalf("not within %v: %s (state %s, conditions %+v)", limit, what, r.device.coordinator.State(), r.device.conds.list())
+		r.t.Fatalf("not within %v: %s (state %s, conditions %+v)", limit, what, r.device.coordinator.State(), r.device.conds.List())
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"conch/device/condition"
 	"conch/device/config"
 )
 
@@ -26,12 +27,12 @@ func TestUsageThatCannotBeReadKeepsNobodyFromTalking(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := &Device{store: s, conds: &conditions{log: slog.New(slog.DiscardHandler)}}
+		d := &Device{store: s, conds: condition.NewBook(slog.New(slog.DiscardHandler))}
 		data, err := d.loadUsage(usageName)
 		if err != nil || data != nil {
 			t.Errorf("%s: loadUsage() = %q, %v; want nothing", name, data, err)
 		}
-		if l := d.conds.list(); len(l) != 1 || l[0].Code != "state.unreadable" || l[0].Do == "" {
+		if l := d.conds.List(); len(l) != 1 || l[0].Code != "state.unreadable" || l[0].Do == "" {
 			t.Errorf("%s: conditions %+v; want that it could not be read", name, l)
 		}
 	}
@@ -50,7 +51,7 @@ func TestTheVolumeThatWasAskedForIsRemembered(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := &Device{cfg: *cfg, saves: make(chan struct{}, 1), conds: &conditions{log: slog.New(slog.DiscardHandler)}}
+		d := &Device{cfg: *cfg, saves: make(chan struct{}, 1), conds: condition.NewBook(slog.New(slog.DiscardHandler))}
 		d.openState()
 		began := int(d.volume.Load())
 		if asked != unset {
@@ -58,8 +59,8 @@ func TestTheVolumeThatWasAskedForIsRemembered(t *testing.T) {
 		}
 		ctx, end := context.WithCancel(context.Background())
 		end()
-		if err := d.writeState(ctx); err != nil || len(d.conds.list()) > 0 {
-			t.Errorf("%v, conditions %+v", err, d.conds.list())
+		if err := d.writeState(ctx); err != nil || len(d.conds.List()) > 0 {
+			t.Errorf("%v, conditions %+v", err, d.conds.List())
 		}
 		return began
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"conch/coordinator/turn"
+	"conch/device/condition"
 )
 
 // UsageReport is what was used today, by all companions of the device, and the household's own limits.
@@ -24,9 +25,6 @@ type UsageReport struct {
 	Refusing      string    `json:"refusing,omitempty"`
 	Until         time.Time `json:"until"` // when the count begins anew
 }
-
-// ceilingReached is the code of the condition that answers are refused because the household wants it so.
-const ceilingReached = "voice.ceiling"
 
 var errNoUsage = errors.New("usage: this voice does not count what it uses")
 
@@ -49,7 +47,7 @@ func (d *Device) ResetUsage() (UsageReport, error) {
 	for _, m := range d.meters {
 		kept = errors.Join(kept, m.ResetUsage())
 	}
-	d.conds.clear(ceilingReached)
+	d.conds.Clear(condition.VoiceCeiling)
 	u, err := d.Used()
 	if kept != nil {
 		err = fmt.Errorf("usage: the day counts from zero, but only until the next start: %w", kept)
@@ -63,7 +61,7 @@ func (d *Device) refusedAnswer(e turn.ResponseRefused) {
 		return
 	}
 	if u, err := d.Used(); err == nil {
-		d.conds.set(ceilingReached, "today's own limit is reached: "+u.Refusing, fmt.Sprintf("it goes on by itself on %s; conch usage reset lifts it now", u.Until.Format("2006-01-02 at 15:04")))
+		d.conds.Set(condition.VoiceCeiling, "today's own limit is reached: "+u.Refusing, fmt.Sprintf("it goes on by itself on %s; conch usage reset lifts it now", u.Until.Format("2006-01-02 at 15:04")))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"conch/coordinator/turn"
+	"conch/device/condition"
 	"conch/device/config"
 )
 
@@ -13,7 +14,7 @@ func TestTheOwnCeilingIsToldAsSuchAndLifted(t *testing.T) {
 	b := newBox(t, boxOptions{config: func(c *config.Config) { c.Voice.CeilingCost, c.Voice.PriceOut = 0.000001, 10 }})
 	b.answered(b.ask("short"))
 	b.failed(b.ask("short"), turn.Failed, turn.WordsCeiling)
-	if !b.conds.holds(ceilingReached) {
+	if !b.conds.Holds(condition.VoiceCeiling) {
 		t.Error("no condition says that the limit is reached")
 	}
 	u, err := b.Used()
@@ -23,7 +24,7 @@ func TestTheOwnCeilingIsToldAsSuchAndLifted(t *testing.T) {
 	if u, err = b.ResetUsage(); err != nil || u.Refusing != "" || u.Tokens != 0 {
 		t.Errorf("after a reset: %+v, %v", u, err)
 	}
-	if b.conds.holds(ceilingReached) || b.log.count("usage.reset") != 1 {
+	if b.conds.Holds(condition.VoiceCeiling) || b.log.count("usage.reset") != 1 {
 		t.Error("the reset is not known, or not in the log")
 	}
 	b.answered(b.ask("short"))

@@ -16,6 +16,7 @@ import (
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/condition"
 	"conch/device/config"
 )
 
@@ -161,22 +162,19 @@ type heardOf struct {
 	d *Device
 }
 
-// voiceLost is the code of the condition that there is no session with the voice.
-const voiceLost = "voice.lost"
-
 func (h heardOf) Post(ev turn.Event) {
 	switch e := ev.(type) {
 	case turn.ResponseRefused:
 		h.d.refusedAnswer(e)
 	case turn.ResponseStarted:
-		h.d.conds.clear(ceilingReached)
+		h.d.conds.Clear(condition.VoiceCeiling)
 	case turn.SessionReady:
 		h.d.certainlyEarly.Store(false)
-		h.d.lostVoice(voiceLost, "", nil)
+		h.d.lostVoice(condition.VoiceLost, "", nil)
 	case turn.SessionLost:
 		h.d.certainlyEarly.Store(e.Say == turn.WordsClockWrong)
 		h.d.lights.session(e)
-		h.d.lostVoice(voiceLost, "", &e)
+		h.d.lostVoice(condition.VoiceLost, "", &e)
 	}
 	if h.d.room != nil {
 		h.d.talk.heard(ev)
@@ -190,12 +188,12 @@ func (d *Device) voiceTrouble(id round.CompanionID, e *turn.SessionLost) {
 }
 
 // lostVoice sets or clears the condition that there is no session.
-func (d *Device) lostVoice(code, whose string, e *turn.SessionLost) {
+func (d *Device) lostVoice(code condition.Code, whose string, e *turn.SessionLost) {
 	if e == nil {
-		d.conds.clear(code)
+		d.conds.Clear(code)
 		return
 	}
-	d.conds.set(code, "no session with "+d.voiceWords+whose+": "+wordsText(e.Say), remedy(e.Say))
+	d.conds.Set(code, "no session with "+d.voiceWords+whose+": "+wordsText(e.Say), remedy(e.Say))
 }
 
 // remedy is what a person can do about a session that is not there.
@@ -227,30 +225,27 @@ func remedy(say turn.Words) string {
 }
 
 // Codes of the conditions that a server refused a part of the session: the words of the person, or something else.
-const (
-	voiceUnheard = "voice.transcription"
-	voiceBent    = "voice.bent"
-)
+const ()
 
 // bentVoice sets or clears the conditions that a companion's session had to do without something.
 func (d *Device) bentVoice(card companions.Card, parts []string, why string) {
-	tail := ""
+	unheard, bent := condition.VoiceUnheard, condition.VoiceBent
 	if card.ID != d.cards[0].ID {
-		tail = "." + string(card.ID)
+		unheard, bent = unheard.Of(string(card.ID)), bent.Of(string(card.ID))
 	}
 	deaf := slices.Contains(parts, "transcription")
 	rest := slices.DeleteFunc(slices.Clone(parts), func(p string) bool { return p == "transcription" })
 	if deaf {
-		d.conds.set(voiceUnheard+tail, fmt.Sprintf("the server refuses to write down what %s hears (%s): others in a room do not get to know it, and nothing of it is remembered", card.Name, why),
+		d.conds.Set(unheard, fmt.Sprintf("the server refuses to write down what %s hears (%s): others in a room do not get to know it, and nothing of it is remembered", card.Name, why),
 			fmt.Sprintf("set voice.transcription to a model that the server knows, or to \"\" to ask for none (now: %q)", d.cfg.Voice.Transcription))
 	} else {
-		d.conds.clear(voiceUnheard + tail)
+		d.conds.Clear(unheard)
 	}
 	if len(rest) > 0 {
-		d.conds.set(voiceBent+tail, fmt.Sprintf("the server refuses a part of %s's session, which does without: %s (%s)", card.Name, strings.Join(rest, ", "), why),
+		d.conds.Set(bent, fmt.Sprintf("the server refuses a part of %s's session, which does without: %s (%s)", card.Name, strings.Join(rest, ", "), why),
 			"look at voice.name, voice.model and voice.dialect (conch check)")
 	} else {
-		d.conds.clear(voiceBent + tail)
+		d.conds.Clear(bent)
 	}
 }
 
@@ -298,7 +293,7 @@ func (d *Device) loadUsage(name string) ([]byte, error) {
 	var raw json.RawMessage
 	if _, err := d.store.load(name, &raw); err != nil {
 		// Nobody is kept from talking by a file that cannot be read; the count begins anew, and that is said.
-		d.conds.set("state.unreadable", err.Error(), "a ceiling counts from zero today; look at the disk if this comes again")
+		d.conds.Set(condition.StateUnreadable, err.Error(), "a ceiling counts from zero today; look at the disk if this comes again")
 		return nil, nil
 	}
 	return raw, nil

@@ -7,6 +7,7 @@ import (
 
 	"conch/companions/voice/realtime"
 	"conch/companions/voice/rehearsal"
+	"conch/device/condition"
 	"conch/device/config"
 )
 
@@ -62,9 +63,9 @@ func TestTroubleOfTheVoiceIsACondition(t *testing.T) {
 	t.Parallel()
 	trouble := func(b *box, remedy string) {
 		t.Helper()
-		b.until("the condition", func() bool { return b.holds(voiceLost) })
-		for _, c := range b.conds.list() {
-			if c.Code == voiceLost && (!strings.Contains(c.Do, remedy) || c.Text == "") {
+		b.until("the condition", func() bool { return b.holds(condition.VoiceLost) })
+		for _, c := range b.conds.List() {
+			if c.Code == condition.VoiceLost && (!strings.Contains(c.Do, remedy) || c.Text == "") {
 				t.Errorf("condition %+v; want a remedy with %q", c, remedy)
 			}
 		}
@@ -73,12 +74,12 @@ func TestTroubleOfTheVoiceIsACondition(t *testing.T) {
 	trouble(refused, "valid key")
 
 	b := newBox(t, boxOptions{})
-	if b.holds(voiceLost) {
+	if b.holds(condition.VoiceLost) {
 		t.Error("a voice that is there is a condition")
 	}
 	b.server.SetFaults(rehearsal.Faults{RateLimit: true})
 	b.wires.cut()
 	trouble(b, "")
 	b.server.SetFaults(rehearsal.Faults{})
-	b.until("its end", func() bool { return !b.holds(voiceLost) })
+	b.until("its end", func() bool { return !b.holds(condition.VoiceLost) })
 }

@@ -9,6 +9,7 @@ import (
 	"conch/companions/round"
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/condition"
 )
 
 // voices are the sessions of the companions that live here, one each, as one Voice: a turn belongs to one companion, and
@@ -150,11 +151,11 @@ func (s session) Post(ev turn.Event) {
 }
 
 // lost is the code of the condition that a companion has no session. That of the first, who has the microphone, is the device's.
-func (v *voices) lost(id round.CompanionID) string {
+func (v *voices) lost(id round.CompanionID) condition.Code {
 	if id == v.ids[0] {
-		return voiceLost
+		return condition.VoiceLost
 	}
-	return voiceLost + "." + string(id)
+	return condition.VoiceLost.Of(string(id))
 }
 
 // allUp says that every session can take a turn, but those of which known says that their trouble is known.

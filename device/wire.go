@@ -11,6 +11,7 @@ import (
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/condition"
 	"conch/device/config"
 	"conch/gpio"
 )
@@ -20,7 +21,7 @@ func New(cfg config.Config, o Options) (*Device, error) {
 	if o.Log == nil {
 		return nil, errors.New("device: Options.Log is missing")
 	}
-	d := &Device{cfg: cfg, log: o.Log, opts: o, now: o.Now, conds: &conditions{log: o.Log, begun: make(chan struct{}, 1)}}
+	d := &Device{cfg: cfg, log: o.Log, opts: o, now: o.Now, conds: condition.NewBook(o.Log)}
 	if d.now == nil {
 		d.now = since(time.Now())
 	}
@@ -49,7 +50,7 @@ func New(cfg config.Config, o Options) (*Device, error) {
 	d.coordinator, err = coordinator.New(coordinator.Options{
 		Voice: d.voices, Speaker: d.loud(), Mic: ear{d.mic, d.lights.captured, d.recording.ended}, Tools: tools, Light: d.lights, Phrases: phrases{d},
 		Turn: d.turnConfig(), Log: d.log, Clock: coordinator.RealClock(d.now), OnEnd: d.turnEnded,
-		ToolDeadline: cfg.Turn.Tool, LocalVoice: localVoice{rehearsal.NewMouth(), d.conds.holds, d.pairing}, OnSpeech: d.speech,
+		ToolDeadline: cfg.Turn.Tool, LocalVoice: localVoice{rehearsal.NewMouth(), d.conds.Holds, d.pairing}, OnSpeech: d.speech,
 		Taken: d.talk.taken, OnInject: d.talk.announces,
 	})
 	if err != nil {
@@ -89,7 +90,7 @@ func (d *Device) openState() {
 			}
 		}
 		if err != nil {
-			d.conds.set("state.unwritable", err.Error(), "free some space, or set state.dir; until then volume and usage are forgotten at restart")
+			d.conds.Set(condition.StateUnwritable, err.Error(), "free some space, or set state.dir; until then volume and usage are forgotten at restart")
 		}
 	}
 	d.volume.Store(int64(volume))
@@ -133,7 +134,7 @@ func (d *Device) writeState(ctx context.Context) error {
 			switch {
 			case d.store.owes():
 				_ = d.kept(d.store.settle())
-			case d.conds.holds("state.unwritable"): // nothing has wanted to be written since
+			case d.conds.Holds(condition.StateUnwritable): // nothing has wanted to be written since
 				_ = d.kept(d.store.writable())
 			}
 		}
@@ -146,9 +147,9 @@ const stateRetry = 5 * time.Second
 // kept makes a condition of what could not be written, and takes it back when nothing is owed any more.
 func (d *Device) kept(err error) error {
 	if err != nil {
-		d.conds.set("state.unwritable", err.Error(), "free some space, or set state.dir; until then what changes is forgotten at restart")
+		d.conds.Set(condition.StateUnwritable, err.Error(), "free some space, or set state.dir; until then what changes is forgotten at restart")
 	} else {
-		d.conds.clear("state.unwritable")
+		d.conds.Clear(condition.StateUnwritable)
 	}
 	return err
 }
@@ -189,7 +190,7 @@ func (d *Device) wireSound() error {
 			}
 			d.coordinator.Post(turn.CaptureEnded{At: d.now(), Turn: turn.ID(id), Samples: c.Held})
 		},
-		Stirred: func() { d.conds.clear(soundFlat) },
+		Stirred: func() { d.conds.Clear(condition.SoundFlat) },
 		Lost: func(id string) {
 			if d.tap.lost(id) {
 				return
@@ -224,14 +225,14 @@ const capturePeriod = 20 * time.Millisecond
 func (d *Device) runCapture(ctx context.Context) error {
 	return d.keep(ctx, "microphone", &d.capture, audio.KeeperConfig{
 		Open:   d.openCapture,
-		Up:     func(audio.Granted) { d.conds.clear(soundFlat) }, // of the one before
+		Up:     func(audio.Granted) { d.conds.Clear(condition.SoundFlat) }, // of the one before
 		Stream: audio.StreamConfig{Device: d.cfg.Audio.Capture, Period: capturePeriod, Periods: 3},
 		Off:    d.captureOff,
 	})
 }
 
 func (d *Device) keep(ctx context.Context, what string, state *atomic.Pointer[soundState], c audio.KeeperConfig) error {
-	code, up := "sound."+what, c.Up
+	code, up := condition.Code("sound."+what), c.Up
 	c.Name, c.Log = what, d.log
 	c.Up = func(g audio.Granted) {
 		if up != nil {
@@ -239,14 +240,14 @@ func (d *Device) keep(ctx context.Context, what string, state *atomic.Pointer[so
 		}
 		state.Store(&soundState{granted: g})
 		if g.Backend == audio.BackendNull && d.cfg.Audio.Backend == "auto" {
-			d.conds.set(code, "no "+what+": there is no sound card, and no sound server", "plug a card in, or see that its driver is loaded (conch audio list, conch doctor); it is taken by itself")
+			d.conds.Set(code, "no "+what+": there is no sound card, and no sound server", "plug a card in, or see that its driver is loaded (conch audio list, conch doctor); it is taken by itself")
 			return
 		}
-		d.conds.clear(code)
+		d.conds.Clear(code)
 	}
 	c.Down = func(err error) {
 		state.Store(&soundState{err: err})
-		d.conds.set(code, err.Error(), "plug it in again or choose another (conch audio list); it comes back by itself")
+		d.conds.Set(code, err.Error(), "plug it in again or choose another (conch audio list); it comes back by itself")
 	}
 	if card, ok := d.card.(interface{ Better(audio.Granted) bool }); ok {
 		c.Better = card.Better
@@ -263,7 +264,6 @@ func (d *Device) keep(ctx context.Context, what string, state *atomic.Pointer[so
 // A press must be silence within 30 ms; the loudspeaker's part of that is its bound (facts/audio.md 4.1: a sample waits for up
 // to a period more than the buffer, then comes the fade), and the rest needs a little, too.
 const (
-	slowCard  = "sound.slow"
 	silenceIn = 30 * time.Millisecond
 	tightIn   = 27 * time.Millisecond
 )
@@ -283,14 +283,14 @@ func (d *Device) slowCard(g audio.Granted) {
 		d.log.Warn("audio.slow", "device", g.Device, "period_frames", g.Period, "periods", g.Periods, "rate_hz", g.Rate, "bound_ms", ms(bound), "wanted_ms", ms(silenceIn))
 	}
 	if bound <= silenceIn || g.Backend == audio.BackendNull {
-		d.conds.clear(slowCard)
+		d.conds.Clear(condition.SoundSlow)
 		return
 	}
 	what := fmt.Sprintf("falls silent up to %.0f ms after a press, not within %.0f", ms(bound), ms(silenceIn))
 	if d.speaker.HardDrops() {
 		what = fmt.Sprintf("is cut off at a press, with a click: by itself it would go on for %.0f ms", ms(bound))
 	}
-	d.conds.set(slowCard, fmt.Sprintf("the loudspeaker %s %s (its buffer is %d frames x %d)", g.Name, what, g.Period, g.Periods),
+	d.conds.Set(condition.SoundSlow, fmt.Sprintf("the loudspeaker %s %s (its buffer is %d frames x %d)", g.Name, what, g.Period, g.Periods),
 		"set audio.period_ms and audio.periods lower, name the card itself (alsa:CARD=..., conch audio list), or take another card; conch bench silence measures it")
 }
 

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"conch/coordinator/turn"
+	"conch/device/condition"
 )
 
 // What a voice needs of the world around the box, besides a server: a key that can be read, a clock that is right (a Pi has
@@ -25,12 +26,7 @@ import (
 // id): a clock that jumps by 56 years moves no deadline, no back-off and no limit.
 
 // Conditions of the world.
-const (
-	keyBroken   = "key.broken"   // there is a key, and it cannot be used: no pretending
-	keyMissing  = "key.missing"  // there is none: a rehearsal voice answers
-	clockWrong  = "clock.wrong"  // before this program was written, or no certificate is valid yet
-	networkLost = "network.lost" // no interface has an address
-)
+const ()
 
 // Log events of the world.
 const (
@@ -189,22 +185,22 @@ func (d *Device) lookAtWorld(w *world, changed bool) {
 func (d *Device) judge(s seen) {
 	switch {
 	case s.key != "":
-		d.conds.set(keyBroken, s.key, "mend that file, or put the key in anew: sudo conch key; it is read again by itself")
+		d.conds.Set(condition.KeyBroken, s.key, "mend that file, or put the key in anew: sudo conch key; it is read again by itself")
 	default:
-		d.conds.clear(keyBroken)
+		d.conds.Clear(condition.KeyBroken)
 	}
 	switch {
 	case s.wall.Before(clockFloor):
-		d.conds.set(clockWrong, "the clock says "+s.wall.UTC().Format(time.DateOnly)+", which is long ago: no server can be trusted before it is right", "set it (timedatectl set-time), or see that time comes by the network; it is noticed by itself")
+		d.conds.Set(condition.ClockWrong, "the clock says "+s.wall.UTC().Format(time.DateOnly)+", which is long ago: no server can be trusted before it is right", "set it (timedatectl set-time), or see that time comes by the network; it is noticed by itself")
 	case d.certainlyEarly.Load():
-		d.conds.set(clockWrong, "the clock says "+s.wall.UTC().Format(time.DateOnly)+", when the certificate of "+hostOf(d.cfg.Voice.URL)+" was not valid yet", "set it (timedatectl set-time), or see that time comes by the network; it is noticed by itself")
+		d.conds.Set(condition.ClockWrong, "the clock says "+s.wall.UTC().Format(time.DateOnly)+", when the certificate of "+hostOf(d.cfg.Voice.URL)+" was not valid yet", "set it (timedatectl set-time), or see that time comes by the network; it is noticed by itself")
 	default:
-		d.conds.clear(clockWrong)
+		d.conds.Clear(condition.ClockWrong)
 	}
 	if s.addresses == 0 && d.needsNetwork() {
-		d.conds.set(networkLost, "no network: no interface has an address", "plug the cable in or mend the Wi-Fi (nmtui, raspi-config); it connects again by itself")
+		d.conds.Set(condition.NetworkLost, "no network: no interface has an address", "plug the cable in or mend the Wi-Fi (nmtui, raspi-config); it connects again by itself")
 	} else {
-		d.conds.clear(networkLost)
+		d.conds.Clear(condition.NetworkLost)
 	}
 }
 
@@ -238,7 +234,7 @@ func (d *Device) nudge() {
 // rehearsing says that a rehearsal voice answers because there is no key: where a person is, the prompt says so.
 func (d *Device) rehearsing() {
 	if kind, _ := voiceKind(&d.cfg); kind == "rehearsal" && d.cfg.Voice.Kind == "auto" {
-		d.conds.set(keyMissing, "there is no key: a rehearsal voice answers, on this machine", "sudo conch key (or set OPENAI_API_KEY or voice.key_file), then restart")
+		d.conds.Set(condition.KeyMissing, "there is no key: a rehearsal voice answers, on this machine", "sudo conch key (or set OPENAI_API_KEY or voice.key_file), then restart")
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"conch/coordinator/turn"
+	"conch/device/condition"
 	"conch/device/config"
 )
 
@@ -90,15 +91,15 @@ func TestWorldNudgesWithinBounds(t *testing.T) {
 
 // Key, clock and network are conditions with a remedy each, and end by themselves.
 func TestWorldIsJudged(t *testing.T) {
-	d := &Device{cfg: config.Default(), conds: &conditions{log: slog.New(slog.DiscardHandler)}}
+	d := &Device{cfg: config.Default(), conds: condition.NewBook(slog.New(slog.DiscardHandler))}
 	d.cfg.Voice.Kind, d.cfg.Voice.URL = "realtime", "wss://example.org/v1"
 	good := seen{wall: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), addresses: 1}
-	expect := func(what string, codes ...string) {
+	expect := func(what string, codes ...condition.Code) {
 		t.Helper()
-		list := d.conds.list()
+		list := d.conds.List()
 		ok := len(list) == len(codes)
 		for _, c := range codes {
-			ok = ok && d.conds.holds(c)
+			ok = ok && d.conds.Holds(c)
 		}
 		for _, c := range list {
 			ok = ok && c.Text != "" && c.Do != ""
@@ -112,19 +113,19 @@ func TestWorldIsJudged(t *testing.T) {
 	s := good
 	s.key = "config: voice.key: empty"
 	d.judge(s)
-	expect("a key that cannot be used", keyBroken)
+	expect("a key that cannot be used", condition.KeyBroken)
 	s = good
 	s.wall = time.Unix(100, 0)
 	d.judge(s)
-	expect("1970", clockWrong)
+	expect("1970", condition.ClockWrong)
 	d.certainlyEarly.Store(true)
 	d.judge(good)
-	expect("no certificate is valid yet", clockWrong)
+	expect("no certificate is valid yet", condition.ClockWrong)
 	d.certainlyEarly.Store(false)
 	s = good
 	s.addresses = 0
 	d.judge(s)
-	expect("no network", networkLost)
+	expect("no network", condition.NetworkLost)
 	d.cfg.Voice.URL = "ws://127.0.0.1:8080/v1"
 	d.judge(s)
 	expect("no network, and none is needed")

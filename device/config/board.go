@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"conch/device/condition"
 	"conch/gpio"
 )
 
@@ -130,7 +131,7 @@ func checkBoard(name string) error {
 // A Misfit is a setting that is allowed by itself and cannot be with the others: a condition of the appliance, an error of
 // conch check.
 type Misfit struct {
-	Code string // of the condition
+	Code condition.Code
 	Part string // button, light or board: what has to stay away
 	Text string
 	Do   string
@@ -144,7 +145,7 @@ func (c *Config) Misfits() []Misfit {
 	from := func(key string) string { return "; set by " + c.Origin(key) }
 	board, _ := gpio.FindBoard(c.Device.Board)
 	if len(boardWords(c.Device.Board)) > 1 {
-		all = append(all, Misfit{"board.misfit", "board", fmt.Sprintf("config: device.board = %s: is more than one board, and the buttons and lights of two cannot both be the ones%s",
+		all = append(all, Misfit{condition.BoardMisfit, "board", fmt.Sprintf("config: device.board = %s: is more than one board, and the buttons and lights of two cannot both be the ones%s",
 			Quote(c.Device.Board), from("device.board")), "name one, and set what the other has by hand below [button] and [light]; until then there is none"})
 	}
 	button := -1
@@ -159,11 +160,11 @@ func (c *Config) Misfits() []Misfit {
 			text = fmt.Sprintf("is the %s, which light.driver = apa102 needs", use)
 		}
 		if text != "" {
-			all = append(all, Misfit{"button.misfit", "button", fmt.Sprintf("config: button.pin = %d: %s%s", button, text, from("button.pin")), buttonElsewhere(board)})
+			all = append(all, Misfit{condition.ButtonMisfit, "button", fmt.Sprintf("config: button.pin = %d: %s%s", button, text, from("button.pin")), buttonElsewhere(board)})
 		}
 	}
 	misfit := func(do, format string, args ...any) {
-		all = append(all, Misfit{"light.misfit", "light", "config: " + fmt.Sprintf(format, args...), do})
+		all = append(all, Misfit{condition.LightMisfit, "light", "config: " + fmt.Sprintf(format, args...), do})
 	}
 	driver := gpio.LightDriver(c.Light.Driver)
 	pins, err := ParsePins(c.Light.Pins)
