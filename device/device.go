@@ -21,9 +21,6 @@ import (
 	"conch/mqtt"
 )
 
-// ErrRefused wraps every refusal of a flag, file, device or value: nothing was started, exit status 2.
-var ErrRefused = errors.New("refused")
-
 // Voice is what a device needs of a voice: orders and tools from the coordinator, frames from the microphone.
 type Voice interface {
 	coordinator.Voice
@@ -51,14 +48,6 @@ type Options struct {
 	Room    RoomOptions
 	Typing  func() bool      // a person is in the middle of a line: the device does not begin anew meanwhile
 	OnEvent func(gpio.Event) // console events the device itself does not act on: Quit, EOF, Stuck, gestures
-}
-
-// TurnRecord is a finished turn, as --json and the control socket give it.
-type TurnRecord struct {
-	Event  string `json:"event"` // "turn.end"
-	Device string `json:"device"`
-	Who    string `json:"who"` // the companion whose turn it was, by its name
-	coordinator.Record
 }
 
 // Device is one appliance: everything wired by New, nothing running until Run.

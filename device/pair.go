@@ -375,7 +375,7 @@ func (p *pairer) show(change func(*PairingLine)) {
 // present is the line as of now; needs mu.
 func (p *pairer) present() PairingLine {
 	l := p.line
-	l.run = p.lineRun
+	l.Run = p.lineRun
 	if l.State == PairingOpen && l.Code != "" {
 		l.Seconds = max(0, (p.closes - p.d.now()).Seconds())
 	}

@@ -66,7 +66,7 @@ func (p *pairer) follow(ctx context.Context, fact any, done func(PairingLine) bo
 	var l PairingLine
 	for l = range lines {
 		switch {
-		case l.run < run:
+		case l.Run < run:
 		case done(l):
 			return l, nil
 		case l.State == PairingFailed:

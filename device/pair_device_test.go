@@ -87,7 +87,7 @@ func TestHeldOverAnAnswer(t *testing.T) {
 	x.until("speaking", x.Speaking)
 	edge, _ := x.holds(longEnough, nil)
 	x.awaits(PairingLooking)
-	if end := x.speaker.LastAudible(); x.turnsEnded()[0].Reason != reasonInterrupted || end > edge+time.Second {
+	if end := x.speaker.LastAudible(); x.turnsEnded()[0].Reason != turn.InterruptedByPress.String() || end > edge+time.Second {
 		t.Errorf("the answer: %s, heard until %s after the edge", x.turnsEnded()[0].Reason, end-edge)
 	}
 	x.hand.Press()
@@ -197,7 +197,7 @@ func TestRemovedWhileItSpeaks(t *testing.T) {
 	b.awaits(PairingRemoved)
 	b.until("its turn has ended", func() bool { return len(b.turnsEnded()) > 0 })
 	// Not how fast: that it did not speak on to its end, which is six seconds off.
-	if r := b.turnsEnded(); len(r) == 0 || r[len(r)-1].Reason == reasonDone {
+	if r := b.turnsEnded(); len(r) == 0 || r[len(r)-1].Reason == turn.Done.String() {
 		t.Errorf("Ben has ended %+v", r)
 	}
 	t.Logf("silent %s after the list was changed", b.now()-removed)

@@ -251,7 +251,7 @@ func (b *pairBox) do(method, path string, in, out any) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	defer r.client.CloseIdleConnections()
+	defer r.Close()
 	return r.Do(ctx, method, path, in, out)
 }
 
@@ -287,7 +287,7 @@ func (b *pairBox) pairing() (line PairingLine) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	defer r.client.CloseIdleConnections()
+	defer r.Close()
 	_ = r.Lines(ctx, "/room/pairing", func(data []byte) {
 		if line.State == "" {
 			_ = json.Unmarshal(data, &line)

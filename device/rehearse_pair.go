@@ -76,7 +76,7 @@ func (p *play) code(text string) (string, error) {
 	var codes []string
 	for _, s := range p.stages {
 		s.mu.Lock()
-		if n := len(s.lines); n > 0 && s.lines[n-1].open() {
+		if n := len(s.lines); n > 0 && isOpen(s.lines[n-1]) {
 			codes = append(codes, s.lines[n-1].Code)
 		}
 		s.mu.Unlock()
@@ -92,8 +92,8 @@ func (p *play) code(text string) (string, error) {
 	return string(other), nil
 }
 
-// open says that the window is there: before that there is no code.
-func (l PairingLine) open() bool { return l.State == PairingOpen && l.Code != "" }
+// isOpen says that the window is there: before that there is no code.
+func isOpen(l PairingLine) bool { return l.State == PairingOpen && l.Code != "" }
 
 // waitPairing waits until a device has said so.
 func (p *play) waitPairing(ctx context.Context, s *stage, l Line) error {
@@ -102,7 +102,7 @@ func (p *play) waitPairing(ctx context.Context, s *stage, l Line) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if slices.ContainsFunc(s.lines, func(x PairingLine) bool {
-			return x.State == l.State && x.Why == l.Why && (x.State != PairingOpen || x.open())
+			return x.State == l.State && x.Why == l.Why && (x.State != PairingOpen || isOpen(x))
 		}) {
 			return true
 		}

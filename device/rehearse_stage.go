@@ -15,6 +15,7 @@ import (
 	"conch/audio/audiotest"
 	"conch/companions/round"
 	"conch/companions/voice/rehearsal"
+	"conch/coordinator/turn"
 	"conch/gpio"
 	"conch/gpio/gpiotest"
 	"conch/mqtt"
@@ -354,7 +355,7 @@ func (s *stage) turnEnded(l *life, t TurnRecord) {
 	}
 	t.Device = s.name
 	s.mu.Lock()
-	if t.Reason != reasonInterrupted {
+	if t.Reason != turn.InterruptedByPress.String() {
 		s.over = t.Reason
 		if t.HeardMS > 0 {
 			s.said++

@@ -9,6 +9,7 @@ import (
 	"conch/audio"
 	"conch/companions/round"
 	"conch/companions/voice/rehearsal"
+	"conch/coordinator/turn"
 )
 
 // perform carries the script out, line by line.
@@ -285,7 +286,7 @@ func (p *play) waitFor(ctx context.Context, s *stage, l Line) error {
 				switch silent = over; {
 				case over == "" && !p.acted.Load():
 					silent = "nobody asked anything"
-				case over == "" || over == reasonLostVote:
+				case over == "" || over == turn.LostVote.String():
 					silent = "no companion of " + s.name + " was selected"
 				}
 			}

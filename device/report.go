@@ -126,12 +126,7 @@ type (
 	}
 )
 
-var (
-	reasonDone        = turn.Done.String()
-	reasonInterrupted = turn.InterruptedByPress.String()
-	reasonTooShort    = turn.TooShort.String()
-	reasonLostVote    = turn.LostVote.String()
-)
+var ()
 
 // report writes it. Its methods may be called from any goroutine.
 type report struct {
@@ -165,14 +160,14 @@ func (r *report) turn(t TurnRecord, edge time.Duration, cut, inRoom bool) {
 		r.book.turn(t)
 	}
 	r.put(t)
-	if t.Reason == reasonTooShort && r.heard == nil {
+	if t.Reason == turn.TooShort.String() && r.heard == nil {
 		r.sentence(indent + "conch: that was too short to be a question\n")
 	}
 	if t.Words != "" {
 		r.sentence(indent+"%s: %s\n", t.Device, wordsText(turn.Words(t.Words)))
 	}
 	if t.Source == turn.SourceInject.String() && t.HeardMS > 0 { // an announcement answers nobody, so no ledger has it
-		r.tell(saidLine{Event: "said", AtMS: ms(t.Ended), Device: t.Device, Who: t.Who, Text: t.Said, HeardMS: t.HeardMS, Complete: t.Reason == reasonDone || t.Whole})
+		r.tell(saidLine{Event: "said", AtMS: ms(t.Ended), Device: t.Device, Who: t.Who, Text: t.Said, HeardMS: t.HeardMS, Complete: t.Reason == turn.Done.String() || t.Whole})
 	}
 	if cut {
 		r.hushed(hushLine{"hush", ms(edge), t.Device, t.Turn, t.Device, *t.PressToSilence})

@@ -237,7 +237,7 @@ func (b *book) told(tell []any, r *openRound) []any {
 func (b *book) said(device string, at time.Duration, id round.MessageID, e round.Entry, text string) saidLine {
 	return saidLine{
 		Event: "said", AtMS: ms(at), Device: device, Message: id, Who: b.room.called(e.Companion), Text: text,
-		HeardMS: float64(e.HeardMS), Complete: e.Why == "" || e.Why == reasonDone,
+		HeardMS: float64(e.HeardMS), Complete: e.Why == "" || e.Why == turn.Done.String(),
 	}
 }
 

@@ -13,30 +13,6 @@ import (
 	"conch/coordinator/turn"
 )
 
-// Answer is what a question came to, wherever in the room it was answered.
-type Answer struct {
-	Turn    string          `json:"turn"`
-	Outcome Outcome         `json:"outcome"`
-	Text    string          `json:"text"`            // what the companion said
-	Who     string          `json:"who,omitempty"`   // that companion's name
-	Place   string          `json:"place,omitempty"` // name of the device that spoke, where that is another one
-	Why     string          `json:"why,omitempty"`   // of a silence, and of what was superseded
-	Words   string          `json:"words,omitempty"` // plain words for a failure
-	Message round.MessageID `json:"message,omitempty"`
-	Summary TurnRecord      `json:"summary"` // of this device's own turn
-}
-
-// Outcome is how a question ended (room.md 8, I2).
-type Outcome string
-
-// Outcomes.
-const (
-	OutcomeAnswered   Outcome = "answered"
-	OutcomeSilent     Outcome = "silent"     // nobody wanted to say anything, and that is right so
-	OutcomeSuperseded Outcome = "superseded" // a newer press or question came
-	OutcomeFailed     Outcome = "failed"
-)
-
 // Inquire asks as if the text had been spoken, and waits until that has come to its end: here, or in the room. To are the
 // companions that are meant, by name, alias or id.
 func (d *Device) Inquire(ctx context.Context, text string, to ...string) (Answer, error) {
@@ -58,7 +34,7 @@ func (d *Device) Inquire(ctx context.Context, text string, to ...string) (Answer
 	switch {
 	case err != nil:
 		return a, err
-	case t.Reason == reasonDone:
+	case t.Reason == turn.Done.String():
 		a.Outcome = OutcomeAnswered
 	case t.Reason == turn.InterruptedByPress.String():
 		a.Outcome, a.Why = OutcomeSuperseded, "somebody pressed a button, or asked something else"

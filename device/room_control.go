@@ -8,10 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"conch/companions"
 	"conch/companions/round"
 	"conch/device/condition"
-	"conch/mqtt"
 )
 
 // What the control socket says of the room.
@@ -20,22 +18,6 @@ import (
 //	GET  /room/watch      -> one ledger entry a line, as they happen, until the client goes away
 //	GET  /room/why        -> {"text": …}: who spoke last and why, and why the others did not
 //	POST /room/control    {"companion": …, "involvement": …, "mute": …} -> Turned
-
-// RoomStatus is who is in the room, as this device sees it.
-type RoomStatus struct {
-	Room      string               `json:"room"`
-	Device    round.DeviceID       `json:"device"` // this one
-	Broker    string               `json:"broker"` // empty: none
-	Connected bool                 `json:"connected"`
-	Trouble   string               `json:"trouble,omitempty"` // why it is not, in words
-	Members   []round.Member       `json:"members"`           // this device first
-	Missing   []round.DeviceID     `json:"missing,omitempty"` // of room.members
-	Setting   round.Setting        `json:"setting,omitzero"`  // manners of the whole room, as turned last
-	Driver    companions.RoomStats `json:"driver"`
-	Wire      *mqtt.Stats          `json:"wire,omitempty"`
-	Pairing   PairingLine          `json:"pairing"`
-	Paired    *RoomPairing         `json:"paired,omitempty"` // by pairing; nil: this device is in no such room
-}
 
 // RoomStatus tells who is in the room.
 func (d *Device) RoomStatus() (RoomStatus, error) {
@@ -76,20 +58,6 @@ func (d *Device) RoomStatus() (RoomStatus, error) {
 		s.Wire, s.Connected = &wire, wire.Up
 	}
 	return s, nil
-}
-
-// Ignored counts what came and changed nothing, by reason.
-func (s RoomStatus) Ignored() map[string]uint64 {
-	all := map[string]uint64{}
-	for why, n := range s.Driver.Ignored {
-		all[why] += n
-	}
-	if s.Wire != nil {
-		for why, n := range s.Wire.Refused {
-			all[string(why)] += n
-		}
-	}
-	return all
 }
 
 func (d *Device) roomMux(mux *http.ServeMux) {
@@ -134,12 +102,6 @@ func (d *Device) serveWatch(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-}
-
-// Turned is what POST /room/control answers: what it has asked every device for.
-type Turned struct {
-	Companion round.CompanionID `json:"companion,omitempty"` // empty: the whole room
-	Text      string            `json:"text"`
 }
 
 // manners turns a companion's manners or the room's, and refuses what does not exist.

@@ -297,7 +297,7 @@ func TestFlatLostSessionLeavesAnothersTurnAlone(t *testing.T) {
 	x.wait("Ada has spoken", kind(round.EntrySpoke, "ada"))
 	f.calm()
 	ended := x.turnsEnded()
-	if last := ended[len(ended)-1]; last.Who != "Ada" || last.Reason != reasonDone {
+	if last := ended[len(ended)-1]; last.Who != "Ada" || last.Reason != turn.Done.String() {
 		t.Errorf("the last turn: %+v; want Ada's, done", last)
 	}
 	if !x.conds.Holds(condition.VoiceLost + ".ben") {
@@ -401,13 +401,13 @@ func TestFlatPressTooShortGivesTheFloorBack(t *testing.T) {
 			hall.until("the press is known", hall.room.Taken)
 			kitchen.hand.Release()
 		})
-		if r.Reason == reasonTooShort {
+		if r.Reason == turn.TooShort.String() {
 			break
 		}
 		f.calm()
 		hall.until("the floor is free", func() bool { return !hall.room.Taken() && !kitchen.room.Taken() })
 	}
-	if r.Reason != reasonTooShort {
+	if r.Reason != turn.TooShort.String() {
 		t.Fatalf("the turn ended %s; want too short", r.Reason)
 	}
 	for _, x := range f.boxes {

@@ -212,15 +212,15 @@ func (t *roomTalk) remove(j *job) bool {
 func (t *roomTalk) report(j *job, r coordinator.Record) {
 	e := round.SpeechEnded{
 		Place: j.grant.Place, Companion: j.grant.Companion, OK: r.Audible,
-		Cut: r.Audible && r.Reason != reasonDone, Heard: time.Duration(r.HeardMS * float64(time.Millisecond)), Text: r.Said, Why: r.Reason,
+		Cut: r.Audible && r.Reason != turn.Done.String(), Heard: time.Duration(r.HeardMS * float64(time.Millisecond)), Text: r.Said, Why: r.Reason,
 	}
 	if r.Whole { // a press in the silence behind the words takes nothing away from them
-		e.Cut, e.Why = false, reasonDone
+		e.Cut, e.Why = false, turn.Done.String()
 	}
 	if e.Cut {
 		e.Text = r.HeardText
 	}
-	if r.Reason == reasonDone && r.Tools > 0 { // it did what was asked, without a word
+	if r.Reason == turn.Done.String() && r.Tools > 0 { // it did what was asked, without a word
 		e.OK = true
 	}
 	if j.abandon != "" {

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"conch/companions/round"
+	"conch/coordinator/turn"
 	"conch/mqtt"
 )
 
@@ -35,7 +36,7 @@ func EntryText(e RoomEntry, members []round.Member) string {
 		return fmt.Sprintf("floor    %s gives it up%s\n", n.companion(e.Companion), whyText(n.words(e.Why)))
 	case round.EntrySpoke:
 		end := ""
-		if e.Why != "" && e.Why != reasonDone {
+		if e.Why != "" && e.Why != turn.Done.String() {
 			end = ", then it was cut" + whyText(e.Why)
 		}
 		return fmt.Sprintf("spoke    %s, %.1f s heard%s\n", n.companion(e.Companion), float64(e.HeardMS)/1000, end)

@@ -3,14 +3,10 @@ package device
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // A loop can be made to stand still on purpose, to see what the watchdog makes of it: conch debug stall LOOP. Only who may
@@ -49,32 +45,6 @@ func (d *Device) Stall(ctx context.Context, name string, length time.Duration) (
 		}
 	}
 	return "", ctx.Err()
-}
-
-// peerKey is under what the context of a request has the user at the other end.
-type peerKey struct{}
-
-// withPeer notes who is at the other end of a connection (unix(7), SO_PEERCRED).
-func withPeer(ctx context.Context, c net.Conn) context.Context {
-	u, ok := c.(*net.UnixConn)
-	if !ok {
-		return ctx
-	}
-	raw, err := u.SyscallConn()
-	if err != nil {
-		return ctx
-	}
-	var cred *unix.Ucred
-	if raw.Control(func(fd uintptr) { cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }) != nil || err != nil {
-		return ctx
-	}
-	return context.WithValue(ctx, peerKey{}, int(cred.Uid))
-}
-
-// mayEnd says whether the user who asks could end this process.
-func mayEnd(r *http.Request) bool {
-	uid, ok := r.Context().Value(peerKey{}).(int)
-	return ok && (uid == 0 || uid == os.Getuid())
 }
 
 // debugMux serves what is for whoever tests the appliance:

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -117,30 +116,6 @@ func (d *Device) Why() string {
 	return "Nobody has said anything here yet."
 }
 
-// why tells of a turn of a companion that is alone.
-func (t TurnRecord) why() string {
-	after, because := " after somebody pressed the button", "it is the only one here"
-	switch {
-	case t.Asked != "":
-		after = fmt.Sprintf(" after a person said “%s”", t.Asked)
-	case t.Source == turn.SourceInject.String():
-		after, because = "", "it was told to say something"
-	}
-	switch {
-	case t.Said == "" && t.HeardMS == 0 && t.Reason == reasonTooShort:
-		return "Nobody spoke" + after + ": that was too short to be a question."
-	case t.Said == "" && t.HeardMS == 0 && t.Words != "":
-		return "Nobody spoke" + after + ": " + wordsText(turn.Words(t.Words))
-	case t.Said == "" && t.HeardMS == 0:
-		return "Nobody spoke" + after + ": the turn ended as " + t.Reason + "."
-	case t.Reason == reasonInterrupted:
-		return fmt.Sprintf("%s spoke%s: %s. A press cut it after %.1f s.", t.Who, after, because, t.HeardMS/1000)
-	case t.Reason != reasonDone && t.Words != "":
-		return fmt.Sprintf("%s spoke%s: %s. It broke off: %s", t.Who, after, because, wordsText(turn.Words(t.Words)))
-	}
-	return fmt.Sprintf("%s spoke%s: %s.", t.Who, after, because)
-}
-
 // Hush silences the device without a press, as the room does.
 func (d *Device) Hush() { d.coordinator.Hush(d.now(), d.speaker.Drop()) }
 
@@ -149,24 +124,3 @@ func (d *Device) Press() { d.hand.Set(true) }
 
 // Release: see Press.
 func (d *Device) Release() { d.hand.Set(false) }
-
-// Sentence is the record for people: what was asked, what was answered.
-func (t TurnRecord) Sentence(companion string) string {
-	var b strings.Builder
-	if t.Asked != "" {
-		fmt.Fprintf(&b, "you: %s\n", t.Asked)
-	}
-	switch {
-	case t.Said != "" && t.Reason == "interrupted" && !t.Whole:
-		fmt.Fprintf(&b, "%s: %s … (cut after %.1f s)\n", companion, t.Said, t.HeardMS/1000)
-	case t.Said != "":
-		fmt.Fprintf(&b, "%s: %s\n", companion, t.Said)
-	}
-	if t.Reason == reasonTooShort {
-		b.WriteString("conch: that was too short to be a question\n")
-	}
-	if t.Words != "" {
-		fmt.Fprintf(&b, "conch: %s\n", wordsText(turn.Words(t.Words)))
-	}
-	return b.String()
-}

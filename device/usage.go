@@ -6,25 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"time"
 
 	"conch/coordinator/turn"
 	"conch/device/condition"
 )
-
-// UsageReport is what was used today, by all companions of the device, and the household's own limits.
-type UsageReport struct {
-	Day           string    `json:"day"`
-	Tokens        int64     `json:"tokens"`
-	Cost          float64   `json:"cost"` // in the currency of voice.price_in and voice.price_out
-	Responses     int       `json:"responses"`
-	HeardSeconds  float64   `json:"heard_s"`
-	SaidSeconds   float64   `json:"said_s"`
-	CeilingTokens int       `json:"ceiling_tokens"` // 0: none
-	CeilingCost   float64   `json:"ceiling_cost"`   // 0: none
-	Refusing      string    `json:"refusing,omitempty"`
-	Until         time.Time `json:"until"` // when the count begins anew
-}
 
 var errNoUsage = errors.New("usage: this voice does not count what it uses")
 

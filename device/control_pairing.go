@@ -87,7 +87,7 @@ type PairingLine struct {
 	Why      PairingWhy     `json:"why,omitempty"`
 	Text     string         `json:"text"` // one sentence for people
 
-	run int // attempt
+	Run int `json:"-"` // the attempt that it is of
 }
 
 // Over says that nothing is under way.

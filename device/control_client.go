@@ -1,0 +1,138 @@
+package device
+
+import (
+	"bufio"
+	"conch/device/config"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// ErrRefused wraps every refusal of a flag, file, device or value: nothing was started, exit status 2.
+var ErrRefused = errors.New("refused")
+
+// A Remote is a running appliance, as the CLI sees it.
+type Remote struct {
+	path   string
+	client *http.Client
+}
+
+// serviceRuntime is where the shipped unit's socket is (RuntimeDirectory). Nobody who asks the service something has that
+// directory in the environment, as the service itself has.
+const serviceRuntime = "/run/conch"
+
+// Dial finds the appliance of this configuration: at its own socket, and where nobody has set state.runtime, the service.
+func Dial(cfg config.Config) (*Remote, error) {
+	r, err := dialAt(cfg.State.Socket())
+	service := config.State{Runtime: serviceRuntime}.Socket()
+	if err == nil || !cfg.Unset("state.runtime") || service == cfg.State.Socket() {
+		return r, err
+	}
+	if _, e := os.Lstat(serviceRuntime); e != nil { // it is not installed, or does not run
+		return nil, err
+	}
+	return dialAt(service)
+}
+
+func dialAt(path string) (*Remote, error) {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", path)
+	}
+	c, err := dial(context.Background(), "", "")
+	if err != nil {
+		return nil, noConch(path, err)
+	}
+	_ = c.Close()
+	return &Remote{path: path, client: &http.Client{Transport: &http.Transport{DialContext: dial}}}, nil
+}
+
+// Close gives up the connections that are kept for the next request.
+func (r *Remote) Close() { r.client.CloseIdleConnections() }
+
+// noConch says why nobody answers at path.
+func noConch(path string, err error) error {
+	switch {
+	case errors.Is(err, syscall.EACCES):
+		return fmt.Errorf("%s: this user may not talk to conch (run it as the user that conch runs as, or join that one's group)", path)
+	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ECONNREFUSED): // what a killed one leaves
+		return fmt.Errorf("no running conch at %s (start one with: conch run)", path)
+	}
+	return fmt.Errorf("no running conch at %s: %w (start one with: conch run)", path, err)
+}
+
+// failure is the error in an answer.
+func failure(status int, text []byte) error {
+	err := errors.New(strings.TrimSpace(string(text)))
+	if status == http.StatusBadRequest {
+		return fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	return err
+}
+
+// Do sends one request and decodes the answer into out, if not nil.
+func (r *Remote) Do(ctx context.Context, method, path string, in, out any) error {
+	var body io.Reader
+	if in != nil {
+		data, err := json.Marshal(in)
+		if err != nil {
+			return err
+		}
+		body = strings.NewReader(string(data))
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://conch"+path, body)
+	if err != nil {
+		return err
+	}
+	resp, err := r.client.Do(req)
+	if err != nil {
+		return fmt.Errorf("conch at %s: %w", r.path, err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, 8<<20))
+	if err != nil {
+		return fmt.Errorf("conch at %s: %w", r.path, err)
+	}
+	if resp.StatusCode >= 300 {
+		return failure(resp.StatusCode, data)
+	}
+	if out == nil {
+		return nil
+	}
+	return json.Unmarshal(data, out)
+}
+
+// Lines sends one request and calls each with every line of the answer, as it comes, until ctx ends.
+func (r *Remote) Lines(ctx context.Context, path string, each func(line []byte)) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://conch"+path, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := r.client.Do(req)
+	if err != nil {
+		return fmt.Errorf("conch at %s: %w", r.path, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode >= 300 {
+		data, _ := io.ReadAll(io.LimitReader(resp.Body, maxRequest))
+		return failure(resp.StatusCode, data)
+	}
+	sc := bufio.NewScanner(resp.Body)
+	sc.Buffer(nil, 1<<20)
+	for sc.Scan() {
+		each(sc.Bytes())
+	}
+	if ctx.Err() != nil {
+		return nil // that is how one stops watching
+	}
+	if err := sc.Err(); err != nil {
+		return fmt.Errorf("conch at %s: %w", r.path, err)
+	}
+	return errors.New("the appliance has ended")
+}

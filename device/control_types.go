@@ -1,0 +1,164 @@
+package device
+
+import (
+	clips "conch/audio/words"
+	"conch/companions"
+	"conch/companions/round"
+	"conch/coordinator"
+	"conch/coordinator/turn"
+	"conch/device/condition"
+	"conch/mqtt"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Status is what the box is and does now.
+type Status struct {
+	Version    string                `json:"version"`
+	Device     round.DeviceID        `json:"device,omitempty"` // empty: it has no identity
+	State      string                `json:"state"`
+	Quiet      bool                  `json:"quiet"` // no turn is live, nothing sounds and no words are to come
+	Button     string                `json:"button"`
+	Sound      string                `json:"sound"`
+	Buffer     string                `json:"buffer,omitempty"` // of the loudspeaker: what was granted, and what that means
+	Voice      string                `json:"voice"`
+	Ready      bool                  `json:"ready"`
+	Turns      uint64                `json:"turns"`
+	Volume     int                   `json:"volume"`
+	VolumeFrom string                `json:"volume_from"` // remembered, or where the configuration has it from (Row.Origin)
+	Muted      bool                  `json:"muted"`       // no capture device is open, by wish
+	Light      string                `json:"light,omitempty"`
+	Conditions []condition.Condition `json:"conditions"`
+	Usage      any                   `json:"usage,omitempty"`
+
+	Pairing PairingLine  `json:"pairing"`
+	Paired  *RoomPairing `json:"paired,omitempty"` // the room this device is in by pairing
+}
+
+// TurnRecord is a finished turn, as --json and the control socket give it.
+type TurnRecord struct {
+	Event  string `json:"event"` // "turn.end"
+	Device string `json:"device"`
+	Who    string `json:"who"` // the companion whose turn it was, by its name
+	coordinator.Record
+}
+
+// Answer is what a question came to, wherever in the room it was answered.
+type Answer struct {
+	Turn    string          `json:"turn"`
+	Outcome Outcome         `json:"outcome"`
+	Text    string          `json:"text"`            // what the companion said
+	Who     string          `json:"who,omitempty"`   // that companion's name
+	Place   string          `json:"place,omitempty"` // name of the device that spoke, where that is another one
+	Why     string          `json:"why,omitempty"`   // of a silence, and of what was superseded
+	Words   string          `json:"words,omitempty"` // plain words for a failure
+	Message round.MessageID `json:"message,omitempty"`
+	Summary TurnRecord      `json:"summary"` // of this device's own turn
+}
+
+// Outcome is how a question ended (room.md 8, I2).
+type Outcome string
+
+// Outcomes.
+const (
+	OutcomeAnswered   Outcome = "answered"
+	OutcomeSilent     Outcome = "silent"     // nobody wanted to say anything, and that is right so
+	OutcomeSuperseded Outcome = "superseded" // a newer press or question came
+	OutcomeFailed     Outcome = "failed"
+)
+
+// RoomStatus is who is in the room, as this device sees it.
+type RoomStatus struct {
+	Room      string               `json:"room"`
+	Device    round.DeviceID       `json:"device"` // this one
+	Broker    string               `json:"broker"` // empty: none
+	Connected bool                 `json:"connected"`
+	Trouble   string               `json:"trouble,omitempty"` // why it is not, in words
+	Members   []round.Member       `json:"members"`           // this device first
+	Missing   []round.DeviceID     `json:"missing,omitempty"` // of room.members
+	Setting   round.Setting        `json:"setting,omitzero"`  // manners of the whole room, as turned last
+	Driver    companions.RoomStats `json:"driver"`
+	Wire      *mqtt.Stats          `json:"wire,omitempty"`
+	Pairing   PairingLine          `json:"pairing"`
+	Paired    *RoomPairing         `json:"paired,omitempty"` // by pairing; nil: this device is in no such room
+}
+
+// Ignored counts what came and changed nothing, by reason.
+func (s RoomStatus) Ignored() map[string]uint64 {
+	all := map[string]uint64{}
+	for why, n := range s.Driver.Ignored {
+		all[why] += n
+	}
+	if s.Wire != nil {
+		for why, n := range s.Wire.Refused {
+			all[string(why)] += n
+		}
+	}
+	return all
+}
+
+// Turned is what POST /room/control answers: what it has asked every device for.
+type Turned struct {
+	Companion round.CompanionID `json:"companion,omitempty"` // empty: the whole room
+	Text      string            `json:"text"`
+}
+
+// UsageReport is what was used today, by all companions of the device, and the household's own limits.
+type UsageReport struct {
+	Day           string    `json:"day"`
+	Tokens        int64     `json:"tokens"`
+	Cost          float64   `json:"cost"` // in the currency of voice.price_in and voice.price_out
+	Responses     int       `json:"responses"`
+	HeardSeconds  float64   `json:"heard_s"`
+	SaidSeconds   float64   `json:"said_s"`
+	CeilingTokens int       `json:"ceiling_tokens"` // 0: none
+	CeilingCost   float64   `json:"ceiling_cost"`   // 0: none
+	Refusing      string    `json:"refusing,omitempty"`
+	Until         time.Time `json:"until"` // when the count begins anew
+}
+
+// why tells of a turn of a companion that is alone.
+func (t TurnRecord) why() string {
+	after, because := " after somebody pressed the button", "it is the only one here"
+	switch {
+	case t.Asked != "":
+		after = fmt.Sprintf(" after a person said “%s”", t.Asked)
+	case t.Source == turn.SourceInject.String():
+		after, because = "", "it was told to say something"
+	}
+	switch {
+	case t.Said == "" && t.HeardMS == 0 && t.Reason == turn.TooShort.String():
+		return "Nobody spoke" + after + ": that was too short to be a question."
+	case t.Said == "" && t.HeardMS == 0 && t.Words != "":
+		return "Nobody spoke" + after + ": " + clips.Text(t.Words)
+	case t.Said == "" && t.HeardMS == 0:
+		return "Nobody spoke" + after + ": the turn ended as " + t.Reason + "."
+	case t.Reason == turn.InterruptedByPress.String():
+		return fmt.Sprintf("%s spoke%s: %s. A press cut it after %.1f s.", t.Who, after, because, t.HeardMS/1000)
+	case t.Reason != turn.Done.String() && t.Words != "":
+		return fmt.Sprintf("%s spoke%s: %s. It broke off: %s", t.Who, after, because, clips.Text(t.Words))
+	}
+	return fmt.Sprintf("%s spoke%s: %s.", t.Who, after, because)
+}
+
+// Sentence is the record for people: what was asked, what was answered.
+func (t TurnRecord) Sentence(companion string) string {
+	var b strings.Builder
+	if t.Asked != "" {
+		fmt.Fprintf(&b, "you: %s\n", t.Asked)
+	}
+	switch {
+	case t.Said != "" && t.Reason == "interrupted" && !t.Whole:
+		fmt.Fprintf(&b, "%s: %s … (cut after %.1f s)\n", companion, t.Said, t.HeardMS/1000)
+	case t.Said != "":
+		fmt.Fprintf(&b, "%s: %s\n", companion, t.Said)
+	}
+	if t.Reason == turn.TooShort.String() {
+		b.WriteString("conch: that was too short to be a question\n")
+	}
+	if t.Words != "" {
+		fmt.Fprintf(&b, "conch: %s\n", clips.Text(t.Words))
+	}
+	return b.String()
+}
