@@ -17,6 +17,7 @@ import (
 	"conch/coordinator/turn"
 	"conch/device/condition"
 	"conch/device/config"
+	"conch/device/control"
 	"conch/gpio"
 )
 
@@ -138,7 +139,7 @@ type appliance struct {
 	alone  bool // standard input is the only button: its end is the end
 }
 
-func (a *appliance) turnEnded(t TurnRecord) {
+func (a *appliance) turnEnded(t control.Turn) {
 	if a.screen.known(t.Asked) {
 		t.Asked = ""
 	}
@@ -258,8 +259,8 @@ func (d *Device) soundWords() string {
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // Status is what the box is and does now.
-func (d *Device) Status() Status {
-	s := Status{
+func (d *Device) Status() control.Status {
+	s := control.Status{
 		Version: Version(), Device: d.self, State: d.coordinator.State().String(), Quiet: d.Quiet(), Sound: d.soundWords(), Voice: d.voiceLine(),
 		Ready: d.Ready(), Turns: d.turns.Load(), Volume: int(d.volume.Load()), VolumeFrom: *d.volumeFrom.Load(), Conditions: d.conds.List(),
 		Muted: d.Muted(), Light: d.lights.String(), Pairing: d.PairingNow(), Paired: d.pairedStatus(),

@@ -14,6 +14,7 @@ import (
 
 	"conch/device/condition"
 	"conch/device/config"
+	"conch/device/control"
 	"conch/gpio"
 )
 
@@ -216,7 +217,7 @@ func chooseButtons(cfg config.Config, in *os.File, out io.Writer, now func() tim
 	if pin {
 		o, err := buttonOptions(&cfg, now)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrRefused, err)
+			return nil, fmt.Errorf("%w: %w", control.ErrRefused, err)
 		}
 		sources = append(sources, reopen(fmt.Sprintf("GPIO%d", cfg.Button.Pin), quiet, func() (*gpio.Button, error) {
 			return gpio.OpenButton(strconv.Itoa(cfg.Button.Pin), o)
@@ -230,7 +231,7 @@ func chooseButtons(cfg config.Config, in *os.File, out io.Writer, now func() tim
 	case "evdev":
 		o, err := buttonOptions(&cfg, now)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrRefused, err)
+			return nil, fmt.Errorf("%w: %w", control.ErrRefused, err)
 		}
 		keys := gpio.KeysOptions{Device: cfg.Button.Device, Keys: cfg.Button.Keys, Button: o}
 		sources = append(sources, reopen(keys.String(), false, func() (*gpio.Button, error) { return gpio.OpenKeys(keys) }))
@@ -283,7 +284,7 @@ func stuckAfter(c *config.Config) time.Duration { return c.Turn.Listen + 5*time.
 func CheckButton(cfg config.Config) error {
 	if cfg.Button.Source == "evdev" {
 		if err := gpio.FindKeys(gpio.KeysOptions{Device: cfg.Button.Device, Keys: cfg.Button.Keys}); err != nil {
-			return fmt.Errorf("%w: config: button.source = \"evdev\"; set by %s: %w; %s", ErrRefused, cfg.Origin("button.source"), err, buttonRemedy(err))
+			return fmt.Errorf("%w: config: button.source = \"evdev\"; set by %s: %w; %s", control.ErrRefused, cfg.Origin("button.source"), err, buttonRemedy(err))
 		}
 		return nil
 	}
@@ -296,10 +297,10 @@ func CheckButton(cfg config.Config) error {
 	who, err := gpio.Holder(cfg.Button.Pin, cfg.Button.Chip)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w: config: button.pin = %d; set by %s: %w", ErrRefused, cfg.Button.Pin, cfg.Origin("button.pin"), err)
+		return fmt.Errorf("%w: config: button.pin = %d; set by %s: %w", control.ErrRefused, cfg.Button.Pin, cfg.Origin("button.pin"), err)
 	case who != "" && !strings.HasPrefix(who, "conch@"):
 		return fmt.Errorf("%w: config: button.pin = %d; set by %s: %w: %s holds it (see conch gpio list); end that, or take another pin",
-			ErrRefused, cfg.Button.Pin, cfg.Origin("button.pin"), gpio.ErrPinInUse, who)
+			control.ErrRefused, cfg.Button.Pin, cfg.Origin("button.pin"), gpio.ErrPinInUse, who)
 	}
 	return nil
 }

@@ -39,6 +39,7 @@ import (
 	"conch/coordinator/turn"
 	"conch/device/condition"
 	"conch/device/config"
+	"conch/device/control"
 	"conch/gpio"
 	"conch/gpio/light"
 	"conch/mqtt/discovery"
@@ -682,7 +683,7 @@ func effects(t *testing.T) []effect {
 	return []effect{
 		{"device.name", "", func(s *seam) string { // in the record of each turn
 			got := ""
-			d := s.new(Options{OnTurn: func(r TurnRecord) { got = r.Device }})
+			d := s.new(Options{OnTurn: func(r control.Turn) { got = r.Device }})
 			d.turnEnded(coordinator.Record{})
 			return got
 		}, map[string]string{`""`: "*", `"kitchen"`: "kitchen"}},
@@ -851,7 +852,7 @@ func effects(t *testing.T) []effect {
 			return fmt.Sprint(files)
 		}, map[string]string{`""`: "/conch/identity.key", q(state): state + "/identity.key"}},
 		{"state.runtime", "", func(s *seam) string {
-			l, err := listenControl(s.cfg.State.Socket())
+			l, err := control.Listen(s.cfg.State.Socket())
 			if err != nil {
 				return err.Error()
 			}

@@ -8,27 +8,17 @@ import (
 	"time"
 
 	"conch/device/condition"
+	"conch/device/control"
 )
 
-// The control socket: HTTP and JSON over a unix socket in the runtime directory, for the CLI and for whoever watches the
-// box. Requests enter the same inboxes as the button.
-//
-//	POST /ask    {"text": …, "to": [names]}  -> Answer, when the question has come to its end, here or in the room
-//	POST /say    {"text": …}  -> {"outcome": …}
-//	POST /press, /release     -> 204
-//	POST /mute, /light        -> mute.go, light.go
-//	GET /usage, POST /usage/reset -> usage.go
-//	GET  /status              -> Status
-//	GET  /room, …             -> room_control.go, pair_control.go
-//	GET  /why                 -> {"text": …}: who spoke last and why, and why the others did not
-//	GET  /recent              -> the last facts, orders and transitions, oldest first
-//	GET  /metrics             -> Prometheus text
+// What answers at the control socket; package control says what is asked and answered there.
+
 const controlDeadline = 3 * time.Minute // longer than any turn without a person
 
 // serveControl serves until ctx ends. Without a socket one can still talk to the device: that is a condition, not an end.
 func (d *Device) serveControl(ctx context.Context) error {
-	l, err := listenControl(d.cfg.State.Socket())
-	if errors.Is(err, errRunning) {
+	l, err := control.Listen(d.cfg.State.Socket())
+	if errors.Is(err, control.ErrRunning) {
 		return err
 	}
 	if err != nil {
@@ -37,7 +27,7 @@ func (d *Device) serveControl(ctx context.Context) error {
 	}
 	mux := d.controlMux()
 	d.debugMux(ctx, mux)
-	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10, ConnContext: withPeer}
+	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10, ConnContext: control.WithPeer}
 	ended := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(ended)
@@ -66,24 +56,24 @@ const restartAnswers = 500 * time.Millisecond
 func (d *Device) controlMux() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /ask", func(w http.ResponseWriter, r *http.Request) {
-		text, to, ok := requestText(w, r)
+		text, to, ok := control.DecodeText(w, r)
 		if !ok {
 			return
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), controlDeadline)
 		defer cancel()
 		a, err := d.Inquire(ctx, text, to...)
-		reply(w, a, err)
+		control.Reply(w, a, err)
 	})
 	mux.HandleFunc("POST /say", func(w http.ResponseWriter, r *http.Request) {
-		text, _, ok := requestText(w, r)
+		text, _, ok := control.DecodeText(w, r)
 		if !ok {
 			return
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), controlDeadline)
 		defer cancel()
 		outcome, err := d.Say(ctx, text)
-		reply(w, map[string]string{"outcome": outcome}, err)
+		control.Reply(w, map[string]string{"outcome": outcome}, err)
 	})
 	mux.HandleFunc("POST /press", func(w http.ResponseWriter, _ *http.Request) {
 		d.Press()
@@ -93,9 +83,11 @@ func (d *Device) controlMux() *http.ServeMux {
 		d.Release()
 		w.WriteHeader(http.StatusNoContent)
 	})
-	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { reply(w, d.Status(), nil) })
-	mux.HandleFunc("GET /why", func(w http.ResponseWriter, _ *http.Request) { reply(w, map[string]string{"text": d.Why()}, nil) })
-	mux.HandleFunc("GET /recent", func(w http.ResponseWriter, _ *http.Request) { reply(w, d.coordinator.Recent(), nil) })
+	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { control.Reply(w, d.Status(), nil) })
+	mux.HandleFunc("GET /why", func(w http.ResponseWriter, _ *http.Request) {
+		control.Reply(w, map[string]string{"text": d.Why()}, nil)
+	})
+	mux.HandleFunc("GET /recent", func(w http.ResponseWriter, _ *http.Request) { control.Reply(w, d.coordinator.Recent(), nil) })
 	d.roomMux(mux)
 	d.pairMux(mux)
 	d.muteMux(mux)

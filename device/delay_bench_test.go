@@ -24,6 +24,7 @@ import (
 	"conch/coordinator"
 	"conch/coordinator/turn"
 	"conch/device/config"
+	"conch/device/control"
 	"conch/gpio"
 	"conch/gpio/gpiotest"
 )
@@ -225,10 +226,10 @@ func measureDelay(b *testing.B, hold time.Duration, deltas int) (up, down []floa
 	hand := gpiotest.New(gpio.ButtonOptions{Clock: card.Clock().Now})
 	cfg := config.Default()
 	cfg.Audio.Preroll = 0 // what was captured before the edge is older
-	ended := make(chan TurnRecord, 1)
+	ended := make(chan control.Turn, 1)
 	captures := &timedCard{Card: card, now: card.Clock().Now}
 	d, err := New(cfg, Options{Log: slog.New(slog.DiscardHandler), Card: captures, Now: card.Clock().Now, Buttons: []gpio.Source{hand},
-		Voice: timedVoice{speaks{client}, &taken}, OnTurn: func(t TurnRecord) { ended <- t }})
+		Voice: timedVoice{speaks{client}, &taken}, OnTurn: func(t control.Turn) { ended <- t }})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"conch/coordinator/turn"
 	"conch/device/condition"
 	"conch/device/config"
+	"conch/device/control"
 	"conch/gpio"
 	"conch/gpio/light"
 	"conch/mqtt"
@@ -43,7 +44,7 @@ type Options struct {
 	Now     func() time.Duration         // nil: monotonic time since New
 	Clock   func() time.Time             // what the companion tells the time by; nil: time.Now
 	Control bool                         // serve the control socket
-	OnTurn  func(TurnRecord)             // after each turn, on the coordinator's goroutine: must not block
+	OnTurn  func(control.Turn)           // after each turn, on the coordinator's goroutine: must not block
 	Anyway  bool                         // start with what works: nobody is there who could mend the rest and start again
 	Room    RoomOptions
 	Typing  func() bool      // a person is in the middle of a line: the device does not begin anew meanwhile
@@ -91,7 +92,7 @@ type Device struct {
 	turns    atomic.Uint64
 	playback atomic.Pointer[soundState]
 	capture  atomic.Pointer[soundState]
-	last     atomic.Pointer[TurnRecord] // the turn that ended last; nil: none has
+	last     atomic.Pointer[control.Turn] // the turn that ended last; nil: none has
 
 	manager        *notifier   // nil: none. Fixed before Run
 	certainlyEarly atomic.Bool // no certificate is valid yet, by our clock

@@ -19,6 +19,7 @@ import (
 	"conch/companions"
 	"conch/companions/voice/realtime"
 	"conch/device/config"
+	"conch/device/control"
 	"conch/device/doctor"
 	"conch/gpio"
 )
@@ -113,7 +114,7 @@ func subject(o DoctorOptions, m *doctor.Machine) (*doctor.Subject, config.Config
 		s.Voice.Session = func(ctx context.Context) doctor.Session { return trySession(ctx, &cfg) }
 	}
 	s.StateDir, s.RuntimeDir = cfg.State.Dir, cfg.State.Runtime
-	if r, err := Dial(cfg); err == nil {
+	if r, err := control.Dial(cfg); err == nil {
 		s.Running = func(ctx context.Context) (doctor.Running, error) { return askRunning(ctx, r) }
 	}
 	s.Open = func(context.Context) (doctor.Opened, error) { return openSound(cfg) }
@@ -155,8 +156,8 @@ func serviceEnvironment(environ []string, m *doctor.Machine) (env []string, hidd
 }
 
 // askRunning asks the running appliance for its status and metrics.
-func askRunning(ctx context.Context, r *Remote) (doctor.Running, error) {
-	var s Status
+func askRunning(ctx context.Context, r *control.Remote) (doctor.Running, error) {
+	var s control.Status
 	if err := r.Do(ctx, "GET", "/status", nil, &s); err != nil {
 		return doctor.Running{}, err
 	}

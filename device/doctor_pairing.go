@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"conch/device/config"
+	"conch/device/control"
 	"conch/device/doctor"
 	"conch/mqtt"
 	"conch/mqtt/discovery"
@@ -29,7 +30,7 @@ const (
 )
 
 // checkPairing looks at everything there is of pairing, with the room as the running appliance has it.
-func checkPairing(ctx context.Context, cfg config.Config, s RoomStatus, running bool) []doctor.Finding {
+func checkPairing(ctx context.Context, cfg config.Config, s control.RoomStatus, running bool) []doctor.Finding {
 	id, err := mqtt.ReadIdentity(cfg.State.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil // told as identity
@@ -143,7 +144,7 @@ func checkPort(ctx context.Context, cfg config.Config, host bool) []doctor.Findi
 }
 
 func remoteRuns(cfg config.Config) bool {
-	_, err := Dial(cfg)
+	_, err := control.Dial(cfg)
 	return err == nil
 }
 

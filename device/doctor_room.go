@@ -17,6 +17,7 @@ import (
 	"conch/companions"
 	"conch/companions/round"
 	"conch/device/config"
+	"conch/device/control"
 	"conch/device/doctor"
 	"conch/mqtt"
 )
@@ -164,8 +165,8 @@ func packetsWere(n uint64) string {
 	return fmt.Sprintf("%d packets were", n)
 }
 
-func runningRoom(ctx context.Context, cfg config.Config) (s RoomStatus, running bool) {
-	r, err := Dial(cfg)
+func runningRoom(ctx context.Context, cfg config.Config) (s control.RoomStatus, running bool) {
+	r, err := control.Dial(cfg)
 	if err != nil {
 		return s, false
 	}
@@ -186,7 +187,7 @@ func checkIdentity(cfg config.Config) []doctor.Finding {
 }
 
 // checkMembers looks at room.members, and, if the appliance runs, at who of them is here.
-func checkMembers(cfg config.Config, s RoomStatus) []doctor.Finding {
+func checkMembers(cfg config.Config, s control.RoomStatus) []doctor.Finding {
 	others := cfg.Room.IDs()
 	if id, err := mqtt.ReadIdentity(cfg.State.Dir); err == nil {
 		others = slices.DeleteFunc(others, func(d round.DeviceID) bool { return d == id.ID() })

@@ -10,6 +10,7 @@ import (
 	"conch/coordinator/turn"
 	"conch/device/condition"
 	"conch/device/config"
+	"conch/device/control"
 )
 
 // Every fault of the voice ends in an answer or in words, and in IDLE; the next question is answered; nothing is left.
@@ -44,7 +45,7 @@ func TestFaultsOfTheVoice(t *testing.T) {
 			t.Parallel()
 			b := newBox(t, boxOptions{config: c.config})
 			b.server.SetFaults(c.faults)
-			var r TurnRecord
+			var r control.Turn
 			switch {
 			case c.spoken:
 				r = b.say(300 * time.Millisecond)

@@ -9,6 +9,7 @@ import (
 	"conch/coordinator/turn"
 	"conch/device/condition"
 	"conch/device/config"
+	"conch/device/control"
 )
 
 // otherwise is a card that says it is of another kind: a virtual one may be quiet, a real one never is.
@@ -44,7 +45,7 @@ func claims(backend string) func(audio.Card) audio.Card {
 func TestAMicrophoneThatGivesNothingIsTold(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, boxOptions{card: claims(audio.BackendALSA)})
-	unheard := func() TurnRecord {
+	unheard := func() control.Turn {
 		return b.nextTurn(func() {
 			b.hand.Press()
 			b.state(turn.Listening)

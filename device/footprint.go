@@ -16,6 +16,7 @@ import (
 
 	"conch/audio"
 	"conch/device/config"
+	"conch/device/control"
 )
 
 // Footprint starts this very program as an appliance of its own (private state, no button but the control socket), lets
@@ -153,10 +154,10 @@ func (f Footprint) Run(ctx context.Context) error {
 }
 
 // waitIdle polls the appliance until it has been quiet twice in a row.
-func waitIdle(ctx context.Context, remote *Remote, limit time.Duration) error {
+func waitIdle(ctx context.Context, remote *control.Remote, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	var s Status
+	var s control.Status
 	for idle := 0; idle < 2; {
 		if err := remote.Do(ctx, "GET", "/status", nil, &s); err != nil {
 			return err
@@ -172,16 +173,16 @@ func waitIdle(ctx context.Context, remote *Remote, limit time.Duration) error {
 }
 
 // waitReady polls the control socket of a starting appliance.
-func waitReady(ctx context.Context, cfg config.Config, limit time.Duration) (*Remote, Status, error) {
+func waitReady(ctx context.Context, cfg config.Config, limit time.Duration) (*control.Remote, control.Status, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	var last error
 	for {
-		r, err := Dial(cfg)
+		r, err := control.Dial(cfg)
 		if err == nil {
-			var s Status
+			var s control.Status
 			if err = r.Do(ctx, "GET", "/status", nil, &s); err == nil && s.Ready {
 				return r, s, nil
 			}
@@ -191,7 +192,7 @@ func waitReady(ctx context.Context, cfg config.Config, limit time.Duration) (*Re
 		}
 		select {
 		case <-ctx.Done():
-			return nil, Status{}, fmt.Errorf("%w (last: %w)", ctx.Err(), last)
+			return nil, control.Status{}, fmt.Errorf("%w (last: %w)", ctx.Err(), last)
 		case <-tick.C:
 		}
 	}

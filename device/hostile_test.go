@@ -15,6 +15,7 @@ import (
 	"conch/companions/voice/hostiletest"
 	"conch/coordinator/turn"
 	"conch/device/config"
+	"conch/device/control"
 )
 
 // Every way in which servers misbehave, against the whole device: nothing ends it, every turn ends, once, and what a person is
@@ -133,7 +134,7 @@ func meetHostile(t *testing.T, mode hostiletest.Mode, turns int) string {
 }
 
 // word is how a turn ended, for people.
-func word(r TurnRecord) string {
+func word(r control.Turn) string {
 	if r.Words != "" {
 		return r.Words
 	}

@@ -43,8 +43,9 @@ var imports = map[string][]string{
 	"mqtt/cpace":          {},
 	"mqtt/pairing":        {"companions/round", "mqtt", "mqtt/cpace"},
 	"device/condition":    {},
+	"device/control":      {"audio/words", "companions", "companions/round", "coordinator", "coordinator/turn", "device/condition", "device/config", "mqtt"},
 	"device/config":       {"companions/round", "device/condition", "gpio", "mqtt"}, // boards, and what an id of a device looks like
-	"device":              {"device/condition", "device/config", "device/doctor", "gpio", "gpio/…", "audio", "audio/…", "coordinator", "coordinator/…", "companions", "companions/…", "mqtt", "mqtt/…", "systemd"},
+	"device":              {"device/condition", "device/config", "device/control", "device/doctor", "gpio", "gpio/…", "audio", "audio/…", "coordinator", "coordinator/…", "companions", "companions/…", "mqtt", "mqtt/…", "systemd"},
 	"device/benchtest":    {},
 	"device/benchtest/…":  {"device/benchtest"},
 	"device/doctor":       {"gpio"},

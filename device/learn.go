@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"conch/device/config"
+	"conch/device/control"
 	"conch/gpio"
 )
 
@@ -34,7 +35,7 @@ func Learn(ctx context.Context, cfg config.Config, o LearnOptions) error {
 	if o.Listen == nil {
 		o.Listen = gpio.Learn
 	}
-	if r, err := Dial(cfg); err == nil && r != nil {
+	if r, err := control.Dial(cfg); err == nil && r != nil {
 		fmt.Fprintln(o.Out, "conch is running and may hold your button; if nothing is heard, stop it first: sudo systemctl stop conch")
 	}
 	uses := pinUses(&cfg)
@@ -59,7 +60,7 @@ func Learn(ctx context.Context, cfg config.Config, o LearnOptions) error {
 	case errors.Is(err, context.Canceled):
 		return errors.New("nothing was learnt, and nothing was changed")
 	case err != nil:
-		return fmt.Errorf("%w: %w", ErrRefused, err)
+		return fmt.Errorf("%w: %w", control.ErrRefused, err)
 	}
 	say("your button is %s", found)
 	edits, why := learnt(&cfg, found, gpio.Detect(gpio.DetectOptions{Root: o.Root}))
@@ -140,7 +141,7 @@ func (o LearnOptions) write(cfg config.Config, edits []config.Edit) error {
 	}
 	if !o.Yes {
 		if !term.IsTerminal(int(o.In.Fd())) {
-			return fmt.Errorf("%w: gpio learn: nobody to ask on standard input; --yes writes it, --print only shows it", ErrRefused)
+			return fmt.Errorf("%w: gpio learn: nobody to ask on standard input; --yes writes it, --print only shows it", control.ErrRefused)
 		}
 		fmt.Fprint(o.Out, "\nwrite this? [y/N] ")
 		answer, _ := bufio.NewReader(o.In).ReadString('\n')

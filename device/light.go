@@ -18,6 +18,7 @@ import (
 	"conch/coordinator/turn"
 	"conch/device/condition"
 	"conch/device/config"
+	"conch/device/control"
 	"conch/gpio"
 	"conch/gpio/light"
 )
@@ -187,20 +188,20 @@ func (d *Device) lightMux(mux *http.ServeMux) {
 			Look string  `json:"look"`
 			For  float64 `json:"for_ms"`
 		}
-		if !decodeRequest(w, r, &q) {
+		if !control.Decode(w, r, &q) {
 			return
 		}
 		look, err := light.ParseLook(q.Look)
 		name := d.lights.String()
 		switch {
 		case err != nil:
-			err = fmt.Errorf("%w: %w", ErrRefused, err)
+			err = fmt.Errorf("%w: %w", control.ErrRefused, err)
 		case name == "":
 			err = errors.New("there is no light, or it does not work (see: conch doctor)")
 		default:
 			d.lights.lamp.Show(look, min(time.Duration(q.For*float64(time.Millisecond)), maxSample))
 		}
-		reply(w, map[string]string{"light": name}, err)
+		control.Reply(w, map[string]string{"light": name}, err)
 	})
 }
 
@@ -220,10 +221,10 @@ func Looks() (all []Look) {
 func ShowLight(ctx context.Context, cfg config.Config, look string, length time.Duration, begun func(name string)) error {
 	shown, err := light.ParseLook(look)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrRefused, err)
+		return fmt.Errorf("%w: %w", control.ErrRefused, err)
 	}
 	length = min(length, maxSample)
-	if remote, err := Dial(cfg); err == nil {
+	if remote, err := control.Dial(cfg); err == nil {
 		var answer struct{ Light string }
 		in := map[string]any{"look": look, "for_ms": ms(length)}
 		if err := remote.Do(ctx, http.MethodPost, "/light", in, &answer); err != nil {
@@ -235,10 +236,10 @@ func ShowLight(ctx context.Context, cfg config.Config, look string, length time.
 	}
 	c, err := lightConfig(&cfg)
 	if err != nil {
-		return fmt.Errorf("%w: config: %w", ErrRefused, err)
+		return fmt.Errorf("%w: config: %w", control.ErrRefused, err)
 	}
 	if c.Driver == gpio.LightNone {
-		return fmt.Errorf("%w: there is no light: set light.driver, or device.board to a board that has one (conch gpio list --boards)", ErrRefused)
+		return fmt.Errorf("%w: there is no light: set light.driver, or device.board to a board that has one (conch gpio list --boards)", control.ErrRefused)
 	}
 	opened, err := light.Open(c)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"conch/audio"
 	"conch/coordinator/turn"
 	"conch/device/condition"
+	"conch/device/control"
 	"conch/gpio"
 )
 
@@ -149,8 +150,8 @@ func (d *Device) muteMux(mux *http.ServeMux) {
 		var q struct {
 			Muted bool `json:"muted"`
 		}
-		if decodeRequest(w, r, &q) {
-			reply(w, map[string]bool{"muted": q.Muted}, d.SetMuted(q.Muted))
+		if control.Decode(w, r, &q) {
+			control.Reply(w, map[string]bool{"muted": q.Muted}, d.SetMuted(q.Muted))
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"conch/device/condition"
+	"conch/device/control"
 	"conch/gpio/light"
 	"conch/mqtt"
 	"conch/mqtt/membership"
@@ -56,11 +57,11 @@ type pairer struct {
 	timer    *time.Timer
 
 	mu       sync.Mutex // guards what follows
-	line     PairingLine
+	line     control.PairingLine
 	lineRun  int           // the attempt that line is of
 	closes   time.Duration // of the window of line
 	at       []string      // where that is
-	watchers map[chan PairingLine]bool
+	watchers map[chan control.PairingLine]bool
 	saying   *sentence
 	port     int // that the window of this device is at; 0: none
 }
@@ -103,8 +104,8 @@ func (d *Device) wirePairing() {
 	p := d.pairing
 	p.d, p.facts, p.again, p.ended = d, make(chan any, maxFacts), make(chan struct{}), make(chan struct{})
 	p.window = make(chan struct{}, 1)
-	p.attempts, p.watchers = map[int]*attempt{}, map[chan PairingLine]bool{}
-	p.line = PairingLine{At: time.Now(), State: PairingIdle, Text: pairingText(PairingLine{State: PairingIdle})}
+	p.attempts, p.watchers = map[int]*attempt{}, map[chan control.PairingLine]bool{}
+	p.line = control.PairingLine{At: time.Now(), State: control.PairingIdle, Text: pairingText(control.PairingLine{State: control.PairingIdle})}
 	p.way = way{self: d.self, paired: p.room() != nil}
 	d.actors = append(d.actors, actor{"pairing", p.run})
 	if p.members != nil {
@@ -203,12 +204,12 @@ func (p *pairer) run(ctx context.Context) error {
 				p.take(ctx, f.fact)
 				f.run <- p.way.run // has room for one
 			case pairingOpened:
-				if f.run == p.way.run && p.way.state == PairingOpen {
-					p.show(func(l *PairingLine) { l.Code, p.closes, p.at = f.code, p.d.now()+f.length, f.addresses })
+				if f.run == p.way.run && p.way.state == control.PairingOpen {
+					p.show(func(l *control.PairingLine) { l.Code, p.closes, p.at = f.code, p.d.now()+f.length, f.addresses })
 				}
 			case pairingWrong:
-				if f.run == p.way.run && p.way.state == PairingOpen {
-					p.show(func(l *PairingLine) { l.Tries = pairing.MaxTries - f.left })
+				if f.run == p.way.run && p.way.state == control.PairingOpen {
+					p.show(func(l *control.PairingLine) { l.Tries = pairing.MaxTries - f.left })
 				}
 			case pairingAmid:
 				p.amid(ctx, f.presses)
@@ -243,7 +244,7 @@ func (p *pairer) take(ctx context.Context, fact any) {
 	next, orders := p.way.step(fact)
 	p.way = next
 	p.live.Store(next.live())
-	var ended *PairingLine
+	var ended *control.PairingLine
 	anew := false
 	for _, o := range orders {
 		switch o := o.(type) {
@@ -257,10 +258,10 @@ func (p *pairer) take(ctx context.Context, fact any) {
 	}
 	switch {
 	case ended != nil:
-		p.show(func(l *PairingLine) { *l = *ended })
+		p.show(func(l *control.PairingLine) { *l = *ended })
 	case next.state != before:
-		p.show(func(l *PairingLine) {
-			*l = PairingLine{State: next.state, Peer: next.target.Name, Room: next.target.Room}
+		p.show(func(l *control.PairingLine) {
+			*l = control.PairingLine{State: next.state, Peer: next.target.Name, Room: next.target.Room}
 		})
 	}
 	p.d.lights.lamp.Tell(func(f *light.Facts) { f.Pairing = next.live() })
@@ -348,7 +349,7 @@ func (p *pairer) spawn(f func()) {
 }
 
 // show changes the line that people see, and tells whoever watches. Owned by run.
-func (p *pairer) show(change func(*PairingLine)) {
+func (p *pairer) show(change func(*control.PairingLine)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	was := p.line
@@ -373,10 +374,10 @@ func (p *pairer) show(change func(*PairingLine)) {
 }
 
 // present is the line as of now; needs mu.
-func (p *pairer) present() PairingLine {
+func (p *pairer) present() control.PairingLine {
 	l := p.line
 	l.Run = p.lineRun
-	if l.State == PairingOpen && l.Code != "" {
+	if l.State == control.PairingOpen && l.Code != "" {
 		l.Seconds = max(0, (p.closes - p.d.now()).Seconds())
 	}
 	return l
@@ -384,8 +385,8 @@ func (p *pairer) present() PairingLine {
 
 // watch gives the present line, and each that follows, until ctx ends or the device does. Who does not read for watchLines
 // lines is given up.
-func (p *pairer) watch(ctx context.Context) <-chan PairingLine {
-	w := make(chan PairingLine, watchLines)
+func (p *pairer) watch(ctx context.Context) <-chan control.PairingLine {
+	w := make(chan control.PairingLine, watchLines)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	w <- p.present()

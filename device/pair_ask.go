@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"conch/device/condition"
+	"conch/device/control"
 	"conch/mqtt/membership"
 	"conch/mqtt/pairing"
 )
@@ -21,12 +22,12 @@ import (
 func (p *pairer) able() error {
 	switch {
 	case p.members == nil:
-		return fmt.Errorf("%w: this device cannot pair: %w", ErrRefused, p.cannot)
+		return fmt.Errorf("%w: this device cannot pair: %w", control.ErrRefused, p.cannot)
 	case p.room() != nil && p.room().Foreign != (p.d.cfg.Room.Broker != ""):
 		return fmt.Errorf("%w: this device's room was paired %s, and room.broker is %q: a window would lead to where nobody is; change room.broker back, or leave the room (conch room leave)",
-			ErrRefused, map[bool]string{true: "over a broker", false: "without a broker"}[p.room().Foreign], p.d.cfg.Room.Broker)
+			control.ErrRefused, map[bool]string{true: "over a broker", false: "without a broker"}[p.room().Foreign], p.d.cfg.Room.Broker)
 	case p.d.cfg.Room.Broker == "embedded":
-		return fmt.Errorf("%w: room.broker = \"embedded\" is for devices that are configured by hand; take it out, and paired devices find each other without it", ErrRefused)
+		return fmt.Errorf("%w: room.broker = \"embedded\" is for devices that are configured by hand; take it out, and paired devices find each other without it", control.ErrRefused)
 	}
 	return nil
 }
@@ -55,21 +56,21 @@ func (p *pairer) windowAt() []string {
 }
 
 // follow gives the first line of an attempt that done wants, or its end.
-func (p *pairer) follow(ctx context.Context, fact any, done func(PairingLine) bool) (PairingLine, error) {
+func (p *pairer) follow(ctx context.Context, fact any, done func(control.PairingLine) bool) (control.PairingLine, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	lines := p.watch(ctx)
 	run, err := p.ask(ctx, fact)
 	if err != nil {
-		return PairingLine{}, err
+		return control.PairingLine{}, err
 	}
-	var l PairingLine
+	var l control.PairingLine
 	for l = range lines {
 		switch {
 		case l.Run < run:
 		case done(l):
 			return l, nil
-		case l.State == PairingFailed:
+		case l.State == control.PairingFailed:
 			return l, errors.New(l.Text)
 		case l.Over():
 			return l, fmt.Errorf("pairing has ended: %s", l.Text)
@@ -82,49 +83,49 @@ func (p *pairer) follow(ctx context.Context, fact any, done func(PairingLine) bo
 }
 
 // Pair opens this device's window, and tells its code when it is open.
-func (d *Device) Pair(ctx context.Context) (PairOpened, error) {
+func (d *Device) Pair(ctx context.Context) (control.PairOpened, error) {
 	p := d.pairing
 	if err := p.able(); err != nil {
-		return PairOpened{}, err
+		return control.PairOpened{}, err
 	}
-	l, err := p.follow(ctx, wayPair{d.now()}, func(l PairingLine) bool { return l.State == PairingOpen && l.Code != "" })
+	l, err := p.follow(ctx, wayPair{d.now()}, func(l control.PairingLine) bool { return l.State == control.PairingOpen && l.Code != "" })
 	if err != nil {
-		return PairOpened{}, err
+		return control.PairOpened{}, err
 	}
-	return PairOpened{Code: l.Code, Seconds: l.Seconds, Device: d.self, Name: d.cfg.Device.Name, Room: d.roomName(), Addresses: p.windowAt()}, nil
+	return control.PairOpened{Code: l.Code, Seconds: l.Seconds, Device: d.self, Name: d.cfg.Device.Name, Room: d.roomName(), Addresses: p.windowAt()}, nil
 }
 
 // Join joins the room of a window somewhere else, and returns when that has come to its end.
-func (d *Device) Join(ctx context.Context, q JoinRequest) (PairingLine, error) {
+func (d *Device) Join(ctx context.Context, q control.JoinRequest) (control.PairingLine, error) {
 	p := d.pairing
 	if err := p.able(); err != nil {
-		return PairingLine{}, err
+		return control.PairingLine{}, err
 	}
 	code, err := plainCode(q.Code)
 	switch {
 	case err != nil:
-		return PairingLine{}, err
+		return control.PairingLine{}, err
 	case code == "" && !q.Listen:
-		return PairingLine{}, fmt.Errorf("%w: the code is missing: six digits, as the other device says them", ErrRefused)
+		return control.PairingLine{}, fmt.Errorf("%w: the code is missing: six digits, as the other device says them", control.ErrRefused)
 	case code != "" && q.Listen:
-		return PairingLine{}, fmt.Errorf("%w: a code to be heard need not be typed", ErrRefused)
+		return control.PairingLine{}, fmt.Errorf("%w: a code to be heard need not be typed", control.ErrRefused)
 	case p.room() != nil:
-		return PairingLine{}, fmt.Errorf("%w: %s", ErrRefused, pairingText(PairingLine{State: PairingFailed, Why: WhyAlready, Room: d.roomName()}))
+		return control.PairingLine{}, fmt.Errorf("%w: %s", control.ErrRefused, pairingText(control.PairingLine{State: control.PairingFailed, Why: control.WhyAlready, Room: d.roomName()}))
 	case q.Listen && d.mute.wish.Load():
-		return PairingLine{}, fmt.Errorf("%w: %s", ErrRefused, pairingText(PairingLine{State: PairingFailed, Why: WhyMuted}))
+		return control.PairingLine{}, fmt.Errorf("%w: %s", control.ErrRefused, pairingText(control.PairingLine{State: control.PairingFailed, Why: control.WhyMuted}))
 	}
 	to := wayWindow{Name: q.Host}
 	switch {
 	case q.Host != "" && p.foreign():
-		return PairingLine{}, fmt.Errorf("%w: these devices meet at the broker of room.broker: leave out the host", ErrRefused)
+		return control.PairingLine{}, fmt.Errorf("%w: these devices meet at the broker of room.broker: leave out the host", control.ErrRefused)
 	case q.Host != "":
 		address, err := d.hostPort(q.Host)
 		if err != nil {
-			return PairingLine{}, err
+			return control.PairingLine{}, err
 		}
 		to.Addresses = []string{address}
 	}
-	return p.follow(ctx, wayJoin{At: d.now(), Code: code, Target: to}, func(l PairingLine) bool { return l.State == PairingPaired })
+	return p.follow(ctx, wayJoin{At: d.now(), Code: code, Target: to}, func(l control.PairingLine) bool { return l.State == control.PairingPaired })
 }
 
 // plainCode takes out what people put between digits.
@@ -139,7 +140,7 @@ func plainCode(s string) (string, error) {
 		return "", nil
 	}
 	if len(code) != pairing.CodeLength || strings.ContainsFunc(code, func(r rune) bool { return r < '0' || r > '9' }) {
-		return "", fmt.Errorf("%w: a code is %d digits, as the other device says them", ErrRefused, pairing.CodeLength)
+		return "", fmt.Errorf("%w: a code is %d digits, as the other device says them", control.ErrRefused, pairing.CodeLength)
 	}
 	return code, nil
 }
@@ -151,53 +152,55 @@ func (d *Device) hostPort(host string) (string, error) {
 		h, port = strings.Trim(host, "[]"), strconv.Itoa(d.cfg.Room.Port)
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 || h == "" || strings.ContainsAny(h, " /") {
-		return "", fmt.Errorf("%w: host %q: must be a name or an address, with or without :PORT", ErrRefused, host)
+		return "", fmt.Errorf("%w: host %q: must be a name or an address, with or without :PORT", control.ErrRefused, host)
 	}
 	return net.JoinHostPort(h, port), nil
 }
 
 // CancelPairing ends what is under way, and says what there is now.
-func (d *Device) CancelPairing(ctx context.Context) (PairingLine, error) {
+func (d *Device) CancelPairing(ctx context.Context) (control.PairingLine, error) {
 	if _, err := d.pairing.ask(ctx, wayCancel{d.now()}); err != nil {
-		return PairingLine{}, err
+		return control.PairingLine{}, err
 	}
 	return d.PairingNow(), nil
 }
 
 // PairingNow is how far pairing has come.
-func (d *Device) PairingNow() PairingLine {
+func (d *Device) PairingNow() control.PairingLine {
 	d.pairing.mu.Lock()
 	defer d.pairing.mu.Unlock()
 	return d.pairing.present()
 }
 
 // WatchPairing tells how far it has come now, and each change, until ctx or the device ends.
-func (d *Device) WatchPairing(ctx context.Context) <-chan PairingLine { return d.pairing.watch(ctx) }
+func (d *Device) WatchPairing(ctx context.Context) <-chan control.PairingLine {
+	return d.pairing.watch(ctx)
+}
 
 // Leave leaves the room; the device begins anew when it has said so. A room whose files are damaged is given up.
-func (d *Device) Leave(ctx context.Context) (LeaveAnswer, error) {
+func (d *Device) Leave(ctx context.Context) (control.LeaveAnswer, error) {
 	p := d.pairing
 	room := p.room()
 	if d.conds.Holds(condition.RoomDamaged) {
 		if err := d.forgetDamaged(); err != nil {
-			return LeaveAnswer{}, err
+			return control.LeaveAnswer{}, err
 		}
-		l, err := p.follow(ctx, wayGone{At: d.now()}, func(l PairingLine) bool { return l.State == PairingLeft })
-		return LeaveAnswer{Text: l.Text}, err
+		l, err := p.follow(ctx, wayGone{At: d.now()}, func(l control.PairingLine) bool { return l.State == control.PairingLeft })
+		return control.LeaveAnswer{Text: l.Text}, err
 	}
 	if room == nil {
-		return LeaveAnswer{}, fmt.Errorf("%w: this device is in no room that was paired", ErrRefused)
+		return control.LeaveAnswer{}, fmt.Errorf("%w: this device is in no room that was paired", control.ErrRefused)
 	}
-	l, err := p.follow(ctx, wayLeave{d.now()}, func(l PairingLine) bool { return l.State == PairingLeft })
-	return LeaveAnswer{Room: room.Name, Text: l.Text}, err
+	l, err := p.follow(ctx, wayLeave{d.now()}, func(l control.PairingLine) bool { return l.State == control.PairingLeft })
+	return control.LeaveAnswer{Room: room.Name, Text: l.Text}, err
 }
 
 // Remove ends the membership of a device, named by its id or by its name in the room.
-func (d *Device) Remove(ctx context.Context, who string) (RemoveAnswer, error) {
+func (d *Device) Remove(ctx context.Context, who string) (control.RemoveAnswer, error) {
 	p := d.pairing
 	room := p.room()
 	if room == nil {
-		return RemoveAnswer{}, fmt.Errorf("%w: this device is in no room that was paired", ErrRefused)
+		return control.RemoveAnswer{}, fmt.Errorf("%w: this device is in no room that was paired", control.ErrRefused)
 	}
 	i := slices.IndexFunc(room.Members, func(m membership.Member) bool {
 		return string(m.ID) == who || strings.EqualFold(m.Name, who)
@@ -207,24 +210,24 @@ func (d *Device) Remove(ctx context.Context, who string) (RemoveAnswer, error) {
 		for _, m := range room.Members {
 			names = append(names, m.Name)
 		}
-		return RemoveAnswer{}, fmt.Errorf("%w: no device %q in the room: there are %s", ErrRefused, who, strings.Join(names, ", "))
+		return control.RemoveAnswer{}, fmt.Errorf("%w: no device %q in the room: there are %s", control.ErrRefused, who, strings.Join(names, ", "))
 	}
 	m := room.Members[i]
 	if m.ID == d.self {
-		return RemoveAnswer{}, fmt.Errorf("%w: that is this device: conch room leave", ErrRefused)
+		return control.RemoveAnswer{}, fmt.Errorf("%w: that is this device: conch room leave", control.ErrRefused)
 	}
 	if err := p.members.Remove(ctx, m.ID); err != nil {
-		return RemoveAnswer{}, fmt.Errorf("remove %s: %w", m.Name, err)
+		return control.RemoveAnswer{}, fmt.Errorf("remove %s: %w", m.Name, err)
 	}
-	return RemoveAnswer{Device: m.ID, Name: m.Name, Text: m.Name + " is no longer in the room"}, nil
+	return control.RemoveAnswer{Device: m.ID, Name: m.Name, Text: m.Name + " is no longer in the room"}, nil
 }
 
 // giveUp is leave for a room whose files are damaged.
 func (p *pairer) giveUp(ctx context.Context) {
-	why := PairingWhy("")
+	why := control.PairingWhy("")
 	if err := p.d.forgetDamaged(); err != nil {
 		p.d.log.Error(logPairErr, "err", err)
-		why = WhyDisk
+		why = control.WhyDisk
 	}
 	p.tell(ctx, wayGone{At: p.d.now(), Why: why})
 }
@@ -234,11 +237,11 @@ func (p *pairer) leave(ctx context.Context) {
 	name := p.d.roomName()
 	c, cancel := context.WithTimeout(ctx, leaveLimit)
 	defer cancel()
-	why := PairingWhy("")
+	why := control.PairingWhy("")
 	if err := p.members.Leave(c); err != nil {
 		p.d.log.Error(logPairErr, "err", err)
 		if p.room() != nil {
-			why = WhyDisk
+			why = control.WhyDisk
 		}
 	}
 	p.tell(ctx, wayGone{At: p.d.now(), Room: name, Why: why})

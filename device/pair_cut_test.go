@@ -17,6 +17,7 @@ import (
 	"conch/audio/audiotest"
 	"conch/companions"
 	"conch/device/config"
+	"conch/device/control"
 	"conch/mqtt/mqtttest"
 )
 
@@ -97,21 +98,21 @@ func (m *cutDevice) start(dies string) {
 	p, died := m.process, make(chan error, 1)
 	m.diedOf = died
 	go func() { died <- p.Wait() }() // ends with the process, which the test kills at the latest
-	m.status(func(s Status) bool { return s.Ready })
+	m.status(func(s control.Status) bool { return s.Ready })
 }
 
-func (m *cutDevice) remote() (*Remote, error) {
-	return dialAt(config.State{Runtime: m.dir}.Socket())
+func (m *cutDevice) remote() (*control.Remote, error) {
+	return control.DialSocket(config.State{Runtime: m.dir}.Socket())
 }
 
 // status waits until the device says what is wanted of it.
-func (m *cutDevice) status(want func(Status) bool) (s Status) {
+func (m *cutDevice) status(want func(control.Status) bool) (s control.Status) {
 	m.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if until(ctx, func() bool {
 		r, err := m.remote()
-		s = Status{}
+		s = control.Status{}
 		return err == nil && r.Do(ctx, "GET", "/status", nil, &s) == nil && want(s)
 	}) != nil {
 		m.t.Fatalf("%s is not what it should be after %s: %+v, paired %+v", m.name, patience, s, s.Paired)
@@ -136,7 +137,7 @@ func (m *cutDevice) end() {
 }
 
 // in says that a device is in a room with both of them, for good.
-func in(s Status) bool {
+func in(s control.Status) bool {
 	if s.Paired == nil || len(s.Paired.Members) != 2 {
 		return false
 	}
@@ -152,12 +153,12 @@ func in(s Status) bool {
 func pairCut(a, b *cutDevice) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	var o PairOpened
+	var o control.PairOpened
 	if r, err := a.remote(); err != nil || r.Do(ctx, "POST", "/room/pair", struct{}{}, &o) != nil {
 		return
 	}
 	if r, err := b.remote(); err == nil {
-		_ = r.Do(ctx, "POST", "/room/join", JoinRequest{Code: o.Code, Host: o.Addresses[0]}, nil) // what comes of it is seen by status
+		_ = r.Do(ctx, "POST", "/room/join", control.JoinRequest{Code: o.Code, Host: o.Addresses[0]}, nil) // what comes of it is seen by status
 	}
 }
 
@@ -195,8 +196,8 @@ func TestPowerCutWhilePairing(t *testing.T) {
 			victim.dead()
 			victim.start("")
 			if !c.in {
-				b.status(func(s Status) bool { return s.Paired == nil && s.Pairing.Over() })
-				if s := a.status(func(s Status) bool { return s.Pairing.Over() || s.Pairing.State == PairingOpen }); s.Paired != nil && !s.Paired.Members[1].Pending {
+				b.status(func(s control.Status) bool { return s.Paired == nil && s.Pairing.Over() })
+				if s := a.status(func(s control.Status) bool { return s.Pairing.Over() || s.Pairing.State == control.PairingOpen }); s.Paired != nil && !s.Paired.Members[1].Pending {
 					t.Errorf("the kitchen has %+v, and the hall is in no room", s.Paired.Members)
 				}
 				cancelPairing(t, a) // where its window is still open
@@ -223,7 +224,7 @@ func cancelPairing(t *testing.T, m *cutDevice) {
 	if err := r.Do(context.Background(), "POST", "/room/cancel", struct{}{}, nil); err != nil {
 		t.Fatal(err)
 	}
-	m.status(func(s Status) bool { return s.Pairing.Over() })
+	m.status(func(s control.Status) bool { return s.Pairing.Over() })
 }
 
 // unusedPort is one that nobody has right now.

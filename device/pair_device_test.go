@@ -17,6 +17,7 @@ import (
 	"conch/coordinator/turn"
 	"conch/device/condition"
 	"conch/device/config"
+	"conch/device/control"
 )
 
 // holds holds the button for d, and something is done meanwhile.
@@ -41,8 +42,8 @@ func TestHeldInSilenceOpensAWindow(t *testing.T) {
 	h := newHousehold(t)
 	x := h.raise("kitchen", "Ada", nil)
 	_, up := x.holds(longEnough, nil)
-	x.awaits(PairingLooking)
-	x.awaits(PairingOpen)
+	x.awaits(control.PairingLooking)
+	x.awaits(control.PairingOpen)
 	opened := x.now()
 	if r := x.turnsEnded(); len(r) != 1 || r[0].Said != "" || r[0].Words != "" || r[0].HeardMS != 0 {
 		t.Errorf("the turn of the gesture: %+v; want nothing said", r)
@@ -55,7 +56,7 @@ func TestHeldInSilenceOpensAWindow(t *testing.T) {
 	}
 	x.until("the code is said", x.audible)
 	x.hand.Press() // it ends the pairing, and is a press like any other
-	x.awaits(PairingCancelled)
+	x.awaits(control.PairingCancelled)
 	x.state(turn.Listening)
 	x.until("silent", func() bool { return !x.audible() })
 	x.hand.Release()
@@ -74,7 +75,7 @@ func TestALongQuestionIsNoGesture(t *testing.T) {
 		})
 	})
 	x.answered(r)
-	if s := x.PairingNow().State; s != PairingIdle {
+	if s := x.PairingNow().State; s != control.PairingIdle {
 		t.Errorf("a long question is followed by pairing: %s", s)
 	}
 }
@@ -86,7 +87,7 @@ func TestHeldOverAnAnswer(t *testing.T) {
 	x.question("tell me something long")
 	x.until("speaking", x.Speaking)
 	edge, _ := x.holds(longEnough, nil)
-	x.awaits(PairingLooking)
+	x.awaits(control.PairingLooking)
 	if end := x.speaker.LastAudible(); x.turnsEnded()[0].Reason != turn.InterruptedByPress.String() || end > edge+time.Second {
 		t.Errorf("the answer: %s, heard until %s after the edge", x.turnsEnded()[0].Reason, end-edge)
 	}
@@ -102,7 +103,7 @@ func TestPairingByTheButtonCanBeTurnedOff(t *testing.T) {
 		o.config = func(c *config.Config) { change(c); c.Room.Pairing = false }
 	})
 	x.nextTurn(func() { x.holds(longEnough, nil) })
-	if s := x.PairingNow().State; s != PairingIdle {
+	if s := x.PairingNow().State; s != control.PairingIdle {
 		t.Errorf("pairing: %s", s)
 	}
 }
@@ -194,7 +195,7 @@ func TestRemovedWhileItSpeaks(t *testing.T) {
 	}
 	removed := b.now()
 	b.until("silent", func() bool { return !b.Speaking() })
-	b.awaits(PairingRemoved)
+	b.awaits(control.PairingRemoved)
 	b.until("its turn has ended", func() bool { return len(b.turnsEnded()) > 0 })
 	// Not how fast: that it did not speak on to its end, which is six seconds off.
 	if r := b.turnsEnded(); len(r) == 0 || r[len(r)-1].Reason == turn.Done.String() {
@@ -235,7 +236,7 @@ func TestLeaving(t *testing.T) {
 				t.Error("it has left, and has a room")
 			}
 			if who == "host" {
-				other.awaits(PairingRemoved)
+				other.awaits(control.PairingRemoved)
 				other.restarts()
 				if other.room != nil {
 					t.Error("the room has ended, and the other one is in it")
@@ -306,11 +307,11 @@ func TestWrongCodes(t *testing.T) {
 		if _, err := b.joins(wrong, o.Addresses[0]); err == nil || !strings.Contains(err.Error(), "wrong") {
 			t.Errorf("wrong code %d: %v", i+1, err)
 		}
-		if _, err := b.joins("12x456", o.Addresses[0]); !errors.Is(err, ErrRefused) {
+		if _, err := b.joins("12x456", o.Addresses[0]); !errors.Is(err, control.ErrRefused) {
 			t.Errorf("a malformed code: %v", err)
 		}
 	}
-	if l := a.awaits(PairingFailed); l.Why != WhyWrongCode {
+	if l := a.awaits(control.PairingFailed); l.Why != control.WhyWrongCode {
 		t.Errorf("the window: %+v", l)
 	}
 	a.until("said aloud", a.audible)
@@ -338,7 +339,7 @@ func TestTwoWindowsAtOnce(t *testing.T) {
 	a, b, c := h.raise("kitchen", "Ada", nil), h.raise("hall", "Ben", nil), h.raise("bedroom", "Cleo", nil)
 	a.opens()
 	b.opens()
-	if _, err := c.joins("123456", ""); err == nil || c.PairingNow().Why != WhyTwoWindows {
+	if _, err := c.joins("123456", ""); err == nil || c.PairingNow().Why != control.WhyTwoWindows {
 		t.Errorf("%v: %+v", err, c.PairingNow())
 	}
 	c.until("said aloud", c.audible)
@@ -353,10 +354,10 @@ func TestHeldAtTheSameMoment(t *testing.T) {
 	// As a rule the one with the lower id opens; where one of them could not look in time, the one that saw nobody.
 	a.until("one opens, the other listens", func() bool {
 		x, y := a.PairingNow().State, b.PairingNow().State
-		return x == PairingOpen && y == PairingListening || x == PairingListening && y == PairingOpen
+		return x == control.PairingOpen && y == control.PairingListening || x == control.PairingListening && y == control.PairingOpen
 	})
 	opened, listens := a, b
-	if b.PairingNow().State == PairingOpen {
+	if b.PairingNow().State == control.PairingOpen {
 		opened, listens = b, a
 	}
 	// The code is heard: typed here, since these have no air between them.
@@ -402,7 +403,7 @@ func TestPairingOnAFullDisk(t *testing.T) {
 			if err == nil {
 				t.Error("paired, on a full disk")
 			}
-			if who == "newcomer" && b.PairingNow().Why != WhyDisk {
+			if who == "newcomer" && b.PairingNow().Why != control.WhyDisk {
 				t.Errorf("the newcomer: %+v (%v)", b.PairingNow(), err)
 			}
 			if b.pairing.room() != nil || who == "host" && a.pairing.room() != nil {

@@ -8,6 +8,7 @@ import (
 
 	"conch/companions/round"
 	"conch/device/config"
+	"conch/device/control"
 	"conch/mqtt/mqtttest"
 )
 
@@ -27,7 +28,7 @@ func TestPairedOverAForeignBroker(t *testing.T) {
 	if len(o.Addresses) > 0 {
 		t.Errorf("a port is open: %v", o.Addresses)
 	}
-	if _, err := b.joins(o.Code, "kitchen.local"); !errors.Is(err, ErrRefused) {
+	if _, err := b.joins(o.Code, "kitchen.local"); !errors.Is(err, control.ErrRefused) {
 		t.Errorf("a host, at a broker: %v", err)
 	}
 	if l, err := b.joins(o.Code, ""); err != nil || l.Peer != "kitchen" {
@@ -58,7 +59,7 @@ func TestPairedOverAForeignBroker(t *testing.T) {
 	if _, err := a.Remove(ctx, "hall"); err != nil {
 		t.Fatal(err)
 	}
-	b.awaits(PairingRemoved)
+	b.awaits(control.PairingRemoved)
 	b.restarts()
 	a.until("alone", func() bool { return len(a.room.Members()) == 1 })
 }

@@ -16,6 +16,7 @@ import (
 	"conch/companions/round"
 	"conch/coordinator/turn"
 	"conch/device/config"
+	"conch/device/control"
 	"conch/mqtt/discovery"
 )
 
@@ -74,14 +75,14 @@ func (x *tenant) live() {
 	x.box = newBox(x.h.t, o)
 }
 
-func (x *tenant) awaits(s PairingState) PairingLine {
+func (x *tenant) awaits(s control.PairingState) control.PairingLine {
 	x.t.Helper()
 	x.until("pairing: "+string(s), func() bool { return x.PairingNow().State == s })
 	return x.PairingNow()
 }
 
 // opens has the device open its window.
-func (x *tenant) opens() PairOpened {
+func (x *tenant) opens() control.PairOpened {
 	x.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -93,10 +94,10 @@ func (x *tenant) opens() PairOpened {
 }
 
 // joins has the device join with a code.
-func (x *tenant) joins(code, host string) (PairingLine, error) {
+func (x *tenant) joins(code, host string) (control.PairingLine, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	return x.Join(ctx, JoinRequest{Code: code, Host: host})
+	return x.Join(ctx, control.JoinRequest{Code: code, Host: host})
 }
 
 // restarts waits for the end of this life, which must be a new beginning, and begins it.
@@ -147,7 +148,7 @@ func pairs(a, b *tenant) {
 	if l, err := b.joins(o.Code, o.Addresses[0]); err != nil {
 		a.t.Fatalf("%s: join: %v (%+v)", b.name, err, l)
 	}
-	a.awaits(PairingPaired)
+	a.awaits(control.PairingPaired)
 	b.restarts()
 	if fresh {
 		a.restarts()

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"conch/device/control"
 	"conch/mqtt"
 	"conch/mqtt/membership"
 	"conch/mqtt/pairing"
@@ -101,21 +102,21 @@ var (
 )
 
 // whyOf is an error as people are told it.
-func whyOf(err error) PairingWhy {
+func whyOf(err error) control.PairingWhy {
 	for _, w := range []struct {
 		err error
-		why PairingWhy
+		why control.PairingWhy
 	}{
-		{errTwin, WhyTwin}, {membership.ErrDisk, WhyDisk}, {pairing.ErrWrongCode, WhyWrongCode}, {pairing.ErrTooMany, WhyWrongCode}, {pairing.ErrExpired, WhyExpired},
-		{pairing.ErrNoWindow, WhyClosed}, {pairing.ErrClosed, WhyClosed}, {pairing.ErrBusy, WhyBusy},
-		{membership.ErrFull, WhyFull}, {membership.ErrNoHost, WhyHost}, {membership.ErrPaired, WhyAlready},
-		{syscall.ENOSPC, WhyDisk}, {syscall.EROFS, WhyDisk}, {syscall.EACCES, WhyDisk}, {syscall.EDQUOT, WhyDisk}, {syscall.EIO, WhyDisk},
-		{pairing.ErrNotStored, WhyDisk}, {pairing.ErrRefused, WhyRefused}, {pairing.ErrVersion, WhyProtocol}, {pairing.ErrProtocol, WhyProtocol},
-		{errUnreachable, WhyUnreachable}, {pairing.ErrLost, WhyUnreachable}, {pairing.ErrSlow, WhyUnreachable},
+		{errTwin, control.WhyTwin}, {membership.ErrDisk, control.WhyDisk}, {pairing.ErrWrongCode, control.WhyWrongCode}, {pairing.ErrTooMany, control.WhyWrongCode}, {pairing.ErrExpired, control.WhyExpired},
+		{pairing.ErrNoWindow, control.WhyClosed}, {pairing.ErrClosed, control.WhyClosed}, {pairing.ErrBusy, control.WhyBusy},
+		{membership.ErrFull, control.WhyFull}, {membership.ErrNoHost, control.WhyHost}, {membership.ErrPaired, control.WhyAlready},
+		{syscall.ENOSPC, control.WhyDisk}, {syscall.EROFS, control.WhyDisk}, {syscall.EACCES, control.WhyDisk}, {syscall.EDQUOT, control.WhyDisk}, {syscall.EIO, control.WhyDisk},
+		{pairing.ErrNotStored, control.WhyDisk}, {pairing.ErrRefused, control.WhyRefused}, {pairing.ErrVersion, control.WhyProtocol}, {pairing.ErrProtocol, control.WhyProtocol},
+		{errUnreachable, control.WhyUnreachable}, {pairing.ErrLost, control.WhyUnreachable}, {pairing.ErrSlow, control.WhyUnreachable},
 	} {
 		if errors.Is(err, w.err) {
 			return w.why
 		}
 	}
-	return WhyDevice
+	return control.WhyDevice
 }

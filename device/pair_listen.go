@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"conch/device/control"
 )
 
 // The code through the air: pair_sound.go speaks it once, and hears it; here it is repeated, and becomes facts.
@@ -43,12 +45,12 @@ func (p *pairer) listen(ctx context.Context, run int) {
 		return
 	}
 	p.d.log.Warn(logPairErr, "err", err)
-	why := WhyDeaf
+	why := control.WhyDeaf
 	switch {
 	case errors.Is(err, errCodeUnheard):
-		why = WhyNotHeard
+		why = control.WhyNotHeard
 	case errors.Is(err, errMuted):
-		why = WhyMuted
+		why = control.WhyMuted
 	}
 	p.tell(ctx, wayDeaf{At: p.d.now(), Run: run, Why: why})
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"time"
+
+	"conch/device/control"
 )
 
 // joinLimit is how long POST /room/join may take: a minute of listening, three runs, and what looking takes.
@@ -16,39 +18,39 @@ func (d *Device) pairMux(mux *http.ServeMux) {
 		ctx, cancel := context.WithTimeout(r.Context(), openLimit)
 		defer cancel()
 		opened, err := d.Pair(ctx)
-		reply(w, opened, err)
+		control.Reply(w, opened, err)
 	})
 	mux.HandleFunc("POST /room/join", func(w http.ResponseWriter, r *http.Request) {
-		var q JoinRequest
-		if !decodeRequest(w, r, &q) {
+		var q control.JoinRequest
+		if !control.Decode(w, r, &q) {
 			return
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), joinLimit)
 		defer cancel()
 		line, err := d.Join(ctx, q)
-		reply(w, line, err)
+		control.Reply(w, line, err)
 	})
 	mux.HandleFunc("POST /room/cancel", func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), openLimit)
 		defer cancel()
 		line, err := d.CancelPairing(ctx)
-		reply(w, line, err)
+		control.Reply(w, line, err)
 	})
 	mux.HandleFunc("POST /room/remove", func(w http.ResponseWriter, r *http.Request) {
-		var q RemoveRequest
-		if !decodeRequest(w, r, &q) {
+		var q control.RemoveRequest
+		if !control.Decode(w, r, &q) {
 			return
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), openLimit)
 		defer cancel()
 		answer, err := d.Remove(ctx, q.Device)
-		reply(w, answer, err)
+		control.Reply(w, answer, err)
 	})
 	mux.HandleFunc("POST /room/leave", func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), openLimit)
 		defer cancel()
 		answer, err := d.Leave(ctx)
-		reply(w, answer, err)
+		control.Reply(w, answer, err)
 	})
 	mux.HandleFunc("GET /room/pairing", func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithCancel(r.Context())

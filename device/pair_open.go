@@ -8,6 +8,7 @@ import (
 	"net"
 	"strconv"
 
+	"conch/device/control"
 	"conch/mqtt/membership"
 	"conch/mqtt/pairing"
 )
@@ -23,21 +24,21 @@ import (
 
 // open is one window. shut ends it; device is the life of the whole device, for what must still be told after that.
 func (p *pairer) open(device, shut context.Context, run int, a *attempt) {
-	ended := func(why PairingWhy, err error) {
+	ended := func(why control.PairingWhy, err error) {
 		if err != nil {
 			p.d.log.Warn(logPairErr, "err", err)
 		}
 		p.tell(device, wayShut{At: p.d.now(), Run: run, Why: why})
 	}
 	if err := p.able(); err != nil {
-		ended(WhyDevice, err)
+		ended(control.WhyDevice, err)
 		return
 	}
 	select { // the one before may have the port still, and what it leaves behind would be taken for this one's
 	case p.window <- struct{}{}:
 		defer func() { <-p.window }()
 	case <-shut.Done():
-		ended(WhyClosed, nil)
+		ended(control.WhyClosed, nil)
 		return
 	}
 	fresh := p.room() == nil
@@ -47,14 +48,14 @@ func (p *pairer) open(device, shut context.Context, run int, a *attempt) {
 			return
 		}
 	} else if !p.members.IsHost() && !p.d.linked() {
-		ended(WhyHost, errors.New("no connection to the room"))
+		ended(control.WhyHost, errors.New("no connection to the room"))
 		return
 	}
 	id, name := p.opens()
 	var peer *wayPeer
 	var w *pairing.Window
 	var err error
-	why, cause := PairingWhy(""), error(nil)
+	why, cause := control.PairingWhy(""), error(nil)
 	w, err = pairing.NewWindow(pairing.WindowConfig{
 		Identity: p.id, Name: p.d.cfg.Device.Name, RoomID: id, RoomName: name, Now: p.d.now,
 		Admit: func(ctx context.Context, party pairing.Party) ([]byte, error) {
@@ -79,7 +80,7 @@ func (p *pairer) open(device, shut context.Context, run int, a *attempt) {
 			case pairing.EventFailed:
 				cause = e.Err
 				switch whyOf(cause) {
-				case WhyDisk, WhyFull, WhyHost: // the code was right, and will not help: whoever stands here is told now
+				case control.WhyDisk, control.WhyFull, control.WhyHost: // the code was right, and will not help: whoever stands here is told now
 					w.Close()
 				}
 			default:
@@ -88,7 +89,7 @@ func (p *pairer) open(device, shut context.Context, run int, a *attempt) {
 		},
 	})
 	if err != nil {
-		ended(WhyDevice, err)
+		ended(control.WhyDevice, err)
 		return
 	}
 	stop := context.AfterFunc(shut, w.Close)
@@ -98,7 +99,7 @@ func (p *pairer) open(device, shut context.Context, run int, a *attempt) {
 	if err != nil {
 		w.Close()
 		_ = w.Run(shut)
-		ended(WhyDevice, err)
+		ended(control.WhyDevice, err)
 		return
 	}
 	ctx, cancel := context.WithCancel(shut)
@@ -118,7 +119,7 @@ func (p *pairer) open(device, shut context.Context, run int, a *attempt) {
 	switch {
 	case peer != nil:
 		p.tell(device, wayAdmitted{At: p.d.now(), Run: run, Peer: *peer})
-	case cause != nil && (why == WhyExpired || why == WhyClosed): // the code was right, and nevertheless
+	case cause != nil && (why == control.WhyExpired || why == control.WhyClosed): // the code was right, and nevertheless
 		ended(whyOf(cause), cause)
 	default:
 		ended(why, err)
@@ -235,14 +236,14 @@ func (p *pairer) peer(party pairing.Party) *wayPeer {
 }
 
 // whyShut is why a window is closed.
-func whyShut(k pairing.WindowEventKind) PairingWhy {
+func whyShut(k pairing.WindowEventKind) control.PairingWhy {
 	switch k {
 	case pairing.EventTooMany:
-		return WhyWrongCode
+		return control.WhyWrongCode
 	case pairing.EventExpired:
-		return WhyExpired
+		return control.WhyExpired
 	case pairing.EventUnsure:
-		return WhyUnsure
+		return control.WhyUnsure
 	}
-	return WhyClosed
+	return control.WhyClosed
 }

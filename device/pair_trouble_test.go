@@ -15,6 +15,7 @@ import (
 
 	"conch/device/condition"
 	"conch/device/config"
+	"conch/device/control"
 	"conch/mqtt"
 )
 
@@ -96,7 +97,7 @@ func TestAFullDiskIsSaidAtOnce(t *testing.T) {
 			if _, err := newcomer.joins(o.Code, o.Addresses[0]); err == nil {
 				t.Error("paired, on a full disk")
 			}
-			if l := opens.awaits(PairingFailed); l.Why != WhyDisk {
+			if l := opens.awaits(control.PairingFailed); l.Why != control.WhyDisk {
 				t.Errorf("the window: %+v", l)
 			}
 			free()
@@ -202,7 +203,7 @@ func TestTheHostGoesWhileAMembersWindowIsOpen(t *testing.T) {
 	if _, err := c.joins(o.Code, o.Addresses[0]); err == nil {
 		t.Error("joined a room that nobody keeps")
 	}
-	if l := b.awaits(PairingFailed); l.Why != WhyHost {
+	if l := b.awaits(control.PairingFailed); l.Why != control.WhyHost {
 		t.Errorf("the member: %+v", l)
 	}
 	if c.pairing.room() != nil || len(b.pairing.room().Members) != 2 {
@@ -263,7 +264,7 @@ func TestAWindowThatLeadsNowhere(t *testing.T) {
 	a.live()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if o, err := a.Pair(ctx); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "room.broker") {
+	if o, err := a.Pair(ctx); !errors.Is(err, control.ErrRefused) || !strings.Contains(err.Error(), "room.broker") {
 		t.Errorf("%+v, %v", o, err)
 	}
 }
@@ -281,7 +282,7 @@ func TestACopiedCard(t *testing.T) {
 	if _, err := b.joins(o.Code, o.Addresses[0]); err == nil || !strings.Contains(err.Error(), "identity.key") {
 		t.Errorf("%v", err)
 	}
-	if l := a.PairingNow(); l.State != PairingOpen || l.Tries > 0 {
+	if l := a.PairingNow(); l.State != control.PairingOpen || l.Tries > 0 {
 		t.Errorf("its window: %+v", l)
 	}
 }
@@ -321,13 +322,13 @@ func TestHeldWhereItCannotPair(t *testing.T) {
 			x.more = c.more(x)
 			x.live()
 			x.holds(longEnough, nil)
-			if l := x.awaits(PairingFailed); l.Why != WhyDevice {
+			if l := x.awaits(control.PairingFailed); l.Why != control.WhyDevice {
 				t.Errorf("held: %+v", l)
 			}
 			x.until("said", x.audible)
 			x.holds(10*time.Second+200*time.Millisecond, nil)
 			if x.conds.Holds(condition.RoomDamaged) {
-				x.awaits(PairingLeft)
+				x.awaits(control.PairingLeft)
 				x.restarts()
 				if x.conds.Holds(condition.RoomDamaged) {
 					t.Error("the damage stays")

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"conch/companions/round"
+	"conch/device/control"
 )
 
 // The person's way to a room (pairing.md, What a person does), as a pure machine: facts come in with their time, orders go out.
@@ -46,7 +47,7 @@ type way struct {
 
 	// the present attempt
 	run    int // counts attempts: what is reported of an earlier one is void, but for what is on disk
-	state  PairingState
+	state  control.PairingState
 	byHand bool
 	until  time.Duration // of looking and listening
 	began  time.Duration
@@ -93,7 +94,7 @@ type (
 	wayShut struct { // the window is closed, or never opened
 		At  time.Duration
 		Run int
-		Why PairingWhy
+		Why control.PairingWhy
 	}
 	wayFounded struct { // the window has admitted its first device: this one is a host, by what is on disk
 		At  time.Duration
@@ -112,7 +113,7 @@ type (
 	wayDeaf struct { // nothing can be heard: no microphone
 		At  time.Duration
 		Run int
-		Why PairingWhy
+		Why control.PairingWhy
 	}
 	wayJoined struct { // this device is in, by what is on disk
 		At   time.Duration
@@ -122,12 +123,12 @@ type (
 	wayNotJoined struct {
 		At  time.Duration
 		Run int
-		Why PairingWhy
+		Why control.PairingWhy
 	}
 	wayGone struct { // this device has left its room; Why: it has not
 		At   time.Duration
 		Room string
-		Why  PairingWhy
+		Why  control.PairingWhy
 	}
 )
 
@@ -154,7 +155,7 @@ type (
 	doStop   struct{ Run int }
 	doLeave  struct{}
 	doSay    struct { // in words; what is being said of pairing already is cut
-		Line PairingLine // its State and Why choose them
+		Line control.PairingLine // its State and Why choose them
 	}
 	doRestart struct{} // when what is being said has sounded
 )
@@ -167,7 +168,7 @@ func (w way) step(fact any) (way, []any) {
 		s.held(f)
 	case wayUnable:
 		s.begin(f.At, true)
-		s.fail(WhyDevice)
+		s.fail(control.WhyDevice)
 	case wayHeldLong:
 		s.leave()
 	case wayPress:
@@ -193,13 +194,13 @@ func (w way) step(fact any) (way, []any) {
 	case wayAdmitted:
 		s.success(f.Peer, s.founded)
 	case wayHeard:
-		if f.Run == s.run && s.state == PairingListening {
+		if f.Run == s.run && s.state == control.PairingListening {
 			s.code = f.Code
-			s.become(PairingJoining)
+			s.become(control.PairingJoining)
 			s.do(doTry{s.run, s.code, s.target})
 		}
 	case wayDeaf:
-		if f.Run == s.run && s.state == PairingListening {
+		if f.Run == s.run && s.state == control.PairingListening {
 			s.fail(f.Why)
 		}
 	case wayJoined:
@@ -221,20 +222,20 @@ type wayStep struct {
 
 func (s *wayStep) do(o any) { s.orders = append(s.orders, o) }
 
-func (s *wayStep) become(state PairingState) { s.state = state }
+func (s *wayStep) become(state control.PairingState) { s.state = state }
 
 // live says that an attempt is under way.
-func (w way) live() bool { return w.state != "" && !(PairingLine{State: w.state}).Over() }
+func (w way) live() bool { return w.state != "" && !(control.PairingLine{State: w.state}).Over() }
 
 // due is when the machine wants to be told of the time; false: only when something happens.
 func (w way) due(now time.Duration) (at time.Duration, ok bool) {
 	switch w.state {
-	case PairingLooking:
+	case control.PairingLooking:
 		if least := w.began + lookLeast; now < least {
 			return min(w.until, least), true
 		}
 		return w.until, true
-	case PairingListening:
+	case control.PairingListening:
 		return w.until, true
 	}
 	return 0, false
@@ -257,7 +258,7 @@ func (s *wayStep) held(f wayHeld) {
 		s.open()
 		return
 	}
-	s.become(PairingLooking)
+	s.become(control.PairingLooking)
 	s.until = f.At + lookMost
 	s.do(doLook{s.run})
 }
@@ -265,13 +266,13 @@ func (s *wayStep) held(f wayHeld) {
 func (s *wayStep) open() {
 	s.yields = s.byHand && !s.paired
 	s.until = 0 // the window has its own time
-	s.become(PairingOpen)
+	s.become(control.PairingOpen)
 	s.do(doOpen{s.run})
 }
 
 // pair opens the window, whatever others do: it was asked for by name.
 func (s *wayStep) pair(f wayPair) {
-	if s.state == PairingOpen {
+	if s.state == control.PairingOpen {
 		return
 	}
 	s.begin(f.At, false)
@@ -286,7 +287,7 @@ func (s *wayStep) join(f wayJoin) {
 	s.target, s.code, s.typed = f.Target, f.Code, f.Code != ""
 	switch {
 	case s.target.Device == "" && len(s.target.Addresses) == 0:
-		s.become(PairingLooking)
+		s.become(control.PairingLooking)
 		s.until = f.At + lookAsked
 		s.do(doLook{s.run})
 	default:
@@ -298,14 +299,14 @@ func (s *wayStep) join(f wayJoin) {
 func (s *wayStep) approach(at time.Duration) {
 	if s.code != "" {
 		s.do(doUnlook{s.run})
-		s.become(PairingJoining)
+		s.become(control.PairingJoining)
 		s.until = 0
 		s.do(doTry{s.run, s.code, s.target})
 		return
 	}
-	s.become(PairingListening)
+	s.become(control.PairingListening)
 	s.until = at + listenLimit
-	s.do(doSay{PairingLine{State: PairingListening}})
+	s.do(doSay{control.PairingLine{State: control.PairingListening}})
 	s.do(doListen{s.run})
 }
 
@@ -316,11 +317,11 @@ func (s *wayStep) seen(f waySeen) {
 	windows := slices.DeleteFunc(slices.Clone(f.Windows), func(w wayWindow) bool { return w.Device == s.self })
 	s.around = windows
 	switch s.state {
-	case PairingLooking:
+	case control.PairingLooking:
 		if f.At >= s.until || len(windows) == 1 && f.At-s.began >= lookLeast {
 			s.looked(f.At)
 		}
-	case PairingOpen:
+	case control.PairingOpen:
 		if !s.yields || s.founded {
 			return
 		}
@@ -330,7 +331,7 @@ func (s *wayStep) seen(f waySeen) {
 			s.target = above[0]
 			s.approach(f.At)
 		}
-	case PairingListening: // whom we listen to may give way itself: the code is then of the one that is left
+	case control.PairingListening: // whom we listen to may give way itself: the code is then of the one that is left
 		if len(windows) == 1 {
 			s.target = windows[0]
 		}
@@ -344,27 +345,27 @@ func (s *wayStep) looked(at time.Duration) {
 		s.target = s.around[0]
 		s.approach(at)
 	case len(s.around) > 1:
-		s.fail(WhyTwoWindows)
+		s.fail(control.WhyTwoWindows)
 	case s.byHand:
 		s.open() // and go on looking: others may have been held at the same moment
 	default:
-		s.fail(WhyNobody)
+		s.fail(control.WhyNobody)
 	}
 }
 
 func (s *wayStep) tick(at time.Duration) {
 	switch {
-	case s.state == PairingLooking && len(s.around) == 1 && at-s.began >= lookLeast:
+	case s.state == control.PairingLooking && len(s.around) == 1 && at-s.began >= lookLeast:
 		s.looked(at)
 		return
 	case s.until == 0 || at < s.until:
 		return
 	}
 	switch s.state {
-	case PairingLooking:
+	case control.PairingLooking:
 		s.looked(at)
-	case PairingListening:
-		s.fail(WhyNotHeard)
+	case control.PairingListening:
+		s.fail(control.WhyNotHeard)
 	}
 }
 
@@ -372,7 +373,7 @@ func (s *wayStep) tick(at time.Duration) {
 // that had admitted its first one before that is a host nevertheless, and begins anew as one.
 func (s *wayStep) shut(f wayShut) {
 	switch {
-	case f.Run == s.run && s.state == PairingOpen:
+	case f.Run == s.run && s.state == control.PairingOpen:
 		s.fail(f.Why)
 	case s.founded && !s.live():
 		s.founded = false
@@ -381,13 +382,13 @@ func (s *wayStep) shut(f wayShut) {
 }
 
 func (s *wayStep) notJoined(f wayNotJoined) {
-	if f.Run != s.run || s.state != PairingJoining {
+	if f.Run != s.run || s.state != control.PairingJoining {
 		return
 	}
-	if f.Why == WhyWrongCode && !s.typed {
+	if f.Why == control.WhyWrongCode && !s.typed {
 		if s.tries++; s.tries < wayTries && f.At < s.until { // heard amiss, or the room next door: it comes again
 			s.code = ""
-			s.become(PairingListening)
+			s.become(control.PairingListening)
 			s.do(doListen{s.run})
 			return
 		}
@@ -401,42 +402,42 @@ func (s *wayStep) success(p wayPeer, restart bool) {
 		s.do(doStop{s.run})
 	}
 	s.run++
-	s.end(PairingLine{State: PairingPaired, Peer: p.Name, Device: p.Device, Room: p.Room, Called: p.Called, Restarts: restart})
+	s.end(control.PairingLine{State: control.PairingPaired, Peer: p.Name, Device: p.Device, Room: p.Room, Called: p.Called, Restarts: restart})
 }
 
-func (s *wayStep) fail(why PairingWhy) {
+func (s *wayStep) fail(why control.PairingWhy) {
 	s.do(doStop{s.run})
 	s.run++
-	s.end(PairingLine{State: PairingFailed, Why: why})
+	s.end(control.PairingLine{State: control.PairingFailed, Why: why})
 }
 
 // cancel is silent: who presses has something else in mind.
 func (s *wayStep) cancel() {
-	if !s.live() || s.state == PairingLeaving { // which is quick, and cannot be taken back
+	if !s.live() || s.state == control.PairingLeaving { // which is quick, and cannot be taken back
 		return
 	}
 	s.do(doStop{s.run})
-	s.become(PairingCancelled)
+	s.become(control.PairingCancelled)
 	s.until = 0
 }
 
 func (s *wayStep) leave() {
 	s.cancel()
-	if s.paired && s.state != PairingLeaving {
+	if s.paired && s.state != control.PairingLeaving {
 		s.run++
-		s.become(PairingLeaving)
+		s.become(control.PairingLeaving)
 		s.do(doLeave{})
 	}
 }
 
 func (s *wayStep) gone(f wayGone) {
 	if f.Why != "" {
-		s.end(PairingLine{State: PairingFailed, Why: f.Why, Room: f.Room})
+		s.end(control.PairingLine{State: control.PairingFailed, Why: f.Why, Room: f.Room})
 		return
 	}
 	s.run++ // a room that was given up on disk was not left by an attempt
 	s.paired, s.founded = false, false
-	s.end(PairingLine{State: PairingLeft, Room: f.Room, Restarts: true})
+	s.end(control.PairingLine{State: control.PairingLeft, Room: f.Room, Restarts: true})
 }
 
 func (s *wayStep) out() {
@@ -445,11 +446,11 @@ func (s *wayStep) out() {
 		s.run++
 	}
 	s.paired, s.founded = false, false
-	s.end(PairingLine{State: PairingRemoved, Restarts: true})
+	s.end(control.PairingLine{State: control.PairingRemoved, Restarts: true})
 }
 
 // end says what has come of it.
-func (s *wayStep) end(l PairingLine) {
+func (s *wayStep) end(l control.PairingLine) {
 	s.become(l.State)
 	s.until = 0
 	if s.founded {

@@ -10,47 +10,48 @@ import (
 
 	clips "conch/audio/words"
 	"conch/companions/voice/rehearsal"
+	"conch/device/control"
 )
 
 // What is said and shown at each step of pairing. A clip says it where this machine has no voice of its own to say the names; what a person
 // pressed away is not said again.
 
 // pairingClip is the clip of a line; empty: nothing is said.
-func pairingClip(l PairingLine) string {
+func pairingClip(l control.PairingLine) string {
 	switch l.State {
-	case PairingListening:
+	case control.PairingListening:
 		return "pair_listening"
-	case PairingPaired:
+	case control.PairingPaired:
 		return "pair_paired"
-	case PairingLeft:
+	case control.PairingLeft:
 		return "pair_left"
-	case PairingRemoved:
+	case control.PairingRemoved:
 		return "pair_removed"
-	case PairingFailed:
+	case control.PairingFailed:
 		switch l.Why {
-		case WhyWrongCode:
+		case control.WhyWrongCode:
 			return "pair_wrong_code"
-		case WhyExpired:
+		case control.WhyExpired:
 			return "pair_expired"
-		case WhyClosed, WhyBusy, WhyRefused:
+		case control.WhyClosed, control.WhyBusy, control.WhyRefused:
 			return "pair_closed"
-		case WhyTwoWindows:
+		case control.WhyTwoWindows:
 			return "pair_two_rooms"
-		case WhyNotHeard:
+		case control.WhyNotHeard:
 			return "pair_not_heard"
-		case WhyHost:
+		case control.WhyHost:
 			return "pair_no_host"
-		case WhyNobody:
+		case control.WhyNobody:
 			return "pair_nobody"
-		case WhyFull:
+		case control.WhyFull:
 			return "pair_full"
-		case WhyDisk:
+		case control.WhyDisk:
 			return "pair_disk"
-		case WhyMuted:
+		case control.WhyMuted:
 			return "muted"
-		case WhyDeaf:
+		case control.WhyDeaf:
 			return "no_microphone"
-		case WhyUnsure, WhyAlready:
+		case control.WhyUnsure, control.WhyAlready:
 			return ""
 		}
 		return "pair_failed"
@@ -59,7 +60,7 @@ func pairingClip(l PairingLine) string {
 }
 
 // pairingText is a line for people who read.
-func pairingText(l PairingLine) string {
+func pairingText(l control.PairingLine) string {
 	with := func(s string, name string) string {
 		if name == "" {
 			return s
@@ -67,11 +68,11 @@ func pairingText(l PairingLine) string {
 		return s + " " + name
 	}
 	switch l.State {
-	case PairingIdle:
+	case control.PairingIdle:
 		return "Nothing is being paired."
-	case PairingLooking:
+	case control.PairingLooking:
 		return "Looking for a device that pairs."
-	case PairingOpen:
+	case control.PairingOpen:
 		if l.Code == "" {
 			return "Opening the window."
 		}
@@ -80,61 +81,61 @@ func pairingText(l PairingLine) string {
 			text += " Wrong codes so far: " + strconv.Itoa(l.Tries) + "."
 		}
 		return text
-	case PairingListening:
+	case control.PairingListening:
 		return with("Listening for the code", with("of", l.Peer)) + "."
-	case PairingJoining:
+	case control.PairingJoining:
 		return "Trying the code."
-	case PairingLeaving:
+	case control.PairingLeaving:
 		return "Leaving the room."
-	case PairingPaired:
+	case control.PairingPaired:
 		text := with("Paired with", l.Peer)
 		if l.Called != "" {
 			text += "; that name was taken, so this device is " + l.Called + " in the room"
 		}
 		return text + "."
-	case PairingCancelled:
+	case control.PairingCancelled:
 		return "Cancelled."
-	case PairingLeft:
+	case control.PairingLeft:
 		return strings.TrimSpace("This device has left the room "+l.Room) + "."
-	case PairingRemoved:
+	case control.PairingRemoved:
 		return "This device was removed from its room."
 	}
 	switch l.Why {
-	case WhyWrongCode:
+	case control.WhyWrongCode:
 		return "The code was wrong. Pair again: there is a new one."
-	case WhyExpired:
+	case control.WhyExpired:
 		return "The time is over. Hold the button again."
-	case WhyClosed:
+	case control.WhyClosed:
 		return "The other device has closed its window. Hold its button again."
-	case WhyBusy:
+	case control.WhyBusy:
 		return "Others are pairing with that device right now. Try again in a moment."
-	case WhyNobody:
+	case control.WhyNobody:
 		return "No device is pairing here. Hold the button of one for five seconds, or name it with --host."
-	case WhyTwoWindows:
+	case control.WhyTwoWindows:
 		return "Two rooms are pairing. Wait until one has done, or name the device with --host."
-	case WhyNotHeard:
+	case control.WhyNotHeard:
 		return "I have not heard a code. Bring the devices nearer, or type it."
-	case WhyUnreachable:
+	case control.WhyUnreachable:
 		return "The other device does not answer. See that both are in the same network."
-	case WhyHost:
+	case control.WhyHost:
 		return "The device that keeps the room does not answer. Switch it on, or bring it back into the network."
-	case WhyFull:
+	case control.WhyFull:
 		return "The room has as many devices as it can hold. Remove one first."
-	case WhyDisk:
+	case control.WhyDisk:
 		return "It could not be written down. Free some space, and pair again."
-	case WhyMuted:
+	case control.WhyMuted:
 		return "The microphone is off, so the code cannot be heard. Switch it on, or type the code."
-	case WhyDeaf:
+	case control.WhyDeaf:
 		return "There is no microphone to hear the code with. Plug one in, or type the code."
-	case WhyAlready:
+	case control.WhyAlready:
 		return "This device is already in " + strings.TrimSpace("the room "+l.Room) + ". To change, leave that first (conch room leave)."
-	case WhyUnsure:
+	case control.WhyUnsure:
 		return "The other device has the code right, and has not said that it is in. If it is, it comes by itself; else pair again."
-	case WhyRefused:
+	case control.WhyRefused:
 		return "The room did not let this device in. Its log says why."
-	case WhyTwin:
+	case control.WhyTwin:
 		return "The other device has this device's own key, so one card was copied from the other. Delete identity.key in the state directory of one of them, restart that, and pair again."
-	case WhyProtocol:
+	case control.WhyProtocol:
 		return "The other device is no conch, or one of another version."
 	}
 	return "Pairing does not work on this device (see: conch doctor)."
@@ -146,9 +147,9 @@ func (d *Device) overseePairing(ctx context.Context, say func(string)) <-chan st
 	lines := d.WatchPairing(ctx)
 	go func() { // ends with the channel of lines
 		defer close(done)
-		last := PairingIdle
+		last := control.PairingIdle
 		for l := range lines {
-			if l.State == PairingIdle || l.State == PairingOpen && l.Code == "" || l.State == last && l.State != PairingOpen {
+			if l.State == control.PairingIdle || l.State == control.PairingOpen && l.Code == "" || l.State == last && l.State != control.PairingOpen {
 				continue
 			}
 			last = l.State
@@ -160,7 +161,7 @@ func (d *Device) overseePairing(ctx context.Context, say func(string)) <-chan st
 
 // sentence is what pairing says now; a newer one replaces it.
 type sentence struct {
-	line PairingLine
+	line control.PairingLine
 	done chan struct{}
 }
 
@@ -176,7 +177,7 @@ const (
 var errUnsaid = errors.New("it is no longer to be said")
 
 // say says a line, in place of what was being said before.
-func (p *pairer) say(ctx context.Context, l PairingLine) {
+func (p *pairer) say(ctx context.Context, l control.PairingLine) {
 	s := &sentence{l, make(chan struct{})}
 	p.mu.Lock()
 	p.saying = s
@@ -225,7 +226,7 @@ func (p *pairer) sound(ctx context.Context, mouth rehearsal.Mouth) ([]int16, err
 	if s == nil {
 		return nil, errUnsaid
 	}
-	if _, none := mouth.(rehearsal.Tones); !none && s.line.State == PairingPaired && s.line.Peer != "" {
+	if _, none := mouth.(rehearsal.Tones); !none && s.line.State == control.PairingPaired && s.line.Peer != "" {
 		text := "Paired with " + s.line.Peer + "."
 		if s.line.Called != "" {
 			text += " I am called " + s.line.Called + " here."

@@ -23,6 +23,7 @@ import (
 
 	"conch/audio/pulsetest"
 	"conch/device/config"
+	"conch/device/control"
 )
 
 // pairHouse is a house in which nobody knows anybody: each device is `conch run` as it is shipped, a process in a network
@@ -226,7 +227,7 @@ func (b *pairBox) launch() error {
 func (b *pairBox) ready() {
 	b.h.t.Helper()
 	b.until("ready", 40*time.Second, func() bool {
-		var s Status
+		var s control.Status
 		return b.do("GET", "/status", nil, &s) == nil && s.Ready
 	})
 }
@@ -245,7 +246,7 @@ func (b *pairBox) kill() {
 
 // do asks the device, which may be about to begin anew.
 func (b *pairBox) do(method, path string, in, out any) error {
-	r, err := Dial(b.cfg)
+	r, err := control.Dial(b.cfg)
 	if err != nil {
 		return err
 	}
@@ -280,8 +281,8 @@ func (b *pairBox) hold(d time.Duration) {
 }
 
 // pairing is how far the device has come.
-func (b *pairBox) pairing() (line PairingLine) {
-	r, err := Dial(b.cfg)
+func (b *pairBox) pairing() (line control.PairingLine) {
+	r, err := control.Dial(b.cfg)
 	if err != nil {
 		return line
 	}
@@ -298,7 +299,7 @@ func (b *pairBox) pairing() (line PairingLine) {
 }
 
 // room is the device's room; its Paired is nil where it is in none.
-func (b *pairBox) room() (s RoomStatus) {
+func (b *pairBox) room() (s control.RoomStatus) {
 	_ = b.do("GET", "/room", nil, &s)
 	return s
 }

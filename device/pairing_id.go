@@ -9,6 +9,7 @@ import (
 
 	"conch/companions/round"
 	"conch/device/config"
+	"conch/device/control"
 	"conch/mqtt"
 	"conch/mqtt/membership"
 )
@@ -19,15 +20,15 @@ import (
 // OwnID is the id of the device that is meant, and in words whose it is: that of the running appliance; else the service's, where
 // that is installed and nobody says otherwise; else that of this configuration, made if it has none yet.
 func OwnID(ctx context.Context, cfg config.Config) (id round.DeviceID, whose string, err error) {
-	if r, err := Dial(cfg); err == nil && (cfg.Unset("state.dir") || !cfg.Unset("state.runtime")) { // or it is another one's socket
-		var s Status
+	if r, err := control.Dial(cfg); err == nil && (cfg.Unset("state.dir") || !cfg.Unset("state.runtime")) { // or it is another one's socket
+		var s control.Status
 		if err := r.Do(ctx, "GET", "/status", nil, &s); err != nil {
 			return "", "", err
 		}
 		if s.Device == "" {
 			return "", "", errors.New("the running appliance has no id (see: conch doctor)")
 		}
-		return s.Device, "of the running appliance, at " + r.path, nil
+		return s.Device, "of the running appliance, at " + r.Path, nil
 	}
 	if cfg.Unset("state.dir") && cfg.State.Dir != serviceState {
 		switch id, err := mqtt.ReadIdentity(serviceState); {
@@ -56,7 +57,7 @@ const serviceState = "/var/lib/conch"
 func RoomACL(cfg config.Config) (string, error) {
 	text, err := membership.MosquittoACL(cfg.Room.Name)
 	if err != nil {
-		return "", fmt.Errorf("%w: config: room.name: %w", ErrRefused, err)
+		return "", fmt.Errorf("%w: config: room.name: %w", control.ErrRefused, err)
 	}
 	return text, nil
 }

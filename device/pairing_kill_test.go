@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"conch/device/control"
 )
 
 // The power is cut, on either side, in the moment in which a piece of pairing is on its way: at each TLS record between the two,
@@ -69,12 +71,12 @@ func (h *pairHouse) cutTrial(c *cutter, kitchen, hall *pairBox, k int, victim *p
 	}
 	kitchen.ready()
 	hall.ready()
-	var open PairOpened
+	var open control.PairOpened
 	kitchen.must("POST", "/room/pair", struct{}{}, &open)
 	c.arm(k, victim)
 	joined := make(chan error, 1)
 	go func() { // awaited below: a device that is killed answers no more
-		joined <- hall.do("POST", "/room/join", JoinRequest{Code: open.Code, Host: c.address}, nil)
+		joined <- hall.do("POST", "/room/join", control.JoinRequest{Code: open.Code, Host: c.address}, nil)
 	}()
 	if victim == nil {
 		if err := <-joined; err != nil {
@@ -101,7 +103,7 @@ func (h *pairHouse) cutTrial(c *cutter, kitchen, hall *pairBox, k int, victim *p
 	if !hall.wasIn { // the window may be open still, or the kitchen be about to begin anew
 		hall.until("a second try", 60*time.Second, func() bool {
 			return kitchen.do("POST", "/room/pair", struct{}{}, &open) == nil &&
-				hall.do("POST", "/room/join", JoinRequest{Code: open.Code, Host: "10.98.0.11:7483"}, nil) == nil
+				hall.do("POST", "/room/join", control.JoinRequest{Code: open.Code, Host: "10.98.0.11:7483"}, nil) == nil
 		})
 	}
 	h.together(2, 60*time.Second)
@@ -128,7 +130,7 @@ func (b *pairBox) whole() {
 		}
 		return (b.onDisk() || names == "") && !strings.Contains(names, ".new")
 	})
-	var s Status
+	var s control.Status
 	b.until("its status", 30*time.Second, func() bool { return b.do("GET", "/status", nil, &s) == nil }) // it may be about to begin anew
 	for _, c := range s.Conditions {
 		if c.Code == "room.damaged" || c.Code == "room.identity" {

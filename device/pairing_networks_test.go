@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"conch/device/control"
 )
 
 // longHold is how long a person holds a button for a gesture of 5 s.
@@ -47,7 +49,7 @@ func TestPairingOnThreeNetworks(t *testing.T) {
 	h.tell("the kitchen has opened a window")
 	bedroom.hold(longHold)
 	h.tell("the bedroom's button was held for 5 s")
-	bedroom.until("listening", 10*time.Second, func() bool { return bedroom.pairing().State == PairingListening })
+	bedroom.until("listening", 10*time.Second, func() bool { return bedroom.pairing().State == control.PairingListening })
 	h.tell("the bedroom listens")
 	bedroom.until("the room, by sound", 30*time.Second, bedroom.onDisk)
 	h.tell("the bedroom has heard the code and is in")
@@ -81,8 +83,8 @@ func TestPairingOnThreeNetworks(t *testing.T) {
 // opened waits for the window and gives its code.
 func (b *pairBox) opened() string {
 	b.h.t.Helper()
-	var line PairingLine
-	b.until("window", 15*time.Second, func() bool { line = b.pairing(); return line.State == PairingOpen && line.Code != "" })
+	var line control.PairingLine
+	b.until("window", 15*time.Second, func() bool { line = b.pairing(); return line.State == control.PairingOpen && line.Code != "" })
 	if !sixDigits.MatchString(line.Code) {
 		b.h.t.Fatalf("%s: code %q", b.name, line.Code)
 	}
@@ -103,7 +105,7 @@ func (h *pairHouse) together(n int, limit time.Duration, boxes ...*pairBox) {
 // asks asks at one device; the answer comes from whichever.
 func (h *pairHouse) asks(at *pairBox, question, want string) {
 	h.t.Helper()
-	var a Answer
+	var a control.Answer
 	at.must("POST", "/ask", map[string]string{"text": question}, &a)
 	if !strings.Contains(a.Text, want) {
 		h.t.Fatalf("%s: %q is answered with %+v", at.name, question, a)
@@ -219,7 +221,7 @@ func (h *pairHouse) removedWhileItSpeaks(who, by *pairBox) {
 	h.t.Helper()
 	host := h.boxes[0]
 	speaks := func() bool {
-		var s Status
+		var s control.Status
 		return who.do("GET", "/status", nil, &s) == nil && s.State == "IN_RESPONSE"
 	}
 	asked := make(chan struct{})
@@ -246,8 +248,8 @@ func (h *pairHouse) removedWhileItSpeaks(who, by *pairBox) {
 	cut := after(func() bool { return !h.connected(host, who) })
 	silent := after(func() bool { return !speaks() })
 	out := after(func() bool { return !who.onDisk() })
-	var answer RemoveAnswer
-	by.must("POST", "/room/remove", RemoveRequest{Device: who.name}, &answer)
+	var answer control.RemoveAnswer
+	by.must("POST", "/room/remove", control.RemoveRequest{Device: who.name}, &answer)
 	told := time.Since(began)
 	for _, x := range []struct {
 		what string
@@ -262,7 +264,7 @@ func (h *pairHouse) removedWhileItSpeaks(who, by *pairBox) {
 	h.together(2, 10*time.Second, rest...)
 	<-asked
 	who.until("ready, alone", 40*time.Second, func() bool {
-		var s Status
+		var s control.Status
 		return who.do("GET", "/status", nil, &s) == nil && s.Ready && who.room().Paired == nil
 	})
 	h.tell("the %s is alone again, and is ready", who.name)

@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"conch/companions/round"
+	"conch/device/control"
 )
 
 // A paired room for people: who belongs to it, since when, who is here and who was when.
 
 // pairedHeader says what the room is, who keeps it, and whether this device reaches it.
-func pairedHeader(s RoomStatus) string {
+func pairedHeader(s control.RoomStatus) string {
 	p := s.Paired
 	keeper := ""
 	for _, m := range p.Members {
@@ -34,7 +35,7 @@ func pairedHeader(s RoomStatus) string {
 }
 
 // pairedTable has a line for each member, and one for each companion that is here; now tells today from other days.
-func pairedTable(s RoomStatus, now time.Time) string {
+func pairedTable(s control.RoomStatus, now time.Time) string {
 	p := s.Paired
 	rows := [][]string{{"DEVICE", "ID", "SINCE", "LAST SEEN", "COMPANION", "JOINS IN", ""}}
 	for _, m := range p.Members {
@@ -59,7 +60,7 @@ func pairedTable(s RoomStatus, now time.Time) string {
 		rows = append(rows, cardRows(row, livingAt(s.Members, m.Device), strings.Join(notes, ", "))...)
 	}
 	for _, m := range s.Members { // room.members counts as well
-		if !slices.ContainsFunc(p.Members, func(x PairedMember) bool { return x.Device == m.Device }) {
+		if !slices.ContainsFunc(p.Members, func(x control.PairedMember) bool { return x.Device == m.Device }) {
 			rows = append(rows, cardRows([]string{m.Name, string(m.Device), "-", "here"}, m.Cards, "by room.members")...)
 		}
 	}

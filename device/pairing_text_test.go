@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"conch/companions/round"
+	"conch/device/control"
 )
 
 // Who belongs to a paired room stands there, with those that are away, those that have not come yet, and those of room.members.
@@ -14,14 +15,14 @@ func TestPairedRoomText(t *testing.T) {
 	now := time.Date(2026, 11, 21, 20, 0, 0, 0, time.Local)
 	until := time.Date(2028, 11, 21, 0, 0, 0, 0, time.Local)
 	const kitchen, bedroom, hall, attic, garden = "aaaaaaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbbbbbb", "cccccccccccccccccccc", "dddddddddddddddddddd", "eeeeeeeeeeeeeeeeeeee"
-	s := RoomStatus{
+	s := control.RoomStatus{
 		Room: "home", Device: bedroom, Broker: "of kitchen", Connected: true,
 		Members: []round.Member{
 			{Device: bedroom, Name: "bedroom", Cards: []round.Card{{ID: "ben", Name: "Ben"}, {ID: "mia", Name: "Mia", Muted: true}}},
 			{Device: kitchen, Name: "kitchen", Cards: []round.Card{{ID: "ada", Name: "Ada"}}},
 			{Device: garden, Name: "garden", Cards: []round.Card{{ID: "cleo", Name: "Cleo"}}},
 		},
-		Paired: &RoomPairing{ID: "rabcdefghijklmno", Name: "home", Called: "bedroom", Host: kitchen, Expires: &until, Members: []PairedMember{
+		Paired: &control.PairedRoom{ID: "rabcdefghijklmno", Name: "home", Called: "bedroom", Host: kitchen, Expires: &until, Members: []control.PairedMember{
 			{Device: bedroom, Name: "bedroom", Since: now.Add(-time.Hour), Here: true},
 			{Device: kitchen, Name: "kitchen", Since: now.Add(-48 * time.Hour), Here: true, Host: true},
 			{Device: hall, Name: "hall", Since: now.Add(-48 * time.Hour), Seen: now.Add(-24 * time.Hour)},

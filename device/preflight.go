@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"conch/device/config"
+	"conch/device/control"
 )
 
 // preflight refuses what can be known to be wrong before anything has started: a second appliance on the same runtime
@@ -19,8 +20,8 @@ import (
 // later is a condition and comes back by itself; at the start, a name with a slip in it looks the same, and whoever typed
 // it must hear of it. Where nobody did, it is a condition from the beginning: the rest works.)
 func preflight(ctx context.Context, cfg config.Config, alone bool) error {
-	if _, err := dialAt(cfg.State.Socket()); err == nil {
-		return fmt.Errorf("%w: another conch is running at %s (talk to it with conch ask, stop it, or set state.runtime)", ErrRefused, cfg.State.Socket())
+	if _, err := control.DialSocket(cfg.State.Socket()); err == nil {
+		return fmt.Errorf("%w: another conch is running at %s (talk to it with conch ask, stop it, or set state.runtime)", control.ErrRefused, cfg.State.Socket())
 	}
 	if alone {
 		return nil

@@ -15,6 +15,7 @@ import (
 	"conch/audio/audiotest"
 	"conch/companions/round"
 	"conch/device/config"
+	"conch/device/control"
 	"conch/mqtt"
 )
 
@@ -88,7 +89,7 @@ func (r Rehearsal) raise(ctx context.Context) (*play, func() error, error) {
 	}
 	if r.Out != "" {
 		if err := os.MkdirAll(r.Out, 0o755); err != nil {
-			return nil, nil, fmt.Errorf("%w: --out: %w", ErrRefused, err)
+			return nil, nil, fmt.Errorf("%w: --out: %w", control.ErrRefused, err)
 		}
 	}
 	p := &play{Rehearsal: r, clock: audiotest.WallClock()}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"conch/device/config"
+	"conch/device/control"
 	"conch/mqtt/discovery"
 )
 
@@ -57,7 +58,7 @@ func (n *network) settings(s *stage, l *life, c *config.Room, o *RoomOptions) {
 	o.Finder = &finder{n, s, l}
 	o.Listen = "127.0.0.1"
 	o.Reachable = func(int) []string { return nil }
-	o.OnPairing = func(line PairingLine) { s.paired(l, line) }
+	o.OnPairing = func(line control.PairingLine) { s.paired(l, line) }
 }
 
 // say is what a device announces from now on; nil: nothing.

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"conch/device/control"
 )
 
 // What a script does about pairing, and what the devices say of it.
 
 // paired takes what a device says. It runs on a goroutine of the device.
-func (s *stage) paired(l *life, line PairingLine) {
+func (s *stage) paired(l *life, line control.PairingLine) {
 	if l.killed.Load() || s.play.ctx.Err() != nil {
 		return
 	}
@@ -55,8 +57,8 @@ func (p *play) pairingVerb(ctx context.Context, s *stage, l Line) error {
 			return err
 		}
 		p.later(0, func() {
-			if _, err := d.Join(p.ctx, JoinRequest{Code: code}); errors.Is(err, ErrRefused) { // the rest is told as a line
-				s.paired(s.life.Load(), PairingLine{State: PairingFailed, Text: refusal(err)})
+			if _, err := d.Join(p.ctx, control.JoinRequest{Code: code}); errors.Is(err, control.ErrRefused) { // the rest is told as a line
+				s.paired(s.life.Load(), control.PairingLine{State: control.PairingFailed, Text: control.Refusal(err)})
 			}
 		})
 		return nil
@@ -93,7 +95,7 @@ func (p *play) code(text string) (string, error) {
 }
 
 // isOpen says that the window is there: before that there is no code.
-func isOpen(l PairingLine) bool { return l.State == PairingOpen && l.Code != "" }
+func isOpen(l control.PairingLine) bool { return l.State == control.PairingOpen && l.Code != "" }
 
 // waitPairing waits until a device has said so.
 func (p *play) waitPairing(ctx context.Context, s *stage, l Line) error {
@@ -101,12 +103,12 @@ func (p *play) waitPairing(ctx context.Context, s *stage, l Line) error {
 	err := p.wait(ctx, waitLimit, func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if slices.ContainsFunc(s.lines, func(x PairingLine) bool {
-			return x.State == l.State && x.Why == l.Why && (x.State != PairingOpen || isOpen(x))
+		if slices.ContainsFunc(s.lines, func(x control.PairingLine) bool {
+			return x.State == l.State && x.Why == l.Why && (x.State != control.PairingOpen || isOpen(x))
 		}) {
 			return true
 		}
-		if n := len(s.lines); n > 0 && s.lines[n-1].State == PairingFailed {
+		if n := len(s.lines); n > 0 && s.lines[n-1].State == control.PairingFailed {
 			instead = s.lines[n-1].Text
 		}
 		return instead != ""
@@ -117,27 +119,27 @@ func (p *play) waitPairing(ctx context.Context, s *stage, l Line) error {
 	if err != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		err = fmt.Errorf("%w; it said: %s", err, joined(s.lines, ", ", func(x PairingLine) string { return string(x.State) }))
+		err = fmt.Errorf("%w; it said: %s", err, joined(s.lines, ", ", func(x control.PairingLine) string { return string(x.State) }))
 	}
 	return err
 }
 
 // pairingLine tells of pairing at a device. The code is not in it: it would be that of no window any more.
 type pairingLine struct {
-	Event  string       `json:"event"` // "pairing"
-	AtMS   float64      `json:"at_ms"`
-	Device string       `json:"device"`
-	State  PairingState `json:"state"`
-	Why    PairingWhy   `json:"why,omitempty"`
-	Tries  int          `json:"tries,omitempty"`
-	Peer   string       `json:"peer,omitempty"`
-	Room   string       `json:"room,omitempty"`
-	Called string       `json:"called,omitempty"`
-	Text   string       `json:"text"`
+	Event  string               `json:"event"` // "pairing"
+	AtMS   float64              `json:"at_ms"`
+	Device string               `json:"device"`
+	State  control.PairingState `json:"state"`
+	Why    control.PairingWhy   `json:"why,omitempty"`
+	Tries  int                  `json:"tries,omitempty"`
+	Peer   string               `json:"peer,omitempty"`
+	Room   string               `json:"room,omitempty"`
+	Called string               `json:"called,omitempty"`
+	Text   string               `json:"text"`
 }
 
 // pairing tells of one.
-func (r *report) pairing(device string, l PairingLine) {
+func (r *report) pairing(device string, l control.PairingLine) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.put(pairingLine{"pairing", ms(r.now()), device, l.State, l.Why, l.Tries, l.Peer, l.Room, l.Called, l.Text})

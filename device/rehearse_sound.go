@@ -16,6 +16,7 @@ import (
 	"conch/companions"
 	"conch/companions/round"
 	"conch/device/config"
+	"conch/device/control"
 )
 
 // twinCard is a stage's card as its device gets it. While the device is stopped or dead, the card goes on without it: it plays
@@ -117,7 +118,7 @@ func (p *play) record(s *stage) error {
 	path := p.out(s.name + ".wav")
 	f, err := os.Create(path)
 	if err != nil {
-		return fmt.Errorf("%w: --out: %w", ErrRefused, err)
+		return fmt.Errorf("%w: --out: %w", control.ErrRefused, err)
 	}
 	w, err := audio.NewWAVFile(f, audio.CardRate)
 	if err != nil {
@@ -133,7 +134,7 @@ func (p *play) record(s *stage) error {
 	s.card.Record(w)
 	if s.ledger, err = os.Create(p.out(s.name + ".jsonl")); err != nil {
 		_ = f.Close()
-		return fmt.Errorf("%w: --out: %w", ErrRefused, err)
+		return fmt.Errorf("%w: --out: %w", control.ErrRefused, err)
 	}
 	p.closer = append(p.closer, func() error {
 		err := errors.Join(s.card.RecordErr(), w.Close(), f.Close(), s.ledger.Close())

@@ -16,6 +16,7 @@ import (
 	"conch/companions/round"
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator/turn"
+	"conch/device/control"
 	"conch/gpio"
 	"conch/gpio/gpiotest"
 	"conch/mqtt"
@@ -55,8 +56,8 @@ type stage struct {
 
 	ends []time.Duration // of its last turns, oldest first
 
-	airways []airway      // what its microphone hears of other devices
-	lines   []PairingLine // what the device has said of pairing since its person last did something about it
+	airways []airway              // what its microphone hears of other devices
+	lines   []control.PairingLine // what the device has said of pairing since its person last did something about it
 }
 
 // life is a device from its start to its end.
@@ -198,7 +199,7 @@ func (s *stage) enter() (*life, error) {
 	d, err := New(cfg, Options{
 		Log: p.Log.With("device", s.name), Card: twinCard{s.card, s, l}, Now: s.now, Server: l.server,
 		Buttons: []gpio.Source{seenButton{l.hand, s, l}},
-		OnTurn:  func(t TurnRecord) { s.turnEnded(l, t) },
+		OnTurn:  func(t control.Turn) { s.turnEnded(l, t) },
 		Room:    room,
 	})
 	if err != nil {
@@ -349,7 +350,7 @@ func (b seenButton) Run(ctx context.Context, on func(gpio.Event)) error {
 }
 
 // turnEnded runs on the coordinator's goroutine.
-func (s *stage) turnEnded(l *life, t TurnRecord) {
+func (s *stage) turnEnded(l *life, t control.Turn) {
 	if l.killed.Load() || s.play.ctx.Err() != nil {
 		return
 	}

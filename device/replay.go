@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"conch/companions"
+	"conch/device/control"
 )
 
 // replayMost bounds a file of dialogues, in bytes: all of it is in memory while it is judged.
@@ -31,7 +32,7 @@ func Replay(w io.Writer, files []string, o ReplayOptions) error {
 	for _, file := range files {
 		data, ledger, err := readReplay(file)
 		if err != nil {
-			return fmt.Errorf("%w: room replay: %w", ErrRefused, err)
+			return fmt.Errorf("%w: room replay: %w", control.ErrRefused, err)
 		}
 		if ledger {
 			ledgers = append(ledgers, file)
@@ -39,10 +40,10 @@ func Replay(w io.Writer, files []string, o ReplayOptions) error {
 		}
 		some, err := companions.ReadDialogues(data)
 		if err != nil {
-			return fmt.Errorf("%w: room replay: %s: %w", ErrRefused, file, err)
+			return fmt.Errorf("%w: room replay: %s: %w", control.ErrRefused, file, err)
 		}
 		if len(some) == 0 {
-			return fmt.Errorf("%w: room replay: %s: it holds no dialogue and no ledger entry", ErrRefused, file)
+			return fmt.Errorf("%w: room replay: %s: it holds no dialogue and no ledger entry", control.ErrRefused, file)
 		}
 		dialogues = append(dialogues, some...)
 	}
@@ -94,7 +95,7 @@ func replayLedgers(w io.Writer, files []string, o ReplayOptions) error {
 	for _, file := range files {
 		entries, skipped, err := companions.ReadLedger(file)
 		if err != nil {
-			return fmt.Errorf("%w: room replay: %w", ErrRefused, err)
+			return fmt.Errorf("%w: room replay: %w", control.ErrRefused, err)
 		}
 		r := replayed{Ledger: file, Skipped: skipped, Differences: []string{}}
 		var differences []error

@@ -10,6 +10,7 @@ import (
 
 	"conch/companions/round"
 	"conch/coordinator/turn"
+	"conch/device/control"
 )
 
 // What a rehearsal tells, as sentences or as one JSON object a line (appliance.md 4), whose first key is event:
@@ -152,7 +153,7 @@ func (r *report) line(l Line) {
 
 // turn tells of a finished turn; edge is when the person there last pressed or asked, and cut says that this was what ended it.
 // In no room a question is nobody's message.
-func (r *report) turn(t TurnRecord, edge time.Duration, cut, inRoom bool) {
+func (r *report) turn(t control.Turn, edge time.Duration, cut, inRoom bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.counts.Turns++

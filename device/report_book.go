@@ -8,6 +8,7 @@ import (
 
 	"conch/companions/round"
 	"conch/coordinator/turn"
+	"conch/device/control"
 )
 
 // book reads the ledgers of all devices of a rehearsal while they are written, and the turns beside them. It says what is to
@@ -24,7 +25,7 @@ type book struct {
 	order  []round.MessageID              // of rounds, as they were decided
 	people map[round.MessageID]*fate      // messages of persons
 	heard  []round.MessageID              // of people, as they came
-	asked  []TurnRecord                   // what persons said, as their turns know it
+	asked  []control.Turn                 // what persons said, as their turns know it
 	killed map[string]bool                // devices that were, at any time
 	failed map[string]bool                // message and companion: that it lost the floor has been told
 	live   map[speaker]time.Duration      // who has the floor, since when
@@ -198,7 +199,7 @@ func (b *book) person(m round.Message) {
 }
 
 // turn takes the end of a turn.
-func (b *book) turn(t TurnRecord) {
+func (b *book) turn(t control.Turn) {
 	if t.Source == turn.SourceButton.String() && t.Asked != "" {
 		b.asked = append(b.asked, t)
 	}

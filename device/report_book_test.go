@@ -10,6 +10,7 @@ import (
 
 	"conch/companions/round"
 	"conch/coordinator"
+	"conch/device/control"
 )
 
 // ledgers are entries of two devices that a book reads, a second apart.
@@ -129,7 +130,7 @@ func TestBookFindsWhatCameToNoEnd(t *testing.T) {
 		{"two", func(l *ledgers) { l.write("k1", answered); l.write("k1", silent) }, `has 2 outcomes [answered silent]`},
 		{"its device was killed", func(l *ledgers) { l.write("k1 b1", decided); l.gone("kitchen") }, ""},
 		{"a turn that became no message", func(l *ledgers) {
-			l.turn(TurnRecord{Device: "kitchen", Record: coordinator.Record{Turn: "t-2", Source: "button", Asked: "lost?", Reason: "done"}}, 0, false, true)
+			l.turn(control.Turn{Device: "kitchen", Record: coordinator.Record{Turn: "t-2", Source: "button", Asked: "lost?", Reason: "done"}}, 0, false, true)
 		}, `"lost?", said in kitchen, never became a message (turn t-2 done)`},
 	} {
 		l := newLedgers(true)

@@ -15,6 +15,7 @@ import (
 	"conch/coordinator/turn"
 	"conch/device/condition"
 	"conch/device/config"
+	"conch/device/control"
 	"conch/gpio"
 	"conch/mqtt"
 	"conch/mqtt/discovery"
@@ -32,11 +33,11 @@ type RoomOptions struct {
 	OnEntry  func(round.Entry)         // each entry of this device's ledger; must not block
 	Volatile bool                      // keep no memory, ledger or identity on disk
 
-	Finder    Finder                  // nil: DNS-SD, as room.discovery says
-	Listen    string                  // host that pairing's and the paired room's port is opened on; empty: all of this machine's
-	Reachable func(port int) []string // host:port at which the others reach that port; nil: this machine's own addresses
-	OnPairing func(PairingLine)       // each, as GET /room/pairing has it; must not block
-	Step      func(string)            // told before and after what a power cut must not tear (pair_open.go, pair_join.go); for tests
+	Finder    Finder                    // nil: DNS-SD, as room.discovery says
+	Listen    string                    // host that pairing's and the paired room's port is opened on; empty: all of this machine's
+	Reachable func(port int) []string   // host:port at which the others reach that port; nil: this machine's own addresses
+	OnPairing func(control.PairingLine) // each, as GET /room/pairing has it; must not block
+	Step      func(string)              // told before and after what a power cut must not tear (pair_open.go, pair_join.go); for tests
 }
 
 // A Finder finds the devices of a network and makes this one found; *discovery.Discovery is one. A rehearsal's devices are on
@@ -158,7 +159,7 @@ func (d *Device) wireRoom() error {
 		}
 	}
 	if d.room, err = companions.NewRoom(o); err != nil {
-		return fmt.Errorf("%w: room: %w", ErrRefused, err)
+		return fmt.Errorf("%w: room: %w", control.ErrRefused, err)
 	}
 	d.talk.room = d.room
 	d.actors = append(d.actors, actor{"room", func(ctx context.Context) error {
@@ -214,7 +215,7 @@ func (d *Device) identity() (mqtt.Identity, error) {
 		d.conds.Set(condition.RoomIdentity, err.Error(), "mend the file and restart, or delete it and pair again; until then the other devices do not know this one")
 		return mqtt.NewIdentity()
 	}
-	return id, fmt.Errorf("%w: %w", ErrRefused, err)
+	return id, fmt.Errorf("%w: %w", control.ErrRefused, err)
 }
 
 // wireBus makes the way to the other devices (room_paired.go), and the broker if it is to live here.
@@ -238,7 +239,7 @@ func (d *Device) wireBus(id mqtt.Identity) (companions.Bus, error) {
 			return nil, nil //nolint:nilnil // as above
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%w: config: room.listen: %w", ErrRefused, err)
+			return nil, fmt.Errorf("%w: config: room.listen: %w", control.ErrRefused, err)
 		}
 		served = d.serveBroker(broker, id)
 		bus.URL = broker.URL()
@@ -266,7 +267,7 @@ func (d *Device) runBus(c mqtt.Config, served chan struct{}) (companions.Bus, er
 		return nil, nil //nolint:nilnil // as above
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: config: room: %w", ErrRefused, err)
+		return nil, fmt.Errorf("%w: config: room: %w", control.ErrRefused, err)
 	}
 	d.bus = client
 	if d.pairing.members != nil {
@@ -312,7 +313,7 @@ func (d *Device) refiner() (*companions.ModelRefiner, error) {
 	case c.VoteKeyFile != "":
 		path := c.VoteKeyFile
 		if _, err := readSecretFile(path); err != nil && !d.opts.Anyway {
-			return nil, fmt.Errorf("%w: config: room.vote_key_file: %w", ErrRefused, err)
+			return nil, fmt.Errorf("%w: config: room.vote_key_file: %w", control.ErrRefused, err)
 		} else if err != nil {
 			d.conds.Set(condition.RoomVoteKey, err.Error(), "mend the file; it is read again for each vote, and until then the rules alone vote")
 		}
@@ -323,7 +324,7 @@ func (d *Device) refiner() (*companions.ModelRefiner, error) {
 	r, err := companions.NewRefiner(companions.RefinerConfig{URL: c.VoteURL, Model: c.VoteModel, Key: key, Budget: c.VoteBudget, Now: d.now, Log: d.log,
 		Cards: d.cardsInRoom, Members: func() []round.Member { return d.room.Members() }})
 	if err != nil {
-		return nil, fmt.Errorf("%w: config: room.vote_url: %w", ErrRefused, err)
+		return nil, fmt.Errorf("%w: config: room.vote_url: %w", control.ErrRefused, err)
 	}
 	return r, nil
 }
@@ -362,11 +363,11 @@ func (d *Device) ask(id turn.ID, text string, to ...round.Participant) {
 func RoomID(cfg config.Config) (round.DeviceID, error) {
 	s, err := openStore(cfg.State.Dir)
 	if err != nil {
-		return "", fmt.Errorf("%w: %w", ErrRefused, err)
+		return "", fmt.Errorf("%w: %w", control.ErrRefused, err)
 	}
 	id, err := mqtt.OpenIdentity(s.dir)
 	if err != nil {
-		return "", fmt.Errorf("%w: %w", ErrRefused, err)
+		return "", fmt.Errorf("%w: %w", control.ErrRefused, err)
 	}
 	return id.ID(), nil
 }

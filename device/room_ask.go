@@ -11,14 +11,15 @@ import (
 	"conch/companions"
 	"conch/companions/round"
 	"conch/coordinator/turn"
+	"conch/device/control"
 )
 
 // Inquire asks as if the text had been spoken, and waits until that has come to its end: here, or in the room. To are the
 // companions that are meant, by name, alias or id.
-func (d *Device) Inquire(ctx context.Context, text string, to ...string) (Answer, error) {
+func (d *Device) Inquire(ctx context.Context, text string, to ...string) (control.Answer, error) {
 	whom, err := d.whom(to)
 	if err != nil {
-		return Answer{}, err
+		return control.Answer{}, err
 	}
 	var entries <-chan round.Entry
 	if d.room != nil {
@@ -27,7 +28,7 @@ func (d *Device) Inquire(ctx context.Context, text string, to ...string) (Answer
 		entries = d.room.Watch(watch) // from before the question
 	}
 	t, err := d.Ask(ctx, text, whom...)
-	a := Answer{Turn: string(t.Turn), Text: t.Said, Who: t.Who, Outcome: OutcomeFailed, Summary: t}
+	a := control.Answer{Turn: string(t.Turn), Text: t.Said, Who: t.Who, Outcome: control.OutcomeFailed, Summary: t}
 	if t.Words != "" {
 		a.Words = wordsText(turn.Words(t.Words))
 	}
@@ -35,9 +36,9 @@ func (d *Device) Inquire(ctx context.Context, text string, to ...string) (Answer
 	case err != nil:
 		return a, err
 	case t.Reason == turn.Done.String():
-		a.Outcome = OutcomeAnswered
+		a.Outcome = control.OutcomeAnswered
 	case t.Reason == turn.InterruptedByPress.String():
-		a.Outcome, a.Why = OutcomeSuperseded, "somebody pressed a button, or asked something else"
+		a.Outcome, a.Why = control.OutcomeSuperseded, "somebody pressed a button, or asked something else"
 	case t.Reason == turn.LostVote.String() && entries != nil:
 		a.Who = ""
 		if err := d.follow(ctx, &a, entries); err != nil {
@@ -48,7 +49,7 @@ func (d *Device) Inquire(ctx context.Context, text string, to ...string) (Answer
 }
 
 // follow waits until the room has done with the message of a turn that was not to be answered by it.
-func (d *Device) follow(ctx context.Context, a *Answer, entries <-chan round.Entry) error {
+func (d *Device) follow(ctx context.Context, a *control.Answer, entries <-chan round.Entry) error {
 	var place *round.Place
 	var speaker round.DeviceID
 	var who round.CompanionID
@@ -71,7 +72,7 @@ func (d *Device) follow(ctx context.Context, a *Answer, entries <-chan round.Ent
 		// The release of a speech that a press has made void is recorded by its own device only, and of a device that is gone
 		// nobody hears any more.
 		if answered && (e.Kind == round.EntryPress || e.Kind == round.EntryMember && e.By == speaker && d.gone(ctx, speaker)) {
-			a.Outcome, a.Why = OutcomeAnswered, "it was cut"
+			a.Outcome, a.Why = control.OutcomeAnswered, "it was cut"
 			a.Who, a.Place = d.whoAndWhere(who, speaker)
 			if err := pause(ctx, cutWords); err != nil {
 				return err
@@ -92,24 +93,24 @@ func (d *Device) follow(ctx context.Context, a *Answer, entries <-chan round.Ent
 		case round.EntryAnswered: // at least begun: its end is told by EntrySpoke
 			answered = true
 			if failed != "" {
-				a.Outcome, a.Why = OutcomeAnswered, "it was cut: "+failed
+				a.Outcome, a.Why = control.OutcomeAnswered, "it was cut: "+failed
 				a.Who, a.Place = d.whoAndWhere(who, speaker)
 				return nil
 			}
 		case round.EntrySilent:
-			a.Outcome = OutcomeSilent
+			a.Outcome = control.OutcomeSilent
 			if a.Why == "" {
 				a.Why = plainReason(e.Why)
 			}
 			if failed != "" {
-				a.Outcome, a.Words = OutcomeFailed, wordsText(turn.WordsNoAnswer)
+				a.Outcome, a.Words = control.OutcomeFailed, wordsText(turn.WordsNoAnswer)
 			}
 			return nil
 		case round.EntrySuperseded:
-			a.Outcome, a.Why = OutcomeSuperseded, e.Why
+			a.Outcome, a.Why = control.OutcomeSuperseded, e.Why
 			return nil
 		case round.EntrySpoke:
-			a.Outcome, a.Why = OutcomeAnswered, ""
+			a.Outcome, a.Why = control.OutcomeAnswered, ""
 			a.Who, a.Place = d.whoAndWhere(e.Companion, e.By)
 			d.spoken(ctx, a, *place, e.Companion)
 			return nil
@@ -135,7 +136,7 @@ func (d *Device) whyNobody(c *round.Decision) string {
 const lateWords = time.Second
 
 // spoken fills in what was said.
-func (d *Device) spoken(ctx context.Context, a *Answer, p round.Place, c round.CompanionID) {
+func (d *Device) spoken(ctx context.Context, a *control.Answer, p round.Place, c round.CompanionID) {
 	ctx, cancel := context.WithTimeout(ctx, lateWords)
 	defer cancel()
 	_ = until(ctx, func() bool { // without them the answer stands as given
@@ -207,7 +208,7 @@ func (d *Device) companion(name string) (round.CompanionID, error) {
 		names = append(names, c.Name)
 	}
 	slices.Sort(names)
-	return "", fmt.Errorf("%w: companion %q is not here: there are %s", ErrRefused, name, strings.Join(names, ", "))
+	return "", fmt.Errorf("%w: companion %q is not here: there are %s", control.ErrRefused, name, strings.Join(names, ", "))
 }
 
 func bareCards(cards []companions.Card) []round.Card {

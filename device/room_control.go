@@ -10,6 +10,7 @@ import (
 
 	"conch/companions/round"
 	"conch/device/condition"
+	"conch/device/control"
 )
 
 // What the control socket says of the room.
@@ -20,11 +21,11 @@ import (
 //	POST /room/control    {"companion": …, "involvement": …, "mute": …} -> Turned
 
 // RoomStatus tells who is in the room.
-func (d *Device) RoomStatus() (RoomStatus, error) {
+func (d *Device) RoomStatus() (control.RoomStatus, error) {
 	if d.room == nil {
-		return RoomStatus{}, errNoRoom
+		return control.RoomStatus{}, errNoRoom
 	}
-	s := RoomStatus{
+	s := control.RoomStatus{
 		Room: d.roomName(), Device: d.self, Broker: d.cfg.Room.Broker, Members: d.room.Members(), Setting: d.room.Setting(), Driver: d.room.Stats(),
 		Pairing: d.PairingNow(), Paired: d.pairedStatus(),
 	}
@@ -63,23 +64,23 @@ func (d *Device) RoomStatus() (RoomStatus, error) {
 func (d *Device) roomMux(mux *http.ServeMux) {
 	mux.HandleFunc("GET /room", func(w http.ResponseWriter, _ *http.Request) {
 		s, err := d.RoomStatus()
-		reply(w, s, err)
+		control.Reply(w, s, err)
 	})
 	mux.HandleFunc("GET /room/why", func(w http.ResponseWriter, _ *http.Request) {
 		if d.room == nil {
-			reply(w, nil, errNoRoom)
+			control.Reply(w, nil, errNoRoom)
 			return
 		}
-		reply(w, map[string]string{"text": d.room.Why()}, nil)
+		control.Reply(w, map[string]string{"text": d.room.Why()}, nil)
 	})
 	mux.HandleFunc("POST /room/control", func(w http.ResponseWriter, r *http.Request) {
 		var c round.Control
-		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest)).Decode(&c); err != nil {
+		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, control.MaxRequest)).Decode(&c); err != nil {
 			http.Error(w, fmt.Sprintf("control: request: %v", err), http.StatusBadRequest)
 			return
 		}
 		turned, err := d.turnManners(c)
-		reply(w, turned, err)
+		control.Reply(w, turned, err)
 	})
 	mux.HandleFunc("GET /room/watch", d.serveWatch)
 }
@@ -87,7 +88,7 @@ func (d *Device) roomMux(mux *http.ServeMux) {
 // serveWatch streams the ledger's entries until the client goes away.
 func (d *Device) serveWatch(w http.ResponseWriter, r *http.Request) {
 	if d.room == nil {
-		reply(w, nil, errNoRoom)
+		control.Reply(w, nil, errNoRoom)
 		return
 	}
 	ctx, cancel := context.WithCancel(r.Context())
@@ -110,22 +111,22 @@ func (d *Device) manners(c round.Control) error {
 	return err
 }
 
-func (d *Device) turnManners(c round.Control) (Turned, error) {
+func (d *Device) turnManners(c round.Control) (control.Turned, error) {
 	if d.room == nil {
-		return Turned{}, errNoRoom
+		return control.Turned{}, errNoRoom
 	}
 	allowed := []round.Involvement{round.InvolvementOff, round.InvolvementLow, round.InvolvementMedium, round.InvolvementHigh}
 	if c.Involvement != nil && !slices.Contains(allowed, *c.Involvement) {
-		return Turned{}, fmt.Errorf("%w: involvement %q: must be off, low, medium or high", ErrRefused, *c.Involvement)
+		return control.Turned{}, fmt.Errorf("%w: involvement %q: must be off, low, medium or high", control.ErrRefused, *c.Involvement)
 	}
 	if c.Involvement == nil && c.Mute == nil {
-		return Turned{}, fmt.Errorf("%w: nothing to change: give off, low, medium or high, --mute or --unmute", ErrRefused)
+		return control.Turned{}, fmt.Errorf("%w: nothing to change: give off, low, medium or high, --mute or --unmute", control.ErrRefused)
 	}
 	who := "everybody in the room"
 	if c.Companion != "" {
 		var err error
 		if c.Companion, err = d.companion(string(c.Companion)); err != nil {
-			return Turned{}, err
+			return control.Turned{}, err
 		}
 		who = namer(d.room.Members()).companion(c.Companion)
 	}
@@ -140,5 +141,5 @@ func (d *Device) turnManners(c round.Control) (Turned, error) {
 		what = append(what, map[bool]string{true: "is muted", false: "may speak"}[*c.Mute])
 	}
 	d.room.Control(c)
-	return Turned{c.Companion, who + " " + strings.Join(what, " and ") + " from now on"}, nil
+	return control.Turned{Companion: c.Companion, Text: who + " " + strings.Join(what, " and ") + " from now on"}, nil
 }

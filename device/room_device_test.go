@@ -17,6 +17,7 @@ import (
 	"conch/coordinator/turn"
 	"conch/device/condition"
 	"conch/device/config"
+	"conch/device/control"
 	"conch/mqtt"
 )
 
@@ -393,7 +394,7 @@ func TestFlatPressTooShortGivesTheFloorBack(t *testing.T) {
 	kitchen := f.raise("kitchen", "Ada", boxOptions{})
 	hall := f.raise("hall", "Ben", boxOptions{})
 	f.meet()
-	var r TurnRecord
+	var r control.Turn
 	for range 20 { // until the hall knows of it; on a busy machine that is long enough for a question
 		r = kitchen.nextTurn(func() {
 			kitchen.hand.Press()

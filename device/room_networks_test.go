@@ -21,6 +21,7 @@ import (
 
 	"conch/companions/round"
 	"conch/device/config"
+	"conch/device/control"
 )
 
 // Three devices as processes in three network namespaces, with Mosquitto in a fourth: the room as it is on real cables. They
@@ -276,7 +277,7 @@ type netBox struct {
 	id        string
 	state0    string
 	cfg       config.Config
-	remote    *Remote
+	remote    *control.Remote
 	process   *os.Process
 
 	mu      sync.Mutex
@@ -314,12 +315,12 @@ func (b *netBox) start(env []string, settings ...string) {
 	}
 	b.process, _ = b.n.process(b.ns, env, b.n.binary, append(args, "run")...)
 	b.until("its socket", 20*time.Second, func() bool {
-		r, err := Dial(b.cfg)
+		r, err := control.Dial(b.cfg)
 		b.remote = r
 		return err == nil
 	})
 	b.until("ready", 20*time.Second, func() bool {
-		var s Status
+		var s control.Status
 		return b.remote.Do(context.Background(), "GET", "/status", nil, &s) == nil && s.Ready
 	})
 }
@@ -335,7 +336,7 @@ func (b *netBox) until(what string, limit time.Duration, cond func() bool) {
 
 // members counts the devices whose companions this one knows.
 func (b *netBox) members() (n int) {
-	var s RoomStatus
+	var s control.RoomStatus
 	_ = b.remote.Do(context.Background(), "GET", "/room", nil, &s)
 	for _, m := range s.Members {
 		if len(m.Cards) > 0 {
@@ -347,7 +348,7 @@ func (b *netBox) members() (n int) {
 
 func (b *netBox) state() string { return b.status().State }
 
-func (b *netBox) status() (s Status) {
+func (b *netBox) status() (s control.Status) {
 	_ = b.remote.Do(context.Background(), "GET", "/status", nil, &s)
 	return s
 }

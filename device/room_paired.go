@@ -13,6 +13,7 @@ import (
 	"conch/companions"
 	"conch/companions/round"
 	"conch/device/condition"
+	"conch/device/control"
 	"conch/mqtt"
 	"conch/mqtt/discovery"
 	"conch/mqtt/membership"
@@ -38,7 +39,7 @@ func (d *Device) openRoom() error {
 	id := d.opts.Room.Identity
 	if id.ID() == "" {
 		var err error
-		if id, err = d.identity(); err != nil && (c.Broker != "" || !errors.Is(err, ErrRefused)) {
+		if id, err = d.identity(); err != nil && (c.Broker != "" || !errors.Is(err, control.ErrRefused)) {
 			return err
 		} else if err != nil { // alone, it needs none
 			p.cannot = err
@@ -343,12 +344,12 @@ func (d *Device) brokerConfig() mqtt.Config {
 }
 
 // pairedStatus is the paired room for those who ask.
-func (d *Device) pairedStatus() *RoomPairing {
+func (d *Device) pairedStatus() *control.PairedRoom {
 	room := d.pairing.room()
 	if room == nil {
 		return nil
 	}
-	s := &RoomPairing{ID: room.ID, Name: room.Name, Called: room.Called, Host: room.Host, Foreign: room.Foreign}
+	s := &control.PairedRoom{ID: room.ID, Name: room.Name, Called: room.Called, Host: room.Host, Foreign: room.Foreign}
 	if !room.CertificateUntil.IsZero() {
 		s.Expires = &room.CertificateUntil
 	}
@@ -357,7 +358,7 @@ func (d *Device) pairedStatus() *RoomPairing {
 		here = d.room.Members()
 	}
 	for _, m := range room.Members {
-		one := PairedMember{Device: m.ID, Name: m.Name, Since: m.Since, Seen: m.Seen, Host: m.ID == room.Host, Pending: m.Pending}
+		one := control.PairedMember{Device: m.ID, Name: m.Name, Since: m.Since, Seen: m.Seen, Host: m.ID == room.Host, Pending: m.Pending}
 		if i := slices.IndexFunc(here, func(o round.Member) bool { return o.Device == m.ID }); i >= 0 {
 			one.Here = true
 			for _, c := range here[i].Cards {
@@ -366,7 +367,7 @@ func (d *Device) pairedStatus() *RoomPairing {
 		}
 		s.Members = append(s.Members, one)
 	}
-	slices.SortStableFunc(s.Members, func(a, b PairedMember) int { // this device first
+	slices.SortStableFunc(s.Members, func(a, b control.PairedMember) int { // this device first
 		switch {
 		case a.Device == d.self:
 			return -1

@@ -10,6 +10,7 @@ import (
 
 	"conch/companions/round"
 	"conch/coordinator/turn"
+	"conch/device/control"
 	"conch/mqtt"
 )
 
@@ -186,7 +187,7 @@ func importance(d *round.Decision) string {
 }
 
 // RoomHeader is who is in the room, in one line.
-func RoomHeader(s RoomStatus) string {
+func RoomHeader(s control.RoomStatus) string {
 	var who []string
 	for _, m := range s.Members {
 		var names []string
@@ -202,7 +203,7 @@ func RoomHeader(s RoomStatus) string {
 }
 
 // RoomText is the room for people: the way to it, who is there, who is not, and what was ignored.
-func RoomText(s RoomStatus) string {
+func RoomText(s control.RoomStatus) string {
 	var b strings.Builder
 	switch {
 	case s.Paired != nil:
@@ -243,7 +244,7 @@ func RoomText(s RoomStatus) string {
 }
 
 // membersTable is a room that a person has written down.
-func membersTable(s RoomStatus) string {
+func membersTable(s control.RoomStatus) string {
 	var b strings.Builder
 	rows := [][]string{{"DEVICE", "ID", "COMPANION", "JOINS IN", ""}}
 	for _, m := range s.Members {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"conch/companions/round"
+	"conch/device/control"
 	"conch/mqtt"
 )
 
@@ -14,7 +15,7 @@ func TestRoomText(t *testing.T) {
 		{Device: "aaaaaaaaaaaaaaaaaaaa", Name: "kitchen", Cards: []round.Card{{ID: "ada", Name: "Ada"}}},
 		{Device: "bbbbbbbbbbbbbbbbbbbb", Name: "hall", Cards: []round.Card{{ID: "cleo-2", Name: "Cléo 2", Renamed: "cleo", Muted: true}}},
 	}
-	got := RoomText(RoomStatus{
+	got := RoomText(control.RoomStatus{
 		Room: "home", Device: members[0].Device, Broker: "mqtt://broker", Trouble: "nothing listens there", Members: members,
 		Missing: []round.DeviceID{"cccccccccccccccccccc"}, Setting: round.Setting{Involvement: round.InvolvementLow},
 		Wire: &mqtt.Stats{Refused: map[mqtt.Reason]uint64{mqtt.ReasonForged: 2}, Last: map[mqtt.Reason]string{mqtt.ReasonForged: "the signature does not fit"}},

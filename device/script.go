@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"conch/audio"
+	"conch/device/control"
 )
 
 // A Line is one instruction of a rehearsal script (appliance.md 4). Blank lines and lines that begin with # are skipped.
@@ -46,16 +47,16 @@ type Line struct {
 	Number int    // in the file, from 1
 	Source string // as written
 	Verb   string
-	Device string        // empty where the verb has none
-	Other  string        // hear, remove: the other device
-	What   string        // idle, speaking, said, pairing, members; slow, fail, drop, ok; out, in; restart; what control sets
-	Text   string        // ask, say; whose manners control turns; join: the code, or as written
-	File   string        // hear: absolute, or relative to the script
-	For    time.Duration // wait, freeze, cut, hold; hear: RT60
-	Noise  float64       // hear: dB below what is heard
-	State  PairingState  // wait pairing
-	Why    PairingWhy    // wait pairing
-	Count  int           // wait members
+	Device string               // empty where the verb has none
+	Other  string               // hear, remove: the other device
+	What   string               // idle, speaking, said, pairing, members; slow, fail, drop, ok; out, in; restart; what control sets
+	Text   string               // ask, say; whose manners control turns; join: the code, or as written
+	File   string               // hear: absolute, or relative to the script
+	For    time.Duration        // wait, freeze, cut, hold; hear: RT60
+	Noise  float64              // hear: dB below what is heard
+	State  control.PairingState // wait pairing
+	Why    control.PairingWhy   // wait pairing
+	Count  int                  // wait members
 }
 
 // Limits of a script: it is typed by people.

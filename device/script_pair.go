@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"conch/device/control"
 )
 
 // How a script says what is done about pairing.
@@ -72,17 +74,17 @@ func withOther(l *Line, args string, n *names) error {
 func withState(l *Line, args string, n *names) error {
 	name, rest := cutWord(args)
 	state, why := cutWord(rest)
-	l.State, l.Why = PairingState(state), PairingWhy(why)
-	states := []PairingState{PairingOpen, PairingListening, PairingJoining, PairingPaired, PairingFailed, PairingCancelled, PairingLeft, PairingRemoved}
+	l.State, l.Why = control.PairingState(state), control.PairingWhy(why)
+	states := []control.PairingState{control.PairingOpen, control.PairingListening, control.PairingJoining, control.PairingPaired, control.PairingFailed, control.PairingCancelled, control.PairingLeft, control.PairingRemoved}
 	if !slices.Contains(states, l.State) {
-		return fmt.Errorf("state %q: must be one of %s", state, joined(states, ", ", func(s PairingState) string { return string(s) }))
+		return fmt.Errorf("state %q: must be one of %s", state, joined(states, ", ", func(s control.PairingState) string { return string(s) }))
 	}
-	reasons := []PairingWhy{WhyWrongCode, WhyExpired, WhyClosed, WhyBusy, WhyNobody, WhyTwoWindows, WhyNotHeard, WhyUnreachable, WhyHost, WhyFull, WhyDisk, WhyMuted, WhyAlready, WhyDevice, WhyUnsure, WhyRefused, WhyProtocol}
+	reasons := []control.PairingWhy{control.WhyWrongCode, control.WhyExpired, control.WhyClosed, control.WhyBusy, control.WhyNobody, control.WhyTwoWindows, control.WhyNotHeard, control.WhyUnreachable, control.WhyHost, control.WhyFull, control.WhyDisk, control.WhyMuted, control.WhyAlready, control.WhyDevice, control.WhyUnsure, control.WhyRefused, control.WhyProtocol}
 	switch {
-	case l.State != PairingFailed && why != "":
+	case l.State != control.PairingFailed && why != "":
 		return errUsage
-	case l.State == PairingFailed && !slices.Contains(reasons, l.Why):
-		return fmt.Errorf("wait pairing DEV failed %q: must say why: %s", why, joined(reasons, ", ", func(w PairingWhy) string { return string(w) }))
+	case l.State == control.PairingFailed && !slices.Contains(reasons, l.Why):
+		return fmt.Errorf("wait pairing DEV failed %q: must say why: %s", why, joined(reasons, ", ", func(w control.PairingWhy) string { return string(w) }))
 	}
 	return n.device(l, name)
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"conch/device/control"
 )
 
 // Verbs that only strangers have.
@@ -27,8 +29,8 @@ func TestScriptLinesOfStrangers(t *testing.T) {
 		{"remove kitchen attic", Line{}, `unknown device "attic"`},
 		{"remove kitchen", Line{}, "must be: remove DEV OTHER"},
 		{"leave hall", Line{Verb: "leave", Device: "hall"}, ""},
-		{"wait pairing hall paired", Line{Verb: "wait", What: "pairing", Device: "hall", State: PairingPaired}, ""},
-		{"wait pairing hall failed wrong_code", Line{Verb: "wait", What: "pairing", Device: "hall", State: PairingFailed, Why: WhyWrongCode}, ""},
+		{"wait pairing hall paired", Line{Verb: "wait", What: "pairing", Device: "hall", State: control.PairingPaired}, ""},
+		{"wait pairing hall failed wrong_code", Line{Verb: "wait", What: "pairing", Device: "hall", State: control.PairingFailed, Why: control.WhyWrongCode}, ""},
 		{"wait pairing hall failed", Line{}, "must say why: wrong_code, expired"},
 		{"wait pairing hall married", Line{}, `state "married": must be one of open, listening`},
 		{"wait pairing hall paired wrong_code", Line{}, "must be: wait 2s"},

@@ -14,6 +14,7 @@ import (
 	"conch/coordinator"
 	"conch/coordinator/turn"
 	"conch/device/config"
+	"conch/device/control"
 	"conch/gpio"
 	"conch/gpio/gpiotest"
 )
@@ -113,14 +114,14 @@ func (r SilenceReport) Print(w io.Writer) {
 // Run measures every state and returns the report. It leaves the card as it found it.
 func (b SilenceBench) Run(ctx context.Context) (report SilenceReport, err error) {
 	if b.Presses < 1 || b.Presses > 10000 {
-		return SilenceReport{}, fmt.Errorf("%w: bench silence: presses = %d: must be 1 to 10000", ErrRefused, b.Presses)
+		return SilenceReport{}, fmt.Errorf("%w: bench silence: presses = %d: must be 1 to 10000", control.ErrRefused, b.Presses)
 	}
 	if len(b.States) == 0 {
 		b.States = SilenceStates
 	}
 	for _, s := range b.States {
 		if !slices.Contains(SilenceStates, s) {
-			return SilenceReport{}, fmt.Errorf("%w: bench silence: state %q: must be one of %v", ErrRefused, s, SilenceStates)
+			return SilenceReport{}, fmt.Errorf("%w: bench silence: state %q: must be one of %v", control.ErrRefused, s, SilenceStates)
 		}
 	}
 	rig, err := b.rig()

@@ -12,6 +12,7 @@ import (
 	"conch/audio"
 	"conch/device/condition"
 	"conch/device/config"
+	"conch/device/control"
 )
 
 // condition.SoundFlat: while the button was held, the microphone gave the same value all the time.
@@ -53,8 +54,8 @@ func streamConfig(a config.Audio) audio.StreamConfig {
 // Loudspeaker says what the loudspeaker that conch would take holds of what it was asked for, whether it gives that back, and how
 // soon it is silent; or why it cannot be opened now. It is opened for that, in silence, unless an appliance runs, which knows.
 func Loudspeaker(ctx context.Context, cfg config.Config, log *slog.Logger) string {
-	var s Status
-	if remote, err := Dial(cfg); err == nil && remote.Do(ctx, "GET", "/status", nil, &s) == nil && s.Buffer != "" {
+	var s control.Status
+	if remote, err := control.Dial(cfg); err == nil && remote.Do(ctx, "GET", "/status", nil, &s) == nil && s.Buffer != "" {
 		return s.Buffer
 	}
 	card, err := audio.NewCard(cfg.Audio.Backend, log)
@@ -123,7 +124,7 @@ func (recorded) SetQueued(time.Duration) {}
 
 // noSoundCard refuses to measure or try what makes no sound: a null device takes and gives samples as well as any.
 func noSoundCard(what, instead string) error {
-	return fmt.Errorf("%w: %s: there is no sound card here (conch audio list), or audio.backend = \"null\", which makes no sound: nothing can be heard; plug one in, or %s", ErrRefused, what, instead)
+	return fmt.Errorf("%w: %s: there is no sound card here (conch audio list), or audio.backend = \"null\", which makes no sound: nothing can be heard; plug one in, or %s", control.ErrRefused, what, instead)
 }
 
 // playOnce plays frames (mono, CardRate) and returns when the last has sounded; it says what, once it is sure that
@@ -209,7 +210,7 @@ func CheckDevices(_ context.Context, cfg config.Config, out io.Writer) error {
 		}
 		d, err := audio.Match(half, want.name)
 		if err != nil {
-			return fmt.Errorf("%w: config: %s: %w", ErrRefused, want.key, err)
+			return fmt.Errorf("%w: config: %s: %w", control.ErrRefused, want.key, err)
 		}
 		fmt.Fprintf(out, "%s is %s (%s)\n", want.key, d.ID, d.Name)
 	}
@@ -233,7 +234,7 @@ func MeasureSilence(ctx context.Context, cfg config.Config, presses int, states 
 	}
 	switch {
 	case air && virtual:
-		return SilenceReport{}, fmt.Errorf("%w: bench silence: the virtual card has no air: leave out --virtual or --air", ErrRefused)
+		return SilenceReport{}, fmt.Errorf("%w: bench silence: the virtual card has no air: leave out --virtual or --air", control.ErrRefused)
 	case air:
 		b.inTheAir()
 	}

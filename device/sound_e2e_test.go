@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"conch/audio"
+	"conch/device/control"
 )
 
 func TestConversationOnPulseAudio(t *testing.T) { newRoom(t, newPulseAir(t)).converse() }
@@ -72,9 +73,9 @@ func (r *room) converse() {
 
 // question asks and is answered; it returns the turn, the recording of the answer, and what of the answer is on it. Like a
 // person it asks again when it was misheard: a starved sound server leaves gaps in the question.
-func (r *room) question(text, want string) (TurnRecord, []int16, match) {
+func (r *room) question(text, want string) (control.Turn, []int16, match) {
 	r.t.Helper()
-	var rec TurnRecord
+	var rec control.Turn
 	var released time.Time
 	for range 3 {
 		r.voice.take()
@@ -94,7 +95,7 @@ func (r *room) question(text, want string) (TurnRecord, []int16, match) {
 // answer finds the answer of a turn in what was recorded since its question, and returns its part of the recording: before
 // it a companion that took its time was heard to think, and to a recogniser those two notes are a word, by which it judges
 // all that follows.
-func (r *room) answer(rec TurnRecord, released time.Time) ([]int16, match) {
+func (r *room) answer(rec control.Turn, released time.Time) ([]int16, match) {
 	r.t.Helper()
 	heard := r.recorded(released, r.at(rec.Ended).Add(200*time.Millisecond))
 	made := r.voice.take()

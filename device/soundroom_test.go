@@ -20,6 +20,7 @@ import (
 	"conch/audio/pulsetest"
 	"conch/companions/voice/rehearsal"
 	"conch/device/config"
+	"conch/device/control"
 	"conch/gpio"
 	"conch/gpio/gpiotest"
 )
@@ -41,7 +42,7 @@ type room struct {
 	ears   rehearsal.Ears
 	log    *eventLog
 	begun  time.Time // zero of the device's clock
-	turns  chan TurnRecord
+	turns  chan control.Turn
 	end    func() error // ends the device and waits for it; may be called again
 	last   []int16      // what was judged last
 }
@@ -75,7 +76,7 @@ var afternoon = time.Date(2026, time.March, 4, 15, 0, 0, 0, time.UTC)
 
 func newRoom(t *testing.T, a air) *room {
 	t.Helper()
-	r := &room{t: t, air: a, begun: time.Now(), turns: make(chan TurnRecord, 100), log: &eventLog{}}
+	r := &room{t: t, air: a, begun: time.Now(), turns: make(chan control.Turn, 100), log: &eventLog{}}
 	r.mouth, r.ears = needSpeech(t)
 	r.voice = &keptMouth{Mouth: rehearsal.NewMouth()}
 	log := slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelInfo}))
@@ -94,7 +95,7 @@ func newRoom(t *testing.T, a air) *room {
 	cfg.Audio.Playback, cfg.Audio.Capture = playback, capture
 	var err error
 	r.device, err = New(cfg, Options{Log: log, Card: card, Now: now, Server: r.server, Buttons: []gpio.Source{r.hand},
-		Clock: func() time.Time { return afternoon }, OnTurn: func(rec TurnRecord) { r.turns <- rec }})
+		Clock: func() time.Time { return afternoon }, OnTurn: func(rec control.Turn) { r.turns <- rec }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +208,7 @@ func (r *room) ask(text string) (pressed, released time.Time) {
 }
 
 // turn waits for the end of a turn.
-func (r *room) turn() TurnRecord {
+func (r *room) turn() control.Turn {
 	r.t.Helper()
 	select {
 	case rec := <-r.turns:

@@ -22,6 +22,7 @@ import (
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator/turn"
 	"conch/device/config"
+	"conch/device/control"
 	"conch/gpio"
 	"conch/gpio/gpiotest"
 	"conch/gpio/light"
@@ -52,7 +53,7 @@ type box struct {
 	asked  atomic.Int64
 	others *atomic.Int64 // presses of other buttons; nil: there are none
 	mu     sync.Mutex    // guards ended
-	ended  []TurnRecord
+	ended  []control.Turn
 }
 
 // boxOptions are what a test wants to be different.
@@ -183,17 +184,17 @@ func (b *box) ranTo() error {
 	return b.ran
 }
 
-func (b *box) turnEnd(t TurnRecord) {
+func (b *box) turnEnd(t control.Turn) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.ended = append(b.ended, t)
 }
 
 // turnsEnded are the lines so far.
-func (b *box) turnsEnded() []TurnRecord {
+func (b *box) turnsEnded() []control.Turn {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return append([]TurnRecord(nil), b.ended...)
+	return append([]control.Turn(nil), b.ended...)
 }
 
 // nothingLeft looks at what a device that has ended may not leave.
@@ -272,7 +273,7 @@ func (b *box) quiet() {
 func (b *box) pause(d time.Duration) { <-time.After(d) }
 
 // nextTurn runs f and returns the first turn that ends after it began, when the device is quiet again.
-func (b *box) nextTurn(f func()) TurnRecord {
+func (b *box) nextTurn(f func()) control.Turn {
 	b.t.Helper()
 	n := len(b.turnsEnded())
 	f()
@@ -282,7 +283,7 @@ func (b *box) nextTurn(f func()) TurnRecord {
 }
 
 // ask is a typed question, to its end.
-func (b *box) ask(text string) TurnRecord {
+func (b *box) ask(text string) control.Turn {
 	b.t.Helper()
 	return b.nextTurn(func() { b.question(text) })
 }
@@ -305,13 +306,13 @@ func (b *box) talk(d time.Duration) {
 }
 
 // say is a spoken question, to its end.
-func (b *box) say(d time.Duration) TurnRecord {
+func (b *box) say(d time.Duration) control.Turn {
 	b.t.Helper()
 	return b.nextTurn(func() { b.talk(d) })
 }
 
 // answered demands an answer without a complaint.
-func (b *box) answered(r TurnRecord) {
+func (b *box) answered(r control.Turn) {
 	b.t.Helper()
 	if r.Reason != turn.Done.String() || r.HeardMS <= 0 || r.Said == "" || r.Words != "" {
 		b.t.Errorf("turn %s: %s, heard %.0f ms of %q, words %q; want done, an answer, no words", r.Turn, r.Reason, r.HeardMS, r.Said, r.Words)
@@ -326,7 +327,7 @@ func (b *box) fine() {
 }
 
 // failed demands that the turn ended in these words, and that they were heard.
-func (b *box) failed(r TurnRecord, reason turn.Reason, w turn.Words) {
+func (b *box) failed(r control.Turn, reason turn.Reason, w turn.Words) {
 	b.t.Helper()
 	if r.Reason != reason.String() || r.Words != string(w) {
 		b.t.Errorf("turn %s: %s in words %q; want %s in %q", r.Turn, r.Reason, r.Words, reason, w)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"conch/device/control"
 )
 
 // A loop can be made to stand still on purpose, to see what the watchdog makes of it: conch debug stall LOOP. Only who may
@@ -24,7 +26,7 @@ func (d *Device) Stall(ctx context.Context, name string, length time.Duration) (
 		for _, l := range loops {
 			names = append(names, l.name)
 		}
-		return "", fmt.Errorf("%w: debug stall: %q is no loop of this device (there are %s)", ErrRefused, name, strings.Join(names, ", "))
+		return "", fmt.Errorf("%w: debug stall: %q is no loop of this device (there are %s)", control.ErrRefused, name, strings.Join(names, ", "))
 	}
 	length = min(length, stallLimit)
 	d.log.Warn("debug.stall", "loop", loops[i].name, "for", length)
@@ -56,14 +58,14 @@ func (d *Device) debugMux(ctx context.Context, mux *http.ServeMux) {
 			Loop string `json:"loop"`
 			For  int64  `json:"for_ms"`
 		}
-		if !mayEnd(r) {
+		if !control.MayEnd(r) {
 			http.Error(w, "control: debug: only root and the user that conch runs as may do that", http.StatusForbidden)
 			return
 		}
-		if !decodeRequest(w, r, &q) {
+		if !control.Decode(w, r, &q) {
 			return
 		}
 		name, err := d.Stall(ctx, q.Loop, max(time.Second, time.Duration(min(q.For, stallLimit.Milliseconds()))*time.Millisecond))
-		reply(w, map[string]string{"loop": name}, err)
+		control.Reply(w, map[string]string{"loop": name}, err)
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"conch/companions/skills/system"
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/control"
 )
 
 // hands are the coordinator's Tools, made of the companion's toolbox.
@@ -35,7 +36,7 @@ func (d *Device) newHands() (coordinator.Tools, error) {
 			Manners: func(companion, involvement string) error {
 				i := round.Involvement(involvement)
 				if err := d.manners(round.Control{Companion: round.CompanionID(companion), Involvement: &i}); err != nil {
-					return errors.New(refusal(err))
+					return errors.New(control.Refusal(err))
 				}
 				return nil
 			},

@@ -11,22 +11,23 @@ import (
 	"conch/companions/round"
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/control"
 )
 
 // waiters are those who asked something and wait for the turn's end.
 type waiters struct {
 	mu sync.Mutex
-	of map[turn.ID]chan TurnRecord // each with room for one
+	of map[turn.ID]chan control.Turn // each with room for one
 }
 
 // expect notes that somebody waits for the end of a turn. The turn must not have begun.
-func (w *waiters) expect(id turn.ID) <-chan TurnRecord {
+func (w *waiters) expect(id turn.ID) <-chan control.Turn {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.of == nil {
-		w.of = map[turn.ID]chan TurnRecord{}
+		w.of = map[turn.ID]chan control.Turn{}
 	}
-	ch := make(chan TurnRecord, 1)
+	ch := make(chan control.Turn, 1)
 	w.of[id] = ch
 	return ch
 }
@@ -37,7 +38,7 @@ func (w *waiters) forget(id turn.ID) {
 	delete(w.of, id)
 }
 
-func (w *waiters) tell(t TurnRecord) {
+func (w *waiters) tell(t control.Turn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if ch, ok := w.of[t.Turn]; ok {
@@ -49,7 +50,7 @@ func (w *waiters) tell(t TurnRecord) {
 // turnEnded is called by the coordinator once per turn; it does not block.
 func (d *Device) turnEnded(r coordinator.Record) {
 	d.turns.Add(1)
-	t := TurnRecord{Event: "turn.end", Device: d.cfg.Device.Name, Who: d.nameOf(d.voices.owner(r.Turn)), Record: r}
+	t := control.Turn{Event: "turn.end", Device: d.cfg.Device.Name, Who: d.nameOf(d.voices.owner(r.Turn)), Record: r}
 	d.last.Store(&t)
 	d.waiters.tell(t)
 	d.lights.turnEnded(r)
@@ -68,7 +69,7 @@ func (d *Device) speech(e coordinator.SpeechEvent) {
 }
 
 // Ask asks as if the text had been spoken, and waits until the turn has ended.
-func (d *Device) Ask(ctx context.Context, text string, to ...round.Participant) (TurnRecord, error) {
+func (d *Device) Ask(ctx context.Context, text string, to ...round.Participant) (control.Turn, error) {
 	id := newTurn()
 	ch := d.waiters.expect(id)
 	defer d.waiters.forget(id)
@@ -77,7 +78,7 @@ func (d *Device) Ask(ctx context.Context, text string, to ...round.Participant) 
 	case t := <-ch:
 		return t, nil
 	case <-ctx.Done():
-		return TurnRecord{}, fmt.Errorf("ask: the turn %s has not ended: %w", id, ctx.Err())
+		return control.Turn{}, fmt.Errorf("ask: the turn %s has not ended: %w", id, ctx.Err())
 	}
 }
 
@@ -111,7 +112,7 @@ func (d *Device) Why() string {
 		return d.room.Why()
 	}
 	if t := d.last.Load(); t != nil {
-		return t.why()
+		return t.Why()
 	}
 	return "Nobody has said anything here yet."
 }

@@ -9,17 +9,18 @@ import (
 
 	"conch/coordinator/turn"
 	"conch/device/condition"
+	"conch/device/control"
 )
 
 var errNoUsage = errors.New("usage: this voice does not count what it uses")
 
 // Used tells what was used today.
-func (d *Device) Used() (UsageReport, error) {
+func (d *Device) Used() (control.UsageReport, error) {
 	if len(d.meters) == 0 {
-		return UsageReport{}, errNoUsage
+		return control.UsageReport{}, errNoUsage
 	}
 	u := d.meters[0].Usage()
-	return UsageReport{
+	return control.UsageReport{
 		Day: u.Day, Tokens: u.All.Tokens(), Cost: u.All.Cost, Responses: u.All.Responses, HeardSeconds: u.All.HeardSeconds, SaidSeconds: u.All.SaidSeconds,
 		CeilingTokens: d.cfg.Voice.Ceiling, CeilingCost: d.cfg.Voice.CeilingCost, Refusing: u.Refusing, Until: u.Until,
 	}, nil
@@ -27,7 +28,7 @@ func (d *Device) Used() (UsageReport, error) {
 
 // ResetUsage counts the day from zero: a limit that was reached is lifted, also across a restart, however that comes about. An
 // error may be that it holds until then only.
-func (d *Device) ResetUsage() (UsageReport, error) {
+func (d *Device) ResetUsage() (control.UsageReport, error) {
 	var kept error
 	for _, m := range d.meters {
 		kept = errors.Join(kept, m.ResetUsage())
@@ -57,11 +58,11 @@ func (d *Device) refusedAnswer(e turn.ResponseRefused) {
 func (d *Device) usageMux(mux *http.ServeMux) {
 	mux.HandleFunc("GET /usage", func(w http.ResponseWriter, _ *http.Request) {
 		u, err := d.Used()
-		reply(w, u, err)
+		control.Reply(w, u, err)
 	})
 	mux.HandleFunc("POST /usage/reset", func(w http.ResponseWriter, _ *http.Request) {
 		u, err := d.ResetUsage()
-		reply(w, u, err)
+		control.Reply(w, u, err)
 	})
 }
 
@@ -72,11 +73,11 @@ func authorities(file string) (*x509.CertPool, error) {
 	}
 	pem, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("%w: config: voice.ca_file: %w", ErrRefused, err)
+		return nil, fmt.Errorf("%w: config: voice.ca_file: %w", control.ErrRefused, err)
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("%w: config: voice.ca_file = %q: there is no certificate in it (PEM)", ErrRefused, file)
+		return nil, fmt.Errorf("%w: config: voice.ca_file = %q: there is no certificate in it (PEM)", control.ErrRefused, file)
 	}
 	return pool, nil
 }

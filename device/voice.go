@@ -18,6 +18,7 @@ import (
 	"conch/coordinator/turn"
 	"conch/device/condition"
 	"conch/device/config"
+	"conch/device/control"
 )
 
 // voiceKind says which voice the configuration comes to, and why.
@@ -108,7 +109,7 @@ func (d *Device) newVoice(card companions.Card, first bool, kind, address string
 	d.remembers(&conf, kind, card.ID)
 	client, err := realtime.New(conf)
 	if err != nil {
-		return nil, fmt.Errorf("%w: config: voice: %w", ErrRefused, err)
+		return nil, fmt.Errorf("%w: config: voice: %w", control.ErrRefused, err)
 	}
 	return client, nil
 }
@@ -277,7 +278,7 @@ func dialectOf(name, address string) (realtime.Dialect, error) {
 	}
 	dialect, err := realtime.DialectByName(name)
 	if err != nil {
-		err = fmt.Errorf("%w: config: voice.dialect: %w", ErrRefused, err)
+		err = fmt.Errorf("%w: config: voice.dialect: %w", control.ErrRefused, err)
 	}
 	return dialect, err
 }
@@ -311,19 +312,19 @@ func (d *Device) saveUsage(name string, data []byte) error {
 func ServeRehearsal(ctx context.Context, addr, faults, keyFile string, log *slog.Logger, out io.Writer) error {
 	f, err := rehearsal.ParseFaults(faults)
 	if err != nil {
-		return fmt.Errorf("%w: --faults: %w", ErrRefused, err)
+		return fmt.Errorf("%w: --faults: %w", control.ErrRefused, err)
 	}
 	o, who := rehearsal.Options{Log: log, Faults: f}, "any key will do"
 	if keyFile != "" {
 		if o.Key, err = readKey(keyFile); err != nil {
-			return fmt.Errorf("%w: --key-file: %w", ErrRefused, err)
+			return fmt.Errorf("%w: --key-file: %w", control.ErrRefused, err)
 		}
 		who = "with the key in " + keyFile
 	}
 	server := rehearsal.New(o)
 	address, err := server.Listen(addr)
 	if err != nil {
-		return fmt.Errorf("%w: --serve: %w", ErrRefused, err)
+		return fmt.Errorf("%w: --serve: %w", control.ErrRefused, err)
 	}
 	fmt.Fprintf(out, "rehearsal voice at %s (%s); %s; Ctrl-C ends it\n", address, server.About(), who)
 	return server.Run(ctx)

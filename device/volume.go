@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"conch/device/config"
+	"conch/device/control"
 )
 
 // The volume is the one setting that a person also changes by word ("louder", "set the volume to 35"), and finds again after a
@@ -56,8 +57,8 @@ func InForce(ctx context.Context, cfg config.Config) []config.Row {
 			continue
 		}
 		written := fmt.Sprintf("; %s from %s", r.Value, r.Origin)
-		var s Status
-		if remote, err := Dial(cfg); err == nil && remote.Do(ctx, "GET", "/status", nil, &s) == nil && s.VolumeFrom != "" {
+		var s control.Status
+		if remote, err := control.Dial(cfg); err == nil && remote.Do(ctx, "GET", "/status", nil, &s) == nil && s.VolumeFrom != "" {
 			if own := strconv.Itoa(s.Volume); own != r.Value || s.VolumeFrom == remembered {
 				r.Value, r.Origin = own, s.VolumeFrom+", by the running appliance"+written
 			}

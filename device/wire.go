@@ -13,6 +13,7 @@ import (
 	"conch/coordinator/turn"
 	"conch/device/condition"
 	"conch/device/config"
+	"conch/device/control"
 	"conch/gpio"
 )
 
@@ -164,7 +165,7 @@ func (d *Device) wireSound() error {
 		case d.opts.Anyway:
 			d.card = noCard{err}
 		default:
-			return fmt.Errorf("%w: %w", ErrRefused, err)
+			return fmt.Errorf("%w: %w", control.ErrRefused, err)
 		}
 	}
 	volume, cues := int(d.volume.Load()), d.cfg.Audio.CueVolume

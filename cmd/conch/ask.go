@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"conch/device"
+	"conch/device/control"
 )
 
 type askCmd struct {
@@ -16,7 +16,7 @@ type askCmd struct {
 }
 
 func (c askCmd) Run(e *env) error {
-	var a device.Answer
+	var a control.Answer
 	in := map[string]any{"text": strings.Join(c.Text, " ")}
 	if len(c.To) > 0 {
 		in["to"] = c.To
@@ -37,15 +37,15 @@ func (c askCmd) Run(e *env) error {
 		fmt.Fprintf(e.out, "%s (%s): %s%s\n", a.Who, a.Place, a.Text, cut)
 	case a.Text != "":
 		fmt.Fprintln(e.out, a.Text)
-	case a.Outcome == device.OutcomeSilent:
+	case a.Outcome == control.OutcomeSilent:
 		fmt.Fprintf(e.out, "(nobody answers: %s)\n", a.Why)
-	case a.Outcome == device.OutcomeAnswered && a.Place != "":
+	case a.Outcome == control.OutcomeAnswered && a.Place != "":
 		fmt.Fprintf(e.out, "(%s in %s has answered; %s)\n", a.Who, a.Place, cmp.Or(a.Why, "its words did not come"))
 	}
 	switch a.Outcome {
-	case device.OutcomeAnswered, device.OutcomeSilent:
+	case control.OutcomeAnswered, control.OutcomeSilent:
 		return nil
-	case device.OutcomeSuperseded:
+	case control.OutcomeSuperseded:
 		return fmt.Errorf("ask: %s", cmp.Or(a.Why, a.Summary.Reason))
 	}
 	if a.Text != "" { // without a loudspeaker, say

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"conch/device"
+	"conch/device/control"
 )
 
 type audioCmd struct {
@@ -46,7 +47,7 @@ type audioTestCmd struct {
 
 func (c audioTestCmd) Run(e *env) error {
 	if c.Seconds < 1 || c.Seconds > 30 {
-		return fmt.Errorf("%w: --seconds %d: must be 1 to 30", device.ErrRefused, c.Seconds)
+		return fmt.Errorf("%w: --seconds %d: must be 1 to 30", control.ErrRefused, c.Seconds)
 	}
 	cfg, err := e.load()
 	if err != nil {

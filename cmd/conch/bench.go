@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"conch/device"
+	"conch/device/control"
 )
 
 type benchCmd struct {
@@ -44,7 +45,7 @@ type benchFootprintCmd struct {
 
 func (c benchFootprintCmd) Run(e *env) error {
 	if c.Idle < time.Second || c.Talk < time.Second {
-		return fmt.Errorf("%w: --idle and --talk: must be 1s or more", device.ErrRefused)
+		return fmt.Errorf("%w: --idle and --talk: must be 1s or more", control.ErrRefused)
 	}
 	var set []string
 	for k, v := range e.set {

@@ -6,6 +6,7 @@ import (
 
 	"conch/device"
 	"conch/device/config"
+	"conch/device/control"
 )
 
 type checkCmd struct {
@@ -48,13 +49,13 @@ func (c checkCmd) Run(e *env) error {
 	case err != nil:
 		return err
 	case trouble != "":
-		return fmt.Errorf("%w: check: the key cannot be used; conch run starts, says so and reads it again by itself", device.ErrRefused)
+		return fmt.Errorf("%w: check: the key cannot be used; conch run starts, says so and reads it again by itself", control.ErrRefused)
 	case len(misfits) > 0:
-		return fmt.Errorf("%w: check: button, light and board do not fit together; conch run starts without what does not fit, and says so", device.ErrRefused)
+		return fmt.Errorf("%w: check: button, light and board do not fit together; conch run starts without what does not fit, and says so", control.ErrRefused)
 	case n == 1:
-		return fmt.Errorf("%w: check: 1 mistake in the companions' cards; what is right loads", device.ErrRefused)
+		return fmt.Errorf("%w: check: 1 mistake in the companions' cards; what is right loads", control.ErrRefused)
 	case n > 1:
-		return fmt.Errorf("%w: check: %d mistakes in the companions' cards; what is right loads", device.ErrRefused, n)
+		return fmt.Errorf("%w: check: %d mistakes in the companions' cards; what is right loads", control.ErrRefused, n)
 	}
 	return nil
 }

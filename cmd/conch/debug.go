@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"conch/device"
+	"conch/device/control"
 )
 
 // debugCmd is for whoever tests the appliance; help does not list it.
@@ -19,7 +19,7 @@ type debugStallCmd struct {
 
 func (c debugStallCmd) Run(e *env) error {
 	if c.For <= 0 {
-		return fmt.Errorf("%w: --for %s: must be more than nothing", device.ErrRefused, c.For)
+		return fmt.Errorf("%w: --for %s: must be more than nothing", control.ErrRefused, c.For)
 	}
 	var out struct{ Loop string }
 	if err := e.request("POST", "/debug/stall", map[string]any{"loop": c.Loop, "for_ms": c.For.Milliseconds()}, &out); err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"conch/device"
 	"conch/device/config"
+	"conch/device/control"
 )
 
 type doctorCmd struct {
@@ -23,7 +24,7 @@ Exit status: 0 nothing keeps conch from working (there may be warnings), 1 somet
 func (c doctorCmd) Run(e *env) error {
 	d := device.Doctor(e.ctx, device.DoctorOptions{LoadOptions: config.LoadOptions{File: e.config, Flags: e.set}, Anonymous: c.Anonymous})
 	if d.Refused != nil && (e.config != "" || len(e.set) > 0) { // what was asked for here is wrong, not the box
-		return fmt.Errorf("%w: %w", device.ErrRefused, d.Refused)
+		return fmt.Errorf("%w: %w", control.ErrRefused, d.Refused)
 	}
 	if c.JSON {
 		if err := e.json(d.Findings); err != nil {

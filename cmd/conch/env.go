@@ -7,6 +7,7 @@ import (
 
 	"conch/device"
 	"conch/device/config"
+	"conch/device/control"
 )
 
 // load reads the configuration as this invocation wants it and says what it warned of, once. A key that cannot be used is no
@@ -22,7 +23,7 @@ func (e *env) read(anyway bool) (config.Config, error) {
 	}
 	cfg, err := config.Load(config.LoadOptions{File: e.config, Flags: e.set, Keyless: true, Anyway: anyway})
 	if err != nil {
-		return config.Config{}, fmt.Errorf("%w: %w", device.ErrRefused, err)
+		return config.Config{}, fmt.Errorf("%w: %w", control.ErrRefused, err)
 	}
 	for _, w := range cfg.Warnings {
 		fmt.Fprintln(e.err, "conch:", w)
@@ -41,15 +42,15 @@ func (e *env) json(v any) error {
 
 // dial finds the running appliance. All that it takes from the configuration is where its socket is, so one that is refused is no
 // obstacle; a flag of this very command is, for whoever typed it can mend it.
-func (e *env) dial() (*device.Remote, error) {
+func (e *env) dial() (*control.Remote, error) {
 	cfg, err := e.loadAnyway()
 	if err != nil {
 		return nil, err
 	}
 	if cfg.RefusedFlags() {
-		return nil, fmt.Errorf("%w: %w", device.ErrRefused, cfg.Refused())
+		return nil, fmt.Errorf("%w: %w", control.ErrRefused, cfg.Refused())
 	}
-	r, err := device.Dial(cfg)
+	r, err := control.Dial(cfg)
 	if err != nil && cfg.Refused() != nil {
 		err = fmt.Errorf("%w; or it is elsewhere: the configuration, which may say where, is refused (conch check)", err)
 	}

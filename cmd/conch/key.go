@@ -15,8 +15,8 @@ import (
 
 	"golang.org/x/term"
 
-	"conch/device"
 	"conch/device/config"
+	"conch/device/control"
 )
 
 // keyCmd stores the provider's key where systemd takes it from (LoadCredential in conch.service).
@@ -53,7 +53,7 @@ func (c keyCmd) Run(e *env) error {
 	}
 	key, hint, err := config.CheckKey(text)
 	if err != nil {
-		return fmt.Errorf("%w: key: %w", device.ErrRefused, err)
+		return fmt.Errorf("%w: key: %w", control.ErrRefused, err)
 	}
 	if hint != "" {
 		fmt.Fprintln(e.err, "conch:", hint)
@@ -69,19 +69,19 @@ func writable(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%w: key: %s belongs to root: run it as sudo conch key", device.ErrRefused, dir)
+		return fmt.Errorf("%w: key: %s belongs to root: run it as sudo conch key", control.ErrRefused, dir)
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w: key: there is no %s: it comes with the Debian package; without that, put the key into a file of mode 0600 and name it in voice.key_file", device.ErrRefused, dir)
+		return fmt.Errorf("%w: key: there is no %s: it comes with the Debian package; without that, put the key into a file of mode 0600 and name it in voice.key_file", control.ErrRefused, dir)
 	case err != nil:
-		return fmt.Errorf("%w: key: %w", device.ErrRefused, err)
+		return fmt.Errorf("%w: key: %w", control.ErrRefused, err)
 	case !info.IsDir():
-		return fmt.Errorf("%w: key: %s is not a directory", device.ErrRefused, dir)
+		return fmt.Errorf("%w: key: %s is not a directory", control.ErrRefused, dir)
 	}
 	switch err := syscall.Access(dir, 3); { // W_OK and X_OK
 	case errors.Is(err, syscall.EROFS):
 		return fmt.Errorf("key: %s is on a file system that is read-only (a worn or full card, or an overlay): mount it writable first", dir)
 	case err != nil:
-		return fmt.Errorf("%w: key: %s belongs to root: run it as sudo conch key", device.ErrRefused, dir)
+		return fmt.Errorf("%w: key: %s belongs to root: run it as sudo conch key", control.ErrRefused, dir)
 	}
 	return nil
 }

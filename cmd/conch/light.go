@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"conch/device"
+	"conch/device/control"
 )
 
 type lightCmd struct {
@@ -28,7 +29,7 @@ type lightShowCmd struct {
 
 func (c lightShowCmd) Run(e *env) error {
 	if c.Seconds < 1 || c.Seconds > 60 {
-		return fmt.Errorf("%w: --seconds %d: must be 1 to 60", device.ErrRefused, c.Seconds)
+		return fmt.Errorf("%w: --seconds %d: must be 1 to 60", control.ErrRefused, c.Seconds)
 	}
 	cfg, err := e.loadForClient()
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"conch/device"
 	"conch/device/config"
+	"conch/device/control"
 )
 
 // Exit codes, the same for every subcommand.
@@ -92,8 +92,8 @@ func run(args []string, in *os.File, out, errw io.Writer) (code int) {
 		return exitOK
 	}
 	// That it was refused is for us; a person is told what and why.
-	fmt.Fprintln(errw, "conch:", strings.TrimPrefix(err.Error(), device.ErrRefused.Error()+": "))
-	if errors.Is(err, device.ErrRefused) {
+	fmt.Fprintln(errw, "conch:", strings.TrimPrefix(err.Error(), control.ErrRefused.Error()+": "))
+	if errors.Is(err, control.ErrRefused) {
 		return exitUsage
 	}
 	return exitFault

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"conch/device"
+	"conch/device/control"
 )
 
 type rehearseCmd struct {
@@ -29,11 +30,11 @@ func (c rehearseCmd) Run(e *env) error {
 	}
 	switch {
 	case c.Serve != "" && (c.Script != "" || c.Room != ""):
-		return fmt.Errorf("%w: --serve and --script or --room exclude each other", device.ErrRefused)
+		return fmt.Errorf("%w: --serve and --script or --room exclude each other", control.ErrRefused)
 	case c.KeyFile != "" && c.Serve == "":
-		return fmt.Errorf("%w: --key-file needs --serve HOST:PORT", device.ErrRefused)
+		return fmt.Errorf("%w: --key-file needs --serve HOST:PORT", control.ErrRefused)
 	case c.Speed != "1":
-		return fmt.Errorf("%w: --speed %s: must be 1 (devices, broker and voices meet over real sockets and real programs, which take the time they take; a faster clock would only see them late)", device.ErrRefused, c.Speed)
+		return fmt.Errorf("%w: --speed %s: must be 1 (devices, broker and voices meet over real sockets and real programs, which take the time they take; a faster clock would only see them late)", control.ErrRefused, c.Speed)
 	case c.Serve != "":
 		return device.ServeRehearsal(e.ctx, c.Serve, c.Faults, c.KeyFile, e.logger(cfg), e.out)
 	}
@@ -43,13 +44,13 @@ func (c rehearseCmd) Run(e *env) error {
 	}
 	if c.Room != "" {
 		if r.Room, err = device.ReadRehearsalRoom(c.Room); err != nil {
-			return fmt.Errorf("%w: --room: %w", device.ErrRefused, err)
+			return fmt.Errorf("%w: --room: %w", control.ErrRefused, err)
 		}
 	}
 	r.Room.Strangers = r.Room.Strangers || c.Unpaired
 	if c.Script == "" {
 		if c.JSON {
-			return fmt.Errorf("%w: --json needs --script FILE", device.ErrRefused)
+			return fmt.Errorf("%w: --json needs --script FILE", control.ErrRefused)
 		}
 		if cfg.Unset("log.level") { // a person reads along
 			cfg.Log.Level = "error"
@@ -62,16 +63,16 @@ func (c rehearseCmd) Run(e *env) error {
 	if c.Script != "-" {
 		f, err := os.OpenFile(c.Script, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a FIFO must not wait for a writer
 		if err != nil {
-			return fmt.Errorf("%w: --script: %w", device.ErrRefused, err)
+			return fmt.Errorf("%w: --script: %w", control.ErrRefused, err)
 		}
 		defer f.Close()
 		if st, err := f.Stat(); err == nil && !st.Mode().IsRegular() {
-			return fmt.Errorf("%w: --script: %s is not a regular file", device.ErrRefused, c.Script)
+			return fmt.Errorf("%w: --script: %s is not a regular file", control.ErrRefused, c.Script)
 		}
 		in, dir = f, filepath.Dir(c.Script)
 	}
 	if r.Script, err = device.ReadScript(in, c.Script, dir, r.Room); err != nil {
-		return fmt.Errorf("%w: %w", device.ErrRefused, err)
+		return fmt.Errorf("%w: %w", control.ErrRefused, err)
 	}
 	return r.Run(e.ctx)
 }

@@ -8,17 +8,17 @@ import (
 	"testing"
 	"time"
 
-	"conch/device"
 	"conch/device/config"
+	"conch/device/control"
 	"conch/mqtt/mqtttest"
 )
 
 // control is the appliance's socket.
-func (m *manager) control() *device.Remote {
+func (m *manager) control() *control.Remote {
 	m.t.Helper()
 	cfg := config.Default()
 	cfg.State.Runtime = filepath.Join(m.dir, "conch")
-	r, err := device.Dial(cfg)
+	r, err := control.Dial(cfg)
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -54,15 +54,15 @@ func TestServicesPairAndBeginAnew(t *testing.T) {
 		all = append(all, m)
 	}
 	kitchen, hall := all[0], all[1]
-	var opened device.PairOpened
+	var opened control.PairOpened
 	kitchen.ask("POST", "/room/pair", struct{}{}, &opened)
 	_, port, err := net.SplitHostPort(firstOf(opened.Addresses))
 	if err != nil || len(opened.Code) != 6 {
 		t.Skipf("this machine has no address besides loopback, at which the hall would find the kitchen again (%v)", opened.Addresses)
 	}
-	var line device.PairingLine
-	hall.ask("POST", "/room/join", device.JoinRequest{Code: opened.Code, Host: "127.0.0.1:" + port}, &line)
-	if line.State != device.PairingPaired || line.Peer != "kitchen" || !line.Restarts {
+	var line control.PairingLine
+	hall.ask("POST", "/room/join", control.JoinRequest{Code: opened.Code, Host: "127.0.0.1:" + port}, &line)
+	if line.State != control.PairingPaired || line.Peer != "kitchen" || !line.Restarts {
 		t.Errorf("the hall: %+v", line)
 	}
 	for _, m := range all {
@@ -78,14 +78,14 @@ func TestServicesPairAndBeginAnew(t *testing.T) {
 			t.Error("the code is in the log")
 		}
 	}
-	var room device.RoomStatus
+	var room control.RoomStatus
 	for _, m := range all { // the hall last
 		m.until("in the room", func() bool {
-			room = device.RoomStatus{}
+			room = control.RoomStatus{}
 			return m.control().Do(t.Context(), "GET", "/room", nil, &room) == nil && room.Connected && len(room.Members) == 2 && len(room.Members[1].Cards) == 1
 		})
 	}
-	var a device.Answer
+	var a control.Answer
 	kitchen.ask("POST", "/ask", map[string]any{"text": "Ben, what time is it", "to": []string{"Ben"}}, &a)
 	if a.Who != "Ben" || a.Place != "hall" {
 		t.Errorf("the answer: %+v", a)

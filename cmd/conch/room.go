@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"conch/device"
+	"conch/device/control"
 )
 
 // roomCmd is the subcommands of conch room.
@@ -28,7 +29,7 @@ type roomListCmd struct {
 }
 
 func (c roomListCmd) Run(e *env) error {
-	var s device.RoomStatus
+	var s control.RoomStatus
 	if err := e.request("GET", "/room", nil, &s); err != nil {
 		return err
 	}
@@ -48,7 +49,7 @@ func (c roomWatchCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	var s device.RoomStatus
+	var s control.RoomStatus
 	if err := r.Do(e.ctx, "GET", "/room", nil, &s); err != nil {
 		return err
 	}
@@ -90,7 +91,7 @@ func (c roomControlCmd) Run(e *env) error {
 	if c.Mute || c.Unmute {
 		in["mute"] = c.Mute
 	}
-	var t device.Turned
+	var t control.Turned
 	if err := e.request("POST", "/room/control", in, &t); err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"conch/device"
+	"conch/device/control"
 )
 
 // roomJoinCmd lets this device into a room whose window is open, as holding the button for 5 s does.
@@ -27,7 +27,7 @@ func (roomJoinCmd) Help() string {
 func (c roomJoinCmd) Run(e *env) error {
 	req, err := joinRequest(strings.Join(c.Code, " "), c.Host)
 	if err != nil {
-		return fmt.Errorf("%w: %w", device.ErrRefused, err)
+		return fmt.Errorf("%w: %w", control.ErrRefused, err)
 	}
 	r, err := e.dial()
 	if err != nil {
@@ -37,7 +37,7 @@ func (c roomJoinCmd) Run(e *env) error {
 	ctx, cancel := context.WithCancel(e.ctx)
 	defer cancel()
 	done := make(chan struct{})
-	var last device.PairingLine
+	var last control.PairingLine
 	go func() { // ended by done, and awaited through watched
 		defer close(done)
 		err = r.Do(ctx, "POST", "/room/join", req, &last)
@@ -54,15 +54,15 @@ func (c roomJoinCmd) Run(e *env) error {
 		return fmt.Errorf("room join: %w", err)
 	}
 	v.line(last)
-	if last.State != device.PairingPaired {
+	if last.State != control.PairingPaired {
 		return fmt.Errorf("room join: %s", last.Text)
 	}
 	return nil
 }
 
 // joinRequest is what the person means, refused here where it cannot be: nothing has been sent then.
-func joinRequest(code, host string) (device.JoinRequest, error) {
-	req := device.JoinRequest{Host: host}
+func joinRequest(code, host string) (control.JoinRequest, error) {
+	req := control.JoinRequest{Host: host}
 	if strings.HasPrefix(code, joinScheme) {
 		link, err := url.Parse(code)
 		if err != nil || link.Query().Get("code") == "" {

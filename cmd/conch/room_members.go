@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/term"
 
-	"conch/device"
+	"conch/device/control"
 )
 
 // roomRemoveCmd ends another device's membership; any member may.
@@ -26,8 +26,8 @@ func (c roomRemoveCmd) Run(e *env) error {
 	if err := e.sure(c.Yes, fmt.Sprintf("remove %s from the room? It is out at once, and comes back only by pairing", who)); err != nil {
 		return err
 	}
-	var out device.RemoveAnswer
-	if err := r.Do(e.ctx, "POST", "/room/remove", device.RemoveRequest{Device: who}, &out); err != nil {
+	var out control.RemoveAnswer
+	if err := r.Do(e.ctx, "POST", "/room/remove", control.RemoveRequest{Device: who}, &out); err != nil {
 		return err
 	}
 	fmt.Fprintln(e.out, out.Text)
@@ -47,7 +47,7 @@ func (c roomLeaveCmd) Run(e *env) error {
 	if err := e.sure(c.Yes, "leave the room? This device comes back only by pairing"); err != nil {
 		return err
 	}
-	var out device.LeaveAnswer
+	var out control.LeaveAnswer
 	if err := r.Do(e.ctx, "POST", "/room/leave", struct{}{}, &out); err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (e *env) sure(yes bool, question string) error {
 		return nil
 	}
 	if !term.IsTerminal(int(e.in.Fd())) {
-		return fmt.Errorf("%w: this cannot be undone, and there is no terminal to ask at: say --yes", device.ErrRefused)
+		return fmt.Errorf("%w: this cannot be undone, and there is no terminal to ask at: say --yes", control.ErrRefused)
 	}
 	fmt.Fprintf(e.err, "%s [y/N] ", question)
 	said := make(chan string, 1)

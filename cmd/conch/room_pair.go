@@ -16,7 +16,7 @@ import (
 	"github.com/mdp/qrterminal/v3"
 	"golang.org/x/term"
 
-	"conch/device"
+	"conch/device/control"
 )
 
 // roomPairCmd opens a window, as holding the button for 5 s does (pairing.md, "What a person does").
@@ -38,7 +38,7 @@ func (c roomPairCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	var open device.PairOpened
+	var open control.PairOpened
 	if err := r.Do(e.ctx, "POST", "/room/pair", struct{}{}, &open); err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (c roomPairCmd) Run(e *env) error {
 		return cancelPairing(r)
 	case err != nil:
 		return fmt.Errorf("room pair: %w", err)
-	case last.State != device.PairingPaired:
+	case last.State != control.PairingPaired:
 		return fmt.Errorf("room pair: %s", last.Text)
 	}
 	return nil
@@ -71,14 +71,14 @@ func (e *env) terminal() bool {
 const cancelLimit = 3 * time.Second
 
 // cancelPairing ends what this command began; the context of the command has ended already.
-func cancelPairing(r *device.Remote) error {
+func cancelPairing(r *control.Remote) error {
 	ctx, cancel := context.WithTimeout(context.Background(), cancelLimit)
 	defer cancel()
-	var line device.PairingLine
+	var line control.PairingLine
 	if err := r.Do(ctx, "POST", "/room/cancel", struct{}{}, &line); err != nil {
 		return fmt.Errorf("interrupted, and it could not be cancelled: %w (a short press on the button does it)", err)
 	}
-	if line.State == device.PairingPaired { // it came to its end in the same moment
+	if line.State == control.PairingPaired { // it came to its end in the same moment
 		return fmt.Errorf("interrupted, too late: %s", line.Text)
 	}
 	return errors.New("cancelled")
@@ -95,15 +95,15 @@ type pairingView struct {
 
 // follow shows each change until nothing is under way any more, or, where there is a done, until that is closed, or ctx ends. A window's seconds run on a
 // terminal. An appliance that begins anew after pairing ends the stream: what it said last counts.
-func (v *pairingView) follow(ctx context.Context, r *device.Remote, done <-chan struct{}) (last device.PairingLine, err error) {
+func (v *pairingView) follow(ctx context.Context, r *control.Remote, done <-chan struct{}) (last control.PairingLine, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	lines, ended := make(chan device.PairingLine, 16), make(chan struct{})
+	lines, ended := make(chan control.PairingLine, 16), make(chan struct{})
 	var broken error // read once ended is closed
 	go func() {      // ends with the stream or ctx; awaited below
 		defer close(ended)
 		broken = r.Lines(ctx, "/room/pairing", func(data []byte) {
-			var l device.PairingLine
+			var l control.PairingLine
 			if json.Unmarshal(data, &l) != nil {
 				return // a newer appliance's
 			}
@@ -129,7 +129,7 @@ func (v *pairingView) follow(ctx context.Context, r *device.Remote, done <-chan 
 				return last, nil
 			}
 			until = time.Time{}
-			if l.State == device.PairingOpen {
+			if l.State == control.PairingOpen {
 				until = time.Now().Add(time.Duration(l.Seconds * float64(time.Second)))
 			}
 		case <-tick.C:
@@ -156,13 +156,13 @@ func (v *pairingView) follow(ctx context.Context, r *device.Remote, done <-chan 
 }
 
 // line shows one change. The same sentence is not said twice in a row: a wrong code and a new second are changes as well.
-func (v *pairingView) line(l device.PairingLine) {
+func (v *pairingView) line(l control.PairingLine) {
 	if v.json {
 		v.object(l)
 		return
 	}
 	text := l.Text
-	if l.State == device.PairingOpen {
+	if l.State == control.PairingOpen {
 		text = "" // the window stands there already
 		if l.Tries > 0 {
 			text = fmt.Sprintf("wrong code (%d of 3)", l.Tries)
@@ -207,7 +207,7 @@ func (v *pairingView) size() (width, height int) {
 }
 
 // windowText is the open window for people: the code, large, and for a camera where both are on the screen at once; how to join.
-func windowText(o device.PairOpened, width, height int, picture bool) string {
+func windowText(o control.PairOpened, width, height int, picture bool) string {
 	const below = 4 // lines, with that of the seconds: a code that has scrolled away is none
 	code := large(o.Code)
 	var qr []string
@@ -241,7 +241,7 @@ const joinScheme = "conch:join"
 
 // joinLink is what the picture says: the code, where the window is, and whose it is. Short, so that the picture is small: a colon
 // may stand in a query as it is (RFC 3986, 3.4).
-func joinLink(o device.PairOpened) string {
+func joinLink(o control.PairOpened) string {
 	link := joinScheme + "?code=" + o.Code
 	if len(o.Addresses) > 0 {
 		link += "&host=" + strings.ReplaceAll(url.QueryEscape(o.Addresses[0]), "%3A", ":")

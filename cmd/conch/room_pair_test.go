@@ -12,14 +12,14 @@ import (
 	"syscall"
 	"testing"
 
-	"conch/device"
 	"conch/device/config"
+	"conch/device/control"
 )
 
 // What is on the screen fits on it: the picture beside the code on a usual one, none where it would scroll away.
 func TestWindowText(t *testing.T) {
 	t.Parallel()
-	o := device.PairOpened{Code: "482915", Seconds: 120, Room: "home", Addresses: []string{"192.168.178.123:7483"}}
+	o := control.PairOpened{Code: "482915", Seconds: 120, Room: "home", Addresses: []string{"192.168.178.123:7483"}}
 	for _, c := range []struct {
 		width, height int
 		picture       bool
@@ -50,7 +50,7 @@ func TestWindowText(t *testing.T) {
 func TestJoinTakesThePicture(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"10.0.0.7:7483", "[fe80::1%eth0]:7483", ""} {
-		o := device.PairOpened{Code: "012345", Room: "our home & garden"}
+		o := control.PairOpened{Code: "012345", Room: "our home & garden"}
 		if address != "" {
 			o.Addresses = []string{address}
 		}
@@ -113,8 +113,8 @@ func newAppliance(t *testing.T, name, companion string) appliance {
 		}
 	})
 	if !soon(func() bool {
-		var s device.Status
-		r, err := device.Dial(a.config())
+		var s control.Status
+		r, err := control.Dial(a.config())
 		return err == nil && r.Do(t.Context(), "GET", "/status", nil, &s) == nil && s.Ready
 	}) {
 		t.Fatalf("%s is not ready", name)

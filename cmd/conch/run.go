@@ -11,6 +11,7 @@ import (
 
 	"conch/device"
 	"conch/device/config"
+	"conch/device/control"
 )
 
 type runCmd struct{}
@@ -55,7 +56,7 @@ func (runCmd) once(e *env) error {
 		return err
 	}
 	if trouble := cfg.KeyTrouble(); trouble != "" && term.IsTerminal(int(e.in.Fd())) { // whoever typed it can mend it
-		return fmt.Errorf("%w: %s", device.ErrRefused, trouble)
+		return fmt.Errorf("%w: %s", control.ErrRefused, trouble)
 	}
 	e.spare(&cfg)
 	journal := device.NewSpill(e.err) // nobody waits for it

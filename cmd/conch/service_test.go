@@ -19,7 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"conch/device"
+	"conch/device/control"
 )
 
 // manager is a service manager, as far as sd_notify(3) goes: it owns NOTIFY_SOCKET, starts conch run and hears what it says.
@@ -170,7 +170,7 @@ func (m *manager) try(args ...string) (string, error) {
 }
 
 // status is GET /status of its control socket.
-func (m *manager) status() device.Status {
+func (m *manager) status() control.Status {
 	m.t.Helper()
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(m.dir, "conch", "control.sock"))
@@ -181,7 +181,7 @@ func (m *manager) status() device.Status {
 		m.t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	var s device.Status
+	var s control.Status
 	if err := json.NewDecoder(resp.Body).Decode(&s); err != nil {
 		m.t.Fatal(err)
 	}

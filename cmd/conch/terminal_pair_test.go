@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"conch/device"
 	"conch/device/config"
+	"conch/device/control"
 )
 
 // A person types a question at a device that is paired meanwhile: the program begins anew when the line is finished and answered, not
@@ -25,11 +25,11 @@ func TestPersonTypesWhileItIsPaired(t *testing.T) {
 	p.types("what is two pl")
 	cfg := config.Default()
 	cfg.State.Runtime = dir
-	r, err := device.Dial(cfg)
+	r, err := control.Dial(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var open device.PairOpened
+	var open control.PairOpened
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := r.Do(ctx, "POST", "/room/pair", struct{}{}, &open); err != nil {

@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"conch/device"
+	"conch/device/control"
 )
 
 type usageCmd struct {
@@ -16,7 +16,7 @@ type usageShowCmd struct {
 }
 
 func (c usageShowCmd) Run(e *env) error {
-	var u device.UsageReport
+	var u control.UsageReport
 	if err := e.request("GET", "/usage", nil, &u); err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (c usageShowCmd) Run(e *env) error {
 type usageResetCmd struct{}
 
 func (usageResetCmd) Run(e *env) error {
-	var u device.UsageReport
+	var u control.UsageReport
 	if err := e.request("POST", "/usage/reset", nil, &u); err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (usageResetCmd) Run(e *env) error {
 	return nil
 }
 
-func printUsage(e *env, u device.UsageReport) {
+func printUsage(e *env, u control.UsageReport) {
 	of := func(limit string, is bool) string {
 		if !is {
 			return " (no limit)"

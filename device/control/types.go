@@ -1,6 +1,24 @@
-package device
+// Package control is the socket at which the CLI, and whoever watches the box, talk to a running appliance: HTTP and JSON over a
+// unix socket in the runtime directory. Here is what is asked and answered, the client, and the server's half that knows nothing of
+// an appliance. Requests enter the same inboxes as the button.
+//
+//	POST /ask    {"text": …, "to": [names]}  -> Answer, when the question has come to its end, here or in the room
+//	POST /say    {"text": …}  -> {"outcome": …}
+//	POST /press, /release     -> 204
+//	POST /mute, /light        -> MuteRequest and the like: each beside what serves it
+//	GET /usage, POST /usage/reset -> UsageReport
+//	GET  /status              -> Status
+//	GET  /room, …             -> RoomStatus and pairing.go
+//	GET  /why                 -> {"text": …}: who spoke last and why, and why the others did not
+//	GET  /recent              -> the last facts, orders and transitions, oldest first
+//	GET  /metrics             -> Prometheus text
+package control
 
 import (
+	"fmt"
+	"strings"
+	"time"
+
 	clips "conch/audio/words"
 	"conch/companions"
 	"conch/companions/round"
@@ -8,9 +26,6 @@ import (
 	"conch/coordinator/turn"
 	"conch/device/condition"
 	"conch/mqtt"
-	"fmt"
-	"strings"
-	"time"
 )
 
 // Status is what the box is and does now.
@@ -32,12 +47,12 @@ type Status struct {
 	Conditions []condition.Condition `json:"conditions"`
 	Usage      any                   `json:"usage,omitempty"`
 
-	Pairing PairingLine  `json:"pairing"`
-	Paired  *RoomPairing `json:"paired,omitempty"` // the room this device is in by pairing
+	Pairing PairingLine `json:"pairing"`
+	Paired  *PairedRoom `json:"paired,omitempty"` // the room this device is in by pairing
 }
 
-// TurnRecord is a finished turn, as --json and the control socket give it.
-type TurnRecord struct {
+// Turn is a finished turn, as --json and the control socket give it.
+type Turn struct {
 	Event  string `json:"event"` // "turn.end"
 	Device string `json:"device"`
 	Who    string `json:"who"` // the companion whose turn it was, by its name
@@ -54,7 +69,7 @@ type Answer struct {
 	Why     string          `json:"why,omitempty"`   // of a silence, and of what was superseded
 	Words   string          `json:"words,omitempty"` // plain words for a failure
 	Message round.MessageID `json:"message,omitempty"`
-	Summary TurnRecord      `json:"summary"` // of this device's own turn
+	Summary Turn            `json:"summary"` // of this device's own turn
 }
 
 // Outcome is how a question ended (room.md 8, I2).
@@ -81,7 +96,7 @@ type RoomStatus struct {
 	Driver    companions.RoomStats `json:"driver"`
 	Wire      *mqtt.Stats          `json:"wire,omitempty"`
 	Pairing   PairingLine          `json:"pairing"`
-	Paired    *RoomPairing         `json:"paired,omitempty"` // by pairing; nil: this device is in no such room
+	Paired    *PairedRoom          `json:"paired,omitempty"` // by pairing; nil: this device is in no such room
 }
 
 // Ignored counts what came and changed nothing, by reason.
@@ -119,7 +134,7 @@ type UsageReport struct {
 }
 
 // why tells of a turn of a companion that is alone.
-func (t TurnRecord) why() string {
+func (t Turn) Why() string {
 	after, because := " after somebody pressed the button", "it is the only one here"
 	switch {
 	case t.Asked != "":
@@ -143,7 +158,7 @@ func (t TurnRecord) why() string {
 }
 
 // Sentence is the record for people: what was asked, what was answered.
-func (t TurnRecord) Sentence(companion string) string {
+func (t Turn) Sentence(companion string) string {
 	var b strings.Builder
 	if t.Asked != "" {
 		fmt.Fprintf(&b, "you: %s\n", t.Asked)

@@ -1,9 +1,9 @@
-package device
+package control
 
 import (
-	clips "conch/audio/words"
 	"testing"
 
+	clips "conch/audio/words"
 	"conch/coordinator"
 	"conch/coordinator/turn"
 )
@@ -21,7 +21,7 @@ func TestWhyAlone(t *testing.T) {
 		"Nobody spoke after a person said “hello”: the turn ended as interrupted.":                               {Source: button, Asked: "hello", Reason: "interrupted"},
 		"Ada spoke after a person said “a”: it is the only one here. It broke off: " + clips.Text("lost_midway"): {Source: button, Asked: "a", Said: "b", HeardMS: 9, Reason: turn.Failed.String(), Words: "lost_midway"},
 	} {
-		if got := (TurnRecord{Who: "Ada", Record: r}).why(); got != want {
+		if got := (Turn{Who: "Ada", Record: r}).Why(); got != want {
 			t.Errorf("%+v:\n got %s\nwant %s", r, got, want)
 		}
 	}

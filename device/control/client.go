@@ -1,8 +1,7 @@
-package device
+package control
 
 import (
 	"bufio"
-	"conch/device/config"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +12,8 @@ import (
 	"os"
 	"strings"
 	"syscall"
+
+	"conch/device/config"
 )
 
 // ErrRefused wraps every refusal of a flag, file, device or value: nothing was started, exit status 2.
@@ -20,7 +21,7 @@ var ErrRefused = errors.New("refused")
 
 // A Remote is a running appliance, as the CLI sees it.
 type Remote struct {
-	path   string
+	Path   string
 	client *http.Client
 }
 
@@ -30,7 +31,7 @@ const serviceRuntime = "/run/conch"
 
 // Dial finds the appliance of this configuration: at its own socket, and where nobody has set state.runtime, the service.
 func Dial(cfg config.Config) (*Remote, error) {
-	r, err := dialAt(cfg.State.Socket())
+	r, err := DialSocket(cfg.State.Socket())
 	service := config.State{Runtime: serviceRuntime}.Socket()
 	if err == nil || !cfg.Unset("state.runtime") || service == cfg.State.Socket() {
 		return r, err
@@ -38,10 +39,10 @@ func Dial(cfg config.Config) (*Remote, error) {
 	if _, e := os.Lstat(serviceRuntime); e != nil { // it is not installed, or does not run
 		return nil, err
 	}
-	return dialAt(service)
+	return DialSocket(service)
 }
 
-func dialAt(path string) (*Remote, error) {
+func DialSocket(path string) (*Remote, error) {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", path)
 	}
@@ -50,7 +51,7 @@ func dialAt(path string) (*Remote, error) {
 		return nil, noConch(path, err)
 	}
 	_ = c.Close()
-	return &Remote{path: path, client: &http.Client{Transport: &http.Transport{DialContext: dial}}}, nil
+	return &Remote{Path: path, client: &http.Client{Transport: &http.Transport{DialContext: dial}}}, nil
 }
 
 // Close gives up the connections that are kept for the next request.
@@ -92,12 +93,12 @@ func (r *Remote) Do(ctx context.Context, method, path string, in, out any) error
 	}
 	resp, err := r.client.Do(req)
 	if err != nil {
-		return fmt.Errorf("conch at %s: %w", r.path, err)
+		return fmt.Errorf("conch at %s: %w", r.Path, err)
 	}
 	defer resp.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(resp.Body, 8<<20))
 	if err != nil {
-		return fmt.Errorf("conch at %s: %w", r.path, err)
+		return fmt.Errorf("conch at %s: %w", r.Path, err)
 	}
 	if resp.StatusCode >= 300 {
 		return failure(resp.StatusCode, data)
@@ -116,11 +117,11 @@ func (r *Remote) Lines(ctx context.Context, path string, each func(line []byte))
 	}
 	resp, err := r.client.Do(req)
 	if err != nil {
-		return fmt.Errorf("conch at %s: %w", r.path, err)
+		return fmt.Errorf("conch at %s: %w", r.Path, err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode >= 300 {
-		data, _ := io.ReadAll(io.LimitReader(resp.Body, maxRequest))
+		data, _ := io.ReadAll(io.LimitReader(resp.Body, MaxRequest))
 		return failure(resp.StatusCode, data)
 	}
 	sc := bufio.NewScanner(resp.Body)
@@ -132,7 +133,7 @@ func (r *Remote) Lines(ctx context.Context, path string, each func(line []byte))
 		return nil // that is how one stops watching
 	}
 	if err := sc.Err(); err != nil {
-		return fmt.Errorf("conch at %s: %w", r.path, err)
+		return fmt.Errorf("conch at %s: %w", r.Path, err)
 	}
 	return errors.New("the appliance has ended")
 }

@@ -1,4 +1,4 @@
-package device
+package control
 
 import (
 	"time"
@@ -125,8 +125,8 @@ const (
 	WhyProtocol    PairingWhy = "protocol"    // the other device is no conch, or another version of it
 )
 
-// RoomPairing is what GET /room, GET /status and conch room list say of the paired room.
-type RoomPairing struct {
+// PairedRoom is what GET /room, GET /status and conch room list say of the paired room.
+type PairedRoom struct {
 	ID      string         `json:"id"`
 	Name    string         `json:"name"`             // for people
 	Called  string         `json:"called"`           // this device in it

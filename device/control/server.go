@@ -1,4 +1,4 @@
-package device
+package control
 
 import (
 	"context"
@@ -16,19 +16,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const maxRequest = 64 << 10 // bytes
+const MaxRequest = 64 << 10 // bytes
 
 // errRunning: a live appliance serves this socket. Two on one state directory would fight over it.
-var errRunning = errors.New("another conch is running here (stop it, or set state.runtime)")
+var ErrRunning = errors.New("another conch is running here (stop it, or set state.runtime)")
 
-// listenControl opens the socket. A stale one, left by a killed process, is replaced.
-func listenControl(path string) (net.Listener, error) {
+// Listen opens the socket. A stale one, left by a killed process, is replaced.
+func Listen(path string) (net.Listener, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return nil, fmt.Errorf("control: %w", err)
 	}
 	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
 		_ = c.Close()
-		return nil, fmt.Errorf("control: %s: %w", path, errRunning)
+		return nil, fmt.Errorf("control: %s: %w", path, ErrRunning)
 	} else if errors.Is(err, syscall.ECONNREFUSED) {
 		_ = os.Remove(path)
 	}
@@ -43,38 +43,38 @@ func listenControl(path string) (net.Listener, error) {
 	return l, nil
 }
 
-// decodeRequest reads the JSON of a request, bounded; it answers what cannot be read.
-func decodeRequest(w http.ResponseWriter, r *http.Request, v any) bool {
-	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest)).Decode(v)
+// Decode reads the JSON of a request, bounded; it answers what cannot be read.
+func Decode(w http.ResponseWriter, r *http.Request, v any) bool {
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, MaxRequest)).Decode(v)
 	if err != nil {
 		http.Error(w, fmt.Sprintf("control: request: %v", err), http.StatusBadRequest)
 	}
 	return err == nil
 }
 
-func requestText(w http.ResponseWriter, r *http.Request) (string, []string, bool) {
+func DecodeText(w http.ResponseWriter, r *http.Request) (string, []string, bool) {
 	var q struct {
 		Text string   `json:"text"`
 		To   []string `json:"to"` // names of companions: whom in particular
 	}
-	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest)).Decode(&q)
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, MaxRequest)).Decode(&q)
 	if err == nil && strings.TrimSpace(q.Text) == "" {
 		err = errors.New("text is empty")
 	}
 	if err != nil {
-		http.Error(w, fmt.Sprintf("control: request: %v (send {\"text\": \"...\"}, at most %d bytes)", err, maxRequest), http.StatusBadRequest)
+		http.Error(w, fmt.Sprintf("control: request: %v (send {\"text\": \"...\"}, at most %d bytes)", err, MaxRequest), http.StatusBadRequest)
 		return "", nil, false
 	}
 	return q.Text, q.To, true
 }
 
-func reply(w http.ResponseWriter, v any, err error) {
+func Reply(w http.ResponseWriter, v any, err error) {
 	if err != nil {
 		code := http.StatusServiceUnavailable
 		if errors.Is(err, ErrRefused) {
 			code = http.StatusBadRequest
 		}
-		http.Error(w, refusal(err), code)
+		http.Error(w, Refusal(err), code)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -82,13 +82,13 @@ func reply(w http.ResponseWriter, v any, err error) {
 }
 
 // refusal is an error for people: that it was refused is for programs, which have the status.
-func refusal(err error) string { return strings.TrimPrefix(err.Error(), ErrRefused.Error()+": ") }
+func Refusal(err error) string { return strings.TrimPrefix(err.Error(), ErrRefused.Error()+": ") }
 
 // peerKey is under what the context of a request has the user at the other end.
 type peerKey struct{}
 
 // withPeer notes who is at the other end of a connection (unix(7), SO_PEERCRED).
-func withPeer(ctx context.Context, c net.Conn) context.Context {
+func WithPeer(ctx context.Context, c net.Conn) context.Context {
 	u, ok := c.(*net.UnixConn)
 	if !ok {
 		return ctx
@@ -105,7 +105,7 @@ func withPeer(ctx context.Context, c net.Conn) context.Context {
 }
 
 // mayEnd says whether the user who asks could end this process.
-func mayEnd(r *http.Request) bool {
+func MayEnd(r *http.Request) bool {
 	uid, ok := r.Context().Value(peerKey{}).(int)
 	return ok && (uid == 0 || uid == os.Getuid())
 }
