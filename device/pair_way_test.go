@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"conch/companions/round"
 	"conch/device/control"
-
-	"pgregory.net/rapid"
 )
 
 const sec = time.Second
