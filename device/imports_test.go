@@ -49,6 +49,7 @@ var imports = map[string][]string{
 	"device/benchtest":    {},
 	"device/benchtest/…":  {"device/benchtest"},
 	"device/doctor":       {"gpio"},
+	"device/setup":        {"device/config", "device/control", "gpio"},
 	"systemd":             {},
 	"systemd/vm":          {},
 	"systemd/vm/…":        {},

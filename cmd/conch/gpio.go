@@ -5,8 +5,8 @@ import (
 	"io"
 	"strings"
 
-	"conch/device"
 	"conch/device/config"
+	"conch/device/setup"
 )
 
 type gpioCmd struct {
@@ -23,7 +23,7 @@ type gpioListCmd struct {
 
 func (c gpioListCmd) Run(e *env) error {
 	if c.Boards {
-		boards := device.Boards()
+		boards := setup.Boards()
 		if c.JSON {
 			return e.json(boards)
 		}
@@ -34,7 +34,7 @@ func (c gpioListCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	all := device.Pins(cfg, device.PinsOptions{Levels: c.Levels, ProbeI2C: c.ProbeI2C})
+	all := setup.Pins(cfg, setup.PinsOptions{Levels: c.Levels, ProbeI2C: c.ProbeI2C})
 	if c.JSON {
 		return e.json(all)
 	}
@@ -42,7 +42,7 @@ func (c gpioListCmd) Run(e *env) error {
 	return nil
 }
 
-func printBoards(out io.Writer, boards []device.BoardRow) {
+func printBoards(out io.Writer, boards []setup.BoardRow) {
 	for _, b := range boards {
 		fmt.Fprintf(out, "%s\n    %s\n", b.Name, b.Title)
 		for _, line := range []struct{ what, text string }{
@@ -57,7 +57,7 @@ func printBoards(out io.Writer, boards []device.BoardRow) {
 	fmt.Fprintln(out, "\nSet one below [device]: board = \"NAME\"")
 }
 
-func printPins(out io.Writer, cfg config.Config, all device.PinsReport, levels bool) {
+func printPins(out io.Writer, cfg config.Config, all setup.PinsReport, levels bool) {
 	if all.Error != "" {
 		fmt.Fprintln(out, all.Error)
 	}
@@ -115,7 +115,7 @@ func direction(levels bool) string {
 	return "is"
 }
 
-func printProposals(out io.Writer, cfg config.Config, seen device.BoardsSeen) {
+func printProposals(out io.Writer, cfg config.Config, seen setup.BoardsSeen) {
 	if cfg.Device.Board != "" {
 		fmt.Fprintf(out, "board: %s (device.board)\n", cfg.Device.Board)
 	}
@@ -145,5 +145,5 @@ func (c gpioLearnCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	return device.Learn(e.ctx, cfg, device.LearnOptions{In: e.in, Out: e.out, Yes: c.Yes, Print: c.Print})
+	return setup.Learn(e.ctx, cfg, setup.LearnOptions{In: e.in, Out: e.out, Yes: c.Yes, Print: c.Print})
 }

@@ -1,4 +1,5 @@
-package device
+// Package setup is what a person does once: learn the button by pressing it, list boards and pins.
+package setup
 
 import (
 	"bufio"

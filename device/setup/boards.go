@@ -1,8 +1,7 @@
-package device
+package setup
 
 import (
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -113,30 +112,4 @@ func lightText(l gpio.BoardLight) string {
 		text += fmt.Sprintf(", power GPIO%d", l.Power)
 	}
 	return text
-}
-
-// Log events of boards.
-const (
-	logBoardSeen  = "board.seen"  // proposed, because, set: the setting to write; nothing is set by itself
-	logBoardOther = "board.other" // device.board says one thing, the board's own memory another
-)
-
-// noteBoard says in one line which board seems to be here, where nobody has said.
-func noteBoard(cfg config.Config, seen gpio.Seen, log *slog.Logger) {
-	if len(seen.Proposals) == 0 {
-		return
-	}
-	best := seen.Proposals[0]
-	switch {
-	case cfg.Device.Board == "":
-		var names []string
-		for _, p := range seen.Proposals {
-			names = append(names, p.Board)
-		}
-		log.Info(logBoardSeen, "proposed", strings.Join(names, ", "), "because", strings.Join(best.Evidence, "; "), "sure", best.Sure,
-			"set", "below [device]: "+best.Setting())
-	case best.Sure && !strings.EqualFold(best.Board, cfg.Device.Board):
-		log.Warn(logBoardOther, "board", cfg.Device.Board, "seen", best.Board, "because", strings.Join(best.Evidence, "; "),
-			"do", "if it is right, set below [device]: "+best.Setting())
-	}
 }
