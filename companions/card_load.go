@@ -278,3 +278,12 @@ func cardLines(text string) map[string]int {
 	}
 	return lines
 }
+
+// FindCard finds a card by its name or its id, whatever their case.
+func FindCard(cards []Card, name string) (Card, bool) {
+	i := slices.IndexFunc(cards, func(c Card) bool { return strings.EqualFold(c.Name, name) || strings.EqualFold(string(c.ID), name) })
+	if i < 0 {
+		return Card{}, false
+	}
+	return cards[i], true
+}

@@ -83,7 +83,7 @@ func (e *listener) windows(since time.Duration, f func(level float64, at time.Du
 // background measures the room while nothing sounds.
 func (e *listener) background(ctx context.Context) error {
 	from := e.now()
-	if err := pause(ctx, airListen); err != nil {
+	if err := Pause(ctx, airListen); err != nil {
 		return err
 	}
 	heard := 0

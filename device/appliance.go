@@ -18,6 +18,7 @@ import (
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/terminal"
 	"conch/gpio"
 )
 
@@ -41,7 +42,7 @@ func Appliance(ctx context.Context, cfg config.Config, reload Reload, log *slog.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	now := since(time.Now())
-	a := &appliance{screen: &screen{out: screenOut}, cancel: cancel}
+	a := &appliance{screen: terminal.New(screenOut), cancel: cancel}
 	cfg, misfits := cfg.Fitting()
 	buttons, err := chooseButtons(cfg, in, a.screen, now)
 	if err != nil {
@@ -53,7 +54,7 @@ func Appliance(ctx context.Context, cfg config.Config, reload Reload, log *slog.
 			buttons[i] = inTurn{lines, a}
 		}
 	}
-	o := Options{Log: log, Buttons: buttons, Now: now, Control: true, OnTurn: a.turnEnded, OnEvent: a.event, Typing: a.screen.typing, Anyway: alone}
+	o := Options{Log: log, Buttons: buttons, Now: now, Control: true, OnTurn: a.turnEnded, OnEvent: a.event, Typing: a.screen.Unfinished, Anyway: alone}
 	if alone {
 		o.OnTurn = nil // a service manager would keep what people say in its journal
 	}
@@ -82,11 +83,11 @@ func Appliance(ctx context.Context, cfg config.Config, reload Reload, log *slog.
 	if err := a.device.WaitReady(ctx, readyLimit); err != nil && ctx.Err() == nil {
 		log.Warn("device.not_ready", "err", err)
 	}
-	a.screen.say(a.device.Chosen())
+	a.screen.Say(a.device.Chosen())
 	if slices.ContainsFunc(buttons, func(b gpio.Source) bool { _, ok := b.(*gpio.Keyboard); return ok }) {
-		a.screen.say(a.device.troubles())
-		overheard := a.device.overhear(ctx, a.screen.say)
-		paired := a.device.overseePairing(ctx, a.screen.say)
+		a.screen.Say(a.device.troubles())
+		overheard := a.device.overhear(ctx, a.screen.Say)
+		paired := a.device.overseePairing(ctx, a.screen.Say)
 		a.watch(ctx)
 		<-overheard
 		<-paired
@@ -97,8 +98,8 @@ func Appliance(ctx context.Context, cfg config.Config, reload Reload, log *slog.
 // watch shows a person at the keyboard what the device is doing, until ctx ends.
 func (a *appliance) watch(ctx context.Context) {
 	doing := ""
-	defer a.screen.end()
-	_ = until(ctx, func() bool {
+	defer a.screen.End()
+	_ = Until(ctx, func() bool {
 		switch a.device.coordinator.State() {
 		case turn.Listening:
 			doing = "[listening; space sends]"
@@ -109,7 +110,7 @@ func (a *appliance) watch(ctx context.Context) {
 		default:
 			doing = "[space talks]"
 		}
-		a.screen.show(doing)
+		a.screen.Show(doing)
 		return false
 	})
 }
@@ -133,17 +134,17 @@ func spareMemory(set string) {
 const garbagePercent = 50
 
 type appliance struct {
-	screen *screen
+	screen *terminal.Screen
 	device *Device
 	cancel context.CancelFunc
 	alone  bool // standard input is the only button: its end is the end
 }
 
 func (a *appliance) turnEnded(t control.Turn) {
-	if a.screen.known(t.Asked) {
+	if a.screen.Known(t.Asked) {
 		t.Asked = ""
 	}
-	a.screen.say(t.Sentence(t.Who))
+	a.screen.Say(t.Sentence(t.Who))
 }
 
 func (a *appliance) event(e gpio.Event) {
@@ -176,14 +177,14 @@ func (l inTurn) Run(ctx context.Context, on func(gpio.Event)) error {
 
 // waitQuiet waits until no turn is live and nothing sounds; turns have deadlines, so that comes.
 func (d *Device) waitQuiet(ctx context.Context) {
-	_ = until(ctx, d.Quiet)
+	_ = Until(ctx, d.Quiet)
 }
 
 // WaitReady waits until the buttons, the two halves of the sound card and the voice are up, or their trouble is known.
 func (d *Device) WaitReady(ctx context.Context, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	if err := until(ctx, d.Ready); err != nil {
+	if err := Until(ctx, d.Ready); err != nil {
 		return fmt.Errorf("not ready after %s: %s", limit, strings.TrimSpace(d.Chosen()))
 	}
 	return nil
@@ -200,20 +201,6 @@ func (d *Device) Ready() bool {
 		return false
 	}
 	return d.voices.allUp(func(id round.CompanionID) bool { return d.conds.Holds(d.voices.lost(id)) })
-}
-
-// until polls cond every few milliseconds.
-func until(ctx context.Context, cond func() bool) error {
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !cond() {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
-	}
-	return nil
 }
 
 // Chosen says in a line each what was chosen for button, sound, voice and room.

@@ -155,7 +155,7 @@ func brightest(s *seam) string {
 	lamp := light.New(light.Options{Open: strip.shows, Settings: lightSettings(s.cfg.Light)})
 	lamp.Tell(func(f *light.Facts) { f.Muted = true })
 	ctx, stop := s.run(func(ctx context.Context) error { return lamp.Run(ctx) })
-	_ = until(ctx, func() bool { return strip.count() > 0 })
+	_ = Until(ctx, func() bool { return strip.count() > 0 })
 	strip.mu.Lock()
 	last := strip.frames[len(strip.frames)-1]
 	strip.mu.Unlock()
@@ -359,7 +359,7 @@ func toolTime(s *seam) string {
 	d := s.new(Options{Card: card, Voice: voice, Tools: tools, Now: card.Clock().Now})
 	ctx, stop := s.run(func(ctx context.Context) error { return d.Run(ctx) })
 	voice.play("tool")
-	_ = until(ctx, d.coordinator.Online)
+	_ = Until(ctx, d.coordinator.Online)
 	d.coordinator.Ask("use it")
 	got := <-tools.of
 	stop()
@@ -547,7 +547,7 @@ func connects(s *seam, secure bool) string {
 	ctx, stop := s.run(runs(d.actors)...)
 	defer stop()
 	trouble := ""
-	_ = until(ctx, func() bool {
+	_ = Until(ctx, func() bool {
 		for _, c := range d.conds.List() {
 			if c.Code == condition.RoomCut {
 				trouble = c.Text
@@ -605,7 +605,7 @@ func kept(s *seam) string {
 	for i := range 60 {
 		d.room.Said(fmt.Sprint("t-", i), fmt.Sprint("word number ", i), nil)
 	}
-	_ = until(ctx, func() bool {
+	_ = Until(ctx, func() bool {
 		r := d.room.Recent()
 		return len(r) > 0 && strings.HasSuffix(r[len(r)-1].Text, " 59")
 	})
@@ -881,7 +881,7 @@ func listens(s *seam) string {
 	d := s.new(Options{})
 	ctx, stop := s.run(runs(d.actors)...)
 	m := regexp.MustCompile(`listen=\S+`)
-	_ = until(ctx, func() bool { return d.bus.Stats().Up })
+	_ = Until(ctx, func() bool { return d.bus.Stats().Up })
 	stop()
 	return m.FindString(s.log.String())
 }

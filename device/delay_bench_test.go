@@ -247,7 +247,7 @@ func measureDelay(b *testing.B, hold time.Duration, deltas int) (up, down []floa
 		b.Fatal(err)
 	}
 	hand.Press()
-	_ = pause(ctx, hold)
+	_ = Pause(ctx, hold)
 	hand.Release()
 	select {
 	case t := <-ended:

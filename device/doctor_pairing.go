@@ -121,7 +121,7 @@ func checkHost(ctx context.Context, m *membership.Membership, id mqtt.Identity) 
 	case errors.Is(err, mqtt.ErrNotMember):
 		return found("host", doctor.Bad, host+" says that this device is no longer in the room", "somebody has removed it (conch room remove), or "+host+" was restored from a backup that is older", "pair it again: hold the button of both for five seconds")
 	}
-	return found("host", doctor.Bad, fmt.Sprintf("%s, which keeps the room, does not answer at %s: %s", host, joined(room.Addresses, ", ", func(a string) string { return a }), strings.TrimPrefix(err.Error(), "mqtt: ")),
+	return found("host", doctor.Bad, fmt.Sprintf("%s, which keeps the room, does not answer at %s: %s", host, strings.Join(room.Addresses, ", "), strings.TrimPrefix(err.Error(), "mqtt: ")),
 		"it is off, in another network, or has another address, at which it is looked for once conch runs", "switch "+host+" on, in the same network; this device works alone meanwhile")
 }
 
@@ -161,7 +161,7 @@ func checkDiscovery(ctx context.Context, cfg config.Config, m *membership.Member
 	var rooms []string
 	for _, f := range all {
 		if m != nil && m.Room() != nil && f.RoomID == m.Room().ID && f.Device == m.Room().Host {
-			return ok("discovery", "works: %s, which keeps the room, is to be found at %s", f.Name, joined(f.Addresses, ", ", func(a string) string { return a }))
+			return ok("discovery", "works: %s, which keeps the room, is to be found at %s", f.Name, strings.Join(f.Addresses, ", "))
 		}
 		rooms = append(rooms, fmt.Sprintf("%s (room %s)", f.Name, f.Room))
 	}

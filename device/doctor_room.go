@@ -58,7 +58,7 @@ func CheckCards(cfg config.Config) CardsReport {
 	}
 	for _, c := range cards {
 		row := CardRow{ID: c.ID, Name: c.Name, File: c.File, Source: c.File}
-		if _, shipped := findCard(companions.DefaultCards(), string(c.ID)); c.File == "" {
+		if _, shipped := companions.FindCard(companions.DefaultCards(), string(c.ID)); c.File == "" {
 			row.Source = "a name of your own, without a card"
 			if shipped {
 				row.Source = "comes with conch"
@@ -198,7 +198,7 @@ func checkMembers(cfg config.Config, s control.RoomStatus) []doctor.Finding {
 	case s.Device == "": // it does not run
 		return ok("members", "%d other devices in room.members", len(others))
 	case len(s.Missing) > 0:
-		return found("members", doctor.Warn, fmt.Sprintf("%d of %d other devices are not here: %s", len(s.Missing), len(others), joined(s.Missing, ", ", func(d round.DeviceID) string { return string(d) })),
+		return found("members", doctor.Warn, fmt.Sprintf("%d of %d other devices are not here: %s", len(s.Missing), len(others), strings.Trim(strings.ReplaceAll(fmt.Sprint(s.Missing), " ", ", "), "[]")),
 			"they are off, cut off, or do not know this device",
 			fmt.Sprintf("is conch running there, with room.name %q, the same broker, and this device (%s) in room.members?", cfg.Room.Name, s.Device))
 	}

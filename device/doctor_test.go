@@ -316,9 +316,9 @@ func TestDoctorSeesXrunsOnALSA(t *testing.T) {
 	for n := range uint64(6) { // so often an hour is for a reason
 		dry.Store(true)
 		d.speaker.Play(make([]int16, audio.Rate/10), false, d.speaker.Generation()) // a card that rests asks nobody for sound
-		_ = until(limit, func() bool { return !dry.Load() && uint64(sim.Stats().Underruns) > n })
+		_ = Until(limit, func() bool { return !dry.Load() && uint64(sim.Stats().Underruns) > n })
 	}
-	if until(limit, func() bool {
+	if Until(limit, func() bool {
 		now, _ := d.xruns()
 		return now >= 6 && strings.Contains(log.text(), "msg="+audio.EventXrun)
 	}) != nil {

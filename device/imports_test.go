@@ -45,10 +45,11 @@ var imports = map[string][]string{
 	"device/condition":    {},
 	"device/control":      {"audio/words", "companions", "companions/round", "coordinator", "coordinator/turn", "device/condition", "device/config", "mqtt"},
 	"device/config":       {"companions/round", "device/condition", "gpio", "mqtt"}, // boards, and what an id of a device looks like
-	"device":              {"device/condition", "device/config", "device/control", "device/doctor", "gpio", "gpio/…", "audio", "audio/…", "coordinator", "coordinator/…", "companions", "companions/…", "mqtt", "mqtt/…", "systemd"},
+	"device":              {"device/condition", "device/config", "device/control", "device/doctor", "device/terminal", "gpio", "gpio/…", "audio", "audio/…", "coordinator", "coordinator/…", "companions", "companions/…", "mqtt", "mqtt/…", "systemd"},
 	"device/benchtest":    {},
 	"device/benchtest/…":  {"device/benchtest"},
 	"device/doctor":       {"gpio"},
+	"device/terminal":     {},
 	"device/setup":        {"device/config", "device/control", "gpio"},
 	"systemd":             {},
 	"systemd/vm":          {},

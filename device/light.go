@@ -231,7 +231,7 @@ func ShowLight(ctx context.Context, cfg config.Config, look string, length time.
 			return err
 		}
 		begun(answer.Light)
-		_ = pause(ctx, length) // whoever has seen enough
+		_ = Pause(ctx, length) // whoever has seen enough
 		return nil
 	}
 	c, err := lightConfig(&cfg)

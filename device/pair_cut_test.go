@@ -110,7 +110,7 @@ func (m *cutDevice) status(want func(control.Status) bool) (s control.Status) {
 	m.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if until(ctx, func() bool {
+	if Until(ctx, func() bool {
 		r, err := m.remote()
 		s = control.Status{}
 		return err == nil && r.Do(ctx, "GET", "/status", nil, &s) == nil && want(s)

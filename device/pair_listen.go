@@ -29,7 +29,7 @@ func (p *pairer) speak(ctx context.Context, code string) {
 		case err != nil:
 			p.d.log.Warn(logPairErr, "err", err)
 		}
-		_ = pause(ctx, max(speakRest, began+speakEvery-p.d.now()))
+		_ = Pause(ctx, max(speakRest, began+speakEvery-p.d.now()))
 	}
 }
 

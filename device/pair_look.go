@@ -32,7 +32,7 @@ func (p *pairer) look(ctx context.Context, run int, a *attempt) {
 		}
 		p.tell(ctx, waySeen{At: p.d.now(), Run: run, Windows: windows})
 		if err != nil || p.d.now()-began >= lookMost {
-			_ = pause(ctx, lookPause)
+			_ = Pause(ctx, lookPause)
 		}
 	}
 }

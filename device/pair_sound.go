@@ -137,7 +137,7 @@ func (d *Device) hearCode(ctx context.Context) (string, error) {
 			return "", err
 		}
 		if !opened {
-			if err := pause(ctx, busyPoll); err != nil {
+			if err := Pause(ctx, busyPoll); err != nil {
 				return "", context.Cause(ctx)
 			}
 			continue

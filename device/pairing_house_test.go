@@ -21,6 +21,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"conch/audio/acoustics"
 	"conch/audio/pulsetest"
 	"conch/device/config"
 	"conch/device/control"
@@ -267,7 +268,7 @@ func (b *pairBox) until(what string, limit time.Duration, cond func() bool) {
 	b.h.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	if until(ctx, cond) != nil {
+	if Until(ctx, cond) != nil {
 		b.h.t.Fatalf("%s: no %s within %s (pairing: %+v)", b.name, what, limit, b.pairing())
 	}
 }
@@ -370,7 +371,7 @@ func (h *pairHouse) air(from, to *pairBox, rt60 time.Duration, snr float64) {
 	done := make(chan struct{})
 	go func() { // ends with the programs
 		defer close(done)
-		a := newAcoustics(rt60, snr, uint64(from.number*100+to.number))
+		a := acoustics.New(rt60, snr, uint64(from.number*100+to.number))
 		bytes, frames := make([]byte, 2*480), make([]int16, 480)
 		for {
 			if _, err := io.ReadFull(out, bytes); err != nil {
@@ -379,7 +380,7 @@ func (h *pairHouse) air(from, to *pairBox, rt60 time.Duration, snr float64) {
 			for i := range frames {
 				frames[i] = int16(binary.LittleEndian.Uint16(bytes[2*i:]))
 			}
-			a.through(frames)
+			a.Through(frames)
 			for i, x := range frames {
 				binary.LittleEndian.PutUint16(bytes[2*i:], uint16(x))
 			}

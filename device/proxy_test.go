@@ -76,7 +76,7 @@ func roundTrip(t *testing.T, conn net.Conn, r *bufio.Reader, word string) {
 	if _, err := fmt.Fprintln(conn, word); err != nil {
 		t.Fatal(err)
 	}
-	_ = conn.SetReadDeadline(time.Now().Add(patience))
+	_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
 	if got, err := r.ReadString('\n'); err != nil || got != word+"\n" {
 		t.Fatalf("got %q, %v; want %q", got, err, word)
 	}
@@ -101,7 +101,7 @@ func TestCableHoldsWithoutClosing(t *testing.T) {
 	c.release()
 	silent(t, conn, r)
 	c.release()
-	_ = conn.SetReadDeadline(time.Now().Add(patience))
+	_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
 	if got, err := r.ReadString('\n'); err != nil || got != "held\n" {
 		t.Fatalf("after the hold: %q, %v; want what was sent meanwhile", got, err)
 	}
@@ -129,7 +129,7 @@ func TestHeldCableHidesTheEnd(t *testing.T) {
 	if err := <-e.ended; err != nil {
 		t.Errorf("the broker saw %v; want an orderly end", err)
 	}
-	_ = late.SetReadDeadline(time.Now().Add(patience))
+	_ = late.SetReadDeadline(time.Now().Add(time.Minute))
 	if got, err := lr.ReadString('\n'); err != nil || got != "late\n" {
 		t.Fatalf("the late one got %q, %v", got, err)
 	}
@@ -144,7 +144,7 @@ func TestResetTellsBothEndsAtOnce(t *testing.T) {
 		}
 		c.refusing(true)
 		c.reset()
-		_ = conn.SetReadDeadline(time.Now().Add(patience))
+		_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
 		if _, err := r.ReadByte(); err == nil || errors.Is(err, io.EOF) {
 			t.Errorf("held %v: the device's end says %v; want a reset", held, err)
 		}
@@ -155,7 +155,7 @@ func TestResetTellsBothEndsAtOnce(t *testing.T) {
 		if err != nil {
 			continue // refused at the door is as good
 		}
-		_ = again.SetReadDeadline(time.Now().Add(patience))
+		_ = again.SetReadDeadline(time.Now().Add(time.Minute))
 		if _, err := again.Read(make([]byte, 1)); err == nil {
 			t.Errorf("held %v: a new connection is served though all are refused", held)
 		}
@@ -172,7 +172,7 @@ func TestCableToNobody(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- c.Run(ctx) }()
 	if conn, err := net.Dial("tcp", c.address()); err == nil { // or the reset came before the dial was through
-		_ = conn.SetReadDeadline(time.Now().Add(patience))
+		_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
 		if _, err := conn.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("read says %v; want an end at once", err)
 		}

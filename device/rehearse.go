@@ -228,7 +228,7 @@ func (h *brokerHouse) again(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, confirmLimit)
 	defer cancel()
 	var err error
-	if until(ctx, func() bool { err = h.start(); return err == nil }) != nil {
+	if Until(ctx, func() bool { err = h.start(); return err == nil }) != nil {
 		return err
 	}
 	return nil
@@ -236,3 +236,5 @@ func (h *brokerHouse) again(ctx context.Context) error {
 
 // out is a path below --out.
 func (p *play) out(name string) string { return filepath.Join(p.Out, name) }
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -39,7 +39,7 @@ func (p *play) hold(ctx context.Context, s *stage, d time.Duration) error {
 	if err := p.move(ctx, s, true); err != nil {
 		return err
 	}
-	if err := pause(ctx, d+heldOver); err != nil {
+	if err := Pause(ctx, d+heldOver); err != nil {
 		return err
 	}
 	return p.move(ctx, s, false)
@@ -142,7 +142,7 @@ type pairingLine struct {
 func (r *report) pairing(device string, l control.PairingLine) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.put(pairingLine{"pairing", ms(r.now()), device, l.State, l.Why, l.Tries, l.Peer, l.Room, l.Called, l.Text})
+	r.put(pairingLine{"pairing", milliseconds(r.now()), device, l.State, l.Why, l.Tries, l.Peer, l.Room, l.Called, l.Text})
 	if l.Text != "" {
 		r.sentence(indent+"%s: %s\n", device, l.Text)
 	}

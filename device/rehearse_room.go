@@ -95,7 +95,7 @@ func ReadRehearsalRoom(path string) (RehearsalRoom, error) {
 			return bad("name = %q: another device has it", f.Name)
 		}
 		for _, name := range f.Companions {
-			card, ok := findCard(companions.DefaultCards(), name)
+			card, ok := companions.FindCard(companions.DefaultCards(), name)
 			if !ok {
 				return bad("companions: unknown %q: must be one of %s, or a file in cards", name, joined(companions.DefaultCards(), ", ", func(c companions.Card) string { return c.Name }))
 			}

@@ -35,7 +35,7 @@ func TestAskedAgainWhileItSpeaks(t *testing.T) {
 		switch {
 		case h.Event == "hush" && h.Device == "bedroom":
 			hushes++
-			if t.Logf("%s", line); h.MS >= ms(hushAfter-hushSure) {
+			if t.Logf("%s", line); h.MS >= milliseconds(hushAfter-hushSure) {
 				t.Error("that is where listening ended, not the sound")
 			}
 		case h.Event == "sounding":

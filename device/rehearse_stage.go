@@ -221,7 +221,7 @@ func (s *stage) ready(ctx context.Context) error {
 // knows is how many devices this one sees in the room, itself included.
 func (s *stage) knows() int {
 	n := 0
-	room := s.life.Load().device.room
+	room := s.life.Load().device.Room()
 	if room == nil {
 		return 1
 	}
@@ -319,7 +319,7 @@ func (p *play) later(d time.Duration, f func()) {
 	p.short.Add(1)
 	go func() { // awaited by stop
 		defer p.short.Done()
-		_ = pause(p.ctx, d)
+		_ = Pause(p.ctx, d)
 		f()
 	}()
 }
@@ -367,7 +367,7 @@ func (s *stage) turnEnded(l *life, t control.Turn) {
 	}
 	edge := s.last
 	s.mu.Unlock()
-	s.play.report.turn(t, edge, t.PressToSilence != nil && t.Ended-edge < ownCut, l.device.room != nil)
+	s.play.report.turn(t, edge, t.PressToSilence != nil && t.Ended-edge < ownCut, l.device.Room() != nil)
 }
 
 // keptEnds is more turns than can end while a silence is measured.
@@ -386,7 +386,7 @@ func (s *stage) entry(l *life, e round.Entry) {
 	}
 	text := ""
 	if e.Kind == round.EntrySpoke && e.Place != nil {
-		text = words(l.device.room.Recent(), *e.Place, e.Companion)
+		text = words(l.device.Room().Recent(), *e.Place, e.Companion)
 	}
 	s.play.report.entry(s.name, e, text)
 }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"sync"
 	"testing"
+	"time"
 
 	"conch/device/config"
 )
@@ -24,7 +25,7 @@ func TestEndWhileADeviceBeginsAnew(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			log := &amid{at: logRestart, reached: make(chan struct{}), on: make(chan struct{})}
+			log := &amid{at: "device.restart", reached: make(chan struct{}), on: make(chan struct{})}
 			room := DefaultRehearsalRoom()
 			room.Devices, room.Strangers = room.Devices[:1], true
 			p, stop, err := Rehearsal{Config: config.Default(), Room: room, Log: slog.New(log)}.raise(context.Background())
@@ -33,11 +34,10 @@ func TestEndWhileADeviceBeginsAnew(t *testing.T) {
 			}
 			l := p.stages[0].life.Load()
 			context.AfterFunc(l.ctx, func() { close(log.on) })
-			if err := p.wait(l.ctx, patience, p.idle, "idle"); err != nil {
+			if err := p.wait(l.ctx, time.Minute, p.idle, "idle"); err != nil {
 				t.Fatal(err)
 			}
-			l.device.pairing.ending.Store(true)
-			l.device.pairing.beginAnew(l.ctx)
+			l.device.Restart(l.ctx)
 			<-log.reached
 			if p.idle() {
 				t.Error("the room is idle while a device begins anew")

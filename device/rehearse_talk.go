@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/term"
 
+	"conch/device/terminal"
 	"conch/gpio"
 )
 
@@ -22,8 +23,8 @@ import (
 //	any line of a script, such as: kill bedroom
 func (r Rehearsal) Talk(ctx context.Context, in *os.File, out io.Writer) error {
 	atTerminal := term.IsTerminal(int(in.Fd()))
-	s := &screen{out: out}
-	r.Text, r.heard = shown{s}, s.known
+	s := terminal.New(out)
+	r.Text, r.heard = shown{s}, s.Known
 	p, stop, err := r.raise(ctx)
 	if err != nil {
 		return err
@@ -35,9 +36,9 @@ func (r Rehearsal) Talk(ctx context.Context, in *os.File, out io.Writer) error {
 		p.closer = append(p.closer, m.stream.Close)
 	}
 	voice := t.home.life.Load().server.About()
-	s.say(fmt.Sprintf("room   %s\nsound  %s\nvoice  rehearsal: %s; with an OPENAI_API_KEY, conch run has a real one\n%s\n", p.Room, sound, voice, t.help()))
+	s.Say(fmt.Sprintf("room   %s\nsound  %s\nvoice  rehearsal: %s; with an OPENAI_API_KEY, conch run has a real one\n%s\n", p.Room, sound, voice, t.help()))
 	heardOut := t.listen(p.ctx, in, atTerminal)
-	s.end()
+	s.End()
 	err = stop()
 	if !heardOut { // who leaves in the middle does not ask what became of the question
 		return err
@@ -46,14 +47,14 @@ func (r Rehearsal) Talk(ctx context.Context, in *os.File, out io.Writer) error {
 }
 
 // shown writes whole lines above the line that is being typed. A rehearsal's sentences are indented for a script's times.
-type shown struct{ *screen }
+type shown struct{ *terminal.Screen }
 
 func (w shown) Write(b []byte) (int, error) {
 	var text strings.Builder
 	for line := range strings.Lines(string(b)) {
 		text.WriteString(strings.TrimPrefix(line, indent))
 	}
-	w.say(text.String())
+	w.Say(text.String())
 	return len(b), nil
 }
 
@@ -64,7 +65,7 @@ const indent = "           "
 type talker struct {
 	// fixed
 	play   *play
-	screen *screen
+	screen *terminal.Screen
 	known  *names
 	home   *stage // where a question is asked that names no device, and where the space bar is; while it lives
 	polite bool   // waits for the end of an answer before asking again
@@ -121,13 +122,13 @@ func (t *talker) listen(ctx context.Context, in *os.File, atTerminal bool) (hear
 // left says what was wrong with the input, if anything was.
 func (t *talker) left(err error) {
 	if err != nil {
-		t.screen.say(fmt.Sprintf("conch: %v\n", err))
+		t.screen.Say(fmt.Sprintf("conch: %v\n", err))
 	}
 }
 
 // watch shows what the room is doing, until ctx ends.
 func (t *talker) watch(ctx context.Context) {
-	_ = until(ctx, func() bool {
+	_ = Until(ctx, func() bool {
 		doing := "[quiet; type a question]"
 		if !t.play.idle() {
 			doing = "[thinking; space silences all]"
@@ -137,7 +138,7 @@ func (t *talker) watch(ctx context.Context) {
 				doing = "[" + s.name + " speaks; space silences all]"
 			}
 		}
-		t.screen.show(doing)
+		t.screen.Show(doing)
 		return false
 	})
 }
@@ -158,7 +159,7 @@ func (t *talker) event(ctx context.Context, e gpio.Event) bool {
 		err = t.typed(ctx, e.Text)
 	}
 	if err != nil && ctx.Err() == nil {
-		t.screen.say(fmt.Sprintf("conch: %v\n", err))
+		t.screen.Say(fmt.Sprintf("conch: %v\n", err))
 	}
 	return ctx.Err() == nil
 }

@@ -40,7 +40,7 @@ func (p *play) line(ctx context.Context, l Line) error {
 		return fmt.Errorf("%s was killed; first: start %s", s.name, s.name)
 	}
 	if s != nil && l.Verb != "wait" { // nobody is there to take what is done in between
-		if err := p.wait(ctx, readyStage, func() bool { l := s.life.Load(); return l == nil || !l.device.restarting.Load() }, "it to begin anew"); err != nil {
+		if err := p.wait(ctx, readyStage, func() bool { l := s.life.Load(); return l == nil || !l.device.Restarting() }, "it to begin anew"); err != nil {
 			return err
 		}
 	}
@@ -122,7 +122,7 @@ func (p *play) ask(ctx context.Context, s *stage, text string) error {
 	edge := s.act()
 	put := func() {
 		if l := s.life.Load(); l != nil {
-			l.device.ask(newTurn(), text)
+			l.device.Put(text)
 		}
 	}
 	p.silenced(s, edge)
@@ -161,8 +161,8 @@ func (p *play) control(l Line) error {
 		c.Involvement = &i
 	}
 	for _, s := range p.stages {
-		if life := s.life.Load(); life != nil && !s.isFrozen() && life.device.room != nil {
-			life.device.room.Control(c)
+		if life := s.life.Load(); life != nil && !s.isFrozen() && life.device.Room() != nil {
+			life.device.Room().Control(c)
 			return nil
 		}
 	}
@@ -244,13 +244,13 @@ func (s *stage) since() (said int, over string) {
 // settled says that the device has done what follows from what it was told.
 func (s *stage) settled() bool {
 	l := s.life.Load()
-	return l == nil || s.isFrozen() || l.device.coordinator.Settled() && (l.device.room == nil || l.device.room.Settled())
+	return l == nil || s.isFrozen() || l.device.Settled()
 }
 
 // quiet says that nothing sounds at the device, that it has nothing in hand, and that it is not about to begin anew.
 func (s *stage) quiet() bool {
 	l := s.life.Load()
-	return l == nil || s.isFrozen() || l.device.Quiet() && s.settled() && s.toSay.Load() == 0 && !l.device.pairing.ending.Load()
+	return l == nil || s.isFrozen() || l.device.Quiet() && s.settled() && s.toSay.Load() == 0 && !l.device.Restarting()
 }
 
 // idle says that the whole room is quiet and no round is open. A device that is frozen may have something to say later.
@@ -297,7 +297,7 @@ func (p *play) waitFor(ctx context.Context, s *stage, l Line) error {
 		}
 		return err
 	}
-	return pause(ctx, l.For)
+	return Pause(ctx, l.For)
 }
 
 // speaking says that an answer of the device can be heard.
@@ -310,7 +310,7 @@ func (s *stage) speaking() bool {
 func (p *play) wait(ctx context.Context, limit time.Duration, cond func() bool, what string) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	if err := until(ctx, cond); err != nil {
+	if err := Until(ctx, cond); err != nil {
 		return fmt.Errorf("waited %s for %s: %w", limit, what, err)
 	}
 	return nil

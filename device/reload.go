@@ -91,7 +91,7 @@ const logConfigMended = "config.mended"
 func (d *Device) beginMended(ctx context.Context) error {
 	c, cancel := context.WithTimeout(ctx, mendedPatience)
 	defer cancel()
-	_ = until(c, func() bool { return d.Quiet() && d.PairingNow().Over() })
+	_ = Until(c, func() bool { return d.Quiet() && d.PairingNow().Over() })
 	if ctx.Err() != nil {
 		return nil // it ends anyway
 	}

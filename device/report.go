@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	clips "conch/audio/words"
 	"conch/companions/round"
 	"conch/coordinator/turn"
 	"conch/device/control"
@@ -165,13 +166,13 @@ func (r *report) turn(t control.Turn, edge time.Duration, cut, inRoom bool) {
 		r.sentence(indent + "conch: that was too short to be a question\n")
 	}
 	if t.Words != "" {
-		r.sentence(indent+"%s: %s\n", t.Device, wordsText(turn.Words(t.Words)))
+		r.sentence(indent+"%s: %s\n", t.Device, clips.Text(t.Words))
 	}
 	if t.Source == turn.SourceInject.String() && t.HeardMS > 0 { // an announcement answers nobody, so no ledger has it
-		r.tell(saidLine{Event: "said", AtMS: ms(t.Ended), Device: t.Device, Who: t.Who, Text: t.Said, HeardMS: t.HeardMS, Complete: t.Reason == turn.Done.String() || t.Whole})
+		r.tell(saidLine{Event: "said", AtMS: milliseconds(t.Ended), Device: t.Device, Who: t.Who, Text: t.Said, HeardMS: t.HeardMS, Complete: t.Reason == turn.Done.String() || t.Whole})
 	}
 	if cut {
-		r.hushed(hushLine{"hush", ms(edge), t.Device, t.Turn, t.Device, *t.PressToSilence})
+		r.hushed(hushLine{"hush", milliseconds(edge), t.Device, t.Turn, t.Device, *t.PressToSilence})
 	}
 }
 
@@ -179,15 +180,15 @@ func (r *report) turn(t control.Turn, edge time.Duration, cut, inRoom bool) {
 func (r *report) hush(device, by string, edge, after time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.hushed(hushLine{Event: "hush", AtMS: ms(edge), Device: device, By: by, MS: ms(after)})
+	r.hushed(hushLine{Event: "hush", AtMS: milliseconds(edge), Device: device, By: by, MS: milliseconds(after)})
 }
 
 // sounds tells of a device that goes on, as long as it was listened to.
 func (r *report) sounds(device, by string, edge, after time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.put(hushLine{Event: "sounding", AtMS: ms(edge), Device: device, By: by, MS: ms(after)})
-	r.sentence(indent+"%s sounds on, %.0f ms after the press in %s\n", device, ms(after), by)
+	r.put(hushLine{Event: "sounding", AtMS: milliseconds(edge), Device: device, By: by, MS: milliseconds(after)})
+	r.sentence(indent+"%s sounds on, %.0f ms after the press in %s\n", device, milliseconds(after), by)
 }
 
 // hadFloor says that somebody was speaking at a device at a time, or pausing between two words.
@@ -218,7 +219,7 @@ func (r *report) fault(device, what string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.counts.Faults++
-	r.put(faultLine{"fault", ms(r.now()), device, what})
+	r.put(faultLine{"fault", milliseconds(r.now()), device, what})
 }
 
 // gone notes that a device was killed.
@@ -314,7 +315,7 @@ func (r *report) end(err error) error {
 		err = fmt.Errorf("rehearse: %d of %d messages of people came to no clear end: %s", len(lost), r.counts.Messages, strings.Join(lost[:min(5, len(lost))], "; "))
 	}
 	c := &r.counts
-	c.Event, c.AtMS, c.OK = "rehearsal.end", ms(r.now()), err == nil
+	c.Event, c.AtMS, c.OK = "rehearsal.end", milliseconds(r.now()), err == nil
 	if err != nil {
 		c.Error = err.Error()
 	}

@@ -92,11 +92,11 @@ func (b *book) entry(device string, at time.Duration, e round.Entry, text string
 		}
 	case round.EntryClaim, round.EntryInstead:
 		if e.Kind == round.EntryInstead && own {
-			tell = append(tell, insteadLine{"instead", ms(at), device, id, e.Companion, false, e.Why})
+			tell = append(tell, insteadLine{"instead", milliseconds(at), device, id, e.Companion, false, e.Why})
 		}
 		if r != nil {
 			if r.done = false; r.line.Claim == nil && e.Kind == round.EntryClaim {
-				r.line.Claim = &claimOf{e.Companion, b.by(e), ms(at) - r.line.AtMS}
+				r.line.Claim = &claimOf{e.Companion, b.by(e), milliseconds(at) - r.line.AtMS}
 			}
 			tell = b.told(tell, r)
 		}
@@ -118,7 +118,7 @@ func (b *book) entry(device string, at time.Duration, e round.Entry, text string
 		case round.EntryFailed: // all devices see it
 			if key := string(id) + " " + string(e.Companion); !b.failed[key] {
 				b.failed[key] = true
-				tell = append(tell, insteadLine{"instead", ms(at), device, id, e.Companion, true, b.plain(e.Why)})
+				tell = append(tell, insteadLine{"instead", milliseconds(at), device, id, e.Companion, true, b.plain(e.Why)})
 			}
 		case round.EntrySpoke:
 			tell = append(tell, b.said(device, at, id, e, text))
@@ -130,14 +130,14 @@ func (b *book) entry(device string, at time.Duration, e round.Entry, text string
 		}
 		if f := b.people[id]; f != nil && f.device == device {
 			f.outcomes = append(f.outcomes, e.Kind)
-			tell = append(tell, outcomeLine{"outcome", ms(at), device, id, f.text, e.Kind, b.plain(e.Why)})
+			tell = append(tell, outcomeLine{"outcome", milliseconds(at), device, id, f.text, e.Kind, b.plain(e.Why)})
 		}
 	case round.EntryPress:
 		for _, r := range b.rounds { // everything older is void
 			r.done = true
 		}
 	case round.EntryMember:
-		tell = append(tell, memberLine{"member", ms(at), device, b.name(e.By), b.plain(e.Why)})
+		tell = append(tell, memberLine{"member", milliseconds(at), device, b.name(e.By), b.plain(e.Why)})
 	}
 	return tell
 }
@@ -207,7 +207,7 @@ func (b *book) turn(t control.Turn) {
 
 func (b *book) decided(device string, at time.Duration, m round.Message, d round.Decision) roundLine {
 	line := roundLine{
-		Event: "round", AtMS: ms(at), Device: device, Selected: d.Winner, Reason: b.plain(d.Reason),
+		Event: "round", AtMS: milliseconds(at), Device: device, Selected: d.Winner, Reason: b.plain(d.Reason),
 		Message: messageOf{ID: m.ID, From: b.participant(m.From), Text: m.Text, Number: m.Number, Turn: m.Turn},
 		Votes:   slices.Clone(d.Votes), Absent: d.Absent, Extras: d.Extras, Silent: slices.Clone(d.Silent), WaitedMS: d.Waited, AtLimit: d.AtLimit, Ended: d.Ended,
 	}
@@ -237,7 +237,7 @@ func (b *book) told(tell []any, r *openRound) []any {
 
 func (b *book) said(device string, at time.Duration, id round.MessageID, e round.Entry, text string) saidLine {
 	return saidLine{
-		Event: "said", AtMS: ms(at), Device: device, Message: id, Who: b.room.called(e.Companion), Text: text,
+		Event: "said", AtMS: milliseconds(at), Device: device, Message: id, Who: b.room.called(e.Companion), Text: text,
 		HeardMS: float64(e.HeardMS), Complete: e.Why == "" || e.Why == turn.Done.String(),
 	}
 }

@@ -19,7 +19,7 @@ func (p *pairer) beginAnew(ctx context.Context) {
 	p.said(ctx)
 	c, cancel := context.WithTimeout(ctx, restartPatience)
 	defer cancel()
-	_ = until(c, func() bool { return (p.d.opts.Typing == nil || !p.d.opts.Typing()) && p.d.Quiet() })
+	_ = Until(c, func() bool { return (p.d.opts.Typing == nil || !p.d.opts.Typing()) && p.d.Quiet() })
 	if ctx.Err() == nil {
 		p.step(stepRestart)
 		p.d.restarting.Store(true)

@@ -62,27 +62,17 @@ func Companions(cfg *config.Config) (cards []companions.Card, problems []error) 
 	known := append(own, companions.DefaultCards()...)
 	for _, name := range strings.Split(cfg.Device.Companion, ",") {
 		name = strings.TrimSpace(name)
-		card, ok := findCard(known, name)
+		card, ok := companions.FindCard(known, name)
 		if !ok {
 			card = plainCard(name)
 		}
-		if _, twice := findCard(cards, string(card.ID)); twice {
+		if _, twice := companions.FindCard(cards, string(card.ID)); twice {
 			problems = append(problems, fmt.Errorf("device.companion = %q: %s is named twice; name each once", cfg.Device.Companion, name))
 			continue
 		}
 		cards = append(cards, card)
 	}
 	return cards, problems
-}
-
-func findCard(cards []companions.Card, name string) (companions.Card, bool) {
-	i := slices.IndexFunc(cards, func(c companions.Card) bool {
-		return strings.EqualFold(c.Name, name) || strings.EqualFold(string(c.ID), name)
-	})
-	if i < 0 {
-		return companions.Card{}, false
-	}
-	return cards[i], true
 }
 
 // plainCard is a companion of which only the name is known.

@@ -74,7 +74,7 @@ func (d *Device) follow(ctx context.Context, a *control.Answer, entries <-chan r
 		if answered && (e.Kind == round.EntryPress || e.Kind == round.EntryMember && e.By == speaker && d.gone(ctx, speaker)) {
 			a.Outcome, a.Why = control.OutcomeAnswered, "it was cut"
 			a.Who, a.Place = d.whoAndWhere(who, speaker)
-			if err := pause(ctx, cutWords); err != nil {
+			if err := Pause(ctx, cutWords); err != nil {
 				return err
 			}
 			d.spoken(ctx, a, *place, who)
@@ -139,7 +139,7 @@ const lateWords = time.Second
 func (d *Device) spoken(ctx context.Context, a *control.Answer, p round.Place, c round.CompanionID) {
 	ctx, cancel := context.WithTimeout(ctx, lateWords)
 	defer cancel()
-	_ = until(ctx, func() bool { // without them the answer stands as given
+	_ = Until(ctx, func() bool { // without them the answer stands as given
 		for _, m := range d.room.Recent() {
 			if m.From == round.Participant(c) && m.Epoch == p.Epoch && m.Number > p.Number {
 				a.Text = m.Text
@@ -162,7 +162,7 @@ func (d *Device) present(id round.DeviceID) bool {
 func (d *Device) gone(ctx context.Context, id round.DeviceID) bool {
 	ctx, cancel := context.WithTimeout(ctx, cutWords)
 	defer cancel()
-	return until(ctx, func() bool { return !d.present(id) }) == nil
+	return Until(ctx, func() bool { return !d.present(id) }) == nil
 }
 
 // whoAndWhere gives names to a companion and a device; place is empty for this one.

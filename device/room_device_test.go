@@ -429,7 +429,7 @@ func TestFlatTwoPressesAtOnce(t *testing.T) {
 	both := make(chan time.Duration, 1)
 	go func() {
 		var long, began time.Duration
-		_ = until(watch, func() bool {
+		_ = Until(watch, func() bool {
 			switch {
 			case !kitchen.Speaking() || !hall.Speaking():
 				began = 0

@@ -123,7 +123,7 @@ func (h *roomHouse) three(change ...func(*homePlan)) (kitchen, bedroom, hall *ro
 // cardsOf are cards that come with conch, or plain ones.
 func cardsOf(ids ...round.CompanionID) (cards []companions.Card) {
 	for _, id := range ids {
-		card, ok := findCard(companions.DefaultCards(), string(id))
+		card, ok := companions.FindCard(companions.DefaultCards(), string(id))
 		if !ok {
 			card = plainCard(strings.ToUpper(string(id[:1])) + string(id[1:]))
 		}

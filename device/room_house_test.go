@@ -162,7 +162,7 @@ func (h *roomHouse) until(what string, cond func() bool) {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if until(ctx, cond) != nil {
+	if Until(ctx, cond) != nil {
 		h.t.Fatalf("in vain: %s", what)
 	}
 }

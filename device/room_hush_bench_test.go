@@ -146,7 +146,7 @@ func (p *hushPair) until(b *testing.B, what string, cond func() bool) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	if until(ctx, cond) != nil {
+	if Until(ctx, cond) != nil {
 		b.Fatalf("no %s (a %s, b %s)", what, p.a.coordinator.State(), p.b.coordinator.State())
 	}
 }

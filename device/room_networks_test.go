@@ -329,7 +329,7 @@ func (b *netBox) until(what string, limit time.Duration, cond func() bool) {
 	b.n.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	if until(ctx, cond) != nil {
+	if Until(ctx, cond) != nil {
 		b.n.t.Fatalf("%s: no %s within %s", b.name, what, limit)
 	}
 }

@@ -232,12 +232,12 @@ func (r *rig) measure(ctx context.Context, state string, n int) (SilenceRow, err
 		if state == "call" {
 			sound += bounce
 		}
-		if err := pause(ctx, sound+time.Duration(i*37%200)*100*time.Microsecond); err != nil {
+		if err := Pause(ctx, sound+time.Duration(i*37%200)*100*time.Microsecond); err != nil {
 			return row, err
 		}
 		edge := r.now()
 		r.hand.Press()
-		if err := pause(ctx, after); err != nil {
+		if err := Pause(ctx, after); err != nil {
 			return row, err
 		}
 		last, sounded := r.lastAudible(edge)
@@ -305,7 +305,7 @@ func (r *rig) reset(ctx context.Context) error {
 	err := r.until(ctx, func() bool { return r.device.coordinator.State() != turn.Listening }, "the end of listening")
 	for range 5 { // an interrupted injection is offered once more (turns.md 5)
 		r.device.Hush()
-		if err := pause(ctx, 30*time.Millisecond); err != nil {
+		if err := Pause(ctx, 30*time.Millisecond); err != nil {
 			return err
 		}
 		if r.device.coordinator.Quiet() {
@@ -336,22 +336,11 @@ func (r *rig) until(ctx context.Context, cond func() bool, what string) error {
 	return nil
 }
 
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
-}
-
 // waitSound waits for the loudspeaker's device.
 func (d *Device) waitSound(ctx context.Context, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	err := until(ctx, func() bool { s := d.playback.Load(); return s != nil && s.err == nil && d.coordinator.Online() })
+	err := Until(ctx, func() bool { s := d.playback.Load(); return s != nil && s.err == nil && d.coordinator.Online() })
 	if err != nil {
 		return fmt.Errorf("no sound after %s: %s", limit, d.soundWords())
 	}

@@ -150,9 +150,9 @@ func playOnce(ctx context.Context, card audio.Card, cfg config.Config, frames []
 	fmt.Fprintf(out, "%s\n  %s: %s\n", what, g.Name, loudspeakerText(cfg, g))
 	ctx, cancel := context.WithTimeout(ctx, audio.CardDuration(len(frames))+5*time.Second)
 	defer cancel()
-	err = until(ctx, func() bool { return at.Load() == int64(len(frames)) })
+	err = Until(ctx, func() bool { return at.Load() == int64(len(frames)) })
 	if err == nil {
-		err = pause(ctx, g.Queued())
+		err = Pause(ctx, g.Queued())
 	} else {
 		err = fmt.Errorf("audio test: %s stopped asking for sound: %w", g.Name, err)
 	}
@@ -172,7 +172,7 @@ func recordOnce(ctx context.Context, card audio.Card, cfg config.Config, length 
 	}
 	ctx, cancel := context.WithTimeout(ctx, length+5*time.Second)
 	defer cancel()
-	err = until(ctx, func() bool { return at.Load() == int64(len(frames)) })
+	err = Until(ctx, func() bool { return at.Load() == int64(len(frames)) })
 	name, null := stream.Granted().Name, stream.Granted().Backend == audio.BackendNull
 	if e := stream.Close(); e != nil && err == nil {
 		err = e

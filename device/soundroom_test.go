@@ -183,7 +183,7 @@ func (r *room) wait(what string, limit time.Duration, cond func() bool) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	if err := until(ctx, cond); err != nil {
+	if err := Until(ctx, cond); err != nil {
 		r.t.Fatalf("not within %v: %s (state %s, conditions %+v)", limit, what, r.device.coordinator.State(), r.device.conds.List())
 	}
 }

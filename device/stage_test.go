@@ -220,7 +220,7 @@ func (b *box) nothingLeft() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if until(ctx, func() bool { n, _ := labelled(b.id); return n == 0 }) != nil {
+	if Until(ctx, func() bool { n, _ := labelled(b.id); return n == 0 }) != nil {
 		n, dump := labelled(b.id)
 		b.t.Errorf("%d goroutines are left:\n%s", n, dump)
 	}
@@ -248,7 +248,7 @@ func (b *box) until(what string, cond func() bool) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if until(ctx, cond) != nil {
+	if Until(ctx, cond) != nil {
 		var recent strings.Builder
 		for _, l := range b.coordinator.Recent() {
 			fmt.Fprintln(&recent, l)

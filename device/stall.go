@@ -42,7 +42,7 @@ func (d *Device) Stall(ctx context.Context, name string, length time.Duration) (
 		if loops[i].call(stand) {
 			return loops[i].name, nil
 		}
-		if pause(ctx, 10*time.Millisecond) != nil {
+		if Pause(ctx, 10*time.Millisecond) != nil {
 			break
 		}
 	}

@@ -1,4 +1,5 @@
-package device
+// Package terminal is the screen of a person who talks with conch at a keyboard.
+package terminal
 
 import (
 	"fmt"
@@ -11,7 +12,7 @@ import (
 // bar would do now, with what is being typed behind it. Whatever is said goes above that line, and the line is drawn anew.
 //
 // It is the gpio.Prompter of the keyboard. Elsewhere (a pipe, a file) it only writes. From any goroutine.
-type screen struct {
+type Screen struct {
 	out io.Writer
 
 	mu      sync.Mutex // guards out and what follows
@@ -21,17 +22,20 @@ type screen struct {
 	entered string // the last question typed: it need not be shown again with its answer
 }
 
+// newScreen writes to out.
+func New(out io.Writer) *Screen { return &Screen{out: out} }
+
 // clearLine: to the first column, and erase to the end (ECMA-48, EL).
 const clearLine = "\r\x1b[K"
 
-func (s *screen) Write(b []byte) (int, error) {
+func (s *Screen) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.out.Write(b)
 }
 
 // say shows whole lines.
-func (s *screen) say(text string) {
+func (s *Screen) Say(text string) {
 	if text == "" {
 		return
 	}
@@ -46,22 +50,22 @@ func (s *screen) say(text string) {
 }
 
 // Typing implements gpio.Prompter.
-func (s *screen) Typing(line string) {
+func (s *Screen) Typing(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.typed = line
 	s.draw()
 }
 
-// typing says that there is a line which is not finished.
-func (s *screen) typing() bool {
+// Unfinished says that there is a line which is not finished.
+func (s *Screen) Unfinished() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.typed != ""
 }
 
 // Entered implements gpio.Prompter.
-func (s *screen) Entered(line string) {
+func (s *Screen) Entered(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.typed = ""
@@ -73,7 +77,7 @@ func (s *screen) Entered(line string) {
 }
 
 // known says, once, that a person has just typed this question and sees it.
-func (s *screen) known(question string) bool {
+func (s *Screen) Known(question string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	same := s.entered != "" && s.entered == question
@@ -82,7 +86,7 @@ func (s *screen) known(question string) bool {
 }
 
 // show begins the line, or changes what it says is being done.
-func (s *screen) show(doing string) {
+func (s *Screen) Show(doing string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.live && s.doing == doing {
@@ -93,7 +97,7 @@ func (s *screen) show(doing string) {
 }
 
 // end takes the line away.
-func (s *screen) end() {
+func (s *Screen) End() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.live {
@@ -103,7 +107,7 @@ func (s *screen) end() {
 }
 
 // draw needs mu.
-func (s *screen) draw() {
+func (s *Screen) draw() {
 	if s.live {
 		fmt.Fprintf(s.out, "%s%s > %s", clearLine, s.doing, s.typed)
 	}
