@@ -50,6 +50,7 @@ var imports = map[string][]string{
 	"device/benchtest/…":  {"device/benchtest"},
 	"device/doctor":       {"gpio"},
 	"device/terminal":     {},
+	"device/rehearse":     {"audio", "audio/…", "companions", "companions/…", "coordinator", "coordinator/…", "device", "device/condition", "device/config", "device/control", "device/terminal", "gpio", "gpio/…", "mqtt", "mqtt/…"},
 	"device/setup":        {"device/config", "device/control", "gpio"},
 	"systemd":             {},
 	"systemd/vm":          {},

@@ -9,6 +9,7 @@ import (
 
 	"conch/device"
 	"conch/device/control"
+	"conch/device/rehearse"
 )
 
 type rehearseCmd struct {
@@ -38,12 +39,12 @@ func (c rehearseCmd) Run(e *env) error {
 	case c.Serve != "":
 		return device.ServeRehearsal(e.ctx, c.Serve, c.Faults, c.KeyFile, e.logger(cfg), e.out)
 	}
-	r := device.Rehearsal{Room: device.DefaultRehearsalRoom(), Out: c.Out, Text: e.out}
+	r := rehearse.Rehearsal{Room: rehearse.DefaultRoom(), Out: c.Out, Text: e.out}
 	if c.JSON {
 		r.JSON = e.out
 	}
 	if c.Room != "" {
-		if r.Room, err = device.ReadRehearsalRoom(c.Room); err != nil {
+		if r.Room, err = rehearse.ReadRoom(c.Room); err != nil {
 			return fmt.Errorf("%w: --room: %w", control.ErrRefused, err)
 		}
 	}
@@ -71,7 +72,7 @@ func (c rehearseCmd) Run(e *env) error {
 		}
 		in, dir = f, filepath.Dir(c.Script)
 	}
-	if r.Script, err = device.ReadScript(in, c.Script, dir, r.Room); err != nil {
+	if r.Script, err = rehearse.ReadScript(in, c.Script, dir, r.Room); err != nil {
 		return fmt.Errorf("%w: %w", control.ErrRefused, err)
 	}
 	return r.Run(e.ctx)

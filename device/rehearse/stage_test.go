@@ -1,4 +1,4 @@
-package device
+package rehearse
 
 import (
 	"context"
@@ -26,7 +26,7 @@ func TestEndWhileADeviceBeginsAnew(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			log := &amid{at: "device.restart", reached: make(chan struct{}), on: make(chan struct{})}
-			room := DefaultRehearsalRoom()
+			room := DefaultRoom()
 			room.Devices, room.Strangers = room.Devices[:1], true
 			p, stop, err := Rehearsal{Config: config.Default(), Room: room, Log: slog.New(log)}.raise(context.Background())
 			if err != nil {

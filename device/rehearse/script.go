@@ -1,4 +1,4 @@
-package device
+package rehearse
 
 import (
 	"bufio"
@@ -107,7 +107,7 @@ func verbs() []verb {
 var errUsage = errors.New("not as it must be")
 
 // ReadScript parses a rehearsal script for a room. name is used in errors; files are looked up relative to dir and must exist.
-func ReadScript(r io.Reader, name, dir string, room RehearsalRoom) ([]Line, error) {
+func ReadScript(r io.Reader, name, dir string, room Room) ([]Line, error) {
 	var lines []Line
 	known := room.names(dir)
 	sc := bufio.NewScanner(r)

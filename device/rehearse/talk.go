@@ -1,4 +1,4 @@
-package device
+package rehearse
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/term"
 
+	"conch/device"
 	"conch/device/terminal"
 	"conch/gpio"
 )
@@ -128,7 +129,7 @@ func (t *talker) left(err error) {
 
 // watch shows what the room is doing, until ctx ends.
 func (t *talker) watch(ctx context.Context) {
-	_ = Until(ctx, func() bool {
+	_ = device.Until(ctx, func() bool {
 		doing := "[quiet; type a question]"
 		if !t.play.idle() {
 			doing = "[thinking; space silences all]"

@@ -1,4 +1,4 @@
-package device
+package rehearse
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"conch/device"
 	"conch/device/config"
 	"conch/device/control"
 	"conch/mqtt/discovery"
@@ -53,7 +54,7 @@ func newNetwork() *network {
 }
 
 // settings puts a device on the network.
-func (n *network) settings(s *stage, l *life, c *config.Room, o *RoomOptions) {
+func (n *network) settings(s *stage, l *life, c *config.Room, o *device.RoomOptions) {
 	c.Broker, c.Members, c.Pairing, c.Port, c.Discovery = "", "", true, 0, "own"
 	o.Finder = &finder{n, s, l}
 	o.Listen = "127.0.0.1"

@@ -1,4 +1,4 @@
-package device
+package rehearse
 
 import (
 	"os"
@@ -12,7 +12,7 @@ import (
 )
 
 // scripts is a directory with a WAV, and the room that scripts of the tests play in.
-func scripts(t testing.TB) (dir string, room RehearsalRoom) {
+func scripts(t testing.TB) (dir string, room Room) {
 	t.Helper()
 	dir = t.TempDir()
 	f, err := os.Create(filepath.Join(dir, "a b.wav"))
@@ -23,7 +23,7 @@ func scripts(t testing.TB) (dir string, room RehearsalRoom) {
 	if err := audio.WriteWAV(f, audio.Rate, make([]int16, 240)); err != nil {
 		t.Fatal(err)
 	}
-	return dir, DefaultRehearsalRoom()
+	return dir, DefaultRoom()
 }
 
 func TestScriptLines(t *testing.T) {

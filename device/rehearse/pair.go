@@ -1,4 +1,4 @@
-package device
+package rehearse
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"conch/device"
 	"conch/device/control"
 )
 
@@ -39,7 +40,7 @@ func (p *play) hold(ctx context.Context, s *stage, d time.Duration) error {
 	if err := p.move(ctx, s, true); err != nil {
 		return err
 	}
-	if err := Pause(ctx, d+heldOver); err != nil {
+	if err := device.Pause(ctx, d+heldOver); err != nil {
 		return err
 	}
 	return p.move(ctx, s, false)

@@ -1,4 +1,4 @@
-package device
+package rehearse
 
 import (
 	"errors"
@@ -15,14 +15,14 @@ import (
 	"conch/device/config"
 )
 
-// RehearsalRoom is who lives where in a rehearsal. A person is at every device.
-type RehearsalRoom struct {
-	Devices   []RehearsalDevice
+// Room is who lives where in a rehearsal. A person is at every device.
+type Room struct {
+	Devices   []Device
 	Strangers bool // they begin unpaired, each with a state of its own
 }
 
-// RehearsalDevice is one device with its companions.
-type RehearsalDevice struct {
+// Device is one device with its companions.
+type Device struct {
 	Name  string
 	Cards []companions.Card
 }
@@ -39,11 +39,11 @@ const (
 var deviceName = regexp.MustCompile(`^[\p{L}\p{N}][\p{L}\p{N}_-]{0,39}$`)
 
 // DefaultRehearsalRoom is kitchen with Ada, bedroom with Ben, hall with Cleo (appliance.md 4).
-func DefaultRehearsalRoom() RehearsalRoom {
+func DefaultRoom() Room {
 	cards := companions.DefaultCards()
-	var r RehearsalRoom
+	var r Room
 	for i, name := range []string{"kitchen", "bedroom", "hall"} {
-		r.Devices = append(r.Devices, RehearsalDevice{Name: name, Cards: cards[i : i+1]})
+		r.Devices = append(r.Devices, Device{Name: name, Cards: cards[i : i+1]})
 	}
 	return r
 }
@@ -56,10 +56,10 @@ func DefaultRehearsalRoom() RehearsalRoom {
 //	name = "kitchen"
 //	companions = ["Ada", "Cleo"]     # of those that come with conch
 //	cards = ["mia.toml"]             # files, looked up beside this one
-func ReadRehearsalRoom(path string) (RehearsalRoom, error) {
+func ReadRoom(path string) (Room, error) {
 	data, _, err := config.ReadBounded(path, maxRoomFile)
 	if err != nil {
-		return RehearsalRoom{}, fmt.Errorf("%s: %w", path, err)
+		return Room{}, fmt.Errorf("%s: %w", path, err)
 	}
 	var file struct {
 		Unpaired bool
@@ -72,26 +72,26 @@ func ReadRehearsalRoom(path string) (RehearsalRoom, error) {
 	meta, err := toml.Decode(string(data), &file)
 	if err != nil {
 		if parse := (toml.ParseError{}); errors.As(err, &parse) {
-			return RehearsalRoom{}, fmt.Errorf("%s:%d: %s", path, parse.Position.Line, config.Quoted(parse.Message))
+			return Room{}, fmt.Errorf("%s:%d: %s", path, parse.Position.Line, config.Quoted(parse.Message))
 		}
-		return RehearsalRoom{}, fmt.Errorf("%s: %s", path, config.Quoted(err.Error()))
+		return Room{}, fmt.Errorf("%s: %s", path, config.Quoted(err.Error()))
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return RehearsalRoom{}, fmt.Errorf("%s: %s: unknown key; a room file has unpaired, and [[device]] with name, companions and cards", path, config.Printable(unknown[0].String()))
+		return Room{}, fmt.Errorf("%s: %s: unknown key; a room file has unpaired, and [[device]] with name, companions and cards", path, config.Printable(unknown[0].String()))
 	}
 	if n := len(file.Device); n == 0 || n > maxRoomDevices {
-		return RehearsalRoom{}, fmt.Errorf("%s: has %d devices ([[device]]); must be 1 to %d", path, n, maxRoomDevices)
+		return Room{}, fmt.Errorf("%s: has %d devices ([[device]]); must be 1 to %d", path, n, maxRoomDevices)
 	}
-	room := RehearsalRoom{Strangers: file.Unpaired}
+	room := Room{Strangers: file.Unpaired}
 	for i, f := range file.Device {
-		d := RehearsalDevice{Name: f.Name}
-		bad := func(format string, args ...any) (RehearsalRoom, error) {
-			return RehearsalRoom{}, fmt.Errorf("%s: device %d (%s): %w", path, i+1, config.Printable(f.Name), fmt.Errorf(format, args...))
+		d := Device{Name: f.Name}
+		bad := func(format string, args ...any) (Room, error) {
+			return Room{}, fmt.Errorf("%s: device %d (%s): %w", path, i+1, config.Printable(f.Name), fmt.Errorf(format, args...))
 		}
 		if !deviceName.MatchString(f.Name) {
 			return bad("name = %q: must be one word of letters, digits, - and _, at most 40", f.Name)
 		}
-		if slices.ContainsFunc(room.Devices, func(o RehearsalDevice) bool { return strings.EqualFold(o.Name, f.Name) }) {
+		if slices.ContainsFunc(room.Devices, func(o Device) bool { return strings.EqualFold(o.Name, f.Name) }) {
 			return bad("name = %q: another device has it", f.Name)
 		}
 		for _, name := range f.Companions {
@@ -129,7 +129,7 @@ func ReadRehearsalRoom(path string) (RehearsalRoom, error) {
 }
 
 // names are what a script of this room may name.
-func (r RehearsalRoom) names(dir string) *names {
+func (r Room) names(dir string) *names {
 	n := &names{dir: dir, strangers: r.Strangers}
 	for _, d := range r.Devices {
 		n.devices = append(n.devices, d.Name)
@@ -143,8 +143,8 @@ func (r RehearsalRoom) names(dir string) *names {
 }
 
 // String is one line: who lives where.
-func (r RehearsalRoom) String() string {
-	return joined(r.Devices, "; ", func(d RehearsalDevice) string {
+func (r Room) String() string {
+	return joined(r.Devices, "; ", func(d Device) string {
 		return d.Name + ": " + joined(d.Cards, " and ", func(c companions.Card) string {
 			if c.Role == "" {
 				return c.Name
@@ -155,7 +155,7 @@ func (r RehearsalRoom) String() string {
 }
 
 // called is a companion's name; its id where no card has it (it was renamed in the room).
-func (r RehearsalRoom) called(id round.CompanionID) string {
+func (r Room) called(id round.CompanionID) string {
 	for _, d := range r.Devices {
 		for _, c := range d.Cards {
 			if c.ID == id {

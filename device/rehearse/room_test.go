@@ -1,4 +1,4 @@
-package device
+package rehearse
 
 import (
 	"os"
@@ -32,7 +32,7 @@ func TestRehearsalRoomFile(t *testing.T) {
 		{"a card that is not there", "[[device]]\nname = \"a\"\ncards = [\"no.toml\"]\n", "", "no.toml: no such file or directory"},
 		{"no TOML", "[[device\n", "", "room.toml:2: "},
 	} {
-		room, err := ReadRehearsalRoom(write("room.toml", c.text))
+		room, err := ReadRoom(write("room.toml", c.text))
 		switch {
 		case c.err == "" && (err != nil || room.String() != c.want):
 			t.Errorf("%s: %s, %v; want %s", c.name, room, err, c.want)
@@ -40,11 +40,11 @@ func TestRehearsalRoomFile(t *testing.T) {
 			t.Errorf("%s: error %v; want %q", c.name, err, c.err)
 		}
 	}
-	if _, err := ReadRehearsalRoom(dir); err == nil || !strings.Contains(err.Error(), "is a directory") {
+	if _, err := ReadRoom(dir); err == nil || !strings.Contains(err.Error(), "is a directory") {
 		t.Errorf("a directory: %v", err)
 	}
 	const want = "kitchen: Ada, the cook of the house; bedroom: Ben, the reader of the house; hall: Cleo, the one by the door"
-	if got := DefaultRehearsalRoom().String(); got != want {
+	if got := DefaultRoom().String(); got != want {
 		t.Errorf("default: %s\nwant %s", got, want)
 	}
 }

@@ -1,4 +1,4 @@
-package device
+package rehearse
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"conch/companions/round"
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator/turn"
+	"conch/device"
 	"conch/device/control"
 	"conch/gpio"
 	"conch/gpio/gpiotest"
@@ -28,7 +29,7 @@ type stage struct {
 	// fixed after newStage
 	play     *play
 	name     string
-	who      RehearsalDevice
+	who      Device
 	card     *audiotest.Card
 	cables   []*cable // all that its network traffic goes through
 	identity mqtt.Identity
@@ -62,7 +63,7 @@ type stage struct {
 
 // life is a device from its start to its end.
 type life struct {
-	device *Device
+	device *device.Device
 	hand   *gpiotest.Button
 	server *rehearsal.Server
 	killed atomic.Bool // what it says does not count any more
@@ -72,7 +73,7 @@ type life struct {
 }
 
 // newStage sets up the place; nobody lives there yet.
-func (p *play) newStage(d RehearsalDevice) (*stage, error) {
+func (p *play) newStage(d Device) (*stage, error) {
 	s := &stage{play: p, name: d.Name, who: d, card: audiotest.New(p.clock), ended: make(chan error, 1+maxRoomDevices), dir: filepath.Join(p.states, d.Name)}
 	var err error
 	if s.identity, err = s.makeIdentity(); err != nil {
@@ -159,7 +160,7 @@ func (s *stage) start() error {
 // to begin anew when its life was ended has ended well.
 func (s *stage) live(l *life) {
 	err := l.device.Run(l.ctx)
-	if !errors.Is(err, ErrRestart) {
+	if !errors.Is(err, device.ErrRestart) {
 		l.done <- err
 		return
 	}
@@ -189,14 +190,14 @@ func (s *stage) enter() (*life, error) {
 	cfg.Device.Name = s.name
 	cfg.Voice.Kind = "rehearsal"
 	cfg.State.Dir = s.dir
-	room := RoomOptions{Cards: s.who.Cards, OnEntry: func(e round.Entry) { s.entry(l, e) }}
+	room := device.RoomOptions{Cards: s.who.Cards, OnEntry: func(e round.Entry) { s.entry(l, e) }}
 	if p.net == nil {
 		cfg.Room.Broker, cfg.Room.Pairing = "mqtt://"+s.cables[0].address(), false
 		room.Identity, room.Member = s.identity, s.members
 	} else {
 		p.net.settings(s, l, &cfg.Room, &room)
 	}
-	d, err := New(cfg, Options{
+	d, err := device.New(cfg, device.Options{
 		Log: p.Log.With("device", s.name), Card: twinCard{s.card, s, l}, Now: s.now, Server: l.server,
 		Buttons: []gpio.Source{seenButton{l.hand, s, l}},
 		OnTurn:  func(t control.Turn) { s.turnEnded(l, t) },
@@ -319,7 +320,7 @@ func (p *play) later(d time.Duration, f func()) {
 	p.short.Add(1)
 	go func() { // awaited by stop
 		defer p.short.Done()
-		_ = Pause(p.ctx, d)
+		_ = device.Pause(p.ctx, d)
 		f()
 	}()
 }

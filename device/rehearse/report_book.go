@@ -1,4 +1,4 @@
-package device
+package rehearse
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ import (
 // Every device records every round: it is told once, as the first device saw it. What a companion said is told by its own
 // device, what became of a person's message by that person's. Times are the rehearsal's. Its owner has the lock.
 type book struct {
-	room RehearsalRoom
+	room Room
 
 	names  map[round.DeviceID]string      // a device's name by its key
 	rounds map[round.MessageID]*openRound // that were decided
@@ -60,7 +60,7 @@ type talk struct {
 	from, to time.Duration
 }
 
-func newBook(room RehearsalRoom) *book {
+func newBook(room Room) *book {
 	return &book{
 		room: room, names: map[round.DeviceID]string{}, rounds: map[round.MessageID]*openRound{},
 		people: map[round.MessageID]*fate{}, killed: map[string]bool{}, failed: map[string]bool{}, live: map[speaker]time.Duration{},

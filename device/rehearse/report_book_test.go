@@ -1,4 +1,4 @@
-package device
+package rehearse
 
 import (
 	"bytes"
@@ -22,7 +22,7 @@ type ledgers struct {
 
 func newLedgers(json bool) *ledgers {
 	l := &ledgers{}
-	l.report = &report{now: func() time.Duration { return l.time }, book: newBook(DefaultRehearsalRoom())}
+	l.report = &report{now: func() time.Duration { return l.time }, book: newBook(DefaultRoom())}
 	l.book.names["k1"], l.book.names["b1"] = "kitchen", "bedroom"
 	if l.text = &l.out; json {
 		l.json = &l.out

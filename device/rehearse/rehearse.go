@@ -1,4 +1,11 @@
-package device
+// Package rehearse is a whole room in one process, of which only the metal is missing. Every device is an appliance as it is shipped
+// with a card and a button of its own, and the rehearsal voice behind its real client; they find each other through a real
+// broker over real sockets, each on a cable that can be cut.
+//
+//	script, person ─> play ─┬─> stage kitchen: button, card, Device ─ mqtt ─ cable ─┐
+//	                        ├─> stage bedroom: …                      ─ mqtt ─ cable ─┼─ broker
+//	      report <─ ledgers ┴─> stage hall: …                         ─ mqtt ─ cable ─┘
+package rehearse
 
 import (
 	"context"
@@ -14,18 +21,13 @@ import (
 
 	"conch/audio/audiotest"
 	"conch/companions/round"
+	"conch/device"
 	"conch/device/config"
 	"conch/device/control"
 	"conch/mqtt"
 )
 
-// Rehearsal is a whole room in one process, of which only the metal is missing. Every device is an appliance as it is shipped
-// with a card and a button of its own, and the rehearsal voice behind its real client; they find each other through a real
-// broker over real sockets, each on a cable that can be cut.
-//
-//	script, person ─> play ─┬─> stage kitchen: button, card, Device ─ mqtt ─ cable ─┐
-//	                        ├─> stage bedroom: …                      ─ mqtt ─ cable ─┼─ broker
-//	      report <─ ledgers ┴─> stage hall: …                         ─ mqtt ─ cable ─┘
+// Rehearsal is one room and what happens in it.
 //
 // One clock is shared by all: a card's tape, a ledger and an event of the report can be laid side by side. It is the wall's:
 // what goes through a socket takes the time it takes, and a clock that runs ahead of it would only say that nobody answered.
@@ -35,7 +37,7 @@ import (
 // end a freeze; it awaits them all.
 type Rehearsal struct {
 	Config config.Config
-	Room   RehearsalRoom // no device: the default room
+	Room   Room // no device: the default room
 	Script []Line
 	JSON   io.Writer // one object a line; nil: sentences on Text
 	Text   io.Writer
@@ -85,7 +87,7 @@ func (r Rehearsal) Run(ctx context.Context) error {
 // raise builds the room and waits until all of it is there. stop ends it and waits for it.
 func (r Rehearsal) raise(ctx context.Context) (*play, func() error, error) {
 	if len(r.Room.Devices) == 0 {
-		r.Room.Devices = DefaultRehearsalRoom().Devices
+		r.Room.Devices = DefaultRoom().Devices
 	}
 	if r.Out != "" {
 		if err := os.MkdirAll(r.Out, 0o755); err != nil {
@@ -228,7 +230,7 @@ func (h *brokerHouse) again(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, confirmLimit)
 	defer cancel()
 	var err error
-	if Until(ctx, func() bool { err = h.start(); return err == nil }) != nil {
+	if device.Until(ctx, func() bool { err = h.start(); return err == nil }) != nil {
 		return err
 	}
 	return nil

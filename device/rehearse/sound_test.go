@@ -1,4 +1,4 @@
-package device
+package rehearse
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 func TestAskedAgainWhileItSpeaks(t *testing.T) {
 	t.Parallel()
 	const script = "ask kitchen Ben, tell me a story\nwait speaking bedroom\nwait 500ms\nask kitchen Ben, tell me another story\nwait 300ms\nwait speaking bedroom\nwait 500ms\npress kitchen\nrelease kitchen\nwait 1s\n"
-	room := DefaultRehearsalRoom()
+	room := DefaultRoom()
 	lines, err := ReadScript(strings.NewReader(script), "again", ".", room)
 	if err != nil {
 		t.Fatal(err)
