@@ -40,6 +40,7 @@ import (
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/tone"
 	"conch/gpio"
 	"conch/gpio/light"
 	"conch/mqtt/discovery"
@@ -74,7 +75,7 @@ func (s *seam) new(o Options) *Device {
 		o.Card = audiotest.New(audiotest.NewClock())
 	}
 	if o.Voice == nil {
-		o.Voice = newToneVoice()
+		o.Voice = tone.New()
 	}
 	d, err := New(*s.cfg, o)
 	if err != nil {
@@ -220,7 +221,7 @@ func render(d *Device, long time.Duration) []int16 {
 // loudness is the peak of speech, in percent of what the voice gave.
 func loudness(s *seam) string {
 	d := s.new(Options{})
-	d.speaker.Open(audio.SourceSpeech, d.speaker.Generation()).Write(s.Context(), tone[:4800])
+	d.speaker.Open(audio.SourceSpeech, d.speaker.Generation()).Write(s.Context(), tone.Second[:4800])
 	return peakOf(render(d, 150*time.Millisecond))
 }
 
@@ -237,7 +238,7 @@ func peakOf(out []int16) string {
 
 // cued is the peak of a cue.
 func cued(s *seam, c turn.Cue) string {
-	d := s.new(Options{Cues: func(turn.Cue) []int16 { return tone[:4800] }})
+	d := s.new(Options{Cues: func(turn.Cue) []int16 { return tone.Second[:4800] }})
 	d.loud().Cue(c, d.speaker.Generation())
 	return peakOf(render(d, 150*time.Millisecond))
 }
@@ -245,7 +246,7 @@ func cued(s *seam, c turn.Cue) string {
 // faded is how long a dropped sound goes on; the end of the fade is below the least step of a sample.
 func faded(s *seam) string {
 	d := s.new(Options{})
-	d.speaker.Open(audio.SourceSpeech, d.speaker.Generation()).Write(s.Context(), tone)
+	d.speaker.Open(audio.SourceSpeech, d.speaker.Generation()).Write(s.Context(), tone.Second)
 	render(d, 100*time.Millisecond)
 	d.speaker.Drop()
 	rest, last := render(d, 50*time.Millisecond), 0
@@ -259,7 +260,7 @@ func faded(s *seam) string {
 
 // counted is a voice that counts what it is given to hear.
 type counted struct {
-	*toneVoice
+	*tone.Voice
 	samples int
 }
 
@@ -269,7 +270,7 @@ func (c *counted) Append(_ turn.ID, pcm []int16) { c.samples += len(pcm) }
 func heardBefore(s *seam) string {
 	clock := audiotest.NewClock()
 	card := audiotest.New(clock)
-	voice := &counted{toneVoice: newToneVoice()}
+	voice := &counted{Voice: tone.New()}
 	d := s.new(Options{Card: card, Voice: voice, Now: clock.Now})
 	stream, err := d.openCapture(audio.StreamConfig{Period: capturePeriod, Periods: 3})
 	if err != nil {
@@ -339,7 +340,7 @@ func (m *machine) over() bool { return m.m.State() == turn.Idle }
 
 // toolTime is how long a tool is given.
 type deadlines struct {
-	toneTools
+	tone.Tools
 	of chan time.Duration
 }
 
@@ -354,11 +355,11 @@ func (t deadlines) Call(ctx context.Context, _ turn.ID, _, _ string) coordinator
 
 func toolTime(s *seam) string {
 	card := audiotest.New(audiotest.WallClock())
-	voice := newToneVoice()
-	tools := deadlines{toneTools{voice}, make(chan time.Duration, 1)}
+	voice := tone.New()
+	tools := deadlines{tone.Tools{Voice: voice}, make(chan time.Duration, 1)}
 	d := s.new(Options{Card: card, Voice: voice, Tools: tools, Now: card.Clock().Now})
 	ctx, stop := s.run(func(ctx context.Context) error { return d.Run(ctx) })
-	voice.play("tool")
+	voice.Play("tool")
 	_ = Until(ctx, d.coordinator.Online)
 	d.coordinator.Ask("use it")
 	got := <-tools.of

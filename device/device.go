@@ -17,6 +17,7 @@ import (
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/state"
 	"conch/gpio"
 	"conch/gpio/light"
 	"conch/mqtt"
@@ -58,7 +59,7 @@ type Device struct {
 	log         *slog.Logger
 	now         func() time.Duration
 	opts        Options
-	store       *store // nil when the state directory cannot be used
+	store       *state.Store // nil when the state directory cannot be used
 	conds       *condition.Book
 	speaker     *audio.Speaker
 	mic         *audio.Mic

@@ -21,6 +21,7 @@ import (
 	"conch/device/config"
 	"conch/device/control"
 	"conch/device/doctor"
+	"conch/device/state"
 	"conch/gpio"
 )
 
@@ -96,7 +97,7 @@ func subject(o DoctorOptions, m *doctor.Machine) (*doctor.Subject, config.Config
 		s.Misfits = append(s.Misfits, doctor.Misfit{Part: x.Part, Text: strings.TrimPrefix(x.Text, "config: "), Do: x.Do})
 	}
 	s.Sound = doctor.SoundSetting{Backend: cfg.Audio.Backend, Playback: cfg.Audio.Playback, Capture: cfg.Audio.Capture, Fade: cfg.Audio.Fade,
-		Promise: budgetMS * time.Millisecond, Priority: audioPriority}
+		Promise: state.SilenceBudgetMS * time.Millisecond, Priority: audioPriority}
 	kind, why := voiceKind(&cfg)
 	s.Voice.Rehearsal, s.Voice.Why = kind == "rehearsal", why
 	s.Voice.URL, s.Voice.Model, s.Voice.Transcription = cfg.Voice.URL, cfg.Voice.Model, cfg.Voice.Transcription
@@ -214,15 +215,6 @@ func fitToPrint(text string) string {
 	return text
 }
 
-// look reads a value of the state directory and, unlike the store, leaves a broken one where it is.
-func look(cfg config.Config, name string, v any) error {
-	data, _, err := config.ReadBounded(filepath.Join(cfg.State.Dir, name+".json"), maxValue)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(data, v)
-}
-
 func usedToday(cfg config.Config, now time.Time) doctor.Used {
 	files, _ := filepath.Glob(filepath.Join(cfg.State.Dir, usageName+"*.json")) // one a companion; its error is a pattern that cannot be
 	var all doctor.Used
@@ -231,7 +223,7 @@ func usedToday(cfg config.Config, now time.Time) doctor.Used {
 			Day   string          `json:"day"`
 			Today realtime.Counts `json:"today"`
 		}
-		if look(cfg, strings.TrimSuffix(filepath.Base(file), ".json"), &u) != nil || u.Day != now.Format(time.DateOnly) {
+		if state.Look(cfg.State.Dir, strings.TrimSuffix(filepath.Base(file), ".json"), &u) != nil || u.Day != now.Format(time.DateOnly) {
 			continue
 		}
 		one := usedOf(u.Today)
@@ -241,8 +233,8 @@ func usedToday(cfg config.Config, now time.Time) doctor.Used {
 }
 
 func measured(cfg config.Config) doctor.Measured {
-	var last SilenceReport
-	switch err := look(cfg, silenceFile, &last); {
+	var last state.Silence
+	switch err := state.Look(cfg.State.Dir, state.SilenceFile, &last); {
 	case errors.Is(err, os.ErrNotExist):
 		return doctor.Measured{}
 	case errors.Is(err, os.ErrPermission):
@@ -253,7 +245,7 @@ func measured(cfg config.Config) doctor.Measured {
 	if last.Granted.Backend == audio.BackendNull { // of a conch that took one for a card
 		return doctor.Measured{}
 	}
-	worst, p99 := last.worst()
+	worst, p99 := last.Worst()
 	return doctor.Measured{When: last.When, Card: last.Card, P99: p99, Worst: worst}
 }
 
@@ -268,7 +260,7 @@ func openSound(cfg config.Config) (o doctor.Opened, err error) {
 	if err != nil {
 		return o, err
 	}
-	o = doctor.Opened{Backend: g.Backend, Playback: g.Name, Buffer: g.Buffer(streamConfig(cfg.Audio)), Bound: g.Bound(cfg.Audio.Fade)}
+	o = doctor.Opened{Backend: g.Backend, Playback: g.Name, Buffer: g.Buffer(StreamConfig(cfg.Audio)), Bound: g.Bound(cfg.Audio.Fade)}
 	c, err := card.OpenCapture(audio.StreamConfig{Device: cfg.Audio.Capture, Period: capturePeriod, Periods: 3}, func([]int16) {})
 	if err != nil {
 		o.CaptureErr = err

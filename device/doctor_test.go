@@ -19,6 +19,7 @@ import (
 	"conch/audio/alsacard"
 	"conch/device/config"
 	"conch/device/doctor"
+	"conch/device/state"
 	"conch/mqtt"
 	"conch/mqtt/mqtttest"
 )
@@ -159,14 +160,14 @@ func TestDoctorOfPinsThatDoNotFit(t *testing.T) {
 func TestDoctorOfANullCard(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s, err := openStore(dir)
+	s, err := state.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	report := SilenceReport{When: time.Now(), Card: "this machine's card", Rows: []SilenceRow{{State: "speaking", N: 1, P99: 12, Max: 12}}}
+	report := state.Silence{When: time.Now(), Card: "this machine's card", Rows: []state.SilenceRow{{State: "speaking", N: 1, P99: 12, Max: 12}}}
 	for backend, want := range map[string]string{audio.BackendNull: "never measured", "alsa": "worst 12.0 ms"} {
 		report.Granted.Backend = backend
-		if err := s.save(silenceFile, report); err != nil {
+		if err := s.Save(state.SilenceFile, report); err != nil {
 			t.Fatal(err)
 		}
 		d := Doctor(t.Context(), DoctorOptions{LoadOptions: config.LoadOptions{Environ: []string{"HOME=" + dir}, Flags: map[string]string{"state.dir": dir, "state.runtime": dir, "audio.backend": "null"}}})
@@ -184,14 +185,14 @@ func TestDoctorOfANullCard(t *testing.T) {
 func TestDoctorLeavesTheStateAlone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	path := filepath.Join(dir, silenceFile+".json")
+	path := filepath.Join(dir, state.SilenceFile+".json")
 	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	o := DoctorOptions{LoadOptions: config.LoadOptions{Environ: []string{"HOME=" + dir}, Flags: map[string]string{"state.dir": dir, "state.runtime": dir, "audio.backend": "null"}}}
 	says(t, Doctor(t.Context(), o), "silence", doctor.Note, "broken", "", "")
 	left, err := os.ReadDir(dir)
-	if err != nil || len(left) != 1 || left[0].Name() != silenceFile+".json" {
+	if err != nil || len(left) != 1 || left[0].Name() != state.SilenceFile+".json" {
 		t.Errorf("the directory holds %v (%v)", left, err)
 	}
 }

@@ -148,7 +148,7 @@ func TestDiskFull(t *testing.T) {
 	}
 	b.until("content", func() bool { return !b.holds("state.unwritable") }) // by itself: nobody has to ask or turn a knob
 	var kept struct{ Percent int }
-	if _, err := b.store.load("volume", &kept); err != nil || kept.Percent != 33 {
+	if _, err := b.store.Load("volume", &kept); err != nil || kept.Percent != 33 {
 		t.Errorf("the volume that could not be kept is %d now, %v; want 33", kept.Percent, err)
 	}
 	b.fine()

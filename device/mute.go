@@ -40,7 +40,7 @@ const logMute = "mic.muted" // muted
 // say that nobody is to be listened to, and a held button is enough to end that.
 func (d *Device) recallMute() error {
 	var kept struct{ Muted bool }
-	have, err := d.store.load("mute", &kept)
+	have, err := d.store.Load("mute", &kept)
 	d.mute.wish.Store(err != nil || have && kept.Muted)
 	return err
 }
@@ -55,7 +55,7 @@ func (d *Device) SetMuted(muted bool) error {
 	}
 	d.log.Info(logMute, "muted", muted)
 	if d.store != nil {
-		_ = d.kept(d.store.save("mute", struct{ Muted bool }{muted})) // the condition says it
+		_ = d.kept(d.store.Save("mute", struct{ Muted bool }{muted})) // the condition says it
 	}
 	return nil
 }

@@ -2,8 +2,10 @@ package device
 
 import (
 	"context"
+	"fmt"
 	"time"
 
+	"conch/audio"
 	"conch/companions"
 	"conch/coordinator"
 )
@@ -58,3 +60,28 @@ func Pause(ctx context.Context, d time.Duration) error {
 		return nil
 	}
 }
+
+// WaitSound waits for the loudspeaker's device.
+func (d *Device) WaitSound(ctx context.Context, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := Until(ctx, func() bool { s := d.playback.Load(); return s != nil && s.err == nil && d.coordinator.Online() })
+	if err != nil {
+		return fmt.Errorf("no sound after %s: %s", limit, d.soundWords())
+	}
+	return nil
+}
+
+// Granted is what the loudspeaker's device gave.
+func (d *Device) Granted() audio.Granted {
+	if s := d.playback.Load(); s != nil {
+		return s.granted
+	}
+	return audio.Granted{}
+}
+
+// Audible says that the card has not yet played the last sample that is not silence, LastAudible when it has.
+func (d *Device) Audible() bool { return d.audible() }
+
+// LastAudible: see Audible.
+func (d *Device) LastAudible() time.Duration { return d.speaker.LastAudible() }

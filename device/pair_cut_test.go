@@ -18,6 +18,7 @@ import (
 	"conch/companions"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/tone"
 	"conch/mqtt/mqtttest"
 )
 
@@ -42,8 +43,8 @@ func pairProcess(spec string) {
 		cfg.Device.Name, cfg.State.Dir, cfg.State.Runtime = name, filepath.Join(dir, "state"), dir
 		cfg.Room.Port, cfg.Room.Discovery = port, "off"
 		card := audiotest.New(audiotest.WallClock())
-		voice := newToneVoice()
-		voice.play("speaking")
+		voice := tone.New()
+		voice.Play("speaking")
 		d, err := New(cfg, Options{Log: log, Card: card, Now: card.Clock().Now, Voice: voice, Control: true, Room: RoomOptions{
 			Cards: []companions.Card{plainCard(who)}, Listen: "127.0.0.1",
 			Reachable: func(port int) []string { return []string{net.JoinHostPort("127.0.0.1", strconv.Itoa(port))} },

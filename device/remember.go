@@ -33,15 +33,15 @@ func (d *Device) remembers(conf *realtime.Config, kind string, id round.Companio
 		return
 	}
 	if !d.cfg.Voice.Remember || d.inRoom() {
-		if err := d.store.remove(name); err != nil {
+		if err := d.store.Remove(name); err != nil {
 			_ = d.kept(err)
 		}
 		return
 	}
 	var was keptTalk
-	if _, err := d.store.load(name, &was); err != nil {
+	if _, err := d.store.Load(name, &was); err != nil {
 		d.conds.Set(condition.StateUnreadable, err.Error(), "what was said before the restart is forgotten; look at the disk if this comes again")
 	}
 	conf.Recall = was.Lines
-	conf.Keep = func(lines []realtime.Line) error { return d.kept(d.store.save(name, keptTalk{lines})) }
+	conf.Keep = func(lines []realtime.Line) error { return d.kept(d.store.Save(name, keptTalk{lines})) }
 }

@@ -16,6 +16,7 @@ import (
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/state"
 	"conch/gpio"
 	"conch/mqtt"
 	"conch/mqtt/discovery"
@@ -120,7 +121,7 @@ func (d *Device) inRoom() bool { return d.networked() || len(d.cards) > 1 }
 func (d *Device) wireRoom() error {
 	forgets := !d.cfg.Voice.Remember
 	if forgets && d.store != nil && !d.opts.Room.Volatile && !d.cfg.TalkStays {
-		if err := companions.Forget(d.store.dir); err != nil {
+		if err := companions.Forget(d.store.Dir); err != nil {
 			_ = d.kept(err)
 		}
 	}
@@ -134,7 +135,7 @@ func (d *Device) wireRoom() error {
 		OnFloor: d.lights.floor,
 	}
 	if d.store != nil && !d.opts.Room.Volatile && !forgets {
-		o.Dir = d.store.dir
+		o.Dir = d.store.Dir
 	}
 	refiner, err := d.refiner()
 	if err != nil {
@@ -197,7 +198,7 @@ func (d *Device) identity() (mqtt.Identity, error) {
 	if d.store == nil || d.opts.Room.Volatile {
 		return mqtt.NewIdentity()
 	}
-	id, err := mqtt.OpenIdentity(d.store.dir)
+	id, err := mqtt.OpenIdentity(d.store.Dir)
 	switch {
 	case err == nil:
 		return id, nil
@@ -351,11 +352,11 @@ func (d *Device) ask(id turn.ID, text string, to ...round.Participant) {
 
 // RoomID is the id of the device of this configuration, made if it has none yet.
 func RoomID(cfg config.Config) (round.DeviceID, error) {
-	s, err := openStore(cfg.State.Dir)
+	s, err := state.Open(cfg.State.Dir)
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", control.ErrRefused, err)
 	}
-	id, err := mqtt.OpenIdentity(s.dir)
+	id, err := mqtt.OpenIdentity(s.Dir)
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", control.ErrRefused, err)
 	}

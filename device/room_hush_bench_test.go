@@ -12,6 +12,7 @@ import (
 	"conch/companions/round"
 	"conch/device/benchtest"
 	"conch/device/config"
+	"conch/device/tone"
 	"conch/gpio"
 	"conch/gpio/gpiotest"
 	"conch/mqtt"
@@ -32,14 +33,14 @@ func BenchmarkRoomHush(b *testing.B) {
 				hop := pingPong(b, url, 300, 200)
 				pair := newHushPair(b, url)
 				watch := benchtest.Start(b)
-				took := pair.measure(b, presses(500))
+				took := pair.measure(b, benchtest.Presses(500))
 				stalls := watch.Stop()
-				g := pair.b.granted()
+				g := pair.b.Granted()
 				fmt.Printf("hush %-9s %d frames x %d, fade %v, bound here %v: own button %s; pressed on the other device, from the edge %s, from its confirmation %s; "+
 					"one hop p50 %.2f p99 %.2f ms; judge: the virtual card's tape\n", broker, g.Period, g.Periods, pair.cfg.Audio.Fade, g.Bound(pair.cfg.Audio.Fade),
 					spread(took.own), spread(took.edge), spread(took.confirmed), benchtest.Quantile(hop, .5), benchtest.Quantile(hop, .99))
-				benchtest.Judge(b, took.own, stalls, benchtest.Promise{What: "own button", Bound: ms(g.Bound(pair.cfg.Audio.Fade)) + benchSlack, Share: 0.01, Wakes: 2}) // the button's, the card's
-				const wakes = 5                                                                                                                                          // the button's, the writer's, the broker's, the reader's, the card's
+				benchtest.Judge(b, took.own, stalls, benchtest.Promise{What: "own button", Bound: ms(g.Bound(pair.cfg.Audio.Fade)) + benchtest.Slack, Share: 0.01, Wakes: 2}) // the button's, the card's
+				const wakes = 5                                                                                                                                               // the button's, the writer's, the broker's, the reader's, the card's
 				benchtest.Judge(b, took.confirmed, stalls, benchtest.Promise{What: "pressed on the other device, from the confirmation", Bound: hushMS, Share: 0.01, Wakes: wakes})
 				benchtest.Judge(b, took.edge, stalls, benchtest.Promise{What: "pressed on the other device, from the edge", Bound: ms(gpio.PressAfter) + hushMS, Share: 0.01, Wakes: wakes + 1}) // the button's, twice
 				o, c := took.own.Sorted(), took.confirmed.Sorted()
@@ -53,8 +54,7 @@ func BenchmarkRoomHush(b *testing.B) {
 }
 
 const (
-	hushMS     = 15 // from a confirmed press to silence in the whole room
-	benchSlack = 2  // ms beyond a bound, for timers and switches
+	hushMS = 15 // from a confirmed press to silence in the whole room
 )
 
 // spread is a row of figures for people.
@@ -73,7 +73,7 @@ type hushDevice struct {
 	*Device
 	card      *audiotest.Card
 	hand      *gpiotest.Button
-	voice     *toneVoice
+	voice     *tone.Voice
 	confirmed chan time.Duration // when the button's contact was a press; of one
 }
 
@@ -110,7 +110,7 @@ func newHushPair(b *testing.B, url string) *hushPair {
 	member := func(id round.DeviceID) bool { return id == ids[0].ID() || id == ids[1].ID() }
 	p := &hushPair{}
 	for i, name := range []string{"Ada", "Ben"} {
-		d := &hushDevice{card: audiotest.New(clock), voice: newToneVoice(), confirmed: make(chan time.Duration, 1)}
+		d := &hushDevice{card: audiotest.New(clock), voice: tone.New(), confirmed: make(chan time.Duration, 1)}
 		d.card.Rewinds(time.Millisecond)
 		d.card.KeepTape(5 * time.Second)
 		d.hand = gpiotest.New(gpio.ButtonOptions{Clock: clock.Now})
@@ -119,8 +119,8 @@ func newHushPair(b *testing.B, url string) *hushPair {
 		p.cfg = cfg
 		var err error
 		d.Device, err = New(cfg, Options{
-			Log: slog.New(slog.DiscardHandler), Card: d.card, Voice: d.voice, Tools: toneTools{d.voice}, Now: clock.Now, Buttons: []gpio.Source{confirms{d.hand, clock.Now, d.confirmed}},
-			Cues: d.voice.cue, Room: RoomOptions{Cards: []companions.Card{plainCard(name)}, Identity: ids[i], Member: member, Volatile: true},
+			Log: slog.New(slog.DiscardHandler), Card: d.card, Voice: d.voice, Tools: tone.Tools{Voice: d.voice}, Now: clock.Now, Buttons: []gpio.Source{confirms{d.hand, clock.Now, d.confirmed}},
+			Cues: d.voice.Cue, Room: RoomOptions{Cards: []companions.Card{plainCard(name)}, Identity: ids[i], Member: member, Volatile: true},
 		})
 		if err != nil {
 			b.Fatal(err)
@@ -174,9 +174,9 @@ func (p *hushPair) measure(b *testing.B, n int) (took hushed) {
 // press lets b speak, presses on by, and tells when (at is on the clock of the machine's stalls), and when b was heard last.
 func (p *hushPair) press(b *testing.B, by *hushDevice, i int) (at, edge, confirmed, last time.Duration) {
 	b.Helper()
-	p.b.voice.play("speaking")
+	p.b.voice.Play("speaking")
 	p.b.ask(newTurn(), "Ben, bench")
-	p.until(b, "tone", func() bool { return p.b.voice.sounding.Load() && p.b.audible() })
+	p.until(b, "tone", func() bool { return p.b.voice.Sounding.Load() && p.b.audible() })
 	time.Sleep(40*time.Millisecond + time.Duration(i*37%200)*100*time.Microsecond) // spread over the period
 	edge, at = by.now(), benchtest.Now()
 	by.hand.Press()
@@ -184,7 +184,7 @@ func (p *hushPair) press(b *testing.B, by *hushDevice, i int) (at, edge, confirm
 	confirmed = <-by.confirmed
 	p.until(b, "silence", func() bool { return by.now()-max(confirmed, p.b.card.LastAudible(edge)) > quiet })
 	last = p.b.card.LastAudible(edge)
-	p.b.voice.stop()
+	p.b.voice.Stop()
 	by.hand.Release()
 	p.until(b, "end of listening", func() bool { return by.coordinator.State().String() != "LISTENING" })
 	by.Hush() // the tone voice has no ears: the turn would wait for its words

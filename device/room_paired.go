@@ -55,7 +55,7 @@ func (d *Device) openRoom() error {
 		p.cannot = errors.New("its key cannot be used (see: conch doctor)")
 		return nil
 	}
-	m, err := membership.Open(d.store.dir, id, membership.Clock{Floor: clockFloor})
+	m, err := membership.Open(d.store.Dir, id, membership.Clock{Floor: clockFloor})
 	if err != nil {
 		p.cannot = err
 		d.conds.Set(condition.RoomDamaged, err.Error(), "mend what it names and restart, or restore it from a backup; conch room leave gives it up, and then pair again; until then this device works alone")
@@ -384,7 +384,7 @@ func (d *Device) forgetDamaged() error {
 	if d.store == nil {
 		return errors.New("there is no state directory")
 	}
-	if err := membership.Forget(d.store.dir); err != nil {
+	if err := membership.Forget(d.store.Dir); err != nil {
 		return fmt.Errorf("leave: %w", err)
 	}
 	return nil

@@ -47,7 +47,7 @@ func SoundDevices(cfg config.Config, log *slog.Logger) ([]audio.Device, error) {
 }
 
 // stream is what the loudspeaker is asked for.
-func streamConfig(a config.Audio) audio.StreamConfig {
+func StreamConfig(a config.Audio) audio.StreamConfig {
 	return audio.StreamConfig{Device: a.Playback, Period: a.Period, Periods: a.Periods}
 }
 
@@ -75,7 +75,7 @@ func Loudspeaker(ctx context.Context, cfg config.Config, log *slog.Logger) strin
 
 // openLoudspeaker opens it as the appliance would, and closes it.
 func openLoudspeaker(cfg config.Config, card audio.Card) (audio.Granted, error) {
-	stream, err := audio.NewSpeaker(audio.SpeakerConfig{Fade: cfg.Audio.Fade}).OpenOn(card, streamConfig(cfg.Audio))
+	stream, err := audio.NewSpeaker(audio.SpeakerConfig{Fade: cfg.Audio.Fade}).OpenOn(card, StreamConfig(cfg.Audio))
 	if err != nil {
 		return audio.Granted{}, err
 	}
@@ -83,7 +83,7 @@ func openLoudspeaker(cfg config.Config, card audio.Card) (audio.Granted, error) 
 }
 
 func loudspeakerText(cfg config.Config, g audio.Granted) string {
-	return fmt.Sprintf("%s; silent within %.1f ms of a press", g.Buffer(streamConfig(cfg.Audio)), ms(g.Bound(cfg.Audio.Fade)))
+	return fmt.Sprintf("%s; silent within %.1f ms of a press", g.Buffer(StreamConfig(cfg.Audio)), ms(g.Bound(cfg.Audio.Fade)))
 }
 
 // SoundTest plays a tone, records for a while, plays the recording back, and says how loud it was.
@@ -122,8 +122,8 @@ func (recorded) Rewind(int) int          { return 0 }
 func (recorded) Settle(frames int) int   { return frames }
 func (recorded) SetQueued(time.Duration) {}
 
-// noSoundCard refuses to measure or try what makes no sound: a null device takes and gives samples as well as any.
-func noSoundCard(what, instead string) error {
+// NoSoundCard refuses to measure or try what makes no sound: a null device takes and gives samples as well as any.
+func NoSoundCard(what, instead string) error {
 	return fmt.Errorf("%w: %s: there is no sound card here (conch audio list), or audio.backend = \"null\", which makes no sound: nothing can be heard; plug one in, or %s", control.ErrRefused, what, instead)
 }
 
@@ -131,7 +131,7 @@ func noSoundCard(what, instead string) error {
 // something is to be heard.
 func playOnce(ctx context.Context, card audio.Card, cfg config.Config, frames []int16, what string, out io.Writer) error {
 	var at atomic.Int64
-	asked := streamConfig(cfg.Audio)
+	asked := StreamConfig(cfg.Audio)
 	asked.Back = recorded{}
 	stream, err := card.OpenPlayback(asked,
 		func(buf []int16) { // the only writer of at
@@ -145,7 +145,7 @@ func playOnce(ctx context.Context, card audio.Card, cfg config.Config, frames []
 	g := stream.Granted()
 	if g.Backend == audio.BackendNull {
 		_ = stream.Close()
-		return noSoundCard("audio test", "set audio.backend")
+		return NoSoundCard("audio test", "set audio.backend")
 	}
 	fmt.Fprintf(out, "%s\n  %s: %s\n", what, g.Name, loudspeakerText(cfg, g))
 	ctx, cancel := context.WithTimeout(ctx, audio.CardDuration(len(frames))+5*time.Second)
@@ -178,7 +178,7 @@ func recordOnce(ctx context.Context, card audio.Card, cfg config.Config, length 
 		err = e
 	}
 	if null {
-		return nil, noSoundCard("audio test", "set audio.capture")
+		return nil, NoSoundCard("audio test", "set audio.capture")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("audio test: %s delivered %d of %d frames: %w", name, at.Load(), len(frames), err)
@@ -215,42 +215,4 @@ func CheckDevices(_ context.Context, cfg config.Config, out io.Writer) error {
 		fmt.Fprintf(out, "%s is %s (%s)\n", want.key, d.ID, d.Name)
 	}
 	return nil
-}
-
-// MeasureSilence is `conch bench silence`: on this machine's card, or on the virtual one; judged by the speaker's account, or
-// in the air by the machine's own microphone.
-func MeasureSilence(ctx context.Context, cfg config.Config, presses int, states []string, virtual, air bool, progress io.Writer) (SilenceReport, error) {
-	b := SilenceBench{Config: cfg, Presses: presses, States: states, Progress: progress}
-	var stop func() error
-	if virtual {
-		stop = b.onVirtualCard(ctx)
-	} else {
-		card, err := audio.NewCard(cfg.Audio.Backend, slog.New(slog.DiscardHandler))
-		if err != nil {
-			return SilenceReport{}, err
-		}
-		b.Card, b.Name = card, "this machine's card"
-		stop = func() error { card.Close(); return nil }
-	}
-	switch {
-	case air && virtual:
-		return SilenceReport{}, fmt.Errorf("%w: bench silence: the virtual card has no air: leave out --virtual or --air", control.ErrRefused)
-	case air:
-		b.inTheAir()
-	}
-	report, err := b.Run(ctx)
-	if e := stop(); err == nil {
-		err = e
-	}
-	if err != nil || virtual || cfg.State.Dir == "" {
-		return report, err
-	}
-	s, err := openStore(cfg.State.Dir)
-	if err == nil {
-		err = s.save(silenceFile, report)
-	}
-	if err != nil {
-		fmt.Fprintln(progress, "conch: the result is not kept for doctor:", err)
-	}
-	return report, nil
 }

@@ -25,7 +25,7 @@ func BenchmarkStart(b *testing.B) {
 	for range b.N {
 		p50 := map[string][2]float64{}
 		for i, stiff := range []bool{false, true} {
-			r, n := openStart(b, stiff), presses(200)
+			r, n := openStart(b, stiff), benchtest.Presses(200)
 			if stiff { // for its middle only
 				n /= 4
 			}

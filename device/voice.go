@@ -292,7 +292,7 @@ func (d *Device) loadUsage(name string) ([]byte, error) {
 		return nil, nil
 	}
 	var raw json.RawMessage
-	if _, err := d.store.load(name, &raw); err != nil {
+	if _, err := d.store.Load(name, &raw); err != nil {
 		// Nobody is kept from talking by a file that cannot be read; the count begins anew, and that is said.
 		d.conds.Set(condition.StateUnreadable, err.Error(), "a ceiling counts from zero today; look at the disk if this comes again")
 		return nil, nil
@@ -304,7 +304,7 @@ func (d *Device) saveUsage(name string, data []byte) error {
 	if d.store == nil {
 		return nil
 	}
-	return d.kept(d.store.save(name, json.RawMessage(data)))
+	return d.kept(d.store.Save(name, json.RawMessage(data)))
 }
 
 // ServeRehearsal offers the rehearsal voice to other clients until ctx ends.

@@ -8,6 +8,7 @@ import (
 
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/state"
 )
 
 // The volume is the one setting that a person also changes by word ("louder", "set the volume to 35"), and finds again after a
@@ -65,7 +66,7 @@ func InForce(ctx context.Context, cfg config.Config) []config.Row {
 			return rows
 		}
 		var kept keptVolume
-		err := look(cfg, volumeName, &kept)
+		err := state.Look(cfg.State.Dir, volumeName, &kept)
 		if kept.counts(err == nil, &cfg) {
 			r.Value, r.Origin = strconv.Itoa(kept.Percent), remembered+written
 		} else if os.IsPermission(err) {

@@ -14,6 +14,7 @@ import (
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/state"
 	"conch/gpio"
 )
 
@@ -72,22 +73,22 @@ func (d *Device) openState() {
 	volume, from := d.cfg.Audio.Volume, d.cfg.Origin(volumeKey)
 	d.takeVolume(&d.cfg)
 	if d.cfg.State.Dir != "" {
-		s, err := openStore(d.cfg.State.Dir)
+		s, err := state.Open(d.cfg.State.Dir)
 		d.store = s
 		if err == nil {
-			s.tidy()
+			s.Tidy()
 			var kept keptVolume
 			var have bool
-			switch have, err = s.load(volumeName, &kept); {
+			switch have, err = s.Load(volumeName, &kept); {
 			case kept.counts(have, &d.cfg):
 				volume, from = kept.Percent, remembered
 			case have: // from now on it is this one that a word changes
 				d.saves <- struct{}{}
 			}
 			err = errors.Join(err, d.recallMute())
-			if d.cfg.StateUnsure && s.fresh() { // what a person wished may stand elsewhere
+			if d.cfg.StateUnsure && s.Fresh() { // what a person wished may stand elsewhere
 				d.mute.wish.Store(true)
-				err = errors.Join(err, s.save("mute", struct{ Muted bool }{true}))
+				err = errors.Join(err, s.Save("mute", struct{ Muted bool }{true}))
 			}
 		}
 		if err != nil {
@@ -116,7 +117,7 @@ func (d *Device) writeState(ctx context.Context) error {
 		return nil
 	}
 	save := func() error {
-		return d.kept(d.store.save(volumeName, keptVolume{int(d.volume.Load()), d.configured.Load()}))
+		return d.kept(d.store.Save(volumeName, keptVolume{int(d.volume.Load()), d.configured.Load()}))
 	}
 	retry := time.NewTicker(stateRetry)
 	defer retry.Stop()
@@ -133,10 +134,10 @@ func (d *Device) writeState(ctx context.Context) error {
 			_ = save()
 		case <-retry.C:
 			switch {
-			case d.store.owes():
-				_ = d.kept(d.store.settle())
+			case d.store.Owes():
+				_ = d.kept(d.store.Settle())
 			case d.conds.Holds(condition.StateUnwritable): // nothing has wanted to be written since
-				_ = d.kept(d.store.writable())
+				_ = d.kept(d.store.Writable())
 			}
 		}
 	}
@@ -211,7 +212,7 @@ func (d *Device) wireSound() error {
 func (d *Device) runPlayback(ctx context.Context) error {
 	return d.keep(ctx, "speaker", &d.playback, audio.KeeperConfig{
 		Open:   func(c audio.StreamConfig) (audio.Stream, error) { return d.speaker.OpenOn(d.card, c) },
-		Stream: streamConfig(d.cfg.Audio),
+		Stream: StreamConfig(d.cfg.Audio),
 		Up: func(g audio.Granted) {
 			d.slowCard(g)
 		},

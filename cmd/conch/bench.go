@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"conch/device"
+	"conch/device/bench"
 	"conch/device/control"
 )
 
@@ -26,7 +26,7 @@ func (c benchSilenceCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	report, err := device.MeasureSilence(e.ctx, cfg, c.Presses, c.State, c.Virtual, c.Air, e.err)
+	report, err := bench.MeasureSilence(e.ctx, cfg, c.Presses, c.State, c.Virtual, c.Air, e.err)
 	if err != nil {
 		return err
 	}
@@ -51,5 +51,5 @@ func (c benchFootprintCmd) Run(e *env) error {
 	for k, v := range e.set {
 		set = append(set, k+"="+v)
 	}
-	return device.Footprint{Config: e.config, Set: set, Idle: c.Idle, Talk: c.Talk, Out: e.out}.Run(e.ctx)
+	return bench.Footprint{Config: e.config, Set: set, Idle: c.Idle, Talk: c.Talk, Out: e.out}.Run(e.ctx)
 }

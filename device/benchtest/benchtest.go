@@ -271,3 +271,14 @@ func AtMost(b testing.TB, what string, figure, most float64, unit, note string) 
 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// Presses is how often a benchmark presses: so often, or CONCH_BENCH_PRESSES times.
+func Presses(usual int) int {
+	if n, err := strconv.Atoi(os.Getenv("CONCH_BENCH_PRESSES")); err == nil && n > 0 {
+		return n
+	}
+	return usual
+}
+
+// Slack is what a figure may be beyond a bound, in ms: timers and switches.
+const Slack = 2

@@ -1,4 +1,4 @@
-package device
+package bench
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"conch/audio/pulsetest"
 	"conch/device/benchtest"
 	"conch/device/config"
+	"conch/device/state"
 )
 
 // BenchmarkSilence is the promise, measured: from the edge of a virtual button to the last audible sample, on a whole device, in every
@@ -22,21 +23,21 @@ import (
 // monitor), not our account of it.
 //
 //	make bench                                               everything
-//	go test -run '^$' -bench Silence/alsa ./device           one card
+//	go test -run '^$' -bench Silence/alsa ./device/bench           one card
 //	CONCH_BENCH_PRESSES=100 go test ... -timeout 2h          as many presses per state in every row
 //
 // The simulated ALSA card gives back what it has not played; "flag" is the way without it, for which nothing is promised: as shipped
 // where a card gives nothing back (5 ms x 3), and with the sound library's default buffer (10 ms x 3). What others reach on that card is
 // BenchmarkSilenceOthers. A press that is late is excused where bare C timers were kept from running as long at that moment.
 func BenchmarkSilence(b *testing.B) {
-	spareProcessors() // as run does
+	runtime.GOMAXPROCS(max(8, 2*runtime.NumCPU())) // as conch run does // as run does
 	shipped, library, small, stiff := period{5, 8}, period{10, 3}, period{2.5, 4}, period{5, 3}
 	within := func(share, bound float64) benchtest.Promise {
 		return benchtest.Promise{What: "press to silence", Bound: bound, Share: share, Wakes: 3} // the button's, the card's, the judge's
 	}
 	for _, c := range []struct {
 		card     string
-		open     func(testing.TB, *SilenceBench, *cut)
+		open     func(testing.TB, *Silence, *cut)
 		period   period
 		load     string
 		presses  int // per state
@@ -52,20 +53,20 @@ func BenchmarkSilence(b *testing.B) {
 		{"alsa", openALSA, shipped, "collections", 25, []benchtest.Promise{within(.05, 10)}, "as shipped, collections forced", benchtest.Ours},
 		{"flag", openFlag, stiff, "idle", 25, nil, "5 ms x 3, nothing taken back", benchtest.Others},
 		{"flag", openFlag, library, "idle", 25, nil, "10 ms x 3, the sound library's default", benchtest.Others},
-		{"virtual", openVirtual, shipped, "idle", 6, []benchtest.Promise{within(.01, 8.5+benchSlack)}, "", ""},
-		{"virtual", openVirtual, small, "idle", 6, []benchtest.Promise{within(.01, 6+benchSlack)}, "", ""},
-		{"virtual", openVirtual, shipped, "outside", 6, []benchtest.Promise{within(.01, 8.5+benchSlack)}, "", ""},
-		{"virtual", openVirtual, shipped, "inside", 6, []benchtest.Promise{within(.01, 8.5+benchSlack)}, "", ""},
-		{"pulse", openPulse, stiff, "idle", 6, []benchtest.Promise{within(.01, budgetMS)}, "", ""},
-		{"pulse", openPulse, stiff, "outside", 6, []benchtest.Promise{within(.01, budgetMS)}, "", ""},
-		{"pulse", openPulse, stiff, "inside", 6, []benchtest.Promise{within(.01, budgetMS)}, "", ""},
+		{"virtual", openVirtual, shipped, "idle", 6, []benchtest.Promise{within(.01, 8.5+benchtest.Slack)}, "", ""},
+		{"virtual", openVirtual, small, "idle", 6, []benchtest.Promise{within(.01, 6+benchtest.Slack)}, "", ""},
+		{"virtual", openVirtual, shipped, "outside", 6, []benchtest.Promise{within(.01, 8.5+benchtest.Slack)}, "", ""},
+		{"virtual", openVirtual, shipped, "inside", 6, []benchtest.Promise{within(.01, 8.5+benchtest.Slack)}, "", ""},
+		{"pulse", openPulse, stiff, "idle", 6, []benchtest.Promise{within(.01, state.SilenceBudgetMS)}, "", ""},
+		{"pulse", openPulse, stiff, "outside", 6, []benchtest.Promise{within(.01, state.SilenceBudgetMS)}, "", ""},
+		{"pulse", openPulse, stiff, "inside", 6, []benchtest.Promise{within(.01, state.SilenceBudgetMS)}, "", ""},
 	} {
 		b.Run(fmt.Sprintf("%s/%s/%s", c.card, c.period, c.load), func(b *testing.B) {
 			for range b.N {
 				cfg := config.Default()
 				cfg.Audio.Period, cfg.Audio.Periods = c.period.duration(), c.period.count
 				cfg.Turn.Thinking = 50 * time.Millisecond // two states wait for its cue, at every press
-				bench := SilenceBench{Config: cfg, Presses: presses(c.presses)}
+				bench := Silence{Config: cfg, Presses: benchtest.Presses(c.presses)}
 				var cut cut
 				c.open(b, &bench, &cut)
 				var figures benchtest.Figures
@@ -74,7 +75,7 @@ func BenchmarkSilence(b *testing.B) {
 					ago := bench.Now() - edge
 					last, ok := listen(edge)
 					if ok {
-						figures = append(figures, benchtest.Sample{At: benchtest.Now() - ago, MS: ms(last - edge)})
+						figures = append(figures, benchtest.Sample{At: benchtest.Now() - ago, MS: milliseconds(last - edge)})
 					}
 					return last, ok
 				}
@@ -108,16 +109,9 @@ func (p period) String() string { return fmt.Sprintf("%gx%d", p.ms, p.count) }
 
 func (p period) duration() time.Duration { return time.Duration(p.ms * float64(time.Millisecond)) }
 
-func presses(usual int) int {
-	if n, err := strconv.Atoi(os.Getenv("CONCH_BENCH_PRESSES")); err == nil && n > 0 {
-		return n
-	}
-	return usual
-}
-
 // underLoad measures while something else wants the processors: stress-ng on both from outside, a goroutine that never rests in this
 // very process, or one that forces collections without end.
-func underLoad(b *testing.B, load string, bench SilenceBench) SilenceReport {
+func underLoad(b *testing.B, load string, bench Silence) state.Silence {
 	b.Helper()
 	switch load {
 	case "outside":
@@ -155,7 +149,7 @@ func underLoad(b *testing.B, load string, bench SilenceBench) SilenceReport {
 	return report
 }
 
-func openVirtual(tb testing.TB, s *SilenceBench, _ *cut) {
+func openVirtual(tb testing.TB, s *Silence, _ *cut) {
 	s.brief = true
 	stop := s.onVirtualCard(context.Background())
 	tb.Cleanup(func() {
@@ -168,7 +162,7 @@ func openVirtual(tb testing.TB, s *SilenceBench, _ *cut) {
 // threshold is above the noise of conversion and below any tone of the bench.
 const threshold = 32
 
-func openALSA(tb testing.TB, s *SilenceBench, cuts *cut) {
+func openALSA(tb testing.TB, s *Silence, cuts *cut) {
 	sim := alsacard.Start(tb, alsacard.Options{})
 	card, err := audio.NewCard("alsa", nil)
 	if err != nil {
@@ -176,7 +170,7 @@ func openALSA(tb testing.TB, s *SilenceBench, cuts *cut) {
 	}
 	tb.Cleanup(card.Close)
 	start := time.Now()
-	s.Card, s.Name, s.Now, s.brief = card, "simulated ALSA card", since(start), true
+	s.Card, s.Name, s.Now, s.brief = card, "simulated ALSA card", func() time.Duration { return time.Since(start) }, true
 	s.Config.Audio.Playback, s.Config.Audio.Capture = sim.Device(), sim.Device()
 	log := sim.Log()
 	s.LastAudible = func(edge time.Duration) (time.Duration, bool) {
@@ -189,7 +183,7 @@ func openALSA(tb testing.TB, s *SilenceBench, cuts *cut) {
 }
 
 // openFlag is the simulated ALSA card as if it gave nothing back.
-func openFlag(tb testing.TB, s *SilenceBench, cuts *cut) {
+func openFlag(tb testing.TB, s *Silence, cuts *cut) {
 	openALSA(tb, s, cuts)
 	s.Card = flagCard{s.Card}
 }
@@ -202,7 +196,7 @@ func (c flagCard) OpenPlayback(conf audio.StreamConfig, render func([]int16)) (a
 	return struct{ audio.Stream }{stream}, err // which nobody can flush
 }
 
-func openPulse(tb testing.TB, s *SilenceBench, _ *cut) {
+func openPulse(tb testing.TB, s *Silence, _ *cut) {
 	server := pulsetest.Start(tb)
 	card, err := audio.NewCard("pulse", nil)
 	if err != nil {
@@ -215,7 +209,7 @@ func openPulse(tb testing.TB, s *SilenceBench, _ *cut) {
 	}
 	tb.Cleanup(func() { tape.Stop() })
 	start := time.Now()
-	s.Card, s.Name, s.Now = card, "private PulseAudio, null sink", since(start)
+	s.Card, s.Name, s.Now = card, "private PulseAudio, null sink", func() time.Duration { return time.Since(start) }
 	s.Config.Audio.Playback, s.Config.Audio.Capture = pulsetest.Speaker, pulsetest.Mic
 	s.LastAudible = func(edge time.Duration) (time.Duration, bool) {
 		at, ok := tape.LastAudible(start.Add(edge), time.Time{}, threshold)

@@ -1,4 +1,5 @@
-package device
+// Package tone is a voice that answers with a tone, for benchmarks of whole devices: what sounds after a press is old.
+package tone
 
 import (
 	"context"
@@ -12,65 +13,65 @@ import (
 	"conch/coordinator/turn"
 )
 
-// toneVoice is the bench's voice: it answers with a tone, in the manner the state under test needs.
-type toneVoice struct {
+// Voice answers with a tone, in the manner the state under test needs.
+type Voice struct {
 	orders   chan turn.Order
-	sounding atomic.Bool
+	Sounding atomic.Bool
 
 	mu    sync.Mutex
 	state string
 	end   context.CancelFunc // of what sounds now
 }
 
-// tone is one second of 1 kHz at a third of full scale, which the recording end can tell from silence at once.
-var tone = func() []int16 {
+// Second is one of 1 kHz at a third of full scale, which the recording end can tell from silence at once.
+var Second = func() []int16 {
 	pcm := make([]int16, audio.Rate)
 	for i := range pcm {
-		pcm[i] = toneAt(i, audio.Rate)
+		pcm[i] = At(i, audio.Rate)
 	}
 	return pcm
 }()
 
-func toneAt(i, rate int) int16 {
+func At(i, rate int) int16 {
 	return int16(11000 * math.Sin(2*math.Pi*1000*float64(i)/float64(rate)))
 }
 
-func newToneVoice() *toneVoice { return &toneVoice{orders: make(chan turn.Order, 64)} }
+func New() *Voice { return &Voice{orders: make(chan turn.Order, 64)} }
 
-func (v *toneVoice) play(state string) {
+func (v *Voice) Play(state string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.state = state
-	v.sounding.Store(false)
+	v.Sounding.Store(false)
 }
 
-func (v *toneVoice) stop() {
+func (v *Voice) Stop() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.sounding.Store(false)
+	v.Sounding.Store(false)
 	if v.end != nil {
 		v.end()
 	}
 }
 
-// cue is a tone for the thinking cue, and silence for all others: they would sound after the press.
-func (v *toneVoice) cue(c turn.Cue) []int16 {
+// Cue is a tone for the thinking cue, and silence for all others: they would sound after the press.
+func (v *Voice) Cue(c turn.Cue) []int16 {
 	if c == turn.CueThinking {
-		return tone
+		return Second
 	}
 	return nil
 }
 
-func (v *toneVoice) Tools([]turn.ToolSpec)   {}
-func (v *toneVoice) Append(turn.ID, []int16) {}
-func (v *toneVoice) Do(o turn.Order) {
+func (v *Voice) Tools([]turn.ToolSpec)   {}
+func (v *Voice) Append(turn.ID, []int16) {}
+func (v *Voice) Do(o turn.Order) {
 	select {
 	case v.orders <- o:
 	default: // the bench waits for each state; it cannot fall 64 orders behind
 	}
 }
 
-func (v *toneVoice) Run(ctx context.Context, out coordinator.Outlet) error {
+func (v *Voice) Run(ctx context.Context, out coordinator.Outlet) error {
 	out.Post(turn.SessionReady{At: out.Now()})
 	var answers sync.WaitGroup
 	defer answers.Wait()
@@ -96,18 +97,18 @@ func (v *toneVoice) Run(ctx context.Context, out coordinator.Outlet) error {
 	}
 }
 
-func (v *toneVoice) answer(ctx context.Context, out coordinator.Outlet, id turn.ID, response turn.ResponseID, state string) {
+func (v *Voice) answer(ctx context.Context, out coordinator.Outlet, id turn.ID, response turn.ResponseID, state string) {
 	if state == "committing" { // never answers: the thinking cue is what sounds
-		v.sounding.Store(true)
+		v.Sounding.Store(true)
 		return
 	}
 	out.Post(turn.ResponseStarted{At: out.Now(), Turn: id, Response: response})
 	speak := func(seconds int) {
 		for range seconds {
-			n := out.Audio(ctx, id, tone)
+			n := out.Audio(ctx, id, Second)
 			out.Post(turn.DeltaArrived{At: out.Now(), Turn: id, Response: response, Item: "item", Samples: n})
-			v.sounding.Store(true)
-			if n < len(tone) {
+			v.Sounding.Store(true)
+			if n < len(Second) {
 				return
 			}
 		}
@@ -128,25 +129,25 @@ func (v *toneVoice) answer(ctx context.Context, out coordinator.Outlet, id turn.
 	case "awaiting": // the thinking cue sounds until the tool has returned
 		call("slow")
 		done()
-		v.sounding.Store(true)
+		v.Sounding.Store(true)
 	case "content", "call":
 		call(state)
 		done()
 	}
 }
 
-// toneTools are the tools the states need: one that takes its time, one that streams, one that claims the line.
-type toneTools struct{ v *toneVoice }
+// Tools are the tools the states need: one that takes its time, one that streams, one that claims the line.
+type Tools struct{ Voice *Voice }
 
-func (toneTools) Specs() []turn.ToolSpec { return nil }
+func (Tools) Specs() []turn.ToolSpec { return nil }
 
-func (t toneTools) Call(ctx context.Context, _ turn.ID, name, _ string) coordinator.ToolResult {
+func (t Tools) Call(ctx context.Context, _ turn.ID, name, _ string) coordinator.ToolResult {
 	stream := coordinator.StreamFunc{Run: func(ctx context.Context, write func([]int16) error) error {
 		for ctx.Err() == nil {
-			if err := write(tone[:audio.Rate/10]); err != nil {
+			if err := write(Second[:audio.Rate/10]); err != nil {
 				return err
 			}
-			t.v.sounding.Store(true)
+			t.Voice.Sounding.Store(true)
 		}
 		return ctx.Err()
 	}}

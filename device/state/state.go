@@ -1,4 +1,5 @@
-package device
+// Package state is what must survive a power cut: small named JSON values in the state directory.
+package state
 
 import (
 	"encoding/json"
@@ -12,87 +13,88 @@ import (
 	"golang.org/x/sys/unix"
 
 	"conch/companions"
+	"conch/device/config"
 )
 
-// store keeps what must survive a power cut: small named JSON values, each in a file of its own in the state directory,
+// Store keeps them, each in a file of its own in the state directory,
 // replaced atomically (write beside, fsync, rename, fsync the directory). A full or read-only disk is an error to the
 // caller, who turns it into a condition; the conversation goes on.
-type store struct {
-	dir string
+type Store struct {
+	Dir string
 
 	mu   sync.Mutex        // one writer at a time; guards owed
 	owed map[string][]byte // the latest value of each name that could not be written
 }
 
 // maxValue bounds one value; what conch keeps is a volume, a day's usage, a last measurement, a conversation of 16 kB.
-const maxValue = 1 << 20
+const MaxValue = 1 << 20
 
-// openStore opens the directory, and makes it if it is not there. A store whose directory cannot be made is a store all the
+// Open opens the directory, and makes it if it is not there. A store whose directory cannot be made is a store all the
 // same: what it owes is written once it can.
-func openStore(dir string) (*store, error) {
-	s := &store{dir: dir, owed: map[string][]byte{}}
+func Open(dir string) (*Store, error) {
+	s := &Store{Dir: dir, owed: map[string][]byte{}}
 	return s, s.mkdir()
 }
 
-func (s *store) mkdir() error {
-	if err := os.MkdirAll(s.dir, 0o750); err != nil {
-		return fmt.Errorf("state: directory %s: %w (set state.dir to a place this user may write)", s.dir, err)
+func (s *Store) mkdir() error {
+	if err := os.MkdirAll(s.Dir, 0o750); err != nil {
+		return fmt.Errorf("state: directory %s: %w (set state.dir to a place this user may write)", s.Dir, err)
 	}
 	return nil
 }
 
-// writable says whether something could be written, as far as rights and mounts go.
-func (s *store) writable() error {
+// Writable says whether something could be written, as far as rights and mounts go.
+func (s *Store) Writable() error {
 	err := s.mkdir()
 	if err == nil {
-		if err = unix.Access(s.dir, unix.W_OK); err != nil {
-			err = fmt.Errorf("state: directory %s: %w (set state.dir to a place this user may write)", s.dir, err)
+		if err = unix.Access(s.Dir, unix.W_OK); err != nil {
+			err = fmt.Errorf("state: directory %s: %w (set state.dir to a place this user may write)", s.Dir, err)
 		}
 	}
 	return err
 }
 
-// fresh says that nothing is kept here yet.
-func (s *store) fresh() bool {
-	entries, err := os.ReadDir(s.dir)
+// Fresh says that nothing is kept here yet.
+func (s *Store) Fresh() bool {
+	entries, err := os.ReadDir(s.Dir)
 	return err == nil && len(entries) == 0
 }
 
-// tidy removes what a power cut in the middle of a write has left beside the files. Only for the one process that owns the
+// Tidy removes what a power cut in the middle of a write has left beside the files. Only for the one process that owns the
 // directory, at its start.
-func (s *store) tidy() {
-	left, _ := filepath.Glob(filepath.Join(s.dir, "*.tmp")) // the pattern is good
+func (s *Store) Tidy() {
+	left, _ := filepath.Glob(filepath.Join(s.Dir, "*.tmp")) // the pattern is good
 	for _, path := range left {
 		_ = os.Remove(path) // it stays; the next start tries again
 	}
 }
 
-// remove forgets name for good.
-func (s *store) remove(name string) error {
+// Remove forgets name for good.
+func (s *Store) Remove(name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.owed, name)
-	path := filepath.Join(s.dir, name+".json")
+	path := filepath.Join(s.Dir, name+".json")
 	switch err := os.Remove(path); {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
 		return fmt.Errorf("state: %s: %w", path, err)
 	}
-	return syncDir(s.dir)
+	return syncDir(s.Dir)
 }
 
-// load reads name into v and says whether there was one. A broken file is set aside under .broken, never lost silently.
-func (s *store) load(name string, v any) (bool, error) {
-	path := filepath.Join(s.dir, name+".json")
+// Load reads name into v and says whether there was one. A broken file is set aside under .broken, never lost silently.
+func (s *Store) Load(name string, v any) (bool, error) {
+	path := filepath.Join(s.Dir, name+".json")
 	st, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case err != nil:
 		return false, fmt.Errorf("state: %s: %w", path, err)
-	case st.Size() > maxValue:
-		return false, s.setAside(path, fmt.Errorf("%d bytes, at most %d", st.Size(), maxValue))
+	case st.Size() > MaxValue:
+		return false, s.setAside(path, fmt.Errorf("%d bytes, at most %d", st.Size(), MaxValue))
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -104,16 +106,16 @@ func (s *store) load(name string, v any) (bool, error) {
 	return true, nil
 }
 
-func (s *store) setAside(path string, why error) error {
+func (s *Store) setAside(path string, why error) error {
 	if err := os.Rename(path, path+".broken"); err != nil {
 		return fmt.Errorf("state: %s: %w, and it could not be set aside: %w", path, why, err)
 	}
 	return fmt.Errorf("state: %s: %w (set aside as %s.broken; defaults are used)", path, why, filepath.Base(path))
 }
 
-// save replaces name by v, and writes what is owed. When it returns nil, all of it survives a power cut; otherwise v is
-// owed, and settle tries again.
-func (s *store) save(name string, v any) error {
+// Save replaces name by v, and writes what is owed. When it returns nil, all of it survives a power cut; otherwise v is
+// owed, and Settle tries again.
+func (s *Store) Save(name string, v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("state: %s: %w", name, err)
@@ -121,18 +123,18 @@ func (s *store) save(name string, v any) error {
 	s.mu.Lock()
 	s.owed[name] = data
 	s.mu.Unlock()
-	return s.settle()
+	return s.Settle()
 }
 
-// owes says whether something could not be written.
-func (s *store) owes() bool {
+// Owes says whether something could not be written.
+func (s *Store) Owes() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.owed) > 0
 }
 
-// settle writes what is owed.
-func (s *store) settle() error {
+// Settle writes what is owed.
+func (s *Store) Settle() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.owed) == 0 {
@@ -143,7 +145,7 @@ func (s *store) settle() error {
 	}
 	var errs []error
 	for name, data := range s.owed {
-		path := filepath.Join(s.dir, name+".json")
+		path := filepath.Join(s.Dir, name+".json")
 		if err := companions.ReplaceFile(path, data); err != nil {
 			errs = append(errs, fmt.Errorf("state: %s: %w (free some space, or set state.dir)", path, err))
 			continue
@@ -161,4 +163,13 @@ func syncDir(path string) error {
 	}
 	defer dir.Close()
 	return dir.Sync()
+}
+
+// Look reads a value of the state directory and, unlike the store, leaves a broken one where it is.
+func Look(dir, name string, v any) error {
+	data, _, err := config.ReadBounded(filepath.Join(dir, name+".json"), MaxValue)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, v)
 }

@@ -1,4 +1,4 @@
-package device
+package bench
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"conch/audio"
+	"conch/device"
 	"conch/device/config"
 	"conch/device/control"
 )
@@ -140,7 +141,7 @@ func (f Footprint) Run(ctx context.Context) error {
 		if err := remote.Do(ctx, "POST", edge, nil, nil); err != nil {
 			return fmt.Errorf("footprint: %w", err)
 		}
-		if err := Pause(ctx, 100*time.Millisecond); err != nil { // or the one undoes the other, as a bounce
+		if err := device.Pause(ctx, 100*time.Millisecond); err != nil { // or the one undoes the other, as a bounce
 			return fmt.Errorf("footprint: %w", err)
 		}
 	}
@@ -165,7 +166,7 @@ func waitIdle(ctx context.Context, remote *control.Remote, limit time.Duration) 
 		if idle++; !s.Quiet {
 			idle = 0
 		}
-		if err := Pause(ctx, 500*time.Millisecond); err != nil {
+		if err := device.Pause(ctx, 500*time.Millisecond); err != nil {
 			return fmt.Errorf("%w (state %s)", err, s.State)
 		}
 	}

@@ -1,4 +1,4 @@
-package device
+package bench
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"conch/audio"
+	"conch/device"
 )
 
 // listener judges silence in the air: it listens to the bench's tone with the device's own microphone, so that everything is in
@@ -83,7 +84,7 @@ func (e *listener) windows(since time.Duration, f func(level float64, at time.Du
 // background measures the room while nothing sounds.
 func (e *listener) background(ctx context.Context) error {
 	from := e.now()
-	if err := Pause(ctx, airListen); err != nil {
+	if err := device.Pause(ctx, airListen); err != nil {
 		return err
 	}
 	heard := 0
@@ -136,9 +137,9 @@ func (o overheard) OpenCapture(c audio.StreamConfig, take func(in []int16)) (aud
 }
 
 // inTheAir makes the device's own microphone the judge.
-func (b *SilenceBench) inTheAir() {
+func (b *Silence) inTheAir() {
 	if b.Now == nil {
-		b.Now = since(time.Now())
+		b.Now = clock()
 	}
 	e := &listener{now: b.Now}
 	b.Card = overheard{b.Card, e}

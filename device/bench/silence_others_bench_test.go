@@ -1,8 +1,7 @@
-package device
+package bench
 
 import (
 	"bufio"
-	_ "embed"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -20,6 +19,7 @@ import (
 	"conch/audio"
 	"conch/audio/alsacard"
 	"conch/device/benchtest"
+	"conch/device/tone"
 )
 
 // player is a program that others use, playing the bench's tone on the simulated card.
@@ -55,7 +55,7 @@ func BenchmarkSilenceOthers(b *testing.B) {
 				log := card.Log()
 				var took []float64
 				cut := cut{}
-				for i := range presses(100) {
+				for i := range benchtest.Presses(100) {
 					began := time.Now()
 					play()
 					await(b, p.name, func() bool {
@@ -70,7 +70,7 @@ func BenchmarkSilenceOthers(b *testing.B) {
 					if !ok {
 						last = edge
 					}
-					took = append(took, ms(last.Sub(edge)))
+					took = append(took, milliseconds(last.Sub(edge)))
 					cut.add(log, edge, last)
 				}
 				slices.Sort(took)
@@ -194,7 +194,7 @@ func TestCut(t *testing.T) {
 	played := func(from time.Time, n, faded int) alsacard.Span {
 		s := alsacard.Span{Kind: alsacard.Played, At: from, Rate: audio.CardRate, Frames: n, Samples: make([]int16, n)}
 		for i := range s.Samples {
-			v := float64(toneAt(i, audio.CardRate))
+			v := float64(tone.At(i, audio.CardRate))
 			if left := n - i; left < faded {
 				v *= float64(left) / float64(faded)
 			}
@@ -224,15 +224,13 @@ func TestCut(t *testing.T) {
 	}
 }
 
-//go:embed benchtest/blocking/blocking.c
-var blockingSource []byte
 
 // blocking is a loop of blocking writes, as programs on PortAudio have it, which looks between two of them whether it should stop.
 func blocking(frames int, end string) func(*testing.B, *alsacard.Card) (play, stop func()) {
 	return func(b *testing.B, card *alsacard.Card) (play, stop func()) {
 		dir := b.TempDir()
 		src, exe := filepath.Join(dir, "blocking.c"), filepath.Join(dir, "blocking")
-		if err := os.WriteFile(src, blockingSource, 0o600); err != nil {
+		if err := os.WriteFile(src, benchtest.Blocking, 0o600); err != nil {
 			b.Fatal(err)
 		}
 		if out, err := exec.Command("cc", "-O2", "-o", exe, src, "-lasound", "-lm").CombinedOutput(); err != nil {
@@ -272,7 +270,7 @@ func toneFile(b *testing.B) string {
 	path := filepath.Join(b.TempDir(), "tone.raw")
 	var raw []byte
 	for i := range 5 * audio.CardRate {
-		v := uint16(toneAt(i, audio.CardRate))
+		v := uint16(tone.At(i, audio.CardRate))
 		raw = binary.LittleEndian.AppendUint16(binary.LittleEndian.AppendUint16(raw, v), v)
 	}
 	if err := os.WriteFile(path, raw, 0o600); err != nil {
