@@ -317,6 +317,9 @@ func (s *fakeSource) Cut() {
 	}
 }
 
+// Holes: it has none, since it is asked for what there is.
+func (s *fakeSource) Holes() int { return 0 }
+
 func (s *fakeSource) Heard() int {
 	s.sp.mu.Lock()
 	defer s.sp.mu.Unlock()
@@ -595,6 +598,8 @@ func (nullSource) Hold()                                    {}
 func (nullSource) Live()                                    {}
 func (nullSource) Release()                                 {}
 func (nullSource) Close()                                   {}
+func (nullSource) Cut()                                     {}
+func (nullSource) Holes() int                               { return 0 }
 func (nullSource) Heard() int                               { return 480 }
 func (s nullSource) Drained() <-chan struct{}               { return s.drained }
 func (nullSource) Silenced() (time.Duration, bool)          { return 0, false }

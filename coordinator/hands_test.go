@@ -509,3 +509,17 @@ func TestAMissingPortIsRefusedByName(t *testing.T) {
 		t.Errorf("error %v; want one that names Options.Mic", err)
 	}
 }
+
+// Words that could not be heard in time are not heard a minute later, when the card is back.
+func TestWordsOfADeadCardAreCut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHands(t)
+		h.carryOut(turn.SayWords{Turn: "t-1", Words: turn.WordsNoAnswer})
+		h.speaker.sources[len(h.speaker.sources)-1].Hold() // the card stands still
+		time.Sleep(time.Minute)
+		one[turn.WordsSaid](h)
+		if !h.journal.has("cut") {
+			t.Errorf("the words stay where they are: %q", h.journal.take())
+		}
+	})
+}

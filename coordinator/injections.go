@@ -100,8 +100,8 @@ func (r *runner) withdraw(done chan Outcome) {
 		case in.done != done:
 		case id == r.injections.q.Speaking():
 			r.injections.q.Forgo(id)
-			if c, ok := r.injections.local.(cutter); ok && in.sound != nil {
-				c.Cut() // its outcome follows
+			if r.injections.local != nil && in.sound != nil {
+				r.injections.local.Cut() // its outcome follows
 			}
 		default:
 			r.tell(r.injections.q.Withdraw(id))

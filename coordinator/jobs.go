@@ -228,15 +228,9 @@ func (r *runner) stopJob(h turn.Handle) {
 	e.job.stopped = true
 	e.job.cancel()
 	if src := e.job.src.Load(); src != nil {
-		if c, ok := (*src).(cutter); ok {
-			c.Cut()
-		}
+		(*src).Cut()
 	}
 }
-
-// cutter is a Source that can be silenced alone. A stream that is stopped while a companion speaks (CancelMedia, turns.md
-// 3: buffered audio included) needs it; after a press the whole speaker has dropped already.
-type cutter interface{ Cut() }
 
 // callback runs other people's code.
 func (r *runner) callback(id turn.ID, f func()) {

@@ -69,6 +69,11 @@ type Source interface {
 	Release()
 	// Close says that no more comes.
 	Close()
+	// Cut silences it alone, for good, what is buffered included; it never waits. A stream that is stopped while a companion
+	// speaks needs it (turns.md 3); after a press the whole speaker has dropped already.
+	Cut()
+	// Holes is how often it ran dry in the middle of what it had to say.
+	Holes() int
 	// Heard is the number of samples that have been played, by the card's clock, not the wall's.
 	Heard() int
 	// Drained is closed when the last sample has been played, or when the source was dropped.

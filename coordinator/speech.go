@@ -111,9 +111,7 @@ func (r *runner) cutSpeech(id turn.ID) {
 	}
 	s.closed = true
 	r.c.speech.CompareAndSwap(s, nil)
-	if c, ok := s.src.(cutter); ok {
-		c.Cut()
-	}
+	s.src.Cut()
 	s.src.Close()
 	r.over(s.src)
 }
@@ -171,15 +169,10 @@ func (r *runner) drained(src Source, written func() int64) bool {
 	return r.pause(settle)
 }
 
-// holed is a Source that counts how often it ran dry in the middle of speech.
-type holed interface{ Holes() int }
-
 // holes is how often the speech of a turn did.
 func (r *runner) holes(id turn.ID) int {
 	if s := r.speech; s != nil && s.turn == id {
-		if src, ok := s.src.(holed); ok {
-			return src.Holes()
-		}
+		return s.src.Holes()
 	}
 	return 0
 }
@@ -234,9 +227,7 @@ func (r *runner) sayWords(e turn.SayWords) {
 		select {
 		case <-src.Drained():
 		case <-ctx.Done(): // words that come minutes late, when the card is back, would be about nothing
-			if c, ok := src.(cutter); ok {
-				_ = c
-			}
+			src.Cut()
 		}
 		r.c.inbox.put(entry{ev: turn.WordsSaid{At: r.now()}, of: said{src}})
 	})

@@ -224,7 +224,6 @@ func TestCut(t *testing.T) {
 	}
 }
 
-
 // blocking is a loop of blocking writes, as programs on PortAudio have it, which looks between two of them whether it should stop.
 func blocking(frames int, end string) func(*testing.B, *alsacard.Card) (play, stop func()) {
 	return func(b *testing.B, card *alsacard.Card) (play, stop func()) {
