@@ -202,10 +202,17 @@ func (c *Coordinator) Ask(text string) turn.ID {
 	return id
 }
 
-// Post puts a fact into the inbox. A press, a release or a hush never waits and is never dropped (but use Press and
-// Hush, which bring their generation); any other fact waits for room, until Run has ended. From within a call of the
-// runner (a port's method, OnEnd) it never waits.
-func (c *Coordinator) Post(ev turn.Event) { c.inbox.put(entry{ev: ev}) }
+// Post puts a fact into the inbox. It never waits, so that a port's method, OnEnd and whoever else the runner calls may post. A
+// press, a release or a hush is never dropped (but use Press and Hush, which bring their generation); any other fact is refused,
+// and counted, where more than a thousand wait.
+func (c *Coordinator) Post(ev turn.Event) { c.inbox.post(entry{ev: ev}) }
+
+// Outlet is the voice's way in: its facts wait for room, until Run has ended, so that a server which floods is slowed down.
+func (c *Coordinator) Outlet() Outlet { return outlet{c} }
+
+type outlet struct{ *Coordinator }
+
+func (o outlet) Post(ev turn.Event) { o.inbox.put(entry{ev: ev}) }
 
 // Call has f called by the runner, between two facts: who wants to know whether the runner still goes round waits for
 // that. It never waits itself; false says that the runner has ended, or that too many calls wait already.
@@ -225,4 +232,3 @@ func (c *Coordinator) Audio(ctx context.Context, id turn.ID, pcm []int16) int {
 	return n
 }
 
-var _ Outlet = (*Coordinator)(nil)

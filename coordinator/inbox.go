@@ -2,8 +2,6 @@ package coordinator
 
 import (
 	"reflect"
-	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -15,7 +13,7 @@ import (
 const (
 	inboxFacts    = 256  // facts that wait before their producers do
 	inboxGestures = 1024 // presses, releases and hushes that wait; they have these places to themselves
-	inboxOwn      = 1024 // facts posted from inside the runner's own calls, beyond the first bound
+	inboxMore     = 1024 // facts of those who do not wait, beyond the first bound
 	inboxOffers   = 64   // injections that wait to be queued; who asks for one never waits
 )
 
@@ -35,10 +33,10 @@ type entry struct {
 //	facts     producers wait for a place          at the bound: they go on waiting, until the inbox closes
 //	gestures  a press, release or hush            at the bound: takes the place of the last waiting one of its kind,
 //	                                              whose Drop has long been made
-//	own       facts posted by a port from inside  at the bound: refused and counted
-//	          a call of the runner itself, which
-//	          would otherwise wait for itself
-//	offers    an injection                    at the bound: refused, and whoever asked is told
+//	more      facts of whoever must not wait,     at the bound: refused and counted
+//	          because the runner may be what
+//	          calls him, and waits for himself
+//	offers    an injection                        at the bound: refused, and whoever asked is told
 type inbox struct {
 	// fixed after New
 	slots  chan struct{} // one token per fact that waits
@@ -55,7 +53,7 @@ type inbox struct {
 	queue    []entry
 	spare    []entry
 	gestures int
-	own      int
+	more     int
 	offers   int
 }
 
@@ -80,24 +78,26 @@ func isGesture(ev turn.Event) bool {
 
 func isOffer(e entry) bool { _, ok := e.of.(injection); return ok }
 
-// put queues e. It waits for a place unless e is a gesture or an injection, the inbox closes, or the caller is the runner itself. It
-// reports whether e will be taken.
+// post queues e and never waits. It reports whether e will be taken.
+func (b *inbox) post(e entry) bool {
+	if isGesture(e.ev) || isOffer(e) {
+		return b.add(e)
+	}
+	select {
+	case b.slots <- struct{}{}:
+		e.slot = true
+	default:
+	}
+	return b.add(e)
+}
+
+// put queues e, and waits for a place unless e is a gesture or an injection, or the inbox closes: not for who may be called by the
+// runner. It reports whether e will be taken.
 func (b *inbox) put(e entry) bool {
 	if isGesture(e.ev) || isOffer(e) {
 		return b.add(e)
 	}
 	e.slot = true
-	select {
-	case b.slots <- struct{}{}:
-		return b.add(e)
-	case <-b.closed:
-		return false
-	default:
-	}
-	if calledByRunner() {
-		e.slot = false
-		return b.add(e)
-	}
 	select {
 	case b.slots <- struct{}{}:
 		return b.add(e)
@@ -134,11 +134,11 @@ func (b *inbox) add(e entry) bool {
 		}
 		b.offers++
 	case !e.slot:
-		if b.own >= inboxOwn {
+		if b.more >= inboxMore {
 			b.refused.Add(1)
 			return false
 		}
-		b.own++
+		b.more++
 	}
 	b.queue = append(b.queue, e)
 	select {
@@ -176,7 +176,7 @@ func (b *inbox) take() []entry {
 	defer b.mu.Unlock()
 	clear(b.spare) // let go of what was carried out
 	b.queue, b.spare = b.spare[:0], b.queue
-	b.gestures, b.own, b.offers = 0, 0, 0
+	b.gestures, b.more, b.offers = 0, 0, 0
 	return b.spare
 }
 
@@ -197,21 +197,5 @@ func (b *inbox) close() {
 	if !b.shut {
 		b.shut = true
 		close(b.closed)
-	}
-}
-
-// calledByRunner tells whether this goroutine is, further up, inside runner.loop: a port or callback that posts from
-// within a call of the runner must not wait for the runner (turns.md 8.11). Asked only when the inbox is full.
-func calledByRunner() bool {
-	var pcs [512]uintptr
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
-	for {
-		f, more := frames.Next()
-		if strings.HasSuffix(f.Function, "coordinator.(*runner).loop") {
-			return true
-		}
-		if !more {
-			return false
-		}
 	}
 }

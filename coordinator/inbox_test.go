@@ -79,10 +79,23 @@ func TestGesturesBeyondTheBoundReplaceTheLastOfTheirKind(t *testing.T) {
 	}
 }
 
-// The name is what calledByRunner looks for: a call from inside the loop of a runner must not wait for that runner.
-func TestOnlyTheRunnerIsTakenForTheRunner(t *testing.T) {
-	if calledByRunner() {
-		t.Error("a test is taken for the runner")
+// Whoever the runner calls may post, however full the inbox is: he would wait for himself. What is too much is refused and counted.
+func TestPostNeverWaits(t *testing.T) {
+	b := newInbox(2)
+	for i := range 2 + inboxMore + 3 {
+		if ok := b.post(entry{ev: turn.SessionReady{}}); ok != (i < 2+inboxMore) {
+			t.Fatalf("fact %d: taken %v", i, ok)
+		}
+	}
+	all := b.take()
+	if n := b.refused.Load(); n != 3 || len(all) != 2+inboxMore {
+		t.Errorf("%d refused, %d wait", n, len(all))
+	}
+	for _, e := range all {
+		b.done(e)
+	}
+	if !b.post(entry{ev: turn.SessionReady{}}) || !b.take()[0].slot {
+		t.Error("the places were not given back")
 	}
 }
 

@@ -20,7 +20,7 @@ type Voice interface {
 
 // Outlet is what the coordinator offers to a voice: facts into the inbox, and audio past it.
 type Outlet interface {
-	// Post puts a fact into the inbox. It never blocks for longer than the inbox needs to make room.
+	// Post puts a fact into the inbox, and waits while that is full: not from within a method that the coordinator calls.
 	Post(turn.Event)
 	// Audio hands over speech (24 kHz, mono) of a turn. Call it before posting the DeltaArrived that counts it. It may
 	// block while the speaker's buffer is full, until ctx ends or the turn is cut; it reports the samples accepted,

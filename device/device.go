@@ -142,7 +142,7 @@ func (d *Device) Run(ctx context.Context) error {
 		{"playback", d.runPlayback},
 		{"capture", d.runCapture},
 		{"coordinator", d.coordinator.Run},
-		{"voice", func(ctx context.Context) error { return d.voices.Run(ctx, heardOf{d.coordinator, d}) }},
+		{"voice", func(ctx context.Context) error { return d.voices.Run(ctx, heardOf{d.coordinator.Outlet(), d}) }},
 		{"state", d.writeState},
 		{"light", d.lights.lamp.Run},
 	}, d.actors...)

@@ -159,7 +159,7 @@ func (d *Device) others(self round.CompanionID) []companions.Other {
 
 // heardOf makes conditions of what the voice reports, on its way to the coordinator.
 type heardOf struct {
-	*coordinator.Coordinator
+	coordinator.Outlet
 	d *Device
 }
 
@@ -180,7 +180,7 @@ func (h heardOf) Post(ev turn.Event) {
 	if h.d.room != nil {
 		h.d.talk.heard(ev)
 	}
-	h.Coordinator.Post(ev)
+	h.Outlet.Post(ev)
 }
 
 // voiceTrouble makes a condition of a companion's lost session, where another one has the microphone.
