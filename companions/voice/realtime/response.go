@@ -3,6 +3,7 @@ package realtime
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"conch/coordinator/turn"
@@ -12,6 +13,7 @@ var errPlan = errors.New("too many requests in one turn")
 
 // response is one answer of the server, from response.created until ResponseDone was posted.
 type response struct {
+	born      uint64
 	id        turn.ResponseID
 	turn      turn.ID
 	pump      *pump // nil until it says something
@@ -71,18 +73,20 @@ type create struct {
 }
 
 type callInfo struct {
+	born uint64 // the oldest has the smallest
 	turn turn.ID
 	name string
 	told bool
 }
 
 type itemInfo struct {
+	born      uint64
 	turn      turn.ID
 	received  int  // samples of speech
 	cancelled bool // the answer was, before it had ended
 }
 
-// Bounds of what is remembered of a session; the oldest by chance of the map goes, since nothing refers to hundreds.
+// Bounds of what is remembered of a session; the oldest goes.
 const (
 	maxItems     = 256
 	maxResponses = 8
@@ -90,17 +94,37 @@ const (
 	maxCalls     = 32 // of an answer: each brings an output, and all of them one more answer
 )
 
+// bear numbers what is remembered.
+func (r *run) bear() uint64 {
+	r.born++
+	return r.born
+}
+
+// forgetOldest makes room for one more below most, of those that may go, and returns what went.
+func forgetOldest[K comparable, V any](of map[K]V, most int, born func(V) (at uint64, may bool)) (gone []V) {
+	for len(of) >= most {
+		var oldest K
+		first := uint64(math.MaxUint64)
+		for k, v := range of {
+			if at, may := born(v); may && at < first {
+				oldest, first = k, at
+			}
+		}
+		if first == math.MaxUint64 {
+			break
+		}
+		gone = append(gone, of[oldest])
+		delete(of, oldest)
+	}
+	return gone
+}
+
 func (r *run) item(id turn.ItemID, t turn.ID) *itemInfo {
 	if it, ok := r.items[id]; ok {
 		return it
 	}
-	for old := range r.items {
-		if len(r.items) < maxItems {
-			break
-		}
-		delete(r.items, old)
-	}
-	it := &itemInfo{turn: t}
+	forgetOldest(r.items, maxItems, func(it *itemInfo) (uint64, bool) { return it.born, true })
+	it := &itemInfo{born: r.bear(), turn: t}
 	r.items[id] = it
 	return it
 }
@@ -200,14 +224,8 @@ func (r *run) responseCreated(w *wireResponse) {
 // makeRoom forgets answers beyond the bound: first those that nobody waits for.
 func (r *run) makeRoom() {
 	for _, idle := range []bool{true, false} {
-		for id, p := range r.responses {
-			if len(r.responses) < maxResponses {
-				return
-			}
-			if !idle || p.turn == "" || p.cancelled {
-				p.stopPump()
-				delete(r.responses, id)
-			}
+		for _, p := range forgetOldest(r.responses, maxResponses, func(p *response) (uint64, bool) { return p.born, !idle || p.turn == "" || p.cancelled }) {
+			p.stopPump()
 		}
 	}
 }
@@ -290,12 +308,8 @@ func (r *run) call(p *response, id, name, args string) {
 	}
 	c, ok := r.calls[turn.CallID(id)]
 	if !ok {
-		for old := range r.calls {
-			if len(r.calls) < maxItems {
-				break
-			}
-			delete(r.calls, old)
-		}
+		forgetOldest(r.calls, maxItems, func(c callInfo) (uint64, bool) { return c.born, true })
+		c.born = r.bear()
 	}
 	if name == "" {
 		name = c.name
@@ -309,7 +323,7 @@ func (r *run) call(p *response, id, name, args string) {
 		}
 		return
 	}
-	r.calls[turn.CallID(id)] = callInfo{turn: p.turn, name: name, told: true}
+	r.calls[turn.CallID(id)] = callInfo{born: c.born, turn: p.turn, name: name, told: true}
 	p.audible, p.called = true, true
 	r.answerBegan(p.turn)
 	r.out.Post(turn.ToolCalled{At: r.out.Now(), Turn: p.turn, Response: p.id, Call: turn.CallID(id), Name: name, Args: args})
@@ -321,7 +335,8 @@ func (r *run) nameCall(it *wireItem) {
 		return
 	}
 	if _, ok := r.calls[turn.CallID(it.CallID)]; !ok {
-		r.calls[turn.CallID(it.CallID)] = callInfo{name: it.Name}
+		forgetOldest(r.calls, maxItems, func(c callInfo) (uint64, bool) { return c.born, true })
+		r.calls[turn.CallID(it.CallID)] = callInfo{born: r.bear(), name: it.Name}
 	}
 }
 

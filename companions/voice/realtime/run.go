@@ -104,6 +104,7 @@ type run struct {
 	creates   []create // sent, no response.created yet
 	calls     map[turn.CallID]callInfo
 	items     map[turn.ItemID]*itemInfo
+	born      uint64 // how many of these three there have been
 	responses map[turn.ResponseID]*response
 	finished  chan *response
 	counts    Counters
