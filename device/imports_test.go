@@ -26,6 +26,7 @@ var imports = map[string][]string{
 	"coordinator/turn":    {},
 	"companions/round":    {},
 	"companions/skills":   {},
+	"companions/talk":     {"companions/round", "coordinator/turn"},
 	"gpio":                {},
 	"gpio/gpiotest":       {"gpio"},
 	"gpio/light":          {"gpio"},
@@ -72,7 +73,7 @@ var owners = map[string]string{
 // pure are the packages and files that only compute (style.md 3): no goroutine or channel of their own, no clock, no chance,
 // no world.
 var pure = []string{
-	"coordinator/turn", "coordinator/inject.go", "coordinator/focus.go", "companions/round",
+	"coordinator/turn", "coordinator/inject.go", "coordinator/focus.go", "companions/round", "companions/talk",
 	"gpio/debounce.go", "gpio/gesture.go", "gpio/keys.go", "gpio/learn.go", "gpio/boards.go", "audio/pcm.go",
 	"mqtt/pairing/window_step.go", "mqtt/pairing/joiner_step.go", "device/pair_way.go",
 }

@@ -12,6 +12,7 @@ import (
 
 	"conch/companions"
 	"conch/companions/round"
+	"conch/companions/talk"
 	"conch/coordinator/turn"
 	"conch/device/condition"
 	"conch/device/config"
@@ -333,7 +334,7 @@ func (d *Device) pressed(e gpio.Event, generation uint64, c *contact) {
 	}
 	id := d.recording.begin(c, e.Press, func() turn.ID { return press(e.At, generation, c.button) })
 	if d.room != nil {
-		d.talk.ask(question{turn: id, alone: alone})
+		d.talk.post(talk.Asked{Turn: id, Alone: alone})
 		d.room.Pressed(e.At, string(id))
 	}
 }
@@ -342,7 +343,7 @@ func (d *Device) pressed(e gpio.Event, generation uint64, c *contact) {
 // are known at once, so that a round costs nothing even where nobody else is.
 func (d *Device) ask(id turn.ID, text string, to ...round.Participant) {
 	if d.room != nil { // before the turn begins, so that its end finds it
-		d.talk.ask(question{turn: id, to: to})
+		d.talk.post(talk.Asked{Turn: id, To: to})
 	}
 	d.coordinator.Post(turn.Asked{At: d.now(), Turn: id, Text: text})
 	if d.room != nil {

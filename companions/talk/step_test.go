@@ -1,0 +1,136 @@
+package talk
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"conch/companions/round"
+	"conch/coordinator/turn"
+)
+
+func play(events ...Event) (m Machine, out []Effect) {
+	for _, ev := range events {
+		var effects []Effect
+		m, effects = Step(m, ev)
+		out = append(out, effects...)
+	}
+	return m, out
+}
+
+func only[T Effect](t *testing.T, effects []Effect) (found T) {
+	t.Helper()
+	n := 0
+	for _, e := range effects {
+		if e, ok := e.(T); ok {
+			found = e
+			n++
+		}
+	}
+	if n != 1 {
+		t.Fatalf("%d of %T among %+v; want one", n, found, effects)
+	}
+	return found
+}
+
+// Who is alone answers before the room has decided anything, and may have been heard whole by then. Whichever comes first, the end of
+// the turn or the room's word, the room learns of an answer that was heard.
+func TestAnAnswerWithoutTheRoomIsTold(t *testing.T) {
+	began := []Event{Asked{Turn: "t-1", Alone: true}, SpeechBegan{"t-1"}, SpeechKnown{Turn: "t-1", Text: "hello", Left: time.Second}, WordsCame{"t-1", "hi", true, "ada"}}
+	opened, end := []Event{mine, Opened{here, "ada"}}, []Event{ended(whole, "t-1")}
+	for name, way := range map[string][]Event{
+		"the room first":      append(append(append([]Event{}, began...), opened...), end...),
+		"the end first":       append(append(append([]Event{}, began...), end...), opened...),
+		"the end in between":  append(append([]Event{}, began...), mine, ended(whole, "t-1"), Opened{here, "ada"}),
+		"the words come last": append(append([]Event{}, began[:3]...), ended(whole, "t-1"), WordsCame{"t-1", "hi", true, "ada"}, mine, Opened{here, "ada"}),
+	} {
+		_, out := play(way...)
+		if e := only[TellEnded](t, out); !e.OK || e.Cut || e.Text != "hello" || e.Why != "done" {
+			t.Errorf("%s: %+v", name, e)
+		}
+		order := ""
+		for _, e := range out {
+			order += letters[fmt.Sprintf("%T", e)[len("talk."):]]
+		}
+		if order != "wbke" {
+			t.Errorf("%s: told %q; want the words, the beginning, what it says, the end", name, order)
+		}
+	}
+}
+
+func TestWhoIsMeant(t *testing.T) {
+	ben := []round.Participant{"ben"}
+	for name, c := range map[string]struct {
+		way  []Event
+		text string
+		to   string
+	}{
+		"as it was asked":              {[]Event{Asked{Turn: "t-1", To: ben}, WordsCame{"t-1", "hi", false, "ada"}}, "hi", "[ben]"},
+		"everybody":                    {[]Event{Asked{Turn: "t-1"}, WordsCame{"t-1", "hi", false, "ada"}}, "hi", "[]"},
+		"somebody came meanwhile":      {[]Event{Asked{Turn: "t-1", Alone: true}, WordsCame{"t-1", "hi", false, "ada"}}, "hi", "[ada]"},
+		"alone still":                  {[]Event{Asked{Turn: "t-1", Alone: true}, WordsCame{"t-1", "hi", true, "ada"}}, "hi", "[]"},
+		"nobody wrote it down":         {[]Event{Asked{Turn: "t-1", To: ben}, WordsCame{"t-1", " ", false, "ada"}}, unwritten, "[ada]"},
+		"nobody did, and time is over": {[]Event{Asked{Turn: "t-1"}, InputCommitted{0, "t-1"}, DeadlinePassed{At: transcriptPatience, First: "cleo"}}, unwritten, "[cleo]"},
+	} {
+		_, out := play(c.way...)
+		if e := only[TellWords](t, out); e.Text != c.text || fmt.Sprint(e.To) != c.to {
+			t.Errorf("%s: %+v; want %q to %s", name, e, c.text, c.to)
+		}
+	}
+}
+
+// An answer that was given up ends with its turn, or half a second later; what was to silence it does not silence a newer question.
+func TestGivenUp(t *testing.T) {
+	before := []Event{Asked{Turn: "t-1"}, mine, Opened{here, "ada"}}
+	up := Abandoned{time.Second, here, "ada", "a press elsewhere"}
+	_, out := play(append(before, up)...)
+	only[Hush](t, out)
+	m, out := play(append(before, Asked{Turn: "t-2"}, up)...)
+	only[LoseVote](t, out)
+	if at, ok := m.Wake(); !ok || at != time.Second+abandonPatience {
+		t.Errorf("waits until %v, %v", at, ok)
+	}
+	_, out = Step(m, DeadlinePassed{At: time.Second + abandonPatience})
+	if e := only[TellEnded](t, out); e.OK || e.Why != "a press elsewhere" {
+		t.Errorf("%+v", e)
+	}
+	_, out = play(append(before, up, TurnEnded{Turn: "t-1", Reason: "interrupted", Audible: true, HeardText: "hel", Said: "hello"})...)
+	if e := only[TellEnded](t, out); !e.OK || !e.Cut || e.Text != "hel" || e.Why != "a press elsewhere" {
+		t.Errorf("%+v", e)
+	}
+}
+
+// A question that came to nothing because everybody failed is told to the person, once, and not if he has asked again.
+func TestWhyNobodyAnswers(t *testing.T) {
+	failed := []Event{Asked{Turn: "t-1"}, mine, TurnEnded{Turn: "t-1", Reason: "failed", Words: turn.WordsServerError}, AnswerFailed{"m-1"}}
+	silent := Unanswered{Message: "m-1", Turn: "t-1", Generation: 3}
+	m, out := play(append(failed, silent)...)
+	if e := only[SayWords](t, out); e.Words != turn.WordsServerError || e.Generation != 3 {
+		t.Errorf("%+v", e)
+	}
+	if _, again := Step(m, silent); only[SayWords](t, again).Words != turn.WordsNoAnswer {
+		t.Errorf("the second time: %+v", again)
+	}
+	for name, way := range map[string][]Event{
+		"he has pressed again":  append(append([]Event{}, failed...), Asked{Turn: "t-2"}, silent),
+		"nobody wanted to":      {Asked{Turn: "t-1"}, silent},
+		"another one's failure": {Asked{Turn: "t-1"}, AnswerFailed{"m-0"}, silent},
+	} {
+		if _, out := play(way...); len(out) > 0 {
+			if _, said := out[len(out)-1].(SayWords); said {
+				t.Errorf("%s: %+v", name, out)
+			}
+		}
+	}
+}
+
+func TestStepLeavesItsMachineAlone(t *testing.T) {
+	m, _ := play(Asked{Turn: "t-1"}, mine)
+	before := fmt.Sprintf("%+v", m)
+	for _, r := range rows {
+		Step(m, r.ev)
+		if now := fmt.Sprintf("%+v", m); now != before {
+			t.Fatalf("%s changed the machine it was given:\n%s\n%s", r.name, before, now)
+		}
+	}
+}
