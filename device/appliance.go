@@ -18,6 +18,7 @@ import (
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/service"
 	"conch/device/terminal"
 	"conch/gpio"
 )
@@ -37,7 +38,7 @@ func Appliance(ctx context.Context, cfg config.Config, reload Reload, log *slog.
 	if err := preflight(ctx, cfg, alone); err != nil {
 		return err
 	}
-	screenOut := NewScreenSpill(out) // a reader that sleeps must not hold up who says something
+	screenOut := service.NewScreenSpill(out) // a reader that sleeps must not hold up who says something
 	defer screenOut.Close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -69,8 +70,9 @@ func Appliance(ctx context.Context, cfg config.Config, reload Reload, log *slog.
 	if hangups != nil {
 		a.device.actors = append(a.device.actors, a.device.reloader(reload, hangups))
 	}
-	manager, watchdog := systemd(log)
-	a.device.actors = append(a.device.actors, a.device.service(manager, watchdog), actor{"world", a.device.watchWorld})
+	manager, watchdog := service.Systemd(log)
+	a.device.manager = manager
+	a.device.actors = append(a.device.actors, actor{"service", func(ctx context.Context) error { manager.Run(ctx, a.device, watchdog); return nil }}, actor{"world", a.device.watchWorld})
 	if alone {
 		a.device.actors = append(a.device.actors, actor{"aloud", a.device.aloud})
 		a.device.rehearsing()
@@ -80,7 +82,7 @@ func Appliance(ctx context.Context, cfg config.Config, reload Reload, log *slog.
 		ended <- a.device.Run(ctx)
 		cancel() // it may have ended by itself
 	}()
-	if err := a.device.WaitReady(ctx, readyLimit); err != nil && ctx.Err() == nil {
+	if err := a.device.WaitReady(ctx, service.ReadyLimit); err != nil && ctx.Err() == nil {
 		log.Warn("device.not_ready", "err", err)
 	}
 	a.screen.Say(a.device.Chosen())
@@ -114,9 +116,6 @@ func (a *appliance) watch(ctx context.Context) {
 		return false
 	})
 }
-
-// readyLimit is how long a start may take before the device says what it has so far and goes on.
-const readyLimit = 5 * time.Second
 
 // spareProcessors sees to it that a callback of the card finds a Go processor at once, however busy the others are; with
 // none to spare it waited for up to 100 ms (facts/audio.md 4.6; make bench shows it with a busy goroutine inside).
@@ -170,7 +169,7 @@ type inTurn struct {
 }
 
 func (l inTurn) Run(ctx context.Context, on func(gpio.Event)) error {
-	_ = l.a.device.WaitReady(ctx, readyLimit) // who pipes a question in does not wait for the prompt
+	_ = l.a.device.WaitReady(ctx, service.ReadyLimit) // who pipes a question in does not wait for the prompt
 	l.InTurn(l.a.device.Quiet)
 	return l.Lines.Run(ctx, on)
 }

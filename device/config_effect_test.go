@@ -40,6 +40,7 @@ import (
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/service"
 	"conch/device/tone"
 	"conch/gpio"
 	"conch/gpio/light"
@@ -862,7 +863,7 @@ func effects(t *testing.T) []effect {
 		}, map[string]string{`""`: "/conch/control.sock", q(run): run + "/control.sock"}},
 		{"log.level", "", func(s *seam) string {
 			var b bytes.Buffer
-			log, _ := LiveLogger(s.cfg.Log, &b)
+			log, _ := service.LiveLogger(s.cfg.Log, &b)
 			for _, l := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
 				log.Log(s.Context(), l, "x")
 			}
@@ -870,7 +871,7 @@ func effects(t *testing.T) []effect {
 		}, map[string]string{`"debug"`: "4 of 4", `"info"`: "3 of 4", `"warn"`: "2 of 4", `"error"`: "1 of 4"}},
 		{"log.format", "", func(s *seam) string {
 			var b bytes.Buffer
-			log, _ := LiveLogger(s.cfg.Log, &b)
+			log, _ := service.LiveLogger(s.cfg.Log, &b)
 			log.Info("x")
 			return b.String()
 		}, map[string]string{`"text"`: "event=x", `"json"`: `"event":"x"`}},

@@ -17,6 +17,7 @@ import (
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/service"
 	"conch/device/state"
 	"conch/gpio"
 	"conch/gpio/light"
@@ -95,10 +96,9 @@ type Device struct {
 	capture  atomic.Pointer[soundState]
 	last     atomic.Pointer[control.Turn] // the turn that ended last; nil: none has
 
-	manager        *notifier   // nil: none. Fixed before Run
-	certainlyEarly atomic.Bool // no certificate is valid yet, by our clock
-	announced      atomic.Bool // the service manager knows that the device is ready
-	restarting     atomic.Bool // Run is about to end with ErrRestart
+	manager        *service.Notifier // nil: none. Fixed before Run
+	certainlyEarly atomic.Bool       // no certificate is valid yet, by our clock
+	restarting     atomic.Bool       // Run is about to end with ErrRestart
 	keepers        keepers
 
 	waiters   waiters

@@ -26,8 +26,11 @@ func (d *Device) Settled() bool {
 	return d.coordinator.Settled() && (d.room == nil || d.room.Settled())
 }
 
-// Restarting says that it is about to begin anew: Run returns ErrRestart.
-func (d *Device) Restarting() bool { return d.restarting.Load() || d.pairing.ending.Load() }
+// Restarting says that Run is about to return ErrRestart, BeginsAnew that it will, once nobody talks or types.
+func (d *Device) Restarting() bool { return d.restarting.Load() }
+
+// BeginsAnew: see Restarting.
+func (d *Device) BeginsAnew() bool { return d.Restarting() || d.pairing.ending.Load() }
 
 // Restart has the device begin anew, as after a change of its room, once nobody talks or types: Run returns ErrRestart.
 func (d *Device) Restart(ctx context.Context) {

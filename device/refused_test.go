@@ -88,8 +88,8 @@ func TestRefusedIsACondition(t *testing.T) {
 	if clip := condition.ConfigRefused.Clip(); clip != "setting_wrong" {
 		t.Errorf("it is said as %q", clip)
 	}
-	if !strings.Contains(b.statusLine(), string(condition.ConfigRefused)) {
-		t.Errorf("systemctl status says %q", b.statusLine())
+	if !strings.Contains(b.StatusLine(), string(condition.ConfigRefused)) {
+		t.Errorf("systemctl status says %q", b.StatusLine())
 	}
 	b.conds.Clear(condition.ConfigRefused)
 

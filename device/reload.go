@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -129,7 +128,7 @@ func problemsText(problems []string) string {
 
 // reload brings running as near to the configuration as a running device can come.
 func (d *Device) reload(r Reload, running *config.Config) {
-	defer d.reloading()()
+	defer d.manager.Reloading()()
 	next, err := r.Load()
 	if err != nil {
 		problems := []string{err.Error()}
@@ -202,30 +201,4 @@ func (d *Device) take(key string, next, running *config.Config) bool {
 		return false
 	}
 	return true
-}
-
-// LiveLogger logs to w as the configuration wants it: one event a line, the event's name under "event". Its level can be
-// turned.
-func LiveLogger(c config.Log, w io.Writer) (*slog.Logger, *slog.LevelVar) {
-	level := new(slog.LevelVar)
-	level.Set(c.Slog())
-	o := &slog.HandlerOptions{Level: level, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
-		if len(groups) == 0 && a.Key == slog.MessageKey {
-			a.Key = "event"
-		}
-		return a
-	}}
-	if s, ok := w.(*Spill); ok && s.journal {
-		return slog.New(newJournalHandler(w, c.Format == "json", *o)), level
-	}
-	if c.Format == "json" {
-		return slog.New(slog.NewJSONHandler(w, o)), level
-	}
-	return slog.New(slog.NewTextHandler(w, o)), level
-}
-
-// NewLogger is a LiveLogger whose level stays.
-func NewLogger(c config.Log, w io.Writer) *slog.Logger {
-	log, _ := LiveLogger(c, w)
-	return log
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"conch/device/control"
+	"conch/device/service"
 )
 
 // A loop can be made to stand still on purpose, to see what the watchdog makes of it: conch debug stall LOOP. Only who may
@@ -19,17 +20,17 @@ const stallLimit = 5 * time.Minute
 
 // Stall has the loop named stand still for so long, or until ctx ends. A prefix of the name does.
 func (d *Device) Stall(ctx context.Context, name string, length time.Duration) (string, error) {
-	loops := d.watchedLoops(time.Second)
-	i := slices.IndexFunc(loops, func(l loop) bool { return name != "" && strings.HasPrefix(l.name, name) })
+	loops := d.Loops(time.Second)
+	i := slices.IndexFunc(loops, func(l service.Loop) bool { return name != "" && strings.HasPrefix(l.Name, name) })
 	if i < 0 {
 		var names []string
 		for _, l := range loops {
-			names = append(names, l.name)
+			names = append(names, l.Name)
 		}
 		return "", fmt.Errorf("%w: debug stall: %q is no loop of this device (there are %s)", control.ErrRefused, name, strings.Join(names, ", "))
 	}
 	length = min(length, stallLimit)
-	d.log.Warn("debug.stall", "loop", loops[i].name, "for", length)
+	d.log.Warn("debug.stall", "loop", loops[i].Name, "for", length)
 	stand := func() {
 		t := time.NewTimer(length)
 		defer t.Stop()
@@ -39,8 +40,8 @@ func (d *Device) Stall(ctx context.Context, name string, length time.Duration) (
 		}
 	}
 	for ctx.Err() == nil { // the watchdog's own token may be in the place for it
-		if loops[i].call(stand) {
-			return loops[i].name, nil
+		if loops[i].Call(stand) {
+			return loops[i].Name, nil
 		}
 		if Pause(ctx, 10*time.Millisecond) != nil {
 			break

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"log/slog"
 
-	"conch/device"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/service"
 )
 
 // load reads the configuration as this invocation wants it and says what it warned of, once. A key that cannot be used is no
@@ -32,7 +32,7 @@ func (e *env) read(anyway bool) (config.Config, error) {
 	return *cfg, nil
 }
 
-func (e *env) logger(cfg config.Config) *slog.Logger { return device.NewLogger(cfg.Log, e.err) }
+func (e *env) logger(cfg config.Config) *slog.Logger { return service.NewLogger(cfg.Log, e.err) }
 
 func (e *env) json(v any) error {
 	enc := json.NewEncoder(e.out)

@@ -12,6 +12,7 @@ import (
 	"conch/device"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/service"
 )
 
 type runCmd struct{}
@@ -59,9 +60,9 @@ func (runCmd) once(e *env) error {
 		return fmt.Errorf("%w: %s", control.ErrRefused, trouble)
 	}
 	e.spare(&cfg)
-	journal := device.NewSpill(e.err) // nobody waits for it
+	journal := service.NewSpill(e.err) // nobody waits for it
 	defer journal.Close()
-	log, level := device.LiveLogger(cfg.Log, journal)
+	log, level := service.LiveLogger(cfg.Log, journal)
 	again := func() (*config.Config, error) {
 		cfg, err := config.Load(config.LoadOptions{File: e.config, Flags: e.set, Keyless: true})
 		if err == nil {

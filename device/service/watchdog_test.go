@@ -1,4 +1,4 @@
-package device
+package service
 
 import (
 	"bytes"
@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
-
-	"conch/companions"
 )
 
 // The decision, look by look: r is a token that is back, . is one that is not.
@@ -129,14 +127,14 @@ func pass(d time.Duration) {
 func TestWatchdogNamesTheLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		log := &journal{}
+		log := &lines{}
 		var mu sync.Mutex
 		good, bad := &standing{}, &standing{}
 		go good.run(ctx)
 		go bad.run(ctx)
 		var fed []time.Duration
 		start := time.Now()
-		dog := newWatchdog(2500*time.Millisecond, []loop{{"coordinator", good.call, 2}, {"playback", bad.call, 2}}, slog.New(log), func() {
+		dog := newWatchdog(2500*time.Millisecond, []Loop{{"coordinator", good.call, 2}, {"playback", bad.call, 2}}, slog.New(slog.NewTextHandler(log, nil)), func() {
 			mu.Lock()
 			defer mu.Unlock()
 			fed = append(fed, time.Since(start))
@@ -159,14 +157,14 @@ func TestWatchdogNamesTheLoop(t *testing.T) {
 		if last := all[len(all)-1]; last > 35*time.Second {
 			t.Errorf("fed at %s, though it stands still since 30 s", last)
 		}
-		if s := log.text(); strings.Count(s, "watchdog.stuck") != 1 || !strings.Contains(s, "loop=playback") || strings.Contains(s, "coordinator") {
+		if s := log.String(); strings.Count(s, "watchdog.stuck") != 1 || !strings.Contains(s, "loop=playback") || strings.Contains(s, "coordinator") {
 			t.Errorf("the log says:\n%s", s)
 		}
 		n := len(all)
 		bad.stopped.Store(false)
 		pass(10 * time.Second)
-		if again := len(feeds()); again < n+3 || !strings.Contains(log.text(), "watchdog.loose") {
-			t.Errorf("it goes round again, and is fed %d times in 10 s; the log says:\n%s", again-n, log.text())
+		if again := len(feeds()); again < n+3 || !strings.Contains(log.String(), "watchdog.loose") {
+			t.Errorf("it goes round again, and is fed %d times in 10 s; the log says:\n%s", again-n, log.String())
 		}
 		cancel()
 		<-done
@@ -181,7 +179,7 @@ func TestWatchdogForgivesAStop(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var looks []time.Time
 		slow := true
-		l := loop{"coordinator", func(f func()) bool {
+		l := Loop{"coordinator", func(f func()) bool {
 			looks = append(looks, time.Now())
 			if slow { // as if the process had been stopped in the middle of the look
 				slow = false
@@ -192,7 +190,7 @@ func TestWatchdogForgivesAStop(t *testing.T) {
 		}, 2}
 		fed := 0
 		var log bytes.Buffer
-		dog := newWatchdog(2500*time.Millisecond, []loop{l}, slog.New(slog.NewTextHandler(&log, nil)), func() { fed++ })
+		dog := newWatchdog(2500*time.Millisecond, []Loop{l}, slog.New(slog.NewTextHandler(&log, nil)), func() { fed++ })
 		done := make(chan struct{})
 		go func() { dog.Run(ctx); close(done) }()
 		pass(25 * time.Hour)
@@ -209,27 +207,20 @@ func TestWatchdogForgivesAStop(t *testing.T) {
 	})
 }
 
-// Every loop of a device that has a room answers, and can be made to stand still; the rest goes on.
-func TestLoopsAnswer(t *testing.T) {
-	b := newBox(t, boxOptions{room: &RoomOptions{Cards: companions.DefaultCards()[:2], Volatile: true}})
-	loops := b.watchedLoops(time.Second)
-	var names []string
-	for _, l := range loops {
-		names = append(names, l.name)
-		back := make(chan struct{})
-		if !l.call(func() { close(back) }) {
-			t.Errorf("%s takes no token", l.name)
-			continue
-		}
-		select {
-		case <-back:
-		case <-time.After(10 * time.Second):
-			t.Errorf("%s does not bring its token back", l.name)
-		}
-	}
-	for _, want := range []string{"coordinator", "playback", "capture", "button control socket", "room"} {
-		if !slices.Contains(names, want) {
-			t.Errorf("%s is not watched; there are %v", want, names)
-		}
-	}
+// lines is a log that can be read while it is written.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }

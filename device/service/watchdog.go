@@ -1,12 +1,10 @@
-package device
+package service
 
 import (
 	"context"
 	"log/slog"
 	"sync/atomic"
 	"time"
-
-	"conch/gpio"
 )
 
 // The watchdog (systemd.service(5), WatchdogSec=): systemd aborts a service that has not said WATCHDOG=1 for that long, and
@@ -34,13 +32,13 @@ const (
 	logLoose = "watchdog.loose" // it goes round again: the feed goes on
 )
 
-// loop is something that must go round.
-type loop struct {
-	name string
-	// call puts a token into the loop, which is f; false: it did not go in. It never waits.
-	call func(f func()) bool
-	// patience is how many looks it may take.
-	patience int
+// Loop is something that must go round.
+type Loop struct {
+	Name string
+	// Call puts a token into the loop, which is f; false: it did not go in. It never waits.
+	Call func(f func()) bool
+	// Patience is how many looks it may take.
+	Patience int
 }
 
 // watch decides. It is pure: who looks, and when, is not its business.
@@ -89,7 +87,7 @@ func (w *watch) look(patience []int, back []bool) (ask, stuck, loose []int, feed
 type watchdog struct {
 	// fixed
 	every time.Duration
-	loops []loop
+	loops []Loop
 	log   *slog.Logger
 	feed  func()
 
@@ -101,10 +99,10 @@ type watchdog struct {
 	back []atomic.Bool
 }
 
-func newWatchdog(every time.Duration, loops []loop, log *slog.Logger, feed func()) *watchdog {
+func newWatchdog(every time.Duration, loops []Loop, log *slog.Logger, feed func()) *watchdog {
 	d := &watchdog{every: every, loops: loops, log: log, feed: feed, back: make([]atomic.Bool, len(loops)), refused: make([]bool, len(loops))}
 	for _, l := range loops {
-		d.patience = append(d.patience, l.patience)
+		d.patience = append(d.patience, l.Patience)
 	}
 	return d
 }
@@ -123,17 +121,17 @@ func (d *watchdog) look() {
 		d.refused[i] = !d.ask(i)
 	}
 	for _, i := range stuck {
-		d.log.Error(logStuck, "loop", d.loops[i].name, "looks", d.patience[i], "every", d.every, "do", "the watchdog is not fed any more; the service manager ends and starts the service")
+		d.log.Error(logStuck, "loop", d.loops[i].Name, "looks", d.patience[i], "every", d.every, "do", "the watchdog is not fed any more; the service manager ends and starts the service")
 	}
 	for _, i := range loose {
-		d.log.Warn(logLoose, "loop", d.loops[i].name)
+		d.log.Warn(logLoose, "loop", d.loops[i].Name)
 	}
 	if feed {
 		d.feed()
 	}
 }
 
-func (d *watchdog) ask(i int) bool { return d.loops[i].call(func() { d.back[i].Store(true) }) }
+func (d *watchdog) ask(i int) bool { return d.loops[i].Call(func() { d.back[i].Store(true) }) }
 
 // Run looks until ctx ends.
 func (d *watchdog) Run(ctx context.Context) {
@@ -149,48 +147,3 @@ func (d *watchdog) Run(ctx context.Context) {
 		}
 	}
 }
-
-// Patience: two looks, and at least this. A button looks round every 250 ms. The keepers of the card may be busy with a sound
-// system that does not answer: three seconds to open, one to close, and five between two attempts (package audio).
-const (
-	loopPatience = time.Second
-	cardPatience = 12 * time.Second
-)
-
-// watchedLoops are the loops of this device. A source of presses that has no loop of its own (standard input, where a read waits
-// for a person) is not watched.
-func (d *Device) watchedLoops(every time.Duration) []loop {
-	looks := func(patience time.Duration) int { return max(2, int((patience+every-1)/every)) }
-	most, card := looks(loopPatience), looks(cardPatience)
-	loops := []loop{{"coordinator", d.coordinator.Call, most}, {"playback", d.callKeeper("speaker"), card}, {"capture", d.callKeeper("microphone"), card}}
-	for _, b := range d.buttons {
-		if c, ok := b.(interface{ Call(f func()) bool }); ok {
-			loops = append(loops, loop{"button " + b.String(), c.Call, most})
-		}
-	}
-	for _, id := range d.voices.ids {
-		if c, ok := d.voices.of[id].(interface{ Call(f func()) bool }); ok {
-			loops = append(loops, loop{"voice " + string(id), c.Call, most})
-		}
-	}
-	if d.room != nil {
-		loops = append(loops, loop{"room", d.room.Call, most})
-	}
-	if d.bus != nil {
-		loops = append(loops, loop{"mqtt", d.bus.Call, most})
-	}
-	return loops
-}
-
-// callKeeper is Call of the keeper that there is by then.
-func (d *Device) callKeeper(what string) func(func()) bool {
-	return func(f func()) bool {
-		if c, ok := d.card.(interface{ Spent() bool }); ok && c.Spent() {
-			return false
-		}
-		keeper := d.keepers.of(what).Load()
-		return keeper != nil && keeper.Call(f)
-	}
-}
-
-var _ interface{ Call(func()) bool } = (*gpio.Button)(nil)

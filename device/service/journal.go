@@ -1,4 +1,6 @@
-package device
+// Package service is what a service manager and an appliance have to do with each other: what it is told (sd_notify), the watchdog
+// that is fed while every loop goes round, and a log for which nobody waits.
+package service
 
 import (
 	"context"
@@ -10,6 +12,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"conch/device/config"
 )
 
 // The log has one rule besides what stands in it: nobody waits for it. A journal that is being rotated, a pipe whose reader
@@ -213,4 +217,30 @@ func (p prefixed) Write(line []byte) (int, error) {
 		return 0, err
 	}
 	return len(line), nil
+}
+
+// LiveLogger logs to w as the configuration wants it: one event a line, the event's name under "event". Its level can be
+// turned.
+func LiveLogger(c config.Log, w io.Writer) (*slog.Logger, *slog.LevelVar) {
+	level := new(slog.LevelVar)
+	level.Set(c.Slog())
+	o := &slog.HandlerOptions{Level: level, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+		if len(groups) == 0 && a.Key == slog.MessageKey {
+			a.Key = "event"
+		}
+		return a
+	}}
+	if s, ok := w.(*Spill); ok && s.journal {
+		return slog.New(newJournalHandler(w, c.Format == "json", *o)), level
+	}
+	if c.Format == "json" {
+		return slog.New(slog.NewJSONHandler(w, o)), level
+	}
+	return slog.New(slog.NewTextHandler(w, o)), level
+}
+
+// NewLogger is a LiveLogger whose level stays.
+func NewLogger(c config.Log, w io.Writer) *slog.Logger {
+	log, _ := LiveLogger(c, w)
+	return log
 }
