@@ -231,4 +231,3 @@ func (c *Coordinator) Audio(ctx context.Context, id turn.ID, pcm []int16) int {
 	}
 	return n
 }
-

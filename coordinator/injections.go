@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -19,25 +20,28 @@ func (c *Coordinator) Inject(prompt string, p Priority, key string, ttl time.Dur
 	return c.offer(injection{Injection: Injection{Prompt: prompt, Key: key, Priority: p, TTL: ttl}})
 }
 
-// InjectWhile is Inject for somebody who waits for it. When ctx ends it is taken back: what waits expires. What is being said
+// Sound makes what is said without the session (24 kHz), when its time has come. An error leaves it unsaid.
+type Sound func(ctx context.Context) ([]int16, error)
+
+// InjectWhile is Inject for somebody who waits for it. Prompt is what the model is told, text what the local voice says in its
+// place. When ctx ends it is taken back: what waits expires. What is being said
 // is said to its end, as nothing but a gesture cuts a sentence, but once it is interrupted it is not offered again.
-func (c *Coordinator) InjectWhile(ctx context.Context, prompt string, p Priority, key string, ttl time.Duration) <-chan Outcome {
-	done := c.offer(injection{Injection: Injection{Prompt: prompt, Key: key, Priority: p, TTL: ttl}, left: ctx.Done()})
+func (c *Coordinator) InjectWhile(ctx context.Context, prompt, text string, p Priority, key string, ttl time.Duration) <-chan Outcome {
+	done := c.offer(injection{Injection: Injection{Prompt: prompt, Key: key, Priority: p, TTL: ttl}, text: text, left: ctx.Done()})
 	c.withdrawAfter(ctx, done)
 	return done
 }
 
-// InjectLocal is Inject for what the device itself has to say: the local voice speaks it, whether the session is there or not.
-// It waits like PriorityNormal.
-func (c *Coordinator) InjectLocal(prompt, key string, ttl time.Duration) <-chan Outcome {
-	return c.offer(injection{Injection: Injection{Prompt: prompt, Key: key, TTL: ttl, Local: true}})
+// InjectLocal is Inject for what the device itself has to say, whether the session is there or not. It waits like PriorityNormal.
+func (c *Coordinator) InjectLocal(sound Sound, key string, ttl time.Duration) <-chan Outcome {
+	return c.offer(injection{Injection: Injection{Key: key, TTL: ttl, Local: true}, sound: sound})
 }
 
 // InjectSound is InjectLocal for what is a sound already (24 kHz): a code as tones, a sentence put together from clips. A press
 // ends it for good, like everything else; it is not offered again. When ctx ends it is taken back: what waits expires, what
 // sounds is cut, and nothing else is.
 func (c *Coordinator) InjectSound(ctx context.Context, pcm []int16, key string, ttl time.Duration) <-chan Outcome {
-	done := c.offer(injection{Injection: Injection{Key: key, TTL: ttl, Local: true, Once: true}, sound: pcm, left: ctx.Done()})
+	done := c.offer(injection{Injection: Injection{Key: key, TTL: ttl, Local: true, Once: true}, sound: func(context.Context) ([]int16, error) { return pcm, nil }, left: ctx.Done()})
 	c.withdrawAfter(ctx, done)
 	return done
 }
@@ -57,8 +61,9 @@ func (c *Coordinator) withdrawAfter(ctx context.Context, done chan Outcome) {
 // injection is an entry of the inbox.
 type injection struct {
 	Injection
-	done  chan Outcome    // of one place, so that telling never waits
-	sound []int16         // what is said; nil: what the local voice makes of the prompt
+	done  chan Outcome // of one place, so that telling never waits
+	sound Sound        // what is said without the session; nil: what the local voice makes of the text, or else of the prompt
+	text  string
 	left  <-chan struct{} // closed when nobody wants it any more; nil: never
 }
 
@@ -171,16 +176,20 @@ func (r *runner) turnEnded(id turn.ID, why turn.Reason) {
 
 // speakLocally says an injection without the session. A press drops it like everything else.
 func (r *runner) speakLocally(d Delivery) {
-	src, sound := r.open(SourceWords), r.injections.waiting[d.ID].sound
+	src, in := r.open(SourceWords), r.injections.waiting[d.ID]
 	r.injections.local = src
 	r.spawn(func() {
 		ctx, cancel := context.WithTimeout(r.ctx, r.c.o.ToolDeadline)
 		defer cancel()
-		pcm := sound
-		err := guard(func() (err error) {
-			if pcm == nil {
-				pcm, err = r.c.o.LocalVoice.Speak(ctx, d.Prompt)
+		sound := in.sound
+		if sound == nil {
+			sound = func(ctx context.Context) ([]int16, error) {
+				return r.c.o.LocalVoice.Speak(ctx, cmp.Or(in.text, d.Prompt))
 			}
+		}
+		var pcm []int16
+		err := guard(func() (err error) {
+			pcm, err = sound(ctx)
 			return err
 		})
 		how := OutcomeFailed

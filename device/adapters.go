@@ -2,7 +2,6 @@ package device
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"conch/audio"
@@ -11,7 +10,6 @@ import (
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator"
 	"conch/coordinator/turn"
-	"conch/device/condition"
 )
 
 // The ports of the coordinator, made of the drivers. Nothing is decided here.
@@ -91,23 +89,9 @@ func wordsText(w turn.Words) string { return clips.Text(string(w)) }
 // earcon maps the machine's cues to the shipped sounds.
 func earcon(c turn.Cue) []int16 { return cue.Samples(c.String()) }
 
-// localVoice says an injected text while there is no session: with the synthesizer of this machine, where there is one.
-type localVoice struct {
-	mouth   rehearsal.Mouth
-	holds   func(condition.Code) bool
-	pairing *pairer
-}
+// localVoice says a text without the session, with the synthesizer of this machine, where there is one.
+type localVoice struct{ rehearsal.Mouth }
 
 func (v localVoice) Speak(ctx context.Context, text string) ([]int16, error) {
-	if text == pairingMark {
-		return v.pairing.sound(ctx, v.mouth)
-	}
-	if text, ok := strings.CutPrefix(text, clipped); ok { // needs nothing installed
-		clip, code, _ := strings.Cut(text, " ")
-		if !v.holds(condition.Code(code)) {
-			return nil, errMended
-		}
-		return clips.Samples(clip)
-	}
-	return v.mouth.Say(ctx, "", strings.TrimPrefix(text, announcement))
+	return v.Say(ctx, "", text)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	clips "conch/audio/words"
 	"conch/coordinator"
 	"conch/coordinator/turn"
 	"conch/device/condition"
@@ -17,9 +18,6 @@ const (
 	aloudTick = time.Second
 	aloudTTL  = 5 * time.Minute // what cannot be said by then waits for another look
 )
-
-// clipped marks a text for the local voice that is the name of a clip and, behind a space, the condition it speaks of.
-const clipped = "\x00clip:"
 
 // errMended ends a sentence that has waited for its gap until nothing was wrong any more.
 var errMended = errors.New("what it was to say is no longer so")
@@ -54,13 +52,23 @@ func (d *Device) aloud(ctx context.Context) error {
 			continue
 		}
 		select {
-		case how := <-d.coordinator.InjectLocal(clipped+clip+" "+string(code), "condition."+string(code), aloudTTL):
+		case how := <-d.coordinator.InjectLocal(d.clipOf(code, clip), "condition."+string(code), aloudTTL):
 			ok := how == coordinator.OutcomeDelivered || how == coordinator.OutcomeInterrupted
 			d.log.Info(logAloud, "clip", clip, "code", code, "outcome", how.String())
 			c.Said(d.now(), clip, code, ok)
 		case <-ctx.Done():
 			return nil
 		}
+	}
+}
+
+// clipOf is the clip of a condition, if that holds when its time has come; it needs nothing installed.
+func (d *Device) clipOf(code condition.Code, clip string) coordinator.Sound {
+	return func(context.Context) ([]int16, error) {
+		if !d.conds.Holds(code) {
+			return nil, errMended
+		}
+		return clips.Samples(clip)
 	}
 }
 

@@ -62,6 +62,7 @@ type Device struct {
 	opts        Options
 	store       *state.Store // nil when the state directory cannot be used
 	conds       *condition.Book
+	mouth       rehearsal.Mouth // speaks without the session
 	speaker     *audio.Speaker
 	mic         *audio.Mic
 	card        audio.Card

@@ -34,7 +34,7 @@ type pairer struct {
 	cannot  error
 	id      mqtt.Identity
 	find    Finder
-	facts   chan any
+	facts   chan wayFact
 	again   chan struct{} // closed once everything has been said: the device begins anew
 	ended   chan struct{} // closed when run has returned: nobody answers any more
 
@@ -75,10 +75,10 @@ type attempt struct {
 	meeting      *meeting        // at a foreign broker
 }
 
-// Facts for the driver alone.
+// Facts for the driver alone, which the machine never gets.
 type (
 	pairingAsked struct { // a fact whose attempt somebody wants to follow
-		fact any
+		fact wayFact
 		run  chan<- int
 	}
 	pairingOpened struct {
@@ -91,6 +91,11 @@ type (
 	pairingAmid  struct{ presses uint64 } // held for 5 s, and somebody spoke; presses so far
 )
 
+func (pairingAsked) wayFact()  {}
+func (pairingOpened) wayFact() {}
+func (pairingWrong) wayFact()  {}
+func (pairingAmid) wayFact()   {}
+
 // maxFacts waiting: a window has a dozen, looking one a second, and a finger is slower than either.
 const maxFacts = 256
 
@@ -102,7 +107,7 @@ const (
 
 func (d *Device) wirePairing() {
 	p := d.pairing
-	p.d, p.facts, p.again, p.ended = d, make(chan any, maxFacts), make(chan struct{}), make(chan struct{})
+	p.d, p.facts, p.again, p.ended = d, make(chan wayFact, maxFacts), make(chan struct{}), make(chan struct{})
 	p.window = make(chan struct{}, 1)
 	p.attempts, p.watchers = map[int]*attempt{}, map[chan control.PairingLine]bool{}
 	p.line = control.PairingLine{At: time.Now(), State: control.PairingIdle, Text: pairingText(control.PairingLine{State: control.PairingIdle})}
@@ -137,7 +142,7 @@ func (p *pairer) keepMembers(ctx context.Context) error {
 }
 
 // post hands a fact to run. It never waits: whoever has much to tell waits itself (tell).
-func (p *pairer) post(fact any) bool {
+func (p *pairer) post(fact wayFact) bool {
 	select {
 	case p.facts <- fact:
 		return true
@@ -166,7 +171,7 @@ func (p *pairer) step(at string) {
 }
 
 // tell hands a fact to run, from a worker.
-func (p *pairer) tell(ctx context.Context, fact any) {
+func (p *pairer) tell(ctx context.Context, fact wayFact) {
 	select {
 	case p.facts <- fact:
 	case <-ctx.Done():
@@ -221,7 +226,7 @@ func (p *pairer) run(ctx context.Context) error {
 }
 
 // take steps and carries out.
-func (p *pairer) take(ctx context.Context, fact any) {
+func (p *pairer) take(ctx context.Context, fact wayFact) {
 	if p.ending.Load() {
 		switch fact.(type) { // of what is over anyway
 		case wayHeld, wayHeldLong, wayPair, wayJoin, wayLeave, waySeen, wayTick:
@@ -276,7 +281,7 @@ func (p *pairer) take(ctx context.Context, fact any) {
 	}
 }
 
-func (p *pairer) carryOut(ctx context.Context, order any) {
+func (p *pairer) carryOut(ctx context.Context, order wayOrder) {
 	switch o := order.(type) {
 	case doLook:
 		a := p.attempt(ctx, o.Run)

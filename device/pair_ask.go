@@ -33,7 +33,7 @@ func (p *pairer) able() error {
 }
 
 // ask hands a fact to run and says which attempt it began; lines are from before it.
-func (p *pairer) ask(ctx context.Context, fact any) (run int, err error) {
+func (p *pairer) ask(ctx context.Context, fact wayFact) (run int, err error) {
 	began := make(chan int, 1)
 	if !p.post(pairingAsked{fact, began}) {
 		return 0, errors.New("pairing: too much waits")
@@ -56,7 +56,7 @@ func (p *pairer) windowAt() []string {
 }
 
 // follow gives the first line of an attempt that done wants, or its end.
-func (p *pairer) follow(ctx context.Context, fact any, done func(control.PairingLine) bool) (control.PairingLine, error) {
+func (p *pairer) follow(ctx context.Context, fact wayFact, done func(control.PairingLine) bool) (control.PairingLine, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	lines := p.watch(ctx)

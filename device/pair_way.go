@@ -70,6 +70,9 @@ type wayWindow struct {
 	Addresses []string
 }
 
+// wayFact is a fact.
+type wayFact interface{ wayFact() }
+
 // Facts. Run names the attempt that they speak of, where it is one.
 type (
 	wayHeld     struct{ At time.Duration } // the button, for 5 s, and nobody spoke
@@ -132,6 +135,26 @@ type (
 	}
 )
 
+func (wayHeld) wayFact()      {}
+func (wayUnable) wayFact()    {}
+func (wayHeldLong) wayFact()  {}
+func (wayPress) wayFact()     {}
+func (wayCancel) wayFact()    {}
+func (wayTick) wayFact()      {}
+func (wayPair) wayFact()      {}
+func (wayLeave) wayFact()     {}
+func (wayOut) wayFact()       {}
+func (wayJoin) wayFact()      {}
+func (waySeen) wayFact()      {}
+func (wayShut) wayFact()      {}
+func (wayFounded) wayFact()   {}
+func (wayAdmitted) wayFact()  {}
+func (wayHeard) wayFact()     {}
+func (wayDeaf) wayFact()      {}
+func (wayJoined) wayFact()    {}
+func (wayNotJoined) wayFact() {}
+func (wayGone) wayFact()      {}
+
 // wayPeer is the other device of a pairing.
 type wayPeer struct {
 	Device round.DeviceID
@@ -139,6 +162,9 @@ type wayPeer struct {
 	Room   string
 	Called string // this device in it
 }
+
+// wayOrder is an order.
+type wayOrder interface{ wayOrder() }
 
 // Orders. Those that begin something name its attempt; stop ends all of an attempt's.
 type (
@@ -160,8 +186,19 @@ type (
 	doRestart struct{} // when what is being said has sounded
 )
 
+func (doLook) wayOrder()    {}
+func (doOpen) wayOrder()    {}
+func (doListen) wayOrder()  {}
+func (doTry) wayOrder()     {}
+func (doShut) wayOrder()    {}
+func (doUnlook) wayOrder()  {}
+func (doStop) wayOrder()    {}
+func (doLeave) wayOrder()   {}
+func (doSay) wayOrder()     {}
+func (doRestart) wayOrder() {}
+
 // step takes one fact.
-func (w way) step(fact any) (way, []any) {
+func (w way) step(fact wayFact) (way, []wayOrder) {
 	s := wayStep{way: w}
 	switch f := fact.(type) {
 	case wayHeld:
@@ -217,10 +254,10 @@ func (w way) step(fact any) (way, []any) {
 // wayStep is one step under way.
 type wayStep struct {
 	way
-	orders []any
+	orders []wayOrder
 }
 
-func (s *wayStep) do(o any) { s.orders = append(s.orders, o) }
+func (s *wayStep) do(o wayOrder) { s.orders = append(s.orders, o) }
 
 func (s *wayStep) become(state control.PairingState) { s.state = state }
 

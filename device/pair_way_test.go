@@ -16,7 +16,7 @@ import (
 const sec = time.Second
 
 // told is an order in a word or two.
-func told(order any) string {
+func told(order wayOrder) string {
 	switch o := order.(type) {
 	case doTry:
 		return fmt.Sprintf("try %s at %s", o.Code, o.Target.Device)
@@ -40,8 +40,8 @@ type wayWalk struct {
 	out []string
 }
 
-func (w *wayWalk) step(fact any) {
-	var orders []any
+func (w *wayWalk) step(fact wayFact) {
+	var orders []wayOrder
 	w.way, orders = w.way.step(fact)
 	for _, o := range orders {
 		w.out = append(w.out, told(o))
@@ -67,78 +67,78 @@ func TestWay(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		paired bool
-		facts  []any
+		facts  []wayFact
 		want   string
 		state  control.PairingState
 	}{
-		{"nobody pairs: one opens", false, []any{wayHeld{0}, seen(750, 1, ""), wayTick{at(1500)}}, "look, open", control.PairingOpen},
-		{"in a room one opens at once", true, []any{wayHeld{0}}, "open", control.PairingOpen},
+		{"nobody pairs: one opens", false, []wayFact{wayHeld{0}, seen(750, 1, ""), wayTick{at(1500)}}, "look, open", control.PairingOpen},
+		{"in a room one opens at once", true, []wayFact{wayHeld{0}}, "open", control.PairingOpen},
 		{"one window: listen, once there was time for a second one to be seen", false,
-			[]any{wayHeld{0}, seen(100, 1, "C"), wayTick{at(750)}}, "look, say listening, listen", control.PairingListening},
-		{"two windows: said, and nothing else", false, []any{wayHeld{0}, seen(700, 1, "CD"), wayTick{at(1500)}, seen(1600, 1, "CD")}, "look, stop, say failed two_windows", control.PairingFailed},
-		{"two of which one gives way in time", false, []any{wayHeld{0}, seen(700, 1, "Cd"), seen(1400, 1, "C")}, "look, say listening, listen", control.PairingListening},
-		{"the code comes, and is right", false, []any{wayHeld{0}, seen(800, 1, "C"), wayHeard{at(9000), 1, "123456"}, wayJoined{at(9500), 1, peer}},
+			[]wayFact{wayHeld{0}, seen(100, 1, "C"), wayTick{at(750)}}, "look, say listening, listen", control.PairingListening},
+		{"two windows: said, and nothing else", false, []wayFact{wayHeld{0}, seen(700, 1, "CD"), wayTick{at(1500)}, seen(1600, 1, "CD")}, "look, stop, say failed two_windows", control.PairingFailed},
+		{"two of which one gives way in time", false, []wayFact{wayHeld{0}, seen(700, 1, "Cd"), seen(1400, 1, "C")}, "look, say listening, listen", control.PairingListening},
+		{"the code comes, and is right", false, []wayFact{wayHeld{0}, seen(800, 1, "C"), wayHeard{at(9000), 1, "123456"}, wayJoined{at(9500), 1, peer}},
 			"look, say listening, listen, try 123456 at c, stop, say paired bedroom, restart", control.PairingPaired},
-		{"heard amiss once and again, then right", false, []any{wayHeld{0}, seen(800, 1, "C"),
+		{"heard amiss once and again, then right", false, []wayFact{wayHeld{0}, seen(800, 1, "C"),
 			wayHeard{at(9000), 1, "1"}, wayNotJoined{at(9100), 1, control.WhyWrongCode}, wayHeard{at(19000), 1, "2"}, wayNotJoined{at(19100), 1, control.WhyWrongCode},
 			wayHeard{at(29000), 1, "3"}, wayJoined{at(29100), 1, peer}},
 			"look, say listening, listen, try 1 at c, listen, try 2 at c, listen, try 3 at c, stop, say paired bedroom, restart", control.PairingPaired},
-		{"three times amiss", false, []any{wayHeld{0}, seen(800, 1, "C"),
+		{"three times amiss", false, []wayFact{wayHeld{0}, seen(800, 1, "C"),
 			wayHeard{at(9000), 1, "1"}, wayNotJoined{at(9100), 1, control.WhyWrongCode}, wayHeard{at(19000), 1, "2"}, wayNotJoined{at(19100), 1, control.WhyWrongCode},
 			wayHeard{at(29000), 1, "3"}, wayNotJoined{at(29100), 1, control.WhyWrongCode}},
 			"look, say listening, listen, try 1 at c, listen, try 2 at c, listen, try 3 at c, stop, say failed wrong_code", control.PairingFailed},
-		{"a minute without a code", false, []any{wayHeld{0}, seen(800, 1, "C"), wayTick{at(60000)}, wayTick{at(60800)}},
+		{"a minute without a code", false, []wayFact{wayHeld{0}, seen(800, 1, "C"), wayTick{at(60000)}, wayTick{at(60800)}},
 			"look, say listening, listen, stop, say failed not_heard", control.PairingFailed},
-		{"no microphone", false, []any{wayHeld{0}, seen(800, 1, "C"), wayDeaf{at(3000), 1, control.WhyDeaf}}, "look, say listening, listen, stop, say failed deaf", control.PairingFailed},
+		{"no microphone", false, []wayFact{wayHeld{0}, seen(800, 1, "C"), wayDeaf{at(3000), 1, control.WhyDeaf}}, "look, say listening, listen, stop, say failed deaf", control.PairingFailed},
 		{"whom it listened to gives way: the code is of the one that is left", false,
-			[]any{wayHeld{0}, seen(800, 1, "c"), seen(2000, 1, "cD"), seen(4000, 1, "D"), wayHeard{at(9000), 1, "1"}},
+			[]wayFact{wayHeld{0}, seen(800, 1, "c"), seen(2000, 1, "cD"), seen(4000, 1, "D"), wayHeard{at(9000), 1, "1"}},
 			"look, say listening, listen, try 1 at d", control.PairingJoining},
-		{"typed", false, []any{wayJoin{0, "123456", wayWindow{Addresses: []string{"x:1"}}}, wayJoined{at(100), 1, peer}},
+		{"typed", false, []wayFact{wayJoin{0, "123456", wayWindow{Addresses: []string{"x:1"}}}, wayJoined{at(100), 1, peer}},
 			"unlook, try 123456 at , stop, say paired bedroom, restart", control.PairingPaired},
-		{"typed wrong is over at once", false, []any{wayJoin{0, "123456", wayWindow{Addresses: []string{"x:1"}}}, wayNotJoined{at(100), 1, control.WhyWrongCode}},
+		{"typed wrong is over at once", false, []wayFact{wayJoin{0, "123456", wayWindow{Addresses: []string{"x:1"}}}, wayNotJoined{at(100), 1, control.WhyWrongCode}},
 			"unlook, try 123456 at , stop, say failed wrong_code", control.PairingFailed},
-		{"typed, and looked for", false, []any{wayJoin{At: 0, Code: "123456"}, seen(300, 1, "C"), wayTick{at(750)}}, "look, unlook, try 123456 at c", control.PairingJoining},
-		{"typed, and nobody there: it opens no window", false, []any{wayJoin{At: 0, Code: "123456"}, seen(700, 1, ""), wayTick{at(1500)}, wayTick{at(6000)}}, "look, stop, say failed nobody", control.PairingFailed},
-		{"to be heard, from a host that was named", false, []any{wayJoin{0, "", wayWindow{Addresses: []string{"x:1"}}}}, "say listening, listen", control.PairingListening},
-		{"the first one admitted: both begin anew", false, []any{wayPair{0}, wayFounded{at(500), 1}, wayAdmitted{at(900), 1, peer}}, "open, stop, say paired bedroom, restart", control.PairingPaired},
-		{"one more in a room: nobody begins anew", true, []any{wayPair{0}, wayAdmitted{at(900), 1, peer}}, "open, stop, say paired bedroom", control.PairingPaired},
-		{"the window's time is over", true, []any{wayPair{0}, wayShut{at(120000), 1, control.WhyExpired}}, "open, stop, say failed expired", control.PairingFailed},
-		{"asked to open twice: it is the same window", true, []any{wayPair{0}, wayPair{at(10)}}, "open", control.PairingOpen},
-		{"the host is not there", true, []any{wayHeld{0}, wayShut{at(10), 1, control.WhyHost}}, "open, stop, say failed host", control.PairingFailed},
-		{"a press while it looks", false, []any{wayHeld{0}, wayPress{at(500)}, seen(800, 1, "C")}, "look, stop", control.PairingCancelled},
-		{"a press while its window is open", true, []any{wayHeld{0}, wayPress{at(500)}, wayShut{at(510), 1, control.WhyClosed}}, "open, stop", control.PairingCancelled},
-		{"a press while it listens", false, []any{wayHeld{0}, seen(800, 1, "C"), wayPress{at(3000)}, wayHeard{at(3001), 1, "1"}}, "look, say listening, listen, stop", control.PairingCancelled},
-		{"a press while the code is tried, and it was in time", false, []any{wayHeld{0}, seen(800, 1, "C"), wayHeard{at(3000), 1, "1"}, wayPress{at(3100)}, wayNotJoined{at(3200), 1, control.WhyClosed}},
+		{"typed, and looked for", false, []wayFact{wayJoin{At: 0, Code: "123456"}, seen(300, 1, "C"), wayTick{at(750)}}, "look, unlook, try 123456 at c", control.PairingJoining},
+		{"typed, and nobody there: it opens no window", false, []wayFact{wayJoin{At: 0, Code: "123456"}, seen(700, 1, ""), wayTick{at(1500)}, wayTick{at(6000)}}, "look, stop, say failed nobody", control.PairingFailed},
+		{"to be heard, from a host that was named", false, []wayFact{wayJoin{0, "", wayWindow{Addresses: []string{"x:1"}}}}, "say listening, listen", control.PairingListening},
+		{"the first one admitted: both begin anew", false, []wayFact{wayPair{0}, wayFounded{at(500), 1}, wayAdmitted{at(900), 1, peer}}, "open, stop, say paired bedroom, restart", control.PairingPaired},
+		{"one more in a room: nobody begins anew", true, []wayFact{wayPair{0}, wayAdmitted{at(900), 1, peer}}, "open, stop, say paired bedroom", control.PairingPaired},
+		{"the window's time is over", true, []wayFact{wayPair{0}, wayShut{at(120000), 1, control.WhyExpired}}, "open, stop, say failed expired", control.PairingFailed},
+		{"asked to open twice: it is the same window", true, []wayFact{wayPair{0}, wayPair{at(10)}}, "open", control.PairingOpen},
+		{"the host is not there", true, []wayFact{wayHeld{0}, wayShut{at(10), 1, control.WhyHost}}, "open, stop, say failed host", control.PairingFailed},
+		{"a press while it looks", false, []wayFact{wayHeld{0}, wayPress{at(500)}, seen(800, 1, "C")}, "look, stop", control.PairingCancelled},
+		{"a press while its window is open", true, []wayFact{wayHeld{0}, wayPress{at(500)}, wayShut{at(510), 1, control.WhyClosed}}, "open, stop", control.PairingCancelled},
+		{"a press while it listens", false, []wayFact{wayHeld{0}, seen(800, 1, "C"), wayPress{at(3000)}, wayHeard{at(3001), 1, "1"}}, "look, say listening, listen, stop", control.PairingCancelled},
+		{"a press while the code is tried, and it was in time", false, []wayFact{wayHeld{0}, seen(800, 1, "C"), wayHeard{at(3000), 1, "1"}, wayPress{at(3100)}, wayNotJoined{at(3200), 1, control.WhyClosed}},
 			"look, say listening, listen, try 1 at c, stop", control.PairingCancelled},
 		{"a press while the code is tried, and it was too late: what is on disk counts", false,
-			[]any{wayHeld{0}, seen(800, 1, "C"), wayHeard{at(3000), 1, "1"}, wayPress{at(3100)}, wayJoined{at(3200), 1, peer}},
+			[]wayFact{wayHeld{0}, seen(800, 1, "C"), wayHeard{at(3000), 1, "1"}, wayPress{at(3100)}, wayJoined{at(3200), 1, peer}},
 			"look, say listening, listen, try 1 at c, stop, say paired bedroom, restart", control.PairingPaired},
 		{"a press after the first one was let in: a host begins anew, whatever came of it", false,
-			[]any{wayPair{0}, wayFounded{at(500), 1}, wayPress{at(600)}, wayShut{at(700), 1, control.WhyClosed}}, "open, stop, restart", control.PairingCancelled},
+			[]wayFact{wayPair{0}, wayFounded{at(500), 1}, wayPress{at(600)}, wayShut{at(700), 1, control.WhyClosed}}, "open, stop, restart", control.PairingCancelled},
 		{"and where it has come of it, it is said", false,
-			[]any{wayPair{0}, wayFounded{at(500), 1}, wayPress{at(600)}, wayAdmitted{at(700), 1, peer}}, "open, stop, say paired bedroom, restart", control.PairingPaired},
-		{"let in and not heard of since", false, []any{wayPair{0}, wayFounded{at(500), 1}, wayShut{at(15000), 1, control.WhyUnsure}},
+			[]wayFact{wayPair{0}, wayFounded{at(500), 1}, wayPress{at(600)}, wayAdmitted{at(700), 1, peer}}, "open, stop, say paired bedroom, restart", control.PairingPaired},
+		{"let in and not heard of since", false, []wayFact{wayPair{0}, wayFounded{at(500), 1}, wayShut{at(15000), 1, control.WhyUnsure}},
 			"open, stop, say failed unsure, restart", control.PairingFailed},
-		{"a press while nothing is paired", true, []any{wayPress{0}}, "", ""},
-		{"held for ten seconds: leave", true, []any{wayHeldLong{0}, wayGone{At: at(10), Room: "home"}}, "leave, say left, restart", control.PairingLeft},
-		{"held for ten seconds in no room: nothing", false, []any{wayHeldLong{0}}, "", ""},
-		{"leaving that the disk does not take", true, []any{wayLeave{0}, wayGone{At: at(10), Why: control.WhyDisk}}, "leave, say failed disk", control.PairingFailed},
-		{"removed while its window is open", true, []any{wayPair{0}, wayOut{at(100)}, wayShut{at(110), 1, control.WhyClosed}}, "open, stop, say removed, restart", control.PairingRemoved},
-		{"what a room's device joins is refused elsewhere", true, []any{wayJoin{0, "123456", wayWindow{Addresses: []string{"x:1"}}}}, "", ""},
+		{"a press while nothing is paired", true, []wayFact{wayPress{0}}, "", ""},
+		{"held for ten seconds: leave", true, []wayFact{wayHeldLong{0}, wayGone{At: at(10), Room: "home"}}, "leave, say left, restart", control.PairingLeft},
+		{"held for ten seconds in no room: nothing", false, []wayFact{wayHeldLong{0}}, "", ""},
+		{"leaving that the disk does not take", true, []wayFact{wayLeave{0}, wayGone{At: at(10), Why: control.WhyDisk}}, "leave, say failed disk", control.PairingFailed},
+		{"removed while its window is open", true, []wayFact{wayPair{0}, wayOut{at(100)}, wayShut{at(110), 1, control.WhyClosed}}, "open, stop, say removed, restart", control.PairingRemoved},
+		{"what a room's device joins is refused elsewhere", true, []wayFact{wayJoin{0, "123456", wayWindow{Addresses: []string{"x:1"}}}}, "", ""},
 
 		// Held at the same moment, and one after the other.
 		{"of two held at once, the lower id keeps its window", false, // this device is m
-			[]any{wayHeld{0}, seen(700, 1, ""), wayTick{at(1500)}, seen(1600, 1, "p")}, "look, open", control.PairingOpen},
+			[]wayFact{wayHeld{0}, seen(700, 1, ""), wayTick{at(1500)}, seen(1600, 1, "p")}, "look, open", control.PairingOpen},
 		{"and the higher one gives way", false,
-			[]any{wayHeld{0}, seen(700, 1, ""), wayTick{at(1500)}, seen(1600, 1, "c")}, "look, open, shut, say listening, listen", control.PairingListening},
+			[]wayFact{wayHeld{0}, seen(700, 1, ""), wayTick{at(1500)}, seen(1600, 1, "c")}, "look, open, shut, say listening, listen", control.PairingListening},
 		{"one in no room gives way to a room", false,
-			[]any{wayHeld{0}, wayTick{at(1500)}, seen(1600, 1, "P")}, "look, open, shut, say listening, listen", control.PairingListening},
-		{"one in a room gives way to nobody", true, []any{wayHeld{0}, seen(1600, 1, "C")}, "open", control.PairingOpen},
-		{"nor does a window that was asked for by name", false, []any{wayPair{0}, seen(1600, 1, "C")}, "open", control.PairingOpen},
+			[]wayFact{wayHeld{0}, wayTick{at(1500)}, seen(1600, 1, "P")}, "look, open, shut, say listening, listen", control.PairingListening},
+		{"one in a room gives way to nobody", true, []wayFact{wayHeld{0}, seen(1600, 1, "C")}, "open", control.PairingOpen},
+		{"nor does a window that was asked for by name", false, []wayFact{wayPair{0}, seen(1600, 1, "C")}, "open", control.PairingOpen},
 		{"two to give way to: the lower of them will, too", false,
-			[]any{wayHeld{0}, wayTick{at(1500)}, seen(1600, 1, "ab"), seen(3000, 1, "a")}, "look, open, shut, say listening, listen", control.PairingListening},
-		{"who has let somebody in gives way no more", false, []any{wayHeld{0}, wayTick{at(1500)}, wayFounded{at(1550), 1}, seen(1600, 1, "c")}, "look, open", control.PairingOpen},
-		{"what is told of an earlier attempt is void", true, []any{wayHeld{0}, wayPress{at(10)}, wayHeld{at(6000)}, wayShut{at(6001), 1, control.WhyClosed}, waySeen{at(6002), 1, windowsOf("c")}},
+			[]wayFact{wayHeld{0}, wayTick{at(1500)}, seen(1600, 1, "ab"), seen(3000, 1, "a")}, "look, open, shut, say listening, listen", control.PairingListening},
+		{"who has let somebody in gives way no more", false, []wayFact{wayHeld{0}, wayTick{at(1500)}, wayFounded{at(1550), 1}, seen(1600, 1, "c")}, "look, open", control.PairingOpen},
+		{"what is told of an earlier attempt is void", true, []wayFact{wayHeld{0}, wayPress{at(10)}, wayHeld{at(6000)}, wayShut{at(6001), 1, control.WhyClosed}, waySeen{at(6002), 1, windowsOf("c")}},
 			"open, stop, open", control.PairingOpen},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -182,8 +182,8 @@ func (c *crowd) run(until time.Duration, lag time.Duration) {
 	}
 }
 
-func (c *crowd) step(d *crowdOne, fact any) {
-	var orders []any
+func (c *crowd) step(d *crowdOne, fact wayFact) {
+	var orders []wayOrder
 	d.way, orders = d.way.step(fact)
 	for _, o := range orders {
 		switch o.(type) {
@@ -264,7 +264,7 @@ func TestWayOfManyAtOnce(t *testing.T) {
 // The machine wants to be told of the time only where it waits for one: a code that comes in the last moment may be tried for longer.
 func TestWayIsDueOnlyWhereItWaits(t *testing.T) {
 	w := &wayWalk{way: way{self: "m"}}
-	for _, f := range []any{wayHeld{0}, waySeen{sec, 1, windowsOf("C")}} {
+	for _, f := range []wayFact{wayHeld{0}, waySeen{sec, 1, windowsOf("C")}} {
 		w.step(f)
 	}
 	if at, ok := w.due(sec); w.state != control.PairingListening || !ok || at != sec+listenLimit {

@@ -165,9 +165,6 @@ type sentence struct {
 	done chan struct{}
 }
 
-// Marks of a text for the local voice that pairing says; the number tells whether it is still to be said.
-const pairingMark = "\x00pairing"
-
 // Of what pairing says. Our choices: longer than any sentence, and than a turn that is in the way takes to end.
 const (
 	sayingTTL   = 10 * time.Second
@@ -191,7 +188,7 @@ func (p *pairer) say(ctx context.Context, l control.PairingLine) {
 		ctx, cancel := context.WithTimeout(ctx, sayingLimit)
 		defer cancel()
 		select {
-		case <-p.d.coordinator.InjectLocal(pairingMark, "pairing", sayingTTL):
+		case <-p.d.coordinator.InjectLocal(p.sound, "pairing", sayingTTL):
 		case <-ctx.Done():
 		}
 	})
@@ -218,14 +215,15 @@ func (p *pairer) said(ctx context.Context) {
 	}
 }
 
-// sound is what the local voice says for pairing.
-func (p *pairer) sound(ctx context.Context, mouth rehearsal.Mouth) ([]int16, error) {
+// sound is what is said of pairing when its time has come.
+func (p *pairer) sound(ctx context.Context) ([]int16, error) {
 	p.mu.Lock()
 	s := p.saying
 	p.mu.Unlock()
 	if s == nil {
 		return nil, errUnsaid
 	}
+	mouth := p.d.mouth
 	if _, none := mouth.(rehearsal.Tones); !none && s.line.State == control.PairingPaired && s.line.Peer != "" {
 		text := "Paired with " + s.line.Peer + "."
 		if s.line.Called != "" {

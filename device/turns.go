@@ -99,7 +99,7 @@ const sayTTL = time.Minute
 // whoever asked is not there to hear what became of it.
 func (d *Device) Say(ctx context.Context, text string) (string, error) {
 	select {
-	case o := <-d.coordinator.InjectWhile(ctx, announcement+text, coordinator.PriorityNormal, "", sayTTL):
+	case o := <-d.coordinator.InjectWhile(ctx, announcement+text, text, coordinator.PriorityNormal, "", sayTTL):
 		return o.String(), nil
 	case <-ctx.Done():
 		return "", fmt.Errorf("say: %w", ctx.Err())

@@ -23,7 +23,7 @@ func New(cfg config.Config, o Options) (*Device, error) {
 	if o.Log == nil {
 		return nil, errors.New("device: Options.Log is missing")
 	}
-	d := &Device{cfg: cfg, log: o.Log, opts: o, now: o.Now, conds: condition.NewBook(o.Log)}
+	d := &Device{cfg: cfg, log: o.Log, opts: o, now: o.Now, conds: condition.NewBook(o.Log), mouth: rehearsal.NewMouth()}
 	if d.now == nil {
 		d.now = since(time.Now())
 	}
@@ -52,7 +52,7 @@ func New(cfg config.Config, o Options) (*Device, error) {
 	d.coordinator, err = coordinator.New(coordinator.Options{
 		Voice: d.voices, Speaker: d.loud(), Mic: ear{d.mic, d.lights.captured, d.recording.ended}, Tools: tools, Light: d.lights, Phrases: phrases{d},
 		Turn: d.turnConfig(), Log: d.log, Clock: coordinator.RealClock(d.now), OnEnd: d.turnEnded,
-		ToolDeadline: cfg.Turn.Tool, LocalVoice: localVoice{rehearsal.NewMouth(), d.conds.Holds, d.pairing}, OnSpeech: d.speech,
+		ToolDeadline: cfg.Turn.Tool, LocalVoice: localVoice{d.mouth}, OnSpeech: d.speech,
 		Taken: d.talk.taken, OnInject: d.talk.announces,
 	})
 	if err != nil {
