@@ -11,6 +11,7 @@ MAKEFLAGS   += --no-print-directory
 GO       ?= go
 ARGS     ?=
 FUZZTIME ?= 60s
+QUICK    ?= ./audio/acoustics ./audio/cue ./companions/round ./companions/skills/... ./companions/talk ./coordinator/turn ./device/bench ./device/benchtest/... ./device/condition ./device/config ./device/control ./device/doctor ./device/service ./device/setup ./device/state ./device/testlog ./gpio/light ./mqtt/cpace
 PKG      ?= ./device ./cmd/conch ./... # the longest first
 BENCH    ?= .
 PICTURE  ?= build/silence.svg
@@ -134,23 +135,24 @@ check: deps-test lint-tool ## format, vet, lint, forbidden paths, skipped tests
 	@! git grep -nIE '/[r]oot/' -- . ':!systemd/vm' ':!systemd/package' || { echo "check: a home of one machine in tracked files"; exit 1; }
 	@silent=$$(git grep -nE '\.(Skip|SkipNow|Skipf)\((""|)\)' -- '*_test.go' || true); \
 	[ -z "$$silent" ] || { echo "check: a skipped test must print what is missing:"; echo "$$silent"; exit 1; }
+	@sleeps=$$(git grep -nE '[t]ime\.Sleep\(' -- $$(git grep -LE 'testing/synctest' -- '*_test.go') | grep -vE '//|:func f\(c chan int\)' || true); \
+	[ -z "$$sleeps" ] || { echo "check: a test that really sleeps must say why, on the line:"; echo "$$sleeps"; exit 1; }
+	@mute=$$(git grep -nE -A2 ', ok := .*\.\([A-Za-z.]+\); ok' -- '*.go' | grep -E -- '-[0-9]+-[[:space:]]*_ = ' || true); \
+	[ -z "$$mute" ] || { echo "check: what was found by assertion is thrown away:"; echo "$$mute"; exit 1; }
 	@echo "check: clean; $$(git grep -hE '\b[tbf]\.Skip(f|Now)?\(' -- '*.go' | wc -l) places where a test may skip itself (make test says which did)"
-
-# Reads `go test -v`: one line per package, every skipped test with its reason, everything a failing package said, and at the very
-# end which tests failed, or were running when the time was up.
-define SUMMARY
-/^(ok|FAIL|\?)[ \t]/ { if ($$1 == "FAIL") { printf "%s", buffer; failed++; if (names == had) names = names "\n  " $$2; had = names } if ($$1 != "?") print; fflush(); buffer = ""; hung = 0; next } \
-/^ *--- FAIL/ { names = names "\n  " $$3 " " $$4 } \
-/^panic: test timed out/ { names = names "\n  the time was up for:"; hung = 1 } \
-hung && /^\t\tTest/ { names = names " " $$1 " " $$2 } \
-/^ *--- SKIP/ { skipped++; print "  skipped:" substr($$0, index($$0, "SKIP") + 5) last; fflush() } \
-{ last = " (" $$0 ")"; buffer = buffer $$0 "\n" } \
-END { printf "%s%d packages failed, %d tests skipped%s\n", buffer == "" || !failed ? "" : buffer, failed, skipped, names }
-endef
+	@$(GO) run ./device/house
 
 .PHONY: test
 test: deps-test ## all tests (some five minutes on two cores, compiling included)
-	@$(GO) test -v -timeout 10m $(PKG) 2>&1 | awk '$(SUMMARY)'
+	@$(GO) test -json -timeout 10m $(PKG) | $(GO) run ./device/testlog
+
+.PHONY: quick
+quick: deps ## the tests that need neither sound nor network: machines, decoders, tables (half a minute)
+	@$(GO) test $(QUICK)
+
+.PHONY: house
+house: deps ## lines, files and methods, a package a line, and the arrows that run back up inside each
+	@$(GO) run ./device/house -v
 
 .PHONY: race
 race: deps-test ## all tests under the race detector

@@ -91,7 +91,7 @@ func newBenchRoom(tb testing.TB, devices, each int) *benchRoom {
 		}
 	})
 	tb.Cleanup(func() { stop(); wg.Wait() })
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) { // a look
 		met := true
 		for _, r := range b.rooms {
 			known := 0

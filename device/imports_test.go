@@ -50,6 +50,8 @@ var imports = map[string][]string{
 	"device/benchtest":    {},
 	"device/benchtest/…":  {"device/benchtest"},
 	"device/doctor":       {"gpio"},
+	"device/house":        {},
+	"device/testlog":      {},
 	"device/terminal":     {},
 	"device/bench":        {"audio", "audio/…", "coordinator", "coordinator/…", "device", "device/config", "device/control", "device/state", "device/tone", "gpio", "gpio/…"},
 	"device/service":      {"device/config"},

@@ -52,7 +52,7 @@ func benchRoom(b *testing.B, broker string, devices, each int) {
 	for i := range warm {
 		room.ask(b, i)
 	}
-	idle := benchCPU(func() { time.Sleep(2 * time.Second) })
+	idle := benchCPU(func() { time.Sleep(2 * time.Second) }) // idle for so long, to be measured
 	watch := benchtest.Start(b)
 	began, late := time.Now(), 0
 	cpu := benchCPU(func() {
@@ -204,7 +204,7 @@ func pingPong(b *testing.B, url string, size, n int) []float64 {
 		case <-time.After(5 * time.Second):
 			b.Fatal("bare client: nothing arrived (the broker's access list refuses it?)")
 		}
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(5 * time.Millisecond) // a look
 	}
 	slices.Sort(took)
 	return took
@@ -303,7 +303,7 @@ func newBenchRoom(b *testing.B, url string, devices, each int) (*benchRoomState,
 	}
 	limit := time.Now().Add(2 * time.Minute)
 	for _, d := range s.rooms {
-		for known := 0; known < devices*each; time.Sleep(50 * time.Millisecond) {
+		for known := 0; known < devices*each; time.Sleep(50 * time.Millisecond) { // a look
 			if time.Now().After(limit) {
 				return nil, fmt.Errorf("%s sees %d of %d companions", d.name, known, devices*each)
 			}

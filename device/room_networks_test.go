@@ -496,7 +496,7 @@ func lossyPipe(to, from net.Conn, delay, loss *atomic.Int64) {
 	pieces := make(chan piece, 1024)
 	go func() {
 		for p := range pieces {
-			time.Sleep(time.Until(p.due))
+			time.Sleep(time.Until(p.due)) // a line with delay
 			if _, err := to.Write(p.data); err != nil {
 				break
 			}

@@ -256,7 +256,7 @@ func roomProcess(spec string) {
 	running.Go(func() { _ = d.Room.Run(ctx) })
 	running.Go(func() { _ = client.Run(ctx) })
 	for len(d.Members()) < len(members) || slices.ContainsFunc(d.Members(), func(m round.Member) bool { return len(m.Cards) == 0 }) {
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(10 * time.Millisecond) // a look
 	}
 	say("ready %s", d.name)
 	for in.Scan() {

@@ -110,7 +110,7 @@ func drawn(b *testing.B, strip benchtest.Strip) {
 
 func await(b *testing.B, what string, cond func() bool) {
 	b.Helper()
-	for limit := time.Now().Add(30 * time.Second); !cond(); time.Sleep(2 * time.Millisecond) {
+	for limit := time.Now().Add(30 * time.Second); !cond(); time.Sleep(2 * time.Millisecond) { // a look
 		if time.Now().After(limit) {
 			b.Fatalf("%s: nothing for 30 s", what)
 		}

@@ -74,7 +74,7 @@ func TestWatch(t *testing.T) {
 	t.Parallel()
 	began := Now()
 	w := Start(t)
-	time.Sleep(200 * msec)
+	time.Sleep(200 * msec) // what is watched takes time
 	s := w.Stop()
 	if s.N == 0 || s.Max <= 0 {
 		t.Fatalf("saw nothing: %s", s)

@@ -155,7 +155,7 @@ func TestAnAnswerThatNeverEndsIsWaitedForOnlySoLong(t *testing.T) {
 		if n := creates(); n != 1 {
 			t.Fatalf("%d response.create while an answer lives; want 1", n)
 		}
-		time.Sleep(createPatience)
+		time.Sleep(createPatience) // in a bubble
 		w.want()
 		if n := creates(); n != 2 {
 			t.Fatalf("%d response.create after %v; want 2", n, createPatience)
@@ -172,7 +172,7 @@ func TestARequestThatWasLeftWithoutAWordDoesNotDelayTheNextTurn(t *testing.T) {
 	in(t, nil, func(w *world) {
 		p := w.peer(0)
 		w.ask("t-1")
-		time.Sleep(createPatience)
+		time.Sleep(createPatience) // in a bubble
 		w.c.Do(turn.CancelResponse{Turn: "t-1"})
 		w.ask("t-2")
 		w.want()

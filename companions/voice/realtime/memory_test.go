@@ -78,7 +78,7 @@ func TestTheRoomSurvivesPressesAndSessions(t *testing.T) {
 		w.remember("[Ben] three") // nobody is there
 		w.c.Do(turn.CommitInput{Turn: "t-2"})
 		w.c.Do(turn.CreateResponse{Turn: "t-2"})
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) // in a bubble
 		w.want("ready", "committed t-2")
 		p := w.peer(1)
 		p.want("session.update", "conversation.item.create", "conversation.item.create", "conversation.item.create", "clear", "append", "commit", "response.create")
@@ -89,7 +89,7 @@ func TestTheRoomSurvivesPressesAndSessions(t *testing.T) {
 		w.took()
 		p.hangUp()
 		w.want("lost offline", "no answer t-2 no_answer")
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) // in a bubble
 		w.took()
 		p = w.peer(2)
 		p.wantTexts("user: [Ben] one", "user: [Ben] two", "user: [Ben] three", "user: [Ben] four")
@@ -102,7 +102,7 @@ func TestTheRoomSurvivesPressesAndSessions(t *testing.T) {
 		// A room that talks all the time does not keep the session from being renewed before the server ends it.
 		for range 58 * 6 {
 			w.remember("[Ben] on and on")
-			time.Sleep(10 * time.Second)
+			time.Sleep(10 * time.Second) // in a bubble
 		}
 		w.want()
 		p = w.peer(3)
@@ -122,7 +122,7 @@ func TestACutTurnLeavesTheRoom(t *testing.T) {
 		w.remember("[Ben] two")
 		w.c.Do(turn.CreateResponse{Turn: "t-1"})
 		w.c.Do(turn.CancelResponse{Turn: "t-1"})
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) // in a bubble
 		w.want("ready")
 		w.peer(1).wantTexts("user: [Ben] one", "user: [Ben] two")
 	})
@@ -171,7 +171,7 @@ func TestABurstOfTheRoomIsBounded(t *testing.T) {
 			w.want("lost offline")
 			burst(w, 1000)
 			w.remember(strings.Repeat("ö", maxHistoryText))
-			time.Sleep(time.Second)
+			time.Sleep(time.Second) // in a bubble
 			w.want("ready")
 			got := w.peer(1).texts()
 			if len(got) > maxHistory || !strings.HasPrefix(got[len(got)-1], "user: ööö") || len(got[len(got)-1]) > maxMemoryText+20 || got[len(got)-2] != "user: [Ben] 999" {
@@ -244,7 +244,7 @@ func TestTextOfAForeignTurnIsKept(t *testing.T) {
 		w.c.Do(turn.AddText{Turn: "t-elsewhere", Role: "user", Text: "[Ben] two"})
 		w.c.Do(turn.CommitInput{Turn: "t-1"})
 		w.c.Do(turn.CreateResponse{Turn: "t-1"})
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) // in a bubble
 		w.took()
 		w.peer(1).wantTexts("user: [Ben] one", "user: [Ben] two")
 	})

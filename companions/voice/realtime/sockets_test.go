@@ -234,7 +234,7 @@ type slowConn struct {
 	limit int
 }
 
-func (c *slowConn) wait(n int) { time.Sleep(time.Duration(n) * time.Second / time.Duration(c.limit)) }
+func (c *slowConn) wait(n int) { time.Sleep(time.Duration(n) * time.Second / time.Duration(c.limit)) } // a line that is slow
 
 func (c *slowConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b[:min(len(b), 4096)])
@@ -296,7 +296,7 @@ func TestLines(t *testing.T) {
 			l.on = func(c *websocket.Conn, kind string) {
 				switch kind {
 				case "input_audio_buffer.commit":
-					time.Sleep(6 * time.Second)
+					time.Sleep(6 * time.Second) // a server that is busy
 				case "response.create":
 					answer(c, "r1", 1)
 				}
@@ -313,7 +313,7 @@ func TestLines(t *testing.T) {
 				}
 			}
 			l.run()
-			time.Sleep(11 * time.Second)
+			time.Sleep(11 * time.Second) // longer than a ping is waited for
 			l.ask("t-1", 24000)
 			l.await("answered", answered("t-1"))
 		}},
