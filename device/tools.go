@@ -19,18 +19,39 @@ import (
 // hands are the coordinator's Tools, made of the companion's toolbox.
 type hands struct{ *companions.Toolbox }
 
+// bundled are the skills that ship with conch.
+var bundled = []struct {
+	name string
+	make func(skills.Host) skills.Skill
+}{
+	{"system", system.New},
+	{"room", roomskill.New},
+}
+
 // newHands fills the toolbox with the bundled skills.
 func (d *Device) newHands() (coordinator.Tools, error) {
 	clock := d.opts.Clock
 	if clock == nil {
 		clock = time.Now
 	}
-	box := companions.NewToolbox(d.log, clock, d.inject)
-	if err := box.Add("system", system.Skill{Mute: func() error { return d.SetMuted(true) }}); err != nil {
-		return nil, fmt.Errorf("device: skill system: %w", err)
+	box, host := companions.NewToolbox(d.log, clock, d.inject), d.skillHost()
+	for _, b := range bundled {
+		s := b.make(host)
+		if s == nil {
+			continue
+		}
+		if err := box.Add(b.name, s); err != nil {
+			return nil, fmt.Errorf("device: skill %s: %w", b.name, err)
+		}
 	}
+	return hands{box}, nil
+}
+
+// skillHost is what skills may ask of this device.
+func (d *Device) skillHost() skills.Host {
+	h := skills.Host{Mute: func() error { return d.SetMuted(true) }}
 	if d.inRoom() {
-		skill := roomskill.Skill{
+		h.Room = &skills.Room{
 			Members: func() string { return d.room.MembersText() },
 			Why:     func(id string) string { return d.room.WhyOf(d.knownAs(d.voices.owner(turn.ID(id)))) },
 			Manners: func(companion, involvement string) error {
@@ -41,11 +62,8 @@ func (d *Device) newHands() (coordinator.Tools, error) {
 				return nil
 			},
 		}
-		if err := box.Add("room", skill); err != nil {
-			return nil, fmt.Errorf("device: skill room: %w", err)
-		}
 	}
-	return hands{box}, nil
+	return h
 }
 
 // inject is a skill's Inject.

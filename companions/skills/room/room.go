@@ -9,12 +9,15 @@ import (
 	"conch/companions/skills"
 )
 
-// Skill has the tools who_is_here, why_did_you_speak and set_involvement. What it knows of the room it asks those who do;
-// none of them blocks.
-type Skill struct {
-	Members func() string                             // who is present, in words
-	Why     func(turn string) string                  // why the companion whose turn this is spoke last, in words
-	Manners func(companion, involvement string) error // "" is the whole room
+// Skill has the tools who_is_here, why_did_you_speak and set_involvement.
+type Skill struct{ skills.Room }
+
+// New is the skill; nil where nobody else is.
+func New(h skills.Host) skills.Skill {
+	if h.Room == nil {
+		return nil
+	}
+	return Skill{*h.Room}
 }
 
 // Tools lists them.

@@ -11,7 +11,7 @@ import (
 
 func TestToolsOfTheRoom(t *testing.T) {
 	var set [2]string
-	s := Skill{
+	s := Skill{skills.Room{
 		Members: func() string { return "Ada in kitchen." },
 		Why:     func(turn string) string { return "Because of " + turn + "." },
 		Manners: func(companion, involvement string) error {
@@ -21,7 +21,7 @@ func TestToolsOfTheRoom(t *testing.T) {
 			set = [2]string{companion, involvement}
 			return nil
 		},
-	}
+	}}
 	call := func(name, args string) (string, error) {
 		for _, tool := range s.Tools() {
 			if tool.Name == name {

@@ -13,6 +13,9 @@ type Skill struct {
 	Mute func() error // closes the microphone; nil: there is no such tool
 }
 
+// New is the skill.
+func New(h skills.Host) skills.Skill { return Skill{Mute: h.Mute} }
+
 // Tools lists them.
 func (s Skill) Tools() []skills.Tool {
 	tools := []skills.Tool{

@@ -74,7 +74,7 @@ func TestEverythingSentIsOfficial(t *testing.T) {
 		w.c.Do(turn.CreateResponse{Turn: "t-4", Prompt: "Tell it."})
 		w.c.Tools(nil)
 		w.took()
-		w.peer(0).hangUp() // the next session brings the history, an assistant's words among it
+		w.peer(0).hangUp()      // the next session brings the history, an assistant's words among it
 		time.Sleep(time.Second) // somebody else's server settles
 		w.took()
 		all = append(w.peer(0).raw, w.peer(1).raw...)
