@@ -208,11 +208,21 @@ func (c *Coordinator) Ask(text string) turn.ID {
 func (c *Coordinator) Post(ev turn.Event) { c.inbox.post(entry{ev: ev}) }
 
 // Outlet is the voice's way in: its facts wait for room, until Run has ended, so that a server which floods is slowed down.
-func (c *Coordinator) Outlet() Outlet { return outlet{c} }
+func (c *Coordinator) Outlet() Outlet { return Outlet{c} }
 
-type outlet struct{ *Coordinator }
+// Outlet is where the voice's facts and speech go.
+type Outlet struct{ c *Coordinator }
 
-func (o outlet) Post(ev turn.Event) { o.inbox.put(entry{ev: ev}) }
+// Post puts a fact into the inbox, and waits while that is full: not from within a method that the coordinator calls.
+func (o Outlet) Post(ev turn.Event) { o.c.inbox.put(entry{ev: ev}) }
+
+// Audio: see Coordinator.Audio.
+func (o Outlet) Audio(ctx context.Context, id turn.ID, pcm []int16) int {
+	return o.c.Audio(ctx, id, pcm)
+}
+
+// Now is the clock of all facts.
+func (o Outlet) Now() time.Duration { return o.c.Now() }
 
 // Call has f called by the runner, between two facts: who wants to know whether the runner still goes round waits for
 // that. It never waits itself; false says that the runner has ended, or that too many calls wait already.

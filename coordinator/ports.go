@@ -10,24 +10,12 @@ import (
 // What the coordinator needs of others. Each port is declared here, by its consumer, and implemented elsewhere; device
 // wires them. No method blocks unless it says so.
 
-// Voice is where the answers come from. It reports through the Outlet it was given at start.
+// Voice is where the answers come from. It reports through the Outlet.
 type Voice interface {
 	// Do takes an order. Orders are queued and carried out in sequence; Do never blocks.
 	Do(turn.Order)
 	// Tools tells the voice which tools the model may call, before the first turn and whenever they change.
 	Tools([]turn.ToolSpec)
-}
-
-// Outlet is what the coordinator offers to a voice: facts into the inbox, and audio past it.
-type Outlet interface {
-	// Post puts a fact into the inbox, and waits while that is full: not from within a method that the coordinator calls.
-	Post(turn.Event)
-	// Audio hands over speech (24 kHz, mono) of a turn. Call it before posting the DeltaArrived that counts it. It may
-	// block while the speaker's buffer is full, until ctx ends or the turn is cut; it reports the samples accepted,
-	// which is 0 for a turn that is over.
-	Audio(ctx context.Context, id turn.ID, pcm []int16) int
-	// Now is the clock of all facts.
-	Now() time.Duration
 }
 
 // Speaker is the loudspeaker: several sources, one generation.

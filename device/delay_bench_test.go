@@ -20,8 +20,8 @@ import (
 
 	"conch/audio"
 	"conch/audio/audiotest"
+	"conch/companions/voice"
 	"conch/companions/voice/realtime"
-	"conch/coordinator"
 	"conch/coordinator/turn"
 	"conch/device/config"
 	"conch/device/control"
@@ -188,16 +188,16 @@ func (c *timedCard) brought(sample int16, seen time.Duration) (time.Duration, bo
 
 // timedVoice notes when the speech of each delta has been taken by the ring.
 type timedVoice struct {
-	speaks
+	*realtime.Client
 	taken *[]time.Time // by the pump's goroutine; read when the turn has ended
 }
 
-func (v timedVoice) Run(ctx context.Context, out coordinator.Outlet) error {
-	return v.speaks.Run(ctx, timedOutlet{out, v.taken})
+func (v timedVoice) Run(ctx context.Context, out voice.Outlet) error {
+	return v.Client.Run(ctx, timedOutlet{out, v.taken})
 }
 
 type timedOutlet struct {
-	coordinator.Outlet
+	voice.Outlet
 	taken *[]time.Time
 }
 
@@ -229,7 +229,7 @@ func measureDelay(b *testing.B, hold time.Duration, deltas int) (up, down []floa
 	ended := make(chan control.Turn, 1)
 	captures := &timedCard{Card: card, now: card.Clock().Now}
 	d, err := New(cfg, Options{Log: slog.New(slog.DiscardHandler), Card: captures, Now: card.Clock().Now, Buttons: []gpio.Source{hand},
-		Voice: timedVoice{speaks{client}, &taken}, OnTurn: func(t control.Turn) { ended <- t }})
+		Voice: timedVoice{client, &taken}, OnTurn: func(t control.Turn) { ended <- t }})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"conch/audio"
 	"conch/companions"
 	"conch/companions/round"
+	"conch/companions/voice"
 	"conch/companions/voice/realtime"
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator"
@@ -24,21 +25,12 @@ import (
 	"conch/mqtt"
 )
 
-// Voice is what a device needs of a voice: orders and tools from the coordinator, frames from the microphone.
-type Voice interface {
-	coordinator.Voice
-	// Append takes the microphone's frames (24 kHz) of the utterance of a turn; it never blocks.
-	Append(id turn.ID, pcm []int16)
-	// Run reports to out until ctx ends.
-	Run(ctx context.Context, out coordinator.Outlet) error
-}
-
 // Options are what New may be given instead of what it would choose by the configuration.
 type Options struct {
 	Log     *slog.Logger // required
 	Card    audio.Card
 	Buttons []gpio.Source
-	Voice   Voice
+	Voice   voice.Voice
 	Server  *rehearsal.Server // the rehearsal voice to use where the configuration comes to one
 	Tools   coordinator.Tools
 	Cues    func(turn.Cue) []int16       // 24 kHz; nil: the shipped earcons

@@ -33,9 +33,7 @@ func (d *Device) Loops(every time.Duration) []service.Loop {
 		}
 	}
 	for _, id := range d.voices.ids {
-		if c, ok := d.voices.of[id].(interface{ Call(f func()) bool }); ok {
-			loops = append(loops, service.Loop{Name: "voice " + string(id), Call: c.Call, Patience: most})
-		}
+		loops = append(loops, service.Loop{Name: "voice " + string(id), Call: d.voices.of[id].Call, Patience: most})
 	}
 	if d.room != nil {
 		loops = append(loops, service.Loop{Name: "room", Call: d.room.Call, Patience: most})

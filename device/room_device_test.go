@@ -12,6 +12,7 @@ import (
 	"conch/audio"
 	"conch/companions"
 	"conch/companions/round"
+	"conch/companions/voice/realtime"
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator"
 	"conch/coordinator/turn"
@@ -542,7 +543,7 @@ func TestFlatCeilingHoldsForAllTogether(t *testing.T) {
 		t.Errorf("Ada has spoken %d times; want once", n)
 	}
 	for _, c := range x.voices.ids { // each by itself is below
-		if u := x.voices.of[c].(speaks).Usage(); u.Today.Tokens() >= 40 || u.All.Tokens() < 40 {
+		if u := x.voices.of[c].(*realtime.Client).Usage(); u.Today.Tokens() >= 40 || u.All.Tokens() < 40 {
 			t.Errorf("%s has used %d of %d; want less than 40, and 40 together", c, u.Today.Tokens(), u.All.Tokens())
 		}
 	}

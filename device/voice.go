@@ -12,9 +12,9 @@ import (
 
 	"conch/companions"
 	"conch/companions/round"
+	"conch/companions/voice"
 	"conch/companions/voice/realtime"
 	"conch/companions/voice/rehearsal"
-	"conch/coordinator"
 	"conch/coordinator/turn"
 	"conch/device/condition"
 	"conch/device/config"
@@ -44,11 +44,6 @@ func voiceCalled(c *config.Config) string {
 	return fmt.Sprintf("realtime, %s at %s", c.Voice.Model, hostOf(c.Voice.URL))
 }
 
-// speaks makes the realtime client a Voice: the same methods, with the coordinator's name for the outlet.
-type speaks struct{ *realtime.Client }
-
-func (s speaks) Run(ctx context.Context, out coordinator.Outlet) error { return s.Client.Run(ctx, out) }
-
 // wireVoice makes the voices, one for each companion that lives here: realtime clients, and without a key the rehearsal
 // server on loopback behind them.
 func (d *Device) wireVoice() error {
@@ -76,7 +71,7 @@ func (d *Device) wireVoice() error {
 		if err != nil {
 			return err
 		}
-		d.voices.add(card.ID, speaks{client}, card.Uses)
+		d.voices.add(card.ID, client, card.Uses)
 		d.meters = append(d.meters, client)
 		if i == 0 {
 			d.usage = func() any { return client.Usage() }
@@ -159,7 +154,7 @@ func (d *Device) others(self round.CompanionID) []companions.Other {
 
 // heardOf makes conditions of what the voice reports, on its way to the coordinator.
 type heardOf struct {
-	coordinator.Outlet
+	voice.Outlet
 	d *Device
 }
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"conch/companions/round"
-	"conch/coordinator"
+	"conch/companions/voice"
 	"conch/coordinator/turn"
 	"conch/device/condition"
 )
@@ -18,7 +18,7 @@ import (
 type voices struct {
 	// fixed after New
 	ids []round.CompanionID
-	of  map[round.CompanionID]Voice
+	of  map[round.CompanionID]voice.Voice
 	may map[round.CompanionID]func(tool string) bool // which tools its card allows; nil: all
 
 	trouble func(round.CompanionID, *turn.SessionLost) // that a companion without the microphone has no session; nil: it has
@@ -36,14 +36,14 @@ type owner struct {
 }
 
 func newVoices() *voices {
-	return &voices{of: map[round.CompanionID]Voice{}, may: map[round.CompanionID]func(string) bool{}, ready: map[round.CompanionID]bool{},
+	return &voices{of: map[round.CompanionID]voice.Voice{}, may: map[round.CompanionID]func(string) bool{}, ready: map[round.CompanionID]bool{},
 		trouble: func(round.CompanionID, *turn.SessionLost) {}}
 }
 
-func (v *voices) add(id round.CompanionID, voice Voice, may func(tool string) bool) {
+func (v *voices) add(id round.CompanionID, one voice.Voice, may func(tool string) bool) {
 	v.ids = append(v.ids, id)
 	v.may[id] = may
-	v.of[id] = voice
+	v.of[id] = one
 }
 
 // give says whose turn id is, before it begins.
@@ -94,7 +94,7 @@ func (v *voices) Tools(specs []turn.ToolSpec) {
 func (v *voices) Append(id turn.ID, pcm []int16) { v.of[v.ids[0]].Append(id, pcm) }
 
 // Run runs every session until ctx ends. A session's goroutine belongs to its voice.
-func (v *voices) Run(ctx context.Context, out coordinator.Outlet) error {
+func (v *voices) Run(ctx context.Context, out voice.Outlet) error {
 	ends := make(chan error, len(v.ids))
 	for _, id := range v.ids {
 		go func() { ends <- v.of[id].Run(ctx, session{v, id, out}) }() // awaited below
@@ -112,7 +112,7 @@ func (v *voices) Run(ctx context.Context, out coordinator.Outlet) error {
 type session struct {
 	v   *voices
 	of  round.CompanionID
-	out coordinator.Outlet
+	out voice.Outlet
 }
 
 func (s session) Now() time.Duration { return s.out.Now() }

@@ -222,9 +222,7 @@ func (d *Device) needsNetwork() bool {
 // nudge has everything that waits for another attempt try now.
 func (d *Device) nudge() {
 	for _, id := range d.voices.ids {
-		if v, ok := d.voices.of[id].(interface{ Nudge() }); ok {
-			v.Nudge()
-		}
+		d.voices.of[id].Nudge()
 	}
 	if d.bus != nil {
 		d.bus.Nudge()

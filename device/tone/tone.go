@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"conch/audio"
+	"conch/companions/voice"
 	"conch/coordinator"
 	"conch/coordinator/turn"
 )
@@ -64,6 +65,13 @@ func (v *Voice) Cue(c turn.Cue) []int16 {
 
 func (v *Voice) Tools([]turn.ToolSpec)   {}
 func (v *Voice) Append(turn.ID, []int16) {}
+
+// Nudge does nothing: it waits for nobody.
+func (v *Voice) Nudge() {}
+
+// Call calls f at once: it has no loop that could stand still.
+func (v *Voice) Call(f func()) bool { f(); return true }
+
 func (v *Voice) Do(o turn.Order) {
 	select {
 	case v.orders <- o:
@@ -71,7 +79,7 @@ func (v *Voice) Do(o turn.Order) {
 	}
 }
 
-func (v *Voice) Run(ctx context.Context, out coordinator.Outlet) error {
+func (v *Voice) Run(ctx context.Context, out voice.Outlet) error {
 	out.Post(turn.SessionReady{At: out.Now()})
 	var answers sync.WaitGroup
 	defer answers.Wait()
@@ -97,7 +105,7 @@ func (v *Voice) Run(ctx context.Context, out coordinator.Outlet) error {
 	}
 }
 
-func (v *Voice) answer(ctx context.Context, out coordinator.Outlet, id turn.ID, response turn.ResponseID, state string) {
+func (v *Voice) answer(ctx context.Context, out voice.Outlet, id turn.ID, response turn.ResponseID, state string) {
 	if state == "committing" { // never answers: the thinking cue is what sounds
 		v.Sounding.Store(true)
 		return

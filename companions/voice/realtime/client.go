@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"conch/companions/voice"
 	"conch/coordinator/turn"
 )
 
@@ -120,7 +121,7 @@ func (c *Client) currentTools() ([]turn.ToolSpec, int) {
 var errTwice = errors.New("realtime: Run was called twice")
 
 // Run connects, converses, and connects again for ever; it returns nil when ctx ends, after all it started has ended.
-func (c *Client) Run(ctx context.Context, out Outlet) error {
+func (c *Client) Run(ctx context.Context, out voice.Outlet) error {
 	if !c.running.CompareAndSwap(false, true) {
 		return errTwice
 	}

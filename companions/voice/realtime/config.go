@@ -12,17 +12,6 @@ import (
 	"conch/coordinator/turn"
 )
 
-// Outlet is where facts and speech go; coordinator.Outlet is one.
-type Outlet interface {
-	// Post puts a fact into the inbox.
-	Post(turn.Event)
-	// Audio hands over speech of a turn and may block while the speaker's buffer is full; fewer samples accepted than
-	// given means that the turn is over.
-	Audio(ctx context.Context, id turn.ID, pcm []int16) int
-	// Now is the clock of all facts.
-	Now() time.Duration
-}
-
 // Config is fixed at New. Zero values mean the defaults named here.
 type Config struct {
 	URL                string            // ws:// or wss://; "model" is added to its query

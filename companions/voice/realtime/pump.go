@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"conch/companions/voice"
 	"conch/coordinator/turn"
 )
 
@@ -112,7 +113,7 @@ func (p *pump) poke() {
 }
 
 // run hands over until the end, the cut of the turn, or stop.
-func (p *pump) run(out Outlet) {
+func (p *pump) run(out voice.Outlet) {
 	defer p.stop()
 	scratch := make([]int16, 0, piece)
 	for {

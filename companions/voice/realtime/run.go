@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"conch/companions/voice"
 	"conch/coordinator/turn"
 )
 
@@ -47,7 +48,7 @@ const (
 type run struct {
 	c   *Client
 	cfg *Config
-	out Outlet
+	out voice.Outlet
 	log *slog.Logger
 	ctx context.Context
 	wg  sync.WaitGroup // openers, pumps, closers, the saver
@@ -124,7 +125,7 @@ type op struct {
 	after time.Time // not before
 }
 
-func newRun(ctx context.Context, c *Client, out Outlet) *run {
+func newRun(ctx context.Context, c *Client, out voice.Outlet) *run {
 	r := &run{
 		c: c, cfg: &c.cfg, out: out, log: c.log, ctx: ctx,
 		opened: make(chan opening, 1), finished: make(chan *response, 8),
