@@ -65,7 +65,7 @@ func methodReceivers(t *testing.T, path, method string) []string {
 	return names
 }
 
-// architecture.md: the coordinator knows nobody but the machine.
+// The coordinator knows nobody but the machine.
 func TestTheCoordinatorImportsOnlyTheMachine(t *testing.T) {
 	out, err := exec.Command("go", "list", "-f", `{{join .Imports "\n"}}`, ".").Output()
 	if err != nil {

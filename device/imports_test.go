@@ -19,7 +19,7 @@ import (
 
 const module = "conch/"
 
-// imports says who may import whom of ours (architecture.md). The longest pattern that fits a package counts; "/…" stands for
+// imports says who may import whom of ours. The longest pattern that fits a package counts; "/…" stands for
 // everything below. What is not in the table is not in the architecture. A package of the standard library or of somebody
 // else's is free, unless it is in owners.
 var imports = map[string][]string{
@@ -74,7 +74,7 @@ var owners = map[string]string{
 	"C":                          "audio/malgo.go",
 }
 
-// pure are the packages and files that only compute (style.md 3): no goroutine or channel of their own, no clock, no chance,
+// pure are the packages and files that only compute: no goroutine or channel of their own, no clock, no chance,
 // no world.
 var pure = []string{
 	"coordinator/turn", "coordinator/inject.go", "coordinator/focus.go", "companions/round", "companions/talk",
@@ -141,7 +141,7 @@ func importProblem(from, to string) string {
 	allowed, ok := rule(from)
 	switch {
 	case !ok:
-		return fmt.Sprintf("%s is not in the table of architecture.md: find its room, then add it here", from)
+		return fmt.Sprintf("%s is not in the table of imports: find its room, then add it here", from)
 	case to == "" || slices.ContainsFunc(allowed, func(p string) bool { return fits(p, to) }):
 		return ""
 	case len(allowed) == 0:
@@ -174,7 +174,7 @@ func TestImportTableCanFail(t *testing.T) {
 		{"companions/voice/realtime", "companions/skills", "companions/voice/realtime imports companions/skills; it may import only coordinator/turn, companions/voice, companions/voice/…"},
 		{"companions/skills/timers", "companions/skills/home", "companions/skills/timers imports companions/skills/home; it may import only companions/skills"},
 		{"cmd/conch", "audio", "cmd/conch imports audio; it may import only device, device/…"},
-		{"util", "", "util is not in the table of architecture.md: find its room, then add it here"},
+		{"util", "", "util is not in the table of imports: find its room, then add it here"},
 	} {
 		if got := importProblem(c.from, c.to); got != c.want {
 			t.Errorf("%s -> %s\n got %s\nwant %s", c.from, c.to, got, c.want)

@@ -69,7 +69,7 @@ func ParseBias(s string) (Bias, error) {
 
 const (
 	lookEvery = 250 * time.Millisecond // without an edge: to see that ctx has ended, and to heal a lost edge
-	lookLeast = 50 * time.Microsecond  // a wait is never zero or less: that means "for ever" or "not at all" (style.md 1.11, T1)
+	lookLeast = 50 * time.Microsecond  // a wait is never zero or less: that means "for ever" or "not at all" (host/v3/gpioioctl: for ever on 0; on -1 a deadline that has passed)
 	burst     = 200                    // edges in stormSpan that a contact may make; a bad switch makes 50
 	stormSpan = 100 * time.Millisecond
 	atOnce    = 64 // waits in a row that did not wait: the line is broken

@@ -178,7 +178,7 @@ func (brokenLine) Wait(time.Duration) bool { return false }
 func (brokenLine) Down() bool              { return false }
 func (brokenLine) String() string          { return "GPIO17 on nothing" }
 
-// style.md 1.11, T1: a wait that does not wait must not take a core.
+// A wait that does not wait must not take a core.
 func TestLineThatDoesNotWaitIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		err := gpio.NewButton(brokenLine{}, gpio.ButtonOptions{}).Run(t.Context(), func(gpio.Event) {})
