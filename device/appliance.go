@@ -43,7 +43,7 @@ func Appliance(ctx context.Context, cfg config.Config, reload Reload, log *slog.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	now := since(time.Now())
-	a := &appliance{screen: terminal.New(screenOut), cancel: cancel}
+	a := &appliance{screen: terminal.New(screenOut), ctx: ctx, cancel: cancel}
 	cfg, misfits := cfg.Fitting()
 	buttons, err := chooseButtons(cfg, in, a.screen, now)
 	if err != nil {
@@ -135,6 +135,7 @@ const garbagePercent = 50
 type appliance struct {
 	screen *terminal.Screen
 	device *Device
+	ctx    context.Context // of the run
 	cancel context.CancelFunc
 	alone  bool // standard input is the only button: its end is the end
 }
@@ -154,10 +155,10 @@ func (a *appliance) event(e gpio.Event) {
 		if !a.alone {
 			return
 		}
-		go func() {
-			a.device.waitQuiet(context.Background())
+		a.device.spawn(func() {
+			a.device.waitQuiet(a.ctx)
 			a.cancel()
-		}()
+		})
 	}
 }
 

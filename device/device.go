@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -73,6 +74,7 @@ type Device struct {
 	broker      *mqtt.Broker // of a paired room that this device keeps; else nil
 	actors      []actor      // what Run starts, besides the rest, in this order
 	hand        *gpio.VirtualLine
+	works       sync.WaitGroup
 	buttons     []gpio.Source
 	saves       chan struct{} // one token: something that must survive has changed
 	voiceWords  string        // what was chosen, for people
@@ -170,8 +172,13 @@ func (d *Device) Run(ctx context.Context) error {
 			cancel()
 		}
 	}
+	cancel()
+	d.works.Wait()
 	return first
 }
+
+// spawn runs what would make an actor wait; Run awaits it. It is called by actors alone.
+func (d *Device) spawn(f func()) { d.works.Go(f) }
 
 // Quiet says that no turn is live, nothing sounds and no words are to come.
 func (d *Device) Quiet() bool { return d.coordinator.Quiet() && !d.audible() }

@@ -133,13 +133,13 @@ func (d *Device) unmuteByHand(e gpio.Event) {
 	if e.Kind != gpio.LongPressed || !d.mute.wish.Load() {
 		return
 	}
-	go func() { // it ends at once: opening is not waited for
+	d.spawn(func() { // opening is not waited for
 		if err := d.SetMuted(false); err != nil {
 			d.log.Error(logMute, "err", err)
 			return
 		}
 		d.loud().Cue(turn.CueReady, d.speaker.Generation())
-	}()
+	})
 }
 
 // muteMux serves the switch:
