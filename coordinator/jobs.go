@@ -211,7 +211,7 @@ func (r *runner) reap(j *job, returned <-chan error) error {
 	t := r.c.o.Clock.NewTimer(dying)
 	defer t.Stop()
 	select {
-	case <-returned: // that it was cut
+	case <-returned: //nolint:errcheck // it says that it was cut
 		return nil
 	case <-t.C():
 		return fmt.Errorf("did not return %v after it was cut (it ignores its context)", dying)

@@ -31,6 +31,7 @@ type Room struct {
 	frames  int     // in sum
 }
 
+// Bounds of what a room may be, and what it is where nobody says.
 const (
 	airGain    = 0.3                   // of a loudspeaker's sound at a microphone across the table
 	airStretch = audio.CardRate / 50   // frames by which loudness is judged
@@ -66,7 +67,7 @@ func New(rt60 time.Duration, snr float64, seed uint64) *Room {
 	return a
 }
 
-// through makes of frames what is heard of them, in place.
+// Through makes of frames what is heard of them, in place.
 func (a *Room) Through(frames []int16) {
 	noise := max(airHush, math.Sqrt(a.loudest)*math.Pow(10, -a.snr/20))
 	for i, x := range frames {

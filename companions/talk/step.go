@@ -18,7 +18,7 @@ func Step(m Machine, ev Event) (Machine, []Effect) {
 		s.ask(question{turn: e.Turn, alone: e.Alone, to: slices.Clone(e.To)})
 	case Announced:
 		s.ask(question{turn: e.Turn})
-		s.do(TellPress{e.Turn})
+		s.do(TellPress(e))
 	case InputCommitted:
 		if q := s.about(e.Turn); q != nil && !q.told {
 			q.due = e.At + transcriptPatience
@@ -39,7 +39,7 @@ func Step(m Machine, ev Event) (Machine, []Effect) {
 		s.abandoned(e)
 	case VoteLost:
 		if q := s.about(e.Turn); q == nil || !q.alone { // a device that was alone has answered already
-			s.do(LoseVote{e.Turn})
+			s.do(LoseVote(e))
 		}
 	case MessageHeard:
 		s.heard(e)

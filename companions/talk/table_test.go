@@ -26,7 +26,6 @@ var (
 	whole = TurnEnded{Reason: "done", Done: true, Audible: true, Heard: time.Second, Said: "hello"}
 	given = Granted{Grant: grant, Who: "ada", First: "ada", Up: true, Turn: "t-9"}
 	mine  = Granted{Grant: own, Who: "ada", First: "ada", Up: true, Turn: "t-9"}
-	other = Granted{Grant: round.Prepare{Place: here, Companion: "ben", Turn: "t-1"}, Who: "ben", First: "ada", Up: true, Turn: "t-9"}
 )
 
 func ended(e TurnEnded, id turn.ID) TurnEnded { e.Turn = id; return e }

@@ -175,7 +175,7 @@ type Room struct {
 	VoteKeyFile string
 }
 
-// ids are Members one by one.
+// IDs are Members one by one.
 func (r Room) IDs() []round.DeviceID {
 	var ids []round.DeviceID
 	for _, id := range strings.FieldsFunc(r.Members, func(c rune) bool { return c == ',' || c == ' ' }) {
@@ -262,6 +262,7 @@ func (c *Config) Describe() []Row {
 	return rows
 }
 
+// Origin is where the value of a key came from, as Row has it.
 func (c *Config) Origin(key string) string {
 	if o, ok := c.origin[key]; ok {
 		return o

@@ -222,7 +222,7 @@ func Replace(path, text string) error {
 	return dir.Sync()
 }
 
-// unwrapPath leaves out the path of a path error: the message has it already.
+// UnwrapPath leaves out the path of a path error: the message has it already.
 func UnwrapPath(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

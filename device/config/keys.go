@@ -402,6 +402,7 @@ func pinList(name string, field *string, about string) key {
 	})
 }
 
+// ParsePins reads BCM numbers with commas between them.
 func ParsePins(s string) ([]int, error) {
 	if strings.TrimSpace(s) == "" {
 		return nil, nil
@@ -425,7 +426,7 @@ func hours(name string, field *string, about string) key {
 	})
 }
 
-// parseHours reads "22:00-07:00" as times since midnight.
+// ParseHours reads "22:00-07:00" as times since midnight.
 func ParseHours(s string) (from, to time.Duration, err error) {
 	a, b, _ := strings.Cut(s, "-")
 	for text, into := range map[string]*time.Duration{a: &from, b: &to} {

@@ -17,10 +17,10 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-const (
-	maxConfig = 1 << 20 // bytes; the example is 8 kB
-	MaxKey    = 4096    // bytes that a key may have, and a file of one
-)
+const maxConfig = 1 << 20 // bytes; the example is 8 kB
+
+// MaxKey is how many bytes a key may have, and a file of one.
+const MaxKey = 4096
 
 // LoadOptions says where to look. The zero value is what a plain `conch run` uses.
 type LoadOptions struct {
@@ -98,6 +98,7 @@ func Find(environ []string) string {
 
 type environment struct{ values map[string]string }
 
+// ReadEnvironment makes names and values of NAME=value.
 func ReadEnvironment(environ []string) environment {
 	e := environment{make(map[string]string, len(environ))}
 	for _, entry := range environ {
@@ -361,12 +362,12 @@ func (l *loader) secret(text, origin string) {
 	l.config.setOrigin("voice.key", origin)
 }
 
-// sendable: a key goes into an HTTP header, where RFC 9110 5.5 allows visible characters.
+// Sendable: a key goes into an HTTP header, where RFC 9110 5.5 allows visible characters.
 func Sendable(key string) bool {
 	return len(key) <= MaxKey && !strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// liveKey is the key as it is now: the file it came from is read again, so that a key that was refused can be mended
+// LiveKey is the key as it is now: the file it came from is read again, so that a key that was refused can be mended
 // without a restart. A file that is gone or half written leaves the key that was.
 func (c *Config) LiveKey() string {
 	if c.KeyFrom != "" {
@@ -485,7 +486,7 @@ func showKey(name string) string {
 	return name
 }
 
-// quoted is what the parser says, which quotes what it could not read, however long that is.
+// Quoted is what the parser says, which quotes what it could not read, however long that is.
 func Quoted(s string) string {
 	s = Printable(s)
 	if r := []rune(s); len(r) > 140 {
@@ -494,6 +495,7 @@ func Quoted(s string) string {
 	return s
 }
 
+// Printable is s without control characters.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -503,7 +505,7 @@ func Printable(s string) string {
 	}, s)
 }
 
-// nearest is the known word that is fewest edits away from word, if that is near enough to be a slip. Words that only
+// Nearest is the known word that is fewest edits away from word, if that is near enough to be a slip. Words that only
 // differ in their section ("sound.volume") are found by their last part.
 func Nearest(word string, known []string) string {
 	if len(word) > 64 {

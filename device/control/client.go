@@ -42,6 +42,7 @@ func Dial(cfg config.Config) (*Remote, error) {
 	return DialSocket(service)
 }
 
+// DialSocket finds the appliance at a socket.
 func DialSocket(path string) (*Remote, error) {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", path)

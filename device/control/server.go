@@ -16,9 +16,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const MaxRequest = 64 << 10 // bytes
+// MaxRequest is how many bytes a request may have.
+const MaxRequest = 64 << 10
 
-// errRunning: a live appliance serves this socket. Two on one state directory would fight over it.
+// ErrRunning: a live appliance serves this socket. Two on one state directory would fight over it.
 var ErrRunning = errors.New("another conch is running here (stop it, or set state.runtime)")
 
 // Listen opens the socket. A stale one, left by a killed process, is replaced.
@@ -52,6 +53,7 @@ func Decode(w http.ResponseWriter, r *http.Request, v any) bool {
 	return err == nil
 }
 
+// DecodeText reads a text, and whom it is for; it answers what is none.
 func DecodeText(w http.ResponseWriter, r *http.Request) (string, []string, bool) {
 	var q struct {
 		Text string   `json:"text"`
@@ -68,6 +70,7 @@ func DecodeText(w http.ResponseWriter, r *http.Request) (string, []string, bool)
 	return q.Text, q.To, true
 }
 
+// Reply answers v, or err with the status that says whether it was refused.
 func Reply(w http.ResponseWriter, v any, err error) {
 	if err != nil {
 		code := http.StatusServiceUnavailable
@@ -81,13 +84,13 @@ func Reply(w http.ResponseWriter, v any, err error) {
 	_ = json.NewEncoder(w).Encode(v) // the client went away: its loss
 }
 
-// refusal is an error for people: that it was refused is for programs, which have the status.
+// Refusal is an error for people: that it was refused is for programs, which have the status.
 func Refusal(err error) string { return strings.TrimPrefix(err.Error(), ErrRefused.Error()+": ") }
 
 // peerKey is under what the context of a request has the user at the other end.
 type peerKey struct{}
 
-// withPeer notes who is at the other end of a connection (unix(7), SO_PEERCRED).
+// WithPeer notes who is at the other end of a connection (unix(7), SO_PEERCRED).
 func WithPeer(ctx context.Context, c net.Conn) context.Context {
 	u, ok := c.(*net.UnixConn)
 	if !ok {
@@ -104,7 +107,7 @@ func WithPeer(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, peerKey{}, int(cred.Uid))
 }
 
-// mayEnd says whether the user who asks could end this process.
+// MayEnd says whether the user who asks could end this process.
 func MayEnd(r *http.Request) bool {
 	uid, ok := r.Context().Value(peerKey{}).(int)
 	return ok && (uid == 0 || uid == os.Getuid())

@@ -133,7 +133,7 @@ type UsageReport struct {
 	Until         time.Time `json:"until"` // when the count begins anew
 }
 
-// why tells of a turn of a companion that is alone.
+// Why tells of a turn of a companion that is alone.
 func (t Turn) Why() string {
 	after, because := " after somebody pressed the button", "it is the only one here"
 	switch {

@@ -128,8 +128,6 @@ type (
 	}
 )
 
-var ()
-
 // report writes it. Its methods may be called from any goroutine.
 type report struct {
 	// fixed before use

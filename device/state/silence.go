@@ -34,11 +34,13 @@ type Silence struct {
 	Rows    []SilenceRow       `json:"rows"`
 }
 
+// SilenceFile is the name of the value, SilenceBudgetMS the promise (turns.md 2).
 const (
 	SilenceFile     = "silence"
-	SilenceBudgetMS = 30 // turns.md 2
+	SilenceBudgetMS = 30
 )
 
+// Worst is the longest, and the longest p99 of a state, in ms.
 func (r Silence) Worst() (worst, p99 float64) {
 	for _, row := range r.Rows {
 		worst, p99 = max(worst, row.Max), max(p99, row.P99)
@@ -76,6 +78,7 @@ func (r Silence) Print(w io.Writer) {
 	}
 }
 
+// Fill counts Raw.
 func (row *SilenceRow) Fill() {
 	s := slices.Clone(row.Raw)
 	slices.Sort(s)

@@ -26,7 +26,7 @@ type Store struct {
 	owed map[string][]byte // the latest value of each name that could not be written
 }
 
-// maxValue bounds one value; what conch keeps is a volume, a day's usage, a last measurement, a conversation of 16 kB.
+// MaxValue bounds one value; what conch keeps is a volume, a day's usage, a last measurement, a conversation of 16 kB.
 const MaxValue = 1 << 20
 
 // Open opens the directory, and makes it if it is not there. A store whose directory cannot be made is a store all the

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// screen is what a person at a terminal sees: what was said, line by line, and below it one line that says what the space
+// Screen is what a person at a terminal sees: what was said, line by line, and below it one line that says what the space
 // bar would do now, with what is being typed behind it. Whatever is said goes above that line, and the line is drawn anew.
 //
 // It is the gpio.Prompter of the keyboard. Elsewhere (a pipe, a file) it only writes. From any goroutine.
@@ -34,7 +34,7 @@ func (s *Screen) Write(b []byte) (int, error) {
 	return s.out.Write(b)
 }
 
-// say shows whole lines.
+// Say shows whole lines.
 func (s *Screen) Say(text string) {
 	if text == "" {
 		return
@@ -76,7 +76,7 @@ func (s *Screen) Entered(line string) {
 	s.draw()
 }
 
-// known says, once, that a person has just typed this question and sees it.
+// Known says, once, that a person has just typed this question and sees it.
 func (s *Screen) Known(question string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +85,7 @@ func (s *Screen) Known(question string) bool {
 	return same
 }
 
-// show begins the line, or changes what it says is being done.
+// Show begins the line, or changes what it says is being done.
 func (s *Screen) Show(doing string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +96,7 @@ func (s *Screen) Show(doing string) {
 	s.draw()
 }
 
-// end takes the line away.
+// End takes the line away.
 func (s *Screen) End() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

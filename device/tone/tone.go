@@ -33,12 +33,15 @@ var Second = func() []int16 {
 	return pcm
 }()
 
+// At is sample i of it.
 func At(i, rate int) int16 {
 	return int16(11000 * math.Sin(2*math.Pi*1000*float64(i)/float64(rate)))
 }
 
+// New is one that plays nothing yet.
 func New() *Voice { return &Voice{orders: make(chan turn.Order, 64)} }
 
+// Play chooses how the next answer goes: the name of the state that is measured.
 func (v *Voice) Play(state string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -46,6 +49,7 @@ func (v *Voice) Play(state string) {
 	v.Sounding.Store(false)
 }
 
+// Stop ends the answer.
 func (v *Voice) Stop() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -63,7 +67,10 @@ func (v *Voice) Cue(c turn.Cue) []int16 {
 	return nil
 }
 
-func (v *Voice) Tools([]turn.ToolSpec)   {}
+// Tools: it calls those that it knows.
+func (v *Voice) Tools([]turn.ToolSpec) {}
+
+// Append: it does not listen.
 func (v *Voice) Append(turn.ID, []int16) {}
 
 // Nudge does nothing: it waits for nobody.
@@ -72,6 +79,7 @@ func (v *Voice) Nudge() {}
 // Call calls f at once: it has no loop that could stand still.
 func (v *Voice) Call(f func()) bool { f(); return true }
 
+// Do takes an order.
 func (v *Voice) Do(o turn.Order) {
 	select {
 	case v.orders <- o:
@@ -79,6 +87,7 @@ func (v *Voice) Do(o turn.Order) {
 	}
 }
 
+// Run answers until ctx ends.
 func (v *Voice) Run(ctx context.Context, out voice.Outlet) error {
 	out.Post(turn.SessionReady{At: out.Now()})
 	var answers sync.WaitGroup
@@ -147,8 +156,10 @@ func (v *Voice) answer(ctx context.Context, out voice.Outlet, id turn.ID, respon
 // Tools are the tools the states need: one that takes its time, one that streams, one that claims the line.
 type Tools struct{ Voice *Voice }
 
+// Specs: the voice knows them.
 func (Tools) Specs() []turn.ToolSpec { return nil }
 
+// Call runs a tool.
 func (t Tools) Call(ctx context.Context, _ turn.ID, name, _ string) coordinator.ToolResult {
 	stream := coordinator.StreamFunc{Run: func(ctx context.Context, write func([]int16) error) error {
 		for ctx.Err() == nil {
