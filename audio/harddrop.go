@@ -2,7 +2,7 @@ package audio
 
 import "time"
 
-// A card that refuses small periods holds more sound than a press may leave (facts/audio.md 4.1): 20 ms x 3 go on for 83 ms.
+// A card that refuses small periods holds more sound than a press may leave (audio/FACTS.md 4.1): 20 ms x 3 go on for 83 ms.
 // On such a card what waits in it is thrown away (snd_pcm_drop, by stopping and starting the device): a hard cut, with a
 // click, instead of a fade that comes too late.
 //
@@ -12,9 +12,9 @@ import "time"
 // 60 drops on a machine with six runnable threads a processor the slowest Stop came after 18 ms, where an idle one takes 6.
 //
 // Nothing of it is on the way of a press or in the callback. A Hush, which may turn out to be a glitch, flushes nothing. Never
-// on PulseAudio or PipeWire, where what was stopped is heard after the next start (facts/audio.md 4.3).
+// on PulseAudio or PipeWire, where what was stopped is heard after the next start (audio/FACTS.md 4.3).
 
-// tooLong is the longest that a card may go on by itself after a press (appliance.md 2).
+// tooLong is the longest that a card may go on by itself after a press (APPLIANCE.md 2).
 const tooLong = 30 * time.Millisecond
 
 // flusher is a Stream that can throw away what waits in it. Flush does not wait; emptied is called when the card is empty, and

@@ -2,7 +2,7 @@ package audio
 
 import "time"
 
-// Speech that comes unevenly is buffered as much as its unevenness asks for, and even speech not at all (turns.md 6):
+// Speech that comes unevenly is buffered as much as its unevenness asks for, and even speech not at all (TURNS.md 6):
 //
 //	callback ─> arrivals: how late did samples come, so that how many had to be buffered?  ─┐ at the end of an answer
 //	         ─> it ran dry, and goes on with more: a hole ──────────────────────────────────┴─> jitter ─> extra

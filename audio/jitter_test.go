@@ -103,7 +103,7 @@ func (r *rig) listen(line arrival, length time.Duration) answered {
 	return a
 }
 
-// Speech that comes unevenly is buffered as much as its unevenness asks for (turns.md 6).
+// Speech that comes unevenly is buffered as much as its unevenness asks for (TURNS.md 6).
 func TestUnevenSpeechIsBufferedAsMuchAsItAsksFor(t *testing.T) {
 	for _, c := range []struct {
 		name          string

@@ -202,7 +202,7 @@ func (m *Mic) Open(id string, at time.Duration) {
 	if m.conf.Loud != nil {
 		u.from = max(u.from, min(m.position(m.conf.Loud()), u.edge))
 	}
-	u.from = max(u.from, min(m.read, u.edge)) // what the one before has had is its own (turns.md 8, row 9)
+	u.from = max(u.from, min(m.read, u.edge)) // what the one before has had is its own (TURNS.md 8, row 9)
 	if now-m.captured.last() > micStale+kept || m.isMuted.Load() {
 		u.edge, u.from = written, written
 	}

@@ -162,7 +162,7 @@ func TestSecondPressBeginsAnew(t *testing.T) {
 	r.advance(300 * time.Millisecond)
 	r.m.Open("t-1", r.now())
 	r.advance(300 * time.Millisecond)
-	r.m.Open("t-2", r.now()) // no release seen: turns.md 8, row 9
+	r.m.Open("t-2", r.now()) // no release seen: TURNS.md 8, row 9
 	r.advance(200 * time.Millisecond)
 	r.m.End("t-1", r.now(), 0) // stray
 	r.m.End("t-2", r.now(), 0)

@@ -14,7 +14,7 @@ import (
 // that thread would be real-time as well, and a busy goroutine on it would stand above everything else on the machine.
 //
 // Not with a single processor: the sound system's thread turns in a circle, without a callback, when its card is pulled out
-// (facts/audio.md 2), and above everything else it would keep those from running who are to notice and to stop it. Seen in a
+// (audio/FACTS.md 2), and above everything else it would keep those from running who are to notice and to stop it. Seen in a
 // guest with one processor: the card was gone for a minute before anybody knew.
 func realtime(prio uint32) int64 {
 	if runtime.NumCPU() == 1 {

@@ -21,9 +21,9 @@ const (
 	underrunStep = envelopeTop / underrunTail
 	waitAtMost   = Rate / 5 // 200 ms without more: what is there is played, though it is little
 	waitedEnough = 1 << 30
-	loopStep     = envelopeTop / (Rate / 25) // 40 ms, under the 50 of turns.md 6
+	loopStep     = envelopeTop / (Rate / 25) // 40 ms, under the 50 of TURNS.md 6
 
-	duckLevel = 0.3                           // turns.md 4
+	duckLevel = 0.3                           // TURNS.md 4
 	duckSlew  = (1 - duckLevel) / (Rate / 10) // within 100 ms
 	duckHold  = Rate * 3 / 10                 // samples after the last speech: a breath does not bring content back
 	gainSlew  = 1.0 / (Rate / 50)             // a volume changes from end to end in 20 ms

@@ -128,7 +128,7 @@ func (b *benchRoom) round(n int) (whole, own time.Duration, ok bool) {
 	b.mu.Lock()
 	began := time.Now()
 	b.vote, b.claim, b.claimed = time.Time{}, time.Time{}, 0
-	// Addressed, since for a question to nobody in particular the winner leaves people a beat to answer (room.md 6).
+	// Addressed, since for a question to nobody in particular the winner leaves people a beat to answer (ROOM.md 6).
 	text := fmt.Sprintf("%s, how long does egg number %d have to boil?", benchName((n+1)%len(b.rooms), 0), n)
 	b.message = b.rooms[n%len(b.rooms)].Said(fmt.Sprint("t-", n), text, nil)
 	b.mu.Unlock()
@@ -143,7 +143,7 @@ func (b *benchRoom) round(n int) (whole, own time.Duration, ok bool) {
 	return whole, b.claim.Sub(b.vote), true
 }
 
-// promised holds room.md 9 against a run: below 10 ms at p99 for three devices, below 1 ms of own time from the last vote to the claim,
+// promised holds ROOM.md 9 against a run: below 10 ms at p99 for three devices, below 1 ms of own time from the last vote to the claim,
 // and below 100 ms for fifty devices in one process. What many devices take on a busy machine is up to their share of it: of those it
 // is the processors' time that must fit into the 100 ms.
 func promised(b *testing.B, devices int, whole, own benchtest.Figures, cpu time.Duration, stalls benchtest.Stalls) {
@@ -163,7 +163,7 @@ func used() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkRound is room.md 9: by rules, from a message to its claim received by every device (the pause comes after it), the
+// BenchmarkRound is ROOM.md 9: by rules, from a message to its claim received by every device (the pause comes after it), the
 // winner's own time from the last vote to its claim, and what a round costs on the wire. All devices are in this process and
 // share its processors; the bus costs nothing, so it is our own time. Envelopes are counted in rounds of their own, from the
 // message to the claim and what every device says of it; bytes are those of their JSON without topic and signature.

@@ -90,7 +90,7 @@ func (c Card) Instructions(room RoomContext) string {
 	return strings.TrimSpace(b.String())
 }
 
-// groupManners tells how to speak in a group (room.md 4.2, 6).
+// groupManners tells how to speak in a group (ROOM.md 4.2, 6).
 func groupManners(others []Other) string {
 	var b strings.Builder
 	b.WriteString("You are in a room with other companions, each with a voice of its own")

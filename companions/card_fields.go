@@ -19,7 +19,7 @@ var cardKeys = []string{
 }
 
 var (
-	cardTraits      = []string{"explainer", "ideas"} // room.md 5: each moves a term of the score
+	cardTraits      = []string{"explainer", "ideas"} // ROOM.md 5: each moves a term of the score
 	involvementList = []round.Involvement{round.InvolvementOff, round.InvolvementLow, round.InvolvementMedium, round.InvolvementHigh}
 )
 

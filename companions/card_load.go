@@ -37,7 +37,7 @@ const (
 	maxVoice      = 64
 	maxModel      = 128
 	maxCardTools  = 64
-	talkativeness = 2 // -2..+2 (room.md 5)
+	talkativeness = 2 // -2..+2 (ROOM.md 5)
 )
 
 // CardError is one thing that is wrong with a card.

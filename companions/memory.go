@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	defaultKeep  = 50              // messages (room.md 7)
+	defaultKeep  = 50              // messages (ROOM.md 7)
 	maxKeep      = 1000            // our choice
 	maxLine      = 1 << 20         // bytes of a line that is read; a longer one is skipped
 	diskPatience = 5 * time.Second // between two tries to write what could not be written

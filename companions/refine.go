@@ -262,7 +262,7 @@ func (m *ModelRefiner) round(r round.Refine, votes []round.Vote, deadline time.D
 	return votes
 }
 
-// unasked says why a vote needs no model. Obligations are rules (room.md 3.2, 4): who was addressed, muted or is to speak
+// unasked says why a vote needs no model. Obligations are rules (ROOM.md 3.2, 4): who was addressed, muted or is to speak
 // only when asked has its vote.
 func (m *ModelRefiner) unasked(r round.Refine, v round.Vote, card Card, known bool) error {
 	switch {

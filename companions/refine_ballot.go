@@ -14,7 +14,7 @@ import (
 )
 
 // ballotSchema is what a model is to answer with. Strict structured output wants every field required and none besides.
-// Whose vote it is, on what, and whether somebody was called on, is not asked: code knows (room.md 3.2).
+// Whose vote it is, on what, and whether somebody was called on, is not asked: code knows (ROOM.md 3.2).
 var ballotSchema = json.RawMessage(`{
  "type":"object","additionalProperties":false,
  "required":["state","importance","closing","intent","tone","reason"],
@@ -201,7 +201,7 @@ func unwrap(o map[string]any) map[string]any {
 	return o
 }
 
-// fill checks the fields. What is needed and missing, or out of range, makes it no vote (room.md 1).
+// fill checks the fields. What is needed and missing, or out of range, makes it no vote (ROOM.md 1).
 func fill(o map[string]any) (ballot, error) {
 	var b ballot
 	var ok bool

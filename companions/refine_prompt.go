@@ -82,7 +82,7 @@ Answer with one JSON object and nothing else: {"state":"speak or listen","import
 	}
 }
 
-// keptFrom: it was said to exactly one companion, which is another one (room.md 7).
+// keptFrom: it was said to exactly one companion, which is another one (ROOM.md 7).
 func keptFrom(m round.Message, to round.CompanionID) bool {
 	if len(m.To) != 1 || m.From == round.Participant(to) {
 		return false

@@ -108,7 +108,7 @@ func TestModelImprovesAVote(t *testing.T) {
 	}
 }
 
-// What is asked is a score. From, message and selection are code's (room.md 3.2), even where a model volunteers them.
+// What is asked is a score. From, message and selection are code's (ROOM.md 3.2), even where a model volunteers them.
 func TestModelCannotSpeakForOthers(t *testing.T) {
 	s := chattest.New(t, chattest.Options{Reply: says(
 		`{"from":"ben","messageId":"m99","selected":true,"spoke":0,"state":"speak","importance":9,"closing":"none","reason":"mine"}`)})

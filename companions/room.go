@@ -124,7 +124,7 @@ func NewRoom(o RoomOptions) (*Room, error) {
 	return r, nil
 }
 
-// newMessageID makes ULIDs (room.md 1).
+// newMessageID makes ULIDs (ROOM.md 1).
 func newMessageID() round.MessageID {
 	return round.MessageID(ulid.MustNew(ulid.Now(), rand.Reader).String()) // a random source that fails ends the process (crypto/rand)
 }
@@ -190,7 +190,7 @@ func (r *Room) SpeechEnded(e round.SpeechEnded) {
 	r.inbox.put(e)
 }
 
-// Control turns a companion's, or the room's, manners (room.md 6), for every device.
+// Control turns a companion's, or the room's, manners (ROOM.md 6), for every device.
 func (r *Room) Control(c round.Control) { r.inbox.put(round.Controlled{At: r.Now(), Control: c}) }
 
 // SetCards says who lives here from now on.

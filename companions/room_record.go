@@ -23,7 +23,7 @@ func (r *Room) record(e round.Entry) {
 	r.line(e)
 }
 
-// tellsOthers: the decision as this device saw it (room.md 2), and what was this device's own doing. What all have seen alike
+// tellsOthers: the decision as this device saw it (ROOM.md 2), and what was this device's own doing. What all have seen alike
 // is told by who did it, so that a round costs each device one envelope of this kind and not one per entry.
 func (r *Room) tellsOthers(e round.Entry) bool {
 	switch {

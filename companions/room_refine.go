@@ -14,7 +14,7 @@ const (
 	refineMargin = 5 * time.Millisecond // before the deadline, so that the votes with the reason are still in time
 )
 
-// Why the rules' votes stand, as a listener would want to be told; added to a vote's reason (room.md 3.2).
+// Why the rules' votes stand, as a listener would want to be told; added to a vote's reason (ROOM.md 3.2).
 const (
 	whyModelLate  = "the model did not answer in time, so the rules decided"
 	whyModelBroke = "asking the model failed, so the rules decided"

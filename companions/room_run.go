@@ -269,7 +269,7 @@ func (r *Room) report(now bool) {
 	u.count, u.refused, u.news = 0, refused, inboxRefused{}
 }
 
-// whispered says to whom alone a message was said: room.md 7.
+// whispered says to whom alone a message was said: ROOM.md 7.
 func whispered(m round.Message) (round.CompanionID, bool) {
 	if len(m.To) != 1 {
 		return "", false

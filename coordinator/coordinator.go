@@ -36,7 +36,7 @@ type Options struct {
 	OnInject func(turn.ID) // an injected turn begins now; OnEnd tells its end
 
 	Recorder     *Recorder     // the last facts, orders and transitions; default: one of 200 lines
-	ToolDeadline time.Duration // default 10 s (turns.md 3)
+	ToolDeadline time.Duration // default 10 s (TURNS.md 3)
 	ToolLimit    int           // tools of the live turn that run at the same time; default 16
 	StreamLimit  int           // streams and claims at the same time, dying ones included; default 8
 	InboxLimit   int           // facts that wait before their producers do; default 256

@@ -5,7 +5,7 @@ package coordinator
 const (
 	logTurnBegin      = "turn.begin"      // debug: a turn began
 	logTurnState      = "turn.state"      // debug: the machine moved, from one state to another, by which fact; the recorder has it too
-	logInterrupt      = "turn.interrupt"  // debug: the first edge, and each step of what followed (turns.md 2), with the time since
+	logInterrupt      = "turn.interrupt"  // debug: the first edge, and each step of what followed (TURNS.md 2), with the time since
 	logTurnEnd        = "turn.end"        // one line per turn, aborted ones included
 	logFactStale      = "fact.stale"      // a fact of another turn or response; at most one line a second
 	logAudioStale     = "audio.stale"     // speech of another turn; at most one line a second

@@ -311,7 +311,7 @@ func TestAStreamThatDoesNotDieIsGivenUp(t *testing.T) {
 	})
 }
 
-// turns.md 4: a press within 300 ms of the beginning of a call is a bounce: the edge has dropped the speaker, and the call
+// TURNS.md 4: a press within 300 ms of the beginning of a call is a bounce: the edge has dropped the speaker, and the call
 // sounds on. From then on it hangs up. Neither opens a turn.
 func TestACallSurvivesABounce(t *testing.T) {
 	for _, row := range []struct {

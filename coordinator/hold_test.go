@@ -40,7 +40,7 @@ func (g *rig) say(id turn.ID, resp turn.ResponseID, text string, d time.Duration
 	g.speak(id, resp, d, 1)
 }
 
-// room.md 3.5: the answer is ready when the floor is free, and is heard from that moment on.
+// ROOM.md 3.5: the answer is ready when the floor is free, and is heard from that moment on.
 func TestHeldAnswerIsReadyWhenTheFloorOpens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, events := heldRig(t)

@@ -8,7 +8,7 @@ import (
 	"conch/coordinator/turn"
 )
 
-// Priority of an injected turn (turns.md 5).
+// Priority of an injected turn (TURNS.md 5).
 type Priority uint8
 
 // Priorities, rising.
@@ -242,7 +242,7 @@ func (q *InjectQueue) Next(now time.Duration, s Situation) (Delivery, bool) {
 	return Delivery{}, false
 }
 
-// may is the table of turns.md 5, a row an if.
+// may is the table of TURNS.md 5, a row an if.
 func (q *InjectQueue) may(w waiting, now time.Duration, s Situation) (local, ok bool) {
 	if s.InCall && w.Priority < PriorityPreempt {
 		return false, false

@@ -17,7 +17,7 @@ var (
 	offline = Situation{Idle: true}
 )
 
-// The table of turns.md 5, cell by cell: when does one that was offered at 0 begin?
+// The table of TURNS.md 5, cell by cell: when does one that was offered at 0 begin?
 func TestInjectSituations(t *testing.T) {
 	const s = time.Second
 	for _, row := range []struct {
@@ -81,7 +81,7 @@ func wantEndings(t *testing.T, what string, got []Ending, want ...Ending) {
 	}
 }
 
-// turns.md 8, row 7: PREEMPT overtakes what is queued; within a priority the first comes first.
+// TURNS.md 8, row 7: PREEMPT overtakes what is queued; within a priority the first comes first.
 func TestPreemptOvertakesWhatIsQueued(t *testing.T) {
 	q := NewInjectQueue(InjectConfig{})
 	n1 := offer(t, &q, 0, PriorityNormal, "")
@@ -161,7 +161,7 @@ func TestInterruptedBeyondItsTimeIsNotOfferedAgain(t *testing.T) {
 	wantEndings(t, "a late one", q.Ended(2*time.Second, id, OutcomeInterrupted), Ending{id, OutcomeInterrupted})
 }
 
-// turns.md 8, row 5: what could not be said offline expires, and later ones still play.
+// TURNS.md 8, row 5: what could not be said offline expires, and later ones still play.
 func TestOfflineNeverWedgesTheQueue(t *testing.T) {
 	q := NewInjectQueue(InjectConfig{})
 	a, _, _ := q.Offer(0, Injection{TTL: time.Second, Priority: PriorityPreempt})

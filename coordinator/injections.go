@@ -8,7 +8,7 @@ import (
 	"conch/coordinator/turn"
 )
 
-// LocalVoice speaks a text without the session: what an injection says while the device is offline (turns.md 5). It runs
+// LocalVoice speaks a text without the session: what an injection says while the device is offline (TURNS.md 5). It runs
 // on a goroutine of its own, until it returns or ctx ends.
 type LocalVoice interface {
 	Speak(ctx context.Context, text string) ([]int16, error)

@@ -7,7 +7,7 @@ import (
 	"conch/coordinator/turn"
 )
 
-// What an interrupt did, for the log: the first edge, and the six steps of turns.md 2, each but those that had nothing to do. The
+// What an interrupt did, for the log: the first edge, and the six steps of TURNS.md 2, each but those that had nothing to do. The
 // first was made by whoever saw the edge, before the runner knew.
 
 // steps of an interrupt, as the log has them.

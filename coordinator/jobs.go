@@ -143,7 +143,7 @@ func (j *job) write(ctx context.Context, pcm []int16) error {
 	}
 }
 
-// reopenClaims gives a claim a new source after a press that dropped the old one and turned out to be a bounce (turns.md
+// reopenClaims gives a claim a new source after a press that dropped the old one and turned out to be a bounce (TURNS.md
 // 4): the call goes on.
 func (r *runner) reopenClaims() {
 	for _, h := range r.handles.of {
@@ -238,7 +238,7 @@ func (r *runner) callback(id turn.ID, f func()) {
 	}
 }
 
-// discard forgets something that never started. The end callback of a claim fires all the same (turns.md 2, step 2).
+// discard forgets something that never started. The end callback of a claim fires all the same (TURNS.md 2, step 2).
 func (r *runner) discard(h turn.Handle, why string) {
 	e := r.handles.release(h)
 	if e == nil {

@@ -58,7 +58,7 @@ type Source interface {
 	// Close says that no more comes.
 	Close()
 	// Cut silences it alone, for good, what is buffered included; it never waits. A stream that is stopped while a companion
-	// speaks needs it (turns.md 3); after a press the whole speaker has dropped already.
+	// speaks needs it (TURNS.md 3); after a press the whole speaker has dropped already.
 	Cut()
 	// Holes is how often it ran dry in the middle of what it had to say.
 	Holes() int
@@ -120,7 +120,7 @@ type Phrases interface {
 	Phrase(turn.Words) []int16
 }
 
-// Light shows the state. See appliance.md section 3.
+// Light shows the state. See APPLIANCE.md section 3.
 type Light interface {
 	Show(s turn.State, condition string)
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // What others are told of speech while it sounds: the room counts who speaks from the first sample that is heard, and
-// opens the next round as soon as the words are known (room.md 3.6).
+// opens the next round as soon as the words are known (ROOM.md 3.6).
 
 // SpeechKind is what has become known of a turn's speech.
 type SpeechKind uint8

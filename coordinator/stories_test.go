@@ -11,7 +11,7 @@ import (
 	"conch/coordinator/turn"
 )
 
-// The rows of turns.md 8, each told through the whole coordinator: real machine, real runner, fake ports, virtual time.
+// The rows of TURNS.md 8, each told through the whole coordinator: real machine, real runner, fake ports, virtual time.
 
 // heardAfter lists the values that were audible after at, without the local words.
 func (g *rig) heardAfter(at time.Duration) []int16 {

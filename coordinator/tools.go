@@ -106,8 +106,8 @@ func (t *toolCalls) gone(c *toolCall) {
 	t.busy = slices.DeleteFunc(t.busy, func(o *toolCall) bool { return o == c })
 }
 
-// callTool runs a tool on its own goroutine (turns.md 3). Its context ends at its deadline and with its turn; what it
-// returns until its deadline answers the call in any case (turns.md 8.2).
+// callTool runs a tool on its own goroutine (TURNS.md 3). Its context ends at its deadline and with its turn; what it
+// returns until its deadline answers the call in any case (TURNS.md 8.2).
 func (r *runner) callTool(e turn.CallTool) {
 	ctx, cancel := context.WithCancelCause(r.ctx)
 	c := &toolCall{CallTool: e, began: r.now(), ctx: ctx, cancel: cancel}

@@ -18,7 +18,7 @@ import (
 
 // Tools as they are: each on a goroutine of its own, and back when it is.
 
-// turns.md 3: what was called later counts, whichever tool returns first. Each tool takes a time drawn by chance.
+// TURNS.md 3: what was called later counts, whichever tool returns first. Each tool takes a time drawn by chance.
 func TestALaterCallBeatsAnEarlierOneInWhateverOrderToolsReturn(t *testing.T) {
 	const bookValue, newsValue = 5, 6
 	plays := func(value int16) ToolResult {
@@ -112,7 +112,7 @@ func (g *rig) speakUp(id turn.ID, resp turn.ResponseID) {
 	g.respond(id, resp)
 }
 
-// turns.md 3: tools of a turn that was cut are told at once, and hold no place that a new turn needs; also those that do not
+// TURNS.md 3: tools of a turn that was cut are told at once, and hold no place that a new turn needs; also those that do not
 // care. What they return before their deadline answers their calls, and no effect of theirs counts.
 func TestToolsOfACutTurnAreToldAndHoldNoPlace(t *testing.T) {
 	for _, deaf := range []bool{false, true} {

@@ -20,7 +20,7 @@ var (
 	walkRuns = flag.Int("runs", 10_000, "sequences of TestTenThousandRandomSequences")
 )
 
-// turns.md 8.12, through the whole coordinator: random people, a random server, random tools, and a speaker that knows
+// TURNS.md 8.12, through the whole coordinator: random people, a random server, random tools, and a speaker that knows
 // what was audible when. Each sequence has its own seed, which a failure prints.
 func TestTenThousandRandomSequences(t *testing.T) { // row 12
 	seed := *walkSeed
@@ -260,7 +260,7 @@ func (m walkMic) End(id turn.ID, _, tail time.Duration) {
 }
 func (m walkMic) Discard(turn.ID) {}
 
-const claimValue = -9 // a call outlives its turn, and a bounce (turns.md 4)
+const claimValue = -9 // a call outlives its turn, and a bounce (TURNS.md 4)
 
 type walkTools struct{ w *world }
 
@@ -325,7 +325,7 @@ func (t walkTools) Call(ctx context.Context, id turn.ID, _, _ string) ToolResult
 	return ToolResult{Output: "done"}
 }
 
-// check asks the invariants of turns.md 8.12 of what was recorded.
+// check asks the invariants of TURNS.md 8.12 of what was recorded.
 func (w *world) check() {
 	t := w.t
 	seen := map[turn.ID]bool{}

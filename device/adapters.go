@@ -18,7 +18,7 @@ import (
 type loud struct {
 	*audio.Speaker
 	cue    func(turn.Cue) []int16
-	cues   bool // the ready cue sounds in any case (appliance.md 3)
+	cues   bool // the ready cue sounds in any case (APPLIANCE.md 3)
 	volume func(percent int)
 }
 

@@ -118,7 +118,7 @@ func (a *appliance) watch(ctx context.Context) {
 }
 
 // spareProcessors sees to it that a callback of the card finds a Go processor at once, however busy the others are; with
-// none to spare it waited for up to 100 ms (facts/audio.md 4.6; make bench shows it with a busy goroutine inside).
+// none to spare it waited for up to 100 ms (audio/FACTS.md 4.6; make bench shows it with a busy goroutine inside).
 func spareProcessors() { runtime.GOMAXPROCS(max(8, 2*runtime.NumCPU())) }
 
 // spareMemory has the collector let half as much garbage lie as it would: the heap is a few megabytes, so a round is short, and

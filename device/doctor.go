@@ -271,7 +271,7 @@ func openSound(cfg config.Config) (o doctor.Opened, err error) {
 	return o, nil
 }
 
-// audioPriority is what the audio thread asks for (facts/audio.md 4.6: SCHED_FIFO 50).
+// audioPriority is what the audio thread asks for (audio/FACTS.md 4.6: SCHED_FIFO 50).
 const audioPriority = 50
 
 // secrets are what doctor may never print, whoever repeats it to us.

@@ -16,7 +16,7 @@ import (
 )
 
 // Muted means that the capture device is closed: nothing that one has to believe, and the light says so only once it is a
-// fact (turns.md 6). It survives a restart. Who presses is told in words, and how to end it: hold the button.
+// fact (TURNS.md 6). It survives a restart. Who presses is told in words, and how to end it: hold the button.
 
 // mute is the wish and the fact.
 type mute struct {

@@ -7,7 +7,7 @@ import (
 )
 
 // gesture is told of a button held for long, after its release. Nothing was said while it was down: then it is no question,
-// and the turn that the press began ends as if it had not been (turns.md 2, a hush). Whoever held it to switch the microphone on
+// and the turn that the press began ends as if it had not been (TURNS.md 2, a hush). Whoever held it to switch the microphone on
 // meant that, and nothing else.
 func (d *Device) gesture(e gpio.Event) {
 	if e.Kind != gpio.LongPressed && e.Kind != gpio.VeryLongPressed {

@@ -12,7 +12,7 @@ import (
 // joinLimit is how long POST /room/join may take: a minute of listening, three runs, and what looking takes.
 const joinLimit = 3 * time.Minute
 
-// pairMux serves pairing (pair_control.go).
+// pairMux serves pairing (control/pairing.go).
 func (d *Device) pairMux(mux *http.ServeMux) {
 	mux.HandleFunc("POST /room/pair", func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), openLimit)

@@ -14,7 +14,7 @@ import (
 	"conch/coordinator/turn"
 )
 
-// The code in the air (pairing.md, "What a person does").
+// The code in the air (PAIRING.md, "What a person does").
 //
 //	speakCode   "Pairing." 4 8 2  9 1 5 ~~tones~~ ─> injected sound ─> speaker     about 8 s; a press ends it like everything else
 //	hearCode    microphone ─> tap ─> tones.Decoder ─> code                         no turn: nothing of it reaches a voice

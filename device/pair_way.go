@@ -8,7 +8,7 @@ import (
 	"conch/device/control"
 )
 
-// The person's way to a room (pairing.md, What a person does), as a pure machine: facts come in with their time, orders go out.
+// The person's way to a room (PAIRING.md, What a person does), as a pure machine: facts come in with their time, orders go out.
 // pair.go carries them out, and nothing here knows of a network, a microphone or a voice.
 //
 //	         held, alone ┌─────────┐ one window             ┌───────────┐ the code  ┌─────────┐

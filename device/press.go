@@ -16,7 +16,7 @@ type contact struct {
 }
 
 // press is everything that stands between the finger and silence. It runs in the goroutine that saw the edge; Hush and
-// Drop are an atomic store or two each, and a press has a reserved place in the coordinator's inbox (turns.md 2, step 1).
+// Drop are an atomic store or two each, and a press has a reserved place in the coordinator's inbox (TURNS.md 2, step 1).
 func (d *Device) press(e gpio.Event, c *contact) {
 	switch e.Kind {
 	case gpio.Touched: // the first edge: quiet at once, whatever it turns out to be

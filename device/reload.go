@@ -17,7 +17,7 @@ import (
 	"conch/device/config"
 )
 
-// A configuration is read again on SIGHUP, as service managers send it for a reload (appliance.md 4). What can change while
+// A configuration is read again on SIGHUP, as service managers send it for a reload (APPLIANCE.md 4). What can change while
 // the device runs changes at once; the rest is named and waits for a restart. A configuration that is refused changes
 // nothing, but for a condition that says so.
 //

@@ -23,7 +23,7 @@ import (
 	"conch/mqtt/discovery"
 )
 
-// The device in its room (room.md): cards of the companions that live here, the driver of the round machine, and the way to
+// The device in its room (ROOM.md): cards of the companions that live here, the driver of the round machine, and the way to
 // the other devices (room_paired.go). A device with one companion that was not paired and has no broker has no room, and pays
 // nothing for it.
 

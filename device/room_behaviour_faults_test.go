@@ -10,7 +10,7 @@ import (
 	"conch/companions/round"
 )
 
-// What a room survives (room.md 8): devices that die at any step, networks in halves, brokers that go and come.
+// What a room survives (ROOM.md 8): devices that die at any step, networks in halves, brokers that go and come.
 
 // The winner dies before it has said a word: the next candidate answers, and the ledger tells of both.
 func TestRoomWinnerDiesAfterItsClaimAndTheNextCandidateAnswers(t *testing.T) {

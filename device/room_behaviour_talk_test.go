@@ -9,7 +9,7 @@ import (
 	"conch/companions/round"
 )
 
-// How a conversation goes in a room of several devices (room.md 3, 4, 6, 7): who is addressed, who goes on, who is silent.
+// How a conversation goes in a room of several devices (ROOM.md 3, 4, 6, 7): who is addressed, who goes on, who is silent.
 
 type ids = []round.CompanionID
 

@@ -12,7 +12,7 @@ import (
 	"conch/mqtt"
 )
 
-// What becomes of votes in a room of several devices (room.md 1, 3): late, lost, forged, in any order.
+// What becomes of votes in a room of several devices (ROOM.md 1, 3): late, lost, forged, in any order.
 
 // Six companions who all have the same to say: whatever order their votes arrive in, all devices name the same one, and over
 // many questions it is not always the same one.

@@ -21,7 +21,7 @@ import (
 	"conch/mqtt/mqtttest"
 )
 
-// What anybody who reaches the broker can write (room.md 2): it changes nothing, and is counted.
+// What anybody who reaches the broker can write (ROOM.md 2): it changes nothing, and is counted.
 
 // letter is what was on the wire.
 type letter struct {

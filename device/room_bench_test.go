@@ -89,7 +89,7 @@ func benchRoom(b *testing.B, broker string, devices, each int) {
 		ms(cpu)/float64(rounds), 50*idle.Seconds(), len(took))
 	if devices <= 3 { // more of them wait for each other's turn on the processors of one
 		benchtest.Judge(b, whole, stalls, roundPromise(at(unit, .5)))
-		benchtest.Judge(b, mine, stalls, benchtest.Promise{What: "last vote to claim sent", Bound: 1, Share: 0.5}) // room.md 9, at p50
+		benchtest.Judge(b, mine, stalls, benchtest.Promise{What: "last vote to claim sent", Bound: 1, Share: 0.5}) // ROOM.md 9, at p50
 	}
 	b.ReportMetric(at(took, 0.50), "p50-ms")
 	b.ReportMetric(at(took, 0.99), "p99-ms")
@@ -98,7 +98,7 @@ func benchRoom(b *testing.B, broker string, devices, each int) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// roundPromise is room.md 9: less than 10 ms at p99, or sixty times what one plain publish takes here and now, where processors are slow.
+// roundPromise is ROOM.md 9: less than 10 ms at p99, or sixty times what one plain publish takes here and now, where processors are slow.
 func roundPromise(unit float64) benchtest.Promise {
 	return benchtest.Promise{What: "message to claim everywhere", Bound: max(10, 60*unit), Share: 0.01,
 		Wakes: 12} // three envelopes one after the other: writer, broker, reader, room

@@ -120,7 +120,7 @@ func (x *inFlat) wait(what string, is func(round.Entry) bool) {
 }
 
 // Two companions of one name: the one that comes later has another in this room, by which it is called, answers, is known
-// and can be told to join in less (room.md 1).
+// and can be told to join in less (ROOM.md 1).
 func TestFlatRenamedCompanionIsWhole(t *testing.T) {
 	f := newFlat(t)
 	kitchen := f.raise("kitchen", "Ada", boxOptions{})
@@ -203,7 +203,7 @@ func (p *parrot) last() rehearsal.Thought {
 	return p.asked[len(p.asked)-1]
 }
 
-// What was said in the room before a restart is known after it, one's own words as one's own (room.md 7).
+// What was said in the room before a restart is known after it, one's own words as one's own (ROOM.md 7).
 func TestFlatRestartKeepsOwnWords(t *testing.T) {
 	f := newFlat(t)
 	dir := t.TempDir()
@@ -308,7 +308,7 @@ func TestFlatLostSessionLeavesAnothersTurnAlone(t *testing.T) {
 }
 
 // An announcement is a voice like any other: it waits until nobody else has the floor, and then keeps it, so that nobody
-// speaks over it (room.md: one voice at a time).
+// speaks over it (ROOM.md: one voice at a time).
 func TestFlatAnnouncementWaitsForTheFloor(t *testing.T) {
 	f := newFlat(t)
 	kitchen := f.raise("kitchen", "Ada", boxOptions{})

@@ -6,7 +6,7 @@ import (
 )
 
 // A companion has the id of its card's file, by which this device knows it: its voice, its tools, its usage. Where another
-// device has brought one of that id before, the room calls it differently (room.md 1: ada-2), and by that id everything that
+// device has brought one of that id before, the room calls it differently (ROOM.md 1: ada-2), and by that id everything that
 // comes from the room or goes to it names it. Here the one becomes the other.
 
 // roomCards are the companions that live here, as the room calls them; nil without a room.

@@ -106,7 +106,7 @@ func (d *Device) roomName() string {
 	return d.cfg.Room.Name
 }
 
-// memoryName is the room's name for what this device remembers of it: two rooms never mix (room.md 7), and people call most of
+// memoryName is the room's name for what this device remembers of it: two rooms never mix (ROOM.md 7), and people call most of
 // theirs the same.
 func (d *Device) memoryName() string {
 	if room := d.pairing.room(); room != nil {

@@ -16,7 +16,7 @@ type roomStage struct{ *roomTalk }
 
 var _ companions.Stage = roomStage{}
 
-// Hush silences the device; a person who is being recorded here goes on (turns.md 2 and 6).
+// Hush silences the device; a person who is being recorded here goes on (TURNS.md 2 and 6).
 func (s roomStage) Hush(string) { s.d.coordinator.HushRoom(s.d.now(), s.d.speaker.Drop()) }
 
 // Prepare has a companion of this device get its answer ready.

@@ -117,7 +117,7 @@ func understood(got, want string) bool {
 	return found >= all-1
 }
 
-// fromTheFirst: the first syllable is there. A thinking cue may lie over its first 50 ms, fading (turns.md 6).
+// fromTheFirst: the first syllable is there. A thinking cue may lie over its first 50 ms, fading (TURNS.md 6).
 func (r *room) fromTheFirst(m match) {
 	r.t.Helper()
 	if late := audio.Duration(m.first - m.audible); late > 55*time.Millisecond && len(m.jumps) == 0 {

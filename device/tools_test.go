@@ -82,7 +82,7 @@ func (b *box) ordered(name string) (n int) {
 	return n
 }
 
-// turns.md 2: the model is told what was heard, and of an answer that was heard whole that is nothing. A press comes while a
+// TURNS.md 2: the model is told what was heard, and of an answer that was heard whole that is nothing. A press comes while a
 // tool works, long after the last word: the silence between two rounds.
 func TestAPressInTheSilenceBetweenTwoRoundsCutsNothing(t *testing.T) {
 	b := newBox(t, boxOptions{mind: caller{}, tools: skill{

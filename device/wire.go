@@ -263,7 +263,7 @@ func (d *Device) keep(ctx context.Context, what string, state *atomic.Pointer[so
 	return nil
 }
 
-// A press must be silence within 30 ms; the loudspeaker's part of that is its bound (facts/audio.md 4.1: a sample waits for up
+// A press must be silence within 30 ms; the loudspeaker's part of that is its bound (audio/FACTS.md 4.1: a sample waits for up
 // to a period more than the buffer, then comes the fade), and the rest needs a little, too.
 const (
 	silenceIn = 30 * time.Millisecond

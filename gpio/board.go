@@ -72,7 +72,7 @@ const (
 // Confidence is how well a board's pins are known.
 type Confidence string
 
-// Confidences (facts/hats.md).
+// Confidences (gpio/FACTS.md).
 const (
 	FromSource  Confidence = "read in source"
 	FromDocs    Confidence = "documented"

@@ -2,7 +2,7 @@ package gpio
 
 import "strings"
 
-// Boards is the table of boards, in the order people are shown it. Pins are from facts/hats.md; what says which overlay brings
+// Boards is the table of boards, in the order people are shown it. Pins are from gpio/FACTS.md; what says which overlay brings
 // a card up, and what the card and the EEPROM call themselves, is named beside each. Fixed after the program has started.
 var Boards = []Board{
 	{

@@ -59,7 +59,7 @@ func TestBoardsAreConsistent(t *testing.T) {
 		})
 	}
 	if len(Boards) < 18 {
-		t.Errorf("%d boards; facts/hats.md has 18", len(Boards))
+		t.Errorf("%d boards; gpio/FACTS.md has 18", len(Boards))
 	}
 }
 

@@ -33,7 +33,7 @@ var (
 	ErrGone     = errors.New("the GPIO chip is gone")
 )
 
-// headers are the labels of the chips that carry a Raspberry Pi's header (facts/hats.md). Labels, because the numbers moved
+// headers are the labels of the chips that carry a Raspberry Pi's header (gpio/FACTS.md). Labels, because the numbers moved
 // with the kernel more than once; a list, because a laptop has GPIO chips too, and its pins are not for buttons.
 var headers = []string{"pinctrl-rp1", "pinctrl-bcm2711", "pinctrl-bcm2835"}
 

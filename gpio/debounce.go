@@ -2,7 +2,7 @@ package gpio
 
 import "time"
 
-// Times of the contact (facts/audio.md 9). They are properties of fingers, switches and wires.
+// Times of the contact (audio/FACTS.md 9). They are properties of fingers, switches and wires.
 const (
 	// PressAfter is the default for how long a contact is closed, after its last bounce, until it is a press: mains clicks and
 	// static make clean pulses of 5 to 20 ms, and no finger is quicker.
@@ -124,7 +124,7 @@ func (d Debounce) change(isDown bool, out []Event) (Debounce, []Event) {
 	d.known, d.last = isDown, d.now
 	switch d.phase {
 	case up:
-		// Whatever the level is by now: the contact has moved, and the first edge acts at once (turns.md 2).
+		// Whatever the level is by now: the contact has moved, and the first edge acts at once (TURNS.md 2).
 		d.phase, d.first = touched, d.now
 		out = append(out, Event{Kind: Touched, At: d.now})
 		if d.press < 0 && isDown {

@@ -16,7 +16,7 @@ import (
 )
 
 // What the machine shows of its board. It is proposed and never taken: five boards share GPIO17 and two of them disagree on
-// what pressed means, and four boards share a card (facts/hats.md).
+// what pressed means, and four boards share a card (gpio/FACTS.md).
 //
 //	/proc/device-tree/hat/{vendor,product,product_id}   the board says who it is
 //	/sys/class/leds                                     lights that only one board has

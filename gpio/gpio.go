@@ -95,7 +95,7 @@ func pressed(ev Event) Event {
 	return ev
 }
 
-// SoundPin says whether a sound board on a Pi's header occupies the pin, and as what (facts/hats.md, rules).
+// SoundPin says whether a sound board on a Pi's header occupies the pin, and as what (gpio/FACTS.md, rules).
 func SoundPin(number int) (use string, taken bool) {
 	use, taken = map[int]string{2: "I2C data line", 3: "I2C clock", 18: "I2S bit clock", 19: "I2S word clock",
 		20: "I2S input", 21: "I2S output"}[number]

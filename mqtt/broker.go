@@ -189,7 +189,7 @@ func (b *Broker) Clients() []round.DeviceID {
 	return out
 }
 
-// Drop closes a device's connection at once (pairing.md: conch room remove). Admit decides whether it may come back.
+// Drop closes a device's connection at once (PAIRING.md: conch room remove). Admit decides whether it may come back.
 //
 // The bare connection goes first: TLS says goodbye with patience, to one that may not be reading.
 func (b *Broker) Drop(d round.DeviceID) {

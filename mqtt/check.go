@@ -313,7 +313,7 @@ func slimVotes(in []round.Vote, step int) ([]round.Vote, bool) {
 	return out, true
 }
 
-// directory knows which companions live on which device, from the latest cards of each (room.md 2: from must live on the
+// directory knows which companions live on which device, from the latest cards of each (ROOM.md 2: from must live on the
 // signing device).
 type directory map[round.DeviceID]map[round.CompanionID]bool
 

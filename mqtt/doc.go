@@ -36,7 +36,7 @@
 //
 // # Who may say what
 //
-// from must live on the signing device (room.md 2): human:<device> is that device; a companion must be among the cards of
+// from must live on the signing device (ROOM.md 2): human:<device> is that device; a companion must be among the cards of
 // that device's latest Beat with cards. While those are unknown, whatever speaks for a companion (message, votes, claim,
 // withdraw, speaking, release) is refused and the cards are asked for, at most once a second; a press, a beat, an end, a
 // control and a history name no companion of the sender's and are let through. A press must carry its own device's epoch.

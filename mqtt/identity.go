@@ -19,7 +19,7 @@ import (
 // identityFile holds the seed of the device's key, base64, one line.
 const identityFile = "identity.key"
 
-// Identity is a device's key and the name that follows from it (pairing.md: the id is the key's fingerprint, so that a
+// Identity is a device's key and the name that follows from it (PAIRING.md: the id is the key's fingerprint, so that a
 // name cannot be borrowed). The zero value signs nothing.
 type Identity struct {
 	key ed25519.PrivateKey

@@ -295,7 +295,7 @@ func (c *Client) publish(l *link, p round.Packet) {
 	l.mu.Unlock()
 	b := seal(c.cfg.Room, c.cfg.Identity, m, l.session, seq, params)
 	if m.name == methodPress {
-		c.put(l, m.kind, 0, b) // at once, whatever else is in flight; and again below so that it arrives (room.md 2)
+		c.put(l, m.kind, 0, b) // at once, whatever else is in flight; and again below so that it arrives (ROOM.md 2)
 	}
 	c.put(l, m.kind, m.qos, b)
 }

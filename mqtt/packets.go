@@ -220,7 +220,7 @@ func unpackAs[T any](packet func(*T) round.Packet) func(*Envelope, []byte) *Refu
 	}
 }
 
-// vote is round.Vote with fields that can be seen to be missing (room.md 2: such a vote is rejected).
+// vote is round.Vote with fields that can be seen to be missing (ROOM.md 2: such a vote is rejected).
 type vote struct {
 	round.Vote
 	From       *round.CompanionID `json:"from"`

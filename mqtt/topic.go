@@ -9,7 +9,7 @@ import (
 	"conch/companions/round"
 )
 
-// kind is the fourth level of a topic: what sort of thing is said there (room.md 2).
+// kind is the fourth level of a topic: what sort of thing is said there (ROOM.md 2).
 type kind string
 
 const (
@@ -18,7 +18,7 @@ const (
 	kindStates   kind = "states"
 	kindFloor    kind = "floor"
 	kindLedger   kind = "ledger"
-	kindMembers  kind = "members" // notes: who belongs to the room (pairing.md)
+	kindMembers  kind = "members" // notes: who belongs to the room (PAIRING.md)
 )
 
 // topicRoot is the first two levels; a change of the wire that old devices cannot read is a new version.

@@ -153,7 +153,7 @@ func TestWhatIsNotAnEnvelopeIsRefused(t *testing.T) {
 	}
 }
 
-// room.md 2, seed (aikyo, StateBody): out-of-range, missing or unknown-enum fields reject the vote.
+// ROOM.md 2, seed (aikyo, StateBody): out-of-range, missing or unknown-enum fields reject the vote.
 func TestAVotesFieldsAreChecked(t *testing.T) {
 	id := fixed(1)
 	place := `"place":{"epoch":{"n":1,"device":"` + string(id.id) + `"},"number":1,"messageId":"m1"}`

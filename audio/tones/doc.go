@@ -1,5 +1,5 @@
 // Package tones carries the six digits of a pairing code through the air of a room, from a small loudspeaker to a small
-// microphone (pairing.md, "What a person does").
+// microphone (PAIRING.md, "What a person does").
 //
 //	"482915" ─> 20 bits ─> Reed-Solomon code over GF(256), 3 of 20 symbols ─> 20 pairs of tones, and 6 known pairs between them
 //

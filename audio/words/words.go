@@ -56,7 +56,7 @@ var texts = map[string]string{
 	"room_cut":      "I cannot reach the other devices. I am on my own for now.",
 	"setting_wrong": "Something in my settings does not fit. I start without it. The doctor knows more.",
 
-	// Of pairing (pairing.md). The code is said digit by digit.
+	// Of pairing (PAIRING.md). The code is said digit by digit.
 	"pair_code":       "Pairing.",
 	"pair_listening":  "I am listening for the code.",
 	"pair_paired":     "Paired.",

@@ -134,7 +134,7 @@ func inOrder(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // one-voice DIR COMPANION...: each companion's WAV has sound, and no two sound at once for longer than it takes to hush
-// (room.md 8, I1).
+// (ROOM.md 8, I1).
 func oneVoice(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: one-voice DIR COMPANION...")

@@ -19,7 +19,7 @@ import (
 	"conch/device/control"
 )
 
-// roomPairCmd opens a window, as holding the button for 5 s does (pairing.md, "What a person does").
+// roomPairCmd opens a window, as holding the button for 5 s does (PAIRING.md, "What a person does").
 //
 //	POST /room/pair ─> code, large, and as a picture ─> GET /room/pairing, a line a change ─> paired, or how it ended
 //	                                                      └── Ctrl-C ─> POST /room/cancel

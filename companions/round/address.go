@@ -14,7 +14,7 @@ type Named struct {
 	Names []string
 }
 
-// Addressed is whom a text addresses, in the order named (room.md 4.2). A name is a vocative where the sentence begins or
+// Addressed is whom a text addresses, in the order named (ROOM.md 4.2). A name is a vocative where the sentence begins or
 // ends with it and a comma, colon or the end of the sentence sets it apart; after "@", a greeting or words that give the
 // turn ("over to"); before words that only fit somebody spoken to ("can you"). It is none inside a quotation, code, an
 // e-mail or another address, in the genitive, or where the sentence is about the person. It takes time linear in the text.

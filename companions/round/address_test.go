@@ -20,7 +20,7 @@ var testNames = []Named{
 	{"human:eva", []string{"Eva"}},
 }
 
-// TestVocatives: who is called, in the order named (room.md 4.2).
+// TestVocatives: who is called, in the order named (ROOM.md 4.2).
 func TestVocatives(t *testing.T) {
 	for text, want := range map[string]string{
 		"@ada":                                  "ada",
@@ -101,7 +101,7 @@ func TestVocatives(t *testing.T) {
 	}
 }
 
-// TestNoVocatives: a name that calls nobody (room.md 4.2).
+// TestNoVocatives: a name that calls nobody (ROOM.md 4.2).
 func TestNoVocatives(t *testing.T) {
 	for _, text := range []string{
 		"write to ada@example.com", "Ada@example.com", "mail bob.ada@example.org please", "see https://ada.example/bob", "www.ada.com, please",

@@ -93,7 +93,7 @@ func (s *step) nobody(why string) {
 	s.hangs(r.message)
 }
 
-// failed: c had the floor, or was to take it, and nothing came of it. The next one takes over (room.md 3.5).
+// failed: c had the floor, or was to take it, and nothing came of it. The next one takes over (ROOM.md 3.5).
 func (s *step) failed(place Place, c CompanionID, why string) {
 	r := &s.m.rd
 	s.record(Entry{Kind: EntryFailed, Place: &place, Companion: c, Why: why})

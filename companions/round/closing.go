@@ -2,7 +2,7 @@ package round
 
 import "slices"
 
-// closing is the stage of a vote (room.md 6, loop guard; seed: aikyo, closing): every turn that closes moves it by one, no
+// closing is the stage of a vote (ROOM.md 6, loop guard; seed: aikyo, closing): every turn that closes moves it by one, no
 // matter how many heard it, and a person who says anything else begins anew. A turn closes when somebody says goodbye, when
 // its companion had reached a stage, or when companions repeat themselves and a change of topic did not help.
 func (s *scene) closing() Closing {
@@ -31,7 +31,7 @@ func (s *scene) closing() Closing {
 }
 
 // topicWanted says whether the answer to this message should change the topic: companions repeat themselves, and that was
-// not tried yet since a person spoke (room.md 6).
+// not tried yet since a person spoke (ROOM.md 6).
 func (s *scene) topicWanted() (Message, bool) {
 	var since []Message
 	for _, h := range s.past {

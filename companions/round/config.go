@@ -34,7 +34,7 @@ type Config struct {
 	judge func(View, []CompanionID) []Vote // JudgeAll, but in stories of the machine, which say how votes are
 }
 
-// DefaultConfig has every default of room.md.
+// DefaultConfig has every default of ROOM.md.
 func DefaultConfig() Config {
 	return Config{
 		Manners: DefaultManners(),
@@ -46,7 +46,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// longestWait is how long a round waits for votes at most, whatever the members say (room.md 3.3).
+// longestWait is how long a round waits for votes at most, whatever the members say (ROOM.md 3.3).
 const longestWait = time.Second
 
 // Bounds. At a bound: the oldest message, id or early vote is let go of; a 65th device, a 129th companion, and a 17th of one

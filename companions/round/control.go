@@ -2,7 +2,7 @@ package round
 
 import "strings"
 
-// Words that turn the room's or a companion's manners (room.md 6). They must be all that is said, names and courtesy apart:
+// Words that turn the room's or a companion's manners (ROOM.md 6). They must be all that is said, names and courtesy apart:
 // "be quiet" inside a story changes nothing.
 var (
 	leaveWords = lex("leave it to us|leave this to us|leave that to us|leave us alone|let us talk|let us talk alone|stay out of it|stay out of this|only speak when asked|speak only when asked|" +

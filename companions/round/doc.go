@@ -12,7 +12,7 @@
 //	                  Decide: roster, votes      ─> Decision
 //
 // There is one round at a time, that of the newest message; epochs make everything older void; numbers order the messages
-// of an epoch. Rules are those of room.md; a comment names the section. Bounds are in config.go.
+// of an epoch. Rules are those of ROOM.md; a comment names the section. Bounds are in config.go.
 //
 // # Two voices
 //

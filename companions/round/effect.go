@@ -57,7 +57,7 @@ type (
 	}
 	// Record writes an entry of the ledger.
 	Record struct{ Entry Entry }
-	// Rename: another device's companion has this one's id; here it is To from now on (room.md 1; both are told).
+	// Rename: another device's companion has this one's id; here it is To from now on (ROOM.md 1; both are told).
 	Rename struct {
 		Card CompanionID // as its file has it
 		To   CompanionID

@@ -137,7 +137,7 @@ func (s *step) cue(i int) {
 	s.do(Speak{k.place, k.companion})
 }
 
-// getReady lets the next speaker prepare while the last one still sounds (room.md 3.6).
+// getReady lets the next speaker prepare while the last one still sounds (ROOM.md 3.6).
 func (s *step) getReady() {
 	m := &s.m
 	if at := m.prepareAt(); at > 0 && m.now >= at {

@@ -11,7 +11,7 @@ import (
 const PeopleWait = 1500 * time.Millisecond
 
 // PeopleFirst says whether the winner waits a beat before it claims, because several people are around and one of them asked
-// without saying whom: another may want to answer (room.md 6, group conventions).
+// without saying whom: another may want to answer (ROOM.md 6, group conventions).
 func PeopleFirst(v View, d Decision) bool {
 	if d.Winner == "" || !v.Message.From.Human() || v.Message.Metadata.Silence || len(v.Message.To) > 0 {
 		return false

@@ -2,7 +2,7 @@ package round
 
 import "strings"
 
-// Phrases by which intents and tones are told (room.md 5). Folded as words folds, "|" between them. English first; of other
+// Phrases by which intents and tones are told (ROOM.md 5). Folded as words folds, "|" between them. English first; of other
 // languages what is said most.
 var (
 	closingWords = lex("bye|goodbye|bye bye|good bye|good night|goodnight|see you|see ya|cya|talk to you later|talk later|farewell|i have to go|i gotta go|i must go|" +
@@ -35,7 +35,7 @@ var (
 	auxSubjects = lex("i|you|we|they|he|she|it|there|this|that|the|a|an|my|your|his|her|our|their|anyone|anybody|someone|somebody|these|those|t|any|either|one")
 )
 
-// IntentOf tells what a text is for, by rules (room.md 5).
+// IntentOf tells what a text is for, by rules (ROOM.md 5).
 func IntentOf(text string) Intent { return intentOf(text, words(text)) }
 
 func intentOf(text string, ws []word) Intent {
@@ -121,7 +121,7 @@ func onlyOf(line string, phrases, more lexicon) bool {
 	return found
 }
 
-// ToneOf tells how a text sounds, by rules (room.md 5).
+// ToneOf tells how a text sounds, by rules (ROOM.md 5).
 func ToneOf(text string) Tone { return toneOf(text, words(text)) }
 
 func toneOf(text string, ws []word) Tone {
@@ -139,7 +139,7 @@ func toneOf(text string, ws []word) Tone {
 	return Neutral
 }
 
-// views are how several are asked at once (room.md 6, cascade).
+// views are how several are asked at once (ROOM.md 6, cascade).
 var views = lex("what do you all think|you all|all of you|each of you|both of you|you both|you two|you three|everyone s opinion|everybody s opinion|what does everyone think|what does everybody think|" +
 	"everyone s view|everybody s view|your opinions|your views|several views|different views|different opinions|any other opinions|other opinions|what do you guys think|you guys think|everyone|everybody|y all|" +
 	"ihr alle|was meint ihr|was denkt ihr|vous tous|qu en pensez vous|todos vosotros|todos ustedes|que opinais|み ん な|皆 さ ん|你 们 怎 么 看|大 家")

@@ -20,13 +20,13 @@ type Manners struct {
 	Repetition float64 // similarity at which a turn counts as a repetition; 0.7
 }
 
-// DefaultManners are those of room.md.
+// DefaultManners are those of ROOM.md.
 func DefaultManners() Manners {
 	return Manners{Threshold: 5, ChainLimit: 6, Handoffs: 3, ExtraLimit: 2, ShareLimit: 0.6, Repetition: 0.7}
 }
 
-// Judge is the vote of a companion on a message, by rules: what obliges it or forbids it to speak first (room.md 4,
-// obligations.go), then the initiative score (room.md 5, score.go). The same view gives the same vote.
+// Judge is the vote of a companion on a message, by rules: what obliges it or forbids it to speak first (ROOM.md 4,
+// obligations.go), then the initiative score (ROOM.md 5, score.go). The same view gives the same vote.
 func Judge(v View, id CompanionID) Vote { return newScene(v).vote(id) }
 
 // JudgeAll is Judge for several companions at once; what their votes have in common is worked out once.

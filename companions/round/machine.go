@@ -63,7 +63,7 @@ type member struct {
 	over   Epoch         // that came to an end
 }
 
-// holder is a person with a finger on a button. Nobody claims meanwhile (room.md 4.1).
+// holder is a person with a finger on a button. Nobody claims meanwhile (ROOM.md 4.1).
 type holder struct {
 	device DeviceID
 	epoch  Epoch

@@ -71,7 +71,7 @@ func (m *Machine) expiry(x member) time.Duration {
 }
 
 // linkChanged: without the broker only who lives here is in the room. With it a device listens first and asks, so that it
-// knows who is there before it says who it brings (room.md 2: a newcomer asks, members answer).
+// knows who is there before it says who it brings (ROOM.md 2: a newcomer asks, members answer).
 func (s *step) linkChanged(up bool) {
 	m := &s.m
 	if up == m.up {
@@ -303,7 +303,7 @@ func (s *step) gone(d DeviceID, why string) {
 		m.floor = floor{}
 		s.unanswered(f, "its device is gone: "+why)
 	}
-	if lost && !slices.Contains(r.tried, next) { // it dies before it has claimed: the substitution has a reason too (room.md 3.5)
+	if lost && !slices.Contains(r.tried, next) { // it dies before it has claimed: the substitution has a reason too (ROOM.md 3.5)
 		s.failed(r.place, next, "its device is gone: "+why)
 	}
 	if s.seatOf(r.candidate) == d {

@@ -7,7 +7,7 @@ import (
 )
 
 // clashes: two companions with one id. The one that joins later renames itself; where both are there, as after a network in
-// two halves has healed, the one of the higher device (room.md: both are told, they are never merged silently).
+// two halves has healed, the one of the higher device (ROOM.md: both are told, they are never merged silently).
 func (s *step) clashes() {
 	m := &s.m
 	newcomer := m.cardsAt == 0

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Importance of a vote by obligation. Names outrank the order of a queue, that a conversation that goes on (room.md 4).
+// Importance of a vote by obligation. Names outrank the order of a queue, that a conversation that goes on (ROOM.md 4).
 const (
 	calledImportance   = 10
 	queuedImportance   = 8
@@ -59,7 +59,7 @@ type obliged struct {
 	why        string
 }
 
-// obligation applies room.md 4 in its order: who was addressed, whose turn was announced, who alone is here, whose
+// obligation applies ROOM.md 4 in its order: who was addressed, whose turn was announced, who alone is here, whose
 // conversation goes on.
 func (s *scene) obligation(c Card) obliged {
 	if s.now.Metadata.Silence {
@@ -90,7 +90,7 @@ func (s *scene) obligation(c Card) obliged {
 	return obliged{}
 }
 
-// addressed: names in the text and participants in To (room.md 4.2).
+// addressed: names in the text and participants in To (ROOM.md 4.2).
 func (s *scene) addressed(me Participant) obliged {
 	called := s.now.called
 	if len(called) == 0 {
@@ -240,7 +240,7 @@ const (
 )
 
 var (
-	// opinionWords ask somebody who spoke for more (room.md 4.3).
+	// opinionWords ask somebody who spoke for more (ROOM.md 4.3).
 	opinionWords = lex("what do you think|what would you say|what do you say|what s your opinion|what is your opinion|do you agree|don t you think|are you sure|right|isn t it|was meinst du|was denkst du|" +
 		"qu en penses tu|tu en penses quoi|que piensas|que opinas|ど う 思 う|ど う 思 い ま す か|你 觉 得 呢|你 怎 么 看")
 	// goesOn begin or fill what continues a topic.
@@ -250,7 +250,7 @@ var (
 	noReference = lex("time is it|day is it|date is it|is it raining|is it going to rain|is it cold|is it warm|is it hot|is it snowing|is there|are there|this morning|this evening|this week|that is all|wie spat ist es")
 )
 
-// followUp: cues without a name, clarifications and replies after a companion's answer, and confusion (room.md 4.3, 4.4).
+// followUp: cues without a name, clarifications and replies after a companion's answer, and confusion (ROOM.md 4.3, 4.4).
 func (s *scene) followUp(c Card) obliged {
 	if s.now.intent == Approval || s.now.intent == Farewell {
 		return obliged{}
@@ -317,7 +317,7 @@ func (s *scene) explained() (heard, bool) {
 	return best, true
 }
 
-// topicGoesOn says whether this message stays with what h said (room.md 4.4: until the topic changes).
+// topicGoesOn says whether this message stays with what h said (ROOM.md 4.4: until the topic changes).
 func (s *scene) topicGoesOn(h heard) bool {
 	for _, p := range slices.Backward(s.past) { // the same once more asks the room, not the one who answered
 		if p.From == s.now.From {

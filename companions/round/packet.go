@@ -1,6 +1,6 @@
 package round
 
-// Packet is what devices tell each other; mqtt makes envelopes of packets (room.md 2). A packet has been checked (its
+// Packet is what devices tell each other; mqtt makes envelopes of packets (ROOM.md 2). A packet has been checked (its
 // signature, its size, who may say it) before it is an event here, and says nothing about the sender: Received does.
 type Packet interface{ packet() }
 
@@ -73,7 +73,7 @@ type (
 		To       DeviceID  `json:"to"`
 		Messages []Message `json:"messages"`
 	}
-	// Control turns a companion's (or, with Companion empty, the whole room's) manners, live (room.md 6).
+	// Control turns a companion's (or, with Companion empty, the whole room's) manners, live (ROOM.md 6).
 	Control struct {
 		Companion   CompanionID  `json:"companion,omitempty"`
 		Involvement *Involvement `json:"involvement,omitempty"`

@@ -151,7 +151,7 @@ func (m *Machine) heardBefore(msg Message) []Message {
 	return m.recent[:at:at]
 }
 
-// openRound snapshots the roster and votes (room.md 3.1, 3.2).
+// openRound snapshots the roster and votes (ROOM.md 3.1, 3.2).
 func (s *step) openRound(msg Message, from DeviceID) {
 	m := &s.m
 	m.silence, m.asked = 0, ""
@@ -215,7 +215,7 @@ func (s *step) complete() bool {
 	return true
 }
 
-// decide is selection (room.md 3.3, 3.4).
+// decide is selection (ROOM.md 3.3, 3.4).
 func (s *step) decide(atLimit bool) {
 	m, r := &s.m, &s.m.rd
 	if r.pending != nil { // cannot be late: the rules stand
@@ -266,7 +266,7 @@ func (s *step) decide(atLimit bool) {
 	}
 }
 
-// ended: the conversation is over until a person speaks (room.md 3, terminal).
+// ended: the conversation is over until a person speaks (ROOM.md 3, terminal).
 func (s *step) ended(place Place, why string) {
 	if s.m.ended {
 		return

@@ -111,7 +111,7 @@ func understand(m Message, index *names, fully bool) heard {
 	return h
 }
 
-// join adds what the same person said directly before, and nobody answered: both get one answer (room.md 4.1), so that
+// join adds what the same person said directly before, and nobody answered: both get one answer (ROOM.md 4.1), so that
 // "Ada?" and a second later "what time is it?" is a question to Ada.
 func (h *heard) join(earlier heard) {
 	if len(h.called) == 0 {

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// The initiative score (room.md 5; seed: collaborate, "Self-Selection by Relevance and Expertise"): terms are added, the sum
+// The initiative score (ROOM.md 5; seed: collaborate, "Self-Selection by Relevance and Expertise"): terms are added, the sum
 // is kept to 0..9, and the room's and the companion's settings move it, because Decide compares it with a fixed five.
 //
 //	expertise     +5      its field is asked about
 //	open          +5      a person asks or requests something that is nobody's field: somebody should answer
-//	views         +5      everybody is asked for a view, whoever's field it is (room.md 6)
+//	views         +5      everybody is asked for a view, whoever's field it is (ROOM.md 6)
 //	skill         = 9     what it can do is asked for
 //	relevance     0..4    words of its field, or its name, in the message (0..3), and that it has not spoken about that (1)
 //	talkativeness -2..+2  by its card
@@ -267,7 +267,7 @@ func toneTerm(c Card, h heard) (float64, string) {
 	return 0, ""
 }
 
-// rapid says whether the last messages went to and fro between two parties that id is not one of (room.md 4.5).
+// rapid says whether the last messages went to and fro between two parties that id is not one of (ROOM.md 4.5).
 func (s *scene) rapid(id CompanionID) (string, bool) {
 	if len(s.past) < rapidTurns-1 {
 		return "", false
@@ -288,7 +288,7 @@ func (s *scene) rapid(id CompanionID) (string, bool) {
 	return fmt.Sprintf("%s and %s are talking to each other", s.name(a), s.name(b)), true
 }
 
-// overShare says whether one more turn would give id more than its share of the last ten (room.md 6, shares).
+// overShare says whether one more turn would give id more than its share of the last ten (ROOM.md 6, shares).
 func (s *scene) overShare(id CompanionID) bool {
 	own, all, others := 1, 1, false
 	for _, h := range slices.Backward(append(slices.Clip(s.past), s.now)) {
@@ -309,7 +309,7 @@ func (s *scene) overShare(id CompanionID) bool {
 	return others && all > shareLeast && float64(own) > s.v.Manners.ShareLimit*float64(all)
 }
 
-// closed is why a silence after h is left alone (room.md 6): one companion steps in, once, where something is open.
+// closed is why a silence after h is left alone (ROOM.md 6): one companion steps in, once, where something is open.
 func (s *scene) closed(h heard, c Card) string {
 	switch {
 	case h.From == Participant(c.ID):

@@ -11,15 +11,15 @@ import (
 // Constants of selection. They are no settings: every device of a room must name the same winner (I4), whatever its own
 // settings are. What a device sets (Manners) goes into the votes of its companions and not into the counting.
 const (
-	speakFrom     = 5  // importance from which a companion that was not asked may speak (room.md 3.4)
-	extraFrom     = 8  // importance from which a runner-up adds to an answer (room.md 6, cascade)
+	speakFrom     = 5  // importance from which a companion that was not asked may speak (ROOM.md 3.4)
+	extraFrom     = 8  // importance from which a runner-up adds to an answer (ROOM.md 6, cascade)
 	extraWithin   = 1  // ... if it is at most this far behind the winner
-	extraMost     = 2  // additions after an answer (room.md 6)
+	extraMost     = 2  // additions after an answer (ROOM.md 6)
 	namedMost     = 6  // answers of companions that were called by name in one message: no more than a chain has
 	importanceMax = 10 // seed: aikyo, StateBody.importance
 )
 
-// CheckVote says why a vote cannot count: fields missing, out of range or unknown (room.md 1). Nil: it can.
+// CheckVote says why a vote cannot count: fields missing, out of range or unknown (ROOM.md 1). Nil: it can.
 func CheckVote(v Vote) error {
 	switch {
 	case v.From == "":
@@ -44,7 +44,7 @@ func CheckVote(v Vote) error {
 // closings in the order of their stages.
 var closings = []Closing{ClosingNone, PreClosing, ClosingNow, Terminal}
 
-// Decide selects who speaks after m (room.md 3.4): of those the speaker has called on the one with the highest importance,
+// Decide selects who speaks after m (ROOM.md 3.4): of those the speaker has called on the one with the highest importance,
 // else of those who want to speak, and with an importance of at least five, the one with the highest, else nobody. It is
 // the same on every device: it depends on its arguments only and not on the order of the votes. A vote from outside the
 // roster, on another message, or with a bad field does not count (I5).
@@ -119,7 +119,7 @@ func Decide(m Message, roster []CompanionID, votes []Vote) Decision {
 	return d
 }
 
-// extras are who speaks after the winner (room.md 6, cascade), in order. able is sorted.
+// extras are who speaks after the winner (ROOM.md 6, cascade), in order. able is sorted.
 func extras(m Message, able []Vote) []CompanionID {
 	var ids []CompanionID
 	if able[0].Selected { // several were called by name: all of them, and nobody else
@@ -178,7 +178,7 @@ func nobody(d Decision, done int) string {
 }
 
 // compareVotes orders votes on one message, the better one first: able to speak at all, called on, importance, least
-// recently spoken, and then a draw that is fair over messages and the same on every device (room.md 3.4).
+// recently spoken, and then a draw that is fair over messages and the same on every device (ROOM.md 3.4).
 func compareVotes(id MessageID, a, b Vote) int {
 	return cmp.Or(
 		-cmp.Compare(rank(a), rank(b)),
@@ -217,7 +217,7 @@ func rank(v Vote) int {
 	return 1
 }
 
-// Better says whether claim a beats claim b (room.md 3.5), by the order of Decide. It is a strict total order of claims by
+// Better says whether claim a beats claim b (ROOM.md 3.5), by the order of Decide. It is a strict total order of claims by
 // different companions: a newer place, then who has seen more winners fail on this message, then the claimants' own votes
 // as their claims show them; a claim that does not show its own vote is beaten by any that does.
 func Better(a, b Claim) bool {

@@ -20,7 +20,7 @@ var (
 	simWorld  = flag.Int64("sim.world", -1, "play this one world of the seed and tell what happens in it")
 )
 
-// TestSimulation lets rooms live with every fault of room.md 8 and holds them to its invariants (doc.go says how each is
+// TestSimulation lets rooms live with every fault of ROOM.md 8 and holds them to its invariants (doc.go says how each is
 // measured). The shipped Step, Judge and Decide run in virtual time. A broken invariant prints seed and world:
 //
 //	go test ./companions/round -run TestSimulation -sim.seed=S -sim.world=W -v

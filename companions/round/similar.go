@@ -35,13 +35,13 @@ func gram(ws []word, i, n int) string {
 	return ws[i-1].text + " " + ws[i].text
 }
 
-// repetitionWindow is how many of the last turns a turn is compared with (room.md 6, loop guard).
+// repetitionWindow is how many of the last turns a turn is compared with (ROOM.md 6, loop guard).
 const repetitionWindow = 5
 
 // repetitionLeast is the number of words from which a turn can be a repetition: people may say "yes" twice.
 const repetitionLeast = 4
 
-// repeats says which earlier message a companion's message repeats, if any (room.md 6).
+// repeats says which earlier message a companion's message repeats, if any (ROOM.md 6).
 func repeats(recent []Message, m Message, limit float64) (Message, bool) {
 	if m.From.Human() || m.Metadata.Silence || len(words(m.Text)) < repetitionLeast {
 		return Message{}, false

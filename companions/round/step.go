@@ -162,7 +162,7 @@ func (s *step) epochOf(from DeviceID, e Epoch, what string) bool {
 	return true
 }
 
-// adopt makes e the epoch: everything older is void (room.md 4.1).
+// adopt makes e the epoch: everything older is void (ROOM.md 4.1).
 func (s *step) adopt(e Epoch, why string, hush bool) {
 	m := &s.m
 	m.epoch = e
@@ -327,7 +327,7 @@ func (s *step) said(e Said) {
 	s.accept(msg, m.cfg.Self)
 }
 
-// joins are this person's messages that went unanswered and ended at most Together before began (room.md 4.1).
+// joins are this person's messages that went unanswered and ended at most Together before began (ROOM.md 4.1).
 func (s *step) joins(began time.Duration) []MessageID {
 	m := &s.m
 	if m.own.sounded {

@@ -32,7 +32,7 @@ func (s *step) speechBegan(e SpeechBegan) {
 }
 
 // speechKnown: the answer is known in words. It becomes a message when it can be heard, not before: until then it may be
-// abandoned without a trace (room.md 3.6).
+// abandoned without a trace (ROOM.md 3.6).
 func (s *step) speechKnown(e SpeechKnown) {
 	m := &s.m
 	i := s.stake(e.Place, e.Companion)

@@ -111,7 +111,7 @@ func (s *step) stakesDue() {
 }
 
 // hangs: nobody speaks after msg. If it asked for something, somebody may step in when it has been silent for a while
-// (room.md 6).
+// (ROOM.md 6).
 func (s *step) hangs(msg Message) {
 	m := &s.m
 	switch msg.Metadata.Intent {

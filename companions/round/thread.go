@@ -7,7 +7,7 @@ import (
 )
 
 // tie is how far a message belongs to an exchange with somebody: reply pairs, who called whom by name, questions that wait
-// for an answer, nearness and topic. A room with several threads at once is told apart by it (room.md 4.4, 4.5).
+// for an answer, nearness and topic. A room with several threads at once is told apart by it (ROOM.md 4.4, 4.5).
 type tie struct {
 	weight float64 // sum of the features by their weights
 	share  float64 // of all ties, 0 to 1

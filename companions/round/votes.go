@@ -3,7 +3,7 @@ package round
 import "slices"
 
 // vote judges for the companions living here. Where nobody is obliged to speak a model may better the votes, if it is
-// quick; it is not asked when somebody was addressed (room.md 3.2, 4).
+// quick; it is not asked when somebody was addressed (ROOM.md 3.2, 4).
 func (s *step) vote() {
 	m, r := &s.m, &s.m.rd
 	var mine, all []CompanionID
@@ -81,7 +81,7 @@ func (s *step) refined(e Refined) {
 	s.publish(votes)
 }
 
-// votesHeard counts an envelope of votes, now or when its message comes (room.md 2).
+// votesHeard counts an envelope of votes, now or when its message comes (ROOM.md 2).
 func (s *step) votesHeard(from DeviceID, p Votes) {
 	if !s.epochOf(from, p.Place.Epoch, "Votes") {
 		return

@@ -2,7 +2,7 @@ package round
 
 import "strings"
 
-// DeviceID names a device: the fingerprint of its key (pairing.md), so that a name in a topic cannot be borrowed.
+// DeviceID names a device: the fingerprint of its key (PAIRING.md), so that a name in a topic cannot be borrowed.
 type DeviceID string
 
 // CompanionID names a companion in the room, e.g. "ada": lower case, unique in the room.
@@ -38,7 +38,7 @@ func (e Epoch) Before(o Epoch) bool { return e.N < o.N || e.N == o.N && e.Device
 // MessageID is a ULID made by the device that publishes the message.
 type MessageID string
 
-// Place says which round something belongs to, so that one round cannot be mistaken for another (room.md 1).
+// Place says which round something belongs to, so that one round cannot be mistaken for another (ROOM.md 1).
 type Place struct {
 	Epoch   Epoch     `json:"epoch"`
 	Number  int       `json:"number"` // within the epoch, from 1: the person's message
@@ -48,7 +48,7 @@ type Place struct {
 // Intent is what a message is for.
 type Intent string
 
-// Intents (room.md 5).
+// Intents (ROOM.md 5).
 const (
 	Question      Intent = "question"
 	Request       Intent = "request"
@@ -61,7 +61,7 @@ const (
 // Tone is how a message sounds.
 type Tone string
 
-// Tones (room.md 5).
+// Tones (ROOM.md 5).
 const (
 	Neutral    Tone = "neutral"
 	Confused   Tone = "confused"
@@ -70,7 +70,7 @@ const (
 	Positive   Tone = "positive"
 )
 
-// Closing is the stage of a conversation's end; it moves one step per turn (room.md 6).
+// Closing is the stage of a conversation's end; it moves one step per turn (ROOM.md 6).
 type Closing string
 
 // Stages of closing (seed: aikyo, StateBody.closing).

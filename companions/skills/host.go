@@ -4,7 +4,7 @@ package skills
 //
 //	func New(h skills.Host) skills.Skill // nil: there is nothing for it to do here
 //
-// None of what it offers blocks.
+// It may be asked from any goroutine; Mute waits until the microphone is closed, some seconds at most.
 type Host struct {
 	Mute func() error // closes the microphone
 	Room *Room        // nil: one companion that is alone

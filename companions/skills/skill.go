@@ -6,7 +6,7 @@
 // have been checked against the top level of its schema. An error, a panic and a missed deadline all become an apology
 // that the companion speaks, and cost nothing else; return an error whose text a person understands.
 //
-// A tool returns text for the model and at most one effect. What an effect does, and when, is in turns.md 3: a stream or
+// A tool returns text for the model and at most one effect. What an effect does, and when, is in TURNS.md 3: a stream or
 // a claim begins only after the companion has finished speaking, and may never begin.
 //
 // This package imports nothing of conch, and a skill imports nothing of conch but this package.
@@ -48,7 +48,7 @@ type Context struct {
 // when it is known, and nobody needs to wait for it.
 type Inject func(prompt, key string, ttl time.Duration) <-chan Outcome
 
-// Outcome is what became of an injected turn (turns.md 5).
+// Outcome is what became of an injected turn (TURNS.md 5).
 type Outcome string
 
 // Outcomes.

@@ -189,7 +189,7 @@ func (s *step) granted(e Granted) {
 	if s.said = append(s.said, said{g.Place, g.Companion}); len(s.said) > maxSaid {
 		s.said = slices.Delete(s.said, 0, 1)
 	}
-	if !a.alone && !own && !e.Up { // an utterance of one's own waits for the link as ever (turns.md 6); a message goes to the next who can
+	if !a.alone && !own && !e.Up { // an utterance of one's own waits for the link as ever (TURNS.md 6); a message goes to the next who can
 		s.report(a, TurnEnded{Reason: "its voice has no connection"})
 		return
 	}
@@ -273,7 +273,7 @@ func (s *step) saidHere(m round.Message, c round.CompanionID) bool {
 }
 
 // unanswered: a question of this device that came to nothing because everybody failed is no silence that anybody wanted: the person
-// is told (turns.md 6), unless he has pressed again, and may be speaking.
+// is told (TURNS.md 6), unless he has pressed again, and may be speaking.
 func (s *step) unanswered(e Unanswered) {
 	if e.Message != s.failed || len(s.questions) == 0 || s.questions[len(s.questions)-1].turn != e.Turn {
 		return

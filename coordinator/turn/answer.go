@@ -215,7 +215,7 @@ func (s *step) round(at time.Duration) {
 	tools := m.called > 0 || m.narrate
 	for i := range m.calls[:m.called] {
 		if h := m.calls[i].sound; h != 0 {
-			s.do(PlaySound{Turn: m.turn, Handle: h}) // before the narration (turns.md 3)
+			s.do(PlaySound{Turn: m.turn, Handle: h}) // before the narration (TURNS.md 3)
 		}
 	}
 	m.calls, m.called, m.narrate, m.silencer = [maxCalls]call{}, 0, false, false
@@ -287,7 +287,7 @@ func (s *step) brokeOff(at time.Duration) {
 	}
 }
 
-// drained is the terminal barrier (turns.md 1, 3): only now may content start.
+// drained is the terminal barrier (TURNS.md 1, 3): only now may content start.
 func (s *step) drained(e SpeechDrained) {
 	m := &s.m
 	if m.state == Idle || e.Turn != m.turn || m.phase != draining {
@@ -307,7 +307,7 @@ func (s *step) drained(e SpeechDrained) {
 	}
 	s.become(ApplyingFactories, resting)
 	if m.claim != 0 {
-		s.unlatch(EffectAudioStream, "superseded") // COMMS before CONTENT (turns.md 4)
+		s.unlatch(EffectAudioStream, "superseded") // COMMS before CONTENT (TURNS.md 4)
 		s.do(StartClaim{Turn: m.turn, Handle: m.claim})
 		m.calling, m.callingTurn, m.callingSince, m.claim = m.claim, m.turn, e.At, 0
 	}

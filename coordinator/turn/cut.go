@@ -4,7 +4,7 @@ import "time"
 
 // How turns end: cut by a person, failed, or done; and what goes on without a turn.
 
-// cut is the interrupt of turns.md 2 in its order; each step does nothing when it has nothing to do. Step 1 (the drop
+// cut is the interrupt of TURNS.md 2 in its order; each step does nothing when it has nothing to do. Step 1 (the drop
 // flag) was made by whoever saw the edge; the flush here is harmless after it and needed after everything else. next
 // names the turn on whose behalf it is cut when there is none to cut. It leaves the machine in INTERRUPTED, if it was not
 // in IDLE; the caller moves on.
@@ -68,7 +68,7 @@ func (s *step) fail(at time.Duration, w Words, r Reason) {
 	s.end(at, r, w)
 }
 
-// tellModel makes the conversation say what the person heard (turns.md 2, step 5): a live response is cancelled, what
+// tellModel makes the conversation say what the person heard (TURNS.md 2, step 5): a live response is cancelled, what
 // was never heard is deleted, the item that was cut is truncated at its own last heard sample. Needed also after
 // response.done, because the server runs ahead of the speaker. Without a session there is nobody to tell.
 func (s *step) tellModel() {
@@ -169,7 +169,7 @@ func (s *step) remember(t ID) {
 	m.over[0] = t
 }
 
-// say is a cue and plain words: an earcon alone does not tell a person what to do (turns.md 6).
+// say is a cue and plain words: an earcon alone does not tell a person what to do (TURNS.md 6).
 func (s *step) say(at time.Duration, t ID, w Words) {
 	cue := CueError
 	if w == WordsOffline {
@@ -254,7 +254,7 @@ func (s *step) stopClaim() {
 	}
 }
 
-// streamEnded: a stream that broke is said, never passed off as the end of the book (turns.md 3).
+// streamEnded: a stream that broke is said, never passed off as the end of the book (TURNS.md 3).
 func (s *step) streamEnded(e StreamEnded) {
 	if e.Handle == 0 || e.Handle != s.m.running {
 		return // one that was stopped, or known to have ended
@@ -309,7 +309,7 @@ func (s *step) sessionReady(e SessionReady) {
 }
 
 // sessionLost: a recording goes on, a question waits for the session a while, and what was received of an answer is heard
-// (turns.md 6) before it goes on (brokeOff) or the reason is said.
+// (TURNS.md 6) before it goes on (brokeOff) or the reason is said.
 func (s *step) sessionLost(e SessionLost) {
 	m := &s.m
 	waits := m.phase == voting || m.phase == asking

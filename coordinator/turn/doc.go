@@ -10,7 +10,7 @@
 //	                     cut.go     interrupt, failure, deadlines, the end of a turn
 //	                     machine.go what is remembered, configuration, bounds
 //
-// Samples are 24 kHz mono; durations are since the runner started. Rules are those of turns.md; a comment names the
+// Samples are 24 kHz mono; durations are since the runner started. Rules are those of TURNS.md; a comment names the
 // section. The machine rests in IDLE; it is never met in APPLYING_FACTORIES or INTERRUPTED, which a Step moves through.
 //
 // The table is written by TestTable from Step itself; `go test ./coordinator/turn -update` rewrites it. A row is a fact

@@ -2,7 +2,7 @@ package turn
 
 import "time"
 
-// An answer that is made ready while somebody else still speaks (room.md 3.5: the pause between two turns is a pause and
+// An answer that is made ready while somebody else still speaks (ROOM.md 3.5: the pause between two turns is a pause and
 // not a model's latency). It is an ordinary turn but that nothing of it is heard: no sample, no thinking cue, no tool, no
 // words for a failure. It ends by FloorOpened, which makes it ordinary, or by VoteLost, a gesture, or its own deadline.
 

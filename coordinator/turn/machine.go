@@ -3,7 +3,7 @@ package turn
 import "time"
 
 // Config is what a household may want to change: deadlines and limits, as data. It is taken as it is, since zero is a
-// choice too (no tail, no patience with a lost session): begin with DefaultConfig. turns.md section 1 has the deadlines,
+// choice too (no tail, no patience with a lost session): begin with DefaultConfig. TURNS.md section 1 has the deadlines,
 // section 6 the cue and the tail.
 type Config struct {
 	Listening    time.Duration // longest utterance; then it commits by itself (60 s)
@@ -22,7 +22,7 @@ type Config struct {
 	Room         bool          // the answer waits for FloorGranted or VoteLost
 }
 
-// DefaultConfig has every default of turns.md.
+// DefaultConfig has every default of TURNS.md.
 func DefaultConfig() Config {
 	return Config{
 		Listening:    60 * time.Second,
@@ -45,7 +45,7 @@ func DefaultConfig() Config {
 // seventeenth stretch of speech lets go of the oldest one (the likeliest to have been heard, so it stays whole); after
 // eight responses a turn asks for no ninth and says that a tool failed; of nine unanswered calls of turns that are over,
 // the oldest is answered in its place; a second floor granted while a turn is live takes the place of the first, whose turn
-// lost the vote; a floor granted to the ninth last turn would begin it anew.
+// lost the vote; a floor granted to the 33rd last turn would begin it anew.
 const (
 	maxCalls     = 8
 	maxStretches = 16
@@ -220,7 +220,7 @@ func (m Machine) Quiet() bool { return m.Silent() && m.calling == 0 }
 // Silent tells that no turn is live and no local words play; a call or content may be on.
 func (m Machine) Silent() bool { return m.state == Idle && m.wordsUntil == 0 }
 
-// InCall tells that a claim has microphone and speaker. An injected turn handed over now ends it (PREEMPT, turns.md 5).
+// InCall tells that a claim has microphone and speaker. An injected turn handed over now ends it (PREEMPT, TURNS.md 5).
 func (m Machine) InCall() bool { return m.calling != 0 }
 
 // Held tells that an answer is being made ready and must not be heard.

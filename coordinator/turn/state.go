@@ -16,10 +16,10 @@ type CallID string
 // The machine passes handles around and never looks behind them. Zero means none.
 type Handle uint64
 
-// State is one of the seven states of turns.md section 1.
+// State is one of the seven states of TURNS.md section 1.
 type State uint8
 
-// The seven states. Idle and Interrupted are where the machine rests.
+// The seven states. The machine rests in Idle; Interrupted is passed through.
 const (
 	Idle State = iota
 	Listening
@@ -85,7 +85,7 @@ func (r Reason) String() string {
 // Cue is an earcon. Same sound, same meaning, everywhere.
 type Cue uint8
 
-// The earcons of appliance.md section 3.
+// The earcons of APPLIANCE.md section 3.
 const (
 	CueReady Cue = iota + 1
 	CueTooShort

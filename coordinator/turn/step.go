@@ -164,7 +164,7 @@ func (s *step) fresh(t ID, event string) bool {
 	return true
 }
 
-// pressed: whatever goes on is cut in six steps, then the microphone opens (turns.md 2).
+// pressed: whatever goes on is cut in six steps, then the microphone opens (TURNS.md 2).
 func (s *step) pressed(e Pressed) {
 	m := &s.m
 	if !s.fresh(e.Turn, "Pressed") {
@@ -181,7 +181,7 @@ func (s *step) pressed(e Pressed) {
 	s.do(OpenCapture{Turn: e.Turn, At: e.At})
 	s.do(ClearInput{Turn: e.Turn})
 	if !m.online && m.fatal == "" && unreachable(m.away) {
-		s.do(PlayCue{Turn: e.Turn, Cue: CueOffline}) // it is heard all the same, and sent if there is a session in time (turns.md 6)
+		s.do(PlayCue{Turn: e.Turn, Cue: CueOffline}) // it is heard all the same, and sent if there is a session in time (TURNS.md 6)
 	}
 	m.deadline = e.At + m.cfg.Listening
 }
@@ -192,7 +192,7 @@ func unreachable(w Words) bool {
 }
 
 // hangUp: while a call holds the device a press ends it and opens no turn; right after its start it is a bounce
-// (turns.md 4). Parked content is left alone, so that it can go on.
+// (TURNS.md 4). Parked content is left alone, so that it can go on.
 func (s *step) hangUp(e Pressed) {
 	m := &s.m
 	if e.At-m.callingSince < m.cfg.Bounce {
@@ -299,7 +299,7 @@ func (s *step) floorGranted(e FloorGranted) {
 	}
 }
 
-// injected begins a turn of the queue. In a call it is the queue that decided to end it (turns.md 5, PREEMPT).
+// injected begins a turn of the queue. In a call it is the queue that decided to end it (TURNS.md 5, PREEMPT).
 func (s *step) injected(e TurnInjected) {
 	m := &s.m
 	if m.state != Idle || m.wordsUntil != 0 {

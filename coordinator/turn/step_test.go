@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// turns.md 8, row 1.
+// TURNS.md 8, row 1.
 func TestLateDoneOfTheCancelledResponseDoesNotEndTheNewTurn(t *testing.T) {
 	b := newBench(t, Config{}).run(toSpeaking...)
 	b.run("press t-2", "capture-started t-2", "wait 1s", "release 24000", "wait 120ms", "capture-ended t-2 26880").forget()
@@ -27,7 +27,7 @@ func TestLateDoneOfTheCancelledResponseDoesNotEndTheNewTurn(t *testing.T) {
 	b.wantState(InResponse)
 }
 
-// turns.md 8, row 2.
+// TURNS.md 8, row 2.
 func TestToolRunningAtThePressAnswersButHasNoEffect(t *testing.T) {
 	for _, effect := range []string{"none", "audio_stream 7", "play_sound 7", "cancel_media", "set_volume - 50", "input_claim 7"} {
 		b := newBench(t, Config{}).run(toWorking...).run("press t-2").forget()
@@ -44,7 +44,7 @@ func TestToolRunningAtThePressAnswersButHasNoEffect(t *testing.T) {
 	}
 }
 
-// turns.md 8, row 3: silence is ordered before the producer is stopped, and nobody waits for its end.
+// TURNS.md 8, row 3: silence is ordered before the producer is stopped, and nobody waits for its end.
 func TestFlushComesBeforeStopAndNothingWaits(t *testing.T) {
 	book := []string{"ready", "ask t-0 play", "started t-0 r0", "tool-called t-0 r0 c0 play", "tool-returned t-0 c0 ok audio_stream 7", "done t-0 r0", "drained t-0"}
 	b := newBench(t, Config{}).run(book...)
@@ -68,7 +68,7 @@ func TestFlushComesBeforeStopAndNothingWaits(t *testing.T) {
 	}
 }
 
-// turns.md 8, row 4 as far as it is the machine's: an injection during the tail does not begin.
+// TURNS.md 8, row 4 as far as it is the machine's: an injection during the tail does not begin.
 func TestInjectionDuringTheTailDoesNotCutIt(t *testing.T) {
 	b := newBench(t, Config{}).run(toDraining...).forget().run("inject t-2 tea")
 	b.want(`DropStale turn=t-2 event=TurnInjected why="the device is not quiet"`)
@@ -91,7 +91,7 @@ func TestAnswerThatNobodyHeard(t *testing.T) {
 	b.wantHas("SayWords turn=t-1 words=no_answer")
 }
 
-// turns.md 8, row 6: after each of these the machine is quiet, so that the queue drains.
+// TURNS.md 8, row 6: after each of these the machine is quiet, so that the queue drains.
 func TestEveryEndLeavesTheMachineQuiet(t *testing.T) {
 	call := []string{"ready", "ask t-1 call", "started t-1 r1", "tool-called t-1 r1 c1 call", "tool-returned t-1 c1 ok input_claim 7", "done t-1 r1", "drained t-1", "wait 1s"}
 	for _, row := range []struct {
@@ -122,7 +122,7 @@ func TestEveryEndLeavesTheMachineQuiet(t *testing.T) {
 	}
 }
 
-// turns.md 8, row 7.
+// TURNS.md 8, row 7.
 func TestStrayOrDoubleReleaseDoesNothing(t *testing.T) {
 	for i, s := range situations {
 		if s.phase == recording {
@@ -138,7 +138,7 @@ func TestStrayOrDoubleReleaseDoesNothing(t *testing.T) {
 	b.wantState(Listening)
 }
 
-// turns.md 8, row 9.
+// TURNS.md 8, row 9.
 func TestSecondPressWithoutReleaseThrowsTheEarlierAudioAway(t *testing.T) {
 	b := newBench(t, Config{}).run(toListening...).run("wait 3s").forget().run("press t-2")
 	b.want(
@@ -152,7 +152,7 @@ func TestSecondPressWithoutReleaseThrowsTheEarlierAudioAway(t *testing.T) {
 	b.forget().run("press t-2").want(`DropStale turn=t-2 event=Pressed why="this turn has begun already"`)
 }
 
-// turns.md 8, row 10.
+// TURNS.md 8, row 10.
 func TestEveryWaitingStateEndsInWordsAndIdle(t *testing.T) {
 	for _, s := range situations {
 		if s.state == Idle || s.state == Listening || s.held { // LISTENING commits; what follows waits as here
@@ -195,7 +195,7 @@ func TestListeningLimitCommitsWithACue(t *testing.T) {
 	b.wantState(Committing)
 }
 
-// What the model is told at a cut (turns.md 2, step 5; facts of the Realtime protocol: never beyond the item's length).
+// What the model is told at a cut (TURNS.md 2, step 5; facts of the Realtime protocol: never beyond the item's length).
 func TestModelIsToldWhatWasHeard(t *testing.T) {
 	three := append(clone(toAsking), "started t-1 r1", "delta t-1 r1 a 1000", "delta t-1 r1 b 1000", "delta t-1 r1 c 1000")
 	followed := append(clone(toAsking), "started t-1 r1", "delta t-1 r1 a 1000", "tool-called t-1 r1 c1 bell", "done t-1 r1",

@@ -68,7 +68,7 @@ func (s *step) toolReturned(e ToolReturned) {
 }
 
 // apply lets the effect of a call count. Nothing waits for another call, so tools return in any order; the order of the
-// calls decides all the same, also between the responses of a turn (turns.md 3).
+// calls decides all the same, also between the responses of a turn (TURNS.md 3).
 func (s *step) apply(c *call, e ToolReturned) {
 	m := &s.m
 	switch e.Effect {

@@ -81,7 +81,7 @@ func permutations(n int) [][]int {
 	return all
 }
 
-// turns.md 3: a later call beats an earlier one, whichever tool returns first. Every four effects, in every order.
+// TURNS.md 3: a later call beats an earlier one, whichever tool returns first. Every four effects, in every order.
 func TestTheOrderOfReturnDecidesNothing(t *testing.T) {
 	const n = 4
 	orders, broken := permutations(n), 0

@@ -35,7 +35,7 @@ func TestExhaustiveWalk(t *testing.T) {
 	t.Logf("%d pairs of facts in %d situations", n, len(situations))
 }
 
-// turns.md 8, row 12: 10,000 random sequences. At most one live turn, nothing of an old one accepted, every start has
+// TURNS.md 8, row 12: 10,000 random sequences. At most one live turn, nothing of an old one accepted, every start has
 // one end, and the machine is in IDLE when events stop. A broken run prints its seed.
 func TestRandomWalk(t *testing.T) {
 	seed := rand.Uint64()

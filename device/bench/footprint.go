@@ -21,7 +21,7 @@ import (
 )
 
 // Footprint starts this very program as an appliance of its own (private state, no button but the control socket), lets
-// it idle, lets it talk, lets it idle again, and prints what that cost. Budgets: appliance.md 5.
+// it idle, lets it talk, lets it idle again, and prints what that cost. Budgets: APPLIANCE.md 5.
 //
 //	rss    VmRSS: with pages of the binary and of libraries that other processes may share (file)
 //	cpu    of all threads, in percent of one core

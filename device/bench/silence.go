@@ -45,7 +45,7 @@ type Silence struct {
 	brief bool   // the judge knows at once, and no card holds more than some 40 ms
 }
 
-// SilenceStates are the states of turns.md 2 in which a press must silence.
+// SilenceStates are the states of TURNS.md 2 in which a press must silence.
 var States = []string{"committing", "speaking", "tool", "awaiting", "content", "injected", "call", "tail"}
 
 // Run measures every state and returns the report. It leaves the card as it found it.
@@ -149,7 +149,7 @@ func (b Silence) rig() (*rig, error) {
 const (
 	benchAgain  = 5                      // presses more, where some found it quiet: a machine that stood still has left a gap
 	benchSettle = 5 * time.Second        // to reach a state
-	bounce      = 300 * time.Millisecond // a press so soon after a call began is none (turns.md 4)
+	bounce      = 300 * time.Millisecond // a press so soon after a call began is none (TURNS.md 4)
 	benchSound  = 150 * time.Millisecond // of audible tone before the press
 	benchAfter  = 150 * time.Millisecond // after the press, in which old sound would still show
 	briefly     = 70 * time.Millisecond  // for both, where it is brief
@@ -230,7 +230,7 @@ func (r *rig) reach(ctx context.Context, state string) error {
 func (r *rig) reset(ctx context.Context) error {
 	r.hand.Release()
 	err := r.until(ctx, func() bool { return r.device.Coordinator().State() != turn.Listening }, "the end of listening")
-	for range 5 { // an interrupted injection is offered once more (turns.md 5)
+	for range 5 { // an interrupted injection is offered once more (TURNS.md 5)
 		r.device.Hush()
 		if err := device.Pause(ctx, 30*time.Millisecond); err != nil {
 			return err

@@ -19,7 +19,7 @@ import (
 )
 
 // BenchmarkSilence is the promise, measured: from the edge of a virtual button to the last audible sample, on a whole device, in every
-// state of turns.md 2, on three cards and under three loads. Each card is its own judge (its tape, its log, a recording of its
+// state of TURNS.md 2, on three cards and under three loads. Each card is its own judge (its tape, its log, a recording of its
 // monitor), not our account of it.
 //
 //	make bench                                               everything

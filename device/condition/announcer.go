@@ -13,7 +13,7 @@ import (
 //	again     after Again at the soonest, and only if it ended and began anew
 //	at most   Burst in an hour, the rest is for the light and the CLI
 //	night     light.quiet, or ten to seven; a clock that is wrong knows no night
-//	a turn    is never talked over: it waits for a gap like every announcement (turns.md 5); a press silences it, and it counts
+//	a turn    is never talked over: it waits for a gap like every announcement (TURNS.md 5); a press silences it, and it counts
 //	          as said
 //
 // At a press whose turn fails because of it, it is said in any case.

@@ -11,7 +11,7 @@ import (
 )
 
 // The board of device.board fills what nobody has set: stronger than a default, weaker than everything a person has said
-// (appliance.md 1, facts/hats.md). What does not go together is found here as well, after all is known; it keeps nothing from
+// (APPLIANCE.md 1, gpio/FACTS.md). What does not go together is found here as well, after all is known; it keeps nothing from
 // loading, for an appliance starts with what works.
 
 // board applies the preset. It comes after file, environment and flags.

@@ -94,12 +94,12 @@ type Audio struct {
 	Preroll   time.Duration // kept from before the press; 0 keeps nothing
 	Postroll  time.Duration // taken after the release
 	Volume    int           // percent
-	Cues      bool          // the ready cue sounds even when false (appliance.md 3)
+	Cues      bool          // the ready cue sounds even when false (APPLIANCE.md 3)
 	CueVolume int           // percent
 }
 
 // Bound is the longest time from the edge to the last sample that is not silent, on a card that keeps what it was given: the
-// callback may just have run, the card holds Periods more, and then comes the fade (facts/audio.md 5).
+// callback may just have run, the card holds Periods more, and then comes the fade (audio/FACTS.md 5).
 func (a Audio) Bound() time.Duration {
 	return time.Duration(a.kept()+1)*a.Period + a.Fade
 }
@@ -131,7 +131,7 @@ type Voice struct {
 	Key           Secret // from a credential, KeyFile or OPENAI_API_KEY; never in the file itself
 }
 
-// Turn is how long a turn may wait, state by state (turns.md 1).
+// Turn is how long a turn may wait, state by state (TURNS.md 1).
 type Turn struct {
 	Listen    time.Duration // of speech, then it commits by itself
 	Commit    time.Duration // for the first word of an answer
@@ -142,7 +142,7 @@ type Turn struct {
 	Reconnect time.Duration // an utterance is kept while the link is down
 }
 
-// Room is the room this device is in: who else lives there, how to reach them, and how companions behave (room.md).
+// Room is the room this device is in: who else lives there, how to reach them, and how companions behave (ROOM.md).
 type Room struct {
 	Broker       string // empty: no network; embedded: a broker in this process; else the URL of one
 	Name         string // devices hear each other only in the same room
@@ -214,9 +214,9 @@ func Default() Config {
 		Light:  Light{Driver: "auto", SPI: "0.0", Count: 1, Brightness: 40, QuietBrightness: 5},
 		Audio: Audio{
 			Backend: "auto",
-			// At most 8.5 ms where the card gives back what it has not played, else, at 5 ms x 3, 22 ms (facts/audio.md 5).
+			// At most 8.5 ms where the card gives back what it has not played, else, at 5 ms x 3, 22 ms (audio/FACTS.md 5).
 			Period: 5 * time.Millisecond, Fade: 2 * time.Millisecond,
-			Preroll: 250 * time.Millisecond, Postroll: 120 * time.Millisecond, // turns.md 6
+			Preroll: 250 * time.Millisecond, Postroll: 120 * time.Millisecond, // TURNS.md 6
 			Volume: 70, Cues: true, CueVolume: 60,
 		},
 		Voice: Voice{
@@ -224,16 +224,16 @@ func Default() Config {
 			Remember:      true,
 			URL:           "wss://api.openai.com/v1/realtime",
 			Model:         "gpt-realtime-2.1",
-			Transcription: "gpt-transcribe", // the older names end in February 2027 (facts/realtime.md 0)
+			Transcription: "gpt-transcribe", // the older names end in February 2027 (realtime/FACTS.md 0)
 			Name:          "marin",
 			Instructions:  "You live in a small box with a button and a loudspeaker. Answer in one to three short spoken sentences, in the language you are spoken to.",
 			Dialect:       "auto",
 		},
-		Turn: Turn{ // turns.md 1, 3, 6
+		Turn: Turn{ // TURNS.md 1, 3, 6
 			Listen: time.Minute, Commit: 10 * time.Second, Response: 15 * time.Second, Next: 15 * time.Second,
 			Tool: 10 * time.Second, Thinking: 400 * time.Millisecond, Reconnect: 5 * time.Second,
 		},
-		Room: Room{ // room.md 3, 5, 6
+		Room: Room{ // ROOM.md 3, 5, 6
 			Name: "home", Listen: "127.0.0.1:1883", Port: 7483, Pairing: true, Discovery: "auto", Involvement: "medium", Threshold: 5, Pause: 200 * time.Millisecond,
 			Silence: 10 * time.Second, Chain: 6, Handoffs: 3, Extras: 2, Share: 60, Repetition: 70, Memory: 50,
 			VoteBudget: 700 * time.Millisecond,
@@ -307,7 +307,7 @@ func (c *Config) resolve(env environment) {
 		c.warn("audio: on a card that does not give back what it has not played, %d x %s and a fade of %s take up to %s from a press to silence, more than the 30 ms promised",
 			c.Audio.kept(), c.Audio.Period, c.Audio.Fade, bound)
 	}
-	// The turn's deadline for the round after a tool runs while the tool does (turns.md 1).
+	// The turn's deadline for the round after a tool runs while the tool does (TURNS.md 1).
 	if c.Turn.Tool > c.Turn.Next {
 		c.warn("turn.tool_s = %g is longer than turn.next_s = %g: a turn is given up after %s, whatever its tool still does; raise turn.next_s",
 			c.Turn.Tool.Seconds(), c.Turn.Next.Seconds(), c.Turn.Next)

@@ -77,7 +77,7 @@ func keys(c *Config) []key {
 		hours("light.quiet", &c.Light.Quiet, "hours with less light; empty: none"),
 		integer("light.quiet_brightness", &c.Light.QuietBrightness, 0, 100, "", "brightness in those hours in percent"),
 
-		choice("audio.backend", &c.Audio.Backend, "sound system; auto: alsa, else pulse; null makes no sound", "auto", "alsa", "pulse", "null"),
+		choice("audio.backend", &c.Audio.Backend, "sound system; auto: pulse where a server answers, else alsa; null makes no sound", "auto", "alsa", "pulse", "null"),
 		text("audio.playback", &c.Audio.Playback, "loudspeaker, as conch audio list names it; empty: choose"),
 		text("audio.capture", &c.Audio.Capture, "microphone, as conch audio list names it; empty: choose"),
 		millis("audio.period_ms", &c.Audio.Period, 2, 20, "a longer period cannot keep the 30 ms promise", "length of one callback"),

@@ -72,7 +72,7 @@ type Answer struct {
 	Summary Turn            `json:"summary"` // of this device's own turn
 }
 
-// Outcome is how a question ended (room.md 8, I2).
+// Outcome is how a question ended (ROOM.md 8, I2).
 type Outcome string
 
 // Outcomes.

@@ -42,6 +42,6 @@
 //
 // The room has checks of its own, in package device: cards and room [identity, members, broker, votes].
 //
-// Sources: what is looked at is appliance.md 5; why, facts/users.md (what owners of such boxes suffer from), facts/hats.md
-// (boards), facts/audio.md 2, 4 and 5 (cards), facts/realtime.md 0 (models).
+// Sources: what is looked at is APPLIANCE.md 5; why, gpio/FACTS.md (what owners of such boxes suffer from), gpio/FACTS.md
+// (boards), audio/FACTS.md 2, 4 and 5 (cards), realtime/FACTS.md 0 (models).
 package doctor

@@ -87,7 +87,7 @@ func TestCheckThatHangsOrFails(t *testing.T) {
 	})
 }
 
-// However many checks hang, everything is over in less than ten seconds (appliance.md 5).
+// However many checks hang, everything is over in less than ten seconds (APPLIANCE.md 5).
 func TestAllAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free := make(chan struct{})

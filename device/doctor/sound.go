@@ -248,7 +248,7 @@ func checkHolder(ctx context.Context, m *Machine, s *Subject) []Finding {
 }
 
 // bound is the longest time from a press to silence: the callback may just have run, the card holds its periods, then comes
-// the fade (facts/audio.md 4, 5).
+// the fade (audio/FACTS.md 4, 5).
 func bound(period, periods, rate int, fade time.Duration) time.Duration {
 	if rate == 0 {
 		return fade

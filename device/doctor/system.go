@@ -150,7 +150,7 @@ func checkHeat(_ context.Context, m *Machine, _ *Subject) []Finding {
 	return ok("", "%.0f °C", highest)
 }
 
-// What memory conch needs when it talks, with room for a burst (appliance.md 5: 46 MiB).
+// What memory conch needs when it talks, with room for a burst (APPLIANCE.md 5: 46 MiB).
 const spareMemory = 64 << 10 // KiB
 
 func checkMemory(_ context.Context, m *Machine, _ *Subject) []Finding {

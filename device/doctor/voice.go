@@ -301,7 +301,7 @@ func (a answer) failed(m *Machine, u *url.URL) []Finding {
 }
 
 // shutdown is when a model ends. Source: the deprecations in OpenAI's own typed SDK (openai-node 7.55.0) and pages, as
-// collected in facts/realtime.md 0 on 2026-11-21; where the server's list has a date, that one counts.
+// collected in realtime/FACTS.md 0 on 2026-11-21; where the server's list has a date, that one counts.
 var shutdown = []struct {
 	model   string // or its beginning, before a "*"
 	on      string

@@ -18,7 +18,7 @@ import (
 
 // BenchmarkRoomGap measures the gap between two companions' turns: from the last audible sample on one device's tape to the
 // first on the next one's, in a rehearsal of three whole devices that share a broker. What is wanted is the pause (200 ms)
-// and no more; the answer is ready before the floor is free (room.md 3.6).
+// and no more; the answer is ready before the floor is free (ROOM.md 3.6).
 func BenchmarkRoomGap(b *testing.B) {
 	runtime.GOMAXPROCS(max(8, 2*runtime.NumCPU())) // as conch run does // as run does
 	var gaps []float64

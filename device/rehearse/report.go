@@ -14,13 +14,13 @@ import (
 	"conch/device/control"
 )
 
-// What a rehearsal tells, as sentences or as one JSON object a line (appliance.md 4), whose first key is event:
+// What a rehearsal tells, as sentences or as one JSON object a line (APPLIANCE.md 4), whose first key is event:
 //
 //	turn.end       the summary of a turn, all of its fields (coordinator.Record)
 //	round          who was selected for a message, why, every vote, why each of the others is silent, and who took the floor
 //	said           who said what on which device, how much of it was heard, and whether that was all
 //	instead        the one who had the floor failed, or is gone: who took over
-//	outcome        what became of a person's message: answered, silent (deliberately nobody), superseded (room.md 8, I2)
+//	outcome        what became of a person's message: answered, silent (deliberately nobody), superseded (ROOM.md 8, I2)
 //	hush           a press or question silenced a device: milliseconds from the edge, wherever the finger was, to the device's
 //	               last audible sample. Where that cannot be told from what the device said next, there is no such line
 //	sounding       a press or question elsewhere has not silenced a device: milliseconds from the edge that it was listened to

@@ -13,7 +13,7 @@ import (
 
 // book reads the ledgers of all devices of a rehearsal while they are written, and the turns beside them. It says what is to
 // be told, who sounded when (for the WAVs), whether a round is open, and at the end whether every message of a person came to
-// one of the three ends that room.md 8, I2, allows: answered, deliberately silent, superseded.
+// one of the three ends that ROOM.md 8, I2, allows: answered, deliberately silent, superseded.
 //
 // Every device records every round: it is told once, as the first device saw it. What a companion said is told by its own
 // device, what became of a person's message by that person's. Times are the rehearsal's. Its owner has the lock.

@@ -110,7 +110,7 @@ func TestBookInWords(t *testing.T) {
 	}
 }
 
-// room.md 8, I2: the word of the person's own device counts, exactly once.
+// ROOM.md 8, I2: the word of the person's own device counts, exactly once.
 func TestBookFindsWhatCameToNoEnd(t *testing.T) {
 	answered := round.Entry{Kind: round.EntryAnswered, Place: &eggsAt, Message: &eggs}
 	silent := round.Entry{Kind: round.EntrySilent, Place: &eggsAt, Message: &eggs, Why: "nobody has anything to say"}

@@ -38,7 +38,7 @@ const (
 // deviceName is a word of a script and part of a file's name.
 var deviceName = regexp.MustCompile(`^[\p{L}\p{N}][\p{L}\p{N}_-]{0,39}$`)
 
-// DefaultRehearsalRoom is kitchen with Ada, bedroom with Ben, hall with Cleo (appliance.md 4).
+// DefaultRehearsalRoom is kitchen with Ada, bedroom with Ben, hall with Cleo (APPLIANCE.md 4).
 func DefaultRoom() Room {
 	cards := companions.DefaultCards()
 	var r Room

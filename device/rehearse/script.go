@@ -14,7 +14,7 @@ import (
 	"conch/device/control"
 )
 
-// A Line is one instruction of a rehearsal script (appliance.md 4). Blank lines and lines that begin with # are skipped.
+// A Line is one instruction of a rehearsal script (APPLIANCE.md 4). Blank lines and lines that begin with # are skipped.
 //
 //	press DEV | release DEV | ask DEV TEXT
 //	hear DEV FILE.wav     into its microphone, while the button is held; if it is up, it is held for so long
@@ -32,7 +32,7 @@ import (
 //	cut DEV 5s            its network: packets vanish, and nobody is told
 //	broker restart        stopped, and started at the same port
 //
-// In a room whose devices begin as strangers (pairing.md):
+// In a room whose devices begin as strangers (PAIRING.md):
 //
 //	hold DEV 5s           the button, without a word: 5 s pair, 10 s leave the room
 //	join DEV CODE|typed|wrong

@@ -8,7 +8,7 @@ import (
 )
 
 // The watchdog (systemd.service(5), WatchdogSec=): systemd aborts a service that has not said WATCHDOG=1 for that long, and
-// starts it again. It is said only while every loop that matters goes round (appliance.md 5):
+// starts it again. It is said only while every loop that matters goes round (APPLIANCE.md 5):
 //
 //	coordinator   the turn machine         room      the round machine
 //	playback      the loudspeaker's keeper mqtt      what delivers the room's packets

@@ -34,7 +34,7 @@ type Silence struct {
 	Rows    []SilenceRow       `json:"rows"`
 }
 
-// SilenceFile is the name of the value, SilenceBudgetMS the promise (turns.md 2).
+// SilenceFile is the name of the value, SilenceBudgetMS the promise (TURNS.md 2).
 const (
 	SilenceFile     = "silence"
 	SilenceBudgetMS = 30

@@ -18,7 +18,7 @@ import (
 )
 
 // A row of APA102 (DotStar) LEDs on SPI, or on two pins that are moved by hand: the Adafruit bonnets have theirs on pins
-// that no SPI controller reaches (facts/hats.md).
+// that no SPI controller reaches (gpio/FACTS.md).
 
 // row is such LEDs. The library maps what the eye sees to the LEDs' 13 bits.
 type row struct {

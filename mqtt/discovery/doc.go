@@ -1,5 +1,5 @@
 // Package discovery lets devices of one network find each other: DNS-SD (RFC 6763) over multicast DNS (RFC 6762), service
-// _conch._tcp. What it finds is a hint where to knock; who opens is proven by keys, elsewhere (pairing.md).
+// _conch._tcp. What it finds is a hint where to knock; who opens is proven by keys, elsewhere (PAIRING.md).
 //
 //	Announce ──> Run ──┬── avahi runs: an EntryGroup over D-Bus ───────────┐
 //	                   └── else: responder, on UDP 5353 of all interfaces ─┤ 224.0.0.251, ff02::fb

@@ -9,7 +9,7 @@ import (
 	"conch/companions/round"
 )
 
-// ServiceType is what devices announce and look for (pairing.md, Discovery).
+// ServiceType is what devices announce and look for (PAIRING.md, Discovery).
 const ServiceType = "_conch._tcp"
 
 // Service is what a device says of itself. Nothing in it is secret, and nothing of it is believed.

@@ -2,7 +2,7 @@ package pairing
 
 import "time"
 
-// Bounds of pairing (pairing.md). What happens at each is said at the machines.
+// Bounds of pairing (PAIRING.md). What happens at each is said at the machines.
 const (
 	CodeLength   = 6 // digits
 	WindowLength = 120 * time.Second

@@ -1,4 +1,4 @@
-// Package pairing lets a new device into a room by six digits that were heard or typed (pairing.md): the window of the device
+// Package pairing lets a new device into a room by six digits that were heard or typed (PAIRING.md): the window of the device
 // that is in, the joiner, and the channels that they talk over. It decides nothing about the room: what a member is told, and who is
 // one, is its callers' (Admit, Stored, Store).
 //

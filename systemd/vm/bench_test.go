@@ -110,7 +110,7 @@ func start(t *testing.T, o Options) *box {
 	}
 	b := &box{t, g}
 	t.Cleanup(b.over)
-	if o.Clock == "" { // at night conch keeps its troubles to itself (appliance.md 3)
+	if o.Clock == "" { // at night conch keeps its troubles to itself (APPLIANCE.md 3)
 		if err := g.SetClock(time.Now().UTC().Truncate(24 * time.Hour).Add(12 * time.Hour)); err != nil {
 			t.Fatal(err)
 		}

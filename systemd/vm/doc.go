@@ -14,7 +14,7 @@
 // flushed to its disk is gone.
 //
 // What it is not: bounce, interference, Wi-Fi, real cards and their xruns, the Pi's firmware, and time. Emulation is slow
-// and uneven, so figures are printed and bounds are wide (facts/vm.md, "Not simulated"). Silence is judged all the same, where a press
+// and uneven, so figures are printed and bounds are wide (vm/FACTS.md, "Not simulated"). Silence is judged all the same, where a press
 // is placed in the stream and not in time (card_test.go).
 //
 // A Guest belongs to one goroutine; Stop and Cut may be called from any.

@@ -64,7 +64,7 @@ func TestFootprint(t *testing.T) {
 	b.hand(2*time.Minute, "until sound 60s\nwait 10s")
 	talking := b.process()
 	t.Logf("talking: RSS %.1f MiB, at most %.1f MiB since the start", float64(talking.rss)/1024, float64(talking.peak)/1024)
-	if after.rss > 30<<10 || talking.peak > 46<<10 { // appliance.md 5
+	if after.rss > 30<<10 || talking.peak > 46<<10 { // APPLIANCE.md 5
 		t.Errorf("RSS is %d KiB idle, want 30 MiB; at most %d KiB talking, want 46 MiB", after.rss, talking.peak)
 	}
 }

@@ -77,7 +77,7 @@ func Start(ctx context.Context, o Options) (*Guest, error) {
 }
 
 // kvmHangs is set when a guest under KVM has said nothing: there are machines where /dev/kvm opens and a guest never gets to
-// its first line (facts/vm.md B).
+// its first line (vm/FACTS.md B).
 var kvmHangs atomic.Bool
 
 func (g *Guest) powerOn(ctx context.Context) error {

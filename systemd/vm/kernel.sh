@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # kernel.sh ARCH DIR: Debian 12's own kernel for ARCH in DIR (vmlinuz, modules/, busybox), with gpio-sim.ko made from its
-# source package, because Debian builds none (facts/vm.md A).
+# source package, because Debian builds none (vm/FACTS.md A).
 #
 # gpio-sim wants CONFIG_IRQ_SIM, which that kernel has not either: kernel/irq/irq_sim.c becomes part of the module. The one
 # symbol it uses that modules may not is replaced by the exported function that does the same.

@@ -7,7 +7,7 @@ import (
 	"conch/coordinator/turn"
 )
 
-// An answer whose session is lost in the middle: what came of it is heard (turns.md 6), and it goes on in the next session.
+// An answer whose session is lost in the middle: what came of it is heard (TURNS.md 6), and it goes on in the next session.
 //
 //	drop ──> breakOff: the pump hands over what is here ──> ResponseDone (failed, lost_midway)
 //	     ──> CreateResponse (Resume) waits in the plan ──> the next session: the conversation as text, then resume

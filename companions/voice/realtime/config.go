@@ -66,11 +66,11 @@ const (
 
 	garbageWindow = time.Minute
 
-	readLimit = 16 << 20 // a message; a minute and a half of speech in one delta
+	readLimit = 16 << 20 // a message; more than four minutes of speech in one delta
 
 	pingAfter        = 3500 * time.Millisecond // nothing was read and nothing of ours is on its way
 	pingWait         = 3 * time.Second         // for a place on the wire; whether it is answered is not asked
-	deadAfter        = 5 * time.Second         // without an acknowledgement; with pingAfter: noticed within 10 s (turns.md 6)
+	deadAfter        = 5 * time.Second         // without an acknowledgement; with pingAfter: noticed within 10 s (TURNS.md 6)
 	deadLook         = 500 * time.Millisecond
 	muteAfter        = 30 * time.Second // nobody waits for it, and it has stopped answering pings
 	stuckAfter       = 20 * time.Second // the other end takes nothing of what we send

@@ -280,7 +280,7 @@ func TestBlackHole(t *testing.T) {
 	t.Run("idle", func(t *testing.T) {
 		in(t, nil, func(w *world) {
 			w.conns[0].vanish()
-			time.Sleep(10 * time.Second) // the person must not wait longer (turns.md 1, COMMITTING)
+			time.Sleep(10 * time.Second) // the person must not wait longer (TURNS.md 1, COMMITTING)
 			w.want("lost offline", "ready")
 		})
 	})

@@ -7,7 +7,7 @@ import (
 	"conch/coordinator/turn"
 )
 
-// What others said in the room enters the conversation as text of no turn (room.md 7). It is known at any time: between
+// What others said in the room enters the conversation as text of no turn (ROOM.md 7). It is known at any time: between
 // turns, during an answer, while there is no session. So it does not stand in the plan, which belongs to the turn, but is
 // sent as it comes and kept in the history, which begins every session:
 //

@@ -370,7 +370,7 @@ func (r *run) responseDone(w *wireResponse) {
 				r.call(p, it.CallID, it.Name, it.Arguments)
 			}
 		}
-		if !p.audible && !p.cancelled { // nothing to hear is not an answer (turns.md 6, never silent)
+		if !p.audible && !p.cancelled { // nothing to hear is not an answer (TURNS.md 6, never silent)
 			p.status, p.say = turn.ResponseFailed, turn.WordsNoAnswer
 		}
 	}

@@ -102,7 +102,7 @@ func (r *run) adopt(o opening) {
 	}
 }
 
-// hurry tries at once for a turn that has begun without a session. It waits for one for five seconds only (turns.md 6),
+// hurry tries at once for a turn that has begun without a session. It waits for one for five seconds only (TURNS.md 6),
 // which a back-off that has grown to five seconds would use up. Once a turn, and not before a server wants it.
 func (r *run) hurry(t turn.ID) {
 	if r.link != nil || r.slow || t == "" || t == r.hurried {
@@ -132,7 +132,7 @@ func (r *run) retrying(say turn.Words, err error) {
 	}
 }
 
-// backoff sets the next attempt: 150 ms to 5 s, doubled each time, half of it by chance (turns.md 6).
+// backoff sets the next attempt: 150 ms to 5 s, doubled each time, half of it by chance (TURNS.md 6).
 func (r *run) backoff(slow bool) {
 	wait := min(backoffMin<<min(r.attempt, 10), backoffMax)
 	r.attempt++

@@ -15,7 +15,7 @@ import (
 	"conch/coordinator/turn"
 )
 
-// A refusal is told as what it is: nobody is sent to the network when the server has refused the model (turns.md 6).
+// A refusal is told as what it is: nobody is sent to the network when the server has refused the model (TURNS.md 6).
 
 // wordsFor finds what a person is told about an error of the server, by its code, or its type where that says more.
 func wordsFor(code, typ string) turn.Words {

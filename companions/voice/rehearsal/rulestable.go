@@ -31,7 +31,7 @@ func ask(table []aRule, t Thought, words []string) (Reply, bool) {
 // of all.
 var controls = []aRule{
 	{all("stop|quiet|silence|shut|hush"), useTool("stop", "{}", "All right.")},
-	{all("leave", "us|it", "us|between"), involve("off")}, // "leave it to us" (room.md 6)
+	{all("leave", "us|it", "us|between"), involve("off")}, // "leave it to us" (ROOM.md 6)
 	{all("join", "in|again|us"), involve("medium")},
 	{all("talk", "less"), involve("low")},
 	{all("talk", "more"), involve("high")},
