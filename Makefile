@@ -177,6 +177,10 @@ sim: deps ## rooms with every fault in virtual time, SIM_ROUNDS rounds (default 
 	@# A heap this small is collected all the time: a fifth of the work is saved by letting it grow.
 	@GOGC=400 $(GO) test -count=1 -v -timeout 30m -run '^TestSimulation$$' ./companions/round -sim.rounds=$(SIM_ROUNDS) $(ARGS)
 
+.PHONY: score
+score: deps ## how many answers of the room's rules are right in recorded dialogues: DIALOGUES=FILE,FILE, absolute
+	@$(GO) test -count=1 -v -run 'TestScores' ./companions/dialogtest -args -dialogues='$(DIALOGUES)'
+
 .PHONY: tones
 tones: deps ## the pairing code's tones in 2,240 simulated rooms, and hours of what is no code (some minutes)
 	@$(GO) test -count=1 -v -timeout 60m -run 'TestRooms|TestNothingIsHeard' ./audio/tones -tones.rooms=40 -tones.minutes=60 $(ARGS)

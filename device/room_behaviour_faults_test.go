@@ -424,7 +424,7 @@ func TestRoomLedgersReplayToTheSameChoices(t *testing.T) {
 				t.Errorf("%s: %d rounds replayed: %v", homes[i].name, rounds, differences)
 			}
 			var out replayText
-			if err := Replay(&out, []string{dir}, ReplayOptions{}); err != nil {
+			if err := Replay(&out, []string{dir}, false); err != nil {
 				t.Errorf("%s: conch room replay: %v: %s", homes[i].name, err, out)
 			}
 		}

@@ -2,7 +2,7 @@ package gpio
 
 import "time"
 
-// Times of the contact (audio/FACTS.md 9). They are properties of fingers, switches and wires.
+// Times of the contact (gpio/FACTS.md 9). They are properties of fingers, switches and wires.
 const (
 	// PressAfter is the default for how long a contact is closed, after its last bounce, until it is a press: mains clicks and
 	// static make clean pulses of 5 to 20 ms, and no finger is quicker.

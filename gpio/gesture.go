@@ -37,7 +37,7 @@ func (m Mode) String() string {
 	return "mode?"
 }
 
-// Times of fingers (audio/FACTS.md 9; APPLIANCE.md 1).
+// Times of fingers (gpio/FACTS.md 9; APPLIANCE.md 1).
 const (
 	tapShorter  = 400 * time.Millisecond // in mode hybrid
 	doubleShort = 250 * time.Millisecond // each press of a double press is at most so long

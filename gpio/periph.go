@@ -12,7 +12,7 @@ import (
 )
 
 // A button's pin is periph.io's. Only its character-device driver is used: host.Init would look for /dev/gpiomem and, as
-// root, reach for an address of a Pi 4 on every other board (audio/FACTS.md 8).
+// root, reach for an address of a Pi 4 on every other board (gpio/FACTS.md 8).
 //
 // What the library (v3.8.5, read for this) does not do stands around it:
 //

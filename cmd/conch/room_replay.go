@@ -4,11 +4,8 @@ import "conch/device"
 
 // roomReplayCmd needs no running appliance and no configuration.
 type roomReplayCmd struct {
-	Files []string `arg:"" name:"file" help:"Files of dialogues (one JSON object a line), ledger files, or directories with a ledger." placeholder:"FILE"`
-	JSON  bool     `help:"Print JSON: one object an answer or difference." name:"json"`
-	Score bool     `help:"Of dialogues, print how many answers are right, beside simple rules, and how that was measured."`
+	Files []string `arg:"" name:"file" help:"Ledger files, or directories with a ledger." placeholder:"FILE"`
+	JSON  bool     `help:"Print JSON: one object a ledger." name:"json"`
 }
 
-func (c roomReplayCmd) Run(e *env) error {
-	return device.Replay(e.out, c.Files, device.ReplayOptions{JSON: c.JSON, Score: c.Score})
-}
+func (c roomReplayCmd) Run(e *env) error { return device.Replay(e.out, c.Files, c.JSON) }

@@ -1,4 +1,4 @@
-package companions
+package dialogtest
 
 import (
 	"crypto/sha256"

@@ -1,0 +1,395 @@
+// Package dialogtest puts recorded dialogues to the rules that choose speakers in a room, and counts how many of their answers are right.
+package dialogtest
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"conch/companions/round"
+)
+
+// Dialogue is a recorded conversation with what is known about whom a message was for and who spoke next: one line of a
+// file. Where no companions are given, whoever speaks counts as a person and everybody else as a companion of no field,
+// so that the rules of a room apply to a conversation of people.
+type Dialogue struct {
+	Dialogue     string       `json:"dialogue"`
+	Participants []string     `json:"participants"`
+	Companions   []round.Card `json:"companions,omitempty"`
+	Messages     []Line       `json:"messages"`
+	Gold         []Gold       `json:"gold"`
+}
+
+// Line is what somebody said.
+type Line struct {
+	ID   string `json:"id"`
+	From string `json:"from"`
+	Text string `json:"text"`
+}
+
+// Gold is one thing known about a dialogue. Which of three kinds it is shows in its fields.
+type Gold struct {
+	Message     string   `json:"message,omitempty"`
+	To          []string `json:"to,omitempty"`           // whom Message addresses
+	Explicit    bool     `json:"explicit,omitempty"`     // it began with the name,
+	TextWithout string   `json:"text_without,omitempty"` // and this is the rest
+
+	After string `json:"after,omitempty"` // after this message
+	Next  string `json:"next,omitempty"`  // they spoke
+
+	Speaker json.RawMessage `json:"speaker,omitempty"` // who should speak after Message: a name, null, or names in order
+}
+
+// Kinds of gold, and of what is counted.
+const (
+	KindAddressed = "addressed" // a message that begins with a name: whom does it call?
+	KindWithout   = "without"   // the same with the name taken off: whom is it for?
+	KindReply     = "reply"     // a message that does not begin with a name: whom is it for?
+	KindUnnamed   = "unnamed"   // the same: does it call nobody it is not for?
+	KindNext      = "next"      // who speaks next, when somebody does?
+	KindSpeaker   = "speaker"   // who should speak, if anybody?
+)
+
+// Answer is what the room's judgement says to one entry of gold.
+type Answer struct {
+	Dialogue  string       `json:"dialogue"`
+	Message   string       `json:"message"`
+	Kind      string       `json:"kind"`
+	Addressed []string     `json:"addressed"`      // whom the words call, in order
+	Selected  *string      `json:"selected"`       // the next speaker; null is nobody
+	Then      []string     `json:"then,omitempty"` // who speaks after that one
+	Reason    string       `json:"reason"`
+	Terms     []round.Term `json:"terms"`             // of the selected one's vote
+	Room      string       `json:"room,omitempty"`    // why the room would have let nobody speak, where one is named all the same
+	Without   *Answer      `json:"without,omitempty"` // the answer to the text without the name
+	HeldOut   bool         `json:"held_out"`
+	Right     bool         `json:"right"`
+
+	calledWrong bool // it calls somebody it is not for
+	simple      bool // the simple rule is right
+}
+
+// ReadDialogues reads the lines of a file.
+func ReadDialogues(data []byte) ([]Dialogue, error) {
+	var all []Dialogue
+	for i, line := range bytes.Split(data, []byte("\n")) {
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		var d Dialogue
+		if err := json.Unmarshal(line, &d); err != nil {
+			return nil, fmt.Errorf("line %d: not a dialogue: %w", i+1, err)
+		}
+		if err := d.check(); err != nil {
+			return nil, fmt.Errorf("line %d: dialogue %q: %w", i+1, d.Dialogue, err)
+		}
+		all = append(all, d)
+	}
+	return all, nil
+}
+
+func (d Dialogue) check() error {
+	ids := make(map[string]bool, len(d.Messages))
+	for _, m := range d.Messages {
+		if m.ID == "" || ids[m.ID] {
+			return fmt.Errorf("message %q: its id is empty or used twice", m.ID)
+		}
+		ids[m.ID] = true
+	}
+	cards := make(map[round.CompanionID]bool, len(d.Companions))
+	for _, c := range d.Companions {
+		if c.ID == "" || cards[c.ID] {
+			return fmt.Errorf("companion %q: its id is empty or used twice", c.ID)
+		}
+		cards[c.ID] = true
+	}
+	for _, g := range d.Gold {
+		if at := cmp.Or(g.Message, g.After); !ids[at] {
+			return fmt.Errorf("gold: message %q is not in the dialogue", at)
+		}
+		if g.Message != "" && len(g.To) == 0 && g.Speaker == nil {
+			return fmt.Errorf("gold: message %q: neither to nor speaker is given", g.Message)
+		}
+		if _, err := g.speakers(); err != nil {
+			return fmt.Errorf("gold: message %q: speaker = %s: must be a name, null, or a list of names", g.Message, g.Speaker)
+		}
+	}
+	return nil
+}
+
+// speakers are who should speak, in order.
+func (g Gold) speakers() ([]string, error) {
+	if g.Speaker == nil {
+		return nil, nil
+	}
+	var one *string
+	if json.Unmarshal(g.Speaker, &one) == nil {
+		if one == nil {
+			return nil, nil
+		}
+		return []string{*one}, nil
+	}
+	var many []string
+	err := json.Unmarshal(g.Speaker, &many)
+	return many, err
+}
+
+// Answers puts every entry of gold to the shipped rules: round.Addressed for whom the words call, round.JudgeAll and
+// round.Decide for who speaks. Where the gold says that somebody spoke or was meant, and the room would have let nobody
+// speak, the one whose exchange with the speaker is closest is named (round.Nearest), because the question was not whether;
+// Room says that it is so.
+func (d Dialogue) Answers() []Answer {
+	t := newTable(d)
+	all := make([]Answer, 0, len(d.Gold))
+	for _, g := range d.Gold {
+		i := t.index[cmp.Or(g.Message, g.After)]
+		text := d.Messages[i].Text
+		var a Answer
+		switch {
+		case g.After != "":
+			a = t.ask(i, text, KindNext, true)
+			a.Right = a.selects(g.Next)
+			a.simple = t.mostActive(i) == g.Next
+		case g.Speaker != nil:
+			a = t.ask(i, text, KindSpeaker, false)
+			want, _ := g.speakers()
+			var got []string
+			if a.Selected != nil {
+				got = append([]string{*a.Selected}, a.Then...)
+			}
+			a.Right = slices.Equal(got[:min(len(got), max(len(want), 1))], want)
+		case g.Explicit:
+			a = t.ask(i, text, KindAddressed, true)
+			a.Right = slices.Equal(a.Addressed, g.To)
+			if g.TextWithout != "" {
+				w := t.ask(i, g.TextWithout, KindWithout, true)
+				w.Right = w.selects(g.To...)
+				w.simple = slices.Contains(g.To, t.lastPartner(i))
+				a.Without = &w
+			}
+		default:
+			a = t.ask(i, text, KindReply, true)
+			a.Right = a.selects(g.To...)
+			a.simple = slices.Contains(g.To, t.lastPartner(i))
+			a.calledWrong = slices.ContainsFunc(a.Addressed, func(n string) bool { return !slices.Contains(g.To, n) })
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+func (a Answer) selects(names ...string) bool {
+	return a.Selected != nil && slices.Contains(names, *a.Selected)
+}
+
+// table is a dialogue as a room.
+type table struct {
+	d     Dialogue
+	index map[string]int
+	names []string // participants, and who else speaks
+	card  map[string]round.Card
+	calls [][]string       // per message, for the simple rules: whom its first words name
+	meta  []round.Metadata // per message, where companions are given: what their devices would have known
+}
+
+func newTable(d Dialogue) *table {
+	t := &table{d: d, index: make(map[string]int), card: make(map[string]round.Card)}
+	t.names = slices.Clone(d.Participants)
+	for i, m := range d.Messages {
+		t.index[m.ID] = i
+		if !slices.Contains(t.names, m.From) {
+			t.names = append(t.names, m.From)
+		}
+	}
+	for _, n := range t.names {
+		if len(d.Companions) == 0 {
+			t.card[n] = round.Card{ID: round.CompanionID(cmp.Or(n, "_")), Name: cmp.Or(n, "_")}
+		}
+		for _, c := range d.Companions {
+			if string(c.ID) == n || c.Name == n || slices.Contains(c.Aliases, n) {
+				t.card[n] = c
+			}
+		}
+	}
+	for _, c := range d.Companions { // present, though it says nothing
+		if !slices.ContainsFunc(t.names, func(n string) bool { return t.card[n].ID == c.ID }) {
+			t.names = append(t.names, string(c.ID))
+			t.card[string(c.ID)] = c
+		}
+	}
+	for _, m := range d.Messages {
+		t.calls = append(t.calls, t.prefix(m))
+	}
+	t.meta = make([]round.Metadata, len(d.Messages))
+	if len(d.Companions) > 0 {
+		for i, m := range d.Messages {
+			t.meta[i] = round.PersonMetadata(m.Text, nil)
+			if c, ok := t.card[m.From]; ok && i > 0 {
+				v := t.view(i-1, d.Messages[i-1].Text)
+				dec, _ := decide(v)
+				t.meta[i] = round.AnswerMetadata(v, c.ID, dec, m.Text)
+			}
+		}
+	}
+	return t
+}
+
+// participant is how the room knows somebody, in a round that sender opened.
+func (t *table) participant(name, sender string) round.Participant {
+	if c, ok := t.card[name]; ok && (name != sender || len(t.d.Companions) > 0) {
+		return round.Participant(c.ID)
+	}
+	return round.Participant("human:" + name)
+}
+
+func (t *table) nameOf(p round.Participant) string {
+	if name, ok := strings.CutPrefix(string(p), "human:"); ok {
+		return name
+	}
+	for _, n := range t.names {
+		if string(t.card[n].ID) == string(p) {
+			return n
+		}
+	}
+	return string(p)
+}
+
+// recentLines is how much of a dialogue a round sees: what a device keeps.
+const recentLines = 50
+
+// view is what a device sees when message i is said, with the given words.
+func (t *table) view(i int, text string) round.View {
+	sender := t.d.Messages[i].From
+	v := round.View{Manners: round.DefaultManners()}
+	for k, m := range t.d.Messages[:i+1] {
+		msg := round.Message{ID: round.MessageID(m.ID), From: t.participant(m.From, sender), Text: m.Text, Number: k + 1, Metadata: t.meta[k]}
+		if !msg.From.Human() {
+			v.Turns++
+		}
+		if k == i {
+			if text != m.Text {
+				msg.Text, msg.Metadata = text, round.Metadata{}
+			}
+			v.Message = msg
+		} else if k >= i-recentLines {
+			v.Recent = append(v.Recent, msg)
+		}
+	}
+	here := round.Member{Device: "replay"}
+	for _, n := range t.names {
+		p := t.participant(n, sender)
+		if c, ok := t.card[n]; ok && p == round.Participant(c.ID) {
+			here.Cards = append(here.Cards, c)
+		} else if p.Human() {
+			v.Members = append(v.Members, round.Member{Device: round.DeviceID(n), Name: n})
+		}
+	}
+	v.Members = append(v.Members, here)
+	return v
+}
+
+// decide lets everybody vote who is there, the sender excluded.
+func decide(v round.View) (round.Decision, []round.Vote) {
+	var roster []round.CompanionID
+	for _, m := range v.Members {
+		for _, c := range m.Cards {
+			if round.Participant(c.ID) != v.Message.From {
+				roster = append(roster, c.ID)
+			}
+		}
+	}
+	votes := round.JudgeAll(v, roster)
+	return round.Decide(v.Message, roster, votes), votes
+}
+
+// ask puts a message to the rules.
+func (t *table) ask(i int, text, kind string, somebody bool) Answer {
+	v := t.view(i, text)
+	a := Answer{Dialogue: t.d.Dialogue, Message: t.d.Messages[i].ID, Kind: kind, Addressed: []string{}, Terms: []round.Term{}}
+	var named []round.Named
+	for _, n := range t.names {
+		if p := t.participant(n, t.d.Messages[i].From); p != v.Message.From {
+			who := round.Named{Who: p, Names: []string{n}}
+			if c, ok := t.card[n]; ok {
+				who.Names = append([]string{n, c.Name, string(c.ID)}, c.Aliases...)
+			}
+			named = append(named, who)
+		}
+	}
+	for _, p := range round.Addressed(text, named) {
+		a.Addressed = append(a.Addressed, t.nameOf(p))
+	}
+	d, votes := decide(v)
+	a.Reason = d.Reason
+	winner := d.Winner
+	if winner == "" && somebody {
+		if order := round.Nearest(v); len(order) > 0 {
+			winner, a.Room = order[0], "nobody: "+strings.TrimPrefix(d.Reason, "nobody: ")
+		}
+	}
+	for _, vote := range votes {
+		if vote.From == winner {
+			a.Terms = vote.Terms
+			if d.Winner == "" {
+				a.Reason = vote.Reason
+			}
+		}
+	}
+	if winner != "" {
+		name := t.nameOf(round.Participant(winner))
+		a.Selected = &name
+	}
+	for _, e := range d.Extras {
+		a.Then = append(a.Then, t.nameOf(round.Participant(e)))
+	}
+	return a
+}
+
+// prefix is whom a line begins with, as simply as can be: for the baseline, which shall not profit from the rules.
+func (t *table) prefix(m Line) []string {
+	for _, n := range t.names {
+		if n != "" && n != m.From && len(m.Text) > len(n) && strings.EqualFold(m.Text[:len(n)], n) && strings.ContainsAny(m.Text[len(n):len(n)+1], ":,") {
+			return []string{n}
+		}
+	}
+	return nil
+}
+
+// lastPartner is the simple rule for whom a message is: who addressed me last, else whom I addressed last, else who spoke last.
+func (t *table) lastPartner(i int) string {
+	me, last := t.d.Messages[i].From, ""
+	mine := ""
+	for k := i - 1; k >= 0; k-- {
+		switch m := t.d.Messages[k]; {
+		case m.From != me && slices.Contains(t.calls[k], me):
+			return m.From
+		case m.From == me && mine == "" && len(t.calls[k]) > 0:
+			mine = t.calls[k][0]
+		case m.From != me && last == "":
+			last = m.From
+		}
+	}
+	return cmp.Or(mine, last)
+}
+
+// mostActive is the simple rule for who speaks next: who has spoken most, the speaker apart; of equals the last one.
+func (t *table) mostActive(i int) string {
+	count := make(map[string]int)
+	best := ""
+	for _, m := range t.d.Messages[:i+1] {
+		if m.From != t.d.Messages[i].From {
+			count[m.From]++
+			if best == "" || count[m.From] >= count[best] {
+				best = m.From
+			}
+		}
+	}
+	return best
+}
+
+// ErrDiffers is wrapped by the errors of ReplayLedger about a choice that comes out differently.
+var ErrDiffers = errors.New("the ledger's choice is not reproduced")
