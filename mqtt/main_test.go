@@ -126,13 +126,18 @@ func await[T any](t testing.TB, ch <-chan T, what string) T {
 	}
 }
 
-// next waits for a packet of the type T.
-func next[T round.Packet](d *device) (round.DeviceID, T) {
+// next waits for a packet of the type T, however many others come meanwhile.
+func next[T round.Packet](d *device) (from round.DeviceID, p T) {
 	d.t.Helper()
+	late := time.After(patience)
 	for {
-		g := await(d.t, d.packets, "a packet")
-		if p, ok := g.p.(T); ok {
-			return g.from, p
+		select {
+		case g := <-d.packets:
+			if p, ok := g.p.(T); ok {
+				return g.from, p
+			}
+		case <-late:
+			d.t.Fatalf("waited in vain for a %T; %+v", p, d.Stats())
 		}
 	}
 }

@@ -91,7 +91,7 @@ func TestWhoIsNoMemberCanDoNothing(t *testing.T) {
 		{"a member's certificate, the host's id", kitchen.papers(), kitchen.id, host.id.ID(), "of another device"},
 		{"the room's certificate for a stranger", signedBy(t, eve, ownCA, host.keyFile(), string(eve.ID()), "10"), eve, eve.ID(), "not a member"},
 		{"the room's certificate, a stranger's key, a member's name", signedBy(t, eve, ownCA, host.keyFile(), string(kitchen.id.ID()), "10"), eve, kitchen.id.ID(), "of another device"},
-		{"an expired certificate", signedBy(t, kitchen.id, ownCA, host.keyFile(), string(kitchen.id.ID()), "-1"), kitchen.id, kitchen.id.ID(), "expired"},
+		{"an expired certificate", expiredFor(t, kitchen.id, ownCA, host.keyFile(), string(kitchen.id.ID())), kitchen.id, kitchen.id.ID(), "expired"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var whys []string

@@ -4,9 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
+	"math/big"
 	"net"
 	"os"
 	"os/exec"
@@ -77,7 +80,41 @@ func must(t testing.TB, out string, err error) {
 	}
 }
 
-// signedBy has openssl make a certificate for a device's key, by any authority, valid for some days from now (which may be fewer than none).
+// expiredFor is a certificate that was valid until the day before its authority was made. openssl makes none since 3.5.
+func expiredFor(t testing.TB, id mqtt.Identity, caCert, caKey, name string) papers {
+	t.Helper()
+	read := func(file string) []byte {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		block, _ := pem.Decode(text)
+		if block == nil {
+			t.Fatalf("%s holds no PEM", file)
+		}
+		return block.Bytes
+	}
+	ca, err := x509.ParseCertificate(read(caCert))
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := x509.ParsePKCS8PrivateKey(read(caKey))
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: ca.NotBefore.Add(-48 * time.Hour), NotAfter: ca.NotBefore.Add(-24 * time.Hour),
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, ca, id.PrivateKey().Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	return papers{ca: caCert, key: keyPEM(t, dir, id), cert: writePEM(t, filepath.Join(dir, "expired.pem"), "CERTIFICATE", der)}
+}
+
+// signedBy has openssl make a certificate for a device's key, by any authority, valid for some days from now.
 func signedBy(t testing.TB, id mqtt.Identity, caCert, caKey, name, days string) papers {
 	t.Helper()
 	dir := t.TempDir()
