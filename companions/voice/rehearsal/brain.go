@@ -52,7 +52,7 @@ type Call struct{ Name, Args string }
 // heard puts what the ears made of the utterance into the thought.
 func (t *Thought) heard(h *hearing) {
 	heard := h.heard
-	heard.Words = heard.Words && h.err == nil
+	heard.Failed = h.err != nil
 	t.Heard, t.Words = &heard, heard.Text
 	if n := len(t.Talk); n > 0 && t.Talk[n-1].Text == "" {
 		t.Talk[n-1].Text = heard.Text

@@ -19,6 +19,7 @@ type Ears interface {
 type Heard struct {
 	Text   string // lower case, no punctuation; empty when no word was understood
 	Words  bool   // words were listened for: without it, Text is empty because nobody can
+	Failed bool   // they were, and that did not work: it took too long, mostly
 	Length time.Duration
 	Level  float64 // dB below full scale, of the whole utterance
 }

@@ -39,6 +39,8 @@ func (Rules) Think(t Thought) Reply {
 			seconds(t.Heard.Length.Seconds()), int(t.Heard.Level)))
 		r.Sound = t.sound[:min(len(t.sound), 15*Rate)]
 		return r
+	case t.Heard.Failed:
+		return say("I heard " + seconds(t.Heard.Length.Seconds()) + " of sound, but making words of it took too long. This machine is busy. Please ask me again.")
 	case t.Heard.Level < quiet:
 		return say("I heard only silence for " + seconds(t.Heard.Length.Seconds()) + ". Is the microphone on?")
 	default:

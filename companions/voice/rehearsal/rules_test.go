@@ -2,6 +2,7 @@ package rehearsal
 
 import (
 	"bytes"
+	"context"
 	"log/slog"
 	"math"
 	"os/exec"
@@ -77,6 +78,15 @@ func TestWithoutEarsTheRehearsalPlaysBackWhatItHeard(t *testing.T) {
 }
 
 // TestPromptReachesTheBrain: the text of a response's own instructions, beside the session's, is what is spoken.
+// Ears that were too slow are not ears that are missing: nobody is sent to install what is there.
+func TestEarsThatAreTooSlowAreNoMissingOnes(t *testing.T) {
+	var th Thought
+	th.heard(&hearing{heard: Heard{Words: true, Length: time.Second, Level: -20}, err: context.DeadlineExceeded})
+	if r := (Rules{}).Think(th); !strings.Contains(r.Text, "took too long") || strings.Contains(r.Text, "install") {
+		t.Errorf("it says %q", r.Text)
+	}
+}
+
 func TestPromptReachesTheBrain(t *testing.T) {
 	_, url := serve(t, quick())
 	c := dial(t, url)
