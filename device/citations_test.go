@@ -51,6 +51,35 @@ func TestCitationsResolve(t *testing.T) {
 	}
 }
 
+// A page names the tests that hold what it says; they are there.
+func TestPagesNameTestsThatExist(t *testing.T) {
+	cmd := exec.Command("git", "grep", "-hoE", `^func (Test|Fuzz|Benchmark)[A-Za-z0-9_]+`, "--", "*_test.go")
+	cmd.Dir = ".."
+	out, err := cmd.Output()
+	if err != nil {
+		t.Skipf("no list of tests: git grep: %v", err)
+	}
+	there := map[string]bool{}
+	for _, line := range strings.Fields(string(out)) {
+		there[line] = true
+	}
+	cmd = exec.Command("git", "grep", "-noE", "`(Test|Fuzz|Benchmark)[A-Za-z0-9_]+`", "--", "*.md")
+	cmd.Dir = ".."
+	out, err = cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	for _, line := range lines {
+		if name := strings.Trim(line[strings.LastIndex(line, ":")+1:], "`"); !there[name] {
+			t.Errorf("%s: there is no such test", line)
+		}
+	}
+	if len(lines) < 50 {
+		t.Errorf("%d tests are named; is the pattern still right?", len(lines))
+	}
+}
+
 var citations = regexp.MustCompile(`\b((?:[a-z]+/)*[A-Za-z]+\.md)\b(?: ([0-9]+(?:\.[0-9]+)?))?`)
 
 // unresolved says why a page or its section is not there; empty: it is.
