@@ -18,6 +18,10 @@ type Card interface {
 	OpenPlayback(c StreamConfig, render func(out []int16)) (Stream, error)
 	// OpenCapture starts a capture device that calls take with what it captured (mono, CardRate).
 	OpenCapture(c StreamConfig, take func(in []int16)) (Stream, error)
+	// Better says whether something better than g could be opened now: there was nothing else, and now there is. From any goroutine.
+	Better(g Granted) bool
+	// Spent says that nothing will be opened any more before the process has begun anew. From any goroutine.
+	Spent() bool
 }
 
 // StreamConfig asks for a device. Zero values mean the defaults: 5 ms x 3, the system's device.

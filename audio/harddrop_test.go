@@ -33,6 +33,8 @@ func (c *slowCard) OpenPlayback(_ audio.StreamConfig, render func([]int16)) (aud
 func (*slowCard) OpenCapture(audio.StreamConfig, func([]int16)) (audio.Stream, error) {
 	return nil, audio.ErrNoCallbacks
 }
+func (*slowCard) Better(audio.Granted) bool { return false }
+func (*slowCard) Spent() bool               { return false }
 
 // What was thrown away did not sound: neither the speaker's nor the source's account may say that it did. Before the card is
 // empty nobody knows.

@@ -42,7 +42,7 @@ type KeeperConfig struct {
 	Stream StreamConfig
 	Up     func(Granted)      // a device runs
 	Down   func(error)        // it does not any more, or not yet; once per outage
-	Better func(Granted) bool // optional: something better could be opened now; see MalgoCard.Better
+	Better func(Granted) bool // optional: something better could be opened now; see Card.Better
 	Off    func(error)        // optional: SetOff has closed the device; an error says that it may not be closed
 	Log    *slog.Logger
 }

@@ -185,6 +185,9 @@ func (a asked) OpenCapture(c audio.StreamConfig, _ func([]int16)) (audio.Stream,
 	return a.open(c)
 }
 
+func (asked) Better(audio.Granted) bool { return false }
+func (asked) Spent() bool               { return false }
+
 func (a asked) open(c audio.StreamConfig) (audio.Stream, error) {
 	select {
 	case a.of <- c:

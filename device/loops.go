@@ -47,11 +47,8 @@ func (d *Device) Loops(every time.Duration) []service.Loop {
 // callKeeper is Call of the keeper that there is by then.
 func (d *Device) callKeeper(what string) func(func()) bool {
 	return func(f func()) bool {
-		if c, ok := d.card.(interface{ Spent() bool }); ok && c.Spent() {
-			return false
-		}
 		keeper := d.keepers.of(what).Load()
-		return keeper != nil && keeper.Call(f)
+		return !d.card.Spent() && keeper != nil && keeper.Call(f)
 	}
 }
 

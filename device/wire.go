@@ -251,9 +251,7 @@ func (d *Device) keep(ctx context.Context, what string, state *atomic.Pointer[so
 		state.Store(&soundState{err: err})
 		d.conds.Set(code, err.Error(), "plug it in again or choose another (conch audio list); it comes back by itself")
 	}
-	if card, ok := d.card.(interface{ Better(audio.Granted) bool }); ok {
-		c.Better = card.Better
-	}
+	c.Better = d.card.Better
 	keeper := audio.NewKeeper(c)
 	d.mute.mu.Lock()
 	d.keepers.of(what).Store(keeper)
@@ -306,6 +304,9 @@ func (c noCard) OpenPlayback(audio.StreamConfig, func([]int16)) (audio.Stream, e
 func (c noCard) OpenCapture(audio.StreamConfig, func([]int16)) (audio.Stream, error) {
 	return nil, c.err
 }
+
+func (noCard) Better(audio.Granted) bool { return false }
+func (noCard) Spent() bool               { return false }
 
 func (d *Device) loud() loud {
 	sound := d.opts.Cues

@@ -167,6 +167,12 @@ func (c *Card) OpenCapture(conf audio.StreamConfig, take func(in []int16)) (audi
 	return s, nil
 }
 
+// Better is never true: what is granted is all there is.
+func (*Card) Better(audio.Granted) bool { return false }
+
+// Spent is never true.
+func (*Card) Spent() bool { return false }
+
 func (c *Card) open(half string, conf audio.StreamConfig, period time.Duration) (*stream, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

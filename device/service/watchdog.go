@@ -24,7 +24,7 @@ import (
 // Looks are counted and not time, and the next look is due a whole interval after the last one: a process that was itself
 // stopped (SIGSTOP, a suspended machine, a long collection) finds its loops late by one look at most, however long it was.
 // A card that is lost is no hang: its keeper calls back between its attempts to open it. A sound system that cannot be asked
-// any more before the process begins anew (audio.MalgoCard.Spent) is one: a new process is the remedy.
+// any more before the process begins anew (audio.Card.Spent) is one: a new process is the remedy.
 
 // Log events of the watchdog.
 const (
