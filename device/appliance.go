@@ -249,7 +249,7 @@ func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond)
 func (d *Device) Status() control.Status {
 	s := control.Status{
 		Version: Version(), Device: d.self, State: d.coordinator.State().String(), Quiet: d.Quiet(), Sound: d.soundWords(), Voice: d.voiceLine(),
-		Ready: d.Ready(), Turns: d.turns.Load(), Volume: int(d.volume.Load()), VolumeFrom: *d.volumeFrom.Load(), Conditions: d.conds.List(),
+		Ready: d.Ready(), Turns: d.turns.Load(), Volume: d.memory.Volume(), VolumeFrom: d.memory.VolumeFrom(), Conditions: d.conds.List(),
 		Muted: d.Muted(), Light: d.lights.String(), Pairing: d.PairingNow(), Paired: d.pairedStatus(),
 	}
 	s.Button = strings.Join(d.buttonNames(), "; ")

@@ -53,7 +53,7 @@ type Device struct {
 	log         *slog.Logger
 	now         func() time.Duration
 	opts        Options
-	store       *state.Store // nil when the state directory cannot be used
+	memory      *state.Memory
 	conds       *condition.Book
 	mouth       rehearsal.Mouth // speaks without the session
 	speaker     *audio.Speaker
@@ -76,8 +76,7 @@ type Device struct {
 	hand        *gpio.VirtualLine
 	works       sync.WaitGroup
 	buttons     []gpio.Source
-	saves       chan struct{} // one token: something that must survive has changed
-	voiceWords  string        // what was chosen, for people
+	voiceWords  string // what was chosen, for people
 	voiceAbout  string
 	usage       func() any         // what the voice has used; nil when it does not count
 	meters      []*realtime.Client // which count it
@@ -85,7 +84,6 @@ type Device struct {
 	// atomic
 	touches  atomic.Int32  // of buttons, that are not settled yet
 	presses  atomic.Uint64 // of all buttons
-	volume   atomic.Int64
 	turns    atomic.Uint64
 	playback atomic.Pointer[soundState]
 	capture  atomic.Pointer[soundState]
@@ -98,10 +96,6 @@ type Device struct {
 
 	waiters   waiters
 	recording recording
-
-	// atomic
-	volumeFrom atomic.Pointer[string] // as Row.Origin
-	configured atomic.Pointer[int]    // audio.volume as somebody has set it; nil: nobody has
 }
 
 // soundState is what one half of the card is doing, as its keeper last said.
@@ -138,7 +132,7 @@ func (d *Device) Run(ctx context.Context) error {
 		{"capture", d.runCapture},
 		{"coordinator", d.coordinator.Run},
 		{"voice", func(ctx context.Context) error { return d.voices.Run(ctx, heardOf{d.coordinator.Outlet(), d}) }},
-		{"state", d.writeState},
+		{"state", d.memory.Run},
 		{"light", d.lights.lamp.Run},
 	}, d.actors...)
 	for i, b := range d.buttons {

@@ -13,6 +13,7 @@ import (
 	"conch/coordinator/turn"
 	"conch/device/condition"
 	"conch/device/config"
+	"conch/device/state"
 )
 
 // holds says whether a condition holds now.
@@ -139,7 +140,7 @@ func TestDiskFull(t *testing.T) {
 		t.Fatalf("wrote %d bytes: %v", n, err)
 	}
 	_ = filler.Close() // nothing of it matters
-	b.keepVolume(33)
+	b.memory.KeepVolume(33)
 	b.answered(b.ask("short"))
 	b.until("complaining", func() bool { return b.holds("state.unwritable") })
 	b.fine()
@@ -148,7 +149,7 @@ func TestDiskFull(t *testing.T) {
 	}
 	b.until("content", func() bool { return !b.holds("state.unwritable") }) // by itself: nobody has to ask or turn a knob
 	var kept struct{ Percent int }
-	if _, err := b.store.Load("volume", &kept); err != nil || kept.Percent != 33 {
+	if err := state.Look(dir, "volume", &kept); err != nil || kept.Percent != 33 {
 		t.Errorf("the volume that could not be kept is %d now, %v; want 33", kept.Percent, err)
 	}
 	b.fine()

@@ -57,7 +57,7 @@ var imports = map[string][]string{
 	"device/terminal":       {},
 	"device/bench":          {"audio", "audio/…", "coordinator", "coordinator/…", "device", "device/config", "device/control", "device/state", "device/tone", "gpio", "gpio/…"},
 	"device/service":        {"device/config"},
-	"device/state":          {"audio", "companions", "device/config"},
+	"device/state":          {"audio", "companions", "device/condition", "device/config", "device/control"},
 	"device/tone":           {"audio", "companions/voice", "coordinator", "coordinator/turn"},
 	"device/rehearse":       {"audio", "audio/…", "companions", "companions/…", "coordinator", "coordinator/…", "device", "device/condition", "device/config", "device/control", "device/terminal", "gpio", "gpio/…", "mqtt", "mqtt/…"},
 	"device/setup":          {"device/config", "device/control", "gpio"},

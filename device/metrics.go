@@ -65,7 +65,7 @@ func (d *Device) writeMetrics(w io.Writer) {
 		{name: "conch_ready", kind: "gauge", help: "1 when sound and voice are up, or their trouble is known.", one: oneIf(d.Ready())},
 		{name: "conch_conditions", kind: "gauge", help: "Things wrong that a person can fix.", one: len(held)},
 		{name: "conch_condition", kind: "gauge", help: "1 for each thing wrong that a person can fix, by its code.", label: "code", by: held},
-		{name: "conch_volume_percent", kind: "gauge", help: "Volume.", one: d.volume.Load()},
+		{name: "conch_volume_percent", kind: "gauge", help: "Volume.", one: d.memory.Volume()},
 		{name: "conch_muted", kind: "gauge", help: "1 while no capture device is open because a person wants it so.", one: oneIf(d.Muted())},
 		{name: "conch_audio_bound_seconds", kind: "gauge", help: "Longest time from a press to silence on the loudspeaker that is open; 0: none is.", one: d.bound().Seconds()},
 		{name: "conch_audio_callbacks_total", kind: "counter", help: "Callbacks of the loudspeaker's device.", one: st.Callbacks},

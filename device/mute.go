@@ -36,15 +36,6 @@ var errMuted = errors.New("switched off (conch mute off, or hold the button for 
 // logMute says what the microphone is from now on.
 const logMute = "mic.muted" // muted
 
-// recallMute takes the wish from before the restart. There is a file only where somebody has wished: one that cannot be read may
-// say that nobody is to be listened to, and a held button is enough to end that.
-func (d *Device) recallMute() error {
-	var kept struct{ Muted bool }
-	have, err := d.store.Load("mute", &kept)
-	d.mute.wish.Store(err != nil || have && kept.Muted)
-	return err
-}
-
 // SetMuted closes the capture device and keeps it closed, or opens it again. When it returns nil, that is so: after muting no
 // capture device is open. It survives a restart, unless a condition says that the disk does not take it.
 func (d *Device) SetMuted(muted bool) error {
@@ -54,9 +45,7 @@ func (d *Device) SetMuted(muted bool) error {
 		return err
 	}
 	d.log.Info(logMute, "muted", muted)
-	if d.store != nil {
-		_ = d.kept(d.store.Save("mute", struct{ Muted bool }{muted})) // the condition says it
-	}
+	d.memory.KeepMuted(muted)
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"conch/device/condition"
 	"conch/device/config"
+	"conch/device/state"
 )
 
 // loadedAnyway loads text as the service does.
@@ -60,10 +61,8 @@ func TestRefusedStateDirectoryMutes(t *testing.T) {
 		}
 		c := loadedAnyway(t, "[state]\ndir = \"here\"\n", "STATE_DIRECTORY="+dir)
 		for range 2 { // the second time it is used
-			d := &Device{cfg: *c, log: slog.New(slog.DiscardHandler), conds: condition.NewBook(slog.New(slog.DiscardHandler)), saves: make(chan struct{}, 1)}
-			d.openState()
-			if d.mute.wish.Load() == used {
-				t.Errorf("used %v: muted %v", used, d.mute.wish.Load())
+			if _, muted := state.Remember(c, condition.NewBook(slog.New(slog.DiscardHandler))); muted == used {
+				t.Errorf("used %v: muted %v", used, muted)
 			}
 		}
 	}

@@ -179,10 +179,8 @@ func (d *Device) take(key string, next, running *config.Config) bool {
 	switch key {
 	case "audio.volume": // also kept, as when it is said: the latest wish counts
 		running.Audio.Volume = next.Audio.Volume
-		d.takeVolume(next)
-		d.loud().SetVolume(next.Audio.Volume)
-		from := next.Origin(volumeKey)
-		d.volumeFrom.Store(&from)
+		d.speaker.SetVolume(next.Audio.Volume)
+		d.memory.ConfigureVolume(next)
 	case "audio.cue_volume":
 		running.Audio.CueVolume = next.Audio.CueVolume
 		d.speaker.SetCueVolume(next.Audio.CueVolume)

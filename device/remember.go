@@ -3,7 +3,6 @@ package device
 import (
 	"conch/companions/round"
 	"conch/companions/voice/realtime"
-	"conch/device/condition"
 )
 
 // What was said outlives a restart and a power cut (voice.remember). In a room that is the business of the room's memory,
@@ -25,7 +24,7 @@ type keptTalk struct {
 
 // remembers has a voice begin with what was said before, and keep what is said; or forget it.
 func (d *Device) remembers(conf *realtime.Config, kind string, id round.CompanionID) {
-	if d.store == nil || d.opts.Room.Volatile {
+	if d.memory.Dir() == "" || d.opts.Room.Volatile {
 		return
 	}
 	name := talkName(kind, id)
@@ -33,15 +32,11 @@ func (d *Device) remembers(conf *realtime.Config, kind string, id round.Companio
 		return
 	}
 	if !d.cfg.Voice.Remember || d.inRoom() {
-		if err := d.store.Remove(name); err != nil {
-			_ = d.kept(err)
-		}
+		d.memory.Forget(name)
 		return
 	}
 	var was keptTalk
-	if _, err := d.store.Load(name, &was); err != nil {
-		d.conds.Set(condition.StateUnreadable, err.Error(), "what was said before the restart is forgotten; look at the disk if this comes again")
-	}
+	d.memory.Load(name, &was, "what was said before the restart is forgotten")
 	conf.Recall = was.Lines
-	conf.Keep = func(lines []realtime.Line) error { return d.kept(d.store.Save(name, keptTalk{lines})) }
+	conf.Keep = func(lines []realtime.Line) error { return d.memory.Save(name, keptTalk{lines}) }
 }

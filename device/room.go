@@ -121,9 +121,9 @@ func (d *Device) inRoom() bool { return d.networked() || len(d.cards) > 1 }
 // wireRoom makes the room, after the coordinator and the voices.
 func (d *Device) wireRoom() error {
 	forgets := !d.cfg.Voice.Remember
-	if forgets && d.store != nil && !d.opts.Room.Volatile && !d.cfg.TalkStays {
-		if err := companions.Forget(d.store.Dir); err != nil {
-			_ = d.kept(err)
+	if forgets && d.memory.Dir() != "" && !d.opts.Room.Volatile && !d.cfg.TalkStays {
+		if err := companions.Forget(d.memory.Dir()); err != nil {
+			_ = d.memory.Wrote(err)
 		}
 	}
 	if !d.inRoom() {
@@ -135,8 +135,8 @@ func (d *Device) wireRoom() error {
 		Stage: roomStage{d.talk}, OnEntry: d.roomEntry, Keep: c.Memory, OnTrouble: d.roomTrouble,
 		OnFloor: d.lights.floor,
 	}
-	if d.store != nil && !d.opts.Room.Volatile && !forgets {
-		o.Dir = d.store.Dir
+	if !d.opts.Room.Volatile && !forgets {
+		o.Dir = d.memory.Dir()
 	}
 	refiner, err := d.refiner()
 	if err != nil {
@@ -196,10 +196,10 @@ func (d *Device) roomTrouble(what string, err error) {
 
 // identity is the key of this device, made at its first start. Without a state directory it lasts as long as the process.
 func (d *Device) identity() (mqtt.Identity, error) {
-	if d.store == nil || d.opts.Room.Volatile {
+	if d.memory.Dir() == "" || d.opts.Room.Volatile {
 		return mqtt.NewIdentity()
 	}
-	id, err := mqtt.OpenIdentity(d.store.Dir)
+	id, err := mqtt.OpenIdentity(d.memory.Dir())
 	switch {
 	case err == nil:
 		return id, nil

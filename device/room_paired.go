@@ -48,14 +48,14 @@ func (d *Device) openRoom() error {
 	}
 	p.id, d.self = id, id.ID()
 	switch {
-	case d.store == nil || d.opts.Room.Volatile:
+	case d.memory.Dir() == "" || d.opts.Room.Volatile:
 		p.cannot = errors.New("it has no state directory to remember its room in (set state.dir)")
 		return nil
 	case d.conds.Holds(condition.RoomIdentity):
 		p.cannot = errors.New("its key cannot be used (see: conch doctor)")
 		return nil
 	}
-	m, err := membership.Open(d.store.Dir, id, membership.Clock{Floor: clockFloor})
+	m, err := membership.Open(d.memory.Dir(), id, membership.Clock{Floor: clockFloor})
 	if err != nil {
 		p.cannot = err
 		d.conds.Set(condition.RoomDamaged, err.Error(), "mend what it names and restart, or restore it from a backup; conch room leave gives it up, and then pair again; until then this device works alone")
@@ -381,10 +381,10 @@ func (d *Device) pairedStatus() *control.PairedRoom {
 
 // forgetDamaged gives up a room whose files are damaged.
 func (d *Device) forgetDamaged() error {
-	if d.store == nil {
+	if d.memory.Dir() == "" {
 		return errors.New("there is no state directory")
 	}
-	if err := membership.Forget(d.store.Dir); err != nil {
+	if err := membership.Forget(d.memory.Dir()); err != nil {
 		return fmt.Errorf("leave: %w", err)
 	}
 	return nil

@@ -283,23 +283,13 @@ const usageName = "usage"
 
 // loadUsage and saveUsage keep the day's usage, so that a restart does not reset a ceiling.
 func (d *Device) loadUsage(name string) ([]byte, error) {
-	if d.store == nil {
-		return nil, nil
-	}
 	var raw json.RawMessage
-	if _, err := d.store.Load(name, &raw); err != nil {
-		// Nobody is kept from talking by a file that cannot be read; the count begins anew, and that is said.
-		d.conds.Set(condition.StateUnreadable, err.Error(), "a ceiling counts from zero today; look at the disk if this comes again")
-		return nil, nil
-	}
+	d.memory.Load(name, &raw, "a ceiling counts from zero today") // nobody is kept from talking by that
 	return raw, nil
 }
 
 func (d *Device) saveUsage(name string, data []byte) error {
-	if d.store == nil {
-		return nil
-	}
-	return d.kept(d.store.Save(name, json.RawMessage(data)))
+	return d.memory.Save(name, json.RawMessage(data))
 }
 
 // ServeRehearsal offers the rehearsal voice to other clients until ctx ends.

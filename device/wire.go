@@ -27,9 +27,10 @@ func New(cfg config.Config, o Options) (*Device, error) {
 	if d.now == nil {
 		d.now = since(time.Now())
 	}
-	d.saves = make(chan struct{}, 1)
 	d.mute.told = make(chan struct{}, 1)
-	d.openState()
+	memory, muted := state.Remember(&d.cfg, d.conds)
+	d.memory = memory
+	d.mute.wish.Store(muted)
 	if err := d.wireSound(); err != nil {
 		return nil, err
 	}
@@ -68,94 +69,6 @@ func New(cfg config.Config, o Options) (*Device, error) {
 	return d, nil
 }
 
-// openState opens the state directory and recalls the volume. Without it the device works, and forgets.
-func (d *Device) openState() {
-	volume, from := d.cfg.Audio.Volume, d.cfg.Origin(volumeKey)
-	d.takeVolume(&d.cfg)
-	if d.cfg.State.Dir != "" {
-		s, err := state.Open(d.cfg.State.Dir)
-		d.store = s
-		if err == nil {
-			s.Tidy()
-			var kept keptVolume
-			var have bool
-			switch have, err = s.Load(volumeName, &kept); {
-			case kept.counts(have, &d.cfg):
-				volume, from = kept.Percent, remembered
-			case have: // from now on it is this one that a word changes
-				d.saves <- struct{}{}
-			}
-			err = errors.Join(err, d.recallMute())
-			if d.cfg.StateUnsure && s.Fresh() { // what a person wished may stand elsewhere
-				d.mute.wish.Store(true)
-				err = errors.Join(err, s.Save("mute", struct{ Muted bool }{true}))
-			}
-		}
-		if err != nil {
-			d.conds.Set(condition.StateUnwritable, err.Error(), "free some space, or set state.dir; until then volume and usage are forgotten at restart")
-		}
-	}
-	d.volume.Store(int64(volume))
-	d.volumeFrom.Store(&from)
-}
-
-// keepVolume remembers the volume; it runs on the coordinator's goroutine and must not wait for a disk there.
-func (d *Device) keepVolume(percent int) {
-	d.volume.Store(int64(percent))
-	from := remembered
-	d.volumeFrom.Store(&from)
-	select {
-	case d.saves <- struct{}{}:
-	default: // one is waiting already; the writer takes the newest value
-	}
-}
-
-// writeState is the goroutine that writes what must survive, so that nobody else waits for a disk, and that tries again
-// what could not be written.
-func (d *Device) writeState(ctx context.Context) error {
-	if d.store == nil {
-		return nil
-	}
-	save := func() error {
-		return d.kept(d.store.Save(volumeName, keptVolume{int(d.volume.Load()), d.configured.Load()}))
-	}
-	retry := time.NewTicker(stateRetry)
-	defer retry.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			select {
-			case <-d.saves:
-				_ = save() // the condition says it
-			default:
-			}
-			return nil
-		case <-d.saves:
-			_ = save()
-		case <-retry.C:
-			switch {
-			case d.store.Owes():
-				_ = d.kept(d.store.Settle())
-			case d.conds.Holds(condition.StateUnwritable): // nothing has wanted to be written since
-				_ = d.kept(d.store.Writable())
-			}
-		}
-	}
-}
-
-// stateRetry is how often a full disk is tried again. Our choice.
-const stateRetry = 5 * time.Second
-
-// kept makes a condition of what could not be written, and takes it back when nothing is owed any more.
-func (d *Device) kept(err error) error {
-	if err != nil {
-		d.conds.Set(condition.StateUnwritable, err.Error(), "free some space, or set state.dir; until then what changes is forgotten at restart")
-	} else {
-		d.conds.Clear(condition.StateUnwritable)
-	}
-	return err
-}
-
 func (d *Device) wireSound() error {
 	d.card = d.opts.Card
 	if d.card == nil {
@@ -169,7 +82,7 @@ func (d *Device) wireSound() error {
 			return fmt.Errorf("%w: %w", control.ErrRefused, err)
 		}
 	}
-	volume, cues := int(d.volume.Load()), d.cfg.Audio.CueVolume
+	volume, cues := d.memory.Volume(), d.cfg.Audio.CueVolume
 	d.speaker = audio.NewSpeaker(audio.SpeakerConfig{Fade: d.cfg.Audio.Fade, Now: d.now, Volume: &volume, Cues: &cues})
 	d.mic = audio.NewMic(audio.MicConfig{
 		Preroll: d.cfg.Audio.Preroll, Now: d.now, Loud: d.speaker.LastAudible,
@@ -313,7 +226,7 @@ func (d *Device) loud() loud {
 	if sound == nil {
 		sound = earcon
 	}
-	return loud{Speaker: d.speaker, cue: sound, cues: d.cfg.Audio.Cues, volume: d.keepVolume}
+	return loud{Speaker: d.speaker, cue: sound, cues: d.cfg.Audio.Cues, volume: d.memory.KeepVolume}
 }
 
 // turnConfig is the machine's deadlines, as a household wants them.

@@ -7,6 +7,7 @@ import (
 	"conch/device"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/state"
 )
 
 type checkCmd struct {
@@ -18,7 +19,7 @@ func (c checkCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	rows, cards := device.InForce(e.ctx, cfg), device.CheckCards(cfg)
+	rows, cards := state.InForce(e.ctx, cfg), device.CheckCards(cfg)
 	if c.JSON {
 		err = e.json(struct {
 			Settings []config.Row `json:"settings"`

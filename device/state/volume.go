@@ -1,4 +1,4 @@
-package device
+package state
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 
 	"conch/device/config"
 	"conch/device/control"
-	"conch/device/state"
 )
 
 // The volume is the one setting that a person also changes by word ("louder", "set the volume to 35"), and finds again after a
@@ -38,16 +37,6 @@ func (k keptVolume) counts(have bool, c *config.Config) bool {
 	return c.Unset(volumeKey) || k.Configured != nil && *k.Configured == c.Audio.Volume
 }
 
-// takeVolume notes what somebody has set.
-func (d *Device) takeVolume(c *config.Config) {
-	if c.Unset(volumeKey) {
-		d.configured.Store(nil)
-		return
-	}
-	volume := c.Audio.Volume
-	d.configured.Store(&volume)
-}
-
 // InForce is Describe with the volume that a running appliance has, or that a start would find: the configuration alone does not
 // say.
 func InForce(ctx context.Context, cfg config.Config) []config.Row {
@@ -66,7 +55,7 @@ func InForce(ctx context.Context, cfg config.Config) []config.Row {
 			return rows
 		}
 		var kept keptVolume
-		err := state.Look(cfg.State.Dir, volumeName, &kept)
+		err := Look(cfg.State.Dir, volumeName, &kept)
 		if kept.counts(err == nil, &cfg) {
 			r.Value, r.Origin = strconv.Itoa(kept.Percent), remembered+written
 		} else if os.IsPermission(err) {

@@ -1,0 +1,59 @@
+package state_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+
+	"conch/device/condition"
+	"conch/device/config"
+	"conch/device/state"
+)
+
+// A volume that was asked for by word is found again after a start, and gives way where the configured one was changed since.
+func TestTheVolumeThatWasAskedForIsRemembered(t *testing.T) {
+	const unset = -1
+	// session is a start with a configured volume, and what somebody asks for in it; it tells with what it began.
+	session := func(dir string, configured, asked int) int {
+		environ := []string{"STATE_DIRECTORY=" + dir}
+		if configured != unset {
+			environ = append(environ, fmt.Sprintf("CONCH_AUDIO_VOLUME=%d", configured))
+		}
+		cfg, err := config.Load(config.LoadOptions{Environ: environ})
+		if err != nil {
+			t.Fatal(err)
+		}
+		conds := condition.NewBook(slog.New(slog.DiscardHandler))
+		m, _ := state.Remember(cfg, conds)
+		began := m.Volume()
+		if asked != unset {
+			m.KeepVolume(asked)
+		}
+		ctx, end := context.WithCancel(context.Background())
+		end()
+		if err := m.Run(ctx); err != nil || len(conds.List()) > 0 {
+			t.Errorf("%v, conditions %+v", err, conds.List())
+		}
+		return began
+	}
+	usual := config.Default().Audio.Volume
+	for _, row := range []struct{ first, asked, second, want int }{
+		{unset, unset, unset, usual},
+		{unset, 35, unset, 35},
+		{60, 35, 60, 35},
+		{60, 35, 70, 70},
+		{unset, 35, 70, 70},
+		{60, 35, unset, 35},
+		{60, 0, 60, 0},
+	} {
+		dir := t.TempDir()
+		session(dir, row.first, row.asked)
+		if got := session(dir, row.second, unset); got != row.want {
+			t.Errorf("configured %d, asked for %d, configured %d: %d; want %d", row.first, row.asked, row.second, got, row.want)
+		}
+		if got := session(dir, row.second, unset); got != row.want {
+			t.Errorf("configured %d, asked for %d, configured %d, a start later: %d; want %d", row.first, row.asked, row.second, got, row.want)
+		}
+	}
+}
