@@ -235,6 +235,7 @@ func (c *Card) Replug() { atomic.StoreUint32(c.word(offUnplugged), 0) }
 
 // Feed lets the microphone hear pcm (mono, the card's rate) from now on, then silence.
 func (c *Card) Feed(samples []int16) error {
+	atomic.AddUint32(c.word(offMicEpoch), 1)                // odd: silence, lest a piece of it be heard that is not the beginning
 	err := os.WriteFile(c.path("mic"), pcm(samples), 0o600) // the same file: the card has it open
 	atomic.AddUint32(c.word(offMicEpoch), 1)
 	return err

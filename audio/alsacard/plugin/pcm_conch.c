@@ -256,8 +256,9 @@ static snd_pcm_sframes_t conch_transfer(snd_pcm_ioplug_t *io, const snd_pcm_chan
 			int16_t heard[CHUNK];
 			memset(heard, 0, sizeof heard);
 			n = size - i < CHUNK ? size - i : CHUNK;
-			if (c->mic >= 0 && pread(c->mic, heard, n * 2, (c->appl + i - c->mic_base) * 2) < 0)
-				memset(heard, 0, sizeof heard);
+			if ((c->mic >= 0 && pread(c->mic, heard, n * 2, (c->appl + i - c->mic_base) * 2) < 0) ||
+			    LOAD(c->control->mic_epoch) != epoch || epoch & 1)
+				memset(heard, 0, sizeof heard); /* odd: it is being written */
 			for (k = 0; k < n; k++)
 				for (ch = 0; ch < io->channels; ch++)
 					p[(i + k) * step + ch] = heard[k];
