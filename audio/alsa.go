@@ -68,7 +68,7 @@ type alsaStream struct {
 	done   chan struct{} // closed when the device is
 	closed atomic.Bool
 	opened atomic.Bool // pcm may be used; guarded by mu against its end
-	mu     sync.Mutex  // rest, Callbacks and end against the end of pcm
+	mu     sync.Mutex  // Rest, Stats and end against the end of pcm
 
 	// atomic, by the thread
 	callbacks atomic.Uint64
@@ -109,31 +109,19 @@ func (m *MalgoCard) openRewinding(cfg StreamConfig, p place, render func([]int16
 // Granted implements Stream.
 func (s *alsaStream) Granted() Granted { return s.granted }
 
-// Callbacks implements Stream; those answered while it rests count.
-func (s *alsaStream) Callbacks() uint64 {
-	n := s.callbacks.Load()
+// Stats implements Stream.
+func (s *alsaStream) Stats() StreamStats {
+	n := StreamStats{Callbacks: s.callbacks.Load(), Xruns: s.xruns.Load(), Lates: s.lates.Load()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.opened.Load() {
-		n += s.pcm.rested()
+		n.Callbacks += s.pcm.rested()
+		n.Xruns, n.Resting = s.pcm.xruns(), s.pcm.resting()
 	}
 	return n
 }
 
-// Xruns is how often the card had run dry, while it rests too.
-func (s *alsaStream) Xruns() uint64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.opened.Load() {
-		return s.pcm.xruns()
-	}
-	return s.xruns.Load()
-}
-
-// Lates is how often something was played that should not have been any more, because the thread was late.
-func (s *alsaStream) Lates() uint64 { return s.lates.Load() }
-
-// Rest lets the device play silence by itself.
+// Rest implements Stream.
 func (s *alsaStream) Rest(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,20 +130,18 @@ func (s *alsaStream) Rest(on bool) {
 	}
 }
 
-// Resting says whether it does.
-func (s *alsaStream) Resting() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.opened.Load() && s.pcm.resting()
+// Wake implements Stream: the thread looks whether something is stale.
+func (s *alsaStream) Wake() bool {
+	if s.wake < 0 {
+		return false
+	}
+	_, _ = unix.Write(s.wake, one[:]) // a counter that is full has woken it
+	runtime.KeepAlive(s)
+	return true
 }
 
-// Wake has the thread look at once whether something is stale. It never waits.
-func (s *alsaStream) Wake() {
-	if s.wake >= 0 {
-		_, _ = unix.Write(s.wake, one[:]) // a counter that is full has woken it
-		runtime.KeepAlive(s)
-	}
-}
+// Flush implements Stream: what is stale is taken back.
+func (s *alsaStream) Flush(func()) {}
 
 // one is an eventfd's 1, or more where bytes stand the other way round.
 var one = [8]byte{1}

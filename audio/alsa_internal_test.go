@@ -53,7 +53,7 @@ func TestALSAIsNotBlamedForALateThread(t *testing.T) {
 		s.Play(make([]int16, Rate/100), false, s.Generation())
 		<-time.After(60 * time.Millisecond)
 	}
-	if lates := str.(*alsaStream).Lates(); lates > shortTries {
+	if lates := str.Stats().Lates; lates > shortTries {
 		t.Errorf("taken back too late %d times; what it knew was old", lates)
 	}
 	if why := m.stiffness(card.Device()); why != "" {

@@ -116,7 +116,7 @@ func openLate(t *testing.T, late time.Duration, o alsacard.Options) *rewound {
 	return openRewound(t, o)
 }
 
-func (r *rewound) late() uint64 { return r.str.(interface{ Lates() uint64 }).Lates() }
+func (r *rewound) late() uint64 { return r.str.Stats().Lates }
 
 // A cut fades and does not click: no step is larger than the tone's own largest. What fell silent stays so until it may sound again.
 func TestALSARewindDoesNotClick(t *testing.T) {
@@ -388,7 +388,7 @@ func TestALSARewoundOpenClose(t *testing.T) {
 		if err := <-closed; err != nil {
 			t.Error(err)
 		}
-		str.Callbacks()
+		str.Stats()
 	}
 }
 
@@ -403,9 +403,9 @@ func TestALSARewoundWakesOncePerPeriod(t *testing.T) {
 		r.pass(10 * time.Millisecond)
 		r.s.Unhush()
 		r.pass(20 * time.Millisecond)
-		calls, frames := r.str.Callbacks(), r.card.Stats().PlayedFrames
+		calls, frames := r.str.Stats().Callbacks, r.card.Stats().PlayedFrames
 		r.pass(200 * time.Millisecond)
-		calls, frames = r.str.Callbacks()-calls, r.card.Stats().PlayedFrames-frames
+		calls, frames = r.str.Stats().Callbacks-calls, r.card.Stats().PlayedFrames-frames
 		most = max(most, float64(calls)*240/float64(frames))
 	}
 	if most < 0.8 || most > 1.2 {
@@ -438,7 +438,7 @@ func TestALSAGoesOnAfterAStandstill(t *testing.T) {
 	}
 	if s := r.card.Stats(); s.Underruns == 0 {
 		t.Error("the card never ran dry: this proves nothing")
-	} else if x := r.str.(xrunner).Xruns(); x == 0 {
+	} else if x := r.str.Stats().Xruns; x == 0 {
 		t.Errorf("no xrun is counted; the card had %d", s.Underruns)
 	}
 }

@@ -36,14 +36,30 @@ type StreamConfig struct {
 // ThreadName is what the threads of open devices are called, where the system has names for threads (top -H; /proc/PID/task/TID/comm).
 const ThreadName = "conch-card"
 
-// Stream is an open device.
+// Stream is an open device. Its methods may be called from any goroutine.
 type Stream interface {
 	// Granted is what the device really gave.
 	Granted() Granted
-	// Callbacks counts callbacks since the start; the watchdog reads it (a dead device does not report itself).
-	Callbacks() uint64
+	// Stats is what it has counted; the watchdog reads it (a dead device does not report itself).
+	Stats() StreamStats
+	// Rest lets it play silence by itself, or keep back what it captures for a while, until it is told otherwise. One that cannot
+	// goes on calling.
+	Rest(on bool)
+	// Wake has it call back at once. It never waits; false: it calls in its own time only.
+	Wake() bool
+	// Flush throws away what waits in it, and does not wait for that: emptied is called when it is empty, and before it asks for
+	// sound again. One that takes back what is stale (Granted.Rewinds) need not, and does nothing.
+	Flush(emptied func())
 	// Close stops the device. It returns within a second even if the device hangs.
 	Close() error
+}
+
+// StreamStats is what an open device has counted.
+type StreamStats struct {
+	Callbacks uint64 // those that it answered by itself while it rests, too
+	Xruns     uint64 // how often it ran dry, or lost what it had captured; while it rests, too
+	Lates     uint64 // how often something was played that should have been taken back, because the thread was late
+	Resting   bool
 }
 
 // Granted is what a device gave, which may not be what was asked for.

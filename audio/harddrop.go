@@ -17,10 +17,6 @@ import "time"
 // tooLong is the longest that a card may go on by itself after a press (APPLIANCE.md 2).
 const tooLong = 30 * time.Millisecond
 
-// flusher is a Stream that can throw away what waits in it. Flush does not wait; emptied is called when the card is empty, and
-// before it asks for sound again.
-type flusher interface{ Flush(emptied func()) }
-
 // emptied is a card that was emptied: what was handed over before generation gen never sounded after at, but for a fade that
 // the next callback began.
 type emptied struct {
@@ -38,24 +34,19 @@ func (e *emptied) least(gen uint64, at, fade time.Duration) time.Duration {
 
 // flushes decides whether a stream needs it. Needs mu.
 func (s *Speaker) flushes(stream Stream) {
-	s.flusher = nil
-	s.hard.Store(false)
 	g := stream.Granted()
-	f, ok := stream.(flusher)
-	if ok && g.Backend == BackendALSA && g.Bound(s.fade) > tooLong {
-		s.flusher, s.flushedGen = f, s.gen.Load()
-		s.hard.Store(true)
-	}
+	s.flushedGen = s.gen.Load()
+	s.hard.Store(g.Backend == BackendALSA && !g.Rewinds() && g.Bound(s.fade) > tooLong)
 }
 
 // flush throws away what a Drop has left in the card, once for each. Needs mu.
 func (s *Speaker) flush(now time.Duration, gen uint64) {
-	if s.flusher == nil || gen == s.flushedGen {
+	if !s.hard.Load() || gen == s.flushedGen {
 		return
 	}
 	s.flushedGen = gen
 	if s.LastAudible() > now {
-		s.flusher.Flush(func() { s.emptied.Store(&emptied{gen, s.now()}) })
+		s.card.Flush(func() { s.emptied.Store(&emptied{gen, s.now()}) })
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 // slowStream is a card that grants 60 ms and more, and can be emptied. Its time is the test's.
 type slowStream struct {
+	audio.Stream
 	backend string
 	flushes []func() // emptied, of each Flush
 }
@@ -16,8 +17,6 @@ type slowStream struct {
 func (s *slowStream) Granted() audio.Granted {
 	return audio.Granted{Backend: s.backend, Rate: audio.CardRate, Period: 960, Periods: 3}
 }
-func (*slowStream) Callbacks() uint64      { return 0 }
-func (*slowStream) Close() error           { return nil }
 func (s *slowStream) Flush(emptied func()) { s.flushes = append(s.flushes, emptied) }
 
 // slowCard is where it is opened.

@@ -72,12 +72,6 @@ type Keeper struct {
 	untold uint64        // … how many have not been
 }
 
-// xrunner is a Stream that knows how often its card ran dry, or lost what it had captured.
-type xrunner interface{ Xruns() uint64 }
-
-// resting is a Stream that knows whether anybody needs it.
-type resting interface{ Resting() bool }
-
 // NewKeeper prepares; Run does it.
 func NewKeeper(c KeeperConfig) *Keeper {
 	if c.Up == nil {
@@ -222,19 +216,11 @@ func (k *Keeper) watch(ctx context.Context, s Stream, up func()) (err error) {
 	}
 	tick := time.NewTimer(limit / looks)
 	defer tick.Stop()
-	look := func() { // anew; the next look at a device that may be dead is soon
-		if r, ok := s.(resting); ok && r.Resting() {
-			tick.Reset(restLook)
-			return
-		}
-		tick.Reset(limit / looks)
-	}
 	better := time.NewTicker(betterTick)
 	defer better.Stop()
 
-	counts, _ := s.(xrunner)
-	counted := uint64(0)
-	seen := s.Callbacks()
+	counted := uint64(0) // xruns
+	seen := s.Stats().Callbacks
 	still, allowed := 0, int(firstGrace/(limit/looks))
 	running := false
 	for {
@@ -253,13 +239,16 @@ func (k *Keeper) watch(ctx context.Context, s Stream, up func()) (err error) {
 			continue
 		case <-tick.C:
 		}
-		if counts != nil {
-			n := counts.Xruns()
-			k.late(g, n-counted)
-			counted = n
+		n := s.Stats()
+		k.late(g, n.Xruns-counted)
+		counted = n.Xruns
+		next := limit / looks // of a device that may be dead, soon
+		if n.Resting && n.Callbacks != seen {
+			next = restLook
 		}
-		if n := s.Callbacks(); n != seen || (!running && n > 0) {
-			seen, still = n, 0
+		tick.Reset(next)
+		if n.Callbacks != seen || (!running && n.Callbacks > 0) {
+			seen, still = n.Callbacks, 0
 			if !running {
 				running, allowed = true, looks
 				k.up.Store(&g)
@@ -270,10 +259,8 @@ func (k *Keeper) watch(ctx context.Context, s Stream, up func()) (err error) {
 				k.c.Up(g)
 			}
 			k.called()
-			look()
 			continue
 		}
-		tick.Reset(limit / looks)
 		if still++; still > allowed {
 			if running {
 				k.lost.Add(1)

@@ -28,19 +28,22 @@ func (d *diary) note(format string, a ...any) {
 
 // scripted is a stream whose callbacks run until it dies.
 type scripted struct {
+	audio.Stream
 	granted audio.Granted
 	n       atomic.Uint64
+	xruns   atomic.Uint64
 	rests   bool
 	looks   atomic.Int64
 	stop    chan struct{}
 	closed  func()
 }
 
-func (s *scripted) Resting() bool { return s.rests }
-
 func (s *scripted) Granted() audio.Granted { return s.granted }
-func (s *scripted) Callbacks() uint64      { s.looks.Add(1); return s.n.Load() }
-func (s *scripted) Close() error           { s.closed(); return nil }
+func (s *scripted) Stats() audio.StreamStats {
+	s.looks.Add(1)
+	return audio.StreamStats{Callbacks: s.n.Load(), Xruns: s.xruns.Load(), Resting: s.rests}
+}
+func (s *scripted) Close() error { s.closed(); return nil }
 
 // run makes callbacks every period for as long as alive, from delay on; a little beside the keeper's looks, since what happens
 // at the same instant has no order.
@@ -256,26 +259,18 @@ func TestKeeperOnTheTwin(t *testing.T) {
 	})
 }
 
-// dry is a stream that knows how often its card ran dry.
-type dry struct {
-	scripted
-	xruns atomic.Uint64
-}
-
-func (d *dry) Xruns() uint64 { return d.xruns.Load() }
-
 // Xruns are counted over all devices that were open, and told once a minute at most, none forgotten.
 func TestKeeperTellsXruns(t *testing.T) {
 	var log strings.Builder
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		var now *dry
+		var now *scripted
 		alive := 12 * time.Second
 		k := audio.NewKeeper(audio.KeeperConfig{
 			Name: "speaker", Log: slog.New(slog.NewTextHandler(&log, nil)),
 			Open: func(audio.StreamConfig) (audio.Stream, error) {
-				now = &dry{scripted: scripted{granted: audio.Granted{Device: "x", Rate: 48000, Period: 240, Periods: 3},
-					stop: make(chan struct{}), closed: func() {}}}
+				now = &scripted{granted: audio.Granted{Device: "x", Rate: 48000, Period: 240, Periods: 3},
+					stop: make(chan struct{}), closed: func() {}}
 				go now.run(ctx, 0, alive)
 				alive = forever
 				return now, nil

@@ -77,7 +77,7 @@ func playsInOrder(t *testing.T) alsacard.Stats {
 	if want := (audio.Granted{Backend: "alsa", Device: "alsa:conchcard", Name: g.Name, Rate: 48000, Period: 240, Periods: 3}); g != want {
 		t.Errorf("granted %+v; want %+v", g, want)
 	}
-	await(t, "300 callbacks", 5*time.Second, func() bool { return s.Callbacks() >= 300 })
+	await(t, "300 callbacks", 5*time.Second, func() bool { return s.Stats().Callbacks >= 300 })
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func captureCounting(t *testing.T) (wrong int64, overruns int) {
 	for i := range said {
 		said[i] = int16(i + 1)
 	}
-	await(t, "a callback", 2*time.Second, func() bool { return s.Callbacks() > 2 })
+	await(t, "a callback", 2*time.Second, func() bool { return s.Stats().Callbacks > 2 })
 	if next.Load() != 0 {
 		t.Fatalf("heard %d before anything was said", next.Load())
 	}
@@ -181,10 +181,10 @@ func TestALSAUnderrunIsCountedAndOver(t *testing.T) {
 		if st.Underruns == 0 || st.UnderrunFrames < 40*48 {
 			t.Errorf("silence=%v: %d underruns, %d frames; want at least one of 40 ms", silence, st.Underruns, st.UnderrunFrames)
 		}
-		if x := s.(xrunner).Xruns(); x == 0 || x > uint64(st.Underruns) {
+		if x := s.Stats().Xruns; x == 0 || x > uint64(st.Underruns) {
 			t.Errorf("silence=%v: counted %d xruns; the card had %d", silence, x, st.Underruns)
 		}
-		if calls := int(s.Callbacks()); st.Polls > 4*calls {
+		if calls := int(s.Stats().Callbacks); st.Polls > 4*calls {
 			t.Errorf("silence=%v: %d polls for %d callbacks: the card and libasound disagree on how far it is", silence, st.Polls, calls)
 		}
 		want, log := alsacard.Replayed, card.Log()
@@ -204,8 +204,6 @@ func TestALSAUnderrunIsCountedAndOver(t *testing.T) {
 	}
 }
 
-type xrunner interface{ Xruns() uint64 }
-
 // What a microphone captures while nobody takes it is lost, and counted, also while it rests. A card that is stopped and
 // started is not late.
 func TestALSAXrunsAreThoseOfTheCard(t *testing.T) {
@@ -222,11 +220,11 @@ func TestALSAXrunsAreThoseOfTheCard(t *testing.T) {
 		t.Fatal(err)
 	}
 	await(t, "the stall", 2*time.Second, stalled.Load)
-	s.(interface{ Rest(bool) }).Rest(true) // as one does that nobody listens to: most callbacks are none of ours
-	<-time.After(100 * time.Millisecond)   // of which the card keeps 15
-	before := s.(xrunner).Xruns()
+	s.Rest(true)                         // as one does that nobody listens to: most callbacks are none of ours
+	<-time.After(100 * time.Millisecond) // of which the card keeps 15
+	before := s.Stats().Xruns
 	close(stall)
-	await(t, "the count", 2*time.Second, func() bool { return s.(xrunner).Xruns() > before })
+	await(t, "the count", 2*time.Second, func() bool { return s.Stats().Xruns > before })
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -235,16 +233,16 @@ func TestALSAXrunsAreThoseOfTheCard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	await(t, "callbacks", 2*time.Second, func() bool { return out.Callbacks() > 10 })
+	await(t, "callbacks", 2*time.Second, func() bool { return out.Stats().Callbacks > 10 })
 	flushed := make(chan struct{})
-	out.(interface{ Flush(func()) }).Flush(func() { <-time.After(60 * time.Millisecond); close(flushed) })
+	out.Flush(func() { <-time.After(60 * time.Millisecond); close(flushed) })
 	<-flushed
-	n := out.Callbacks()
-	await(t, "it to go on", 2*time.Second, func() bool { return out.Callbacks() > n+10 })
+	n := out.Stats().Callbacks
+	await(t, "it to go on", 2*time.Second, func() bool { return out.Stats().Callbacks > n+10 })
 	if err := out.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if x, dry := out.(xrunner).Xruns(), card.Stats().Underruns; x > uint64(dry) {
+	if x, dry := out.Stats().Xruns, card.Stats().Underruns; x > uint64(dry) {
 		t.Errorf("counted %d xruns; the card had %d", x, dry)
 	}
 }
@@ -264,14 +262,14 @@ func TestMalgoCallbackAllocatesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	await(t, "both to run", 2*time.Second, func() bool { return s.Callbacks() > 120 && in.Callbacks() > 120 }) // past the priority report
+	await(t, "both to run", 2*time.Second, func() bool { return s.Stats().Callbacks > 120 && in.Stats().Callbacks > 120 }) // past the priority report
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	from := s.Callbacks() + in.Callbacks()
+	from := s.Stats().Callbacks + in.Stats().Callbacks
 	<-time.After(time.Second)
 	runtime.ReadMemStats(&after)
-	n := s.Callbacks() + in.Callbacks() - from
+	n := s.Stats().Callbacks + in.Stats().Callbacks - from
 	if n < 200 {
 		t.Fatalf("only %d callbacks in a second", n)
 	}
@@ -298,8 +296,8 @@ func TestALSAFallsSilentWithinTheBound(t *testing.T) {
 		var delays []time.Duration
 		for i := range n {
 			on.Store(true)
-			target := s.Callbacks() + 5
-			await(t, "sound", time.Second, func() bool { return s.Callbacks() > target })
+			target := s.Stats().Callbacks + 5
+			await(t, "sound", time.Second, func() bool { return s.Stats().Callbacks > target })
 			<-time.After(period * time.Duration(i) / n) // every phase of the period
 			pressed := time.Now()
 			on.Store(false)
@@ -544,7 +542,7 @@ func TestCloseIsTheEndOfCallbacks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		await(t, "callbacks", time.Second, func() bool { return s.Callbacks() > 3 })
+		await(t, "callbacks", time.Second, func() bool { return s.Stats().Callbacks > 3 })
 		err = s.Close()
 		closed.Store(true)
 		if err != nil {
@@ -618,7 +616,7 @@ func TestGrantedIsRead(t *testing.T) {
 	if st := card.Stats(); g.Rate != 44100 || g.Period*g.Periods != st.Buffer || g.Period < 220 || st.Period != 441 {
 		t.Errorf("granted %+v; the card says %+v", g, st)
 	}
-	await(t, "sound", 3*time.Second, func() bool { return s.Callbacks() > 100 })
+	await(t, "sound", 3*time.Second, func() bool { return s.Stats().Callbacks > 100 })
 	_ = s.Close()
 	if f := frequency(card.Log().Samples()[4410:], 44100); math.Abs(f-1000) > 5 {
 		t.Errorf("the tone of 1000 Hz sounds with %.0f Hz", f)
@@ -637,7 +635,7 @@ func TestNullIsSaidAloud(t *testing.T) {
 	if b := s.Granted().Backend; b != "null" {
 		t.Skipf("this machine has a card of its own (%s): nothing to see here", b)
 	}
-	await(t, "callbacks", 2*time.Second, func() bool { return s.Callbacks() > 10 })
+	await(t, "callbacks", 2*time.Second, func() bool { return s.Stats().Callbacks > 10 })
 	if m.Better(s.Granted()) {
 		t.Error("something better than null, on a machine without sound")
 	}

@@ -18,7 +18,7 @@ func TestPulseAttemptsThatFailLeaveNothing(t *testing.T) {
 	open := func(device string) error {
 		s, err := m.OpenPlayback(audio.StreamConfig{Device: device}, sine(440))
 		if err == nil {
-			await(t, "callbacks", 3*time.Second, func() bool { return s.Callbacks() > 2 })
+			await(t, "callbacks", 3*time.Second, func() bool { return s.Stats().Callbacks > 2 })
 			err = s.Close()
 		}
 		return err

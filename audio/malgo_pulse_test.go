@@ -143,7 +143,7 @@ func TestPulseFrozenHoldsNobodyUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	await(t, "callbacks", 3*time.Second, func() bool { return s.Callbacks() > 10 })
+	await(t, "callbacks", 3*time.Second, func() bool { return s.Stats().Callbacks > 10 })
 	server.Freeze()
 	thaw := sync.OnceFunc(server.Thaw)
 	defer thaw()

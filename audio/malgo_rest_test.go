@@ -35,13 +35,13 @@ func restsAndPlays(t *testing.T, m *audio.MalgoCard, device string) {
 		if err := str.Close(); err != nil {
 			t.Error(err)
 		}
-		str.(interface{ Rest(bool) }).Rest(true) // nobody minds after the end
+		str.Rest(true) // nobody minds after the end
 	}()
 	s.SetQueued(str.Granted().Queued())
 	for range 2 {
 		await(t, "a rest", 5*time.Second, func() bool {
-			asked, all := s.Stats().Callbacks, str.Callbacks()
-			await(t, "five callbacks", time.Second, func() bool { return str.Callbacks() >= all+5 })
+			asked, all := s.Stats().Callbacks, str.Stats().Callbacks
+			await(t, "five callbacks", time.Second, func() bool { return str.Stats().Callbacks >= all+5 })
 			return s.Stats().Callbacks == asked
 		})
 		asked := s.Stats().Callbacks
@@ -86,8 +86,8 @@ func TestALSACaptureRestsAndLosesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	rest := s.(interface{ Rest(bool) }).Rest
-	await(t, "a callback", 2*time.Second, func() bool { return s.Callbacks() > 2 })
+	rest := s.Rest
+	await(t, "a callback", 2*time.Second, func() bool { return s.Stats().Callbacks > 2 })
 	rest(true)
 	said := make([]int16, 30000)
 	for i := range said {
@@ -96,8 +96,8 @@ func TestALSACaptureRestsAndLosesNothing(t *testing.T) {
 	if err := card.Feed(said); err != nil {
 		t.Fatal(err)
 	}
-	n := s.Callbacks()
-	await(t, "callbacks of more than a second", 5*time.Second, func() bool { return s.Callbacks() >= n+230 })
+	n := s.Stats().Callbacks
+	await(t, "callbacks of more than a second", 5*time.Second, func() bool { return s.Stats().Callbacks >= n+230 })
 	mu.Lock()
 	largest := slices.Max(sizes)
 	mu.Unlock()

@@ -91,21 +91,14 @@ type malgoStream struct {
 
 func (s *malgoStream) Granted() Granted { return s.granted }
 
-// Callbacks implements Stream; those answered while it rests count.
-func (s *malgoStream) Callbacks() uint64 {
-	n := s.callbacks.Load()
+// Stats implements Stream. A callback that came too late is an xrun.
+func (s *malgoStream) Stats() StreamStats {
+	n := StreamStats{Callbacks: s.callbacks.Load()}
 	if s.gate != nil {
-		n += s.gate.rested.Load()
+		n.Callbacks += s.gate.rested.Load()
+		n.Xruns, n.Resting = s.gate.late.Load(), s.gate.resting.Load() != 0
 	}
 	return n
-}
-
-// Xruns is how often the card ran dry, or lost what it had captured, because a callback came too late; also while it rests.
-func (s *malgoStream) Xruns() uint64 {
-	if s.gate == nil {
-		return 0
-	}
-	return s.gate.late.Load()
 }
 
 // counts says whether a late callback is an xrun. A sound server keeps what is captured until it is fetched, and a device that
@@ -114,8 +107,7 @@ func (s *malgoStream) counts() bool {
 	return s.granted.Backend == BackendALSA || s.granted.Backend == BackendPulse && s.kind == PlaybackDevice
 }
 
-// Rest lets the device play silence by itself, or hand over what it captures in pieces of restPiece, until it is told
-// otherwise.
+// Rest implements Stream: what is captured comes in pieces of restPiece.
 func (s *malgoStream) Rest(on bool) {
 	if s.gate == nil {
 		return
@@ -127,11 +119,10 @@ func (s *malgoStream) Rest(on bool) {
 	s.gate.resting.Store(v)
 }
 
-// Resting says whether it does.
-func (s *malgoStream) Resting() bool { return s.gate != nil && s.gate.resting.Load() != 0 }
+// Wake implements Stream: miniaudio's thread cannot be woken.
+func (s *malgoStream) Wake() bool { return false }
 
-// Flush throws away what waits in the card. It does not wait: the owner stops and starts the device, and between the two calls
-// emptied.
+// Flush implements Stream: the owner stops and starts the device, and between the two calls emptied.
 func (s *malgoStream) Flush(emptied func()) {
 	select {
 	case s.flush <- emptied:

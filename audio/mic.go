@@ -80,7 +80,7 @@ type Mic struct {
 	todo []func()  // events not yet told
 
 	// See rest.go.
-	card     rester // nil: none, or one that cannot rest
+	card     Stream // nil: none was opened by OpenOn
 	resting  bool
 	restFrom uint64        // calls when it was opened or roused
 	roused   time.Duration // when a rest ended; zero: there was none

@@ -18,13 +18,10 @@ import "time"
 // the callback itself, since the runtime's monitor wakes up some dozens of times until it has seen that nothing goes on.
 const restPiece = time.Second
 
-// rester is a Stream that can do without us for a while.
-type rester interface{ Rest(on bool) }
-
 // restTries bounds how long Run looks for the silence after the last source (250 ms): a card that stands still has none.
 const restTries = 50
 
-// OpenOn opens playback on a card, and lets the card rest whenever nothing sounds, if it can.
+// OpenOn opens playback on a card, and lets the card rest whenever nothing sounds.
 func (s *Speaker) OpenOn(card Card, c StreamConfig) (Stream, error) {
 	c.Back = s
 	s.Keep(Granted{})
@@ -36,7 +33,7 @@ func (s *Speaker) OpenOn(card Card, c StreamConfig) (Stream, error) {
 	defer s.mu.Unlock()
 	s.SetQueued(stream.Granted().Queued())
 	s.flushes(stream)
-	s.card, _ = stream.(rester)
+	s.card = stream
 	s.wakes(stream)
 	s.resting = false
 	s.restless()
@@ -44,7 +41,7 @@ func (s *Speaker) OpenOn(card Card, c StreamConfig) (Stream, error) {
 	return stream, nil
 }
 
-// OpenOn opens capture on a card, and lets the card rest while nobody listens, if it can.
+// OpenOn opens capture on a card, and lets the card rest while nobody listens.
 func (m *Mic) OpenOn(card Card, c StreamConfig) (Stream, error) {
 	stream, err := card.OpenCapture(c, m.Take)
 	if err != nil {
@@ -52,7 +49,7 @@ func (m *Mic) OpenOn(card Card, c StreamConfig) (Stream, error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.card, _ = stream.(rester)
+	m.card = stream
 	m.resting, m.restFrom = false, m.calls.Load()
 	m.poke()
 	return stream, nil

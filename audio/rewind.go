@@ -298,17 +298,13 @@ func (s *Speaker) change() {
 	s.hurry()
 }
 
-// waker is a Stream that can be told to call back at once.
-type waker interface{ Wake() }
-
 // wakes makes use of a stream that can be told that something is stale; then nothing waits for the end of a period.
 func (s *Speaker) wakes(stream Stream) {
-	w, ok := stream.(waker)
-	if !ok || !s.rewinds.Load() {
+	if !s.rewinds.Load() || !stream.Wake() {
 		s.waker.Store(nil)
 		return
 	}
-	s.waker.Store(&w)
+	s.waker.Store(&stream)
 	s.period.Store(0)
 }
 

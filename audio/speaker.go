@@ -85,8 +85,8 @@ type Speaker struct {
 	reach          atomic.Uint64 // the callback goes back to no earlier place in the mix
 	settledGen     atomic.Uint64 // what the callback had seen of gen and changes when it last rendered
 	settledChanges atomic.Uint64
-	trials         atomic.Uint64         // odd: the callback tries what may not be kept
-	waker          atomic.Pointer[waker] // nil: the card calls back in its own time
+	trials         atomic.Uint64          // odd: the callback tries what may not be kept
+	waker          atomic.Pointer[Stream] // nil: the card calls back in its own time
 
 	render renderer // owned by the callback
 
@@ -100,17 +100,16 @@ type Speaker struct {
 	gaveUp  atomic.Uint64
 
 	// guarded by mu; see rest.go
-	card      rester // nil: none, or one that cannot rest
+	card      Stream // nil: none was opened by OpenOn
 	resting   bool
 	restFrom  uint64 // callbacks when the last source was opened or left
 	restTried int
 
 	// guarded by mu; see harddrop.go
-	flusher    flusher // nil: what is dropped fades soon enough
 	flushedGen uint64
 
 	// atomic; see harddrop.go
-	hard    atomic.Bool // there is a flusher
+	hard    atomic.Bool // what is dropped fades too late: it is flushed
 	emptied atomic.Pointer[emptied]
 	newest  atomic.Uint64 // generation of the source that was opened last
 }

@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"conch/audio"
@@ -129,7 +130,7 @@ type stream struct {
 	slot   int
 	buf    []int16 // capture: this period; playback: what a late callback renders in vain
 
-	callbacks counter
+	callbacks atomic.Uint64
 }
 
 // OpenPlayback implements audio.Card.
@@ -220,8 +221,17 @@ func (c *Card) Capturing() bool {
 // Granted implements audio.Stream.
 func (s *stream) Granted() audio.Granted { return s.granted }
 
-// Callbacks implements audio.Stream.
-func (s *stream) Callbacks() uint64 { return s.callbacks.load() }
+// Stats implements audio.Stream.
+func (s *stream) Stats() audio.StreamStats { return audio.StreamStats{Callbacks: s.callbacks.Load()} }
+
+// Rest implements audio.Stream: it goes on calling.
+func (s *stream) Rest(bool) {}
+
+// Wake implements audio.Stream: it calls when its time comes.
+func (s *stream) Wake() bool { return false }
+
+// Flush implements audio.Stream: what waits in it sounds.
+func (s *stream) Flush(func()) {}
 
 // Close implements audio.Stream. Called from a callback it would wait for itself, as with a real card.
 func (s *stream) Close() error {
@@ -362,11 +372,11 @@ func (s *stream) tick(stalled bool) {
 		}
 		for _, late := range s.ring {
 			s.take(late)
-			s.callbacks.add()
+			s.callbacks.Add(1)
 		}
 		s.ring = nil
 		s.take(s.buf)
-		s.callbacks.add()
+		s.callbacks.Add(1)
 		return
 	}
 	if stalled {
@@ -375,11 +385,11 @@ func (s *stream) tick(stalled bool) {
 	} else {
 		for ; s.behind > 0; s.behind-- { // too late to be heard
 			s.render(s.buf)
-			s.callbacks.add()
+			s.callbacks.Add(1)
 		}
 		s.render(s.ring[s.slot])
 		s.intact = min(s.intact+1, len(s.ring))
-		s.callbacks.add()
+		s.callbacks.Add(1)
 	}
 	s.slot = (s.slot + 1) % len(s.ring)
 }

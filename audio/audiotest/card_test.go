@@ -104,8 +104,8 @@ func TestFramesSoundAfterTheQueue(t *testing.T) {
 		t.Errorf("from 5 to 52 ms the tape has %d frames; want %d", len(tape), want)
 	}
 	recorded := at + int(from*48/time.Millisecond) // the record begins at 0
-	if got := int16(binary.LittleEndian.Uint16(rec.Bytes()[2*recorded:])); got != 1 || s.Callbacks() != 10 {
-		t.Errorf("recorded %d, %d callbacks; want 1, 10", got, s.Callbacks())
+	if got := int16(binary.LittleEndian.Uint16(rec.Bytes()[2*recorded:])); got != 1 || s.Stats().Callbacks != 10 {
+		t.Errorf("recorded %d, %d callbacks; want 1, 10", got, s.Stats().Callbacks)
 	}
 	b := card.Between(19*time.Millisecond, 21*time.Millisecond)
 	if len(b) != 96 || b[47] != 0 || b[48] != 1 {
@@ -152,9 +152,9 @@ func TestUnplugged(t *testing.T) {
 	}
 	card.Advance(50 * time.Millisecond)
 	card.Unplug()
-	before := s.Callbacks()
+	before := s.Stats().Callbacks
 	card.Advance(50 * time.Millisecond)
-	if s.Callbacks() != before {
+	if s.Stats().Callbacks != before {
 		t.Error("an unplugged card calls back")
 	}
 	if _, err := card.OpenCapture(audio.StreamConfig{Device: "mic"}, nil); !errors.Is(err, ErrUnplugged) {
@@ -162,7 +162,7 @@ func TestUnplugged(t *testing.T) {
 	}
 	card.Replug()
 	card.Advance(50 * time.Millisecond)
-	if s.Callbacks() != before {
+	if s.Stats().Callbacks != before {
 		t.Error("a stream came back by itself")
 	}
 	if err := s.Close(); err != nil {

@@ -140,7 +140,7 @@ func (c contract) playback() {
 	h := c.open("playback", audio.StreamConfig{})
 	c.granted("playback", h)
 	c.until("playback: half a second of frames", func() bool { return h.frames.Load() >= audio.CardRate/2 })
-	if n := h.Callbacks(); n == 0 || int64(n) > h.calls.Load() {
+	if n := h.Stats().Callbacks; n == 0 || int64(n) > h.calls.Load() {
 		c.Errorf("playback: counts %d callbacks; there were %d", n, h.calls.Load())
 	}
 	c.close("playback", h)
@@ -151,7 +151,7 @@ func (c contract) capture() {
 	h := c.open("capture", audio.StreamConfig{})
 	c.granted("capture", h)
 	c.until("capture: half a second of frames", func() bool { return h.frames.Load() >= audio.CardRate/2 })
-	if h.Callbacks() == 0 {
+	if h.Stats().Callbacks == 0 {
 		c.Errorf("capture: counts no callbacks")
 	}
 	c.close("capture", h)

@@ -2,16 +2,10 @@ package audiotest
 
 import (
 	"encoding/binary"
-	"sync/atomic"
 	"time"
 
 	"conch/audio"
 )
-
-type counter struct{ n atomic.Uint64 }
-
-func (c *counter) add()         { c.n.Add(1) }
-func (c *counter) load() uint64 { return c.n.Load() }
 
 // hear puts a period that begins to sound now on the tape. Several playback devices sound together. Needs mu.
 func (c *Card) hear(frames []int16, now time.Duration) {

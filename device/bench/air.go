@@ -133,8 +133,13 @@ func (o overheard) OpenCapture(c audio.StreamConfig, take func(in []int16)) (aud
 	if err != nil {
 		return nil, err
 	}
-	return struct{ audio.Stream }{s}, nil // without Rest: a resting microphone delivers late
+	return restless{s}, nil
 }
+
+// restless is a stream that never rests: a resting microphone delivers late.
+type restless struct{ audio.Stream }
+
+func (restless) Rest(bool) {}
 
 // inTheAir makes the device's own microphone the judge.
 func (b *Silence) inTheAir() {

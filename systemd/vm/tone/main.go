@@ -125,12 +125,7 @@ func (o options) run() (err error) {
 	}
 	report, err := r.presses()
 	report.Granted, report.Rewinds = stream.Granted(), stream.Granted().Rewinds()
-	if s, ok := stream.(interface{ Lates() uint64 }); ok {
-		report.Lates = s.Lates()
-	}
-	if s, ok := stream.(interface{ Xruns() uint64 }); ok {
-		report.Xruns = s.Xruns()
-	}
+	report.Lates, report.Xruns = stream.Stats().Lates, stream.Stats().Xruns
 	if cerr := stream.Close(); cerr != nil { // a driver waits for its card, and an emulated one can stand still for seconds
 		fmt.Fprintln(os.Stderr, "tone:", cerr)
 	}
