@@ -250,7 +250,7 @@ func (d *Device) Status() control.Status {
 	s := control.Status{
 		Version: Version(), Device: d.self, State: d.coordinator.State().String(), Quiet: d.Quiet(), Sound: d.soundWords(), Voice: d.voiceLine(),
 		Ready: d.Ready(), Turns: d.turns.Load(), Volume: d.memory.Volume(), VolumeFrom: d.memory.VolumeFrom(), Conditions: d.conds.List(),
-		Muted: d.Muted(), Light: d.lights.String(), Pairing: d.PairingNow(), Paired: d.pairedStatus(),
+		Muted: d.Muted(), Light: d.lights.String(), Pairing: d.PairingNow(), Paired: d.link.Status(d.here()),
 	}
 	s.Button = strings.Join(d.buttonNames(), "; ")
 	if p := d.playback.Load(); p != nil && p.err == nil && p.granted.Backend != "null" {

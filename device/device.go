@@ -70,9 +70,9 @@ type Device struct {
 	bus         *mqtt.Client             // nil: no broker
 	refined     *companions.ModelRefiner // nil: votes by the rules alone
 	self        round.DeviceID
+	link        *Link
 	pairing     *pairer
-	broker      *mqtt.Broker // of a paired room that this device keeps; else nil
-	actors      []actor      // what Run starts, besides the rest, in this order
+	actors      []actor // what Run starts, besides the rest, in this order
 	hand        *gpio.VirtualLine
 	works       sync.WaitGroup
 	buttons     []gpio.Source

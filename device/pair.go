@@ -2,6 +2,7 @@ package device
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"sync"
@@ -11,7 +12,6 @@ import (
 	"conch/device/condition"
 	"conch/device/control"
 	"conch/gpio/light"
-	"conch/mqtt"
 	"conch/mqtt/membership"
 	"conch/mqtt/pairing"
 )
@@ -29,23 +29,17 @@ import (
 // pairer is the driver.
 type pairer struct {
 	// fixed after New
-	d       *Device
-	members *membership.Membership // nil: this device cannot pair, and cannot says why
-	cannot  error
-	id      mqtt.Identity
-	find    Finder
-	facts   chan wayFact
-	again   chan struct{} // closed once everything has been said: the device begins anew
-	ended   chan struct{} // closed when run has returned: nobody answers any more
+	d     *Device
+	link  *Link
+	facts chan wayFact
+	again chan struct{} // closed once everything has been said: the device begins anew
+	ended chan struct{} // closed when run has returned: nobody answers any more
 
 	// atomic
-	presses atomic.Uint64                  // so far
-	busy    atomic.Int64                   // workers: an attempt that was given up may still come to something while there are any
-	live    atomic.Bool                    // an attempt is under way: a press ends it
-	ending  atomic.Bool                    // it will begin anew: nothing else is begun; true before anybody is told
-	door    atomic.Pointer[pairing.Window] // the one behind the broker's door to the network
-	// hurried: the host was looked for where it was, without asking the network
-	hurried atomic.Bool
+	presses atomic.Uint64 // so far
+	busy    atomic.Int64  // workers: an attempt that was given up may still come to something while there are any
+	live    atomic.Bool   // an attempt is under way: a press ends it
+	ending  atomic.Bool   // it will begin anew: nothing else is begun; true before anybody is told
 
 	meets  sync.Mutex    // of attempt.meeting
 	window chan struct{} // of one place: held by the window that is open, or is not quite closed
@@ -63,7 +57,6 @@ type pairer struct {
 	at       []string      // where that is
 	watchers map[chan control.PairingLine]bool
 	saying   *sentence
-	port     int // that the window of this device is at; 0: none
 }
 
 // attempt is one try, from an order to its end.
@@ -106,17 +99,16 @@ const (
 )
 
 func (d *Device) wirePairing() {
-	p := d.pairing
-	p.d, p.facts, p.again, p.ended = d, make(chan wayFact, maxFacts), make(chan struct{}), make(chan struct{})
-	p.window = make(chan struct{}, 1)
+	p := &pairer{d: d, link: d.link, facts: make(chan wayFact, maxFacts), again: make(chan struct{}), ended: make(chan struct{}), window: make(chan struct{}, 1)}
+	d.pairing = p
 	p.attempts, p.watchers = map[int]*attempt{}, map[chan control.PairingLine]bool{}
 	p.line = control.PairingLine{At: time.Now(), State: control.PairingIdle, Text: pairingText(control.PairingLine{State: control.PairingIdle})}
-	p.way = way{self: d.self, paired: p.room() != nil}
+	p.way = way{self: d.link.Self(), paired: p.link.Room() != nil}
 	d.actors = append(d.actors, actor{"pairing", p.run})
-	if p.members != nil {
+	if p.link.members != nil {
 		d.actors = append(d.actors, actor{"members", p.keepMembers}, actor{"discovery", func(ctx context.Context) error {
-			p.announce()
-			if err := p.find.Run(ctx); err != nil && ctx.Err() == nil {
+			p.link.announce()
+			if err := p.link.find.Run(ctx); err != nil && ctx.Err() == nil {
 				d.conds.Set(condition.RoomDiscovery, "this device cannot be found on the network: "+err.Error(), "see room.discovery; conch room join CODE --host NAME needs none")
 			}
 			return nil
@@ -124,21 +116,32 @@ func (d *Device) wirePairing() {
 	}
 }
 
-// room is the paired room; nil: this device is in none.
-func (p *pairer) room() *membership.Room {
-	if p == nil || p.members == nil {
-		return nil
-	}
-	return p.members.Room()
-}
-
 // keepMembers runs what the list of members needs: renewals, and the end of those that never came.
 func (p *pairer) keepMembers(ctx context.Context) error {
-	p.members.OnChange(p.changed)
-	if err := p.members.Run(ctx); err != nil && ctx.Err() == nil {
+	p.link.members.OnChange(p.changed)
+	if err := p.link.members.Run(ctx); err != nil && ctx.Err() == nil {
 		p.d.conds.Set(condition.RoomMembers, err.Error(), "look at the state directory; until then the list of the room's devices stays as it is")
 	}
 	return nil
+}
+
+// changed is told what has become of the room. It must not wait.
+func (p *pairer) changed(c membership.Change) {
+	switch c.What {
+	case membership.Removed:
+		p.link.drop(c.Device)
+	case membership.Out:
+		if !errors.Is(c.Why, membership.ErrLeft) {
+			p.d.coordinator.HushRoom(p.d.now(), p.d.speaker.Drop()) // nobody here is of that room any more
+			p.post(wayOut{p.d.now()})
+		}
+	case membership.Stuck: // it would begin anew as a member, be refused, and so on for ever
+		p.d.coordinator.HushRoom(p.d.now(), p.d.speaker.Drop())
+		p.d.conds.Set(condition.RoomStuck, "this device was removed from its room, and that cannot be written down: "+c.Why.Error(),
+			"make the state directory writable (is the card worn out, and can only be read?); this device works alone meanwhile")
+	case membership.Admitted, membership.Renamed:
+		p.link.announce()
+	}
 }
 
 // post hands a fact to run. It never waits: whoever has much to tell waits itself (tell).

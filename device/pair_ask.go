@@ -21,12 +21,12 @@ import (
 // able says why this device cannot pair; nil: it can.
 func (p *pairer) able() error {
 	switch {
-	case p.members == nil:
-		return fmt.Errorf("%w: this device cannot pair: %w", control.ErrRefused, p.cannot)
-	case p.room() != nil && p.room().Foreign != (p.d.cfg.Room.Broker != ""):
+	case p.link.members == nil:
+		return fmt.Errorf("%w: this device cannot pair: %w", control.ErrRefused, p.link.cannot)
+	case p.link.Room() != nil && p.link.Room().Foreign != (p.link.o.Room.Broker != ""):
 		return fmt.Errorf("%w: this device's room was paired %s, and room.broker is %q: a window would lead to where nobody is; change room.broker back, or leave the room (conch room leave)",
-			control.ErrRefused, map[bool]string{true: "over a broker", false: "without a broker"}[p.room().Foreign], p.d.cfg.Room.Broker)
-	case p.d.cfg.Room.Broker == "embedded":
+			control.ErrRefused, map[bool]string{true: "over a broker", false: "without a broker"}[p.link.Room().Foreign], p.link.o.Room.Broker)
+	case p.link.o.Room.Broker == "embedded":
 		return fmt.Errorf("%w: room.broker = \"embedded\" is for devices that are configured by hand; take it out, and paired devices find each other without it", control.ErrRefused)
 	}
 	return nil
@@ -92,7 +92,7 @@ func (d *Device) Pair(ctx context.Context) (control.PairOpened, error) {
 	if err != nil {
 		return control.PairOpened{}, err
 	}
-	return control.PairOpened{Code: l.Code, Seconds: l.Seconds, Device: d.self, Name: d.cfg.Device.Name, Room: d.roomName(), Addresses: p.windowAt()}, nil
+	return control.PairOpened{Code: l.Code, Seconds: l.Seconds, Device: p.link.Self(), Name: d.cfg.Device.Name, Room: p.link.RoomName(), Addresses: p.windowAt()}, nil
 }
 
 // Join joins the room of a window somewhere else, and returns when that has come to its end.
@@ -109,14 +109,14 @@ func (d *Device) Join(ctx context.Context, q control.JoinRequest) (control.Pairi
 		return control.PairingLine{}, fmt.Errorf("%w: the code is missing: six digits, as the other device says them", control.ErrRefused)
 	case code != "" && q.Listen:
 		return control.PairingLine{}, fmt.Errorf("%w: a code to be heard need not be typed", control.ErrRefused)
-	case p.room() != nil:
-		return control.PairingLine{}, fmt.Errorf("%w: %s", control.ErrRefused, pairingText(control.PairingLine{State: control.PairingFailed, Why: control.WhyAlready, Room: d.roomName()}))
+	case p.link.Room() != nil:
+		return control.PairingLine{}, fmt.Errorf("%w: %s", control.ErrRefused, pairingText(control.PairingLine{State: control.PairingFailed, Why: control.WhyAlready, Room: p.link.RoomName()}))
 	case q.Listen && d.mute.wish.Load():
 		return control.PairingLine{}, fmt.Errorf("%w: %s", control.ErrRefused, pairingText(control.PairingLine{State: control.PairingFailed, Why: control.WhyMuted}))
 	}
 	to := wayWindow{Name: q.Host}
 	switch {
-	case q.Host != "" && p.foreign():
+	case q.Host != "" && p.link.foreign():
 		return control.PairingLine{}, fmt.Errorf("%w: these devices meet at the broker of room.broker: leave out the host", control.ErrRefused)
 	case q.Host != "":
 		address, err := d.hostPort(q.Host)
@@ -180,9 +180,9 @@ func (d *Device) WatchPairing(ctx context.Context) <-chan control.PairingLine {
 // Leave leaves the room; the device begins anew when it has said so. A room whose files are damaged is given up.
 func (d *Device) Leave(ctx context.Context) (control.LeaveAnswer, error) {
 	p := d.pairing
-	room := p.room()
+	room := p.link.Room()
 	if d.conds.Holds(condition.RoomDamaged) {
-		if err := d.forgetDamaged(); err != nil {
+		if err := p.link.forget(); err != nil {
 			return control.LeaveAnswer{}, err
 		}
 		l, err := p.follow(ctx, wayGone{At: d.now()}, func(l control.PairingLine) bool { return l.State == control.PairingLeft })
@@ -198,7 +198,7 @@ func (d *Device) Leave(ctx context.Context) (control.LeaveAnswer, error) {
 // Remove ends the membership of a device, named by its id or by its name in the room.
 func (d *Device) Remove(ctx context.Context, who string) (control.RemoveAnswer, error) {
 	p := d.pairing
-	room := p.room()
+	room := p.link.Room()
 	if room == nil {
 		return control.RemoveAnswer{}, fmt.Errorf("%w: this device is in no room that was paired", control.ErrRefused)
 	}
@@ -213,10 +213,10 @@ func (d *Device) Remove(ctx context.Context, who string) (control.RemoveAnswer, 
 		return control.RemoveAnswer{}, fmt.Errorf("%w: no device %q in the room: there are %s", control.ErrRefused, who, strings.Join(names, ", "))
 	}
 	m := room.Members[i]
-	if m.ID == d.self {
+	if m.ID == p.link.Self() {
 		return control.RemoveAnswer{}, fmt.Errorf("%w: that is this device: conch room leave", control.ErrRefused)
 	}
-	if err := p.members.Remove(ctx, m.ID); err != nil {
+	if err := p.link.members.Remove(ctx, m.ID); err != nil {
 		return control.RemoveAnswer{}, fmt.Errorf("remove %s: %w", m.Name, err)
 	}
 	return control.RemoveAnswer{Device: m.ID, Name: m.Name, Text: m.Name + " is no longer in the room"}, nil
@@ -225,7 +225,7 @@ func (d *Device) Remove(ctx context.Context, who string) (control.RemoveAnswer, 
 // giveUp is leave for a room whose files are damaged.
 func (p *pairer) giveUp(ctx context.Context) {
 	why := control.PairingWhy("")
-	if err := p.d.forgetDamaged(); err != nil {
+	if err := p.link.forget(); err != nil {
 		p.d.log.Error(logPairErr, "err", err)
 		why = control.WhyDisk
 	}
@@ -234,13 +234,13 @@ func (p *pairer) giveUp(ctx context.Context) {
 
 // leave leaves, on disk and in the room.
 func (p *pairer) leave(ctx context.Context) {
-	name := p.d.roomName()
+	name := p.link.RoomName()
 	c, cancel := context.WithTimeout(ctx, leaveLimit)
 	defer cancel()
 	why := control.PairingWhy("")
-	if err := p.members.Leave(c); err != nil {
+	if err := p.link.members.Leave(c); err != nil {
 		p.d.log.Error(logPairErr, "err", err)
-		if p.room() != nil {
+		if p.link.Room() != nil {
 			why = control.WhyDisk
 		}
 	}

@@ -138,17 +138,17 @@ func TestAPressAtEachStep(t *testing.T) {
 				_, _ = b.joins(o.Code, o.Addresses[0]) // what comes of it is seen below
 			}
 			for _, x := range []*tenant{b, a} {
-				if x == a && b.pairing.room() == nil { // its window waits for somebody else
+				if x == a && b.link.Room() == nil { // its window waits for somebody else
 					_, _ = a.CancelPairing(ctx)
 				}
 				x.until("at an end", func() bool {
-					return x.box.gone.Load() || x.PairingNow().Over() && x.pairing.busy.Load() == 0 && x.pairing.room() == nil
+					return x.box.gone.Load() || x.PairingNow().Over() && x.pairing.busy.Load() == 0 && x.link.Room() == nil
 				})
 				if x.box.gone.Load() {
 					x.restarts()
 				}
 			}
-			switch ra, rb := a.pairing.room(), b.pairing.room(); {
+			switch ra, rb := a.link.Room(), b.link.Room(); {
 			case rb != nil && ra == nil:
 				t.Fatal("the newcomer is in a room that nobody keeps")
 			case rb == nil:
@@ -175,8 +175,8 @@ func TestANameThatIsTaken(t *testing.T) {
 	b.restarts()
 	a.restarts()
 	meet(a, b)
-	if b.cfg.Device.Name != "kitchen 2" || a.pairedStatus().Members[1].Name != "kitchen 2" {
-		t.Errorf("it is called %q; the other one calls it %+v", b.cfg.Device.Name, a.pairedStatus().Members[1])
+	if b.cfg.Device.Name != "kitchen 2" || a.Status().Paired.Members[1].Name != "kitchen 2" {
+		t.Errorf("it is called %q; the other one calls it %+v", b.cfg.Device.Name, a.Status().Paired.Members[1])
 	}
 }
 
@@ -203,7 +203,7 @@ func TestRemovedWhileItSpeaks(t *testing.T) {
 	}
 	t.Logf("silent %s after the list was changed", b.now()-removed)
 	b.restarts()
-	if b.room != nil || b.pairing.room() != nil {
+	if b.room != nil || b.link.Room() != nil {
 		t.Error("it is still in a room")
 	}
 	a.until("alone", func() bool { return len(a.room.Members()) == 1 })
@@ -242,7 +242,7 @@ func TestLeaving(t *testing.T) {
 					t.Error("the room has ended, and the other one is in it")
 				}
 			} else {
-				other.until("the room knows", func() bool { return len(other.pairing.room().Members) == 1 })
+				other.until("the room knows", func() bool { return len(other.link.Room().Members) == 1 })
 			}
 			pairs(a, b) // and together again
 			meet(a, b)
@@ -259,7 +259,7 @@ func TestTheHostComesBackElsewhere(t *testing.T) {
 	a, b := h.raise("kitchen", "Ada", nil), h.raise("hall", "Ben", nil)
 	pairs(a, b)
 	meet(a, b)
-	before := a.networkPort()
+	before := a.link.Port()
 	a.dies()
 	b.until("it misses the host, and says so", func() bool { return b.conds.Holds(condition.RoomCut) })
 	b.types("Ben, are you there, on my own")
@@ -270,7 +270,7 @@ func TestTheHostComesBackElsewhere(t *testing.T) {
 		t.Errorf("opening a window without the host: %v", err)
 	}
 	a.live()
-	if a.networkPort() == before {
+	if a.link.Port() == before {
 		t.Logf("the kitchen got the same port, %d: nothing was looked for", before)
 	}
 	meet(a, b)
@@ -318,7 +318,7 @@ func TestWrongCodes(t *testing.T) {
 	if _, err := b.joins(o.Code, o.Addresses[0]); err == nil {
 		t.Error("the right code, too late, is taken")
 	}
-	if a.pairing.room() != nil || b.pairing.room() != nil {
+	if a.link.Room() != nil || b.link.Room() != nil {
 		t.Error("somebody is in a room")
 	}
 	again := a.opens()
@@ -406,7 +406,7 @@ func TestPairingOnAFullDisk(t *testing.T) {
 			if who == "newcomer" && b.PairingNow().Why != control.WhyDisk {
 				t.Errorf("the newcomer: %+v (%v)", b.PairingNow(), err)
 			}
-			if b.pairing.room() != nil || who == "host" && a.pairing.room() != nil {
+			if b.link.Room() != nil || who == "host" && a.link.Room() != nil {
 				t.Error("somebody is in a room that is on no disk")
 			}
 			unmount()

@@ -22,7 +22,7 @@ func TestPairedOverAForeignBroker(t *testing.T) {
 	}
 	a, b, c := h.raise("kitchen", "Ada", at), h.raise("hall", "Ben", at), h.raise("bedroom", "Cleo", at)
 	for _, x := range []*tenant{a, b, c} {
-		x.until("at the broker", x.linked)
+		x.until("at the broker", x.link.up)
 	}
 	o := a.opens()
 	if len(o.Addresses) > 0 {
@@ -37,7 +37,7 @@ func TestPairedOverAForeignBroker(t *testing.T) {
 	b.restarts()
 	a.restarts()
 	meet(a, b)
-	if a.broker != nil || b.broker != nil || !a.pairing.room().Foreign {
+	if a.link.broker != nil || b.link.broker != nil || !a.link.Room().Foreign {
 		t.Error("a broker of one's own, at somebody else's")
 	}
 	b.types("Ada, here I am")
@@ -48,7 +48,7 @@ func TestPairedOverAForeignBroker(t *testing.T) {
 	if known(a) || known(b) {
 		t.Error("one that was not paired is in the room")
 	}
-	if s := a.pairedStatus(); s.Members[1].Pending {
+	if s := a.Status().Paired; s.Members[1].Pending {
 		t.Errorf("the newcomer is here, and still expected: %+v", s.Members)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

@@ -36,7 +36,7 @@ func (d *Device) gesture(e gpio.Event) {
 // room, is pairing. Then it was that one's voice, saying its code all the time. The question waits for nothing meanwhile; it is
 // cut if it was none, and a press goes before.
 func (p *pairer) amid(ctx context.Context, presses uint64) {
-	if p.members == nil || p.way.paired || p.way.live() || p.ending.Load() {
+	if p.link.members == nil || p.way.paired || p.way.live() || p.ending.Load() {
 		return
 	}
 	p.spawn(func() {

@@ -143,7 +143,7 @@ func meet(all ...*tenant) {
 // pairs makes a room of two by a typed code, both begin anew if they must.
 func pairs(a, b *tenant) {
 	a.t.Helper()
-	fresh := a.pairing.room() == nil
+	fresh := a.link.Room() == nil
 	o := a.opens()
 	if l, err := b.joins(o.Code, o.Addresses[0]); err != nil {
 		a.t.Fatalf("%s: join: %v (%+v)", b.name, err, l)
@@ -226,8 +226,8 @@ func TestPairedDevicesAreOneRoom(t *testing.T) {
 	h := newHousehold(t)
 	kitchen, hall := h.raise("kitchen", "Ada", nil), h.raise("hall", "Ben", nil)
 	for _, x := range []*tenant{kitchen, hall} {
-		if x.room != nil || x.broker != nil || x.bus != nil {
-			t.Errorf("%s: an unpaired device has a room: %v, a broker: %v, a client: %v", x.name, x.room != nil, x.broker != nil, x.bus != nil)
+		if x.room != nil || x.link.broker != nil || x.bus != nil {
+			t.Errorf("%s: an unpaired device has a room: %v, a broker: %v, a client: %v", x.name, x.room != nil, x.link.broker != nil, x.bus != nil)
 		}
 	}
 	pairs(kitchen, hall)

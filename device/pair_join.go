@@ -19,10 +19,10 @@ import (
 // whatever becomes of the run.
 func (p *pairer) newJoiner(device context.Context, run int) *pairing.Joiner {
 	return pairing.NewJoiner(pairing.JoinConfig{
-		Identity: p.id, Name: p.d.cfg.Device.Name,
+		Identity: p.link.id, Name: p.link.name,
 		Store: func(host pairing.Party, welcome []byte) error {
 			p.step(stepStoring)
-			if err := p.members.Accept(membership.Party(host), welcome); err != nil {
+			if err := p.link.members.Accept(membership.Party(host), welcome); err != nil {
 				return err
 			}
 			p.step(stepJoined)
@@ -35,7 +35,7 @@ func (p *pairer) newJoiner(device context.Context, run int) *pairing.Joiner {
 // joined is who let this device in.
 func (p *pairer) joined(host pairing.Party) wayPeer {
 	peer := *p.peer(host)
-	if room := p.room(); room != nil && room.Called != p.d.cfg.Device.Name {
+	if room := p.link.Room(); room != nil && room.Called != p.link.name {
 		peer.Called = room.Called
 	}
 	return peer
@@ -53,7 +53,7 @@ func (p *pairer) try(ctx context.Context, o doTry, a *attempt) {
 }
 
 func (p *pairer) tryAt(ctx context.Context, o doTry, a *attempt) error {
-	if p.foreign() {
+	if p.link.foreign() {
 		m, err := p.meet(ctx, a)
 		if err != nil {
 			return errors.Join(errUnreachable, err)
@@ -68,7 +68,7 @@ func (p *pairer) tryAt(ctx context.Context, o doTry, a *attempt) error {
 	all := errUnreachable
 	for _, address := range o.Target.Addresses {
 		c, cancel := context.WithTimeout(ctx, dialLimit)
-		ch, err := pairing.DialTLS(c, address, p.id)
+		ch, err := pairing.DialTLS(c, address, p.link.id)
 		cancel()
 		if err != nil {
 			all = errors.Join(all, err)
@@ -76,7 +76,7 @@ func (p *pairer) tryAt(ctx context.Context, o doTry, a *attempt) error {
 		}
 		is := mqtt.Fingerprint(ch.Peer())
 		switch {
-		case is == p.d.self:
+		case is == p.link.Self():
 			_ = ch.Close()
 			return errTwin
 		case o.Target.Device != "" && is != o.Target.Device: // the code is not that one's
@@ -85,8 +85,8 @@ func (p *pairer) tryAt(ctx context.Context, o doTry, a *attempt) error {
 			continue
 		}
 		_, err = a.joiner.Join(ctx, ch, o.Code)
-		if room := p.room(); err == nil && room != nil && room.Host == is { // where a person has named it, it may be found by nothing else
-			p.members.Reached(address)
+		if room := p.link.Room(); err == nil && room != nil && room.Host == is { // where a person has named it, it may be found by nothing else
+			p.link.members.Reached(address)
 		}
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"conch/mqtt/discovery"
 	"conch/mqtt/pairing"
 )
 
@@ -40,7 +39,7 @@ func (p *pairer) look(ctx context.Context, run int, a *attempt) {
 // windows are those that can be seen now.
 func (p *pairer) windows(ctx context.Context, a *attempt) ([]wayWindow, error) {
 	var all []wayWindow
-	if p.foreign() {
+	if p.link.foreign() {
 		m, err := p.meet(ctx, a)
 		if err != nil {
 			return nil, err
@@ -56,46 +55,13 @@ func (p *pairer) windows(ctx context.Context, a *attempt) ([]wayWindow, error) {
 		}
 		return all, nil
 	}
-	found, err := p.find.Find(ctx, lookEvery, nil)
+	found, err := p.link.find.Find(ctx, lookEvery, nil)
 	for _, f := range found {
-		if f.Pairing && f.Device != p.d.self {
+		if f.Pairing && f.Device != p.link.Self() {
 			all = append(all, wayWindow{Device: f.Device, Name: f.Name, RoomID: f.RoomID, Room: f.Room, Addresses: f.Addresses})
 		}
 	}
 	return all, err
-}
-
-// announce says on the network what there is to be found: the host of a paired room, always; any device while its window is
-// open; a device that is in no room and pairs with nobody: nothing.
-func (p *pairer) announce() {
-	if p.members == nil || p.foreign() {
-		return
-	}
-	room := p.room()
-	p.mu.Lock()
-	port, open := p.port, p.port != 0
-	p.mu.Unlock()
-	if room != nil && p.members.IsHost() && p.d.networkPort() != 0 {
-		port = p.d.networkPort()
-		open = p.door.Load() != nil
-	}
-	if port == 0 {
-		p.find.Announce(nil)
-		return
-	}
-	s := &discovery.Service{Name: p.d.cfg.Device.Name, Device: p.d.self, Pairing: open, Port: port}
-	if room != nil {
-		s.Room, s.RoomID = room.Name, room.ID
-	}
-	p.find.Announce(s)
-}
-
-// foreign says that this device's room is at a broker that is none of the devices.
-func (p *pairer) foreign() bool {
-	if room := p.room(); room != nil {
-		return room.Foreign
-	}
-	return p.d.foreignBroker()
 }
 
 // meeting is a place at a foreign broker, opened once for an attempt.
@@ -111,7 +77,7 @@ func (p *pairer) meet(ctx context.Context, a *attempt) (pairing.Meeting, error) 
 	if a.meeting != nil {
 		return a.meeting, a.meeting.err
 	}
-	m, err := pairing.Meet(ctx, p.d.brokerConfig(), p.d.cfg.Room.Name, p.id)
+	m, err := pairing.Meet(ctx, brokerConfig(p.link.o), p.link.o.Room.Name, p.link.id)
 	if err != nil {
 		return nil, err
 	}

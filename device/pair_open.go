@@ -2,7 +2,6 @@ package device
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -41,13 +40,13 @@ func (p *pairer) open(device, shut context.Context, run int, a *attempt) {
 		ended(control.WhyClosed, nil)
 		return
 	}
-	fresh := p.room() == nil
+	fresh := p.link.Room() == nil
 	if fresh {
-		if err := p.members.Found(p.d.cfg.Room.Name, p.d.cfg.Device.Name, p.foreign()); err != nil {
+		if err := p.link.members.Found(p.link.o.Room.Name, p.link.name, p.link.foreign()); err != nil {
 			ended(whyOf(err), err)
 			return
 		}
-	} else if !p.members.IsHost() && !p.d.linked() {
+	} else if !p.link.members.IsHost() && !p.link.up() {
 		ended(control.WhyHost, errors.New("no connection to the room"))
 		return
 	}
@@ -57,10 +56,10 @@ func (p *pairer) open(device, shut context.Context, run int, a *attempt) {
 	var err error
 	why, cause := control.PairingWhy(""), error(nil)
 	w, err = pairing.NewWindow(pairing.WindowConfig{
-		Identity: p.id, Name: p.d.cfg.Device.Name, RoomID: id, RoomName: name, Now: p.d.now,
+		Identity: p.link.id, Name: p.link.name, RoomID: id, RoomName: name, Now: p.d.now,
 		Admit: func(ctx context.Context, party pairing.Party) ([]byte, error) {
 			p.step(stepAdmitting)
-			welcome, err := p.members.Admit(ctx, membership.Party(party))
+			welcome, err := p.link.members.Admit(ctx, membership.Party(party))
 			p.step(stepAdmitted)
 			if err == nil && fresh {
 				p.tell(device, wayFounded{At: p.d.now(), Run: run})
@@ -68,7 +67,7 @@ func (p *pairer) open(device, shut context.Context, run int, a *attempt) {
 			return welcome, err
 		},
 		Stored: func(party pairing.Party) {
-			p.members.Confirm(party.Device)
+			p.link.members.Confirm(party.Device)
 			p.step(stepConfirmed)
 		},
 		On: func(e pairing.WindowEvent) { // one at a time, and the last before Run returns
@@ -104,7 +103,7 @@ func (p *pairer) open(device, shut context.Context, run int, a *attempt) {
 	}
 	ctx, cancel := context.WithCancel(shut)
 	go func() { serving <- serve(ctx) }() // awaited below
-	p.announce()
+	p.link.announce()
 	p.step(stepOpen)
 	p.tell(device, pairingOpened{run: run, code: w.Code(), length: w.Left(), addresses: addresses})
 	spoken := make(chan struct{})
@@ -115,7 +114,7 @@ func (p *pairer) open(device, shut context.Context, run int, a *attempt) {
 	if e := <-serving; e != nil && shut.Err() == nil {
 		p.d.log.Warn(logPairErr, "err", e)
 	}
-	p.announce()
+	p.link.announce()
 	switch {
 	case peer != nil:
 		p.tell(device, wayAdmitted{At: p.d.now(), Run: run, Peer: *peer})
@@ -129,35 +128,30 @@ func (p *pairer) open(device, shut context.Context, run int, a *attempt) {
 // serveWindow opens what the other device comes through, and gives what serves it.
 func (p *pairer) serveWindow(ctx context.Context, w *pairing.Window, a *attempt) (serve func(context.Context) error, addresses []string, err error) {
 	switch {
-	case p.foreign():
+	case p.link.foreign():
 		m, err := p.meet(ctx, a)
 		if err != nil {
 			return nil, nil, err
 		}
 		return func(ctx context.Context) error { return p.receive(ctx, m, w) }, nil, nil
-	case p.d.broker != nil && p.d.networkPort() != 0:
-		p.door.Store(w)
+	case p.link.Port() != 0:
+		p.link.door.Store(w)
 		return func(ctx context.Context) error {
 			<-ctx.Done()
-			p.door.CompareAndSwap(w, nil)
+			p.link.door.CompareAndSwap(w, nil)
 			return nil
-		}, p.d.reachable(p.d.networkPort()), nil
+		}, p.link.reachable(p.link.Port()), nil
 	}
-	l, err := net.Listen("tcp", net.JoinHostPort(p.d.opts.Room.Listen, strconv.Itoa(p.d.cfg.Room.Port)))
+	l, err := net.Listen("tcp", net.JoinHostPort(p.link.o.Listen, strconv.Itoa(p.link.o.Room.Port)))
 	if err != nil {
 		return nil, nil, fmt.Errorf("pairing: %w (does another program use that port? set room.port)", err)
 	}
 	port := l.Addr().(*net.TCPAddr).Port
-	p.mu.Lock()
-	p.port = port
-	p.mu.Unlock()
+	p.link.port.Store(int64(port))
 	return func(ctx context.Context) error {
-		err := pairing.ServeTLS(ctx, l, p.id, w)
-		p.mu.Lock()
-		p.port = 0
-		p.mu.Unlock()
-		return err
-	}, p.d.reachable(port), nil
+		defer p.link.port.Store(0)
+		return pairing.ServeTLS(ctx, l, p.link.id, w)
+	}, p.link.reachable(port), nil
 }
 
 // receive serves joiners at a foreign broker.
@@ -187,35 +181,11 @@ func (p *pairer) receive(ctx context.Context, m pairing.Meeting, w *pairing.Wind
 	}
 }
 
-// pairDoor is what the broker's door asks for who wants to pair; nil: no window is open.
-func (p *pairer) pairDoor() *tls.Config {
-	if p.door.Load() == nil {
-		return nil
-	}
-	return pairing.ServerTLS(p.id)
-}
-
-// pairConn is one who came through the broker's door.
-func (p *pairer) pairConn(c net.Conn) {
-	w := p.door.Load()
-	conn, ok := c.(*tls.Conn)
-	if w == nil || !ok {
-		return
-	}
-	ch, err := pairing.Accept(conn)
-	if err != nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), pairing.RunLength)
-	defer cancel()
-	_ = w.Serve(ctx, ch) // what came of it is told by the window
-}
-
 // opens is the room that the window leads into.
 func (p *pairer) opens() (id, name string) {
-	room := p.room()
+	room := p.link.Room()
 	if room == nil {
-		room = p.members.Founding()
+		room = p.link.members.Founding()
 	}
 	if room == nil {
 		return "", ""
@@ -226,7 +196,7 @@ func (p *pairer) opens() (id, name string) {
 // peer is a device that was let in, as the room calls it.
 func (p *pairer) peer(party pairing.Party) *wayPeer {
 	peer := &wayPeer{Device: party.Device, Name: party.Name}
-	if room := p.room(); room != nil {
+	if room := p.link.Room(); room != nil {
 		peer.Room = room.Name
 		if m, ok := room.Member(party.Device); ok {
 			peer.Name = m.Name

@@ -66,7 +66,7 @@ func TestRemovedOnACardThatCanOnlyBeRead(t *testing.T) {
 	}
 	b.until("it says so", func() bool { return b.conds.Holds(condition.RoomStuck) })
 	a.until("the room knows", func() bool { return len(a.room.Members()) == 1 })
-	if b.pairing.room() != nil || b.linked() {
+	if b.link.Room() != nil || b.link.up() {
 		t.Error("it is in the room")
 	}
 	b.pause(restartsAtOnce)
@@ -206,7 +206,7 @@ func TestTheHostGoesWhileAMembersWindowIsOpen(t *testing.T) {
 	if l := b.awaits(control.PairingFailed); l.Why != control.WhyHost {
 		t.Errorf("the member: %+v", l)
 	}
-	if c.pairing.room() != nil || len(b.pairing.room().Members) != 2 {
+	if c.link.Room() != nil || len(b.link.Room().Members) != 2 {
 		t.Error("somebody is half in")
 	}
 	a.live()
@@ -241,7 +241,7 @@ func TestLeavingWithAWindowOpen(t *testing.T) {
 			if who == "host" {
 				other.restarts()
 			}
-			if leaver.pairing.room() != nil || c.pairing.room() != nil {
+			if leaver.link.Room() != nil || c.link.Room() != nil {
 				t.Error("somebody is half in")
 			}
 			pairs(leaver, c)
@@ -336,7 +336,7 @@ func TestHeldWhereItCannotPair(t *testing.T) {
 			} else {
 				x.until("that hold is over", func() bool { return len(x.turnsEnded()) == 2 && x.Quiet() })
 			}
-			if x.pairing.room() != nil {
+			if x.link.Room() != nil {
 				t.Error("it is in a room")
 			}
 			x.types("Ada, are you there, say something long enough")

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"conch/companions"
 	"conch/companions/round"
@@ -20,11 +19,10 @@ import (
 	"conch/device/state"
 	"conch/gpio"
 	"conch/mqtt"
-	"conch/mqtt/discovery"
 )
 
 // The device in its room (ROOM.md): cards of the companions that live here, the driver of the round machine, and the way to
-// the other devices (room_paired.go). A device with one companion that was not paired and has no broker has no room, and pays
+// the other devices (join_connect.go). A device with one companion that was not paired and has no broker has no room, and pays
 // nothing for it.
 
 // RoomOptions are what a rehearsal or a test gives a device instead of what it would find by its configuration.
@@ -40,14 +38,6 @@ type RoomOptions struct {
 	Reachable func(port int) []string   // host:port at which the others reach that port; nil: this machine's own addresses
 	OnPairing func(control.PairingLine) // each, as GET /room/pairing has it; must not block
 	Step      func(string)              // told before and after what a power cut must not tear (pair_open.go, pair_join.go); for tests
-}
-
-// A Finder finds the devices of a network and makes this one found; *discovery.Discovery is one. A rehearsal's devices are on
-// a network of their own.
-type Finder interface {
-	Announce(s *discovery.Service)
-	Find(ctx context.Context, wait time.Duration, enough func(discovery.Found) bool) ([]discovery.Found, error)
-	Run(ctx context.Context) error
 }
 
 // Companions finds the cards of the companions that live on the device of this configuration (device.companion): one's own,
@@ -116,7 +106,39 @@ func (d *Device) wireCards() {
 }
 
 // inRoom says whether the device has a room at all.
-func (d *Device) inRoom() bool { return d.networked() || len(d.cards) > 1 }
+func (d *Device) inRoom() bool { return d.link.Networked() || len(d.cards) > 1 }
+
+// openLink finds out what this device is among others.
+func (d *Device) openLink() (err error) {
+	r := d.opts.Room
+	o := LinkOptions{
+		Name: d.cfg.Device.Name, Room: d.cfg.Room, Floor: clockFloor, Anyway: d.opts.Anyway, Log: d.log, Conditions: d.conds,
+		Identity: r.Identity, Member: r.Member, Finder: r.Finder, Listen: r.Listen, Reachable: r.Reachable,
+	}
+	if !r.Volatile {
+		o.Dir = d.memory.Dir()
+	}
+	if d.link, err = OpenLink(o); err != nil {
+		return err
+	}
+	d.self, d.cfg.Device.Name = d.link.Self(), d.link.Name()
+	return nil
+}
+
+// run has Run start parts.
+func (d *Device) run(parts []Part) {
+	for _, p := range parts {
+		d.actors = append(d.actors, actor{p.Name, p.Run})
+	}
+}
+
+// here is who is in the room now, this device included.
+func (d *Device) here() []round.Member {
+	if d.room == nil {
+		return nil
+	}
+	return d.room.Members()
+}
 
 // wireRoom makes the room, after the coordinator and the voices.
 func (d *Device) wireRoom() error {
@@ -131,7 +153,7 @@ func (d *Device) wireRoom() error {
 	}
 	c, rc := d.cfg.Room, roundConfig(&d.cfg)
 	o := companions.RoomOptions{
-		Self: d.self, Name: d.cfg.Device.Name, Room: d.memoryName(), Cards: d.cards, Round: rc, Now: d.now, Log: d.log,
+		Self: d.self, Name: d.cfg.Device.Name, Room: d.link.MemoryName(), Cards: d.cards, Round: rc, Now: d.now, Log: d.log,
 		Stage: roomStage{d.talk}, OnEntry: d.roomEntry, Keep: c.Memory, OnTrouble: d.roomTrouble,
 		OnFloor: d.lights.floor,
 	}
@@ -145,10 +167,14 @@ func (d *Device) wireRoom() error {
 	if refiner != nil {
 		o.Refiner, d.refined = refiner, refiner
 	}
-	if d.networked() {
-		if o.Bus, err = d.wireBus(d.pairing.id); err != nil {
+	if d.link.Networked() {
+		if d.bus, err = d.link.Connect(func(from round.DeviceID, p round.Packet) { d.room.Deliver(from, p) }, func(up bool) { d.room.LinkChanged(up) }); err != nil {
 			return err
 		}
+		if d.bus != nil {
+			o.Bus = d.bus
+		}
+		d.run(d.link.Parts())
 	}
 	if d.room, err = companions.NewRoom(o); err != nil {
 		return fmt.Errorf("%w: room: %w", control.ErrRefused, err)
@@ -192,93 +218,6 @@ func (d *Device) roomTrouble(what string, err error) {
 		return
 	}
 	d.conds.Set(condition.Code("room."+what), err.Error(), "free some space, or set state.dir; until then a restart forgets what was said in the room")
-}
-
-// identity is the key of this device, made at its first start. Without a state directory it lasts as long as the process.
-func (d *Device) identity() (mqtt.Identity, error) {
-	if d.memory.Dir() == "" || d.opts.Room.Volatile {
-		return mqtt.NewIdentity()
-	}
-	id, err := mqtt.OpenIdentity(d.memory.Dir())
-	switch {
-	case err == nil:
-		return id, nil
-	case d.opts.Anyway: // the key that is there is not touched: the others know this device by it
-		d.conds.Set(condition.RoomIdentity, err.Error(), "mend the file and restart, or delete it and pair again; until then the other devices do not know this one")
-		return mqtt.NewIdentity()
-	}
-	return id, fmt.Errorf("%w: %w", control.ErrRefused, err)
-}
-
-// wireBus makes the way to the other devices (room_paired.go), and the broker if it is to live here.
-func (d *Device) wireBus(id mqtt.Identity) (companions.Bus, error) {
-	switch room, host := d.roomWay(); {
-	case room != nil && room.Foreign:
-		d.conds.Set(condition.RoomBroker, "the room was paired over a broker, and room.broker names none", "set room.broker again and restart; until then this device works alone")
-		return nil, nil //nolint:nilnil // no way to the others
-	case room != nil && host:
-		return d.wireHost(room, id)
-	case room != nil:
-		return d.wireMember(id)
-	}
-	c, served := d.cfg.Room, make(chan struct{})
-	bus := d.busConfig(id)
-	bus.URL, bus.User, bus.PasswordFile, bus.CAFile, bus.CertFile, bus.KeyFile = c.Broker, c.User, c.PasswordFile, c.CAFile, c.CertFile, c.KeyFile
-	if c.Broker == "embedded" {
-		broker, err := mqtt.NewBroker(mqtt.BrokerConfig{Listen: c.Listen, Log: d.log})
-		if err != nil && d.opts.Anyway {
-			d.conds.Set(condition.RoomBroker, err.Error(), "free that port or set room.listen, then restart; until then this device works alone")
-			return nil, nil //nolint:nilnil // as above
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%w: config: room.listen: %w", control.ErrRefused, err)
-		}
-		served = d.serveBroker(broker, id)
-		bus.URL = broker.URL()
-	}
-	return d.runBus(bus, served)
-}
-
-// serveBroker runs the broker of this device until its own client needs it no more, which closes the channel.
-func (d *Device) serveBroker(broker *mqtt.Broker, id mqtt.Identity) (served chan struct{}) {
-	served = make(chan struct{})
-	d.actors = append(d.actors, actor{"broker", func(ctx context.Context) error {
-		<-served // the broker goes last, so that the others hear the goodbye
-		broker.Outlast(id.ID())
-		return broker.Run(ctx)
-	}})
-	return served
-}
-
-// runBus makes the client and runs it; then served is closed.
-func (d *Device) runBus(c mqtt.Config, served chan struct{}) (companions.Bus, error) {
-	client, err := mqtt.NewClient(c)
-	if err != nil && d.opts.Anyway {
-		close(served)
-		d.conds.Set(condition.RoomBroker, err.Error(), "mend the [room] section and restart; until then this device works alone")
-		return nil, nil //nolint:nilnil // as above
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: config: room: %w", control.ErrRefused, err)
-	}
-	d.bus = client
-	if d.pairing.members != nil {
-		d.pairing.members.SendWith(client.SendNote)
-	}
-	d.actors = append(d.actors, actor{"mqtt", func(ctx context.Context) error {
-		defer close(served)
-		return client.Run(ctx)
-	}})
-	return client, nil
-}
-
-// members says who belongs to the room.
-func (d *Device) members(self round.DeviceID) func(round.DeviceID) bool {
-	known := map[round.DeviceID]bool{self: true}
-	for _, id := range d.cfg.Room.IDs() {
-		known[id] = true
-	}
-	return func(id round.DeviceID) bool { return known[id] }
 }
 
 // readSecretFile reads a file that holds a secret and nothing else.

@@ -26,11 +26,11 @@ func (d *Device) RoomStatus() (control.RoomStatus, error) {
 		return control.RoomStatus{}, errNoRoom
 	}
 	s := control.RoomStatus{
-		Room: d.roomName(), Device: d.self, Broker: d.cfg.Room.Broker, Members: d.room.Members(), Setting: d.room.Setting(), Driver: d.room.Stats(),
-		Pairing: d.PairingNow(), Paired: d.pairedStatus(),
+		Room: d.link.RoomName(), Device: d.self, Broker: d.cfg.Room.Broker, Members: d.room.Members(), Setting: d.room.Setting(), Driver: d.room.Stats(),
+		Pairing: d.PairingNow(), Paired: d.link.Status(d.here()),
 	}
-	if room, host := d.roomWay(); room != nil {
-		s.Broker = "of " + d.hostName(room)
+	if room, host := d.link.Way(); room != nil {
+		s.Broker = "of " + HostName(room)
 		if host {
 			s.Broker = "embedded"
 		}

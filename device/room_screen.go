@@ -21,12 +21,12 @@ func (d *Device) roomLine() string {
 		names = append(names, c.Name)
 	}
 	way, c := "on this device alone", d.cfg.Room
-	paired, host := d.roomWay()
+	paired, host := d.link.Way()
 	switch {
 	case host:
-		way = fmt.Sprintf("paired, kept here (port %d)", d.networkPort())
+		way = fmt.Sprintf("paired, kept here (port %d)", d.link.Port())
 	case paired != nil:
-		way = "paired, kept by " + d.hostName(paired)
+		way = "paired, kept by " + HostName(paired)
 	case c.Broker == "embedded":
 		way = "broker embedded at " + c.Listen
 	case c.Broker != "":
@@ -36,10 +36,10 @@ func (d *Device) roomLine() string {
 	case c.Broker == "" && paired == nil:
 	case d.conds.Holds(condition.RoomCut):
 		way += " (no connection; conch doctor says why)"
-	case paired == nil && d.pairing.room() == nil && len(c.IDs()) == 0 && d.opts.Room.Member == nil:
+	case paired == nil && d.link.Room() == nil && len(c.IDs()) == 0 && d.opts.Room.Member == nil:
 		way += ", but room.members is empty and nothing was paired: nobody will be heard"
 	}
-	return fmt.Sprintf("room    %s, %s; here %s; this device is %s\n", d.roomName(), way, strings.Join(names, ", "), d.self)
+	return fmt.Sprintf("room    %s, %s; here %s; this device is %s\n", d.link.RoomName(), way, strings.Join(names, ", "), d.self)
 }
 
 // troubles is what is wrong with the room from the start: a person at the terminal has no log to see it in.

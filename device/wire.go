@@ -34,7 +34,7 @@ func New(cfg config.Config, o Options) (*Device, error) {
 	if err := d.wireSound(); err != nil {
 		return nil, err
 	}
-	if err := d.openRoom(); err != nil {
+	if err := d.openLink(); err != nil {
 		return nil, err
 	}
 	d.wireCards()
