@@ -44,7 +44,7 @@
 //
 // # Why not the library
 //
-// hashicorp/mdns answers questions but does not announce, say goodbye or contend for a name; it keeps one address of each
-// family, needs a server for each interface that then also answers for the others, and remembers all it is told. What is left
-// of multicast DNS without that is small, so it is here, over golang.org/x/net/dns/dnsmessage, which reads hostile packets.
+// brutella/dnssd, behind the same Announce and Find, takes a name away from the device that has it (TestSameNameWithAvahi): its probe asks
+// for answers to itself alone, on a socket that hears only the group, and once two networks have met it does not contend
+// (TestSameName). Its look does not read a name with a letter outside ASCII (TestThreeDevicesSeeEachOther, TestAvahiAndOwnAnswersSeeEachOther).
 package discovery
