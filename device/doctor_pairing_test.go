@@ -2,7 +2,6 @@ package device
 
 import (
 	"context"
-	"crypto/ed25519"
 	"net"
 	"os"
 	"os/exec"
@@ -33,7 +32,7 @@ func pairedDirs(t *testing.T, address string) (host *membership.Membership, host
 		return dir, id, m
 	}
 	party := func(id mqtt.Identity, name string) membership.Party {
-		return membership.Party{Device: id.ID(), Key: id.PrivateKey().Public().(ed25519.PublicKey), Name: name}
+		return membership.Party{Device: id.ID(), Key: id.PublicKey(), Name: name}
 	}
 	hostDir, hostID, host = open()
 	memberDir, memberID, member := open()

@@ -51,6 +51,9 @@ func (i Identity) GoString() string { return "mqtt.Identity(" + string(i.id) + "
 // PrivateKey is the key itself, for what pairing will sign.
 func (i Identity) PrivateKey() ed25519.PrivateKey { return i.key }
 
+// PublicKey is the other half; the id is its fingerprint.
+func (i Identity) PublicKey() ed25519.PublicKey { return i.key.Public().(ed25519.PublicKey) }
+
 var lowerBase32 = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
 // fingerprint names a key: the first 100 bits of its SHA-256, in letters and digits that are safe in a topic, in a file

@@ -3,7 +3,6 @@ package membership
 import (
 	"context"
 	"crypto/ecdsa"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,9 +16,6 @@ var (
 	errNoIdentity = errors.New("a device without an identity can be in no room")
 	errNotHost    = errors.New("this device does not keep the room")
 )
-
-// eventChange is the log event of this package; the other one is in note.go.
-const eventChange = "members.change"
 
 // How long a device waits for the host, and between two times that it asks.
 const (
@@ -59,7 +55,7 @@ func (m *Membership) Found(name, called string, foreign bool) error {
 			return fmt.Errorf("membership: %w", err)
 		}
 		f.caKey, r.CA = key, ca.Raw
-		if r.Cert, err = m.issue(ca, key, Party{Device: self, Key: m.publicKey()}); err != nil {
+		if r.Cert, err = m.issue(ca, key, Party{Device: self, Key: m.id.PublicKey()}); err != nil {
 			return fmt.Errorf("membership: %w", err)
 		}
 	}
@@ -75,26 +71,6 @@ func (m *Membership) Founding() *Room {
 		return nil
 	}
 	return m.founding.rec.snapshot(nil)
-}
-
-// stamp is the time for what is written down; 0: no clock.
-func (m *Membership) stamp() int64 {
-	if t := m.now(); !t.IsZero() {
-		return t.Unix()
-	}
-	return 0
-}
-
-// issue makes a certificate for a device. A host without a clock makes one that lasts.
-func (m *Membership) issue(ca *x509.Certificate, key *ecdsa.PrivateKey, p Party) ([]byte, error) {
-	from, life := m.now(), leafLife
-	if from.IsZero() {
-		from, life = m.clock.Floor, blindLife
-	}
-	if from.Before(ca.NotBefore) { // the clock was wrong then, or is now: the authority's word stands
-		from = ca.NotBefore
-	}
-	return newLeaf(ca, key, p.Key, from, from.Add(life))
 }
 
 // Admit lets a device in: on disk and in everybody's list before it returns the welcome, so that the newcomer may connect whenever it has
@@ -113,7 +89,10 @@ func (m *Membership) Admit(ctx context.Context, p Party) (welcome []byte, err er
 	case !paired:
 		return nil, ErrNotPaired
 	}
-	return m.askAdmit(ctx, p)
+	a, err := m.request(ctx, func(request string) mqtt.Note {
+		return note(noteAdmit, admitBody{request, p.Device, p.Key, tidyName(p.Name)})
+	})
+	return a.welcome, err
 }
 
 // admit is the host's part.
@@ -155,7 +134,7 @@ func (m *Membership) admitLocked(p Party) ([]byte, []Change, error) {
 	}
 	w := r.clone()
 	w.Device = p.Device
-	if own := m.reach(); len(own) > 0 {
+	if own := m.reachable(); len(own) > 0 {
 		w.Addresses = nil
 		for _, a := range own {
 			if goodAddress(a) && len(w.Addresses) < maxAddresses {
@@ -195,15 +174,8 @@ func (m *Membership) admitLocked(p Party) ([]byte, []Change, error) {
 	return welcome, []Change{{What: Admitted, Device: p.Device, Name: name}}, nil
 }
 
-// raw is the clock as it is, for a member that is expected: whether a day has passed can be told even by a clock that is wrong, as long
-// as it stays so (expire).
-func (m *Membership) raw() int64 { return max(1, m.clock.Now().Unix()) }
-
-// Confirm says that a device has what it needs to come. Only the host's word counts; elsewhere it is nothing.
-func (m *Membership) Confirm(id round.DeviceID) { m.came(id) }
-
-// came notes that a member is there.
-func (m *Membership) came(id round.DeviceID) {
+// Confirm says that a member is there, or has what it needs to come. Only the host's word counts; elsewhere it is nothing.
+func (m *Membership) Confirm(id round.DeviceID) {
 	m.mu.Lock()
 	if m.rec == nil || !m.rec.isHost() {
 		m.mu.Unlock()
@@ -272,7 +244,8 @@ func (m *Membership) Remove(ctx context.Context, id round.DeviceID) error {
 	case m.IsHost():
 		return m.remove(id)
 	}
-	return m.askRemove(ctx, id)
+	_, err := m.request(ctx, func(request string) mqtt.Note { return note(noteRemove, removeBody{request, id}) })
+	return err
 }
 
 // remove is the host's part.
@@ -404,6 +377,6 @@ func (m *Membership) reached(addr string) {
 	r.Addresses = slices.Insert(r.Addresses, 0, addr)
 	r.Addresses = r.Addresses[:min(len(r.Addresses), maxAddresses)]
 	if err := m.keep(r); err != nil {
-		m.log.Warn(eventTrouble, "what", "address", "err", err)
+		m.trouble("address", err)
 	}
 }

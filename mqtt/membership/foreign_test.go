@@ -106,7 +106,7 @@ func expiredFor(t testing.TB, id mqtt.Identity, caCert, caKey, name string) pape
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: ca.NotBefore.Add(-48 * time.Hour), NotAfter: ca.NotBefore.Add(-24 * time.Hour),
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, ca, id.PrivateKey().Public(), key)
+	der, err := x509.CreateCertificate(rand.Reader, template, ca, id.PublicKey(), key)
 	if err != nil {
 		t.Fatal(err)
 	}

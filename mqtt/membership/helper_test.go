@@ -119,7 +119,7 @@ func open(t testing.TB, dir string, id mqtt.Identity, c Clock) *device {
 func fresh(t testing.TB, c Clock) *device { return open(t, t.TempDir(), identity(t), c) }
 
 func (d *device) party(name string) Party {
-	return Party{Device: d.id.ID(), Key: d.publicKey(), Name: name}
+	return Party{Device: d.id.ID(), Key: d.id.PublicKey(), Name: name}
 }
 
 // pair lets b into a's room as the two buttons do, without the code.

@@ -1,7 +1,6 @@
 package membership
 
 import (
-	"crypto/ed25519"
 	"os"
 	"path/filepath"
 	"testing"
@@ -48,7 +47,7 @@ func TestLookChangesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := host.Admit(t.Context(), Party{Device: other.ID(), Key: other.PrivateKey().Public().(ed25519.PublicKey), Name: "hall"}); err != nil {
+	if _, err := host.Admit(t.Context(), Party{Device: other.ID(), Key: other.PublicKey(), Name: "hall"}); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, roomDir, roomFile+newFile)

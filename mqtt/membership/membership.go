@@ -14,28 +14,18 @@ import (
 	"conch/mqtt"
 )
 
-// Clock is the time as this device knows it; the zero value is the system's.
-type Clock struct {
-	Now   func() time.Time // may be at 1970, and may jump
-	Floor time.Time        // whoever runs this lives after it: an earlier Now is no clock
-	Every time.Duration    // how often Run looks whether something is due; a minute
-}
-
-// floor is a day on which this program did not exist yet.
-var floor = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-
 // Membership is this device's place in a room. Its methods may be called from anywhere; those that take a context wait for the
 // host if this device is not it. What the room says is handled by Run's goroutine, which also writes the files then.
 type Membership struct {
-	id       mqtt.Identity // fixed after Open, like clock, store and loopback
-	clock    Clock
+	id       mqtt.Identity // fixed after Open, like store and loopback
 	store    store
 	loopback string
 
-	room    atomic.Pointer[Room]        // snapshot; nil: not paired
-	creds   atomic.Pointer[credentials] // what this device shows and believes; nil: nothing
-	learned atomic.Int64                // the latest date that the host has said, in seconds
-	inbox   chan func()                 // for Run; what does not fit is dropped: all of it is asked for again
+	room  atomic.Pointer[Room] // snapshot; nil: not paired
+	inbox chan func()          // for Run; what does not fit is dropped: all of it is asked for again
+	dates                      // each with locks of its own
+	hooks
+	requests
 
 	mu       sync.Mutex // the rest
 	rec      *record    // what room.json says: never changed, but replaced
@@ -43,12 +33,7 @@ type Membership struct {
 	outFor   error      // this device is out, and room.json is still there: why
 	caKey    *ecdsa.PrivateKey
 	founding *founding
-	send     func(mqtt.Note)
-	onChange func(Change)
-	reach    func() []string
-	log      *slog.Logger
-	waiting  map[string]chan answer // what was asked of the host, by request
-	gone     chan struct{}          // closed when the host has let this device go; nil: nobody waits for that
+	gone     chan struct{} // closed when the host has let this device go; nil: nobody waits for that
 
 	// Owned by Run.
 	listDue  bool      // somebody wants the list
@@ -76,8 +61,8 @@ func Open(dir string, id mqtt.Identity, clock Clock) (*Membership, error) {
 		clock.Every = time.Minute
 	}
 	m := &Membership{
-		id: id, clock: clock, loopback: newRequest(), inbox: make(chan func(), maxInbox), waiting: map[string]chan answer{},
-		send: func(mqtt.Note) {}, onChange: func(Change) {}, reach: func() []string { return nil }, log: slog.New(slog.DiscardHandler),
+		id: id, loopback: newRequest(), inbox: make(chan func(), maxInbox), dates: dates{clock: clock},
+		hooks: hooks{send: func(mqtt.Note) {}, onChange: func(Change) {}, reach: func() []string { return nil }, log: slog.New(slog.DiscardHandler)},
 	}
 	if dir != "" {
 		m.store.dir = filepath.Join(dir, roomDir)
@@ -112,64 +97,6 @@ func (m *Membership) Member(id round.DeviceID) bool {
 	}
 	_, ok := r.Member(id)
 	return ok
-}
-
-// SendWith sets how notes are sent (mqtt.Client.SendNote).
-func (m *Membership) SendWith(f func(mqtt.Note)) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.send = f
-}
-
-// OnChange sets who is told. It is called from whichever goroutine made the change, after it is on disk, and must not wait.
-func (m *Membership) OnChange(f func(Change)) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.onChange = f
-}
-
-// ReachableAt sets where others reach this device, host:port, should it keep the room: newcomers are told.
-func (m *Membership) ReachableAt(f func() []string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.reach = f
-}
-
-// LogWith sets the log.
-func (m *Membership) LogWith(l *slog.Logger) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.log = l
-}
-
-// now is the own time; zero where it can be none: before this program, or after the room's authority.
-func (m *Membership) now() time.Time {
-	t := m.clock.Now()
-	if c := m.creds.Load(); t.Before(m.clock.Floor) || c != nil && !t.Before(c.ca.NotAfter) {
-		return time.Time{}
-	}
-	return t
-}
-
-// verifyAt is the time as of which certificates are looked at. A clock that can be right is believed, and nothing besides: what a host said
-// while its own was ahead for a moment would lock everybody out whose certificate is over by then.
-func (m *Membership) verifyAt() time.Time {
-	if t := m.now(); !t.IsZero() {
-		return t
-	}
-	return m.notBefore()
-}
-
-// notBefore is a time that should have come, for what is due.
-func (m *Membership) notBefore() time.Time {
-	t := m.now()
-	if l := time.Unix(m.learned.Load(), 0); l.After(t) {
-		t = l
-	}
-	if c := m.creds.Load(); c != nil && c.leaf.NotBefore.After(t) {
-		t = c.leaf.NotBefore
-	}
-	return t
 }
 
 // adopt makes a record the present one. The lock is held, or nobody else is there yet.
@@ -226,20 +153,6 @@ func (m *Membership) end() error {
 	m.room.Store(nil)
 	m.creds.Store(nil)
 	return err
-}
-
-// tell reports changes and sends notes, without the lock.
-func (m *Membership) tell(changes []Change, notes ...mqtt.Note) {
-	m.mu.Lock()
-	send, on, log := m.send, m.onChange, m.log
-	m.mu.Unlock()
-	for _, n := range notes {
-		send(n)
-	}
-	for _, c := range changes {
-		log.Info(eventChange, "what", c.What, "device", string(c.Device), "name", c.Name)
-		on(c)
-	}
 }
 
 // post gives Run something to do; false: too much waits.

@@ -3,12 +3,9 @@ package membership
 import (
 	"context"
 	"crypto/ed25519"
-	"crypto/rand"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"conch/companions/round"
 	"conch/mqtt"
@@ -65,12 +62,6 @@ type (
 	leftBody struct{}
 )
 
-// answer is what the host said to a request.
-type answer struct {
-	welcome []byte
-	err     error
-}
-
 // refusals are the host's reasons on the wire.
 var refusals = map[string]error{"full": ErrFull, "member": ErrNoMember, "host": ErrHost, "disk": ErrDisk}
 
@@ -86,9 +77,6 @@ func refusal(err error) string {
 	return "disk"
 }
 
-// maxWaiting is how many questions to the host may be open.
-const maxWaiting = 16
-
 func note(method string, body any) mqtt.Note {
 	b, err := encode(body)
 	if err != nil {
@@ -96,19 +84,6 @@ func note(method string, body any) mqtt.Note {
 	}
 	return mqtt.Note{Method: method, Body: b}
 }
-
-// say sends notes.
-func (m *Membership) say(notes ...mqtt.Note) { m.tell(nil, notes...) }
-
-func (m *Membership) trouble(what string, err error) {
-	m.mu.Lock()
-	log := m.log
-	m.mu.Unlock()
-	log.Warn(eventTrouble, "what", what, "err", err)
-}
-
-// eventTrouble: something that was said or is due could not be done.
-const eventTrouble = "members.trouble"
 
 // list is the note that says who belongs to the room.
 func (r *record) list() mqtt.Note {
@@ -139,65 +114,6 @@ func (m *Membership) sendEnd() {
 	m.mu.Unlock()
 	r.Version, r.Members = r.Version+1, []listed{}
 	m.say(r.list())
-}
-
-// request asks the host until it answers.
-func (m *Membership) request(ctx context.Context, ask func(request string) mqtt.Note) (answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, hostPatience)
-	defer cancel()
-	id, ch := newRequest(), make(chan answer, 1)
-	m.mu.Lock()
-	if len(m.waiting) >= maxWaiting {
-		m.mu.Unlock()
-		return answer{}, errors.New("membership: too much is asked of the host already; try again in a moment")
-	}
-	m.waiting[id] = ch
-	m.mu.Unlock()
-	defer func() {
-		m.mu.Lock()
-		delete(m.waiting, id)
-		m.mu.Unlock()
-	}()
-	again := time.NewTicker(askAgain)
-	defer again.Stop()
-	for {
-		m.say(ask(id))
-		select {
-		case a := <-ch:
-			return a, a.err
-		case <-again.C:
-		case <-ctx.Done():
-			return answer{}, m.noHost()
-		}
-	}
-}
-
-// noHost names the device that does not answer.
-func (m *Membership) noHost() error {
-	room := m.Room()
-	if room == nil {
-		return ErrNotPaired
-	}
-	host, _ := room.Member(room.Host)
-	return fmt.Errorf("%s: %w", host.Name, ErrNoHost)
-}
-
-func newRequest() string {
-	var b [12]byte
-	_, _ = rand.Read(b[:])
-	return base64.RawURLEncoding.EncodeToString(b[:])
-}
-
-func (m *Membership) askAdmit(ctx context.Context, p Party) ([]byte, error) {
-	a, err := m.request(ctx, func(request string) mqtt.Note {
-		return note(noteAdmit, admitBody{request, p.Device, p.Key, tidyName(p.Name)})
-	})
-	return a.welcome, err
-}
-
-func (m *Membership) askRemove(ctx context.Context, id round.DeviceID) error {
-	_, err := m.request(ctx, func(request string) mqtt.Note { return note(noteRemove, removeBody{request, id}) })
-	return err
 }
 
 // askLeave tells the host, and waits a moment for its list without this device, or for the end of the connection.
@@ -232,7 +148,7 @@ func (m *Membership) handle(from round.DeviceID, n mqtt.Note) error {
 	}
 	host := room.Host == m.id.ID()
 	if host && member.Pending && room.Foreign { // there is no connection of its own that would show it
-		m.came(from)
+		m.Confirm(from)
 	}
 	switch n.Method {
 	case noteList, noteAdmitted, noteRemoved, noteRefused, noteRenewed:
@@ -341,12 +257,6 @@ func (m *Membership) fromHost(n mqtt.Note) error {
 	case n.Method == noteAdmitted && len(b.Welcome) == 0:
 		return fmt.Errorf("membership: %s: no welcome", n.Method)
 	}
-	m.mu.Lock()
-	ch := m.waiting[b.Request]
-	m.mu.Unlock()
-	select {
-	case ch <- a: // nil: nobody waits any more
-	default:
-	}
+	m.answered(b.Request, a)
 	return nil
 }

@@ -91,14 +91,14 @@ func TestOnlyMembersAskTheHost(t *testing.T) {
 		from round.DeviceID
 		note mqtt.Note
 	}{
-		{"a stranger admits itself", eve.ID(), note(noteAdmit, admitBody{"x", eve.ID(), public(eve), "eve"})},
+		{"a stranger admits itself", eve.ID(), note(noteAdmit, admitBody{"x", eve.ID(), eve.PublicKey(), "eve"})},
 		{"a stranger removes", eve.ID(), note(noteRemove, removeBody{"x", victim})},
 		{"a stranger leaves", eve.ID(), note(noteLeft, leftBody{})},
-		{"a stranger's certificate", eve.ID(), note(noteRenew, renewBody{public(eve)})},
-		{"a member admits another's id", victim, note(noteAdmit, admitBody{"x", victim, public(eve), "eve"})},
+		{"a stranger's certificate", eve.ID(), note(noteRenew, renewBody{eve.PublicKey()})},
+		{"a member admits another's id", victim, note(noteAdmit, admitBody{"x", victim, eve.PublicKey(), "eve"})},
 		{"a member removes the host", victim, note(noteRemove, removeBody{"x", host.id.ID()})},
-		{"a member wants a certificate for another key", victim, note(noteRenew, renewBody{public(eve)})},
-		{"no request", victim, note(noteAdmit, admitBody{"", eve.ID(), public(eve), "eve"})},
+		{"a member wants a certificate for another key", victim, note(noteRenew, renewBody{eve.PublicKey()})},
+		{"no request", victim, note(noteAdmit, admitBody{"", eve.ID(), eve.PublicKey(), "eve"})},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if err := host.handle(row.from, row.note); err == nil {
@@ -130,12 +130,12 @@ func TestARoomIsFullSomeday(t *testing.T) {
 	long := strings.Repeat("ж", maxName/2)
 	for i := 2; i < maxMembers; i++ {
 		id := identity(t)
-		if _, err := host.admit(Party{id.ID(), public(id), long}); err != nil {
+		if _, err := host.admit(Party{id.ID(), id.PublicKey(), long}); err != nil {
 			t.Fatalf("member %d: %v", i, err)
 		}
 	}
 	id := identity(t)
-	if _, err := host.admit(Party{id.ID(), public(id), "one more"}); !errors.Is(err, ErrFull) {
+	if _, err := host.admit(Party{id.ID(), id.PublicKey(), "one more"}); !errors.Is(err, ErrFull) {
 		t.Errorf("%v", err)
 	}
 	if n := host.rec.list(); len(n.Body) > maxBody {
@@ -180,7 +180,7 @@ func TestAWelcomeThatCannotBeUsed(t *testing.T) {
 	if _, err := c.Admit(t.Context(), b.party("")); !errors.Is(err, ErrNotPaired) {
 		t.Errorf("admitted without a room: %v", err)
 	}
-	if _, err := host.Admit(t.Context(), Party{b.id.ID(), public(c.id), "b"}); err == nil {
+	if _, err := host.Admit(t.Context(), Party{b.id.ID(), c.id.PublicKey(), "b"}); err == nil {
 		t.Error("admitted under another's key")
 	}
 }
@@ -202,8 +202,8 @@ func TestNamesInARoomAreUnique(t *testing.T) {
 func FuzzNote(f *testing.F) {
 	host, member := quiet(f)
 	for _, n := range []mqtt.Note{
-		host.rec.list(), note(noteAsk, askBody{3}), note(noteAdmit, admitBody{"x", member.id.ID(), public(member.id), "k"}),
-		note(noteRemove, removeBody{"x", identityFor(f)}), note(noteRenew, renewBody{public(member.id)}), note(noteLeft, leftBody{}),
+		host.rec.list(), note(noteAsk, askBody{3}), note(noteAdmit, admitBody{"x", member.id.ID(), member.id.PublicKey(), "k"}),
+		note(noteRemove, removeBody{"x", identityFor(f)}), note(noteRenew, renewBody{member.id.PublicKey()}), note(noteLeft, leftBody{}),
 		note(noteRenewed, renewedBody{member.id.ID(), member.rec.Cert}), note(noteAdmitted, answerBody{Request: "x", To: member.id.ID(), Welcome: json.RawMessage(`{}`)}),
 		note(noteRefused, answerBody{Request: "x", To: member.id.ID(), Why: "full"}),
 	} {
@@ -268,7 +268,7 @@ func FuzzWelcome(f *testing.F) {
 	if err := host.Found("kitchen", "host", false); err != nil {
 		f.Fatal(err)
 	}
-	welcome, err := host.Admit(f.Context(), Party{b.ID(), public(b), "kitchen"})
+	welcome, err := host.Admit(f.Context(), Party{b.ID(), b.PublicKey(), "kitchen"})
 	if err != nil {
 		f.Fatal(err)
 	}

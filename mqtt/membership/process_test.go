@@ -43,7 +43,7 @@ func runHelper(arg string) int {
 	case "found":
 		b, _ := mqtt.NewIdentity()
 		if err = m.Found("kitchen", "host", false); err == nil {
-			_, err = m.admit(Party{b.ID(), public(b), "kitchen"})
+			_, err = m.admit(Party{b.ID(), b.PublicKey(), "kitchen"})
 		}
 	case "accept":
 		var welcome []byte
@@ -55,7 +55,7 @@ func runHelper(arg string) int {
 		}
 	case "again":
 		b, _ := mqtt.NewIdentity()
-		_, err = m.admit(Party{b.ID(), public(b), "cellar"})
+		_, err = m.admit(Party{b.ID(), b.PublicKey(), "cellar"})
 	case "leave":
 		err = m.out(ErrLeft)
 	}
@@ -162,7 +162,7 @@ func prepare(t *testing.T, what, dir string, id mqtt.Identity) {
 		if err := host.Found("kitchen", "host", false); err != nil {
 			t.Fatal(err)
 		}
-		welcome, err := host.Admit(t.Context(), Party{id.ID(), public(b.id), "kitchen"})
+		welcome, err := host.Admit(t.Context(), Party{id.ID(), b.id.PublicKey(), "kitchen"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -101,11 +101,7 @@ func (m *Membership) askRenewal() {
 	if c.leaf.NotAfter.Sub(c.leaf.NotBefore) > blindFrom && m.looks%blindLooks > 1 {
 		return
 	}
-	m.say(note(noteRenew, renewBody{Key: m.publicKey()}))
-}
-
-func (m *Membership) publicKey() ed25519.PublicKey {
-	return m.id.PrivateKey().Public().(ed25519.PublicKey)
+	m.say(note(noteRenew, renewBody{Key: m.id.PublicKey()}))
 }
 
 // renew gives a member a certificate. Without a clock there is nothing better than what it has.
@@ -134,7 +130,7 @@ func (m *Membership) renewOwn() error {
 		return nil
 	}
 	m.mu.Lock()
-	cert, err := m.issue(c.ca, m.caKey, Party{Device: m.id.ID(), Key: m.publicKey()})
+	cert, err := m.issue(c.ca, m.caKey, Party{Device: m.id.ID(), Key: m.id.PublicKey()})
 	m.mu.Unlock()
 	if err != nil {
 		return fmt.Errorf("membership: %w", err)
@@ -253,12 +249,6 @@ func (m *Membership) listed(b *listBody) error {
 	m.mu.Unlock()
 	m.tell(differences(old.Members, r.Members))
 	return err
-}
-
-// possible says whether that can be the time in this room: a host may have said it whose clock was wrong.
-func (m *Membership) possible(seconds int64) bool {
-	c := m.creds.Load()
-	return c == nil || time.Unix(seconds, 0).Before(c.ca.NotAfter)
 }
 
 func differences(old, members []listed) (out []Change) {

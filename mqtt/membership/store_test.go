@@ -2,7 +2,6 @@ package membership
 
 import (
 	"bytes"
-	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,10 +18,6 @@ import (
 
 // Device is short here.
 type Device = round.DeviceID
-
-func public(id mqtt.Identity) ed25519.PublicKey {
-	return id.PrivateKey().Public().(ed25519.PublicKey)
-}
 
 // Each change of a file fails once. Whoever asked is told, nothing has changed, and the next attempt works.
 func TestAFailedWriteChangesNothing(t *testing.T) {

@@ -114,6 +114,6 @@ func (m *Membership) Admits(p mqtt.Peer) error {
 	if !ok {
 		return ErrStranger
 	}
-	m.post(func() { m.came(member.ID) })
+	m.post(func() { m.Confirm(member.ID) })
 	return nil
 }

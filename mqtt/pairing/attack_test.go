@@ -406,9 +406,9 @@ func TestForeignHello(t *testing.T) {
 			change func(*hello)
 			want   error
 		}{
-			"another's key":     {func(f *hello) { f.Key, f.Device = publicKey(other), other.ID() }, ErrProtocol},
+			"another's key":     {func(f *hello) { f.Key, f.Device = other.PublicKey(), other.ID() }, ErrProtocol},
 			"another's id":      {func(f *hello) { f.Device = other.ID() }, ErrProtocol},
-			"the window's own":  {func(f *hello) { f.Key, f.Device = publicKey(h.id), h.id.ID() }, ErrProtocol},
+			"the window's own":  {func(f *hello) { f.Key, f.Device = h.id.PublicKey(), h.id.ID() }, ErrProtocol},
 			"version 2":         {func(f *hello) { f.Version = 2 }, ErrVersion},
 			"no nonce":          {func(f *hello) { f.Nonce = nil }, ErrProtocol},
 			"no name":           {func(f *hello) { f.Name = "" }, ErrProtocol},

@@ -76,7 +76,7 @@ func FuzzNote(f *testing.F) {
 		{Type: noteOpen, To: id.ID(), Run: make([]byte, runSize), RoomID: "rabc", RoomName: "home"},
 		{Type: noteFrame, To: id.ID(), Run: make([]byte, runSize), Answer: make([]byte, runSize), Seq: 1, Frame: []byte("x")},
 	} {
-		n.Key = publicKey(id)
+		n.Key = id.PublicKey()
 		n.Sig = m.sign(n)
 		f.Add(encode(&n))
 	}

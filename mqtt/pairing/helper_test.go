@@ -25,7 +25,7 @@ func identity(t testing.TB) mqtt.Identity {
 }
 
 func partyOf(id mqtt.Identity, name string) Party {
-	return Party{Device: id.ID(), Key: publicKey(id), Name: name}
+	return Party{Device: id.ID(), Key: id.PublicKey(), Name: name}
 }
 
 // wire is a channel in memory, as good as TLS: it proves the peer's key and has a binding of its own. It works in a synctest bubble.
@@ -50,8 +50,8 @@ func (o *overs) end() { o.once.Do(func() { close(o.c) }) }
 func pipe(joiner, window mqtt.Identity, binding string) (*wire, *wire) {
 	a, b := make(chan []byte, 16), make(chan []byte, 16)
 	over := &overs{c: make(chan struct{})}
-	return &wire{out: a, in: b, over: over, binding: []byte(binding), peer: publicKey(window)},
-		&wire{out: b, in: a, over: over, binding: []byte(binding), peer: publicKey(joiner)}
+	return &wire{out: a, in: b, over: over, binding: []byte(binding), peer: window.PublicKey()},
+		&wire{out: b, in: a, over: over, binding: []byte(binding), peer: joiner.PublicKey()}
 }
 
 func (w *wire) Binding() []byte         { return w.binding }

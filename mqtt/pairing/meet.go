@@ -101,7 +101,7 @@ func (m *meeting) send(n note) error {
 	if raw == nil {
 		return fmt.Errorf("%w: no session at the broker", ErrLost)
 	}
-	n.Key = publicKey(m.self)
+	n.Key = m.self.PublicKey()
 	n.Sig = m.sign(n)
 	return raw.Publish(m.topic(), encode(&n))
 }

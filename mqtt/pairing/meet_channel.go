@@ -83,7 +83,7 @@ func (c *mqttChannel) Peer() ed25519.PublicKey { return c.peerKey }
 
 // Binding is both keys with what both have drawn: no other channel has these.
 func (c *mqttChannel) Binding() []byte {
-	joiner, window := publicKey(c.m.self), c.peerKey
+	joiner, window := c.m.self.PublicKey(), c.peerKey
 	if !c.joiner {
 		joiner, window = window, joiner
 	}

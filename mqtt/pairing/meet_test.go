@@ -95,7 +95,7 @@ func TestMeet(t *testing.T) {
 	if err != nil || p.Device != h.id.ID() || len(g.kept) != 1 {
 		t.Fatalf("%v, %v, %v", p, err, g.kept)
 	}
-	if err := <-h.ran; err != nil || !h.stored[0].Key.Equal(publicKey(g.id)) {
+	if err := <-h.ran; err != nil || !h.stored[0].Key.Equal(g.id.PublicKey()) {
 		t.Fatal(err)
 	}
 	m.Shut()
@@ -242,7 +242,7 @@ func TestMeetRefused(t *testing.T) {
 // TestNotes: a note is taken only with its own room, spelling and signature.
 func TestNotes(t *testing.T) {
 	id := identity(t)
-	n := note{Type: noteKnock, Key: publicKey(id), To: identity(t).ID(), Run: make([]byte, runSize)}
+	n := note{Type: noteKnock, Key: id.PublicKey(), To: identity(t).ID(), Run: make([]byte, runSize)}
 	m := meeting{room: "home", self: id}
 	sign := func(n note) []byte {
 		n.Sig = m.sign(n)

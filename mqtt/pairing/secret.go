@@ -68,7 +68,7 @@ type secrets struct {
 
 // newSecrets makes this side's hello.
 func newSecrets(role cpace.Role, id mqtt.Identity, name, roomID, roomName string, binding []byte) (*secrets, error) {
-	pub := publicKey(id)
+	pub := id.PublicKey()
 	s := &secrets{role: role, binding: binding, mine: hello{
 		Type: FrameHello, Version: version, Nonce: make([]byte, nonceSize), Device: id.ID(), Key: pub,
 		Name: fitName(name, string(id.ID())), RoomID: roomID, RoomName: roomName,
@@ -155,10 +155,6 @@ func join(parts ...[]byte) []byte {
 		b = append(b, p...)
 	}
 	return b
-}
-
-func publicKey(id mqtt.Identity) ed25519.PublicKey {
-	return id.PrivateKey().Public().(ed25519.PublicKey)
 }
 
 // provenBy says whether a channel's other end is who a hello names. A channel that proves nothing (nil) is believed: CPace binds

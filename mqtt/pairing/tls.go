@@ -47,7 +47,7 @@ func selfSigned(id mqtt.Identity) (*tls.Certificate, error) {
 		KeyUsage:     x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, publicKey(id), id.PrivateKey())
+	der, err := x509.CreateCertificate(rand.Reader, template, template, id.PublicKey(), id.PrivateKey())
 	if err != nil {
 		return nil, fmt.Errorf("pairing: make this device's certificate: %w", err)
 	}

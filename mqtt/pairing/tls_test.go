@@ -78,7 +78,7 @@ func TestTLS(t *testing.T) {
 	if err != nil || p.Device != h.id.ID() || len(g.kept) != 1 || g.kept[0] != "welcome bedroom" {
 		t.Fatalf("%v, %v, %q", p, err, g.kept)
 	}
-	if err := <-h.ran; err != nil || len(h.stored) != 1 || !h.stored[0].Key.Equal(publicKey(g.id)) {
+	if err := <-h.ran; err != nil || len(h.stored) != 1 || !h.stored[0].Key.Equal(g.id.PublicKey()) {
 		t.Fatalf("%v; stored %v", err, h.stored)
 	}
 	for deadline := time.Now().Add(patience); ; { // the listener closes with the window, not before its last word
@@ -103,7 +103,7 @@ func TestBinding(t *testing.T) {
 			t.Errorf("bindings %x, %x", j.Binding(), w.Binding())
 		}
 		seen[string(j.Binding())] = true
-		if !j.Peer().Equal(publicKey(b)) || !w.Peer().Equal(publicKey(a)) {
+		if !j.Peer().Equal(b.PublicKey()) || !w.Peer().Equal(a.PublicKey()) {
 			t.Error("another's key")
 		}
 	}
@@ -320,8 +320,8 @@ func TestOpenSSL(t *testing.T) {
 		t.Fatal(err)
 	}
 	mine, myKey := files(t, own.Certificate[0], me.PrivateKey())
-	foreign, foreignKey := files(t, leaf(t, string(me.ID()), publicKey(me), other.PrivateKey()), me.PrivateKey())
-	borrowed, borrowedKey := files(t, leaf(t, string(h.id.ID()), publicKey(me), me.PrivateKey()), me.PrivateKey())
+	foreign, foreignKey := files(t, leaf(t, string(me.ID()), me.PublicKey(), other.PrivateKey()), me.PrivateKey())
+	borrowed, borrowedKey := files(t, leaf(t, string(h.id.ID()), me.PublicKey(), me.PrivateKey()), me.PrivateKey())
 	ec, ecKey := filepath.Join(t.TempDir(), "ec.pem"), filepath.Join(t.TempDir(), "ec.key")
 	if out, err := exec.Command(openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "3000",
 		"-subj", "/CN="+string(me.ID()), "-out", ec, "-keyout", ecKey).CombinedOutput(); err != nil {
@@ -382,7 +382,7 @@ func TestBadServer(t *testing.T) {
 		"no protocol":      func(c *tls.Config) { c.NextProtos = nil },
 		"another's name": func(c *tls.Config) {
 			c.GetCertificate = nil
-			c.Certificates = []tls.Certificate{{Certificate: [][]byte{leaf(t, string(identity(t).ID()), publicKey(id), id.PrivateKey())}, PrivateKey: id.PrivateKey()}}
+			c.Certificates = []tls.Certificate{{Certificate: [][]byte{leaf(t, string(identity(t).ID()), id.PublicKey(), id.PrivateKey())}, PrivateKey: id.PrivateKey()}}
 		},
 	} {
 		l := listen(t)
