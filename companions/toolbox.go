@@ -100,13 +100,14 @@ func (b *Toolbox) Specs() []turn.ToolSpec { return slices.Clone(b.specs) }
 
 // Call runs a tool on the caller's goroutine until it returns. That ctx ends is for the tool to heed, and for the caller to
 // bound where it does not.
-func (b *Toolbox) Call(ctx context.Context, id turn.ID, name, args string) Outcome {
-	log := b.log.With("turn", id, "tool", name)
-	t, ok := b.tools[name]
+func (b *Toolbox) Call(ctx context.Context, c turn.CallTool) Outcome {
+	log := b.log.With("turn", c.Turn, "tool", c.Name)
+	t, ok := b.tools[c.Name]
 	if !ok {
 		log.Warn(logToolFailed, "err", "no such tool")
-		return sorry("There is no tool named %q.", cut(name, 100))
+		return sorry("There is no tool named %q.", cut(c.Name, 100))
 	}
+	args := c.Args
 	if strings.TrimSpace(args) == "" {
 		args = "{}" // what some models send for none
 	}
@@ -117,7 +118,7 @@ func (b *Toolbox) Call(ctx context.Context, id turn.ID, name, args string) Outco
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	began := time.Now()
-	o := b.run(skills.Context{Context: ctx, Turn: string(id), Log: log, Now: b.now, Inject: b.inject}, t, args)
+	o := b.run(skills.Context{Context: ctx, Turn: string(c.Turn), Companion: string(c.Who), Log: log, Now: b.now, Inject: b.inject}, t, args)
 	log.Info(logToolDone, "ms", time.Since(began).Milliseconds(), "failed", o.Failed)
 	return o
 }

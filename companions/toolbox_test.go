@@ -15,6 +15,7 @@ import (
 
 	"conch/companions/skills"
 	"conch/companions/skills/system"
+	"conch/coordinator/turn"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -55,7 +56,7 @@ func TestSystemSkill(t *testing.T) {
 		{"set_volume", `{"percent":30}`, "The volume is 30 percent.", skills.SetVolume{Percent: 30}},
 		{"stop", `{}`, "Stopped.", skills.CancelMedia{}},
 	} {
-		o := b.Call(t.Context(), "t-1", row.tool, row.args)
+		o := b.Call(t.Context(), turn.CallTool{Turn: "t-1", Name: row.tool, Args: row.args})
 		if o.Failed || o.Effect != row.effect || !strings.Contains(o.Output, row.output) {
 			t.Errorf("%s(%s) = %+v; want %q, %v", row.tool, row.args, o, row.output, row.effect)
 		}
@@ -74,7 +75,7 @@ func TestSystemSkill(t *testing.T) {
 		{"stop", `{"now":true}`, `"now" is unknown`},
 		{"explode", `{}`, "no tool named"},
 	} {
-		if o := b.Call(t.Context(), "t-1", row.tool, row.args); !o.Failed || o.Effect != nil || !strings.Contains(o.Output, row.why) {
+		if o := b.Call(t.Context(), turn.CallTool{Turn: "t-1", Name: row.tool, Args: row.args}); !o.Failed || o.Effect != nil || !strings.Contains(o.Output, row.why) {
 			t.Errorf("%s(%.40s) = %+v; want refused: %s", row.tool, row.args, o, row.why)
 		}
 	}
@@ -87,7 +88,7 @@ func TestToolThatPanicsApologises(t *testing.T) {
 			return skills.Result{Effect: skills.SetVolume{Percent: 900}}, nil
 		}))
 	for name, want := range map[string]string{"boom": "went wrong", "fails": "the tap is shut", "loud": "between 0 and 100"} {
-		if o := b.Call(t.Context(), "t-1", name, "{}"); !o.Failed || o.Effect != nil || !strings.Contains(o.Output, want) {
+		if o := b.Call(t.Context(), turn.CallTool{Turn: "t-1", Name: name, Args: "{}"}); !o.Failed || o.Effect != nil || !strings.Contains(o.Output, want) {
 			t.Errorf("%s = %+v; want an apology with %q", name, o, want)
 		}
 	}
@@ -120,7 +121,7 @@ func TestToolThatIsOver(t *testing.T) {
 			}},
 		} {
 			ctx, cancel := row.end(t.Context())
-			if o := b.Call(ctx, "t-1", row.tool, "{}"); o.Failed != row.failed || !strings.Contains(o.Output, row.want) {
+			if o := b.Call(ctx, turn.CallTool{Turn: "t-1", Name: row.tool, Args: "{}"}); o.Failed != row.failed || !strings.Contains(o.Output, row.want) {
 				t.Errorf("%s: %+v; want %q, failed %v", row.tool, o, row.want, row.failed)
 			}
 			cancel()
@@ -132,7 +133,7 @@ func TestHugeOutputIsCut(t *testing.T) {
 	b := newBox(t, tool("talks", func(skills.Context) (skills.Result, error) {
 		return skills.Result{Output: strings.Repeat("ü", 1<<20)}, nil
 	}))
-	o := b.Call(t.Context(), "t-1", "talks", "{}")
+	o := b.Call(t.Context(), turn.CallTool{Turn: "t-1", Name: "talks", Args: "{}"})
 	if len(o.Output) > maxOutput || !strings.HasSuffix(o.Output, "[cut off here]") || strings.ToValidUTF8(o.Output, "") != o.Output {
 		t.Errorf("%d bytes, ending %q", len(o.Output), o.Output[len(o.Output)-30:])
 	}
@@ -171,7 +172,7 @@ func FuzzArguments(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, args string) {
-		o := b.Call(t.Context(), "t-1", "set_volume", args)
+		o := b.Call(t.Context(), turn.CallTool{Turn: "t-1", Name: "set_volume", Args: args})
 		if v, ok := o.Effect.(skills.SetVolume); ok && (v.Percent < 0 || v.Percent > 100) || o.Output == "" {
 			t.Errorf("set_volume(%q) = %+v", args, o)
 		}

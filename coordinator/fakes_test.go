@@ -396,9 +396,9 @@ func (t fakeTools) Specs() []turn.ToolSpec {
 	}
 	return s
 }
-func (t fakeTools) Call(ctx context.Context, _ turn.ID, name, args string) ToolResult {
-	if f := t[name]; f != nil {
-		return f(ctx, args)
+func (t fakeTools) Call(ctx context.Context, c turn.CallTool) ToolResult {
+	if f := t[c.Name]; f != nil {
+		return f(ctx, c.Args)
 	}
 	return ToolResult{Output: "no such tool"}
 }

@@ -87,7 +87,7 @@ type Tools interface {
 	Specs() []turn.ToolSpec
 	// Call runs one tool on the caller's goroutine. ctx ends at the tool's deadline, and with its turn; what is returned
 	// before the deadline answers the call all the same. Whoever ignores ctx holds nobody up.
-	Call(ctx context.Context, id turn.ID, name, args string) ToolResult
+	Call(ctx context.Context, c turn.CallTool) ToolResult
 }
 
 // ToolResult is a tool's output and at most one effect.

@@ -23,6 +23,7 @@ func (k SpeechKind) String() string { return [...]string{"began", "known"}[k] }
 // SpeechEvent is said of a turn that is heard. A turn of which nothing is heard has none.
 type SpeechEvent struct {
 	Turn turn.ID
+	Who  turn.Who
 	Kind SpeechKind
 	At   time.Duration // began: when the first sample sounded, by the card's clock; known: now
 	Left time.Duration // known: how long it goes on from At
@@ -62,11 +63,11 @@ func (r *runner) tellSpeech() {
 		return
 	}
 	if !r.told.began {
-		r.tellBegan(s.turn, heard)
+		r.tellBegan(s.turn, r.m.Who(), heard)
 		r.fact(turn.SpeechHeard{At: r.now() - samples(heard), Turn: s.turn, Samples: heard})
 	}
 	if r.m.Complete() {
-		r.tellKnown(s.turn, max(0, samples(r.m.Speech()-heard)))
+		r.tellKnown(s.turn, r.m.Who(), max(0, samples(r.m.Speech()-heard)))
 	}
 }
 
@@ -79,20 +80,20 @@ func (r *runner) tellEnded(id turn.ID, s turn.Summary) {
 		r.told = told{turn: id}
 	}
 	if !r.told.began {
-		r.tellBegan(id, s.Heard)
+		r.tellBegan(id, s.Who, s.Heard)
 	}
 	if !r.told.known && s.Reason == turn.Done {
-		r.tellKnown(id, 0)
+		r.tellKnown(id, s.Who, 0)
 	}
 }
 
-func (r *runner) tellBegan(id turn.ID, heard int) {
+func (r *runner) tellBegan(id turn.ID, who turn.Who, heard int) {
 	r.told.began = true
-	r.c.o.OnSpeech(SpeechEvent{Turn: id, Kind: SpeechBegan, At: r.now() - samples(heard)})
+	r.c.o.OnSpeech(SpeechEvent{Turn: id, Who: who, Kind: SpeechBegan, At: r.now() - samples(heard)})
 }
 
-func (r *runner) tellKnown(id turn.ID, left time.Duration) {
+func (r *runner) tellKnown(id turn.ID, who turn.Who, left time.Duration) {
 	r.told.known = true
 	_, said := r.texts.take(id)
-	r.c.o.OnSpeech(SpeechEvent{Turn: id, Kind: SpeechKnown, At: r.now(), Left: left, Text: said})
+	r.c.o.OnSpeech(SpeechEvent{Turn: id, Who: who, Kind: SpeechKnown, At: r.now(), Left: left, Text: said})
 }

@@ -17,6 +17,7 @@ const (
 // that did not happen are zero.
 type Record struct {
 	Turn               turn.ID       `json:"turn"`
+	Who                turn.Who      `json:"-"`      // whose turn it was; people are told by name
 	Reason             string        `json:"reason"` // done, interrupted, too_short, lost_vote, expired, failed
 	Source             string        `json:"source"` // button, room, inject
 	ListenMS           float64       `json:"listen_ms"`
@@ -67,7 +68,7 @@ func (h *hushed) nothing() bool { return len(h.sources)+len(h.cues) == 0 }
 func (r *runner) endTurn(e turn.EndTurn) {
 	s := e.Summary
 	rec := Record{
-		Turn: e.Turn, Reason: s.Reason.String(), Source: s.Source.String(),
+		Turn: e.Turn, Who: s.Who, Reason: s.Reason.String(), Source: s.Source.String(),
 		ListenMS: ms(s.Listen), CommitToFirstAudio: ms(s.CommitToFirstAudio), HeardMS: ms(samples(s.Heard)),
 		Tools: s.Tools, Responses: s.Responses, Words: string(s.Words),
 		DurationMS: ms(s.Ended - s.Began), Ended: s.Ended,

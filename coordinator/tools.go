@@ -125,7 +125,7 @@ func (r *runner) callTool(e turn.CallTool) {
 		ctx, stop := context.WithTimeout(ctx, r.c.o.ToolDeadline)
 		defer stop()
 		var res ToolResult
-		if err := guard(func() error { res = r.c.o.Tools.Call(ctx, e.Turn, e.Name, e.Args); return nil }); err != nil {
+		if err := guard(func() error { res = r.c.o.Tools.Call(ctx, e); return nil }); err != nil {
 			r.log.Error(logToolPanic, "turn", e.Turn, "tool", e.Name, "err", err)
 			res = ToolResult{Output: sorryPanic}
 		}

@@ -266,9 +266,9 @@ type walkTools struct{ w *world }
 
 func (walkTools) Specs() []turn.ToolSpec { return nil }
 
-func (t walkTools) Call(ctx context.Context, id turn.ID, _, _ string) ToolResult {
+func (t walkTools) Call(ctx context.Context, c turn.CallTool) ToolResult {
 	w := t.w
-	value := w.valueOf(id)
+	value := w.valueOf(c.Turn)
 	produce := func(_ context.Context, write func([]int16) error) error {
 		w.mu.Lock()
 		w.started++
@@ -297,7 +297,7 @@ func (t walkTools) Call(ctx context.Context, id turn.ID, _, _ string) ToolResult
 	}
 	w.mu.Lock()
 	w.kept++
-	name := fmt.Sprintf("effect %d of %s", w.kept, id)
+	name := fmt.Sprintf("effect %d of %s", w.kept, c.Turn)
 	w.mu.Unlock()
 	count := func() {
 		w.mu.Lock()

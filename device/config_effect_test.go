@@ -348,7 +348,7 @@ type deadlines struct {
 	of chan time.Duration
 }
 
-func (t deadlines) Call(ctx context.Context, _ turn.ID, _, _ string) coordinator.ToolResult {
+func (t deadlines) Call(ctx context.Context, _ turn.CallTool) coordinator.ToolResult {
 	at, _ := ctx.Deadline()
 	select {
 	case t.of <- time.Until(at):

@@ -142,7 +142,7 @@ func (l *lights) muted(yes bool) { l.lamp.Tell(func(f *light.Facts) { f.Muted = 
 // speech takes the colour of whoever answers.
 func (l *lights) speech(e coordinator.SpeechEvent) {
 	if e.Kind == coordinator.SpeechBegan {
-		c := light.CompanionColour(string(l.d.knownAs(l.d.voices.owner(e.Turn)))) // as the others show it
+		c := light.CompanionColour(string(l.d.knownAs(l.d.voices.whose(e.Who)))) // as the others show it
 		l.lamp.Tell(func(f *light.Facts) { f.Self = c })
 	}
 }

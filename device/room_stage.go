@@ -28,7 +28,7 @@ func (s roomStage) Prepare(p round.Prepare) {
 	if present := companions.Present(s.room.Members(), p.Companion); present != "" {
 		prompt += "\n" + present
 	}
-	s.post(talk.Granted{Grant: p, Who: who, First: s.first(), Up: s.d.voices.up(who), Turn: newTurn(), Prompt: companions.RoomPrompt(prompt)})
+	s.post(talk.Granted{Grant: p, Who: turn.Who(who), First: s.first(), Up: s.d.voices.up(who), Turn: newTurn(), Prompt: companions.RoomPrompt(prompt)})
 }
 
 // Speak lets the answer be heard.

@@ -83,8 +83,7 @@ func (t *roomTalk) carryOut(e talk.Effect) {
 	case talk.TellEnded:
 		t.room.SpeechEnded(e.SpeechEnded)
 	case talk.GrantFloor:
-		d.voices.give(e.Turn, e.Who)
-		d.coordinator.Post(turn.FloorGranted{At: d.now(), Turn: e.Turn, Prompt: e.Prompt, Hold: true})
+		d.coordinator.Post(turn.FloorGranted{At: d.now(), Turn: e.Turn, Who: e.Who, Prompt: e.Prompt, Hold: true})
 	case talk.OpenFloor:
 		d.coordinator.Post(turn.FloorOpened{At: d.now(), Turn: e.Turn})
 	case talk.LoseVote:

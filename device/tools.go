@@ -1,6 +1,7 @@
 package device
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,10 @@ import (
 )
 
 // hands are the coordinator's Tools, made of the companion's toolbox.
-type hands struct{ *companions.Toolbox }
+type hands struct {
+	*companions.Toolbox
+	first turn.Who // whose a turn is that names nobody
+}
 
 // bundled are the skills that ship with conch.
 var bundled = []struct {
@@ -44,7 +48,7 @@ func (d *Device) newHands() (coordinator.Tools, error) {
 			return nil, fmt.Errorf("device: skill %s: %w", b.name, err)
 		}
 	}
-	return hands{box}, nil
+	return hands{box, turn.Who(d.cards[0].ID)}, nil
 }
 
 // skillHost is what skills may ask of this device.
@@ -53,7 +57,7 @@ func (d *Device) skillHost() skills.Host {
 	if d.inRoom() {
 		h.Room = &skills.Room{
 			Members: func() string { return d.room.MembersText() },
-			Why:     func(id string) string { return d.room.WhyOf(d.knownAs(d.voices.owner(turn.ID(id)))) },
+			Why:     func(companion string) string { return d.room.WhyOf(d.knownAs(round.CompanionID(companion))) },
 			Manners: func(companion, involvement string) error {
 				i := round.Involvement(involvement)
 				if err := d.manners(round.Control{Companion: round.CompanionID(companion), Involvement: &i}); err != nil {
@@ -74,8 +78,9 @@ func (d *Device) inject(prompt, key string, ttl time.Duration) <-chan skills.Out
 }
 
 // Call runs a tool and puts its effect into the coordinator's words.
-func (h hands) Call(ctx context.Context, id turn.ID, name, args string) coordinator.ToolResult {
-	out := h.Toolbox.Call(ctx, id, name, args)
+func (h hands) Call(ctx context.Context, c turn.CallTool) coordinator.ToolResult {
+	c.Who = cmp.Or(c.Who, h.first)
+	out := h.Toolbox.Call(ctx, c)
 	r := coordinator.ToolResult{Output: out.Output}
 	switch e := out.Effect.(type) {
 	case skills.AudioStream:

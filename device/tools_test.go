@@ -36,7 +36,7 @@ func handsOf(t *testing.T, log *slog.Logger, s skill, d func() *Device) coordina
 	if err := box.Add("test", s); err != nil {
 		t.Fatal(err)
 	}
-	return hands{box}
+	return hands{Toolbox: box}
 }
 
 func TestAStreamThatDoesNotWaitIsToldSo(t *testing.T) {
@@ -44,7 +44,7 @@ func TestAStreamThatDoesNotWaitIsToldSo(t *testing.T) {
 		box := handsOf(t, slog.New(slog.DiscardHandler), skill{"play": func(skills.Context) (skills.Result, error) {
 			return skills.Result{Effect: skills.AudioStream{Live: live}}, nil
 		}}, nil)
-		if r := box.Call(t.Context(), "t-1", "play", "{}"); r.Effect != turn.EffectAudioStream || r.Stream.Live != live {
+		if r := box.Call(t.Context(), turn.CallTool{Turn: "t-1", Name: "play", Args: "{}"}); r.Effect != turn.EffectAudioStream || r.Stream.Live != live {
 			t.Errorf("%+v of a stream that says Live: %v", r, live)
 		}
 	}

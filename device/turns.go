@@ -50,7 +50,7 @@ func (w *waiters) tell(t control.Turn) {
 // turnEnded is called by the coordinator once per turn; it does not block.
 func (d *Device) turnEnded(r coordinator.Record) {
 	d.turns.Add(1)
-	t := control.Turn{Event: "turn.end", Device: d.cfg.Device.Name, Who: d.nameOf(d.voices.owner(r.Turn)), Record: r}
+	t := control.Turn{Event: "turn.end", Device: d.cfg.Device.Name, Who: d.nameOf(d.voices.whose(r.Who)), Record: r}
 	d.last.Store(&t)
 	d.waiters.tell(t)
 	d.lights.turnEnded(r)

@@ -23,16 +23,9 @@ type voices struct {
 
 	trouble func(round.CompanionID, *turn.SessionLost) // that a companion without the microphone has no session; nil: it has
 
-	mu     sync.Mutex // guards what follows
-	owners [16]owner  // of the latest turns, the newest at next-1; a turn that is not among them is the first companion's
-	next   int
-	ready  map[round.CompanionID]bool
-	live   round.CompanionID // whose turn the latest order was about
-}
-
-type owner struct {
-	turn turn.ID
-	of   round.CompanionID
+	mu    sync.Mutex // guards what follows
+	ready map[round.CompanionID]bool
+	live  round.CompanionID // whose turn the latest order was about
 }
 
 func newVoices() *voices {
@@ -46,24 +39,12 @@ func (v *voices) add(id round.CompanionID, one voice.Voice, may func(tool string
 	v.of[id] = one
 }
 
-// give says whose turn id is, before it begins.
-func (v *voices) give(id turn.ID, to round.CompanionID) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.owners[v.next] = owner{id, to}
-	v.next = (v.next + 1) % len(v.owners)
-}
-
-// owner is whose turn id is.
-func (v *voices) owner(id turn.ID) round.CompanionID {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	for _, o := range v.owners {
-		if o.turn == id && id != "" {
-			return o.of
-		}
+// whose is the companion that a turn's Who names.
+func (v *voices) whose(who turn.Who) round.CompanionID {
+	if who == "" {
+		return v.ids[0]
 	}
-	return v.ids[0]
+	return round.CompanionID(who)
 }
 
 // up says whether a companion's session can take a turn.
@@ -73,9 +54,9 @@ func (v *voices) up(id round.CompanionID) bool {
 	return v.ready[id]
 }
 
-// Do hands an order to the session of the turn's companion.
+// Do hands an order to the session of the companion that it is for.
 func (v *voices) Do(o turn.Order) {
-	of := v.owner(turn.TurnOf(o))
+	of := v.whose(turn.WhoOf(o))
 	v.mu.Lock()
 	v.live = of
 	v.mu.Unlock()

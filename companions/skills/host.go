@@ -13,6 +13,6 @@ type Host struct {
 // Room is what there is to know of the room, and to change.
 type Room struct {
 	Members func() string                             // who is present, in words
-	Why     func(turn string) string                  // why the companion whose turn this is spoke last, in words
+	Why     func(companion string) string             // why one spoke last, in words
 	Manners func(companion, involvement string) error // how much one joins in; "" is the whole room
 }

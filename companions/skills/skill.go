@@ -37,10 +37,11 @@ type Tool struct {
 // has returned; a tool that goes on without it is answered for at its deadline, and what it does then counts for nothing.
 type Context struct {
 	context.Context
-	Turn   string       // id of the turn, on every log line already
-	Log    *slog.Logger // with skill, tool and turn
-	Now    func() time.Time
-	Inject Inject // nil where nothing can be injected
+	Turn      string       // id of the turn, on every log line already
+	Companion string       // whose turn it is, by the id of its card
+	Log       *slog.Logger // with skill, tool and turn
+	Now       func() time.Time
+	Inject    Inject // nil where nothing can be injected
 }
 
 // Inject asks for a turn of the companion's own, once the device is free: the words to say, and how long they are worth

@@ -46,7 +46,7 @@ type (
 	// GrantFloor lets a companion answer in a turn of its own, or in the button's; nothing is heard before OpenFloor.
 	GrantFloor struct {
 		Turn   turn.ID
-		Who    round.CompanionID
+		Who    turn.Who
 		Prompt string
 	}
 	// OpenFloor lets it be heard.

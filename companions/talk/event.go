@@ -58,11 +58,11 @@ type (
 
 // Facts of the room.
 type (
-	// Granted: a companion of this device is to get its answer ready. Who is the companion here, which the room may call
-	// differently; Up says that its voice is there; Turn is a new one, for an answer that has none.
+	// Granted: a companion of this device is to get its answer ready. Who is the companion as its turn has it, which the room may
+	// call differently; Up says that its voice is there; Turn is a new one, for an answer that has none.
 	Granted struct {
 		Grant  round.Prepare
-		Who    round.CompanionID
+		Who    turn.Who
 		First  round.CompanionID
 		Up     bool
 		Turn   turn.ID

@@ -129,7 +129,7 @@ func (w *world) something() Event {
 		if w.flip() {
 			button = ""
 		}
-		return Granted{Grant: round.Prepare{Place: p.place, Companion: p.companion, Turn: string(button)}, Who: p.companion, First: "ada", Up: w.rng.IntN(4) > 0, Turn: w.fresh()}
+		return Granted{Grant: round.Prepare{Place: p.place, Companion: p.companion, Turn: string(button)}, Who: turn.Who(p.companion), First: "ada", Up: w.rng.IntN(4) > 0, Turn: w.fresh()}
 	case 9, 10:
 		p := w.granted()
 		return Opened{p.place, p.companion}

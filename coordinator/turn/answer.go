@@ -42,7 +42,7 @@ func (s *step) waitForServer(at time.Duration) {
 func (s *step) patience(at time.Duration) time.Duration { return max(1, at+s.m.cfg.SessionGrace) }
 
 func (s *step) request(prompt string) {
-	s.do(CreateResponse{Turn: s.m.turn, Prompt: prompt})
+	s.do(CreateResponse{Turn: s.m.turn, Who: s.m.who, Prompt: prompt})
 	s.m.requested, s.m.response, s.m.sealed = true, "", false
 	s.m.round++
 }
@@ -275,7 +275,7 @@ func (s *step) brokeOff(at time.Duration) {
 	case m.held || m.phase != speaking || m.tools > 0 || m.doneCount == maxResponses || m.total < m.resumed:
 		s.failAfterSpeech(at, WordsLostMidway)
 	default:
-		s.do(CreateResponse{Turn: m.turn, Prompt: m.prompt, Resume: true})
+		s.do(CreateResponse{Turn: m.turn, Who: m.who, Prompt: m.prompt, Resume: true})
 		m.requested, m.broken, m.resumed, m.again = true, true, m.total+1, 0
 		m.round++
 		s.become(AwaitingNextResponse, following)

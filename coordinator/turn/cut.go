@@ -60,7 +60,7 @@ func (s *step) fail(at time.Duration, w Words, r Reason) {
 	case m.phase == recording || m.phase == closing:
 		s.discardInput()
 	case !m.online && (m.phase == voting || m.phase == asking && m.speechOpen):
-		s.do(ClearInput{Turn: m.turn}) // the voice must not send it after all, once nobody waits for it
+		s.do(ClearInput{Turn: m.turn, Who: m.who}) // the voice must not send it after all, once nobody waits for it
 	}
 	s.closeSpeech()
 	s.orphanCalls()
@@ -75,7 +75,7 @@ func (s *step) tellModel() {
 	m := &s.m
 	live := m.response != "" || m.requested
 	if live {
-		s.do(CancelResponse{Turn: m.turn, Response: m.response})
+		s.do(CancelResponse{Turn: m.turn, Who: m.who, Response: m.response})
 	}
 	open := s.openItem()
 	m.response, m.requested = "", false
@@ -101,9 +101,9 @@ func (s *step) tellModel() {
 		whole := heard[i] == got[i] && (open < 0 || m.stretches[open].item != st.item)
 		switch {
 		case heard[i] == 0:
-			s.do(DeleteItem{Turn: m.turn, Item: st.item})
+			s.do(DeleteItem{Turn: m.turn, Who: m.who, Item: st.item})
 		case !whole:
-			s.do(TruncateItem{Turn: m.turn, Item: st.item, Heard: heard[i]})
+			s.do(TruncateItem{Turn: m.turn, Who: m.who, Item: st.item, Heard: heard[i]})
 		}
 	}
 }
@@ -149,7 +149,7 @@ func (s *step) end(at time.Duration, r Reason, w Words) {
 func (s *step) summarise(at time.Duration, r Reason, w Words, in State, whole bool) {
 	m := &s.m
 	sum := Summary{
-		Reason: r, Source: m.source, Words: w,
+		Reason: r, Who: m.who, Source: m.source, Words: w,
 		Listen: m.listen, Heard: m.heard, Speech: m.total, Tools: m.tools, Responses: int(m.doneCount),
 		Began: m.began, Ended: max(m.began, at), InterruptedIn: in, Whole: whole,
 	}
@@ -183,7 +183,7 @@ func (s *step) say(at time.Duration, t ID, w Words) {
 // discardInput throws the utterance away, here and at the model.
 func (s *step) discardInput() {
 	s.do(DropCapture{Turn: s.m.turn})
-	s.do(ClearInput{Turn: s.m.turn})
+	s.do(ClearInput{Turn: s.m.turn, Who: s.m.who})
 }
 
 // discardLatched: what waited for the barrier or for the follow-up never starts.
@@ -218,16 +218,16 @@ func (s *step) orphanCalls() {
 		case c.back:
 			continue
 		case c.waits:
-			s.do(SendToolOutput{Turn: m.turn, Call: c.id, Output: outputUnheard})
+			s.do(SendToolOutput{Turn: m.turn, Who: m.who, Call: c.id, Output: outputUnheard})
 			continue
 		}
 		if m.orphaned == maxOrphans {
 			o := m.orphans[0]
-			s.do(SendToolOutput{Turn: o.turn, Call: o.call, Output: outputGone})
+			s.do(SendToolOutput{Turn: o.turn, Who: o.who, Call: o.call, Output: outputGone})
 			copy(m.orphans[:], m.orphans[1:])
 			m.orphaned--
 		}
-		m.orphans[m.orphaned] = orphan{m.turn, c.id}
+		m.orphans[m.orphaned] = orphan{m.turn, m.who, c.id}
 		m.orphaned++
 	}
 	m.calls, m.called = [maxCalls]call{}, 0
@@ -416,7 +416,7 @@ func (s *step) expire(at time.Duration) {
 			s.fail(at, WordsNoAnswer, Expired)
 			return
 		}
-		s.do(CancelResponse{Turn: m.turn})
+		s.do(CancelResponse{Turn: m.turn, Who: m.who})
 		m.requested, m.broken = false, false
 		s.failAfterSpeech(at, orWords(m.away, WordsLostMidway))
 	default:

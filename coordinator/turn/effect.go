@@ -5,21 +5,29 @@ import "time"
 // Effect is an order to the runner: imperative, data only. The runner carries effects out in the order given.
 type Effect interface{ effect() }
 
-// Order is an effect that is addressed to the voice. A voice takes orders in sequence and never blocks on one.
+// Order is an effect that is addressed to the voice of a companion, Who. A voice takes orders in sequence and never blocks on
+// one.
 type Order interface {
 	Effect
-	order()
+	order() (ID, Who)
 }
 
 // Orders to the voice.
 type (
 	// ClearInput throws away what was appended; a new utterance, if any, belongs to Turn.
-	ClearInput struct{ Turn ID }
+	ClearInput struct {
+		Turn ID
+		Who  Who
+	}
 	// CommitInput ends the utterance of Turn. It does not ask for an answer.
-	CommitInput struct{ Turn ID }
+	CommitInput struct {
+		Turn ID
+		Who  Who
+	}
 	// AddText puts a person's typed words (or an injection's prompt, Role "system") into the conversation.
 	AddText struct {
 		Turn ID
+		Who  Who
 		Role string // "user" or "system"
 		Text string
 	}
@@ -27,28 +35,33 @@ type (
 	// the turn broke off with its session, and is to go on from there in the next one.
 	CreateResponse struct {
 		Turn   ID
+		Who    Who
 		Prompt string
 		Resume bool
 	}
 	// CancelResponse stops a live response. Response may be empty when it was asked for but has not started yet.
 	CancelResponse struct {
 		Turn     ID
+		Who      Who
 		Response ResponseID
 	}
 	// TruncateItem cuts Item to the Heard samples (24 kHz) that were really played.
 	TruncateItem struct {
 		Turn  ID
+		Who   Who
 		Item  ItemID
 		Heard int
 	}
 	// DeleteItem removes an item of which nothing was heard.
 	DeleteItem struct {
 		Turn ID
+		Who  Who
 		Item ItemID
 	}
 	// SendToolOutput answers a call. Answering never begins a response by itself.
 	SendToolOutput struct {
 		Turn   ID
+		Who    Who
 		Call   CallID
 		Output string
 	}
@@ -97,6 +110,7 @@ type (
 	// CallTool runs a tool; ToolReturned follows, within the tool deadline.
 	CallTool struct {
 		Turn     ID
+		Who      Who
 		Response ResponseID
 		Call     CallID
 		Name     string
@@ -149,6 +163,7 @@ type (
 // Summary is what the one line per turn says; durations are zero when the thing did not happen.
 type Summary struct {
 	Reason             Reason
+	Who                Who
 	Source             Source
 	Words              Words         // what was said when it failed
 	Listen             time.Duration // press to release
@@ -192,34 +207,23 @@ func (SetVolume) effect()      {}
 func (EndTurn) effect()        {}
 func (DropStale) effect()      {}
 
-func (ClearInput) order()     {}
-func (CommitInput) order()    {}
-func (AddText) order()        {}
-func (CreateResponse) order() {}
-func (CancelResponse) order() {}
-func (TruncateItem) order()   {}
-func (DeleteItem) order()     {}
-func (SendToolOutput) order() {}
+func (o ClearInput) order() (ID, Who)     { return o.Turn, o.Who }
+func (o CommitInput) order() (ID, Who)    { return o.Turn, o.Who }
+func (o AddText) order() (ID, Who)        { return o.Turn, o.Who }
+func (o CreateResponse) order() (ID, Who) { return o.Turn, o.Who }
+func (o CancelResponse) order() (ID, Who) { return o.Turn, o.Who }
+func (o TruncateItem) order() (ID, Who)   { return o.Turn, o.Who }
+func (o DeleteItem) order() (ID, Who)     { return o.Turn, o.Who }
+func (o SendToolOutput) order() (ID, Who) { return o.Turn, o.Who }
 
 // TurnOf is the turn that an order belongs to; empty for what belongs to none.
 func TurnOf(o Order) ID {
-	switch o := o.(type) {
-	case ClearInput:
-		return o.Turn
-	case CommitInput:
-		return o.Turn
-	case AddText:
-		return o.Turn
-	case CreateResponse:
-		return o.Turn
-	case CancelResponse:
-		return o.Turn
-	case TruncateItem:
-		return o.Turn
-	case DeleteItem:
-		return o.Turn
-	case SendToolOutput:
-		return o.Turn
-	}
-	return ""
+	id, _ := o.order()
+	return id
+}
+
+// WhoOf is the companion that an order is for.
+func WhoOf(o Order) Who {
+	_, who := o.order()
+	return who
 }

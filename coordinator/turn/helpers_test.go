@@ -253,7 +253,7 @@ var (
 	toWorking   = append(clone(toSpeaking), "tool-called t-1 r1 c1 clock", "done t-1 r1")
 	toFollowing = append(clone(toWorking), "tool-returned t-1 c1 noon")
 
-	toHeld         = []string{"ready", "floor t-1 true guidance"}
+	toHeld         = []string{"ready", "floor t-1 ben true guidance"}
 	toHeldSpeaking = append(clone(toHeld), "started t-1 r1", "delta t-1 r1 a 24000")
 	toHeldDraining = append(clone(toHeldSpeaking), "done t-1 r1")
 	toHeldWorking  = append(clone(toHeldSpeaking), "tool-called t-1 r1 c1 clock", "done t-1 r1")

@@ -28,7 +28,7 @@ func (s *step) floorOpened(e FloorOpened) {
 	m.playUntil = e.At + samplesLast(m.total)
 	for i := range m.calls[:m.called] {
 		if c := &m.calls[i]; c.waits {
-			s.do(CallTool{Turn: m.turn, Response: c.response, Call: c.id, Name: c.name, Args: c.args})
+			s.do(CallTool{Turn: m.turn, Who: m.who, Response: c.response, Call: c.id, Name: c.name, Args: c.args})
 			*c = call{id: c.id, order: c.order}
 		}
 	}
@@ -55,22 +55,27 @@ func (s *step) grantLater(e FloorGranted) {
 	case !s.fresh(e.Turn, "FloorGranted"):
 	default:
 		s.forgetGrant(e.At)
-		m.next = grant{turn: e.Turn, hold: e.Hold, prompt: e.Prompt, until: e.At + m.cfg.Hold}
+		m.next = grantOf(e)
+		m.next.until = e.At + m.cfg.Hold
 		if m.calling != 0 || m.phase == recording || m.phase == closing {
 			s.forgetGrant(e.At)
 		}
 	}
 }
 
+func grantOf(e FloorGranted) grant {
+	return grant{turn: e.Turn, who: e.Who, hold: e.Hold, prompt: e.Prompt}
+}
+
 // forgetGrant ends a turn that never began.
 func (s *step) forgetGrant(at time.Duration) {
 	m := &s.m
-	t := m.next.turn
+	t, who := m.next.turn, m.next.who
 	if t == "" {
 		return
 	}
 	m.next = grant{}
-	s.do(EndTurn{Turn: t, Summary: Summary{Reason: LostVote, Source: SourceRoom, Began: at, Ended: at}})
+	s.do(EndTurn{Turn: t, Summary: Summary{Reason: LostVote, Who: who, Source: SourceRoom, Began: at, Ended: at}})
 	s.remember(t)
 }
 
@@ -78,7 +83,7 @@ func (s *step) forgetGrant(at time.Duration) {
 func (s *step) proceed(at time.Duration) {
 	if g := s.m.next; g.turn != "" && s.m.Quiet() {
 		s.m.next = grant{}
-		s.open(at, g.turn, SourceRoom, g.prompt, g.hold)
+		s.open(at, g, SourceRoom)
 	}
 }
 
@@ -89,7 +94,7 @@ func (s *step) unheard(at time.Duration, r Reason, w Words) {
 	s.discardLatched("cancelled")
 	s.tellModel()
 	if !m.online && m.phase == asking && r != LostVote {
-		s.do(ClearInput{Turn: m.turn}) // the voice must not send it after all
+		s.do(ClearInput{Turn: m.turn, Who: m.who}) // the voice must not send it after all
 	}
 	s.orphanCalls()
 	if m.speechOpen || m.phase == draining {

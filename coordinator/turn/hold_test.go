@@ -8,7 +8,7 @@ import (
 
 // A room's answer is made ready while the one before still sounds, and is heard from the moment the floor is free.
 func TestHeldAnswerIsHeardWhenTheFloorOpens(t *testing.T) {
-	b := newBench(t, Config{Room: true}).run("ready", "wait 1s", "floor t-1 true you know birds", "wait 800ms", "started t-1 r1", "delta t-1 r1 a 24000", "done t-1 r1", "wait 9s")
+	b := newBench(t, Config{Room: true}).run("ready", "wait 1s", "floor t-1 - true you know birds", "wait 800ms", "started t-1 r1", "delta t-1 r1 a 24000", "done t-1 r1", "wait 9s")
 	b.want(
 		"OpenSpeech turn=t-1 held=true",
 		`CreateResponse turn=t-1 prompt="you know birds"`,
@@ -28,7 +28,7 @@ func TestHeldAnswerIsHeardWhenTheFloorOpens(t *testing.T) {
 // A held answer that is not complete when the floor opens goes on like any other, with the thinking cue and deadlines of
 // one that has just begun.
 func TestFloorOpensBeforeTheAnswerIsReady(t *testing.T) {
-	b := newBench(t, Config{Room: true}).run("ready", "floor t-1 true", "wait 2s").forget().run("floor-opened t-1", "wait 500ms")
+	b := newBench(t, Config{Room: true}).run("ready", "floor t-1 - true", "wait 2s").forget().run("floor-opened t-1", "wait 500ms")
 	b.want("ReleaseSpeech turn=t-1", "PlayCue turn=t-1 cue=thinking")
 	b.forget().run("started t-1 r1", "delta t-1 r1 a 24000", "done t-1 r1", "heard t-1 480", "wait 1s", "drained t-1")
 	b.want("StopCue cue=thinking", "CloseSpeech turn=t-1",
@@ -69,10 +69,10 @@ func TestHeldTurnEndsUnheard(t *testing.T) {
 			if !b.has("CutSpeech turn=t-1") && !b.has("FlushSpeaker turn=t-1") {
 				t.Errorf("%s, %s: the speech stays\n\t%s", s.name, end.fact, strings.Join(b.orders(), "\n\t"))
 			}
-			if s.phase != asking && !b.has("DeleteItem turn=t-1 item=a") && end.fact != "lost true" {
+			if s.phase != asking && !b.has("DeleteItem turn=t-1 who=ben item=a") && end.fact != "lost true" {
 				t.Errorf("%s, %s: the item stays\n\t%s", s.name, end.fact, strings.Join(b.orders(), "\n\t"))
 			}
-			if s.phase == working && !b.has("SendToolOutput turn=t-1 call=c1") {
+			if s.phase == working && !b.has("SendToolOutput turn=t-1 who=ben call=c1") {
 				t.Errorf("%s, %s: the call has no answer", s.name, end.fact)
 			}
 			for _, o := range b.orders() {
@@ -90,11 +90,11 @@ func TestHeldTurnEndsUnheard(t *testing.T) {
 // A held answer that fails is no half answer: the next candidate gives a whole one.
 func TestHeldAnswerThatFailsIsNotHeard(t *testing.T) {
 	b := newBench(t, Config{Room: true}).run(toHeldSpeaking...).forget().run("done t-1 r1 failed")
-	b.want("DeleteItem turn=t-1 item=a", "CutSpeech turn=t-1",
-		"EndTurn turn=t-1 reason=failed source=room words=server_error speech=24000 responses=1")
+	b.want("DeleteItem turn=t-1 who=ben item=a", "CutSpeech turn=t-1",
+		"EndTurn turn=t-1 reason=failed who=ben source=room words=server_error speech=24000 responses=1")
 	b = newBench(t, Config{Room: true}).run(toHeld...).forget().run("response-refused t-1 quota")
-	b.want("CutSpeech turn=t-1", "EndTurn turn=t-1 reason=failed source=room words=quota")
-	b = newBench(t, Config{Room: true}).run("ready", "lost true key_refused").forget().run("floor t-1 true")
+	b.want("CutSpeech turn=t-1", "EndTurn turn=t-1 reason=failed who=ben source=room words=quota")
+	b = newBench(t, Config{Room: true}).run("ready", "lost true key_refused").forget().run("floor t-1 - true")
 	b.wantHas("EndTurn turn=t-1 reason=failed source=room words=key_refused")
 	b.wantNot("SayWords", "PlayCue")
 }
@@ -104,14 +104,14 @@ func TestToolOfAHeldTurnWaitsForTheFloor(t *testing.T) {
 	b := newBench(t, Config{Room: true}).run(toHeldWorking...)
 	b.wantNot("CallTool")
 	b.forget().run("wait 3s", "floor-opened t-1")
-	b.want("ReleaseSpeech turn=t-1", "CallTool turn=t-1 response=r1 call=c1 name=clock")
+	b.want("ReleaseSpeech turn=t-1", "CallTool turn=t-1 who=ben response=r1 call=c1 name=clock")
 	b.forget().run("tool-returned t-1 c1 noon")
-	b.want("SendToolOutput turn=t-1 call=c1 output=noon", "CreateResponse turn=t-1 prompt=guidance")
+	b.want("SendToolOutput turn=t-1 who=ben call=c1 output=noon", "CreateResponse turn=t-1 who=ben prompt=guidance")
 }
 
 // Who is alone in the room is granted the floor while still speaking: the answer is asked for without a wait.
 func TestFloorGrantedWhileListening(t *testing.T) {
-	b := newBench(t, Config{Room: true}).run("ready", "press t-1", "floor t-1 - you are alone", "capture-started t-1", "wait 1s", "release 24000", "wait 120ms").forget()
+	b := newBench(t, Config{Room: true}).run("ready", "press t-1", "floor t-1 - - you are alone", "capture-started t-1", "wait 1s", "release 24000", "wait 120ms").forget()
 	b.run("capture-ended t-1 26880")
 	b.want("CommitInput turn=t-1", "OpenSpeech turn=t-1", `CreateResponse turn=t-1 prompt="you are alone"`)
 
@@ -119,14 +119,14 @@ func TestFloorGrantedWhileListening(t *testing.T) {
 	b = newBench(t, Config{Room: true}).run("ready", "press t-1", "floor t-1", "capture-started t-1", "wait 1s", "release 24000", "vote-lost t-1", "wait 120ms").forget()
 	b.run("capture-ended t-1 26880")
 	b.want("CommitInput turn=t-1", "EndTurn turn=t-1 reason=lost_vote listen=1s ended=1.12s")
-	b = newBench(t, Config{Room: true}).run(toClosing...).run("vote-lost t-1", "floor t-1 - after all").forget()
+	b = newBench(t, Config{Room: true}).run(toClosing...).run("vote-lost t-1", "floor t-1 - - after all").forget()
 	b.run("capture-ended t-1 26880") // the room's last word counts
 	b.want("CommitInput turn=t-1", "OpenSpeech turn=t-1", `CreateResponse turn=t-1 prompt="after all"`)
 	b = newBench(t, Config{Room: true}).run(toListening...).forget().run("vote-lost t-1")
 	b.wantHas("DropStale turn=t-1 event=VoteLost")
 
 	// Granted with hold, and opened before there was anything to hold.
-	b = newBench(t, Config{Room: true}).run("ready", "press t-1", "floor t-1 true", "capture-started t-1", "wait 1s", "floor-opened t-1", "release 24000", "wait 120ms").forget()
+	b = newBench(t, Config{Room: true}).run("ready", "press t-1", "floor t-1 - true", "capture-started t-1", "wait 1s", "floor-opened t-1", "release 24000", "wait 120ms").forget()
 	b.run("capture-ended t-1 26880")
 	b.wantHas("OpenSpeech turn=t-1")
 	if b.m.Held() {
@@ -139,13 +139,13 @@ func TestFloorGrantedWhileListening(t *testing.T) {
 func TestThinkingCueOfAHeldTurn(t *testing.T) {
 	b := newBench(t, Config{Room: true}).run(toVoting...).run("wait 600ms")
 	b.wantHas("PlayCue turn=t-1 cue=thinking")
-	b.forget().run("floor t-1 true", "wait 5s")
+	b.forget().run("floor t-1 - true", "wait 5s")
 	b.want("StopCue cue=thinking", "OpenSpeech turn=t-1 held=true", "CreateResponse turn=t-1")
 	b.forget().run("floor-opened t-1", "wait 400ms")
 	b.want("ReleaseSpeech turn=t-1", "PlayCue turn=t-1 cue=thinking")
 
 	// A grant without hold opens what an earlier one held.
-	b = newBench(t, Config{Room: true}).run(toVoting...).run("floor t-1 true").forget().run("floor t-1 false")
+	b = newBench(t, Config{Room: true}).run(toVoting...).run("floor t-1 - true").forget().run("floor t-1 - false")
 	b.want("ReleaseSpeech turn=t-1")
 	b.forget().run("floor-opened t-1").want(`DropStale turn=t-1 event=FloorOpened why="nothing is held"`)
 }
@@ -161,13 +161,13 @@ func TestHoldHasItsOwnDeadline(t *testing.T) {
 // Two companions of one device follow each other: the second one's turn begins when the first one's has ended, and every
 // floor that was granted ends in one line, whatever happens first.
 func TestFloorGrantedWhileATurnIsLive(t *testing.T) {
-	b := newBench(t, Config{}).run(toDraining...).run("floor t-2 true guidance").forget().run("wait 500ms", "drained t-1")
+	b := newBench(t, Config{}).run(toDraining...).run("floor t-2 - true guidance").forget().run("wait 500ms", "drained t-1")
 	b.want("EndTurn turn=t-1 reason=done listen=1s heard=24000 speech=24000 responses=1 ended=1.62s",
 		"OpenSpeech turn=t-2 held=true", "CreateResponse turn=t-2 prompt=guidance")
 	b.forget().run("floor-opened t-2").want("ReleaseSpeech turn=t-2")
 
 	// Opened before it could begin: nothing to hold any more.
-	b = newBench(t, Config{}).run(toDraining...).run("floor t-2 true", "floor-opened t-2").forget().run("drained t-1")
+	b = newBench(t, Config{}).run(toDraining...).run("floor t-2 - true", "floor-opened t-2").forget().run("drained t-1")
 	b.wantHas("OpenSpeech turn=t-2")
 	b.wantNot("OpenSpeech turn=t-2 held=true")
 
@@ -183,7 +183,7 @@ func TestFloorGrantedWhileATurnIsLive(t *testing.T) {
 		then []string
 	}{
 		{"taken back", toDraining, []string{"vote-lost t-2"}},
-		{"another one", toDraining, []string{"floor t-3 true"}},
+		{"another one", toDraining, []string{"floor t-3 - true"}},
 		{"a press", toDraining, []string{"press t-3"}},
 		{"a hush", toDraining, []string{"hush"}},
 		{"a question", toDraining, []string{"ask t-3 why"}},
@@ -194,7 +194,7 @@ func TestFloorGrantedWhileATurnIsLive(t *testing.T) {
 		{"the call that was about to begin, and a press that bounces", append(clone(toSpeaking), "tool-called t-1 r1 c1 call", "tool-returned t-1 c1 ok input_claim 7", "done t-1 r1"),
 			[]string{"drained t-1", "wait 100ms", "press t-3"}},
 	} {
-		b := newBench(t, Config{Hold: 10 * time.Second}).run(row.way...).forget().run("floor t-2 true")
+		b := newBench(t, Config{Hold: 10 * time.Second}).run(row.way...).forget().run("floor t-2 - true")
 		for _, line := range row.then {
 			b.wantNot(refused)
 			b.run(line)
@@ -208,6 +208,6 @@ func TestFloorGrantedWhileATurnIsLive(t *testing.T) {
 		if n != 1 {
 			t.Errorf("%s: %d ends of the granted turn among\n\t%s", row.name, n, strings.Join(b.orders(), "\n\t"))
 		}
-		b.forget().run("floor t-2 true", "drained t-1", "words-said").wantNot("OpenSpeech turn=t-2")
+		b.forget().run("floor t-2 - true", "drained t-1", "words-said").wantNot("OpenSpeech turn=t-2")
 	}
 }

@@ -82,6 +82,7 @@ type Machine struct {
 
 	// The live turn; meaningless in IDLE.
 	turn       ID
+	who        Who
 	source     Source
 	button     Button // whose press began it
 	began      time.Duration
@@ -186,9 +187,10 @@ type call struct {
 	name, args string
 }
 
-// grant is a floor that was granted too early.
+// grant is a turn that needs no microphone; next is one whose floor was granted too early.
 type grant struct {
 	turn   ID
+	who    Who
 	hold   bool
 	prompt string
 	until  time.Duration
@@ -196,6 +198,7 @@ type grant struct {
 
 type orphan struct {
 	turn ID
+	who  Who
 	call CallID
 }
 
@@ -213,6 +216,9 @@ func (m Machine) Turn() ID {
 	}
 	return m.turn
 }
+
+// Who is the companion of the live turn.
+func (m Machine) Who() Who { return m.who }
 
 // Quiet tells that a floor grant or an injected turn may begin: no turn, no local words, no call. Content may play.
 func (m Machine) Quiet() bool { return m.Silent() && m.calling == 0 }

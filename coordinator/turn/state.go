@@ -3,6 +3,10 @@ package turn
 // ID names a turn: "t-" and hex. It is on every log line, every fact and every order that belongs to the turn.
 type ID string
 
+// Who names the companion whose turn it is, for whoever wires the voices; the machine only hands it on. Empty is the one that
+// has the microphone.
+type Who string
+
 // ResponseID is the voice's name for one answer of the model; a turn with tools has several, one after the other.
 type ResponseID string
 

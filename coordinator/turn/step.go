@@ -295,7 +295,7 @@ func (s *step) floorGranted(e FloorGranted) {
 	case !m.Quiet():
 		s.grantLater(e)
 	case s.fresh(e.Turn, "FloorGranted"):
-		s.open(e.At, e.Turn, SourceRoom, e.Prompt, e.Hold)
+		s.open(e.At, grantOf(e), SourceRoom)
 	}
 }
 
@@ -313,17 +313,17 @@ func (s *step) injected(e TurnInjected) {
 		s.do(StopClaim{Handle: m.calling})
 		m.calling = 0
 	}
-	s.open(e.At, e.Turn, SourceInject, e.Prompt, false)
+	s.open(e.At, grant{turn: e.Turn, prompt: e.Prompt}, SourceInject)
 }
 
 // open begins a turn that needs no microphone.
-func (s *step) open(at time.Duration, t ID, src Source, prompt string, hold bool) {
-	s.begin(t, src, at)
+func (s *step) open(at time.Duration, g grant, src Source) {
+	s.begin(g.turn, src, at)
 	s.become(Committing, asking)
-	s.m.prompt, s.m.released, s.m.committed = prompt, at, at
-	s.m.toHold = hold
+	s.m.who, s.m.prompt, s.m.released, s.m.committed = g.who, g.prompt, at, at
+	s.m.toHold = g.hold
 	if s.m.fatal != "" {
-		s.m.held = hold
+		s.m.held = g.hold
 		s.fail(at, s.m.fatal, Failed)
 		return
 	}
@@ -378,7 +378,7 @@ func (s *step) captureEnded(e CaptureEnded) {
 		s.fail(e.At, WordsNoMicrophone, Failed)
 		return
 	}
-	s.do(CommitInput{Turn: e.Turn})
+	s.do(CommitInput{Turn: e.Turn, Who: s.m.who})
 	s.m.committed = e.At
 	if s.m.lost {
 		s.end(e.At, LostVote, "")

@@ -24,7 +24,7 @@ func (s *step) toolCalled(e ToolCalled) {
 	m.sealed = true
 	m.tools++
 	if m.called == maxCalls {
-		s.do(SendToolOutput{Turn: e.Turn, Call: e.Call, Output: outputTooMany})
+		s.do(SendToolOutput{Turn: e.Turn, Who: m.who, Call: e.Call, Output: outputTooMany})
 		m.narrate = true
 		return
 	}
@@ -35,7 +35,7 @@ func (s *step) toolCalled(e ToolCalled) {
 		return
 	}
 	*c = call{id: e.Call, order: m.tools}
-	s.do(CallTool{Turn: e.Turn, Response: e.Response, Call: e.Call, Name: e.Name, Args: e.Args})
+	s.do(CallTool{Turn: e.Turn, Who: m.who, Response: e.Response, Call: e.Call, Name: e.Name, Args: e.Args})
 }
 
 // toolReturned answers the call, always: a call without an answer would stay in the conversation for ever. Its effect
@@ -44,8 +44,8 @@ func (s *step) toolReturned(e ToolReturned) {
 	m := &s.m
 	c := s.openCall(e)
 	if c == nil {
-		if s.adopt(e) {
-			s.do(SendToolOutput{Turn: e.Turn, Call: e.Call, Output: e.Output})
+		if who, ok := s.adopt(e); ok {
+			s.do(SendToolOutput{Turn: e.Turn, Who: who, Call: e.Call, Output: e.Output})
 		} else {
 			s.stale(e.Turn, "ToolReturned", "nobody waits for this call")
 		}
@@ -55,7 +55,7 @@ func (s *step) toolReturned(e ToolReturned) {
 		return
 	}
 	c.back = true
-	s.do(SendToolOutput{Turn: e.Turn, Call: e.Call, Output: e.Output})
+	s.do(SendToolOutput{Turn: e.Turn, Who: m.who, Call: e.Call, Output: e.Output})
 	s.apply(c, e)
 	switch m.phase {
 	case speaking:
@@ -152,16 +152,16 @@ func (s *step) waitsForTool() bool {
 	return false
 }
 
-// adopt takes a call of a turn that was cut off the list of those that still owe an answer.
-func (s *step) adopt(e ToolReturned) bool {
+// adopt takes a call of a turn that was cut off the list of those that still owe an answer, and tells whose it was.
+func (s *step) adopt(e ToolReturned) (who Who, ok bool) {
 	m := &s.m
 	for i, o := range m.orphans[:m.orphaned] {
-		if o == (orphan{e.Turn, e.Call}) {
+		if o.turn == e.Turn && o.call == e.Call {
 			copy(m.orphans[i:], m.orphans[i+1:m.orphaned])
 			m.orphaned--
 			m.orphans[m.orphaned] = orphan{}
-			return true
+			return o.who, true
 		}
 	}
-	return false
+	return "", false
 }

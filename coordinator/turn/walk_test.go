@@ -125,11 +125,12 @@ type watch struct {
 	gone     map[Handle]bool // discarded
 	stopped  map[Handle]bool
 	isClaim  map[Handle]bool
-	held     ID  // its speech was opened held and was not released yet
-	waits    ID  // granted for later, before the fact
-	granted  ID  // the last one
-	refused  int // grants that came too early and never began
-	before   int // heard before it was held
+	whose    map[ID]Who // as its turn began
+	held     ID         // its speech was opened held and was not released yet
+	waits    ID         // granted for later, before the fact
+	granted  ID         // the last one
+	refused  int        // grants that came too early and never began
+	before   int        // heard before it was held
 	opened   int
 	unopened int
 }
@@ -141,7 +142,7 @@ func newWatch(t testing.TB, name string, m Machine) *watch {
 	}
 	return &watch{
 		t: t, name: name, m: m, live: m.Turn(), held: held,
-		ended: map[ID]Reason{}, received: map[ItemID]int{}, given: map[Handle]bool{}, started: map[Handle]bool{},
+		whose: map[ID]Who{m.Turn(): m.Who()}, ended: map[ID]Reason{}, received: map[ItemID]int{}, given: map[Handle]bool{}, started: map[Handle]bool{},
 		gone: map[Handle]bool{}, stopped: map[Handle]bool{}, isClaim: map[Handle]bool{},
 	}
 }
@@ -164,6 +165,11 @@ func (w *watch) feed(ev Event) {
 	w.waits = before.next.turn
 	if g, ok := ev.(FloorGranted); ok && w.waits != g.Turn && g.Turn != before.Turn() {
 		w.granted = g.Turn
+	}
+	if g, ok := ev.(FloorGranted); ok {
+		if _, known := w.whose[g.Turn]; !known {
+			w.whose[g.Turn] = g.Who
+		}
 	}
 	if d, ok := ev.(DeltaArrived); ok && d.Turn == w.m.Turn() {
 		w.received[d.Item] += d.Samples // an upper limit: a stale one may be among them
@@ -279,6 +285,14 @@ func turnOf(ev Event) (ID, bool) {
 
 // order checks one order and lets the world answer it.
 func (w *watch) order(ev Event, e Effect) {
+	switch e := e.(type) {
+	case Order:
+		w.belongs(TurnOf(e), WhoOf(e), e)
+	case CallTool:
+		w.belongs(e.Turn, e.Who, e)
+	case EndTurn:
+		w.belongs(e.Turn, e.Summary.Who, e)
+	}
 	if w.held != "" {
 		switch e := e.(type) {
 		case PlayCue, SayWords, StartStream, StartClaim, CallTool, SetVolume, TruncateItem:
@@ -332,11 +346,11 @@ func (w *watch) order(ev Event, e Effect) {
 	case CreateResponse:
 		w.later(w.answer(e.Turn)...)
 		if w.m.cfg.Room && w.r != nil && w.r.IntN(3) == 0 {
-			w.later(FloorGranted{At: w.now, Turn: e.Turn})
+			w.later(FloorGranted{At: w.now, Turn: e.Turn, Who: w.anybody()})
 		}
 	case OpenCapture:
 		if w.m.cfg.Room && w.r != nil && w.r.IntN(4) == 0 { // alone in the room
-			w.later(FloorGranted{At: w.now, Turn: e.Turn, Hold: w.r.IntN(2) == 0})
+			w.later(FloorGranted{At: w.now, Turn: e.Turn, Who: w.anybody(), Hold: w.r.IntN(2) == 0})
 		}
 		w.later(CaptureStarted{At: w.now, Turn: e.Turn}, Released{At: w.now + time.Second, Held: 24000})
 	case EndCapture:
@@ -344,11 +358,11 @@ func (w *watch) order(ev Event, e Effect) {
 	case CommitInput:
 		w.later(InputCommitted{At: w.now, Turn: e.Turn})
 		if w.m.cfg.Room {
-			w.later(FloorGranted{At: w.now, Turn: e.Turn, Hold: w.r != nil && w.r.IntN(2) == 0})
+			w.later(FloorGranted{At: w.now, Turn: e.Turn, Who: w.anybody(), Hold: w.r != nil && w.r.IntN(2) == 0})
 		}
 	case AddText:
 		if w.m.cfg.Room {
-			w.later(FloorGranted{At: w.now, Turn: e.Turn})
+			w.later(FloorGranted{At: w.now, Turn: e.Turn, Who: w.anybody()})
 		}
 	case TruncateItem:
 		if e.Heard <= 0 || w.r != nil && e.Heard > w.received[e.Item] {
@@ -390,6 +404,16 @@ func (w *watch) order(ev Event, e Effect) {
 			w.broken("handle %d was started and is discarded", e.Handle)
 		}
 		w.gone[e.Handle] = true
+	}
+}
+
+// belongs: whatever is ordered for a turn is for whom it was granted to, however late.
+func (w *watch) belongs(t ID, who Who, e Effect) {
+	if _, known := w.whose[t]; !known { // it began with a press, a question or an injection
+		w.whose[t] = ""
+	}
+	if who != w.whose[t] {
+		w.broken("%s, and its turn was begun for %q", show(e), w.whose[t])
 	}
 }
 
@@ -442,6 +466,13 @@ func (w *watch) answer(t ID) []Event {
 	return append(evs, ResponseDone{At: w.now, Turn: t, Response: r, Status: status, Say: say})
 }
 
+func (w *watch) anybody() Who {
+	if w.r == nil {
+		return "ada"
+	}
+	return []Who{"", "ada", "ben"}[w.r.IntN(3)]
+}
+
 // noise is a fact out of the blue, mostly of an old turn.
 func (w *watch) noise() Event {
 	old := ID(fmt.Sprint("t-", max(0, w.turns-w.r.IntN(3))))
@@ -459,7 +490,7 @@ func (w *watch) noise() Event {
 	case 5:
 		return Hushed{At: w.now, Room: w.r.IntN(2) == 0}
 	case 6:
-		return FloorGranted{At: w.now, Turn: fresh(), Hold: w.r.IntN(2) == 0}
+		return FloorGranted{At: w.now, Turn: fresh(), Who: w.anybody(), Hold: w.r.IntN(2) == 0}
 	case 7:
 		return VoteLost{At: w.now, Turn: old}
 	case 8, 9:

@@ -160,7 +160,7 @@ type Tools struct{ Voice *Voice }
 func (Tools) Specs() []turn.ToolSpec { return nil }
 
 // Call runs a tool.
-func (t Tools) Call(ctx context.Context, _ turn.ID, name, _ string) coordinator.ToolResult {
+func (t Tools) Call(ctx context.Context, c turn.CallTool) coordinator.ToolResult {
 	stream := coordinator.StreamFunc{Run: func(ctx context.Context, write func([]int16) error) error {
 		for ctx.Err() == nil {
 			if err := write(Second[:audio.Rate/10]); err != nil {
@@ -170,7 +170,7 @@ func (t Tools) Call(ctx context.Context, _ turn.ID, name, _ string) coordinator.
 		}
 		return ctx.Err()
 	}}
-	switch name {
+	switch c.Name {
 	case "content":
 		return coordinator.ToolResult{Effect: turn.EffectAudioStream, Stream: stream}
 	case "call":

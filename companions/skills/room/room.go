@@ -35,7 +35,7 @@ func (s Skill) Tools() []skills.Tool {
 			Description: "Tells, from the record of the room, why you or another companion spoke last and why the others stayed silent. " +
 				"Use it whenever somebody asks why anybody spoke, answered or kept silent; do not guess.",
 			Handler: func(ctx skills.Context, _ json.RawMessage) (skills.Result, error) {
-				return skills.Result{Output: s.Why(ctx.Turn)}, nil
+				return skills.Result{Output: s.Why(ctx.Companion)}, nil
 			},
 		},
 		{

@@ -13,7 +13,7 @@ func TestToolsOfTheRoom(t *testing.T) {
 	var set [2]string
 	s := Skill{skills.Room{
 		Members: func() string { return "Ada in kitchen." },
-		Why:     func(turn string) string { return "Because of " + turn + "." },
+		Why:     func(companion string) string { return "Because of " + companion + "." },
 		Manners: func(companion, involvement string) error {
 			if companion == "nobody" {
 				return errors.New("there is no nobody here")
@@ -25,7 +25,7 @@ func TestToolsOfTheRoom(t *testing.T) {
 	call := func(name, args string) (string, error) {
 		for _, tool := range s.Tools() {
 			if tool.Name == name {
-				r, err := tool.Handler(skills.Context{Turn: "t-1"}, json.RawMessage(args))
+				r, err := tool.Handler(skills.Context{Turn: "t-1", Companion: "ada"}, json.RawMessage(args))
 				return r.Output, err
 			}
 		}
@@ -34,7 +34,7 @@ func TestToolsOfTheRoom(t *testing.T) {
 	}
 	for _, c := range []struct{ name, args, want string }{
 		{"who_is_here", `{}`, "Ada in kitchen."},
-		{"why_did_you_speak", `{}`, "Because of t-1."},
+		{"why_did_you_speak", `{}`, "Because of ada."},
 		{"set_involvement", `{"involvement":"low","companion":"ada"}`, "Involvement of ada is low now."},
 		{"set_involvement", `{"involvement":"off"}`, "Involvement of everybody here is off now."},
 	} {

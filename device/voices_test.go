@@ -1,0 +1,52 @@
+package device
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"conch/companions/round"
+	"conch/companions/voice"
+	"conch/coordinator/turn"
+)
+
+type orders []turn.Order
+
+func (o *orders) Do(order turn.Order)                     { *o = append(*o, order) }
+func (o *orders) Tools([]turn.ToolSpec)                   {}
+func (o *orders) Append(turn.ID, []int16)                 {}
+func (o *orders) Nudge()                                  {}
+func (o *orders) Call(func()) bool                        { return false }
+func (o *orders) Run(context.Context, voice.Outlet) error { return nil }
+
+// The tool of a turn that was cut may answer when many others have been given to somebody else.
+func TestALateOrderOfAnOldTurn(t *testing.T) {
+	of := map[round.CompanionID]*orders{"ada": {}, "ben": {}}
+	v := newVoices()
+	v.add("ada", of["ada"], nil)
+	v.add("ben", of["ben"], nil)
+	m := turn.New(turn.DefaultConfig())
+	feed := func(evs ...turn.Event) {
+		for _, ev := range evs {
+			var effects []turn.Effect
+			m, effects = turn.Step(m, ev)
+			for _, e := range effects {
+				if o, ok := e.(turn.Order); ok {
+					v.Do(o)
+				}
+			}
+		}
+	}
+	feed(turn.SessionReady{}, turn.FloorGranted{Turn: "t-0", Who: "ben"}, turn.ToolCalled{Turn: "t-0", Response: "r0", Call: "c0"}, turn.Hushed{})
+	for i := range 17 {
+		id, r := turn.ID(fmt.Sprint("t-", i+1)), turn.ResponseID(fmt.Sprint("r", i+1))
+		feed(turn.FloorGranted{Turn: id, Who: "ada"}, turn.ResponseStarted{Turn: id, Response: r}, turn.Hushed{})
+	}
+	*of["ben"] = nil
+	late := turn.SendToolOutput{Turn: "t-0", Who: "ben", Call: "c0", Output: "noon"}
+	feed(turn.ToolReturned{Turn: "t-0", Call: "c0", Output: "noon"})
+	if len(*of["ben"]) != 1 || (*of["ben"])[0] != late || slices.Contains(*of["ada"], turn.Order(late)) {
+		t.Errorf("the output of ben's tool did not go to ben, but: %v", *of["ben"])
+	}
+}
