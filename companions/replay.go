@@ -1,12 +1,15 @@
 package companions
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
-	"conch/companions/dialogtest"
 	"conch/companions/round"
 )
+
+// ErrDiffers is wrapped by the errors of ReplayLedger about a choice that comes out differently.
+var ErrDiffers = errors.New("the ledger's choice is not reproduced")
 
 // ReplayLedger decides every round of a ledger again from its message, roster and votes, and compares the choices. It
 // gives the number of rounds, and one error a difference.
@@ -17,7 +20,7 @@ func ReplayLedger(entries []round.Entry) (rounds int, differences []error) {
 		}
 		rounds++
 		if e.Message == nil || e.Decision == nil {
-			differences = append(differences, fmt.Errorf("entry %d: %w: message or decision is missing", i+1, dialogtest.ErrDiffers))
+			differences = append(differences, fmt.Errorf("entry %d: %w: message or decision is missing", i+1, ErrDiffers))
 			continue
 		}
 		was := *e.Decision
@@ -30,7 +33,7 @@ func ReplayLedger(entries []round.Entry) (rounds int, differences []error) {
 			{"ended", was.Ended, is.Ended}, {"reason", was.Reason, is.Reason}, {"silent", who(was.Silent, was.Roster), who(is.Silent, is.Roster)},
 		} {
 			if w, n := fmt.Sprint(c.was), fmt.Sprint(c.is); w != n {
-				differences = append(differences, fmt.Errorf("entry %d: message %s: %w: %s was %s, is %s", i+1, e.Message.ID, dialogtest.ErrDiffers, c.what, w, n))
+				differences = append(differences, fmt.Errorf("entry %d: message %s: %w: %s was %s, is %s", i+1, e.Message.ID, ErrDiffers, c.what, w, n))
 			}
 		}
 	}

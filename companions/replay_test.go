@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"conch/companions/dialogtest"
 	"conch/companions/round"
 )
 
@@ -25,7 +24,7 @@ func TestReplayOfALedger(t *testing.T) {
 	lie.Winner = "ada"
 	entries = append(entries, round.Entry{Kind: round.EntryRound, Message: &m, Decision: &lie}, round.Entry{Kind: round.EntryRound})
 	n, diff := ReplayLedger(entries)
-	if n != 3 || len(diff) != 2 || !errors.Is(diff[0], dialogtest.ErrDiffers) || !strings.Contains(diff[0].Error(), "winner was ada, is bob") {
+	if n != 3 || len(diff) != 2 || !errors.Is(diff[0], ErrDiffers) || !strings.Contains(diff[0].Error(), "winner was ada, is bob") {
 		t.Errorf("%d rounds, %v", n, diff)
 	}
 }

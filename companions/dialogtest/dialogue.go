@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -390,6 +389,3 @@ func (t *table) mostActive(i int) string {
 	}
 	return best
 }
-
-// ErrDiffers is wrapped by the errors of ReplayLedger about a choice that comes out differently.
-var ErrDiffers = errors.New("the ledger's choice is not reproduced")
