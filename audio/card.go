@@ -11,7 +11,7 @@ const (
 	CardRate = 48000
 )
 
-// A Card opens the two halves of a sound device. malgo.go is the real one; audiotest has one made of a clock and a tape.
+// A Card opens the two halves of a sound device. MalgoCard is the real one; package twin has one made of a clock and a tape.
 type Card interface {
 	// OpenPlayback starts a playback device that calls render from its own audio thread to fill out (mono, CardRate).
 	// render must not allocate, lock or log. It is never called after Close has returned.

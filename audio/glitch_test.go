@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"conch/audio"
-	"conch/audio/audiotest"
+	"conch/audio/twin"
 )
 
 // account is what became of the samples of a source in a recording.
@@ -162,9 +162,9 @@ func TestALiveSourceSkipsTheDip(t *testing.T) {
 // A thread that stands still while it tries what may come too late holds nobody up: a source that was dropped is taken away. What was
 // heard of it is known once the thread goes on, and is what was.
 func TestASourceThatLeavesWhileItIsTried(t *testing.T) {
-	clock := audiotest.NewClock()
+	clock := twin.NewClock()
 	var still time.Duration // how much later it is than the card knows
-	card := audiotest.New(clock)
+	card := twin.NewCard(clock)
 	card.Rewinds(rewindMargin)
 	full := 100
 	s := audio.NewSpeaker(audio.SpeakerConfig{Now: func() time.Duration { return clock.Now() + still }, Volume: &full})
@@ -197,7 +197,7 @@ func TestASourceThatLeavesWhileItIsTried(t *testing.T) {
 	}
 }
 
-func tape(c *audiotest.Card) []int16 {
+func tape(c *twin.Card) []int16 {
 	frames, _ := c.Tape()
 	return frames
 }

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"conch/audio"
-	"conch/audio/audiotest"
+	"conch/audio/twin"
 )
 
 // diary notes what happened and when, as seen by a keeper and its card.
@@ -223,7 +223,7 @@ func TestKeeperForgivesItsOwnFreeze(t *testing.T) {
 func TestKeeperOnTheTwin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		card := audiotest.New(audiotest.WallClock())
+		card := twin.NewCard(twin.WallClock())
 		began := time.Now()
 		var events []string
 		k := audio.NewKeeper(audio.KeeperConfig{

@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"conch/audio"
-	"conch/audio/audiotest"
+	"conch/audio/twin"
 )
 
 // restfulMic keeps back pieces of a second while it rests, as malgo's gate does. Everything is on the test's goroutine.
 type restfulMic struct {
-	*audiotest.Card
+	*twin.Card
 	resting bool
 	kept    []int16
 	entered int
@@ -45,7 +45,7 @@ func TestARestingMicrophoneHearsTheSame(t *testing.T) {
 	story := func(phase int, preroll time.Duration, resting bool) (string, [][]int16, int) {
 		r := newMicRig(t, preroll)
 		var edge time.Duration
-		card := &restfulMic{Card: audiotest.New(audiotest.NewClock())}
+		card := &restfulMic{Card: twin.NewCard(twin.NewClock())}
 		r.c, r.now = card.Card, card.Clock().Now
 		r.m = audio.NewMic(audio.MicConfig{
 			Preroll: preroll, Now: r.now,
@@ -121,7 +121,7 @@ func TestARestingMicrophoneHearsTheSame(t *testing.T) {
 // Nobody looks at a microphone that rests: the callback forgets by itself, and keeps all that an utterance may begin with.
 func TestARestingMicrophoneForgetsByItself(t *testing.T) {
 	r := newMicRig(t, 0)
-	card := &restfulMic{Card: audiotest.New(audiotest.NewClock())}
+	card := &restfulMic{Card: twin.NewCard(twin.NewClock())}
 	r.c, r.now = card.Card, card.Clock().Now
 	r.m = audio.NewMic(audio.MicConfig{Preroll: audio.MaxPreroll, Now: r.now,
 		Sink: func(id string, pcm []int16) { r.heard[id] = append(r.heard[id], pcm...) }})

@@ -11,14 +11,14 @@ import (
 	"time"
 
 	"conch/audio"
-	"conch/audio/audiotest"
+	"conch/audio/twin"
 )
 
 // micRig is a microphone on a twin card; what it tells is kept in order.
 type micRig struct {
 	t        *testing.T
 	m        *audio.Mic
-	c        *audiotest.Card
+	c        *twin.Card
 	said     []string
 	heard    map[string][]int16
 	captured map[string]audio.Captured
@@ -31,8 +31,8 @@ func newMicRig(t *testing.T, preroll time.Duration) *micRig {
 }
 
 func newMicRigOn(t *testing.T, preroll time.Duration, conf audio.StreamConfig) *micRig {
-	clock := audiotest.NewClock()
-	r := &micRig{t: t, c: audiotest.New(clock), heard: map[string][]int16{}, captured: map[string]audio.Captured{}, now: clock.Now}
+	clock := twin.NewClock()
+	r := &micRig{t: t, c: twin.NewCard(clock), heard: map[string][]int16{}, captured: map[string]audio.Captured{}, now: clock.Now}
 	r.m = audio.NewMic(audio.MicConfig{
 		Preroll: preroll,
 		Now:     clock.Now,
@@ -472,8 +472,8 @@ func TestMuteIsTheFact(t *testing.T) {
 
 // What was captured before a mute is forgotten with it: a press right after it is over has no pre-roll from before.
 func TestMuteForgetsWhatWasCaptured(t *testing.T) {
-	clock := audiotest.NewClock()
-	card := audiotest.New(clock)
+	clock := twin.NewClock()
+	card := twin.NewCard(clock)
 	var stream audio.Stream
 	var m *audio.Mic
 	var heard []int16
@@ -513,8 +513,8 @@ func TestMuteForgetsWhatWasCaptured(t *testing.T) {
 // Run in the time of a bubble, with a sink that calls back into the microphone.
 func TestRunCarriesFramesAsTheyCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		clock := audiotest.WallClock()
-		card := audiotest.New(clock)
+		clock := twin.WallClock()
+		card := twin.NewCard(clock)
 		var m *audio.Mic
 		var frames []time.Duration
 		ended := make(chan int, 1)

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"conch/audio"
-	"conch/audio/audiotest"
+	"conch/audio/twin"
 )
 
 func TestRenderAndTakeAllocateNothing(t *testing.T) {
@@ -76,8 +76,8 @@ func TestAnyCallbackSizeSoundsTheSame(t *testing.T) {
 // Run, in the time of a bubble: a writer that is ahead waits, and is let go by space, by a Drop, by its context.
 func TestWriteWaitsForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		clock := audiotest.WallClock()
-		card := audiotest.New(clock)
+		clock := twin.WallClock()
+		card := twin.NewCard(clock)
 		s := audio.NewSpeaker(audio.SpeakerConfig{Now: clock.Now})
 		str, err := card.OpenPlayback(audio.StreamConfig{}, s.Render)
 		if err != nil {

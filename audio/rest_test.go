@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"conch/audio"
-	"conch/audio/audiotest"
+	"conch/audio/twin"
 )
 
 // restful is a twin card that can rest: then it plays silence without asking, as malgo's does.
 type restful struct {
-	*audiotest.Card
+	*twin.Card
 	resting atomic.Bool
 	rests   atomic.Int64
 	asked   atomic.Uint64 // callbacks that reached the speaker
@@ -42,7 +42,7 @@ func (s restfulStream) Rest(on bool) {
 
 // restRig is a speaker whose Run goroutine lives in a bubble beside a card moved by hand.
 func restRig(t *testing.T) (*audio.Speaker, *restful, func(d time.Duration)) {
-	card := &restful{Card: audiotest.New(audiotest.NewClock())}
+	card := &restful{Card: twin.NewCard(twin.NewClock())}
 	full := 100
 	s := audio.NewSpeaker(audio.SpeakerConfig{Now: card.Clock().Now, Volume: &full})
 	go func() { _ = s.Run(t.Context()) }() // ends with the test's bubble

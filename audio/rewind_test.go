@@ -12,15 +12,15 @@ import (
 	"time"
 
 	"conch/audio"
-	"conch/audio/audiotest"
+	"conch/audio/twin"
 )
 
 const rewindMargin = time.Millisecond
 
 // newRewindRig is a rig whose card holds 40 ms and gives back all but the last millisecond.
 func newRewindRig(t testing.TB) *rig {
-	clock := audiotest.NewClock()
-	card := audiotest.New(clock)
+	clock := twin.NewClock()
+	card := twin.NewCard(clock)
 	card.Rewinds(rewindMargin)
 	full := 100
 	s := audio.NewSpeaker(audio.SpeakerConfig{Now: clock.Now, Volume: &full, Cues: &full})

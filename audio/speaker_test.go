@@ -6,21 +6,21 @@ import (
 	"time"
 
 	"conch/audio"
-	"conch/audio/audiotest"
+	"conch/audio/twin"
 )
 
 // rig is a speaker on a twin card whose time a test moves by hand; Watch runs after each period.
 type rig struct {
 	t   testing.TB
 	s   *audio.Speaker
-	c   *audiotest.Card
+	c   *twin.Card
 	now func() time.Duration
 	str audio.Stream
 }
 
 func newRig(t testing.TB) *rig {
-	clock := audiotest.NewClock()
-	card := audiotest.New(clock)
+	clock := twin.NewClock()
+	card := twin.NewCard(clock)
 	full := 100
 	s := audio.NewSpeaker(audio.SpeakerConfig{Now: clock.Now, Volume: &full, Cues: &full})
 	str, err := card.OpenPlayback(audio.StreamConfig{}, s.Render)

@@ -16,11 +16,12 @@ import (
 	"conch/audio"
 	"conch/device/condition"
 	"conch/gpio"
+	"conch/gpio/twin"
 )
 
 // frail is a line that can end.
 type frail struct {
-	*gpio.VirtualLine
+	*twin.Line
 	died atomic.Pointer[error]
 }
 
@@ -62,7 +63,7 @@ func newButtonBench(quiet bool) *buttonBench {
 		if b.refuse != nil {
 			return nil, b.refuse
 		}
-		b.line = &frail{VirtualLine: gpio.NewVirtualLine("GPIO17 on pinctrl-rp1")}
+		b.line = &frail{Line: twin.NewLine("GPIO17 on pinctrl-rp1")}
 		return gpio.NewButton(b.line, gpio.ButtonOptions{}), nil
 	})
 	return b

@@ -31,7 +31,7 @@ import (
 	"github.com/coder/websocket"
 
 	"conch/audio"
-	"conch/audio/audiotest"
+	"conch/audio/twin"
 	"conch/companions"
 	"conch/companions/round"
 	"conch/companions/voice/realtime"
@@ -73,7 +73,7 @@ func (s *seam) new(o Options) *Device {
 	s.Helper()
 	o.Log = slog.New(slog.NewTextHandler(&s.log, nil))
 	if o.Card == nil {
-		o.Card = audiotest.New(audiotest.NewClock())
+		o.Card = twin.NewCard(twin.NewClock())
 	}
 	if o.Voice == nil {
 		o.Voice = tone.New()
@@ -272,8 +272,8 @@ func (c *counted) Append(_ turn.ID, pcm []int16) { c.samples += len(pcm) }
 
 // heardBefore is how much from before the press comes to the voice.
 func heardBefore(s *seam) string {
-	clock := audiotest.NewClock()
-	card := audiotest.New(clock)
+	clock := twin.NewClock()
+	card := twin.NewCard(clock)
 	voice := &counted{Voice: tone.New()}
 	d := s.new(Options{Card: card, Voice: voice, Now: clock.Now})
 	stream, err := d.openCapture(audio.StreamConfig{Period: capturePeriod, Periods: 3})
@@ -358,7 +358,7 @@ func (t deadlines) Call(ctx context.Context, _ turn.CallTool) coordinator.ToolRe
 }
 
 func toolTime(s *seam) string {
-	card := audiotest.New(audiotest.WallClock())
+	card := twin.NewCard(twin.WallClock())
 	voice := tone.New()
 	tools := deadlines{tone.Tools{Voice: voice}, make(chan time.Duration, 1)}
 	d := s.new(Options{Card: card, Voice: voice, Tools: tools, Now: card.Clock().Now})

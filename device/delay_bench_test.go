@@ -19,14 +19,14 @@ import (
 	"github.com/coder/websocket"
 
 	"conch/audio"
-	"conch/audio/audiotest"
+	"conch/audio/twin"
 	"conch/companions/voice"
 	"conch/companions/voice/realtime"
 	"conch/coordinator/turn"
 	"conch/device/config"
 	"conch/device/control"
 	"conch/gpio"
-	"conch/gpio/gpiotest"
+	gpiotwin "conch/gpio/twin"
 )
 
 // BenchmarkDelay measures what conch itself adds on the way of the sound, on a whole device with the shipped client and a
@@ -221,9 +221,9 @@ func measureDelay(b *testing.B, hold time.Duration, deltas int) (up, down []floa
 		b.Fatal(err)
 	}
 	var taken []time.Time
-	card := audiotest.New(audiotest.WallClock())
+	card := twin.NewCard(twin.WallClock())
 	start := time.Now().Add(-card.Clock().Now())
-	hand := gpiotest.New(gpio.ButtonOptions{Clock: card.Clock().Now})
+	hand := gpiotwin.NewButton(gpio.ButtonOptions{Clock: card.Clock().Now})
 	cfg := config.Default()
 	cfg.Audio.Preroll = 0 // what was captured before the edge is older
 	ended := make(chan control.Turn, 1)

@@ -23,6 +23,7 @@ import (
 	"conch/device/state"
 	"conch/gpio"
 	"conch/gpio/light"
+	"conch/gpio/twin"
 	"conch/mqtt"
 )
 
@@ -73,7 +74,7 @@ type Device struct {
 	link        *Link
 	pairing     *pairer
 	actors      []actor // what Run starts, besides the rest, in this order
-	hand        *gpio.VirtualLine
+	hand        *twin.Line
 	works       sync.WaitGroup
 	buttons     []gpio.Source
 	voiceWords  string // what was chosen, for people

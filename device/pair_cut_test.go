@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"conch/audio/audiotest"
+	"conch/audio/twin"
 	"conch/companions"
 	"conch/device/config"
 	"conch/device/control"
@@ -42,7 +42,7 @@ func pairProcess(spec string) {
 		cfg := config.Default()
 		cfg.Device.Name, cfg.State.Dir, cfg.State.Runtime = name, filepath.Join(dir, "state"), dir
 		cfg.Room.Port, cfg.Room.Discovery = port, "off"
-		card := audiotest.New(audiotest.WallClock())
+		card := twin.NewCard(twin.WallClock())
 		voice := tone.New()
 		voice.Play("speaking")
 		d, err := New(cfg, Options{Log: log, Card: card, Now: card.Clock().Now, Voice: voice, Control: true, Room: RoomOptions{

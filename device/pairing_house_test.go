@@ -21,8 +21,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"conch/audio/acoustics"
 	"conch/audio/pulsetest"
+	"conch/audio/twin"
 	"conch/device/config"
 	"conch/device/control"
 )
@@ -371,7 +371,7 @@ func (h *pairHouse) air(from, to *pairBox, rt60 time.Duration, snr float64) {
 	done := make(chan struct{})
 	go func() { // ends with the programs
 		defer close(done)
-		a := acoustics.New(rt60, snr, uint64(from.number*100+to.number))
+		a := twin.NewAir(rt60, snr, uint64(from.number*100+to.number))
 		bytes, frames := make([]byte, 2*480), make([]int16, 480)
 		for {
 			if _, err := io.ReadFull(out, bytes); err != nil {

@@ -10,19 +10,19 @@ import (
 	"time"
 
 	"conch/audio"
-	"conch/audio/audiotest"
+	"conch/audio/twin"
 	"conch/coordinator/turn"
 	"conch/device/condition"
 	"conch/gpio"
-	"conch/gpio/gpiotest"
+	gpiotwin "conch/gpio/twin"
 )
 
 // second is another button of a box, with its own count of presses.
-func second(mode gpio.Mode) (*gpiotest.Button, *watched, boxOptions) {
-	b := gpiotest.New(gpio.ButtonOptions{})
+func second(mode gpio.Mode) (*gpiotwin.Button, *watched, boxOptions) {
+	b := gpiotwin.NewButton(gpio.ButtonOptions{})
 	w := &watched{}
 	return b, w, boxOptions{others: &w.presses, buttons: func(now func() time.Duration) []gpio.Source {
-		*b = *gpiotest.New(gpio.ButtonOptions{Clock: now, Mode: mode})
+		*b = *gpiotwin.NewButton(gpio.ButtonOptions{Clock: now, Mode: mode})
 		w.Source = b
 		return []gpio.Source{w}
 	}}
@@ -87,10 +87,10 @@ func TestAReleaseIsItsOwnSourcesInAnyMix(t *testing.T) {
 		name           string
 		press, release func()
 	}
-	var key *gpiotest.Button
+	var key *gpiotwin.Button
 	presses := &atomic.Int64{}
 	b := newBox(t, boxOptions{others: presses, buttons: func(now func() time.Duration) []gpio.Source {
-		key = gpiotest.New(gpio.ButtonOptions{Clock: now, Press: gpio.AtOnce})
+		key = gpiotwin.NewButton(gpio.ButtonOptions{Clock: now, Press: gpio.AtOnce})
 		return []gpio.Source{key, gpio.NewLines(in, gpio.ConsoleOptions{Clock: now})}
 	}})
 	line := func(text string) func() {
@@ -135,7 +135,7 @@ func TestAReleaseIsItsOwnSourcesInAnyMix(t *testing.T) {
 }
 
 // taps gives a tap in mode tap that the button sees, however late this machine lets it look.
-func taps(b *box, button *gpiotest.Button, seen *watched) func() {
+func taps(b *box, button *gpiotwin.Button, seen *watched) func() {
 	return func() {
 		b.t.Helper()
 		n := seen.presses.Load() + seen.releases.Load()
@@ -294,7 +294,7 @@ func TestAButtonThatVanishesWhileHeldCommitsNothing(t *testing.T) {
 // on it. The clock moves by the card's periods alone, so that both say the same to the sample, however starved this runs.
 func TestTheLineSaysWhenTheCardFellSilent(t *testing.T) {
 	t.Parallel()
-	b := newBox(t, boxOptions{clock: audiotest.NewClock()})
+	b := newBox(t, boxOptions{clock: twin.NewClock()})
 	for i := range 2 {
 		rec := b.nextTurn(func() {
 			b.question("endless")

@@ -7,14 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"conch/audio/audiotest"
+	"conch/audio/twin"
 	"conch/companions"
 	"conch/companions/round"
 	"conch/device/benchtest"
 	"conch/device/config"
 	"conch/device/tone"
 	"conch/gpio"
-	"conch/gpio/gpiotest"
+	gpiotwin "conch/gpio/twin"
 	"conch/mqtt"
 )
 
@@ -71,8 +71,8 @@ type hushPair struct {
 
 type hushDevice struct {
 	*Device
-	card      *audiotest.Card
-	hand      *gpiotest.Button
+	card      *twin.Card
+	hand      *gpiotwin.Button
 	voice     *tone.Voice
 	confirmed chan time.Duration // when the button's contact was a press; of one
 }
@@ -98,7 +98,7 @@ type hushed struct{ own, edge, confirmed benchtest.Figures }
 
 func newHushPair(b *testing.B, url string) *hushPair {
 	b.Helper()
-	clock := audiotest.WallClock()
+	clock := twin.WallClock()
 	var ids []mqtt.Identity
 	for range 2 {
 		id, err := mqtt.NewIdentity()
@@ -110,10 +110,10 @@ func newHushPair(b *testing.B, url string) *hushPair {
 	member := func(id round.DeviceID) bool { return id == ids[0].ID() || id == ids[1].ID() }
 	p := &hushPair{}
 	for i, name := range []string{"Ada", "Ben"} {
-		d := &hushDevice{card: audiotest.New(clock), voice: tone.New(), confirmed: make(chan time.Duration, 1)}
+		d := &hushDevice{card: twin.NewCard(clock), voice: tone.New(), confirmed: make(chan time.Duration, 1)}
 		d.card.Rewinds(time.Millisecond)
 		d.card.KeepTape(5 * time.Second)
-		d.hand = gpiotest.New(gpio.ButtonOptions{Clock: clock.Now})
+		d.hand = gpiotwin.NewButton(gpio.ButtonOptions{Clock: clock.Now})
 		cfg := config.Default()
 		cfg.State.Dir, cfg.Room.Broker, cfg.Device.Name = "", url, name+"s"
 		p.cfg = cfg

@@ -22,7 +22,7 @@ import (
 	"conch/device/config"
 	"conch/device/control"
 	"conch/gpio"
-	"conch/gpio/gpiotest"
+	"conch/gpio/twin"
 )
 
 // A room is a whole device as shipped on a card that is as real as this machine allows, with a person in it: a hand on the
@@ -35,7 +35,7 @@ type room struct {
 	t      *testing.T
 	air    air
 	device *Device
-	hand   *gpiotest.Button
+	hand   *twin.Button
 	server *rehearsal.Server
 	voice  *keptMouth
 	mouth  rehearsal.Mouth // of the person
@@ -88,7 +88,7 @@ func newRoom(t *testing.T, a air) *room {
 	})
 	card, playback, capture := a.card(t)
 	now := since(r.begun)
-	r.hand = gpiotest.New(gpio.ButtonOptions{Clock: now})
+	r.hand = twin.NewButton(gpio.ButtonOptions{Clock: now})
 	r.server = rehearsal.New(rehearsal.Options{Log: log, Mouth: r.voice})
 	cfg := config.Default()
 	cfg.State.Dir, cfg.Voice.Kind = "", "rehearsal"

@@ -17,15 +17,15 @@ import (
 	"time"
 
 	"conch/audio"
-	"conch/audio/audiotest"
+	"conch/audio/twin"
 	clips "conch/audio/words"
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator/turn"
 	"conch/device/config"
 	"conch/device/control"
 	"conch/gpio"
-	"conch/gpio/gpiotest"
 	"conch/gpio/light"
+	gpiotwin "conch/gpio/twin"
 )
 
 // patience is how long a test waits for what must come at all. Nothing here says how fast it comes.
@@ -37,8 +37,8 @@ const patience = 60 * time.Second
 type box struct {
 	t *testing.T
 	*Device
-	card   *audiotest.Card
-	hand   *gpiotest.Button
+	card   *twin.Card
+	hand   *gpiotwin.Button
 	seen   *watched    // of hand
 	ran    error       // what Run returned, once gone
 	gone   atomic.Bool // all of the device has ended
@@ -65,7 +65,7 @@ type boxOptions struct {
 	others  *atomic.Int64                                // what they count
 	light   func() (light.Driver, error)
 	card    func(audio.Card) audio.Card // nil: the twin itself
-	clock   *audiotest.Clock            // of the twin and the whole box; nil: the wall's
+	clock   *twin.Clock                 // of the twin and the whole box; nil: the wall's
 	key     string                      // the only one the server takes; empty: any
 	offline bool                        // the voice will not come up
 	control bool                        // it has a control socket
@@ -84,15 +84,15 @@ func newBox(t *testing.T, o boxOptions) *box {
 	t.Helper()
 	b := &box{t: t, id: fmt.Sprintf("box-%d", boxes.Add(1)), ears: &ears{}, log: &journal{}}
 	if o.clock == nil {
-		o.clock = audiotest.WallClock()
+		o.clock = twin.WallClock()
 	}
-	b.card = audiotest.New(o.clock)
+	b.card = twin.NewCard(o.clock)
 	now := b.card.Clock().Now
 	buttons := []gpio.Source{}
 	if o.buttons != nil {
 		buttons, b.others = o.buttons(now), o.others
 	}
-	b.hand = gpiotest.New(gpio.ButtonOptions{Clock: now})
+	b.hand = gpiotwin.NewButton(gpio.ButtonOptions{Clock: now})
 	b.seen = &watched{Source: b.hand}
 	cfg := config.Default()
 	cfg.Device.Name, cfg.State.Dir, cfg.Room.Discovery = "box", t.TempDir(), "off"

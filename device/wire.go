@@ -16,6 +16,7 @@ import (
 	"conch/device/control"
 	"conch/device/state"
 	"conch/gpio"
+	"conch/gpio/twin"
 )
 
 // New chooses and wires everything; nothing runs before Run.
@@ -64,7 +65,7 @@ func New(cfg config.Config, o Options) (*Device, error) {
 	}
 	d.wirePairing()
 	// The hand of the control socket is a button like any other, with a virtual contact, which nothing disturbs.
-	d.hand = gpio.NewVirtualLine("control socket")
+	d.hand = twin.NewLine("control socket")
 	d.buttons = append([]gpio.Source{gpio.NewButton(d.hand, gpio.ButtonOptions{Clock: d.now, Press: gpio.AtOnce, Stuck: stuckAfter(&cfg)})}, o.Buttons...)
 	return d, nil
 }

@@ -1,3 +1,4 @@
+// Package audiotest has the contract that every card keeps, the twin as well as a real one.
 package audiotest
 
 import (
@@ -8,7 +9,7 @@ import (
 	"conch/audio"
 )
 
-// TB is what the contract needs of a *testing.T; package testing itself stays out of the program.
+// TB is what the contract needs of a *testing.T; a test of the contract itself has one that only counts.
 type TB interface {
 	Helper()
 	Errorf(format string, a ...any)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"conch/audio"
-	"conch/audio/audiotest"
+	"conch/audio/twin"
 	"conch/coordinator"
 	"conch/coordinator/turn"
 	"conch/device"
@@ -19,7 +19,7 @@ import (
 	"conch/device/state"
 	"conch/device/tone"
 	"conch/gpio"
-	"conch/gpio/gpiotest"
+	gpiotwin "conch/gpio/twin"
 )
 
 // Silence measures what conch exists for: from the button's edge to the last audible sample, in each state in which
@@ -108,7 +108,7 @@ func (b Silence) Run(ctx context.Context) (report state.Silence, err error) {
 type rig struct {
 	bench  Silence
 	device *device.Device
-	hand   *gpiotest.Button
+	hand   *gpiotwin.Button
 	voice  *tone.Voice
 	now    func() time.Duration
 }
@@ -133,7 +133,7 @@ func (b Silence) rig() (*rig, error) {
 		log = slog.New(slog.DiscardHandler)
 	}
 	voice := tone.New()
-	hand := gpiotest.New(gpio.ButtonOptions{Clock: now})
+	hand := gpiotwin.NewButton(gpio.ButtonOptions{Clock: now})
 	b.Config.State.Dir = "" // measuring leaves no trace
 	d, err := device.New(b.Config, device.Options{
 		Log: log, Card: b.Card, Voice: voice, Tools: tone.Tools{Voice: voice}, Now: now,
@@ -265,7 +265,7 @@ func (r *rig) until(ctx context.Context, cond func() bool, what string) error {
 
 // onVirtualCard gives the bench a virtual card in time with the wall, whose tape is the judge.
 func (b *Silence) onVirtualCard(ctx context.Context) (stop func() error) {
-	card := audiotest.New(audiotest.WallClock())
+	card := twin.NewCard(twin.WallClock())
 	card.Rewinds(time.Millisecond)
 	card.KeepTape(5 * time.Second)
 	b.Card, b.Name, b.Now = card, "virtual card", card.Clock().Now

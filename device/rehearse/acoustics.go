@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"conch/audio"
-	"conch/audio/acoustics"
+	"conch/audio/twin"
 )
 
 // An airway carries what one device of a rehearsal plays to another's microphone. Sound that was played is on the tape of the
@@ -12,7 +12,7 @@ import (
 // heard airLate after it sounded, as from a hundred metres away. For a code that makes no difference.
 type airway struct {
 	from *stage
-	air  *acoustics.Room
+	air  *twin.Air
 }
 
 const airLate = 300 * time.Millisecond
@@ -25,7 +25,7 @@ func (s *stage) hearing(from *stage, rt60 time.Duration, snr float64) {
 		s.airways = nil
 		return
 	}
-	w := airway{from, acoustics.New(rt60, snr, uint64(len(s.airways)+1))}
+	w := airway{from, twin.NewAir(rt60, snr, uint64(len(s.airways)+1))}
 	for i := range s.airways {
 		if s.airways[i].from == from {
 			s.airways[i] = w

@@ -5,16 +5,15 @@ import (
 	"time"
 
 	"conch/audio"
-	"conch/audio/acoustics"
-	"conch/audio/audiotest"
+	"conch/audio/twin"
 )
 
 // What a device's card plays reaches the microphone of the one that hears it, whole and once, and nobody else's.
 func TestAirwayCarriesEachFrameOnce(t *testing.T) {
-	clock := audiotest.NewClock()
+	clock := twin.NewClock()
 	p := &play{clock: clock}
-	from, to := &stage{play: p, name: "kitchen", card: audiotest.New(clock)}, &stage{play: p, name: "bedroom"}
-	to.hearing(from, acoustics.DefaultRT60, acoustics.MaxSNR)
+	from, to := &stage{play: p, name: "kitchen", card: twin.NewCard(clock)}, &stage{play: p, name: "bedroom"}
+	to.hearing(from, twin.DefaultRT60, twin.MaxSNR)
 	n := 0
 	out, err := from.card.OpenPlayback(audio.StreamConfig{Period: 10 * time.Millisecond}, func(out []int16) {
 		for i := range out {

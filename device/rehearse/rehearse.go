@@ -19,7 +19,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"conch/audio/audiotest"
+	"conch/audio/twin"
 	"conch/companions/round"
 	"conch/device"
 	"conch/device/config"
@@ -58,7 +58,7 @@ const (
 // play is a running rehearsal.
 type play struct {
 	Rehearsal
-	clock  *audiotest.Clock
+	clock  *twin.Clock
 	report *report
 	broker *brokerHouse // nil: they pair
 	net    *network     // nil: they know each other from the beginning
@@ -94,7 +94,7 @@ func (r Rehearsal) raise(ctx context.Context) (*play, func() error, error) {
 			return nil, nil, fmt.Errorf("%w: --out: %w", control.ErrRefused, err)
 		}
 	}
-	p := &play{Rehearsal: r, clock: audiotest.WallClock()}
+	p := &play{Rehearsal: r, clock: twin.WallClock()}
 	p.report = &report{json: r.JSON, text: r.Text, now: p.clock.Now, book: newBook(r.Room), heard: r.heard, silent: true}
 	ctx, cancel := context.WithCancel(ctx)
 	p.ctx = ctx

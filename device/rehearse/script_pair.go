@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"conch/audio/acoustics"
+	"conch/audio/twin"
 	"conch/device/control"
 )
 
@@ -25,7 +25,7 @@ func strangers(parse func(*Line, string, *names) error) func(*Line, string, *nam
 
 // withAir takes the rest of: hear DEV OTHER [RT60 [SNR]].
 func withAir(l *Line, who, args string) (err error) {
-	l.Other, l.For, l.Noise = who, acoustics.DefaultRT60, acoustics.DefaultSNR
+	l.Other, l.For, l.Noise = who, twin.DefaultRT60, twin.DefaultSNR
 	words := strings.Fields(args)
 	switch {
 	case who == "nobody" && len(words) > 0, len(words) > 2:
@@ -39,14 +39,14 @@ func withAir(l *Line, who, args string) (err error) {
 		if l.For, err = positive(words[0]); err != nil {
 			return err
 		}
-		if l.For < acoustics.MinRT60 || l.For > acoustics.MaxRT60 {
-			return fmt.Errorf("%s: must be from %s to %s", words[0], acoustics.MinRT60, acoustics.MaxRT60)
+		if l.For < twin.MinRT60 || l.For > twin.MaxRT60 {
+			return fmt.Errorf("%s: must be from %s to %s", words[0], twin.MinRT60, twin.MaxRT60)
 		}
 	}
 	if len(words) > 1 {
 		db, isDB := strings.CutSuffix(words[1], "dB")
-		if l.Noise, err = strconv.ParseFloat(db, 64); err != nil || !isDB || l.Noise < -20 || l.Noise > acoustics.MaxSNR {
-			return fmt.Errorf("%s: must be from -20dB to %gdB", words[1], acoustics.MaxSNR)
+		if l.Noise, err = strconv.ParseFloat(db, 64); err != nil || !isDB || l.Noise < -20 || l.Noise > twin.MaxSNR {
+			return fmt.Errorf("%s: must be from -20dB to %gdB", words[1], twin.MaxSNR)
 		}
 	}
 	return nil

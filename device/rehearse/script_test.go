@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"conch/audio"
-	"conch/audio/acoustics"
+	"conch/audio/twin"
 )
 
 // scripts is a directory with a WAV, and the room that scripts of the tests play in.
@@ -76,7 +76,7 @@ func TestScriptLines(t *testing.T) {
 		{"control dora low", Line{}, `unknown companion "dora": must be room or one of ada, ben, cleo`},
 		{"control ada loud", Line{}, "must be: control room|COMPANION"},
 		{"dance hall", Line{}, `unknown verb "dance": must be one of press, release, ask, hear, say, control, wait, model, sound, kill, start, freeze, cut, broker, hold, join, remove, leave`},
-		{"hear kitchen hall", Line{Verb: "hear", Device: "kitchen", Other: "hall", For: acoustics.DefaultRT60, Noise: acoustics.DefaultSNR}, ""},
+		{"hear kitchen hall", Line{Verb: "hear", Device: "kitchen", Other: "hall", For: twin.DefaultRT60, Noise: twin.DefaultSNR}, ""},
 		{"hear kitchen hall 600ms 5dB", Line{Verb: "hear", Device: "kitchen", Other: "hall", For: 600 * time.Millisecond, Noise: 5}, ""},
 		{"hear kitchen nobody", Line{Verb: "hear", Device: "kitchen", Other: "nobody"}, ""},
 		{"hear kitchen kitchen", Line{}, "kitchen does not hear itself"},

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"conch/audio"
-	"conch/audio/audiotest"
+	"conch/audio/twin"
 	"conch/companions"
 	"conch/companions/round"
 	"conch/device/config"
@@ -22,7 +22,7 @@ import (
 // twinCard is a stage's card as its device gets it. While the device is stopped or dead, the card goes on without it: it plays
 // silence and keeps what it hears to itself. What sounds goes to the room's loudspeaker too, where there is one.
 type twinCard struct {
-	*audiotest.Card
+	*twin.Card
 	s *stage
 	l *life
 }

@@ -12,14 +12,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"conch/audio/audiotest"
+	"conch/audio/twin"
 	"conch/companions/round"
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator/turn"
 	"conch/device"
 	"conch/device/control"
 	"conch/gpio"
-	"conch/gpio/gpiotest"
+	gpiotwin "conch/gpio/twin"
 	"conch/mqtt"
 )
 
@@ -30,7 +30,7 @@ type stage struct {
 	play     *play
 	name     string
 	who      Device
-	card     *audiotest.Card
+	card     *twin.Card
 	cables   []*cable // all that its network traffic goes through
 	identity mqtt.Identity
 	members  func(round.DeviceID) bool
@@ -64,7 +64,7 @@ type stage struct {
 // life is a device from its start to its end.
 type life struct {
 	device *device.Device
-	hand   *gpiotest.Button
+	hand   *gpiotwin.Button
 	server *rehearsal.Server
 	killed atomic.Bool // what it says does not count any more
 	ctx    context.Context
@@ -74,7 +74,7 @@ type life struct {
 
 // newStage sets up the place; nobody lives there yet.
 func (p *play) newStage(d Device) (*stage, error) {
-	s := &stage{play: p, name: d.Name, who: d, card: audiotest.New(p.clock), ended: make(chan error, 1+maxRoomDevices), dir: filepath.Join(p.states, d.Name)}
+	s := &stage{play: p, name: d.Name, who: d, card: twin.NewCard(p.clock), ended: make(chan error, 1+maxRoomDevices), dir: filepath.Join(p.states, d.Name)}
 	var err error
 	if s.identity, err = s.makeIdentity(); err != nil {
 		return nil, fmt.Errorf("rehearse: %s: %w", d.Name, err)
@@ -184,7 +184,7 @@ func (s *stage) live(l *life) {
 // enter makes a device that nobody knows yet.
 func (s *stage) enter() (*life, error) {
 	p := s.play
-	l := &life{hand: gpiotest.New(gpio.ButtonOptions{Clock: s.now}), done: make(chan error, 1)}
+	l := &life{hand: gpiotwin.NewButton(gpio.ButtonOptions{Clock: s.now}), done: make(chan error, 1)}
 	l.server = rehearsal.New(rehearsal.Options{Log: p.Log.With("device", s.name)})
 	cfg := p.Config
 	cfg.Device.Name = s.name

@@ -1,3 +1,4 @@
+// Package gpiotest has the contract that every button keeps, the twin as well as a real one.
 package gpiotest
 
 import (
@@ -7,6 +8,7 @@ import (
 	"time"
 
 	"conch/gpio"
+	"conch/gpio/twin"
 )
 
 // Runner is the part of a button that its owner uses.
@@ -16,34 +18,34 @@ type Runner interface {
 
 // TestButton is the contract of a button in mode hold. open gives one whose contact is up, with a hand on it. around runs
 // each case: synctest.Test for a twin, a plain call for a real one, where the same waits are real.
-func TestButton(t *testing.T, around func(*testing.T, func(*testing.T)), open func(testing.TB) (Runner, Hand)) {
+func TestButton(t *testing.T, around func(*testing.T, func(*testing.T)), open func(testing.TB) (Runner, twin.Hand)) {
 	for _, c := range []struct {
 		name string
-		do   func(Hand)
+		do   func(twin.Hand)
 		want []gpio.Kind
 	}{
-		{"nothing happens by itself", func(Hand) {}, nil},
-		{"a press and a release", func(h Hand) {
+		{"nothing happens by itself", func(twin.Hand) {}, nil},
+		{"a press and a release", func(h twin.Hand) {
 			h.Press()
 			settle()
 			h.Release()
 		}, press},
-		{"a bouncing press is one", func(h Hand) {
+		{"a bouncing press is one", func(h twin.Hand) {
 			h.Press()
 			h.Bounce(8)
 			settle()
 			h.Release()
 			h.Bounce(8)
 		}, press},
-		{"a glitch is taken back", func(h Hand) { h.Glitch() }, []gpio.Kind{gpio.Touched, gpio.Glitched}},
-		{"bounces while it is held are nothing", func(h Hand) {
+		{"a glitch is taken back", func(h twin.Hand) { h.Glitch() }, []gpio.Kind{gpio.Touched, gpio.Glitched}},
+		{"bounces while it is held are nothing", func(h twin.Hand) {
 			h.Press()
 			settle()
 			h.Bounce(3)
 			settle()
 			h.Release()
 		}, press},
-		{"two presses are two", func(h Hand) {
+		{"two presses are two", func(h twin.Hand) {
 			h.Press()
 			settle()
 			h.Release()

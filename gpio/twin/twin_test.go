@@ -1,4 +1,4 @@
-package gpiotest_test
+package twin_test
 
 import (
 	"context"
@@ -10,11 +10,12 @@ import (
 
 	"conch/gpio"
 	"conch/gpio/gpiotest"
+	"conch/gpio/twin"
 )
 
 func TestTwinKeepsTheContract(t *testing.T) {
-	gpiotest.TestButton(t, synctest.Test, func(testing.TB) (gpiotest.Runner, gpiotest.Hand) {
-		b := gpiotest.New(gpio.ButtonOptions{})
+	gpiotest.TestButton(t, synctest.Test, func(testing.TB) (gpiotest.Runner, twin.Hand) {
+		b := twin.NewButton(gpio.ButtonOptions{})
 		return b, b
 	})
 }
@@ -24,7 +25,7 @@ func TestTouchHasNoDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		clock := func() time.Duration { return time.Since(start) }
-		b := gpiotest.New(gpio.ButtonOptions{Clock: clock})
+		b := twin.NewButton(gpio.ButtonOptions{Clock: clock})
 		type seen struct {
 			event gpio.Event
 			at    time.Duration
@@ -63,7 +64,7 @@ func TestTouchHasNoDelay(t *testing.T) {
 
 func TestTapModeFollowsTheRecording(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := gpiotest.New(gpio.ButtonOptions{Mode: gpio.Tap})
+		b := twin.NewButton(gpio.ButtonOptions{Mode: gpio.Tap})
 		var kinds []string
 		var presses []uint64
 		ctx, cancel := context.WithCancel(t.Context())
@@ -108,7 +109,7 @@ func TestTapModeFollowsTheRecording(t *testing.T) {
 // A thousand presses in thirty seconds, each too soon after the one before: nothing wedges.
 func TestThousandPressesInHaste(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := gpiotest.New(gpio.ButtonOptions{})
+		b := twin.NewButton(gpio.ButtonOptions{})
 		counts := make(map[gpio.Kind]int)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
@@ -135,16 +136,16 @@ func TestThousandPressesInHaste(t *testing.T) {
 
 // watchedLine counts how often it is waited for.
 type watchedLine struct {
-	*gpio.VirtualLine
+	*twin.Line
 	waits atomic.Int64
 }
 
-func (l *watchedLine) Wait(d time.Duration) bool { l.waits.Add(1); return l.VirtualLine.Wait(d) }
+func (l *watchedLine) Wait(d time.Duration) bool { l.waits.Add(1); return l.Line.Wait(d) }
 
 // A virtual line misses nothing, so that nobody looks at it in vain; who wants a sign has it at once.
 func TestAVirtualLineIsNotLookedAtInVain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		line := &watchedLine{VirtualLine: gpio.NewVirtualLine("twin")}
+		line := &watchedLine{Line: twin.NewLine("twin")}
 		b := gpio.NewButton(line, gpio.ButtonOptions{})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)

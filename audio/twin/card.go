@@ -1,4 +1,4 @@
-// Package audiotest has a sound card made of a clock and a tape, and the contract that it and the real cards keep.
+// Package twin is a sound card made of a clock and a tape, and the air of a virtual room (air.go). It needs no cgo.
 //
 //	render ─> ring of Periods periods ─> tape (what sounded, with its time)
 //	Feed   ─> virtual air ─────────────> take
@@ -10,7 +10,7 @@
 // A Card advances by Advance (tests: the clock stands otherwise) or by Run (in time with the wall, faster, or as fast as
 // it goes). Callbacks run on the goroutine that calls Advance or Run, one at a time. All frames are 48 kHz mono unless a
 // name says otherwise.
-package audiotest
+package twin
 
 import (
 	"context"
@@ -57,8 +57,8 @@ type Card struct {
 	recorded  int           // frames in record
 }
 
-// New makes a card on a clock, with nothing plugged into it but the clock.
-func New(c *Clock) *Card { return &Card{clock: c, keep: audio.CardFrames(DefaultTape)} }
+// NewCard makes a card on a clock, with nothing plugged into it but the clock.
+func NewCard(c *Clock) *Card { return &Card{clock: c, keep: audio.CardFrames(DefaultTape)} }
 
 // Clock is the card's clock.
 func (c *Card) Clock() *Clock { return c.clock }

@@ -1,26 +1,26 @@
-package gpio
+package twin
 
 import (
 	"sync/atomic"
 	"time"
 )
 
-// VirtualLine is a line without a wire: rehearsals, benchmarks and tests move its contact. Like the kernel's it queues 16
+// Line is a line without a wire: rehearsals, benchmarks and tests move its contact. Like the kernel's it queues 16
 // edges and forgets what comes on top; the level is always true.
-type VirtualLine struct {
+type Line struct {
 	name  string
 	down  atomic.Bool
 	edges chan struct{}
 	woken chan struct{} // of one
 }
 
-// NewVirtualLine makes one whose contact is up.
-func NewVirtualLine(name string) *VirtualLine {
-	return &VirtualLine{name: name, edges: make(chan struct{}, 16), woken: make(chan struct{}, 1)} // 16: GPIO_V2_LINE_EVENT_BUFFER default of one line
+// NewLine makes one whose contact is up.
+func NewLine(name string) *Line {
+	return &Line{name: name, edges: make(chan struct{}, 16), woken: make(chan struct{}, 1)} // 16: GPIO_V2_LINE_EVENT_BUFFER default of one line
 }
 
 // Set moves the contact. From any goroutine.
-func (l *VirtualLine) Set(down bool) {
+func (l *Line) Set(down bool) {
 	if l.down.Swap(down) == down {
 		return
 	}
@@ -31,7 +31,7 @@ func (l *VirtualLine) Set(down bool) {
 }
 
 // Wait implements Line.
-func (l *VirtualLine) Wait(timeout time.Duration) bool {
+func (l *Line) Wait(timeout time.Duration) bool {
 	t := time.NewTimer(timeout)
 	defer t.Stop()
 	select {
@@ -45,7 +45,7 @@ func (l *VirtualLine) Wait(timeout time.Duration) bool {
 }
 
 // Rouse implements rousable: of edges that are not queued, those before them tell, for the level is read after each.
-func (l *VirtualLine) Rouse() {
+func (l *Line) Rouse() {
 	select {
 	case l.woken <- struct{}{}:
 	default:
@@ -53,6 +53,6 @@ func (l *VirtualLine) Rouse() {
 }
 
 // Down implements Line.
-func (l *VirtualLine) Down() bool { return l.down.Load() }
+func (l *Line) Down() bool { return l.down.Load() }
 
-func (l *VirtualLine) String() string { return l.name }
+func (l *Line) String() string { return l.name }

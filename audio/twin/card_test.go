@@ -1,4 +1,4 @@
-package audiotest
+package twin
 
 import (
 	"bytes"
@@ -10,26 +10,27 @@ import (
 	"time"
 
 	"conch/audio"
+	"conch/audio/audiotest"
 )
 
 func TestTwinKeepsTheContract(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		card := New(WallClock())
+		card := NewCard(WallClock())
 		go func() { _ = card.Run(t.Context(), 1) }()
-		TestCard(t, card, nil)
+		audiotest.TestCard(t, card, nil)
 	})
 }
 
 // A broken card must not pass, or the contract says nothing.
 func TestContractCanFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		card := New(WallClock())
+		card := NewCard(WallClock())
 		go func() { _ = card.Run(t.Context(), 1) }()
 		for name, broken := range map[string]audio.Card{
 			"calls back after Close": zombie{card}, "grants nothing": nameless{card},
 		} {
 			var r recorder
-			TestCard(&r, broken, nil)
+			audiotest.TestCard(&r, broken, nil)
 			if r.errors == 0 {
 				t.Errorf("a card that %s passes", name)
 			}
@@ -76,7 +77,7 @@ func (namelessStream) Granted() audio.Granted { return audio.Granted{} }
 // What a callback hands over sounds Period x Periods later, to the frame.
 func TestFramesSoundAfterTheQueue(t *testing.T) {
 	clock := NewClock()
-	card := New(clock)
+	card := NewCard(clock)
 	var rec bytes.Buffer
 	card.Record(&rec)
 	var called []time.Duration
@@ -115,7 +116,7 @@ func TestFramesSoundAfterTheQueue(t *testing.T) {
 
 // A starved card repeats its ring, as ALSA does without a stop threshold; what comes too late is lost.
 func TestStallRepeatsTheRing(t *testing.T) {
-	card := New(NewClock())
+	card := NewCard(NewClock())
 	n := int16(0)
 	if _, err := card.OpenPlayback(audio.StreamConfig{}, func(out []int16) {
 		n++
@@ -145,7 +146,7 @@ func TestStallRepeatsTheRing(t *testing.T) {
 }
 
 func TestUnplugged(t *testing.T) {
-	card := New(NewClock())
+	card := NewCard(NewClock())
 	s, err := card.OpenPlayback(audio.StreamConfig{}, func(out []int16) { out[0] = 1 })
 	if err != nil {
 		t.Fatal(err)
@@ -176,7 +177,7 @@ func TestUnplugged(t *testing.T) {
 }
 
 func TestMicrophoneHearsWhatIsFed(t *testing.T) {
-	card := New(NewClock())
+	card := NewCard(NewClock())
 	var got []int16
 	if _, err := card.OpenCapture(audio.StreamConfig{}, func(in []int16) { got = append(got, in...) }); err != nil {
 		t.Fatal(err)
@@ -198,7 +199,7 @@ func TestMicrophoneHearsWhatIsFed(t *testing.T) {
 }
 
 func TestSilenceIsFound(t *testing.T) {
-	card := New(NewClock())
+	card := NewCard(NewClock())
 	on := false
 	if _, err := card.OpenPlayback(audio.StreamConfig{}, func(out []int16) {
 		for i := range out {
@@ -229,7 +230,7 @@ func TestSilenceIsFound(t *testing.T) {
 }
 
 func TestTapeIsBounded(t *testing.T) {
-	card := New(NewClock())
+	card := NewCard(NewClock())
 	card.KeepTape(time.Second)
 	if _, err := card.OpenPlayback(audio.StreamConfig{}, func(out []int16) { out[0] = 1 }); err != nil {
 		t.Fatal(err)
@@ -246,7 +247,7 @@ func TestTapeIsBounded(t *testing.T) {
 
 func TestRunAsFastAsItGoes(t *testing.T) {
 	clock := NewClock()
-	card := New(clock)
+	card := NewCard(clock)
 	ctx, cancel := context.WithCancel(t.Context())
 	if _, err := card.OpenPlayback(audio.StreamConfig{}, func([]int16) {}); err != nil {
 		t.Fatal(err)
@@ -264,7 +265,7 @@ func TestRunAsFastAsItGoes(t *testing.T) {
 func TestRunAtASpeed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := NewClock()
-		card := New(clock)
+		card := NewCard(clock)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := card.Run(ctx, 10); err != nil {

@@ -1,4 +1,4 @@
-package acoustics
+package twin
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 func TestAcousticsDieAwayInTheirTime(t *testing.T) {
 	for _, rt60 := range []time.Duration{300 * time.Millisecond, 600 * time.Millisecond, time.Second} {
 		t.Run(rt60.String(), func(t *testing.T) {
-			a := New(rt60, MaxSNR, 1)
+			a := NewAir(rt60, MaxSNR, 1)
 			n := audio.CardFrames(2 * rt60)
 			energy := make([]float64, n) // of what comes after each frame: Schroeder's integral (ISO 3382-2, 5.3.3)
 			for i := range energy {
@@ -58,7 +58,7 @@ func impulseAt(i int) float64 {
 func TestAcousticsAreAsNoisyAsTheySay(t *testing.T) {
 	for _, snr := range []float64{0, 5, 20} {
 		t.Run(fmt.Sprint(snr, " dB"), func(t *testing.T) {
-			a := New(DefaultRT60, snr, 7)
+			a := NewAir(DefaultRT60, snr, 7)
 			tone := make([]int16, audio.CardFrames(time.Second))
 			for i := range tone {
 				tone[i] = int16(10000 * math.Sin(2*math.Pi*1000*float64(i)/audio.CardRate))

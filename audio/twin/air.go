@@ -1,5 +1,4 @@
-// Package acoustics is the air of a virtual room.
-package acoustics
+package twin
 
 import (
 	"math"
@@ -9,7 +8,7 @@ import (
 	"conch/audio"
 )
 
-// acoustics is the air of a room between a loudspeaker and a microphone: what is heard is weaker, blurred by the walls and
+// Air is what lies in a room between a loudspeaker and a microphone: what is heard is weaker, blurred by the walls and
 // covered with noise.
 //
 //	played ─> gain ─┬─────────────────────────> direct ──┐
@@ -19,7 +18,7 @@ import (
 // all-passes that make their echoes dense. Direct and reverberant sound are equally strong, as at the room's critical distance:
 // farther away it would be weaker above all, and that is what the noise is for. Frames are CardRate. Not for use by two
 // goroutines at once.
-type Room struct {
+type Air struct {
 	snr    float64 // dB, of the loudest 20 ms heard so far to the noise, over the whole band
 	combs  [4]delayLine
 	passes [2]delayLine
@@ -51,9 +50,9 @@ var (
 	passDelays = [2]float64{5.0, 1.7}
 )
 
-// newAcoustics is a room in which nothing has sounded yet. The same seed makes the same noise.
-func New(rt60 time.Duration, snr float64, seed uint64) *Room {
-	a := &Room{snr: snr, random: rand.New(rand.NewPCG(seed, 0))}
+// NewAir is that of a room in which nothing has sounded yet. The same seed makes the same noise.
+func NewAir(rt60 time.Duration, snr float64, seed uint64) *Air {
+	a := &Air{snr: snr, random: rand.New(rand.NewPCG(seed, 0))}
 	energy := 0.0 // of the combs' echoes to noise of energy one
 	for i, delay := range combDelays {
 		g := math.Pow(10, -3*delay/1000/rt60.Seconds()) // 60 dB are 10^-3 in amplitude
@@ -68,7 +67,7 @@ func New(rt60 time.Duration, snr float64, seed uint64) *Room {
 }
 
 // Through makes of frames what is heard of them, in place.
-func (a *Room) Through(frames []int16) {
+func (a *Air) Through(frames []int16) {
 	noise := max(airHush, math.Sqrt(a.loudest)*math.Pow(10, -a.snr/20))
 	for i, x := range frames {
 		direct := airGain * float64(x)
@@ -79,7 +78,7 @@ func (a *Room) Through(frames []int16) {
 }
 
 // late is what the walls make of the direct sound.
-func (a *Room) late(direct float64) (sum float64) {
+func (a *Air) late(direct float64) (sum float64) {
 	for i := range a.combs {
 		sum += a.combs[i].comb(direct)
 	}
@@ -91,7 +90,7 @@ func (a *Room) late(direct float64) (sum float64) {
 }
 
 // judge keeps the loudest stretch.
-func (a *Room) judge(direct float64) {
+func (a *Air) judge(direct float64) {
 	a.sum += direct * direct
 	if a.frames++; a.frames == airStretch {
 		a.loudest = max(a.loudest, a.sum/airStretch)

@@ -1,4 +1,4 @@
-package audiotest
+package twin
 
 import (
 	"encoding/binary"

@@ -1,8 +1,9 @@
-// Package gpiotest has a button that tests can press, and the contract that every button keeps.
+// Package twin is a button without a wire, and the hand that presses it: for rehearsals, benchmarks and tests, and for presses that
+// come over the control socket.
 //
-// The twin differs from a real one below gpio.Line only: debouncing, modes and the loop are those that run on a Pi. Inside a
+// It differs from a real one below gpio.Line only: debouncing, modes and the loop are those that run on a Pi. Inside a
 // synctest bubble its time is virtual.
-package gpiotest
+package twin
 
 import (
 	"time"
@@ -20,7 +21,7 @@ type Hand interface {
 	Glitch()
 }
 
-// Contact is a wire that a hand can move: a gpio.VirtualLine, or a line of the kernel's gpio-sim.
+// Contact is a wire that a hand can move: a Line, or a line of the kernel's gpio-sim.
 type Contact interface {
 	Set(down bool)
 	Down() bool
@@ -56,8 +57,8 @@ type Button struct {
 	Hand
 }
 
-// New makes a twin whose contact is up. Run it as any button.
-func New(o gpio.ButtonOptions) *Button {
-	line := gpio.NewVirtualLine("twin")
+// NewButton makes a twin whose contact is up. Run it as any button.
+func NewButton(o gpio.ButtonOptions) *Button {
+	line := NewLine("twin")
 	return &Button{gpio.NewButton(line, o), On(line)}
 }
