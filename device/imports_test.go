@@ -170,6 +170,33 @@ func TestImportsPointInward(t *testing.T) {
 	}
 }
 
+// testOnly says that a package is imported by tests alone.
+func testOnly(name string) bool { return strings.HasSuffix(pathpkg.Base(name), "test") }
+
+// What stands in for hardware and ships is called twin; what only tests need is not in the program.
+func TestTheProgramHasNoTestPackages(t *testing.T) {
+	all := map[string]goPackage{}
+	for _, p := range listed(t) {
+		all[p.ImportPath] = p
+	}
+	by := map[string]string{module + "cmd/conch": ""}
+	for next := []string{module + "cmd/conch"}; len(next) > 0; next = next[1:] {
+		for _, path := range all[next[0]].Imports {
+			if _, done := by[path]; done || !strings.HasPrefix(path, module) {
+				continue
+			}
+			by[path] = next[0]
+			next = append(next, path)
+			if testOnly(path) {
+				t.Errorf("%s imports %s, and is in the program", next[0], path)
+			}
+		}
+	}
+	if len(by) < 20 {
+		t.Errorf("%d packages in the program; this test would prove nothing", len(by))
+	}
+}
+
 func TestImportTableCanFail(t *testing.T) {
 	for _, c := range []struct{ from, to, want string }{
 		{"coordinator/turn", "audio", "coordinator/turn imports audio; it may import nothing of ours: facts go in, orders come out, nobody is called back"},
