@@ -7,6 +7,7 @@
 //	ledger      what happened and why, and replay of both ledgers and recorded dialogues; why tells it in sentences
 //	refine      votes that a language model makes better, over chat completions; the rules' stand where it fails
 //	round/      the round itself, pure
+//	words/      what is said, understood: whom it calls, what it is for, what it goes on with; pure
 //	skills/     what a companion can do; Toolbox makes tools of them that the coordinator can call
 //	voice/      where the words come from
 //	chattest/   a scripted chat server, for tests

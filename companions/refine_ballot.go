@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"conch/companions/round"
+	"conch/companions/words"
 )
 
 // ballotSchema is what a model is to answer with. Strict structured output wants every field required and none besides.
@@ -31,8 +32,8 @@ type ballot struct {
 	state      round.State
 	importance float64
 	closing    round.Closing // empty: as the rules have it
-	intent     round.Intent
-	tone       round.Tone
+	intent     words.Intent
+	tone       words.Tone
 	reason     string
 }
 
@@ -222,8 +223,8 @@ func fill(o map[string]any) (ballot, error) {
 		}
 	}
 	// These two only colour the answer: a word that is not known is left out.
-	b.intent, _ = oneOf(o["intent"], round.Question, round.Request, round.Clarification, round.Statement, round.Approval, round.Farewell)
-	b.tone, _ = oneOf(o["tone"], round.Neutral, round.Confused, round.Frustrated, round.Excited, round.Positive)
+	b.intent, _ = oneOf(o["intent"], words.Question, words.Request, words.Clarification, words.Statement, words.Approval, words.Farewell)
+	b.tone, _ = oneOf(o["tone"], words.Neutral, words.Confused, words.Frustrated, words.Excited, words.Positive)
 	reason, _ := o["reason"].(string)
 	b.reason = oneSentence(reason)
 	return b, nil

@@ -24,7 +24,8 @@ const module = "conch/"
 // else's is free, unless it is in owners.
 var imports = map[string][]string{
 	"coordinator/turn":      {},
-	"companions/round":      {},
+	"companions/words":      {},
+	"companions/round":      {"companions/words"},
 	"companions/skills":     {},
 	"companions/talk":       {"companions/round", "coordinator/turn"},
 	"gpio":                  {},
@@ -41,7 +42,7 @@ var imports = map[string][]string{
 	"companions/skills/…":   {"companions/skills"},
 	"companions":            {"coordinator/turn", "companions/…"},
 	"companions/chattest":   {},
-	"companions/dialogtest": {"companions", "companions/round"},
+	"companions/dialogtest": {"companions/round", "companions/words"},
 	"companions/roomtest":   {"companions", "companions/round"},
 	"mqtt":                  {"companions/round"},
 	"mqtt/…":                {"companions/round", "mqtt"},
@@ -80,7 +81,7 @@ var owners = map[string]string{
 // pure are the packages and files that only compute: no goroutine or channel of their own, no clock, no chance,
 // no world.
 var pure = []string{
-	"coordinator/turn", "coordinator/inject.go", "coordinator/focus.go", "companions/round", "companions/talk",
+	"coordinator/turn", "coordinator/inject.go", "coordinator/focus.go", "companions/round", "companions/talk", "companions/words",
 	"gpio/debounce.go", "gpio/gesture.go", "gpio/keys.go", "gpio/learn.go", "gpio/boards.go", "audio/pcm.go",
 	"mqtt/pairing/window_step.go", "mqtt/pairing/joiner_step.go", "device/pair_way.go",
 }

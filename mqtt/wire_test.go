@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"conch/companions/round"
+	"conch/companions/words"
 )
 
 const testSession = "AAAAAAAAAAAAAAAAAAAAAA"
@@ -26,7 +27,7 @@ func samples(id round.DeviceID) []round.Packet {
 	vote := round.Vote{From: "ada", MessageID: "01J9Z3", State: round.StateSpeak, Importance: 7.5, Closing: round.ClosingNone,
 		Reason: "a question about <bread> & more", Terms: []round.Term{{Name: "expertise", Value: 5, Why: "bread"}}, Spoke: 4}
 	message := round.Message{ID: "01J9Z3", From: round.Human(id), To: []round.Participant{"ada"}, Text: "Zoë, 你好: how long does bread rise?",
-		Turn: "t-1", Epoch: place.Epoch, Number: 1, Metadata: round.Metadata{Intent: round.Question, Tone: round.Neutral, Queue: []round.CompanionID{"ada"}}}
+		Turn: "t-1", Epoch: place.Epoch, Number: 1, Metadata: round.Metadata{Intent: words.Question, Tone: words.Neutral, Queue: []round.CompanionID{"ada"}}}
 	heard, mute, inv := "two ho", true, round.InvolvementLow
 	return []round.Packet{
 		round.Beat{Name: "kitchen", Digest: "d1", Budget: 300, Epoch: place.Epoch, Turns: 12, Ask: true,

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"conch/companions/round"
+	"conch/companions/words"
 )
 
 // Dialogue is a recorded conversation with what is known about whom a message was for and who spoke next: one line of a
@@ -137,9 +138,9 @@ func (g Gold) speakers() ([]string, error) {
 	return many, err
 }
 
-// Answers puts every entry of gold to the shipped rules: round.Addressed for whom the words call, round.JudgeAll and
+// Answers puts every entry of gold to the shipped rules: words.Names.Read for whom the words call, round.JudgeAll and
 // round.Decide for who speaks. Where the gold says that somebody spoke or was meant, and the room would have let nobody
-// speak, the one whose exchange with the speaker is closest is named (round.Nearest), because the question was not whether;
+// speak, the one whose exchange with the speaker is closest is named (nearest), because the question was not whether;
 // Room says that it is so.
 func (d Dialogue) Answers() []Answer {
 	t := newTable(d)
@@ -305,29 +306,48 @@ func decide(v round.View) (round.Decision, []round.Vote) {
 	return round.Decide(v.Message, roster, votes), votes
 }
 
+// nearest is whom a message is most likely for, or who is most likely to answer it, if somebody is: of those who vote the one with the
+// strongest tie to its sender, and of equals whom the draw of the room takes.
+func nearest(v round.View, votes []round.Vote) round.CompanionID {
+	near := v.Conversation().Near
+	weight := func(vote round.Vote) float64 { return near[string(vote.From)].Weight }
+	var roster []round.CompanionID
+	var best []round.Vote
+	for _, vote := range votes {
+		if len(best) > 0 && weight(vote) > weight(best[0]) {
+			roster, best = nil, nil
+		}
+		if len(best) == 0 || weight(vote) == weight(best[0]) {
+			roster = append(roster, vote.From)
+			best = append(best, round.Vote{From: vote.From, MessageID: vote.MessageID, State: round.StateSpeak, Selected: true, Closing: round.ClosingNone})
+		}
+	}
+	return round.Decide(v.Message, roster, best).Winner
+}
+
 // ask puts a message to the rules.
 func (t *table) ask(i int, text, kind string, somebody bool) Answer {
 	v := t.view(i, text)
 	a := Answer{Dialogue: t.d.Dialogue, Message: t.d.Messages[i].ID, Kind: kind, Addressed: []string{}, Terms: []round.Term{}}
-	var named []round.Named
+	var named []words.Named
 	for _, n := range t.names {
 		if p := t.participant(n, t.d.Messages[i].From); p != v.Message.From {
-			who := round.Named{Who: p, Names: []string{n}}
+			who := words.Named{Who: string(p), Names: []string{n}}
 			if c, ok := t.card[n]; ok {
 				who.Names = append([]string{n, c.Name, string(c.ID)}, c.Aliases...)
 			}
 			named = append(named, who)
 		}
 	}
-	for _, p := range round.Addressed(text, named) {
-		a.Addressed = append(a.Addressed, t.nameOf(p))
+	for _, p := range words.NewNames(named).Read(text).Called {
+		a.Addressed = append(a.Addressed, t.nameOf(round.Participant(p)))
 	}
 	d, votes := decide(v)
 	a.Reason = d.Reason
 	winner := d.Winner
 	if winner == "" && somebody {
-		if order := round.Nearest(v); len(order) > 0 {
-			winner, a.Room = order[0], "nobody: "+strings.TrimPrefix(d.Reason, "nobody: ")
+		if winner = nearest(v, votes); winner != "" {
+			a.Room = "nobody: " + strings.TrimPrefix(d.Reason, "nobody: ")
 		}
 	}
 	for _, vote := range votes {

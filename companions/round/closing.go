@@ -1,6 +1,10 @@
 package round
 
-import "slices"
+import (
+	"slices"
+
+	"conch/companions/words"
+)
 
 // closing is the stage of a vote (ROOM.md 6, loop guard; seed: aikyo, closing): every turn that closes moves it by one, no
 // matter how many heard it, and a person who says anything else begins anew. A turn closes when somebody says goodbye, when
@@ -9,7 +13,7 @@ func (s *scene) closing() Closing {
 	all := append(slices.Clip(s.past), s.now)
 	from := 0
 	for i, h := range all {
-		if h.From.Human() && h.intent != Farewell && h.intent != Approval {
+		if h.From.Human() && h.Intent != words.Farewell && h.Intent != words.Approval {
 			from = i + 1
 		}
 	}
@@ -22,7 +26,7 @@ func (s *scene) closing() Closing {
 		}
 		before = append(before, h.Message)
 		switch {
-		case h.intent == Farewell, again, !h.From.Human() && h.Metadata.Closing != "" && h.Metadata.Closing != ClosingNone:
+		case h.Intent == words.Farewell, again, !h.From.Human() && h.Metadata.Closing != "" && h.Metadata.Closing != ClosingNone:
 			stage = min(stage+1, len(closings)-1)
 		}
 		repeated = repeated || h.Metadata.Topic
@@ -55,4 +59,27 @@ func (s *scene) topicWanted() (Message, bool) {
 		}
 	}
 	return repeats(since, s.now.Message, s.v.Manners.Repetition)
+}
+
+// repetitionWindow is how many of the last turns a turn is compared with (ROOM.md 6, loop guard).
+const repetitionWindow = 5
+
+// repeats says which earlier message a companion's message repeats, if any (ROOM.md 6).
+func repeats(recent []Message, m Message, limit float64) (Message, bool) {
+	if m.From.Human() || m.Metadata.Silence {
+		return Message{}, false
+	}
+	left := repetitionWindow
+	for _, o := range slices.Backward(recent) {
+		if o.Metadata.Silence || o.From.Human() {
+			continue
+		}
+		if words.Repeats(m.Text, o.Text, limit) {
+			return o, true
+		}
+		if left--; left == 0 {
+			break
+		}
+	}
+	return Message{}, false
 }

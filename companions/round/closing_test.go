@@ -5,22 +5,6 @@ import (
 	"testing"
 )
 
-func TestSimilarity(t *testing.T) {
-	for _, row := range []struct {
-		a, b     string
-		from, to float64
-	}{
-		{"The bread is ready now.", "the bread is READY now", 1, 1},
-		{"The bread is ready now, my friends", "The bread is ready now, my dears", 0.7, 0.99},
-		{"The bread is ready", "Planets move slowly", 0, 0},
-		{"yes", "Yes!", 1, 1}, {"yes", "no", 0, 0}, {"", "", 0, 0}, {"パンができました", "パンができました。", 1, 1},
-	} {
-		if x := Similarity(row.a, row.b); x < row.from || x > row.to || x != Similarity(row.b, row.a) {
-			t.Errorf("%q and %q: %v, reversed %v; want %v to %v", row.a, row.b, x, Similarity(row.b, row.a), row.from, row.to)
-		}
-	}
-}
-
 // TestRepetitionChangesTheTopicOnce: the first repetition asks for another topic, the next ones close, a step a turn.
 func TestRepetitionChangesTheTopicOnce(t *testing.T) {
 	same := func(n int) string { return "I agree with you, that is so very true " + strings.Repeat("x", n) }
@@ -109,13 +93,13 @@ func TestSpokenControl(t *testing.T) {
 		"Ada, you can talk again": {Companion: "ada", Mute: &no, Involvement: &medium}, "unmute Ada": {Companion: "ada", Mute: &no}, "mute bob": {Companion: "bob", Mute: &yes},
 		"Ada, only speak when asked": {Companion: "ada", Involvement: &off}, "Bob, talk less please": {Companion: "bob", Involvement: &low}, "Bob, talk more": {Companion: "bob", Involvement: &high},
 	} {
-		got, ok := SpokenControl(text, cards)
+		got, ok := spokenControl(text, cards)
 		if !ok || got.Companion != want.Companion || orDash(got.Mute) != orDash(want.Mute) || orDash(got.Involvement) != orDash(want.Involvement) {
 			t.Errorf("%q: %v %v %v %v", text, ok, got.Companion, orDash(got.Mute), orDash(got.Involvement))
 		}
 	}
 	for _, text := range []string{"", "Ada", "be quiet", "quiet", "Ada said be quiet", "the children must be quiet", "tell me how to be quiet, Ada", "Ada, be quiet about the cake and tell me the time", "should we leave it to us or to them?", "Zed, be quiet", "Ada, what does leave it to us mean?"} {
-		if c, ok := SpokenControl(text, cards); ok {
+		if c, ok := spokenControl(text, cards); ok {
 			t.Errorf("%q turns %v", text, c)
 		}
 	}

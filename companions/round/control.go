@@ -1,84 +1,139 @@
 package round
 
-import "strings"
+import (
+	"slices"
 
-// Words that turn the room's or a companion's manners (ROOM.md 6). They must be all that is said, names and courtesy apart:
-// "be quiet" inside a story changes nothing.
-var (
-	leaveWords = lex("leave it to us|leave this to us|leave that to us|leave us alone|let us talk|let us talk alone|stay out of it|stay out of this|only speak when asked|speak only when asked|" +
-		"only talk when asked|only answer when asked|all of you be quiet|everybody be quiet|everyone be quiet|uberlasst es uns|lasst uns das machen|laissez nous faire|dejadnoslo|dejennoslo")
-	joinWords = lex("join in again|join in|join us|join us again|join in with us|you can join in|you can join in again|you may join in again|you can join us again|" +
-		"you can all talk again|everybody can talk again|everyone can talk again|you can talk again|macht wieder mit|redet wieder mit|participez de nouveau")
-	quietWords = lex("be quiet|be silent|stay quiet|stay silent|keep quiet|hush|shut up|mute|mute yourself|stop talking|don t talk|do not talk|quiet|sei still|sei ruhig|tais toi|callate|静 か に し て|安 静")
-	talkWords  = lex("you can talk again|you can speak again|you may talk again|you may speak again|talk again|speak again|unmute|unmute yourself|join in again|join in|" +
-		"you can talk|you can speak|you can talk now|you can speak now|du darfst wieder reden|du kannst wieder reden|tu peux parler|puedes hablar|話 し て い い よ")
-	lessWords = lex("only speak when asked|speak only when asked|only talk when asked|only answer when asked|wait until you are asked|stay out of it|stay out of this|leave it to us")
-	moreWords = lex("talk more|speak more|say more|join in more|be more talkative|join in more often|speak up more")
-	someWords = lex("talk less|speak less|say less|be less talkative|join in less")
-	muteWords = lex("mute|unmute")
-	courtesy  = lex("please|now|ok|okay|for now|for a while|a bit|a little|will you|would you|can you|could you|and|so|thanks|thank you|all|everyone|everybody|bitte|s il te plait|por favor|just")
+	"conch/companions/words"
 )
 
-// SpokenControl is the control that somebody asks for in words: "leave it to us", "join in again", "Ada, be quiet", "Ada,
-// you can talk again". False: the text asks for none, and is a message like any other.
-func SpokenControl(text string, cards []Card) (Control, bool) {
-	var named []Named
-	for _, c := range cards {
-		named = append(named, Named{Participant(c.ID), append([]string{c.Name, string(c.ID)}, c.Aliases...)})
-	}
-	index := newNames(named)
-	r := index.read(text)
-	line := phrase(words(text))
-	if strings.Count(line, " ") > 16 {
-		return Control{}, false
-	}
-	for _, c := range cards { // names are no part of the wish
-		for _, n := range append([]string{c.Name, string(c.ID)}, c.Aliases...) {
-			if p := phrase(words(n)); p != " " {
-				line = strings.ReplaceAll(line, p, " ")
-			}
-		}
-	}
-	yes, no := true, false
-	if len(r.called) == 0 {
-		switch {
-		case len(r.mentioned) == 1 && onlyOf(line, muteWords, courtesy): // "unmute Ada"
-			id, _ := r.mentioned[0].Companion()
-			if strings.Contains(line, " unmute ") {
-				return Control{Companion: id, Mute: &no}, true
-			}
-			return Control{Companion: id, Mute: &yes}, true
-		case len(r.mentioned) > 0:
-			return Control{}, false
-		case onlyOf(line, leaveWords, courtesy):
-			return involve("", InvolvementOff), true
-		case onlyOf(line, joinWords, courtesy):
-			return involve("", InvolvementMedium), true
-		}
-		return Control{}, false
-	}
-	if len(r.called) > 1 {
-		return Control{}, false
-	}
-	id, ok := r.called[0].Companion()
-	if !ok {
-		return Control{}, false
-	}
-	switch {
-	case onlyOf(line, quietWords, courtesy):
-		return Control{Companion: id, Mute: &yes}, true
-	case onlyOf(line, lessWords, courtesy):
-		return involve(id, InvolvementOff), true
-	case onlyOf(line, someWords, courtesy):
-		return involve(id, InvolvementLow), true
-	case onlyOf(line, moreWords, courtesy):
-		return involve(id, InvolvementHigh), true
-	case onlyOf(line, talkWords, courtesy):
-		c := involve(id, InvolvementMedium)
-		c.Mute = &no
-		return c, true
-	}
-	return Control{}, false
+// Setting turns the manners of the whole room. The newest one wins everywhere: beats carry it.
+type Setting struct {
+	Involvement Involvement `json:"involvement,omitempty"`
+	Muted       bool        `json:"muted,omitempty"`
+	N           uint64      `json:"n,omitempty"` // counts changes; By settles who was first when two changed it at once
+	By          DeviceID    `json:"by,omitempty"`
 }
 
-func involve(id CompanionID, i Involvement) Control { return Control{Companion: id, Involvement: &i} }
+func (a Setting) before(b Setting) bool { return a.N < b.N || a.N == b.N && a.By < b.By }
+
+func (s *step) controlled(c Control) {
+	if why := s.control(c, s.m.cfg.Self, "at this device"); why != "" {
+		s.ignore("", "Controlled", why)
+		return
+	}
+	s.send(c)
+}
+
+func (s *step) controlHeard(from DeviceID, c Control) {
+	if why := s.control(c, from, "at "+s.nameOf(from)); why != "" {
+		s.ignore(from, "Control", why)
+	}
+}
+
+// control turns the manners of a companion, or of the room. Every device notes it for companions elsewhere, too, so that the
+// next round is the same everywhere even before the other device's cards have come.
+func (s *step) control(c Control, by DeviceID, why string) string {
+	m := &s.m
+	if c.Involvement == nil && c.Mute == nil {
+		return "it turns nothing"
+	}
+	if c.Involvement != nil {
+		switch *c.Involvement {
+		case "", InvolvementOff, InvolvementLow, InvolvementMedium, InvolvementHigh:
+		default:
+			return "no such involvement"
+		}
+	}
+	switch {
+	case c.Companion == "":
+		if c.Involvement != nil {
+			m.setting.Involvement = *c.Involvement
+		}
+		if c.Mute != nil {
+			m.setting.Muted = *c.Mute
+		}
+		m.setting.N, m.setting.By = min(m.setting.N+1, maxEpoch), by
+	case hasCard(m.cards, c.Companion):
+		m.cards = turned(m.cards, c)
+		m.digest = digestOf(m.cards)
+		s.beat(true, false)
+	default:
+		i := slices.IndexFunc(m.members, func(x member) bool { return hasCard(x.Cards, c.Companion) })
+		if i < 0 {
+			return "no such companion"
+		}
+		// What its device makes of it counts: its next beat is asked for the cards.
+		s.editMember(m.members[i].Device, func(x *member) { x.Cards, x.digest = turned(x.Cards, c), "" })
+	}
+	s.record(Entry{Kind: EntryControl, Companion: c.Companion, By: by, Why: how(c) + ", " + why})
+	s.do(MembersChanged{"manners were turned " + why})
+	return ""
+}
+
+// how is what a control asks for, in words.
+func how(c Control) string {
+	text := ""
+	if c.Involvement != nil {
+		text = "involvement " + string(*c.Involvement)
+		if *c.Involvement == "" {
+			text = "involvement as before"
+		}
+	}
+	if c.Mute != nil {
+		if text != "" {
+			text += " and "
+		}
+		if *c.Mute {
+			text += "muted"
+		} else {
+			text += "not muted"
+		}
+	}
+	return text
+}
+
+func turned(cards []Card, c Control) []Card {
+	cards = slices.Clone(cards)
+	for i := range cards {
+		if cards[i].ID != c.Companion {
+			continue
+		}
+		if c.Involvement != nil {
+			cards[i].Involvement = *c.Involvement
+		}
+		if c.Mute != nil {
+			cards[i].Muted = *c.Mute
+		}
+	}
+	return cards
+}
+
+// spokenControl is the control that somebody asks for in words (ROOM.md 6). False: the text asks for none, and is a message like any other.
+func spokenControl(text string, cards []Card) (c Control, ok bool) {
+	var named []words.Named
+	for _, card := range cards {
+		named = append(named, card.named())
+	}
+	who, wish := words.WishOf(text, named)
+	c.Companion = CompanionID(who)
+	involve := func(i Involvement) { c.Involvement = &i }
+	mute := func(yes bool) { c.Mute = &yes }
+	switch wish {
+	case words.BeQuiet:
+		mute(true)
+	case words.Unmute:
+		mute(false)
+	case words.TalkAgain:
+		mute(false)
+		involve(InvolvementMedium)
+	case words.JoinIn:
+		involve(InvolvementMedium)
+	case words.TalkLess:
+		involve(InvolvementLow)
+	case words.TalkMore:
+		involve(InvolvementHigh)
+	case words.OnlyIfAsked:
+		involve(InvolvementOff)
+	}
+	return c, wish != words.NoWish
+}

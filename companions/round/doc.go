@@ -1,15 +1,16 @@
 // Package round is a room's turn-taking: who votes how on a message, who is selected, who holds the floor, and what happens
 // when somebody presses, dies, freezes, lies or cannot be reached. It is pure: Step takes a machine and a fact and
-// returns a machine and orders; Judge and Decide are functions of what they are given. No goroutine, channel, clock, log
-// or random number is in it; time arrives in facts. Every device owns one Machine, which companions.Room alone moves;
-// agreement comes from Decide being the same everywhere and from claims that are compared the same way everywhere.
+// returns a machine and orders; JudgeAll and Decide are functions of what they are given; companions/words reads what was said.
+// No goroutine, channel, clock, log or random number is in it; time arrives in facts. Every device owns one Machine, which
+// companions.Room alone moves; agreement comes from Decide being the same everywhere and from claims that are compared the same
+// way everywhere.
 //
 //	facts (event.go, packet.go) ──> Step (step*.go) ──> orders (effect.go)
 //	                                 │  members.go  who is here: beats, cards; names.go, history.go
 //	                                 │  rounds.go   message, roster, decision; votes.go, candidates.go
 //	                                 │  floor.go    claim, pause, speech, release, lease
-//	                  Judge: obligations, score ─> Vote
-//	                  Decide: roster, votes      ─> Decision
+//	                  JudgeAll: obligations, score ─> votes
+//	                  Decide:   roster, votes      ─> Decision
 //
 // There is one round at a time, that of the newest message; epochs make everything older void; numbers order the messages
 // of an epoch. Rules are those of ROOM.md; a comment names the section. Bounds are in config.go.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"conch/companions/words"
 )
 
 // PeopleWait is how long a winner waits for people where PeopleFirst says so: a beat, longer than people need to begin.
@@ -21,7 +23,7 @@ func PeopleFirst(v View, d Decision) bool {
 			return false
 		}
 	}
-	if in := intentOf(v.Message.Text, words(v.Message.Text)); in != Question && in != Clarification {
+	if in := words.IntentOf(v.Message.Text); in != words.Question && in != words.Clarification {
 		return false
 	}
 	for _, m := range v.Recent[max(0, len(v.Recent)-sceneWindow):] {
@@ -34,15 +36,13 @@ func PeopleFirst(v View, d Decision) bool {
 
 // PersonMetadata is the metadata of a person's message; joins are the earlier ones that it continues.
 func PersonMetadata(text string, joins []MessageID) Metadata {
-	ws := words(text)
-	return Metadata{Intent: intentOf(text, ws), Tone: toneOf(text, ws), Joins: joins}
+	return Metadata{Intent: words.IntentOf(text), Tone: words.ToneOf(text), Joins: joins}
 }
 
 // AnswerMetadata is the metadata of the message that a companion's answer to v.Message becomes.
 func AnswerMetadata(v View, id CompanionID, d Decision, text string) Metadata {
 	s := newScene(v)
-	ws := words(text)
-	m := Metadata{Intent: intentOf(text, ws), Tone: toneOf(text, ws), Chain: v.Message.Metadata.Chain + 1, Closing: ClosingNone}
+	m := Metadata{Intent: words.IntentOf(text), Tone: words.ToneOf(text), Chain: v.Message.Metadata.Chain + 1, Closing: ClosingNone}
 	for _, vote := range d.Votes {
 		if vote.From == id {
 			m.Closing = vote.Closing
@@ -60,7 +60,7 @@ func Guidance(v View, id CompanionID, d Decision) string {
 	s := newScene(v)
 	var b strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	me := s.name(Participant(id))
+	me := s.name(string(id))
 	reason, closing := d.Reason, ClosingNone
 	for _, vote := range d.Votes {
 		if vote.From == id {
@@ -70,14 +70,14 @@ func Guidance(v View, id CompanionID, d Decision) string {
 	if reason != "" {
 		say("You, %s, speak now. Why (\"it\" is you): %s.", me, strings.TrimSuffix(reason, "."))
 	}
-	switch s.now.tone {
-	case Confused:
+	switch s.now.Tone {
+	case words.Confused:
 		say("The speaker is confused: explain in simpler words and smaller steps, and ask what is unclear.")
-	case Frustrated:
+	case words.Frustrated:
 		say("The speaker is frustrated: be calm, acknowledge it in a few words, and help with the next step.")
-	case Excited:
+	case words.Excited:
 		say("The speaker is excited: share the energy, and build on the idea.")
-	case Positive:
+	case words.Positive:
 		say("The speaker is in a good mood: be warm and brief.")
 	}
 	if s.now.Metadata.Silence {
@@ -94,7 +94,7 @@ func Guidance(v View, id CompanionID, d Decision) string {
 	if others := d.Extras; len(others) > 0 && d.Winner == id {
 		var ns []string
 		for _, o := range others {
-			ns = append(ns, s.name(Participant(o)))
+			ns = append(ns, s.name(string(o)))
 		}
 		say("%s will speak after you: leave something to say.", strings.Join(ns, " and "))
 	}
@@ -122,7 +122,7 @@ func (s *scene) answered(id CompanionID) []string {
 		if h.From.Human() {
 			break
 		}
-		if n := s.name(h.From); h.From != Participant(id) && h.From != "" && !slices.Contains(ns, n) {
+		if n := s.name(string(h.From)); h.From != Participant(id) && h.From != "" && !slices.Contains(ns, n) {
 			ns = append([]string{n}, ns...)
 		}
 	}

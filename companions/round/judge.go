@@ -25,11 +25,8 @@ func DefaultManners() Manners {
 	return Manners{Threshold: 5, ChainLimit: 6, Handoffs: 3, ExtraLimit: 2, ShareLimit: 0.6, Repetition: 0.7}
 }
 
-// Judge is the vote of a companion on a message, by rules: what obliges it or forbids it to speak first (ROOM.md 4,
-// obligations.go), then the initiative score (ROOM.md 5, score.go). The same view gives the same vote.
-func Judge(v View, id CompanionID) Vote { return newScene(v).vote(id) }
-
-// JudgeAll is Judge for several companions at once; what their votes have in common is worked out once.
+// JudgeAll is the vote of each of the companions on a message, by rules: what obliges it or forbids it to speak first (ROOM.md 4,
+// obligations.go), then the initiative score (ROOM.md 5, score.go). The same view gives the same votes.
 func JudgeAll(v View, ids []CompanionID) []Vote {
 	s := newScene(v)
 	votes := make([]Vote, 0, len(ids))

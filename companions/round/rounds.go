@@ -96,7 +96,7 @@ func (s *step) accept(msg Message, from DeviceID) {
 	}
 	s.remember(msg)
 	if msg.From.Human() && msg.Text != "" {
-		if c, ok := SpokenControl(msg.Text, s.allCards()); ok {
+		if c, ok := spokenControl(msg.Text, s.allCards()); ok {
 			s.control(c, from, "said: "+msg.Text)
 		}
 	}

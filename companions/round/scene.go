@@ -1,9 +1,10 @@
 package round
 
 import (
-	"maps"
 	"slices"
 	"strings"
+
+	"conch/companions/words"
 )
 
 // sceneWindow is how many of the recent messages a vote looks at.
@@ -12,189 +13,114 @@ const sceneWindow = 24
 // scene is what all votes on a message have in common: who is here, what was said, to whom.
 type scene struct {
 	v     View
+	talk  *words.Conversation
 	now   heard
 	past  []heard // oldest first; without silences
 	cards map[CompanionID]Card
-	ids   []CompanionID          // sorted
-	about map[CompanionID]string // what of its expertise this message is about
-	fresh bool                   // this message begins something new
-	near  map[Participant]tie    // who is nearest to this message's sender
-	ties  map[Participant]tie    // the same, if it goes on with a topic; else only who was called by name counts
 }
 
 // heard is a message as it was understood.
 type heard struct {
 	Message
-	words   []word
-	content map[string]bool
-	reading
-	intent Intent
-	tone   Tone
-	stems  string // the words without endings, as phrase
+	*words.Line
 }
 
 func newScene(v View) *scene {
-	s := &scene{v: v, cards: make(map[CompanionID]Card)}
-	var named []Named
-	people := make(map[Participant]bool)
+	s := &scene{v: v, talk: v.Conversation(), cards: make(map[CompanionID]Card)}
+	for _, m := range v.Members {
+		for _, c := range m.Cards {
+			if _, twice := s.cards[c.ID]; !twice {
+				s.cards[c.ID] = c
+			}
+		}
+	}
+	for i, m := range v.past() {
+		s.past = append(s.past, heard{m, s.talk.Past[i]})
+	}
+	s.now = heard{v.Message, s.talk.Now}
+	return s
+}
+
+// past is what a vote looks at, oldest first.
+func (v View) past() []Message {
+	return slices.DeleteFunc(slices.Clone(v.Recent[max(0, len(v.Recent)-sceneWindow):]), func(m Message) bool { return m.Metadata.Silence })
+}
+
+// Conversation is the view as the words show it: who is here, who was called, who talks with whom.
+func (v View) Conversation() *words.Conversation {
+	var parties []words.Party
 	person := func(p Participant, name string) {
-		if name != "" && !people[p] {
-			people[p] = true
-			named = append(named, Named{p, []string{name}})
+		if name != "" {
+			parties = append(parties, words.Party{Named: words.Named{Who: string(p), Names: []string{name}}})
 		}
 	}
 	for _, m := range v.Members {
 		for _, c := range m.Cards {
-			if _, twice := s.cards[c.ID]; twice {
-				continue
-			}
-			s.cards[c.ID] = c
-			s.ids = append(s.ids, c.ID)
-			named = append(named, Named{Participant(c.ID), append([]string{c.Name, string(c.ID)}, c.Aliases...)})
+			parties = append(parties, words.Party{Named: c.named(), Companion: true, Quiet: c.Muted, Fields: c.Expertise})
 		}
 		person(Human(m.Device), m.Name) // whoever is in the kitchen
 	}
-	recent := v.Recent[max(0, len(v.Recent)-sceneWindow):]
-	for _, m := range append(slices.Clip(recent), v.Message) {
+	for _, m := range append(slices.Clip(v.Recent[max(0, len(v.Recent)-sceneWindow):]), v.Message) {
 		if m.From.Human() { // known by a name
 			person(m.From, strings.TrimPrefix(string(m.From), humanPrefix))
 		}
 	}
-	slices.Sort(s.ids)
-	index := newNames(named)
-	for i, m := range recent {
-		if !m.Metadata.Silence {
-			s.past = append(s.past, understand(m, index, i == len(recent)-1))
+	said := func(m Message) words.Said {
+		_, companion := m.From.Companion()
+		w := words.Said{
+			From: string(m.From), Companion: companion, Text: m.Text, Intent: m.Metadata.Intent, Tone: m.Metadata.Tone,
+			Joined: slices.Contains(v.Message.Metadata.Joins, m.ID),
 		}
-	}
-	s.now = understand(v.Message, index, true)
-	for _, h := range s.past {
-		if slices.Contains(s.now.Metadata.Joins, h.ID) {
-			s.now.join(h)
+		for _, p := range m.To {
+			w.To = append(w.To, string(p))
 		}
+		return w
 	}
-	s.about = make(map[CompanionID]string, len(s.ids))
-	for _, id := range s.ids {
-		for _, e := range s.cards[id].Expertise {
-			if p := stemmed(words(e)); p != " " && strings.Contains(s.now.stems, p) {
-				s.about[id] = e
-				break
-			}
-		}
+	var past []words.Said
+	for _, m := range v.past() {
+		past = append(past, said(m))
 	}
-	s.near = s.bind(false)
-	s.ties = s.near
-	if s.fresh = s.newTopic(); s.fresh {
-		s.ties = s.bind(true)
-	}
-	return s
+	return words.Follow(parties, past, said(v.Message))
 }
 
-// understand reads a message; of older ones nobody asks how they sounded.
-func understand(m Message, index *names, fully bool) heard {
-	h := heard{Message: m, words: words(m.Text), reading: index.read(m.Text), intent: m.Metadata.Intent, tone: m.Metadata.Tone}
-	h.content = contents(h.words)
-	if fully {
-		h.stems = stemmed(h.words)
-	}
-	if h.intent == "" {
-		h.intent = intentOf(m.Text, h.words)
-	}
-	if h.tone == "" && fully {
-		h.tone = toneOf(m.Text, h.words)
-	}
-	for i, p := range m.To {
-		h.called = slices.Insert(slices.DeleteFunc(h.called, func(o Participant) bool { return o == p }), min(i, len(h.called)), p)
-	}
-	h.called = slices.DeleteFunc(h.called, func(p Participant) bool { return p == m.From })
-	h.mentioned = slices.DeleteFunc(h.mentioned, func(p Participant) bool { return p == m.From })
-	return h
+// named is what people call a companion.
+func (c Card) named() words.Named {
+	return words.Named{Who: string(c.ID), Names: append([]string{c.Name, string(c.ID)}, c.Aliases...)}
 }
 
-// join adds what the same person said directly before, and nobody answered: both get one answer (ROOM.md 4.1), so that
-// "Ada?" and a second later "what time is it?" is a question to Ada.
-func (h *heard) join(earlier heard) {
-	if len(h.called) == 0 {
-		h.called = earlier.called
-	}
-	for _, p := range earlier.mentioned {
-		h.mentioned = add(h.mentioned, p)
-	}
-	asks := func(i Intent) bool { return i == Question || i == Request || i == Clarification }
-	if asks(earlier.intent) && !asks(h.intent) {
-		h.intent = earlier.intent
-	}
-	h.content = maps.Clone(h.content)
-	maps.Copy(h.content, earlier.content)
-	h.stems += stemmed(earlier.words)
-}
-
-// card of a companion that is present.
-func (s *scene) present(p Participant) (Card, bool) {
-	id, ok := p.Companion()
-	if !ok {
-		return Card{}, false
-	}
-	c, ok := s.cards[id]
+// present is the card of a companion that is here.
+func (s *scene) present(who string) (Card, bool) {
+	c, ok := s.cards[CompanionID(who)]
 	return c, ok
 }
 
 // name is what to call somebody in a reason.
-func (s *scene) name(p Participant) string {
-	if c, ok := s.present(p); ok && c.Name != "" {
+func (s *scene) name(who string) string {
+	if c, ok := s.present(who); ok && c.Name != "" {
 		return c.Name
 	}
-	if p.Human() {
-		for _, m := range s.v.Members {
-			if Human(m.Device) == p && m.Name != "" {
-				return "the person at " + m.Name
-			}
-		}
-		return "the person " + strings.TrimPrefix(string(p), humanPrefix)
-	}
-	return string(p)
-}
-
-// last is the newest message before this one that was not said by its sender.
-func (s *scene) last() (heard, bool) {
-	for i := len(s.past) - 1; i >= 0; i-- {
-		if s.past[i].From != s.now.From {
-			return s.past[i], true
+	for _, m := range s.v.Members {
+		if string(Human(m.Device)) == who && m.Name != "" {
+			return "the person at " + m.Name
 		}
 	}
-	return heard{}, false
-}
-
-// lastCompanion is the newest message of a companion other than this one's sender, if since then no companion spoke.
-func (s *scene) lastCompanion() (heard, bool) {
-	for i := len(s.past) - 1; i >= 0; i-- {
-		if _, ok := s.past[i].From.Companion(); ok && s.past[i].From != s.now.From {
-			return s.past[i], true
-		}
+	if name, ok := strings.CutPrefix(who, humanPrefix); ok {
+		return "the person " + name
 	}
-	return heard{}, false
+	return who
 }
 
 // spoke is the number of companion turns of the room when id last spoke; 0: not within memory (Vote.Spoke).
 func (s *scene) spoke(id CompanionID) uint64 {
 	since := uint64(0)
-	at := func(m Message) (uint64, bool) {
+	for _, m := range slices.Backward(append(slices.Clip(s.v.Recent), s.v.Message)) {
 		c, ok := m.From.Companion()
-		if !ok || m.Metadata.Silence {
-			return 0, false
-		}
-		if c == id {
-			return max(1, s.v.Turns-min(since, s.v.Turns)), true
-		}
-		since++
-		return 0, false
-	}
-	if n, ok := at(s.v.Message); ok {
-		return n
-	}
-	for i := len(s.v.Recent) - 1; i >= 0; i-- {
-		if n, ok := at(s.v.Recent[i]); ok {
-			return n
+		switch {
+		case !ok || m.Metadata.Silence:
+		case c == id:
+			return max(1, s.v.Turns-min(since, s.v.Turns))
+		default:
+			since++
 		}
 	}
 	return 0

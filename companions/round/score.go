@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"conch/companions/words"
 )
 
 // The initiative score (ROOM.md 5; seed: collaborate, "Self-Selection by Relevance and Expertise"): terms are added, the sum
@@ -18,7 +20,7 @@ import (
 //	silent        +1      not heard for more than three turns, though others were
 //	spoke         -2      it spoke last
 //	tone          +2      confused or frustrated: an explainer; excited: somebody with ideas
-//	exchange      0..6    how far the speaker and it are in a conversation (thread.go)
+//	exchange      0..6    how far the speaker and it are in a conversation (words/tie.go)
 //	engaged       -2      two others are in a rapid exchange, and it goes on
 //	silence       +4      nobody spoke for a while, and something is open
 //	threshold     5 - Manners.Threshold
@@ -61,7 +63,7 @@ func (s *scene) score(c Card, v *Vote) {
 	}
 	person := now.From.Human()
 	// What a companion says in the imperative is advice, and nobody else's task.
-	asks := now.intent == Question || now.intent == Request && person || now.intent == Clarification
+	asks := now.Asks() || now.Intent == words.Request && person
 	var terms []Term
 	put := func(name string, value float64, why string) {
 		if value != 0 {
@@ -69,14 +71,14 @@ func (s *scene) score(c Card, v *Vote) {
 		}
 	}
 	field := s.expertise(c, now)
-	if skill := s.skill(c, now); skill != "" && asks {
+	if skill := skill(c, now); skill != "" && asks {
 		put("skill", skillScore, fmt.Sprintf("%q is asked for", skill))
 	} else {
 		if asks && field != "" {
 			put("expertise", expertiseWeight, fmt.Sprintf("it knows about %q", field))
 		}
 		switch {
-		case asks && person && !silence && severalViews(now.Text):
+		case asks && person && !silence && words.SeveralViews(now.Text):
 			put("views", viewsWeight, "everybody is asked for a view")
 		case asks && person && !silence && s.nobodysField(now):
 			put("open", openWeight, "a person asks, and it is nobody's field")
@@ -92,10 +94,10 @@ func (s *scene) score(c Card, v *Vote) {
 		}
 		tone, why := toneTerm(c, now)
 		put("tone", tone, why)
-		if t, ok := s.ties[Participant(c.ID)]; ok && !silence {
-			put("exchange", exchangeWeight*t.more, t.why)
+		if t, ok := s.talk.Ties[string(c.ID)]; ok && !silence {
+			put("exchange", exchangeWeight*t.More, t.Why)
 		}
-		if other, ok := s.rapid(c.ID); ok && !silence && !(s.fresh && asks) {
+		if other, ok := s.rapid(c.ID); ok && !silence && !(s.talk.Fresh && asks) {
 			put("engaged", engagedWeight, other)
 		}
 		if silence {
@@ -144,9 +146,9 @@ func (s *scene) held(c Card, asks bool) string {
 		return "the companions of this room speak only when asked"
 	case c.Involvement == InvolvementOff:
 		return "it speaks only when asked"
-	case !s.now.Metadata.Silence && !asks && s.now.intent == Approval:
+	case !s.now.Metadata.Silence && !asks && s.now.Intent == words.Approval:
 		return "thanks and yes need no answer"
-	case !s.now.Metadata.Silence && !asks && s.now.intent == Farewell:
+	case !s.now.Metadata.Silence && !asks && s.now.Intent == words.Farewell:
 		return "a goodbye to nobody in particular needs no answer"
 	case s.overShare(c.ID):
 		return fmt.Sprintf("it had more than %.0f %% of the last companion turns", 100*s.v.Manners.ShareLimit)
@@ -168,51 +170,30 @@ func scoreReason(terms []Term, importance float64) string {
 	return fmt.Sprintf("%s; importance %.1f is below %d", best.Why, importance, speakFrom)
 }
 
-// expertise is the phrase of its field that the message is about.
+// expertise is the phrase of its field that the message is about, skill what of its skills is named.
 func (s *scene) expertise(c Card, h heard) string {
 	if h.ID == s.now.ID {
-		return s.about[c.ID]
+		return s.talk.Field(string(c.ID))
 	}
-	for _, e := range c.Expertise {
-		if p := stemmed(words(e)); p != " " && strings.Contains(h.stems, p) {
-			return e
-		}
-	}
-	return ""
+	return h.About(c.Expertise)
 }
 
-func (s *scene) skill(c Card, h heard) string {
+func skill(c Card, h heard) string {
 	for _, e := range c.Skills {
-		if p := stemmed(words(strings.ReplaceAll(e, "_", " "))); p != " " && strings.Contains(h.stems, p) {
+		if h.About([]string{strings.ReplaceAll(e, "_", " ")}) != "" {
 			return e
 		}
 	}
 	return ""
-}
-
-// stemmed is phrase of the words without their endings.
-func stemmed(ws []word) string {
-	var b strings.Builder
-	b.WriteByte(' ')
-	for _, w := range ws {
-		if w.cjk {
-			b.WriteString(w.text)
-		} else {
-			b.WriteString(stem(w.text))
-		}
-		b.WriteByte(' ')
-	}
-	return b.String()
 }
 
 // nobodysField: nobody who may speak here knows about it, or can do it.
 func (s *scene) nobodysField(h heard) bool {
-	for _, id := range s.ids {
-		c := s.cards[id]
+	for id, c := range s.cards {
 		if c.Muted || c.Involvement == InvolvementOff || Participant(id) == h.From {
 			continue
 		}
-		if s.expertise(c, h) != "" || s.skill(c, h) != "" {
+		if s.expertise(c, h) != "" || skill(c, h) != "" {
 			return false
 		}
 	}
@@ -221,9 +202,8 @@ func (s *scene) nobodysField(h heard) bool {
 
 // relevance is 0..4: words of its field and its name in the message, and one more if it has not spoken about them yet.
 func (s *scene) relevance(c Card, h heard) (float64, string) {
-	field := contents(words(strings.Join(c.Expertise, " ; ") + " ; " + c.Role))
-	n := shared(field, h.content)
-	named := slices.Contains(h.mentioned, Participant(c.ID))
+	n := h.CommonWith(strings.Join(c.Expertise, " ; ") + " ; " + c.Role)
+	named := slices.Contains(h.Mentioned, string(c.ID))
 	if named {
 		n += 2
 	}
@@ -236,7 +216,7 @@ func (s *scene) relevance(c Card, h heard) (float64, string) {
 		why = "it is mentioned"
 	}
 	for _, p := range s.past {
-		if p.From == Participant(c.ID) && shared(p.content, h.content) > 0 {
+		if p.From == Participant(c.ID) && p.Common(h.Line) > 0 {
 			return value, why
 		}
 	}
@@ -259,9 +239,9 @@ func (s *scene) since(id CompanionID) (int, bool) {
 
 func toneTerm(c Card, h heard) (float64, string) {
 	switch {
-	case (h.tone == Confused || h.tone == Frustrated) && slices.Contains(c.Traits, "explainer"):
-		return toneWeight, "the speaker is " + string(h.tone) + ", and it explains well"
-	case h.tone == Excited && slices.Contains(c.Traits, "ideas"):
+	case (h.Tone == words.Confused || h.Tone == words.Frustrated) && slices.Contains(c.Traits, "explainer"):
+		return toneWeight, "the speaker is " + string(h.Tone) + ", and it explains well"
+	case h.Tone == words.Excited && slices.Contains(c.Traits, "ideas"):
 		return toneWeight, "the speaker is excited, and it has ideas"
 	}
 	return 0, ""
@@ -285,7 +265,7 @@ func (s *scene) rapid(id CompanionID) (string, bool) {
 			return "", false
 		}
 	}
-	return fmt.Sprintf("%s and %s are talking to each other", s.name(a), s.name(b)), true
+	return fmt.Sprintf("%s and %s are talking to each other", s.name(string(a)), s.name(string(b))), true
 }
 
 // overShare says whether one more turn would give id more than its share of the last ten (ROOM.md 6, shares).
@@ -314,11 +294,11 @@ func (s *scene) closed(h heard, c Card) string {
 	switch {
 	case h.From == Participant(c.ID):
 		return "it spoke last, and nobody has answered"
-	case h.From.Human() && (h.intent == Approval || h.intent == Farewell):
+	case h.From.Human() && (h.Intent == words.Approval || h.Intent == words.Farewell):
 		return "nothing is open"
-	case len(h.called) > 0 && !slices.Contains(h.called, Participant(c.ID)) && h.called[0].Human():
-		return s.name(h.called[0]) + " was addressed"
-	case !h.From.Human() && h.intent != Question && h.intent != Clarification:
+	case len(h.Called) > 0 && !slices.Contains(h.Called, string(c.ID)) && Participant(h.Called[0]).Human():
+		return s.name(h.Called[0]) + " was addressed"
+	case !h.From.Human() && !h.Asks():
 		return "nothing is open"
 	}
 	return ""

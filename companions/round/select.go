@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"conch/companions/words"
 )
 
 // Constants of selection. They are no settings: every device of a room must name the same winner (I4), whatever its own
@@ -133,7 +135,7 @@ func extras(m Message, able []Vote) []CompanionID {
 	if !m.From.Human() || m.Metadata.Silence { // additions are made to what a person asked; into silence steps only one
 		return nil
 	}
-	all := severalViews(m.Text)
+	all := words.SeveralViews(m.Text)
 	for _, v := range able[1:] {
 		if len(ids) < extraMost && (all || v.Importance >= extraFrom && able[0].Importance-v.Importance <= extraWithin) {
 			ids = append(ids, v.From)

@@ -3,6 +3,8 @@ package round
 import (
 	"slices"
 	"time"
+
+	"conch/companions/words"
 )
 
 // due tells that a time has come, and 0 is none.
@@ -115,7 +117,7 @@ func (s *step) stakesDue() {
 func (s *step) hangs(msg Message) {
 	m := &s.m
 	switch msg.Metadata.Intent {
-	case Question, Request, Clarification:
+	case words.Question, words.Request, words.Clarification:
 	default:
 		return
 	}
@@ -159,106 +161,4 @@ func (s *step) stepIn() {
 	msg.Metadata = Metadata{Intent: r.message.Metadata.Intent, Tone: r.message.Metadata.Tone, Chain: r.message.Metadata.Chain, Silence: true}
 	s.send(msg)
 	s.accept(msg, m.cfg.Self)
-}
-
-// Setting turns the manners of the whole room. The newest one wins everywhere: beats carry it.
-type Setting struct {
-	Involvement Involvement `json:"involvement,omitempty"`
-	Muted       bool        `json:"muted,omitempty"`
-	N           uint64      `json:"n,omitempty"` // counts changes; By settles who was first when two changed it at once
-	By          DeviceID    `json:"by,omitempty"`
-}
-
-func (a Setting) before(b Setting) bool { return a.N < b.N || a.N == b.N && a.By < b.By }
-
-func (s *step) controlled(c Control) {
-	if why := s.control(c, s.m.cfg.Self, "at this device"); why != "" {
-		s.ignore("", "Controlled", why)
-		return
-	}
-	s.send(c)
-}
-
-func (s *step) controlHeard(from DeviceID, c Control) {
-	if why := s.control(c, from, "at "+s.nameOf(from)); why != "" {
-		s.ignore(from, "Control", why)
-	}
-}
-
-// control turns the manners of a companion, or of the room. Every device notes it for companions elsewhere, too, so that the
-// next round is the same everywhere even before the other device's cards have come.
-func (s *step) control(c Control, by DeviceID, why string) string {
-	m := &s.m
-	if c.Involvement == nil && c.Mute == nil {
-		return "it turns nothing"
-	}
-	if c.Involvement != nil {
-		switch *c.Involvement {
-		case "", InvolvementOff, InvolvementLow, InvolvementMedium, InvolvementHigh:
-		default:
-			return "no such involvement"
-		}
-	}
-	switch {
-	case c.Companion == "":
-		if c.Involvement != nil {
-			m.setting.Involvement = *c.Involvement
-		}
-		if c.Mute != nil {
-			m.setting.Muted = *c.Mute
-		}
-		m.setting.N, m.setting.By = min(m.setting.N+1, maxEpoch), by
-	case hasCard(m.cards, c.Companion):
-		m.cards = turned(m.cards, c)
-		m.digest = digestOf(m.cards)
-		s.beat(true, false)
-	default:
-		i := slices.IndexFunc(m.members, func(x member) bool { return hasCard(x.Cards, c.Companion) })
-		if i < 0 {
-			return "no such companion"
-		}
-		// What its device makes of it counts: its next beat is asked for the cards.
-		s.editMember(m.members[i].Device, func(x *member) { x.Cards, x.digest = turned(x.Cards, c), "" })
-	}
-	s.record(Entry{Kind: EntryControl, Companion: c.Companion, By: by, Why: how(c) + ", " + why})
-	s.do(MembersChanged{"manners were turned " + why})
-	return ""
-}
-
-// how is what a control asks for, in words.
-func how(c Control) string {
-	text := ""
-	if c.Involvement != nil {
-		text = "involvement " + string(*c.Involvement)
-		if *c.Involvement == "" {
-			text = "involvement as before"
-		}
-	}
-	if c.Mute != nil {
-		if text != "" {
-			text += " and "
-		}
-		if *c.Mute {
-			text += "muted"
-		} else {
-			text += "not muted"
-		}
-	}
-	return text
-}
-
-func turned(cards []Card, c Control) []Card {
-	cards = slices.Clone(cards)
-	for i := range cards {
-		if cards[i].ID != c.Companion {
-			continue
-		}
-		if c.Involvement != nil {
-			cards[i].Involvement = *c.Involvement
-		}
-		if c.Mute != nil {
-			cards[i].Muted = *c.Mute
-		}
-	}
-	return cards
 }

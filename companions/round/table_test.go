@@ -11,12 +11,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"conch/companions/words"
 )
 
 // The table's device is b with ben; a has ada, c has cleo. Its situations are reached by facts, like everything.
 var (
 	epochA   = Epoch{2, "a"}
-	question = Message{ID: "m1", From: "human:a", Text: "Tea?", Epoch: epochA, Number: 1, Metadata: Metadata{Intent: Statement}}
+	question = Message{ID: "m1", From: "human:a", Text: "Tea?", Epoch: epochA, Number: 1, Metadata: Metadata{Intent: words.Statement}}
 	answerC  = Message{ID: "m2", From: "cleo", Text: "ben now", Epoch: epochA, Number: 2, Metadata: Metadata{Chain: 1}}
 	asked    = question.Place()
 	answered = answerC.Place()

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"conch/companions/words"
 )
 
 // Whatever facts come in whatever order, with fields that make sense and fields that do not: Step answers, keeps its bounds,
@@ -138,7 +140,7 @@ func anyFact(r *rand.Rand, m Machine, i int) Event {
 	case 9:
 		return from(dev, Press{Epoch{m.epoch.N + uint64(r.IntN(3)), dev}})
 	case 10, 11:
-		n := Message{ID: id, From: Participant(who), Text: "ben?", Epoch: place.Epoch, Number: place.Number + r.IntN(2), Metadata: Metadata{Chain: r.IntN(9) - 1, Intent: Question}}
+		n := Message{ID: id, From: Participant(who), Text: "ben?", Epoch: place.Epoch, Number: place.Number + r.IntN(2), Metadata: Metadata{Chain: r.IntN(9) - 1, Intent: words.Question}}
 		if r.IntN(3) == 0 {
 			n.From, n.Epoch = Human(dev), Epoch{m.epoch.N + uint64(r.IntN(2)), dev}
 		}

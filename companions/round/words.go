@@ -1,6 +1,10 @@
 package round
 
-import "strings"
+import (
+	"strings"
+
+	"conch/companions/words"
+)
 
 // DeviceID names a device: the fingerprint of its key (PAIRING.md), so that a name in a topic cannot be borrowed.
 type DeviceID string
@@ -44,31 +48,6 @@ type Place struct {
 	Number  int       `json:"number"` // within the epoch, from 1: the person's message
 	Message MessageID `json:"messageId"`
 }
-
-// Intent is what a message is for.
-type Intent string
-
-// Intents (ROOM.md 5).
-const (
-	Question      Intent = "question"
-	Request       Intent = "request"
-	Clarification Intent = "clarification"
-	Statement     Intent = "statement"
-	Approval      Intent = "approval"
-	Farewell      Intent = "closing"
-)
-
-// Tone is how a message sounds.
-type Tone string
-
-// Tones (ROOM.md 5).
-const (
-	Neutral    Tone = "neutral"
-	Confused   Tone = "confused"
-	Frustrated Tone = "frustrated"
-	Excited    Tone = "excited"
-	Positive   Tone = "positive"
-)
 
 // Closing is the stage of a conversation's end; it moves one step per turn (ROOM.md 6).
 type Closing string
@@ -134,8 +113,8 @@ func (m Message) Place() Place { return Place{m.Epoch, m.Number, m.ID} }
 
 // Metadata is what the sender's device knows about a message and others cannot see.
 type Metadata struct {
-	Intent  Intent        `json:"intent,omitempty"`
-	Tone    Tone          `json:"tone,omitempty"`
+	Intent  words.Intent  `json:"intent,omitempty"`
+	Tone    words.Tone    `json:"tone,omitempty"`
 	Chain   int           `json:"chain,omitempty"`   // companion turns since a person spoke, this one included; 0 for a person
 	Queue   []CompanionID `json:"queue,omitempty"`   // who was also to answer, in order, after this one (two names, a cascade)
 	Joins   []MessageID   `json:"joins,omitempty"`   // a person's earlier unanswered messages of the last 2 s that this one continues

@@ -1,4 +1,4 @@
-package round
+package words
 
 import (
 	"slices"
@@ -19,6 +19,8 @@ var testNames = []Named{
 	{"will", []string{"Will"}},
 	{"human:eva", []string{"Eva"}},
 }
+
+func addressed(text string, names []Named) []string { return NewNames(names).Read(text).Called }
 
 // TestVocatives: who is called, in the order named (ROOM.md 4.2).
 func TestVocatives(t *testing.T) {
@@ -91,11 +93,7 @@ func TestVocatives(t *testing.T) {
 		"Ada, not Bob, please answer":           "ada",
 		"Ada, what does \"Bob, come\" mean?":    "ada",
 	} {
-		var got []string
-		for _, p := range Addressed(text, testNames) {
-			got = append(got, string(p))
-		}
-		if g := strings.Join(got, " "); g != want {
+		if g := strings.Join(addressed(text, testNames), " "); g != want {
 			t.Errorf("%q addresses %q; want %q", text, g, want)
 		}
 	}
@@ -114,7 +112,7 @@ func TestNoVocatives(t *testing.T) {
 		"Will you come with me?", "will it rain", "Ada and Bob went home", "Ada, Bob and I went home", "I met Ada and Bob.", "Between Ada and me", "",
 		"Bobsleigh, anyone?", "non-Ada, of course", "Ada-like, really",
 	} {
-		if got := Addressed(text, testNames); len(got) > 0 && !(text == "Ada, Bob and I went home" && len(got) == 1) {
+		if got := addressed(text, testNames); len(got) > 0 && !(text == "Ada, Bob and I went home" && len(got) == 1) {
 			t.Errorf("%q addresses %v; want nobody", text, got)
 		}
 	}
@@ -123,10 +121,10 @@ func TestNoVocatives(t *testing.T) {
 // TestNamesWithSigns: names as people have them in text rooms; the exact one is meant where two differ by signs only.
 func TestNamesWithSigns(t *testing.T) {
 	names := []Named{{"timello", []string{"timello"}}, {"_timello", []string{"_timello"}}, {"[ada]", []string{"[ada]"}}, {"z3r0-0n3", []string{"z3r0-0n3"}}}
-	for text, want := range map[string]Participant{
+	for text, want := range map[string]string{
 		"timello: hi": "timello", "_timello: hi": "_timello", "[ada]: hi": "[ada]", "z3r0-0n3, hi": "z3r0-0n3", "ok, thanks [ada]": "[ada]",
 	} {
-		if got := Addressed(text, names); !slices.Equal(got, []Participant{want}) {
+		if got := addressed(text, names); !slices.Equal(got, []string{want}) {
 			t.Errorf("%q addresses %v; want %s", text, got, want)
 		}
 	}
@@ -136,10 +134,10 @@ func TestNamesWithSigns(t *testing.T) {
 // what is beyond the bound is not looked at.
 func TestAddressedBounds(t *testing.T) {
 	long := strings.Repeat("x ", textMost) + "Ada, hello?"
-	if got := Addressed(long, testNames); len(got) != 0 {
+	if got := addressed(long, testNames); len(got) != 0 {
 		t.Errorf("beyond %d bytes: %v", textMost, got)
 	}
-	if got := Addressed("Ada, "+long, testNames); !slices.Equal(got, []Participant{"ada"}) {
+	if got := addressed("Ada, "+long, testNames); !slices.Equal(got, []string{"ada"}) {
 		t.Errorf("before: %v", got)
 	}
 }
@@ -149,10 +147,10 @@ func TestAddressedProperties(t *testing.T) {
 	piece := rapid.SampledFrom([]string{"Ada", "Bob", "@ada", ", ", "?", " and ", " not ", "\"", "'", "`", "「", "」", "蓮", "さん", "は", " you ", "Mary Ann", "-", "@", "\n", "> ", "…", " over to ", "http://", " "})
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(piece, 0, 30).Draw(t, "text"), "")
-		got := Addressed(text, testNames)
+		got := addressed(text, testNames)
 		back := slices.Clone(testNames)
 		slices.Reverse(back)
-		if again := Addressed(text, back); !slices.Equal(got, again) {
+		if again := addressed(text, back); !slices.Equal(got, again) {
 			t.Fatalf("%q: %v, and with the names reversed %v", text, got, again)
 		}
 		for i, p := range got {
@@ -168,8 +166,8 @@ func FuzzAddressed(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		Addressed(s, testNames)
-		SpokenControl(s, []Card{{ID: "ada", Name: "Ada"}})
+		addressed(s, testNames)
+		WishOf(s, []Named{{"ada", []string{"Ada"}}})
 		IntentOf(s)
 		ToneOf(s)
 		if x := Similarity(s, s); x != 0 && x != 1 {
@@ -186,7 +184,7 @@ func BenchmarkAddressed(b *testing.B) {
 			b.Run(unit, func(b *testing.B) {
 				b.SetBytes(int64(len(text)))
 				for b.Loop() {
-					Addressed(text, testNames)
+					addressed(text, testNames)
 				}
 			})
 		}

@@ -1,6 +1,7 @@
-package round
+package words
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -14,6 +15,14 @@ type word struct {
 	text       string // lower case, without accents
 	start, end int    // bytes in the original
 	cjk        bool
+}
+
+func letter(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+func firstRune(s string) rune { r, _ := utf8.DecodeRuneInString(s); return r }
+
+func startsWith(s string, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s, p) })
 }
 
 // words splits a text. It is linear in the length of the text, which is cut at textMost.
@@ -38,7 +47,7 @@ func words(s string) []word {
 		case spaceless(r):
 			flush(i)
 			ws = append(ws, word{text: string(r), start: i, end: i + utf8.RuneLen(r), cjk: true})
-		case unicode.IsLetter(r) || unicode.IsDigit(r):
+		case letter(r):
 			if start < 0 {
 				start = i
 			}
@@ -125,9 +134,10 @@ type lexicon struct {
 func lex(phrases string) lexicon {
 	l := lexicon{first: make(map[string][]string)}
 	for p := range strings.SplitSeq(phrases, "|") {
-		w, _, _ := strings.Cut(p, " ")
-		l.all = append(l.all, " "+p+" ")
-		l.first[w] = append(l.first[w], " "+p+" ")
+		p = " " + strings.TrimSpace(p) + " "
+		w, _, _ := strings.Cut(p[1:], " ")
+		l.all = append(l.all, p)
+		l.first[w] = append(l.first[w], p)
 	}
 	return l
 }
@@ -147,11 +157,11 @@ func (l lexicon) at(line string) string {
 	return best
 }
 
-// says reports the first phrase in a line.
-func says(line string, l lexicon) (string, bool) {
+// in is the first of the phrases in a line; empty: none is there.
+func (l lexicon) in(line string) string {
 	for i := 0; i < len(line)-1; {
 		if p := l.at(line[i:]); p != "" {
-			return strings.TrimSpace(p), true
+			return strings.TrimSpace(p)
 		}
 		n := strings.IndexByte(line[i+1:], ' ')
 		if n < 0 {
@@ -159,21 +169,16 @@ func says(line string, l lexicon) (string, bool) {
 		}
 		i += 1 + n
 	}
-	return "", false
+	return ""
 }
 
-func says1(line string, l lexicon) bool { _, ok := says(line, l); return ok }
+func says(line string, l lexicon) bool { return l.in(line) != "" }
 
 // begins and ends say whether one of the phrases stands at the line's beginning or end.
 func begins(line string, l lexicon) bool { return l.at(line) != "" }
 
 func ends(line string, l lexicon) bool {
-	for _, p := range l.all {
-		if strings.HasSuffix(line, p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.all, func(p string) bool { return strings.HasSuffix(line, p) })
 }
 
 // set makes a set of the words of a string.
@@ -185,24 +190,12 @@ func set(s string) map[string]bool {
 	return m
 }
 
-// common are words that say nothing about a topic.
-var common = set(`a an the this that these those it its i im ive id ill me my mine you your youre yours he she they them his her
-	we us our is are was were be been am do does did done have has had having can could will would should shall may might must
-	not no yes yeah ok okay so and or but if then than as at by for from in into of off on onto out over to up down with without
-	about after again all also any anybody anyone because before both each else even ever every few get gets getting go goes
-	going got how just know let lets like make many more most much need never new now one only other own please really right
-	said same say says see some somebody someone something still such sure tell thanks thank thing things think there their
-	too try trying two use using very want way well what whats when where which while who whom why work works yet hi hello hey
-	lol oh um hmm dont doesnt didnt isnt cant wont s t d m re ve ll don doesn didn isn wasn aren couldn wouldn
-	der die das ein eine und oder ist sind ich du wir sie es nicht mit von zu den dem le la les un une et est je tu il elle nous
-	vous de des el los las y es yo que en por para`)
-
 // contents are the words of a text that say what it is about, simple endings removed.
 func contents(ws []word) map[string]bool {
 	m := make(map[string]bool)
 	for i, w := range ws {
 		if w.cjk { // two neighbouring characters are nearer to a word than one
-			if i > 0 && ws[i-1].cjk && ws[i-1].end == w.start && !unicodeHiragana(w.text) {
+			if i > 0 && ws[i-1].cjk && ws[i-1].end == w.start && !unicode.Is(unicode.Hiragana, firstRune(w.text)) {
 				m[ws[i-1].text+w.text] = true
 			}
 			continue
@@ -212,11 +205,6 @@ func contents(ws []word) map[string]bool {
 		}
 	}
 	return m
-}
-
-func unicodeHiragana(s string) bool {
-	r, _ := utf8.DecodeRuneInString(s)
-	return unicode.Is(unicode.Hiragana, r)
 }
 
 // stem removes the commonest endings of English, so that "recipes" meets "recipe"; for other languages it does little harm.
@@ -247,4 +235,59 @@ func shared(a, b map[string]bool) int {
 		}
 	}
 	return n
+}
+
+// stemmed is phrase of the words without their endings.
+func stemmed(ws []word) string {
+	var b strings.Builder
+	b.WriteByte(' ')
+	for _, w := range ws {
+		if w.cjk {
+			b.WriteString(w.text)
+		} else {
+			b.WriteString(stem(w.text))
+		}
+		b.WriteByte(' ')
+	}
+	return b.String()
+}
+
+// Similarity says how much of two texts is the same, 0 to 1: the share of pairs of neighbouring words they have in common
+// (Dice's coefficient), of words where one has fewer than two. Case, accents and punctuation do not count.
+func Similarity(a, b string) float64 {
+	wa, wb := words(a), words(b)
+	if len(wa) == 0 || len(wb) == 0 {
+		return 0
+	}
+	n := 2
+	if len(wa) < 2 || len(wb) < 2 {
+		n = 1
+	}
+	count := make(map[string]int)
+	for i := n - 1; i < len(wa); i++ {
+		count[gram(wa, i, n)]++
+	}
+	same := 0
+	for i := n - 1; i < len(wb); i++ {
+		if g := gram(wb, i, n); count[g] > 0 {
+			count[g]--
+			same++
+		}
+	}
+	return 2 * float64(same) / float64(len(wa)+len(wb)-2*(n-1))
+}
+
+func gram(ws []word, i, n int) string {
+	if n == 1 {
+		return ws[i].text
+	}
+	return ws[i-1].text + " " + ws[i].text
+}
+
+// repetitionLeast is the number of words from which a text can repeat another: people may say "yes" twice.
+const repetitionLeast = 4
+
+// Repeats says whether a text is more like an earlier one than the limit.
+func Repeats(text, earlier string, limit float64) bool {
+	return len(words(text)) >= repetitionLeast && Similarity(earlier, text) > limit
 }

@@ -1,0 +1,274 @@
+package words
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Party is somebody who is in the conversation or has been.
+type Party struct {
+	Named
+	Companion bool // and present; else a person
+	Quiet     bool // it may not answer
+	Fields    []string
+}
+
+// Said is what somebody said.
+type Said struct {
+	From      string
+	Companion bool     // a companion said it, present or gone; else a person
+	To        []string // by its sender, before whom its words call
+	Text      string
+	Intent    Intent // empty: by its words
+	Tone      Tone   // the same
+	Joined    bool   // nobody answered it, and the newest line goes on with it: both get one answer (ROOM.md 4.1)
+}
+
+// Line is something that was said, as it was understood.
+type Line struct {
+	Said
+	Reading
+	words   []word
+	content map[string]bool
+	stems   string // the words without endings, as phrase; only of the last two lines
+}
+
+// Conversation is what has been said, and who is nearest to whoever said the newest line.
+type Conversation struct {
+	Now   *Line
+	Past  []*Line        // oldest first
+	Fresh bool           // the newest line begins something new
+	Near  map[string]Tie // of its sender with the others
+	Ties  map[string]Tie // the same, if it goes on with a topic; else only who was called by name counts
+
+	companions []Party           // present, by name
+	about      map[string]string // by companion: what of its field the newest line is about
+}
+
+// Follow understands a conversation; the newest line is apart. Of a party that is given twice the first counts.
+func Follow(parties []Party, past []Said, now Said) *Conversation {
+	c := &Conversation{about: make(map[string]string)}
+	known := make(map[string]bool)
+	var named []Named
+	for _, p := range parties {
+		if known[p.Who] {
+			continue
+		}
+		known[p.Who] = true
+		named = append(named, p.Named)
+		if p.Companion {
+			c.companions = append(c.companions, p)
+		}
+	}
+	slices.SortFunc(c.companions, func(a, b Party) int { return strings.Compare(a.Who, b.Who) })
+	index := NewNames(named)
+	for i, s := range past {
+		c.Past = append(c.Past, understand(s, index, i == len(past)-1))
+	}
+	c.Now = understand(now, index, true)
+	for _, l := range c.Past {
+		if l.Joined {
+			c.Now.join(l)
+		}
+	}
+	for _, p := range c.companions {
+		c.about[p.Who] = c.Now.About(p.Fields)
+	}
+	c.Near = c.bind(false)
+	c.Ties = c.Near
+	if c.Fresh = c.newTopic(); c.Fresh {
+		c.Ties = c.bind(true)
+	}
+	return c
+}
+
+// understand reads a line; of older ones nobody asks how they sounded.
+func understand(s Said, index *Names, fully bool) *Line {
+	l := &Line{Said: s, Reading: index.Read(s.Text), words: words(s.Text)}
+	l.content = contents(l.words)
+	if fully {
+		l.stems = stemmed(l.words)
+	}
+	if l.Intent == "" {
+		l.Intent = intentOf(s.Text, l.words)
+	}
+	if l.Tone == "" && fully {
+		l.Tone = toneOf(s.Text, l.words)
+	}
+	without := func(list []string, who string) []string {
+		return slices.DeleteFunc(list, func(o string) bool { return o == who })
+	}
+	for i, p := range s.To {
+		l.Called = without(l.Called, p)
+		l.Called = slices.Insert(l.Called, min(i, len(l.Called)), p)
+	}
+	l.Called, l.Mentioned = without(l.Called, s.From), without(l.Mentioned, s.From)
+	return l
+}
+
+// join adds what the same person said directly before, so that "Ada?" and a second later "what time is it?" is a question to Ada.
+func (l *Line) join(earlier *Line) {
+	if len(l.Called) == 0 {
+		l.Called = earlier.Called
+	}
+	for _, p := range earlier.Mentioned {
+		if !slices.Contains(l.Mentioned, p) {
+			l.Mentioned = append(l.Mentioned, p)
+		}
+	}
+	if earlier.wants() && !l.wants() {
+		l.Intent = earlier.Intent
+	}
+	l.content = maps.Clone(l.content)
+	maps.Copy(l.content, earlier.content)
+	l.stems += stemmed(earlier.words)
+}
+
+func (l *Line) wants() bool {
+	return l.Intent == Question || l.Intent == Request || l.Intent == Clarification
+}
+
+// Asks says whether a line asks for an answer in words.
+func (l *Line) Asks() bool { return l.Intent == Question || l.Intent == Clarification }
+
+// About is the first of the phrases that a line holds, endings apart.
+func (l *Line) About(phrases []string) string {
+	for _, p := range phrases {
+		if s := stemmed(words(p)); s != " " && strings.Contains(l.stems, s) {
+			return p
+		}
+	}
+	return ""
+}
+
+// Common counts the words about a topic that a line shares with another.
+func (l *Line) Common(o *Line) int { return shared(l.content, o.content) }
+
+// CommonWith counts those that it shares with a text.
+func (l *Line) CommonWith(text string) int { return shared(contents(words(text)), l.content) }
+
+// AsksBack says whether a line turns to whoever spoke before: "what do you think?"
+func (l *Line) AsksBack() bool { return says(phrase(l.words), opinionWords) }
+
+// Field is what of a companion's field the newest line is about.
+func (c *Conversation) Field(who string) string { return c.about[who] }
+
+// Last is the newest line before this one that its sender did not say.
+func (c *Conversation) Last() *Line {
+	return c.newest(func(l *Line) bool { return l.From != c.Now.From })
+}
+
+func (c *Conversation) newest(is func(*Line) bool) *Line {
+	for _, l := range slices.Backward(c.Past) {
+		if is(l) {
+			return l
+		}
+	}
+	return nil
+}
+
+const (
+	shortWords       = 9
+	explained        = 6 // words from which a companion's line explains something
+	explainedWindow  = 5 // companion lines
+	repeatedQuestion = 0.7
+)
+
+// Continues is the companion's line that this line of a person goes on with, and how; nil: none (ROOM.md 4.3, 4.4).
+func (c *Conversation) Continues() (l *Line, cue string) {
+	last := c.Last()
+	if last == nil || SeveralViews(c.Now.Text) {
+		return nil, ""
+	}
+	switch {
+	case c.Now.Intent == Clarification || c.Now.Tone == Confused && len(c.Now.words) < 16:
+		return c.explained(), "the person does not understand or wants to know more of"
+	case !last.Companion || !c.bound(last.From):
+	case len(c.Now.words) <= shortWords && c.Now.AsksBack():
+		return last, "the person asks back about"
+	case c.topicGoesOn(last):
+		return last, "the person goes on with"
+	}
+	return nil, ""
+}
+
+// explained is what is to be clarified: of the last companion lines of some length the one this line is nearest to, by its words and by
+// who was talking. A passing remark of another does not stand between.
+func (c *Conversation) explained() (best *Line) {
+	seen, share := 0, -1.0
+	other := func(l *Line) bool { return l.Companion && l.From != c.Now.From }
+	for _, l := range slices.Backward(c.Past) {
+		if !other(l) {
+			continue
+		}
+		if seen++; seen > explainedWindow {
+			break
+		}
+		if x := c.Near[l.From].share; len(l.words) >= explained && x > share {
+			best, share = l, x
+		}
+	}
+	if best == nil {
+		return c.newest(other)
+	}
+	return best
+}
+
+// topicGoesOn says whether this line stays with what l said (ROOM.md 4.4: until the topic changes).
+func (c *Conversation) topicGoesOn(l *Line) bool {
+	before := c.newest(func(o *Line) bool { return o.From == c.Now.From })
+	if before != nil && Similarity(before.Text, c.Now.Text) > repeatedQuestion {
+		return false // the same once more asks the room, not the one who answered
+	}
+	if l.Asks() && c.Now.Intent == Statement {
+		return true // and this is the answer
+	}
+	if c.otherExpert(l.From) {
+		return false
+	}
+	if l.Asks() && l == c.Past[len(c.Past)-1] {
+		return true // a question back: "in which colour?" "which have you got?"
+	}
+	if l.Common(c.Now) > 0 {
+		return true
+	}
+	line := phrase(c.Now.words)
+	if len(c.Now.words) > shortWords || says(line, noReference) {
+		return false
+	}
+	return begins(line, goesOn) || says(line, reference)
+}
+
+// newTopic says whether a person says something that goes on with nothing: then it does not matter who was talking.
+func (c *Conversation) newTopic() bool {
+	if c.Now.Companion || c.Now.Intent != Question && c.Now.Intent != Request && c.Now.Intent != Statement {
+		return false
+	}
+	return c.newest(func(l *Line) bool { return l.From != c.Now.From && c.bound(l.From) && c.topicGoesOn(l) }) == nil
+}
+
+// bound says whether nobody else is clearly nearer to the sender: with several threads at once, who spoke last need not be
+// whom this line is for.
+func (c *Conversation) bound(who string) bool {
+	for o, t := range c.Near {
+		if o != who && t.share > c.Near[who].share {
+			return false
+		}
+	}
+	return true
+}
+
+// otherExpert: the line is about what others know and the given one does not.
+func (c *Conversation) otherExpert(who string) bool {
+	other := false
+	for _, p := range c.companions {
+		if !p.Quiet && p.Who != c.Now.From && c.about[p.Who] != "" {
+			if p.Who == who {
+				return false
+			}
+			other = true
+		}
+	}
+	return other
+}

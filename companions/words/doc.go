@@ -1,0 +1,14 @@
+// Package words reads what people and companions say: whom a text calls, what it is for, how it sounds, how like it is to another, what
+// it is about; and of a conversation who is talking with whom. It knows nothing of rooms, votes or devices: who speaks is a string.
+//
+//	lexicon       every phrase that decides something: a second language is added here
+//	text          a text as words, folded; phrases found in it; what it is about
+//	quotation     what in a text is not the speaker's own
+//	names         names found in a text
+//	address       ... and whom they call, leave out, or only mention
+//	intent        question, request, ...; how it sounds; what it asks of a companion's manners
+//	conversation  what was said before, and what of it a line goes on with
+//	tie           how near two are in it
+//
+// The rules are those of ROOM.md 4, 5 and 10. Everything is a function of its arguments, in time linear in the text.
+package words
