@@ -86,7 +86,7 @@ func Appliance(ctx context.Context, cfg config.Config, reload Reload, log *slog.
 		log.Warn("device.not_ready", "err", err)
 	}
 	a.screen.Say(a.device.Chosen())
-	if slices.ContainsFunc(buttons, func(b gpio.Source) bool { _, ok := b.(*gpio.Keyboard); return ok }) {
+	if slices.ContainsFunc(buttons, func(b gpio.Events) bool { _, ok := b.(*gpio.Keyboard); return ok }) {
 		a.screen.Say(a.device.troubles())
 		overheard := a.device.overhear(ctx, a.screen.Say)
 		paired := a.device.overseePairing(ctx, a.screen.Say)

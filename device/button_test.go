@@ -26,7 +26,7 @@ func (brokenContact) String() string      { return "broken contact" }
 func TestButtonLostAtItsFirstEdgeLeavesTheSpeakerOn(t *testing.T) {
 	s := audio.NewSpeaker(audio.SpeakerConfig{Now: func() time.Duration { return 0 }})
 	d := &Device{speaker: s, conds: condition.NewBook(slog.New(slog.DiscardHandler))}
-	if err := d.runButton(t.Context(), &contact{Source: brokenContact{}, button: 1}); err != nil {
+	if err := d.runButton(t.Context(), &contact{Events: brokenContact{}, button: 1}); err != nil {
 		t.Errorf("runButton() = %v; want a condition, not the end of the device", err)
 	}
 	if l := d.conds.List(); len(l) != 1 || l[0].Code != "button.lost" {

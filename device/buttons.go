@@ -66,7 +66,7 @@ func (r *reopened) String() string {
 	return r.name
 }
 
-// CaptureEnded implements gpio.Source.
+// CaptureEnded implements gpio.Events.
 func (r *reopened) CaptureEnded(press uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,7 +122,7 @@ func (r *reopened) have(b *gpio.Button, why error) {
 	r.button, r.lost = nil, why
 }
 
-// Run implements gpio.Source. It ends with ctx only.
+// Run implements gpio.Events. It ends with ctx only.
 func (r *reopened) Run(ctx context.Context, on func(gpio.Event)) error {
 	pause, ever := reopenLeast, false
 	for {
@@ -168,7 +168,7 @@ func (r *reopened) wait(ctx context.Context, d time.Duration) {
 
 // runButton serves one button. A button that fails is a condition, not the end: the others still work.
 func (d *Device) runButton(ctx context.Context, c *contact) error {
-	if r, ok := c.Source.(*reopened); ok {
+	if r, ok := c.Events.(*reopened); ok {
 		r.log = func(err error) { d.buttonIs(c, err) }
 	}
 	err := c.Run(ctx, func(e gpio.Event) { d.press(e, c) })
@@ -210,9 +210,9 @@ func buttonRemedy(err error) string {
 }
 
 // chooseButtons makes the sources that the configuration and the machine offer. None of them has to be there yet.
-func chooseButtons(cfg config.Config, in *os.File, out io.Writer, now func() time.Duration) ([]gpio.Source, error) {
+func chooseButtons(cfg config.Config, in *os.File, out io.Writer, now func() time.Duration) ([]gpio.Events, error) {
 	console := gpio.ConsoleOptions{Screen: out, Clock: now}
-	var sources []gpio.Source
+	var sources []gpio.Events
 	pin, quiet := wantsPin(&cfg, in)
 	if pin {
 		o, err := buttonOptions(&cfg, now)

@@ -74,7 +74,7 @@ func (b *buttonBench) run(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		b.r.log = func(err error) { b.d.buttonIs(&contact{Source: b.r, button: 1}, err) }
+		b.r.log = func(err error) { b.d.buttonIs(&contact{Events: b.r, button: 1}, err) }
 		ended <- b.r.Run(ctx, func(e gpio.Event) {
 			b.mu.Lock()
 			defer b.mu.Unlock()

@@ -114,7 +114,7 @@ func printed(see func(*seam) any) func(*seam) string {
 }
 
 // buttons are what the console offers where nobody sits at it.
-func buttons(s *seam) []gpio.Source {
+func buttons(s *seam) []gpio.Events {
 	null, err := os.Open(os.DevNull)
 	if err != nil {
 		s.Fatal(err)

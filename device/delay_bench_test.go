@@ -228,7 +228,7 @@ func measureDelay(b *testing.B, hold time.Duration, deltas int) (up, down []floa
 	cfg.Audio.Preroll = 0 // what was captured before the edge is older
 	ended := make(chan control.Turn, 1)
 	captures := &timedCard{Card: card, now: card.Clock().Now}
-	d, err := New(cfg, Options{Log: slog.New(slog.DiscardHandler), Card: captures, Now: card.Clock().Now, Buttons: []gpio.Source{hand},
+	d, err := New(cfg, Options{Log: slog.New(slog.DiscardHandler), Card: captures, Now: card.Clock().Now, Buttons: []gpio.Events{hand},
 		Voice: timedVoice{client, &taken}, OnTurn: func(t control.Turn) { ended <- t }})
 	if err != nil {
 		b.Fatal(err)

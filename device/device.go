@@ -31,7 +31,7 @@ import (
 type Options struct {
 	Log     *slog.Logger // required
 	Card    audio.Card
-	Buttons []gpio.Source
+	Buttons []gpio.Events
 	Voice   voice.Voice
 	Server  *rehearsal.Server // the rehearsal voice to use where the configuration comes to one
 	Tools   coordinator.Tools
@@ -76,7 +76,7 @@ type Device struct {
 	actors      []actor // what Run starts, besides the rest, in this order
 	hand        *twin.Line
 	works       sync.WaitGroup
-	buttons     []gpio.Source
+	buttons     []gpio.Events
 	voiceWords  string // what was chosen, for people
 	voiceAbout  string
 	usage       func() any         // what the voice has used; nil when it does not count
@@ -137,7 +137,7 @@ func (d *Device) Run(ctx context.Context) error {
 		{"light", d.lights.lamp.Run},
 	}, d.actors...)
 	for i, b := range d.buttons {
-		c := &contact{Source: b, button: turn.Button(i + 1)}
+		c := &contact{Events: b, button: turn.Button(i + 1)}
 		actors = append(actors, actor{"button " + b.String(), func(ctx context.Context) error {
 			return d.runButton(ctx, c)
 		}})

@@ -67,13 +67,13 @@ func (c *clicker) closes(d time.Duration) {
 
 // tally is a button that counts what it says.
 type tally struct {
-	gpio.Source
+	gpio.Events
 	mu   sync.Mutex
 	said map[gpio.Kind]int
 }
 
 func (c *tally) Run(ctx context.Context, on func(gpio.Event)) error {
-	return c.Source.Run(ctx, func(e gpio.Event) {
+	return c.Events.Run(ctx, func(e gpio.Event) {
 		on(e)
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -143,9 +143,9 @@ func TestAGlitchNeverLeavesItsDevice(t *testing.T) {
 	takeTurn(t)
 	f := &flat{t: t, url: mqtttest.Start(t, mqtttest.Options{}).URL()}
 	line := &clicker{steps: make(chan click), woken: make(chan struct{}, 1)}
-	button := &tally{said: map[gpio.Kind]int{}, Source: gpio.NewButton(line, gpio.ButtonOptions{Clock: line.now})}
+	button := &tally{said: map[gpio.Kind]int{}, Events: gpio.NewButton(line, gpio.ButtonOptions{Clock: line.now})}
 	presses := &atomic.Int64{}
-	kitchen := f.raise("kitchen", "Ada", boxOptions{others: presses, buttons: func(func() time.Duration) []gpio.Source { return []gpio.Source{button} }})
+	kitchen := f.raise("kitchen", "Ada", boxOptions{others: presses, buttons: func(func() time.Duration) []gpio.Events { return []gpio.Events{button} }})
 	hall := f.raise("hall", "Ben", boxOptions{})
 	tap := tapBroker(t, f.url)
 	f.meet()

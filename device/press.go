@@ -8,7 +8,7 @@ import (
 
 // contact is one button as the press sees it. It is owned by the goroutine that runs the button.
 type contact struct {
-	gpio.Source
+	gpio.Events
 	button  turn.Button // which one, for the coordinator
 	touched bool        // an edge has been seen, and nobody knows yet of what
 	held    bool        // pressed, and not released yet

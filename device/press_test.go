@@ -21,10 +21,10 @@ import (
 func second(mode gpio.Mode) (*gpiotwin.Button, *watched, boxOptions) {
 	b := gpiotwin.NewButton(gpio.ButtonOptions{})
 	w := &watched{}
-	return b, w, boxOptions{others: &w.presses, buttons: func(now func() time.Duration) []gpio.Source {
+	return b, w, boxOptions{others: &w.presses, buttons: func(now func() time.Duration) []gpio.Events {
 		*b = *gpiotwin.NewButton(gpio.ButtonOptions{Clock: now, Mode: mode})
-		w.Source = b
-		return []gpio.Source{w}
+		w.Events = b
+		return []gpio.Events{w}
 	}}
 }
 
@@ -89,9 +89,9 @@ func TestAReleaseIsItsOwnSourcesInAnyMix(t *testing.T) {
 	}
 	var key *gpiotwin.Button
 	presses := &atomic.Int64{}
-	b := newBox(t, boxOptions{others: presses, buttons: func(now func() time.Duration) []gpio.Source {
+	b := newBox(t, boxOptions{others: presses, buttons: func(now func() time.Duration) []gpio.Events {
 		key = gpiotwin.NewButton(gpio.ButtonOptions{Clock: now, Press: gpio.AtOnce})
-		return []gpio.Source{key, gpio.NewLines(in, gpio.ConsoleOptions{Clock: now})}
+		return []gpio.Events{key, gpio.NewLines(in, gpio.ConsoleOptions{Clock: now})}
 	}})
 	line := func(text string) func() {
 		return func() {
@@ -232,9 +232,9 @@ func (b scripted) Run(ctx context.Context, on func(gpio.Event)) error {
 func withHeld(t *testing.T) (*box, scripted) {
 	p, one := scripted{say: make(chan gpio.Kind)}, &atomic.Int64{}
 	one.Store(1)
-	b := newBox(t, boxOptions{others: one, buttons: func(now func() time.Duration) []gpio.Source {
+	b := newBox(t, boxOptions{others: one, buttons: func(now func() time.Duration) []gpio.Events {
 		p.now = now
-		return []gpio.Source{p}
+		return []gpio.Events{p}
 	}})
 	p.say <- gpio.Touched
 	p.say <- gpio.Pressed
@@ -319,7 +319,7 @@ func TestTheLineSaysWhenTheCardFellSilent(t *testing.T) {
 func TestAGlitchLeavesTheOtherButtonsTouchAlone(t *testing.T) {
 	s := audio.NewSpeaker(audio.SpeakerConfig{Now: func() time.Duration { return 0 }})
 	d := &Device{speaker: s}
-	a, b := &contact{Source: brokenContact{}, button: 1}, &contact{Source: brokenContact{}, button: 2}
+	a, b := &contact{Events: brokenContact{}, button: 1}, &contact{Events: brokenContact{}, button: 2}
 	loud := func() bool {
 		out := make([]int16, audio.CardRate/20)
 		s.Render(out)

@@ -48,10 +48,10 @@ func (h *hail) Run(ctx context.Context, on func(gpio.Event)) error {
 func TestAThousandPressesInTenSeconds(t *testing.T) {
 	const n = 1000
 	h := &hail{n: n, gap: 10 * time.Millisecond, begin: make(chan struct{}), done: make(chan struct{})}
-	wave := &watched{Source: h}
-	b := newBox(t, boxOptions{buttons: func(now func() time.Duration) []gpio.Source {
+	wave := &watched{Events: h}
+	b := newBox(t, boxOptions{buttons: func(now func() time.Duration) []gpio.Events {
 		h.now = now
-		return []gpio.Source{wave}
+		return []gpio.Events{wave}
 	}, others: &wave.presses})
 	b.answered(b.ask("short"))
 	heap, routines := heapInUse(), b.goroutines()

@@ -36,7 +36,7 @@ func TestTwoPressesAtOnceDoNotCross(t *testing.T) {
 		for i, b := range buttons {
 			both.Go(func() {
 				id := turn.ID(fmt.Sprint("t-", i))
-				r.begin(&contact{Source: b}, uint64(10*round+i+1), func() turn.ID {
+				r.begin(&contact{Events: b}, uint64(10*round+i+1), func() turn.ID {
 					posted = append(posted, id) // one at a time, or the race detector says so
 					return id
 				})

@@ -79,13 +79,13 @@ type hushDevice struct {
 
 // confirms is a button that tells when its contact is a press.
 type confirms struct {
-	gpio.Source
+	gpio.Events
 	now func() time.Duration
 	at  chan<- time.Duration
 }
 
 func (c confirms) Run(ctx context.Context, on func(gpio.Event)) error {
-	return c.Source.Run(ctx, func(e gpio.Event) {
+	return c.Events.Run(ctx, func(e gpio.Event) {
 		if e.Kind == gpio.Pressed {
 			c.at <- c.now()
 		}
@@ -119,7 +119,7 @@ func newHushPair(b *testing.B, url string) *hushPair {
 		p.cfg = cfg
 		var err error
 		d.Device, err = New(cfg, Options{
-			Log: slog.New(slog.DiscardHandler), Card: d.card, Voice: d.voice, Tools: tone.Tools{Voice: d.voice}, Now: clock.Now, Buttons: []gpio.Source{confirms{d.hand, clock.Now, d.confirmed}},
+			Log: slog.New(slog.DiscardHandler), Card: d.card, Voice: d.voice, Tools: tone.Tools{Voice: d.voice}, Now: clock.Now, Buttons: []gpio.Events{confirms{d.hand, clock.Now, d.confirmed}},
 			Cues: d.voice.Cue, Room: RoomOptions{Cards: []companions.Card{plainCard(name)}, Identity: ids[i], Member: member, Volatile: true},
 		})
 		if err != nil {

@@ -94,7 +94,7 @@ func newRoom(t *testing.T, a air) *room {
 	cfg.State.Dir, cfg.Voice.Kind = "", "rehearsal"
 	cfg.Audio.Playback, cfg.Audio.Capture = playback, capture
 	var err error
-	r.device, err = New(cfg, Options{Log: log, Card: card, Now: now, Server: r.server, Buttons: []gpio.Source{r.hand},
+	r.device, err = New(cfg, Options{Log: log, Card: card, Now: now, Server: r.server, Buttons: []gpio.Events{r.hand},
 		Clock: func() time.Time { return afternoon }, OnTurn: func(rec control.Turn) { r.turns <- rec }})
 	if err != nil {
 		t.Fatal(err)

@@ -61,7 +61,7 @@ type boxOptions struct {
 	config  func(*config.Config)
 	faults  rehearsal.Faults
 	address string                                       // of a server that runs already; empty: one of the box's own
-	buttons func(now func() time.Duration) []gpio.Source // besides the twin
+	buttons func(now func() time.Duration) []gpio.Events // besides the twin
 	others  *atomic.Int64                                // what they count
 	light   func() (light.Driver, error)
 	card    func(audio.Card) audio.Card // nil: the twin itself
@@ -88,12 +88,12 @@ func newBox(t *testing.T, o boxOptions) *box {
 	}
 	b.card = twin.NewCard(o.clock)
 	now := b.card.Clock().Now
-	buttons := []gpio.Source{}
+	buttons := []gpio.Events{}
 	if o.buttons != nil {
 		buttons, b.others = o.buttons(now), o.others
 	}
 	b.hand = gpiotwin.NewButton(gpio.ButtonOptions{Clock: now})
-	b.seen = &watched{Source: b.hand}
+	b.seen = &watched{Events: b.hand}
 	cfg := config.Default()
 	cfg.Device.Name, cfg.State.Dir, cfg.Room.Discovery = "box", t.TempDir(), "off"
 	cfg.Voice.Kind, cfg.Voice.URL, cfg.Voice.Key = "realtime", o.address, config.NewSecret("a key")
@@ -511,13 +511,13 @@ func reset(c *net.TCPConn) {
 
 // watched counts what a button says.
 type watched struct {
-	gpio.Source
+	gpio.Events
 	presses, releases atomic.Int64
 	lastEdge          atomic.Int64 // of the latest press
 }
 
 func (w *watched) Run(ctx context.Context, on func(gpio.Event)) error {
-	return w.Source.Run(ctx, func(e gpio.Event) {
+	return w.Events.Run(ctx, func(e gpio.Event) {
 		switch e.Kind {
 		case gpio.Pressed:
 			w.presses.Add(1)

@@ -66,7 +66,7 @@ func New(cfg config.Config, o Options) (*Device, error) {
 	d.wirePairing()
 	// The hand of the control socket is a button like any other, with a virtual contact, which nothing disturbs.
 	d.hand = twin.NewLine("control socket")
-	d.buttons = append([]gpio.Source{gpio.NewButton(d.hand, gpio.ButtonOptions{Clock: d.now, Press: gpio.AtOnce, Stuck: stuckAfter(&cfg)})}, o.Buttons...)
+	d.buttons = append([]gpio.Events{gpio.NewButton(d.hand, gpio.ButtonOptions{Clock: d.now, Press: gpio.AtOnce, Stuck: stuckAfter(&cfg)})}, o.Buttons...)
 	return d, nil
 }
 

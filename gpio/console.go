@@ -12,8 +12,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Source is where events come from: a Button, a Keyboard or Lines.
-type Source interface {
+// Events is where events come from: a Button, a Keyboard or Lines.
+type Events interface {
 	// Run calls on, on this goroutine and in order, until ctx ends or the source does; never after it has returned.
 	Run(ctx context.Context, on func(Event)) error
 	// CaptureEnded says that the recording that a press began (Event.Press) has ended by itself. Of a press that is not its latest
@@ -46,7 +46,7 @@ func (o *ConsoleOptions) fill() {
 }
 
 // OpenConsole takes standard input as it is: a Keyboard when a person sits at a terminal, Lines otherwise.
-func OpenConsole(in *os.File, o ConsoleOptions) Source {
+func OpenConsole(in *os.File, o ConsoleOptions) Events {
 	if term.IsTerminal(int(in.Fd())) {
 		return NewKeyboard(in, o)
 	}

@@ -56,10 +56,10 @@ func (k *Keyboard) String() string {
 	return "keyboard (space talks and stops, a typed line is a question, Ctrl-C ends)"
 }
 
-// CaptureEnded implements Source.
+// CaptureEnded implements Events.
 func (k *Keyboard) CaptureEnded(press uint64) { k.ended.Store(press) }
 
-// Run implements Source. It returns nil after Quit or EOF, or when ctx ends.
+// Run implements Events. It returns nil after Quit or EOF, or when ctx ends.
 func (k *Keyboard) Run(ctx context.Context, on func(Event)) error {
 	if err := k.take(); err != nil {
 		return err

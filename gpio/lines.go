@@ -70,10 +70,10 @@ func (l *Lines) InTurn(free func() bool) { l.free = free }
 // freeEvery is how often a question that waits looks whether it may be asked.
 const freeEvery = 5 * time.Millisecond
 
-// CaptureEnded implements Source. A press that lost its recording is still a press until its release.
+// CaptureEnded implements Events. A press that lost its recording is still a press until its release.
 func (l *Lines) CaptureEnded(uint64) {}
 
-// Run implements Source. It returns nil when the input has ended or quit was read.
+// Run implements Events. It returns nil when the input has ended or quit was read.
 func (l *Lines) Run(ctx context.Context, on func(Event)) error {
 	r, err := newReader(ctx, l.in)
 	if err != nil {

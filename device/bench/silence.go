@@ -137,7 +137,7 @@ func (b Silence) rig() (*rig, error) {
 	b.Config.State.Dir = "" // measuring leaves no trace
 	d, err := device.New(b.Config, device.Options{
 		Log: log, Card: b.Card, Voice: voice, Tools: tone.Tools{Voice: voice}, Now: now,
-		Buttons: []gpio.Source{hand}, Cues: voice.Cue,
+		Buttons: []gpio.Events{hand}, Cues: voice.Cue,
 	})
 	if err != nil {
 		return nil, err

@@ -199,7 +199,7 @@ func (s *stage) enter() (*life, error) {
 	}
 	d, err := device.New(cfg, device.Options{
 		Log: p.Log.With("device", s.name), Card: twinCard{s.card, s, l}, Now: s.now, Server: l.server,
-		Buttons: []gpio.Source{seenButton{l.hand, s, l}},
+		Buttons: []gpio.Events{seenButton{l.hand, s, l}},
 		OnTurn:  func(t control.Turn) { s.turnEnded(l, t) },
 		Room:    room,
 	})
@@ -327,13 +327,13 @@ func (p *play) later(d time.Duration, f func()) {
 
 // seenButton is the button's source, with an eye on what it confirms. A frozen device does not see its button.
 type seenButton struct {
-	gpio.Source
+	gpio.Events
 	s *stage
 	l *life
 }
 
 func (b seenButton) Run(ctx context.Context, on func(gpio.Event)) error {
-	return b.Source.Run(ctx, func(e gpio.Event) {
+	return b.Events.Run(ctx, func(e gpio.Event) {
 		b.s.running(ctx)
 		if b.l.killed.Load() {
 			return

@@ -70,7 +70,7 @@ type talker struct {
 	known  *names
 	home   *stage // where a question is asked that names no device, and where the space bar is; while it lives
 	polite bool   // waits for the end of an answer before asking again
-	keys   gpio.Source
+	keys   gpio.Events
 }
 
 func (t *talker) help() string {
