@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -34,7 +33,7 @@ const (
 	reopenMost  = 2 * time.Second
 )
 
-// reopened is a Source that opens what it is made of, as often as it takes.
+// reopened is Events whose button is opened as often as it takes.
 type reopened struct {
 	// fixed
 	name string // before it was ever open
@@ -210,7 +209,7 @@ func buttonRemedy(err error) string {
 }
 
 // chooseButtons makes the sources that the configuration and the machine offer. None of them has to be there yet.
-func chooseButtons(cfg config.Config, in *os.File, out io.Writer, now func() time.Duration) ([]gpio.Events, error) {
+func chooseButtons(cfg config.Config, in *os.File, out gpio.Screen, now func() time.Duration) ([]gpio.Events, error) {
 	console := gpio.ConsoleOptions{Screen: out, Clock: now}
 	var sources []gpio.Events
 	pin, quiet := wantsPin(&cfg, in)

@@ -120,7 +120,7 @@ func buttons(s *seam) []gpio.Events {
 		s.Fatal(err)
 	}
 	s.Cleanup(func() { _ = null.Close() })
-	all, err := chooseButtons(*s.cfg, null, io.Discard, func() time.Duration { return 0 })
+	all, err := chooseButtons(*s.cfg, null, nil, func() time.Duration { return 0 })
 	if err != nil {
 		s.Fatal(err)
 	}

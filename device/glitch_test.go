@@ -49,6 +49,8 @@ func (c *clicker) Rouse() {
 	}
 }
 
+func (c *clicker) Err() error         { return nil }
+func (c *clicker) Close() error       { return nil }
 func (c *clicker) Down() bool         { return c.down.Load() }
 func (c *clicker) String() string     { return "clicker" }
 func (c *clicker) now() time.Duration { return time.Duration(c.at.Load()) }

@@ -10,24 +10,20 @@ import (
 // A Line is a wire with a button on it.
 type Line interface {
 	// Wait waits for an edge, for at most timeout, which is positive, and says whether there was one. Edges that happened
-	// before the call count. It may say that there was none too early, but not without waiting at all.
+	// before the call count. It may say that there was none too early, but not without waiting at all: a line that cannot be roused,
+	// or may lose an edge, does so after LookEvery.
 	Wait(timeout time.Duration) bool
 	// Down reads the level: true is pressed.
 	Down() bool
+	// Err says why nothing more will come (a chip that was unbound, a device that was unplugged); nil while all is well. Asked by the
+	// goroutine that waits.
+	Err() error
+	// Rouse ends a Wait that is on, or else the next one, if it can. From any goroutine.
+	Rouse()
+	// Close gives the wire back. Nobody waits any more.
+	Close() error
 	// String names it for messages, as in "GPIO17 on pinctrl-rp1".
 	String() string
-}
-
-// failing is a Line that can end: a chip that was unbound, a device that was unplugged.
-type failing interface {
-	// Err says why nothing more will come; nil while all is well. Asked by the goroutine that waits.
-	Err() error
-}
-
-// rousable is a Line that misses no edge and that another goroutine can wake: nobody has to look at it in vain.
-type rousable interface {
-	// Rouse ends a Wait that is on, or else the next one.
-	Rouse()
 }
 
 // ButtonOptions are what Open and NewButton want to know. The zero value is a button between the pin and ground, held to talk.
@@ -67,10 +63,13 @@ func ParseBias(s string) (Bias, error) {
 	return BiasAuto, fmt.Errorf("gpio: bias %q: must be auto, up, down or off", s)
 }
 
+// LookEvery is how long one waits for an edge: then one sees that a context has ended, and heals an edge that was lost.
+const LookEvery = 250 * time.Millisecond
+
 const (
-	lookEvery = 250 * time.Millisecond // without an edge: to see that ctx has ended, and to heal a lost edge
-	lookLeast = 50 * time.Microsecond  // a wait is never zero or less: that means "for ever" or "not at all" (host/v3/gpioioctl: for ever on 0; on -1 a deadline that has passed)
-	burst     = 200                    // edges in stormSpan that a contact may make; a bad switch makes 50
+	lookMost  = time.Hour             // of a line that is roused, and loses nothing
+	lookLeast = 50 * time.Microsecond // a wait is never zero or less: that means "for ever" or "not at all" (host/v3/gpioioctl: for ever on 0; on -1 a deadline that has passed)
+	burst     = 200                   // edges in stormSpan that a contact may make; a bad switch makes 50
 	stormSpan = 100 * time.Millisecond
 	atOnce    = 64 // waits in a row that did not wait: the line is broken
 )
@@ -111,9 +110,7 @@ func (b *Button) Call(f func()) bool {
 	if !b.call.CompareAndSwap(nil, &f) {
 		return false
 	}
-	if r, ok := b.line.(rousable); ok {
-		r.Rouse()
-	}
+	b.line.Rouse()
 	return true
 }
 
@@ -129,24 +126,19 @@ func (b *Button) Run(ctx context.Context, on func(Event)) error {
 		broken  int           // waits in a row that did not wait
 		window  time.Duration // edges are counted from here
 		seen    int
-		look    = lookEvery
 		latest  uint64 // press
 	)
-	r, rouses := b.line.(rousable)
-	if rouses {
-		look = time.Hour
-		defer context.AfterFunc(ctx, r.Rouse)()
-	}
-	ends, _ := b.line.(failing)
+	defer context.AfterFunc(ctx, b.line.Rouse)()
 	contact, _ = contact.Level(now(), b.line.Down(), raw)
 	for ctx.Err() == nil {
 		if f := b.call.Swap(nil); f != nil {
 			(*f)()
+			broken = 0 // the call has roused the line
 		}
-		timeout := look
+		timeout := lookMost
 		asked := now()
 		if wake, ok := contact.Wake(); ok {
-			timeout = min(max(wake-asked, lookLeast), look)
+			timeout = min(max(wake-asked, lookLeast), lookMost)
 		}
 		edge := b.line.Wait(timeout)
 		at := now()
@@ -154,18 +146,18 @@ func (b *Button) Run(ctx context.Context, on func(Event)) error {
 			break
 		}
 		isDown := b.line.Down()
-		if ends != nil && ends.Err() != nil { // what was read last means nothing
+		if err := b.line.Err(); err != nil { // what was read last means nothing
 			if ev, open := meant.Lost(contact.Lost(at)); open {
 				on(ev)
 			}
-			return fmt.Errorf("gpio: %s: %w", b.line, ends.Err())
+			return fmt.Errorf("gpio: %s: %w", b.line, err)
 		}
 		if edge {
 			broken = 0
 			seq := b.edges.Add(1)
 			contact, raw = contact.Edge(Edge{At: at, Seq: seq, Down: isDown}, raw[:0])
 		} else {
-			if rouses || at-asked >= timeout/2 {
+			if at-asked >= min(timeout, LookEvery)/2 {
 				broken = 0
 			} else if broken++; broken >= atOnce {
 				return fmt.Errorf("gpio: %s: waiting for an edge returns at once; is the chip still there (gpiodetect)?", b.line)
@@ -199,12 +191,10 @@ func (b *Button) Run(ctx context.Context, on func(Event)) error {
 }
 
 // Close gives the line back, after Run has returned.
-func (b *Button) Close() error {
-	if l, ok := b.line.(interface{ close() }); ok {
-		l.close()
-	}
-	return nil
-}
+func (b *Button) Close() error { return b.line.Close() }
+
+// within bounds the wait of a line that cannot be roused.
+func within(timeout time.Duration) time.Duration { return min(max(timeout, lookLeast), LookEvery) }
 
 // Unanswered is a call that came after Run had returned, or that it did not get to; nil: none.
 func (b *Button) Unanswered() func() {

@@ -22,22 +22,29 @@ type Events interface {
 	String() string
 }
 
-// Prompter is a Screen that draws the typed line itself, because others write to the same terminal.
-type Prompter interface {
+// Screen is what a person sees. It draws the typed line itself, because others write to the same terminal.
+type Screen interface {
+	io.Writer            // complaints, and what a terminal is told
 	Typing(line string)  // after each change
-	Entered(line string) // Enter was struck; empty: on an empty line
+	Entered(line string) // Enter was struck; empty: on an empty line, or one that is no question
 }
+
+// noScreen shows nothing.
+type noScreen struct{ io.Writer }
+
+func (noScreen) Typing(string)  {}
+func (noScreen) Entered(string) {}
 
 // ConsoleOptions are what standard input needs beside itself.
 type ConsoleOptions struct {
-	Screen io.Writer            // what a person sees: prompt, typed line, complaints; nil: nothing
+	Screen Screen               // nil: nobody sees anything
 	Clock  func() time.Duration // shared by all facts; nil: a clock of its own
 	Plain  bool                 // of Lines: every line is a question, whatever its first word
 }
 
 func (o *ConsoleOptions) fill() {
 	if o.Screen == nil {
-		o.Screen = io.Discard
+		o.Screen = noScreen{io.Discard}
 	}
 	if o.Clock == nil {
 		start := time.Now()

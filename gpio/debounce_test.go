@@ -63,7 +63,7 @@ func watch(w wave, end time.Duration, in world) []Event {
 	now := start + 50*ms
 	next := 0
 	for now < end {
-		wait := now + lookEvery
+		wait := now + LookEvery
 		if wake, ok := d.Wake(); ok {
 			wait = min(max(wake, now+lookLeast), wait)
 		}

@@ -256,10 +256,14 @@ func (k *keyLine) String() string { return "key of " + k.name }
 // Down implements Line.
 func (k *keyLine) Down() bool { return k.held != 0 }
 
-// Err implements failing.
+// Err implements Line.
 func (k *keyLine) Err() error { return k.failed }
 
-func (k *keyLine) close() { _ = k.file.Close() } // which ends the grab
+// Rouse implements Line: it is looked at instead.
+func (k *keyLine) Rouse() {}
+
+// Close implements Line; it ends the grab.
+func (k *keyLine) Close() error { return k.file.Close() }
 
 // Wait implements Line: it returns after each change, so that a press and its release that come together are two.
 func (k *keyLine) Wait(timeout time.Duration) bool {
@@ -269,8 +273,7 @@ func (k *keyLine) Wait(timeout time.Duration) bool {
 	if k.take() {
 		return true
 	}
-	deadline := time.Now().Add(max(timeout, lookLeast))
-	if err := k.file.SetReadDeadline(deadline); err != nil {
+	if err := k.file.SetReadDeadline(time.Now().Add(within(timeout))); err != nil {
 		k.failed = err
 		return false
 	}

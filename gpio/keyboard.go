@@ -179,32 +179,17 @@ func (k *Keyboard) key(pressed key, at time.Duration, out []Event) ([]Event, boo
 	case keyEnter:
 		text := plain(string(k.line.text))
 		k.line.text = k.line.text[:0]
-		switch p, ok := k.options.Screen.(Prompter); {
-		case !ok:
-			k.show("\r\n")
-		case text == "q":
-			p.Entered("") // no question
-		default:
-			p.Entered(text)
-		}
-		switch text {
-		case "":
-		case "q":
+		if text == "q" {
+			k.options.Screen.Entered("")
 			return append(out, Event{Kind: Quit, At: at}), true
-		default:
+		}
+		k.options.Screen.Entered(text)
+		if text != "" {
 			out = append(out, Event{Kind: Asked, At: at, Text: text})
 		}
 	default:
-		if !k.line.edit(pressed) {
-			break
-		}
-		if p, ok := k.options.Screen.(Prompter); ok {
-			p.Typing(string(k.line.text))
-		} else {
-			k.show("\r\x1b[K")
-			if len(k.line.text) > 0 {
-				k.show("> " + string(k.line.text))
-			}
+		if k.line.edit(pressed) {
+			k.options.Screen.Typing(string(k.line.text))
 		}
 	}
 	return out, false

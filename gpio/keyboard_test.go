@@ -3,6 +3,7 @@ package gpio
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"sync"
@@ -88,11 +89,17 @@ type session struct {
 	cancel   context.CancelFunc
 }
 
+// page is a plain screen.
+type page struct{ io.Writer }
+
+func (p page) Typing(line string) { _, _ = io.WriteString(p, "\r> "+line) }
+func (p page) Entered(string)     { _, _ = io.WriteString(p, "\r\n") }
+
 func startKeyboard(t *testing.T, term string) *session {
 	t.Setenv("TERM", term)
 	tt := openTerminal(t)
 	s := &session{terminal: tt, t: t, events: make(chan Event, 64), done: make(chan error, 1), found: tt.settings(t)}
-	source := OpenConsole(tt.program, ConsoleOptions{Screen: tt.program})
+	source := OpenConsole(tt.program, ConsoleOptions{Screen: page{tt.program}})
 	keyboard, ok := source.(*Keyboard)
 	if !ok {
 		t.Fatalf("a terminal gives %T; want Keyboard", source)

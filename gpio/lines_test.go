@@ -29,7 +29,7 @@ func drive(t *testing.T, text string) (events []Event, screen string) {
 		_, _ = out.WriteString(text)
 	}()
 	var b bytes.Buffer
-	source := OpenConsole(in, ConsoleOptions{Screen: &b, Clock: counter()})
+	source := OpenConsole(in, ConsoleOptions{Screen: page{&b}, Clock: counter()})
 	if _, ok := source.(*Lines); !ok {
 		t.Fatalf("a pipe gives %T; want Lines", source)
 	}
@@ -158,7 +158,7 @@ func TestPlainLines(t *testing.T) {
 	}()
 	var b bytes.Buffer
 	var events []Event
-	if err := NewLines(in, ConsoleOptions{Screen: &b, Plain: true}).Run(t.Context(), func(ev Event) { events = append(events, ev) }); err != nil {
+	if err := NewLines(in, ConsoleOptions{Screen: page{&b}, Plain: true}).Run(t.Context(), func(ev Event) { events = append(events, ev) }); err != nil {
 		t.Fatal(err)
 	}
 	const want = "asked(press the grapes?) asked(wait for me  [2Jplease) quit"

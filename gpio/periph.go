@@ -74,7 +74,7 @@ func (p *periphLine) Wait(timeout time.Duration) bool {
 	if p.failed != nil {
 		return false
 	}
-	if p.line.WaitForEdge(max(timeout, lookLeast)) {
+	if p.line.WaitForEdge(within(timeout)) {
 		return true
 	}
 	p.failed = p.chip.there()
@@ -93,10 +93,15 @@ func (p *periphLine) Down() bool {
 	return p.down
 }
 
-// Err implements failing.
+// Err implements Line.
 func (p *periphLine) Err() error { return p.failed }
 
-func (p *periphLine) close() {
-	p.line.Close()
+// Rouse implements Line: it is looked at instead.
+func (p *periphLine) Rouse() {}
+
+// Close implements Line.
+func (p *periphLine) Close() error {
 	p.chip.Close()
+	p.line.Close()
+	return nil
 }

@@ -108,7 +108,7 @@ func (p *pinLine) Wait(timeout time.Duration) bool {
 	if p.failed != nil {
 		return false
 	}
-	if err := p.file.file.SetReadDeadline(time.Now().Add(max(timeout, lookLeast))); err != nil {
+	if err := p.file.file.SetReadDeadline(time.Now().Add(within(timeout))); err != nil {
 		p.failed = err
 		return false
 	}
@@ -140,10 +140,14 @@ func (p *pinLine) Down() bool {
 	return p.down
 }
 
-// Err implements failing.
+// Err implements Line.
 func (p *pinLine) Err() error { return p.failed }
 
-func (p *pinLine) close() { p.file.close() }
+// Rouse implements Line: it is looked at instead.
+func (p *pinLine) Rouse() {}
+
+// Close implements Line.
+func (p *pinLine) Close() error { return p.file.file.Close() }
 
 // unwrapPath leaves out "read gpio lines": the caller knows better what it is.
 func unwrapPath(err error) error {
@@ -192,8 +196,7 @@ func (o *Output) String() string { return o.name }
 
 // Close gives the pin back. On a Pi it becomes an input then: whatever hangs on it goes dark.
 func (o *Output) Close() error {
-	o.file.close()
-	return nil
+	return o.file.file.Close()
 }
 
 func bit(high bool) uint64 {

@@ -11,7 +11,7 @@ import (
 // Screen is what a person at a terminal sees: what was said, line by line, and below it one line that says what the space
 // bar would do now, with what is being typed behind it. Whatever is said goes above that line, and the line is drawn anew.
 //
-// It is the gpio.Prompter of the keyboard. Elsewhere (a pipe, a file) it only writes. From any goroutine.
+// It is the gpio.Screen of the keyboard. Elsewhere (a pipe, a file) it only writes. From any goroutine.
 type Screen struct {
 	out io.Writer
 
@@ -49,7 +49,7 @@ func (s *Screen) Say(text string) {
 	s.draw()
 }
 
-// Typing implements gpio.Prompter.
+// Typing implements gpio.Screen.
 func (s *Screen) Typing(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +64,7 @@ func (s *Screen) Unfinished() bool {
 	return s.typed != ""
 }
 
-// Entered implements gpio.Prompter.
+// Entered implements gpio.Screen.
 func (s *Screen) Entered(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -30,7 +30,7 @@ func (l *Line) Set(down bool) {
 	}
 }
 
-// Wait implements Line.
+// Wait implements gpio.Line.
 func (l *Line) Wait(timeout time.Duration) bool {
 	t := time.NewTimer(timeout)
 	defer t.Stop()
@@ -44,7 +44,7 @@ func (l *Line) Wait(timeout time.Duration) bool {
 	}
 }
 
-// Rouse implements rousable: of edges that are not queued, those before them tell, for the level is read after each.
+// Rouse implements gpio.Line: of edges that are not queued, those before them tell, for the level is read after each.
 func (l *Line) Rouse() {
 	select {
 	case l.woken <- struct{}{}:
@@ -52,7 +52,13 @@ func (l *Line) Rouse() {
 	}
 }
 
-// Down implements Line.
+// Err implements gpio.Line: it never ends.
+func (l *Line) Err() error { return nil }
+
+// Close implements gpio.Line.
+func (l *Line) Close() error { return nil }
+
+// Down implements gpio.Line.
 func (l *Line) Down() bool { return l.down.Load() }
 
 func (l *Line) String() string { return l.name }

@@ -173,10 +173,12 @@ func TestAVirtualLineIsNotLookedAtInVain(t *testing.T) {
 	})
 }
 
-type brokenLine struct{}
+type brokenLine struct{ gpio.Line }
 
 func (brokenLine) Wait(time.Duration) bool { return false }
 func (brokenLine) Down() bool              { return false }
+func (brokenLine) Err() error              { return nil }
+func (brokenLine) Rouse()                  {}
 func (brokenLine) String() string          { return "GPIO17 on nothing" }
 
 // A wait that does not wait must not take a core.
@@ -190,9 +192,14 @@ func TestLineThatDoesNotWaitIsAnError(t *testing.T) {
 	})
 }
 
-type hummingLine struct{ edges int }
+type hummingLine struct {
+	gpio.Line
+	edges int
+}
 
 func (l *hummingLine) Wait(time.Duration) bool { l.edges++; return true }
+func (l *hummingLine) Err() error              { return nil }
+func (l *hummingLine) Rouse()                  {}
 func (l *hummingLine) Down() bool              { return l.edges%2 == 1 }
 func (l *hummingLine) String() string          { return "GPIO17 on a transmitter" }
 
