@@ -75,7 +75,7 @@ func BenchmarkEnvelope(b *testing.B) {
 	})
 	b.Run("verify and decode", func(b *testing.B) {
 		for b.Loop() {
-			if _, r := Decode("bench", top, bytes); r != nil {
+			if _, r := openWhole("bench", top, bytes); r != nil {
 				b.Fatal(r)
 			}
 		}

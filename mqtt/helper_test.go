@@ -73,3 +73,12 @@ func process(t *testing.T, url string) (round.DeviceID, *os.Process) {
 	}()
 	return round.DeviceID(await(t, line, "the other process")), cmd.Process
 }
+
+// openWhole reads an envelope that came under a topic of the room and checks what can be known from itself.
+func openWhole(room, t string, payload []byte) (Envelope, *Refusal) {
+	l, r := look(room, t, payload)
+	if r != nil {
+		return Envelope{}, r
+	}
+	return l.open(room)
+}

@@ -45,7 +45,7 @@ func TestANoteThatAnotherSigned(t *testing.T) {
 	a := fixed(1)
 	m := noteMethod("members.list")
 	b := seal("kitchen", a, m, testSession, 2, []byte(`{"version":1}`))
-	if e, r := Decode("kitchen", topic("kitchen", kindMembers, a.id), b); r != nil || e.Note == nil || string(e.Note.Body) != `{"version":1}` {
+	if e, r := openWhole("kitchen", topic("kitchen", kindMembers, a.id), b); r != nil || e.Note == nil || string(e.Note.Body) != `{"version":1}` {
 		t.Fatalf("%v", r)
 	}
 	for name, row := range map[string]struct {
@@ -65,7 +65,7 @@ func TestANoteThatAnotherSigned(t *testing.T) {
 		if strings.Contains(row.topic, "cellar") {
 			room = "cellar"
 		}
-		if _, r := Decode(room, row.topic, row.b); r == nil || r.Reason != row.want {
+		if _, r := openWhole(room, row.topic, row.b); r == nil || r.Reason != row.want {
 			t.Errorf("%s: %v; want %s", name, r, row.want)
 		}
 	}
@@ -83,7 +83,7 @@ func FuzzNote(f *testing.F) {
 		if m == nil {
 			return
 		}
-		e, r := Decode("kitchen", topic("kitchen", kindMembers, id.id), seal("kitchen", id, m, testSession, 2, body))
+		e, r := openWhole("kitchen", topic("kitchen", kindMembers, id.id), seal("kitchen", id, m, testSession, 2, body))
 		if r != nil {
 			return
 		}

@@ -112,17 +112,6 @@ func signed(room string, k kind, method, session string, seq uint64, params []by
 	return append(b, params...)
 }
 
-// Decode reads an envelope that came under a topic of the room and checks everything that can be known from the
-// envelope itself: form, bounds, signature. Whether it is a recording, and whether a companion lives where it is said
-// to, is the client's to know. A nil Refusal means that the envelope is good.
-func Decode(room, t string, payload []byte) (Envelope, *Refusal) {
-	l, r := look(room, t, payload)
-	if r != nil {
-		return Envelope{}, r
-	}
-	return l.open(room)
-}
-
 // letter is an envelope that has been read but not believed: nothing in it has been checked against the signature.
 type letter struct {
 	from   round.DeviceID

@@ -59,7 +59,7 @@ func TestEveryPacketRoundTrips(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%T: %v", p, err)
 		}
-		e, r := Decode("Küche 2", top, b)
+		e, r := openWhole("Küche 2", top, b)
 		if r != nil {
 			t.Fatalf("%T: %v", p, r)
 		}
@@ -142,7 +142,7 @@ func TestWhatIsNotAnEnvelopeIsRefused(t *testing.T) {
 		{"a press", topic("kitchen", kindFloor, id.id), press, ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			e, r := Decode("kitchen", row.topic, row.b)
+			e, r := openWhole("kitchen", row.topic, row.b)
 			got := Reason("")
 			if r != nil {
 				got = r.Reason
@@ -182,7 +182,7 @@ func TestAVotesFieldsAreChecked(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			b := sign(id, methodState, 2, `{`+place+`,"states":[`+row.vote+`,`+strings.Replace(good, "ada", "ben", 1)+`]}`)
-			e, r := Decode("kitchen", topic("kitchen", kindStates, id.id), b)
+			e, r := openWhole("kitchen", topic("kitchen", kindStates, id.id), b)
 			if r != nil {
 				t.Fatalf("refused whole: %v", r)
 			}
@@ -191,13 +191,13 @@ func TestAVotesFieldsAreChecked(t *testing.T) {
 				t.Errorf("votes %v, refused %v; want ben's alone, and one refusal", v, e.votes)
 			}
 			claim := sign(id, methodClaim, 2, `{`+place+`,"companion":"ada","states":[`+row.vote+`]}`)
-			if _, r := Decode("kitchen", topic("kitchen", kindFloor, id.id), claim); r == nil {
+			if _, r := openWhole("kitchen", topic("kitchen", kindFloor, id.id), claim); r == nil {
 				t.Error("a claim with this vote is taken")
 			}
 		})
 	}
 	many := sign(id, methodState, 2, `{`+place+`,"states":[`+strings.TrimSuffix(strings.Repeat(good+",", maxVotes+1), ",")+`]}`)
-	if _, r := Decode("kitchen", topic("kitchen", kindStates, id.id), many); r == nil || r.Reason != ReasonFields {
+	if _, r := openWhole("kitchen", topic("kitchen", kindStates, id.id), many); r == nil || r.Reason != ReasonFields {
 		t.Errorf("%d votes: %v", maxVotes+1, r)
 	}
 }
@@ -228,7 +228,7 @@ func TestTooLargePacketsAreMadeToFit(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%T: %v", p, err)
 		}
-		e, r := Decode("kitchen", top, b)
+		e, r := openWhole("kitchen", top, b)
 		if r != nil {
 			t.Fatalf("%T of %d bytes: %v", p, len(b), r)
 		}
@@ -331,13 +331,13 @@ func FuzzDecode(f *testing.F) {
 		checkSealed(t, b)
 		checkSealed(t, sign(id, methodMessage, 2, string(params)))
 		// Bytes that nobody signed never become a packet other than the ones above.
-		if e, r := Decode("kitchen", top, b); r == nil && e.From != id.id {
+		if e, r := openWhole("kitchen", top, b); r == nil && e.From != id.id {
 			t.Fatalf("%s was believed", b)
 		}
 		// A member may say anything: it is refused, or it is within bounds and can be said again.
 		for i := range methods {
 			m := &methods[i]
-			e, r := Decode("kitchen", topic("kitchen", m.kind, id.id), seal("kitchen", id, m, testSession, 2, params))
+			e, r := openWhole("kitchen", topic("kitchen", m.kind, id.id), seal("kitchen", id, m, testSession, 2, params))
 			if r != nil || e.Packet == nil {
 				continue
 			}
@@ -346,7 +346,7 @@ func FuzzDecode(f *testing.F) {
 			if err != nil {
 				t.Fatalf("%s: %#v was taken and cannot be sent: %v", m.name, e.Packet, err)
 			}
-			if _, r := Decode("kitchen", top, again); r != nil {
+			if _, r := openWhole("kitchen", top, again); r != nil {
 				t.Fatalf("%s: %#v was taken, sent and refused: %v", m.name, e.Packet, r)
 			}
 		}

@@ -32,7 +32,7 @@ func TestReplay(t *testing.T) {
 		var fromJoiner, fromWindow [][]byte
 		j.on, w.on = recordAll(&fromJoiner), recordAll(&fromWindow)
 		go func() { _ = h.Serve(t.Context(), w) }()
-		if _, err := Join(t.Context(), j, g.cfg); err != nil {
+		if _, err := g.enter(t.Context(), j); err != nil {
 			t.Fatal(err)
 		}
 		if err := <-h.ran; err != nil || len(fromJoiner) != 4 || len(fromWindow) != 3 {
@@ -58,7 +58,7 @@ func TestReplay(t *testing.T) {
 			victim := *g
 			victim.kept = nil
 			victim.cfg.Store = func(Party, []byte) error { t.Error("the joiner kept a recording"); return nil }
-			_, err := Join(t.Context(), j, victim.cfg)
+			_, err := victim.enter(t.Context(), j)
 			wantErr(t, err, ErrWrongCode)
 		}
 	})
@@ -117,7 +117,7 @@ func TestRelay(t *testing.T) {
 				}
 				go pass(toJoiner, toWindow)
 				go pass(toWindow, toJoiner)
-				_, err := Join(t.Context(), j, g.cfg)
+				_, err := g.enter(t.Context(), j)
 				wantErr(t, err, c.joiner)
 				wantErr(t, <-served, c.window)
 				if len(h.admitted) > 0 || len(g.kept) > 0 {
@@ -180,8 +180,8 @@ func guess(t *testing.T, h *host, j *Joiner, code string) (fits bool, window, jo
 
 	// Towards the window he is a joiner.
 	toWindow, _ := h.run(mallory, "session with the window")
-	_, window = Join(context.Background(), toWindow, JoinConfig{Identity: mallory, Name: "mallory", Code: code,
-		Store: func(Party, []byte) error { return nil }})
+	asJoiner := NewJoiner(JoinConfig{Identity: mallory, Name: "mallory", Store: func(Party, []byte) error { return nil }})
+	_, window = asJoiner.Join(context.Background(), toWindow, code)
 	return fits, window, joiner
 }
 
@@ -272,7 +272,7 @@ func TestExpired(t *testing.T) {
 			}
 			return [][]byte{f}
 		}
-		_, err := Join(t.Context(), ch, slow.cfg)
+		_, err := slow.enter(t.Context(), ch)
 		wantErr(t, err, ErrExpired)
 		wantErr(t, <-served, ErrExpired)
 		wantErr(t, <-h.ran, ErrExpired)
@@ -327,7 +327,7 @@ func TestBadFrames(t *testing.T) {
 						}
 						return [][]byte{f}
 					}
-					_, err := Join(t.Context(), ch, g.cfg)
+					_, err := g.enter(t.Context(), ch)
 					wantErr(t, err, ErrProtocol)
 					wantErr(t, <-served, ErrProtocol)
 					if len(h.admitted) > 0 || len(h.kinds()) > 0 {
@@ -360,7 +360,7 @@ func TestBadWindow(t *testing.T) {
 					}
 					served := make(chan error, 1)
 					go func() { served <- h.Serve(context.Background(), w) }()
-					_, err := Join(t.Context(), j, g.cfg)
+					_, err := g.enter(t.Context(), j)
 					wantErr(t, err, ErrProtocol)
 					_ = await(served)
 					if len(g.kept) > 0 || len(h.stored) > 0 {
@@ -388,7 +388,7 @@ func TestTagOneBitOff(t *testing.T) {
 			return [][]byte{b}
 		}
 		go func() { _ = h.Serve(context.Background(), w) }()
-		_, err := Join(t.Context(), j, g.cfg)
+		_, err := g.enter(t.Context(), j)
 		wantErr(t, err, ErrWrongCode)
 		wantErr(t, <-h.ran, ErrNotStored)
 		if len(g.kept) > 0 {
@@ -428,7 +428,7 @@ func TestForeignHello(t *testing.T) {
 				}
 				return [][]byte{b}
 			}
-			_, err := Join(t.Context(), ch, g.cfg)
+			_, err := g.enter(t.Context(), ch)
 			if !errors.Is(err, c.want) {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -438,7 +438,7 @@ func TestForeignHello(t *testing.T) {
 		go func() { _ = h.Serve(context.Background(), w) }()
 		cfg := g.cfg
 		cfg.Identity = h.id
-		if _, err := Join(t.Context(), j, cfg); !errors.Is(err, ErrProtocol) {
+		if _, err := NewJoiner(cfg).Join(t.Context(), j, testCode); !errors.Is(err, ErrProtocol) {
 			t.Errorf("a device that pairs with itself: %v", err)
 		}
 		h.works(t)

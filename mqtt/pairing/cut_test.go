@@ -60,7 +60,7 @@ func TestPowerCut(t *testing.T) {
 				}
 				served := make(chan error, 1)
 				go func() { served <- h.Serve(context.Background(), w) }()
-				_, err := Join(context.Background(), j, g.cfg)
+				_, err := g.enter(context.Background(), j)
 				_ = await(served)
 				synctest.Wait()
 				if got := (result{len(h.admitted), len(g.kept), len(h.stored)}); got != c.want {

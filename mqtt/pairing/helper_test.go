@@ -191,6 +191,7 @@ func (h *host) event(k WindowEventKind) (WindowEvent, bool) {
 type guest struct {
 	id   mqtt.Identity
 	cfg  JoinConfig
+	code string
 	kept []string
 	from []Party
 	fail error // what Store returns
@@ -198,8 +199,8 @@ type guest struct {
 
 func newGuest(t testing.TB, name string) *guest {
 	t.Helper()
-	g := &guest{id: identity(t)}
-	g.cfg = JoinConfig{Identity: g.id, Name: name, Code: testCode, Store: func(p Party, welcome []byte) error {
+	g := &guest{id: identity(t), code: testCode}
+	g.cfg = JoinConfig{Identity: g.id, Name: name, Store: func(p Party, welcome []byte) error {
 		if g.fail != nil {
 			return g.fail
 		}
@@ -220,9 +221,12 @@ func (h *host) run(id mqtt.Identity, binding string) (*wire, <-chan error) {
 
 func (g *guest) join(h *host, code string) (Party, error) {
 	ch, _ := h.run(g.id, "tls")
-	cfg := g.cfg
-	cfg.Code = code
-	return Join(context.Background(), ch, cfg)
+	return NewJoiner(g.cfg).Join(context.Background(), ch, code)
+}
+
+// enter is one run, and no other is to come.
+func (g *guest) enter(ctx context.Context, ch Channel) (Party, error) {
+	return NewJoiner(g.cfg).Join(ctx, ch, g.code)
 }
 
 // works says whether an honest joiner still gets in.

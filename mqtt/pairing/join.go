@@ -15,38 +15,22 @@ import (
 type JoinConfig struct {
 	Identity mqtt.Identity
 	Name     string // of this device, for people
-	Code     string `json:"-"` // six digits, as heard or typed. Never logged
 	// Store keeps what the room has told, durably: when it returns nil, this device is in. host is the device whose window it was.
 	Store func(host Party, welcome []byte) error
-}
-
-// String and GoString keep the code out of what is printed.
-func (c JoinConfig) String() string { return "pairing joiner " + string(c.Identity.ID()) }
-
-// GoString is String.
-func (c JoinConfig) GoString() string { return c.String() }
-
-// Join is one run with a window. It closes ch. A device that may try again uses a Joiner, which counts.
-func Join(ctx context.Context, ch Channel, cfg JoinConfig) (Party, error) {
-	code := cfg.Code
-	return NewJoiner(cfg).Join(ctx, ch, code)
 }
 
 // Joiner counts the runs in which this device has shown something that its code could be tried against: after MaxTries of
 // them that failed it gives up (ErrTooMany), for there may be somebody in the middle who guesses.
 type Joiner struct {
-	cfg   JoinConfig // fixed after NewJoiner, without the code
+	cfg   JoinConfig // fixed after NewJoiner
 	start time.Time
 
 	mu    sync.Mutex // held for a whole run: one at a time
 	state JoinerState
 }
 
-// NewJoiner has made no attempt yet. Its code is Join's.
-func NewJoiner(cfg JoinConfig) *Joiner {
-	cfg.Code = ""
-	return &Joiner{cfg: cfg, start: time.Now()}
-}
+// NewJoiner has made no attempt yet.
+func NewJoiner(cfg JoinConfig) *Joiner { return &Joiner{cfg: cfg, start: time.Now()} }
 
 // joinerRun is one run of a joiner.
 type joinerRun struct {
@@ -62,7 +46,7 @@ type joinerRun struct {
 	err     error // says more than the machine's reason
 }
 
-// Join is one run with this code; it closes ch. It returns the party whose window it was once Store has returned nil, whatever
+// Join is one run with this code, six digits, which is never logged; it closes ch. It returns the party whose window it was once Store has returned nil, whatever
 // becomes of the connection then.
 func (j *Joiner) Join(ctx context.Context, ch Channel, code string) (Party, error) {
 	defer func() { _ = ch.Close() }()

@@ -91,7 +91,7 @@ func TestMeet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := Join(t.Context(), ch, g.cfg)
+	p, err := g.enter(t.Context(), ch)
 	if err != nil || p.Device != h.id.ID() || len(g.kept) != 1 {
 		t.Fatalf("%v, %v, %v", p, err, g.kept)
 	}
@@ -115,13 +115,13 @@ func TestMeetWrongCode(t *testing.T) {
 	h, g := open(t, nil), newGuest(t, "bedroom")
 	h.attend(t, place(t, broker.URL(), h.id))
 	j := place(t, broker.URL(), g.id)
-	g.cfg.Code = "111111"
+	g.code = "111111"
 	for i := range 3 {
 		ch, err := j.Dial(t.Context(), h.id.ID())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Join(t.Context(), ch, g.cfg); !errors.Is(err, ErrWrongCode) {
+		if _, err := g.enter(t.Context(), ch); !errors.Is(err, ErrWrongCode) {
 			t.Fatalf("%d: %v", i, err)
 		}
 	}
@@ -156,7 +156,7 @@ func TestMeetReplay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Join(t.Context(), ch, g.cfg); err != nil {
+	if _, err := g.enter(t.Context(), ch); err != nil {
 		t.Fatal(err)
 	}
 	_ = await(h.ran)
@@ -208,7 +208,7 @@ func TestMeetAccessList(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Join(t.Context(), ch, g.cfg); err != nil {
+	if _, err := g.enter(t.Context(), ch); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-h.ran; err != nil {

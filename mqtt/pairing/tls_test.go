@@ -59,7 +59,7 @@ func (g *guest) dial(t testing.TB, addr string) (Party, error) {
 		if err != nil {
 			return Party{}, err
 		}
-		p, err := Join(ctx, ch, g.cfg)
+		p, err := g.enter(ctx, ch)
 		if !errors.Is(err, ErrBusy) || ctx.Err() != nil {
 			return p, err
 		}
@@ -158,7 +158,7 @@ func TestRelayTLS(t *testing.T) {
 	}
 	go pass(toJoiner, toWindow)
 	go pass(toWindow, toJoiner)
-	if _, err := Join(t.Context(), j, g.cfg); !errors.Is(err, ErrProtocol) {
+	if _, err := g.enter(t.Context(), j); !errors.Is(err, ErrProtocol) {
 		t.Errorf("relayed: %v", err)
 	}
 	if len(h.kinds()) > 0 || len(h.admitted) > 0 || len(g.kept) > 0 {

@@ -28,7 +28,7 @@ func TestTwoAtOnce(t *testing.T) {
 					return [][]byte{f}
 				}
 				lost := make(chan error, 1)
-				go func() { _, err := Join(context.Background(), ch, second.cfg); lost <- err }()
+				go func() { _, err := second.enter(context.Background(), ch); lost <- err }()
 				<-held
 				if _, err := first.join(h, testCode); err != nil {
 					t.Fatal(err)
@@ -131,7 +131,7 @@ func TestSlow(t *testing.T) {
 			}
 			began := time.Now()
 			late := make(chan error, 1)
-			go func() { _, err := Join(context.Background(), ch, g.cfg); late <- err }()
+			go func() { _, err := g.enter(context.Background(), ch); late <- err }()
 			wantErr(t, <-served, ErrSlow)
 			if took := time.Since(began); took != stepLength {
 				t.Errorf("held at its %s for %v", kind, took)
@@ -155,7 +155,7 @@ func TestSlow(t *testing.T) {
 			served := make(chan error, 1)
 			go func() { served <- h.Serve(context.Background(), w) }()
 			began := time.Now()
-			_, err := Join(t.Context(), j, g.cfg)
+			_, err := g.enter(t.Context(), j)
 			wantErr(t, err, ErrSlow)
 			if took := time.Since(began); took != want {
 				t.Errorf("held at the window's %s for %v; want %v", kind, took, want)
@@ -253,7 +253,7 @@ func TestClose(t *testing.T) {
 				}
 				return [][]byte{f}
 			}
-			_, err := Join(t.Context(), ch, g.cfg)
+			_, err := g.enter(t.Context(), ch)
 			last, want, in := EventClosed, ErrClosed, 0
 			if kind == FrameStored { // too late: the welcome is out, and kept
 				last, want, in = EventUnsure, ErrNotStored, 1
@@ -325,7 +325,7 @@ func TestContext(t *testing.T) {
 		j, _ := pipe(g.id, identity(t), "tls")
 		ctx, cancel = context.WithCancel(t.Context())
 		joined := make(chan error, 1)
-		go func() { _, err := Join(ctx, j, g.cfg); joined <- err }()
+		go func() { _, err := g.enter(ctx, j); joined <- err }()
 		synctest.Wait()
 		cancel()
 		wantErr(t, <-joined, context.Canceled)
@@ -349,8 +349,8 @@ func TestSettings(t *testing.T) {
 	for _, code := range []string{"", "12345", "1234567", "abcdef", "１２３"} {
 		g := newGuest(t, "bedroom")
 		j, _ := pipe(g.id, identity(t), "tls")
-		g.cfg.Code = code
-		_, err := Join(t.Context(), j, g.cfg)
+		g.code = code
+		_, err := g.enter(t.Context(), j)
 		wantErr(t, err, ErrWrongCode)
 	}
 	for in, want := range map[string]string{"kitchen": "kitchen", " ": "?", "a\x00b\xffc": "abc", "Küche\n": "Küche"} {
