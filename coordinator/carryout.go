@@ -31,7 +31,7 @@ func (r *runner) carryOut(e turn.Effect) {
 	case turn.CloseSpeech:
 		r.drainSpeech(e.Turn)
 	case turn.PlayCue:
-		r.playCue(e.Cue)
+		r.outputs.playCue(e.Cue)
 	case turn.StopCue:
 		r.c.o.Speaker.StopCue(e.Cue)
 	case turn.SayWords:
@@ -57,7 +57,7 @@ func (r *runner) carryOut(e turn.Effect) {
 	case turn.EndTurn:
 		r.endTurn(e)
 	case turn.DropStale:
-		r.countStale(e)
+		r.stale.add(e)
 	default:
 		panic(fmt.Sprintf("coordinator: nobody carries out %T", e)) //nolint:forbidigo // a new order without a line here; TestEveryOrderIsCarriedOut is the first to know
 	}
@@ -65,8 +65,8 @@ func (r *runner) carryOut(e turn.Effect) {
 
 // flush carries out FlushSpeaker: after a press it is already done.
 func (r *runner) flush() {
-	if !r.flushed {
-		r.drop()
+	if !r.outputs.flushed {
+		r.outputs.drop()
 	}
 	if s := r.speech; s != nil {
 		s.closed = true

@@ -3,6 +3,7 @@ package coordinator
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"time"
 
 	"conch/coordinator/turn"
@@ -79,6 +80,10 @@ type localDone struct {
 
 // injections is the runner's side of the queue: who waits for which outcome. Owned by runner.
 type injections struct {
+	// fixed after newInjections
+	clock Clock
+	log   *slog.Logger
+
 	q        InjectQueue
 	waiting  map[InjectID]injection
 	speaking turn.ID // the turn of q.Speaking; empty when the local voice speaks it
@@ -87,42 +92,42 @@ type injections struct {
 
 func newInjections(o Options) injections {
 	o.Inject.LocalVoice = o.LocalVoice != nil
-	return injections{q: NewInjectQueue(o.Inject), waiting: map[InjectID]injection{}}
+	return injections{clock: o.Clock, log: o.Log, q: NewInjectQueue(o.Inject), waiting: map[InjectID]injection{}}
 }
 
-// injected puts one into the queue.
-func (r *runner) injected(in injection) {
-	id, verdict, endings := r.injections.q.Offer(r.now(), in.Injection)
-	r.injections.waiting[id] = in
-	r.log.Debug(logInjectQueued, "inject", uint64(id), "key", in.Key, "priority", in.Priority.String(), "verdict", verdict.String())
-	r.tell(endings)
+// add puts one into the queue.
+func (i *injections) add(in injection) {
+	id, verdict, endings := i.q.Offer(i.clock.Now(), in.Injection)
+	i.waiting[id] = in
+	i.log.Debug(logInjectQueued, "inject", uint64(id), "key", in.Key, "priority", in.Priority.String(), "verdict", verdict.String())
+	i.tell(endings)
 }
 
 // withdraw ends one that waits or sounds. One that has ended already is not there any more.
-func (r *runner) withdraw(done chan Outcome) {
-	for id, in := range r.injections.waiting {
+func (i *injections) withdraw(done chan Outcome) {
+	for id, in := range i.waiting {
 		switch {
 		case in.done != done:
-		case id == r.injections.q.Speaking():
-			r.injections.q.Forgo(id)
-			if r.injections.local != nil && in.sound != nil {
-				r.injections.local.Cut() // its outcome follows
+		case id == i.q.Speaking():
+			i.q.Forgo(id)
+			if i.local != nil && in.sound != nil {
+				i.local.Cut() // its outcome follows
 			}
 		default:
-			r.tell(r.injections.q.Withdraw(id))
+			i.tell(i.q.Withdraw(id))
 		}
 	}
 }
 
 // tell gives injections their one outcome.
-func (r *runner) tell(endings []Ending) {
+func (i *injections) tell(endings []Ending) {
 	for _, e := range endings {
-		in, ok := r.injections.waiting[e.ID]
+		in, ok := i.waiting[e.ID]
 		if !ok {
 			continue
 		}
-		delete(r.injections.waiting, e.ID)
-		r.log.Info(logInjectOutcome, "inject", uint64(e.ID), "key", in.Key, "outcome", e.Outcome.String())
+		delete(i.waiting, e.ID)
+		i.log.Info(logInjectOutcome, "inject", uint64(e.ID), "key", in.Key, "outcome", e.Outcome.String())
 		in.done <- e.Outcome
 	}
 }
@@ -131,8 +136,8 @@ func (r *runner) tell(endings []Ending) {
 func (r *runner) inject() {
 	for q := &r.injections.q; q.Len() > 0; {
 		s := r.situation()
-		r.tell(q.Expire(r.now(), s))
-		r.forsake()
+		r.injections.tell(q.Expire(r.now(), s))
+		r.injections.forsake()
 		d, ok := q.Next(r.now(), s)
 		if !ok {
 			return
@@ -154,29 +159,29 @@ func (r *runner) inject() {
 }
 
 // forsake takes back what nobody wants any more before it can begin: the fact that says so may come a moment later.
-func (r *runner) forsake() {
-	for id, in := range r.injections.waiting {
+func (i *injections) forsake() {
+	for id, in := range i.waiting {
 		select {
 		case <-in.left:
-			r.tell(r.injections.q.Withdraw(id))
+			i.tell(i.q.Withdraw(id))
 		default:
 		}
 	}
 }
 
 // turnEnded tells the injection that was spoken in this turn, if one was.
-func (r *runner) turnEnded(id turn.ID, why turn.Reason) {
-	if id == "" || id != r.injections.speaking {
+func (i *injections) turnEnded(id turn.ID, why turn.Reason) {
+	if id == "" || id != i.speaking {
 		return
 	}
-	r.injections.speaking = ""
-	q := &r.injections.q
-	r.tell(q.Ended(r.now(), q.Speaking(), outcomeOf(why)))
+	i.speaking = ""
+	q := &i.q
+	i.tell(q.Ended(i.clock.Now(), q.Speaking(), outcomeOf(why)))
 }
 
 // speakLocally says an injection without the session. A press drops it like everything else.
 func (r *runner) speakLocally(d Delivery) {
-	src, in := r.open(SourceWords), r.injections.waiting[d.ID]
+	src, in := r.outputs.open(SourceWords), r.injections.waiting[d.ID]
 	r.injections.local = src
 	r.spawn(func() {
 		ctx, cancel := context.WithTimeout(r.ctx, r.c.o.ToolDeadline)
@@ -224,15 +229,15 @@ func (r *runner) situation() Situation {
 const takenPoll = 50 * time.Millisecond
 
 // wake is when the queue may have something new to say; or never.
-func (r *runner) injectWake() time.Duration {
-	if r.injections.q.Len() == 0 {
+func (i *injections) wake(now time.Duration, situation func() Situation) time.Duration {
+	if i.q.Len() == 0 {
 		return never
 	}
-	s := r.situation()
-	at, ok := r.injections.q.Wake(r.now(), s)
+	s := situation()
+	at, ok := i.q.Wake(now, s)
 	switch {
-	case s.Taken && s.Idle && (!ok || at > r.now()+takenPoll):
-		return r.now() + takenPoll
+	case s.Taken && s.Idle && (!ok || at > now+takenPoll):
+		return now + takenPoll
 	case ok:
 		return at
 	}

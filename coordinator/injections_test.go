@@ -391,7 +391,7 @@ func TestAnInjectionIsTakenBackWithWhoAskedForIt(t *testing.T) {
 // A skill's Inject never blocks: not when the runner stands still and the inbox is full.
 func TestAskingForATurnNeverWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHands(t, func(o *Options) { o.InboxLimit = 1 })
+		h := newExecutor(t, func(o *Options) { o.InboxLimit = 1 })
 		h.c.Post(turn.SessionReady{}) // the only place
 		asked := make(chan []<-chan Outcome)
 		go func() {

@@ -93,7 +93,7 @@ func (r *runner) start(h *handle, name turn.Handle, kind SourceKind, run produce
 		r.callback(j.turn, func() { ended(how, heard) })
 		r.inbox.put(entry{of: jobEnded{j, how}})
 	}
-	if run == nil || !r.takeSlot(r.jobSlots) {
+	if run == nil || !r.jobSlots.take() {
 		r.spawn(func() {
 			defer cancel()
 			end(turn.EndedFailed, 0, errors.New("nothing to run, or too many streams at the same time"))
@@ -101,14 +101,14 @@ func (r *runner) start(h *handle, name turn.Handle, kind SourceKind, run produce
 		return
 	}
 	log.Info(logEffectStart)
-	src := r.open(kind)
+	src := r.outputs.open(kind)
 	if h.result.live() {
 		src.Live()
 	}
 	j.src.Store(&src)
 	returned := make(chan error, 1)
 	r.spawn(func() {
-		defer r.freeSlot(r.jobSlots)
+		defer func() { <-r.jobSlots }()
 		returned <- guard(func() error { return run(ctx, func(pcm []int16) error { return j.write(ctx, pcm) }) })
 	})
 	r.spawn(func() {
@@ -152,9 +152,9 @@ func (r *runner) reopenClaims() {
 			continue
 		}
 		old := *j.src.Load()
-		r.over(old)
+		r.outputs.over(old)
 		old.Close()
-		src := r.open(SourceSpeech)
+		src := r.outputs.open(SourceSpeech)
 		src.Live()
 		j.src.Store(&src)
 		select {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,7 +15,6 @@ const (
 	rate         = 24000           // samples per second of everything in this package
 	shutdownWait = 2 * time.Second // for goroutines of tools and streams, once they were told to stop
 	staleEvery   = time.Second     // one line about stale facts
-	healAfter    = time.Second     // see runner.drop
 	never        = time.Duration(-1)
 )
 
@@ -27,7 +25,7 @@ type runner struct {
 	ctx      context.Context // of Run
 	log      *slog.Logger
 	inbox    *inbox
-	jobSlots chan struct{} // one token per stream or claim that runs
+	jobSlots slots // of streams and claims that run
 
 	// atomic
 	running sync.WaitGroup // every goroutine started by spawn
@@ -38,18 +36,13 @@ type runner struct {
 	// owned by loop
 	m           turn.Machine
 	own         []turn.Event  // facts that carrying out an order produced at once
-	gen         uint64        // what sources and cues are opened with
-	known       uint64        // the highest generation a Drop returned, as far as the runner knows
-	missing     time.Duration // since when a foreign Drop is known whose gesture has not come; or never
-	flushed     bool          // the fact being carried out brought its own Drop
 	edge        time.Duration // of the last gesture
+	outputs     outputs
 	speech      *speech
 	heardBefore int // samples heard of earlier sources of the same turn
 	told        told
 	handles     handles
-	sounding    []Source // opened and possibly audible
-	cues        []Source // likewise, and possibly over
-	hushed      hushed   // what the latest gesture silenced that cut no turn
+	hushed      hushed // what the latest gesture silenced that cut no turn
 	summaries   []pending
 	stale       staleCount
 	shown       turn.State
@@ -60,9 +53,9 @@ type runner struct {
 func newRunner(ctx context.Context, c *Coordinator) *runner {
 	r := &runner{
 		c: c, ctx: ctx, log: c.o.Log, inbox: c.inbox,
-		jobSlots: make(chan struct{}, c.o.StreamLimit),
+		jobSlots: make(slots, c.o.StreamLimit),
 		m:        turn.New(c.o.Turn),
-		missing:  never,
+		outputs:  newOutputs(c),
 	}
 	r.injections = newInjections(c.o)
 	return r
@@ -70,8 +63,7 @@ func newRunner(ctx context.Context, c *Coordinator) *runner {
 
 // run is the life of the runner: begin, loop, end.
 func (r *runner) run() error {
-	r.known = r.c.o.Speaker.Drop()
-	r.gen = r.known
+	r.outputs.take()
 	r.c.o.Voice.Tools(r.c.o.Tools.Specs())
 	r.shown = r.m.State()
 	r.c.o.Light.Show(r.shown, "")
@@ -97,8 +89,8 @@ func (r *runner) loop() {
 		r.inject()
 		r.tellSpeech()
 		r.summarise(false)
-		r.reportStale(false)
-		r.heal()
+		r.stale.report(r, false)
+		r.outputs.heal()
 		r.c.online.Store(r.m.Online())
 		r.c.settled.Store(true)
 		r.c.quiet.Store(r.m.Quiet() && len(r.summaries) == 0 && r.injections.q.Len() == 0)
@@ -118,7 +110,7 @@ func (r *runner) nap() time.Duration {
 	if at, ok := r.m.Wake(); ok {
 		next = min(next, at-now)
 	}
-	if at := r.injectWake(); at != never {
+	if at := r.injections.wake(now, r.situation); at != never {
 		next = min(next, at-now)
 	}
 	if len(r.summaries) > 0 {
@@ -127,8 +119,8 @@ func (r *runner) nap() time.Duration {
 	if at := r.stale.due(); at != never {
 		next = min(next, at-now)
 	}
-	if r.missing != never {
-		next = min(next, r.missing+healAfter-now)
+	if at := r.outputs.healAt(); at != never {
+		next = min(next, at-now)
 	}
 	if r.speechBegins() {
 		next = min(next, beginPoll)
@@ -149,7 +141,7 @@ func (r *runner) take(e entry) {
 	case jobEnded:
 		delete(r.handles.of, of.job.handle)
 		if src := of.job.src.Load(); src != nil {
-			r.over(*src)
+			r.outputs.over(*src)
 		}
 		if of.job.kind == turn.EffectInputClaim {
 			r.fact(turn.ClaimEnded{At: r.now(), Handle: of.job.handle, How: of.how})
@@ -158,37 +150,37 @@ func (r *runner) take(e entry) {
 		}
 		return
 	case *speech:
-		r.over(of.src)
+		r.outputs.over(of.src)
 		if of.turn != r.m.Turn() {
 			return // the turn was cut, and its source with it
 		}
 	case said:
-		r.over(of.src)
+		r.outputs.over(of.src)
 	case localDone:
-		r.over(of.src)
-		r.tell(r.injections.q.Ended(r.now(), of.id, of.how))
+		r.outputs.over(of.src)
+		r.injections.tell(r.injections.q.Ended(r.now(), of.id, of.how))
 		return
 	case injection:
-		r.injected(of)
+		r.injections.add(of)
 		return
 	case withdrawn:
-		r.withdraw(of.done)
+		r.injections.withdraw(of.done)
 		return
 	case func():
 		of()
 		return
 	}
 	if e.dropped {
-		r.arrive(e.gen)
+		r.outputs.arrive(e.gen)
 		defer func() {
-			r.flushed = false
+			r.outputs.flushed = false
 			r.reopenClaims()
 		}()
 	}
 	if at, id, ok := gesture(e.ev); ok {
 		r.edge = at
 		if r.m.State() == turn.Idle {
-			r.hushed = r.silence(id)
+			r.hushed = r.outputs.silence(id, at)
 		}
 		r.logEdge(e, at, id)
 	}
@@ -276,77 +268,6 @@ func (r *runner) visible() turn.State {
 // self queues a fact that the runner itself has to report.
 func (r *runner) self(ev turn.Event) { r.own = append(r.own, ev) }
 
-// arrive takes over the generation of a gesture whose Drop was made at the edge. If another Drop has overtaken it, what
-// was opened in between may still sound, so it drops again.
-func (r *runner) arrive(gen uint64) {
-	r.flushed, r.missing = true, never
-	if gen > r.known {
-		r.known, r.gen = gen, gen
-		return
-	}
-	r.drop()
-}
-
-// drop silences everything for a reason of our own and takes the new generation, unless somebody at the edge dropped at
-// the same time: then that gesture is on its way with its own generation, and what the old turn still opens until it
-// arrives must be born dead, so the old generation stays.
-func (r *runner) drop() {
-	g := r.c.o.Speaker.Drop()
-	foreign := g != r.known+1
-	r.known = g
-	switch {
-	case r.inbox.drops.Load() > 0:
-	case foreign && !r.flushed:
-		r.missing = r.now()
-	default:
-		r.gen = g
-	}
-}
-
-// heal takes the current generation when the gesture behind a foreign Drop never came: a device that nobody hears is
-// worse than a rule broken by somebody else.
-func (r *runner) heal() {
-	if r.missing == never || r.now() < r.missing+healAfter {
-		return
-	}
-	r.missing = never
-	r.known = r.c.o.Speaker.Drop()
-	r.gen = r.known
-	r.log.Error(logGenerationLost, "generation", r.gen)
-}
-
-// open makes a source of the runner's generation: after an edge whose press has not been taken yet, it is born dead.
-func (r *runner) open(kind SourceKind) Source {
-	s := r.c.o.Speaker.Open(kind, r.gen)
-	if len(r.sounding) == 2*handleLimit { // more than can sound; forget what is over
-		r.sounding = slices.DeleteFunc(r.sounding, drained)
-	}
-	r.sounding = append(r.sounding, s)
-	return s
-}
-
-// playCue keeps what it plays for as long as it sounds, and not much longer.
-func (r *runner) playCue(c turn.Cue) {
-	r.cues = slices.DeleteFunc(r.cues, drained)
-	if s := r.c.o.Speaker.Cue(c, r.gen); s != nil {
-		r.cues = append(r.cues, s)
-	}
-}
-
-func drained(s Source) bool {
-	select {
-	case <-s.Drained():
-		return true
-	default:
-		return false
-	}
-}
-
-// over forgets a source that has played to its end as something that a press can silence.
-func (r *runner) over(s Source) {
-	r.sounding = slices.DeleteFunc(r.sounding, func(o Source) bool { return o == s })
-}
-
 // spawn starts a goroutine that Run waits for.
 func (r *runner) spawn(f func()) {
 	r.alive.Add(1)
@@ -356,16 +277,17 @@ func (r *runner) spawn(f func()) {
 	})
 }
 
-func (r *runner) takeSlot(slots chan struct{}) bool {
+// slots are places, one token each.
+type slots chan struct{}
+
+func (s slots) take() bool {
 	select {
-	case slots <- struct{}{}:
+	case s <- struct{}{}:
 		return true
 	default:
 		return false
 	}
 }
-
-func (r *runner) freeSlot(slots chan struct{}) { <-slots }
 
 func (r *runner) now() time.Duration { return r.c.o.Clock.Now() }
 
@@ -376,17 +298,17 @@ func (r *runner) shutdown() error {
 		r.inbox.done(e)
 		r.take(e)
 	}
-	r.known = r.c.o.Speaker.Drop()
-	r.gen, r.flushed = r.known, true
+	r.outputs.take()
+	r.outputs.flushed = true
 	r.edge = r.now()
 	r.fact(turn.Hushed{At: r.edge})
 	for h := range r.handles.of {
 		r.discard(h, "shutdown")
 	}
 	r.closeSpeech()
-	r.tell(r.injections.q.Close())
+	r.injections.tell(r.injections.q.Close())
 	r.summarise(true)
-	r.reportStale(true)
+	r.stale.report(r, true)
 	gone := make(chan struct{})
 	go func() { r.running.Wait(); close(gone) }()
 	timer := r.c.o.Clock.NewTimer(shutdownWait)

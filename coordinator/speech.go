@@ -19,12 +19,12 @@ const roughly = rate / 20
 // of tools are put between in the order of the orders.
 //
 //	Audio (voice) ──┐ waits for the sounds queued before it
-//	sound, sound ───┴─> pen (one writes) ─> Source
+//	sound, sound ───┴─> one at a time ─> Source
 type speech struct {
 	// fixed after open
-	turn turn.ID
-	src  Source
-	pen  chan struct{} // holds a token while somebody writes
+	turn    turn.ID
+	src     Source
+	writing chan struct{} // holds a token while somebody writes
 
 	// atomic
 	before  atomic.Pointer[chan struct{}] // closed when the last queued sound is written; nil: none was
@@ -36,7 +36,7 @@ type speech struct {
 }
 
 func newSpeech(id turn.ID, src Source) *speech {
-	return &speech{turn: id, src: src, pen: make(chan struct{}, 1)}
+	return &speech{turn: id, src: src, writing: make(chan struct{}, 1)}
 }
 
 // write hands pcm over after all sounds queued before. It returns the samples accepted.
@@ -44,7 +44,7 @@ func (s *speech) write(ctx context.Context, pcm []int16) int {
 	if !s.waitFor(ctx, s.before.Load()) {
 		return 0
 	}
-	return s.scribble(ctx, pcm)
+	return s.writeNow(ctx, pcm)
 }
 
 func (s *speech) waitFor(ctx context.Context, before *chan struct{}) bool {
@@ -61,19 +61,19 @@ func (s *speech) waitFor(ctx context.Context, before *chan struct{}) bool {
 	}
 }
 
-func (s *speech) scribble(ctx context.Context, pcm []int16) int {
+func (s *speech) writeNow(ctx context.Context, pcm []int16) int {
 	select {
-	case s.pen <- struct{}{}:
+	case s.writing <- struct{}{}:
 	default:
 		select {
-		case s.pen <- struct{}{}:
+		case s.writing <- struct{}{}:
 		case <-ctx.Done():
 			return 0
 		}
 	}
 	n := s.src.Write(ctx, pcm)
 	s.written.Add(int64(n))
-	<-s.pen
+	<-s.writing
 	return n
 }
 
@@ -87,7 +87,7 @@ func (r *runner) openSpeech(id turn.ID, held bool) {
 		r.closeSpeech()
 	}
 	r.heardBefore = heard
-	r.speech = newSpeech(id, r.open(SourceSpeech))
+	r.speech = newSpeech(id, r.outputs.open(SourceSpeech))
 	if r.speech.held = held; held {
 		r.speech.src.Hold() // before anybody can write
 	}
@@ -113,7 +113,7 @@ func (r *runner) cutSpeech(id turn.ID) {
 	r.c.speech.CompareAndSwap(s, nil)
 	s.src.Cut()
 	s.src.Close()
-	r.over(s.src)
+	r.outputs.over(s.src)
 }
 
 // closeSpeech lets no more in; what was accepted still plays.
@@ -169,9 +169,9 @@ func (r *runner) drained(src Source, written func() int64) bool {
 	return r.pause(settle)
 }
 
-// holes is how often the speech of a turn did.
-func (r *runner) holes(id turn.ID) int {
-	if s := r.speech; s != nil && s.turn == id {
+// holes is how often the speech of a turn ran dry.
+func (s *speech) holes(id turn.ID) int {
+	if s != nil && s.turn == id {
 		return s.src.Holes()
 	}
 	return 0
@@ -204,7 +204,7 @@ func (r *runner) playSound(e turn.PlaySound) {
 		defer close(written)
 		n := 0
 		if s.waitFor(r.ctx, before) {
-			n = s.scribble(r.ctx, pcm)
+			n = s.writeNow(r.ctx, pcm)
 		}
 		r.c.inbox.put(entry{ev: turn.SoundQueued{At: r.now(), Turn: e.Turn, Samples: n}})
 	})
@@ -217,7 +217,7 @@ func (r *runner) sayWords(e turn.SayWords) {
 	if len(pcm) == 0 {
 		r.log.Warn(logWordsMissing, "turn", e.Turn, "words", string(e.Words))
 	}
-	src := r.open(SourceWords)
+	src := r.outputs.open(SourceWords)
 	r.spawn(func() {
 		limit := time.Duration(len(pcm))*time.Second/rate + 5*time.Second
 		ctx, cancel := context.WithTimeout(r.ctx, limit)

@@ -2,7 +2,6 @@ package coordinator
 
 import (
 	"math"
-	"slices"
 	"time"
 
 	"conch/coordinator/turn"
@@ -54,14 +53,6 @@ type hushed struct {
 	cues    []Source // that may have been over before
 }
 
-// silence takes what sounds, because the drop behind a gesture ended it all.
-func (r *runner) silence(id turn.ID) hushed {
-	unheard := func(s Source) bool { return s.Heard() == 0 }
-	h := hushed{id, r.edge, slices.DeleteFunc(r.sounding, unheard), slices.DeleteFunc(r.cues, unheard)}
-	r.sounding, r.cues = nil, nil
-	return h
-}
-
 func (h *hushed) nothing() bool { return len(h.sources)+len(h.cues) == 0 }
 
 // endTurn makes the one line of a turn: at once, or when it is known when silence was heard.
@@ -76,13 +67,13 @@ func (r *runner) endTurn(e turn.EndTurn) {
 	rec.Asked, rec.Said = r.texts.take(e.Turn)
 	rec.HeardText, rec.SpeechMS, rec.Audible = r.texts.heard(e.Turn, s.Heard), ms(samples(s.Speech)), s.Heard > 0
 	rec.Whole = s.Whole
-	rec.Holes = r.holes(e.Turn)
+	rec.Holes = r.speech.holes(e.Turn)
 	r.toolCalls.leave(func(c *toolCall) bool { return c.Turn == e.Turn })
 	r.tellEnded(e.Turn, s)
 	p := pending{record: rec, until: r.now() + silenceWait}
 	if s.Reason == turn.InterruptedByPress {
 		p.record.InterruptedIn = s.InterruptedIn.String()
-		p.hushed = r.silence(e.Turn)
+		p.hushed = r.outputs.silence(e.Turn, r.edge)
 	}
 	if r.hushed.turn == e.Turn {
 		if p.hushed.nothing() { // of two presses, the one that cut it counts
@@ -90,7 +81,7 @@ func (r *runner) endTurn(e turn.EndTurn) {
 		}
 		r.hushed = hushed{}
 	}
-	r.turnEnded(e.Turn, s.Reason)
+	r.injections.turnEnded(e.Turn, s.Reason)
 	r.summaries = append(r.summaries, p)
 	r.summarise(false)
 }
@@ -178,18 +169,18 @@ func (s *staleCount) due() time.Duration {
 	return s.line + staleEvery
 }
 
-func (r *runner) countStale(e turn.DropStale) {
-	r.stale.n++
-	r.stale.last = e
+func (s *staleCount) add(e turn.DropStale) {
+	s.n++
+	s.last = e
 }
 
-// reportStale writes at most one line a second about facts and audio that came too late, and about refused places.
-func (r *runner) reportStale(all bool) {
-	if !all && r.stale.some && r.now() < r.stale.line+staleEvery {
+// report writes at most one line a second about facts and audio that came too late, and about refused places.
+func (s *staleCount) report(r *runner, all bool) {
+	if !all && s.some && r.now() < s.line+staleEvery {
 		return
 	}
 	wrote := false
-	if s := &r.stale; s.n > 0 {
+	if s.n > 0 {
 		r.log.Info(logFactStale, "turn", s.last.Turn, "fact", s.last.Event, "why", s.last.Why, "dropped", s.n)
 		s.n, wrote = 0, true
 	}
@@ -202,7 +193,7 @@ func (r *runner) reportStale(all bool) {
 		wrote = true
 	}
 	if wrote {
-		r.stale.line, r.stale.some = r.now(), true
+		s.line, s.some = r.now(), true
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 // These tests give the runner orders directly, without the machine, and read what comes back from its inbox.
 
-type hands struct {
+type executor struct {
 	*runner
 	*journal
 	t       *testing.T
@@ -23,10 +23,10 @@ type hands struct {
 	tools   fakeTools
 }
 
-func newHands(t *testing.T, change ...func(*Options)) *hands {
+func newExecutor(t *testing.T, change ...func(*Options)) *executor {
 	t.Helper()
 	j := &journal{start: time.Now()}
-	h := &hands{t: t, journal: j, speaker: &fakeSpeaker{j: j, latency: 9 * time.Millisecond}, tools: fakeTools{}}
+	h := &executor{t: t, journal: j, speaker: &fakeSpeaker{j: j, latency: 9 * time.Millisecond}, tools: fakeTools{}}
 	o := Options{
 		Voice: &fakeVoice{j: j}, Speaker: h.speaker, Mic: fakeMic{j}, Tools: h.tools, Light: fakeLight{j}, Phrases: fakePhrases{j},
 		Clock: RealClock(func() time.Duration { return time.Since(j.start) }),
@@ -40,8 +40,7 @@ func newHands(t *testing.T, change ...func(*Options)) *hands {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	h.runner = newRunner(ctx, c)
-	h.known = h.speaker.Drop()
-	h.gen = h.known
+	h.outputs.take()
 	t.Cleanup(func() {
 		c.inbox.close()
 		cancel()
@@ -51,7 +50,7 @@ func newHands(t *testing.T, change ...func(*Options)) *hands {
 }
 
 // next is what has come back so far.
-func (h *hands) next() []entry {
+func (h *executor) next() []entry {
 	synctest.Wait()
 	got := append([]entry{}, h.inbox.take()...)
 	for _, e := range got {
@@ -61,7 +60,7 @@ func (h *hands) next() []entry {
 }
 
 // one is the only thing that has come back.
-func one[T any](h *hands) T {
+func one[T any](h *executor) T {
 	h.t.Helper()
 	got := h.next()
 	if len(got) != 1 {
@@ -79,7 +78,7 @@ func one[T any](h *hands) T {
 
 func TestAToolsPanicIsAnApology(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHands(t)
+		h := newExecutor(t)
 		h.tools["bad"] = func(context.Context, string) ToolResult { panic("no bulb") }
 		h.carryOut(turn.CallTool{Turn: "t-1", Call: "c", Name: "bad"})
 		ev := h.returned(one[toolDone](h))
@@ -91,7 +90,7 @@ func TestAToolsPanicIsAnApology(t *testing.T) {
 
 func TestALongToolOutputIsCutBetweenTwoCharactersAndSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHands(t)
+		h := newExecutor(t)
 		h.tools["long"] = func(context.Context, string) ToolResult { return ToolResult{Output: strings.Repeat("é", 1<<19)} }
 		h.carryOut(turn.CallTool{Turn: "t-1", Call: "c", Name: "long"})
 		out := h.returned(one[toolDone](h)).Output
@@ -106,7 +105,7 @@ func TestALongToolOutputIsCutBetweenTwoCharactersAndSaysSo(t *testing.T) {
 
 func TestAToolThatIgnoresItsDeadlineIsAbandonedWithAnApology(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHands(t)
+		h := newExecutor(t)
 		release, ended := make(chan struct{}), 0
 		h.tools["stuck"] = func(context.Context, string) ToolResult {
 			<-release
@@ -147,7 +146,7 @@ func (r *runner) atWork() string {
 
 func TestAToolThatHeedsItsDeadlineAnswersItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHands(t)
+		h := newExecutor(t)
 		h.tools["slow"] = func(ctx context.Context, _ string) ToolResult {
 			<-ctx.Done()
 			return ToolResult{Output: "half of it"}
@@ -162,7 +161,7 @@ func TestAToolThatHeedsItsDeadlineAnswersItself(t *testing.T) {
 
 func TestTooManyToolsAtOnceAreRefusedWithAnApology(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHands(t, func(o *Options) { o.ToolLimit = 2 })
+		h := newExecutor(t, func(o *Options) { o.ToolLimit = 2 })
 		h.tools["wait"] = func(ctx context.Context, _ string) ToolResult { <-ctx.Done(); return ToolResult{} }
 		for range 3 {
 			h.carryOut(turn.CallTool{Turn: "t-1", Call: "c", Name: "wait"})
@@ -221,7 +220,7 @@ func (e *ending) ended(how turn.EndedHow, heard int) { *e = ending{how, heard, e
 
 func TestAStreamEndsOnceWhenItsLastSampleWasHeard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHands(t)
+		h := newExecutor(t)
 		var e ending
 		name := h.handles.keep("t-1", stream(func(_ context.Context, write func([]int16) error) error {
 			return write(tone(time.Second, 5))
@@ -245,7 +244,7 @@ func TestACrashedStreamIsAFailureNotTheEndOfTheBook(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := newHands(t)
+				h := newExecutor(t)
 				var e ending
 				name := h.handles.keep("t-1", stream(func(_ context.Context, write func([]int16) error) error {
 					_ = write(tone(100*time.Millisecond, 5))
@@ -265,7 +264,7 @@ func TestACutStreamTellsWhereTheListenerWas(t *testing.T) {
 	for _, by := range []string{"stop", "drop"} {
 		t.Run(by, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := newHands(t)
+				h := newExecutor(t)
 				var e ending
 				name := h.handles.keep("t-1", stream(func(ctx context.Context, write func([]int16) error) error {
 					for {
@@ -291,7 +290,7 @@ func TestACutStreamTellsWhereTheListenerWas(t *testing.T) {
 
 func TestAStreamThatDoesNotDieIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHands(t)
+		h := newExecutor(t)
 		var e ending
 		release := make(chan struct{})
 		name := h.handles.keep("t-1", stream(func(context.Context, func([]int16) error) error { <-release; return nil }, e.ended))
@@ -369,7 +368,7 @@ func TestACallSurvivesABounce(t *testing.T) {
 
 func TestADiscardedClaimEndsOnceADiscardedStreamNever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHands(t)
+		h := newExecutor(t)
 		claims := 0
 		claim := h.handles.keep("t-1", ToolResult{Effect: turn.EffectInputClaim, Claim: ClaimFunc{
 			Run:   func(context.Context, func([]int16) error) error { t.Error("a discarded claim ran"); return nil },
@@ -391,7 +390,7 @@ func TestADiscardedClaimEndsOnceADiscardedStreamNever(t *testing.T) {
 
 func TestAFullTableOfEffectsIsToldToTheModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHands(t)
+		h := newExecutor(t)
 		for range handleLimit {
 			h.handles.keep("t-1", ToolResult{})
 		}
@@ -404,7 +403,7 @@ func TestAFullTableOfEffectsIsToldToTheModel(t *testing.T) {
 
 func TestAToolsSoundComesBeforeTheNarrationThatFollowsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHands(t)
+		h := newExecutor(t)
 		h.carryOut(turn.OpenSpeech{Turn: "t-1"})
 		sound := h.handles.keep("t-1", ToolResult{Effect: turn.EffectPlaySound, Sound: tone(time.Second, 1)}) // longer than the buffer
 		h.carryOut(turn.PlaySound{Turn: "t-1", Handle: sound})
@@ -429,7 +428,7 @@ func TestAToolsSoundComesBeforeTheNarrationThatFollowsIt(t *testing.T) {
 
 func TestAudioOfAnotherTurnIsRefusedAndCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHands(t)
+		h := newExecutor(t)
 		if n := h.c.Audio(t.Context(), "t-1", tone(time.Second, 1)); n != 0 {
 			t.Errorf("%d samples accepted before any speech was opened", n)
 		}
@@ -451,7 +450,7 @@ func TestAudioOfAnotherTurnIsRefusedAndCounted(t *testing.T) {
 // must learn of the press first, or it would take a cut answer for a finished one.
 func TestADropIsNotTakenForTheEndOfTheSpeech(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHands(t)
+		h := newExecutor(t)
 		h.carryOut(turn.OpenSpeech{Turn: "t-1"})
 		h.c.Audio(t.Context(), "t-1", tone(300*time.Millisecond, 1))
 		h.carryOut(turn.CloseSpeech{Turn: "t-1"})
@@ -470,7 +469,7 @@ func TestADropIsNotTakenForTheEndOfTheSpeech(t *testing.T) {
 
 func TestWhatIsOpenedBetweenEdgeAndPressIsBornDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHands(t)
+		h := newExecutor(t)
 		h.runner.take(entry{ev: turn.Pressed{Turn: "t-1"}, gen: h.speaker.Drop(), dropped: true})
 		h.journal.take()
 		edge := h.speaker.Drop()                                          // the next press, not told yet
@@ -480,8 +479,8 @@ func TestWhatIsOpenedBetweenEdgeAndPressIsBornDead(t *testing.T) {
 		synctest.Wait()
 		h.inbox.drops.Add(1) // it is told now
 		h.inbox.done(entry{dropped: true})
-		h.arrive(edge)
-		h.flushed = false
+		h.outputs.arrive(edge)
+		h.outputs.flushed = false
 		h.carryOut(turn.PlayCue{Turn: "t-2", Cue: turn.CueReady})
 		wantEqual(t, "journal", h.journal.take(), []string{
 			"drop 3", "drop 4", "words no_answer", "open words dead", "cue error dead",
@@ -492,12 +491,12 @@ func TestWhatIsOpenedBetweenEdgeAndPressIsBornDead(t *testing.T) {
 
 func TestAForeignDropWithoutAPressIsHealed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHands(t)
+		h := newExecutor(t)
 		h.speaker.Drop()
 		h.carryOut(turn.FlushSpeaker{})
 		h.carryOut(turn.PlayCue{Cue: turn.CueError})
 		time.Sleep(healAfter)
-		h.heal()
+		h.outputs.heal()
 		h.carryOut(turn.PlayCue{Cue: turn.CueReady})
 		wantInOrder(t, h.journal.take(), "cue error dead", "cue ready")
 	})
@@ -513,7 +512,7 @@ func TestAMissingPortIsRefusedByName(t *testing.T) {
 // Words that could not be heard in time are not heard a minute later, when the card is back.
 func TestWordsOfADeadCardAreCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHands(t)
+		h := newExecutor(t)
 		h.carryOut(turn.SayWords{Turn: "t-1", Words: turn.WordsNoAnswer})
 		h.speaker.sources[len(h.speaker.sources)-1].Hold() // the card stands still
 		time.Sleep(time.Minute)
