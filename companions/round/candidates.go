@@ -1,15 +1,13 @@
 package round
 
-import "slices"
-
 // settle does what follows from where things stand, after every fact: decide, claim, get ready, give up.
-func (s *step) settle() {
+func (s *rounds) settle() {
 	m, r := &s.m, &s.m.rd
 	if !r.open {
 		return
 	}
 	if !r.decided {
-		if !s.complete() {
+		if !s.m.complete() {
 			return
 		}
 		s.decide(false)
@@ -33,8 +31,8 @@ func (s *step) settle() {
 	case floorClaimed: // in the pause a better claim wins
 		r.expect = 0
 		if m.floor.place == r.place && m.floor.device != m.cfg.Self && m.now-m.floor.since <= m.cfg.Pause+m.cfg.Margin {
-			if c, ok := s.candidate(); ok && s.seatOf(c) == m.cfg.Self && m.now >= r.grace && Better(s.claimOf(c), m.floor.claim) {
-				s.claim(c)
+			if c, ok := s.m.candidate(); ok && s.m.seatOf(c) == m.cfg.Self && m.now >= r.grace && Better(s.m.claimOf(c), m.floor.claim) {
+				s.takeFloor(c)
 			}
 		}
 		s.getReady()
@@ -44,36 +42,17 @@ func (s *step) settle() {
 	}
 }
 
-// candidate is whose turn it is: the best of those who may speak, are here, and have not had the floor (once each).
-func (s *step) candidate() (CompanionID, bool) {
-	r := &s.m.rd
-	for _, c := range r.decision.Order {
-		if !slices.Contains(r.tried, c) && s.present(s.seatOf(c)) {
-			return c, true
-		}
-	}
-	return "", false
-}
-
-func (s *step) seatOf(c CompanionID) DeviceID {
-	r := &s.m.rd
-	if at, ok := slices.BinarySearchFunc(r.roster, seat{id: c}, func(a, b seat) int { return compareIDs(a.id, b.id) }); ok {
-		return r.roster[at].device
-	}
-	return ""
-}
-
 // nextSpeaker: the floor is free.
-func (s *step) nextSpeaker() {
+func (s *rounds) nextSpeaker() {
 	m, r := &s.m, &s.m.rd
-	c, ok := s.candidate()
+	c, ok := s.m.candidate()
 	switch {
 	case !ok:
 		s.nobody("nobody is left who could answer: " + r.why)
 	case m.now < r.grace:
 		r.expect = 0
-	case s.seatOf(c) == m.cfg.Self:
-		s.claim(c)
+	case s.m.seatOf(c) == m.cfg.Self:
+		s.takeFloor(c)
 	case r.expect == 0 || r.candidate != c:
 		r.candidate, r.expect = c, m.now+m.cfg.ClaimLimit
 		if r.message.From.Human() {
@@ -83,33 +62,12 @@ func (s *step) nextSpeaker() {
 }
 
 // nobody ends a round without an answer, or without a further one.
-func (s *step) nobody(why string) {
+func (s *rounds) nobody(why string) {
 	m, r := &s.m, &s.m.rd
 	r.over, r.silentAt, r.expect, r.grace = true, 0, 0, 0
 	if m.own.open && m.own.message.ID == r.message.ID {
 		s.outcome(EntrySilent, why)
 		s.lose("nobody answers: " + why)
 	}
-	s.hangs(r.message)
-}
-
-// failed: c had the floor, or was to take it, and nothing came of it. The next one takes over (ROOM.md 3.5).
-func (s *step) failed(place Place, c CompanionID, why string) {
-	r := &s.m.rd
-	s.record(Entry{Kind: EntryFailed, Place: &place, Companion: c, Why: why})
-	if !r.open || r.place != place || slices.Contains(r.tried, c) {
-		return
-	}
-	r.tried = append(slices.Clip(r.tried), c)
-	r.expect, r.why = 0, string(c)+": "+why
-}
-
-func compareIDs(a, b CompanionID) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
+	s.m.hangs(r.message)
 }

@@ -12,7 +12,7 @@ func TestRepetitionChangesTheTopicOnce(t *testing.T) {
 	if m := AnswerMetadata(c.v, "ada", c.d, "x"); !m.Topic || c.vote("ada").Closing != ClosingNone {
 		t.Fatalf("after the first repetition: %+v, closing %s", m, c.vote("ada").Closing)
 	}
-	if g := Guidance(c.v, "ada", c.d); !strings.Contains(g, "change the topic") {
+	if g := guidance(c.v, "ada", c.d); !strings.Contains(g, "change the topic") {
 		t.Errorf("guidance %q", g)
 	}
 	c.says("ada", same(3))
@@ -69,16 +69,16 @@ func TestTerminalEndsAndReopens(t *testing.T) {
 func TestGuidance(t *testing.T) {
 	c := meet(t).says(eva, "Ada and Bob, my bread is annoying, it doesn't work!", func(m *Message) { m.Metadata.Joins = []MessageID{"m00"} })
 	for _, want := range []string{"You, Ada, speak now. Why", "addressed it", "frustrated", "answer all of them", "Bob will speak after you"} {
-		if g := Guidance(c.v, "ada", c.d); !strings.Contains(g, want) {
+		if g := guidance(c.v, "ada", c.d); !strings.Contains(g, want) {
 			t.Errorf("no %q in %q", want, g)
 		}
 	}
 	c.says("ada", "Use more yeast.")
-	if g := Guidance(c.v, "bob", c.d); !strings.Contains(g, "Ada answered before you") {
+	if g := guidance(c.v, "bob", c.d); !strings.Contains(g, "Ada answered before you") {
 		t.Errorf("no word of Ada in %q", g)
 	}
 	c = meet(t).says(eva, "Goodbye then, see you").says(eva, "Goodbye, Ada")
-	if g := Guidance(c.v, "ada", c.d); !strings.Contains(g, "Say goodbye") {
+	if g := guidance(c.v, "ada", c.d); !strings.Contains(g, "Say goodbye") {
 		t.Errorf("no goodbye in %q", g)
 	}
 }

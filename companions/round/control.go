@@ -6,17 +6,7 @@ import (
 	"conch/companions/words"
 )
 
-// Setting turns the manners of the whole room. The newest one wins everywhere: beats carry it.
-type Setting struct {
-	Involvement Involvement `json:"involvement,omitempty"`
-	Muted       bool        `json:"muted,omitempty"`
-	N           uint64      `json:"n,omitempty"` // counts changes; By settles who was first when two changed it at once
-	By          DeviceID    `json:"by,omitempty"`
-}
-
-func (a Setting) before(b Setting) bool { return a.N < b.N || a.N == b.N && a.By < b.By }
-
-func (s *step) controlled(c Control) {
+func (s *company) controlled(c Control) {
 	if why := s.control(c, s.m.cfg.Self, "at this device"); why != "" {
 		s.ignore("", "Controlled", why)
 		return
@@ -24,15 +14,15 @@ func (s *step) controlled(c Control) {
 	s.send(c)
 }
 
-func (s *step) controlHeard(from DeviceID, c Control) {
-	if why := s.control(c, from, "at "+s.nameOf(from)); why != "" {
+func (s *company) controlHeard(from DeviceID, c Control) {
+	if why := s.control(c, from, "at "+s.m.nameOf(from)); why != "" {
 		s.ignore(from, "Control", why)
 	}
 }
 
 // control turns the manners of a companion, or of the room. Every device notes it for companions elsewhere, too, so that the
 // next round is the same everywhere even before the other device's cards have come.
-func (s *step) control(c Control, by DeviceID, why string) string {
+func (s *company) control(c Control, by DeviceID, why string) string {
 	m := &s.m
 	if c.Involvement == nil && c.Mute == nil {
 		return "it turns nothing"
@@ -63,7 +53,7 @@ func (s *step) control(c Control, by DeviceID, why string) string {
 			return "no such companion"
 		}
 		// What its device makes of it counts: its next beat is asked for the cards.
-		s.editMember(m.members[i].Device, func(x *member) { x.Cards, x.digest = turned(x.Cards, c), "" })
+		s.m.editMember(m.members[i].Device, func(x *member) { x.Cards, x.digest = turned(x.Cards, c), "" })
 	}
 	s.record(Entry{Kind: EntryControl, Companion: c.Companion, By: by, Why: how(c) + ", " + why})
 	s.do(MembersChanged{"manners were turned " + why})

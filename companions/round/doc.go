@@ -6,9 +6,12 @@
 // way everywhere.
 //
 //	facts (event.go, packet.go) ──> Step (step*.go) ──> orders (effect.go)
-//	                                 │  members.go  who is here: beats, cards; names.go, history.go
+//	                                 │  layers.go   what calls what
 //	                                 │  rounds.go   message, roster, decision; votes.go, candidates.go
-//	                                 │  floor.go    claim, pause, speech, release, lease
+//	                                 │  members.go  who is here: beats, cards; names.go, control.go
+//	                                 │  floor.go    what this device says; claims.go, epoch.go: what others claim
+//	                                 │  orders.go   what is sent and recorded; history.go
+//	                                 │  state.go    what is known; queries.go, machine.go
 //	                  JudgeAll: obligations, score ─> votes
 //	                  Decide:   roster, votes      ─> Decision
 //

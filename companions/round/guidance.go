@@ -54,9 +54,9 @@ func AnswerMetadata(v View, id CompanionID, d Decision, text string) Metadata {
 	return m
 }
 
-// Guidance is what the prompt of an answer is told besides the words: why this companion was selected, the tone, and the
+// guidance is what the prompt of an answer is told besides the words: why this companion was selected, the tone, and the
 // room's manners for this turn.
-func Guidance(v View, id CompanionID, d Decision) string {
+func guidance(v View, id CompanionID, d Decision) string {
 	s := newScene(v)
 	var b strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }

@@ -65,7 +65,7 @@ func TestHandOffOnTheLastTurn(t *testing.T) {
 		if i%2 == 1 {
 			who, next = "bob", "Ada"
 		}
-		guide := Guidance(c.v, CompanionID(who), c.d)
+		guide := guidance(c.v, CompanionID(who), c.d)
 		if last := strings.Contains(guide, "last turn"); last != (i == 5) {
 			t.Errorf("turn %d: guidance %q", i+1, guide)
 		}
@@ -184,7 +184,7 @@ func TestSeveralViews(t *testing.T) {
 	}
 	next := c.d.Extras
 	c.says(Participant(c.d.Winner), "It is cold and white.").want(string(next[0]) + " " + string(next[1]))
-	if g := Guidance(c.v, next[0], c.d); !strings.Contains(g, "do not repeat") {
+	if g := guidance(c.v, next[0], c.d); !strings.Contains(g, "do not repeat") {
 		t.Errorf("guidance %q", g)
 	}
 	c.says(Participant(next[0]), "I like the long nights.").want(string(next[1])).says(Participant(next[1]), "Soup and candles.").want("")

@@ -8,7 +8,7 @@ import (
 
 // clashes: two companions with one id. The one that joins later renames itself; where both are there, as after a network in
 // two halves has healed, the one of the higher device (ROOM.md: both are told, they are never merged silently).
-func (s *step) clashes() {
+func (s *company) clashes() {
 	m := &s.m
 	newcomer := m.cardsAt == 0
 	for i := range m.cards {
@@ -20,7 +20,7 @@ func (s *step) clashes() {
 			if !newcomer && m.cfg.Self < x.Device {
 				if !slices.Contains(m.met, id) && len(m.met) < maxCompanions {
 					m.met = append(slices.Clip(m.met), id)
-					s.record(Entry{Kind: EntryMember, By: x.Device, Companion: id, Why: fmt.Sprintf("two companions are called %s; the one at %s has to take another name", id, s.nameOf(x.Device))})
+					s.record(Entry{Kind: EntryMember, By: x.Device, Companion: id, Why: fmt.Sprintf("two companions are called %s; the one at %s has to take another name", id, s.m.nameOf(x.Device))})
 				}
 				break
 			}
@@ -30,7 +30,7 @@ func (s *step) clashes() {
 	}
 }
 
-func (s *step) rename(i int, other DeviceID) {
+func (s *company) rename(i int, other DeviceID) {
 	m := &s.m
 	old := m.cards[i]
 	file := old.Renamed
@@ -43,7 +43,7 @@ func (s *step) rename(i int, other DeviceID) {
 			name = c.Name
 		}
 	}
-	all := s.allCards()
+	all := s.m.allCards()
 	n := 2
 	for hasCard(all, CompanionID(string(file)+"-"+strconv.Itoa(n))) {
 		n++
@@ -52,34 +52,11 @@ func (s *step) rename(i int, other DeviceID) {
 	m.cards = slices.Clone(m.cards)
 	m.cards[i].ID, m.cards[i].Name, m.cards[i].Renamed = to, name+" "+strconv.Itoa(n), file
 	m.digest = digestOf(m.cards)
-	why := fmt.Sprintf("%s already has a companion called %s", s.nameOf(other), old.ID)
+	why := fmt.Sprintf("%s already has a companion called %s", s.m.nameOf(other), old.ID)
 	s.record(Entry{Kind: EntryMember, By: m.cfg.Self, Companion: to, Why: fmt.Sprintf("%s is %s in this room: %s", file, to, why)})
 	s.do(Rename{Card: file, To: to, Name: m.cards[i].Name, Why: why})
 	s.do(MembersChanged{why})
 	if m.cardsAt > 0 {
 		s.beat(true, false)
 	}
-}
-
-func sameCard(a, b Card) bool { return digestOf([]Card{a}) == digestOf([]Card{b}) }
-
-// digestOf is FNV-1a over everything that a card says, so that a beat need not carry it.
-func digestOf(cards []Card) string {
-	h := uint64(14695981039346656037)
-	add := func(parts ...string) {
-		for _, p := range parts {
-			for i := range len(p) {
-				h = (h ^ uint64(p[i])) * 1099511628211
-			}
-			h = (h ^ 0xff) * 1099511628211 // no text has this byte
-		}
-	}
-	for _, c := range cards {
-		add(string(c.ID), c.Name, c.Role, string(c.Involvement), string(c.Renamed), strconv.Itoa(c.Talkativeness), strconv.FormatBool(c.Muted))
-		for _, l := range [][]string{c.Aliases, c.Expertise, c.Skills, c.Traits} {
-			add(l...)
-			add("")
-		}
-	}
-	return strconv.FormatUint(h, 36)
 }

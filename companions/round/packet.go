@@ -100,3 +100,13 @@ func (HistoryAsk) packet() {}
 func (History) packet()    {}
 func (Control) packet()    {}
 func (Seen) packet()       {}
+
+// Setting turns the manners of the whole room. The newest one wins everywhere: beats carry it.
+type Setting struct {
+	Involvement Involvement `json:"involvement,omitempty"`
+	Muted       bool        `json:"muted,omitempty"`
+	N           uint64      `json:"n,omitempty"` // counts changes; By settles who was first when two changed it at once
+	By          DeviceID    `json:"by,omitempty"`
+}
+
+func (a Setting) olderThan(b Setting) bool { return a.N < b.N || a.N == b.N && a.By < b.By }

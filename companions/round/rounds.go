@@ -1,79 +1,25 @@
 package round
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
 
-// roundState is the round of the newest message of the epoch. There is one at a time: what comes for an older one is late,
-// and what comes for a newer one opens it, or waits for its message.
-type roundState struct {
-	open    bool
-	place   Place
-	message Message
-	device  DeviceID // where the message comes from
-	view    View
-	began   time.Duration
-
-	// Voting.
-	roster   []seat
-	quiet    []Silent // who is here and not in the roster
-	votes    []*Vote  // that count, as they came; not to be written to
-	voted    seats    // whose they are
-	refused  []Silent
-	pending  []Vote        // own votes that a model may better
-	refine   time.Duration // ... until then
-	deadline time.Duration
-
-	// Decided.
-	decided   bool
-	decision  Decision
-	tried     []CompanionID // who had the floor for this message and did not speak
-	candidate CompanionID   // whose turn it is, elsewhere
-	expect    time.Duration // ... if it claims until then
-	grace     time.Duration // nobody claims before
-	silentAt  time.Duration // nobody speaks, unless a claim is seen until then
-	why       string        // the last failure
-	over      bool          // answered, or nobody will
-	unready   bool          // getting ready early has failed here; the next try is for the claim
-
-	lookedAgain bool // who is to step in has been waited for once
-}
-
-// seat is a companion of the roster and where it lives.
-type seat struct {
-	id     CompanionID
-	device DeviceID
-}
-
-// seats is a set of places in a roster, as a value: a machine is copied for each fact, and in a large room most facts are votes.
-type seats [(maxCompanions + maxPerDevice + 63) / 64]uint64
-
-func (s *seats) add(at int)      { s[at/64] |= 1 << (at % 64) }
-func (s *seats) has(at int) bool { return s[at/64]&(1<<(at%64)) != 0 }
-
-// whisper is who alone may know a message.
-func (m Message) whisper() (CompanionID, bool) {
-	if len(m.To) != 1 {
-		return "", false
-	}
-	return m.To[0].Companion()
-}
-
 // messageHeard checks a message from elsewhere: who says it lives where it comes from.
-func (s *step) messageHeard(from DeviceID, msg Message) {
+func (s *rounds) messageHeard(from DeviceID, msg Message) {
 	why := ""
 	who, companion := msg.From.Companion()
 	switch {
 	case msg.ID == "" || msg.Number < 1 || msg.Metadata.Chain < 0 || len(msg.To) > maxCompanions || len(msg.Metadata.Joins) > maxSeen || len(msg.Metadata.Queue) > maxCompanions:
 		why = "a field is missing or out of range"
-	case !s.sane(msg.Epoch):
+	case !s.m.sane(msg.Epoch):
 		why = "no epoch that could be"
 	case !companion && msg.From != Human(from):
 		why = "its sender does not live there"
 	case !companion && !msg.Metadata.Silence && msg.Epoch.Device != from:
 		why = "no press of that device has this epoch"
-	case companion && !s.livesOn(who, from):
+	case companion && !s.m.livesOn(who, from):
 		why = "its sender does not live there"
 	case slices.Contains(s.m.seen, msg.ID):
 		why = "seen before"
@@ -86,17 +32,17 @@ func (s *step) messageHeard(from DeviceID, msg Message) {
 }
 
 // accept is a message's one way into the machine.
-func (s *step) accept(msg Message, from DeviceID) {
+func (s *rounds) accept(msg Message, from DeviceID) {
 	m := &s.m
 	if m.epoch.Before(msg.Epoch) {
-		s.adopt(msg.Epoch, "a person spoke at "+s.nameOf(from), true)
+		s.adopt(msg.Epoch, "a person spoke at "+s.m.nameOf(from), true)
 	}
 	if msg.From.Human() && !msg.Metadata.Silence {
-		s.pressDone(from, msg.Epoch)
+		s.m.pressDone(from, msg.Epoch)
 	}
 	s.remember(msg)
 	if msg.From.Human() && msg.Text != "" {
-		if c, ok := spokenControl(msg.Text, s.allCards()); ok {
+		if c, ok := spokenControl(msg.Text, s.m.allCards()); ok {
 			s.control(c, from, "said: "+msg.Text)
 		}
 	}
@@ -124,35 +70,8 @@ func (s *step) accept(msg Message, from DeviceID) {
 	s.openRound(msg, from)
 }
 
-// remember: what was said is known here from now on. Whispers are, too, for who voted on them must judge what follows; whom
-// they are kept from is not told (Remember).
-func (s *step) remember(msg Message) {
-	m := &s.m
-	m.seen = append(slices.Clip(m.seen), msg.ID)
-	m.seen = m.seen[max(0, len(m.seen)-maxSeen):]
-	if msg.Metadata.Silence {
-		return
-	}
-	at, _ := slices.BinarySearchFunc(m.recent, msg, byPlace)
-	m.recent = slices.Insert(slices.Clone(m.recent), at, msg)
-	m.recent = m.recent[max(0, len(m.recent)-maxRecent):]
-	if who, ok := msg.From.Companion(); ok {
-		m.turns++
-		m.spoke = spokeNow(m.spoke, who, m.turns)
-	}
-	if to, ok := msg.whisper(); !ok || hasCard(m.cards, to) {
-		s.do(Remember{msg})
-	}
-}
-
-// heardBefore is what was said before msg.
-func (m *Machine) heardBefore(msg Message) []Message {
-	at, _ := slices.BinarySearchFunc(m.recent, msg, byPlace)
-	return m.recent[:at:at]
-}
-
 // openRound snapshots the roster and votes (ROOM.md 3.1, 3.2).
-func (s *step) openRound(msg Message, from DeviceID) {
+func (s *rounds) openRound(msg Message, from DeviceID) {
 	m := &s.m
 	m.silence, m.asked = 0, ""
 	for _, k := range m.stakes {
@@ -188,7 +107,7 @@ func (s *step) openRound(msg Message, from DeviceID) {
 			budget = max(budget, x.Budget)
 		}
 	}
-	slices.SortFunc(r.roster, func(a, b seat) int { return compareIDs(a.id, b.id) })
+	slices.SortFunc(r.roster, func(a, b seat) int { return cmp.Compare(a.id, b.id) })
 	r.deadline = m.now + min(time.Duration(min(budget, int(longestWait/time.Millisecond)))*time.Millisecond+m.cfg.Margin, longestWait)
 	m.rd = r
 	s.vote()
@@ -204,19 +123,8 @@ func (s *step) openRound(msg Message, from DeviceID) {
 	m.early = rest
 }
 
-// complete tells that everybody in the roster has voted, or is gone.
-func (s *step) complete() bool {
-	r := &s.m.rd
-	for i, x := range r.roster {
-		if !r.voted.has(i) && s.present(x.device) {
-			return false
-		}
-	}
-	return true
-}
-
 // decide is selection (ROOM.md 3.3, 3.4).
-func (s *step) decide(atLimit bool) {
+func (s *rounds) decide(atLimit bool) {
 	m, r := &s.m, &s.m.rd
 	if r.pending != nil { // cannot be late: the rules stand
 		votes := slices.Clone(r.pending)
@@ -254,7 +162,7 @@ func (s *step) decide(atLimit bool) {
 			r.silentAt += m.cfg.ClaimLimit
 		}
 		if d.Ended {
-			s.ended(place, "everybody has said goodbye")
+			s.endConversation(place, "everybody has said goodbye")
 			if r.device == m.cfg.Self {
 				s.send(Ended{place})
 			}
@@ -266,8 +174,8 @@ func (s *step) decide(atLimit bool) {
 	}
 }
 
-// ended: the conversation is over until a person speaks (ROOM.md 3, terminal).
-func (s *step) ended(place Place, why string) {
+// endConversation: the conversation is over until a person speaks (ROOM.md 3, terminal).
+func (s *rounds) endConversation(place Place, why string) {
 	if s.m.ended {
 		return
 	}
@@ -275,7 +183,7 @@ func (s *step) ended(place Place, why string) {
 	s.record(Entry{Kind: EntryEnded, Place: &place, Why: why})
 }
 
-func (s *step) endedHeard(from DeviceID, p Ended) {
+func (s *rounds) endedHeard(from DeviceID, p Ended) {
 	if !s.epochOf(from, p.Place.Epoch, "Ended") {
 		return
 	}
@@ -283,5 +191,5 @@ func (s *step) endedHeard(from DeviceID, p Ended) {
 		s.ignore(from, "Ended", "the conversation has gone on")
 		return
 	}
-	s.ended(p.Place, "everybody has said goodbye, says "+s.nameOf(from))
+	s.endConversation(p.Place, "everybody has said goodbye, says "+s.m.nameOf(from))
 }

@@ -110,13 +110,13 @@ func (s *scene) score(c Card, v *Vote) {
 	}
 	sum = max(0, min(scoreMost, sum))
 	settled := 0.0
-	settle := func(name string, value float64, why string) {
+	setBy := func(name string, value float64, why string) {
 		put(name, value, why)
 		settled += value
 	}
-	settle("threshold", speakFrom-s.v.Manners.Threshold, fmt.Sprintf("the room's threshold is %g", s.v.Manners.Threshold))
-	settle("involvement", involved(c.Involvement), "its involvement is "+string(c.Involvement))
-	settle("room", involved(s.v.Room), "the room's involvement is "+string(s.v.Room))
+	setBy("threshold", speakFrom-s.v.Manners.Threshold, fmt.Sprintf("the room's threshold is %g", s.v.Manners.Threshold))
+	setBy("involvement", involved(c.Involvement), "its involvement is "+string(c.Involvement))
+	setBy("room", involved(s.v.Room), "the room's involvement is "+string(s.v.Room))
 	v.Terms = terms
 	v.Importance = max(0, min(importanceMax, sum+settled))
 	v.Reason = scoreReason(terms, v.Importance)

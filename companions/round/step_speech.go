@@ -7,13 +7,13 @@ import (
 
 // speechBegan: the first sample can be heard. From here on the floor is held by a lease that others see renewed.
 func (s *step) speechBegan(e SpeechBegan) {
-	i := s.stake(e.Place, e.Companion)
+	i := s.m.stake(e.Place, e.Companion)
 	if i < 0 || s.m.stakes[i].phase != stakeCued {
 		s.ignore("", "SpeechBegan", "nobody was told to speak")
 		return
 	}
 	m := &s.m
-	s.edit(i, func(k *stake) {
+	s.m.editStake(i, func(k *stake) {
 		k.phase, k.sounded = stakeSounding, true
 		k.due, k.limit = m.now+m.cfg.Renew, m.now+m.cfg.SpeakLimit
 		if k.left > 0 {
@@ -25,7 +25,7 @@ func (s *step) speechBegan(e SpeechBegan) {
 	if m.own.open && m.own.message.Place() == k.place {
 		m.own.sounded = true
 	}
-	s.send(s.speaking(k))
+	s.send(s.m.speaking(k))
 	if k.id != "" {
 		s.give(i, k.text)
 	}
@@ -35,7 +35,7 @@ func (s *step) speechBegan(e SpeechBegan) {
 // abandoned without a trace (ROOM.md 3.6).
 func (s *step) speechKnown(e SpeechKnown) {
 	m := &s.m
-	i := s.stake(e.Place, e.Companion)
+	i := s.m.stake(e.Place, e.Companion)
 	switch {
 	case i < 0 || m.stakes[i].phase == stakeOver:
 		s.ignore("", "SpeechKnown", "nobody was told to speak")
@@ -45,7 +45,7 @@ func (s *step) speechKnown(e SpeechKnown) {
 		return
 	}
 	left := min(max(e.Left, 1), m.cfg.SpeakLimit)
-	s.edit(i, func(k *stake) {
+	s.m.editStake(i, func(k *stake) {
 		k.id, k.text, k.left = e.ID, e.Text, left
 		if k.phase == stakeSounding {
 			k.ends, k.due = m.now+left, m.now+m.cfg.Renew
@@ -58,7 +58,7 @@ func (s *step) speechKnown(e SpeechKnown) {
 		f.ends = m.stakes[i].ends
 	}
 	s.give(i, e.Text)
-	s.send(s.speaking(m.stakes[i]))
+	s.send(s.m.speaking(m.stakes[i]))
 }
 
 // give publishes what stake i says as a message. It opens the next round, if nothing newer is there.
@@ -67,13 +67,13 @@ func (s *step) give(i int, text string) {
 	if k.given {
 		return
 	}
-	s.edit(i, func(k *stake) { k.given = true })
+	s.m.editStake(i, func(k *stake) { k.given = true })
 	number := k.place.Number
 	if k.phase == stakeSounding {
 		number++
 	} // what was cut off is remembered beside what it answers, and opens nothing
 	msg := Message{
-		ID: k.id, From: Participant(s.nameHere(k.companion)), Text: text, Turn: k.message.Turn, Epoch: k.place.Epoch, Number: number,
+		ID: k.id, From: Participant(s.m.nameHere(k.companion)), Text: text, Turn: k.message.Turn, Epoch: k.place.Epoch, Number: number,
 		Metadata: AnswerMetadata(k.view, k.companion, k.decision, text),
 	}
 	s.send(msg)
@@ -83,7 +83,7 @@ func (s *step) give(i int, text string) {
 // speechEnded comes exactly once for every Prepare.
 func (s *step) speechEnded(e SpeechEnded) {
 	m := &s.m
-	i := s.stake(e.Place, e.Companion)
+	i := s.m.stake(e.Place, e.Companion)
 	if i < 0 {
 		s.ignore("", "SpeechEnded", "nobody was told to speak")
 		return
@@ -92,7 +92,7 @@ func (s *step) speechEnded(e SpeechEnded) {
 	said := e.Text != "" || k.given && !e.Cut
 	heard := k.sounded && (e.OK || e.Cut) && (said || e.Heard > 0)
 	if heard && !k.given && e.Text != "" && e.ID != "" && !slices.Contains(m.seen, e.ID) {
-		s.edit(i, func(k *stake) { k.id = e.ID })
+		s.m.editStake(i, func(k *stake) { k.id = e.ID })
 		s.give(i, e.Text)
 		k = m.stakes[i]
 	}
@@ -105,12 +105,12 @@ func (s *step) speechEnded(e SpeechEnded) {
 		rel.Said = k.id
 		if e.Cut && e.Text != k.text {
 			rel.Heard = &e.Text
-			s.correct(k.id, s.nameHere(k.companion), e.Text)
+			s.correct(k.id, s.m.nameHere(k.companion), e.Text)
 		}
 	}
 	if f := &m.floor; f.device == m.cfg.Self && f.place == k.place && f.companion == k.companion {
 		*f = floor{}
-		s.quietFrom()
+		s.m.quietFrom()
 	}
 	switch {
 	case k.phase == stakeOver && !k.sounded, k.phase == stakeReady:
@@ -127,14 +127,4 @@ func (s *step) speechEnded(e SpeechEnded) {
 	}
 	place := k.place
 	s.record(Entry{Kind: EntrySpoke, Place: &place, Companion: k.companion, By: m.cfg.Self, HeardMS: rel.HeardMS, Why: e.Why})
-}
-
-// nameHere is what a companion of this device is called in the room since it was renamed.
-func (s *step) nameHere(c CompanionID) CompanionID {
-	for _, card := range s.m.cards {
-		if card.Renamed == c && !hasCard(s.m.cards, c) {
-			return card.ID
-		}
-	}
-	return c
 }

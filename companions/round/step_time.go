@@ -3,20 +3,15 @@ package round
 import (
 	"slices"
 	"time"
-
-	"conch/companions/words"
 )
-
-// due tells that a time has come, and 0 is none.
-func (s *step) due(at time.Duration) bool { return at > 0 && s.m.now >= at }
 
 // tick lets every deadline that has passed have its effect.
 func (s *step) tick() {
 	m := &s.m
 	s.presenceDue()
 	for i := 0; i < len(m.holders); i++ {
-		if h := m.holders[i]; s.due(h.until) {
-			s.letGo(h.device, h.epoch)
+		if h := m.holders[i]; s.m.passed(h.until) {
+			s.m.letGo(h.device, h.epoch)
 			if h.device == m.cfg.Self {
 				s.send(PressOver{h.epoch})
 			}
@@ -24,7 +19,7 @@ func (s *step) tick() {
 		}
 	}
 	s.stakesDue()
-	if f := m.floor; s.due(f.until) {
+	if f := m.floor; s.m.passed(f.until) {
 		m.floor = floor{}
 		why := "its claim did not turn into speech"
 		if f.state == floorSounding {
@@ -34,59 +29,41 @@ func (s *step) tick() {
 	}
 	r := &m.rd
 	if r.open && !r.decided {
-		if s.due(r.refine) {
-			s.late()
+		if s.m.passed(r.refine) {
+			s.votesLate()
 		}
-		if s.due(r.deadline) && !r.decided {
+		if s.m.passed(r.deadline) && !r.decided {
 			s.decide(true)
 		}
 	}
-	if s.due(r.grace) {
+	if s.m.passed(r.grace) {
 		r.grace = 0
 	}
-	if s.due(r.expect) {
+	if s.m.passed(r.expect) {
 		r.expect = 0
 		s.failed(r.place, r.candidate, "it did not claim the floor")
 	}
-	if s.due(m.silence) {
+	if s.m.passed(m.silence) {
 		s.stepIn()
 	}
-}
-
-// unanswered: whoever had the floor is gone. If what it says is known already, the next round waits for no more.
-func (s *step) unanswered(f floor, why string) {
-	s.quietFrom()
-	if r := &s.m.rd; r.open && r.place == f.place && !r.over {
-		s.failed(f.place, f.companion, why)
-	}
-}
-
-// late: the model's time is over.
-func (s *step) late() {
-	r := &s.m.rd
-	votes := slices.Clone(r.pending)
-	for i := range votes {
-		votes[i].Reason += " (by rules: the model was too slow)"
-	}
-	s.publish(votes)
 }
 
 func (s *step) stakesDue() {
 	m := &s.m
 	for i := 0; i < len(m.stakes); i++ {
 		k := m.stakes[i]
-		if s.due(k.due) {
+		if s.m.passed(k.due) {
 			switch k.phase {
 			case stakeClaimed:
 				s.cue(i)
 			case stakeSounding:
-				s.edit(i, func(k *stake) { k.due = m.now + m.cfg.Renew })
-				s.send(s.speaking(k))
+				s.m.editStake(i, func(k *stake) { k.due = m.now + m.cfg.Renew })
+				s.send(s.m.speaking(k))
 			default:
-				s.edit(i, func(k *stake) { k.due = 0 })
+				s.m.editStake(i, func(k *stake) { k.due = 0 })
 			}
 		}
-		if !s.due(k.limit) {
+		if !s.m.passed(k.limit) {
 			continue
 		}
 		switch k.phase {
@@ -107,30 +84,8 @@ func (s *step) stakesDue() {
 			}
 			i--
 		default:
-			s.edit(i, func(k *stake) { k.limit = 0 })
+			s.m.editStake(i, func(k *stake) { k.limit = 0 })
 		}
-	}
-}
-
-// hangs: nobody speaks after msg. If it asked for something, somebody may step in when it has been silent for a while
-// (ROOM.md 6).
-func (s *step) hangs(msg Message) {
-	m := &s.m
-	switch msg.Metadata.Intent {
-	case words.Question, words.Request, words.Clarification:
-	default:
-		return
-	}
-	if m.ended || m.setting.Muted || msg.Metadata.Silence || msg.Metadata.Chain >= m.cfg.Manners.ChainLimit {
-		return
-	}
-	m.silence, m.asked = m.now+m.cfg.Silence, msg.ID
-}
-
-// quietFrom: silence is counted from the last sound.
-func (s *step) quietFrom() {
-	if m := &s.m; m.silence > 0 {
-		m.silence = m.now + m.cfg.Silence
 	}
 }
 
@@ -143,7 +98,7 @@ func (s *step) stepIn() {
 		return
 	}
 	who := r.device
-	if !s.present(who) {
+	if !s.m.present(who) {
 		who = m.Members()[0].Device
 	}
 	if who != m.cfg.Self {

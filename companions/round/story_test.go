@@ -211,7 +211,7 @@ func (s *story) do(line string) {
 		}
 	case "members":
 		for _, m := range s.dev(args[0]).m.Members() {
-			fmt.Fprintf(s.out, "  %v %s sees %s with %s\n", s.now, args[0], m.Name, list(m.Cards))
+			fmt.Fprintf(s.out, "  %v %s sees %s with %s\n", s.now, args[0], m.Name, cardList(m.Cards))
 		}
 	default:
 		s.t.Fatalf("what is %q?", line)

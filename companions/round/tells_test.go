@@ -129,7 +129,7 @@ func showPacket(p Packet) string {
 			s += " ask"
 		}
 		if p.Cards != nil {
-			s += " brings " + list(p.Cards)
+			s += " brings " + cardList(p.Cards)
 		}
 		return s
 	case Gone:

@@ -1,10 +1,13 @@
 package round
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // vote judges for the companions living here. Where nobody is obliged to speak a model may better the votes, if it is
 // quick; it is not asked when somebody was addressed (ROOM.md 3.2, 4).
-func (s *step) vote() {
+func (s *rounds) vote() {
 	m, r := &s.m, &s.m.rd
 	var mine, all []CompanionID
 	for _, x := range r.roster {
@@ -48,16 +51,26 @@ func (s *step) vote() {
 }
 
 // publish is the one envelope of votes that a device sends for a round.
-func (s *step) publish(votes []Vote) {
+func (s *rounds) publish(votes []Vote) {
 	r := &s.m.rd
 	r.pending, r.refine = nil, 0
 	s.send(Votes{r.place, votes})
 	s.count(votes, s.m.cfg.Self)
 }
 
+// votesLate: the model's time is over.
+func (s *rounds) votesLate() {
+	r := &s.m.rd
+	votes := slices.Clone(r.pending)
+	for i := range votes {
+		votes[i].Reason += " (by rules: the model was too slow)"
+	}
+	s.publish(votes)
+}
+
 // refined: what a model made of the votes. It may move state, importance, closing, reason and terms; who votes on what is
 // set here, and a vote that makes no sense leaves the rules' one standing.
-func (s *step) refined(e Refined) {
+func (s *rounds) refined(e Refined) {
 	r := &s.m.rd
 	if !r.open || r.place != e.Place || r.pending == nil {
 		s.ignore("", "Refined", "its round does not wait for it")
@@ -82,7 +95,7 @@ func (s *step) refined(e Refined) {
 }
 
 // votesHeard counts an envelope of votes, now or when its message comes (ROOM.md 2).
-func (s *step) votesHeard(from DeviceID, p Votes) {
+func (s *rounds) votesHeard(from DeviceID, p Votes) {
 	if !s.epochOf(from, p.Place.Epoch, "Votes") {
 		return
 	}
@@ -104,12 +117,12 @@ func (s *step) votesHeard(from DeviceID, p Votes) {
 }
 
 // count takes votes into the round, if they may count: the first of each companion of the roster, from where it lives.
-func (s *step) count(votes []Vote, from DeviceID) {
+func (s *rounds) count(votes []Vote, from DeviceID) {
 	r := &s.m.rd
 	own := false // r.votes can be appended to: nobody else has them
 	for _, v := range votes {
 		what := "Votes of " + string(v.From)
-		at, ok := slices.BinarySearchFunc(r.roster, seat{id: v.From}, func(a, b seat) int { return compareIDs(a.id, b.id) })
+		at, ok := slices.BinarySearchFunc(r.roster, seat{id: v.From}, func(a, b seat) int { return cmp.Compare(a.id, b.id) })
 		switch {
 		case !ok:
 			s.ignore(from, what, "not in the roster")

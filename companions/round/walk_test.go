@@ -247,8 +247,7 @@ func TestMembersKnowEachOtherWithinTwoAndAHalfSeconds(t *testing.T) {
 		w.run(last + 2500*time.Millisecond)
 		for _, d := range w.devs {
 			for _, o := range w.devs {
-				s := step{m: d.m}
-				if x := s.member(o.id); d != o && (x == nil || digestOf(x.Cards) != o.m.digest) {
+				if x := d.m.member(o.id); d != o && (x == nil || digestOf(x.Cards) != o.m.digest) {
 					t.Fatalf("seed %d room %d: %s does not know %s", seed, n, d.name, o.name)
 				}
 			}

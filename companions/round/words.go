@@ -1,6 +1,9 @@
 package round
 
 import (
+	"cmp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"conch/companions/words"
@@ -152,4 +155,46 @@ type Vote struct {
 	Reason     string      `json:"reason"` // one sentence
 	Terms      []Term      `json:"terms,omitempty"`
 	Spoke      uint64      `json:"spoke"` // companion turns of the room when it last spoke (0: never): ties go to the least recent
+}
+
+// whisper is who alone may know a message.
+func (m Message) whisper() (CompanionID, bool) {
+	if len(m.To) != 1 {
+		return "", false
+	}
+	return m.To[0].Companion()
+}
+
+func byPlace(a, b Message) int {
+	return cmp.Or(
+		cmp.Compare(a.Epoch.N, b.Epoch.N), cmp.Compare(a.Epoch.Device, b.Epoch.Device),
+		cmp.Compare(a.Number, b.Number), cmp.Compare(a.ID, b.ID),
+	)
+}
+
+func hasCard(cards []Card, id CompanionID) bool {
+	return slices.ContainsFunc(cards, func(c Card) bool { return c.ID == id })
+}
+
+func sameCard(a, b Card) bool { return digestOf([]Card{a}) == digestOf([]Card{b}) }
+
+// digestOf is FNV-1a over everything that a card says, so that a beat need not carry it.
+func digestOf(cards []Card) string {
+	h := uint64(14695981039346656037)
+	add := func(parts ...string) {
+		for _, p := range parts {
+			for i := range len(p) {
+				h = (h ^ uint64(p[i])) * 1099511628211
+			}
+			h = (h ^ 0xff) * 1099511628211 // no text has this byte
+		}
+	}
+	for _, c := range cards {
+		add(string(c.ID), c.Name, c.Role, string(c.Involvement), string(c.Renamed), strconv.Itoa(c.Talkativeness), strconv.FormatBool(c.Muted))
+		for _, l := range [][]string{c.Aliases, c.Expertise, c.Skills, c.Traits} {
+			add(l...)
+			add("")
+		}
+	}
+	return strconv.FormatUint(h, 36)
 }

@@ -1,0 +1,171 @@
+package round
+
+import (
+	"slices"
+	"time"
+)
+
+// claimHeard: the floor is taken, whether or not this device has decided, or seen the message. Of two claims the better one
+// counts; somebody who can be heard already keeps the floor.
+func (s *answers) claimHeard(from DeviceID, c Claim) {
+	if c.Place.Message == "" || c.Place.Number < 1 || len(c.Votes) > maxCompanions || len(c.Instead) > maxCompanions || len(c.Extras) > maxCompanions {
+		s.ignore(from, "Claim", "a field is missing or out of range")
+		return
+	}
+	if !s.m.livesOn(c.Companion, from) {
+		s.ignore(from, "Claim", "its companion does not live there")
+		return
+	}
+	if !s.epochOf(from, c.Place.Epoch, "Claim") {
+		return
+	}
+	m, r, f := &s.m, &s.m.rd, &s.m.floor
+	if s.m.knownClaim(from, c) {
+		return // said again, for somebody who had missed it
+	}
+	m.claims = append(slices.Clip(m.claims), heardClaim{from, c})
+	m.claims = m.claims[max(0, len(m.claims)-maxClaims):]
+	if f.device == from && f.place == c.Place && f.companion == c.Companion {
+		f.claim = c // it was heard before its claim came
+		return
+	}
+	if r.open && c.Place.Number < r.place.Number && (r.device != from || f.state != floorFree) {
+		s.ignore(from, "Claim", "its message has been answered")
+		return
+	}
+	place := c.Place
+	s.record(Entry{Kind: EntryClaim, Place: &place, Companion: c.Companion, By: from})
+	if r.open && r.place == c.Place {
+		for _, x := range c.Instead {
+			if !slices.Contains(r.tried, x) && x != c.Companion {
+				r.tried = append(slices.Clip(r.tried), x)
+				if i := s.m.stake(c.Place, x); i >= 0 && m.stakes[i].phase != stakeSounding {
+					s.yield(m.stakes[i], "too late: "+string(c.Companion)+" speaks instead")
+				}
+			}
+		}
+	}
+	switch {
+	case f.state == floorSounding && f.device != from && f.device == m.cfg.Self:
+		// It cannot know yet. When it does, and could be heard already, the better claim wins.
+		s.sayAgain(s.m.stake(f.place, f.companion))
+		return
+	case f.state == floorSounding && f.device != from && !newer(c.Place, f.place):
+		return
+	case f.state == floorClaimed && f.device != from && !Better(c, f.claim):
+		return
+	}
+	if f.state != floorFree && f.device == m.cfg.Self {
+		if i := s.m.stake(f.place, f.companion); i >= 0 {
+			s.yield(m.stakes[i], string(c.Companion)+" has the better claim")
+		}
+	}
+	s.taken(floor{
+		state: floorClaimed, device: from, place: c.Place, companion: c.Companion, claim: c, since: m.now,
+		until: m.now + m.cfg.StartLimit + m.cfg.Margin,
+	})
+}
+
+// newer tells that a comes after b in one epoch.
+func newer(a, b Place) bool { return a.Epoch == b.Epoch && a.Number > b.Number }
+
+func (s *answers) withdrawHeard(from DeviceID, p Withdraw) {
+	if !s.epochOf(from, p.Place.Epoch, "Withdraw") {
+		return
+	}
+	f, r := &s.m.floor, &s.m.rd
+	s.m.claims = slices.DeleteFunc(slices.Clone(s.m.claims), func(x heardClaim) bool {
+		return x.from == from && x.claim.Place == p.Place && x.claim.Companion == p.Companion
+	})
+	if f.state == floorFree || f.device != from || f.place != p.Place || f.companion != p.Companion {
+		s.ignore(from, "Withdraw", "it has no claim")
+		return
+	}
+	place := p.Place
+	s.record(Entry{Kind: EntryWithdraw, Place: &place, Companion: p.Companion, By: from, Why: p.Why})
+	*f = floor{}
+	if r.open && r.place == p.Place && !slices.Contains(r.tried, p.Companion) {
+		// It saw a better claim, which is about to come here, too.
+		r.tried = append(slices.Clip(r.tried), p.Companion)
+		r.grace, r.why = s.m.now+s.m.cfg.Margin, string(p.Companion)+" withdrew: "+p.Why
+	}
+}
+
+// speakingHeard: somebody can be heard. What could not be heard yet yields to it; of two who can be heard the one with the
+// better claim goes on, and says its claim again, so that both compare the same two.
+func (s *answers) speakingHeard(from DeviceID, p Speaking) {
+	if p.Place.Message == "" || p.Place.Number < 1 {
+		s.ignore(from, "Speaking", "a field is missing or out of range")
+		return
+	}
+	if !s.m.livesOn(p.Companion, from) {
+		s.ignore(from, "Speaking", "its companion does not live there")
+		return
+	}
+	if !s.epochOf(from, p.Place.Epoch, "Speaking") {
+		return
+	}
+	m, f := &s.m, &s.m.floor
+	same := f.device == from && f.place == p.Place && f.companion == p.Companion
+	if !same && f.state != floorFree {
+		theirs := Claim{Place: p.Place, Companion: p.Companion}
+		for _, x := range m.claims {
+			if x.from == from && x.claim.Place == p.Place && x.claim.Companion == p.Companion {
+				theirs = x.claim
+			}
+		}
+		own := f.device == m.cfg.Self
+		i := s.m.stake(f.place, f.companion)
+		switch {
+		case own && i >= 0 && f.state == floorSounding:
+			if !Better(theirs, m.stakes[i].claim) {
+				s.sayAgain(i)
+				return
+			}
+			s.yield(m.stakes[i], string(p.Companion)+" speaks and has the better claim")
+		case own && i >= 0:
+			s.yield(m.stakes[i], string(p.Companion)+" can be heard")
+		case f.state == floorSounding && !Better(theirs, f.claim):
+			return
+		case f.state == floorClaimed && newer(f.place, p.Place):
+			return // its release is on the way: whoever claims has seen it
+		}
+	}
+	claim := f.claim
+	if !same {
+		claim = Claim{Place: p.Place, Companion: p.Companion}
+	}
+	next := floor{state: floorSounding, device: from, place: p.Place, companion: p.Companion, claim: claim, since: m.now, until: m.now + m.cfg.Lease + m.cfg.Margin}
+	if left := time.Duration(min(max(p.LeftMS, 0), int(m.cfg.SpeakLimit/time.Millisecond))) * time.Millisecond; left > 0 {
+		next.ends = m.now + left
+	} else if same {
+		next.ends = f.ends
+	}
+	if m.own.open && m.own.message.Place() == p.Place {
+		m.own.sounded = true
+	}
+	s.taken(next)
+}
+
+// releaseHeard: the floor is free again.
+func (s *answers) releaseHeard(from DeviceID, p Release) {
+	if !s.m.livesOn(p.Companion, from) {
+		s.ignore(from, "Release", "its companion does not live there")
+		return
+	}
+	if p.Heard != nil && p.Said != "" {
+		s.correct(p.Said, p.Companion, *p.Heard)
+	}
+	if s.m.sane(p.Place.Epoch) && p.Place.Epoch.Before(s.m.epoch) {
+		return // cut by the press that made it old
+	}
+	if !s.epochOf(from, p.Place.Epoch, "Release") {
+		return
+	}
+	f := &s.m.floor
+	if f.state != floorFree && f.device == from && f.place == p.Place && f.companion == p.Companion {
+		*f = floor{}
+		s.m.quietFrom()
+	}
+	s.released(from, p)
+}

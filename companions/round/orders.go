@@ -1,0 +1,98 @@
+package round
+
+import (
+	"slices"
+	"time"
+)
+
+// farAhead keeps sums of times from overflowing, whatever a fact says.
+const farAhead = 1 << 60
+
+func (s *orders) do(e Effect) { s.out = append(s.out, e) }
+
+// send tells the others, if they can be reached.
+func (s *orders) send(p Packet) {
+	if s.m.up {
+		s.do(Send{p})
+	}
+}
+
+func (s *orders) record(e Entry) {
+	e.AtMS, e.Device = float64(s.m.now+s.m.stood)/float64(time.Millisecond), s.m.cfg.Self
+	s.do(Record{e})
+}
+
+// ignore reports what changes nothing. What names the thing, why is one of a few sentences: it is counted by them.
+func (s *orders) ignore(from DeviceID, what, why string) { s.do(Ignored{from, what, why}) }
+
+// clock takes the time of a fact, without what this device stood still (doc.go). Otherwise it would miss beats and votes that were sent, and take
+// the room for empty.
+func (s *orders) clock(at time.Duration) {
+	m := &s.m
+	at = min(at, farAhead) - m.stood
+	if due, ok := m.due(); ok {
+		if late := at - max(due, m.now); late > m.cfg.Margin {
+			m.stood += late
+			at -= late
+			m.nextBeat = min(m.nextBeat, at)
+		}
+	}
+	m.now = max(m.now, at)
+}
+
+// outcome records what became of the person's message: once (I2).
+func (s *orders) outcome(kind EntryKind, why string) {
+	o := &s.m.own
+	if !o.open {
+		return
+	}
+	if o.sounded {
+		kind = EntryAnswered
+	}
+	o.open = false
+	msg := o.message
+	place := msg.Place()
+	s.record(Entry{Kind: kind, Place: &place, Message: &msg, Why: why})
+}
+
+// lose tells the button's live turn that no answer comes from here.
+func (s *orders) lose(why string) {
+	if o := &s.m.own; o.turn != "" {
+		s.do(Lost{o.turn, why})
+		o.turn = ""
+	}
+}
+
+// failed: c had the floor, or was to take it, and nothing came of it. The next one takes over (ROOM.md 3.5).
+func (s *orders) failed(place Place, c CompanionID, why string) {
+	r := &s.m.rd
+	s.record(Entry{Kind: EntryFailed, Place: &place, Companion: c, Why: why})
+	if !r.open || r.place != place || slices.Contains(r.tried, c) {
+		return
+	}
+	r.tried = append(slices.Clip(r.tried), c)
+	r.expect, r.why = 0, string(c)+": "+why
+}
+
+// beat says that this device is here.
+func (s *orders) beat(cards, ask bool) {
+	m := &s.m
+	if !m.up {
+		return
+	}
+	b := Beat{
+		Name: m.cfg.Name, Digest: m.digest, Budget: int(m.cfg.VoteBudget / time.Millisecond),
+		Epoch: m.epoch, Turns: m.turns, Room: m.setting, Ask: ask,
+	}
+	if m.joining > 0 {
+		b.Digest, cards = "", false
+	}
+	if cards {
+		b.Cards = append([]Card{}, m.cards...)
+		m.cardsAt, m.cardsDue = m.now, false
+	}
+	if ask {
+		m.askedAt = m.now
+	}
+	s.send(b)
+}

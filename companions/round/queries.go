@@ -1,0 +1,226 @@
+package round
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"conch/companions/words"
+)
+
+// sane tells that e can be an epoch: nobody has pressed four thousand million times since this device last heard of it.
+func (m *Machine) sane(e Epoch) bool {
+	return e.N > 0 && e.N <= min(m.epoch.N+maxAhead, maxEpoch) && e.Device != ""
+}
+
+// member is the other device d, nil if it is not here. Not to be written through: see editMember.
+func (m *Machine) member(d DeviceID) *member {
+	if i, ok := m.memberAt(d); ok {
+		return &m.members[i]
+	}
+	return nil
+}
+
+func (m *Machine) memberAt(d DeviceID) (int, bool) {
+	return slices.BinarySearchFunc(m.members, d, func(x member, d DeviceID) int { return cmp.Compare(x.Device, d) })
+}
+
+func (m *Machine) editMember(d DeviceID, f func(*member)) {
+	if i, ok := m.memberAt(d); ok {
+		m.members = slices.Clone(m.members)
+		f(&m.members[i])
+	}
+}
+
+func (m *Machine) present(d DeviceID) bool { return d == m.cfg.Self || d != "" && m.member(d) != nil }
+
+func (m *Machine) nameOf(d DeviceID) string {
+	if x := m.member(d); x != nil && x.Name != "" {
+		return x.Name
+	}
+	if d == m.cfg.Self {
+		return m.cfg.Name
+	}
+	return string(d)
+}
+
+// nameHere is what a companion of this device is called in the room since it was renamed.
+func (m *Machine) nameHere(c CompanionID) CompanionID {
+	for _, card := range m.cards {
+		if card.Renamed == c && !hasCard(m.cards, c) {
+			return card.ID
+		}
+	}
+	return c
+}
+
+// livesOn tells that nothing says c lives elsewhere: it is on d's card, or d's cards have not come and nobody else has it.
+func (m *Machine) livesOn(c CompanionID, d DeviceID) bool {
+	if c == "" || Participant(c).Human() {
+		return false
+	}
+	x := m.member(d)
+	if x != nil && hasCard(x.Cards, c) {
+		return true
+	}
+	if x != nil && x.known || hasCard(m.cards, c) {
+		return false
+	}
+	return !slices.ContainsFunc(m.members, func(x member) bool { return hasCard(x.Cards, c) })
+}
+
+func (m *Machine) livesThere(c CompanionID, d DeviceID) bool {
+	x := m.member(d)
+	return x != nil && hasCard(x.Cards, c)
+}
+
+func (m *Machine) allCards() []Card {
+	all := slices.Clone(m.cards)
+	for _, x := range m.members {
+		all = append(all, x.Cards...)
+	}
+	return all
+}
+
+// expiry is when a member that sends no more beats is gone: the last of those it may miss is overdue by half a beat, so that
+// one late and two lost beats are no death.
+func (m *Machine) expiry(x member) time.Duration {
+	return x.last + time.Duration(m.cfg.Missed)*m.cfg.Beat + m.cfg.Beat/2
+}
+
+func (c Config) cardsGap() time.Duration { return c.Beat / 4 }
+
+// hold: nobody claims until it is over.
+func (m *Machine) hold(h holder) {
+	list := slices.DeleteFunc(slices.Clone(m.holders), func(x holder) bool { return x.device == h.device })
+	if len(list) >= maxHolders {
+		list = list[1:]
+	}
+	m.holders = append(list, h)
+}
+
+// letGo ends the hold of d, if it is not of a press newer than e.
+func (m *Machine) letGo(d DeviceID, e Epoch) {
+	m.holders = slices.DeleteFunc(slices.Clone(m.holders), func(x holder) bool { return x.device == d && !e.Before(x.epoch) })
+}
+
+func (m *Machine) holding(d DeviceID) (holder, bool) {
+	for _, h := range m.holders {
+		if h.device == d {
+			return h, true
+		}
+	}
+	return holder{}, false
+}
+
+func (m *Machine) pressDone(from DeviceID, e Epoch) {
+	m.letGo(from, e)
+	m.editMember(from, func(x *member) {
+		if x.over.Before(e) {
+			x.over = e
+		}
+	})
+}
+
+// joins are this person's messages that went unanswered and ended at most Together before began (ROOM.md 4.1).
+func (m *Machine) joins(began time.Duration) []MessageID {
+	if m.own.sounded {
+		m.before = nil
+	}
+	var ids []MessageID
+	for i := len(m.before) - 1; i >= 0 && began-m.before[i].at <= m.cfg.Together; i-- {
+		ids = append(ids, m.before[i].id)
+		began = m.before[i].at
+	}
+	slices.Reverse(ids)
+	if len(ids) == 0 {
+		m.before = nil
+	}
+	return ids
+}
+
+// heardBefore is what was said before msg.
+func (m *Machine) heardBefore(msg Message) []Message {
+	at, _ := slices.BinarySearchFunc(m.recent, msg, byPlace)
+	return m.recent[:at:at]
+}
+
+// complete tells that everybody in the roster has voted, or is gone.
+func (m *Machine) complete() bool {
+	r := &m.rd
+	for i, x := range r.roster {
+		if !r.voted.has(i) && m.present(x.device) {
+			return false
+		}
+	}
+	return true
+}
+
+// candidate is whose turn it is: the best of those who may speak, are here, and have not had the floor (once each).
+func (m *Machine) candidate() (CompanionID, bool) {
+	r := &m.rd
+	for _, c := range r.decision.Order {
+		if !slices.Contains(r.tried, c) && m.present(m.seatOf(c)) {
+			return c, true
+		}
+	}
+	return "", false
+}
+
+func (m *Machine) seatOf(c CompanionID) DeviceID {
+	r := &m.rd
+	if at, ok := slices.BinarySearchFunc(r.roster, seat{id: c}, func(a, b seat) int { return cmp.Compare(a.id, b.id) }); ok {
+		return r.roster[at].device
+	}
+	return ""
+}
+
+// hangs: nobody speaks after msg. If it asked for something, somebody may step in when it has been silent for a while
+// (ROOM.md 6).
+func (m *Machine) hangs(msg Message) {
+	switch msg.Metadata.Intent {
+	case words.Question, words.Request, words.Clarification:
+	default:
+		return
+	}
+	if m.ended || m.setting.Muted || msg.Metadata.Silence || msg.Metadata.Chain >= m.cfg.Manners.ChainLimit {
+		return
+	}
+	m.silence, m.asked = m.now+m.cfg.Silence, msg.ID
+}
+
+// quietFrom: silence is counted from the last sound.
+func (m *Machine) quietFrom() {
+	if m.silence > 0 {
+		m.silence = m.now + m.cfg.Silence
+	}
+}
+
+func (m *Machine) stake(p Place, c CompanionID) int {
+	return slices.IndexFunc(m.stakes, func(k stake) bool { return k.place == p && k.companion == c })
+}
+
+func (m *Machine) editStake(i int, f func(*stake)) {
+	m.stakes = slices.Clone(m.stakes)
+	f(&m.stakes[i])
+}
+
+func (m *Machine) claimOf(c CompanionID) Claim {
+	r := &m.rd
+	extras := slices.DeleteFunc(slices.Clone(r.decision.Extras), func(x CompanionID) bool { return x == c || slices.Contains(r.tried, x) })
+	return Claim{Place: r.place, Companion: c, Votes: r.decision.Votes, Extras: extras, Instead: r.tried}
+}
+
+func (m *Machine) knownClaim(from DeviceID, c Claim) bool {
+	return slices.ContainsFunc(m.claims, func(x heardClaim) bool {
+		return x.from == from && x.claim.Place == c.Place && x.claim.Companion == c.Companion && len(x.claim.Instead) == len(c.Instead)
+	})
+}
+
+func (m *Machine) speaking(k stake) Speaking {
+	left := 0
+	if k.ends > m.now {
+		left = int((k.ends - m.now) / time.Millisecond)
+	}
+	return Speaking{Place: k.place, Companion: k.companion, LeftMS: left}
+}

@@ -1,0 +1,254 @@
+package round
+
+import (
+	"slices"
+	"time"
+)
+
+// Machine is what one device knows of its room, as a value: Step changes a copy. Slices in it are never written to, only
+// replaced, so a copy of the struct is a snapshot.
+type Machine struct {
+	cfg   Config
+	now   time.Duration // of the newest fact, without stood; so are all times below
+	stood time.Duration // how long in all this device has stood still (orders.clock)
+
+	// Who is there (members.go).
+	up        bool
+	joining   time.Duration // until then it listens and does not announce its companions
+	cards     []Card        // own, as the room knows them
+	digest    string        // of cards
+	members   []member      // others, sorted
+	setting   Setting
+	nextBeat  time.Duration
+	askedAt   time.Duration // for cards, last
+	cardsAt   time.Duration // announced, last
+	cardsDue  bool          // somebody asked just after they were announced
+	histories []historyDue
+	asks      int           // for history, still to be made
+	askNext   time.Duration // for history
+
+	historyDone bool          // it has come
+	met         []CompanionID // clashes of ids that were told of
+
+	// What counts (epoch.go).
+	epoch   Epoch
+	turns   uint64 // companion turns of the room
+	holders []holder
+	own     own
+	before  []said // this person's earlier messages, for Joins
+
+	// What was said.
+	recent []Message   // sorted by place
+	seen   []MessageID // whose message has come, newest last
+	early  []early     // votes whose message has not
+	spoke  []spoke     // when own companions last spoke
+
+	// The round, the floor, and what this device has to say (rounds.go, floor.go).
+	rd      roundState
+	floor   floor
+	stakes  []stake
+	claims  []heardClaim // of this epoch, newest last
+	ended   bool
+	silence time.Duration // when somebody may step in
+	asked   MessageID     // the message that the silence is about
+}
+
+// member is another device.
+type member struct {
+	Member
+	digest string
+	known  bool          // its cards have come
+	last   time.Duration // its newest beat
+	press  Epoch         // its person's newest press
+	over   Epoch         // that came to an end
+}
+
+// holder is a person with a finger on a button. Nobody claims meanwhile (ROOM.md 4.1).
+type holder struct {
+	device DeviceID
+	epoch  Epoch
+	turn   string // here only
+	since  time.Duration
+	until  time.Duration
+}
+
+// own is the newest message of the person here: its outcome is this device's to record (I2).
+type own struct {
+	message Message
+	turn    string // live, nobody has been told yet that it gets no answer from here
+	open    bool   // no outcome yet
+	sounded bool   // an answer could be heard
+}
+
+// heardClaim is a claim from elsewhere, kept to compare it when both can be heard.
+type heardClaim struct {
+	from  DeviceID
+	claim Claim
+}
+
+// said is a message of the person here.
+type said struct {
+	id MessageID
+	at time.Duration
+}
+
+// early is an envelope of votes that came before its message.
+type early struct {
+	from  DeviceID
+	votes Votes
+}
+
+// spoke is when a companion spoke last, in companion turns.
+type spoke struct {
+	id   CompanionID
+	turn uint64
+}
+
+type historyDue struct {
+	to DeviceID
+	at time.Duration
+}
+
+// roundState is the round of the newest message of the epoch. There is one at a time: what comes for an older one is late,
+// and what comes for a newer one opens it, or waits for its message.
+type roundState struct {
+	open    bool
+	place   Place
+	message Message
+	device  DeviceID // where the message comes from
+	view    View
+	began   time.Duration
+
+	// Voting.
+	roster   []seat
+	quiet    []Silent // who is here and not in the roster
+	votes    []*Vote  // that count, as they came; not to be written to
+	voted    seats    // whose they are
+	refused  []Silent
+	pending  []Vote        // own votes that a model may better
+	refine   time.Duration // ... until then
+	deadline time.Duration
+
+	// Decided.
+	decided   bool
+	decision  Decision
+	tried     []CompanionID // who had the floor for this message and did not speak
+	candidate CompanionID   // whose turn it is, elsewhere
+	expect    time.Duration // ... if it claims until then
+	grace     time.Duration // nobody claims before
+	silentAt  time.Duration // nobody speaks, unless a claim is seen until then
+	why       string        // the last failure
+	over      bool          // answered, or nobody will
+	unready   bool          // getting ready early has failed here; the next try is for the claim
+
+	lookedAgain bool // who is to step in has been waited for once
+}
+
+// seat is a companion of the roster and where it lives.
+type seat struct {
+	id     CompanionID
+	device DeviceID
+}
+
+// seats is a set of places in a roster, as a value: a machine is copied for each fact, and in a large room most facts are votes.
+type seats [(maxCompanions + maxPerDevice + 63) / 64]uint64
+
+func (s *seats) add(at int) { s[at/64] |= 1 << (at % 64) }
+
+func (s *seats) has(at int) bool { return s[at/64]&(1<<(at%64)) != 0 }
+
+// floor is who speaks or is about to, as far as known here. A claim that is seen counts even where its message has not come.
+type floor struct {
+	state     floorState
+	device    DeviceID
+	place     Place
+	companion CompanionID
+	claim     Claim
+	since     time.Duration
+	until     time.Duration // lease; 0 where this device has the floor: then its stake knows
+	ends      time.Duration // when the last sample is heard, if known
+}
+
+type floorState uint8
+
+const (
+	floorFree     floorState = iota
+	floorClaimed             // somebody is about to speak
+	floorSounding            // somebody can be heard
+)
+
+// stake is an answer that this device prepares, is about to give, or gives.
+type stake struct {
+	phase     stakePhase
+	place     Place
+	companion CompanionID
+	message   Message // that is answered
+	view      View
+	decision  Decision
+	claim     Claim
+	due       time.Duration // end of the pause; next renewal
+	limit     time.Duration
+	sounded   bool
+
+	// Of what it says.
+	id    MessageID // once known
+	text  string
+	left  time.Duration
+	ends  time.Duration
+	given bool // published
+}
+
+type stakePhase uint8
+
+const (
+	stakeReady    stakePhase = iota // prepared while somebody else speaks
+	stakeClaimed                    // in the pause
+	stakeCued                       // may be heard, is not yet
+	stakeSounding                   // can be heard
+	stakeOver                       // abandoned; its SpeechEnded is still to come
+)
+
+// forget is how long an abandoned answer may take to end.
+const forget = 30 * time.Second
+
+// New makes the machine of a device that is alone: LinkChanged says when others can be reached.
+func New(c Config) Machine {
+	c = c.withDefaults()
+	m := Machine{cfg: c}
+	for _, card := range c.Cards {
+		if len(m.cards) < maxPerDevice && card.ID != "" && !hasCard(m.cards, card.ID) {
+			m.cards = append(m.cards, card)
+		}
+	}
+	m.cfg.Cards = slices.Clone(m.cards)
+	m.digest = digestOf(m.cards)
+	for _, msg := range c.Recent[max(0, len(c.Recent)-maxRecent):] {
+		if msg.ID == "" || slices.Contains(m.seen, msg.ID) || msg.Epoch.N > maxEpoch {
+			continue
+		}
+		m.recent, m.seen = append(m.recent, msg), append(m.seen, msg.ID)
+		if m.epoch.Before(msg.Epoch) {
+			m.epoch = msg.Epoch
+		}
+		if who, ok := msg.From.Companion(); ok {
+			m.turns++
+			m.spoke = spokeNow(m.spoke, who, m.turns)
+		}
+	}
+	slices.SortStableFunc(m.recent, byPlace)
+	m.cfg.Recent = nil
+	return m
+}
+
+func spokeNow(list []spoke, id CompanionID, turn uint64) []spoke {
+	out := make([]spoke, 0, len(list)+1)
+	for _, x := range list {
+		if x.id != id {
+			out = append(out, x)
+		}
+	}
+	if len(out) >= maxCompanions {
+		out = out[1:]
+	}
+	return append(out, spoke{id, turn})
+}
