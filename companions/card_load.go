@@ -279,6 +279,12 @@ func cardLines(text string) map[string]int {
 	return lines
 }
 
+// PlainCard is a companion of which only the name is known.
+func PlainCard(name string) Card {
+	id := strings.ToLower(strings.Join(strings.Fields(name), "-"))
+	return Card{Card: round.Card{ID: round.CompanionID(id), Name: name, Involvement: round.InvolvementMedium}}
+}
+
 // FindCard finds a card by its name or its id, whatever their case.
 func FindCard(cards []Card, name string) (Card, bool) {
 	i := slices.IndexFunc(cards, func(c Card) bool { return strings.EqualFold(c.Name, name) || strings.EqualFold(string(c.ID), name) })

@@ -19,6 +19,7 @@ import (
 	"conch/device/config"
 	"conch/device/control"
 	"conch/device/service"
+	"conch/device/sound"
 	"conch/device/terminal"
 	"conch/gpio"
 )
@@ -254,7 +255,7 @@ func (d *Device) Status() control.Status {
 	}
 	s.Button = strings.Join(d.buttonNames(), "; ")
 	if p := d.playback.Load(); p != nil && p.err == nil && p.granted.Backend != "null" {
-		s.Buffer = p.granted.Name + ": " + loudspeakerText(d.cfg, p.granted)
+		s.Buffer = p.granted.Name + ": " + sound.Words(d.cfg, p.granted)
 	}
 	if d.usage != nil {
 		s.Usage = d.usage()

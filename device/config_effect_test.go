@@ -37,10 +37,13 @@ import (
 	"conch/companions/voice/realtime"
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/cards"
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/provider"
 	"conch/device/service"
+	"conch/device/sound"
 	"conch/device/tone"
 	"conch/gpio"
 	"conch/gpio/light"
@@ -276,7 +279,7 @@ func heardBefore(s *seam) string {
 	card := twin.NewCard(clock)
 	voice := &counted{Voice: tone.New()}
 	d := s.new(Options{Card: card, Voice: voice, Now: clock.Now})
-	stream, err := d.openCapture(audio.StreamConfig{Period: capturePeriod, Periods: 3})
+	stream, err := d.openCapture(sound.Capture(config.Audio{}))
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -394,7 +397,7 @@ func greeting(s *seam) string {
 	d := s.new(Options{})
 	address := "ws" + strings.TrimPrefix(server.URL, "http") + "/v1/realtime"
 	if own := s.cfg.Voice.URL; own != config.Default().Voice.URL { // where it would go
-		return hostOf(own)
+		return provider.Host(own)
 	}
 	client, err := d.newVoice(companions.Card{Card: round.Card{ID: "ada", Name: "Ada"}}, true, "realtime", address, &realtime.Pool{})
 	if err != nil {
@@ -464,7 +467,7 @@ func used(s *seam) string {
 	dir := s.TempDir()
 	s.cfg.State.Dir = dir
 	data, _ := json.Marshal(map[string]any{"day": time.Now().Format(time.DateOnly), "today": map[string]any{"text_in": 2_000_000_000, "cost": 200_000}})
-	if err := os.WriteFile(filepath.Join(dir, usageName+".json"), data, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, provider.UsageFile+".json"), data, 0o600); err != nil {
 		s.Fatal(err)
 	}
 	d := s.new(Options{})
@@ -669,8 +672,8 @@ func secretIn(t *testing.T, text string) string {
 func effects(t *testing.T) []effect {
 	certs := wallet(t)
 	key1, key2 := secretIn(t, "sk-one"), secretIn(t, "sk-two")
-	cards := t.TempDir()
-	if err := os.WriteFile(cards+"/dora.toml", []byte("name = \"Dora\"\n"), 0o600); err != nil {
+	own := t.TempDir()
+	if err := os.WriteFile(own+"/dora.toml", []byte("name = \"Dora\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	state, run := filepath.Join(t.TempDir(), "s"), filepath.Join(t.TempDir(), "r")
@@ -678,7 +681,7 @@ func effects(t *testing.T) []effect {
 	const id = "fwpqmvaxjuvugrnc65zj"
 	mode := func(m gpio.Mode) string { return fmt.Sprintf("Mode:%v", m) }
 	who := func(s *seam) string {
-		all, problems := Companions(s.cfg)
+		all, problems := cards.Find(s.cfg)
 		var names []string
 		for _, c := range all {
 			names = append(names, c.Name)
@@ -756,7 +759,7 @@ func effects(t *testing.T) []effect {
 		}, map[string]string{"true": "full, ready full", "false": "silent, ready full"}},
 		{"audio.cue_volume", "[audio]\nvolume = 100\n", func(s *seam) string { return cued(s, turn.CueThinking) }, map[string]string{"0": "silent", "40": "soft", "100": "full"}},
 
-		{"voice.kind", "[voice]\nkey_file = " + q(key1) + "\n", func(s *seam) string { kind, _ := voiceKind(s.cfg); return kind },
+		{"voice.kind", "[voice]\nkey_file = " + q(key1) + "\n", func(s *seam) string { kind, _ := provider.Kind(s.cfg); return kind },
 			map[string]string{`"auto"`: "realtime", `"realtime"`: "realtime", `"rehearsal"`: "rehearsal"}},
 		{"voice.url", "", greeting, map[string]string{`"wss://api.openai.com/v1/realtime"`: "/v1/realtime", `"ws://box:8080/v1"`: "box:8080"}},
 		{"voice.model", "", greeting, map[string]string{`"one"`: "model=one", `"two"`: "model=two"}},
@@ -834,7 +837,7 @@ func effects(t *testing.T) []effect {
 			found, ok := s.new(Options{}).link.find.(*discovery.Discovery)
 			return fmt.Sprintf("%v %+v", ok, found)
 		}, map[string]string{`"auto"`: "auto", `"avahi"`: "avahi", `"own"`: "own", `"off"`: "off"}},
-		{"room.cards", "", who, map[string]string{`""`: "[Ada]", q(cards): "[Dora]"}},
+		{"room.cards", "", who, map[string]string{`""`: "[Ada]", q(own): "[Dora]"}},
 		{"room.involvement", "", func(s *seam) string { return string(s.new(Options{}).cards[0].Involvement) },
 			map[string]string{`"off"`: "off", `"low"`: "low", `"medium"`: "medium", `"high"`: "high"}},
 		{"room.threshold", "", printed(manners), map[string]string{"1": "Threshold:1 ", "9": "Threshold:9 "}},

@@ -16,11 +16,13 @@ import (
 	"unicode"
 
 	"conch/audio"
-	"conch/companions"
 	"conch/companions/voice/realtime"
+	"conch/device/cards"
 	"conch/device/config"
 	"conch/device/control"
 	"conch/device/doctor"
+	"conch/device/provider"
+	"conch/device/sound"
 	"conch/device/state"
 	"conch/gpio"
 )
@@ -47,7 +49,7 @@ func Doctor(ctx context.Context, o DoctorOptions) Diagnosis {
 		m = doctor.Real()
 	}
 	s, cfg := subject(o, m)
-	switch roots, err := authorities(cfg.Voice.CAFile); {
+	switch roots, err := provider.Authorities(cfg.Voice.CAFile); {
 	case err != nil && s.Refused == nil:
 		s.Refused = err
 	case roots != nil:
@@ -98,10 +100,10 @@ func subject(o DoctorOptions, m *doctor.Machine) (*doctor.Subject, config.Config
 	}
 	s.Sound = doctor.SoundSetting{Backend: cfg.Audio.Backend, Playback: cfg.Audio.Playback, Capture: cfg.Audio.Capture, Fade: cfg.Audio.Fade,
 		Promise: state.SilenceBudgetMS * time.Millisecond, Priority: audioPriority}
-	kind, why := voiceKind(&cfg)
+	kind, why := provider.Kind(&cfg)
 	s.Voice.Rehearsal, s.Voice.Why = kind == "rehearsal", why
 	s.Voice.URL, s.Voice.Model, s.Voice.Transcription = cfg.Voice.URL, cfg.Voice.Model, cfg.Voice.Transcription
-	if dialect, err := dialectOf(cfg.Voice.Dialect, cfg.Voice.URL); err == nil && kind == "realtime" {
+	if dialect, err := provider.Dialect(cfg.Voice.Dialect, cfg.Voice.URL); err == nil && kind == "realtime" {
 		s.Voice.Dialect, s.Voice.Guessed, s.Voice.KeyHeader = dialect.Name, dialect.Guess, dialect.KeyHeader
 		s.Voice.URL = dialect.Address(cfg.Voice.URL)
 		if cfg.Voice.Transcription == config.Default().Voice.Transcription && (dialect.Guess || !dialect.Models) {
@@ -111,7 +113,7 @@ func subject(o DoctorOptions, m *doctor.Machine) (*doctor.Subject, config.Config
 	s.Voice.KeyTrouble = cfg.KeyTrouble()
 	s.Voice.Key, s.Voice.Ceiling, s.Voice.CeilingCost = cfg.LiveKey(), cfg.Voice.Ceiling, cfg.Voice.CeilingCost
 	if kind == "realtime" {
-		s.Voice.Called = voiceCalled(&cfg)
+		s.Voice.Called = provider.Called(&cfg)
 		s.Voice.Session = func(ctx context.Context) doctor.Session { return trySession(ctx, &cfg) }
 	}
 	s.StateDir, s.RuntimeDir = cfg.State.Dir, cfg.State.Runtime
@@ -185,11 +187,8 @@ func usedOf(c realtime.Counts) doctor.Used { return doctor.Used{Tokens: int(c.To
 
 // trySession opens a session as the appliance's first companion does.
 func trySession(ctx context.Context, cfg *config.Config) doctor.Session {
-	cards, _ := Companions(cfg) // their problems are a check of their own
-	if len(cards) == 0 {
-		cards = companions.DefaultCards()
-	}
-	conf, err := sessionConfig(cfg, cards[0], "realtime", cfg.Voice.URL)
+	cards, _ := cards.Find(cfg) // their problems are a check of their own
+	conf, err := provider.Session(cfg, cards[0], "realtime", cfg.Voice.URL)
 	if err != nil {
 		return doctor.Session{Err: err, Cause: "a setting of the voice", Do: "conch check"}
 	}
@@ -200,7 +199,7 @@ func trySession(ctx context.Context, cfg *config.Config) doctor.Session {
 	if errors.As(err, &no) {
 		out.Said = fitToPrint(no.Said)
 		out.Cause, _, _ = strings.Cut(wordsText(no.Say), ". ")
-		out.Do = cmp.Or(remedy(no.Say), "see the server")
+		out.Do = cmp.Or(provider.Remedy(no.Say), "see the server")
 	}
 	return out
 }
@@ -216,7 +215,7 @@ func fitToPrint(text string) string {
 }
 
 func usedToday(cfg config.Config, now time.Time) doctor.Used {
-	files, _ := filepath.Glob(filepath.Join(cfg.State.Dir, usageName+"*.json")) // one a companion; its error is a pattern that cannot be
+	files, _ := filepath.Glob(filepath.Join(cfg.State.Dir, provider.UsageFile+"*.json")) // one a companion; its error is a pattern that cannot be
 	var all doctor.Used
 	for _, file := range files {
 		var u struct {
@@ -256,12 +255,12 @@ func openSound(cfg config.Config) (o doctor.Opened, err error) {
 		return o, err
 	}
 	defer card.Close()
-	g, err := openLoudspeaker(cfg, card)
+	g, err := sound.OpenLoudspeaker(cfg, card)
 	if err != nil {
 		return o, err
 	}
-	o = doctor.Opened{Backend: g.Backend, Playback: g.Name, Buffer: g.Buffer(StreamConfig(cfg.Audio)), Bound: g.Bound(cfg.Audio.Fade)}
-	c, err := card.OpenCapture(audio.StreamConfig{Device: cfg.Audio.Capture, Period: capturePeriod, Periods: 3}, func([]int16) {})
+	o = doctor.Opened{Backend: g.Backend, Playback: g.Name, Buffer: g.Buffer(sound.Playback(cfg.Audio)), Bound: g.Bound(cfg.Audio.Fade)}
+	c, err := card.OpenCapture(sound.Capture(cfg.Audio), func([]int16) {})
 	if err != nil {
 		o.CaptureErr = err
 		return o, nil

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"conch/companions"
 	"conch/companions/round"
+	"conch/device/cards"
 	"conch/device/config"
 	"conch/device/control"
 	"conch/device/doctor"
@@ -24,59 +24,6 @@ import (
 
 // What doctor and check look at of the room. Each finding stands for itself: none needs the appliance to run, and where it
 // does, what it says counts more than a second look from outside.
-
-// CardsReport is who lives on the device of a configuration, and which cards were refused.
-type CardsReport struct {
-	Companions []CardRow     `json:"companions"`
-	Problems   []CardProblem `json:"problems"`
-}
-
-// CardRow is one companion that lives here.
-type CardRow struct {
-	ID     round.CompanionID `json:"id"`
-	Name   string            `json:"name"`
-	File   string            `json:"file,omitempty"` // empty: none
-	Source string            `json:"source"`         // the file, or in words where it comes from
-}
-
-// CardProblem is one thing that is wrong with a card.
-type CardProblem struct {
-	File  string `json:"file,omitempty"`
-	Line  int    `json:"line,omitempty"`
-	Field string `json:"field,omitempty"`
-	Value string `json:"value,omitempty"`
-	Want  string `json:"want,omitempty"` // what is allowed, or what is wrong
-	Text  string `json:"text"`
-}
-
-// CheckCards reads the cards of a configuration.
-func CheckCards(cfg config.Config) CardsReport {
-	cards, problems := Companions(&cfg)
-	r := CardsReport{Companions: []CardRow{}, Problems: []CardProblem{}}
-	if len(cards) == 0 { // as wireCards does
-		cards = companions.DefaultCards()[:1]
-	}
-	for _, c := range cards {
-		row := CardRow{ID: c.ID, Name: c.Name, File: c.File, Source: c.File}
-		if _, shipped := companions.FindCard(companions.DefaultCards(), string(c.ID)); c.File == "" {
-			row.Source = "a name of your own, without a card"
-			if shipped {
-				row.Source = "comes with conch"
-			} else if near := config.Nearest(c.Name, []string{"Ada", "Ben", "Cleo"}); near != "" {
-				row.Source += fmt.Sprintf(" (did you mean %s?)", near)
-			}
-		}
-		r.Companions = append(r.Companions, row)
-	}
-	for _, err := range problems {
-		p := CardProblem{Text: err.Error()}
-		if e := (*companions.CardError)(nil); errors.As(err, &e) {
-			p.File, p.Line, p.Field, p.Value, p.Want = e.File, e.Line, e.Field, e.Value, e.Want
-		}
-		r.Problems = append(r.Problems, p)
-	}
-	return r
-}
 
 // roomChecks are what this package adds to the doctor's own: the companions that live here, and the room.
 func roomChecks(cfg config.Config) []doctor.Check {
@@ -104,7 +51,7 @@ func found(check string, level doctor.Level, text, cause, do string) []doctor.Fi
 }
 
 func checkCards(_ context.Context, cfg config.Config) []doctor.Finding {
-	r := CheckCards(cfg)
+	r := cards.Check(cfg)
 	var out []doctor.Finding
 	for _, p := range r.Problems {
 		out = append(out, found("cards", doctor.Bad, p.Text, "a card says what is not allowed", "mend the card and restart; the others load")...)
@@ -256,7 +203,7 @@ func checkBroker(ctx context.Context, cfg config.Config) []doctor.Finding {
 // checkVotes: can the chat server that refines votes be reached, and can its key be read?
 func checkVotes(ctx context.Context, c config.Room) []doctor.Finding {
 	if c.VoteKeyFile != "" {
-		if _, err := readSecretFile(c.VoteKeyFile); err != nil {
+		if _, err := config.ReadSecret(c.VoteKeyFile); err != nil {
 			return found("votes", doctor.Bad, "room.vote_key_file: "+err.Error(), "the file is missing, empty or of another user", "put the key, and nothing else, into the file, mode 0600")
 		}
 	}

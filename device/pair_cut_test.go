@@ -46,7 +46,7 @@ func pairProcess(spec string) {
 		voice := tone.New()
 		voice.Play("speaking")
 		d, err := New(cfg, Options{Log: log, Card: card, Now: card.Clock().Now, Voice: voice, Control: true, Room: RoomOptions{
-			Cards: []companions.Card{plainCard(who)}, Listen: "127.0.0.1",
+			Cards: []companions.Card{companions.PlainCard(who)}, Listen: "127.0.0.1",
 			Reachable: func(port int) []string { return []string{net.JoinHostPort("127.0.0.1", strconv.Itoa(port))} },
 			Step: func(at string) {
 				if at == dies {

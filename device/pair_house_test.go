@@ -59,7 +59,7 @@ func (x *tenant) live() {
 	x.mind = &parrot{}
 	var cards []companions.Card
 	for n := range strings.SplitSeq(x.who, ",") {
-		cards = append(cards, plainCard(n))
+		cards = append(cards, companions.PlainCard(n))
 	}
 	o := boxOptions{
 		mind: x.mind,

@@ -4,18 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"conch/companions"
 	"conch/companions/round"
 	"conch/companions/talk"
 	"conch/coordinator/turn"
+	"conch/device/cards"
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/provider"
 	"conch/device/state"
 	"conch/gpio"
 	"conch/mqtt"
@@ -40,56 +39,12 @@ type RoomOptions struct {
 	Step      func(string)              // told before and after what a power cut must not tear (pair_open.go, pair_join.go); for tests
 }
 
-// Companions finds the cards of the companions that live on the device of this configuration (device.companion): one's own,
-// those that come with conch, or a plain one of that name. problems are cards that were refused; the others load.
-func Companions(cfg *config.Config) (cards []companions.Card, problems []error) {
-	var own []companions.Card
-	dir := cardDir(cfg)
-	if _, err := os.Stat(dir); dir != "" && (err == nil || cfg.Room.Cards != "") { // beside the file there need not be any
-		own, problems = companions.LoadCards(dir)
-	}
-	if len(own) > 0 && cfg.Unset("device.companion") {
-		return own, problems
-	}
-	known := append(own, companions.DefaultCards()...)
-	for _, name := range strings.Split(cfg.Device.Companion, ",") {
-		name = strings.TrimSpace(name)
-		card, ok := companions.FindCard(known, name)
-		if !ok {
-			card = plainCard(name)
-		}
-		if _, twice := companions.FindCard(cards, string(card.ID)); twice {
-			problems = append(problems, fmt.Errorf("device.companion = %q: %s is named twice; name each once", cfg.Device.Companion, name))
-			continue
-		}
-		cards = append(cards, card)
-	}
-	return cards, problems
-}
-
-// plainCard is a companion of which only the name is known.
-func plainCard(name string) companions.Card {
-	id := strings.ToLower(strings.Join(strings.Fields(name), "-"))
-	return companions.Card{Card: round.Card{ID: round.CompanionID(id), Name: name, Involvement: round.InvolvementMedium}}
-}
-
-// cardDir is where a household keeps its cards.
-func cardDir(c *config.Config) string {
-	switch {
-	case c.Room.Cards != "":
-		return c.Room.Cards
-	case c.File != "":
-		return filepath.Join(filepath.Dir(c.File), "companions")
-	}
-	return ""
-}
-
 // wireCards finds who lives here. A refused card is a condition; if none is left, the device is Ada's.
 func (d *Device) wireCards() {
 	d.cards = d.opts.Room.Cards
 	if d.cards == nil {
 		var problems []error
-		d.cards, problems = Companions(&d.cfg)
+		d.cards, problems = cards.Find(&d.cfg)
 		if len(problems) > 0 {
 			d.conds.Set(condition.RoomCard, errors.Join(problems...).Error(), "mend the card and restart; the other companions are here")
 		}
@@ -220,19 +175,6 @@ func (d *Device) roomTrouble(what string, err error) {
 	d.conds.Set(condition.Code("room."+what), err.Error(), "free some space, or set state.dir; until then a restart forgets what was said in the room")
 }
 
-// readSecretFile reads a file that holds a secret and nothing else.
-func readSecretFile(path string) (string, error) {
-	data, _, err := config.ReadBounded(path, config.MaxKey)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", path, err)
-	}
-	secret := strings.TrimSpace(string(data))
-	if secret == "" || !config.Sendable(secret) {
-		return "", fmt.Errorf("%s: must hold the key and nothing else, on one line", path)
-	}
-	return secret, nil
-}
-
 // refiner is the model that refines votes; nil when none is configured.
 func (d *Device) refiner() (*companions.ModelRefiner, error) {
 	c := d.cfg.Room
@@ -243,13 +185,13 @@ func (d *Device) refiner() (*companions.ModelRefiner, error) {
 	switch {
 	case c.VoteKeyFile != "":
 		path := c.VoteKeyFile
-		if _, err := readSecretFile(path); err != nil && !d.opts.Anyway {
+		if _, err := config.ReadSecret(path); err != nil && !d.opts.Anyway {
 			return nil, fmt.Errorf("%w: config: room.vote_key_file: %w", control.ErrRefused, err)
 		} else if err != nil {
 			d.conds.Set(condition.RoomVoteKey, err.Error(), "mend the file; it is read again for each vote, and until then the rules alone vote")
 		}
-		key = func() string { s, _ := readSecretFile(path); return s } // read anew, so that a new key counts
-	case hostOf(c.VoteURL) == hostOf(d.cfg.Voice.URL):
+		key = func() string { s, _ := config.ReadSecret(path); return s } // read anew, so that a new key counts
+	case provider.Host(c.VoteURL) == provider.Host(d.cfg.Voice.URL):
 		key = d.cfg.LiveKey
 	}
 	r, err := companions.NewRefiner(companions.RefinerConfig{URL: c.VoteURL, Model: c.VoteModel, Key: key, Budget: c.VoteBudget, Now: d.now, Log: d.log,

@@ -263,7 +263,7 @@ func newBenchRoom(b *testing.B, url string, devices, each int) (*benchRoomState,
 		var cards []companions.Card
 		for j := range each {
 			name := benchName(i*each + j)
-			cards = append(cards, plainCard(name))
+			cards = append(cards, companions.PlainCard(name))
 		}
 		client, err := mqtt.NewClient(mqtt.Config{URL: url, Room: "bench", Identity: d.id, KeepAlive: 20 * time.Second, Member: func(id round.DeviceID) bool { return member[id] },
 			OnPacket: func(from round.DeviceID, p round.Packet) {

@@ -71,7 +71,7 @@ func (f *flat) raise(name, who string, o boxOptions) *inFlat {
 	x := &inFlat{mind: &parrot{}}
 	var cards []companions.Card
 	for n := range strings.SplitSeq(who, ",") {
-		cards = append(cards, plainCard(n))
+		cards = append(cards, companions.PlainCard(n))
 	}
 	if o.mind == nil {
 		o.mind = x.mind

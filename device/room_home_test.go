@@ -125,7 +125,7 @@ func cardsOf(ids ...round.CompanionID) (cards []companions.Card) {
 	for _, id := range ids {
 		card, ok := companions.FindCard(companions.DefaultCards(), string(id))
 		if !ok {
-			card = plainCard(strings.ToUpper(string(id[:1])) + string(id[1:]))
+			card = companions.PlainCard(strings.ToUpper(string(id[:1])) + string(id[1:]))
 		}
 		cards = append(cards, card)
 	}

@@ -240,7 +240,7 @@ func roomProcess(spec string) {
 	if err != nil {
 		panic(err)
 	}
-	d.Room, err = companions.NewRoom(companions.RoomOptions{Self: id.ID(), Name: d.name, Room: "bench", Cards: []companions.Card{plainCard(benchName(number))},
+	d.Room, err = companions.NewRoom(companions.RoomOptions{Self: id.ID(), Name: d.name, Room: "bench", Cards: []companions.Card{companions.PlainCard(benchName(number))},
 		Round: cfg, Bus: client, Stage: briefStage{d}, OnEntry: func(e round.Entry) {
 			switch {
 			case e.Kind == round.EntryClaim:

@@ -13,6 +13,7 @@ import (
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/sound"
 )
 
 // condition.SoundFlat: while the button was held, the microphone gave the same value all the time.
@@ -46,11 +47,6 @@ func SoundDevices(cfg config.Config, log *slog.Logger) ([]audio.Device, error) {
 	return card.Devices()
 }
 
-// stream is what the loudspeaker is asked for.
-func StreamConfig(a config.Audio) audio.StreamConfig {
-	return audio.StreamConfig{Device: a.Playback, Period: a.Period, Periods: a.Periods}
-}
-
 // Loudspeaker says what the loudspeaker that conch would take holds of what it was asked for, whether it gives that back, and how
 // soon it is silent; or why it cannot be opened now. It is opened for that, in silence, unless an appliance runs, which knows.
 func Loudspeaker(ctx context.Context, cfg config.Config, log *slog.Logger) string {
@@ -63,27 +59,14 @@ func Loudspeaker(ctx context.Context, cfg config.Config, log *slog.Logger) strin
 		return err.Error()
 	}
 	defer card.Close()
-	g, err := openLoudspeaker(cfg, card)
+	g, err := sound.OpenLoudspeaker(cfg, card)
 	switch {
 	case err != nil:
 		return err.Error()
 	case g.Backend == audio.BackendNull:
 		return "none: nothing will be heard"
 	}
-	return g.Name + ": " + loudspeakerText(cfg, g)
-}
-
-// openLoudspeaker opens it as the appliance would, and closes it.
-func openLoudspeaker(cfg config.Config, card audio.Card) (audio.Granted, error) {
-	stream, err := audio.NewSpeaker(audio.SpeakerConfig{Fade: cfg.Audio.Fade}).OpenOn(card, StreamConfig(cfg.Audio))
-	if err != nil {
-		return audio.Granted{}, err
-	}
-	return stream.Granted(), stream.Close()
-}
-
-func loudspeakerText(cfg config.Config, g audio.Granted) string {
-	return fmt.Sprintf("%s; silent within %.1f ms of a press", g.Buffer(StreamConfig(cfg.Audio)), ms(g.Bound(cfg.Audio.Fade)))
+	return g.Name + ": " + sound.Words(cfg, g)
 }
 
 // SoundTest plays a tone, records for a while, plays the recording back, and says how loud it was.
@@ -131,7 +114,7 @@ func NoSoundCard(what, instead string) error {
 // something is to be heard.
 func playOnce(ctx context.Context, card audio.Card, cfg config.Config, frames []int16, what string, out io.Writer) error {
 	var at atomic.Int64
-	asked := StreamConfig(cfg.Audio)
+	asked := sound.Playback(cfg.Audio)
 	asked.Back = recorded{}
 	stream, err := card.OpenPlayback(asked,
 		func(buf []int16) { // the only writer of at
@@ -147,7 +130,7 @@ func playOnce(ctx context.Context, card audio.Card, cfg config.Config, frames []
 		_ = stream.Close()
 		return NoSoundCard("audio test", "set audio.backend")
 	}
-	fmt.Fprintf(out, "%s\n  %s: %s\n", what, g.Name, loudspeakerText(cfg, g))
+	fmt.Fprintf(out, "%s\n  %s: %s\n", what, g.Name, sound.Words(cfg, g))
 	ctx, cancel := context.WithTimeout(ctx, audio.CardDuration(len(frames))+5*time.Second)
 	defer cancel()
 	err = Until(ctx, func() bool { return at.Load() == int64(len(frames)) })
@@ -165,7 +148,7 @@ func playOnce(ctx context.Context, card audio.Card, cfg config.Config, frames []
 func recordOnce(ctx context.Context, card audio.Card, cfg config.Config, length time.Duration) ([]int16, error) {
 	frames := make([]int16, audio.CardFrames(length))
 	var at atomic.Int64
-	stream, err := card.OpenCapture(audio.StreamConfig{Device: cfg.Audio.Capture, Period: capturePeriod, Periods: 3},
+	stream, err := card.OpenCapture(sound.Capture(cfg.Audio),
 		func(in []int16) { at.Add(int64(copy(frames[at.Load():], in))) }) // the only writer of at
 	if err != nil {
 		return nil, err

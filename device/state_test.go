@@ -8,6 +8,7 @@ import (
 
 	"conch/device/condition"
 	"conch/device/config"
+	"conch/device/provider"
 	"conch/device/state"
 )
 
@@ -24,7 +25,7 @@ func TestUsageThatCannotBeReadKeepsNobodyFromTalking(t *testing.T) {
 		}
 		d := &Device{conds: condition.NewBook(slog.New(slog.DiscardHandler))}
 		d.memory, _ = state.Remember(&config.Config{State: config.State{Dir: dir}}, d.conds)
-		data, err := d.loadUsage(usageName)
+		data, err := d.loadUsage(provider.UsageFile)
 		if err != nil || data != nil {
 			t.Errorf("%s: loadUsage() = %q, %v; want nothing", name, data, err)
 		}

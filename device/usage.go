@@ -1,11 +1,9 @@
 package device
 
 import (
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 
 	"conch/coordinator/turn"
 	"conch/device/condition"
@@ -64,20 +62,4 @@ func (d *Device) usageMux(mux *http.ServeMux) {
 		u, err := d.ResetUsage()
 		control.Reply(w, u, err)
 	})
-}
-
-// authorities reads voice.ca_file; nil: the system's.
-func authorities(file string) (*x509.CertPool, error) {
-	if file == "" {
-		return nil, nil //nolint:nilnil // nil means the system's, everywhere
-	}
-	pem, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("%w: config: voice.ca_file: %w", control.ErrRefused, err)
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("%w: config: voice.ca_file = %q: there is no certificate in it (PEM)", control.ErrRefused, file)
-	}
-	return pool, nil
 }

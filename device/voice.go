@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -19,30 +18,8 @@ import (
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/provider"
 )
-
-// voiceKind says which voice the configuration comes to, and why.
-func voiceKind(c *config.Config) (kind, why string) {
-	switch {
-	case c.Voice.Kind == "auto" && c.Voice.Key.Set():
-		return "realtime", "there is a key"
-	case c.Voice.Kind == "auto" && c.KeyRefused(): // a box that was given a key must not pretend that it was not
-		return "realtime", "its key cannot be used"
-	case c.Voice.Kind == "auto" && c.Voice.URL != config.Default().Voice.URL: // a server of one's own may want none
-		return "realtime", "voice.url"
-	case c.Voice.Kind == "auto":
-		return "rehearsal", "no OPENAI_API_KEY and no voice.key_file"
-	case len(c.Problems) > 0 && c.Origin("voice.kind") == config.RefusedValue:
-		return c.Voice.Kind, "the configuration is refused"
-	default:
-		return c.Voice.Kind, "voice.kind"
-	}
-}
-
-// voiceCalled is what a voice that is no rehearsal is called.
-func voiceCalled(c *config.Config) string {
-	return fmt.Sprintf("realtime, %s at %s", c.Voice.Model, hostOf(c.Voice.URL))
-}
 
 // wireVoice makes the voices, one for each companion that lives here: realtime clients, and without a key the rehearsal
 // server on loopback behind them.
@@ -54,7 +31,7 @@ func (d *Device) wireVoice() error {
 		d.voiceWords = "given"
 		return nil
 	}
-	kind, why := voiceKind(&d.cfg)
+	kind, why := provider.Kind(&d.cfg)
 	url := d.cfg.Voice.URL
 	if kind == "rehearsal" {
 		var err error
@@ -63,7 +40,7 @@ func (d *Device) wireVoice() error {
 		}
 		d.voiceWords = "rehearsal, on this machine (" + why + "); set OPENAI_API_KEY for a real one"
 	} else {
-		d.voiceWords = voiceCalled(&d.cfg) + " (" + why + ")"
+		d.voiceWords = provider.Called(&d.cfg) + " (" + why + ")"
 	}
 	pool := &realtime.Pool{} // one ceiling, however many live here
 	for i, card := range d.cards {
@@ -83,11 +60,11 @@ func (d *Device) wireVoice() error {
 // newVoice is the session of one companion. The first one's usage is the device's, as it was before there were others.
 func (d *Device) newVoice(card companions.Card, first bool, kind, address string, pool *realtime.Pool) (*realtime.Client, error) {
 	v := d.cfg.Voice
-	count := usageName
+	count := provider.UsageFile
 	if !first {
 		count += "-" + string(card.ID)
 	}
-	conf, err := sessionConfig(&d.cfg, card, kind, address)
+	conf, err := provider.Session(&d.cfg, card, kind, address)
 	if err != nil {
 		return nil, err
 	}
@@ -107,38 +84,6 @@ func (d *Device) newVoice(card companions.Card, first bool, kind, address string
 		return nil, fmt.Errorf("%w: config: voice: %w", control.ErrRefused, err)
 	}
 	return client, nil
-}
-
-// session is what a companion's session with a server is, whoever opens it: the appliance or its doctor.
-func sessionConfig(c *config.Config, card companions.Card, kind, address string) (realtime.Config, error) {
-	v := c.Voice
-	conf := realtime.Config{
-		URL: address, Model: v.Model, Voice: v.Name, TranscriptionModel: v.Transcription,
-		Instructions: card.Instructions(companions.RoomContext{Place: c.Device.Name, Common: v.Instructions}),
-		MaxUtterance: longestUtterance(c), Key: c.LiveKey,
-	}
-	if card.Model != "" {
-		conf.Model = card.Model
-	}
-	if card.Voice != "" && c.Unset("voice.name") {
-		conf.Voice = card.Voice
-	}
-	dialect := v.Dialect
-	if kind == "rehearsal" {
-		conf.Key, conf.Model = func() string { return "rehearsal" }, "rehearsal"
-		conf.Voice = rehearsal.Voice(conf.Voice)
-		dialect = "ga"
-	} else { // a server is not asked for what only OpenAI has, unless somebody wrote that down
-		conf.Assumed = realtime.Assumed{
-			Voice:              v.Name == config.Default().Voice.Name && realtime.OpenAIVoice(conf.Voice), // the cards that come with conch name some
-			TranscriptionModel: v.Transcription == config.Default().Voice.Transcription,
-		}
-	}
-	var err error
-	if conf.Dialect, err = dialectOf(dialect, v.URL); err == nil && kind != "rehearsal" {
-		conf.Roots, err = authorities(v.CAFile)
-	}
-	return conf, err
 }
 
 // others are the companions beside one on this device; who else is in the room comes with each answer's prompt.
@@ -189,35 +134,7 @@ func (d *Device) lostVoice(code condition.Code, whose string, e *turn.SessionLos
 		d.conds.Clear(code)
 		return
 	}
-	d.conds.Set(code, "no session with "+d.voiceWords+whose+": "+wordsText(e.Say), remedy(e.Say))
-}
-
-// remedy is what a person can do about a session that is not there.
-func remedy(say turn.Words) string {
-	do := "check the network (see: conch doctor); it connects again by itself"
-	switch say {
-	case turn.WordsKeyRefused:
-		do = "put a valid key where this one came from (see: conch check); a key file is read again by itself, anything else after a restart"
-	case turn.WordsQuota:
-		do = "look at the account's limits and balance; it is tried again by itself"
-	case turn.WordsNoCredit:
-		do = "add credit at the provider, or use another key; it is tried again by itself"
-	case turn.WordsDenied:
-		do = "give the key the right to use this model, or use another; a provider that does not serve this place says the same"
-	case turn.WordsModelRefused:
-		do = "set voice.model (or the card's model) to one that the server has: conch doctor lists some"
-	case turn.WordsElsewhere:
-		do = "open a web page in this network: it may want a login; else correct voice.url"
-	case turn.WordsNotTrusted:
-		do = "see conch doctor; of a server of your own, name the authority of its certificate: voice.ca_file"
-	case turn.WordsServerError:
-		do = "wait: the server has trouble (see: conch doctor); it connects again by itself"
-	case turn.WordsKeyBroken:
-		do = "mend the file of the key (conch check names it, conch key makes a new one); it is read again by itself"
-	case turn.WordsClockWrong:
-		do = "set the clock (timedatectl), or see that time comes by the network; it connects again by itself"
-	}
-	return do
+	d.conds.Set(code, "no session with "+d.voiceWords+whose+": "+wordsText(e.Say), provider.Remedy(e.Say))
 }
 
 // Codes of the conditions that a server refused a part of the session: the words of the person, or something else.
@@ -258,28 +175,6 @@ func (d *Device) startRehearsal() (address string, err error) {
 	d.voiceAbout = server.About()
 	return address, nil
 }
-
-func hostOf(address string) string {
-	if u, err := url.Parse(address); err == nil {
-		return u.Host
-	}
-	return address
-}
-
-// dialectOf is what a server speaks, as voice.dialect has it.
-func dialectOf(name, address string) (realtime.Dialect, error) {
-	if name == "auto" {
-		return realtime.DialectFor(address), nil
-	}
-	dialect, err := realtime.DialectByName(name)
-	if err != nil {
-		err = fmt.Errorf("%w: config: voice.dialect: %w", control.ErrRefused, err)
-	}
-	return dialect, err
-}
-
-// usageName is the name of the count in the state directory.
-const usageName = "usage"
 
 // loadUsage and saveUsage keep the day's usage, so that a restart does not reset a ceiling.
 func (d *Device) loadUsage(name string) ([]byte, error) {

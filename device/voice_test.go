@@ -9,6 +9,7 @@ import (
 	"conch/companions/voice/rehearsal"
 	"conch/device/condition"
 	"conch/device/config"
+	"conch/device/provider"
 )
 
 // A server that was named is used, whether it wants a key or not; the default one that a copied file names is not.
@@ -32,7 +33,7 @@ func TestVoiceOfAURL(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if kind, why := voiceKind(cfg); kind != c.kind || !strings.HasPrefix(why, c.why) {
+		if kind, why := provider.Kind(cfg); kind != c.kind || !strings.HasPrefix(why, c.why) {
 			t.Errorf("voice.url %q, key %q: %s (%s); want %s (%s)", c.url, c.key, kind, why, c.kind, c.why)
 		}
 	}
@@ -47,7 +48,7 @@ func TestDialectsCanBeChosen(t *testing.T) {
 			t.Errorf("%v", err)
 			continue
 		}
-		if d, err := dialectOf(cfg.Voice.Dialect, "ws://box.lan"); err != nil || d.Guess != (name == "auto") {
+		if d, err := provider.Dialect(cfg.Voice.Dialect, "ws://box.lan"); err != nil || d.Guess != (name == "auto") {
 			t.Errorf("%s: %+v, %v", name, d, err)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/sound"
 	"conch/device/state"
 	"conch/gpio"
 	"conch/gpio/twin"
@@ -126,23 +127,19 @@ func (d *Device) wireSound() error {
 func (d *Device) runPlayback(ctx context.Context) error {
 	return d.keep(ctx, "speaker", &d.playback, audio.KeeperConfig{
 		Open:   func(c audio.StreamConfig) (audio.Stream, error) { return d.speaker.OpenOn(d.card, c) },
-		Stream: StreamConfig(d.cfg.Audio),
+		Stream: sound.Playback(d.cfg.Audio),
 		Up: func(g audio.Granted) {
 			d.slowCard(g)
 		},
 	})
 }
 
-// capturePeriod is longer than playback's: nothing about silence depends on it, and it wakes the processor a quarter as often. A frame of what is
-// sent is as long.
-const capturePeriod = 20 * time.Millisecond
-
 // runCapture keeps the microphone's half of the card open.
 func (d *Device) runCapture(ctx context.Context) error {
 	return d.keep(ctx, "microphone", &d.capture, audio.KeeperConfig{
 		Open:   d.openCapture,
 		Up:     func(audio.Granted) { d.conds.Clear(condition.SoundFlat) }, // of the one before
-		Stream: audio.StreamConfig{Device: d.cfg.Audio.Capture, Period: capturePeriod, Periods: 3},
+		Stream: sound.Capture(d.cfg.Audio),
 		Off:    d.captureOff,
 	})
 }
@@ -237,12 +234,6 @@ func (d *Device) turnConfig() turn.Config {
 	t.Thinking, t.SessionGrace, t.Tail = c.Thinking, c.Reconnect, d.cfg.Audio.Postroll
 	t.Room = d.inRoom()
 	return t
-}
-
-// longestUtterance is what a voice must be able to keep: the longest speech, what is taken on both sides of it, and a second for a
-// machine that is late.
-func longestUtterance(c *config.Config) time.Duration {
-	return c.Turn.Listen + c.Audio.Preroll + c.Audio.Postroll + time.Second
 }
 
 // since is a monotonic clock.

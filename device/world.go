@@ -11,6 +11,7 @@ import (
 
 	"conch/coordinator/turn"
 	"conch/device/condition"
+	"conch/device/provider"
 )
 
 // What a voice needs of the world around the box, besides a server: a key that can be read, a clock that is right (a Pi has
@@ -193,7 +194,7 @@ func (d *Device) judge(s seen) {
 	case s.wall.Before(clockFloor):
 		d.conds.Set(condition.ClockWrong, "the clock says "+s.wall.UTC().Format(time.DateOnly)+", which is long ago: no server can be trusted before it is right", "set it (timedatectl set-time), or see that time comes by the network; it is noticed by itself")
 	case d.certainlyEarly.Load():
-		d.conds.Set(condition.ClockWrong, "the clock says "+s.wall.UTC().Format(time.DateOnly)+", when the certificate of "+hostOf(d.cfg.Voice.URL)+" was not valid yet", "set it (timedatectl set-time), or see that time comes by the network; it is noticed by itself")
+		d.conds.Set(condition.ClockWrong, "the clock says "+s.wall.UTC().Format(time.DateOnly)+", when the certificate of "+provider.Host(d.cfg.Voice.URL)+" was not valid yet", "set it (timedatectl set-time), or see that time comes by the network; it is noticed by itself")
 	default:
 		d.conds.Clear(condition.ClockWrong)
 	}
@@ -206,9 +207,9 @@ func (d *Device) judge(s seen) {
 
 // needsNetwork says whether anything that this box talks to is on another machine.
 func (d *Device) needsNetwork() bool {
-	kind, _ := voiceKind(&d.cfg)
+	kind, _ := provider.Kind(&d.cfg)
 	elsewhere := func(address string) bool {
-		host := hostOf(address)
+		host := provider.Host(address)
 		if h, _, err := net.SplitHostPort(host); err == nil {
 			host = h
 		}
@@ -231,7 +232,7 @@ func (d *Device) nudge() {
 
 // rehearsing says that a rehearsal voice answers because there is no key: where a person is, the prompt says so.
 func (d *Device) rehearsing() {
-	if kind, _ := voiceKind(&d.cfg); kind == "rehearsal" && d.cfg.Voice.Kind == "auto" {
+	if kind, _ := provider.Kind(&d.cfg); kind == "rehearsal" && d.cfg.Voice.Kind == "auto" {
 		d.conds.Set(condition.KeyMissing, "there is no key: a rehearsal voice answers, on this machine", "sudo conch key (or set OPENAI_API_KEY or voice.key_file), then restart")
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"conch/coordinator/turn"
 	"conch/device/condition"
 	"conch/device/config"
+	"conch/device/provider"
 )
 
 // The clock is set, the network comes: what is told apart, and what is no change.
@@ -202,7 +203,7 @@ func TestBrokenKeyHeals(t *testing.T) {
 			continue
 		}
 		d := &Device{cfg: *cfg}
-		if kind, _ := voiceKind(cfg); kind != "realtime" || cfg.KeyTrouble() == "" || d.holdVoice() != turn.WordsKeyBroken {
+		if kind, _ := provider.Kind(cfg); kind != "realtime" || cfg.KeyTrouble() == "" || d.holdVoice() != turn.WordsKeyBroken {
 			t.Errorf("%s: voice %s, trouble %q, hold %q; want that it does not pretend", name, kind, cfg.KeyTrouble(), d.holdVoice())
 		}
 		_ = os.RemoveAll(path)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"conch/device"
+	"conch/device/cards"
 	"conch/device/config"
 	"conch/device/control"
 	"conch/device/state"
@@ -19,17 +20,17 @@ func (c checkCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	rows, cards := state.InForce(e.ctx, cfg), device.CheckCards(cfg)
+	rows, lives := state.InForce(e.ctx, cfg), cards.Check(cfg)
 	if c.JSON {
 		err = e.json(struct {
 			Settings []config.Row `json:"settings"`
-			device.CardsReport
-		}{rows, cards})
+			cards.Report
+		}{rows, lives})
 	} else {
 		for _, r := range rows {
 			fmt.Fprintf(e.out, "%-24s %-40s %s\n", r.Key, r.Value, r.Origin)
 		}
-		for _, r := range cards.Companions {
+		for _, r := range lives.Companions {
 			fmt.Fprintf(e.out, "%-24s %-40s %s\n", "companion", fmt.Sprintf("%s (id %s)", r.Name, r.ID), r.Source)
 		}
 		fmt.Fprintf(e.out, "%-24s %s\n", "loudspeaker", device.Loudspeaker(e.ctx, cfg, e.logger(cfg)))
@@ -43,10 +44,10 @@ func (c checkCmd) Run(e *env) error {
 	for _, m := range misfits {
 		fmt.Fprintln(e.err, "conch:", m)
 	}
-	for _, p := range cards.Problems {
+	for _, p := range lives.Problems {
 		fmt.Fprintln(e.err, "conch:", p.Text)
 	}
-	switch n := len(cards.Problems); {
+	switch n := len(lives.Problems); {
 	case err != nil:
 		return err
 	case trouble != "":

@@ -16,6 +16,7 @@ import (
 	"conch/device"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/sound"
 	"conch/device/state"
 	"conch/device/tone"
 	"conch/gpio"
@@ -87,7 +88,7 @@ func (b Silence) Run(ctx context.Context) (report state.Silence, err error) {
 		return state.Silence{}, device.NoSoundCard("bench silence", "measure on the virtual card with --virtual")
 	}
 	report = state.Silence{
-		When: time.Now(), Card: b.Name, Granted: granted, Asked: device.StreamConfig(b.Config.Audio), Fade: milliseconds(b.Config.Audio.Fade),
+		When: time.Now(), Card: b.Name, Granted: granted, Asked: sound.Playback(b.Config.Audio), Fade: milliseconds(b.Config.Audio.Fade),
 		Method: "whole device with a tone for a voice; edge of a virtual button to the last audible sample; " + rig.method(),
 	}
 	report.Bound = milliseconds(granted.Bound(b.Config.Audio.Fade))
