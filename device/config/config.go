@@ -353,34 +353,3 @@ func hostLabel(host string) string {
 	}
 	return host
 }
-
-// Secret holds what must not be seen. Whatever prints, logs or marshals it gets "set" or "unset"; only Reveal gives it.
-type Secret struct{ text string }
-
-// NewSecret wraps text.
-func NewSecret(text string) Secret { return Secret{text} }
-
-// Reveal is the secret itself. Hand it to the one who needs it and keep it nowhere.
-func (s Secret) Reveal() string { return s.text }
-
-// Set says whether there is one.
-func (s Secret) Set() bool { return s.text != "" }
-
-func (s Secret) String() string {
-	if s.Set() {
-		return "set"
-	}
-	return "unset"
-}
-
-// GoString keeps %#v from looking inside.
-func (s Secret) GoString() string { return s.String() }
-
-// Format keeps every other verb from looking inside.
-func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(s.String())) }
-
-// MarshalText keeps JSON and TOML from looking inside.
-func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// LogValue keeps slog from looking inside.
-func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }

@@ -1,19 +1,8 @@
 package config
 
 import (
-	"fmt"
-	"math"
-	"net/url"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
-	"unicode/utf8"
-
-	"conch/companions/round"
-	"conch/gpio"
-	"conch/mqtt"
 )
 
 // The table of all keys: name, what it is, what is allowed and why, and the field behind it. The loader, the example file,
@@ -50,7 +39,16 @@ func (e refusedError) Error() string { return e.reason }
 // keys lists them with setters into c, in the order of the file. A new key that keeps somebody's money, privacy or access belongs into
 // guards as well, and every new key has a row in the test of their effects (config_effect_test.go).
 func keys(c *Config) []key {
-	all := []key{
+	all := slices.Concat(ownKeys(c), audioKeys(c), voiceKeys(c), roomKeys(c), systemKeys(c))
+	shut := guards(c)
+	for i := range all {
+		all[i].guard = shut[all[i].name]
+	}
+	return all
+}
+
+func ownKeys(c *Config) []key {
+	return []key{
 		label("device.name", &c.Device.Name, true, "who this device is in the room and in logs; empty: the host's name"),
 		board("device.board", &c.Device.Board, "board whose button, light and sound are set with this one word (conch gpio list --boards names them); what is set below is stronger; empty: none"),
 		nameList("device.companion", &c.Device.Companion, "companions that live here, with commas between them: of cards in room.cards, of those that come with conch (Ada, Ben, Cleo), or a name of your own"),
@@ -76,7 +74,11 @@ func keys(c *Config) []key {
 		integer("light.brightness", &c.Light.Brightness, 0, 100, "", "brightness in percent"),
 		hours("light.quiet", &c.Light.Quiet, "hours with less light; empty: none"),
 		integer("light.quiet_brightness", &c.Light.QuietBrightness, 0, 100, "", "brightness in those hours in percent"),
+	}
+}
 
+func audioKeys(c *Config) []key {
+	return []key{
 		choice("audio.backend", &c.Audio.Backend, "sound system; auto: pulse where a server answers, else alsa; null makes no sound", "auto", "alsa", "pulse", "null"),
 		text("audio.playback", &c.Audio.Playback, "loudspeaker, as conch audio list names it; empty: choose"),
 		text("audio.capture", &c.Audio.Capture, "microphone, as conch audio list names it; empty: choose"),
@@ -88,7 +90,11 @@ func keys(c *Config) []key {
 		integer("audio.volume", &c.Audio.Volume, 0, 100, "", "volume in percent"),
 		boolean("audio.cues", &c.Audio.Cues, "short sounds for what happens; the ready cue sounds in any case"),
 		integer("audio.cue_volume", &c.Audio.CueVolume, 0, 100, "", "volume of the cues in percent"),
+	}
+}
 
+func voiceKeys(c *Config) []key {
+	return []key{
 		choice("voice.kind", &c.Voice.Kind, "auto: realtime when there is a key or voice.url is set, else rehearsal (no key, no network)", "auto", "realtime", "rehearsal"),
 		webSocket("voice.url", &c.Voice.URL, "server of the realtime voice, ws:// or wss://; set, it is used, with a key or without"),
 		required("voice.model", &c.Voice.Model, "model that answers"),
@@ -111,7 +117,11 @@ func keys(c *Config) []key {
 		seconds("turn.tool_s", &c.Turn.Tool, 1, 120, "longest time for one tool"),
 		millis("turn.thinking_ms", &c.Turn.Thinking, 100, 5000, "", "wait after which the thinking cue begins"),
 		seconds("turn.reconnect_s", &c.Turn.Reconnect, 0, 60, "how long an utterance is kept while the link is down"),
+	}
+}
 
+func roomKeys(c *Config) []key {
+	return []key{
 		broker("room.broker", &c.Room.Broker, "how devices reach each other; empty: this one stays alone; embedded: a broker in this process; else the URL of one"),
 		label("room.name", &c.Room.Name, false, "devices of the same room hear each other"),
 		required("room.listen", &c.Room.Listen, "address of the embedded broker, HOST:PORT; others reach it only where that is not 127.0.0.1, and unencrypted"),
@@ -139,18 +149,17 @@ func keys(c *Config) []key {
 		text("room.vote_model", &c.Room.VoteModel, "its model"),
 		millis("room.vote_budget_ms", &c.Room.VoteBudget, 50, 900, "a round is decided within a second", "time a refined vote may take"),
 		text("room.vote_key_file", &c.Room.VoteKeyFile, "file that holds its key and nothing else, mode 0600; empty: the voice's key if it is the same host, else none"),
+	}
+}
 
+func systemKeys(c *Config) []key {
+	return []key{
 		directory("state.dir", &c.State.Dir, "what survives a restart; empty: STATE_DIRECTORY (systemd), else XDG_STATE_HOME/conch"),
 		directory("state.runtime", &c.State.Runtime, "control socket; empty: RUNTIME_DIRECTORY (systemd), else XDG_RUNTIME_DIR/conch"),
 
 		choice("log.level", &c.Log.Level, "least level written to standard error", "debug", "info", "warn", "error"),
 		choice("log.format", &c.Log.Format, "json for machines", "text", "json"),
 	}
-	shut := guards(c)
-	for i := range all {
-		all[i].guard = shut[all[i].name]
-	}
-	return all
 }
 
 // guards are the keys that keep somebody's money, privacy or access.
@@ -195,330 +204,6 @@ func guards(c *Config) map[string]*guard {
 		"room.vote_key_file":   ruled,
 		"state.dir":            {"the microphone is off where it is not known that it is to be on (conch mute off, or hold the button for five seconds)", func() { c.State.Dir, c.StateUnsure = "", true }},
 	}
-}
-
-func choice(name string, field *string, about string, allowed ...string) key {
-	return key{name: name, about: about, allowed: orList(allowed), set: func(v any) error {
-		s, ok := v.(string)
-		if !ok || !slices.Contains(allowed, s) {
-			return refusedError{}
-		}
-		*field = s
-		return nil
-	}, show: func() string { return strconv.Quote(*field) }}
-}
-
-func orList(words []string) string {
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " or " + words[last]
-}
-
-func number(v any) (float64, bool) {
-	switch n := v.(type) {
-	case int64:
-		return float64(n), true
-	case float64:
-		return n, !math.IsNaN(n)
-	case string: // environment and flags
-		f, err := strconv.ParseFloat(n, 64)
-		return f, err == nil && !math.IsNaN(f)
-	}
-	return 0, false
-}
-
-func integer(name string, field *int, low, high int, why, about string) key {
-	return key{name: name, about: about, allowed: fmt.Sprintf("a whole number, %d to %d", low, high), why: why, set: func(v any) error {
-		f, ok := number(v)
-		if !ok || f != math.Trunc(f) || f < float64(low) || f > float64(high) {
-			return refusedError{}
-		}
-		*field = int(f)
-		return nil
-	}, show: func() string { return strconv.Itoa(*field) }}
-}
-
-// orZero is a number that may be 0 as well.
-func orZero(field *int, k key) key {
-	set := k.set
-	k.allowed = "0, or " + k.allowed
-	k.set = func(v any) error {
-		if f, ok := number(v); ok && f == 0 {
-			*field = 0
-			return nil
-		}
-		return set(v)
-	}
-	return k
-}
-
-// pin is a pin of the header. Whether it is free is for Misfits to say, which knows the board.
-func pin(name string, field *int, about string) key {
-	return integer(name, field, 0, 27, "the BCM number, not the position on the header", about)
-}
-
-// board is a name in the table of boards.
-func board(name string, field *string, about string) key {
-	k := checkedText(name, field, maxLine, "empty, or a board that conch gpio list --boards names", about, oneLine)
-	check := k.set
-	k.set = func(v any) error {
-		if list, ok := v.([]any); ok { // two of them, as a person may write it: Misfits tells
-			v = strings.ReplaceAll(strings.Trim(fmt.Sprint(list), "[]"), " ", ", ")
-		}
-		if err := check(v); err != nil {
-			return err
-		}
-		return checkBoard(*field)
-	}
-	return k
-}
-
-// keyNames are names of keys of an input device.
-func keyNames(name string, field *string, about string) key {
-	k := checkedText(name, field, maxLine, "names of keys with commas between them", about, oneLine)
-	check := k.set
-	k.set = func(v any) error {
-		if err := check(v); err != nil {
-			return err
-		}
-		if _, err := gpio.ParseKeys(*field); err != nil {
-			return refusedError{strings.TrimPrefix(err.Error(), "gpio: ")}
-		}
-		return nil
-	}
-	return k
-}
-
-func duration(name string, field *time.Duration, unit time.Duration, low, high float64, why, about string) key {
-	return key{name: name, about: about, allowed: fmt.Sprintf("%g to %g", low, high), why: why, set: func(v any) error {
-		f, ok := number(v)
-		if !ok || f < low || f > high {
-			return refusedError{}
-		}
-		*field = time.Duration(math.Round(f * float64(unit)))
-		return nil
-	}, show: func() string { return strconv.FormatFloat(float64(*field)/float64(unit), 'g', -1, 64) }}
-}
-
-func millis(name string, field *time.Duration, low, high float64, why, about string) key {
-	return duration(name, field, time.Millisecond, low, high, why, about+", in milliseconds")
-}
-
-func seconds(name string, field *time.Duration, low, high float64, about string) key {
-	return duration(name, field, time.Second, low, high, "", about+", in seconds")
-}
-
-func price(name string, field *float64, about string) key {
-	return key{name: name, about: about, allowed: "0 to 100000", set: func(v any) error {
-		f, ok := number(v)
-		if !ok || f < 0 || f > 100000 {
-			return refusedError{}
-		}
-		*field = f
-		return nil
-	}, show: func() string { return strconv.FormatFloat(*field, 'f', -1, 64) }}
-}
-
-func boolean(name string, field *bool, about string) key {
-	return key{name: name, about: about, allowed: "true or false", set: func(v any) error {
-		switch v {
-		case true, "true":
-			*field = true
-		case false, "false":
-			*field = false
-		default:
-			return refusedError{}
-		}
-		return nil
-	}, show: func() string { return strconv.FormatBool(*field) }}
-}
-
-// checkedText is text of at most limit bytes that check, if there is one, accepts.
-func checkedText(name string, field *string, limit int, allowed, about string, check func(string) bool) key {
-	return key{name: name, about: about, allowed: allowed, set: func(v any) error {
-		s, ok := v.(string)
-		if !ok || len(s) > limit || !utf8.ValidString(s) || strings.ContainsRune(s, 0) || (check != nil && !check(s)) {
-			return refusedError{}
-		}
-		*field = s
-		return nil
-	}, show: func() string { return Quote(*field) }}
-}
-
-func oneLine(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f })
-}
-
-func text(name string, field *string, about string) key {
-	return checkedText(name, field, maxLine, fmt.Sprintf("one line of text, at most %d bytes", maxLine), about, oneLine)
-}
-
-func required(name string, field *string, about string) key {
-	return checkedText(name, field, maxLine, fmt.Sprintf("one line of text, 1 to %d bytes", maxLine), about,
-		func(s string) bool { return strings.TrimSpace(s) != "" && oneLine(s) })
-}
-
-func long(name string, field *string, about string) key {
-	return checkedText(name, field, maxText, fmt.Sprintf("text of at most %d bytes", maxText), about, nil)
-}
-
-func nameChar(b byte) bool {
-	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '-' || b == '_'
-}
-
-func label(name string, field *string, empty bool, about string) key {
-	least := 1
-	if empty {
-		least = 0
-	}
-	allowed := fmt.Sprintf("%d to %d letters, digits, - and _ (it becomes part of a topic)", least, maxName)
-	return checkedText(name, field, maxName, allowed, about, func(s string) bool {
-		for i := range len(s) {
-			if !nameChar(s[i]) {
-				return false
-			}
-		}
-		return s != "" || empty
-	})
-}
-
-// nameList is a list of names as people write them: any letters, commas between.
-func nameList(name string, field *string, about string) key {
-	allowed := fmt.Sprintf("names with commas between them, at most %d bytes each", maxName)
-	return checkedText(name, field, maxLine, allowed, about, func(s string) bool {
-		for _, n := range strings.Split(s, ",") {
-			if n = strings.TrimSpace(n); n == "" || len(n) > maxName || !oneLine(n) {
-				return false
-			}
-		}
-		return true
-	})
-}
-
-// pinList is BCM numbers with commas between them.
-func pinList(name string, field *string, about string) key {
-	return checkedText(name, field, maxName, "empty, or up to 3 numbers from 0 to 27 with commas between them", about, func(s string) bool {
-		pins, err := ParsePins(s)
-		return err == nil && len(pins) <= 3
-	})
-}
-
-// ParsePins reads BCM numbers with commas between them.
-func ParsePins(s string) ([]int, error) {
-	if strings.TrimSpace(s) == "" {
-		return nil, nil
-	}
-	var pins []int
-	for _, field := range strings.Split(s, ",") {
-		n, err := strconv.Atoi(strings.TrimPrefix(strings.ToUpper(strings.TrimSpace(field)), "GPIO"))
-		if err != nil || n < 0 || n > 27 {
-			return nil, fmt.Errorf("%q is no pin of the header", strings.TrimSpace(field))
-		}
-		pins = append(pins, n)
-	}
-	return pins, nil
-}
-
-// hours is a span of the day, which may go past midnight.
-func hours(name string, field *string, about string) key {
-	return checkedText(name, field, maxName, "empty, or two times of the day, as in 22:00-07:00", about, func(s string) bool {
-		_, _, err := ParseHours(s)
-		return s == "" || err == nil
-	})
-}
-
-// ParseHours reads "22:00-07:00" as times since midnight.
-func ParseHours(s string) (from, to time.Duration, err error) {
-	a, b, _ := strings.Cut(s, "-")
-	for text, into := range map[string]*time.Duration{a: &from, b: &to} {
-		at, err := time.Parse("15:04", strings.TrimSpace(text))
-		if err != nil {
-			return 0, 0, fmt.Errorf("%q is no time of the day", text)
-		}
-		*into = time.Duration(at.Hour())*time.Hour + time.Duration(at.Minute())*time.Minute
-	}
-	return from, to, nil
-}
-
-// memberIDs is a list of devices' ids: a name that slipped in would be nobody's, and its device ignored without a word.
-func memberIDs(name string, field *string, about string) key {
-	allowed := fmt.Sprintf("ids of devices with commas between them, as conch room id prints them (20 letters a-z and digits 2-7), at most %d", maxMembers)
-	k := checkedText(name, field, maxMembers*(len("01234567890123456789")+2), allowed, about, func(s string) bool {
-		ids := Room{Members: s}.IDs()
-		return oneLine(s) && len(ids) <= maxMembers && !slices.ContainsFunc(ids, func(d round.DeviceID) bool { return mqtt.CheckDevice(d) != nil })
-	})
-	check := k.set
-	k.set = func(v any) error {
-		err := check(v)
-		if s, ok := v.(string); ok && err != nil {
-			for _, d := range (Room{Members: s}).IDs() {
-				if mqtt.CheckDevice(d) != nil {
-					return refusedError{fmt.Sprintf("%s is no device's id; must be %s", Quote(shortID(string(d))), allowed)}
-				}
-			}
-		}
-		return err
-	}
-	return k
-}
-
-// maxMembers is as many devices as a room may have (companions/round).
-const maxMembers = 64
-
-func shortID(s string) string {
-	if r := []rune(s); len(r) > 40 {
-		return string(r[:37]) + "…"
-	}
-	return s
-}
-
-func broker(name string, field *string, about string) key {
-	return checkedText(name, field, maxLine, "empty, embedded, mqtt://HOST:PORT, mqtts://…, ws://… or wss://…", about, func(s string) bool {
-		u, err := url.Parse(s)
-		return s == "" || s == "embedded" || err == nil && u.Host != "" && u.User == nil &&
-			slices.Contains([]string{"mqtt", "tcp", "mqtts", "ssl", "ws", "wss"}, u.Scheme)
-	})
-}
-
-func chatServer(name string, field *string, about string) key {
-	return checkedText(name, field, maxLine, "empty, http://HOST… or https://HOST…", about, func(s string) bool {
-		u, err := url.Parse(s)
-		return s == "" || err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
-	})
-}
-
-func webSocket(name string, field *string, about string) key {
-	return checkedText(name, field, maxLine, "ws://HOST… or wss://HOST…", about, func(s string) bool {
-		u, err := url.Parse(s)
-		return err == nil && (u.Scheme == "ws" || u.Scheme == "wss") && u.Host != "" && u.User == nil
-	})
-}
-
-func directory(name string, field *string, about string) key {
-	return checkedText(name, field, maxLine, "an absolute path, or empty", about,
-		func(s string) bool { return oneLine(s) && (s == "" || filepath.IsAbs(s)) })
-}
-
-// Quote writes s as a basic string of TOML 1.0.
-func Quote(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case r < ' ' || r == 0x7f:
-			fmt.Fprintf(&b, `\u%04X`, r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
 }
 
 // environmentName is the variable that sets a key: audio.period_ms is CONCH_AUDIO_PERIOD_MS.
