@@ -230,7 +230,7 @@ func TestALSAHeardIsWhatTheCardPlayed(t *testing.T) {
 				}
 			}
 			t.Logf("%d cuts, told and played differ by %d samples at most (%v); late %d times, %d underruns",
-				n, worst, audio.Duration(worst), r.late(), r.card.Stats().Underruns)
+				n, worst, audio.CardDuration(2*worst), r.late(), r.card.Stats().Underruns)
 		})
 	}
 }

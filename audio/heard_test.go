@@ -28,7 +28,7 @@ func TestWhatSoundedBeforeASilenceWasHeard(t *testing.T) {
 			before = h
 		}
 		if before != len(first) {
-			t.Errorf("heard %d of %d (%v short), and silence for two seconds since", before, len(first), audio.Duration(len(first)-before))
+			t.Errorf("heard %d of %d (%v short), and silence for two seconds since", before, len(first), audio.CardDuration(2*(len(first)-before)))
 		}
 		if drop {
 			r.s.Drop()

@@ -46,7 +46,7 @@ func heldSourceSoundsOnlyAfterRelease(t *testing.T, newRig rigMaker) {
 					first++
 				}
 				// The callback comes within a period, and what it hands over sounds after what the card has queued.
-				if begins := audio.Duration(first) - at; begins > 5*time.Millisecond+r.str.Granted().Queued() {
+				if begins := audio.CardDuration(2*first) - at; begins > 5*time.Millisecond+r.str.Granted().Queued() {
 					t.Errorf("phase %d, %d ms, closed %v: begins to sound %v after the release", phase, length, closed, begins)
 				}
 				if !closed {

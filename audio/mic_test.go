@@ -348,7 +348,7 @@ func TestWithoutPrerollAnUtteranceBeginsAtItsEdge(t *testing.T) {
 				}
 				if n := len(r.heard["t-1"]); spoken < audio.Samples(held-exact) || n > audio.Samples(held+exact) {
 					t.Errorf("period %v, %v into it, known after %v: %d ms of the %v since the edge, and %d ms from before",
-						period, before%period, late, audio.Duration(spoken).Milliseconds(), held, audio.Duration(n-spoken).Milliseconds())
+						period, before%period, late, audio.CardDuration(2*spoken).Milliseconds(), held, audio.CardDuration(2*(n-spoken)).Milliseconds())
 				}
 			}
 		}
@@ -360,7 +360,7 @@ func TestWithoutPrerollAnUtteranceBeginsAtItsEdge(t *testing.T) {
 	r.m.End("t-1", r.now(), 0)
 	r.advance(50 * time.Millisecond)
 	if n := len(r.heard["t-1"]); !near(n, 200*time.Millisecond) {
-		t.Errorf("%v; want the 100 ms that are kept, and the 100 since", audio.Duration(n))
+		t.Errorf("%v; want the 100 ms that are kept, and the 100 since", audio.CardDuration(2*n))
 	}
 }
 
@@ -379,7 +379,7 @@ func TestAPressInThePostRollLosesNothing(t *testing.T) {
 	r.m.End("t-2", r.now(), 0)
 	r.advance(50 * time.Millisecond)
 	if n := len(r.heard["t-2"]); n < audio.Samples(200*time.Millisecond) || n > audio.Samples(211*time.Millisecond) {
-		t.Errorf("%v of the second; want the 200 ms since its edge, and nothing that the first has had", audio.Duration(n))
+		t.Errorf("%v of the second; want the 200 ms since its edge, and nothing that the first has had", audio.CardDuration(2*n))
 	}
 }
 
@@ -404,7 +404,7 @@ func TestAPressIsAsLongAsItWasHeld(t *testing.T) {
 			r.advance(held)
 			up := r.now()
 			if n := r.m.Held(up); n < audio.Samples(held-2*time.Millisecond) || n > audio.Samples(held+2*time.Millisecond) {
-				t.Errorf("%s: held for %v; want %v", row.name, audio.Duration(n), held)
+				t.Errorf("%s: held for %v; want %v", row.name, audio.CardDuration(2*n), held)
 			}
 			r.m.End("t-1", up, 0)
 			r.advance(400 * time.Millisecond)

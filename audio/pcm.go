@@ -11,9 +11,6 @@ func Samples(d time.Duration) int { return samplesAt(d, Rate) }
 // CardFrames is how many frames of CardRate last d.
 func CardFrames(d time.Duration) int { return samplesAt(d, CardRate) }
 
-// Duration is how long n samples of Rate last.
-func Duration(n int) time.Duration { return time.Duration(n) * time.Second / Rate }
-
 // CardDuration is how long n frames of CardRate last.
 func CardDuration(n int) time.Duration { return time.Duration(n) * time.Second / CardRate }
 
@@ -59,22 +56,6 @@ func Gain(percent int) float32 {
 func Scale(pcm []int16, g float32) {
 	for i, s := range pcm {
 		pcm[i] = Saturate(float32(s) * g)
-	}
-}
-
-// FadeIn raises the first n samples from nothing, FadeOut lowers the last n to nothing, both along half a cosine.
-func FadeIn(pcm []int16, n int) {
-	n = min(n, len(pcm))
-	for i := range n {
-		pcm[i] = Saturate(float32(pcm[i]) * raisedCosine(float64(i)/float64(n)))
-	}
-}
-
-// FadeOut: see FadeIn.
-func FadeOut(pcm []int16, n int) {
-	n = min(n, len(pcm))
-	for i := range n {
-		pcm[len(pcm)-1-i] = Saturate(float32(pcm[len(pcm)-1-i]) * raisedCosine(float64(i)/float64(n)))
 	}
 }
 

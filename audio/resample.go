@@ -159,7 +159,7 @@ type Resampler struct {
 // NewResampler makes a resampler between two of Rates.
 func NewResampler(from, to int) (*Resampler, error) {
 	for _, r := range []int{from, to} {
-		if !knownRate(r) {
+		if !slices.Contains(Rates, r) {
 			return nil, fmt.Errorf("audio: resample %d Hz to %d Hz: rate %d: must be one of %v", from, to, r, Rates)
 		}
 	}
@@ -223,8 +223,8 @@ func (r *Resampler) Append(dst, in []int16) []int16 {
 // half-band filter.
 func Resample(pcm []int16, from, to int) ([]int16, error) {
 	switch {
-	case from == to && knownRate(from):
-		return append([]int16(nil), pcm...), nil
+	case from == to && slices.Contains(Rates, from):
+		return slices.Clone(pcm), nil
 	case from == Rate && to == CardRate:
 		return Upsample(pcm), nil
 	case from == CardRate && to == Rate:
@@ -243,15 +243,6 @@ func Resample(pcm []int16, from, to int) ([]int16, error) {
 	}
 	out = r.Append(out, rest)
 	return out[:want], nil
-}
-
-func knownRate(r int) bool {
-	for _, k := range Rates {
-		if k == r {
-			return true
-		}
-	}
-	return false
 }
 
 func gcd(a, b int) int {

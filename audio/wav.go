@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"syscall"
 )
 
@@ -125,7 +126,7 @@ func readFormat(r io.Reader, size int64) (f wavFormat, err error) {
 	switch {
 	case f.channels < 1 || f.channels > 8:
 		return f, fmt.Errorf("%d channels: must be 1 to 8", f.channels)
-	case rate > math.MaxInt32 || !knownRate(int(rate)):
+	case rate > math.MaxInt32 || !slices.Contains(Rates, int(rate)):
 		return f, fmt.Errorf("rate %d Hz: must be one of %v", rate, Rates)
 	case f.code == 1 && (f.bits == 8 || f.bits == 16 || f.bits == 24 || f.bits == 32):
 	case f.code == 3 && f.bits == 32:
@@ -191,18 +192,6 @@ func sampleOf(b []byte, f wavFormat) float64 {
 		return 0
 	}
 	return max(-32768, min(32767, x*32768))
-}
-
-// WriteWAV writes mono PCM of 16 bits with a complete header.
-func WriteWAV(w io.Writer, rate int, pcm []int16) error {
-	b := append(make([]byte, 0, wavHeader+2*len(pcm)), header(rate, uint32(2*len(pcm)))...)
-	for _, s := range pcm {
-		b = binary.LittleEndian.AppendUint16(b, uint16(s))
-	}
-	if _, err := w.Write(b); err != nil {
-		return fmt.Errorf("audio: write WAV: %w", err)
-	}
-	return nil
 }
 
 const wavHeader = 44

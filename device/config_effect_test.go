@@ -293,7 +293,7 @@ func heardBefore(s *seam) string {
 	listen(3 * time.Second)
 	d.mic.Open("t-1", clock.Now())
 	listen(200 * time.Millisecond)
-	return fmt.Sprintf("%.1f s", math.Round(10*(audio.Duration(voice.samples)-200*time.Millisecond).Seconds())/10)
+	return fmt.Sprintf("%.1f s", math.Round(10*(audio.CardDuration(2*voice.samples)-200*time.Millisecond).Seconds())/10)
 }
 
 // A machine plays the turn machine of a configuration, fact by fact; time is that of the facts.

@@ -154,7 +154,7 @@ func TestSomebodySpoke(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if audio.Duration(len(said)) < time.Second {
+		if audio.CardDuration(2*len(said)) < time.Second {
 			continue
 		}
 		for kind := range kitchens {

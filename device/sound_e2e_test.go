@@ -103,7 +103,7 @@ func (r *room) answer(rec control.Turn, released time.Time) ([]int16, match) {
 	if !ok {
 		r.t.Fatalf("the answer %q is not on the recording (%d frames, of %d samples made)", rec.Said, len(heard), len(made))
 	}
-	r.t.Logf("%s: %q: of %.1f ms %s; the record says %.1f ms were heard", r.air, rec.Said, ms(audio.Duration(len(made))), m, rec.HeardMS)
+	r.t.Logf("%s: %q: of %.1f ms %s; the record says %.1f ms were heard", r.air, rec.Said, ms(audio.CardDuration(2*len(made))), m, rec.HeardMS)
 	r.fromTheFirst(m)
 	if m.whole < 0.9 && len(m.jumps) == 0 {
 		r.t.Errorf("of the answer %q only %.0f %% is on the recording, without a gap", rec.Said, 100*m.whole)
@@ -120,7 +120,7 @@ func understood(got, want string) bool {
 // fromTheFirst: the first syllable is there. A thinking cue may lie over its first 50 ms, fading (TURNS.md 6).
 func (r *room) fromTheFirst(m match) {
 	r.t.Helper()
-	if late := audio.Duration(m.first - m.audible); late > 55*time.Millisecond && len(m.jumps) == 0 {
+	if late := audio.CardDuration(2 * (m.first - m.audible)); late > 55*time.Millisecond && len(m.jumps) == 0 {
 		r.t.Errorf("the first %v of the answer were not heard", late)
 	}
 }
@@ -180,7 +180,7 @@ func (r *room) heardIsRight(limit time.Duration) {
 			r.t.Fatal("nothing of the story is on the recording")
 		}
 		// Where what follows is silent, it may have been cut anywhere until the next sound that is missing.
-		least, most := ms(audio.Duration(m.last+1)), ms(audio.Duration(m.next))
+		least, most := ms(audio.CardDuration(2*(m.last+1))), ms(audio.CardDuration(2*m.next))
 		off = append(off, cut.HeardMS-max(least, min(most, cut.HeardMS)))
 		silent = append(silent, ms(first.Add(audio.CardDuration(m.end)).Sub(pressed)))
 	}
@@ -194,5 +194,5 @@ func (r *room) heardIsRight(limit time.Duration) {
 
 func (m match) String() string {
 	return fmt.Sprintf("%.1f %% are there from %.1f (audible from %.1f) to %.1f ms, gaps %v", 100*m.whole,
-		ms(audio.Duration(m.first)), ms(audio.Duration(m.audible)), ms(audio.Duration(m.last)), m.jumps)
+		ms(audio.CardDuration(2*m.first)), ms(audio.CardDuration(2*m.audible)), ms(audio.CardDuration(2*m.last)), m.jumps)
 }

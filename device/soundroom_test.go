@@ -3,6 +3,7 @@ package device
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -233,7 +234,10 @@ func (r *room) keep() {
 	name := filepath.Join(r.t.ArtifactDir(), "recording.wav")
 	f, err := os.Create(name)
 	if err == nil {
-		err = errors.Join(audio.WriteWAV(f, audio.CardRate, r.last), f.Close())
+		var w *audio.WAVFile
+		if w, err = audio.NewWAVFile(f, audio.CardRate); err == nil {
+			err = errors.Join(binary.Write(w, binary.LittleEndian, r.last), w.Close(), f.Close())
+		}
 	}
 	r.t.Logf("the recording that was judged last: %s (kept with -artifacts), error %v", name, err)
 }

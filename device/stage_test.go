@@ -355,7 +355,7 @@ func (b *box) heard(w turn.Words, after time.Duration) float64 {
 		}
 	}
 	want := clip[at : at+n]
-	tape := thinned(b.card.Between(after, after+audio.Duration(len(pcm))+3*time.Second), thin)
+	tape := thinned(b.card.Between(after, after+audio.CardDuration(2*len(pcm))+3*time.Second), thin)
 	likest := 0.0
 	for i := 0; i+n <= len(tape); i++ {
 		dot := 0.0

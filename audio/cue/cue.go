@@ -13,7 +13,6 @@ package cue
 
 import (
 	"math"
-	"slices"
 	"sync"
 )
 
@@ -46,16 +45,6 @@ var table = map[string]earcon{
 	}},
 }
 
-// Names lists the cues.
-func Names() []string {
-	var names []string
-	for n := range table {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	return names
-}
-
 var (
 	mu   sync.Mutex
 	made = map[string][]int16{}
@@ -74,9 +63,6 @@ func Samples(name string) []int16 {
 	}
 	return made[name]
 }
-
-// Repeats says whether a cue is made to be repeated until it is stopped.
-func Repeats(name string) bool { return name == "thinking" }
 
 func render(e earcon) []int16 {
 	mix := make([]float64, e.ms*rate/1000)

@@ -10,7 +10,6 @@ import (
 	"embed"
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"slices"
 
 	"conch/audio"
@@ -115,20 +114,12 @@ func Samples(key string) ([]int16, error) {
 	return audio.Resample(pcm, ClipRate, audio.Rate)
 }
 
-// A clip: "CW01", the text's sum, the number of samples, the codes. Numbers are little endian, 32 bit.
-const magic = "CW01"
-
-// Pack makes a clip of pcm (ClipRate) that says text.
-func Pack(text string, pcm []int16) []byte {
-	b := []byte(magic)
-	b = binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE([]byte(text)))
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(pcm)))
-	return append(b, adpcm.Encode(pcm)...)
-}
+// Magic begins a clip; then come the text's sum, the number of samples, the codes. Numbers are little endian, 32 bit.
+const Magic = "CW01"
 
 func unpack(b []byte) (pcm []int16, sum uint32, err error) {
-	if len(b) < 12 || string(b[:4]) != magic {
-		return nil, 0, fmt.Errorf("not a clip (no %s at the beginning)", magic)
+	if len(b) < 12 || string(b[:4]) != Magic {
+		return nil, 0, fmt.Errorf("not a clip (no %s at the beginning)", Magic)
 	}
 	n := int(binary.LittleEndian.Uint32(b[8:]))
 	pcm = adpcm.Decode(b[12:])

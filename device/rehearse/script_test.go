@@ -20,7 +20,14 @@ func scripts(t testing.TB) (dir string, room Room) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := audio.WriteWAV(f, audio.Rate, make([]int16, 240)); err != nil {
+	w, err := audio.NewWAVFile(f, audio.Rate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(make([]byte, 480)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return dir, DefaultRoom()

@@ -4,7 +4,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
+	"hash/crc32"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +15,7 @@ import (
 
 	"conch/audio"
 	"conch/audio/words"
+	"conch/audio/words/adpcm"
 )
 
 func main() {
@@ -39,7 +43,7 @@ func generate(dir string) error {
 		}
 		path := filepath.Join(dir, key+".adpcm")
 		made[path] = true
-		if err := os.WriteFile(path, words.Pack(words.Text(key), pcm), 0o644); err != nil {
+		if err := os.WriteFile(path, pack(words.Text(key), pcm), 0o644); err != nil {
 			return err
 		}
 		fmt.Printf("%-14s %5d ms  %s\n", key, len(pcm)*1000/words.ClipRate, words.Text(key))
@@ -52,6 +56,13 @@ func generate(dir string) error {
 		}
 	}
 	return nil
+}
+
+// pack makes a clip of pcm that says text, as words.Samples reads it.
+func pack(text string, pcm []int16) []byte {
+	b := binary.LittleEndian.AppendUint32([]byte(words.Magic), crc32.ChecksumIEEE([]byte(text)))
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(pcm)))
+	return append(b, adpcm.Encode(pcm)...)
 }
 
 func speak(wav, text string) ([]int16, error) {
@@ -88,9 +99,16 @@ func trim(pcm []int16) []int16 {
 		to--
 	}
 	pcm = pcm[max(0, from-words.ClipRate/25):min(len(pcm), to+words.ClipRate*8/100)]
-	audio.FadeIn(pcm, words.ClipRate/100)
-	audio.FadeOut(pcm, words.ClipRate/50)
+	fade(pcm, words.ClipRate/100, words.ClipRate/50)
 	return pcm
+}
+
+// fade raises the first samples from nothing and lowers the last ones to nothing, along half a cosine.
+func fade(pcm []int16, in, out int) {
+	for i := range pcm {
+		x := min(1, float64(i)/float64(in), float64(len(pcm)-1-i)/float64(out))
+		pcm[i] = audio.Saturate(float32(float64(pcm[i]) * (0.5 - 0.5*math.Cos(math.Pi*x))))
+	}
 }
 
 // level brings the peak to -3 dB.
