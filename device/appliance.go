@@ -88,8 +88,8 @@ func Appliance(ctx context.Context, cfg config.Config, reload Reload, log *slog.
 	}
 	a.screen.Say(a.device.Chosen())
 	if slices.ContainsFunc(buttons, func(b gpio.Events) bool { _, ok := b.(*gpio.Keyboard); return ok }) {
-		a.screen.Say(a.device.troubles())
-		overheard := a.device.overhear(ctx, a.screen.Say)
+		a.screen.Say(a.device.room.Troubles())
+		overheard := a.device.room.Overhear(ctx, a.screen.Say)
 		paired := a.device.overseePairing(ctx, a.screen.Say)
 		a.watch(ctx)
 		<-overheard
@@ -201,7 +201,7 @@ func (d *Device) Ready() bool {
 	if d.playback.Load() == nil || d.capture.Load() == nil || !d.coordinator.Online() && !d.conds.Holds(condition.VoiceLost) {
 		return false
 	}
-	return d.voices.allUp(func(id round.CompanionID) bool { return d.conds.Holds(d.voices.lost(id)) })
+	return d.room.Voices.AllUp(func(id round.CompanionID) bool { return d.conds.Holds(d.room.Voices.Lost(id)) })
 }
 
 // Chosen says in a line each what was chosen for button, sound, voice and room.
@@ -251,7 +251,7 @@ func (d *Device) Status() control.Status {
 	s := control.Status{
 		Version: Version(), Device: d.self, State: d.coordinator.State().String(), Quiet: d.Quiet(), Sound: d.soundWords(), Voice: d.voiceLine(),
 		Ready: d.Ready(), Turns: d.turns.Load(), Volume: d.memory.Volume(), VolumeFrom: d.memory.VolumeFrom(), Conditions: d.conds.List(),
-		Muted: d.Muted(), Light: d.lights.String(), Pairing: d.PairingNow(), Paired: d.link.Status(d.here()),
+		Muted: d.Muted(), Light: d.lights.String(), Pairing: d.PairingNow(), Paired: d.link.Status(d.room.Members()),
 	}
 	s.Button = strings.Join(d.buttonNames(), "; ")
 	if p := d.playback.Load(); p != nil && p.err == nil && p.granted.Backend != "null" {

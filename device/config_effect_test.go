@@ -42,6 +42,7 @@ import (
 	"conch/device/config"
 	"conch/device/control"
 	"conch/device/provider"
+	"conch/device/room"
 	"conch/device/service"
 	"conch/device/sound"
 	"conch/device/tone"
@@ -433,7 +434,7 @@ func trusts(s *seam) string {
 	server.StartTLS()
 	defer server.Close()
 	d := s.new(Options{})
-	client, err := d.newVoice(d.cards[0], true, "realtime", "wss"+strings.TrimPrefix(server.URL, "https")+"/", &realtime.Pool{})
+	client, err := d.newVoice(d.room.Cards[0], true, "realtime", "wss"+strings.TrimPrefix(server.URL, "https")+"/", &realtime.Pool{})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -471,7 +472,7 @@ func used(s *seam) string {
 		s.Fatal(err)
 	}
 	d := s.new(Options{})
-	client, err := d.newVoice(d.cards[0], true, "realtime", "ws://localhost/", &realtime.Pool{})
+	client, err := d.newVoice(d.room.Cards[0], true, "realtime", "ws://localhost/", &realtime.Pool{})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -495,12 +496,12 @@ func talkKept(s *seam) string {
 	dir := s.TempDir()
 	s.cfg.State.Dir = dir
 	d := s.new(Options{})
-	path := filepath.Join(dir, talkName("realtime", "ada")+".json")
+	path := filepath.Join(dir, room.TalkName("realtime", "ada")+".json")
 	if err := os.WriteFile(path, []byte(`{"lines":[{"text":"hello"}]}`), 0o600); err != nil {
 		s.Fatal(err)
 	}
 	var conf realtime.Config
-	d.remembers(&conf, "realtime", "ada")
+	d.room.Remembers(&conf, "realtime", "ada")
 	_, err := os.Stat(path)
 	return fmt.Sprintf("on disk %v, recalled %d, kept %v", err == nil, len(conf.Recall), conf.Keep != nil)
 }
@@ -609,15 +610,15 @@ func wallet(t *testing.T) string {
 // kept is how many of many messages a room remembers.
 func kept(s *seam) string {
 	d := s.new(Options{})
-	ctx, stop := s.run(func(ctx context.Context) error { return d.room.Run(ctx) })
+	ctx, stop := s.run(func(ctx context.Context) error { return d.room.Room.Run(ctx) })
 	for i := range 60 {
-		d.room.Said(fmt.Sprint("t-", i), fmt.Sprint("word number ", i), nil)
+		d.room.Room.Said(fmt.Sprint("t-", i), fmt.Sprint("word number ", i), nil)
 	}
 	_ = Until(ctx, func() bool {
-		r := d.room.Recent()
+		r := d.room.Room.Recent()
 		return len(r) > 0 && strings.HasSuffix(r[len(r)-1].Text, " 59")
 	})
-	n := len(d.room.Recent())
+	n := len(d.room.Room.Recent())
 	stop()
 	return fmt.Sprint(n, " of 60")
 }
@@ -634,7 +635,7 @@ func refines(s *seam) string {
 	}))
 	defer server.Close()
 	if s.cfg.Room.VoteURL == "" {
-		if r, _ := s.new(Options{}).refiner(); r != nil {
+		if r := s.new(Options{}).room.Refiner; r != nil {
 			s.Error("votes are refined by nobody")
 		}
 		return "rules alone"
@@ -642,10 +643,7 @@ func refines(s *seam) string {
 	s.cfg.Room.VoteBudget = patience
 	s.cfg.Room.VoteURL = server.URL + strings.TrimPrefix(s.cfg.Room.VoteURL, "http://votes")
 	d := s.new(Options{Room: RoomOptions{Cards: companions.DefaultCards()[:2]}})
-	r, err := d.refiner()
-	if err != nil {
-		s.Fatal(err)
-	}
+	r := d.room.Refiner
 	defer r.Close()
 	message := round.Message{ID: "m", From: round.Human("x"), Text: "hello"}
 	r.Refine(round.Refine{Message: message, Votes: []round.Vote{{MessageID: "m", From: "ada", Importance: 5}}, Until: d.now() + patience}, d.now()+patience, func([]round.Vote) {})
@@ -657,7 +655,7 @@ func refines(s *seam) string {
 	}
 }
 
-func manners(s *seam) any { return roundConfig(s.cfg) }
+func manners(s *seam) any { return room.RoundConfig(s.cfg) }
 
 // secretIn is the name of a file that holds text.
 func secretIn(t *testing.T, text string) string {
@@ -838,7 +836,7 @@ func effects(t *testing.T) []effect {
 			return fmt.Sprintf("%v %+v", ok, found)
 		}, map[string]string{`"auto"`: "auto", `"avahi"`: "avahi", `"own"`: "own", `"off"`: "off"}},
 		{"room.cards", "", who, map[string]string{`""`: "[Ada]", q(own): "[Dora]"}},
-		{"room.involvement", "", func(s *seam) string { return string(s.new(Options{}).cards[0].Involvement) },
+		{"room.involvement", "", func(s *seam) string { return string(s.new(Options{}).room.Cards[0].Involvement) },
 			map[string]string{`"off"`: "off", `"low"`: "low", `"medium"`: "medium", `"high"`: "high"}},
 		{"room.threshold", "", printed(manners), map[string]string{"1": "Threshold:1 ", "9": "Threshold:9 "}},
 		{"room.pause_ms", "", printed(manners), map[string]string{"0": "Pause:0s NoPause:true", "2000": "Pause:2s NoPause:false"}},

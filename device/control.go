@@ -62,7 +62,7 @@ func (d *Device) controlMux() *http.ServeMux {
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), controlDeadline)
 		defer cancel()
-		a, err := d.Inquire(ctx, text, to...)
+		a, err := d.room.Inquire(ctx, text, to...)
 		control.Reply(w, a, err)
 	})
 	mux.HandleFunc("POST /say", func(w http.ResponseWriter, r *http.Request) {
@@ -85,10 +85,10 @@ func (d *Device) controlMux() *http.ServeMux {
 	})
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { control.Reply(w, d.Status(), nil) })
 	mux.HandleFunc("GET /why", func(w http.ResponseWriter, _ *http.Request) {
-		control.Reply(w, map[string]string{"text": d.Why()}, nil)
+		control.Reply(w, map[string]string{"text": d.room.Why()}, nil)
 	})
 	mux.HandleFunc("GET /recent", func(w http.ResponseWriter, _ *http.Request) { control.Reply(w, d.coordinator.Recent(), nil) })
-	d.roomMux(mux)
+	d.room.Mux(mux, d.RoomStatus)
 	d.pairMux(mux)
 	d.muteMux(mux)
 	d.usageMux(mux)

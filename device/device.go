@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"conch/audio"
-	"conch/companions"
 	"conch/companions/round"
 	"conch/companions/voice"
 	"conch/companions/voice/realtime"
@@ -19,6 +18,7 @@ import (
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/room"
 	"conch/device/service"
 	"conch/device/state"
 	"conch/gpio"
@@ -61,15 +61,11 @@ type Device struct {
 	mic         *audio.Mic
 	card        audio.Card
 	coordinator *coordinator.Coordinator
-	cards       []companions.Card // of those who live here; never empty
-	voices      *voices
-	talk        *roomTalk
 	lights      *lights
 	mute        mute
 	tap         tap
-	room        *companions.Room         // nil: one companion and no broker
-	bus         *mqtt.Client             // nil: no broker
-	refined     *companions.ModelRefiner // nil: votes by the rules alone
+	room        *room.Driver
+	bus         *mqtt.Client // nil: no broker
 	self        round.DeviceID
 	link        *Link
 	pairing     *pairer
@@ -88,14 +84,12 @@ type Device struct {
 	turns    atomic.Uint64
 	playback atomic.Pointer[soundState]
 	capture  atomic.Pointer[soundState]
-	last     atomic.Pointer[control.Turn] // the turn that ended last; nil: none has
 
 	manager        *service.Notifier // nil: none. Fixed before Run
 	certainlyEarly atomic.Bool       // no certificate is valid yet, by our clock
 	restarting     atomic.Bool       // Run is about to end with ErrRestart
 	keepers        keepers
 
-	waiters   waiters
 	recording recording
 }
 
@@ -132,7 +126,7 @@ func (d *Device) Run(ctx context.Context) error {
 		{"playback", d.runPlayback},
 		{"capture", d.runCapture},
 		{"coordinator", d.coordinator.Run},
-		{"voice", func(ctx context.Context) error { return d.voices.Run(ctx, heardOf{d.coordinator.Outlet(), d}) }},
+		{"voice", func(ctx context.Context) error { return d.room.Voices.Run(ctx, heardOf{d.coordinator.Outlet(), d}) }},
 		{"state", d.memory.Run},
 		{"light", d.lights.lamp.Run},
 	}, d.actors...)

@@ -5,7 +5,7 @@
 //	             │  │          ▲   orders            └─> tools                     │
 //	             │  │          └─────────────── inbox <────────────────────────────┘
 //	             │  │  ▲ grants, hushes
-//	             │  └──┴─> room (round.Step) <──> mqtt <──> other boxes     room_talk.go is between the two machines
+//	             │  └──┴─> room (round.Step) <──> mqtt <──> other boxes     device/room is between the two machines
 //	             │  └── press.go: Hush, Drop ───> speaker ─> card      no queue, no lock, no log
 //	             └── mic frames ─> Voice.Append          (audio passes the machine by; it sees counts)
 //

@@ -103,7 +103,7 @@ func TestTheLongestSpeechIsKept(t *testing.T) {
 	r := b.nextTurn(func() {
 		b.hand.Press()
 		b.state(turn.Listening)
-		b.voices.Append(b.log.begun()[0], make([]int16, audio.Samples(long)))
+		b.room.Voices.Append(b.log.begun()[0], make([]int16, audio.Samples(long)))
 		b.card.Feed(whistle(300, audio.Samples(300*time.Millisecond)))
 		b.until("heard out", func() bool { return b.card.Fed() == 0 })
 		b.hand.Release()

@@ -51,7 +51,7 @@ var imports = map[string][]string{
 	"device/condition":      {},
 	"device/control":        {"audio/words", "companions", "companions/round", "coordinator", "coordinator/turn", "device/condition", "device/config", "mqtt"},
 	"device/config":         {"companions/round", "device/condition", "gpio", "mqtt"}, // boards, and what an id of a device looks like
-	"device":                {"device/cards", "device/condition", "device/config", "device/control", "device/doctor", "device/provider", "device/service", "device/sound", "device/state", "device/terminal", "gpio", "gpio/…", "audio", "audio/…", "coordinator", "coordinator/…", "companions", "companions/…", "mqtt", "mqtt/…", "systemd"},
+	"device":                {"device/cards", "device/condition", "device/config", "device/control", "device/doctor", "device/provider", "device/room", "device/service", "device/sound", "device/state", "device/terminal", "gpio", "gpio/…", "audio", "audio/…", "coordinator", "coordinator/…", "companions", "companions/…", "mqtt", "mqtt/…", "systemd"},
 	"device/cards":          {"companions", "companions/round", "device/config"},
 	"device/provider":       {"companions", "companions/voice/…", "coordinator/turn", "device/config", "device/control"},
 	"device/sound":          {"audio", "device/config"},
@@ -65,6 +65,7 @@ var imports = map[string][]string{
 	"device/service":        {"device/config"},
 	"device/state":          {"audio", "companions", "device/condition", "device/config", "device/control"},
 	"device/tone":           {"audio", "companions/voice", "coordinator", "coordinator/turn"},
+	"device/room":           {"audio/words", "companions", "companions/…", "coordinator", "coordinator/turn", "device/cards", "device/condition", "device/config", "device/control", "mqtt"},
 	"device/rehearse":       {"audio", "audio/…", "companions", "companions/…", "coordinator", "coordinator/…", "device", "device/condition", "device/config", "device/control", "device/terminal", "gpio", "gpio/…", "mqtt", "mqtt/…"},
 	"device/setup":          {"device/config", "device/control", "gpio"},
 	"systemd":               {},

@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -61,7 +60,7 @@ func (d *Device) wireLight() {
 			d.conds.Set(condition.LightLost, err.Error(), "mend it, or set light.driver = \"none\"; it is tried again by itself (see: conch doctor)")
 		},
 	})
-	l.lamp.Tell(func(f *light.Facts) { f.Self = light.CompanionColour(string(d.cards[0].ID)) })
+	l.lamp.Tell(func(f *light.Facts) { f.Self = light.CompanionColour(string(d.room.Cards[0].ID)) })
 	d.conds.OnChange(l.conditions)
 	l.conditions()
 }
@@ -142,7 +141,7 @@ func (l *lights) muted(yes bool) { l.lamp.Tell(func(f *light.Facts) { f.Muted = 
 // speech takes the colour of whoever answers.
 func (l *lights) speech(e coordinator.SpeechEvent) {
 	if e.Kind == coordinator.SpeechBegan {
-		c := light.CompanionColour(string(l.d.knownAs(l.d.voices.whose(e.Who)))) // as the others show it
+		c := light.CompanionColour(string(l.d.room.Called(e.Who))) // as the others show it
 		l.lamp.Tell(func(f *light.Facts) { f.Self = c })
 	}
 }
@@ -162,7 +161,7 @@ func (l *lights) turnEnded(r coordinator.Record) {
 // floor takes who has the floor; companions that live elsewhere are shown.
 func (l *lights) floor(who round.Participant) {
 	colour := light.Colour{}
-	if c, ok := who.Companion(); ok && !slices.ContainsFunc(l.d.voices.ids, func(own round.CompanionID) bool { return l.d.knownAs(own) == c }) {
+	if c, ok := who.Companion(); ok && !l.d.room.Houses(c) {
 		colour = light.CompanionColour(string(c))
 	}
 	l.lamp.Tell(func(f *light.Facts) { f.Floor = colour })
@@ -267,7 +266,7 @@ func (l *lights) conditions() {
 	trouble, offline := false, false
 	for _, c := range l.d.conds.List() {
 		switch severity := c.Code.Severity(); {
-		case strings.HasPrefix(string(c.Code), string(condition.VoiceUnheard)) && l.d.inRoom():
+		case strings.HasPrefix(string(c.Code), string(condition.VoiceUnheard)) && l.d.room.InRoom():
 			trouble = true // the others do not get to know what is said
 		case c.Code == condition.VoiceLost && l.refused.Load():
 			trouble = true

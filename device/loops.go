@@ -32,11 +32,11 @@ func (d *Device) Loops(every time.Duration) []service.Loop {
 			loops = append(loops, service.Loop{Name: "button " + b.String(), Call: c.Call, Patience: most})
 		}
 	}
-	for _, id := range d.voices.ids {
-		loops = append(loops, service.Loop{Name: "voice " + string(id), Call: d.voices.of[id].Call, Patience: most})
+	for id, v := range d.room.Voices.All() {
+		loops = append(loops, service.Loop{Name: "voice " + string(id), Call: v.Call, Patience: most})
 	}
-	if d.room != nil {
-		loops = append(loops, service.Loop{Name: "room", Call: d.room.Call, Patience: most})
+	if d.room.Room != nil {
+		loops = append(loops, service.Loop{Name: "room", Call: d.room.Room.Call, Patience: most})
 	}
 	if d.bus != nil {
 		loops = append(loops, service.Loop{Name: "mqtt", Call: d.bus.Call, Patience: most})

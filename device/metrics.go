@@ -122,8 +122,8 @@ func (d *Device) roomMetrics() []metric {
 			metric{name: "conch_mqtt_unsent_total", kind: "counter", help: "Packets that were not sent, by reason.", label: "reason", by: floats(s.Wire.Unsent)},
 		)
 	}
-	if d.refined != nil {
-		m := d.refined.Stats()
+	if d.room.Refiner != nil {
+		m := d.room.Refiner.Stats()
 		out = append(out,
 			metric{name: "conch_model_calls_total", kind: "counter", help: "Calls of the model that refines votes.", one: m.Calls},
 			metric{name: "conch_model_votes_total", kind: "counter", help: "Votes put to it, by what came of them.", label: "outcome",

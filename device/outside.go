@@ -13,17 +13,17 @@ import (
 // What rehearsals and benchmarks, which stand around whole devices, see of one besides what a person sees.
 
 // Room is the way to the other companions; nil: one companion and no broker.
-func (d *Device) Room() *companions.Room { return d.room }
+func (d *Device) Room() *companions.Room { return d.room.Room }
 
 // Coordinator owns the turns.
 func (d *Device) Coordinator() *coordinator.Coordinator { return d.coordinator }
 
 // Put asks as Ask does, and returns when the question is in the inboxes.
-func (d *Device) Put(text string) { d.ask(newTurn(), text) }
+func (d *Device) Put(text string) { d.room.Put(text) }
 
 // Settled says that the device has done what follows from what it was told.
 func (d *Device) Settled() bool {
-	return d.coordinator.Settled() && (d.room == nil || d.room.Settled())
+	return d.coordinator.Settled() && d.room.Settled()
 }
 
 // Restarting says that Run is about to return ErrRestart, BeginsAnew that it will, once nobody talks or types.

@@ -203,11 +203,11 @@ func TestRemovedWhileItSpeaks(t *testing.T) {
 	}
 	t.Logf("silent %s after the list was changed", b.now()-removed)
 	b.restarts()
-	if b.room != nil || b.link.Room() != nil {
+	if b.room.Room != nil || b.link.Room() != nil {
 		t.Error("it is still in a room")
 	}
-	a.until("alone", func() bool { return len(a.room.Members()) == 1 })
-	a.Device.ask(newTurn(), "Ada, and now") // the room goes on
+	a.until("alone", func() bool { return len(a.room.Room.Members()) == 1 })
+	a.Device.room.Put("Ada, and now") // the room goes on
 	a.wait("Ada has spoken", kind(round.EntrySpoke, "ada"))
 }
 
@@ -221,7 +221,7 @@ func TestLeaving(t *testing.T) {
 			pairs(a, b)
 			meet(a, b)
 			a.types("Ben, this is for this room alone")
-			b.until("it is remembered", func() bool { return len(b.room.Recent()) == 2 })
+			b.until("it is remembered", func() bool { return len(b.room.Room.Recent()) == 2 })
 			leaver, other := b, a
 			if who == "host" {
 				leaver, other = a, b
@@ -232,13 +232,13 @@ func TestLeaving(t *testing.T) {
 				t.Fatalf("%+v, %v", l, err)
 			}
 			leaver.restarts()
-			if leaver.room != nil {
+			if leaver.room.Room != nil {
 				t.Error("it has left, and has a room")
 			}
 			if who == "host" {
 				other.awaits(control.PairingRemoved)
 				other.restarts()
-				if other.room != nil {
+				if other.room.Room != nil {
 					t.Error("the room has ended, and the other one is in it")
 				}
 			} else {
@@ -246,7 +246,7 @@ func TestLeaving(t *testing.T) {
 			}
 			pairs(a, b) // and together again
 			meet(a, b)
-			if got := b.room.Recent(); who == "host" && len(got) > 0 {
+			if got := b.room.Room.Recent(); who == "host" && len(got) > 0 {
 				t.Errorf("another room, and what was said in the one before is known: %v", got)
 			}
 		})

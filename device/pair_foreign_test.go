@@ -43,7 +43,7 @@ func TestPairedOverAForeignBroker(t *testing.T) {
 	b.types("Ada, here I am")
 	b.wait("Ada has spoken", kind(round.EntrySpoke, "ada"))
 	known := func(x *tenant) bool {
-		return slices.ContainsFunc(x.room.Members(), func(m round.Member) bool { return m.Device == c.self })
+		return slices.ContainsFunc(x.room.Room.Members(), func(m round.Member) bool { return m.Device == c.self })
 	}
 	if known(a) || known(b) {
 		t.Error("one that was not paired is in the room")
@@ -61,5 +61,5 @@ func TestPairedOverAForeignBroker(t *testing.T) {
 	}
 	b.awaits(control.PairingRemoved)
 	b.restarts()
-	a.until("alone", func() bool { return len(a.room.Members()) == 1 })
+	a.until("alone", func() bool { return len(a.room.Room.Members()) == 1 })
 }

@@ -128,15 +128,15 @@ func meet(all ...*tenant) {
 	for _, x := range all {
 		x.t.Helper()
 		x.until(x.name+" in the room with all others", func() bool {
-			if x.room == nil {
+			if x.room.Room == nil {
 				return false
 			}
-			known := x.room.Members()
+			known := x.room.Room.Members()
 			return len(known) == len(all) && !slices.ContainsFunc(known, func(m round.Member) bool { return len(m.Cards) == 0 })
 		})
 	}
 	for _, x := range all {
-		x.until("calm", func() bool { return x.Quiet() && x.room.Settled() })
+		x.until("calm", func() bool { return x.Quiet() && x.room.Room.Settled() })
 	}
 }
 
@@ -226,8 +226,8 @@ func TestPairedDevicesAreOneRoom(t *testing.T) {
 	h := newHousehold(t)
 	kitchen, hall := h.raise("kitchen", "Ada", nil), h.raise("hall", "Ben", nil)
 	for _, x := range []*tenant{kitchen, hall} {
-		if x.room != nil || x.link.broker != nil || x.bus != nil {
-			t.Errorf("%s: an unpaired device has a room: %v, a broker: %v, a client: %v", x.name, x.room != nil, x.link.broker != nil, x.bus != nil)
+		if x.room.Room != nil || x.link.broker != nil || x.bus != nil {
+			t.Errorf("%s: an unpaired device has a room: %v, a broker: %v, a client: %v", x.name, x.room.Room != nil, x.link.broker != nil, x.bus != nil)
 		}
 	}
 	pairs(kitchen, hall)
@@ -242,7 +242,7 @@ func TestPairedDevicesAreOneRoom(t *testing.T) {
 	}
 }
 
-func (x *tenant) types(text string) { x.Device.ask(newTurn(), text) }
+func (x *tenant) types(text string) { x.Device.room.Put(text) }
 
 func (x *tenant) wait(what string, is func(round.Entry) bool) {
 	x.t.Helper()

@@ -2,6 +2,7 @@ package device
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -131,7 +132,7 @@ func (d *Device) hearCode(ctx context.Context) (string, error) {
 		if d.mic.Muted() || d.mute.wish.Load() {
 			return "", errMuted
 		}
-		l := &listening{id: "code-" + string(newTurn()), code: make(chan string, 1), ended: make(chan struct{}), decoder: tones.NewDecoder(audio.Rate)}
+		l := &listening{id: "code-" + rand.Text(), code: make(chan string, 1), ended: make(chan struct{}), decoder: tones.NewDecoder(audio.Rate)}
 		opened, err := d.openEar(ctx, l)
 		if err != nil {
 			return "", err

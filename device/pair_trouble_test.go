@@ -65,7 +65,7 @@ func TestRemovedOnACardThatCanOnlyBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.until("it says so", func() bool { return b.conds.Holds(condition.RoomStuck) })
-	a.until("the room knows", func() bool { return len(a.room.Members()) == 1 })
+	a.until("the room knows", func() bool { return len(a.room.Room.Members()) == 1 })
 	if b.link.Room() != nil || b.link.up() {
 		t.Error("it is in the room")
 	}

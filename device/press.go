@@ -82,7 +82,7 @@ func (d *Device) letGo(c *contact) {
 func (d *Device) notPress(e gpio.Event, c *contact) {
 	switch e.Kind {
 	case gpio.Asked:
-		d.ask(newTurn(), e.Text)
+		d.room.Put(e.Text)
 	case gpio.Stuck:
 		d.conds.Set(condition.ButtonStuck, "the button "+c.String()+" is held down", "let it go; if nobody holds it, check the wire")
 	case gpio.Freed:

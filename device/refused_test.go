@@ -9,6 +9,7 @@ import (
 
 	"conch/device/condition"
 	"conch/device/config"
+	"conch/device/room"
 	"conch/device/state"
 )
 
@@ -26,7 +27,7 @@ func loadedAnyway(t *testing.T, text string, environ ...string) *config.Config {
 func TestRefusedRememberDestroysNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	talk := filepath.Join(dir, talkName("realtime", "ada")+".json")
+	talk := filepath.Join(dir, room.TalkName("realtime", "ada")+".json")
 	const was = `{"lines":[{"role":"user","text":"hello"}]}`
 	if err := os.WriteFile(talk, []byte(was), 0o600); err != nil {
 		t.Fatal(err)

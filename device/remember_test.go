@@ -23,10 +23,10 @@ func TestARoomThatIsNotToRememberKeepsNothing(t *testing.T) {
 				c.State.Dir, c.Voice.Remember = dir, remember
 			}})
 			b.asked.Add(1)
-			if a, err := b.Inquire(t.Context(), "Ada, where is the "+word+"?"); err != nil {
+			if a, err := b.room.Inquire(t.Context(), "Ada, where is the "+word+"?"); err != nil {
 				t.Errorf("%+v, %v", a, err)
 			}
-			if why := b.Why(); why == "" {
+			if why := b.room.Why(); why == "" {
 				t.Error("nobody can ask why")
 			}
 		})

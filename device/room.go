@@ -1,28 +1,24 @@
 package device
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"slices"
+	"strings"
 
 	"conch/companions"
 	"conch/companions/round"
-	"conch/companions/talk"
+	"conch/coordinator"
 	"conch/coordinator/turn"
-	"conch/device/cards"
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
 	"conch/device/provider"
+	"conch/device/room"
 	"conch/device/state"
 	"conch/gpio"
 	"conch/mqtt"
 )
 
-// The device in its room (ROOM.md): cards of the companions that live here, the driver of the round machine, and the way to
-// the other devices (join_connect.go). A device with one companion that was not paired and has no broker has no room, and pays
-// nothing for it.
+// The device around its room (package device/room) and its way to the others (join_connect.go).
 
 // RoomOptions are what a rehearsal or a test gives a device instead of what it would find by its configuration.
 type RoomOptions struct {
@@ -38,30 +34,6 @@ type RoomOptions struct {
 	OnPairing func(control.PairingLine) // each, as GET /room/pairing has it; must not block
 	Step      func(string)              // told before and after what a power cut must not tear (pair_open.go, pair_join.go); for tests
 }
-
-// wireCards finds who lives here. A refused card is a condition; if none is left, the device is Ada's.
-func (d *Device) wireCards() {
-	d.cards = d.opts.Room.Cards
-	if d.cards == nil {
-		var problems []error
-		d.cards, problems = cards.Find(&d.cfg)
-		if len(problems) > 0 {
-			d.conds.Set(condition.RoomCard, errors.Join(problems...).Error(), "mend the card and restart; the other companions are here")
-		}
-	}
-	if len(d.cards) == 0 {
-		d.cards = companions.DefaultCards()[:1]
-	}
-	if !d.cfg.Unset("room.involvement") {
-		d.cards = slices.Clone(d.cards)
-		for i := range d.cards {
-			d.cards[i].Involvement = round.Involvement(d.cfg.Room.Involvement)
-		}
-	}
-}
-
-// inRoom says whether the device has a room at all.
-func (d *Device) inRoom() bool { return d.link.Networked() || len(d.cards) > 1 }
 
 // openLink finds out what this device is among others.
 func (d *Device) openLink() (err error) {
@@ -87,149 +59,113 @@ func (d *Device) run(parts []Part) {
 	}
 }
 
-// here is who is in the room now, this device included.
-func (d *Device) here() []round.Member {
-	if d.room == nil {
-		return nil
+// wireCards finds who lives here.
+func (d *Device) wireCards() {
+	o := room.Options{
+		Config: &d.cfg, Self: d.self, Cards: d.opts.Room.Cards, Networked: d.link.Networked(), Room: d.link.MemoryName(), Memory: d.memory,
+		Volatile: d.opts.Room.Volatile, Anyway: d.opts.Anyway, OnEntry: d.opts.Room.OnEntry, Conditions: d.conds, Now: d.now, Log: d.log,
 	}
-	return d.room.Members()
+	if provider.Host(d.cfg.Room.VoteURL) == provider.Host(d.cfg.Voice.URL) {
+		o.VoteKey = d.cfg.LiveKey
+	}
+	d.room = room.New(o)
 }
 
 // wireRoom makes the room, after the coordinator and the voices.
 func (d *Device) wireRoom() error {
-	forgets := !d.cfg.Voice.Remember
-	if forgets && d.memory.Dir() != "" && !d.opts.Room.Volatile && !d.cfg.TalkStays {
-		if err := companions.Forget(d.memory.Dir()); err != nil {
-			_ = d.memory.Wrote(err)
-		}
-	}
-	if !d.inRoom() {
-		return nil
-	}
-	c, rc := d.cfg.Room, roundConfig(&d.cfg)
-	o := companions.RoomOptions{
-		Self: d.self, Name: d.cfg.Device.Name, Room: d.link.MemoryName(), Cards: d.cards, Round: rc, Now: d.now, Log: d.log,
-		Stage: roomStage{d.talk}, OnEntry: d.roomEntry, Keep: c.Memory, OnTrouble: d.roomTrouble,
-		OnFloor: d.lights.floor,
-	}
-	if !d.opts.Room.Volatile && !forgets {
-		o.Dir = d.memory.Dir()
-	}
-	refiner, err := d.refiner()
-	if err != nil {
+	if err := d.room.Open(roomHost{d.coordinator, d}, d.connect); err != nil {
 		return err
 	}
-	if refiner != nil {
-		o.Refiner, d.refined = refiner, refiner
+	if d.room.Room != nil {
+		d.actors = append(d.actors, actor{"room", d.room.Run})
 	}
-	if d.link.Networked() {
-		if d.bus, err = d.link.Connect(func(from round.DeviceID, p round.Packet) { d.room.Deliver(from, p) }, func(up bool) { d.room.LinkChanged(up) }); err != nil {
-			return err
-		}
-		if d.bus != nil {
-			o.Bus = d.bus
-		}
-		d.run(d.link.Parts())
-	}
-	if d.room, err = companions.NewRoom(o); err != nil {
-		return fmt.Errorf("%w: room: %w", control.ErrRefused, err)
-	}
-	d.talk.room = d.room
-	d.actors = append(d.actors, actor{"room", func(ctx context.Context) error {
-		if refiner != nil {
-			defer refiner.Close()
-		}
-		return d.room.Run(ctx)
-	}})
 	return nil
 }
 
-// round is how the round machine is to behave.
-func roundConfig(c *config.Config) round.Config {
-	r, rc := c.Room, round.DefaultConfig()
-	rc.Manners = round.Manners{
-		Threshold: float64(r.Threshold), ChainLimit: r.Chain, Handoffs: r.Handoffs, ExtraLimit: r.Extras,
-		ShareLimit: float64(r.Share) / 100, Repetition: float64(r.Repetition) / 100,
+// connect makes the way to the other devices.
+func (d *Device) connect(heard func(round.DeviceID, round.Packet), linked func(up bool)) (companions.Bus, error) {
+	client, err := d.link.Connect(heard, linked)
+	d.run(d.link.Parts())
+	if err != nil || client == nil {
+		return nil, err
 	}
-	rc.Pause, rc.NoPause, rc.Silence = r.Pause, r.Pause == 0, r.Silence
-	if r.VoteURL != "" {
-		rc.VoteBudget = r.VoteBudget
-	}
-	return rc
+	d.bus = client
+	return client, nil
 }
 
-// roomEntry is told each entry of the ledger.
-func (d *Device) roomEntry(e round.Entry) {
-	d.talk.entry(e)
-	if d.opts.Room.OnEntry != nil {
-		d.opts.Room.OnEntry(e)
-	}
+// roomHost is the device as the driver of its room sees it.
+type roomHost struct {
+	*coordinator.Coordinator // Post
+	d                        *Device
 }
 
-// roomTrouble makes a condition of a file that cannot be written.
-func (d *Device) roomTrouble(what string, err error) {
-	if err == nil {
-		d.conds.Clear(condition.Code("room." + what))
-		return
-	}
-	d.conds.Set(condition.Code("room."+what), err.Error(), "free some space, or set state.dir; until then a restart forgets what was said in the room")
+func (h roomHost) Hush()                     { h.HushRoom(h.d.now(), h.d.speaker.Drop()) }
+func (h roomHost) Generation() uint64        { return h.d.speaker.Generation() }
+func (h roomHost) Floor(p round.Participant) { h.d.lights.floor(p) }
+func (h roomHost) Say(w turn.Words, generation uint64) {
+	h.d.speaker.Play(phrases{h.d}.Phrase(w), false, generation)
 }
-
-// refiner is the model that refines votes; nil when none is configured.
-func (d *Device) refiner() (*companions.ModelRefiner, error) {
-	c := d.cfg.Room
-	if c.VoteURL == "" {
-		return nil, nil
-	}
-	key := func() string { return "" }
-	switch {
-	case c.VoteKeyFile != "":
-		path := c.VoteKeyFile
-		if _, err := config.ReadSecret(path); err != nil && !d.opts.Anyway {
-			return nil, fmt.Errorf("%w: config: room.vote_key_file: %w", control.ErrRefused, err)
-		} else if err != nil {
-			d.conds.Set(condition.RoomVoteKey, err.Error(), "mend the file; it is read again for each vote, and until then the rules alone vote")
-		}
-		key = func() string { s, _ := config.ReadSecret(path); return s } // read anew, so that a new key counts
-	case provider.Host(c.VoteURL) == provider.Host(d.cfg.Voice.URL):
-		key = d.cfg.LiveKey
-	}
-	r, err := companions.NewRefiner(companions.RefinerConfig{URL: c.VoteURL, Model: c.VoteModel, Key: key, Budget: c.VoteBudget, Now: d.now, Log: d.log,
-		Cards: d.cardsInRoom, Members: func() []round.Member { return d.room.Members() }})
-	if err != nil {
-		return nil, fmt.Errorf("%w: config: room.vote_url: %w", control.ErrRefused, err)
-	}
-	return r, nil
-}
-
-// errNoRoom: one companion and no broker.
-var errNoRoom = errors.New("this device is alone: hold its button and that of another one for five seconds (or: conch room pair), or name more companions in device.companion")
 
 // pressed tells the coordinator and the room of a press; neither ever makes the button wait. Alone in the room there is nobody
 // to wait for: the answer begins as soon as the question has ended, before its words are known.
 func (d *Device) pressed(e gpio.Event, generation uint64, c *contact) {
 	defer d.pairing.pressed() // it ends what is being paired, after everything that is in a hurry
-	alone, press := d.room != nil && d.room.Alone(), d.coordinator.Press
+	alone, press := d.room.Alone(), d.coordinator.Press
 	if alone {
 		press = d.coordinator.PressAlone
 	}
 	id := d.recording.begin(c, e.Press, func() turn.ID { return press(e.At, generation, c.button) })
-	if d.room != nil {
-		d.talk.post(talk.Asked{Turn: id, Alone: alone})
-		d.room.Pressed(e.At, string(id))
-	}
+	d.room.Pressed(e.At, id, alone)
 }
 
-// ask asks as if text had been spoken, to is whom in particular; it returns when the question is in the inboxes. Its words
-// are known at once, so that a round costs nothing even where nobody else is.
-func (d *Device) ask(id turn.ID, text string, to ...round.Participant) {
-	if d.room != nil { // before the turn begins, so that its end finds it
-		d.talk.post(talk.Asked{Turn: id, To: to})
+// roomLine says which room this is and how it is reached; empty without one.
+func (d *Device) roomLine() string {
+	if d.room.Room == nil {
+		return ""
 	}
-	d.coordinator.Post(turn.Asked{At: d.now(), Turn: id, Text: text})
-	if d.room != nil {
-		d.talk.words(id, text)
+	var names []string
+	for _, c := range d.room.Cards {
+		names = append(names, c.Name)
 	}
+	way, c := "on this device alone", d.cfg.Room
+	paired, host := d.link.Way()
+	switch {
+	case host:
+		way = fmt.Sprintf("paired, kept here (port %d)", d.link.Port())
+	case paired != nil:
+		way = "paired, kept by " + HostName(paired)
+	case c.Broker == "embedded":
+		way = "broker embedded at " + c.Listen
+	case c.Broker != "":
+		way = "broker " + c.Broker
+	}
+	switch {
+	case c.Broker == "" && paired == nil:
+	case d.conds.Holds(condition.RoomCut):
+		way += " (no connection; conch doctor says why)"
+	case paired == nil && d.link.Room() == nil && len(c.IDs()) == 0 && d.opts.Room.Member == nil:
+		way += ", but room.members is empty and nothing was paired: nobody will be heard"
+	}
+	return fmt.Sprintf("room    %s, %s; here %s; this device is %s\n", d.link.RoomName(), way, strings.Join(names, ", "), d.self)
+}
+
+// RoomStatus tells who is in the room, and how it is reached.
+func (d *Device) RoomStatus() (control.RoomStatus, error) {
+	s, err := d.room.Status()
+	if err != nil {
+		return s, err
+	}
+	s.Room, s.Broker, s.Pairing, s.Paired = d.link.RoomName(), d.cfg.Room.Broker, d.PairingNow(), d.link.Status(s.Members)
+	if paired, host := d.link.Way(); host {
+		s.Broker = "embedded"
+	} else if paired != nil {
+		s.Broker = "of " + HostName(paired)
+	}
+	if d.bus != nil {
+		wire := d.bus.Stats()
+		s.Wire, s.Connected = &wire, wire.Up
+	}
+	return s, nil
 }
 
 // RoomID is the id of the device of this configuration, made if it has none yet.

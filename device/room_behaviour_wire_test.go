@@ -133,7 +133,7 @@ func (h *roomHouse) unmoved(guest mqtt.Identity, why mqtt.Reason, write func() (
 		before[x], counted[x] = x.state(), x.refusals()
 	}
 	n := write()
-	mark := "mark." + string(newTurn())
+	mark := fmt.Sprint("mark.", rand.Uint64())
 	h.says(guest.ID(), letter{"conch/v1/" + h.room + "/presence/" + string(guest.ID()), fmt.Appendf(nil, `{"jsonrpc":"2.0","method":%q,"params":{}}`, mark)})
 	for _, x := range homes {
 		h.until(x.name+" has read all", func() bool { return strings.Contains(x.client.Stats().Last[mqtt.ReasonMethod], mark) })

@@ -94,7 +94,7 @@ func (f *flat) meet() {
 	f.t.Helper()
 	for _, x := range f.boxes {
 		x.until("in the room with all others", func() bool {
-			known := x.room.Members()
+			known := x.room.Room.Members()
 			return len(known) == len(f.boxes) && !slices.ContainsFunc(known, func(m round.Member) bool { return len(m.Cards) == 0 })
 		})
 	}
@@ -105,7 +105,7 @@ func (f *flat) meet() {
 func (f *flat) calm() {
 	f.t.Helper()
 	for _, x := range f.boxes {
-		x.until("calm", func() bool { return x.Quiet() && x.room.Settled() })
+		x.until("calm", func() bool { return x.Quiet() && x.room.Room.Settled() })
 	}
 }
 
@@ -128,7 +128,7 @@ func TestFlatRenamedCompanionIsWhole(t *testing.T) {
 	f.meet()
 	all := []*inFlat{kitchen, hall}
 	renamed := func(x *inFlat) bool {
-		return slices.ContainsFunc(x.room.Members(), func(m round.Member) bool { return m.Device == x.self && m.Cards[0].ID == "ada-2" })
+		return slices.ContainsFunc(x.room.Room.Members(), func(m round.Member) bool { return m.Device == x.self && m.Cards[0].ID == "ada-2" })
 	}
 	for _, x := range all {
 		x.until("one is renamed", func() bool { return renamed(kitchen) || renamed(hall) })
@@ -138,7 +138,7 @@ func TestFlatRenamedCompanionIsWhole(t *testing.T) {
 		here, there = kitchen, hall
 	}
 	there.until("its new name is known", func() bool {
-		return slices.ContainsFunc(there.room.Members(), func(m round.Member) bool { return m.Device == here.self && m.Cards[0].ID == "ada-2" })
+		return slices.ContainsFunc(there.room.Room.Members(), func(m round.Member) bool { return m.Device == here.self && m.Cards[0].ID == "ada-2" })
 	})
 	// Asked on the other device, by its new name.
 	there.types("Ada 2, short")
@@ -156,13 +156,13 @@ func TestFlatRenamedCompanionIsWhole(t *testing.T) {
 	if last := ended[len(ended)-1]; last.Who != "Ada 2" || last.Source != "button" {
 		t.Errorf("the last turn is of %q, source %s; want Ada 2's own, by the button", last.Who, last.Source)
 	}
-	if err := here.manners(round.Control{Companion: "ada-2", Involvement: ptr(round.InvolvementLow)}); err != nil {
+	if _, err := here.Device.room.TurnManners(round.Control{Companion: "ada-2", Involvement: ptr(round.InvolvementLow)}); err != nil {
 		t.Error(err)
 	}
-	if why := here.room.WhyOf(here.knownAs("ada")); !strings.Contains(why, "Ada 2") {
+	if why := here.room.Room.WhyOf(here.Device.room.KnownAs("ada")); !strings.Contains(why, "Ada 2") {
 		t.Errorf("why: %q", why)
 	}
-	if text := here.room.Recent()[len(here.room.Recent())-1]; text.From != "ada-2" {
+	if text := here.room.Room.Recent()[len(here.room.Room.Recent())-1]; text.From != "ada-2" {
 		t.Errorf("the last message is from %s", text.From)
 	}
 }
@@ -170,7 +170,7 @@ func TestFlatRenamedCompanionIsWhole(t *testing.T) {
 func ptr[T any](v T) *T { return &v }
 
 // types is a typed question by the room's way; its end is not waited for.
-func (x *inFlat) types(text string, to ...round.Participant) { x.Device.ask(newTurn(), text, to...) }
+func (x *inFlat) types(text string, to ...round.Participant) { x.Device.room.Put(text, to...) }
 
 // types is a typed question by the room's way; its end is not waited for.
 // parrot says what follows the last comma of what it heard last, so that it calls on nobody; and it keeps what it was asked by.
@@ -259,7 +259,7 @@ func TestFlatAloneTellsTheRoomAfterTheAnswer(t *testing.T) {
 	if n := len(kitchen.ledger(func(e round.Entry) bool { return e.Kind == round.EntryAnswered })); n != 1 {
 		t.Errorf("%d questions answered; want 1", n)
 	}
-	said := kitchen.room.Recent()
+	said := kitchen.room.Room.Recent()
 	if len(said) != 2 || said[1].From != "ada" || said[1].Text != "spoken" {
 		t.Errorf("the room remembers %+v; want the question and Ada's answer", said)
 	}
@@ -295,7 +295,7 @@ func TestFlatLostSessionLeavesAnothersTurnAlone(t *testing.T) {
 	f.calm()
 	x.types("Ada, say something long")
 	x.until("Ada is heard", x.Speaking)
-	session{x.voices, "ben", heardOf{x.coordinator, x.Device}}.Post(turn.SessionLost{At: x.now(), Say: turn.WordsOffline})
+	x.Device.room.Voices.Outlet("ben", heardOf{x.coordinator, x.Device}).Post(turn.SessionLost{At: x.now(), Say: turn.WordsOffline})
 	x.wait("Ada has spoken", kind(round.EntrySpoke, "ada"))
 	f.calm()
 	ended := x.turnsEnded()
@@ -365,12 +365,12 @@ func TestFlatWordsForAFailureYieldToAPress(t *testing.T) {
 	x.types("Ada, short")
 	x.wait("Ada has spoken", kind(round.EntrySpoke, "ada"))
 	f.calm()
-	m := x.room.Recent()[0]
+	m := x.room.Room.Recent()[0]
 	at := m.Place()
 	fails := func() (edge time.Duration) {
 		edge = x.now()
-		x.Device.talk.entry(round.Entry{Kind: round.EntryFailed, Place: &at, Companion: "ada"})
-		x.Device.talk.entry(round.Entry{Kind: round.EntrySilent, Place: &at, Message: &m})
+		x.Device.room.Recorded(round.Entry{Kind: round.EntryFailed, Place: &at, Companion: "ada"})
+		x.Device.room.Recorded(round.Entry{Kind: round.EntrySilent, Place: &at, Message: &m})
 		return edge
 	}
 	edge := fails()
@@ -400,20 +400,20 @@ func TestFlatPressTooShortGivesTheFloorBack(t *testing.T) {
 		r = kitchen.nextTurn(func() {
 			kitchen.hand.Press()
 			kitchen.state(turn.Listening)
-			hall.until("the press is known", hall.room.Taken)
+			hall.until("the press is known", hall.room.Room.Taken)
 			kitchen.hand.Release()
 		})
 		if r.Reason == turn.TooShort.String() {
 			break
 		}
 		f.calm()
-		hall.until("the floor is free", func() bool { return !hall.room.Taken() && !kitchen.room.Taken() })
+		hall.until("the floor is free", func() bool { return !hall.room.Room.Taken() && !kitchen.room.Room.Taken() })
 	}
 	if r.Reason != turn.TooShort.String() {
 		t.Fatalf("the turn ended %s; want too short", r.Reason)
 	}
 	for _, x := range f.boxes {
-		x.until("the floor is free", func() bool { return !x.room.Taken() })
+		x.until("the floor is free", func() bool { return !x.room.Room.Taken() })
 	}
 	hall.types("Ada, short")
 	hall.wait("Ada has spoken", kind(round.EntrySpoke, "ada"))
@@ -460,7 +460,7 @@ func TestFlatTwoPressesAtOnce(t *testing.T) {
 		hall.hand.Release()
 		kitchen.until("both turns over", func() bool { return len(kitchen.turnsEnded())+len(hall.turnsEnded()) >= n+2 })
 		f.calm()
-		kitchen.until("the floor is free", func() bool { return !kitchen.room.Taken() && !hall.room.Taken() })
+		kitchen.until("the floor is free", func() bool { return !kitchen.room.Room.Taken() && !hall.room.Room.Taken() })
 	}
 	stop()
 	if long := <-both; long > 100*time.Millisecond {
@@ -485,15 +485,15 @@ func TestFlatEndedWhileSpeaking(t *testing.T) {
 	hall.until("Ben is heard", hall.Speaking)
 	hall.pause(200 * time.Millisecond)
 	hall.stop()
-	kitchen.until("the hall is gone", func() bool { return len(kitchen.room.Members()) == 1 })
+	kitchen.until("the hall is gone", func() bool { return len(kitchen.room.Room.Members()) == 1 })
 	gone := kitchen.ledger(func(e round.Entry) bool {
 		return e.Kind == round.EntryMember && e.By == hall.self && strings.Contains(e.Why, "left")
 	})
 	if len(gone) != 1 {
 		t.Errorf("the kitchen has seen the goodbye %d times; want once", len(gone))
 	}
-	kitchen.until("the floor is free", func() bool { return !kitchen.room.Taken() })
-	said := kitchen.room.Recent()
+	kitchen.until("the floor is free", func() bool { return !kitchen.room.Room.Taken() })
+	said := kitchen.room.Room.Recent()
 	if last := said[len(said)-1]; last.From == "ben" && last.Text == "say something endless" {
 		t.Errorf("the room remembers %q of Ben, who was cut after a fraction of twenty seconds", last.Text)
 	}
@@ -542,8 +542,8 @@ func TestFlatCeilingHoldsForAllTogether(t *testing.T) {
 	if n := len(x.ledger(kind(round.EntrySpoke, "ada"))); n != 1 {
 		t.Errorf("Ada has spoken %d times; want once", n)
 	}
-	for _, c := range x.voices.ids { // each by itself is below
-		if u := x.voices.of[c].(*realtime.Client).Usage(); u.Today.Tokens() >= 40 || u.All.Tokens() < 40 {
+	for c, v := range x.Device.room.Voices.All() { // each by itself is below
+		if u := v.(*realtime.Client).Usage(); u.Today.Tokens() >= 40 || u.All.Tokens() < 40 {
 			t.Errorf("%s has used %d of %d; want less than 40, and 40 together", c, u.Today.Tokens(), u.All.Tokens())
 		}
 	}

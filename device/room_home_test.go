@@ -2,6 +2,7 @@ package device
 
 import (
 	"context"
+	"crypto/rand"
 	"slices"
 	"strings"
 	"sync"
@@ -232,7 +233,7 @@ func (x *roomHome) end(dead bool) {
 
 // press is a finger on the button: the device is silent at once, and the room is told.
 func (x *roomHome) press() (turn string) {
-	turn = string(newTurn())
+	turn = rand.Text()
 	x.voice.cut("pressed here")
 	x.Pressed(x.Now(), turn)
 	return turn

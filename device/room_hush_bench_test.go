@@ -135,7 +135,7 @@ func newHushPair(b *testing.B, url string) *hushPair {
 	}
 	for _, d := range []*hushDevice{p.a, p.b} {
 		p.until(b, "two companions", func() bool {
-			m := d.room.Members()
+			m := d.room.Room.Members()
 			return len(m) == 2 && len(m[0].Cards) == 1 && len(m[1].Cards) == 1
 		})
 	}
@@ -175,7 +175,7 @@ func (p *hushPair) measure(b *testing.B, n int) (took hushed) {
 func (p *hushPair) press(b *testing.B, by *hushDevice, i int) (at, edge, confirmed, last time.Duration) {
 	b.Helper()
 	p.b.voice.Play("speaking")
-	p.b.ask(newTurn(), "Ben, bench")
+	p.b.room.Put("Ben, bench")
 	p.until(b, "tone", func() bool { return p.b.voice.Sounding.Load() && p.b.audible() })
 	time.Sleep(40*time.Millisecond + time.Duration(i*37%200)*100*time.Microsecond) // spread over the period
 	edge, at = by.now(), benchtest.Now()

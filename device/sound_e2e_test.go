@@ -22,7 +22,7 @@ const theTime = "It is 3:00 PM on Wednesday, March 4, 2026."
 
 // converse is what conch is for: a question is answered, a long answer is silenced by a press, the next one is answered.
 // What was heard is judged on the card's recording, by comparing it with what the voice made.
-func (r *room) converse() {
+func (r *soundRoom) converse() {
 	r.t.Helper()
 	t := r.t
 	rec, heard, m := r.question("what time is it?", "what time is it")
@@ -73,7 +73,7 @@ func (r *room) converse() {
 
 // question asks and is answered; it returns the turn, the recording of the answer, and what of the answer is on it. Like a
 // person it asks again when it was misheard: a starved sound server leaves gaps in the question.
-func (r *room) question(text, want string) (control.Turn, []int16, match) {
+func (r *soundRoom) question(text, want string) (control.Turn, []int16, match) {
 	r.t.Helper()
 	var rec control.Turn
 	var released time.Time
@@ -95,7 +95,7 @@ func (r *room) question(text, want string) (control.Turn, []int16, match) {
 // answer finds the answer of a turn in what was recorded since its question, and returns its part of the recording: before
 // it a companion that took its time was heard to think, and to a recogniser those two notes are a word, by which it judges
 // all that follows.
-func (r *room) answer(rec control.Turn, released time.Time) ([]int16, match) {
+func (r *soundRoom) answer(rec control.Turn, released time.Time) ([]int16, match) {
 	r.t.Helper()
 	heard := r.recorded(released, r.at(rec.Ended).Add(200*time.Millisecond))
 	made := r.voice.take()
@@ -118,7 +118,7 @@ func understood(got, want string) bool {
 }
 
 // fromTheFirst: the first syllable is there. A thinking cue may lie over its first 50 ms, fading (TURNS.md 6).
-func (r *room) fromTheFirst(m match) {
+func (r *soundRoom) fromTheFirst(m match) {
 	r.t.Helper()
 	if late := audio.CardDuration(2 * (m.first - m.audible)); late > 55*time.Millisecond && len(m.jumps) == 0 {
 		r.t.Errorf("the first %v of the answer were not heard", late)
@@ -130,7 +130,7 @@ func TestFirstSyllableOnPulseAudio(t *testing.T) { slow(t); newRoom(t, newPulseA
 
 func TestFirstSyllableOnALSA(t *testing.T) { slow(t); newRoom(t, newALSAAir(t)).firstSyllable() }
 
-func (r *room) firstSyllable() {
+func (r *soundRoom) firstSyllable() {
 	r.device.coordinator.Ask("what is your name")
 	rec := r.turn()
 	m, ok := find(r.recorded(r.begun, r.at(rec.Ended).Add(200*time.Millisecond)), r.voice.take())
@@ -152,7 +152,7 @@ func TestHeardOnALSA(t *testing.T) {
 	newRoom(t, newALSAAir(t)).heardIsRight(5 * time.Millisecond)
 }
 
-func (r *room) heardIsRight(limit time.Duration) {
+func (r *soundRoom) heardIsRight(limit time.Duration) {
 	const n = 15
 	_, starves := r.air.(*pulseAir)
 	var off, silent []float64

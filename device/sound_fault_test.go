@@ -36,7 +36,7 @@ func TestALSAUnpluggedInAnAnswer(t *testing.T) {
 
 // loseTheCard takes the card away in the middle of an answer. It is said what is wrong, nothing burns, a press still makes a
 // turn that ends in words and IDLE; and when the card is there again all is well without anybody's help.
-func (r *room) loseTheCard() {
+func (r *soundRoom) loseTheCard() {
 	t := r.t
 	r.ask("tell me a story.")
 	r.wait("the story to sound", turnLimit, r.device.Speaking)
@@ -76,7 +76,7 @@ func (r *room) loseTheCard() {
 	r.question("what time is it?", "what time is it")
 }
 
-func (r *room) holds(code condition.Code) bool { return r.device.conds.Holds(code) }
+func (r *soundRoom) holds(code condition.Code) bool { return r.device.conds.Holds(code) }
 
 // Nobody presses and the card stays away: the answer that nobody hears ends all the same.
 func TestALSAUnpluggedForGood(t *testing.T) {

@@ -26,13 +26,13 @@ import (
 	"conch/gpio/twin"
 )
 
-// A room is a whole device as shipped on a card that is as real as this machine allows, with a person in it: a hand on the
+// A soundRoom is a whole device as shipped on a card that is as real as this machine allows, with a person in it: a hand on the
 // button, a mouth (flite) at the microphone, and a recorder at the loudspeaker. Nothing of ours is replaced but the metal;
 // the one addition is that what the voice's synthesizer makes is kept, so that a recording can be compared with it.
 //
 //	flite ─> air.say ─> card ─> mic ─> realtime client ─> rehearsal server ─> pocketsphinx, rules, flite ─┐
 //	air.since <─ card <─ speaker <──────────────────────────────────────────────── keptMouth <────────────┘
-type room struct {
+type soundRoom struct {
 	t      *testing.T
 	air    air
 	device *Device
@@ -75,9 +75,9 @@ func needSpeech(t *testing.T) (rehearsal.Mouth, rehearsal.Ears) {
 // afternoon is what the clock on the wall says in a room: an answer that is the same every time.
 var afternoon = time.Date(2026, time.March, 4, 15, 0, 0, 0, time.UTC)
 
-func newRoom(t *testing.T, a air) *room {
+func newRoom(t *testing.T, a air) *soundRoom {
 	t.Helper()
-	r := &room{t: t, air: a, begun: time.Now(), turns: make(chan control.Turn, 100), log: &eventLog{}}
+	r := &soundRoom{t: t, air: a, begun: time.Now(), turns: make(chan control.Turn, 100), log: &eventLog{}}
 	r.mouth, r.ears = needSpeech(t)
 	r.voice = &keptMouth{Mouth: rehearsal.NewMouth()}
 	log := slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelInfo}))
@@ -180,7 +180,7 @@ func (l *eventLog) text() string {
 }
 
 // wait polls: what it waits for runs by the card's clock, and nobody else would say.
-func (r *room) wait(what string, limit time.Duration, cond func() bool) {
+func (r *soundRoom) wait(what string, limit time.Duration, cond func() bool) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -190,7 +190,7 @@ func (r *room) wait(what string, limit time.Duration, cond func() bool) {
 }
 
 // ask holds the button and says text; it returns when the button was let go.
-func (r *room) ask(text string) (pressed, released time.Time) {
+func (r *soundRoom) ask(text string) (pressed, released time.Time) {
 	r.t.Helper()
 	pcm, err := r.mouth.Say(context.Background(), "slt", text)
 	if err != nil {
@@ -209,7 +209,7 @@ func (r *room) ask(text string) (pressed, released time.Time) {
 }
 
 // turn waits for the end of a turn.
-func (r *room) turn() control.Turn {
+func (r *soundRoom) turn() control.Turn {
 	r.t.Helper()
 	select {
 	case rec := <-r.turns:
@@ -221,7 +221,7 @@ func (r *room) turn() control.Turn {
 }
 
 // recorded is what sounded from a moment on until to, once the recording reaches there.
-func (r *room) recorded(from, to time.Time) []int16 {
+func (r *soundRoom) recorded(from, to time.Time) []int16 {
 	r.t.Helper()
 	r.wait("the recording to reach the end of the turn", stateLimit, func() bool { return r.air.reached(to) })
 	first, pcm := r.air.since(from)
@@ -230,7 +230,7 @@ func (r *room) recorded(from, to time.Time) []int16 {
 }
 
 // keep leaves the recording that was judged last for who wants to listen to it: go test -artifacts.
-func (r *room) keep() {
+func (r *soundRoom) keep() {
 	name := filepath.Join(r.t.ArtifactDir(), "recording.wav")
 	f, err := os.Create(name)
 	if err == nil {
@@ -243,7 +243,7 @@ func (r *room) keep() {
 }
 
 // at is a moment of the device's clock.
-func (r *room) at(d time.Duration) time.Time { return r.begun.Add(d) }
+func (r *soundRoom) at(d time.Duration) time.Time { return r.begun.Add(d) }
 
 // match says what of an original (samples of Rate) is in a recording (frames of CardRate).
 type match struct {

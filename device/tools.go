@@ -48,19 +48,19 @@ func (d *Device) newHands() (coordinator.Tools, error) {
 			return nil, fmt.Errorf("device: skill %s: %w", b.name, err)
 		}
 	}
-	return hands{box, turn.Who(d.cards[0].ID)}, nil
+	return hands{box, turn.Who(d.room.Cards[0].ID)}, nil
 }
 
 // skillHost is what skills may ask of this device.
 func (d *Device) skillHost() skills.Host {
 	h := skills.Host{Mute: func() error { return d.SetMuted(true) }}
-	if d.inRoom() {
+	if d.room.InRoom() {
 		h.Room = &skills.Room{
-			Members: func() string { return d.room.MembersText() },
-			Why:     func(companion string) string { return d.room.WhyOf(d.knownAs(round.CompanionID(companion))) },
+			Members: func() string { return d.room.Room.MembersText() },
+			Why:     func(companion string) string { return d.room.Room.WhyOf(d.room.KnownAs(round.CompanionID(companion))) },
 			Manners: func(companion, involvement string) error {
 				i := round.Involvement(involvement)
-				if err := d.manners(round.Control{Companion: round.CompanionID(companion), Involvement: &i}); err != nil {
+				if _, err := d.room.TurnManners(round.Control{Companion: round.CompanionID(companion), Involvement: &i}); err != nil {
 					return errors.New(control.Refusal(err))
 				}
 				return nil

@@ -24,10 +24,10 @@ import (
 // wireVoice makes the voices, one for each companion that lives here: realtime clients, and without a key the rehearsal
 // server on loopback behind them.
 func (d *Device) wireVoice() error {
-	d.voices = newVoices()
-	d.voices.trouble = d.voiceTrouble
+	voices := d.room.Voices
+	voices.Trouble = d.voiceTrouble
 	if d.opts.Voice != nil {
-		d.voices.add(d.cards[0].ID, d.opts.Voice, d.cards[0].Uses)
+		voices.Add(d.room.Cards[0].ID, d.opts.Voice, d.room.Cards[0].Uses)
 		d.voiceWords = "given"
 		return nil
 	}
@@ -43,12 +43,12 @@ func (d *Device) wireVoice() error {
 		d.voiceWords = provider.Called(&d.cfg) + " (" + why + ")"
 	}
 	pool := &realtime.Pool{} // one ceiling, however many live here
-	for i, card := range d.cards {
+	for i, card := range d.room.Cards {
 		client, err := d.newVoice(card, i == 0, kind, url, pool)
 		if err != nil {
 			return err
 		}
-		d.voices.add(card.ID, client, card.Uses)
+		voices.Add(card.ID, client, card.Uses)
 		d.meters = append(d.meters, client)
 		if i == 0 {
 			d.usage = func() any { return client.Usage() }
@@ -68,7 +68,7 @@ func (d *Device) newVoice(card companions.Card, first bool, kind, address string
 	if err != nil {
 		return nil, err
 	}
-	conf.Instructions = card.Instructions(companions.RoomContext{Place: d.cfg.Device.Name, Common: v.Instructions, Room: d.inRoom(), Others: d.others(card.ID)})
+	conf.Instructions = card.Instructions(companions.RoomContext{Place: d.cfg.Device.Name, Common: v.Instructions, Room: d.room.InRoom(), Others: d.others(card.ID)})
 	conf.Log = d.log.With("companion", card.ID)
 	conf.Prices = realtime.Prices{TextIn: v.PriceIn, AudioIn: v.PriceIn, TextOut: v.PriceOut, AudioOut: v.PriceOut}
 	conf.Ceiling, conf.Pool = realtime.Ceiling{Tokens: int64(v.Ceiling), Cost: v.CeilingCost}, pool
@@ -78,7 +78,7 @@ func (d *Device) newVoice(card companions.Card, first bool, kind, address string
 	if kind != "rehearsal" {
 		conf.Hold = d.holdVoice
 	}
-	d.remembers(&conf, kind, card.ID)
+	d.room.Remembers(&conf, kind, card.ID)
 	client, err := realtime.New(conf)
 	if err != nil {
 		return nil, fmt.Errorf("%w: config: voice: %w", control.ErrRefused, err)
@@ -89,7 +89,7 @@ func (d *Device) newVoice(card companions.Card, first bool, kind, address string
 // others are the companions beside one on this device; who else is in the room comes with each answer's prompt.
 func (d *Device) others(self round.CompanionID) []companions.Other {
 	var all []companions.Other
-	for _, c := range d.cards {
+	for _, c := range d.room.Cards {
 		if c.ID != self {
 			all = append(all, companions.Other{Name: c.Name, Role: c.Role, Place: d.cfg.Device.Name})
 		}
@@ -117,15 +117,13 @@ func (h heardOf) Post(ev turn.Event) {
 		h.d.lights.session(e)
 		h.d.lostVoice(condition.VoiceLost, "", &e)
 	}
-	if h.d.room != nil {
-		h.d.talk.heard(ev)
-	}
+	h.d.room.Heard(ev)
 	h.Outlet.Post(ev)
 }
 
 // voiceTrouble makes a condition of a companion's lost session, where another one has the microphone.
 func (d *Device) voiceTrouble(id round.CompanionID, e *turn.SessionLost) {
-	d.lostVoice(d.voices.lost(id), " for "+d.nameOf(id), e)
+	d.lostVoice(d.room.Voices.Lost(id), " for "+d.room.NameOf(id), e)
 }
 
 // lostVoice sets or clears the condition that there is no session.
@@ -143,7 +141,7 @@ const ()
 // bentVoice sets or clears the conditions that a companion's session had to do without something.
 func (d *Device) bentVoice(card companions.Card, parts []string, why string) {
 	unheard, bent := condition.VoiceUnheard, condition.VoiceBent
-	if card.ID != d.cards[0].ID {
+	if card.ID != d.room.Cards[0].ID {
 		unheard, bent = unheard.Of(string(card.ID)), bent.Of(string(card.ID))
 	}
 	deaf := slices.Contains(parts, "transcription")

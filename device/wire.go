@@ -44,7 +44,6 @@ func New(cfg config.Config, o Options) (*Device, error) {
 	if err := d.wireVoice(); err != nil {
 		return nil, err
 	}
-	d.talk = &roomTalk{d: d}
 	tools := o.Tools
 	var err error
 	if tools == nil {
@@ -53,10 +52,10 @@ func New(cfg config.Config, o Options) (*Device, error) {
 		}
 	}
 	d.coordinator, err = coordinator.New(coordinator.Options{
-		Voice: d.voices, Speaker: d.loud(), Mic: ear{d.mic, d.lights.captured, d.recording.ended}, Tools: tools, Light: d.lights, Phrases: phrases{d},
+		Voice: d.room.Voices, Speaker: d.loud(), Mic: ear{d.mic, d.lights.captured, d.recording.ended}, Tools: tools, Light: d.lights, Phrases: phrases{d},
 		Turn: d.turnConfig(), Log: d.log, Clock: coordinator.RealClock(d.now), OnEnd: d.turnEnded,
 		ToolDeadline: cfg.Turn.Tool, LocalVoice: localVoice{d.mouth}, OnSpeech: d.speech,
-		Taken: d.talk.taken, OnInject: d.talk.announces,
+		Taken: d.room.Taken, OnInject: d.room.Injected,
 	})
 	if err != nil {
 		return nil, err
@@ -90,7 +89,7 @@ func (d *Device) wireSound() error {
 		Preroll: d.cfg.Audio.Preroll, Now: d.now, Loud: d.speaker.LastAudible,
 		Sink: func(id string, pcm []int16) {
 			if !d.tap.heard(id, d.now(), pcm) {
-				d.voices.Append(turn.ID(id), pcm)
+				d.room.Voices.Append(turn.ID(id), pcm)
 			}
 		},
 		Started: func(id string) {
@@ -232,7 +231,7 @@ func (d *Device) turnConfig() turn.Config {
 	c, t := d.cfg.Turn, turn.DefaultConfig()
 	t.Listening, t.Committing, t.InResponse, t.Awaiting = c.Listen, c.Commit, c.Response, c.Next
 	t.Thinking, t.SessionGrace, t.Tail = c.Thinking, c.Reconnect, d.cfg.Audio.Postroll
-	t.Room = d.inRoom()
+	t.Room = d.room.InRoom()
 	return t
 }
 

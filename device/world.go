@@ -222,8 +222,8 @@ func (d *Device) needsNetwork() bool {
 
 // nudge has everything that waits for another attempt try now.
 func (d *Device) nudge() {
-	for _, id := range d.voices.ids {
-		d.voices.of[id].Nudge()
+	for _, v := range d.room.Voices.All() {
+		v.Nudge()
 	}
 	if d.bus != nil {
 		d.bus.Nudge()

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"conch/device"
 	"conch/device/control"
+	"conch/device/room"
 )
 
 // roomCmd is the subcommands of conch room.
@@ -36,7 +36,7 @@ func (c roomListCmd) Run(e *env) error {
 	if c.JSON {
 		return e.json(s)
 	}
-	fmt.Fprint(e.out, device.RoomText(s))
+	fmt.Fprint(e.out, room.Text(s))
 	return nil
 }
 
@@ -54,22 +54,22 @@ func (c roomWatchCmd) Run(e *env) error {
 		return err
 	}
 	if !c.JSON {
-		fmt.Fprint(e.out, device.RoomHeader(s))
+		fmt.Fprint(e.out, room.Header(s))
 	}
 	return r.Lines(e.ctx, "/room/watch", func(line []byte) {
 		if c.JSON {
 			fmt.Fprintf(e.out, "%s\n", line)
 			return
 		}
-		var entry device.RoomEntry
+		var entry room.Entry
 		if err := json.Unmarshal(line, &entry); err != nil {
 			fmt.Fprintln(e.err, "conch: room watch:", err)
 			return
 		}
-		if device.MembersTold(entry) { // whoever came has a name
+		if room.MembersTold(entry) { // whoever came has a name
 			_ = r.Do(e.ctx, "GET", "/room", nil, &s) // the old names do as well
 		}
-		fmt.Fprint(e.out, device.EntryText(entry, s.Members))
+		fmt.Fprint(e.out, room.EntryText(entry, s.Members))
 	})
 }
 

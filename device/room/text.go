@@ -1,4 +1,4 @@
-package device
+package room
 
 import (
 	"fmt"
@@ -14,17 +14,17 @@ import (
 	"conch/mqtt"
 )
 
-// RoomEntry is an entry of the ledger.
-type RoomEntry = round.Entry
+// Entry is an entry of the ledger.
+type Entry = round.Entry
 
 // MembersTold says that somebody came, changed or went.
-func MembersTold(e RoomEntry) bool {
+func MembersTold(e Entry) bool {
 	return e.Kind == round.EntryMember || e.Kind == round.EntryControl
 }
 
 // EntryText is an entry of the ledger for people: who spoke, why, and one reason for everybody who did not. members are
 // those whose names can be known.
-func EntryText(e RoomEntry, members []round.Member) string {
+func EntryText(e Entry, members []round.Member) string {
 	n := namer(members)
 	switch e.Kind {
 	case round.EntryRound:
@@ -59,7 +59,7 @@ func EntryText(e RoomEntry, members []round.Member) string {
 func plainReason(why string) string { return strings.TrimPrefix(why, "nobody: ") }
 
 // control says whose manners were turned, how, and where.
-func (n namer) control(e RoomEntry) string {
+func (n namer) control(e round.Entry) string {
 	who := "everybody"
 	if e.Companion != "" {
 		who = n.companion(e.Companion)
@@ -186,8 +186,8 @@ func importance(d *round.Decision) string {
 	return ""
 }
 
-// RoomHeader is who is in the room, in one line.
-func RoomHeader(s control.RoomStatus) string {
+// Header is who is in the room, in one line.
+func Header(s control.RoomStatus) string {
 	var who []string
 	for _, m := range s.Members {
 		var names []string
@@ -202,8 +202,8 @@ func RoomHeader(s control.RoomStatus) string {
 	return fmt.Sprintf("room %s: %s\n", s.Room, strings.Join(who, ", "))
 }
 
-// RoomText is the room for people: the way to it, who is there, who is not, and what was ignored.
-func RoomText(s control.RoomStatus) string {
+// Text is the room for people: the way to it, who is there, who is not, and what was ignored.
+func Text(s control.RoomStatus) string {
 	var b strings.Builder
 	switch {
 	case s.Paired != nil:

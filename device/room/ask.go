@@ -1,4 +1,4 @@
-package device
+package room
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"conch/companions"
+	"conch/audio/words"
 	"conch/companions/round"
 	"conch/coordinator/turn"
 	"conch/device/control"
@@ -16,21 +16,21 @@ import (
 
 // Inquire asks as if the text had been spoken, and waits until that has come to its end: here, or in the room. To are the
 // companions that are meant, by name, alias or id.
-func (d *Device) Inquire(ctx context.Context, text string, to ...string) (control.Answer, error) {
+func (d *Driver) Inquire(ctx context.Context, text string, to ...string) (control.Answer, error) {
 	whom, err := d.whom(to)
 	if err != nil {
 		return control.Answer{}, err
 	}
 	var entries <-chan round.Entry
-	if d.room != nil {
+	if d.Room != nil {
 		watch, stop := context.WithCancel(ctx)
 		defer stop()
-		entries = d.room.Watch(watch) // from before the question
+		entries = d.Room.Watch(watch) // from before the question
 	}
 	t, err := d.Ask(ctx, text, whom...)
 	a := control.Answer{Turn: string(t.Turn), Text: t.Said, Who: t.Who, Outcome: control.OutcomeFailed, Summary: t}
 	if t.Words != "" {
-		a.Words = wordsText(turn.Words(t.Words))
+		a.Words = words.Text(t.Words)
 	}
 	switch {
 	case err != nil:
@@ -49,7 +49,7 @@ func (d *Device) Inquire(ctx context.Context, text string, to ...string) (contro
 }
 
 // follow waits until the room has done with the message of a turn that was not to be answered by it.
-func (d *Device) follow(ctx context.Context, a *control.Answer, entries <-chan round.Entry) error {
+func (d *Driver) follow(ctx context.Context, a *control.Answer, entries <-chan round.Entry) error {
 	var place *round.Place
 	var speaker round.DeviceID
 	var who round.CompanionID
@@ -65,7 +65,7 @@ func (d *Device) follow(ctx context.Context, a *control.Answer, entries <-chan r
 		case <-ctx.Done():
 			return fmt.Errorf("ask: nobody has answered: %w", ctx.Err())
 		}
-		if e.Message != nil && e.Message.Turn == a.Turn && e.Message.From == round.Human(d.self) {
+		if e.Message != nil && e.Message.Turn == a.Turn && e.Message.From == round.Human(d.o.Self) {
 			p := e.Message.Place()
 			place, a.Message = &p, p.Message
 		}
@@ -74,8 +74,10 @@ func (d *Device) follow(ctx context.Context, a *control.Answer, entries <-chan r
 		if answered && (e.Kind == round.EntryPress || e.Kind == round.EntryMember && e.By == speaker && d.gone(ctx, speaker)) {
 			a.Outcome, a.Why = control.OutcomeAnswered, "it was cut"
 			a.Who, a.Place = d.whoAndWhere(who, speaker)
-			if err := Pause(ctx, cutWords); err != nil {
-				return err
+			select {
+			case <-time.After(cutWords):
+			case <-ctx.Done():
+				return ctx.Err()
 			}
 			d.spoken(ctx, a, *place, who)
 			return nil
@@ -103,7 +105,7 @@ func (d *Device) follow(ctx context.Context, a *control.Answer, entries <-chan r
 				a.Why = plainReason(e.Why)
 			}
 			if failed != "" {
-				a.Outcome, a.Words = control.OutcomeFailed, wordsText(turn.WordsNoAnswer)
+				a.Outcome, a.Words = control.OutcomeFailed, words.Text(string(turn.WordsNoAnswer))
 			}
 			return nil
 		case round.EntrySuperseded:
@@ -119,11 +121,11 @@ func (d *Device) follow(ctx context.Context, a *control.Answer, entries <-chan r
 }
 
 // whyNobody is why nobody answers, and, where one of them has a reason of its own (it is muted), that one's.
-func (d *Device) whyNobody(c *round.Decision) string {
+func (d *Driver) whyNobody(c *round.Decision) string {
 	if c == nil || c.Winner != "" {
 		return ""
 	}
-	n := namer(d.room.Members())
+	n := namer(d.Members())
 	why := n.words(plainReason(c.Reason))
 	others := slices.DeleteFunc(slices.Clone(c.Silent), func(s round.Silent) bool { return strings.Contains(c.Reason, s.Reason) })
 	if len(others) == 1 {
@@ -136,11 +138,11 @@ func (d *Device) whyNobody(c *round.Decision) string {
 const lateWords = time.Second
 
 // spoken fills in what was said.
-func (d *Device) spoken(ctx context.Context, a *control.Answer, p round.Place, c round.CompanionID) {
+func (d *Driver) spoken(ctx context.Context, a *control.Answer, p round.Place, c round.CompanionID) {
 	ctx, cancel := context.WithTimeout(ctx, lateWords)
 	defer cancel()
-	_ = Until(ctx, func() bool { // without them the answer stands as given
-		for _, m := range d.room.Recent() {
+	_ = until(ctx, func() bool { // without them the answer stands as given
+		for _, m := range d.Room.Recent() {
 			if m.From == round.Participant(c) && m.Epoch == p.Epoch && m.Number > p.Number {
 				a.Text = m.Text
 				return true
@@ -153,29 +155,30 @@ func (d *Device) spoken(ctx context.Context, a *control.Answer, p round.Place, c
 // cutWords is what the correction of an answer that was cut may take: one hop, and the coordinator's own time. Our choice.
 const cutWords = 300 * time.Millisecond
 
-func (d *Device) present(id round.DeviceID) bool {
-	return slices.ContainsFunc(d.room.Members(), func(m round.Member) bool { return m.Device == id })
+// present says whether a device is in the room now.
+func (d *Driver) present(id round.DeviceID) bool {
+	return slices.ContainsFunc(d.Members(), func(m round.Member) bool { return m.Device == id })
 }
 
 // gone says, of a device of which the ledger has something to tell, whether it is that it went: the list of members follows
 // the ledger.
-func (d *Device) gone(ctx context.Context, id round.DeviceID) bool {
+func (d *Driver) gone(ctx context.Context, id round.DeviceID) bool {
 	ctx, cancel := context.WithTimeout(ctx, cutWords)
 	defer cancel()
-	return Until(ctx, func() bool { return !d.present(id) }) == nil
+	return until(ctx, func() bool { return !d.present(id) }) == nil
 }
 
 // whoAndWhere gives names to a companion and a device; place is empty for this one.
-func (d *Device) whoAndWhere(c round.CompanionID, by round.DeviceID) (who, place string) {
-	n := namer(d.room.Members())
-	if by != d.self {
+func (d *Driver) whoAndWhere(c round.CompanionID, by round.DeviceID) (who, place string) {
+	n := namer(d.Members())
+	if by != d.o.Self {
 		place = n.device(by)
 	}
 	return n.companion(c), place
 }
 
 // whom finds companions by what people call them: name, alias or id, in any case.
-func (d *Device) whom(names []string) ([]round.Participant, error) {
+func (d *Driver) whom(names []string) ([]round.Participant, error) {
 	var to []round.Participant
 	for _, name := range names {
 		c, err := d.companion(name)
@@ -190,14 +193,15 @@ func (d *Device) whom(names []string) ([]round.Participant, error) {
 }
 
 // companion finds one in the room, or, without a room, here.
-func (d *Device) companion(name string) (round.CompanionID, error) {
+func (d *Driver) companion(name string) (round.CompanionID, error) {
 	var all []round.Card
-	if d.room != nil {
-		for _, m := range d.room.Members() {
-			all = append(all, m.Cards...)
+	for _, m := range d.Members() {
+		all = append(all, m.Cards...)
+	}
+	if d.Room == nil {
+		for _, c := range d.Cards {
+			all = append(all, c.Card)
 		}
-	} else {
-		all = bareCards(d.cards)
 	}
 	var names []string
 	for _, c := range all {
@@ -211,10 +215,16 @@ func (d *Device) companion(name string) (round.CompanionID, error) {
 	return "", fmt.Errorf("%w: companion %q is not here: there are %s", control.ErrRefused, name, strings.Join(names, ", "))
 }
 
-func bareCards(cards []companions.Card) []round.Card {
-	var out []round.Card
-	for _, c := range cards {
-		out = append(out, c.Card)
+// until polls cond every few milliseconds.
+func until(ctx context.Context, cond func() bool) error {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !cond() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
 	}
-	return out
+	return nil
 }

@@ -1,8 +1,11 @@
-package device
+package room
 
 import (
+	"slices"
+
 	"conch/companions"
 	"conch/companions/round"
+	"conch/coordinator/turn"
 )
 
 // A companion has the id of its card's file, by which this device knows it: its voice, its tools, its usage. Where another
@@ -10,12 +13,9 @@ import (
 // comes from the room or goes to it names it. Here the one becomes the other.
 
 // roomCards are the companions that live here, as the room calls them; nil without a room.
-func (d *Device) roomCards() []round.Card {
-	if d.room == nil {
-		return nil
-	}
-	for _, m := range d.room.Members() {
-		if m.Device == d.self {
+func (d *Driver) roomCards() []round.Card {
+	for _, m := range d.Members() {
+		if m.Device == d.o.Self {
 			return m.Cards
 		}
 	}
@@ -30,8 +30,8 @@ func fileID(c round.Card) round.CompanionID {
 	return c.ID
 }
 
-// knownAs is what the room calls a companion that lives here.
-func (d *Device) knownAs(id round.CompanionID) round.CompanionID {
+// KnownAs is what the room calls a companion that lives here.
+func (d *Driver) KnownAs(id round.CompanionID) round.CompanionID {
 	for _, c := range d.roomCards() {
 		if fileID(c) == id {
 			return c.ID
@@ -40,8 +40,16 @@ func (d *Device) knownAs(id round.CompanionID) round.CompanionID {
 	return id
 }
 
+// Called is what the room calls the companion whose turn it is.
+func (d *Driver) Called(who turn.Who) round.CompanionID { return d.KnownAs(d.Voices.whose(who)) }
+
+// Houses says whether a companion of the room lives here.
+func (d *Driver) Houses(c round.CompanionID) bool {
+	return slices.ContainsFunc(d.Cards, func(own companions.Card) bool { return d.KnownAs(own.ID) == c })
+}
+
 // housed is the companion that the room calls c, by its file; c itself where nobody here is called so.
-func (d *Device) housed(c round.CompanionID) round.CompanionID {
+func (d *Driver) housed(c round.CompanionID) round.CompanionID {
 	for _, card := range d.roomCards() {
 		if card.ID == c {
 			return fileID(card)
@@ -50,14 +58,14 @@ func (d *Device) housed(c round.CompanionID) round.CompanionID {
 	return c
 }
 
-// nameOf is what people call a companion that lives here.
-func (d *Device) nameOf(id round.CompanionID) string {
+// NameOf is what people call a companion that lives here.
+func (d *Driver) NameOf(id round.CompanionID) string {
 	for _, c := range d.roomCards() {
 		if fileID(c) == id {
 			return c.Name
 		}
 	}
-	for _, c := range d.cards {
+	for _, c := range d.Cards {
 		if c.ID == id {
 			return c.Name
 		}
@@ -66,10 +74,10 @@ func (d *Device) nameOf(id round.CompanionID) string {
 }
 
 // cardsInRoom are the whole cards of those who live here, with the ids and names that the room knows.
-func (d *Device) cardsInRoom() []companions.Card {
+func (d *Driver) cardsInRoom() []companions.Card {
 	known := d.roomCards()
-	all := make([]companions.Card, 0, len(d.cards))
-	for _, card := range d.cards {
+	all := make([]companions.Card, 0, len(d.Cards))
+	for _, card := range d.Cards {
 		for _, c := range known {
 			if fileID(c) == card.ID {
 				card.Card = c

@@ -1,4 +1,4 @@
-package device
+package room
 
 import (
 	"context"
@@ -24,8 +24,8 @@ func (o *orders) Run(context.Context, voice.Outlet) error { return nil }
 func TestALateOrderOfAnOldTurn(t *testing.T) {
 	of := map[round.CompanionID]*orders{"ada": {}, "ben": {}}
 	v := newVoices()
-	v.add("ada", of["ada"], nil)
-	v.add("ben", of["ben"], nil)
+	v.Add("ada", of["ada"], nil)
+	v.Add("ben", of["ben"], nil)
 	m := turn.New(turn.DefaultConfig())
 	feed := func(evs ...turn.Event) {
 		for _, ev := range evs {

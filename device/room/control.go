@@ -1,4 +1,4 @@
-package device
+package room
 
 import (
 	"context"
@@ -20,21 +20,12 @@ import (
 //	GET  /room/why        -> {"text": …}: who spoke last and why, and why the others did not
 //	POST /room/control    {"companion": …, "involvement": …, "mute": …} -> Turned
 
-// RoomStatus tells who is in the room.
-func (d *Device) RoomStatus() (control.RoomStatus, error) {
-	if d.room == nil {
+// Status tells who is in the room; whoever knows how it is reached says the rest.
+func (d *Driver) Status() (control.RoomStatus, error) {
+	if d.Room == nil {
 		return control.RoomStatus{}, errNoRoom
 	}
-	s := control.RoomStatus{
-		Room: d.link.RoomName(), Device: d.self, Broker: d.cfg.Room.Broker, Members: d.room.Members(), Setting: d.room.Setting(), Driver: d.room.Stats(),
-		Pairing: d.PairingNow(), Paired: d.link.Status(d.here()),
-	}
-	if room, host := d.link.Way(); room != nil {
-		s.Broker = "of " + HostName(room)
-		if host {
-			s.Broker = "embedded"
-		}
-	}
+	s := control.RoomStatus{Device: d.o.Self, Members: d.Members(), Setting: d.Room.Setting(), Driver: d.Room.Stats()}
 	slices.SortStableFunc(s.Members, func(a, b round.Member) int {
 		switch {
 		case a.Device == s.Device:
@@ -44,34 +35,31 @@ func (d *Device) RoomStatus() (control.RoomStatus, error) {
 		}
 		return 0
 	})
-	for _, id := range d.cfg.Room.IDs() {
-		if !d.present(id) && id != d.self {
+	for _, id := range d.o.Config.Room.IDs() {
+		if !d.present(id) && id != d.o.Self {
 			s.Missing = append(s.Missing, id)
 		}
 	}
-	for _, c := range d.conds.List() {
+	for _, c := range d.o.Conditions.List() {
 		if c.Code == condition.RoomCut {
 			s.Trouble = c.Text + ". " + c.Do
 		}
 	}
-	if d.bus != nil {
-		wire := d.bus.Stats()
-		s.Wire, s.Connected = &wire, wire.Up
-	}
 	return s, nil
 }
 
-func (d *Device) roomMux(mux *http.ServeMux) {
+// Mux serves the room; status is whole.
+func (d *Driver) Mux(mux *http.ServeMux, status func() (control.RoomStatus, error)) {
 	mux.HandleFunc("GET /room", func(w http.ResponseWriter, _ *http.Request) {
-		s, err := d.RoomStatus()
+		s, err := status()
 		control.Reply(w, s, err)
 	})
 	mux.HandleFunc("GET /room/why", func(w http.ResponseWriter, _ *http.Request) {
-		if d.room == nil {
+		if d.Room == nil {
 			control.Reply(w, nil, errNoRoom)
 			return
 		}
-		control.Reply(w, map[string]string{"text": d.room.Why()}, nil)
+		control.Reply(w, map[string]string{"text": d.Room.Why()}, nil)
 	})
 	mux.HandleFunc("POST /room/control", func(w http.ResponseWriter, r *http.Request) {
 		var c round.Control
@@ -79,21 +67,21 @@ func (d *Device) roomMux(mux *http.ServeMux) {
 			http.Error(w, fmt.Sprintf("control: request: %v", err), http.StatusBadRequest)
 			return
 		}
-		turned, err := d.turnManners(c)
+		turned, err := d.TurnManners(c)
 		control.Reply(w, turned, err)
 	})
 	mux.HandleFunc("GET /room/watch", d.serveWatch)
 }
 
 // serveWatch streams the ledger's entries until the client goes away.
-func (d *Device) serveWatch(w http.ResponseWriter, r *http.Request) {
-	if d.room == nil {
+func (d *Driver) serveWatch(w http.ResponseWriter, r *http.Request) {
+	if d.Room == nil {
 		control.Reply(w, nil, errNoRoom)
 		return
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	entries := d.room.Watch(ctx)
+	entries := d.Room.Watch(ctx)
 	out := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	_ = out.Flush() // the client learns at once that it is connected
@@ -105,14 +93,9 @@ func (d *Device) serveWatch(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// manners turns a companion's manners or the room's, and refuses what does not exist.
-func (d *Device) manners(c round.Control) error {
-	_, err := d.turnManners(c)
-	return err
-}
-
-func (d *Device) turnManners(c round.Control) (control.Turned, error) {
-	if d.room == nil {
+// TurnManners turns a companion's manners or the room's, and refuses what does not exist.
+func (d *Driver) TurnManners(c round.Control) (control.Turned, error) {
+	if d.Room == nil {
 		return control.Turned{}, errNoRoom
 	}
 	allowed := []round.Involvement{round.InvolvementOff, round.InvolvementLow, round.InvolvementMedium, round.InvolvementHigh}
@@ -128,7 +111,7 @@ func (d *Device) turnManners(c round.Control) (control.Turned, error) {
 		if c.Companion, err = d.companion(string(c.Companion)); err != nil {
 			return control.Turned{}, err
 		}
-		who = namer(d.room.Members()).companion(c.Companion)
+		who = namer(d.Members()).companion(c.Companion)
 	}
 	var what []string
 	if c.Involvement != nil {
@@ -140,6 +123,6 @@ func (d *Device) turnManners(c round.Control) (control.Turned, error) {
 	if c.Mute != nil {
 		what = append(what, map[bool]string{true: "is muted", false: "may speak"}[*c.Mute])
 	}
-	d.room.Control(c)
+	d.Room.Control(c)
 	return control.Turned{Companion: c.Companion, Text: who + " " + strings.Join(what, " and ") + " from now on"}, nil
 }

@@ -1,4 +1,4 @@
-package device
+package room
 
 import (
 	"bytes"
@@ -7,15 +7,16 @@ import (
 	"testing"
 	"time"
 
+	"conch/companions"
 	"conch/companions/talk"
 )
 
 // An order that fails with a panic does not keep the next ones from being carried out.
 func TestAPanicInAnOrderHangsNothing(t *testing.T) {
 	var log bytes.Buffer
-	talks := &roomTalk{d: &Device{log: slog.New(slog.NewTextHandler(&log, nil)), now: since(time.Now())}} // there is no room to tell
+	d := &Driver{Room: &companions.Room{}, o: Options{Log: slog.New(slog.NewTextHandler(&log, nil)), Now: func() time.Duration { return 0 }}} // a room that cannot be told
 	for range 2 {
-		talks.post(talk.Announced{Turn: "t-1"})
+		d.post(talk.Announced{Turn: "t-1"})
 	}
 	if n := strings.Count(log.String(), logTalkPanic); n != 2 {
 		t.Errorf("%d of 2 orders came: %s", n, log.String())

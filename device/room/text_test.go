@@ -1,4 +1,4 @@
-package device
+package room
 
 import (
 	"strings"
@@ -15,7 +15,7 @@ func TestRoomText(t *testing.T) {
 		{Device: "aaaaaaaaaaaaaaaaaaaa", Name: "kitchen", Cards: []round.Card{{ID: "ada", Name: "Ada"}}},
 		{Device: "bbbbbbbbbbbbbbbbbbbb", Name: "hall", Cards: []round.Card{{ID: "cleo-2", Name: "Cléo 2", Renamed: "cleo", Muted: true}}},
 	}
-	got := RoomText(control.RoomStatus{
+	got := Text(control.RoomStatus{
 		Room: "home", Device: members[0].Device, Broker: "mqtt://broker", Trouble: "nothing listens there", Members: members,
 		Missing: []round.DeviceID{"cccccccccccccccccccc"}, Setting: round.Setting{Involvement: round.InvolvementLow},
 		Wire: &mqtt.Stats{Refused: map[mqtt.Reason]uint64{mqtt.ReasonForged: 2}, Last: map[mqtt.Reason]string{mqtt.ReasonForged: "the signature does not fit"}},
@@ -49,15 +49,5 @@ ignored  2 x forged; the last: the signature does not fit
 		if got := n.words(reason); got != want {
 			t.Errorf("words(%q) = %q; want %q", reason, got, want)
 		}
-	}
-}
-
-func TestMetricLabelsAreEscaped(t *testing.T) {
-	t.Parallel()
-	var b strings.Builder
-	metric{name: "x_total", kind: "counter", help: "X.", label: "why", by: map[string]float64{"b": 1, "a\"\\\n": 2}}.write(&b)
-	want := "# HELP x_total X.\n# TYPE x_total counter\nx_total{why=\"a\\\"\\\\\\n\"} 2\nx_total{why=\"b\"} 1\n"
-	if b.String() != want {
-		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
 	}
 }

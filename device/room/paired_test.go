@@ -1,4 +1,4 @@
-package device
+package room
 
 import (
 	"strings"
@@ -44,7 +44,7 @@ this device's certificate is good until 2028-11-21; it is renewed by itself befo
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	s.Connected, s.Trouble = false, "kitchen does not answer"
-	if got := RoomText(s); !strings.HasPrefix(got, "room home (rabcdefghijklmno), kept by kitchen: not connected\n  kitchen does not answer\nDEVICE") {
+	if got := Text(s); !strings.HasPrefix(got, "room home (rabcdefghijklmno), kept by kitchen: not connected\n  kitchen does not answer\nDEVICE") {
 		t.Errorf("cut off, it says\n%s", got)
 	}
 }

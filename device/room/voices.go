@@ -1,7 +1,8 @@
-package device
+package room
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"sync"
 	"time"
@@ -12,50 +13,63 @@ import (
 	"conch/device/condition"
 )
 
-// voices are the sessions of the companions that live here, one each, as one Voice: a turn belongs to one companion, and
+// Voices are the sessions of the companions that live here, one each, as one Voice: a turn belongs to one companion, and
 // its orders and facts pass through that one's session alone. The first companion has the microphone: it hears what the
 // others get to know as text.
-type voices struct {
+type Voices struct {
 	// fixed after New
-	ids []round.CompanionID
+	ids []round.CompanionID // the first has the microphone
 	of  map[round.CompanionID]voice.Voice
 	may map[round.CompanionID]func(tool string) bool // which tools its card allows; nil: all
 
-	trouble func(round.CompanionID, *turn.SessionLost) // that a companion without the microphone has no session; nil: it has
+	// Trouble is told that a companion without the microphone has no session; nil: that it has. It is set before Run.
+	Trouble func(round.CompanionID, *turn.SessionLost)
 
 	mu    sync.Mutex // guards what follows
 	ready map[round.CompanionID]bool
 	live  round.CompanionID // whose turn the latest order was about
 }
 
-func newVoices() *voices {
-	return &voices{of: map[round.CompanionID]voice.Voice{}, may: map[round.CompanionID]func(string) bool{}, ready: map[round.CompanionID]bool{},
-		trouble: func(round.CompanionID, *turn.SessionLost) {}}
+func newVoices() *Voices {
+	return &Voices{of: map[round.CompanionID]voice.Voice{}, may: map[round.CompanionID]func(string) bool{}, ready: map[round.CompanionID]bool{},
+		Trouble: func(round.CompanionID, *turn.SessionLost) {}}
 }
 
-func (v *voices) add(id round.CompanionID, one voice.Voice, may func(tool string) bool) {
+// Add has a session answer for a companion, and know those tools that may allows; nil: all.
+func (v *Voices) Add(id round.CompanionID, one voice.Voice, may func(tool string) bool) {
 	v.ids = append(v.ids, id)
 	v.may[id] = may
 	v.of[id] = one
 }
 
 // whose is the companion that a turn's Who names.
-func (v *voices) whose(who turn.Who) round.CompanionID {
+func (v *Voices) whose(who turn.Who) round.CompanionID {
 	if who == "" {
 		return v.ids[0]
 	}
 	return round.CompanionID(who)
 }
 
+// All are the sessions, that of the first companion first.
+func (v *Voices) All() iter.Seq2[round.CompanionID, voice.Voice] {
+	return func(yield func(round.CompanionID, voice.Voice) bool) {
+		for _, id := range v.ids {
+			if !yield(id, v.of[id]) {
+				return
+			}
+		}
+	}
+}
+
 // up says whether a companion's session can take a turn.
-func (v *voices) up(id round.CompanionID) bool {
+func (v *Voices) up(id round.CompanionID) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.ready[id]
 }
 
 // Do hands an order to the session of the companion that it is for.
-func (v *voices) Do(o turn.Order) {
+func (v *Voices) Do(o turn.Order) {
 	of := v.whose(turn.WhoOf(o))
 	v.mu.Lock()
 	v.live = of
@@ -64,7 +78,7 @@ func (v *voices) Do(o turn.Order) {
 }
 
 // Tools tells every session which of the tools are its companion's.
-func (v *voices) Tools(specs []turn.ToolSpec) {
+func (v *Voices) Tools(specs []turn.ToolSpec) {
 	for _, id := range v.ids {
 		may := v.may[id]
 		v.of[id].Tools(slices.DeleteFunc(slices.Clone(specs), func(s turn.ToolSpec) bool { return may != nil && !may(s.Name) }))
@@ -72,13 +86,13 @@ func (v *voices) Tools(specs []turn.ToolSpec) {
 }
 
 // Append gives the microphone to the first companion.
-func (v *voices) Append(id turn.ID, pcm []int16) { v.of[v.ids[0]].Append(id, pcm) }
+func (v *Voices) Append(id turn.ID, pcm []int16) { v.of[v.ids[0]].Append(id, pcm) }
 
 // Run runs every session until ctx ends. A session's goroutine belongs to its voice.
-func (v *voices) Run(ctx context.Context, out voice.Outlet) error {
+func (v *Voices) Run(ctx context.Context, out voice.Outlet) error {
 	ends := make(chan error, len(v.ids))
 	for _, id := range v.ids {
-		go func() { ends <- v.of[id].Run(ctx, session{v, id, out}) }() // awaited below
+		go func() { ends <- v.of[id].Run(ctx, v.Outlet(id, out)) }() // awaited below
 	}
 	var first error
 	for range v.ids {
@@ -89,9 +103,14 @@ func (v *voices) Run(ctx context.Context, out voice.Outlet) error {
 	return first
 }
 
+// Outlet is where a companion's session reports, on the way to out.
+func (v *Voices) Outlet(id round.CompanionID, out voice.Outlet) voice.Outlet {
+	return session{v, id, out}
+}
+
 // session is the outlet of one companion's voice.
 type session struct {
-	v   *voices
+	v   *Voices
 	of  round.CompanionID
 	out voice.Outlet
 }
@@ -110,13 +129,13 @@ func (s session) Post(ev turn.Event) {
 	case turn.SessionReady:
 		s.v.note(s.of, true)
 		if !first {
-			s.v.trouble(s.of, nil)
+			s.v.Trouble(s.of, nil)
 			return
 		}
 	case turn.SessionLost:
 		live := s.v.note(s.of, false)
 		if !first {
-			s.v.trouble(s.of, &e)
+			s.v.Trouble(s.of, &e)
 		}
 		if !first && live {
 			s.out.Post(ev)
@@ -131,16 +150,16 @@ func (s session) Post(ev turn.Event) {
 	s.out.Post(ev)
 }
 
-// lost is the code of the condition that a companion has no session. That of the first, who has the microphone, is the device's.
-func (v *voices) lost(id round.CompanionID) condition.Code {
+// Lost is the code of the condition that a companion has no session. That of the first, who has the microphone, is the device's.
+func (v *Voices) Lost(id round.CompanionID) condition.Code {
 	if id == v.ids[0] {
 		return condition.VoiceLost
 	}
 	return condition.VoiceLost.Of(string(id))
 }
 
-// allUp says that every session can take a turn, but those of which known says that their trouble is known.
-func (v *voices) allUp(known func(round.CompanionID) bool) bool {
+// AllUp says that every session can take a turn, but those of which known says that their trouble is known.
+func (v *Voices) AllUp(known func(round.CompanionID) bool) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, id := range v.ids {
@@ -151,7 +170,7 @@ func (v *voices) allUp(known func(round.CompanionID) bool) bool {
 	return true
 }
 
-func (v *voices) note(id round.CompanionID, ready bool) (live bool) {
+func (v *Voices) note(id round.CompanionID, ready bool) (live bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.ready[id] = ready

@@ -1,0 +1,281 @@
+package room
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"conch/companions"
+	"conch/companions/round"
+	"conch/companions/talk"
+	"conch/coordinator"
+	"conch/coordinator/turn"
+	"conch/device/condition"
+	"conch/device/config"
+	"conch/device/control"
+)
+
+// Host is the device around the driver. Nothing of it waits.
+type Host interface {
+	// Post hands the coordinator a fact.
+	Post(turn.Event)
+	// Hush silences the device; a person who is being recorded here goes on (TURNS.md 2 and 6).
+	Hush()
+	// Generation is the loudspeaker's.
+	Generation() uint64
+	// Say says words, unless somebody has pressed since generation.
+	Say(w turn.Words, generation uint64)
+	// Floor shows who in the room has the floor.
+	Floor(round.Participant)
+}
+
+// Memory keeps what must survive.
+type Memory interface {
+	Dir() string // empty: nothing survives
+	Load(name string, v any, lost string)
+	Save(name string, v any) error
+	Forget(name string)
+	Wrote(error) error
+}
+
+// Options are what a Driver is made of.
+type Options struct {
+	Config     *config.Config
+	Self       round.DeviceID
+	Cards      []companions.Card // of those who live here; nil: by the configuration
+	Networked  bool              // there is a way to other devices
+	Room       string            // its name, for what is remembered of it
+	Memory     Memory
+	Volatile   bool          // keep nothing on disk
+	Anyway     bool          // what cannot be used is a condition and no error
+	VoteKey    func() string // for a model that votes, where no file has a key; nil: none
+	OnEntry    func(round.Entry)
+	Conditions *condition.Book
+	Now        func() time.Duration
+	Log        *slog.Logger
+}
+
+// Driver drives a device's part in its room.
+type Driver struct {
+	// fixed after New
+	o      Options
+	Cards  []companions.Card // of those who live here; never empty
+	Voices *Voices
+
+	// fixed after Open
+	host    Host
+	Room    *companions.Room         // nil: one companion that is alone
+	Refiner *companions.ModelRefiner // nil: votes by the rules alone
+
+	last    atomic.Pointer[control.Turn] // the turn that ended last; nil: none has
+	waiters waiters
+
+	mu     sync.Mutex // guards what follows
+	m      talk.Machine
+	facts  []talk.Event
+	taking bool // somebody is at it
+	wake   *time.Timer
+}
+
+// New finds who lives here.
+func New(o Options) *Driver {
+	return &Driver{o: o, Cards: living(o.Cards, o.Config, o.Conditions), Voices: newVoices()}
+}
+
+// InRoom says whether the device has a room at all.
+func (d *Driver) InRoom() bool { return d.o.Networked || len(d.Cards) > 1 }
+
+// Connect makes the way to the other devices. heard is told each packet, and linked when the way opens and closes. A Bus of nil:
+// there is none.
+type Connect func(heard func(round.DeviceID, round.Packet), linked func(up bool)) (companions.Bus, error)
+
+// Open makes the room, if there is to be one, behind everything that it drives.
+func (d *Driver) Open(host Host, connect Connect) error {
+	d.host = host
+	o, cfg := d.o, d.o.Config
+	forgets, keeps := !cfg.Voice.Remember, o.Memory.Dir() != "" && !o.Volatile
+	if forgets && keeps && !cfg.TalkStays {
+		if err := companions.Forget(o.Memory.Dir()); err != nil {
+			_ = o.Memory.Wrote(err)
+		}
+	}
+	if !d.InRoom() {
+		return nil
+	}
+	r := companions.RoomOptions{
+		Self: o.Self, Name: cfg.Device.Name, Room: o.Room, Cards: d.Cards, Round: RoundConfig(cfg), Now: o.Now, Log: o.Log,
+		Stage: stage{d}, OnEntry: d.entry, Keep: cfg.Room.Memory, OnTrouble: d.trouble, OnFloor: host.Floor,
+	}
+	if keeps && !forgets {
+		r.Dir = o.Memory.Dir()
+	}
+	var err error
+	if d.Refiner, err = d.refiner(); err != nil {
+		return err
+	}
+	if d.Refiner != nil {
+		r.Refiner = d.Refiner
+	}
+	if o.Networked {
+		if r.Bus, err = connect(func(from round.DeviceID, p round.Packet) { d.Room.Deliver(from, p) }, func(up bool) { d.Room.LinkChanged(up) }); err != nil {
+			return err
+		}
+	}
+	if d.Room, err = companions.NewRoom(r); err != nil {
+		return fmt.Errorf("%w: room: %w", control.ErrRefused, err)
+	}
+	return nil
+}
+
+// Run runs the room until ctx ends.
+func (d *Driver) Run(ctx context.Context) error {
+	if d.Refiner != nil {
+		defer d.Refiner.Close()
+	}
+	return d.Room.Run(ctx)
+}
+
+// RoundConfig is how the round machine is to behave.
+func RoundConfig(c *config.Config) round.Config {
+	r, rc := c.Room, round.DefaultConfig()
+	rc.Manners = round.Manners{
+		Threshold: float64(r.Threshold), ChainLimit: r.Chain, Handoffs: r.Handoffs, ExtraLimit: r.Extras,
+		ShareLimit: float64(r.Share) / 100, Repetition: float64(r.Repetition) / 100,
+	}
+	rc.Pause, rc.NoPause, rc.Silence = r.Pause, r.Pause == 0, r.Silence
+	if r.VoteURL != "" {
+		rc.VoteBudget = r.VoteBudget
+	}
+	return rc
+}
+
+// trouble makes a condition of a file that cannot be written.
+func (d *Driver) trouble(what string, err error) {
+	if err == nil {
+		d.o.Conditions.Clear(condition.Code("room." + what))
+		return
+	}
+	d.o.Conditions.Set(condition.Code("room."+what), err.Error(), "free some space, or set state.dir; until then a restart forgets what was said in the room")
+}
+
+// refiner is the model that refines votes; nil when none is configured.
+func (d *Driver) refiner() (*companions.ModelRefiner, error) {
+	c := d.o.Config.Room
+	if c.VoteURL == "" {
+		return nil, nil
+	}
+	key := func() string { return "" }
+	switch {
+	case c.VoteKeyFile != "":
+		if _, err := config.ReadSecret(c.VoteKeyFile); err != nil && !d.o.Anyway {
+			return nil, fmt.Errorf("%w: config: room.vote_key_file: %w", control.ErrRefused, err)
+		} else if err != nil {
+			d.o.Conditions.Set(condition.RoomVoteKey, err.Error(), "mend the file; it is read again for each vote, and until then the rules alone vote")
+		}
+		key = func() string { s, _ := config.ReadSecret(c.VoteKeyFile); return s } // read anew, so that a new key counts
+	case d.o.VoteKey != nil:
+		key = d.o.VoteKey
+	}
+	r, err := companions.NewRefiner(companions.RefinerConfig{URL: c.VoteURL, Model: c.VoteModel, Key: key, Budget: c.VoteBudget, Now: d.o.Now, Log: d.o.Log,
+		Cards: d.cardsInRoom, Members: d.Members})
+	if err != nil {
+		return nil, fmt.Errorf("%w: config: room.vote_url: %w", control.ErrRefused, err)
+	}
+	return r, nil
+}
+
+// errNoRoom: one companion and no broker.
+var errNoRoom = errors.New("this device is alone: hold its button and that of another one for five seconds (or: conch room pair), or name more companions in device.companion")
+
+// Alone says that there is a room, and nobody else in it to wait for.
+func (d *Driver) Alone() bool { return d.Room != nil && d.Room.Alone() }
+
+// Taken says that an announcement of this device has to wait for the room.
+func (d *Driver) Taken() bool { return d.Room != nil && d.Room.Taken() }
+
+// Settled says that the room has done what follows from what it was told.
+func (d *Driver) Settled() bool { return d.Room == nil || d.Room.Settled() }
+
+// Members are who is in the room now, this device included; none: there is no room.
+func (d *Driver) Members() []round.Member {
+	if d.Room == nil {
+		return nil
+	}
+	return d.Room.Members()
+}
+
+// Pressed: a press at the edge at began a turn. alone is what Alone said before.
+func (d *Driver) Pressed(at time.Duration, id turn.ID, alone bool) {
+	if d.Room != nil {
+		d.post(talk.Asked{Turn: id, Alone: alone})
+		d.Room.Pressed(at, string(id))
+	}
+}
+
+// Injected takes the floor for a turn that nobody asked for.
+func (d *Driver) Injected(id turn.ID) { d.post(talk.Announced{Turn: id}) }
+
+// Heard looks at what the voices report.
+func (d *Driver) Heard(ev turn.Event) {
+	switch e := ev.(type) {
+	case turn.Transcribed:
+		d.words(e.Turn, e.Text)
+	case turn.InputCommitted:
+		d.post(talk.InputCommitted{At: d.o.Now(), Turn: e.Turn})
+	}
+}
+
+// Speech is told what becomes of an answer.
+func (d *Driver) Speech(e coordinator.SpeechEvent) {
+	switch e.Kind {
+	case coordinator.SpeechBegan:
+		d.post(talk.SpeechBegan{Turn: e.Turn})
+	case coordinator.SpeechKnown:
+		d.post(talk.SpeechKnown{Turn: e.Turn, At: e.At, Left: e.Left, Text: e.Text})
+	}
+}
+
+// TurnEnded is told of the end of every turn, and tells whoever waits for it.
+func (d *Driver) TurnEnded(r coordinator.Record) control.Turn {
+	t := control.Turn{Event: "turn.end", Device: d.o.Config.Device.Name, Who: d.NameOf(d.Voices.whose(r.Who)), Record: r}
+	d.last.Store(&t)
+	d.waiters.tell(t)
+	d.post(talk.TurnEnded{
+		Turn: r.Turn, Reason: r.Reason, Done: r.Reason == turn.Done.String(), Audible: r.Audible, Whole: r.Whole,
+		Heard: time.Duration(r.HeardMS * float64(time.Millisecond)), Said: r.Said, HeardText: r.HeardText, Tools: r.Tools, Words: turn.Words(r.Words),
+	})
+	return t
+}
+
+// Why says in plain sentences who spoke last and why. Alone there is no vote, and still something to tell.
+func (d *Driver) Why() string {
+	if d.Room != nil {
+		return d.Room.Why()
+	}
+	if t := d.last.Load(); t != nil {
+		return t.Why()
+	}
+	return "Nobody has said anything here yet."
+}
+
+// Recorded is told each entry of the ledger, on the room's goroutine.
+func (d *Driver) Recorded(e round.Entry) {
+	gen := d.host.Generation() // before it is known whether somebody pressed: a press from here on silences the words
+	switch {
+	case e.Kind == round.EntryFailed && e.Place != nil:
+		d.post(talk.AnswerFailed{Message: e.Place.Message})
+	case e.Kind == round.EntrySilent && e.Message != nil && e.Message.From == round.Human(d.o.Self):
+		d.post(talk.Unanswered{Message: e.Message.ID, Turn: turn.ID(e.Message.Turn), Generation: gen, Why: e.Why})
+	}
+}
+
+func (d *Driver) entry(e round.Entry) {
+	d.Recorded(e)
+	if d.o.OnEntry != nil {
+		d.o.OnEntry(e)
+	}
+}

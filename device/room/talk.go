@@ -1,0 +1,132 @@
+package room
+
+import (
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"conch/companions"
+	"conch/companions/round"
+	"conch/companions/talk"
+	"conch/coordinator/turn"
+)
+
+// Package talk decides what becomes of what the room grants; here it is fed, and what it says is carried out. Facts come from the
+// room's goroutine (stage), the coordinator's, the voices' and whoever sees a gesture; none of them waits. Whoever comes while nobody
+// is at it takes what there is, in order, and carries it out without a lock.
+
+// post takes a fact, or leaves it to whoever is at it. Without a room there is nothing to decide.
+func (d *Driver) post(ev talk.Event) {
+	if d.Room == nil {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.facts = append(d.facts, ev)
+	if d.taking {
+		return
+	}
+	d.taking = true
+	for len(d.facts) > 0 {
+		var effects []talk.Effect
+		d.m, effects = talk.Step(d.m, d.facts[0])
+		d.facts = slices.Delete(d.facts, 0, 1)
+		d.mu.Unlock()
+		for _, e := range effects {
+			d.carryOut(e)
+		}
+		d.mu.Lock()
+	}
+	d.taking = false
+	if at, ok := d.m.Wake(); ok {
+		in := max(0, at-d.o.Now())
+		if d.wake == nil {
+			d.wake = time.AfterFunc(in, func() { d.post(talk.DeadlinePassed{At: d.o.Now(), Alone: d.Alone(), First: d.first()}) })
+		} else {
+			d.wake.Reset(in)
+		}
+	}
+}
+
+// Log events of the room.
+const (
+	logTalkPanic      = "room.panic"      // an order could not be carried out; the next ones are
+	logRoomUnanswered = "room.unanswered" // whoever was to answer a question failed, and the person was told so
+)
+
+// carryOut does what was decided. What goes wrong in one order is no reason for the next ones to stay away.
+func (d *Driver) carryOut(e talk.Effect) {
+	defer func() {
+		if p := recover(); p != nil {
+			d.o.Log.Error(logTalkPanic, "order", fmt.Sprintf("%T", e), "err", p, "stack", string(debug.Stack()))
+		}
+	}()
+	now := d.o.Now()
+	switch e := e.(type) {
+	case talk.TellPress:
+		d.Room.Pressed(now, string(e.Turn))
+	case talk.TellWords:
+		d.Room.Said(string(e.Turn), e.Text, e.To)
+	case talk.TellPressEnded:
+		d.Room.PressEnded(string(e.Turn), e.Reason)
+	case talk.TellBegan:
+		d.Room.SpeechBegan(e.Place, e.Companion)
+	case talk.TellKnown:
+		d.Room.SpeechKnown(e.Place, e.Companion, e.Text, max(0, e.Left-(now-e.At)))
+	case talk.TellEnded:
+		d.Room.SpeechEnded(e.SpeechEnded)
+	case talk.GrantFloor:
+		d.host.Post(turn.FloorGranted{At: now, Turn: e.Turn, Who: e.Who, Prompt: e.Prompt, Hold: true})
+	case talk.OpenFloor:
+		d.host.Post(turn.FloorOpened{At: now, Turn: e.Turn})
+	case talk.LoseVote:
+		d.host.Post(turn.VoteLost{At: now, Turn: e.Turn})
+	case talk.Hush:
+		d.host.Hush()
+	case talk.Remember:
+		d.remember(e)
+	case talk.SayWords:
+		d.o.Log.Warn(logRoomUnanswered, "turn", e.Turn, "words", e.Words, "why", e.Why)
+		d.host.Say(e.Words, e.Generation)
+	}
+}
+
+// words are what was asked in a turn of this device.
+func (d *Driver) words(id turn.ID, text string) {
+	d.post(talk.WordsCame{Turn: id, Text: text, Alone: d.Alone(), First: d.first()})
+}
+
+// first is the companion that has the microphone, as the room calls it.
+func (d *Driver) first() round.CompanionID { return d.KnownAs(d.Cards[0].ID) }
+
+// remember puts a message into the conversation of a companion that lives here.
+func (d *Driver) remember(e talk.Remember) {
+	v := d.Voices.of[d.housed(e.Companion)]
+	switch {
+	case v == nil:
+	case e.Own:
+		v.Do(turn.AddText{Role: "assistant", Text: e.Message.Text})
+	default:
+		who, place := d.describe(e.Message.From)
+		v.Do(turn.AddText{Role: "user", Text: companions.RoomLine(who, place, e.Message.Text)})
+	}
+}
+
+// describe is who somebody is, in words: a name and a place.
+func (d *Driver) describe(p round.Participant) (who, place string) {
+	for _, m := range d.Members() {
+		if p == round.Human(m.Device) {
+			return companions.Person, m.Name
+		}
+		for _, c := range m.Cards {
+			if p == round.Participant(c.ID) {
+				return c.Name, m.Name
+			}
+		}
+	}
+	if p.Human() {
+		return companions.Person, ""
+	}
+	return string(p), ""
+}
