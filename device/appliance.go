@@ -21,6 +21,7 @@ import (
 	"conch/device/service"
 	"conch/device/sound"
 	"conch/device/terminal"
+	"conch/device/wait"
 	"conch/gpio"
 )
 
@@ -102,7 +103,7 @@ func Appliance(ctx context.Context, cfg config.Config, reload Reload, log *slog.
 func (a *appliance) watch(ctx context.Context) {
 	doing := ""
 	defer a.screen.End()
-	_ = Until(ctx, func() bool {
+	_ = wait.Until(ctx, func() bool {
 		switch a.device.coordinator.State() {
 		case turn.Listening:
 			doing = "[listening; space sends]"
@@ -178,14 +179,14 @@ func (l inTurn) Run(ctx context.Context, on func(gpio.Event)) error {
 
 // waitQuiet waits until no turn is live and nothing sounds; turns have deadlines, so that comes.
 func (d *Device) waitQuiet(ctx context.Context) {
-	_ = Until(ctx, d.Quiet)
+	_ = wait.Until(ctx, d.Quiet)
 }
 
 // WaitReady waits until the buttons, the two halves of the sound card and the voice are up, or their trouble is known.
 func (d *Device) WaitReady(ctx context.Context, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	if err := Until(ctx, d.Ready); err != nil {
+	if err := wait.Until(ctx, d.Ready); err != nil {
 		return fmt.Errorf("not ready after %s: %s", limit, strings.TrimSpace(d.Chosen()))
 	}
 	return nil

@@ -46,6 +46,7 @@ import (
 	"conch/device/service"
 	"conch/device/sound"
 	"conch/device/tone"
+	"conch/device/wait"
 	"conch/gpio"
 	"conch/gpio/light"
 	"conch/mqtt/discovery"
@@ -161,7 +162,7 @@ func brightest(s *seam) string {
 	lamp := light.New(light.Options{Open: strip.shows, Settings: lightSettings(s.cfg.Light)})
 	lamp.Tell(func(f *light.Facts) { f.Muted = true })
 	ctx, stop := s.run(func(ctx context.Context) error { return lamp.Run(ctx) })
-	_ = Until(ctx, func() bool { return strip.count() > 0 })
+	_ = wait.Until(ctx, func() bool { return strip.count() > 0 })
 	strip.mu.Lock()
 	last := strip.frames[len(strip.frames)-1]
 	strip.mu.Unlock()
@@ -368,7 +369,7 @@ func toolTime(s *seam) string {
 	d := s.new(Options{Card: card, Voice: voice, Tools: tools, Now: card.Clock().Now})
 	ctx, stop := s.run(func(ctx context.Context) error { return d.Run(ctx) })
 	voice.Play("tool")
-	_ = Until(ctx, d.coordinator.Online)
+	_ = wait.Until(ctx, d.coordinator.Online)
 	d.coordinator.Ask("use it")
 	got := <-tools.of
 	stop()
@@ -556,7 +557,7 @@ func connects(s *seam, secure bool) string {
 	ctx, stop := s.run(runs(d.actors)...)
 	defer stop()
 	trouble := ""
-	_ = Until(ctx, func() bool {
+	_ = wait.Until(ctx, func() bool {
 		for _, c := range d.conds.List() {
 			if c.Code == condition.RoomCut {
 				trouble = c.Text
@@ -614,7 +615,7 @@ func kept(s *seam) string {
 	for i := range 60 {
 		d.room.Room.Said(fmt.Sprint("t-", i), fmt.Sprint("word number ", i), nil)
 	}
-	_ = Until(ctx, func() bool {
+	_ = wait.Until(ctx, func() bool {
 		r := d.room.Room.Recent()
 		return len(r) > 0 && strings.HasSuffix(r[len(r)-1].Text, " 59")
 	})
@@ -887,7 +888,7 @@ func listens(s *seam) string {
 	d := s.new(Options{})
 	ctx, stop := s.run(runs(d.actors)...)
 	m := regexp.MustCompile(`listen=\S+`)
-	_ = Until(ctx, func() bool { return d.bus.Stats().Up })
+	_ = wait.Until(ctx, func() bool { return d.bus.Stats().Up })
 	stop()
 	return m.FindString(s.log.String())
 }

@@ -25,6 +25,7 @@ import (
 	"conch/coordinator/turn"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/wait"
 	"conch/gpio"
 	gpiotwin "conch/gpio/twin"
 )
@@ -247,7 +248,7 @@ func measureDelay(b *testing.B, hold time.Duration, deltas int) (up, down []floa
 		b.Fatal(err)
 	}
 	hand.Press()
-	_ = Pause(ctx, hold)
+	_ = wait.For(ctx, hold)
 	hand.Release()
 	select {
 	case t := <-ended:

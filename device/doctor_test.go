@@ -20,6 +20,7 @@ import (
 	"conch/device/config"
 	"conch/device/doctor"
 	"conch/device/state"
+	"conch/device/wait"
 	"conch/mqtt"
 	"conch/mqtt/mqtttest"
 )
@@ -317,9 +318,9 @@ func TestDoctorSeesXrunsOnALSA(t *testing.T) {
 	for n := range uint64(6) { // so often an hour is for a reason
 		dry.Store(true)
 		d.speaker.Play(make([]int16, audio.Rate/10), false, d.speaker.Generation()) // a card that rests asks nobody for sound
-		_ = Until(limit, func() bool { return !dry.Load() && uint64(sim.Stats().Underruns) > n })
+		_ = wait.Until(limit, func() bool { return !dry.Load() && uint64(sim.Stats().Underruns) > n })
 	}
-	if Until(limit, func() bool {
+	if wait.Until(limit, func() bool {
 		now, _ := d.xruns()
 		return now >= 6 && strings.Contains(log.text(), "msg="+audio.EventXrun)
 	}) != nil {

@@ -18,6 +18,7 @@ import (
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/wait"
 	"conch/gpio"
 	"conch/gpio/light"
 )
@@ -230,7 +231,7 @@ func ShowLight(ctx context.Context, cfg config.Config, look string, length time.
 			return err
 		}
 		begun(answer.Light)
-		_ = Pause(ctx, length) // whoever has seen enough
+		_ = wait.For(ctx, length) // whoever has seen enough
 		return nil
 	}
 	c, err := lightConfig(&cfg)

@@ -8,6 +8,7 @@ import (
 	"conch/audio"
 	"conch/companions"
 	"conch/coordinator"
+	"conch/device/wait"
 )
 
 // What rehearsals and benchmarks, which stand around whole devices, see of one besides what a person sees.
@@ -38,37 +39,11 @@ func (d *Device) Restart(ctx context.Context) {
 	d.pairing.beginAnew(ctx)
 }
 
-// Until polls cond every few milliseconds.
-func Until(ctx context.Context, cond func() bool) error {
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !cond() {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
-	}
-	return nil
-}
-
-// Pause waits, unless ctx ends before.
-func Pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
-}
-
 // WaitSound waits for the loudspeaker's device.
 func (d *Device) WaitSound(ctx context.Context, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	err := Until(ctx, func() bool { s := d.playback.Load(); return s != nil && s.err == nil && d.coordinator.Online() })
+	err := wait.Until(ctx, func() bool { s := d.playback.Load(); return s != nil && s.err == nil && d.coordinator.Online() })
 	if err != nil {
 		return fmt.Errorf("no sound after %s: %s", limit, d.soundWords())
 	}

@@ -19,6 +19,7 @@ import (
 	"conch/device/config"
 	"conch/device/control"
 	"conch/device/tone"
+	"conch/device/wait"
 	"conch/mqtt/mqtttest"
 )
 
@@ -111,7 +112,7 @@ func (m *cutDevice) status(want func(control.Status) bool) (s control.Status) {
 	m.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if Until(ctx, func() bool {
+	if wait.Until(ctx, func() bool {
 		r, err := m.remote()
 		s = control.Status{}
 		return err == nil && r.Do(ctx, "GET", "/status", nil, &s) == nil && want(s)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"conch/device/control"
+	"conch/device/wait"
 )
 
 // The code through the air: pair_sound.go speaks it once, and hears it; here it is repeated, and becomes facts.
@@ -29,7 +30,7 @@ func (p *pairer) speak(ctx context.Context, code string) {
 		case err != nil:
 			p.d.log.Warn(logPairErr, "err", err)
 		}
-		_ = Pause(ctx, max(speakRest, began+speakEvery-p.d.now()))
+		_ = wait.For(ctx, max(speakRest, began+speakEvery-p.d.now()))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"conch/device/wait"
 	"conch/mqtt/pairing"
 )
 
@@ -31,7 +32,7 @@ func (p *pairer) look(ctx context.Context, run int, a *attempt) {
 		}
 		p.tell(ctx, waySeen{At: p.d.now(), Run: run, Windows: windows})
 		if err != nil || p.d.now()-began >= lookMost {
-			_ = Pause(ctx, lookPause)
+			_ = wait.For(ctx, lookPause)
 		}
 	}
 }

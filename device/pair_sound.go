@@ -13,6 +13,7 @@ import (
 	clips "conch/audio/words"
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/wait"
 )
 
 // The code in the air (PAIRING.md, "What a person does").
@@ -138,7 +139,7 @@ func (d *Device) hearCode(ctx context.Context) (string, error) {
 			return "", err
 		}
 		if !opened {
-			if err := Pause(ctx, busyPoll); err != nil {
+			if err := wait.For(ctx, busyPoll); err != nil {
 				return "", context.Cause(ctx)
 			}
 			continue

@@ -25,6 +25,7 @@ import (
 	"conch/audio/twin"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/wait"
 )
 
 // pairHouse is a house in which nobody knows anybody: each device is `conch run` as it is shipped, a process in a network
@@ -268,7 +269,7 @@ func (b *pairBox) until(what string, limit time.Duration, cond func() bool) {
 	b.h.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	if Until(ctx, cond) != nil {
+	if wait.Until(ctx, cond) != nil {
 		b.h.t.Fatalf("%s: no %s within %s (pairing: %+v)", b.name, what, limit, b.pairing())
 	}
 }

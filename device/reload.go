@@ -15,6 +15,7 @@ import (
 
 	"conch/device/condition"
 	"conch/device/config"
+	"conch/device/wait"
 )
 
 // A configuration is read again on SIGHUP, as service managers send it for a reload (APPLIANCE.md 4). What can change while
@@ -90,7 +91,7 @@ const logConfigMended = "config.mended"
 func (d *Device) beginMended(ctx context.Context) error {
 	c, cancel := context.WithTimeout(ctx, mendedPatience)
 	defer cancel()
-	_ = Until(c, func() bool { return d.Quiet() && d.PairingNow().Over() })
+	_ = wait.Until(c, func() bool { return d.Quiet() && d.PairingNow().Over() })
 	if ctx.Err() != nil {
 		return nil // it ends anyway
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"conch/device/wait"
 )
 
 // ErrRestart is how Run ends when the device has become another one on disk, a member of a room or of none: whoever ran it runs it
@@ -19,7 +21,7 @@ func (p *pairer) beginAnew(ctx context.Context) {
 	p.said(ctx)
 	c, cancel := context.WithTimeout(ctx, restartPatience)
 	defer cancel()
-	_ = Until(c, func() bool { return (p.d.opts.Typing == nil || !p.d.opts.Typing()) && p.d.Quiet() })
+	_ = wait.Until(c, func() bool { return (p.d.opts.Typing == nil || !p.d.opts.Typing()) && p.d.Quiet() })
 	if ctx.Err() == nil {
 		p.step(stepRestart)
 		p.d.restarting.Store(true)

@@ -19,6 +19,7 @@ import (
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/wait"
 	"conch/mqtt"
 )
 
@@ -430,7 +431,7 @@ func TestFlatTwoPressesAtOnce(t *testing.T) {
 	both := make(chan time.Duration, 1)
 	go func() {
 		var long, began time.Duration
-		_ = Until(watch, func() bool {
+		_ = wait.Until(watch, func() bool {
 			switch {
 			case !kitchen.Speaking() || !hall.Speaking():
 				began = 0

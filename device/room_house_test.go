@@ -11,6 +11,7 @@ import (
 
 	"conch/companions"
 	"conch/companions/round"
+	"conch/device/wait"
 	"conch/mqtt"
 	"conch/mqtt/mqtttest"
 )
@@ -162,7 +163,7 @@ func (h *roomHouse) until(what string, cond func() bool) {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if Until(ctx, cond) != nil {
+	if wait.Until(ctx, cond) != nil {
 		h.t.Fatalf("in vain: %s", what)
 	}
 }

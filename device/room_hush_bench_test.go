@@ -13,6 +13,7 @@ import (
 	"conch/device/benchtest"
 	"conch/device/config"
 	"conch/device/tone"
+	"conch/device/wait"
 	"conch/gpio"
 	gpiotwin "conch/gpio/twin"
 	"conch/mqtt"
@@ -146,7 +147,7 @@ func (p *hushPair) until(b *testing.B, what string, cond func() bool) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	if Until(ctx, cond) != nil {
+	if wait.Until(ctx, cond) != nil {
 		b.Fatalf("no %s (a %s, b %s)", what, p.a.coordinator.State(), p.b.coordinator.State())
 	}
 }

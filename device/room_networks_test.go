@@ -22,6 +22,7 @@ import (
 	"conch/companions/round"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/wait"
 )
 
 // Three devices as processes in three network namespaces, with Mosquitto in a fourth: the room as it is on real cables. They
@@ -329,7 +330,7 @@ func (b *netBox) until(what string, limit time.Duration, cond func() bool) {
 	b.n.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	if Until(ctx, cond) != nil {
+	if wait.Until(ctx, cond) != nil {
 		b.n.t.Fatalf("%s: no %s within %s", b.name, what, limit)
 	}
 }

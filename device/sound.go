@@ -14,6 +14,7 @@ import (
 	"conch/device/config"
 	"conch/device/control"
 	"conch/device/sound"
+	"conch/device/wait"
 )
 
 // condition.SoundFlat: while the button was held, the microphone gave the same value all the time.
@@ -133,9 +134,9 @@ func playOnce(ctx context.Context, card audio.Card, cfg config.Config, frames []
 	fmt.Fprintf(out, "%s\n  %s: %s\n", what, g.Name, sound.Words(cfg, g))
 	ctx, cancel := context.WithTimeout(ctx, audio.CardDuration(len(frames))+5*time.Second)
 	defer cancel()
-	err = Until(ctx, func() bool { return at.Load() == int64(len(frames)) })
+	err = wait.Until(ctx, func() bool { return at.Load() == int64(len(frames)) })
 	if err == nil {
-		err = Pause(ctx, g.Queued())
+		err = wait.For(ctx, g.Queued())
 	} else {
 		err = fmt.Errorf("audio test: %s stopped asking for sound: %w", g.Name, err)
 	}
@@ -155,7 +156,7 @@ func recordOnce(ctx context.Context, card audio.Card, cfg config.Config, length 
 	}
 	ctx, cancel := context.WithTimeout(ctx, length+5*time.Second)
 	defer cancel()
-	err = Until(ctx, func() bool { return at.Load() == int64(len(frames)) })
+	err = wait.Until(ctx, func() bool { return at.Load() == int64(len(frames)) })
 	name, null := stream.Granted().Name, stream.Granted().Backend == audio.BackendNull
 	if e := stream.Close(); e != nil && err == nil {
 		err = e

@@ -22,6 +22,7 @@ import (
 	"conch/companions/voice/rehearsal"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/wait"
 	"conch/gpio"
 	"conch/gpio/twin"
 )
@@ -184,7 +185,7 @@ func (r *soundRoom) wait(what string, limit time.Duration, cond func() bool) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	if err := Until(ctx, cond); err != nil {
+	if err := wait.Until(ctx, cond); err != nil {
 		r.t.Fatalf("not within %v: %s (state %s, conditions %+v)", limit, what, r.device.coordinator.State(), r.device.conds.List())
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"conch/coordinator/turn"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/wait"
 	"conch/gpio"
 	"conch/gpio/light"
 	gpiotwin "conch/gpio/twin"
@@ -220,7 +221,7 @@ func (b *box) nothingLeft() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if Until(ctx, func() bool { n, _ := labelled(b.id); return n == 0 }) != nil {
+	if wait.Until(ctx, func() bool { n, _ := labelled(b.id); return n == 0 }) != nil {
 		n, dump := labelled(b.id)
 		b.t.Errorf("%d goroutines are left:\n%s", n, dump)
 	}
@@ -248,7 +249,7 @@ func (b *box) until(what string, cond func() bool) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if Until(ctx, cond) != nil {
+	if wait.Until(ctx, cond) != nil {
 		var recent strings.Builder
 		for _, l := range b.coordinator.Recent() {
 			fmt.Fprintln(&recent, l)

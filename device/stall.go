@@ -10,6 +10,7 @@ import (
 
 	"conch/device/control"
 	"conch/device/service"
+	"conch/device/wait"
 )
 
 // A loop can be made to stand still on purpose, to see what the watchdog makes of it: conch debug stall LOOP. Only who may
@@ -43,7 +44,7 @@ func (d *Device) Stall(ctx context.Context, name string, length time.Duration) (
 		if loops[i].Call(stand) {
 			return loops[i].Name, nil
 		}
-		if Pause(ctx, 10*time.Millisecond) != nil {
+		if wait.For(ctx, 10*time.Millisecond) != nil {
 			break
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"conch/audio"
-	"conch/device"
+	"conch/device/wait"
 )
 
 // listener judges silence in the air: it listens to the bench's tone with the device's own microphone, so that everything is in
@@ -84,7 +84,7 @@ func (e *listener) windows(since time.Duration, f func(level float64, at time.Du
 // background measures the room while nothing sounds.
 func (e *listener) background(ctx context.Context) error {
 	from := e.now()
-	if err := device.Pause(ctx, airListen); err != nil {
+	if err := wait.For(ctx, airListen); err != nil {
 		return err
 	}
 	heard := 0

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"conch/audio"
-	"conch/device"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/wait"
 )
 
 // Footprint starts this very program as an appliance of its own (private state, no button but the control socket), lets
@@ -141,7 +141,7 @@ func (f Footprint) Run(ctx context.Context) error {
 		if err := remote.Do(ctx, "POST", edge, nil, nil); err != nil {
 			return fmt.Errorf("footprint: %w", err)
 		}
-		if err := device.Pause(ctx, 100*time.Millisecond); err != nil { // or the one undoes the other, as a bounce
+		if err := wait.For(ctx, 100*time.Millisecond); err != nil { // or the one undoes the other, as a bounce
 			return fmt.Errorf("footprint: %w", err)
 		}
 	}
@@ -166,7 +166,7 @@ func waitIdle(ctx context.Context, remote *control.Remote, limit time.Duration) 
 		if idle++; !s.Quiet {
 			idle = 0
 		}
-		if err := device.Pause(ctx, 500*time.Millisecond); err != nil {
+		if err := wait.For(ctx, 500*time.Millisecond); err != nil {
 			return fmt.Errorf("%w (state %s)", err, s.State)
 		}
 	}

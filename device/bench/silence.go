@@ -19,6 +19,7 @@ import (
 	"conch/device/sound"
 	"conch/device/state"
 	"conch/device/tone"
+	"conch/device/wait"
 	"conch/gpio"
 	gpiotwin "conch/gpio/twin"
 )
@@ -170,12 +171,12 @@ func (r *rig) measure(ctx context.Context, name string, n int) (state.SilenceRow
 		if name == "call" {
 			sound += bounce
 		}
-		if err := device.Pause(ctx, sound+time.Duration(i*37%200)*100*time.Microsecond); err != nil {
+		if err := wait.For(ctx, sound+time.Duration(i*37%200)*100*time.Microsecond); err != nil {
 			return row, err
 		}
 		edge := r.now()
 		r.hand.Press()
-		if err := device.Pause(ctx, after); err != nil {
+		if err := wait.For(ctx, after); err != nil {
 			return row, err
 		}
 		last, sounded := r.lastAudible(edge)
@@ -233,7 +234,7 @@ func (r *rig) reset(ctx context.Context) error {
 	err := r.until(ctx, func() bool { return r.device.Coordinator().State() != turn.Listening }, "the end of listening")
 	for range 5 { // an interrupted injection is offered once more (TURNS.md 5)
 		r.device.Hush()
-		if err := device.Pause(ctx, 30*time.Millisecond); err != nil {
+		if err := wait.For(ctx, 30*time.Millisecond); err != nil {
 			return err
 		}
 		if r.device.Coordinator().Quiet() {

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"conch/device"
 	"conch/device/control"
+	"conch/device/wait"
 )
 
 // What a script does about pairing, and what the devices say of it.
@@ -40,7 +40,7 @@ func (p *play) hold(ctx context.Context, s *stage, d time.Duration) error {
 	if err := p.move(ctx, s, true); err != nil {
 		return err
 	}
-	if err := device.Pause(ctx, d+heldOver); err != nil {
+	if err := wait.For(ctx, d+heldOver); err != nil {
 		return err
 	}
 	return p.move(ctx, s, false)

@@ -21,9 +21,9 @@ import (
 
 	"conch/audio/twin"
 	"conch/companions/round"
-	"conch/device"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/wait"
 	"conch/mqtt"
 )
 
@@ -230,7 +230,7 @@ func (h *brokerHouse) again(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, confirmLimit)
 	defer cancel()
 	var err error
-	if device.Until(ctx, func() bool { err = h.start(); return err == nil }) != nil {
+	if wait.Until(ctx, func() bool { err = h.start(); return err == nil }) != nil {
 		return err
 	}
 	return nil

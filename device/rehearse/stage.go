@@ -18,6 +18,7 @@ import (
 	"conch/coordinator/turn"
 	"conch/device"
 	"conch/device/control"
+	"conch/device/wait"
 	"conch/gpio"
 	gpiotwin "conch/gpio/twin"
 	"conch/mqtt"
@@ -320,7 +321,7 @@ func (p *play) later(d time.Duration, f func()) {
 	p.short.Add(1)
 	go func() { // awaited by stop
 		defer p.short.Done()
-		_ = device.Pause(p.ctx, d)
+		_ = wait.For(p.ctx, d)
 		f()
 	}()
 }

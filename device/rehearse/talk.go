@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/term"
 
-	"conch/device"
 	"conch/device/terminal"
+	"conch/device/wait"
 	"conch/gpio"
 )
 
@@ -129,7 +129,7 @@ func (t *talker) left(err error) {
 
 // watch shows what the room is doing, until ctx ends.
 func (t *talker) watch(ctx context.Context) {
-	_ = device.Until(ctx, func() bool {
+	_ = wait.Until(ctx, func() bool {
 		doing := "[quiet; type a question]"
 		if !t.play.idle() {
 			doing = "[thinking; space silences all]"

@@ -10,7 +10,7 @@ import (
 	"conch/companions/round"
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator/turn"
-	"conch/device"
+	"conch/device/wait"
 )
 
 // perform carries the script out, line by line.
@@ -298,7 +298,7 @@ func (p *play) waitFor(ctx context.Context, s *stage, l Line) error {
 		}
 		return err
 	}
-	return device.Pause(ctx, l.For)
+	return wait.For(ctx, l.For)
 }
 
 // speaking says that an answer of the device can be heard.
@@ -311,7 +311,7 @@ func (s *stage) speaking() bool {
 func (p *play) wait(ctx context.Context, limit time.Duration, cond func() bool, what string) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	if err := device.Until(ctx, cond); err != nil {
+	if err := wait.Until(ctx, cond); err != nil {
 		return fmt.Errorf("waited %s for %s: %w", limit, what, err)
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"conch/companions/round"
 	"conch/coordinator/turn"
 	"conch/device/control"
+	"conch/device/wait"
 )
 
 // Inquire asks as if the text had been spoken, and waits until that has come to its end: here, or in the room. To are the
@@ -74,10 +75,8 @@ func (d *Driver) follow(ctx context.Context, a *control.Answer, entries <-chan r
 		if answered && (e.Kind == round.EntryPress || e.Kind == round.EntryMember && e.By == speaker && d.gone(ctx, speaker)) {
 			a.Outcome, a.Why = control.OutcomeAnswered, "it was cut"
 			a.Who, a.Place = d.whoAndWhere(who, speaker)
-			select {
-			case <-time.After(cutWords):
-			case <-ctx.Done():
-				return ctx.Err()
+			if err := wait.For(ctx, cutWords); err != nil {
+				return err
 			}
 			d.spoken(ctx, a, *place, who)
 			return nil
@@ -141,7 +140,7 @@ const lateWords = time.Second
 func (d *Driver) spoken(ctx context.Context, a *control.Answer, p round.Place, c round.CompanionID) {
 	ctx, cancel := context.WithTimeout(ctx, lateWords)
 	defer cancel()
-	_ = until(ctx, func() bool { // without them the answer stands as given
+	_ = wait.Until(ctx, func() bool { // without them the answer stands as given
 		for _, m := range d.Room.Recent() {
 			if m.From == round.Participant(c) && m.Epoch == p.Epoch && m.Number > p.Number {
 				a.Text = m.Text
@@ -165,7 +164,7 @@ func (d *Driver) present(id round.DeviceID) bool {
 func (d *Driver) gone(ctx context.Context, id round.DeviceID) bool {
 	ctx, cancel := context.WithTimeout(ctx, cutWords)
 	defer cancel()
-	return until(ctx, func() bool { return !d.present(id) }) == nil
+	return wait.Until(ctx, func() bool { return !d.present(id) }) == nil
 }
 
 // whoAndWhere gives names to a companion and a device; place is empty for this one.
@@ -213,18 +212,4 @@ func (d *Driver) companion(name string) (round.CompanionID, error) {
 	}
 	slices.Sort(names)
 	return "", fmt.Errorf("%w: companion %q is not here: there are %s", control.ErrRefused, name, strings.Join(names, ", "))
-}
-
-// until polls cond every few milliseconds.
-func until(ctx context.Context, cond func() bool) error {
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !cond() {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
-	}
-	return nil
 }
