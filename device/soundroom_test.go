@@ -19,6 +19,7 @@ import (
 	"conch/audio"
 	"conch/audio/alsacard"
 	"conch/audio/pulsetest"
+	"conch/audio/wav"
 	"conch/companions/voice/rehearsal"
 	"conch/device/config"
 	"conch/device/control"
@@ -235,8 +236,8 @@ func (r *soundRoom) keep() {
 	name := filepath.Join(r.t.ArtifactDir(), "recording.wav")
 	f, err := os.Create(name)
 	if err == nil {
-		var w *audio.WAVFile
-		if w, err = audio.NewWAVFile(f, audio.CardRate); err == nil {
+		var w *wav.File
+		if w, err = wav.NewFile(f, audio.CardRate); err == nil {
 			err = errors.Join(binary.Write(w, binary.LittleEndian, r.last), w.Close(), f.Close())
 		}
 	}

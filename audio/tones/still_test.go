@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"conch/audio"
+	"conch/audio/wav"
 )
 
 var minutesFlag = flag.Int("tones.minutes", 2, "minutes of each kind of sound that holds no code; from 10 on, flite speaks anew")
@@ -108,7 +109,7 @@ func flite(t *testing.T, voice, text string) []float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := audio.ReadWAV(path, bytes.NewReader(b))
+	w, err := wav.Read(path, bytes.NewReader(b))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,10 +40,7 @@ func (c *Card) write(frames []int16) {
 	if c.record == nil {
 		return
 	}
-	b := make([]byte, 0, 2*len(frames))
-	for _, s := range frames {
-		b = binary.LittleEndian.AppendUint16(b, uint16(s))
-	}
+	b, _ := binary.Append(nil, binary.LittleEndian, frames) // int16s always fit
 	c.recorded += len(frames)
 	if _, err := c.record.Write(b); err != nil {
 		c.record, c.recordErr = nil, err

@@ -19,6 +19,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"conch/audio"
+	"conch/audio/wav"
 )
 
 // The stories of testdata run the program itself: this test binary, which is conch when it is called so. Each story has a
@@ -254,7 +255,7 @@ func silenced(ts *testscript.TestScript, neg bool, args []string) {
 	f, err := os.Open(ts.MkAbs(args[1]))
 	ts.Check(err)
 	defer f.Close()
-	wav, err := audio.ReadWAV(args[1], f)
+	wav, err := wav.Read(args[1], f)
 	ts.Check(err)
 	at := func(ms float64) int { return min(len(wav.Samples), int(ms*float64(wav.Rate)/1000)) }
 	hushes := 0

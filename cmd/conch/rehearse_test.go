@@ -12,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"conch/audio"
+	"conch/audio/wav"
 )
 
 // The rehearsals of testdata/rehearse are rooms of several devices in real time, which wait nearly always; they are played
@@ -145,7 +146,7 @@ func oneVoice(ts *testscript.TestScript, neg bool, args []string) {
 	for _, name := range args[1:] {
 		f, err := os.Open(filepath.Join(ts.MkAbs(args[0]), name+".wav"))
 		ts.Check(err)
-		wav, err := audio.ReadWAV(name, f)
+		wav, err := wav.Read(name, f)
 		f.Close()
 		ts.Check(err)
 		var sounds []bool
@@ -200,7 +201,7 @@ func hushed(ts *testscript.TestScript, neg bool, args []string) {
 		n++
 		f, err := os.Open(filepath.Join(ts.MkAbs(args[1]), h.Device+".wav"))
 		ts.Check(err)
-		wav, err := audio.ReadWAV(h.Device, f)
+		wav, err := wav.Read(h.Device, f)
 		f.Close()
 		ts.Check(err)
 		peak := func(from, to float64) int {

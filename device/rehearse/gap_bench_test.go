@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"conch/audio"
+	"conch/audio/wav"
 	"conch/device/benchtest"
 	"conch/device/config"
 )
@@ -56,7 +57,7 @@ func rehearsedGaps(b *testing.B, script string) (gaps []float64) {
 	var all []speech
 	const breath = audio.Rate * 9 / 10 // silence inside a speech is shorter
 	for _, d := range room.Devices {
-		pcm, err := audio.LoadWAV(filepath.Join(dir, d.Name+".wav"))
+		pcm, err := wav.Load(filepath.Join(dir, d.Name+".wav"))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"conch/audio"
+	"conch/audio/wav"
 	"conch/device/control"
 )
 
@@ -210,7 +210,7 @@ func withSound(l *Line, args string, n *names) error {
 	if l.File = file; !filepath.IsAbs(file) {
 		l.File = filepath.Join(n.dir, file)
 	}
-	_, err := audio.LoadWAV(l.File) // a broken one is refused before anything starts; it is read again when it is played
+	_, err := wav.Load(l.File) // a broken one is refused before anything starts; it is read again when it is played
 	return err
 }
 

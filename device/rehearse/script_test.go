@@ -9,6 +9,7 @@ import (
 
 	"conch/audio"
 	"conch/audio/twin"
+	"conch/audio/wav"
 )
 
 // scripts is a directory with a WAV, and the room that scripts of the tests play in.
@@ -20,7 +21,7 @@ func scripts(t testing.TB) (dir string, room Room) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	w, err := audio.NewWAVFile(f, audio.Rate)
+	w, err := wav.NewFile(f, audio.Rate)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"conch/audio"
 	"conch/audio/twin"
+	"conch/audio/wav"
 	"conch/companions"
 	"conch/companions/round"
 	"conch/device/config"
@@ -120,7 +121,7 @@ func (p *play) record(s *stage) error {
 	if err != nil {
 		return fmt.Errorf("%w: --out: %w", control.ErrRefused, err)
 	}
-	w, err := audio.NewWAVFile(f, audio.CardRate)
+	w, err := wav.NewFile(f, audio.CardRate)
 	if err != nil {
 		_ = f.Close()
 		return fmt.Errorf("rehearse: %s: %w", path, err)
@@ -180,7 +181,7 @@ func (p *play) wavOf(s *stage, id round.CompanionID) string {
 	return string(id) + ".wav"
 }
 
-// wavHeader is the size of what WAVFile writes before the samples.
+// wavHeader is the size of what wav.File writes before the samples.
 const wavHeader = 44
 
 func copyTalks(from, to string, talks []talk) (err error) {
@@ -194,7 +195,7 @@ func copyTalks(from, to string, talks []talk) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	w, err := audio.NewWAVFile(f, audio.CardRate)
+	w, err := wav.NewFile(f, audio.CardRate)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"conch/audio"
+	"conch/audio/wav"
 	"conch/companions/round"
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator/turn"
@@ -176,7 +176,7 @@ func (p *play) hear(ctx context.Context, s *stage, l Line) error {
 		s.hearing(p.stage(l.Other), l.For, l.Noise) // of nobody there is no stage
 		return nil
 	}
-	pcm, err := audio.LoadWAV(l.File)
+	pcm, err := wav.Load(l.File)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"conch/audio"
+	"conch/audio/wav"
 	"conch/audio/words"
 	"conch/audio/words/adpcm"
 )
@@ -65,19 +66,19 @@ func pack(text string, pcm []int16) []byte {
 	return append(b, adpcm.Encode(pcm)...)
 }
 
-func speak(wav, text string) ([]int16, error) {
+func speak(path, text string) ([]int16, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "flite", "-voice", "slt", "--setf", "duration_stretch=1.02", "-t", text, "-o", wav)
+	cmd := exec.CommandContext(ctx, "flite", "-voice", "slt", "--setf", "duration_stretch=1.02", "-t", text, "-o", path)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("flite: %w: %s (install it: apt install flite)", err, bytes.TrimSpace(out))
 	}
-	f, err := os.Open(wav)
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	w, err := audio.ReadWAV(wav, f)
+	w, err := wav.Read(path, f)
 	if err != nil {
 		return nil, err
 	}

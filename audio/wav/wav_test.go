@@ -1,4 +1,4 @@
-package audio
+package wav
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"conch/audio"
 )
 
 // wavOf makes a file with any header.
@@ -42,7 +44,7 @@ func TestWAVOfEveryWidth(t *testing.T) {
 		{"stereo", 1, 2, 16, []byte{10, 0, 20, 0}, []int16{15}},
 		{"empty", 1, 1, 16, nil, nil},
 	} {
-		w, err := ReadWAV(c.name, bytes.NewReader(wavOf(c.code, c.channels, 16000, c.bits, c.data, len(c.data))))
+		w, err := Read(c.name, bytes.NewReader(wavOf(c.code, c.channels, 16000, c.bits, c.data, len(c.data))))
 		if err != nil || w.Rate != 16000 || len(w.Samples) != len(c.want) {
 			t.Errorf("%s: %v, %v; want %v", c.name, w, err, c.want)
 			continue
@@ -74,20 +76,20 @@ func TestBrokenWAVNamesFileFaultAndRange(t *testing.T) {
 		{"twelve bits", wavOf(1, 1, 24000, 12, nil, 0), "must be PCM (1) with 8, 16, 24 or 32"},
 		{"mu-law", wavOf(7, 1, 24000, 8, nil, 0), "format 7"},
 		{"half a frame", wavOf(1, 2, 24000, 16, make([]byte, 6), 6), "not a whole number of frames"},
-		{"huge", wavOf(1, 1, 24000, 16, nil, MaxWAV+2), "at most 115200000 are read"},
+		{"huge", wavOf(1, 1, 24000, 16, nil, MaxBytes+2), "at most 115200000 are read"},
 		{"lying align", append(append(bytes.Clone(good[:32]), 7, 0), good[34:]...), "7 bytes a frame"},
 		{"data first", append(bytes.Clone(good[:12]), good[36:]...), "data before its fmt"},
 		{"big chunk", append(bytes.Clone(good[:12]), "LIST\xff\xff\xff\x7f"...), "at most 1 MiB"},
 	} {
-		_, err := ReadWAV("kitchen.wav", bytes.NewReader(c.b))
+		_, err := Read("kitchen.wav", bytes.NewReader(c.b))
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "kitchen.wav") {
 			t.Errorf("%s: %v; want kitchen.wav and %q", c.name, err, c.want)
 		}
 	}
-	if _, err := LoadWAV(t.TempDir()); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+	if _, err := Load(t.TempDir()); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("a directory: %v", err)
 	}
-	if _, err := LoadWAV(filepath.Join(t.TempDir(), "none.wav")); err == nil || !strings.Contains(err.Error(), "none.wav") {
+	if _, err := Load(filepath.Join(t.TempDir(), "none.wav")); err == nil || !strings.Contains(err.Error(), "none.wav") {
 		t.Errorf("no file: %v", err)
 	}
 }
@@ -98,18 +100,21 @@ func TestWAVFileThereAndBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := NewWAVFile(f, Rate)
+	w, err := NewFile(f, audio.Rate)
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := sine(1000, Rate, 440)
+	in := make([]int16, 1000)
+	for i := range in {
+		in[i] = int16(30 * i)
+	}
 	for _, s := range in {
 		if _, err := w.Write([]byte{byte(s), byte(uint16(s) >> 8)}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, when := range []string{"before Close", "after Close"} { // a crash leaves a file that can be read
-		got, err := LoadWAV(path)
+		got, err := Load(path)
 		if err != nil || len(got) != len(in) || got[17] != in[17] {
 			t.Errorf("%s: %d samples, %v; want %d", when, len(got), err, len(in))
 		}
@@ -119,7 +124,7 @@ func TestWAVFileThereAndBack(t *testing.T) {
 	}
 	f.Close()
 	data, _ := binary.Append(nil, binary.LittleEndian, in)
-	if b, _ := os.ReadFile(path); !bytes.Equal(b, wavOf(1, 1, Rate, 16, data, len(data))) {
+	if b, _ := os.ReadFile(path); !bytes.Equal(b, wavOf(1, 1, audio.Rate, 16, data, len(data))) {
 		t.Error("it is not a WAV with a complete header")
 	}
 }
@@ -129,14 +134,14 @@ func FuzzWAV(f *testing.F) {
 	f.Add(wavOf(3, 2, 44100, 32, make([]byte, 16), 16))
 	f.Add(wavOf(1, 1, 8000, 24, make([]byte, 9), -1))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		w, err := ReadWAV("fuzz", bytes.NewReader(b))
+		w, err := Read("fuzz", bytes.NewReader(b))
 		if err != nil {
 			if w.Samples != nil {
 				t.Error("an error and samples")
 			}
 			return
 		}
-		if !slices.Contains(Rates, w.Rate) || len(w.Samples) > len(b) {
+		if !slices.Contains(audio.Rates, w.Rate) || len(w.Samples) > len(b) {
 			t.Errorf("%d samples at %d Hz out of %d bytes", len(w.Samples), w.Rate, len(b))
 		}
 	})

@@ -1,4 +1,5 @@
-package audio
+// Package wav reads WAV files of any common kind, and writes them.
+package wav
 
 import (
 	"bytes"
@@ -10,19 +11,21 @@ import (
 	"os"
 	"slices"
 	"syscall"
+
+	"conch/audio"
 )
 
-// MaxWAV is the most audio data a WAV may have: ten minutes of stereo at 48 kHz, 16 bit.
-const MaxWAV = 10 * 60 * 48000 * 2 * 2
+// MaxBytes is the most audio data a WAV may have: ten minutes of stereo at 48 kHz, 16 bit.
+const MaxBytes = 10 * 60 * 48000 * 2 * 2
 
-// WAV is a decoded file, mixed to mono.
-type WAV struct {
+// Sound is a decoded file, mixed to mono.
+type Sound struct {
 	Rate    int
 	Samples []int16
 }
 
-// LoadWAV reads a file and gives its sound at Rate.
-func LoadWAV(path string) ([]int16, error) {
+// Load reads a file and gives its sound at Rate.
+func Load(path string) ([]int16, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a FIFO must not wait for a writer
 	if err != nil {
 		return nil, fmt.Errorf("audio: read WAV: %w", err)
@@ -31,20 +34,20 @@ func LoadWAV(path string) ([]int16, error) {
 	if st, err := f.Stat(); err == nil && !st.Mode().IsRegular() {
 		return nil, fmt.Errorf("audio: read WAV %q: not a regular file", path)
 	}
-	w, err := ReadWAV(path, f)
+	w, err := Read(path, f)
 	if err != nil {
 		return nil, err
 	}
-	return Resample(w.Samples, w.Rate, Rate)
+	return audio.Resample(w.Samples, w.Rate, audio.Rate)
 }
 
-// ReadWAV decodes PCM of 8, 16, 24 or 32 bit or 32 bit float, 1 to 8 channels (averaged), at one of Rates. It is strict:
+// Read decodes PCM of 8, 16, 24 or 32 bit or 32 bit float, 1 to 8 channels (averaged), at one of Rates. It is strict:
 // a size that is not kept is an error. Only a data size of 0xFFFFFFFF is taken as "to the end", as programs write it
 // that do not know the length yet. name is for the errors.
-func ReadWAV(name string, r io.Reader) (WAV, error) {
+func Read(name string, r io.Reader) (Sound, error) {
 	w, err := readWAV(r)
 	if err != nil {
-		return WAV{}, fmt.Errorf("audio: read WAV %q: %w", name, err)
+		return Sound{}, fmt.Errorf("audio: read WAV %q: %w", name, err)
 	}
 	return w, nil
 }
@@ -54,49 +57,49 @@ type wavFormat struct {
 	rate                        int
 }
 
-func readWAV(r io.Reader) (WAV, error) {
+func readWAV(r io.Reader) (Sound, error) {
 	var head [12]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return WAV{}, short("the RIFF header", err)
+		return Sound{}, short("the RIFF header", err)
 	}
 	if string(head[:4]) != "RIFF" || string(head[8:]) != "WAVE" {
-		return WAV{}, fmt.Errorf("begins with %q, not RIFF....WAVE: only WAV files are read (convert it: sox IN OUT.wav)", head[:])
+		return Sound{}, fmt.Errorf("begins with %q, not RIFF....WAVE: only WAV files are read (convert it: sox IN OUT.wav)", head[:])
 	}
 	var format *wavFormat
 	for chunks := 0; chunks < 64; chunks++ {
 		var h [8]byte
 		if _, err := io.ReadFull(r, h[:]); err != nil {
 			if errors.Is(err, io.EOF) {
-				return WAV{}, errors.New("has no data chunk")
+				return Sound{}, errors.New("has no data chunk")
 			}
-			return WAV{}, short("a chunk header", err)
+			return Sound{}, short("a chunk header", err)
 		}
 		id, size := string(h[:4]), int64(binary.LittleEndian.Uint32(h[4:]))
 		switch id {
 		case "fmt ":
 			if format != nil {
-				return WAV{}, errors.New("has two fmt chunks")
+				return Sound{}, errors.New("has two fmt chunks")
 			}
 			f, err := readFormat(r, size)
 			if err != nil {
-				return WAV{}, err
+				return Sound{}, err
 			}
 			format = &f
 		case "data":
 			if format == nil {
-				return WAV{}, errors.New("has its data before its fmt chunk")
+				return Sound{}, errors.New("has its data before its fmt chunk")
 			}
 			return readData(r, size, *format)
 		default: // LIST, fact, bext, ...; chunks are padded to even sizes
 			if size > 1<<20 {
-				return WAV{}, fmt.Errorf("chunk %q of %d bytes: at most 1 MiB may stand before the data", id, size)
+				return Sound{}, fmt.Errorf("chunk %q of %d bytes: at most 1 MiB may stand before the data", id, size)
 			}
 			if _, err := io.CopyN(io.Discard, r, size+size&1); err != nil {
-				return WAV{}, short(fmt.Sprintf("chunk %q of %d bytes", id, size), err)
+				return Sound{}, short(fmt.Sprintf("chunk %q of %d bytes", id, size), err)
 			}
 		}
 	}
-	return WAV{}, errors.New("has more than 64 chunks before its data")
+	return Sound{}, errors.New("has more than 64 chunks before its data")
 }
 
 func short(what string, err error) error {
@@ -126,8 +129,8 @@ func readFormat(r io.Reader, size int64) (f wavFormat, err error) {
 	switch {
 	case f.channels < 1 || f.channels > 8:
 		return f, fmt.Errorf("%d channels: must be 1 to 8", f.channels)
-	case rate > math.MaxInt32 || !slices.Contains(Rates, int(rate)):
-		return f, fmt.Errorf("rate %d Hz: must be one of %v", rate, Rates)
+	case rate > math.MaxInt32 || !slices.Contains(audio.Rates, int(rate)):
+		return f, fmt.Errorf("rate %d Hz: must be one of %v", rate, audio.Rates)
 	case f.code == 1 && (f.bits == 8 || f.bits == 16 || f.bits == 24 || f.bits == 32):
 	case f.code == 3 && f.bits == 32:
 	default:
@@ -140,35 +143,35 @@ func readFormat(r io.Reader, size int64) (f wavFormat, err error) {
 	return f, nil
 }
 
-func readData(r io.Reader, size int64, f wavFormat) (WAV, error) {
+func readData(r io.Reader, size int64, f wavFormat) (Sound, error) {
 	open := size == math.MaxUint32
-	if !open && size > MaxWAV {
-		return WAV{}, fmt.Errorf("%d bytes of sound: at most %d are read (ten minutes of stereo)", size, MaxWAV)
+	if !open && size > MaxBytes {
+		return Sound{}, fmt.Errorf("%d bytes of sound: at most %d are read (ten minutes of stereo)", size, MaxBytes)
 	}
 	if open {
-		size = MaxWAV + 1
+		size = MaxBytes + 1
 	}
 	var data bytes.Buffer // grows with what is really there, not with what the header promises
 	n, err := io.CopyN(&data, r, size)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return WAV{}, err
+		return Sound{}, err
 	}
 	switch {
 	case !open && n < size:
-		return WAV{}, fmt.Errorf("promises %d bytes of sound and has %d (truncated?)", size, n)
-	case open && n > MaxWAV:
-		return WAV{}, fmt.Errorf("more than %d bytes of sound: at most that many are read (ten minutes of stereo)", MaxWAV)
+		return Sound{}, fmt.Errorf("promises %d bytes of sound and has %d (truncated?)", size, n)
+	case open && n > MaxBytes:
+		return Sound{}, fmt.Errorf("more than %d bytes of sound: at most that many are read (ten minutes of stereo)", MaxBytes)
 	case n%int64(f.align) != 0:
-		return WAV{}, fmt.Errorf("%d bytes of sound: not a whole number of frames of %d bytes", n, f.align)
+		return Sound{}, fmt.Errorf("%d bytes of sound: not a whole number of frames of %d bytes", n, f.align)
 	}
-	w := WAV{Rate: f.rate, Samples: make([]int16, 0, int(n)/f.align)}
+	w := Sound{Rate: f.rate, Samples: make([]int16, 0, int(n)/f.align)}
 	b, width := data.Bytes(), f.bits/8
 	for ; len(b) > 0; b = b[f.align:] {
 		var sum float64
 		for c := range f.channels {
 			sum += sampleOf(b[c*width:], f)
 		}
-		w.Samples = append(w.Samples, Saturate(float32(sum/float64(f.channels))))
+		w.Samples = append(w.Samples, audio.Saturate(float32(sum/float64(f.channels))))
 	}
 	return w, nil
 }
@@ -207,25 +210,25 @@ func header(rate int, size uint32) []byte {
 	return u32(append(b, "data"...), size)
 }
 
-// WAVFile is a mono WAV of 16 bits that is written while its length is not known. Until Close puts the sizes in, the
+// File is a mono WAV of 16 bits that is written while its length is not known. Until Close puts the sizes in, the
 // header says "to the end", so that a file cut off by a crash can still be read.
-type WAVFile struct {
+type File struct {
 	f    io.WriteSeeker
 	rate int
 	size int64
 }
 
-// NewWAVFile writes the header.
-func NewWAVFile(f io.WriteSeeker, rate int) (*WAVFile, error) {
+// NewFile writes the header.
+func NewFile(f io.WriteSeeker, rate int) (*File, error) {
 	if _, err := f.Write(header(rate, math.MaxUint32)); err != nil {
 		return nil, fmt.Errorf("audio: write WAV: %w", err)
 	}
-	return &WAVFile{f: f, rate: rate}, nil
+	return &File{f: f, rate: rate}, nil
 }
 
 // Write takes samples as bytes, signed 16 bit little endian, as a tape records them. A WAV ends at 4 GiB (12 hours):
 // what would go beyond is refused.
-func (w *WAVFile) Write(b []byte) (int, error) {
+func (w *File) Write(b []byte) (int, error) {
 	if w.size+int64(len(b)) > math.MaxUint32-wavHeader-1 {
 		return 0, errors.New("audio: write WAV: full (4 GiB)")
 	}
@@ -235,7 +238,7 @@ func (w *WAVFile) Write(b []byte) (int, error) {
 }
 
 // Close puts the sizes into the header. It does not close the file below.
-func (w *WAVFile) Close() error {
+func (w *File) Close() error {
 	if _, err := w.f.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("audio: write WAV: %w", err)
 	}
