@@ -1,7 +1,6 @@
 package round
 
 import (
-	"slices"
 	"time"
 )
 
@@ -12,20 +11,15 @@ func (s *answers) claimHeard(from DeviceID, c Claim) {
 		s.ignore(from, "Claim", "a field is missing or out of range")
 		return
 	}
-	if !s.m.livesOn(c.Companion, from) {
-		s.ignore(from, "Claim", "its companion does not live there")
-		return
-	}
-	if !s.epochOf(from, c.Place.Epoch, "Claim") {
+	if !s.atHome(from, c.Companion, "Claim") || !s.epochOf(from, c.Place.Epoch, "Claim") {
 		return
 	}
 	m, r, f := &s.m, &s.m.rd, &s.m.floor
 	if s.m.knownClaim(from, c) {
 		return // said again, for somebody who had missed it
 	}
-	m.claims = append(slices.Clip(m.claims), heardClaim{from, c})
-	m.claims = m.claims[max(0, len(m.claims)-maxClaims):]
-	if f.device == from && f.place == c.Place && f.companion == c.Companion {
+	m.claims = with(m.claims, heardClaim{from, c}, maxClaims)
+	if f.of(from, c.Place, c.Companion) {
 		f.claim = c // it was heard before its claim came
 		return
 	}
@@ -33,15 +27,14 @@ func (s *answers) claimHeard(from DeviceID, c Claim) {
 		s.ignore(from, "Claim", "its message has been answered")
 		return
 	}
-	place := c.Place
-	s.record(Entry{Kind: EntryClaim, Place: &place, Companion: c.Companion, By: from})
+	s.record(c.Place, Entry{Kind: EntryClaim, Companion: c.Companion, By: from})
 	if r.open && r.place == c.Place {
 		for _, x := range c.Instead {
-			if !slices.Contains(r.tried, x) && x != c.Companion {
-				r.tried = append(slices.Clip(r.tried), x)
-				if i := s.m.stake(c.Place, x); i >= 0 && m.stakes[i].phase != stakeSounding {
-					s.yield(m.stakes[i], "too late: "+string(c.Companion)+" speaks instead")
-				}
+			if x == c.Companion || !r.try(x) {
+				continue
+			}
+			if i := s.m.stake(c.Place, x); i >= 0 && m.stakes[i].phase != stakeSounding {
+				s.yield(m.stakes[i], "too late: "+string(c.Companion)+" speaks instead")
 			}
 		}
 	}
@@ -66,6 +59,15 @@ func (s *answers) claimHeard(from DeviceID, c Claim) {
 	})
 }
 
+// atHome tells that a companion may speak where it does.
+func (s *answers) atHome(d DeviceID, c CompanionID, what string) bool {
+	if s.m.livesOn(c, d) {
+		return true
+	}
+	s.ignore(d, what, "its companion does not live there")
+	return false
+}
+
 // newer tells that a comes after b in one epoch.
 func newer(a, b Place) bool { return a.Epoch == b.Epoch && a.Number > b.Number }
 
@@ -74,19 +76,14 @@ func (s *answers) withdrawHeard(from DeviceID, p Withdraw) {
 		return
 	}
 	f, r := &s.m.floor, &s.m.rd
-	s.m.claims = slices.DeleteFunc(slices.Clone(s.m.claims), func(x heardClaim) bool {
-		return x.from == from && x.claim.Place == p.Place && x.claim.Companion == p.Companion
-	})
-	if f.state == floorFree || f.device != from || f.place != p.Place || f.companion != p.Companion {
+	s.m.claims = without(s.m.claims, func(x heardClaim) bool { return x.of(from, p.Place, p.Companion) })
+	if !f.of(from, p.Place, p.Companion) {
 		s.ignore(from, "Withdraw", "it has no claim")
 		return
 	}
-	place := p.Place
-	s.record(Entry{Kind: EntryWithdraw, Place: &place, Companion: p.Companion, By: from, Why: p.Why})
+	s.record(p.Place, Entry{Kind: EntryWithdraw, Companion: p.Companion, By: from, Why: p.Why})
 	*f = floor{}
-	if r.open && r.place == p.Place && !slices.Contains(r.tried, p.Companion) {
-		// It saw a better claim, which is about to come here, too.
-		r.tried = append(slices.Clip(r.tried), p.Companion)
+	if r.open && r.place == p.Place && r.try(p.Companion) { // it saw a better claim, which is about to come here, too
 		r.grace, r.why = s.m.now+s.m.cfg.Margin, string(p.Companion)+" withdrew: "+p.Why
 	}
 }
@@ -98,19 +95,19 @@ func (s *answers) speakingHeard(from DeviceID, p Speaking) {
 		s.ignore(from, "Speaking", "a field is missing or out of range")
 		return
 	}
-	if !s.m.livesOn(p.Companion, from) {
-		s.ignore(from, "Speaking", "its companion does not live there")
-		return
-	}
-	if !s.epochOf(from, p.Place.Epoch, "Speaking") {
+	if !s.atHome(from, p.Companion, "Speaking") || !s.epochOf(from, p.Place.Epoch, "Speaking") {
 		return
 	}
 	m, f := &s.m, &s.m.floor
-	same := f.device == from && f.place == p.Place && f.companion == p.Companion
+	same := f.of(from, p.Place, p.Companion)
+	theirs := Claim{Place: p.Place, Companion: p.Companion}
+	claim := theirs
+	if same {
+		claim = f.claim
+	}
 	if !same && f.state != floorFree {
-		theirs := Claim{Place: p.Place, Companion: p.Companion}
 		for _, x := range m.claims {
-			if x.from == from && x.claim.Place == p.Place && x.claim.Companion == p.Companion {
+			if x.of(from, p.Place, p.Companion) {
 				theirs = x.claim
 			}
 		}
@@ -131,10 +128,6 @@ func (s *answers) speakingHeard(from DeviceID, p Speaking) {
 			return // its release is on the way: whoever claims has seen it
 		}
 	}
-	claim := f.claim
-	if !same {
-		claim = Claim{Place: p.Place, Companion: p.Companion}
-	}
 	next := floor{state: floorSounding, device: from, place: p.Place, companion: p.Companion, claim: claim, since: m.now, until: m.now + m.cfg.Lease + m.cfg.Margin}
 	if left := time.Duration(min(max(p.LeftMS, 0), int(m.cfg.SpeakLimit/time.Millisecond))) * time.Millisecond; left > 0 {
 		next.ends = m.now + left
@@ -149,8 +142,7 @@ func (s *answers) speakingHeard(from DeviceID, p Speaking) {
 
 // releaseHeard: the floor is free again.
 func (s *answers) releaseHeard(from DeviceID, p Release) {
-	if !s.m.livesOn(p.Companion, from) {
-		s.ignore(from, "Release", "its companion does not live there")
+	if !s.atHome(from, p.Companion, "Release") {
 		return
 	}
 	if p.Heard != nil && p.Said != "" {
@@ -163,7 +155,7 @@ func (s *answers) releaseHeard(from DeviceID, p Release) {
 		return
 	}
 	f := &s.m.floor
-	if f.state != floorFree && f.device == from && f.place == p.Place && f.companion == p.Companion {
+	if f.of(from, p.Place, p.Companion) {
 		*f = floor{}
 		s.m.quietFrom()
 	}

@@ -73,26 +73,10 @@ func (c Config) withDefaults() Config {
 	if c.Manners == (Manners{}) {
 		c.Manners = d.Manners
 	}
-	for _, f := range []struct {
-		v *time.Duration
-		d time.Duration
-	}{
-		{&c.Margin, d.Margin},
-		{&c.Pause, d.Pause},
-		{&c.Prepare, d.Prepare},
-		{&c.ClaimLimit, d.ClaimLimit},
-		{&c.StartLimit, d.StartLimit},
-		{&c.Lease, d.Lease},
-		{&c.Renew, d.Renew},
-		{&c.SpeakLimit, d.SpeakLimit},
-		{&c.Hold, d.Hold},
-		{&c.Silence, d.Silence},
-		{&c.Together, d.Together},
-		{&c.Beat, d.Beat},
-		{&c.Join, d.Join},
-	} {
-		if *f.v <= 0 {
-			*f.v = f.d
+	defaults := d.times()
+	for i, t := range c.times() {
+		if *t <= 0 {
+			*t = *defaults[i]
 		}
 	}
 	if c.NoPause {
@@ -107,4 +91,12 @@ func (c Config) withDefaults() Config {
 	c.VoteBudget = min(max(c.VoteBudget, 0), longestWait)
 	c.Name = cmp.Or(c.Name, string(c.Self))
 	return c
+}
+
+// times are those that have a default.
+func (c *Config) times() []*time.Duration {
+	return []*time.Duration{
+		&c.Margin, &c.Pause, &c.Prepare, &c.ClaimLimit, &c.StartLimit, &c.Lease, &c.Renew, &c.SpeakLimit, &c.Hold,
+		&c.Silence, &c.Together, &c.Beat, &c.Join,
+	}
 }

@@ -1,7 +1,5 @@
 package round
 
-import "slices"
-
 // epochOf is where a packet of epoch e stands: false if it is older than what counts, or nonsense. A newer one means that a
 // press was missed: it is heard now.
 func (s *answers) epochOf(from DeviceID, e Epoch, what string) bool {
@@ -34,13 +32,12 @@ func (s *answers) adopt(e Epoch, why string, hush bool) {
 	m.own.turn = "" // the press or the hush ended it
 	m.rd, m.floor = roundState{}, floor{}
 	m.silence, m.asked, m.claims = 0, "", nil
-	m.early = slices.DeleteFunc(slices.Clone(m.early), func(x early) bool { return x.votes.Place.Epoch.Before(e) })
+	m.early = without(m.early, func(x early) bool { return x.votes.Place.Epoch.Before(e) })
 }
 
 // nextEpoch takes the floor for the person here.
 func (s *answers) nextEpoch(why string) {
 	s.adopt(Epoch{min(s.m.epoch.N+1, maxEpoch), s.m.cfg.Self}, why, false)
 	s.send(Press{s.m.epoch})
-	e := s.m.epoch
-	s.record(Entry{Kind: EntryPress, By: s.m.cfg.Self, Place: &Place{Epoch: e}, Why: why})
+	s.record(Place{Epoch: s.m.epoch}, Entry{Kind: EntryPress, By: s.m.cfg.Self, Why: why})
 }

@@ -3,7 +3,7 @@ package round
 import "time"
 
 // Event is a fact. At is the device's own monotonic clock; clocks of different devices are never compared.
-type Event interface{ event() }
+type Event interface{ event() (at time.Duration) }
 
 type (
 	// Received: a packet came from another device.
@@ -87,15 +87,15 @@ type (
 	}
 )
 
-func (Received) event()     {}
-func (LinkChanged) event()  {}
-func (Pressed) event()      {}
-func (PressEnded) event()   {}
-func (Said) event()         {}
-func (SpeechBegan) event()  {}
-func (SpeechKnown) event()  {}
-func (SpeechEnded) event()  {}
-func (Refined) event()      {}
-func (CardsChanged) event() {}
-func (Controlled) event()   {}
-func (Tick) event()         {}
+func (e Received) event() time.Duration     { return e.At }
+func (e LinkChanged) event() time.Duration  { return e.At }
+func (e Pressed) event() time.Duration      { return e.At }
+func (e PressEnded) event() time.Duration   { return e.At }
+func (e Said) event() time.Duration         { return e.At }
+func (e SpeechBegan) event() time.Duration  { return e.At }
+func (e SpeechKnown) event() time.Duration  { return e.At }
+func (e SpeechEnded) event() time.Duration  { return e.At }
+func (e Refined) event() time.Duration      { return e.At }
+func (e CardsChanged) event() time.Duration { return e.At }
+func (e Controlled) event() time.Duration   { return e.At }
+func (e Tick) event() time.Duration         { return e.At }

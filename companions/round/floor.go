@@ -1,18 +1,13 @@
 package round
 
-import "slices"
-
 // prepare lets a companion get its answer ready.
 func (s *answers) prepare(c CompanionID) int {
 	m, r := &s.m, &s.m.rd
 	if i := s.m.stake(r.place, c); i >= 0 {
 		return i
 	}
-	list := slices.Clone(m.stakes)
-	if len(list) >= maxStakes {
-		list = list[1:]
-	}
-	m.stakes = append(list, stake{phase: stakeReady, place: r.place, companion: c, message: r.message, view: r.view, decision: r.decision})
+	answer := stake{phase: stakeReady, place: r.place, companion: c, message: r.message, view: r.view, decision: r.decision}
+	m.stakes = with(m.stakes, answer, maxStakes)
 	turn := ""
 	if m.own.message.ID == r.message.ID {
 		turn, m.own.turn = m.own.turn, ""
@@ -25,12 +20,8 @@ func (s *answers) prepare(c CompanionID) int {
 
 // whyOf is why c speaks.
 func whyOf(d Decision, c CompanionID) string {
-	if c != d.Winner {
-		for _, v := range d.Votes {
-			if v.From == c {
-				return v.Reason
-			}
-		}
+	if v, ok := d.vote(c); ok && c != d.Winner {
+		return v.Reason
 	}
 	return d.Reason
 }
@@ -42,10 +33,9 @@ func (s *answers) takeFloor(c CompanionID) {
 	s.send(claim)
 	m.floor = floor{state: floorClaimed, device: m.cfg.Self, place: r.place, companion: c, claim: claim, since: m.now}
 	r.expect, r.grace = 0, 0
-	place := r.place
-	s.record(Entry{Kind: EntryClaim, Place: &place, Companion: c, By: m.cfg.Self, Why: whyOf(r.decision, c)})
+	s.record(r.place, Entry{Kind: EntryClaim, Companion: c, By: m.cfg.Self, Why: whyOf(r.decision, c)})
 	if len(r.tried) > 0 {
-		s.record(Entry{Kind: EntryInstead, Place: &place, Companion: c, By: m.cfg.Self, Why: r.why})
+		s.record(r.place, Entry{Kind: EntryInstead, Companion: c, By: m.cfg.Self, Why: r.why})
 	}
 	i := s.prepare(c)
 	s.m.editStake(i, func(k *stake) {
@@ -88,13 +78,10 @@ func (s *answers) abandon(p Place, c CompanionID, why string) {
 func (s *answers) yield(k stake, why string) {
 	if k.phase == stakeClaimed || k.phase == stakeCued {
 		s.send(Withdraw{k.place, k.companion, why})
-		place := k.place
-		s.record(Entry{Kind: EntryWithdraw, Place: &place, Companion: k.companion, By: s.m.cfg.Self, Why: why})
+		s.record(k.place, Entry{Kind: EntryWithdraw, Companion: k.companion, By: s.m.cfg.Self, Why: why})
 	}
 	s.abandon(k.place, k.companion, why)
-	if f := &s.m.floor; f.device == s.m.cfg.Self && f.place == k.place && f.companion == k.companion {
-		*f = floor{}
-	}
+	s.m.vacate(s.m.cfg.Self, k.place, k.companion)
 }
 
 // taken gives the floor to somebody elsewhere.
@@ -124,17 +111,16 @@ func (s *answers) sayAgain(i int) {
 // released: what the end of a speech, here or elsewhere, means for its round.
 func (s *answers) released(from DeviceID, p Release) {
 	m, r := &s.m, &s.m.rd
-	place := p.Place
 	if !p.OK {
-		s.failed(place, p.Companion, p.Why)
+		s.failed(p.Place, p.Companion, p.Why)
 		return
 	}
-	s.record(Entry{Kind: EntrySpoke, Place: &place, Companion: p.Companion, By: from, HeardMS: max(p.HeardMS, 0), Why: p.Why})
-	if m.own.open && m.own.message.Place() == place {
+	s.record(p.Place, Entry{Kind: EntrySpoke, Companion: p.Companion, By: from, HeardMS: max(p.HeardMS, 0), Why: p.Why})
+	if m.own.open && m.own.message.Place() == p.Place {
 		s.outcome(EntryAnswered, "answered by "+string(p.Companion))
 		s.lose(string(p.Companion) + " answered")
 	}
-	if r.open && r.place == place {
+	if r.open && r.place == p.Place {
 		r.over, r.expect, r.grace, r.silentAt = true, 0, 0, 0
 	}
 }

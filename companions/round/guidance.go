@@ -18,10 +18,8 @@ func PeopleFirst(v View, d Decision) bool {
 	if d.Winner == "" || !v.Message.From.Human() || v.Message.Metadata.Silence || len(v.Message.To) > 0 {
 		return false
 	}
-	for _, vote := range d.Votes {
-		if vote.From == d.Winner && vote.Selected {
-			return false
-		}
+	if vote, _ := d.vote(d.Winner); vote.Selected {
+		return false
 	}
 	if in := words.IntentOf(v.Message.Text); in != words.Question && in != words.Clarification {
 		return false
@@ -43,15 +41,20 @@ func PersonMetadata(text string, joins []MessageID) Metadata {
 func AnswerMetadata(v View, id CompanionID, d Decision, text string) Metadata {
 	s := newScene(v)
 	m := Metadata{Intent: words.IntentOf(text), Tone: words.ToneOf(text), Chain: v.Message.Metadata.Chain + 1, Closing: ClosingNone}
-	for _, vote := range d.Votes {
-		if vote.From == id {
-			m.Closing = vote.Closing
-		}
+	if vote, ok := d.vote(id); ok {
+		m.Closing = vote.Closing
 	}
-	m.Queue = slices.DeleteFunc(slices.Clone(d.Extras), func(q CompanionID) bool { return q == id })
+	m.Queue = without(d.Extras, func(q CompanionID) bool { return q == id })
 	m.Extra = slices.Contains(v.Message.Metadata.Queue, id)
 	_, m.Topic = s.topicWanted()
 	return m
+}
+
+var toneManners = map[words.Tone]string{
+	words.Confused:   "confused: explain in simpler words and smaller steps, and ask what is unclear",
+	words.Frustrated: "frustrated: be calm, acknowledge it in a few words, and help with the next step",
+	words.Excited:    "excited: share the energy, and build on the idea",
+	words.Positive:   "in a good mood: be warm and brief",
 }
 
 // guidance is what the prompt of an answer is told besides the words: why this companion was selected, the tone, and the
@@ -62,23 +65,14 @@ func guidance(v View, id CompanionID, d Decision) string {
 	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	me := s.name(string(id))
 	reason, closing := d.Reason, ClosingNone
-	for _, vote := range d.Votes {
-		if vote.From == id {
-			reason, closing = vote.Reason, vote.Closing
-		}
+	if vote, ok := d.vote(id); ok {
+		reason, closing = vote.Reason, vote.Closing
 	}
 	if reason != "" {
 		say("You, %s, speak now. Why (\"it\" is you): %s.", me, strings.TrimSuffix(reason, "."))
 	}
-	switch s.now.Tone {
-	case words.Confused:
-		say("The speaker is confused: explain in simpler words and smaller steps, and ask what is unclear.")
-	case words.Frustrated:
-		say("The speaker is frustrated: be calm, acknowledge it in a few words, and help with the next step.")
-	case words.Excited:
-		say("The speaker is excited: share the energy, and build on the idea.")
-	case words.Positive:
-		say("The speaker is in a good mood: be warm and brief.")
+	if manner := toneManners[s.now.Tone]; manner != "" {
+		say("The speaker is %s.", manner)
 	}
 	if s.now.Metadata.Silence {
 		say("Nobody has spoken for a while. Take up what is open in one or two sentences, or ask the person about it.")
@@ -91,12 +85,8 @@ func guidance(v View, id CompanionID, d Decision) string {
 			say("%s answered before you: do not repeat what was said; add what is missing, or disagree, in a sentence or two.", strings.Join(h, " and "))
 		}
 	}
-	if others := d.Extras; len(others) > 0 && d.Winner == id {
-		var ns []string
-		for _, o := range others {
-			ns = append(ns, s.name(string(o)))
-		}
-		say("%s will speak after you: leave something to say.", strings.Join(ns, " and "))
+	if len(d.Extras) > 0 && d.Winner == id {
+		say("%s will speak after you: leave something to say.", s.names(d.Extras))
 	}
 	if _, ok := s.topicWanted(); ok {
 		say("The conversation repeats itself: change the topic, or ask the person something new.")

@@ -9,8 +9,7 @@ import (
 // they are kept from is not told (Remember).
 func (s *orders) remember(msg Message) {
 	m := &s.m
-	m.seen = append(slices.Clip(m.seen), msg.ID)
-	m.seen = m.seen[max(0, len(m.seen)-maxSeen):]
+	m.seen = with(m.seen, msg.ID, maxSeen)
 	if msg.Metadata.Silence {
 		return
 	}
@@ -60,13 +59,10 @@ func (s *orders) historyAsked(from DeviceID) {
 
 // tellHistory hands over what was said, but for what was whispered to others.
 func (s *orders) tellHistory(to DeviceID) {
-	var told []Message
-	for _, msg := range s.m.recent {
-		if who, ok := msg.whisper(); ok && !s.m.livesThere(who, to) {
-			continue
-		}
-		told = append(told, msg)
-	}
+	told := without(s.m.recent, func(msg Message) bool {
+		who, ok := msg.whisper()
+		return ok && !s.m.livesThere(who, to)
+	})
 	s.send(History{To: to, Messages: told}) // an empty one, too: then it need not ask again
 }
 
@@ -74,7 +70,7 @@ func (s *orders) tellHistory(to DeviceID) {
 func (s *orders) historyHeard(from DeviceID, h History) {
 	m := &s.m
 	if h.To != m.cfg.Self {
-		m.histories = slices.DeleteFunc(slices.Clone(m.histories), func(x historyDue) bool { return x.to == h.To })
+		m.histories = without(m.histories, func(x historyDue) bool { return x.to == h.To })
 		return
 	}
 	if m.asks <= 0 && m.askNext == 0 && m.joining == 0 && m.historyDone {

@@ -1,5 +1,7 @@
 package round
 
+import "slices"
+
 // Entry is one line of the ledger: what happened in the room as one device saw it, with everything a choice was made of,
 // so that replaying it reproduces the choice. Fields that do not apply are left out.
 type Entry struct {
@@ -49,6 +51,14 @@ type Decision struct {
 	Ended   bool          `json:"ended,omitempty"`    // all are done
 	Waited  float64       `json:"waited_ms"`          // from the message to the decision; no part of the choice
 	AtLimit bool          `json:"at_limit,omitempty"` // decided at the deadline, not by the last vote
+}
+
+// vote is that of a companion, if it counted.
+func (d Decision) vote(c CompanionID) (Vote, bool) {
+	if i := slices.IndexFunc(d.Votes, func(v Vote) bool { return v.From == c }); i >= 0 {
+		return d.Votes[i], true
+	}
+	return Vote{}, false
 }
 
 // Silent is why a companion does not speak.

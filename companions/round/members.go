@@ -1,8 +1,10 @@
 package round
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -163,18 +165,17 @@ func (s *company) learnCards(from DeviceID, b Beat) {
 	if x.known && x.digest == b.Digest && slices.EqualFunc(x.Cards, cards, sameCard) {
 		return
 	}
-	was := x.known
-	s.m.editMember(from, func(x *member) { x.Cards, x.digest, x.known = cards, b.Digest, true })
-	why := s.m.nameOf(from) + " brings " + cardList(cards)
-	if was {
-		why = s.m.nameOf(from) + " has changed: " + cardList(cards)
+	verb := " brings "
+	if x.known {
+		verb = " has changed: "
 	}
-	s.record(Entry{Kind: EntryMember, By: from, Why: why})
+	s.m.editMember(from, func(x *member) { x.Cards, x.digest, x.known = cards, b.Digest, true })
+	why := s.m.nameOf(from) + verb + cardList(cards)
+	s.record(Place{}, Entry{Kind: EntryMember, By: from, Why: why})
 	s.do(MembersChanged{why})
-	for _, c := range cards { // both are told
-		if c.Renamed != "" && c.Renamed != c.ID && hasCard(m.cards, c.Renamed) && !slices.Contains(m.met, c.ID) && len(m.met) < maxCompanions {
-			m.met = append(slices.Clip(m.met), c.ID)
-			s.record(Entry{Kind: EntryMember, By: from, Companion: c.ID, Why: fmt.Sprintf("two companions are called %s: the one at %s is %s in this room", c.Renamed, s.m.nameOf(from), c.ID)})
+	for _, c := range cards {
+		if c.Renamed != "" && c.Renamed != c.ID && hasCard(m.cards, c.Renamed) {
+			s.meet(from, c.ID, fmt.Sprintf("two companions are called %s: the one at %s is %s in this room", c.Renamed, s.m.nameOf(from), c.ID))
 		}
 	}
 	if m.joining == 0 {
@@ -183,17 +184,11 @@ func (s *company) learnCards(from DeviceID, b Beat) {
 }
 
 func cardList(cards []Card) string {
-	if len(cards) == 0 {
-		return "nobody"
+	var ids []string
+	for _, c := range cards {
+		ids = append(ids, string(c.ID))
 	}
-	text := ""
-	for i, c := range cards {
-		if i > 0 {
-			text += ", "
-		}
-		text += string(c.ID)
-	}
-	return text
+	return cmp.Or(strings.Join(ids, ", "), "nobody")
 }
 
 // gone: a device left, died, or froze. Its votes are not waited for, its claim and its hold are void.
@@ -204,14 +199,14 @@ func (s *company) gone(d DeviceID, why string) {
 		s.m.letGo(d, Epoch{N: maxEpoch, Device: d})
 		return
 	}
-	name := s.m.nameOf(d)
+	text := s.m.nameOf(d) + " is gone: " + why
 	r := &m.rd
 	next, lost := s.m.candidate()
 	lost = lost && r.open && r.decided && !r.over && s.m.seatOf(next) == d
 	m.members = slices.Delete(slices.Clone(m.members), i, i+1)
 	s.m.letGo(d, Epoch{N: maxEpoch, Device: d})
-	s.record(Entry{Kind: EntryMember, By: d, Why: name + " is gone: " + why})
-	s.do(MembersChanged{name + " is gone: " + why})
+	s.record(Place{}, Entry{Kind: EntryMember, By: d, Why: text})
+	s.do(MembersChanged{text})
 	if f := m.floor; f.state != floorFree && f.device == d {
 		m.floor = floor{}
 		s.unanswered(f, "its device is gone: "+why)

@@ -1,6 +1,7 @@
 package round
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -18,10 +19,7 @@ func (s *company) clashes() {
 				continue
 			}
 			if !newcomer && m.cfg.Self < x.Device {
-				if !slices.Contains(m.met, id) && len(m.met) < maxCompanions {
-					m.met = append(slices.Clip(m.met), id)
-					s.record(Entry{Kind: EntryMember, By: x.Device, Companion: id, Why: fmt.Sprintf("two companions are called %s; the one at %s has to take another name", id, s.m.nameOf(x.Device))})
-				}
+				s.meet(x.Device, id, fmt.Sprintf("two companions are called %s; the one at %s has to take another name", id, s.m.nameOf(x.Device)))
 				break
 			}
 			s.rename(i, x.Device)
@@ -30,13 +28,18 @@ func (s *company) clashes() {
 	}
 }
 
+// meet tells once of two companions with one id: both are told.
+func (s *company) meet(other DeviceID, id CompanionID, why string) {
+	if m := &s.m; !slices.Contains(m.met, id) && len(m.met) < maxCompanions {
+		m.met = append(slices.Clip(m.met), id)
+		s.record(Place{}, Entry{Kind: EntryMember, By: other, Companion: id, Why: why})
+	}
+}
+
 func (s *company) rename(i int, other DeviceID) {
 	m := &s.m
 	old := m.cards[i]
-	file := old.Renamed
-	if file == "" {
-		file = old.ID
-	}
+	file := cmp.Or(old.Renamed, old.ID)
 	name := old.Name
 	for _, c := range m.cfg.Cards {
 		if c.ID == file {
@@ -44,16 +47,16 @@ func (s *company) rename(i int, other DeviceID) {
 		}
 	}
 	all := s.m.allCards()
-	n := 2
-	for hasCard(all, CompanionID(string(file)+"-"+strconv.Itoa(n))) {
+	n, to := 1, file
+	for n == 1 || hasCard(all, to) {
 		n++
+		to = CompanionID(string(file) + "-" + strconv.Itoa(n))
 	}
-	to := CompanionID(string(file) + "-" + strconv.Itoa(n))
 	m.cards = slices.Clone(m.cards)
 	m.cards[i].ID, m.cards[i].Name, m.cards[i].Renamed = to, name+" "+strconv.Itoa(n), file
 	m.digest = digestOf(m.cards)
 	why := fmt.Sprintf("%s already has a companion called %s", s.m.nameOf(other), old.ID)
-	s.record(Entry{Kind: EntryMember, By: m.cfg.Self, Companion: to, Why: fmt.Sprintf("%s is %s in this room: %s", file, to, why)})
+	s.record(Place{}, Entry{Kind: EntryMember, By: m.cfg.Self, Companion: to, Why: fmt.Sprintf("%s is %s in this room: %s", file, to, why)})
 	s.do(Rename{Card: file, To: to, Name: m.cards[i].Name, Why: why})
 	s.do(MembersChanged{why})
 	if m.cardsAt > 0 {

@@ -1,7 +1,6 @@
 package round
 
 import (
-	"slices"
 	"time"
 )
 
@@ -17,7 +16,11 @@ func (s *orders) send(p Packet) {
 	}
 }
 
-func (s *orders) record(e Entry) {
+// record writes an entry of the ledger; of a place that names nothing there is none.
+func (s *orders) record(at Place, e Entry) {
+	if at != (Place{}) {
+		e.Place = &at
+	}
 	e.AtMS, e.Device = float64(s.m.now+s.m.stood)/float64(time.Millisecond), s.m.cfg.Self
 	s.do(Record{e})
 }
@@ -51,8 +54,7 @@ func (s *orders) outcome(kind EntryKind, why string) {
 	}
 	o.open = false
 	msg := o.message
-	place := msg.Place()
-	s.record(Entry{Kind: kind, Place: &place, Message: &msg, Why: why})
+	s.record(msg.Place(), Entry{Kind: kind, Message: &msg, Why: why})
 }
 
 // lose tells the button's live turn that no answer comes from here.
@@ -66,12 +68,10 @@ func (s *orders) lose(why string) {
 // failed: c had the floor, or was to take it, and nothing came of it. The next one takes over (ROOM.md 3.5).
 func (s *orders) failed(place Place, c CompanionID, why string) {
 	r := &s.m.rd
-	s.record(Entry{Kind: EntryFailed, Place: &place, Companion: c, Why: why})
-	if !r.open || r.place != place || slices.Contains(r.tried, c) {
-		return
+	s.record(place, Entry{Kind: EntryFailed, Companion: c, Why: why})
+	if r.open && r.place == place && r.try(c) {
+		r.expect, r.why = 0, string(c)+": "+why
 	}
-	r.tried = append(slices.Clip(r.tried), c)
-	r.expect, r.why = 0, string(c)+": "+why
 }
 
 // beat says that this device is here.

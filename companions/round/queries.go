@@ -59,11 +59,10 @@ func (m *Machine) livesOn(c CompanionID, d DeviceID) bool {
 	if c == "" || Participant(c).Human() {
 		return false
 	}
-	x := m.member(d)
-	if x != nil && hasCard(x.Cards, c) {
+	if m.livesThere(c, d) {
 		return true
 	}
-	if x != nil && x.known || hasCard(m.cards, c) {
+	if x := m.member(d); x != nil && x.known || hasCard(m.cards, c) {
 		return false
 	}
 	return !slices.ContainsFunc(m.members, func(x member) bool { return hasCard(x.Cards, c) })
@@ -92,34 +91,26 @@ func (c Config) cardsGap() time.Duration { return c.Beat / 4 }
 
 // hold: nobody claims until it is over.
 func (m *Machine) hold(h holder) {
-	list := slices.DeleteFunc(slices.Clone(m.holders), func(x holder) bool { return x.device == h.device })
-	if len(list) >= maxHolders {
-		list = list[1:]
-	}
-	m.holders = append(list, h)
+	m.holders = with(without(m.holders, func(x holder) bool { return x.device == h.device }), h, maxHolders)
 }
 
 // letGo ends the hold of d, if it is not of a press newer than e.
 func (m *Machine) letGo(d DeviceID, e Epoch) {
-	m.holders = slices.DeleteFunc(slices.Clone(m.holders), func(x holder) bool { return x.device == d && !e.Before(x.epoch) })
+	m.holders = without(m.holders, func(x holder) bool { return x.device == d && !e.Before(x.epoch) })
 }
 
 func (m *Machine) holding(d DeviceID) (holder, bool) {
-	for _, h := range m.holders {
-		if h.device == d {
-			return h, true
-		}
+	if i := slices.IndexFunc(m.holders, func(h holder) bool { return h.device == d }); i >= 0 {
+		return m.holders[i], true
 	}
 	return holder{}, false
 }
 
 func (m *Machine) pressDone(from DeviceID, e Epoch) {
 	m.letGo(from, e)
-	m.editMember(from, func(x *member) {
-		if x.over.Before(e) {
-			x.over = e
-		}
-	})
+	if x := m.member(from); x != nil && x.over.Before(e) {
+		m.editMember(from, func(x *member) { x.over = e })
+	}
 }
 
 // joins are this person's messages that went unanswered and ended at most Together before began (ROOM.md 4.1).
@@ -168,9 +159,8 @@ func (m *Machine) candidate() (CompanionID, bool) {
 }
 
 func (m *Machine) seatOf(c CompanionID) DeviceID {
-	r := &m.rd
-	if at, ok := slices.BinarySearchFunc(r.roster, seat{id: c}, func(a, b seat) int { return cmp.Compare(a.id, b.id) }); ok {
-		return r.roster[at].device
+	if at, ok := m.rd.seat(c); ok {
+		return m.rd.roster[at].device
 	}
 	return ""
 }
@@ -187,6 +177,13 @@ func (m *Machine) hangs(msg Message) {
 		return
 	}
 	m.silence, m.asked = m.now+m.cfg.Silence, msg.ID
+}
+
+// vacate frees the floor where it is theirs.
+func (m *Machine) vacate(d DeviceID, p Place, c CompanionID) {
+	if m.floor.of(d, p, c) {
+		m.floor = floor{}
+	}
 }
 
 // quietFrom: silence is counted from the last sound.
@@ -207,13 +204,13 @@ func (m *Machine) editStake(i int, f func(*stake)) {
 
 func (m *Machine) claimOf(c CompanionID) Claim {
 	r := &m.rd
-	extras := slices.DeleteFunc(slices.Clone(r.decision.Extras), func(x CompanionID) bool { return x == c || slices.Contains(r.tried, x) })
+	extras := without(r.decision.Extras, func(x CompanionID) bool { return x == c || slices.Contains(r.tried, x) })
 	return Claim{Place: r.place, Companion: c, Votes: r.decision.Votes, Extras: extras, Instead: r.tried}
 }
 
 func (m *Machine) knownClaim(from DeviceID, c Claim) bool {
 	return slices.ContainsFunc(m.claims, func(x heardClaim) bool {
-		return x.from == from && x.claim.Place == c.Place && x.claim.Companion == c.Companion && len(x.claim.Instead) == len(c.Instead)
+		return x.of(from, c.Place, c.Companion) && len(x.claim.Instead) == len(c.Instead)
 	})
 }
 

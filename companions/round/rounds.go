@@ -127,11 +127,7 @@ func (s *rounds) openRound(msg Message, from DeviceID) {
 func (s *rounds) decide(atLimit bool) {
 	m, r := &s.m, &s.m.rd
 	if r.pending != nil { // cannot be late: the rules stand
-		votes := slices.Clone(r.pending)
-		for i := range votes {
-			votes[i].Reason += " (by rules: the model was too slow)"
-		}
-		s.publish(votes)
+		s.votesLate()
 	}
 	roster := make([]CompanionID, 0, len(r.roster))
 	for _, x := range r.roster {
@@ -153,7 +149,7 @@ func (s *rounds) decide(atLimit bool) {
 	d.Silent = append(d.Silent, r.quiet...)
 	r.decided, r.decision, r.deadline = true, d, 0
 	place, msg := r.place, r.message
-	s.record(Entry{Kind: EntryRound, Place: &place, Message: &msg, Decision: &d, Why: d.Reason})
+	s.record(place, Entry{Kind: EntryRound, Message: &msg, Decision: &d, Why: d.Reason})
 	if d.Winner == "" {
 		r.why = d.Reason
 		if r.over { // somebody who saw more votes has spoken already
@@ -180,7 +176,7 @@ func (s *rounds) endConversation(place Place, why string) {
 		return
 	}
 	s.m.ended = true
-	s.record(Entry{Kind: EntryEnded, Place: &place, Why: why})
+	s.record(place, Entry{Kind: EntryEnded, Why: why})
 }
 
 func (s *rounds) endedHeard(from DeviceID, p Ended) {

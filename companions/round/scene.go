@@ -43,7 +43,7 @@ func newScene(v View) *scene {
 
 // past is what a vote looks at, oldest first.
 func (v View) past() []Message {
-	return slices.DeleteFunc(slices.Clone(v.Recent[max(0, len(v.Recent)-sceneWindow):]), func(m Message) bool { return m.Metadata.Silence })
+	return without((v.Recent[max(0, len(v.Recent)-sceneWindow):]), func(m Message) bool { return m.Metadata.Silence })
 }
 
 // Conversation is the view as the words show it: who is here, who was called, who talks with whom.
@@ -108,6 +108,15 @@ func (s *scene) name(who string) string {
 		return "the person " + name
 	}
 	return who
+}
+
+// names are those of several.
+func (s *scene) names(of []CompanionID) string {
+	var all []string
+	for _, who := range of {
+		all = append(all, s.name(string(who)))
+	}
+	return strings.Join(all, " and ")
 }
 
 // spoke is the number of companion turns of the room when id last spoke; 0: not within memory (Vote.Spoke).

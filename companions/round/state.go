@@ -1,6 +1,7 @@
 package round
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -84,6 +85,10 @@ type own struct {
 type heardClaim struct {
 	from  DeviceID
 	claim Claim
+}
+
+func (x heardClaim) of(d DeviceID, p Place, c CompanionID) bool {
+	return x.from == d && x.claim.Place == p && x.claim.Companion == c
 }
 
 // said is a message of the person here.
@@ -240,15 +245,34 @@ func New(c Config) Machine {
 	return m
 }
 
+// with is a list and one more, without those that are too old; the list itself is not written to.
+func with[T any](list []T, x T, most int) []T {
+	list = append(slices.Clip(list), x)
+	return list[max(0, len(list)-most):]
+}
+
+// without is a list without some; the list itself is not written to.
+func without[T any](list []T, is func(T) bool) []T { return slices.DeleteFunc(slices.Clone(list), is) }
+
 func spokeNow(list []spoke, id CompanionID, turn uint64) []spoke {
-	out := make([]spoke, 0, len(list)+1)
-	for _, x := range list {
-		if x.id != id {
-			out = append(out, x)
-		}
+	return with(without(list, func(x spoke) bool { return x.id == id }), spoke{id, turn}, maxCompanions)
+}
+
+// of tells that somebody has the floor, or is about to.
+func (f *floor) of(d DeviceID, p Place, c CompanionID) bool {
+	return f.state != floorFree && f.device == d && f.place == p && f.companion == c
+}
+
+// try notes that a companion has had its chance; false: it had it before.
+func (r *roundState) try(c CompanionID) bool {
+	if slices.Contains(r.tried, c) {
+		return false
 	}
-	if len(out) >= maxCompanions {
-		out = out[1:]
-	}
-	return append(out, spoke{id, turn})
+	r.tried = append(slices.Clip(r.tried), c)
+	return true
+}
+
+// seat is where a companion stands in the roster.
+func (r *roundState) seat(c CompanionID) (at int, ok bool) {
+	return slices.BinarySearchFunc(r.roster, c, func(x seat, c CompanionID) int { return cmp.Compare(x.id, c) })
 }

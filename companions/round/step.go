@@ -5,6 +5,7 @@ package round
 func Step(m Machine, ev Event) (Machine, []Effect) {
 	var s step
 	s.m = m
+	s.clock(ev.event())
 	s.take(ev)
 	s.settle()
 	return s.m, s.out
@@ -14,40 +15,28 @@ func Step(m Machine, ev Event) (Machine, []Effect) {
 func (s *step) take(ev Event) {
 	switch e := ev.(type) {
 	case Received:
-		s.clock(e.At)
 		s.received(e.From, e.Packet)
 	case LinkChanged:
-		s.clock(e.At)
 		s.linkChanged(e.Up)
 	case Pressed:
-		s.clock(e.At)
 		s.pressed(e.Turn)
 	case PressEnded:
-		s.clock(e.At)
 		s.pressEnded(e)
 	case Said:
-		s.clock(e.At)
 		s.said(e)
 	case SpeechBegan:
-		s.clock(e.At)
 		s.speechBegan(e)
 	case SpeechKnown:
-		s.clock(e.At)
 		s.speechKnown(e)
 	case SpeechEnded:
-		s.clock(e.At)
 		s.speechEnded(e)
 	case Refined:
-		s.clock(e.At)
 		s.refined(e)
 	case CardsChanged:
-		s.clock(e.At)
 		s.cardsChanged(e.Cards)
 	case Controlled:
-		s.clock(e.At)
 		s.controlled(e.Control)
 	case Tick:
-		s.clock(e.At)
 		s.id = e.ID
 		s.tick()
 	}

@@ -40,13 +40,13 @@ func (s *step) pressHeard(from DeviceID, p Press) {
 	switch {
 	case s.m.epoch.Before(p.Epoch):
 		s.adopt(p.Epoch, "a person pressed at "+s.m.nameOf(from), true)
-		s.record(Entry{Kind: EntryPress, By: from, Place: &place, Why: "a press elsewhere"})
+		s.record(place, Entry{Kind: EntryPress, By: from, Why: "a press elsewhere"})
 	case p.Epoch == s.m.epoch: // what came of it was seen before it
 		if s.m.rd.place.Epoch == p.Epoch {
 			return
 		}
 	default:
-		s.record(Entry{Kind: EntryPress, By: from, Place: &place, Why: "a newer press has been heard; this one only holds the floor"})
+		s.record(place, Entry{Kind: EntryPress, By: from, Why: "a newer press has been heard; this one only holds the floor"})
 		if p.Epoch.N < s.m.epoch.N {
 			s.beat(false, false) // it does not know what counts here, and presses again when it does
 		}
@@ -88,7 +88,7 @@ func (s *step) said(e Said) {
 		if held {
 			began = h.since
 			s.m.letGo(h.device, m.epoch)
-			s.m.holders = slices.DeleteFunc(slices.Clone(m.holders), func(x holder) bool { return x.device == m.cfg.Self })
+			s.m.holders = without(m.holders, func(x holder) bool { return x.device == m.cfg.Self })
 		}
 		joins := m.own.sounded
 		s.nextEpoch("words came")
@@ -97,13 +97,11 @@ func (s *step) said(e Said) {
 	}
 	msg := Message{ID: e.ID, From: Human(m.cfg.Self), To: slices.Clone(e.To), Text: e.Text, Turn: e.Turn, Epoch: epoch, Number: 1}
 	msg.Metadata = PersonMetadata(e.Text, s.m.joins(began))
-	m.before = append(slices.Clip(m.before), said{e.ID, m.now})
-	m.before = m.before[max(0, len(m.before)-maxJoins):]
+	m.before = with(m.before, said{e.ID, m.now}, maxJoins)
 	s.send(msg)
 	if epoch.Before(m.epoch) {
 		s.remember(msg)
-		place := msg.Place()
-		s.record(Entry{Kind: EntrySuperseded, Place: &place, Message: &msg, Why: "a newer press here"})
+		s.record(msg.Place(), Entry{Kind: EntrySuperseded, Message: &msg, Why: "a newer press here"})
 		return
 	}
 	s.outcome(EntrySuperseded, "a newer message")

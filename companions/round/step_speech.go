@@ -54,7 +54,7 @@ func (s *step) speechKnown(e SpeechKnown) {
 	if m.stakes[i].phase != stakeSounding {
 		return
 	}
-	if f := &m.floor; f.device == m.cfg.Self && f.place == e.Place && f.companion == e.Companion {
+	if f := &m.floor; f.of(m.cfg.Self, e.Place, e.Companion) {
 		f.ends = m.stakes[i].ends
 	}
 	s.give(i, e.Text)
@@ -108,7 +108,7 @@ func (s *step) speechEnded(e SpeechEnded) {
 			s.correct(k.id, s.m.nameHere(k.companion), e.Text)
 		}
 	}
-	if f := &m.floor; f.device == m.cfg.Self && f.place == k.place && f.companion == k.companion {
+	if f := &m.floor; f.of(m.cfg.Self, k.place, k.companion) {
 		*f = floor{}
 		s.m.quietFrom()
 	}
@@ -125,6 +125,5 @@ func (s *step) speechEnded(e SpeechEnded) {
 		s.released(m.cfg.Self, rel)
 		return
 	}
-	place := k.place
-	s.record(Entry{Kind: EntrySpoke, Place: &place, Companion: k.companion, By: m.cfg.Self, HeardMS: rel.HeardMS, Why: e.Why})
+	s.record(k.place, Entry{Kind: EntrySpoke, Companion: k.companion, By: m.cfg.Self, HeardMS: rel.HeardMS, Why: e.Why})
 }

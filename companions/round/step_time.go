@@ -70,18 +70,14 @@ func (s *step) stakesDue() {
 		case stakeClaimed, stakeCued:
 			const why = "no sound in time"
 			s.abandon(k.place, k.companion, why)
-			if f := &m.floor; f.device == m.cfg.Self && f.place == k.place && f.companion == k.companion {
-				*f = floor{}
-			}
+			m.vacate(m.cfg.Self, k.place, k.companion)
 			s.send(Release{Place: k.place, Companion: k.companion, Why: why})
 			s.failed(k.place, k.companion, why)
 		case stakeSounding:
 			s.abandon(k.place, k.companion, "it has talked for too long")
 		case stakeOver:
 			m.stakes = slices.Delete(slices.Clone(m.stakes), i, i+1)
-			if f := &m.floor; f.device == m.cfg.Self && f.place == k.place && f.companion == k.companion {
-				*f = floor{}
-			}
+			m.vacate(m.cfg.Self, k.place, k.companion)
 			i--
 		default:
 			s.m.editStake(i, func(k *stake) { k.limit = 0 })

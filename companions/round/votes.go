@@ -1,7 +1,6 @@
 package round
 
 import (
-	"cmp"
 	"slices"
 )
 
@@ -43,7 +42,7 @@ func (s *rounds) vote() {
 		return
 	}
 	r.pending, r.refine = votes, m.now+m.cfg.VoteBudget
-	recent := slices.DeleteFunc(slices.Clone(r.view.Recent), func(x Message) bool {
+	recent := without(r.view.Recent, func(x Message) bool {
 		to, whispered := x.whisper()
 		return whispered && !hasCard(m.cards, to)
 	})
@@ -111,8 +110,7 @@ func (s *rounds) votesHeard(from DeviceID, p Votes) {
 		s.ignore(from, "Votes", "it has voted on this message")
 	default:
 		p.Votes = slices.Clone(p.Votes)
-		m.early = append(slices.Clip(m.early), early{from, p})
-		m.early = m.early[max(0, len(m.early)-maxEarly):]
+		m.early = with(m.early, early{from, p}, maxEarly)
 	}
 }
 
@@ -122,7 +120,7 @@ func (s *rounds) count(votes []Vote, from DeviceID) {
 	own := false // r.votes can be appended to: nobody else has them
 	for _, v := range votes {
 		what := "Votes of " + string(v.From)
-		at, ok := slices.BinarySearchFunc(r.roster, seat{id: v.From}, func(a, b seat) int { return cmp.Compare(a.id, b.id) })
+		at, ok := r.seat(v.From)
 		switch {
 		case !ok:
 			s.ignore(from, what, "not in the roster")
