@@ -1,7 +1,9 @@
 package round
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"conch/companions/words"
 )
@@ -20,6 +22,8 @@ func (s *company) controlHeard(from DeviceID, c Control) {
 	}
 }
 
+var involvements = []Involvement{"", InvolvementOff, InvolvementLow, InvolvementMedium, InvolvementHigh}
+
 // control turns the manners of a companion, or of the room. Every device notes it for companions elsewhere, too, so that the
 // next round is the same everywhere even before the other device's cards have come.
 func (s *company) control(c Control, by DeviceID, why string) string {
@@ -27,21 +31,12 @@ func (s *company) control(c Control, by DeviceID, why string) string {
 	if c.Involvement == nil && c.Mute == nil {
 		return "it turns nothing"
 	}
-	if c.Involvement != nil {
-		switch *c.Involvement {
-		case "", InvolvementOff, InvolvementLow, InvolvementMedium, InvolvementHigh:
-		default:
-			return "no such involvement"
-		}
+	if c.Involvement != nil && !slices.Contains(involvements, *c.Involvement) {
+		return "no such involvement"
 	}
 	switch {
 	case c.Companion == "":
-		if c.Involvement != nil {
-			m.setting.Involvement = *c.Involvement
-		}
-		if c.Mute != nil {
-			m.setting.Muted = *c.Mute
-		}
+		c.turn(&m.setting.Involvement, &m.setting.Muted)
 		m.setting.N, m.setting.By = min(m.setting.N+1, maxEpoch), by
 	case hasCard(m.cards, c.Companion):
 		m.cards = turned(m.cards, c)
@@ -62,37 +57,30 @@ func (s *company) control(c Control, by DeviceID, why string) string {
 
 // how is what a control asks for, in words.
 func how(c Control) string {
-	text := ""
+	var parts []string
 	if c.Involvement != nil {
-		text = "involvement " + string(*c.Involvement)
-		if *c.Involvement == "" {
-			text = "involvement as before"
-		}
+		parts = append(parts, "involvement "+cmp.Or(string(*c.Involvement), "as before"))
 	}
 	if c.Mute != nil {
-		if text != "" {
-			text += " and "
-		}
-		if *c.Mute {
-			text += "muted"
-		} else {
-			text += "not muted"
-		}
+		parts = append(parts, map[bool]string{true: "muted", false: "not muted"}[*c.Mute])
 	}
-	return text
+	return strings.Join(parts, " and ")
+}
+
+func (c Control) turn(i *Involvement, muted *bool) {
+	if c.Involvement != nil {
+		*i = *c.Involvement
+	}
+	if c.Mute != nil {
+		*muted = *c.Mute
+	}
 }
 
 func turned(cards []Card, c Control) []Card {
 	cards = slices.Clone(cards)
 	for i := range cards {
-		if cards[i].ID != c.Companion {
-			continue
-		}
-		if c.Involvement != nil {
-			cards[i].Involvement = *c.Involvement
-		}
-		if c.Mute != nil {
-			cards[i].Muted = *c.Mute
+		if cards[i].ID == c.Companion {
+			c.turn(&cards[i].Involvement, &cards[i].Muted)
 		}
 	}
 	return cards

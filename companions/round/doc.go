@@ -32,26 +32,14 @@
 //
 // # Standing still
 //
-// Where a deadline has passed by more than Margin when a fact comes, nobody came to look, and the device stood still: a busy machine, SIGSTOP. The
-// machine's time stands with it, so that what others sent meanwhile (beats, votes) is heard before it is missed. The others' time does not: to
-// them it is gone after three beats, and back with the beat that it sends at once.
+// Where a deadline has passed by more than Margin when a fact comes, nobody came to look, and the device stood still: a busy
+// machine, SIGSTOP. The machine's time stands with it, so that what others sent meanwhile (beats, votes) is heard before it is
+// missed. The others' time does not: to them it is gone after three beats, and back with the beat that it sends at once.
 //
 // # Invariants
 //
-// TestSimulation (make sim) plays rooms of 2 to 10 of these machines with faults and checks, at every Step of every device:
-//
-//   - I1: two voices for no longer than above; no two voices from one device; to one message no two whole answers that
-//     began further apart than one network delay (in a room that was not torn).
-//   - I2: every message of a person has one outcome in its device's ledger when everything has settled (110 s after the
-//     last fault), never two: answered (an answer could be heard), silent, or superseded. A device that dies takes the
-//     outcomes of its messages with it.
-//   - I3: what can be heard at a device is always of the epoch that its machine knows; a press is known in the Step in
-//     which it arrives.
-//   - I4: decisions over the same roster and votes have the same winner, order and extras on every device.
-//   - I5: votes of strangers, of members for others' companions, and late ones leave the machine equal to what it was; every
-//     counted vote is of the roster and was sent by the device where its companion lives.
-//
-// Besides: nothing is woken in vain, every bound holds, and in the end all agree on epoch, members, cards and names.
+// I1 to I5 are those of ROOM.md 8. TestSimulation (make sim) checks them at every Step of every device of a room with faults, besides
+// that nothing is woken in vain and every bound holds.
 //
 // # Table
 //

@@ -13,15 +13,15 @@ func (m Machine) Wake() (at time.Duration, ok bool) {
 }
 
 func (m *Machine) due() (at time.Duration, ok bool) {
-	see := func(t time.Duration) {
-		if t > 0 && (!ok || t < at) {
-			at, ok = t, true
+	see := func(times ...time.Duration) {
+		for _, t := range times {
+			if t > 0 && (!ok || t < at) {
+				at, ok = t, true
+			}
 		}
 	}
 	if m.up {
-		see(m.joining)
-		see(m.nextBeat)
-		see(m.askNext)
+		see(m.joining, m.nextBeat, m.askNext)
 		if m.cardsDue {
 			see(m.cardsAt + m.cfg.cardsGap())
 		}
@@ -36,23 +36,18 @@ func (m *Machine) due() (at time.Duration, ok bool) {
 		see(h.until)
 	}
 	if r := &m.rd; r.open {
+		see(r.grace, r.expect)
 		if !r.decided {
-			see(r.deadline)
-			see(r.refine)
+			see(r.deadline, r.refine)
 		}
-		see(r.grace)
-		see(r.expect)
 		if m.floor.state == floorFree {
 			see(r.silentAt)
 		}
 	}
-	see(m.floor.until)
-	see(m.prepareAt())
 	for _, k := range m.stakes {
-		see(k.due)
-		see(k.limit)
+		see(k.due, k.limit)
 	}
-	see(m.silence)
+	see(m.floor.until, m.prepareAt(), m.silence)
 	return at, ok
 }
 

@@ -43,10 +43,9 @@ func (s *company) presenceDue() {
 	if !m.up {
 		return
 	}
-	for i := 0; i < len(m.members); i++ {
-		if x := m.members[i]; s.m.passed(m.expiry(x)) {
+	for _, x := range m.members {
+		if m.passed(m.expiry(x)) {
 			s.gone(x.Device, fmt.Sprintf("%d beats missed", m.cfg.Missed))
-			i--
 		}
 	}
 	if s.m.passed(m.joining) {
@@ -72,13 +71,12 @@ func (s *company) presenceDue() {
 			s.send(HistoryAsk{})
 		}
 	}
-	for i := 0; i < len(m.histories); i++ {
-		if h := m.histories[i]; s.m.passed(h.at) {
-			m.histories = slices.Delete(slices.Clone(m.histories), i, i+1)
+	for _, h := range m.histories {
+		if m.passed(h.at) {
 			s.tellHistory(h.to)
-			i--
 		}
 	}
+	m.histories = without(m.histories, func(h historyDue) bool { return m.passed(h.at) })
 }
 
 // beatHeard: somebody is here.

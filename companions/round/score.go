@@ -8,23 +8,8 @@ import (
 	"conch/companions/words"
 )
 
-// The initiative score (ROOM.md 5; seed: collaborate, "Self-Selection by Relevance and Expertise"): terms are added, the sum
+// The initiative score (the table of ROOM.md 5; seed: collaborate, "Self-Selection by Relevance and Expertise"): terms are added, the sum
 // is kept to 0..9, and the room's and the companion's settings move it, because Decide compares it with a fixed five.
-//
-//	expertise     +5      its field is asked about
-//	open          +5      a person asks or requests something that is nobody's field: somebody should answer
-//	views         +5      everybody is asked for a view, whoever's field it is (ROOM.md 6)
-//	skill         = 9     what it can do is asked for
-//	relevance     0..4    words of its field, or its name, in the message (0..3), and that it has not spoken about that (1)
-//	talkativeness -2..+2  by its card
-//	silent        +1      not heard for more than three turns, though others were
-//	spoke         -2      it spoke last
-//	tone          +2      confused or frustrated: an explainer; excited: somebody with ideas
-//	exchange      0..6    how far the speaker and it are in a conversation (words/tie.go)
-//	engaged       -2      two others are in a rapid exchange, and it goes on
-//	silence       +4      nobody spoke for a while, and something is open
-//	threshold     5 - Manners.Threshold
-//	involvement   -2 low, +2 high, of its card; room: the same of the whole room
 const (
 	expertiseWeight = 5
 	openWeight      = 5

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"conch/companions/words"
@@ -190,21 +191,11 @@ func compareVotes(id MessageID, a, b Vote) int {
 		cmp.Compare(a.From, b.From),
 		cmp.Compare(slices.Index(closings, a.Closing), slices.Index(closings, b.Closing)),
 		// Only votes of one companion come this far: every other field, so that two equal ones are the same vote.
-		cmp.Compare(a.State, b.State), cmp.Compare(a.Reason, b.Reason), compareBool(a.Selected, b.Selected),
+		cmp.Compare(a.State, b.State), cmp.Compare(a.Reason, b.Reason), -strings.Compare(strconv.FormatBool(a.Selected), strconv.FormatBool(b.Selected)),
 		slices.CompareFunc(a.Terms, b.Terms, func(s, t Term) int {
 			return cmp.Or(cmp.Compare(s.Name, t.Name), cmp.Compare(s.Value, t.Value), cmp.Compare(s.Why, t.Why))
 		}),
 	)
-}
-
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
-	}
-	return 1
 }
 
 func rank(v Vote) int {
@@ -249,13 +240,18 @@ func (c Claim) own() Vote {
 // draw is the lot of a companion on a message; the lowest wins. It is FNV-1a over message id, a zero byte and companion id,
 // mixed once more by the finaliser of MurmurHash3 because FNV alone lets ids that differ in the last letter keep their order.
 func draw(m MessageID, c CompanionID) uint64 {
-	h := uint64(14695981039346656037)
-	for _, s := range []string{string(m), "\x00", string(c)} {
-		for i := range len(s) {
-			h = (h ^ uint64(s[i])) * 1099511628211
-		}
-	}
+	h := fnv(fnv(fnv(fnvBasis, string(m)), "\x00"), string(c))
 	h = (h ^ h>>33) * 0xff51afd7ed558ccd
 	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
 	return h ^ h>>33
 }
+
+// fnv goes on with an FNV-1a hash.
+func fnv(h uint64, s string) uint64 {
+	for i := range len(s) {
+		h = (h ^ uint64(s[i])) * 1099511628211
+	}
+	return h
+}
+
+const fnvBasis = uint64(14695981039346656037)

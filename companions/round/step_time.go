@@ -9,13 +9,13 @@ import (
 func (s *step) tick() {
 	m := &s.m
 	s.presenceDue()
-	for i := 0; i < len(m.holders); i++ {
-		if h := m.holders[i]; s.m.passed(h.until) {
-			s.m.letGo(h.device, h.epoch)
-			if h.device == m.cfg.Self {
-				s.send(PressOver{h.epoch})
-			}
-			i = -1
+	for _, h := range m.holders {
+		if !m.passed(h.until) {
+			continue
+		}
+		m.letGo(h.device, h.epoch)
+		if h.device == m.cfg.Self {
+			s.send(PressOver{h.epoch})
 		}
 	}
 	s.stakesDue()

@@ -180,13 +180,10 @@ func sameCard(a, b Card) bool { return digestOf([]Card{a}) == digestOf([]Card{b}
 
 // digestOf is FNV-1a over everything that a card says, so that a beat need not carry it.
 func digestOf(cards []Card) string {
-	h := uint64(14695981039346656037)
+	h := fnvBasis
 	add := func(parts ...string) {
 		for _, p := range parts {
-			for i := range len(p) {
-				h = (h ^ uint64(p[i])) * 1099511628211
-			}
-			h = (h ^ 0xff) * 1099511628211 // no text has this byte
+			h = fnv(fnv(h, p), "\xff") // no text has this byte
 		}
 	}
 	for _, c := range cards {
