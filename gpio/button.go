@@ -172,7 +172,7 @@ func (b *Button) Run(ctx context.Context, on func(Event)) error {
 			meant, out = meant.Step(ev, out)
 		}
 		for _, ev := range out {
-			if ev = pressed(ev); ev.Kind == Pressed {
+			if ev = Numbered(ev); ev.Kind == Pressed {
 				latest = ev.Press
 			}
 			on(ev)
@@ -184,7 +184,7 @@ func (b *Button) Run(ctx context.Context, on func(Event)) error {
 			seen++
 		}
 		if edge && seen > burst {
-			pause(ctx, time.Millisecond) // a wire that hums at 100 kHz must not take a core
+			time.Sleep(time.Millisecond) // a wire that hums at 100 kHz must not take a core
 		}
 	}
 	return nil // the end of ctx is how one ends it
@@ -202,13 +202,4 @@ func (b *Button) Unanswered() func() {
 		return *f
 	}
 	return nil
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
 }

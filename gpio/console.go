@@ -12,16 +12,6 @@ import (
 	"golang.org/x/term"
 )
 
-// Events is where events come from: a Button, a Keyboard or Lines.
-type Events interface {
-	// Run calls on, on this goroutine and in order, until ctx ends or the source does; never after it has returned.
-	Run(ctx context.Context, on func(Event)) error
-	// CaptureEnded says that the recording that a press began (Event.Press) has ended by itself. Of a press that is not its latest
-	// a source takes no notice. From any goroutine.
-	CaptureEnded(press uint64)
-	String() string
-}
-
 // Screen is what a person sees. It draws the typed line itself, because others write to the same terminal.
 type Screen interface {
 	io.Writer            // complaints, and what a terminal is told

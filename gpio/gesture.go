@@ -70,6 +70,9 @@ type Gesture struct {
 	lifted  time.Duration // … and ended here
 }
 
+// Recording says that a tap has begun a recording that the next one ends.
+func (g Gesture) Recording() bool { return g.on }
+
 // CaptureEnded says that the recording ended by itself (60 s of speech, a lost link): the next tap begins one.
 func (g Gesture) CaptureEnded() Gesture {
 	g.on = false

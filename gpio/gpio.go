@@ -22,6 +22,7 @@
 package gpio
 
 import (
+	"context"
 	"sync/atomic"
 	"time"
 )
@@ -85,10 +86,20 @@ type Event struct {
 	Press uint64 // of Pressed: which, of all presses of this process; CaptureEnded speaks of it
 }
 
+// Events is where events come from: a Button, the keyboard of a terminal, or lines on standard input.
+type Events interface {
+	// Run calls on, on this goroutine and in order, until ctx ends or the source does; never after it has returned.
+	Run(ctx context.Context, on func(Event)) error
+	// CaptureEnded says that the recording that a press began (Event.Press) has ended by itself. Of a press that is not its latest
+	// a source takes no notice. From any goroutine.
+	CaptureEnded(press uint64)
+	String() string
+}
+
 var pressCount atomic.Uint64
 
-// pressed numbers a press.
-func pressed(ev Event) Event {
+// Numbered gives a press its number.
+func Numbered(ev Event) Event {
 	if ev.Kind == Pressed {
 		ev.Press = pressCount.Add(1)
 	}

@@ -134,7 +134,7 @@ func (k *Keyboard) loop(ctx context.Context, r *reader, on func(Event)) error {
 			k.talk, out = k.talk.tick(at, out)
 		}
 		for _, ev := range out {
-			if ev = pressed(ev); ev.Kind == Pressed {
+			if ev = Numbered(ev); ev.Kind == Pressed {
 				latest = ev.Press
 			}
 			on(ev)

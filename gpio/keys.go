@@ -278,7 +278,7 @@ const (
 )
 
 // busy says whether the key belongs to talking now: a space then is no character.
-func (t talkKey) busy() bool { return t.state != talkIdle || t.down || t.hold.on }
+func (t talkKey) busy() bool { return t.state != talkIdle || t.down || t.hold.Recording() }
 
 // captureEnded says that the recording ended by itself.
 func (t talkKey) captureEnded() talkKey {

@@ -200,7 +200,7 @@ func (l *Lines) line(ctx context.Context, line []byte, tooLong bool, on func(Eve
 		}
 		l.pressed = true
 		on(Event{Kind: Touched, At: now})
-		on(pressed(Event{Kind: Pressed, At: now}))
+		on(Numbered(Event{Kind: Pressed, At: now}))
 	case "release":
 		if !l.pressed {
 			l.complain("release: it is not pressed")
@@ -334,4 +334,13 @@ func (s *lineSplitter) hand(line func(text []byte, tooLong bool)) {
 		line(s.held, false)
 	}
 	s.held, s.skip = s.held[:0], false
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
 }
