@@ -53,7 +53,7 @@ func Appliance(ctx context.Context, cfg config.Config, reload Reload, log *slog.
 	}
 	a.alone = len(buttons) == 1
 	for i, b := range buttons {
-		if lines, ok := b.(*gpio.Lines); ok {
+		if lines, ok := b.(*terminal.Lines); ok {
 			buttons[i] = inTurn{lines, a}
 		}
 	}
@@ -88,7 +88,7 @@ func Appliance(ctx context.Context, cfg config.Config, reload Reload, log *slog.
 		log.Warn("device.not_ready", "err", err)
 	}
 	a.screen.Say(a.device.Chosen())
-	if slices.ContainsFunc(buttons, func(b gpio.Events) bool { _, ok := b.(*gpio.Keyboard); return ok }) {
+	if slices.ContainsFunc(buttons, func(b gpio.Events) bool { _, ok := b.(*terminal.Keyboard); return ok }) {
 		a.screen.Say(a.device.room.Troubles())
 		overheard := a.device.room.Overhear(ctx, a.screen.Say)
 		paired := a.device.overseePairing(ctx, a.screen.Say)
@@ -167,7 +167,7 @@ func (a *appliance) event(e gpio.Event) {
 // inTurn makes questions on standard input wait for each other: one read while an earlier one is being answered would cut it, which
 // nobody who pipes two questions in means. A press interrupts, and overtakes the questions that wait.
 type inTurn struct {
-	*gpio.Lines
+	*terminal.Lines
 	a *appliance
 }
 

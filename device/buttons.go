@@ -14,6 +14,7 @@ import (
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/terminal"
 	"conch/gpio"
 )
 
@@ -209,8 +210,8 @@ func buttonRemedy(err error) string {
 }
 
 // chooseButtons makes the sources that the configuration and the machine offer. None of them has to be there yet.
-func chooseButtons(cfg config.Config, in *os.File, out gpio.Screen, now func() time.Duration) ([]gpio.Events, error) {
-	console := gpio.ConsoleOptions{Screen: out, Clock: now}
+func chooseButtons(cfg config.Config, in *os.File, out *terminal.Screen, now func() time.Duration) ([]gpio.Events, error) {
+	console := terminal.Options{Screen: out, Clock: now}
 	var sources []gpio.Events
 	pin, quiet := wantsPin(&cfg, in)
 	if pin {
@@ -225,7 +226,7 @@ func chooseButtons(cfg config.Config, in *os.File, out gpio.Screen, now func() t
 	switch cfg.Button.Source {
 	case "auto":
 		if !nobody(in) {
-			sources = append(sources, gpio.OpenConsole(in, console))
+			sources = append(sources, terminal.Open(in, console))
 		}
 	case "evdev":
 		o, err := buttonOptions(&cfg, now)
@@ -235,9 +236,9 @@ func chooseButtons(cfg config.Config, in *os.File, out gpio.Screen, now func() t
 		keys := gpio.KeysOptions{Device: cfg.Button.Device, Keys: cfg.Button.Keys, Button: o}
 		sources = append(sources, reopen(keys.String(), false, func() (*gpio.Button, error) { return gpio.OpenKeys(keys) }))
 	case "keyboard":
-		sources = append(sources, gpio.NewKeyboard(in, console))
+		sources = append(sources, terminal.NewKeyboard(in, console))
 	case "lines":
-		sources = append(sources, gpio.NewLines(in, console))
+		sources = append(sources, terminal.NewLines(in, console))
 	}
 	return sources, nil
 }

@@ -60,7 +60,7 @@ var imports = map[string][]string{
 	"device/doctor":         {"gpio"},
 	"device/house":          {},
 	"device/testlog":        {},
-	"device/terminal":       {},
+	"device/terminal":       {"gpio"},
 	"device/wait":           {},
 	"device/bench":          {"audio", "audio/…", "coordinator", "coordinator/…", "device", "device/config", "device/control", "device/sound", "device/state", "device/tone", "device/wait", "gpio", "gpio/…"},
 	"device/service":        {"device/config"},
@@ -87,7 +87,7 @@ var owners = map[string]string{
 // no world.
 var pure = []string{
 	"coordinator/turn", "coordinator/inject.go", "coordinator/focus.go", "companions/round", "companions/talk", "companions/words",
-	"gpio/debounce.go", "gpio/gesture.go", "gpio/keys.go", "gpio/learn.go", "gpio/boards.go", "audio/pcm.go",
+	"gpio/debounce.go", "gpio/gesture.go", "device/terminal/keys.go", "gpio/learn.go", "gpio/boards.go", "audio/pcm.go",
 	"mqtt/pairing/window_step.go", "mqtt/pairing/joiner_step.go", "device/pair_way.go",
 }
 

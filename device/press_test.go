@@ -13,6 +13,7 @@ import (
 	"conch/audio/twin"
 	"conch/coordinator/turn"
 	"conch/device/condition"
+	"conch/device/terminal"
 	"conch/gpio"
 	gpiotwin "conch/gpio/twin"
 )
@@ -91,7 +92,7 @@ func TestAReleaseIsItsOwnSourcesInAnyMix(t *testing.T) {
 	presses := &atomic.Int64{}
 	b := newBox(t, boxOptions{others: presses, buttons: func(now func() time.Duration) []gpio.Events {
 		key = gpiotwin.NewButton(gpio.ButtonOptions{Clock: now, Press: gpio.AtOnce})
-		return []gpio.Events{key, gpio.NewLines(in, gpio.ConsoleOptions{Clock: now})}
+		return []gpio.Events{key, terminal.NewLines(in, terminal.Options{Clock: now})}
 	}})
 	line := func(text string) func() {
 		return func() {

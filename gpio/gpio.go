@@ -4,7 +4,7 @@
 //	 pin.go, chip.go      │      pure        pure       the caller's
 //	key of a device ──────┘
 //	 evdev.go
-//	keys, lines on standard input ─────────────────────> on(Event)     Console.Run
+//	keyboard, lines on standard input ─────────────────> on(Event)     device/terminal
 //
 // Which wire it is: boards.go is the table of what people own, detect.go what the machine shows of it, learn.go the press that
 // tells. A Line may end (a chip that is unbound, a device that is pulled out); whoever owns the button opens another.
@@ -38,7 +38,7 @@ type Edge struct {
 // Kind is what an Event says.
 type Kind uint8
 
-// Kinds of events. Contact: the first eight; the rest come from the console.
+// Kinds of events. Contact: the first eight; the rest come from a terminal.
 const (
 	// Touched: the first edge. Silence now; Pressed, Glitched or Released follows within the press's length and Noisy.
 	Touched Kind = iota + 1
@@ -78,7 +78,7 @@ func (k Kind) String() string {
 	return "kind?"
 }
 
-// Event is a fact about a button or the console.
+// Event is a fact about a button or a terminal.
 type Event struct {
 	Kind  Kind
 	At    time.Duration

@@ -90,9 +90,9 @@ func (t *talker) help() string {
 func (t *talker) listen(ctx context.Context, in *os.File, atTerminal bool) (heardOut bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	o := gpio.ConsoleOptions{Screen: t.screen, Clock: t.play.clock.Now, Plain: true}
+	o := terminal.Options{Screen: t.screen, Clock: t.play.clock.Now, Plain: true}
 	events := make(chan gpio.Event) // unbuffered: what is typed waits for what is being done
-	t.keys = gpio.OpenConsole(in, o)
+	t.keys = terminal.Open(in, o)
 	ended := make(chan error, 1)
 	go func() { // ends with ctx or its input; awaited below
 		ended <- t.keys.Run(ctx, func(e gpio.Event) {

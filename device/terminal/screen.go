@@ -1,4 +1,5 @@
-// Package terminal is the screen of a person who talks with conch at a keyboard.
+// Package terminal is a person who talks with conch at a keyboard: the screen (screen.go), the keys (keyboard.go, keys.go), and the
+// lines of whoever has no terminal (lines.go).
 package terminal
 
 import (
@@ -11,7 +12,7 @@ import (
 // Screen is what a person at a terminal sees: what was said, line by line, and below it one line that says what the space
 // bar would do now, with what is being typed behind it. Whatever is said goes above that line, and the line is drawn anew.
 //
-// It is the gpio.Screen of the keyboard. Elsewhere (a pipe, a file) it only writes. From any goroutine.
+// The keyboard shows on it what is typed. Elsewhere (a pipe, a file) it only writes. From any goroutine.
 type Screen struct {
 	out io.Writer
 
@@ -22,7 +23,7 @@ type Screen struct {
 	entered string // the last question typed: it need not be shown again with its answer
 }
 
-// newScreen writes to out.
+// New is a screen that writes to out.
 func New(out io.Writer) *Screen { return &Screen{out: out} }
 
 // clearLine: to the first column, and erase to the end (ECMA-48, EL).
@@ -49,7 +50,7 @@ func (s *Screen) Say(text string) {
 	s.draw()
 }
 
-// Typing implements gpio.Screen.
+// Typing shows the line that is being typed, after each change.
 func (s *Screen) Typing(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +65,7 @@ func (s *Screen) Unfinished() bool {
 	return s.typed != ""
 }
 
-// Entered implements gpio.Screen.
+// Entered says that Enter was struck; line is empty where it was no question.
 func (s *Screen) Entered(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

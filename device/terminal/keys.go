@@ -1,4 +1,4 @@
-package gpio
+package terminal
 
 import (
 	"strconv"
@@ -6,6 +6,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"conch/gpio"
 )
 
 // What a terminal sends, made into keys; keys made into a line of text and a talk key. All pure.
@@ -264,7 +266,7 @@ type talkKey struct {
 	real  bool // the terminal tells releases
 	state talkState
 	last  time.Duration // last strike
-	hold  Gesture       // behind a real key
+	hold  gpio.Gesture  // behind a real key
 	down  bool          // of a real key
 }
 
@@ -300,16 +302,16 @@ func (t talkKey) wake() (time.Duration, bool) {
 }
 
 // tick carries out what has fallen due.
-func (t talkKey) tick(at time.Duration, out []Event) (talkKey, []Event) {
+func (t talkKey) tick(at time.Duration, out []gpio.Event) (talkKey, []gpio.Event) {
 	if due, waiting := t.wake(); waiting && due <= at {
 		t.state = talkIdle
-		out = append(out, Event{Kind: Released, At: t.last})
+		out = append(out, gpio.Event{Kind: gpio.Released, At: t.last})
 	}
 	return t, out
 }
 
 // strike takes the key going down, repeating or going up.
-func (t talkKey) strike(at time.Duration, state keyState, out []Event) (talkKey, []Event) {
+func (t talkKey) strike(at time.Duration, state keyState, out []gpio.Event) (talkKey, []gpio.Event) {
 	t, out = t.tick(at, out)
 	if t.real {
 		return t.contact(at, state, out)
@@ -322,7 +324,7 @@ func (t talkKey) strike(at time.Duration, state keyState, out []Event) (talkKey,
 	switch t.state {
 	case talkIdle:
 		t.state = talkOn
-		out = append(out, Event{Kind: Touched, At: at}, Event{Kind: Pressed, At: at})
+		out = append(out, gpio.Event{Kind: gpio.Touched, At: at}, gpio.Event{Kind: gpio.Pressed, At: at})
 	case talkOn:
 		t.state = talkEnding
 		if gap < repeatGap {
@@ -334,16 +336,16 @@ func (t talkKey) strike(at time.Duration, state keyState, out []Event) (talkKey,
 	return t, out
 }
 
-func (t talkKey) contact(at time.Duration, state keyState, out []Event) (talkKey, []Event) {
-	t.hold.Mode = Hybrid
+func (t talkKey) contact(at time.Duration, state keyState, out []gpio.Event) (talkKey, []gpio.Event) {
+	t.hold.Mode = gpio.Hybrid
 	switch {
 	case state == keyDown && !t.down:
 		t.down = true
-		out = append(out, Event{Kind: Touched, At: at})
-		t.hold, out = t.hold.Step(Event{Kind: Pressed, At: at}, out)
+		out = append(out, gpio.Event{Kind: gpio.Touched, At: at})
+		t.hold, out = t.hold.Step(gpio.Event{Kind: gpio.Pressed, At: at}, out)
 	case state == keyUp && t.down:
 		t.down = false
-		t.hold, out = t.hold.Step(Event{Kind: Released, At: at}, out)
+		t.hold, out = t.hold.Step(gpio.Event{Kind: gpio.Released, At: at}, out)
 	}
 	return t, out
 }

@@ -1,4 +1,4 @@
-package gpio
+package terminal
 
 import (
 	"bytes"
@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 	"unicode"
+
+	"conch/gpio"
 )
 
 // counter is a clock that moves by a millisecond each time it is read.
@@ -17,7 +19,7 @@ func counter() func() time.Duration {
 }
 
 // drive runs a console over what write sends through a pipe, and gives its events and its screen.
-func drive(t *testing.T, text string) (events []Event, screen string) {
+func drive(t *testing.T, text string) (events []gpio.Event, screen string) {
 	t.Helper()
 	in, out, err := os.Pipe()
 	if err != nil {
@@ -29,21 +31,21 @@ func drive(t *testing.T, text string) (events []Event, screen string) {
 		_, _ = out.WriteString(text)
 	}()
 	var b bytes.Buffer
-	source := OpenConsole(in, ConsoleOptions{Screen: page{&b}, Clock: counter()})
+	source := Open(in, Options{Screen: New(&b), Clock: counter()})
 	if _, ok := source.(*Lines); !ok {
 		t.Fatalf("a pipe gives %T; want Lines", source)
 	}
-	if err := source.Run(t.Context(), func(ev Event) { events = append(events, ev) }); err != nil {
+	if err := source.Run(t.Context(), func(ev gpio.Event) { events = append(events, ev) }); err != nil {
 		t.Fatal(err)
 	}
 	return events, b.String()
 }
 
-func kinds(events []Event) string {
+func kinds(events []gpio.Event) string {
 	var words []string
 	for _, ev := range events {
 		w := ev.Kind.String()
-		if ev.Kind == Asked {
+		if ev.Kind == gpio.Asked {
 			w += "(" + ev.Text + ")"
 		}
 		words = append(words, w)
@@ -93,8 +95,8 @@ func TestLinesEndWithTheirContext(t *testing.T) {
 	defer out.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
-	got := make(chan Event, 8)
-	go func() { done <- NewLines(in, ConsoleOptions{}).Run(ctx, func(ev Event) { got <- ev }) }()
+	got := make(chan gpio.Event, 8)
+	go func() { done <- NewLines(in, Options{}).Run(ctx, func(ev gpio.Event) { got <- ev }) }()
 	_, _ = out.WriteString("press\n")
 	<-got
 	<-got
@@ -157,8 +159,8 @@ func TestPlainLines(t *testing.T) {
 		_, _ = out.WriteString("press the grapes?\n\n  wait for me \x1b[2Jplease\n\xff\nquit\nlate\n")
 	}()
 	var b bytes.Buffer
-	var events []Event
-	if err := NewLines(in, ConsoleOptions{Screen: page{&b}, Plain: true}).Run(t.Context(), func(ev Event) { events = append(events, ev) }); err != nil {
+	var events []gpio.Event
+	if err := NewLines(in, Options{Screen: New(&b), Plain: true}).Run(t.Context(), func(ev gpio.Event) { events = append(events, ev) }); err != nil {
 		t.Fatal(err)
 	}
 	const want = "asked(press the grapes?) asked(wait for me  [2Jplease) quit"

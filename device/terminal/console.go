@@ -1,4 +1,4 @@
-package gpio
+package terminal
 
 import (
 	"context"
@@ -10,31 +10,20 @@ import (
 
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
+
+	"conch/gpio"
 )
 
-// Screen is what a person sees. It draws the typed line itself, because others write to the same terminal.
-type Screen interface {
-	io.Writer            // complaints, and what a terminal is told
-	Typing(line string)  // after each change
-	Entered(line string) // Enter was struck; empty: on an empty line, or one that is no question
-}
-
-// noScreen shows nothing.
-type noScreen struct{ io.Writer }
-
-func (noScreen) Typing(string)  {}
-func (noScreen) Entered(string) {}
-
-// ConsoleOptions are what standard input needs beside itself.
-type ConsoleOptions struct {
-	Screen Screen               // nil: nobody sees anything
+// Options are what standard input needs beside itself.
+type Options struct {
+	Screen *Screen              // nil: nobody sees anything
 	Clock  func() time.Duration // shared by all facts; nil: a clock of its own
 	Plain  bool                 // of Lines: every line is a question, whatever its first word
 }
 
-func (o *ConsoleOptions) fill() {
+func (o *Options) fill() {
 	if o.Screen == nil {
-		o.Screen = noScreen{io.Discard}
+		o.Screen = New(io.Discard)
 	}
 	if o.Clock == nil {
 		start := time.Now()
@@ -42,8 +31,8 @@ func (o *ConsoleOptions) fill() {
 	}
 }
 
-// OpenConsole takes standard input as it is: a Keyboard when a person sits at a terminal, Lines otherwise.
-func OpenConsole(in *os.File, o ConsoleOptions) Events {
+// Open takes standard input as it is: a Keyboard when a person sits at a terminal, Lines otherwise.
+func Open(in *os.File, o Options) gpio.Events {
 	if term.IsTerminal(int(in.Fd())) {
 		return NewKeyboard(in, o)
 	}

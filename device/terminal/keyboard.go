@@ -1,4 +1,4 @@
-package gpio
+package terminal
 
 import (
 	"context"
@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"conch/gpio"
 )
 
 // escapeWait is how long an escape may be the beginning of a sequence; the bytes of one come together.
@@ -30,7 +32,7 @@ const escapeWait = 50 * time.Millisecond
 type Keyboard struct {
 	// fixed after NewKeyboard
 	in      *os.File
-	options ConsoleOptions
+	options Options
 
 	// atomic
 	ended atomic.Uint64 // the press whose recording has
@@ -47,7 +49,7 @@ type Keyboard struct {
 }
 
 // NewKeyboard takes a terminal. It is not touched until Run.
-func NewKeyboard(in *os.File, o ConsoleOptions) *Keyboard {
+func NewKeyboard(in *os.File, o Options) *Keyboard {
 	o.fill()
 	return &Keyboard{in: in, options: o}
 }
@@ -56,11 +58,11 @@ func (k *Keyboard) String() string {
 	return "keyboard (space talks and stops, a typed line is a question, Ctrl-C ends)"
 }
 
-// CaptureEnded implements Events.
+// CaptureEnded implements gpio.Events.
 func (k *Keyboard) CaptureEnded(press uint64) { k.ended.Store(press) }
 
-// Run implements Events. It returns nil after Quit or EOF, or when ctx ends.
-func (k *Keyboard) Run(ctx context.Context, on func(Event)) error {
+// Run implements gpio.Events. It returns nil after Quit or EOF, or when ctx ends.
+func (k *Keyboard) Run(ctx context.Context, on func(gpio.Event)) error {
 	if err := k.take(); err != nil {
 		return err
 	}
@@ -98,9 +100,9 @@ func (k *Keyboard) Run(ctx context.Context, on func(Event)) error {
 
 var errSignal = errors.New("signal")
 
-func (k *Keyboard) loop(ctx context.Context, r *reader, on func(Event)) error {
+func (k *Keyboard) loop(ctx context.Context, r *reader, on func(gpio.Event)) error {
 	buf := make([]byte, 256)
-	var out []Event
+	var out []gpio.Event
 	var latest uint64 // press
 	for {
 		n, err := r.read(ctx, buf, k.timeout())
@@ -118,13 +120,13 @@ func (k *Keyboard) loop(ctx context.Context, r *reader, on func(Event)) error {
 		switch {
 		case ctx.Err() != nil:
 			if errors.Is(context.Cause(ctx), errSignal) {
-				on(Event{Kind: Quit, At: at})
+				on(gpio.Event{Kind: gpio.Quit, At: at})
 			}
 			return nil
 		case errors.Is(err, errTimeout):
 			k.keys.flush(key)
 		case errors.Is(err, io.EOF):
-			out, last = append(out, Event{Kind: EOF, At: at}), true
+			out, last = append(out, gpio.Event{Kind: gpio.EOF, At: at}), true
 		case err != nil:
 			return fmt.Errorf("gpio: read the terminal: %w", err)
 		default:
@@ -134,7 +136,7 @@ func (k *Keyboard) loop(ctx context.Context, r *reader, on func(Event)) error {
 			k.talk, out = k.talk.tick(at, out)
 		}
 		for _, ev := range out {
-			if ev = Numbered(ev); ev.Kind == Pressed {
+			if ev = gpio.Numbered(ev); ev.Kind == gpio.Pressed {
 				latest = ev.Press
 			}
 			on(ev)
@@ -157,7 +159,7 @@ func (k *Keyboard) timeout() time.Duration {
 }
 
 // key carries out one key and says whether it was the last.
-func (k *Keyboard) key(pressed key, at time.Duration, out []Event) ([]Event, bool) {
+func (k *Keyboard) key(pressed key, at time.Duration, out []gpio.Event) ([]gpio.Event, bool) {
 	if pressed.code == keyReport {
 		k.speakKitty()
 		return out, false
@@ -171,21 +173,21 @@ func (k *Keyboard) key(pressed key, at time.Duration, out []Event) ([]Event, boo
 	}
 	switch pressed.code {
 	case keyStop:
-		return append(out, Event{Kind: Quit, At: at}), true
+		return append(out, gpio.Event{Kind: gpio.Quit, At: at}), true
 	case keyEnd:
 		if len(k.line.text) == 0 {
-			return append(out, Event{Kind: Quit, At: at}), true
+			return append(out, gpio.Event{Kind: gpio.Quit, At: at}), true
 		}
 	case keyEnter:
 		text := plain(string(k.line.text))
 		k.line.text = k.line.text[:0]
 		if text == "q" {
 			k.options.Screen.Entered("")
-			return append(out, Event{Kind: Quit, At: at}), true
+			return append(out, gpio.Event{Kind: gpio.Quit, At: at}), true
 		}
 		k.options.Screen.Entered(text)
 		if text != "" {
-			out = append(out, Event{Kind: Asked, At: at, Text: text})
+			out = append(out, gpio.Event{Kind: gpio.Asked, At: at, Text: text})
 		}
 	default:
 		if k.line.edit(pressed) {

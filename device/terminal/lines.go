@@ -1,4 +1,4 @@
-package gpio
+package terminal
 
 import (
 	"bytes"
@@ -12,6 +12,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"conch/gpio"
 )
 
 const (
@@ -33,7 +35,7 @@ const (
 type Lines struct {
 	// fixed before Run
 	in      *os.File
-	options ConsoleOptions
+	options Options
 	free    func() bool // nil: a question is asked at once
 
 	// owned by Run
@@ -46,7 +48,7 @@ type Lines struct {
 
 // waiting is an event that waits for its turn, or somebody who waits until all before it have had theirs.
 type waiting struct {
-	ev   Event
+	ev   gpio.Event
 	then chan struct{} // not nil: closed instead
 }
 
@@ -54,7 +56,7 @@ type waiting struct {
 const maxWaiting = 64
 
 // NewLines reads commands from a file that is no terminal.
-func NewLines(in *os.File, o ConsoleOptions) *Lines {
+func NewLines(in *os.File, o Options) *Lines {
 	o.fill()
 	return &Lines{in: in, options: o}
 }
@@ -70,11 +72,11 @@ func (l *Lines) InTurn(free func() bool) { l.free = free }
 // freeEvery is how often a question that waits looks whether it may be asked.
 const freeEvery = 5 * time.Millisecond
 
-// CaptureEnded implements Events. A press that lost its recording is still a press until its release.
+// CaptureEnded implements gpio.Events. A press that lost its recording is still a press until its release.
 func (l *Lines) CaptureEnded(uint64) {}
 
-// Run implements Events. It returns nil when the input has ended or quit was read.
-func (l *Lines) Run(ctx context.Context, on func(Event)) error {
+// Run implements gpio.Events. It returns nil when the input has ended or quit was read.
+func (l *Lines) Run(ctx context.Context, on func(gpio.Event)) error {
 	r, err := newReader(ctx, l.in)
 	if err != nil {
 		return err
@@ -112,9 +114,9 @@ func (l *Lines) Run(ctx context.Context, on func(Event)) error {
 				return nil
 			}
 			if l.pressed {
-				on(Event{Kind: Released, At: l.options.Clock()})
+				on(gpio.Event{Kind: gpio.Released, At: l.options.Clock()})
 			}
-			l.put(ctx, Event{Kind: EOF, At: l.options.Clock()}, on)
+			l.put(ctx, gpio.Event{Kind: gpio.EOF, At: l.options.Clock()}, on)
 			return nil
 		case err != nil:
 			return fmt.Errorf("gpio: read standard input: %w", err)
@@ -125,13 +127,13 @@ func (l *Lines) Run(ctx context.Context, on func(Event)) error {
 }
 
 // inTurn reports what waits, one after the other, until there is no more.
-func (l *Lines) inTurn(ctx context.Context, on func(Event)) {
+func (l *Lines) inTurn(ctx context.Context, on func(gpio.Event)) {
 	for w := range l.later {
 		if w.then != nil {
 			close(w.then)
 			continue
 		}
-		for w.ev.Kind == Asked && ctx.Err() == nil && !l.free() {
+		for w.ev.Kind == gpio.Asked && ctx.Err() == nil && !l.free() {
 			pause(ctx, freeEvery)
 		}
 		if ctx.Err() == nil {
@@ -143,8 +145,8 @@ func (l *Lines) inTurn(ctx context.Context, on func(Event)) {
 }
 
 // put reports an event when it is its turn.
-func (l *Lines) put(ctx context.Context, ev Event, on func(Event)) {
-	if l.later == nil || l.queued.Load() == 0 && (ev.Kind != Asked || l.free()) {
+func (l *Lines) put(ctx context.Context, ev gpio.Event, on func(gpio.Event)) {
+	if l.later == nil || l.queued.Load() == 0 && (ev.Kind != gpio.Asked || l.free()) {
 		on(ev)
 		return
 	}
@@ -173,7 +175,7 @@ func (l *Lines) settle(ctx context.Context) {
 }
 
 // line carries out one line and says whether it was the last.
-func (l *Lines) line(ctx context.Context, line []byte, tooLong bool, on func(Event)) (quit bool) {
+func (l *Lines) line(ctx context.Context, line []byte, tooLong bool, on func(gpio.Event)) (quit bool) {
 	if ctx.Err() != nil {
 		return true
 	}
@@ -199,22 +201,22 @@ func (l *Lines) line(ctx context.Context, line []byte, tooLong bool, on func(Eve
 			return false
 		}
 		l.pressed = true
-		on(Event{Kind: Touched, At: now})
-		on(Numbered(Event{Kind: Pressed, At: now}))
+		on(gpio.Event{Kind: gpio.Touched, At: now})
+		on(gpio.Numbered(gpio.Event{Kind: gpio.Pressed, At: now}))
 	case "release":
 		if !l.pressed {
 			l.complain("release: it is not pressed")
 			return false
 		}
 		l.pressed = false
-		on(Event{Kind: Released, At: now})
+		on(gpio.Event{Kind: gpio.Released, At: now})
 	case "ask":
-		l.put(ctx, Event{Kind: Asked, At: now, Text: c.text}, on)
+		l.put(ctx, gpio.Event{Kind: gpio.Asked, At: now, Text: c.text}, on)
 	case "wait":
 		l.settle(ctx)
 		pause(ctx, c.wait)
 	case "quit":
-		l.put(ctx, Event{Kind: Quit, At: now}, on)
+		l.put(ctx, gpio.Event{Kind: gpio.Quit, At: now}, on)
 		return true
 	}
 	return false

@@ -1,10 +1,12 @@
-package gpio
+package terminal
 
 import (
 	"context"
 	"os"
 	"slices"
 	"testing"
+
+	"conch/gpio"
 )
 
 // Questions wait for their turn, and a press does not wait behind them: what it is to silence is being said now.
@@ -14,8 +16,8 @@ func TestAPressOvertakesQuestionsThatWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	free, got, done := make(chan struct{}, 9), make(chan Event), make(chan error)
-	l := NewLines(in, ConsoleOptions{})
+	free, got, done := make(chan struct{}, 9), make(chan gpio.Event), make(chan error)
+	l := NewLines(in, Options{})
 	l.InTurn(func() bool {
 		select {
 		case <-free:
@@ -24,7 +26,7 @@ func TestAPressOvertakesQuestionsThatWait(t *testing.T) {
 			return false
 		}
 	})
-	go func() { done <- l.Run(t.Context(), func(ev Event) { got <- ev }) }()
+	go func() { done <- l.Run(t.Context(), func(ev gpio.Event) { got <- ev }) }()
 	next := func(n int) (all []string) {
 		for range n {
 			ev := <-got
@@ -65,7 +67,7 @@ func TestQuestionsThatWaitEndWithTheirContext(t *testing.T) {
 	defer out.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	waits, done := make(chan struct{}, 1), make(chan error)
-	l := NewLines(in, ConsoleOptions{})
+	l := NewLines(in, Options{})
 	l.InTurn(func() bool {
 		select {
 		case waits <- struct{}{}:
@@ -73,7 +75,7 @@ func TestQuestionsThatWaitEndWithTheirContext(t *testing.T) {
 		}
 		return false
 	})
-	go func() { done <- l.Run(ctx, func(ev Event) { t.Errorf("told %v", ev.Kind) }) }()
+	go func() { done <- l.Run(ctx, func(ev gpio.Event) { t.Errorf("told %v", ev.Kind) }) }()
 	_, _ = out.WriteString("ask one\nask two\nwait 1ms\n")
 	<-waits
 	cancel()

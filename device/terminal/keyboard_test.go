@@ -1,9 +1,8 @@
-package gpio
+package terminal
 
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"sync"
@@ -12,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"conch/gpio"
 )
 
 // terminal is a pseudo terminal: person is what types and looks, program what conch has as standard input.
@@ -83,23 +84,19 @@ type session struct {
 	*terminal
 	t        *testing.T
 	keyboard *Keyboard
-	events   chan Event
+	events   chan gpio.Event
 	done     chan error
 	found    unix.Termios
 	cancel   context.CancelFunc
 }
 
-// page is a plain screen.
-type page struct{ io.Writer }
-
-func (p page) Typing(line string) { _, _ = io.WriteString(p, "\r> "+line) }
-func (p page) Entered(string)     { _, _ = io.WriteString(p, "\r\n") }
-
 func startKeyboard(t *testing.T, term string) *session {
 	t.Setenv("TERM", term)
 	tt := openTerminal(t)
-	s := &session{terminal: tt, t: t, events: make(chan Event, 64), done: make(chan error, 1), found: tt.settings(t)}
-	source := OpenConsole(tt.program, ConsoleOptions{Screen: page{tt.program}})
+	s := &session{terminal: tt, t: t, events: make(chan gpio.Event, 64), done: make(chan error, 1), found: tt.settings(t)}
+	screen := New(tt.program)
+	screen.Show("")
+	source := Open(tt.program, Options{Screen: screen})
 	keyboard, ok := source.(*Keyboard)
 	if !ok {
 		t.Fatalf("a terminal gives %T; want Keyboard", source)
@@ -108,8 +105,8 @@ func startKeyboard(t *testing.T, term string) *session {
 	ctx, cancel := context.WithCancel(t.Context())
 	s.cancel = cancel
 	go func() {
-		s.done <- keyboard.Run(ctx, func(ev Event) {
-			if ev.Kind == Pressed {
+		s.done <- keyboard.Run(ctx, func(ev gpio.Event) {
+			if ev.Kind == gpio.Pressed {
 				s.press.Store(ev.Press)
 			}
 			s.events <- ev
@@ -146,7 +143,7 @@ func (s *session) types(text string) {
 
 func (s *session) want(want string) {
 	s.t.Helper()
-	var got []Event
+	var got []gpio.Event
 	for range strings.Fields(strings.ReplaceAll(want, "asked(what time is it)", "asked")) {
 		got = append(got, <-s.events)
 	}
@@ -184,7 +181,7 @@ func TestKeyboardWithReleases(t *testing.T) {
 	}
 	s.types("\x1b[32;1:1;32u")
 	s.want("touched pressed")
-	<-time.After(tapShorter) // really held; it may be longer without harm
+	<-time.After(400 * ms) // really held; it may be longer without harm
 	s.types("\x1b[32;1:3u")
 	s.want("released")
 	s.types("\x1b[99;5u")

@@ -1,11 +1,14 @@
-package gpio
+package terminal
 
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 	"unicode"
+
+	"conch/gpio"
 )
 
 func decode(d *keyDecoder, data string) (keys []key) {
@@ -144,7 +147,7 @@ func TestTalkKey(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var k talkKey
-			var out []Event
+			var out []gpio.Event
 			for at := range c.until {
 				if slices.Contains(c.strikes, at) {
 					k, out = k.strike(timeOf(at), keyDown, out)
@@ -162,7 +165,7 @@ func timeOf(milliseconds int) time.Duration { return time.Duration(milliseconds)
 
 func TestTalkKeyWithReleases(t *testing.T) {
 	k := talkKey{real: true}
-	var out []Event
+	var out []gpio.Event
 	for _, s := range []struct {
 		at    int
 		state keyState
@@ -182,7 +185,7 @@ func TestTalkKeyAfterTheRecordingEndedByItself(t *testing.T) {
 	for _, real := range []bool{false, true} {
 		t.Run(fmt.Sprintf("real=%v", real), func(t *testing.T) {
 			k := talkKey{real: real}
-			var out []Event
+			var out []gpio.Event
 			strike := func(at int) {
 				k, out = k.strike(timeOf(at), keyDown, out)
 				k, out = k.strike(timeOf(at+50), keyUp, out)
@@ -195,4 +198,14 @@ func TestTalkKeyAfterTheRecordingEndedByItself(t *testing.T) {
 			}
 		})
 	}
+}
+
+const ms = time.Millisecond
+
+func texts(events []gpio.Event) string {
+	var words []string
+	for _, ev := range events {
+		words = append(words, fmt.Sprintf("%s@%g", ev.Kind, float64(ev.At)/float64(ms)))
+	}
+	return strings.Join(words, " ")
 }
