@@ -2,13 +2,8 @@ package device
 
 import (
 	"context"
-	"encoding/pem"
-	"fmt"
 	"log/slog"
-	"net/http"
-	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -19,223 +14,26 @@ import (
 	"conch/audio/alsacard"
 	"conch/device/config"
 	"conch/device/doctor"
-	"conch/device/state"
 	"conch/device/wait"
-	"conch/mqtt"
-	"conch/mqtt/mqtttest"
 )
 
-// diagnose examines a configuration on the machine of the test, with a home of its own and no sound.
-func diagnose(t *testing.T, toml string, flags ...string) Diagnosis {
+// diagnose examines this machine with a configuration of flags, and a home of its own.
+func diagnose(t *testing.T, flags map[string]string, environ ...string) doctor.Diagnosis {
 	t.Helper()
-	dir := t.TempDir()
-	file := filepath.Join(dir, "conch.toml")
-	text := fmt.Sprintf("%s\n[state]\ndir = %q\nruntime = %q\n[audio]\nbackend = \"null\"\n", toml, filepath.Join(dir, "state"), filepath.Join(dir, "run"))
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	o := DoctorOptions{LoadOptions: config.LoadOptions{File: file, Environ: append([]string{"HOME=" + dir}, flags...)}}
-	return Doctor(t.Context(), o)
+	return doctor.Examine(t.Context(), doctor.Options{LoadOptions: config.LoadOptions{Environ: append([]string{"HOME=" + t.TempDir()}, environ...), Flags: flags}})
 }
 
 // says fails unless a finding has the parts.
-func says(t *testing.T, d Diagnosis, check string, level doctor.Level, text, cause, do string) {
+func says(t *testing.T, d doctor.Diagnosis, check string, level doctor.Level, text, cause, do string) {
 	t.Helper()
-	var out strings.Builder
 	for _, f := range d.Findings {
 		if f.Check == check && f.Level == level && strings.Contains(f.Text, text) && strings.Contains(f.Cause, cause) && strings.Contains(f.Do, do) {
 			return
 		}
 	}
-	doctor.Print(&out, d.Findings, true)
+	var out strings.Builder
+	d.Print(&out, true)
 	t.Errorf("want %s %s %q, cause %q, do %q; got\n%s", level, check, text, cause, do, out.String())
-}
-
-// A server of one's own is trusted by the authority that voice.ca_file names, and by nobody without.
-func TestDoctorTrustsTheAuthorityOfOnesOwn(t *testing.T) {
-	t.Parallel()
-	server := httptest.NewTLSServer(http.NotFoundHandler())
-	defer server.Close()
-	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
-	ca := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	voice := fmt.Sprintf("[voice]\nkind = \"realtime\"\nurl = \"wss%s/v1/realtime\"\n", strings.TrimPrefix(server.URL, "https"))
-	says(t, diagnose(t, voice), "tls", doctor.Bad, "not signed by anybody known", "self-signed", "voice.ca_file")
-	says(t, diagnose(t, voice+fmt.Sprintf("ca_file = %q\n", ca)), "server", doctor.OK, "answers in", "", "")
-}
-
-// What a real broker refuses is told apart, and the password is in no sentence.
-func TestDoctorAtTheBroker(t *testing.T) {
-	t.Parallel()
-	const password = "the-password-of-the-house"
-	broker := mqtttest.Start(t, mqtttest.Options{Users: map[string]string{"kitchen": password}})
-	file := func(text string) string {
-		path := filepath.Join(t.TempDir(), "password")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	room := func(name, user, password string) string {
-		out := fmt.Sprintf("[room]\nbroker = %q\nname = %q\n", broker.URL(), name)
-		if user != "" {
-			out += fmt.Sprintf("user = %q\npassword_file = %q\n", user, file(password))
-		}
-		return out
-	}
-	for _, x := range []struct {
-		name, toml      string
-		level           doctor.Level
-		text, cause, do string
-	}{
-		{"let in", room("kitchen", "kitchen", password), doctor.OK, "lets this device in", "", ""},
-		{"nobody", room("kitchen", "", ""), doctor.Bad, "does not let this device into the room", "only those it knows", "set room.user and room.password_file"},
-		{"wrong password", room("kitchen", "kitchen", "another-password-of-nobody"), doctor.Bad, "does not", "the user or the password is wrong", "check room.user and room.password_file"},
-		{"not there", "[room]\nbroker = \"mqtt://127.0.0.1:1\"\n", doctor.Bad, "nothing listens there", "it is off", "check room.broker"},
-		{"not TLS", strings.Replace(room("kitchen", "", ""), "mqtt://", "mqtts://", 1), doctor.Bad, "does not answer like an MQTT broker", "something else listens there", "scheme and port"},
-	} {
-		t.Run(x.name, func(t *testing.T) {
-			t.Parallel()
-			d := diagnose(t, x.toml)
-			says(t, d, "broker", x.level, x.text, x.cause, x.do)
-			for _, f := range d.Findings {
-				if text := f.Text + f.Cause + f.Do; strings.Contains(text, password) || strings.Contains(text, "another-password") {
-					t.Errorf("the password is in: %+v", f)
-				}
-			}
-		})
-	}
-}
-
-// The room's other checks: cards, members, identity, the server that refines votes, each with cause and remedy.
-func TestDoctorInTheRoom(t *testing.T) {
-	t.Parallel()
-	b, err := mqtt.NewBroker(mqtt.BrokerConfig{Listen: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Close()
-	d := diagnose(t, fmt.Sprintf("[room]\nbroker = \"embedded\"\nlisten = %q\nvote_url = \"http://127.0.0.1:1/v1\"\nvote_model = \"m\"\nvote_key_file = \"/nonexistent\"\n", b.Addr().String()))
-	says(t, d, "identity", doctor.Note, "no id yet", "", "conch room id")
-	says(t, d, "members", doctor.Warn, "names no other device", "hears only", "conch room id")
-	says(t, d, "broker", doctor.Bad, "room.listen", "cannot listen", "another broker has the port")
-	says(t, d, "votes", doctor.Bad, "room.vote_key_file", "missing", "mode 0600")
-	troubles(t, d)
-}
-
-// troubles have a cause and a remedy each.
-func troubles(t *testing.T, d Diagnosis) {
-	t.Helper()
-	for _, f := range d.Findings {
-		if (f.Level == doctor.Warn || f.Level == doctor.Bad) && (f.Cause == "" || f.Do == "") {
-			t.Errorf("no cause or no remedy: %+v", f)
-		}
-	}
-}
-
-// A refused configuration is a finding, and everything else is examined all the same.
-func TestDoctorWithARefusedConfiguration(t *testing.T) {
-	d := diagnose(t, "[device]\nnam = \"kitchen\"\n[button]\nsource = \"pedal\"\n")
-	if d.Refused == nil {
-		t.Fatal("taken")
-	}
-	says(t, d, "config", doctor.Bad, "device.nam: unknown key (did you mean device.name?)", "starts all the same: what was refused has its default", "conch check")
-	says(t, d, "config", doctor.Bad, `button.source = "pedal"`, "starts all the same: what was refused has its default", "conch check")
-	if len(d.Findings) < 10 {
-		t.Errorf("only %d findings", len(d.Findings))
-	}
-	troubles(t, d)
-}
-
-// Pins that do not go together are findings of the button and the light.
-func TestDoctorOfPinsThatDoNotFit(t *testing.T) {
-	t.Parallel()
-	d := diagnose(t, "[button]\nsource = \"gpio\"\npin = 18\n[light]\ndriver = \"gpio\"\npins = \"20\"\n")
-	says(t, d, "button", doctor.Bad, "I2S bit clock", "the board's own", "conch gpio learn")
-	says(t, d, "light", doctor.Bad, "I2S input", "the board's own", "conch gpio list")
-}
-
-// What was measured on a device that makes no sound is no measurement.
-func TestDoctorOfANullCard(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	s, err := state.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	report := state.Silence{When: time.Now(), Card: "this machine's card", Rows: []state.SilenceRow{{State: "speaking", N: 1, P99: 12, Max: 12}}}
-	for backend, want := range map[string]string{audio.BackendNull: "never measured", "alsa": "worst 12.0 ms"} {
-		report.Granted.Backend = backend
-		if err := s.Save(state.SilenceFile, report); err != nil {
-			t.Fatal(err)
-		}
-		d := Doctor(t.Context(), DoctorOptions{LoadOptions: config.LoadOptions{Environ: []string{"HOME=" + dir}, Flags: map[string]string{"state.dir": dir, "state.runtime": dir, "audio.backend": "null"}}})
-		found := false
-		for _, f := range d.Findings {
-			found = found || f.Check == "silence" && strings.Contains(f.Text, want)
-		}
-		if !found {
-			t.Errorf("%s: doctor does not say %q", backend, want)
-		}
-	}
-}
-
-// A broken file of the state directory is told of and left where it is: doctor changes nothing.
-func TestDoctorLeavesTheStateAlone(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	path := filepath.Join(dir, state.SilenceFile+".json")
-	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	o := DoctorOptions{LoadOptions: config.LoadOptions{Environ: []string{"HOME=" + dir}, Flags: map[string]string{"state.dir": dir, "state.runtime": dir, "audio.backend": "null"}}}
-	says(t, Doctor(t.Context(), o), "silence", doctor.Note, "broken", "", "")
-	left, err := os.ReadDir(dir)
-	if err != nil || len(left) != 1 || left[0].Name() != state.SilenceFile+".json" {
-		t.Errorf("the directory holds %v (%v)", left, err)
-	}
-}
-
-// The service is meant where it is installed and nobody says otherwise; then it is examined with what its unit gives it.
-func TestDoctorExaminesTheService(t *testing.T) {
-	root := t.TempDir()
-	m := doctor.Real()
-	m.Root = root
-	for _, dir := range []string{"usr/lib/systemd/system", "etc/conch/credentials"} {
-		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	environ := []string{"HOME=" + root, "OPENAI_API_KEY=of-the-caller"}
-	if isService(config.LoadOptions{Environ: environ}, m) {
-		t.Error("a service that is not installed is examined")
-	}
-	for name, text := range map[string]string{"usr/lib/systemd/system/conch.service": "", "etc/conch/credentials/openai_api_key": "of-the-service\n"} {
-		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for what, o := range map[string]config.LoadOptions{
-		"an environment": {Environ: append(slices.Clone(environ), "CONCH_AUDIO_VOLUME=3")},
-		"a flag":         {Environ: environ, Flags: map[string]string{"audio.volume": "3"}},
-		"a file":         {Environ: environ, File: filepath.Join(root, "own.toml")},
-	} {
-		if isService(o, m) {
-			t.Errorf("%s of one's own is not heeded", what)
-		}
-	}
-	s, cfg := subject(DoctorOptions{LoadOptions: config.LoadOptions{Environ: environ}, Machine: m}, m)
-	if s.Unit != serviceUnit || s.User != serviceUser {
-		t.Errorf("unit %q of user %q", s.Unit, s.User)
-	}
-	if cfg.State.Dir != "/var/lib/conch" || cfg.State.Runtime != "/run/conch" {
-		t.Errorf("state in %s, socket in %s", cfg.State.Dir, cfg.State.Runtime)
-	}
-	if got := cfg.Voice.Key.Reveal(); got != "of-the-service" {
-		t.Errorf("the key is %q", got)
-	}
 }
 
 // What the running appliance says of itself is what is judged: a look from outside would disturb it.
@@ -262,9 +60,8 @@ func TestDoctorAsksTheRunningAppliance(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.conds.Set("test.trouble", "something is wrong", "mend it")
-	o := DoctorOptions{LoadOptions: config.LoadOptions{Environ: []string{"HOME=" + cfg.State.Dir}, Flags: map[string]string{
-		"state.dir": cfg.State.Dir, "state.runtime": cfg.State.Runtime, "audio.backend": "null", "button.source": "none"}}}
-	got := Doctor(ctx, o)
+	got := diagnose(t, map[string]string{
+		"state.dir": cfg.State.Dir, "state.runtime": cfg.State.Runtime, "audio.backend": "null", "button.source": "none"})
 	says(t, got, "running", doctor.OK, "state IDLE, 0 turns", "", "")
 	says(t, got, "condition test.trouble", doctor.Bad, "something is wrong", "the running appliance says so", "mend it")
 	says(t, got, "gaps", doctor.OK, "none", "", "")
@@ -326,8 +123,8 @@ func TestDoctorSeesXrunsOnALSA(t *testing.T) {
 	}) != nil {
 		t.Fatalf("the card had %d underruns, of which counted are only some; the log:\n%s", sim.Stats().Underruns, log.text())
 	}
-	got := Doctor(ctx, DoctorOptions{LoadOptions: config.LoadOptions{Environ: []string{"HOME=" + cfg.State.Dir}, Flags: map[string]string{
-		"state.dir": cfg.State.Dir, "state.runtime": cfg.State.Runtime, "audio.playback": sim.Device(), "button.source": "none"}}})
+	got := diagnose(t, map[string]string{
+		"state.dir": cfg.State.Dir, "state.runtime": cfg.State.Runtime, "audio.playback": sim.Device(), "button.source": "none"})
 	says(t, got, "gaps", doctor.Warn, "the sound card ran dry", "too busy for the audio thread", "priority")
 }
 
@@ -340,4 +137,26 @@ func shortDir(t *testing.T) string {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir
+}
+
+// The rehearsal server, which checks what it is sent, takes the session; it is asked for no answer. A running appliance that
+// has a session already is believed: a server of one's own may have room for one.
+func TestDoctorsSessionCostsNothing(t *testing.T) {
+	t.Parallel()
+	runtime := shortDir(t)
+	b := newBox(t, boxOptions{control: true, config: func(c *config.Config) { c.State.Runtime = runtime }})
+	b.until("ready", b.Ready)
+	const key = "OPENAI_API_KEY=any-key-will-do"
+	server := map[string]string{"voice.kind": "realtime", "voice.url": b.cfg.Voice.URL, "state.runtime": t.TempDir(), "audio.backend": "null"}
+	says(t, diagnose(t, server, key), "session", doctor.OK, "opened in", "", "")
+	b.until("the end of doctor's session", func() bool { return b.log.count("rehearsal.session_end") == 1 })
+	if n := b.log.count("rehearsal.answer"); n != 0 {
+		t.Errorf("%d answers were made", n)
+	}
+
+	server["state.runtime"] = runtime
+	for _, x := range []struct{ model, text string }{{b.cfg.Voice.Model, "the running appliance has one"}, {"another", "opened in"}} {
+		server["voice.model"] = x.model
+		says(t, diagnose(t, server, key), "session", doctor.OK, x.text, "", "")
+	}
 }

@@ -3,9 +3,9 @@ package main
 import (
 	"fmt"
 
-	"conch/device"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/doctor"
 )
 
 type doctorCmd struct {
@@ -22,7 +22,7 @@ Exit status: 0 nothing keeps conch from working (there may be warnings), 1 somet
 }
 
 func (c doctorCmd) Run(e *env) error {
-	d := device.Doctor(e.ctx, device.DoctorOptions{LoadOptions: config.LoadOptions{File: e.config, Flags: e.set}, Anonymous: c.Anonymous})
+	d := doctor.Examine(e.ctx, doctor.Options{LoadOptions: config.LoadOptions{File: e.config, Flags: e.set}, Anonymous: c.Anonymous})
 	if d.Refused != nil && (e.config != "" || len(e.set) > 0) { // what was asked for here is wrong, not the box
 		return fmt.Errorf("%w: %w", control.ErrRefused, d.Refused)
 	}

@@ -33,7 +33,8 @@ func TestEachBreakageIsNamed(t *testing.T) {
 		}
 	}
 	for _, c := range doctor.Checks() {
-		if !seen[c.Name] && c.Name != "voice" && c.Name != "programs" && c.Name != "buses" { // these have notes only: TestNotes
+		if !seen[c.Name] && c.Name != "voice" && c.Name != "programs" && c.Name != "buses" && // these have notes only: TestNotes
+			c.Group != doctor.Room { // what is wrong there is not of one box: examine_test.go, pairing_test.go
 			t.Errorf("nothing breaks %s: its alarm is not tested", c.Name)
 		}
 	}

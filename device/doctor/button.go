@@ -167,7 +167,7 @@ func checkBoard(_ context.Context, m *Machine, s *Subject) []Finding {
 	case s.Board != "":
 		return ok("", "%s (as configured; the board itself does not say)", set.Title)
 	case known:
-		return []Finding{{Level: Note, Text: fmt.Sprintf("the HAT says it is %q, which conch knows as %s; no board is configured", says, is.Name), Do: "set device.board = \"" + is.Name + "\" in /etc/conch/conch.toml"}}
+		return tip("", fmt.Sprintf("the HAT says it is %q, which conch knows as %s; no board is configured", says, is.Name), "set device.board = \""+is.Name+"\" in /etc/conch/conch.toml")
 	case says != "":
 		return note("", "the HAT says it is %q, which conch has no preset for", says)
 	}
@@ -176,7 +176,7 @@ func checkBoard(_ context.Context, m *Machine, s *Subject) []Finding {
 		for _, p := range all {
 			names = append(names, p.Board)
 		}
-		return []Finding{{Level: Note, Text: "no board is configured; this could be " + strings.Join(names, " or ") + " (" + named(all[0].Evidence) + ")", Do: "conch gpio list says more; then set device.board"}}
+		return tip("", "no board is configured; this could be "+strings.Join(names, " or ")+" ("+named(all[0].Evidence)+")", "conch gpio list says more; then set device.board")
 	}
 	return ok("", "none is configured, and no HAT says what it is")
 }
@@ -306,7 +306,7 @@ func checkBuses(_ context.Context, m *Machine, s *Subject) []Finding {
 	if len(m.glob("/dev/i2c-*")) == 0 {
 		have = "I2C off"
 		if b, is := gpio.FindBoard(s.Board); is && b.EEPROM == (gpio.EEPROM{}) && len(b.I2C) > 0 {
-			return []Finding{{Level: Note, Text: "I2C is off: conch cannot see by itself which board is plugged in", Do: "sudo raspi-config nonint do_i2c 0 && sudo reboot"}}
+			return tip("", "I2C is off: conch cannot see by itself which board is plugged in", "sudo raspi-config nonint do_i2c 0 && sudo reboot")
 		}
 	}
 	if len(m.glob("/dev/spidev*")) == 0 {

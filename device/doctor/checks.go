@@ -36,5 +36,9 @@ func Checks() []Check {
 			About: "name, connection, certificate, clock against the server's, key, model and when it ends, a session", Limit: whole - grace, Look: checkVoice},
 		{Name: "usage", Group: Voice, About: "today's ceilings", Look: checkUsage},
 		{Name: "programs", Group: Voice, About: "what the rehearsal voice hears and speaks with", Look: checkPrograms},
+
+		{Name: "cards", Group: Room, About: "the companions' cards", Look: configured(checkCards)},
+		{Name: "room", Also: []string{"identity", "paired", "certificate", "host", "port", "discovery", "members", "broker", "votes"}, Group: Room, Limit: 3 * networkWait,
+			About: "identity, pairing, its certificate and port, broker and password, who is here, packets ignored, the server that refines votes", Look: configured(checkRoom)},
 	}
 }

@@ -1,8 +1,8 @@
 // Package doctor looks at everything a press and its answer need, each thing on its own, and says what is wrong, why, and
 // what to do about it. It changes nothing, starts no turn, needs no root, and says what only root can see.
 //
-//	conch doctor ─> device.Doctor ─> Subject (what is configured, what the running appliance says)
-//	                                 Machine (files below a root, commands, connections, GPIO chips) ──> Checks ─> Findings ─> report
+//	conch doctor ─> Examine ─> Subject (what is configured, what the running appliance says)
+//	                           Machine (files below a root, commands, connections, GPIO chips) ──> Checks ─> Findings ─> report
 //
 // Every Check is a function of Machine and Subject; all run at once, each in a goroutine of its own and within its limit, so
 // that a device that hangs costs a line and not the report. What is costly (the server, systemd, the chips, the running
@@ -39,8 +39,8 @@
 //	voice    voice        name, connection, certificate, clock against the server's, key, model and when it ends, a session [dns, server, tls, skew, key, model, session]
 //	voice    usage        today's ceilings
 //	voice    programs     what the rehearsal voice hears and speaks with
-//
-// The room has checks of its own, in package device: cards and room [identity, members, broker, votes].
+//	room     cards        the companions' cards
+//	room     room         identity, pairing, its certificate and port, broker and password, who is here, packets ignored, the server that refines votes [identity, paired, certificate, host, port, discovery, members, broker, votes]
 //
 // Sources: what is looked at is APPLIANCE.md 5; why, gpio/FACTS.md (what owners of such boxes suffer from), gpio/FACTS.md
 // (boards), audio/FACTS.md 2, 4 and 5 (cards), realtime/FACTS.md 0 (models).

@@ -145,9 +145,14 @@ func bad(name, text, cause, do string) []Finding {
 	return []Finding{{Check: name, Level: Bad, Text: text, Cause: cause, Do: do}}
 }
 
+// tip is a note that something can be done about.
+func tip(name, text, do string) []Finding {
+	return []Finding{{Check: name, Level: Note, Text: text, Do: do}}
+}
+
 // unknown is what cannot be known with the rights of the caller.
 func unknown(name, what, do string) []Finding {
-	return []Finding{{Check: name, Level: Note, Text: what + " cannot be seen without root", Do: do}}
+	return tip(name, what+" cannot be seen without root", do)
 }
 
 // Counts are how many findings there are of each level.

@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "rewrite the table in doc.go")
 
 // The table in the package comment is made from the checks; go test -update rewrites it.
 func TestTableInComment(t *testing.T) {
-	const begin, end = "//\n//\tgroup", "// The room"
+	const begin, end = "//\n//\tgroup", "// Sources"
 	file, err := os.ReadFile("doc.go")
 	if err != nil {
 		t.Fatal(err)

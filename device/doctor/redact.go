@@ -1,9 +1,15 @@
 package doctor
 
 import (
+	"net/url"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+
+	"conch/device/config"
+	"conch/mqtt"
 )
 
 // What must not leave the house. Checks take care themselves; this is the second look at every sentence, so that a report
@@ -66,4 +72,39 @@ func (m *Machine) hider(s *Subject) func(string) string {
 		}
 		return text
 	}
+}
+
+// secrets are what doctor may never print, whoever repeats it to us.
+func secrets(cfg config.Config, environ []string) (all []string) {
+	env := config.ReadEnvironment(environ)
+	all = append(all, cfg.LiveKey(), cfg.Voice.Key.Reveal(), env.Get("OPENAI_API_KEY"))
+	for _, file := range []string{cfg.Voice.KeyFile, cfg.Room.PasswordFile, cfg.Room.VoteKeyFile, filepath.Join(serviceKeys, "openai_api_key")} {
+		if file == "" {
+			continue
+		}
+		if text, _, err := config.ReadBounded(file, config.MaxKey); err == nil {
+			all = append(all, strings.TrimSpace(string(text)))
+		}
+	}
+	return all
+}
+
+// houseNames are what tells houses apart: hosts, names and ids.
+func houseNames(cfg config.Config) (all []string) {
+	all = append(all, cfg.Device.Name, cfg.Room.Name, cfg.Room.User)
+	for _, raw := range []string{cfg.Voice.URL, cfg.Room.Broker, cfg.Room.VoteURL} {
+		if u, err := url.Parse(raw); err == nil && !strings.HasSuffix(u.Hostname(), "openai.com") {
+			all = append(all, u.Hostname())
+		}
+	}
+	if id, err := mqtt.ReadIdentity(cfg.State.Dir); err == nil {
+		all = append(all, string(id.ID()))
+	}
+	for _, id := range cfg.Room.IDs() {
+		all = append(all, string(id))
+	}
+	if host, err := os.Hostname(); err == nil {
+		all = append(all, host)
+	}
+	return all
 }

@@ -232,7 +232,7 @@ func checkRunning(ctx context.Context, m *Machine, s *Subject) []Finding {
 		}
 		return note("", "no appliance answers in %s", s.RuntimeDir)
 	case !here:
-		return []Finding{{Level: Note, Text: "no conch is running for this configuration", Do: "start it with: conch run"}}
+		return tip("", "no conch is running for this configuration", "start it with: conch run")
 	case errors.Is(err, context.DeadlineExceeded):
 		return bad("", "a conch is running but does not answer", "it is stuck, or the machine is very busy", "sudo systemctl restart conch")
 	case err != nil:
@@ -269,8 +269,8 @@ func checkPrograms(ctx context.Context, m *Machine, s *Subject) []Finding {
 	case !s.Voice.Rehearsal, s.Voice.KeyHidden: // or nobody knows
 		return ok("", "%s not installed; only the rehearsal voice needs them", named(missing))
 	}
-	return []Finding{{Level: Note, Text: "not installed: " + named(missing) + " (the rehearsal voice hears and speaks with them)",
-		Do: "sudo apt install flite pocketsphinx pocketsphinx-en-us espeak-ng"}}
+	return tip("", "not installed: "+named(missing)+" (the rehearsal voice hears and speaks with them)",
+		"sudo apt install flite pocketsphinx pocketsphinx-en-us espeak-ng")
 }
 
 // program says whether a program is installed, where service managers and people look for one.

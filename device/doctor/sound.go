@@ -349,7 +349,7 @@ func checkSilence(_ context.Context, m *Machine, s *Subject) []Finding {
 	case last.Err != nil:
 		return note("", "%v", last.Err)
 	case last.When.IsZero():
-		return []Finding{{Level: Note, Text: "never measured on this device", Do: "measure it in under a minute: conch bench silence"}}
+		return tip("", "never measured on this device", "measure it in under a minute: conch bench silence")
 	}
 	age := m.Now().Sub(last.When)
 	text := fmt.Sprintf("press to silence p99 %.1f ms, worst %.1f ms (%s, measured %s)", last.P99, last.Worst, last.Card, ago(age))
@@ -358,7 +358,7 @@ func checkSilence(_ context.Context, m *Machine, s *Subject) []Finding {
 	case last.Worst >= promise:
 		return warn("", text, fmt.Sprintf("this device did not hold %.0f ms", promise), "try audio.period_ms = 5, or another card, and measure again: conch bench silence")
 	case age > 180*24*time.Hour:
-		return []Finding{{Level: Note, Text: text, Do: "measure again: conch bench silence"}}
+		return tip("", text, "measure again: conch bench silence")
 	}
 	return ok("", "%s", text)
 }

@@ -5,14 +5,16 @@ import (
 	"sync"
 	"time"
 
+	"conch/device/config"
 	"conch/gpio"
 )
 
 // Subject is what is examined: how conch is configured here, and what only the running appliance or its own parts can tell.
 // The zero value of a field means that it is not configured.
 type Subject struct {
-	File    string // configuration that was read; empty: there is none
-	Refused error  // why the configuration was refused; then the rest is what the service does without it
+	Config  *config.Config // nil: none, and nothing of the room is looked at
+	File    string         // that it was read from; empty: there is none
+	Refused error          // why the configuration was refused; then the rest is what the service does without it
 	// Meanwhile says what holds until what was refused is mended.
 	Meanwhile string
 	Warnings  []string // of the configuration

@@ -28,7 +28,7 @@ func checkVoice(ctx context.Context, m *Machine, s *Subject) []Finding {
 	case v.Rehearsal && v.KeyHidden:
 		return unknown("", "whether there is a key", "sudo conch doctor")
 	case v.Rehearsal:
-		return []Finding{{Level: Note, Text: "rehearsal (" + v.Why + ")", Do: "for a real voice: sudo conch key, or set OPENAI_API_KEY or voice.key_file"}}
+		return tip("", "rehearsal ("+v.Why+")", "for a real voice: sudo conch key, or set OPENAI_API_KEY or voice.key_file")
 	}
 	if v.KeyTrouble != "" {
 		return bad("key", strings.TrimPrefix(v.KeyTrouble, "config: "), "the key that is there cannot be used", "sudo conch key stores it anew")

@@ -1,4 +1,4 @@
-package device
+package doctor
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,43 +17,27 @@ import (
 	"conch/device/cards"
 	"conch/device/config"
 	"conch/device/control"
-	"conch/device/doctor"
 	"conch/mqtt"
 )
 
-// What doctor and check look at of the room. Each finding stands for itself: none needs the appliance to run, and where it
+// What doctor looks at of the room. Each finding stands for itself: none needs the appliance to run, and where it
 // does, what it says counts more than a second look from outside.
 
-// roomChecks are what this package adds to the doctor's own: the companions that live here, and the room.
-func roomChecks(cfg config.Config) []doctor.Check {
-	with := func(look func(context.Context, config.Config) []doctor.Finding) func(context.Context, *doctor.Machine, *doctor.Subject) []doctor.Finding {
-		return func(ctx context.Context, _ *doctor.Machine, s *doctor.Subject) []doctor.Finding {
-			if s.Refused != nil {
-				return nil // nobody knows who lives here
-			}
-			return look(ctx, cfg)
+// configured is a look at what a configuration says; none at one that was refused, of which nobody knows who lives here.
+func configured(look func(context.Context, config.Config) []Finding) func(context.Context, *Machine, *Subject) []Finding {
+	return func(ctx context.Context, _ *Machine, s *Subject) []Finding {
+		if s.Config == nil || s.Refused != nil {
+			return nil
 		}
-	}
-	return []doctor.Check{
-		{Name: "cards", Group: doctor.Room, About: "the companions' cards", Look: with(checkCards)},
-		{Name: "room", Also: []string{"identity", "paired", "certificate", "host", "port", "discovery", "members", "broker", "votes"}, Group: doctor.Room, Limit: 3 * doctorWait,
-			About: "identity, pairing, its certificate and port, broker and password, who is here, packets ignored, the server that refines votes", Look: with(checkRoom)},
+		return look(ctx, *s.Config)
 	}
 }
 
-func ok(check, format string, args ...any) []doctor.Finding {
-	return []doctor.Finding{{Check: check, Level: doctor.OK, Text: fmt.Sprintf(format, args...)}}
-}
-
-func found(check string, level doctor.Level, text, cause, do string) []doctor.Finding {
-	return []doctor.Finding{{Check: check, Level: level, Text: text, Cause: cause, Do: do}}
-}
-
-func checkCards(_ context.Context, cfg config.Config) []doctor.Finding {
+func checkCards(_ context.Context, cfg config.Config) []Finding {
 	r := cards.Check(cfg)
-	var out []doctor.Finding
+	var out []Finding
 	for _, p := range r.Problems {
-		out = append(out, found("cards", doctor.Bad, p.Text, "a card says what is not allowed", "mend the card and restart; the others load")...)
+		out = append(out, bad("cards", p.Text, "a card says what is not allowed", "mend the card and restart; the others load")...)
 	}
 	var names []string
 	for _, c := range r.Companions {
@@ -63,15 +46,15 @@ func checkCards(_ context.Context, cfg config.Config) []doctor.Finding {
 	return append(out, ok("cards", "%s", strings.Join(names, ", "))...)
 }
 
-// doctorWait bounds each look at a network. Our choice: a household's network answers in milliseconds.
-const doctorWait = 3 * time.Second
+// networkWait bounds each look at a network. Our choice: a household's network answers in milliseconds.
+const networkWait = 3 * time.Second
 
-func checkRoom(ctx context.Context, cfg config.Config) []doctor.Finding {
+func checkRoom(ctx context.Context, cfg config.Config) []Finding {
 	c := cfg.Room
 	s, running := runningRoom(ctx, cfg)
 	out := checkIdentity(cfg)
 	out = append(out, checkPairing(ctx, cfg, s, running)...)
-	paired := slices.ContainsFunc(out, func(f doctor.Finding) bool { return f.Check == "paired" && f.Level == doctor.OK })
+	paired := slices.ContainsFunc(out, func(f Finding) bool { return f.Check == "paired" && f.Level == OK })
 	if c.Broker != "" && (!paired || len(cfg.Room.IDs()) > 0) {
 		out = append(out, checkMembers(cfg, s)...)
 	}
@@ -80,7 +63,7 @@ func checkRoom(ctx context.Context, cfg config.Config) []doctor.Finding {
 	case running && s.Connected:
 		out = append(out, ok("broker", "%s, connected", s.Broker)...)
 	case running:
-		out = append(out, found("broker", doctor.Bad, fmt.Sprintf("%s: the running conch is not connected", s.Broker), "the condition room.cut says why", "do what the condition room.cut says; this device works alone meanwhile")...)
+		out = append(out, bad("broker", fmt.Sprintf("%s: the running conch is not connected", s.Broker), "the condition room.cut says why", "do what the condition room.cut says; this device works alone meanwhile")...)
 	case c.Broker == "embedded":
 		out = append(out, checkListen(ctx, c.Listen)...)
 	default:
@@ -99,7 +82,7 @@ func checkRoom(ctx context.Context, cfg config.Config) []doctor.Finding {
 			if mqtt.Reason(why) == mqtt.ReasonStranger {
 				do = "if it is a device of yours, put its id into room.members of all of them: " + s.Wire.Last[mqtt.ReasonStranger]
 			}
-			out = append(out, found("room", doctor.Note, fmt.Sprintf("%s ignored: %s", packetsWere(n), why), "", do)...)
+			out = append(out, tip("room", fmt.Sprintf("%s ignored: %s", packetsWere(n), why), do)...)
 		}
 	}
 	return out
@@ -117,35 +100,35 @@ func runningRoom(ctx context.Context, cfg config.Config) (s control.RoomStatus, 
 	if err != nil {
 		return s, false
 	}
-	ctx, cancel := context.WithTimeout(ctx, doctorWait)
+	ctx, cancel := context.WithTimeout(ctx, networkWait)
 	defer cancel()
 	return s, r.Do(ctx, "GET", "/room", nil, &s) == nil
 }
 
-func checkIdentity(cfg config.Config) []doctor.Finding {
+func checkIdentity(cfg config.Config) []Finding {
 	id, err := mqtt.ReadIdentity(cfg.State.Dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return found("identity", doctor.Note, "this device has no id yet", "", "conch room id makes and prints it, for room.members of the others")
+		return tip("identity", "this device has no id yet", "conch room id makes and prints it, for room.members of the others")
 	case err != nil:
-		return found("identity", doctor.Bad, strings.TrimPrefix(err.Error(), "mqtt: "), "another user wrote it, or others may read it", "give this user alone the file: chmod 600 "+filepath.Join(cfg.State.Dir, "identity.key"))
+		return bad("identity", strings.TrimPrefix(err.Error(), "mqtt: "), "another user wrote it, or others may read it", "give this user alone the file: chmod 600 "+filepath.Join(cfg.State.Dir, "identity.key"))
 	}
 	return ok("identity", "%s", id.ID())
 }
 
 // checkMembers looks at room.members, and, if the appliance runs, at who of them is here.
-func checkMembers(cfg config.Config, s control.RoomStatus) []doctor.Finding {
+func checkMembers(cfg config.Config, s control.RoomStatus) []Finding {
 	others := cfg.Room.IDs()
 	if id, err := mqtt.ReadIdentity(cfg.State.Dir); err == nil {
 		others = slices.DeleteFunc(others, func(d round.DeviceID) bool { return d == id.ID() })
 	}
 	switch {
 	case len(others) == 0:
-		return found("members", doctor.Warn, "room.members names no other device: nobody will be heard", "a device hears only those that are named there", "put the ids of all devices there; conch room id prints a device's own")
+		return warn("members", "room.members names no other device: nobody will be heard", "a device hears only those that are named there", "put the ids of all devices there; conch room id prints a device's own")
 	case s.Device == "": // it does not run
 		return ok("members", "%d other devices in room.members", len(others))
 	case len(s.Missing) > 0:
-		return found("members", doctor.Warn, fmt.Sprintf("%d of %d other devices are not here: %s", len(s.Missing), len(others), strings.Trim(strings.ReplaceAll(fmt.Sprint(s.Missing), " ", ", "), "[]")),
+		return warn("members", fmt.Sprintf("%d of %d other devices are not here: %s", len(s.Missing), len(others), strings.Trim(strings.ReplaceAll(fmt.Sprint(s.Missing), " ", ", "), "[]")),
 			"they are off, cut off, or do not know this device",
 			fmt.Sprintf("is conch running there, with room.name %q, the same broker, and this device (%s) in room.members?", cfg.Room.Name, s.Device))
 	}
@@ -153,32 +136,32 @@ func checkMembers(cfg config.Config, s control.RoomStatus) []doctor.Finding {
 }
 
 // checkListen: could the embedded broker listen there?
-func checkListen(ctx context.Context, address string) []doctor.Finding {
+func checkListen(ctx context.Context, address string) []Finding {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
-		return found("broker", doctor.Bad, fmt.Sprintf("room.listen: %v", err), "the embedded broker cannot listen there", "another broker has the port (ss -ltnp shows it): use that one as room.broker, or set room.listen")
+		return bad("broker", fmt.Sprintf("room.listen: %v", err), "the embedded broker cannot listen there", "another broker has the port (ss -ltnp shows it): use that one as room.broker, or set room.listen")
 	}
 	_ = l.Close()
 	host, _, _ := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
-		return found("broker", doctor.Note, "embedded, at "+address+": other machines cannot reach it", "", "set room.listen = \"0.0.0.0:1883\", in a network that you trust")
+		return tip("broker", "embedded, at "+address+": other machines cannot reach it", "set room.listen = \"0.0.0.0:1883\", in a network that you trust")
 	}
 	return ok("broker", "embedded, at %s", address)
 }
 
 // checkBroker connects as the appliance would, and says nothing to the room. It is done only while the appliance does not
 // run, whose connection it would end.
-func checkBroker(ctx context.Context, cfg config.Config) []doctor.Finding {
+func checkBroker(ctx context.Context, cfg config.Config) []Finding {
 	c := cfg.Room
 	id, err := mqtt.ReadIdentity(cfg.State.Dir)
 	if err != nil {
 		if id, err = mqtt.NewIdentity(); err != nil { // a passing one: doctor makes no file
-			return found("broker", doctor.Bad, err.Error(), "this machine gives no random numbers", "dmesg | grep -i random")
+			return bad("broker", err.Error(), "this machine gives no random numbers", "dmesg | grep -i random")
 		}
 	}
 	began := time.Now()
 	err = mqtt.Probe(ctx, mqtt.Config{
-		URL: c.Broker, Room: c.Name, Identity: id, ConnectTimeout: doctorWait,
+		URL: c.Broker, Room: c.Name, Identity: id, ConnectTimeout: networkWait,
 		User: c.User, PasswordFile: c.PasswordFile, CAFile: c.CAFile, CertFile: c.CertFile, KeyFile: c.KeyFile,
 	})
 	if err == nil {
@@ -197,23 +180,23 @@ func checkBroker(ctx context.Context, cfg config.Config) []doctor.Finding {
 	case errors.Is(err, mqtt.ErrSettings):
 		cause, do = "a setting of [room] is wrong", "mend the setting"
 	}
-	return found("broker", doctor.Bad, strings.TrimPrefix(err.Error(), "mqtt: "), cause, do+"; this device works alone meanwhile")
+	return bad("broker", strings.TrimPrefix(err.Error(), "mqtt: "), cause, do+"; this device works alone meanwhile")
 }
 
 // checkVotes: can the chat server that refines votes be reached, and can its key be read?
-func checkVotes(ctx context.Context, c config.Room) []doctor.Finding {
+func checkVotes(ctx context.Context, c config.Room) []Finding {
 	if c.VoteKeyFile != "" {
 		if _, err := config.ReadSecret(c.VoteKeyFile); err != nil {
-			return found("votes", doctor.Bad, "room.vote_key_file: "+err.Error(), "the file is missing, empty or of another user", "put the key, and nothing else, into the file, mode 0600")
+			return bad("votes", "room.vote_key_file: "+err.Error(), "the file is missing, empty or of another user", "put the key, and nothing else, into the file, mode 0600")
 		}
 	}
 	u, err := url.Parse(c.VoteURL)
 	if err != nil {
-		return found("votes", doctor.Bad, "room.vote_url cannot be read", "a slip", "write it like https://HOST/v1")
+		return bad("votes", "room.vote_url cannot be read", "a slip", "write it like https://HOST/v1")
 	}
 	took, why := reach(ctx, u, map[string]string{"https": "443", "http": "80"}[u.Scheme])
 	if why != "" {
-		return found("votes", doctor.Warn, why, "it is off, elsewhere, or the network is down", "check room.vote_url; until then the rules alone vote")
+		return warn("votes", why, "it is off, elsewhere, or the network is down", "check room.vote_url; until then the rules alone vote")
 	}
 	return ok("votes", "%s refines votes within %d ms, reachable in %d ms", u.Host, c.VoteBudget.Milliseconds(), took.Milliseconds())
 }
@@ -223,7 +206,7 @@ func reach(ctx context.Context, u *url.URL, port string) (took time.Duration, wh
 	if p := u.Port(); p != "" {
 		port = p
 	}
-	ctx, cancel := context.WithTimeout(ctx, doctorWait)
+	ctx, cancel := context.WithTimeout(ctx, networkWait)
 	defer cancel()
 	began := time.Now()
 	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
@@ -236,24 +219,4 @@ func reach(ctx context.Context, u *url.URL, port string) (took time.Duration, wh
 	}
 	_ = c.Close()
 	return time.Since(began), ""
-}
-
-// houseNames are what tells houses apart: hosts, names and ids.
-func houseNames(cfg config.Config) (all []string) {
-	all = append(all, cfg.Device.Name, cfg.Room.Name, cfg.Room.User)
-	for _, raw := range []string{cfg.Voice.URL, cfg.Room.Broker, cfg.Room.VoteURL} {
-		if u, err := url.Parse(raw); err == nil && !strings.HasSuffix(u.Hostname(), "openai.com") {
-			all = append(all, u.Hostname())
-		}
-	}
-	if id, err := mqtt.ReadIdentity(cfg.State.Dir); err == nil {
-		all = append(all, string(id.ID()))
-	}
-	for _, id := range cfg.Room.IDs() {
-		all = append(all, string(id))
-	}
-	if host, err := os.Hostname(); err == nil {
-		all = append(all, host)
-	}
-	return all
 }

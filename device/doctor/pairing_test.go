@@ -1,4 +1,4 @@
-package device
+package doctor
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"conch/device/config"
-	"conch/device/doctor"
 	"conch/mqtt"
 	"conch/mqtt/membership"
 )
@@ -57,22 +56,22 @@ func examine(t *testing.T, dir string, set map[string]string) Diagnosis {
 	for k, v := range set {
 		flags[k] = v
 	}
-	return Doctor(t.Context(), DoctorOptions{LoadOptions: config.LoadOptions{Environ: []string{"HOME=" + dir}, Flags: flags}})
+	return Examine(t.Context(), Options{LoadOptions: config.LoadOptions{Environ: []string{"HOME=" + dir}, Flags: flags}})
 }
 
 func TestDoctorOfARoomOnDisk(t *testing.T) {
 	_, _, host, member := pairedDirs(t, "127.0.0.1:1")
-	says(t, examine(t, t.TempDir(), nil), "paired", doctor.Note, "in no paired room", "", "five seconds")
+	says(t, examine(t, t.TempDir(), nil), "paired", Note, "in no paired room", "", "five seconds")
 
 	d := examine(t, host, nil)
-	says(t, d, "paired", doctor.OK, "room home (r", "", "")
-	says(t, d, "paired", doctor.OK, "2 devices, called kitchen", "", "")
-	says(t, d, "certificate", doctor.OK, "good until ", "", "")
-	says(t, d, "host", doctor.OK, "this device keeps the room", "", "")
+	says(t, d, "paired", OK, "room home (r", "", "")
+	says(t, d, "paired", OK, "2 devices, called kitchen", "", "")
+	says(t, d, "certificate", OK, "good until ", "", "")
+	says(t, d, "host", OK, "this device keeps the room", "", "")
 	troubles(t, d)
 
 	d = examine(t, member, nil)
-	says(t, d, "host", doctor.Bad, "kitchen, which keeps the room, does not answer at 127.0.0.1:1: ", "it is off", "switch kitchen on")
+	says(t, d, "host", Bad, "kitchen, which keeps the room, does not answer at 127.0.0.1:1: ", "it is off", "switch kitchen on")
 	troubles(t, d)
 
 	path := filepath.Join(member, "room", "room.json")
@@ -80,7 +79,7 @@ func TestDoctorOfARoomOnDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	d = examine(t, member, nil)
-	says(t, d, "paired", doctor.Bad, path+": others can read it", "changed the rights", "chmod 600")
+	says(t, d, "paired", Bad, path+": others can read it", "changed the rights", "chmod 600")
 	troubles(t, d)
 	if err := os.WriteFile(path, []byte(`{"v":1`), 0o600); err != nil {
 		t.Fatal(err)
@@ -89,13 +88,13 @@ func TestDoctorOfARoomOnDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	d = examine(t, member, nil)
-	says(t, d, "paired", doctor.Bad, path+": damaged", "a backup that was restored in part", "restore all three")
+	says(t, d, "paired", Bad, path+": damaged", "a backup that was restored in part", "restore all three")
 	troubles(t, d)
 
 	if err := os.Remove(filepath.Join(host, "room", "ca.key")); err != nil {
 		t.Fatal(err)
 	}
-	says(t, examine(t, host, nil), "paired", doctor.Bad, "ca.key is missing", "belong together", "pair again")
+	says(t, examine(t, host, nil), "paired", Bad, "ca.key is missing", "belong together", "pair again")
 }
 
 // A room moves with the whole state directory to another machine, and is damaged without its identity.
@@ -109,13 +108,13 @@ func TestARoomMovesWithItsState(t *testing.T) {
 		return dir
 	}
 	whole := copied(".")
-	says(t, examine(t, whole, nil), "paired", doctor.OK, "2 devices, called kitchen", "", "")
-	says(t, examine(t, whole, nil), "identity", doctor.OK, string(id.ID()), "", "")
+	says(t, examine(t, whole, nil), "paired", OK, "2 devices, called kitchen", "", "")
+	says(t, examine(t, whole, nil), "identity", OK, string(id.ID()), "", "")
 	part := copied("room")
 	if _, err := mqtt.OpenIdentity(part); err != nil {
 		t.Fatal(err)
 	}
-	says(t, examine(t, part, nil), "paired", doctor.Bad, "it belongs to device \""+string(id.ID()), "restored in part", "restore all three")
+	says(t, examine(t, part, nil), "paired", Bad, "it belongs to device \""+string(id.ID()), "restored in part", "restore all three")
 }
 
 func TestDoctorOfACertificate(t *testing.T) {
@@ -123,22 +122,22 @@ func TestDoctorOfACertificate(t *testing.T) {
 	room := &membership.Room{Host: "h", Members: []membership.Member{{ID: "h", Name: "kitchen"}}}
 	for _, c := range []struct {
 		until time.Time
-		level doctor.Level
+		level Level
 		text  string
 	}{
-		{now.Add(400 * 24 * time.Hour), doctor.OK, "good until 2029-02-04"},
-		{now.Add(20 * 24 * time.Hour), doctor.Warn, "ends on 2028-01-21, in 20 days"},
-		{now.Add(-time.Hour), doctor.Bad, "ended on 2028-01-01"},
+		{now.Add(400 * 24 * time.Hour), OK, "good until 2029-02-04"},
+		{now.Add(20 * 24 * time.Hour), Warn, "ends on 2028-01-21, in 20 days"},
+		{now.Add(-time.Hour), Bad, "ended on 2028-01-01"},
 	} {
 		room.CertificateUntil = c.until
 		d := Diagnosis{Findings: checkCertificate(room, now)}
 		says(t, d, "certificate", c.level, c.text, "", "")
-		if c.level != doctor.OK {
+		if c.level != OK {
 			says(t, d, "certificate", c.level, "", "renewed by kitchen", "kitchen runs")
 		}
 	}
 	room.CertificateUntil = now
-	says(t, Diagnosis{Findings: checkCertificate(room, time.Unix(100, 0))}, "certificate", doctor.Note, "what day it is", "", "gets the time")
+	says(t, Diagnosis{Findings: checkCertificate(room, time.Unix(100, 0))}, "certificate", Note, "what day it is", "", "gets the time")
 }
 
 func TestDoctorOfPairingsPort(t *testing.T) {
@@ -149,22 +148,22 @@ func TestDoctorOfPairingsPort(t *testing.T) {
 	taken := map[string]string{"room.port": strconv.Itoa(l.Addr().(*net.TCPAddr).Port)}
 	_, _, host, _ := pairedDirs(t, "127.0.0.1:1")
 	alone := t.TempDir()
-	for dir, level := range map[string]doctor.Level{alone: doctor.Warn, host: doctor.Bad} {
+	for dir, level := range map[string]Level{alone: Warn, host: Bad} {
 		d := examine(t, dir, taken)
 		says(t, d, "port", level, "room.port = "+taken["room.port"], "another program has the port", "set room.port")
 		troubles(t, d)
 	}
 	_ = l.Close()
-	says(t, examine(t, alone, taken), "port", doctor.OK, "is free for pairing", "", "")
+	says(t, examine(t, alone, taken), "port", OK, "is free for pairing", "", "")
 }
 
 func TestDoctorOfDiscovery(t *testing.T) {
 	dir := t.TempDir()
-	says(t, examine(t, dir, nil), "discovery", doctor.Note, "room.discovery = off", "", "conch room join CODE --host NAME")
-	says(t, examine(t, dir, map[string]string{"room.discovery": "own"}), "discovery", doctor.OK, "works", "", "")
+	says(t, examine(t, dir, nil), "discovery", Note, "room.discovery = off", "", "conch room join CODE --host NAME")
+	says(t, examine(t, dir, map[string]string{"room.discovery": "own"}), "discovery", OK, "works", "", "")
 	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path="+filepath.Join(dir, "no-bus"))
 	d := examine(t, dir, map[string]string{"room.discovery": "avahi"})
-	says(t, d, "discovery", doctor.Warn, "avahi does not run here", "multicast DNS does not work", "set room.discovery")
+	says(t, d, "discovery", Warn, "avahi does not run here", "multicast DNS does not work", "set room.discovery")
 	troubles(t, d)
 }
 
@@ -191,7 +190,7 @@ func TestDoctorAsksTheHost(t *testing.T) {
 		}
 	}()
 	d := examine(t, member, nil)
-	says(t, d, "host", doctor.OK, "kitchen lets this device in, in ", "", "")
+	says(t, d, "host", OK, "kitchen lets this device in, in ", "", "")
 
 	id, err := mqtt.ReadIdentity(member)
 	if err != nil {
@@ -201,6 +200,6 @@ func TestDoctorAsksTheHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	d = examine(t, member, nil)
-	says(t, d, "host", doctor.Bad, "kitchen says that this device is no longer in the room", "removed it", "pair it again")
+	says(t, d, "host", Bad, "kitchen says that this device is no longer in the room", "removed it", "pair it again")
 	troubles(t, d)
 }

@@ -1,0 +1,137 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"conch/audio"
+	clips "conch/audio/words"
+	"conch/companions/voice/realtime"
+	"conch/device/cards"
+	"conch/device/config"
+	"conch/device/control"
+	"conch/device/provider"
+	"conch/device/sound"
+	"conch/device/state"
+)
+
+// askRunning asks the running appliance for its status and metrics.
+func askRunning(ctx context.Context, r *control.Remote) (Running, error) {
+	var s control.Status
+	if err := r.Do(ctx, "GET", "/status", nil, &s); err != nil {
+		return Running{}, err
+	}
+	out := Running{Version: s.Version, State: s.State, Sound: s.Sound, Voice: s.Voice, Button: s.Button, Turns: s.Turns, Ready: s.Ready, Muted: s.Muted,
+		Metrics: map[string]float64{}}
+	for _, c := range s.Conditions {
+		out.Conditions = append(out.Conditions, Condition{Code: string(c.Code), Text: c.Text, Do: c.Do, Since: c.Since})
+	}
+	usage, _ := json.Marshal(s.Usage)
+	var u struct{ All realtime.Counts }
+	if json.Unmarshal(usage, &u) == nil {
+		out.Used = usedOf(u.All)
+	}
+	_ = r.Lines(ctx, "/metrics", func(line []byte) { // its error is the end of the text
+		name, value, _ := strings.Cut(string(line), " ")
+		if v, err := strconv.ParseFloat(value, 64); err == nil {
+			out.Metrics[name] = v
+		}
+	})
+	return out, nil
+}
+
+func usedOf(c realtime.Counts) Used { return Used{Tokens: int(c.Tokens()), Cost: c.Cost} }
+
+// trySession opens a session as the appliance's first companion does.
+func trySession(ctx context.Context, cfg *config.Config) Session {
+	cards, _ := cards.Find(cfg) // their problems are a check of their own
+	conf, err := provider.Session(cfg, cards[0], "realtime", cfg.Voice.URL)
+	if err != nil {
+		return Session{Err: err, Cause: "a setting of the voice", Do: "conch check"}
+	}
+	conf.Log = slog.New(slog.DiscardHandler)
+	tried, err := realtime.Try(ctx, conf)
+	out := Session{Took: tried.Took, Without: tried.Without, Said: fitToPrint(tried.Why), Err: err}
+	var no *realtime.SessionError
+	if errors.As(err, &no) {
+		out.Said = fitToPrint(no.Said)
+		out.Cause, _, _ = strings.Cut(clips.Text(string(no.Say)), ". ")
+		out.Do = cmp.Or(provider.Remedy(no.Say), "see the server")
+	}
+	return out
+}
+
+// fitToPrint is what a server says, fit for a terminal and for one line.
+func fitToPrint(text string) string {
+	const most = 300
+	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) || unicode.IsSpace(r) }), " ")
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + " …"
+	}
+	return text
+}
+
+func usedToday(cfg config.Config, now time.Time) Used {
+	files, _ := filepath.Glob(filepath.Join(cfg.State.Dir, provider.UsageFile+"*.json")) // one a companion; its error is a pattern that cannot be
+	var all Used
+	for _, file := range files {
+		var u struct {
+			Day   string          `json:"day"`
+			Today realtime.Counts `json:"today"`
+		}
+		if state.Look(cfg.State.Dir, strings.TrimSuffix(filepath.Base(file), ".json"), &u) != nil || u.Day != now.Format(time.DateOnly) {
+			continue
+		}
+		one := usedOf(u.Today)
+		all.Tokens, all.Cost = all.Tokens+one.Tokens, all.Cost+one.Cost
+	}
+	return all
+}
+
+func measured(cfg config.Config) Measured {
+	var last state.Silence
+	switch err := state.Look(cfg.State.Dir, state.SilenceFile, &last); {
+	case errors.Is(err, os.ErrNotExist):
+		return Measured{}
+	case errors.Is(err, os.ErrPermission):
+		return Measured{Hidden: true}
+	case err != nil:
+		return Measured{Err: errors.New("the last measurement cannot be read: it is broken")}
+	}
+	if last.Granted.Backend == audio.BackendNull { // of a conch that took one for a card
+		return Measured{}
+	}
+	worst, p99 := last.Worst()
+	return Measured{When: last.When, Card: last.Card, P99: p99, Worst: worst}
+}
+
+// openSound opens loudspeaker and microphone as the appliance would, and closes them.
+func openSound(cfg config.Config) (o Opened, err error) {
+	card, err := audio.NewCard(cfg.Audio.Backend, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return o, err
+	}
+	defer card.Close()
+	g, err := sound.OpenLoudspeaker(cfg, card)
+	if err != nil {
+		return o, err
+	}
+	o = Opened{Backend: g.Backend, Playback: g.Name, Buffer: g.Buffer(sound.Playback(cfg.Audio)), Bound: g.Bound(cfg.Audio.Fade)}
+	c, err := card.OpenCapture(sound.Capture(cfg.Audio), func([]int16) {})
+	if err != nil {
+		o.CaptureErr = err
+		return o, nil
+	}
+	o.Capture = c.Granted().Name
+	_ = c.Close()
+	return o, nil
+}
