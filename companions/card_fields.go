@@ -4,13 +4,58 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"conch/companions/round"
 )
+
+// Bounds of cards. Names are short since people say them. A character takes up to four bytes, and on the wire a name or a
+// phrase has 128 bytes, an id 64 (mqtt/check.go): the room may still add to an id.
+const (
+	maxCardFile   = 64 << 10 // bytes
+	maxCards      = 32       // files of a directory
+	maxID         = 32       // characters, as of all texts below
+	maxIDBytes    = 48
+	maxCardName   = 32
+	maxAliases    = 8
+	maxRole       = 100
+	maxPersona    = 4000
+	maxLines      = 12
+	maxCardLine   = 300
+	maxExpertise  = 48
+	maxSkills     = 24
+	maxPhrase     = 32
+	maxVoice      = 64
+	maxModel      = 128
+	maxCardTools  = 64
+	talkativeness = 2 // -2..+2 (ROOM.md 5)
+)
+
+// CardError is one thing that is wrong with a card.
+type CardError struct {
+	File  string
+	Line  int    // 0: unknown
+	Field string // empty: the whole file
+	Value string // as written, short; empty: there is none
+	Want  string // what is allowed, or what is wrong
+}
+
+func (e *CardError) Error() string {
+	var b strings.Builder
+	b.WriteString(e.File)
+	if e.Line > 0 {
+		fmt.Fprintf(&b, ":%d", e.Line)
+	}
+	if e.Field != "" {
+		b.WriteString(": " + e.Field)
+	}
+	if e.Value != "" {
+		b.WriteString(" = " + e.Value)
+	}
+	return b.String() + ": " + e.Want
+}
 
 // cardKeys are the keys of a card.
 var cardKeys = []string{
@@ -227,19 +272,6 @@ func (p *cardParser) name(field string, v any) string {
 	return s
 }
 
-// hidden are controls, and characters that change the direction or are not seen at all (Unicode category Cf but for the
-// joiners that some scripts spell with).
-func hidden(c rune) bool {
-	if c == '\u200c' || c == '\u200d' || c == '\n' || c == '\t' {
-		return false
-	}
-	return unicode.Is(unicode.Cc, c) || unicode.Is(unicode.Cf, c)
-}
-
-func oneVisibleLine(s string) bool {
-	return !strings.ContainsFunc(s, func(c rune) bool { return hidden(c) || c == '\n' || c == '\t' || c == '\u2028' || c == '\u2029' })
-}
-
 // show is a value as it would stand in the file, short.
 func show(v any) string {
 	switch v := v.(type) {
@@ -251,24 +283,6 @@ func show(v any) string {
 		return "a list"
 	}
 	return short(fmt.Sprint(v))
-}
-
-func quote(s string) string { return short(strconv.Quote(s)) }
-
-func short(s string) string {
-	if r := []rune(s); len(r) > 60 {
-		return string(r[:57]) + "…"
-	}
-	return s
-}
-
-func visible(s string) string {
-	return strings.Map(func(c rune) rune {
-		if unicode.IsControl(c) {
-			return '?'
-		}
-		return c
-	}, s)
 }
 
 // nearestWord is the known word that a slip of the finger makes of word, or nothing.

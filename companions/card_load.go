@@ -18,52 +18,6 @@ import (
 	"conch/companions/round"
 )
 
-// Bounds of cards. Names are short since people say them. A character takes up to four bytes, and on the wire a name or a
-// phrase has 128 bytes, an id 64 (mqtt/check.go): the room may still add to an id.
-const (
-	maxCardFile   = 64 << 10 // bytes
-	maxCards      = 32       // files of a directory
-	maxID         = 32       // characters, as of all texts below
-	maxIDBytes    = 48
-	maxCardName   = 32
-	maxAliases    = 8
-	maxRole       = 100
-	maxPersona    = 4000
-	maxLines      = 12
-	maxCardLine   = 300
-	maxExpertise  = 48
-	maxSkills     = 24
-	maxPhrase     = 32
-	maxVoice      = 64
-	maxModel      = 128
-	maxCardTools  = 64
-	talkativeness = 2 // -2..+2 (ROOM.md 5)
-)
-
-// CardError is one thing that is wrong with a card.
-type CardError struct {
-	File  string
-	Line  int    // 0: unknown
-	Field string // empty: the whole file
-	Value string // as written, short; empty: there is none
-	Want  string // what is allowed, or what is wrong
-}
-
-func (e *CardError) Error() string {
-	var b strings.Builder
-	b.WriteString(e.File)
-	if e.Line > 0 {
-		fmt.Fprintf(&b, ":%d", e.Line)
-	}
-	if e.Field != "" {
-		b.WriteString(": " + e.Field)
-	}
-	if e.Value != "" {
-		b.WriteString(" = " + e.Value)
-	}
-	return b.String() + ": " + e.Want
-}
-
 //go:embed cards/*.toml
 var builtIn embed.FS
 
@@ -249,12 +203,12 @@ func invalidLine(data []byte) int {
 // not worth more. Keys inside texts of several lines are not keys.
 func cardLines(text string) map[string]int {
 	lines := make(map[string]int)
-	number, open := 0, ""
+	number, until := 0, ""
 	for line := range strings.Lines(text) {
 		number++
-		if open != "" {
-			if strings.Contains(line, open) {
-				open = ""
+		if until != "" {
+			if strings.Contains(line, until) {
+				until = ""
 			}
 			continue
 		}
@@ -272,7 +226,7 @@ func cardLines(text string) map[string]int {
 		}
 		for _, mark := range []string{`"""`, "'''"} {
 			if strings.Count(value, mark) == 1 {
-				open = mark
+				until = mark
 			}
 		}
 	}

@@ -265,12 +265,12 @@ func TestRoomLine(t *testing.T) {
 		if line != c.line {
 			t.Errorf("%q; want %q", line, c.line)
 		}
-		if who, place, text, ok := ParseRoomLine(line); who != c.who2 || place != c.place2 || text != c.text2 || !ok {
+		if who, place, text, ok := parseRoomLine(line); who != c.who2 || place != c.place2 || text != c.text2 || !ok {
 			t.Errorf("%q: %q, %q, %q, %v", line, who, place, text, ok)
 		}
 	}
 	for _, line := range []string{"", "hello", "[] x", "[ ] x", "[Ada", "Ada] x", "[a[b] x", "[a\nb] x"} {
-		if who, place, text, ok := ParseRoomLine(line); ok {
+		if who, place, text, ok := parseRoomLine(line); ok {
 			t.Errorf("%q is taken for %q, %q, %q", line, who, place, text)
 		}
 	}
@@ -310,8 +310,22 @@ func FuzzCard(f *testing.F) {
 		if text := c.Instructions(RoomContext{Others: []Other{OtherOf(c.Card, "x")}}); len(text) > 64<<10 || !utf8.ValidString(text) {
 			t.Errorf("%d bytes of instructions", len(text))
 		}
-		if who, place, _, ok := ParseRoomLine(RoomLine(c.Name, "x", "y")); !ok || who != c.Name || place != "x" {
+		if who, place, _, ok := parseRoomLine(RoomLine(c.Name, "x", "y")); !ok || who != c.Name || place != "x" {
 			t.Errorf("the line of %q is read as %q in %q", c.Name, who, place)
 		}
 	})
+}
+
+// parseRoomLine takes a RoomLine apart. The place is what follows the last " in ".
+func parseRoomLine(line string) (who, place, text string, ok bool) {
+	head, text, ok := strings.Cut(strings.TrimSpace(line), "]")
+	head, bracket := strings.CutPrefix(head, "[")
+	if !ok || !bracket || strings.TrimSpace(head) == "" || strings.ContainsAny(head, "\n[") {
+		return "", "", "", false
+	}
+	who = head
+	if i := strings.LastIndex(head, roomIn); i > 0 {
+		who, place = head[:i], head[i+len(roomIn):]
+	}
+	return who, place, strings.TrimSpace(text), true
 }

@@ -5,6 +5,7 @@
 //	room        this device's part of a room; it owns the round machine (room_run, room_stage, room_inbox, room_record)
 //	memory      what was said in the room, across restarts
 //	ledger      what happened and why, and replay of both ledgers and recorded dialogues; why tells it in sentences
+//	text        what is shown of texts that others wrote
 //	refine      votes that a language model makes better, over chat completions; the rules' stand where it fails
 //	round/      the round itself, pure
 //	words/      what is said, understood: whom it calls, what it is for, what it goes on with; pure

@@ -266,3 +266,16 @@ func ReadLedger(path string) (entries []round.Entry, skipped int, err error) {
 	}
 	return entries, skipped, nil
 }
+
+// Forget deletes what rooms have left in a state directory: what was said in each, and the ledger, which quotes it. Only while
+// no Room has that directory.
+func Forget(dir string) error {
+	left, _ := filepath.Glob(filepath.Join(dir, "room-*-*.jsonl")) // the pattern is good
+	var failed error
+	for _, path := range append(left, filepath.Join(dir, LedgerFile), filepath.Join(dir, LedgerOldFile)) {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			failed = errors.Join(failed, fmt.Errorf("forget what was said in the room: %w", err))
+		}
+	}
+	return failed
+}

@@ -108,19 +108,6 @@ func memoryFile(room string) string {
 	return fmt.Sprintf("room-%.32s-%x.jsonl", slug, sum[:4])
 }
 
-// Forget deletes what rooms have left in a state directory: what was said in each, and the ledger, which quotes it. Only while
-// no Room has that directory.
-func Forget(dir string) error {
-	left, _ := filepath.Glob(filepath.Join(dir, "room-*-*.jsonl")) // the pattern is good
-	var failed error
-	for _, path := range append(left, filepath.Join(dir, LedgerFile), filepath.Join(dir, LedgerOldFile)) {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			failed = errors.Join(failed, fmt.Errorf("forget what was said in the room: %w", err))
-		}
-	}
-	return failed
-}
-
 // read takes over what the file says.
 func (m *Memory) read() error {
 	f, err := os.Open(m.path)
@@ -236,7 +223,7 @@ func (m *Memory) add(msg round.Message) {
 		return
 	}
 	l := memoryLine{Message: &msg}
-	l.Whispered, _ = whispered(msg)
+	l.Whispered, _ = msg.Whisper()
 	m.owe(l)
 }
 
@@ -361,7 +348,7 @@ func (m *Memory) replace(all []round.Message) error {
 	err := enc.Encode(memoryLine{Memory: 1, Room: &m.room})
 	for _, msg := range all {
 		l := memoryLine{Message: &msg}
-		l.Whispered, _ = whispered(msg)
+		l.Whispered, _ = msg.Whisper()
 		err = errors.Join(err, enc.Encode(l))
 	}
 	if err == nil {

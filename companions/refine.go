@@ -178,7 +178,7 @@ func (m *ModelRefiner) Refine(r round.Refine, deadline time.Duration, done func(
 			done(stand(votes, errBusy))
 			return
 		}
-		done(m.round(r, votes, deadline))
+		done(m.askAll(r, votes, deadline))
 	})
 }
 
@@ -191,7 +191,7 @@ func stand(votes []round.Vote, err error) []round.Vote {
 }
 
 // round asks for all votes at once and takes what is there at the deadline.
-func (m *ModelRefiner) round(r round.Refine, votes []round.Vote, deadline time.Duration) []round.Vote {
+func (m *ModelRefiner) askAll(r round.Refine, votes []round.Vote, deadline time.Duration) []round.Vote {
 	left := deadline - m.c.Now() - refineReserve
 	if b := m.c.Budget; b > 0 && b < left {
 		left = b

@@ -90,15 +90,3 @@ func keptFrom(m round.Message, to round.CompanionID) bool {
 	c, companion := m.To[0].Companion()
 	return companion && c != to
 }
-
-func clipRunes(s string, most int) string {
-	s = strings.ToValidUTF8(s, "?")
-	n := 0
-	for i := range s {
-		if n == most {
-			return s[:i] + "…"
-		}
-		n++
-	}
-	return s
-}

@@ -42,7 +42,7 @@ type RoomOptions struct {
 // called from any goroutine, before, during and after Run; none of them blocks.
 //
 //	button, voice ──┐                              ┌─> Bus.Send         (the room's goroutine)
-//	Deliver, link ──┴─> inbox ─> room (round.Step) ┼─> hands ─> Stage   (two goroutines: Hush; everything else, in order)
+//	Deliver, link ──┴─> inbox ─> room (round.Step) ┼─> outputs ─> Stage (two goroutines: Hush; everything else, in order)
 //	refined votes ──┘     ^        │ one timer     ├─> Refiner          (one goroutine each, at most refineLimit)
 //	                      └────────┘               ├─> Memory, Ledger   (a writer each)
 //	                                               └─> watchers         (a bounded channel each)
@@ -50,12 +50,12 @@ type RoomOptions struct {
 // Times are those of Options.Now. Run starts these goroutines and waits for them.
 type Room struct {
 	// fixed after NewRoom
-	o      RoomOptions
-	log    *slog.Logger
-	inbox  *roomInbox
-	hands  *hands
-	memory *Memory
-	ledger *Ledger // nil: none
+	o       RoomOptions
+	log     *slog.Logger
+	inbox   *roomInbox
+	outputs *outputs
+	memory  *Memory
+	ledger  *Ledger // nil: none
 
 	// atomic
 	started atomic.Bool
@@ -79,7 +79,7 @@ type Room struct {
 
 	// guarded by its own lock
 	watchers watchers
-	history  history // what happened, for Why
+	entries  recentEntries // what happened, for Why
 	counts   roomCounts
 }
 
@@ -113,7 +113,7 @@ func NewRoom(o RoomOptions) (*Room, error) {
 	if r.o.Stage == nil {
 		r.o.Stage = emptyStage{r}
 	}
-	r.hands = newHands(r.o.Stage, o.Log, o.Now, r.notPrepared)
+	r.outputs = newOutputs(r.o.Stage, o.Log, o.Now, r.notPrepared)
 	r.memory = newMemory(o.Dir, o.Room, o.Keep, o.Log, o.OnTrouble)
 	if o.Dir != "" {
 		r.ledger = newLedger(o.Dir, o.Log, o.OnTrouble)

@@ -54,10 +54,7 @@ func (b *roomInbox) put(ev round.Event) {
 		return
 	}
 	b.queue = append(b.queue, ev)
-	select {
-	case b.wake <- struct{}{}:
-	default:
-	}
+	poke(b.wake)
 }
 
 // admit counts ev in, or deals with it at its bound.
@@ -129,4 +126,12 @@ func (b *roomInbox) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.shut = true
+}
+
+// poke leaves a token; one is enough.
+func poke(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }

@@ -10,7 +10,7 @@ import (
 
 // record writes an entry of the ledger: to the file, to those who watch, to the others, to the log.
 func (r *Room) record(e round.Entry) {
-	r.history.add(e)
+	r.entries.add(e)
 	r.counts.entry(e.Kind)
 	if r.ledger != nil {
 		r.ledger.add(e)
@@ -20,7 +20,7 @@ func (r *Room) record(e round.Entry) {
 	if r.tellsOthers(e) {
 		r.send(round.Seen{Entry: r.abridged(e)})
 	}
-	r.line(e)
+	r.logEntry(e)
 }
 
 // tellsOthers: the decision as this device saw it (ROOM.md 2), and what was this device's own doing. What all have seen alike
@@ -44,7 +44,7 @@ const maxFullDecision = 8
 // and fifty devices that repeat a hundred votes would send a megabyte for each message.
 func (r *Room) abridged(e round.Entry) round.Entry {
 	d := e.Decision
-	if d == nil || len(d.Roster) <= maxFullDecision || e.Message != nil && e.Message.From == round.Human(r.o.Self) || slices.Contains(r.own(), d.Winner) {
+	if d == nil || len(d.Roster) <= maxFullDecision || e.Message != nil && e.Message.From == round.Human(r.o.Self) || slices.Contains(r.ownIDs(), d.Winner) {
 		return e
 	}
 	short := *d
@@ -54,7 +54,7 @@ func (r *Room) abridged(e round.Entry) round.Entry {
 }
 
 // line writes what happened to the log.
-func (r *Room) line(e round.Entry) {
+func (r *Room) logEntry(e round.Entry) {
 	args := make([]any, 0, 20)
 	if turn := r.turnOf(e); turn != "" {
 		args = append(args, "turn", turn)
@@ -134,7 +134,7 @@ func (r *Room) Stats() RoomStats {
 	refused, s.Waiting = r.inbox.counts()
 	s.Refused.Local, s.Refused.Presses, s.Refused.Packets = refused.local, refused.presses, refused.outside
 	s.Seen = r.seen.Load()
-	s.Stage = r.hands.stats()
+	s.Stage = r.outputs.stats()
 	s.Models = int(r.left.Load())
 	s.Watch, s.Missed = r.watchers.stats()
 	if r.ledger != nil {

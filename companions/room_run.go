@@ -23,8 +23,8 @@ const (
 func (r *Room) run(ctx context.Context) error {
 	done := make(chan struct{})
 	var stage, disk sync.WaitGroup
-	stage.Go(func() { r.hands.hushing(done) })
-	stage.Go(func() { r.hands.ordering(done) })
+	stage.Go(func() { r.outputs.hushing(done) })
+	stage.Go(func() { r.outputs.ordering(done) })
 	disk.Go(func() { r.memory.writing(done) })
 	if r.ledger != nil {
 		disk.Go(func() { r.ledger.writing(done) })
@@ -121,7 +121,7 @@ func (r *Room) step(ev round.Event) {
 		r.o.OnFloor(who)
 	}
 	r.counts.fact()
-	r.hands.voidBefore(r.m.Epoch()) // what the device has not begun to do for an older one is void
+	r.outputs.voidBefore(r.m.Epoch()) // what the device has not begun to do for an older one is void
 	// What others wait for goes out before what is written down.
 	for _, e := range effects {
 		if _, ok := e.(round.Record); !ok {
@@ -148,15 +148,15 @@ func (r *Room) carryOut(e round.Effect) {
 		r.send(e.Packet)
 	case round.Hush:
 		r.log.Info(logRoomHush, "epoch", epochText(e.Epoch), "why", e.Why)
-		r.hands.hushNow(e.Epoch, e.Why)
+		r.outputs.hushNow(e.Epoch, e.Why)
 	case round.Prepare:
-		r.hands.post(order{what: orderPrepare, place: e.Place, companion: e.Companion, call: func(s Stage) { s.Prepare(e) }})
+		r.outputs.post(order{what: orderPrepare, place: e.Place, companion: e.Companion, call: func(s Stage) { s.Prepare(e) }})
 	case round.Speak:
-		r.hands.post(order{what: orderSpeak, place: e.Place, companion: e.Companion, call: func(s Stage) { s.Speak(e.Place, e.Companion) }})
+		r.outputs.post(order{what: orderSpeak, place: e.Place, companion: e.Companion, call: func(s Stage) { s.Speak(e.Place, e.Companion) }})
 	case round.Abandon:
-		r.hands.post(order{what: "Abandon", place: e.Place, companion: e.Companion, call: func(s Stage) { s.Abandon(e.Place, e.Companion, e.Why) }})
+		r.outputs.post(order{what: "Abandon", place: e.Place, companion: e.Companion, call: func(s Stage) { s.Abandon(e.Place, e.Companion, e.Why) }})
 	case round.Lost:
-		r.hands.post(order{what: "Lost", call: func(s Stage) { s.Lost(e.Turn, e.Why) }})
+		r.outputs.post(order{what: "Lost", call: func(s Stage) { s.Lost(e.Turn, e.Why) }})
 	case round.Refine:
 		r.refine(e)
 	case round.Remember:
@@ -164,13 +164,13 @@ func (r *Room) carryOut(e round.Effect) {
 		r.remark(e.Message)
 	case round.Correct:
 		r.memory.correct(e.ID, e.Text)
-		r.hands.post(order{what: "Correct", call: func(s Stage) { s.Correct(e.ID, e.Text) }})
+		r.outputs.post(order{what: "Correct", call: func(s Stage) { s.Correct(e.ID, e.Text) }})
 	case round.Record:
 		r.record(e.Entry)
 	case round.Rename:
 		r.log.Warn(logRoomRenamed, "card", e.Card, "to", e.To, "why", e.Why)
 		r.publish()
-		r.hands.post(order{what: "Renamed", call: func(s Stage) { s.Renamed(e) }})
+		r.outputs.post(order{what: "Renamed", call: func(s Stage) { s.Renamed(e) }})
 	case round.MembersChanged:
 		r.publish()
 		r.log.Info(logRoomMember, "why", e.Why, "devices", len(r.Members()))
@@ -189,18 +189,18 @@ func (r *Room) restore() {
 
 // remark tells the companions living here of a message, except those whom it was kept from.
 func (r *Room) remark(m round.Message) {
-	own := r.own()
-	if only, ok := whispered(m); ok {
+	own := r.ownIDs()
+	if only, ok := m.Whisper(); ok {
 		own = slices.DeleteFunc(own, func(c round.CompanionID) bool { return c != only })
 	}
 	if len(own) == 0 {
 		return
 	}
-	r.hands.post(order{what: "Remember", call: func(s Stage) { s.Remember(m, own) }})
+	r.outputs.post(order{what: "Remember", call: func(s Stage) { s.Remember(m, own) }})
 }
 
 // own are the companions living here, as the room calls them.
-func (r *Room) own() []round.CompanionID {
+func (r *Room) ownIDs() []round.CompanionID {
 	var ids []round.CompanionID
 	for _, m := range *r.members.Load() {
 		if m.Device == r.o.Self {
@@ -218,7 +218,7 @@ func (r *Room) publish() {
 	r.members.Store(&members)
 	setting := r.m.Setting()
 	r.setting.Store(&setting)
-	r.history.know(members)
+	r.entries.know(members)
 	r.alone.Store(len(members) == 1 && len(members[0].Cards) == 1 && !members[0].Cards[0].Muted)
 }
 
@@ -267,14 +267,6 @@ func (r *Room) report(now bool) {
 		r.log.Warn(logRoomRefused, "local", u.news.local, "presses", u.news.presses, "packets", u.news.outside)
 	}
 	u.count, u.refused, u.news = 0, refused, inboxRefused{}
-}
-
-// whispered says to whom alone a message was said: ROOM.md 7.
-func whispered(m round.Message) (round.CompanionID, bool) {
-	if len(m.To) != 1 {
-		return "", false
-	}
-	return m.To[0].Companion()
 }
 
 func placeText(p round.Place) string {

@@ -30,11 +30,11 @@ const (
 	orderHush    = "Hush"
 )
 
-// hands carries orders to the Stage, so that no slow device holds up the room. Two goroutines of Room.Run do it: hushing
+// outputs carries orders to the Stage, so that no slow device holds up the room. Two goroutines of Room.Run do it: hushing
 // calls Hush, past everything that waits; ordering calls everything else, one at a time, in order, and nothing while a hush
 // waits. So Hush may come while another call is still on its way, and no other two calls overlap. An order to speak that is
 // older than the last hush is not carried out; if the hush came while it was, Abandon follows.
-type hands struct {
+type outputs struct {
 	// fixed after newHands
 	stage  Stage
 	log    *slog.Logger
@@ -63,163 +63,155 @@ type StageStats struct {
 	Waiting int    `json:"waiting"`
 }
 
-func newHands(stage Stage, log *slog.Logger, now func() time.Duration, failed func(order, string)) *hands {
-	return &hands{
+func newOutputs(stage Stage, log *slog.Logger, now func() time.Duration, failed func(order, string)) *outputs {
+	return &outputs{
 		stage: stage, log: log, now: now, failed: failed,
 		orders: make(chan struct{}, 1), hushes: make(chan struct{}, 1), silent: make(chan struct{}, 1),
 	}
 }
 
 // post queues an order; it never waits.
-func (h *hands) post(o order) {
-	h.mu.Lock()
+func (q *outputs) post(o order) {
+	q.mu.Lock()
 	limit := stageOrders
 	if o.what == "Remember" || o.what == "Correct" {
 		limit = stageRemarks
 	}
-	full := len(h.queue) >= limit
+	full := len(q.queue) >= limit
 	if full {
-		h.counts.Refused++
+		q.counts.Refused++
 	} else {
-		h.queue = append(h.queue, o)
+		q.queue = append(q.queue, o)
 	}
-	h.mu.Unlock()
+	q.mu.Unlock()
 	if full {
 		if o.what == orderPrepare {
-			h.failed(o, "the device is stuck: too many orders wait")
+			q.failed(o, "the device is stuck: too many orders wait")
 		}
 		return
 	}
-	poke(h.orders)
+	poke(q.orders)
 }
 
 // hushNow silences the device and makes orders of older epochs void.
-func (h *hands) hushNow(e round.Epoch, why string) {
-	h.mu.Lock()
-	h.hush = &why
-	h.mu.Unlock()
-	h.voidBefore(e)
-	poke(h.hushes)
+func (q *outputs) hushNow(e round.Epoch, why string) {
+	q.mu.Lock()
+	q.hush = &why
+	q.mu.Unlock()
+	q.voidBefore(e)
+	poke(q.hushes)
 }
 
 // voidBefore makes orders of epochs older than e void: somebody pressed.
-func (h *hands) voidBefore(e round.Epoch) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.void.Before(e) {
-		h.void = e
+func (q *outputs) voidBefore(e round.Epoch) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.void.Before(e) {
+		q.void = e
 	}
 }
 
-func (h *hands) isVoid(o order) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return (o.what == orderPrepare || o.what == orderSpeak) && o.place.Epoch.Before(h.void)
+func (q *outputs) isVoid(o order) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return (o.what == orderPrepare || o.what == orderSpeak) && o.place.Epoch.Before(q.void)
 }
 
 // ordering is a goroutine of Room.Run: every call but Hush.
-func (h *hands) ordering(done <-chan struct{}) {
+func (q *outputs) ordering(done <-chan struct{}) {
 	for {
-		h.mu.Lock()
-		queue := h.queue
-		h.queue = nil
-		h.mu.Unlock()
+		q.mu.Lock()
+		queue := q.queue
+		q.queue = nil
+		q.mu.Unlock()
 		for _, o := range queue {
-			h.carryOut(o)
+			q.carryOut(o)
 		}
 		select {
-		case <-h.orders:
+		case <-q.orders:
 		case <-done:
 			return
 		}
 	}
 }
 
-func (h *hands) carryOut(o order) {
-	h.silence() // what follows a hush must not be silenced by it
-	if h.isVoid(o) {
-		h.count(func(s *StageStats) { s.Void++ })
+func (q *outputs) carryOut(o order) {
+	q.silence() // what follows a hush must not be silenced by it
+	if q.isVoid(o) {
+		q.tally(func(s *StageStats) { s.Void++ })
 		if o.what == orderPrepare {
-			h.failed(o, "a newer press")
+			q.failed(o, "a newer press")
 		}
 		return
 	}
-	h.count(func(s *StageStats) { s.Orders++ })
-	ok := h.call(o)
+	q.tally(func(s *StageStats) { s.Orders++ })
+	ok := q.call(o)
 	switch {
 	case !ok && o.what == orderPrepare:
-		h.failed(o, "the device failed at it")
-	case ok && h.isVoid(o): // the hush came in between
-		h.count(func(s *StageStats) { s.Void++ })
-		h.call(order{what: "Abandon", place: o.place, companion: o.companion,
+		q.failed(o, "the device failed at it")
+	case ok && q.isVoid(o): // the hush came in between
+		q.tally(func(s *StageStats) { s.Void++ })
+		q.call(order{what: "Abandon", place: o.place, companion: o.companion,
 			call: func(s Stage) { s.Abandon(o.place, o.companion, "a newer press") }})
 	}
 }
 
 // hushing is a goroutine of Room.Run: Hush, past everything that waits.
-func (h *hands) hushing(done <-chan struct{}) {
+func (q *outputs) hushing(done <-chan struct{}) {
 	for {
 		select {
-		case <-h.hushes:
+		case <-q.hushes:
 		case <-done:
 			return
 		}
-		h.silence()
+		q.silence()
 	}
 }
 
 // silence carries out a waiting hush, and waits for one that is being carried out.
-func (h *hands) silence() {
-	h.silent <- struct{}{}
-	defer func() { <-h.silent }()
-	h.mu.Lock()
-	why := h.hush
-	h.hush = nil
-	h.mu.Unlock()
+func (q *outputs) silence() {
+	q.silent <- struct{}{}
+	defer func() { <-q.silent }()
+	q.mu.Lock()
+	why := q.hush
+	q.hush = nil
+	q.mu.Unlock()
 	if why != nil {
-		h.count(func(s *StageStats) { s.Hushes++ })
-		h.call(order{what: orderHush, call: func(s Stage) { s.Hush(*why) }})
+		q.tally(func(s *StageStats) { s.Hushes++ })
+		q.call(order{what: orderHush, call: func(s Stage) { s.Hush(*why) }})
 	}
 }
 
 // call makes one call; a panic of the device is its own.
-func (h *hands) call(o order) (ok bool) {
-	began := h.now()
+func (q *outputs) call(o order) (ok bool) {
+	began := q.now()
 	defer func() {
 		if p := recover(); p != nil {
-			h.count(func(s *StageStats) { s.Panics++ })
-			h.log.Error(logRoomStage, "order", o.what, "place", placeText(o.place), "err", fmt.Sprint("panic: ", p))
+			q.tally(func(s *StageStats) { s.Panics++ })
+			q.log.Error(logRoomStage, "order", o.what, "place", placeText(o.place), "err", fmt.Sprint("panic: ", p))
 			ok = false
 		}
-		if took := h.now() - began; took > stageSlow {
-			h.count(func(s *StageStats) { s.Slow++ })
-			h.log.Warn(logRoomStage, "order", o.what, "place", placeText(o.place), "took_ms", took.Milliseconds())
+		if took := q.now() - began; took > stageSlow {
+			q.tally(func(s *StageStats) { s.Slow++ })
+			q.log.Warn(logRoomStage, "order", o.what, "place", placeText(o.place), "took_ms", took.Milliseconds())
 		}
 	}()
-	o.call(h.stage)
+	o.call(q.stage)
 	return true
 }
 
-func (h *hands) count(f func(*StageStats)) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	f(&h.counts)
+func (q *outputs) tally(f func(*StageStats)) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	f(&q.counts)
 }
 
-func (h *hands) stats() StageStats {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	s := h.counts
-	s.Waiting = len(h.queue)
+func (q *outputs) stats() StageStats {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	s := q.counts
+	s.Waiting = len(q.queue)
 	return s
-}
-
-// poke leaves a token; one is enough.
-func poke(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
 }
 
 // emptyStage is a device without a voice: what it is to say has failed.

@@ -36,22 +36,3 @@ func RoomLine(who, place, text string) string {
 }
 
 const roomIn = " in "
-
-// ParseRoomLine takes a RoomLine apart. The place is what follows the last " in ".
-func ParseRoomLine(line string) (who, place, text string, ok bool) {
-	head, text, ok := strings.Cut(strings.TrimSpace(line), "]")
-	head, bracket := strings.CutPrefix(head, "[")
-	if !ok || !bracket || strings.TrimSpace(head) == "" || strings.ContainsAny(head, "\n[") {
-		return "", "", "", false
-	}
-	who = head
-	if i := strings.LastIndex(head, roomIn); i > 0 {
-		who, place = head[:i], head[i+len(roomIn):]
-	}
-	return who, place, strings.TrimSpace(text), true
-}
-
-// label keeps a name from breaking out of its brackets.
-func label(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(c rune) bool { return c <= ' ' || c == '[' || c == ']' || c == 0x7f }), " ")
-}

@@ -10,10 +10,10 @@ import (
 	"conch/companions/round"
 )
 
-const historyEntries = 256 // of the ledger that Why looks back on
+const maxRecentEntries = 256 // of the ledger that Why looks back on
 
 // history is what happened lately and how everybody is called.
-type history struct {
+type recentEntries struct {
 	mu      sync.Mutex
 	entries []round.Entry // oldest first
 	names   map[round.CompanionID]string
@@ -22,17 +22,17 @@ type history struct {
 
 const maxNames = 512 // names that are known; a room has at most 128 companions and 64 devices at a time
 
-func (h *history) add(e round.Entry) {
+func (h *recentEntries) add(e round.Entry) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.entries) >= historyEntries {
+	if len(h.entries) >= maxRecentEntries {
 		h.entries = append(h.entries[:0], h.entries[1:]...)
 	}
 	h.entries = append(h.entries, e)
 }
 
 // know notes names, and keeps those of members that have gone.
-func (h *history) know(members []round.Member) {
+func (h *recentEntries) know(members []round.Member) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.names == nil || len(h.names) > maxNames || len(h.places) > maxNames {
@@ -48,11 +48,11 @@ func (h *history) know(members []round.Member) {
 
 // Why says in plain sentences who spoke last and why, why the others stayed silent, or why nobody spoke: from the ledger's
 // last decision.
-func (r *Room) Why() string { return r.history.why() }
+func (r *Room) Why() string { return r.entries.why() }
 
 // WhyOf says why a companion spoke last, or, if it has not spoken lately, why it stayed silent. A round that is still
 // about the question "why did you speak?" is not what was meant, so what has not ended does not count as spoken.
-func (r *Room) WhyOf(c round.CompanionID) string { return r.history.whyOf(c) }
+func (r *Room) WhyOf(c round.CompanionID) string { return r.entries.whyOf(c) }
 
 // MembersText says who is in the room.
 func (r *Room) MembersText() string { return membersText(r.Members(), r.o.Self) }
@@ -70,7 +70,7 @@ type story struct {
 }
 
 // of collects what belongs to a message; needs mu.
-func (h *history) of(id round.MessageID) story {
+func (h *recentEntries) of(id round.MessageID) story {
 	s := story{place: id}
 	for i := range h.entries {
 		e := &h.entries[i]
@@ -108,7 +108,7 @@ func placeOf(e round.Entry) round.MessageID {
 	return ""
 }
 
-func (h *history) why() string {
+func (h *recentEntries) why() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, e := range slices.Backward(h.entries) {
@@ -124,7 +124,7 @@ func idle(e round.Entry) bool {
 	return e.Decision.Winner == "" && !e.Decision.Ended && e.Message != nil && (e.Message.Metadata.Silence || !e.Message.From.Human())
 }
 
-func (h *history) whyOf(c round.CompanionID) string {
+func (h *recentEntries) whyOf(c round.CompanionID) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, e := range slices.Backward(h.entries) {
@@ -146,7 +146,7 @@ func (h *history) whyOf(c round.CompanionID) string {
 }
 
 // tell makes sentences of a story; needs mu.
-func (h *history) tell(s story) string {
+func (h *recentEntries) tell(s story) string {
 	if s.round == nil || s.round.Decision == nil {
 		return "I only know that somebody spoke, not how that was decided."
 	}
@@ -185,7 +185,7 @@ func (h *history) tell(s story) string {
 }
 
 // because is why a companion was to speak; needs mu.
-func (h *history) because(s story, c round.CompanionID) string {
+func (h *recentEntries) because(s story, c round.CompanionID) string {
 	d := s.round.Decision
 	reason := d.Reason
 	for _, v := range d.Votes {
@@ -202,7 +202,7 @@ func (h *history) because(s story, c round.CompanionID) string {
 }
 
 // after says what a round was about; needs mu.
-func (h *history) after(s story) string {
+func (h *recentEntries) after(s story) string {
 	m := s.message
 	switch {
 	case m == nil:
@@ -216,7 +216,7 @@ func (h *history) after(s story) string {
 	} else if place := h.places[round.DeviceID(strings.TrimPrefix(string(m.From), string(round.Human(""))))]; place != "" {
 		who = "a person in " + place
 	}
-	if to, ok := whispered(*m); ok { // why may be asked by anybody
+	if to, ok := m.Whisper(); ok { // why may be asked by anybody
 		return " after " + who + " spoke to " + h.name(to) + " alone"
 	}
 	if m.Text == "" {
@@ -239,12 +239,12 @@ func quoted(text string) string {
 	return head + " …"
 }
 
-func (h *history) silent(s round.Silent) string {
+func (h *recentEntries) silent(s round.Silent) string {
 	return fmt.Sprintf("%s stayed silent: %s", h.name(s.Companion), sentence(h.plain(s.Reason)))
 }
 
 // name is how people call a companion; needs mu.
-func (h *history) name(c round.CompanionID) string {
+func (h *recentEntries) name(c round.CompanionID) string {
 	if n := h.names[c]; n != "" {
 		return n
 	}
@@ -258,7 +258,7 @@ var (
 )
 
 // plain puts names in the place of ids, and words in the place of numbers; needs mu.
-func (h *history) plain(reason string) string {
+func (h *recentEntries) plain(reason string) string {
 	reason = strings.TrimPrefix(orElse(reason, "nobody wrote down why"), "nobody: ")
 	reason = tooLittle.ReplaceAllString(numberAside.ReplaceAllString(reason, ""), "that was not reason enough to speak")
 	words := strings.Split(reason, " ")

@@ -20,7 +20,7 @@ func (s *orders) remember(msg Message) {
 		m.turns++
 		m.spoke = spokeNow(m.spoke, who, m.turns)
 	}
-	if to, ok := msg.whisper(); !ok || hasCard(m.cards, to) {
+	if to, ok := msg.Whisper(); !ok || hasCard(m.cards, to) {
 		s.do(Remember{msg})
 	}
 }
@@ -60,7 +60,7 @@ func (s *orders) historyAsked(from DeviceID) {
 // tellHistory hands over what was said, but for what was whispered to others.
 func (s *orders) tellHistory(to DeviceID) {
 	told := without(s.m.recent, func(msg Message) bool {
-		who, ok := msg.whisper()
+		who, ok := msg.Whisper()
 		return ok && !s.m.livesThere(who, to)
 	})
 	s.send(History{To: to, Messages: told}) // an empty one, too: then it need not ask again

@@ -84,7 +84,7 @@ func (s *rounds) openRound(msg Message, from DeviceID) {
 	r.view = View{
 		Message: msg, Members: m.Members(), Recent: m.heardBefore(msg), Turns: m.turns, Room: m.setting.Involvement, Manners: m.cfg.Manners,
 	}
-	only, whispered := msg.whisper()
+	only, whispered := msg.Whisper()
 	whispered = whispered && msg.From.Human()
 	budget := 0
 	for _, x := range r.view.Members {

@@ -43,7 +43,7 @@ func (s *rounds) vote() {
 	}
 	r.pending, r.refine = votes, m.now+m.cfg.VoteBudget
 	recent := without(r.view.Recent, func(x Message) bool {
-		to, whispered := x.whisper()
+		to, whispered := x.Whisper()
 		return whispered && !hasCard(m.cards, to)
 	})
 	s.do(Refine{Place: r.place, Message: r.message, Recent: recent, Votes: slices.Clone(votes), Until: r.refine})

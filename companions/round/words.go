@@ -158,7 +158,7 @@ type Vote struct {
 }
 
 // whisper is who alone may know a message.
-func (m Message) whisper() (CompanionID, bool) {
+func (m Message) Whisper() (CompanionID, bool) {
 	if len(m.To) != 1 {
 		return "", false
 	}
