@@ -1,6 +1,6 @@
 // Package talk makes turns of what the room grants to the companions of a device, and facts for the room of what becomes of them.
 //
-//	room: Granted, Opened, Abandoned ─┐              ┌─> coordinator: GrantFloor, OpenFloor, LoseVote, Hush
+//	room: Granted, Opened, Abandoned ─┐              ┌─> coordinator: FloorGranted, FloorOpened, VoteLost; Hush
 //	device: Asked, WordsCame         ─┼─> Step ──────┼─> room: TellWords, TellBegan, TellKnown, TellEnded
 //	coordinator: SpeechBegan, …       ┘              └─> voices: Remember; speaker: SayWords
 //
@@ -17,7 +17,7 @@
 // before the room knew of it, told the room knows of it, and has granted it; elsewhere a message from another device was granted.
 //
 //	p TellPress  w TellWords  x TellPressEnded  b TellBegan  k TellKnown  e TellEnded
-//	G GrantFloor  O OpenFloor  L LoseVote  H Hush  R Remember  S SayWords
+//	G FloorGranted  O FloorOpened  L VoteLost  H Hush  R Remember  S SayWords
 //	* noted, nothing to do  . nothing
 //
 // # Table

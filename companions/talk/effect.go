@@ -43,16 +43,8 @@ type (
 
 // Orders to the coordinator, the voices and the speaker.
 type (
-	// GrantFloor lets a companion answer in a turn of its own, or in the button's; nothing is heard before OpenFloor.
-	GrantFloor struct {
-		Turn   turn.ID
-		Who    turn.Who
-		Prompt string
-	}
-	// OpenFloor lets it be heard.
-	OpenFloor struct{ Turn turn.ID }
-	// LoseVote ends a turn that is not answered here.
-	LoseVote struct{ Turn turn.ID }
+	// Post tells the coordinator of a floor: FloorGranted, of which nothing is heard before FloorOpened, FloorOpened, or VoteLost.
+	Post struct{ turn.Event }
 	// Hush silences the device.
 	Hush struct{ Why string }
 	// Remember puts a message into a companion's conversation. Own: it said that itself, before a restart.
@@ -76,9 +68,7 @@ func (TellPressEnded) effect() {}
 func (TellBegan) effect()      {}
 func (TellKnown) effect()      {}
 func (TellEnded) effect()      {}
-func (GrantFloor) effect()     {}
-func (OpenFloor) effect()      {}
-func (LoseVote) effect()       {}
+func (Post) effect()           {}
 func (Hush) effect()           {}
 func (Remember) effect()       {}
 func (SayWords) effect()       {}

@@ -61,6 +61,7 @@ type (
 	// Granted: a companion of this device is to get its answer ready. Who is the companion as its turn has it, which the room may
 	// call differently; Up says that its voice is there; Turn is a new one, for an answer that has none.
 	Granted struct {
+		At     time.Duration
 		Grant  round.Prepare
 		Who    turn.Who
 		First  round.CompanionID
@@ -70,6 +71,7 @@ type (
 	}
 	// Opened: it may be heard.
 	Opened struct {
+		At        time.Duration
 		Place     round.Place
 		Companion round.CompanionID
 	}
@@ -81,7 +83,10 @@ type (
 		Why       string
 	}
 	// VoteLost: the button's turn is not answered from here.
-	VoteLost struct{ Turn turn.ID }
+	VoteLost struct {
+		At   time.Duration
+		Turn turn.ID
+	}
 	// MessageHeard: somebody said this, and To are those who live here and hear it.
 	MessageHeard struct {
 		Message round.Message

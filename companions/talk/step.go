@@ -39,7 +39,7 @@ func Step(m Machine, ev Event) (Machine, []Effect) {
 		s.abandoned(e)
 	case VoteLost:
 		if q := s.about(e.Turn); q == nil || !q.alone { // a device that was alone has answered already
-			s.do(LoseVote(e))
+			s.do(Post{turn.VoteLost(e)})
 		}
 	case MessageHeard:
 		s.heard(e)
@@ -198,11 +198,11 @@ func (s *step) granted(e Granted) {
 		return
 	}
 	if g.Turn != "" && !own {
-		s.do(LoseVote{turn.ID(g.Turn)})
+		s.do(Post{turn.VoteLost{At: e.At, Turn: turn.ID(g.Turn)}})
 	}
 	// On a device that is busy (another companion of it speaks) the turn waits for that to end, and ends with a record of its
 	// own if that is not to be.
-	s.do(GrantFloor{a.turn, e.Who, e.Prompt})
+	s.do(Post{turn.FloorGranted{At: e.At, Turn: a.turn, Who: e.Who, Hold: true, Prompt: e.Prompt}})
 }
 
 // open lets an answer be heard; of one that was given without the room, it is told what has become of it so far.
@@ -213,7 +213,7 @@ func (s *step) open(e Opened) {
 	}
 	a.opened, a.cued = true, true
 	if !a.alone {
-		s.do(OpenFloor{a.turn})
+		s.do(Post{turn.FloorOpened{At: e.At, Turn: a.turn}})
 		return
 	}
 	q := s.about(a.turn)
@@ -243,7 +243,7 @@ func (s *step) abandoned(e Abandoned) {
 		s.do(Hush{e.Why})
 		return
 	}
-	s.do(LoseVote{a.turn})
+	s.do(Post{turn.VoteLost{At: e.At, Turn: a.turn}})
 }
 
 // heard puts what others said into the conversations of those who live here. Who said it, and who heard it through the microphone

@@ -37,12 +37,12 @@ func only[T Effect](t *testing.T, effects []Effect) (found T) {
 // the turn or the room's word, the room learns of an answer that was heard.
 func TestAnAnswerWithoutTheRoomIsTold(t *testing.T) {
 	began := []Event{Asked{Turn: "t-1", Alone: true}, SpeechBegan{"t-1"}, SpeechKnown{Turn: "t-1", Text: "hello", Left: time.Second}, WordsCame{"t-1", "hi", true, "ada"}}
-	opened, end := []Event{mine, Opened{here, "ada"}}, []Event{ended(whole, "t-1")}
+	opened, end := []Event{mine, Opened{Place: here, Companion: "ada"}}, []Event{ended(whole, "t-1")}
 	for name, way := range map[string][]Event{
 		"the room first":      append(append(append([]Event{}, began...), opened...), end...),
 		"the end first":       append(append(append([]Event{}, began...), end...), opened...),
-		"the end in between":  append(append([]Event{}, began...), mine, ended(whole, "t-1"), Opened{here, "ada"}),
-		"the words come last": append(append([]Event{}, began[:3]...), ended(whole, "t-1"), WordsCame{"t-1", "hi", true, "ada"}, mine, Opened{here, "ada"}),
+		"the end in between":  append(append([]Event{}, began...), mine, ended(whole, "t-1"), Opened{Place: here, Companion: "ada"}),
+		"the words come last": append(append([]Event{}, began[:3]...), ended(whole, "t-1"), WordsCame{"t-1", "hi", true, "ada"}, mine, Opened{Place: here, Companion: "ada"}),
 	} {
 		_, out := play(way...)
 		if e := only[TellEnded](t, out); !e.OK || e.Cut || e.Text != "hello" || e.Why != "done" {
@@ -81,12 +81,14 @@ func TestWhoIsMeant(t *testing.T) {
 
 // An answer that was given up ends with its turn, or half a second later; what was to silence it does not silence a newer question.
 func TestGivenUp(t *testing.T) {
-	before := []Event{Asked{Turn: "t-1"}, mine, Opened{here, "ada"}}
+	before := []Event{Asked{Turn: "t-1"}, mine, Opened{Place: here, Companion: "ada"}}
 	up := Abandoned{time.Second, here, "ada", "a press elsewhere"}
 	_, out := play(append(before, up)...)
 	only[Hush](t, out)
 	m, out := play(append(before, Asked{Turn: "t-2"}, up)...)
-	only[LoseVote](t, out)
+	if e := out[len(out)-1]; e != (Effect)(Post{turn.VoteLost{At: time.Second, Turn: "t-1"}}) {
+		t.Errorf("a newer question is here: %+v", e)
+	}
 	if at, ok := m.Wake(); !ok || at != time.Second+abandonPatience {
 		t.Errorf("waits until %v, %v", at, ok)
 	}

@@ -132,12 +132,12 @@ func (w *world) something() Event {
 		return Granted{Grant: round.Prepare{Place: p.place, Companion: p.companion, Turn: string(button)}, Who: turn.Who(p.companion), First: "ada", Up: w.rng.IntN(4) > 0, Turn: w.fresh()}
 	case 9, 10:
 		p := w.granted()
-		return Opened{p.place, p.companion}
+		return Opened{Place: p.place, Companion: p.companion}
 	case 11:
 		p := w.granted()
 		return Abandoned{w.now, p.place, p.companion, "a press here"}
 	default:
-		return VoteLost{w.any()}
+		return VoteLost{Turn: w.any()}
 	}
 }
 

@@ -28,12 +28,12 @@ func (s stage) Prepare(p round.Prepare) {
 	if present := companions.Present(s.Members(), p.Companion); present != "" {
 		prompt += "\n" + present
 	}
-	s.post(talk.Granted{Grant: p, Who: turn.Who(who), First: s.first(), Up: s.Voices.up(who), Turn: newTurn(), Prompt: companions.RoomPrompt(prompt)})
+	s.post(talk.Granted{At: s.o.Now(), Grant: p, Who: turn.Who(who), First: s.first(), Up: s.Voices.up(who), Turn: newTurn(), Prompt: companions.RoomPrompt(prompt)})
 }
 
 // Speak lets the answer be heard.
 func (s stage) Speak(p round.Place, c round.CompanionID) {
-	s.post(talk.Opened{Place: p, Companion: c})
+	s.post(talk.Opened{At: s.o.Now(), Place: p, Companion: c})
 }
 
 // Abandon gives an answer up.
@@ -42,7 +42,7 @@ func (s stage) Abandon(p round.Place, c round.CompanionID, why string) {
 }
 
 // Lost ends the button's turn without an answer from here.
-func (s stage) Lost(id, _ string) { s.post(talk.VoteLost{Turn: turn.ID(id)}) }
+func (s stage) Lost(id, _ string) { s.post(talk.VoteLost{At: s.o.Now(), Turn: turn.ID(id)}) }
 
 // Remember puts what was said into the conversations of those who live here.
 func (s stage) Remember(m round.Message, to []round.CompanionID) {

@@ -13,32 +13,21 @@ import (
 )
 
 // Package talk decides what becomes of what the room grants; here it is fed, and what it says is carried out. Facts come from the
-// room's goroutine (stage), the coordinator's, the voices' and whoever sees a gesture; none of them waits. Whoever comes while nobody
-// is at it takes what there is, in order, and carries it out without a lock.
+// room's goroutine (stage), the coordinator's, the voices' and whoever sees a gesture. Each is taken whole before the next one, so
+// that orders go out in their order: nothing that they come to waits, or leads back here.
 
-// post takes a fact, or leaves it to whoever is at it. Without a room there is nothing to decide.
+// post takes a fact. Without a room there is nothing to decide.
 func (d *Driver) post(ev talk.Event) {
 	if d.Room == nil {
 		return
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.facts = append(d.facts, ev)
-	if d.taking {
-		return
+	var effects []talk.Effect
+	d.m, effects = talk.Step(d.m, ev)
+	for _, e := range effects {
+		d.carryOut(e)
 	}
-	d.taking = true
-	for len(d.facts) > 0 {
-		var effects []talk.Effect
-		d.m, effects = talk.Step(d.m, d.facts[0])
-		d.facts = slices.Delete(d.facts, 0, 1)
-		d.mu.Unlock()
-		for _, e := range effects {
-			d.carryOut(e)
-		}
-		d.mu.Lock()
-	}
-	d.taking = false
 	if at, ok := d.m.Wake(); ok {
 		in := max(0, at-d.o.Now())
 		if d.wake == nil {
