@@ -74,11 +74,9 @@ type Driver struct {
 	last    atomic.Pointer[control.Turn] // the turn that ended last; nil: none has
 	waiters waiters
 
-	mu     sync.Mutex // guards what follows
-	m      talk.Machine
-	facts  []talk.Event
-	taking bool // somebody is at it
-	wake   *time.Timer
+	mu   sync.Mutex // guards what follows
+	m    talk.Machine
+	wake *time.Timer
 }
 
 // New finds who lives here.

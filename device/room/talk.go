@@ -3,7 +3,6 @@ package room
 import (
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"conch/companions"
@@ -65,12 +64,8 @@ func (d *Driver) carryOut(e talk.Effect) {
 		d.Room.SpeechKnown(e.Place, e.Companion, e.Text, max(0, e.Left-(now-e.At)))
 	case talk.TellEnded:
 		d.Room.SpeechEnded(e.SpeechEnded)
-	case talk.GrantFloor:
-		d.host.Post(turn.FloorGranted{At: now, Turn: e.Turn, Who: e.Who, Prompt: e.Prompt, Hold: true})
-	case talk.OpenFloor:
-		d.host.Post(turn.FloorOpened{At: now, Turn: e.Turn})
-	case talk.LoseVote:
-		d.host.Post(turn.VoteLost{At: now, Turn: e.Turn})
+	case talk.Post:
+		d.host.Post(e.Event)
 	case talk.Hush:
 		d.host.Hush()
 	case talk.Remember:
