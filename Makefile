@@ -124,7 +124,7 @@ lint-tool: go
 	GOBIN="$(CURDIR)/bin/tools" $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(LINT_VERSION)
 
 .PHONY: check
-check: deps-test lint-tool ## format, vet, lint, forbidden paths, skipped tests
+check: deps-test lint-tool ## format, vet, lint, long lines, forbidden paths, skipped tests; what the program is made of
 	@bad=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
 	[ -z "$$bad" ] || { echo "check: not gofmt-clean (gofmt -w them):"; echo "$$bad"; exit 1; }
 	@$(GO) vet ./...
@@ -140,7 +140,8 @@ check: deps-test lint-tool ## format, vet, lint, forbidden paths, skipped tests
 	@mute=$$(git grep -nE -A2 ', ok := .*\.\([A-Za-z.]+\); ok' -- '*.go' | grep -E -- '-[0-9]+-[[:space:]]*_ = ' || true); \
 	[ -z "$$mute" ] || { echo "check: what was found by assertion is thrown away:"; echo "$$mute"; exit 1; }
 	@echo "check: clean; $$(git grep -hE '\b[tbf]\.Skip(f|Now)?\(' -- '*.go' | wc -l) places where a test may skip itself (make test says which did)"
-	@$(GO) run ./device/house
+	@$(MAKE) build
+	@$(GO) run ./device/house -binary bin/conch
 
 .PHONY: test
 test: deps-test ## all tests (some five minutes on two cores, compiling included)
@@ -151,7 +152,7 @@ quick: deps ## the tests that need neither sound nor network: machines, decoders
 	@$(GO) test $(QUICK)
 
 .PHONY: house
-house: deps ## lines, files and methods, a package a line, and the arrows that run back up inside each
+house: deps ## lines, files and methods, a package a line, the arrows that run back up inside each, and what is too long
 	@$(GO) run ./device/house -v
 
 .PHONY: race

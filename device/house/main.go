@@ -1,8 +1,11 @@
 // Command house counts what a reader has to hold in the head: packages by files and lines, the longest file and function, the type
 // with most methods, and the arrows between the files of a package that run back up.
 //
-//	house          the sums, on one line
-//	house -v       each package, and what is longest
+//	house              the sums
+//	house -v           each package, and what is too long, by name
+//	house -binary F    the size of the program F as well
+//
+// The program is what `go list -deps ./cmd/conch` says; the rest is for tests, generators and tools.
 //
 // A file points at another where it uses a function, type, variable, constant or method that is declared there. The files of a package
 // are put into the order in which fewest arrows run back (greedily: Eades, Lin, Smyth 1993); those that still do are in circles. Names
@@ -17,37 +20,80 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
+// What a file, a function and a line have at most.
+const (
+	maxFile     = 450 // lines
+	maxFunction = 90  // likewise
+	tab         = 4   // columns, as the linter counts
+)
+
+// item is something with a size: a file, a function, a line, a type.
+type item struct {
+	name string
+	size int
+}
+
 type file struct {
-	name  string
-	lines int
-	uses  map[string]bool // names
+	item
+	uses map[string]bool // names
 }
 
 type pkg struct {
 	dir          string
+	program      bool // it is in the program
 	files        []file
 	lines, tests int
 	home         map[string]string // name to the file that declares it; "": several do
 	methods      map[string]int    // by type
-	longest      string            // function
-	most         int
+	functions    []item
+	line         item // the longest
 }
 
 func main() {
-	each := flag.Bool("v", false, "each package")
+	each := flag.Bool("v", false, "each package, and what is too long")
+	binary := flag.String("binary", "", "a program, whose size is told")
 	flag.Parse()
 	all, err := read(".")
+	if err == nil {
+		err = program(all)
+	}
+	if err == nil && *each {
+		packages(all)
+	}
+	if err == nil {
+		err = sums(*each, *binary, all)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "house:", err)
 		os.Exit(1)
 	}
-	report(*each, all)
 }
+
+// program marks what the program is made of.
+func program(all []*pkg) error {
+	out, err := exec.Command("go", "list", "-deps", "-f", "{{if .Module}}{{if .Module.Main}}{{.Dir}}{{end}}{{end}}", "./cmd/conch").Output()
+	if err != nil {
+		return fmt.Errorf("go list: %w", err)
+	}
+	for _, p := range all {
+		dir, err := filepath.Abs(p.dir)
+		if err != nil {
+			return err
+		}
+		p.program = slices.Contains(strings.Fields(string(out)), dir)
+	}
+	return nil
+}
+
+// foreign are directories that are not ours to count.
+var foreign = []string{"testdata", "node_modules", "bin", "build"}
 
 func read(root string) (all []*pkg, err error) {
 	of := map[string]*pkg{}
@@ -55,7 +101,7 @@ func read(root string) (all []*pkg, err error) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "node_modules" || d.Name() == "bin" || d.Name() == "build"):
+		case d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || slices.Contains(foreign, d.Name())):
 			return filepath.SkipDir
 		case d.IsDir() || !strings.HasSuffix(path, ".go"):
 			return nil
@@ -81,12 +127,18 @@ func (p *pkg) add(path string) error {
 		return nil
 	}
 	p.lines += lines
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		n++
+		width := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) + (tab-1)*strings.Count(line, "\t")
+		p.line = longer(p.line, item{fmt.Sprintf("%s:%d", path, n), width})
+	}
 	set := token.NewFileSet()
 	parsed, err := parser.ParseFile(set, path, text, parser.SkipObjectResolution)
 	if err != nil {
 		return err
 	}
-	f := file{name: filepath.Base(path), lines: lines, uses: map[string]bool{}}
+	f := file{item{filepath.Base(path), lines}, map[string]bool{}}
 	declare := func(name string) {
 		if was, ok := p.home[name]; ok && was != f.name {
 			p.home[name] = ""
@@ -98,9 +150,7 @@ func (p *pkg) add(path string) error {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
 			declare(d.Name.Name)
-			if n := set.Position(d.End()).Line - set.Position(d.Pos()).Line + 1; n > p.most {
-				p.most, p.longest = n, f.name+" "+d.Name.Name
-			}
+			p.functions = append(p.functions, item{f.name + " " + d.Name.Name, set.Position(d.End()).Line - set.Position(d.Pos()).Line + 1})
 			if d.Recv != nil {
 				p.methods[receiver(d.Recv.List[0].Type)]++
 			}
@@ -205,41 +255,98 @@ func (p *pkg) backward() (n int) {
 	return n
 }
 
-func report(each bool, all []*pkg) {
+func longer(a, b item) item {
+	if b.size > a.size || b.size == a.size && b.name < a.name {
+		return b
+	}
+	return a
+}
+
+// longest is the longest file and function, and the type with most methods.
+func (p *pkg) longest() (f, function, methods item) {
+	for _, x := range p.files {
+		f = longer(f, x.item)
+	}
+	for _, x := range p.functions {
+		function = longer(function, x)
+	}
+	for name, n := range p.methods {
+		methods = longer(methods, item{name, n})
+	}
+	return f, function, methods
+}
+
+// packages prints a line for each, the largest first.
+func packages(all []*pkg) {
 	slices.SortFunc(all, func(a, b *pkg) int { return b.lines - a.lines })
-	lines, tests, back, worst := 0, 0, 0, 0
-	longFiles, longFuncs, typeMost, typeName := 0, 0, 0, ""
-	if each {
-		fmt.Printf("%-34s %6s %6s %6s %6s  %s\n", "package", "files", "lines", "tests", "back", "longest file, function; most methods")
+	for _, program := range []bool{true, false} {
+		what := "the program"
+		if !program {
+			what = "for tests, generators, tools"
+		}
+		fmt.Printf("%-34s %6s %6s %6s %6s  %s\n", what, "files", "lines", "tests", "back", "longest file, function; most methods")
+		for _, p := range all {
+			if f, function, methods := p.longest(); p.program == program && p.lines > 0 {
+				fmt.Printf("%-34s %6d %6d %6d %6d  %s %d, %s %d; %s %d\n", p.dir, len(p.files), p.lines, p.tests, p.backward(),
+					f.name, f.size, function.name, function.size, methods.name, methods.size)
+			}
+		}
 	}
+}
+
+// sums prints what all packages are together; names says what is too long.
+func sums(names bool, binary string, all []*pkg) error {
+	var lines, count [2]int // the program, the rest
+	var files, functions []item
+	var largest, methods, back, line item
+	tests, arrows := 0, 0
 	for _, p := range all {
-		lines, tests = lines+p.lines, tests+p.tests
-		b := p.backward()
-		back, worst = back+b, max(worst, b)
-		longest, most, of := file{}, 0, ""
+		k := 1
+		if p.program {
+			k = 0
+		}
+		count[k]++
+		lines[k] += p.lines
+		tests += p.tests
+		n := p.backward()
+		arrows += n
+		largest, back, line = longer(largest, item{p.dir, p.lines}), longer(back, item{p.dir, n}), longer(line, p.line)
+		_, _, m := p.longest()
+		methods = longer(methods, item{p.dir + "." + m.name, m.size})
 		for _, f := range p.files {
-			if f.lines > longest.lines {
-				longest = f
-			}
-			if f.lines > 450 {
-				longFiles++
+			if f.size > maxFile {
+				files = append(files, item{p.dir + "/" + f.name, f.size})
 			}
 		}
-		for t, n := range p.methods {
-			if n > most || n == most && t < of {
-				most, of = n, t
+		for _, f := range p.functions {
+			if f.size > maxFunction {
+				functions = append(functions, item{p.dir + "/" + f.name, f.size})
 			}
-		}
-		if most > typeMost {
-			typeMost, typeName = most, p.dir+"."+of
-		}
-		if p.most > 90 {
-			longFuncs++
-		}
-		if each && p.lines > 0 {
-			fmt.Printf("%-34s %6d %6d %6d %6d  %s %d, %s %d; %s %d\n", p.dir, len(p.files), p.lines, p.tests, b, longest.name, longest.lines, p.longest, p.most, of, most)
 		}
 	}
-	fmt.Printf("%d packages, %d lines and %d of tests; largest %s (%d); %d files over 450 lines, %d packages with a function over 90; most methods %s (%d); arrows back up %d, at most %d in a package\n",
-		len(all), lines, tests, all[0].dir, all[0].lines, longFiles, longFuncs, typeName, typeMost, back, worst)
+	if names {
+		tooLong(fmt.Sprintf("files over %d lines", maxFile), files)
+		tooLong(fmt.Sprintf("functions over %d lines", maxFunction), functions)
+		tooLong("the longest line", []item{line})
+	}
+	fmt.Printf("%d files over %d lines, %d functions over %d; most methods %s (%d); arrows back up %d, at most %d in a package (%s); longest line %d\n",
+		len(files), maxFile, len(functions), maxFunction, methods.name, methods.size, arrows, back.size, back.name, line.size)
+	size := ""
+	if binary != "" {
+		info, err := os.Stat(binary)
+		if err != nil {
+			return err
+		}
+		size = fmt.Sprintf("%d bytes, ", info.Size())
+	}
+	fmt.Printf("the program: %s%d lines in %d packages, the largest %s (%d); for tests, generators and tools %d in %d; %d of tests\n",
+		size, lines[0], count[0], largest.name, largest.size, lines[1], count[1], tests)
+	return nil
+}
+
+func tooLong(what string, which []item) {
+	slices.SortFunc(which, func(a, b item) int { return b.size - a.size })
+	for _, x := range which {
+		fmt.Printf("%-24s %s (%d)\n", what, x.name, x.size)
+	}
 }
