@@ -370,5 +370,6 @@ func (s *alsaStream) late(back, got int, late time.Duration, err error) {
 	}
 	s.refused = keeps(got, back, err)
 	s.card.noRewind(s.granted.Device, s.refused)
-	s.card.log.Warn("audio.no_rewind", "device", s.granted.Device, "why", s.refused, "do", "it is opened anew with a short buffer as soon as it is quiet; until then silence takes as long as it holds")
+	s.card.log.Warn("audio.no_rewind", "device", s.granted.Device, "why", s.refused, "do",
+		"it is opened anew with a short buffer as soon as it is quiet; until then silence takes as long as it holds")
 }

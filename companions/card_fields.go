@@ -262,7 +262,8 @@ func (p *cardParser) name(field string, v any) string {
 	s, ok := v.(string)
 	s = strings.Join(strings.Fields(s), " ")
 	if !ok || DeriveID(s) == "" || utf8.RuneCountInString(s) > maxCardName || !oneVisibleLine(s) || strings.ContainsAny(s, `[]<>{}@:,;"/\|`) {
-		p.at(key, field, v, "must be a name of 1 to %d characters with a letter or digit in it, without punctuation but hyphen, dot and apostrophe", maxCardName)
+		p.at(key, field, v, "must be a name of 1 to %d characters with a letter or digit in it, without punctuation but hyphen, dot and apostrophe",
+			maxCardName)
 		return ""
 	}
 	if strings.EqualFold(s, Person) || strings.EqualFold(s, "human") || strings.EqualFold(s, "room") {

@@ -121,7 +121,8 @@ func (l *Ledger) write() bool {
 	was := l.err
 	l.err = err
 	if err != nil && was == nil {
-		l.err = fmt.Errorf("ledger: %s: %w (free some space, or set state.dir; the room goes on, and what happens now may be missing there)", filepath.Join(l.dir, LedgerFile), err)
+		l.err = fmt.Errorf("ledger: %s: %w (free some space, or set state.dir; the room goes on, and what happens now may be missing there)",
+			filepath.Join(l.dir, LedgerFile), err)
 		l.log.Warn(logRoomDisk, "of", "ledger", "err", l.err)
 		l.trouble("ledger", l.err)
 	}

@@ -32,7 +32,8 @@ func (m *ModelRefiner) prompt(r round.Refine, v round.Vote, card Card) []openai.
 			for _, c := range member.Cards {
 				names[round.Participant(c.ID)] = label(c.Name)
 				if c.ID != card.ID {
-					fmt.Fprintf(&b, "Also in the room: %s, %s; knows about %s.\n", label(c.Name), c.Role, strings.Join(c.Expertise[:min(len(c.Expertise), maxKnows)], ", "))
+					fmt.Fprintf(&b, "Also in the room: %s, %s; knows about %s.\n", label(c.Name), c.Role,
+						strings.Join(c.Expertise[:min(len(c.Expertise), maxKnows)], ", "))
 				}
 			}
 		}

@@ -138,7 +138,8 @@ func (h *recentEntries) whyOf(c round.CompanionID) string {
 		}
 		for _, x := range e.Decision.Silent {
 			if x.Companion == c {
-				return fmt.Sprintf("%s has not spoken lately; the last time it stayed silent%s: %s", h.name(c), h.after(h.of(placeOf(e))), sentence(h.plain(x.Reason)))
+				return fmt.Sprintf("%s has not spoken lately; the last time it stayed silent%s: %s", h.name(c), h.after(h.of(placeOf(e))),
+					sentence(h.plain(x.Reason)))
 			}
 		}
 	}
@@ -160,7 +161,8 @@ func (h *recentEntries) tell(s story) string {
 			fmt.Fprintf(&b, " Then %s added something%s", h.name(more.Companion), h.because(s, more.Companion))
 		}
 	case d.Winner != "" && s.end != nil && s.end.Kind == round.EntrySuperseded:
-		fmt.Fprintf(&b, "%s was to speak%s%s But somebody pressed a button first, and that comes before everything.", h.name(d.Winner), h.after(s), h.because(s, d.Winner))
+		fmt.Fprintf(&b, "%s was to speak%s%s But somebody pressed a button first, and that comes before everything.", h.name(d.Winner), h.after(s),
+			h.because(s, d.Winner))
 	case d.Winner != "" && s.end != nil && s.end.Kind == round.EntrySilent:
 		fmt.Fprintf(&b, "%s was to speak%s%s But nothing could be heard.", h.name(d.Winner), h.after(s), h.because(s, d.Winner))
 	case d.Winner != "":

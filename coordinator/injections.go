@@ -42,7 +42,8 @@ func (c *Coordinator) InjectLocal(sound Sound, key string, ttl time.Duration) <-
 // ends it for good, like everything else; it is not offered again. When ctx ends it is taken back: what waits expires, what
 // sounds is cut, and nothing else is.
 func (c *Coordinator) InjectSound(ctx context.Context, pcm []int16, key string, ttl time.Duration) <-chan Outcome {
-	done := c.offer(injection{Injection: Injection{Key: key, TTL: ttl, Local: true, Once: true}, sound: func(context.Context) ([]int16, error) { return pcm, nil }, left: ctx.Done()})
+	done := c.offer(injection{Injection: Injection{Key: key, TTL: ttl, Local: true, Once: true},
+		sound: func(context.Context) ([]int16, error) { return pcm, nil }, left: ctx.Done()})
 	c.withdrawAfter(ctx, done)
 	return done
 }

@@ -74,7 +74,8 @@ func Appliance(ctx context.Context, cfg config.Config, reload Reload, log *slog.
 	}
 	manager, watchdog := service.Systemd(log)
 	a.device.manager = manager
-	a.device.actors = append(a.device.actors, actor{"service", func(ctx context.Context) error { manager.Run(ctx, a.device, watchdog); return nil }}, actor{"world", a.device.watchWorld})
+	a.device.actors = append(a.device.actors, actor{"service", func(ctx context.Context) error { manager.Run(ctx, a.device, watchdog); return nil }},
+		actor{"world", a.device.watchWorld})
 	if alone {
 		a.device.actors = append(a.device.actors, actor{"aloud", a.device.aloud})
 		a.device.rehearsing()

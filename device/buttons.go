@@ -284,7 +284,8 @@ func stuckAfter(c *config.Config) time.Duration { return c.Turn.Listen + 5*time.
 func CheckButton(cfg config.Config) error {
 	if cfg.Button.Source == "evdev" {
 		if err := gpio.FindKeys(gpio.KeysOptions{Device: cfg.Button.Device, Keys: cfg.Button.Keys}); err != nil {
-			return fmt.Errorf("%w: config: button.source = \"evdev\"; set by %s: %w; %s", control.ErrRefused, cfg.Origin("button.source"), err, buttonRemedy(err))
+			return fmt.Errorf("%w: config: button.source = \"evdev\"; set by %s: %w; %s", control.ErrRefused, cfg.Origin("button.source"), err,
+				buttonRemedy(err))
 		}
 		return nil
 	}

@@ -22,7 +22,8 @@ func (d *Device) serveControl(ctx context.Context) error {
 		return err
 	}
 	if err != nil {
-		d.conds.Set(condition.ControlClosed, err.Error(), "set state.runtime to a directory this user may write, with a short path; until a restart, conch ask, say and why do not reach this appliance")
+		d.conds.Set(condition.ControlClosed, err.Error(),
+			"set state.runtime to a directory this user may write, with a short path; until a restart, conch ask, say and why do not reach this appliance")
 		return nil
 	}
 	mux := d.controlMux()

@@ -52,7 +52,8 @@ func (l *Link) Connect(heard func(round.DeviceID, round.Packet), linked func(up 
 	}
 	switch room, host := l.Way(); {
 	case room != nil && room.Foreign:
-		conds.Set(condition.RoomBroker, "the room was paired over a broker, and room.broker names none", "set room.broker again and restart; until then this device works alone")
+		conds.Set(condition.RoomBroker, "the room was paired over a broker, and room.broker names none",
+			"set room.broker again and restart; until then this device works alone")
 		return nil, nil //nolint:nilnil // no way to the others
 	case room != nil && host:
 		bus.Room = room.Topic()
@@ -94,7 +95,8 @@ func (l *Link) keep(room *membership.Room, bus mqtt.Config) (*mqtt.Client, error
 	}
 	broker, err := mqtt.NewBroker(config(l.o.Room.Port))
 	if err != nil && l.o.Room.Port != 0 { // the others look for it: another port is better than none
-		l.o.Conditions.Set(condition.RoomPort, err.Error(), "end what has that port, or set room.port, then restart; until then another port is used, and the others must find it by themselves")
+		l.o.Conditions.Set(condition.RoomPort, err.Error(),
+			"end what has that port, or set room.port, then restart; until then another port is used, and the others must find it by themselves")
 		broker, err = mqtt.NewBroker(config(0))
 	}
 	if err != nil {
@@ -249,7 +251,8 @@ func (l *Link) trouble(err error) {
 	}
 	room, _ := l.Way()
 	if room == nil {
-		conds.Set(condition.RoomCut, "no connection to the room: "+err.Error(), "check room.broker and the network; this device works alone meanwhile, and comes back by itself")
+		conds.Set(condition.RoomCut, "no connection to the room: "+err.Error(),
+			"check room.broker and the network; this device works alone meanwhile, and comes back by itself")
 		return
 	}
 	l.members.Refused(err)
@@ -269,14 +272,17 @@ func pairedTrouble(err error, host string) (code condition.Code, text, do string
 	case errors.Is(err, mqtt.ErrNotMember):
 		return condition.RoomCut, host + " says that this device is no longer in the room", "pair it again: hold the button of both for five seconds"
 	case errors.Is(err, membership.ErrOtherHost), errors.Is(err, membership.ErrOtherRoom), errors.Is(err, membership.ErrNotItsName):
-		return condition.RoomCut, "where " + host + " was, another device answers: " + err.Error(), "switch " + host + " on, in the same network; it is looked for all the time"
+		return condition.RoomCut, "where " + host + " was, another device answers: " + err.Error(),
+			"switch " + host + " on, in the same network; it is looked for all the time"
 	case errors.As(err, &invalid):
 		return condition.RoomCertificate, "the certificates of this device and of " + host + " do not fit: " + err.Error(),
 			"see that both have the right time (timedatectl); if that does not help, pair this device again"
 	case errors.Is(err, mqtt.ErrNoAddress):
-		return condition.RoomCut, "nobody knows where " + host + " is", "switch it on, in the same network; it is looked for all the time (room.discovery); " + forGood
+		return condition.RoomCut, "nobody knows where " + host + " is",
+			"switch it on, in the same network; it is looked for all the time (room.discovery); " + forGood
 	}
-	return condition.RoomCut, host + ", which keeps the room, does not answer: " + err.Error(), "switch it on, in the same network; this device works alone meanwhile, and comes back by itself; " + forGood
+	return condition.RoomCut, host + ", which keeps the room, does not answer: " + err.Error(),
+		"switch it on, in the same network; this device works alone meanwhile, and comes back by itself; " + forGood
 }
 
 // forGood is what to do when the device that keeps a room is broken or was given away: nobody else can keep that room.

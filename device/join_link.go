@@ -100,7 +100,8 @@ func OpenLink(o LinkOptions) (*Link, error) {
 	m, err := membership.Open(o.Dir, l.id, membership.Clock{Floor: o.Floor})
 	if err != nil {
 		l.cannot = err
-		o.Conditions.Set(condition.RoomDamaged, err.Error(), "mend what it names and restart, or restore it from a backup; conch room leave gives it up, and then pair again; until then this device works alone")
+		o.Conditions.Set(condition.RoomDamaged, err.Error(), "mend what it names and restart, or restore it from a backup; conch room leave "+
+			"gives it up, and then pair again; until then this device works alone")
 		return l, nil
 	}
 	m.LogWith(o.Log)
@@ -126,7 +127,8 @@ func identity(o LinkOptions) (mqtt.Identity, error) {
 	case err == nil:
 		return id, nil
 	case o.Anyway: // the key that is there is not touched: the others know this device by it
-		o.Conditions.Set(condition.RoomIdentity, err.Error(), "mend the file and restart, or delete it and pair again; until then the other devices do not know this one")
+		o.Conditions.Set(condition.RoomIdentity, err.Error(),
+			"mend the file and restart, or delete it and pair again; until then the other devices do not know this one")
 		return mqtt.NewIdentity()
 	}
 	return id, fmt.Errorf("%w: %w", control.ErrRefused, err)

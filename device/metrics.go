@@ -67,10 +67,12 @@ func (d *Device) writeMetrics(w io.Writer) {
 		{name: "conch_condition", kind: "gauge", help: "1 for each thing wrong that a person can fix, by its code.", label: "code", by: held},
 		{name: "conch_volume_percent", kind: "gauge", help: "Volume.", one: d.memory.Volume()},
 		{name: "conch_muted", kind: "gauge", help: "1 while no capture device is open because a person wants it so.", one: oneIf(d.Muted())},
-		{name: "conch_audio_bound_seconds", kind: "gauge", help: "Longest time from a press to silence on the loudspeaker that is open; 0: none is.", one: d.bound().Seconds()},
+		{name: "conch_audio_bound_seconds", kind: "gauge", help: "Longest time from a press to silence on the loudspeaker that is open; 0: none is.",
+			one: d.bound().Seconds()},
 		{name: "conch_audio_callbacks_total", kind: "counter", help: "Callbacks of the loudspeaker's device.", one: st.Callbacks},
 		{name: "conch_audio_underruns_total", kind: "counter", help: "Times a source had nothing to play.", one: st.Underruns},
-		{name: "conch_audio_xruns_total", kind: "counter", help: "Times the card ran dry, or lost what it had captured, because a callback came too late.", one: xruns},
+		{name: "conch_audio_xruns_total", kind: "counter", help: "Times the card ran dry, or lost what it had captured, because a callback came too late.",
+			one: xruns},
 		{name: "conch_audio_xruns_hour", kind: "gauge", help: "The same, within the last hour.", one: recently},
 		{name: "conch_audio_refused_total", kind: "counter", help: "Sources refused because too many sounded.", one: st.Refused},
 	}, d.roomMetrics()...) {
@@ -115,11 +117,13 @@ func (d *Device) roomMetrics() []metric {
 		out = append(out,
 			metric{name: "conch_mqtt_up", kind: "gauge", help: "1 when the room can be reached.", one: oneIf(s.Wire.Up)},
 			metric{name: "conch_mqtt_connects_total", kind: "counter", help: "Connections that came up.", one: s.Wire.Connects},
-			metric{name: "conch_mqtt_envelopes_total", kind: "counter", help: "Envelopes, by direction; own ones that come back are not counted.", label: "direction",
-				by: map[string]float64{"sent": float64(s.Wire.Envelopes), "received": float64(s.Wire.Arrived)}},
+			metric{name: "conch_mqtt_envelopes_total", kind: "counter", help: "Envelopes, by direction; own ones that come back are not counted.",
+				label: "direction",
+				by:    map[string]float64{"sent": float64(s.Wire.Envelopes), "received": float64(s.Wire.Arrived)}},
 			metric{name: "conch_mqtt_bytes_total", kind: "counter", help: "Bytes of these envelopes, by direction.", label: "direction",
 				by: map[string]float64{"sent": float64(s.Wire.Bytes), "received": float64(s.Wire.ArrivedB)}},
-			metric{name: "conch_mqtt_unsent_total", kind: "counter", help: "Packets that were not sent, by reason.", label: "reason", by: floats(s.Wire.Unsent)},
+			metric{name: "conch_mqtt_unsent_total", kind: "counter", help: "Packets that were not sent, by reason.", label: "reason",
+				by: floats(s.Wire.Unsent)},
 		)
 	}
 	if d.room.Refiner != nil {

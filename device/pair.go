@@ -99,7 +99,8 @@ const (
 )
 
 func (d *Device) wirePairing() {
-	p := &pairer{d: d, link: d.link, facts: make(chan wayFact, maxFacts), again: make(chan struct{}), ended: make(chan struct{}), window: make(chan struct{}, 1)}
+	p := &pairer{d: d, link: d.link, facts: make(chan wayFact, maxFacts), again: make(chan struct{}), ended: make(chan struct{}),
+		window: make(chan struct{}, 1)}
 	d.pairing = p
 	p.attempts, p.watchers = map[int]*attempt{}, map[chan control.PairingLine]bool{}
 	p.line = control.PairingLine{At: time.Now(), State: control.PairingIdle, Text: pairingText(control.PairingLine{State: control.PairingIdle})}
@@ -109,7 +110,8 @@ func (d *Device) wirePairing() {
 		d.actors = append(d.actors, actor{"members", p.keepMembers}, actor{"discovery", func(ctx context.Context) error {
 			p.link.announce()
 			if err := p.link.find.Run(ctx); err != nil && ctx.Err() == nil {
-				d.conds.Set(condition.RoomDiscovery, "this device cannot be found on the network: "+err.Error(), "see room.discovery; conch room join CODE --host NAME needs none")
+				d.conds.Set(condition.RoomDiscovery, "this device cannot be found on the network: "+err.Error(),
+					"see room.discovery; conch room join CODE --host NAME needs none")
 			}
 			return nil
 		}})

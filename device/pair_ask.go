@@ -24,10 +24,12 @@ func (p *pairer) able() error {
 	case p.link.members == nil:
 		return fmt.Errorf("%w: this device cannot pair: %w", control.ErrRefused, p.link.cannot)
 	case p.link.Room() != nil && p.link.Room().Foreign != (p.link.o.Room.Broker != ""):
-		return fmt.Errorf("%w: this device's room was paired %s, and room.broker is %q: a window would lead to where nobody is; change room.broker back, or leave the room (conch room leave)",
+		return fmt.Errorf("%w: this device's room was paired %s, and room.broker is %q: a window would lead to where nobody is; change "+
+			"room.broker back, or leave the room (conch room leave)",
 			control.ErrRefused, map[bool]string{true: "over a broker", false: "without a broker"}[p.link.Room().Foreign], p.link.o.Room.Broker)
 	case p.link.o.Room.Broker == "embedded":
-		return fmt.Errorf("%w: room.broker = \"embedded\" is for devices that are configured by hand; take it out, and paired devices find each other without it", control.ErrRefused)
+		return fmt.Errorf("%w: room.broker = \"embedded\" is for devices that are configured by hand; take it out, and paired devices find "+
+			"each other without it", control.ErrRefused)
 	}
 	return nil
 }
@@ -92,7 +94,8 @@ func (d *Device) Pair(ctx context.Context) (control.PairOpened, error) {
 	if err != nil {
 		return control.PairOpened{}, err
 	}
-	return control.PairOpened{Code: l.Code, Seconds: l.Seconds, Device: p.link.Self(), Name: d.cfg.Device.Name, Room: p.link.RoomName(), Addresses: p.windowAt()}, nil
+	return control.PairOpened{Code: l.Code, Seconds: l.Seconds, Device: p.link.Self(), Name: d.cfg.Device.Name, Room: p.link.RoomName(),
+		Addresses: p.windowAt()}, nil
 }
 
 // Join joins the room of a window somewhere else, and returns when that has come to its end.
@@ -110,9 +113,11 @@ func (d *Device) Join(ctx context.Context, q control.JoinRequest) (control.Pairi
 	case code != "" && q.Listen:
 		return control.PairingLine{}, fmt.Errorf("%w: a code to be heard need not be typed", control.ErrRefused)
 	case p.link.Room() != nil:
-		return control.PairingLine{}, fmt.Errorf("%w: %s", control.ErrRefused, pairingText(control.PairingLine{State: control.PairingFailed, Why: control.WhyAlready, Room: p.link.RoomName()}))
+		return control.PairingLine{}, fmt.Errorf("%w: %s", control.ErrRefused,
+			pairingText(control.PairingLine{State: control.PairingFailed, Why: control.WhyAlready, Room: p.link.RoomName()}))
 	case q.Listen && d.mute.wish.Load():
-		return control.PairingLine{}, fmt.Errorf("%w: %s", control.ErrRefused, pairingText(control.PairingLine{State: control.PairingFailed, Why: control.WhyMuted}))
+		return control.PairingLine{},
+			fmt.Errorf("%w: %s", control.ErrRefused, pairingText(control.PairingLine{State: control.PairingFailed, Why: control.WhyMuted}))
 	}
 	to := wayWindow{Name: q.Host}
 	switch {

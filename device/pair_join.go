@@ -107,11 +107,14 @@ func whyOf(err error) control.PairingWhy {
 		err error
 		why control.PairingWhy
 	}{
-		{errTwin, control.WhyTwin}, {membership.ErrDisk, control.WhyDisk}, {pairing.ErrWrongCode, control.WhyWrongCode}, {pairing.ErrTooMany, control.WhyWrongCode}, {pairing.ErrExpired, control.WhyExpired},
+		{errTwin, control.WhyTwin}, {membership.ErrDisk, control.WhyDisk}, {pairing.ErrWrongCode, control.WhyWrongCode},
+		{pairing.ErrTooMany, control.WhyWrongCode}, {pairing.ErrExpired, control.WhyExpired},
 		{pairing.ErrNoWindow, control.WhyClosed}, {pairing.ErrClosed, control.WhyClosed}, {pairing.ErrBusy, control.WhyBusy},
 		{membership.ErrFull, control.WhyFull}, {membership.ErrNoHost, control.WhyHost}, {membership.ErrPaired, control.WhyAlready},
-		{syscall.ENOSPC, control.WhyDisk}, {syscall.EROFS, control.WhyDisk}, {syscall.EACCES, control.WhyDisk}, {syscall.EDQUOT, control.WhyDisk}, {syscall.EIO, control.WhyDisk},
-		{pairing.ErrNotStored, control.WhyDisk}, {pairing.ErrRefused, control.WhyRefused}, {pairing.ErrVersion, control.WhyProtocol}, {pairing.ErrProtocol, control.WhyProtocol},
+		{syscall.ENOSPC, control.WhyDisk}, {syscall.EROFS, control.WhyDisk}, {syscall.EACCES, control.WhyDisk}, {syscall.EDQUOT, control.WhyDisk},
+		{syscall.EIO, control.WhyDisk},
+		{pairing.ErrNotStored, control.WhyDisk}, {pairing.ErrRefused, control.WhyRefused}, {pairing.ErrVersion, control.WhyProtocol},
+		{pairing.ErrProtocol, control.WhyProtocol},
 		{errUnreachable, control.WhyUnreachable}, {pairing.ErrLost, control.WhyUnreachable}, {pairing.ErrSlow, control.WhyUnreachable},
 	} {
 		if errors.Is(err, w.err) {

@@ -134,7 +134,8 @@ func pairingText(l control.PairingLine) string {
 	case control.WhyRefused:
 		return "The room did not let this device in. Its log says why."
 	case control.WhyTwin:
-		return "The other device has this device's own key, so one card was copied from the other. Delete identity.key in the state directory of one of them, restart that, and pair again."
+		return "The other device has this device's own key, so one card was copied from the other. Delete identity.key in the state " +
+			"directory of one of them, restart that, and pair again."
 	case control.WhyProtocol:
 		return "The other device is no conch, or one of another version."
 	}

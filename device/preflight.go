@@ -21,7 +21,8 @@ import (
 // it must hear of it. Where nobody did, it is a condition from the beginning: the rest works.)
 func preflight(ctx context.Context, cfg config.Config, alone bool) error {
 	if _, err := control.DialSocket(cfg.State.Socket()); err == nil {
-		return fmt.Errorf("%w: another conch is running at %s (talk to it with conch ask, stop it, or set state.runtime)", control.ErrRefused, cfg.State.Socket())
+		return fmt.Errorf("%w: another conch is running at %s (talk to it with conch ask, stop it, or set state.runtime)", control.ErrRefused,
+			cfg.State.Socket())
 	}
 	if alone {
 		return nil

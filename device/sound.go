@@ -33,7 +33,8 @@ func (d *Device) flat() bool {
 		d.conds.Set(condition.SoundFlat, "there is no microphone: audio.backend is null", "set audio.backend to auto, or type what you ask")
 	default:
 		d.conds.Set(condition.SoundFlat, "the microphone "+c.granted.Name+" gave no sound at all while the button was held",
-			"see that it is not switched off, by a switch of its own or in alsamixer, and that it is the right one (conch audio list, conch audio test); this goes by itself with the first sound")
+			"see that it is not switched off, by a switch of its own or in alsamixer, and that it is the right one (conch audio list, conch "+
+				"audio test); this goes by itself with the first sound")
 	}
 	return true
 }
@@ -108,7 +109,8 @@ func (recorded) SetQueued(time.Duration) {}
 
 // NoSoundCard refuses to measure or try what makes no sound: a null device takes and gives samples as well as any.
 func NoSoundCard(what, instead string) error {
-	return fmt.Errorf("%w: %s: there is no sound card here (conch audio list), or audio.backend = \"null\", which makes no sound: nothing can be heard; plug one in, or %s", control.ErrRefused, what, instead)
+	return fmt.Errorf("%w: %s: there is no sound card here (conch audio list), or audio.backend = \"null\", which makes no sound: nothing "+
+		"can be heard; plug one in, or %s", control.ErrRefused, what, instead)
 }
 
 // playOnce plays frames (mono, CardRate) and returns when the last has sounded; it says what, once it is sure that

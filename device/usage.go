@@ -45,7 +45,8 @@ func (d *Device) refusedAnswer(e turn.ResponseRefused) {
 		return
 	}
 	if u, err := d.Used(); err == nil {
-		d.conds.Set(condition.VoiceCeiling, "today's own limit is reached: "+u.Refusing, fmt.Sprintf("it goes on by itself on %s; conch usage reset lifts it now", u.Until.Format("2006-01-02 at 15:04")))
+		d.conds.Set(condition.VoiceCeiling, "today's own limit is reached: "+u.Refusing,
+			fmt.Sprintf("it goes on by itself on %s; conch usage reset lifts it now", u.Until.Format("2006-01-02 at 15:04")))
 	}
 }
 

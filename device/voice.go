@@ -147,7 +147,8 @@ func (d *Device) bentVoice(card companions.Card, parts []string, why string) {
 	deaf := slices.Contains(parts, "transcription")
 	rest := slices.DeleteFunc(slices.Clone(parts), func(p string) bool { return p == "transcription" })
 	if deaf {
-		d.conds.Set(unheard, fmt.Sprintf("the server refuses to write down what %s hears (%s): others in a room do not get to know it, and nothing of it is remembered", card.Name, why),
+		d.conds.Set(unheard, fmt.Sprintf("the server refuses to write down what %s hears (%s): others in a room do not get to know it, and "+
+			"nothing of it is remembered", card.Name, why),
 			fmt.Sprintf("set voice.transcription to a model that the server knows, or to \"\" to ask for none (now: %q)", d.cfg.Voice.Transcription))
 	} else {
 		d.conds.Clear(unheard)

@@ -152,7 +152,8 @@ func (d *Device) keep(ctx context.Context, what string, state *atomic.Pointer[so
 		}
 		state.Store(&soundState{granted: g})
 		if g.Backend == audio.BackendNull && d.cfg.Audio.Backend == "auto" {
-			d.conds.Set(code, "no "+what+": there is no sound card, and no sound server", "plug a card in, or see that its driver is loaded (conch audio list, conch doctor); it is taken by itself")
+			d.conds.Set(code, "no "+what+": there is no sound card, and no sound server",
+				"plug a card in, or see that its driver is loaded (conch audio list, conch doctor); it is taken by itself")
 			return
 		}
 		d.conds.Clear(code)
@@ -190,7 +191,8 @@ func (d *Device) bound() time.Duration {
 func (d *Device) slowCard(g audio.Granted) {
 	bound := g.Bound(d.cfg.Audio.Fade)
 	if bound > tightIn {
-		d.log.Warn("audio.slow", "device", g.Device, "period_frames", g.Period, "periods", g.Periods, "rate_hz", g.Rate, "bound_ms", ms(bound), "wanted_ms", ms(silenceIn))
+		d.log.Warn("audio.slow", "device", g.Device, "period_frames", g.Period, "periods", g.Periods, "rate_hz", g.Rate, "bound_ms", ms(bound), "wanted_ms",
+			ms(silenceIn))
 	}
 	if bound <= silenceIn || g.Backend == audio.BackendNull {
 		d.conds.Clear(condition.SoundSlow)
@@ -201,7 +203,8 @@ func (d *Device) slowCard(g audio.Granted) {
 		what = fmt.Sprintf("is cut off at a press, with a click: by itself it would go on for %.0f ms", ms(bound))
 	}
 	d.conds.Set(condition.SoundSlow, fmt.Sprintf("the loudspeaker %s %s (its buffer is %d frames x %d)", g.Name, what, g.Period, g.Periods),
-		"set audio.period_ms and audio.periods lower, name the card itself (alsa:CARD=..., conch audio list), or take another card; conch bench silence measures it")
+		"set audio.period_ms and audio.periods lower, name the card itself (alsa:CARD=..., conch audio list), or take another card; conch "+
+			"bench silence measures it")
 }
 
 // noCard stands for a sound system that cannot be used at all: each attempt says why.

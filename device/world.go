@@ -192,14 +192,18 @@ func (d *Device) judge(s seen) {
 	}
 	switch {
 	case s.wall.Before(clockFloor):
-		d.conds.Set(condition.ClockWrong, "the clock says "+s.wall.UTC().Format(time.DateOnly)+", which is long ago: no server can be trusted before it is right", "set it (timedatectl set-time), or see that time comes by the network; it is noticed by itself")
+		d.conds.Set(condition.ClockWrong, "the clock says "+s.wall.UTC().Format(time.DateOnly)+
+			", which is long ago: no server can be trusted before it is right",
+			"set it (timedatectl set-time), or see that time comes by the network; it is noticed by itself")
 	case d.certainlyEarly.Load():
-		d.conds.Set(condition.ClockWrong, "the clock says "+s.wall.UTC().Format(time.DateOnly)+", when the certificate of "+provider.Host(d.cfg.Voice.URL)+" was not valid yet", "set it (timedatectl set-time), or see that time comes by the network; it is noticed by itself")
+		d.conds.Set(condition.ClockWrong, "the clock says "+s.wall.UTC().Format(time.DateOnly)+", when the certificate of "+provider.Host(d.cfg.Voice.URL)+
+			" was not valid yet", "set it (timedatectl set-time), or see that time comes by the network; it is noticed by itself")
 	default:
 		d.conds.Clear(condition.ClockWrong)
 	}
 	if s.addresses == 0 && d.needsNetwork() {
-		d.conds.Set(condition.NetworkLost, "no network: no interface has an address", "plug the cable in or mend the Wi-Fi (nmtui, raspi-config); it connects again by itself")
+		d.conds.Set(condition.NetworkLost, "no network: no interface has an address",
+			"plug the cable in or mend the Wi-Fi (nmtui, raspi-config); it connects again by itself")
 	} else {
 		d.conds.Clear(condition.NetworkLost)
 	}
@@ -233,7 +237,8 @@ func (d *Device) nudge() {
 // rehearsing says that a rehearsal voice answers because there is no key: where a person is, the prompt says so.
 func (d *Device) rehearsing() {
 	if kind, _ := provider.Kind(&d.cfg); kind == "rehearsal" && d.cfg.Voice.Kind == "auto" {
-		d.conds.Set(condition.KeyMissing, "there is no key: a rehearsal voice answers, on this machine", "sudo conch key (or set OPENAI_API_KEY or voice.key_file), then restart")
+		d.conds.Set(condition.KeyMissing, "there is no key: a rehearsal voice answers, on this machine",
+			"sudo conch key (or set OPENAI_API_KEY or voice.key_file), then restart")
 	}
 }
 

@@ -86,20 +86,22 @@ var Boards = []Board{
 	},
 	{
 		Name: "codec-zero", Title: "Raspberry Pi Codec Zero, IQaudio Codec Zero (DA7212)",
-		Button:    &BoardButton{Pin: 27, Bias: BiasUp},
-		Light:     BoardLight{Driver: LightGPIO, Pins: []int{23}},
-		Taken:     map[int]string{22: "mute of the DigiAMP+ of the same family", 24: "second LED", 25: "infrared receiver"},
-		Cards:     []string{"Zero", "IQaudIOCODEC"}, // raspberrypi/Pi-Codec: green boards, black boards
-		Overlay:   "dtoverlay=rpi-codeczero",        // raspberrypi/linux; set by the EEPROM of green boards; black ones: iqaudio-codec
-		EEPROM:    EEPROM{Product: "Codec Zero"},
-		Note:      "silent until a state file is loaded: sudo alsactl restore -f Codec_Zero_OnboardMIC_record_and_SPK_playback.state (github.com/raspberrypi/Pi-Codec); the green LED is 23, the red one 24",
+		Button:  &BoardButton{Pin: 27, Bias: BiasUp},
+		Light:   BoardLight{Driver: LightGPIO, Pins: []int{23}},
+		Taken:   map[int]string{22: "mute of the DigiAMP+ of the same family", 24: "second LED", 25: "infrared receiver"},
+		Cards:   []string{"Zero", "IQaudIOCODEC"}, // raspberrypi/Pi-Codec: green boards, black boards
+		Overlay: "dtoverlay=rpi-codeczero",        // raspberrypi/linux; set by the EEPROM of green boards; black ones: iqaudio-codec
+		EEPROM:  EEPROM{Product: "Codec Zero"},
+		Note: "silent until a state file is loaded: sudo alsactl restore -f Codec_Zero_OnboardMIC_record_and_SPK_playback.state " +
+			"(github.com/raspberrypi/Pi-Codec); the green LED is 23, the red one 24",
 		Confirmed: FromDocs,
 	},
 	{
 		Name: "pirate-audio", Title: "Pimoroni Pirate Audio (all of them)",
-		Button:    &BoardButton{Pin: 5, Bias: BiasUp},
-		Drive:     []Drive{{Pin: 25, High: true, Use: "enables the converter"}},
-		Taken:     map[int]string{6: "button B", 16: "button X", 20: "button Y of early boards", 24: "button Y", 9: "LCD", 10: "LCD", 11: "LCD", 13: "LCD backlight"},
+		Button: &BoardButton{Pin: 5, Bias: BiasUp},
+		Drive:  []Drive{{Pin: 25, High: true, Use: "enables the converter"}},
+		Taken: map[int]string{6: "button B", 16: "button X", 20: "button Y of early boards", 24: "button Y", 9: "LCD", 10: "LCD", 11: "LCD",
+			13: "LCD backlight"},
 		Cards:     []string{"sndrpihifiberry"},
 		Overlay:   "dtoverlay=hifiberry-dac", // raspberrypi/linux; pimoroni/pidi-spotify#13 shows the card
 		NoMic:     true,

@@ -67,9 +67,10 @@ func ParseBias(s string) (Bias, error) {
 const LookEvery = 250 * time.Millisecond
 
 const (
-	lookMost  = time.Hour             // of a line that is roused, and loses nothing
-	lookLeast = 50 * time.Microsecond // a wait is never zero or less: that means "for ever" or "not at all" (host/v3/gpioioctl: for ever on 0; on -1 a deadline that has passed)
-	burst     = 200                   // edges in stormSpan that a contact may make; a bad switch makes 50
+	lookMost = time.Hour // of a line that is roused, and loses nothing
+	// a wait is never zero or less: that means "for ever" or "not at all" (host/v3/gpioioctl: for ever on 0; on -1 a deadline that has passed)
+	lookLeast = 50 * time.Microsecond
+	burst     = 200 // edges in stormSpan that a contact may make; a bad switch makes 50
 	stormSpan = 100 * time.Millisecond
 	atOnce    = 64 // waits in a row that did not wait: the line is broken
 )

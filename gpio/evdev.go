@@ -167,7 +167,8 @@ func (o KeysOptions) find() (d InputDevice, codes []uint16, err error) {
 	}
 	all, denied := InputDevices(o.dev())
 	if denied > 0 && len(all) == 0 {
-		return d, nil, fmt.Errorf("gpio: %w: %d input devices, and none may be read; join the group input (sudo usermod -aG input $USER) and log in again", ErrNoRights, denied)
+		return d, nil, fmt.Errorf("gpio: %w: %d input devices, and none may be read; join the group input (sudo usermod -aG input $USER) and log in again",
+			ErrNoRights, denied)
 	}
 	d, err = o.choose(all, codes)
 	return d, codes, err

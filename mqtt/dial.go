@@ -54,7 +54,8 @@ func parseURL(raw string) (target, error) {
 		return target{}, fmt.Errorf("mqtt: broker %q: must begin with mqtt://, tcp://, mqtts://, ssl://, ws:// or wss://", u.Redacted())
 	}
 	if u.User != nil {
-		return target{}, fmt.Errorf("mqtt: broker %q: user and password do not belong into the url, where they would be logged; use the settings for them", u.Redacted())
+		return target{},
+			fmt.Errorf("mqtt: broker %q: user and password do not belong into the url, where they would be logged; use the settings for them", u.Redacted())
 	}
 	if u.Hostname() == "" {
 		return target{}, fmt.Errorf("mqtt: broker %q: the host is missing", u.Redacted())

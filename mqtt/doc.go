@@ -25,8 +25,8 @@
 //	ledger    0        ledger.entry     Seen                         {"entry":{"kind":"round",…}}
 //	members   1        members.*        (a Note, see mqtt/membership) {"room":"r…","version":4,"members":[…]}
 //
-// A client subscribes to the kinds one by one, to members only with Config.OnNote, and to ledgers only when Config.Ledgers says so: every device publishes what it
-// decided, for whoever watches the room, and no device needs what another one wrote down.
+// A client subscribes to the kinds one by one, to members only with Config.OnNote, and to ledgers only when Config.Ledgers says so:
+// every device publishes what it decided, for whoever watches the room, and no device needs what another one wrote down.
 //
 // An envelope is {"jsonrpc":"2.0","method":…,"params":…,"key":…,"session":…,"seq":…,"sig":…}. The signature is Ed25519 over a
 // domain, the room, the kind, method, session, number and the bytes of params, each with its length. The key travels along; the

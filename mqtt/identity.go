@@ -96,8 +96,9 @@ func readIdentity(path string) (Identity, error) {
 		return Identity{}, fmt.Errorf("mqtt: device key %s: not a file", path)
 	}
 	if open := info.Mode().Perm() & 0o077; open != 0 {
-		return Identity{}, fmt.Errorf("mqtt: device key %s: mode %04o lets others read it; run: chmod 600 %s (and if others could have, delete it and pair again)",
-			path, info.Mode().Perm(), path)
+		return Identity{},
+			fmt.Errorf("mqtt: device key %s: mode %04o lets others read it; run: chmod 600 %s (and if others could have, delete it and pair again)",
+				path, info.Mode().Perm(), path)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -51,7 +51,8 @@ type Server struct {
 // Missing names the packages whose programs are not there.
 func Missing() error {
 	var missing []string
-	for program, pkg := range map[string]string{"pulseaudio": "pulseaudio", "pactl": "pulseaudio-utils", "parec": "pulseaudio-utils", "pacat": "pulseaudio-utils"} {
+	for program, pkg := range map[string]string{"pulseaudio": "pulseaudio", "pactl": "pulseaudio-utils", "parec": "pulseaudio-utils",
+		"pacat": "pulseaudio-utils"} {
 		if _, err := exec.LookPath(program); err != nil {
 			missing = append(missing, program+" (apt-get install "+pkg+")")
 		}

@@ -121,7 +121,8 @@ func writeBash(w io.Writer, all []place) error {
 		if v.files {
 			more = "; [[ $cur == -* ]] || { compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- \"$cur\"); }"
 		}
-		fmt.Fprintf(&b, "    %q) if [[ $cur == -* ]]; then mapfile -t COMPREPLY < <(compgen -W %s -- \"$cur\"); else mapfile -t COMPREPLY < <(compgen -W %s -- \"$cur\"); fi%s ;;\n",
+		fmt.Fprintf(&b, "    %q) if [[ $cur == -* ]]; then mapfile -t COMPREPLY < <(compgen -W %s -- \"$cur\"); else mapfile -t COMPREPLY < "+
+			"<(compgen -W %s -- \"$cur\"); fi%s ;;\n",
 			p.path, quoted(strings.Join(flags, " ")), quoted(strings.Join(words, " ")), more)
 	}
 	b.WriteString("    esac\n}\n\ncomplete -F _conch conch\n")
@@ -204,7 +205,8 @@ func writeFish(w io.Writer, all []place) error {
 			}
 		}
 	}
-	fmt.Fprintf(&b, "            case %s\n                set swallow 1\n        end\n    end\n    test \"$place\" = \"$argv\"\nend\n\ncomplete -c conch -f\n", strings.Join(swallowing, " "))
+	fmt.Fprintf(&b, "            case %s\n                set swallow 1\n        end\n    end\n    test \"$place\" = "+
+		"\"$argv\"\nend\n\ncomplete -c conch -f\n", strings.Join(swallowing, " "))
 	for _, p := range all {
 		at := fmt.Sprintf("complete -c conch -n %s", quoted("__conch_at "+p.path))
 		for _, c := range p.below {

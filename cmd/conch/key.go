@@ -27,7 +27,8 @@ type keyCmd struct {
 
 // Help is what conch key --help says on top.
 func (keyCmd) Help() string {
-	return "Asks for the key without showing it, or takes it from standard input where that is a pipe or a file. It is stored so that only root can read it, is handed to the service by systemd, and is never printed."
+	return "Asks for the key without showing it, or takes it from standard input where that is a pipe or a file. It is stored so that only " +
+		"root can read it, is handed to the service by systemd, and is never printed."
 }
 
 func (c keyCmd) Run(e *env) error {
@@ -71,7 +72,8 @@ func writable(dir string) error {
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%w: key: %s belongs to root: run it as sudo conch key", control.ErrRefused, dir)
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w: key: there is no %s: it comes with the Debian package; without that, put the key into a file of mode 0600 and name it in voice.key_file", control.ErrRefused, dir)
+		return fmt.Errorf("%w: key: there is no %s: it comes with the Debian package; without that, put the key into a file of mode 0600 "+
+			"and name it in voice.key_file", control.ErrRefused, dir)
 	case err != nil:
 		return fmt.Errorf("%w: key: %w", control.ErrRefused, err)
 	case !info.IsDir():

@@ -68,7 +68,8 @@ func run(args []string, in *os.File, out, errw io.Writer) (code int) {
 	var c cli
 	exited := -1
 	p, err := kong.New(&c, kong.Name("conch"), kong.Writers(out, errw), kong.UsageOnError(),
-		kong.Description("A talking appliance: hold the button and talk; press again and it is silent.\n\nExit status: 0 done, 1 something failed, 2 a flag, file, device or value was refused."),
+		kong.Description("A talking appliance: hold the button and talk; press again and it is silent.\n\nExit status: 0 done, 1 something "+
+			"failed, 2 a flag, file, device or value was refused."),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Exit(func(n int) { exited = n }))
 	if err != nil {
 		fmt.Fprintln(errw, "conch:", err)

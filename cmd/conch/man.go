@@ -90,7 +90,8 @@ func writeMan(w io.Writer, app *kong.Application, when time.Time) error {
 	var b strings.Builder
 	version := strings.Fields(device.Version() + " ?")[1]
 	fmt.Fprintf(&b, ".TH CONCH 1 %q %q \"User Commands\"\n", when.Format(time.DateOnly), roff("conch "+version))
-	b.WriteString(".SH NAME\nconch \\- talking appliance that a button silences\n.SH SYNOPSIS\n.B conch\n[\\fIflags\\fR] \\fIcommand\\fR [\\fIargument\\fR ...]\n")
+	b.WriteString(".SH NAME\nconch \\- talking appliance that a button silences\n.SH SYNOPSIS\n.B conch\n[\\fIflags\\fR] \\fIcommand\\fR " +
+		"[\\fIargument\\fR ...]\n")
 	description, _, _ := strings.Cut(app.Help, "\n\n") // what follows is the exit status, which has its own section
 	fmt.Fprintf(&b, ".SH DESCRIPTION\n%s\n", roff(description))
 	b.WriteString(".SH FLAGS OF ALL COMMANDS\n")

@@ -35,7 +35,8 @@ func (c rehearseCmd) Run(e *env) error {
 	case c.KeyFile != "" && c.Serve == "":
 		return fmt.Errorf("%w: --key-file needs --serve HOST:PORT", control.ErrRefused)
 	case c.Speed != "1":
-		return fmt.Errorf("%w: --speed %s: must be 1 (devices, broker and voices meet over real sockets and real programs, which take the time they take; a faster clock would only see them late)", control.ErrRefused, c.Speed)
+		return fmt.Errorf("%w: --speed %s: must be 1 (devices, broker and voices meet over real sockets and real programs, which take the "+
+			"time they take; a faster clock would only see them late)", control.ErrRefused, c.Speed)
 	case c.Serve != "":
 		return device.ServeRehearsal(e.ctx, c.Serve, c.Faults, c.KeyFile, e.logger(cfg), e.out)
 	}

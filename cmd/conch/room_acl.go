@@ -33,7 +33,8 @@ type roomACLCmd struct{}
 
 // Help is what conch room acl --help says on top.
 func (roomACLCmd) Help() string {
-	return "For a file that acl_file in mosquitto.conf names. Each device then reads the room and writes only what ends in its own id, which is its client id; conch signs what it sends, so that a broker without such a list still cannot put words into anybody's mouth."
+	return "For a file that acl_file in mosquitto.conf names. Each device then reads the room and writes only what ends in its own id, " +
+		"which is its client id; conch signs what it sends, so that a broker without such a list still cannot put words into anybody's mouth."
 }
 
 func (roomACLCmd) Run(e *env) error {

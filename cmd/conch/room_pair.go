@@ -30,7 +30,8 @@ type roomPairCmd struct {
 
 // Help is what conch room pair --help says on top.
 func (roomPairCmd) Help() string {
-	return "The same as holding this device's button for five seconds without a word. At the other device hold the button for five seconds, and it hears the code, or type it: conch room join CODE. Ctrl-C closes the window. The exit status is 0 only when another device has been paired."
+	return "The same as holding this device's button for five seconds without a word. At the other device hold the button for five seconds, " +
+		"and it hears the code, or type it: conch room join CODE. Ctrl-C closes the window. The exit status is 0 only when another device has been paired."
 }
 
 func (c roomPairCmd) Run(e *env) error {

@@ -233,7 +233,8 @@ func (h *House) ended(u *Utterance, heard string) {
 			end = min(end, o.End)
 		}
 		if both := end - max(u.Began, o.Began); both > h.slack {
-			h.overlaps = append(h.overlaps, fmt.Sprintf("%s in %s and %s in %s both spoke for %v at %v", u.Companion, u.Device, o.Companion, o.Device, both, max(u.Began, o.Began)))
+			h.overlaps = append(h.overlaps,
+				fmt.Sprintf("%s in %s and %s in %s both spoke for %v at %v", u.Companion, u.Device, o.Companion, o.Device, both, max(u.Began, o.Began)))
 		}
 	}
 }

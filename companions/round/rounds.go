@@ -11,7 +11,8 @@ func (s *rounds) messageHeard(from DeviceID, msg Message) {
 	why := ""
 	who, companion := msg.From.Companion()
 	switch {
-	case msg.ID == "" || msg.Number < 1 || msg.Metadata.Chain < 0 || len(msg.To) > maxCompanions || len(msg.Metadata.Joins) > maxSeen || len(msg.Metadata.Queue) > maxCompanions:
+	case msg.ID == "" || msg.Number < 1 || msg.Metadata.Chain < 0 || len(msg.To) > maxCompanions || len(msg.Metadata.Joins) > maxSeen ||
+		len(msg.Metadata.Queue) > maxCompanions:
 		why = "a field is missing or out of range"
 	case !s.m.sane(msg.Epoch):
 		why = "no epoch that could be"

@@ -43,10 +43,10 @@ type Hushed struct {
 
 // FloorGranted: the room selected this device's companion. With Turn equal to the live turn, which is recorded or
 // committing, it lets that turn's answer begin; otherwise it begins a turn of its own. Prompt is guidance for this answer
-// alone; a turn of its own is Who's from its beginning to its end, and the live turn stays whose it is. With Hold the answer is only made ready, so that it can follow the present speaker without a gap (ROOM.md 3.5):
-// it is asked for and buffered, and nothing of the turn is heard before FloorOpened. A turn of its own that comes while
-// another is live, as when two companions of one device follow each other, begins when that has ended; while a person
-// speaks it is refused. In any case a turn that was granted ends once.
+// alone; a turn of its own is Who's from its beginning to its end, and the live turn stays whose it is. With Hold the answer is only
+// made ready, so that it can follow the present speaker without a gap (ROOM.md 3.5): it is asked for and buffered, and nothing of the
+// turn is heard before FloorOpened. A turn of its own that comes while another is live, as when two companions of one device follow each
+// other, begins when that has ended; while a person speaks it is refused. In any case a turn that was granted ends once.
 type FloorGranted struct {
 	At     time.Duration
 	Turn   ID

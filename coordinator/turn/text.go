@@ -24,7 +24,8 @@ func HeardText(text string, heard, received int) string {
 
 // unspaced tells of scripts that are written without spaces.
 func unspaced(r rune) bool {
-	return r >= 0x0e00 && r <= 0x0e7f || r >= 0x2e80 && r <= 0x9fff || r >= 0xac00 && r <= 0xd7af || r >= 0xf900 && r <= 0xfaff || r >= 0xff00 && r <= 0xffef || r >= 0x20000 && r <= 0x3ffff
+	return r >= 0x0e00 && r <= 0x0e7f || r >= 0x2e80 && r <= 0x9fff || r >= 0xac00 && r <= 0xd7af || r >= 0xf900 && r <= 0xfaff ||
+		r >= 0xff00 && r <= 0xffef || r >= 0x20000 && r <= 0x3ffff
 }
 
 // fastest is how many characters a second nobody speaks. While an answer still comes its words run ahead of its samples,

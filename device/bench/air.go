@@ -149,5 +149,6 @@ func (b *Silence) inTheAir() {
 	e := &listener{now: b.Now}
 	b.Card = overheard{b.Card, e}
 	b.LastAudible, b.Prepare = e.lastAudible, e.background
-	b.judge = fmt.Sprintf("heard by the device's own microphone, its delay included; the last millisecond within %d dB of the tone (on a loopback: any audible sample)", airDrop)
+	b.judge = fmt.Sprintf("heard by the device's own microphone, its delay included; the last millisecond within %d dB of the tone (on a "+
+		"loopback: any audible sample)", airDrop)
 }

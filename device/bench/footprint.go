@@ -116,7 +116,8 @@ func (f Footprint) Run(ctx context.Context) error {
 			own, err = show(what, f.Idle)
 		}
 		if err == nil && own >= idleWakes && f.Idle >= judged {
-			broken = fmt.Errorf("footprint: %w: %s it woke %.0f times a second; must be fewer than %d (which threads: top -H; at what: strace -f -c)", errAwake, what, own, idleWakes)
+			broken = fmt.Errorf("footprint: %w: %s it woke %.0f times a second; must be fewer than %d (which threads: top -H; at what: strace -f -c)",
+				errAwake, what, own, idleWakes)
 		}
 		return err
 	}

@@ -244,7 +244,8 @@ func Judge(b testing.TB, f Figures, s Stalls, promises ...Promise) {
 			b.Errorf("broken: %v; %s", err, s)
 			continue
 		}
-		fmt.Fprintf(os.Stdout, "  %s: %.1f ms, n = %d; at most %.1f (%d in a stall); %s\n", r.What, r.Figure, r.N, r.Bound, r.Excused, s) // b.Log shows ten lines of it
+		// b.Log shows ten lines of it
+		fmt.Fprintf(os.Stdout, "  %s: %.1f ms, n = %d; at most %.1f (%d in a stall); %s\n", r.What, r.Figure, r.N, r.Bound, r.Excused, s)
 	}
 }
 

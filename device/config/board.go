@@ -145,8 +145,10 @@ func (c *Config) Misfits() []Misfit {
 	from := func(key string) string { return "; set by " + c.Origin(key) }
 	board, _ := gpio.FindBoard(c.Device.Board)
 	if len(boardWords(c.Device.Board)) > 1 {
-		all = append(all, Misfit{condition.BoardMisfit, "board", fmt.Sprintf("config: device.board = %s: is more than one board, and the buttons and lights of two cannot both be the ones%s",
-			Quote(c.Device.Board), from("device.board")), "name one, and set what the other has by hand below [button] and [light]; until then there is none"})
+		all = append(all, Misfit{condition.BoardMisfit, "board",
+			fmt.Sprintf("config: device.board = %s: is more than one board, and the buttons and lights of two cannot both be the ones%s",
+				Quote(c.Device.Board), from("device.board")),
+			"name one, and set what the other has by hand below [button] and [light]; until then there is none"})
 	}
 	button := -1
 	if c.Button.Source == "gpio" || c.Button.Source == "auto" {
@@ -160,7 +162,8 @@ func (c *Config) Misfits() []Misfit {
 			text = fmt.Sprintf("is the %s, which light.driver = apa102 needs", use)
 		}
 		if text != "" {
-			all = append(all, Misfit{condition.ButtonMisfit, "button", fmt.Sprintf("config: button.pin = %d: %s%s", button, text, from("button.pin")), buttonElsewhere(board)})
+			all = append(all, Misfit{condition.ButtonMisfit, "button", fmt.Sprintf("config: button.pin = %d: %s%s", button, text, from("button.pin")),
+				buttonElsewhere(board)})
 		}
 	}
 	misfit := func(do, format string, args ...any) {
@@ -177,9 +180,11 @@ func (c *Config) Misfits() []Misfit {
 			boards, onBoard := board.Uses(p)
 			switch {
 			case taken:
-				misfit("take a free one; conch gpio list shows them", "light.pins = %s: %d is the %s on boards that carry sound%s", Quote(c.Light.Pins), p, use, from("light.pins"))
+				misfit("take a free one; conch gpio list shows them", "light.pins = %s: %d is the %s on boards that carry sound%s", Quote(c.Light.Pins), p,
+					use, from("light.pins"))
 			case onBoard:
-				misfit("take a free one; conch gpio list shows them", "light.pins = %s: %d is in use on the board %s (%s)%s", Quote(c.Light.Pins), p, board.Name, boards, from("light.pins"))
+				misfit("take a free one; conch gpio list shows them", "light.pins = %s: %d is in use on the board %s (%s)%s", Quote(c.Light.Pins), p,
+					board.Name, boards, from("light.pins"))
 			case p == button:
 				misfit("give one of them another pin; until then the button has it", "light.pins = %s: %d is the button's pin as well (button.pin%s)%s",
 					Quote(c.Light.Pins), p, strings.Replace(from("button.pin"), ";", ",", 1), from("light.pins"))

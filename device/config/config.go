@@ -226,15 +226,17 @@ func Default() Config {
 			Model:         "gpt-realtime-2.1",
 			Transcription: "gpt-transcribe", // the older names end in February 2027 (realtime/FACTS.md 0)
 			Name:          "marin",
-			Instructions:  "You live in a small box with a button and a loudspeaker. Answer in one to three short spoken sentences, in the language you are spoken to.",
-			Dialect:       "auto",
+			Instructions: "You live in a small box with a button and a loudspeaker. Answer in one to three short spoken sentences, in the " +
+				"language you are spoken to.",
+			Dialect: "auto",
 		},
 		Turn: Turn{ // TURNS.md 1, 3, 6
 			Listen: time.Minute, Commit: 10 * time.Second, Response: 15 * time.Second, Next: 15 * time.Second,
 			Tool: 10 * time.Second, Thinking: 400 * time.Millisecond, Reconnect: 5 * time.Second,
 		},
 		Room: Room{ // ROOM.md 3, 5, 6
-			Name: "home", Listen: "127.0.0.1:1883", Port: 7483, Pairing: true, Discovery: "auto", Involvement: "medium", Threshold: 5, Pause: 200 * time.Millisecond,
+			Name: "home", Listen: "127.0.0.1:1883", Port: 7483, Pairing: true, Discovery: "auto", Involvement: "medium", Threshold: 5,
+			Pause:   200 * time.Millisecond,
 			Silence: 10 * time.Second, Chain: 6, Handoffs: 3, Extras: 2, Share: 60, Repetition: 70, Memory: 50,
 			VoteBudget: 700 * time.Millisecond,
 		},
@@ -304,7 +306,8 @@ func (c *Config) resolve(env environment) {
 			c.State.Runtime, len(path))
 	}
 	if bound := c.Audio.Bound(); bound > 30*time.Millisecond {
-		c.warn("audio: on a card that does not give back what it has not played, %d x %s and a fade of %s take up to %s from a press to silence, more than the 30 ms promised",
+		c.warn("audio: on a card that does not give back what it has not played, %d x %s and a fade of %s take up to %s from a press to "+
+			"silence, more than the 30 ms promised",
 			c.Audio.kept(), c.Audio.Period, c.Audio.Fade, bound)
 	}
 	// The turn's deadline for the round after a tool runs while the tool does (TURNS.md 1).

@@ -50,22 +50,29 @@ func keys(c *Config) []key {
 func ownKeys(c *Config) []key {
 	return []key{
 		label("device.name", &c.Device.Name, true, "who this device is in the room and in logs; empty: the host's name"),
-		board("device.board", &c.Device.Board, "board whose button, light and sound are set with this one word (conch gpio list --boards names them); what is set below is stronger; empty: none"),
-		nameList("device.companion", &c.Device.Companion, "companions that live here, with commas between them: of cards in room.cards, of those that come with conch (Ada, Ben, Cleo), or a name of your own"),
+		board("device.board", &c.Device.Board, "board whose button, light and sound are set with this one word (conch gpio list --boards "+
+			"names them); what is set below is stronger; empty: none"),
+		nameList("device.companion", &c.Device.Companion, "companions that live here, with commas between them: of cards in room.cards, of "+
+			"those that come with conch (Ada, Ben, Cleo), or a name of your own"),
 
-		choice("button.source", &c.Button.Source, "where presses come from; auto: a pin where there is a GPIO chip, and the keyboard or lines on standard input; evdev: a key of a USB device",
+		choice("button.source", &c.Button.Source,
+			"where presses come from; auto: a pin where there is a GPIO chip, and the keyboard or lines on standard input; evdev: a key of a USB device",
 			"auto", "gpio", "evdev", "keyboard", "lines", "none"),
 		text("button.chip", &c.Button.Chip, "label of the GPIO chip, as in pinctrl-rp1 (numbers change with the kernel); empty: the one with the header"),
 		pin("button.pin", &c.Button.Pin, "BCM number of the button's pin"),
 		choice("button.active", &c.Button.Active, "level of the pin while pressed", "low", "high"),
-		choice("button.bias", &c.Button.Bias, "resistor inside the chip; auto: the one against active; off: the board has its own", "auto", "up", "down", "off"),
-		choice("button.mode", &c.Button.Mode, "hold: talk while it is down; tap: tap to start, tap to stop; hybrid: a press shorter than 400 ms is a tap", "hold", "tap", "hybrid"),
+		choice("button.bias", &c.Button.Bias, "resistor inside the chip; auto: the one against active; off: the board has its own", "auto", "up", "down",
+			"off"),
+		choice("button.mode", &c.Button.Mode, "hold: talk while it is down; tap: tap to start, tap to stop; hybrid: a press shorter than 400 ms is a tap",
+			"hold", "tap", "hybrid"),
 		millis("button.press_ms", &c.Button.Press, 5, 50, "clicks of the mains and static are 5 to 20 ms long, and a finger is not quicker than 50",
 			"contact of the pin that is a press; the sound fades at its first edge, and goes on where it was if the contact was shorter"),
-		text("button.device", &c.Button.Device, "of evdev: the device, by its name or a pattern of it, as conch gpio list shows it; empty: the first that has one of the keys"),
+		text("button.device", &c.Button.Device,
+			"of evdev: the device, by its name or a pattern of it, as conch gpio list shows it; empty: the first that has one of the keys"),
 		keyNames("button.keys", &c.Button.Keys, "of evdev: keys that are the button, as Linux names them, with commas between them"),
 
-		choice("light.driver", &c.Light.Driver, "how the light is driven; auto: as the board has it, none without a board", "auto", "none", "gpio", "rgb", "apa102", "apa102-gpio", "sysfs"),
+		choice("light.driver", &c.Light.Driver, "how the light is driven; auto: as the board has it, none without a board", "auto", "none", "gpio", "rgb",
+			"apa102", "apa102-gpio", "sysfs"),
 		pinList("light.pins", &c.Light.Pins, "BCM numbers: of the LED (gpio), of red, green and blue (rgb), of data and clock (apa102-gpio)"),
 		text("light.spi", &c.Light.SPI, "SPI bus and chip select of a row of APA102"),
 		text("light.sysfs", &c.Light.Sysfs, "pattern of names below /sys/class/leds"),
@@ -79,11 +86,14 @@ func ownKeys(c *Config) []key {
 
 func audioKeys(c *Config) []key {
 	return []key{
-		choice("audio.backend", &c.Audio.Backend, "sound system; auto: pulse where a server answers, else alsa; null makes no sound", "auto", "alsa", "pulse", "null"),
+		choice("audio.backend", &c.Audio.Backend, "sound system; auto: pulse where a server answers, else alsa; null makes no sound", "auto", "alsa",
+			"pulse", "null"),
 		text("audio.playback", &c.Audio.Playback, "loudspeaker, as conch audio list names it; empty: choose"),
 		text("audio.capture", &c.Audio.Capture, "microphone, as conch audio list names it; empty: choose"),
 		millis("audio.period_ms", &c.Audio.Period, 2, 20, "a longer period cannot keep the 30 ms promise", "length of one callback"),
-		orZero(&c.Audio.Periods, integer("audio.periods", &c.Audio.Periods, 2, 16, "one cannot be filled while it plays, more than 16 only delay", "periods the card holds; 0: 8 where it gives back what it has not played, so that they cost no silence, else 3: silence after at most (periods + 1) x period + fade")),
+		orZero(&c.Audio.Periods, integer("audio.periods", &c.Audio.Periods, 2, 16, "one cannot be filled while it plays, more than 16 only delay",
+			"periods the card holds; 0: 8 where it gives back what it has not played, so that they cost no silence, else 3: silence after "+
+				"at most (periods + 1) x period + fade")),
 		millis("audio.fade_ms", &c.Audio.Fade, 1, 5, "shorter clicks, longer is late", "fade of a sound that is dropped"),
 		millis("audio.preroll_ms", &c.Audio.Preroll, 0, 1000, "", "sound sent from before the press; with 0 a question begins at its edge"),
 		millis("audio.postroll_ms", &c.Audio.Postroll, 0, 500, "", "sound taken after the release"),
@@ -95,18 +105,23 @@ func audioKeys(c *Config) []key {
 
 func voiceKeys(c *Config) []key {
 	return []key{
-		choice("voice.kind", &c.Voice.Kind, "auto: realtime when there is a key or voice.url is set, else rehearsal (no key, no network)", "auto", "realtime", "rehearsal"),
+		choice("voice.kind", &c.Voice.Kind, "auto: realtime when there is a key or voice.url is set, else rehearsal (no key, no network)", "auto",
+			"realtime", "rehearsal"),
 		webSocket("voice.url", &c.Voice.URL, "server of the realtime voice, ws:// or wss://; set, it is used, with a key or without"),
 		required("voice.model", &c.Voice.Model, "model that answers"),
 		text("voice.transcription", &c.Voice.Transcription, "model that writes down what was said; empty: nothing is written down"),
 		text("voice.name", &c.Voice.Name, "name of the voice at the provider"),
 		long("voice.instructions", &c.Voice.Instructions, "who the companion is and how it speaks"),
-		choice("voice.dialect", &c.Voice.Dialect, "what the server understands; auto: by its address, else by the first that it says", "auto", "ga", "azure", "localai", "speaches", "speech-to-speech", "xai", "qwen"),
-		text("voice.key_file", &c.Voice.KeyFile, "file that holds the key and nothing else, mode 0600; also: systemd credential openai_api_key, environment OPENAI_API_KEY"),
+		choice("voice.dialect", &c.Voice.Dialect, "what the server understands; auto: by its address, else by the first that it says", "auto", "ga", "azure",
+			"localai", "speaches", "speech-to-speech", "xai", "qwen"),
+		text("voice.key_file", &c.Voice.KeyFile,
+			"file that holds the key and nothing else, mode 0600; also: systemd credential openai_api_key, environment OPENAI_API_KEY"),
 		text("voice.ca_file", &c.Voice.CAFile, "certificates that the server's must come from, for a server of your own; empty: the system's"),
-		boolean("voice.remember", &c.Voice.Remember, "keep the last of the conversation in the state directory, so that a restart does not forget it; false: nothing is kept, and what was is deleted"),
+		boolean("voice.remember", &c.Voice.Remember,
+			"keep the last of the conversation in the state directory, so that a restart does not forget it; false: nothing is kept, and what was is deleted"),
 		integer("voice.ceiling_tokens", &c.Voice.Ceiling, 0, 1_000_000_000, "", "no new answers after so many tokens in a day; 0: no ceiling"),
-		price("voice.ceiling_cost", &c.Voice.CeilingCost, "no new answers after so much was spent in a day, in the currency of voice.price_in and price_out; 0: no ceiling"),
+		price("voice.ceiling_cost", &c.Voice.CeilingCost,
+			"no new answers after so much was spent in a day, in the currency of voice.price_in and price_out; 0: no ceiling"),
 		price("voice.price_in", &c.Voice.PriceIn, "price of a million tokens sent; 0: unknown"),
 		price("voice.price_out", &c.Voice.PriceOut, "price of a million tokens received; 0: unknown"),
 
@@ -122,20 +137,25 @@ func voiceKeys(c *Config) []key {
 
 func roomKeys(c *Config) []key {
 	return []key{
-		broker("room.broker", &c.Room.Broker, "how devices reach each other; empty: this one stays alone; embedded: a broker in this process; else the URL of one"),
+		broker("room.broker", &c.Room.Broker,
+			"how devices reach each other; empty: this one stays alone; embedded: a broker in this process; else the URL of one"),
 		label("room.name", &c.Room.Name, false, "devices of the same room hear each other"),
 		required("room.listen", &c.Room.Listen, "address of the embedded broker, HOST:PORT; others reach it only where that is not 127.0.0.1, and unencrypted"),
-		memberIDs("room.members", &c.Room.Members, "ids of the devices that belong to the room (conch room id prints a device's own), with commas between them; anybody else is ignored"),
+		memberIDs("room.members", &c.Room.Members,
+			"ids of the devices that belong to the room (conch room id prints a device's own), with commas between them; anybody else is ignored"),
 		text("room.user", &c.Room.User, "user at the broker"),
 		text("room.password_file", &c.Room.PasswordFile, "file that holds the password and nothing else, mode 0600"),
 		text("room.ca_file", &c.Room.CAFile, "certificates that the broker's must come from; empty: the system's"),
 		text("room.cert_file", &c.Room.CertFile, "certificate to show to the broker"),
 		text("room.key_file", &c.Room.KeyFile, "key of that certificate, mode 0600"),
-		integer("room.port", &c.Room.Port, 0, 65535, "", "port for devices that pair, and afterwards for the encrypted room, if this device keeps it; 0: any free one"),
+		integer("room.port", &c.Room.Port, 0, 65535, "",
+			"port for devices that pair, and afterwards for the encrypted room, if this device keeps it; 0: any free one"),
 		boolean("room.pairing", &c.Room.Pairing, "the button pairs: held for five seconds without a word; false: only conch room pair and join do"),
-		choice("room.discovery", &c.Room.Discovery, "how devices find each other on the network; auto: avahi where it runs, else by own answers; off: by address only", "auto", "avahi", "own", "off"),
+		choice("room.discovery", &c.Room.Discovery,
+			"how devices find each other on the network; auto: avahi where it runs, else by own answers; off: by address only", "auto", "avahi", "own", "off"),
 		directory("room.cards", &c.Room.Cards, "companions' cards, one file each; empty: companions/ beside this file"),
-		choice("room.involvement", &c.Room.Involvement, "how much the companions of this device join in, whatever their cards say; off: only when asked by name", "off", "low", "medium", "high"),
+		choice("room.involvement", &c.Room.Involvement,
+			"how much the companions of this device join in, whatever their cards say; off: only when asked by name", "off", "low", "medium", "high"),
 		integer("room.threshold", &c.Room.Threshold, 1, 9, "", "initiative score from which a companion of this device speaks up"),
 		millis("room.pause_ms", &c.Room.Pause, 0, 2000, "", "pause between two turns"),
 		seconds("room.silence_s", &c.Room.Silence, 2, 600, "silence after an unanswered message in which one companion may step in"),
@@ -148,7 +168,8 @@ func roomKeys(c *Config) []key {
 		chatServer("room.vote_url", &c.Room.VoteURL, "chat server, compatible with OpenAI's, that refines votes; empty: rules alone"),
 		text("room.vote_model", &c.Room.VoteModel, "its model"),
 		millis("room.vote_budget_ms", &c.Room.VoteBudget, 50, 900, "a round is decided within a second", "time a refined vote may take"),
-		text("room.vote_key_file", &c.Room.VoteKeyFile, "file that holds its key and nothing else, mode 0600; empty: the voice's key if it is the same host, else none"),
+		text("room.vote_key_file", &c.Room.VoteKeyFile,
+			"file that holds its key and nothing else, mode 0600; empty: the voice's key if it is the same host, else none"),
 	}
 }
 
@@ -202,7 +223,8 @@ func guards(c *Config) map[string]*guard {
 		"room.memory":          {"as little as can be is remembered", func() { c.Room.Memory = 5 }},
 		"room.vote_url":        ruled,
 		"room.vote_key_file":   ruled,
-		"state.dir":            {"the microphone is off where it is not known that it is to be on (conch mute off, or hold the button for five seconds)", func() { c.State.Dir, c.StateUnsure = "", true }},
+		"state.dir": {"the microphone is off where it is not known that it is to be on (conch mute off, or hold the button for five seconds)",
+			func() { c.State.Dir, c.StateUnsure = "", true }},
 	}
 }
 

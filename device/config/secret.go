@@ -28,7 +28,8 @@ func (l *loader) key(env environment) {
 	}
 	if named != "" {
 		if strings.HasPrefix(named, "sk-") {
-			l.keyProblem("voice.key_file: this is a key, not the name of a file; put it into a file of mode 0600 and name that; set by %s", c.Origin("voice.key_file"))
+			l.keyProblem("voice.key_file: this is a key, not the name of a file; put it into a file of mode 0600 and name that; set by %s",
+				c.Origin("voice.key_file"))
 			return
 		}
 		if !filepath.IsAbs(named) && fromFile {

@@ -13,9 +13,11 @@ func Checks() []Check {
 		{Name: "priority", Group: Box, About: "the audio thread may be real-time", Look: checkPriority},
 
 		{Name: "config", Group: Service, About: "the configuration is taken, without warnings, and the service may read it", Look: checkConfig},
-		{Name: "service", Also: []string{"restarts", "watchdog", "reload"}, Group: Service, About: "systemd's unit: loaded, enabled, active, restarts, last exit, watchdog", Look: checkUnit},
+		{Name: "service", Also: []string{"restarts", "watchdog", "reload"}, Group: Service,
+			About: "systemd's unit: loaded, enabled, active, restarts, last exit, watchdog", Look: checkUnit},
 		{Name: "groups", Group: Service, About: "the service's user is in the groups of the devices that are there", Look: checkGroups},
-		{Name: "running", Also: []string{"muted", "condition ..."}, Group: Service, About: "the appliance answers; every condition it knows", Look: checkRunning},
+		{Name: "running", Also: []string{"muted", "condition ..."}, Group: Service, About: "the appliance answers; every condition it knows",
+			Look: checkRunning},
 
 		{Name: "gpio", Group: Button, About: "the header's GPIO chip is there, and may be opened", Look: checkGPIO},
 		{Name: "board", Group: Button, About: "the HAT that is plugged in is the one that is configured", Look: checkBoard},
@@ -23,9 +25,11 @@ func Checks() []Check {
 		{Name: "light", Group: Button, About: "its pins are free, its device is there and may be opened", Look: checkLight},
 		{Name: "buses", Group: Button, About: "I2C and SPI, where the board needs them", Look: checkBuses},
 
-		{Name: "sound", Also: []string{"overlay", "microphone"}, Group: Sound, About: "a card is there (or which overlay is missing), plays, records, may be opened", Look: checkCard},
+		{Name: "sound", Also: []string{"overlay", "microphone"}, Group: Sound,
+			About: "a card is there (or which overlay is missing), plays, records, may be opened", Look: checkCard},
 		{Name: "holder", Group: Sound, About: "nobody else has the card open", Look: checkHolder},
-		{Name: "buffer", Also: []string{"microphone"}, Group: Sound, About: "format and buffer granted, and the time to silence that they allow", Limit: voiceLimit, Look: checkBuffer},
+		{Name: "buffer", Also: []string{"microphone"}, Group: Sound, About: "format and buffer granted, and the time to silence that they allow",
+			Limit: voiceLimit, Look: checkBuffer},
 		{Name: "gaps", Group: Sound, About: "how often sound ran dry in the running appliance", Look: checkUnderruns},
 		{Name: "silence", Group: Sound, About: "the last conch bench silence, and its age", Look: checkSilence},
 

@@ -114,7 +114,8 @@ func (c Check) run(ctx context.Context, m *Machine, s *Subject) []Finding {
 	select {
 	case found = <-done:
 	case <-left.C:
-		found = warn("", fmt.Sprintf("no answer within %s", limit), "what is looked at here hangs: a device or a mount that does not answer, or a machine that is very busy",
+		found = warn("", fmt.Sprintf("no answer within %s", limit),
+			"what is looked at here hangs: a device or a mount that does not answer, or a machine that is very busy",
 			"dmesg --level=err,warn | tail")
 	}
 	for i := range found {

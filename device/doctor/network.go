@@ -95,13 +95,16 @@ func checkWiFi(ctx context.Context, m *Machine, _ *Subject) []Finding {
 		case err != nil:
 			out = append(out, Finding{Level: Note, Text: name + ": whether it saves power cannot be asked (no iw)", Do: "sudo apt install iw"})
 		case strings.Contains(save, "Power save: on"):
-			out = append(out, warn("", name+" saves power: answers stutter, and the room reacts late", "the driver sleeps between packets, for up to a few tenths of a second",
-				"sudo iw dev "+name+" set power_save off; for good: printf '[connection]\\nwifi.powersave = 2\\n' | sudo tee /etc/NetworkManager/conf.d/powersave.conf && sudo systemctl restart NetworkManager")...)
+			out = append(out, warn("", name+" saves power: answers stutter, and the room reacts late",
+				"the driver sleeps between packets, for up to a few tenths of a second",
+				"sudo iw dev "+name+" set power_save off; for good: printf '[connection]\\nwifi.powersave = 2\\n' | sudo tee "+
+					"/etc/NetworkManager/conf.d/powersave.conf && sudo systemctl restart NetworkManager")...)
 		default:
 			out = append(out, ok("", "%s does not save power", name)...)
 		}
 		if dbm, have := m.signal(name); have && dbm < weakSignal {
-			out = append(out, warn("", fmt.Sprintf("%s: weak signal, %d dBm", name, dbm), "the access point is far, or something metal is between", "move the box or the access point, or use a cable")...)
+			out = append(out, warn("", fmt.Sprintf("%s: weak signal, %d dBm", name, dbm), "the access point is far, or something metal is between",
+				"move the box or the access point, or use a cable")...)
 		}
 	}
 	return out

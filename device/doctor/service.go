@@ -35,7 +35,8 @@ func askUnit(ctx context.Context, m *Machine, s *Subject) (u unitState) {
 		unit = "conch.service"
 	}
 	out, err := m.Run(ctx, "systemctl", "show", unit, "--no-pager",
-		"--property=LoadState,UnitFileState,ActiveState,SubState,Result,NRestarts,ExecMainCode,ExecMainStatus,User,SupplementaryGroups,LimitRTPRIO,WatchdogUSec,MainPID,StatusText,NeedDaemonReload,NotifyAccess,Type")
+		"--property=LoadState,UnitFileState,ActiveState,SubState,Result,NRestarts,ExecMainCode,ExecMainStatus,User,SupplementaryGroups,LimitRTPRIO,"+
+			"WatchdogUSec,MainPID,StatusText,NeedDaemonReload,NotifyAccess,Type")
 	if err != nil {
 		u.why = "systemctl: " + err.Error()
 		return u
@@ -71,13 +72,15 @@ func checkUnit(ctx context.Context, m *Machine, s *Subject) []Finding {
 	active, file := u.have["ActiveState"], u.have["UnitFileState"]
 	switch {
 	case u.have["LoadState"] == "masked" || strings.HasPrefix(file, "masked"):
-		return bad("", "the service is masked: systemd will not start it, whoever asks", "somebody ran systemctl mask conch", "sudo systemctl unmask conch && sudo systemctl enable --now conch")
+		return bad("", "the service is masked: systemd will not start it, whoever asks", "somebody ran systemctl mask conch",
+			"sudo systemctl unmask conch && sudo systemctl enable --now conch")
 	case u.have["LoadState"] != "loaded":
 		return bad("", "systemd cannot load the unit ("+u.have["LoadState"]+")", "the unit file or a drop-in is broken", "systemd-analyze verify conch.service")
 	case active == "failed":
 		return bad("", "the service has failed ("+exited(u)+")", causeOfExit(u), journal)
 	case u.have["SubState"] == "auto-restart":
-		return bad("", fmt.Sprintf("the service ended (%s) and is started again and again: %s times so far", exited(u), u.have["NRestarts"]), causeOfExit(u), journal)
+		return bad("", fmt.Sprintf("the service ended (%s) and is started again and again: %s times so far", exited(u), u.have["NRestarts"]), causeOfExit(u),
+			journal)
 	case active == "activating":
 		return note("", "the service is starting")
 	case active != "active":
@@ -95,15 +98,18 @@ func checkUnit(ctx context.Context, m *Machine, s *Subject) []Finding {
 		out = warn("", "the service runs, but will not start at the next boot", "it is disabled", "sudo systemctl enable conch")
 	}
 	if n, _ := strconv.Atoi(u.have["NRestarts"]); n >= manyRestarts {
-		out = append(out, warn("restarts", fmt.Sprintf("systemd had to restart it %d times", n), "it ended by itself, or its watchdog found a loop that was stuck", journal+" | grep -iE 'watchdog|panic|fatal|exited'")...)
+		out = append(out, warn("restarts", fmt.Sprintf("systemd had to restart it %d times", n),
+			"it ended by itself, or its watchdog found a loop that was stuck", journal+" | grep -iE 'watchdog|panic|fatal|exited'")...)
 	} else if n > 0 {
 		out = append(out, note("restarts", "systemd restarted it %d times since it was started", n)...)
 	}
 	if w := u.have["WatchdogUSec"]; u.have["Type"] == "notify" && (w == "0" || w == "infinity") {
-		out = append(out, warn("watchdog", "no watchdog: a stuck appliance stays stuck", "WatchdogSec is not set in the unit or is overridden", "systemctl cat conch, and remove the drop-in that sets it")...)
+		out = append(out, warn("watchdog", "no watchdog: a stuck appliance stays stuck", "WatchdogSec is not set in the unit or is overridden",
+			"systemctl cat conch, and remove the drop-in that sets it")...)
 	}
 	if u.have["NeedDaemonReload"] == "yes" {
-		out = append(out, warn("reload", "the unit file has changed since systemd read it", "it was edited or upgraded by hand", "sudo systemctl daemon-reload && sudo systemctl restart conch")...)
+		out = append(out, warn("reload", "the unit file has changed since systemd read it", "it was edited or upgraded by hand",
+			"sudo systemctl daemon-reload && sudo systemctl restart conch")...)
 	}
 	return out
 }
@@ -175,13 +181,15 @@ func checkGroups(ctx context.Context, m *Machine, s *Subject) []Finding {
 		case len(m.glob(w.device)) == 0:
 		case id < 0:
 			out = append(out, w.group)
-			findings = append(findings, warn("", "there is no group "+w.group+", so "+a.String()+" may not use "+w.use, "this system has no such group; conch's package makes it",
-				"sudo systemd-sysusers && sudo udevadm trigger && sudo systemctl restart conch")...)
+			findings = append(findings,
+				warn("", "there is no group "+w.group+", so "+a.String()+" may not use "+w.use, "this system has no such group; conch's package makes it",
+					"sudo systemd-sysusers && sudo udevadm trigger && sudo systemctl restart conch")...)
 		case slices.Contains(a.Groups, id), slices.Contains(unit.groups, w.group):
 			have = append(have, w.group)
 		default:
 			out = append(out, w.group)
-			findings = append(findings, bad("", a.String()+" is not in the group "+w.group+", which has "+w.use, "the user was made without it, or was taken out", a.rights(w.group))...)
+			findings = append(findings, bad("", a.String()+" is not in the group "+w.group+", which has "+w.use,
+				"the user was made without it, or was taken out", a.rights(w.group))...)
 		}
 	}
 	if len(out) > 0 {
@@ -236,7 +244,8 @@ func checkRunning(ctx context.Context, m *Machine, s *Subject) []Finding {
 	case errors.Is(err, context.DeadlineExceeded):
 		return bad("", "a conch is running but does not answer", "it is stuck, or the machine is very busy", "sudo systemctl restart conch")
 	case err != nil:
-		return bad("", "a conch is running but does not answer: "+err.Error(), "the socket is there and what is behind it is not well", "sudo systemctl restart conch, or end it and start it again")
+		return bad("", "a conch is running but does not answer: "+err.Error(), "the socket is there and what is behind it is not well",
+			"sudo systemctl restart conch, or end it and start it again")
 	}
 	out := ok("", "state %s, %d turns", r.State, r.Turns)
 	if r.Muted {

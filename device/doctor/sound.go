@@ -71,7 +71,8 @@ func checkCard(_ context.Context, m *Machine, s *Subject) []Finding {
 	}
 	if len(all) == 0 {
 		if s.Sound.Backend == "alsa" || s.Unit != "" || m.isPi() {
-			return bad("", "there is no sound card", "none is plugged in, or its driver is not loaded", "plug in a USB sound card, or name the board: conch gpio list, then device.board in /etc/conch/conch.toml")
+			return bad("", "there is no sound card", "none is plugged in, or its driver is not loaded",
+				"plug in a USB sound card, or name the board: conch gpio list, then device.board in /etc/conch/conch.toml")
 		}
 		return note("", "the kernel has no sound card here; a sound server may have one")
 	}
@@ -80,7 +81,8 @@ func checkCard(_ context.Context, m *Machine, s *Subject) []Finding {
 		among         []string
 	}{{"audio.playback", s.Sound.Playback, plays}, {"audio.capture", s.Sound.Capture, records}} {
 		if id := cardOf(w.identity); id != "" && !contains(w.among, id) {
-			return bad("", fmt.Sprintf("%s = %q is not there; there is %s", w.key, w.identity, orNone(w.among)), "it is unplugged, or its driver gave it another id", "plug it in, or choose another: conch audio list")
+			return bad("", fmt.Sprintf("%s = %q is not there; there is %s", w.key, w.identity, orNone(w.among)),
+				"it is unplugged, or its driver gave it another id", "plug it in, or choose another: conch audio list")
 		}
 	}
 	a := s.account(m)
@@ -96,9 +98,11 @@ func checkCard(_ context.Context, m *Machine, s *Subject) []Finding {
 	case len(plays) == 0:
 		return bad("", "no card can play; there is "+named(records), "only a microphone is there", "plug in a loudspeaker, or a board with one")
 	case len(records) == 0:
-		return bad("microphone", "no card can record; there is "+named(plays), "there is no microphone: the Pi itself has none", "plug in a USB microphone, or a board with one")
+		return bad("microphone", "no card can record; there is "+named(plays), "there is no microphone: the Pi itself has none",
+			"plug in a USB microphone, or a board with one")
 	case len(hdmi) == len(plays) && s.Sound.Playback == "": // who names it wants it
-		return warn("", "the only loudspeaker is HDMI ("+named(hdmi)+")", "no other card is there, or its driver is not loaded", "for another one, name the board: conch gpio list, then device.board in /etc/conch/conch.toml")
+		return warn("", "the only loudspeaker is HDMI ("+named(hdmi)+")", "no other card is there, or its driver is not loaded",
+			"for another one, name the board: conch gpio list, then device.board in /etc/conch/conch.toml")
 	}
 	return ok("", "plays: %s; records: %s", named(plays), named(records))
 }
@@ -133,15 +137,18 @@ func overlayMissing(m *Machine, s *Subject, all []alsaCard) []Finding {
 			return nil
 		}
 	}
-	f := Finding{Check: "overlay", Level: Bad, Text: fmt.Sprintf("%s, and there is no sound card %s (there is: %s)", why, strings.Join(b.Cards, " or "), orNone(ids))}
+	f := Finding{Check: "overlay", Level: Bad,
+		Text: fmt.Sprintf("%s, and there is no sound card %s (there is: %s)", why, strings.Join(b.Cards, " or "), orNone(ids))}
 	line := b.Overlay
 	switch {
 	case line == "":
 		f.Cause, f.Do = "the board's driver is not loaded", "install the driver as the board's maker says; "+b.Note
 	case !m.overlay(line):
-		f.Cause, f.Do = "the board's driver is not installed: there is no overlay for "+line, "install it as the board's maker says, then: "+m.addLine(line)+"; "+b.Note
+		f.Cause, f.Do = "the board's driver is not installed: there is no overlay for "+line,
+			"install it as the board's maker says, then: "+m.addLine(line)+"; "+b.Note
 	case strings.Contains("\n"+m.say(m.configTxt())+"\n", "\n"+line+"\n"):
-		f.Cause, f.Do = m.configTxt()+" has "+line+", and the driver found no board or is not in this kernel", "reboot if the line is new; else: dmesg | grep -iE 'asoc|snd|codec' and see that the board sits well"
+		f.Cause, f.Do = m.configTxt()+" has "+line+", and the driver found no board or is not in this kernel",
+			"reboot if the line is new; else: dmesg | grep -iE 'asoc|snd|codec' and see that the board sits well"
 	default:
 		f.Cause, f.Do = "the overlay is missing in "+m.configTxt(), m.addLine(line)
 	}
@@ -232,7 +239,8 @@ func checkHolder(ctx context.Context, m *Machine, s *Subject) []Finding {
 		if who == "" {
 			who = "process " + strconv.Itoa(u.pid)
 		}
-		cause, do := "it opened the card first, and a card plays for one program", fmt.Sprintf("end it (sudo kill %d), or choose another card: conch audio list", u.pid)
+		cause, do := "it opened the card first, and a card plays for one program",
+			fmt.Sprintf("end it (sudo kill %d), or choose another card: conch audio list", u.pid)
 		if stop, is := servers[u.command]; is {
 			cause, do = "a sound server of somebody logged in has the card", "as that user: "+stop+"; or set audio.backend = \"pulse\""
 		}
@@ -258,7 +266,8 @@ func bound(period, periods, rate int, fade time.Duration) time.Duration {
 
 func judge(text string, b time.Duration, promise time.Duration) []Finding {
 	if b > promise {
-		return warn("", fmt.Sprintf("%s: silent within %.0f ms of a press, more than the %d promised", text, msOf(b), promise.Milliseconds()), "the card, or the setting, takes so much sound in advance",
+		return warn("", fmt.Sprintf("%s: silent within %.0f ms of a press, more than the %d promised", text, msOf(b), promise.Milliseconds()),
+			"the card, or the setting, takes so much sound in advance",
 			"try audio.period_ms = 5 and audio.periods = 0, or another card; conch bench silence measures it")
 	}
 	return ok("", "%s: silent within %.0f ms of a press", text, msOf(b))
@@ -302,16 +311,20 @@ func checkBuffer(ctx context.Context, m *Machine, s *Subject) []Finding {
 	o, err := s.Open(ctx)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return bad("", "the sound card does not answer", "its driver or the sound server hangs", "unplug and plug it, or restart the sound server; dmesg | tail")
+		return bad("", "the sound card does not answer", "its driver or the sound server hangs",
+			"unplug and plug it, or restart the sound server; dmesg | tail")
 	case err != nil:
-		return bad("", err.Error(), "the sound system or the card refused", "conch audio list shows what there is; audio.backend = \"auto\" and an empty audio.playback take the first that works")
+		return bad("", err.Error(), "the sound system or the card refused",
+			"conch audio list shows what there is; audio.backend = \"auto\" and an empty audio.playback take the first that works")
 	}
 	if o.Backend == "null" {
-		return warn("", "no sound card and no sound server: nothing will be heard, and nothing said", "none is there, or audio.backend = \"null\"", "plug in a card (conch audio list shows it), or start PulseAudio or PipeWire")
+		return warn("", "no sound card and no sound server: nothing will be heard, and nothing said", "none is there, or audio.backend = \"null\"",
+			"plug in a card (conch audio list shows it), or start PulseAudio or PipeWire")
 	}
 	out := judge(fmt.Sprintf("%s (%s): %s", o.Playback, o.Backend, o.Buffer), o.Bound, s.Sound.Promise)
 	if o.CaptureErr != nil {
-		return append(out, bad("microphone", o.CaptureErr.Error(), "there is no microphone, or it refused", "plug one in; conch audio list shows what there is")...)
+		return append(out,
+			bad("microphone", o.CaptureErr.Error(), "there is no microphone, or it refused", "plug one in; conch audio list shows what there is")...)
 	}
 	return append(out, ok("microphone", "%s", o.Capture)...)
 }
@@ -330,9 +343,13 @@ func checkUnderruns(ctx context.Context, m *Machine, s *Subject) []Finding {
 	dry, all := r.Metrics["conch_audio_xruns_hour"], r.Metrics["conch_audio_xruns_total"]
 	switch {
 	case dry >= dryHour:
-		return warn("", fmt.Sprintf("the sound card ran dry %.0f times in the last hour, or lost what it had captured (%.0f since the start)", dry, all), "the machine is too busy for the audio thread, or it has no real-time priority", "see power, temperature, memory and priority; if they are well, set audio.period_ms = 10: fewer gaps, and a press is silent some milliseconds later")
+		return warn("", fmt.Sprintf("the sound card ran dry %.0f times in the last hour, or lost what it had captured (%.0f since the start)", dry, all),
+			"the machine is too busy for the audio thread, or it has no real-time priority",
+			"see power, temperature, memory and priority; if they are well, set audio.period_ms = 10: fewer gaps, and a press is silent "+
+				"some milliseconds later")
 	case turns > 0 && gaps/turns > dryTurns:
-		return warn("", fmt.Sprintf("answers had %.0f gaps in %.0f turns", gaps, turns), "the server's sound came too late: the network, or the server", "see wifi and server")
+		return warn("", fmt.Sprintf("answers had %.0f gaps in %.0f turns", gaps, turns), "the server's sound came too late: the network, or the server",
+			"see wifi and server")
 	case all > 0:
 		return note("", "the sound card ran dry %.0f times in the last hour, %.0f since the start: nothing to do, unless it is heard", dry, all)
 	case gaps > 0:
@@ -356,7 +373,8 @@ func checkSilence(_ context.Context, m *Machine, s *Subject) []Finding {
 	promise := msOf(s.Sound.Promise)
 	switch {
 	case last.Worst >= promise:
-		return warn("", text, fmt.Sprintf("this device did not hold %.0f ms", promise), "try audio.period_ms = 5, or another card, and measure again: conch bench silence")
+		return warn("", text, fmt.Sprintf("this device did not hold %.0f ms", promise),
+			"try audio.period_ms = 5, or another card, and measure again: conch bench silence")
 	case age > 180*24*time.Hour:
 		return tip("", text, "measure again: conch bench silence")
 	}
@@ -402,14 +420,16 @@ func checkPriority(ctx context.Context, m *Machine, s *Subject) []Finding {
 			}
 			limit := u.have["LimitRTPRIO"]
 			if n, err := strconv.ParseUint(limit, 10, 64); err == nil && n < s.Sound.Priority {
-				return warn("", fmt.Sprintf("the unit allows real-time priority up to %d, the audio thread wants %d", n, s.Sound.Priority), why, "remove what overrides LimitRTPRIO: systemctl cat conch")
+				return warn("", fmt.Sprintf("the unit allows real-time priority up to %d, the audio thread wants %d", n, s.Sound.Priority), why,
+					"remove what overrides LimitRTPRIO: systemctl cat conch")
 			}
 			switch {
 			case !s.plays(ctx, m) || m.realtime(u.mainPID):
 			case m.CPUs == 1: // audio/realtime_linux.go
 				return note("", "none is taken on a machine with one processor, which a card that fails could then stop")
 			default:
-				return warn("", "the audio thread runs without real-time priority, though the unit allows it", why, "journalctl -u conch -b | grep audio.thread says what it got; sudo systemctl restart conch")
+				return warn("", "the audio thread runs without real-time priority, though the unit allows it", why,
+					"journalctl -u conch -b | grep audio.thread says what it got; sudo systemctl restart conch")
 			}
 			return ok("", "the unit allows the audio thread real-time priority")
 		}
@@ -419,7 +439,8 @@ func checkPriority(ctx context.Context, m *Machine, s *Subject) []Finding {
 	case err != nil:
 		return note("", "the real-time limit cannot be read: %v", err)
 	case m.UID != 0 && limit < s.Sound.Priority:
-		return warn("", fmt.Sprintf("real-time priority up to %d is allowed, the audio thread wants %d", limit, s.Sound.Priority), why, "run it as the service, which sets LimitRTPRIO, or: echo '@audio - rtprio 95' | sudo tee /etc/security/limits.d/audio.conf, and log in again")
+		return warn("", fmt.Sprintf("real-time priority up to %d is allowed, the audio thread wants %d", limit, s.Sound.Priority), why,
+			"run it as the service, which sets LimitRTPRIO, or: echo '@audio - rtprio 95' | sudo tee /etc/security/limits.d/audio.conf, and log in again")
 	}
 	return ok("", "the audio thread may be real-time")
 }

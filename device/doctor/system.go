@@ -46,7 +46,8 @@ func checkSystem(ctx context.Context, m *Machine, _ *Subject) []Finding {
 	}
 	switch {
 	case older(kernel, 5, 10):
-		return bad("", "kernel "+kernel+" is too old for the button", "GPIO by character device, version 2, came with 5.10", "sudo apt update && sudo apt full-upgrade, and reboot")
+		return bad("", "kernel "+kernel+" is too old for the button", "GPIO by character device, version 2, came with 5.10",
+			"sudo apt update && sudo apt full-upgrade, and reboot")
 	case libc != "" && older(libc, 2, 34):
 		return bad("", "glibc "+libc+" is too old", "conch needs 2.34, which came with Debian 12 (bookworm)", "install Raspberry Pi OS bookworm or later")
 	}
@@ -94,7 +95,8 @@ func checkPower(ctx context.Context, m *Machine, _ *Subject) []Finding {
 	case dips && bits&1 == 1:
 		return weak(named(now) + " (now)")
 	case dips:
-		return warn("", "since boot: "+named(before), "the supply or its cable gave way, as when a loud sound began; some Pis restart by that", "use the board's own supply (5 V, 3 A; Pi 5: 5 A) and a short cable, and feed a loud amplifier separately")
+		return warn("", "since boot: "+named(before), "the supply or its cable gave way, as when a loud sound began; some Pis restart by that",
+			"use the board's own supply (5 V, 3 A; Pi 5: 5 A) and a short cable, and feed a loud amplifier separately")
 	case len(now) > 0 || len(before) > 0:
 		cause := "the supply is weak, or the board is hot"
 		if hot {
@@ -172,11 +174,13 @@ func checkMemory(_ context.Context, m *Machine, _ *Subject) []Finding {
 	}
 	switch {
 	case free < spareMemory:
-		return warn("", fmt.Sprintf("%d of %d MiB of memory are left", free>>10, total>>10), "something uses the rest; conch talking takes up to 46 MiB", "ps --sort=-rss -eo rss,comm | head, and end what is not needed; a desktop does not fit beside it on a small Pi")
+		return warn("", fmt.Sprintf("%d of %d MiB of memory are left", free>>10, total>>10), "something uses the rest; conch talking takes up to 46 MiB",
+			"ps --sort=-rss -eo rss,comm | head, and end what is not needed; a desktop does not fit beside it on a small Pi")
 	case killed != "":
 		return note("", "%d of %d MiB free; since boot the kernel ended programs for lack of memory (%s)", free>>10, total>>10, killed)
 	case swap > 0 && swapFree*4 < swap:
-		return warn("", fmt.Sprintf("swap is nearly full (%d of %d MiB)", (swap-swapFree)>>10, swap>>10), "too much runs on this machine; what is swapped out answers late", "ps --sort=-rss -eo rss,comm | head, and end what is not needed")
+		return warn("", fmt.Sprintf("swap is nearly full (%d of %d MiB)", (swap-swapFree)>>10, swap>>10),
+			"too much runs on this machine; what is swapped out answers late", "ps --sort=-rss -eo rss,comm | head, and end what is not needed")
 	}
 	return ok("", "%d of %d MiB free", free>>10, total>>10)
 }
@@ -208,7 +212,8 @@ func checkDisk(_ context.Context, m *Machine, s *Subject) []Finding {
 		return bad("", fmt.Sprintf("%s has %d KiB left: volume, usage and memory will not be kept", probe, space.Free>>10), "the disk is full",
 			"sudo journalctl --vacuum-size=50M; sudo apt clean; df -h")
 	case space.Inodes > 0 && space.Left < minFiles:
-		return bad("", fmt.Sprintf("%s can hold %d more files: volume, usage and memory will not be kept", probe, space.Left), "the file system has no inodes left: very many small files",
+		return bad("", fmt.Sprintf("%s can hold %d more files: volume, usage and memory will not be kept", probe, space.Left),
+			"the file system has no inodes left: very many small files",
 			"sudo du --inodes -xd2 / | sort -n | tail")
 	}
 	if a := s.account(m); there || a.Caller { // the unit's StateDirectory is made by systemd
@@ -231,7 +236,9 @@ func (m *Machine) stat(p string) (fs.FileInfo, error) { return os.Stat(m.Path(p)
 func checkCardErrors(ctx context.Context, m *Machine, _ *Subject) []Finding {
 	for _, p := range m.glob("/sys/fs/ext4/*/errors_count") { // ext4 counts what it found, over restarts
 		if n := m.say(p); n != "" && n != "0" {
-			return bad("", "the file system on "+path.Base(path.Dir(p))+" has recorded "+n+" errors", "the card or its contacts fail, or the power was cut while it wrote", "save what matters, then replace the card, or check it: sudo touch /forcefsck && sudo reboot")
+			return bad("", "the file system on "+path.Base(path.Dir(p))+" has recorded "+n+" errors",
+				"the card or its contacts fail, or the power was cut while it wrote",
+				"save what matters, then replace the card, or check it: sudo touch /forcefsck && sudo reboot")
 		}
 	}
 	out, err := m.Run(ctx, "dmesg", "--level=emerg,alert,crit,err")
@@ -249,7 +256,8 @@ func checkCardErrors(ctx context.Context, m *Machine, _ *Subject) []Finding {
 		}
 	}
 	if failed > 0 {
-		return bad("", fmt.Sprintf("the SD card failed %d times since boot", failed), "the card wears out or has a bad contact", "save what matters and replace the card; dmesg | grep mmc")
+		return bad("", fmt.Sprintf("the SD card failed %d times since boot", failed), "the card wears out or has a bad contact",
+			"save what matters and replace the card; dmesg | grep mmc")
 	}
 	return ok("", "no errors since boot")
 }
@@ -260,7 +268,8 @@ var BuiltAfter = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 func checkClock(_ context.Context, m *Machine, s *Subject) []Finding {
 	now := m.Now()
 	if now.Before(BuiltAfter) {
-		return bad("", "the clock says "+now.UTC().Format("2006-01-02 15:04")+": no encrypted connection can be trusted", "it was never set: a Pi has no battery for it, and asks the network at boot",
+		return bad("", "the clock says "+now.UTC().Format("2006-01-02 15:04")+": no encrypted connection can be trusted",
+			"it was never set: a Pi has no battery for it, and asks the network at boot",
 			"sudo timedatectl set-ntp true, and see that the network lets NTP through (UDP port 123)")
 	}
 	synced, err := m.Synced()

@@ -75,13 +75,15 @@ func sessionFindings(ctx context.Context, s *Subject, u *url.URL) []Finding {
 	x := v.Session(ctx)
 	switch said := x.Said; {
 	case x.Err != nil && errors.Is(x.Err, context.DeadlineExceeded):
-		return warn("session", "no session within "+sessionLimit.String(), "the server loads its model first, or it hangs", "wait, and look again: conch doctor")
+		return warn("session", "no session within "+sessionLimit.String(), "the server loads its model first, or it hangs",
+			"wait, and look again: conch doctor")
 	case x.Err != nil && said != "":
 		return bad("session", "no session; the server says: "+said, x.Cause, x.Do)
 	case x.Err != nil:
 		return bad("session", "no session: "+x.Err.Error(), x.Cause, x.Do)
 	case len(x.Without) > 0:
-		return warn("session", fmt.Sprintf("opened without %s; the server says: %s", named(x.Without), said), "the server does not have a part of it", "look at voice.name, voice.transcription, voice.model and voice.dialect (conch check)")
+		return warn("session", fmt.Sprintf("opened without %s; the server says: %s", named(x.Without), said), "the server does not have a part of it",
+			"look at voice.name, voice.transcription, voice.model and voice.dialect (conch check)")
 	}
 	return ok("session", "opened in %d ms; nothing was asked", x.Took.Milliseconds())
 }
@@ -208,11 +210,13 @@ func (a answer) findings(m *Machine, s *Subject, u *url.URL) []Finding {
 	case inClear(u) && home(u.Hostname()):
 		out = append(out, note("tls", "none: the key and what is said pass the house's network in the clear (voice.url is ws://)")...)
 	case inClear(u):
-		out = append(out, warn("tls", "voice.url is ws://: the key and what is said pass the network in the clear", "the server is used without encryption", "use wss://, or a server on this machine")...)
+		out = append(out, warn("tls", "voice.url is ws://: the key and what is said pass the network in the clear", "the server is used without encryption",
+			"use wss://, or a server on this machine")...)
 	}
 	if !a.date.IsZero() {
 		if skew := m.Now().Sub(a.date).Round(time.Second); skew.Abs() > skewed {
-			out = append(out, warn("skew", fmt.Sprintf("this machine's clock is %s off the server's", skew), "nothing keeps the clock right", "sudo timedatectl set-ntp true, and see that the network lets NTP through (UDP port 123)")...)
+			out = append(out, warn("skew", fmt.Sprintf("this machine's clock is %s off the server's", skew), "nothing keeps the clock right",
+				"sudo timedatectl set-ntp true, and see that the network lets NTP through (UDP port 123)")...)
 		}
 	}
 	const newKey = "make a new key at the provider, then: sudo conch key (or put it where voice.key_file says)"
@@ -226,21 +230,27 @@ func (a answer) findings(m *Machine, s *Subject, u *url.URL) []Finding {
 	case a.status == http.StatusUnauthorized && s.Voice.Key == "" && s.Voice.KeyHidden:
 		out = append(out, unknown("key", "whether the key is accepted", "sudo conch doctor")...)
 	case a.status == http.StatusUnauthorized && s.Voice.Key == "":
-		out = append(out, bad("key", "the server wants a key, and there is none", "no key is configured", "sudo conch key, or set OPENAI_API_KEY or voice.key_file")...)
+		out = append(out,
+			bad("key", "the server wants a key, and there is none", "no key is configured", "sudo conch key, or set OPENAI_API_KEY or voice.key_file")...)
 	case a.status == http.StatusUnauthorized:
 		out = append(out, bad("key", "the server does not accept the key", "it was revoked, is for another provider, or is not complete", newKey)...)
 	case a.code == "insufficient_quota":
-		out = append(out, bad("key", "the account has no money left", "the provider refuses until it is paid", "add credit at the provider, or use another key")...)
+		out = append(out,
+			bad("key", "the account has no money left", "the provider refuses until it is paid", "add credit at the provider, or use another key")...)
 	case a.status == http.StatusForbidden:
-		out = append(out, warn("key", "the key may not list models"+because(a.code), "its rights are restricted, or the provider does not serve this place", "if it does not answer: give the key the rights for models and realtime")...)
+		out = append(out, warn("key", "the key may not list models"+because(a.code), "its rights are restricted, or the provider does not serve this place",
+			"if it does not answer: give the key the rights for models and realtime")...)
 	case a.status == http.StatusTooManyRequests:
-		out = append(out, warn("key", "the server says: too many requests"+because(a.code), "a limit of the account was reached", "wait a minute; if it stays, see the account's limits")...)
+		out = append(out, warn("key", "the server says: too many requests"+because(a.code), "a limit of the account was reached",
+			"wait a minute; if it stays, see the account's limits")...)
 	case a.status >= 500:
-		out = append(out, warn("server", fmt.Sprintf("the server has trouble (HTTP %d)", a.status), "it is the provider's, or the server just starts", "wait; see the provider's status page")...)
+		out = append(out, warn("server", fmt.Sprintf("the server has trouble (HTTP %d)", a.status), "it is the provider's, or the server just starts",
+			"wait; see the provider's status page")...)
 	case a.status == http.StatusNotFound, a.status == http.StatusMethodNotAllowed, a.status == http.StatusNotImplemented:
 		out = append(out, note("key", "the server has no list of models: key and model show when somebody asks")...)
 	default:
-		out = append(out, warn("server", fmt.Sprintf("an unexpected answer (HTTP %d%s)", a.status, because(a.code)), "this is not the server it should be", "see voice.url")...)
+		out = append(out, warn("server", fmt.Sprintf("an unexpected answer (HTTP %d%s)", a.status, because(a.code)), "this is not the server it should be",
+			"see voice.url")...)
 	}
 	return out
 }
@@ -266,23 +276,31 @@ func (a answer) failed(m *Machine, u *url.URL) []Finding {
 	skew := m.Now().Sub(a.date)
 	switch {
 	case errors.Is(a.err, errRedirect):
-		return bad("server", u.Host+" sends us elsewhere", "it is not the server, or a login page of the network is in between", "see voice.url; open a web page in this network")
+		return bad("server", u.Host+" sends us elsewhere", "it is not the server, or a login page of the network is in between",
+			"see voice.url; open a web page in this network")
 	case errors.As(a.err, &invalid) && invalid.Reason == x509.Expired:
 		switch {
 		case m.Now().Before(BuiltAfter), !a.date.IsZero() && skew.Abs() > time.Hour:
 			return bad("tls", "no encrypted connection: by this machine's clock the certificate is not valid now", "the clock is wrong", clock)
 		case m.Now().Before(invalid.Cert.NotBefore):
-			return bad("tls", "no encrypted connection: "+u.Host+"'s certificate is not valid before "+invalid.Cert.NotBefore.UTC().Format("2006-01-02 15:04"), "it was made too new, or this clock is behind", "see clock; else it is the server's to mend")
+			return bad("tls", "no encrypted connection: "+u.Host+"'s certificate is not valid before "+
+				invalid.Cert.NotBefore.UTC().Format("2006-01-02 15:04"), "it was made too new, or this clock is behind",
+				"see clock; else it is the server's to mend")
 		}
-		return bad("tls", "no encrypted connection: "+u.Host+"'s certificate expired on "+invalid.Cert.NotAfter.UTC().Format("2006-01-02"), "nobody renewed it", "it is the server's to mend; if it is yours, renew its certificate")
+		return bad("tls", "no encrypted connection: "+u.Host+"'s certificate expired on "+invalid.Cert.NotAfter.UTC().Format("2006-01-02"),
+			"nobody renewed it", "it is the server's to mend; if it is yours, renew its certificate")
 	case errors.As(a.err, &hostname):
-		return bad("tls", "no encrypted connection: the certificate is for another host than "+u.Hostname(), "the name in voice.url is not the one in the certificate, or something is in between", "use the name that is in it")
+		return bad("tls", "no encrypted connection: the certificate is for another host than "+u.Hostname(),
+			"the name in voice.url is not the one in the certificate, or something is in between", "use the name that is in it")
 	case errors.As(a.err, &unknownCA):
-		return bad("tls", "no encrypted connection: "+u.Host+"'s certificate is not signed by anybody known", "it is self-signed, the machine's list of authorities is missing, or something is in between", "sudo apt install --reinstall ca-certificates; of a server of your own: set voice.ca_file to its authority's certificate")
+		return bad("tls", "no encrypted connection: "+u.Host+"'s certificate is not signed by anybody known",
+			"it is self-signed, the machine's list of authorities is missing, or something is in between",
+			"sudo apt install --reinstall ca-certificates; of a server of your own: set voice.ca_file to its authority's certificate")
 	case errors.As(a.err, &certificate):
 		return bad("tls", "no encrypted connection: "+u.Host+"'s certificate is not valid", "see the clock and the server", clock)
 	case errors.As(a.err, &header), strings.Contains(a.err.Error(), "server gave HTTP response to HTTPS client"):
-		return bad("tls", "no encrypted connection: "+u.Host+" does not speak TLS", "voice.url has wss:// and the server only ws://, or the port is another one's", "see the scheme and port of voice.url")
+		return bad("tls", "no encrypted connection: "+u.Host+" does not speak TLS",
+			"voice.url has wss:// and the server only ws://, or the port is another one's", "see the scheme and port of voice.url")
 	case errors.As(a.err, &alert):
 		return bad("tls", "no encrypted connection: "+u.Host+" refuses ours", "the two do not agree on TLS", "see voice.url")
 	}
@@ -368,7 +386,8 @@ func modelFindings(m *Machine, s *Subject, a answer) (out []Finding) {
 			if !official || w.key != "voice.model" { // compatible servers have aliases, and lists that are not complete
 				level = Warn
 			}
-			out = append(out, Finding{Check: "model", Level: level, Text: fmt.Sprintf("the server does not list %s (%s)", w.name, w.key), Cause: "a slip, a model that was shut down, or a key that may not use it", Do: do})
+			out = append(out, Finding{Check: "model", Level: level, Text: fmt.Sprintf("the server does not list %s (%s)", w.name, w.key),
+				Cause: "a slip, a model that was shut down, or a key that may not use it", Do: do})
 			continue
 		}
 		var listed []model
@@ -429,7 +448,8 @@ func checkUsage(ctx context.Context, _ *Machine, s *Subject) []Finding {
 func ceiling(key, amount string, part float64) []Finding {
 	switch {
 	case part >= 1:
-		return bad("", "today's ceiling is reached: "+amount, key+" stops answers for the rest of the day", "wait for tomorrow, lift it (conch usage reset), or raise "+key)
+		return bad("", "today's ceiling is reached: "+amount, key+" stops answers for the rest of the day",
+			"wait for tomorrow, lift it (conch usage reset), or raise "+key)
 	case part >= 0.9:
 		return warn("", amount+" today", key+" will stop answers for the rest of the day", "raise "+key)
 	}

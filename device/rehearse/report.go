@@ -167,7 +167,8 @@ func (r *report) turn(t control.Turn, edge time.Duration, cut, inRoom bool) {
 		r.sentence(indent+"%s: %s\n", t.Device, clips.Text(t.Words))
 	}
 	if t.Source == turn.SourceInject.String() && t.HeardMS > 0 { // an announcement answers nobody, so no ledger has it
-		r.tell(saidLine{Event: "said", AtMS: milliseconds(t.Ended), Device: t.Device, Who: t.Who, Text: t.Said, HeardMS: t.HeardMS, Complete: t.Reason == turn.Done.String() || t.Whole})
+		r.tell(saidLine{Event: "said", AtMS: milliseconds(t.Ended), Device: t.Device, Who: t.Who, Text: t.Said, HeardMS: t.HeardMS,
+			Complete: t.Reason == turn.Done.String() || t.Whole})
 	}
 	if cut {
 		r.hushed(hushLine{"hush", milliseconds(edge), t.Device, t.Turn, t.Device, *t.PressToSilence})
@@ -310,7 +311,8 @@ func (r *report) end(err error) error {
 	lost := r.book.unsettled()
 	r.counts.Messages, r.counts.Unanswered = len(r.book.people), len(lost)
 	if err == nil && len(lost) > 0 {
-		err = fmt.Errorf("rehearse: %d of %d messages of people came to no clear end: %s", len(lost), r.counts.Messages, strings.Join(lost[:min(5, len(lost))], "; "))
+		err = fmt.Errorf("rehearse: %d of %d messages of people came to no clear end: %s", len(lost), r.counts.Messages,
+			strings.Join(lost[:min(5, len(lost))], "; "))
 	}
 	c := &r.counts
 	c.Event, c.AtMS, c.OK = "rehearsal.end", milliseconds(r.now()), err == nil

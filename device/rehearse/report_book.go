@@ -209,7 +209,8 @@ func (b *book) decided(device string, at time.Duration, m round.Message, d round
 	line := roundLine{
 		Event: "round", AtMS: milliseconds(at), Device: device, Selected: d.Winner, Reason: b.plain(d.Reason),
 		Message: messageOf{ID: m.ID, From: b.participant(m.From), Text: m.Text, Number: m.Number, Turn: m.Turn},
-		Votes:   slices.Clone(d.Votes), Absent: d.Absent, Extras: d.Extras, Silent: slices.Clone(d.Silent), WaitedMS: d.Waited, AtLimit: d.AtLimit, Ended: d.Ended,
+		Votes:   slices.Clone(d.Votes), Absent: d.Absent, Extras: d.Extras, Silent: slices.Clone(d.Silent), WaitedMS: d.Waited, AtLimit: d.AtLimit,
+		Ended: d.Ended,
 	}
 	for _, p := range m.To {
 		line.Message.To = append(line.Message.To, b.participant(p))

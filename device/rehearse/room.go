@@ -77,7 +77,8 @@ func ReadRoom(path string) (Room, error) {
 		return Room{}, fmt.Errorf("%s: %s", path, config.Quoted(err.Error()))
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return Room{}, fmt.Errorf("%s: %s: unknown key; a room file has unpaired, and [[device]] with name, companions and cards", path, config.Printable(unknown[0].String()))
+		return Room{}, fmt.Errorf("%s: %s: unknown key; a room file has unpaired, and [[device]] with name, companions and cards", path,
+			config.Printable(unknown[0].String()))
 	}
 	if n := len(file.Device); n == 0 || n > maxRoomDevices {
 		return Room{}, fmt.Errorf("%s: has %d devices ([[device]]); must be 1 to %d", path, n, maxRoomDevices)
@@ -97,7 +98,8 @@ func ReadRoom(path string) (Room, error) {
 		for _, name := range f.Companions {
 			card, ok := companions.FindCard(companions.DefaultCards(), name)
 			if !ok {
-				return bad("companions: unknown %q: must be one of %s, or a file in cards", name, joined(companions.DefaultCards(), ", ", func(c companions.Card) string { return c.Name }))
+				return bad("companions: unknown %q: must be one of %s, or a file in cards", name,
+					joined(companions.DefaultCards(), ", ", func(c companions.Card) string { return c.Name }))
 			}
 			d.Cards = append(d.Cards, card)
 		}

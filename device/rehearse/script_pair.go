@@ -76,11 +76,14 @@ func withState(l *Line, args string, n *names) error {
 	name, rest := cutWord(args)
 	state, why := cutWord(rest)
 	l.State, l.Why = control.PairingState(state), control.PairingWhy(why)
-	states := []control.PairingState{control.PairingOpen, control.PairingListening, control.PairingJoining, control.PairingPaired, control.PairingFailed, control.PairingCancelled, control.PairingLeft, control.PairingRemoved}
+	states := []control.PairingState{control.PairingOpen, control.PairingListening, control.PairingJoining, control.PairingPaired, control.PairingFailed,
+		control.PairingCancelled, control.PairingLeft, control.PairingRemoved}
 	if !slices.Contains(states, l.State) {
 		return fmt.Errorf("state %q: must be one of %s", state, joined(states, ", ", func(s control.PairingState) string { return string(s) }))
 	}
-	reasons := []control.PairingWhy{control.WhyWrongCode, control.WhyExpired, control.WhyClosed, control.WhyBusy, control.WhyNobody, control.WhyTwoWindows, control.WhyNotHeard, control.WhyUnreachable, control.WhyHost, control.WhyFull, control.WhyDisk, control.WhyMuted, control.WhyAlready, control.WhyDevice, control.WhyUnsure, control.WhyRefused, control.WhyProtocol}
+	reasons := []control.PairingWhy{control.WhyWrongCode, control.WhyExpired, control.WhyClosed, control.WhyBusy, control.WhyNobody, control.WhyTwoWindows,
+		control.WhyNotHeard, control.WhyUnreachable, control.WhyHost, control.WhyFull, control.WhyDisk, control.WhyMuted, control.WhyAlready,
+		control.WhyDevice, control.WhyUnsure, control.WhyRefused, control.WhyProtocol}
 	switch {
 	case l.State != control.PairingFailed && why != "":
 		return errUsage

@@ -82,7 +82,8 @@ func (t *talker) help() string {
 	if t.polite {
 		silence = "press"
 	}
-	return fmt.Sprintf("type a question (in %s; %s%s silences all; so does any line of a script: kill %s; q ends)", t.home.name, other, silence, t.play.stages[len(t.play.stages)-1].name)
+	return fmt.Sprintf("type a question (in %s; %s%s silences all; so does any line of a script: kill %s; q ends)", t.home.name, other, silence,
+		t.play.stages[len(t.play.stages)-1].name)
 }
 
 // listen carries out what is typed until the person, the input or the context ends. It says whether the room had come to

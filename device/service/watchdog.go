@@ -121,7 +121,8 @@ func (d *watchdog) look() {
 		d.refused[i] = !d.ask(i)
 	}
 	for _, i := range stuck {
-		d.log.Error(logStuck, "loop", d.loops[i].Name, "looks", d.patience[i], "every", d.every, "do", "the watchdog is not fed any more; the service manager ends and starts the service")
+		d.log.Error(logStuck, "loop", d.loops[i].Name, "looks", d.patience[i], "every", d.every, "do",
+			"the watchdog is not fed any more; the service manager ends and starts the service")
 	}
 	for _, i := range loose {
 		d.log.Warn(logLoose, "loop", d.loops[i].Name)

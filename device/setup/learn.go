@@ -94,7 +94,8 @@ func learnt(c *config.Config, found gpio.Learned, seen gpio.Seen) (edits []confi
 			boards = append(boards, p)
 		}
 	}
-	byHand := slices.ContainsFunc([]string{"button.pin", "button.active", "button.bias"}, func(key string) bool { return strings.HasPrefix(c.Origin(key), "file ") })
+	byHand := slices.ContainsFunc([]string{"button.pin", "button.active", "button.bias"},
+		func(key string) bool { return strings.HasPrefix(c.Origin(key), "file ") })
 	if c.Device.Board == "" && !byHand && (len(boards) == 1 || len(boards) > 1 && boards[0].Sure) {
 		p := boards[0]
 		why = append(why, fmt.Sprintf("that is the button of %s, and %s", p.Title, strings.Join(p.Evidence, "; ")))
@@ -108,12 +109,14 @@ func learnt(c *config.Config, found gpio.Learned, seen gpio.Seen) (edits []confi
 		for _, b := range fitting {
 			names = append(names, b.Name)
 		}
-		why = append(why, fmt.Sprintf("boards with this button: %s; if yours is one of them, board = \"NAME\" below [device] sets light and sound as well", strings.Join(names, ", ")))
+		why = append(why, fmt.Sprintf("boards with this button: %s; if yours is one of them, board = \"NAME\" below [device] sets light and sound as well",
+			strings.Join(names, ", ")))
 	}
 	if c.Button.Source != "gpio" && c.Button.Source != "auto" {
 		edits = append(edits, config.Edit{Key: "button.source", Value: config.Quote("gpio")})
 	}
-	edits = append(edits, config.Edit{Key: "button.pin", Value: fmt.Sprint(found.Pin)}, config.Edit{Key: "button.active", Value: config.Quote(active)}, config.Edit{Key: "button.bias", Value: config.Quote(found.Bias.String())})
+	edits = append(edits, config.Edit{Key: "button.pin", Value: fmt.Sprint(found.Pin)}, config.Edit{Key: "button.active", Value: config.Quote(active)},
+		config.Edit{Key: "button.bias", Value: config.Quote(found.Bias.String())})
 	return edits, why
 }
 

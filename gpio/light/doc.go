@@ -24,8 +24,8 @@
 // microphone is off, waiting and speaking are red, too. Listening comes before everything, because whoever is recorded must
 // see it, and because it is the fact of a captured frame and not the wish for one.
 //
-// Values of a Frame are as the eye sees them, 0 to 255; what an LED needs for that is its driver's business (Linear). A look that moves is drawn 30 times a second at most, one that stands still once: with nothing to show
-// the goroutine sleeps until somebody tells it something.
+// Values of a Frame are as the eye sees them, 0 to 255; what an LED needs for that is its driver's business (Linear). A look that moves
+// is drawn 30 times a second at most, one that stands still once: with nothing to show the goroutine sleeps until somebody tells it something.
 //
 // states.svg is a picture of them all, drawn by the code that draws the frames: go generate ./gpio/light
 package light

@@ -53,7 +53,8 @@ func openSysfs(c Config) (Driver, error) {
 		if len(there) == 0 {
 			return nil, fmt.Errorf("light: no LED called %q, nor any other in %s; load its driver, as a board's overlay in config.txt does", c.Sysfs, class)
 		}
-		return nil, fmt.Errorf("light: no LED called %q in %s, only %s; name one of them in light.sysfs, or load its driver", c.Sysfs, class, strings.Join(there, ", "))
+		return nil, fmt.Errorf("light: no LED called %q in %s, only %s; name one of them in light.sysfs, or load its driver", c.Sysfs, class,
+			strings.Join(there, ", "))
 	}
 	slices.SortFunc(dirs, byNumber)
 	s := &sysfs{}

@@ -26,7 +26,8 @@
 //
 // The host writes ca.key, then room.json with the newcomer as pending, then gives the welcome away: whoever has one can come. The
 // newcomer is in when its room.json is there. Pending ends with its first connection, or after a day without one. Leaving and
-// being removed delete room.json first; where that cannot be, on a card that can only be read by now, whoever runs this is told (Stuck), and it is tried again. Each file is replaced whole, so a power cut leaves the old state or the new one.
+// being removed delete room.json first; where that cannot be, on a card that can only be read by now, whoever runs this is told (Stuck),
+// and it is tried again. Each file is replaced whole, so a power cut leaves the old state or the new one.
 //
 // # Clocks
 //

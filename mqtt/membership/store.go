@@ -96,7 +96,8 @@ func readPrivate(path string) ([]byte, error) {
 		return nil, fmt.Errorf("membership: %s: %w: not a file", path, ErrDamaged)
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return nil, fmt.Errorf("membership: %s: %w (mode %04o); run: chmod 600 %s (and if others could have, leave the room and pair again)", path, ErrOpen, mode, path)
+		return nil, fmt.Errorf("membership: %s: %w (mode %04o); run: chmod 600 %s (and if others could have, leave the room and pair again)", path, ErrOpen,
+			mode, path)
 	}
 	if info.Size() > maxRecord {
 		return nil, fmt.Errorf("membership: %s: %w: %d bytes; at most %d", path, ErrDamaged, info.Size(), maxRecord)

@@ -46,8 +46,8 @@ type joinerRun struct {
 	err     error // says more than the machine's reason
 }
 
-// Join is one run with this code, six digits, which is never logged; it closes ch. It returns the party whose window it was once Store has returned nil, whatever
-// becomes of the connection then.
+// Join is one run with this code, six digits, which is never logged; it closes ch. It returns the party whose window it was once Store
+// has returned nil, whatever becomes of the connection then.
 func (j *Joiner) Join(ctx context.Context, ch Channel, code string) (Party, error) {
 	defer func() { _ = ch.Close() }()
 	j.mu.Lock()

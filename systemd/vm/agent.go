@@ -148,7 +148,8 @@ func (g *Guest) Write(path string, data []byte, mode uint32) error {
 	}
 	for len(data) > 0 {
 		n := min(len(data), piece)
-		if err := g.agent.call(agentLimit, "guest-file-write", map[string]any{"handle": handle, "buf-b64": base64.StdEncoding.EncodeToString(data[:n])}, nil); err != nil {
+		if err := g.agent.call(agentLimit, "guest-file-write", map[string]any{"handle": handle, "buf-b64": base64.StdEncoding.EncodeToString(data[:n])},
+			nil); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 		data = data[n:]

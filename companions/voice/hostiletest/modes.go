@@ -163,14 +163,17 @@ var Modes = []Mode{
 		codes := []websocket.StatusCode{1000, 1001, 1002, 1003, 1008, 1011, 1012, 1013, 3000, 4000, 4999}
 		_ = s.Conn.Close(codes[(s.N+a.N)%len(codes)], "why not")
 	}},
-	{Name: "hangs at the upgrade", Told: broken, Patient: true, Answer: dropping, Upgrade: shaken(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })},
-	{Name: "HTML for an upgrade", Told: append(broken, "server_error", "elsewhere"), Answer: dropping, Upgrade: shaken(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		_, _ = fmt.Fprint(w, "<html><body>Sign in to the network</body></html>")
-	})},
-	{Name: "redirects in a circle", Told: append(broken, "server_error", "elsewhere"), Answer: dropping, Upgrade: shaken(func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, r.URL.String(), http.StatusTemporaryRedirect)
-	})},
+	{Name: "hangs at the upgrade", Told: broken, Patient: true, Answer: dropping,
+		Upgrade: shaken(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })},
+	{Name: "HTML for an upgrade", Told: append(broken, "server_error", "elsewhere"), Answer: dropping,
+		Upgrade: shaken(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = fmt.Fprint(w, "<html><body>Sign in to the network</body></html>")
+		})},
+	{Name: "redirects in a circle", Told: append(broken, "server_error", "elsewhere"), Answer: dropping,
+		Upgrade: shaken(func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, r.URL.String(), http.StatusTemporaryRedirect)
+		})},
 	{Name: "too many requests", Told: append(broken, "quota"), Answer: dropping, Upgrade: shaken(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "1")
 		w.WriteHeader(http.StatusTooManyRequests)
@@ -329,7 +332,8 @@ var Modes = []Mode{
 	{Name: "calls without end", Told: append(failed, "tool_failed"), Answer: every(3, func(s *Session, a *Answer) {
 		s.Begin(a)
 		for k := range 500 {
-			s.Send("response.function_call_arguments.done", M{"response_id": a.ID, "call_id": fmt.Sprintf("%s_%d", a.ID, k), "name": "no_such_tool", "arguments": "{}"})
+			s.Send("response.function_call_arguments.done",
+				M{"response_id": a.ID, "call_id": fmt.Sprintf("%s_%d", a.ID, k), "name": "no_such_tool", "arguments": "{}"})
 		}
 		s.Done(a, "completed", nil)
 	})},

@@ -264,7 +264,8 @@ type Answer struct {
 }
 
 func (s *Session) answer(ev M) {
-	a := &Answer{ID: fmt.Sprintf("resp_%d_%d", s.N, s.count), Item: fmt.Sprintf("item_a%d_%d", s.N, s.count), N: s.count, Length: 600 * time.Millisecond, Create: ev}
+	a := &Answer{ID: fmt.Sprintf("resp_%d_%d", s.N, s.count), Item: fmt.Sprintf("item_a%d_%d", s.N, s.count), N: s.count, Length: 600 * time.Millisecond,
+		Create: ev}
 	s.count++
 	if strings.Contains(s.asked, "long") {
 		a.Length = 3 * time.Second

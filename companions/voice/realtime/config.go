@@ -130,7 +130,8 @@ func (cfg *Config) defaults() error {
 		cfg.Log = slog.Default()
 	}
 	if cfg.Dial == nil {
-		cfg.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3}}).DialContext
+		cfg.Dial = (&net.Dialer{Timeout: dialTimeout,
+			KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3}}).DialContext
 	}
 	return nil
 }

@@ -87,8 +87,10 @@ var Dialects = []Dialect{
 
 var (
 	created = []string{"session.created"}
-	ga      = Dialect{Name: "ga", Session: EncodeGA, Rate: rate, FirstEvents: created, Path: "/v1/realtime", Clears: true, Truncates: true, Deletes: true, Cancels: true, Metadata: true, TextPart: "output_text", Voices: true, Models: true}
-	azure   = Dialect{Name: "azure", Session: EncodeGA, Rate: rate, FirstEvents: created, Path: "/openai/v1/realtime", Clears: true, Truncates: true, Deletes: true, Cancels: true, Metadata: true, TextPart: "output_text", KeyHeader: "api-key", Deployment: true, Voices: true}
+	ga      = Dialect{Name: "ga", Session: EncodeGA, Rate: rate, FirstEvents: created, Path: "/v1/realtime", Clears: true, Truncates: true, Deletes: true,
+		Cancels: true, Metadata: true, TextPart: "output_text", Voices: true, Models: true}
+	azure = Dialect{Name: "azure", Session: EncodeGA, Rate: rate, FirstEvents: created, Path: "/openai/v1/realtime", Clears: true, Truncates: true,
+		Deletes: true, Cancels: true, Metadata: true, TextPart: "output_text", KeyHeader: "api-key", Deployment: true, Voices: true}
 )
 
 // OpenAIVoice tells whether a voice is one of OpenAI's own, which other servers have not (Dialect.Voices).

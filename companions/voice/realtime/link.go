@@ -109,8 +109,9 @@ func (cfg *Config) open(ctx context.Context, key string, specs []turn.ToolSpec, 
 			return l, nil
 		},
 		// A server that takes the connection and then says nothing is left like one that is not there.
-		TLSClientConfig: &tls.Config{RootCAs: cfg.Roots}, TLSHandshakeTimeout: dialTimeout, ResponseHeaderTimeout: dialTimeout, MaxResponseHeaderBytes: maxHeaders,
-		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: false, DisableKeepAlives: true,
+		TLSClientConfig: &tls.Config{RootCAs: cfg.Roots}, TLSHandshakeTimeout: dialTimeout, ResponseHeaderTimeout: dialTimeout,
+		MaxResponseHeaderBytes: maxHeaders,
+		Proxy:                  http.ProxyFromEnvironment, ForceAttemptHTTP2: false, DisableKeepAlives: true,
 	}
 	l := newLink()
 	// The library closes the body of a refused handshake and owns that of an accepted one.

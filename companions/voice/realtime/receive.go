@@ -183,7 +183,8 @@ func (r *run) meant(e *wireError) sentEvent {
 			return sentEvent{kind: sentCommit, turn: r.commits[0]}
 		}
 	case e.is(codeExpired), e.is(codeKey), e.is(codeNotActive):
-	case slices.ContainsFunc([]string{"session", "item", "audio_end_ms", "truncat", "cancel", "delete", "transcription"}, func(s string) bool { return strings.Contains(about, s) }):
+	case slices.ContainsFunc([]string{"session", "item", "audio_end_ms", "truncat", "cancel", "delete", "transcription"},
+		func(s string) bool { return strings.Contains(about, s) }):
 	default:
 		var open []create
 		for _, c := range r.creates {

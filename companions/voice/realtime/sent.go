@@ -18,7 +18,8 @@ const (
 )
 
 func (k sentKind) String() string {
-	return [...]string{"?", "session.update", "history", "text", "tool output", "clear", "commit", "response.create", "response.cancel", "truncate", "delete"}[k]
+	return [...]string{"?", "session.update", "history", "text", "tool output", "clear", "commit", "response.create", "response.cancel", "truncate",
+		"delete"}[k]
 }
 
 // sentEvent is what an error's event_id leads back to.

@@ -46,7 +46,8 @@ func (x *session) respond(ev m, _ string) *violation {
 	case len(x.live) >= maxResponses:
 		return &violation{"rate_limit_error", "rate_limit_exceeded", "", fmt.Sprintf("There are %d responses at work, which is the limit.", maxResponses)}
 	case !apart && x.active() != nil:
-		return wrong("conversation_already_has_active_response", "", "The conversation has an active response: %s. Wait until it is done, or cancel it.", x.active().id)
+		return wrong("conversation_already_has_active_response", "", "The conversation has an active response: %s. Wait until it is done, or cancel it.",
+			x.active().id)
 	}
 	context_, bad := x.contextOf(p)
 	if bad != nil {
@@ -101,7 +102,8 @@ func (x *session) contextOf(p m) ([]*item, *violation) {
 		if o["type"] == "item_reference" {
 			it := x.talk.find(get[string](o, "id"))
 			if it == nil {
-				return nil, wrong("invalid_value", fmt.Sprintf("response.input[%d].id", i), "There is no item '%s' in the conversation.", clip(get[string](o, "id"), 100))
+				return nil, wrong("invalid_value", fmt.Sprintf("response.input[%d].id", i), "There is no item '%s' in the conversation.",
+					clip(get[string](o, "id"), 100))
 			}
 			out = append(out, it)
 			continue

@@ -164,7 +164,8 @@ var pleasantries = []struct {
 	match func([]string) bool
 	texts []string
 }{
-	{all("how", "are", "you|y"), []string{"I am well, thank you. And you?", "All my threads are running. How are you?", "Rested, and all ears.", "Quite well, now that somebody asks."}},
+	{all("how", "are", "you|y"), []string{"I am well, thank you. And you?", "All my threads are running. How are you?", "Rested, and all ears.",
+		"Quite well, now that somebody asks."}},
 	{all("thank|thanks"), []string{"You are welcome.", "With pleasure.", "Any time."}},
 	{all("good", "morning|evening|afternoon"), []string{"And the same to you.", "Good to hear you.", "A good one to you, too."}},
 	{all("hello|hi|hey"), []string{"Hello. What can I do for you?", "Hello. I am listening.", "Hello from me, too."}},

@@ -40,7 +40,8 @@ func (Rules) Think(t Thought) Reply {
 		r.Sound = t.sound[:min(len(t.sound), 15*Rate)]
 		return r
 	case t.Heard.Failed:
-		return say("I heard " + seconds(t.Heard.Length.Seconds()) + " of sound, but making words of it took too long. This machine is busy. Please ask me again.")
+		return say("I heard " + seconds(t.Heard.Length.Seconds()) +
+			" of sound, but making words of it took too long. This machine is busy. Please ask me again.")
 	case t.Heard.Level < quiet:
 		return say("I heard only silence for " + seconds(t.Heard.Length.Seconds()) + ". Is the microphone on?")
 	default:
@@ -88,7 +89,8 @@ func wordForWord(prompt string) (string, bool) {
 func prompted(prompt string) string {
 	p := strings.TrimSpace(prompt)
 	low := strings.ToLower(p)
-	for _, lead := range []string{"tell the room that ", "tell the person that ", "tell the user that ", "tell them that ", "say that ", "announce that ", "say: ", "say "} {
+	for _, lead := range []string{"tell the room that ", "tell the person that ", "tell the user that ", "tell them that ", "say that ", "announce that ",
+		"say: ", "say "} {
 		if len(low) == len(p) && strings.HasPrefix(low, lead) {
 			p = p[len(lead):]
 			break

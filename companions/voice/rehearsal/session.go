@@ -304,7 +304,8 @@ func (x *session) commit() *violation {
 		return &violation{"server_error", "commit_failed", "", "The commit was refused on demand."}
 	}
 	if len(x.input) < minCommit {
-		return wrong("input_audio_buffer_commit_empty", "", "The input buffer holds %.2f ms of sound: at least 100 ms are needed.", 1000*float64(len(x.input))/Rate)
+		return wrong("input_audio_buffer_commit_empty", "", "The input buffer holds %.2f ms of sound: at least 100 ms are needed.",
+			1000*float64(len(x.input))/Rate)
 	}
 	sound := x.input
 	x.input = nil

@@ -76,7 +76,8 @@ func (p *person) calibrate(args string) error {
 	r := silences{Event: "calibrate"}
 	n, err := strconv.Atoi(args)
 	for range n {
-		player := exec.Command("aplay", "-q", "-D", strings.Replace(p.card, ",1,", ",0,", 1), "-t", "raw", "-f", "S16_LE", "-r", fmt.Sprint(rate), "-c", "1", "/dev/urandom")
+		player := exec.Command("aplay", "-q", "-D", strings.Replace(p.card, ",1,", ",0,", 1), "-t", "raw", "-f", "S16_LE", "-r", fmt.Sprint(rate), "-c", "1",
+			"/dev/urandom")
 		if err := player.Start(); err != nil {
 			return err
 		}
