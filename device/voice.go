@@ -68,7 +68,8 @@ func (d *Device) newVoice(card companions.Card, first bool, kind, address string
 	if err != nil {
 		return nil, err
 	}
-	conf.Instructions = card.Instructions(companions.RoomContext{Place: d.cfg.Device.Name, Common: v.Instructions, Room: d.room.InRoom(), Others: d.others(card.ID)})
+	conf.Instructions = card.Instructions(companions.RoomContext{Place: d.cfg.Device.Name, Common: v.Instructions, Room: d.room.InRoom(),
+		Others: d.others(card.ID)})
 	conf.Log = d.log.With("companion", card.ID)
 	conf.Prices = realtime.Prices{TextIn: v.PriceIn, AudioIn: v.PriceIn, TextOut: v.PriceOut, AudioOut: v.PriceOut}
 	conf.Ceiling, conf.Pool = realtime.Ceiling{Tokens: int64(v.Ceiling), Cost: v.CeilingCost}, pool

@@ -128,7 +128,8 @@ func (s *answers) speakingHeard(from DeviceID, p Speaking) {
 			return // its release is on the way: whoever claims has seen it
 		}
 	}
-	next := floor{state: floorSounding, device: from, place: p.Place, companion: p.Companion, claim: claim, since: m.now, until: m.now + m.cfg.Lease + m.cfg.Margin}
+	next := floor{state: floorSounding, device: from, place: p.Place, companion: p.Companion, claim: claim, since: m.now,
+		until: m.now + m.cfg.Lease + m.cfg.Margin}
 	if left := time.Duration(min(max(p.LeftMS, 0), int(m.cfg.SpeakLimit/time.Millisecond))) * time.Millisecond; left > 0 {
 		next.ends = m.now + left
 	} else if same {

@@ -187,7 +187,8 @@ func (d *Driver) refiner() (*companions.ModelRefiner, error) {
 }
 
 // errNoRoom: one companion and no broker.
-var errNoRoom = errors.New("this device is alone: hold its button and that of another one for five seconds (or: conch room pair), or name more companions in device.companion")
+var errNoRoom = errors.New("this device is alone: hold its button and that of another one for five seconds (or: conch room pair), or name " +
+	"more companions in device.companion")
 
 // Alone says that there is a room, and nobody else in it to wait for.
 func (d *Driver) Alone() bool { return d.Room != nil && d.Room.Alone() }

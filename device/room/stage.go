@@ -66,5 +66,6 @@ func (s stage) Correct(m round.MessageID, text string) {
 
 // Renamed tells a person that two companions had one name.
 func (s stage) Renamed(r round.Rename) {
-	s.o.Conditions.Set(condition.RoomRenamed, r.Why, fmt.Sprintf("here %s is called %s until a restart; give one of the two another id and name in its card", r.Card, r.Name))
+	s.o.Conditions.Set(condition.RoomRenamed, r.Why,
+		fmt.Sprintf("here %s is called %s until a restart; give one of the two another id and name in its card", r.Card, r.Name))
 }
