@@ -57,7 +57,8 @@ func checkGPIO(_ context.Context, m *Machine, s *Subject) []Finding {
 	paths := m.glob("/dev/gpiochip*")
 	switch {
 	case len(paths) == 0 && must:
-		return bad("", none, "this machine has none, or its driver was unloaded or is not in the kernel", "dmesg | grep -i pinctrl; on a machine without pins: button.source = \"evdev\" for a key of a USB device, or \"none\"")
+		return bad("", none, "this machine has none, or its driver was unloaded or is not in the kernel",
+			"dmesg | grep -i pinctrl; on a machine without pins: button.source = \"evdev\" for a key of a USB device, or \"none\"")
 	case len(paths) == 0:
 		return note("", "%s: keyboard or lines on standard input are the button", none)
 	}
@@ -84,11 +85,13 @@ func checkGPIO(_ context.Context, m *Machine, s *Subject) []Finding {
 	case len(labels) == 0:
 		return bad("", "no GPIO chip can be opened: "+all.Error, "its driver is gone or does not answer", "dmesg | grep -i gpio | tail")
 	case s.Button.Chip != "":
-		return bad("", fmt.Sprintf("no GPIO chip is labelled %q; there is %s", s.Button.Chip, named(labels)), "button.chip names another machine's chip", "set button.chip to one of these, or leave it empty on a Pi")
+		return bad("", fmt.Sprintf("no GPIO chip is labelled %q; there is %s", s.Button.Chip, named(labels)), "button.chip names another machine's chip",
+			"set button.chip to one of these, or leave it empty on a Pi")
 	case !must:
 		return note("", "no chip here has a Raspberry Pi's header (there is %s): keyboard or lines on standard input are the button", named(labels))
 	}
-	return bad("", "no chip here has a Raspberry Pi's header; there is "+named(labels), "another board, or the header's driver was unloaded", "set button.chip to the one that has your button; dmesg | grep -i pinctrl")
+	return bad("", "no chip here has a Raspberry Pi's header; there is "+named(labels), "another board, or the header's driver was unloaded",
+		"set button.chip to the one that has your button; dmesg | grep -i pinctrl")
 }
 
 // callerMay says whether whoever asks may open one of these.
@@ -121,7 +124,8 @@ func checkInput(m *Machine, s *Subject) []Finding {
 	if denied > 0 {
 		return unknown("", "which input devices there are", "sudo conch doctor")
 	}
-	return bad("", fmt.Sprintf("no input device is called %q; there is %s", s.Button.Device, orNone(names)), "it is unplugged, or has another name", "plug it in, or set button.device: conch gpio list names them")
+	return bad("", fmt.Sprintf("no input device is called %q; there is %s", s.Button.Device, orNone(names)), "it is unplugged, or has another name",
+		"plug it in, or set button.device: conch gpio list names them")
 }
 
 // rightsCause says who may open a device.
@@ -159,15 +163,18 @@ func checkBoard(_ context.Context, m *Machine, s *Subject) []Finding {
 	set, have := gpio.FindBoard(s.Board)
 	switch {
 	case s.Board != "" && !have:
-		return bad("", fmt.Sprintf("device.board = %q: there is no such preset", s.Board), "a slip, or a board of another version of conch", "conch gpio list names the boards")
+		return bad("", fmt.Sprintf("device.board = %q: there is no such preset", s.Board), "a slip, or a board of another version of conch",
+			"conch gpio list names the boards")
 	case s.Board != "" && known && is.Name != set.Name && is.EEPROM != set.EEPROM:
-		return warn("", fmt.Sprintf("the HAT says it is %q, and device.board = %q", says, s.Board), "another board is plugged in than is configured", "set device.board = \""+is.Name+"\", or unplug the other")
+		return warn("", fmt.Sprintf("the HAT says it is %q, and device.board = %q", says, s.Board), "another board is plugged in than is configured",
+			"set device.board = \""+is.Name+"\", or unplug the other")
 	case s.Board != "" && says != "" && known:
 		return ok("", "%s, as the HAT says (%s)", set.Title, says)
 	case s.Board != "":
 		return ok("", "%s (as configured; the board itself does not say)", set.Title)
 	case known:
-		return tip("", fmt.Sprintf("the HAT says it is %q, which conch knows as %s; no board is configured", says, is.Name), "set device.board = \""+is.Name+"\" in /etc/conch/conch.toml")
+		return tip("", fmt.Sprintf("the HAT says it is %q, which conch knows as %s; no board is configured", says, is.Name),
+			"set device.board = \""+is.Name+"\" in /etc/conch/conch.toml")
 	case says != "":
 		return note("", "the HAT says it is %q, which conch has no preset for", says)
 	}
@@ -176,7 +183,8 @@ func checkBoard(_ context.Context, m *Machine, s *Subject) []Finding {
 		for _, p := range all {
 			names = append(names, p.Board)
 		}
-		return tip("", "no board is configured; this could be "+strings.Join(names, " or ")+" ("+named(all[0].Evidence)+")", "conch gpio list says more; then set device.board")
+		return tip("", "no board is configured; this could be "+strings.Join(names, " or ")+" ("+named(all[0].Evidence)+")",
+			"conch gpio list says more; then set device.board")
 	}
 	return ok("", "none is configured, and no HAT says what it is")
 }
@@ -237,7 +245,8 @@ func busyCause(l gpio.PinRow) string {
 }
 
 func busyRemedy(key string) string {
-	return "end that program (sudo fuser -v /dev/gpiochip* shows it), or remove the overlay, or set " + key + " to another pin (conch gpio list shows who has which)"
+	return "end that program (sudo fuser -v /dev/gpiochip* shows it), or remove the overlay, or set " + key +
+		" to another pin (conch gpio list shows who has which)"
 }
 
 func checkLight(_ context.Context, m *Machine, s *Subject) []Finding {
@@ -263,7 +272,8 @@ func checkLight(_ context.Context, m *Machine, s *Subject) []Finding {
 	case gpio.LightSysfs:
 		found := m.glob("/sys/class/leds/" + l.Sysfs)
 		if l.Sysfs == "" || len(found) == 0 {
-			return bad("", fmt.Sprintf("no LED is called %q below /sys/class/leds", l.Sysfs), "the driver of the light is not loaded, or light.sysfs is a slip", "ls /sys/class/leds, and set light.sysfs")
+			return bad("", fmt.Sprintf("no LED is called %q below /sys/class/leds", l.Sysfs),
+				"the driver of the light is not loaded, or light.sysfs is a slip", "ls /sys/class/leds, and set light.sysfs")
 		}
 		for _, led := range found {
 			if can, group, err := m.may(a, led+"/brightness", 2); err == nil && !can {

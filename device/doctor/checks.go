@@ -42,7 +42,9 @@ func Checks() []Check {
 		{Name: "programs", Group: Voice, About: "what the rehearsal voice hears and speaks with", Look: checkPrograms},
 
 		{Name: "cards", Group: Room, About: "the companions' cards", Look: configured(checkCards)},
-		{Name: "room", Also: []string{"identity", "paired", "certificate", "host", "port", "discovery", "members", "broker", "votes"}, Group: Room, Limit: 3 * networkWait,
-			About: "identity, pairing, its certificate and port, broker and password, who is here, packets ignored, the server that refines votes", Look: configured(checkRoom)},
+		{Name: "room", Also: []string{"identity", "paired", "certificate", "host", "port", "discovery", "members", "broker", "votes"}, Group: Room,
+			Limit: 3 * networkWait,
+			About: "identity, pairing, its certificate and port, broker and password, who is here, packets ignored, the server that refines votes",
+			Look:  configured(checkRoom)},
 	}
 }

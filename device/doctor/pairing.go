@@ -42,7 +42,8 @@ func checkPairing(ctx context.Context, cfg config.Config, s control.RoomStatus, 
 	}
 	var out []Finding
 	if m == nil || m.Room() == nil {
-		out = tip("paired", "this device is in no paired room", "to make one, or join one: hold its button and that of another device for five seconds, or: conch room pair")
+		out = tip("paired", "this device is in no paired room",
+			"to make one, or join one: hold its button and that of another device for five seconds, or: conch room pair")
 		return slices.Concat(out, checkPort(ctx, cfg, false), checkDiscovery(ctx, cfg, nil, id))
 	}
 	room := m.Room()
@@ -52,7 +53,8 @@ func checkPairing(ctx context.Context, cfg config.Config, s control.RoomStatus, 
 	case room.Foreign: // the broker is looked at as any other
 		return out
 	case running && !s.Connected:
-		out = append(out, bad("host", "the running conch is not connected to the room", "the condition room.cut says why", "do what the condition room.cut says; this device works alone meanwhile")...)
+		out = append(out, bad("host", "the running conch is not connected to the room", "the condition room.cut says why",
+			"do what the condition room.cut says; this device works alone meanwhile")...)
 	case running:
 		out = append(out, ok("host", "connected")...)
 	case m.IsHost():
@@ -72,11 +74,14 @@ func checkRoomFile(cfg config.Config, err error) []Finding {
 	text := strings.TrimPrefix(err.Error(), "membership: ")
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return warn("paired", text, "another user wrote it: this one may not read what conch has there", "run doctor as the user that conch runs as (sudo conch doctor), or give that user "+dir)
+		return warn("paired", text, "another user wrote it: this one may not read what conch has there",
+			"run doctor as the user that conch runs as (sudo conch doctor), or give that user "+dir)
 	case errors.Is(err, membership.ErrOpen):
-		return bad("paired", text, "somebody has changed the rights of the file, or a backup was restored without them: whoever reads it can be this device", "chmod 700 "+dir+"; chmod 600 "+dir+"/*; if others could have read it, leave the room (conch room leave) and pair again")
+		return bad("paired", text, "somebody has changed the rights of the file, or a backup was restored without them: whoever reads it can be this device",
+			"chmod 700 "+dir+"; chmod 600 "+dir+"/*; if others could have read it, leave the room (conch room leave) and pair again")
 	}
-	return bad("paired", text, "the disk, or a backup that was restored in part: "+fileOfRoom+" and identity.key belong together", "restore all three from one backup, or give the room up (conch room leave) and pair again; until then this device works alone")
+	return bad("paired", text, "the disk, or a backup that was restored in part: "+fileOfRoom+" and identity.key belong together",
+		"restore all three from one backup, or give the room up (conch room leave) and pair again; until then this device works alone")
 }
 
 // checkCertificate: how long can this device still show who it is?
@@ -95,9 +100,11 @@ func checkCertificate(room *membership.Room, now time.Time) []Finding {
 	case now.Before(BuiltAfter):
 		return tip("certificate", "good until "+day+"; what day it is this machine does not know", "connect it to the network, so that it gets the time")
 	case left <= 0:
-		return bad("certificate", "ended on "+day, "it is renewed by "+host+" after half of its time, and that was not reached since; or the clock is wrong", do+"; is the date right (timedatectl)? Where it is not let in any more: conch room leave, and pair again")
+		return bad("certificate", "ended on "+day, "it is renewed by "+host+" after half of its time, and that was not reached since; or the clock is wrong",
+			do+"; is the date right (timedatectl)? Where it is not let in any more: conch room leave, and pair again")
 	case left < certificateLow:
-		return warn("certificate", fmt.Sprintf("ends on %s, in %d days", day, int(left.Hours()/24)), "it is renewed by "+host+" after half of its time, and that was not reached since; or the clock is wrong", do)
+		return warn("certificate", fmt.Sprintf("ends on %s, in %d days", day, int(left.Hours()/24)),
+			"it is renewed by "+host+" after half of its time, and that was not reached since; or the clock is wrong", do)
 	}
 	return ok("certificate", "good until %s", day)
 }
@@ -118,10 +125,14 @@ func checkHost(ctx context.Context, m *membership.Membership, id mqtt.Identity) 
 	case err == nil:
 		return ok("host", "%s lets this device in, in %d ms", host, time.Since(began).Milliseconds())
 	case errors.Is(err, mqtt.ErrNotMember):
-		return bad("host", host+" says that this device is no longer in the room", "somebody has removed it (conch room remove), or "+host+" was restored from a backup that is older", "pair it again: hold the button of both for five seconds")
+		return bad("host", host+" says that this device is no longer in the room",
+			"somebody has removed it (conch room remove), or "+host+" was restored from a backup that is older",
+			"pair it again: hold the button of both for five seconds")
 	}
-	return bad("host", fmt.Sprintf("%s, which keeps the room, does not answer at %s: %s", host, strings.Join(room.Addresses, ", "), strings.TrimPrefix(err.Error(), "mqtt: ")),
-		"it is off, in another network, or has another address, at which it is looked for once conch runs", "switch "+host+" on, in the same network; this device works alone meanwhile")
+	return bad("host", fmt.Sprintf("%s, which keeps the room, does not answer at %s: %s", host, strings.Join(room.Addresses, ", "),
+		strings.TrimPrefix(err.Error(), "mqtt: ")),
+		"it is off, in another network, or has another address, at which it is looked for once conch runs",
+		"switch "+host+" on, in the same network; this device works alone meanwhile")
 }
 
 // checkPort: could pairing, or the room's broker, listen there?
@@ -139,7 +150,8 @@ func checkPort(ctx context.Context, cfg config.Config, host bool) []Finding {
 	if host {
 		say, what = bad, "the room's devices look for this one at that port, and have to find another"
 	}
-	return say("port", fmt.Sprintf("room.port = %d: %v", port, err), "another program has the port (sudo ss -ltnp shows which): "+what, "end that program, or set room.port to another number")
+	return say("port", fmt.Sprintf("room.port = %d: %v", port, err), "another program has the port (sudo ss -ltnp shows which): "+what,
+		"end that program, or set room.port to another number")
 }
 
 func remoteRuns(cfg config.Config) bool {
@@ -150,12 +162,15 @@ func remoteRuns(cfg config.Config) bool {
 // checkDiscovery looks once for devices, as pairing does.
 func checkDiscovery(ctx context.Context, cfg config.Config, m *membership.Membership, id mqtt.Identity) []Finding {
 	if cfg.Room.Discovery == discovery.Off {
-		return tip("discovery", "room.discovery = off: devices are found only where a person names them", "conch room join CODE --host NAME; a device whose address changes has to be paired again")
+		return tip("discovery", "room.discovery = off: devices are found only where a person names them",
+			"conch room join CODE --host NAME; a device whose address changes has to be paired again")
 	}
 	var self = id.ID()
 	all, err := discovery.New(discovery.Config{How: cfg.Room.Discovery, Device: self}).Browse(ctx, lookForDevices)
 	if err != nil {
-		return warn("discovery", strings.TrimPrefix(err.Error(), "discovery: "), "multicast DNS does not work here: another program holds its port for itself alone, avahi is asked for and does not run, or a firewall is in the way", "mend that (systemctl status avahi-daemon), or set room.discovery; without it: conch room join CODE --host NAME")
+		return warn("discovery", strings.TrimPrefix(err.Error(), "discovery: "),
+			"multicast DNS does not work here: another program holds its port for itself alone, avahi is asked for and does not run, or a "+
+				"firewall is in the way", "mend that (systemctl status avahi-daemon), or set room.discovery; without it: conch room join CODE --host NAME")
 	}
 	var rooms []string
 	for _, f := range all {
@@ -166,7 +181,8 @@ func checkDiscovery(ctx context.Context, cfg config.Config, m *membership.Member
 	}
 	switch {
 	case m != nil && m.Room() != nil && !m.IsHost():
-		return tip("discovery", "the device that keeps the room is not to be found by multicast DNS", "that matters only when its address changes; is it in the same network, and does the network let multicast through?")
+		return tip("discovery", "the device that keeps the room is not to be found by multicast DNS",
+			"that matters only when its address changes; is it in the same network, and does the network let multicast through?")
 	case len(rooms) > 0:
 		return ok("discovery", "works: %s", strings.Join(rooms, ", "))
 	}

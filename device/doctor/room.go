@@ -63,7 +63,8 @@ func checkRoom(ctx context.Context, cfg config.Config) []Finding {
 	case running && s.Connected:
 		out = append(out, ok("broker", "%s, connected", s.Broker)...)
 	case running:
-		out = append(out, bad("broker", fmt.Sprintf("%s: the running conch is not connected", s.Broker), "the condition room.cut says why", "do what the condition room.cut says; this device works alone meanwhile")...)
+		out = append(out, bad("broker", fmt.Sprintf("%s: the running conch is not connected", s.Broker), "the condition room.cut says why",
+			"do what the condition room.cut says; this device works alone meanwhile")...)
 	case c.Broker == "embedded":
 		out = append(out, checkListen(ctx, c.Listen)...)
 	default:
@@ -111,7 +112,8 @@ func checkIdentity(cfg config.Config) []Finding {
 	case errors.Is(err, fs.ErrNotExist):
 		return tip("identity", "this device has no id yet", "conch room id makes and prints it, for room.members of the others")
 	case err != nil:
-		return bad("identity", strings.TrimPrefix(err.Error(), "mqtt: "), "another user wrote it, or others may read it", "give this user alone the file: chmod 600 "+filepath.Join(cfg.State.Dir, "identity.key"))
+		return bad("identity", strings.TrimPrefix(err.Error(), "mqtt: "), "another user wrote it, or others may read it",
+			"give this user alone the file: chmod 600 "+filepath.Join(cfg.State.Dir, "identity.key"))
 	}
 	return ok("identity", "%s", id.ID())
 }
@@ -124,11 +126,13 @@ func checkMembers(cfg config.Config, s control.RoomStatus) []Finding {
 	}
 	switch {
 	case len(others) == 0:
-		return warn("members", "room.members names no other device: nobody will be heard", "a device hears only those that are named there", "put the ids of all devices there; conch room id prints a device's own")
+		return warn("members", "room.members names no other device: nobody will be heard", "a device hears only those that are named there",
+			"put the ids of all devices there; conch room id prints a device's own")
 	case s.Device == "": // it does not run
 		return ok("members", "%d other devices in room.members", len(others))
 	case len(s.Missing) > 0:
-		return warn("members", fmt.Sprintf("%d of %d other devices are not here: %s", len(s.Missing), len(others), strings.Trim(strings.ReplaceAll(fmt.Sprint(s.Missing), " ", ", "), "[]")),
+		return warn("members", fmt.Sprintf("%d of %d other devices are not here: %s", len(s.Missing), len(others),
+			strings.Trim(strings.ReplaceAll(fmt.Sprint(s.Missing), " ", ", "), "[]")),
 			"they are off, cut off, or do not know this device",
 			fmt.Sprintf("is conch running there, with room.name %q, the same broker, and this device (%s) in room.members?", cfg.Room.Name, s.Device))
 	}
@@ -139,7 +143,8 @@ func checkMembers(cfg config.Config, s control.RoomStatus) []Finding {
 func checkListen(ctx context.Context, address string) []Finding {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
-		return bad("broker", fmt.Sprintf("room.listen: %v", err), "the embedded broker cannot listen there", "another broker has the port (ss -ltnp shows it): use that one as room.broker, or set room.listen")
+		return bad("broker", fmt.Sprintf("room.listen: %v", err), "the embedded broker cannot listen there",
+			"another broker has the port (ss -ltnp shows it): use that one as room.broker, or set room.listen")
 	}
 	_ = l.Close()
 	host, _, _ := net.SplitHostPort(address)
@@ -170,11 +175,13 @@ func checkBroker(ctx context.Context, cfg config.Config) []Finding {
 	cause, do := "it is off, elsewhere, or the network is down", "check room.broker and the network"
 	switch {
 	case errors.Is(err, mqtt.ErrCredentials), errors.Is(err, mqtt.ErrNotAuthorized) && c.User != "":
-		cause, do = "the user or the password is wrong, or the broker's access list does not name the room", "check room.user and room.password_file, and that the broker's access list allows conch/v1/"+c.Name+"/#"
+		cause, do = "the user or the password is wrong, or the broker's access list does not name the room",
+			"check room.user and room.password_file, and that the broker's access list allows conch/v1/"+c.Name+"/#"
 	case errors.Is(err, mqtt.ErrNotAuthorized):
 		cause, do = "it lets in only those it knows", "set room.user and room.password_file, or room.cert_file and room.key_file"
 	case errors.Is(err, mqtt.ErrTLS):
-		cause, do = "the certificates, the clock or the scheme do not fit", "check the scheme and port of room.broker, room.ca_file, room.cert_file and the clock"
+		cause, do = "the certificates, the clock or the scheme do not fit",
+			"check the scheme and port of room.broker, room.ca_file, room.cert_file and the clock"
 	case errors.Is(err, mqtt.ErrNoBroker):
 		cause, do = "something else listens there, or only one of the two speaks TLS", "check the scheme and port of room.broker"
 	case errors.Is(err, mqtt.ErrSettings):
@@ -187,7 +194,8 @@ func checkBroker(ctx context.Context, cfg config.Config) []Finding {
 func checkVotes(ctx context.Context, c config.Room) []Finding {
 	if c.VoteKeyFile != "" {
 		if _, err := config.ReadSecret(c.VoteKeyFile); err != nil {
-			return bad("votes", "room.vote_key_file: "+err.Error(), "the file is missing, empty or of another user", "put the key, and nothing else, into the file, mode 0600")
+			return bad("votes", "room.vote_key_file: "+err.Error(), "the file is missing, empty or of another user",
+				"put the key, and nothing else, into the file, mode 0600")
 		}
 	}
 	u, err := url.Parse(c.VoteURL)
