@@ -29,7 +29,7 @@ func (s *step) answer(at time.Duration) {
 }
 
 // waitForServer sets the deadline of COMMITTING: shorter while there is no session, since then the person must be told.
-func (s *step) waitForServer(at time.Duration) {
+func (s *draft) waitForServer(at time.Duration) {
 	m := &s.m
 	m.deadline, m.again = at+m.cfg.Committing, 0
 	if !m.online {
@@ -39,9 +39,9 @@ func (s *step) waitForServer(at time.Duration) {
 }
 
 // patience is until when a question waits for a session; without any, until now (and not for ever, which is what zero says).
-func (s *step) patience(at time.Duration) time.Duration { return max(1, at+s.m.cfg.SessionGrace) }
+func (s *draft) patience(at time.Duration) time.Duration { return max(1, at+s.m.cfg.SessionGrace) }
 
-func (s *step) request(prompt string) {
+func (s *draft) request(prompt string) {
 	s.do(CreateResponse{Turn: s.m.turn, Who: s.m.who, Prompt: prompt})
 	s.m.requested, s.m.response, s.m.sealed = true, "", false
 	s.m.round++
@@ -49,7 +49,7 @@ func (s *step) request(prompt string) {
 
 // current tells whether a fact belongs to the live response of the live turn. The first fact of a response that was
 // asked for makes it the live one, ResponseStarted or not: some servers forget to announce it.
-func (s *step) current(at time.Duration, t ID, r ResponseID, event string) bool {
+func (s *draft) current(at time.Duration, t ID, r ResponseID, event string) bool {
 	if !s.mine(t, event) {
 		return false
 	}
@@ -70,7 +70,7 @@ func (s *step) current(at time.Duration, t ID, r ResponseID, event string) bool 
 	return true
 }
 
-func (s *step) finished(r ResponseID) bool {
+func (s *draft) finished(r ResponseID) bool {
 	for _, d := range s.m.done[:s.m.doneCount] {
 		if d == r {
 			return true
@@ -84,20 +84,20 @@ func (s *step) responseStarted(e ResponseStarted) {
 }
 
 // enterResponse is the first delta or tool call of a response.
-func (s *step) enterResponse(at time.Duration) {
+func (s *draft) enterResponse(at time.Duration) {
 	s.become(InResponse, speaking)
 	s.keepAlive(at)
 }
 
 // keepAlive moves the deadline of a live response: 15 s without an event, counted from when its speech can have ended.
-func (s *step) keepAlive(at time.Duration) {
+func (s *draft) keepAlive(at time.Duration) {
 	s.await(at, s.m.cfg.InResponse)
 	s.think(at)
 }
 
 // await sets the deadline of whatever follows speech: d after it can have ended. What is held stands still and has a
 // deadline of its own.
-func (s *step) await(at, d time.Duration) {
+func (s *draft) await(at, d time.Duration) {
 	s.m.deadline = max(at, s.m.playUntil) + d
 	if s.m.held {
 		s.m.deadline = 0
@@ -144,7 +144,7 @@ func (s *step) soundQueued(e SoundQueued) {
 }
 
 // queue counts samples that went to the speaker, in order.
-func (s *step) queue(at time.Duration, item ItemID, samples int) {
+func (s *draft) queue(at time.Duration, item ItemID, samples int) {
 	m := &s.m
 	m.total += samples
 	m.playUntil = max(m.playUntil, at) + time.Duration(samples)*time.Second/sampleRate
@@ -235,7 +235,7 @@ func (s *step) round(at time.Duration) {
 }
 
 // drain waits until the last sample has been played: the turn is not over before.
-func (s *step) drain(at time.Duration) {
+func (s *draft) drain(at time.Duration) {
 	s.stopThinking()
 	s.closeSpeech()
 	s.become(InResponse, draining)
@@ -244,7 +244,7 @@ func (s *step) drain(at time.Duration) {
 
 // guidance is what a follow-up is told: what the room said of the answer holds for the whole of it; what an injected turn
 // is to say was said.
-func (s *step) guidance() string {
+func (s *draft) guidance() string {
 	if s.m.source == SourceInject {
 		return ""
 	}

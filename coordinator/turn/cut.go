@@ -71,7 +71,7 @@ func (s *step) fail(at time.Duration, w Words, r Reason) {
 // tellModel makes the conversation say what the person heard (TURNS.md 2, step 5): a live response is cancelled, what
 // was never heard is deleted, the item that was cut is truncated at its own last heard sample. Needed also after
 // response.done, because the server runs ahead of the speaker. Without a session there is nobody to tell.
-func (s *step) tellModel() {
+func (s *draft) tellModel() {
 	m := &s.m
 	live := m.response != "" || m.requested
 	if live {
@@ -110,7 +110,7 @@ func (s *step) tellModel() {
 
 // openItem finds the stretch of the item of which more may exist than has arrived, or -1: the last one of a live response,
 // unless a call came after it, because a response has its items one after the other.
-func (s *step) openItem() int {
+func (s *draft) openItem() int {
 	m := &s.m
 	if m.response == "" || m.sealed {
 		return -1
@@ -124,7 +124,7 @@ func (s *step) openItem() int {
 }
 
 // seen tells that an earlier stretch has the item of stretch i.
-func (s *step) seen(i int) bool {
+func (s *draft) seen(i int) bool {
 	for _, st := range s.m.stretches[:i] {
 		if st.item == s.m.stretches[i].item {
 			return true
@@ -146,7 +146,7 @@ func (s *step) end(at time.Duration, r Reason, w Words) {
 
 // summarise writes the turn's line and forgets the turn. in is the state at the cut, whole that nothing of the
 // answer is missing in what was heard.
-func (s *step) summarise(at time.Duration, r Reason, w Words, in State, whole bool) {
+func (s *draft) summarise(at time.Duration, r Reason, w Words, in State, whole bool) {
 	m := &s.m
 	sum := Summary{
 		Reason: r, Who: m.who, Source: m.source, Words: w,
@@ -163,14 +163,14 @@ func (s *step) summarise(at time.Duration, r Reason, w Words, in State, whole bo
 }
 
 // remember: each turn ends once.
-func (s *step) remember(t ID) {
+func (s *draft) remember(t ID) {
 	m := &s.m
 	copy(m.over[1:], m.over[:maxOver-1])
 	m.over[0] = t
 }
 
 // say is a cue and plain words: an earcon alone does not tell a person what to do (TURNS.md 6).
-func (s *step) say(at time.Duration, t ID, w Words) {
+func (s *draft) say(at time.Duration, t ID, w Words) {
 	cue := CueError
 	if w == WordsOffline {
 		cue = CueOffline
@@ -181,13 +181,13 @@ func (s *step) say(at time.Duration, t ID, w Words) {
 }
 
 // discardInput throws the utterance away, here and at the model.
-func (s *step) discardInput() {
+func (s *draft) discardInput() {
 	s.do(DropCapture{Turn: s.m.turn})
 	s.do(ClearInput{Turn: s.m.turn, Who: s.m.who})
 }
 
 // discardLatched: what waited for the barrier or for the follow-up never starts.
-func (s *step) discardLatched(why string) {
+func (s *draft) discardLatched(why string) {
 	s.unlatch(EffectAudioStream, why)
 	s.unlatch(EffectInputClaim, why)
 	for i := range s.m.calls[:s.m.called] {
@@ -199,7 +199,7 @@ func (s *step) discardLatched(why string) {
 	}
 }
 
-func (s *step) unlatch(k EffectKind, why string) {
+func (s *draft) unlatch(k EffectKind, why string) {
 	h := &s.m.stream
 	if k == EffectInputClaim {
 		h = &s.m.claim
@@ -211,7 +211,7 @@ func (s *step) unlatch(k EffectKind, why string) {
 }
 
 // orphanCalls remembers the tools that still run: their outputs will answer, their effects will not count.
-func (s *step) orphanCalls() {
+func (s *draft) orphanCalls() {
 	m := &s.m
 	for _, c := range m.calls[:m.called] {
 		switch {
@@ -233,21 +233,21 @@ func (s *step) orphanCalls() {
 	m.calls, m.called = [maxCalls]call{}, 0
 }
 
-func (s *step) closeSpeech() {
+func (s *draft) closeSpeech() {
 	if s.m.speechOpen {
 		s.do(CloseSpeech{Turn: s.m.turn})
 		s.m.speechOpen = false
 	}
 }
 
-func (s *step) stopStream() {
+func (s *draft) stopStream() {
 	if s.m.running != 0 {
 		s.do(StopStream{Handle: s.m.running})
 		s.m.running = 0
 	}
 }
 
-func (s *step) stopClaim() {
+func (s *draft) stopClaim() {
 	if s.m.calling != 0 {
 		s.do(StopClaim{Handle: s.m.calling})
 		s.m.calling = 0
@@ -277,7 +277,7 @@ func (s *step) claimEnded(e ClaimEnded) {
 }
 
 // sayOrOwe waits for the end of a live turn, so that words never talk over an answer or into the microphone.
-func (s *step) sayOrOwe(at time.Duration, t ID, w Words) {
+func (s *draft) sayOrOwe(at time.Duration, t ID, w Words) {
 	if s.m.state == Idle {
 		s.say(at, t, w)
 		return
@@ -425,13 +425,13 @@ func (s *step) expire(at time.Duration) {
 }
 
 // think starts the count to the thinking cue, from since or from when the speech so far can have ended.
-func (s *step) think(since time.Duration) {
+func (s *draft) think(since time.Duration) {
 	if !s.m.thinking && !s.m.held {
 		s.m.thinkAt = max(since, s.m.playUntil) + s.m.cfg.Thinking
 	}
 }
 
-func (s *step) stopThinking() {
+func (s *draft) stopThinking() {
 	if s.m.thinking {
 		s.do(StopCue{Cue: CueThinking})
 	}

@@ -68,7 +68,7 @@ func grantOf(e FloorGranted) grant {
 }
 
 // forgetGrant ends a turn that never began.
-func (s *step) forgetGrant(at time.Duration) {
+func (s *draft) forgetGrant(at time.Duration) {
 	m := &s.m
 	t, who := m.next.turn, m.next.who
 	if t == "" {
@@ -105,7 +105,7 @@ func (s *step) unheard(at time.Duration, r Reason, w Words) {
 }
 
 // heard takes over what the card has played; nothing of a held turn.
-func (s *step) heard(e SpeechHeard) {
+func (s *draft) heard(e SpeechHeard) {
 	m := &s.m
 	if m.held {
 		return

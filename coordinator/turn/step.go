@@ -11,7 +11,7 @@ func Step(m Machine, ev Event) (Machine, []Effect) {
 
 // Trace is Step, and tells the way: the states that the machine moved through, those where it never rests among them.
 func Trace(m Machine, ev Event) (Machine, []Effect, []Transition) {
-	s := step{m: m}
+	s := step{draft{m: m}}
 	s.take(ev)
 	return s.m, s.out, s.way
 }
@@ -22,17 +22,21 @@ type Transition struct {
 	From, To State
 }
 
-// step is one Step under way.
-type step struct {
+// draft is a Step under way: the machine so far, what it orders and the way that it went. What a draft does leads to nothing further;
+// which of it is to be done, facts and deadlines decide, and those are of step.
+type draft struct {
 	m   Machine
 	out []Effect
 	way []Transition
 }
 
-func (s *step) do(e Effect) { s.out = append(s.out, e) }
+// step takes one fact.
+type step struct{ draft }
+
+func (s *draft) do(e Effect) { s.out = append(s.out, e) }
 
 // become is the only place where the state changes.
-func (s *step) become(st State, p phase) {
+func (s *draft) become(st State, p phase) {
 	if st != s.m.state {
 		t := s.m.turn
 		if t == "" {
@@ -44,10 +48,10 @@ func (s *step) become(st State, p phase) {
 }
 
 // stale reports a fact that came too late, twice, or for somebody else.
-func (s *step) stale(t ID, event, why string) { s.do(DropStale{Turn: t, Event: event, Why: why}) }
+func (s *draft) stale(t ID, event, why string) { s.do(DropStale{Turn: t, Event: event, Why: why}) }
 
 // mine tells whether a fact of t is one of the live turn, and reports it as stale if not.
-func (s *step) mine(t ID, event string) bool {
+func (s *draft) mine(t ID, event string) bool {
 	if s.m.state == Idle {
 		s.stale(t, event, "no turn is live")
 		return false
@@ -131,7 +135,7 @@ func (s *step) take(ev Event) {
 }
 
 // begin starts a turn on a machine at rest. Only what outlives a turn is carried over.
-func (s *step) begin(t ID, src Source, at time.Duration) {
+func (s *draft) begin(t ID, src Source, at time.Duration) {
 	o := s.m
 	s.m = Machine{
 		cfg: o.cfg, state: o.state,
@@ -146,7 +150,7 @@ func (s *step) begin(t ID, src Source, at time.Duration) {
 }
 
 // fresh tells whether t may begin, and reports it as stale if it has begun before: each turn begins and ends once.
-func (s *step) fresh(t ID, event string) bool {
+func (s *draft) fresh(t ID, event string) bool {
 	if s.m.state != Idle && t == s.m.turn {
 		s.stale(t, event, "this turn has begun already")
 		return false
@@ -236,7 +240,7 @@ func (s *step) releasedAt(e Released) {
 	}
 }
 
-func (s *step) closeCapture(at, tail time.Duration) {
+func (s *draft) closeCapture(at, tail time.Duration) {
 	m := &s.m
 	m.released = at
 	s.do(EndCapture{Turn: m.turn, At: at, Tail: tail})

@@ -80,7 +80,7 @@ func cell(t *testing.T, situation int, fact string) (how string, orders []string
 	if err != nil {
 		t.Fatal(err)
 	}
-	st := step{m: b.m}
+	st := step{draft{m: b.m}}
 	st.take(ev)
 	staleOnly := len(st.out) > 0
 	for _, e := range st.out {

@@ -120,7 +120,7 @@ func (c *call) beats(last *int) bool {
 }
 
 // openCall finds the call that e answers, if its turn still waits for it.
-func (s *step) openCall(e ToolReturned) *call {
+func (s *draft) openCall(e ToolReturned) *call {
 	if s.m.state == Idle || e.Turn != s.m.turn {
 		return nil
 	}
@@ -133,7 +133,7 @@ func (s *step) openCall(e ToolReturned) *call {
 }
 
 // holds tells that h is latched or runs: then its second arrival is only a duplicate.
-func (s *step) holds(h Handle) bool {
+func (s *draft) holds(h Handle) bool {
 	m := &s.m
 	for _, c := range m.calls[:m.called] {
 		if c.sound == h {
@@ -143,7 +143,7 @@ func (s *step) holds(h Handle) bool {
 	return h == m.stream || h == m.claim || h == m.running || h == m.calling
 }
 
-func (s *step) waitsForTool() bool {
+func (s *draft) waitsForTool() bool {
 	for _, c := range s.m.calls[:s.m.called] {
 		if !c.back {
 			return true
@@ -153,7 +153,7 @@ func (s *step) waitsForTool() bool {
 }
 
 // adopt takes a call of a turn that was cut off the list of those that still owe an answer, and tells whose it was.
-func (s *step) adopt(e ToolReturned) (who Who, ok bool) {
+func (s *draft) adopt(e ToolReturned) (who Who, ok bool) {
 	m := &s.m
 	for i, o := range m.orphans[:m.orphaned] {
 		if o.turn == e.Turn && o.call == e.Call {
