@@ -40,8 +40,8 @@ const shortTries = 3
 // rewindPeriods is how much a card holds whose buffer costs nothing.
 const rewindPeriods = 8
 
-// takeBack is pcm.rewind; tests have it fail, or come late.
-var takeBack = pcm.rewind
+// takeBack is alsaPCM.rewind; tests have it fail, or come late.
+var takeBack = alsaPCM.rewind
 
 // errNoRewind is why a card is opened by other means.
 var errNoRewind = errors.New("the card does not give back what waits in it")
@@ -61,7 +61,7 @@ type alsaStream struct {
 	back    Rewinder
 	render  func([]int16)
 	granted Granted
-	pcm     pcm
+	pcm     alsaPCM
 	margin  int
 	wake    int // eventfd: something changed, and shall not wait for the end of a period; -1: none
 
@@ -274,7 +274,7 @@ func (s *alsaStream) open(cfg StreamConfig, p place) (err error) {
 // than one, and the card sleep on through it.
 func (s *alsaStream) fill() error {
 	stale := s.back.Stale()
-	room, delay, hollow := s.pcm.room()
+	room, delay, hollow := s.pcm.avail()
 	room -= room % s.pcm.piece()
 	if s.refused == nil && (stale || hollow > 0) {
 		var err error
@@ -283,7 +283,7 @@ func (s *alsaStream) fill() error {
 		}
 	}
 	for room >= RewindStep {
-		_, delay, _ = s.pcm.room()
+		_, delay, _ = s.pcm.avail()
 		n := min(room, len(s.buf)) / RewindStep * RewindStep
 		s.back.SetQueued(CardDuration(max(0, delay)))
 		s.render(s.buf[:n])
@@ -298,7 +298,7 @@ func (s *alsaStream) fill() error {
 		if err := s.write(n); err != nil {
 			return err
 		}
-		free, _, _ := s.pcm.room() // none where the card had run dry
+		free, _, _ := s.pcm.avail() // none where the card had run dry
 		room = min(room-n, free)
 	}
 	return nil
@@ -353,7 +353,7 @@ func (s *alsaStream) anew(room, delay, hollow int) (int, error) {
 	if err := s.write(n); err != nil {
 		return 0, err
 	}
-	free, _, _ := s.pcm.room()
+	free, _, _ := s.pcm.avail()
 	return min(room+got-n, free), nil
 }
 

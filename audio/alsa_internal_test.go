@@ -17,19 +17,19 @@ import (
 
 // LateRewinds has the audio threads wait before each rewind, until undo.
 func LateRewinds(wait func() time.Duration) (undo func()) {
-	takeBack = func(d pcm, frames int) (int, error) {
+	takeBack = func(d alsaPCM, frames int) (int, error) {
 		<-time.After(wait())
 		return d.rewind(frames)
 	}
-	return func() { takeBack = pcm.rewind }
+	return func() { takeBack = alsaPCM.rewind }
 }
 
 // A thread that stands still before it takes anything back finds much of it played. That is its own fault, not the card's: a card that
 // was taken for one that gives nothing back is one until conch is started anew.
 func TestALSAIsNotBlamedForALateThread(t *testing.T) {
-	defer func() { takeBack = pcm.rewind }()
+	defer func() { takeBack = alsaPCM.rewind }()
 	var tries atomic.Uint64
-	takeBack = func(d pcm, frames int) (int, error) {
+	takeBack = func(d alsaPCM, frames int) (int, error) {
 		if tries.Add(1) < shortTries {
 			<-time.After(5 * time.Millisecond) // while it is opened
 		}
@@ -78,9 +78,9 @@ func (b lateBack) Stale() bool {
 // A card that stops giving back in the middle of a sound is not closed in it, which would be heard: it goes on until it is quiet, and
 // is opened anew then. What was said to be heard is what it played.
 func TestALSAThatStopsGivingBackDoesNotClick(t *testing.T) {
-	defer func() { takeBack = pcm.rewind }()
+	defer func() { takeBack = alsaPCM.rewind }()
 	var broken atomic.Bool
-	takeBack = func(d pcm, frames int) (int, error) {
+	takeBack = func(d alsaPCM, frames int) (int, error) {
 		if broken.Load() {
 			return 0, unix.EPERM
 		}
@@ -154,15 +154,15 @@ func TestALSAThatStopsGivingBackDoesNotClick(t *testing.T) {
 
 // A card that gives nothing back any more, or less than it was asked for, is opened anew with a short buffer, and sounds.
 func TestALSAThatStopsGivingBackIsOpenedAnew(t *testing.T) {
-	for name, fault := range map[string]func(d pcm, frames int) (int, error){
-		"an error": func(pcm, int) (int, error) { return 0, unix.EPERM },
-		"a half":   func(d pcm, frames int) (int, error) { return d.rewind(frames / 2) },
-		"nothing":  func(pcm, int) (int, error) { return 0, nil },
+	for name, fault := range map[string]func(d alsaPCM, frames int) (int, error){
+		"an error": func(alsaPCM, int) (int, error) { return 0, unix.EPERM },
+		"a half":   func(d alsaPCM, frames int) (int, error) { return d.rewind(frames / 2) },
+		"nothing":  func(alsaPCM, int) (int, error) { return 0, nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			defer func() { takeBack = pcm.rewind }()
+			defer func() { takeBack = alsaPCM.rewind }()
 			var broken atomic.Bool
-			takeBack = func(d pcm, frames int) (int, error) {
+			takeBack = func(d alsaPCM, frames int) (int, error) {
 				if broken.Load() {
 					return fault(d, frames)
 				}

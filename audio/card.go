@@ -33,6 +33,26 @@ type StreamConfig struct {
 	Back Rewinder
 }
 
+// Rewinder is whoever fills a card and can go back. All calls come from the card's audio thread, between two of Render.
+type Rewinder interface {
+	// Keep says, before the first Render, what was granted: how far back, if at all, it may be asked to go.
+	Keep(g Granted)
+	// Stale says whether something has changed since it was last asked, so that what was rendered is not what should sound.
+	Stale() bool
+	// Rewind goes back by at most as many of the frames rendered last, and returns by how many. What is then rendered, one period at
+	// most, is tried: if it is not 0, Settle comes next.
+	Rewind(frames int) int
+	// Settle tells how many of the frames that Rewind went back by have been taken out of the card. If all were, what was tried is
+	// what sounds. If not, the first of them have been played as they were: it goes forward again, to where as many as possible
+	// are left to be rendered, though no more than that, and returns how many; what was tried never was.
+	Settle(frames int) int
+	// SetQueued tells how long the next frame rendered will wait before it sounds.
+	SetQueued(d time.Duration)
+}
+
+// RewindStep is the length of a stretch, in frames: a card that rewinds asks Render for whole ones.
+const RewindStep = CardRate / 1000
+
 // ThreadName is what the threads of open devices are called, where the system has names for threads (top -H; /proc/PID/task/TID/comm).
 const ThreadName = "conch-card"
 
@@ -61,6 +81,10 @@ type StreamStats struct {
 	Lates     uint64 // how often something was played that should have been taken back, because the thread was late
 	Resting   bool
 }
+
+// restPiece is how much of a microphone is kept back while it rests. Our choice: each piece enters Go, which costs more than
+// the callback itself, since the runtime's monitor wakes up some dozens of times until it has seen that nothing goes on.
+const restPiece = time.Second
 
 // Granted is what a device gave, which may not be what was asked for.
 type Granted struct {

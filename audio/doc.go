@@ -12,7 +12,7 @@
 //
 // Speech can be held (Source.Hold): it is buffered and sounds nothing until it is released. Speech that comes unevenly is
 // buffered as much as its unevenness asks for (jitter.go). While nothing can sound at all
-// the card plays silence by itself, and while nobody listens it hands over what it captured in pieces (rest.go).
+// the card plays silence by itself, and while nobody listens it hands over what it captured in pieces (rest.go, listen.go).
 //
 // Samples are signed 16 bit, mono, at Rate (24 kHz) unless they are called frames: those are at CardRate (48 kHz).
 // Lengths are counted in samples, not in clock time. Both callbacks allocate, lock and log nothing

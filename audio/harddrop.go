@@ -17,15 +17,15 @@ import "time"
 // tooLong is the longest that a card may go on by itself after a press (APPLIANCE.md 2).
 const tooLong = 30 * time.Millisecond
 
-// emptied is a card that was emptied: what was handed over before generation gen never sounded after at, but for a fade that
+// hardCut is a card that was emptied: what was handed over before generation gen never sounded after at, but for a fade that
 // the next callback began.
-type emptied struct {
+type hardCut struct {
 	gen uint64
 	at  time.Duration
 }
 
 // least is when a sound of a generation was over that by its hand-over would be at.
-func (e *emptied) least(gen uint64, at, fade time.Duration) time.Duration {
+func (e *hardCut) least(gen uint64, at, fade time.Duration) time.Duration {
 	if e == nil || gen >= e.gen {
 		return at
 	}
@@ -46,7 +46,7 @@ func (s *Speaker) flush(now time.Duration, gen uint64) {
 	}
 	s.flushedGen = gen
 	if s.LastAudible() > now {
-		s.card.Flush(func() { s.emptied.Store(&emptied{gen, s.now()}) })
+		s.card.Flush(func() { s.emptied.Store(&hardCut{gen, s.now()}) })
 	}
 }
 

@@ -38,8 +38,8 @@ func (j jitter) now(at time.Duration) int {
 // hole is what is known after a hole, in speech that needed so many samples so far.
 func (j jitter) hole(at time.Duration, need int) jitter {
 	was := j.now(at)
-	next := max(extraFirst, min(2*was, extraHole), min(ladder(need), extraHole), was)
-	return jitter{extra: next, uneven: at}
+	extra := max(extraFirst, min(2*was, extraHole), min(ladder(need), extraHole), was)
+	return jitter{extra: extra, uneven: at}
 }
 
 // learn is what is known after speech that needed so many samples, of which usual are always there. A tenth is added for

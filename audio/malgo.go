@@ -104,7 +104,6 @@ static int conch_install(void *device, conch_gate *g, unsigned rate) {
 import "C"
 
 import (
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -141,16 +140,15 @@ type gate struct {
 // gateRoom is more than a callback brings.
 const gateRoom = 200 * time.Millisecond
 
-// newGate makes a gate that is freed with s: by then the device is gone.
-func newGate(s *malgoStream) *gate {
+// newGate makes a gate of a playback or capture device, for its owner to free when that is gone.
+func newGate(kind Kind) *gate {
 	piece, room := CardFrames(restPiece), 0
-	if s.kind == CaptureDevice {
+	if kind == CaptureDevice {
 		room = piece + CardFrames(gateRoom)
 	}
 	p := C.calloc(1, C.sizeof_conch_gate+2*C.size_t(room))
 	g := (*C.conch_gate)(p)
 	g.piece, g.room = C.uint(piece), C.uint(room)
-	runtime.AddCleanup(s, func(p unsafe.Pointer) { C.free(p) }, p)
 	return (*gate)(p)
 }
 
@@ -164,24 +162,24 @@ func (g *gate) install(dev *malgo.Device) bool {
 	return C.conch_install(device, (*C.conch_gate)(unsafe.Pointer(g)), CardRate) != 0
 }
 
-// count has late callbacks counted of a device that does not run yet.
-func (g *gate) count(buffer time.Duration) {
+// countLate has late callbacks counted of a device that does not run yet.
+func (g *gate) countLate(buffer time.Duration) {
 	(*C.conch_gate)(unsafe.Pointer(g)).buffer = C.longlong(buffer)
 }
 
-// pcm is conch_pcm: an ALSA playback device, and C memory. One goroutine makes all calls but Rest and Stop, on one thread.
-type pcm struct{ p *C.conch_pcm }
+// alsaPCM is conch_pcm: an ALSA playback device, and C memory. One goroutine makes all calls but Rest and Stop, on one thread.
+type alsaPCM struct{ p *C.conch_pcm }
 
 // openPCM opens a card by the name that ALSA knows it by; an unix.Errno says why not. A card wakes at the ends of its own periods
 // (libasound raises avail_min to one), so what is written should end there too: piece divides it, or is 1 where nothing can.
-func openPCM(name string, period, periods, wake int) (pcm, error) {
-	d := pcm{(*C.conch_pcm)(C.calloc(1, C.sizeof_conch_pcm))}
+func openPCM(name string, period, periods, wake int) (alsaPCM, error) {
+	d := alsaPCM{(*C.conch_pcm)(C.calloc(1, C.sizeof_conch_pcm))}
 	d.p.wake = C.int(wake)
 	c := C.CString(name)
 	defer C.free(unsafe.Pointer(c))
 	if err := errno(C.conch_pcm_open(d.p, c, CardRate, C.uint(period), C.uint(periods))); err != nil {
 		C.free(unsafe.Pointer(d.p))
-		return pcm{}, err
+		return alsaPCM{}, err
 	}
 	d.p.piece = 1
 	if d.p.period%RewindStep == 0 {
@@ -190,7 +188,7 @@ func openPCM(name string, period, periods, wake int) (pcm, error) {
 	return d, nil
 }
 
-func (d pcm) piece() int { return int(d.p.piece) }
+func (d alsaPCM) piece() int { return int(d.p.piece) }
 
 func errno(code C.int) error {
 	if code < 0 {
@@ -199,30 +197,30 @@ func errno(code C.int) error {
 	return nil
 }
 
-func (d pcm) granted() (name string, period, buffer int, batch bool) {
+func (d alsaPCM) granted() (name string, period, buffer int, batch bool) {
 	return C.GoString(&d.p.name[0]), int(d.p.period), int(d.p.buffer), d.p.batch != 0
 }
 
-func (d pcm) start() error { return errno(C.conch_pcm_start(d.p)) }
+func (d alsaPCM) start() error { return errno(C.conch_pcm_start(d.p)) }
 
 // wait returns when there is room for a period, when something is written to the descriptor given, and now and then without.
-func (d pcm) wait() error { return errno(C.conch_pcm_wait(d.p)) }
+func (d alsaPCM) wait() error { return errno(C.conch_pcm_wait(d.p)) }
 
-// room is how many frames can be written; delay how long the next of them will wait before it sounds, in frames; hollow how many
+// avail is how many frames can be written; delay how long the next of them will wait before it sounds, in frames; hollow how many
 // of those that wait are silence that nobody rendered.
-func (d pcm) room() (room, delay, hollow int) {
+func (d alsaPCM) avail() (room, delay, hollow int) {
 	return int(d.p.avail), int(d.p.delay), int(min(d.p.hollow, C.ulonglong(d.p.buffer)))
 }
 
 // taken is how many frames of those written the driver has taken by now.
-func (d pcm) taken() int { return int(C.conch_pcm_taken(d.p)) }
+func (d alsaPCM) taken() int { return int(C.conch_pcm_taken(d.p)) }
 
 // counts says of a driver that copies ahead that it counts as taken what it has copied.
-func (d pcm) counts() { d.p.ahead = 0 }
+func (d alsaPCM) counts() { d.p.ahead = 0 }
 
-func (d pcm) rewindable() int { return int(C.conch_pcm_rewindable(d.p)) }
+func (d alsaPCM) rewindable() int { return int(C.conch_pcm_rewindable(d.p)) }
 
-func (d pcm) rewind(frames int) (int, error) {
+func (d alsaPCM) rewind(frames int) (int, error) {
 	got := C.conch_pcm_rewind(d.p, C.uint(frames))
 	if got < 0 {
 		return 0, unix.Errno(-got)
@@ -231,7 +229,7 @@ func (d pcm) rewind(frames int) (int, error) {
 }
 
 // write returns false where the card had run dry, and plays silence instead.
-func (d pcm) write(frames []int16) (bool, error) {
+func (d alsaPCM) write(frames []int16) (bool, error) {
 	if len(frames) == 0 {
 		return true, nil
 	}
@@ -239,10 +237,10 @@ func (d pcm) write(frames []int16) (bool, error) {
 	return n > 0, errno(n)
 }
 
-func (d pcm) silence(frames int) error { return errno(C.conch_pcm_silence(d.p, C.uint(frames))) }
+func (d alsaPCM) silence(frames int) error { return errno(C.conch_pcm_silence(d.p, C.uint(frames))) }
 
 // rest may be called from anywhere, as may stop and rested, as long as close was not.
-func (d pcm) rest(on bool) {
+func (d alsaPCM) rest(on bool) {
 	v := uint32(0)
 	if on {
 		v = 1
@@ -250,12 +248,14 @@ func (d pcm) rest(on bool) {
 	atomic.StoreUint32((*uint32)(unsafe.Pointer(&d.p.resting)), v)
 }
 
-func (d pcm) resting() bool { return atomic.LoadUint32((*uint32)(unsafe.Pointer(&d.p.resting))) != 0 }
+func (d alsaPCM) resting() bool {
+	return atomic.LoadUint32((*uint32)(unsafe.Pointer(&d.p.resting))) != 0
+}
 
-func (d pcm) stop()          { atomic.StoreUint32((*uint32)(unsafe.Pointer(&d.p.closing)), 1) }
-func (d pcm) rested() uint64 { return atomic.LoadUint64((*uint64)(unsafe.Pointer(&d.p.rested))) }
+func (d alsaPCM) stop()          { atomic.StoreUint32((*uint32)(unsafe.Pointer(&d.p.closing)), 1) }
+func (d alsaPCM) rested() uint64 { return atomic.LoadUint64((*uint64)(unsafe.Pointer(&d.p.rested))) }
 
-func (d pcm) xruns() uint64 { return atomic.LoadUint64((*uint64)(unsafe.Pointer(&d.p.xruns))) }
+func (d alsaPCM) xruns() uint64 { return atomic.LoadUint64((*uint64)(unsafe.Pointer(&d.p.xruns))) }
 
-func (d pcm) close() { C.conch_pcm_close(d.p) }
-func (d pcm) free()  { C.free(unsafe.Pointer(d.p)) }
+func (d alsaPCM) close() { C.conch_pcm_close(d.p) }
+func (d alsaPCM) free()  { C.free(unsafe.Pointer(d.p)) }

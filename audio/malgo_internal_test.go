@@ -58,7 +58,7 @@ func TestEndWaitsForTheCallback(t *testing.T) {
 	}}
 	s.policy.Store(-1) // the test's thread must not become real-time
 	buf := make([]byte, 8)
-	go s.play(buf, nil, 4)
+	go s.onPlayback(buf, nil, 4)
 	<-entered
 	ended := make(chan bool)
 	go func() { s.end(); ended <- finished.Load() }()
@@ -72,11 +72,11 @@ func TestEndWaitsForTheCallback(t *testing.T) {
 	for i := range buf {
 		buf[i] = 9
 	}
-	s.play(buf, nil, 4)
+	s.onPlayback(buf, nil, 4)
 	if calls != 1 || !bytes.Equal(buf, make([]byte, 8)) {
 		t.Errorf("after the end: %d calls, buffer %v; want 1 and silence", calls, buf)
 	}
-	s.take(nil, buf, 4)
+	s.onCapture(nil, buf, 4)
 	if calls != 1 {
 		t.Error("take was called after the end")
 	}

@@ -169,9 +169,9 @@ wait:
 }
 
 func (s *malgoStream) start(c *malgoContext, cfg StreamConfig, p place) (*malgo.Device, error) {
-	mkind, data := malgo.Playback, s.play
+	mkind, data := malgo.Playback, s.onPlayback
 	if s.kind == CaptureDevice {
-		mkind, data = malgo.Capture, s.take
+		mkind, data = malgo.Capture, s.onCapture
 	}
 	d := malgo.DefaultDeviceConfig(mkind)
 	d.SampleRate = CardRate
@@ -198,7 +198,8 @@ func (s *malgoStream) start(c *malgoContext, cfg StreamConfig, p place) (*malgo.
 	} else {
 		d.Playback, d.Pulse.StreamNamePlayback = sub, "speaker"
 	}
-	s.gate = newGate(s)
+	s.gate = newGate(s.kind)
+	runtime.AddCleanup(s, freeC, unsafe.Pointer(s.gate))
 	d.PUserData = (*byte)(unsafe.Pointer(s.gate))
 
 	c.listen()
@@ -215,7 +216,7 @@ func (s *malgoStream) start(c *malgoContext, cfg StreamConfig, p place) (*malgo.
 	}
 	s.granted = s.readBack(dev, lines, d, cfg, p)
 	if s.gate != nil && s.counts() {
-		s.gate.count(s.granted.Queued())
+		s.gate.countLate(s.granted.Queued())
 	}
 	if err := dev.Start(); err != nil {
 		dev.Uninit()
@@ -283,8 +284,8 @@ func (s *malgoStream) readBack(dev *malgo.Device, lines []string, d malgo.Device
 	return g
 }
 
-// play is miniaudio's callback. It fills the buffer in place; malgo's slice is C memory, nothing is copied.
-func (s *malgoStream) play(out, _ []byte, _ uint32) {
+// onPlayback is miniaudio's callback. It fills the buffer in place; malgo's slice is C memory, nothing is copied.
+func (s *malgoStream) onPlayback(out, _ []byte, _ uint32) {
 	if len(out) < 2 {
 		return
 	}
@@ -303,7 +304,7 @@ func (s *malgoStream) play(out, _ []byte, _ uint32) {
 	s.inside.Store(false)
 }
 
-func (s *malgoStream) take(_, in []byte, _ uint32) {
+func (s *malgoStream) onCapture(_, in []byte, _ uint32) {
 	if len(in) < 2 {
 		return
 	}

@@ -1,7 +1,6 @@
 package audio
 
 import (
-	"context"
 	"errors"
 	"math"
 	"sync"
@@ -79,7 +78,7 @@ type Mic struct {
 	was  uint64    // … this many stirs
 	todo []func()  // events not yet told
 
-	// See rest.go.
+	// See listen.go.
 	card     Stream // nil: none was opened by OpenOn
 	resting  bool
 	restFrom uint64        // calls when it was opened or roused
@@ -143,6 +142,20 @@ func NewMic(c MicConfig) *Mic {
 	return m
 }
 
+// OpenOn opens capture on a card, and lets the card rest while nobody listens.
+func (m *Mic) OpenOn(card Card, c StreamConfig) (Stream, error) {
+	stream, err := card.OpenCapture(c, m.Take)
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.card = stream
+	m.resting, m.restFrom = false, m.calls.Load()
+	m.poke()
+	return stream, nil
+}
+
 // Take is the callback of the capture device (CardRate, mono): no allocation, lock, log or wait.
 func (m *Mic) Take(in []int16) {
 	if len(in) == 0 {
@@ -162,7 +175,7 @@ func (m *Mic) Take(in []int16) {
 	}
 	m.captured.set(m.conf.Now(), before, m.ring.written())
 	if m.forgets.Load() { // an Open meanwhile takes nothing that goes
-		m.keep(m.ring.written(), m.kept())
+		m.keep(m.ring.written(), m.reserve())
 	}
 	m.calls.Add(1)
 }
@@ -203,7 +216,7 @@ func (m *Mic) Open(id string, at time.Duration) {
 		u.from = max(u.from, min(m.position(m.conf.Loud()), u.edge))
 	}
 	u.from = max(u.from, min(m.read, u.edge)) // what the one before has had is its own (TURNS.md 8, row 9)
-	if now-m.captured.last() > micStale+kept || m.isMuted.Load() {
+	if now-m.captured.lastCall() > micStale+kept || m.isMuted.Load() {
 		u.edge, u.from = written, written
 	}
 	m.now = u
@@ -229,14 +242,14 @@ func (m *Mic) Held(up time.Duration) int {
 		return 0
 	}
 	upto := m.released(u, up)
-	if m.conf.Now()-m.captured.last() >= micLost {
+	if m.conf.Now()-m.captured.lastCall() >= micLost {
 		upto = min(upto, m.ring.written())
 	}
-	return u.held(upto)
+	return u.heldUpTo(upto)
 }
 
-// held is what lies between the edge and a position, at 24 kHz.
-func (u *utterance) held(upto uint64) int { return int(upto-min(upto, u.edge)) / 2 }
+// heldUpTo is what lies between the edge and a position, at 24 kHz.
+func (u *utterance) heldUpTo(upto uint64) int { return int(upto-min(upto, u.edge)) / 2 }
 
 // released is the position of the release at up: the same, however often it is asked for. Needs mu.
 func (m *Mic) released(u *utterance, up time.Duration) uint64 {
@@ -266,7 +279,7 @@ func (m *Mic) End(id string, up, tail time.Duration) {
 
 // ended has the end of an utterance told. Needs mu.
 func (m *Mic) ended(u utterance) {
-	c := Captured{Samples: u.sent, Held: u.held(min(u.up, m.ring.written())), Flat: u.sent > 0 && u.least == u.most}
+	c := Captured{Samples: u.sent, Held: u.heldUpTo(min(u.up, m.ring.written())), Flat: u.sent > 0 && u.least == u.most}
 	if !u.started {
 		c.Held = 0
 	}
@@ -319,144 +332,4 @@ func (m *Mic) poke() {
 	case m.wake <- struct{}{}:
 	default:
 	}
-}
-
-// Run carries frames and events until ctx ends.
-func (m *Mic) Run(ctx context.Context) error {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		wait := micPoll
-		if !m.Poll() {
-			wait = m.nap()
-		}
-		timer.Reset(wait)
-		select {
-		case <-timer.C:
-		case <-m.wake:
-		case <-ctx.Done():
-			return nil
-		}
-	}
-}
-
-// Poll does what Run does every few milliseconds, once, and says whether an utterance is open. A card whose time does
-// not pass by itself calls it after each period.
-func (m *Mic) Poll() bool {
-	m.polling.Lock()
-	defer m.polling.Unlock()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for {
-		for len(m.todo) > 0 { // events before frames: they are about what went before
-			f := m.todo[0]
-			m.todo = m.todo[1:]
-			m.unlocked(f)
-		}
-		if m.flat && m.stirs.Load() != m.was {
-			m.flat = false
-			m.unlocked(m.conf.Stirred)
-			continue
-		}
-		if !m.now.open {
-			m.forget()
-			m.rest()
-			m.forgets.Store(m.resting)
-			return false
-		}
-		if !m.listen(&m.now) {
-			return m.now.open || len(m.todo) > 0
-		}
-	}
-}
-
-// unlocked calls f without mu, so that it may call us.
-func (m *Mic) unlocked(f func()) {
-	m.mu.Unlock()
-	defer m.mu.Lock()
-	f()
-}
-
-// forget drops what is older than the pre-roll. Reader side, needs mu.
-func (m *Mic) forget() {
-	w := m.ring.written()
-	if m.isMuted.Load() {
-		m.ring.release(w)
-		return
-	}
-	m.keep(w, m.kept())
-}
-
-// kept is how much is kept in any case, in frames.
-func (m *Mic) kept() uint64 { return m.preroll + uint64(CardFrames(micLate)) }
-
-// keep gives back what lies more than n frames before position p. Reader side, or the callback while nobody reads.
-func (m *Mic) keep(p, n uint64) {
-	if p-min(p, n) > m.ring.released() {
-		m.ring.release(p - n)
-	}
-}
-
-// listen does one step of the open utterance; true: there may be more to do. Needs mu, lets go of it for the sink.
-func (m *Mic) listen(u *utterance) bool {
-	now, w := m.conf.Now(), m.ring.written()
-	if w != u.written {
-		u.seen, u.written, u.looks = now, w, 0
-	}
-	id := u.id
-	if !u.started && w > u.edge {
-		u.started = true
-		m.unlocked(func() { m.conf.Started(id) })
-		return true
-	}
-	if !u.begun && u.started {
-		u.begun = true
-		m.read = max(m.ring.released(), min(u.from, w))
-		m.down, m.frame = Downsampler{}, m.frame[:0]
-	}
-	upto := w
-	if u.ending {
-		upto = min(w, u.end)
-	}
-	if u.begun && m.read < upto {
-		piece := m.ring.at(m.read, int(min(upto-m.read, uint64(CardFrames(micFrame)))))
-		for _, x := range piece {
-			u.least, u.most = min(u.least, x), max(u.most, x)
-		}
-		m.frame = m.down.Append(m.frame, piece)
-		m.read += uint64(len(piece))
-		m.keep(m.read, uint64(CardFrames(micLate))) // a press meanwhile begins at its own edge
-		if full := Samples(micFrame); len(m.frame) >= full {
-			m.send(u, full)
-		}
-		return true
-	}
-	// The clock alone is no witness: when the whole process stood still, time passed and frames could not come.
-	u.looks++
-	looked := u.looks >= micLooks
-	switch {
-	case u.ending && (w >= u.end || now >= u.giveUp && looked):
-		if len(m.frame) > 0 {
-			m.send(u, len(m.frame)) // mu was given away: look again
-			return true
-		}
-		u.open = false
-		m.last = *u
-		m.ended(*u)
-		return true
-	case !u.ending && now-u.seen >= micLost && looked:
-		u.open, u.lost = false, true
-		m.last = *u
-		m.unlocked(func() { m.conf.Lost(id) })
-		return true
-	}
-	return false
-}
-
-// send gives n samples of the frame to the sink, without mu. Needs mu.
-func (m *Mic) send(u *utterance, n int) {
-	id, pcm := u.id, append([]int16(nil), m.frame[:n]...)
-	m.frame = append(m.frame[:0], m.frame[n:]...)
-	u.sent += n
-	m.unlocked(func() { m.conf.Sink(id, pcm) })
 }

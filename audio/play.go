@@ -128,11 +128,11 @@ func (c *Source) begins(r *renderer, now instant, samples int) bool {
 	return true
 }
 
-// render mixes the source into mix and returns for how many samples it sounded.
+// mixInto mixes the source into mix and returns for how many samples it sounded.
 //
 // A fade out reads ahead without consuming: when it ends (hush, pause, underrun), the position is back where the fade
 // began, and what comes next fades in from there; nothing is lost.
-func (c *Source) render(r *renderer, mix []float32, g, dg float32) int {
+func (c *Source) mixInto(r *renderer, mix []float32, g, dg float32) int {
 	p, now := &c.play, c.look(r)
 	if !p.playing && !c.begins(r, now, len(mix)) {
 		return 0

@@ -23,8 +23,8 @@ func (k *playedClock) set(t time.Duration, a, b uint64) {
 	k.seq.Add(1)
 }
 
-// last is the time of the last callback; zero before the first.
-func (k *playedClock) last() time.Duration { return time.Duration(k.t.Load()) }
+// lastCall is the time of the last callback; zero before the first.
+func (k *playedClock) lastCall() time.Duration { return time.Duration(k.t.Load()) }
 
 // at is the position in the mix that leaves the card at now, if a frame waits there for queued ns.
 func (k *playedClock) at(now time.Duration, queued int64) uint64 {

@@ -12,8 +12,7 @@ import (
 // The mix is made at Rate, and raised to CardRate once, whatever the number of sources.
 
 const (
-	mixChunk    = Rate / 200 // samples mixed at a time: the generation is looked at anew for each
-	filterDelay = 11         // samples of Rate from the mix to the middle of the filter
+	filterDelay = 11 // samples of Rate from the mix to the middle of the filter
 
 	envelopeTop  = 960        // full level; steps are per sample
 	underrunTail = Rate / 200 // 5 ms: the fade before an underrun
@@ -152,7 +151,7 @@ func (s *Speaker) mixNext(mix []float32) bool {
 	r.speech, r.awaits = false, false
 	for i := range s.slots {
 		if c := s.slots[i].Load(); c != nil && !c.finished.Load() && (c.kind == SourceSpeech || c.kind == SourceWords) {
-			if c.render(r, mix, g, dg) > 0 {
+			if c.mixInto(r, mix, g, dg) > 0 {
 				any, r.speech = true, true
 			}
 		}
@@ -173,9 +172,9 @@ func (s *Speaker) mixNext(mix []float32) bool {
 		}
 		switch c.kind {
 		case SourceContent: // the product of two slow ramps is close enough to a ramp
-			any = c.render(r, mix, g*d, (g+dg*float32(n))*(d+dd*float32(n))/float32(n)-g*d/float32(n)) > 0 || any
+			any = c.mixInto(r, mix, g*d, (g+dg*float32(n))*(d+dd*float32(n))/float32(n)-g*d/float32(n)) > 0 || any
 		case SourceCue:
-			any = c.render(r, mix, cg, cdg) > 0 || any
+			any = c.mixInto(r, mix, cg, cdg) > 0 || any
 		}
 	}
 	r.mixed += uint64(n)

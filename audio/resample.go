@@ -19,6 +19,9 @@ const (
 	halfSpan  = 2*halfTaps - 2   // frames at CardRate from the first to the last that one sample touches
 )
 
+// mixChunk is how many samples are mixed at a time: the generation is looked at anew for each.
+const mixChunk = Rate / 200
+
 // halfband holds the taps in use, for interpolation (their sum is 1).
 var halfband = designHalfband()
 
@@ -191,9 +194,6 @@ func NewResampler(from, to int) (*Resampler, error) {
 	return r, nil
 }
 
-// delay is how many input samples the output lags.
-func (r *Resampler) delay() int { return r.taps / 2 }
-
 // Append appends to dst the samples that in makes possible.
 func (r *Resampler) Append(dst, in []int16) []int16 {
 	for _, s := range in {
@@ -235,7 +235,7 @@ func Resample(pcm []int16, from, to int) ([]int16, error) {
 		return nil, err
 	}
 	want := int(int64(len(pcm)) * int64(to) / int64(from))
-	r.pos = r.delay() * r.up                    // start where the delay ends
+	r.pos = r.taps / 2 * r.up                   // start where the delay ends
 	rest := make([]int16, r.taps+r.down/r.up+1) // what is still in the filter
 	out := make([]int16, 0, want+len(rest)*r.up/r.down+2)
 	for piece := range slices.Chunk(pcm, CardRate/10) { // Append keeps a copy of what it is given, in floats

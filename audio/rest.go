@@ -1,7 +1,5 @@
 package audio
 
-import "time"
-
 // A card that plays nothing still asks for sound two hundred times a second. One that can rest plays silence by itself
 // meanwhile:
 //
@@ -10,13 +8,6 @@ import "time"
 //
 // Resting adds nothing between a source and its sound (the flag is looked at in each callback), and nothing between an edge
 // and silence: while anything can sound the card does not rest.
-
-// A microphone that nobody listens to goes on capturing for the pre-roll. One that can rest keeps back a piece of it at a
-// time; with Open the next callback hands over all that was kept, in one piece with its own.
-
-// restPiece is how much of a microphone is kept back while it rests. Our choice: each piece enters Go, which costs more than
-// the callback itself, since the runtime's monitor wakes up some dozens of times until it has seen that nothing goes on.
-const restPiece = time.Second
 
 // restTries bounds how long Run looks for the silence after the last source (250 ms): a card that stands still has none.
 const restTries = 50
@@ -39,55 +30,6 @@ func (s *Speaker) OpenOn(card Card, c StreamConfig) (Stream, error) {
 	s.restless()
 	s.poke()
 	return stream, nil
-}
-
-// OpenOn opens capture on a card, and lets the card rest while nobody listens.
-func (m *Mic) OpenOn(card Card, c StreamConfig) (Stream, error) {
-	stream, err := card.OpenCapture(c, m.Take)
-	if err != nil {
-		return nil, err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.card = stream
-	m.resting, m.restFrom = false, m.calls.Load()
-	m.poke()
-	return stream, nil
-}
-
-// rest lets the microphone rest, once it has delivered. Needs mu.
-func (m *Mic) rest() {
-	if m.card != nil && !m.resting && m.calls.Load() >= m.restFrom+2 {
-		m.resting = true
-		m.card.Rest(true)
-	}
-}
-
-// nap is how long Run need not look if nobody pokes: of what comes while it rests the callback forgets the old itself, and a
-// microphone that was flat shows that it has stirred a piece at a time.
-func (m *Mic) nap() time.Duration {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	switch {
-	case !m.resting && !m.isMuted.Load():
-		return micIdle
-	case m.flat:
-		return restPiece
-	}
-	return time.Hour
-}
-
-// rouse ends a rest and tells how old the latest delivery may be because of it. Needs mu.
-func (m *Mic) rouse(now time.Duration) (kept time.Duration) {
-	if m.resting {
-		m.resting, m.roused = false, now
-		m.restFrom = m.calls.Load()
-		m.card.Rest(false)
-	}
-	if m.roused > 0 && m.captured.last() <= m.roused { // the callback that hands them over has not come
-		kept = restPiece
-	}
-	return kept
 }
 
 // restless begins to look for silence anew. Needs mu.

@@ -17,27 +17,7 @@ import (
 // not returned to its writer before it is out of reach. What was to be taken back may have been played by the time that it is; then
 // it has sounded, and everything goes on from there (Settle).
 
-// Rewinder is whoever fills a card and can go back. All calls come from the card's audio thread, between two of Render.
-type Rewinder interface {
-	// Keep says, before the first Render, what was granted: how far back, if at all, it may be asked to go.
-	Keep(g Granted)
-	// Stale says whether something has changed since it was last asked, so that what was rendered is not what should sound.
-	Stale() bool
-	// Rewind goes back by at most as many of the frames rendered last, and returns by how many. What is then rendered, one period at
-	// most, is tried: if it is not 0, Settle comes next.
-	Rewind(frames int) int
-	// Settle tells how many of the frames that Rewind went back by have been taken out of the card. If all were, what was tried is
-	// what sounds. If not, the first of them have been played as they were: it goes forward again, to where as many as possible
-	// are left to be rendered, though no more than that, and returns how many; what was tried never was.
-	Settle(frames int) int
-	// SetQueued tells how long the next frame rendered will wait before it sounds.
-	SetQueued(d time.Duration)
-}
-
-// RewindStep is the length of a stretch, in frames: a card that rewinds asks Render for whole ones.
-const RewindStep = 2 * markStep
-
-const markStep = Rate / 2000 // samples: 0.5 ms
+const markStep = RewindStep / 2 // samples: 0.5 ms
 
 // mark is what the callback knew before a stretch.
 type mark struct {
@@ -288,7 +268,7 @@ func (s *Speaker) settled() bool {
 
 // cutAt is where in the mix the next callback will go back to, as far as one can tell before.
 func (s *Speaker) cutAt() uint64 {
-	at := max(s.now(), s.clock.last()+time.Duration(s.period.Load()))
+	at := max(s.now(), s.clock.lastCall()+time.Duration(s.period.Load()))
 	return s.clock.at(at+time.Duration(s.margin.Load()), s.queued.Load()) + 1 // at rounds down
 }
 

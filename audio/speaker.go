@@ -110,7 +110,7 @@ type Speaker struct {
 
 	// atomic; see harddrop.go
 	hard    atomic.Bool // what is dropped fades too late: it is flushed
-	emptied atomic.Pointer[emptied]
+	emptied atomic.Pointer[hardCut]
 	newest  atomic.Uint64 // generation of the source that was opened last
 }
 
@@ -325,7 +325,7 @@ func (s *Speaker) Watch() int {
 func (s *Speaker) watch(force bool) int {
 	now, gen, left := s.now(), s.gen.Load(), 0
 	s.flush(now, gen)
-	silent := now - max(s.clock.last(), s.since) // for how long there was no callback
+	silent := now - max(s.clock.lastCall(), s.since) // for how long there was no callback
 	for i := range s.slots {
 		src := s.slots[i].Load()
 		if src == nil {
@@ -395,7 +395,7 @@ func (s *Speaker) Stats() Stats {
 		Callbacks:    s.callbacks.Load(),
 		Frames:       s.frames.Load(),
 		Underruns:    s.underruns.Load(),
-		LastCallback: s.clock.last(),
+		LastCallback: s.clock.lastCall(),
 		LastAudible:  s.LastAudible(),
 		Refused:      s.refused.Load(),
 		Abandoned:    s.gaveUp.Load(),
