@@ -89,12 +89,7 @@ func Match(list []Device, want string) (Device, error) {
 	}
 	e := &UnknownDeviceError{Want: want}
 	for _, fits := range ways {
-		var found []Device
-		for _, d := range list {
-			if fits(d) {
-				found = append(found, d)
-			}
-		}
+		found := slices.DeleteFunc(slices.Clone(list), func(d Device) bool { return !fits(d) })
 		if len(found) == 1 {
 			return found[0], nil
 		}

@@ -2,6 +2,7 @@ package audio
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -144,7 +145,7 @@ func (m *Mic) listen(u *utterance) bool {
 
 // send gives n samples of the frame to the sink, without mu. Needs mu.
 func (m *Mic) send(u *utterance, n int) {
-	id, pcm := u.id, append([]int16(nil), m.frame[:n]...)
+	id, pcm := u.id, slices.Clone(m.frame[:n])
 	m.frame = append(m.frame[:0], m.frame[n:]...)
 	u.sent += n
 	m.unlocked(func() { m.conf.Sink(id, pcm) })

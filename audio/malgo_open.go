@@ -5,6 +5,7 @@ package audio
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -115,13 +116,7 @@ func (m *MalgoCard) places(kind Kind, want string) ([]place, error) {
 
 func (m *MalgoCard) kindDevices(kind Kind) ([]Device, error) {
 	all, err := m.Devices()
-	var list []Device
-	for _, d := range all {
-		if d.Kind == kind {
-			list = append(list, d)
-		}
-	}
-	return list, err
+	return slices.DeleteFunc(all, func(d Device) bool { return d.Kind != kind }), err
 }
 
 // alsaPlaces: the bare hardware first, since miniaudio converts what must be converted and the period is then the card's own.

@@ -78,11 +78,3 @@ const (
 	FromDocs    Confidence = "documented"
 	Unconfirmed Confidence = "not confirmed"
 )
-
-// String is a bias as the configuration spells it.
-func (b Bias) String() string {
-	if names := [...]string{"auto", "up", "down", "off"}; int(b) < len(names) {
-		return names[b]
-	}
-	return "bias?"
-}

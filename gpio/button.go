@@ -3,6 +3,7 @@ package gpio
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -48,17 +49,18 @@ const (
 	BiasOff // the board has its own resistor
 )
 
+var biases = []string{"auto", "up", "down", "off"}
+
+// String is a bias as the configuration spells it.
+func (b Bias) String() string { return biases[b] }
+
 // ParseBias reads a bias as the configuration spells it.
 func ParseBias(s string) (Bias, error) {
-	switch s {
-	case "", "auto":
+	if b := slices.Index(biases, s); b >= 0 {
+		return Bias(b), nil
+	}
+	if s == "" {
 		return BiasAuto, nil
-	case "up":
-		return BiasUp, nil
-	case "down":
-		return BiasDown, nil
-	case "off":
-		return BiasOff, nil
 	}
 	return BiasAuto, fmt.Errorf("gpio: bias %q: must be auto, up, down or off", s)
 }

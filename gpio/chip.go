@@ -1,6 +1,7 @@
 package gpio
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -105,7 +106,7 @@ func (k *kernel) chips() ([]*Chip, error) {
 	if err != nil || len(paths) == 0 {
 		return nil, fmt.Errorf("%w: there is no %s; this is not a Pi, or its kernel has no GPIO character device", ErrNoChip, pattern)
 	}
-	slices.SortFunc(paths, func(a, b string) int { return len(a)*1000 - len(b)*1000 + strings.Compare(a, b) }) // 2 before 10
+	slices.SortFunc(paths, byNumber)
 	var all []*Chip
 	var failed error
 	seen := map[string]bool{}
@@ -130,6 +131,9 @@ func (k *kernel) chips() ([]*Chip, error) {
 	}
 	return nil, fmt.Errorf("%w: %w", ErrNoChip, failed)
 }
+
+// byNumber puts 2 before 10.
+func byNumber(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) }
 
 func (k *kernel) open(path string) (*Chip, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|syscall.O_CLOEXEC, 0)

@@ -95,7 +95,7 @@ func InputDevices(dev string) (all []InputDevice, denied int) {
 		}
 	}
 	paths, _ := filepath.Glob(filepath.Join(dev, "input/event*"))
-	slices.SortFunc(paths, func(a, b string) int { return len(a)*1000 - len(b)*1000 + strings.Compare(a, b) })
+	slices.SortFunc(paths, byNumber)
 	for _, p := range paths {
 		f, err := os.OpenFile(p, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 		if err != nil {

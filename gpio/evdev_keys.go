@@ -2,6 +2,7 @@ package gpio
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,11 +34,7 @@ func ParseKeys(list string) ([]uint16, error) {
 			code, ok = uint16(n), true
 		}
 		if !ok {
-			var known []string
-			for k := range keyCodes {
-				known = append(known, k)
-			}
-			slices.Sort(known)
+			known := slices.Sorted(maps.Keys(keyCodes))
 			return nil, fmt.Errorf("gpio: key %q: not known; a number of linux/input-event-codes.h, or one of %s", name, strings.Join(known, ", "))
 		}
 		codes = append(codes, code)

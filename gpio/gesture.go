@@ -2,6 +2,7 @@ package gpio
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -17,25 +18,15 @@ const (
 
 // ParseMode reads a mode as the configuration spells it.
 func ParseMode(s string) (Mode, error) {
-	for _, m := range []Mode{Hold, Tap, Hybrid} {
-		if s == m.String() {
-			return m, nil
-		}
+	if m := slices.Index(modes, s); m >= 0 {
+		return Mode(m), nil
 	}
 	return Hold, fmt.Errorf("gpio: mode %q: must be hold, tap or hybrid", s)
 }
 
-func (m Mode) String() string {
-	switch m {
-	case Hold:
-		return "hold"
-	case Tap:
-		return "tap"
-	case Hybrid:
-		return "hybrid"
-	}
-	return "mode?"
-}
+var modes = []string{"hold", "tap", "hybrid"}
+
+func (m Mode) String() string { return modes[m] }
 
 // Times of fingers (gpio/FACTS.md 9; APPLIANCE.md 1).
 const (

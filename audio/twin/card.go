@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -210,12 +211,7 @@ func (c *Card) add(s *stream) {
 func (c *Card) Capturing() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, s := range c.streams {
-		if s.take != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.streams, func(s *stream) bool { return s.take != nil })
 }
 
 // Granted implements audio.Stream.
@@ -240,18 +236,8 @@ func (s *stream) Close() error {
 	s.card.mu.Lock()
 	defer s.card.mu.Unlock()
 	s.closed = true
-	s.card.forget(s)
+	s.card.streams = slices.DeleteFunc(s.card.streams, func(other *stream) bool { return other == s })
 	return nil
-}
-
-// forget needs mu.
-func (c *Card) forget(s *stream) {
-	for i, other := range c.streams {
-		if other == s {
-			c.streams = append(c.streams[:i:i], c.streams[i+1:]...)
-			return
-		}
-	}
 }
 
 // Unplug takes the card away: callbacks stop and nobody is told, what was queued is lost, opening fails.
@@ -366,7 +352,7 @@ func (s *stream) tick(stalled bool) {
 	if s.take != nil {
 		if stalled {
 			if len(s.ring) < lateCaptures { // beyond, an overrun: lost
-				s.ring = append(s.ring, append([]int16(nil), s.buf...))
+				s.ring = append(s.ring, slices.Clone(s.buf))
 			}
 			return
 		}

@@ -2,6 +2,7 @@ package twin
 
 import (
 	"encoding/binary"
+	"slices"
 	"time"
 
 	"conch/audio"
@@ -54,7 +55,7 @@ func frameAt(d time.Duration) int { return audio.CardFrames(d + audio.CardDurati
 func (c *Card) Tape() (frames []int16, from time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return append([]int16(nil), c.sounded()...), c.tapeFrom
+	return slices.Clone(c.sounded()), c.tapeFrom
 }
 
 // sounded is the tape up to now. Needs mu.

@@ -10,6 +10,7 @@ import (
 	"embed"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
 
 	"conch/audio"
@@ -89,14 +90,7 @@ var texts = map[string]string{
 var clips embed.FS
 
 // Keys lists the phrases.
-func Keys() []string {
-	var keys []string
-	for k := range texts {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
+func Keys() []string { return slices.Sorted(maps.Keys(texts)) }
 
 // Text is what a phrase says, for a screen, a log or another voice; empty for a key there is not.
 func Text(key string) string { return texts[key] }
