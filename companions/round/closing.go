@@ -21,12 +21,11 @@ func (s *scene) closing() Closing {
 	var before []Message
 	for _, h := range all[from:] {
 		again := false
-		if _, ok := repeats(before, h.Message, s.v.Manners.Repetition); ok {
+		if repeats(before, h.Message, s.v.Manners.Repetition) {
 			again, repeated = repeated, true
 		}
 		before = append(before, h.Message)
-		switch {
-		case h.Intent == words.Farewell, again, !h.From.Human() && h.Metadata.Closing != "" && h.Metadata.Closing != ClosingNone:
+		if h.Intent == words.Farewell || again || !h.From.Human() && h.Metadata.Closing != "" && h.Metadata.Closing != ClosingNone {
 			stage = min(stage+1, len(closings)-1)
 		}
 		repeated = repeated || h.Metadata.Topic
@@ -36,50 +35,45 @@ func (s *scene) closing() Closing {
 
 // topicWanted says whether the answer to this message should change the topic: companions repeat themselves, and that was
 // not tried yet since a person spoke (ROOM.md 6).
-func (s *scene) topicWanted() (Message, bool) {
+func (s *scene) topicWanted() bool {
 	var since []Message
-	for _, h := range s.past {
+	for _, h := range append(slices.Clip(s.past), s.now) {
 		if h.From.Human() {
-			since = since[:0]
+			since = nil
 			continue
 		}
 		since = append(since, h.Message)
 	}
-	if s.now.From.Human() {
-		return Message{}, false
-	}
-	for i, m := range append(slices.Clip(since), s.now.Message) {
-		if m.Metadata.Topic {
-			return Message{}, false
+	wanted := false
+	for i, m := range since {
+		if m.Metadata.Topic || wanted { // tried, or wanted before
+			return false
 		}
-		if i < len(since) {
-			if _, ok := repeats(since[:i], m, s.v.Manners.Repetition); ok {
-				return Message{}, false
-			}
-		}
+		wanted = repeats(since[:i], m, s.v.Manners.Repetition)
 	}
-	return repeats(since, s.now.Message, s.v.Manners.Repetition)
+	return wanted
 }
 
 // repetitionWindow is how many of the last turns a turn is compared with (ROOM.md 6, loop guard).
 const repetitionWindow = 5
 
-// repeats says which earlier message a companion's message repeats, if any (ROOM.md 6).
-func repeats(recent []Message, m Message, limit float64) (Message, bool) {
+// repeats says whether a companion's message repeats an earlier one (ROOM.md 6).
+func repeats(recent []Message, m Message, limit float64) bool {
 	if m.From.Human() || m.Metadata.Silence {
-		return Message{}, false
+		return false
 	}
 	left := repetitionWindow
 	for _, o := range slices.Backward(recent) {
 		if o.Metadata.Silence || o.From.Human() {
 			continue
 		}
+		if left == 0 {
+			return false
+		}
 		if words.Repeats(m.Text, o.Text, limit) {
-			return o, true
+			return true
 		}
-		if left--; left == 0 {
-			break
-		}
+		left--
 	}
-	return Message{}, false
+	return false
 }

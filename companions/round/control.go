@@ -88,30 +88,21 @@ func turned(cards []Card, c Control) []Card {
 
 // spokenControl is the control that somebody asks for in words (ROOM.md 6). False: the text asks for none, and is a message like any other.
 func spokenControl(text string, cards []Card) (c Control, ok bool) {
-	var named []words.Named
-	for _, card := range cards {
-		named = append(named, card.named())
-	}
-	who, wish := words.WishOf(text, named)
+	who, wish := words.WishOf(text, each(cards, Card.named))
 	c.Companion = CompanionID(who)
-	involve := func(i Involvement) { c.Involvement = &i }
-	mute := func(yes bool) { c.Mute = &yes }
-	switch wish {
-	case words.BeQuiet:
-		mute(true)
-	case words.Unmute:
-		mute(false)
-	case words.TalkAgain:
-		mute(false)
-		involve(InvolvementMedium)
-	case words.JoinIn:
-		involve(InvolvementMedium)
-	case words.TalkLess:
-		involve(InvolvementLow)
-	case words.TalkMore:
-		involve(InvolvementHigh)
-	case words.OnlyIfAsked:
-		involve(InvolvementOff)
+	if i, ok := wishedInvolvement[wish]; ok {
+		c.Involvement = &i
+	}
+	if mute, ok := wishedMute[wish]; ok {
+		c.Mute = &mute
 	}
 	return c, wish != words.NoWish
 }
+
+var (
+	wishedMute        = map[words.Wish]bool{words.BeQuiet: true, words.Unmute: false, words.TalkAgain: false}
+	wishedInvolvement = map[words.Wish]Involvement{
+		words.TalkAgain: InvolvementMedium, words.JoinIn: InvolvementMedium, words.OnlyIfAsked: InvolvementOff,
+		words.TalkLess: InvolvementLow, words.TalkMore: InvolvementHigh,
+	}
+)

@@ -24,12 +24,7 @@ func PeopleFirst(v View, d Decision) bool {
 	if in := words.IntentOf(v.Message.Text); in != words.Question && in != words.Clarification {
 		return false
 	}
-	for _, m := range v.Recent[max(0, len(v.Recent)-sceneWindow):] {
-		if m.From.Human() && m.From != v.Message.From && !m.Metadata.Silence {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(v.past(), func(m Message) bool { return m.From.Human() && m.From != v.Message.From })
 }
 
 // PersonMetadata is the metadata of a person's message; joins are the earlier ones that it continues.
@@ -40,13 +35,14 @@ func PersonMetadata(text string, joins []MessageID) Metadata {
 // AnswerMetadata is the metadata of the message that a companion's answer to v.Message becomes.
 func AnswerMetadata(v View, id CompanionID, d Decision, text string) Metadata {
 	s := newScene(v)
-	m := Metadata{Intent: words.IntentOf(text), Tone: words.ToneOf(text), Chain: v.Message.Metadata.Chain + 1, Closing: ClosingNone}
+	m := PersonMetadata(text, nil)
+	m.Chain, m.Closing = v.Message.Metadata.Chain+1, ClosingNone
 	if vote, ok := d.vote(id); ok {
 		m.Closing = vote.Closing
 	}
 	m.Queue = without(d.Extras, func(q CompanionID) bool { return q == id })
 	m.Extra = slices.Contains(v.Message.Metadata.Queue, id)
-	_, m.Topic = s.topicWanted()
+	m.Topic = s.topicWanted()
 	return m
 }
 
@@ -88,7 +84,7 @@ func guidance(v View, id CompanionID, d Decision) string {
 	if len(d.Extras) > 0 && d.Winner == id {
 		say("%s will speak after you: leave something to say.", s.names(d.Extras))
 	}
-	if _, ok := s.topicWanted(); ok {
+	if s.topicWanted() {
 		say("The conversation repeats itself: change the topic, or ask the person something new.")
 	}
 	switch closing {

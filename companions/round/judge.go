@@ -28,10 +28,5 @@ func DefaultManners() Manners {
 // JudgeAll is the vote of each of the companions on a message, by rules: what obliges it or forbids it to speak first (ROOM.md 4,
 // obligations.go), then the initiative score (ROOM.md 5, score.go). The same view gives the same votes.
 func JudgeAll(v View, ids []CompanionID) []Vote {
-	s := newScene(v)
-	votes := make([]Vote, 0, len(ids))
-	for _, id := range ids {
-		votes = append(votes, s.vote(id))
-	}
-	return votes
+	return each(ids, newScene(v).vote)
 }

@@ -84,12 +84,6 @@ func (m Machine) Alone() bool { return len(m.members) == 0 }
 // Epoch is the highest one seen.
 func (m Machine) Epoch() Epoch { return m.epoch }
 
-// Turns counts the companion turns of the room as known here.
-func (m Machine) Turns() uint64 { return m.turns }
-
-// Recent is what was heard, oldest first; not to be written to.
-func (m Machine) Recent() []Message { return m.recent }
-
 // Floor is who has the floor: a companion or a person; empty: nobody. Sounding tells a speaker from somebody about to speak.
 func (m Machine) Floor() (who Participant, sounding bool) {
 	if len(m.holders) > 0 {
@@ -107,11 +101,5 @@ func (m Machine) Taken() bool {
 	return len(m.holders) > 0 || m.floor.state != floorFree || r.open && !r.over && (!r.decided || r.decision.Winner != "")
 }
 
-// Linked tells that others could be reached.
-func (m Machine) Linked() bool { return m.up }
-
 // Setting is that of the whole room.
 func (m Machine) Setting() Setting { return m.setting }
-
-// Cards are those of the companions that live here, as the room knows them.
-func (m Machine) Cards() []Card { return m.cards }

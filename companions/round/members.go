@@ -182,11 +182,7 @@ func (s *company) learnCards(from DeviceID, b Beat) {
 }
 
 func cardList(cards []Card) string {
-	var ids []string
-	for _, c := range cards {
-		ids = append(ids, string(c.ID))
-	}
-	return cmp.Or(strings.Join(ids, ", "), "nobody")
+	return cmp.Or(strings.Join(each(cards, func(c Card) string { return string(c.ID) }), ", "), "nobody")
 }
 
 // gone: a device left, died, or froze. Its votes are not waited for, its claim and its hold are void.

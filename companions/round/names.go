@@ -41,10 +41,8 @@ func (s *company) rename(i int, other DeviceID) {
 	old := m.cards[i]
 	file := cmp.Or(old.Renamed, old.ID)
 	name := old.Name
-	for _, c := range m.cfg.Cards {
-		if c.ID == file {
-			name = c.Name
-		}
+	if i := slices.IndexFunc(m.cfg.Cards, func(c Card) bool { return c.ID == file }); i >= 0 {
+		name = m.cfg.Cards[i].Name
 	}
 	all := s.m.allCards()
 	n, to := 1, file

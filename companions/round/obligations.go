@@ -122,31 +122,20 @@ func (s *scene) addressed(me string) obliged {
 		}
 		return obliged{"addressed", max(queuedImportance+nextImportance, calledImportance-float64(before)*nextImportance), why}
 	}
-	all := make([]string, len(called))
-	for i, p := range called {
-		all[i] = s.name(p)
-	}
 	verb := " was addressed"
-	if len(all) > 1 {
+	if len(called) > 1 {
 		verb = " were addressed"
 	}
-	return obliged{why: strings.Join(all, " and ") + verb}
+	return obliged{why: strings.Join(each(called, s.name), " and ") + verb}
 }
 
 // handoffs is how many hand-offs from companion to companion in a row this message ends; 0: it is none.
 func (s *scene) handoffs() int {
 	n := 0
-	is := func(h heard) bool {
-		if !h.Line.Companion {
-			return false
+	for _, h := range slices.Backward(append(slices.Clip(s.past), s.now)) {
+		if !h.Line.Companion || !slices.ContainsFunc(h.Called, func(p string) bool { return !Participant(p).Human() }) {
+			break
 		}
-		return slices.ContainsFunc(h.Called, func(p string) bool { return !Participant(p).Human() })
-	}
-	if !is(s.now) {
-		return 0
-	}
-	n++
-	for i := len(s.past) - 1; i >= 0 && is(s.past[i]); i-- {
 		n++
 	}
 	return n
@@ -154,12 +143,10 @@ func (s *scene) handoffs() int {
 
 // queued: whose turn was announced with an earlier message (two names, a cascade).
 func (s *scene) queued(id CompanionID) obliged {
-	var queue []CompanionID
-	for _, q := range s.now.Metadata.Queue {
-		if c, ok := s.cards[q]; ok && !c.Muted && Participant(q) != s.now.From {
-			queue = append(queue, q)
-		}
-	}
+	queue := without(s.now.Metadata.Queue, func(q CompanionID) bool {
+		c, ok := s.cards[q]
+		return !ok || c.Muted || Participant(q) == s.now.From
+	})
 	if len(queue) == 0 {
 		return obliged{}
 	}
@@ -213,10 +200,8 @@ func (s *scene) companionTalk(me string) obliged {
 			return obliged{why: s.name(l.From) + " was asked back"}
 		}
 	}
-	for _, h := range s.past {
-		if h.From.Human() {
-			return obliged{why: "the question is for the person"}
-		}
+	if slices.ContainsFunc(s.past, func(h heard) bool { return h.From.Human() }) {
+		return obliged{why: "the question is for the person"}
 	}
 	return obliged{}
 }

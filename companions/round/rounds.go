@@ -112,16 +112,14 @@ func (s *rounds) openRound(msg Message, from DeviceID) {
 	r.deadline = m.now + min(time.Duration(min(budget, int(longestWait/time.Millisecond)))*time.Millisecond+m.cfg.Margin, longestWait)
 	m.rd = r
 	s.vote()
-	var rest []early
-	waiting := m.early
-	for _, x := range waiting {
+	for _, x := range m.early {
 		if x.votes.Place == r.place {
 			s.count(x.votes.Votes, x.from)
-		} else if x.votes.Place.Epoch != r.place.Epoch || x.votes.Place.Number > r.place.Number {
-			rest = append(rest, x)
 		}
 	}
-	m.early = rest
+	m.early = without(m.early, func(x early) bool {
+		return x.votes.Place.Epoch == r.place.Epoch && x.votes.Place.Number <= r.place.Number
+	})
 }
 
 // decide is selection (ROOM.md 3.3, 3.4).
@@ -130,15 +128,8 @@ func (s *rounds) decide(atLimit bool) {
 	if r.pending != nil { // cannot be late: the rules stand
 		s.votesLate()
 	}
-	roster := make([]CompanionID, 0, len(r.roster))
-	for _, x := range r.roster {
-		roster = append(roster, x.id)
-	}
-	votes := make([]Vote, 0, len(r.votes))
-	for _, v := range r.votes {
-		votes = append(votes, *v)
-	}
-	d := Decide(r.message, roster, votes)
+	roster := each(r.roster, func(x seat) CompanionID { return x.id })
+	d := Decide(r.message, roster, each(r.votes, func(v *Vote) Vote { return *v }))
 	d.Waited, d.AtLimit = float64(m.now-r.began)/float64(time.Millisecond), atLimit
 	for _, x := range r.refused {
 		for i := range d.Silent {

@@ -43,7 +43,7 @@ func newScene(v View) *scene {
 
 // past is what a vote looks at, oldest first.
 func (v View) past() []Message {
-	return without((v.Recent[max(0, len(v.Recent)-sceneWindow):]), func(m Message) bool { return m.Metadata.Silence })
+	return without(v.Recent[max(0, len(v.Recent)-sceneWindow):], func(m Message) bool { return m.Metadata.Silence })
 }
 
 // Conversation is the view as the words show it: who is here, who was called, who talks with whom.
@@ -67,20 +67,12 @@ func (v View) Conversation() *words.Conversation {
 	}
 	said := func(m Message) words.Said {
 		_, companion := m.From.Companion()
-		w := words.Said{
-			From: string(m.From), Companion: companion, Text: m.Text, Intent: m.Metadata.Intent, Tone: m.Metadata.Tone,
-			Joined: slices.Contains(v.Message.Metadata.Joins, m.ID),
+		return words.Said{
+			From: string(m.From), Companion: companion, To: each(m.To, func(p Participant) string { return string(p) }), Text: m.Text,
+			Intent: m.Metadata.Intent, Tone: m.Metadata.Tone, Joined: slices.Contains(v.Message.Metadata.Joins, m.ID),
 		}
-		for _, p := range m.To {
-			w.To = append(w.To, string(p))
-		}
-		return w
 	}
-	var past []words.Said
-	for _, m := range v.past() {
-		past = append(past, said(m))
-	}
-	return words.Follow(parties, past, said(v.Message))
+	return words.Follow(parties, each(v.past(), said), said(v.Message))
 }
 
 // named is what people call a companion.
@@ -112,11 +104,7 @@ func (s *scene) name(who string) string {
 
 // names are those of several.
 func (s *scene) names(of []CompanionID) string {
-	var all []string
-	for _, who := range of {
-		all = append(all, s.name(string(who)))
-	}
-	return strings.Join(all, " and ")
+	return strings.Join(each(of, func(who CompanionID) string { return s.name(string(who)) }), " and ")
 }
 
 // spoke is the number of companion turns of the room when id last spoke; 0: not within memory (Vote.Spoke).

@@ -71,7 +71,7 @@ func (s *scene) score(c Card, v *Vote) {
 		rel, why := s.relevance(c, now)
 		put("relevance", rel, why)
 		put("talkativeness", float64(max(-2, min(2, c.Talkativeness))), "it likes to join in")
-		switch k, ok := s.since(c.ID); {
+		switch k, ok := s.talk.Since(string(c.ID)); {
 		case ok && k == 0:
 			put("spoke", spokeWeight, "it spoke last")
 		case k > silentTurns:
@@ -82,8 +82,8 @@ func (s *scene) score(c Card, v *Vote) {
 		if t, ok := s.talk.Ties[string(c.ID)]; ok && !silence {
 			put("exchange", exchangeWeight*t.More, t.Why)
 		}
-		if other, ok := s.rapid(c.ID); ok && !silence && !(s.talk.Fresh && asks) {
-			put("engaged", engagedWeight, other)
+		if a, b, ok := s.talk.ToAndFro(rapidTurns); ok && a != string(c.ID) && b != string(c.ID) && !silence && !(s.talk.Fresh && asks) {
+			put("engaged", engagedWeight, fmt.Sprintf("%s and %s are talking to each other", s.name(a), s.name(b)))
 		}
 		if silence {
 			put("silence", silenceWeight, "nobody has spoken for a while, and something is open")
@@ -208,20 +208,6 @@ func (s *scene) relevance(c Card, h heard) (float64, string) {
 	return min(relevanceMost, value+1), why + ", and it has not spoken about that"
 }
 
-// since is how many turns ago id spoke, 0 for the last one; for one who has not spoken, all there were, and false.
-func (s *scene) since(id CompanionID) (int, bool) {
-	n := 0
-	for _, h := range slices.Backward(s.past) {
-		if h.From == Participant(id) {
-			return n, true
-		}
-		if h.From != s.now.From || !h.From.Human() || n > 0 {
-			n++
-		}
-	}
-	return n, false
-}
-
 func toneTerm(c Card, h heard) (float64, string) {
 	switch {
 	case (h.Tone == words.Confused || h.Tone == words.Frustrated) && slices.Contains(c.Traits, "explainer"):
@@ -232,42 +218,11 @@ func toneTerm(c Card, h heard) (float64, string) {
 	return 0, ""
 }
 
-// rapid says whether the last messages went to and fro between two parties that id is not one of (ROOM.md 4.5).
-func (s *scene) rapid(id CompanionID) (string, bool) {
-	if len(s.past) < rapidTurns-1 {
-		return "", false
-	}
-	a, b := s.now.From, s.past[len(s.past)-1].From
-	if a == b || a == Participant(id) || b == Participant(id) {
-		return "", false
-	}
-	for k := range rapidTurns - 1 {
-		want := b
-		if k%2 == 1 {
-			want = a
-		}
-		if s.past[len(s.past)-1-k].From != want {
-			return "", false
-		}
-	}
-	return fmt.Sprintf("%s and %s are talking to each other", s.name(string(a)), s.name(string(b))), true
-}
-
 // overShare says whether one more turn would give id more than its share of the last ten (ROOM.md 6, shares).
 func (s *scene) overShare(id CompanionID) bool {
-	own, all, others := 1, 1, false
-	for _, h := range slices.Backward(append(slices.Clip(s.past), s.now)) {
-		if h.From.Human() || h.From == "" {
-			continue
-		}
-		if all == shareWindow {
-			break
-		}
-		all++
-		if h.From == Participant(id) {
-			own++
-		}
-	}
+	own, all := s.talk.Share(string(id), shareWindow-1)
+	own, all = own+1, all+1
+	others := false
 	for o, c := range s.cards {
 		others = others || o != id && !c.Muted && c.Involvement != InvolvementOff
 	}

@@ -98,10 +98,8 @@ func Decide(m Message, roster []CompanionID, votes []Vote) Decision {
 		}
 	}
 	slices.SortFunc(able, func(a, b Vote) int { return compareVotes(m.ID, a, b) })
-	for _, v := range able {
-		d.Order = append(d.Order, v.From)
-	}
 	if len(able) > 0 {
+		d.Order = each(able, func(v Vote) CompanionID { return v.From })
 		d.Winner = able[0].From
 		d.Reason = cmp.Or(able[0].Reason, "it has the highest importance")
 		d.Extras = extras(m, able)

@@ -23,8 +23,7 @@ func (s *step) pressEnded(e PressEnded) {
 // pressHeard: higher epochs silence everything here. A lower one that is new lost to another press or comes from a device
 // that does not know the room yet: its person records all the same, and nobody claims meanwhile.
 func (s *step) pressHeard(from DeviceID, p Press) {
-	if !s.m.sane(p.Epoch) || p.Epoch.Device != from {
-		s.ignore(from, "Press", "no epoch that could be")
+	if !s.epochHere(from, p.Epoch, "Press") {
 		return
 	}
 	if h, ok := s.m.holding(from); ok && !h.epoch.Before(p.Epoch) {
@@ -54,12 +53,19 @@ func (s *step) pressHeard(from DeviceID, p Press) {
 	s.m.hold(holder{from, p.Epoch, "", s.m.now, s.m.now + s.m.cfg.Hold})
 }
 
-func (s *step) pressOver(from DeviceID, p PressOver) {
-	if !s.m.sane(p.Epoch) || p.Epoch.Device != from {
-		s.ignore(from, "PressOver", "no epoch that could be")
-		return
+// epochHere tells that an epoch can be one of that device.
+func (s *step) epochHere(from DeviceID, e Epoch, what string) bool {
+	ok := s.m.sane(e) && e.Device == from
+	if !ok {
+		s.ignore(from, what, "no epoch that could be")
 	}
-	s.m.pressDone(from, p.Epoch)
+	return ok
+}
+
+func (s *step) pressOver(from DeviceID, p PressOver) {
+	if s.epochHere(from, p.Epoch, "PressOver") {
+		s.m.pressDone(from, p.Epoch)
+	}
 }
 
 // said: the person's words. The press that brought them may have lost its epoch to another, or there was none (typed words):

@@ -206,7 +206,7 @@ func (s *story) do(line string) {
 		}
 		d.step(Controlled{d.clock(), c})
 	case "recent":
-		for _, m := range s.dev(args[0]).m.Recent() {
+		for _, m := range s.dev(args[0]).m.recent {
 			fmt.Fprintf(s.out, "  %v %s knows %s\n", s.now, args[0], showMessage(m))
 		}
 	case "members":

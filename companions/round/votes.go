@@ -8,19 +8,14 @@ import (
 // quick; it is not asked when somebody was addressed (ROOM.md 3.2, 4).
 func (s *rounds) vote() {
 	m, r := &s.m, &s.m.rd
-	var mine, all []CompanionID
-	for _, x := range r.roster {
-		all = append(all, x.id)
-		if x.device == m.cfg.Self {
-			mine = append(mine, x.id)
-		}
-	}
+	id := func(x seat) CompanionID { return x.id }
+	mine := each(without(r.roster, func(x seat) bool { return x.device != m.cfg.Self }), id)
 	if len(mine) == 0 {
 		return
 	}
 	judged := mine
-	if m.cfg.VoteBudget > 0 {
-		judged = all
+	if m.cfg.VoteBudget > 0 { // somebody elsewhere may have been addressed
+		judged = each(r.roster, id)
 	}
 	var votes []Vote
 	selected := false

@@ -272,3 +272,45 @@ func (c *Conversation) otherExpert(who string) bool {
 	}
 	return other
 }
+
+// Since is how many turns ago somebody spoke, 0 for the last one; for one who has not spoken, all there were, and false.
+func (c *Conversation) Since(who string) (n int, spoke bool) {
+	for _, l := range slices.Backward(c.Past) {
+		if l.From == who {
+			return n, true
+		}
+		if l.From != c.Now.From || l.Companion || n > 0 {
+			n++
+		}
+	}
+	return n, false
+}
+
+// ToAndFro says whether the last lines, this one included, went to and fro between two (ROOM.md 4.5).
+func (c *Conversation) ToAndFro(lines int) (a, b string, ok bool) {
+	n := len(c.Past)
+	if n < lines-1 {
+		return "", "", false
+	}
+	a, b = c.Now.From, c.Past[n-1].From
+	for k := range lines - 1 {
+		if c.Past[n-1-k].From != []string{b, a}[k%2] {
+			return "", "", false
+		}
+	}
+	return a, b, a != b
+}
+
+// Share counts how many of the last lines of companions are somebody's.
+func (c *Conversation) Share(who string, most int) (own, all int) {
+	for _, l := range slices.Backward(append(slices.Clip(c.Past), c.Now)) {
+		if !l.Companion || all == most {
+			continue
+		}
+		all++
+		if l.From == who {
+			own++
+		}
+	}
+	return own, all
+}
