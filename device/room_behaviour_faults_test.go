@@ -8,6 +8,7 @@ import (
 
 	"conch/companions"
 	"conch/companions/round"
+	"conch/device/room"
 )
 
 // What a room survives (ROOM.md 8): devices that die at any step, networks in halves, brokers that go and come.
@@ -424,7 +425,7 @@ func TestRoomLedgersReplayToTheSameChoices(t *testing.T) {
 				t.Errorf("%s: %d rounds replayed: %v", homes[i].name, rounds, differences)
 			}
 			var out replayText
-			if err := Replay(&out, []string{dir}, false); err != nil {
+			if err := room.Replay(&out, []string{dir}, false); err != nil {
 				t.Errorf("%s: conch room replay: %v: %s", homes[i].name, err, out)
 			}
 		}

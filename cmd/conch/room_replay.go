@@ -1,6 +1,6 @@
 package main
 
-import "conch/device"
+import "conch/device/room"
 
 // roomReplayCmd needs no running appliance and no configuration.
 type roomReplayCmd struct {
@@ -8,4 +8,4 @@ type roomReplayCmd struct {
 	JSON  bool     `help:"Print JSON: one object a ledger." name:"json"`
 }
 
-func (c roomReplayCmd) Run(e *env) error { return device.Replay(e.out, c.Files, c.JSON) }
+func (c roomReplayCmd) Run(e *env) error { return room.Replay(e.out, c.Files, c.JSON) }

@@ -28,7 +28,9 @@ func (s stage) Prepare(p round.Prepare) {
 	if present := companions.Present(s.Members(), p.Companion); present != "" {
 		prompt += "\n" + present
 	}
-	s.post(talk.Granted{At: s.o.Now(), Grant: p, Who: turn.Who(who), First: s.first(), Up: s.Voices.up(who), Turn: newTurn(), Prompt: companions.RoomPrompt(prompt)})
+	s.post(talk.Granted{
+		At: s.o.Now(), Grant: p, Who: turn.Who(who), First: s.first(), Up: s.Voices.up(who), Turn: newTurn(), Prompt: companions.RoomPrompt(prompt),
+	})
 }
 
 // Speak lets the answer be heard.
