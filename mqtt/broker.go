@@ -21,8 +21,8 @@ import (
 
 // BrokerConfig is the embedded broker's. The zero value listens on a free port of loopback and admits whoever is there.
 type BrokerConfig struct {
-	Listen  string           // the plain door, host:port; "127.0.0.1:0" when empty
-	Network *Network         // the door for others; nil: there is none
+	Listen  string           // the plain listener, host:port; "127.0.0.1:0" when empty
+	Network *Network         // the listener for others; nil: there is none
 	Admit   func(Peer) error // nil: everybody. On plain loopback there is nothing to tell one from another by
 	Room    string           // the only room; empty: any, each apart
 	Clients int              // at most; 128 when 0
@@ -41,11 +41,11 @@ type Peer struct {
 
 // Broker is the embedded broker. It retains nothing and keeps no session: a device that was away asks anew.
 type Broker struct {
-	server *mochi.Server
-	gate   *gate
-	door   *door // nil: nothing but loopback
-	log    *slog.Logger
-	once   sync.Once
+	server  *mochi.Server
+	gate    *gate
+	network *listener // nil: nothing but loopback
+	log     *slog.Logger
+	once    sync.Once
 }
 
 // NewBroker listens; Run ends it.
@@ -74,7 +74,7 @@ func NewBroker(cfg BrokerConfig) (*Broker, error) {
 	g := newGate(l, cfg.Clients)
 	b := &Broker{gate: g, log: cfg.Log}
 	if cfg.Network != nil {
-		if b.door, err = openDoor(*cfg.Network, cfg.Clients, cfg.Log); err != nil {
+		if b.network, err = listen(*cfg.Network, cfg.Clients, cfg.Log); err != nil {
 			return nil, errors.Join(err, l.Close())
 		}
 	}
@@ -104,11 +104,11 @@ func NewBroker(cfg BrokerConfig) (*Broker, error) {
 		return failed(err)
 	}
 	network := ""
-	if b.door != nil {
-		if err := b.server.AddListener(ours{listeners.NewNet("network", b.door)}); err != nil {
+	if b.network != nil {
+		if err := b.server.AddListener(ours{listeners.NewNet("network", b.network)}); err != nil {
 			return failed(err)
 		}
-		network = b.door.Addr().String()
+		network = b.network.Addr().String()
 	}
 	if err := b.server.Serve(); err != nil {
 		return failed(err)
@@ -117,18 +117,18 @@ func NewBroker(cfg BrokerConfig) (*Broker, error) {
 	return b, nil
 }
 
-// Addr is where the plain door is.
+// Addr is where the plain listener is.
 func (b *Broker) Addr() net.Addr { return b.gate.Addr() }
 
-// NetworkAddr is where the other door is; nil: there is none.
+// NetworkAddr is where the other listener is; nil: there is none.
 func (b *Broker) NetworkAddr() net.Addr {
-	if b.door == nil {
+	if b.network == nil {
 		return nil
 	}
-	return b.door.Addr()
+	return b.network.Addr()
 }
 
-// URL is the plain door for a Config.
+// URL is the plain listener for a Config.
 func (b *Broker) URL() string { return "mqtt://" + b.Addr().String() }
 
 // Run keeps the broker until ctx ends, then closes it.
@@ -159,8 +159,8 @@ func (b *Broker) Close() {
 	b.once.Do(func() {
 		b.shut() // also those that have not said who they are: the library would wait for them
 		_ = b.server.Close()
-		if b.door != nil {
-			b.door.wait()
+		if b.network != nil {
+			b.network.wait()
 		}
 	})
 }
@@ -173,8 +173,8 @@ func (o ours) Close(listeners.CloseFn) { o.Net.Close(func(string) {}) }
 
 func (b *Broker) shut() {
 	b.gate.shut()
-	if b.door != nil {
-		b.door.shut()
+	if b.network != nil {
+		b.network.shut()
 	}
 }
 

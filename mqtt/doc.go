@@ -68,14 +68,14 @@
 // Limits: whoever can hold back an envelope (the broker's operator) can deliver it later, within the window and the session;
 // epochs and places make it void in the machine. A member can be silent, slow, or flood: then the queues' bounds hold.
 //
-// # The broker's doors
+// # The broker's listeners
 //
-//	own client ──plain, loopback──> gate ─────────────────────────┐
-//	                                                              ├──> access list: CONNECT, publish, subscribe
-//	member ─────TLS 1.3, "mqtt" or no ALPN, certificate──> door ──┘
-//	newcomer ───TLS 1.3, "conch-pair/1", while a window is open──> door ──> Network.Pair
+//	own client ──plain, loopback──> gate ─────────────────────────────┐
+//	                                                                  ├──> access list: CONNECT, publish, subscribe
+//	member ─────TLS 1.3, "mqtt" or no ALPN, certificate──> listener ──┘
+//	newcomer ───TLS 1.3, "conch-pair/1", while a window is open──> listener ──> Network.Pair
 //
-// The second door exists only with BrokerConfig.Network. Its certificates say which device is there; whether that may come in is for
+// The second listener exists only with BrokerConfig.Network. Its certificates say which device is there; whether that may come in is for
 // BrokerConfig.Admit, which is asked for each connection, and once more when the client is among those that Drop finds, so that a
 // device removed in between does not stay. A connection that has not got that far is a stranger: 5 s for the handshake and 5 s for CONNECT,
 // 64 at a time, of which the oldest gives way, 16 of one address. Nobody is identified by a name or an address: a member tries all

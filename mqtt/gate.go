@@ -12,7 +12,7 @@ import (
 
 // Bounds of connections that have not shown who they are: they may not take the place of those that have.
 const (
-	maxStrangers     = 64              // at one door; then the one that has been waiting longest goes
+	maxStrangers     = 64              // at one listener; then the one that has been waiting longest goes
 	maxFromOne       = 16              // of one address; then the new one is not let in
 	strangerPatience = 5 * time.Second // for the handshake, and then for CONNECT
 )
@@ -47,7 +47,7 @@ func (g *gate) next() (*counted, error) {
 		if errors.Is(err, net.ErrClosed) {
 			return nil, err
 		}
-		if err != nil { // out of descriptors, for instance: the door must not stay shut for that
+		if err != nil { // out of descriptors, for instance: the listener must not stay shut for that
 			failures++
 			t := time.NewTimer(min(time.Duration(failures)*10*time.Millisecond, time.Second))
 			<-t.C

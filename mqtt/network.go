@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Names of what is spoken behind the network's door (RFC 7301).
+// Names of what is spoken behind the network's listener (RFC 7301).
 const (
 	ALPNRoom = "mqtt"         // the room; a client that names nothing wants this, too
 	ALPNPair = "conch-pair/1" // pairing
@@ -23,7 +23,7 @@ const maxPairing = 8
 
 const maxRefusals = 8 // lines of the log a second
 
-// Network is the broker's door for other devices. It speaks TLS 1.3 only, and nothing reaches the broker without a client's
+// Network is the broker's listener for other devices. It speaks TLS 1.3 only, and nothing reaches the broker without a client's
 // certificate that TLS has accepted; BrokerConfig.Admit then says whose it must be.
 type Network struct {
 	Listen string      // host:port; ":port" is every address of the device
@@ -38,9 +38,9 @@ type Network struct {
 
 var errNoWindow = errors.New("mqtt: pairing is closed")
 
-// door is the listener of a Network. Its goroutines: one that accepts, and for each connection one that shakes hands (and then
+// listener is what a Network listens with. Its goroutines: one that accepts, and for each connection one that shakes hands (and then
 // pairs, if that is what it came for), at most maxStrangers.
-type door struct {
+type listener struct {
 	*gate
 	network Network
 	room    *tls.Config
@@ -57,7 +57,7 @@ type door struct {
 	held   int       // refusals that were not logged
 }
 
-func openDoor(n Network, clients int, log *slog.Logger) (*door, error) {
+func listen(n Network, clients int, log *slog.Logger) (*listener, error) {
 	if n.TLS == nil || n.TLS.VerifyConnection == nil && n.TLS.ClientAuth != tls.RequireAndVerifyClientCert {
 		return nil, errors.New("mqtt: broker: a door to the network needs TLS that verifies the clients' certificates")
 	}
@@ -65,7 +65,7 @@ func openDoor(n Network, clients int, log *slog.Logger) (*door, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mqtt: broker: listen on %s for the room's devices: %w (does another program use that port? choose another one)", n.Listen, err)
 	}
-	d := &door{
+	d := &listener{
 		gate: newGate(l, clients), network: n, log: log, ready: make(chan net.Conn),
 		pairs: make(chan struct{}, maxPairing), done: make(chan struct{}),
 	}
@@ -81,7 +81,7 @@ func openDoor(n Network, clients int, log *slog.Logger) (*door, error) {
 }
 
 // Accept gives the broker connections that have shown a certificate.
-func (d *door) Accept() (net.Conn, error) {
+func (d *listener) Accept() (net.Conn, error) {
 	select {
 	case c := <-d.ready:
 		return c, nil
@@ -91,19 +91,19 @@ func (d *door) Accept() (net.Conn, error) {
 }
 
 // Close is the library's way to close a listener.
-func (d *door) Close() error {
+func (d *listener) Close() error {
 	d.shut()
 	return nil
 }
 
-func (d *door) shut() {
+func (d *listener) shut() {
 	d.once.Do(func() { close(d.done) })
 	d.gate.shut()
 }
 
-func (d *door) wait() { d.running.Wait() }
+func (d *listener) wait() { d.running.Wait() }
 
-func (d *door) accept() {
+func (d *listener) accept() {
 	conf := &tls.Config{MinVersion: tls.VersionTLS13, GetConfigForClient: d.configFor}
 	for {
 		c, err := d.next()
@@ -115,7 +115,7 @@ func (d *door) accept() {
 }
 
 // configFor is what a client gets, by what it wants to speak.
-func (d *door) configFor(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+func (d *listener) configFor(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 	if !slices.Contains(hello.SupportedProtos, ALPNPair) {
 		return d.room, nil
 	}
@@ -134,7 +134,7 @@ func (d *door) configFor(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 }
 
 // refused says so at most maxRefusals times a second: anybody can have himself refused.
-func (d *door) refused(why string, remote net.Addr) {
+func (d *listener) refused(why string, remote net.Addr) {
 	d.gate.mu.Lock()
 	now := time.Now()
 	if now.Sub(d.second) >= time.Second {
@@ -154,7 +154,7 @@ func (d *door) refused(why string, remote net.Addr) {
 }
 
 // greet shakes hands with one connection and hands it on.
-func (d *door) greet(c *counted, conf *tls.Config) {
+func (d *listener) greet(c *counted, conf *tls.Config) {
 	conn := tls.Server(c, conf)
 	refuse := func(why string) {
 		d.refused(why, c.RemoteAddr())

@@ -156,9 +156,9 @@ func TestStrangersDoNotKeepMembersOut(t *testing.T) {
 	if n := d.Stats().Connects; n != 1 {
 		t.Errorf("%d connections", n)
 	}
-	b.door.gate.mu.Lock()
-	strangers, open := len(b.door.gate.strangers), len(b.door.gate.open)
-	b.door.gate.mu.Unlock()
+	b.network.gate.mu.Lock()
+	strangers, open := len(b.network.gate.strangers), len(b.network.gate.open)
+	b.network.gate.mu.Unlock()
 	if strangers > maxStrangers || open > maxStrangers+1 {
 		t.Errorf("%d strangers of %d connections", strangers, open)
 	}

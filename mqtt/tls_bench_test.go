@@ -55,10 +55,10 @@ func (d doors) raw(t testing.TB, id Identity, secure bool) paho.Client {
 		t.Fatalf("connect: %v", tok.Error())
 	}
 	t.Cleanup(func() { c.Disconnect(100) })
-	d.b.door.gate.mu.Lock()
-	defer d.b.door.gate.mu.Unlock()
-	if through := len(d.b.door.gate.open) > 0; through != secure {
-		t.Fatalf("TLS is %v, and through that door went %d", secure, len(d.b.door.gate.open))
+	d.b.network.gate.mu.Lock()
+	defer d.b.network.gate.mu.Unlock()
+	if through := len(d.b.network.gate.open) > 0; through != secure {
+		t.Fatalf("TLS is %v, and through that door went %d", secure, len(d.b.network.gate.open))
 	}
 	return c
 }

@@ -113,7 +113,7 @@ func signed(room string, k kind, method, session string, seq uint64, params []by
 }
 
 // letter is an envelope that has been read but not believed: nothing in it has been checked against the signature.
-type letter struct {
+type unproven struct {
 	from   round.DeviceID
 	method *method
 	size   int
@@ -121,12 +121,12 @@ type letter struct {
 }
 
 // look reads the outside of an envelope.
-func look(room, t string, payload []byte) (*letter, *Refusal) {
+func look(room, t string, payload []byte) (*unproven, *Refusal) {
 	k, from, ok := splitTopic(room, t)
 	if !ok {
 		return nil, refuse(ReasonTopic, "%.80q is no topic of room %q", t, room)
 	}
-	no := func(r *Refusal) (*letter, *Refusal) {
+	no := func(r *Refusal) (*unproven, *Refusal) {
 		r.From = from
 		return nil, r
 	}
@@ -139,7 +139,7 @@ func look(room, t string, payload []byte) (*letter, *Refusal) {
 	if d := depth(payload); d > maxDepth {
 		return no(refuse(ReasonMalformed, "nested %d deep; at most %d", d, maxDepth))
 	}
-	l := &letter{from: from, size: len(payload)}
+	l := &unproven{from: from, size: len(payload)}
 	if !l.sealed(payload) {
 		l.frame = frame{}
 		if err := json.Unmarshal(payload, &l.frame); err != nil {
@@ -168,7 +168,7 @@ func look(room, t string, payload []byte) (*letter, *Refusal) {
 }
 
 // open checks the signature and reads the parameters.
-func (l *letter) open(room string) (Envelope, *Refusal) {
+func (l *unproven) open(room string) (Envelope, *Refusal) {
 	no := func(r *Refusal) (Envelope, *Refusal) {
 		r.From, r.Method = l.from, l.Method
 		return Envelope{}, r

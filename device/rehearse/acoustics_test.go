@@ -11,8 +11,8 @@ import (
 // What a device's card plays reaches the microphone of the one that hears it, whole and once, and nobody else's.
 func TestAirwayCarriesEachFrameOnce(t *testing.T) {
 	clock := twin.NewClock()
-	p := &play{clock: clock}
-	from, to := &stage{play: p, name: "kitchen", card: twin.NewCard(clock)}, &stage{play: p, name: "bedroom"}
+	p := &run{clock: clock}
+	from, to := &stage{run: p, name: "kitchen", card: twin.NewCard(clock)}, &stage{run: p, name: "bedroom"}
 	to.hearing(from, twin.DefaultRT60, twin.MaxSNR)
 	n := 0
 	out, err := from.card.OpenPlayback(audio.StreamConfig{Period: 10 * time.Millisecond}, func(out []int16) {

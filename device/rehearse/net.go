@@ -29,7 +29,7 @@ type network struct {
 type span struct{ from, to *stage }
 
 // lay puts a cable between any two.
-func (p *play) lay() error {
+func (p *run) lay() error {
 	for _, from := range p.stages {
 		for _, to := range p.stages {
 			if from == to {
@@ -54,7 +54,7 @@ func newNetwork() *network {
 }
 
 // settings puts a device on the network.
-func (n *network) settings(s *stage, l *life, c *config.Room, o *device.RoomOptions) {
+func (n *network) settings(s *stage, l *instance, c *config.Room, o *device.RoomOptions) {
 	c.Broker, c.Members, c.Pairing, c.Port, c.Discovery = "", "", true, 0, "own"
 	o.Finder = &finder{n, s, l}
 	o.Listen = "127.0.0.1"
@@ -98,7 +98,7 @@ func (n *network) seen(by *stage) (all []discovery.Found, changed <-chan struct{
 type finder struct {
 	n *network
 	s *stage
-	l *life
+	l *instance
 }
 
 // Announce implements Finder. The dead say nothing.

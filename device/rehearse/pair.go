@@ -14,14 +14,14 @@ import (
 // What a script does about pairing, and what the devices say of it.
 
 // paired takes what a device says. It runs on a goroutine of the device.
-func (s *stage) paired(l *life, line control.PairingLine) {
-	if l.killed.Load() || s.play.ctx.Err() != nil {
+func (s *stage) paired(l *instance, line control.PairingLine) {
+	if l.killed.Load() || s.run.ctx.Err() != nil {
 		return
 	}
 	s.mu.Lock()
 	s.lines = append(s.lines, line)
 	s.mu.Unlock()
-	s.play.report.pairing(s.name, line)
+	s.run.report.pairing(s.name, line)
 }
 
 // begin forgets what was said of pairing: somebody does something about it here.
@@ -35,7 +35,7 @@ func (s *stage) begin() {
 const heldOver = 150 * time.Millisecond
 
 // hold presses, says nothing, and lets go.
-func (p *play) hold(ctx context.Context, s *stage, d time.Duration) error {
+func (p *run) hold(ctx context.Context, s *stage, d time.Duration) error {
 	s.begin()
 	if err := p.move(ctx, s, true); err != nil {
 		return err
@@ -47,8 +47,8 @@ func (p *play) hold(ctx context.Context, s *stage, d time.Duration) error {
 }
 
 // pairingVerb carries out what somebody types at a device. What comes of it is waited for by: wait pairing.
-func (p *play) pairingVerb(ctx context.Context, s *stage, l Line) error {
-	d := s.life.Load().device
+func (p *run) pairingVerb(ctx context.Context, s *stage, l Line) error {
+	d := s.instance.Load().device
 	s.act()
 	s.begin()
 	switch l.Verb {
@@ -59,7 +59,7 @@ func (p *play) pairingVerb(ctx context.Context, s *stage, l Line) error {
 		}
 		p.later(0, func() {
 			if _, err := d.Join(p.ctx, control.JoinRequest{Code: code}); errors.Is(err, control.ErrRefused) { // the rest is told as a line
-				s.paired(s.life.Load(), control.PairingLine{State: control.PairingFailed, Text: control.Refusal(err)})
+				s.paired(s.instance.Load(), control.PairingLine{State: control.PairingFailed, Text: control.Refusal(err)})
 			}
 		})
 		return nil
@@ -72,7 +72,7 @@ func (p *play) pairingVerb(ctx context.Context, s *stage, l Line) error {
 }
 
 // code is what is typed: the code of the one window that is open, or one that it is not.
-func (p *play) code(text string) (string, error) {
+func (p *run) code(text string) (string, error) {
 	if text != "typed" && text != "wrong" {
 		return text, nil
 	}
@@ -99,7 +99,7 @@ func (p *play) code(text string) (string, error) {
 func isOpen(l control.PairingLine) bool { return l.State == control.PairingOpen && l.Code != "" }
 
 // waitPairing waits until a device has said so.
-func (p *play) waitPairing(ctx context.Context, s *stage, l Line) error {
+func (p *run) waitPairing(ctx context.Context, s *stage, l Line) error {
 	instead := ""
 	err := p.wait(ctx, waitLimit, func() bool {
 		s.mu.Lock()

@@ -2,7 +2,7 @@
 // with a card and a button of its own, and the rehearsal voice behind its real client; they find each other through a real
 // broker over real sockets, each on a cable that can be cut.
 //
-//	script, person ─> play ─┬─> stage kitchen: button, card, Device ─ mqtt ─ cable ─┐
+//	script, person ─> run  ─┬─> stage kitchen: button, card, Device ─ mqtt ─ cable ─┐
 //	                        ├─> stage bedroom: …                      ─ mqtt ─ cable ─┼─ broker
 //	      report <─ ledgers ┴─> stage hall: …                         ─ mqtt ─ cable ─┘
 package rehearse
@@ -55,8 +55,8 @@ const (
 	meetLimit    = 15 * time.Second // until all devices know each other
 )
 
-// play is a running rehearsal.
-type play struct {
+// run is a running rehearsal.
+type run struct {
 	Rehearsal
 	clock  *twin.Clock
 	report *report
@@ -85,7 +85,7 @@ func (r Rehearsal) Run(ctx context.Context) error {
 }
 
 // raise builds the room and waits until all of it is there. stop ends it and waits for it.
-func (r Rehearsal) raise(ctx context.Context) (*play, func() error, error) {
+func (r Rehearsal) raise(ctx context.Context) (*run, func() error, error) {
 	if len(r.Room.Devices) == 0 {
 		r.Room.Devices = DefaultRoom().Devices
 	}
@@ -94,8 +94,8 @@ func (r Rehearsal) raise(ctx context.Context) (*play, func() error, error) {
 			return nil, nil, fmt.Errorf("%w: --out: %w", control.ErrRefused, err)
 		}
 	}
-	p := &play{Rehearsal: r, clock: twin.WallClock()}
-	p.report = &report{json: r.JSON, text: r.Text, now: p.clock.Now, book: newBook(r.Room), heard: r.heard, silent: true}
+	p := &run{Rehearsal: r, clock: twin.WallClock()}
+	p.report = &report{json: r.JSON, text: r.Text, now: p.clock.Now, ledgers: newLedgers(r.Room), heard: r.heard, silent: true}
 	ctx, cancel := context.WithCancel(ctx)
 	p.ctx = ctx
 	stop := func() error {
@@ -116,7 +116,7 @@ func (r Rehearsal) raise(ctx context.Context) (*play, func() error, error) {
 	return p, stop, nil
 }
 
-func (p *play) build() error {
+func (p *run) build() error {
 	var err error
 	if p.states, err = os.MkdirTemp("", "conch-rehearsal-"); err != nil {
 		return fmt.Errorf("rehearse: a directory for the devices' states: %w", err)
@@ -138,7 +138,7 @@ func (p *play) build() error {
 		}
 		p.stages = append(p.stages, s)
 		members[s.identity.ID()] = true
-		p.report.book.names[s.identity.ID()] = d.Name
+		p.report.ledgers.names[s.identity.ID()] = d.Name
 	}
 	if p.net != nil {
 		if err := p.lay(); err != nil {
@@ -164,7 +164,7 @@ func (p *play) build() error {
 }
 
 // met says that every device that lives knows every other one, with its companions.
-func (p *play) met() bool {
+func (p *run) met() bool {
 	alive := 0
 	for _, s := range p.stages {
 		if s.alive() {
@@ -180,7 +180,7 @@ func (p *play) met() bool {
 }
 
 // stage finds a device by its name, which the script's parser has checked.
-func (p *play) stage(name string) *stage {
+func (p *run) stage(name string) *stage {
 	for _, s := range p.stages {
 		if s.name == name {
 			return s
@@ -237,6 +237,6 @@ func (h *brokerHouse) again(ctx context.Context) error {
 }
 
 // out is a path below --out.
-func (p *play) out(name string) string { return filepath.Join(p.Out, name) }
+func (p *run) out(name string) string { return filepath.Join(p.Out, name) }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

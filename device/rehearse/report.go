@@ -135,10 +135,10 @@ type report struct {
 	now        func() time.Duration
 	heard      func(text string) bool // set for a person who reads along (no times, no counts): knows this question
 
-	mu     sync.Mutex // guards the writers and what follows
-	silent bool       // until the room is complete, nobody is told who came
-	book   *book
-	counts endLine
+	mu      sync.Mutex // guards the writers and what follows
+	silent  bool       // until the room is complete, nobody is told who came
+	ledgers *ledgers
+	counts  endLine
 }
 
 // line shows what is being done, so that a person sees what a long wait waits for.
@@ -157,7 +157,7 @@ func (r *report) turn(t control.Turn, edge time.Duration, cut, inRoom bool) {
 	defer r.mu.Unlock()
 	r.counts.Turns++
 	if inRoom {
-		r.book.turn(t)
+		r.ledgers.turn(t)
 	}
 	r.put(t)
 	if t.Reason == turn.TooShort.String() && r.heard == nil {
@@ -194,12 +194,12 @@ func (r *report) sounds(device, by string, edge, after time.Duration) {
 func (r *report) hadFloor(device string, at time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for s, from := range r.book.live {
+	for s, from := range r.ledgers.live {
 		if s.device == device && from <= at {
 			return true
 		}
 	}
-	for _, t := range r.book.talks {
+	for _, t := range r.ledgers.talks {
 		if t.device == device && t.from <= at && at <= t.to {
 			return true
 		}
@@ -225,21 +225,21 @@ func (r *report) fault(device, what string) {
 func (r *report) gone(device string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.book.gone(device, r.now())
+	r.ledgers.gone(device, r.now())
 }
 
 // open says that somebody is about to speak, or that the room is still writing.
 func (r *report) open() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.book.open(r.now())
+	return r.ledgers.open(r.now())
 }
 
 // entry takes a line of a device's ledger; text is what was heard, of an answer that has ended.
 func (r *report) entry(device string, e round.Entry, text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, line := range r.book.entry(device, r.now(), e, text) {
+	for _, line := range r.ledgers.entry(device, r.now(), e, text) {
 		r.tell(line)
 	}
 }
@@ -260,7 +260,7 @@ func (r *report) tell(line any) {
 	switch l := line.(type) {
 	case roundLine:
 		r.counts.Rounds++
-		r.sentence("%s", r.book.roundText(l, r.heard))
+		r.sentence("%s", r.ledgers.roundText(l, r.heard))
 	case saidLine:
 		r.counts.Said++
 		cut := ""
@@ -273,14 +273,14 @@ func (r *report) tell(line any) {
 		if l.Failed {
 			what = "lost the floor"
 		}
-		r.sentence(indent+"%s %s%s\n", r.book.room.called(l.Companion), what, because(l.Why))
+		r.sentence(indent+"%s %s%s\n", r.ledgers.room.called(l.Companion), what, because(l.Why))
 	case outcomeLine:
 		switch l.Outcome {
 		case round.EntryAnswered:
 			r.counts.Answered++
 		case round.EntrySilent:
 			r.counts.Silent++
-			if x := r.book.rounds[l.Message]; x != nil && x.line.Selected != "" { // somebody was to answer, and nobody could
+			if x := r.ledgers.rounds[l.Message]; x != nil && x.line.Selected != "" { // somebody was to answer, and nobody could
 				r.sentence(indent+"(%s: %s) gets no answer%s\n", l.Device, l.Text, because(l.Why))
 			}
 		case round.EntrySuperseded:
@@ -288,7 +288,7 @@ func (r *report) tell(line any) {
 			r.sentence(indent+"(%s: %s) is superseded%s\n", l.Device, l.Text, because(l.Why))
 		}
 	case memberLine:
-		if r.heard == nil || l.Device == r.book.room.Devices[0].Name { // one view is enough for who reads along
+		if r.heard == nil || l.Device == r.ledgers.room.Devices[0].Name { // one view is enough for who reads along
 			r.sentence(indent+"in %s: %s\n", l.Device, l.What)
 		}
 	}
@@ -305,11 +305,11 @@ func because(why string) string {
 func (r *report) end(err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, line := range r.book.rest(r.now()) {
+	for _, line := range r.ledgers.rest(r.now()) {
 		r.tell(line)
 	}
-	lost := r.book.unsettled()
-	r.counts.Messages, r.counts.Unanswered = len(r.book.people), len(lost)
+	lost := r.ledgers.unsettled()
+	r.counts.Messages, r.counts.Unanswered = len(r.ledgers.people), len(lost)
 	if err == nil && len(lost) > 0 {
 		err = fmt.Errorf("rehearse: %d of %d messages of people came to no clear end: %s", len(lost), r.counts.Messages,
 			strings.Join(lost[:min(5, len(lost))], "; "))

@@ -25,7 +25,7 @@ import (
 type twinCard struct {
 	*twin.Card
 	s *stage
-	l *life
+	l *instance
 }
 
 func (c twinCard) OpenPlayback(conf audio.StreamConfig, render func(out []int16)) (audio.Stream, error) {
@@ -35,14 +35,14 @@ func (c twinCard) OpenPlayback(conf audio.StreamConfig, render func(out []int16)
 		} else {
 			render(out)
 		}
-		if m := c.s.play.mixed.Load(); m != nil {
+		if m := c.s.run.mixed.Load(); m != nil {
 			m.add(c.s.name, out)
 		}
 	})
 }
 
 func (c twinCard) OpenCapture(conf audio.StreamConfig, take func(in []int16)) (audio.Stream, error) {
-	end := c.s.play.clock.Now() // of what came so far
+	end := c.s.run.clock.Now() // of what came so far
 	return c.Card.OpenCapture(conf, func(in []int16) {
 		end += audio.CardDuration(len(in))
 		if !c.s.mute.Load() && !c.l.killed.Load() {
@@ -66,7 +66,7 @@ func (s *stage) unreachable() bool { return !s.alive() || s.cutOff() }
 
 // silenced measures, after a press or question at one device, when the others that were sounding fell silent: by their tapes,
 // which know nothing of what the devices believe. The device itself is told by its turn, since a cue follows there at once.
-func (p *play) silenced(by *stage, edge time.Duration) {
+func (p *run) silenced(by *stage, edge time.Duration) {
 	by.mu.Lock()
 	by.last = edge
 	by.mu.Unlock()
@@ -115,7 +115,7 @@ func lastSound(tape []int16) (last time.Duration, silent bool) {
 }
 
 // record keeps what the card plays in a WAV and what the device notes in a ledger, both from the rehearsal's beginning.
-func (p *play) record(s *stage) error {
+func (p *run) record(s *stage) error {
 	path := p.out(s.name + ".wav")
 	f, err := os.Create(path)
 	if err != nil {
@@ -152,9 +152,9 @@ const lastSamples = 60 * time.Millisecond
 
 // parted writes a WAV for each companion of a device: what the device played while that companion had the floor, and silence
 // otherwise.
-func (p *play) parted(s *stage, path string) error {
+func (p *run) parted(s *stage, path string) error {
 	p.report.mu.Lock()
-	talks := slices.Clone(p.report.book.talks)
+	talks := slices.Clone(p.report.ledgers.talks)
 	p.report.mu.Unlock()
 	for _, c := range s.who.Cards {
 		var mine []talk
@@ -171,7 +171,7 @@ func (p *play) parted(s *stage, path string) error {
 }
 
 // wavOf names the WAV of a companion, after its device too where that would not tell it from another file.
-func (p *play) wavOf(s *stage, id round.CompanionID) string {
+func (p *run) wavOf(s *stage, id round.CompanionID) string {
 	for _, o := range p.stages {
 		twice := o != s && slices.ContainsFunc(o.who.Cards, func(c companions.Card) bool { return c.ID == id })
 		if twice || strings.EqualFold(o.name, string(id)) {

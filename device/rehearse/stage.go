@@ -28,7 +28,7 @@ import (
 // state stay where they are when the device is killed and started again.
 type stage struct {
 	// fixed after newStage
-	play     *play
+	run      *run
 	name     string
 	who      Device
 	card     *twin.Card
@@ -41,10 +41,10 @@ type stage struct {
 	ledger   *os.File
 
 	// atomic
-	mute   atomic.Bool  // the card gets nothing from the device, and gives it nothing: stopped or dead
-	frozen atomic.Int64 // the device's time stands here; 0: it does not
-	life   atomic.Pointer[life]
-	toSay  atomic.Int32 // announcements whose outcome is not known
+	mute     atomic.Bool  // the card gets nothing from the device, and gives it nothing: stopped or dead
+	frozen   atomic.Int64 // the device's time stands here; 0: it does not
+	instance atomic.Pointer[instance]
+	toSay    atomic.Int32 // announcements whose outcome is not known
 
 	// owned by the goroutine of perform
 	held bool // the button is down
@@ -62,8 +62,8 @@ type stage struct {
 	lines   []control.PairingLine // what the device has said of pairing since its person last did something about it
 }
 
-// life is a device from its start to its end.
-type life struct {
+// instance is a device from its start to its end.
+type instance struct {
 	device *device.Device
 	hand   *gpiotwin.Button
 	server *rehearsal.Server
@@ -74,8 +74,8 @@ type life struct {
 }
 
 // newStage sets up the place; nobody lives there yet.
-func (p *play) newStage(d Device) (*stage, error) {
-	s := &stage{play: p, name: d.Name, who: d, card: twin.NewCard(p.clock), ended: make(chan error, 1+maxRoomDevices), dir: filepath.Join(p.states, d.Name)}
+func (p *run) newStage(d Device) (*stage, error) {
+	s := &stage{run: p, name: d.Name, who: d, card: twin.NewCard(p.clock), ended: make(chan error, 1+maxRoomDevices), dir: filepath.Join(p.states, d.Name)}
 	var err error
 	if s.identity, err = s.makeIdentity(); err != nil {
 		return nil, fmt.Errorf("rehearse: %s: %w", d.Name, err)
@@ -101,7 +101,7 @@ func (p *play) newStage(d Device) (*stage, error) {
 
 // makeIdentity makes the device's key: where its state is, if it is to pair, and otherwise one that the others are told of.
 func (s *stage) makeIdentity() (mqtt.Identity, error) {
-	if s.play.net == nil {
+	if s.run.net == nil {
 		return mqtt.NewIdentity()
 	}
 	if err := os.Mkdir(s.dir, 0o700); err != nil {
@@ -113,7 +113,7 @@ func (s *stage) makeIdentity() (mqtt.Identity, error) {
 // stop waits for what newStage and start began; play.ctx has ended.
 func (s *stage) stop() error {
 	var all []error
-	if l := s.life.Swap(nil); l != nil { // from here on nobody lives here anew
+	if l := s.instance.Swap(nil); l != nil { // from here on nobody lives here anew
 		all = append(all, l.end())
 	}
 	for range s.parts {
@@ -123,7 +123,7 @@ func (s *stage) stop() error {
 }
 
 // end ends a life and waits for it.
-func (l *life) end() error {
+func (l *instance) end() error {
 	l.cancel()
 	if l.done == nil {
 		return nil
@@ -134,14 +134,14 @@ func (l *life) end() error {
 }
 
 // alive says that a device runs here.
-func (s *stage) alive() bool { return s.life.Load() != nil }
+func (s *stage) alive() bool { return s.instance.Load() != nil }
 
 // now is the device's clock. While it is frozen it stands, and then jumps: what a stopped process sees of a clock.
 func (s *stage) now() time.Duration {
 	if at := s.frozen.Load(); at != 0 {
 		return time.Duration(at)
 	}
-	return s.play.clock.Now()
+	return s.run.clock.Now()
 }
 
 // start has a device live here.
@@ -152,14 +152,14 @@ func (s *stage) start() error {
 	}
 	s.mute.Store(false)
 	s.onCables(func(c *cable) { c.refusing(false) })
-	s.life.Store(l)
+	s.instance.Store(l)
 	go s.live(l) // awaited by end
 	return nil
 }
 
 // live runs the device, and anew for as long as it wants that: as the appliance does, with the same state. A device that was about
 // to begin anew when its life was ended has ended well.
-func (s *stage) live(l *life) {
+func (s *stage) live(l *instance) {
 	err := l.device.Run(l.ctx)
 	if !errors.Is(err, device.ErrRestart) {
 		l.done <- err
@@ -172,8 +172,8 @@ func (s *stage) live(l *life) {
 	next, err := s.enter()
 	switch {
 	case err != nil:
-		s.play.report.fault(s.name, "does not begin anew: "+err.Error())
-	case s.life.CompareAndSwap(l, next):
+		s.run.report.fault(s.name, "does not begin anew: "+err.Error())
+	case s.instance.CompareAndSwap(l, next):
 		go s.live(next) // awaited by its end
 	default: // ended meanwhile
 		next.cancel()
@@ -183,9 +183,9 @@ func (s *stage) live(l *life) {
 }
 
 // enter makes a device that nobody knows yet.
-func (s *stage) enter() (*life, error) {
-	p := s.play
-	l := &life{hand: gpiotwin.NewButton(gpio.ButtonOptions{Clock: s.now}), done: make(chan error, 1)}
+func (s *stage) enter() (*instance, error) {
+	p := s.run
+	l := &instance{hand: gpiotwin.NewButton(gpio.ButtonOptions{Clock: s.now}), done: make(chan error, 1)}
 	l.server = rehearsal.New(rehearsal.Options{Log: p.Log.With("device", s.name)})
 	cfg := p.Config
 	cfg.Device.Name = s.name
@@ -214,7 +214,7 @@ func (s *stage) enter() (*life, error) {
 
 // ready waits until the device is up.
 func (s *stage) ready(ctx context.Context) error {
-	if err := s.life.Load().device.WaitReady(ctx, readyStage); err != nil {
+	if err := s.instance.Load().device.WaitReady(ctx, readyStage); err != nil {
 		return fmt.Errorf("rehearse: %s: %w", s.name, err)
 	}
 	return nil
@@ -223,7 +223,7 @@ func (s *stage) ready(ctx context.Context) error {
 // knows is how many devices this one sees in the room, itself included.
 func (s *stage) knows() int {
 	n := 0
-	room := s.life.Load().device.Room()
+	room := s.instance.Load().device.Room()
 	if room == nil {
 		return 1
 	}
@@ -238,14 +238,14 @@ func (s *stage) knows() int {
 // kill ends the device without a goodbye: its connections are gone before it can say one, and its sound with them. Of what
 // it would still have written to its state, the last moment may be there: a process that is killed writes nothing more.
 func (s *stage) kill() error {
-	l := s.life.Swap(nil)
+	l := s.instance.Swap(nil)
 	l.killed.Store(true)
 	s.mute.Store(true)
 	s.onCables(func(c *cable) { c.refusing(true); c.reset() })
-	if s.play.net != nil {
-		s.play.net.say(s, nil)
+	if s.run.net != nil {
+		s.run.net.say(s, nil)
 	}
-	s.play.report.gone(s.name)
+	s.run.report.gone(s.name)
 	s.unfreeze()
 	s.held = false
 	_ = l.end() // that it fell over is what was asked for
@@ -260,10 +260,10 @@ func (s *stage) freeze(d time.Duration) {
 	s.mu.Lock()
 	s.thaw = make(chan struct{})
 	s.mu.Unlock()
-	s.frozen.Store(int64(max(1, s.play.clock.Now())))
+	s.frozen.Store(int64(max(1, s.run.clock.Now())))
 	s.mute.Store(true)
 	s.onCables((*cable).hold)
-	s.play.later(d, s.unfreeze)
+	s.run.later(d, s.unfreeze)
 }
 
 // unfreeze lets it go on. Harmless twice.
@@ -274,7 +274,7 @@ func (s *stage) unfreeze() {
 		return
 	}
 	s.frozen.Store(0)
-	if l := s.life.Load(); l != nil && !l.killed.Load() {
+	if l := s.instance.Load(); l != nil && !l.killed.Load() {
 		s.mute.Store(false)
 	}
 	s.onCables((*cable).release)
@@ -302,7 +302,7 @@ func (s *stage) isFrozen() bool { return s.frozen.Load() != 0 }
 // meanwhile arrives afterwards where a connection has outlived it.
 func (s *stage) cut(d time.Duration) {
 	s.onCables((*cable).hold)
-	s.play.later(d, func() { s.onCables((*cable).release) })
+	s.run.later(d, func() { s.onCables((*cable).release) })
 }
 
 func (s *stage) onCables(do func(*cable)) {
@@ -317,7 +317,7 @@ func (s *stage) cutOff() bool {
 }
 
 // later runs f after d, or when the rehearsal ends.
-func (p *play) later(d time.Duration, f func()) {
+func (p *run) later(d time.Duration, f func()) {
 	p.short.Add(1)
 	go func() { // awaited by stop
 		defer p.short.Done()
@@ -330,7 +330,7 @@ func (p *play) later(d time.Duration, f func()) {
 type seenButton struct {
 	gpio.Events
 	s *stage
-	l *life
+	l *instance
 }
 
 func (b seenButton) Run(ctx context.Context, on func(gpio.Event)) error {
@@ -340,7 +340,7 @@ func (b seenButton) Run(ctx context.Context, on func(gpio.Event)) error {
 			return
 		}
 		if e.Kind == gpio.Pressed {
-			b.s.play.silenced(b.s, e.At)
+			b.s.run.silenced(b.s, e.At)
 		}
 		on(e)
 		if e.Kind == gpio.Pressed || e.Kind == gpio.Released || e.Kind == gpio.Vanished {
@@ -352,8 +352,8 @@ func (b seenButton) Run(ctx context.Context, on func(gpio.Event)) error {
 }
 
 // turnEnded runs on the coordinator's goroutine.
-func (s *stage) turnEnded(l *life, t control.Turn) {
-	if l.killed.Load() || s.play.ctx.Err() != nil {
+func (s *stage) turnEnded(l *instance, t control.Turn) {
+	if l.killed.Load() || s.run.ctx.Err() != nil {
 		return
 	}
 	t.Device = s.name
@@ -369,7 +369,7 @@ func (s *stage) turnEnded(l *life, t control.Turn) {
 	}
 	edge := s.last
 	s.mu.Unlock()
-	s.play.report.turn(t, edge, t.PressToSilence != nil && t.Ended-edge < ownCut, l.device.Room() != nil)
+	s.run.report.turn(t, edge, t.PressToSilence != nil && t.Ended-edge < ownCut, l.device.Room() != nil)
 }
 
 // keptEnds is more turns than can end while a silence is measured.
@@ -379,8 +379,8 @@ const keptEnds = 32
 const ownCut = time.Second
 
 // entry runs on the room's goroutine.
-func (s *stage) entry(l *life, e round.Entry) {
-	if l.killed.Load() || s.play.ctx.Err() != nil {
+func (s *stage) entry(l *instance, e round.Entry) {
+	if l.killed.Load() || s.run.ctx.Err() != nil {
 		return
 	}
 	if s.ledger != nil {
@@ -390,7 +390,7 @@ func (s *stage) entry(l *life, e round.Entry) {
 	if e.Kind == round.EntrySpoke && e.Place != nil {
 		text = words(l.device.Room().Recent(), *e.Place, e.Companion)
 	}
-	s.play.report.entry(s.name, e, text)
+	s.run.report.entry(s.name, e, text)
 }
 
 // words are what was heard of a companion's answer to a message, as the room remembers it; empty when nobody knows.

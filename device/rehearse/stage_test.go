@@ -14,9 +14,9 @@ import (
 // device lives on.
 func TestEndWhileADeviceBeginsAnew(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(*play, func() error) error{
-		"the rehearsal ends": func(_ *play, stop func() error) error { return stop() },
-		"it is killed": func(p *play, stop func() error) error {
+	for name, end := range map[string]func(*run, func() error) error{
+		"the rehearsal ends": func(_ *run, stop func() error) error { return stop() },
+		"it is killed": func(p *run, stop func() error) error {
 			if err := p.stages[0].kill(); err != nil {
 				return err
 			}
@@ -32,7 +32,7 @@ func TestEndWhileADeviceBeginsAnew(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			l := p.stages[0].life.Load()
+			l := p.stages[0].instance.Load()
 			context.AfterFunc(l.ctx, func() { close(log.on) })
 			if err := p.wait(l.ctx, time.Minute, p.idle, "idle"); err != nil {
 				t.Fatal(err)
@@ -45,7 +45,7 @@ func TestEndWhileADeviceBeginsAnew(t *testing.T) {
 			if err := end(p, stop); err != nil {
 				t.Errorf("ended with: %v", err)
 			}
-			if l := p.stages[0].life.Load(); l != nil {
+			if l := p.stages[0].instance.Load(); l != nil {
 				t.Error("a device lives on")
 			}
 		})

@@ -30,13 +30,13 @@ func (r Rehearsal) Talk(ctx context.Context, in *os.File, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	t := &talker{play: p, screen: s, known: p.Room.names("."), home: p.stages[0], polite: !atTerminal}
+	t := &talker{run: p, screen: s, known: p.Room.names("."), home: p.stages[0], polite: !atTerminal}
 	m, sound := openMixer(p.Config, p.Log)
 	if m != nil {
 		p.mixed.Store(m)
 		p.closer = append(p.closer, m.stream.Close)
 	}
-	voice := t.home.life.Load().server.About()
+	voice := t.home.instance.Load().server.About()
 	s.Say(fmt.Sprintf("room   %s\nsound  %s\nvoice  rehearsal: %s; with an OPENAI_API_KEY, conch run has a real one\n%s\n", p.Room, sound, voice, t.help()))
 	heardOut := t.listen(p.ctx, in, atTerminal)
 	s.End()
@@ -65,7 +65,7 @@ const indent = "           "
 // talker is the person.
 type talker struct {
 	// fixed
-	play   *play
+	run    *run
 	screen *terminal.Screen
 	known  *names
 	home   *stage // where a question is asked that names no device, and where the space bar is; while it lives
@@ -75,15 +75,15 @@ type talker struct {
 
 func (t *talker) help() string {
 	other := ""
-	if len(t.play.stages) > 1 {
-		other = t.play.stages[1].name + ": TEXT asks there; "
+	if len(t.run.stages) > 1 {
+		other = t.run.stages[1].name + ": TEXT asks there; "
 	}
 	silence := "the space bar"
 	if t.polite {
 		silence = "press"
 	}
 	return fmt.Sprintf("type a question (in %s; %s%s silences all; so does any line of a script: kill %s; q ends)", t.home.name, other, silence,
-		t.play.stages[len(t.play.stages)-1].name)
+		t.run.stages[len(t.run.stages)-1].name)
 }
 
 // listen carries out what is typed until the person, the input or the context ends. It says whether the room had come to
@@ -91,7 +91,7 @@ func (t *talker) help() string {
 func (t *talker) listen(ctx context.Context, in *os.File, atTerminal bool) (heardOut bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	o := terminal.Options{Screen: t.screen, Clock: t.play.clock.Now, Plain: true}
+	o := terminal.Options{Screen: t.screen, Clock: t.run.clock.Now, Plain: true}
 	events := make(chan gpio.Event) // unbuffered: what is typed waits for what is being done
 	t.keys = terminal.Open(in, o)
 	ended := make(chan error, 1)
@@ -104,7 +104,7 @@ func (t *talker) listen(ctx context.Context, in *os.File, atTerminal bool) (hear
 		})
 	}()
 	if atTerminal {
-		t.play.later(0, func() { t.watch(ctx) })
+		t.run.later(0, func() { t.watch(ctx) })
 	}
 	for {
 		select {
@@ -112,7 +112,7 @@ func (t *talker) listen(ctx context.Context, in *os.File, atTerminal bool) (hear
 			if !t.event(ctx, e) {
 				cancel()
 				t.left(<-ended)
-				return e.Kind == gpio.EOF && t.play.ctx.Err() == nil
+				return e.Kind == gpio.EOF && t.run.ctx.Err() == nil
 			}
 		case err := <-ended:
 			t.left(err)
@@ -132,10 +132,10 @@ func (t *talker) left(err error) {
 func (t *talker) watch(ctx context.Context) {
 	_ = wait.Until(ctx, func() bool {
 		doing := "[quiet; type a question]"
-		if !t.play.idle() {
+		if !t.run.idle() {
 			doing = "[thinking; space silences all]"
 		}
-		for _, s := range t.play.stages {
+		for _, s := range t.run.stages {
 			if s.speaking() {
 				doing = "[" + s.name + " speaks; space silences all]"
 			}
@@ -152,7 +152,7 @@ func (t *talker) event(ctx context.Context, e gpio.Event) bool {
 	case gpio.Quit:
 		return false
 	case gpio.EOF: // what was asked is still answered
-		_ = t.play.wait(ctx, waitLimit, t.play.idle, "idle")
+		_ = t.run.wait(ctx, waitLimit, t.run.idle, "idle")
 		return false
 	case gpio.Pressed:
 		t.keys.CaptureEnded(e.Press) // the space bar is no recording here: each strike is a press
@@ -168,7 +168,7 @@ func (t *talker) event(ctx context.Context, e gpio.Event) bool {
 
 // here is where the person is: at home, or where something still works.
 func (t *talker) here() *stage {
-	for _, s := range append([]*stage{t.home}, t.play.stages...) {
+	for _, s := range append([]*stage{t.home}, t.run.stages...) {
 		if s.alive() && !s.isFrozen() {
 			return s
 		}
@@ -185,10 +185,10 @@ func (t *talker) press(ctx context.Context) error {
 	if s.held {
 		return nil // by a line of a script
 	}
-	if err := t.play.move(ctx, s, true); err != nil {
+	if err := t.run.move(ctx, s, true); err != nil {
 		return err
 	}
-	return t.play.move(ctx, s, false)
+	return t.run.move(ctx, s, false)
 }
 
 // typed is a line: an instruction of a script if it is one in every word, and a question otherwise.
@@ -200,7 +200,7 @@ func (t *talker) typed(ctx context.Context, text string) error {
 	if err != nil {
 		l = Line{Source: text, Verb: "ask", Device: t.here().name, Text: text}
 		if name, rest, ok := strings.Cut(text, ":"); ok {
-			for _, s := range t.play.stages {
+			for _, s := range t.run.stages {
 				if strings.EqualFold(strings.TrimSpace(name), s.name) && strings.TrimSpace(rest) != "" {
 					l.Device, l.Text = s.name, strings.TrimSpace(rest)
 				}
@@ -208,9 +208,9 @@ func (t *talker) typed(ctx context.Context, text string) error {
 		}
 	}
 	if t.polite && l.Verb == "ask" {
-		if err := t.play.wait(ctx, waitLimit, t.play.idle, "idle"); err != nil {
+		if err := t.run.wait(ctx, waitLimit, t.run.idle, "idle"); err != nil {
 			return err
 		}
 	}
-	return t.play.line(ctx, l)
+	return t.run.line(ctx, l)
 }

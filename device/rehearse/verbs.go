@@ -14,7 +14,7 @@ import (
 )
 
 // perform carries the script out, line by line.
-func (p *play) perform(ctx context.Context) error {
+func (p *run) perform(ctx context.Context) error {
 	for _, l := range p.Script {
 		p.report.line(l)
 		if err := p.line(ctx, l); err != nil {
@@ -35,13 +35,13 @@ func (p *play) perform(ctx context.Context) error {
 }
 
 // line carries out one instruction.
-func (p *play) line(ctx context.Context, l Line) error {
+func (p *run) line(ctx context.Context, l Line) error {
 	s := p.stage(l.Device)
 	if s != nil && !s.alive() && l.Verb != "start" && l.Verb != "wait" {
 		return fmt.Errorf("%s was killed; first: start %s", s.name, s.name)
 	}
 	if s != nil && l.Verb != "wait" { // nobody is there to take what is done in between
-		if err := p.wait(ctx, readyStage, func() bool { l := s.life.Load(); return l == nil || !l.device.BeginsAnew() }, "it to begin anew"); err != nil {
+		if err := p.wait(ctx, readyStage, func() bool { l := s.instance.Load(); return l == nil || !l.device.BeginsAnew() }, "it to begin anew"); err != nil {
 			return err
 		}
 	}
@@ -72,7 +72,7 @@ func (p *play) line(ctx context.Context, l Line) error {
 	p.report.fault(where, l.Source)
 	switch l.Verb {
 	case "model":
-		s.life.Load().server.SetFaults(modelFault(l.What))
+		s.instance.Load().server.SetFaults(modelFault(l.What))
 	case "sound":
 		if l.What == "out" {
 			s.card.Unplug()
@@ -119,10 +119,10 @@ func modelFault(what string) rehearsal.Faults {
 }
 
 // ask is a typed question. A frozen device gets it when it goes on.
-func (p *play) ask(ctx context.Context, s *stage, text string) error {
+func (p *run) ask(ctx context.Context, s *stage, text string) error {
 	edge := s.act()
 	put := func() {
-		if l := s.life.Load(); l != nil {
+		if l := s.instance.Load(); l != nil {
 			l.device.Put(text)
 		}
 	}
@@ -136,8 +136,8 @@ func (p *play) ask(ctx context.Context, s *stage, text string) error {
 }
 
 // say is an announcement; it is heard when the device is quiet.
-func (p *play) say(s *stage, text string) error {
-	d := s.life.Load().device
+func (p *run) say(s *stage, text string) error {
+	d := s.instance.Load().device
 	s.act()
 	s.toSay.Add(1)
 	p.later(0, func() {
@@ -148,7 +148,7 @@ func (p *play) say(s *stage, text string) error {
 }
 
 // control turns manners, as the CLI does, at the first device that lives.
-func (p *play) control(l Line) error {
+func (p *run) control(l Line) error {
 	var c round.Control
 	if l.Text != "room" {
 		c.Companion = round.CompanionID(l.Text)
@@ -162,7 +162,7 @@ func (p *play) control(l Line) error {
 		c.Involvement = &i
 	}
 	for _, s := range p.stages {
-		if life := s.life.Load(); life != nil && !s.isFrozen() && life.device.Room() != nil {
+		if life := s.instance.Load(); life != nil && !s.isFrozen() && life.device.Room() != nil {
 			life.device.Room().Control(c)
 			return nil
 		}
@@ -171,7 +171,7 @@ func (p *play) control(l Line) error {
 }
 
 // hear lets the microphone hear a file. Nobody talks to a button that is up: then it is held for as long as that takes.
-func (p *play) hear(ctx context.Context, s *stage, l Line) error {
+func (p *run) hear(ctx context.Context, s *stage, l Line) error {
 	if l.Other != "" {
 		s.hearing(p.stage(l.Other), l.For, l.Noise) // of nobody there is no stage
 		return nil
@@ -198,7 +198,7 @@ func (p *play) hear(ctx context.Context, s *stage, l Line) error {
 
 // move presses or lets go, and returns when the device has confirmed it and done what follows from it. A frozen device
 // confirms nothing; it sees its button when it goes on.
-func (p *play) move(ctx context.Context, s *stage, down bool) error {
+func (p *run) move(ctx context.Context, s *stage, down bool) error {
 	if s.held == down {
 		return fmt.Errorf("the button is %s already", map[bool]string{true: "down", false: "up"}[down])
 	}
@@ -207,7 +207,7 @@ func (p *play) move(ctx context.Context, s *stage, down bool) error {
 	before := s.moves
 	s.mu.Unlock()
 	s.act()
-	hand := s.life.Load().hand
+	hand := s.instance.Load().hand
 	if down {
 		hand.Press()
 	} else {
@@ -226,13 +226,13 @@ func (p *play) move(ctx context.Context, s *stage, down bool) error {
 
 // act notes that somebody in the room did something: all waits count from here.
 func (s *stage) act() (at time.Duration) {
-	s.play.acted.Store(true)
-	for _, o := range s.play.stages {
+	s.run.acted.Store(true)
+	for _, o := range s.run.stages {
 		o.mu.Lock()
 		o.said, o.over = 0, ""
 		o.mu.Unlock()
 	}
-	return s.play.clock.Now()
+	return s.run.clock.Now()
 }
 
 // since says what came of what somebody last did.
@@ -244,18 +244,18 @@ func (s *stage) since() (said int, over string) {
 
 // settled says that the device has done what follows from what it was told.
 func (s *stage) settled() bool {
-	l := s.life.Load()
+	l := s.instance.Load()
 	return l == nil || s.isFrozen() || l.device.Settled()
 }
 
 // quiet says that nothing sounds at the device, that it has nothing in hand, and that it is not about to begin anew.
 func (s *stage) quiet() bool {
-	l := s.life.Load()
+	l := s.instance.Load()
 	return l == nil || s.isFrozen() || l.device.Quiet() && s.settled() && s.toSay.Load() == 0 && !l.device.BeginsAnew()
 }
 
 // idle says that the whole room is quiet and no round is open. A device that is frozen may have something to say later.
-func (p *play) idle() bool {
+func (p *run) idle() bool {
 	for _, s := range p.stages {
 		if s.isFrozen() || !s.quiet() {
 			return false
@@ -264,7 +264,7 @@ func (p *play) idle() bool {
 	return !p.report.open()
 }
 
-func (p *play) waitFor(ctx context.Context, s *stage, l Line) error {
+func (p *run) waitFor(ctx context.Context, s *stage, l Line) error {
 	switch l.What {
 	case "idle":
 		return p.wait(ctx, waitLimit, p.idle, "idle")
@@ -303,12 +303,12 @@ func (p *play) waitFor(ctx context.Context, s *stage, l Line) error {
 
 // speaking says that an answer of the device can be heard.
 func (s *stage) speaking() bool {
-	l := s.life.Load()
+	l := s.instance.Load()
 	return l != nil && !s.isFrozen() && l.device.Speaking()
 }
 
 // wait polls cond, at most for limit.
-func (p *play) wait(ctx context.Context, limit time.Duration, cond func() bool, what string) error {
+func (p *run) wait(ctx context.Context, limit time.Duration, cond func() bool, what string) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if err := wait.Until(ctx, cond); err != nil {

@@ -13,7 +13,7 @@ import (
 	"conch/mqtt"
 )
 
-// BrokerTLS is for the broker's door to the network (mqtt.Network); nil unless this device keeps the room. What it shows and believes is
+// BrokerTLS is for the broker's listener to the network (mqtt.Network); nil unless this device keeps the room. What it shows and believes is
 // looked up for each connection, so that a renewed certificate needs no restart. Whether a device is still a member is not asked
 // here but by Admits, whose refusal the device understands.
 func (m *Membership) BrokerTLS() *tls.Config {
@@ -81,7 +81,7 @@ func (m *Membership) peer(s *tls.ConnectionState, usage x509.ExtKeyUsage) (round
 	return id, nil
 }
 
-// Loopback is the user and the password with which this device comes to its own broker's plain door (mqtt.Config). The password is as old as
+// Loopback is the user and the password with which this device comes to its own broker's plain listener (mqtt.Config). The password is as old as
 // this Membership, and nowhere else.
 func (m *Membership) Loopback() (user, password string) { return loopbackUser, m.loopback }
 
@@ -89,7 +89,7 @@ func (m *Membership) Loopback() (user, password string) { return loopbackUser, m
 const loopbackUser = "host"
 
 // Admits says whether a device that has said who it is may use the broker (mqtt.BrokerConfig.Admit): the list decides, at every
-// connection. A member that was expected is confirmed by coming. At the plain door there is this device itself, and nobody else who is on
+// connection. A member that was expected is confirmed by coming. At the plain listener there is this device itself, and nobody else who is on
 // this computer: it shows what Loopback gives.
 func (m *Membership) Admits(p mqtt.Peer) error {
 	room := m.Room()

@@ -42,7 +42,7 @@
 //	window     120 s, three wrong codes, one success; four runs at a time, of which a silent one gives way to a fifth
 //	run        15 s, 5 s for a frame, 11 s until Admit must have returned
 //	frame      4 KiB, the welcome 32 KiB; one JSON object in one spelling, of known fields; of names 64 bytes
-//	door       16 handshakes of 5 s (the oldest gives way), 8 connections behind them
+//	listener   16 handshakes of 5 s (the oldest gives way), 8 connections behind them
 //	meeting    8 knocks, 16 channels, 8 frames in each; beyond that nothing is answered, or the channel ends
 //
 // Anybody who reaches the window can use up its tries: then it says so, closes, and the next one has another code.

@@ -11,7 +11,7 @@ import (
 )
 
 // ServeTLS accepts joiners on l for w until the window is closed or ctx ends, then closes l. It is for a device whose broker is not its
-// own: where there is one, its door does this. Connections are bounded: of those that have not finished their handshake, the
+// own: where there is one, its listener does this. Connections are bounded: of those that have not finished their handshake, the
 // oldest gives way to a newcomer; of those that have, any above the bound is closed.
 func ServeTLS(ctx context.Context, l net.Listener, id mqtt.Identity, w *Window) error {
 	conf := ServerTLS(id)
@@ -24,7 +24,7 @@ func ServeTLS(ctx context.Context, l net.Listener, id mqtt.Identity, w *Window) 
 		}
 		_ = l.Close()
 	}()
-	d := &door{places: make(chan struct{}, maxServed)}
+	d := &listener{places: make(chan struct{}, maxServed)}
 	defer d.wait()
 	defer d.shut()
 	for {
@@ -45,8 +45,8 @@ func ServeTLS(ctx context.Context, l net.Listener, id mqtt.Identity, w *Window) 
 	}
 }
 
-// door counts connections.
-type door struct {
+// listener counts connections.
+type listener struct {
 	places chan struct{} // held by those that are served
 	live   sync.WaitGroup
 
@@ -54,7 +54,7 @@ type door struct {
 	shaking []net.Conn // that have not finished their handshake, oldest first
 }
 
-func (d *door) in(conn net.Conn) {
+func (d *listener) in(conn net.Conn) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.shaking) >= maxHandshakes {
@@ -64,7 +64,7 @@ func (d *door) in(conn net.Conn) {
 	d.shaking = append(d.shaking, conn)
 }
 
-func (d *door) shaken(conn net.Conn) {
+func (d *listener) shaken(conn net.Conn) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for i, c := range d.shaking {
@@ -76,7 +76,7 @@ func (d *door) shaken(conn net.Conn) {
 }
 
 // shut ends the handshakes; the runs end with their window.
-func (d *door) shut() {
+func (d *listener) shut() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, c := range d.shaking {
@@ -84,9 +84,9 @@ func (d *door) shut() {
 	}
 }
 
-func (d *door) wait() { d.live.Wait() }
+func (d *listener) wait() { d.live.Wait() }
 
-func (d *door) serve(ctx context.Context, conn net.Conn, conf *tls.Config, w *Window) {
+func (d *listener) serve(ctx context.Context, conn net.Conn, conf *tls.Config, w *Window) {
 	ch, err := Accept(tls.Server(conn, conf))
 	d.shaken(conn)
 	if err != nil {

@@ -11,19 +11,19 @@ import (
 	"conch/device/control"
 )
 
-// book reads the ledgers of all devices of a rehearsal while they are written, and the turns beside them. It says what is to
+// ledgers reads the ledgers of all devices of a rehearsal while they are written, and the turns beside them. It says what is to
 // be told, who sounded when (for the WAVs), whether a round is open, and at the end whether every message of a person came to
 // one of the three ends that ROOM.md 8, I2, allows: answered, deliberately silent, superseded.
 //
 // Every device records every round: it is told once, as the first device saw it. What a companion said is told by its own
 // device, what became of a person's message by that person's. Times are the rehearsal's. Its owner has the lock.
-type book struct {
+type ledgers struct {
 	room Room
 
 	names  map[round.DeviceID]string      // a device's name by its key
 	rounds map[round.MessageID]*openRound // that were decided
 	order  []round.MessageID              // of rounds, as they were decided
-	people map[round.MessageID]*fate      // messages of persons
+	people map[round.MessageID]*outcome   // messages of persons
 	heard  []round.MessageID              // of people, as they came
 	asked  []control.Turn                 // what persons said, as their turns know it
 	killed map[string]bool                // devices that were, at any time
@@ -40,8 +40,8 @@ type openRound struct {
 	done bool // the floor came to its end, or was never taken
 }
 
-// fate is what became of a person's message.
-type fate struct {
+// outcome is what became of a person's message.
+type outcome struct {
 	device   string
 	text     string
 	turn     string
@@ -60,10 +60,10 @@ type talk struct {
 	from, to time.Duration
 }
 
-func newBook(room Room) *book {
-	return &book{
+func newLedgers(room Room) *ledgers {
+	return &ledgers{
 		room: room, names: map[round.DeviceID]string{}, rounds: map[round.MessageID]*openRound{},
-		people: map[round.MessageID]*fate{}, killed: map[string]bool{}, failed: map[string]bool{}, live: map[speaker]time.Duration{},
+		people: map[round.MessageID]*outcome{}, killed: map[string]bool{}, failed: map[string]bool{}, live: map[speaker]time.Duration{},
 	}
 }
 
@@ -72,7 +72,7 @@ func newBook(room Room) *book {
 const roundOver = 15 * time.Second
 
 // entry takes one line of a device's ledger, with the words of an answer that has ended, and returns what is to be told.
-func (b *book) entry(device string, at time.Duration, e round.Entry, text string) (tell []any) {
+func (b *ledgers) entry(device string, at time.Duration, e round.Entry, text string) (tell []any) {
 	b.latest = at
 	if e.Message != nil {
 		b.person(*e.Message)
@@ -143,7 +143,7 @@ func (b *book) entry(device string, at time.Duration, e round.Entry, text string
 }
 
 // about is the message that an entry is about.
-func (b *book) about(e round.Entry) round.MessageID {
+func (b *ledgers) about(e round.Entry) round.MessageID {
 	switch {
 	case e.Place != nil:
 		return e.Place.Message
@@ -154,7 +154,7 @@ func (b *book) about(e round.Entry) round.MessageID {
 }
 
 // by is the device whose doing it was; where the entry does not say, the one that recorded it.
-func (b *book) by(e round.Entry) string {
+func (b *ledgers) by(e round.Entry) string {
 	if e.By != "" {
 		return b.name(e.By)
 	}
@@ -162,7 +162,7 @@ func (b *book) by(e round.Entry) string {
 }
 
 // name is a device's, or its key shortened where nobody here has it.
-func (b *book) name(id round.DeviceID) string {
+func (b *ledgers) name(id round.DeviceID) string {
 	if name, ok := b.names[id]; ok {
 		return name
 	}
@@ -173,7 +173,7 @@ func (b *book) name(id round.DeviceID) string {
 }
 
 // plain puts names where a sentence has keys.
-func (b *book) plain(text string) string {
+func (b *ledgers) plain(text string) string {
 	for id, name := range b.names {
 		text = strings.ReplaceAll(text, string(id), name)
 	}
@@ -181,7 +181,7 @@ func (b *book) plain(text string) string {
 }
 
 // participant is human:kitchen or a companion's id.
-func (b *book) participant(p round.Participant) string {
+func (b *ledgers) participant(p round.Participant) string {
 	if rest, ok := strings.CutPrefix(string(p), "human:"); ok {
 		return "human:" + b.name(round.DeviceID(rest))
 	}
@@ -189,23 +189,23 @@ func (b *book) participant(p round.Participant) string {
 }
 
 // person notes a message of a person.
-func (b *book) person(m round.Message) {
+func (b *ledgers) person(m round.Message) {
 	device, ok := strings.CutPrefix(string(m.From), "human:")
 	if !ok || m.Text == "" || b.people[m.ID] != nil { // no text: silence asked whether somebody wants to step in
 		return
 	}
-	b.people[m.ID] = &fate{device: b.name(round.DeviceID(device)), text: m.Text, turn: m.Turn}
+	b.people[m.ID] = &outcome{device: b.name(round.DeviceID(device)), text: m.Text, turn: m.Turn}
 	b.heard = append(b.heard, m.ID)
 }
 
 // turn takes the end of a turn.
-func (b *book) turn(t control.Turn) {
+func (b *ledgers) turn(t control.Turn) {
 	if t.Source == turn.SourceButton.String() && t.Asked != "" {
 		b.asked = append(b.asked, t)
 	}
 }
 
-func (b *book) decided(device string, at time.Duration, m round.Message, d round.Decision) roundLine {
+func (b *ledgers) decided(device string, at time.Duration, m round.Message, d round.Decision) roundLine {
 	line := roundLine{
 		Event: "round", AtMS: milliseconds(at), Device: device, Selected: d.Winner, Reason: b.plain(d.Reason),
 		Message: messageOf{ID: m.ID, From: b.participant(m.From), Text: m.Text, Number: m.Number, Turn: m.Turn},
@@ -228,7 +228,7 @@ func (b *book) decided(device string, at time.Duration, m round.Message, d round
 }
 
 // told tells of a round, once: when it is known who took the floor, or that nobody did.
-func (b *book) told(tell []any, r *openRound) []any {
+func (b *ledgers) told(tell []any, r *openRound) []any {
 	if r.told {
 		return tell
 	}
@@ -236,7 +236,7 @@ func (b *book) told(tell []any, r *openRound) []any {
 	return append(tell, r.line)
 }
 
-func (b *book) said(device string, at time.Duration, id round.MessageID, e round.Entry, text string) saidLine {
+func (b *ledgers) said(device string, at time.Duration, id round.MessageID, e round.Entry, text string) saidLine {
 	return saidLine{
 		Event: "said", AtMS: milliseconds(at), Device: device, Message: id, Who: b.room.called(e.Companion), Text: text,
 		HeardMS: float64(e.HeardMS), Complete: e.Why == "" || e.Why == turn.Done.String(),
@@ -244,7 +244,7 @@ func (b *book) said(device string, at time.Duration, id round.MessageID, e round
 }
 
 // silent ends a talk.
-func (b *book) silent(s speaker, at time.Duration) {
+func (b *ledgers) silent(s speaker, at time.Duration) {
 	if from, ok := b.live[s]; ok {
 		delete(b.live, s)
 		b.talks = append(b.talks, talk{s, from, at})
@@ -252,7 +252,7 @@ func (b *book) silent(s speaker, at time.Duration) {
 }
 
 // gone notes that a device was killed: what it was about to record is not.
-func (b *book) gone(device string, at time.Duration) {
+func (b *ledgers) gone(device string, at time.Duration) {
 	b.killed[device] = true
 	for s := range b.live {
 		if s.device == device {
@@ -262,7 +262,7 @@ func (b *book) gone(device string, at time.Duration) {
 }
 
 // open says that somebody was selected who has not spoken yet, or that the room has just written something.
-func (b *book) open(now time.Duration) bool {
+func (b *ledgers) open(now time.Duration) bool {
 	for _, r := range b.rounds {
 		if !r.done && now-time.Duration(r.line.AtMS*float64(time.Millisecond)) < roundOver {
 			return true
@@ -275,7 +275,7 @@ func (b *book) open(now time.Duration) bool {
 const settle = 500 * time.Millisecond
 
 // rest is what is still to be told at the end.
-func (b *book) rest(now time.Duration) (tell []any) {
+func (b *ledgers) rest(now time.Duration) (tell []any) {
 	for s := range b.live {
 		b.silent(s, now)
 	}
@@ -287,7 +287,7 @@ func (b *book) rest(now time.Duration) (tell []any) {
 
 // unsettled are the messages of persons that came to no end, or to more than one. What a killed device would have
 // recorded, nobody can know.
-func (b *book) unsettled() (list []string) {
+func (b *ledgers) unsettled() (list []string) {
 	turns := map[string]bool{}
 	for _, id := range b.heard {
 		f := b.people[id]
@@ -306,7 +306,7 @@ func (b *book) unsettled() (list []string) {
 
 // roundText is a round for people: who speaks and why, and one reason for everybody who does not. Where somebody reads along
 // (heard), what was said last and is left at that needs no words.
-func (b *book) roundText(l roundLine, heard func(string) bool) string {
+func (b *ledgers) roundText(l roundLine, heard func(string) bool) string {
 	var s strings.Builder
 	device, person := strings.CutPrefix(l.Message.From, "human:")
 	after := ""

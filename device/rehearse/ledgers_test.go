@@ -13,17 +13,17 @@ import (
 	"conch/device/control"
 )
 
-// ledgers are entries of two devices that a book reads, a second apart.
-type ledgers struct {
+// written are entries of two devices that ledgers reads, a second apart.
+type written struct {
 	*report
 	out  bytes.Buffer
 	time time.Duration
 }
 
-func newLedgers(json bool) *ledgers {
-	l := &ledgers{}
-	l.report = &report{now: func() time.Duration { return l.time }, book: newBook(DefaultRoom())}
-	l.book.names["k1"], l.book.names["b1"] = "kitchen", "bedroom"
+func newWritten(json bool) *written {
+	l := &written{}
+	l.report = &report{now: func() time.Duration { return l.time }, ledgers: newLedgers(DefaultRoom())}
+	l.ledgers.names["k1"], l.ledgers.names["b1"] = "kitchen", "bedroom"
 	if l.text = &l.out; json {
 		l.json = &l.out
 	}
@@ -31,11 +31,11 @@ func newLedgers(json bool) *ledgers {
 }
 
 // write has devices, by the keys in front, record an entry about a message.
-func (l *ledgers) write(devices string, e round.Entry) {
+func (l *written) write(devices string, e round.Entry) {
 	l.time += time.Second
 	for _, id := range strings.Fields(devices) {
 		e.Device = round.DeviceID(id)
-		l.entry(l.book.names[e.Device], e, "Six minutes.")
+		l.entry(l.ledgers.names[e.Device], e, "Six minutes.")
 	}
 }
 
@@ -59,7 +59,7 @@ func decision(winner round.CompanionID) *round.Decision {
 
 // A round that everybody records is told once, with the claim; speech by its own device; names stand for keys.
 func TestBookTellsARoundOnce(t *testing.T) {
-	l := newLedgers(true)
+	l := newWritten(true)
 	l.write("k1 b1", round.Entry{Kind: round.EntryRound, Place: &eggsAt, Message: &eggs, Decision: decision("ada")})
 	if !l.open() {
 		t.Error("somebody was selected and the room counts as idle")
@@ -82,13 +82,13 @@ func TestBookTellsARoundOnce(t *testing.T) {
 	if got := l.out.String(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if want := (talk{speaker{"kitchen", "ada"}, 2 * time.Second, 3 * time.Second}); len(l.book.talks) != 1 || l.book.talks[0] != want {
-		t.Errorf("talks %v; want %v", l.book.talks, want)
+	if want := (talk{speaker{"kitchen", "ada"}, 2 * time.Second, 3 * time.Second}); len(l.ledgers.talks) != 1 || l.ledgers.talks[0] != want {
+		t.Errorf("talks %v; want %v", l.ledgers.talks, want)
 	}
 }
 
 func TestBookInWords(t *testing.T) {
-	l := newLedgers(false)
+	l := newWritten(false)
 	l.write("k1 b1", round.Entry{Kind: round.EntryRound, Place: &eggsAt, Message: &eggs, Decision: decision("ada")})
 	l.write("k1 b1", round.Entry{Kind: round.EntryClaim, Place: &eggsAt, Companion: "ada", By: "k1"})
 	l.write("k1 b1", round.Entry{Kind: round.EntryFailed, Place: &eggsAt, Companion: "ada", Why: "k1 is gone"})
@@ -117,23 +117,23 @@ func TestBookFindsWhatCameToNoEnd(t *testing.T) {
 	decided := round.Entry{Kind: round.EntryRound, Place: &eggsAt, Message: &eggs, Decision: decision("ada")}
 	for _, c := range []struct {
 		name string
-		play func(*ledgers)
+		play func(*written)
 		want string // of the error; empty: none
 	}{
-		{"answered", func(l *ledgers) { l.write("k1 b1", decided); l.write("k1", answered) }, ""},
-		{"deliberately silent", func(l *ledgers) { l.write("k1", silent) }, ""},
-		{"superseded", func(l *ledgers) {
+		{"answered", func(l *written) { l.write("k1 b1", decided); l.write("k1", answered) }, ""},
+		{"deliberately silent", func(l *written) { l.write("k1", silent) }, ""},
+		{"superseded", func(l *written) {
 			l.write("k1", round.Entry{Kind: round.EntrySuperseded, Place: &eggsAt, Message: &eggs})
 		}, ""},
-		{"nothing", func(l *ledgers) { l.write("k1 b1", decided) }, `"eggs?", said in kitchen, has 0 outcomes []`},
-		{"only another device's word", func(l *ledgers) { l.write("k1 b1", decided); l.write("b1", answered) }, `has 0 outcomes []`},
-		{"two", func(l *ledgers) { l.write("k1", answered); l.write("k1", silent) }, `has 2 outcomes [answered silent]`},
-		{"its device was killed", func(l *ledgers) { l.write("k1 b1", decided); l.gone("kitchen") }, ""},
-		{"a turn that became no message", func(l *ledgers) {
+		{"nothing", func(l *written) { l.write("k1 b1", decided) }, `"eggs?", said in kitchen, has 0 outcomes []`},
+		{"only another device's word", func(l *written) { l.write("k1 b1", decided); l.write("b1", answered) }, `has 0 outcomes []`},
+		{"two", func(l *written) { l.write("k1", answered); l.write("k1", silent) }, `has 2 outcomes [answered silent]`},
+		{"its device was killed", func(l *written) { l.write("k1 b1", decided); l.gone("kitchen") }, ""},
+		{"a turn that became no message", func(l *written) {
 			l.turn(control.Turn{Device: "kitchen", Record: coordinator.Record{Turn: "t-2", Source: "button", Asked: "lost?", Reason: "done"}}, 0, false, true)
 		}, `"lost?", said in kitchen, never became a message (turn t-2 done)`},
 	} {
-		l := newLedgers(true)
+		l := newWritten(true)
 		c.play(l)
 		err := l.end(nil)
 		if got := fmt.Sprint(err); c.want == "" && err != nil || c.want != "" && !strings.Contains(got, c.want) {
