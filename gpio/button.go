@@ -187,7 +187,10 @@ func (b *Button) Run(ctx context.Context, on func(Event)) error {
 			seen++
 		}
 		if edge && seen > burst {
-			time.Sleep(time.Millisecond) // a wire that hums at 100 kHz must not take a core
+			select { // a wire that hums at 100 kHz must not take a core
+			case <-ctx.Done():
+			case <-time.After(time.Millisecond):
+			}
 		}
 	}
 	return nil // the end of ctx is how one ends it
