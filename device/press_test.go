@@ -142,15 +142,17 @@ func taps(b *box, button *gpiotwin.Button, seen *watched) func() {
 		n := seen.presses.Load() + seen.releases.Load()
 		button.Press()
 		b.until("tapped", func() bool { return seen.presses.Load()+seen.releases.Load() > n })
-		edges := button.Edges()
-		button.Release()
-		b.until("let go", func() bool { return button.Edges() > edges })
-		b.pause(60 * time.Millisecond) // longer than a release bounces
-		for range 2 {                  // and a whole look since
-			looked := make(chan struct{})
-			b.until("asked", func() bool { return button.Call(func() { close(looked) }) })
-			<-looked
+		look := func() { // a whole one, between two answers
+			for range 2 {
+				looked := make(chan struct{})
+				b.until("asked", func() bool { return button.Call(func() { close(looked) }) })
+				<-looked
+			}
 		}
+		button.Release()
+		look()
+		b.pause(60 * time.Millisecond) // longer than a release bounces
+		look()
 	}
 }
 
@@ -305,7 +307,7 @@ func TestTheLineSaysWhenTheCardFellSilent(t *testing.T) {
 			b.state(turn.Listening)
 			b.hand.Release()
 		})
-		silent, ok := b.card.FirstSilence(rec.Ended, 2*time.Millisecond) // its cue follows; an interrupted turn ends at the edge
+		silent, ok := firstSilence(b.card, rec.Ended, 2*time.Millisecond) // its cue follows; an interrupted turn ends at the edge
 		if !ok || rec.Reason != "interrupted" || rec.PressToSilence == nil {
 			t.Fatalf("press %d: %+v, a silence on the record: %v", i, rec, ok)
 		}
@@ -337,4 +339,18 @@ func TestAGlitchLeavesTheOtherButtonsTouchAlone(t *testing.T) {
 	if !loud() {
 		t.Error("it is silent though both were glitches")
 	}
+}
+
+// firstSilence is when the first silence of at least the given length after a time begins, not before after; false: there was none.
+func firstSilence(card *twin.Card, after, length time.Duration) (time.Duration, bool) {
+	tape, from := card.Tape()
+	begin, need := audio.CardFrames(after-from), audio.CardFrames(length)
+	for i := begin; i < len(tape); i++ {
+		if tape[i] != 0 {
+			begin = i + 1
+		} else if i+1-begin >= need {
+			return max(after, from+audio.CardDuration(begin)), true
+		}
+	}
+	return 0, false
 }

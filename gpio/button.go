@@ -85,7 +85,6 @@ type Button struct {
 
 	// atomic
 	ended atomic.Uint64 // the press whose recording ended by itself; Run has not seen it yet
-	edges atomic.Uint64 // for doctor: edges seen, bounces included
 	call  atomic.Pointer[func()]
 }
 
@@ -99,9 +98,6 @@ func NewButton(line Line, o ButtonOptions) *Button {
 }
 
 func (b *Button) String() string { return b.line.String() }
-
-// Edges is the number of edges seen since the start, bounces included. Many edges and few presses mean a bad contact.
-func (b *Button) Edges() uint64 { return b.edges.Load() }
 
 // CaptureEnded tells the button that the recording of a press is over though nobody ended it, so that in the tap modes the next tap
 // begins one; but if another press of it has come since, that one's recording is not. From any goroutine.
@@ -157,8 +153,7 @@ func (b *Button) Run(ctx context.Context, on func(Event)) error {
 		}
 		if edge {
 			broken = 0
-			seq := b.edges.Add(1)
-			contact, raw = contact.Edge(Edge{At: at, Seq: seq, Down: isDown}, raw[:0])
+			contact, raw = contact.Edge(Edge{At: at, Down: isDown}, raw[:0])
 		} else {
 			if at-asked >= min(timeout, LookEvery)/2 {
 				broken = 0
@@ -198,6 +193,15 @@ func (b *Button) Run(ctx context.Context, on func(Event)) error {
 
 // Close gives the line back, after Run has returned.
 func (b *Button) Close() error { return b.line.Close() }
+
+// real is what the lines of this machine have in common: they end, and are looked at instead of being roused.
+type real struct{ failed error } // why there will be no more; owned by Run
+
+// Err implements Line.
+func (r *real) Err() error { return r.failed }
+
+// Rouse implements Line.
+func (*real) Rouse() {}
 
 // within bounds the wait of a line that cannot be roused.
 func within(timeout time.Duration) time.Duration { return min(max(timeout, lookLeast), LookEvery) }

@@ -232,6 +232,8 @@ func grab(d InputDevice, codes []uint16) (*keyLine, error) {
 
 // keyLine is the keys of a device as a Line: down while any of them is. For one goroutine, but for close.
 type keyLine struct {
+	real
+
 	// fixed
 	file  *os.File
 	raw   syscall.RawConn // nil: a test's pipe, which cannot be asked for its keys
@@ -239,11 +241,10 @@ type keyLine struct {
 	codes []uint16
 
 	// owned by Run
-	held   uint64 // a bit for each of codes
-	failed error
-	rest   []byte // what was read and not looked at yet
-	buf    [64 * 24]byte
-	state  [keyMax/8 + 1]byte
+	held  uint64 // a bit for each of codes
+	rest  []byte // what was read and not looked at yet
+	buf   [64 * 24]byte
+	state [keyMax/8 + 1]byte
 }
 
 const maxKeys = 64
@@ -256,12 +257,6 @@ func (k *keyLine) String() string { return "key of " + k.name }
 
 // Down implements Line.
 func (k *keyLine) Down() bool { return k.held != 0 }
-
-// Err implements Line.
-func (k *keyLine) Err() error { return k.failed }
-
-// Rouse implements Line: it is looked at instead.
-func (k *keyLine) Rouse() {}
 
 // Close implements Line; it ends the grab.
 func (k *keyLine) Close() error { return k.file.Close() }

@@ -33,6 +33,8 @@ var initialise = sync.OnceValue(func() error {
 
 // periphLine is a pin as a Line, by the library. For one goroutine; close only when nobody waits, or it is a data race there.
 type periphLine struct {
+	real
+
 	// fixed
 	line *gpioioctl.GPIOLine
 	chip *Chip // is it still there?
@@ -40,8 +42,7 @@ type periphLine struct {
 	high bool // pressed is high
 
 	// owned by Run
-	down   bool  // the last level that could be read
-	failed error // why there will be no more
+	down bool // the last level that could be read
 }
 
 // openPeriph takes a line of a chip by the library, and keeps the chip. errPassed: by chip.go, then; the chip is the caller's.
@@ -92,12 +93,6 @@ func (p *periphLine) Down() bool {
 	}
 	return p.down
 }
-
-// Err implements Line.
-func (p *periphLine) Err() error { return p.failed }
-
-// Rouse implements Line: it is looked at instead.
-func (p *periphLine) Rouse() {}
 
 // Close implements Line.
 func (p *periphLine) Close() error {

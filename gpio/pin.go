@@ -90,15 +90,16 @@ func pinNumber(pin string) (int, error) {
 
 // pinLine is a pin as a Line, without the library. For one goroutine, but for close.
 type pinLine struct {
+	real
+
 	// fixed
 	file *lineFile
 	name string
 	high bool // pressed is high
 
 	// owned by Run
-	down   bool  // the last level that could be read
-	failed error // why there will be no more
-	buf    [eventsAtOnce * eventSize]byte
+	down bool // the last level that could be read
+	buf  [eventsAtOnce * eventSize]byte
 }
 
 func (p *pinLine) String() string { return p.name }
@@ -139,12 +140,6 @@ func (p *pinLine) Down() bool {
 	p.down = (bits&1 == 1) == p.high
 	return p.down
 }
-
-// Err implements Line.
-func (p *pinLine) Err() error { return p.failed }
-
-// Rouse implements Line: it is looked at instead.
-func (p *pinLine) Rouse() {}
 
 // Close implements Line.
 func (p *pinLine) Close() error { return p.file.file.Close() }

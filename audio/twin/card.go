@@ -45,7 +45,6 @@ type Card struct {
 	streams   []*stream
 	unplugged bool
 	stalled   time.Duration // no callbacks before this time
-	smallest  time.Duration // refuses shorter periods
 	margin    int           // frames; 0: cannot be rewound
 	late      func() int    // frames that have been played when a rewind comes; nil: none
 	air       []int16       // what the microphone will hear
@@ -85,13 +84,6 @@ func (c *Card) RecordErr() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.recordErr
-}
-
-// RefuseBelow makes the card grant no period shorter than d.
-func (c *Card) RefuseBelow(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.smallest = d
 }
 
 // Rewinds makes playback that is opened from now on give back what it has not played, but for margin.
@@ -190,7 +182,7 @@ func (c *Card) open(half string, conf audio.StreamConfig, period time.Duration) 
 			conf.Periods = 8
 		}
 	}
-	frames := max(1, audio.CardFrames(max(period, c.smallest)))
+	frames := max(1, audio.CardFrames(period))
 	s := &stream{card: c, granted: audio.Granted{
 		Backend: audio.BackendTwin, Device: "twin:" + half, Name: "virtual " + half,
 		Rate: audio.CardRate, Period: frames, Periods: conf.Periods,

@@ -63,15 +63,6 @@ func (c *Card) sounded() []int16 {
 	return c.tape[:min(len(c.tape), frameAt(max(0, c.clock.Now()-c.tapeFrom)))]
 }
 
-// Erase forgets the tape.
-func (c *Card) Erase() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	rest := len(c.sounded())
-	c.tape = append(c.tape[:0], c.tape[rest:]...)
-	c.tapeFrom += audio.CardDuration(rest)
-}
-
 // Between is what sounded from a to b; silence where the tape has nothing.
 func (c *Card) Between(a, b time.Duration) []int16 {
 	c.mu.Lock()
@@ -106,27 +97,6 @@ func (c *Card) LastAudible(after time.Duration) time.Duration {
 		}
 	}
 	return after
-}
-
-// FirstSilence is when the first silence of at least the given length after a time begins (not before after); false if
-// there has been none yet. It measures a press that is answered by a cue, where LastAudible would find the cue.
-func (c *Card) FirstSilence(after, length time.Duration) (time.Duration, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	tape := c.sounded()
-	i := 0
-	if after > c.tapeFrom {
-		i = frameAt(after - c.tapeFrom)
-	}
-	begin, need := i, audio.CardFrames(length)
-	for ; i < len(tape); i++ {
-		if tape[i] != 0 {
-			begin = i + 1
-		} else if i+1-begin >= need {
-			return max(after, c.tapeFrom+audio.CardDuration(begin)), true
-		}
-	}
-	return 0, false
 }
 
 // Feed lets the virtual microphone hear pcm (24 kHz), after what was fed before; otherwise it hears silence.

@@ -130,7 +130,7 @@ func TestThousandPressesInHaste(t *testing.T) {
 		if counts[gpio.Pressed] == 0 || counts[gpio.Pressed] != counts[gpio.Released] {
 			t.Errorf("%d presses, %d releases; want as many, and some", counts[gpio.Pressed], counts[gpio.Released])
 		}
-		t.Logf("%v, %d edges", counts, b.Edges())
+		t.Log(counts)
 	})
 }
 
