@@ -74,8 +74,7 @@ func (d *Device) clipOf(code condition.Code, clip string) coordinator.Sound {
 
 // canSpeak says that there is a loudspeaker and that the device is ready.
 func (d *Device) canSpeak() bool {
-	p := d.playback.Load()
-	return p != nil && p.err == nil && d.Ready()
+	return d.sound.Sounds() && d.Ready()
 }
 
 // night says whether people sleep; quiet is light.quiet.

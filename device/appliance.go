@@ -200,7 +200,7 @@ func (d *Device) Ready() bool {
 			return false
 		}
 	}
-	if d.playback.Load() == nil || d.capture.Load() == nil || !d.coordinator.Online() && !d.conds.Holds(condition.VoiceLost) {
+	if !d.sound.Known() || !d.coordinator.Online() && !d.conds.Holds(condition.VoiceLost) {
 		return false
 	}
 	return d.room.Voices.AllUp(func(id round.CompanionID) bool { return d.conds.Holds(d.room.Voices.Lost(id)) })
@@ -212,7 +212,7 @@ func (d *Device) Chosen() string {
 	if len(names) == 0 {
 		names = []string{"none but the control socket"}
 	}
-	return fmt.Sprintf("button  %s\nsound   %s\nvoice   %s\n%s", strings.Join(names, "; "), d.soundWords(), d.voiceLine(), d.roomLine())
+	return fmt.Sprintf("button  %s\nsound   %s\nvoice   %s\n%s", strings.Join(names, "; "), d.sound.Words(), d.voiceLine(), d.roomLine())
 }
 
 func (d *Device) voiceLine() string {
@@ -222,42 +222,18 @@ func (d *Device) voiceLine() string {
 	return d.voiceWords
 }
 
-func (d *Device) soundWords() string {
-	half := func(s *soundState, what string) string {
-		switch {
-		case s == nil:
-			return what + " not open yet"
-		case s.err != nil:
-			return "no " + what + ": " + s.err.Error()
-		case s.granted.Backend == "null":
-			return "no " + what + " (no sound card, no sound server)"
-		}
-		return fmt.Sprintf("%s %s", what, s.granted.Name)
-	}
-	p, c := d.playback.Load(), d.capture.Load()
-	text := half(p, "loudspeaker") + "; " + half(c, "microphone")
-	switch {
-	case p == nil || p.err != nil || p.granted.Backend == "null":
-	case d.speaker.HardDrops():
-		text += fmt.Sprintf("; cut off hard at a press (its own buffer is %.0f ms)", ms(p.granted.Queued()))
-	default:
-		text += fmt.Sprintf("; silent within %.0f ms of a press", ms(p.granted.Bound(d.cfg.Audio.Fade)))
-	}
-	return text
-}
-
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // Status is what the box is and does now.
 func (d *Device) Status() control.Status {
 	s := control.Status{
-		Version: Version(), Device: d.self, State: d.coordinator.State().String(), Quiet: d.Quiet(), Sound: d.soundWords(), Voice: d.voiceLine(),
+		Version: Version(), Device: d.self, State: d.coordinator.State().String(), Quiet: d.Quiet(), Sound: d.sound.Words(), Voice: d.voiceLine(),
 		Ready: d.Ready(), Turns: d.turns.Load(), Volume: d.memory.Volume(), VolumeFrom: d.memory.VolumeFrom(), Conditions: d.conds.List(),
 		Muted: d.Muted(), Light: d.lights.String(), Pairing: d.PairingNow(), Paired: d.link.Status(d.room.Members()),
 	}
 	s.Button = strings.Join(d.buttonNames(), "; ")
-	if p := d.playback.Load(); p != nil && p.err == nil && p.granted.Backend != "null" {
-		s.Buffer = p.granted.Name + ": " + sound.Words(d.cfg, p.granted)
+	if g, ok := d.sound.Audible(); ok {
+		s.Buffer = g.Name + ": " + sound.Words(d.cfg, g)
 	}
 	if d.usage != nil {
 		s.Usage = d.usage()

@@ -214,8 +214,8 @@ func opened(half func(*Device) func(context.Context) error) func(*seam) string {
 }
 
 var (
-	playback = opened(func(d *Device) func(context.Context) error { return d.runPlayback })
-	capture  = opened(func(d *Device) func(context.Context) error { return d.runCapture })
+	playback = opened(func(d *Device) func(context.Context) error { return d.sound.RunPlayback })
+	capture  = opened(func(d *Device) func(context.Context) error { return d.sound.RunCapture })
 )
 
 // render is so much of what the loudspeaker is given.
@@ -281,7 +281,7 @@ func heardBefore(s *seam) string {
 	card := twin.NewCard(clock)
 	voice := &counted{Voice: tone.New()}
 	d := s.new(Options{Card: card, Voice: voice, Now: clock.Now})
-	stream, err := d.openCapture(sound.Capture(config.Audio{}))
+	stream, err := d.sound.Mic.OpenOn(card, sound.Capture(config.Audio{}))
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -289,11 +289,11 @@ func heardBefore(s *seam) string {
 	listen := func(long time.Duration) {
 		for range long / (10 * time.Millisecond) {
 			card.Advance(10 * time.Millisecond)
-			d.mic.Poll()
+			d.sound.Mic.Poll()
 		}
 	}
 	listen(3 * time.Second)
-	d.mic.Open("t-1", clock.Now())
+	d.sound.Mic.Open("t-1", clock.Now())
 	listen(200 * time.Millisecond)
 	return fmt.Sprintf("%.1f s", math.Round(10*(audio.CardDuration(2*voice.samples)-200*time.Millisecond).Seconds())/10)
 }

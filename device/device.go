@@ -20,6 +20,7 @@ import (
 	"conch/device/control"
 	"conch/device/room"
 	"conch/device/service"
+	"conch/device/sound"
 	"conch/device/state"
 	"conch/gpio"
 	"conch/gpio/light"
@@ -57,12 +58,10 @@ type Device struct {
 	memory      *state.Memory
 	conds       *condition.Book
 	mouth       rehearsal.Mouth // speaks without the session
-	speaker     *audio.Speaker
-	mic         *audio.Mic
-	card        audio.Card
+	speaker     *audio.Speaker  // the sound card's
+	sound       *sound.Card
 	coordinator *coordinator.Coordinator
 	lights      *lights
-	mute        mute
 	tap         tap
 	room        *room.Driver
 	bus         *mqtt.Client // nil: no broker
@@ -79,35 +78,15 @@ type Device struct {
 	meters      []*realtime.Client // which count it
 
 	// atomic
-	touches  atomic.Int32  // of buttons, that are not settled yet
-	presses  atomic.Uint64 // of all buttons
-	turns    atomic.Uint64
-	playback atomic.Pointer[soundState]
-	capture  atomic.Pointer[soundState]
+	touches atomic.Int32  // of buttons, that are not settled yet
+	presses atomic.Uint64 // of all buttons
+	turns   atomic.Uint64
 
 	manager        *service.Notifier // nil: none. Fixed before Run
 	certainlyEarly atomic.Bool       // no certificate is valid yet, by our clock
 	restarting     atomic.Bool       // Run is about to end with ErrRestart
-	keepers        keepers
 
 	recording recording
-}
-
-// soundState is what one half of the card is doing, as its keeper last said.
-type soundState struct {
-	granted audio.Granted
-	err     error // nil: it runs
-}
-
-// keepers keep the halves of the card open.
-type keepers struct{ speaker, microphone atomic.Pointer[audio.Keeper] }
-
-// of is the place of the keeper that the logs call so.
-func (k *keepers) of(what string) *atomic.Pointer[audio.Keeper] {
-	if what == "microphone" {
-		return &k.microphone
-	}
-	return &k.speaker
 }
 
 // actor is one of the goroutines of Run. The first that returns an error ends all.
@@ -122,9 +101,9 @@ func (d *Device) Run(ctx context.Context) error {
 	defer cancel()
 	actors := append([]actor{
 		{"speaker", d.speaker.Run},
-		{"mic", d.mic.Run},
-		{"playback", d.runPlayback},
-		{"capture", d.runCapture},
+		{"mic", d.sound.Mic.Run},
+		{"playback", d.sound.RunPlayback},
+		{"capture", d.sound.RunCapture},
 		{"coordinator", d.coordinator.Run},
 		{"voice", func(ctx context.Context) error { return d.room.Voices.Run(ctx, heardOf{d.coordinator.Outlet(), d}) }},
 		{"state", d.memory.Run},

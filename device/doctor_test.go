@@ -118,7 +118,7 @@ func TestDoctorSeesXrunsOnALSA(t *testing.T) {
 		_ = wait.Until(limit, func() bool { return !dry.Load() && uint64(sim.Stats().Underruns) > n })
 	}
 	if wait.Until(limit, func() bool {
-		now, _ := d.xruns()
+		now, _ := d.sound.Xruns()
 		return now >= 6 && strings.Contains(log.text(), "msg="+audio.EventXrun)
 	}) != nil {
 		t.Fatalf("the card had %d underruns, of which counted are only some; the log:\n%s", sim.Stats().Underruns, log.text())

@@ -10,6 +10,7 @@ import (
 
 	"conch/audio/alsacard"
 	"conch/device/config"
+	"conch/device/sound"
 )
 
 // What a card gave is said wherever somebody looks, and so is what is not as it was asked for: a buffer that the card does not have,
@@ -45,7 +46,7 @@ func TestWhatWasGrantedIsSaid(t *testing.T) {
 			cfg.Audio.Period, cfg.Audio.Periods = row.period, row.periods
 			cfg.State.Runtime = t.TempDir()
 			var log bytes.Buffer
-			text := Loudspeaker(t.Context(), cfg, slog.New(slog.NewTextHandler(&log, nil)))
+			text := sound.Loudspeaker(t.Context(), cfg, slog.New(slog.NewTextHandler(&log, nil)))
 			if !strings.Contains(text, row.want) || !strings.Contains(text, "; silent within ") {
 				t.Errorf("%q; want %q and a bound", text, row.want)
 			}
@@ -56,7 +57,7 @@ func TestWhatWasGrantedIsSaid(t *testing.T) {
 				t.Errorf("doctor says %s; want %q", said, granted)
 			}
 			var out bytes.Buffer
-			_ = SoundTest(t.Context(), cfg, slog.New(slog.DiscardHandler), 10*time.Millisecond, &out) // nobody speaks
+			_ = sound.Test(t.Context(), cfg, slog.New(slog.DiscardHandler), 10*time.Millisecond, &out) // nobody speaks
 			if !strings.Contains(out.String(), granted+"; silent within "+bound) {
 				t.Errorf("audio test says %s; want %q, silent within %q", out.String(), granted, bound)
 			}

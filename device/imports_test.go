@@ -54,7 +54,7 @@ var imports = map[string][]string{
 	"device":                {"device/cards", "device/condition", "device/config", "device/control", "device/provider", "device/room", "device/service", "device/sound", "device/state", "device/terminal", "device/wait", "gpio", "gpio/…", "audio", "audio/…", "coordinator", "coordinator/…", "companions", "companions/…", "mqtt", "mqtt/…", "systemd"},
 	"device/cards":          {"companions", "companions/round", "device/config"},
 	"device/provider":       {"companions", "companions/voice/…", "coordinator/turn", "device/config", "device/control"},
-	"device/sound":          {"audio", "device/config"},
+	"device/sound":          {"audio", "device/condition", "device/config", "device/control", "device/wait"},
 	"device/benchtest":      {},
 	"device/benchtest/…":    {"device/benchtest"},
 	"device/doctor":         {"audio", "audio/words", "companions/round", "companions/voice/realtime", "device/cards", "device/config", "device/control", "device/provider", "device/sound", "device/state", "gpio", "mqtt", "mqtt/…"},

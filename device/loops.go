@@ -7,7 +7,6 @@ import (
 
 	"conch/device/config"
 	"conch/device/service"
-	"conch/gpio"
 )
 
 // What the service manager is told of the device, and the loops that its watchdog asks (package service).
@@ -25,8 +24,8 @@ const (
 func (d *Device) Loops(every time.Duration) []service.Loop {
 	looks := func(patience time.Duration) int { return max(2, int((patience+every-1)/every)) }
 	most, card := looks(loopPatience), looks(cardPatience)
-	loops := []service.Loop{{Name: "coordinator", Call: d.coordinator.Call, Patience: most}, {Name: "playback", Call: d.callKeeper("speaker"), Patience: card},
-		{Name: "capture", Call: d.callKeeper("microphone"), Patience: card}}
+	loops := []service.Loop{{Name: "coordinator", Call: d.coordinator.Call, Patience: most}, {Name: "playback", Call: d.sound.CallPlayback, Patience: card},
+		{Name: "capture", Call: d.sound.CallCapture, Patience: card}}
 	for _, b := range d.buttons {
 		if c, ok := b.(interface{ Call(f func()) bool }); ok {
 			loops = append(loops, service.Loop{Name: "button " + b.String(), Call: c.Call, Patience: most})
@@ -43,16 +42,6 @@ func (d *Device) Loops(every time.Duration) []service.Loop {
 	}
 	return loops
 }
-
-// callKeeper is Call of the keeper that there is by then.
-func (d *Device) callKeeper(what string) func(func()) bool {
-	return func(f func()) bool {
-		keeper := d.keepers.of(what).Load()
-		return !d.card.Spent() && keeper != nil && keeper.Call(f)
-	}
-}
-
-var _ interface{ Call(func()) bool } = (*gpio.Button)(nil)
 
 // buttonNames are the buttons, but for those that nobody asked for and that are not there.
 func (d *Device) buttonNames() []string {
@@ -112,8 +101,8 @@ func (d *Device) voiceShort() string {
 		buttons = []string{"no button"}
 	}
 	sound := "no loudspeaker"
-	if p := d.playback.Load(); p != nil && p.err == nil && p.granted.Backend != "null" {
-		sound = p.granted.Name
+	if g, ok := d.sound.Audible(); ok {
+		sound = g.Name
 	}
 	voice, _, _ := strings.Cut(d.voiceWords, " (") // why is for who starts it by hand
 	return fmt.Sprintf("%s; %s; %s", strings.Join(buttons, ", "), sound, voice)

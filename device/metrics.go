@@ -42,20 +42,9 @@ func oneIf(b bool) int {
 	return 0
 }
 
-// xruns are those of both halves of the card: all, and those of the last hour.
-func (d *Device) xruns() (all, recent uint64) {
-	for _, what := range []string{"speaker", "microphone"} {
-		if k := d.keepers.of(what).Load(); k != nil {
-			all += k.Xruns()
-			recent += k.XrunsLastHour()
-		}
-	}
-	return all, recent
-}
-
 func (d *Device) writeMetrics(w io.Writer) {
 	st := d.speaker.Stats()
-	xruns, recently := d.xruns()
+	xruns, recently := d.sound.Xruns()
 	held := map[string]float64{}
 	for _, c := range d.conds.List() {
 		held[string(c.Code)] = 1
@@ -68,7 +57,7 @@ func (d *Device) writeMetrics(w io.Writer) {
 		{name: "conch_volume_percent", kind: "gauge", help: "Volume.", one: d.memory.Volume()},
 		{name: "conch_muted", kind: "gauge", help: "1 while no capture device is open because a person wants it so.", one: oneIf(d.Muted())},
 		{name: "conch_audio_bound_seconds", kind: "gauge", help: "Longest time from a press to silence on the loudspeaker that is open; 0: none is.",
-			one: d.bound().Seconds()},
+			one: d.sound.Bound().Seconds()},
 		{name: "conch_audio_callbacks_total", kind: "counter", help: "Callbacks of the loudspeaker's device.", one: st.Callbacks},
 		{name: "conch_audio_underruns_total", kind: "counter", help: "Times a source had nothing to play.", one: st.Underruns},
 		{name: "conch_audio_xruns_total", kind: "counter", help: "Times the card ran dry, or lost what it had captured, because a callback came too late.",

@@ -41,7 +41,7 @@ func TestMutedMeansClosed(t *testing.T) {
 	if err := b.SetMuted(false); err != nil {
 		t.Fatal(err)
 	}
-	b.until("listening again", func() bool { return b.card.Capturing() && b.capture.Load().err == nil })
+	b.until("listening again", func() bool { return b.card.Capturing() && b.sound.Hears() })
 	b.until("dark", func() bool { return !s.lit() })
 	b.fine()
 }

@@ -43,20 +43,21 @@ func (d *Device) Restart(ctx context.Context) {
 func (d *Device) WaitSound(ctx context.Context, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	err := wait.Until(ctx, func() bool { s := d.playback.Load(); return s != nil && s.err == nil && d.coordinator.Online() })
+	err := wait.Until(ctx, func() bool { return d.sound.Sounds() && d.coordinator.Online() })
 	if err != nil {
-		return fmt.Errorf("no sound after %s: %s", limit, d.soundWords())
+		return fmt.Errorf("no sound after %s: %s", limit, d.sound.Words())
 	}
 	return nil
 }
 
 // Granted is what the loudspeaker's device gave.
-func (d *Device) Granted() audio.Granted {
-	if s := d.playback.Load(); s != nil {
-		return s.granted
-	}
-	return audio.Granted{}
-}
+func (d *Device) Granted() audio.Granted { return d.sound.Granted() }
+
+// SetMuted closes the microphone, or opens it again (sound.Card).
+func (d *Device) SetMuted(muted bool) error { return d.sound.SetMuted(muted) }
+
+// Muted says whether no microphone is open because a person wants it so.
+func (d *Device) Muted() bool { return d.sound.Muted() }
 
 // Audible says that the card has not yet played the last sample that is not silence, LastAudible when it has.
 func (d *Device) Audible() bool { return d.audible() }

@@ -115,7 +115,7 @@ func (d *Device) Join(ctx context.Context, q control.JoinRequest) (control.Pairi
 	case p.link.Room() != nil:
 		return control.PairingLine{}, fmt.Errorf("%w: %s", control.ErrRefused,
 			pairingText(control.PairingLine{State: control.PairingFailed, Why: control.WhyAlready, Room: p.link.RoomName()}))
-	case q.Listen && d.mute.wish.Load():
+	case q.Listen && d.sound.WishMuted():
 		return control.PairingLine{},
 			fmt.Errorf("%w: %s", control.ErrRefused, pairingText(control.PairingLine{State: control.PairingFailed, Why: control.WhyMuted}))
 	}

@@ -3,6 +3,8 @@ package device
 import (
 	"context"
 
+	"conch/coordinator/turn"
+	"conch/device/sound"
 	"conch/gpio"
 )
 
@@ -13,7 +15,7 @@ func (d *Device) gesture(e gpio.Event) {
 	if e.Kind != gpio.LongPressed && e.Kind != gpio.VeryLongPressed {
 		return
 	}
-	muted := d.mute.wish.Load()
+	muted := d.sound.WishMuted()
 	d.unmuteByHand(e)
 	if muted || !d.cfg.Room.Pairing {
 		return
@@ -30,6 +32,20 @@ func (d *Device) gesture(e gpio.Event) {
 	} else {
 		d.pairing.post(wayHeldLong{e.At})
 	}
+}
+
+// unmuteByHand ends muting when the button was held for long: with the microphone closed nobody can ask for it aloud.
+func (d *Device) unmuteByHand(e gpio.Event) {
+	if e.Kind != gpio.LongPressed || !d.sound.WishMuted() {
+		return
+	}
+	d.spawn(func() { // opening is not waited for
+		if err := d.sound.SetMuted(false); err != nil {
+			d.log.Error(sound.LogMute, "err", err)
+			return
+		}
+		d.loud().Cue(turn.CueReady, d.speaker.Generation())
+	})
 }
 
 // amid decides what a long hold was during which somebody spoke: a long question, unless a device beside this one, which is in no

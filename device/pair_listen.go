@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"conch/device/control"
+	"conch/device/sound"
 	"conch/device/wait"
 )
 
@@ -50,7 +51,7 @@ func (p *pairer) listen(ctx context.Context, run int) {
 	switch {
 	case errors.Is(err, errCodeUnheard):
 		why = control.WhyNotHeard
-	case errors.Is(err, errMuted):
+	case errors.Is(err, sound.ErrMuted):
 		why = control.WhyMuted
 	}
 	p.tell(ctx, wayDeaf{At: p.d.now(), Run: run, Why: why})

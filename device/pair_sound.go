@@ -13,6 +13,7 @@ import (
 	clips "conch/audio/words"
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/sound"
 	"conch/device/wait"
 )
 
@@ -125,13 +126,13 @@ func (l *listening) end() {
 
 // hearCode opens the microphone, without a turn, until a code was heard in tones; for a minute at most. A live turn keeps the
 // microphone, and it waits; a press takes it (errMicTaken). It leaves the microphone as it was. While muted nothing is opened:
-// errMuted.
+// sound.ErrMuted.
 func (d *Device) hearCode(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, hearLimit, errCodeUnheard)
 	defer cancel()
 	for losses := 0; losses < micLosses; {
-		if d.mic.Muted() || d.mute.wish.Load() {
-			return "", errMuted
+		if d.sound.Mic.Muted() || d.sound.WishMuted() {
+			return "", sound.ErrMuted
 		}
 		l := &listening{id: "code-" + rand.Text(), code: make(chan string, 1), ended: make(chan struct{}), decoder: tones.NewDecoder(audio.Rate)}
 		opened, err := d.openEar(ctx, l)
@@ -171,7 +172,7 @@ func (d *Device) openEar(ctx context.Context, l *listening) (bool, error) {
 			return
 		}
 		d.tap.want.Store(l)
-		d.mic.Open(l.id, d.now())
+		d.sound.Mic.Open(l.id, d.now())
 		opened <- true
 	}) {
 		return false, errDeviceEnding
@@ -202,7 +203,7 @@ func (d *Device) awaitCode(ctx context.Context, l *listening) (string, error) {
 }
 
 func (d *Device) closeEar(l *listening) {
-	d.mic.Discard(l.id)
+	d.sound.Mic.Discard(l.id)
 	d.tap.want.CompareAndSwap(l, nil)
 }
 

@@ -11,6 +11,7 @@ import (
 	"conch/audio"
 	clips "conch/audio/words"
 	"conch/coordinator/turn"
+	"conch/device/sound"
 )
 
 const someCode = "482915"
@@ -85,7 +86,7 @@ func (b *box) wantHeard(out <-chan heardCode, code string, err error) {
 	case <-time.After(patience):
 		b.t.Fatal("hearCode has not ended")
 	}
-	b.until("no longer listening", func() bool { return b.tap.want.Load() == nil && !b.mic.Poll() })
+	b.until("no longer listening", func() bool { return b.tap.want.Load() == nil && !b.sound.Mic.Poll() })
 }
 
 // One device says its code, the other one hears it: with an echo of 0.6 s and noise 5 dB below. Nothing of it is a turn.
@@ -169,7 +170,7 @@ func TestNoCodeIsHeardWhileMutedNorTwiceNorForever(t *testing.T) {
 	if err := b.SetMuted(true); err != nil {
 		t.Fatal(err)
 	}
-	b.wantHeard(b.hear(t.Context()), "", errMuted)
+	b.wantHeard(b.hear(t.Context()), "", sound.ErrMuted)
 	if b.card.Capturing() {
 		t.Error("the microphone was opened, though it is off")
 	}
@@ -187,7 +188,7 @@ func TestNoCodeIsHeardWhileMutedNorTwiceNorForever(t *testing.T) {
 	if err := b.SetMuted(true); err != nil { // in the midst of it
 		t.Fatal(err)
 	}
-	b.wantHeard(heard, "", errMuted)
+	b.wantHeard(heard, "", sound.ErrMuted)
 	if err := b.SetMuted(false); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/sound"
 )
 
 // preflight refuses what can be known to be wrong before anything has started: a second appliance on the same runtime
@@ -27,7 +28,7 @@ func preflight(ctx context.Context, cfg config.Config, alone bool) error {
 	if alone {
 		return nil
 	}
-	return CheckDevices(ctx, cfg, io.Discard)
+	return sound.Check(ctx, cfg, io.Discard)
 }
 
 // Unattended says that conch run is started by a service manager, or as if by one: nobody reads what it says and starts it again.

@@ -32,7 +32,7 @@ func (d *Device) press(e gpio.Event, c *contact) {
 	case gpio.Released:
 		d.unhush(c) // of a tap that ended a recording; nothing after a press
 		c.held = false
-		d.coordinator.Release(e.At, d.mic.Held(e.At), c.button)
+		d.coordinator.Release(e.At, d.sound.Mic.Held(e.At), c.button)
 	case gpio.Vanished: // nobody meant to send what was said until the wire came off
 		d.unhush(c)
 		c.held = false

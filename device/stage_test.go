@@ -172,7 +172,7 @@ func newBox(t *testing.T, o boxOptions) *box {
 		}
 	})
 	b.until("ready", func() bool {
-		return d.playback.Load() != nil && d.capture.Load() != nil && (o.offline || d.coordinator.Online())
+		return d.sound.Known() && (o.offline || d.coordinator.Online())
 	})
 	return b
 }

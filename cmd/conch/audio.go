@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"conch/device"
 	"conch/device/control"
+	"conch/device/sound"
 )
 
 type audioCmd struct {
@@ -22,7 +22,7 @@ func (c audioListCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	devices, err := device.SoundDevices(cfg, e.logger(cfg))
+	devices, err := sound.Devices(cfg, e.logger(cfg))
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (c audioListCmd) Run(e *env) error {
 		fmt.Fprintf(e.out, "%-9s %-40s %s\n", d.Kind, d.ID, d.Name)
 	}
 	if len(devices) > 0 {
-		fmt.Fprintf(e.out, "\nconch plays on %s\n", device.Loudspeaker(e.ctx, cfg, e.logger(cfg)))
+		fmt.Fprintf(e.out, "\nconch plays on %s\n", sound.Loudspeaker(e.ctx, cfg, e.logger(cfg)))
 	}
 	return nil
 }
@@ -53,5 +53,5 @@ func (c audioTestCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	return device.SoundTest(e.ctx, cfg, e.logger(cfg), time.Duration(c.Seconds)*time.Second, e.out)
+	return sound.Test(e.ctx, cfg, e.logger(cfg), time.Duration(c.Seconds)*time.Second, e.out)
 }

@@ -8,6 +8,7 @@ import (
 	"conch/device/cards"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/sound"
 	"conch/device/state"
 )
 
@@ -33,8 +34,8 @@ func (c checkCmd) Run(e *env) error {
 		for _, r := range lives.Companions {
 			fmt.Fprintf(e.out, "%-24s %-40s %s\n", "companion", fmt.Sprintf("%s (id %s)", r.Name, r.ID), r.Source)
 		}
-		fmt.Fprintf(e.out, "%-24s %s\n", "loudspeaker", device.Loudspeaker(e.ctx, cfg, e.logger(cfg)))
-		err = errors.Join(device.CheckDevices(e.ctx, cfg, e.out), device.CheckButton(cfg))
+		fmt.Fprintf(e.out, "%-24s %s\n", "loudspeaker", sound.Loudspeaker(e.ctx, cfg, e.logger(cfg)))
+		err = errors.Join(sound.Check(e.ctx, cfg, e.out), device.CheckButton(cfg))
 	}
 	trouble := cfg.KeyTrouble()
 	if trouble != "" {

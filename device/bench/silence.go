@@ -86,7 +86,7 @@ func (b Silence) Run(ctx context.Context) (report state.Silence, err error) {
 	}
 	granted := rig.device.Granted()
 	if granted.Backend == audio.BackendNull {
-		return state.Silence{}, device.NoSoundCard("bench silence", "measure on the virtual card with --virtual")
+		return state.Silence{}, sound.NoCard("bench silence", "measure on the virtual card with --virtual")
 	}
 	report = state.Silence{
 		When: time.Now(), Card: b.Name, Granted: granted, Asked: sound.Playback(b.Config.Audio), Fade: milliseconds(b.Config.Audio.Fade),

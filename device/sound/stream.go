@@ -1,4 +1,8 @@
-// Package sound is what the sound card is asked for by configuration, whoever opens it: the appliance, its doctor or a benchmark.
+// Package sound is the sound card of a device: what it is asked for by configuration, whoever opens it (the appliance, its doctor,
+// a benchmark), and the Card that an appliance keeps open, or closed.
+//
+//	New ─> RunPlayback: open, watch, open again      up, down, slow ─> conditions
+//	       RunCapture:  the same, but while muted    SetMuted: returns when the device is closed
 package sound
 
 import (
@@ -34,5 +38,5 @@ func OpenLoudspeaker(cfg config.Config, card audio.Card) (audio.Granted, error) 
 
 // Words say what a loudspeaker gave, and what that means.
 func Words(cfg config.Config, g audio.Granted) string {
-	return fmt.Sprintf("%s; silent within %.1f ms of a press", g.Buffer(Playback(cfg.Audio)), float64(g.Bound(cfg.Audio.Fade))/float64(time.Millisecond))
+	return fmt.Sprintf("%s; silent within %.1f ms of a press", g.Buffer(Playback(cfg.Audio)), ms(g.Bound(cfg.Audio.Fade)))
 }

@@ -1,4 +1,4 @@
-package device
+package sound
 
 import (
 	"context"
@@ -10,37 +10,13 @@ import (
 	"time"
 
 	"conch/audio"
-	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
-	"conch/device/sound"
 	"conch/device/wait"
 )
 
-// condition.SoundFlat: while the button was held, the microphone gave the same value all the time.
-
-// flat is told that somebody held the button and was not heard, and says whether that is a fault. Nobody learns here why: a switch
-// on the microphone, its slider, its cable, another device that was meant. Some microphones hold back what they take for noise, and
-// then nobody has spoken, which is no question either. On a virtual card it is what a quiet room sounds like.
-func (d *Device) flat() bool {
-	c := d.capture.Load()
-	switch {
-	case c == nil || c.err != nil:
-	case c.granted.Backend == audio.BackendTwin:
-		return false
-	case c.granted.Backend == audio.BackendNull && d.cfg.Audio.Backend == "auto": // sound.microphone says it
-	case c.granted.Backend == audio.BackendNull:
-		d.conds.Set(condition.SoundFlat, "there is no microphone: audio.backend is null", "set audio.backend to auto, or type what you ask")
-	default:
-		d.conds.Set(condition.SoundFlat, "the microphone "+c.granted.Name+" gave no sound at all while the button was held",
-			"see that it is not switched off, by a switch of its own or in alsamixer, and that it is the right one (conch audio list, conch "+
-				"audio test); this goes by itself with the first sound")
-	}
-	return true
-}
-
-// SoundDevices lists what this machine has, by stable identity.
-func SoundDevices(cfg config.Config, log *slog.Logger) ([]audio.Device, error) {
+// Devices lists what this machine has, by stable identity.
+func Devices(cfg config.Config, log *slog.Logger) ([]audio.Device, error) {
 	card, err := audio.NewCard(cfg.Audio.Backend, log)
 	if err != nil {
 		return nil, err
@@ -61,18 +37,18 @@ func Loudspeaker(ctx context.Context, cfg config.Config, log *slog.Logger) strin
 		return err.Error()
 	}
 	defer card.Close()
-	g, err := sound.OpenLoudspeaker(cfg, card)
+	g, err := OpenLoudspeaker(cfg, card)
 	switch {
 	case err != nil:
 		return err.Error()
 	case g.Backend == audio.BackendNull:
 		return "none: nothing will be heard"
 	}
-	return g.Name + ": " + sound.Words(cfg, g)
+	return g.Name + ": " + Words(cfg, g)
 }
 
-// SoundTest plays a tone, records for a while, plays the recording back, and says how loud it was.
-func SoundTest(ctx context.Context, cfg config.Config, log *slog.Logger, length time.Duration, out io.Writer) error {
+// Test plays a tone, records for a while, plays the recording back, and says how loud it was.
+func Test(ctx context.Context, cfg config.Config, log *slog.Logger, length time.Duration, out io.Writer) error {
 	card, err := audio.NewCard(cfg.Audio.Backend, log)
 	if err != nil {
 		return err
@@ -107,8 +83,8 @@ func (recorded) Rewind(int) int          { return 0 }
 func (recorded) Settle(frames int) int   { return frames }
 func (recorded) SetQueued(time.Duration) {}
 
-// NoSoundCard refuses to measure or try what makes no sound: a null device takes and gives samples as well as any.
-func NoSoundCard(what, instead string) error {
+// NoCard refuses to measure or try what makes no sound: a null device takes and gives samples as well as any.
+func NoCard(what, instead string) error {
 	return fmt.Errorf("%w: %s: there is no sound card here (conch audio list), or audio.backend = \"null\", which makes no sound: nothing "+
 		"can be heard; plug one in, or %s", control.ErrRefused, what, instead)
 }
@@ -117,7 +93,7 @@ func NoSoundCard(what, instead string) error {
 // something is to be heard.
 func playOnce(ctx context.Context, card audio.Card, cfg config.Config, frames []int16, what string, out io.Writer) error {
 	var at atomic.Int64
-	asked := sound.Playback(cfg.Audio)
+	asked := Playback(cfg.Audio)
 	asked.Back = recorded{}
 	stream, err := card.OpenPlayback(asked,
 		func(buf []int16) { // the only writer of at
@@ -131,9 +107,9 @@ func playOnce(ctx context.Context, card audio.Card, cfg config.Config, frames []
 	g := stream.Granted()
 	if g.Backend == audio.BackendNull {
 		_ = stream.Close()
-		return NoSoundCard("audio test", "set audio.backend")
+		return NoCard("audio test", "set audio.backend")
 	}
-	fmt.Fprintf(out, "%s\n  %s: %s\n", what, g.Name, sound.Words(cfg, g))
+	fmt.Fprintf(out, "%s\n  %s: %s\n", what, g.Name, Words(cfg, g))
 	ctx, cancel := context.WithTimeout(ctx, audio.CardDuration(len(frames))+5*time.Second)
 	defer cancel()
 	err = wait.Until(ctx, func() bool { return at.Load() == int64(len(frames)) })
@@ -151,7 +127,7 @@ func playOnce(ctx context.Context, card audio.Card, cfg config.Config, frames []
 func recordOnce(ctx context.Context, card audio.Card, cfg config.Config, length time.Duration) ([]int16, error) {
 	frames := make([]int16, audio.CardFrames(length))
 	var at atomic.Int64
-	stream, err := card.OpenCapture(sound.Capture(cfg.Audio),
+	stream, err := card.OpenCapture(Capture(cfg.Audio),
 		func(in []int16) { at.Add(int64(copy(frames[at.Load():], in))) }) // the only writer of at
 	if err != nil {
 		return nil, err
@@ -164,7 +140,7 @@ func recordOnce(ctx context.Context, card audio.Card, cfg config.Config, length 
 		err = e
 	}
 	if null {
-		return nil, NoSoundCard("audio test", "set audio.capture")
+		return nil, NoCard("audio test", "set audio.capture")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("audio test: %s delivered %d of %d frames: %w", name, at.Load(), len(frames), err)
@@ -172,12 +148,12 @@ func recordOnce(ctx context.Context, card audio.Card, cfg config.Config, length 
 	return frames, nil
 }
 
-// CheckDevices tries what the configuration names, on top of reading it: sound in both directions.
-func CheckDevices(_ context.Context, cfg config.Config, out io.Writer) error {
+// Check tries what the configuration names, on top of reading it: sound in both directions.
+func Check(_ context.Context, cfg config.Config, out io.Writer) error {
 	if cfg.Audio.Playback == "" && cfg.Audio.Capture == "" {
 		return nil
 	}
-	devices, err := SoundDevices(cfg, slog.New(slog.DiscardHandler))
+	devices, err := Devices(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
