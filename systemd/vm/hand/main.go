@@ -32,7 +32,7 @@ import (
 
 func main() {
 	if len(os.Args) == 3 && os.Args[1] == "door" {
-		os.Exit(door(os.Args[2]))
+		os.Exit(connect(os.Args[2]))
 	}
 	if len(os.Args) == 3 && os.Args[1] == "get" {
 		os.Exit(get(os.Args[2]))
@@ -65,8 +65,8 @@ func get(path string) int {
 	return 0
 }
 
-// door joins standard input and output with a connection, until either ends.
-func door(address string) int {
+// connect joins standard input and output with a connection, until either ends.
+func connect(address string) int {
 	conn, err := net.DialTimeout("tcp", address, 5*time.Second)
 	if err != nil {
 		return 1

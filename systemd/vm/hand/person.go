@@ -21,7 +21,7 @@ type person struct {
 	start                       time.Time
 	button, light, card, socket string
 	out                         *json.Encoder
-	ears                        *ears
+	recorder                    *recorder
 
 	// atomic, nanoseconds since start; 0: never
 	lit, dark atomic.Int64 // when the light was last seen on, and off
@@ -51,7 +51,7 @@ func (p *person) tell(event string, at time.Duration) {
 func ms(d time.Duration) float64 { return float64(d/time.Microsecond) / 1000 }
 
 func (p *person) begin() (err error) {
-	if p.ears, err = listen(p.card, p.now); err != nil {
+	if p.recorder, err = listen(p.card, p.now); err != nil {
 		return err
 	}
 	if p.light != "" {
@@ -60,7 +60,7 @@ func (p *person) begin() (err error) {
 	return nil
 }
 
-func (p *person) end() { p.ears.close() }
+func (p *person) end() { p.recorder.close() }
 
 // look watches the light. A dimmed one is on and off many times a second.
 func (p *person) look() {
@@ -160,12 +160,12 @@ func (p *person) until(what string) error {
 	for at := from; at < from+limit; at = p.now() {
 		switch what {
 		case "sound":
-			if first, ok := p.ears.soundSince(from); ok {
+			if first, ok := p.recorder.soundSince(from); ok {
 				p.tell("sound", first)
 				return nil
 			}
 		case "quiet":
-			if last := p.ears.lastSound(); at-last > steadyQuiet && at-from > steadyQuiet/3 {
+			if last := p.recorder.lastSound(); at-last > steadyQuiet && at-from > steadyQuiet/3 {
 				p.tell("quiet", last)
 				return nil
 			}
@@ -187,4 +187,4 @@ func (p *person) until(what string) error {
 	return fmt.Errorf("not within %s", limit)
 }
 
-func (p *person) keep(file string) error { return p.ears.keep(file) }
+func (p *person) keep(file string) error { return p.recorder.keep(file) }

@@ -46,7 +46,7 @@ func (p *person) silence(args string) error {
 		}
 		time.Sleep(200*time.Millisecond + time.Duration(dice.Int64N(int64(1200*time.Millisecond))))
 		for range 400 { // a pause between two sentences is no time to be silenced
-			if p.now()-p.ears.lastSound() < near {
+			if p.now()-p.recorder.lastSound() < near {
 				break
 			}
 			time.Sleep(5 * time.Millisecond)
@@ -61,7 +61,7 @@ func (p *person) silence(args string) error {
 		time.Sleep(50 * time.Millisecond) // what was played while it was held has arrived by then
 		p.judge(&r)
 		for range 1000 { // the cue that there was nothing to hear
-			if p.now()-p.ears.lastSound() > 250*time.Millisecond {
+			if p.now()-p.recorder.lastSound() > 250*time.Millisecond {
 				break
 			}
 			time.Sleep(5 * time.Millisecond)
@@ -97,12 +97,12 @@ func (p *person) calibrate(args string) error {
 
 // judge looks at what was played around the last press.
 func (p *person) judge(r *silences) {
-	before, _ := p.ears.between(p.pressed-near, p.pressed+near)
+	before, _ := p.recorder.between(p.pressed-near, p.pressed+near)
 	if peak(before) <= audible {
 		r.Quiet++
 		return
 	}
-	sound, from := p.ears.between(p.pressed-near, p.pressed+held-20*time.Millisecond)
+	sound, from := p.recorder.between(p.pressed-near, p.pressed+held-20*time.Millisecond)
 	last := -1
 	for i, s := range sound {
 		if s != 0 {

@@ -19,14 +19,14 @@ const (
 	readSize = 240           // samples; 5 ms
 )
 
-// ears record what conch's card plays, at the other end of the loopback.
+// recorder records what conch's card plays, at the other end of the loopback.
 //
 // Where a sample is in time: sample n was played at base + n/rate. The samples arrive late by up to a period of the
 // recorder, a pipe and a scheduler; the least late of the last two seconds gives the base. The loopback moves once a jiffy, of
 // 4 ms. What both come to, calibrate tells (silence.go): seen are 1 to 4 ms too early.
 //
 // The loopback has been seen to stop for one recorder while it went on for conch: then another one is started.
-type ears struct {
+type recorder struct {
 	card string
 	now  func() time.Duration
 	quit chan struct{} // closed by close
@@ -49,8 +49,8 @@ const (
 )
 
 // listen starts recording, and returns when the first samples are there.
-func listen(card string, now func() time.Duration) (*ears, error) {
-	e := &ears{card: card, now: now, last: -1, first: -1, quit: make(chan struct{}), done: make(chan struct{})}
+func listen(card string, now func() time.Duration) (*recorder, error) {
+	e := &recorder{card: card, now: now, last: -1, first: -1, quit: make(chan struct{}), done: make(chan struct{})}
 	go e.hear() // ends with close, or when no recorder lasts
 	for from := now(); ; time.Sleep(5 * time.Millisecond) {
 		e.mu.Lock()
@@ -68,12 +68,12 @@ func listen(card string, now func() time.Duration) (*ears, error) {
 	}
 }
 
-func (e *ears) close() {
+func (e *recorder) close() {
 	close(e.quit)
 	<-e.done
 }
 
-func (e *ears) hear() {
+func (e *recorder) hear() {
 	defer close(e.done)
 	var err error
 	for range mostStarts {
@@ -95,7 +95,7 @@ func (e *ears) hear() {
 }
 
 // record runs one recorder until close (nil) or its end.
-func (e *ears) record() error {
+func (e *recorder) record() error {
 	cmd := exec.Command("arecord", "-q", "-D", e.card, "-t", "raw", "-f", "S16_LE", "-r", fmt.Sprint(rate), "-c", "1",
 		"--period-size", fmt.Sprint(readSize), "--buffer-size", fmt.Sprint(64*readSize))
 	cmd.Stderr = os.Stderr
@@ -137,7 +137,7 @@ func (e *ears) record() error {
 }
 
 // take notes whole samples that have just arrived.
-func (e *ears) take(data []byte, at time.Duration) {
+func (e *recorder) take(data []byte, at time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for i := 0; i+1 < len(data); i += 2 {
@@ -171,7 +171,7 @@ func length(samples int64) time.Duration {
 }
 
 // base needs mu: when sample 0 was played, or would have been.
-func (e *ears) base() time.Duration {
+func (e *recorder) base() time.Duration {
 	if len(e.arrivals) == 0 { // between two recorders
 		return e.now() - length(e.count)
 	}
@@ -179,10 +179,10 @@ func (e *ears) base() time.Duration {
 }
 
 // at needs mu: when sample n was played.
-func (e *ears) at(n int64) time.Duration { return e.base() + length(n) }
+func (e *recorder) at(n int64) time.Duration { return e.base() + length(n) }
 
 // lastSound is when something was last audible; the beginning, when nothing was.
-func (e *ears) lastSound() time.Duration {
+func (e *recorder) lastSound() time.Duration {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.last < 0 {
@@ -192,7 +192,7 @@ func (e *ears) lastSound() time.Duration {
 }
 
 // soundSince is when sound began, or went on, at or after a time.
-func (e *ears) soundSince(from time.Duration) (time.Duration, bool) {
+func (e *recorder) soundSince(from time.Duration) (time.Duration, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.last < 0 || e.at(e.last) < from {
@@ -202,7 +202,7 @@ func (e *ears) soundSince(from time.Duration) (time.Duration, bool) {
 }
 
 // between is what was played from one time to another, and when its first sample was.
-func (e *ears) between(from, to time.Duration) ([]int16, time.Duration) {
+func (e *recorder) between(from, to time.Duration) ([]int16, time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	base := e.base()
@@ -215,7 +215,7 @@ func (e *ears) between(from, to time.Duration) ([]int16, time.Duration) {
 }
 
 // keep writes what was played since the last keep.
-func (e *ears) keep(file string) error {
+func (e *recorder) keep(file string) error {
 	e.mu.Lock()
 	n := min(e.count-e.kept, int64(len(e.samples)))
 	data := slices.Clone(e.samples[int64(len(e.samples))-n:])
