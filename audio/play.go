@@ -124,7 +124,7 @@ func (c *Source) begins(r *renderer, now instant, samples int) bool {
 	if c.clip != nil && p.begin == beginFirst {
 		p.env = envelopeTop // a cue has its own attack
 	}
-	c.history.push(uint32(r.mixed), uint32(c.rendered.Load()))
+	c.placed.push(uint32(r.mixed), uint32(c.rendered.Load()))
 	return true
 }
 
@@ -162,7 +162,7 @@ func (c *Source) mixInto(r *renderer, mix []float32, g, dg float32) int {
 	if now.closed && p.read >= now.written {
 		c.sounded(r, n)
 		c.consume(now.written)
-		c.history.push(uint32(r.mixed)+uint32(len(mix)), uint32(c.rendered.Load()))
+		c.placed.push(uint32(r.mixed)+uint32(len(mix)), uint32(c.rendered.Load()))
 		c.finishAt(r, n)
 		return n
 	}
@@ -189,7 +189,7 @@ func (c *Source) mixInto(r *renderer, mix []float32, g, dg float32) int {
 			}
 		}
 	}
-	c.history.push(uint32(r.mixed)+uint32(len(mix)), uint32(c.rendered.Load()))
+	c.placed.push(uint32(r.mixed)+uint32(len(mix)), uint32(c.rendered.Load()))
 	c.sounded(r, n)
 	return n
 }

@@ -43,14 +43,14 @@ func (k *playedClock) at(now time.Duration, queued int64) uint64 {
 	}
 }
 
-// history remembers which of a source's samples went where in the mix: after each chunk, (position in the mix, samples
+// placements remember which of a source's samples went where in the mix: after each chunk, (position in the mix, samples
 // rendered). The oldest are overwritten: 256 chunks are 128 ms at 0.5 ms, more than any card queues.
-type history struct {
+type placements struct {
 	n    atomic.Uint64
 	ring [256]atomic.Uint64
 }
 
-func (h *history) push(mix, rendered uint32) {
+func (h *placements) push(mix, rendered uint32) {
 	n := h.n.Load()
 	h.ring[n%uint64(len(h.ring))].Store(uint64(mix)<<32 | uint64(rendered))
 	h.n.Store(n + 1)
@@ -58,7 +58,7 @@ func (h *history) push(mix, rendered uint32) {
 
 // at tells how many of the rendered samples come after position pos of the mix; false when it does not know any more.
 // Positions are compared modulo 2^32 (49 hours).
-func (h *history) at(pos, rendered uint32) (behind uint64, ok bool) {
+func (h *placements) at(pos, rendered uint32) (behind uint64, ok bool) {
 	n := h.n.Load()
 	var newer uint64
 	have := false

@@ -166,7 +166,7 @@ func (s *Speaker) tried(f func(c *Source, i int)) {
 func (s *Speaker) recall(n uint64) {
 	m := &s.render.marks
 	s.tried(func(c *Source, i int) {
-		c.history.n.Store(0)
+		c.placed.n.Store(0)
 		for j := m.trial.from; j <= n; j++ {
 			to := &m.trial.end
 			if j < m.trial.n {
@@ -175,10 +175,10 @@ func (s *Speaker) recall(n uint64) {
 			switch k := &to.sources[i]; {
 			case k.serial != c.serial: // it was not there yet
 			case j == m.trial.from:
-				c.history.n.Store(k.pushed)
+				c.placed.n.Store(k.pushed)
 			default:
-				c.history.push(uint32(to.mixed), uint32(k.rendered))
-				k.pushed = c.history.n.Load()
+				c.placed.push(uint32(to.mixed), uint32(k.rendered))
+				k.pushed = c.placed.n.Load()
 			}
 		}
 	})
@@ -205,7 +205,7 @@ func (c *Source) rewind(to *sourceMark) {
 	}
 	c.play = was.play
 	c.dry.Store(false)
-	c.history.n.Store(was.pushed)
+	c.placed.n.Store(was.pushed)
 	c.rendered.Store(was.rendered)
 	c.lastSound.Store(was.lastSound)
 	c.end.Store(was.end)
@@ -247,7 +247,7 @@ func (s *Speaker) note(m *mark) {
 			continue
 		}
 		m.sources[i] = sourceMark{serial: c.serial, play: c.play, rendered: c.rendered.Load(), end: c.end.Load(), holes: c.holes.Load(),
-			pushed: c.history.n.Load(), lastSound: c.lastSound.Load(), fadedEnd: c.fadedEnd.Load(), faded: c.faded.Load(), finished: c.finished.Load()}
+			pushed: c.placed.n.Load(), lastSound: c.lastSound.Load(), fadedEnd: c.fadedEnd.Load(), faded: c.faded.Load(), finished: c.finished.Load()}
 	}
 }
 

@@ -47,7 +47,7 @@ type Source struct {
 	fadedEnd  atomic.Uint64 // by the callback, before faded: where in the mix that was over
 	heard     atomic.Uint64 // Heard never goes back
 	holes     atomic.Uint32 // by the callback
-	history   history
+	placed    placements
 
 	play playState // owned by the callback
 	came arrivals  // likewise; as it was, wherever the callback goes back to
@@ -230,7 +230,7 @@ func (c *Source) heardNow() uint64 {
 		} else if c.finished.Load() && pos >= c.end.Load()+halfSpan/2 {
 			return heard
 		}
-		if h, ok := c.history.at(uint32(pos-min(pos, delay)), uint32(heard)); ok && heard > 0 {
+		if h, ok := c.placed.at(uint32(pos-min(pos, delay)), uint32(heard)); ok && heard > 0 {
 			heard -= min(heard, h)
 		}
 		if pos < c.fadedEnd.Load()+halfSpan/2 {
