@@ -155,9 +155,7 @@ func (s *answers) releaseHeard(from DeviceID, p Release) {
 	if !s.epochOf(from, p.Place.Epoch, "Release") {
 		return
 	}
-	f := &s.m.floor
-	if f.of(from, p.Place, p.Companion) {
-		*f = floor{}
+	if s.m.vacate(from, p.Place, p.Companion) {
 		s.m.quietFrom()
 	}
 	s.released(from, p)

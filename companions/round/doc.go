@@ -20,21 +20,9 @@
 //
 // # Two voices
 //
-// Of two claims for the floor one counts, on every device the same: Better orders them by epoch, number, how many winners
-// had failed before, and then the claimants' own votes by the order of Decide. A claim that cannot be heard yet yields to a
-// better claim and to whoever can be heard. Of two that can be heard, each hears the other's Speaking, compares the same
-// two claims (which are said again for somebody who missed one), and the worse one stops. So two voices last
-//
-//   - at most one network delay, the time of a QoS 1 packet from one device to another, resending included: a device
-//     begins before it can know that another one began;
-//   - after a network was in pieces, or a device frozen, one Renew and three network delays from when both are back: the
-//     next Speaking is heard, the claims are said again, the worse one stops.
-//
-// # Standing still
-//
-// Where a deadline has passed by more than Margin when a fact comes, nobody came to look, and the device stood still: a busy
-// machine, SIGSTOP. The machine's time stands with it, so that what others sent meanwhile (beats, votes) is heard before it is
-// missed. The others' time does not: to them it is gone after three beats, and back with the beat that it sends at once.
+// Of two claims for the floor one counts, on every device the same (Better). A claim that cannot be heard yet yields to a better claim
+// and to whoever can be heard. Of two that can be heard, each hears the other's Speaking, compares the same two claims (which are said
+// again for somebody who missed one), and the worse one stops. I1 says how long that takes.
 //
 // # Invariants
 //

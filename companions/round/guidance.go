@@ -42,7 +42,7 @@ func AnswerMetadata(v View, id CompanionID, d Decision, text string) Metadata {
 	}
 	m.Queue = without(d.Extras, func(q CompanionID) bool { return q == id })
 	m.Extra = slices.Contains(v.Message.Metadata.Queue, id)
-	m.Topic = s.topicWanted()
+	m.Topic = s.talk.TopicWanted(v.Manners.Repetition)
 	return m
 }
 
@@ -84,7 +84,7 @@ func guidance(v View, id CompanionID, d Decision) string {
 	if len(d.Extras) > 0 && d.Winner == id {
 		say("%s will speak after you: leave something to say.", s.names(d.Extras))
 	}
-	if s.topicWanted() {
+	if s.talk.TopicWanted(v.Manners.Repetition) {
 		say("The conversation repeats itself: change the topic, or ask the person something new.")
 	}
 	switch closing {
@@ -101,16 +101,16 @@ func guidance(v View, id CompanionID, d Decision) string {
 	return strings.TrimSpace(b.String())
 }
 
-// answered are the names of the companions that have spoken since a person did, in order.
-func (s *scene) answered(id CompanionID) []string {
-	var ns []string
+// answered are the names of the companions that have spoken since a person did, by when they did last.
+func (s *scene) answered(id CompanionID) (names []string) {
 	for _, h := range slices.Backward(append(slices.Clip(s.past), s.now)) {
-		if h.From.Human() {
-			break
-		}
-		if n := s.name(string(h.From)); h.From != Participant(id) && h.From != "" && !slices.Contains(ns, n) {
-			ns = append([]string{n}, ns...)
+		n := s.name(string(h.From))
+		switch {
+		case h.From.Human():
+			return names
+		case h.From != Participant(id) && !slices.Contains(names, n):
+			names = append([]string{n}, names...)
 		}
 	}
-	return ns
+	return names
 }

@@ -69,10 +69,7 @@ func (m *Machine) prepareAt() time.Duration {
 
 // Members are the devices present, this one included, sorted.
 func (m Machine) Members() []Member {
-	all := make([]Member, 0, len(m.members)+1)
-	for _, x := range m.members {
-		all = append(all, x.Member)
-	}
+	all := each(m.members, func(x member) Member { return x.Member })
 	self := Member{Device: m.cfg.Self, Name: m.cfg.Name, Budget: int(m.cfg.VoteBudget / time.Millisecond), Cards: m.cards}
 	at, _ := slices.BinarySearchFunc(all, self, func(a, b Member) int { return cmp.Compare(a.Device, b.Device) })
 	return slices.Insert(all, at, self)
@@ -89,10 +86,7 @@ func (m Machine) Floor() (who Participant, sounding bool) {
 	if len(m.holders) > 0 {
 		return Human(m.holders[0].device), true
 	}
-	if m.floor.state == floorFree {
-		return "", false
-	}
-	return Participant(m.floor.companion), m.floor.state == floorSounding
+	return Participant(m.floor.companion), m.floor.state == floorSounding // a free one is nobody's
 }
 
 // Taken tells that somebody speaks, is about to, or is being chosen: whoever is not part of the conversation waits.

@@ -160,13 +160,10 @@ func (s *company) learnCards(from DeviceID, b Beat) {
 		}
 	}
 	x := s.m.member(from)
-	if x.known && x.digest == b.Digest && slices.EqualFunc(x.Cards, cards, sameCard) {
+	if x.known && x.digest == b.Digest && digestOf(x.Cards) == digestOf(cards) {
 		return
 	}
-	verb := " brings "
-	if x.known {
-		verb = " has changed: "
-	}
+	verb := map[bool]string{false: " brings ", true: " has changed: "}[x.known]
 	s.m.editMember(from, func(x *member) { x.Cards, x.digest, x.known = cards, b.Digest, true })
 	why := s.m.nameOf(from) + verb + cardList(cards)
 	s.record(Place{}, Entry{Kind: EntryMember, By: from, Why: why})

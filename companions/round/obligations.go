@@ -41,6 +41,11 @@ func (s *scene) vote(id CompanionID) Vote {
 	return v
 }
 
+// closing is the stage that the conversation has reached.
+func (s *scene) closing() Closing {
+	return closings[min(s.talk.Closed(s.v.Manners.Repetition), len(closings)-1)]
+}
+
 // forbidden is why a companion may not speak whatever was said; empty: it may.
 func (s *scene) forbidden(c Card) string {
 	switch {

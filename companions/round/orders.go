@@ -28,8 +28,9 @@ func (s *orders) record(at Place, e Entry) {
 // ignore reports what changes nothing. What names the thing, why is one of a few sentences: it is counted by them.
 func (s *orders) ignore(from DeviceID, what, why string) { s.do(Ignored{from, what, why}) }
 
-// clock takes the time of a fact, without what this device stood still (doc.go). Otherwise it would miss beats and votes that were sent, and take
-// the room for empty.
+// clock takes the time of a fact. Where a deadline has passed by more than Margin nobody came to look, and the device stood still: a
+// busy machine, SIGSTOP. The machine's time stands with it, so that what others sent meanwhile (beats, votes) is heard before it is
+// missed. The others' time does not: to them it is gone after three beats, and back with the beat that it sends at once.
 func (s *orders) clock(at time.Duration) {
 	m := &s.m
 	at = min(at, farAhead) - m.stood

@@ -180,10 +180,12 @@ func (m *Machine) hangs(msg Message) {
 }
 
 // vacate frees the floor where it is theirs.
-func (m *Machine) vacate(d DeviceID, p Place, c CompanionID) {
-	if m.floor.of(d, p, c) {
+func (m *Machine) vacate(d DeviceID, p Place, c CompanionID) bool {
+	was := m.floor.of(d, p, c)
+	if was {
 		m.floor = floor{}
 	}
+	return was
 }
 
 // quietFrom: silence is counted from the last sound.

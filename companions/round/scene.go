@@ -69,7 +69,8 @@ func (v View) Conversation() *words.Conversation {
 		_, companion := m.From.Companion()
 		return words.Said{
 			From: string(m.From), Companion: companion, To: each(m.To, func(p Participant) string { return string(p) }), Text: m.Text,
-			Intent: m.Metadata.Intent, Tone: m.Metadata.Tone, Joined: slices.Contains(v.Message.Metadata.Joins, m.ID),
+			Intent: m.Metadata.Intent, Tone: m.Metadata.Tone, NewTopic: m.Metadata.Topic,
+			Closing: m.Metadata.Closing != "" && m.Metadata.Closing != ClosingNone, Joined: slices.Contains(v.Message.Metadata.Joins, m.ID),
 		}
 	}
 	return words.Follow(parties, each(v.past(), said), said(v.Message))

@@ -108,9 +108,8 @@ func (s *step) speechEnded(e SpeechEnded) {
 			s.correct(k.id, s.m.nameHere(k.companion), e.Text)
 		}
 	}
-	if f := &m.floor; f.of(m.cfg.Self, k.place, k.companion) {
-		*f = floor{}
-		s.m.quietFrom()
+	if m.vacate(m.cfg.Self, k.place, k.companion) {
+		m.quietFrom()
 	}
 	switch {
 	case k.phase == stakeOver && !k.sounded, k.phase == stakeReady:

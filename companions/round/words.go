@@ -157,7 +157,7 @@ type Vote struct {
 	Spoke      uint64      `json:"spoke"` // companion turns of the room when it last spoke (0: never): ties go to the least recent
 }
 
-// whisper is who alone may know a message.
+// Whisper is who alone may know a message.
 func (m Message) Whisper() (CompanionID, bool) {
 	if len(m.To) != 1 {
 		return "", false
@@ -175,8 +175,6 @@ func byPlace(a, b Message) int {
 func hasCard(cards []Card, id CompanionID) bool {
 	return slices.ContainsFunc(cards, func(c Card) bool { return c.ID == id })
 }
-
-func sameCard(a, b Card) bool { return digestOf([]Card{a}) == digestOf([]Card{b}) }
 
 // digestOf is FNV-1a over everything that a card says, so that a beat need not carry it.
 func digestOf(cards []Card) string {

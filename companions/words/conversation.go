@@ -22,6 +22,8 @@ type Said struct {
 	Text      string
 	Intent    Intent // empty: by its words
 	Tone      Tone   // the same
+	Closing   bool   // its speaker was about to end the conversation
+	NewTopic  bool   // it was asked to change the topic
 	Joined    bool   // nobody answered it, and the newest line goes on with it: both get one answer (ROOM.md 4.1)
 }
 

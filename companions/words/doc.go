@@ -8,6 +8,7 @@
 //	address       ... and whom they call, leave out, or only mention
 //	intent        question, request, ...; how it sounds; what it asks of a companion's manners
 //	conversation  what was said before, and what of it a line goes on with
+//	closing       how far it is from its end, and whether it repeats itself
 //	tie           how near two are in it
 //
 // The rules are those of ROOM.md 4, 5 and 10. Everything is a function of its arguments, in time linear in the text.

@@ -283,11 +283,3 @@ func gram(ws []word, i, n int) string {
 	}
 	return ws[i-1].text + " " + ws[i].text
 }
-
-// repetitionLeast is the number of words from which a text can repeat another: people may say "yes" twice.
-const repetitionLeast = 4
-
-// Repeats says whether a text is more like an earlier one than the limit.
-func Repeats(text, earlier string, limit float64) bool {
-	return len(words(text)) >= repetitionLeast && Similarity(earlier, text) > limit
-}
