@@ -11,7 +11,8 @@
 //	voices.go    the sessions of those who live here, as one
 //	cards.go     who lives here
 //	names.go     what the room calls them
-//	ask.go       a question, and what it came to
+//	put.go       a question, and the end of its turn
+//	ask.go       and what became of it in the room
 //	control.go   the room on the control socket
 //	remember.go  what was said, over a restart
 //	replay.go    ledgers decided again

@@ -5,7 +5,6 @@ import (
 	"iter"
 	"slices"
 	"sync"
-	"time"
 
 	"conch/companions/round"
 	"conch/companions/voice"
@@ -105,20 +104,14 @@ func (v *Voices) Run(ctx context.Context, out voice.Outlet) error {
 
 // Outlet is where a companion's session reports, on the way to out.
 func (v *Voices) Outlet(id round.CompanionID, out voice.Outlet) voice.Outlet {
-	return session{v, id, out}
+	return session{out, v, id}
 }
 
 // session is the outlet of one companion's voice.
 type session struct {
-	v   *Voices
-	of  round.CompanionID
-	out voice.Outlet
-}
-
-func (s session) Now() time.Duration { return s.out.Now() }
-
-func (s session) Audio(ctx context.Context, id turn.ID, pcm []int16) int {
-	return s.out.Audio(ctx, id, pcm)
+	voice.Outlet
+	v  *Voices
+	of round.CompanionID
 }
 
 // Post passes facts on. That a session is up or lost concerns the machine only when it is that of the first companion, who
@@ -138,16 +131,16 @@ func (s session) Post(ev turn.Event) {
 			s.v.Trouble(s.of, &e)
 		}
 		if !first && live {
-			s.out.Post(ev)
+			s.Outlet.Post(ev)
 			if s.v.up(s.v.ids[0]) { // the microphone's session is well
-				s.out.Post(turn.SessionReady{At: e.At})
+				s.Outlet.Post(turn.SessionReady{At: e.At})
 			}
 		}
 		if !first {
 			return
 		}
 	}
-	s.out.Post(ev)
+	s.Outlet.Post(ev)
 }
 
 // Lost is the code of the condition that a companion has no session. That of the first, who has the microphone, is the device's.
