@@ -25,9 +25,9 @@ func (brokenContact) String() string      { return "broken contact" }
 
 func TestButtonLostAtItsFirstEdgeLeavesTheSpeakerOn(t *testing.T) {
 	s := audio.NewSpeaker(audio.SpeakerConfig{Now: func() time.Duration { return 0 }})
-	d := &Device{speaker: s, conds: condition.NewBook(slog.New(slog.DiscardHandler))}
-	if err := d.runButton(t.Context(), &contact{Events: brokenContact{}, button: 1}); err != nil {
-		t.Errorf("runButton() = %v; want a condition, not the end of the device", err)
+	d := &presses{speaker: s, conds: condition.NewBook(slog.New(slog.DiscardHandler))}
+	if err := d.run(t.Context(), &contact{Events: brokenContact{}, button: 1}); err != nil {
+		t.Errorf("run() = %v; want a condition, not the end of the device", err)
 	}
 	if l := d.conds.List(); len(l) != 1 || l[0].Code != "button.lost" {
 		t.Errorf("conditions %+v; want button.lost", l)

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
 	"conch/device/terminal"
@@ -164,31 +163,6 @@ func (r *reopened) wait(ctx context.Context, d time.Duration) {
 			r.answer()
 		}
 	}
-}
-
-// runButton serves one button. A button that fails is a condition, not the end: the others still work.
-func (d *Device) runButton(ctx context.Context, c *contact) error {
-	if r, ok := c.Events.(*reopened); ok {
-		r.log = func(err error) { d.buttonIs(c, err) }
-	}
-	err := c.Run(ctx, func(e gpio.Event) { d.press(e, c) })
-	d.letGo(c)
-	if err != nil && ctx.Err() == nil {
-		d.conds.Set(condition.ButtonLost, err.Error(), "check the wire and the pin, then restart; see: conch doctor")
-	}
-	return nil
-}
-
-// buttonIs keeps the condition of a button that may come and go.
-func (d *Device) buttonIs(c *contact, err error) {
-	if err == nil {
-		d.conds.Clear(condition.ButtonLost)
-		d.conds.Clear(condition.ButtonStuck) // of the one before; this one has not been seen down
-		d.log.Info("button.open", "button", c.String())
-		return
-	}
-	d.letGo(c)
-	d.conds.Set(condition.ButtonLost, err.Error(), buttonRemedy(err))
 }
 
 // buttonRemedy is what a person does about a button that is not there.

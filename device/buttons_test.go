@@ -39,7 +39,7 @@ func (m *frail) die(err error) {
 
 // bench is a device with a button that can be taken away, in virtual time.
 type buttonBench struct {
-	d *Device
+	d *presses
 	r *reopened
 
 	mu      sync.Mutex // owns all below
@@ -53,7 +53,7 @@ type buttonBench struct {
 
 func newButtonBench(quiet bool) *buttonBench {
 	b := &buttonBench{started: time.Now()}
-	b.d = &Device{log: slog.New(slog.DiscardHandler), conds: condition.NewBook(slog.New(slog.DiscardHandler)),
+	b.d = &presses{log: slog.New(slog.DiscardHandler), conds: condition.NewBook(slog.New(slog.DiscardHandler)),
 		speaker: audio.NewSpeaker(audio.SpeakerConfig{Now: func() time.Duration { return 0 }})}
 	b.r = reopen("GPIO17", quiet, func() (*gpio.Button, error) {
 		b.mu.Lock()
@@ -74,7 +74,7 @@ func (b *buttonBench) run(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		b.r.log = func(err error) { b.d.buttonIs(&contact{Events: b.r, button: 1}, err) }
+		b.r.log = func(err error) { b.d.report(&contact{Events: b.r, button: 1}, err) }
 		ended <- b.r.Run(ctx, func(e gpio.Event) {
 			b.mu.Lock()
 			defer b.mu.Unlock()

@@ -72,21 +72,18 @@ type Device struct {
 	hand        *twin.Line
 	works       sync.WaitGroup
 	buttons     []gpio.Events
-	voiceWords  string // what was chosen, for people
+	presses     presses // of the buttons
+	voiceWords  string  // what was chosen, for people
 	voiceAbout  string
 	usage       func() any         // what the voice has used; nil when it does not count
 	meters      []*realtime.Client // which count it
 
 	// atomic
-	touches atomic.Int32  // of buttons, that are not settled yet
-	presses atomic.Uint64 // of all buttons
-	turns   atomic.Uint64
+	turns atomic.Uint64
 
 	manager        *service.Notifier // nil: none. Fixed before Run
 	certainlyEarly atomic.Bool       // no certificate is valid yet, by our clock
 	restarting     atomic.Bool       // Run is about to end with ErrRestart
-
-	recording recording
 }
 
 // actor is one of the goroutines of Run. The first that returns an error ends all.
@@ -112,7 +109,7 @@ func (d *Device) Run(ctx context.Context) error {
 	for i, b := range d.buttons {
 		c := &contact{Events: b, button: turn.Button(i + 1)}
 		actors = append(actors, actor{"button " + b.String(), func(ctx context.Context) error {
-			return d.runButton(ctx, c)
+			return d.presses.run(ctx, c)
 		}})
 	}
 	if d.opts.Control {

@@ -82,7 +82,7 @@ func TestMuteThatCannotBeReadIsMute(t *testing.T) {
 	if opened || !b.holds("state.unwritable") {
 		t.Errorf("a microphone was opened: %v; conditions: %v", opened, b.conds.List())
 	}
-	b.press(gpio.Event{Kind: gpio.LongPressed, At: b.now()}, &contact{Events: b.hand, button: 2})
+	b.presses.press(gpio.Event{Kind: gpio.LongPressed, At: b.now()}, &contact{Events: b.hand, button: 2})
 	b.until("listening", b.card.Capturing)
 }
 
@@ -93,11 +93,11 @@ func TestAHeldButtonEndsMuting(t *testing.T) {
 	if err := b.SetMuted(true); err != nil {
 		t.Fatal(err)
 	}
-	b.press(gpio.Event{Kind: gpio.LongPressed, At: b.now()}, &contact{Events: b.hand, button: 2})
+	b.presses.press(gpio.Event{Kind: gpio.LongPressed, At: b.now()}, &contact{Events: b.hand, button: 2})
 	b.until("listening", func() bool { return b.card.Capturing() && !b.Muted() })
 	b.quiet()
 	b.fine()
-	b.press(gpio.Event{Kind: gpio.LongPressed, At: b.now()}, &contact{Events: b.hand, button: 2}) // and otherwise nothing
+	b.presses.press(gpio.Event{Kind: gpio.LongPressed, At: b.now()}, &contact{Events: b.hand, button: 2}) // and otherwise nothing
 	b.pause(100 * time.Millisecond)
 	if b.Muted() || !b.card.Capturing() {
 		t.Error("a long press muted the device")

@@ -1,10 +1,47 @@
 package device
 
 import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"conch/audio"
+	"conch/companions/round"
+	"conch/coordinator"
 	"conch/coordinator/turn"
 	"conch/device/condition"
 	"conch/gpio"
 )
+
+// presses make silence, and facts for the coordinator, of what the buttons tell. Its methods are called by the goroutine of the
+// button that they are about.
+type presses struct {
+	// fixed before Run
+	speaker *audio.Speaker
+	mic     *audio.Mic
+	turns   *coordinator.Coordinator
+	room    pressRoom
+	conds   *condition.Book
+	log     *slog.Logger
+	now     func() time.Duration
+	ended   func()           // by each press: what is being paired
+	gesture func(gpio.Event) // what else the button tells that was pressed last
+	told    func(gpio.Event) // what else any button tells; nil: nobody asks
+
+	// atomic
+	touches atomic.Int32  // of buttons, that are not settled yet
+	count   atomic.Uint64 // of presses of all buttons
+
+	recording recording // has its own lock
+}
+
+// pressRoom is what a press or a typed question is to the room. None of it waits.
+type pressRoom interface {
+	Alone() bool
+	Pressed(at time.Duration, id turn.ID, alone bool)
+	Put(text string, to ...round.Participant)
+}
 
 // contact is one button as the press sees it. It is owned by the goroutine that runs the button.
 type contact struct {
@@ -17,81 +54,118 @@ type contact struct {
 
 // press is everything that stands between the finger and silence. It runs in the goroutine that saw the edge; Hush and
 // Drop are an atomic store or two each, and a press has a reserved place in the coordinator's inbox (TURNS.md 2, step 1).
-func (d *Device) press(e gpio.Event, c *contact) {
+func (p *presses) press(e gpio.Event, c *contact) {
 	switch e.Kind {
 	case gpio.Touched: // the first edge: quiet at once, whatever it turns out to be
-		d.speaker.Hush()
-		d.touch(c)
+		p.speaker.Hush()
+		p.touch(c)
 	case gpio.Pressed: // the contact was closed for long enough: what was heard so far is over for good
-		d.pressed(e, d.speaker.Drop(), c)
+		p.pressed(e, p.speaker.Drop(), c)
 		c.held = true
-		d.settled(c)
-		c.press = d.presses.Add(1)
+		p.settled(c)
+		c.press = p.count.Add(1)
 	case gpio.Glitched: // a noisy wire: go on where we were
-		d.unhush(c)
+		p.unhush(c)
 	case gpio.Released:
-		d.unhush(c) // of a tap that ended a recording; nothing after a press
+		p.unhush(c) // of a tap that ended a recording; nothing after a press
 		c.held = false
-		d.coordinator.Release(e.At, d.sound.Mic.Held(e.At), c.button)
+		p.turns.Release(e.At, p.mic.Held(e.At), c.button)
 	case gpio.Vanished: // nobody meant to send what was said until the wire came off
-		d.unhush(c)
+		p.unhush(c)
 		c.held = false
-		d.coordinator.Post(turn.Released{At: e.At, Button: c.button, Gone: true})
+		p.turns.Post(turn.Released{At: e.At, Button: c.button, Gone: true})
 	default:
-		d.notPress(e, c)
+		p.notPress(e, c)
 	}
+}
+
+// pressed tells the coordinator and the room of a press; neither ever makes the button wait. Alone in the room there is nobody
+// to wait for: the answer begins as soon as the question has ended, before its words are known.
+func (p *presses) pressed(e gpio.Event, generation uint64, c *contact) {
+	defer p.ended() // after everything that is in a hurry
+	alone, press := p.room.Alone(), p.turns.Press
+	if alone {
+		press = p.turns.PressAlone
+	}
+	id := p.recording.begin(c, e.Press, func() turn.ID { return press(e.At, generation, c.button) })
+	p.room.Pressed(e.At, id, alone)
 }
 
 // touch counts an open touch. Another button may have taken the Hush back before it counted: so it is made once more.
-func (d *Device) touch(c *contact) {
+func (p *presses) touch(c *contact) {
 	if !c.touched {
 		c.touched = true
-		d.touches.Add(1)
+		p.touches.Add(1)
 	}
-	d.speaker.Hush()
+	p.speaker.Hush()
 }
 
 // settled ends a touch, if c has one open.
-func (d *Device) settled(c *contact) {
+func (p *presses) settled(c *contact) {
 	if c.touched {
 		c.touched = false
-		d.touches.Add(-1)
+		p.touches.Add(-1)
 	}
 }
 
 // unhush gives the sound back, unless another button is being touched.
-func (d *Device) unhush(c *contact) {
-	d.settled(c)
-	d.speaker.Unhush()
-	if d.touches.Load() > 0 {
-		d.speaker.Hush()
+func (p *presses) unhush(c *contact) {
+	p.settled(c)
+	p.speaker.Unhush()
+	if p.touches.Load() > 0 {
+		p.speaker.Hush()
 	}
 }
 
 // letGo settles what a button that is not there any more has left open: a touch was none, and a press is not to be committed.
-func (d *Device) letGo(c *contact) {
+func (p *presses) letGo(c *contact) {
 	if c.touched {
-		d.press(gpio.Event{Kind: gpio.Glitched}, c)
+		p.press(gpio.Event{Kind: gpio.Glitched}, c)
 	}
 	if c.held {
-		d.press(gpio.Event{Kind: gpio.Vanished, At: d.now()}, c)
+		p.press(gpio.Event{Kind: gpio.Vanished, At: p.now()}, c)
 	}
 }
 
 // notPress is what else a button or the console says. None of it is urgent.
-func (d *Device) notPress(e gpio.Event, c *contact) {
+func (p *presses) notPress(e gpio.Event, c *contact) {
 	switch e.Kind {
 	case gpio.Asked:
-		d.room.Put(e.Text)
+		p.room.Put(e.Text)
 	case gpio.Stuck:
-		d.conds.Set(condition.ButtonStuck, "the button "+c.String()+" is held down", "let it go; if nobody holds it, check the wire")
+		p.conds.Set(condition.ButtonStuck, "the button "+c.String()+" is held down", "let it go; if nobody holds it, check the wire")
 	case gpio.Freed:
-		d.conds.Clear(condition.ButtonStuck)
+		p.conds.Clear(condition.ButtonStuck)
 	}
-	if d.presses.Load() == c.press { // else another button has been pressed since: what that one began is not this one's to end
-		d.gesture(e)
+	if p.count.Load() == c.press { // else another button has been pressed since: what that one began is not this one's to end
+		p.gesture(e)
 	}
-	if d.opts.OnEvent != nil {
-		d.opts.OnEvent(e)
+	if p.told != nil {
+		p.told(e)
 	}
+}
+
+// run serves one button. A button that fails is a condition, not the end: the others still work.
+func (p *presses) run(ctx context.Context, c *contact) error {
+	if r, ok := c.Events.(*reopened); ok {
+		r.log = func(err error) { p.report(c, err) }
+	}
+	err := c.Run(ctx, func(e gpio.Event) { p.press(e, c) })
+	p.letGo(c)
+	if err != nil && ctx.Err() == nil {
+		p.conds.Set(condition.ButtonLost, err.Error(), "check the wire and the pin, then restart; see: conch doctor")
+	}
+	return nil
+}
+
+// report keeps the condition of a button that may come and go.
+func (p *presses) report(c *contact, err error) {
+	if err == nil {
+		p.conds.Clear(condition.ButtonLost)
+		p.conds.Clear(condition.ButtonStuck) // of the one before; this one has not been seen down
+		p.log.Info("button.open", "button", c.String())
+		return
+	}
+	p.letGo(c)
+	p.conds.Set(condition.ButtonLost, err.Error(), buttonRemedy(err))
 }

@@ -321,7 +321,7 @@ func TestTheLineSaysWhenTheCardFellSilent(t *testing.T) {
 // The silence of one button's first edge is not another one's to give back.
 func TestAGlitchLeavesTheOtherButtonsTouchAlone(t *testing.T) {
 	s := audio.NewSpeaker(audio.SpeakerConfig{Now: func() time.Duration { return 0 }})
-	d := &Device{speaker: s}
+	d := &presses{speaker: s}
 	a, b := &contact{Events: brokenContact{}, button: 1}, &contact{Events: brokenContact{}, button: 2}
 	loud := func() bool {
 		out := make([]int16, audio.CardRate/20)

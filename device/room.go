@@ -14,7 +14,6 @@ import (
 	"conch/device/provider"
 	"conch/device/room"
 	"conch/device/state"
-	"conch/gpio"
 	"conch/mqtt"
 )
 
@@ -104,18 +103,6 @@ func (h roomHost) Generation() uint64        { return h.d.speaker.Generation() }
 func (h roomHost) Floor(p round.Participant) { h.d.lights.floor(p) }
 func (h roomHost) Say(w turn.Words, generation uint64) { // to unpack a clip takes a small machine a while
 	h.d.spawn(func() { h.d.speaker.Play(phrases{h.d}.Phrase(w), false, generation) })
-}
-
-// pressed tells the coordinator and the room of a press; neither ever makes the button wait. Alone in the room there is nobody
-// to wait for: the answer begins as soon as the question has ended, before its words are known.
-func (d *Device) pressed(e gpio.Event, generation uint64, c *contact) {
-	defer d.pairing.pressed() // it ends what is being paired, after everything that is in a hurry
-	alone, press := d.room.Alone(), d.coordinator.Press
-	if alone {
-		press = d.coordinator.PressAlone
-	}
-	id := d.recording.begin(c, e.Press, func() turn.ID { return press(e.At, generation, c.button) })
-	d.room.Pressed(e.At, id, alone)
 }
 
 // roomLine says which room this is and how it is reached; empty without one.

@@ -45,7 +45,7 @@ func New(cfg config.Config, o Options) (*Device, error) {
 		}
 	}
 	d.coordinator, err = coordinator.New(coordinator.Options{
-		Voice: d.room.Voices, Speaker: d.loud(), Mic: ear{d.sound.Mic, d.lights.captured, d.recording.ended}, Tools: tools, Light: d.lights,
+		Voice: d.room.Voices, Speaker: d.loud(), Mic: ear{d.sound.Mic, d.lights.captured, d.presses.recording.ended}, Tools: tools, Light: d.lights,
 		Phrases: phrases{d},
 		Turn:    d.turnConfig(), Log: d.log, Clock: coordinator.RealClock(d.now), OnEnd: d.turnEnded,
 		ToolDeadline: cfg.Turn.Tool, LocalVoice: localVoice{d.mouth}, OnSpeech: d.speech,
@@ -58,10 +58,19 @@ func New(cfg config.Config, o Options) (*Device, error) {
 		return nil, err
 	}
 	d.wirePairing()
+	d.wirePresses()
 	// The hand of the control socket is a button like any other, with a virtual contact, which nothing disturbs.
 	d.hand = twin.NewLine("control socket")
 	d.buttons = append([]gpio.Events{gpio.NewButton(d.hand, gpio.ButtonOptions{Clock: d.now, Press: gpio.AtOnce, Stuck: stuckAfter(&cfg)})}, o.Buttons...)
 	return d, nil
+}
+
+// wirePresses has the buttons reach what a press is about.
+func (d *Device) wirePresses() {
+	p := &d.presses
+	p.speaker, p.mic, p.turns, p.room = d.speaker, d.sound.Mic, d.coordinator, d.room
+	p.conds, p.log, p.now = d.conds, d.log, d.now
+	p.ended, p.gesture, p.told = d.pairing.pressed, d.gesture, d.opts.OnEvent
 }
 
 // wireSound makes the sound card; what is said goes where the turn is, unless somebody listens for a code.
