@@ -27,7 +27,7 @@ func noteMethod(name string) *method {
 	if !ok || rest == "" || len(name) > maxNoteMethod || strings.ContainsFunc(rest, func(r rune) bool { return r < 'a' || r > 'z' }) {
 		return nil
 	}
-	return &method{name, kindMembers, 1, maxNote + envelopeOverhead, unpackNote}
+	return &method{name, kindMembers, 1, maxNote + envelopeOverhead, unpackNote, nil}
 }
 
 func unpackNote(e *Envelope, params []byte) *Refusal {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	"conch/companions/round"
 )
@@ -33,31 +34,50 @@ type method struct {
 	qos    byte
 	max    int // bytes of an envelope
 	unpack func(e *Envelope, params []byte) *Refusal
+	packet []round.Packet // what it is sent for
 }
 
 var methods = [...]method{
-	{methodPresence, kindPresence, 0, maxEnvelope, unpackPresence},
-	{methodHello, kindPresence, 0, maxEnvelope, unpackHello},
-	{methodMessage, kindMessages, 1, maxEnvelope, unpackAs(func(m *round.Message) round.Packet { return *m })},
-	{methodHistory, kindMessages, 1, maxHistory, unpackAs(func(h *round.History) round.Packet { return *h })},
-	{methodControl, kindMessages, 1, maxEnvelope, unpackAs(func(c *round.Control) round.Packet { return *c })},
-	{methodState, kindStates, 1, maxEnvelope, unpackVotes},
-	{methodPress, kindFloor, 1, maxEnvelope, unpackAs(func(p *round.Press) round.Packet { return *p })}, // and at once under 0
-	{methodOpen, kindFloor, 1, maxEnvelope, unpackAs(func(p *round.PressOver) round.Packet { return *p })},
-	{methodClaim, kindFloor, 1, maxEnvelope, unpackClaim},
-	{methodWithdraw, kindFloor, 1, maxEnvelope, unpackAs(func(w *round.Withdraw) round.Packet { return *w })},
-	{methodSpeaking, kindFloor, 1, maxEnvelope, unpackAs(func(s *round.Speaking) round.Packet { return *s })},
-	{methodRelease, kindFloor, 1, maxEnvelope, unpackAs(func(r *round.Release) round.Packet { return *r })},
-	{methodEnded, kindFloor, 1, maxEnvelope, unpackAs(func(e *round.Ended) round.Packet { return *e })},
-	{methodEntry, kindLedger, 0, maxEnvelope, unpackAs(func(s *round.Seen) round.Packet { return *s })},
+	{methodPresence, kindPresence, 0, maxEnvelope, unpackPresence, []round.Packet{round.Beat{}, round.Gone{}, round.HistoryAsk{}}},
+	{methodHello, kindPresence, 0, maxEnvelope, unpackHello, nil},
+	carries[round.Message](methodMessage, kindMessages, 1, maxEnvelope),
+	carries[round.History](methodHistory, kindMessages, 1, maxHistory),
+	carries[round.Control](methodControl, kindMessages, 1, maxEnvelope),
+	{methodState, kindStates, 1, maxEnvelope, unpackVotes, []round.Packet{round.Votes{}}},
+	carries[round.Press](methodPress, kindFloor, 1, maxEnvelope), // and at once under 0
+	carries[round.PressOver](methodOpen, kindFloor, 1, maxEnvelope),
+	{methodClaim, kindFloor, 1, maxEnvelope, unpackClaim, []round.Packet{round.Claim{}}},
+	carries[round.Withdraw](methodWithdraw, kindFloor, 1, maxEnvelope),
+	carries[round.Speaking](methodSpeaking, kindFloor, 1, maxEnvelope),
+	carries[round.Release](methodRelease, kindFloor, 1, maxEnvelope),
+	carries[round.Ended](methodEnded, kindFloor, 1, maxEnvelope),
+	carries[round.Seen](methodEntry, kindLedger, 0, maxEnvelope),
 }
 
-var methodIndex = func() map[string]*method {
-	m := make(map[string]*method, len(methods))
-	for i := range methods {
-		m[methods[i].name] = &methods[i]
+// carries is the row of a method whose parameters are the packet itself.
+func carries[P round.Packet](name string, k kind, qos byte, most int) method {
+	unpack := func(e *Envelope, params []byte) *Refusal {
+		var in P
+		if r := decode(params, &in); r != nil {
+			return r
+		}
+		e.Packet = in
+		return check(e.Packet, e.From)
 	}
-	return m
+	var none P
+	return method{name, k, qos, most, unpack, []round.Packet{none}}
+}
+
+// The table by name, and by the type of what is sent.
+var methodIndex, methodOf = func() (map[string]*method, map[reflect.Type]*method) {
+	names, types := map[string]*method{}, map[reflect.Type]*method{}
+	for i := range methods {
+		names[methods[i].name] = &methods[i]
+		for _, p := range methods[i].packet {
+			types[reflect.TypeOf(p)] = &methods[i]
+		}
+	}
+	return names, types
 }()
 
 // methodNamed is the row of a method; nil: not known. A note's is made for it: what notes there are is not decided here.
@@ -68,42 +88,9 @@ func methodNamed(name string) *method {
 	return noteMethod(name)
 }
 
-// methodOf is where a packet goes; "" for a packet that this version does not send.
-func methodOf(p round.Packet) string {
-	switch p.(type) {
-	case round.Beat, round.Gone, round.HistoryAsk:
-		return methodPresence
-	case round.Message:
-		return methodMessage
-	case round.History:
-		return methodHistory
-	case round.Control:
-		return methodControl
-	case round.Votes:
-		return methodState
-	case round.Press:
-		return methodPress
-	case round.PressOver:
-		return methodOpen
-	case round.Claim:
-		return methodClaim
-	case round.Withdraw:
-		return methodWithdraw
-	case round.Speaking:
-		return methodSpeaking
-	case round.Release:
-		return methodRelease
-	case round.Ended:
-		return methodEnded
-	case round.Seen:
-		return methodEntry
-	}
-	return ""
-}
-
 // pack makes the parameters of a packet, within the bounds that the other side checks.
 func pack(self round.DeviceID, p round.Packet) (*method, []byte, error) {
-	m := methodNamed(methodOf(p))
+	m := methodOf[reflect.TypeOf(p)]
 	if m == nil {
 		return nil, nil, fmt.Errorf("mqtt: %T is not sent", p)
 	}
@@ -162,13 +149,18 @@ func marshal(p round.Packet) ([]byte, error) {
 	case round.HistoryAsk:
 		v = presence{HistoryAsk: &struct{}{}}
 	}
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false) // "<" is one byte in a text, not six
-	if err := enc.Encode(v); err != nil {
+	return JSON(v)
+}
+
+// JSON is v on one line, without the escapes that are for web pages: "<" is one byte in a text, not six.
+func JSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
 		return nil, err
 	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 func unpackPresence(e *Envelope, params []byte) *Refusal {
@@ -206,18 +198,6 @@ func unpackHello(e *Envelope, params []byte) *Refusal {
 		return refuse(ReasonFields, "a hello to %d and %d devices; at most %d", len(h.Prove), len(h.Heard), maxPeers)
 	}
 	return nil
-}
-
-// unpackAs reads parameters that are the packet itself.
-func unpackAs[T any](packet func(*T) round.Packet) func(*Envelope, []byte) *Refusal {
-	return func(e *Envelope, params []byte) *Refusal {
-		in := new(T)
-		if r := decode(params, in); r != nil {
-			return r
-		}
-		e.Packet = packet(in)
-		return check(e.Packet, e.From)
-	}
 }
 
 // vote is round.Vote with fields that can be seen to be missing (ROOM.md 2: such a vote is rejected).

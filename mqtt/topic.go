@@ -1,6 +1,7 @@
 package mqtt
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode"
@@ -103,4 +104,20 @@ func validDevice(d round.DeviceID) bool {
 		}
 	}
 	return true
+}
+
+// FitName makes a name that can be shown and said, of at most so many bytes: what turns the direction of writing is left out, too.
+// other serves when nothing is left.
+func FitName(s string, most int, other string) string {
+	s = strings.TrimSpace(strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, s))
+	for len(s) > most {
+		_, n := utf8.DecodeLastRuneInString(s)
+		s = s[:len(s)-n]
+	}
+	return cmp.Or(strings.TrimSpace(s), other)
 }

@@ -66,7 +66,7 @@ func TestEveryPacketRoundTrips(t *testing.T) {
 		if !reflect.DeepEqual(e.Packet, p) || e.From != id.id || e.Seq != uint64(i+2) || e.Session != testSession {
 			t.Errorf("sent     %#v\nreceived %#v from %s, %d", p, e.Packet, e.From, e.Seq)
 		}
-		if !json.Valid(b) || isPress(b) != (methodOf(p) == methodPress) {
+		if !json.Valid(b) || isPress(b) != (methodOf[reflect.TypeOf(p)].name == methodPress) {
 			t.Errorf("%T: valid JSON: %v, told as a press: %v", p, json.Valid(b), isPress(b))
 		}
 	}

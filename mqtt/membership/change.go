@@ -151,7 +151,7 @@ func (m *Membership) admitLocked(p Party) ([]byte, []Change, error) {
 			return nil, nil, fmt.Errorf("membership: %w", err)
 		}
 	}
-	welcome, err := encode(w)
+	welcome, err := mqtt.JSON(w)
 	if err != nil {
 		return nil, nil, fmt.Errorf("membership: %w", err)
 	}

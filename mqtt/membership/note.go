@@ -78,7 +78,7 @@ func refusal(err error) string {
 }
 
 func note(method string, body any) mqtt.Note {
-	b, err := encode(body)
+	b, err := mqtt.JSON(body)
 	if err != nil {
 		return mqtt.Note{Method: method} // which SendNote refuses and counts; nothing here cannot be encoded
 	}

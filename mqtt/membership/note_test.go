@@ -238,7 +238,7 @@ func identityFor(f *testing.F) round.DeviceID { return identity(f).ID() }
 func FuzzRoomFile(f *testing.F) {
 	host, member := quiet(f)
 	for _, d := range []*device{host, member} {
-		data, err := encode(d.rec)
+		data, err := mqtt.JSON(d.rec)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -249,7 +249,7 @@ func FuzzRoomFile(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := encode(r)
+		again, err := mqtt.JSON(r)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -90,17 +90,6 @@ func date(seconds int64) time.Time {
 	return time.Unix(seconds, 0)
 }
 
-// encode writes it on one line, without the escapes that are for web pages.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
-
 // strict reads one JSON value and nothing besides it.
 func strict(data []byte, most int, into any) error {
 	if len(data) > most {
@@ -217,26 +206,7 @@ func goodName(s string) bool {
 }
 
 // tidyName makes a name of what a device says it is called.
-func tidyName(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) || r == utf8.RuneError { // what turns the direction of writing, too
-			return -1
-		}
-		return r
-	}, s)
-	if s = strings.TrimSpace(s); s == "" {
-		s = "device"
-	}
-	return cut(s, maxName)
-}
-
-func cut(s string, most int) string {
-	for len(s) > most {
-		_, n := utf8.DecodeLastRuneInString(s)
-		s = s[:len(s)-n]
-	}
-	return strings.TrimSpace(s)
-}
+func tidyName(s string) string { return mqtt.FitName(s, maxName, "device") }
 
 // fold is what two names are compared by: "Kitchen" and "kitchen" sound the same.
 func fold(s string) string { return strings.ToLower(s) }
@@ -250,7 +220,7 @@ func (r *record) freeName(want string, self round.DeviceID) string {
 	name := want
 	for n := 2; taken(name); n++ {
 		suffix := " " + strconv.Itoa(n)
-		name = cut(want, maxName-len(suffix)) + suffix
+		name = mqtt.FitName(want, maxName-len(suffix), "device") + suffix
 	}
 	return name
 }

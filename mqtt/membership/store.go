@@ -135,7 +135,7 @@ func (s *store) writeKey(key *ecdsa.PrivateKey) error {
 }
 
 func (s *store) writeRecord(r *record) error {
-	data, err := encode(r)
+	data, err := mqtt.JSON(r)
 	if err != nil {
 		return fmt.Errorf("membership: keep the room: %w", err)
 	}

@@ -117,7 +117,7 @@ func (m *meeting) Open(roomID, roomName string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if roomName != "" {
-		roomName = fitName(roomName, roomID)
+		roomName = mqtt.FitName(roomName, MaxName, roomID)
 	}
 	m.open = &Opening{Device: m.self.ID(), RoomID: roomID, RoomName: roomName}
 }

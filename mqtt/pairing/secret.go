@@ -71,7 +71,7 @@ func newSecrets(role cpace.Role, id mqtt.Identity, name, roomID, roomName string
 	pub := id.PublicKey()
 	s := &secrets{role: role, binding: binding, mine: hello{
 		Type: FrameHello, Version: version, Nonce: make([]byte, nonceSize), Device: id.ID(), Key: pub,
-		Name: fitName(name, string(id.ID())), RoomID: roomID, RoomName: roomName,
+		Name: mqtt.FitName(name, MaxName, string(id.ID())), RoomID: roomID, RoomName: roomName,
 	}}
 	if _, err := rand.Read(s.mine.Nonce); err != nil {
 		return nil, fmt.Errorf("pairing: draw a nonce: %w", err)

@@ -62,7 +62,7 @@ func NewWindow(cfg WindowConfig) (*Window, error) {
 		return nil, fmt.Errorf("pairing: a window needs a room: %w", err)
 	}
 	if cfg.RoomName != "" {
-		cfg.RoomName = fitName(cfg.RoomName, cfg.RoomID)
+		cfg.RoomName = mqtt.FitName(cfg.RoomName, MaxName, cfg.RoomID)
 	}
 	code := cfg.Code
 	cfg.Code = ""

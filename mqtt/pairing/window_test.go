@@ -1,6 +1,7 @@
 package pairing
 
 import (
+	"conch/mqtt"
 	"context"
 	"errors"
 	"fmt"
@@ -354,11 +355,11 @@ func TestSettings(t *testing.T) {
 		wantErr(t, err, ErrWrongCode)
 	}
 	for in, want := range map[string]string{"kitchen": "kitchen", " ": "?", "a\x00b\xffc": "abc", "Küche\n": "Küche"} {
-		if got := fitName(in, "?"); got != want || !validName(got) {
+		if got := mqtt.FitName(in, MaxName, "?"); got != want || !validName(got) {
 			t.Errorf("%q is named %q", in, got)
 		}
 	}
-	if got := fitName(string(slices.Repeat([]rune("ü"), 40)), "?"); len(got) != MaxName || !validName(got) {
+	if got := mqtt.FitName(string(slices.Repeat([]rune("ü"), 40)), MaxName, "?"); len(got) != MaxName || !validName(got) {
 		t.Errorf("%q", got)
 	}
 }

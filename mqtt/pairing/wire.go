@@ -168,21 +168,3 @@ func (h *hello) party() Party {
 func validName(s string) bool {
 	return s != "" && len(s) <= MaxName && utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
-
-// fitName makes a name that is ours valid: what cannot be shown is left out, what is too long is cut. other serves when nothing is left.
-func fitName(s, other string) string {
-	s = strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || !unicode.IsPrint(r) {
-			return -1
-		}
-		return r
-	}, s)
-	for len(s) > MaxName {
-		_, n := utf8.DecodeLastRuneInString(s)
-		s = s[:len(s)-n]
-	}
-	if s = strings.TrimSpace(s); s == "" {
-		return other
-	}
-	return s
-}
