@@ -24,21 +24,26 @@ func (c completionCmd) Run(e *env, k *kong.Context) error {
 // value swallows the next word, so that `--script run` is not the command run.
 func walk(all []place, indent string) string {
 	var b strings.Builder
-	seen, swallowing := map[string]bool{}, []string{}
 	for _, p := range all {
 		for _, child := range p.below {
 			fmt.Fprintf(&b, "%s\"%s %s\") place=\"$place $word\" ;;\n", indent, p.path, child.Name)
 		}
+	}
+	return fmt.Sprintf("%s*\" %s\") i=$((i + 1)) ;;\n", indent, strings.Join(swallowing(all), `"|*" `)) + b.String()
+}
+
+// swallowing are the flags, as they are spelled, that take the next word.
+func swallowing(all []place) (list []string) {
+	for _, p := range all {
 		for _, f := range p.flags {
 			for _, s := range spellings(f) {
-				if takesValue(f) && !seen[s] {
-					seen[s] = true
-					swallowing = append(swallowing, `*" `+s+`"`)
+				if takesValue(f) && !slices.Contains(list, s) {
+					list = append(list, s)
 				}
 			}
 		}
 	}
-	return fmt.Sprintf("%s%s) i=$((i + 1)) ;;\n", indent, strings.Join(swallowing, "|")) + b.String()
+	return list
 }
 
 // ownFlag is a flag that takes a value, and the pattern of a shell that a place and the word before the cursor match then.
@@ -190,23 +195,13 @@ func writeFish(w io.Writer, all []place) error {
 		"    set -l place conch\n    set -l swallow 0\n    for word in (commandline -opc)[2..]\n" +
 		"        if test $swallow = 1\n            set swallow 0\n            continue\n        end\n" +
 		"        switch \"$place $word\"\n")
-	var swallowing []string
-	seen := map[string]bool{}
 	for _, p := range all {
 		for _, c := range p.below {
 			fmt.Fprintf(&b, "            case '%s %s'\n                set place \"$place $word\"\n", p.path, c.Name)
 		}
-		for _, f := range p.flags {
-			for _, s := range spellings(f) {
-				if takesValue(f) && !seen[s] {
-					seen[s] = true
-					swallowing = append(swallowing, "'* "+s+"'")
-				}
-			}
-		}
 	}
-	fmt.Fprintf(&b, "            case %s\n                set swallow 1\n        end\n    end\n    test \"$place\" = "+
-		"\"$argv\"\nend\n\ncomplete -c conch -f\n", strings.Join(swallowing, " "))
+	fmt.Fprintf(&b, "            case '* %s'\n                set swallow 1\n        end\n    end\n    test \"$place\" = "+
+		"\"$argv\"\nend\n\ncomplete -c conch -f\n", strings.Join(swallowing(all), "' '* "))
 	for _, p := range all {
 		at := fmt.Sprintf("complete -c conch -n %s", quoted("__conch_at "+p.path))
 		for _, c := range p.below {

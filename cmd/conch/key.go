@@ -91,50 +91,44 @@ func writable(dir string) error {
 // readKey takes one key from the terminal, unseen, or all of standard input. ctx ends the wait, and the terminal is then as it
 // was; the read itself cannot be ended, but the program is about to be.
 func (e *env) readKey() (string, error) {
+	from, after := "standard input", func() {}
+	read := func() ([]byte, error) { // a line's end, and one byte to see that it is too long
+		return io.ReadAll(io.LimitReader(e.in, config.MaxKey+2))
+	}
+	if fd := int(e.in.Fd()); term.IsTerminal(fd) {
+		from = "the terminal"
+		before, err := term.GetState(fd)
+		if err != nil {
+			return "", fmt.Errorf("key: the terminal: %w", err)
+		}
+		fmt.Fprint(e.err, "key (it is not shown): ")
+		read = func() ([]byte, error) { return term.ReadPassword(fd) }
+		after = func() {
+			_ = term.Restore(fd, before)
+			fmt.Fprintln(e.err)
+		}
+	}
 	type result struct {
 		text []byte
 		err  error
 	}
-	fd := int(e.in.Fd())
-	if !term.IsTerminal(fd) {
-		got := make(chan result, 1)
-		go func() {
-			text, err := io.ReadAll(io.LimitReader(e.in, config.MaxKey+2)) // a line's end, and one byte to see that it is too long
-			got <- result{text, err}
-		}()
-		select {
-		case r := <-got:
-			if r.err != nil {
-				return "", fmt.Errorf("key: standard input: %w", r.err)
-			}
-			return string(r.text), nil
-		case <-e.ctx.Done():
-			return "", errNoKey
-		}
-	}
-	before, err := term.GetState(fd)
-	if err != nil {
-		return "", fmt.Errorf("key: the terminal: %w", err)
-	}
-	fmt.Fprint(e.err, "key (it is not shown): ")
 	got := make(chan result, 1)
 	go func() {
-		text, err := term.ReadPassword(fd)
+		text, err := read()
 		got <- result{text, err}
 	}()
 	select {
 	case r := <-got:
-		fmt.Fprintln(e.err)
+		after()
 		if errors.Is(r.err, io.EOF) {
 			return "", errNoKey
 		}
 		if r.err != nil {
-			return "", fmt.Errorf("key: the terminal: %w", r.err)
+			return "", fmt.Errorf("key: %s: %w", from, r.err)
 		}
 		return string(r.text), nil
 	case <-e.ctx.Done():
-		_ = term.Restore(fd, before)
-		fmt.Fprintln(e.err)
+		after()
 		return "", errNoKey
 	}
 }
