@@ -2,7 +2,9 @@ package coordinator
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -80,6 +82,31 @@ func TestHeldAnswerIsReadyWhenTheFloorOpens(t *testing.T) {
 		rec := g.records[0]
 		if rec.HeardText != "A wren sings loudly." || !rec.Audible || rec.SpeechMS != 300 || rec.HeardMS != 300 || rec.CommitToFirstAudio != 20000 {
 			t.Errorf("record %+v", rec)
+		}
+	})
+}
+
+// Whose turn it is comes with everything that is told of it, and changes no field of the line and the record that people read.
+func TestATurnTellsWhoseItIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, events := heldRig(t)
+		g.Post(turn.FloorGranted{At: g.Now(), Turn: "room-1", Who: "ben"})
+		g.settle()
+		g.respond("room-1", "r1")
+		g.say("room-1", "r1", "A wren sings loudly.", 300*time.Millisecond)
+		g.finish("room-1", "r1")
+		g.quiet()
+		if len(*events) != 2 || (*events)[0].Who != "ben" || (*events)[1].Who != "ben" || len(g.records) != 1 || g.records[0].Who != "ben" {
+			t.Errorf("events %+v, records %+v; want ben's", *events, g.records)
+		}
+		for _, l := range g.Recent() {
+			if (l.Name == "FloorGranted" || l.Name == "CreateResponse" || l.Name == "EndTurn") && !strings.Contains(l.Text, "Who:ben") {
+				t.Errorf("%s does not say whose it is", l)
+			}
+		}
+		told, err := json.Marshal(g.records[0])
+		if line := fmt.Sprint(g.records[0].attributes()...); err != nil || strings.Contains(string(told), "ben") || strings.Contains(line, "ben") {
+			t.Errorf("%s, %s, %v: people are told a name, and not here", told, line, err)
 		}
 	})
 }
