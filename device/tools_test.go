@@ -36,7 +36,7 @@ func handsOf(t *testing.T, log *slog.Logger, s skill, d func() *Device) coordina
 	if err := box.Add("test", s); err != nil {
 		t.Fatal(err)
 	}
-	return hands{Toolbox: box}
+	return hands{box, "ada"}
 }
 
 func TestAStreamThatDoesNotWaitIsToldSo(t *testing.T) {
@@ -46,6 +46,16 @@ func TestAStreamThatDoesNotWaitIsToldSo(t *testing.T) {
 		}}, nil)
 		if r := box.Call(t.Context(), turn.CallTool{Turn: "t-1", Name: "play", Args: "{}"}); r.Effect != turn.EffectAudioStream || r.Stream.Live != live {
 			t.Errorf("%+v of a stream that says Live: %v", r, live)
+		}
+	}
+}
+
+// A skill is told the companion that called, also in a turn that names nobody: that is the first one's.
+func TestAToolKnowsWhoCalls(t *testing.T) {
+	box := handsOf(t, slog.New(slog.DiscardHandler), skill{"who": func(c skills.Context) (skills.Result, error) { return skills.Result{Output: c.Companion}, nil }}, nil)
+	for who, want := range map[turn.Who]string{"": "ada", "ben": "ben"} {
+		if r := box.Call(t.Context(), turn.CallTool{Turn: "t-1", Who: who, Name: "who", Args: "{}"}); r.Output != want {
+			t.Errorf("a call of %q is %q's; want %q's", who, r.Output, want)
 		}
 	}
 }
