@@ -235,9 +235,7 @@ func (d *Device) Status() control.Status {
 	if g, ok := d.sound.Audible(); ok {
 		s.Buffer = g.Name + ": " + sound.Words(d.cfg, g)
 	}
-	if d.usage != nil {
-		s.Usage = d.usage()
-	}
+	s.Usage = d.usage.First()
 	return s
 }
 

@@ -46,6 +46,7 @@ import (
 	"conch/device/service"
 	"conch/device/sound"
 	"conch/device/tone"
+	"conch/device/usage"
 	"conch/device/wait"
 	"conch/gpio"
 	"conch/gpio/light"
@@ -401,7 +402,7 @@ func greeting(s *seam) string {
 	if own := s.cfg.Voice.URL; own != config.Default().Voice.URL { // where it would go
 		return provider.Host(own)
 	}
-	client, err := d.newVoice(companions.Card{Card: round.Card{ID: "ada", Name: "Ada"}}, true, "realtime", address, &realtime.Pool{})
+	client, err := d.newVoice(companions.Card{Card: round.Card{ID: "ada", Name: "Ada"}}, true, "realtime", address)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -435,7 +436,7 @@ func trusts(s *seam) string {
 	server.StartTLS()
 	defer server.Close()
 	d := s.new(Options{})
-	client, err := d.newVoice(d.room.Cards[0], true, "realtime", "wss"+strings.TrimPrefix(server.URL, "https")+"/", &realtime.Pool{})
+	client, err := d.newVoice(d.room.Cards[0], true, "realtime", "wss"+strings.TrimPrefix(server.URL, "https")+"/")
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -469,11 +470,11 @@ func used(s *seam) string {
 	dir := s.TempDir()
 	s.cfg.State.Dir = dir
 	data, _ := json.Marshal(map[string]any{"day": time.Now().Format(time.DateOnly), "today": map[string]any{"text_in": 2_000_000_000, "cost": 200_000}})
-	if err := os.WriteFile(filepath.Join(dir, provider.UsageFile+".json"), data, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, usage.File+".json"), data, 0o600); err != nil {
 		s.Fatal(err)
 	}
 	d := s.new(Options{})
-	client, err := d.newVoice(d.room.Cards[0], true, "realtime", "ws://localhost/", &realtime.Pool{})
+	client, err := d.newVoice(d.room.Cards[0], true, "realtime", "ws://localhost/")
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -485,7 +486,7 @@ func cost(s *seam) string {
 	in, out := s.cfg.Voice.PriceIn, s.cfg.Voice.PriceOut
 	b := newBox(s.T, boxOptions{config: func(c *config.Config) { c.Voice.PriceIn, c.Voice.PriceOut = in, out }})
 	b.answered(b.ask("short"))
-	u, ok := b.usage().(realtime.Usage)
+	u, ok := b.usage.First().(realtime.Usage)
 	if !ok || u.Today.Cost > 0 {
 		return "dear"
 	}

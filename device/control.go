@@ -9,6 +9,7 @@ import (
 
 	"conch/device/condition"
 	"conch/device/control"
+	"conch/device/metrics"
 )
 
 // What answers at the control socket; package control says what is asked and answered there.
@@ -92,8 +93,25 @@ func (d *Device) controlMux() *http.ServeMux {
 	d.room.Mux(mux, d.RoomStatus)
 	d.pairMux(mux)
 	d.sound.Serve(mux)
-	d.usageMux(mux)
+	d.usage.Mux(mux)
 	d.lightMux(mux)
-	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) { d.writeMetrics(w) })
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) { d.measured().Write(w) })
 	return mux
+}
+
+// measured is what the device measures of itself.
+func (d *Device) measured() metrics.Snapshot {
+	s := metrics.Snapshot{
+		Turns: d.turns.Load(), Ready: d.Ready(), Muted: d.Muted(), Conditions: d.conds.List(), Volume: d.memory.Volume(), Bound: d.sound.Bound(),
+		Speaker: d.speaker.Stats(),
+	}
+	s.Xruns, s.XrunsHour = d.sound.Xruns()
+	if room, err := d.RoomStatus(); err == nil {
+		s.Room = &room
+	}
+	if d.room.Refiner != nil {
+		votes := d.room.Refiner.Stats()
+		s.Refiner = &votes
+	}
+	return s
 }

@@ -11,7 +11,6 @@ import (
 	"conch/audio"
 	"conch/companions/round"
 	"conch/companions/voice"
-	"conch/companions/voice/realtime"
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator"
 	"conch/coordinator/turn"
@@ -22,6 +21,7 @@ import (
 	"conch/device/service"
 	"conch/device/sound"
 	"conch/device/state"
+	"conch/device/usage"
 	"conch/gpio"
 	"conch/gpio/light"
 	"conch/gpio/twin"
@@ -75,8 +75,7 @@ type Device struct {
 	presses     presses // of the buttons
 	voiceWords  string  // what was chosen, for people
 	voiceAbout  string
-	usage       func() any         // what the voice has used; nil when it does not count
-	meters      []*realtime.Client // which count it
+	usage       *usage.Counter
 
 	// atomic
 	turns atomic.Uint64

@@ -17,11 +17,11 @@ func TestTheOwnCeilingIsToldAsSuchAndLifted(t *testing.T) {
 	if !b.conds.Holds(condition.VoiceCeiling) {
 		t.Error("no condition says that the limit is reached")
 	}
-	u, err := b.Used()
+	u, err := b.usage.Report()
 	if err != nil || u.Refusing == "" || u.Cost < 0.000001 || u.CeilingCost != 0.000001 || u.Until.Hour() != 0 || u.Until.Format("2006-01-02") <= u.Day {
 		t.Errorf("%+v, %v", u, err)
 	}
-	if u, err = b.ResetUsage(); err != nil || u.Refusing != "" || u.Tokens != 0 {
+	if u, err = b.usage.Reset(); err != nil || u.Refusing != "" || u.Tokens != 0 {
 		t.Errorf("after a reset: %+v, %v", u, err)
 	}
 	if b.conds.Holds(condition.VoiceCeiling) || b.log.count("usage.reset") != 1 {

@@ -2,7 +2,6 @@ package device
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -42,28 +41,20 @@ func (d *Device) wireVoice() error {
 	} else {
 		d.voiceWords = provider.Called(&d.cfg) + " (" + why + ")"
 	}
-	pool := &realtime.Pool{} // one ceiling, however many live here
 	for i, card := range d.room.Cards {
-		client, err := d.newVoice(card, i == 0, kind, url, pool)
+		client, err := d.newVoice(card, i == 0, kind, url)
 		if err != nil {
 			return err
 		}
 		voices.Add(card.ID, client, card.Uses)
-		d.meters = append(d.meters, client)
-		if i == 0 {
-			d.usage = func() any { return client.Usage() }
-		}
+		d.usage.Add(client)
 	}
 	return nil
 }
 
 // newVoice is the session of one companion. The first one's usage is the device's, as it was before there were others.
-func (d *Device) newVoice(card companions.Card, first bool, kind, address string, pool *realtime.Pool) (*realtime.Client, error) {
+func (d *Device) newVoice(card companions.Card, first bool, kind, address string) (*realtime.Client, error) {
 	v := d.cfg.Voice
-	count := provider.UsageFile
-	if !first {
-		count += "-" + string(card.ID)
-	}
 	conf, err := provider.Session(&d.cfg, card, kind, address)
 	if err != nil {
 		return nil, err
@@ -71,10 +62,7 @@ func (d *Device) newVoice(card companions.Card, first bool, kind, address string
 	conf.Instructions = card.Instructions(companions.RoomContext{Place: d.cfg.Device.Name, Common: v.Instructions, Room: d.room.InRoom(),
 		Others: d.others(card.ID)})
 	conf.Log = d.log.With("companion", card.ID)
-	conf.Prices = realtime.Prices{TextIn: v.PriceIn, AudioIn: v.PriceIn, TextOut: v.PriceOut, AudioOut: v.PriceOut}
-	conf.Ceiling, conf.Pool = realtime.Ceiling{Tokens: int64(v.Ceiling), Cost: v.CeilingCost}, pool
-	conf.Load = func() ([]byte, error) { return d.loadUsage(count) }
-	conf.Save = func(data []byte) error { return d.saveUsage(count, data) }
+	d.usage.Prepare(&conf, card.ID, first)
 	conf.Bent = func(parts []string, why string) { d.bentVoice(card, parts, why) }
 	if kind != "rehearsal" {
 		conf.Hold = d.holdVoice
@@ -107,7 +95,7 @@ type heardOf struct {
 func (h heardOf) Post(ev turn.Event) {
 	switch e := ev.(type) {
 	case turn.ResponseRefused:
-		h.d.refusedAnswer(e)
+		h.d.usage.Refused(e)
 	case turn.ResponseStarted:
 		h.d.conds.Clear(condition.VoiceCeiling)
 	case turn.SessionReady:
@@ -174,17 +162,6 @@ func (d *Device) startRehearsal() (address string, err error) {
 	d.actors = append(d.actors, actor{"rehearsal", server.Run})
 	d.voiceAbout = server.About()
 	return address, nil
-}
-
-// loadUsage and saveUsage keep the day's usage, so that a restart does not reset a ceiling.
-func (d *Device) loadUsage(name string) ([]byte, error) {
-	var raw json.RawMessage
-	d.memory.Load(name, &raw, "a ceiling counts from zero today") // nobody is kept from talking by that
-	return raw, nil
-}
-
-func (d *Device) saveUsage(name string, data []byte) error {
-	return d.memory.Save(name, json.RawMessage(data))
 }
 
 // ServeRehearsal offers the rehearsal voice to other clients until ctx ends.

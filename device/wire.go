@@ -11,6 +11,7 @@ import (
 	"conch/device/config"
 	"conch/device/sound"
 	"conch/device/state"
+	"conch/device/usage"
 	"conch/gpio"
 	"conch/gpio/twin"
 )
@@ -26,6 +27,7 @@ func New(cfg config.Config, o Options) (*Device, error) {
 	}
 	memory, muted := state.Remember(&d.cfg, d.conds)
 	d.memory = memory
+	d.usage = usage.New(d.cfg.Voice, memory, d.conds)
 	if err := d.wireSound(muted); err != nil {
 		return nil, err
 	}

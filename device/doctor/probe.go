@@ -7,7 +7,6 @@ import (
 	"errors"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -22,6 +21,7 @@ import (
 	"conch/device/provider"
 	"conch/device/sound"
 	"conch/device/state"
+	"conch/device/usage"
 )
 
 // askRunning asks the running appliance for its status and metrics.
@@ -35,10 +35,10 @@ func askRunning(ctx context.Context, r *control.Remote) (Running, error) {
 	for _, c := range s.Conditions {
 		out.Conditions = append(out.Conditions, Condition{Code: string(c.Code), Text: c.Text, Do: c.Do, Since: c.Since})
 	}
-	usage, _ := json.Marshal(s.Usage)
+	counts, _ := json.Marshal(s.Usage)
 	var u struct{ All realtime.Counts }
-	if json.Unmarshal(usage, &u) == nil {
-		out.Used = usedOf(u.All)
+	if json.Unmarshal(counts, &u) == nil {
+		out.Used = Used{Tokens: int(u.All.Tokens()), Cost: u.All.Cost}
 	}
 	_ = r.Lines(ctx, "/metrics", func(line []byte) { // its error is the end of the text
 		name, value, _ := strings.Cut(string(line), " ")
@@ -48,8 +48,6 @@ func askRunning(ctx context.Context, r *control.Remote) (Running, error) {
 	})
 	return out, nil
 }
-
-func usedOf(c realtime.Counts) Used { return Used{Tokens: int(c.Tokens()), Cost: c.Cost} }
 
 // trySession opens a session as the appliance's first companion does.
 func trySession(ctx context.Context, cfg *config.Config) Session {
@@ -81,20 +79,8 @@ func fitToPrint(text string) string {
 }
 
 func usedToday(cfg config.Config, now time.Time) Used {
-	files, _ := filepath.Glob(filepath.Join(cfg.State.Dir, provider.UsageFile+"*.json")) // one a companion; its error is a pattern that cannot be
-	var all Used
-	for _, file := range files {
-		var u struct {
-			Day   string          `json:"day"`
-			Today realtime.Counts `json:"today"`
-		}
-		if state.Look(cfg.State.Dir, strings.TrimSuffix(filepath.Base(file), ".json"), &u) != nil || u.Day != now.Format(time.DateOnly) {
-			continue
-		}
-		one := usedOf(u.Today)
-		all.Tokens, all.Cost = all.Tokens+one.Tokens, all.Cost+one.Cost
-	}
-	return all
+	tokens, cost := usage.Kept(cfg.State.Dir, now)
+	return Used{Tokens: int(tokens), Cost: cost}
 }
 
 func measured(cfg config.Config) Measured {

@@ -120,9 +120,6 @@ func Remedy(say turn.Words) string {
 	return do
 }
 
-// UsageFile is the name of the count of what was used, in the state directory.
-const UsageFile = "usage"
-
 // Authorities reads voice.ca_file; nil: the system's.
 func Authorities(file string) (*x509.CertPool, error) {
 	if file == "" {

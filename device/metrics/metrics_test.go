@@ -1,4 +1,4 @@
-package device
+package metrics
 
 import (
 	"strings"

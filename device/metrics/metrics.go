@@ -1,4 +1,6 @@
-package device
+// Package metrics is what a device measures of itself, in the text format of Prometheus 0.0.4. Names and labels are an interface: they
+// stay.
+package metrics
 
 import (
 	"fmt"
@@ -6,12 +8,28 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
+	"conch/audio"
+	"conch/companions"
 	"conch/companions/round"
+	"conch/device/condition"
+	"conch/device/control"
 	"conch/mqtt"
 )
 
-// Metrics in the text format of Prometheus 0.0.4. Names and labels are an interface: they stay.
+// Snapshot is a device at one moment.
+type Snapshot struct {
+	Turns            uint64 // ended
+	Ready, Muted     bool
+	Conditions       []condition.Condition
+	Volume           int
+	Bound            time.Duration // from a press to silence; 0: no loudspeaker is open
+	Speaker          audio.Stats
+	Xruns, XrunsHour uint64
+	Room             *control.RoomStatus      // nil: none
+	Refiner          *companions.RefinerStats // nil: no model refines votes
+}
 
 // metric is one family.
 type metric struct {
@@ -42,43 +60,44 @@ func oneIf(b bool) int {
 	return 0
 }
 
-func (d *Device) writeMetrics(w io.Writer) {
-	st := d.speaker.Stats()
-	xruns, recently := d.sound.Xruns()
+// Write writes all of it.
+func (s Snapshot) Write(w io.Writer) {
 	held := map[string]float64{}
-	for _, c := range d.conds.List() {
+	for _, c := range s.Conditions {
 		held[string(c.Code)] = 1
 	}
-	for _, m := range append([]metric{
-		{name: "conch_turns_total", kind: "counter", help: "Turns ended.", one: d.turns.Load()},
-		{name: "conch_ready", kind: "gauge", help: "1 when sound and voice are up, or their trouble is known.", one: oneIf(d.Ready())},
+	all := []metric{
+		{name: "conch_turns_total", kind: "counter", help: "Turns ended.", one: s.Turns},
+		{name: "conch_ready", kind: "gauge", help: "1 when sound and voice are up, or their trouble is known.", one: oneIf(s.Ready)},
 		{name: "conch_conditions", kind: "gauge", help: "Things wrong that a person can fix.", one: len(held)},
 		{name: "conch_condition", kind: "gauge", help: "1 for each thing wrong that a person can fix, by its code.", label: "code", by: held},
-		{name: "conch_volume_percent", kind: "gauge", help: "Volume.", one: d.memory.Volume()},
-		{name: "conch_muted", kind: "gauge", help: "1 while no capture device is open because a person wants it so.", one: oneIf(d.Muted())},
+		{name: "conch_volume_percent", kind: "gauge", help: "Volume.", one: s.Volume},
+		{name: "conch_muted", kind: "gauge", help: "1 while no capture device is open because a person wants it so.", one: oneIf(s.Muted)},
 		{name: "conch_audio_bound_seconds", kind: "gauge", help: "Longest time from a press to silence on the loudspeaker that is open; 0: none is.",
-			one: d.sound.Bound().Seconds()},
-		{name: "conch_audio_callbacks_total", kind: "counter", help: "Callbacks of the loudspeaker's device.", one: st.Callbacks},
-		{name: "conch_audio_underruns_total", kind: "counter", help: "Times a source had nothing to play.", one: st.Underruns},
+			one: s.Bound.Seconds()},
+		{name: "conch_audio_callbacks_total", kind: "counter", help: "Callbacks of the loudspeaker's device.", one: s.Speaker.Callbacks},
+		{name: "conch_audio_underruns_total", kind: "counter", help: "Times a source had nothing to play.", one: s.Speaker.Underruns},
 		{name: "conch_audio_xruns_total", kind: "counter", help: "Times the card ran dry, or lost what it had captured, because a callback came too late.",
-			one: xruns},
-		{name: "conch_audio_xruns_hour", kind: "gauge", help: "The same, within the last hour.", one: recently},
-		{name: "conch_audio_refused_total", kind: "counter", help: "Sources refused because too many sounded.", one: st.Refused},
-	}, d.roomMetrics()...) {
+			one: s.Xruns},
+		{name: "conch_audio_xruns_hour", kind: "gauge", help: "The same, within the last hour.", one: s.XrunsHour},
+		{name: "conch_audio_refused_total", kind: "counter", help: "Sources refused because too many sounded.", one: s.Speaker.Refused},
+	}
+	if s.Room != nil {
+		all = append(all, ofRoom(*s.Room)...)
+		if s.Refiner != nil {
+			all = append(all, ofRefiner(*s.Refiner)...)
+		}
+	}
+	for _, m := range all {
 		m.write(w)
 	}
 }
 
-// roomMetrics are those of the room; none without one. Counters of what can happen begin at 0, so that a rate can be taken
-// from the first time on.
-func (d *Device) roomMetrics() []metric {
-	s, err := d.RoomStatus()
-	if err != nil {
-		return nil
-	}
-	companions := 0
+// ofRoom are those of the room. Counters of what can happen begin at 0, so that a rate can be taken from the first time on.
+func ofRoom(s control.RoomStatus) []metric {
+	cards := 0
 	for _, m := range s.Members {
-		companions += len(m.Cards)
+		cards += len(m.Cards)
 	}
 	outcomes := map[string]float64{}
 	for _, k := range []round.EntryKind{round.EntryAnswered, round.EntrySilent, round.EntrySuperseded} {
@@ -92,7 +111,7 @@ func (d *Device) roomMetrics() []metric {
 	out := []metric{
 		{name: "conch_room_members", kind: "gauge", help: "Devices in the room, this one included.", one: len(s.Members)},
 		{name: "conch_room_missing", kind: "gauge", help: "Devices of room.members that are not there.", one: len(s.Missing)},
-		{name: "conch_room_companions", kind: "gauge", help: "Companions in the room.", one: companions},
+		{name: "conch_room_companions", kind: "gauge", help: "Companions in the room.", one: cards},
 		{name: "conch_room_rounds_total", kind: "counter", help: "Rounds decided.", one: entries(round.EntryRound)},
 		{name: "conch_room_claims_total", kind: "counter", help: "Claims of the floor seen.", one: entries(round.EntryClaim)},
 		{name: "conch_room_withdrawn_total", kind: "counter", help: "Claims taken back for a better one.", one: entries(round.EntryWithdraw)},
@@ -115,17 +134,18 @@ func (d *Device) roomMetrics() []metric {
 				by: floats(s.Wire.Unsent)},
 		)
 	}
-	if d.room.Refiner != nil {
-		m := d.room.Refiner.Stats()
-		out = append(out,
-			metric{name: "conch_model_calls_total", kind: "counter", help: "Calls of the model that refines votes.", one: m.Calls},
-			metric{name: "conch_model_votes_total", kind: "counter", help: "Votes put to it, by what came of them.", label: "outcome",
-				by: map[string]float64{"refined": float64(m.Refined), "rules": float64(m.Failed)}},
-			metric{name: "conch_model_tokens_total", kind: "counter", help: "Tokens, by direction.", label: "direction",
-				by: map[string]float64{"sent": float64(m.TokensIn), "received": float64(m.TokensOu)}},
-		)
-	}
 	return out
+}
+
+// ofRefiner are those of the model that refines votes.
+func ofRefiner(m companions.RefinerStats) []metric {
+	return []metric{
+		{name: "conch_model_calls_total", kind: "counter", help: "Calls of the model that refines votes.", one: m.Calls},
+		{name: "conch_model_votes_total", kind: "counter", help: "Votes put to it, by what came of them.", label: "outcome",
+			by: map[string]float64{"refined": float64(m.Refined), "rules": float64(m.Failed)}},
+		{name: "conch_model_tokens_total", kind: "counter", help: "Tokens, by direction.", label: "direction",
+			by: map[string]float64{"sent": float64(m.TokensIn), "received": float64(m.TokensOu)}},
+	}
 }
 
 func floats(of map[string]uint64) map[string]float64 {

@@ -1,4 +1,4 @@
-package device
+package usage
 
 import (
 	"log/slog"
@@ -8,7 +8,6 @@ import (
 
 	"conch/device/condition"
 	"conch/device/config"
-	"conch/device/provider"
 	"conch/device/state"
 )
 
@@ -23,13 +22,12 @@ func TestUsageThatCannotBeReadKeepsNobodyFromTalking(t *testing.T) {
 		if err := spoil(filepath.Join(dir, "usage.json")); err != nil {
 			t.Fatal(err)
 		}
-		d := &Device{conds: condition.NewBook(slog.New(slog.DiscardHandler))}
-		d.memory, _ = state.Remember(&config.Config{State: config.State{Dir: dir}}, d.conds)
-		data, err := d.loadUsage(provider.UsageFile)
-		if err != nil || data != nil {
-			t.Errorf("%s: loadUsage() = %q, %v; want nothing", name, data, err)
+		conds := condition.NewBook(slog.New(slog.DiscardHandler))
+		memory, _ := state.Remember(&config.Config{State: config.State{Dir: dir}}, conds)
+		if data := New(config.Voice{}, memory, conds).load(File); data != nil {
+			t.Errorf("%s: load() = %q; want nothing", name, data)
 		}
-		if l := d.conds.List(); len(l) != 1 || l[0].Code != "state.unreadable" || l[0].Do == "" {
+		if l := conds.List(); len(l) != 1 || l[0].Code != "state.unreadable" || l[0].Do == "" {
 			t.Errorf("%s: conditions %+v; want that it could not be read", name, l)
 		}
 	}

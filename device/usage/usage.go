@@ -1,0 +1,138 @@
+// Package usage counts what the voices of a device use in a day, over restarts, and tells of the household's own limits
+// (companions/voice/VOICES.md).
+package usage
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"conch/companions/round"
+	"conch/companions/voice/realtime"
+	"conch/coordinator/turn"
+	"conch/device/condition"
+	"conch/device/config"
+	"conch/device/control"
+	"conch/device/state"
+)
+
+// File is the name of the first companion's count in the state directory; that of another one has its id behind it.
+const File = "usage"
+
+var errNone = errors.New("usage: this voice does not count what it uses")
+
+// Counter is the count of all companions of a device, which have one ceiling together.
+type Counter struct {
+	voice  config.Voice
+	memory *state.Memory
+	conds  *condition.Book
+	pool   realtime.Pool
+	meters []*realtime.Client // fixed before anything runs
+}
+
+// New counts by the prices and ceilings of the configuration.
+func New(voice config.Voice, memory *state.Memory, conds *condition.Book) *Counter {
+	return &Counter{voice: voice, memory: memory, conds: conds}
+}
+
+// Prepare has a companion's session be counted, in a file of the state directory, so that a restart does not reset a ceiling.
+func (c *Counter) Prepare(conf *realtime.Config, id round.CompanionID, first bool) {
+	v, name := c.voice, File
+	if !first {
+		name += "-" + string(id)
+	}
+	conf.Prices = realtime.Prices{TextIn: v.PriceIn, AudioIn: v.PriceIn, TextOut: v.PriceOut, AudioOut: v.PriceOut}
+	conf.Ceiling, conf.Pool = realtime.Ceiling{Tokens: int64(v.Ceiling), Cost: v.CeilingCost}, &c.pool
+	conf.Load = func() ([]byte, error) { return c.load(name), nil }
+	conf.Save = func(data []byte) error { return c.memory.Save(name, json.RawMessage(data)) }
+}
+
+// load reads a count; nobody is kept from talking by one that cannot be read.
+func (c *Counter) load(name string) []byte {
+	var raw json.RawMessage
+	c.memory.Load(name, &raw, "a ceiling counts from zero today")
+	return raw
+}
+
+// Add counts a session that was prepared.
+func (c *Counter) Add(client *realtime.Client) { c.meters = append(c.meters, client) }
+
+// First is what the first companion has used, as GET /status has it; nil: nothing is counted.
+func (c *Counter) First() any {
+	if len(c.meters) == 0 {
+		return nil
+	}
+	return c.meters[0].Usage()
+}
+
+// Report tells what was used today.
+func (c *Counter) Report() (control.UsageReport, error) {
+	if len(c.meters) == 0 {
+		return control.UsageReport{}, errNone
+	}
+	u := c.meters[0].Usage()
+	return control.UsageReport{
+		Day: u.Day, Tokens: u.All.Tokens(), Cost: u.All.Cost, Responses: u.All.Responses, HeardSeconds: u.All.HeardSeconds, SaidSeconds: u.All.SaidSeconds,
+		CeilingTokens: c.voice.Ceiling, CeilingCost: c.voice.CeilingCost, Refusing: u.Refusing, Until: u.Until,
+	}, nil
+}
+
+// Reset counts the day from zero: a limit that was reached is lifted, also across a restart, however that comes about. An error
+// may be that it holds until then only.
+func (c *Counter) Reset() (control.UsageReport, error) {
+	var kept error
+	for _, m := range c.meters {
+		kept = errors.Join(kept, m.ResetUsage())
+	}
+	c.conds.Clear(condition.VoiceCeiling)
+	u, err := c.Report()
+	if kept != nil {
+		err = fmt.Errorf("usage: the day counts from zero, but only until the next start: %w", kept)
+	}
+	return u, err
+}
+
+// Refused makes a condition of the household's own limit; what the provider refuses is the voice's to tell.
+func (c *Counter) Refused(e turn.ResponseRefused) {
+	if e.Say != turn.WordsCeiling {
+		return
+	}
+	if u, err := c.Report(); err == nil {
+		c.conds.Set(condition.VoiceCeiling, "today's own limit is reached: "+u.Refusing,
+			fmt.Sprintf("it goes on by itself on %s; conch usage reset lifts it now", u.Until.Format("2006-01-02 at 15:04")))
+	}
+}
+
+// Mux serves conch usage:
+//
+//	GET  /usage        -> UsageReport
+//	POST /usage/reset  -> UsageReport
+func (c *Counter) Mux(mux *http.ServeMux) {
+	mux.HandleFunc("GET /usage", func(w http.ResponseWriter, _ *http.Request) {
+		u, err := c.Report()
+		control.Reply(w, u, err)
+	})
+	mux.HandleFunc("POST /usage/reset", func(w http.ResponseWriter, _ *http.Request) {
+		u, err := c.Reset()
+		control.Reply(w, u, err)
+	})
+}
+
+// Kept is what all companions have used on the day of now, by the files of a state directory: for whoever looks from outside.
+func Kept(dir string, now time.Time) (tokens int64, cost float64) {
+	files, _ := filepath.Glob(filepath.Join(dir, File+"*.json")) // one a companion; its error is a pattern that cannot be
+	for _, file := range files {
+		var u struct {
+			Day   string          `json:"day"`
+			Today realtime.Counts `json:"today"`
+		}
+		if state.Look(dir, strings.TrimSuffix(filepath.Base(file), ".json"), &u) == nil && u.Day == now.Format(time.DateOnly) {
+			tokens, cost = tokens+u.Today.Tokens(), cost+u.Today.Cost
+		}
+	}
+	return tokens, cost
+}
