@@ -77,34 +77,23 @@ func (u *up2) process(out, in []float32) {
 	copy(u.past[:h], u.past[len(in):len(in)+h])
 }
 
-// Upsampler turns Rate into CardRate, piece by piece.
-type Upsampler struct {
-	f       up2
-	in, out [2 * mixChunk]float32
-}
-
-// Append appends the frames of pcm to dst. The output lags the input by 23 frames.
-func (u *Upsampler) Append(dst, pcm []int16) []int16 {
-	for len(pcm) > 0 {
-		n := min(len(pcm), mixChunk)
-		for i, s := range pcm[:n] {
-			u.in[i] = float32(s)
-		}
-		u.f.process(u.out[:2*n], u.in[:n])
-		for _, v := range u.out[:2*n] {
-			dst = append(dst, Saturate(v))
-		}
-		pcm = pcm[n:]
-	}
-	return dst
-}
-
 // Upsample turns a whole piece of Rate into CardRate, twice as long and not delayed.
 func Upsample(pcm []int16) []int16 {
-	var u Upsampler
-	out := u.Append(make([]int16, 0, 2*len(pcm)+2*halfTaps), pcm)
-	out = u.Append(out, make([]int16, halfTaps))
-	return out[halfDelay : halfDelay+2*len(pcm)]
+	var f up2
+	var in [mixChunk]float32
+	var frames [2 * mixChunk]float32
+	out := make([]int16, 0, 2*(len(pcm)+halfTaps))
+	for piece := range slices.Chunk(slices.Concat(pcm, make([]int16, halfTaps)), mixChunk) {
+		for i, s := range piece {
+			in[i] = float32(s)
+		}
+		n := len(piece)
+		f.process(frames[:2*n], in[:n])
+		for _, v := range frames[:2*n] {
+			out = append(out, Saturate(v))
+		}
+	}
+	return out[halfDelay:][:2*len(pcm)]
 }
 
 // Downsampler turns CardRate into Rate, piece by piece.
@@ -149,36 +138,49 @@ func Downsample(in []int16) []int16 {
 // Rates that Resample and the WAV reader take. Others would need a filter table of unreasonable size.
 var Rates = []int{8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000, 88200, 96000, 176400, 192000}
 
-// Resampler turns one rate into another by a fraction up/down: one filter phase for each of the up positions between two
-// input samples. Its pass band reaches 90 % of the lower of the two Nyquist frequencies; 60 dB below from 110 %.
-type Resampler struct {
-	up, down int
-	taps     int
-	phases   []float32 // up x taps, newest input first
-	past     []float32 // at least taps inputs
-	pos      int       // of the next output, in 1/up of an input sample, from past[taps-1]
-}
-
-// NewResampler makes a resampler between two of Rates.
-func NewResampler(from, to int) (*Resampler, error) {
+// Resample turns a whole piece from one of Rates into another, not delayed. Between Rate and CardRate it takes the half-band filter.
+func Resample(pcm []int16, from, to int) ([]int16, error) {
 	for _, r := range []int{from, to} {
 		if !slices.Contains(Rates, r) {
 			return nil, fmt.Errorf("audio: resample %d Hz to %d Hz: rate %d: must be one of %v", from, to, r, Rates)
 		}
 	}
-	g := gcd(from, to)
-	r := &Resampler{up: to / g, down: from / g}
-	cut := 1.0 // in units of the input's Nyquist frequency
-	if to < from {
-		cut = float64(to) / float64(from)
+	switch {
+	case from == to:
+		return slices.Clone(pcm), nil
+	case from == Rate && to == CardRate:
+		return Upsample(pcm), nil
+	case from == CardRate && to == Rate:
+		return Downsample(pcm), nil
 	}
+	g := gcd(from, to)
+	up, down := to/g, from/g
+	phases := designPhases(up, min(1, float64(to)/float64(from)))
+	out := make([]int16, int(int64(len(pcm))*int64(to)/int64(from)))
+	newest, phase := len(phases[0])/2, 0 // of the inputs that the filter covers; 1/up of the way to the next one
+	for n := range out {
+		var sum float32
+		taps := phases[phase]
+		for i := max(0, newest-len(pcm)+1); i < min(len(taps), newest+1); i++ {
+			sum += taps[i] * float32(pcm[newest-i])
+		}
+		out[n] = Saturate(sum)
+		phase += down
+		newest += phase / up
+		phase %= up
+	}
+	return out, nil
+}
+
+// designPhases is the filter of a rate changed by up and something else: the taps, newest input first, for each of the up positions
+// between two inputs. Its pass band reaches 90 % of cut, in units of the input's Nyquist frequency; 60 dB below from 110 %.
+func designPhases(up int, cut float64) [][]float32 {
 	half := int(math.Ceil(20 / cut)) // input samples on each side
-	r.taps = 2 * half
-	r.phases = make([]float32, r.up*r.taps)
-	for p := range r.up {
-		sum, row := 0.0, make([]float64, r.taps)
+	phases := make([][]float32, up)
+	for p := range phases {
+		sum, row := 0.0, make([]float64, 2*half)
 		for i := range row {
-			d := float64(i-half) + float64(p)/float64(r.up) // distance from the output's instant
+			d := float64(i-half) + float64(p)/float64(up) // distance from the output's instant
 			x := math.Pi * d * cut
 			row[i] = kaiser(d/float64(half+1), 6)
 			if x != 0 {
@@ -186,63 +188,12 @@ func NewResampler(from, to int) (*Resampler, error) {
 			}
 			sum += row[i]
 		}
+		phases[p] = make([]float32, len(row))
 		for i := range row {
-			r.phases[p*r.taps+i] = float32(row[i] / sum)
+			phases[p][i] = float32(row[i] / sum)
 		}
 	}
-	r.past = make([]float32, r.taps-1)
-	return r, nil
-}
-
-// Append appends to dst the samples that in makes possible.
-func (r *Resampler) Append(dst, in []int16) []int16 {
-	for _, s := range in {
-		r.past = append(r.past, float32(s))
-	}
-	for {
-		newest := r.taps - 1 + r.pos/r.up
-		if newest >= len(r.past) {
-			break
-		}
-		h := r.phases[r.pos%r.up*r.taps:][:r.taps]
-		x := r.past[newest-r.taps+1:][:r.taps]
-		var sum float32
-		for i, c := range h {
-			sum += c * x[r.taps-1-i]
-		}
-		dst = append(dst, Saturate(sum))
-		r.pos += r.down
-	}
-	used := min(r.pos/r.up, len(r.past)-(r.taps-1))
-	r.pos -= used * r.up
-	r.past = append(r.past[:0], r.past[used:]...)
-	return dst
-}
-
-// Resample turns a whole piece from one of Rates into another, not delayed. Between Rate and CardRate it takes the
-// half-band filter.
-func Resample(pcm []int16, from, to int) ([]int16, error) {
-	switch {
-	case from == to && slices.Contains(Rates, from):
-		return slices.Clone(pcm), nil
-	case from == Rate && to == CardRate:
-		return Upsample(pcm), nil
-	case from == CardRate && to == Rate:
-		return Downsample(pcm), nil
-	}
-	r, err := NewResampler(from, to)
-	if err != nil {
-		return nil, err
-	}
-	want := int(int64(len(pcm)) * int64(to) / int64(from))
-	r.pos = r.taps / 2 * r.up                   // start where the delay ends
-	rest := make([]int16, r.taps+r.down/r.up+1) // what is still in the filter
-	out := make([]int16, 0, want+len(rest)*r.up/r.down+2)
-	for piece := range slices.Chunk(pcm, CardRate/10) { // Append keeps a copy of what it is given, in floats
-		out = r.Append(out, piece)
-	}
-	out = r.Append(out, rest)
-	return out[:want], nil
+	return phases
 }
 
 func gcd(a, b int) int {

@@ -162,7 +162,7 @@ func (s *Speaker) tried(f func(c *Source, i int)) {
 	}
 }
 
-// recall writes the sources' histories anew from the mark that was gone back to, up to mark n: the trial took their place.
+// recall writes the sources' placements anew from the mark that was gone back to, up to mark n: the trial took their place.
 func (s *Speaker) recall(n uint64) {
 	m := &s.render.marks
 	s.tried(func(c *Source, i int) {
