@@ -284,38 +284,26 @@ func (s *malgoStream) readBack(dev *malgo.Device, lines []string, d malgo.Device
 	return g
 }
 
-// onPlayback is miniaudio's callback. It fills the buffer in place; malgo's slice is C memory, nothing is copied.
-func (s *malgoStream) onPlayback(out, _ []byte, _ uint32) {
-	if len(out) < 2 {
+func (s *malgoStream) onPlayback(out, _ []byte, _ uint32) { s.call(out) }
+func (s *malgoStream) onCapture(_, in []byte, _ uint32)   { s.call(in) }
+
+// call is miniaudio's callback. What it fills or reads is C memory: nothing is copied.
+func (s *malgoStream) call(b []byte) {
+	if len(b) < 2 {
 		return
 	}
-	samples := unsafe.Slice((*int16)(unsafe.Pointer(&out[0])), len(out)/2)
+	samples := unsafe.Slice((*int16)(unsafe.Pointer(&b[0])), len(b)/2)
 	s.inside.Store(true)
-	if s.closed.Load() {
-		clear(samples)
-	} else {
+	switch {
+	case !s.closed.Load():
 		if s.policy.Load() == 0 {
 			s.thread.Store(thread())
 			s.policy.Store(realtime(audioPrio))
 		}
 		s.fn(samples)
 		s.callbacks.Add(1)
-	}
-	s.inside.Store(false)
-}
-
-func (s *malgoStream) onCapture(_, in []byte, _ uint32) {
-	if len(in) < 2 {
-		return
-	}
-	s.inside.Store(true)
-	if !s.closed.Load() {
-		if s.policy.Load() == 0 {
-			s.thread.Store(thread())
-			s.policy.Store(realtime(audioPrio))
-		}
-		s.fn(unsafe.Slice((*int16)(unsafe.Pointer(&in[0])), len(in)/2))
-		s.callbacks.Add(1)
+	case s.kind != CaptureDevice:
+		clear(samples)
 	}
 	s.inside.Store(false)
 }

@@ -99,22 +99,12 @@ func one(b []byte, on func(key)) int {
 	return n
 }
 
+var controls = map[byte]keyCode{'\r': keyEnter, '\n': keyEnter, 0x7f: keyBackspace, 0x08: keyBackspace,
+	'W' - '@': keyWord, 'U' - '@': keyClear, 'C' - '@': keyStop, 'D' - '@': keyEnd}
+
 func control(b byte) (key, bool) {
-	switch b {
-	case '\r', '\n':
-		return key{code: keyEnter}, true
-	case 0x7f, 0x08:
-		return key{code: keyBackspace}, true
-	case 'W' - '@':
-		return key{code: keyWord}, true
-	case 'U' - '@':
-		return key{code: keyClear}, true
-	case 'C' - '@':
-		return key{code: keyStop}, true
-	case 'D' - '@':
-		return key{code: keyEnd}, true
-	}
-	return key{}, false
+	code, ok := controls[b]
+	return key{code: code}, ok
 }
 
 // escape takes an escape sequence: CSI (ECMA-48 5.4: parameters 0x30-0x3f, intermediates 0x20-0x2f, final 0x40-0x7e), SS3 with
