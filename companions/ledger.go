@@ -28,11 +28,9 @@ const (
 // up the room. It is not synced: after a power cut its last seconds may be missing and its last line torn.
 type Ledger struct {
 	// fixed after newLedger
-	dir     string
-	limit   int64
-	log     *slog.Logger
-	trouble func(string, error)
-	wake    chan struct{}
+	dir   string
+	limit int64
+	disk  diskWriter
 
 	// guarded by mu
 	mu      sync.Mutex
@@ -43,7 +41,6 @@ type Ledger struct {
 	file *os.File
 	size int64
 	torn bool // the file does not end with a line's end
-	err  error
 }
 
 // LedgerStats count what became of the entries.
@@ -61,7 +58,7 @@ type ledgerLine struct {
 }
 
 func newLedger(dir string, log *slog.Logger, trouble func(string, error)) *Ledger {
-	return &Ledger{dir: dir, limit: maxLedger, log: log, trouble: trouble, wake: make(chan struct{}, 1)}
+	return &Ledger{dir: dir, limit: maxLedger, disk: newDiskWriter("ledger", log, trouble)}
 }
 
 // add queues an entry; it does not wait for the disk.
@@ -74,63 +71,35 @@ func (l *Ledger) add(e round.Entry) {
 	}
 	l.waiting = append(l.waiting, line)
 	l.mu.Unlock()
-	poke(l.wake)
+	poke(l.disk.wake)
 }
 
-// writing is a goroutine of Room.Run: it writes what waits, and a last time when done is closed.
-func (l *Ledger) writing(done <-chan struct{}) {
-	timer := time.NewTimer(diskPatience)
-	defer timer.Stop()
-	for {
-		timer.Stop()
-		if !l.write() {
-			timer.Reset(diskPatience)
-		}
-		select {
-		case <-l.wake:
-		case <-timer.C:
-		case <-done:
-			l.write()
-			return
-		}
-	}
-}
+// writing is a goroutine of Room.Run.
+func (l *Ledger) writing(done <-chan struct{}) { l.disk.run(done, l.write) }
 
 // write brings the file up to date, or says that it could not.
-func (l *Ledger) write() bool {
+func (l *Ledger) write() (wrote bool, err error) {
 	l.mu.Lock()
 	lines := l.waiting
 	l.waiting = nil
 	l.mu.Unlock()
 	if len(lines) == 0 {
-		return l.err == nil
+		return false, nil
 	}
 	n, err := l.append(lines)
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.count.Written += uint64(n)
 	l.count.Bytes = l.size
-	if err != nil { // these first, and of them the latest
-		rest := append(lines[n:], l.waiting...)
-		if over := len(rest) - maxEntries; over > 0 {
-			rest = rest[over:]
-			l.count.Dropped += uint64(over)
-		}
-		l.waiting = rest
+	if err == nil {
+		return true, nil
 	}
-	l.mu.Unlock()
-	was := l.err
-	l.err = err
-	if err != nil && was == nil {
-		l.err = fmt.Errorf("ledger: %s: %w (free some space, or set state.dir; the room goes on, and what happens now may be missing there)",
-			filepath.Join(l.dir, LedgerFile), err)
-		l.log.Warn(logRoomDisk, "of", "ledger", "err", l.err)
-		l.trouble("ledger", l.err)
+	l.waiting = append(lines[n:], l.waiting...) // these first, and of them the latest
+	if over := len(l.waiting) - maxEntries; over > 0 {
+		l.waiting = l.waiting[over:]
+		l.count.Dropped += uint64(over)
 	}
-	if err == nil && was != nil {
-		l.log.Info(logRoomDisk, "of", "ledger", "over", true)
-		l.trouble("ledger", nil)
-	}
-	return err == nil
+	return true, fmt.Errorf("ledger: %s: %w (free some space, or set state.dir; the room goes on, and what happens now may be missing there)", filepath.Join(l.dir, LedgerFile), err)
 }
 
 // append writes lines and says how many of them are in the file.

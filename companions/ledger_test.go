@@ -84,8 +84,8 @@ func TestLedgerIsBounded(t *testing.T) {
 	l.limit = 10_000
 	for n := range 1000 {
 		l.add(entry(n))
-		if !l.write() {
-			t.Fatal(l.err)
+		if _, err := l.write(); err != nil {
+			t.Fatal(err)
 		}
 	}
 	stop()

@@ -1,13 +1,11 @@
 package companions
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -15,16 +13,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"conch/companions/round"
 )
 
 const (
-	defaultKeep  = 50              // messages (ROOM.md 7)
-	maxKeep      = 1000            // our choice
-	maxLine      = 1 << 20         // bytes of a line that is read; a longer one is skipped
-	diskPatience = 5 * time.Second // between two tries to write what could not be written
+	defaultKeep = 50   // messages (ROOM.md 7)
+	maxKeep     = 1000 // our choice
 )
 
 // Memory keeps the last messages of one room, in one file of the state directory:
@@ -40,12 +35,10 @@ const (
 // messages are then kept in memory and written as soon as that works again.
 type Memory struct {
 	// fixed after newMemory
-	path    string // empty: no file
-	room    string
-	keep    int
-	log     *slog.Logger
-	trouble func(string, error)
-	wake    chan struct{}
+	path string // empty: no file
+	room string
+	keep int
+	disk diskWriter
 
 	// guarded by mu
 	mu       sync.Mutex
@@ -53,10 +46,10 @@ type Memory struct {
 	pending  []memoryLine    // that are not on the disk; at the bound the file is replaced as a whole
 	rewrite  bool
 	count    MemoryStats
-	err      error
 
-	// owned by writing, and by open before that
-	lines int // in the file
+	// owned by writing, and by newMemory before that
+	lines int   // in the file
+	err   error // of reading it
 }
 
 // MemoryStats count what became of the messages.
@@ -81,7 +74,7 @@ func newMemory(dir, room string, keep int, log *slog.Logger, trouble func(string
 	if keep <= 0 {
 		keep = defaultKeep
 	}
-	m := &Memory{room: room, keep: min(keep, maxKeep), log: log, trouble: trouble, wake: make(chan struct{}, 1)}
+	m := &Memory{room: room, keep: min(keep, maxKeep), disk: newDiskWriter("memory", log, trouble)}
 	if dir == "" {
 		return m
 	}
@@ -144,38 +137,6 @@ func (m *Memory) read() error {
 		return fmt.Errorf("memory: %s: %w (what was said before is remembered in part)", m.path, err)
 	}
 	return nil
-}
-
-// eachLine calls see with every line that ends, and counts those it refuses, that are too long, or that do not end; whole
-// says that the last line ended.
-func eachLine(r io.Reader, see func([]byte) bool) (whole bool, skipped int, err error) {
-	b := bufio.NewReaderSize(r, 64<<10)
-	var line []byte
-	long := false
-	for {
-		part, err := b.ReadSlice('\n')
-		if len(line)+len(part) > maxLine {
-			long, line = true, line[:0]
-		}
-		if !long {
-			line = append(line, part...)
-		}
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case errors.Is(err, io.EOF):
-			if long || len(line) > 0 {
-				return false, skipped + 1, nil
-			}
-			return true, skipped, nil
-		case err != nil:
-			return false, skipped, err
-		}
-		if data := bytes.TrimSpace(line); long || len(data) > 0 && !see(data) {
-			skipped++
-		}
-		long, line = false, line[:0]
-	}
 }
 
 func (m *Memory) keepMessage(msg round.Message) bool {
@@ -246,39 +207,22 @@ func (m *Memory) owe(l memoryLine) {
 	} else {
 		m.pending = append(m.pending, l)
 	}
-	poke(m.wake)
+	poke(m.disk.wake)
 }
 
-// writing is a goroutine of Room.Run: it writes what is owed, and a last time when done is closed.
+// writing is a goroutine of Room.Run.
 func (m *Memory) writing(done <-chan struct{}) {
 	if m.path == "" {
 		return
 	}
-	m.mu.Lock()
-	first := m.err
-	m.mu.Unlock()
-	if first != nil {
-		m.tell(first)
+	if m.err != nil {
+		m.disk.tell(m.err)
 	}
-	timer := time.NewTimer(diskPatience)
-	defer timer.Stop()
-	for {
-		timer.Stop()
-		if m.write() != nil {
-			timer.Reset(diskPatience)
-		}
-		select {
-		case <-m.wake:
-		case <-timer.C:
-		case <-done:
-			_ = m.write() // told to Options.OnTrouble
-			return
-		}
-	}
+	m.disk.run(done, m.write)
 }
 
 // write brings the disk up to date.
-func (m *Memory) write() error {
+func (m *Memory) write() (wrote bool, err error) {
 	m.mu.Lock()
 	pending, rewrite := m.pending, m.rewrite || m.lines+len(m.pending) > 4*m.keep+16
 	var all []round.Message
@@ -287,37 +231,22 @@ func (m *Memory) write() error {
 	}
 	m.pending, m.rewrite = nil, false
 	m.mu.Unlock()
-	if len(pending) == 0 && !rewrite {
-		return nil
-	}
-	var err error
-	if rewrite {
+	switch {
+	case rewrite:
 		err = m.replace(all)
-	} else {
+	case len(pending) > 0:
 		err = m.append(pending)
+	default:
+		return false, nil
 	}
-	m.mu.Lock()
 	if err != nil { // how much of it arrived is in doubt
+		m.mu.Lock()
 		m.rewrite, m.pending = true, nil
 		m.count.Failures++
+		m.mu.Unlock()
 		err = fmt.Errorf("memory: %s: %w (free some space, or set state.dir; until then it is lost with the power)", m.path, err)
 	}
-	was := m.err
-	m.err = err
-	m.mu.Unlock()
-	if err != nil && was == nil || err == nil && was != nil {
-		m.tell(err)
-	}
-	return err
-}
-
-func (m *Memory) tell(err error) {
-	if err != nil {
-		m.log.Warn(logRoomDisk, "of", "memory", "err", err)
-	} else {
-		m.log.Info(logRoomDisk, "of", "memory", "over", true)
-	}
-	m.trouble("memory", err)
+	return true, err
 }
 
 func (m *Memory) append(lines []memoryLine) error {
@@ -369,32 +298,4 @@ func (m *Memory) stats() MemoryStats {
 		s.Owed = len(m.messages)
 	}
 	return s
-}
-
-// ReplaceFile puts data in the place of a file, so that after a power cut there is the old one or the new one.
-func ReplaceFile(path string, data []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name()) // a no-op once renamed
-	_, err = tmp.Write(data)
-	if e := tmp.Sync(); err == nil {
-		err = e
-	}
-	if e := tmp.Close(); err == nil {
-		err = e
-	}
-	if err != nil {
-		return err
-	}
-	if err := os.Rename(tmp.Name(), path); err != nil {
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return dir.Sync()
 }

@@ -176,7 +176,7 @@ func TestMemoryFileIsBounded(t *testing.T) {
 	largest := int64(0)
 	for i := range 500 {
 		m.add(message(i, strings.Repeat("word ", 20)))
-		if err := m.write(); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if _, err := m.write(); err != nil && !errors.Is(err, os.ErrNotExist) {
 			t.Fatal(err)
 		}
 		if st, err := os.Stat(m.path); err == nil {
