@@ -2,6 +2,7 @@ package companions
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"conch/companions/round"
@@ -21,17 +22,7 @@ type Card struct {
 }
 
 // Uses says whether the companion may use a tool.
-func (c Card) Uses(tool string) bool {
-	if len(c.Tools) == 0 {
-		return true
-	}
-	for _, t := range c.Tools {
-		if t == tool {
-			return true
-		}
-	}
-	return false
-}
+func (c Card) Uses(tool string) bool { return len(c.Tools) == 0 || slices.Contains(c.Tools, tool) }
 
 // RoomContext is what a companion's instructions say of its surroundings.
 type RoomContext struct {

@@ -99,7 +99,8 @@ func (l *Ledger) write() (wrote bool, err error) {
 		l.waiting = l.waiting[over:]
 		l.count.Dropped += uint64(over)
 	}
-	return true, fmt.Errorf("ledger: %s: %w (free some space, or set state.dir; the room goes on, and what happens now may be missing there)", filepath.Join(l.dir, LedgerFile), err)
+	const remedy = "free some space, or set state.dir; the room goes on, and what happens now may be missing there"
+	return true, fmt.Errorf("ledger: %s: %w (%s)", filepath.Join(l.dir, LedgerFile), err, remedy)
 }
 
 // append writes lines and says how many of them are in the file.

@@ -139,8 +139,12 @@ func (m *Memory) read() error {
 	return nil
 }
 
+func (m *Memory) index(id round.MessageID) int {
+	return slices.IndexFunc(m.messages, func(o round.Message) bool { return o.ID == id })
+}
+
 func (m *Memory) keepMessage(msg round.Message) bool {
-	if slices.ContainsFunc(m.messages, func(o round.Message) bool { return o.ID == msg.ID }) {
+	if m.index(msg.ID) >= 0 {
 		return false
 	}
 	if len(m.messages) >= m.keep {
@@ -151,12 +155,11 @@ func (m *Memory) keepMessage(msg round.Message) bool {
 }
 
 func (m *Memory) correctMessage(id round.MessageID, text string) bool {
-	i := slices.IndexFunc(m.messages, func(o round.Message) bool { return o.ID == id })
-	if i < 0 {
-		return false
+	i := m.index(id)
+	if i >= 0 {
+		m.messages[i].Text = text
 	}
-	m.messages[i].Text = text
-	return true
+	return i >= 0
 }
 
 // Recent are the messages, oldest first.
@@ -169,11 +172,10 @@ func (m *Memory) Recent() []round.Message {
 func (m *Memory) message(id round.MessageID) (round.Message, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	i := slices.IndexFunc(m.messages, func(o round.Message) bool { return o.ID == id })
-	if i < 0 {
-		return round.Message{}, false
+	if i := m.index(id); i >= 0 {
+		return m.messages[i], true
 	}
-	return m.messages[i], true
+	return round.Message{}, false
 }
 
 // add remembers a message. It does not wait for the disk.

@@ -1,12 +1,14 @@
 package companions
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -162,18 +164,14 @@ func (m *ModelRefiner) Refine(r round.Refine, deadline time.Duration, done func(
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	votes := append([]round.Vote(nil), r.Votes...)
-	why := ""
-	switch {
-	case m.closed:
+	if m.closed {
 		go done(stand(votes, errClosed)) // Close waits for nobody who comes after it
 		return
-	case m.rounds.Load() >= refineRounds:
-		why = errBusy.Error()
 	}
-	m.rounds.Add(1)
+	busy := m.rounds.Add(1) > refineRounds
 	m.wg.Go(func() {
 		defer m.rounds.Add(-1)
-		if why != "" {
+		if busy {
 			m.failed.Add(uint64(len(votes)))
 			done(stand(votes, errBusy))
 			return
@@ -190,7 +188,7 @@ func stand(votes []round.Vote, err error) []round.Vote {
 	return votes
 }
 
-// round asks for all votes at once and takes what is there at the deadline.
+// askAll asks for all votes at once and takes what is there at the deadline.
 func (m *ModelRefiner) askAll(r round.Refine, votes []round.Vote, deadline time.Duration) []round.Vote {
 	left := deadline - m.c.Now() - refineReserve
 	if b := m.c.Budget; b > 0 && b < left {
@@ -246,17 +244,15 @@ func (m *ModelRefiner) askAll(r round.Refine, votes []round.Vote, deadline time.
 	}
 	for i, err := range errs {
 		if errors.Is(err, errPending) {
-			errs[i] = ctx.Err()
+			err = ctx.Err()
 		}
-	}
-	for i, err := range errs {
 		if err != nil {
 			votes[i] = m.note(votes[i], err)
-		} else {
-			m.refined.Add(1)
-			if m.failing.Swap(false) {
-				m.c.Log.Info(logRefineAgain)
-			}
+			continue
+		}
+		m.refined.Add(1)
+		if m.failing.Swap(false) {
+			m.c.Log.Info(logRefineAgain)
 		}
 	}
 	return votes
@@ -351,10 +347,7 @@ func (m *ModelRefiner) ask(ctx context.Context, card Card, messages []openai.Cha
 	conf := openai.DefaultConfig(key)
 	conf.BaseURL = m.base
 	conf.HTTPClient = bounded{m.c.Client, m.c.Header}
-	model := card.Model
-	if model == "" {
-		model = m.c.Model
-	}
+	model := cmp.Or(card.Model, m.c.Model)
 	m.calls.Add(1)
 	res, err := openai.NewClientWithConfig(conf).CreateChatCompletion(ctx, m.request(model, messages, f))
 	if err != nil {
@@ -409,10 +402,5 @@ func (m *ModelRefiner) request(model string, messages []openai.ChatCompletionMes
 
 // reasons knows the families that the library and the service treat as reasoning models.
 func reasons(model string) bool {
-	for _, prefix := range []string{"o1", "o3", "o4", "gpt-5", "gpt-6"} {
-		if strings.HasPrefix(model, prefix) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"o1", "o3", "o4", "gpt-5", "gpt-6"}, func(prefix string) bool { return strings.HasPrefix(model, prefix) })
 }

@@ -2,6 +2,7 @@ package companions
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -263,10 +264,7 @@ func oneSentence(s string) string {
 
 // onto lays the ballot over the rules' vote. From, MessageID, Selected and Spoke stay what code has set.
 func (b ballot) onto(v round.Vote) round.Vote {
-	why := b.reason
-	if why == "" {
-		why = "as the model sees it"
-	}
+	why := cmp.Or(b.reason, "as the model sees it")
 	v.Terms = append(append([]round.Term(nil), v.Terms...), round.Term{Name: termModel, Value: b.importance - v.Importance, Why: why})
 	if b.intent != "" {
 		v.Terms = append(v.Terms, round.Term{Name: termIntent, Why: string(b.intent)})

@@ -85,9 +85,6 @@ Answer with one JSON object and nothing else: {"state":"speak or listen","import
 
 // keptFrom: it was said to exactly one companion, which is another one (ROOM.md 7).
 func keptFrom(m round.Message, to round.CompanionID) bool {
-	if len(m.To) != 1 || m.From == round.Participant(to) {
-		return false
-	}
-	c, companion := m.To[0].Companion()
-	return companion && c != to
+	c, whispered := m.Whisper()
+	return whispered && c != to && m.From != round.Participant(to)
 }

@@ -113,8 +113,8 @@ func (r *Room) step(ev round.Event) {
 	if e, ok := ev.(round.LinkChanged); ok {
 		r.log.Info(logRoomLink, "up", e.Up)
 	}
-	var effects []round.Effect
-	r.m, effects = round.Step(r.m, ev)
+	m, effects := round.Step(r.m, ev)
+	r.m = m
 	r.taken.Store(r.m.Taken())
 	if who, _ := r.m.Floor(); who != r.floor {
 		r.floor = who
@@ -203,8 +203,8 @@ func (r *Room) remark(m round.Message) {
 func (r *Room) ownIDs() []round.CompanionID {
 	var ids []round.CompanionID
 	for _, m := range *r.members.Load() {
-		if m.Device == r.o.Self {
-			for _, c := range m.Cards {
+		for _, c := range m.Cards {
+			if m.Device == r.o.Self {
 				ids = append(ids, c.ID)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"regexp"
 	"runtime/debug"
 	"slices"
@@ -209,12 +210,7 @@ func (s argSchema) check(args string) error {
 			return fmt.Errorf("%q is missing", k)
 		}
 	}
-	keys := make([]string, 0, len(o))
-	for k := range o {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	for _, k := range keys {
+	for _, k := range slices.Sorted(maps.Keys(o)) {
 		p, known := s.Properties[k]
 		if !known {
 			if s.Additional == false {
