@@ -140,6 +140,9 @@ func (k *Keyboard) loop(ctx context.Context, r *reader, on func(gpio.Event)) err
 				latest = ev.Press
 			}
 			on(ev)
+			if ev.Kind == gpio.Asked {
+				k.options.Screen.Taken()
+			}
 		}
 		if last {
 			return nil

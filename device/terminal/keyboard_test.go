@@ -80,10 +80,12 @@ func (tt *terminal) settings(t *testing.T) unix.Termios {
 // session is a keyboard that runs in a terminal.
 type session struct {
 	press atomic.Uint64 // the latest
+	seen  atomic.Bool   // the screen called a question unfinished while it was handed on
 
 	*terminal
 	t        *testing.T
 	keyboard *Keyboard
+	screen   *Screen
 	events   chan gpio.Event
 	done     chan error
 	found    unix.Termios
@@ -101,13 +103,16 @@ func startKeyboard(t *testing.T, term string) *session {
 	if !ok {
 		t.Fatalf("a terminal gives %T; want Keyboard", source)
 	}
-	s.keyboard = keyboard
+	s.keyboard, s.screen = keyboard, screen
 	ctx, cancel := context.WithCancel(t.Context())
 	s.cancel = cancel
 	go func() {
 		s.done <- keyboard.Run(ctx, func(ev gpio.Event) {
 			if ev.Kind == gpio.Pressed {
 				s.press.Store(ev.Press)
+			}
+			if ev.Kind == gpio.Asked {
+				s.seen.Store(screen.Unfinished())
 			}
 			s.events <- ev
 		})
@@ -171,6 +176,23 @@ func TestKeyboardInAPlainTerminal(t *testing.T) {
 	if shown := s.shown(); !strings.Contains(shown, "> what time is it") || strings.Contains(shown, kittyAsk) {
 		t.Errorf("the screen shows %q", shown)
 	}
+}
+
+// A device that begins anew waits for whoever types. Between Enter and the question's turn there is no moment at which nothing is under
+// way, or the question would be lost.
+func TestAQuestionIsUnfinishedUntilItIsTaken(t *testing.T) {
+	s := startKeyboard(t, "dumb")
+	s.types("what time is it\r")
+	s.want("asked(what time is it)")
+	if !s.seen.Load() {
+		t.Error("while the question is handed on the screen says that nothing is under way")
+	}
+	for s.screen.Unfinished() {
+		<-time.After(ms)
+	}
+	s.types("q\r")
+	s.want("quit")
+	s.wait()
 }
 
 func TestKeyboardWithReleases(t *testing.T) {

@@ -21,6 +21,8 @@ type Screen struct {
 	doing   string
 	typed   string
 	entered string // the last question typed: it need not be shown again with its answer
+
+	entering bool // a question was entered, and nobody has taken it yet
 }
 
 // New is a screen that writes to out.
@@ -58,23 +60,30 @@ func (s *Screen) Typing(line string) {
 	s.draw()
 }
 
-// Unfinished says that there is a line which is not finished.
+// Unfinished says that there is a line which is not finished, or whose question nobody has taken yet.
 func (s *Screen) Unfinished() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.typed != ""
+	return s.typed != "" || s.entering
 }
 
 // Entered says that Enter was struck; line is empty where it was no question.
 func (s *Screen) Entered(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.typed = ""
+	s.typed, s.entering = "", line != ""
 	if line != "" {
 		s.entered = line
 		fmt.Fprintf(s.out, "%syou: %s\r\n", clearLine, line)
 	}
 	s.draw()
+}
+
+// Taken says that the question has been handed on.
+func (s *Screen) Taken() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.entering = false
 }
 
 // Known says, once, that a person has just typed this question and sees it.
