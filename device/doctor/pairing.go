@@ -166,7 +166,7 @@ func checkDiscovery(ctx context.Context, cfg config.Config, m *membership.Member
 			"conch room join CODE --host NAME; a device whose address changes has to be paired again")
 	}
 	var self = id.ID()
-	all, err := discovery.New(discovery.Config{How: cfg.Room.Discovery, Device: self}).Browse(ctx, lookForDevices)
+	all, err := discovery.New(discovery.Config{How: cfg.Room.Discovery, Device: self}).Find(ctx, lookForDevices, nil)
 	if err != nil {
 		return warn("discovery", strings.TrimPrefix(err.Error(), "discovery: "),
 			"multicast DNS does not work here: another program holds its port for itself alone, avahi is asked for and does not run, or a "+

@@ -35,7 +35,7 @@ type Discovery struct {
 	changed chan struct{} // one place: the service is another than Run has seen
 }
 
-// New makes a Discovery. It opens nothing: Run does, and each Browse does for itself.
+// New makes a Discovery. It opens nothing: Run does, and each Find does for itself.
 func New(cfg Config) *Discovery {
 	if cfg.How == "" {
 		cfg.How = Auto
@@ -72,14 +72,9 @@ func (d *Discovery) current() *Service {
 	return &s
 }
 
-// Browse looks for others for as long as wait, and returns what it found, in the order of their device ids. It needs no Run,
-// and several may look at a time. Without a network, and with Off, it returns nothing at once; that is no error. An error is
-// that looking itself failed: no port, or no avahi though room.discovery says avahi.
-func (d *Discovery) Browse(ctx context.Context, wait time.Duration) ([]Found, error) {
-	return d.Find(ctx, wait, nil)
-}
-
-// Find is Browse that ends as soon as enough says so of one service.
+// Find looks for others for as long as wait, or until enough, if there is one, says so of one service. It returns what it found, in
+// the order of their device ids. It needs no Run, and several may look at a time. Without a network, and with Off, it returns nothing at
+// once; that is no error. An error is that looking itself failed: no port, or no avahi though room.discovery says avahi.
 func (d *Discovery) Find(ctx context.Context, wait time.Duration, enough func(Found) bool) ([]Found, error) {
 	if d.cfg.How == Off {
 		return nil, nil

@@ -3,7 +3,7 @@
 //
 //	Announce ──> Run ──┬── avahi runs: an EntryGroup over D-Bus ───────────┐
 //	                   └── else: responder, on UDP 5353 of all interfaces ─┤ 224.0.0.251, ff02::fb
-//	Browse   ──────────┬── avahi runs: ServiceBrowser, ResolveService ─────┤
+//	Find     ──────────┬── avahi runs: ServiceBrowser, ResolveService ─────┤
 //	                   └── else: questions and collector, a port of its own┘
 //
 // With room.discovery "auto" a look goes over to own answers within the same call when avahi is not there, does not begin

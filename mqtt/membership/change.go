@@ -104,7 +104,7 @@ func (m *Membership) admit(p Party) ([]byte, error) {
 		return nil, err
 	}
 	m.tell(changes)
-	m.sendList()
+	m.sendList(false)
 	return welcome, nil
 }
 
@@ -176,36 +176,30 @@ func (m *Membership) admitLocked(p Party) ([]byte, []Change, error) {
 
 // Confirm says that a member is there, or has what it needs to come. Only the host's word counts; elsewhere it is nothing.
 func (m *Membership) Confirm(id round.DeviceID) {
-	m.mu.Lock()
-	if m.rec == nil || !m.rec.isHost() {
-		m.mu.Unlock()
-		return
-	}
-	r := m.rec.clone()
-	i := r.find(id)
-	if i < 0 {
-		m.mu.Unlock()
-		return
-	}
-	l := &r.Members[i]
-	l.Seen = max(l.Seen, m.stamp())
-	if !l.Pending {
-		_ = m.adopt(r) // not worth a write: it goes with the next one
-		m.mu.Unlock()
-		return
-	}
-	l.Pending, l.Since = false, m.stamp()
-	r.Version++
-	r.At = m.stamp()
-	name := l.Name
-	err := m.keep(r)
-	m.mu.Unlock()
-	if err != nil {
+	var changes []Change
+	err := m.edit(func(r *record) error {
+		i := r.find(id)
+		if i < 0 || !r.isHost() {
+			return nil
+		}
+		l := &r.Members[i]
+		l.Seen = max(l.Seen, m.stamp())
+		if !l.Pending {
+			return m.adopt(r) // not worth a write: it goes with the next one
+		}
+		l.Pending, l.Since = false, m.stamp()
+		r.Version++
+		r.At = m.stamp()
+		changes = []Change{{What: Confirmed, Device: id, Name: l.Name}}
+		return m.keep(r)
+	})
+	switch {
+	case err != nil:
 		m.trouble("confirm", err)
-		return
+	case changes != nil:
+		m.tell(changes)
+		m.sendList(false)
 	}
-	m.tell([]Change{{What: Confirmed, Device: id, Name: name}})
-	m.sendList()
 }
 
 // Accept enters the room that the welcome describes. host is who gave it: a member that has proved to know the code. When it
@@ -250,29 +244,28 @@ func (m *Membership) Remove(ctx context.Context, id round.DeviceID) error {
 
 // remove is the host's part.
 func (m *Membership) remove(ids ...round.DeviceID) error {
-	m.mu.Lock()
-	if m.rec == nil || !m.rec.isHost() {
-		m.mu.Unlock()
+	if !m.IsHost() {
 		return errNotHost
 	}
-	r := m.rec.clone()
 	var changes []Change
-	for _, id := range ids {
-		if i := r.find(id); i >= 0 && id != r.Host {
-			changes = append(changes, Change{What: Removed, Device: id, Name: r.Members[i].Name})
-			r.Members = slices.Delete(r.Members, i, i+1)
+	err := m.edit(func(r *record) error {
+		for _, id := range ids {
+			if i := r.find(id); i >= 0 && id != r.Host {
+				changes = append(changes, Change{What: Removed, Device: id, Name: r.Members[i].Name})
+				r.Members = slices.Delete(r.Members, i, i+1)
+			}
 		}
+		if len(changes) == 0 {
+			return nil
+		}
+		r.Version++
+		r.At = m.stamp()
+		return m.keepOut(r)
+	})
+	if len(changes) > 0 {
+		m.tell(changes)
+		m.sendList(false)
 	}
-	if len(changes) == 0 {
-		m.mu.Unlock()
-		return nil
-	}
-	r.Version++
-	r.At = m.stamp()
-	err := m.keepOut(r)
-	m.mu.Unlock()
-	m.tell(changes)
-	m.sendList()
 	if err != nil {
 		return fmt.Errorf("the device is out, but that could not be written down yet, and a restart before it can be would undo it: %w", err)
 	}
@@ -296,7 +289,7 @@ func (m *Membership) Leave(ctx context.Context) error {
 	m.gone = gone // whatever ends the membership from here on, it was left
 	m.mu.Unlock()
 	if room.Host == m.id.ID() {
-		m.sendEnd()
+		m.sendList(true)
 	} else {
 		m.askLeave(ctx, gone)
 	}
@@ -367,16 +360,15 @@ func (m *Membership) Reached(addr string) {
 }
 
 func (m *Membership) reached(addr string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.rec == nil || m.rec.isHost() || len(m.rec.Addresses) > 0 && m.rec.Addresses[0] == addr {
-		return
-	}
-	r := m.rec.clone()
-	r.Addresses = slices.DeleteFunc(r.Addresses, func(a string) bool { return a == addr })
-	r.Addresses = slices.Insert(r.Addresses, 0, addr)
-	r.Addresses = r.Addresses[:min(len(r.Addresses), maxAddresses)]
-	if err := m.keep(r); err != nil {
+	if err := m.edit(func(r *record) error {
+		if r.isHost() || len(r.Addresses) > 0 && r.Addresses[0] == addr {
+			return nil
+		}
+		r.Addresses = slices.DeleteFunc(r.Addresses, func(a string) bool { return a == addr })
+		r.Addresses = slices.Insert(r.Addresses, 0, addr)
+		r.Addresses = r.Addresses[:min(len(r.Addresses), maxAddresses)]
+		return m.keep(r)
+	}); err != nil {
 		m.trouble("address", err)
 	}
 }

@@ -134,6 +134,16 @@ func (m *Membership) keepOut(r *record) error {
 	return errors.Join(err, m.adopt(r))
 }
 
+// edit has f make another record of this one, and keep it, under the lock. Without a room it does nothing.
+func (m *Membership) edit(f func(r *record) error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.rec == nil {
+		return nil
+	}
+	return f(m.rec.clone())
+}
+
 // save tries again.
 func (m *Membership) save() error {
 	m.mu.Lock()

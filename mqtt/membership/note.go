@@ -90,29 +90,19 @@ func (r *record) list() mqtt.Note {
 	return note(noteList, listBody{Room: r.ID, Version: r.Version, At: r.At, Members: r.Members})
 }
 
-// sendList tells everybody, if this device keeps the room.
-func (m *Membership) sendList() {
+// sendList tells everybody, if this device keeps the room, who belongs to it, or that there is no room any more.
+func (m *Membership) sendList(ended bool) {
 	m.mu.Lock()
-	if m.rec == nil || !m.rec.isHost() {
-		m.mu.Unlock()
+	r := m.rec
+	m.mu.Unlock()
+	if r == nil || !r.isHost() {
 		return
 	}
-	r := m.rec.clone()
-	m.mu.Unlock()
-	r.At = m.stamp()
-	m.say(r.list())
-}
-
-// sendEnd tells everybody that there is no room any more.
-func (m *Membership) sendEnd() {
-	m.mu.Lock()
-	if m.rec == nil {
-		m.mu.Unlock()
-		return
+	if r = r.clone(); ended {
+		r.Version, r.Members = r.Version+1, []listed{}
+	} else {
+		r.At = m.stamp()
 	}
-	r := m.rec.clone()
-	m.mu.Unlock()
-	r.Version, r.Members = r.Version+1, []listed{}
 	m.say(r.list())
 }
 

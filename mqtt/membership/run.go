@@ -40,7 +40,7 @@ func (m *Membership) Run(ctx context.Context) error {
 			}
 		case <-list:
 			list, m.listDue = nil, false
-			m.sendList()
+			m.sendList(false)
 		case <-tick.C:
 			m.look()
 		}
@@ -51,7 +51,7 @@ func (m *Membership) Run(ctx context.Context) error {
 func (m *Membership) LinkUp() {
 	m.post(func() {
 		if m.IsHost() {
-			m.sendList()
+			m.sendList(false)
 			return
 		}
 		m.askList()
@@ -82,7 +82,7 @@ func (m *Membership) look() {
 		}
 		if room := m.Room(); room != nil && room.Version != m.repeated {
 			m.repeated = room.Version
-			m.sendList()
+			m.sendList(false)
 		}
 	default:
 		if m.heard.IsZero() || time.Since(m.heard) > askEvery {
@@ -140,54 +140,48 @@ func (m *Membership) renewOwn() error {
 
 // renewedBy takes a certificate over, if it is later than the one that is there.
 func (m *Membership) renewedBy(cert []byte) error {
-	m.mu.Lock()
-	old := m.creds.Load()
-	if m.rec == nil || old == nil {
-		m.mu.Unlock()
-		return nil
-	}
-	r := m.rec.clone()
-	r.Cert = cert
-	c, err := r.credentials(m.id)
-	if err == nil && (c.leaf.NotBefore.After(old.leaf.NotBefore) || due(old.leaf, m.notBefore()) && !due(c.leaf, m.notBefore())) {
-		err = m.keep(r)
-	} else if err == nil {
-		m.mu.Unlock()
-		return nil // the one that is there is as good: the answer to an earlier question
-	}
-	m.mu.Unlock()
+	var changes []Change
+	err := m.edit(func(r *record) error {
+		old := m.creds.Load()
+		if old == nil {
+			return nil
+		}
+		r.Cert = cert
+		c, err := r.credentials(m.id)
+		if err != nil || !c.leaf.NotBefore.After(old.leaf.NotBefore) && (!due(old.leaf, m.notBefore()) || due(c.leaf, m.notBefore())) {
+			return err // none: the one that is there is as good, and this is the answer to an earlier question
+		}
+		changes = []Change{{What: Renewed, Device: m.id.ID(), Name: m.Room().Called}}
+		return m.keep(r)
+	})
 	if err != nil {
 		return fmt.Errorf("membership: renew: %w", err)
 	}
-	m.tell([]Change{{What: Renewed, Device: m.id.ID(), Name: m.Room().Called}})
+	m.tell(changes)
 	return nil
 }
 
 // expire forgets members that never came. A member that was expected when the clock was wrong is expected anew once it is right.
 func (m *Membership) expire() error {
 	now := m.clock.Now()
-	late, again := []round.DeviceID{}, false
-	m.mu.Lock()
-	if m.rec == nil {
-		m.mu.Unlock()
-		return nil
-	}
-	r := m.rec.clone()
-	for i, l := range r.Members {
-		since := time.Unix(l.Since, 0)
-		switch {
-		case !l.Pending:
-		case since.After(now), since.Before(m.clock.Floor) != now.Before(m.clock.Floor):
-			r.Members[i].Since, again = m.raw(), true
-		case now.Sub(since) > pendingFor:
-			late = append(late, l.ID)
+	var late []round.DeviceID
+	err := m.edit(func(r *record) error {
+		again := false
+		for i, l := range r.Members {
+			since := time.Unix(l.Since, 0)
+			switch {
+			case !l.Pending:
+			case since.After(now), since.Before(m.clock.Floor) != now.Before(m.clock.Floor):
+				r.Members[i].Since, again = m.raw(), true
+			case now.Sub(since) > pendingFor:
+				late = append(late, l.ID)
+			}
 		}
-	}
-	var err error
-	if again {
-		err = m.keep(r)
-	}
-	m.mu.Unlock()
+		if !again {
+			return nil
+		}
+		return m.keep(r)
+	})
 	if err != nil || len(late) == 0 {
 		return err
 	}
@@ -198,14 +192,13 @@ func (m *Membership) expire() error {
 // must count again. One that nobody can have is a lie: a list without versions left could never say again that somebody is out.
 func (m *Membership) asked(have uint64) error {
 	m.listDue = true
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.rec == nil || have <= m.rec.Version || have-m.rec.Version > maxLead {
-		return nil
-	}
-	r := m.rec.clone()
-	r.Version = have + 1
-	return m.keep(r)
+	return m.edit(func(r *record) error {
+		if have <= r.Version || have-r.Version > maxLead {
+			return nil
+		}
+		r.Version = have + 1
+		return m.keep(r)
+	})
 }
 
 // listed takes the host's list over.
