@@ -172,7 +172,8 @@ pcm.%s {
 	drift %d
 	hint { show on description "A card made of a clock" }
 }
-`, filepath.Join(dir, library), o.Name, c.path("control"), c.path("log"), c.path("mic"), xrun, o.Rate, o.Channels, o.MinPeriod, orElse(o.MaxBuffer, 65536), rewind, batch, o.Drift)
+`, filepath.Join(dir, library), o.Name, c.path("control"), c.path("log"), c.path("mic"), xrun, o.Rate, o.Channels, o.MinPeriod,
+		orElse(o.MaxBuffer, 65536), rewind, batch, o.Drift)
 	for name, content := range map[string][]byte{"asound.conf": []byte(conf), "control": make([]byte, controlSize), "log": nil, "mic": pcm(o.Mic)} {
 		if err := os.WriteFile(c.path(name), content, 0o600); err != nil {
 			return nil, fmt.Errorf("alsacard: %w", err)

@@ -14,8 +14,8 @@
 //	silence N SEED          N presses while it speaks, at times that SEED decides: from the press to the last sample
 //	calibrate N             the same with a player that is killed: the error of the measurement
 //
-// `hand get PATH` prints what conch's control socket says to a GET. `hand door HOST:PORT` is the other half of the guest's network, on the machine around it: it joins standard input and
-// output with a connection to there.
+// `hand get PATH` prints what conch's control socket says to a GET. `hand door HOST:PORT` is the other half of the guest's network, on
+// the machine around it: it joins standard input and output with a connection to there.
 package main
 
 import (
