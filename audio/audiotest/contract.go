@@ -110,6 +110,10 @@ func (c contract) close(name string, h *half) {
 	}
 	h.closed.Store(true)
 	calls := h.calls.Load()
+	h.Rest(true) // nobody minds after the end
+	h.Wake()
+	h.Flush(func() {})
+	h.Stats()
 	c.wait(100 * time.Millisecond)
 	if h.after.Load() > 0 || h.calls.Load() != calls {
 		c.Errorf("%s: called back after Close returned", name)
@@ -144,7 +148,23 @@ func (c contract) playback() {
 	if n := h.Stats().Callbacks; n == 0 || int64(n) > h.calls.Load() {
 		c.Errorf("playback: counts %d callbacks; there were %d", n, h.calls.Load())
 	}
+	c.rests("playback", h)
 	c.close("playback", h)
+}
+
+// rests: a stream that rests, or cannot, is alive; and it calls again when it is told to.
+func (c contract) rests(name string, h *half) {
+	c.Helper()
+	h.Rest(true)
+	n := h.Stats().Callbacks
+	c.until(name+": it is alive while it rests", func() bool { return h.Stats().Callbacks > n+10 })
+	h.Rest(false)
+	calls := h.calls.Load()
+	c.until(name+": it calls after its rest", func() bool { return h.calls.Load() > calls })
+	if h.Stats().Resting {
+		c.Errorf("%s: rests, though it was told not to", name)
+	}
+	h.Wake() // it never waits
 }
 
 func (c contract) capture() {
@@ -155,6 +175,7 @@ func (c contract) capture() {
 	if h.Stats().Callbacks == 0 {
 		c.Errorf("capture: counts no callbacks")
 	}
+	c.rests("capture", h)
 	c.close("capture", h)
 }
 
