@@ -10,6 +10,7 @@ import (
 	"conch/coordinator/turn"
 	"conch/device/condition"
 	"conch/device/config"
+	"conch/device/world"
 )
 
 // What is wrong is said aloud, as package condition decides; here is its goroutine.
@@ -79,7 +80,7 @@ func (d *Device) canSpeak() bool {
 
 // night says whether people sleep; quiet is light.quiet.
 func night(wall time.Time, quiet string) bool {
-	if wall.Before(clockFloor) {
+	if wall.Before(world.ClockFloor) {
 		return false
 	}
 	from, to := 22*time.Hour, 7*time.Hour

@@ -18,6 +18,7 @@ import (
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/provider"
 	"conch/device/service"
 	"conch/device/sound"
 	"conch/device/terminal"
@@ -75,10 +76,10 @@ func Appliance(ctx context.Context, cfg config.Config, reload Reload, log *slog.
 	manager, watchdog := service.Systemd(log)
 	a.device.manager = manager
 	a.device.actors = append(a.device.actors, actor{"service", func(ctx context.Context) error { manager.Run(ctx, a.device, watchdog); return nil }},
-		actor{"world", a.device.watchWorld})
+		actor{"world", a.device.world.Run})
 	if alone {
 		a.device.actors = append(a.device.actors, actor{"aloud", a.device.aloud})
-		a.device.rehearsing()
+		rehearsing(&a.device.cfg, a.device.conds)
 	}
 	ended := make(chan error, 1)
 	go func() { // awaited below
@@ -98,6 +99,14 @@ func Appliance(ctx context.Context, cfg config.Config, reload Reload, log *slog.
 		<-paired
 	}
 	return <-ended
+}
+
+// rehearsing says that a rehearsal voice answers because there is no key: where a person is, the prompt says so.
+func rehearsing(c *config.Config, conds *condition.Book) {
+	if kind, _ := provider.Kind(c); kind == "rehearsal" && c.Voice.Kind == "auto" {
+		conds.Set(condition.KeyMissing, "there is no key: a rehearsal voice answers, on this machine",
+			"sudo conch key (or set OPENAI_API_KEY or voice.key_file), then restart")
+	}
 }
 
 // watch shows a person at the keyboard what the device is doing, until ctx ends.

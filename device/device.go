@@ -22,6 +22,7 @@ import (
 	"conch/device/sound"
 	"conch/device/state"
 	"conch/device/usage"
+	"conch/device/world"
 	"conch/gpio"
 	"conch/gpio/light"
 	"conch/gpio/twin"
@@ -61,6 +62,7 @@ type Device struct {
 	speaker     *audio.Speaker  // the sound card's
 	sound       *sound.Card
 	coordinator *coordinator.Coordinator
+	world       *world.World
 	lights      *lights
 	tap         tap
 	room        *room.Driver
@@ -80,9 +82,8 @@ type Device struct {
 	// atomic
 	turns atomic.Uint64
 
-	manager        *service.Notifier // nil: none. Fixed before Run
-	certainlyEarly atomic.Bool       // no certificate is valid yet, by our clock
-	restarting     atomic.Bool       // Run is about to end with ErrRestart
+	manager    *service.Notifier // nil: none. Fixed before Run
+	restarting atomic.Bool       // Run is about to end with ErrRestart
 }
 
 // actor is one of the goroutines of Run. The first that returns an error ends all.

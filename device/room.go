@@ -14,6 +14,7 @@ import (
 	"conch/device/provider"
 	"conch/device/room"
 	"conch/device/state"
+	"conch/device/world"
 	"conch/mqtt"
 )
 
@@ -38,7 +39,7 @@ type RoomOptions struct {
 func (d *Device) openLink() (err error) {
 	r := d.opts.Room
 	o := LinkOptions{
-		Name: d.cfg.Device.Name, Room: d.cfg.Room, Floor: clockFloor, Anyway: d.opts.Anyway, Log: d.log, Conditions: d.conds,
+		Name: d.cfg.Device.Name, Room: d.cfg.Room, Floor: world.ClockFloor, Anyway: d.opts.Anyway, Log: d.log, Conditions: d.conds,
 		Identity: r.Identity, Member: r.Member, Finder: r.Finder, Listen: r.Listen, Reachable: r.Reachable,
 	}
 	if !r.Volatile {

@@ -65,7 +65,7 @@ func (d *Device) newVoice(card companions.Card, first bool, kind, address string
 	d.usage.Prepare(&conf, card.ID, first)
 	conf.Bent = func(parts []string, why string) { d.bentVoice(card, parts, why) }
 	if kind != "rehearsal" {
-		conf.Hold = d.holdVoice
+		conf.Hold = d.world.Hold
 	}
 	d.room.Remembers(&conf, kind, card.ID)
 	client, err := realtime.New(conf)
@@ -99,10 +99,10 @@ func (h heardOf) Post(ev turn.Event) {
 	case turn.ResponseStarted:
 		h.d.conds.Clear(condition.VoiceCeiling)
 	case turn.SessionReady:
-		h.d.certainlyEarly.Store(false)
+		h.d.world.Early(false)
 		h.d.lostVoice(condition.VoiceLost, "", nil)
 	case turn.SessionLost:
-		h.d.certainlyEarly.Store(e.Say == turn.WordsClockWrong)
+		h.d.world.Early(e.Say == turn.WordsClockWrong)
 		h.d.lights.session(e)
 		h.d.lostVoice(condition.VoiceLost, "", &e)
 	}

@@ -12,6 +12,7 @@ import (
 	"conch/device/sound"
 	"conch/device/state"
 	"conch/device/usage"
+	"conch/device/world"
 	"conch/gpio"
 	"conch/gpio/twin"
 )
@@ -35,6 +36,7 @@ func New(cfg config.Config, o Options) (*Device, error) {
 		return nil, err
 	}
 	d.wireCards()
+	d.world = world.New(world.Options{Config: &d.cfg, Given: o.Voice != nil, Nudge: d.nudge, Conditions: d.conds, Log: d.log, Now: d.now})
 	d.wireLight()
 	if err := d.wireVoice(); err != nil {
 		return nil, err
@@ -138,4 +140,14 @@ func (d *Device) turnConfig() turn.Config {
 // since is a monotonic clock.
 func since(start time.Time) func() time.Duration {
 	return func() time.Duration { return time.Since(start) }
+}
+
+// nudge has everything that waits for another attempt try now.
+func (d *Device) nudge() {
+	for _, v := range d.room.Voices.All() {
+		v.Nudge()
+	}
+	if d.bus != nil {
+		d.bus.Nudge()
+	}
 }

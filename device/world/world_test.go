@@ -1,4 +1,4 @@
-package device
+package world
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 // The clock is set, the network comes: what is told apart, and what is no change.
 func TestWorldSeesJumpsAndNetworks(t *testing.T) {
 	start := time.Date(1970, 1, 1, 0, 0, 10, 0, time.UTC)
-	var w world
+	var w memory
 	for i, c := range []struct {
 		mono      time.Duration
 		wall      time.Duration // after start
@@ -42,7 +42,7 @@ func TestWorldSeesJumpsAndNetworks(t *testing.T) {
 		{18 * time.Second, 30*365*24*time.Hour + 2*time.Second, 2, 0, false},  // and right since
 		{20 * time.Second, 29*365*24*time.Hour + 4*time.Second, 2, -1, false}, // set back
 	} {
-		jumped, connected := w.look(seen{wall: start.Add(c.wall), mono: c.mono, addresses: c.addresses})
+		jumped, connected := w.compare(seen{wall: start.Add(c.wall), mono: c.mono, addresses: c.addresses})
 		if jumped > 0 != (c.jumped > 0) || jumped < 0 != (c.jumped < 0) || connected != c.connected {
 			t.Errorf("look %d: jumped by %s, connected: %v", i, jumped, connected)
 		}
@@ -51,7 +51,7 @@ func TestWorldSeesJumpsAndNetworks(t *testing.T) {
 
 // Addresses are asked for when the kernel says that they changed, and seldom besides.
 func TestAddressesAreSeldomCounted(t *testing.T) {
-	var w world
+	var w memory
 	counted := 0
 	const looks = 600 // 20 minutes
 	for i := range looks {
@@ -70,7 +70,7 @@ func TestAddressesAreSeldomCounted(t *testing.T) {
 
 // A network that flaps once a second for a minute: at once at first, then rarely, and once more when it has come to rest.
 func TestWorldNudgesWithinBounds(t *testing.T) {
-	var w world
+	var w memory
 	var nudged []time.Duration
 	for now := time.Second; now < 2*time.Minute; now += time.Second {
 		if w.may(now, now <= time.Minute) {
@@ -92,15 +92,16 @@ func TestWorldNudgesWithinBounds(t *testing.T) {
 
 // Key, clock and network are conditions with a remedy each, and end by themselves.
 func TestWorldIsJudged(t *testing.T) {
-	d := &Device{cfg: config.Default(), conds: condition.NewBook(slog.New(slog.DiscardHandler))}
-	d.cfg.Voice.Kind, d.cfg.Voice.URL = "realtime", "wss://example.org/v1"
+	cfg := config.Default()
+	d := New(Options{Config: &cfg, Conditions: condition.NewBook(slog.New(slog.DiscardHandler))})
+	d.o.Config.Voice.Kind, d.o.Config.Voice.URL = "realtime", "wss://example.org/v1"
 	good := seen{wall: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), addresses: 1}
 	expect := func(what string, codes ...condition.Code) {
 		t.Helper()
-		list := d.conds.List()
+		list := d.o.Conditions.List()
 		ok := len(list) == len(codes)
 		for _, c := range codes {
-			ok = ok && d.conds.Holds(c)
+			ok = ok && d.o.Conditions.Holds(c)
 		}
 		for _, c := range list {
 			ok = ok && c.Text != "" && c.Do != ""
@@ -119,19 +120,19 @@ func TestWorldIsJudged(t *testing.T) {
 	s.wall = time.Unix(100, 0)
 	d.judge(s)
 	expect("1970", condition.ClockWrong)
-	d.certainlyEarly.Store(true)
+	d.Early(true)
 	d.judge(good)
 	expect("no certificate is valid yet", condition.ClockWrong)
-	d.certainlyEarly.Store(false)
+	d.Early(false)
 	s = good
 	s.addresses = 0
 	d.judge(s)
 	expect("no network", condition.NetworkLost)
-	d.cfg.Voice.URL = "ws://127.0.0.1:8080/v1"
+	d.o.Config.Voice.URL = "ws://127.0.0.1:8080/v1"
 	d.judge(s)
 	expect("no network, and none is needed")
 	s.addresses = -1
-	d.cfg.Voice.URL = "wss://example.org/v1"
+	d.o.Config.Voice.URL = "wss://example.org/v1"
 	d.judge(s)
 	expect("nobody knows")
 }
@@ -202,16 +203,16 @@ func TestBrokenKeyHeals(t *testing.T) {
 			t.Errorf("%s: Load: %v; want that the rest loads", name, err)
 			continue
 		}
-		d := &Device{cfg: *cfg}
-		if kind, _ := provider.Kind(cfg); kind != "realtime" || cfg.KeyTrouble() == "" || d.holdVoice() != turn.WordsKeyBroken {
-			t.Errorf("%s: voice %s, trouble %q, hold %q; want that it does not pretend", name, kind, cfg.KeyTrouble(), d.holdVoice())
+		d := New(Options{Config: cfg})
+		if kind, _ := provider.Kind(cfg); kind != "realtime" || cfg.KeyTrouble() == "" || d.Hold() != turn.WordsKeyBroken {
+			t.Errorf("%s: voice %s, trouble %q, hold %q; want that it does not pretend", name, kind, cfg.KeyTrouble(), d.Hold())
 		}
 		_ = os.RemoveAll(path)
 		if err := os.WriteFile(path, []byte("sk-good\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if d.cfg.KeyTrouble() != "" || d.holdVoice() != "" || d.cfg.LiveKey() != "sk-good" {
-			t.Errorf("%s: mended, and yet %q", name, d.cfg.KeyTrouble())
+		if d.o.Config.KeyTrouble() != "" || d.Hold() != "" || d.o.Config.LiveKey() != "sk-good" {
+			t.Errorf("%s: mended, and yet %q", name, d.o.Config.KeyTrouble())
 		}
 		_ = os.RemoveAll(path)
 	}
@@ -222,20 +223,21 @@ func TestBrokenKeyHeals(t *testing.T) {
 
 // A host is here or elsewhere.
 func TestNeedsNetwork(t *testing.T) {
-	d := &Device{cfg: config.Default()}
-	d.cfg.Voice.Kind = "realtime"
+	cfg := config.Default()
+	d := New(Options{Config: &cfg})
+	d.o.Config.Voice.Kind = "realtime"
 	for url, want := range map[string]bool{
 		"wss://api.openai.com/v1/realtime": true, "ws://127.0.0.1:8080/": false, "ws://[::1]:8080/": false, "ws://localhost:1/": false, "ws://192.168.1.5/": true,
 	} {
-		if d.cfg.Voice.URL = url; d.needsNetwork() != want {
+		if d.o.Config.Voice.URL = url; d.needsNetwork() != want {
 			t.Errorf("%s: needs the network: %v", url, !want)
 		}
 	}
-	d.cfg.Voice.Kind = "rehearsal"
+	d.o.Config.Voice.Kind = "rehearsal"
 	if d.needsNetwork() {
 		t.Error("a rehearsal voice needs no network")
 	}
-	if d.cfg.Room.Broker = "mqtt://broker.lan"; !d.needsNetwork() {
+	if d.o.Config.Room.Broker = "mqtt://broker.lan"; !d.needsNetwork() {
 		t.Error("a broker elsewhere needs it")
 	}
 }

@@ -1,23 +1,7 @@
-package device
-
-import (
-	"context"
-	"errors"
-	"net"
-	"os"
-	"time"
-
-	"golang.org/x/sys/unix"
-
-	"conch/coordinator/turn"
-	"conch/device/condition"
-	"conch/device/provider"
-)
-
-// What a voice needs of the world around the box, besides a server: a key that can be read, a clock that is right (a Pi has
-// none that goes on without power, and no certificate is valid in 1970), a network. One goroutine looks every worldTick, and
-// when the kernel says that links, addresses or routes have changed (the addresses themselves are counted then, and seldom
-// besides); each trouble is a Condition, and each end of one is a nudge for whoever waits for its next attempt.
+// Package world watches what a voice needs of the world around the box, besides a server: a key that can be read, a clock that is
+// right (a Pi has none that goes on without power, and no certificate is valid in 1970), a network. One goroutine looks every two
+// seconds, and when the kernel says that links, addresses or routes have changed (the addresses themselves are counted then, and
+// seldom besides); each trouble is a condition, and each end of one is a nudge for whoever waits for its next attempt.
 //
 //	rtnetlink ──> settled for netSettle ──┐
 //	wall clock against the monotonic one ─┼──> nudge: voices and room try at once
@@ -25,9 +9,24 @@ import (
 //
 // All times in conch are monotonic but those that a person or another machine reads (the day of the usage, a ledger's line, an
 // id): a clock that jumps by 56 years moves no deadline, no back-off and no limit.
+package world
 
-// Conditions of the world.
-const ()
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"conch/coordinator/turn"
+	"conch/device/condition"
+	"conch/device/config"
+	"conch/device/provider"
+)
 
 // Log events of the world.
 const (
@@ -37,7 +36,7 @@ const (
 )
 
 const (
-	worldTick = 2 * time.Second
+	tick      = 2 * time.Second
 	netSettle = 200 * time.Millisecond // a link that comes up says so in several steps
 	netMost   = time.Second            // and one that never rests is looked at all the same
 	recount   = 15                     // looks after which addresses are counted though the kernel told of no change
@@ -49,11 +48,33 @@ const (
 	nudgeSpan  = 15 * time.Second
 )
 
-// clockFloor: whoever runs this lives after it.
-var clockFloor = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+// ClockFloor: whoever runs this lives after it.
+var ClockFloor = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// world is what the goroutine remembers.
-type world struct {
+// Options are what a World is made of.
+type Options struct {
+	Config     *config.Config // not changed while it runs
+	Given      bool           // the voice is none of the configuration's
+	Nudge      func()         // has everything that waits for another attempt try now
+	Conditions *condition.Book
+	Log        *slog.Logger
+	Now        func() time.Duration
+}
+
+// World is what surrounds the box, as far as somebody watches it.
+type World struct {
+	o     Options     // fixed
+	early atomic.Bool // no certificate is valid yet, by our clock
+}
+
+// New makes one; nobody watches before Run.
+func New(o Options) *World { return &World{o: o} }
+
+// Early says whether a certificate was not valid yet, by our clock.
+func (w *World) Early(yes bool) { w.early.Store(yes) }
+
+// memory is what the goroutine remembers.
+type memory struct {
 	nudges [nudgeBurst]time.Duration // when, oldest first; zero: none yet
 	owed   bool                      // a nudge that is due, or was beyond the bound
 
@@ -65,13 +86,13 @@ type world struct {
 
 // count says whether to count addresses at this look: to ask the kernel for all of them costs more than everything else that
 // an idle appliance does in these seconds. At the first two looks it may not have begun to tell of changes.
-func (w *world) count(changed bool) bool {
-	w.uncounted++
+func (m *memory) count(changed bool) bool {
+	m.uncounted++
 	switch {
-	case !w.known:
-		w.uncounted = recount - 1
-	case changed, w.addresses < 0, w.uncounted >= recount:
-		w.uncounted = 0
+	case !m.known:
+		m.uncounted = recount - 1
+	case changed, m.addresses < 0, m.uncounted >= recount:
+		m.uncounted = 0
 	default:
 		return false
 	}
@@ -86,59 +107,59 @@ type seen struct {
 	key       string // what is wrong with it
 }
 
-// look compares; it is pure. jumped says by how much the clock was set, connected that there are addresses that were not there.
-func (w *world) look(s seen) (jumped time.Duration, connected bool) {
+// compare compares; it is pure. jumped says by how much the clock was set, connected that there are addresses that were not there.
+func (m *memory) compare(s seen) (jumped time.Duration, connected bool) {
 	offset := time.Duration(s.wall.UnixNano()) - s.mono
-	if w.known {
-		if d := offset - w.offset; d > clockJump || d < -clockJump {
+	if m.known {
+		if d := offset - m.offset; d > clockJump || d < -clockJump {
 			jumped = d
 		}
-		connected = s.addresses > w.addresses && w.addresses >= 0
+		connected = s.addresses > m.addresses && m.addresses >= 0
 	}
-	w.known, w.offset, w.addresses = true, offset, s.addresses
+	m.known, m.offset, m.addresses = true, offset, s.addresses
 	return jumped, connected
 }
 
 // may says whether to nudge now; one that may not be is owed.
-func (w *world) may(now time.Duration, want bool) bool {
-	w.owed = w.owed || want
-	if !w.owed || w.nudges[0] > 0 && now-w.nudges[0] < nudgeSpan {
+func (m *memory) may(now time.Duration, want bool) bool {
+	m.owed = m.owed || want
+	if !m.owed || m.nudges[0] > 0 && now-m.nudges[0] < nudgeSpan {
 		return false
 	}
-	copy(w.nudges[:], w.nudges[1:])
-	w.nudges[nudgeBurst-1], w.owed = now, false
+	copy(m.nudges[:], m.nudges[1:])
+	m.nudges[nudgeBurst-1], m.owed = now, false
 	return true
 }
 
-// watchWorld is the goroutine.
-func (d *Device) watchWorld(ctx context.Context) error {
+// Run watches until ctx ends.
+func (w *World) Run(ctx context.Context) error {
 	changes := make(chan struct{}, 1)
 	watching := make(chan struct{})
 	go func() { // awaited below
 		defer close(watching)
 		if err := watchNetwork(ctx, changes); err != nil && ctx.Err() == nil {
-			d.log.Warn(logWatch, "err", err, "do", "nothing: it is looked at every "+worldTick.String())
+			w.o.Log.Warn(logWatch, "err", err, "do", "nothing: it is looked at every "+tick.String())
 		}
 	}()
 	defer func() { <-watching }()
-	tick := time.NewTicker(worldTick)
-	defer tick.Stop()
-	w, changed := &world{}, false
+	every := time.NewTicker(tick)
+	defer every.Stop()
+	m, changed := &memory{}, false
 	for {
 		select {
 		case <-watching:
 			changed = true // nobody tells
 		default:
 		}
-		d.lookAtWorld(w, changed)
+		w.look(m, changed)
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-tick.C:
+		case <-every.C:
 			changed = false
 		case <-changes:
 			settled(ctx, changes)
-			changed, w.owed = true, true
+			changed, m.owed = true, true
 		}
 	}
 }
@@ -162,56 +183,56 @@ func settled(ctx context.Context, changes <-chan struct{}) {
 	}
 }
 
-// lookAtWorld looks once. changed: addresses may be others than before.
-func (d *Device) lookAtWorld(w *world, changed bool) {
-	before := w.addresses
-	s := seen{wall: time.Now(), mono: d.now(), addresses: before, key: d.cfg.KeyTrouble()}
-	if w.count(changed) {
+// look looks once. changed: addresses may be others than before.
+func (w *World) look(m *memory, changed bool) {
+	before := m.addresses
+	s := seen{wall: time.Now(), mono: w.o.Now(), addresses: before, key: w.o.Config.KeyTrouble()}
+	if m.count(changed) {
 		s.addresses = addresses()
 	}
-	jumped, connected := w.look(s)
+	jumped, connected := m.compare(s)
 	if jumped != 0 {
-		d.log.Info(logClockSet, "by", jumped.Round(time.Second).String(), "to", s.wall.UTC().Format(time.RFC3339))
+		w.o.Log.Info(logClockSet, "by", jumped.Round(time.Second).String(), "to", s.wall.UTC().Format(time.RFC3339))
 	}
 	if s.addresses != before {
-		d.log.Info(logNetwork, "addresses", s.addresses)
+		w.o.Log.Info(logNetwork, "addresses", s.addresses)
 	}
-	d.judge(s)
-	if w.may(s.mono, jumped != 0 || connected) {
-		d.nudge()
+	w.judge(s)
+	if m.may(s.mono, jumped != 0 || connected) {
+		w.o.Nudge()
 	}
 }
 
 // judge makes conditions of what was seen.
-func (d *Device) judge(s seen) {
+func (w *World) judge(s seen) {
 	switch {
 	case s.key != "":
-		d.conds.Set(condition.KeyBroken, s.key, "mend that file, or put the key in anew: sudo conch key; it is read again by itself")
+		w.o.Conditions.Set(condition.KeyBroken, s.key, "mend that file, or put the key in anew: sudo conch key; it is read again by itself")
 	default:
-		d.conds.Clear(condition.KeyBroken)
+		w.o.Conditions.Clear(condition.KeyBroken)
 	}
 	switch {
-	case s.wall.Before(clockFloor):
-		d.conds.Set(condition.ClockWrong, "the clock says "+s.wall.UTC().Format(time.DateOnly)+
+	case s.wall.Before(ClockFloor):
+		w.o.Conditions.Set(condition.ClockWrong, "the clock says "+s.wall.UTC().Format(time.DateOnly)+
 			", which is long ago: no server can be trusted before it is right",
 			"set it (timedatectl set-time), or see that time comes by the network; it is noticed by itself")
-	case d.certainlyEarly.Load():
-		d.conds.Set(condition.ClockWrong, "the clock says "+s.wall.UTC().Format(time.DateOnly)+", when the certificate of "+provider.Host(d.cfg.Voice.URL)+
+	case w.early.Load():
+		w.o.Conditions.Set(condition.ClockWrong, "the clock says "+s.wall.UTC().Format(time.DateOnly)+", when the certificate of "+provider.Host(w.o.Config.Voice.URL)+
 			" was not valid yet", "set it (timedatectl set-time), or see that time comes by the network; it is noticed by itself")
 	default:
-		d.conds.Clear(condition.ClockWrong)
+		w.o.Conditions.Clear(condition.ClockWrong)
 	}
-	if s.addresses == 0 && d.needsNetwork() {
-		d.conds.Set(condition.NetworkLost, "no network: no interface has an address",
+	if s.addresses == 0 && w.needsNetwork() {
+		w.o.Conditions.Set(condition.NetworkLost, "no network: no interface has an address",
 			"plug the cable in or mend the Wi-Fi (nmtui, raspi-config); it connects again by itself")
 	} else {
-		d.conds.Clear(condition.NetworkLost)
+		w.o.Conditions.Clear(condition.NetworkLost)
 	}
 }
 
 // needsNetwork says whether anything that this box talks to is on another machine.
-func (d *Device) needsNetwork() bool {
-	kind, _ := provider.Kind(&d.cfg)
+func (w *World) needsNetwork() bool {
+	kind, _ := provider.Kind(w.o.Config)
 	elsewhere := func(address string) bool {
 		host := provider.Host(address)
 		if h, _, err := net.SplitHostPort(host); err == nil {
@@ -220,31 +241,13 @@ func (d *Device) needsNetwork() bool {
 		ip := net.ParseIP(host)
 		return host != "" && host != "localhost" && (ip == nil || !ip.IsLoopback())
 	}
-	broker := d.cfg.Room.Broker
-	return kind == "realtime" && d.opts.Voice == nil && elsewhere(d.cfg.Voice.URL) || broker != "" && broker != "embedded" && elsewhere(broker)
+	broker := w.o.Config.Room.Broker
+	return kind == "realtime" && !w.o.Given && elsewhere(w.o.Config.Voice.URL) || broker != "" && broker != "embedded" && elsewhere(broker)
 }
 
-// nudge has everything that waits for another attempt try now.
-func (d *Device) nudge() {
-	for _, v := range d.room.Voices.All() {
-		v.Nudge()
-	}
-	if d.bus != nil {
-		d.bus.Nudge()
-	}
-}
-
-// rehearsing says that a rehearsal voice answers because there is no key: where a person is, the prompt says so.
-func (d *Device) rehearsing() {
-	if kind, _ := provider.Kind(&d.cfg); kind == "rehearsal" && d.cfg.Voice.Kind == "auto" {
-		d.conds.Set(condition.KeyMissing, "there is no key: a rehearsal voice answers, on this machine",
-			"sudo conch key (or set OPENAI_API_KEY or voice.key_file), then restart")
-	}
-}
-
-// holdVoice is a reason to make no attempt at a session now.
-func (d *Device) holdVoice() turn.Words {
-	if d.cfg.KeyTrouble() != "" {
+// Hold is a reason to make no attempt at a session now.
+func (w *World) Hold() turn.Words {
+	if w.o.Config.KeyTrouble() != "" {
 		return turn.WordsKeyBroken
 	}
 	return ""
