@@ -51,7 +51,7 @@ type Rewinder interface {
 }
 
 // RewindStep is the length of a stretch, in frames: a card that rewinds asks Render for whole ones.
-const RewindStep = CardRate / 1000
+const RewindStep = CardRate / 2000 // 0.5 ms
 
 // ThreadName is what the threads of open devices are called, where the system has names for threads (top -H; /proc/PID/task/TID/comm).
 const ThreadName = "conch-card"
