@@ -30,7 +30,6 @@ var imports = map[string][]string{
 	"companions/talk":       {"companions/round", "coordinator/turn"},
 	"gpio":                  {},
 	"gpio/twin":             {"gpio"},
-	"gpio/gpiotest":         {"gpio", "gpio/twin"},
 	"gpio/light":            {"gpio"},
 	"gpio/light/gen":        {"gpio/light"},
 	"audio":                 {},

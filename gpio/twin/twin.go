@@ -1,64 +1,89 @@
-// Package twin is a button without a wire, and the hand that presses it: for rehearsals, benchmarks and tests, and for presses that
-// come over the control socket.
+// Package twin is a button without a wire, and the finger on it: for rehearsals, benchmarks and tests, and for presses that come over
+// the control socket.
 //
-// It differs from a real one below gpio.Line only: debouncing, modes and the loop are those that run on a Pi. Inside a
-// synctest bubble its time is virtual.
+// It differs from a real one below gpio.Line only: debouncing, modes and the loop are those that run on a Pi. Inside a synctest bubble
+// its time is virtual.
 package twin
 
 import (
+	"sync/atomic"
 	"time"
 
 	"conch/gpio"
 )
 
-// Hand is what a finger, or a bad wire, does to a button. Each returns when it is done.
-type Hand interface {
-	Press()
-	Release()
-	// Bounce moves the contact away and back n times, 0.2 ms each.
-	Bounce(n int)
-	// Glitch closes the contact for 20 ms, as a click of the mains does.
-	Glitch()
+// Button is a real gpio.Button on a virtual line, and the finger on it.
+type Button struct {
+	*gpio.Button
+	line *Line
 }
 
-// Contact is a wire that a hand can move: a Line, or a line of the kernel's gpio-sim.
-type Contact interface {
-	Set(down bool)
-	Down() bool
+// NewButton makes one whose contact is up. Run it as any button.
+func NewButton(o gpio.ButtonOptions) *Button {
+	line := NewLine("twin")
+	return &Button{gpio.NewButton(line, o), line}
 }
 
-// On is a Hand on a contact.
-func On(c Contact) Hand { return hand{c} }
+// Press closes the contact.
+func (b *Button) Press() { b.line.Set(true) }
 
-type hand struct{ Contact }
+// Release opens it.
+func (b *Button) Release() { b.line.Set(false) }
 
-func (h hand) Press()   { h.Set(true) }
-func (h hand) Release() { h.Set(false) }
+// Line is a line without a wire: rehearsals, benchmarks and tests move its contact. Like the kernel's it queues 16
+// edges and forgets what comes on top; the level is always true.
+type Line struct {
+	name  string
+	down  atomic.Bool
+	edges chan struct{}
+	woken chan struct{} // of one
+}
 
-func (h hand) Bounce(n int) {
-	level := h.Down()
-	for range n {
-		h.Set(!level)
-		<-time.After(200 * time.Microsecond)
-		h.Set(level)
-		<-time.After(200 * time.Microsecond)
+// NewLine makes one whose contact is up.
+func NewLine(name string) *Line {
+	return &Line{name: name, edges: make(chan struct{}, 16), woken: make(chan struct{}, 1)} // 16: GPIO_V2_LINE_EVENT_BUFFER default of one line
+}
+
+// Set moves the contact. From any goroutine.
+func (l *Line) Set(down bool) {
+	if l.down.Swap(down) == down {
+		return
+	}
+	select {
+	case l.edges <- struct{}{}:
+	default:
 	}
 }
 
-func (h hand) Glitch() {
-	h.Set(true)
-	<-time.After(20 * time.Millisecond)
-	h.Set(false)
+// Wait implements gpio.Line.
+func (l *Line) Wait(timeout time.Duration) bool {
+	t := time.NewTimer(timeout)
+	defer t.Stop()
+	select {
+	case <-l.edges:
+		return true
+	case <-l.woken:
+		return false
+	case <-t.C:
+		return false
+	}
 }
 
-// Button is the twin: a real gpio.Button on a virtual line, and the hand on it.
-type Button struct {
-	*gpio.Button
-	Hand
+// Rouse implements gpio.Line: of edges that are not queued, those before them tell, for the level is read after each.
+func (l *Line) Rouse() {
+	select {
+	case l.woken <- struct{}{}:
+	default:
+	}
 }
 
-// NewButton makes a twin whose contact is up. Run it as any button.
-func NewButton(o gpio.ButtonOptions) *Button {
-	line := NewLine("twin")
-	return &Button{gpio.NewButton(line, o), On(line)}
-}
+// Err implements gpio.Line: it never ends.
+func (l *Line) Err() error { return nil }
+
+// Close implements gpio.Line.
+func (l *Line) Close() error { return nil }
+
+// Down implements gpio.Line.
+func (l *Line) Down() bool { return l.down.Load() }
+
+func (l *Line) String() string { return l.name }

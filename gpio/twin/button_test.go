@@ -1,51 +1,45 @@
-// Package gpiotest has the contract that every button keeps, the twin as well as a real one.
-package gpiotest
+package twin_test
 
 import (
 	"context"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"conch/gpio"
 	"conch/gpio/twin"
 )
 
-// Runner is the part of a button that its owner uses.
-type Runner interface {
-	Run(ctx context.Context, on func(gpio.Event)) error
-}
-
-// TestButton is the contract of a button in mode hold. open gives one whose contact is up, with a hand on it. around runs
-// each case: synctest.Test for a twin, a plain call for a real one, where the same waits are real.
-func TestButton(t *testing.T, around func(*testing.T, func(*testing.T)), open func(testing.TB) (Runner, twin.Hand)) {
+// What a button keeps, whoever presses it.
+func TestButton(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		do   func(twin.Hand)
+		do   func(*twin.Button)
 		want []gpio.Kind
 	}{
-		{"nothing happens by itself", func(twin.Hand) {}, nil},
-		{"a press and a release", func(h twin.Hand) {
+		{"nothing happens by itself", func(*twin.Button) {}, nil},
+		{"a press and a release", func(h *twin.Button) {
 			h.Press()
 			settle()
 			h.Release()
 		}, press},
-		{"a bouncing press is one", func(h twin.Hand) {
+		{"a bouncing press is one", func(h *twin.Button) {
 			h.Press()
-			h.Bounce(8)
+			bounce(8, h.Release, h.Press)
 			settle()
 			h.Release()
-			h.Bounce(8)
+			bounce(8, h.Press, h.Release)
 		}, press},
-		{"a glitch is taken back", func(h twin.Hand) { h.Glitch() }, []gpio.Kind{gpio.Touched, gpio.Glitched}},
-		{"bounces while it is held are nothing", func(h twin.Hand) {
+		{"a glitch is taken back", glitch, []gpio.Kind{gpio.Touched, gpio.Glitched}},
+		{"bounces while it is held are nothing", func(h *twin.Button) {
 			h.Press()
 			settle()
-			h.Bounce(3)
+			bounce(3, h.Release, h.Press)
 			settle()
 			h.Release()
 		}, press},
-		{"two presses are two", func(h twin.Hand) {
+		{"two presses are two", func(h *twin.Button) {
 			h.Press()
 			settle()
 			h.Release()
@@ -57,11 +51,11 @@ func TestButton(t *testing.T, around func(*testing.T, func(*testing.T)), open fu
 		}, slices.Concat(press, press)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			around(t, func(t *testing.T) {
-				button, hand := open(t)
+			synctest.Test(t, func(t *testing.T) {
+				button := twin.NewButton(gpio.ButtonOptions{})
 				r := start(t, button)
 				settle()
-				c.do(hand)
+				c.do(button)
 				settle()
 				r.stop()
 				var got []gpio.Kind
@@ -78,14 +72,14 @@ func TestButton(t *testing.T, around func(*testing.T, func(*testing.T)), open fu
 		})
 	}
 	t.Run("it ends with its context, and says nothing after", func(t *testing.T) {
-		around(t, func(t *testing.T) {
-			button, hand := open(t)
+		synctest.Test(t, func(t *testing.T) {
+			button := twin.NewButton(gpio.ButtonOptions{})
 			r := start(t, button)
 			settle()
 			r.stop()
-			hand.Press()
+			button.Press()
 			settle()
-			hand.Release()
+			button.Release()
 			settle()
 			if len(r.events) > 0 {
 				t.Errorf("after Run returned: %v", r.events)
@@ -95,6 +89,23 @@ func TestButton(t *testing.T, around func(*testing.T, func(*testing.T)), open fu
 }
 
 var press = []gpio.Kind{gpio.Touched, gpio.Pressed, gpio.Released}
+
+// bounce moves the contact away and back n times, 0.2 ms each.
+func bounce(n int, away, back func()) {
+	for range n {
+		away()
+		<-time.After(200 * time.Microsecond)
+		back()
+		<-time.After(200 * time.Microsecond)
+	}
+}
+
+// glitch closes the contact for 20 ms, as a click of the mains does.
+func glitch(b *twin.Button) {
+	b.Press()
+	<-time.After(20 * time.Millisecond)
+	b.Release()
+}
 
 // settle is longer than every time in the debouncer.
 func settle() { <-time.After(100 * time.Millisecond) }
@@ -106,7 +117,7 @@ type run struct {
 	events []gpio.Event // owned by the button's goroutine until stop has returned
 }
 
-func start(t *testing.T, b Runner) *run {
+func start(t *testing.T, b *twin.Button) *run {
 	ctx, cancel := context.WithCancel(t.Context())
 	r := &run{t: t, cancel: cancel, done: make(chan error, 1)}
 	go func() { r.done <- b.Run(ctx, func(ev gpio.Event) { r.events = append(r.events, ev) }) }()
