@@ -93,7 +93,7 @@ func Appliance(ctx context.Context, cfg config.Config, reload Reload, log *slog.
 	if slices.ContainsFunc(buttons, func(b gpio.Events) bool { _, ok := b.(*terminal.Keyboard); return ok }) {
 		a.screen.Say(a.device.room.Troubles())
 		overheard := a.device.room.Overhear(ctx, a.screen.Say)
-		paired := a.device.overseePairing(ctx, a.screen.Say)
+		paired := a.device.pairing.Oversee(ctx, a.screen.Say)
 		a.watch(ctx)
 		<-overheard
 		<-paired
@@ -238,7 +238,7 @@ func (d *Device) Status() control.Status {
 	s := control.Status{
 		Version: Version(), Device: d.self, State: d.coordinator.State().String(), Quiet: d.Quiet(), Sound: d.sound.Words(), Voice: d.voiceLine(),
 		Ready: d.Ready(), Turns: d.turns.Load(), Volume: d.memory.Volume(), VolumeFrom: d.memory.VolumeFrom(), Conditions: d.conds.List(),
-		Muted: d.Muted(), Light: d.lights.String(), Pairing: d.PairingNow(), Paired: d.link.Status(d.room.Members()),
+		Muted: d.Muted(), Light: d.lights.String(), Pairing: d.pairing.Now(), Paired: d.link.Status(d.room.Members()),
 	}
 	s.Button = strings.Join(d.buttonNames(), "; ")
 	if g, ok := d.sound.Audible(); ok {

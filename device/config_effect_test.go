@@ -829,10 +829,13 @@ func effects(t *testing.T) []effect {
 			return fmt.Sprint(s.new(Options{Room: RoomOptions{Reachable: func(port int) []string { return []string{fmt.Sprint("port ", port)} }}}).link.reachable(0))
 		}, map[string]string{"0": "[port 0]", "7483": "[port 7483]", "65535": "[port 65535]"}},
 		{"room.pairing", "", func(s *seam) string {
-			d := s.new(Options{})
-			d.gesture(gpio.Event{Kind: gpio.LongPressed})
-			return fmt.Sprint(len(d.pairing.facts))
-		}, map[string]string{"true": "1", "false": "0"}},
+			d := s.new(Options{Room: RoomOptions{Finder: &finds{lan: &lan{says: map[round.DeviceID]discovery.Found{}}}}})
+			gesture(d, gpio.Event{Kind: gpio.LongPressed})
+			ctx, stop := s.run(d.pairing.Parts()[0].Run)
+			defer stop()
+			line, err := d.pairing.Cancel(ctx)
+			return fmt.Sprint(line.State, err)
+		}, map[string]string{"true": "cancelled", "false": "idle"}},
 		{"room.discovery", "", func(s *seam) string {
 			found, ok := s.new(Options{}).link.find.(*discovery.Discovery)
 			return fmt.Sprintf("%v %+v", ok, found)

@@ -91,7 +91,7 @@ func (d *Device) controlMux() *http.ServeMux {
 	})
 	mux.HandleFunc("GET /recent", func(w http.ResponseWriter, _ *http.Request) { control.Reply(w, d.coordinator.Recent(), nil) })
 	d.room.Mux(mux, d.RoomStatus)
-	d.pairMux(mux)
+	d.pairing.Mux(mux)
 	d.sound.Serve(mux)
 	d.usage.Mux(mux)
 	d.lightMux(mux)

@@ -64,12 +64,11 @@ type Device struct {
 	coordinator *coordinator.Coordinator
 	world       *world.World
 	lights      *lights
-	tap         tap
 	room        *room.Driver
 	bus         *mqtt.Client // nil: no broker
 	self        round.DeviceID
 	link        *Link
-	pairing     *pairer
+	pairing     *Pairing
 	actors      []actor // what Run starts, besides the rest, in this order
 	hand        *twin.Line
 	works       sync.WaitGroup
@@ -85,6 +84,9 @@ type Device struct {
 	manager    *service.Notifier // nil: none. Fixed before Run
 	restarting atomic.Bool       // Run is about to end with ErrRestart
 }
+
+// logRestart: this device has become another one on disk.
+const logRestart = "device.restart"
 
 // actor is one of the goroutines of Run. The first that returns an error ends all.
 type actor struct {
@@ -127,6 +129,7 @@ func (d *Device) Run(ctx context.Context) error {
 	for range actors {
 		e := <-ends
 		if errors.Is(e.err, ErrRestart) && first == nil {
+			d.restarting.Store(true)
 			d.log.Info(logRestart)
 			first = e.err
 			cancel()

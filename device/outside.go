@@ -27,17 +27,11 @@ func (d *Device) Settled() bool {
 	return d.coordinator.Settled() && d.room.Settled()
 }
 
-// Restarting says that Run is about to return ErrRestart, BeginsAnew that it will, once nobody talks or types.
+// Pairing is the person's way into a room, and out of it.
+func (d *Device) Pairing() *Pairing { return d.pairing }
+
+// Restarting says that Run is about to return ErrRestart.
 func (d *Device) Restarting() bool { return d.restarting.Load() }
-
-// BeginsAnew: see Restarting.
-func (d *Device) BeginsAnew() bool { return d.Restarting() || d.pairing.ending.Load() }
-
-// Restart has the device begin anew, as after a change of its room, once nobody talks or types: Run returns ErrRestart.
-func (d *Device) Restart(ctx context.Context) {
-	d.pairing.ending.Store(true)
-	d.pairing.beginAnew(ctx)
-}
 
 // WaitSound waits for the loudspeaker's device.
 func (d *Device) WaitSound(ctx context.Context, limit time.Duration) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"sync"
 	"sync/atomic"
@@ -11,7 +12,6 @@ import (
 
 	"conch/device/condition"
 	"conch/device/control"
-	"conch/gpio/light"
 	"conch/mqtt/membership"
 	"conch/mqtt/pairing"
 )
@@ -26,18 +26,47 @@ import (
 //
 // Each order is a goroutine of the attempt that it belongs to; the attempt's end ends them, and run awaits them all.
 
-// pairer is the driver.
-type pairer struct {
-	// fixed after New
-	d     *Device
+// Host is what pairing needs of the device that it happens in.
+type Host interface {
+	// Say says what sound makes when its time has come, and returns when it has sounded, is no longer to be said, or ctx ends.
+	Say(ctx context.Context, sound func(context.Context) ([]int16, error), ttl time.Duration)
+	// Play plays 24 kHz, once, when nothing else sounds, and returns when the last sample has sounded. A press ends it for good
+	// (ErrSilenced). When ctx ends, what sounds of it is cut, and nothing else is.
+	Play(ctx context.Context, pcm []int16, ttl time.Duration) error
+	// OpenMic opens the microphone for the utterance of that id, unless a turn is live (false). It calls ready before, when no turn
+	// can begin any more in between. After an error it may be open.
+	OpenMic(ctx context.Context, id string, ready func()) (bool, error)
+	CloseMic(id string)
+	Muted() bool          // a person has switched the microphone off
+	Hush(everywhere bool) // what sounds and what is under way ends: here, or in the whole room
+	Quiet() bool          // nothing sounds, no turn is live, and nobody types
+}
+
+// PairingOptions are what a Pairing is made of, besides its host.
+type PairingOptions struct {
+	Now    func() time.Duration
+	Speak  func(ctx context.Context, text string) ([]int16, error) // the voice of this machine; nil: there is none to say names with
+	Light  func(pairing bool)
+	OnLine func(control.PairingLine) // each, as GET /room/pairing has it; nil: nobody is told; must not block
+	Step   func(string)              // told before and after what a power cut must not tear; nil: nobody is
+}
+
+// Pairing is the driver.
+type Pairing struct {
+	// fixed after NewPairing
+	host  Host
 	link  *Link
+	o     PairingOptions
+	log   *slog.Logger
+	conds *condition.Book
+	Sound *Sound // of the code
 	facts chan wayFact
 	again chan struct{} // closed once everything has been said: the device begins anew
 	ended chan struct{} // closed when run has returned: nobody answers any more
 
 	// atomic
 	presses atomic.Uint64 // so far
-	busy    atomic.Int64  // workers: an attempt that was given up may still come to something while there are any
+	Busy    atomic.Int64  // workers: an attempt that was given up may still come to something while there are any
 	live    atomic.Bool   // an attempt is under way: a press ends it
 	ending  atomic.Bool   // it will begin anew: nothing else is begun; true before anybody is told
 
@@ -98,48 +127,54 @@ const (
 	logPairErr = "pairing.err"   // what went wrong in detail, for who looks into it
 )
 
-func (d *Device) wirePairing() {
-	p := &pairer{d: d, link: d.link, facts: make(chan wayFact, maxFacts), again: make(chan struct{}), ended: make(chan struct{}),
-		window: make(chan struct{}, 1)}
-	d.pairing = p
-	p.attempts, p.watchers = map[int]*attempt{}, map[chan control.PairingLine]bool{}
-	p.line = control.PairingLine{At: time.Now(), State: control.PairingIdle, Text: pairingText(control.PairingLine{State: control.PairingIdle})}
-	p.way = way{self: d.link.Self(), paired: p.link.Room() != nil}
-	d.actors = append(d.actors, actor{"pairing", p.run})
-	if p.link.members != nil {
-		d.actors = append(d.actors, actor{"members", p.keepMembers}, actor{"discovery", func(ctx context.Context) error {
-			p.link.announce()
-			if err := p.link.find.Run(ctx); err != nil && ctx.Err() == nil {
-				d.conds.Set(condition.RoomDiscovery, "this device cannot be found on the network: "+err.Error(),
-					"see room.discovery; conch room join CODE --host NAME needs none")
-			}
-			return nil
-		}})
+// NewPairing is the pairing of the device of that link. Nothing runs before its Parts do.
+func NewPairing(l *Link, h Host, o PairingOptions) *Pairing {
+	p := &Pairing{
+		host: h, link: l, o: o, log: l.o.Log, conds: l.o.Conditions, Sound: &Sound{host: h, now: o.Now},
+		facts: make(chan wayFact, maxFacts), again: make(chan struct{}), ended: make(chan struct{}), window: make(chan struct{}, 1),
+		attempts: map[int]*attempt{}, watchers: map[chan control.PairingLine]bool{}, way: way{self: l.Self(), paired: l.Room() != nil},
 	}
+	p.line = control.PairingLine{At: time.Now(), State: control.PairingIdle, Text: pairingText(control.PairingLine{State: control.PairingIdle})}
+	return p
+}
+
+// Parts are what pairing runs.
+func (p *Pairing) Parts() []Part {
+	if p.link.members == nil {
+		return []Part{{"pairing", p.run}}
+	}
+	return []Part{{"pairing", p.run}, {"members", p.keepMembers}, {"discovery", func(ctx context.Context) error {
+		p.link.announce()
+		if err := p.link.find.Run(ctx); err != nil && ctx.Err() == nil {
+			p.conds.Set(condition.RoomDiscovery, "this device cannot be found on the network: "+err.Error(),
+				"see room.discovery; conch room join CODE --host NAME needs none")
+		}
+		return nil
+	}}}
 }
 
 // keepMembers runs what the list of members needs: renewals, and the end of those that never came.
-func (p *pairer) keepMembers(ctx context.Context) error {
+func (p *Pairing) keepMembers(ctx context.Context) error {
 	p.link.members.OnChange(p.changed)
 	if err := p.link.members.Run(ctx); err != nil && ctx.Err() == nil {
-		p.d.conds.Set(condition.RoomMembers, err.Error(), "look at the state directory; until then the list of the room's devices stays as it is")
+		p.conds.Set(condition.RoomMembers, err.Error(), "look at the state directory; until then the list of the room's devices stays as it is")
 	}
 	return nil
 }
 
 // changed is told what has become of the room. It must not wait.
-func (p *pairer) changed(c membership.Change) {
+func (p *Pairing) changed(c membership.Change) {
 	switch c.What {
 	case membership.Removed:
 		p.link.drop(c.Device)
 	case membership.Out:
 		if !errors.Is(c.Why, membership.ErrLeft) {
-			p.d.coordinator.HushRoom(p.d.now(), p.d.speaker.Drop()) // nobody here is of that room any more
-			p.post(wayOut{p.d.now()})
+			p.host.Hush(true) // nobody here is of that room any more
+			p.post(wayOut{p.o.Now()})
 		}
 	case membership.Stuck: // it would begin anew as a member, be refused, and so on for ever
-		p.d.coordinator.HushRoom(p.d.now(), p.d.speaker.Drop())
-		p.d.conds.Set(condition.RoomStuck, "this device was removed from its room, and that cannot be written down: "+c.Why.Error(),
+		p.host.Hush(true)
+		p.conds.Set(condition.RoomStuck, "this device was removed from its room, and that cannot be written down: "+c.Why.Error(),
 			"make the state directory writable (is the card worn out, and can only be read?); this device works alone meanwhile")
 	case membership.Admitted, membership.Renamed:
 		p.link.announce()
@@ -147,52 +182,52 @@ func (p *pairer) changed(c membership.Change) {
 }
 
 // post hands a fact to run. It never waits: whoever has much to tell waits itself (tell).
-func (p *pairer) post(fact wayFact) bool {
+func (p *Pairing) post(fact wayFact) bool {
 	select {
 	case p.facts <- fact:
 		return true
 	default:
-		p.d.log.Error(logPairErr, "err", fmt.Sprintf("%T is lost: too much waits", fact))
+		p.log.Error(logPairErr, "err", fmt.Sprintf("%T is lost: too much waits", fact))
 		return false
 	}
 }
 
-// Steps of a pairing, between which the power may be cut (RoomOptions.Step).
+// Steps of a pairing, between which the power may be cut (PairingOptions.Step).
 const (
-	stepOpen      = "open"      // the window is open
-	stepAdmitting = "admitting" // the code was right; nothing is on disk
-	stepAdmitted  = "admitted"  // the newcomer is on the list, and has been told nothing
-	stepConfirmed = "confirmed" // it has said that it is in
-	stepTrying    = "trying"    // a code, at the joiner
-	stepStoring   = "storing"   // the room is known to the joiner; nothing is on disk
-	stepJoined    = "joined"    // it is on disk, and nobody knows
-	stepRestart   = "restart"   // all is said; the device begins anew
+	StepOpen      = "open"      // the window is open
+	StepAdmitting = "admitting" // the code was right; nothing is on disk
+	StepAdmitted  = "admitted"  // the newcomer is on the list, and has been told nothing
+	StepConfirmed = "confirmed" // it has said that it is in
+	StepTrying    = "trying"    // a code, at the joiner
+	StepStoring   = "storing"   // the room is known to the joiner; nothing is on disk
+	StepJoined    = "joined"    // it is on disk, and nobody knows
+	StepRestart   = "restart"   // all is said; the device begins anew
 )
 
-func (p *pairer) step(at string) {
-	if p.d.opts.Room.Step != nil {
-		p.d.opts.Room.Step(at)
+func (p *Pairing) step(at string) {
+	if p.o.Step != nil {
+		p.o.Step(at)
 	}
 }
 
 // tell hands a fact to run, from a worker.
-func (p *pairer) tell(ctx context.Context, fact wayFact) {
+func (p *Pairing) tell(ctx context.Context, fact wayFact) {
 	select {
 	case p.facts <- fact:
 	case <-ctx.Done():
 	}
 }
 
-// pressed is told of each press, and never makes the button wait. What is being said was dropped with everything else.
-func (p *pairer) pressed() {
+// Pressed is told of each press, and never makes the button wait. What is being said was dropped with everything else.
+func (p *Pairing) Pressed() {
 	p.presses.Add(1)
 	if p.live.Load() {
-		p.post(wayPress{p.d.now()})
+		p.post(wayPress{p.o.Now()})
 	}
 }
 
 // run owns the machine.
-func (p *pairer) run(ctx context.Context) error {
+func (p *Pairing) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer close(p.ended)
 	defer p.workers.Wait()
@@ -207,7 +242,7 @@ func (p *pairer) run(ctx context.Context) error {
 		case <-p.again:
 			return ErrRestart
 		case <-p.timer.C:
-			p.take(ctx, wayTick{p.d.now()})
+			p.take(ctx, wayTick{p.o.Now()})
 		case f := <-p.facts:
 			switch f := f.(type) {
 			case pairingAsked:
@@ -215,7 +250,7 @@ func (p *pairer) run(ctx context.Context) error {
 				f.run <- p.way.run // has room for one
 			case pairingOpened:
 				if f.run == p.way.run && p.way.state == control.PairingOpen {
-					p.show(func(l *control.PairingLine) { l.Code, p.closes, p.at = f.code, p.d.now()+f.length, f.addresses })
+					p.show(func(l *control.PairingLine) { l.Code, p.closes, p.at = f.code, p.o.Now()+f.length, f.addresses })
 				}
 			case pairingWrong:
 				if f.run == p.way.run && p.way.state == control.PairingOpen {
@@ -231,7 +266,7 @@ func (p *pairer) run(ctx context.Context) error {
 }
 
 // take steps and carries out.
-func (p *pairer) take(ctx context.Context, fact wayFact) {
+func (p *Pairing) take(ctx context.Context, fact wayFact) {
 	if p.ending.Load() {
 		switch fact.(type) { // of what is over anyway
 		case wayHeld, wayHeldLong, wayPair, wayJoin, wayLeave, waySeen, wayTick:
@@ -241,11 +276,11 @@ func (p *pairer) take(ctx context.Context, fact wayFact) {
 	switch f := fact.(type) {
 	case wayHeld:
 		if err := p.able(); err != nil {
-			p.d.log.Warn(logPairErr, "err", err)
+			p.log.Warn(logPairErr, "err", err)
 			fact = wayUnable(f)
 		}
 	case wayHeldLong:
-		if p.d.conds.Holds(condition.RoomDamaged) {
+		if p.conds.Holds(condition.RoomDamaged) {
 			p.spawn(func() { p.giveUp(ctx) })
 			return
 		}
@@ -274,19 +309,19 @@ func (p *pairer) take(ctx context.Context, fact wayFact) {
 			*l = control.PairingLine{State: next.state, Peer: next.target.Name, Room: next.target.Room}
 		})
 	}
-	p.d.lights.lamp.Tell(func(f *light.Facts) { f.Pairing = next.live() })
+	p.o.Light(next.live())
 	for _, o := range orders {
 		p.carryOut(ctx, o)
 	}
 	if anew {
-		p.spawn(func() { p.beginAnew(ctx) })
+		p.spawn(func() { p.Restart(ctx) })
 	}
-	if at, ok := next.due(p.d.now()); ok {
-		p.timer.Reset(max(time.Millisecond, at-p.d.now()))
+	if at, ok := next.due(p.o.Now()); ok {
+		p.timer.Reset(max(time.Millisecond, at-p.o.Now()))
 	}
 }
 
-func (p *pairer) carryOut(ctx context.Context, order wayOrder) {
+func (p *Pairing) carryOut(ctx context.Context, order wayOrder) {
 	switch o := order.(type) {
 	case doLook:
 		a := p.attempt(ctx, o.Run)
@@ -327,7 +362,7 @@ func (p *pairer) carryOut(ctx context.Context, order wayOrder) {
 	}
 }
 
-func (p *pairer) attempt(ctx context.Context, run int) *attempt {
+func (p *Pairing) attempt(ctx context.Context, run int) *attempt {
 	a := p.attempts[run]
 	if a == nil {
 		a = &attempt{}
@@ -338,7 +373,7 @@ func (p *pairer) attempt(ctx context.Context, run int) *attempt {
 }
 
 // work runs f until it is done, the attempt ends, or stop is called.
-func (p *pairer) work(a *attempt, stop *context.CancelFunc, f func(context.Context)) {
+func (p *Pairing) work(a *attempt, stop *context.CancelFunc, f func(context.Context)) {
 	ctx, cancel := context.WithCancel(a.ctx)
 	if stop != nil {
 		*stop = cancel
@@ -350,16 +385,16 @@ func (p *pairer) work(a *attempt, stop *context.CancelFunc, f func(context.Conte
 }
 
 // spawn starts a goroutine that run awaits.
-func (p *pairer) spawn(f func()) {
-	p.busy.Add(1)
+func (p *Pairing) spawn(f func()) {
+	p.Busy.Add(1)
 	p.workers.Go(func() {
-		defer p.busy.Add(-1)
+		defer p.Busy.Add(-1)
 		f()
 	})
 }
 
 // show changes the line that people see, and tells whoever watches. Owned by run.
-func (p *pairer) show(change func(*control.PairingLine)) {
+func (p *Pairing) show(change func(*control.PairingLine)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	was := p.line
@@ -367,8 +402,8 @@ func (p *pairer) show(change func(*control.PairingLine)) {
 	p.line.At = time.Now()
 	p.line.Text = pairingText(p.line)
 	p.lineRun = p.way.run
-	if p.d.opts.Room.OnPairing != nil {
-		p.d.opts.Room.OnPairing(p.present())
+	if p.o.OnLine != nil {
+		p.o.OnLine(p.present())
 	}
 	for w := range p.watchers {
 		select {
@@ -379,23 +414,23 @@ func (p *pairer) show(change func(*control.PairingLine)) {
 		}
 	}
 	if was.State != p.line.State {
-		p.d.log.Info(logPairing, "state", p.line.State, "why", p.line.Why, "peer", p.line.Device)
+		p.log.Info(logPairing, "state", p.line.State, "why", p.line.Why, "peer", p.line.Device)
 	}
 }
 
 // present is the line as of now; needs mu.
-func (p *pairer) present() control.PairingLine {
+func (p *Pairing) present() control.PairingLine {
 	l := p.line
 	l.Run = p.lineRun
 	if l.State == control.PairingOpen && l.Code != "" {
-		l.Seconds = max(0, (p.closes - p.d.now()).Seconds())
+		l.Seconds = max(0, (p.closes - p.o.Now()).Seconds())
 	}
 	return l
 }
 
-// watch gives the present line, and each that follows, until ctx ends or the device does. Who does not read for watchLines
+// Watch gives the present line, and each that follows, until ctx ends or the device does. Who does not read for watchLines
 // lines is given up.
-func (p *pairer) watch(ctx context.Context) <-chan control.PairingLine {
+func (p *Pairing) Watch(ctx context.Context) <-chan control.PairingLine {
 	w := make(chan control.PairingLine, watchLines)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -419,7 +454,7 @@ func (p *pairer) watch(ctx context.Context) <-chan control.PairingLine {
 const watchLines = 64
 
 // close lets go of all who watch.
-func (p *pairer) close() {
+func (p *Pairing) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for w := range maps.Keys(p.watchers) {

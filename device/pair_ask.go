@@ -19,7 +19,7 @@ import (
 // What people and programs ask of pairing: each is a fact for the machine, and waits for the line that answers it.
 
 // able says why this device cannot pair; nil: it can.
-func (p *pairer) able() error {
+func (p *Pairing) able() error {
 	switch {
 	case p.link.members == nil:
 		return fmt.Errorf("%w: this device cannot pair: %w", control.ErrRefused, p.link.cannot)
@@ -35,7 +35,7 @@ func (p *pairer) able() error {
 }
 
 // ask hands a fact to run and says which attempt it began; lines are from before it.
-func (p *pairer) ask(ctx context.Context, fact wayFact) (run int, err error) {
+func (p *Pairing) ask(ctx context.Context, fact wayFact) (run int, err error) {
 	began := make(chan int, 1)
 	if !p.post(pairingAsked{fact, began}) {
 		return 0, errors.New("pairing: too much waits")
@@ -51,17 +51,17 @@ func (p *pairer) ask(ctx context.Context, fact wayFact) (run int, err error) {
 }
 
 // windowAt are the addresses of the open window.
-func (p *pairer) windowAt() []string {
+func (p *Pairing) windowAt() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.at
 }
 
 // follow gives the first line of an attempt that done wants, or its end.
-func (p *pairer) follow(ctx context.Context, fact wayFact, done func(control.PairingLine) bool) (control.PairingLine, error) {
+func (p *Pairing) follow(ctx context.Context, fact wayFact, done func(control.PairingLine) bool) (control.PairingLine, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	lines := p.watch(ctx)
+	lines := p.Watch(ctx)
 	run, err := p.ask(ctx, fact)
 	if err != nil {
 		return control.PairingLine{}, err
@@ -84,23 +84,21 @@ func (p *pairer) follow(ctx context.Context, fact wayFact, done func(control.Pai
 	return l, errors.New("the appliance has ended")
 }
 
-// Pair opens this device's window, and tells its code when it is open.
-func (d *Device) Pair(ctx context.Context) (control.PairOpened, error) {
-	p := d.pairing
+// Open opens this device's window, and tells its code when it is open.
+func (p *Pairing) Open(ctx context.Context) (control.PairOpened, error) {
 	if err := p.able(); err != nil {
 		return control.PairOpened{}, err
 	}
-	l, err := p.follow(ctx, wayPair{d.now()}, func(l control.PairingLine) bool { return l.State == control.PairingOpen && l.Code != "" })
+	l, err := p.follow(ctx, wayPair{p.o.Now()}, func(l control.PairingLine) bool { return l.State == control.PairingOpen && l.Code != "" })
 	if err != nil {
 		return control.PairOpened{}, err
 	}
-	return control.PairOpened{Code: l.Code, Seconds: l.Seconds, Device: p.link.Self(), Name: d.cfg.Device.Name, Room: p.link.RoomName(),
+	return control.PairOpened{Code: l.Code, Seconds: l.Seconds, Device: p.link.Self(), Name: p.link.name, Room: p.link.RoomName(),
 		Addresses: p.windowAt()}, nil
 }
 
 // Join joins the room of a window somewhere else, and returns when that has come to its end.
-func (d *Device) Join(ctx context.Context, q control.JoinRequest) (control.PairingLine, error) {
-	p := d.pairing
+func (p *Pairing) Join(ctx context.Context, q control.JoinRequest) (control.PairingLine, error) {
 	if err := p.able(); err != nil {
 		return control.PairingLine{}, err
 	}
@@ -113,24 +111,27 @@ func (d *Device) Join(ctx context.Context, q control.JoinRequest) (control.Pairi
 	case code != "" && q.Listen:
 		return control.PairingLine{}, fmt.Errorf("%w: a code to be heard need not be typed", control.ErrRefused)
 	case p.link.Room() != nil:
-		return control.PairingLine{}, fmt.Errorf("%w: %s", control.ErrRefused,
-			pairingText(control.PairingLine{State: control.PairingFailed, Why: control.WhyAlready, Room: p.link.RoomName()}))
-	case q.Listen && d.sound.WishMuted():
-		return control.PairingLine{},
-			fmt.Errorf("%w: %s", control.ErrRefused, pairingText(control.PairingLine{State: control.PairingFailed, Why: control.WhyMuted}))
+		return control.PairingLine{}, refused(control.PairingLine{State: control.PairingFailed, Why: control.WhyAlready, Room: p.link.RoomName()})
+	case q.Listen && p.host.Muted():
+		return control.PairingLine{}, refused(control.PairingLine{State: control.PairingFailed, Why: control.WhyMuted})
 	}
 	to := wayWindow{Name: q.Host}
 	switch {
 	case q.Host != "" && p.link.foreign():
 		return control.PairingLine{}, fmt.Errorf("%w: these devices meet at the broker of room.broker: leave out the host", control.ErrRefused)
 	case q.Host != "":
-		address, err := d.hostPort(q.Host)
+		address, err := hostPort(q.Host, p.link.o.Room.Port)
 		if err != nil {
 			return control.PairingLine{}, err
 		}
 		to.Addresses = []string{address}
 	}
-	return p.follow(ctx, wayJoin{At: d.now(), Code: code, Target: to}, func(l control.PairingLine) bool { return l.State == control.PairingPaired })
+	return p.follow(ctx, wayJoin{At: p.o.Now(), Code: code, Target: to}, func(l control.PairingLine) bool { return l.State == control.PairingPaired })
+}
+
+// refused is why a request is not taken, in words.
+func refused(l control.PairingLine) error {
+	return fmt.Errorf("%w: %s", control.ErrRefused, pairingText(l))
 }
 
 // plainCode takes out what people put between digits.
@@ -151,10 +152,10 @@ func plainCode(s string) (string, error) {
 }
 
 // hostPort completes what a person wrote: a name or an address, with or without a port.
-func (d *Device) hostPort(host string) (string, error) {
+func hostPort(host string, otherwise int) (string, error) {
 	h, port, err := net.SplitHostPort(host)
 	if err != nil {
-		h, port = strings.Trim(host, "[]"), strconv.Itoa(d.cfg.Room.Port)
+		h, port = strings.Trim(host, "[]"), strconv.Itoa(otherwise)
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 || h == "" || strings.ContainsAny(h, " /") {
 		return "", fmt.Errorf("%w: host %q: must be a name or an address, with or without :PORT", control.ErrRefused, host)
@@ -162,47 +163,40 @@ func (d *Device) hostPort(host string) (string, error) {
 	return net.JoinHostPort(h, port), nil
 }
 
-// CancelPairing ends what is under way, and says what there is now.
-func (d *Device) CancelPairing(ctx context.Context) (control.PairingLine, error) {
-	if _, err := d.pairing.ask(ctx, wayCancel{d.now()}); err != nil {
+// Cancel ends what is under way, and says what there is now.
+func (p *Pairing) Cancel(ctx context.Context) (control.PairingLine, error) {
+	if _, err := p.ask(ctx, wayCancel{p.o.Now()}); err != nil {
 		return control.PairingLine{}, err
 	}
-	return d.PairingNow(), nil
+	return p.Now(), nil
 }
 
-// PairingNow is how far pairing has come.
-func (d *Device) PairingNow() control.PairingLine {
-	d.pairing.mu.Lock()
-	defer d.pairing.mu.Unlock()
-	return d.pairing.present()
-}
-
-// WatchPairing tells how far it has come now, and each change, until ctx or the device ends.
-func (d *Device) WatchPairing(ctx context.Context) <-chan control.PairingLine {
-	return d.pairing.watch(ctx)
+// Now is how far pairing has come.
+func (p *Pairing) Now() control.PairingLine {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.present()
 }
 
 // Leave leaves the room; the device begins anew when it has said so. A room whose files are damaged is given up.
-func (d *Device) Leave(ctx context.Context) (control.LeaveAnswer, error) {
-	p := d.pairing
+func (p *Pairing) Leave(ctx context.Context) (control.LeaveAnswer, error) {
 	room := p.link.Room()
-	if d.conds.Holds(condition.RoomDamaged) {
+	if p.conds.Holds(condition.RoomDamaged) {
 		if err := p.link.forget(); err != nil {
 			return control.LeaveAnswer{}, err
 		}
-		l, err := p.follow(ctx, wayGone{At: d.now()}, func(l control.PairingLine) bool { return l.State == control.PairingLeft })
+		l, err := p.follow(ctx, wayGone{At: p.o.Now()}, func(l control.PairingLine) bool { return l.State == control.PairingLeft })
 		return control.LeaveAnswer{Text: l.Text}, err
 	}
 	if room == nil {
 		return control.LeaveAnswer{}, fmt.Errorf("%w: this device is in no room that was paired", control.ErrRefused)
 	}
-	l, err := p.follow(ctx, wayLeave{d.now()}, func(l control.PairingLine) bool { return l.State == control.PairingLeft })
+	l, err := p.follow(ctx, wayLeave{p.o.Now()}, func(l control.PairingLine) bool { return l.State == control.PairingLeft })
 	return control.LeaveAnswer{Room: room.Name, Text: l.Text}, err
 }
 
 // Remove ends the membership of a device, named by its id or by its name in the room.
-func (d *Device) Remove(ctx context.Context, who string) (control.RemoveAnswer, error) {
-	p := d.pairing
+func (p *Pairing) Remove(ctx context.Context, who string) (control.RemoveAnswer, error) {
 	room := p.link.Room()
 	if room == nil {
 		return control.RemoveAnswer{}, fmt.Errorf("%w: this device is in no room that was paired", control.ErrRefused)
@@ -228,28 +222,28 @@ func (d *Device) Remove(ctx context.Context, who string) (control.RemoveAnswer, 
 }
 
 // giveUp is leave for a room whose files are damaged.
-func (p *pairer) giveUp(ctx context.Context) {
+func (p *Pairing) giveUp(ctx context.Context) {
 	why := control.PairingWhy("")
 	if err := p.link.forget(); err != nil {
-		p.d.log.Error(logPairErr, "err", err)
+		p.log.Error(logPairErr, "err", err)
 		why = control.WhyDisk
 	}
-	p.tell(ctx, wayGone{At: p.d.now(), Why: why})
+	p.tell(ctx, wayGone{At: p.o.Now(), Why: why})
 }
 
 // leave leaves, on disk and in the room.
-func (p *pairer) leave(ctx context.Context) {
+func (p *Pairing) leave(ctx context.Context) {
 	name := p.link.RoomName()
 	c, cancel := context.WithTimeout(ctx, leaveLimit)
 	defer cancel()
 	why := control.PairingWhy("")
 	if err := p.link.members.Leave(c); err != nil {
-		p.d.log.Error(logPairErr, "err", err)
+		p.log.Error(logPairErr, "err", err)
 		if p.link.Room() != nil {
 			why = control.WhyDisk
 		}
 	}
-	p.tell(ctx, wayGone{At: p.d.now(), Room: name, Why: why})
+	p.tell(ctx, wayGone{At: p.o.Now(), Room: name, Why: why})
 }
 
 // leaveLimit is how long the room is told that this device goes. Our choice.

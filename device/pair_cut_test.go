@@ -170,8 +170,8 @@ func TestPowerCutWhilePairing(t *testing.T) {
 		who, at string
 		in      bool // both are in, with nobody doing anything; else neither is, and pairing again works
 	}{
-		{"host", stepOpen, false}, {"host", stepAdmitting, false}, {"host", stepAdmitted, false}, {"host", stepConfirmed, true}, {"host", stepRestart, true},
-		{"newcomer", stepTrying, false}, {"newcomer", stepStoring, false}, {"newcomer", stepJoined, true}, {"newcomer", stepRestart, true},
+		{"host", StepOpen, false}, {"host", StepAdmitting, false}, {"host", StepAdmitted, false}, {"host", StepConfirmed, true}, {"host", StepRestart, true},
+		{"newcomer", StepTrying, false}, {"newcomer", StepStoring, false}, {"newcomer", StepJoined, true}, {"newcomer", StepRestart, true},
 	} {
 		t.Run(c.who+" "+c.at, func(t *testing.T) {
 			t.Parallel()

@@ -22,7 +22,7 @@ func TestPairedOverAForeignBroker(t *testing.T) {
 	}
 	a, b, c := h.raise("kitchen", "Ada", at), h.raise("hall", "Ben", at), h.raise("bedroom", "Cleo", at)
 	for _, x := range []*tenant{a, b, c} {
-		x.until("at the broker", x.link.up)
+		x.until("at the broker", func() bool { return x.bus.Stats().Up })
 	}
 	o := a.opens()
 	if len(o.Addresses) > 0 {
@@ -37,7 +37,7 @@ func TestPairedOverAForeignBroker(t *testing.T) {
 	b.restarts()
 	a.restarts()
 	meet(a, b)
-	if a.link.broker != nil || b.link.broker != nil || !a.link.Room().Foreign {
+	if a.link.Port() != 0 || b.link.Port() != 0 || !a.link.Room().Foreign {
 		t.Error("a broker of one's own, at somebody else's")
 	}
 	b.types("Ada, here I am")
@@ -53,10 +53,10 @@ func TestPairedOverAForeignBroker(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if _, err := b.Remove(ctx, "kitchen"); err == nil {
+	if _, err := b.pairing.Remove(ctx, "kitchen"); err == nil {
 		t.Error("the one that keeps the list can be removed")
 	}
-	if _, err := a.Remove(ctx, "hall"); err != nil {
+	if _, err := a.pairing.Remove(ctx, "hall"); err != nil {
 		t.Fatal(err)
 	}
 	b.awaits(control.PairingRemoved)

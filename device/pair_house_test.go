@@ -77,8 +77,8 @@ func (x *tenant) live() {
 
 func (x *tenant) awaits(s control.PairingState) control.PairingLine {
 	x.t.Helper()
-	x.until("pairing: "+string(s), func() bool { return x.PairingNow().State == s })
-	return x.PairingNow()
+	x.until("pairing: "+string(s), func() bool { return x.pairing.Now().State == s })
+	return x.pairing.Now()
 }
 
 // opens has the device open its window.
@@ -86,7 +86,7 @@ func (x *tenant) opens() control.PairOpened {
 	x.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	o, err := x.Pair(ctx)
+	o, err := x.pairing.Open(ctx)
 	if err != nil {
 		x.t.Fatalf("%s: pair: %v", x.name, err)
 	}
@@ -97,7 +97,7 @@ func (x *tenant) opens() control.PairOpened {
 func (x *tenant) joins(code, host string) (control.PairingLine, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	return x.Join(ctx, control.JoinRequest{Code: code, Host: host})
+	return x.pairing.Join(ctx, control.JoinRequest{Code: code, Host: host})
 }
 
 // restarts waits for the end of this life, which must be a new beginning, and begins it.
@@ -226,8 +226,8 @@ func TestPairedDevicesAreOneRoom(t *testing.T) {
 	h := newHousehold(t)
 	kitchen, hall := h.raise("kitchen", "Ada", nil), h.raise("hall", "Ben", nil)
 	for _, x := range []*tenant{kitchen, hall} {
-		if x.room.Room != nil || x.link.broker != nil || x.bus != nil {
-			t.Errorf("%s: an unpaired device has a room: %v, a broker: %v, a client: %v", x.name, x.room.Room != nil, x.link.broker != nil, x.bus != nil)
+		if x.room.Room != nil || x.link.Port() != 0 || x.bus != nil {
+			t.Errorf("%s: an unpaired device has a room: %v, a broker: %v, a client: %v", x.name, x.room.Room != nil, x.link.Port() != 0, x.bus != nil)
 		}
 	}
 	pairs(kitchen, hall)

@@ -17,23 +17,23 @@ import (
 
 // newJoiner counts the wrong codes of one attempt. What the room tells is on disk when Store returns: from then on this device is in,
 // whatever becomes of the run.
-func (p *pairer) newJoiner(device context.Context, run int) *pairing.Joiner {
+func (p *Pairing) newJoiner(device context.Context, run int) *pairing.Joiner {
 	return pairing.NewJoiner(pairing.JoinConfig{
 		Identity: p.link.id, Name: p.link.name,
 		Store: func(host pairing.Party, welcome []byte) error {
-			p.step(stepStoring)
+			p.step(StepStoring)
 			if err := p.link.members.Accept(membership.Party(host), welcome); err != nil {
 				return err
 			}
-			p.step(stepJoined)
-			p.tell(device, wayJoined{At: p.d.now(), Run: run, Peer: p.joined(host)})
+			p.step(StepJoined)
+			p.tell(device, wayJoined{At: p.o.Now(), Run: run, Peer: p.joined(host)})
 			return nil
 		},
 	})
 }
 
 // joined is who let this device in.
-func (p *pairer) joined(host pairing.Party) wayPeer {
+func (p *Pairing) joined(host pairing.Party) wayPeer {
 	peer := *p.peer(host)
 	if room := p.link.Room(); room != nil && room.Called != p.link.name {
 		peer.Called = room.Called
@@ -42,17 +42,17 @@ func (p *pairer) joined(host pairing.Party) wayPeer {
 }
 
 // try goes to the window with a code, at each of its addresses until one answers.
-func (p *pairer) try(ctx context.Context, o doTry, a *attempt) {
-	p.step(stepTrying)
+func (p *Pairing) try(ctx context.Context, o doTry, a *attempt) {
+	p.step(StepTrying)
 	err := p.tryAt(ctx, o, a)
 	if err == nil || ctx.Err() != nil { // Store has told, or nobody waits
 		return
 	}
-	p.d.log.Warn(logPairErr, "err", err)
-	p.tell(ctx, wayNotJoined{At: p.d.now(), Run: o.Run, Why: whyOf(err)})
+	p.log.Warn(logPairErr, "err", err)
+	p.tell(ctx, wayNotJoined{At: p.o.Now(), Run: o.Run, Why: whyOf(err)})
 }
 
-func (p *pairer) tryAt(ctx context.Context, o doTry, a *attempt) error {
+func (p *Pairing) tryAt(ctx context.Context, o doTry, a *attempt) error {
 	if p.link.foreign() {
 		m, err := p.meet(ctx, a)
 		if err != nil {

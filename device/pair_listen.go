@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"conch/device/control"
-	"conch/device/sound"
 	"conch/device/wait"
 )
 
@@ -21,38 +20,38 @@ const (
 
 // speak says the code of this device's window again and again, until ctx ends or a press has silenced it, which ends the window
 // as well.
-func (p *pairer) speak(ctx context.Context, code string) {
+func (p *Pairing) speak(ctx context.Context, code string) {
 	for ctx.Err() == nil {
-		began := p.d.now()
-		err := p.d.speakCode(ctx, code)
+		began := p.o.Now()
+		err := p.Sound.Say(ctx, code)
 		switch {
-		case ctx.Err() != nil, errors.Is(err, errSilenced), errors.Is(err, errDeviceEnding):
+		case ctx.Err() != nil, errors.Is(err, ErrSilenced), errors.Is(err, ErrEnding):
 			return
 		case err != nil:
-			p.d.log.Warn(logPairErr, "err", err)
+			p.log.Warn(logPairErr, "err", err)
 		}
-		_ = wait.For(ctx, max(speakRest, began+speakEvery-p.d.now()))
+		_ = wait.For(ctx, max(speakRest, began+speakEvery-p.o.Now()))
 	}
 }
 
 // listen hears the code of somebody else's window, once what this device itself says has sounded.
-func (p *pairer) listen(ctx context.Context, run int) {
+func (p *Pairing) listen(ctx context.Context, run int) {
 	p.said(ctx)
-	code, err := p.d.hearCode(ctx)
+	code, err := p.Sound.Hear(ctx)
 	switch {
 	case ctx.Err() != nil, errors.Is(err, errMicTaken): // the press that has it ends the listening, too
 		return
 	case err == nil:
-		p.tell(ctx, wayHeard{At: p.d.now(), Run: run, Code: code})
+		p.tell(ctx, wayHeard{At: p.o.Now(), Run: run, Code: code})
 		return
 	}
-	p.d.log.Warn(logPairErr, "err", err)
+	p.log.Warn(logPairErr, "err", err)
 	why := control.WhyDeaf
 	switch {
 	case errors.Is(err, errCodeUnheard):
 		why = control.WhyNotHeard
-	case errors.Is(err, sound.ErrMuted):
+	case errors.Is(err, errMicOff):
 		why = control.WhyMuted
 	}
-	p.tell(ctx, wayDeaf{At: p.d.now(), Run: run, Why: why})
+	p.tell(ctx, wayDeaf{At: p.o.Now(), Run: run, Why: why})
 }

@@ -20,25 +20,25 @@ const lookEvery = lookLeast
 const lookPause = 1250 * time.Millisecond
 
 // look tells the machine what windows there are, until it wants to know no more.
-func (p *pairer) look(ctx context.Context, run int, a *attempt) {
-	began := p.d.now()
+func (p *Pairing) look(ctx context.Context, run int, a *attempt) {
+	began := p.o.Now()
 	for ctx.Err() == nil {
 		windows, err := p.windows(ctx, a)
 		if ctx.Err() != nil {
 			return
 		}
 		if err != nil {
-			p.d.log.Warn(logPairErr, "err", err)
+			p.log.Warn(logPairErr, "err", err)
 		}
-		p.tell(ctx, waySeen{At: p.d.now(), Run: run, Windows: windows})
-		if err != nil || p.d.now()-began >= lookMost {
+		p.tell(ctx, waySeen{At: p.o.Now(), Run: run, Windows: windows})
+		if err != nil || p.o.Now()-began >= lookMost {
 			_ = wait.For(ctx, lookPause)
 		}
 	}
 }
 
 // windows are those that can be seen now.
-func (p *pairer) windows(ctx context.Context, a *attempt) ([]wayWindow, error) {
+func (p *Pairing) windows(ctx context.Context, a *attempt) ([]wayWindow, error) {
 	var all []wayWindow
 	if p.link.foreign() {
 		m, err := p.meet(ctx, a)
@@ -72,7 +72,7 @@ type meeting struct {
 }
 
 // meet gives the attempt's meeting.
-func (p *pairer) meet(ctx context.Context, a *attempt) (pairing.Meeting, error) {
+func (p *Pairing) meet(ctx context.Context, a *attempt) (pairing.Meeting, error) {
 	p.meets.Lock()
 	defer p.meets.Unlock()
 	if a.meeting != nil {

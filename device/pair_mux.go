@@ -12,12 +12,12 @@ import (
 // joinLimit is how long POST /room/join may take: a minute of listening, three runs, and what looking takes.
 const joinLimit = 3 * time.Minute
 
-// pairMux serves pairing (control/pairing.go).
-func (d *Device) pairMux(mux *http.ServeMux) {
+// Mux serves pairing (control/pairing.go).
+func (p *Pairing) Mux(mux *http.ServeMux) {
 	mux.HandleFunc("POST /room/pair", func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), openLimit)
 		defer cancel()
-		opened, err := d.Pair(ctx)
+		opened, err := p.Open(ctx)
 		control.Reply(w, opened, err)
 	})
 	mux.HandleFunc("POST /room/join", func(w http.ResponseWriter, r *http.Request) {
@@ -27,13 +27,13 @@ func (d *Device) pairMux(mux *http.ServeMux) {
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), joinLimit)
 		defer cancel()
-		line, err := d.Join(ctx, q)
+		line, err := p.Join(ctx, q)
 		control.Reply(w, line, err)
 	})
 	mux.HandleFunc("POST /room/cancel", func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), openLimit)
 		defer cancel()
-		line, err := d.CancelPairing(ctx)
+		line, err := p.Cancel(ctx)
 		control.Reply(w, line, err)
 	})
 	mux.HandleFunc("POST /room/remove", func(w http.ResponseWriter, r *http.Request) {
@@ -43,19 +43,19 @@ func (d *Device) pairMux(mux *http.ServeMux) {
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), openLimit)
 		defer cancel()
-		answer, err := d.Remove(ctx, q.Device)
+		answer, err := p.Remove(ctx, q.Device)
 		control.Reply(w, answer, err)
 	})
 	mux.HandleFunc("POST /room/leave", func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), openLimit)
 		defer cancel()
-		answer, err := d.Leave(ctx)
+		answer, err := p.Leave(ctx)
 		control.Reply(w, answer, err)
 	})
 	mux.HandleFunc("GET /room/pairing", func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
-		lines := d.WatchPairing(ctx)
+		lines := p.Watch(ctx)
 		out := http.NewResponseController(w)
 		w.Header().Set("Content-Type", "application/x-ndjson")
 		enc := json.NewEncoder(w)

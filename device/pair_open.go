@@ -22,12 +22,12 @@ import (
 // (membership).
 
 // open is one window. shut ends it; device is the life of the whole device, for what must still be told after that.
-func (p *pairer) open(device, shut context.Context, run int, a *attempt) {
+func (p *Pairing) open(device, shut context.Context, run int, a *attempt) {
 	ended := func(why control.PairingWhy, err error) {
 		if err != nil {
-			p.d.log.Warn(logPairErr, "err", err)
+			p.log.Warn(logPairErr, "err", err)
 		}
-		p.tell(device, wayShut{At: p.d.now(), Run: run, Why: why})
+		p.tell(device, wayShut{At: p.o.Now(), Run: run, Why: why})
 	}
 	if err := p.able(); err != nil {
 		ended(control.WhyDevice, err)
@@ -56,19 +56,19 @@ func (p *pairer) open(device, shut context.Context, run int, a *attempt) {
 	var err error
 	why, cause := control.PairingWhy(""), error(nil)
 	w, err = pairing.NewWindow(pairing.WindowConfig{
-		Identity: p.link.id, Name: p.link.name, RoomID: id, RoomName: name, Now: p.d.now,
+		Identity: p.link.id, Name: p.link.name, RoomID: id, RoomName: name, Now: p.o.Now,
 		Admit: func(ctx context.Context, party pairing.Party) ([]byte, error) {
-			p.step(stepAdmitting)
+			p.step(StepAdmitting)
 			welcome, err := p.link.members.Admit(ctx, membership.Party(party))
-			p.step(stepAdmitted)
+			p.step(StepAdmitted)
 			if err == nil && fresh {
-				p.tell(device, wayFounded{At: p.d.now(), Run: run})
+				p.tell(device, wayFounded{At: p.o.Now(), Run: run})
 			}
 			return welcome, err
 		},
 		Stored: func(party pairing.Party) {
 			p.link.members.Confirm(party.Device)
-			p.step(stepConfirmed)
+			p.step(StepConfirmed)
 		},
 		On: func(e pairing.WindowEvent) { // one at a time, and the last before Run returns
 			switch e.Kind {
@@ -104,7 +104,7 @@ func (p *pairer) open(device, shut context.Context, run int, a *attempt) {
 	ctx, cancel := context.WithCancel(shut)
 	go func() { serving <- serve(ctx) }() // awaited below
 	p.link.announce()
-	p.step(stepOpen)
+	p.step(StepOpen)
 	p.tell(device, pairingOpened{run: run, code: w.Code(), length: w.Left(), addresses: addresses})
 	spoken := make(chan struct{})
 	go func() { defer close(spoken); p.speak(ctx, w.Code()) }() // awaited below
@@ -112,12 +112,12 @@ func (p *pairer) open(device, shut context.Context, run int, a *attempt) {
 	cancel()
 	<-spoken
 	if e := <-serving; e != nil && shut.Err() == nil {
-		p.d.log.Warn(logPairErr, "err", e)
+		p.log.Warn(logPairErr, "err", e)
 	}
 	p.link.announce()
 	switch {
 	case peer != nil:
-		p.tell(device, wayAdmitted{At: p.d.now(), Run: run, Peer: *peer})
+		p.tell(device, wayAdmitted{At: p.o.Now(), Run: run, Peer: *peer})
 	case cause != nil && (why == control.WhyExpired || why == control.WhyClosed): // the code was right, and nevertheless
 		ended(whyOf(cause), cause)
 	default:
@@ -126,7 +126,7 @@ func (p *pairer) open(device, shut context.Context, run int, a *attempt) {
 }
 
 // serveWindow opens what the other device comes through, and gives what serves it.
-func (p *pairer) serveWindow(ctx context.Context, w *pairing.Window, a *attempt) (serve func(context.Context) error, addresses []string, err error) {
+func (p *Pairing) serveWindow(ctx context.Context, w *pairing.Window, a *attempt) (serve func(context.Context) error, addresses []string, err error) {
 	switch {
 	case p.link.foreign():
 		m, err := p.meet(ctx, a)
@@ -155,7 +155,7 @@ func (p *pairer) serveWindow(ctx context.Context, w *pairing.Window, a *attempt)
 }
 
 // receive serves joiners at a foreign broker.
-func (p *pairer) receive(ctx context.Context, m pairing.Meeting, w *pairing.Window) error {
+func (p *Pairing) receive(ctx context.Context, m pairing.Meeting, w *pairing.Window) error {
 	id, name := p.opens()
 	m.Open(id, name)
 	defer m.Shut()
@@ -182,7 +182,7 @@ func (p *pairer) receive(ctx context.Context, m pairing.Meeting, w *pairing.Wind
 }
 
 // opens is the room that the window leads into.
-func (p *pairer) opens() (id, name string) {
+func (p *Pairing) opens() (id, name string) {
 	room := p.link.Room()
 	if room == nil {
 		room = p.link.members.Founding()
@@ -194,7 +194,7 @@ func (p *pairer) opens() (id, name string) {
 }
 
 // peer is a device that was let in, as the room calls it.
-func (p *pairer) peer(party pairing.Party) *wayPeer {
+func (p *Pairing) peer(party pairing.Party) *wayPeer {
 	peer := &wayPeer{Device: party.Device, Name: party.Name}
 	if room := p.link.Room(); room != nil {
 		peer.Room = room.Name

@@ -11,19 +11,24 @@ import (
 	"conch/audio"
 	"conch/audio/tones"
 	clips "conch/audio/words"
-	"conch/coordinator"
-	"conch/coordinator/turn"
-	"conch/device/sound"
 	"conch/device/wait"
 )
 
-// The code in the air (PAIRING.md, "What a person does").
+// Sound is the code in the air (PAIRING.md, "What a person does").
 //
-//	speakCode   "Pairing." 4 8 2  9 1 5 ~~tones~~ ─> injected sound ─> speaker     about 8 s; a press ends it like everything else
-//	hearCode    microphone ─> tap ─> tones.Decoder ─> code                         no turn: nothing of it reaches a voice
+//	Say    "Pairing." 4 8 2  9 1 5 ~~tones~~ ─> injected sound ─> speaker     about 8 s; a press ends it like everything else
+//	Hear   microphone ─> Heard ─> tones.Decoder ─> code                       no turn: nothing of it reaches a voice
 //
-// tap sits between the microphone and the voices, on the microphone's goroutine. An utterance of a turn passes it by and leaves
-// its levels behind, for heldInSilence; an utterance that hearCode has opened ends there.
+// It sits between the microphone and the voices, on the microphone's goroutine. An utterance of a turn passes it by and leaves
+// its levels behind, for Quiet; an utterance that Hear has opened ends there.
+type Sound struct {
+	// fixed
+	host Host
+	now  func() time.Duration
+
+	want  atomic.Pointer[listening] // nil: nobody listens for a code
+	level levels
+}
 
 // Bounds. Our choices, but the minute, which is pairing's.
 const (
@@ -36,12 +41,13 @@ const (
 
 // What became of a code. ctx's own errors are returned as they are.
 var (
-	errSilenced     = errors.New("pairing: silenced by a press")
-	errCodeUnheard  = errors.New("pairing: no code was heard within a minute")
-	errMicTaken     = errors.New("pairing: a press has the microphone")
-	errMicDead      = errors.New("pairing: the microphone delivers nothing; see that it is plugged in (conch audio test)")
-	errCodeNotSaid  = errors.New("pairing: the code could not be said: something else has sounded the whole time")
-	errDeviceEnding = errors.New("pairing: the device ends")
+	ErrSilenced    = errors.New("pairing: silenced by a press")
+	errCodeUnheard = errors.New("pairing: no code was heard within a minute")
+	errMicOff      = errors.New("pairing: the microphone is switched off")
+	errMicTaken    = errors.New("pairing: a press has the microphone")
+	errMicDead     = errors.New("pairing: the microphone delivers nothing; see that it is plugged in (conch audio test)")
+	ErrNotSaid     = errors.New("pairing: the code could not be said: something else has sounded the whole time")
+	ErrEnding      = errors.New("pairing: the device ends")
 )
 
 // pauses of a spoken code: after "pairing", between digits, between the two halves, before the tones.
@@ -84,25 +90,13 @@ func codeSound(code string) ([]int16, error) {
 	return append(pcm, sound...), nil
 }
 
-// speakCode says the code and plays it as tones, once, when nothing else sounds. It returns when the last tone has sounded, when a
-// press has ended it (errSilenced), or when ctx ends: then what sounds of it is cut, and nothing else is.
-func (d *Device) speakCode(ctx context.Context, code string) error {
+// Say says the code and plays it as tones, once, when nothing else sounds (Host.Play).
+func (s *Sound) Say(ctx context.Context, code string) error {
 	pcm, err := codeSound(code)
 	if err != nil {
 		return err
 	}
-	how := <-d.coordinator.InjectSound(ctx, pcm, "pairing.code", codeTTL)
-	switch {
-	case how == coordinator.OutcomeDelivered:
-		return nil
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case how == coordinator.OutcomeInterrupted:
-		return errSilenced
-	case how == coordinator.OutcomeFailed:
-		return errDeviceEnding
-	}
-	return errCodeNotSaid
+	return s.host.Play(ctx, pcm, codeTTL)
 }
 
 // listening is one wait for a code.
@@ -124,19 +118,20 @@ func (l *listening) end() {
 	}
 }
 
-// hearCode opens the microphone, without a turn, until a code was heard in tones; for a minute at most. A live turn keeps the
+// Hear opens the microphone, without a turn, until a code was heard in tones; for a minute at most. A live turn keeps the
 // microphone, and it waits; a press takes it (errMicTaken). It leaves the microphone as it was. While muted nothing is opened:
-// sound.ErrMuted.
-func (d *Device) hearCode(ctx context.Context) (string, error) {
+// errMicOff.
+func (s *Sound) Hear(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, hearLimit, errCodeUnheard)
 	defer cancel()
 	for losses := 0; losses < micLosses; {
-		if d.sound.Mic.Muted() || d.sound.WishMuted() {
-			return "", sound.ErrMuted
+		if s.host.Muted() {
+			return "", errMicOff
 		}
 		l := &listening{id: "code-" + rand.Text(), code: make(chan string, 1), ended: make(chan struct{}), decoder: tones.NewDecoder(audio.Rate)}
-		opened, err := d.openEar(ctx, l)
+		opened, err := s.host.OpenMic(ctx, l.id, func() { s.want.Store(l) })
 		if err != nil {
+			s.close(l)
 			return "", err
 		}
 		if !opened {
@@ -145,7 +140,7 @@ func (d *Device) hearCode(ctx context.Context) (string, error) {
 			}
 			continue
 		}
-		code, err := d.awaitCode(ctx, l)
+		code, err := s.await(ctx, l)
 		if code != "" || err != nil {
 			return code, err
 		}
@@ -156,39 +151,9 @@ func (d *Device) hearCode(ctx context.Context) (string, error) {
 	return "", errMicDead
 }
 
-// openEar opens the microphone for l unless a turn is live. It asks on the coordinator's own goroutine, so that no turn can begin
-// in between.
-func (d *Device) openEar(ctx context.Context, l *listening) (bool, error) {
-	opened := make(chan bool, 1)
-	if !d.coordinator.Call(func() {
-		switch d.coordinator.State() {
-		case turn.Idle, turn.Interrupted:
-		default:
-			opened <- false
-			return
-		}
-		if ctx.Err() != nil {
-			opened <- false
-			return
-		}
-		d.tap.want.Store(l)
-		d.sound.Mic.Open(l.id, d.now())
-		opened <- true
-	}) {
-		return false, errDeviceEnding
-	}
-	select {
-	case ok := <-opened:
-		return ok, nil
-	case <-ctx.Done():
-		d.closeEar(l) // it may have been opened in this very moment, or will find ctx ended
-		return false, context.Cause(ctx)
-	}
-}
-
-// awaitCode waits for the code; neither a code nor an error: the microphone was lost.
-func (d *Device) awaitCode(ctx context.Context, l *listening) (string, error) {
-	defer d.closeEar(l)
+// await waits for the code; neither a code nor an error: the microphone was lost.
+func (s *Sound) await(ctx context.Context, l *listening) (string, error) {
+	defer s.close(l)
 	select {
 	case code := <-l.code:
 		return code, nil
@@ -202,38 +167,34 @@ func (d *Device) awaitCode(ctx context.Context, l *listening) (string, error) {
 	return "", nil
 }
 
-func (d *Device) closeEar(l *listening) {
-	d.sound.Mic.Discard(l.id)
-	d.tap.want.CompareAndSwap(l, nil)
-}
-
-// tap is what is between the microphone and the voices. Its methods but quiet are called on the microphone's goroutine, and say
-// whether the utterance is nobody else's business.
-type tap struct {
-	want  atomic.Pointer[listening] // nil: nobody listens for a code
-	level levels
+func (s *Sound) close(l *listening) {
+	s.host.CloseMic(l.id)
+	s.want.CompareAndSwap(l, nil)
 }
 
 // of is who listens for a code with the utterance of that id.
-func (t *tap) of(id string) *listening {
-	if l := t.want.Load(); l != nil && l.id == id {
+func (s *Sound) of(id string) *listening {
+	if l := s.want.Load(); l != nil && l.id == id {
 		return l
 	}
 	return nil
 }
 
-func (t *tap) started(id string) bool {
-	if l := t.want.Load(); l != nil && l.id != id {
+// Started, Heard and Lost are told what the microphone does, on its goroutine, and say whether the utterance is nobody else's
+// business.
+func (s *Sound) Started(id string) bool {
+	if l := s.want.Load(); l != nil && l.id != id {
 		l.taken.Store(true)
 		l.end()
 	}
-	return t.of(id) != nil
+	return s.of(id) != nil
 }
 
-func (t *tap) heard(id string, now time.Duration, pcm []int16) bool {
-	l := t.of(id)
+// Heard: see Started.
+func (s *Sound) Heard(id string, pcm []int16) bool {
+	l := s.of(id)
 	if l == nil {
-		t.level.of(id, now, pcm)
+		s.level.of(id, s.now(), pcm)
 		return false
 	}
 	l.heard.Store(true)
@@ -246,17 +207,18 @@ func (t *tap) heard(id string, now time.Duration, pcm []int16) bool {
 	return true
 }
 
-func (t *tap) lost(id string) bool {
-	l := t.of(id)
+// Lost: see Started.
+func (s *Sound) Lost(id string) bool {
+	l := s.of(id)
 	if l != nil {
 		l.end()
 	}
 	return l != nil
 }
 
-// heldInSilence says that nobody spoke during the utterance of the press that has just ended: then a long hold is a gesture, and no
+// Quiet says that nobody spoke during the utterance of the press that has just ended: then a long hold is a gesture, and no
 // long question. Where nothing was captured nobody was heard.
-func (d *Device) heldInSilence() bool { return d.tap.level.quiet(d.now()) }
+func (s *Sound) Quiet() bool { return s.level.quiet(s.now()) }
 
 // String keeps a code that is being listened for out of every log.
 func (l *listening) String() string { return fmt.Sprintf("listening %s", l.id) }

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"conch/audio"
+	"conch/audio/tones"
 	clips "conch/audio/words"
 	"conch/coordinator/turn"
-	"conch/device/sound"
 )
 
 const someCode = "482915"
@@ -52,23 +52,28 @@ func otherRoom(frames []int16, rt60, db float64, seed uint64) []int16 {
 	return out
 }
 
-// hearing waits until b's microphone is open for a code.
+// hearing waits until b's microphone is open for a code, and no turn has it.
 func (b *box) hearing() {
 	b.t.Helper()
-	b.until("listening for a code", func() bool {
-		l := b.tap.want.Load()
-		return l != nil && l.heard.Load()
-	})
+	b.until("listening for a code", func() bool { return b.coordinator.State() == turn.Idle && b.sound.Mic.Poll() })
+	b.pause(50 * time.Millisecond) // a frame or two
 }
 
 // hear runs hearCode.
 func (b *box) hear(ctx context.Context) <-chan heardCode {
 	out := make(chan heardCode, 1)
 	go func() {
-		code, err := b.hearCode(ctx)
+		code, err := b.pairing.Sound.Hear(ctx)
 		out <- heardCode{code, err}
 	}()
 	return out
+}
+
+// codeTones is a code as the other device hears it, with silence behind.
+func codeTones(code string) []int16 {
+	pcm := tones.Encode(code, audio.Rate)
+	audio.Scale(pcm, 0.5)
+	return append(pcm, make([]int16, audio.Rate)...)
 }
 
 type heardCode struct {
@@ -86,7 +91,7 @@ func (b *box) wantHeard(out <-chan heardCode, code string, err error) {
 	case <-time.After(patience):
 		b.t.Fatal("hearCode has not ended")
 	}
-	b.until("no longer listening", func() bool { return b.tap.want.Load() == nil && !b.sound.Mic.Poll() })
+	b.until("no longer listening", func() bool { return !b.sound.Mic.Poll() })
 }
 
 // One device says its code, the other one hears it: with an echo of 0.6 s and noise 5 dB below. Nothing of it is a turn.
@@ -94,17 +99,10 @@ func TestACodeGoesFromOneDeviceToAnother(t *testing.T) {
 	t.Parallel()
 	a, b := newBox(t, boxOptions{}), newBox(t, boxOptions{})
 	from := a.card.Clock().Now()
-	if err := a.speakCode(t.Context(), someCode); err != nil {
+	if err := a.pairing.Sound.Say(t.Context(), someCode); err != nil {
 		t.Fatal(err)
 	}
 	frames := a.card.Between(from, a.card.Clock().Now())
-	said, err := codeSound(someCode)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := audio.CardDuration(2*len(said)), 10*time.Second; got > want {
-		t.Errorf("the code takes %v; want at most %v, after which it is repeated", got, want)
-	}
 	heard := b.hear(t.Context())
 	b.hearing()
 	b.card.Feed(otherRoom(frames, 0.6, 5, 1))
@@ -121,13 +119,13 @@ func TestAPressSilencesTheCode(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, boxOptions{})
 	done := make(chan error, 1)
-	go func() { done <- b.speakCode(t.Context(), someCode) }()
+	go func() { done <- b.pairing.Sound.Say(t.Context(), someCode) }()
 	b.until("saying it", b.audible)
 	b.pause(700 * time.Millisecond)
 	pressed := b.card.Clock().Now()
 	b.hand.Press()
-	if err := <-done; !errors.Is(err, errSilenced) {
-		t.Errorf("speakCode = %v; want %v", err, errSilenced)
+	if err := <-done; !errors.Is(err, ErrSilenced) {
+		t.Errorf("speakCode = %v; want %v", err, ErrSilenced)
 	}
 	b.state(turn.Listening)
 	b.until("silent", func() bool { return !b.audible() })
@@ -145,7 +143,7 @@ func TestTheCodeWaitsForATurnAndIsTakenBack(t *testing.T) {
 	b.state(turn.Listening)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- b.speakCode(ctx, someCode) }()
+	go func() { done <- b.pairing.Sound.Say(ctx, someCode) }()
 	b.pause(300 * time.Millisecond)
 	if b.audible() {
 		t.Error("it sounds while a person speaks")
@@ -170,7 +168,7 @@ func TestNoCodeIsHeardWhileMutedNorTwiceNorForever(t *testing.T) {
 	if err := b.SetMuted(true); err != nil {
 		t.Fatal(err)
 	}
-	b.wantHeard(b.hear(t.Context()), "", sound.ErrMuted)
+	b.wantHeard(b.hear(t.Context()), "", errMicOff)
 	if b.card.Capturing() {
 		t.Error("the microphone was opened, though it is off")
 	}
@@ -188,7 +186,7 @@ func TestNoCodeIsHeardWhileMutedNorTwiceNorForever(t *testing.T) {
 	if err := b.SetMuted(true); err != nil { // in the midst of it
 		t.Fatal(err)
 	}
-	b.wantHeard(heard, "", sound.ErrMuted)
+	b.wantHeard(heard, "", errMicOff)
 	if err := b.SetMuted(false); err != nil {
 		t.Fatal(err)
 	}
@@ -212,17 +210,12 @@ func TestAPressTakesTheMicrophoneFromListening(t *testing.T) {
 	b.state(turn.Listening)
 	heard = b.hear(t.Context())
 	b.pause(300 * time.Millisecond)
-	if b.tap.want.Load() != nil {
-		t.Error("it listens for a code while a person speaks")
+	if opened, err := (pairingHost{b.Device}).OpenMic(t.Context(), "code", func() { t.Error("it is to open") }); opened || err != nil {
+		t.Errorf("opened: %v, %v; want it to be the person's who speaks", opened, err)
 	}
 	b.nextTurn(b.hand.Release)
 	b.hearing()
-	said, err := codeSound(someCode)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.card.Feed(said[len(said)-4*audio.Rate:])
-	b.card.Feed(make([]int16, audio.Rate))
+	b.card.Feed(codeTones(someCode))
 	b.wantHeard(heard, someCode, nil)
 	b.card.Hush()
 	b.fine()
@@ -254,7 +247,7 @@ func TestHeldInSilence(t *testing.T) {
 		b.card.Feed(sound)
 		b.until("heard out", func() bool { return b.card.Fed() == 0 })
 		b.pause(50 * time.Millisecond)
-		held := b.heldInSilence()
+		held := b.pairing.Sound.Quiet()
 		b.nextTurn(b.hand.Release)
 		return held
 	}
@@ -266,30 +259,21 @@ func TestHeldInSilence(t *testing.T) {
 	}
 }
 
-func TestACodeIsSixDigits(t *testing.T) {
-	for _, code := range []string{"", "12345", "1234567", "12345x", "12 456"} {
-		if _, err := codeSound(code); err == nil {
-			t.Errorf("codeSound(%q) gives no error", code)
-		}
-	}
-}
-
 // The same over a sound server: one device plays into a sink, another one records from a source.
 func TestACodeGoesOverPulseAudio(t *testing.T) {
 	air := newPulseAir(t)
 	a, b := newRoom(t, air), newRoom(t, air)
 	heard := make(chan heardCode, 1)
 	go func() {
-		code, err := b.device.hearCode(t.Context())
+		code, err := b.device.pairing.Sound.Hear(t.Context())
 		heard <- heardCode{code, err}
 	}()
 	b.wait("listening for a code", stateLimit, func() bool {
-		l := b.device.tap.want.Load()
-		return l != nil && l.heard.Load()
+		return b.device.sound.Mic.Poll()
 	})
 	for range 3 { // a device sings its code again and again; a starved sound server leaves gaps, in what is recorded, too
 		began := time.Now()
-		if err := a.device.speakCode(t.Context(), someCode); err != nil {
+		if err := a.device.pairing.Sound.Say(t.Context(), someCode); err != nil {
 			t.Fatal(err)
 		}
 		frames := a.recorded(began, time.Now())

@@ -61,12 +61,12 @@ func TestRemovedOnACardThatCanOnlyBeRead(t *testing.T) {
 	remount(syscall.MS_RDONLY)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if _, err := a.Remove(ctx, "hall"); err != nil {
+	if _, err := a.pairing.Remove(ctx, "hall"); err != nil {
 		t.Fatal(err)
 	}
 	b.until("it says so", func() bool { return b.conds.Holds(condition.RoomStuck) })
 	a.until("the room knows", func() bool { return len(a.room.Room.Members()) == 1 })
-	if b.link.Room() != nil || b.link.up() {
+	if b.link.Room() != nil || b.bus != nil && b.bus.Stats().Up {
 		t.Error("it is in the room")
 	}
 	b.pause(restartsAtOnce)
@@ -128,12 +128,12 @@ func TestAWindowAfterAnother(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = hangs.Close() })
-		if _, err := a.CancelPairing(ctx); err != nil {
+		if _, err := a.pairing.Cancel(ctx); err != nil {
 			t.Fatal(err)
 		}
 	}
 	o := a.opens()
-	a.until("nothing of the windows before is under way", func() bool { return a.pairing.busy.Load() == 1 })
+	a.until("nothing of the windows before is under way", func() bool { return a.pairing.Busy.Load() == 1 })
 	if _, err := b.joins(o.Code, ""); err != nil {
 		t.Errorf("found by itself: %v", err)
 	}
@@ -167,7 +167,7 @@ func TestALieAboutAWindow(t *testing.T) {
 	if l, err := b.joins(o.Code, ""); err != nil || l.Device != a.self {
 		t.Errorf("%+v, %v", l, err)
 	}
-	if l := c.PairingNow(); l.Tries > 0 {
+	if l := c.pairing.Now(); l.Tries > 0 {
 		t.Errorf("the code was tried at a device that it is not of: %+v", l)
 	}
 }
@@ -231,7 +231,7 @@ func TestLeavingWithAWindowOpen(t *testing.T) {
 			o := leaver.opens()
 			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			defer cancel()
-			if _, err := leaver.Leave(ctx); err != nil {
+			if _, err := leaver.pairing.Leave(ctx); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := c.joins(o.Code, o.Addresses[0]); err == nil {
@@ -264,7 +264,7 @@ func TestAWindowThatLeadsNowhere(t *testing.T) {
 	a.live()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if o, err := a.Pair(ctx); !errors.Is(err, control.ErrRefused) || !strings.Contains(err.Error(), "room.broker") {
+	if o, err := a.pairing.Open(ctx); !errors.Is(err, control.ErrRefused) || !strings.Contains(err.Error(), "room.broker") {
 		t.Errorf("%+v, %v", o, err)
 	}
 }
@@ -282,7 +282,7 @@ func TestACopiedCard(t *testing.T) {
 	if _, err := b.joins(o.Code, o.Addresses[0]); err == nil || !strings.Contains(err.Error(), "identity.key") {
 		t.Errorf("%v", err)
 	}
-	if l := a.PairingNow(); l.State != control.PairingOpen || l.Tries > 0 {
+	if l := a.pairing.Now(); l.State != control.PairingOpen || l.Tries > 0 {
 		t.Errorf("its window: %+v", l)
 	}
 }

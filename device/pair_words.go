@@ -9,7 +9,6 @@ import (
 	"time"
 
 	clips "conch/audio/words"
-	"conch/companions/voice/rehearsal"
 	"conch/device/control"
 )
 
@@ -142,10 +141,10 @@ func pairingText(l control.PairingLine) string {
 	return "Pairing does not work on this device (see: conch doctor)."
 }
 
-// overseePairing shows a person at the terminal how pairing goes, until ctx ends; then the channel is closed. The code is on that screen and in no log.
-func (d *Device) overseePairing(ctx context.Context, say func(string)) <-chan struct{} {
+// Oversee shows a person at the terminal how pairing goes, until ctx ends; then the channel is closed. The code is on that screen and in no log.
+func (p *Pairing) Oversee(ctx context.Context, say func(string)) <-chan struct{} {
 	done := make(chan struct{})
-	lines := d.WatchPairing(ctx)
+	lines := p.Watch(ctx)
 	go func() { // ends with the channel of lines
 		defer close(done)
 		last := control.PairingIdle
@@ -175,7 +174,7 @@ const (
 var errUnsaid = errors.New("it is no longer to be said")
 
 // say says a line, in place of what was being said before.
-func (p *pairer) say(ctx context.Context, l control.PairingLine) {
+func (p *Pairing) say(ctx context.Context, l control.PairingLine) {
 	s := &sentence{l, make(chan struct{})}
 	p.mu.Lock()
 	p.saying = s
@@ -188,22 +187,19 @@ func (p *pairer) say(ctx context.Context, l control.PairingLine) {
 		defer close(s.done)
 		ctx, cancel := context.WithTimeout(ctx, sayingLimit)
 		defer cancel()
-		select {
-		case <-p.d.coordinator.InjectLocal(p.sound, "pairing", sayingTTL):
-		case <-ctx.Done():
-		}
+		p.host.Say(ctx, p.sound, sayingTTL)
 	})
 }
 
 // hushWords: what is waiting to be said of an attempt that is over is not said.
-func (p *pairer) hushWords() {
+func (p *Pairing) hushWords() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.saying = nil
 }
 
 // said waits until what is being said has sounded, or was dropped.
-func (p *pairer) said(ctx context.Context) {
+func (p *Pairing) said(ctx context.Context) {
 	p.mu.Lock()
 	s := p.saying
 	p.mu.Unlock()
@@ -217,20 +213,19 @@ func (p *pairer) said(ctx context.Context) {
 }
 
 // sound is what is said of pairing when its time has come.
-func (p *pairer) sound(ctx context.Context) ([]int16, error) {
+func (p *Pairing) sound(ctx context.Context) ([]int16, error) {
 	p.mu.Lock()
 	s := p.saying
 	p.mu.Unlock()
 	if s == nil {
 		return nil, errUnsaid
 	}
-	mouth := p.d.mouth
-	if _, none := mouth.(rehearsal.Tones); !none && s.line.State == control.PairingPaired && s.line.Peer != "" {
+	if p.o.Speak != nil && s.line.State == control.PairingPaired && s.line.Peer != "" {
 		text := "Paired with " + s.line.Peer + "."
 		if s.line.Called != "" {
 			text += " I am called " + s.line.Called + " here."
 		}
-		if pcm, err := mouth.Say(ctx, "", text); err == nil {
+		if pcm, err := p.o.Speak(ctx, text); err == nil {
 			return pcm, nil
 		}
 	}

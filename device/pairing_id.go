@@ -10,6 +10,7 @@ import (
 	"conch/companions/round"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/state"
 	"conch/mqtt"
 	"conch/mqtt/membership"
 )
@@ -40,14 +41,19 @@ func OwnID(ctx context.Context, cfg config.Config) (id round.DeviceID, whose str
 	}
 	_, err = os.Stat(cfg.State.Dir)
 	made := errors.Is(err, fs.ErrNotExist)
-	if id, err = RoomID(cfg); err != nil {
-		return "", "", err
+	s, err := state.Open(cfg.State.Dir)
+	if err != nil {
+		return "", "", fmt.Errorf("%w: %w", control.ErrRefused, err)
+	}
+	own, err := mqtt.OpenIdentity(s.Dir)
+	if err != nil {
+		return "", "", fmt.Errorf("%w: %w", control.ErrRefused, err)
 	}
 	whose = "of a conch that this user runs, in " + cfg.State.Dir
 	if made {
 		whose += "; made just now"
 	}
-	return id, whose, nil
+	return own.ID(), whose, nil
 }
 
 // serviceState is the state directory of the shipped unit (StateDirectory).

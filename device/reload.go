@@ -91,11 +91,10 @@ const logConfigMended = "config.mended"
 func (d *Device) beginMended(ctx context.Context) error {
 	c, cancel := context.WithTimeout(ctx, mendedPatience)
 	defer cancel()
-	_ = wait.Until(c, func() bool { return d.Quiet() && d.PairingNow().Over() })
+	_ = wait.Until(c, func() bool { return d.Quiet() && d.pairing.Now().Over() })
 	if ctx.Err() != nil {
 		return nil // it ends anyway
 	}
-	d.restarting.Store(true)
 	return ErrRestart
 }
 

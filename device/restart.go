@@ -16,18 +16,18 @@ var ErrRestart = errors.New("begin anew")
 // question and its answer take.
 const restartPatience = 90 * time.Second
 
-// beginAnew lets what is being said sound, and a person who talks or types come to an end; then run ends with ErrRestart.
-func (p *pairer) beginAnew(ctx context.Context) {
+// Restart lets what is being said sound, and a person who talks or types come to an end; then this device's parts end with ErrRestart.
+func (p *Pairing) Restart(ctx context.Context) {
+	p.ending.Store(true)
 	p.said(ctx)
 	c, cancel := context.WithTimeout(ctx, restartPatience)
 	defer cancel()
-	_ = wait.Until(c, func() bool { return (p.d.opts.Typing == nil || !p.d.opts.Typing()) && p.d.Quiet() })
+	_ = wait.Until(c, p.host.Quiet)
 	if ctx.Err() == nil {
-		p.step(stepRestart)
-		p.d.restarting.Store(true)
+		p.step(StepRestart)
 		close(p.again)
 	}
 }
 
-// logRestart: this device has become another one on disk.
-const logRestart = "device.restart"
+// Restarts says that this device will begin anew, once nobody talks or types.
+func (p *Pairing) Restarts() bool { return p.ending.Load() }

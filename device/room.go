@@ -9,16 +9,13 @@ import (
 	"conch/coordinator"
 	"conch/coordinator/turn"
 	"conch/device/condition"
-	"conch/device/config"
 	"conch/device/control"
 	"conch/device/provider"
 	"conch/device/room"
-	"conch/device/state"
-	"conch/device/world"
 	"conch/mqtt"
 )
 
-// The device around its room (package device/room) and its way to the others (join_connect.go).
+// The device around its room (package device/room) and its way to the others (package join).
 
 // RoomOptions are what a rehearsal or a test gives a device instead of what it would find by its configuration.
 type RoomOptions struct {
@@ -32,31 +29,7 @@ type RoomOptions struct {
 	Listen    string                    // host that pairing's and the paired room's port is opened on; empty: all of this machine's
 	Reachable func(port int) []string   // host:port at which the others reach that port; nil: this machine's own addresses
 	OnPairing func(control.PairingLine) // each, as GET /room/pairing has it; must not block
-	Step      func(string)              // told before and after what a power cut must not tear (pair_open.go, pair_join.go); for tests
-}
-
-// openLink finds out what this device is among others.
-func (d *Device) openLink() (err error) {
-	r := d.opts.Room
-	o := LinkOptions{
-		Name: d.cfg.Device.Name, Room: d.cfg.Room, Floor: world.ClockFloor, Anyway: d.opts.Anyway, Log: d.log, Conditions: d.conds,
-		Identity: r.Identity, Member: r.Member, Finder: r.Finder, Listen: r.Listen, Reachable: r.Reachable,
-	}
-	if !r.Volatile {
-		o.Dir = d.memory.Dir()
-	}
-	if d.link, err = OpenLink(o); err != nil {
-		return err
-	}
-	d.self, d.cfg.Device.Name = d.link.Self(), d.link.Name()
-	return nil
-}
-
-// run has Run start parts.
-func (d *Device) run(parts []Part) {
-	for _, p := range parts {
-		d.actors = append(d.actors, actor{p.Name, p.Run})
-	}
+	Step      func(string)              // told before and after what a power cut must not tear (package join); for tests
 }
 
 // wireCards finds who lives here.
@@ -85,7 +58,7 @@ func (d *Device) wireRoom() error {
 // connect makes the way to the other devices.
 func (d *Device) connect(heard func(round.DeviceID, round.Packet), linked func(up bool)) (companions.Bus, error) {
 	client, err := d.link.Connect(heard, linked)
-	d.run(d.link.Parts())
+	starts(d, d.link.Parts())
 	if err != nil || client == nil {
 		return nil, err
 	}
@@ -143,7 +116,7 @@ func (d *Device) RoomStatus() (control.RoomStatus, error) {
 	if err != nil {
 		return s, err
 	}
-	s.Room, s.Broker, s.Pairing, s.Paired = d.link.RoomName(), d.cfg.Room.Broker, d.PairingNow(), d.link.Status(s.Members)
+	s.Room, s.Broker, s.Pairing, s.Paired = d.link.RoomName(), d.cfg.Room.Broker, d.pairing.Now(), d.link.Status(s.Members)
 	if paired, host := d.link.Way(); host {
 		s.Broker = "embedded"
 	} else if paired != nil {
@@ -154,17 +127,4 @@ func (d *Device) RoomStatus() (control.RoomStatus, error) {
 		s.Wire, s.Connected = &wire, wire.Up
 	}
 	return s, nil
-}
-
-// RoomID is the id of the device of this configuration, made if it has none yet.
-func RoomID(cfg config.Config) (round.DeviceID, error) {
-	s, err := state.Open(cfg.State.Dir)
-	if err != nil {
-		return "", fmt.Errorf("%w: %w", control.ErrRefused, err)
-	}
-	id, err := mqtt.OpenIdentity(s.Dir)
-	if err != nil {
-		return "", fmt.Errorf("%w: %w", control.ErrRefused, err)
-	}
-	return id.ID(), nil
 }

@@ -32,7 +32,7 @@ func New(cfg config.Config, o Options) (*Device, error) {
 	if err := d.wireSound(muted); err != nil {
 		return nil, err
 	}
-	if err := d.openLink(); err != nil {
+	if err := openLink(d); err != nil {
 		return nil, err
 	}
 	d.wireCards()
@@ -61,7 +61,7 @@ func New(cfg config.Config, o Options) (*Device, error) {
 	if err := d.wireRoom(); err != nil {
 		return nil, err
 	}
-	d.wirePairing()
+	wirePairing(d)
 	d.wirePresses()
 	// The hand of the control socket is a button like any other, with a virtual contact, which nothing disturbs.
 	d.hand = twin.NewLine("control socket")
@@ -74,7 +74,7 @@ func (d *Device) wirePresses() {
 	p := &d.presses
 	p.speaker, p.mic, p.turns, p.room = d.speaker, d.sound.Mic, d.coordinator, d.room
 	p.conds, p.log, p.now = d.conds, d.log, d.now
-	p.ended, p.gesture, p.told = d.pairing.pressed, d.gesture, d.opts.OnEvent
+	p.ended, p.gesture, p.told = d.pairing.Pressed, func(e gpio.Event) { gesture(d, e) }, d.opts.OnEvent
 }
 
 // wireSound makes the sound card; what is said goes where the turn is, unless somebody listens for a code.
@@ -82,12 +82,12 @@ func (d *Device) wireSound(muted bool) (err error) {
 	d.sound, err = sound.New(sound.Options{
 		Audio: d.cfg.Audio, Card: d.opts.Card, Anyway: d.opts.Anyway, Volume: d.memory.Volume(), Muted: muted, Conditions: d.conds, Log: d.log, Now: d.now,
 		Sink: func(id string, pcm []int16) {
-			if !d.tap.heard(id, d.now(), pcm) {
+			if !d.pairing.Sound.Heard(id, pcm) {
 				d.room.Voices.Append(turn.ID(id), pcm)
 			}
 		},
 		Started: func(id string) {
-			if d.tap.started(id) {
+			if d.pairing.Sound.Started(id) {
 				return
 			}
 			d.lights.captured(true)
@@ -101,7 +101,7 @@ func (d *Device) wireSound(muted bool) (err error) {
 			d.coordinator.Post(turn.CaptureEnded{At: d.now(), Turn: turn.ID(id), Samples: samples})
 		},
 		Lost: func(id string) {
-			if d.tap.lost(id) {
+			if d.pairing.Sound.Lost(id) {
 				return
 			}
 			d.lights.captured(false)

@@ -58,16 +58,16 @@ func (p *run) pairingVerb(ctx context.Context, s *stage, l Line) error {
 			return err
 		}
 		p.later(0, func() {
-			if _, err := d.Join(p.ctx, control.JoinRequest{Code: code}); errors.Is(err, control.ErrRefused) { // the rest is told as a line
+			if _, err := d.Pairing().Join(p.ctx, control.JoinRequest{Code: code}); errors.Is(err, control.ErrRefused) { // the rest is told as a line
 				s.paired(s.instance.Load(), control.PairingLine{State: control.PairingFailed, Text: control.Refusal(err)})
 			}
 		})
 		return nil
 	case "remove":
-		_, err := d.Remove(ctx, string(p.stage(l.Other).identity.ID()))
+		_, err := d.Pairing().Remove(ctx, string(p.stage(l.Other).identity.ID()))
 		return err
 	}
-	_, err := d.Leave(ctx)
+	_, err := d.Pairing().Leave(ctx)
 	return err
 }
 

@@ -37,7 +37,7 @@ func TestEndWhileADeviceBeginsAnew(t *testing.T) {
 			if err := p.wait(l.ctx, time.Minute, p.idle, "idle"); err != nil {
 				t.Fatal(err)
 			}
-			l.device.Restart(l.ctx)
+			l.device.Pairing().Restart(l.ctx)
 			<-log.reached
 			if p.idle() {
 				t.Error("the room is idle while a device begins anew")

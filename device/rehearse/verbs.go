@@ -41,7 +41,7 @@ func (p *run) line(ctx context.Context, l Line) error {
 		return fmt.Errorf("%s was killed; first: start %s", s.name, s.name)
 	}
 	if s != nil && l.Verb != "wait" { // nobody is there to take what is done in between
-		if err := p.wait(ctx, readyStage, func() bool { l := s.instance.Load(); return l == nil || !l.device.BeginsAnew() }, "it to begin anew"); err != nil {
+		if err := p.wait(ctx, readyStage, func() bool { l := s.instance.Load(); return l == nil || !l.device.Pairing().Restarts() }, "it to begin anew"); err != nil {
 			return err
 		}
 	}
@@ -251,7 +251,7 @@ func (s *stage) settled() bool {
 // quiet says that nothing sounds at the device, that it has nothing in hand, and that it is not about to begin anew.
 func (s *stage) quiet() bool {
 	l := s.instance.Load()
-	return l == nil || s.isFrozen() || l.device.Quiet() && s.settled() && s.toSay.Load() == 0 && !l.device.BeginsAnew()
+	return l == nil || s.isFrozen() || l.device.Quiet() && s.settled() && s.toSay.Load() == 0 && !l.device.Pairing().Restarts()
 }
 
 // idle says that the whole room is quiet and no round is open. A device that is frozen may have something to say later.

@@ -1,0 +1,25 @@
+package device
+
+import (
+	"testing"
+
+	"conch/audio"
+)
+
+func TestACodeIsSixDigits(t *testing.T) {
+	for _, code := range []string{"", "12345", "1234567", "12345x", "12 456"} {
+		if _, err := codeSound(code); err == nil {
+			t.Errorf("codeSound(%q) gives no error", code)
+		}
+	}
+}
+
+func TestTheCodeIsSaidBeforeItIsRepeated(t *testing.T) {
+	said, err := codeSound("482915")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := audio.CardDuration(2 * len(said)); got > speakEvery {
+		t.Errorf("the code takes %v; want at most %v, after which it is repeated", got, speakEvery)
+	}
+}
