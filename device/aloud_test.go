@@ -30,7 +30,7 @@ func TestNightIsTenToSevenOrAsTheLightHasIt(t *testing.T) {
 	}
 	b := newBox(t, boxOptions{})
 	running, next := b.cfg, b.cfg
-	if next.Light.Quiet = siesta; !b.take("light.quiet", &next, &running) || *b.lights.quiet.Load() != siesta {
+	if next.Light.Quiet = siesta; !(reloads{b.Device}).Take("light.quiet", &next, &running) || *b.lights.quiet.Load() != siesta {
 		t.Errorf("after a reload it goes by %q", *b.lights.quiet.Load())
 	}
 }

@@ -19,8 +19,8 @@ import (
 	"conch/device/config"
 	"conch/device/control"
 	"conch/device/provider"
+	"conch/device/reload"
 	"conch/device/service"
-	"conch/device/sound"
 	"conch/device/terminal"
 	"conch/device/wait"
 	"conch/gpio"
@@ -29,10 +29,10 @@ import (
 // Appliance is `conch run`: the device of this machine, with everything the configuration and the machine offer, until
 // ctx ends, a person quits, or standard input, where that is the button, comes to its end. With ErrRestart whoever called it begins
 // anew.
-func Appliance(ctx context.Context, cfg config.Config, reload Reload, log *slog.Logger, in *os.File, out io.Writer) error {
+func Appliance(ctx context.Context, cfg config.Config, again reload.Options, log *slog.Logger, in *os.File, out io.Writer) error {
 	spareProcessors()
 	spareMemory(os.Getenv("GOGC"))
-	hangups, stop := reload.listen(in)
+	hangups, stop := again.Listen(in)
 	defer stop()
 	alone := nobody(in)
 	if alone {
@@ -67,11 +67,18 @@ func Appliance(ctx context.Context, cfg config.Config, reload Reload, log *slog.
 		return err
 	}
 	a.device.fit(misfits)
-	a.device.doWithout(cfg)
+	reload.Refused(cfg, a.device.conds, log)
 	a.device.actors = append(a.device.actors, a.device.driver(cfg)...)
 	noteBoard(cfg, gpio.Detect(gpio.DetectOptions{}), log)
 	if hangups != nil {
-		a.device.actors = append(a.device.actors, a.device.reloader(reload, hangups))
+		reloads := reloads{a.device}
+		reloader := reload.New(again, a.device.cfg, reloads, a.device.conds, log)
+		a.device.actors = append(a.device.actors, actor{"reload", func(ctx context.Context) error {
+			if reloader.Run(ctx, hangups) {
+				return reloads.beginMended(ctx)
+			}
+			return nil
+		}})
 	}
 	manager, watchdog := service.Systemd(log)
 	a.device.manager = manager
@@ -232,21 +239,6 @@ func (d *Device) voiceLine() string {
 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-
-// Status is what the box is and does now.
-func (d *Device) Status() control.Status {
-	s := control.Status{
-		Version: Version(), Device: d.self, State: d.coordinator.State().String(), Quiet: d.Quiet(), Sound: d.sound.Words(), Voice: d.voiceLine(),
-		Ready: d.Ready(), Turns: d.turns.Load(), Volume: d.memory.Volume(), VolumeFrom: d.memory.VolumeFrom(), Conditions: d.conds.List(),
-		Muted: d.Muted(), Light: d.lights.String(), Pairing: d.pairing.Now(), Paired: d.link.Status(d.room.Members()),
-	}
-	s.Button = strings.Join(d.buttonNames(), "; ")
-	if g, ok := d.sound.Audible(); ok {
-		s.Buffer = g.Name + ": " + sound.Words(d.cfg, g)
-	}
-	s.Usage = d.usage.First()
-	return s
-}
 
 // RecentLine is one fact, order or transition of the flight recorder.
 type RecentLine = coordinator.Line

@@ -3,21 +3,23 @@ package device
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
-	"time"
+	"strings"
 
+	"conch/coordinator"
 	"conch/device/condition"
 	"conch/device/control"
 	"conch/device/metrics"
+	"conch/device/service"
+	"conch/device/sound"
 )
 
-// What answers at the control socket; package control says what is asked and answered there.
+// socket is the device as whoever asks at the control socket sees it (package control).
+type socket struct{ d *Device }
 
-const controlDeadline = 3 * time.Minute // longer than any turn without a person
-
-// serveControl serves until ctx ends. Without a socket one can still talk to the device: that is a condition, not an end.
-func (d *Device) serveControl(ctx context.Context) error {
+// serve answers until ctx ends. Without a socket one can still talk to the device: that is a condition, not an end.
+func (s socket) serve(ctx context.Context) error {
+	d := s.d
 	l, err := control.Listen(d.cfg.State.Socket())
 	if errors.Is(err, control.ErrRunning) {
 		return err
@@ -27,91 +29,72 @@ func (d *Device) serveControl(ctx context.Context) error {
 			"set state.runtime to a directory this user may write, with a short path; until a restart, conch ask, say and why do not reach this appliance")
 		return nil
 	}
-	mux := d.controlMux()
-	d.debugMux(ctx, mux)
-	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10, ConnContext: control.WithPeer}
-	ended := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(ended)
-		if d.restarting.Load() { // whoever asked for that has its answer first
-			c, cancel := context.WithTimeout(context.Background(), restartAnswers)
-			defer cancel()
-			_ = srv.Shutdown(c)
-		}
-		_ = srv.Close()
-	})
-	defer func() {
-		if !stop() {
-			<-ended
-		}
-	}()
-	if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("control: %w", err)
-	}
-	return nil
+	mux := s.mux()
+	service.DebugMux(ctx, mux, d, d.log)
+	return control.Serve(ctx, l, mux, d.restarting.Load)
 }
 
-// restartAnswers is what those who are connected get of the time when the device begins anew. Our choice: an answer takes
-// milliseconds, and who watches is told that it is over.
-const restartAnswers = 500 * time.Millisecond
-
-func (d *Device) controlMux() *http.ServeMux {
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /ask", func(w http.ResponseWriter, r *http.Request) {
-		text, to, ok := control.DecodeText(w, r)
-		if !ok {
-			return
-		}
-		ctx, cancel := context.WithTimeout(r.Context(), controlDeadline)
-		defer cancel()
-		a, err := d.room.Inquire(ctx, text, to...)
-		control.Reply(w, a, err)
-	})
-	mux.HandleFunc("POST /say", func(w http.ResponseWriter, r *http.Request) {
-		text, _, ok := control.DecodeText(w, r)
-		if !ok {
-			return
-		}
-		ctx, cancel := context.WithTimeout(r.Context(), controlDeadline)
-		defer cancel()
-		outcome, err := d.Say(ctx, text)
-		control.Reply(w, map[string]string{"outcome": outcome}, err)
-	})
-	mux.HandleFunc("POST /press", func(w http.ResponseWriter, _ *http.Request) {
-		d.Press()
-		w.WriteHeader(http.StatusNoContent)
-	})
-	mux.HandleFunc("POST /release", func(w http.ResponseWriter, _ *http.Request) {
-		d.Release()
-		w.WriteHeader(http.StatusNoContent)
-	})
-	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { control.Reply(w, d.Status(), nil) })
-	mux.HandleFunc("GET /why", func(w http.ResponseWriter, _ *http.Request) {
-		control.Reply(w, map[string]string{"text": d.room.Why()}, nil)
-	})
-	mux.HandleFunc("GET /recent", func(w http.ResponseWriter, _ *http.Request) { control.Reply(w, d.coordinator.Recent(), nil) })
+func (s socket) mux() *http.ServeMux {
+	d, mux := s.d, control.Mux(s)
 	d.room.Mux(mux, d.RoomStatus)
 	d.pairing.Mux(mux)
 	d.sound.Serve(mux)
 	d.usage.Mux(mux)
 	d.lightMux(mux)
-	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) { d.measured().Write(w) })
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) { s.measured().Write(w) })
 	return mux
 }
 
+// Inquire asks, and waits for what the question comes to.
+func (s socket) Inquire(ctx context.Context, text string, to ...string) (control.Answer, error) {
+	return s.d.room.Inquire(ctx, text, to...)
+}
+
+// Say announces.
+func (s socket) Say(ctx context.Context, text string) (string, error) { return s.d.Say(ctx, text) }
+
+// Press and Release are those of a button like any other.
+func (s socket) Press() { s.d.hand.Set(true) }
+
+// Release: see Press.
+func (s socket) Release() { s.d.hand.Set(false) }
+
+// Why tells who spoke last and why.
+func (s socket) Why() string { return s.d.room.Why() }
+
+// Recent are the last lines of the flight recorder.
+func (s socket) Recent() []coordinator.Line { return s.d.coordinator.Recent() }
+
+// Status is what the box is and does now.
+func (s socket) Status() control.Status {
+	d := s.d
+	now := control.Status{
+		Version: Version(), Device: d.self, State: d.coordinator.State().String(), Quiet: d.Quiet(), Sound: d.sound.Words(), Voice: d.voiceLine(),
+		Ready: d.Ready(), Turns: d.turns.Load(), Volume: d.memory.Volume(), VolumeFrom: d.memory.VolumeFrom(), Conditions: d.conds.List(),
+		Muted: d.Muted(), Light: d.lights.String(), Pairing: d.pairing.Now(), Paired: d.link.Status(d.room.Members()),
+	}
+	now.Button = strings.Join(d.buttonNames(), "; ")
+	if g, ok := d.sound.Audible(); ok {
+		now.Buffer = g.Name + ": " + sound.Words(d.cfg, g)
+	}
+	now.Usage = d.usage.First()
+	return now
+}
+
 // measured is what the device measures of itself.
-func (d *Device) measured() metrics.Snapshot {
-	s := metrics.Snapshot{
+func (s socket) measured() metrics.Snapshot {
+	d := s.d
+	m := metrics.Snapshot{
 		Turns: d.turns.Load(), Ready: d.Ready(), Muted: d.Muted(), Conditions: d.conds.List(), Volume: d.memory.Volume(), Bound: d.sound.Bound(),
 		Speaker: d.speaker.Stats(),
 	}
-	s.Xruns, s.XrunsHour = d.sound.Xruns()
+	m.Xruns, m.XrunsHour = d.sound.Xruns()
 	if room, err := d.RoomStatus(); err == nil {
-		s.Room = &room
+		m.Room = &room
 	}
 	if d.room.Refiner != nil {
 		votes := d.room.Refiner.Stats()
-		s.Refiner = &votes
+		m.Refiner = &votes
 	}
-	return s
+	return m
 }

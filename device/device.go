@@ -115,7 +115,7 @@ func (d *Device) Run(ctx context.Context) error {
 		}})
 	}
 	if d.opts.Control {
-		actors = append(actors, actor{"control", d.serveControl})
+		actors = append(actors, actor{"control", socket{d}.serve})
 	}
 	type end struct {
 		name string

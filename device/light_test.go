@@ -155,13 +155,13 @@ func TestLightThatIsLostIsACondition(t *testing.T) {
 	b := newBox(t, boxOptions{light: s.shows})
 	b.until("told", func() bool { return b.holds(condition.LightLost) })
 	b.fine() // the conversation goes on without it
-	if b.Status().Light != "" {
-		t.Errorf("status names the light %q; want none that works", b.Status().Light)
+	if (socket{b.Device}).Status().Light != "" {
+		t.Errorf("status names the light %q; want none that works", (socket{b.Device}).Status().Light)
 	}
 	s.mu.Lock()
 	s.fails = nil
 	s.mu.Unlock()
-	b.until("back by itself", func() bool { return !b.holds(condition.LightLost) && b.Status().Light == "strip" })
+	b.until("back by itself", func() bool { return !b.holds(condition.LightLost) && (socket{b.Device}).Status().Light == "strip" })
 }
 
 func TestLightIsDarkAtTheEnd(t *testing.T) {
@@ -205,7 +205,7 @@ func TestBrightnessIsReloaded(t *testing.T) {
 	b.until("lit", func() bool { return s.seen(func(f light.Frame) bool { return f.Brightness == 255 && !f.Dark() }) })
 	running, next := b.cfg, b.cfg
 	next.Light.Brightness = 20
-	if !b.take("light.brightness", &next, &running) || running.Light.Brightness != 20 {
+	if !(reloads{b.Device}).Take("light.brightness", &next, &running) || running.Light.Brightness != 20 {
 		t.Errorf("light.brightness wants a restart, or is not noted: %d", running.Light.Brightness)
 	}
 	b.until("dimmer", func() bool { return s.seen(func(f light.Frame) bool { return f.Brightness == 51 && !f.Dark() }) })
@@ -231,10 +231,10 @@ func TestALookIsShownByName(t *testing.T) {
 	t.Parallel()
 	s := newStrip()
 	b := newBox(t, boxOptions{light: s.shows})
-	b.until("dark", func() bool { return b.Status().Light != "" && !s.lit() })
+	b.until("dark", func() bool { return (socket{b.Device}).Status().Light != "" && !s.lit() })
 	post := func(body string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
-		b.controlMux().ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/light", strings.NewReader(body)))
+		(socket{b.Device}).mux().ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/light", strings.NewReader(body)))
 		return w
 	}
 	if w := post(`{"look": "muted", "for_ms": 300}`); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"strip"`) {

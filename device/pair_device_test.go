@@ -175,8 +175,8 @@ func TestANameThatIsTaken(t *testing.T) {
 	b.restarts()
 	a.restarts()
 	meet(a, b)
-	if b.cfg.Device.Name != "kitchen 2" || a.Status().Paired.Members[1].Name != "kitchen 2" {
-		t.Errorf("it is called %q; the other one calls it %+v", b.cfg.Device.Name, a.Status().Paired.Members[1])
+	if b.cfg.Device.Name != "kitchen 2" || (socket{a.Device}).Status().Paired.Members[1].Name != "kitchen 2" {
+		t.Errorf("it is called %q; the other one calls it %+v", b.cfg.Device.Name, (socket{a.Device}).Status().Paired.Members[1])
 	}
 }
 

@@ -48,7 +48,7 @@ func TestPairedOverAForeignBroker(t *testing.T) {
 	if known(a) || known(b) {
 		t.Error("one that was not paired is in the room")
 	}
-	if s := a.Status().Paired; s.Members[1].Pending {
+	if s := (socket{a.Device}).Status().Paired; s.Members[1].Pending {
 		t.Errorf("the newcomer is here, and still expected: %+v", s.Members)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

@@ -46,7 +46,7 @@ func TestAReleaseSendsWhatItsOwnButtonBegan(t *testing.T) {
 	for _, way := range []struct {
 		name           string
 		press, release func()
-	}{{"another button", other.Press, other.Release}, {"the control socket", b.Device.Press, b.Device.Release}} {
+	}{{"another button", other.Press, other.Release}, {"the control socket", (socket{b.Device}).Press, (socket{b.Device}).Release}} {
 		turns, heard := len(b.turnsEnded()), len(b.ears.lengths())
 		way.press()
 		b.state(turn.Listening)
@@ -105,7 +105,7 @@ func TestAReleaseIsItsOwnSourcesInAnyMix(t *testing.T) {
 		{"the pin", func() { presses.Add(-1); b.hand.Press() }, b.hand.Release}, // which is counted already
 		{"a key", key.Press, key.Release},
 		{"a line", line("press"), line("release")},
-		{"the control socket", b.Device.Press, b.Device.Release},
+		{"the control socket", (socket{b.Device}).Press, (socket{b.Device}).Release},
 	}
 	for _, first := range sources {
 		for _, second := range sources {

@@ -9,6 +9,7 @@ import (
 
 	"conch/device/condition"
 	"conch/device/config"
+	"conch/device/reload"
 	"conch/device/room"
 	"conch/device/state"
 )
@@ -75,7 +76,7 @@ func TestRefusedIsACondition(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, boxOptions{})
 	refused := loadedAnyway(t, "[audio]\nvolume = 300\n[voice]\nremember = 1\n")
-	b.doWithout(*refused)
+	reload.Refused(*refused, b.conds, b.Device.log)
 	list := b.conds.List()
 	if len(list) != 1 || list[0].Code != condition.ConfigRefused || list[0].Do == "" {
 		t.Fatalf("conditions %+v", list)
@@ -95,20 +96,19 @@ func TestRefusedIsACondition(t *testing.T) {
 
 	text := "[audio]\nvolume = 300\n"
 	file := filepath.Join(t.TempDir(), "conch.toml")
-	r := Reload{Level: new(slog.LevelVar), Load: func() (*config.Config, error) {
+	r := reload.New(reload.Options{Level: new(slog.LevelVar), Load: func() (*config.Config, error) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return config.Load(config.LoadOptions{File: file, Environ: []string{}})
-	}}
-	running := b.cfg
-	b.reload(r, &running)
-	if !b.conds.Holds(condition.ConfigRefused) || running.Audio.Volume != b.cfg.Audio.Volume {
-		t.Errorf("after a reload with a refused file: condition %v, volume %d", b.conds.Holds(condition.ConfigRefused), running.Audio.Volume)
+	}}, b.cfg, reloads{b.Device}, b.conds, b.Device.log)
+	r.Reload()
+	if !b.conds.Holds(condition.ConfigRefused) || r.Running().Audio.Volume != b.cfg.Audio.Volume {
+		t.Errorf("after a reload with a refused file: condition %v, volume %d", b.conds.Holds(condition.ConfigRefused), r.Running().Audio.Volume)
 	}
 	text = "[audio]\nvolume = 30\n"
-	b.reload(r, &running)
-	if b.conds.Holds(condition.ConfigRefused) || running.Audio.Volume != 30 {
-		t.Errorf("after it is mended: condition %v, volume %d", b.conds.Holds(condition.ConfigRefused), running.Audio.Volume)
+	r.Reload()
+	if b.conds.Holds(condition.ConfigRefused) || r.Running().Audio.Volume != 30 {
+		t.Errorf("after it is mended: condition %v, volume %d", b.conds.Holds(condition.ConfigRefused), r.Running().Audio.Volume)
 	}
 }

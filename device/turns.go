@@ -43,9 +43,3 @@ func (d *Device) Say(ctx context.Context, text string) (string, error) {
 
 // Hush silences the device without a press, as the room does.
 func (d *Device) Hush() { d.coordinator.Hush(d.now(), d.speaker.Drop()) }
-
-// Press and Release move the contact of the control socket's button.
-func (d *Device) Press() { d.hand.Set(true) }
-
-// Release: see Press.
-func (d *Device) Release() { d.hand.Set(false) }

@@ -12,6 +12,7 @@ import (
 	"conch/device"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/reload"
 	"conch/device/service"
 )
 
@@ -70,7 +71,7 @@ func (runCmd) once(e *env) error {
 		}
 		return cfg, err
 	}
-	return device.Appliance(e.ctx, cfg, device.Reload{Load: again, Level: level}, log, e.in, e.out)
+	return device.Appliance(e.ctx, cfg, reload.Options{Load: again, Level: level}, log, e.in, e.out)
 }
 
 // spare keeps the log from a person at a terminal, who talks and wants to read the talk; whoever wants the log as well sets

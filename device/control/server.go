@@ -90,8 +90,8 @@ func Refusal(err error) string { return strings.TrimPrefix(err.Error(), ErrRefus
 // peerKey is under what the context of a request has the user at the other end.
 type peerKey struct{}
 
-// WithPeer notes who is at the other end of a connection (unix(7), SO_PEERCRED).
-func WithPeer(ctx context.Context, c net.Conn) context.Context {
+// withPeer notes who is at the other end of a connection (unix(7), SO_PEERCRED).
+func withPeer(ctx context.Context, c net.Conn) context.Context {
 	u, ok := c.(*net.UnixConn)
 	if !ok {
 		return ctx

@@ -1,15 +1,15 @@
-package device
+package service
 
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"conch/device/control"
-	"conch/device/service"
 	"conch/device/wait"
 )
 
@@ -19,10 +19,9 @@ import (
 // stallLimit ends a stall that nobody ended.
 const stallLimit = 5 * time.Minute
 
-// Stall has the loop named stand still for so long, or until ctx ends. A prefix of the name does.
-func (d *Device) Stall(ctx context.Context, name string, length time.Duration) (string, error) {
-	loops := d.Loops(time.Second)
-	i := slices.IndexFunc(loops, func(l service.Loop) bool { return name != "" && strings.HasPrefix(l.Name, name) })
+// stall has the loop named stand still for so long, or until ctx ends. A prefix of the name does.
+func stall(ctx context.Context, loops []Loop, name string, length time.Duration, log *slog.Logger) (string, error) {
+	i := slices.IndexFunc(loops, func(l Loop) bool { return name != "" && strings.HasPrefix(l.Name, name) })
 	if i < 0 {
 		var names []string
 		for _, l := range loops {
@@ -30,31 +29,21 @@ func (d *Device) Stall(ctx context.Context, name string, length time.Duration) (
 		}
 		return "", fmt.Errorf("%w: debug stall: %q is no loop of this device (there are %s)", control.ErrRefused, name, strings.Join(names, ", "))
 	}
-	length = min(length, stallLimit)
-	d.log.Warn("debug.stall", "loop", loops[i].Name, "for", length)
-	stand := func() {
-		t := time.NewTimer(length)
-		defer t.Stop()
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-		}
-	}
+	log.Warn("debug.stall", "loop", loops[i].Name, "for", length)
+	stand := func() { _ = wait.For(ctx, length) }
 	for ctx.Err() == nil { // the watchdog's own token may be in the place for it
 		if loops[i].Call(stand) {
 			return loops[i].Name, nil
 		}
-		if wait.For(ctx, 10*time.Millisecond) != nil {
-			break
-		}
+		_ = wait.For(ctx, 10*time.Millisecond)
 	}
 	return "", ctx.Err()
 }
 
-// debugMux serves what is for whoever tests the appliance:
+// DebugMux serves what is for whoever tests the appliance, until ctx ends:
 //
 //	POST /debug/stall  {"loop": …, "for_ms": …}  -> {"loop": …}
-func (d *Device) debugMux(ctx context.Context, mux *http.ServeMux) {
+func DebugMux(ctx context.Context, mux *http.ServeMux, h Host, log *slog.Logger) {
 	mux.HandleFunc("POST /debug/stall", func(w http.ResponseWriter, r *http.Request) {
 		var q struct {
 			Loop string `json:"loop"`
@@ -67,7 +56,8 @@ func (d *Device) debugMux(ctx context.Context, mux *http.ServeMux) {
 		if !control.Decode(w, r, &q) {
 			return
 		}
-		name, err := d.Stall(ctx, q.Loop, max(time.Second, time.Duration(min(q.For, stallLimit.Milliseconds()))*time.Millisecond))
+		length := max(time.Second, time.Duration(min(q.For, stallLimit.Milliseconds()))*time.Millisecond)
+		name, err := stall(ctx, h.Loops(time.Second), q.Loop, length, log)
 		control.Reply(w, map[string]string{"loop": name}, err)
 	})
 }
