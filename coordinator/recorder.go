@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"sync"
 	"time"
@@ -86,50 +87,29 @@ func (r *Recorder) add(at time.Duration, order bool, what any) {
 	}
 }
 
-// shorten cuts the texts of those facts and orders that carry long ones.
+// shorten cuts the long texts of a fact or an order.
 func shorten(what any) any {
-	cut := func(s string) string {
-		if len(s) <= keepText {
-			return s
+	v := reflect.ValueOf(what)
+	if v.Kind() != reflect.Struct {
+		return what
+	}
+	var short reflect.Value // none: nothing is long
+	for i := range v.NumField() {
+		f := v.Field(i)
+		if f.Kind() != reflect.String || f.Len() <= keepText || !v.Type().Field(i).IsExported() {
+			continue
 		}
-		return strings.ToValidUTF8(strings.Clone(s[:keepText]), "") + "…" // Clone: the rest can be collected
+		if !short.IsValid() {
+			short = reflect.New(v.Type()).Elem()
+			short.Set(v)
+		}
+		cut := strings.Clone(f.String()[:keepText]) // Clone: the rest can be collected
+		short.Field(i).SetString(strings.ToValidUTF8(cut, "") + "…")
 	}
-	switch e := what.(type) {
-	case turn.Asked:
-		e.Text = cut(e.Text)
-		return e
-	case turn.Transcribed:
-		e.Text = cut(e.Text)
-		return e
-	case turn.Spoken:
-		e.Text = cut(e.Text)
-		return e
-	case turn.FloorGranted:
-		e.Prompt = cut(e.Prompt)
-		return e
-	case turn.TurnInjected:
-		e.Prompt = cut(e.Prompt)
-		return e
-	case turn.ToolCalled:
-		e.Args = cut(e.Args)
-		return e
-	case turn.ToolReturned:
-		e.Output = cut(e.Output)
-		return e
-	case turn.AddText:
-		e.Text = cut(e.Text)
-		return e
-	case turn.CreateResponse:
-		e.Prompt = cut(e.Prompt)
-		return e
-	case turn.SendToolOutput:
-		e.Output = cut(e.Output)
-		return e
-	case turn.CallTool:
-		e.Args = cut(e.Args)
-		return e
+	if !short.IsValid() {
+		return what
 	}
-	return what
+	return short.Interface()
 }
 
 // Lines are what is kept, oldest first.

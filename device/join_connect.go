@@ -222,7 +222,7 @@ func (l *Link) pairTLS() *tls.Config {
 	if l.door.Load() == nil {
 		return nil
 	}
-	return pairing.ServerTLS(l.id)
+	return pairing.TLS(l.id)
 }
 
 // pairConn is one who came through the broker's door.

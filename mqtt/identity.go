@@ -36,7 +36,7 @@ func NewIdentity() (Identity, error) {
 }
 
 func identityOf(key ed25519.PrivateKey) Identity {
-	return Identity{key: key, id: fingerprint(key.Public().(ed25519.PublicKey))}
+	return Identity{key: key, id: Fingerprint(key.Public().(ed25519.PublicKey))}
 }
 
 // ID is the device's id.
@@ -54,11 +54,14 @@ func (i Identity) PrivateKey() ed25519.PrivateKey { return i.key }
 // PublicKey is the other half; the id is its fingerprint.
 func (i Identity) PublicKey() ed25519.PublicKey { return i.key.Public().(ed25519.PublicKey) }
 
-var lowerBase32 = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+// letters are those of a device's id.
+const letters = "abcdefghijklmnopqrstuvwxyz234567"
 
-// fingerprint names a key: the first 100 bits of its SHA-256, in letters and digits that are safe in a topic, in a file
+var lowerBase32 = base32.NewEncoding(letters).WithPadding(base32.NoPadding)
+
+// Fingerprint names the device that has a key: the first 100 bits of its SHA-256, in letters and digits that are safe in a topic, in a file
 // name and in a host name.
-func fingerprint(pub ed25519.PublicKey) round.DeviceID {
+func Fingerprint(pub ed25519.PublicKey) round.DeviceID {
 	sum := sha256.Sum256(pub)
 	return round.DeviceID(lowerBase32.EncodeToString(sum[:13])[:deviceIDLen])
 }

@@ -160,27 +160,34 @@ func (c *Client) leave(l *link, written <-chan struct{}) {
 	}
 }
 
-// options are the library's settings, each with the reason why its default will not do.
-func (c *Client) options(ctx context.Context, l *link, password string) (*paho.ClientOptions, error) {
-	will, err := l.will(c.cfg.Room, c.cfg.Identity)
-	if err != nil {
-		return nil, err
-	}
+// options are the library's settings for every session, each with the reason why its default will not do.
+func (c *Config) options(t target, clientID, password string, keepAlive time.Duration) *paho.ClientOptions {
 	o := paho.NewClientOptions()
-	o.AddBroker(c.target.url.String())
-	o.SetClientID(string(c.cfg.Identity.id)) // two clients with one id put each other out: the key's id is nobody else's
-	o.SetUsername(c.cfg.User)
+	o.AddBroker(t.url.String())
+	o.SetClientID(clientID)
+	o.SetUsername(c.User)
 	o.SetPassword(password)
 	o.SetProtocolVersion(4)   // 3.1.1, and no second attempt with 3.1
 	o.SetCleanSession(true)   // old votes must not come back
 	o.SetAutoReconnect(false) // a new link is a new session with a new will, and nothing that is stale
 	o.SetConnectRetry(false)  // Run does it, and says why
 	o.SetOrderMatters(true)   // one envelope after the other; the handler never waits
-	o.SetKeepAlive(c.cfg.KeepAlive)
+	o.SetKeepAlive(keepAlive)
 	o.SetPingTimeout(pingTimeout)   // 10 s by default
 	o.SetWriteTimeout(writeTimeout) // none by default
-	o.SetConnectTimeout(c.cfg.ConnectTimeout)
+	o.SetConnectTimeout(c.ConnectTimeout)
 	o.SetMessageChannelDepth(0)
+	return o
+}
+
+// options are those of a link.
+func (c *Client) options(ctx context.Context, l *link, password string) (*paho.ClientOptions, error) {
+	will, err := l.will(c.cfg.Room, c.cfg.Identity)
+	if err != nil {
+		return nil, err
+	}
+	// Two clients with one id put each other out: the key's id is nobody else's.
+	o := c.cfg.options(c.target, string(c.cfg.Identity.id), password, c.cfg.KeepAlive)
 	o.SetBinaryWill(topic(c.cfg.Room, kindPresence, c.cfg.Identity.id), will, 0, false)
 	o.SetDefaultPublishHandler(func(_ paho.Client, m paho.Message) { c.arrived(l, m.Topic(), m.Payload()) })
 	o.SetConnectionLostHandler(func(_ paho.Client, err error) {

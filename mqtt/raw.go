@@ -2,7 +2,6 @@ package mqtt
 
 import (
 	"context"
-	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"net"
@@ -11,12 +10,7 @@ import (
 	"time"
 
 	paho "github.com/eclipse/paho.mqtt.golang"
-
-	"conch/companions/round"
 )
-
-// Fingerprint is the id of the device that has this key.
-func Fingerprint(pub ed25519.PublicKey) round.DeviceID { return fingerprint(pub) }
 
 // Raw is one session at a broker, outside any room's talk: devices that are in no room yet meet there to pair. It does not come
 // back when it is lost. Its goroutines are the library's.
@@ -45,21 +39,7 @@ func OpenRaw(ctx context.Context, cfg Config, clientID, filter string, on func(t
 	live, cancel := context.WithCancel(context.Background())
 	r := &Raw{where: t.String(), cancel: cancel, lost: make(chan struct{})}
 	r.end = sync.OnceFunc(func() { close(r.lost) })
-	o := paho.NewClientOptions() // each setting's reason: Client.options
-	o.AddBroker(t.url.String())
-	o.SetClientID(clientID)
-	o.SetUsername(cfg.User)
-	o.SetPassword(password)
-	o.SetProtocolVersion(4)
-	o.SetCleanSession(true)
-	o.SetAutoReconnect(false)
-	o.SetConnectRetry(false)
-	o.SetOrderMatters(true)
-	o.SetKeepAlive(5 * time.Second)
-	o.SetPingTimeout(pingTimeout)
-	o.SetWriteTimeout(writeTimeout)
-	o.SetConnectTimeout(cfg.ConnectTimeout)
-	o.SetMessageChannelDepth(0)
+	o := cfg.options(t, clientID, password, 5*time.Second)
 	o.SetDefaultPublishHandler(func(_ paho.Client, m paho.Message) { on(m.Topic(), m.Payload()) })
 	o.SetConnectionLostHandler(func(paho.Client, error) { r.end() })
 	o.SetCustomOpenConnectionFn(func(*url.URL, paho.ClientOptions) (net.Conn, error) {

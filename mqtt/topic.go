@@ -72,14 +72,8 @@ func filters(room string, ledgers, notes bool) map[string]byte {
 
 // splitTopic takes a topic of a room apart; false for any other topic.
 func splitTopic(room, t string) (kind, round.DeviceID, bool) {
-	rest, ok := strings.CutPrefix(t, topicRoot)
+	rest, ok := strings.CutPrefix(t, topicRoot+room+"/")
 	if !ok {
-		return "", "", false
-	}
-	if rest, ok = strings.CutPrefix(rest, room); !ok {
-		return "", "", false
-	}
-	if rest, ok = strings.CutPrefix(rest, "/"); !ok {
 		return "", "", false
 	}
 	k, d, ok := strings.Cut(rest, "/")
@@ -95,15 +89,7 @@ func splitTopic(room, t string) (kind, round.DeviceID, bool) {
 
 // validDevice says whether d can be the fingerprint of a key.
 func validDevice(d round.DeviceID) bool {
-	if len(d) != deviceIDLen {
-		return false
-	}
-	for _, c := range []byte(d) {
-		if (c < 'a' || c > 'z') && (c < '2' || c > '7') {
-			return false
-		}
-	}
-	return true
+	return len(d) == deviceIDLen && strings.Trim(string(d), letters) == ""
 }
 
 // FitName makes a name that can be shown and said, of at most so many bytes: what turns the direction of writing is left out, too.

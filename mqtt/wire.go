@@ -112,7 +112,7 @@ func signed(room string, k kind, method, session string, seq uint64, params []by
 	return append(b, params...)
 }
 
-// letter is an envelope that has been read but not believed: nothing in it has been checked against the signature.
+// unproven is an envelope that has been read but not believed: nothing in it has been checked against the signature.
 type unproven struct {
 	from   round.DeviceID
 	method *method
@@ -177,7 +177,7 @@ func (l *unproven) open(room string) (Envelope, *Refusal) {
 	if err != nil || len(key) != ed25519.PublicKeySize {
 		return no(refuse(ReasonForged, "key is not an Ed25519 key"))
 	}
-	if id := fingerprint(key); id != l.from {
+	if id := Fingerprint(key); id != l.from {
 		return no(refuse(ReasonForged, "signed by %s", id))
 	}
 	sig, err := b64.DecodeString(l.Sig)

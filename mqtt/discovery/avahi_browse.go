@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/godbus/dbus/v5"
@@ -63,7 +64,7 @@ func (d *Discovery) browseAvahi(ctx context.Context, ifs []iface, enough func(Fo
 			}
 		case call := <-b.resolved:
 			b.take(call)
-			if found := b.c.found(); satisfied(found, enough) {
+			if found := b.c.found(); enough != nil && slices.ContainsFunc(found, enough) {
 				return found, nil
 			}
 		}

@@ -2,6 +2,7 @@ package discovery
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -38,7 +39,7 @@ func (d *Discovery) browseOwn(ctx context.Context, ifs []iface, enough func(Foun
 				continue
 			}
 			c.take(pk.link.index, m)
-			if found := c.found(); satisfied(found, enough) {
+			if found := c.found(); enough != nil && slices.ContainsFunc(found, enough) {
 				return found, nil
 			}
 		}
@@ -60,16 +61,4 @@ func (d *Discovery) ask(p *port, c *collector, first bool) {
 			_ = p.send(l, everybody, data) // an interface that cannot send now is asked again with the next question
 		}
 	}
-}
-
-func satisfied(found []Found, enough func(Found) bool) bool {
-	if enough == nil {
-		return false
-	}
-	for _, f := range found {
-		if enough(f) {
-			return true
-		}
-	}
-	return false
 }

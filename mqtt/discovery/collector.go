@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"conch/companions/round"
+
 	"golang.org/x/net/dns/dnsmessage"
 )
 

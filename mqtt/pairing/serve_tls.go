@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 
 	"conch/mqtt"
@@ -14,7 +15,7 @@ import (
 // own: where there is one, its listener does this. Connections are bounded: of those that have not finished their handshake, the
 // oldest gives way to a newcomer; of those that have, any above the bound is closed.
 func ServeTLS(ctx context.Context, l net.Listener, id mqtt.Identity, w *Window) error {
-	conf := ServerTLS(id)
+	conf := TLS(id)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() { // ends with ctx, which ends with this function
@@ -25,7 +26,7 @@ func ServeTLS(ctx context.Context, l net.Listener, id mqtt.Identity, w *Window) 
 		_ = l.Close()
 	}()
 	d := &listener{places: make(chan struct{}, maxServed)}
-	defer d.wait()
+	defer d.live.Wait()
 	defer d.shut()
 	for {
 		conn, err := l.Accept()
@@ -67,12 +68,7 @@ func (d *listener) in(conn net.Conn) {
 func (d *listener) shaken(conn net.Conn) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for i, c := range d.shaking {
-		if c == conn {
-			d.shaking = append(d.shaking[:i:i], d.shaking[i+1:]...)
-			return
-		}
-	}
+	d.shaking = slices.DeleteFunc(d.shaking, func(c net.Conn) bool { return c == conn })
 }
 
 // shut ends the handshakes; the runs end with their window.
@@ -83,8 +79,6 @@ func (d *listener) shut() {
 		_ = c.Close()
 	}
 }
-
-func (d *listener) wait() { d.live.Wait() }
 
 func (d *listener) serve(ctx context.Context, conn net.Conn, conf *tls.Config, w *Window) {
 	ch, err := Accept(tls.Server(conn, conf))

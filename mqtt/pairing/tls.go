@@ -54,8 +54,9 @@ func selfSigned(id mqtt.Identity) (*tls.Certificate, error) {
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: id.PrivateKey()}, nil
 }
 
-// settings are both sides'. Trust is decided by verify alone: there is no authority yet.
-func settings(id mqtt.Identity) *tls.Config {
+// TLS are both sides' settings: TLS 1.3, this protocol only, the identity's own certificate, and one of the same kind from the other.
+// Trust is decided by verify alone: there is no authority yet.
+func TLS(id mqtt.Identity) *tls.Config {
 	cert := sync.OnceValues(func() (*tls.Certificate, error) { return selfSigned(id) })
 	return &tls.Config{
 		MinVersion:             tls.VersionTLS13,
@@ -94,10 +95,6 @@ func verify(s tls.ConnectionState) (ed25519.PublicKey, error) {
 	return key, nil
 }
 
-// ServerTLS are the settings of a window's side: TLS 1.3, this protocol only, the identity's own certificate, and one
-// of the same kind from the other.
-func ServerTLS(id mqtt.Identity) *tls.Config { return settings(id) }
-
 // DialTLS connects to a window at host:port. ErrNoWindow: somebody is there, and has none open.
 func DialTLS(ctx context.Context, addr string, id mqtt.Identity) (Channel, error) {
 	ctx, cancel := context.WithTimeout(ctx, handshakeLimit)
@@ -106,7 +103,7 @@ func DialTLS(ctx context.Context, addr string, id mqtt.Identity) (Channel, error
 	if err != nil {
 		return nil, fmt.Errorf("%w: reach %s: %w", ErrLost, addr, err)
 	}
-	c := tls.Client(conn, settings(id))
+	c := tls.Client(conn, TLS(id))
 	if err := c.HandshakeContext(ctx); err != nil {
 		_ = conn.Close()
 		if ctx.Err() != nil {
@@ -118,7 +115,7 @@ func DialTLS(ctx context.Context, addr string, id mqtt.Identity) (Channel, error
 }
 
 // Accept makes the window's end of a channel, and closes conn if it cannot. It does the handshake if nobody has, within a
-// bounded time; conn's settings must be ServerTLS's.
+// bounded time; conn's settings must be TLS's.
 func Accept(conn *tls.Conn) (Channel, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), handshakeLimit)
 	defer cancel()

@@ -125,7 +125,7 @@ func session(t testing.TB, joiner, window mqtt.Identity) (Channel, Channel) {
 			accepted <- result{err: err}
 			return
 		}
-		ch, err := Accept(tls.Server(conn, ServerTLS(window)))
+		ch, err := Accept(tls.Server(conn, TLS(window)))
 		accepted <- result{ch, err}
 	}()
 	j, err := DialTLS(t.Context(), l.Addr().String(), joiner)
@@ -183,7 +183,7 @@ func TestSlowloris(t *testing.T) {
 		_, _ = conn.Write([]byte{22, 3, 1}) // the beginning of a record
 	}
 	for range 2 * maxServed {
-		conn, err := tls.Dial("tcp", addr, settings(identity(t)))
+		conn, err := tls.Dial("tcp", addr, TLS(identity(t)))
 		if err != nil {
 			continue // its handshake gave way to another
 		}
@@ -304,7 +304,7 @@ func TestOpenSSL(t *testing.T) {
 			if err != nil {
 				return
 			}
-			ch, err := Accept(tls.Server(conn, ServerTLS(h.id)))
+			ch, err := Accept(tls.Server(conn, TLS(h.id)))
 			if err != nil {
 				served <- err
 				continue
@@ -386,7 +386,7 @@ func TestBadServer(t *testing.T) {
 		},
 	} {
 		l := listen(t)
-		conf := ServerTLS(id)
+		conf := TLS(id)
 		change(conf)
 		done := make(chan struct{})
 		go func() {
