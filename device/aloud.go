@@ -48,7 +48,7 @@ func (d *Device) aloud(ctx context.Context) error {
 			continue
 		}
 		tick.Reset(aloudTick)
-		clip, code := c.Look(d.now(), held, d.canSpeak() && !night(time.Now(), *d.lights.quiet.Load()))
+		clip, code := c.Look(d.now(), held, d.canSpeak() && !night(time.Now(), d.lights.Quiet()))
 		if clip == "" {
 			continue
 		}

@@ -30,8 +30,8 @@ func TestNightIsTenToSevenOrAsTheLightHasIt(t *testing.T) {
 	}
 	b := newBox(t, boxOptions{})
 	running, next := b.cfg, b.cfg
-	if next.Light.Quiet = siesta; !(reloads{b.Device}).Take("light.quiet", &next, &running) || *b.lights.quiet.Load() != siesta {
-		t.Errorf("after a reload it goes by %q", *b.lights.quiet.Load())
+	if next.Light.Quiet = siesta; !(reloads{b.Device}).Take("light.quiet", &next, &running) || b.lights.Quiet() != siesta {
+		t.Errorf("after a reload it goes by %q", b.lights.Quiet())
 	}
 }
 

@@ -41,6 +41,7 @@ import (
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/lights"
 	"conch/device/provider"
 	"conch/device/room"
 	"conch/device/service"
@@ -150,7 +151,7 @@ func pressOptions(s *seam) any {
 }
 
 func lightOf(s *seam) any {
-	c, err := lightConfig(s.cfg)
+	c, err := lights.Config(s.cfg)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -160,7 +161,7 @@ func lightOf(s *seam) any {
 // brightest is what the LEDs get.
 func brightest(s *seam) string {
 	strip := newStrip()
-	lamp := light.New(light.Options{Open: strip.shows, Settings: lightSettings(s.cfg.Light)})
+	lamp := light.New(light.Options{Open: strip.shows, Settings: lights.Settings(s.cfg.Light)})
 	lamp.Tell(func(f *light.Facts) { f.Muted = true })
 	ctx, stop := s.run(func(ctx context.Context) error { return lamp.Run(ctx) })
 	_ = wait.Until(ctx, func() bool { return strip.count() > 0 })
@@ -714,7 +715,7 @@ func effects(t *testing.T) []effect {
 			`"apa102"`: "Driver:apa102", `"apa102-gpio"`: "Driver:apa102-gpio", `"sysfs"`: "Driver:sysfs"}},
 		{"light.pins", "", printed(lightOf), map[string]string{`""`: "Pins:[]", `"25"`: "Pins:[25]", `"0,13,27"`: "Pins:[0 13 27]"}},
 		{"light.spi", "[light]\ndriver = \"apa102\"\n", func(s *seam) string {
-			c, _ := lightConfig(s.cfg)
+			c, _ := lights.Config(s.cfg)
 			on, err := light.Open(c)
 			if err == nil {
 				_ = on.Close()

@@ -40,7 +40,7 @@ func (s socket) mux() *http.ServeMux {
 	d.pairing.Mux(mux)
 	d.sound.Serve(mux)
 	d.usage.Mux(mux)
-	d.lightMux(mux)
+	d.lights.Serve(mux)
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) { s.measured().Write(w) })
 	return mux
 }

@@ -17,6 +17,7 @@ import (
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/lights"
 	"conch/device/room"
 	"conch/device/service"
 	"conch/device/sound"
@@ -63,7 +64,7 @@ type Device struct {
 	sound       *sound.Card
 	coordinator *coordinator.Coordinator
 	world       *world.World
-	lights      *lights
+	lights      *lights.Lights
 	room        *room.Driver
 	bus         *mqtt.Client // nil: no broker
 	self        round.DeviceID
@@ -106,7 +107,7 @@ func (d *Device) Run(ctx context.Context) error {
 		{"coordinator", d.coordinator.Run},
 		{"voice", func(ctx context.Context) error { return d.room.Voices.Run(ctx, heardOf{d.coordinator.Outlet(), d}) }},
 		{"state", d.memory.Run},
-		{"light", d.lights.lamp.Run},
+		{"light", d.lights.Run},
 	}, d.actors...)
 	for i, b := range d.buttons {
 		c := &contact{Events: b, button: turn.Button(i + 1)}

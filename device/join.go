@@ -10,7 +10,6 @@ import (
 	"conch/device/sound"
 	"conch/device/world"
 	"conch/gpio"
-	"conch/gpio/light"
 )
 
 // How this device comes into a room and reaches the others: package join does it, and here is what it needs of the device.
@@ -34,9 +33,7 @@ func openLink(d *Device) (err error) {
 
 // wirePairing makes pairing, when everything that it needs of the device is there.
 func wirePairing(d *Device) {
-	o := PairingOptions{Now: d.now, OnLine: d.opts.Room.OnPairing, Step: d.opts.Room.Step, Light: func(pairing bool) {
-		d.lights.lamp.Tell(func(f *light.Facts) { f.Pairing = pairing })
-	}}
+	o := PairingOptions{Now: d.now, OnLine: d.opts.Room.OnPairing, Step: d.opts.Room.Step, Light: d.lights.Pairing}
 	if _, none := d.mouth.(rehearsal.Tones); !none {
 		o.Speak = localVoice{d.mouth}.Speak
 	}

@@ -5,7 +5,6 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -16,7 +15,6 @@ import (
 	"conch/coordinator/turn"
 	"conch/device/condition"
 	"conch/device/config"
-	"conch/gpio"
 	"conch/gpio/light"
 )
 
@@ -172,26 +170,9 @@ func TestLightIsDarkAtTheEnd(t *testing.T) {
 	b.until("given back", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.closed })
 }
 
-// A board's light is that of the configuration; a pin that cannot be opened is a condition and no end.
-func TestLightOfTheConfiguration(t *testing.T) {
+// A pin that cannot be opened is a condition and no end.
+func TestALightThatCannotBeOpened(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		light config.Light
-		board string
-		want  light.Config
-	}{
-		{config.Light{Driver: "auto"}, "", light.Config{Driver: gpio.LightNone}},
-		{config.Light{Driver: "gpio", Pins: "25", Invert: true}, "", light.Config{Driver: gpio.LightGPIO, Pins: []int{25}, Invert: true}},
-		{config.Light{Driver: "apa102", SPI: "0.1", Count: 12}, "respeaker-4mic", light.Config{Driver: gpio.LightAPA102, SPI: "0.1", Count: 12, Power: 5}},
-		{config.Light{Driver: "gpio", Pins: "12"}, "respeaker-4mic", light.Config{Driver: gpio.LightGPIO, Pins: []int{12}}},
-	} {
-		cfg := config.Default()
-		cfg.Light, cfg.Device.Board = c.light, c.board
-		got, err := lightConfig(&cfg)
-		if err != nil || !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%+v on board %q: %+v, %v; want %+v", c.light, c.board, got, err, c.want)
-		}
-	}
 	b := newBox(t, boxOptions{config: func(c *config.Config) { c.Light.Driver, c.Light.Pins = "gpio", "25"; c.Button.Chip = "there-is-none" }})
 	b.until("told", func() bool { return b.holds(condition.LightLost) })
 	b.fine()
@@ -216,8 +197,8 @@ func TestAFailedTurnBlinks(t *testing.T) {
 	s := newStrip()
 	b := newBox(t, boxOptions{light: s.shows})
 	b.until("dark", func() bool { return s.count() > 0 && !s.lit() })
-	b.lights.turnEnded(coordinator.Record{Reason: turn.InterruptedByPress.String()}) // by a person: no failure
-	b.lights.turnEnded(coordinator.Record{Reason: turn.Failed.String()})
+	b.lights.TurnEnded(coordinator.Record{Reason: turn.InterruptedByPress.String()}) // by a person: no failure
+	b.lights.TurnEnded(coordinator.Record{Reason: turn.Failed.String()})
 	b.until("a red blink", func() bool { return s.now() == light.Red })
 	b.until("dark", func() bool { return !s.lit() })
 	b.pause(time.Second)

@@ -42,7 +42,7 @@ func (r reloads) Take(key string, next, running *config.Config) bool {
 	case "light.brightness", "light.quiet", "light.quiet_brightness":
 		light := &running.Light
 		light.Brightness, light.Quiet, light.QuietBrightness = next.Light.Brightness, next.Light.Quiet, next.Light.QuietBrightness
-		d.lights.adjust(*light)
+		d.lights.Adjust(*light)
 	case "log.level": // the reload itself turns it
 		running.Log.Level = next.Log.Level
 	case "voice.key": // the client asks liveKey before each session

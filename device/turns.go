@@ -11,7 +11,7 @@ import (
 // turnEnded is called by the coordinator once per turn; it does not block.
 func (d *Device) turnEnded(r coordinator.Record) {
 	d.turns.Add(1)
-	d.lights.turnEnded(r)
+	d.lights.TurnEnded(r)
 	t := d.room.TurnEnded(r)
 	if d.opts.OnTurn != nil {
 		d.opts.OnTurn(t)
@@ -20,7 +20,7 @@ func (d *Device) turnEnded(r coordinator.Record) {
 
 // speech is told by the coordinator what becomes of an answer.
 func (d *Device) speech(e coordinator.SpeechEvent) {
-	d.lights.speech(e)
+	d.lights.Speech(e)
 	d.room.Speech(e)
 }
 

@@ -103,7 +103,7 @@ func (h heardOf) Post(ev turn.Event) {
 		h.d.lostVoice(condition.VoiceLost, "", nil)
 	case turn.SessionLost:
 		h.d.world.Early(e.Say == turn.WordsClockWrong)
-		h.d.lights.session(e)
+		h.d.lights.Session(e)
 		h.d.lostVoice(condition.VoiceLost, "", &e)
 	}
 	h.d.room.Heard(ev)

@@ -9,6 +9,7 @@ import (
 	"conch/coordinator/turn"
 	"conch/device/condition"
 	"conch/device/config"
+	"conch/device/lights"
 	"conch/device/sound"
 	"conch/device/state"
 	"conch/device/usage"
@@ -37,7 +38,9 @@ func New(cfg config.Config, o Options) (*Device, error) {
 	}
 	d.wireCards()
 	d.world = world.New(world.Options{Config: &d.cfg, Given: o.Voice != nil, Nudge: d.nudge, Conditions: d.conds, Log: d.log, Now: d.now})
-	d.wireLight()
+	d.lights = lights.New(lights.Options{
+		Config: &d.cfg, Open: o.Light, Self: d.room.Cards[0].ID, Level: d.speaker.Level, Room: d.room, Conditions: d.conds,
+	})
 	if err := d.wireVoice(); err != nil {
 		return nil, err
 	}
@@ -49,7 +52,7 @@ func New(cfg config.Config, o Options) (*Device, error) {
 		}
 	}
 	d.coordinator, err = coordinator.New(coordinator.Options{
-		Voice: d.room.Voices, Speaker: d.loud(), Mic: ear{d.sound.Mic, d.lights.captured, d.presses.recording.ended}, Tools: tools, Light: d.lights,
+		Voice: d.room.Voices, Speaker: d.loud(), Mic: ear{d.sound.Mic, d.lights.Captured, d.presses.recording.ended}, Tools: tools, Light: d.lights,
 		Phrases: phrases{d},
 		Turn:    d.turnConfig(), Log: d.log, Clock: coordinator.RealClock(d.now), OnEnd: d.turnEnded,
 		ToolDeadline: cfg.Turn.Tool, LocalVoice: localVoice{d.mouth}, OnSpeech: d.speech,
@@ -90,7 +93,7 @@ func (d *Device) wireSound(muted bool) (err error) {
 			if d.pairing.Sound.Started(id) {
 				return
 			}
-			d.lights.captured(true)
+			d.lights.Captured(true)
 			d.coordinator.Post(turn.CaptureStarted{At: d.now(), Turn: turn.ID(id)})
 		},
 		Ended: func(id string, samples int, flat bool) {
@@ -104,7 +107,7 @@ func (d *Device) wireSound(muted bool) (err error) {
 			if d.pairing.Sound.Lost(id) {
 				return
 			}
-			d.lights.captured(false)
+			d.lights.Captured(false)
 			lost := turn.CaptureLost{At: d.now(), Turn: turn.ID(id)}
 			if d.sound.Mic.Muted() {
 				lost.Say = turn.WordsMuted
@@ -112,7 +115,7 @@ func (d *Device) wireSound(muted bool) (err error) {
 			d.coordinator.Post(lost)
 		},
 		KeepMuted: d.memory.KeepMuted,
-		ShowMuted: func(yes bool) { d.lights.muted(yes) }, // made later
+		ShowMuted: func(yes bool) { d.lights.Muted(yes) }, // made later
 	})
 	if err == nil {
 		d.speaker = d.sound.Speaker

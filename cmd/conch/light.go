@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"conch/device"
 	"conch/device/control"
+	"conch/device/lights"
 )
 
 type lightCmd struct {
@@ -16,7 +16,7 @@ type lightCmd struct {
 type lightListCmd struct{}
 
 func (lightListCmd) Run(e *env) error {
-	for _, l := range device.Looks() {
+	for _, l := range lights.Looks() {
 		fmt.Fprintf(e.out, "%-10s %s\n", l.Name, l.About)
 	}
 	return nil
@@ -38,12 +38,12 @@ func (c lightShowCmd) Run(e *env) error {
 	names := []string{c.Look}
 	if c.Look == "all" {
 		names = nil
-		for _, l := range device.Looks() {
+		for _, l := range lights.Looks() {
 			names = append(names, l.Name)
 		}
 	}
 	for _, name := range names {
-		err := device.ShowLight(e.ctx, cfg, name, time.Duration(c.Seconds)*time.Second, func(light string) {
+		err := lights.Show(e.ctx, cfg, name, time.Duration(c.Seconds)*time.Second, func(light string) {
 			fmt.Fprintf(e.out, "%s: %s for %d s\n", light, name, c.Seconds)
 		})
 		if err != nil || e.ctx.Err() != nil {

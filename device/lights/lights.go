@@ -1,4 +1,10 @@
-package device
+// Package lights tells the light of the device what goes on: facts from everywhere, each told by whoever knows it, to one lamp
+// (package light).
+//
+//	coordinator: Show        what the device does               conditions   trouble
+//	microphone: Captured     a frame of the person's is here    capture      Muted: no device is open
+//	room: Floor              who speaks elsewhere               TurnEnded    a turn has failed
+package lights
 
 import (
 	"context"
@@ -23,16 +29,29 @@ import (
 	"conch/gpio/light"
 )
 
-// The light of the device: facts from everywhere, each told by whoever knows it, to one lamp (package light).
-//
-//	coordinator: Show        what the device does               conditions   trouble
-//	microphone: captured     a frame of the person's is here    capture      muted: no device is open
-//	room: floor              who speaks elsewhere               turnEnded    a turn has failed
+// Options are what Lights are made of.
+type Options struct {
+	Config     *config.Config               // not changed while they are made
+	Open       func() (light.Driver, error) // nil: that of the configuration
+	Self       round.CompanionID            // whose colour it begins with
+	Level      func() int                   // of what sounds
+	Room       Room
+	Conditions *condition.Book
+}
 
-// lights collects the facts. It is the coordinator's Light.
-type lights struct {
-	d    *Device
-	lamp *light.Lamp
+// Room is what the light asks of the room. It may be asked on any goroutine.
+type Room interface {
+	Called(turn.Who) round.CompanionID // as the others know whose turn it is
+	Houses(round.CompanionID) bool     // it lives here
+	InRoom() bool                      // there is a room at all
+}
+
+// Lights collect the facts. They are the coordinator's Light.
+type Lights struct {
+	// fixed
+	room  Room
+	conds *condition.Book
+	lamp  *light.Lamp
 
 	newest sync.Mutex // held by conditions
 
@@ -42,31 +61,39 @@ type lights struct {
 	quiet   atomic.Pointer[string] // light.quiet as it is now
 }
 
-// wireLight makes the light; nothing is opened before Run.
-func (d *Device) wireLight() {
-	l := &lights{d: d}
-	d.lights = l
-	l.quiet.Store(&d.cfg.Light.Quiet)
+// New makes the light; nothing is opened before Run.
+func New(o Options) *Lights {
+	l := &Lights{room: o.Room, conds: o.Conditions}
+	l.quiet.Store(&o.Config.Light.Quiet)
+	open := o.Open
+	if open == nil {
+		open = opener(o.Config)
+	}
 	l.lamp = light.New(light.Options{
-		Open:     d.openLight(),
-		Settings: lightSettings(d.cfg.Light),
-		Level:    d.speaker.Level,
+		Open:     open,
+		Settings: Settings(o.Config.Light),
+		Level:    o.Level,
 		Up: func(on light.Driver) {
 			name := on.String()
 			l.name.Store(&name)
-			d.conds.Clear(condition.LightLost)
+			l.conds.Clear(condition.LightLost)
 		},
 		Down: func(err error) {
 			l.name.Store(nil)
-			d.conds.Set(condition.LightLost, err.Error(), "mend it, or set light.driver = \"none\"; it is tried again by itself (see: conch doctor)")
+			l.conds.Set(condition.LightLost, err.Error(), "mend it, or set light.driver = \"none\"; it is tried again by itself (see: conch doctor)")
 		},
 	})
-	l.lamp.Tell(func(f *light.Facts) { f.Self = light.CompanionColour(string(d.room.Cards[0].ID)) })
-	d.conds.OnChange(l.conditions)
+	l.lamp.Tell(func(f *light.Facts) { f.Self = light.CompanionColour(string(o.Self)) })
+	l.conds.OnChange(l.conditions)
 	l.conditions()
+	return l
 }
 
-func lightSettings(c config.Light) light.Settings {
+// Run shows what goes on until ctx ends.
+func (l *Lights) Run(ctx context.Context) error { return l.lamp.Run(ctx) }
+
+// Settings are how bright the light is to be, and when.
+func Settings(c config.Light) light.Settings {
 	s := light.Settings{Brightness: float64(c.Brightness) / 100, Dimmed: float64(c.QuietBrightness) / 100}
 	if c.Quiet != "" {
 		s.Quiet.From, s.Quiet.To, _ = config.ParseHours(c.Quiet) // the table of keys allows no other
@@ -74,12 +101,9 @@ func lightSettings(c config.Light) light.Settings {
 	return s
 }
 
-// openLight is how the light is opened; nil: there is none.
-func (d *Device) openLight() func() (light.Driver, error) {
-	if d.opts.Light != nil {
-		return d.opts.Light
-	}
-	c, err := lightConfig(&d.cfg)
+// opener is how the light of the configuration is opened; nil: there is none.
+func opener(conf *config.Config) func() (light.Driver, error) {
+	c, err := Config(conf)
 	if c.Driver == gpio.LightNone {
 		return nil
 	}
@@ -91,8 +115,8 @@ func (d *Device) openLight() func() (light.Driver, error) {
 	}
 }
 
-// light is the light that the configuration comes to.
-func lightConfig(c *config.Config) (light.Config, error) {
+// Config is the light that the configuration comes to.
+func Config(c *config.Config) (light.Config, error) {
 	l := c.Light
 	out := light.Config{Driver: gpio.LightDriver(l.Driver), Chip: c.Button.Chip, SPI: l.SPI, Sysfs: l.Sysfs, Count: l.Count, Invert: l.Invert}
 	if l.Driver == "auto" { // a board would have named one
@@ -109,7 +133,7 @@ func lightConfig(c *config.Config) (light.Config, error) {
 }
 
 // Show implements coordinator.Light.
-func (l *lights) Show(s turn.State, _ string) {
+func (l *Lights) Show(s turn.State, _ string) {
 	l.lamp.Tell(func(f *light.Facts) { f.Doing = doing(s) })
 }
 
@@ -127,49 +151,55 @@ func doing(s turn.State) light.Doing {
 	}
 }
 
-// adjust takes how bright it is to be, while it runs.
-func (l *lights) adjust(c config.Light) {
+// Adjust takes how bright it is to be, while it runs.
+func (l *Lights) Adjust(c config.Light) {
 	l.quiet.Store(&c.Quiet)
-	l.lamp.Adjust(lightSettings(c))
+	l.lamp.Adjust(Settings(c))
 }
 
-// captured says whether a frame from after the press has come from the microphone.
-func (l *lights) captured(yes bool) { l.lamp.Tell(func(f *light.Facts) { f.Captured = yes }) }
+// Captured says whether a frame from after the press has come from the microphone.
+func (l *Lights) Captured(yes bool) { l.lamp.Tell(func(f *light.Facts) { f.Captured = yes }) }
 
-// muted says whether no capture device is open, by wish.
-func (l *lights) muted(yes bool) { l.lamp.Tell(func(f *light.Facts) { f.Muted = yes }) }
+// Muted says whether no capture device is open, by wish.
+func (l *Lights) Muted(yes bool) { l.lamp.Tell(func(f *light.Facts) { f.Muted = yes }) }
 
-// speech takes the colour of whoever answers.
-func (l *lights) speech(e coordinator.SpeechEvent) {
+// Speech takes the colour of whoever answers.
+func (l *Lights) Speech(e coordinator.SpeechEvent) {
 	if e.Kind == coordinator.SpeechBegan {
-		c := light.CompanionColour(string(l.d.room.Called(e.Who))) // as the others show it
+		c := light.CompanionColour(string(l.room.Called(e.Who))) // as the others show it
 		l.lamp.Tell(func(f *light.Facts) { f.Self = c })
 	}
 }
 
-// session takes why there is none with the server: a key that is no good is not a network that is down.
-func (l *lights) session(lost turn.SessionLost) {
+// Session takes why there is none with the server: a key that is no good is not a network that is down.
+func (l *Lights) Session(lost turn.SessionLost) {
 	l.refused.Store(lost.Say != turn.WordsOffline && lost.Say != turn.WordsServerError && lost.Say != turn.WordsClockWrong && lost.Say != turn.WordsElsewhere)
 }
 
-// turnEnded shows that a turn has failed.
-func (l *lights) turnEnded(r coordinator.Record) {
+// TurnEnded shows that a turn has failed.
+func (l *Lights) TurnEnded(r coordinator.Record) {
 	if r.Words != "" || r.Reason == turn.Failed.String() || r.Reason == turn.Expired.String() {
 		l.lamp.Failed()
 	}
 }
 
-// floor takes who has the floor; companions that live elsewhere are shown.
-func (l *lights) floor(who round.Participant) {
+// Floor takes who has the floor; companions that live elsewhere are shown.
+func (l *Lights) Floor(who round.Participant) {
 	colour := light.Colour{}
-	if c, ok := who.Companion(); ok && !l.d.room.Houses(c) {
+	if c, ok := who.Companion(); ok && !l.room.Houses(c) {
 		colour = light.CompanionColour(string(c))
 	}
 	l.lamp.Tell(func(f *light.Facts) { f.Floor = colour })
 }
 
+// Pairing shows whether a person's way into a room is open.
+func (l *Lights) Pairing(yes bool) { l.lamp.Tell(func(f *light.Facts) { f.Pairing = yes }) }
+
+// Quiet is light.quiet as it is now.
+func (l *Lights) Quiet() string { return *l.quiet.Load() }
+
 // String names the light; empty: there is none, or it does not work.
-func (l *lights) String() string {
+func (l *Lights) String() string {
 	if name := l.name.Load(); name != nil {
 		return *name
 	}
@@ -179,10 +209,10 @@ func (l *lights) String() string {
 // maxSample bounds how long somebody may look at a look.
 const maxSample = time.Minute
 
-// lightMux serves whoever looks after the wires:
+// Serve serves whoever looks after the wires:
 //
 //	POST /light  {"look": "listening", "for_ms": 3000}  -> {"light": …}
-func (d *Device) lightMux(mux *http.ServeMux) {
+func (l *Lights) Serve(mux *http.ServeMux) {
 	mux.HandleFunc("POST /light", func(w http.ResponseWriter, r *http.Request) {
 		var q struct {
 			Look string  `json:"look"`
@@ -192,14 +222,14 @@ func (d *Device) lightMux(mux *http.ServeMux) {
 			return
 		}
 		look, err := light.ParseLook(q.Look)
-		name := d.lights.String()
+		name := l.String()
 		switch {
 		case err != nil:
 			err = fmt.Errorf("%w: %w", control.ErrRefused, err)
 		case name == "":
 			err = errors.New("there is no light, or it does not work (see: conch doctor)")
 		default:
-			d.lights.lamp.Show(look, min(time.Duration(q.For*float64(time.Millisecond)), maxSample))
+			l.lamp.Show(look, min(time.Duration(q.For*float64(time.Millisecond)), maxSample))
 		}
 		control.Reply(w, map[string]string{"light": name}, err)
 	})
@@ -216,9 +246,9 @@ func Looks() (all []Look) {
 	return all
 }
 
-// ShowLight shows a look on the light of this configuration, for so long: on that of the running appliance, or where none
+// Show shows a look on the light of this configuration, for so long: on that of the running appliance, or where none
 // runs on one that it opens. begun is told what the light is called.
-func ShowLight(ctx context.Context, cfg config.Config, look string, length time.Duration, begun func(name string)) error {
+func Show(ctx context.Context, cfg config.Config, look string, length time.Duration, begun func(name string)) error {
 	shown, err := light.ParseLook(look)
 	if err != nil {
 		return fmt.Errorf("%w: %w", control.ErrRefused, err)
@@ -226,7 +256,7 @@ func ShowLight(ctx context.Context, cfg config.Config, look string, length time.
 	length = min(length, maxSample)
 	if remote, err := control.Dial(cfg); err == nil {
 		var answer struct{ Light string }
-		in := map[string]any{"look": look, "for_ms": ms(length)}
+		in := map[string]any{"look": look, "for_ms": float64(length) / float64(time.Millisecond)}
 		if err := remote.Do(ctx, http.MethodPost, "/light", in, &answer); err != nil {
 			return err
 		}
@@ -234,7 +264,7 @@ func ShowLight(ctx context.Context, cfg config.Config, look string, length time.
 		_ = wait.For(ctx, length) // whoever has seen enough
 		return nil
 	}
-	c, err := lightConfig(&cfg)
+	c, err := Config(&cfg)
 	if err != nil {
 		return fmt.Errorf("%w: config: %w", control.ErrRefused, err)
 	}
@@ -251,7 +281,7 @@ func ShowLight(ctx context.Context, cfg config.Config, look string, length time.
 	defer cancel()
 	lamp := light.New(light.Options{
 		Open:     func() (light.Driver, error) { return opened, nil },
-		Settings: lightSettings(config.Light{Brightness: cfg.Light.Brightness}), // quiet hours or not
+		Settings: Settings(config.Light{Brightness: cfg.Light.Brightness}), // quiet hours or not
 		Level:    func() int { return rand.IntN(math.MaxInt16) },
 		Down:     func(err error) { failed = err; cancel() },
 	})
@@ -261,13 +291,13 @@ func ShowLight(ctx context.Context, cfg config.Config, look string, length time.
 }
 
 // conditions takes what is wrong.
-func (l *lights) conditions() {
+func (l *Lights) conditions() {
 	l.newest.Lock() // what is told last is what was looked up last
 	defer l.newest.Unlock()
 	trouble, offline := false, false
-	for _, c := range l.d.conds.List() {
+	for _, c := range l.conds.List() {
 		switch severity := c.Code.Severity(); {
-		case strings.HasPrefix(string(c.Code), string(condition.VoiceUnheard)) && l.d.room.InRoom():
+		case strings.HasPrefix(string(c.Code), string(condition.VoiceUnheard)) && l.room.InRoom():
 			trouble = true // the others do not get to know what is said
 		case c.Code == condition.VoiceLost && l.refused.Load():
 			trouble = true
