@@ -10,6 +10,13 @@
 //
 //	mic.go       card ─> Take: callback ─> ring (the pre-roll, too) ─> Run: x1/2 ─> Sink
 //
+//	what others call          speaker.go, source.go (sources, drops), mic.go, keeper.go (a card that is lost is opened again)
+//	on the card's thread      render.go, play.go (one source), played.go (where the card is), rewind.go, jitter.go, ring.go
+//	on our own goroutines     Speaker.Watch, rest.go, harddrop.go; listen.go of the microphone
+//	what a card is            card.go; the real one: malgo_card.go, malgo_open.go, malgo_stream.go, alsa.go, and malgo.go, which is C
+//	                          devices.go (names of devices); package twin is the virtual one
+//	samples                   pcm.go, resample.go; package wav
+//
 // Speech can be held (Source.Hold): it is buffered and sounds nothing until it is released. Speech that comes unevenly is
 // buffered as much as its unevenness asks for (jitter.go). While nothing can sound at all
 // the card plays silence by itself, and while nobody listens it hands over what it captured in pieces (rest.go, listen.go).

@@ -1,4 +1,4 @@
-// Package gpio is the button and the light of one device.
+// Package gpio is the button of one device; package light is its light.
 //
 //	wire ──────────────> Line ─> Debounce ─> Gesture ─> on(Event)     Button.Run, one goroutine
 //	 pin.go, chip.go      │      pure        pure       the caller's

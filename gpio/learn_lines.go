@@ -7,7 +7,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strings"
 	"time"
 	"unsafe"
 
@@ -218,19 +217,11 @@ func (w *watcher) watch(ctx context.Context, bias Bias) (Learned, bool, error) {
 	return Learned{}, false, nil
 }
 
-// Fits says whether a board has this button. A board whose resistor nobody knows fits with any.
-func (l Learned) Fits(b Board) bool {
-	return b.Button != nil && b.Button.Pin == l.Pin && b.Button.ActiveHigh == l.ActiveHigh
-}
-
-// FittingBoards are the boards with this button.
-func (l Learned) FittingBoards() (all []Board) {
-	for _, b := range Boards {
-		if l.Fits(b) {
-			all = append(all, b)
-		}
-	}
-	return all
+// FittingBoards are the boards with this button. A board whose resistor nobody knows fits with any.
+func (l Learned) FittingBoards() []Board {
+	return slices.DeleteFunc(slices.Clone(Boards), func(b Board) bool {
+		return b.Button == nil || b.Button.Pin != l.Pin || b.Button.ActiveHigh != l.ActiveHigh
+	})
 }
 
 func (l Learned) String() string {
@@ -242,5 +233,5 @@ func (l Learned) String() string {
 	if l.Bias == BiasOff {
 		text += ", with a resistor of its own"
 	}
-	return strings.TrimSpace(text)
+	return text
 }
