@@ -59,10 +59,12 @@ func (s *orders) historyAsked(from DeviceID) {
 
 // tellHistory hands over what was said, but for what was whispered to others.
 func (s *orders) tellHistory(to DeviceID) {
-	told := without(s.m.recent, func(msg Message) bool {
-		who, ok := msg.Whisper()
-		return ok && !s.m.livesThere(who, to)
-	})
+	var told []Message
+	for _, msg := range s.m.recent {
+		if who, ok := msg.Whisper(); !ok || s.m.livesThere(who, to) {
+			told = append(told, msg)
+		}
+	}
 	s.send(History{To: to, Messages: told}) // an empty one, too: then it need not ask again
 }
 
