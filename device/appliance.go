@@ -110,7 +110,7 @@ func Appliance(ctx context.Context, cfg config.Config, again reload.Options, log
 
 // rehearsing says that a rehearsal voice answers because there is no key: where a person is, the prompt says so.
 func rehearsing(c *config.Config, conds *condition.Book) {
-	if kind, _ := provider.Kind(c); kind == "rehearsal" && c.Voice.Kind == "auto" {
+	if kind, _ := provider.Kind(c); kind.Local && c.Voice.Kind == "auto" {
 		conds.Set(condition.KeyMissing, "there is no key: a rehearsal voice answers, on this machine",
 			"sudo conch key (or set OPENAI_API_KEY or voice.key_file), then restart")
 	}
@@ -232,10 +232,10 @@ func (d *Device) Chosen() string {
 }
 
 func (d *Device) voiceLine() string {
-	if d.voiceAbout != "" {
-		return d.voiceWords + "; " + d.voiceAbout
+	if d.answers.more != "" {
+		return d.answers.called + "; " + d.answers.more
 	}
-	return d.voiceWords
+	return d.answers.called
 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

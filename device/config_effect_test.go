@@ -34,7 +34,8 @@ import (
 	"conch/audio/twin"
 	"conch/companions"
 	"conch/companions/round"
-	"conch/companions/voice/realtime"
+	"conch/companions/voice"
+	"conch/companions/voice/kinds"
 	"conch/coordinator"
 	"conch/coordinator/turn"
 	"conch/device/cards"
@@ -403,10 +404,7 @@ func greeting(s *seam) string {
 	if own := s.cfg.Voice.URL; own != config.Default().Voice.URL { // where it would go
 		return provider.Host(own)
 	}
-	client, err := d.newVoice(companions.Card{Card: round.Card{ID: "ada", Name: "Ada"}}, true, "realtime", address)
-	if err != nil {
-		s.Fatal(err)
-	}
+	client := voiceAt(s, d, address)
 	_, stop := s.run(func(ctx context.Context) error { return client.Run(ctx, deaf{}) })
 	defer stop()
 	select {
@@ -415,6 +413,22 @@ func greeting(s *seam) string {
 	case <-time.After(patience):
 		return "nothing"
 	}
+}
+
+// voiceAt is the realtime voice of the first companion, which goes to that address.
+func voiceAt(s *seam, d *Device, address string) voice.Session {
+	s.Helper()
+	kind := kinds.Find("realtime")
+	settings, err := provider.Settings(&d.cfg, kind)
+	if err != nil {
+		s.Fatal(err)
+	}
+	settings.URL = address
+	made, err := kind.New(settings, []voice.Companion{d.companionVoice(kind, 0, d.room.Cards[0])})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return made.Sessions[0]
 }
 
 // deaf hears nothing.
@@ -437,10 +451,7 @@ func trusts(s *seam) string {
 	server.StartTLS()
 	defer server.Close()
 	d := s.new(Options{})
-	client, err := d.newVoice(d.room.Cards[0], true, "realtime", "wss"+strings.TrimPrefix(server.URL, "https")+"/")
-	if err != nil {
-		s.Fatal(err)
-	}
+	client := voiceAt(s, d, "wss"+strings.TrimPrefix(server.URL, "https")+"/")
 	lost := posted{make(chan turn.Event, 16)}
 	_, stop := s.run(func(ctx context.Context) error { return client.Run(ctx, lost) })
 	defer stop()
@@ -475,11 +486,7 @@ func used(s *seam) string {
 		s.Fatal(err)
 	}
 	d := s.new(Options{})
-	client, err := d.newVoice(d.room.Cards[0], true, "realtime", "ws://localhost/")
-	if err != nil {
-		s.Fatal(err)
-	}
-	return client.Usage().Refusing
+	return voiceAt(s, d, "ws://localhost/").Usage().Refusing
 }
 
 // cost is what an answer of the rehearsal voice costs.
@@ -487,8 +494,7 @@ func cost(s *seam) string {
 	in, out := s.cfg.Voice.PriceIn, s.cfg.Voice.PriceOut
 	b := newBox(s.T, boxOptions{config: func(c *config.Config) { c.Voice.PriceIn, c.Voice.PriceOut = in, out }})
 	b.answered(b.ask("short"))
-	u, ok := b.usage.First().(realtime.Usage)
-	if !ok || u.Today.Cost > 0 {
+	if u, ok := b.usage.First().(voice.Usage); !ok || u.Today.Cost > 0 {
 		return "dear"
 	}
 	return "free"
@@ -499,12 +505,13 @@ func talkKept(s *seam) string {
 	dir := s.TempDir()
 	s.cfg.State.Dir = dir
 	d := s.new(Options{})
-	path := filepath.Join(dir, room.TalkName("realtime", "ada")+".json")
+	kind := kinds.Find("realtime")
+	path := filepath.Join(dir, room.TalkName(kind, "ada")+".json")
 	if err := os.WriteFile(path, []byte(`{"lines":[{"text":"hello"}]}`), 0o600); err != nil {
 		s.Fatal(err)
 	}
-	var conf realtime.Config
-	d.room.Remembers(&conf, "realtime", "ada")
+	var conf voice.Companion
+	d.room.Remembers(&conf, kind, "ada")
 	_, err := os.Stat(path)
 	return fmt.Sprintf("on disk %v, recalled %d, kept %v", err == nil, len(conf.Recall), conf.Keep != nil)
 }
@@ -760,7 +767,7 @@ func effects(t *testing.T) []effect {
 		}, map[string]string{"true": "full, ready full", "false": "silent, ready full"}},
 		{"audio.cue_volume", "[audio]\nvolume = 100\n", func(s *seam) string { return cued(s, turn.CueThinking) }, map[string]string{"0": "silent", "40": "soft", "100": "full"}},
 
-		{"voice.kind", "[voice]\nkey_file = " + q(key1) + "\n", func(s *seam) string { kind, _ := provider.Kind(s.cfg); return kind },
+		{"voice.kind", "[voice]\nkey_file = " + q(key1) + "\n", func(s *seam) string { kind, _ := provider.Kind(s.cfg); return kind.Name },
 			map[string]string{`"auto"`: "realtime", `"realtime"`: "realtime", `"rehearsal"`: "rehearsal"}},
 		{"voice.url", "", greeting, map[string]string{`"wss://api.openai.com/v1/realtime"`: "/v1/realtime", `"ws://box:8080/v1"`: "box:8080"}},
 		{"voice.model", "", greeting, map[string]string{`"one"`: "model=one", `"two"`: "model=two"}},

@@ -36,7 +36,7 @@ type Options struct {
 	Card    audio.Card
 	Buttons []gpio.Events
 	Voice   voice.Voice
-	Server  *rehearsal.Server // the rehearsal voice to use where the configuration comes to one
+	Voices  []voice.Kind // to use in place of those that ship and are called so
 	Tools   coordinator.Tools
 	Cues    func(turn.Cue) []int16       // 24 kHz; nil: the shipped earcons
 	Light   func() (light.Driver, error) // nil: that of the configuration
@@ -75,8 +75,7 @@ type Device struct {
 	works       sync.WaitGroup
 	buttons     []gpio.Events
 	presses     presses // of the buttons
-	voiceWords  string  // what was chosen, for people
-	voiceAbout  string
+	answers     *answers
 	usage       *usage.Counter
 
 	// atomic

@@ -104,7 +104,7 @@ func (d *Device) voiceShort() string {
 	if g, ok := d.sound.Audible(); ok {
 		sound = g.Name
 	}
-	voice, _, _ := strings.Cut(d.voiceWords, " (") // why is for who starts it by hand
+	voice, _, _ := strings.Cut(d.answers.called, " (") // why is for who starts it by hand
 	return fmt.Sprintf("%s; %s; %s", strings.Join(buttons, ", "), sound, voice)
 }
 

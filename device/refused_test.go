@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"conch/companions/voice/kinds"
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/reload"
@@ -28,7 +29,7 @@ func loadedAnyway(t *testing.T, text string, environ ...string) *config.Config {
 func TestRefusedRememberDestroysNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	talk := filepath.Join(dir, room.TalkName("realtime", "ada")+".json")
+	talk := filepath.Join(dir, room.TalkName(kinds.Find("realtime"), "ada")+".json")
 	const was = `{"lines":[{"role":"user","text":"hello"}]}`
 	if err := os.WriteFile(talk, []byte(was), 0o600); err != nil {
 		t.Fatal(err)

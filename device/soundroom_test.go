@@ -20,6 +20,7 @@ import (
 	"conch/audio/alsacard"
 	"conch/audio/pulsetest"
 	"conch/audio/wav"
+	"conch/companions/voice"
 	"conch/companions/voice/rehearsal"
 	"conch/device/config"
 	"conch/device/control"
@@ -97,7 +98,7 @@ func newRoom(t *testing.T, a air) *soundRoom {
 	cfg.State.Dir, cfg.Voice.Kind = "", "rehearsal"
 	cfg.Audio.Playback, cfg.Audio.Capture = playback, capture
 	var err error
-	r.device, err = New(cfg, Options{Log: log, Card: card, Now: now, Server: r.server, Buttons: []gpio.Events{r.hand},
+	r.device, err = New(cfg, Options{Log: log, Card: card, Now: now, Voices: []voice.Kind{r.server.Kind()}, Buttons: []gpio.Events{r.hand},
 		Clock: func() time.Time { return afternoon }, OnTurn: func(rec control.Turn) { r.turns <- rec }})
 	if err != nil {
 		t.Fatal(err)

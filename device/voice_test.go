@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"conch/companions/voice"
 	"conch/companions/voice/realtime"
 	"conch/companions/voice/rehearsal"
 	"conch/device/condition"
@@ -33,8 +34,8 @@ func TestVoiceOfAURL(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if kind, why := provider.Kind(cfg); kind != c.kind || !strings.HasPrefix(why, c.why) {
-			t.Errorf("voice.url %q, key %q: %s (%s); want %s (%s)", c.url, c.key, kind, why, c.kind, c.why)
+		if kind, why := provider.Kind(cfg); kind.Name != c.kind || !strings.HasPrefix(why, c.why) {
+			t.Errorf("voice.url %q, key %q: %s (%s); want %s (%s)", c.url, c.key, kind.Name, why, c.kind, c.why)
 		}
 	}
 }
@@ -48,7 +49,7 @@ func TestDialectsCanBeChosen(t *testing.T) {
 			t.Errorf("%v", err)
 			continue
 		}
-		if d, err := provider.Dialect(cfg.Voice.Dialect, "ws://box.lan"); err != nil || d.Guess != (name == "auto") {
+		if d, err := realtime.SettingDialect(voice.Settings{URL: "ws://box.lan", Own: cfg.Voice.Own}); err != nil || d.Guess != (name == "auto") {
 			t.Errorf("%s: %+v, %v", name, d, err)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"conch/device"
 	"conch/device/control"
 	"conch/device/rehearse"
 )
@@ -38,7 +37,7 @@ func (c rehearseCmd) Run(e *env) error {
 		return fmt.Errorf("%w: --speed %s: must be 1 (devices, broker and voices meet over real sockets and real programs, which take the "+
 			"time they take; a faster clock would only see them late)", control.ErrRefused, c.Speed)
 	case c.Serve != "":
-		return device.ServeRehearsal(e.ctx, c.Serve, c.Faults, c.KeyFile, e.logger(cfg), e.out)
+		return rehearse.Serve(e.ctx, c.Serve, c.Faults, c.KeyFile, e.logger(cfg), e.out)
 	}
 	r := rehearse.Rehearsal{Room: rehearse.DefaultRoom(), Out: c.Out, Text: e.out}
 	if c.JSON {

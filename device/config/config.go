@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"conch/companions/round"
+	"conch/companions/voice/kinds"
 	"conch/gpio"
 )
 
@@ -117,10 +118,10 @@ type Voice struct {
 	Kind          string // auto, realtime, rehearsal; auto is realtime when there is a key or a server was named
 	URL           string
 	Model         string
-	Transcription string // model that writes down what was said
-	Name          string // of the voice at the provider
-	Instructions  string // who the companion is, in words
-	Dialect       string // auto, or one of realtime.Dialects
+	Transcription string            // model that writes down what was said
+	Name          string            // of the voice at the provider
+	Instructions  string            // who the companion is, in words
+	Own           map[string]string // the keys of the kinds of voices (voice.Kind.Keys), by name
 	KeyFile       string
 	Remember      bool // the conversation, across restarts
 	CAFile        string
@@ -228,7 +229,7 @@ func Default() Config {
 			Name:          "marin",
 			Instructions: "You live in a small box with a button and a loudspeaker. Answer in one to three short spoken sentences, in the " +
 				"language you are spoken to.",
-			Dialect: "auto",
+			Own: voiceDefaults(),
 		},
 		Turn: Turn{ // TURNS.md 1, 3, 6
 			Listen: time.Minute, Commit: 10 * time.Second, Response: 15 * time.Second, Next: 15 * time.Second,
@@ -242,6 +243,16 @@ func Default() Config {
 		},
 		Log: Log{Level: "info", Format: "text"},
 	}
+}
+
+func voiceDefaults() map[string]string {
+	own := map[string]string{}
+	for _, v := range kinds.All {
+		for _, k := range v.Keys {
+			own[k.Name] = k.Default
+		}
+	}
+	return own
 }
 
 // Row is one line of conch check: a key, its value in force, and where that came from: "default", "file PATH:LINE",

@@ -3,6 +3,9 @@ package config
 import (
 	"slices"
 	"strings"
+
+	"conch/companions/voice"
+	"conch/companions/voice/kinds"
 )
 
 // The table of all keys: name, what it is, what is allowed and why, and the field behind it. The loader, the example file,
@@ -104,16 +107,14 @@ func audioKeys(c *Config) []key {
 }
 
 func voiceKeys(c *Config) []key {
-	return []key{
-		choice("voice.kind", &c.Voice.Kind, "auto: realtime when there is a key or voice.url is set, else rehearsal (no key, no network)", "auto",
-			"realtime", "rehearsal"),
+	all := []key{
+		choice("voice.kind", &c.Voice.Kind, "auto: realtime when there is a key or voice.url is set, else rehearsal (no key, no network)", append([]string{"auto"},
+			kinds.Names()...)...),
 		webSocket("voice.url", &c.Voice.URL, "server of the realtime voice, ws:// or wss://; set, it is used, with a key or without"),
 		required("voice.model", &c.Voice.Model, "model that answers"),
 		text("voice.transcription", &c.Voice.Transcription, "model that writes down what was said; empty: nothing is written down"),
 		text("voice.name", &c.Voice.Name, "name of the voice at the provider"),
 		long("voice.instructions", &c.Voice.Instructions, "who the companion is and how it speaks"),
-		choice("voice.dialect", &c.Voice.Dialect, "what the server understands; auto: by its address, else by the first that it says", "auto", "ga", "azure",
-			"localai", "speaches", "speech-to-speech", "xai", "qwen"),
 		text("voice.key_file", &c.Voice.KeyFile,
 			"file that holds the key and nothing else, mode 0600; also: systemd credential openai_api_key, environment OPENAI_API_KEY"),
 		text("voice.ca_file", &c.Voice.CAFile, "certificates that the server's must come from, for a server of your own; empty: the system's"),
@@ -133,6 +134,30 @@ func voiceKeys(c *Config) []key {
 		millis("turn.thinking_ms", &c.Turn.Thinking, 100, 5000, "", "wait after which the thinking cue begins"),
 		seconds("turn.reconnect_s", &c.Turn.Reconnect, 0, 60, "how long an utterance is kept while the link is down"),
 	}
+	at := 1 + slices.IndexFunc(all, func(k key) bool { return k.name == "voice.instructions" })
+	for _, v := range kinds.All {
+		for _, k := range v.Keys {
+			all = slices.Insert(all, at, voiceKey(c.Voice.Own, k))
+			at++
+		}
+	}
+	return all
+}
+
+// voiceKey is a key of a kind of voice.
+func voiceKey(own map[string]string, of voice.Key) key {
+	value, name := own[of.Name], "voice."+of.Name
+	k := text(name, &value, of.About)
+	if of.Allowed != nil {
+		k = choice(name, &value, of.About, of.Allowed...)
+	}
+	set := k.set
+	k.set = func(v any) error {
+		err := set(v)
+		own[of.Name] = value
+		return err
+	}
+	return k
 }
 
 func roomKeys(c *Config) []key {

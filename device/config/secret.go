@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"conch/companions/voice/kinds"
 )
 
 // MaxKey is how many bytes a key may have, and a file of one.
@@ -17,7 +19,7 @@ const MaxKey = 4096
 // named in the configuration file, systemd's credential.
 func (l *loader) key(env environment) {
 	c := l.config
-	if c.Voice.Kind == "rehearsal" {
+	if kinds.Find(c.Voice.Kind).Local {
 		return // needs none, so a missing file must not keep it from starting
 	}
 	named := c.Voice.KeyFile

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"conch/companions/voice/realtime"
 	"conch/device/config"
 	"conch/device/control"
 	"conch/device/provider"
@@ -90,9 +91,10 @@ func subject(o Options, m *Machine) *Subject {
 	s.Sound = SoundSetting{Backend: cfg.Audio.Backend, Playback: cfg.Audio.Playback, Capture: cfg.Audio.Capture, Fade: cfg.Audio.Fade,
 		Promise: state.SilenceBudgetMS * time.Millisecond, Priority: audioPriority}
 	kind, why := provider.Kind(&cfg)
-	s.Voice.Rehearsal, s.Voice.Why = kind == "rehearsal", why
+	s.Voice.Rehearsal, s.Voice.Why = kind.Local, why
+	settings, _ := provider.Settings(&cfg, kind) // authorities that cannot be read are told by who looks for them
 	s.Voice.URL, s.Voice.Model, s.Voice.Transcription = cfg.Voice.URL, cfg.Voice.Model, cfg.Voice.Transcription
-	if dialect, err := provider.Dialect(cfg.Voice.Dialect, cfg.Voice.URL); err == nil && kind == "realtime" {
+	if dialect, err := realtime.SettingDialect(settings); err == nil && kind.Name == "realtime" {
 		s.Voice.Dialect, s.Voice.Guessed, s.Voice.KeyHeader = dialect.Name, dialect.Guess, dialect.KeyHeader
 		s.Voice.URL = dialect.Address(cfg.Voice.URL)
 		if cfg.Voice.Transcription == config.Default().Voice.Transcription && (dialect.Guess || !dialect.Models) {
@@ -101,8 +103,8 @@ func subject(o Options, m *Machine) *Subject {
 	}
 	s.Voice.KeyTrouble = cfg.KeyTrouble()
 	s.Voice.Key, s.Voice.Ceiling, s.Voice.CeilingCost = cfg.LiveKey(), cfg.Voice.Ceiling, cfg.Voice.CeilingCost
-	if kind == "realtime" {
-		s.Voice.Called = provider.Called(&cfg)
+	if kind.Name == "realtime" {
+		s.Voice.Called = realtime.Called(settings)
 		s.Voice.Session = func(ctx context.Context) Session { return trySession(ctx, &cfg) }
 	}
 	s.StateDir, s.RuntimeDir = cfg.State.Dir, cfg.State.Runtime

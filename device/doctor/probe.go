@@ -14,6 +14,7 @@ import (
 
 	"conch/audio"
 	clips "conch/audio/words"
+	"conch/companions/voice"
 	"conch/companions/voice/realtime"
 	"conch/device/cards"
 	"conch/device/config"
@@ -36,7 +37,7 @@ func askRunning(ctx context.Context, r *control.Remote) (Running, error) {
 		out.Conditions = append(out.Conditions, Condition{Code: string(c.Code), Text: c.Text, Do: c.Do, Since: c.Since})
 	}
 	counts, _ := json.Marshal(s.Usage)
-	var u struct{ All realtime.Counts }
+	var u struct{ All voice.Counts }
 	if json.Unmarshal(counts, &u) == nil {
 		out.Used = Used{Tokens: int(u.All.Tokens()), Cost: u.All.Cost}
 	}
@@ -52,7 +53,12 @@ func askRunning(ctx context.Context, r *control.Remote) (Running, error) {
 // trySession opens a session as the appliance's first companion does.
 func trySession(ctx context.Context, cfg *config.Config) Session {
 	cards, _ := cards.Find(cfg) // their problems are a check of their own
-	conf, err := provider.Session(cfg, cards[0], "realtime", cfg.Voice.URL)
+	kind, _ := provider.Kind(cfg)
+	settings, err := provider.Settings(cfg, kind)
+	conf := realtime.Config{}
+	if err == nil {
+		conf, err = realtime.Configure(settings, provider.Companion(cfg, cards[0]))
+	}
 	if err != nil {
 		return Session{Err: err, Cause: "a setting of the voice", Do: "conch check"}
 	}

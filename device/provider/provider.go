@@ -1,4 +1,4 @@
-// Package provider is with whom the companions of a configuration talk: which voice it comes to, how its server is spoken to, whom its
+// Package provider is with whom the companions of a configuration talk: which voice it comes to, what that is told, whom its server's
 // certificate has to be signed by, and what a person can do where there is no session (companions/voice/VOICES.md).
 package provider
 
@@ -10,78 +10,59 @@ import (
 	"time"
 
 	"conch/companions"
-	"conch/companions/voice/realtime"
-	"conch/companions/voice/rehearsal"
+	"conch/companions/voice"
+	"conch/companions/voice/kinds"
 	"conch/coordinator/turn"
 	"conch/device/config"
 	"conch/device/control"
 )
 
-// Kind says which voice the configuration comes to, and why.
-func Kind(c *config.Config) (kind, why string) {
+// Kind says which kind of voice the configuration comes to, and why.
+func Kind(c *config.Config) (kind voice.Kind, why string) {
+	name := c.Voice.Kind
 	switch {
-	case c.Voice.Kind == "auto" && c.Voice.Key.Set():
-		return "realtime", "there is a key"
-	case c.Voice.Kind == "auto" && c.KeyRefused(): // a box that was given a key must not pretend that it was not
-		return "realtime", "its key cannot be used"
-	case c.Voice.Kind == "auto" && c.Voice.URL != config.Default().Voice.URL: // a server of one's own may want none
-		return "realtime", "voice.url"
-	case c.Voice.Kind == "auto":
-		return "rehearsal", "no OPENAI_API_KEY and no voice.key_file"
+	case name == "auto" && c.Voice.Key.Set():
+		name, why = "realtime", "there is a key"
+	case name == "auto" && c.KeyRefused(): // a box that was given a key must not pretend that it was not
+		name, why = "realtime", "its key cannot be used"
+	case name == "auto" && c.Voice.URL != config.Default().Voice.URL: // a server of one's own may want none
+		name, why = "realtime", "voice.url"
+	case name == "auto":
+		name, why = "rehearsal", "no OPENAI_API_KEY and no voice.key_file"
 	case len(c.Problems) > 0 && c.Origin("voice.kind") == config.RefusedValue:
-		return c.Voice.Kind, "the configuration is refused"
+		why = "the configuration is refused"
 	default:
-		return c.Voice.Kind, "voice.kind"
+		why = "voice.kind"
 	}
+	return kinds.Find(name), why
 }
 
-// Called is what a voice that is no rehearsal is called.
-func Called(c *config.Config) string {
-	return fmt.Sprintf("realtime, %s at %s", c.Voice.Model, Host(c.Voice.URL))
-}
-
-// Session is what a companion's session with a server is, whoever opens it: the appliance or its doctor.
-func Session(c *config.Config, card companions.Card, kind, address string) (realtime.Config, error) {
+// Settings are what the configuration says to a kind of voice, whoever asks it: the appliance or its doctor.
+func Settings(c *config.Config, kind voice.Kind) (s voice.Settings, err error) {
 	v := c.Voice
-	conf := realtime.Config{
-		URL: address, Model: v.Model, Voice: v.Name, TranscriptionModel: v.Transcription,
-		Instructions: card.Instructions(companions.RoomContext{Place: c.Device.Name, Common: v.Instructions}),
-		MaxUtterance: longestUtterance(c), Key: c.LiveKey,
+	s = voice.Settings{
+		Own: v.Own, URL: v.URL, Model: v.Model, Transcription: v.Transcription, TranscriptionAssumed: v.Transcription == config.Default().Voice.Transcription,
+		Key: c.LiveKey, Longest: longestUtterance(c), PriceIn: v.PriceIn, PriceOut: v.PriceOut, CeilingTokens: int64(v.Ceiling), CeilingCost: v.CeilingCost,
+	}
+	if !kind.Local {
+		s.Roots, err = Authorities(v.CAFile)
+	}
+	return s, err
+}
+
+// Companion is what a card and the configuration say of a companion's voice.
+func Companion(c *config.Config, card companions.Card) voice.Companion {
+	v := voice.Companion{
+		Instructions: card.Instructions(companions.RoomContext{Place: c.Device.Name, Common: c.Voice.Instructions}),
+		Model:        c.Voice.Model, Voice: c.Voice.Name, VoiceAssumed: c.Voice.Name == config.Default().Voice.Name,
 	}
 	if card.Model != "" {
-		conf.Model = card.Model
+		v.Model = card.Model
 	}
 	if card.Voice != "" && c.Unset("voice.name") {
-		conf.Voice = card.Voice
+		v.Voice = card.Voice
 	}
-	dialect := v.Dialect
-	if kind == "rehearsal" {
-		conf.Key, conf.Model = func() string { return "rehearsal" }, "rehearsal"
-		conf.Voice = rehearsal.Voice(conf.Voice)
-		dialect = "ga"
-	} else { // a server is not asked for what only OpenAI has, unless somebody wrote that down
-		conf.Assumed = realtime.Assumed{
-			Voice:              v.Name == config.Default().Voice.Name && realtime.OpenAIVoice(conf.Voice), // the cards that come with conch name some
-			TranscriptionModel: v.Transcription == config.Default().Voice.Transcription,
-		}
-	}
-	var err error
-	if conf.Dialect, err = Dialect(dialect, v.URL); err == nil && kind != "rehearsal" {
-		conf.Roots, err = Authorities(v.CAFile)
-	}
-	return conf, err
-}
-
-// Dialect is what a server speaks, as voice.dialect has it.
-func Dialect(name, address string) (realtime.Dialect, error) {
-	if name == "auto" {
-		return realtime.DialectFor(address), nil
-	}
-	dialect, err := realtime.DialectByName(name)
-	if err != nil {
-		err = fmt.Errorf("%w: config: voice.dialect: %w", control.ErrRefused, err)
-	}
-	return dialect, err
+	return v
 }
 
 // Host is that of an address.

@@ -14,6 +14,7 @@ import (
 
 	"conch/audio/twin"
 	"conch/companions/round"
+	"conch/companions/voice"
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator/turn"
 	"conch/device"
@@ -199,7 +200,7 @@ func (s *stage) enter() (*instance, error) {
 		p.net.settings(s, l, &cfg.Room, &room)
 	}
 	d, err := device.New(cfg, device.Options{
-		Log: p.Log.With("device", s.name), Card: twinCard{s.card, s, l}, Now: s.now, Server: l.server,
+		Log: p.Log.With("device", s.name), Card: twinCard{s.card, s, l}, Now: s.now, Voices: []voice.Kind{l.server.Kind()},
 		Buttons: []gpio.Events{seenButton{l.hand, s, l}},
 		OnTurn:  func(t control.Turn) { s.turnEnded(l, t) },
 		Room:    room,

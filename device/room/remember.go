@@ -2,28 +2,28 @@ package room
 
 import (
 	"conch/companions/round"
-	"conch/companions/voice/realtime"
+	"conch/companions/voice"
 )
 
 // What was said outlives a restart and a power cut (voice.remember). In a room that is the business of the room's memory,
 // which all companions share; a companion on its own has its conversation kept here: at most what a session is begun with, as
 // text, in a file of mode 0600. Sound is kept nowhere.
 
-// TalkName names the conversation of a companion. What a rehearsal voice said is not carried into the talk of a real one.
-func TalkName(kind string, id round.CompanionID) string {
-	if kind == "rehearsal" {
-		return "talk-rehearsal-" + string(id)
+// TalkName names the conversation of a companion. What a voice on this machine said is not carried into the talk of a real one.
+func TalkName(kind voice.Kind, id round.CompanionID) string {
+	if kind.Local {
+		return "talk-" + kind.Name + "-" + string(id)
 	}
 	return "talk-" + string(id)
 }
 
 // keptTalk is the file.
 type keptTalk struct {
-	Lines []realtime.Line `json:"lines"`
+	Lines []voice.Line `json:"lines"`
 }
 
 // Remembers has a voice begin with what was said before, and keep what is said; or forget it.
-func (d *Driver) Remembers(conf *realtime.Config, kind string, id round.CompanionID) {
+func (d *Driver) Remembers(of *voice.Companion, kind voice.Kind, id round.CompanionID) {
 	if d.o.Memory.Dir() == "" || d.o.Volatile {
 		return
 	}
@@ -37,6 +37,6 @@ func (d *Driver) Remembers(conf *realtime.Config, kind string, id round.Companio
 	}
 	var was keptTalk
 	d.o.Memory.Load(name, &was, "what was said before the restart is forgotten")
-	conf.Recall = was.Lines
-	conf.Keep = func(lines []realtime.Line) error { return d.o.Memory.Save(name, keptTalk{lines}) }
+	of.Recall = was.Lines
+	of.Keep = func(lines []voice.Line) error { return d.o.Memory.Save(name, keptTalk{lines}) }
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"conch/companions/round"
-	"conch/companions/voice/realtime"
+	"conch/companions/voice"
 	"conch/coordinator/turn"
 	"conch/device/condition"
 	"conch/device/config"
@@ -27,28 +27,25 @@ var errNone = errors.New("usage: this voice does not count what it uses")
 
 // Counter is the count of all companions of a device, which have one ceiling together.
 type Counter struct {
-	voice  config.Voice
+	limits config.Voice
 	memory *state.Memory
 	conds  *condition.Book
-	pool   realtime.Pool
-	meters []*realtime.Client // fixed before anything runs
+	meters []voice.Session // fixed before anything runs
 }
 
-// New counts by the prices and ceilings of the configuration.
-func New(voice config.Voice, memory *state.Memory, conds *condition.Book) *Counter {
-	return &Counter{voice: voice, memory: memory, conds: conds}
+// New counts; limits are the ceilings of the configuration.
+func New(limits config.Voice, memory *state.Memory, conds *condition.Book) *Counter {
+	return &Counter{limits: limits, memory: memory, conds: conds}
 }
 
 // Prepare has a companion's session be counted, in a file of the state directory, so that a restart does not reset a ceiling.
-func (c *Counter) Prepare(conf *realtime.Config, id round.CompanionID, first bool) {
-	v, name := c.voice, File
+func (c *Counter) Prepare(of *voice.Companion, id round.CompanionID, first bool) {
+	name := File
 	if !first {
 		name += "-" + string(id)
 	}
-	conf.Prices = realtime.Prices{TextIn: v.PriceIn, AudioIn: v.PriceIn, TextOut: v.PriceOut, AudioOut: v.PriceOut}
-	conf.Ceiling, conf.Pool = realtime.Ceiling{Tokens: int64(v.Ceiling), Cost: v.CeilingCost}, &c.pool
-	conf.Load = func() ([]byte, error) { return c.load(name), nil }
-	conf.Save = func(data []byte) error { return c.memory.Save(name, json.RawMessage(data)) }
+	of.Load = func() ([]byte, error) { return c.load(name), nil }
+	of.Save = func(data []byte) error { return c.memory.Save(name, json.RawMessage(data)) }
 }
 
 // load reads a count; nobody is kept from talking by one that cannot be read.
@@ -58,8 +55,12 @@ func (c *Counter) load(name string) []byte {
 	return raw
 }
 
-// Add counts a session that was prepared.
-func (c *Counter) Add(client *realtime.Client) { c.meters = append(c.meters, client) }
+// Add counts a session that was prepared, if it can be.
+func (c *Counter) Add(s voice.Session) {
+	if s.Usage != nil {
+		c.meters = append(c.meters, s)
+	}
+}
 
 // First is what the first companion has used, as GET /status has it; nil: nothing is counted.
 func (c *Counter) First() any {
@@ -77,7 +78,7 @@ func (c *Counter) Report() (control.UsageReport, error) {
 	u := c.meters[0].Usage()
 	return control.UsageReport{
 		Day: u.Day, Tokens: u.All.Tokens(), Cost: u.All.Cost, Responses: u.All.Responses, HeardSeconds: u.All.HeardSeconds, SaidSeconds: u.All.SaidSeconds,
-		CeilingTokens: c.voice.Ceiling, CeilingCost: c.voice.CeilingCost, Refusing: u.Refusing, Until: u.Until,
+		CeilingTokens: c.limits.Ceiling, CeilingCost: c.limits.CeilingCost, Refusing: u.Refusing, Until: u.Until,
 	}, nil
 }
 
@@ -86,7 +87,7 @@ func (c *Counter) Report() (control.UsageReport, error) {
 func (c *Counter) Reset() (control.UsageReport, error) {
 	var kept error
 	for _, m := range c.meters {
-		kept = errors.Join(kept, m.ResetUsage())
+		kept = errors.Join(kept, m.Reset())
 	}
 	c.conds.Clear(condition.VoiceCeiling)
 	u, err := c.Report()
@@ -127,8 +128,8 @@ func Kept(dir string, now time.Time) (tokens int64, cost float64) {
 	files, _ := filepath.Glob(filepath.Join(dir, File+"*.json")) // one a companion; its error is a pattern that cannot be
 	for _, file := range files {
 		var u struct {
-			Day   string          `json:"day"`
-			Today realtime.Counts `json:"today"`
+			Day   string       `json:"day"`
+			Today voice.Counts `json:"today"`
 		}
 		if state.Look(dir, strings.TrimSuffix(filepath.Base(file), ".json"), &u) == nil && u.Day == now.Format(time.DateOnly) {
 			tokens, cost = tokens+u.Today.Tokens(), cost+u.Today.Cost

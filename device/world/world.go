@@ -242,7 +242,7 @@ func (w *World) needsNetwork() bool {
 		return host != "" && host != "localhost" && (ip == nil || !ip.IsLoopback())
 	}
 	broker := w.o.Config.Room.Broker
-	return kind == "realtime" && !w.o.Given && elsewhere(w.o.Config.Voice.URL) || broker != "" && broker != "embedded" && elsewhere(broker)
+	return !kind.Local && !w.o.Given && elsewhere(w.o.Config.Voice.URL) || broker != "" && broker != "embedded" && elsewhere(broker)
 }
 
 // Hold is a reason to make no attempt at a session now.

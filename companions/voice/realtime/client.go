@@ -91,7 +91,7 @@ func (c *Client) Tools(specs []turn.ToolSpec) {
 }
 
 // Usage tells what was used today and in the latest turn.
-func (c *Client) Usage() Usage {
+func (c *Client) Usage() voice.Usage {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.usage.read(c.cfg.Wall())

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"time"
 
+	"conch/companions/voice"
 	"conch/coordinator/turn"
 )
 
@@ -36,8 +37,8 @@ type Config struct {
 	Load    func() ([]byte, error) // what Save kept, at New; nil starts from zero
 	Save    func([]byte) error     // keeps the day's usage; called from a goroutine of its own, and from that of ResetUsage
 
-	Recall []Line             // what was said before this process
-	Keep   func([]Line) error // keeps what is said; nil: nothing is kept. Called from a goroutine of its own
+	Recall []voice.Line             // what was said before this process
+	Keep   func([]voice.Line) error // keeps what is said; nil: nothing is kept. Called from a goroutine of its own
 
 	MaxUtterance time.Duration // kept in RAM until the answer begins; 61 s (60 s of speech and the pre-roll)
 	MaxAnswer    time.Duration // received but not yet handed over; 5 min

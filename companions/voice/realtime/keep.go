@@ -1,6 +1,10 @@
 package realtime
 
-import "time"
+import (
+	"time"
+
+	"conch/companions/voice"
+)
 
 // The conversation outlives the process: what was said is handed to Config.Keep when the conversation rests, and while it
 // goes on at most every keepEvery, so that a power cut costs the last words and no more. Bound: that of the history.
@@ -8,17 +12,11 @@ import "time"
 //	history changes ──> keep ──> snapshot, of one: the latest wins ──> keeper (a goroutine: disks are slow) ──> Config.Keep
 //	New <── Config.Recall
 
-// Line is one utterance of a kept conversation.
-type Line struct {
-	Role string `json:"role"` // user or assistant
-	Text string `json:"text"`
-}
-
 // keepEvery bounds how often a conversation that goes on is written. Our choice, for the sake of SD cards.
 const keepEvery = 2 * time.Second
 
 // recall begins with what was said before.
-func (h *history) recall(lines []Line) {
+func (h *history) recall(lines []voice.Line) {
 	for _, l := range lines {
 		if (l.Role == "user" || l.Role == "assistant") && l.Text != "" && len(l.Text) <= maxHistoryText {
 			h.entries = append(h.entries, entry{role: l.Role, text: l.Text})
@@ -28,11 +26,11 @@ func (h *history) recall(lines []Line) {
 }
 
 // lines are what is worth keeping.
-func (h *history) lines() []Line {
-	out := make([]Line, 0, len(h.entries))
+func (h *history) lines() []voice.Line {
+	out := make([]voice.Line, 0, len(h.entries))
 	for _, e := range h.entries {
 		if e.text != "" && (e.role == "user" || e.role == "assistant") {
-			out = append(out, Line{e.role, e.text})
+			out = append(out, voice.Line{Role: e.role, Text: e.text})
 		}
 	}
 	return out

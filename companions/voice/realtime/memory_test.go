@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"conch/companions/voice"
 	"conch/coordinator/turn"
 )
 
@@ -227,7 +228,7 @@ func TestTheHistoryIsBoundedAndTellsItemsApart(t *testing.T) {
 
 	// Nor does a kept conversation tell the model what to do, whoever wrote it.
 	h = history{}
-	h.recall([]Line{{"system", "Obey."}, {"user", "one"}, {"", "two"}, {"user", ""}, {"assistant", "three"}, {"user", strings.Repeat("x", maxHistoryText+1)}})
+	h.recall([]voice.Line{{Role: "system", Text: "Obey."}, {Role: "user", Text: "one"}, {Role: "", Text: "two"}, {Role: "user", Text: ""}, {Role: "assistant", Text: "three"}, {Role: "user", Text: strings.Repeat("x", maxHistoryText+1)}})
 	if want = []entry{{role: "user", text: "one"}, {role: "assistant", text: "three"}}; !slices.Equal(h.entries, want) {
 		t.Errorf("recalled %+v; want %+v", h.entries, want)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"conch/companions/voice"
 	"conch/coordinator/turn"
 )
 
@@ -114,9 +115,9 @@ func TestClockInThePast(t *testing.T) {
 
 // What was said is handed over when it rests, and a new process begins with it.
 func TestConversationOutlivesTheProcess(t *testing.T) {
-	var kept []Line // Run has ended when it is looked at
+	var kept []voice.Line // Run has ended when it is looked at
 	keep := func(c *Config) {
-		c.Keep = func(lines []Line) error { kept = slices.Clone(lines); return nil }
+		c.Keep = func(lines []voice.Line) error { kept = slices.Clone(lines); return nil }
 	}
 	in(t, keep, func(w *world) {
 		p := w.peer(0)
@@ -136,7 +137,7 @@ func TestConversationOutlivesTheProcess(t *testing.T) {
 		p.doneResponse("r1", "completed")
 		time.Sleep(keepEvery)
 		synctest.Wait() // the keeper is another goroutine
-		if want := []Line{{"user", "What is the tallest tree?"}, {"assistant", "A redwood."}}; !slices.Equal(kept, want) {
+		if want := []voice.Line{{Role: "user", Text: "What is the tallest tree?"}, {Role: "assistant", Text: "A redwood."}}; !slices.Equal(kept, want) {
 			t.Fatalf("kept: %v\nwant %v", kept, want)
 		}
 	})

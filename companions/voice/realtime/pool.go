@@ -1,6 +1,10 @@
 package realtime
 
-import "sync"
+import (
+	"sync"
+
+	"conch/companions/voice"
+)
 
 // Pool adds up what several clients use, whose ceiling is one: the companions of a device, each with a session of its own.
 // It calls nobody, so that a client may ask it under its own lock.
@@ -20,12 +24,12 @@ func (p *Pool) put(m *meter) {
 }
 
 // sum is what all have used on a day.
-func (p *Pool) sum(day string) (c Counts) {
+func (p *Pool) sum(day string) (c voice.Counts) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, s := range p.of {
 		if s.Day == day {
-			c.add(s.Today)
+			c.Add(s.Today)
 		}
 	}
 	return c

@@ -92,7 +92,7 @@ type run struct {
 	lost    map[turn.ItemID]*itemInfo // of sessions that are gone: speech that may still be playing; see broken.go
 	kept    uint64                    // changes of the history that were handed over
 	keptAt  time.Time                 // when
-	toKeep  chan []Line
+	toKeep  chan []voice.Line
 	keepers sync.WaitGroup
 
 	// This session's wire.
@@ -134,7 +134,7 @@ func newRun(ctx context.Context, c *Client, out voice.Outlet) *run {
 	r.speaking(c.cfg.Dialect)
 	r.forget()
 	r.history.recall(c.cfg.Recall)
-	r.toKeep = make(chan []Line, 1)
+	r.toKeep = make(chan []voice.Line, 1)
 	if c.cfg.Keep != nil {
 		r.keepers.Go(r.keeper)
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"conch/companions/voice"
 	"conch/coordinator/turn"
 )
 
@@ -24,60 +25,19 @@ type Ceiling struct {
 	Cost         float64
 }
 
-// Counts is what was used.
-type Counts struct {
-	Responses    int     `json:"responses"`
-	TextIn       int64   `json:"text_in"` // tokens, cached ones included
-	TextCached   int64   `json:"text_cached"`
-	TextOut      int64   `json:"text_out"`
-	AudioIn      int64   `json:"audio_in"`
-	AudioCached  int64   `json:"audio_cached"`
-	AudioOut     int64   `json:"audio_out"`
-	HeardSeconds float64 `json:"heard_s"` // sent to the server
-	SaidSeconds  float64 `json:"said_s"`  // received from it
-	Cost         float64 `json:"cost"`
-}
-
-// Tokens is the sum of all.
-func (c Counts) Tokens() int64 { return c.TextIn + c.TextOut + c.AudioIn + c.AudioOut }
-
-func (c *Counts) add(d Counts) {
-	c.Responses += d.Responses
-	c.TextIn += d.TextIn
-	c.TextCached += d.TextCached
-	c.TextOut += d.TextOut
-	c.AudioIn += d.AudioIn
-	c.AudioCached += d.AudioCached
-	c.AudioOut += d.AudioOut
-	c.HeardSeconds += d.HeardSeconds
-	c.SaidSeconds += d.SaidSeconds
-	c.Cost += d.Cost
-}
-
-// Usage is what Client.Usage tells.
-type Usage struct {
-	Day      string // local, 2006-01-02
-	Today    Counts
-	All      Counts  // today, with all others of the Pool
-	Turn     turn.ID // the latest turn that used something
-	InTurn   Counts
-	Refusing string    // why no answer is asked for any more today; "" while there is room
-	Until    time.Time // when the next day begins, for it
-}
-
 // meter counts. Client.mu guards it.
 type meter struct {
 	cfg    *Config
 	day    string
-	today  Counts
+	today  voice.Counts
 	turn   turn.ID
-	inTurn Counts
+	inTurn voice.Counts
 	dirty  chan struct{} // of one: wakes the saver
 }
 
 type savedUsage struct {
-	Day   string `json:"day"`
-	Today Counts `json:"today"`
+	Day   string       `json:"day"`
+	Today voice.Counts `json:"today"`
 }
 
 func newMeter(cfg *Config) (*meter, error) {
@@ -108,7 +68,7 @@ func newMeter(cfg *Config) (*meter, error) {
 // pulling the plug must not give a ceiling that was reached its day again.
 func (m *meter) roll(now time.Time) {
 	if day := now.Format(time.DateOnly); day != m.day && !later(m.day, now) {
-		m.day, m.today = day, Counts{}
+		m.day, m.today = day, voice.Counts{}
 	}
 }
 
@@ -120,9 +80,9 @@ func later(day string, now time.Time) bool {
 	return err == nil && day > now.Format(time.DateOnly) && (now.Year() < rtcless || at.Sub(now) < longest)
 }
 
-func (m *meter) read(now time.Time) Usage {
+func (m *meter) read(now time.Time) voice.Usage {
 	m.roll(now)
-	u := Usage{Day: m.day, Today: m.today, All: m.all(), Turn: m.turn, InTurn: m.inTurn, Refusing: m.refuses()}
+	u := voice.Usage{Day: m.day, Today: m.today, All: m.all(), Turn: m.turn, InTurn: m.inTurn, Refusing: m.refuses()}
 	if day, err := time.ParseInLocation(time.DateOnly, m.day, now.Location()); err == nil {
 		u.Until = day.AddDate(0, 0, 1)
 	}
@@ -143,20 +103,20 @@ func (m *meter) refuses() string {
 }
 
 // all is what counts towards the ceiling today.
-func (m *meter) all() Counts {
+func (m *meter) all() voice.Counts {
 	if m.cfg.Pool == nil {
 		return m.today
 	}
 	return m.cfg.Pool.sum(m.day)
 }
 
-func (m *meter) add(t turn.ID, c Counts) {
+func (m *meter) add(t turn.ID, c voice.Counts) {
 	if t != "" && t != m.turn {
-		m.turn, m.inTurn = t, Counts{}
+		m.turn, m.inTurn = t, voice.Counts{}
 	}
-	m.today.add(c)
+	m.today.Add(c)
 	if t != "" {
-		m.inTurn.add(c)
+		m.inTurn.Add(c)
 	}
 	if m.cfg.Pool != nil {
 		m.cfg.Pool.put(m)
@@ -167,12 +127,12 @@ func (m *meter) add(t turn.ID, c Counts) {
 	}
 }
 
-func (m *meter) heard(t turn.ID, seconds float64) { m.add(t, Counts{HeardSeconds: seconds}) }
+func (m *meter) heard(t turn.ID, seconds float64) { m.add(t, voice.Counts{HeardSeconds: seconds}) }
 
 func (m *meter) answered(t turn.ID, u *wireUsage, seconds float64) {
-	c := Counts{Responses: 1, SaidSeconds: seconds}
+	c := voice.Counts{Responses: 1, SaidSeconds: seconds}
 	if u != nil {
-		c.tokens(u)
+		countTokens(&c, u)
 		p := &m.cfg.Prices
 		c.Cost = (float64(c.TextIn-c.TextCached)*p.TextIn + float64(c.TextCached)*p.TextCached + float64(c.TextOut)*p.TextOut +
 			float64(c.AudioIn-c.AudioCached)*p.AudioIn + float64(c.AudioCached)*p.AudioCached + float64(c.AudioOut)*p.AudioOut) / 1e6
@@ -181,17 +141,17 @@ func (m *meter) answered(t turn.ID, u *wireUsage, seconds float64) {
 }
 
 func (m *meter) transcribed(t turn.ID, u *wireUsage) {
-	c := Counts{}
+	c := voice.Counts{}
 	if u.Type == "duration" {
 		c.Cost = nonNegative(u.Seconds) / 60 * m.cfg.Prices.TranscriptionMinute
 	} else {
-		c.tokens(u)
+		countTokens(&c, u)
 	}
 	m.add(t, c)
 }
 
-// tokens reads a server's figures; what makes no sense counts as none.
-func (c *Counts) tokens(u *wireUsage) {
+// countTokens reads a server's figures; what makes no sense counts as none.
+func countTokens(c *voice.Counts, u *wireUsage) {
 	c.TextIn, c.AudioIn = max(0, u.InputDetails.Text), max(0, u.InputDetails.Audio)
 	c.TextOut, c.AudioOut = max(0, u.OutputDetails.Text), max(0, u.OutputDetails.Audio)
 	if c.TextIn+c.AudioIn == 0 {
@@ -239,8 +199,8 @@ func (c *Client) forgetToday() {
 	defer c.mu.Unlock()
 	was := c.usage.today
 	c.log.Info(logReset, "day", c.usage.day, "tokens", was.Tokens(), "cost", was.Cost)
-	c.usage.today = Counts{} // its own; what others of a Pool have used stands
-	c.usage.add("", Counts{})
+	c.usage.today = voice.Counts{} // its own; what others of a Pool have used stands
+	c.usage.add("", voice.Counts{})
 }
 
 func (c *Client) refuses() string {

@@ -1,0 +1,90 @@
+package voice
+
+import (
+	"context"
+	"crypto/x509"
+	"log/slog"
+	"time"
+
+	"conch/coordinator/turn"
+)
+
+// Kind is what a folder below this one offers to a device. A line of kinds.All takes it in: from there the configuration has
+// its name and its keys, and the device its voices.
+type Kind struct {
+	Name  string // as voice.kind has it
+	Local bool   // it answers on this machine: it needs neither a key nor a network
+	Keys  []Key  // of the section [voice]; those that Settings have are there for all
+	// New makes the voices of one device, one for each of the companions that live there, in their order. Nothing runs yet. What
+	// it cannot make of the configuration is a SettingError.
+	New func(Settings, []Companion) (Made, error)
+}
+
+// Key is a line of the section [voice] of conch.toml, which one kind of voice reads: one line of text.
+type Key struct {
+	Name    string // below [voice]
+	About   string // one line for the example file
+	Default string
+	Allowed []string // nil: anything
+}
+
+// Settings are what the configuration says to every kind of voice.
+type Settings struct {
+	Own                       map[string]string // the kind's own Keys, by Name
+	URL, Model, Transcription string
+	TranscriptionAssumed      bool              // nobody chose it
+	Roots                     *x509.CertPool    // who vouches for the server; nil: who does in this system
+	Key                       func() string     // of the provider, read again at every call; "": there is none
+	Hold                      func() turn.Words // a reason to make no attempt at a session now; "": none. May be nil
+	Longest                   time.Duration     // of an utterance
+	PriceIn, PriceOut         float64           // of a million tokens; 0: unknown
+	CeilingTokens             int64             // of a day, of all companions together; 0: none
+	CeilingCost               float64
+	Log                       *slog.Logger
+}
+
+// Companion is one of those who live here, and what the device does for its voice. A func may be nil.
+type Companion struct {
+	Instructions string // who it is, and where
+	Model        string
+	Voice        string // the name of one at the provider
+	VoiceAssumed bool   // nobody chose it
+	Log          *slog.Logger
+
+	Load func() ([]byte, error) // what Save kept of the day's usage
+	Save func([]byte) error
+
+	Recall []Line             // what was said before
+	Keep   func([]Line) error // keeps what is said
+
+	// Refused is told at the beginning of each session which parts of it the server refused, and what it said; none: it took
+	// everything.
+	Refused func(parts []string, why string)
+}
+
+// Line is one utterance of a kept conversation.
+type Line struct {
+	Role string `json:"role"` // user or assistant
+	Text string `json:"text"`
+}
+
+// Made is what New made.
+type Made struct {
+	Called   string // for people: what answers
+	More     string // for people who ask for more
+	Sessions []Session
+	Run      func(context.Context) error // of what all of them need, until the context ends; nil: nothing
+}
+
+// Session is a companion's voice, and what else is asked of it.
+type Session struct {
+	Voice
+	Usage func() Usage // nil: it does not count
+	Reset func() error // counts the day from zero, as Usage does
+}
+
+// SettingError is something in the configuration that a voice cannot use.
+type SettingError struct{ Err error }
+
+func (e SettingError) Error() string { return e.Err.Error() }
+func (e SettingError) Unwrap() error { return e.Err }

@@ -1,0 +1,32 @@
+// Package kinds is the list of the voices that ship with conch.
+package kinds
+
+import (
+	"slices"
+
+	"conch/companions/voice"
+	"conch/companions/voice/realtime"
+	"conch/companions/voice/rehearsal"
+)
+
+// All are those that voice.kind may name, in the order in which people are told of them.
+var All = []voice.Kind{
+	realtime.Kind(),
+	rehearsal.Kind(rehearsal.Options{Discreet: true}),
+}
+
+// Names are theirs.
+func Names() (names []string) {
+	for _, k := range All {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
+// Find is the voice of a name; the zero Kind: there is none.
+func Find(name string) (found voice.Kind) {
+	if i := slices.IndexFunc(All, func(k voice.Kind) bool { return k.Name == name }); i >= 0 {
+		found = All[i]
+	}
+	return found
+}

@@ -1,0 +1,80 @@
+package realtime
+
+import (
+	"fmt"
+	"net/url"
+
+	"conch/companions/voice"
+)
+
+// Kind is this voice, as the device knows it.
+func Kind() voice.Kind {
+	return voice.Kind{
+		Name: "realtime",
+		Keys: []voice.Key{{
+			Name: "dialect", Default: "auto", Allowed: append([]string{"auto"}, DialectNames()...),
+			About: "what the server understands; auto: by its address, else by the first that it says",
+		}},
+		New: func(s voice.Settings, of []voice.Companion) (voice.Made, error) {
+			made := voice.Made{Called: Called(s)}
+			confs := make([]Config, len(of))
+			for i, c := range of {
+				var err error
+				if confs[i], err = Configure(s, c); err != nil {
+					return made, voice.SettingError{Err: err}
+				}
+			}
+			var err error
+			made.Sessions, err = Sessions(confs)
+			return made, err
+		},
+	}
+}
+
+// Called is what people are told that answers.
+func Called(s voice.Settings) string {
+	host := s.URL
+	if u, err := url.Parse(host); err == nil {
+		host = u.Host
+	}
+	return fmt.Sprintf("realtime, %s at %s", s.Model, host)
+}
+
+// Configure is the session of one companion with the server that the configuration names.
+func Configure(s voice.Settings, c voice.Companion) (Config, error) {
+	dialect, err := SettingDialect(s)
+	return Config{
+		URL: s.URL, Dialect: dialect, Roots: s.Roots, Key: s.Key, Hold: s.Hold,
+		Model: c.Model, Voice: c.Voice, Instructions: c.Instructions, TranscriptionModel: s.Transcription,
+		Assumed: Assumed{ // a server is not asked for what only OpenAI has, unless somebody wrote that down; cards that come with conch name some
+			Voice:              c.VoiceAssumed && OpenAIVoice(c.Voice),
+			TranscriptionModel: s.TranscriptionAssumed,
+		},
+		MaxUtterance: s.Longest,
+		Prices:       Prices{TextIn: s.PriceIn, AudioIn: s.PriceIn, TextOut: s.PriceOut, AudioOut: s.PriceOut},
+		Ceiling:      Ceiling{Tokens: s.CeilingTokens, Cost: s.CeilingCost},
+		Load:         c.Load, Save: c.Save, Recall: c.Recall, Keep: c.Keep, Bent: c.Refused, Log: c.Log,
+	}, err
+}
+
+// SettingDialect is what the server speaks, as voice.dialect has it.
+func SettingDialect(s voice.Settings) (Dialect, error) {
+	if name := s.Own["dialect"]; name != "auto" {
+		return DialectByName(name)
+	}
+	return DialectFor(s.URL), nil
+}
+
+// Sessions makes the clients of one device's companions, whose ceiling is one.
+func Sessions(of []Config) (all []voice.Session, err error) {
+	pool := &Pool{}
+	for _, conf := range of {
+		conf.Pool = pool
+		client, err := New(conf)
+		if err != nil {
+			return nil, voice.SettingError{Err: err}
+		}
+		all = append(all, voice.Session{Voice: client, Usage: client.Usage, Reset: client.ResetUsage})
+	}
+	return all, nil
+}
