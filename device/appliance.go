@@ -66,7 +66,9 @@ func Appliance(ctx context.Context, cfg config.Config, again reload.Options, log
 	if err != nil {
 		return err
 	}
-	a.device.fit(misfits)
+	for _, m := range misfits { // what had to stay away, for as long as this configuration is in force
+		a.device.conds.Set(m.Code, m.Text, m.Do)
+	}
 	reload.Refused(cfg, a.device.conds, log)
 	a.device.actors = append(a.device.actors, a.device.driver(cfg)...)
 	noteBoard(cfg, gpio.Detect(gpio.DetectOptions{}), log)
@@ -82,7 +84,7 @@ func Appliance(ctx context.Context, cfg config.Config, again reload.Options, log
 	}
 	manager, watchdog := service.Systemd(log)
 	a.device.manager = manager
-	a.device.actors = append(a.device.actors, actor{"service", func(ctx context.Context) error { manager.Run(ctx, a.device, watchdog); return nil }},
+	a.device.actors = append(a.device.actors, actor{"service", func(ctx context.Context) error { manager.Run(ctx, status{a.device}, watchdog); return nil }},
 		actor{"world", a.device.world.Run})
 	if alone {
 		a.device.actors = append(a.device.actors, actor{"aloud", a.device.aloud})
@@ -96,7 +98,7 @@ func Appliance(ctx context.Context, cfg config.Config, again reload.Options, log
 	if err := a.device.WaitReady(ctx, service.ReadyLimit); err != nil && ctx.Err() == nil {
 		log.Warn("device.not_ready", "err", err)
 	}
-	a.screen.Say(a.device.Chosen())
+	a.screen.Say(status{a.device}.Chosen())
 	if slices.ContainsFunc(buttons, func(b gpio.Events) bool { _, ok := b.(*terminal.Keyboard); return ok }) {
 		a.screen.Say(a.device.room.Troubles())
 		overheard := a.device.room.Overhear(ctx, a.screen.Say)
@@ -175,7 +177,7 @@ func (a *appliance) event(e gpio.Event) {
 			return
 		}
 		a.device.spawn(func() {
-			a.device.waitQuiet(a.ctx)
+			_ = wait.Until(a.ctx, a.device.Quiet) // turns have deadlines, so that comes
 			a.cancel()
 		})
 	}
@@ -194,17 +196,12 @@ func (l inTurn) Run(ctx context.Context, on func(gpio.Event)) error {
 	return l.Lines.Run(ctx, on)
 }
 
-// waitQuiet waits until no turn is live and nothing sounds; turns have deadlines, so that comes.
-func (d *Device) waitQuiet(ctx context.Context) {
-	_ = wait.Until(ctx, d.Quiet)
-}
-
 // WaitReady waits until the buttons, the two halves of the sound card and the voice are up, or their trouble is known.
 func (d *Device) WaitReady(ctx context.Context, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if err := wait.Until(ctx, d.Ready); err != nil {
-		return fmt.Errorf("not ready after %s: %s", limit, strings.TrimSpace(d.Chosen()))
+		return fmt.Errorf("not ready after %s: %s", limit, strings.TrimSpace(status{d}.Chosen()))
 	}
 	return nil
 }
@@ -222,22 +219,6 @@ func (d *Device) Ready() bool {
 	return d.room.Voices.AllUp(func(id round.CompanionID) bool { return d.conds.Holds(d.room.Voices.Lost(id)) })
 }
 
-// Chosen says in a line each what was chosen for button, sound, voice and room.
-func (d *Device) Chosen() string {
-	names := d.buttonNames()
-	if len(names) == 0 {
-		names = []string{"none but the control socket"}
-	}
-	return fmt.Sprintf("button  %s\nsound   %s\nvoice   %s\n%s", strings.Join(names, "; "), d.sound.Words(), d.voiceLine(), d.roomLine())
-}
-
-func (d *Device) voiceLine() string {
-	if d.answers.more != "" {
-		return d.answers.called + "; " + d.answers.more
-	}
-	return d.answers.called
-}
-
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // RecentLine is one fact, order or transition of the flight recorder.
@@ -253,13 +234,6 @@ func Version() string {
 		v = info.Main.Version
 	}
 	return fmt.Sprintf("conch %s %s %s/%s", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-}
-
-// fit notes what had to stay away, for as long as this configuration is in force.
-func (d *Device) fit(misfits []config.Misfit) {
-	for _, m := range misfits {
-		d.conds.Set(m.Code, m.Text, m.Do)
-	}
 }
 
 // Log events of boards.

@@ -279,3 +279,17 @@ func CheckButton(cfg config.Config) error {
 	}
 	return nil
 }
+
+// here says that the button is there.
+func (r *reopened) here() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.button != nil
+}
+
+// known says whether the button is there, or why it is not is known.
+func (r *reopened) known() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.button != nil || r.lost != nil
+}

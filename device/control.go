@@ -30,13 +30,13 @@ func (s socket) serve(ctx context.Context) error {
 		return nil
 	}
 	mux := s.mux()
-	service.DebugMux(ctx, mux, d, d.log)
+	service.DebugMux(ctx, mux, status{d}, d.log)
 	return control.Serve(ctx, l, mux, d.restarting.Load)
 }
 
 func (s socket) mux() *http.ServeMux {
 	d, mux := s.d, control.Mux(s)
-	d.room.Mux(mux, d.RoomStatus)
+	d.room.Mux(mux, status{d}.RoomStatus)
 	d.pairing.Mux(mux)
 	d.sound.Serve(mux)
 	d.usage.Mux(mux)
@@ -69,11 +69,11 @@ func (s socket) Recent() []coordinator.Line { return s.d.coordinator.Recent() }
 func (s socket) Status() control.Status {
 	d := s.d
 	now := control.Status{
-		Version: Version(), Device: d.self, State: d.coordinator.State().String(), Quiet: d.Quiet(), Sound: d.sound.Words(), Voice: d.voiceLine(),
+		Version: Version(), Device: d.self, State: d.coordinator.State().String(), Quiet: d.Quiet(), Sound: d.sound.Words(), Voice: status{d}.voiceLine(),
 		Ready: d.Ready(), Turns: d.turns.Load(), Volume: d.memory.Volume(), VolumeFrom: d.memory.VolumeFrom(), Conditions: d.conds.List(),
 		Muted: d.Muted(), Light: d.lights.String(), Pairing: d.pairing.Now(), Paired: d.link.Status(d.room.Members()),
 	}
-	now.Button = strings.Join(d.buttonNames(), "; ")
+	now.Button = strings.Join(status{d}.buttonNames(), "; ")
 	if g, ok := d.sound.Audible(); ok {
 		now.Buffer = g.Name + ": " + sound.Words(d.cfg, g)
 	}
@@ -89,7 +89,7 @@ func (s socket) measured() metrics.Snapshot {
 		Speaker: d.speaker.Stats(),
 	}
 	m.Xruns, m.XrunsHour = d.sound.Xruns()
-	if room, err := d.RoomStatus(); err == nil {
+	if room, err := (status{d}).RoomStatus(); err == nil {
 		m.Room = &room
 	}
 	if d.room.Refiner != nil {

@@ -11,7 +11,7 @@ import (
 // Every loop of a device that has a room answers, and can be made to stand still; the rest goes on.
 func TestLoopsAnswer(t *testing.T) {
 	b := newBox(t, boxOptions{room: &RoomOptions{Cards: companions.DefaultCards()[:2], Volatile: true}})
-	loops := b.Loops(time.Second)
+	loops := (status{b.Device}).Loops(time.Second)
 	var names []string
 	for _, l := range loops {
 		names = append(names, l.Name)

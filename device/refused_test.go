@@ -90,8 +90,8 @@ func TestRefusedIsACondition(t *testing.T) {
 	if clip := condition.ConfigRefused.Clip(); clip != "setting_wrong" {
 		t.Errorf("it is said as %q", clip)
 	}
-	if !strings.Contains(b.StatusLine(), string(condition.ConfigRefused)) {
-		t.Errorf("systemctl status says %q", b.StatusLine())
+	if !strings.Contains((status{b.Device}).StatusLine(), string(condition.ConfigRefused)) {
+		t.Errorf("systemctl status says %q", (status{b.Device}).StatusLine())
 	}
 	b.conds.Clear(condition.ConfigRefused)
 

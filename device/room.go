@@ -1,14 +1,10 @@
 package device
 
 import (
-	"fmt"
-	"strings"
-
 	"conch/companions"
 	"conch/companions/round"
 	"conch/coordinator"
 	"conch/coordinator/turn"
-	"conch/device/condition"
 	"conch/device/control"
 	"conch/device/provider"
 	"conch/device/room"
@@ -77,54 +73,4 @@ func (h roomHost) Generation() uint64        { return h.d.speaker.Generation() }
 func (h roomHost) Floor(p round.Participant) { h.d.lights.Floor(p) }
 func (h roomHost) Say(w turn.Words, generation uint64) { // to unpack a clip takes a small machine a while
 	h.d.spawn(func() { h.d.speaker.Play(phrases{h.d}.Phrase(w), false, generation) })
-}
-
-// roomLine says which room this is and how it is reached; empty without one.
-func (d *Device) roomLine() string {
-	if d.room.Room == nil {
-		return ""
-	}
-	var names []string
-	for _, c := range d.room.Cards {
-		names = append(names, c.Name)
-	}
-	way, c := "on this device alone", d.cfg.Room
-	paired, host := d.link.Way()
-	switch {
-	case host:
-		way = fmt.Sprintf("paired, kept here (port %d)", d.link.Port())
-	case paired != nil:
-		way = "paired, kept by " + HostName(paired)
-	case c.Broker == "embedded":
-		way = "broker embedded at " + c.Listen
-	case c.Broker != "":
-		way = "broker " + c.Broker
-	}
-	switch {
-	case c.Broker == "" && paired == nil:
-	case d.conds.Holds(condition.RoomCut):
-		way += " (no connection; conch doctor says why)"
-	case paired == nil && d.link.Room() == nil && len(c.IDs()) == 0 && d.opts.Room.Member == nil:
-		way += ", but room.members is empty and nothing was paired: nobody will be heard"
-	}
-	return fmt.Sprintf("room    %s, %s; here %s; this device is %s\n", d.link.RoomName(), way, strings.Join(names, ", "), d.self)
-}
-
-// RoomStatus tells who is in the room, and how it is reached.
-func (d *Device) RoomStatus() (control.RoomStatus, error) {
-	s, err := d.room.Status()
-	if err != nil {
-		return s, err
-	}
-	s.Room, s.Broker, s.Pairing, s.Paired = d.link.RoomName(), d.cfg.Room.Broker, d.pairing.Now(), d.link.Status(s.Members)
-	if paired, host := d.link.Way(); host {
-		s.Broker = "embedded"
-	} else if paired != nil {
-		s.Broker = "of " + HostName(paired)
-	}
-	if d.bus != nil {
-		wire := d.bus.Stats()
-		s.Wire, s.Connected = &wire, wire.Up
-	}
-	return s, nil
 }

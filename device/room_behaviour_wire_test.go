@@ -345,13 +345,13 @@ func aloneMeanwhile(t *testing.T, url string, configure func(*config.Config), wo
 			t.Errorf("it says %q, %q; want %q in it, and that it works alone", c.Text, c.Do, words)
 		}
 	}
-	if s, err := b.RoomStatus(); err != nil || s.Connected || len(s.Members) != 1 {
+	if s, err := (status{b.Device}).RoomStatus(); err != nil || s.Connected || len(s.Members) != 1 {
 		t.Errorf("room status %v %d %v; want not connected, alone", s.Connected, len(s.Members), err)
 	}
 	b.answered(b.say(300 * time.Millisecond))
 	mend()
 	b.until("in the room", func() bool {
-		s, err := b.RoomStatus()
+		s, err := (status{b.Device}).RoomStatus()
 		return err == nil && s.Connected && !b.conds.Holds(condition.RoomCut)
 	})
 	b.answered(b.say(300 * time.Millisecond))

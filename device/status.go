@@ -1,0 +1,141 @@
+package device
+
+import (
+	"fmt"
+	"strings"
+
+	"conch/device/condition"
+	"conch/device/config"
+	"conch/device/control"
+)
+
+// status is the device in words and numbers: what it says of itself to people, to the service manager (package service) and at the
+// control socket.
+type status struct{ *Device }
+
+// Chosen says in a line each what was chosen for button, sound, voice and room.
+func (d status) Chosen() string {
+	names := d.buttonNames()
+	if len(names) == 0 {
+		names = []string{"none but the control socket"}
+	}
+	return fmt.Sprintf("button  %s\nsound   %s\nvoice   %s\n%s", strings.Join(names, "; "), d.sound.Words(), d.voiceLine(), d.roomLine())
+}
+
+func (d status) voiceLine() string {
+	if d.answers.more != "" {
+		return d.answers.called + "; " + d.answers.more
+	}
+	return d.answers.called
+}
+
+// roomLine says which room this is and how it is reached; empty without one.
+func (d status) roomLine() string {
+	if d.room.Room == nil {
+		return ""
+	}
+	var names []string
+	for _, c := range d.room.Cards {
+		names = append(names, c.Name)
+	}
+	way, c := "on this device alone", d.cfg.Room
+	paired, host := d.link.Way()
+	switch {
+	case host:
+		way = fmt.Sprintf("paired, kept here (port %d)", d.link.Port())
+	case paired != nil:
+		way = "paired, kept by " + HostName(paired)
+	case c.Broker == "embedded":
+		way = "broker embedded at " + c.Listen
+	case c.Broker != "":
+		way = "broker " + c.Broker
+	}
+	switch {
+	case c.Broker == "" && paired == nil:
+	case d.conds.Holds(condition.RoomCut):
+		way += " (no connection; conch doctor says why)"
+	case paired == nil && d.link.Room() == nil && len(c.IDs()) == 0 && d.opts.Room.Member == nil:
+		way += ", but room.members is empty and nothing was paired: nobody will be heard"
+	}
+	return fmt.Sprintf("room    %s, %s; here %s; this device is %s\n", d.link.RoomName(), way, strings.Join(names, ", "), d.self)
+}
+
+// RoomStatus tells who is in the room, and how it is reached.
+func (d status) RoomStatus() (control.RoomStatus, error) {
+	s, err := d.room.Status()
+	if err != nil {
+		return s, err
+	}
+	s.Room, s.Broker, s.Pairing, s.Paired = d.link.RoomName(), d.cfg.Room.Broker, d.pairing.Now(), d.link.Status(s.Members)
+	if paired, host := d.link.Way(); host {
+		s.Broker = "embedded"
+	} else if paired != nil {
+		s.Broker = "of " + HostName(paired)
+	}
+	if d.bus != nil {
+		wire := d.bus.Stats()
+		s.Wire, s.Connected = &wire, wire.Up
+	}
+	return s, nil
+}
+
+// StatusLine is the device in one line: what it does, what it is made of, what is wrong.
+func (d status) StatusLine() string {
+	var b strings.Builder
+	b.WriteString(d.voiceShort())
+	held := d.conds.List()
+	switch len(held) {
+	case 0:
+		b.WriteString("; all is well")
+	case 1:
+		fmt.Fprintf(&b, "; 1 condition: %s", held[0].Code)
+	default:
+		fmt.Fprintf(&b, "; %d conditions:", len(held))
+		for i, c := range held {
+			if i == 5 {
+				fmt.Fprintf(&b, " and %d more", len(held)-i)
+				break
+			}
+			b.WriteString(" " + string(c.Code))
+		}
+	}
+	if len(held) > 0 {
+		b.WriteString(" (conch doctor)")
+	}
+	return brief(b.String())
+}
+
+func (d status) voiceShort() string {
+	buttons := d.buttonNames()
+	if len(buttons) == 0 {
+		buttons = []string{"no button"}
+	}
+	sound := "no loudspeaker"
+	if g, ok := d.sound.Audible(); ok {
+		sound = g.Name
+	}
+	voice, _, _ := strings.Cut(d.answers.called, " (") // why is for who starts it by hand
+	return fmt.Sprintf("%s; %s; %s", strings.Join(buttons, ", "), sound, voice)
+}
+
+// brief keeps a text on one line of at most 200 runes: a name of a card is not ours, and a line break would begin another
+// assignment of the datagram.
+func brief(s string) string {
+	s = strings.Join(strings.Fields(config.Printable(s)), " ")
+	if r := []rune(s); len(r) > 200 {
+		s = string(r[:199]) + "…"
+	}
+	return s
+}
+
+// buttonNames are the buttons, but for those that nobody asked for and that are not there.
+func (d status) buttonNames() []string {
+	var names []string
+	for _, b := range d.opts.Buttons {
+		if r, ok := b.(*reopened); ok && r.quiet && !r.here() {
+			continue
+		}
+		names = append(names, b.String())
+	}
+	return names
+}
