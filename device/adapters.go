@@ -2,6 +2,7 @@ package device
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"conch/audio"
@@ -10,77 +11,94 @@ import (
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/condition"
 )
 
 // The ports of the coordinator, made of the drivers. Nothing is decided here.
 
-// loud is the coordinator's Speaker.
-type loud struct {
+// speakerAdapter is the coordinator's Speaker.
+type speakerAdapter struct {
 	*audio.Speaker
 	cue    func(turn.Cue) []int16
 	cues   bool // the ready cue sounds in any case (APPLIANCE.md 3)
 	volume func(percent int)
 }
 
-func (l loud) Open(kind coordinator.SourceKind, generation uint64) coordinator.Source {
+func (s speakerAdapter) Open(kind coordinator.SourceKind, generation uint64) coordinator.Source {
 	switch kind {
 	case coordinator.SourceContent:
-		return l.Speaker.Open(audio.SourceContent, generation)
+		return s.Speaker.Open(audio.SourceContent, generation)
 	case coordinator.SourceWords:
-		return l.Speaker.Open(audio.SourceWords, generation)
+		return s.Speaker.Open(audio.SourceWords, generation)
 	default:
-		return l.Speaker.Open(audio.SourceSpeech, generation)
+		return s.Speaker.Open(audio.SourceSpeech, generation)
 	}
 }
 
 // Drop leaves a Hush in force: the coordinator's own drops are not the press that the edge may become.
-func (l loud) Drop() uint64 { return l.Flush() }
+func (s speakerAdapter) Drop() uint64 { return s.Flush() }
 
-func (l loud) Cue(c turn.Cue, generation uint64) coordinator.Source {
-	if pcm := l.cue(c); len(pcm) > 0 && (l.cues || c == turn.CueReady) {
-		return l.Play(pcm, c == turn.CueThinking, generation)
+func (s speakerAdapter) Cue(c turn.Cue, generation uint64) coordinator.Source {
+	if pcm := s.cue(c); len(pcm) > 0 && (s.cues || c == turn.CueReady) {
+		return s.Play(pcm, c == turn.CueThinking, generation)
 	}
 	return nil
 }
 
-func (l loud) StopCue(turn.Cue) { l.StopLoop() }
+func (s speakerAdapter) StopCue(turn.Cue) { s.StopLoop() }
 
-func (l loud) SetVolume(percent int) {
-	l.Speaker.SetVolume(percent)
-	l.volume(percent)
+func (s speakerAdapter) SetVolume(percent int) {
+	s.Speaker.SetVolume(percent)
+	s.volume(percent)
 }
 
-// ear is the coordinator's Mic.
-type ear struct {
+// micAdapter is the coordinator's Mic.
+type micAdapter struct {
 	*audio.Mic
 	captured func(bool)
 	ended    func(turn.ID) // its recording is over
 }
 
-func (e ear) Open(id turn.ID, at time.Duration) {
-	e.captured(false) // until the first frame
-	e.Mic.Open(string(id), at)
+func (m micAdapter) Open(id turn.ID, at time.Duration) {
+	m.captured(false) // until the first frame
+	m.Mic.Open(string(id), at)
 }
 
-func (e ear) End(id turn.ID, up, tail time.Duration) {
-	e.ended(id)
-	e.Mic.End(string(id), up, tail)
+func (m micAdapter) End(id turn.ID, up, tail time.Duration) {
+	m.ended(id)
+	m.Mic.End(string(id), up, tail)
 }
 
-func (e ear) Discard(id turn.ID) {
-	e.ended(id)
-	e.Mic.Discard(string(id))
+func (m micAdapter) Discard(id turn.ID) {
+	m.ended(id)
+	m.Mic.Discard(string(id))
 }
 
 // phrases are the coordinator's Phrases: clips that were made when conch was built, so that they need nothing installed.
-type phrases struct{ d *Device }
+type phrases struct {
+	conds *condition.Book
+	log   *slog.Logger
+}
 
 func (p phrases) Phrase(w turn.Words) []int16 {
-	pcm, err := clips.Samples(p.d.plainer(w))
+	pcm, err := clips.Samples(p.plainer(w))
 	if err != nil { // every word of turn has a clip, by test
-		p.d.log.Error("words.missing", "err", err)
+		p.log.Error("words.missing", "err", err)
 	}
 	return pcm
+}
+
+// plainer are the words for a turn that failed: where the cause is known better than the turn knows it, that.
+func (p phrases) plainer(w turn.Words) string {
+	if w != turn.WordsOffline {
+		return string(w)
+	}
+	for _, better := range []condition.Code{condition.KeyBroken, condition.ClockWrong, condition.NetworkLost} {
+		if p.conds.Holds(better) {
+			return better.Clip()
+		}
+	}
+	return string(w)
 }
 
 // wordsText is what a clip says, for a screen.

@@ -3,11 +3,11 @@ package device
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	clips "conch/audio/words"
 	"conch/coordinator"
-	"conch/coordinator/turn"
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/world"
@@ -26,8 +26,18 @@ var errMended = errors.New("what it was to say is no longer so")
 // logAloud: what was said, and of which condition.
 const logAloud = "aloud.said"
 
-// aloud is the goroutine that says what is wrong.
-func (d *Device) aloud(ctx context.Context) error {
+// announcer says what is wrong. Its fields are fixed.
+type announcer struct {
+	say   func(sound coordinator.Sound, key string, ttl time.Duration) <-chan coordinator.Outcome // coordinator.InjectLocal
+	can   func() bool                                                                             // there is a loudspeaker, and the device is ready
+	quiet func() string                                                                           // light.quiet
+	conds *condition.Book
+	log   *slog.Logger
+	now   func() time.Duration
+}
+
+// run is the goroutine.
+func (a announcer) run(ctx context.Context) error {
 	var c condition.Announcer
 	tick := time.NewTimer(aloudTick)
 	defer tick.Stop()
@@ -36,27 +46,27 @@ func (d *Device) aloud(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-		case <-d.conds.Begun():
+		case <-a.conds.Begun():
 		}
 		var held []condition.Code
-		for _, cond := range d.conds.List() {
+		for _, cond := range a.conds.List() {
 			held = append(held, cond.Code)
 		}
 		if len(held) == 0 { // nothing to look at until something begins
-			c.Look(d.now(), nil, false)
+			c.Look(a.now(), nil, false)
 			tick.Stop()
 			continue
 		}
 		tick.Reset(aloudTick)
-		clip, code := c.Look(d.now(), held, d.canSpeak() && !night(time.Now(), d.lights.Quiet()))
+		clip, code := c.Look(a.now(), held, a.can() && !night(time.Now(), a.quiet()))
 		if clip == "" {
 			continue
 		}
 		select {
-		case how := <-d.coordinator.InjectLocal(d.clipOf(code, clip), "condition."+string(code), aloudTTL):
+		case how := <-a.say(a.clipOf(code, clip), "condition."+string(code), aloudTTL):
 			ok := how == coordinator.OutcomeDelivered || how == coordinator.OutcomeInterrupted
-			d.log.Info(logAloud, "clip", clip, "code", code, "outcome", how.String())
-			c.Said(d.now(), clip, code, ok)
+			a.log.Info(logAloud, "clip", clip, "code", code, "outcome", how.String())
+			c.Said(a.now(), clip, code, ok)
 		case <-ctx.Done():
 			return nil
 		}
@@ -64,18 +74,19 @@ func (d *Device) aloud(ctx context.Context) error {
 }
 
 // clipOf is the clip of a condition, if that holds when its time has come; it needs nothing installed.
-func (d *Device) clipOf(code condition.Code, clip string) coordinator.Sound {
+func (a announcer) clipOf(code condition.Code, clip string) coordinator.Sound {
 	return func(context.Context) ([]int16, error) {
-		if !d.conds.Holds(code) {
+		if !a.conds.Holds(code) {
 			return nil, errMended
 		}
 		return clips.Samples(clip)
 	}
 }
 
-// canSpeak says that there is a loudspeaker and that the device is ready.
-func (d *Device) canSpeak() bool {
-	return d.sound.Sounds() && d.Ready()
+// announcer is that of this device.
+func (d *Device) announcer() announcer {
+	can := func() bool { return d.sound.Sounds() && d.Ready() }
+	return announcer{say: d.coordinator.InjectLocal, can: can, quiet: d.lights.Quiet, conds: d.conds, log: d.log, now: d.now}
 }
 
 // night says whether people sleep; quiet is light.quiet.
@@ -92,17 +103,4 @@ func night(wall time.Time, quiet string) bool {
 		return at >= from && at < to
 	}
 	return at >= from || at < to
-}
-
-// plainer are the words for a turn that failed: where the cause is known better than the turn knows it, that.
-func (d *Device) plainer(w turn.Words) string {
-	if w != turn.WordsOffline {
-		return string(w)
-	}
-	for _, better := range []condition.Code{condition.KeyBroken, condition.ClockWrong, condition.NetworkLost} {
-		if d.conds.Holds(better) {
-			return better.Clip()
-		}
-	}
-	return string(w)
 }

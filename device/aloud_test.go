@@ -40,7 +40,7 @@ func TestAloudDoesNotSayWhatIsMended(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, boxOptions{})
 	say := func() coordinator.Outcome {
-		return <-b.coordinator.InjectLocal(b.clipOf(condition.NetworkLost, "network_lost"), "test", aloudTTL)
+		return <-b.coordinator.InjectLocal(b.announcer().clipOf(condition.NetworkLost, "network_lost"), "test", aloudTTL)
 	}
 	if how := say(); how != coordinator.OutcomeFailed || b.audible() {
 		t.Errorf("a network that is there: %s, audible %v; want failed, and silence", how, b.audible())

@@ -87,7 +87,7 @@ func Appliance(ctx context.Context, cfg config.Config, again reload.Options, log
 	a.device.actors = append(a.device.actors, actor{"service", func(ctx context.Context) error { manager.Run(ctx, status{a.device}, watchdog); return nil }},
 		actor{"world", a.device.world.Run})
 	if alone {
-		a.device.actors = append(a.device.actors, actor{"aloud", a.device.aloud})
+		a.device.actors = append(a.device.actors, actor{"aloud", a.device.announcer().run})
 		rehearsing(&a.device.cfg, a.device.conds)
 	}
 	ended := make(chan error, 1)

@@ -251,7 +251,7 @@ func peakOf(out []int16) string {
 // cued is the peak of a cue.
 func cued(s *seam, c turn.Cue) string {
 	d := s.new(Options{Cues: func(turn.Cue) []int16 { return tone.Second[:4800] }})
-	d.loud().Cue(c, d.speaker.Generation())
+	d.speakerAdapter().Cue(c, d.speaker.Generation())
 	return peakOf(render(d, 150*time.Millisecond))
 }
 

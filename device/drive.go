@@ -24,8 +24,8 @@ const (
 // driveEvery is how often a held pin is set again, which finds a chip that went and came back.
 const driveEvery = 5 * time.Second
 
-// outlet is a pin that is driven. gpio.Output is one.
-type outlet interface {
+// output is a pin that is driven. gpio.Output is one.
+type output interface {
 	Set(high bool) error
 	Close() error
 }
@@ -33,12 +33,12 @@ type outlet interface {
 // driven is one pin of the board and what became of it.
 type driven struct {
 	gpio.Drive
-	out  outlet
+	out  output
 	said string // the last event, so that each is said once
 }
 
 // holdPins holds them until ctx ends. open is OpenOutput, or a test's.
-func holdPins(ctx context.Context, drives []gpio.Drive, open func(gpio.Drive) (outlet, error), log *slog.Logger) {
+func holdPins(ctx context.Context, drives []gpio.Drive, open func(gpio.Drive) (output, error), log *slog.Logger) {
 	pins := make([]driven, len(drives))
 	for i, d := range drives {
 		pins[i].Drive = d
@@ -62,7 +62,7 @@ func holdPins(ctx context.Context, drives []gpio.Drive, open func(gpio.Drive) (o
 	}
 }
 
-func (p *driven) hold(open func(gpio.Drive) (outlet, error), log *slog.Logger) {
+func (p *driven) hold(open func(gpio.Drive) (output, error), log *slog.Logger) {
 	say := func(event string, level slog.Level, more ...any) {
 		if p.said != event {
 			p.said = event
@@ -97,7 +97,7 @@ func (d *Device) driver(cfg config.Config) []actor {
 		return nil
 	}
 	return []actor{{"drive", func(ctx context.Context) error {
-		holdPins(ctx, b.Drive, func(p gpio.Drive) (outlet, error) { return gpio.OpenOutput(p.Pin, cfg.Button.Chip, p.High) }, d.log)
+		holdPins(ctx, b.Drive, func(p gpio.Drive) (output, error) { return gpio.OpenOutput(p.Pin, cfg.Button.Chip, p.High) }, d.log)
 		return nil
 	}}}
 }

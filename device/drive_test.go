@@ -21,7 +21,7 @@ type wire struct {
 	refuse     error // what the next open says
 }
 
-func (w *wire) take(high bool) (outlet, error) {
+func (w *wire) take(high bool) (output, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.refuse != nil {
@@ -68,7 +68,7 @@ func TestPinsAreHeldAndGivenBack(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			holdPins(ctx, []gpio.Drive{{Pin: 16, High: true, Use: "enables the amplifier"}, {Pin: 25, Use: "unmutes"}}, func(d gpio.Drive) (outlet, error) {
+			holdPins(ctx, []gpio.Drive{{Pin: 16, High: true, Use: "enables the amplifier"}, {Pin: 25, Use: "unmutes"}}, func(d gpio.Drive) (output, error) {
 				if d.Pin == 25 {
 					return nil, busy
 				}

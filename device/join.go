@@ -140,6 +140,6 @@ func unmuteByHand(d *Device, e gpio.Event) {
 			d.log.Error(sound.LogMute, "err", err)
 			return
 		}
-		d.loud().Cue(turn.CueReady, d.speaker.Generation())
+		d.speakerAdapter().Cue(turn.CueReady, d.speaker.Generation())
 	})
 }

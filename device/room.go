@@ -72,5 +72,5 @@ func (h roomHost) Hush()                     { h.HushRoom(h.d.now(), h.d.speaker
 func (h roomHost) Generation() uint64        { return h.d.speaker.Generation() }
 func (h roomHost) Floor(p round.Participant) { h.d.lights.Floor(p) }
 func (h roomHost) Say(w turn.Words, generation uint64) { // to unpack a clip takes a small machine a while
-	h.d.spawn(func() { h.d.speaker.Play(phrases{h.d}.Phrase(w), false, generation) })
+	h.d.spawn(func() { h.d.speaker.Play(phrases{h.d.conds, h.d.log}.Phrase(w), false, generation) })
 }

@@ -102,7 +102,7 @@ func TestALSAUnpluggedForGood(t *testing.T) {
 func TestStreamIsCutBesideSpeechOnALSA(t *testing.T) {
 	slow(t)
 	r := newRoom(t, newALSAAir(t))
-	speaker := r.device.loud()
+	speaker := r.device.speakerAdapter()
 	gen := r.device.speaker.Generation()
 	content, speech := speaker.Open(coordinator.SourceContent, gen), speaker.Open(coordinator.SourceSpeech, gen)
 	stream, err := r.mouth.Say(t.Context(), "rms", "once upon a time there was a shell that lay on a beach and listened.")

@@ -17,8 +17,8 @@ import (
 	"conch/device/control"
 )
 
-// hands are the coordinator's Tools, made of the companion's toolbox.
-type hands struct {
+// toolbox is the coordinator's Tools, made of the companion's toolbox.
+type toolbox struct {
 	*companions.Toolbox
 	first turn.Who // whose a turn is that names nobody
 }
@@ -32,8 +32,8 @@ var bundled = []struct {
 	{"room", roomskill.New},
 }
 
-// newHands fills the toolbox with the bundled skills.
-func (d *Device) newHands() (coordinator.Tools, error) {
+// newTools fills the toolbox with the bundled skills.
+func (d *Device) newTools() (coordinator.Tools, error) {
 	clock := d.opts.Clock
 	if clock == nil {
 		clock = time.Now
@@ -48,7 +48,7 @@ func (d *Device) newHands() (coordinator.Tools, error) {
 			return nil, fmt.Errorf("device: skill %s: %w", b.name, err)
 		}
 	}
-	return hands{box, turn.Who(d.room.Cards[0].ID)}, nil
+	return toolbox{box, turn.Who(d.room.Cards[0].ID)}, nil
 }
 
 // skillHost is what skills may ask of this device.
@@ -78,9 +78,9 @@ func (d *Device) inject(prompt, key string, ttl time.Duration) <-chan skills.Out
 }
 
 // Call runs a tool and puts its effect into the coordinator's words.
-func (h hands) Call(ctx context.Context, c turn.CallTool) coordinator.ToolResult {
-	c.Who = cmp.Or(c.Who, h.first)
-	out := h.Toolbox.Call(ctx, c)
+func (t toolbox) Call(ctx context.Context, c turn.CallTool) coordinator.ToolResult {
+	c.Who = cmp.Or(c.Who, t.first)
+	out := t.Toolbox.Call(ctx, c)
 	r := coordinator.ToolResult{Output: out.Output}
 	switch e := out.Effect.(type) {
 	case skills.AudioStream:

@@ -47,13 +47,13 @@ func New(cfg config.Config, o Options) (*Device, error) {
 	tools := o.Tools
 	var err error
 	if tools == nil {
-		if tools, err = d.newHands(); err != nil {
+		if tools, err = d.newTools(); err != nil {
 			return nil, err
 		}
 	}
 	d.coordinator, err = coordinator.New(coordinator.Options{
-		Voice: d.room.Voices, Speaker: d.loud(), Mic: ear{d.sound.Mic, d.lights.Captured, d.presses.recording.ended}, Tools: tools, Light: d.lights,
-		Phrases: phrases{d},
+		Voice: d.room.Voices, Speaker: d.speakerAdapter(), Mic: micAdapter{d.sound.Mic, d.lights.Captured, d.presses.recording.ended}, Tools: tools, Light: d.lights,
+		Phrases: phrases{d.conds, d.log},
 		Turn:    d.turnConfig(), Log: d.log, Clock: coordinator.RealClock(d.now), OnEnd: d.turnEnded,
 		ToolDeadline: cfg.Turn.Tool, LocalVoice: localVoice{d.mouth}, OnSpeech: d.speech,
 		Taken: d.room.Taken, OnInject: d.room.Injected,
@@ -123,12 +123,13 @@ func (d *Device) wireSound(muted bool) (err error) {
 	return err
 }
 
-func (d *Device) loud() loud {
+// speakerAdapter is the speaker as the coordinator sees it.
+func (d *Device) speakerAdapter() speakerAdapter {
 	sound := d.opts.Cues
 	if sound == nil {
 		sound = earcon
 	}
-	return loud{Speaker: d.speaker, cue: sound, cues: d.cfg.Audio.Cues, volume: d.memory.KeepVolume}
+	return speakerAdapter{Speaker: d.speaker, cue: sound, cues: d.cfg.Audio.Cues, volume: d.memory.KeepVolume}
 }
 
 // turnConfig is the machine's deadlines, as a household wants them.
