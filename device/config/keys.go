@@ -108,8 +108,9 @@ func audioKeys(c *Config) []key {
 
 func voiceKeys(c *Config) []key {
 	all := []key{
-		choice("voice.kind", &c.Voice.Kind, "auto: realtime when there is a key or voice.url is set, else rehearsal (no key, no network)", append([]string{"auto"},
-			kinds.Names()...)...),
+		choice("voice.kind", &c.Voice.Kind, "auto: realtime when there is a key or voice.url is set, else rehearsal (no key, no network)",
+			append([]string{"auto"},
+				kinds.Names()...)...),
 		webSocket("voice.url", &c.Voice.URL, "server of the realtime voice, ws:// or wss://; set, it is used, with a key or without"),
 		required("voice.model", &c.Voice.Model, "model that answers"),
 		text("voice.transcription", &c.Voice.Transcription, "model that writes down what was said; empty: nothing is written down"),

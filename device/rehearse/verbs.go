@@ -41,7 +41,8 @@ func (p *run) line(ctx context.Context, l Line) error {
 		return fmt.Errorf("%s was killed; first: start %s", s.name, s.name)
 	}
 	if s != nil && l.Verb != "wait" { // nobody is there to take what is done in between
-		if err := p.wait(ctx, readyStage, func() bool { l := s.instance.Load(); return l == nil || !l.device.Pairing().Restarts() }, "it to begin anew"); err != nil {
+		if err := p.wait(ctx, readyStage,
+			func() bool { l := s.instance.Load(); return l == nil || !l.device.Pairing().Restarts() }, "it to begin anew"); err != nil {
 			return err
 		}
 	}

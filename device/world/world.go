@@ -217,8 +217,9 @@ func (w *World) judge(s seen) {
 			", which is long ago: no server can be trusted before it is right",
 			"set it (timedatectl set-time), or see that time comes by the network; it is noticed by itself")
 	case w.early.Load():
-		w.o.Conditions.Set(condition.ClockWrong, "the clock says "+s.wall.UTC().Format(time.DateOnly)+", when the certificate of "+provider.Host(w.o.Config.Voice.URL)+
-			" was not valid yet", "set it (timedatectl set-time), or see that time comes by the network; it is noticed by itself")
+		w.o.Conditions.Set(condition.ClockWrong,
+			"the clock says "+s.wall.UTC().Format(time.DateOnly)+", when the certificate of "+provider.Host(w.o.Config.Voice.URL)+
+				" was not valid yet", "set it (timedatectl set-time), or see that time comes by the network; it is noticed by itself")
 	default:
 		w.o.Conditions.Clear(condition.ClockWrong)
 	}
