@@ -36,7 +36,7 @@ func handsOf(t *testing.T, log *slog.Logger, s skill, d func() *Device) coordina
 	if err := box.Add("test", s); err != nil {
 		t.Fatal(err)
 	}
-	return hands{box, "ada"}
+	return toolbox{box, "ada"}
 }
 
 func TestAStreamThatDoesNotWaitIsToldSo(t *testing.T) {
