@@ -144,3 +144,16 @@ spans:
 	}
 	return d, r.largestStep()
 }
+
+// What the package comment promises of a press, for a card that gives back what it has not played and for one that does not.
+func TestBoundsAreThosePromised(t *testing.T) {
+	const fade = 2 * time.Millisecond
+	gives := audio.Granted{Rate: audio.CardRate, Period: 240, Periods: 8, Margin: 48}
+	if b := gives.Bound(fade); b != 8500*time.Microsecond || audio.CardDuration(audio.RewindStep) != 500*time.Microsecond {
+		t.Errorf("silent within %v, in steps of %v; want 8.5 ms and 0.5 ms", b, audio.CardDuration(audio.RewindStep))
+	}
+	keeps := audio.Granted{Rate: audio.CardRate, Period: 240, Periods: 3}
+	if b := keeps.Bound(fade); b != 22*time.Millisecond {
+		t.Errorf("silent within %v; want 22 ms", b)
+	}
+}
