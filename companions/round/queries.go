@@ -138,9 +138,8 @@ func (m *Machine) heardBefore(msg Message) []Message {
 
 // complete tells that everybody in the roster has voted, or is gone.
 func (m *Machine) complete() bool {
-	r := &m.rd
-	for i, x := range r.roster {
-		if !r.voted.has(i) && m.present(x.device) {
+	for i, x := range m.rd.roster {
+		if !m.rd.voted.has(i) && m.present(x.device) {
 			return false
 		}
 	}
@@ -149,9 +148,8 @@ func (m *Machine) complete() bool {
 
 // candidate is whose turn it is: the best of those who may speak, are here, and have not had the floor (once each).
 func (m *Machine) candidate() (CompanionID, bool) {
-	r := &m.rd
-	for _, c := range r.decision.Order {
-		if !slices.Contains(r.tried, c) && m.present(m.seatOf(c)) {
+	for _, c := range m.rd.decision.Order {
+		if !slices.Contains(m.rd.tried, c) && m.present(m.seatOf(c)) {
 			return c, true
 		}
 	}
