@@ -18,14 +18,6 @@ import (
 // maxQuoted is how much of what was said a session is reminded of, in bytes.
 const maxQuoted = 400
 
-// lostItem names the history's entry of an item of a session that is gone: some servers count their items anew.
-func lostItem(id turn.ItemID) turn.ItemID { return "lost " + id }
-
-func (o op) resumes() bool {
-	c, ok := o.order.(turn.CreateResponse)
-	return ok && c.Resume
-}
-
 // breakOff ends what was live when the session was lost, and tells whether anything is still on its way to the speaker.
 // Whoever calls it settles the broken answers.
 func (r *run) breakOff() (broken []*response, speaking bool) {

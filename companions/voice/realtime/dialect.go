@@ -178,15 +178,3 @@ func (d Dialect) guessed(msg []byte) Dialect {
 	d, _ = DialectByName(name)
 	return d
 }
-
-// aliases maps the names of the beta, which compatible servers still send, to today's. They are understood from every
-// server.
-var aliases = map[string]string{
-	"response.audio.delta":            "response.output_audio.delta",
-	"response.audio.done":             "response.output_audio.done",
-	"response.audio_transcript.delta": "response.output_audio_transcript.delta",
-	"response.audio_transcript.done":  "response.output_audio_transcript.done",
-	"response.text.delta":             "response.output_text.delta",
-	"response.text.done":              "response.output_text.done",
-	"conversation.item.created":       "conversation.item.added",
-}

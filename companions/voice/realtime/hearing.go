@@ -81,11 +81,11 @@ const (
 func (r *run) hush(id turn.ID) {
 	r.silence = silence{turn: id, from: time.Now()}
 	r.send(sentEvent{kind: sentCommit, turn: id}, func(id string) any { return r.d.patience(id, silenceReleased) })
-	r.silent()
+	r.sendSilence()
 }
 
-// silent sends silence until the server has heard the end: some at once, the rest as it passes.
-func (r *run) silent() {
+// sendSilence sends silence until the server has heard the end: some at once, the rest as it passes.
+func (r *run) sendSilence() {
 	id := r.silence.turn
 	if id == "" || r.link == nil {
 		return
@@ -156,29 +156,4 @@ func (r *run) answerFailed(e *wireError) {
 		r.heardOf(t)
 		r.createRefused(t, e)
 	}
-}
-
-// recount puts what was heard of an answer in its place, where the server cannot cut it.
-func (r *run) recount(o turn.TruncateItem, it *itemInfo) {
-	kept := !it.cancelled || !r.d.Forgets
-	if kept && !r.d.Deletes {
-		r.log.Info(logTruncate, "turn", o.Turn, "item", o.Item, "why", "the server does not know it")
-		return
-	}
-	if kept {
-		r.deleteItem(o.Turn, o.Item)
-	}
-	if text := r.history.text(o.Item); text != "" {
-		r.send(sentEvent{kind: sentText, turn: o.Turn}, func(id string) any { return r.d.text(id, "assistant", text) })
-	}
-}
-
-// deleteItem takes an item out of the server's conversation, if it is there and can be.
-func (r *run) deleteItem(t turn.ID, item turn.ItemID) {
-	if it := r.items[item]; !r.d.Deletes || it != nil && it.cancelled && r.d.Forgets {
-		return
-	}
-	r.send(sentEvent{kind: sentDelete, turn: t}, func(id string) any {
-		return wireEvent{Type: "conversation.item.delete", EventID: id, ItemID: string(item)}
-	})
 }

@@ -139,3 +139,6 @@ func (h *history) carry(again map[turn.ID]bool) {
 	}
 	h.entries = keep
 }
+
+// lostItem names the history's entry of an item of a session that is gone: some servers count their items anew.
+func lostItem(id turn.ItemID) turn.ItemID { return "lost " + id }

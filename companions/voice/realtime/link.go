@@ -8,8 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -52,37 +50,6 @@ type message struct {
 	sum   uint64 // of the text, when it has an event_id: a message that comes twice is looked at once
 	err   error  // unreadable: counted
 	buf   []byte
-}
-
-// refused is a handshake the server answered with a status or an error event.
-type refused struct {
-	status int
-	code   string
-	kind   string // the type of the error
-	text   string
-	page   bool          // a web page
-	after  time.Duration // the server wants nothing before; zero: it did not say
-	bend   parts         // what the next attempt leaves out; zero: nothing
-}
-
-func (r *refused) Error() string {
-	switch {
-	case r.status >= 300 && r.status < 400:
-		return fmt.Sprintf("the server redirects (status %d): put the final address into URL, a key is not sent elsewhere", r.status)
-	case r.status != 0:
-		return fmt.Sprintf("the server refuses: status %d %s %.512q", r.status, r.code, r.text)
-	}
-	return fmt.Sprintf("the server refuses the session: %s %s", r.code, r.text)
-}
-
-// retryAfter reads the header of that name in seconds (RFC 9110 10.2.3); its other form, a date, needs a clock that is
-// right, which a Pi without a network has not.
-func retryAfter(h http.Header) time.Duration {
-	n, err := strconv.Atoi(h.Get("Retry-After"))
-	if err != nil || n <= 0 {
-		return 0
-	}
-	return min(time.Duration(min(n, 1<<20))*time.Second, retryMost)
 }
 
 // open dials, and returns when the session is described and acknowledged. It runs on a goroutine of its own.
@@ -151,14 +118,6 @@ func (cfg *Config) open(ctx context.Context, key string, specs []turn.ToolSpec, 
 	}
 	l.bent.why = redact(l.bent.why, key)
 	return l, nil
-}
-
-// redact takes the key out of what a server says about it: such sentences go to the log.
-func redact(text, key string) string {
-	if key == "" {
-		return text
-	}
-	return strings.ReplaceAll(text, key, "(the key)")
 }
 
 func newLink() *link {

@@ -246,15 +246,3 @@ func (r *run) create(o turn.CreateResponse, tries int) bool {
 	r.link.asks()
 	return true
 }
-
-// unplanCreates takes back what was not sent yet.
-func (r *run) unplanCreates(id turn.ID) {
-	keep := r.plan[:r.next]
-	for i := r.next; i < len(r.plan); i++ {
-		if c, ok := r.plan[i].order.(turn.CreateResponse); ok && c.Turn == id {
-			continue
-		}
-		keep = append(keep, r.plan[i])
-	}
-	r.plan = keep
-}

@@ -10,16 +10,6 @@ import (
 	"conch/coordinator/turn"
 )
 
-// Codes of the protocol's error events that need more than words.
-const (
-	codeExpired     = "session_expired"
-	codeActive      = "conversation_already_has_active_response"
-	codeCommitEmpty = "input_audio_buffer_commit_empty"
-	codeCommitOld   = "input_audio_buffer_commit_too_small"
-	codeKey         = "invalid_api_key"
-	codeNotActive   = "response_cancel_not_active"
-)
-
 // receive acts on one message of the server.
 func (r *run) receive(m message) {
 	defer putBuf(m.buf)
@@ -109,13 +99,6 @@ func (r *run) garbage(err error) {
 	if !before.IsZero() && now.Sub(before) < garbageWindow {
 		r.drop(fmt.Errorf("more than %d messages within %v cannot be read, the last: %w", maxGarbage, garbageWindow, err))
 	}
-}
-
-func (r *run) turnOfItem(id string) turn.ID {
-	if it := r.items[turn.ItemID(id)]; it != nil {
-		return it.turn
-	}
-	return ""
 }
 
 // committed: commits are acknowledged in the order they were sent.
@@ -213,13 +196,6 @@ func (r *run) notActive(s sentEvent) {
 	r.unblock()
 }
 
-// unblock tries again at once what waited for an answer that is over now.
-func (r *run) unblock() {
-	if r.next < len(r.plan) {
-		r.plan[r.next].after = time.Time{}
-	}
-}
-
 func (r *run) commitRefused(t turn.ID) {
 	for i, id := range r.commits {
 		if id == t {
@@ -236,21 +212,6 @@ func (r *run) commitRefused(t turn.ID) {
 	}
 	r.unplan(t)
 	r.out.Post(turn.InputRefused{At: r.out.Now(), Turn: t})
-}
-
-// unplan forgets a turn that was refused, so that it is not repeated in the next session.
-func (r *run) unplan(t turn.ID) {
-	keep, next := r.plan[:0], 0
-	for i, o := range r.plan {
-		if turn.TurnOf(o.order) == t {
-			continue
-		}
-		if i < r.next {
-			next++
-		}
-		keep = append(keep, o)
-	}
-	r.plan, r.next = keep, next
 }
 
 // tryAgain is when a response.create that met a live answer is repeated, unless that has ended before.

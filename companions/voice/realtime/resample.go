@@ -1,6 +1,8 @@
 package realtime
 
-import "math"
+import (
+	"math"
+)
 
 // down turns 24 kHz into 16 kHz for servers that hear no better: two phases (L = 2) of one low-pass, every third value
 // (M = 3) of what would be 48 kHz. Its state carries across pieces, so that pieces join without a click.

@@ -2,8 +2,6 @@ package realtime
 
 import (
 	"errors"
-	"fmt"
-	"math"
 	"time"
 
 	"conch/coordinator/turn"
@@ -35,25 +33,6 @@ func (p *response) begun() bool {
 	return p.called || p.texted || (p.pump != nil && p.pump.handed.Load() > 0)
 }
 
-// answerBegan: from here on the turn is not asked for again.
-func (r *run) answerBegan(t turn.ID) {
-	if t == "" {
-		return
-	}
-	r.settled = t
-	keep, next := r.plan[:0], 0
-	for i, o := range r.plan {
-		if i < r.next {
-			if turn.TurnOf(o.order) == t {
-				continue
-			}
-			next++
-		}
-		keep = append(keep, o)
-	}
-	r.plan, r.next = keep, next
-}
-
 func (p *response) stopPump() {
 	if p.pump != nil {
 		p.pump.stop()
@@ -70,63 +49,6 @@ type create struct {
 	heard     bool // what it answers was transcribed
 	cancelled bool
 	at        time.Time // when it was sent
-}
-
-type callInfo struct {
-	born uint64 // the oldest has the smallest
-	turn turn.ID
-	name string
-	told bool
-}
-
-type itemInfo struct {
-	born      uint64
-	turn      turn.ID
-	received  int  // samples of speech
-	cancelled bool // the answer was, before it had ended
-}
-
-// Bounds of what is remembered of a session; the oldest goes.
-const (
-	maxItems     = 256
-	maxResponses = 8
-	maxUnbidden  = 64 // of a session; more are not even cancelled
-	maxCalls     = 32 // of an answer: each brings an output, and all of them one more answer
-)
-
-// bear numbers what is remembered.
-func (r *run) bear() uint64 {
-	r.born++
-	return r.born
-}
-
-// forgetOldest makes room for one more below most, of those that may go, and returns what went.
-func forgetOldest[K comparable, V any](of map[K]V, most int, born func(V) (at uint64, may bool)) (gone []V) {
-	for len(of) >= most {
-		var oldest K
-		first := uint64(math.MaxUint64)
-		for k, v := range of {
-			if at, may := born(v); may && at < first {
-				oldest, first = k, at
-			}
-		}
-		if first == math.MaxUint64 {
-			break
-		}
-		gone = append(gone, of[oldest])
-		delete(of, oldest)
-	}
-	return gone
-}
-
-func (r *run) item(id turn.ItemID, t turn.ID) *itemInfo {
-	if it, ok := r.items[id]; ok {
-		return it
-	}
-	forgetOldest(r.items, maxItems, func(it *itemInfo) (uint64, bool) { return it.born, true })
-	it := &itemInfo{born: r.bear(), turn: t}
-	r.items[id] = it
-	return it
 }
 
 // busy names what stands in the way of response.create.
@@ -204,18 +126,18 @@ func (r *run) responseCreated(w *wireResponse) {
 			delete(r.responses, id)
 			return
 		}
-		r.stop(p)
+		r.stopAnswer(p)
 		return
 	}
 	c := r.granted(at)
 	if c.implied && !c.wanted && !c.cancelled { // a room still votes, or another one was selected: it may be asked for later
 		r.log.Info(logUnasked, "turn", c.turn, "response", id)
-		r.stop(p) // as nobody's, so that its end is not taken for that of the one that is asked for
+		r.stopAnswer(p) // as nobody's, so that its end is not taken for that of the one that is asked for
 		return
 	}
 	p.turn = c.turn
 	if c.cancelled {
-		r.stop(p)
+		r.stopAnswer(p)
 		return
 	}
 	r.out.Post(turn.ResponseStarted{At: r.out.Now(), Turn: c.turn, Response: id})
@@ -276,7 +198,7 @@ func (r *run) delta(ev *inbound, b64 []byte) {
 	r.item(item, p.turn).received += n
 	if !room {
 		r.log.Error(logTooLong, "turn", p.turn, "response", p.id, "limit", r.cfg.MaxAnswer)
-		r.stop(p)
+		r.stopAnswer(p)
 		p.ended, p.status, p.say = true, turn.ResponseFailed, turn.WordsServerError
 		r.answerBegan(p.turn)
 		r.settle(p)
@@ -411,110 +333,4 @@ func (r *run) settle(p *response) {
 	if r.owed != nil && r.link == nil && len(r.responses) == 0 {
 		r.tell(*r.owed)
 	}
-}
-
-// stop cancels an answer: at the server if it is still at it, and here.
-func (r *run) stop(p *response) {
-	if p.cancelled {
-		return
-	}
-	p.cancelled = true
-	p.stopPump()
-	if p.ended {
-		p.status, p.say = turn.ResponseCancelled, ""
-		return
-	}
-	for _, it := range r.items {
-		if it.turn == p.turn {
-			it.cancelled = true
-		}
-	}
-	switch {
-	case !r.d.Cancels: // it goes on until the next one takes its place; nobody waits for it
-		p.ended, p.status, p.say = true, turn.ResponseCancelled, ""
-		r.settle(p)
-	case r.d.answersItself() && r.expecting(): // such servers cancel whatever is live, and that is the next one by now
-	default:
-		r.send(sentEvent{kind: sentCancel, turn: p.turn, response: p.id}, func(id string) any {
-			return wireEvent{Type: "response.cancel", EventID: id, ResponseID: string(p.id)}
-		})
-		if r.link != nil {
-			r.link.asks()
-		}
-	}
-}
-
-// hung gives up a session that has said nothing since it was asked: whatever hangs there, the next question finds another
-// connection.
-func (r *run) hung() bool {
-	if r.link == nil || r.link.unanswered() < hungAfter {
-		return false
-	}
-	r.drop(fmt.Errorf("the server has said nothing for %v since it was asked", r.link.unanswered().Round(time.Second)))
-	return true
-}
-
-// cancel carries out CancelResponse; without a response it takes back what was asked for.
-func (r *run) cancel(o turn.CancelResponse) {
-	if o.Response == "" && r.link == nil { // given up before it could be sent
-		r.unplan(o.Turn)
-		return
-	}
-	// Nobody waits for this turn any more: the next session must not be asked for its answer, also when this one is
-	// lost before it has said that it cancelled.
-	r.unplanCreates(o.Turn)
-	r.answerBegan(o.Turn)
-	if r.hung() { // and nobody waits for it any more
-		return
-	}
-	if o.Response != "" {
-		if p := r.responses[o.Response]; p != nil {
-			r.stop(p)
-		}
-		return
-	}
-	for i := range r.creates {
-		c := &r.creates[i]
-		if c.turn != o.Turn || c.cancelled {
-			continue
-		}
-		c.cancelled = true
-		if c.implied && r.d.Cancels { // it is under way, and has no name yet
-			r.send(sentEvent{kind: sentCancel, turn: o.Turn}, func(id string) any {
-				return wireEvent{Type: "response.cancel", EventID: id}
-			})
-		}
-	}
-	for _, p := range r.responses {
-		if p.turn == o.Turn {
-			r.stop(p)
-		}
-	}
-}
-
-// truncate cuts an item at what was heard: whole milliseconds, never beyond what was received, because the server
-// refuses more (Realtime, conversation.item.truncate).
-func (r *run) truncate(o turn.TruncateItem) {
-	it := r.items[o.Item]
-	if it == nil && r.lost[o.Item] != nil {
-		r.cutLost(o.Item, o.Heard)
-		return
-	}
-	if it == nil {
-		r.log.Info(logTruncate, "turn", o.Turn, "item", o.Item, "why", "not of this session")
-		return
-	}
-	heard := max(0, min(o.Heard, it.received))
-	r.history.cut(o.Item, heard, it.received)
-	if !r.d.Truncates {
-		r.recount(o, it)
-		return
-	}
-	it.received = heard
-	r.send(sentEvent{kind: sentTruncate, turn: o.Turn}, func(id string) any {
-		return wireTruncate{
-			wireEvent:  wireEvent{Type: "conversation.item.truncate", EventID: id, ItemID: string(o.Item)},
-			AudioEndMS: heard * 1000 / rate,
-		}
-	})
 }

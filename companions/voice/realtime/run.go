@@ -2,46 +2,13 @@ package realtime
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
-	"strconv"
 	"sync"
 	"time"
 
 	"conch/companions/voice"
 	"conch/coordinator/turn"
-)
-
-// Log events of this package.
-const (
-	logReady      = "session.ready"
-	logBent       = "session.bent"
-	logLost       = "session.lost"
-	logRenewed    = "session.renewed"
-	logRetry      = "session.retry"
-	logGarbage    = "wire.garbage"
-	logUnknown    = "wire.unknown"
-	logError      = "server.error"
-	logStale      = "delta.stale"
-	logUtterance  = "utterance.dropped"
-	logResent     = "utterance.resent"
-	logGivenUp    = "utterance.given_up"
-	logImpatient  = "create.impatient"
-	logUnbidden   = "response.unbidden"
-	logUnasked    = "response.unasked" // a server answered by itself what nobody has asked for (yet): stopped
-	logTooLong    = "response.too_long"
-	logFailed     = "response.failed"
-	logCall       = "call.unknown"
-	logCalls      = "call.too_many"
-	logUsage      = "usage.turn"
-	logCeiling    = "usage.ceiling"
-	logReset      = "usage.reset"
-	logSave       = "usage.save"
-	logTruncate   = "truncate.skipped"
-	logTranscribe = "transcription.failed"
-	logOverflow   = "orders.overflow"
 )
 
 // run is the conversation. Everything in it is owned by the goroutine of Run.
@@ -118,12 +85,6 @@ type run struct {
 
 // Counters are of what was passed over, since Run began.
 type Counters struct{ Garbage, Unknown, Duplicate, Stale, Errors, Unbidden int }
-
-type op struct {
-	order turn.Order
-	tries int
-	after time.Time // not before
-}
 
 func newRun(ctx context.Context, c *Client, out voice.Outlet) *run {
 	r := &run{
@@ -233,31 +194,11 @@ func (r *run) step() {
 		}
 	}
 	r.advance()
-	r.silent()
+	r.sendSilence()
 }
 
 func (r *run) at(t time.Time) {
 	if t.Before(r.alarm) {
 		r.alarm = t
 	}
-}
-
-// send encodes an event under a new id. A writer that takes nothing any more costs the session.
-func (r *run) send(s sentEvent, encode func(id string) any) {
-	if r.link == nil {
-		return
-	}
-	r.eventNo++
-	s.id = "conch_" + strconv.FormatUint(r.eventNo, 10)
-	b, err := json.Marshal(encode(s.id))
-	if err != nil {
-		r.log.Error(logGarbage, "err", fmt.Errorf("encode: %w", err))
-		return
-	}
-	if len(r.pending) >= maxPending {
-		r.drop(errors.New("the server does not read"))
-		return
-	}
-	r.sent.add(s)
-	r.pending = append(r.pending, b)
 }

@@ -1,6 +1,13 @@
 package realtime
 
-import "conch/coordinator/turn"
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"conch/coordinator/turn"
+)
 
 type sentKind uint8
 
@@ -51,4 +58,24 @@ func (s *sentEvents) find(id string) (sentEvent, bool) {
 		}
 	}
 	return sentEvent{}, false
+}
+
+// send encodes an event under a new id. A writer that takes nothing any more costs the session.
+func (r *run) send(s sentEvent, encode func(id string) any) {
+	if r.link == nil {
+		return
+	}
+	r.eventNo++
+	s.id = "conch_" + strconv.FormatUint(r.eventNo, 10)
+	b, err := json.Marshal(encode(s.id))
+	if err != nil {
+		r.log.Error(logGarbage, "err", fmt.Errorf("encode: %w", err))
+		return
+	}
+	if len(r.pending) >= maxPending {
+		r.drop(errors.New("the server does not read"))
+		return
+	}
+	r.sent.add(s)
+	r.pending = append(r.pending, b)
 }

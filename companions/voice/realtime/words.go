@@ -5,8 +5,10 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"mime"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,6 +18,16 @@ import (
 )
 
 // A refusal is told as what it is: nobody is sent to the network when the server has refused the model (TURNS.md 6).
+
+// Codes of the protocol's error events that need more than words.
+const (
+	codeExpired     = "session_expired"
+	codeActive      = "conversation_already_has_active_response"
+	codeCommitEmpty = "input_audio_buffer_commit_empty"
+	codeCommitOld   = "input_audio_buffer_commit_too_small"
+	codeKey         = "invalid_api_key"
+	codeNotActive   = "response_cancel_not_active"
+)
 
 // wordsFor finds what a person is told about an error of the server, by its code, or its type where that says more.
 func wordsFor(code, typ string) turn.Words {
@@ -126,3 +138,42 @@ func wordsOf(err error, now time.Time) (say turn.Words, fatal bool) {
 
 // waits: trying again soon would only annoy the server.
 func waits(say turn.Words) bool { return say == turn.WordsQuota || say == turn.WordsNoCredit }
+
+// refused is a handshake the server answered with a status or an error event.
+type refused struct {
+	status int
+	code   string
+	kind   string // the type of the error
+	text   string
+	page   bool          // a web page
+	after  time.Duration // the server wants nothing before; zero: it did not say
+	bend   parts         // what the next attempt leaves out; zero: nothing
+}
+
+func (r *refused) Error() string {
+	switch {
+	case r.status >= 300 && r.status < 400:
+		return fmt.Sprintf("the server redirects (status %d): put the final address into URL, a key is not sent elsewhere", r.status)
+	case r.status != 0:
+		return fmt.Sprintf("the server refuses: status %d %s %.512q", r.status, r.code, r.text)
+	}
+	return fmt.Sprintf("the server refuses the session: %s %s", r.code, r.text)
+}
+
+// retryAfter reads the header of that name in seconds (RFC 9110 10.2.3); its other form, a date, needs a clock that is
+// right, which a Pi without a network has not.
+func retryAfter(h http.Header) time.Duration {
+	n, err := strconv.Atoi(h.Get("Retry-After"))
+	if err != nil || n <= 0 {
+		return 0
+	}
+	return min(time.Duration(min(n, 1<<20))*time.Second, retryMost)
+}
+
+// redact takes the key out of what a server says about it: such sentences go to the log.
+func redact(text, key string) string {
+	if key == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, key, "(the key)")
+}

@@ -1,0 +1,141 @@
+package realtime
+
+import (
+	"fmt"
+	"time"
+
+	"conch/coordinator/turn"
+)
+
+// How an answer ends before its end: here, at the server, and in what both know of it.
+
+// stopAnswer cancels an answer: at the server if it is still at it, and here.
+func (r *run) stopAnswer(p *response) {
+	if p.cancelled {
+		return
+	}
+	p.cancelled = true
+	p.stopPump()
+	if p.ended {
+		p.status, p.say = turn.ResponseCancelled, ""
+		return
+	}
+	for _, it := range r.items {
+		if it.turn == p.turn {
+			it.cancelled = true
+		}
+	}
+	switch {
+	case !r.d.Cancels: // it goes on until the next one takes its place; nobody waits for it
+		p.ended, p.status, p.say = true, turn.ResponseCancelled, ""
+		r.settle(p)
+	case r.d.answersItself() && r.expecting(): // such servers cancel whatever is live, and that is the next one by now
+	default:
+		r.send(sentEvent{kind: sentCancel, turn: p.turn, response: p.id}, func(id string) any {
+			return wireEvent{Type: "response.cancel", EventID: id, ResponseID: string(p.id)}
+		})
+		if r.link != nil {
+			r.link.asks()
+		}
+	}
+}
+
+// hung gives up a session that has said nothing since it was asked: whatever hangs there, the next question finds another
+// connection.
+func (r *run) hung() bool {
+	if r.link == nil || r.link.unanswered() < hungAfter {
+		return false
+	}
+	r.drop(fmt.Errorf("the server has said nothing for %v since it was asked", r.link.unanswered().Round(time.Second)))
+	return true
+}
+
+// cancel carries out CancelResponse; without a response it takes back what was asked for.
+func (r *run) cancel(o turn.CancelResponse) {
+	if o.Response == "" && r.link == nil { // given up before it could be sent
+		r.unplan(o.Turn)
+		return
+	}
+	// Nobody waits for this turn any more: the next session must not be asked for its answer, also when this one is
+	// lost before it has said that it cancelled.
+	r.unplanCreates(o.Turn)
+	r.answerBegan(o.Turn)
+	if r.hung() { // and nobody waits for it any more
+		return
+	}
+	if o.Response != "" {
+		if p := r.responses[o.Response]; p != nil {
+			r.stopAnswer(p)
+		}
+		return
+	}
+	for i := range r.creates {
+		c := &r.creates[i]
+		if c.turn != o.Turn || c.cancelled {
+			continue
+		}
+		c.cancelled = true
+		if c.implied && r.d.Cancels { // it is under way, and has no name yet
+			r.send(sentEvent{kind: sentCancel, turn: o.Turn}, func(id string) any {
+				return wireEvent{Type: "response.cancel", EventID: id}
+			})
+		}
+	}
+	for _, p := range r.responses {
+		if p.turn == o.Turn {
+			r.stopAnswer(p)
+		}
+	}
+}
+
+// truncate cuts an item at what was heard: whole milliseconds, never beyond what was received, because the server
+// refuses more (Realtime, conversation.item.truncate).
+func (r *run) truncate(o turn.TruncateItem) {
+	it := r.items[o.Item]
+	if it == nil && r.lost[o.Item] != nil {
+		r.cutLost(o.Item, o.Heard)
+		return
+	}
+	if it == nil {
+		r.log.Info(logTruncate, "turn", o.Turn, "item", o.Item, "why", "not of this session")
+		return
+	}
+	heard := max(0, min(o.Heard, it.received))
+	r.history.cut(o.Item, heard, it.received)
+	if !r.d.Truncates {
+		r.recount(o, it)
+		return
+	}
+	it.received = heard
+	r.send(sentEvent{kind: sentTruncate, turn: o.Turn}, func(id string) any {
+		return wireTruncate{
+			wireEvent:  wireEvent{Type: "conversation.item.truncate", EventID: id, ItemID: string(o.Item)},
+			AudioEndMS: heard * 1000 / rate,
+		}
+	})
+}
+
+// recount puts what was heard of an answer in its place, where the server cannot cut it.
+func (r *run) recount(o turn.TruncateItem, it *itemInfo) {
+	kept := !it.cancelled || !r.d.Forgets
+	if kept && !r.d.Deletes {
+		r.log.Info(logTruncate, "turn", o.Turn, "item", o.Item, "why", "the server does not know it")
+		return
+	}
+	if kept {
+		r.deleteItem(o.Turn, o.Item)
+	}
+	if text := r.history.text(o.Item); text != "" {
+		r.send(sentEvent{kind: sentText, turn: o.Turn}, func(id string) any { return r.d.text(id, "assistant", text) })
+	}
+}
+
+// deleteItem takes an item out of the server's conversation, if it is there and can be.
+func (r *run) deleteItem(t turn.ID, item turn.ItemID) {
+	if it := r.items[item]; !r.d.Deletes || it != nil && it.cancelled && r.d.Forgets {
+		return
+	}
+	r.send(sentEvent{kind: sentDelete, turn: t}, func(id string) any {
+		return wireEvent{Type: "conversation.item.delete", EventID: id, ItemID: string(item)}
+	})
+}

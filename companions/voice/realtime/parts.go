@@ -1,0 +1,152 @@
+package realtime
+
+import (
+	"slices"
+	"strings"
+
+	"conch/coordinator/turn"
+)
+
+// What a session may be described without.
+
+// parts are those of a session that may be left out.
+type parts uint8
+
+const (
+	partTranscription parts = 1 << iota
+	partVoice
+	partReasoning
+	partTools
+	partForm // modalities and the format of what is said
+
+	partsOptional = partTranscription | partVoice | partReasoning
+)
+
+var partNames = []struct {
+	part parts
+	name string
+	says []string // in the parameter that a server names, or else in what it says
+}{
+	{partTranscription, "transcription", []string{"transcription", "transcribe"}},
+	{partVoice, "voice", []string{"voice"}},
+	{partReasoning, "reasoning", []string{"reasoning"}},
+	{partTools, "tools", []string{"tool"}},
+	{partForm, "format", []string{"modalities", "output.format", "output_audio_format"}},
+}
+
+// names lists them for people.
+func (p parts) names() (all []string) {
+	for _, n := range partNames {
+		if p&n.part != 0 {
+			all = append(all, n.name)
+		}
+	}
+	return all
+}
+
+// bent is what a session had to do without.
+type bent struct {
+	parts parts
+	why   string
+}
+
+// final says that no session will be had, whatever is left out: the key, the quota, the model. That of the transcription is
+// only a part.
+func (e *wireError) final() bool {
+	say := wordsFor(e.Code, e.Type)
+	if say == turn.WordsModelRefused && strings.Contains(strings.ToLower(e.Param+" "+e.Message), "transcri") {
+		return false
+	}
+	return say != turn.WordsServerError || e.is(codeExpired)
+}
+
+// beyond is the next thing to leave out after an error; false: nothing is left that could be.
+func (p parts) beyond(e *wireError, used parts) (parts, bool) {
+	left := used &^ p
+	if left == 0 {
+		return p, false
+	}
+	for _, text := range []string{e.Param, e.Message} {
+		for _, n := range partNames {
+			if left&n.part != 0 && slices.ContainsFunc(n.says, func(s string) bool { return strings.Contains(strings.ToLower(text), s) }) {
+				return p | n.part, true
+			}
+		}
+	}
+	if left&partsOptional != 0 {
+		return p | left&partsOptional, true
+	}
+	return p | left, true
+}
+
+// used are the parts that this configuration has at all.
+func (cfg *Config) used() parts {
+	p := partForm | partTools // an empty list is a list
+	if cfg.TranscriptionModel != "" {
+		p |= partTranscription
+	}
+	if cfg.Voice != "" {
+		p |= partVoice
+	}
+	if cfg.Reasoning != "" {
+		p |= partReasoning
+	}
+	return p
+}
+
+// strip takes parts out of a session.update.
+func (p parts) strip(up any) any {
+	if p == 0 {
+		return up
+	}
+	update, ok := up.(wireSessionUpdate)
+	if !ok {
+		return up
+	}
+	switch s := update.Session.(type) {
+	case sessionGA:
+		audio := *s.Audio
+		s.Audio = &audio
+		if audio.Output != nil {
+			out := *audio.Output
+			audio.Output = &out
+		}
+		if p&partTranscription != 0 {
+			audio.Input.Transcription = nil
+		}
+		if p&partVoice != 0 {
+			s.Voice = ""
+			if audio.Output != nil {
+				audio.Output.Voice = ""
+			}
+		}
+		if p&partReasoning != 0 {
+			s.Reasoning = nil
+		}
+		if p&partTools != 0 {
+			s.Tools = nil
+		}
+		if p&partForm != 0 {
+			s.Modalities = nil
+			if audio.Output != nil {
+				audio.Output.Format = formatGA{}
+			}
+		}
+		update.Session = s
+	case sessionBeta:
+		if p&partTranscription != 0 {
+			s.Transcription = nil
+		}
+		if p&partVoice != 0 {
+			s.Voice = ""
+		}
+		if p&partTools != 0 {
+			s.Tools = nil
+		}
+		if p&partForm != 0 {
+			s.Modalities, s.OutputFormat = nil, ""
+		}
+		update.Session = s
+	}
+	return update
+}
