@@ -52,7 +52,8 @@ func New(cfg config.Config, o Options) (*Device, error) {
 		}
 	}
 	d.coordinator, err = coordinator.New(coordinator.Options{
-		Voice: d.room.Voices, Speaker: d.speakerAdapter(), Mic: micAdapter{d.sound.Mic, d.lights.Captured, d.presses.recording.ended}, Tools: tools, Light: d.lights,
+		Voice: d.room.Voices, Speaker: d.speakerAdapter(), Mic: micAdapter{d.sound.Mic, d.lights.Captured, d.presses.recording.ended}, Tools: tools,
+		Light:   d.lights,
 		Phrases: phrases{d.conds, d.log},
 		Turn:    d.turnConfig(), Log: d.log, Clock: coordinator.RealClock(d.now), OnEnd: d.turnEnded,
 		ToolDeadline: cfg.Turn.Tool, LocalVoice: localVoice{d.mouth}, OnSpeech: d.speech,
