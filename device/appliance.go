@@ -219,8 +219,6 @@ func (d *Device) Ready() bool {
 	return d.room.Voices.AllUp(func(id round.CompanionID) bool { return d.conds.Holds(d.room.Voices.Lost(id)) })
 }
 
-func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-
 // RecentLine is one fact, order or transition of the flight recorder.
 type RecentLine = coordinator.Line
 

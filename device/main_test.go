@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 )
@@ -26,3 +27,5 @@ func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", "12") // every test binary has it
 	goleak.VerifyTestMain(m)
 }
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

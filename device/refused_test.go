@@ -104,12 +104,12 @@ func TestRefusedIsACondition(t *testing.T) {
 		return config.Load(config.LoadOptions{File: file, Environ: []string{}})
 	}}, b.cfg, reloads{b.Device}, b.conds, b.Device.log)
 	r.Reload()
-	if !b.conds.Holds(condition.ConfigRefused) || r.Running().Audio.Volume != b.cfg.Audio.Volume {
-		t.Errorf("after a reload with a refused file: condition %v, volume %d", b.conds.Holds(condition.ConfigRefused), r.Running().Audio.Volume)
+	if !b.conds.Holds(condition.ConfigRefused) || b.memory.Volume() != b.cfg.Audio.Volume {
+		t.Errorf("after a reload with a refused file: condition %v, volume %d", b.conds.Holds(condition.ConfigRefused), b.memory.Volume())
 	}
 	text = "[audio]\nvolume = 30\n"
 	r.Reload()
-	if b.conds.Holds(condition.ConfigRefused) || r.Running().Audio.Volume != 30 {
-		t.Errorf("after it is mended: condition %v, volume %d", b.conds.Holds(condition.ConfigRefused), r.Running().Audio.Volume)
+	if b.conds.Holds(condition.ConfigRefused) || b.memory.Volume() != 30 {
+		t.Errorf("after it is mended: condition %v, volume %d", b.conds.Holds(condition.ConfigRefused), b.memory.Volume())
 	}
 }

@@ -56,8 +56,8 @@ func TestReloadedVolumeIsHeard(t *testing.T) {
 	if again := loud(asBefore); again < before*0.9 {
 		t.Errorf("after a configuration was refused the answer is as loud as %.0f; want %.0f", again, before)
 	}
-	if r.Running().Audio.Volume != b.cfg.Audio.Volume || b.log.count("config.reloaded") != 2 || b.log.count("config.refused") != 1 {
-		t.Errorf("in force: volume %d; reloaded %d times, refused %d times", r.Running().Audio.Volume,
+	if b.memory.Volume() != b.cfg.Audio.Volume || b.log.count("config.reloaded") != 2 || b.log.count("config.refused") != 1 {
+		t.Errorf("in force: volume %d; reloaded %d times, refused %d times", b.memory.Volume(),
 			b.log.count("config.reloaded"), b.log.count("config.refused"))
 	}
 	b.hand.Press()

@@ -71,9 +71,6 @@ func New(o Options, cfg config.Config, host Host, conds *condition.Book, log *sl
 	return &Reloader{o: o, host: host, running: cfg, without: len(cfg.Problems) > 0, conds: conds, log: log}
 }
 
-// Running is what is in force.
-func (r *Reloader) Running() config.Config { return r.running }
-
 // Run reloads until ctx ends, or what the device was started without is mended: then it has to begin anew.
 func (r *Reloader) Run(ctx context.Context, hangups <-chan os.Signal) (mended bool) {
 	tick := time.NewTicker(mendedTick)
