@@ -825,7 +825,7 @@ func effects(t *testing.T) []effect {
 		{"room.listen", "[room]\nbroker = \"embedded\"\n", func(s *seam) string {
 			return listens(s)
 		}, map[string]string{`"127.0.0.1:0"`: "listen=127.0.0.1:", `"127.0.0.2:0"`: "listen=127.0.0.2:"}},
-		{"room.members", "", func(s *seam) string { return fmt.Sprint(s.new(Options{}).link.belongs()(id)) }, map[string]string{`""`: "false", q(id): "true"}},
+		{"room.members", "", func(s *seam) string { return fmt.Sprint(s.new(Options{}).link.Belongs()(id)) }, map[string]string{`""`: "false", q(id): "true"}},
 		{"room.user", "", plain, map[string]string{`"ann"`: "ann", `"bob"`: "bob"}},
 		{"room.password_file", "[room]\nuser = \"ann\"\n", plain, map[string]string{q(key1): "sk-one", q(key2): "sk-two"}},
 		{"room.ca_file", "", secure, map[string]string{`""`: "*", q(certs + "/ca.pem"): "trusted true"}},
@@ -834,7 +834,7 @@ func effects(t *testing.T) []effect {
 		{"room.key_file", "[room]\nca_file = " + q(certs+"/ca.pem") + "\ncert_file = " + q(certs+"/one.pem") + "\n", secure,
 			map[string]string{q(certs + "/own.key"): "one, trusted true", q(certs + "/another.key"): "private key does not match"}},
 		{"room.port", "", func(s *seam) string {
-			return fmt.Sprint(s.new(Options{Room: RoomOptions{Reachable: func(port int) []string { return []string{fmt.Sprint("port ", port)} }}}).link.reachable(0))
+			return fmt.Sprint(s.new(Options{Room: RoomOptions{Reachable: func(port int) []string { return []string{fmt.Sprint("port ", port)} }}}).link.Reachable(0))
 		}, map[string]string{"0": "[port 0]", "7483": "[port 7483]", "65535": "[port 65535]"}},
 		{"room.pairing", "", func(s *seam) string {
 			d := s.new(Options{Room: RoomOptions{Finder: &finds{lan: &lan{says: map[round.DeviceID]discovery.Found{}}}}})
@@ -845,7 +845,7 @@ func effects(t *testing.T) []effect {
 			return fmt.Sprint(line.State, err)
 		}, map[string]string{"true": "cancelled", "false": "idle"}},
 		{"room.discovery", "", func(s *seam) string {
-			found, ok := s.new(Options{}).link.find.(*discovery.Discovery)
+			found, ok := s.new(Options{}).link.Finder.(*discovery.Discovery)
 			return fmt.Sprintf("%v %+v", ok, found)
 		}, map[string]string{`"auto"`: "auto", `"avahi"`: "avahi", `"own"`: "own", `"off"`: "off"}},
 		{"room.cards", "", who, map[string]string{`""`: "[Ada]", q(own): "[Dora]"}},

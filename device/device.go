@@ -17,6 +17,7 @@ import (
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/join"
 	"conch/device/lights"
 	"conch/device/room"
 	"conch/device/service"
@@ -68,8 +69,8 @@ type Device struct {
 	room        *room.Driver
 	bus         *mqtt.Client // nil: no broker
 	self        round.DeviceID
-	link        *Link
-	pairing     *Pairing
+	link        *join.Link
+	pairing     *join.Pairing
 	actors      []actor // what Run starts, besides the rest, in this order
 	hand        *twin.Line
 	works       sync.WaitGroup
@@ -128,7 +129,7 @@ func (d *Device) Run(ctx context.Context) error {
 	var first error
 	for range actors {
 		e := <-ends
-		if errors.Is(e.err, ErrRestart) && first == nil {
+		if errors.Is(e.err, join.ErrRestart) && first == nil {
 			d.restarting.Store(true)
 			d.log.Info(logRestart)
 			first = e.err

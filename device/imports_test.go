@@ -50,7 +50,7 @@ var imports = map[string][]string{
 	"device/condition":      {},
 	"device/control":        {"audio/words", "companions", "companions/round", "coordinator", "coordinator/turn", "device/condition", "device/config", "mqtt"},
 	"device/config":         {"companions/round", "companions/voice", "companions/voice/kinds", "device/condition", "gpio", "mqtt"}, // voices and their keys, boards, and what an id of a device looks like
-	"device":                {"device/cards", "device/condition", "device/config", "device/control", "device/lights", "device/metrics", "device/provider", "device/reload", "device/room", "device/service", "device/sound", "device/state", "device/terminal", "device/usage", "device/wait", "device/world", "gpio", "gpio/…", "audio", "audio/…", "coordinator", "coordinator/…", "companions", "companions/…", "mqtt", "mqtt/…", "systemd"},
+	"device":                {"device/cards", "device/condition", "device/config", "device/control", "device/join", "device/lights", "device/metrics", "device/provider", "device/reload", "device/room", "device/service", "device/sound", "device/state", "device/terminal", "device/usage", "device/wait", "device/world", "gpio", "gpio/…", "audio", "audio/…", "coordinator", "coordinator/…", "companions", "companions/…", "mqtt", "mqtt/…", "systemd"},
 	"device/cards":          {"companions", "companions/round", "device/config"},
 	"device/metrics":        {"audio", "companions", "companions/round", "device/condition", "device/control", "mqtt"},
 	"device/reload":         {"device/condition", "device/config"},
@@ -61,6 +61,7 @@ var imports = map[string][]string{
 	"device/benchtest/…":    {"device/benchtest"},
 	"device/doctor":         {"audio", "audio/words", "companions/round", "companions/voice", "companions/voice/realtime", "device/cards", "device/config", "device/control", "device/provider", "device/sound", "device/state", "device/usage", "gpio", "mqtt", "mqtt/…"},
 	"device/house":          {},
+	"device/join":           {"audio", "audio/tones", "audio/words", "companions/round", "device/condition", "device/config", "device/control", "device/state", "device/wait", "mqtt", "mqtt/…"},
 	"device/lights":         {"companions/round", "coordinator", "coordinator/turn", "device/condition", "device/config", "device/control", "device/wait", "gpio", "gpio/…"},
 	"device/testlog":        {},
 	"device/terminal":       {"gpio"},
@@ -71,7 +72,7 @@ var imports = map[string][]string{
 	"device/state":          {"audio", "companions", "device/condition", "device/config", "device/control"},
 	"device/tone":           {"audio", "companions/voice", "coordinator", "coordinator/turn"},
 	"device/room":           {"audio/words", "companions", "companions/…", "coordinator", "coordinator/turn", "device/cards", "device/condition", "device/config", "device/control", "device/wait", "mqtt"},
-	"device/rehearse":       {"audio", "audio/…", "companions", "companions/…", "coordinator", "coordinator/…", "device", "device/condition", "device/config", "device/control", "device/terminal", "device/wait", "gpio", "gpio/…", "mqtt", "mqtt/…"},
+	"device/rehearse":       {"audio", "audio/…", "companions", "companions/…", "coordinator", "coordinator/…", "device", "device/condition", "device/config", "device/control", "device/join", "device/terminal", "device/wait", "gpio", "gpio/…", "mqtt", "mqtt/…"},
 	"device/setup":          {"device/config", "device/control", "gpio"},
 	"systemd":               {},
 	"systemd/vm":            {},
@@ -92,7 +93,7 @@ var owners = map[string]string{
 var pure = []string{
 	"coordinator/turn", "coordinator/inject.go", "coordinator/focus.go", "companions/round", "companions/talk", "companions/words",
 	"gpio/debounce.go", "gpio/gesture.go", "device/terminal/keys.go", "gpio/learn.go", "gpio/boards.go", "audio/pcm.go",
-	"mqtt/pairing/window_step.go", "mqtt/pairing/joiner_step.go", "device/pair_way.go",
+	"mqtt/pairing/window_step.go", "mqtt/pairing/joiner_step.go", "device/join/way.go",
 }
 
 var (

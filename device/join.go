@@ -7,6 +7,7 @@ import (
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/join"
 	"conch/device/sound"
 	"conch/device/world"
 	"conch/gpio"
@@ -17,14 +18,14 @@ import (
 // openLink finds out what this device is among others.
 func openLink(d *Device) (err error) {
 	r := d.opts.Room
-	o := LinkOptions{
+	o := join.LinkOptions{
 		Name: d.cfg.Device.Name, Room: d.cfg.Room, Floor: world.ClockFloor, Anyway: d.opts.Anyway, Log: d.log, Conditions: d.conds,
 		Identity: r.Identity, Member: r.Member, Finder: r.Finder, Listen: r.Listen, Reachable: r.Reachable,
 	}
 	if !r.Volatile {
 		o.Dir = d.memory.Dir()
 	}
-	if d.link, err = OpenLink(o); err != nil {
+	if d.link, err = join.OpenLink(o); err != nil {
 		return err
 	}
 	d.self, d.cfg.Device.Name = d.link.Self(), d.link.Name()
@@ -33,16 +34,16 @@ func openLink(d *Device) (err error) {
 
 // wirePairing makes pairing, when everything that it needs of the device is there.
 func wirePairing(d *Device) {
-	o := PairingOptions{Now: d.now, OnLine: d.opts.Room.OnPairing, Step: d.opts.Room.Step, Light: d.lights.Pairing}
+	o := join.PairingOptions{Now: d.now, OnLine: d.opts.Room.OnPairing, Step: d.opts.Room.Step, Light: d.lights.Pairing}
 	if _, none := d.mouth.(rehearsal.Tones); !none {
 		o.Speak = localVoice{d.mouth}.Speak
 	}
-	d.pairing = NewPairing(d.link, pairingHost{d}, o)
+	d.pairing = join.NewPairing(d.link, pairingHost{d}, o)
 	starts(d, d.pairing.Parts())
 }
 
 // starts has Run start parts.
-func starts(d *Device, parts []Part) {
+func starts(d *Device, parts []join.Part) {
 	for _, p := range parts {
 		d.actors = append(d.actors, actor{p.Name, p.Run})
 	}
@@ -66,11 +67,11 @@ func (h pairingHost) Play(ctx context.Context, pcm []int16, ttl time.Duration) e
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case how == coordinator.OutcomeInterrupted:
-		return ErrSilenced
+		return join.ErrSilenced
 	case how == coordinator.OutcomeFailed:
-		return ErrEnding
+		return join.ErrEnding
 	}
-	return ErrNotSaid
+	return join.ErrNotSaid
 }
 
 // OpenMic asks on the coordinator's own goroutine, so that no turn can begin in between.
@@ -91,7 +92,7 @@ func (h pairingHost) OpenMic(ctx context.Context, id string, ready func()) (bool
 		h.d.sound.Mic.Open(id, h.d.now())
 		opened <- true
 	}) {
-		return false, ErrEnding
+		return false, join.ErrEnding
 	}
 	select {
 	case ok := <-opened:

@@ -8,6 +8,7 @@ import (
 	"conch/audio"
 	"conch/companions"
 	"conch/coordinator"
+	"conch/device/join"
 	"conch/device/wait"
 )
 
@@ -28,7 +29,7 @@ func (d *Device) Settled() bool {
 }
 
 // Pairing is the person's way into a room, and out of it.
-func (d *Device) Pairing() *Pairing { return d.pairing }
+func (d *Device) Pairing() *join.Pairing { return d.pairing }
 
 // Restarting says that Run is about to return ErrRestart.
 func (d *Device) Restarting() bool { return d.restarting.Load() }

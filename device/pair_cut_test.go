@@ -18,6 +18,7 @@ import (
 	"conch/companions"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/join"
 	"conch/device/tone"
 	"conch/device/wait"
 	"conch/mqtt/mqtttest"
@@ -65,7 +66,7 @@ func pairProcess(spec string) {
 		err = d.Run(ctx)
 		cancel()
 		<-played //nolint:errcheck // it ends with ctx
-		if !errors.Is(err, ErrRestart) {
+		if !errors.Is(err, join.ErrRestart) {
 			panic(err)
 		}
 	}
@@ -170,8 +171,8 @@ func TestPowerCutWhilePairing(t *testing.T) {
 		who, at string
 		in      bool // both are in, with nobody doing anything; else neither is, and pairing again works
 	}{
-		{"host", StepOpen, false}, {"host", StepAdmitting, false}, {"host", StepAdmitted, false}, {"host", StepConfirmed, true}, {"host", StepRestart, true},
-		{"newcomer", StepTrying, false}, {"newcomer", StepStoring, false}, {"newcomer", StepJoined, true}, {"newcomer", StepRestart, true},
+		{"host", join.StepOpen, false}, {"host", join.StepAdmitting, false}, {"host", join.StepAdmitted, false}, {"host", join.StepConfirmed, true}, {"host", join.StepRestart, true},
+		{"newcomer", join.StepTrying, false}, {"newcomer", join.StepStoring, false}, {"newcomer", join.StepJoined, true}, {"newcomer", join.StepRestart, true},
 	} {
 		t.Run(c.who+" "+c.at, func(t *testing.T) {
 			t.Parallel()

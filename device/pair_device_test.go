@@ -18,6 +18,7 @@ import (
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/join"
 )
 
 // holds holds the button for d, and something is done meanwhile.
@@ -112,8 +113,8 @@ func TestPairingByTheButtonCanBeTurnedOff(t *testing.T) {
 func TestAPressAtEachStep(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ who, at string }{
-		{"host", StepOpen}, {"host", StepAdmitting}, {"host", StepAdmitted}, {"host", StepConfirmed},
-		{"newcomer", StepTrying}, {"newcomer", StepStoring}, {"newcomer", StepJoined},
+		{"host", join.StepOpen}, {"host", join.StepAdmitting}, {"host", join.StepAdmitted}, {"host", join.StepConfirmed},
+		{"newcomer", join.StepTrying}, {"newcomer", join.StepStoring}, {"newcomer", join.StepJoined},
 	} {
 		t.Run(c.who+" "+c.at, func(t *testing.T) {
 			h := newHousehold(t)

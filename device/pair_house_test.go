@@ -17,6 +17,7 @@ import (
 	"conch/coordinator/turn"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/join"
 	"conch/mqtt/discovery"
 )
 
@@ -104,7 +105,7 @@ func (x *tenant) joins(code, host string) (control.PairingLine, error) {
 func (x *tenant) restarts() {
 	x.t.Helper()
 	x.ends()
-	if err := x.ranTo(); !errors.Is(err, ErrRestart) {
+	if err := x.ranTo(); !errors.Is(err, join.ErrRestart) {
 		x.t.Fatalf("%s: ended with %v; want ErrRestart", x.name, err)
 	}
 	x.live()

@@ -12,6 +12,7 @@ import (
 	"conch/audio/tones"
 	clips "conch/audio/words"
 	"conch/coordinator/turn"
+	"conch/device/join"
 )
 
 const someCode = "482915"
@@ -124,8 +125,8 @@ func TestAPressSilencesTheCode(t *testing.T) {
 	b.pause(700 * time.Millisecond)
 	pressed := b.card.Clock().Now()
 	b.hand.Press()
-	if err := <-done; !errors.Is(err, ErrSilenced) {
-		t.Errorf("speakCode = %v; want %v", err, ErrSilenced)
+	if err := <-done; !errors.Is(err, join.ErrSilenced) {
+		t.Errorf("speakCode = %v; want %v", err, join.ErrSilenced)
 	}
 	b.state(turn.Listening)
 	b.until("silent", func() bool { return !b.audible() })
@@ -168,7 +169,7 @@ func TestNoCodeIsHeardWhileMutedNorTwiceNorForever(t *testing.T) {
 	if err := b.SetMuted(true); err != nil {
 		t.Fatal(err)
 	}
-	b.wantHeard(b.hear(t.Context()), "", errMicOff)
+	b.wantHeard(b.hear(t.Context()), "", join.ErrMuted)
 	if b.card.Capturing() {
 		t.Error("the microphone was opened, though it is off")
 	}
@@ -186,14 +187,14 @@ func TestNoCodeIsHeardWhileMutedNorTwiceNorForever(t *testing.T) {
 	if err := b.SetMuted(true); err != nil { // in the midst of it
 		t.Fatal(err)
 	}
-	b.wantHeard(heard, "", errMicOff)
+	b.wantHeard(heard, "", join.ErrMuted)
 	if err := b.SetMuted(false); err != nil {
 		t.Fatal(err)
 	}
 	b.until("capturing", b.card.Capturing)
-	limit, stop := context.WithTimeoutCause(t.Context(), 200*time.Millisecond, errCodeUnheard)
+	limit, stop := context.WithTimeoutCause(t.Context(), 200*time.Millisecond, join.ErrUnheard)
 	defer stop()
-	b.wantHeard(b.hear(limit), "", errCodeUnheard)
+	b.wantHeard(b.hear(limit), "", join.ErrUnheard)
 	b.fine()
 }
 
@@ -204,7 +205,7 @@ func TestAPressTakesTheMicrophoneFromListening(t *testing.T) {
 	heard := b.hear(t.Context())
 	b.hearing()
 	b.answered(b.say(400 * time.Millisecond))
-	b.wantHeard(heard, "", errMicTaken)
+	b.wantHeard(heard, "", join.ErrMicTaken)
 
 	b.hand.Press()
 	b.state(turn.Listening)
@@ -227,7 +228,7 @@ func TestListeningWithoutAMicrophoneEnds(t *testing.T) {
 	heard := b.hear(t.Context())
 	b.hearing()
 	b.card.Unplug()
-	b.wantHeard(heard, "", errMicDead)
+	b.wantHeard(heard, "", join.ErrMicDead)
 	b.card.Replug()
 	b.until("back", func() bool { return b.card.Capturing() && !b.holds("sound.microphone") && !b.holds("sound.speaker") })
 	b.fine()

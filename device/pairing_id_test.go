@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"conch/device/config"
+	"conch/device/join"
 )
 
 // conch room id, asked by another user than the one that the appliance runs as, tells the appliance's id and not one of his own,
@@ -39,7 +40,7 @@ func TestOwnIDIsTheRunningAppliances(t *testing.T) {
 	}
 	other := cfg
 	other.State.Dir = filepath.Join(t.TempDir(), "of-root")
-	id, whose, err := OwnID(ctx, other)
+	id, whose, err := join.OwnID(ctx, other)
 	if err != nil || id != d.self || id == "" || !strings.Contains(whose, "running appliance") {
 		t.Errorf("it says %q, %s, %v; the appliance is %s", id, whose, err, d.self)
 	}
@@ -47,11 +48,11 @@ func TestOwnIDIsTheRunningAppliances(t *testing.T) {
 		t.Error("an identity was made for who asked")
 	}
 	other.State.Runtime = shortDir(t) // nothing runs there
-	own, whose, err := OwnID(ctx, other)
+	own, whose, err := join.OwnID(ctx, other)
 	if err != nil || own == id || !strings.Contains(whose, "this user runs") || !strings.Contains(whose, "made just now") {
 		t.Errorf("where nothing runs: %q, %s, %v", own, whose, err)
 	}
-	if again, whose, err := OwnID(ctx, other); err != nil || again != own || strings.Contains(whose, "made") {
+	if again, whose, err := join.OwnID(ctx, other); err != nil || again != own || strings.Contains(whose, "made") {
 		t.Errorf("again: %q, %s, %v", again, whose, err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"conch/device/config"
+	"conch/device/join"
 	"conch/device/wait"
 )
 
@@ -20,7 +21,7 @@ func (r reloads) beginMended(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return nil // it ends anyway
 	}
-	return ErrRestart
+	return join.ErrRestart
 }
 
 // reloads is the device as its reloader sees it.

@@ -6,6 +6,7 @@ import (
 	"conch/coordinator"
 	"conch/coordinator/turn"
 	"conch/device/control"
+	"conch/device/join"
 	"conch/device/provider"
 	"conch/device/room"
 	"conch/mqtt"
@@ -21,7 +22,7 @@ type RoomOptions struct {
 	OnEntry  func(round.Entry)         // each entry of this device's ledger; must not block
 	Volatile bool                      // keep no memory, ledger or identity on disk
 
-	Finder    Finder                    // nil: DNS-SD, as room.discovery says
+	Finder    join.Finder               // nil: DNS-SD, as room.discovery says
 	Listen    string                    // host that pairing's and the paired room's port is opened on; empty: all of this machine's
 	Reachable func(port int) []string   // host:port at which the others reach that port; nil: this machine's own addresses
 	OnPairing func(control.PairingLine) // each, as GET /room/pairing has it; must not block

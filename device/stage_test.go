@@ -23,6 +23,7 @@ import (
 	"conch/coordinator/turn"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/join"
 	"conch/device/wait"
 	"conch/gpio"
 	"conch/gpio/light"
@@ -141,7 +142,7 @@ func newBox(t *testing.T, o boxOptions) *box {
 		go func() {
 			b.ran = d.Run(ctx)
 			b.gone.Store(true)
-			if errors.Is(b.ran, ErrRestart) { // for who pairs
+			if errors.Is(b.ran, join.ErrRestart) { // for who pairs
 				done <- nil
 				return
 			}

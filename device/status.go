@@ -7,6 +7,7 @@ import (
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/join"
 )
 
 // status is the device in words and numbers: what it says of itself to people, to the service manager (package service) and at the
@@ -44,7 +45,7 @@ func (d status) roomLine() string {
 	case host:
 		way = fmt.Sprintf("paired, kept here (port %d)", d.link.Port())
 	case paired != nil:
-		way = "paired, kept by " + HostName(paired)
+		way = "paired, kept by " + join.HostName(paired)
 	case c.Broker == "embedded":
 		way = "broker embedded at " + c.Listen
 	case c.Broker != "":
@@ -70,7 +71,7 @@ func (d status) RoomStatus() (control.RoomStatus, error) {
 	if paired, host := d.link.Way(); host {
 		s.Broker = "embedded"
 	} else if paired != nil {
-		s.Broker = "of " + HostName(paired)
+		s.Broker = "of " + join.HostName(paired)
 	}
 	if d.bus != nil {
 		wire := d.bus.Stats()

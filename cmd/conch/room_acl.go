@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"conch/device"
+	"conch/device/join"
 )
 
 // roomIDCmd says which device this is.
@@ -19,7 +19,7 @@ func (roomIDCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	id, whose, err := device.OwnID(e.ctx, cfg)
+	id, whose, err := join.OwnID(e.ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (roomACLCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	text, err := device.RoomACL(cfg)
+	text, err := join.RoomACL(cfg)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"conch/device"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/join"
 	"conch/device/reload"
 	"conch/device/service"
 )
@@ -23,7 +24,7 @@ type runCmd struct{}
 // manager sees a reload and no end.
 func (c runCmd) Run(e *env) error {
 	err := c.once(e)
-	if !errors.Is(err, device.ErrRestart) {
+	if !errors.Is(err, join.ErrRestart) {
 		return err
 	}
 	signal.Reset(os.Interrupt, syscall.SIGTERM) // whoever wants it to end, ends it from here on

@@ -19,6 +19,7 @@ import (
 	"conch/coordinator/turn"
 	"conch/device"
 	"conch/device/control"
+	"conch/device/join"
 	"conch/device/wait"
 	"conch/gpio"
 	gpiotwin "conch/gpio/twin"
@@ -162,7 +163,7 @@ func (s *stage) start() error {
 // to begin anew when its life was ended has ended well.
 func (s *stage) live(l *instance) {
 	err := l.device.Run(l.ctx)
-	if !errors.Is(err, device.ErrRestart) {
+	if !errors.Is(err, join.ErrRestart) {
 		l.done <- err
 		return
 	}

@@ -1,4 +1,4 @@
-package device
+package join
 
 import (
 	"context"
@@ -56,7 +56,7 @@ func (p *Pairing) windows(ctx context.Context, a *attempt) ([]wayWindow, error) 
 		}
 		return all, nil
 	}
-	found, err := p.link.find.Find(ctx, lookEvery, nil)
+	found, err := p.link.Finder.Find(ctx, lookEvery, nil)
 	for _, f := range found {
 		if f.Pairing && f.Device != p.link.Self() {
 			all = append(all, wayWindow{Device: f.Device, Name: f.Name, RoomID: f.RoomID, Room: f.Room, Addresses: f.Addresses})

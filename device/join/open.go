@@ -1,4 +1,4 @@
-package device
+package join
 
 import (
 	"context"
@@ -140,7 +140,7 @@ func (p *Pairing) serveWindow(ctx context.Context, w *pairing.Window, a *attempt
 			<-ctx.Done()
 			p.link.door.CompareAndSwap(w, nil)
 			return nil
-		}, p.link.reachable(p.link.Port()), nil
+		}, p.link.Reachable(p.link.Port()), nil
 	}
 	l, err := net.Listen("tcp", net.JoinHostPort(p.link.o.Listen, strconv.Itoa(p.link.o.Room.Port)))
 	if err != nil {
@@ -151,7 +151,7 @@ func (p *Pairing) serveWindow(ctx context.Context, w *pairing.Window, a *attempt
 	return func(ctx context.Context) error {
 		defer p.link.port.Store(0)
 		return pairing.ServeTLS(ctx, l, p.link.id, w)
-	}, p.link.reachable(port), nil
+	}, p.link.Reachable(port), nil
 }
 
 // receive serves joiners at a foreign broker.

@@ -1,4 +1,4 @@
-package device
+package join
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"conch/device/wait"
 )
 
-// The code through the air: pair_sound.go speaks it once, and hears it; here it is repeated, and becomes facts.
+// The code through the air: Sound says it once, and hears it; here it is repeated, and becomes facts.
 
 // speakEvery is from one beginning to the next, and speakRest at least between two: it takes eight seconds, and whoever has missed it
 // wants it soon. Our choices.
@@ -39,7 +39,7 @@ func (p *Pairing) listen(ctx context.Context, run int) {
 	p.said(ctx)
 	code, err := p.Sound.Hear(ctx)
 	switch {
-	case ctx.Err() != nil, errors.Is(err, errMicTaken): // the press that has it ends the listening, too
+	case ctx.Err() != nil, errors.Is(err, ErrMicTaken): // the press that has it ends the listening, too
 		return
 	case err == nil:
 		p.tell(ctx, wayHeard{At: p.o.Now(), Run: run, Code: code})
@@ -48,9 +48,9 @@ func (p *Pairing) listen(ctx context.Context, run int) {
 	p.log.Warn(logPairErr, "err", err)
 	why := control.WhyDeaf
 	switch {
-	case errors.Is(err, errCodeUnheard):
+	case errors.Is(err, ErrUnheard):
 		why = control.WhyNotHeard
-	case errors.Is(err, errMicOff):
+	case errors.Is(err, ErrMuted):
 		why = control.WhyMuted
 	}
 	p.tell(ctx, wayDeaf{At: p.o.Now(), Run: run, Why: why})

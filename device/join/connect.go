@@ -1,4 +1,4 @@
-package device
+package join
 
 import (
 	"context"
@@ -33,7 +33,7 @@ func (l *Link) Connect(heard func(round.DeviceID, round.Packet), linked func(up 
 	l.heard = heard
 	conds := l.o.Conditions
 	bus := mqtt.Config{
-		Room: l.o.Room.Name, Identity: l.id, Member: l.belongs(), Log: l.o.Log, OnTrouble: l.trouble,
+		Room: l.o.Room.Name, Identity: l.id, Member: l.Belongs(), Log: l.o.Log, OnTrouble: l.trouble,
 		OnPacket: func(from round.DeviceID, packet round.Packet) {
 			l.met(from)
 			heard(from, packet)
@@ -181,7 +181,7 @@ func (l *Link) met(id round.DeviceID) {
 }
 
 // belongs says who belongs to the room: whoever was paired, and whoever room.members names.
-func (l *Link) belongs() func(round.DeviceID) bool {
+func (l *Link) Belongs() func(round.DeviceID) bool {
 	if l.o.Member != nil {
 		return l.o.Member
 	}
@@ -204,7 +204,7 @@ func (l *Link) hostAddresses(ctx context.Context) []string {
 	var found []string
 	is := func(f discovery.Found) bool { return f.RoomID == room.ID && f.Device == room.Host }
 	if l.hurried.Swap(true) || len(room.Addresses) == 0 { // the first time it is probably where it was
-		all, err := l.find.Find(ctx, lookEvery, is)
+		all, err := l.Finder.Find(ctx, lookEvery, is)
 		if err != nil && ctx.Err() == nil {
 			l.o.Log.Warn(logPairErr, "err", err)
 		}

@@ -1,4 +1,4 @@
-package device
+package join
 
 import (
 	"context"
@@ -41,13 +41,13 @@ const (
 
 // What became of a code. ctx's own errors are returned as they are.
 var (
-	ErrSilenced    = errors.New("pairing: silenced by a press")
-	errCodeUnheard = errors.New("pairing: no code was heard within a minute")
-	errMicOff      = errors.New("pairing: the microphone is switched off")
-	errMicTaken    = errors.New("pairing: a press has the microphone")
-	errMicDead     = errors.New("pairing: the microphone delivers nothing; see that it is plugged in (conch audio test)")
-	ErrNotSaid     = errors.New("pairing: the code could not be said: something else has sounded the whole time")
-	ErrEnding      = errors.New("pairing: the device ends")
+	ErrSilenced = errors.New("pairing: silenced by a press")
+	ErrUnheard  = errors.New("pairing: no code was heard within a minute")
+	ErrMuted    = errors.New("pairing: the microphone is switched off")
+	ErrMicTaken = errors.New("pairing: a press has the microphone")
+	ErrMicDead  = errors.New("pairing: the microphone delivers nothing; see that it is plugged in (conch audio test)")
+	ErrNotSaid  = errors.New("pairing: the code could not be said: something else has sounded the whole time")
+	ErrEnding   = errors.New("pairing: the device ends")
 )
 
 // pauses of a spoken code: after "pairing", between digits, between the two halves, before the tones.
@@ -119,14 +119,14 @@ func (l *listening) end() {
 }
 
 // Hear opens the microphone, without a turn, until a code was heard in tones; for a minute at most. A live turn keeps the
-// microphone, and it waits; a press takes it (errMicTaken). It leaves the microphone as it was. While muted nothing is opened:
-// errMicOff.
+// microphone, and it waits; a press takes it (ErrMicTaken). It leaves the microphone as it was. While muted nothing is opened:
+// ErrMuted.
 func (s *Sound) Hear(ctx context.Context) (string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, hearLimit, errCodeUnheard)
+	ctx, cancel := context.WithTimeoutCause(ctx, hearLimit, ErrUnheard)
 	defer cancel()
 	for losses := 0; losses < micLosses; {
 		if s.host.Muted() {
-			return "", errMicOff
+			return "", ErrMuted
 		}
 		l := &listening{id: "code-" + rand.Text(), code: make(chan string, 1), ended: make(chan struct{}), decoder: tones.NewDecoder(audio.Rate)}
 		opened, err := s.host.OpenMic(ctx, l.id, func() { s.want.Store(l) })
@@ -148,7 +148,7 @@ func (s *Sound) Hear(ctx context.Context) (string, error) {
 			losses = 0
 		}
 	}
-	return "", errMicDead
+	return "", ErrMicDead
 }
 
 // await waits for the code; neither a code nor an error: the microphone was lost.
@@ -162,7 +162,7 @@ func (s *Sound) await(ctx context.Context, l *listening) (string, error) {
 	case <-l.ended:
 	}
 	if l.taken.Load() {
-		return "", errMicTaken
+		return "", ErrMicTaken
 	}
 	return "", nil
 }

@@ -1,4 +1,4 @@
-package device
+package join
 
 import (
 	"fmt"
@@ -30,7 +30,7 @@ func told(order wayOrder) string {
 		}
 		return s
 	}
-	name := strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", order), "device.do"))
+	name := strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", order), "join.do"))
 	return name
 }
 

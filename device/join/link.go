@@ -1,4 +1,4 @@
-package device
+package join
 
 import (
 	"context"
@@ -62,7 +62,7 @@ type Link struct {
 	name    string                 // of this device, as its room calls it
 	members *membership.Membership // nil: this device cannot pair, and cannot says why
 	cannot  error
-	find    Finder
+	Finder  Finder
 
 	// fixed after Connect
 	parts  []Part
@@ -105,11 +105,11 @@ func OpenLink(o LinkOptions) (*Link, error) {
 		return l, nil
 	}
 	m.LogWith(o.Log)
-	m.ReachableAt(func() []string { return l.reachable(l.Port()) })
+	m.ReachableAt(func() []string { return l.Reachable(l.Port()) })
 	l.members = m
-	l.find = o.Finder
-	if l.find == nil {
-		l.find = discovery.New(discovery.Config{How: o.Room.Discovery, Device: l.Self(), Log: o.Log})
+	l.Finder = o.Finder
+	if l.Finder == nil {
+		l.Finder = discovery.New(discovery.Config{How: o.Room.Discovery, Device: l.Self(), Log: o.Log})
 	}
 	if room := m.Room(); room != nil && room.Called != "" {
 		l.name = room.Called // names of a room differ, and this is what the others call it
@@ -249,18 +249,18 @@ func (l *Link) announce() {
 		open = l.door.Load() != nil
 	}
 	if port == 0 {
-		l.find.Announce(nil)
+		l.Finder.Announce(nil)
 		return
 	}
 	s := &discovery.Service{Name: l.name, Device: l.Self(), Pairing: open, Port: port}
 	if room != nil {
 		s.Room, s.RoomID = room.Name, room.ID
 	}
-	l.find.Announce(s)
+	l.Finder.Announce(s)
 }
 
 // reachable are the addresses at which others reach a port of this device, IPv4 first: people read them aloud.
-func (l *Link) reachable(port int) []string {
+func (l *Link) Reachable(port int) []string {
 	if port == 0 {
 		port = l.o.Room.Port
 	}

@@ -1,4 +1,4 @@
-package device
+package join
 
 import (
 	"context"
@@ -15,16 +15,6 @@ import (
 	"conch/mqtt/membership"
 	"conch/mqtt/pairing"
 )
-
-// Pairing in a device: the machine of pair_way.go, and who carries out its orders.
-//
-//	button ── gesture ──┐                   ┌─> look    pair_look.go   what windows there are
-//	control socket ─────┼─> facts ─> way ───┼─> open    pair_open.go   a window, its port, its code aloud
-//	members, workers ───┘    (run)   orders ├─> listen  pair_sound.go  for a code
-//	                                        ├─> try     pair_join.go   a code
-//	                                        └─> say     pair_words.go  and begin anew (restart.go)
-//
-// Each order is a goroutine of the attempt that it belongs to; the attempt's end ends them, and run awaits them all.
 
 // Host is what pairing needs of the device that it happens in.
 type Host interface {
@@ -145,7 +135,7 @@ func (p *Pairing) Parts() []Part {
 	}
 	return []Part{{"pairing", p.run}, {"members", p.keepMembers}, {"discovery", func(ctx context.Context) error {
 		p.link.announce()
-		if err := p.link.find.Run(ctx); err != nil && ctx.Err() == nil {
+		if err := p.link.Finder.Run(ctx); err != nil && ctx.Err() == nil {
 			p.conds.Set(condition.RoomDiscovery, "this device cannot be found on the network: "+err.Error(),
 				"see room.discovery; conch room join CODE --host NAME needs none")
 		}
