@@ -21,6 +21,7 @@ func (brokenContact) Run(_ context.Context, on func(gpio.Event)) error {
 	return errors.New("the chip is gone")
 }
 func (brokenContact) CaptureEnded(uint64) {}
+func (brokenContact) Call(f func()) bool  { f(); return true }
 func (brokenContact) String() string      { return "broken contact" }
 
 func TestButtonLostAtItsFirstEdgeLeavesTheSpeakerOn(t *testing.T) {

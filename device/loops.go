@@ -15,17 +15,14 @@ const (
 	cardPatience = 12 * time.Second
 )
 
-// Loops implements service.Host. A source of presses that has no loop of its own (standard input, where a read waits for a person) is
-// not watched.
+// Loops implements service.Host.
 func (d status) Loops(every time.Duration) []service.Loop {
 	looks := func(patience time.Duration) int { return max(2, int((patience+every-1)/every)) }
 	most, card := looks(loopPatience), looks(cardPatience)
 	loops := []service.Loop{{Name: "coordinator", Call: d.coordinator.Call, Patience: most}, {Name: "playback", Call: d.sound.CallPlayback, Patience: card},
 		{Name: "capture", Call: d.sound.CallCapture, Patience: card}}
 	for _, b := range d.buttons {
-		if c, ok := b.(interface{ Call(f func()) bool }); ok {
-			loops = append(loops, service.Loop{Name: "button " + b.String(), Call: c.Call, Patience: most})
-		}
+		loops = append(loops, service.Loop{Name: "button " + b.String(), Call: b.Call, Patience: most})
 	}
 	for id, v := range d.room.Voices.All() {
 		loops = append(loops, service.Loop{Name: "voice " + string(id), Call: v.Call, Patience: most})

@@ -216,6 +216,7 @@ type scripted struct {
 }
 
 func (scripted) CaptureEnded(uint64) {}
+func (scripted) Call(f func()) bool  { f(); return true }
 func (scripted) String() string      { return "scripted button" }
 func (b scripted) Run(ctx context.Context, on func(gpio.Event)) error {
 	for {

@@ -23,6 +23,8 @@ func (h *hail) String() string { return "hail" }
 
 func (h *hail) CaptureEnded(uint64) {}
 
+func (h *hail) Call(f func()) bool { f(); return true }
+
 func (h *hail) Run(ctx context.Context, on func(gpio.Event)) error {
 	select {
 	case <-h.begin:

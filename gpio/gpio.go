@@ -92,6 +92,9 @@ type Events interface {
 	// CaptureEnded says that the recording that a press began (Event.Press) has ended by itself. Of a press that is not its latest
 	// a source takes no notice. From any goroutine.
 	CaptureEnded(press uint64)
+	// Call has f called as a sign that Run goes round: by Run, or at once where a read that waits for a person is all it does. It
+	// never waits; false: one waits already.
+	Call(f func()) bool
 	String() string
 }
 

@@ -61,6 +61,9 @@ func (k *Keyboard) String() string {
 // CaptureEnded implements gpio.Events.
 func (k *Keyboard) CaptureEnded(press uint64) { k.ended.Store(press) }
 
+// Call calls f: whoever waits for a person does not hang.
+func (k *Keyboard) Call(f func()) bool { f(); return true }
+
 // Run implements gpio.Events. It returns nil after Quit or EOF, or when ctx ends.
 func (k *Keyboard) Run(ctx context.Context, on func(gpio.Event)) error {
 	if err := k.take(); err != nil {

@@ -75,6 +75,9 @@ const freeEvery = 5 * time.Millisecond
 // CaptureEnded implements gpio.Events. A press that lost its recording is still a press until its release.
 func (l *Lines) CaptureEnded(uint64) {}
 
+// Call calls f: whoever waits for a person does not hang.
+func (l *Lines) Call(f func()) bool { f(); return true }
+
 // Run implements gpio.Events. It returns nil when the input has ended or quit was read.
 func (l *Lines) Run(ctx context.Context, on func(gpio.Event)) error {
 	r, err := newReader(ctx, l.in)
