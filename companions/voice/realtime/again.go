@@ -14,34 +14,34 @@ import (
 //	taken, nobody has asked for an answer yet    told in words in the next session, where there are words, and asked there
 //	taken and asked for                          told: no answer
 
-type fate uint8
+type outcome uint8
 
 const (
-	fateWhole fate = iota // the next session is asked for all of it
-	fateRest              // for what was not yet sent
-	fateOver              // its answer has begun, or it was given up
-	fateTell
+	outcomeAgain outcome = iota // the next session is asked for all of it
+	outcomeRest                 // for what was not yet sent
+	outcomeOver                 // its answer has begun, or it was given up
+	outcomeTold
 )
 
 // repeat makes the plan what the next session is asked for, and returns what those are told for whom it is asked nothing.
-func (r *run) repeat() (untold []turn.Event) {
-	fates := map[turn.ID]fate{}
-	keep := make([]op, 0, len(r.plan))
+func (r *conversation) repeat() (untold []turn.Event) {
+	outcomes := map[turn.ID]outcome{}
+	keep := make([]request, 0, len(r.plan))
 	for i, o := range r.plan {
 		t := turn.TurnOf(o.order)
 		if o.resumes() { // what broke off is for the next session, as long as the machine waits for it
 			keep = append(keep, o)
 			continue
 		}
-		f, known := fates[t]
+		f, known := outcomes[t]
 		if !known {
-			f = r.fate(t)
-			fates[t] = f
-			if f == fateTell {
+			f = r.outcomeOf(t)
+			outcomes[t] = f
+			if f == outcomeTold {
 				untold = append(untold, r.apologise(t))
 			}
 		}
-		if f == fateWhole || f == fateRest && i >= r.next {
+		if f == outcomeAgain || f == outcomeRest && i >= r.next {
 			keep = append(keep, o)
 		}
 	}
@@ -50,12 +50,12 @@ func (r *run) repeat() (untold []turn.Event) {
 	return untold
 }
 
-func (r *run) fate(t turn.ID) fate {
+func (r *conversation) outcomeOf(t turn.ID) outcome {
 	if t == "" {
-		return fateWhole
+		return outcomeAgain
 	}
 	if t == r.settled {
-		return fateOver
+		return outcomeOver
 	}
 	committed, asked := false, false
 	for _, o := range r.plan[:r.next] {
@@ -70,19 +70,19 @@ func (r *run) fate(t turn.ID) fate {
 		asked && !slices.ContainsFunc(r.creates, func(c create) bool { return c.turn == t })
 	switch {
 	case !committed && !asked:
-		return fateWhole
+		return outcomeAgain
 	case !taken && t != r.resent:
 		r.resent = t
-		return fateWhole
+		return outcomeAgain
 	case taken && !asked && r.history.hasWords(t):
-		return fateRest
+		return outcomeRest
 	}
-	return fateTell
+	return outcomeTold
 }
 
 // apologise ends a turn for which nothing more is asked. The coordinator knows it as one that was asked for, or as one that
 // was not even heard.
-func (r *run) apologise(t turn.ID) turn.Event {
+func (r *conversation) apologise(t turn.ID) turn.Event {
 	r.settled = t
 	r.log.Warn(logGivenUp, "turn", t)
 	for _, o := range r.plan {

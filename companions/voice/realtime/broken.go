@@ -20,7 +20,7 @@ const maxQuoted = 400
 
 // breakOff ends what was live when the session was lost, and tells whether anything is still on its way to the speaker.
 // Whoever calls it settles the broken answers.
-func (r *run) breakOff() (broken []*response, speaking bool) {
+func (r *conversation) breakOff() (broken []*response, speaking bool) {
 	for id, p := range r.responses {
 		switch {
 		case p.ended: // complete, and still being spoken
@@ -64,7 +64,7 @@ func (r *run) breakOff() (broken []*response, speaking bool) {
 }
 
 // cutLost keeps of an item of a session that is gone what was heard.
-func (r *run) cutLost(id turn.ItemID, heard int) {
+func (r *conversation) cutLost(id turn.ItemID, heard int) {
 	it := r.lost[id]
 	heard = max(0, min(heard, it.received))
 	if !r.history.cut(lostItem(id), heard, it.received) {
@@ -86,7 +86,7 @@ func (r *run) cutLost(id turn.ItemID, heard int) {
 }
 
 // resume is what the model is told in order to go on with an answer.
-func (r *run) resume(o turn.CreateResponse) string {
+func (r *conversation) resume(o turn.CreateResponse) string {
 	said := ""
 	for _, e := range r.history.entries {
 		if e.turn == o.Turn && e.role == "assistant" && e.text != "" {

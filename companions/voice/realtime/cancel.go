@@ -10,7 +10,7 @@ import (
 // How an answer ends before its end: here, at the server, and in what both know of it.
 
 // stopAnswer cancels an answer: at the server if it is still at it, and here.
-func (r *run) stopAnswer(p *response) {
+func (r *conversation) stopAnswer(p *response) {
 	if p.cancelled {
 		return
 	}
@@ -42,7 +42,7 @@ func (r *run) stopAnswer(p *response) {
 
 // hung gives up a session that has said nothing since it was asked: whatever hangs there, the next question finds another
 // connection.
-func (r *run) hung() bool {
+func (r *conversation) hung() bool {
 	if r.link == nil || r.link.unanswered() < hungAfter {
 		return false
 	}
@@ -50,8 +50,8 @@ func (r *run) hung() bool {
 	return true
 }
 
-// cancel carries out CancelResponse; without a response it takes back what was asked for.
-func (r *run) cancel(o turn.CancelResponse) {
+// cancelTurn carries out CancelResponse; without a response it takes back what was asked for.
+func (r *conversation) cancelTurn(o turn.CancelResponse) {
 	if o.Response == "" && r.link == nil { // given up before it could be sent
 		r.unplan(o.Turn)
 		return
@@ -90,7 +90,7 @@ func (r *run) cancel(o turn.CancelResponse) {
 
 // truncate cuts an item at what was heard: whole milliseconds, never beyond what was received, because the server
 // refuses more (Realtime, conversation.item.truncate).
-func (r *run) truncate(o turn.TruncateItem) {
+func (r *conversation) truncate(o turn.TruncateItem) {
 	it := r.items[o.Item]
 	if it == nil && r.lost[o.Item] != nil {
 		r.cutLost(o.Item, o.Heard)
@@ -116,7 +116,7 @@ func (r *run) truncate(o turn.TruncateItem) {
 }
 
 // recount puts what was heard of an answer in its place, where the server cannot cut it.
-func (r *run) recount(o turn.TruncateItem, it *itemInfo) {
+func (r *conversation) recount(o turn.TruncateItem, it *itemInfo) {
 	kept := !it.cancelled || !r.d.Forgets
 	if kept && !r.d.Deletes {
 		r.log.Info(logTruncate, "turn", o.Turn, "item", o.Item, "why", "the server does not know it")
@@ -131,7 +131,7 @@ func (r *run) recount(o turn.TruncateItem, it *itemInfo) {
 }
 
 // deleteItem takes an item out of the server's conversation, if it is there and can be.
-func (r *run) deleteItem(t turn.ID, item turn.ItemID) {
+func (r *conversation) deleteItem(t turn.ID, item turn.ItemID) {
 	if it := r.items[item]; !r.d.Deletes || it != nil && it.cancelled && r.d.Forgets {
 		return
 	}

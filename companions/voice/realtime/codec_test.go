@@ -180,7 +180,7 @@ func TestPumpKeepsItemsApart(t *testing.T) {
 // The speech band passes unchanged, what cannot be told apart at 16 kHz is gone, and pieces join without a seam.
 func TestDown(t *testing.T) {
 	level := func(hz float64, piece int) float64 {
-		d := newDown()
+		d := newDownsampler()
 		var out []int16
 		for at := 0; at < rate; at += piece {
 			in := make([]int16, piece)

@@ -117,8 +117,8 @@ type functionTool struct {
 	Parameters  json.RawMessage `json:"parameters,omitempty"`
 }
 
-// tools encodes what the model may call. A schema that is not JSON would make the whole session unreadable: left out.
-func (d *Dialect) tools(specs []turn.ToolSpec) []wireTool {
+// encodeTools encodes what the model may call. A schema that is not JSON would make the whole session unreadable: left out.
+func (d *Dialect) encodeTools(specs []turn.ToolSpec) []wireTool {
 	ts := make([]wireTool, 0, len(specs))
 	for _, s := range specs {
 		f := &functionTool{Name: s.Name, Description: s.Description}
@@ -152,7 +152,7 @@ func (cfg *Config) session(d *Dialect, id string, specs []turn.ToolSpec) any {
 	if modalities == nil {
 		modalities = []string{"audio"}
 	}
-	tools := d.tools(specs)
+	tools := d.encodeTools(specs)
 	if d.Session == EncodeBeta {
 		up.Session = sessionBeta{
 			Instructions: cfg.Instructions, Modalities: modalities, Voice: voice, Tools: tools,
@@ -182,9 +182,9 @@ func (cfg *Config) session(d *Dialect, id string, specs []turn.ToolSpec) any {
 func (d *Dialect) retool(id string, specs []turn.ToolSpec) any {
 	up := wireSessionUpdate{wireEvent: wireEvent{Type: "session.update", EventID: id}}
 	if d.Session == EncodeBeta {
-		up.Session = sessionBeta{Tools: d.tools(specs)}
+		up.Session = sessionBeta{Tools: d.encodeTools(specs)}
 	} else {
-		up.Session = sessionGA{Type: "realtime", Tools: d.tools(specs)}
+		up.Session = sessionGA{Type: "realtime", Tools: d.encodeTools(specs)}
 	}
 	return up
 }

@@ -9,7 +9,7 @@ import (
 
 // What a session remembers is bounded, and it is the oldest that goes: the answer that is being given refers to the newest.
 func TestTheOldestIsForgotten(t *testing.T) {
-	r := &run{items: map[turn.ItemID]*itemInfo{}}
+	r := &conversation{items: map[turn.ItemID]*itemInfo{}}
 	for i := range 3 * maxItems {
 		r.item(turn.ItemID(fmt.Sprint(i)), "t-1")
 	}

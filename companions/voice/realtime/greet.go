@@ -50,7 +50,7 @@ func (cfg *Config) greet(ctx context.Context, l *link, specs []turn.ToolSpec, wi
 			if g.last == nil {
 				continue
 			}
-			if err := g.bend(ctx, g.last, false); err != nil {
+			if err := g.describeLess(ctx, g.last, false); err != nil {
 				return err
 			}
 			continue
@@ -84,7 +84,7 @@ func (g *greeting) hear(ctx context.Context, m message, patience *time.Timer) (d
 		case g.others > maxGarbage, e.final():
 			return false, &refused{code: e.Code, kind: e.Type, text: e.Message}
 		case g.described && e.EventID == g.id:
-			return false, g.bend(ctx, e, g.l.ctx.Err() != nil)
+			return false, g.describeLess(ctx, e, g.l.ctx.Err() != nil)
 		case g.last == nil: // it may be about anything: what follows tells
 			g.last = e
 			patience.Reset(refusalWait)
@@ -103,7 +103,7 @@ func (g *greeting) hear(ctx context.Context, m message, patience *time.Timer) (d
 // hungUp is why a server that has gone may have gone.
 func (g *greeting) hungUp(ctx context.Context) error {
 	if g.last != nil {
-		return g.bend(ctx, g.last, true)
+		return g.describeLess(ctx, g.last, true)
 	}
 	if g.answered != nil {
 		return g.answered
@@ -133,8 +133,8 @@ func (g *greeting) describe(ctx context.Context) error {
 	return nil
 }
 
-// bend describes it again with less, or gives up.
-func (g *greeting) bend(ctx context.Context, e *wireError, onlyNext bool) error {
+// describeLess describes it again with less, or gives up.
+func (g *greeting) describeLess(ctx context.Context, e *wireError, onlyNext bool) error {
 	no := &refused{code: e.Code, kind: e.Type, text: e.Message}
 	more, ok := g.without.beyond(e, g.used)
 	if !ok || !g.described || e.final() {

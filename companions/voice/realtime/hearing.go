@@ -14,42 +14,36 @@ import (
 func (d *Dialect) answersItself() bool { return d.CommitAnswers || d.HearsEnd }
 
 // speaking takes the dialect of a session.
-func (r *run) speaking(d Dialect) {
-	r.d, r.down, r.silence = d, nil, silence{}
+func (r *conversation) speaking(d Dialect) {
+	r.d, r.downsampler, r.silence = d, nil, silence{}
 	if d.Rate != rate {
-		r.down = newDown()
+		r.downsampler = newDownsampler()
 	}
 }
 
-// unheard is an utterance whose transcript has not come.
-type unheard struct {
-	turn turn.ID
-	item turn.ItemID
-}
+const maxUntranscribed = 16
 
-const maxUnheard = 16
-
-func (r *run) awaitTranscript(t turn.ID, item turn.ItemID) {
-	if len(r.unheard) == maxUnheard { // nothing is transcribed here
-		r.unheard = r.unheard[:copy(r.unheard, r.unheard[1:])]
+func (r *conversation) awaitTranscript(t turn.ID, item turn.ItemID) {
+	if len(r.untranscribed) == maxUntranscribed { // nothing is transcribed here
+		r.untranscribed = r.untranscribed[:copy(r.untranscribed, r.untranscribed[1:])]
 	}
-	r.unheard = append(r.unheard, unheard{t, item})
+	r.untranscribed = append(r.untranscribed, untranscribed{t, item})
 }
 
 // transcriptOf finds whose words a transcript has, under the item that the utterance has in this session.
-func (r *run) transcriptOf(id turn.ItemID) (turn.ID, turn.ItemID) {
+func (r *conversation) transcriptOf(id turn.ItemID) (turn.ID, turn.ItemID) {
 	t := r.turnOfItem(string(id))
-	if t == "" && r.d.OtherTranscripts && len(r.unheard) > 0 {
-		t, id = r.unheard[0].turn, r.unheard[0].item
+	if t == "" && r.d.OtherTranscripts && len(r.untranscribed) > 0 {
+		t, id = r.untranscribed[0].turn, r.untranscribed[0].item
 	}
 	r.heardOf(t)
 	return t, id
 }
 
 // heardOf ends the wait for the transcript of a turn, and for those before it.
-func (r *run) heardOf(t turn.ID) {
-	if i := slices.IndexFunc(r.unheard, func(u unheard) bool { return u.turn == t }); i >= 0 {
-		r.unheard = r.unheard[:copy(r.unheard, r.unheard[i+1:])]
+func (r *conversation) heardOf(t turn.ID) {
+	if i := slices.IndexFunc(r.untranscribed, func(u untranscribed) bool { return u.turn == t }); i >= 0 {
+		r.untranscribed = r.untranscribed[:copy(r.untranscribed, r.untranscribed[i+1:])]
 	}
 	for i := range r.creates {
 		if r.creates[i].turn == t {
@@ -59,16 +53,9 @@ func (r *run) heardOf(t turn.ID) {
 }
 
 // unwritten tells that a turn was said and not yet written down, where an answer would miss it.
-func (r *run) unwritten(t turn.ID) bool {
+func (r *conversation) unwritten(t turn.ID) bool {
 	return r.d.AfterTranscript &&
-		(slices.Contains(r.commits, t) || slices.ContainsFunc(r.unheard, func(u unheard) bool { return u.turn == t }))
-}
-
-// silence is what a server hears after a release that ends an utterance at a silence and at nothing else.
-type silence struct {
-	turn turn.ID // "": none is being sent
-	from time.Time
-	sent time.Duration
+		(slices.Contains(r.commits, t) || slices.ContainsFunc(r.untranscribed, func(u untranscribed) bool { return u.turn == t }))
 }
 
 const (
@@ -78,14 +65,14 @@ const (
 )
 
 // hush lets the server's ear find the end of an utterance.
-func (r *run) hush(id turn.ID) {
+func (r *conversation) hush(id turn.ID) {
 	r.silence = silence{turn: id, from: time.Now()}
 	r.send(sentEvent{kind: sentCommit, turn: id}, func(id string) any { return r.d.patience(id, silenceReleased) })
 	r.sendSilence()
 }
 
 // sendSilence sends silence until the server has heard the end: some at once, the rest as it passes.
-func (r *run) sendSilence() {
+func (r *conversation) sendSilence() {
 	id := r.silence.turn
 	if id == "" || r.link == nil {
 		return
@@ -110,9 +97,9 @@ func (r *run) sendSilence() {
 	r.at(time.Now().Add(silencePiece))
 }
 
-// asked finds the request that a new answer is to, -1: nobody's. A server that returns the metadata says it; one that
+// requestOf finds the request that a new answer is to, -1: nobody's. A server that returns the metadata says it; one that
 // answers by itself answers the latest utterance that it has written down; the others answer in order.
-func (r *run) asked(w *wireResponse) int {
+func (r *conversation) requestOf(w *wireResponse) int {
 	if t, ok := w.Metadata["turn"].(string); ok {
 		return slices.IndexFunc(r.creates, func(c create) bool { return string(c.turn) == t })
 	}
@@ -126,7 +113,7 @@ func (r *run) asked(w *wireResponse) int {
 }
 
 // granted takes a request off the list, and those before it that its answer took the place of.
-func (r *run) granted(at int) create {
+func (r *conversation) granted(at int) create {
 	c := r.creates[at]
 	keep := r.creates[:0]
 	for i, o := range r.creates {
@@ -139,12 +126,12 @@ func (r *run) granted(at int) create {
 }
 
 // expecting tells that an answer is still to come that somebody waits for.
-func (r *run) expecting() bool {
+func (r *conversation) expecting() bool {
 	return slices.ContainsFunc(r.creates, func(c create) bool { return !c.cancelled })
 }
 
 // answerFailed ends what an error event says the end of, where no response.done follows (Dialect.Failures).
-func (r *run) answerFailed(e *wireError) {
+func (r *conversation) answerFailed(e *wireError) {
 	for id, p := range r.responses {
 		if !p.ended && !p.cancelled {
 			r.responseDone(&wireResponse{ID: string(id), Status: "failed", StatusDetails: &statusDetails{Type: "failed", Error: e}})

@@ -2,6 +2,7 @@ package realtime
 
 import (
 	"math"
+	"time"
 
 	"conch/coordinator/turn"
 )
@@ -31,7 +32,7 @@ const (
 )
 
 // bear numbers what is remembered.
-func (r *run) bear() uint64 {
+func (r *conversation) bear() uint64 {
 	r.born++
 	return r.born
 }
@@ -55,7 +56,7 @@ func forgetOldest[K comparable, V any](of map[K]V, most int, born func(V) (at ui
 	return gone
 }
 
-func (r *run) item(id turn.ItemID, t turn.ID) *itemInfo {
+func (r *conversation) item(id turn.ItemID, t turn.ID) *itemInfo {
 	if it, ok := r.items[id]; ok {
 		return it
 	}
@@ -65,9 +66,51 @@ func (r *run) item(id turn.ItemID, t turn.ID) *itemInfo {
 	return it
 }
 
-func (r *run) turnOfItem(id string) turn.ID {
+func (r *conversation) turnOfItem(id string) turn.ID {
 	if it := r.items[turn.ItemID(id)]; it != nil {
 		return it.turn
 	}
 	return ""
+}
+
+// response is one answer of the server, from response.created until ResponseDone was posted.
+type response struct {
+	born      uint64
+	id        turn.ResponseID
+	turn      turn.ID
+	pump      *pump // nil until it says something
+	pumped    bool  // the pump is through
+	cancelled bool  // by us: what still comes of it is dropped
+	ended     bool  // response.done was seen
+	audible   bool  // it said or called something
+	texted    bool
+	called    bool
+	calls     int
+	seconds   float64
+	status    turn.ResponseStatus
+	say       turn.Words
+}
+
+// begun tells whether something of the answer was told: a delta or a call. Until then the coordinator counts on the turn
+// being asked for again when the session is lost.
+func (p *response) begun() bool {
+	return p.called || p.texted || (p.pump != nil && p.pump.handed.Load() > 0)
+}
+
+func (p *response) stopPump() {
+	if p.pump != nil {
+		p.pump.stop()
+	}
+}
+
+// create is a response.create that was sent, or one a commit implies.
+type create struct {
+	order     turn.CreateResponse
+	turn      turn.ID
+	tries     int
+	implied   bool
+	wanted    bool // implied: somebody has asked for it since
+	heard     bool // what it answers was transcribed
+	cancelled bool
+	at        time.Time // when it was sent
 }

@@ -37,7 +37,7 @@ func (h *history) lines() []voice.Line {
 }
 
 // keep hands the conversation over, if it has changed and its time has come.
-func (r *run) keep() {
+func (r *conversation) keep() {
 	if r.cfg.Keep == nil || r.history.changes == r.kept {
 		return
 	}
@@ -49,7 +49,7 @@ func (r *run) keep() {
 	r.keepNow()
 }
 
-func (r *run) keepNow() {
+func (r *conversation) keepNow() {
 	lines := r.history.lines()
 	select {
 	case r.toKeep <- lines:
@@ -73,7 +73,7 @@ func (h *history) settled() bool {
 }
 
 // keeper is the goroutine that keeps; it ends when Run closes toKeep, after the last.
-func (r *run) keeper() {
+func (r *conversation) keeper() {
 	for lines := range r.toKeep {
 		if err := r.cfg.Keep(lines); err != nil {
 			r.log.Warn(logSave, "err", err)

@@ -65,8 +65,8 @@ func (l *line) vitals(now time.Duration) vitals {
 	return v
 }
 
-// life decides about a line; only what it cannot see at one look is kept.
-type life struct {
+// liveness decides about a line; only what it cannot see at one look is kept.
+type liveness struct {
 	flying time.Duration // since when something has been in flight without a pause; negative: nothing is
 	pinged time.Duration
 }
@@ -74,7 +74,7 @@ type life struct {
 var errMute = errors.New("it gives no sign of life any more, and answers no ping as it did")
 
 // look tells whether to ping, when to look again, and what the line died of.
-func (f *life) look(now time.Duration, v vitals, ask bool) (ping bool, next time.Duration, dead error) {
+func (f *liveness) look(now time.Duration, v vitals, ask bool) (ping bool, next time.Duration, dead error) {
 	switch {
 	case !v.flying:
 		f.flying = -1

@@ -16,28 +16,28 @@ func TestLifeOfALine(t *testing.T) {
 	const s = time.Second
 	for _, c := range []struct {
 		name  string
-		since life
+		since liveness
 		now   time.Duration
 		v     vitals
 		ask   bool
 		ping  bool
 		dead  bool
 	}{
-		{name: "young", since: life{flying: -1}, now: 3 * s},
-		{name: "quiet", since: life{flying: -1}, now: pingAfter, ping: true},
-		{name: "asked", since: life{flying: -1}, now: s, ask: true, ping: true},
-		{name: "just pinged", since: life{flying: -1, pinged: 60 * s}, now: 63 * s, v: vitals{acked: 60 * s}},
-		{name: "heard", since: life{flying: -1}, now: 9 * s, v: vitals{heard: 8 * s}},
-		{name: "sent after a long rest", since: life{flying: -1}, now: 3600 * s, v: vitals{flying: true, queued: true}},
-		{name: "unacknowledged", since: life{flying: 10 * s}, now: 15 * s, v: vitals{flying: true, queued: true}, dead: true},
-		{name: "almost", since: life{flying: 10 * s}, now: 15*s - 1, v: vitals{flying: true, queued: true}},
-		{name: "acknowledged late", since: life{flying: 10 * s}, now: 60 * s, v: vitals{acked: 56 * s, flying: true, queued: true}},
-		{name: "it still talks", since: life{flying: 10 * s}, now: 60 * s, v: vitals{heard: 56 * s, flying: true, queued: true}},
-		{name: "it reads nothing", since: life{flying: -1}, now: 60 * s, v: vitals{queued: true}},
-		{name: "asked while it reads nothing", since: life{flying: -1}, now: 60 * s, v: vitals{queued: true}, ask: true},
-		{name: "never a pong", since: life{flying: -1, pinged: 3599 * s}, now: 3600 * s},
-		{name: "no pong any more", since: life{flying: -1, pinged: 38 * s}, now: 40 * s, v: vitals{heard: 10 * s, pongs: true}, dead: true},
-		{name: "no pong, but it is at an answer", since: life{flying: -1, pinged: 38 * s}, now: 40 * s, v: vitals{heard: 10 * s, pongs: true, owed: true}},
+		{name: "young", since: liveness{flying: -1}, now: 3 * s},
+		{name: "quiet", since: liveness{flying: -1}, now: pingAfter, ping: true},
+		{name: "asked", since: liveness{flying: -1}, now: s, ask: true, ping: true},
+		{name: "just pinged", since: liveness{flying: -1, pinged: 60 * s}, now: 63 * s, v: vitals{acked: 60 * s}},
+		{name: "heard", since: liveness{flying: -1}, now: 9 * s, v: vitals{heard: 8 * s}},
+		{name: "sent after a long rest", since: liveness{flying: -1}, now: 3600 * s, v: vitals{flying: true, queued: true}},
+		{name: "unacknowledged", since: liveness{flying: 10 * s}, now: 15 * s, v: vitals{flying: true, queued: true}, dead: true},
+		{name: "almost", since: liveness{flying: 10 * s}, now: 15*s - 1, v: vitals{flying: true, queued: true}},
+		{name: "acknowledged late", since: liveness{flying: 10 * s}, now: 60 * s, v: vitals{acked: 56 * s, flying: true, queued: true}},
+		{name: "it still talks", since: liveness{flying: 10 * s}, now: 60 * s, v: vitals{heard: 56 * s, flying: true, queued: true}},
+		{name: "it reads nothing", since: liveness{flying: -1}, now: 60 * s, v: vitals{queued: true}},
+		{name: "asked while it reads nothing", since: liveness{flying: -1}, now: 60 * s, v: vitals{queued: true}, ask: true},
+		{name: "never a pong", since: liveness{flying: -1, pinged: 3599 * s}, now: 3600 * s},
+		{name: "no pong any more", since: liveness{flying: -1, pinged: 38 * s}, now: 40 * s, v: vitals{heard: 10 * s, pongs: true}, dead: true},
+		{name: "no pong, but it is at an answer", since: liveness{flying: -1, pinged: 38 * s}, now: 40 * s, v: vitals{heard: 10 * s, pongs: true, owed: true}},
 	} {
 		f := c.since
 		ping, next, dead := f.look(c.now, c.v, c.ask)

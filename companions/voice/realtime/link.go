@@ -199,7 +199,7 @@ func (l *link) age() time.Duration { return time.Since(l.line.born) }
 
 // watch looks after the line, and asks it for a sign of life where it gives none (line.go).
 func (l *link) watch() error {
-	var f life
+	var f liveness
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ask := false; ; {

@@ -39,7 +39,7 @@ func (c *Client) rememberLater(o turn.Order) {
 
 // remember puts a text of the room into the conversation. It is no sign of a turn: it does not keep an idle session from
 // being renewed, nor ask for one.
-func (r *run) remember(o turn.AddText) {
+func (r *conversation) remember(o turn.AddText) {
 	if o.Text == "" {
 		return
 	}

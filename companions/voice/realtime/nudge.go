@@ -34,7 +34,7 @@ func (c *Client) Call(f func()) bool {
 }
 
 // nudge does what the last Nudge asks for.
-func (r *run) nudge() {
+func (r *conversation) nudge() {
 	if f := r.c.call.Swap(nil); f != nil {
 		(*f)()
 	}
@@ -54,7 +54,7 @@ func (r *run) nudge() {
 }
 
 // held is asked before each attempt whether there is a reason to make none; if so it is told, and looked at again soon.
-func (r *run) held() bool {
+func (r *conversation) held() bool {
 	if r.cfg.Hold == nil {
 		return false
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // take looks at an order: what ends something happens at once, the rest joins the plan.
-func (r *run) take(o turn.Order) {
+func (r *conversation) take(o turn.Order) {
 	if isMemory(o) {
 		r.remember(o.(turn.AddText))
 		return
@@ -18,7 +18,7 @@ func (r *run) take(o turn.Order) {
 	}
 	switch o := o.(type) {
 	case turn.CancelResponse:
-		r.cancel(o)
+		r.cancelTurn(o)
 		return
 	case turn.TruncateItem:
 		r.truncate(o)
@@ -44,11 +44,11 @@ func (r *run) take(o turn.Order) {
 		r.drop(errPlan)
 		return
 	}
-	r.plan = append(r.plan, op{order: o})
+	r.plan = append(r.plan, request{order: o})
 }
 
 // clear forgets the turns before: of what was not sent only words and answers to calls remain.
-func (r *run) clear() {
+func (r *conversation) clear() {
 	keep := r.plan[:0]
 	for i, o := range r.plan {
 		switch o := o.order.(type) {
@@ -67,7 +67,7 @@ func (r *run) clear() {
 }
 
 // advance carries out the plan as far as it can.
-func (r *run) advance() {
+func (r *conversation) advance() {
 	for r.link != nil && r.next < len(r.plan) && r.execute(&r.plan[r.next]) {
 		r.next++
 	}
@@ -77,12 +77,12 @@ func (r *run) advance() {
 }
 
 // execute does one request; false means not yet.
-func (r *run) execute(o *op) bool {
+func (r *conversation) execute(o *request) bool {
 	switch o := o.order.(type) {
 	case turn.ClearInput:
 		r.voice, r.spoken = o.Turn, 0
-		if r.down != nil {
-			r.down.reset()
+		if r.downsampler != nil {
+			r.downsampler.reset()
 		}
 		r.empty(o.Turn)
 	case turn.CommitInput:
@@ -114,7 +114,7 @@ func (r *run) execute(o *op) bool {
 }
 
 // empty has the server forget what it heard. One that cannot is told to wait until the button is released.
-func (r *run) empty(t turn.ID) {
+func (r *conversation) empty(t turn.ID) {
 	r.silence = silence{}
 	switch s := (sentEvent{kind: sentClear, turn: t}); {
 	case r.d.HearsEnd:
@@ -125,7 +125,7 @@ func (r *run) empty(t turn.ID) {
 }
 
 // commit sends the rest of the utterance and ends it.
-func (r *run) commit(id turn.ID) bool {
+func (r *conversation) commit(id turn.ID) bool {
 	n, lost, ok := r.c.utt.size(id)
 	if !ok || n < minCommit || r.voice != id {
 		r.log.Info(logUtterance, "turn", id, "samples", n, "why", "shorter than the server takes")
@@ -166,7 +166,7 @@ func (r *run) commit(id turn.ID) bool {
 
 // speak sends what has come of the utterance: 20 to 40 ms at a time while it is spoken, 100 ms when there is a backlog
 // (Realtime, input_audio_buffer.append: <= 15 MiB). It reports whether all was sent.
-func (r *run) speak(flush bool) bool {
+func (r *conversation) speak(flush bool) bool {
 	const least, usual = rate * 20 / 1000, rate * 40 / 1000
 	for len(r.pending) < maxAudioAhead {
 		n, _, ok := r.c.utt.size(r.voice)
@@ -189,8 +189,8 @@ func (r *run) speak(flush bool) bool {
 		}
 		r.spoken += len(pcm)
 		r.active = time.Now()
-		if r.down != nil {
-			pcm = r.down.process(pcm)
+		if r.downsampler != nil {
+			pcm = r.downsampler.process(pcm)
 		}
 		var frame []byte
 		select {
@@ -205,7 +205,7 @@ func (r *run) speak(flush bool) bool {
 
 // create asks for an answer, once the answer before has ended at the server too: a response.create beside a live one
 // is refused (conversation_already_has_active_response).
-func (r *run) create(o turn.CreateResponse, tries int) bool {
+func (r *conversation) create(o turn.CreateResponse, tries int) bool {
 	if why := r.c.refuses(); why != "" {
 		r.log.Warn(logCeiling, "turn", o.Turn, "why", why)
 		r.settled = o.Turn

@@ -11,7 +11,7 @@ import (
 )
 
 // receive acts on one message of the server.
-func (r *run) receive(m message) {
+func (r *conversation) receive(m message) {
 	defer putBuf(m.buf)
 	if m.err != nil {
 		r.garbage(m.err)
@@ -37,10 +37,10 @@ func (r *run) receive(m message) {
 		}
 		r.serverError(ev.Error)
 	case "input_audio_buffer.committed":
-		r.committed(turn.ItemID(ev.ItemID))
+		r.inputCommitted(turn.ItemID(ev.ItemID))
 	case "input_audio_buffer.speech_stopped":
 		if r.d.HearsEnd {
-			r.committed(turn.ItemID(ev.ItemID))
+			r.inputCommitted(turn.ItemID(ev.ItemID))
 		}
 	case "conversation.item.input_audio_transcription.completed":
 		r.transcribed(ev)
@@ -63,12 +63,12 @@ func (r *run) receive(m message) {
 		r.nameCall(ev.Item)
 	case "response.function_call_arguments.done":
 		if p := r.find(ev.ResponseID); p != nil {
-			r.call(p, ev.CallID, ev.Name, ev.Arguments)
+			r.toolCall(p, ev.CallID, ev.Name, ev.Arguments)
 		}
 	case "response.output_item.done":
 		if it := ev.Item; it != nil && it.Type == "function_call" && it.Status != "incomplete" {
 			if p := r.find(ev.ResponseID); p != nil {
-				r.call(p, it.CallID, it.Name, it.Arguments)
+				r.toolCall(p, it.CallID, it.Name, it.Arguments)
 			}
 		}
 	case "response.done":
@@ -88,7 +88,7 @@ func message1(e *wireError) string {
 
 // garbage counts what cannot be read. A server that sends little else is left; one that does so now and then is not, however
 // long the session lasts.
-func (r *run) garbage(err error) {
+func (r *conversation) garbage(err error) {
 	now, slot := time.Now(), &r.garbled[r.counts.Garbage%maxGarbage]
 	before := *slot // maxGarbage messages ago
 	*slot = now
@@ -101,8 +101,8 @@ func (r *run) garbage(err error) {
 	}
 }
 
-// committed: commits are acknowledged in the order they were sent.
-func (r *run) committed(id turn.ItemID) {
+// inputCommitted: commits are acknowledged in the order they were sent.
+func (r *conversation) inputCommitted(id turn.ItemID) {
 	if len(r.commits) == 0 {
 		return
 	}
@@ -114,7 +114,7 @@ func (r *run) committed(id turn.ItemID) {
 	r.out.Post(turn.InputCommitted{At: r.out.Now(), Turn: t, Item: id})
 }
 
-func (r *run) transcribed(ev *inbound) {
+func (r *conversation) transcribed(ev *inbound) {
 	if ev.Status == "in_progress" { // a hypothesis
 		return
 	}
@@ -134,7 +134,7 @@ func (r *run) transcribed(ev *inbound) {
 }
 
 // serverError leads an error back to what it answers. Most errors leave the session open.
-func (r *run) serverError(e *wireError) {
+func (r *conversation) serverError(e *wireError) {
 	e.Message = redact(e.Message, r.usedKey)
 	s, ok := r.sent.find(e.EventID)
 	if !ok { // servers that do not say which event they mean
@@ -158,7 +158,7 @@ func (r *run) serverError(e *wireError) {
 }
 
 // meant finds what an error that names nothing of ours is about: what fits exactly one thing that is open belongs to it.
-func (r *run) meant(e *wireError) sentEvent {
+func (r *conversation) meant(e *wireError) sentEvent {
 	about := strings.ToLower(e.code() + " " + e.Param)
 	switch {
 	case e.is(codeCommitEmpty), e.is(codeCommitOld), strings.Contains(about, "input_audio_buffer"):
@@ -183,7 +183,7 @@ func (r *run) meant(e *wireError) sentEvent {
 }
 
 // notActive: what was to be cancelled is over, whether its response.done comes or not.
-func (r *run) notActive(s sentEvent) {
+func (r *conversation) notActive(s sentEvent) {
 	var live []*response
 	for _, p := range r.responses {
 		if p.cancelled && !p.ended && (s.response == "" || s.response == p.id) {
@@ -196,7 +196,7 @@ func (r *run) notActive(s sentEvent) {
 	r.unblock()
 }
 
-func (r *run) commitRefused(t turn.ID) {
+func (r *conversation) commitRefused(t turn.ID) {
 	for i, id := range r.commits {
 		if id == t {
 			r.commits = append(r.commits[:i], r.commits[i+1:]...)
@@ -204,7 +204,7 @@ func (r *run) commitRefused(t turn.ID) {
 		}
 	}
 	// An answer asked for together with the commit would answer nothing.
-	r.cancel(turn.CancelResponse{Turn: t})
+	r.cancelTurn(turn.CancelResponse{Turn: t})
 	for i := len(r.creates) - 1; i >= 0; i-- {
 		if r.creates[i].turn == t && r.creates[i].implied {
 			r.creates = append(r.creates[:i], r.creates[i+1:]...)
@@ -219,7 +219,7 @@ var tryAgain = [...]time.Duration{150 * time.Millisecond, 300 * time.Millisecond
 
 var errActive = errors.New("an unknown answer is live")
 
-func (r *run) createRefused(t turn.ID, e *wireError) {
+func (r *conversation) createRefused(t turn.ID, e *wireError) {
 	for i, c := range r.creates {
 		if c.turn != t {
 			continue
@@ -235,8 +235,8 @@ func (r *run) createRefused(t turn.ID, e *wireError) {
 				})
 			}
 			r.log.Warn(logError, "turn", t, "err", errActive, "try", c.tries+1)
-			again := op{order: c.order, tries: c.tries + 1, after: time.Now().Add(tryAgain[c.tries])}
-			r.plan = append(r.plan, op{})
+			again := request{order: c.order, tries: c.tries + 1, after: time.Now().Add(tryAgain[c.tries])}
+			r.plan = append(r.plan, request{})
 			copy(r.plan[r.next+1:], r.plan[r.next:])
 			r.plan[r.next] = again
 			return

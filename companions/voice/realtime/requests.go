@@ -8,14 +8,14 @@ import (
 
 // What a turn has asked for, and taking it back.
 
-type op struct {
+type request struct {
 	order turn.Order
 	tries int
 	after time.Time // not before
 }
 
 // answerBegan: from here on the turn is not asked for again.
-func (r *run) answerBegan(t turn.ID) {
+func (r *conversation) answerBegan(t turn.ID) {
 	if t == "" {
 		return
 	}
@@ -34,7 +34,7 @@ func (r *run) answerBegan(t turn.ID) {
 }
 
 // unplanCreates takes back what was not sent yet.
-func (r *run) unplanCreates(id turn.ID) {
+func (r *conversation) unplanCreates(id turn.ID) {
 	keep := r.plan[:r.next]
 	for i := r.next; i < len(r.plan); i++ {
 		if c, ok := r.plan[i].order.(turn.CreateResponse); ok && c.Turn == id {
@@ -46,7 +46,7 @@ func (r *run) unplanCreates(id turn.ID) {
 }
 
 // unplan forgets a turn that was refused, so that it is not repeated in the next session.
-func (r *run) unplan(t turn.ID) {
+func (r *conversation) unplan(t turn.ID) {
 	keep, next := r.plan[:0], 0
 	for i, o := range r.plan {
 		if turn.TurnOf(o.order) == t {
@@ -61,13 +61,13 @@ func (r *run) unplan(t turn.ID) {
 }
 
 // unblock tries again at once what waited for an answer that is over now.
-func (r *run) unblock() {
+func (r *conversation) unblock() {
 	if r.next < len(r.plan) {
 		r.plan[r.next].after = time.Time{}
 	}
 }
 
-func (o op) resumes() bool {
+func (o request) resumes() bool {
 	c, ok := o.order.(turn.CreateResponse)
 	return ok && c.Resume
 }

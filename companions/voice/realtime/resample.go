@@ -4,9 +4,9 @@ import (
 	"math"
 )
 
-// down turns 24 kHz into 16 kHz for servers that hear no better: two phases (L = 2) of one low-pass, every third value
+// downsampler turns 24 kHz into 16 kHz for servers that hear no better: two phases (L = 2) of one low-pass, every third value
 // (M = 3) of what would be 48 kHz. Its state carries across pieces, so that pieces join without a click.
-type down struct {
+type downsampler struct {
 	taps [2][downTaps]float32
 	line [downTaps]float32 // the latest samples, newest first
 	skip int               // values at 48 kHz until the next one that counts
@@ -18,8 +18,8 @@ const (
 	downCutoff = 7200.0 // Hz; 8 kHz is the new Nyquist limit
 )
 
-func newDown() *down {
-	d := &down{}
+func newDownsampler() *downsampler {
+	d := &downsampler{}
 	const n = 2 * downTaps
 	sum := 0.0
 	var h [n]float64
@@ -35,13 +35,13 @@ func newDown() *down {
 	return d
 }
 
-func (d *down) reset() {
+func (d *downsampler) reset() {
 	d.line = [downTaps]float32{}
 	d.skip = 0
 }
 
 // process returns a slice that is good until the next call.
-func (d *down) process(in []int16) []int16 {
+func (d *downsampler) process(in []int16) []int16 {
 	d.out = d.out[:0]
 	for _, s := range in {
 		copy(d.line[1:], d.line[:downTaps-1])

@@ -9,50 +9,8 @@ import (
 
 var errPlan = errors.New("too many requests in one turn")
 
-// response is one answer of the server, from response.created until ResponseDone was posted.
-type response struct {
-	born      uint64
-	id        turn.ResponseID
-	turn      turn.ID
-	pump      *pump // nil until it says something
-	pumped    bool  // the pump is through
-	cancelled bool  // by us: what still comes of it is dropped
-	ended     bool  // response.done was seen
-	audible   bool  // it said or called something
-	texted    bool
-	called    bool
-	calls     int
-	seconds   float64
-	status    turn.ResponseStatus
-	say       turn.Words
-}
-
-// begun tells whether something of the answer was told: a delta or a call. Until then the coordinator counts on the turn
-// being asked for again when the session is lost.
-func (p *response) begun() bool {
-	return p.called || p.texted || (p.pump != nil && p.pump.handed.Load() > 0)
-}
-
-func (p *response) stopPump() {
-	if p.pump != nil {
-		p.pump.stop()
-	}
-}
-
-// create is a response.create that was sent, or one a commit implies.
-type create struct {
-	order     turn.CreateResponse
-	turn      turn.ID
-	tries     int
-	implied   bool
-	wanted    bool // implied: somebody has asked for it since
-	heard     bool // what it answers was transcribed
-	cancelled bool
-	at        time.Time // when it was sent
-}
-
 // busy names what stands in the way of response.create.
-func (r *run) busy() string {
+func (r *conversation) busy() string {
 	for _, c := range r.creates {
 		if !c.implied || !c.cancelled { // of these two there may be no answer at all
 			return "an answer that was asked for"
@@ -68,7 +26,7 @@ func (r *run) busy() string {
 
 // blockedSince tells since when the next response.create has had to wait: from now on for the end of a live answer, and for
 // a request that the server has left without a word, since that was sent. A turn that gave up on one has waited already.
-func (r *run) blockedSince(now time.Time) time.Time {
+func (r *conversation) blockedSince(now time.Time) time.Time {
 	for _, p := range r.responses {
 		if !p.ended {
 			return now
@@ -81,7 +39,7 @@ func (r *run) blockedSince(now time.Time) time.Time {
 }
 
 // abandon stops waiting for answers that do not end.
-func (r *run) abandon() {
+func (r *conversation) abandon() {
 	r.creates = nil
 	for id, p := range r.responses {
 		if !p.ended {
@@ -92,7 +50,7 @@ func (r *run) abandon() {
 }
 
 // answered tells whether the commit of a turn already asked for, or got, its answer; that is the one that is wanted then.
-func (r *run) answered(id turn.ID) bool {
+func (r *conversation) answered(id turn.ID) bool {
 	for i := range r.creates {
 		if c := &r.creates[i]; c.turn == id && c.implied {
 			c.wanted = true
@@ -109,12 +67,12 @@ func (r *run) answered(id turn.ID) bool {
 
 // responseCreated gives the new answer to the turn that asked for it: by its metadata, or by order where a server does
 // not return them.
-func (r *run) responseCreated(w *wireResponse) {
+func (r *conversation) responseCreated(w *wireResponse) {
 	id := turn.ResponseID(w.ID)
 	if id == "" || r.responses[id] != nil {
 		return
 	}
-	at := r.asked(w)
+	at := r.requestOf(w)
 	r.makeRoom()
 	p := &response{id: id}
 	r.responses[id] = p
@@ -144,7 +102,7 @@ func (r *run) responseCreated(w *wireResponse) {
 }
 
 // makeRoom forgets answers beyond the bound: first those that nobody waits for.
-func (r *run) makeRoom() {
+func (r *conversation) makeRoom() {
 	for _, idle := range []bool{true, false} {
 		for _, p := range forgetOldest(r.responses, maxResponses, func(p *response) (uint64, bool) { return p.born, !idle || p.turn == "" || p.cancelled }) {
 			p.stopPump()
@@ -153,7 +111,7 @@ func (r *run) makeRoom() {
 }
 
 // find gives the live answer an event belongs to, or nil when it is to be dropped.
-func (r *run) find(id string) *response {
+func (r *conversation) find(id string) *response {
 	p := r.responses[turn.ResponseID(id)]
 	if id == "" { // servers that leave it out have one answer at a time
 		for _, q := range r.responses {
@@ -172,7 +130,7 @@ func (r *run) find(id string) *response {
 	return p
 }
 
-func (r *run) delta(ev *inbound, b64 []byte) {
+func (r *conversation) delta(ev *inbound, b64 []byte) {
 	p := r.find(ev.ResponseID)
 	if p == nil {
 		return
@@ -206,7 +164,7 @@ func (r *run) delta(ev *inbound, b64 []byte) {
 }
 
 // words passes on what the model says in words.
-func (r *run) words(ev *inbound, silent bool) {
+func (r *conversation) words(ev *inbound, silent bool) {
 	p := r.find(ev.ResponseID)
 	if p == nil || ev.Delta == "" {
 		return
@@ -222,9 +180,9 @@ func (r *run) words(ev *inbound, silent bool) {
 	}
 }
 
-// call tells of a tool call once, by whichever event names it completely first: arguments.done (GA), output_item.done,
+// toolCall tells of a tool call once, by whichever event names it completely first: arguments.done (GA), output_item.done,
 // or response.done.
-func (r *run) call(p *response, id, name, args string) {
+func (r *conversation) toolCall(p *response, id, name, args string) {
 	if p == nil || p.cancelled || id == "" {
 		return
 	}
@@ -252,7 +210,7 @@ func (r *run) call(p *response, id, name, args string) {
 }
 
 // nameCall remembers the name of a call whose arguments come without it (beta).
-func (r *run) nameCall(it *wireItem) {
+func (r *conversation) nameCall(it *wireItem) {
 	if it == nil || it.Type != "function_call" || it.CallID == "" {
 		return
 	}
@@ -262,7 +220,7 @@ func (r *run) nameCall(it *wireItem) {
 	}
 }
 
-func (r *run) responseDone(w *wireResponse) {
+func (r *conversation) responseDone(w *wireResponse) {
 	p := r.responses[turn.ResponseID(w.ID)]
 	r.unblock()
 	if p == nil || p.ended {
@@ -289,7 +247,7 @@ func (r *run) responseDone(w *wireResponse) {
 	default:
 		for _, it := range w.Output {
 			if it.Type == "function_call" && it.Status != "incomplete" {
-				r.call(p, it.CallID, it.Name, it.Arguments)
+				r.toolCall(p, it.CallID, it.Name, it.Arguments)
 			}
 		}
 		if !p.audible && !p.cancelled { // nothing to hear is not an answer (TURNS.md 6, never silent)
@@ -322,7 +280,7 @@ func detail(d *statusDetails) string {
 }
 
 // settle posts ResponseDone when the server has ended the answer and all of its speech was handed over.
-func (r *run) settle(p *response) {
+func (r *conversation) settle(p *response) {
 	if r.responses[p.id] != p || !p.ended || (p.pump != nil && !p.pumped) {
 		return
 	}

@@ -61,7 +61,7 @@ func (s *sentEvents) find(id string) (sentEvent, bool) {
 }
 
 // send encodes an event under a new id. A writer that takes nothing any more costs the session.
-func (r *run) send(s sentEvent, encode func(id string) any) {
+func (r *conversation) send(s sentEvent, encode func(id string) any) {
 	if r.link == nil {
 		return
 	}

@@ -11,14 +11,8 @@ import (
 
 // How sessions begin, end, break and are renewed.
 
-// opening is what an opener brings back.
-type opening struct {
-	link *link
-	err  error
-}
-
 // connect opens a session when there is none and its time has come.
-func (r *run) connect() {
+func (r *conversation) connect() {
 	if r.link != nil || r.opening {
 		return
 	}
@@ -46,7 +40,7 @@ func (r *run) connect() {
 	r.open()
 }
 
-func (r *run) open() {
+func (r *conversation) open() {
 	r.opening, r.usedKey, r.tried = true, r.cfg.Key(), time.Now()
 	key := r.usedKey
 	specs, version := r.c.currentTools()
@@ -59,11 +53,11 @@ func (r *run) open() {
 		if l != nil {
 			l.tools = version
 		}
-		r.opened <- opening{l, err} // of one, and one opener at a time
+		r.opened <- openResult{l, err} // of one, and one opener at a time
 	})
 }
 
-func (r *run) adopt(o opening) {
+func (r *conversation) adopt(o openResult) {
 	r.opening = false
 	if again := r.again; o.err != nil && again {
 		r.again = false
@@ -104,7 +98,7 @@ func (r *run) adopt(o opening) {
 
 // hurry tries at once for a turn that has begun without a session. It waits for one for five seconds only (TURNS.md 6),
 // which a back-off that has grown to five seconds would use up. Once a turn, and not before a server wants it.
-func (r *run) hurry(t turn.ID) {
+func (r *conversation) hurry(t turn.ID) {
 	if r.link != nil || r.slow || t == "" || t == r.hurried {
 		return
 	}
@@ -123,7 +117,7 @@ func latest(a, b time.Time) time.Time {
 
 // retrying says why an attempt failed: when a person would be told something new, then at the 2nd, 4th, 8th … alike. A
 // week without a network is some twenty lines, not a hundred thousand. (The text itself differs each time, by a port.)
-func (r *run) retrying(say turn.Words, err error) {
+func (r *conversation) retrying(say turn.Words, err error) {
 	if say != r.failing {
 		r.failing, r.failed = say, 0
 	}
@@ -133,7 +127,7 @@ func (r *run) retrying(say turn.Words, err error) {
 }
 
 // backoff sets the next attempt: 150 ms to 5 s, doubled each time, half of it by chance (TURNS.md 6).
-func (r *run) backoff(slow bool) {
+func (r *conversation) backoff(slow bool) {
 	wait := min(backoffMin<<min(r.attempt, 10), backoffMax)
 	r.attempt++
 	if r.slow = slow; slow {
@@ -143,7 +137,7 @@ func (r *run) backoff(slow bool) {
 }
 
 // begin makes l the session: what was said before, then what the turn still asks for.
-func (r *run) begin(l *link) {
+func (r *conversation) begin(l *link) {
 	r.forget()
 	r.link = l
 	r.speaking(l.dialect)
@@ -179,7 +173,7 @@ func (r *run) begin(l *link) {
 }
 
 // died hears the link's last messages, then lets it go.
-func (r *run) died() {
+func (r *conversation) died() {
 	l := r.link
 	for r.link == l {
 		select {
@@ -193,7 +187,7 @@ func (r *run) died() {
 }
 
 // drop gives the session up.
-func (r *run) drop(why error) {
+func (r *conversation) drop(why error) {
 	l := r.link
 	if l == nil {
 		return
@@ -239,7 +233,7 @@ func (r *run) drop(why error) {
 const reasonKept = 12 * time.Second
 
 // tell posts SessionLost, once until something changes.
-func (r *run) tell(lost turn.SessionLost) {
+func (r *conversation) tell(lost turn.SessionLost) {
 	if l := r.lastLost; l != nil {
 		if l.Say == lost.Say {
 			r.toldAt = time.Now()
@@ -256,7 +250,7 @@ func (r *run) tell(lost turn.SessionLost) {
 }
 
 // renew opens the next session while nothing happens, long before the server ends this one (60 min), and changes over.
-func (r *run) renew() {
+func (r *conversation) renew() {
 	if r.link == nil {
 		return
 	}
@@ -298,6 +292,6 @@ func (r *run) renew() {
 	}
 }
 
-func (r *run) idle() bool {
+func (r *conversation) idle() bool {
 	return len(r.responses) == 0 && len(r.creates) == 0 && len(r.commits) == 0 && r.next == len(r.plan) && len(r.pending) == 0
 }

@@ -173,7 +173,7 @@ func nonNegative(f float64) float64 {
 }
 
 // count changes the meter and says what the turn has used so far.
-func (r *run) count(f func(*meter)) {
+func (r *conversation) count(f func(*meter)) {
 	r.c.mu.Lock()
 	m := r.c.usage
 	m.roll(r.cfg.Wall())

@@ -539,7 +539,7 @@ func (p *peer) doneResponse(resp, status string) {
 }
 
 // bareRun is a conversation without a loop and without a peer: what a test gives to it is all that happens.
-func bareRun(t testing.TB) (r *run, stop func()) {
+func bareRun(t testing.TB) (r *conversation, stop func()) {
 	w := newWorld(t, nil)
 	ctx, cancel := context.WithCancel(context.Background())
 	r = newRun(ctx, w.c, w)

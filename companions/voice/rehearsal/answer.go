@@ -44,7 +44,7 @@ func (x *session) answer(r *response, t Thought, f Faults) {
 			return
 		}
 	}
-	if len(reply.Sound) > 0 && !speak.sound("", reply.Sound) {
+	if len(reply.Sound) > 0 && !speak.utter("", reply.Sound) {
 		return
 	}
 	if f.Incomplete || f.CutShort {
@@ -128,11 +128,11 @@ func (s *speaker) sentence(text string) bool {
 		s.x.hand(step{r: s.r, end: "failed", why: failed(err.Error())})
 		return false
 	}
-	return s.sound(text, pcm)
+	return s.utter(text, pcm)
 }
 
-// sound hands over pcm with its words spread over it.
-func (s *speaker) sound(text string, pcm []int16) bool {
+// utter hands over pcm with its words spread over it.
+func (s *speaker) utter(text string, pcm []int16) bool {
 	if s.begun.IsZero() {
 		s.begun = time.Now()
 	}

@@ -54,7 +54,7 @@ func (x *session) respond(ev m, _ string) *violation {
 		return bad
 	}
 	r := &response{
-		id: x.newID("resp"), apart: apart, meta: p["metadata"], voice: x.voice(get[m](p, "audio", "output")),
+		id: x.newID("resp"), apart: apart, meta: p["metadata"], voice: x.voiceFor(get[m](p, "audio", "output")),
 		rng: rand.New(rand.NewPCG(x.rng.Uint64(), x.rng.Uint64())),
 	}
 	modes := get[[]any](p, "output_modalities")
@@ -123,8 +123,8 @@ func (x *session) active() *response {
 	return nil
 }
 
-// voice is what an answer is spoken with: the response's own choice, or the session's.
-func (x *session) voice(out m) string {
+// voiceFor is what an answer is spoken with: the response's own choice, or the session's.
+func (x *session) voiceFor(out m) string {
 	if v := voiceOf(out["voice"]); v != "" {
 		return v
 	}

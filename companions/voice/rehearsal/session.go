@@ -258,7 +258,7 @@ func (x *session) update(up m) *violation {
 	if model := get[string](up, "model"); model != "" && model != x.conf["model"] {
 		return wrong("invalid_value", "session.model", "The model of a session cannot change: connect again with model=%s.", clip(model, 100))
 	}
-	if out := get[m](up, "audio", "output"); out["voice"] != nil && x.spoke && voiceOf(out["voice"]) != x.voice(nil) {
+	if out := get[m](up, "audio", "output"); out["voice"] != nil && x.spoke && voiceOf(out["voice"]) != x.voiceFor(nil) {
 		return wrong("cannot_update_voice", "session.audio.output.voice", "The voice cannot change once it has been heard.")
 	}
 	merge(x.conf, up)
