@@ -73,9 +73,9 @@ type Device struct {
 	pairing     *join.Pairing
 	actors      []actor // what Run starts, besides the rest, in this order
 	hand        *twin.Line
-	works       sync.WaitGroup
+	works       sync.WaitGroup // what actors have left to a goroutine; Run awaits it
 	buttons     []gpio.Events
-	presses     presses // of the buttons
+	presses     presses // of the buttons; says itself who owns what
 	answers     *answers
 	usage       *usage.Counter
 
