@@ -93,7 +93,7 @@ var owners = map[string]string{
 var pure = []string{
 	"coordinator/turn", "coordinator/inject.go", "coordinator/focus.go", "companions/round", "companions/talk", "companions/words",
 	"gpio/debounce.go", "gpio/gesture.go", "device/terminal/keys.go", "gpio/learn.go", "gpio/boards.go", "audio/pcm.go",
-	"mqtt/pairing/window_step.go", "mqtt/pairing/joiner_step.go", "device/join/way.go",
+	"mqtt/pairing/window_step.go", "mqtt/pairing/joiner_step.go", "device/join/events.go", "device/join/way.go",
 }
 
 var (

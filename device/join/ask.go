@@ -16,7 +16,7 @@ import (
 	"conch/mqtt/pairing"
 )
 
-// What people and programs ask of pairing: each is a fact for the machine, and waits for the line that answers it.
+// What people and programs ask of pairing: each is an event for the machine, and waits for the line that answers it.
 
 // able says why this device cannot pair; nil: it can.
 func (p *Pairing) able() error {
@@ -34,10 +34,10 @@ func (p *Pairing) able() error {
 	return nil
 }
 
-// ask hands a fact to run and says which attempt it began; lines are from before it.
-func (p *Pairing) ask(ctx context.Context, fact wayFact) (run int, err error) {
+// ask hands an event to run and says which attempt it began; lines are from before it.
+func (p *Pairing) ask(ctx context.Context, ev event) (run int, err error) {
 	began := make(chan int, 1)
-	if !p.post(pairingAsked{fact, began}) {
+	if !p.post(asked{ev, began}) {
 		return 0, errors.New("pairing: too much waits")
 	}
 	select {
@@ -58,11 +58,11 @@ func (p *Pairing) windowAt() []string {
 }
 
 // follow gives the first line of an attempt that done wants, or its end.
-func (p *Pairing) follow(ctx context.Context, fact wayFact, done func(control.PairingLine) bool) (control.PairingLine, error) {
+func (p *Pairing) follow(ctx context.Context, ev event, done func(control.PairingLine) bool) (control.PairingLine, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	lines := p.Watch(ctx)
-	run, err := p.ask(ctx, fact)
+	run, err := p.ask(ctx, ev)
 	if err != nil {
 		return control.PairingLine{}, err
 	}
@@ -89,7 +89,7 @@ func (p *Pairing) Open(ctx context.Context) (control.PairOpened, error) {
 	if err := p.able(); err != nil {
 		return control.PairOpened{}, err
 	}
-	l, err := p.follow(ctx, wayPair{p.o.Now()}, func(l control.PairingLine) bool { return l.State == control.PairingOpen && l.Code != "" })
+	l, err := p.follow(ctx, OpenAsked{p.o.Now()}, func(l control.PairingLine) bool { return l.State == control.PairingOpen && l.Code != "" })
 	if err != nil {
 		return control.PairOpened{}, err
 	}
@@ -115,7 +115,7 @@ func (p *Pairing) Join(ctx context.Context, q control.JoinRequest) (control.Pair
 	case q.Listen && p.host.Muted():
 		return control.PairingLine{}, refused(control.PairingLine{State: control.PairingFailed, Why: control.WhyMuted})
 	}
-	to := wayWindow{Name: q.Host}
+	to := Window{Name: q.Host}
 	switch {
 	case q.Host != "" && p.link.foreign():
 		return control.PairingLine{}, fmt.Errorf("%w: these devices meet at the broker of room.broker: leave out the host", control.ErrRefused)
@@ -126,7 +126,7 @@ func (p *Pairing) Join(ctx context.Context, q control.JoinRequest) (control.Pair
 		}
 		to.Addresses = []string{address}
 	}
-	return p.follow(ctx, wayJoin{At: p.o.Now(), Code: code, Target: to}, func(l control.PairingLine) bool { return l.State == control.PairingPaired })
+	return p.follow(ctx, JoinAsked{At: p.o.Now(), Code: code, Target: to}, func(l control.PairingLine) bool { return l.State == control.PairingPaired })
 }
 
 // refused is why a request is not taken, in words.
@@ -165,7 +165,7 @@ func hostPort(host string, otherwise int) (string, error) {
 
 // Cancel ends what is under way, and says what there is now.
 func (p *Pairing) Cancel(ctx context.Context) (control.PairingLine, error) {
-	if _, err := p.ask(ctx, wayCancel{p.o.Now()}); err != nil {
+	if _, err := p.ask(ctx, Cancelled{p.o.Now()}); err != nil {
 		return control.PairingLine{}, err
 	}
 	return p.Now(), nil
@@ -185,13 +185,13 @@ func (p *Pairing) Leave(ctx context.Context) (control.LeaveAnswer, error) {
 		if err := p.link.forget(); err != nil {
 			return control.LeaveAnswer{}, err
 		}
-		l, err := p.follow(ctx, wayGone{At: p.o.Now()}, func(l control.PairingLine) bool { return l.State == control.PairingLeft })
+		l, err := p.follow(ctx, Left{At: p.o.Now()}, func(l control.PairingLine) bool { return l.State == control.PairingLeft })
 		return control.LeaveAnswer{Text: l.Text}, err
 	}
 	if room == nil {
 		return control.LeaveAnswer{}, fmt.Errorf("%w: this device is in no room that was paired", control.ErrRefused)
 	}
-	l, err := p.follow(ctx, wayLeave{p.o.Now()}, func(l control.PairingLine) bool { return l.State == control.PairingLeft })
+	l, err := p.follow(ctx, LeaveAsked{p.o.Now()}, func(l control.PairingLine) bool { return l.State == control.PairingLeft })
 	return control.LeaveAnswer{Room: room.Name, Text: l.Text}, err
 }
 
@@ -228,7 +228,7 @@ func (p *Pairing) giveUp(ctx context.Context) {
 		p.log.Error(logPairErr, "err", err)
 		why = control.WhyDisk
 	}
-	p.tell(ctx, wayGone{At: p.o.Now(), Why: why})
+	p.tell(ctx, Left{At: p.o.Now(), Why: why})
 }
 
 // leave leaves, on disk and in the room.
@@ -243,7 +243,7 @@ func (p *Pairing) leave(ctx context.Context) {
 			why = control.WhyDisk
 		}
 	}
-	p.tell(ctx, wayGone{At: p.o.Now(), Room: name, Why: why})
+	p.tell(ctx, Left{At: p.o.Now(), Room: name, Why: why})
 }
 
 // leaveLimit is how long the room is told that this device goes. Our choice.

@@ -10,14 +10,14 @@ import (
 func (p *Pairing) Held(at time.Duration, very bool) {
 	switch spoken := !p.Sound.Quiet(); {
 	case spoken && !very:
-		p.post(pairingAmid{p.presses.Load()})
+		p.post(spokenOver{p.presses.Load()})
 	case spoken:
 	case very:
 		p.host.Hush(false)
-		p.post(wayHeldLong{at})
+		p.post(HeldLong{at})
 	default:
 		p.host.Hush(false)
-		p.post(wayHeld{at})
+		p.post(Held{at})
 	}
 }
 
@@ -37,6 +37,6 @@ func (p *Pairing) amid(ctx context.Context, presses uint64) {
 			return
 		}
 		p.host.Hush(false)
-		p.post(wayHeld{p.o.Now()})
+		p.post(Held{p.o.Now()})
 	})
 }

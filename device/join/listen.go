@@ -9,7 +9,7 @@ import (
 	"conch/device/wait"
 )
 
-// The code through the air: Sound says it once, and hears it; here it is repeated, and becomes facts.
+// The code through the air: Sound says it once, and hears it; here it is repeated, and becomes events.
 
 // speakEvery is from one beginning to the next, and speakRest at least between two: it takes eight seconds, and whoever has missed it
 // wants it soon. Our choices.
@@ -42,7 +42,7 @@ func (p *Pairing) listen(ctx context.Context, run int) {
 	case ctx.Err() != nil, errors.Is(err, ErrMicTaken): // the press that has it ends the listening, too
 		return
 	case err == nil:
-		p.tell(ctx, wayHeard{At: p.o.Now(), Run: run, Code: code})
+		p.tell(ctx, CodeHeard{At: p.o.Now(), Run: run, Code: code})
 		return
 	}
 	p.log.Warn(logPairErr, "err", err)
@@ -53,5 +53,5 @@ func (p *Pairing) listen(ctx context.Context, run int) {
 	case errors.Is(err, ErrMuted):
 		why = control.WhyMuted
 	}
-	p.tell(ctx, wayDeaf{At: p.o.Now(), Run: run, Why: why})
+	p.tell(ctx, HearingFailed{At: p.o.Now(), Run: run, Why: why})
 }

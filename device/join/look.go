@@ -30,7 +30,7 @@ func (p *Pairing) look(ctx context.Context, run int, a *attempt) {
 		if err != nil {
 			p.log.Warn(logPairErr, "err", err)
 		}
-		p.tell(ctx, waySeen{At: p.o.Now(), Run: run, Windows: windows})
+		p.tell(ctx, WindowsSeen{At: p.o.Now(), Run: run, Windows: windows})
 		if err != nil || p.o.Now()-began >= lookMost {
 			_ = wait.For(ctx, lookPause)
 		}
@@ -38,8 +38,8 @@ func (p *Pairing) look(ctx context.Context, run int, a *attempt) {
 }
 
 // windows are those that can be seen now.
-func (p *Pairing) windows(ctx context.Context, a *attempt) ([]wayWindow, error) {
-	var all []wayWindow
+func (p *Pairing) windows(ctx context.Context, a *attempt) ([]Window, error) {
+	var all []Window
 	if p.link.foreign() {
 		m, err := p.meet(ctx, a)
 		if err != nil {
@@ -52,14 +52,14 @@ func (p *Pairing) windows(ctx context.Context, a *attempt) ([]wayWindow, error) 
 			return nil, err
 		}
 		for _, o := range open {
-			all = append(all, wayWindow{Device: o.Device, RoomID: o.RoomID, Room: o.RoomName})
+			all = append(all, Window{Device: o.Device, RoomID: o.RoomID, Room: o.RoomName})
 		}
 		return all, nil
 	}
 	found, err := p.link.Finder.Find(ctx, lookEvery, nil)
 	for _, f := range found {
 		if f.Pairing && f.Device != p.link.Self() {
-			all = append(all, wayWindow{Device: f.Device, Name: f.Name, RoomID: f.RoomID, Room: f.Room, Addresses: f.Addresses})
+			all = append(all, Window{Device: f.Device, Name: f.Name, RoomID: f.RoomID, Room: f.Room, Addresses: f.Addresses})
 		}
 	}
 	return all, err

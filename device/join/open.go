@@ -27,7 +27,7 @@ func (p *Pairing) open(device, shut context.Context, run int, a *attempt) {
 		if err != nil {
 			p.log.Warn(logPairErr, "err", err)
 		}
-		p.tell(device, wayShut{At: p.o.Now(), Run: run, Why: why})
+		p.tell(device, WindowShut{At: p.o.Now(), Run: run, Why: why})
 	}
 	if err := p.able(); err != nil {
 		ended(control.WhyDevice, err)
@@ -50,47 +50,12 @@ func (p *Pairing) open(device, shut context.Context, run int, a *attempt) {
 		ended(control.WhyHost, errors.New("no connection to the room"))
 		return
 	}
-	id, name := p.opens()
-	var peer *wayPeer
-	var w *pairing.Window
-	var err error
-	why, cause := control.PairingWhy(""), error(nil)
-	w, err = pairing.NewWindow(pairing.WindowConfig{
-		Identity: p.link.id, Name: p.link.name, RoomID: id, RoomName: name, Now: p.o.Now,
-		Admit: func(ctx context.Context, party pairing.Party) ([]byte, error) {
-			p.step(StepAdmitting)
-			welcome, err := p.link.members.Admit(ctx, membership.Party(party))
-			p.step(StepAdmitted)
-			if err == nil && fresh {
-				p.tell(device, wayFounded{At: p.o.Now(), Run: run})
-			}
-			return welcome, err
-		},
-		Stored: func(party pairing.Party) {
-			p.link.members.Confirm(party.Device)
-			p.step(StepConfirmed)
-		},
-		On: func(e pairing.WindowEvent) { // one at a time, and the last before Run returns
-			switch e.Kind {
-			case pairing.EventWrong:
-				p.post(pairingWrong{run, e.Left})
-			case pairing.EventPaired:
-				peer = p.peer(e.Party)
-			case pairing.EventFailed:
-				cause = e.Err
-				switch whyOf(cause) {
-				case control.WhyDisk, control.WhyFull, control.WhyHost: // the code was right, and will not help: whoever stands here is told now
-					w.Close()
-				}
-			default:
-				why = whyShut(e.Kind)
-			}
-		},
-	})
-	if err != nil {
+	o := &opening{p: p, device: device, run: run, fresh: fresh}
+	if err := o.make(); err != nil {
 		ended(control.WhyDevice, err)
 		return
 	}
+	w := o.window
 	stop := context.AfterFunc(shut, w.Close)
 	defer stop()
 	serving := make(chan error, 1)
@@ -105,7 +70,7 @@ func (p *Pairing) open(device, shut context.Context, run int, a *attempt) {
 	go func() { serving <- serve(ctx) }() // awaited below
 	p.link.announce()
 	p.step(StepOpen)
-	p.tell(device, pairingOpened{run: run, code: w.Code(), length: w.Left(), addresses: addresses})
+	p.tell(device, windowOpened{run: run, code: w.Code(), length: w.Left(), addresses: addresses})
 	spoken := make(chan struct{})
 	go func() { defer close(spoken); p.speak(ctx, w.Code()) }() // awaited below
 	err = w.Run(shut)
@@ -116,12 +81,67 @@ func (p *Pairing) open(device, shut context.Context, run int, a *attempt) {
 	}
 	p.link.announce()
 	switch {
-	case peer != nil:
-		p.tell(device, wayAdmitted{At: p.o.Now(), Run: run, Peer: *peer})
-	case cause != nil && (why == control.WhyExpired || why == control.WhyClosed): // the code was right, and nevertheless
-		ended(whyOf(cause), cause)
+	case o.peer != nil:
+		p.tell(device, Admitted{At: p.o.Now(), Run: run, Peer: *o.peer})
+	case o.cause != nil && (o.why == control.WhyExpired || o.why == control.WhyClosed): // the code was right, and nevertheless
+		ended(whyOf(o.cause), o.cause)
 	default:
-		ended(why, err)
+		ended(o.why, err)
+	}
+}
+
+// opening is one window of this device, and what came of it.
+type opening struct {
+	p      *Pairing
+	device context.Context
+	run    int
+	fresh  bool // it founds the room
+	window *pairing.Window
+
+	// owned by the window until its Run has returned
+	peer  *Peer
+	why   control.PairingWhy
+	cause error
+}
+
+// make makes the window.
+func (o *opening) make() (err error) {
+	p := o.p
+	id, name := p.opens()
+	o.window, err = pairing.NewWindow(pairing.WindowConfig{
+		Identity: p.link.id, Name: p.link.name, RoomID: id, RoomName: name, Now: p.o.Now, On: o.happened,
+		Admit: func(ctx context.Context, party pairing.Party) ([]byte, error) {
+			p.step(StepAdmitting)
+			welcome, err := p.link.members.Admit(ctx, membership.Party(party))
+			p.step(StepAdmitted)
+			if err == nil && o.fresh {
+				p.tell(o.device, Founded{At: p.o.Now(), Run: o.run})
+			}
+			return welcome, err
+		},
+		Stored: func(party pairing.Party) {
+			p.link.members.Confirm(party.Device)
+			p.step(StepConfirmed)
+		},
+	})
+	return err
+}
+
+// happened is told what happens at the window, one thing at a time, and the last before its Run returns.
+func (o *opening) happened(e pairing.WindowEvent) {
+	switch e.Kind {
+	case pairing.EventWrong:
+		o.p.post(wrongCode{o.run, e.Left})
+	case pairing.EventPaired:
+		o.peer = o.p.peer(e.Party)
+	case pairing.EventFailed:
+		o.cause = e.Err
+		switch whyOf(o.cause) {
+		case control.WhyDisk, control.WhyFull, control.WhyHost: // the code was right, and will not help: whoever stands here is told now
+			o.window.Close()
+		}
+	default:
+		o.why = whyShut(e.Kind)
 	}
 }
 
@@ -194,8 +214,8 @@ func (p *Pairing) opens() (id, name string) {
 }
 
 // peer is a device that was let in, as the room calls it.
-func (p *Pairing) peer(party pairing.Party) *wayPeer {
-	peer := &wayPeer{Device: party.Device, Name: party.Name}
+func (p *Pairing) peer(party pairing.Party) *Peer {
+	peer := &Peer{Device: party.Device, Name: party.Name}
 	if room := p.link.Room(); room != nil {
 		peer.Room = room.Name
 		if m, ok := room.Member(party.Device); ok {

@@ -16,43 +16,18 @@ import (
 	"conch/mqtt/pairing"
 )
 
-// Host is what pairing needs of the device that it happens in.
-type Host interface {
-	// Say says what sound makes when its time has come, and returns when it has sounded, is no longer to be said, or ctx ends.
-	Say(ctx context.Context, sound func(context.Context) ([]int16, error), ttl time.Duration)
-	// Play plays 24 kHz, once, when nothing else sounds, and returns when the last sample has sounded. A press ends it for good
-	// (ErrSilenced). When ctx ends, what sounds of it is cut, and nothing else is.
-	Play(ctx context.Context, pcm []int16, ttl time.Duration) error
-	// OpenMic opens the microphone for the utterance of that id, unless a turn is live (false). It calls ready before, when no turn
-	// can begin any more in between. After an error it may be open.
-	OpenMic(ctx context.Context, id string, ready func()) (bool, error)
-	CloseMic(id string)
-	Muted() bool          // a person has switched the microphone off
-	Hush(everywhere bool) // what sounds and what is under way ends: here, or in the whole room
-	Quiet() bool          // nothing sounds, no turn is live, and nobody types
-}
-
-// PairingOptions are what a Pairing is made of, besides its host.
-type PairingOptions struct {
-	Now    func() time.Duration
-	Speak  func(ctx context.Context, text string) ([]int16, error) // the voice of this machine; nil: there is none to say names with
-	Light  func(pairing bool)
-	OnLine func(control.PairingLine) // each, as GET /room/pairing has it; nil: nobody is told; must not block
-	Step   func(string)              // told before and after what a power cut must not tear; nil: nobody is
-}
-
 // Pairing is the driver.
 type Pairing struct {
 	// fixed after NewPairing
-	host  Host
-	link  *Link
-	o     PairingOptions
-	log   *slog.Logger
-	conds *condition.Book
-	Sound *Sound // of the code
-	facts chan wayFact
-	again chan struct{} // closed once everything has been said: the device begins anew
-	ended chan struct{} // closed when run has returned: nobody answers any more
+	host   Host
+	link   *Link
+	o      PairingOptions
+	log    *slog.Logger
+	conds  *condition.Book
+	Sound  *Sound // of the code
+	events chan event
+	again  chan struct{} // closed once everything has been said: the device begins anew
+	ended  chan struct{} // closed when run has returned: nobody answers any more
 
 	// atomic
 	presses atomic.Uint64 // so far
@@ -87,29 +62,29 @@ type attempt struct {
 	meeting      *meeting        // at a foreign broker
 }
 
-// Facts for the driver alone, which the machine never gets.
+// Events for the driver alone, which the machine never gets.
 type (
-	pairingAsked struct { // a fact whose attempt somebody wants to follow
-		fact wayFact
-		run  chan<- int
+	asked struct { // an event whose attempt somebody wants to follow
+		ev  event
+		run chan<- int
 	}
-	pairingOpened struct {
+	windowOpened struct {
 		run       int
 		code      string
 		length    time.Duration
 		addresses []string
 	}
-	pairingWrong struct{ run, left int }
-	pairingAmid  struct{ presses uint64 } // held for 5 s, and somebody spoke; presses so far
+	wrongCode  struct{ run, left int }
+	spokenOver struct{ presses uint64 } // held for 5 s, and somebody spoke; presses so far
 )
 
-func (pairingAsked) wayFact()  {}
-func (pairingOpened) wayFact() {}
-func (pairingWrong) wayFact()  {}
-func (pairingAmid) wayFact()   {}
+func (asked) event()        {}
+func (windowOpened) event() {}
+func (wrongCode) event()    {}
+func (spokenOver) event()   {}
 
-// maxFacts waiting: a window has a dozen, looking one a second, and a finger is slower than either.
-const maxFacts = 256
+// maxEvents waiting: a window has a dozen, looking one a second, and a finger is slower than either.
+const maxEvents = 256
 
 // Log events of pairing. No code is ever among their fields.
 const (
@@ -121,7 +96,7 @@ const (
 func NewPairing(l *Link, h Host, o PairingOptions) *Pairing {
 	p := &Pairing{
 		host: h, link: l, o: o, log: l.o.Log, conds: l.o.Conditions, Sound: &Sound{host: h, now: o.Now},
-		facts: make(chan wayFact, maxFacts), again: make(chan struct{}), ended: make(chan struct{}), window: make(chan struct{}, 1),
+		events: make(chan event, maxEvents), again: make(chan struct{}), ended: make(chan struct{}), window: make(chan struct{}, 1),
 		attempts: map[int]*attempt{}, watchers: map[chan control.PairingLine]bool{}, way: way{self: l.Self(), paired: l.Room() != nil},
 	}
 	p.line = control.PairingLine{At: time.Now(), State: control.PairingIdle, Text: pairingText(control.PairingLine{State: control.PairingIdle})}
@@ -160,7 +135,7 @@ func (p *Pairing) changed(c membership.Change) {
 	case membership.Out:
 		if !errors.Is(c.Why, membership.ErrLeft) {
 			p.host.Hush(true) // nobody here is of that room any more
-			p.post(wayOut{p.o.Now()})
+			p.post(Removed{p.o.Now()})
 		}
 	case membership.Stuck: // it would begin anew as a member, be refused, and so on for ever
 		p.host.Hush(true)
@@ -171,13 +146,13 @@ func (p *Pairing) changed(c membership.Change) {
 	}
 }
 
-// post hands a fact to run. It never waits: whoever has much to tell waits itself (tell).
-func (p *Pairing) post(fact wayFact) bool {
+// post hands an event to run. It never waits: whoever has much to tell waits itself (tell).
+func (p *Pairing) post(ev event) bool {
 	select {
-	case p.facts <- fact:
+	case p.events <- ev:
 		return true
 	default:
-		p.log.Error(logPairErr, "err", fmt.Sprintf("%T is lost: too much waits", fact))
+		p.log.Error(logPairErr, "err", fmt.Sprintf("%T is lost: too much waits", ev))
 		return false
 	}
 }
@@ -200,10 +175,10 @@ func (p *Pairing) step(at string) {
 	}
 }
 
-// tell hands a fact to run, from a worker.
-func (p *Pairing) tell(ctx context.Context, fact wayFact) {
+// tell hands an event to run, from a worker.
+func (p *Pairing) tell(ctx context.Context, ev event) {
 	select {
-	case p.facts <- fact:
+	case p.events <- ev:
 	case <-ctx.Done():
 	}
 }
@@ -212,7 +187,7 @@ func (p *Pairing) tell(ctx context.Context, fact wayFact) {
 func (p *Pairing) Pressed() {
 	p.presses.Add(1)
 	if p.live.Load() {
-		p.post(wayPress{p.o.Now()})
+		p.post(Pressed{p.o.Now()})
 	}
 }
 
@@ -232,21 +207,21 @@ func (p *Pairing) run(ctx context.Context) error {
 		case <-p.again:
 			return ErrRestart
 		case <-p.timer.C:
-			p.take(ctx, wayTick{p.o.Now()})
-		case f := <-p.facts:
+			p.take(ctx, Ticked{p.o.Now()})
+		case f := <-p.events:
 			switch f := f.(type) {
-			case pairingAsked:
-				p.take(ctx, f.fact)
+			case asked:
+				p.take(ctx, f.ev)
 				f.run <- p.way.run // has room for one
-			case pairingOpened:
+			case windowOpened:
 				if f.run == p.way.run && p.way.state == control.PairingOpen {
 					p.show(func(l *control.PairingLine) { l.Code, p.closes, p.at = f.code, p.o.Now()+f.length, f.addresses })
 				}
-			case pairingWrong:
+			case wrongCode:
 				if f.run == p.way.run && p.way.state == control.PairingOpen {
 					p.show(func(l *control.PairingLine) { l.Tries = pairing.MaxTries - f.left })
 				}
-			case pairingAmid:
+			case spokenOver:
 				p.amid(ctx, f.presses)
 			default:
 				p.take(ctx, f)
@@ -256,38 +231,38 @@ func (p *Pairing) run(ctx context.Context) error {
 }
 
 // take steps and carries out.
-func (p *Pairing) take(ctx context.Context, fact wayFact) {
+func (p *Pairing) take(ctx context.Context, ev event) {
 	if p.ending.Load() {
-		switch fact.(type) { // of what is over anyway
-		case wayHeld, wayHeldLong, wayPair, wayJoin, wayLeave, waySeen, wayTick:
+		switch ev.(type) { // of what is over anyway
+		case Held, HeldLong, OpenAsked, JoinAsked, LeaveAsked, WindowsSeen, Ticked:
 			return
 		}
 	}
-	switch f := fact.(type) {
-	case wayHeld:
+	switch f := ev.(type) {
+	case Held:
 		if err := p.able(); err != nil {
 			p.log.Warn(logPairErr, "err", err)
-			fact = wayUnable(f)
+			ev = Unable(f)
 		}
-	case wayHeldLong:
+	case HeldLong:
 		if p.conds.Holds(condition.RoomDamaged) {
 			p.spawn(func() { p.giveUp(ctx) })
 			return
 		}
 	}
 	before := p.way.state
-	next, orders := p.way.step(fact)
+	next, orders := p.way.step(ev)
 	p.way = next
 	p.live.Store(next.live())
 	var ended *control.PairingLine
 	anew := false
 	for _, o := range orders {
 		switch o := o.(type) {
-		case doSay:
+		case Say:
 			if o.Line.Over() {
 				ended = &o.Line
 			}
-		case doRestart:
+		case Restart:
 			anew = !p.ending.Swap(true)
 		}
 	}
@@ -311,43 +286,43 @@ func (p *Pairing) take(ctx context.Context, fact wayFact) {
 	}
 }
 
-func (p *Pairing) carryOut(ctx context.Context, order wayOrder) {
+func (p *Pairing) carryOut(ctx context.Context, order order) {
 	switch o := order.(type) {
-	case doLook:
+	case Look:
 		a := p.attempt(ctx, o.Run)
 		p.work(a, &a.unlook, func(ctx context.Context) { p.look(ctx, o.Run, a) })
-	case doOpen:
+	case Open:
 		a := p.attempt(ctx, o.Run)
 		p.work(a, &a.shut, func(c context.Context) { p.open(ctx, c, o.Run, a) })
 		if p.way.yields && a.unlook == nil {
 			p.work(a, &a.unlook, func(ctx context.Context) { p.look(ctx, o.Run, a) })
 		}
-	case doListen:
+	case Listen:
 		a := p.attempt(ctx, o.Run)
 		p.work(a, nil, func(ctx context.Context) { p.listen(ctx, o.Run) })
-	case doTry:
+	case Try:
 		a := p.attempt(ctx, o.Run)
 		if a.joiner == nil {
 			a.joiner = p.newJoiner(ctx, o.Run)
 		}
 		p.work(a, nil, func(c context.Context) { p.try(c, o, a) })
-	case doShut:
+	case Shut:
 		if a := p.attempts[o.Run]; a != nil && a.shut != nil {
 			a.shut()
 		}
-	case doUnlook:
+	case Unlook:
 		if a := p.attempts[o.Run]; a != nil && a.unlook != nil {
 			a.unlook()
 		}
-	case doStop:
+	case Stop:
 		if a := p.attempts[o.Run]; a != nil {
 			a.cancel()
 			delete(p.attempts, o.Run)
 		}
 		p.hushWords()
-	case doLeave:
+	case Leave:
 		p.spawn(func() { p.leave(ctx) })
-	case doSay:
+	case Say:
 		p.say(ctx, o.Line)
 	}
 }

@@ -26,14 +26,14 @@ func (p *Pairing) newJoiner(device context.Context, run int) *pairing.Joiner {
 				return err
 			}
 			p.step(StepJoined)
-			p.tell(device, wayJoined{At: p.o.Now(), Run: run, Peer: p.joined(host)})
+			p.tell(device, Joined{At: p.o.Now(), Run: run, Peer: p.joined(host)})
 			return nil
 		},
 	})
 }
 
 // joined is who let this device in.
-func (p *Pairing) joined(host pairing.Party) wayPeer {
+func (p *Pairing) joined(host pairing.Party) Peer {
 	peer := *p.peer(host)
 	if room := p.link.Room(); room != nil && room.Called != p.link.name {
 		peer.Called = room.Called
@@ -42,17 +42,17 @@ func (p *Pairing) joined(host pairing.Party) wayPeer {
 }
 
 // try goes to the window with a code, at each of its addresses until one answers.
-func (p *Pairing) try(ctx context.Context, o doTry, a *attempt) {
+func (p *Pairing) try(ctx context.Context, o Try, a *attempt) {
 	p.step(StepTrying)
 	err := p.tryAt(ctx, o, a)
 	if err == nil || ctx.Err() != nil { // Store has told, or nobody waits
 		return
 	}
 	p.log.Warn(logPairErr, "err", err)
-	p.tell(ctx, wayNotJoined{At: p.o.Now(), Run: o.Run, Why: whyOf(err)})
+	p.tell(ctx, JoinFailed{At: p.o.Now(), Run: o.Run, Why: whyOf(err)})
 }
 
-func (p *Pairing) tryAt(ctx context.Context, o doTry, a *attempt) error {
+func (p *Pairing) tryAt(ctx context.Context, o Try, a *attempt) error {
 	if p.link.foreign() {
 		m, err := p.meet(ctx, a)
 		if err != nil {

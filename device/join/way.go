@@ -8,7 +8,7 @@ import (
 	"conch/device/control"
 )
 
-// The person's way to a room (PAIRING.md, What a person does), as a pure machine: facts come in with their time, orders go out.
+// The person's way to a room (PAIRING.md, What a person does), as a pure machine: events come in with their time, orders go out.
 // pair.go carries them out, and nothing here knows of a network, a microphone or a voice.
 //
 //	         held, alone ┌─────────┐ one window             ┌───────────┐ the code  ┌─────────┐
@@ -34,7 +34,7 @@ const (
 	lookMost    = 1500 * time.Millisecond // then it is none, or too many
 	lookAsked   = 6 * time.Second         // as long, where somebody has typed that there is one: two answers may be lost
 	listenLimit = time.Minute             // of waiting for the code: it comes every ten seconds or so
-	wayTries    = 3                       // wrong codes, as heard, until one gives up
+	maxTries    = 3                       // wrong codes, as heard, until one gives up
 )
 
 // way is how far this device has come. The zero value, with self, is a device that has tried nothing.
@@ -51,9 +51,9 @@ type way struct {
 	byHand bool
 	until  time.Duration // of looking and listening
 	began  time.Duration
-	yields bool        // the window is of a device in no room, opened by hand
-	around []wayWindow // seen last, never changed in place
-	target wayWindow
+	yields bool     // the window is of a device in no room, opened by hand
+	around []Window // seen last, never changed in place
+	target Window
 	code   string
 	typed  bool
 	tries  int
@@ -61,205 +61,69 @@ type way struct {
 	founded bool // this device has become the host of a room in this attempt: it must begin anew, whatever else comes
 }
 
-// wayWindow is a window somewhere else.
-type wayWindow struct {
-	Device    round.DeviceID
-	Name      string
-	RoomID    string // empty: its device is in no room yet
-	Room      string
-	Addresses []string
-}
-
-// wayFact is a fact.
-type wayFact interface{ wayFact() }
-
-// Facts. Run names the attempt that they speak of, where it is one.
-type (
-	wayHeld     struct{ At time.Duration } // the button, for 5 s, and nobody spoke
-	wayUnable   struct{ At time.Duration } // held like that, and this device cannot pair
-	wayHeldLong struct{ At time.Duration } // for 10 s
-	wayPress    struct{ At time.Duration } // any press of this device
-	wayCancel   struct{ At time.Duration } // by the control socket
-	wayTick     struct{ At time.Duration } // time has passed
-	wayPair     struct{ At time.Duration } // POST /room/pair
-	wayLeave    struct{ At time.Duration } // POST /room/leave
-	wayOut      struct{ At time.Duration } // this device was removed from its room
-	wayJoin     struct {                   // POST /room/join
-		At     time.Duration
-		Code   string // empty: listen
-		Target wayWindow
-	}
-	waySeen struct { // all windows of others that can be seen now
-		At      time.Duration
-		Run     int
-		Windows []wayWindow
-	}
-	wayShut struct { // the window is closed, or never opened
-		At  time.Duration
-		Run int
-		Why control.PairingWhy
-	}
-	wayFounded struct { // the window has admitted its first device: this one is a host, by what is on disk
-		At  time.Duration
-		Run int
-	}
-	wayAdmitted struct { // the window's joiner is in
-		At   time.Duration
-		Run  int
-		Peer wayPeer
-	}
-	wayHeard struct { // the code
-		At   time.Duration
-		Run  int
-		Code string
-	}
-	wayDeaf struct { // nothing can be heard: no microphone
-		At  time.Duration
-		Run int
-		Why control.PairingWhy
-	}
-	wayJoined struct { // this device is in, by what is on disk
-		At   time.Duration
-		Run  int
-		Peer wayPeer
-	}
-	wayNotJoined struct {
-		At  time.Duration
-		Run int
-		Why control.PairingWhy
-	}
-	wayGone struct { // this device has left its room; Why: it has not
-		At   time.Duration
-		Room string
-		Why  control.PairingWhy
-	}
-)
-
-func (wayHeld) wayFact()      {}
-func (wayUnable) wayFact()    {}
-func (wayHeldLong) wayFact()  {}
-func (wayPress) wayFact()     {}
-func (wayCancel) wayFact()    {}
-func (wayTick) wayFact()      {}
-func (wayPair) wayFact()      {}
-func (wayLeave) wayFact()     {}
-func (wayOut) wayFact()       {}
-func (wayJoin) wayFact()      {}
-func (waySeen) wayFact()      {}
-func (wayShut) wayFact()      {}
-func (wayFounded) wayFact()   {}
-func (wayAdmitted) wayFact()  {}
-func (wayHeard) wayFact()     {}
-func (wayDeaf) wayFact()      {}
-func (wayJoined) wayFact()    {}
-func (wayNotJoined) wayFact() {}
-func (wayGone) wayFact()      {}
-
-// wayPeer is the other device of a pairing.
-type wayPeer struct {
-	Device round.DeviceID
-	Name   string // in the room
-	Room   string
-	Called string // this device in it
-}
-
-// wayOrder is an order.
-type wayOrder interface{ wayOrder() }
-
-// Orders. Those that begin something name its attempt; stop ends all of an attempt's.
-type (
-	doLook   struct{ Run int } // keep telling what windows there are
-	doOpen   struct{ Run int } // a window
-	doListen struct{ Run int } // for the code, until it was heard or stop
-	doTry    struct {
-		Run    int
-		Code   string
-		Target wayWindow
-	}
-	doShut   struct{ Run int } // the window only: looking goes on
-	doUnlook struct{ Run int }
-	doStop   struct{ Run int }
-	doLeave  struct{}
-	doSay    struct { // in words; what is being said of pairing already is cut
-		Line control.PairingLine // its State and Why choose them
-	}
-	doRestart struct{} // when what is being said has sounded
-)
-
-func (doLook) wayOrder()    {}
-func (doOpen) wayOrder()    {}
-func (doListen) wayOrder()  {}
-func (doTry) wayOrder()     {}
-func (doShut) wayOrder()    {}
-func (doUnlook) wayOrder()  {}
-func (doStop) wayOrder()    {}
-func (doLeave) wayOrder()   {}
-func (doSay) wayOrder()     {}
-func (doRestart) wayOrder() {}
-
-// step takes one fact.
-func (w way) step(fact wayFact) (way, []wayOrder) {
-	s := wayStep{way: w}
-	switch f := fact.(type) {
-	case wayHeld:
+// step takes one event.
+func (w way) step(ev event) (way, []order) {
+	s := stepping{way: w}
+	switch f := ev.(type) {
+	case Held:
 		s.held(f)
-	case wayUnable:
+	case Unable:
 		s.begin(f.At, true)
 		s.fail(control.WhyDevice)
-	case wayHeldLong:
+	case HeldLong:
 		s.leave()
-	case wayPress:
+	case Pressed:
 		s.cancel()
-	case wayCancel:
+	case Cancelled:
 		s.cancel()
-	case wayTick:
+	case Ticked:
 		s.tick(f.At)
-	case wayPair:
+	case OpenAsked:
 		s.pair(f)
-	case wayJoin:
+	case JoinAsked:
 		s.join(f)
-	case wayLeave:
+	case LeaveAsked:
 		s.leave()
-	case wayOut:
+	case Removed:
 		s.out()
-	case waySeen:
+	case WindowsSeen:
 		s.seen(f)
-	case wayShut:
+	case WindowShut:
 		s.shut(f)
-	case wayFounded:
+	case Founded:
 		s.founded, s.paired = true, true
-	case wayAdmitted:
+	case Admitted:
 		s.success(f.Peer, s.founded)
-	case wayHeard:
+	case CodeHeard:
 		if f.Run == s.run && s.state == control.PairingListening {
 			s.code = f.Code
 			s.become(control.PairingJoining)
-			s.do(doTry{s.run, s.code, s.target})
+			s.do(Try{s.run, s.code, s.target})
 		}
-	case wayDeaf:
+	case HearingFailed:
 		if f.Run == s.run && s.state == control.PairingListening {
 			s.fail(f.Why)
 		}
-	case wayJoined:
+	case Joined:
 		s.paired = true
 		s.success(f.Peer, true)
-	case wayNotJoined:
+	case JoinFailed:
 		s.notJoined(f)
-	case wayGone:
+	case Left:
 		s.gone(f)
 	}
 	return s.way, s.orders
 }
 
-// wayStep is one step under way.
-type wayStep struct {
+// stepping is one step under way.
+type stepping struct {
 	way
-	orders []wayOrder
+	orders []order
 }
 
-func (s *wayStep) do(o wayOrder) { s.orders = append(s.orders, o) }
+func (s *stepping) do(o order) { s.orders = append(s.orders, o) }
 
-func (s *wayStep) become(state control.PairingState) { s.state = state }
+func (s *stepping) become(state control.PairingState) { s.state = state }
 
 // live says that an attempt is under way.
 func (w way) live() bool { return w.state != "" && !(control.PairingLine{State: w.state}).Over() }
@@ -279,17 +143,17 @@ func (w way) due(now time.Duration) (at time.Duration, ok bool) {
 }
 
 // begin starts an attempt; the one before is over.
-func (s *wayStep) begin(at time.Duration, byHand bool) {
+func (s *stepping) begin(at time.Duration, byHand bool) {
 	if s.live() {
-		s.do(doStop{s.run})
+		s.do(Stop{s.run})
 	}
 	s.run++
 	s.byHand, s.began, s.until = byHand, at, 0
-	s.yields, s.around, s.target, s.code, s.typed, s.tries = false, nil, wayWindow{}, "", false, 0
+	s.yields, s.around, s.target, s.code, s.typed, s.tries = false, nil, Window{}, "", false, 0
 }
 
 // held: a device in a room opens its window. One that is in none looks first whether somebody else has.
-func (s *wayStep) held(f wayHeld) {
+func (s *stepping) held(f Held) {
 	s.begin(f.At, true)
 	if s.paired {
 		s.open()
@@ -297,18 +161,18 @@ func (s *wayStep) held(f wayHeld) {
 	}
 	s.become(control.PairingLooking)
 	s.until = f.At + lookMost
-	s.do(doLook{s.run})
+	s.do(Look{s.run})
 }
 
-func (s *wayStep) open() {
+func (s *stepping) open() {
 	s.yields = s.byHand && !s.paired
 	s.until = 0 // the window has its own time
 	s.become(control.PairingOpen)
-	s.do(doOpen{s.run})
+	s.do(Open{s.run})
 }
 
 // pair opens the window, whatever others do: it was asked for by name.
-func (s *wayStep) pair(f wayPair) {
+func (s *stepping) pair(f OpenAsked) {
 	if s.state == control.PairingOpen {
 		return
 	}
@@ -316,7 +180,7 @@ func (s *wayStep) pair(f wayPair) {
 	s.open()
 }
 
-func (s *wayStep) join(f wayJoin) {
+func (s *stepping) join(f JoinAsked) {
 	if s.paired {
 		return // the driver has refused it
 	}
@@ -326,32 +190,32 @@ func (s *wayStep) join(f wayJoin) {
 	case s.target.Device == "" && len(s.target.Addresses) == 0:
 		s.become(control.PairingLooking)
 		s.until = f.At + lookAsked
-		s.do(doLook{s.run})
+		s.do(Look{s.run})
 	default:
 		s.approach(f.At)
 	}
 }
 
 // approach goes to the target: with the code, or after having heard it.
-func (s *wayStep) approach(at time.Duration) {
+func (s *stepping) approach(at time.Duration) {
 	if s.code != "" {
-		s.do(doUnlook{s.run})
+		s.do(Unlook{s.run})
 		s.become(control.PairingJoining)
 		s.until = 0
-		s.do(doTry{s.run, s.code, s.target})
+		s.do(Try{s.run, s.code, s.target})
 		return
 	}
 	s.become(control.PairingListening)
 	s.until = at + listenLimit
-	s.do(doSay{control.PairingLine{State: control.PairingListening}})
-	s.do(doListen{s.run})
+	s.do(Say{control.PairingLine{State: control.PairingListening}})
+	s.do(Listen{s.run})
 }
 
-func (s *wayStep) seen(f waySeen) {
+func (s *stepping) seen(f WindowsSeen) {
 	if f.Run != s.run {
 		return
 	}
-	windows := slices.DeleteFunc(slices.Clone(f.Windows), func(w wayWindow) bool { return w.Device == s.self })
+	windows := slices.DeleteFunc(slices.Clone(f.Windows), func(w Window) bool { return w.Device == s.self })
 	s.around = windows
 	switch s.state {
 	case control.PairingLooking:
@@ -362,9 +226,9 @@ func (s *wayStep) seen(f waySeen) {
 		if !s.yields || s.founded {
 			return
 		}
-		above := slices.DeleteFunc(slices.Clone(windows), func(w wayWindow) bool { return w.RoomID == "" && w.Device > s.self })
+		above := slices.DeleteFunc(slices.Clone(windows), func(w Window) bool { return w.RoomID == "" && w.Device > s.self })
 		if len(above) == 1 {
-			s.do(doShut{s.run})
+			s.do(Shut{s.run})
 			s.target = above[0]
 			s.approach(f.At)
 		}
@@ -376,7 +240,7 @@ func (s *wayStep) seen(f waySeen) {
 }
 
 // looked ends the looking.
-func (s *wayStep) looked(at time.Duration) {
+func (s *stepping) looked(at time.Duration) {
 	switch {
 	case len(s.around) == 1:
 		s.target = s.around[0]
@@ -390,7 +254,7 @@ func (s *wayStep) looked(at time.Duration) {
 	}
 }
 
-func (s *wayStep) tick(at time.Duration) {
+func (s *stepping) tick(at time.Duration) {
 	switch {
 	case s.state == control.PairingLooking && len(s.around) == 1 && at-s.began >= lookLeast:
 		s.looked(at)
@@ -408,25 +272,25 @@ func (s *wayStep) tick(at time.Duration) {
 
 // shut: the window is closed without a success. After a press, or where it has given way, that was our own doing; a device
 // that had admitted its first one before that is a host nevertheless, and begins anew as one.
-func (s *wayStep) shut(f wayShut) {
+func (s *stepping) shut(f WindowShut) {
 	switch {
 	case f.Run == s.run && s.state == control.PairingOpen:
 		s.fail(f.Why)
 	case s.founded && !s.live():
 		s.founded = false
-		s.do(doRestart{})
+		s.do(Restart{})
 	}
 }
 
-func (s *wayStep) notJoined(f wayNotJoined) {
+func (s *stepping) notJoined(f JoinFailed) {
 	if f.Run != s.run || s.state != control.PairingJoining {
 		return
 	}
 	if f.Why == control.WhyWrongCode && !s.typed {
-		if s.tries++; s.tries < wayTries && f.At < s.until { // heard amiss, or the room next door: it comes again
+		if s.tries++; s.tries < maxTries && f.At < s.until { // heard amiss, or the room next door: it comes again
 			s.code = ""
 			s.become(control.PairingListening)
-			s.do(doListen{s.run})
+			s.do(Listen{s.run})
 			return
 		}
 	}
@@ -434,40 +298,40 @@ func (s *wayStep) notJoined(f wayNotJoined) {
 }
 
 // success: both are in, by what is on disk. It counts at any time, also after a press.
-func (s *wayStep) success(p wayPeer, restart bool) {
+func (s *stepping) success(p Peer, restart bool) {
 	if s.live() {
-		s.do(doStop{s.run})
+		s.do(Stop{s.run})
 	}
 	s.run++
 	s.end(control.PairingLine{State: control.PairingPaired, Peer: p.Name, Device: p.Device, Room: p.Room, Called: p.Called, Restarts: restart})
 }
 
-func (s *wayStep) fail(why control.PairingWhy) {
-	s.do(doStop{s.run})
+func (s *stepping) fail(why control.PairingWhy) {
+	s.do(Stop{s.run})
 	s.run++
 	s.end(control.PairingLine{State: control.PairingFailed, Why: why})
 }
 
 // cancel is silent: who presses has something else in mind.
-func (s *wayStep) cancel() {
+func (s *stepping) cancel() {
 	if !s.live() || s.state == control.PairingLeaving { // which is quick, and cannot be taken back
 		return
 	}
-	s.do(doStop{s.run})
+	s.do(Stop{s.run})
 	s.become(control.PairingCancelled)
 	s.until = 0
 }
 
-func (s *wayStep) leave() {
+func (s *stepping) leave() {
 	s.cancel()
 	if s.paired && s.state != control.PairingLeaving {
 		s.run++
 		s.become(control.PairingLeaving)
-		s.do(doLeave{})
+		s.do(Leave{})
 	}
 }
 
-func (s *wayStep) gone(f wayGone) {
+func (s *stepping) gone(f Left) {
 	if f.Why != "" {
 		s.end(control.PairingLine{State: control.PairingFailed, Why: f.Why, Room: f.Room})
 		return
@@ -477,9 +341,9 @@ func (s *wayStep) gone(f wayGone) {
 	s.end(control.PairingLine{State: control.PairingLeft, Room: f.Room, Restarts: true})
 }
 
-func (s *wayStep) out() {
+func (s *stepping) out() {
 	if s.live() {
-		s.do(doStop{s.run})
+		s.do(Stop{s.run})
 		s.run++
 	}
 	s.paired, s.founded = false, false
@@ -487,14 +351,14 @@ func (s *wayStep) out() {
 }
 
 // end says what has come of it.
-func (s *wayStep) end(l control.PairingLine) {
+func (s *stepping) end(l control.PairingLine) {
 	s.become(l.State)
 	s.until = 0
 	if s.founded {
 		l.Restarts, s.founded = true, false
 	}
-	s.do(doSay{l})
+	s.do(Say{l})
 	if l.Restarts {
-		s.do(doRestart{})
+		s.do(Restart{})
 	}
 }

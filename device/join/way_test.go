@@ -16,11 +16,11 @@ import (
 const sec = time.Second
 
 // told is an order in a word or two.
-func told(order wayOrder) string {
+func told(order order) string {
 	switch o := order.(type) {
-	case doTry:
+	case Try:
 		return fmt.Sprintf("try %s at %s", o.Code, o.Target.Device)
-	case doSay:
+	case Say:
 		s := "say " + string(o.Line.State)
 		if o.Line.Why != "" {
 			s += " " + string(o.Line.Why)
@@ -30,7 +30,7 @@ func told(order wayOrder) string {
 		}
 		return s
 	}
-	name := strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", order), "join.do"))
+	name := strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", order), "join."))
 	return name
 }
 
@@ -40,18 +40,18 @@ type wayWalk struct {
 	out []string
 }
 
-func (w *wayWalk) step(fact wayFact) {
-	var orders []wayOrder
-	w.way, orders = w.way.step(fact)
+func (w *wayWalk) step(ev event) {
+	var orders []order
+	w.way, orders = w.way.step(ev)
 	for _, o := range orders {
 		w.out = append(w.out, told(o))
 	}
 }
 
 // window is one that can be seen: a capital stands for a room, and its device is of the same letter.
-func windowsOf(s string) (all []wayWindow) {
+func windowsOf(s string) (all []Window) {
 	for _, c := range s {
-		w := wayWindow{Device: round.DeviceID(strings.ToLower(string(c)))}
+		w := Window{Device: round.DeviceID(strings.ToLower(string(c)))}
 		if c >= 'A' && c <= 'Z' {
 			w.RoomID = "r" + string(c)
 		}
@@ -62,88 +62,88 @@ func windowsOf(s string) (all []wayWindow) {
 
 func TestWay(t *testing.T) {
 	at := func(ms int) time.Duration { return time.Duration(ms) * time.Millisecond }
-	seen := func(ms, run int, who string) waySeen { return waySeen{at(ms), run, windowsOf(who)} }
-	peer := wayPeer{Device: "b", Name: "bedroom"}
+	seen := func(ms, run int, who string) WindowsSeen { return WindowsSeen{at(ms), run, windowsOf(who)} }
+	peer := Peer{Device: "b", Name: "bedroom"}
 	for _, c := range []struct {
 		name   string
 		paired bool
-		facts  []wayFact
+		events []event
 		want   string
 		state  control.PairingState
 	}{
-		{"nobody pairs: one opens", false, []wayFact{wayHeld{0}, seen(750, 1, ""), wayTick{at(1500)}}, "look, open", control.PairingOpen},
-		{"in a room one opens at once", true, []wayFact{wayHeld{0}}, "open", control.PairingOpen},
+		{"nobody pairs: one opens", false, []event{Held{0}, seen(750, 1, ""), Ticked{at(1500)}}, "look, open", control.PairingOpen},
+		{"in a room one opens at once", true, []event{Held{0}}, "open", control.PairingOpen},
 		{"one window: listen, once there was time for a second one to be seen", false,
-			[]wayFact{wayHeld{0}, seen(100, 1, "C"), wayTick{at(750)}}, "look, say listening, listen", control.PairingListening},
-		{"two windows: said, and nothing else", false, []wayFact{wayHeld{0}, seen(700, 1, "CD"), wayTick{at(1500)}, seen(1600, 1, "CD")}, "look, stop, say failed two_windows", control.PairingFailed},
-		{"two of which one gives way in time", false, []wayFact{wayHeld{0}, seen(700, 1, "Cd"), seen(1400, 1, "C")}, "look, say listening, listen", control.PairingListening},
-		{"the code comes, and is right", false, []wayFact{wayHeld{0}, seen(800, 1, "C"), wayHeard{at(9000), 1, "123456"}, wayJoined{at(9500), 1, peer}},
+			[]event{Held{0}, seen(100, 1, "C"), Ticked{at(750)}}, "look, say listening, listen", control.PairingListening},
+		{"two windows: said, and nothing else", false, []event{Held{0}, seen(700, 1, "CD"), Ticked{at(1500)}, seen(1600, 1, "CD")}, "look, stop, say failed two_windows", control.PairingFailed},
+		{"two of which one gives way in time", false, []event{Held{0}, seen(700, 1, "Cd"), seen(1400, 1, "C")}, "look, say listening, listen", control.PairingListening},
+		{"the code comes, and is right", false, []event{Held{0}, seen(800, 1, "C"), CodeHeard{at(9000), 1, "123456"}, Joined{at(9500), 1, peer}},
 			"look, say listening, listen, try 123456 at c, stop, say paired bedroom, restart", control.PairingPaired},
-		{"heard amiss once and again, then right", false, []wayFact{wayHeld{0}, seen(800, 1, "C"),
-			wayHeard{at(9000), 1, "1"}, wayNotJoined{at(9100), 1, control.WhyWrongCode}, wayHeard{at(19000), 1, "2"}, wayNotJoined{at(19100), 1, control.WhyWrongCode},
-			wayHeard{at(29000), 1, "3"}, wayJoined{at(29100), 1, peer}},
+		{"heard amiss once and again, then right", false, []event{Held{0}, seen(800, 1, "C"),
+			CodeHeard{at(9000), 1, "1"}, JoinFailed{at(9100), 1, control.WhyWrongCode}, CodeHeard{at(19000), 1, "2"}, JoinFailed{at(19100), 1, control.WhyWrongCode},
+			CodeHeard{at(29000), 1, "3"}, Joined{at(29100), 1, peer}},
 			"look, say listening, listen, try 1 at c, listen, try 2 at c, listen, try 3 at c, stop, say paired bedroom, restart", control.PairingPaired},
-		{"three times amiss", false, []wayFact{wayHeld{0}, seen(800, 1, "C"),
-			wayHeard{at(9000), 1, "1"}, wayNotJoined{at(9100), 1, control.WhyWrongCode}, wayHeard{at(19000), 1, "2"}, wayNotJoined{at(19100), 1, control.WhyWrongCode},
-			wayHeard{at(29000), 1, "3"}, wayNotJoined{at(29100), 1, control.WhyWrongCode}},
+		{"three times amiss", false, []event{Held{0}, seen(800, 1, "C"),
+			CodeHeard{at(9000), 1, "1"}, JoinFailed{at(9100), 1, control.WhyWrongCode}, CodeHeard{at(19000), 1, "2"}, JoinFailed{at(19100), 1, control.WhyWrongCode},
+			CodeHeard{at(29000), 1, "3"}, JoinFailed{at(29100), 1, control.WhyWrongCode}},
 			"look, say listening, listen, try 1 at c, listen, try 2 at c, listen, try 3 at c, stop, say failed wrong_code", control.PairingFailed},
-		{"a minute without a code", false, []wayFact{wayHeld{0}, seen(800, 1, "C"), wayTick{at(60000)}, wayTick{at(60800)}},
+		{"a minute without a code", false, []event{Held{0}, seen(800, 1, "C"), Ticked{at(60000)}, Ticked{at(60800)}},
 			"look, say listening, listen, stop, say failed not_heard", control.PairingFailed},
-		{"no microphone", false, []wayFact{wayHeld{0}, seen(800, 1, "C"), wayDeaf{at(3000), 1, control.WhyDeaf}}, "look, say listening, listen, stop, say failed deaf", control.PairingFailed},
+		{"no microphone", false, []event{Held{0}, seen(800, 1, "C"), HearingFailed{at(3000), 1, control.WhyDeaf}}, "look, say listening, listen, stop, say failed deaf", control.PairingFailed},
 		{"whom it listened to gives way: the code is of the one that is left", false,
-			[]wayFact{wayHeld{0}, seen(800, 1, "c"), seen(2000, 1, "cD"), seen(4000, 1, "D"), wayHeard{at(9000), 1, "1"}},
+			[]event{Held{0}, seen(800, 1, "c"), seen(2000, 1, "cD"), seen(4000, 1, "D"), CodeHeard{at(9000), 1, "1"}},
 			"look, say listening, listen, try 1 at d", control.PairingJoining},
-		{"typed", false, []wayFact{wayJoin{0, "123456", wayWindow{Addresses: []string{"x:1"}}}, wayJoined{at(100), 1, peer}},
+		{"typed", false, []event{JoinAsked{0, "123456", Window{Addresses: []string{"x:1"}}}, Joined{at(100), 1, peer}},
 			"unlook, try 123456 at , stop, say paired bedroom, restart", control.PairingPaired},
-		{"typed wrong is over at once", false, []wayFact{wayJoin{0, "123456", wayWindow{Addresses: []string{"x:1"}}}, wayNotJoined{at(100), 1, control.WhyWrongCode}},
+		{"typed wrong is over at once", false, []event{JoinAsked{0, "123456", Window{Addresses: []string{"x:1"}}}, JoinFailed{at(100), 1, control.WhyWrongCode}},
 			"unlook, try 123456 at , stop, say failed wrong_code", control.PairingFailed},
-		{"typed, and looked for", false, []wayFact{wayJoin{At: 0, Code: "123456"}, seen(300, 1, "C"), wayTick{at(750)}}, "look, unlook, try 123456 at c", control.PairingJoining},
-		{"typed, and nobody there: it opens no window", false, []wayFact{wayJoin{At: 0, Code: "123456"}, seen(700, 1, ""), wayTick{at(1500)}, wayTick{at(6000)}}, "look, stop, say failed nobody", control.PairingFailed},
-		{"to be heard, from a host that was named", false, []wayFact{wayJoin{0, "", wayWindow{Addresses: []string{"x:1"}}}}, "say listening, listen", control.PairingListening},
-		{"the first one admitted: both begin anew", false, []wayFact{wayPair{0}, wayFounded{at(500), 1}, wayAdmitted{at(900), 1, peer}}, "open, stop, say paired bedroom, restart", control.PairingPaired},
-		{"one more in a room: nobody begins anew", true, []wayFact{wayPair{0}, wayAdmitted{at(900), 1, peer}}, "open, stop, say paired bedroom", control.PairingPaired},
-		{"the window's time is over", true, []wayFact{wayPair{0}, wayShut{at(120000), 1, control.WhyExpired}}, "open, stop, say failed expired", control.PairingFailed},
-		{"asked to open twice: it is the same window", true, []wayFact{wayPair{0}, wayPair{at(10)}}, "open", control.PairingOpen},
-		{"the host is not there", true, []wayFact{wayHeld{0}, wayShut{at(10), 1, control.WhyHost}}, "open, stop, say failed host", control.PairingFailed},
-		{"a press while it looks", false, []wayFact{wayHeld{0}, wayPress{at(500)}, seen(800, 1, "C")}, "look, stop", control.PairingCancelled},
-		{"a press while its window is open", true, []wayFact{wayHeld{0}, wayPress{at(500)}, wayShut{at(510), 1, control.WhyClosed}}, "open, stop", control.PairingCancelled},
-		{"a press while it listens", false, []wayFact{wayHeld{0}, seen(800, 1, "C"), wayPress{at(3000)}, wayHeard{at(3001), 1, "1"}}, "look, say listening, listen, stop", control.PairingCancelled},
-		{"a press while the code is tried, and it was in time", false, []wayFact{wayHeld{0}, seen(800, 1, "C"), wayHeard{at(3000), 1, "1"}, wayPress{at(3100)}, wayNotJoined{at(3200), 1, control.WhyClosed}},
+		{"typed, and looked for", false, []event{JoinAsked{At: 0, Code: "123456"}, seen(300, 1, "C"), Ticked{at(750)}}, "look, unlook, try 123456 at c", control.PairingJoining},
+		{"typed, and nobody there: it opens no window", false, []event{JoinAsked{At: 0, Code: "123456"}, seen(700, 1, ""), Ticked{at(1500)}, Ticked{at(6000)}}, "look, stop, say failed nobody", control.PairingFailed},
+		{"to be heard, from a host that was named", false, []event{JoinAsked{0, "", Window{Addresses: []string{"x:1"}}}}, "say listening, listen", control.PairingListening},
+		{"the first one admitted: both begin anew", false, []event{OpenAsked{0}, Founded{at(500), 1}, Admitted{at(900), 1, peer}}, "open, stop, say paired bedroom, restart", control.PairingPaired},
+		{"one more in a room: nobody begins anew", true, []event{OpenAsked{0}, Admitted{at(900), 1, peer}}, "open, stop, say paired bedroom", control.PairingPaired},
+		{"the window's time is over", true, []event{OpenAsked{0}, WindowShut{at(120000), 1, control.WhyExpired}}, "open, stop, say failed expired", control.PairingFailed},
+		{"asked to open twice: it is the same window", true, []event{OpenAsked{0}, OpenAsked{at(10)}}, "open", control.PairingOpen},
+		{"the host is not there", true, []event{Held{0}, WindowShut{at(10), 1, control.WhyHost}}, "open, stop, say failed host", control.PairingFailed},
+		{"a press while it looks", false, []event{Held{0}, Pressed{at(500)}, seen(800, 1, "C")}, "look, stop", control.PairingCancelled},
+		{"a press while its window is open", true, []event{Held{0}, Pressed{at(500)}, WindowShut{at(510), 1, control.WhyClosed}}, "open, stop", control.PairingCancelled},
+		{"a press while it listens", false, []event{Held{0}, seen(800, 1, "C"), Pressed{at(3000)}, CodeHeard{at(3001), 1, "1"}}, "look, say listening, listen, stop", control.PairingCancelled},
+		{"a press while the code is tried, and it was in time", false, []event{Held{0}, seen(800, 1, "C"), CodeHeard{at(3000), 1, "1"}, Pressed{at(3100)}, JoinFailed{at(3200), 1, control.WhyClosed}},
 			"look, say listening, listen, try 1 at c, stop", control.PairingCancelled},
 		{"a press while the code is tried, and it was too late: what is on disk counts", false,
-			[]wayFact{wayHeld{0}, seen(800, 1, "C"), wayHeard{at(3000), 1, "1"}, wayPress{at(3100)}, wayJoined{at(3200), 1, peer}},
+			[]event{Held{0}, seen(800, 1, "C"), CodeHeard{at(3000), 1, "1"}, Pressed{at(3100)}, Joined{at(3200), 1, peer}},
 			"look, say listening, listen, try 1 at c, stop, say paired bedroom, restart", control.PairingPaired},
 		{"a press after the first one was let in: a host begins anew, whatever came of it", false,
-			[]wayFact{wayPair{0}, wayFounded{at(500), 1}, wayPress{at(600)}, wayShut{at(700), 1, control.WhyClosed}}, "open, stop, restart", control.PairingCancelled},
+			[]event{OpenAsked{0}, Founded{at(500), 1}, Pressed{at(600)}, WindowShut{at(700), 1, control.WhyClosed}}, "open, stop, restart", control.PairingCancelled},
 		{"and where it has come of it, it is said", false,
-			[]wayFact{wayPair{0}, wayFounded{at(500), 1}, wayPress{at(600)}, wayAdmitted{at(700), 1, peer}}, "open, stop, say paired bedroom, restart", control.PairingPaired},
-		{"let in and not heard of since", false, []wayFact{wayPair{0}, wayFounded{at(500), 1}, wayShut{at(15000), 1, control.WhyUnsure}},
+			[]event{OpenAsked{0}, Founded{at(500), 1}, Pressed{at(600)}, Admitted{at(700), 1, peer}}, "open, stop, say paired bedroom, restart", control.PairingPaired},
+		{"let in and not heard of since", false, []event{OpenAsked{0}, Founded{at(500), 1}, WindowShut{at(15000), 1, control.WhyUnsure}},
 			"open, stop, say failed unsure, restart", control.PairingFailed},
-		{"a press while nothing is paired", true, []wayFact{wayPress{0}}, "", ""},
-		{"held for ten seconds: leave", true, []wayFact{wayHeldLong{0}, wayGone{At: at(10), Room: "home"}}, "leave, say left, restart", control.PairingLeft},
-		{"held for ten seconds in no room: nothing", false, []wayFact{wayHeldLong{0}}, "", ""},
-		{"leaving that the disk does not take", true, []wayFact{wayLeave{0}, wayGone{At: at(10), Why: control.WhyDisk}}, "leave, say failed disk", control.PairingFailed},
-		{"removed while its window is open", true, []wayFact{wayPair{0}, wayOut{at(100)}, wayShut{at(110), 1, control.WhyClosed}}, "open, stop, say removed, restart", control.PairingRemoved},
-		{"what a room's device joins is refused elsewhere", true, []wayFact{wayJoin{0, "123456", wayWindow{Addresses: []string{"x:1"}}}}, "", ""},
+		{"a press while nothing is paired", true, []event{Pressed{0}}, "", ""},
+		{"held for ten seconds: leave", true, []event{HeldLong{0}, Left{At: at(10), Room: "home"}}, "leave, say left, restart", control.PairingLeft},
+		{"held for ten seconds in no room: nothing", false, []event{HeldLong{0}}, "", ""},
+		{"leaving that the disk does not take", true, []event{LeaveAsked{0}, Left{At: at(10), Why: control.WhyDisk}}, "leave, say failed disk", control.PairingFailed},
+		{"removed while its window is open", true, []event{OpenAsked{0}, Removed{at(100)}, WindowShut{at(110), 1, control.WhyClosed}}, "open, stop, say removed, restart", control.PairingRemoved},
+		{"what a room's device joins is refused elsewhere", true, []event{JoinAsked{0, "123456", Window{Addresses: []string{"x:1"}}}}, "", ""},
 
 		// Held at the same moment, and one after the other.
 		{"of two held at once, the lower id keeps its window", false, // this device is m
-			[]wayFact{wayHeld{0}, seen(700, 1, ""), wayTick{at(1500)}, seen(1600, 1, "p")}, "look, open", control.PairingOpen},
+			[]event{Held{0}, seen(700, 1, ""), Ticked{at(1500)}, seen(1600, 1, "p")}, "look, open", control.PairingOpen},
 		{"and the higher one gives way", false,
-			[]wayFact{wayHeld{0}, seen(700, 1, ""), wayTick{at(1500)}, seen(1600, 1, "c")}, "look, open, shut, say listening, listen", control.PairingListening},
+			[]event{Held{0}, seen(700, 1, ""), Ticked{at(1500)}, seen(1600, 1, "c")}, "look, open, shut, say listening, listen", control.PairingListening},
 		{"one in no room gives way to a room", false,
-			[]wayFact{wayHeld{0}, wayTick{at(1500)}, seen(1600, 1, "P")}, "look, open, shut, say listening, listen", control.PairingListening},
-		{"one in a room gives way to nobody", true, []wayFact{wayHeld{0}, seen(1600, 1, "C")}, "open", control.PairingOpen},
-		{"nor does a window that was asked for by name", false, []wayFact{wayPair{0}, seen(1600, 1, "C")}, "open", control.PairingOpen},
+			[]event{Held{0}, Ticked{at(1500)}, seen(1600, 1, "P")}, "look, open, shut, say listening, listen", control.PairingListening},
+		{"one in a room gives way to nobody", true, []event{Held{0}, seen(1600, 1, "C")}, "open", control.PairingOpen},
+		{"nor does a window that was asked for by name", false, []event{OpenAsked{0}, seen(1600, 1, "C")}, "open", control.PairingOpen},
 		{"two to give way to: the lower of them will, too", false,
-			[]wayFact{wayHeld{0}, wayTick{at(1500)}, seen(1600, 1, "ab"), seen(3000, 1, "a")}, "look, open, shut, say listening, listen", control.PairingListening},
-		{"who has let somebody in gives way no more", false, []wayFact{wayHeld{0}, wayTick{at(1500)}, wayFounded{at(1550), 1}, seen(1600, 1, "c")}, "look, open", control.PairingOpen},
-		{"what is told of an earlier attempt is void", true, []wayFact{wayHeld{0}, wayPress{at(10)}, wayHeld{at(6000)}, wayShut{at(6001), 1, control.WhyClosed}, waySeen{at(6002), 1, windowsOf("c")}},
+			[]event{Held{0}, Ticked{at(1500)}, seen(1600, 1, "ab"), seen(3000, 1, "a")}, "look, open, shut, say listening, listen", control.PairingListening},
+		{"who has let somebody in gives way no more", false, []event{Held{0}, Ticked{at(1500)}, Founded{at(1550), 1}, seen(1600, 1, "c")}, "look, open", control.PairingOpen},
+		{"what is told of an earlier attempt is void", true, []event{Held{0}, Pressed{at(10)}, Held{at(6000)}, WindowShut{at(6001), 1, control.WhyClosed}, WindowsSeen{at(6002), 1, windowsOf("c")}},
 			"open, stop, open", control.PairingOpen},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := &wayWalk{way: way{self: "m", paired: c.paired}}
-			for _, f := range c.facts {
+			for _, f := range c.events {
 				w.step(f)
 			}
 			if got := strings.Join(w.out, ", "); got != c.want || w.state != c.state {
@@ -172,29 +172,29 @@ func (c *crowd) run(until time.Duration, lag time.Duration) {
 	for ; c.now < until; c.now += 10 * time.Millisecond {
 		for _, d := range c.devices {
 			if d.held == c.now {
-				c.step(d, wayHeld{c.now})
+				c.step(d, Held{c.now})
 			}
-			c.step(d, wayTick{c.now})
+			c.step(d, Ticked{c.now})
 			if d.looking && (c.now-d.held)%(250*time.Millisecond) == 0 {
-				c.step(d, waySeen{c.now, d.run, c.visible(d, c.now-lag)})
+				c.step(d, WindowsSeen{c.now, d.run, c.visible(d, c.now-lag)})
 			}
 		}
 	}
 }
 
-func (c *crowd) step(d *crowdOne, fact wayFact) {
-	var orders []wayOrder
-	d.way, orders = d.way.step(fact)
+func (c *crowd) step(d *crowdOne, ev event) {
+	var orders []order
+	d.way, orders = d.way.step(ev)
 	for _, o := range orders {
 		switch o.(type) {
-		case doLook:
+		case Look:
 			d.looking = true
-		case doOpen:
+		case Open:
 			d.looking = d.looking || d.yields
 			d.opened = append(d.opened, c.now)
-		case doShut:
+		case Shut:
 			d.closed = append(d.closed, c.now)
-		case doStop:
+		case Stop:
 			d.looking = false
 			if len(d.closed) < len(d.opened) {
 				d.closed = append(d.closed, c.now)
@@ -203,13 +203,13 @@ func (c *crowd) step(d *crowdOne, fact wayFact) {
 	}
 }
 
-func (c *crowd) visible(to *crowdOne, at time.Duration) (all []wayWindow) {
+func (c *crowd) visible(to *crowdOne, at time.Duration) (all []Window) {
 	for _, d := range c.devices {
 		n := len(d.opened)
 		if d == to || n == 0 || d.opened[n-1] > at || len(d.closed) == n && d.closed[n-1] <= at {
 			continue
 		}
-		w := wayWindow{Device: d.self}
+		w := Window{Device: d.self}
 		if d.paired {
 			w.RoomID = "room of " + string(d.self)
 		}
@@ -264,13 +264,13 @@ func TestWayOfManyAtOnce(t *testing.T) {
 // The machine wants to be told of the time only where it waits for one: a code that comes in the last moment may be tried for longer.
 func TestWayIsDueOnlyWhereItWaits(t *testing.T) {
 	w := &wayWalk{way: way{self: "m"}}
-	for _, f := range []wayFact{wayHeld{0}, waySeen{sec, 1, windowsOf("C")}} {
+	for _, f := range []event{Held{0}, WindowsSeen{sec, 1, windowsOf("C")}} {
 		w.step(f)
 	}
 	if at, ok := w.due(sec); w.state != control.PairingListening || !ok || at != sec+listenLimit {
 		t.Errorf("%s: due %s, %v", w.state, at, ok)
 	}
-	w.step(wayHeard{sec + listenLimit - 1, 1, "123456"})
+	w.step(CodeHeard{sec + listenLimit - 1, 1, "123456"})
 	if at, ok := w.due(sec + listenLimit + 1); w.state != control.PairingJoining || ok {
 		t.Errorf("%s: due %s", w.state, at)
 	}
