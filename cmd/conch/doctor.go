@@ -16,9 +16,10 @@ type doctorCmd struct {
 
 // Help is below the flags in conch doctor --help.
 func (doctorCmd) Help() string {
-	return `Looks at the installed service where there is one, else at what conch run would be. Needs no root and nothing that runs; what only root can see, it says. Prints no keys, passwords, user names, home directories or Wi-Fi names: the output can be pasted into an issue.
-
-Exit status: 0 nothing keeps conch from working (there may be warnings), 1 something does (a configuration in its usual place that is refused is such a thing), 2 --config, --set or a flag was refused and nothing was looked at.`
+	return "Looks at the installed service where there is one, else at what conch run would be. Needs no root and nothing that runs; what only root can " +
+		"see, it says. Prints no keys, passwords, user names, home directories or Wi-Fi names: the output can be pasted into an issue.\n\nExit status: " +
+		"0 nothing keeps conch from working (there may be warnings), 1 something does (a configuration in its usual place that is refused is such a " +
+		"thing), 2 --config, --set or a flag was refused and nothing was looked at."
 }
 
 func (c doctorCmd) Run(e *env) error {
