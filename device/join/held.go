@@ -65,13 +65,6 @@ func (l *levels) quiet(now time.Duration) bool {
 	return now-time.Duration(l.last.Load()) > staleLevel || !l.spoke.Load()
 }
 
-// spoken says whether somebody speaks in pcm (24 kHz).
-func spoken(pcm []int16) bool {
-	var m speechMeter
-	m.add(pcm)
-	return m.spoken()
-}
-
 // speechMeter measures an utterance frame by frame.
 type speechMeter struct {
 	sum, n int     // of levelDown samples, on the way down to 4 kHz

@@ -210,3 +210,10 @@ func BenchmarkSpeechMeter(b *testing.B) {
 		m.add(pcm)
 	}
 }
+
+// spoken says whether somebody speaks in pcm (24 kHz).
+func spoken(pcm []int16) bool {
+	var m speechMeter
+	m.add(pcm)
+	return m.spoken()
+}
