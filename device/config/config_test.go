@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"conch/companions/voice/kinds"
 )
 
 var update = flag.Bool("update", false, "write conch.example.toml from the table of keys")
@@ -52,7 +54,7 @@ func TestExampleEqualsTheDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(got) != example() {
-		t.Errorf("%s differs from the table of keys; go test ./device -run Example -update writes it", name)
+		t.Errorf("%s differs from the table of keys; go test ./device/config -run Example -update writes it", name)
 	}
 	c, err := Load(LoadOptions{File: name, Environ: []string{}})
 	if err != nil {
@@ -119,7 +121,7 @@ func TestConfigRefusals(t *testing.T) {
 		{"no host", "[voice]\nurl = \"wss:///v1\"\n", "config: voice.url = \"wss:///v1\": must be ws://HOST… or wss://HOST…; set by file FILE:2"},
 		{"no model", "[voice]\nmodel = \" \"\n", "config: voice.model = \" \": must be one line of text, 1 to 1024 bytes; set by file FILE:2"},
 		{"unknown dialect", "[voice]\ndialect = \"beta\"\n", "config: voice.dialect = \"beta\": must be auto, ga, azure, localai, speaches, speech-to-speech, xai or qwen; set by file FILE:2"},
-		{"unknown kind", "[voice]\nkind = \"cascade\"\n", "config: voice.kind = \"cascade\": must be auto, realtime or rehearsal; set by file FILE:2"},
+		{"unknown kind", "[voice]\nkind = \"cascade\"\n", "config: voice.kind = \"cascade\": must be " + orList(append([]string{"auto"}, kinds.Names()...)) + "; set by file FILE:2"},
 		{"a ceiling in money without prices", "[voice]\nceiling_cost = 2\n", "config: voice.ceiling_cost = 2: nothing has a price: set voice.price_in and voice.price_out, or voice.ceiling_tokens instead"},
 		{"negative ceiling", "[voice]\nceiling_tokens = -5\n", "config: voice.ceiling_tokens = -5: must be a whole number, 0 to 1000000000; set by file FILE:2"},
 		{"negative price", "[voice]\nprice_in = -0.5\n", "config: voice.price_in = -0.5: must be 0 to 100000; set by file FILE:2"},
