@@ -101,6 +101,11 @@ func (f Footprint) Run(ctx context.Context) error {
 	fmt.Fprintf(f.Out, "binary          %.1f MB\n", float64(st.Size())/1e6)
 	fmt.Fprintf(f.Out, "exec to ready   %d ms\n", ready.Milliseconds())
 
+	return f.measure(ctx, remote, pid)
+}
+
+// measure shows what the process takes while it is idle, while it talks, and when it is idle again.
+func (f Footprint) measure(ctx context.Context, remote *control.Remote, pid int) error {
 	var broken error
 	show := func(what string, d time.Duration) (own float64, err error) {
 		c, err := sampleProcess(ctx, pid, d)
