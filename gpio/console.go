@@ -26,6 +26,7 @@ type Source interface {
 type Prompter interface {
 	Typing(line string)  // after each change
 	Entered(line string) // Enter was struck; empty: on an empty line
+	Taken()              // the question has been handed on
 }
 
 // ConsoleOptions are what standard input needs beside itself.

@@ -138,6 +138,9 @@ func (k *Keyboard) loop(ctx context.Context, r *reader, on func(Event)) error {
 				latest = ev.Press
 			}
 			on(ev)
+			if p, ok := k.options.Screen.(Prompter); ok && ev.Kind == Asked {
+				p.Taken()
+			}
 		}
 		if last {
 			return nil

@@ -15,11 +15,12 @@ import (
 type Screen struct {
 	out io.Writer
 
-	mu      sync.Mutex // guards out and what follows
-	live    bool       // there is a line to draw
-	doing   string
-	typed   string
-	entered string // the last question typed: it need not be shown again with its answer
+	mu       sync.Mutex // guards out and what follows
+	live     bool       // there is a line to draw
+	doing    string
+	typed    string
+	entering bool   // a question was entered, and nobody has taken it yet
+	entered  string // the last question typed: it need not be shown again with its answer
 }
 
 // newScreen writes to out.
@@ -61,19 +62,26 @@ func (s *Screen) Typing(line string) {
 func (s *Screen) Unfinished() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.typed != ""
+	return s.typed != "" || s.entering
 }
 
 // Entered implements gpio.Prompter.
 func (s *Screen) Entered(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.typed = ""
+	s.typed, s.entering = "", line != ""
 	if line != "" {
 		s.entered = line
 		fmt.Fprintf(s.out, "%syou: %s\r\n", clearLine, line)
 	}
 	s.draw()
+}
+
+// Taken says that the question has been handed on.
+func (s *Screen) Taken() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.entering = false
 }
 
 // Known says, once, that a person has just typed this question and sees it.
