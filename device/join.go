@@ -131,6 +131,9 @@ func gesture(d *Device, e gpio.Event) {
 	}
 }
 
+// logMute: the microphone could not be opened again.
+const logMute = sound.LogMute
+
 // unmuteByHand ends muting when the button was held for long: with the microphone closed nobody can ask for it aloud.
 func unmuteByHand(d *Device, e gpio.Event) {
 	if e.Kind != gpio.LongPressed || !d.sound.WishMuted() {
@@ -138,7 +141,7 @@ func unmuteByHand(d *Device, e gpio.Event) {
 	}
 	d.spawn(func() { // opening is not waited for
 		if err := d.sound.SetMuted(false); err != nil {
-			d.log.Error(sound.LogMute, "err", err)
+			d.log.Error(logMute, "err", err)
 			return
 		}
 		d.speakerAdapter().Cue(turn.CueReady, d.speaker.Generation())
