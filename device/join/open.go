@@ -107,7 +107,7 @@ type opening struct {
 // make makes the window.
 func (o *opening) make() (err error) {
 	p := o.p
-	id, name := p.opens()
+	id, name := p.link.opens()
 	o.window, err = pairing.NewWindow(pairing.WindowConfig{
 		Identity: p.link.id, Name: p.link.name, RoomID: id, RoomName: name, Now: p.o.Now, On: o.happened,
 		Admit: func(ctx context.Context, party pairing.Party) ([]byte, error) {
@@ -133,7 +133,7 @@ func (o *opening) happened(e pairing.WindowEvent) {
 	case pairing.EventWrong:
 		o.p.post(wrongCode{o.run, e.Left})
 	case pairing.EventPaired:
-		o.peer = o.p.peer(e.Party)
+		o.peer = o.p.link.peer(e.Party)
 	case pairing.EventFailed:
 		o.cause = e.Err
 		switch whyOf(o.cause) {
@@ -176,7 +176,7 @@ func (p *Pairing) serveWindow(ctx context.Context, w *pairing.Window, a *attempt
 
 // receive serves joiners at a foreign broker.
 func (p *Pairing) receive(ctx context.Context, m pairing.Meeting, w *pairing.Window) error {
-	id, name := p.opens()
+	id, name := p.link.opens()
 	m.Open(id, name)
 	defer m.Shut()
 	runs := make(chan struct{}, 2*pairing.MaxRuns)
@@ -202,10 +202,10 @@ func (p *Pairing) receive(ctx context.Context, m pairing.Meeting, w *pairing.Win
 }
 
 // opens is the room that the window leads into.
-func (p *Pairing) opens() (id, name string) {
-	room := p.link.Room()
+func (l *Link) opens() (id, name string) {
+	room := l.Room()
 	if room == nil {
-		room = p.link.members.Founding()
+		room = l.members.Founding()
 	}
 	if room == nil {
 		return "", ""
@@ -214,9 +214,9 @@ func (p *Pairing) opens() (id, name string) {
 }
 
 // peer is a device that was let in, as the room calls it.
-func (p *Pairing) peer(party pairing.Party) *Peer {
+func (l *Link) peer(party pairing.Party) *Peer {
 	peer := &Peer{Device: party.Device, Name: party.Name}
-	if room := p.link.Room(); room != nil {
+	if room := l.Room(); room != nil {
 		peer.Room = room.Name
 		if m, ok := room.Member(party.Device); ok {
 			peer.Name = m.Name

@@ -26,16 +26,16 @@ func (p *Pairing) newJoiner(device context.Context, run int) *pairing.Joiner {
 				return err
 			}
 			p.step(StepJoined)
-			p.tell(device, Joined{At: p.o.Now(), Run: run, Peer: p.joined(host)})
+			p.tell(device, Joined{At: p.o.Now(), Run: run, Peer: p.link.joined(host)})
 			return nil
 		},
 	})
 }
 
 // joined is who let this device in.
-func (p *Pairing) joined(host pairing.Party) Peer {
-	peer := *p.peer(host)
-	if room := p.link.Room(); room != nil && room.Called != p.link.name {
+func (l *Link) joined(host pairing.Party) Peer {
+	peer := *l.peer(host)
+	if room := l.Room(); room != nil && room.Called != l.name {
 		peer.Called = room.Called
 	}
 	return peer
