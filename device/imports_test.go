@@ -59,7 +59,7 @@ var imports = map[string][]string{
 	"device/sound":          {"audio", "device/condition", "device/config", "device/control", "device/wait"},
 	"device/benchtest":      {},
 	"device/benchtest/…":    {"device/benchtest"},
-	"device/doctor":         {"audio", "audio/words", "companions/round", "companions/voice", "companions/voice/realtime", "device/cards", "device/config", "device/control", "device/provider", "device/sound", "device/state", "device/usage", "gpio", "mqtt", "mqtt/…"},
+	"device/doctor":         {"audio", "audio/words", "companions/round", "companions/voice", "coordinator/turn", "device/cards", "device/config", "device/control", "device/provider", "device/sound", "device/state", "device/usage", "gpio", "mqtt", "mqtt/…"},
 	"device/house":          {},
 	"device/join":           {"audio", "audio/tones", "audio/words", "companions/round", "device/condition", "device/config", "device/control", "device/state", "device/wait", "mqtt", "mqtt/…"},
 	"device/lights":         {"companions/round", "coordinator", "coordinator/turn", "device/condition", "device/config", "device/control", "device/wait", "gpio", "gpio/…"},

@@ -18,6 +18,9 @@ type Kind struct {
 	// New makes the voices of one device, one for each of the companions that live there, in their order. Nothing runs yet. What
 	// it cannot make of the configuration is a SettingError.
 	New func(Settings, []Companion) (Made, error)
+	// Check looks at all that an answer needs, for conch doctor: what is wrong, why, and what to do about it. It costs nothing,
+	// changes nothing, and ends with its context.
+	Check func(context.Context, Examined) Findings
 }
 
 // Key is a line of the section [voice] of conch.toml, which one kind of voice reads: one line of text.

@@ -24,6 +24,8 @@ import (
 	"testing"
 	"time"
 
+	"conch/companions/voice"
+	"conch/companions/voice/kinds"
 	"conch/device/doctor"
 	"conch/gpio"
 )
@@ -155,8 +157,8 @@ func healthy(t *testing.T) *box {
 		Light:  doctor.LightSetting{Driver: gpio.LightGPIO, Pins: []int{23}},
 		Sound: doctor.SoundSetting{Backend: "auto", Playback: "alsa:CARD=" + card() + ",DEV=0", Capture: "alsa:CARD=" + card() + ",DEV=0",
 			Fade: 3 * time.Millisecond, Promise: 30 * time.Millisecond, Priority: 50},
-		Voice: doctor.VoiceSetting{URL: "wss://api.openai.com/v1/realtime", Model: "gpt-realtime-2.1", Transcription: "gpt-transcribe",
-			Key: key, Ceiling: 1_000_000},
+		Voice: doctor.VoiceSetting{Kind: kinds.Find("realtime"), Settings: voice.Settings{URL: "wss://api.openai.com/v1/realtime",
+			Model: "gpt-realtime-2.1", Transcription: "gpt-transcribe", Key: keyed(key), CeilingTokens: 1_000_000}},
 		StateDir: "/var/lib/conch", RuntimeDir: "/run/conch",
 		Running:  func(context.Context) (doctor.Running, error) { return b.run, nil },
 		Measured: doctor.Measured{When: today.Add(-24 * time.Hour), Card: "RPi Codec Zero", P99: 22.4, Worst: 22.9},
@@ -164,6 +166,9 @@ func healthy(t *testing.T) *box {
 	}
 	return b
 }
+
+// keyed is a key that is configured.
+func keyed(key string) func() string { return func() string { return key } }
 
 // thread is /proc/PID/task/TID/stat of a thread with a scheduling policy.
 func thread(policy int) string {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"conch/companions/voice/kinds"
 	"conch/device/doctor"
 )
 
@@ -63,10 +64,10 @@ func (x breakage) holds(t *testing.T, found []doctor.Finding) {
 func TestNotes(t *testing.T) {
 	for _, x := range []breakage{
 		{name: "no key", check: "voice", level: doctor.Note, text: "rehearsal", do: "sudo conch key",
-			breaks: func(b *box) { b.s.Voice.Rehearsal, b.s.Voice.Why = true, "no key" }},
+			breaks: func(b *box) { b.s.Voice.Kind, b.s.Voice.Why = kinds.Find("rehearsal"), "no key" }},
 		{name: "programs of the rehearsal voice", check: "programs", level: doctor.Note, text: "flite", do: "sudo apt install flite", also: []string{"voice"},
 			breaks: func(b *box) {
-				b.s.Voice.Rehearsal = true
+				b.s.Voice.Kind = kinds.Find("rehearsal")
 				b.remove("/usr/bin/flite")
 			}},
 		{name: "a server in the house without TLS", check: "tls", level: doctor.Note, text: "house's network in the clear", also: []string{"key"},
@@ -127,7 +128,7 @@ func TestNotes(t *testing.T) {
 		{name: "power unknown", check: "power", level: doctor.Note, text: "without root", do: "sudo vcgencmd get_throttled",
 			breaks: func(b *box) { b.remove("/sys/devices/platform/soc/soc:firmware/get_throttled") }},
 		{name: "key closed to the caller", check: "key", level: doctor.Note, text: "without root", do: "sudo conch doctor",
-			breaks: func(b *box) { b.s.Voice.Key, b.s.Voice.KeyHidden = "", true }},
+			breaks: func(b *box) { b.s.Voice.Key, b.s.Voice.KeyHidden = keyed(""), true }},
 	} {
 		t.Run(strings.ReplaceAll(x.name, " ", "-"), func(t *testing.T) {
 			b := healthy(t)

@@ -29,7 +29,7 @@ func Checks() []Check {
 			About: "a card is there (or which overlay is missing), plays, records, may be opened", Look: checkCard},
 		{Name: "holder", Group: Sound, About: "nobody else has the card open", Look: checkHolder},
 		{Name: "buffer", Also: []string{"microphone"}, Group: Sound, About: "format and buffer granted, and the time to silence that they allow",
-			Limit: voiceLimit, Look: checkBuffer},
+			Limit: soundLimit, Look: checkBuffer},
 		{Name: "gaps", Group: Sound, About: "how often sound ran dry in the running appliance", Look: checkUnderruns},
 		{Name: "silence", Group: Sound, About: "the last conch bench silence, and its age", Look: checkSilence},
 

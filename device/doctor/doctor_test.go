@@ -16,6 +16,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"conch/companions/voice/kinds"
 	"conch/device/doctor"
 )
 
@@ -240,7 +241,7 @@ func TestThisMachine(t *testing.T) {
 	began := time.Now()
 	found := doctor.Run(t.Context(), doctor.Real(), &doctor.Subject{
 		Button: doctor.ButtonSetting{Source: "auto", Pin: 17}, Sound: doctor.SoundSetting{Backend: "auto", Promise: 30 * time.Millisecond},
-		Voice: doctor.VoiceSetting{Rehearsal: true, Why: "a test"}, StateDir: t.TempDir(), RuntimeDir: t.TempDir(),
+		Voice: doctor.VoiceSetting{Kind: kinds.Find("rehearsal"), Why: "a test"}, StateDir: t.TempDir(), RuntimeDir: t.TempDir(),
 	}, doctor.Checks())
 	t.Logf("in %s\n%s", time.Since(began).Round(time.Millisecond), show(found))
 	if len(found) < 10 {

@@ -9,7 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"conch/companions/voice/realtime"
+	"conch/companions/voice"
+	"conch/device/cards"
 	"conch/device/config"
 	"conch/device/control"
 	"conch/device/provider"
@@ -90,22 +91,12 @@ func subject(o Options, m *Machine) *Subject {
 	}
 	s.Sound = SoundSetting{Backend: cfg.Audio.Backend, Playback: cfg.Audio.Playback, Capture: cfg.Audio.Capture, Fade: cfg.Audio.Fade,
 		Promise: state.SilenceBudgetMS * time.Millisecond, Priority: audioPriority}
-	kind, why := provider.Kind(&cfg)
-	s.Voice.Rehearsal, s.Voice.Why = kind.Local, why
-	settings, _ := provider.Settings(&cfg, kind) // authorities that cannot be read are told by who looks for them
-	s.Voice.URL, s.Voice.Model, s.Voice.Transcription = cfg.Voice.URL, cfg.Voice.Model, cfg.Voice.Transcription
-	if dialect, err := realtime.SettingDialect(settings); err == nil && kind.Name == "realtime" {
-		s.Voice.Dialect, s.Voice.Guessed, s.Voice.KeyHeader = dialect.Name, dialect.Guess, dialect.KeyHeader
-		s.Voice.URL = dialect.Address(cfg.Voice.URL)
-		if cfg.Voice.Transcription == config.Default().Voice.Transcription && (dialect.Guess || !dialect.Models) {
-			s.Voice.Transcription = "" // such a server is not asked for it
-		}
-	}
-	s.Voice.KeyTrouble = cfg.KeyTrouble()
-	s.Voice.Key, s.Voice.Ceiling, s.Voice.CeilingCost = cfg.LiveKey(), cfg.Voice.Ceiling, cfg.Voice.CeilingCost
-	if kind.Name == "realtime" {
-		s.Voice.Called = realtime.Called(settings)
-		s.Voice.Session = func(ctx context.Context) Session { return trySession(ctx, &cfg) }
+	s.Voice.Kind, s.Voice.Why = provider.Kind(&cfg)
+	settings, unsettled := provider.Settings(&cfg, s.Voice.Kind) // authorities that cannot be read are told by who looks for them
+	s.Voice.Settings, s.Voice.KeyTrouble = settings, cfg.KeyTrouble()
+	s.Voice.Companion = func() (voice.Companion, error) {
+		cards, _ := cards.Find(&cfg) // their problems are a check of their own
+		return provider.Companion(&cfg, cards[0]), unsettled
 	}
 	s.StateDir, s.RuntimeDir = cfg.State.Dir, cfg.State.Runtime
 	if r, err := control.Dial(cfg); err == nil {

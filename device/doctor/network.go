@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"conch/companions/voice"
 )
 
 // out says whether this machine has a way to other networks (proc_net_route: destination and mask 0; flag 1 is up).
@@ -32,21 +34,12 @@ func (m *Machine) out() bool {
 	return false
 }
 
-// far says whether a host is beyond this machine.
-func far(host string) bool {
-	if host == "" || strings.EqualFold(host, "localhost") {
-		return false
-	}
-	a, err := netip.ParseAddr(host)
-	return err != nil || !a.IsLoopback()
-}
-
 func checkNetwork(ctx context.Context, m *Machine, s *Subject) []Finding {
 	if m.out() {
 		return ok("", "there is a way out (default route)")
 	}
 	u, err := url.Parse(s.Voice.URL)
-	if err != nil || s.Voice.Rehearsal && !s.Voice.KeyHidden || !far(u.Hostname()) {
+	if err != nil || s.Voice.Kind.Local && !s.Voice.KeyHidden || !voice.Far(u.Hostname()) {
 		return note("", "no way out of this machine (no default route); what is configured does not need one")
 	}
 	if _, err := netip.ParseAddr(u.Hostname()); err == nil && m.route(ctx, u.Hostname()) {
@@ -123,13 +116,13 @@ func (m *Machine) signal(name string) (dbm int, have bool) {
 }
 
 // unreachable puts a failed connection into words: what, why, what to do.
-func (m *Machine) unreachable(host, key string, err error) Finding {
+func (m *Machine) unreachable(host, key string, err error) voice.Finding {
 	var dns *net.DNSError
-	f := Finding{Level: Bad, Text: host + " cannot be reached: " + errnoOf(err)}
+	f := voice.Finding{Level: voice.Bad, Text: host + " cannot be reached: " + errnoOf(err)}
 	switch {
 	case errors.As(err, &dns):
 		return m.unresolved(dns, key)
-	case !m.out() && far(hostOnly(host)):
+	case !m.out() && voice.Far(hostOnly(host)):
 		f.Cause, f.Do = "this machine has no way out", "see network"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		f.Cause, f.Do = "nothing listens there, or a firewall refuses", "see that the server runs, and that "+key+" has the right host and port"
@@ -145,8 +138,8 @@ func (m *Machine) unreachable(host, key string, err error) Finding {
 }
 
 // unresolved tells apart a name that is not there, a resolver that is missing, and one that does not answer.
-func (m *Machine) unresolved(dns *net.DNSError, key string) Finding {
-	f := Finding{Check: "dns", Level: Bad, Text: dns.Name + ": the name cannot be looked up"}
+func (m *Machine) unresolved(dns *net.DNSError, key string) voice.Finding {
+	f := voice.Finding{Part: "dns", Level: voice.Bad, Text: dns.Name + ": the name cannot be looked up"}
 	var nameservers int
 	for line := range strings.Lines(m.say("/etc/resolv.conf")) {
 		if strings.HasPrefix(line, "nameserver") {

@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,16 +9,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"conch/audio"
-	clips "conch/audio/words"
 	"conch/companions/voice"
-	"conch/companions/voice/realtime"
-	"conch/device/cards"
 	"conch/device/config"
 	"conch/device/control"
-	"conch/device/provider"
 	"conch/device/sound"
 	"conch/device/state"
 	"conch/device/usage"
@@ -48,40 +42,6 @@ func askRunning(ctx context.Context, r *control.Remote) (Running, error) {
 		}
 	})
 	return out, nil
-}
-
-// trySession opens a session as the appliance's first companion does.
-func trySession(ctx context.Context, cfg *config.Config) Session {
-	cards, _ := cards.Find(cfg) // their problems are a check of their own
-	kind, _ := provider.Kind(cfg)
-	settings, err := provider.Settings(cfg, kind)
-	conf := realtime.Config{}
-	if err == nil {
-		conf, err = realtime.Configure(settings, provider.Companion(cfg, cards[0]))
-	}
-	if err != nil {
-		return Session{Err: err, Cause: "a setting of the voice", Do: "conch check"}
-	}
-	conf.Log = slog.New(slog.DiscardHandler)
-	tried, err := realtime.Try(ctx, conf)
-	out := Session{Took: tried.Took, Without: tried.Without, Said: fitToPrint(tried.Why), Err: err}
-	var no *realtime.SessionError
-	if errors.As(err, &no) {
-		out.Said = fitToPrint(no.Said)
-		out.Cause, _, _ = strings.Cut(clips.Text(string(no.Say)), ". ")
-		out.Do = cmp.Or(provider.Remedy(no.Say), "see the server")
-	}
-	return out
-}
-
-// fitToPrint is what a server says, fit for a terminal and for one line.
-func fitToPrint(text string) string {
-	const most = 300
-	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) || unicode.IsSpace(r) }), " ")
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + " …"
-	}
-	return text
 }
 
 func usedToday(cfg config.Config, now time.Time) Used {

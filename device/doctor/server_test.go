@@ -78,12 +78,12 @@ var voiceBreakages = []breakage{
 	{name: "clock five minutes off", check: "skew", level: doctor.Warn, text: "clock is 5m0s off the server's", cause: "nothing keeps", do: "NTP",
 		breaks: func(b *box) { b.server.date = today.Add(-5 * time.Minute) }},
 	{name: "key refused", check: "key", level: doctor.Bad, text: "does not accept the key", cause: "revoked", do: "sudo conch key",
-		breaks: func(b *box) { b.s.Voice.Key = "sk-proj-AnotherKeyThatIsNotTheOne" }},
+		breaks: func(b *box) { b.s.Voice.Key = keyed("sk-proj-AnotherKeyThatIsNotTheOne") }},
 	{name: "no key where one is wanted", check: "key", level: doctor.Bad, text: "wants a key", cause: "no key", do: "sudo conch key",
-		breaks: func(b *box) { b.s.Voice.Key = "" }},
+		breaks: func(b *box) { b.s.Voice.Key = keyed("") }},
 	{name: "key that is none", check: "key", level: doctor.Bad, text: "must be one line", cause: "cannot be used", do: "sudo conch key",
 		breaks: func(b *box) {
-			b.s.Voice.Key, b.s.Voice.KeyTrouble = "", "config: voice.key: must be one line of visible characters"
+			b.s.Voice.Key, b.s.Voice.KeyTrouble = keyed(""), "config: voice.key: must be one line of visible characters"
 		}},
 	{name: "no money", check: "key", level: doctor.Bad, text: "no money left", cause: "paid", do: "credit",
 		breaks: func(b *box) {
@@ -191,7 +191,7 @@ func (b *box) resolver(code int) {
 // A dialect with a header of its own gets the key there, and nowhere else.
 func TestKeyGoesIntoTheDialectsHeader(t *testing.T) {
 	b := healthy(t)
-	b.s.Voice.Dialect, b.s.Voice.KeyHeader = "azure", "api-key"
+	b.s.Voice.Own = map[string]string{"dialect": "azure"}
 	b.findings()
 	if got := b.server.asked; len(got) != 1 || got[0].Header.Get("api-key") != key || got[0].Header.Get("Authorization") != "" {
 		t.Fatalf("%d requests; want one, with the key in api-key alone", len(got))

@@ -275,7 +275,7 @@ func checkPrograms(ctx context.Context, m *Machine, s *Subject) []Finding {
 	switch {
 	case len(missing) == 0:
 		return ok("", all)
-	case !s.Voice.Rehearsal, s.Voice.KeyHidden: // or nobody knows
+	case !s.Voice.Kind.Local, s.Voice.KeyHidden: // or nobody knows
 		return ok("", "%s not installed; only the rehearsal voice needs them", named(missing))
 	}
 	return tip("", "not installed: "+named(missing)+" (the rehearsal voice hears and speaks with them)",

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"conch/companions/voice"
 	"conch/device/config"
 	"conch/gpio"
 )
@@ -85,32 +86,13 @@ type SoundSetting struct {
 
 // VoiceSetting is where answers come from.
 type VoiceSetting struct {
-	Rehearsal     bool
-	Why           string // it is the rehearsal voice
-	URL           string
-	Model         string
-	Transcription string
-	Dialect       string // what the server is spoken to in
-	Guessed       bool   // nobody named it: the server's first words tell
-	KeyHeader     string // where the key goes; empty: Authorization
-	Key           string
-	KeyTrouble    string  // why the key that is there cannot be used
-	KeyHidden     bool    // there may be one, which the caller may not read
-	Ceiling       int     // tokens a day; 0: none
-	CeilingCost   float64 // a day; 0: none
-	Called        string  // what the running appliance calls this voice, and why behind it
-	// Session opens a session as the appliance would, asks for nothing, and closes it.
-	Session func(ctx context.Context) Session
-}
-
-// Session is what became of one.
-type Session struct {
-	Took    time.Duration
-	Without []string // parts that the server refused
-	Said    string   // by the server, of those parts, or of why there is no session
-	Err     error    // nil: there was one
-	Cause   string   // of Err
-	Do      string   // about Err
+	Kind voice.Kind
+	Why  string // it is of this kind
+	voice.Settings
+	KeyTrouble string // why the key that is there cannot be used
+	KeyHidden  bool   // there may be one, which the caller may not read
+	// Companion is the one whose session is tried; nil: none is.
+	Companion func() (voice.Companion, error)
 }
 
 // Used is what counts towards the ceilings.

@@ -6,7 +6,7 @@ import (
 )
 
 func checkUsage(ctx context.Context, _ *Machine, s *Subject) []Finding {
-	if s.Voice.Rehearsal {
+	if s.Voice.Kind.Local {
 		return nil
 	}
 	used := s.Used
@@ -14,7 +14,7 @@ func checkUsage(ctx context.Context, _ *Machine, s *Subject) []Finding {
 		used = r.Used
 	}
 	var out []Finding
-	if most := s.Voice.Ceiling; most > 0 {
+	if most := s.Voice.CeilingTokens; most > 0 {
 		out = append(out, ceiling("voice.ceiling_tokens", fmt.Sprintf("%d of %d tokens", used.Tokens, most), float64(used.Tokens)/float64(most))...)
 	}
 	if most := s.Voice.CeilingCost; most > 0 {

@@ -28,6 +28,7 @@ func Kind() voice.Kind {
 			made.Sessions, err = Sessions(confs)
 			return made, err
 		},
+		Check: check,
 	}
 }
 

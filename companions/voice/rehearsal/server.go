@@ -326,6 +326,10 @@ func (s *Server) Kind() voice.Kind { return kind(func(voice.Settings) *Server { 
 func kind(server func(voice.Settings) *Server) voice.Kind {
 	return voice.Kind{
 		Name: "rehearsal", Local: true,
+		Check: func(_ context.Context, x voice.Examined) (out voice.Findings) {
+			out.Note("", "rehearsal ("+x.Why+")", "for a real voice: sudo conch key, or set OPENAI_API_KEY or voice.key_file")
+			return out
+		},
 		New: func(s voice.Settings, of []voice.Companion) (voice.Made, error) {
 			x := server(s)
 			made := voice.Made{Called: "rehearsal, on this machine", More: x.About(), Run: x.Run}
