@@ -11,7 +11,7 @@ MAKEFLAGS   += --no-print-directory
 GO       ?= go
 ARGS     ?=
 FUZZTIME ?= 60s
-QUICK    ?= ./audio/cue ./audio/twin ./audio/wav ./companions/round ./companions/skills/... ./companions/talk ./companions/words ./coordinator/turn ./device/bench ./device/benchtest/... ./device/condition ./device/config ./device/control ./device/doctor ./device/service ./device/setup ./device/state ./device/testlog ./gpio/light ./gpio/twin ./mqtt/cpace
+QUICK    ?= ./audio/cue ./audio/twin ./audio/wav ./companions/round ./companions/skills/... ./companions/talk ./companions/words ./coordinator/turn ./device/bench ./device/benchtest/... ./device/condition ./device/config ./device/control ./device/doctor ./device/service ./device/setup ./device/state ./device/testlog ./gpio ./gpio/light ./gpio/twin ./mqtt/cpace
 PKG      ?= ./device ./cmd/conch ./... # the longest first
 BENCH    ?= .
 PICTURE  ?= build/silence.svg
@@ -148,7 +148,7 @@ test: deps-test ## all tests (some five minutes on two cores, compiling included
 	@$(GO) test -json -timeout 10m $(PKG) | $(GO) run ./device/testlog
 
 .PHONY: quick
-quick: deps ## the tests that need neither sound nor network: machines, decoders, tables (half a minute)
+quick: deps ## the tests that need neither sound nor network: machines, decoders, tables, boards (half a minute)
 	@$(GO) test $(QUICK)
 
 .PHONY: house

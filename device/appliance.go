@@ -27,7 +27,7 @@ import (
 )
 
 // Appliance is `conch run`: the device of this machine, with everything the configuration and the machine offer, until
-// ctx ends, a person quits, or standard input, where that is the button, comes to its end. With ErrRestart whoever called it begins
+// ctx ends, a person quits, or standard input, where that is the button, comes to its end. With join.ErrRestart whoever called it begins
 // anew.
 func Appliance(ctx context.Context, cfg config.Config, again reload.Options, log *slog.Logger, in *os.File, out io.Writer) error {
 	spareProcessors()

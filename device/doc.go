@@ -24,7 +24,7 @@
 //	pairing      owns the person's way to a room      discovery  says on the network what there is to be found
 //
 // A device with one companion that is in no room, neither by room.broker nor by pairing, has none of the room's goroutines, and
-// listens to nobody. Pairing makes another device of it on disk: Run ends with ErrRestart, and whoever ran it runs it anew.
+// listens to nobody. Pairing makes another device of it on disk: Run ends with join.ErrRestart, and whoever ran it runs it anew.
 //
 // The first part that fails for good ends the others. A button, a sound card or a server that fails is a Condition, not an
 // end: it comes back by itself, and until then the light, the log, the CLI and doctor say what is wrong and what to do.
@@ -36,8 +36,8 @@
 //	turn        from a press to the end of what it led to
 //	press       a button's contact was closed for long enough
 //	barge-in    a press into an answer
-//	hush        silence, and give the turn up
-//	drop        what a press does to the speaker
+//	hush        silence at once: of the speaker, at an edge, until it is known whether that is a press; of a turn, for good
+//	drop        what a press does to the speaker: nothing that was written before it sounds any more
 //	cue         an earcon: a sound without words
 //	clip        recorded words of the device itself
 //	period      what a sound card asks for at once

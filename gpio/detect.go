@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What the machine shows of its board. It is proposed and never taken: five boards share GPIO17 and two of them disagree on
-// what pressed means, and four boards share a card (gpio/FACTS.md).
+// What the machine shows of its board. It is proposed and never taken: seven boards share GPIO17 and one of them
+// disagrees on what pressed means, and four boards share a card (gpio/FACTS.md 3).
 //
 //	/proc/device-tree/hat/{vendor,product,product_id}   the board says who it is
 //	/sys/class/leds                                     lights that only one board has

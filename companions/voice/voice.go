@@ -9,7 +9,7 @@ import (
 )
 
 // Voice is one companion's session. It runs as long as Run; the other methods may be called from any goroutine, and none of them
-// waits, nor posts from within.
+// waits, nor posts from within: whoever orders may hold a lock that the fact would need.
 type Voice interface {
 	// Do takes an order.
 	Do(turn.Order)

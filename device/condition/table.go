@@ -83,7 +83,7 @@ var table = []entry{
 	{code: ClockWrong, severity: Offline, clip: "clock_wrong", after: 30 * time.Second}, // a network brings the time soon after it comes
 	{code: NetworkLost, severity: Offline, clip: "network_lost", after: 30 * time.Second},
 	{code: VoiceLost, severity: Offline, clip: "offline", after: time.Minute, covered: []Code{NetworkLost, ClockWrong, KeyBroken}},
-	{code: StateUnwritable, severity: Trouble, clip: "disk_full", after: 2 * time.Second},
+	{code: StateUnwritable, severity: Trouble, clip: "disk_full", after: 2 * time.Second}, // a full disk, or one that can only be read
 	{code: RoomMemory, severity: Trouble, clip: "disk_full", after: 2 * time.Second},
 	{code: RoomLedger, severity: Trouble, clip: "disk_full", after: 2 * time.Second},
 	{code: LightLost, severity: Note, clip: "light_lost", after: 5 * time.Second}, // the light does not tell of itself
