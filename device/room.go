@@ -1,6 +1,8 @@
 package device
 
 import (
+	"runtime/debug"
+
 	"conch/companions"
 	"conch/companions/round"
 	"conch/coordinator"
@@ -63,6 +65,9 @@ func (d *Device) connect(heard func(round.DeviceID, round.Packet), linked func(u
 	return client, nil
 }
 
+// logSayPanic: the room's words could not be said.
+const logSayPanic = "room.panic"
+
 // roomHost is the device as the driver of its room sees it.
 type roomHost struct {
 	*coordinator.Coordinator // Post
@@ -73,5 +78,12 @@ func (h roomHost) Hush()                     { h.HushRoom(h.d.now(), h.d.speaker
 func (h roomHost) Generation() uint64        { return h.d.speaker.Generation() }
 func (h roomHost) Floor(p round.Participant) { h.d.lights.Floor(p) }
 func (h roomHost) Say(w turn.Words, generation uint64) { // to unpack a clip takes a small machine a while
-	h.d.spawn(func() { h.d.speaker.Play(phrases{h.d.conds, h.d.log}.Phrase(w), false, generation) })
+	h.d.spawn(func() {
+		defer func() {
+			if p := recover(); p != nil { // no words are worth the end of the device
+				h.d.log.Error(logSayPanic, "words", w, "err", p, "stack", string(debug.Stack()))
+			}
+		}()
+		h.d.speaker.Play(phrases{h.d.conds, h.d.log}.Phrase(w), false, generation)
+	})
 }
