@@ -23,11 +23,18 @@ const (
 	outcomeTold
 )
 
-// repeat makes the plan what the next session is asked for, and returns what those are told for whom it is asked nothing.
-func (r *conversation) repeat() (untold []turn.Event) {
+// untold is a turn for which the next session is asked nothing: the coordinator knows it as one that was asked for, or as one
+// that was not even heard.
+type untold struct {
+	turn  turn.ID
+	asked bool
+}
+
+// repeat makes the plan what the next session is asked for, and returns whom that leaves without an answer.
+func (p *plan) repeat(open *asked, said *history) (over []untold) {
 	outcomes := map[turn.ID]outcome{}
-	keep := make([]request, 0, len(r.plan))
-	for i, o := range r.plan {
+	keep := make([]request, 0, len(p.requests))
+	for i, o := range p.requests {
 		t := turn.TurnOf(o.order)
 		if o.resumes() { // what broke off is for the next session, as long as the machine waits for it
 			keep = append(keep, o)
@@ -35,60 +42,52 @@ func (r *conversation) repeat() (untold []turn.Event) {
 		}
 		f, known := outcomes[t]
 		if !known {
-			f = r.outcomeOf(t)
+			f = p.outcomeOf(t, open, said)
 			outcomes[t] = f
 			if f == outcomeTold {
-				untold = append(untold, r.apologise(t))
+				p.settled = t
+				over = append(over, untold{t, asks(p.requests, t)})
 			}
 		}
-		if f == outcomeAgain || f == outcomeRest && i >= r.next {
+		if f == outcomeAgain || f == outcomeRest && i >= p.next {
 			keep = append(keep, o)
 		}
 	}
-	r.resend = r.next > 0 && len(keep) > 0
-	r.plan, r.next = keep, 0
-	return untold
+	p.resend = p.next > 0 && len(keep) > 0
+	p.requests, p.next = keep, 0
+	return over
 }
 
-func (r *conversation) outcomeOf(t turn.ID) outcome {
+func (p *plan) outcomeOf(t turn.ID, open *asked, said *history) outcome {
 	if t == "" {
 		return outcomeAgain
 	}
-	if t == r.settled {
+	if t == p.settled {
 		return outcomeOver
 	}
-	committed, asked := false, false
-	for _, o := range r.plan[:r.next] {
-		switch o := o.order.(type) {
-		case turn.CommitInput:
-			committed = committed || o.Turn == t
-		case turn.CreateResponse:
-			asked = asked || o.Turn == t
-		}
-	}
-	taken := committed && !slices.Contains(r.commits, t) ||
-		asked && !slices.ContainsFunc(r.creates, func(c create) bool { return c.turn == t })
+	sent := p.requests[:p.next]
+	committed := slices.ContainsFunc(sent, func(o request) bool {
+		c, ok := o.order.(turn.CommitInput)
+		return ok && c.Turn == t
+	})
+	asked := asks(sent, t)
+	taken := committed && !open.committed(t) || asked && !open.created(t)
 	switch {
 	case !committed && !asked:
 		return outcomeAgain
-	case !taken && t != r.resent:
-		r.resent = t
+	case !taken && t != p.resent:
+		p.resent = t
 		return outcomeAgain
-	case taken && !asked && r.history.hasWords(t):
+	case taken && !asked && said.hasWords(t):
 		return outcomeRest
 	}
 	return outcomeTold
 }
 
-// apologise ends a turn for which nothing more is asked. The coordinator knows it as one that was asked for, or as one that
-// was not even heard.
-func (r *conversation) apologise(t turn.ID) turn.Event {
-	r.settled = t
-	r.log.Warn(logGivenUp, "turn", t)
-	for _, o := range r.plan {
-		if c, ok := o.order.(turn.CreateResponse); ok && c.Turn == t {
-			return turn.ResponseRefused{At: r.out.Now(), Turn: t, Say: turn.WordsNoAnswer}
-		}
-	}
-	return turn.InputRefused{At: r.out.Now(), Turn: t}
+// asks tells whether an answer to a turn is among these.
+func asks(requests []request, t turn.ID) bool {
+	return slices.ContainsFunc(requests, func(o request) bool {
+		c, ok := o.order.(turn.CreateResponse)
+		return ok && c.Turn == t
+	})
 }

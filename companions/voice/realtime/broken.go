@@ -25,9 +25,9 @@ func (r *conversation) breakOff() (broken []*response, speaking bool) {
 		switch {
 		case p.ended: // complete, and still being spoken
 			speaking = true
-		case !p.cancelled && p.turn != "" && (p.begun() || p.turn == r.settled): // the turn is not asked for again
+		case !p.cancelled && p.turn != "" && (p.begun() || p.turn == r.plan.settled): // the turn is not asked for again
 			p.ended, p.status, p.say = true, turn.ResponseFailed, turn.WordsLostMidway
-			r.answerBegan(p.turn)
+			r.plan.answerBegan(p.turn)
 			r.count(func(m *meter) { m.answered(p.turn, nil, p.seconds) })
 			if p.pump != nil {
 				p.pump.close()
@@ -40,12 +40,12 @@ func (r *conversation) breakOff() (broken []*response, speaking bool) {
 		}
 	}
 	for id, it := range r.lost {
-		if it.turn != r.settled {
+		if it.turn != r.plan.settled {
 			delete(r.lost, id)
 		}
 	}
 	for id, it := range r.items {
-		if it.turn == r.settled && it.received > 0 {
+		if it.turn == r.plan.settled && it.received > 0 {
 			if r.lost == nil {
 				r.lost = map[turn.ItemID]*itemInfo{}
 			}

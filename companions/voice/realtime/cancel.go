@@ -29,7 +29,7 @@ func (r *conversation) stopAnswer(p *response) {
 	case !r.d.Cancels: // it goes on until the next one takes its place; nobody waits for it
 		p.ended, p.status, p.say = true, turn.ResponseCancelled, ""
 		r.settle(p)
-	case r.d.answersItself() && r.expecting(): // such servers cancel whatever is live, and that is the next one by now
+	case r.d.answersItself() && r.asked.expecting(): // such servers cancel whatever is live, and that is the next one by now
 	default:
 		r.send(sentEvent{kind: sentCancel, turn: p.turn, response: p.id}, func(id string) any {
 			return wireEvent{Type: "response.cancel", EventID: id, ResponseID: string(p.id)}
@@ -53,13 +53,13 @@ func (r *conversation) hung() bool {
 // cancelTurn carries out CancelResponse; without a response it takes back what was asked for.
 func (r *conversation) cancelTurn(o turn.CancelResponse) {
 	if o.Response == "" && r.link == nil { // given up before it could be sent
-		r.unplan(o.Turn)
+		r.plan.forget(o.Turn)
 		return
 	}
 	// Nobody waits for this turn any more: the next session must not be asked for its answer, also when this one is
 	// lost before it has said that it cancelled.
-	r.unplanCreates(o.Turn)
-	r.answerBegan(o.Turn)
+	r.plan.withdraw(o.Turn)
+	r.plan.answerBegan(o.Turn)
 	if r.hung() { // and nobody waits for it any more
 		return
 	}
@@ -69,13 +69,8 @@ func (r *conversation) cancelTurn(o turn.CancelResponse) {
 		}
 		return
 	}
-	for i := range r.creates {
-		c := &r.creates[i]
-		if c.turn != o.Turn || c.cancelled {
-			continue
-		}
-		c.cancelled = true
-		if c.implied && r.d.Cancels { // it is under way, and has no name yet
+	if implied := r.asked.cancel(o.Turn); r.d.Cancels {
+		for range implied { // under way, and without a name yet
 			r.send(sentEvent{kind: sentCancel, turn: o.Turn}, func(id string) any {
 				return wireEvent{Type: "response.cancel", EventID: id}
 			})

@@ -109,8 +109,8 @@ func FuzzReceive(f *testing.F) {
 	f.Fuzz(func(t *testing.T, lines []byte) {
 		r, stop := bareRun(t)
 		defer stop()
-		r.creates = []create{{turn: "t-1"}, {turn: "t-2"}}
-		r.commits = []turn.ID{"t-1", "t-2"}
+		r.asked.creates = []create{{turn: "t-1"}, {turn: "t-2"}}
+		r.asked.commits = []turn.ID{"t-1", "t-2"}
 		r.responseCreated(&wireResponse{ID: "resp_1", Metadata: map[string]any{"turn": "t-1"}})
 		for i, b := range bytes.Split(lines, []byte{'\n'}) {
 			if i > 200 {

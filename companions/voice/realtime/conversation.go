@@ -44,12 +44,7 @@ type conversation struct {
 	active    time.Time         // something of a conversation happened
 	alarm     time.Time         // when step must run again without a cause
 
-	// What the turn asked for: plan[:next] was sent in this session.
-	plan        []request
-	next        int
-	resend      bool    // a part of the plan went out in a session that was lost
-	resent      turn.ID // the latest turn whose requests were sent again: not a third time
-	settled     turn.ID // the latest turn whose answer was heard of, or was refused: it is not asked for again
+	plan        plan
 	gate        time.Time
 	voice       turn.ID // whose utterance is being sent
 	spoken      int     // samples of it already sent
@@ -62,20 +57,18 @@ type conversation struct {
 	keepers     sync.WaitGroup
 
 	// This session's wire.
-	pending       [][]byte // encoded, in order, for the writer
-	seen          seen
-	sent          sentEvents
-	commits       []turn.ID       // sent, not acknowledged
-	untranscribed []untranscribed // acknowledged, not transcribed
-	silence       silence
-	creates       []create // sent, no response.created yet
-	calls         map[turn.CallID]callInfo
-	items         map[turn.ItemID]*itemInfo
-	born          uint64 // how many of these three there have been
-	responses     map[turn.ResponseID]*response
-	finished      chan *response
-	counts        Counters
-	garbled       [maxGarbage]time.Time // when the latest that cannot be read came; by their count
+	pending   [][]byte // encoded, in order, for the writer
+	seen      seen
+	sent      sentEvents
+	asked     asked
+	silence   silence
+	calls     map[turn.CallID]callInfo
+	items     map[turn.ItemID]*itemInfo
+	born      uint64 // how many of these three there have been
+	responses answers
+	finished  chan *response
+	counts    Counters
+	garbled   [maxGarbage]time.Time // when the latest that cannot be read came; by their count
 
 	scratch []int16
 	raw     []byte
@@ -89,12 +82,6 @@ type Counters struct{ Garbage, Unknown, Duplicate, Stale, Errors, Unbidden int }
 type openResult struct {
 	link *link
 	err  error
-}
-
-// untranscribed is an utterance whose transcript has not come.
-type untranscribed struct {
-	turn turn.ID
-	item turn.ItemID
 }
 
 // silence is what a server hears after a release that ends an utterance at a silence and at nothing else.

@@ -1,7 +1,6 @@
 package realtime
 
 import (
-	"slices"
 	"time"
 
 	"conch/coordinator/turn"
@@ -21,41 +20,14 @@ func (r *conversation) speaking(d Dialect) {
 	}
 }
 
-const maxUntranscribed = 16
-
-func (r *conversation) awaitTranscript(t turn.ID, item turn.ItemID) {
-	if len(r.untranscribed) == maxUntranscribed { // nothing is transcribed here
-		r.untranscribed = r.untranscribed[:copy(r.untranscribed, r.untranscribed[1:])]
-	}
-	r.untranscribed = append(r.untranscribed, untranscribed{t, item})
-}
-
 // transcriptOf finds whose words a transcript has, under the item that the utterance has in this session.
 func (r *conversation) transcriptOf(id turn.ItemID) (turn.ID, turn.ItemID) {
 	t := r.turnOfItem(string(id))
-	if t == "" && r.d.OtherTranscripts && len(r.untranscribed) > 0 {
-		t, id = r.untranscribed[0].turn, r.untranscribed[0].item
+	if t == "" && r.d.OtherTranscripts && len(r.asked.untranscribed) > 0 {
+		t, id = r.asked.untranscribed[0].turn, r.asked.untranscribed[0].item
 	}
-	r.heardOf(t)
+	r.asked.transcribed(t)
 	return t, id
-}
-
-// heardOf ends the wait for the transcript of a turn, and for those before it.
-func (r *conversation) heardOf(t turn.ID) {
-	if i := slices.IndexFunc(r.untranscribed, func(u untranscribed) bool { return u.turn == t }); i >= 0 {
-		r.untranscribed = r.untranscribed[:copy(r.untranscribed, r.untranscribed[i+1:])]
-	}
-	for i := range r.creates {
-		if r.creates[i].turn == t {
-			r.creates[i].heard = true
-		}
-	}
-}
-
-// unwritten tells that a turn was said and not yet written down, where an answer would miss it.
-func (r *conversation) unwritten(t turn.ID) bool {
-	return r.d.AfterTranscript &&
-		(slices.Contains(r.commits, t) || slices.ContainsFunc(r.untranscribed, func(u untranscribed) bool { return u.turn == t }))
 }
 
 const (
@@ -77,7 +49,7 @@ func (r *conversation) sendSilence() {
 	if id == "" || r.link == nil {
 		return
 	}
-	if !slices.Contains(r.commits, id) {
+	if !r.asked.committed(id) {
 		r.silence = silence{}
 		return
 	}
@@ -97,39 +69,6 @@ func (r *conversation) sendSilence() {
 	r.at(time.Now().Add(silencePiece))
 }
 
-// requestOf finds the request that a new answer is to, -1: nobody's. A server that returns the metadata says it; one that
-// answers by itself answers the latest utterance that it has written down; the others answer in order.
-func (r *conversation) requestOf(w *wireResponse) int {
-	if t, ok := w.Metadata["turn"].(string); ok {
-		return slices.IndexFunc(r.creates, func(c create) bool { return string(c.turn) == t })
-	}
-	at := min(0, len(r.creates)-1)
-	for i, c := range r.creates {
-		if c.implied && c.heard {
-			at = i
-		}
-	}
-	return at
-}
-
-// granted takes a request off the list, and those before it that its answer took the place of.
-func (r *conversation) granted(at int) create {
-	c := r.creates[at]
-	keep := r.creates[:0]
-	for i, o := range r.creates {
-		if i > at || i < at && !(c.implied && o.implied) {
-			keep = append(keep, o)
-		}
-	}
-	r.creates = keep
-	return c
-}
-
-// expecting tells that an answer is still to come that somebody waits for.
-func (r *conversation) expecting() bool {
-	return slices.ContainsFunc(r.creates, func(c create) bool { return !c.cancelled })
-}
-
 // answerFailed ends what an error event says the end of, where no response.done follows (Dialect.Failures).
 func (r *conversation) answerFailed(e *wireError) {
 	for id, p := range r.responses {
@@ -138,9 +77,8 @@ func (r *conversation) answerFailed(e *wireError) {
 			return
 		}
 	}
-	if i := slices.IndexFunc(r.creates, func(c create) bool { return !c.cancelled }); i >= 0 {
-		t := r.creates[i].turn
-		r.heardOf(t)
+	if t, ok := r.asked.waiting(); ok {
+		r.asked.transcribed(t)
 		r.createRefused(t, e)
 	}
 }

@@ -2,7 +2,6 @@ package realtime
 
 import (
 	"math"
-	"time"
 
 	"conch/coordinator/turn"
 )
@@ -101,16 +100,4 @@ func (p *response) stopPump() {
 	if p.pump != nil {
 		p.pump.stop()
 	}
-}
-
-// create is a response.create that was sent, or one a commit implies.
-type create struct {
-	order     turn.CreateResponse
-	turn      turn.ID
-	tries     int
-	implied   bool
-	wanted    bool // implied: somebody has asked for it since
-	heard     bool // what it answers was transcribed
-	cancelled bool
-	at        time.Time // when it was sent
 }

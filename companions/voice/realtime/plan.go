@@ -1,248 +1,136 @@
 package realtime
 
 import (
+	"slices"
 	"time"
 
 	"conch/coordinator/turn"
 )
 
-// take looks at an order: what ends something happens at once, the rest joins the plan.
-func (r *conversation) take(o turn.Order) {
-	if isMemory(o) {
-		r.remember(o.(turn.AddText))
-		return
-	}
-	r.active = time.Now()
-	if r.owed != nil && r.link == nil { // somebody needs the truth now
-		r.tell(*r.owed)
-	}
-	switch o := o.(type) {
-	case turn.CancelResponse:
-		r.cancelTurn(o)
-		return
-	case turn.TruncateItem:
-		r.truncate(o)
-		return
-	case turn.DeleteItem:
-		if r.lost[o.Item] != nil {
-			r.cutLost(o.Item, 0)
-			return
-		}
-		r.history.remove(o.Item)
-		r.deleteItem(o.Turn, o.Item)
-		return
-	case turn.ClearInput:
-		r.clear()
-	}
-	r.hurry(turn.TurnOf(o))
-	if len(r.plan) >= maxPlan { // done requests are kept only to be repeated
-		r.plan, r.next = r.plan[:copy(r.plan, r.plan[r.next:])], 0
-	}
-	if len(r.plan) >= maxPlan {
-		r.log.Error(logOverflow, "turn", turn.TurnOf(o), "limit", maxPlan)
-		r.plan, r.next = nil, 0
-		r.drop(errPlan)
-		return
-	}
-	r.plan = append(r.plan, request{order: o})
+// plan is what the turn has asked for; it knows no wire. What of it was sent is kept until its answer began, for the next
+// session (again.go).
+type plan struct {
+	requests []request
+	next     int     // requests[:next] were sent in this session
+	resend   bool    // a part of them went out in a session that was lost
+	resent   turn.ID // the latest turn whose requests were sent again: not a third time
+	settled  turn.ID // the latest turn whose answer was heard of, or was refused: it is not asked for again
 }
 
-// clear forgets the turns before: of what was not sent only words and answers to calls remain.
-func (r *conversation) clear() {
-	keep := r.plan[:0]
-	for i, o := range r.plan {
-		switch o := o.order.(type) {
+type request struct {
+	order turn.Order
+	tries int
+	after time.Time // not before
+}
+
+func (o request) resumes() bool {
+	c, ok := o.order.(turn.CreateResponse)
+	return ok && c.Resume
+}
+
+// add puts an order last; false: there is no room.
+func (p *plan) add(o turn.Order) bool {
+	if len(p.requests) >= maxPlan { // done requests are kept only to be repeated
+		p.requests, p.next = p.requests[:copy(p.requests, p.requests[p.next:])], 0
+	}
+	if len(p.requests) >= maxPlan {
+		return false
+	}
+	p.requests = append(p.requests, request{order: o})
+	return true
+}
+
+// first puts a request before all that were not sent.
+func (p *plan) first(o request) { p.requests = slices.Insert(p.requests, p.next, o) }
+
+// due is what is sent next, nil: nothing.
+func (p *plan) due() *request {
+	if p.next < len(p.requests) {
+		return &p.requests[p.next]
+	}
+	return nil
+}
+
+// empty forgets all of it.
+func (p *plan) empty() { p.requests, p.next = nil, 0 }
+
+// clear forgets the turns before: of what was not sent only words and answers to calls remain. It returns the turns that
+// were said and not sent.
+func (p *plan) clear() (unsent []turn.ID) {
+	keep := p.requests[:0]
+	for _, o := range p.requests[p.next:] {
+		switch order := o.order.(type) {
 		case turn.AddText, turn.SendToolOutput:
-			if i >= r.next {
-				keep = append(keep, r.plan[i])
-			}
+			keep = append(keep, o)
 		case turn.CommitInput:
-			if i >= r.next {
-				r.log.Warn(logUtterance, "turn", o.Turn, "why", "a new one began before it could be sent")
-			}
+			unsent = append(unsent, order.Turn)
 		}
 	}
-	r.plan, r.next = keep, 0
-	r.voice = ""
+	p.requests, p.next = keep, 0
+	return unsent
 }
 
-// advance carries out the plan as far as it can.
-func (r *conversation) advance() {
-	for r.link != nil && r.next < len(r.plan) && r.execute(&r.plan[r.next]) {
-		r.next++
+// answerBegan: from here on the turn is not asked for again.
+func (p *plan) answerBegan(t turn.ID) {
+	if t == "" {
+		return
 	}
-	if r.link != nil && r.voice != "" {
-		r.speak(false)
-	}
+	p.settled = t
+	p.remove(func(o turn.Order, sent bool) bool { return sent && turn.TurnOf(o) == t })
 }
 
-// execute does one request; false means not yet.
-func (r *conversation) execute(o *request) bool {
-	switch o := o.order.(type) {
-	case turn.ClearInput:
-		r.voice, r.spoken = o.Turn, 0
-		if r.downsampler != nil {
-			r.downsampler.reset()
-		}
-		r.empty(o.Turn)
-	case turn.CommitInput:
-		return r.commit(o.Turn)
-	case turn.AddText:
-		r.history.add(entry{turn: o.Turn, role: o.Role, text: o.Text})
-		r.send(sentEvent{kind: sentText, turn: o.Turn}, func(id string) any { return r.d.text(id, o.Role, o.Text) })
-	case turn.SendToolOutput:
-		if _, ok := r.calls[o.Call]; !ok { // of a session that is gone; this one would refuse it
-			r.log.Info(logCall, "turn", o.Turn, "call", o.Call)
-			return true
-		}
-		text := o.Output
-		r.send(sentEvent{kind: sentOutput, turn: o.Turn}, func(id string) any {
-			return wireItemCreate{
-				wireEvent: wireEvent{Type: "conversation.item.create", EventID: id},
-				Item:      wireItem{Type: "function_call_output", CallID: string(o.Call), Output: &text},
-			}
-		})
-	}
-	if c, ok := o.order.(turn.CreateResponse); ok {
-		if time.Now().Before(o.after) {
-			r.at(o.after)
-			return false
-		}
-		return r.create(c, o.tries)
-	}
-	return true
+// withdraw takes back the answers to a turn that were not sent yet.
+func (p *plan) withdraw(t turn.ID) {
+	p.remove(func(o turn.Order, sent bool) bool {
+		c, ok := o.(turn.CreateResponse)
+		return !sent && ok && c.Turn == t
+	})
 }
 
-// empty has the server forget what it heard. One that cannot is told to wait until the button is released.
-func (r *conversation) empty(t turn.ID) {
-	r.silence = silence{}
-	switch s := (sentEvent{kind: sentClear, turn: t}); {
-	case r.d.HearsEnd:
-		r.send(s, func(id string) any { return r.d.patience(id, silenceHeld) })
-	case r.d.Clears:
-		r.send(s, func(id string) any { return wireEvent{Type: "input_audio_buffer.clear", EventID: id} })
+// forget is for a turn that was refused, so that it is not repeated in the next session.
+func (p *plan) forget(t turn.ID) {
+	p.remove(func(o turn.Order, _ bool) bool { return turn.TurnOf(o) == t })
+}
+
+func (p *plan) remove(gone func(o turn.Order, sent bool) bool) {
+	keep, next := p.requests[:0], 0
+	for i, o := range p.requests {
+		sent := i < p.next
+		if gone(o.order, sent) {
+			continue
+		}
+		if sent {
+			next++
+		}
+		keep = append(keep, o)
+	}
+	p.requests, p.next = keep, next
+}
+
+// unblock tries again at once what waited for an answer that is over now.
+func (p *plan) unblock() {
+	if o := p.due(); o != nil {
+		o.after = time.Time{}
 	}
 }
 
-// commit sends the rest of the utterance and ends it.
-func (r *conversation) commit(id turn.ID) bool {
-	n, lost, ok := r.c.utt.size(id)
-	if !ok || n < minCommit || r.voice != id {
-		r.log.Info(logUtterance, "turn", id, "samples", n, "why", "shorter than the server takes")
-		r.voice = ""
-		if ok {
-			r.empty(id)
+// brings are the turns whose words a new session gets from the plan.
+func (p *plan) brings() map[turn.ID]bool {
+	of := map[turn.ID]bool{}
+	for _, o := range p.requests {
+		switch o.order.(type) {
+		case turn.ClearInput, turn.CommitInput, turn.AddText:
+			of[turn.TurnOf(o.order)] = true
 		}
-		r.unplanCreates(id)
-		r.settled = id
-		r.out.Post(turn.InputRefused{At: r.out.Now(), Turn: id})
-		return true
 	}
-	if !r.speak(true) {
-		return false
-	}
-	if lost > 0 {
-		r.log.Warn(logUtterance, "turn", id, "samples", lost, "why", "longer than MaxUtterance")
-	}
-	r.voice = ""
-	r.commits = append(r.commits, id)
-	if r.d.HearsEnd {
-		r.hush(id)
-	} else {
-		r.send(sentEvent{kind: sentCommit, turn: id}, func(id string) any {
-			return wireEvent{Type: "input_audio_buffer.commit", EventID: id}
-		})
-	}
-	if r.link == nil {
-		return false
-	}
-	r.link.asks()
-	r.count(func(m *meter) { m.heard(id, float64(n)/rate) })
-	if r.d.answersItself() {
-		r.creates = append(r.creates, create{order: turn.CreateResponse{Turn: id}, turn: id, implied: true, at: time.Now()})
-	}
-	return true
+	return of
 }
 
-// speak sends what has come of the utterance: 20 to 40 ms at a time while it is spoken, 100 ms when there is a backlog
-// (Realtime, input_audio_buffer.append: <= 15 MiB). It reports whether all was sent.
-func (r *conversation) speak(flush bool) bool {
-	const least, usual = rate * 20 / 1000, rate * 40 / 1000
-	for len(r.pending) < maxAudioAhead {
-		n, _, ok := r.c.utt.size(r.voice)
-		if !ok {
-			r.voice = ""
-			return true
-		}
-		left := n - r.spoken
-		if left == 0 || (left < least && !flush) {
-			return left == 0
-		}
-		take := usual
-		if left > 3*usual {
-			take = cap(r.scratch)
-		}
-		pcm, _, ok := r.c.utt.from(r.voice, r.spoken, r.scratch[:0:min(take, cap(r.scratch))])
-		if !ok {
-			r.voice = ""
-			return true
-		}
-		r.spoken += len(pcm)
-		r.active = time.Now()
-		if r.downsampler != nil {
-			pcm = r.downsampler.process(pcm)
-		}
-		var frame []byte
-		select {
-		case frame = <-r.link.back:
-		default:
-		}
-		frame, r.raw = appendFrame(frame, r.raw, pcm)
-		r.pending = append(r.pending, frame)
+// restart begins it in a new session, and returns how much is sent again and for whom; zero: none.
+func (p *plan) restart() (t turn.ID, again int) {
+	if n := len(p.requests); p.resend && n > 0 {
+		t, again = turn.TurnOf(p.requests[n-1].order), n
 	}
-	return false
-}
-
-// create asks for an answer, once the answer before has ended at the server too: a response.create beside a live one
-// is refused (conversation_already_has_active_response).
-func (r *conversation) create(o turn.CreateResponse, tries int) bool {
-	if why := r.c.refuses(); why != "" {
-		r.log.Warn(logCeiling, "turn", o.Turn, "why", why)
-		r.settled = o.Turn
-		r.out.Post(turn.ResponseRefused{At: r.out.Now(), Turn: o.Turn, Say: turn.WordsCeiling})
-		return true
-	}
-	if r.d.answersItself() && r.answered(o.Turn) {
-		return true
-	}
-	if r.unwritten(o.Turn) {
-		return false
-	}
-	if busy := r.busy(); busy != "" {
-		if r.hung() {
-			return false
-		}
-		now := time.Now()
-		if r.gate.IsZero() {
-			r.gate = r.blockedSince(now)
-		}
-		if until := r.gate.Add(createPatience); now.Before(until) {
-			r.at(until)
-			return false
-		}
-		r.log.Warn(logImpatient, "turn", o.Turn, "busy", busy)
-		r.abandon()
-	}
-	r.gate = time.Time{}
-	r.creates = append(r.creates, create{order: o, turn: o.Turn, tries: tries, at: time.Now()})
-	prompt := o.Prompt
-	if o.Resume {
-		prompt = r.resume(o)
-	}
-	r.send(sentEvent{kind: sentCreate, turn: o.Turn}, func(id string) any { return r.cfg.create(&r.d, id, o.Turn, prompt) })
-	if r.link == nil {
-		return false
-	}
-	r.link.asks()
-	return true
+	p.next, p.resend = 0, false
+	return t, again
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"conch/coordinator/turn"
@@ -101,15 +100,12 @@ func (r *conversation) garbage(err error) {
 	}
 }
 
-// inputCommitted: commits are acknowledged in the order they were sent.
 func (r *conversation) inputCommitted(id turn.ItemID) {
-	if len(r.commits) == 0 {
+	t, ok := r.asked.acknowledged(id)
+	if !ok {
 		return
 	}
-	t := r.commits[0]
-	r.commits = r.commits[1:]
 	r.item(id, t)
-	r.awaitTranscript(t, id)
 	r.history.at(id, t, "user") // its place; the words come later
 	r.out.Post(turn.InputCommitted{At: r.out.Now(), Turn: t, Item: id})
 }
@@ -138,7 +134,7 @@ func (r *conversation) serverError(e *wireError) {
 	e.Message = redact(e.Message, r.usedKey)
 	s, ok := r.sent.find(e.EventID)
 	if !ok { // servers that do not say which event they mean
-		s = r.meant(e)
+		s = r.asked.meant(e)
 	}
 	if r.counts.Errors++; r.counts.Errors&(r.counts.Errors-1) == 0 || s.turn != "" {
 		r.log.Warn(logError, "turn", s.turn, "to", s.kind.String(), "type", e.Type, "code", e.Code, "err", fmt.Sprintf("%.400s", e.Message))
@@ -157,31 +153,6 @@ func (r *conversation) serverError(e *wireError) {
 	}
 }
 
-// meant finds what an error that names nothing of ours is about: what fits exactly one thing that is open belongs to it.
-func (r *conversation) meant(e *wireError) sentEvent {
-	about := strings.ToLower(e.code() + " " + e.Param)
-	switch {
-	case e.is(codeCommitEmpty), e.is(codeCommitOld), strings.Contains(about, "input_audio_buffer"):
-		if len(r.commits) > 0 {
-			return sentEvent{kind: sentCommit, turn: r.commits[0]}
-		}
-	case e.is(codeExpired), e.is(codeKey), e.is(codeNotActive):
-	case slices.ContainsFunc([]string{"session", "item", "audio_end_ms", "truncat", "cancel", "delete", "transcription"},
-		func(s string) bool { return strings.Contains(about, s) }):
-	default:
-		var open []create
-		for _, c := range r.creates {
-			if !c.implied && !c.cancelled {
-				open = append(open, c)
-			}
-		}
-		if len(open) == 1 {
-			return sentEvent{kind: sentCreate, turn: open[0].turn}
-		}
-	}
-	return sentEvent{}
-}
-
 // notActive: what was to be cancelled is over, whether its response.done comes or not.
 func (r *conversation) notActive(s sentEvent) {
 	var live []*response
@@ -193,24 +164,15 @@ func (r *conversation) notActive(s sentEvent) {
 	if len(live) == 1 {
 		r.responseDone(&wireResponse{ID: string(live[0].id), Status: "cancelled"})
 	}
-	r.unblock()
+	r.plan.unblock()
 }
 
 func (r *conversation) commitRefused(t turn.ID) {
-	for i, id := range r.commits {
-		if id == t {
-			r.commits = append(r.commits[:i], r.commits[i+1:]...)
-			break
-		}
-	}
+	r.asked.uncommit(t)
 	// An answer asked for together with the commit would answer nothing.
 	r.cancelTurn(turn.CancelResponse{Turn: t})
-	for i := len(r.creates) - 1; i >= 0; i-- {
-		if r.creates[i].turn == t && r.creates[i].implied {
-			r.creates = append(r.creates[:i], r.creates[i+1:]...)
-		}
-	}
-	r.unplan(t)
+	r.asked.unanswer(t)
+	r.plan.forget(t)
 	r.out.Post(turn.InputRefused{At: r.out.Now(), Turn: t})
 }
 
@@ -220,29 +182,20 @@ var tryAgain = [...]time.Duration{150 * time.Millisecond, 300 * time.Millisecond
 var errActive = errors.New("an unknown answer is live")
 
 func (r *conversation) createRefused(t turn.ID, e *wireError) {
-	for i, c := range r.creates {
-		if c.turn != t {
-			continue
-		}
-		r.creates = append(r.creates[:i], r.creates[i+1:]...)
-		if c.cancelled {
-			return
-		}
-		if e.is(codeActive) && c.tries < len(tryAgain) && r.link != nil {
-			if r.d.Cancels { // whatever it is, it is not ours
-				r.send(sentEvent{kind: sentCancel, turn: t}, func(id string) any {
-					return wireEvent{Type: "response.cancel", EventID: id}
-				})
-			}
-			r.log.Warn(logError, "turn", t, "err", errActive, "try", c.tries+1)
-			again := request{order: c.order, tries: c.tries + 1, after: time.Now().Add(tryAgain[c.tries])}
-			r.plan = append(r.plan, request{})
-			copy(r.plan[r.next+1:], r.plan[r.next:])
-			r.plan[r.next] = again
-			return
-		}
-		r.unplan(t)
-		r.out.Post(turn.ResponseRefused{At: r.out.Now(), Turn: t, Say: wordsFor(e.Code, e.Type)})
+	c, ok := r.asked.refused(t)
+	if !ok || c.cancelled {
 		return
 	}
+	if e.is(codeActive) && c.tries < len(tryAgain) && r.link != nil {
+		if r.d.Cancels { // whatever it is, it is not ours
+			r.send(sentEvent{kind: sentCancel, turn: t}, func(id string) any {
+				return wireEvent{Type: "response.cancel", EventID: id}
+			})
+		}
+		r.log.Warn(logError, "turn", t, "err", errActive, "try", c.tries+1)
+		r.plan.first(request{order: c.order, tries: c.tries + 1, after: time.Now().Add(tryAgain[c.tries])})
+		return
+	}
+	r.plan.forget(t)
+	r.out.Post(turn.ResponseRefused{At: r.out.Now(), Turn: t, Say: wordsFor(e.Code, e.Type)})
 }

@@ -2,68 +2,11 @@ package realtime
 
 import (
 	"errors"
-	"time"
 
 	"conch/coordinator/turn"
 )
 
 var errPlan = errors.New("too many requests in one turn")
-
-// busy names what stands in the way of response.create.
-func (r *conversation) busy() string {
-	for _, c := range r.creates {
-		if !c.implied || !c.cancelled { // of these two there may be no answer at all
-			return "an answer that was asked for"
-		}
-	}
-	for _, p := range r.responses {
-		if !p.ended {
-			return string(p.id)
-		}
-	}
-	return ""
-}
-
-// blockedSince tells since when the next response.create has had to wait: from now on for the end of a live answer, and for
-// a request that the server has left without a word, since that was sent. A turn that gave up on one has waited already.
-func (r *conversation) blockedSince(now time.Time) time.Time {
-	for _, p := range r.responses {
-		if !p.ended {
-			return now
-		}
-	}
-	if len(r.creates) > 0 {
-		return r.creates[0].at
-	}
-	return now
-}
-
-// abandon stops waiting for answers that do not end.
-func (r *conversation) abandon() {
-	r.creates = nil
-	for id, p := range r.responses {
-		if !p.ended {
-			p.stopPump()
-			delete(r.responses, id)
-		}
-	}
-}
-
-// answered tells whether the commit of a turn already asked for, or got, its answer; that is the one that is wanted then.
-func (r *conversation) answered(id turn.ID) bool {
-	for i := range r.creates {
-		if c := &r.creates[i]; c.turn == id && c.implied {
-			c.wanted = true
-			return true
-		}
-	}
-	for _, p := range r.responses {
-		if p.turn == id && !p.ended {
-			return true
-		}
-	}
-	return false
-}
 
 // responseCreated gives the new answer to the turn that asked for it: by its metadata, or by order where a server does
 // not return them.
@@ -72,11 +15,11 @@ func (r *conversation) responseCreated(w *wireResponse) {
 	if id == "" || r.responses[id] != nil {
 		return
 	}
-	at := r.requestOf(w)
-	r.makeRoom()
+	c, bidden := r.asked.answered(w)
+	r.responses.makeRoom()
 	p := &response{id: id}
 	r.responses[id] = p
-	if at < 0 {
+	if !bidden {
 		if r.counts.Unbidden++; r.counts.Unbidden&(r.counts.Unbidden-1) == 0 {
 			r.log.Warn(logUnbidden, "response", id, "times", r.counts.Unbidden)
 		}
@@ -87,7 +30,6 @@ func (r *conversation) responseCreated(w *wireResponse) {
 		r.stopAnswer(p)
 		return
 	}
-	c := r.granted(at)
 	if c.implied && !c.wanted && !c.cancelled { // a room still votes, or another one was selected: it may be asked for later
 		r.log.Info(logUnasked, "turn", c.turn, "response", id)
 		r.stopAnswer(p) // as nobody's, so that its end is not taken for that of the one that is asked for
@@ -101,24 +43,11 @@ func (r *conversation) responseCreated(w *wireResponse) {
 	r.out.Post(turn.ResponseStarted{At: r.out.Now(), Turn: c.turn, Response: id})
 }
 
-// makeRoom forgets answers beyond the bound: first those that nobody waits for.
-func (r *conversation) makeRoom() {
-	for _, idle := range []bool{true, false} {
-		for _, p := range forgetOldest(r.responses, maxResponses, func(p *response) (uint64, bool) { return p.born, !idle || p.turn == "" || p.cancelled }) {
-			p.stopPump()
-		}
-	}
-}
-
 // find gives the live answer an event belongs to, or nil when it is to be dropped.
 func (r *conversation) find(id string) *response {
 	p := r.responses[turn.ResponseID(id)]
 	if id == "" { // servers that leave it out have one answer at a time
-		for _, q := range r.responses {
-			if !q.ended {
-				p = q
-			}
-		}
+		p = r.responses.live()
 	}
 	if p == nil || p.cancelled || p.ended {
 		r.counts.Stale++
@@ -158,7 +87,7 @@ func (r *conversation) delta(ev *inbound, b64 []byte) {
 		r.log.Error(logTooLong, "turn", p.turn, "response", p.id, "limit", r.cfg.MaxAnswer)
 		r.stopAnswer(p)
 		p.ended, p.status, p.say = true, turn.ResponseFailed, turn.WordsServerError
-		r.answerBegan(p.turn)
+		r.plan.answerBegan(p.turn)
 		r.settle(p)
 	}
 }
@@ -175,7 +104,7 @@ func (r *conversation) words(ev *inbound, silent bool) {
 	r.out.Post(turn.Spoken{At: r.out.Now(), Turn: p.turn, Response: p.id, Item: item, Text: ev.Delta})
 	if silent && !p.texted {
 		p.texted = true
-		r.answerBegan(p.turn)
+		r.plan.answerBegan(p.turn)
 		r.out.Post(turn.DeltaArrived{At: r.out.Now(), Turn: p.turn, Response: p.id, Item: item})
 	}
 }
@@ -205,7 +134,7 @@ func (r *conversation) toolCall(p *response, id, name, args string) {
 	}
 	r.calls[turn.CallID(id)] = callInfo{born: c.born, turn: p.turn, name: name, told: true}
 	p.audible, p.called = true, true
-	r.answerBegan(p.turn)
+	r.plan.answerBegan(p.turn)
 	r.out.Post(turn.ToolCalled{At: r.out.Now(), Turn: p.turn, Response: p.id, Call: turn.CallID(id), Name: name, Args: args})
 }
 
@@ -222,7 +151,7 @@ func (r *conversation) nameCall(it *wireItem) {
 
 func (r *conversation) responseDone(w *wireResponse) {
 	p := r.responses[turn.ResponseID(w.ID)]
-	r.unblock()
+	r.plan.unblock()
 	if p == nil || p.ended {
 		if w.Usage != nil { // an answer nobody waits for costs money too
 			r.count(func(m *meter) { m.answered("", w.Usage, 0) })
@@ -262,7 +191,7 @@ func (r *conversation) responseDone(w *wireResponse) {
 	}
 	r.count(func(m *meter) { m.answered(p.turn, w.Usage, p.seconds) })
 	p.ended = true
-	r.answerBegan(p.turn)
+	r.plan.answerBegan(p.turn)
 	if p.pump != nil {
 		p.pump.close()
 	}

@@ -13,7 +13,7 @@ func newRun(ctx context.Context, c *Client, out voice.Outlet) *conversation {
 	r := &conversation{
 		c: c, cfg: &c.cfg, out: out, log: c.log, ctx: ctx,
 		opened: make(chan openResult, 1), finished: make(chan *response, 8),
-		responses: map[turn.ResponseID]*response{}, scratch: make([]int16, 0, rate/10), active: time.Now(),
+		responses: answers{}, scratch: make([]int16, 0, rate/10), active: time.Now(),
 	}
 	r.speaking(c.cfg.Dialect)
 	r.forget()
@@ -28,7 +28,7 @@ func newRun(ctx context.Context, c *Client, out voice.Outlet) *conversation {
 
 // forget begins an empty session.
 func (r *conversation) forget() {
-	r.pending, r.commits, r.creates, r.untranscribed = nil, nil, nil, nil
+	r.pending, r.asked = nil, asked{}
 	r.seen, r.sent = seen{}, sentEvents{}
 	r.calls, r.items = map[turn.CallID]callInfo{}, map[turn.ItemID]*itemInfo{}
 	r.voice, r.spoken, r.gate = "", 0, time.Time{}
@@ -104,7 +104,7 @@ func (r *conversation) step() {
 	}
 	if overflow {
 		r.log.Error(logOverflow, "limit", maxOrders)
-		r.plan, r.next = nil, 0
+		r.plan.empty()
 		r.drop(errors.New("orders came faster than they could be carried out"))
 	}
 	r.nudge()

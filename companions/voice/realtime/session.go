@@ -143,21 +143,13 @@ func (r *conversation) begin(l *link) {
 	r.speaking(l.dialect)
 	r.owed = nil
 	r.failing, r.failed = "", 0
-	again := map[turn.ID]bool{}
-	for _, o := range r.plan {
-		switch o.order.(type) {
-		case turn.ClearInput, turn.CommitInput, turn.AddText:
-			again[turn.TurnOf(o.order)] = true
-		}
-	}
-	r.history.carry(again)
+	r.history.carry(r.plan.brings())
 	for _, e := range r.history.entries {
 		r.send(sentEvent{kind: sentHistory}, func(id string) any { return r.d.text(id, e.role, e.text) })
 	}
-	if r.resend {
-		r.log.Info(logResent, "turn", turn.TurnOf(r.plan[len(r.plan)-1].order), "requests", len(r.plan))
+	if t, n := r.plan.restart(); n > 0 {
+		r.log.Info(logResent, "turn", t, "requests", n)
 	}
-	r.next, r.resend = 0, false
 	r.log.Info(logReady, "dialect", r.d.Name, "carried", len(r.history.entries))
 	left := l.bent.parts.names()
 	if len(left) > 0 {
@@ -195,7 +187,10 @@ func (r *conversation) drop(why error) {
 	r.link = nil
 	r.wg.Go(l.close)
 	broken, speaking := r.breakOff()
-	untold := r.repeat()
+	untold := r.plan.repeat(&r.asked, &r.history)
+	for _, u := range untold {
+		r.log.Warn(logGivenUp, "turn", u.turn)
+	}
 	if time.Since(l.born) >= stableAfter {
 		r.attempt = 0
 	}
@@ -223,8 +218,12 @@ func (r *conversation) drop(why error) {
 	for _, p := range broken {
 		r.settle(p)
 	}
-	for _, ev := range untold {
-		r.out.Post(ev)
+	for _, u := range untold {
+		if u.asked {
+			r.out.Post(turn.ResponseRefused{At: r.out.Now(), Turn: u.turn, Say: turn.WordsNoAnswer})
+		} else {
+			r.out.Post(turn.InputRefused{At: r.out.Now(), Turn: u.turn})
+		}
 	}
 }
 
@@ -261,9 +260,9 @@ func (r *conversation) renew() {
 	}
 	if !r.idle() {
 		if time.Since(r.active) > abandonAfter && len(r.pending) == 0 {
-			r.log.Warn(logImpatient, "busy", r.busy())
-			r.abandon()
-			r.commits = nil
+			r.log.Warn(logImpatient, "busy", r.responses.busy(&r.asked))
+			r.responses.abandon()
+			r.asked.creates, r.asked.commits = nil, nil
 		}
 		r.at(time.Now().Add(time.Second))
 		return
@@ -281,7 +280,7 @@ func (r *conversation) renew() {
 			r.wg.Go(l.close)
 			return
 		}
-		r.plan, r.next = nil, 0
+		r.plan.empty()
 		r.wg.Go(old.close)
 		r.begin(l)
 		r.log.Info(logRenewed, "age", time.Since(old.born).Round(time.Second))
@@ -293,5 +292,5 @@ func (r *conversation) renew() {
 }
 
 func (r *conversation) idle() bool {
-	return len(r.responses) == 0 && len(r.creates) == 0 && len(r.commits) == 0 && r.next == len(r.plan) && len(r.pending) == 0
+	return len(r.responses) == 0 && len(r.asked.creates) == 0 && len(r.asked.commits) == 0 && r.plan.due() == nil && len(r.pending) == 0
 }
