@@ -574,3 +574,20 @@ func TestFramesAndOrdersComeByDifferentWays(t *testing.T) {
 		}
 	})
 }
+
+// A turn that waits for the next session, and is given up before there is one, leaves nothing to be sent again.
+func TestATurnThatIsGivenUpBetweenSessionsIsNotSentAgain(t *testing.T) {
+	in(t, nil, func(w *world) {
+		w.c.Do(turn.AddText{Turn: "t-1", Role: "user", Text: "hello"})
+		w.c.Do(turn.CreateResponse{Turn: "t-1"})
+		w.took()
+		w.peer(0).hangUp()
+		w.took()
+		w.c.Do(turn.CancelResponse{Turn: "t-1"})
+		time.Sleep(time.Second)
+		if n := w.peer(1).count("response.create"); n != 0 {
+			t.Errorf("the next session is asked for %d answers; want none", n)
+		}
+		w.took()
+	})
+}
