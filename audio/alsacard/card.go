@@ -17,6 +17,7 @@
 package alsacard
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/binary"
 	"errors"
@@ -139,9 +140,7 @@ const library = "libasound_module_pcm_conch.so"
 // New writes the configuration of a card whose plug-in Build has put into dir. Nothing is found under its name until
 // ALSA_CONFIG_PATH is ConfigPath (Start does that).
 func New(dir string, o Options) (*Card, error) {
-	if o.Name == "" {
-		o.Name = "conchcard"
-	}
+	o.Name = cmp.Or(o.Name, "conchcard")
 	o.Rate, o.Channels, o.MinPeriod = orElse(o.Rate, 48000), orElse(o.Channels, 2), orElse(o.MinPeriod, 16)
 	xrun := "replay"
 	if o.Silence {
