@@ -16,9 +16,10 @@ type (
 	TellPress struct{ Turn turn.ID }
 	// TellWords: what a person asked here.
 	TellWords struct {
-		Turn turn.ID
-		Text string
-		To   []round.Participant
+		Turn      turn.ID
+		Text      string
+		To        []round.Participant
+		Whispered bool // To is one companion, and nobody else may know
 	}
 	// TellPressEnded: nothing came of a turn that began here, and nothing will.
 	TellPressEnded struct {

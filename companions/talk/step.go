@@ -103,14 +103,14 @@ func (s *step) words(q *question, text string, alone bool, first round.Companion
 		return
 	}
 	q.told, q.due = true, 0
-	to := q.to
+	to, whispered := q.to, len(q.to) == 1
 	if q.alone && !alone { // somebody came while it was being asked, and it is being answered already
-		to = []round.Participant{round.Participant(first)}
+		to, whispered = []round.Participant{round.Participant(first)}, false
 	}
 	if strings.TrimSpace(text) == "" { // whoever heard it answers
-		text, to = unwritten, []round.Participant{round.Participant(first)}
+		text, to, whispered = unwritten, []round.Participant{round.Participant(first)}, false
 	}
-	s.do(TellWords{q.turn, text, to})
+	s.do(TellWords{q.turn, text, to, whispered})
 }
 
 // speaks is the answer in a turn, if the room follows it.
