@@ -36,6 +36,7 @@ type Settings struct {
 	Own                       map[string]string // the kind's own Keys, by Name
 	URL, Model, Transcription string
 	TranscriptionAssumed      bool              // nobody chose it
+	Language                  string            // that people speak, ISO 639-1: a hint to who writes it down; "": nobody chose one
 	Roots                     *x509.CertPool    // who vouches for the server; nil: who does in this system
 	Key                       func() string     // of the provider, read again at every call; "": there is none
 	Hold                      func() turn.Words // a reason to make no attempt at a session now; "": none. May be nil
