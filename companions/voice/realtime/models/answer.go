@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -133,9 +134,7 @@ func (a Answer) failed() voice.Findings {
 		return bad("server", u.Host+" ends the connection without an answer", "it is not the server, or it is not well", "see voice.url and the server")
 	}
 	f := s.Unreachable(u.Host, "voice.url", err)
-	if f.Part == "" {
-		f.Part = "server"
-	}
+	f.Part = cmp.Or(f.Part, "server")
 	return voice.Findings{f}
 }
 
