@@ -113,6 +113,38 @@ func foldRune(r rune) string {
 	return string(r)
 }
 
+// alike are letters of other scripts that look like Latin ones (UTS 39, confusables; those of whole names in capitals, too), after folding.
+var alike = func() map[rune]rune {
+	m := map[rune]rune{}
+	const other, latin = "авсԁеғһіјкӏмнорԛѕтуүхѵԝьαβγεζηικμνορτυχωϲϳ", "abcdefhijklmhopqstyyxvwbabyezhikmvoptuxwcj"
+	to := []rune(latin)
+	for i, r := range []rune(other) {
+		m[r] = to[i]
+	}
+	return m
+}()
+
+// Heard is what a name comes to for people, who hear it or read it in passing: letters and digits, without case, accents and width, and whatever
+// looks like a Latin letter as that. Two names with one Heard cannot be told apart.
+func Heard(name string) string {
+	var b strings.Builder
+	for _, r := range name {
+		if r >= '！' && r <= '～' { // full width
+			r -= '！' - '!'
+		}
+		if !unicode.IsLetter(r) && !unicode.IsNumber(r) {
+			continue
+		}
+		for _, f := range foldRune(r) {
+			if l, ok := alike[f]; ok {
+				f = l
+			}
+			b.WriteRune(f)
+		}
+	}
+	return b.String()
+}
+
 // phrase is a text as a line of its words, with a space at either end, so that a phrase can be looked for in it.
 func phrase(ws []word) string {
 	var b strings.Builder
