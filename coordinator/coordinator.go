@@ -165,7 +165,7 @@ func (c *Coordinator) Recent() []Line { return c.o.Recorder.Lines() }
 // never lost. It returns the id of the turn that may begin.
 func (c *Coordinator) Press(at time.Duration, generation uint64, b turn.Button) turn.ID {
 	id := c.o.NewID()
-	c.inbox.put(entry{ev: turn.Pressed{At: at, Turn: id, Button: b}, gen: generation, dropped: true})
+	c.inbox.post(entry{ev: turn.Pressed{At: at, Turn: id, Button: b}, gen: generation, dropped: true})
 	return id
 }
 
@@ -173,26 +173,26 @@ func (c *Coordinator) Press(at time.Duration, generation uint64, b turn.Button) 
 // nobody. It is one fact with the press, so that it never waits for room in the inbox either.
 func (c *Coordinator) PressAlone(at time.Duration, generation uint64, b turn.Button) turn.ID {
 	id := c.o.NewID()
-	c.inbox.put(entry{ev: turn.Pressed{At: at, Turn: id, Button: b}, gen: generation, dropped: true, granted: true})
+	c.inbox.post(entry{ev: turn.Pressed{At: at, Turn: id, Button: b}, gen: generation, dropped: true, granted: true})
 	return id
 }
 
 // Hush is a demand for silence that is no press: from the room, or a stop command. generation is what Speaker.Drop
 // returned. It never waits and is never lost.
 func (c *Coordinator) Hush(at time.Duration, generation uint64) {
-	c.inbox.put(entry{ev: turn.Hushed{At: at}, gen: generation, dropped: true})
+	c.inbox.post(entry{ev: turn.Hushed{At: at}, gen: generation, dropped: true})
 }
 
 // HushRoom is the same, because somebody pressed elsewhere in the room: a person who is being recorded here goes on.
 // It silences whatever turn is live, so it is not for a turn that may be over; VoteLost ends one that is held.
 func (c *Coordinator) HushRoom(at time.Duration, generation uint64) {
-	c.inbox.put(entry{ev: turn.Hushed{At: at, Room: true}, gen: generation, dropped: true})
+	c.inbox.post(entry{ev: turn.Hushed{At: at, Room: true}, gen: generation, dropped: true})
 }
 
 // Release is a confirmed release of b; held counts the samples (24 kHz) captured between the edges. It never waits and is
 // never lost.
 func (c *Coordinator) Release(at time.Duration, held int, b turn.Button) {
-	c.inbox.put(entry{ev: turn.Released{At: at, Held: held, Button: b}})
+	c.inbox.post(entry{ev: turn.Released{At: at, Held: held, Button: b}})
 }
 
 // Ask is a typed question. It interrupts like a press; it may wait for room in the inbox, and the runner drops.
@@ -210,23 +210,15 @@ func (c *Coordinator) Post(ev turn.Event) { c.inbox.post(entry{ev: ev}) }
 // Outlet is the voice's way in: its facts wait for room, until Run has ended, so that a server which floods is slowed down.
 func (c *Coordinator) Outlet() Outlet { return Outlet{c} }
 
-// Outlet is where the voice's facts and speech go.
-type Outlet struct{ c *Coordinator }
+// Outlet is where the voice's facts and speech go: a Coordinator whose Post waits.
+type Outlet struct{ *Coordinator }
 
 // Post puts a fact into the inbox, and waits while that is full: not from within a method that the coordinator calls.
-func (o Outlet) Post(ev turn.Event) { o.c.inbox.put(entry{ev: ev}) }
-
-// Audio: see Coordinator.Audio.
-func (o Outlet) Audio(ctx context.Context, id turn.ID, pcm []int16) int {
-	return o.c.Audio(ctx, id, pcm)
-}
-
-// Now is the clock of all facts.
-func (o Outlet) Now() time.Duration { return o.c.Now() }
+func (o Outlet) Post(ev turn.Event) { o.inbox.put(entry{ev: ev}) }
 
 // Call has f called by the runner, between two facts: who wants to know whether the runner still goes round waits for
 // that. It never waits itself; false says that the runner has ended, or that too many calls wait already.
-func (c *Coordinator) Call(f func()) bool { return c.inbox.add(entry{of: f}) }
+func (c *Coordinator) Call(f func()) bool { return c.inbox.post(entry{of: f}) }
 
 // Audio hands speech of a turn to its source, past the inbox. See Outlet.
 func (c *Coordinator) Audio(ctx context.Context, id turn.ID, pcm []int16) int {

@@ -31,7 +31,7 @@
 //
 //	loop            Run's own; owns the machine, the handles, the injections, the one timer; calls every port and OnEnd
 //	tool (2)        one calls Tools.Call, one minds the deadline; at most ToolLimit tools of the live turn, and 256 that are
-//	                left behind: told that their turn or time is over, and deaf to it
+//	                left behind: told that their turn or time is over, and do not end
 //	stream, claim (2)  one is the producer, one waits for it, for the last sample, or for the cut, and calls Ended;
 //	                at most StreamLimit
 //	words, sound    writes samples, waits until they were heard

@@ -78,29 +78,16 @@ func isGesture(ev turn.Event) bool {
 
 func isOffer(e entry) bool { _, ok := e.of.(injection); return ok }
 
-// post queues e and never waits. It reports whether e will be taken.
-func (b *inbox) post(e entry) bool {
-	if isGesture(e.ev) || isOffer(e) {
-		return b.add(e)
-	}
-	select {
-	case b.slots <- struct{}{}:
-		e.slot = true
-	default:
-	}
-	return b.add(e)
-}
-
 // put queues e, and waits for a place unless e is a gesture or an injection, or the inbox closes: not for who may be called by the
 // runner. It reports whether e will be taken.
 func (b *inbox) put(e entry) bool {
 	if isGesture(e.ev) || isOffer(e) {
-		return b.add(e)
+		return b.post(e)
 	}
 	e.slot = true
 	select {
 	case b.slots <- struct{}{}:
-		return b.add(e)
+		return b.post(e)
 	case <-b.closed:
 		return false
 	}
@@ -113,7 +100,15 @@ func (b *inbox) empty() bool {
 	return len(b.queue) == 0
 }
 
-func (b *inbox) add(e entry) bool {
+// post queues e and never waits. It reports whether e will be taken.
+func (b *inbox) post(e entry) bool {
+	if !e.slot && !isGesture(e.ev) && !isOffer(e) {
+		select {
+		case b.slots <- struct{}{}:
+			e.slot = true
+		default:
+		}
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.shut {

@@ -100,11 +100,6 @@ type Situation struct {
 	Taken     bool // somebody else in the room has the floor; for the room to say
 }
 
-// SituationOf reads what the machine knows; Gap is for the content to say.
-func SituationOf(m turn.Machine) Situation {
-	return Situation{Idle: m.Silent(), InCall: m.InCall(), Streaming: m.Streaming(), Online: m.Online()}
-}
-
 // Delivery is an injection whose time has come. Local: not the model but the local voice must speak it.
 type Delivery struct {
 	ID     InjectID
@@ -138,7 +133,6 @@ type waiting struct {
 	offered time.Duration // when it began to wait
 	expires time.Duration
 	again   int // times it was interrupted and offered again
-	local   bool
 	joined  []InjectID
 }
 
@@ -234,7 +228,6 @@ func (q *InjectQueue) Next(now time.Duration, s Situation) (Delivery, bool) {
 		if !ok {
 			continue
 		}
-		w.local = local
 		q.speaking = w
 		q.waiting = slices.Delete(q.waiting, i, i+1)
 		return Delivery{ID: w.id, Prompt: w.Prompt, Local: local}, true

@@ -38,6 +38,11 @@ func (c *Coordinator) InjectLocal(sound Sound, key string, ttl time.Duration) <-
 	return c.offer(injection{Injection: Injection{Key: key, TTL: ttl, Local: true}, sound: sound})
 }
 
+// InjectAlert is InjectLocal for what nobody may miss: it waits for the turn that is live here, and not for the room's floor.
+func (c *Coordinator) InjectAlert(sound Sound, key string, ttl time.Duration) <-chan Outcome {
+	return c.offer(injection{Injection: Injection{Key: key, Priority: PriorityPreempt, TTL: ttl, Local: true}, sound: sound})
+}
+
 // InjectSound is InjectLocal for what is a sound already (24 kHz): a code as tones, a sentence put together from clips. A press
 // ends it for good, like everything else; it is not offered again. When ctx ends it is taken back: what waits expires, what
 // sounds is cut, and nothing else is.
@@ -138,7 +143,7 @@ func (r *runner) inject() {
 	for q := &r.injections.q; q.Len() > 0; {
 		s := r.situation()
 		r.injections.tell(q.Expire(r.now(), s))
-		r.injections.forsake()
+		r.injections.expire()
 		d, ok := q.Next(r.now(), s)
 		if !ok {
 			return
@@ -159,8 +164,8 @@ func (r *runner) inject() {
 	}
 }
 
-// forsake takes back what nobody wants any more before it can begin: the fact that says so may come a moment later.
-func (i *injections) forsake() {
+// expire takes back what nobody wants any more before it can begin: the fact that says so may come a moment later.
+func (i *injections) expire() {
 	for id, in := range i.waiting {
 		select {
 		case <-in.left:
@@ -220,9 +225,7 @@ func (r *runner) speakLocally(d Delivery) {
 
 // situation is what the machine knows, and whether the room leaves the floor.
 func (r *runner) situation() Situation {
-	s := SituationOf(r.m)
-	s.Taken = r.c.o.Taken()
-	return s
+	return Situation{Idle: r.m.Silent(), InCall: r.m.InCall(), Streaming: r.m.Streaming(), Online: r.m.Online(), Taken: r.c.o.Taken()}
 }
 
 // takenPoll is how often the room is asked whether its floor is free, while an injection waits for it. Our choice: it is

@@ -40,7 +40,7 @@ type told struct {
 	known bool
 }
 
-// speechBegins says that speech is on its way to the ear.
+// speechBegins says that speech is on its way to the speaker.
 func (r *runner) speechBegins() bool {
 	s := r.speech
 	return s != nil && !s.held && s.turn == r.m.Turn() && s.written.Load() > 0 && (r.told.turn != s.turn || !r.told.began)

@@ -94,7 +94,7 @@ func (r *runner) loop() {
 		r.c.online.Store(r.m.Online())
 		r.c.settled.Store(true)
 		r.c.quiet.Store(r.m.Quiet() && len(r.summaries) == 0 && r.injections.q.Len() == 0)
-		timer.Reset(r.nap())
+		timer.Reset(r.untilDue())
 		select {
 		case <-r.ctx.Done():
 		case <-r.inbox.wake:
@@ -103,9 +103,9 @@ func (r *runner) loop() {
 	}
 }
 
-// nap is the time until there is something to do without a fact; at least a millisecond, so that a deadline which the
+// untilDue is the time until there is something to do without a fact; at least a millisecond, so that a deadline which the
 // machine does not move on costs little.
-func (r *runner) nap() time.Duration {
+func (r *runner) untilDue() time.Duration {
 	now, next := r.now(), time.Hour
 	if at, ok := r.m.Wake(); ok {
 		next = min(next, at-now)
@@ -168,6 +168,9 @@ func (r *runner) take(e entry) {
 		return
 	case func():
 		of()
+		return
+	case sayingTo:
+		of <- r.saying()
 		return
 	}
 	if e.dropped {
