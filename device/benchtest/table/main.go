@@ -23,7 +23,7 @@ var promising = []string{
 	"Room/embedded/2x1", "Room/embedded/3x1", "Room/mosquitto/2x1", "Room/mosquitto/3x1",
 	"RoomProcesses/embedded", "RoomProcesses/mosquitto",
 	"Round/devices=2/companions=2", "Round/devices=3/companions=3", "Round/devices=10/companions=10", "Round/devices=50/companions=100",
-	"TLSAgainstPlain", "Start",
+	"TLSAgainstPlain", "Flood/embedded", "Flood/mosquitto", "Start",
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
