@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"conch/device/config"
+	"conch/device/printable"
 )
 
 // The log has one rule besides what stands in it: nobody waits for it. A journal that is being rotated, a pipe whose reader
@@ -128,7 +129,7 @@ func (s *Spill) Close() {
 // isJournal says whether w is the journal: systemd names its device and inode (systemd.exec(5), JOURNAL_STREAM), because a
 // program's output may have been turned elsewhere since.
 func isJournal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+	f, ok := printable.Behind(w).(*os.File)
 	if !ok {
 		return false
 	}
@@ -224,12 +225,7 @@ func (p prefixed) Write(line []byte) (int, error) {
 func LiveLogger(c config.Log, w io.Writer) (*slog.Logger, *slog.LevelVar) {
 	level := new(slog.LevelVar)
 	level.Set(c.Slog())
-	o := &slog.HandlerOptions{Level: level, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
-		if len(groups) == 0 && a.Key == slog.MessageKey {
-			a.Key = "event"
-		}
-		return a
-	}}
+	o := options(level)
 	if s, ok := w.(*Spill); ok && s.journal {
 		return slog.New(newJournalHandler(w, c.Format == "json", *o)), level
 	}
@@ -237,6 +233,15 @@ func LiveLogger(c config.Log, w io.Writer) (*slog.Logger, *slog.LevelVar) {
 		return slog.New(slog.NewJSONHandler(w, o)), level
 	}
 	return slog.New(slog.NewTextHandler(w, o)), level
+}
+
+func options(level slog.Leveler) *slog.HandlerOptions {
+	return &slog.HandlerOptions{Level: level, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+		if len(groups) == 0 && a.Key == slog.MessageKey {
+			a.Key = "event"
+		}
+		return a
+	}}
 }
 
 // NewLogger is a LiveLogger whose level stays.
