@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"strings"
 )
 
 // Look is what the light tells, one of the lines of the table.
@@ -53,12 +54,14 @@ func Looks() []Look {
 
 // ParseLook reads a look's name.
 func ParseLook(name string) (Look, error) {
+	var names []string
 	for _, l := range Looks() {
 		if l.String() == name {
 			return l, nil
 		}
+		names = append(names, l.String())
 	}
-	return Off, fmt.Errorf("light: look %q: must be one of %v", name, Looks())
+	return Off, fmt.Errorf("light: look %q: must be one of %s", name, strings.Join(names, ", "))
 }
 
 // Colour is how an LED looks at its brightest.
