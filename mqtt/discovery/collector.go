@@ -155,7 +155,7 @@ func (c *collector) found() []Found {
 // service is false for this device itself, for other versions, and for what has no address that makes sense.
 func (c *collector) service(label string, text []string, port uint16, at []place) (Found, bool) {
 	s, ok := readText(text)
-	if !ok || port == 0 || s.Device == c.self {
+	if !ok || port == 0 || s.IsDevice(c.self) {
 		return Found{}, false
 	}
 	s.Name, s.Port = nameOf(label), int(port)

@@ -14,10 +14,11 @@
 //	_conch._tcp.local.           PTR LABEL._conch._tcp.local.                 120
 //	LABEL._conch._tcp.local.     SRV conch-<device id>.local., port           120
 //	                             TXT v=1 dev=<device id> id=<room id>         120
-//	                                 pair=yes|no room=<name>
+//	                                 pair=yes|no room=<name> salt=<letters>
 //	conch-<device id>.local.     A, AAAA: of the interface it is said on      120
 //
-// LABEL is the device's name, its dots replaced by U+2024. Where two have one name, the one that came later adds four letters of
+// With a salt both ids are keyed hashes (Service.Veiled), so that a stranger cannot tell who is here; the host behind the service is called
+// by the hash then, too. LABEL is the device's name, its dots replaced by U+2024. Where two have one name, the one that came later adds four letters of
 // its id, then eight, then all; then it no longer gives way. Through avahi the host is the machine's own NAME.local and the
 // seconds are avahi's.
 //

@@ -555,3 +555,34 @@ func TestInward(t *testing.T) {
 		}
 	}
 }
+
+// TestVeil: a stranger reads nothing lasting in a record; who knows device and room recognises them; a record of an older version is what it says.
+func TestVeil(t *testing.T) {
+	s := Service{Name: "kitchen", Room: "home", RoomID: "rabcdefghijklmno", Device: "abcdefghijklmnopqrst", Port: 7483}
+	one, other := s.Veiled(NewSalt()), s.Veiled(NewSalt())
+	for _, v := range []Service{one, other} {
+		if !v.valid() || v.Device == s.Device || v.RoomID == s.RoomID {
+			t.Errorf("veiled it is %+v", v)
+		}
+		if said := strings.Join(append(v.text(), label(v, 0), label(v, lastLevel), hostOf(v)), " "); strings.Contains(said, string(s.Device)) ||
+			strings.Contains(said, s.RoomID) || strings.Contains(said, s.Name) {
+			t.Errorf("a stranger reads %s", said)
+		}
+		back, ok := readText(v.text())
+		if !ok || !back.IsDevice(s.Device) || !back.IsRoom(s.RoomID) || back.IsDevice("tsrqponmlkjihgfedcba") || back.IsRoom("ronmlkjihgfedcba") {
+			t.Errorf("who knows it reads %+v, %v", back, ok)
+		}
+	}
+	if one.Device == other.Device || one.RoomID == other.RoomID || one.Name == other.Name && one.Salt == other.Salt {
+		t.Errorf("two salts: %+v and %+v", one, other)
+	}
+	old, ok := readText([]string{"v=1", "dev=abcdefghijklmnopqrst", "id=rabcdefghijklmno", "pair=no", "room=home"})
+	if !ok || !old.IsDevice(s.Device) || !old.IsRoom(s.RoomID) || old.Salt != "" {
+		t.Errorf("an older version's record: %+v, %v", old, ok)
+	}
+	for _, salt := range []string{"", "short", "0000000000000000", strings.Repeat("a", 200)} {
+		if bad, ok := readText([]string{"v=1", "dev=abcdefghijklmnopqrst", "id=", "salt=" + salt}); !ok || bad.Salt != "" {
+			t.Errorf("salt %q is taken for %q", salt, bad.Salt)
+		}
+	}
+}

@@ -18,7 +18,8 @@ type Service struct {
 	Room    string // the room's name, for people; empty: in no room yet
 	RoomID  string // empty: in no room yet
 	Device  round.DeviceID
-	Pairing bool // a pairing window is open
+	Salt    string // RoomID and Device are veiled under it; empty: they are what they are
+	Pairing bool   // a pairing window is open
 	Port    int
 }
 
@@ -32,7 +33,7 @@ type Found struct {
 const (
 	maxLabel     = 63  // bytes of one part of a domain name (RFC 1035 2.3.4)
 	maxRoom      = 64  // bytes of a room's name, in and out
-	maxText      = 16  // strings of a TXT record that are looked at; ours has five
+	maxText      = 16  // strings of a TXT record that are looked at; ours has six
 	maxFound     = 64  // services that a browse keeps: a network with more is lying
 	maxAddresses = 8   // of a service
 	deviceLen    = 20  // letters of a device id (mqtt.Identity)
@@ -47,7 +48,11 @@ func (s Service) text() []string {
 	if s.Pairing {
 		pair = "yes"
 	}
-	return []string{"v=" + version, "dev=" + string(s.Device), "id=" + s.RoomID, "pair=" + pair, "room=" + printable(s.Room, maxRoom)}
+	text := []string{"v=" + version, "dev=" + string(s.Device), "id=" + s.RoomID, "pair=" + pair, "room=" + printable(s.Room, maxRoom)}
+	if s.Salt != "" {
+		text = append(text, "salt="+s.Salt)
+	}
+	return text
 }
 
 // readText makes a service of somebody's TXT record; false where it is none of this version's. Of a key that is said twice
@@ -63,6 +68,9 @@ func readText(text []string) (Service, bool) {
 		seen[key] = value
 	}
 	s := Service{Room: printable(seen["room"], maxRoom), RoomID: seen["id"], Device: round.DeviceID(seen["dev"]), Pairing: seen["pair"] == "yes"}
+	if validSalt(seen["salt"]) {
+		s.Salt = seen["salt"]
+	}
 	ok := seen["v"] == version && validDevice(s.Device) && (s.RoomID == "" || validRoomID(s.RoomID))
 	return s, ok
 }
