@@ -149,11 +149,21 @@ func (m *Mosquitto) Restart() error {
 	m.out = &tail{}
 	m.cmd = exec.Command(path, "-c", filepath.Join(m.dir, "mosquitto.conf"))
 	m.cmd.Stdout, m.cmd.Stderr = m.out, m.out
-	m.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // it must not outlive a test that crashed
-	m.done = make(chan struct{})
-	cmd, done, out := m.cmd, m.done, m.out
+	m.done, err = begin(m.cmd)
+	done, out := m.done, m.out
+	m.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("mqtttest: start mosquitto: %w", err)
+	}
+	return listens(m.addr, done, out)
+}
+
+// begin starts a process that must not outlive a test that crashed. done is closed when it has ended.
+func begin(cmd *exec.Cmd) (done chan struct{}, err error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	done = make(chan struct{})
 	started := make(chan error, 1)
-	go func() { // ends with the broker
+	go func() { // ends with the process
 		// Linux ties Pdeathsig to the thread that starts the process, and a thread can end before its program: so it is kept as long.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
@@ -164,17 +174,17 @@ func (m *Mosquitto) Restart() error {
 			_ = cmd.Wait()
 		}
 	}()
-	err = <-started
-	m.mu.Unlock()
-	if err != nil {
-		return fmt.Errorf("mqtttest: start mosquitto: %w", err)
-	}
+	return done, <-started
+}
+
+// listens waits until somebody does at an address.
+func listens(addr string, done <-chan struct{}, out *tail) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if c, err := net.DialTimeout("tcp", m.addr, time.Second); err == nil {
+		if c, err := net.DialTimeout("tcp", addr, time.Second); err == nil {
 			return c.Close()
 		}
 		select {
