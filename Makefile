@@ -139,6 +139,8 @@ check: deps-test lint-tool ## format, vet, lint, long lines, forbidden paths, sk
 	[ -z "$$sleeps" ] || { echo "check: a test that really sleeps must say why, on the line:"; echo "$$sleeps"; exit 1; }
 	@mute=$$(git grep -nE -A2 ', ok := .*\.\([A-Za-z.]+\); ok' -- '*.go' | grep -E -- '-[0-9]+-[[:space:]]*_ = ' || true); \
 	[ -z "$$mute" ] || { echo "check: what was found by assertion is thrown away:"; echo "$$mute"; exit 1; }
+	@if command -v shellcheck >/dev/null; then shellcheck $(PACKAGE_SCRIPTS); else echo "check: shellcheck is not installed: scripts are not looked at"; fi
+	@systemd/package/workflow-test .github/workflows/*.yml
 	@echo "check: clean; $$(git grep -hE '\b[tbf]\.Skip(f|Now)?\(' -- '*.go' | wc -l) places where a test may skip itself (make test says which did)"
 	@$(MAKE) build
 	@$(GO) run ./device/house -binary bin/conch
@@ -210,6 +212,16 @@ test-alsa: deps-test ## the half of test-audio that needs no sound server (some 
 test-pairing: deps-test ## devices on networks of their own pair, by sound and by hand, and lose their power at each step (root; minutes)
 	@CONCH_TEST_PAIRING=1 $(GO) test -count=1 -v -timeout 15m -run 'PairingOnThreeNetworks|PowerCutAtEachRecord' ./device
 
+.PHONY: test-cluster
+test-cluster: deps-test ## a room at a NATS cluster whose nodes die, and how many rooms a cluster and a Mosquitto carry (some ten minutes)
+	@mkdir -p build
+	@cd mqtt/mqtttest/nats && $(GO) build -trimpath -o $(CURDIR)/build/conch-nats .
+	@CONCH_TEST_NATS=$(CURDIR)/build/conch-nats $(GO) test -count=1 -v -timeout 30m -run '^TestRoomOnACluster$$' -bench '^BenchmarkManyRooms$$' -benchtime 1x ./device
+
+.PHONY: test-liars
+test-liars: deps-test ## five devices converse beside one member of each kind that lies, for LIARS_FOR (default 10m; root)
+	@CONCH_TEST_LIARS=$(or $(LIARS_FOR),10m) $(GO) test -count=1 -v -timeout 40m -run '^TestFiveDevicesConverseBesideLiars$$' ./device
+
 .PHONY: test-hostile
 test-hostile: deps-test ## every way in which servers misbehave against a whole device, thirty turns each, as a table (some ten minutes)
 	@CONCH_TEST_HOSTILE=1 $(GO) test -count=1 -v -timeout 40m -run '^TestHostileServers$$' ./device $(ARGS)
@@ -229,6 +241,10 @@ cover: deps-test ## coverage by package, whole in build/cover.html
 footprint: build deps-test ## memory, CPU, wake-ups, size and time to ready of the binary, on this machine as it is and with a simulated ALSA card
 	@status=0; bin/conch bench footprint || status=$$?; \
 	echo; $(GO) run ./audio/alsacard/run bin/conch bench footprint || status=$$?; exit $$status
+
+.PHONY: screens
+screens: build deps-test ## what stands on the screen in ten situations, as SVG in build/screens; PLAY=FILE.svg records a room instead
+	@$(GO) run ./device/terminal/screens -conch bin/conch $(if $(PLAY),-play '$(PLAY)')
 
 .PHONY: clips
 clips: deps ## make the spoken clips that ship with conch anew
@@ -290,10 +306,12 @@ PACKAGE_TEST_NEEDS := \
 	zsh='command -v zsh' \
 	shellcheck='command -v shellcheck'
 
+PACKAGE_SCRIPTS := $(filter-out %/copyright %/origin %.md,$(wildcard systemd/package/*))
+
 .PHONY: test-package
 test-package: package ## look at the packages, and have each hold a conversation under qemu-user (no root)
 	@$(call install,$(PACKAGE_TEST_NEEDS),The packages cannot be tested without them.,1)
-	@shellcheck $(filter-out %/copyright,$(wildcard systemd/package/*))
+	@shellcheck $(PACKAGE_SCRIPTS)
 	@CONCH="$(CURDIR)/build/host/conch" systemd/package/test $(DEBS)
 	@$(GO) test -count=1 -run 'Completes|ManPage' ./cmd/conch
 
@@ -302,6 +320,59 @@ test-install: ## install, upgrade, remove and purge in a Debian of its own (root
 	@$(call install,mmdebstrap='command -v mmdebstrap' systemd-container='command -v systemd-nspawn' procps='command -v pgrep',The packages cannot be installed without them.,1)
 	@$(MAKE) package ARCHES=$$(dpkg --print-architecture) >&2
 	@systemd/package/install-test $$(ls -t build/conch_*_$$(dpkg --print-architecture).deb | head -n 1)
+
+# --- where it is got from (systemd/package/RELEASE.md)
+
+.PHONY: release
+release: package ## what a release consists of, in build/release: the packages and SHA256SUMS
+	@rm -rf build/release; mkdir -p build/release; cp $(DEBS) build/release/; \
+	cd build/release; sha256sum *.deb >SHA256SUMS; cat SHA256SUMS
+
+DIR  ?= build/repo
+KEY  ?=
+FROM ?=
+REPO_NEEDS := \
+	apt-utils='command -v apt-ftparchive' \
+	gnupg='command -v gpg' \
+	gpgv='command -v gpgv' \
+	curl='command -v curl'
+
+.PHONY: repo
+repo: package ## an apt repository of the packages in DIR (build/repo), signed with KEY of your GnuPG, beside the versions that are there, or those FROM another
+	@$(call install,$(REPO_NEEDS),The repository cannot be made without them.,1)
+	@KEY='$(KEY)' FROM='$(FROM)' systemd/package/repo '$(DIR)' $(DEBS)
+
+.PHONY: publishes
+publishes: # publish=yes where a repository made here has an address and a lasting key
+	@origin="$${CONCH_ORIGIN:-$$(sed -n 1p systemd/package/origin)}"; \
+	if [ -z "$$origin" ]; then echo "make: nothing is published: there is no address (CONCH_ORIGIN, or the first line of systemd/package/origin)" >&2; echo publish=no; \
+	elif [ -z "$${CONCH_SIGNING_KEY:-}" ]; then echo "make: nothing is published: there is no CONCH_SIGNING_KEY" >&2; echo publish=no; \
+	else echo publish=yes; fi
+
+REPO_SUITES ?= bookworm trixie
+REPO_TESTS  := mmdebstrap='command -v mmdebstrap' systemd-container='command -v systemd-nspawn' procps='command -v pgrep' python3='command -v python3'
+
+.PHONY: test-repo
+test-repo: ## from a signed repository to the appliance by install.sh, and all that it has to refuse, in Debians of their own: REPO_SUITES (root, systemd-nspawn)
+	@$(call install,$(REPO_NEEDS) $(REPO_TESTS),The repository cannot be tried without them.,1)
+	@$(MAKE) package ARCHES=$$(dpkg --print-architecture) >&2
+	@for suite in $(REPO_SUITES); do CONCH_SUITE=$$suite systemd/package/repo-test build/conch_$(DEB_VERSION)_$$(dpkg --print-architecture).deb; done
+
+REPO_ARM ?= bookworm/arm64 trixie/armhf
+
+.PHONY: test-repo-arm
+test-repo-arm: ## the beginning and the end of it for the processors of a Pi, under qemu-user: REPO_ARM (root)
+	@$(call install,$(REPO_NEEDS) $(REPO_TESTS) qemu-user-static='command -v qemu-aarch64-static' arch-test='command -v arch-test',The repository cannot be tried without them.,1)
+	@for each in $(REPO_ARM); do \
+		$(MAKE) package ARCHES=$${each#*/} >&2; systemd/package/arm-test $${each#*/} $${each%/*} build/conch_$(DEB_VERSION)_$${each#*/}.deb; \
+	done
+
+ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+
+.PHONY: workflows
+workflows: go ## look at .github/workflows: its syntax, and that each step is a target of this file
+	@$(GO) run $(ACTIONLINT) .github/workflows/*.yml
+	@systemd/package/workflow-test .github/workflows/*.yml
 
 # --- this README on a machine that has nothing
 
