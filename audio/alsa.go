@@ -3,6 +3,7 @@
 package audio
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime"
@@ -211,10 +212,7 @@ func (s *alsaStream) own(cfg StreamConfig, p place, ready chan<- error) {
 
 // open opens the card and tries whether it can be rewound, in silence.
 func (s *alsaStream) open(cfg StreamConfig, p place) (err error) {
-	periods := cfg.Periods
-	if periods == 0 {
-		periods = rewindPeriods
-	}
+	periods := cmp.Or(cfg.Periods, rewindPeriods)
 	if s.pcm, err = openPCM(p.name, CardFrames(cfg.Period), periods, s.wake); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package audio
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"os"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"conch/device/spelling"
 )
 
 // The backends' names, as in Granted.Backend.
@@ -103,12 +106,12 @@ func Match(list []Device, want string) (Device, error) {
 			return Device{}, e
 		}
 	}
-	best := min(len(want)/2+1, longestName) // more than half of it wrong is not a slip of the finger
+	best := min(len(want)/2+1, spelling.Most) // more than half of it wrong is not a slip of the finger
 	for _, d := range list {
 		e.Available = append(e.Available, d.ID)
 		_, bare, _ := strings.Cut(d.ID, ":")
 		for _, s := range []string{d.ID, bare, d.Name} {
-			if n := distance(low, strings.ToLower(s)); n < best {
+			if n := spelling.Distance(low, strings.ToLower(s)); n < best {
 				best, e.Nearest = n, d.ID
 			}
 		}
@@ -118,37 +121,11 @@ func Match(list []Device, want string) (Device, error) {
 
 func isPattern(s string) bool { return strings.ContainsAny(s, "*?[") }
 
-// distance is Levenshtein's: how many letters must be changed, added or taken away.
-func distance(a, b string) int {
-	if len(a) > longestName || len(b) > longestName {
-		return longestName // no slip of the finger; and the work below grows with the product
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
-}
-
 // rawDevice is a device as a backend lists it.
 type rawDevice struct {
 	name, text string
 	isDefault  bool
 }
-
-const longestName = 256
 
 // alsaPlumbing are PCM names that every alsa.conf defines: ways to a card, not cards, or ways to nowhere.
 var alsaPlumbing = []string{"null", "default", "sysdefault", "pulse", "pipewire", "jack", "oss", "hw", "plughw", "plug", "dmix",
@@ -178,9 +155,7 @@ func identify(backend string, kind Kind, raw []rawDevice, procAsound, sysSound s
 				d.ID = "alsa:" + r.name
 			}
 		}
-		if d.Name == "" {
-			d.Name = r.name
-		}
+		d.Name = cmp.Or(d.Name, r.name)
 		if !seen[d.ID] {
 			seen[d.ID] = true
 			list = append(list, d)

@@ -59,7 +59,6 @@ type KeeperConfig struct {
 type Keeper struct {
 	c KeeperConfig
 
-	opened atomic.Int64
 	lost   atomic.Int64
 	xruns  atomic.Uint64
 	recent hour // of xruns
@@ -96,9 +95,6 @@ func (k *Keeper) Granted() (g Granted, ok bool) {
 	}
 	return Granted{}, false
 }
-
-// Opened counts how often a device was opened, Lost how often one died.
-func (k *Keeper) Opened() int { return int(k.opened.Load()) }
 
 // Lost counts how often a running device died.
 func (k *Keeper) Lost() int { return int(k.lost.Load()) }
@@ -169,7 +165,6 @@ func (k *Keeper) Run(ctx context.Context) {
 		}
 		stream, err := k.c.Open(k.c.Stream)
 		if err == nil {
-			k.opened.Add(1)
 			began := time.Now()
 			err = k.watch(ctx, stream, func() { told = "" })
 			if time.Since(began) >= steady || err == nil {

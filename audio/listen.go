@@ -18,7 +18,7 @@ func (m *Mic) Run(ctx context.Context) error {
 	for {
 		wait := micPoll
 		if !m.Poll() {
-			wait = m.nap()
+			wait = m.untilNextLook()
 		}
 		timer.Reset(wait)
 		select {
@@ -159,9 +159,9 @@ func (m *Mic) rest() {
 	}
 }
 
-// nap is how long Run need not look if nobody pokes: of what comes while it rests the callback forgets the old itself, and a
+// untilNextLook is how long Run need not look if nobody pokes: of what comes while it rests the callback forgets the old itself, and a
 // microphone that was flat shows that it has stirred a piece at a time.
-func (m *Mic) nap() time.Duration {
+func (m *Mic) untilNextLook() time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
@@ -173,14 +173,14 @@ func (m *Mic) nap() time.Duration {
 	return time.Hour
 }
 
-// rouse ends a rest and tells how old the latest delivery may be because of it. Needs mu.
-func (m *Mic) rouse(now time.Duration) (kept time.Duration) {
+// endRest ends a rest and tells how old the latest delivery may be because of it. Needs mu.
+func (m *Mic) endRest(now time.Duration) (kept time.Duration) {
 	if m.resting {
-		m.resting, m.roused = false, now
+		m.resting, m.restEnded = false, now
 		m.restFrom = m.calls.Load()
 		m.card.Rest(false)
 	}
-	if m.roused > 0 && m.captured.lastCall() <= m.roused { // the callback that hands them over has not come
+	if m.restEnded > 0 && m.captured.lastCall() <= m.restEnded { // the callback that hands them over has not come
 		kept = restPiece
 	}
 	return kept

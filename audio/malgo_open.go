@@ -3,6 +3,7 @@
 package audio
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -23,9 +24,7 @@ func (m *MalgoCard) OpenCapture(c StreamConfig, take func(in []int16)) (Stream, 
 }
 
 func (m *MalgoCard) open(kind Kind, c StreamConfig, fn func([]int16)) (Stream, error) {
-	if c.Period == 0 {
-		c.Period = 5 * time.Millisecond
-	}
+	c.Period = cmp.Or(c.Period, 5*time.Millisecond)
 	places, err := m.places(kind, c.Device)
 	if err != nil {
 		return nil, fmt.Errorf("audio: open %s: %w", kind, err)

@@ -3,6 +3,7 @@
 package audio
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,9 +38,7 @@ func (m *MalgoCard) openAt(kind Kind, cfg StreamConfig, p place, fn func([]int16
 			m.log.Log(context.Background(), level, "audio.no_rewind", "device", p.id, "why", kept)
 		}
 	}
-	if cfg.Periods == 0 {
-		cfg.Periods = 3
-	}
+	cfg.Periods = cmp.Or(cfg.Periods, 3)
 	var last atomic.Pointer[malgoStream] // each attempt has a stream of its own: one that was given up may still be at work
 	err := m.with(p.backend, func(c *malgoContext) error {
 		if p.backend == BackendPulse {

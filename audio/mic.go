@@ -58,8 +58,7 @@ type Mic struct {
 	wake    chan struct{}
 
 	ring     *ring
-	captured playedClock // at time t the ring was written from a to b
-	level    atomic.Int32
+	captured playedClock   // at time t the ring was written from a to b
 	stirs    atomic.Uint64 // callbacks whose samples were not all the same
 	overruns atomic.Uint64
 	calls    atomic.Uint64
@@ -79,10 +78,10 @@ type Mic struct {
 	todo []func()  // events not yet told
 
 	// See listen.go.
-	card     Stream // nil: none was opened by OpenOn
-	resting  bool
-	restFrom uint64        // calls when it was opened or roused
-	roused   time.Duration // when a rest ended; zero: there was none
+	card      Stream // nil: none was opened by OpenOn
+	resting   bool
+	restFrom  uint64        // calls when it was opened or a rest ended
+	restEnded time.Duration // when a rest ended; zero: there was none
 }
 
 // utterance is one stretch of listening. Positions are frames of CardRate in the ring.
@@ -165,7 +164,6 @@ func (m *Mic) Take(in []int16) {
 	for _, x := range in {
 		least, most = min(least, x), max(most, x)
 	}
-	m.level.Store(int32(max(most, -least-1, 0)))
 	if least != most {
 		m.stirs.Add(1)
 	}
@@ -179,9 +177,6 @@ func (m *Mic) Take(in []int16) {
 	}
 	m.calls.Add(1)
 }
-
-// Level is the peak of the last callback, 0..32767, for lights.
-func (m *Mic) Level() int { return int(m.level.Load()) }
 
 // Overruns counts callbacks whose frames did not fit because Run was held up for two seconds.
 func (m *Mic) Overruns() uint64 { return m.overruns.Load() }
@@ -209,7 +204,7 @@ func (m *Mic) Open(id string, at time.Duration) {
 	now := m.conf.Now()
 	written := m.ring.written()
 	u := utterance{id: id, open: true, opened: now, seen: now, written: written, upAt: -1, least: math.MaxInt16, most: math.MinInt16}
-	kept := m.rouse(now)
+	kept := m.endRest(now)
 	u.edge = m.position(at) // may be ahead of what the card has delivered: it comes
 	u.from = u.edge - min(u.edge, m.preroll)
 	if m.conf.Loud != nil {

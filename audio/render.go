@@ -132,7 +132,6 @@ func (s *Speaker) Render(out []int16) {
 	s.level.Store(int32(peak))
 	s.silent.Store(silent)
 	s.callbacks.Add(1)
-	s.frames.Add(uint64(len(out)))
 	s.clock.set(now, started, r.mixed)
 	if !r.marks.trial.on {
 		s.settle()

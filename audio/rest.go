@@ -56,8 +56,8 @@ func (s *Speaker) rest() bool {
 	return s.restTried > restTries
 }
 
-// rouse makes the card ask for sound again: a source was opened. Needs mu.
-func (s *Speaker) rouse() {
+// endRest makes the card ask for sound again: a source was opened. Needs mu.
+func (s *Speaker) endRest() {
 	if s.resting {
 		s.resting = false
 		s.since = s.now() // there was no callback, and none was missing

@@ -24,7 +24,7 @@ type Source struct {
 	space   chan struct{} // Watch to a waiting writer
 	dead    chan struct{} // closed with drained
 	drained chan struct{}
-	buried  sync.Once
+	endTold sync.Once
 
 	ring *ring // writer and callback, until finished; then Watch
 
@@ -156,7 +156,7 @@ func (c *Source) Close() {
 func (c *Source) Cut() {
 	c.cut.Store(true)
 	c.speaker.change()
-	c.bury()
+	c.tellOver()
 }
 
 // Pause fades the source out where it is (content that cannot be ducked), Resume fades it in there.
@@ -261,9 +261,9 @@ func (c *Source) Silenced() (time.Duration, bool) {
 	return at, at != 0
 }
 
-// bury tells everybody who waits that it is over.
-func (c *Source) bury() {
-	c.buried.Do(func() {
+// tellOver tells everybody who waits that it is over.
+func (c *Source) tellOver() {
+	c.endTold.Do(func() {
 		close(c.dead)
 		close(c.drained)
 	})

@@ -1,6 +1,7 @@
 package audio
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"sync"
@@ -72,7 +73,6 @@ type Speaker struct {
 	// atomic, set by the callback
 	clock       playedClock
 	callbacks   atomic.Uint64
-	frames      atomic.Uint64
 	underruns   atomic.Uint64
 	lastAudible atomic.Int64
 	level       atomic.Int32
@@ -116,15 +116,9 @@ type Speaker struct {
 
 // NewSpeaker makes a speaker. Give its Render to Card.OpenPlayback, tell it SetQueued what was granted, and start Run.
 func NewSpeaker(c SpeakerConfig) *Speaker {
-	if c.Fade == 0 {
-		c.Fade = 3 * time.Millisecond
-	}
-	if c.Prime == 0 {
-		c.Prime = 80 * time.Millisecond
-	}
-	if c.Rebuffer == 0 {
-		c.Rebuffer = 80 * time.Millisecond
-	}
+	c.Fade = cmp.Or(c.Fade, 3*time.Millisecond)
+	c.Prime = cmp.Or(c.Prime, 80*time.Millisecond)
+	c.Rebuffer = cmp.Or(c.Rebuffer, 80*time.Millisecond)
 	if c.Now == nil {
 		start := time.Now()
 		c.Now = func() time.Duration { return time.Since(start) }
@@ -252,7 +246,7 @@ func (s *Speaker) publish(src *Source, equip func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.down || src.gen != s.gen.Load() {
-		src.bury()
+		src.tellOver()
 		return
 	}
 	slot := s.freeSlot()
@@ -262,7 +256,7 @@ func (s *Speaker) publish(src *Source, equip func()) {
 	}
 	if slot == nil {
 		s.refused.Add(1)
-		src.bury()
+		src.tellOver()
 		return
 	}
 	equip()
@@ -270,7 +264,7 @@ func (s *Speaker) publish(src *Source, equip func()) {
 	s.newest.Store(src.gen)
 	slot.Store(src)
 	s.change()
-	s.rouse()
+	s.endRest()
 	s.poke()
 }
 
@@ -334,7 +328,7 @@ func (s *Speaker) watch(force bool) int {
 		finished, dead := src.finished.Load(), src.gen != gen || src.cut.Load()
 		switch {
 		case dead:
-			src.bury() // nobody needs to wait for the fade
+			src.tellOver() // nobody needs to wait for the fade
 			if (!finished || !s.outOfReach(src.end.Load())) && !force && silent < stalledCard {
 				left++
 				continue
@@ -344,7 +338,7 @@ func (s *Speaker) watch(force bool) int {
 				left++
 				continue // handed over, not yet heard
 			}
-			src.bury()
+			src.tellOver()
 			if !s.outOfReach(src.end.Load()) && silent < stalledCard {
 				left++
 				continue
@@ -380,25 +374,19 @@ func (s *Speaker) watch(force bool) int {
 
 // Stats is what the speaker has counted.
 type Stats struct {
-	Callbacks    uint64
-	Frames       uint64        // at CardRate
-	Underruns    uint64        // a source had nothing to play before it was closed
-	LastCallback time.Duration // on the clock given; the watchdog's other eye
-	LastAudible  time.Duration // when the last non-zero frame handed over leaves the card
-	Refused      uint64        // sources born dead because all slots were taken
-	Abandoned    uint64        // sources given up because the card stood still
+	Callbacks uint64
+	Underruns uint64 // a source had nothing to play before it was closed
+	Refused   uint64 // sources born dead because all slots were taken
+	Abandoned uint64 // sources given up because the card stood still
 }
 
 // Stats may be called from any goroutine.
 func (s *Speaker) Stats() Stats {
 	return Stats{
-		Callbacks:    s.callbacks.Load(),
-		Frames:       s.frames.Load(),
-		Underruns:    s.underruns.Load(),
-		LastCallback: s.clock.lastCall(),
-		LastAudible:  s.LastAudible(),
-		Refused:      s.refused.Load(),
-		Abandoned:    s.gaveUp.Load(),
+		Callbacks: s.callbacks.Load(),
+		Underruns: s.underruns.Load(),
+		Refused:   s.refused.Load(),
+		Abandoned: s.gaveUp.Load(),
 	}
 }
 
