@@ -31,7 +31,7 @@ func (s *rounds) settle() {
 	case floorClaimed: // in the pause a better claim wins
 		r.expect = 0
 		if m.floor.place == r.place && m.floor.device != m.cfg.Self && m.now-m.floor.since <= m.cfg.Pause+m.cfg.Margin {
-			if c, ok := s.m.candidate(); ok && s.m.seatOf(c) == m.cfg.Self && m.now >= r.grace && Better(s.m.claimOf(c), m.floor.claim) {
+			if c, ok := s.m.candidate(); ok && s.m.seatOf(c) == m.cfg.Self && m.now >= r.grace && Better(s.m.rd.claimOf(c), m.floor.claim) {
 				s.takeFloor(c)
 			}
 		}

@@ -1,6 +1,7 @@
 package round
 
 import (
+	"slices"
 	"time"
 )
 
@@ -11,12 +12,15 @@ func (s *answers) claimHeard(from DeviceID, c Claim) {
 		s.ignore(from, "Claim", "a field is missing or out of range")
 		return
 	}
-	if !s.atHome(from, c.Companion, "Claim") || !s.epochOf(from, c.Place.Epoch, "Claim") {
+	if !s.atHome(from, c.Companion, "Claim") || !s.epochOf(from, &c.Place, "Claim") || s.beyond(from, c.Place, "Claim") {
 		return
 	}
 	m, r, f := &s.m, &s.m.rd, &s.m.floor
 	if s.m.knownClaim(from, c) {
 		return // said again, for somebody who had missed it
+	}
+	if s.robbed(from, c.Companion, c.Place.Message, "Claim") {
+		return
 	}
 	m.claims = with(m.claims, heardClaim{from, c}, maxClaims)
 	if f.of(from, c.Place, c.Companion) {
@@ -59,9 +63,24 @@ func (s *answers) claimHeard(from DeviceID, c Claim) {
 	})
 }
 
-// atHome tells that a companion may speak where it does.
+// beyond tells that nobody may speak at a place: the turns without a person are used up (I6).
+func (s *answers) beyond(from DeviceID, p Place, what string) bool {
+	r := &s.m.rd
+	if !r.open || p.Number < r.place.Number || s.m.cfg.spent(r.message) == "" {
+		return false
+	}
+	s.ignore(from, what, "beyond the turn limit")
+	return true
+}
+
+// atHome tells that a companion may speak where it does. Who has lost its name meanwhile, to another or to a new one, is heard under it to
+// the end of its answer: or others would take the floor that they do not know to be taken.
 func (s *answers) atHome(d DeviceID, c CompanionID, what string) bool {
-	if s.m.livesOn(c, d) {
+	x, f := s.m.member(d), &s.m.floor
+	switch {
+	case s.m.livesOn(c, d), f.state != floorFree && f.device == d && f.companion == c:
+		return true
+	case x != nil && slices.ContainsFunc(x.former, func(o former) bool { return o.id == c && !s.m.passed(o.until) }):
 		return true
 	}
 	s.ignore(d, what, "its companion does not live there")
@@ -72,7 +91,7 @@ func (s *answers) atHome(d DeviceID, c CompanionID, what string) bool {
 func newer(a, b Place) bool { return a.Epoch == b.Epoch && a.Number > b.Number }
 
 func (s *answers) withdrawHeard(from DeviceID, p Withdraw) {
-	if !s.epochOf(from, p.Place.Epoch, "Withdraw") {
+	if !s.epochOf(from, &p.Place, "Withdraw") {
 		return
 	}
 	f, r := &s.m.floor, &s.m.rd
@@ -95,7 +114,8 @@ func (s *answers) speakingHeard(from DeviceID, p Speaking) {
 		s.ignore(from, "Speaking", "a field is missing or out of range")
 		return
 	}
-	if !s.atHome(from, p.Companion, "Speaking") || !s.epochOf(from, p.Place.Epoch, "Speaking") {
+	if !s.atHome(from, p.Companion, "Speaking") || !s.epochOf(from, &p.Place, "Speaking") || s.beyond(from, p.Place, "Speaking") ||
+		s.robbed(from, p.Companion, p.Place.Message, "Speaking") {
 		return
 	}
 	m, f := &s.m, &s.m.floor
@@ -146,13 +166,13 @@ func (s *answers) releaseHeard(from DeviceID, p Release) {
 	if !s.atHome(from, p.Companion, "Release") {
 		return
 	}
-	if p.Heard != nil && p.Said != "" {
-		s.correct(p.Said, p.Companion, *p.Heard)
+	if p.Heard != nil && p.Said != "" && (p.For == "" || p.For == s.m.cfg.Self) {
+		s.correct(p.Said, p.Companion, *p.Heard, p.Envelope)
 	}
-	if s.m.sane(p.Place.Epoch) && p.Place.Epoch.Before(s.m.epoch) {
+	if p.Place.Epoch = s.here(from, p.Place.Epoch, p.Place.Message); p.Place.Epoch.Before(s.m.epoch) {
 		return // cut by the press that made it old
 	}
-	if !s.epochOf(from, p.Place.Epoch, "Release") {
+	if !s.epochOf(from, &p.Place, "Release") {
 		return
 	}
 	if s.m.vacate(from, p.Place, p.Companion) {

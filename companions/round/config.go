@@ -2,6 +2,7 @@ package round
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 )
 
@@ -29,6 +30,7 @@ type Config struct {
 	Together time.Duration // messages of one person this close get one answer (2 s)
 	Beat     time.Duration // of presence (1 s)
 	Missed   int           // beats missed: gone (3)
+	Presses  int           // of one other device in a minute that count, and a third of them in ten seconds (90)
 	Join     time.Duration // a newcomer listens so long before it announces its companions (400 ms)
 
 	judge func(View, []CompanionID) []Vote // JudgeAll, but in stories of the machine, which say how votes are
@@ -42,7 +44,7 @@ func DefaultConfig() Config {
 		ClaimLimit: time.Second, StartLimit: 10 * time.Second,
 		Lease: 3 * time.Second, Renew: time.Second, SpeakLimit: 5 * time.Minute, Hold: 75 * time.Second,
 		Silence: 10 * time.Second, Together: 2 * time.Second,
-		Beat: time.Second, Missed: 3, Join: 400 * time.Millisecond,
+		Beat: time.Second, Missed: 3, Presses: 90, Join: 400 * time.Millisecond,
 	}
 }
 
@@ -52,20 +54,24 @@ const longestWait = time.Second
 // Bounds. At a bound: the oldest message, id or early vote is let go of; a 65th device, a 129th companion, and a 17th of one
 // device are not taken in, and reported; of more speeches than a device can have under way the oldest is forgotten.
 const (
-	maxRecent     = 50  // messages that judgement sees
-	maxSeen       = 256 // ids of messages, so that the same one twice counts once
-	maxEarly      = 32  // envelopes of votes before their message
-	maxDevices    = 64
-	maxCompanions = 128
-	maxPerDevice  = 16
-	maxHolders    = 64 // people with a finger on a button
-	maxStakes     = 8
-	maxClaims     = 8 // from elsewhere, of one epoch
-	maxJoins      = 8
-	maxHistories  = 4
-	maxAsks       = 3       // for history
-	maxAhead      = 1 << 32 // presses that can have been missed
-	maxEpoch      = 1 << 53 // what JSON numbers hold exactly; a number beyond it is nobody's press
+	maxRecent      = 50  // messages that judgement sees
+	maxSeen        = 256 // ids of messages, so that the same one twice counts once
+	maxEarly       = 32  // envelopes of votes before their message
+	maxEarlyEach   = 4   // of these, of one device
+	maxDevices     = 64
+	maxCompanions  = 128
+	maxPerDevice   = 16
+	maxHolders     = 64 // people with a finger on a button
+	maxStakes      = 8
+	maxClaims      = 8 // from elsewhere, of one epoch
+	maxJoins       = 8
+	maxHistories   = 4
+	historyTellers = 2       // that a newcomer hears
+	maxAsks        = 3       // for history
+	maxAhead       = 64      // numbers that are further apart are not of one count
+	maxOld         = 1 << 16 // ... but that a press goes to be heard by a device of version 1
+	maxFollow      = 1 << 52 // the highest number that is gone to where others count; from there no step is large
+	maxEpoch       = 1 << 53 // what JSON numbers hold exactly; a number beyond it is nobody's press
 )
 
 func (c Config) withDefaults() Config {
@@ -85,6 +91,9 @@ func (c Config) withDefaults() Config {
 	if c.Missed <= 0 {
 		c.Missed = d.Missed
 	}
+	if c.Presses <= 0 {
+		c.Presses = d.Presses
+	}
 	if c.judge == nil {
 		c.judge = JudgeAll
 	}
@@ -99,4 +108,12 @@ func (c *Config) times() []*time.Duration {
 		&c.Margin, &c.Pause, &c.Prepare, &c.ClaimLimit, &c.StartLimit, &c.Lease, &c.Renew, &c.SpeakLimit, &c.Hold,
 		&c.Silence, &c.Together, &c.Beat, &c.Join,
 	}
+}
+
+// spent is why nobody may speak after msg, whatever anybody votes or claims (I6); empty: somebody may.
+func (c Config) spent(msg Message) string {
+	if n := c.Manners.ChainLimit; msg.Metadata.Chain >= n && msg.Metadata.Chain > 0 {
+		return fmt.Sprintf("%d companion turns without a person are the limit", n)
+	}
+	return ""
 }

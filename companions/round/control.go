@@ -48,7 +48,7 @@ func (s *company) control(c Control, by DeviceID, why string) string {
 			return "no such companion"
 		}
 		// What its device makes of it counts: its next beat is asked for the cards.
-		s.m.editMember(m.members[i].Device, func(x *member) { x.Cards, x.digest = turned(x.Cards, c), "" })
+		s.m.editMember(m.members[i].Device, func(x *member) { x.Cards, x.told, x.digest = turned(x.Cards, c), turned(x.told, c), "" })
 	}
 	s.record(Place{}, Entry{Kind: EntryControl, Companion: c.Companion, By: by, Why: how(c) + ", " + why})
 	s.do(MembersChanged{"manners were turned " + why})

@@ -9,7 +9,8 @@
 //	                                 │  layers.go   what calls what
 //	                                 │  rounds.go   message, roster, decision; votes.go, candidates.go
 //	                                 │  members.go  who is here: beats, cards; names.go, control.go
-//	                                 │  floor.go    what this device says; claims.go, epoch.go: what others claim
+//	                                 │  floor.go    what this device says; claims.go: what others claim
+//	                                 │  epoch.go    which press counts; presses.go: how many do; numbers.go: where the room counts
 //	                                 │  orders.go   what is sent and recorded; history.go
 //	                                 │  state.go    what is known; queries.go, machine.go
 //	                  JudgeAll: obligations, score ─> votes
@@ -22,11 +23,12 @@
 //
 // Of two claims for the floor one counts, on every device the same (Better). A claim that cannot be heard yet yields to a better claim
 // and to whoever can be heard. Of two that can be heard, each hears the other's Speaking, compares the same two claims (which are said
-// again for somebody who missed one), and the worse one stops. I1 says how long that takes.
+// again for somebody who missed one), and the worse one stops. I1 says how long that takes. Where a press counted at one of them only, it
+// stops where that did not count: by the numbers or, if they are far apart, because a press that counted is known to be over.
 //
 // # Invariants
 //
-// I1 to I5 are those of ROOM.md 8. TestSimulation (make sim) checks them at every Step of every device of a room with faults, besides
+// I1 to I6 are those of ROOM.md 8. TestSimulation (make sim) checks them at every Step of every device of a room with faults, besides
 // that nothing is woken in vain and every bound holds.
 //
 // # Table
@@ -63,19 +65,20 @@
 //	Refined                     ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~
 //	CardsChanged                =  =  =  =  =  =  =  =  =  =  =  =
 //	Controlled                  =  =  =  =  =  =  =  =  =  =  =  =
+//	MembersListed               =  =  =  =  =  =  =  =  =  =  =  =
 //	LinkChanged, down           =  =  I  Q  Q  Q  Q  Q  =  =  =  =
 //	Tick, the next deadline     =  =  =  P  =  =  =  =  Q  =  =  =
 //	Press, newer                h  =  =  h  h  h  h  h  h  h  h  h
 //	Press, of the same time     h  =  =  h  h  h  h  h  h  h  h  h
-//	Press, older                h  =  =  h  h  h  h  h  =  =  =  h
-//	PressOver                   .  .  I  .  .  .  .  .  .  .  .  .
+//	Press, older                h  =  =  h  h  h  h  h  h  h  h  h
+//	PressOver                   =  .  I  .  .  .  .  .  .  .  .  .
 //	Message of a person         V  =  =  =  V  V  V  V  V  V  V  V
 //	Message, the next one       V  =  =  =  V  =  =  ~  V  V  =  V
 //	Message, seen or old        V  =  V  ~  ~  ~  ~  ~  ~  ~  ~  ~
 //	Message, forged             ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~
-//	Votes, the last ones        =  ~  .  .  ~  ~  ~  ~  ~  ~  ~  ~
-//	Votes, of a stranger        =  ~  .  ~  ~  ~  ~  ~  ~  ~  ~  ~
-//	Votes, before their message =  ~  .  .  .  .  .  ~  .  .  .  .
+//	Votes, the last ones        .  ~  .  .  ~  ~  ~  ~  ~  ~  ~  ~
+//	Votes, of a stranger        .  ~  .  ~  ~  ~  ~  ~  ~  ~  ~  ~
+//	Votes, before their message .  ~  .  .  .  .  .  ~  .  .  .  .
 //	Claim, better               C  ~  =  C  C  .  .  .  C  C  =  .
 //	Claim, worse                C  ~  =  C  C  =  =  ~  =  =  =  C
 //	Claim, instead of ben       C  ~  =  C  C  =  =  ~  C  C  =  C
@@ -87,7 +90,7 @@
 //	Ended                       =  ~  =  =  =  =  =  ~  =  =  =  =
 //	Gone, the speaker's         =  =  =  =  P  P  P  P  =  =  =  =
 //	Beat                        .  .  .  .  .  .  .  .  .  .  .  .
-//	Beat, newer epoch           .  =  .  I  I  I  I  I  I  I  I  I
+//	Beat, newer epoch           .  .  .  .  .  .  .  .  .  .  .  I
 //	Beat, other cards           =  =  =  =  =  =  =  =  =  =  =  =
 //	HistoryAsk                  .  .  .  .  .  .  .  .  .  .  .  .
 //	History                     ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~

@@ -48,12 +48,13 @@ type (
 		Votes   []Vote
 		Until   time.Duration
 	}
-	// Remember: the room has heard this. Not given for what was whispered to companions that live elsewhere.
+	// Remember: the room has heard this. Of what is private it is given where its words are known, but for the person who whispered.
 	Remember struct{ Message Message }
 	// Correct: of a message only Text was heard.
 	Correct struct {
-		ID   MessageID
-		Text string
+		ID      MessageID
+		Text    string
+		Release []byte // the envelope that said so; nil: it was said here
 	}
 	// Record writes an entry of the ledger.
 	Record struct{ Entry Entry }
@@ -66,6 +67,21 @@ type (
 	}
 	// MembersChanged: somebody came, changed or went. See Machine.Members.
 	MembersChanged struct{ Why string }
+	// PressesCount: a device presses without end, and its presses do not count here until they do again.
+	PressesCount struct {
+		Device DeviceID
+		Name   string
+		Count  bool
+		Why    string
+	}
+	// FloorTaken: a device takes the floor from companions here that people have called on, again and again, and they yield to it no more;
+	// or that is over.
+	FloorTaken struct {
+		Device DeviceID
+		Name   string
+		Over   bool
+		Why    string
+	}
 	// Ignored reports an event that changed nothing because it is stale, unknown or not allowed; it is counted by Why.
 	Ignored struct {
 		From DeviceID
@@ -86,4 +102,6 @@ func (Correct) effect()        {}
 func (Record) effect()         {}
 func (Rename) effect()         {}
 func (MembersChanged) effect() {}
+func (PressesCount) effect()   {}
+func (FloorTaken) effect()     {}
 func (Ignored) effect()        {}

@@ -35,6 +35,7 @@ type (
 		Turn string
 		Text string
 		To   []Participant
+		Open bool // the room may know: To is who has to answer, and not whom alone it is said to
 	}
 	// SpeechBegan: the first sample of what Prepare asked for can be heard.
 	SpeechBegan struct {
@@ -75,6 +76,12 @@ type (
 		At    time.Duration
 		Cards []Card
 	}
+	// MembersListed: these belong to the room, this device among them, in the order in which they became members. Nobody: there is no
+	// such list, as where the members are configured.
+	MembersListed struct {
+		At      time.Duration
+		Members []Listed
+	}
 	// Controlled: somebody at this device (by voice, by the CLI) turns a companion's or the room's manners.
 	Controlled struct {
 		At      time.Duration
@@ -87,15 +94,16 @@ type (
 	}
 )
 
-func (e Received) event() time.Duration     { return e.At }
-func (e LinkChanged) event() time.Duration  { return e.At }
-func (e Pressed) event() time.Duration      { return e.At }
-func (e PressEnded) event() time.Duration   { return e.At }
-func (e Said) event() time.Duration         { return e.At }
-func (e SpeechBegan) event() time.Duration  { return e.At }
-func (e SpeechKnown) event() time.Duration  { return e.At }
-func (e SpeechEnded) event() time.Duration  { return e.At }
-func (e Refined) event() time.Duration      { return e.At }
-func (e CardsChanged) event() time.Duration { return e.At }
-func (e Controlled) event() time.Duration   { return e.At }
-func (e Tick) event() time.Duration         { return e.At }
+func (e Received) event() time.Duration      { return e.At }
+func (e LinkChanged) event() time.Duration   { return e.At }
+func (e Pressed) event() time.Duration       { return e.At }
+func (e PressEnded) event() time.Duration    { return e.At }
+func (e Said) event() time.Duration          { return e.At }
+func (e SpeechBegan) event() time.Duration   { return e.At }
+func (e SpeechKnown) event() time.Duration   { return e.At }
+func (e SpeechEnded) event() time.Duration   { return e.At }
+func (e Refined) event() time.Duration       { return e.At }
+func (e CardsChanged) event() time.Duration  { return e.At }
+func (e MembersListed) event() time.Duration { return e.At }
+func (e Controlled) event() time.Duration    { return e.At }
+func (e Tick) event() time.Duration          { return e.At }

@@ -6,14 +6,16 @@ func (s *answers) prepare(c CompanionID) int {
 	if i := s.m.stake(r.place, c); i >= 0 {
 		return i
 	}
-	answer := stake{phase: stakeReady, place: r.place, companion: c, message: r.message, view: r.view, decision: r.decision}
+	answer := stake{phase: stakeReady, place: r.place, companion: c, message: r.message, device: r.device, view: r.view, decision: r.decision}
 	m.stakes = with(m.stakes, answer, maxStakes)
 	turn := ""
 	if m.own.message.ID == r.message.ID {
 		turn, m.own.turn = m.own.turn, ""
 	}
+	message := r.message
+	message.Text = r.words
 	s.do(Prepare{
-		Place: r.place, Companion: c, Turn: turn, Message: r.message, Why: whyOf(r.decision, c), Guidance: guidance(r.view, c, r.decision),
+		Place: r.place, Companion: c, Turn: turn, Message: message, Why: whyOf(r.decision, c), Guidance: guidance(r.view, c, r.decision),
 	})
 	return len(m.stakes) - 1
 }
@@ -29,7 +31,7 @@ func whyOf(d Decision, c CompanionID) string {
 // takeFloor takes the floor for a companion living here, and starts the pause. Nobody else here: no pause.
 func (s *answers) takeFloor(c CompanionID) {
 	m, r := &s.m, &s.m.rd
-	claim := s.m.claimOf(c)
+	claim := s.m.rd.claimOf(c)
 	s.send(claim)
 	m.floor = floor{state: floorClaimed, device: m.cfg.Self, place: r.place, companion: c, claim: claim, since: m.now}
 	r.expect, r.grace = 0, 0
@@ -82,6 +84,16 @@ func (s *answers) yield(k stake, why string) {
 	}
 	s.abandon(k.place, k.companion, why)
 	s.m.vacate(s.m.cfg.Self, k.place, k.companion)
+}
+
+// cut ends what can be heard here, or is about to: a press silences, even one that is not the newest.
+func (s *answers) cut(why string) {
+	for _, k := range s.m.stakes {
+		if k.phase == stakeClaimed || k.phase == stakeCued || k.phase == stakeSounding {
+			s.do(Hush{Epoch: s.m.epoch, Why: why})
+			s.yield(k, why)
+		}
+	}
 }
 
 // taken gives the floor to somebody elsewhere.

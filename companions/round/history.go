@@ -5,36 +5,43 @@ import (
 	"time"
 )
 
-// remember: what was said is known here from now on. Whispers are, too, for who voted on them must judge what follows; whom
-// they are kept from is not told (Remember).
+// remember: what was said is known here from now on; of what is private, that it was said. Its words are for those who may know them.
 func (s *orders) remember(msg Message) {
 	m := &s.m
 	m.seen = with(m.seen, msg.ID, maxSeen)
 	if msg.Metadata.Silence {
 		return
 	}
-	at, _ := slices.BinarySearchFunc(m.recent, msg, byPlace)
-	m.recent = slices.Insert(slices.Clone(m.recent), at, msg)
+	public := msg.Public()
+	at, _ := slices.BinarySearchFunc(m.recent, public, byPlace)
+	m.recent = slices.Insert(slices.Clone(m.recent), at, public)
 	m.recent = m.recent[max(0, len(m.recent)-maxRecent):]
-	if who, ok := msg.From.Companion(); ok {
+	who, companion := msg.From.Companion()
+	if companion {
 		m.turns++
 		m.spoke = spokeNow(m.spoke, who, m.turns)
 	}
-	if to, ok := msg.Whisper(); !ok || hasCard(m.cards, to) {
+	to, whispered := msg.Whisper()
+	switch {
+	case whispered && !hasCard(m.cards, to):
+	case msg.Private() && !whispered && msg.For != m.cfg.Self && !hasCard(m.cards, who):
+	default:
 		s.do(Remember{msg})
 	}
 }
 
-// correct: of a message only text was heard.
-func (s *orders) correct(id MessageID, who CompanionID, text string) {
+// correct: of a message only text was heard. Of a private one nobody tells who may not know it.
+func (s *orders) correct(id MessageID, who CompanionID, text string, release []byte) {
 	m := &s.m
 	i := slices.IndexFunc(m.recent, func(x Message) bool { return x.ID == id && x.From == Participant(who) })
 	if i < 0 || m.recent[i].Text == text {
 		return
 	}
-	m.recent = slices.Clone(m.recent)
-	m.recent[i].Text = text
-	s.do(Correct{id, text})
+	if !m.recent[i].Private() {
+		m.recent = slices.Clone(m.recent)
+		m.recent[i].Text, m.recent[i].Release = text, release
+	}
+	s.do(Correct{id, text, release})
 }
 
 // historyAsked: the first member present answers; the others wait for their turn, in case it does not.
@@ -54,35 +61,49 @@ func (s *orders) historyAsked(from DeviceID) {
 		s.tellHistory(from)
 		return
 	}
-	m.histories = append(slices.Clip(m.histories), historyDue{from, m.now + time.Duration(rank)*m.cfg.Beat/2})
+	m.histories = append(slices.Clip(m.histories), historyDue{to: from, at: m.now + time.Duration(rank)*m.cfg.Beat/2})
 }
 
-// tellHistory hands over what was said, but for what was whispered to others.
+// tellHistory hands over what was said, but for what is private and what was said there: that it knows itself.
 func (s *orders) tellHistory(to DeviceID) {
-	var told []Message
-	for _, msg := range s.m.recent {
-		if who, ok := msg.Whisper(); !ok || s.m.livesThere(who, to) {
-			told = append(told, msg)
-		}
-	}
+	told := without(s.m.recent, func(msg Message) bool {
+		_, whispered := msg.Whisper()
+		who, _ := msg.From.Companion()
+		return whispered || msg.Private() || msg.From == Human(to) || s.m.livesThere(who, to)
+	})
 	s.send(History{To: to, Messages: told}) // an empty one, too: then it need not ask again
 }
 
-// historyHeard: a newcomer learns what was said. It opens no round.
+// historyHeard: a newcomer learns what was said, from two members, so that one that leaves something out hides nothing. It opens no round.
 func (s *orders) historyHeard(from DeviceID, h History) {
 	m := &s.m
 	if h.To != m.cfg.Self {
-		m.histories = without(m.histories, func(x historyDue) bool { return x.to == h.To })
+		m.histories = slices.Clone(m.histories)
+		for i := range m.histories {
+			if x := &m.histories[i]; x.to == h.To && !slices.Contains(x.told, from) {
+				x.told = append(slices.Clip(x.told), from)
+			}
+		}
+		m.histories = without(m.histories, func(x historyDue) bool { return len(x.told) >= historyTellers })
 		return
 	}
-	if m.asks <= 0 && m.askNext == 0 && m.joining == 0 && m.historyDone {
+	if len(m.told) >= historyTellers || slices.Contains(m.told, from) || m.asks <= 0 && m.askNext == 0 && m.joining == 0 && len(m.told) == 0 {
 		s.ignore(from, "History", "nobody asked")
 		return
 	}
-	m.asks, m.askNext, m.historyDone = 0, 0, true
+	m.asks, m.askNext = 0, 0
+	m.told = append(slices.Clip(m.told), from)
 	for _, msg := range h.Messages[:min(len(h.Messages), maxRecent)] {
-		if msg.ID == "" || msg.From == "" || !s.m.sane(msg.Epoch) || msg.Metadata.Silence || slices.Contains(m.seen, msg.ID) {
+		who, companion := msg.From.Companion()
+		switch {
+		case msg.ID == "" || msg.From == "" || msg.Private() || !sane(msg.Epoch) || msg.Metadata.Silence || slices.Contains(m.seen, msg.ID):
 			continue
+		case msg.From == Human(m.cfg.Self) || companion && hasCard(m.cards, who): // nobody else knows better what was said here
+			s.ignore(from, "History", "it tells what was said here")
+			continue
+		}
+		if m.epoch.Before(msg.Epoch) { // what is said from now on comes after it
+			msg.Epoch.N = min(msg.Epoch.N, m.epoch.N)
 		}
 		turns := m.turns
 		s.remember(msg)

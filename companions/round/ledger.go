@@ -14,6 +14,8 @@ type Entry struct {
 	By        DeviceID    `json:"by,omitempty"`        // whose doing it was
 	Why       string      `json:"why,omitempty"`
 	HeardMS   int         `json:"heard_ms,omitempty"`
+	Redacted  bool        `json:"redacted,omitempty"`  // its words were left out: it cannot be decided again
+	TextHash  string      `json:"text_hash,omitempty"` // of what was said, keyed for one run: tells only that two lines have the same text
 
 	Decision *Decision `json:"decision,omitempty"` // EntryRound
 }

@@ -35,6 +35,10 @@ func (m *Machine) due() (at time.Duration, ok bool) {
 	for _, h := range m.holders {
 		see(h.until)
 	}
+	for _, p := range m.pressers {
+		see(p.until)
+		see(p.takes)
+	}
 	if r := &m.rd; r.open {
 		see(r.grace, r.expect)
 		if !r.decided {
@@ -70,7 +74,7 @@ func (m *Machine) prepareAt() time.Duration {
 // Members are the devices present, this one included, sorted.
 func (m Machine) Members() []Member {
 	all := each(m.members, func(x member) Member { return x.Member })
-	self := Member{Device: m.cfg.Self, Name: m.cfg.Name, Budget: int(m.cfg.VoteBudget / time.Millisecond), Cards: m.cards}
+	self := Member{Device: m.cfg.Self, Name: m.cfg.Name, Version: Version, Budget: int(m.cfg.VoteBudget / time.Millisecond), Cards: m.cards}
 	at, _ := slices.BinarySearchFunc(all, self, func(a, b Member) int { return cmp.Compare(a.Device, b.Device) })
 	return slices.Insert(all, at, self)
 }
@@ -78,7 +82,7 @@ func (m Machine) Members() []Member {
 // Alone tells that no other device is here.
 func (m Machine) Alone() bool { return len(m.members) == 0 }
 
-// Epoch is the highest one seen.
+// Epoch is the one that counts here.
 func (m Machine) Epoch() Epoch { return m.epoch }
 
 // Floor is who has the floor: a companion or a person; empty: nobody. Sounding tells a speaker from somebody about to speak.

@@ -18,7 +18,7 @@ func (s *company) linkChanged(up bool) {
 	m.up = up
 	if up {
 		m.joining, m.askNext, m.asks = m.now+m.cfg.Join, m.now+m.cfg.Join, maxAsks
-		m.nextBeat, m.cardsDue = m.now+m.cfg.Beat, false
+		m.nextBeat, m.cardsDue, m.told = m.now+m.cfg.Beat, false, nil
 		s.beat(false, true)
 		return
 	}
@@ -50,6 +50,7 @@ func (s *company) presenceDue() {
 	}
 	if s.m.passed(m.joining) {
 		m.joining = 0
+		s.takePlace()
 		s.clashes()
 		s.beat(true, false)
 		m.nextBeat = m.now + m.cfg.Beat
@@ -90,6 +91,7 @@ func (s *company) beatHeard(from DeviceID, b Beat) {
 		s.gone(from, "it has left")
 		return
 	}
+	b.Name = m.listed.called(from, b.Name)
 	if s.m.member(from) == nil {
 		if len(m.members)+1 >= maxDevices {
 			s.ignore(from, "Beat", "the room is full")
@@ -100,13 +102,10 @@ func (s *company) beatHeard(from DeviceID, b Beat) {
 		s.do(MembersChanged{s.m.nameOf(from) + " is here"})
 	}
 	s.m.editMember(from, func(x *member) {
-		x.last, x.Name, x.Budget = m.now, b.Name, min(max(b.Budget, 0), int(longestWait/time.Millisecond))
+		x.last, x.Name, x.Version = m.now, b.Name, max(b.Version, 1)
+		x.Budget = min(max(b.Budget, 0), int(longestWait/time.Millisecond))
 	})
-	m.turns = max(m.turns, min(b.Turns, maxEpoch))
-	if m.setting.olderThan(b.Room) && b.Room.N <= maxEpoch {
-		m.setting = b.Room
-	}
-	s.learnEpoch(from, b.Epoch)
+	s.numbersTold(from, b)
 	if b.Cards != nil {
 		s.learnCards(from, b)
 	}
@@ -123,29 +122,13 @@ func (s *company) beatHeard(from DeviceID, b Beat) {
 	}
 }
 
-// learnEpoch: a beat tells of presses that were missed, and a newcomer from when to count.
-func (s *company) learnEpoch(from DeviceID, e Epoch) {
-	m := &s.m
-	if !s.m.sane(e) || !m.epoch.Before(e) {
-		return
-	}
-	h, held := s.m.holding(m.cfg.Self)
-	held = held && h.epoch == m.epoch
-	busy := m.rd.open && !m.rd.over || m.floor.state != floorFree
-	s.adopt(e, "a person pressed elsewhere (told by "+s.m.nameOf(from)+")", busy)
-	if held { // the finger here is newer than what everybody knows: it counts again
-		s.nextEpoch("a press here, in a room that counted further")
-		s.m.hold(holder{h.device, m.epoch, h.turn, h.since, h.until})
-	}
-}
-
 // learnCards takes in who lives on another device.
 func (s *company) learnCards(from DeviceID, b Beat) {
 	m := &s.m
 	total := len(m.cards)
 	for _, x := range m.members {
 		if x.Device != from {
-			total += len(x.Cards)
+			total += len(x.told)
 		}
 	}
 	var cards []Card
@@ -160,11 +143,16 @@ func (s *company) learnCards(from DeviceID, b Beat) {
 		}
 	}
 	x := s.m.member(from)
-	if x.known && x.digest == b.Digest && digestOf(x.Cards) == digestOf(cards) {
+	if x.known && x.digest == b.Digest && digestOf(x.told) == digestOf(cards) {
+		return
+	}
+	if !s.m.mayChange(from) {
+		s.ignore(from, "Beat", "its companions change too often")
 		return
 	}
 	verb := map[bool]string{false: " brings ", true: " has changed: "}[x.known]
-	s.m.editMember(from, func(x *member) { x.Cards, x.digest, x.known = cards, b.Digest, true })
+	s.m.editMember(from, func(x *member) { x.told, x.digest, x.known = cards, b.Digest, true })
+	s.sortOut()
 	why := s.m.nameOf(from) + verb + cardList(cards)
 	s.record(Place{}, Entry{Kind: EntryMember, By: from, Why: why})
 	s.do(MembersChanged{why})
@@ -185,6 +173,9 @@ func cardList(cards []Card) string {
 // gone: a device left, died, or froze. Its votes are not waited for, its claim and its hold are void.
 func (s *company) gone(d DeviceID, why string) {
 	m := &s.m
+	if m.presser(d) != nil { // should it come again it may count anew
+		s.m.editPresser(d, func(p *presser) { p.known = nil })
+	}
 	i, ok := s.m.memberAt(d)
 	if !ok {
 		s.m.letGo(d, Epoch{N: maxEpoch, Device: d})
@@ -195,6 +186,7 @@ func (s *company) gone(d DeviceID, why string) {
 	next, lost := s.m.candidate()
 	lost = lost && r.open && r.decided && !r.over && s.m.seatOf(next) == d
 	m.members = slices.Delete(slices.Clone(m.members), i, i+1)
+	s.sortOut()
 	s.m.letGo(d, Epoch{N: maxEpoch, Device: d})
 	s.record(Place{}, Entry{Kind: EntryMember, By: d, Why: text})
 	s.do(MembersChanged{text})
@@ -225,11 +217,12 @@ func (s *company) cardsChanged(cards []Card) {
 	for i, c := range list {
 		for _, old := range m.cards {
 			if old.Renamed == c.ID {
-				list[i].ID, list[i].Name, list[i].Renamed = old.ID, old.Name, old.Renamed
+				list[i].ID, list[i].Name, list[i].Renamed, list[i].Aliases = old.ID, old.Name, old.Renamed, s.m.freeAliases(c)
 			}
 		}
 	}
 	m.cards, m.digest = list, digestOf(list)
+	s.sortOut()
 	s.do(MembersChanged{"the companions here have changed"})
 	if m.joining == 0 {
 		s.clashes()

@@ -25,11 +25,15 @@ func (s *scene) vote(id CompanionID) Vote {
 		return v
 	}
 	if why := s.forbidden(card); why != "" {
-		v.Reason = why
+		v.forbid(why)
 		return v
 	}
 	if o := s.obligation(card); o.why != "" {
 		v.Reason = o.why
+		if o.term == termLimit {
+			v.forbid(o.why)
+			return v
+		}
 		v.Selected = o.importance > 0
 		if v.Selected {
 			v.State, v.Importance = StateSpeak, o.importance
@@ -39,6 +43,18 @@ func (s *scene) vote(id CompanionID) Vote {
 	}
 	s.score(card, &v)
 	return v
+}
+
+// termLimit is the term of a vote that is forbidden to speak: no model lifts it (ROOM.md 3.2).
+const termLimit = "limit"
+
+func (v *Vote) forbid(why string) {
+	v.State, v.Reason = StateListen, why
+	v.Terms = append(slices.Clip(v.Terms), Term{termLimit, 0, why})
+}
+
+func (v *Vote) forbidden() bool {
+	return slices.ContainsFunc(v.Terms, func(t Term) bool { return t.Name == termLimit })
 }
 
 // closing is the stage that the conversation has reached.
@@ -54,7 +70,7 @@ func (s *scene) forbidden(c Card) string {
 	case Participant(c.ID) == s.now.From:
 		return "it said that itself"
 	case s.now.Metadata.Chain >= s.v.Manners.ChainLimit && s.now.Metadata.Chain > 0:
-		return fmt.Sprintf("%d companion turns without a person are the limit", s.v.Manners.ChainLimit)
+		return fmt.Sprintf("%d companion turns without a person are the limit", s.v.Manners.ChainLimit) // as Machine.spent
 	}
 	return ""
 }
@@ -74,7 +90,7 @@ func (s *scene) obligation(c Card) obliged {
 	}
 	me := string(c.ID)
 	if slices.Contains(s.now.Excluded, me) && !slices.Contains(s.now.Called, me) {
-		return obliged{why: "the speaker asked for somebody else"}
+		return obliged{term: termLimit, why: "the speaker asked for somebody else"}
 	}
 	if o := s.addressed(me); o.why != "" {
 		return o
@@ -86,7 +102,7 @@ func (s *scene) obligation(c Card) obliged {
 		return s.companionTalk(me)
 	}
 	if s.v.Room == InvolvementOff {
-		return obliged{why: "the companions of this room speak only when asked"}
+		return obliged{term: termLimit, why: "the companions of this room speak only when asked"}
 	}
 	if o := s.followUp(c); o.why != "" {
 		return o

@@ -16,8 +16,17 @@ func (s *orders) send(p Packet) {
 	}
 }
 
-// record writes an entry of the ledger; of a place that names nothing there is none.
+// record writes an entry of the ledger, if not too many are the same other device's doing.
 func (s *orders) record(at Place, e Entry) {
+	if e.By != "" && e.By != s.m.cfg.Self && !s.m.mayWrite(e.By) {
+		s.ignore(e.By, "Entry", "too much in the ledger is its doing")
+		return
+	}
+	s.write(at, e)
+}
+
+// write is an entry of the ledger; of a place that names nothing there is none.
+func (s *orders) write(at Place, e Entry) {
 	if at != (Place{}) {
 		e.Place = &at
 	}
@@ -82,7 +91,7 @@ func (s *orders) beat(cards, ask bool) {
 		return
 	}
 	b := Beat{
-		Name: m.cfg.Name, Digest: m.digest, Budget: int(m.cfg.VoteBudget / time.Millisecond),
+		Name: m.cfg.Name, Version: Version, Digest: m.digest, Budget: int(m.cfg.VoteBudget / time.Millisecond),
 		Epoch: m.epoch, Turns: m.turns, Room: m.setting, Ask: ask,
 	}
 	if m.joining > 0 {

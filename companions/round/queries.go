@@ -8,11 +8,6 @@ import (
 	"conch/companions/words"
 )
 
-// sane tells that e can be an epoch: nobody has pressed four thousand million times since this device last heard of it.
-func (m *Machine) sane(e Epoch) bool {
-	return e.N > 0 && e.N <= min(m.epoch.N+maxAhead, maxEpoch) && e.Device != ""
-}
-
 // member is the other device d, nil if it is not here. Not to be written through: see editMember.
 func (m *Machine) member(d DeviceID) *member {
 	if i, ok := m.memberAt(d); ok {
@@ -41,7 +36,7 @@ func (m *Machine) nameOf(d DeviceID) string {
 	if d == m.cfg.Self {
 		return m.cfg.Name
 	}
-	return string(d)
+	return m.listed.called(d, string(d)) // it may press before its first beat has come
 }
 
 // nameHere is what a companion of this device is called in the room since it was renamed.
@@ -91,12 +86,34 @@ func (c Config) cardsGap() time.Duration { return c.Beat / 4 }
 
 // hold: nobody claims until it is over.
 func (m *Machine) hold(h holder) {
+	if old, ok := m.holding(h.device); ok {
+		m.heldFor(old)
+	}
 	m.holders = with(without(m.holders, func(x holder) bool { return x.device == h.device }), h, maxHolders)
 }
 
 // letGo ends the hold of d, if it is not of a press newer than e.
 func (m *Machine) letGo(d DeviceID, e Epoch) {
-	m.holders = without(m.holders, func(x holder) bool { return x.device == d && !e.Before(x.epoch) })
+	if h, ok := m.holding(d); ok && !e.Before(h.epoch) {
+		m.heldFor(h)
+		m.holders = without(m.holders, func(x holder) bool { return x.device == d })
+	}
+}
+
+// asHere is what a press of d is here.
+func (m *Machine) asHere(d DeviceID, e Epoch) Epoch {
+	if x := m.member(d); x != nil && x.theirs == e {
+		return x.ours
+	}
+	return e
+}
+
+// asThere is what a press that counts here is at the device that it was made at.
+func (m *Machine) asThere(e Epoch) Epoch {
+	if x := m.member(e.Device); x != nil && x.ours == e {
+		return x.theirs
+	}
+	return e
 }
 
 func (m *Machine) holding(d DeviceID) (holder, bool) {
@@ -104,13 +121,6 @@ func (m *Machine) holding(d DeviceID) (holder, bool) {
 		return m.holders[i], true
 	}
 	return holder{}, false
-}
-
-func (m *Machine) pressDone(from DeviceID, e Epoch) {
-	m.letGo(from, e)
-	if x := m.member(from); x != nil && x.over.Before(e) {
-		m.editMember(from, func(x *member) { x.over = e })
-	}
 }
 
 // joins are this person's messages that went unanswered and ended at most Together before began (ROOM.md 4.1).
@@ -171,7 +181,7 @@ func (m *Machine) hangs(msg Message) {
 	default:
 		return
 	}
-	if m.ended || m.setting.Muted || msg.Metadata.Silence || msg.Metadata.Chain >= m.cfg.Manners.ChainLimit {
+	if m.ended || m.setting.Muted || msg.Private() || msg.Metadata.Silence || msg.Metadata.Chain >= m.cfg.Manners.ChainLimit {
 		return
 	}
 	m.silence, m.asked = m.now+m.cfg.Silence, msg.ID
@@ -202,8 +212,7 @@ func (m *Machine) editStake(i int, f func(*stake)) {
 	f(&m.stakes[i])
 }
 
-func (m *Machine) claimOf(c CompanionID) Claim {
-	r := &m.rd
+func (r *roundState) claimOf(c CompanionID) Claim {
 	extras := without(r.decision.Extras, func(x CompanionID) bool { return x == c || slices.Contains(r.tried, x) })
 	return Claim{Place: r.place, Companion: c, Votes: r.decision.Votes, Extras: extras, Instead: r.tried}
 }

@@ -14,7 +14,7 @@ func (s *rounds) messageHeard(from DeviceID, msg Message) {
 	case msg.ID == "" || msg.Number < 1 || msg.Metadata.Chain < 0 || len(msg.To) > maxCompanions || len(msg.Metadata.Joins) > maxSeen ||
 		len(msg.Metadata.Queue) > maxCompanions:
 		why = "a field is missing or out of range"
-	case !s.m.sane(msg.Epoch):
+	case !sane(msg.Epoch):
 		why = "no epoch that could be"
 	case !companion && msg.From != Human(from):
 		why = "its sender does not live there"
@@ -29,22 +29,81 @@ func (s *rounds) messageHeard(from DeviceID, msg Message) {
 		s.ignore(from, "Message", why)
 		return
 	}
-	s.accept(msg, from)
+	if msg.Private() && msg.For != s.m.cfg.Self { // its words are not for this device, whoever carried them here
+		msg = msg.Public()
+	}
+	if s.placed(from, &msg) && !(companion && msg.Epoch == s.m.rd.place.Epoch && s.robbed(from, who, s.m.rd.place.Message, "Message")) {
+		s.accept(msg, from)
+	}
+}
+
+// placed finds what the epoch of a message is here, and lets its press count if that was missed. False: it does not count.
+func (s *rounds) placed(from DeviceID, msg *Message) bool {
+	m, e := &s.m, msg.Epoch
+	why := "a person spoke at " + s.m.nameOf(from)
+	if !msg.From.Human() || msg.Metadata.Silence {
+		msg.Epoch = s.here(from, e, "")
+		switch {
+		case !s.m.near(msg.Epoch):
+			s.ignore(from, "Message", "no epoch that could be")
+			return false
+		case m.epoch.Before(msg.Epoch):
+			_, ok := s.missed(from, msg.Epoch, "Message", why)
+			return ok
+		}
+		return true
+	}
+	msg.Epoch = s.m.asHere(from, e)
+	late := s.m.overtaken(from, e) && !s.m.later(msg.After)
+	fresh, more := late || s.m.meet(from, e), s.m.presser(from).said == e
+	s.m.editPresser(from, func(p *presser) { p.said = e })
+	if more && !s.counts(from) { // one press, one message: each further one is as much of a disturbance
+		s.ignore(from, "Message", "its presses do not count now")
+		return false
+	}
+	switch {
+	case e == m.epoch && !(fresh && m.minted), !fresh && s.m.near(msg.Epoch) && !m.epoch.Before(msg.Epoch):
+		return true
+	case late: // in doubt, silence; its press may still come
+		if s.counts(from) {
+			s.cut(why)
+		}
+		if s.m.near(e) && e.Before(m.epoch) {
+			return true
+		}
+		s.ignore(from, "Message", "of an older epoch")
+		return false
+	case !fresh || !s.counts(from):
+		s.ignore(from, "Message", "its presses do not count now")
+		return false
+	}
+	msg.Epoch, _ = s.raise(from, e, msg.After, why)
+	return true
 }
 
 // accept is a message's one way into the machine.
 func (s *rounds) accept(msg Message, from DeviceID) {
 	m := &s.m
-	if m.epoch.Before(msg.Epoch) {
-		s.adopt(msg.Epoch, "a person spoke at "+s.m.nameOf(from), true)
-	}
 	if msg.From.Human() && !msg.Metadata.Silence {
-		s.m.pressDone(from, msg.Epoch)
+		s.m.letGo(from, msg.Epoch)
+		m.chain, m.chainKnown = 0, true
+	}
+	if _, ok := msg.From.Companion(); ok {
+		if m.chain++; m.chain > m.cfg.Manners.ChainLimit && from != m.cfg.Self { // neither answered nor remembered, whoever says it
+			m.chain--
+			s.ignore(from, "Message", "beyond the turn limit")
+			return
+		}
+	}
+	if !msg.From.Human() || msg.Metadata.Silence { // counted here, and not by who speaks
+		msg.Metadata.Chain = map[bool]int{true: m.chain, false: max(m.chain, msg.Metadata.Chain)}[m.chainKnown]
+	} else {
+		msg.Metadata.Chain = 0
 	}
 	s.remember(msg)
-	if msg.From.Human() && msg.Text != "" {
+	if msg.From.Human() && msg.Text != "" && !msg.Private() { // manners are everybody's
 		if c, ok := spokenControl(msg.Text, s.m.allCards()); ok {
-			s.control(c, from, "said: "+msg.Text)
+			s.control(c, from, "as somebody said at "+s.m.nameOf(from))
 		}
 	}
 	why := ""
@@ -81,13 +140,16 @@ func (s *rounds) openRound(msg Message, from DeviceID) {
 		}
 	}
 	m.ended = m.ended && !(msg.From.Human() && !msg.Metadata.Silence)
-	r := roundState{open: true, place: msg.Place(), message: msg, device: from, began: m.now}
+	r := roundState{open: true, place: msg.Place(), words: msg.Text, device: from, began: m.now}
+	msg = msg.Public()
+	r.message = msg
 	r.view = View{
 		Message: msg, Members: m.Members(), Recent: m.heardBefore(msg), Turns: m.turns, Room: m.setting.Involvement, Manners: m.cfg.Manners,
 	}
 	only, whispered := msg.Whisper()
 	whispered = whispered && msg.From.Human()
 	budget := 0
+	spent := s.m.cfg.spent(msg)
 	for _, x := range r.view.Members {
 		seats := 0
 		for _, c := range x.Cards {
@@ -97,8 +159,12 @@ func (s *rounds) openRound(msg Message, from DeviceID) {
 				r.quiet = append(r.quiet, Silent{c.ID, "the room was told to be quiet"})
 			case c.Muted:
 				r.quiet = append(r.quiet, Silent{c.ID, "it is muted"})
-			case whispered && c.ID != only:
+			case spent != "":
+				r.quiet = append(r.quiet, Silent{c.ID, spent})
+			case whispered && (c.ID != only || msg.Private() && x.Device != msg.For):
 				r.quiet = append(r.quiet, Silent{c.ID, "it was said to " + string(only) + " alone"})
+			case msg.Private() && !whispered:
+				r.quiet = append(r.quiet, Silent{c.ID, "it was said to a person alone"})
 			default:
 				r.roster = append(r.roster, seat{c.ID, x.Device})
 				seats++
@@ -139,6 +205,9 @@ func (s *rounds) decide(atLimit bool) {
 		}
 	}
 	d.Silent = append(d.Silent, r.quiet...)
+	if spent := s.m.cfg.spent(r.message); len(roster) == 0 && spent != "" {
+		d.Reason = "nobody: " + spent
+	}
 	r.decided, r.decision, r.deadline = true, d, 0
 	place, msg := r.place, r.message
 	s.record(place, Entry{Kind: EntryRound, Message: &msg, Decision: &d, Why: d.Reason})
@@ -172,7 +241,7 @@ func (s *rounds) endConversation(place Place, why string) {
 }
 
 func (s *rounds) endedHeard(from DeviceID, p Ended) {
-	if !s.epochOf(from, p.Place.Epoch, "Ended") {
+	if !s.epochOf(from, &p.Place, "Ended") {
 		return
 	}
 	if r := &s.m.rd; r.open && r.place.Number > p.Place.Number {

@@ -110,7 +110,7 @@ func Decide(m Message, roster []CompanionID, votes []Vote) Decision {
 		}
 	} else {
 		d.Ended = done > 0 && done == len(d.Roster)
-		d.Reason = nobody(d, done)
+		d.Reason = nobody(m, d, done)
 	}
 	for _, id := range d.Roster {
 		if id != d.Winner && !slices.Contains(d.Extras, id) {
@@ -157,8 +157,10 @@ func behind(a, b Vote) string {
 }
 
 // nobody is why nobody speaks.
-func nobody(d Decision, done int) string {
+func nobody(m Message, d Decision, done int) string {
 	switch {
+	case len(d.Roster) == 0 && m.Private():
+		return "it was said in private"
 	case len(d.Roster) == 0:
 		return "no companion is here"
 	case d.Ended:

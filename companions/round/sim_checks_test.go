@@ -17,12 +17,53 @@ func (s *sim) watch(d *dev, ev Event, before Machine, out []Effect) {
 	if s.tell != nil {
 		s.narrate(d, ev, out)
 	}
+	if d.liar { // what it is held to is what the others do
+		for _, e := range out {
+			switch e := e.(type) {
+			case Send:
+				s.remembers(d, e.Packet)
+			case Refine:
+				s.model(d, e)
+			}
+		}
+		return
+	}
+	s.pressed(d, ev)
+	if _, begun := ev.(LinkChanged); begun || d.m.chain < before.chain { // a device that restarts goes by what it is told
+		s.turns[d] = 0
+	}
 	for _, e := range out {
+		_, over := ev.(SpeechEnded) // its companion may have left meanwhile
+		s.private(d, e, over)
 		switch e := e.(type) {
 		case Send:
 			s.remembers(d, e.Packet)
+			switch p := e.Packet.(type) {
+			case Press:
+				s.presses[envelopeKey{d, d.life, p.Epoch, nil}] = s.now
+			case Message:
+				s.said[p.ID] = s.now
+			}
+		case PressesCount:
+			if o := s.dev(e.Device); o != nil && !o.liar {
+				s.breaks("the presses of %s count no more at %s", o.name, d.name)
+			} else if !e.Count {
+				s.fault("hammering member")
+			}
 		case Record:
 			s.entry(d, e.Entry)
+		case Remember:
+			if rec, _ := ev.(Received); rec.Packet != nil && reflect.TypeOf(rec.Packet) == reflect.TypeFor[History]() {
+				continue // what was said long ago
+			} else if _, ok := e.Message.From.Companion(); !ok {
+				s.turns[d] = 0
+			} else if s.turns[d]++; s.turns[d] > d.cfg.Manners.ChainLimit+1 { // what was being said here when the last one came
+				s.breaks("I6: %d companion turns without a person at %s", s.turns[d], d.name)
+			}
+		case Prepare:
+			if s.checks["I6 turns"]++; e.Message.Metadata.Chain >= d.cfg.Manners.ChainLimit {
+				s.breaks("I6: %s is to speak at %s after %d companion turns", e.Companion, d.name, e.Message.Metadata.Chain)
+			}
 		case Speak:
 			if e.Place.Epoch != d.m.epoch {
 				s.breaks("I3: %s lets %s speak in an old epoch", d.name, e.Companion)
@@ -51,9 +92,103 @@ func (s *sim) watch(d *dev, ev Event, before Machine, out []Effect) {
 		}
 	}
 	m := &d.m
+	seen := map[CompanionID]DeviceID{}
+	for _, x := range m.Members() {
+		for _, c := range x.Cards {
+			if who, twice := seen[c.ID]; twice && m.joining == 0 {
+				s.breaks("%s takes %s to live at both %s and %s", d.name, c.ID, who, x.Device)
+			}
+			seen[c.ID] = x.Device
+		}
+	}
 	if len(m.recent) > maxRecent || len(m.seen) > maxSeen || len(m.early) > maxEarly || len(m.stakes) > maxStakes || len(m.claims) > maxClaims || len(m.holders) > maxHolders {
 		s.breaks("a bound of %s does not hold", d.name)
 	}
+}
+
+func (s *sim) dev(id DeviceID) *dev {
+	for _, d := range s.devs {
+		if d.id == id {
+			return d
+		}
+	}
+	return nil
+}
+
+// pressed is the other half of I3: a press of a good member that comes for the first time, by itself or with its words, silences what
+// answers an older message.
+func (s *sim) pressed(d *dev, ev Event) {
+	rec, _ := ev.(Received)
+	from := s.dev(rec.From)
+	if from == nil || from.liar {
+		return
+	}
+	var epoch Epoch
+	switch p := rec.Packet.(type) {
+	case Press:
+		epoch = p.Epoch
+	case Message:
+		if p.From != Human(from.id) || p.Metadata.Silence {
+			return
+		}
+		epoch = p.Epoch
+	}
+	sent, ok := s.presses[envelopeKey{from, from.life, epoch, nil}]
+	key := envelopeKey{from, from.life, epoch, d}
+	if _, twice := s.presses[key]; !ok || twice {
+		return
+	}
+	s.presses[key] = s.now
+	s.checks["I3 presses"]++
+	for _, sp := range d.soundings() {
+		if at, ok := s.said[sp.p.Message.ID]; ok && at < sent {
+			s.breaks("I3: %s goes on at %s; the press %v has come, and was made after what it answers", sp.p.Companion, d.name, epoch)
+		}
+	}
+}
+
+// private: the words of a whisper and of its answer are on the two devices only, and there in nothing that others are told or that is
+// written down.
+func (s *sim) private(d *dev, e Effect, over bool) {
+	words := func(m Message, mayKnow bool) {
+		if m.Private() && m.Text != "" {
+			s.checks["private words"]++
+			if from, companion := m.From.Companion(); !mayKnow || m.For != d.id && m.From != Human(d.id) && !(companion && (over || hasCard(d.m.cards, from))) && !d.liar {
+				s.breaks("%T at %s has the words of a message for %s: %+v", e, d.name, m.For, m)
+			}
+		}
+	}
+	switch e := e.(type) {
+	case Send:
+		switch p := e.Packet.(type) {
+		case Message:
+			words(p, true) // sealed on its way
+		case History:
+			for _, m := range p.Messages {
+				if _, whispered := m.Whisper(); whispered || m.Private() {
+					s.breaks("%s hands on what was said in private: %+v", d.name, m)
+				}
+			}
+		}
+	case Remember:
+		words(e.Message, true)
+	case Prepare:
+		words(e.Message, true)
+	case Refine:
+		words(e.Message, false)
+		for _, m := range e.Recent {
+			words(m, false)
+		}
+	case Record:
+		if e.Entry.Message != nil {
+			words(*e.Entry.Message, false)
+		}
+	}
+	for _, m := range d.m.recent {
+		words(m, false)
+	}
+	words(d.m.rd.message, false)
+	words(d.m.own.message, false)
 }
 
 // silent is I3: what can be heard at a device is of the epoch that the device knows.
@@ -71,7 +206,7 @@ func (s *sim) twoVoices(d *dev) {
 	for _, mine := range d.soundings() {
 		for _, o := range s.devs {
 			for _, theirs := range o.soundings() {
-				if theirs == mine {
+				if theirs == mine || o.liar {
 					continue
 				}
 				s.checks["I1 pairs"]++
@@ -216,7 +351,7 @@ func (s *sim) settled() {
 		return
 	}
 	for id, p := range s.people {
-		if p.d.life != p.life {
+		if p.d.life != p.life || p.d.liar {
 			continue // its device died with it
 		}
 		s.checks["I2 messages"]++
@@ -225,15 +360,16 @@ func (s *sim) settled() {
 			return
 		}
 	}
-	first := s.devs[0]
-	for _, d := range s.devs {
+	good := slices.DeleteFunc(slices.Clone(s.devs), func(d *dev) bool { return d.liar })
+	first := good[0]
+	for _, d := range good {
 		if d.m.epoch != first.m.epoch {
 			s.breaks("%s counts from %v, %s from %v", d.name, d.m.epoch, first.name, first.m.epoch)
 		}
 		if len(d.m.members) != len(s.devs)-1 {
 			s.breaks("%s sees %d others of %d", d.name, len(d.m.members), len(s.devs)-1)
 		}
-		for _, o := range s.devs {
+		for _, o := range good {
 			for _, x := range d.m.members {
 				if x.Device == o.id && digestOf(x.Cards) != o.m.digest {
 					s.breaks("%s has other cards of %s than it has itself: %+v, not %+v", d.name, o.name, x.Cards, o.m.cards)
@@ -244,7 +380,7 @@ func (s *sim) settled() {
 			s.breaks("%s still has a floor (%s) or an answer (%d)", d.name, who, len(d.m.stakes))
 		}
 		for _, c := range d.m.cards {
-			for _, o := range s.devs {
+			for _, o := range good {
 				if o != d && hasCard(o.m.cards, c.ID) {
 					s.breaks("%s and %s both have a companion %s", d.name, o.name, c.ID)
 				}

@@ -82,7 +82,7 @@ func TestSimulation(t *testing.T) {
 
 // missing are the faults that have not been injected yet.
 func (s *sim) missing() (none []string) {
-	for _, f := range []string{"kill", "freeze", "cut", "split", "lie", "stranger", "replay", "loss", "lost answer", "hung answer", "press", "quick messages", "slow device", "twin id"} {
+	for _, f := range []string{"kill", "freeze", "cut", "split", "lie", "stranger", "replay", "loss", "lost answer", "hung answer", "press", "quick messages", "slow device", "twin id", "lying member", "hammering member"} {
 		if s.faults[f] == 0 {
 			none = append(none, f)
 		}
@@ -103,12 +103,16 @@ type sim struct {
 	longest        time.Duration
 	allowed        time.Duration
 
-	people  map[MessageID]*saying   // what people said, until its outcome
-	winners map[string]string       // by what was seen: who
-	sent    map[string][]Vote       // votes by home, message, companion
-	old     []envelope              // for replays
-	sounded map[Place]time.Duration // when an answer heard to its end began
-	calm    bool                    // no fault that splits the room
+	people  map[MessageID]*saying         // what people said, until its outcome
+	winners map[string]string             // by what was seen: who
+	sent    map[string][]Vote             // votes by home, message, companion
+	old     []envelope                    // for replays
+	sounded map[Place]time.Duration       // when an answer heard to its end began
+	turns   map[*dev]int                  // of companions, since a person spoke
+	truth   bool                          // nobody lies any more
+	calm    bool                          // no fault that splits the room
+	said    map[MessageID]time.Duration   // when a message was published
+	presses map[envelopeKey]time.Duration // of good members, when they were sent; and when they came somewhere
 }
 
 type saying struct {
@@ -116,6 +120,14 @@ type saying struct {
 	life     int
 	text     string
 	outcomes []EntryKind
+}
+
+// envelopeKey is a press, and where it came if it did.
+type envelopeKey struct {
+	from  *dev
+	life  int
+	epoch Epoch
+	to    *dev
 }
 
 type envelope struct {
@@ -127,6 +139,8 @@ func newSim(seed, n uint64) *sim {
 	return &sim{
 		world: newWorld(seed, n), seed: seed, n: n, faults: map[string]int{}, checks: map[string]int{},
 		people: map[MessageID]*saying{}, winners: map[string]string{}, sent: map[string][]Vote{}, sounded: map[Place]time.Duration{},
+		turns: map[*dev]int{},
+		said:  map[MessageID]time.Duration{}, presses: map[envelopeKey]time.Duration{},
 	}
 }
 
@@ -262,6 +276,7 @@ func (s *sim) live() {
 		}
 		s.after(s.between(0, 2*time.Second), d.start)
 	}
+	s.liars(faulty)
 	s.world.seen = s.watch
 	s.run(3 * time.Second)
 	const life = 240 * time.Second
@@ -271,6 +286,7 @@ func (s *sim) live() {
 		if faulty && r.IntN(3) == 0 {
 			s.forge()
 		}
+		s.lie()
 		if trouble > 0 && r.IntN(4) == 0 {
 			trouble--
 			s.trouble()
@@ -278,6 +294,7 @@ func (s *sim) live() {
 		s.run(s.now + s.between(50*time.Millisecond, pace))
 	}
 	s.world.heal()
+	s.truth = true
 	for _, d := range s.devs {
 		switch {
 		case !d.alive:
@@ -363,7 +380,7 @@ func (s *sim) typed(d *dev, turn string) {
 	if d.turn == turn {
 		d.turn = ""
 	}
-	d.step(Said{d.clock(), id, turn, text, to})
+	d.step(Said{d.clock(), id, turn, text, to, s.r.IntN(4) == 0})
 }
 
 func (s *sim) words(d *dev) string {

@@ -19,6 +19,7 @@ type Machine struct {
 	cards     []Card        // own, as the room knows them
 	digest    string        // of cards
 	members   []member      // others, sorted
+	listed    roll          // who belongs to the room, longest first; none: nobody says
 	setting   Setting
 	nextBeat  time.Duration
 	askedAt   time.Duration // for cards, last
@@ -28,15 +29,22 @@ type Machine struct {
 	asks      int           // for history, still to be made
 	askNext   time.Duration // for history
 
-	historyDone bool          // it has come
-	met         []CompanionID // clashes of ids that were told of
+	told []DeviceID    // who has told it
+	met  []CompanionID // clashes of ids that were told of
 
 	// What counts (epoch.go).
-	epoch   Epoch
-	turns   uint64 // companion turns of the room
-	holders []holder
-	own     own
-	before  []said // this person's earlier messages, for Joins
+	epoch      Epoch
+	turns      uint64 // companion turns of the room
+	chain      int    // of them, since a person spoke
+	chainKnown bool   // that has been heard here
+	holders    []holder
+	minted     bool          // epoch is what a press of another number is here
+	since      time.Duration // when epoch began to count
+	after      Epoch         // what counted before this device's newest press
+	top        uint64        // the highest number near to it that beats have told of: the next press here goes beyond
+	pressers   []presser
+	own        own
+	before     []said // this person's earlier messages, for Joins
 
 	// What was said.
 	recent []Message   // sorted by place
@@ -56,12 +64,26 @@ type Machine struct {
 
 // member is another device.
 type member struct {
-	Member
+	Member        // with those cards whose names are its own (company.sortOut)
+	told   []Card // its cards, as it says
+	former []former
 	digest string
 	known  bool          // its cards have come
 	last   time.Duration // its newest beat
-	press  Epoch         // its person's newest press
-	over   Epoch         // that came to an end
+
+	// What it counts, by its newest beat; and the newest epoch that it counts otherwise, with what that is here (answers.here).
+	epoch   Epoch
+	turns   uint64
+	setting Setting
+	climbed time.Duration // a press here went to where it counts
+	theirs  Epoch
+	ours    Epoch
+}
+
+// former is a name that one of a device's companions had here. Until then it still speaks under it: an answer keeps its name.
+type former struct {
+	id    CompanionID
+	until time.Duration
 }
 
 // holder is a person with a finger on a button. Nobody claims meanwhile (ROOM.md 4.1).
@@ -110,8 +132,9 @@ type spoke struct {
 }
 
 type historyDue struct {
-	to DeviceID
-	at time.Duration
+	to   DeviceID
+	at   time.Duration
+	told []DeviceID // who has
 }
 
 // roundState is the round of the newest message of the epoch. There is one at a time: what comes for an older one is late,
@@ -119,7 +142,8 @@ type historyDue struct {
 type roundState struct {
 	open    bool
 	place   Place
-	message Message
+	message Message  // without its words, where they are private
+	words   string   // of the message, for whoever answers it
 	device  DeviceID // where the message comes from
 	view    View
 	began   time.Duration
@@ -187,7 +211,8 @@ type stake struct {
 	phase     stakePhase
 	place     Place
 	companion CompanionID
-	message   Message // that is answered
+	message   Message  // that is answered, as r.message is
+	device    DeviceID // where that was said
 	view      View
 	decision  Decision
 	claim     Claim
@@ -228,10 +253,10 @@ func New(c Config) Machine {
 	m.cfg.Cards = slices.Clone(m.cards)
 	m.digest = digestOf(m.cards)
 	for _, msg := range c.Recent[max(0, len(c.Recent)-maxRecent):] {
-		if msg.ID == "" || slices.Contains(m.seen, msg.ID) || msg.Epoch.N > maxEpoch {
+		if msg.ID == "" || slices.Contains(m.seen, msg.ID) || msg.Epoch.N > maxFollow {
 			continue
 		}
-		m.recent, m.seen = append(m.recent, msg), append(m.seen, msg.ID)
+		m.recent, m.seen = append(m.recent, msg.Public()), append(m.seen, msg.ID)
 		if m.epoch.Before(msg.Epoch) {
 			m.epoch = msg.Epoch
 		}

@@ -34,6 +34,8 @@ func (s *step) take(ev Event) {
 		s.refined(e)
 	case CardsChanged:
 		s.cardsChanged(e.Cards)
+	case MembersListed:
+		s.membersListed(e.Members)
 	case Controlled:
 		s.controlled(e.Control)
 	case Tick:

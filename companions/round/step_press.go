@@ -1,6 +1,8 @@
 package round
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -20,42 +22,39 @@ func (s *step) pressEnded(e PressEnded) {
 	s.send(PressOver{h.epoch})
 }
 
-// pressHeard: higher epochs silence everything here. A lower one that is new lost to another press or comes from a device
-// that does not know the room yet: its person records all the same, and nobody claims meanwhile.
+// pressHeard: a press that is new silences everything here, whatever its number is, and what it is here is the newest epoch. Of two that
+// come at once the lower one only holds the floor: its person records all the same, and nobody claims meanwhile.
 func (s *step) pressHeard(from DeviceID, p Press) {
 	if !s.epochHere(from, p.Epoch, "Press") {
 		return
 	}
-	if h, ok := s.m.holding(from); ok && !h.epoch.Before(p.Epoch) {
-		return // every press is sent twice
-	}
-	if x := s.m.member(from); x != nil {
-		if !x.press.Before(p.Epoch) || !x.over.Before(p.Epoch) {
-			return // the second copy of a press that is known, or over already
-		}
-		s.m.editMember(from, func(x *member) { x.press = p.Epoch })
-	}
-	place := Place{Epoch: p.Epoch}
+	m := &s.m
+	seen := m.epoch == p.Epoch && !m.minted && m.rd.place.Epoch != p.Epoch // what came of it, before it
 	switch {
-	case s.m.epoch.Before(p.Epoch):
-		s.adopt(p.Epoch, "a person pressed at "+s.m.nameOf(from), true)
-		s.record(place, Entry{Kind: EntryPress, By: from, Why: "a press elsewhere"})
-	case p.Epoch == s.m.epoch: // what came of it was seen before it
-		if s.m.rd.place.Epoch == p.Epoch {
-			return
-		}
-	default:
-		s.record(place, Entry{Kind: EntryPress, By: from, Why: "a newer press has been heard; this one only holds the floor"})
-		if p.Epoch.N < s.m.epoch.N {
-			s.beat(false, false) // it does not know what counts here, and presses again when it does
-		}
+	case !s.m.meet(from, p.Epoch):
+		return // every press is sent twice
+	case !s.counts(from):
+		s.ignore(from, "Press", "its presses do not count now")
+		return
 	}
-	s.m.hold(holder{from, p.Epoch, "", s.m.now, s.m.now + s.m.cfg.Hold})
+	here := p.Epoch
+	if !seen {
+		why := "a press elsewhere"
+		e, newest := s.raise(from, p.Epoch, p.After, "a person pressed at "+s.m.nameOf(from))
+		if here = e; !newest {
+			why = "a newer press has been heard; this one only holds the floor"
+		}
+		s.record(Place{Epoch: here}, Entry{Kind: EntryPress, By: from, Why: why})
+	}
+	if p.Epoch.N < m.epoch.N {
+		s.beat(false, false) // it does not know what counts here
+	}
+	s.m.hold(holder{from, here, "", m.now, m.now + m.cfg.Hold})
 }
 
 // epochHere tells that an epoch can be one of that device.
 func (s *step) epochHere(from DeviceID, e Epoch, what string) bool {
-	ok := s.m.sane(e) && e.Device == from
+	ok := sane(e) && e.Device == from
 	if !ok {
 		s.ignore(from, what, "no epoch that could be")
 	}
@@ -63,9 +62,13 @@ func (s *step) epochHere(from DeviceID, e Epoch, what string) bool {
 }
 
 func (s *step) pressOver(from DeviceID, p PressOver) {
-	if s.epochHere(from, p.Epoch, "PressOver") {
-		s.m.pressDone(from, p.Epoch)
+	if !s.epochHere(from, p.Epoch, "PressOver") {
+		return
 	}
+	if s.m.meet(from, p.Epoch) && (p.Epoch != s.m.epoch || s.m.minted) && s.counts(from) { // the press is still to come, or was lost
+		s.raise(from, p.Epoch, Epoch{}, "a person pressed at "+s.m.nameOf(from))
+	}
+	s.m.letGo(from, s.m.asHere(from, p.Epoch))
 }
 
 // said: the person's words. The press that brought them may have lost its epoch to another, or there was none (typed words):
@@ -78,6 +81,16 @@ func (s *step) said(e Said) {
 		return
 	case e.ID == "" || slices.Contains(m.seen, e.ID):
 		s.ignore("", "Said", "its message id is missing or has been used")
+		return
+	}
+	private, why := m.privately(e)
+	if why != "" { // in the clear it would be said to everybody
+		msg := Message{ID: e.ID, From: Human(m.cfg.Self), To: e.To, Turn: e.Turn, Epoch: m.epoch, For: m.cfg.Self}
+		s.record(msg.Place(), Entry{Kind: EntrySilent, Message: &msg, Why: why})
+		s.do(Lost{e.Turn, why})
+		if h, held := m.holding(m.cfg.Self); held && h.turn == e.Turn {
+			s.pressEnded(PressEnded{Turn: e.Turn, Why: why})
+		}
 		return
 	}
 	began := m.now
@@ -101,16 +114,41 @@ func (s *step) said(e Said) {
 		m.own.sounded = joins
 		epoch = m.epoch
 	}
-	msg := Message{ID: e.ID, From: Human(m.cfg.Self), To: slices.Clone(e.To), Text: e.Text, Turn: e.Turn, Epoch: epoch, Number: 1}
-	msg.Metadata = PersonMetadata(e.Text, s.m.joins(began))
-	m.before = with(m.before, said{e.ID, m.now}, maxJoins)
+	msg := Message{ID: e.ID, From: Human(m.cfg.Self), To: slices.Clone(e.To), Text: e.Text, Turn: e.Turn, Epoch: epoch, Number: 1, For: private}
+	if epoch == m.epoch {
+		msg.After = m.after
+	}
+	joins := s.m.joins(began)
+	if m.before = with(m.before, said{e.ID, m.now}, maxJoins); private != "" {
+		m.before = nil // nothing is joined to it
+	} else {
+		msg.Metadata = PersonMetadata(e.Text, joins)
+	}
 	s.send(msg)
 	if epoch.Before(m.epoch) {
 		s.remember(msg)
+		msg = msg.Public()
 		s.record(msg.Place(), Entry{Kind: EntrySuperseded, Message: &msg, Why: "a newer press here"})
 		return
 	}
 	s.outcome(EntrySuperseded, "a newer message")
-	m.own = own{message: msg, turn: e.Turn, open: true}
+	m.own = own{message: msg.Public(), turn: e.Turn, open: true}
 	s.accept(msg, m.cfg.Self)
+}
+
+// privately is the device that words are for alone; empty: they are everybody's. why: they cannot be said in private.
+func (m *Machine) privately(e Said) (d DeviceID, why string) {
+	only, whispered := Message{To: e.To}.Whisper()
+	if !whispered || e.Open {
+		return "", ""
+	}
+	for _, x := range m.members {
+		if !hasCard(x.Cards, only) || hasCard(m.cards, only) || d != "" && !m.listed.senior(x.Device, d) {
+			continue
+		}
+		if d, why = x.Device, ""; x.Version < Version {
+			why = fmt.Sprintf("%s runs an older conch, to which nothing can be said in private: upgrade it, or ask without --to", m.nameOf(d))
+		}
+	}
+	return cmp.Or(d, m.cfg.Self), why
 }

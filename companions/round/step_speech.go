@@ -74,8 +74,12 @@ func (s *step) give(i int, text string) {
 	} // what was cut off is remembered beside what it answers, and opens nothing
 	msg := Message{
 		ID: k.id, From: Participant(s.m.nameHere(k.companion)), Text: text, Turn: k.message.Turn, Epoch: k.place.Epoch, Number: number,
-		Metadata: AnswerMetadata(k.view, k.companion, k.decision, text),
 	}
+	if k.message.Private() { // the answer to a whisper is for whoever whispered
+		msg.To, msg.For = []Participant{k.message.From}, k.device
+		text = "" // nothing that follows from it is told
+	}
+	msg.Metadata = AnswerMetadata(k.view, k.companion, k.decision, text)
 	s.send(msg)
 	s.accept(msg, s.m.cfg.Self)
 }
@@ -101,11 +105,14 @@ func (s *step) speechEnded(e SpeechEnded) {
 		m.rd.unready = true // or a voice that fails at once would be asked again and again, in no time at all
 	}
 	rel := Release{Place: k.place, Companion: k.companion, OK: heard, HeardMS: int(max(e.Heard, 0) / time.Millisecond), Why: e.Why}
+	if k.message.Private() {
+		rel.For = k.device
+	}
 	if k.given {
 		rel.Said = k.id
 		if e.Cut && e.Text != k.text {
 			rel.Heard = &e.Text
-			s.correct(k.id, s.m.nameHere(k.companion), e.Text)
+			s.correct(k.id, s.m.nameHere(k.companion), e.Text, nil)
 		}
 	}
 	if m.vacate(m.cfg.Self, k.place, k.companion) {

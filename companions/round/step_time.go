@@ -9,6 +9,8 @@ import (
 func (s *step) tick() {
 	m := &s.m
 	s.presenceDue()
+	s.pressersDue()
+	s.takersDue()
 	for _, h := range m.holders {
 		if !m.passed(h.until) {
 			continue

@@ -37,6 +37,8 @@ func tells(e Effect) string {
 		return fmt.Sprintf("rename %s to %s (%s) %s", e.Card, e.To, e.Name, q(e.Why))
 	case MembersChanged:
 		return "members " + q(e.Why)
+	case PressesCount:
+		return fmt.Sprintf("presses of %s count: %v", e.Name, e.Count)
 	case Ignored:
 		s := "ignored " + e.What
 		if e.From != "" {

@@ -32,14 +32,14 @@ func (s *rounds) vote() {
 		}
 		votes = append(votes, v)
 	}
-	if m.cfg.VoteBudget <= 0 || selected {
+	if m.cfg.VoteBudget <= 0 || selected || r.message.Private() {
 		s.publish(votes)
 		return
 	}
 	r.pending, r.refine = votes, m.now+m.cfg.VoteBudget
 	recent := without(r.view.Recent, func(x Message) bool {
 		to, whispered := x.Whisper()
-		return whispered && !hasCard(m.cards, to)
+		return x.Private() || whispered && !hasCard(m.cards, to)
 	})
 	s.do(Refine{Place: r.place, Message: r.message, Recent: recent, Votes: slices.Clone(votes), Until: r.refine})
 }
@@ -73,7 +73,7 @@ func (s *rounds) refined(e Refined) {
 	votes := slices.Clone(r.pending)
 	for i, rule := range votes {
 		for _, v := range e.Votes {
-			if v.From != rule.From {
+			if v.From != rule.From || rule.forbidden() {
 				continue
 			}
 			v.MessageID, v.Spoke = rule.MessageID, rule.Spoke
@@ -90,21 +90,28 @@ func (s *rounds) refined(e Refined) {
 
 // votesHeard counts an envelope of votes, now or when its message comes (ROOM.md 2).
 func (s *rounds) votesHeard(from DeviceID, p Votes) {
-	if !s.epochOf(from, p.Place.Epoch, "Votes") {
+	m, r := &s.m, &s.m.rd
+	p.Place.Epoch = s.here(from, p.Place.Epoch, p.Place.Message)
+	ahead := s.m.near(p.Place.Epoch) && m.epoch.Before(p.Place.Epoch) // votes silence nobody: they wait for their message
+	if !ahead && p.Place.Epoch != m.epoch {
+		s.ignore(from, "Votes", "of no epoch that counts here")
 		return
 	}
-	m, r := &s.m, &s.m.rd
 	switch {
 	case p.Place.Message == "" || p.Place.Number < 1 || len(p.Votes) > maxPerDevice:
 		s.ignore(from, "Votes", "a field is missing or out of range")
 	case r.open && r.place == p.Place:
 		s.count(p.Votes, from)
-	case r.open && p.Place.Number <= r.place.Number:
+	case r.open && !ahead && p.Place.Number <= r.place.Number:
 		s.ignore(from, "Votes", "for a round that is over, or another message")
 	case slices.ContainsFunc(m.early, func(x early) bool { return x.from == from && x.votes.Place == p.Place }):
 		s.ignore(from, "Votes", "it has voted on this message")
 	default:
 		p.Votes = slices.Clone(p.Votes)
+		theirs := without(m.early, func(x early) bool { return x.from != from })
+		if len(theirs) >= maxEarlyEach {
+			m.early = without(m.early, func(x early) bool { return x.from == from && x.votes.Place == theirs[0].votes.Place })
+		}
 		m.early = with(m.early, early{from, p}, maxEarly)
 	}
 }
@@ -141,6 +148,9 @@ func (s *rounds) count(votes []Vote, from DeviceID) {
 		if r.decided {
 			s.ignore(from, what, "late: the round was decided")
 			continue
+		}
+		if v.Selected && s.m.takes(from) && r.message.From.Human() {
+			v.Selected = s.m.calls(r.view, v.From)
 		}
 		if !own {
 			r.votes, own = slices.Grow(slices.Clip(r.votes), len(votes)), true

@@ -128,7 +128,7 @@ func anyFact(r *rand.Rand, m Machine, i int) Event {
 	case 1:
 		return PressEnded{Turn: fmt.Sprint("t", r.IntN(4))}
 	case 2, 3:
-		return Said{ID: id, Turn: fmt.Sprint("t", r.IntN(4)), Text: []string{"", "Tea?", "ben?", "ada, be quiet"}[r.IntN(4)], To: []Participant{Participant(who)}[:r.IntN(2)]}
+		return Said{ID: id, Turn: fmt.Sprint("t", r.IntN(4)), Text: []string{"", "Tea?", "ben?", "ada, be quiet"}[r.IntN(4)], To: []Participant{Participant(who)}[:r.IntN(2)], Open: r.IntN(2) == 0}
 	case 4, 5:
 		return SpeechBegan{Place: place, Companion: who}
 	case 6:
@@ -138,7 +138,7 @@ func anyFact(r *rand.Rand, m Machine, i int) Event {
 	case 8:
 		return Refined{Place: place, Votes: []Vote{vote}}
 	case 9:
-		return from(dev, Press{Epoch{m.epoch.N + uint64(r.IntN(3)), dev}})
+		return from(dev, Press{Epoch: Epoch{m.epoch.N + uint64(r.IntN(3)), dev}})
 	case 10, 11:
 		n := Message{ID: id, From: Participant(who), Text: "ben?", Epoch: place.Epoch, Number: place.Number + r.IntN(2), Metadata: Metadata{Chain: r.IntN(9) - 1, Intent: words.Question}}
 		if r.IntN(3) == 0 {

@@ -32,8 +32,8 @@ func (p Participant) Companion() (CompanionID, bool) {
 	return CompanionID(p), p != "" && !p.Human()
 }
 
-// Epoch counts presses. Any press takes one higher than any seen; the device's id settles who is first when two people
-// press at once. Whatever belongs to an older epoch is void.
+// Epoch counts presses. Any press takes one higher than what counts; the device's id settles who is first when two people
+// press at once. Whatever belongs to an older epoch is void. Devices need not agree on numbers (epoch.go).
 type Epoch struct {
 	N      uint64   `json:"n"`
 	Device DeviceID `json:"device"`
@@ -92,10 +92,17 @@ type Card struct {
 
 // Member is a device that is present.
 type Member struct {
-	Device DeviceID `json:"device"`
-	Name   string   `json:"name"`     // "kitchen"
-	Budget int      `json:"budgetMs"` // how long its votes may take
-	Cards  []Card   `json:"cards"`
+	Device  DeviceID `json:"device"`
+	Name    string   `json:"name"`     // "kitchen"
+	Version int      `json:"version"`  // of the turn-taking that it speaks (Version)
+	Budget  int      `json:"budgetMs"` // how long its votes may take
+	Cards   []Card   `json:"cards"`
+}
+
+// Listed is a device on the room's list of members: whether it is present is another matter.
+type Listed struct {
+	Device DeviceID
+	Name   string
 }
 
 // Message is what somebody said. It opens a round.
@@ -106,9 +113,36 @@ type Message struct {
 	Text   string        `json:"text"`
 	Turn   string        `json:"turn,omitempty"` // id of the turn it came from, for logs
 	Epoch  Epoch         `json:"epoch"`
+	After  Epoch         `json:"after,omitzero"` // as in the Press that brought it: the message may come first
 	Number int           `json:"number"`
 
+	For DeviceID `json:"for,omitempty"` // private: its words are for this device and for the sender's alone (ROOM.md 7)
+
 	Metadata Metadata `json:"metadata"`
+
+	// What proves it, for whoever is told of it by others: the envelopes in which it came, as they were signed. Of what was said here there
+	// are none.
+	Envelope []byte `json:"-"`
+	Release  []byte `json:"-"` // of the one that said what of it was heard, where it was cut
+}
+
+// Private says that others than the two devices know of the message, and not its words.
+func (m Message) Private() bool { return m.For != "" }
+
+// Public is what everybody may know of a message: of a private one neither its words nor anything that follows from them.
+func (m Message) Public() Message {
+	if !m.Private() {
+		return m
+	}
+	m.Text, m.Envelope, m.Release = "", nil, nil
+	m.Metadata = Metadata{Chain: m.Metadata.Chain, Closing: m.Metadata.Closing, Silence: m.Metadata.Silence}
+	return m
+}
+
+// Concerns says whether a companion may know the words of a message.
+func (m Message) Concerns(c CompanionID) bool {
+	only, whispered := m.Whisper()
+	return !whispered && !m.Private() || only == c || m.From == Participant(c)
 }
 
 // Place of the round that the message opens.

@@ -75,6 +75,8 @@ type dev struct {
 	steps     int
 	connected time.Duration // in the same half, awake, and alive since
 	turn      string        // the button is held
+	liar      bool          // says what it likes, besides what its machine says
+	list      []Listed      // of members; none: nobody says
 }
 
 // speech is what the stage makes of one Prepare.
@@ -171,6 +173,9 @@ func (d *dev) start() {
 		d.offset = -time.Duration(d.w.r.IntN(5)) * time.Hour // clocks hours apart
 	}
 	d.m, d.wakeAt, d.speeches, d.held, d.frozen, d.turn = New(d.cfg), 0, nil, nil, 0, ""
+	if d.list != nil {
+		d.step(MembersListed{d.clock(), d.list})
+	}
 	d.step(LinkChanged{d.clock(), true})
 }
 
@@ -465,6 +470,6 @@ func (d *dev) press(turn string) {
 func (d *dev) say(turn, text string, to ...Participant) MessageID {
 	id := d.w.newID()
 	d.turn = ""
-	d.step(Said{d.clock(), id, turn, text, to})
+	d.step(Said{d.clock(), id, turn, text, to, false})
 	return id
 }

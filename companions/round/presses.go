@@ -1,0 +1,165 @@
+package round
+
+import (
+	"slices"
+	"time"
+)
+
+// presser is what is known of the presses of another device. It outlasts the device's presence: who comes back is counted on.
+type presser struct {
+	device DeviceID
+	known  []Epoch       // the newest, as it numbers them: every press comes twice
+	said   Epoch         // its person's newest message is of it, as it numbers
+	short  time.Duration // when what has come by now would be through at Config.Presses a minute, three times as fast
+	long   time.Duration // ... at Config.Presses a minute
+	told   time.Duration // ... of presses of others, at maxTold a minute
+	cards  time.Duration // ... of changes of its companions, at maxChanges a minute
+	lines  time.Duration // ... of lines in the ledger that are its doing, at maxLines a minute
+	held   time.Duration // when its holds of the floor will have been followed by as much time again
+	until  time.Duration // its presses do not count before; 0: they do
+	lost   bool          // its newest press did not count
+
+	taken   time.Duration // ... of what it has taken from companions here that were called
+	robbed  MessageID     // the last one that they were called by
+	refused bool          // ... and it is not to have the floor
+	takes   time.Duration // it takes the floor without end, until this time; 0: it does not
+}
+
+const (
+	pressWindow  = 10 * time.Second // a third of Config.Presses count in it
+	pressesApart = time.Minute      // how long those of a device do not count that presses without end
+	maxTold      = 30               // presses of others that a device can tell of in a minute, where they have not been heard
+	maxChanges   = 60               // of the companions of a device, in a minute
+	maxLines     = 600              // in the ledger that are another device's doing, in a minute
+	maxKnown     = 8
+)
+
+// through tells that one more may pass, of n in a window; at is where the window stands.
+func through(at *time.Duration, now, window time.Duration, n int) bool {
+	next := max(*at, now) + window/time.Duration(max(n, 1))
+	if next-now > window {
+		*at = now + window
+		return false
+	}
+	*at = next
+	return true
+}
+
+func (m *Machine) presser(d DeviceID) *presser {
+	if i := slices.IndexFunc(m.pressers, func(p presser) bool { return p.device == d }); i >= 0 {
+		return &m.pressers[i]
+	}
+	return nil
+}
+
+// editPresser changes what is known of a device's presses. At the bound the one is let go of that has counted for longest.
+func (m *Machine) editPresser(d DeviceID, f func(*presser)) {
+	m.pressers = slices.Clone(m.pressers)
+	p := m.presser(d)
+	if p == nil {
+		if len(m.pressers) >= maxHolders {
+			i := max(0, slices.IndexFunc(m.pressers, func(p presser) bool { return p.until == 0 && p.takes == 0 }))
+			m.pressers = slices.Delete(m.pressers, i, i+1)
+		}
+		m.pressers = append(m.pressers, presser{device: d})
+		p = &m.pressers[len(m.pressers)-1]
+	}
+	f(p)
+}
+
+// meet notes a press of a device as it numbers it; false: it was known.
+func (m *Machine) meet(d DeviceID, e Epoch) bool {
+	if p := m.presser(d); p != nil && slices.Contains(p.known, e) {
+		return false
+	}
+	m.editPresser(d, func(p *presser) { p.known = with(p.known, e, maxKnown) })
+	return true
+}
+
+// overtaken tells that a press of d is known that d numbers a little higher than e: what comes of e now is late, and silences nobody.
+func (m *Machine) overtaken(d DeviceID, e Epoch) bool {
+	p := m.presser(d)
+	return p != nil && !slices.Contains(p.known, e) && slices.ContainsFunc(p.known, func(x Epoch) bool {
+		return x.Device == e.Device && x.N > e.N && x.N-e.N <= maxAhead
+	})
+}
+
+// counted tells that the newest press of d that is known here counted.
+func (m *Machine) counted(d DeviceID) bool {
+	p := m.presser(d)
+	return d == m.cfg.Self || p != nil && len(p.known) > 0 && !p.lost
+}
+
+// mayTell tells that a device may tell of one more press of others.
+func (m *Machine) mayTell(d DeviceID) (ok bool) {
+	m.editPresser(d, func(p *presser) { ok = through(&p.told, m.now, time.Minute, maxTold) })
+	return ok
+}
+
+// mayChange tells that the companions of a device may be others once more.
+func (m *Machine) mayChange(d DeviceID) (ok bool) {
+	m.editPresser(d, func(p *presser) { ok = through(&p.cards, m.now, time.Minute, maxChanges) })
+	return ok
+}
+
+// mayWrite tells that the ledger may have one more line of a device's doing.
+func (m *Machine) mayWrite(d DeviceID) (ok bool) {
+	m.editPresser(d, func(p *presser) { ok = through(&p.lines, m.now, time.Minute, maxLines) })
+	return ok
+}
+
+// heldFor notes a hold that has ended: who keeps the floor all the time presses without end, too.
+func (m *Machine) heldFor(h holder) {
+	if h.device == m.cfg.Self {
+		return
+	}
+	m.editPresser(h.device, func(p *presser) { p.held = max(p.held, m.now) + 2*(m.now-h.since) })
+}
+
+// counts tells that one more press of a device counts. Beyond what a hammering child makes none does for a minute, and the device's name
+// is said.
+func (s *orders) counts(d DeviceID) bool {
+	m := &s.m
+	off, over := false, false
+	s.m.editPresser(d, func(p *presser) {
+		short := through(&p.short, m.now, pressWindow, m.cfg.Presses/3)
+		long := through(&p.long, m.now, time.Minute, m.cfg.Presses)
+		off, over = p.until > 0, !short || !long || p.held-m.now > 4*m.cfg.Hold
+		if over && !off {
+			p.until = m.now + pressesApart
+		}
+		p.lost = off || over
+	})
+	if over && !off {
+		s.m.letGo(d, Epoch{maxEpoch, d})
+		s.pressesCount(d, false)
+	}
+	return !off && !over
+}
+
+// pressersDue: the minute is over, and begins anew for whoever has gone on all the time.
+func (s *orders) pressersDue() {
+	m := &s.m
+	for _, p := range m.pressers {
+		if !m.passed(p.until) {
+			continue
+		}
+		p.until = 0
+		if p.short-m.now > pressWindow*9/10 || p.long-m.now > time.Minute*9/10 {
+			p.until = m.now + pressesApart
+		}
+		s.m.editPresser(p.device, func(x *presser) { x.until = p.until })
+		if p.until == 0 {
+			s.pressesCount(p.device, true)
+		}
+	}
+}
+
+func (s *orders) pressesCount(d DeviceID, again bool) {
+	why := s.m.nameOf(d) + " presses without end: what it presses counts at that device alone"
+	if again {
+		why = s.m.nameOf(d) + " has stopped pressing without end: its presses count again"
+	}
+	s.write(Place{}, Entry{Kind: EntryMember, By: d, Why: why})
+	s.do(PressesCount{Device: d, Name: s.m.nameOf(d), Count: again, Why: why})
+}
