@@ -64,12 +64,13 @@ func newBenchRoom(tb testing.TB, devices, each int) *benchRoom {
 		id := round.DeviceID(fmt.Sprintf("d%02d", n))
 		stage := &benchStage{}
 		r, err := companions.NewRoom(companions.RoomOptions{
-			Self: id, Name: fmt.Sprint("room ", n), Cards: cards, Bus: b.net.Bus(id), Stage: stage, OnEntry: b.entry,
-			Now: func() time.Duration { return time.Since(start) },
+			Self: id, Name: fmt.Sprint("room ", n), Cards: cards, Stage: stage, OnEntry: b.entry,
+			Now: func() time.Duration { return time.Since(start) }, Round: round.Config{Presses: 1 << 20},
 		})
 		if err != nil {
 			tb.Fatal(err)
 		}
+		r.SendWith(b.net.Bus(id))
 		stage.room = r
 		b.rooms = append(b.rooms, r)
 		wg.Go(func() { _ = r.Run(ctx) })

@@ -26,10 +26,11 @@ func (c Card) Uses(tool string) bool { return len(c.Tools) == 0 || slices.Contai
 
 // RoomContext is what a companion's instructions say of its surroundings.
 type RoomContext struct {
-	Place  string  // name of the device it lives in
-	Common string  // instructions for every companion of the device (voice.instructions)
-	Room   bool    // there may be others: how to speak in a group is told, whoever is present
-	Others []Other // companions known to be present, itself excluded; Present tells of them with each answer
+	Place    string  // name of the device it lives in
+	Common   string  // instructions for every companion of the device (voice.instructions)
+	Language string  // in English, that somebody has chosen for the device; empty: nobody has
+	Room     bool    // there may be others: how to speak in a group is told, whoever is present
+	Others   []Other // companions known to be present, itself excluded; Present tells of them with each answer
 }
 
 // Other is another companion in the room.
@@ -65,6 +66,9 @@ func (c Card) Instructions(room RoomContext) string {
 		if part = strings.TrimSpace(part); part != "" {
 			b.WriteString(part + "\n")
 		}
+	}
+	if room.Language != "" {
+		fmt.Fprintf(&b, "Speak %s, unless you are spoken to in another language or asked for one.\n", room.Language)
 	}
 	if len(c.Expertise) > 0 {
 		b.WriteString(knowsAbout + strings.Join(c.Expertise, ", ") + ".\n")

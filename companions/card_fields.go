@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"conch/companions/round"
+	"conch/device/spelling"
 )
 
 // Bounds of cards. Names are short since people say them. A character takes up to four bytes, and on the wire a name or a
@@ -293,30 +294,9 @@ func nearestWord(word string, known []string) string {
 	}
 	best, least := "", max(2, len(word)/3)+1
 	for _, k := range known {
-		if d := edits(strings.ToLower(word), k); d < least {
+		if d := spelling.Distance(strings.ToLower(word), k); d < least {
 			best, least = k, d
 		}
 	}
 	return best
-}
-
-// edits counts the letters to insert, delete or replace between two words (Levenshtein).
-func edits(a, b string) int {
-	prev := make([]int, len(b)+1)
-	for j := range prev {
-		prev[j] = j
-	}
-	for i := range len(a) {
-		next := make([]int, len(b)+1)
-		next[0] = i + 1
-		for j := range len(b) {
-			change := prev[j]
-			if a[i] != b[j] {
-				change++
-			}
-			next[j+1] = min(change, prev[j+1]+1, next[j]+1)
-		}
-		prev = next
-	}
-	return prev[len(b)]
 }

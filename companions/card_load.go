@@ -16,6 +16,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"conch/companions/round"
+	"conch/device/spelling"
 )
 
 //go:embed cards/*.toml
@@ -150,8 +151,6 @@ func clash(c Card, data []byte, taken map[string]Card) error {
 	return nil
 }
 
-const maxTOMLMessage = 140 // runes; the parser quotes what it could not read, however long that is
-
 // ParseCard reads the text of the card file at path. The error joins a CardError for each mistake.
 func ParseCard(path string, data []byte) (Card, error) {
 	p := cardParser{card: Card{File: path}, path: path}
@@ -164,10 +163,8 @@ func ParseCard(path string, data []byte) (Card, error) {
 	}
 	tree := make(map[string]any)
 	if _, err := toml.Decode(string(data), &tree); err != nil {
-		e := &CardError{File: path, Want: clipRunes(visible(err.Error()), maxTOMLMessage)}
-		if parse := (toml.ParseError{}); errors.As(err, &parse) {
-			e.Line, e.Want = parse.Position.Line, clipRunes(visible(parse.Message), maxTOMLMessage)
-		}
+		e := &CardError{File: path}
+		e.Line, e.Want = spelling.TOML(string(data), err)
 		return Card{}, e
 	}
 	p.lines, p.tree = cardLines(string(data)), tree

@@ -223,6 +223,9 @@ func TestInstructionsTellWhoAndHowToSpeakInAGroup(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, alone)
 		}
 	}
+	if german := ada.Instructions(RoomContext{Language: "German"}); !strings.Contains(german, "Speak German, unless") || strings.Contains(alone, "Speak ") {
+		t.Errorf("of the language it is told %q, and without one %q", german, alone)
+	}
 	if strings.Contains(alone, "over") && strings.Contains(alone, "other companions") {
 		t.Errorf("alone, it is told of a group:\n%s", alone)
 	}

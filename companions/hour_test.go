@@ -246,7 +246,7 @@ func (l *hour) sizes() (s sizes) {
 	for _, name := range l.names {
 		d := l.live[name]
 		st := d.Room.Stats()
-		s.Waiting += st.Waiting + st.Stage.Waiting
+		s.Waiting += st.Waiting
 		s.Models += st.Models
 		s.Jobs += d.Stage.Jobs()
 		s.Machine += machineSize(d.Room)

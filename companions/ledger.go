@@ -33,9 +33,11 @@ type Ledger struct {
 	disk  diskWriter
 
 	// guarded by mu
-	mu      sync.Mutex
-	waiting []ledgerLine
-	count   LedgerStats
+	mu       sync.Mutex
+	waiting  []ledgerLine
+	count    LedgerStats
+	wordless bool // nothing that was said is written (redact.go)
+	forget   bool // and what was written with words is to go
 
 	// owned by writing
 	file *os.File
@@ -80,11 +82,24 @@ func (l *Ledger) writing(done <-chan struct{}) { l.disk.run(done, l.write) }
 // write brings the file up to date, or says that it could not.
 func (l *Ledger) write() (wrote bool, err error) {
 	l.mu.Lock()
-	lines := l.waiting
-	l.waiting = nil
+	lines, wordless, forget := l.waiting, l.wordless, l.forget
+	l.waiting, l.forget = nil, false
 	l.mu.Unlock()
+	if forget {
+		if err := forgetLedger(l.dir); err != nil {
+			l.mu.Lock()
+			l.forget, l.waiting = true, append(lines, l.waiting...)
+			l.mu.Unlock()
+			return true, err
+		}
+	}
 	if len(lines) == 0 {
-		return false, nil
+		return forget, nil
+	}
+	if wordless {
+		for i := range lines {
+			lines[i].Entry = redacted(lines[i].Entry)
+		}
 	}
 	n, err := l.append(lines)
 	l.mu.Lock()
@@ -157,7 +172,7 @@ func (l *Ledger) open() error {
 		return nil
 	}
 	path := filepath.Join(l.dir, LedgerFile)
-	if err := os.MkdirAll(l.dir, 0o750); err != nil {
+	if err := os.MkdirAll(l.dir, 0o700); err != nil {
 		return err
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
@@ -236,17 +251,4 @@ func ReadLedger(path string) (entries []round.Entry, skipped int, err error) {
 		}
 	}
 	return entries, skipped, nil
-}
-
-// Forget deletes what rooms have left in a state directory: what was said in each, and the ledger, which quotes it. Only while
-// no Room has that directory.
-func Forget(dir string) error {
-	left, _ := filepath.Glob(filepath.Join(dir, "room-*-*.jsonl")) // the pattern is good
-	var failed error
-	for _, path := range append(left, filepath.Join(dir, LedgerFile), filepath.Join(dir, LedgerOldFile)) {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			failed = errors.Join(failed, fmt.Errorf("forget what was said in the room: %w", err))
-		}
-	}
-	return failed
 }

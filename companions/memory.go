@@ -27,6 +27,7 @@ const (
 //	{"memory":1,"room":"home"}                        the first line: whose it is
 //	{"message":{"id":"01J…","from":"ada",…}}          what was said
 //	{"message":{…,"to":["ben"]},"whispered":"ben"}    to ben alone: handed to nobody else
+//	{"message":{…},"envelope":"…"}                    what another device said, as it signed it; corrected: "release":"…" as well
 //	{"correct":"01J…","text":"…"}                     of that message only this was heard
 //
 // Lines are appended and synced; when the file holds much more than is kept, or what was appended is in doubt, it is
@@ -45,6 +46,7 @@ type Memory struct {
 	messages []round.Message // oldest first, at most keep
 	pending  []memoryLine    // that are not on the disk; at the bound the file is replaced as a whole
 	rewrite  bool
+	forget   bool // the file is to go, and stays away
 	count    MemoryStats
 
 	// owned by writing, and by newMemory before that
@@ -67,6 +69,15 @@ type memoryLine struct {
 	Whispered round.CompanionID `json:"whispered,omitempty"`
 	Correct   round.MessageID   `json:"correct,omitempty"`
 	Text      *string           `json:"text,omitempty"`
+	Envelope  string            `json:"envelope,omitempty"`
+	Release   string            `json:"release,omitempty"`
+}
+
+// lineOf is a message's line.
+func lineOf(msg round.Message) memoryLine {
+	l := memoryLine{Message: &msg, Envelope: string(msg.Envelope), Release: string(msg.Release)}
+	l.Whispered, _ = msg.Whisper()
+	return l
 }
 
 // newMemory reads what is there. Nothing that is wrong with the disk stops it.
@@ -79,7 +90,7 @@ func newMemory(dir, room string, keep int, log *slog.Logger, trouble func(string
 		return m
 	}
 	m.path = filepath.Join(dir, memoryFile(room))
-	if err := os.MkdirAll(dir, 0o750); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		m.err = fmt.Errorf("memory: directory %s: %w (set state.dir to a place this user may write)", dir, err)
 		return m
 	}
@@ -125,9 +136,10 @@ func (m *Memory) read() error {
 		case !whose: // another room's, or nobody knows whose: never mix
 			return false
 		case l.Message != nil:
+			l.Message.Envelope, l.Message.Release = []byte(l.Envelope), []byte(l.Release)
 			m.keepMessage(*l.Message)
 		case l.Correct != "" && l.Text != nil:
-			m.correctMessage(l.Correct, *l.Text)
+			m.correctMessage(l.Correct, *l.Text, []byte(l.Release))
 		}
 		return true
 	})
@@ -154,10 +166,10 @@ func (m *Memory) keepMessage(msg round.Message) bool {
 	return true
 }
 
-func (m *Memory) correctMessage(id round.MessageID, text string) bool {
+func (m *Memory) correctMessage(id round.MessageID, text string, release []byte) bool {
 	i := m.index(id)
 	if i >= 0 {
-		m.messages[i].Text = text
+		m.messages[i].Text, m.messages[i].Release = text, release
 	}
 	return i >= 0
 }
@@ -185,23 +197,21 @@ func (m *Memory) add(msg round.Message) {
 	if !m.keepMessage(msg) {
 		return
 	}
-	l := memoryLine{Message: &msg}
-	l.Whispered, _ = msg.Whisper()
-	m.owe(l)
+	m.owe(lineOf(msg))
 }
 
-// correct replaces a message's text by what was heard of it.
-func (m *Memory) correct(id round.MessageID, text string) {
+// correct replaces a message's text by what was heard of it, as the envelope release says.
+func (m *Memory) correct(id round.MessageID, text string, release []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.correctMessage(id, text) {
-		m.owe(memoryLine{Correct: id, Text: &text})
+	if m.correctMessage(id, text, release) {
+		m.owe(memoryLine{Correct: id, Text: &text, Release: string(release)})
 	}
 }
 
 // owe queues a line for the writer; needs mu.
 func (m *Memory) owe(l memoryLine) {
-	if m.path == "" {
+	if m.path == "" || m.forget {
 		return
 	}
 	if m.rewrite || len(m.pending) >= m.keep {
@@ -209,6 +219,14 @@ func (m *Memory) owe(l memoryLine) {
 	} else {
 		m.pending = append(m.pending, l)
 	}
+	poke(m.disk.wake)
+}
+
+// forgetFile has the writer delete the file, and write none any more.
+func (m *Memory) forgetFile() {
+	m.mu.Lock()
+	m.forget, m.rewrite, m.pending = true, false, nil
+	m.mu.Unlock()
 	poke(m.disk.wake)
 }
 
@@ -226,6 +244,13 @@ func (m *Memory) writing(done <-chan struct{}) {
 // write brings the disk up to date.
 func (m *Memory) write() (wrote bool, err error) {
 	m.mu.Lock()
+	if m.forget {
+		m.mu.Unlock()
+		if err := forgetFile(m.path); err != nil {
+			return true, err
+		}
+		return false, nil
+	}
 	pending, rewrite := m.pending, m.rewrite || m.lines+len(m.pending) > 4*m.keep+16
 	var all []round.Message
 	if rewrite {
@@ -278,9 +303,7 @@ func (m *Memory) replace(all []round.Message) error {
 	enc := json.NewEncoder(&b)
 	err := enc.Encode(memoryLine{Memory: 1, Room: &m.room})
 	for _, msg := range all {
-		l := memoryLine{Message: &msg}
-		l.Whispered, _ = msg.Whisper()
-		err = errors.Join(err, enc.Encode(l))
+		err = errors.Join(err, enc.Encode(lineOf(msg)))
 	}
 	if err == nil {
 		err = ReplaceFile(m.path, b.Bytes())
@@ -296,7 +319,7 @@ func (m *Memory) stats() MemoryStats {
 	defer m.mu.Unlock()
 	s := m.count
 	s.Messages, s.Owed = len(m.messages), len(m.pending)
-	if m.path != "" && m.rewrite {
+	if m.path != "" && m.rewrite && !m.forget {
 		s.Owed = len(m.messages)
 	}
 	return s

@@ -58,7 +58,7 @@ func TestMemorySurvivesRestart(t *testing.T) {
 		m.add(message(i, fmt.Sprint("text ", i)))
 	}
 	m.add(message(4, "the same once more"))
-	m.correct("m003", "text")
+	m.correct("m003", "text", nil)
 	stop()
 	again, troubles, stop := remembering(t, dir, "home", 3)
 	defer stop()

@@ -14,8 +14,8 @@ type Bus interface {
 	Send(round.Packet)
 }
 
-// Stage is the device as the room sees it: a voice for its companions, and silence.
-// Hush may come while another call is under way; all others come one at a time, in the order in which the room gave them.
+// Stage is the device as the room sees it: a voice for its companions, and silence. The room's own goroutine calls it, so that
+// silence waits for nobody else's turn to run, and a stage that hangs is seen by whoever watches the room (Room.Call).
 type Stage interface {
 	// Hush silences the device: a person pressed elsewhere.
 	Hush(why string)
@@ -42,3 +42,17 @@ type Refiner interface {
 	// deadline. A vote that the model did not improve comes back as the rules made it, with the reason in it.
 	Refine(r round.Refine, deadline time.Duration, done func([]round.Vote))
 }
+
+// emptyStage is a device without a voice: what it is to say has failed.
+type emptyStage struct{ r *Room }
+
+func (s emptyStage) Prepare(p round.Prepare) {
+	s.r.SpeechEnded(round.SpeechEnded{Place: p.Place, Companion: p.Companion, Why: "this device has no voice"})
+}
+func (emptyStage) Hush(string)                                    {}
+func (emptyStage) Speak(round.Place, round.CompanionID)           {}
+func (emptyStage) Abandon(round.Place, round.CompanionID, string) {}
+func (emptyStage) Lost(string, string)                            {}
+func (emptyStage) Remember(round.Message, []round.CompanionID)    {}
+func (emptyStage) Correct(round.MessageID, string)                {}
+func (emptyStage) Renamed(round.Rename)                           {}

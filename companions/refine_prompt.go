@@ -63,7 +63,7 @@ Answer with one JSON object and nothing else: {"state":"speak or listen","import
 	}
 	record.Before = []said{}
 	for _, before := range r.Recent[max(0, len(r.Recent)-refineRecent):] {
-		if keptFrom(before, card.ID) {
+		if !before.Concerns(card.ID) {
 			continue
 		}
 		record.Before = append(record.Before, said{name(before.From), clipRunes(before.Text, refineText)})
@@ -81,10 +81,4 @@ Answer with one JSON object and nothing else: {"state":"speak or listen","import
 		{Role: openai.ChatMessageRoleSystem, Content: b.String()},
 		{Role: openai.ChatMessageRoleUser, Content: string(data)},
 	}
-}
-
-// keptFrom: it was said to exactly one companion, which is another one (ROOM.md 7).
-func keptFrom(m round.Message, to round.CompanionID) bool {
-	c, whispered := m.Whisper()
-	return whispered && c != to && m.From != round.Participant(to)
 }

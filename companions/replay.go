@@ -12,10 +12,14 @@ import (
 var ErrDiffers = errors.New("the ledger's choice is not reproduced")
 
 // ReplayLedger decides every round of a ledger again from its message, roster and votes, and compares the choices. It
-// gives the number of rounds, and one error a difference.
-func ReplayLedger(entries []round.Entry) (rounds int, differences []error) {
+// gives the number of rounds, how many more cannot be decided again because their words were not kept, and one error a difference.
+func ReplayLedger(entries []round.Entry) (rounds, redacted int, differences []error) {
 	for i, e := range entries {
 		if e.Kind != round.EntryRound {
+			continue
+		}
+		if e.Redacted {
+			redacted++
 			continue
 		}
 		rounds++
@@ -25,6 +29,9 @@ func ReplayLedger(entries []round.Entry) (rounds int, differences []error) {
 		}
 		was := *e.Decision
 		is := round.Decide(*e.Message, was.Roster, was.Votes)
+		if len(was.Roster) == 0 { // nobody was asked, and why stands beside each of them (Silent)
+			is.Reason = was.Reason
+		}
 		for _, c := range []struct {
 			what    string
 			was, is any
@@ -37,7 +44,7 @@ func ReplayLedger(entries []round.Entry) (rounds int, differences []error) {
 			}
 		}
 	}
-	return rounds, differences
+	return rounds, redacted, differences
 }
 
 // who are the silent ones of the roster; a machine adds who was not asked at all.

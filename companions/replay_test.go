@@ -17,14 +17,15 @@ func TestReplayOfALedger(t *testing.T) {
 	d := round.Decide(m, []round.CompanionID{"ada", "bob", "cleo"}, []round.Vote{v("bob", 7), v("ada", 6)})
 	d.Waited = 12
 	entries := []round.Entry{{Kind: round.EntryPress}, {Kind: round.EntryRound, Message: &m, Decision: &d}}
-	if n, diff := ReplayLedger(entries); n != 1 || len(diff) > 0 {
+	if n, _, diff := ReplayLedger(entries); n != 1 || len(diff) > 0 {
 		t.Errorf("%d rounds, %v", n, diff)
 	}
 	lie := d
 	lie.Winner = "ada"
 	entries = append(entries, round.Entry{Kind: round.EntryRound, Message: &m, Decision: &lie}, round.Entry{Kind: round.EntryRound})
-	n, diff := ReplayLedger(entries)
-	if n != 3 || len(diff) != 2 || !errors.Is(diff[0], ErrDiffers) || !strings.Contains(diff[0].Error(), "winner was ada, is bob") {
+	entries = append(entries, redacted(entries[1]))
+	n, left, diff := ReplayLedger(entries)
+	if n != 3 || left != 1 || len(diff) != 2 || !errors.Is(diff[0], ErrDiffers) || !strings.Contains(diff[0].Error(), "winner was ada, is bob") {
 		t.Errorf("%d rounds, %v", n, diff)
 	}
 }

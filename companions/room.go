@@ -1,10 +1,8 @@
 package companions
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -23,14 +21,16 @@ type RoomOptions struct {
 	Room    string       // name of the room; memories of different rooms never mix
 	Cards   []Card       // companions that live here
 	Round   round.Config // settings of the machine; what is zero has its default. Self, Name, Cards and Recent are filled in
-	Bus     Bus          // nil: no other devices; several companions of this one are a room too
 	Stage   Stage        // nil: nobody speaks here
 	Refiner Refiner      // nil: votes by rules
 
 	Dir       string                       // state directory, for memory and ledger; empty: kept in memory, no ledger
+	Wordless  bool                         // nothing that is said goes to the disk or the log: no memory, a ledger without words
 	Keep      int                          // messages that are remembered; default 50
 	OnEntry   func(round.Entry)            // each entry of the ledger, from the room's goroutine; must not block
 	OnFloor   func(who round.Participant)  // who has the floor now, or is about to; empty: nobody. From the room's goroutine; must not block
+	OnPresses func(round.PressesCount)     // a device presses without end, or no more. From the room's goroutine; must not block
+	OnTaken   func(round.FloorTaken)       // a device takes the floor from who was called, or no more; the same
 	OnTrouble func(what string, err error) // a disk that fails ("memory", "ledger"), from the writer's goroutine; nil error: it is over
 
 	Now   func() time.Duration   // the device's monotonic clock; default: since NewRoom
@@ -41,41 +41,39 @@ type RoomOptions struct {
 // Room is this device's part of a room: it owns the round machine and is the only one who moves it. All methods may be
 // called from any goroutine, before, during and after Run; none of them blocks.
 //
-//	button, voice ──┐                              ┌─> Bus.Send         (the room's goroutine)
-//	Deliver, link ──┴─> inbox ─> room (round.Step) ┼─> outputs ─> Stage (two goroutines: Hush; everything else, in order)
-//	refined votes ──┘     ^        │ one timer     ├─> Refiner          (one goroutine each, at most refineLimit)
-//	                      └────────┘               ├─> Memory, Ledger   (a writer each)
-//	                                               └─> watchers         (a bounded channel each)
+//	button, voice ──┐                              ┌─> Bus, Stage       (the room's goroutine)
+//	Deliver, link ──┴─> inbox ─> room (round.Step) ┼─> Refiner          (one goroutine each, at most refineLimit)
+//	refined votes ──┘     ^        │ one timer     ├─> Memory, Ledger   (a writer each)
+//	                      └────────┘               └─> watchers         (a bounded channel each)
 //
 // Times are those of Options.Now. Run starts these goroutines and waits for them.
 type Room struct {
 	// fixed after NewRoom
-	o       RoomOptions
-	log     *slog.Logger
-	inbox   *roomInbox
-	outputs *outputs
-	memory  *Memory
-	ledger  *Ledger // nil: none
+	o      RoomOptions
+	bus    Bus // nil: no other devices; several companions of this one are a room too
+	log    *slog.Logger
+	inbox  *roomInbox
+	memory *Memory
+	ledger *Ledger // nil: none
 
 	// atomic
-	started atomic.Bool
-	alone   atomic.Bool
-	taken   atomic.Bool
-	members atomic.Pointer[[]round.Member]
-	setting atomic.Pointer[round.Setting]
-	settled atomic.Bool
-	call    atomic.Pointer[func()]
-	seen    atomic.Uint64  // entries of other devices' ledgers
-	running sync.WaitGroup // goroutines of the refiner
-	left    atomic.Int64   // the same, to count them
+	started  atomic.Bool
+	alone    atomic.Bool
+	taken    atomic.Bool
+	members  atomic.Pointer[[]round.Member]
+	setting  atomic.Pointer[round.Setting]
+	settled  atomic.Bool
+	call     atomic.Pointer[func()]
+	wordless atomic.Bool
+	seen     atomic.Uint64  // entries of other devices' ledgers
+	running  sync.WaitGroup // goroutines of the refiner
+	left     atomic.Int64   // the same, to count them
 
 	// owned by Run
-	m         round.Machine
-	floor     round.Participant // as OnFloor was told
-	refining  int
-	unordered []round.Event // facts that follow at once from an order
-	quietAt   time.Duration // until then no line about ignored and refused facts
-	untold    untold
+	m       round.Machine
+	floor   round.Participant // as OnFloor was told
+	quietAt time.Duration     // until then no line about ignored and refused facts
+	untold  untold
 
 	// guarded by its own lock
 	watchers watchers
@@ -105,6 +103,12 @@ func NewRoom(o RoomOptions) (*Room, error) {
 	if o.OnFloor == nil {
 		o.OnFloor = func(round.Participant) {}
 	}
+	if o.OnPresses == nil {
+		o.OnPresses = func(round.PressesCount) {}
+	}
+	if o.OnTaken == nil {
+		o.OnTaken = func(round.FloorTaken) {}
+	}
 	if o.OnTrouble == nil {
 		o.OnTrouble = func(string, error) {}
 	}
@@ -113,10 +117,15 @@ func NewRoom(o RoomOptions) (*Room, error) {
 	if r.o.Stage == nil {
 		r.o.Stage = emptyStage{r}
 	}
-	r.outputs = newOutputs(r.o.Stage, o.Log, o.Now, r.notPrepared)
-	r.memory = newMemory(o.Dir, o.Room, o.Keep, o.Log, o.OnTrouble)
+	r.wordless.Store(o.Wordless)
+	remembered := o.Dir
+	if o.Wordless {
+		remembered = ""
+	}
+	r.memory = newMemory(remembered, o.Room, o.Keep, o.Log, o.OnTrouble)
 	if o.Dir != "" {
 		r.ledger = newLedger(o.Dir, o.Log, o.OnTrouble)
+		r.ledger.wordless = o.Wordless
 	}
 	o.Round.Recent = r.memory.Recent()
 	r.m = round.New(o.Round)
@@ -137,6 +146,9 @@ func roundCards(cards []Card) []round.Card {
 	return out
 }
 
+// SendWith gives the room its way to the other devices, before Run.
+func (r *Room) SendWith(b Bus) { r.bus = b }
+
 // Now is the clock of all facts.
 func (r *Room) Now() time.Duration { return r.o.Now() }
 
@@ -153,6 +165,11 @@ func (r *Room) Deliver(from round.DeviceID, p round.Packet) {
 // LinkChanged says whether the broker can be reached.
 func (r *Room) LinkChanged(up bool) { r.inbox.put(round.LinkChanged{At: r.Now(), Up: up}) }
 
+// MembersListed says who belongs to the room, in the order in which they became members; nobody: no list does.
+func (r *Room) MembersListed(list []round.Listed) {
+	r.inbox.put(round.MembersListed{At: r.Now(), Members: slices.Clone(list)})
+}
+
 // Pressed is a finger on this device's button, at its edge; the device is silent already. turn is the turn that may begin.
 func (r *Room) Pressed(at time.Duration, turn string) { r.inbox.put(round.Pressed{At: at, Turn: turn}) }
 
@@ -162,11 +179,16 @@ func (r *Room) PressEnded(turn, why string) {
 }
 
 // Said is what a person said at this device. Typed words come without a press before them. It returns the id of the
-// message.
+// message. To exactly one companion: it is a whisper.
 func (r *Room) Said(turn, text string, to []round.Participant) round.MessageID {
 	id := r.o.NewID()
 	r.inbox.put(round.Said{At: r.Now(), ID: id, Turn: turn, Text: text, To: slices.Clone(to)})
 	return id
+}
+
+// SaidTo is what a person said where only one companion can answer. The room may know.
+func (r *Room) SaidTo(turn, text string, to []round.Participant) {
+	r.inbox.put(round.Said{At: r.Now(), ID: r.o.NewID(), Turn: turn, Text: text, To: slices.Clone(to), Open: true})
 }
 
 // SpeechBegan: the first sample of what Prepare asked for can be heard.
@@ -231,13 +253,4 @@ func (r *Room) Message(id round.MessageID) (round.Message, bool) { return r.memo
 func (r *Room) Settled() bool {
 	_, waiting := r.inbox.counts()
 	return waiting == 0 && r.settled.Load()
-}
-
-// Run owns the machine until ctx ends. It returns when all goroutines it started are gone, or, where a refiner or the
-// stage ignores that, after two seconds with an error that counts them. It may be called once.
-func (r *Room) Run(ctx context.Context) error {
-	if r.started.Swap(true) {
-		return fmt.Errorf("room: Run of %s was called before (make a new Room)", r.o.Self)
-	}
-	return r.run(ctx)
 }

@@ -114,32 +114,42 @@ func TestRefinersThatNeverEndAreBounded(t *testing.T) {
 	})
 }
 
-func TestSlowStageDoesNotHoldUpTheRoom(t *testing.T) {
+// A stage must not wait. One that does costs its own device the round, and nobody else; and whoever watches the loop sees it.
+func TestStageThatHangsIsSeenAndCostsNobodyElse(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *roomtest.House) {
 		plan := wanting("ada", "Ada", 9)
 		plan.Slow = 40 * time.Second // each call
 		kitchen := h.Add("kitchen", plan)
 		hall := h.Add("hall", wanting("eve", "Eve", 6))
 		meet()
+		around := func() <-chan struct{} {
+			c := make(chan struct{})
+			if !kitchen.Room.Call(func() { close(c) }) {
+				t.Error("the room takes no call")
+			}
+			return c
+		}
+		synctest.Wait()
+		select {
+		case <-around():
+		case <-time.After(time.Second):
+			t.Error("the kitchen's loop is seen to hang before anything was said")
+		}
 		id := hall.Ask("How long does an egg have to boil?")
 		after(25 * time.Second)
 		wantSpeakers(t, h, "eve")
-		if got := len(hall.Room.Members()); got != 2 {
-			t.Errorf("the hall knows %d devices: the kitchen stopped beating while its stage was slow", got)
-		}
-		hushed := kitchen.Stage.Hushes()
-		hall.Press()
-		after(20 * time.Millisecond)
-		if n := kitchen.Stage.Hushes() - hushed; n != 1 {
-			t.Errorf("%d hushes within 20 ms, want one: it waits behind a slow call of the stage", n)
+		select {
+		case <-around():
+			t.Error("the kitchen's loop goes round while its stage hangs")
+		default:
 		}
 		after(5 * time.Minute)
 		wantEnd(t, id, round.EntryAnswered, hall)
-		if s := kitchen.Room.Stats().Stage; s.Slow == 0 || s.Void == 0 || s.Waiting != 0 {
-			t.Errorf("stage %+v, want slow calls counted, what the press overtook not carried out, and nothing waiting", s)
+		if s := kitchen.Room.Stats(); s.Stage.Slow == 0 || s.Waiting != 0 {
+			t.Errorf("stage %+v and %d facts waiting, want slow calls counted, and all carried out", s.Stage, s.Waiting)
 		}
 		if n := len(kitchen.Stage.Prepared()); n != 0 {
-			t.Errorf("%d answers were asked of the kitchen after the press that made them void", n)
+			t.Errorf("%d answers were asked of the kitchen, after somebody else had answered", n)
 		}
 		wantSpeakers(t, h, "eve")
 	})

@@ -9,7 +9,8 @@ import (
 // Bounds of the room's inbox. Our choices: the room works off a thousand facts in a few milliseconds.
 const (
 	inboxLocal   = 4096 // facts of this device: they never wait and, up to here, are never lost
-	inboxPresses = 256  // presses of other devices: places of their own, so that no flood hides a person
+	inboxPresses = 1024 // presses of other devices: places of their own, so that no flood hides a person
+	inboxFinger  = 16   // of these, from one device: nor does a flood of presses hide a press
 	inboxOutside = 1024 // other packets of other devices
 	inboxSender  = 256  // of these, from one device: a flood of one device does not silence the others
 )
@@ -18,7 +19,7 @@ const (
 //
 //	local     what happened at this device       at the bound: a press takes the place of the last waiting press, anything
 //	                                             else is refused and counted (only a room that does not run gets there)
-//	presses   a person pressed elsewhere         at the bound: takes the place of the last waiting one of the same device,
+//	presses   a person pressed elsewhere         at either bound: takes the place of the last waiting one of the same device,
 //	                                             which it outranks; where there is none, refused and counted
 //	outside   any other packet                   at the bound: refused and counted; the protocol survives lost packets
 type roomInbox struct {
@@ -33,6 +34,7 @@ type roomInbox struct {
 	presses int
 	outside int
 	from    map[round.DeviceID]int
+	fingers map[round.DeviceID]int
 	refused inboxRefused
 }
 
@@ -40,7 +42,7 @@ type roomInbox struct {
 type inboxRefused struct{ local, presses, outside uint64 }
 
 func newRoomInbox() *roomInbox {
-	return &roomInbox{wake: make(chan struct{}, 1), from: map[round.DeviceID]int{}}
+	return &roomInbox{wake: make(chan struct{}, 1), from: map[round.DeviceID]int{}, fingers: map[round.DeviceID]int{}}
 }
 
 // put queues a fact, or refuses it at once.
@@ -72,8 +74,9 @@ func (b *roomInbox) admit(ev round.Event) bool {
 			b.replace(ev, func(old round.Event) bool { _, ok := old.(round.Pressed); return ok })
 		}
 	case press:
-		if b.presses < inboxPresses {
+		if b.presses < inboxPresses && b.fingers[r.From] < inboxFinger {
 			b.presses++
+			b.fingers[r.From]++
 			return true
 		}
 		b.refused.presses++
@@ -111,6 +114,7 @@ func (b *roomInbox) take() []round.Event {
 	b.queue, b.spare = b.spare[:0], b.queue
 	b.local, b.presses, b.outside = 0, 0, 0
 	clear(b.from)
+	clear(b.fingers)
 	return b.spare
 }
 

@@ -12,14 +12,18 @@ func TestInboxNeverLosesAPress(t *testing.T) {
 	for n := range inboxOutside + 10 {
 		b.put(round.Received{From: round.DeviceID(fmt.Sprint("d", n%40)), Packet: round.Beat{}})
 	}
-	for n := range inboxPresses + 10 {
+	for n := range inboxFinger + 10 {
 		b.put(round.Received{From: "d-hall", Packet: round.Press{Epoch: round.Epoch{N: uint64(n), Device: "d-hall"}}})
+	}
+	for n := range inboxPresses - inboxFinger + 10 {
+		d := round.DeviceID(fmt.Sprint("d", n%200))
+		b.put(round.Received{From: d, Packet: round.Press{Epoch: round.Epoch{N: uint64(n), Device: d}}})
 	}
 	for n := range inboxLocal + 10 {
 		b.put(round.Pressed{Turn: fmt.Sprint(n)})
 	}
 	refused, waiting := b.counts()
-	if want := (inboxRefused{local: 10, presses: 10, outside: 10}); refused != want || waiting != inboxOutside+inboxPresses+inboxLocal {
+	if want := (inboxRefused{local: 10, presses: 20, outside: 10}); refused != want || waiting != inboxOutside+inboxPresses+inboxLocal {
 		t.Errorf("refused %+v and %d wait, want %+v and the sum of the bounds", refused, waiting, want)
 	}
 	var press round.Press
@@ -27,14 +31,14 @@ func TestInboxNeverLosesAPress(t *testing.T) {
 	for _, ev := range b.take() {
 		switch e := ev.(type) {
 		case round.Received:
-			if p, ok := e.Packet.(round.Press); ok {
+			if p, ok := e.Packet.(round.Press); ok && e.From == "d-hall" {
 				press = p
 			}
 		case round.Pressed:
 			own = e
 		}
 	}
-	if press.Epoch.N != inboxPresses+9 || own.Turn != fmt.Sprint(inboxLocal+9) {
+	if press.Epoch.N != inboxFinger+9 || own.Turn != fmt.Sprint(inboxLocal+9) {
 		t.Errorf("the newest presses are %+v and %+v, want the last that came", press, own)
 	}
 	for range inboxSender + 5 {

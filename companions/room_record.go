@@ -71,13 +71,14 @@ func (r *Room) logEntry(e round.Entry) {
 	if e.Why != "" {
 		args = append(args, "why", e.Why)
 	}
+	if d := e.Decision; d != nil && e.Kind == round.EntryRound {
+		args = append(args, "winner", d.Winner, "reason", d.Reason, "votes", len(d.Votes), "roster", len(d.Roster), "waited_ms", d.Waited)
+	}
+	args = r.wordlessly(args)
 	switch e.Kind {
 	case round.EntryPress:
 		r.log.Debug(logRoomPress, args...)
 	case round.EntryRound:
-		if d := e.Decision; d != nil {
-			args = append(args, "winner", d.Winner, "reason", d.Reason, "votes", len(d.Votes), "roster", len(d.Roster), "waited_ms", d.Waited)
-		}
 		r.log.Info(logRoomRound, args...)
 	case round.EntryClaim:
 		r.log.Info(logRoomClaim, args...)
@@ -126,6 +127,14 @@ type RoomStats struct {
 	Memory  MemoryStats       `json:"memory"`
 }
 
+// StageStats count orders to the device.
+type StageStats struct {
+	Orders uint64 `json:"orders"`
+	Hushes uint64 `json:"hushes"`
+	Slow   uint64 `json:"slow"` // took longer than 100 ms
+	Panics uint64 `json:"panics"`
+}
+
 // Stats counts what happened.
 func (r *Room) Stats() RoomStats {
 	var s RoomStats
@@ -134,7 +143,6 @@ func (r *Room) Stats() RoomStats {
 	refused, s.Waiting = r.inbox.counts()
 	s.Refused.Local, s.Refused.Presses, s.Refused.Packets = refused.local, refused.presses, refused.outside
 	s.Seen = r.seen.Load()
-	s.Stage = r.outputs.stats()
 	s.Models = int(r.left.Load())
 	s.Watch, s.Missed = r.watchers.stats()
 	if r.ledger != nil {
@@ -150,9 +158,28 @@ const maxReasons = 100 // kinds of reasons that are counted apart; further ones 
 type roomCounts struct {
 	mu          sync.Mutex
 	facts, sent uint64
+	stage       StageStats
 	entries     map[round.EntryKind]uint64
 	ignored     map[string]uint64
 	unrefined   map[string]uint64
+}
+
+// performed counts an order to the device.
+func (c *roomCounts) performed(e round.Effect, slow, panicked bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch e.(type) {
+	case round.Hush:
+		c.stage.Hushes++
+	case round.Prepare, round.Speak, round.Abandon, round.Lost, round.Remember, round.Correct, round.Rename:
+		c.stage.Orders++
+	}
+	if slow {
+		c.stage.Slow++
+	}
+	if panicked {
+		c.stage.Panics++
+	}
 }
 
 func (c *roomCounts) fact() { c.mu.Lock(); c.facts++; c.mu.Unlock() }
@@ -177,6 +204,6 @@ func countOf[K comparable](mu *sync.Mutex, of *map[K]uint64, k, other K) {
 func (c *roomCounts) fill(s *RoomStats) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s.Facts, s.Sent = c.facts, c.sent
+	s.Facts, s.Sent, s.Stage = c.facts, c.sent, c.stage
 	s.Entries, s.Ignored, s.Refined = maps.Clone(c.entries), maps.Clone(c.ignored), maps.Clone(c.unrefined)
 }

@@ -24,14 +24,13 @@ const (
 // refine asks the model for better votes. Whatever the refiner does (nothing, too late, twice, a panic), the machine gets
 // one Refined, before the time is over.
 func (r *Room) refine(e round.Refine) {
-	r.refining++
 	if r.o.Refiner == nil {
-		r.unordered = append(r.unordered, round.Refined{At: r.Now(), Place: e.Place, Votes: e.Votes})
+		r.inbox.put(round.Refined{At: r.Now(), Place: e.Place, Votes: e.Votes})
 		return
 	}
 	if r.left.Load() >= refineLimit {
 		r.counts.refined(whyModelBusy)
-		r.unordered = append(r.unordered, round.Refined{At: r.Now(), Place: e.Place, Votes: because(e.Votes, whyModelBusy)})
+		r.inbox.put(round.Refined{At: r.Now(), Place: e.Place, Votes: because(e.Votes, whyModelBusy)})
 		return
 	}
 	var answered atomic.Bool

@@ -12,36 +12,39 @@ import (
 )
 
 const (
-	shutdownWait = 2 * time.Second  // for goroutines of a refiner or the stage, once they were told to stop
+	shutdownWait = 2 * time.Second  // for goroutines of a refiner, once they were told to stop
 	shortestNap  = time.Millisecond // so that a time which the machine does not move on costs little
 	reportEvery  = time.Second      // one line about ignored and refused facts
-	maxCircle    = 64               // facts that follow at once from facts
 	longestNap   = 10 * time.Minute // our choice; any will do
 )
 
-// run is the life of the room: begin, loop, end.
-func (r *Room) run(ctx context.Context) error {
+// Run owns the machine until ctx ends. It returns when all goroutines it started are gone, or, where a refiner ignores that,
+// after two seconds with an error that counts them. It may be called once.
+func (r *Room) Run(ctx context.Context) error {
+	if r.started.Swap(true) {
+		return fmt.Errorf("room: Run of %s was called before (make a new Room)", r.o.Self)
+	}
 	done := make(chan struct{})
-	var stage, disk sync.WaitGroup
-	stage.Go(func() { r.outputs.hushing(done) })
-	stage.Go(func() { r.outputs.ordering(done) })
+	var disk sync.WaitGroup
 	disk.Go(func() { r.memory.writing(done) })
 	if r.ledger != nil {
 		disk.Go(func() { r.ledger.writing(done) })
 	}
-	r.restore()
+	for _, m := range r.memory.Recent() { // what was said before a restart; the machine knows since New
+		r.perform(round.Remember{Message: m})
+	}
 	r.loop(ctx)
 
 	r.inbox.close()
 	for _, ev := range r.inbox.take() { // what came last still counts, and has its line in the ledger
 		r.fact(ev)
 	}
-	r.goodbye()
+	r.send(round.Beat{Name: r.o.Name, Left: true}) // so that nobody waits for the votes of this device
 	close(done)
 	r.watchers.close()
 	disk.Wait() // what is written is local and bounded
 	gone := make(chan struct{})
-	go func() { stage.Wait(); r.running.Wait(); close(gone) }()
+	go func() { r.running.Wait(); close(gone) }()
 	timer := time.NewTimer(shutdownWait)
 	defer timer.Stop()
 	select {
@@ -51,7 +54,7 @@ func (r *Room) run(ctx context.Context) error {
 	}
 	n := r.left.Load()
 	r.log.Error(logRoomLeft, "refiners", n)
-	return fmt.Errorf("room: the stage or %d calls of the refiner did not end within %v (they ignore their deadline)", n, shutdownWait)
+	return fmt.Errorf("room: %d calls of the refiner did not end within %v (they ignore their deadline)", n, shutdownWait)
 }
 
 // loop takes facts in order of arrival, carries out what the machine orders, and keeps the one timer.
@@ -95,21 +98,8 @@ func (r *Room) nap() time.Duration {
 	return max(next, shortestNap)
 }
 
-// fact feeds the machine, carries out its orders, then feeds what they produced at once.
+// fact feeds the machine and carries out its orders.
 func (r *Room) fact(ev round.Event) {
-	r.step(ev)
-	for n := 0; len(r.unordered) > 0 && n < maxCircle; n++ {
-		next := r.unordered[0]
-		r.unordered = r.unordered[1:]
-		r.step(next)
-	}
-	r.unordered = nil
-}
-
-func (r *Room) step(ev round.Event) {
-	if _, ok := ev.(round.Refined); ok {
-		r.refining--
-	}
 	if e, ok := ev.(round.LinkChanged); ok {
 		r.log.Info(logRoomLink, "up", e.Up)
 	}
@@ -121,11 +111,11 @@ func (r *Room) step(ev round.Event) {
 		r.o.OnFloor(who)
 	}
 	r.counts.fact()
-	r.outputs.voidBefore(r.m.Epoch()) // what the device has not begun to do for an older one is void
 	// What others wait for goes out before what is written down.
 	for _, e := range effects {
 		if _, ok := e.(round.Record); !ok {
 			r.carryOut(e)
+			r.perform(e)
 		}
 	}
 	for _, e := range effects {
@@ -141,62 +131,87 @@ func (r *Room) step(ev round.Event) {
 	}
 }
 
-// carryOut does what the machine orders.
+// carryOut does the room's own part of what the machine orders.
 func (r *Room) carryOut(e round.Effect) {
 	switch e := e.(type) {
 	case round.Send:
 		r.send(e.Packet)
-	case round.Hush:
-		r.log.Info(logRoomHush, "epoch", epochText(e.Epoch), "why", e.Why)
-		r.outputs.hushNow(e.Epoch, e.Why)
-	case round.Prepare:
-		r.outputs.post(order{what: orderPrepare, place: e.Place, companion: e.Companion, call: func(s Stage) { s.Prepare(e) }})
-	case round.Speak:
-		r.outputs.post(order{what: orderSpeak, place: e.Place, companion: e.Companion, call: func(s Stage) { s.Speak(e.Place, e.Companion) }})
-	case round.Abandon:
-		r.outputs.post(order{what: "Abandon", place: e.Place, companion: e.Companion, call: func(s Stage) { s.Abandon(e.Place, e.Companion, e.Why) }})
-	case round.Lost:
-		r.outputs.post(order{what: "Lost", call: func(s Stage) { s.Lost(e.Turn, e.Why) }})
 	case round.Refine:
 		r.refine(e)
 	case round.Remember:
 		r.memory.add(e.Message)
-		r.remark(e.Message)
 	case round.Correct:
-		r.memory.correct(e.ID, e.Text)
-		r.outputs.post(order{what: "Correct", call: func(s Stage) { s.Correct(e.ID, e.Text) }})
+		r.memory.correct(e.ID, e.Text, e.Release)
 	case round.Record:
 		r.record(e.Entry)
 	case round.Rename:
 		r.log.Warn(logRoomRenamed, "card", e.Card, "to", e.To, "why", e.Why)
 		r.publish()
-		r.outputs.post(order{what: "Renamed", call: func(s Stage) { s.Renamed(e) }})
 	case round.MembersChanged:
 		r.publish()
-		r.log.Info(logRoomMember, "why", e.Why, "devices", len(r.Members()))
+		r.log.Info(logRoomMember, r.wordlessly([]any{"why", e.Why, "devices", len(r.Members())})...)
+	case round.PressesCount:
+		r.log.Warn(logRoomPresses, "device", e.Device, "name", e.Name, "count", e.Count, "why", e.Why)
+		r.o.OnPresses(e)
+	case round.FloorTaken:
+		r.log.Warn(logRoomTaken, "device", e.Device, "name", e.Name, "over", e.Over, "why", e.Why)
+		r.o.OnTaken(e)
 	case round.Ignored:
 		r.counts.ignore(e.Why)
 		r.untold.ignored(e)
 	}
 }
 
-// restore tells the companions living here what was said before a restart; the machine knows since New.
-func (r *Room) restore() {
-	for _, m := range r.memory.Recent() {
-		r.remark(m)
+// perform has the device do its part. A panic of it is its own.
+func (r *Room) perform(e round.Effect) {
+	stage, began := r.o.Stage, r.Now()
+	var place round.Place
+	defer func() { r.performed(e, place, began, recover()) }()
+	switch e := e.(type) {
+	case round.Hush:
+		stage.Hush(e.Why)
+		r.log.Info(logRoomHush, "epoch", epochText(e.Epoch), "why", e.Why)
+	case round.Prepare:
+		place = e.Place
+		stage.Prepare(e)
+	case round.Speak:
+		place = e.Place
+		stage.Speak(e.Place, e.Companion)
+	case round.Abandon:
+		place = e.Place
+		stage.Abandon(e.Place, e.Companion, e.Why)
+	case round.Lost:
+		stage.Lost(e.Turn, e.Why)
+	case round.Remember: // but for those whom it was kept from
+		if own := slices.DeleteFunc(r.ownIDs(), func(c round.CompanionID) bool { return !e.Message.Concerns(c) }); len(own) > 0 {
+			stage.Remember(e.Message, own)
+		}
+	case round.Correct:
+		stage.Correct(e.ID, e.Text)
+	case round.Rename:
+		stage.Renamed(e)
 	}
 }
 
-// remark tells the companions living here of a message, except those whom it was kept from.
-func (r *Room) remark(m round.Message) {
-	own := r.ownIDs()
-	if only, ok := m.Whisper(); ok {
-		own = slices.DeleteFunc(own, func(c round.CompanionID) bool { return c != only })
+func orderName(e round.Effect) string { return strings.TrimPrefix(fmt.Sprintf("%T", e), "round.") }
+
+// stageSlow is what no order takes: one that does is worth a line.
+const stageSlow = 100 * time.Millisecond
+
+// performed looks at how the device came by an order: a companion that it failed to get ready has failed.
+func (r *Room) performed(e round.Effect, at round.Place, began time.Duration, panicked any) {
+	took := r.Now() - began
+	r.counts.performed(e, took > stageSlow, panicked != nil)
+	if took > stageSlow {
+		r.log.Warn(logRoomStage, "order", orderName(e), "place", placeText(at), "took_ms", took.Milliseconds())
 	}
-	if len(own) == 0 {
+	if panicked == nil {
 		return
 	}
-	r.outputs.post(order{what: "Remember", call: func(s Stage) { s.Remember(m, own) }})
+	r.log.Error(logRoomStage, "order", orderName(e), "place", placeText(at), "err", fmt.Sprint("panic: ", panicked))
+	if p, ok := e.(round.Prepare); ok {
+		r.SpeechEnded(round.SpeechEnded{Place: p.Place, Companion: p.Companion, Why: "the device failed at it"})
+	}
 }
 
 // own are the companions living here, as the room calls them.
@@ -224,19 +239,11 @@ func (r *Room) publish() {
 
 // send publishes a packet, if there is anybody to hear it.
 func (r *Room) send(p round.Packet) {
-	if r.o.Bus == nil {
+	if r.bus == nil {
 		return
 	}
 	r.counts.send()
-	r.o.Bus.Send(p)
-}
-
-// goodbye tells the others that this device goes, so that nobody waits for its votes.
-func (r *Room) goodbye() { r.send(round.Beat{Name: r.o.Name, Left: true}) }
-
-// notPrepared is a companion that the device could not get ready.
-func (r *Room) notPrepared(o order, why string) {
-	r.SpeechEnded(round.SpeechEnded{Place: o.place, Companion: o.companion, Why: why})
+	r.bus.Send(p)
 }
 
 // untold is what the next line about ignored and refused facts will say.

@@ -40,15 +40,12 @@ func (h *household) person(text string) { h.lines = append(h.lines, rehearsal.Li
 // says lets one answer, and remembers it.
 func (h *household) says(name, guidance string, tools ...string) string {
 	h.t.Helper()
-	t := rehearsal.Thought{Instructions: h.instructions(name), InRoom: true, Guidance: guidance}
+	t := rehearsal.Thought{Instructions: h.instructions(name), InRoom: true, Guidance: guidance, Tools: tools}
 	for _, l := range h.lines {
 		if l.Mine = l.Who == name; l.Mine {
 			l.Who = ""
 		}
 		t.Talk = append(t.Talk, l)
-	}
-	for _, tool := range tools {
-		t.Tools = append(t.Tools, rehearsal.Tool{Name: tool})
 	}
 	r := rehearsal.Rules{}.Think(t)
 	for _, c := range r.Calls {

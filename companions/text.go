@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"conch/device/printable"
 )
 
 // hidden are controls, and characters that change the direction or are not seen at all (Unicode category Cf but for the
@@ -15,9 +17,7 @@ func hidden(c rune) bool {
 	return unicode.Is(unicode.Cc, c) || unicode.Is(unicode.Cf, c)
 }
 
-func oneVisibleLine(s string) bool {
-	return !strings.ContainsFunc(s, func(c rune) bool { return hidden(c) || c == '\n' || c == '\t' || c == '\u2028' || c == '\u2029' })
-}
+func oneVisibleLine(s string) bool { return printable.IsText(s) }
 
 func quote(s string) string { return short(strconv.Quote(s)) }
 

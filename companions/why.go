@@ -221,6 +221,9 @@ func (h *recentEntries) after(s story) string {
 	if to, ok := m.Whisper(); ok { // why may be asked by anybody
 		return " after " + who + " spoke to " + h.name(to) + " alone"
 	}
+	if m.Private() {
+		return " after " + who + " answered a person alone"
+	}
 	if m.Text == "" {
 		return " after " + who + " spoke"
 	}

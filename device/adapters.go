@@ -2,8 +2,12 @@ package device
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"os/exec"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"conch/audio"
 	"conch/audio/cue"
@@ -12,6 +16,7 @@ import (
 	"conch/coordinator"
 	"conch/coordinator/turn"
 	"conch/device/condition"
+	"conch/device/language"
 )
 
 // The ports of the coordinator, made of the drivers. Nothing is decided here.
@@ -76,12 +81,13 @@ func (m micAdapter) Discard(id turn.ID) {
 
 // phrases are the coordinator's Phrases: clips that were made when conch was built, so that they need nothing installed.
 type phrases struct {
-	conds *condition.Book
-	log   *slog.Logger
+	language language.Language
+	conds    *condition.Book
+	log      *slog.Logger
 }
 
 func (p phrases) Phrase(w turn.Words) []int16 {
-	pcm, err := clips.Samples(p.plainer(w))
+	pcm, err := clips.Samples(p.language, p.plainer(w))
 	if err != nil { // every word of turn has a clip, by test
 		p.log.Error("words.missing", "err", err)
 	}
@@ -101,15 +107,41 @@ func (p phrases) plainer(w turn.Words) string {
 	return string(w)
 }
 
-// wordsText is what a clip says, for a screen.
-func wordsText(w turn.Words) string { return clips.Text(string(w)) }
+// wordsText is what a clip says, in the language of details.
+func wordsText(w turn.Words) string { return clips.Text(language.English, string(w)) }
 
 // earcon maps the machine's cues to the shipped sounds.
 func earcon(c turn.Cue) []int16 { return cue.Samples(c.String()) }
 
 // localVoice says a text without the session, with the synthesizer of this machine, where there is one.
-type localVoice struct{ rehearsal.Mouth }
+type localVoice struct{ rehearsal.Synthesizer }
 
 func (v localVoice) Speak(ctx context.Context, text string) ([]int16, error) {
 	return v.Say(ctx, "", text)
+}
+
+// namesVoice says a sentence with somebody's name in it, in the language of the device. What it would garble, a clip without the name says.
+type namesVoice struct {
+	rehearsal.Synthesizer
+	language language.Language
+}
+
+var errUnreadable = errors.New("no voice of this machine can read that")
+
+func (v namesVoice) Speak(ctx context.Context, text string) ([]int16, error) {
+	plain, latin := true, true
+	for _, r := range text {
+		plain = plain && r < utf8.RuneSelf
+		latin = latin && (!unicode.IsLetter(r) || unicode.Is(unicode.Latin, r))
+	}
+	switch {
+	case plain && v.language == language.English:
+		return v.Say(ctx, "", text)
+	case !latin:
+		return nil, errUnreadable
+	}
+	if _, err := exec.LookPath("espeak-ng"); err != nil { // flite reads English letters
+		return nil, err
+	}
+	return v.Say(ctx, "espeak:"+v.language.Voice(), text)
 }

@@ -10,6 +10,7 @@ import (
 	"conch/coordinator"
 	"conch/device/condition"
 	"conch/device/config"
+	"conch/device/language"
 	"conch/device/world"
 )
 
@@ -28,12 +29,13 @@ const logAloud = "aloud.said"
 
 // announcer says what is wrong. Its fields are fixed.
 type announcer struct {
-	say   func(sound coordinator.Sound, key string, ttl time.Duration) <-chan coordinator.Outcome // coordinator.InjectLocal
-	can   func() bool                                                                             // there is a loudspeaker, and the device is ready
-	quiet func() string                                                                           // light.quiet
-	conds *condition.Book
-	log   *slog.Logger
-	now   func() time.Duration
+	say      func(sound coordinator.Sound, key string, ttl time.Duration) <-chan coordinator.Outcome // coordinator.InjectLocal
+	can      func() bool                                                                             // there is a loudspeaker, and the device is ready
+	quiet    func() string                                                                           // light.quiet
+	conds    *condition.Book
+	language language.Language
+	log      *slog.Logger
+	now      func() time.Duration
 }
 
 // run is the goroutine.
@@ -79,14 +81,14 @@ func (a announcer) clipOf(code condition.Code, clip string) coordinator.Sound {
 		if !a.conds.Holds(code) {
 			return nil, errMended
 		}
-		return clips.Samples(clip)
+		return clips.Samples(a.language, clip)
 	}
 }
 
 // announcer is that of this device.
 func (d *Device) announcer() announcer {
 	can := func() bool { return d.sound.Sounds() && d.Ready() }
-	return announcer{say: d.coordinator.InjectLocal, can: can, quiet: d.lights.Quiet, conds: d.conds, log: d.log, now: d.now}
+	return announcer{say: d.coordinator.InjectLocal, can: can, quiet: d.lights.Quiet, conds: d.conds, language: d.cfg.Device.Language, log: d.log, now: d.now}
 }
 
 // night says whether people sleep; quiet is light.quiet.

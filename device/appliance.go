@@ -3,21 +3,21 @@ package device
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"conch/companions/round"
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/buttons"
 	"conch/device/condition"
 	"conch/device/config"
-	"conch/device/control"
 	"conch/device/provider"
 	"conch/device/reload"
 	"conch/device/service"
@@ -29,26 +29,26 @@ import (
 // Appliance is `conch run`: the device of this machine, with everything the configuration and the machine offer, until
 // ctx ends, a person quits, or standard input, where that is the button, comes to its end. With join.ErrRestart whoever called it begins
 // anew.
-func Appliance(ctx context.Context, cfg config.Config, again reload.Options, log *slog.Logger, in *os.File, out io.Writer) error {
+func Appliance(ctx context.Context, cfg config.Config, again reload.Options, log *slog.Logger, in *os.File, screen *terminal.Screen) error {
 	spareProcessors()
 	spareMemory(os.Getenv("GOGC"))
 	hangups, stop := again.Listen(in)
 	defer stop()
-	alone := nobody(in)
+	alone := terminal.Nobody(in)
 	if alone {
 		defer surviveReaders()()
 	}
 	if err := preflight(ctx, cfg, alone); err != nil {
 		return err
 	}
-	screenOut := service.NewScreenSpill(out) // a reader that sleeps must not hold up who says something
-	defer screenOut.Close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	ring := service.NewRing()
+	log = ring.Logger(log, again.Level)
 	now := since(time.Now())
-	a := &appliance{screen: terminal.New(screenOut), ctx: ctx, cancel: cancel}
+	a := &appliance{screen: screen, ctx: ctx, cancel: cancel}
 	cfg, misfits := cfg.Fitting()
-	buttons, err := chooseButtons(cfg, in, a.screen, now)
+	buttons, err := buttons.Choose(cfg, in, terminal.Options{Screen: screen, Clock: now, Help: help})
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,8 @@ func Appliance(ctx context.Context, cfg config.Config, again reload.Options, log
 			buttons[i] = inTurn{lines, a}
 		}
 	}
-	o := Options{Log: log, Buttons: buttons, Now: now, Control: true, OnTurn: a.turnEnded, OnEvent: a.event, Typing: a.screen.Unfinished, Anyway: alone}
+	o := Options{Log: log, Buttons: buttons, Now: now, Control: true, OnTurn: a.turnEnded, OnEvent: a.event, Typing: a.screen.Unfinished, Anyway: alone,
+		Logs: ring}
 	if alone {
 		o.OnTurn = nil // a service manager would keep what people say in its journal
 	}
@@ -101,7 +102,12 @@ func Appliance(ctx context.Context, cfg config.Config, again reload.Options, log
 	a.screen.Say(status{a.device}.Chosen())
 	if slices.ContainsFunc(buttons, func(b gpio.Events) bool { _, ok := b.(*terminal.Keyboard); return ok }) {
 		a.screen.Say(a.device.room.Troubles())
-		overheard := a.device.room.Overhear(ctx, a.screen.Say)
+		var names []string
+		for _, c := range a.device.room.Cards {
+			names = append(names, c.Name)
+		}
+		a.screen.Meet(names...)
+		overheard := a.device.room.Overhear(ctx, a.screen)
 		paired := a.device.pairing.Oversee(ctx, a.screen.Say)
 		a.watch(ctx)
 		<-overheard
@@ -116,26 +122,6 @@ func rehearsing(c *config.Config, conds *condition.Book) {
 		conds.Set(condition.KeyMissing, "there is no key: a rehearsal voice answers, on this machine",
 			"sudo conch key (or set OPENAI_API_KEY or voice.key_file), then restart")
 	}
-}
-
-// watch shows a person at the keyboard what the device is doing, until ctx ends.
-func (a *appliance) watch(ctx context.Context) {
-	doing := ""
-	defer a.screen.End()
-	_ = wait.Until(ctx, func() bool {
-		switch a.device.coordinator.State() {
-		case turn.Listening:
-			doing = "[listening; space sends]"
-		case turn.Committing, turn.AwaitingNextResponse, turn.ApplyingFactories:
-			doing = "[thinking; space cancels]"
-		case turn.InResponse:
-			doing = "[answering; space silences]"
-		default:
-			doing = "[space talks]"
-		}
-		a.screen.Show(doing)
-		return false
-	})
 }
 
 // spareProcessors sees to it that a callback of the card finds a Go processor at once, however busy the others are; with
@@ -159,13 +145,8 @@ type appliance struct {
 	ctx    context.Context // of the run
 	cancel context.CancelFunc
 	alone  bool // standard input is the only button: its end is the end
-}
 
-func (a *appliance) turnEnded(t control.Turn) {
-	if a.screen.Known(t.Asked) {
-		t.Asked = ""
-	}
-	a.screen.Say(t.Sentence(t.Who))
+	questioned atomic.Pointer[turn.ID] // whose question was shown last
 }
 
 func (a *appliance) event(e gpio.Event) {
@@ -209,7 +190,7 @@ func (d *Device) WaitReady(ctx context.Context, limit time.Duration) error {
 // Ready says that buttons, sound and all voices are up, or that their trouble is known.
 func (d *Device) Ready() bool {
 	for _, b := range d.opts.Buttons {
-		if r, ok := b.(*reopened); ok && !r.known() {
+		if r, ok := b.(*buttons.Reopened); ok && !r.Known() {
 			return false
 		}
 	}

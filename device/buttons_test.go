@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"conch/audio"
+	"conch/device/buttons"
 	"conch/device/condition"
 	"conch/gpio"
 	"conch/gpio/twin"
@@ -40,7 +41,7 @@ func (m *frail) die(err error) {
 // bench is a device with a button that can be taken away, in virtual time.
 type buttonBench struct {
 	d *presses
-	r *reopened
+	r *buttons.Reopened
 
 	mu      sync.Mutex // owns all below
 	line    *frail     // of the last open
@@ -55,7 +56,7 @@ func newButtonBench(quiet bool) *buttonBench {
 	b := &buttonBench{started: time.Now()}
 	b.d = &presses{log: slog.New(slog.DiscardHandler), conds: condition.NewBook(slog.New(slog.DiscardHandler)),
 		speaker: audio.NewSpeaker(audio.SpeakerConfig{Now: func() time.Duration { return 0 }})}
-	b.r = reopen("GPIO17", quiet, func() (*gpio.Button, error) {
+	b.r = buttons.Reopen("GPIO17", quiet, func() (*gpio.Button, error) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.opens++
@@ -74,7 +75,7 @@ func (b *buttonBench) run(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		b.r.log = func(err error) { b.d.report(&contact{Events: b.r, button: 1}, err) }
+		b.r.Log = func(err error) { b.d.report(&contact{Events: b.r, button: 1}, err) }
 		ended <- b.r.Run(ctx, func(e gpio.Event) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
@@ -138,7 +139,7 @@ func TestButtonThatGoesComesBack(t *testing.T) {
 			t.Errorf("String() = %q", got)
 		}
 		b.refuses(nil)
-		after(reopenMost)
+		after(buttons.ReopenMost)
 		b.condition(t, "", "")
 		if len(b.events) > 0 {
 			t.Errorf("events %q; want none: nobody has pressed", b.events)
@@ -205,7 +206,7 @@ func TestButtonNobodyAskedForIsNotMissed(t *testing.T) {
 		after(time.Minute)
 		b.condition(t, "", "")
 		b.refuses(nil)
-		after(reopenMost)
+		after(buttons.ReopenMost)
 		b.refuses(gpio.ErrNoChip)
 		b.wire().die(gpio.ErrGone)
 		after(time.Second)
@@ -261,7 +262,7 @@ func TestRemediesOfAButton(t *testing.T) {
 		"conch gpio list":            gpio.ErrNoChip,
 		"conch doctor":               errors.New("read: bad message"),
 	} {
-		if got := buttonRemedy(fmt.Errorf("gpio: %w", err)); !strings.Contains(got, want) {
+		if got := buttons.Remedy(fmt.Errorf("gpio: %w", err)); !strings.Contains(got, want) {
 			t.Errorf("%v: %q; want %q in it", err, got, want)
 		}
 	}

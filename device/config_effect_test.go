@@ -38,6 +38,7 @@ import (
 	"conch/companions/voice/kinds"
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/buttons"
 	"conch/device/cards"
 	"conch/device/condition"
 	"conch/device/config"
@@ -47,6 +48,7 @@ import (
 	"conch/device/room"
 	"conch/device/service"
 	"conch/device/sound"
+	"conch/device/terminal"
 	"conch/device/tone"
 	"conch/device/usage"
 	"conch/device/wait"
@@ -122,13 +124,13 @@ func printed(see func(*seam) any) func(*seam) string {
 }
 
 // buttons are what the console offers where nobody sits at it.
-func buttons(s *seam) []gpio.Events {
+func buttonsOf(s *seam) []gpio.Events {
 	null, err := os.Open(os.DevNull)
 	if err != nil {
 		s.Fatal(err)
 	}
 	s.Cleanup(func() { _ = null.Close() })
-	all, err := chooseButtons(*s.cfg, null, nil, func() time.Duration { return 0 })
+	all, err := buttons.Choose(*s.cfg, null, terminal.Options{Clock: func() time.Duration { return 0 }})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -137,14 +139,14 @@ func buttons(s *seam) []gpio.Events {
 
 func buttonNames(s *seam) string {
 	var names []string
-	for _, b := range buttons(s) {
+	for _, b := range buttonsOf(s) {
 		names = append(names, b.String())
 	}
 	return strings.Join(names, ", ")
 }
 
 func pressOptions(s *seam) any {
-	o, err := buttonOptions(s.cfg, nil)
+	o, err := buttons.Options(s.cfg, nil)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -703,6 +705,13 @@ func effects(t *testing.T) []effect {
 			d.turnEnded(coordinator.Record{})
 			return got
 		}, map[string]string{`""`: "*", `"kitchen"`: "kitchen"}},
+		{"device.language", "", func(s *seam) string { // on the screen, for the model, and for who writes down what it hears
+			hint, err := provider.Settings(s.cfg, voice.Kind{Local: true})
+			return fmt.Sprint(s.new(Options{}).pairing.Now().Text, " ", provider.Spoken(s.cfg), hint.Language, err)
+		}, map[string]string{
+			`""`: "Nothing is being paired. <nil>", `"en"`: "Nothing is being paired. Englishen<nil>", `"de"`: "Es wird nichts gekoppelt. Germande<nil>",
+			`"es"`: "No se está emparejando nada. Spanishes<nil>", `"fr"`: "Aucun appairage en cours. Frenchfr<nil>",
+		}},
 		{"device.board", "[button]\nsource = \"gpio\"\n", buttonNames, map[string]string{`""`: "GPIO17", `"aiy-v1"`: "GPIO23"}},
 		{"device.companion", "", who, map[string]string{`"Ada"`: "[Ada] []", `"Ben, Zoe"`: "[Ben Zoe] []"}},
 

@@ -12,6 +12,7 @@ import (
 	"conch/device/metrics"
 	"conch/device/service"
 	"conch/device/sound"
+	"conch/device/state"
 )
 
 // socket is the device as whoever asks at the control socket sees it (package control).
@@ -41,6 +42,14 @@ func (s socket) mux() *http.ServeMux {
 	d.sound.Serve(mux)
 	d.usage.Mux(mux)
 	d.lights.Serve(mux)
+	if d.opts.Logs != nil {
+		d.opts.Logs.Serve(mux)
+	}
+	d.memory.ServeVolume(mux, d.speaker.SetVolume)
+	mux.HandleFunc("POST /hush", func(w http.ResponseWriter, _ *http.Request) {
+		d.Hush()
+		control.Reply(w, control.Hushed{Room: d.room.Hushed(d.now())}, nil)
+	})
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) { s.measured().Write(w) })
 	return mux
 }
@@ -62,6 +71,9 @@ func (s socket) Release() { s.d.hand.Set(false) }
 // Why tells who spoke last and why.
 func (s socket) Why() string { return s.d.room.Why() }
 
+// Last is the turn that ended last.
+func (s socket) Last() *control.Turn { return s.d.room.Last() }
+
 // Recent are the last lines of the flight recorder.
 func (s socket) Recent() []coordinator.Line { return s.d.coordinator.Recent() }
 
@@ -71,13 +83,24 @@ func (s socket) Status() control.Status {
 	now := control.Status{
 		Version: Version(), Device: d.self, State: d.coordinator.State().String(), Quiet: d.Quiet(), Sound: d.sound.Words(), Voice: status{d}.voiceLine(),
 		Ready: d.Ready(), Turns: d.turns.Load(), Volume: d.memory.Volume(), VolumeFrom: d.memory.VolumeFrom(), Conditions: d.conds.List(),
-		Muted: d.Muted(), Light: d.lights.String(), Pairing: d.pairing.Now(), Paired: d.link.Status(d.room.Members()),
+		Muted: d.sound.Muted(), Light: d.lights.String(), Pairing: d.pairing.Now(), Paired: d.link.Status(d.room.Members()),
 	}
 	now.Button = strings.Join(status{d}.buttonNames(), "; ")
 	if g, ok := d.sound.Audible(); ok {
 		now.Buffer = g.Name + ": " + sound.Words(d.cfg, g)
 	}
 	now.Usage = d.usage.First()
+	if today, err := d.usage.Report(); err == nil {
+		now.Today = &today
+	}
+	var last state.Silence
+	if dir := d.memory.Dir(); dir != "" && state.Look(dir, state.SilenceFile, &last) == nil && len(last.Rows) > 0 {
+		worst, p99 := last.Worst()
+		now.Silence = &control.Silence{When: last.When, Card: last.Card, P99: p99, Max: worst, Budget: state.SilenceBudgetMS}
+	}
+	if r, err := (status{d}).RoomStatus(); err == nil {
+		now.Room = r.Brief()
+	}
 	return now
 }
 
@@ -85,7 +108,7 @@ func (s socket) Status() control.Status {
 func (s socket) measured() metrics.Snapshot {
 	d := s.d
 	m := metrics.Snapshot{
-		Turns: d.turns.Load(), Ready: d.Ready(), Muted: d.Muted(), Conditions: d.conds.List(), Volume: d.memory.Volume(), Bound: d.sound.Bound(),
+		Turns: d.turns.Load(), Ready: d.Ready(), Muted: d.sound.Muted(), Conditions: d.conds.List(), Volume: d.memory.Volume(), Bound: d.sound.Bound(),
 		Speaker: d.speaker.Stats(),
 	}
 	m.Xruns, m.XrunsHour = d.sound.Xruns()

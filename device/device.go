@@ -44,6 +44,7 @@ type Options struct {
 	Now     func() time.Duration         // nil: monotonic time since New
 	Clock   func() time.Time             // what the companion tells the time by; nil: time.Now
 	Control bool                         // serve the control socket
+	Logs    *service.Ring                // what the log said last, for the control socket; nil: nobody keeps it
 	OnTurn  func(control.Turn)           // after each turn, on the coordinator's goroutine: must not block
 	Anyway  bool                         // start with what works: nobody is there who could mend the rest and start again
 	Room    RoomOptions
@@ -60,8 +61,8 @@ type Device struct {
 	opts        Options
 	memory      *state.Memory
 	conds       *condition.Book
-	mouth       rehearsal.Mouth // speaks without the session
-	speaker     *audio.Speaker  // the sound card's
+	synthesizer rehearsal.Synthesizer // speaks without the session
+	speaker     *audio.Speaker        // the sound card's
 	sound       *sound.Card
 	coordinator *coordinator.Coordinator
 	world       *world.World

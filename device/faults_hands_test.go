@@ -11,6 +11,7 @@ import (
 
 	"conch/audio"
 	"conch/coordinator/turn"
+	"conch/device/buttons"
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/state"
@@ -109,10 +110,10 @@ func TestTheLongestSpeechIsKept(t *testing.T) {
 		b.hand.Release()
 	})
 	b.answered(r)
-	if l := b.ears.lengths(); len(l) != 1 || l[0] < long {
+	if l := b.recognizer.lengths(); len(l) != 1 || l[0] < long {
 		t.Errorf("the server heard %v; want all of %v", l, long)
 	}
-	if got := stuckAfter(&b.cfg); got <= long {
+	if got := buttons.StuckAfter(&b.cfg); got <= long {
 		t.Errorf("a press is taken for a stuck button after %v, within the longest speech of %v", got, long)
 	}
 }
@@ -171,7 +172,7 @@ func TestPressHeldBeyondTheLimit(t *testing.T) {
 	})
 	b.answered(r)
 	b.card.Hush()
-	if l := b.ears.lengths(); len(l) != 1 || l[0] < time.Second || l[0] > 1900*time.Millisecond {
+	if l := b.recognizer.lengths(); len(l) != 1 || l[0] < time.Second || l[0] > 1900*time.Millisecond {
 		t.Errorf("the server heard %v; want one utterance of the limit of 1s and its pre-roll", l)
 	}
 	if loud := pitch(b.card.Between(0, b.now()), 880); loud < 50 {

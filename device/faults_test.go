@@ -194,7 +194,7 @@ func TestSessionLostBetweenCommitAndAnswer(t *testing.T) {
 	n := len(b.turnsEnded())
 	b.talk(700 * time.Millisecond)
 	b.state(turn.Committing)
-	b.until("heard by the server", func() bool { return len(b.ears.lengths()) == 1 })
+	b.until("heard by the server", func() bool { return len(b.recognizer.lengths()) == 1 })
 	b.pause(200 * time.Millisecond) // and said so
 	b.server.SetFaults(rehearsal.Faults{})
 	b.wires.cut()
@@ -202,7 +202,7 @@ func TestSessionLostBetweenCommitAndAnswer(t *testing.T) {
 	b.quiet()
 	b.failed(b.turnsEnded()[n], turn.Failed, turn.WordsNoAnswer)
 	b.fine()
-	if l := b.ears.lengths(); len(l) != 2 {
+	if l := b.recognizer.lengths(); len(l) != 2 {
 		t.Errorf("the server heard %d utterances; want the one that was lost, and the one after it", len(l))
 	}
 }
@@ -221,7 +221,7 @@ func TestSessionLostWhileListening(t *testing.T) {
 		b.hand.Release()
 	})
 	b.answered(r)
-	if l := b.ears.lengths(); len(l) != 1 || l[0] < time.Second {
+	if l := b.recognizer.lengths(); len(l) != 1 || l[0] < time.Second {
 		t.Errorf("the server heard utterances of %v; want one of more than a second", l)
 	}
 	b.fine()
@@ -253,7 +253,7 @@ func TestSessionLostForLonger(t *testing.T) {
 	b.wires.refuse(false)
 	b.until("online", b.coordinator.Online)
 	b.fine()
-	for _, l := range b.ears.lengths() {
+	for _, l := range b.recognizer.lengths() {
 		if l > time.Second {
 			t.Errorf("an utterance that was given up was sent after all (%v)", l)
 		}

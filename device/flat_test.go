@@ -54,7 +54,7 @@ func TestAMicrophoneThatGivesNothingIsTold(t *testing.T) {
 		})
 	}
 	b.failed(unheard(), turn.Failed, turn.WordsNoMicrophone)
-	if l := b.ears.lengths(); len(l) != 0 {
+	if l := b.recognizer.lengths(); len(l) != 0 {
 		t.Errorf("the server heard %v; want nothing", l)
 	}
 	b.until("its microphone as a condition", func() bool { return b.holds(condition.SoundFlat) })
@@ -90,7 +90,7 @@ func TestTheNullMicrophoneIsTold(t *testing.T) {
 			b.hand.Release()
 		})
 		b.failed(r, turn.Failed, turn.WordsNoMicrophone)
-		if l := b.ears.lengths(); len(l) != 0 {
+		if l := b.recognizer.lengths(); len(l) != 0 {
 			t.Errorf("%s: the server heard %v; want nothing", backend, l)
 		}
 		want, not := condition.SoundMicrophone, condition.SoundFlat

@@ -41,8 +41,8 @@ func (c *clicker) Wait(time.Duration) bool {
 	}
 }
 
-// Rouse ends a Wait.
-func (c *clicker) Rouse() {
+// Wake ends a Wait.
+func (c *clicker) Wake() {
 	select {
 	case c.woken <- struct{}{}:
 	default:
@@ -181,9 +181,7 @@ func TestAGlitchNeverLeavesItsDevice(t *testing.T) {
 	if n := len(hall.ledger(pressed)) + len(kitchen.ledger(pressed)); n != epochs {
 		t.Errorf("%d presses in the ledgers; want %d as before", n, epochs)
 	}
-	if !kitchen.Speaking() {
-		t.Error("the answer did not go on")
-	}
+	kitchen.until("the answer goes on", kitchen.Speaking)
 
 	presses.Add(1)
 	line.closes(gpio.PressAfter)

@@ -19,8 +19,9 @@ import (
 func openLink(d *Device) (err error) {
 	r := d.opts.Room
 	o := join.LinkOptions{
-		Name: d.cfg.Device.Name, Room: d.cfg.Room, Floor: world.ClockFloor, Anyway: d.opts.Anyway, Log: d.log, Conditions: d.conds,
-		Identity: r.Identity, Member: r.Member, Finder: r.Finder, Listen: r.Listen, Reachable: r.Reachable,
+		Name: d.cfg.Device.Name, Language: d.cfg.Device.Language, Room: d.cfg.Room,
+		Floor: world.ClockFloor, Anyway: d.opts.Anyway, Log: d.log, Conditions: d.conds,
+		Identity: r.Identity, Member: r.Member, Finder: r.Finder, Listen: r.Listen, Reachable: r.Reachable, Missing: r.Missing,
 	}
 	if !r.Volatile {
 		o.Dir = d.memory.Dir()
@@ -35,8 +36,8 @@ func openLink(d *Device) (err error) {
 // wirePairing makes pairing, when everything that it needs of the device is there.
 func wirePairing(d *Device) {
 	o := join.PairingOptions{Now: d.now, OnLine: d.opts.Room.OnPairing, Step: d.opts.Room.Step, Light: d.lights.Pairing}
-	if _, none := d.mouth.(rehearsal.Tones); !none {
-		o.Speak = localVoice{d.mouth}.Speak
+	if _, none := d.synthesizer.(rehearsal.Tones); !none {
+		o.Speak = namesVoice{d.synthesizer, d.cfg.Device.Language}.Speak
 	}
 	d.pairing = join.NewPairing(d.link, pairingHost{d}, o)
 	starts(d, d.pairing.Parts())
@@ -55,6 +56,17 @@ type pairingHost struct{ d *Device }
 func (h pairingHost) Say(ctx context.Context, sound func(context.Context) ([]int16, error), ttl time.Duration) {
 	select {
 	case <-h.d.coordinator.InjectLocal(sound, "pairing", ttl):
+	case <-ctx.Done():
+	}
+}
+
+// Alert lets a person who is being recorded finish.
+func (h pairingHost) Alert(ctx context.Context, key string, sound func(context.Context) ([]int16, error), ttl time.Duration) {
+	if !h.d.Quiet() {
+		h.Hush(true)
+	}
+	select {
+	case <-h.d.coordinator.InjectAlert(sound, "pairing."+key, ttl):
 	case <-ctx.Done():
 	}
 }

@@ -19,11 +19,11 @@ func TestMutedMeansClosed(t *testing.T) {
 	t.Parallel()
 	s := &strip{shape: light.Shape{Pixels: 1, Colour: true, Dim: true}}
 	b := newBox(t, boxOptions{light: func() (light.Driver, error) { return s, nil }})
-	if err := b.SetMuted(true); err != nil {
+	if err := b.sound.SetMuted(true); err != nil {
 		t.Fatal(err)
 	}
-	if b.card.Capturing() || !b.Muted() || !(socket{b.Device}).Status().Muted {
-		t.Errorf("muted: capturing %v, Muted %v; want the device closed when SetMuted returns", b.card.Capturing(), b.Muted())
+	if b.card.Capturing() || !b.sound.Muted() || !(socket{b.Device}).Status().Muted {
+		t.Errorf("muted: capturing %v, Muted %v; want the device closed when SetMuted returns", b.card.Capturing(), b.sound.Muted())
 	}
 	b.until("red", func() bool { return s.now() == light.Red })
 	if r := b.ask("short"); r.Reason != turn.Done.String() {
@@ -38,7 +38,7 @@ func TestMutedMeansClosed(t *testing.T) {
 	if b.card.Capturing() || len(b.conds.List()) > 0 {
 		t.Errorf("after a press: capturing %v, conditions %v; want neither", b.card.Capturing(), b.conds.List())
 	}
-	if err := b.SetMuted(false); err != nil {
+	if err := b.sound.SetMuted(false); err != nil {
 		t.Fatal(err)
 	}
 	b.until("listening again", func() bool { return b.card.Capturing() && b.sound.Hears() })
@@ -52,17 +52,17 @@ func TestMuteSurvivesARestart(t *testing.T) {
 	dir := t.TempDir()
 	same := func(c *config.Config) { c.State.Dir = dir }
 	b := newBox(t, boxOptions{config: same})
-	if err := b.SetMuted(true); err != nil {
+	if err := b.sound.SetMuted(true); err != nil {
 		t.Fatal(err)
 	}
 	b.stop()
 	opened := false
 	again := newBox(t, boxOptions{config: same})
-	again.until("muted", func() bool { opened = opened || again.card.Capturing(); return again.Muted() })
+	again.until("muted", func() bool { opened = opened || again.card.Capturing(); return again.sound.Muted() })
 	if opened || !(socket{again.Device}).Status().Muted {
 		t.Errorf("after a restart: a microphone was opened: %v, muted %v; want none, muted", opened, (socket{again.Device}).Status().Muted)
 	}
-	if err := again.SetMuted(false); err != nil {
+	if err := again.sound.SetMuted(false); err != nil {
 		t.Fatal(err)
 	}
 	again.until("listening", again.card.Capturing)
@@ -78,7 +78,7 @@ func TestMuteThatCannotBeReadIsMute(t *testing.T) {
 	}
 	opened := false
 	b := newBox(t, boxOptions{config: func(c *config.Config) { c.State.Dir = dir }})
-	b.until("muted", func() bool { opened = opened || b.card.Capturing(); return b.Muted() })
+	b.until("muted", func() bool { opened = opened || b.card.Capturing(); return b.sound.Muted() })
 	if opened || !b.holds("state.unwritable") {
 		t.Errorf("a microphone was opened: %v; conditions: %v", opened, b.conds.List())
 	}
@@ -90,16 +90,16 @@ func TestMuteThatCannotBeReadIsMute(t *testing.T) {
 func TestAHeldButtonEndsMuting(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, boxOptions{})
-	if err := b.SetMuted(true); err != nil {
+	if err := b.sound.SetMuted(true); err != nil {
 		t.Fatal(err)
 	}
 	b.presses.press(gpio.Event{Kind: gpio.LongPressed, At: b.now()}, &contact{Events: b.hand, button: 2})
-	b.until("listening", func() bool { return b.card.Capturing() && !b.Muted() })
+	b.until("listening", func() bool { return b.card.Capturing() && !b.sound.Muted() })
 	b.quiet()
 	b.fine()
 	b.presses.press(gpio.Event{Kind: gpio.LongPressed, At: b.now()}, &contact{Events: b.hand, button: 2}) // and otherwise nothing
 	b.pause(100 * time.Millisecond)
-	if b.Muted() || !b.card.Capturing() {
+	if b.sound.Muted() || !b.card.Capturing() {
 		t.Error("a long press muted the device")
 	}
 }
@@ -111,7 +111,7 @@ func TestMutedInTheMiddleOfASentence(t *testing.T) {
 		b.hand.Press()
 		b.state(turn.Listening)
 		b.pause(200 * time.Millisecond)
-		if err := b.SetMuted(true); err != nil {
+		if err := b.sound.SetMuted(true); err != nil {
 			t.Error(err)
 		}
 		b.until("told", func() bool { return len(b.turnsEnded()) > 0 })
@@ -139,11 +139,11 @@ func TestAMicrophoneThatDoesNotCloseIsNotMuted(t *testing.T) {
 	t.Parallel()
 	s := &strip{shape: light.Shape{Pixels: 1, Colour: true, Dim: true}}
 	b := newBox(t, boxOptions{light: func() (light.Driver, error) { return s, nil }, card: func(c audio.Card) audio.Card { return stubborn{c} }})
-	err := b.SetMuted(true)
+	err := b.sound.SetMuted(true)
 	if err == nil || !strings.Contains(err.Error(), "the driver hangs") || !strings.Contains(err.Error(), "pull its plug") {
 		t.Errorf("SetMuted: %v; want the reason and what to do", err)
 	}
-	if b.Muted() || s.lit() {
-		t.Errorf("Muted %v, light %v; want neither", b.Muted(), s.now())
+	if b.sound.Muted() || s.lit() {
+		t.Errorf("Muted %v, light %v; want neither", b.sound.Muted(), s.now())
 	}
 }

@@ -48,7 +48,7 @@ func pairProcess(spec string) {
 		voice := tone.New()
 		voice.Play("speaking")
 		d, err := New(cfg, Options{Log: log, Card: card, Now: card.Clock().Now, Voice: voice, Control: true, Room: RoomOptions{
-			Cards: []companions.Card{companions.PlainCard(who)}, Listen: "127.0.0.1",
+			Cards: []companions.Card{companions.PlainCard(who)}, Listen: "127.0.0.1", Missing: 2 * time.Second,
 			Reachable: func(port int) []string { return []string{net.JoinHostPort("127.0.0.1", strconv.Itoa(port))} },
 			Step: func(at string) {
 				if at == dies {
@@ -208,14 +208,87 @@ func TestPowerCutWhilePairing(t *testing.T) {
 			}
 			a.status(in)
 			b.status(in)
-			for _, m := range []*cutDevice{a, b} {
-				left, err := filepath.Glob(filepath.Join(m.dir, "state", "room", "*"))
-				if err != nil || m == b && len(left) != 1 || m == a && len(left) != 2 {
+			for m, files := range map[*cutDevice]int{a: 2, b: 1} { // what is being written is there for a moment
+				var left []string
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				if wait.Until(ctx, func() bool {
+					left, _ = filepath.Glob(filepath.Join(m.dir, "state", "room", "*")) // the pattern is good
+					return len(left) == files
+				}) != nil {
 					t.Errorf("%s has %v on disk", m.name, left)
 				}
+				cancel()
 			}
 		})
 	}
+}
+
+// The host is gone, and the power of the other one is cut while that takes its place; or of the host, when it is back and gives the room up. Either
+// is what it was, or what it was to be, and the next attempt ends well.
+func TestPowerCutWhileAnotherKeepsTheRoom(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ who, at string }{
+		{"member", join.StepKeeping}, {"member", join.StepKept}, {"member", join.StepRestart}, {"host", join.StepMoved}, {"host", join.StepRestart},
+	} {
+		t.Run(c.who+" "+c.at, func(t *testing.T) {
+			t.Parallel()
+			takeTurn(t)
+			a := &cutDevice{t: t, dir: shortDir(t), name: "kitchen", who: "Ada", port: unusedPort(t)}
+			b := &cutDevice{t: t, dir: shortDir(t), name: "hall", who: "Ben", port: unusedPort(t)}
+			a.start("")
+			defer func() { a.end() }()
+			b.start("")
+			defer func() { b.end() }()
+			pairCut(a, b)
+			a.status(in)
+			self := b.status(in).Device
+			a.end()
+			if c.who == "member" {
+				b.end()
+				b.start(c.at)
+				keepCut(b, "")
+				b.dead()
+				b.start("")
+			}
+			keepCut(b, "") // it does already, or not yet
+			kept := func(s control.Status) bool { return s.Paired != nil && s.Paired.Host == self }
+			b.status(kept)
+			dies := ""
+			if c.who == "host" {
+				dies = c.at
+			}
+			a.start(dies)
+			keepCut(a, "127.0.0.1:"+b.port)
+			if dies != "" {
+				a.dead()
+				a.start("")
+			}
+			for _, m := range []*cutDevice{a, b} {
+				m.status(func(s control.Status) bool { return in(s) && kept(s) })
+				want := map[*cutDevice]int{a: 1, b: 2}[m] // room.json, and the keeper's ca.key
+				m.status(func(control.Status) bool {      // it may be writing right now
+					left, err := filepath.Glob(filepath.Join(m.dir, "state", "room", "*"))
+					return err == nil && len(left) == want
+				})
+			}
+		})
+	}
+}
+
+// keepCut has the device keep the room, or go over to the one at an address, as soon as it may; until it does so or dies.
+func keepCut(m *cutDevice, at string) {
+	m.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	_ = wait.Until(ctx, func() bool {
+		r, err := m.remote()
+		if err != nil {
+			return len(m.diedOf) > 0
+		}
+		defer r.Close()
+		err = r.Do(ctx, "POST", "/room/keep", control.KeepRequest{At: at}, nil)
+		return err == nil || len(m.diedOf) > 0 || strings.Contains(err.Error(), "already")
+	})
 }
 
 func cancelPairing(t *testing.T, m *cutDevice) {

@@ -191,7 +191,7 @@ func TestRemovedWhileItSpeaks(t *testing.T) {
 	b.until("Ben is heard", b.Speaking)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if _, err := a.pairing.Remove(ctx, "hall"); err != nil {
+	if _, err := a.pairing.Remove(ctx, control.RemoveRequest{Device: "hall"}); err != nil {
 		t.Fatal(err)
 	}
 	removed := b.now()
@@ -332,18 +332,6 @@ func TestWrongCodes(t *testing.T) {
 	b.restarts()
 	a.restarts()
 	meet(a, b)
-}
-
-// Two rooms are pairing: said, and nothing else.
-func TestTwoWindowsAtOnce(t *testing.T) {
-	h := newHousehold(t)
-	a, b, c := h.raise("kitchen", "Ada", nil), h.raise("hall", "Ben", nil), h.raise("bedroom", "Cleo", nil)
-	a.opens()
-	b.opens()
-	if _, err := c.joins("123456", ""); err == nil || c.pairing.Now().Why != control.WhyTwoWindows {
-		t.Errorf("%v: %+v", err, c.pairing.Now())
-	}
-	c.until("said aloud", c.audible)
 }
 
 // Two that are held at the same moment: one of them opens, the other listens to it.

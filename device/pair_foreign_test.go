@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"conch/companions/round"
 	"conch/device/config"
@@ -53,13 +54,41 @@ func TestPairedOverAForeignBroker(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if _, err := b.pairing.Remove(ctx, "kitchen"); err == nil {
+	if _, err := b.pairing.Remove(ctx, control.RemoveRequest{Device: "kitchen"}); err == nil {
 		t.Error("the one that keeps the list can be removed")
 	}
-	if _, err := a.pairing.Remove(ctx, "hall"); err != nil {
+	if _, err := a.pairing.Remove(ctx, control.RemoveRequest{Device: "hall"}); err != nil {
 		t.Fatal(err)
 	}
 	b.awaits(control.PairingRemoved)
 	b.restarts()
 	a.until("alone", func() bool { return len(a.room.Room.Members()) == 1 })
+}
+
+// Two that are held at the same moment at a broker, and are in no room: neither passes for a room, to which both would give way.
+func TestHeldAtTheSameMomentAtABroker(t *testing.T) {
+	h := newHousehold(t)
+	m := mqtttest.Start(t, mqtttest.Options{})
+	at := func(o *boxOptions) {
+		change := o.config
+		o.config = func(c *config.Config) { change(c); c.Room.Broker = "mqtt://" + m.Addr() }
+	}
+	a, b := h.raise("kitchen", "Ada", at), h.raise("hall", "Ben", at)
+	for _, x := range []*tenant{a, b} {
+		x.until("at the broker", func() bool { return x.bus.Stats().Up })
+	}
+	a.pairing.Held(a.now(), false)
+	b.pairing.Held(b.now(), false)
+	a.until("one opens, the other listens, for good", func() bool {
+		x, y := a.pairing.Now().State, b.pairing.Now().State
+		return x == control.PairingOpen && y == control.PairingListening || x == control.PairingListening && y == control.PairingOpen
+	})
+	a.pause(4 * time.Second) // two looks
+	open, listens := a, b
+	if b.pairing.Now().State == control.PairingOpen {
+		open, listens = b, a
+	}
+	if open.pairing.Now().State != control.PairingOpen || listens.pairing.Now().State != control.PairingListening {
+		t.Errorf("%s and %s", a.pairing.Now().State, b.pairing.Now().State)
+	}
 }

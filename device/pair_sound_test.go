@@ -13,6 +13,7 @@ import (
 	clips "conch/audio/words"
 	"conch/coordinator/turn"
 	"conch/device/join"
+	"conch/device/language"
 )
 
 const someCode = "482915"
@@ -109,7 +110,7 @@ func TestACodeGoesFromOneDeviceToAnother(t *testing.T) {
 	b.card.Feed(otherRoom(frames, 0.6, 5, 1))
 	b.wantHeard(heard, someCode, nil)
 	b.card.Hush()
-	if n := len(b.ears.lengths()); n != 0 {
+	if n := len(b.recognizer.lengths()); n != 0 {
 		t.Errorf("the voice was given %d utterances", n)
 	}
 	b.fine() // and the microphone is as it was
@@ -166,14 +167,14 @@ func TestTheCodeWaitsForATurnAndIsTakenBack(t *testing.T) {
 func TestNoCodeIsHeardWhileMutedNorTwiceNorForever(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, boxOptions{})
-	if err := b.SetMuted(true); err != nil {
+	if err := b.sound.SetMuted(true); err != nil {
 		t.Fatal(err)
 	}
 	b.wantHeard(b.hear(t.Context()), "", join.ErrMuted)
 	if b.card.Capturing() {
 		t.Error("the microphone was opened, though it is off")
 	}
-	if err := b.SetMuted(false); err != nil {
+	if err := b.sound.SetMuted(false); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -184,11 +185,11 @@ func TestNoCodeIsHeardWhileMutedNorTwiceNorForever(t *testing.T) {
 
 	heard = b.hear(t.Context())
 	b.hearing()
-	if err := b.SetMuted(true); err != nil { // in the midst of it
+	if err := b.sound.SetMuted(true); err != nil { // in the midst of it
 		t.Fatal(err)
 	}
 	b.wantHeard(heard, "", join.ErrMuted)
-	if err := b.SetMuted(false); err != nil {
+	if err := b.sound.SetMuted(false); err != nil {
 		t.Fatal(err)
 	}
 	b.until("capturing", b.card.Capturing)
@@ -238,7 +239,7 @@ func TestListeningWithoutAMicrophoneEnds(t *testing.T) {
 func TestHeldInSilence(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, boxOptions{})
-	said, err := clips.Samples("offline")
+	said, err := clips.Samples(language.English, "offline")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func TestRemovedOnACardThatCanOnlyBeRead(t *testing.T) {
 	remount(syscall.MS_RDONLY)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if _, err := a.pairing.Remove(ctx, "hall"); err != nil {
+	if _, err := a.pairing.Remove(ctx, control.RemoveRequest{Device: "hall"}); err != nil {
 		t.Fatal(err)
 	}
 	b.until("it says so", func() bool { return b.conds.Holds(condition.RoomStuck) })

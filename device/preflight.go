@@ -8,12 +8,12 @@ import (
 	"os/signal"
 	"syscall"
 
-	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
 	"conch/device/config"
 	"conch/device/control"
 	"conch/device/sound"
+	"conch/device/terminal"
 )
 
 // preflight refuses what can be known to be wrong before anything has started: a second appliance on the same runtime
@@ -34,7 +34,7 @@ func preflight(ctx context.Context, cfg config.Config, alone bool) error {
 // Unattended says that conch run is started by a service manager, or as if by one: nobody reads what it says and starts it again.
 // Then it starts with what works (LoadOptions.Anyway); whoever started it by hand is told what was refused, and can mend it.
 func Unattended(in *os.File) bool {
-	return nobody(in) || os.Getenv("NOTIFY_SOCKET") != "" && !term.IsTerminal(int(in.Fd()))
+	return terminal.Nobody(in) || os.Getenv("NOTIFY_SOCKET") != "" && !term.IsTerminal(int(in.Fd()))
 }
 
 // surviveReaders keeps a standard output or error that nobody reads any more from ending the program (os/signal, SIGPIPE);
@@ -43,15 +43,4 @@ func surviveReaders() (stop func()) {
 	c := make(chan os.Signal, 1) // never read: that it is asked for is enough
 	signal.Notify(c, syscall.SIGPIPE)
 	return func() { signal.Stop(c) }
-}
-
-// nobody says that a file is /dev/null, as standard input is under a service manager or when it was closed: no button at
-// all, and its end says nothing. A pipe that ends is different: somebody had something to say and has said it.
-func nobody(in *os.File) bool {
-	st, err := in.Stat()
-	if err != nil {
-		return true
-	}
-	sys, ok := st.Sys().(*syscall.Stat_t)
-	return ok && st.Mode()&os.ModeCharDevice != 0 && sys.Rdev == unix.Mkdev(1, 3) // null(4)
 }

@@ -10,6 +10,7 @@ import (
 	"conch/companions/round"
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/buttons"
 	"conch/device/condition"
 	"conch/gpio"
 )
@@ -147,8 +148,8 @@ func (p *presses) notPress(e gpio.Event, c *contact) {
 
 // run serves one button. A button that fails is a condition, not the end: the others still work.
 func (p *presses) run(ctx context.Context, c *contact) error {
-	if r, ok := c.Events.(*reopened); ok {
-		r.log = func(err error) { p.report(c, err) }
+	if r, ok := c.Events.(*buttons.Reopened); ok {
+		r.Log = func(err error) { p.report(c, err) }
 	}
 	err := c.Run(ctx, func(e gpio.Event) { p.press(e, c) })
 	p.letGo(c)
@@ -167,5 +168,5 @@ func (p *presses) report(c *contact, err error) {
 		return
 	}
 	p.letGo(c)
-	p.conds.Set(condition.ButtonLost, err.Error(), buttonRemedy(err))
+	p.conds.Set(condition.ButtonLost, err.Error(), buttons.Remedy(err))
 }

@@ -47,7 +47,7 @@ func TestAReleaseSendsWhatItsOwnButtonBegan(t *testing.T) {
 		name           string
 		press, release func()
 	}{{"another button", other.Press, other.Release}, {"the control socket", (socket{b.Device}).Press, (socket{b.Device}).Release}} {
-		turns, heard := len(b.turnsEnded()), len(b.ears.lengths())
+		turns, heard := len(b.turnsEnded()), len(b.recognizer.lengths())
 		way.press()
 		b.state(turn.Listening)
 		b.speak(200 * time.Millisecond)
@@ -69,7 +69,7 @@ func TestAReleaseSendsWhatItsOwnButtonBegan(t *testing.T) {
 		b.until("answered", func() bool { return len(b.turnsEnded()) == turns+2 })
 		b.quiet()
 		b.answered(b.turnsEnded()[turns+1])
-		if l := b.ears.lengths()[heard:]; len(l) != 1 || l[0] < 600*time.Millisecond {
+		if l := b.recognizer.lengths()[heard:]; len(l) != 1 || l[0] < 600*time.Millisecond {
 			t.Errorf("%s was let go: the server heard %v; want one question, all of it", way.name, l)
 		}
 	}
@@ -112,7 +112,7 @@ func TestAReleaseIsItsOwnSourcesInAnyMix(t *testing.T) {
 			if first.name == second.name {
 				continue
 			}
-			turns, heard := len(b.turnsEnded()), len(b.ears.lengths())
+			turns, heard := len(b.turnsEnded()), len(b.recognizer.lengths())
 			presses.Add(2)
 			first.press()
 			b.state(turn.Listening)
@@ -128,7 +128,7 @@ func TestAReleaseIsItsOwnSourcesInAnyMix(t *testing.T) {
 			b.until("answered", func() bool { return len(b.turnsEnded()) == turns+2 })
 			b.quiet()
 			b.answered(b.turnsEnded()[turns+1])
-			if l := b.ears.lengths()[heard:]; len(l) != 1 {
+			if l := b.recognizer.lengths()[heard:]; len(l) != 1 {
 				t.Errorf("%s, then %s: the server heard %v; want one question", first.name, second.name, l)
 			}
 		}
@@ -252,7 +252,7 @@ func TestALongHoldIsNoGestureAfterAnotherPress(t *testing.T) {
 	for _, another := range []bool{false, true} {
 		b, held := withHeld(t)
 		b.state(turn.Listening)
-		if err := b.SetMuted(true); err != nil {
+		if err := b.sound.SetMuted(true); err != nil {
 			t.Fatal(err)
 		}
 		if another {
@@ -263,11 +263,11 @@ func TestALongHoldIsNoGestureAfterAnotherPress(t *testing.T) {
 			held.say <- kind
 		}
 		if !another {
-			b.until("listening again", func() bool { return !b.Muted() })
+			b.until("listening again", func() bool { return !b.sound.Muted() })
 			continue
 		}
 		b.pause(200 * time.Millisecond)
-		if !b.Muted() {
+		if !b.sound.Muted() {
 			t.Error("the microphone was switched on by a hold that another press had ended")
 		}
 		b.hand.Release()
@@ -285,7 +285,7 @@ func TestAButtonThatVanishesWhileHeldCommitsNothing(t *testing.T) {
 		close(p.say)
 	})
 	b.failed(r, turn.Failed, turn.WordsNotHeard)
-	if l := b.ears.lengths(); len(l) != 0 {
+	if l := b.recognizer.lengths(); len(l) != 0 {
 		t.Errorf("the server heard %v; want nothing", l)
 	}
 	if !b.holds(condition.ButtonLost) {

@@ -44,6 +44,12 @@ func (r reloads) Take(key string, next, running *config.Config) bool {
 		light := &running.Light
 		light.Brightness, light.Quiet, light.QuietBrightness = next.Light.Brightness, next.Light.Quiet, next.Light.QuietBrightness
 		d.lights.Adjust(*light)
+	case "voice.remember": // whoever wants it deleted does not want to wait; to be kept again it waits for a restart
+		if next.Voice.Remember || next.TalkStays {
+			return false
+		}
+		running.Voice.Remember = false
+		d.room.Forget()
 	case "log.level": // the reload itself turns it
 		running.Log.Level = next.Log.Level
 	case "voice.key": // the client asks liveKey before each session

@@ -2,6 +2,7 @@ package device
 
 import (
 	"runtime/debug"
+	"time"
 
 	"conch/companions"
 	"conch/companions/round"
@@ -23,10 +24,12 @@ type RoomOptions struct {
 	Member   func(round.DeviceID) bool // nil: room.members
 	OnEntry  func(round.Entry)         // each entry of this device's ledger; must not block
 	Volatile bool                      // keep no memory, ledger or identity on disk
+	Presses  int                       // of one other device in a minute that count (round.Config); 0: as many as anywhere
 
 	Finder    join.Finder               // nil: DNS-SD, as room.discovery says
 	Listen    string                    // host that pairing's and the paired room's port is opened on; empty: all of this machine's
 	Reachable func(port int) []string   // host:port at which the others reach that port; nil: this machine's own addresses
+	Missing   time.Duration             // how long the paired room's keeper must be gone until this device may take its place; 0: three minutes
 	OnPairing func(control.PairingLine) // each, as GET /room/pairing has it; must not block
 	Step      func(string)              // told before and after what a power cut must not tear (package join); for tests
 }
@@ -35,7 +38,8 @@ type RoomOptions struct {
 func (d *Device) wireCards() {
 	o := room.Options{
 		Config: &d.cfg, Self: d.self, Cards: d.opts.Room.Cards, Networked: d.link.Networked(), Room: d.link.MemoryName(), Memory: d.memory,
-		Volatile: d.opts.Room.Volatile, Anyway: d.opts.Anyway, OnEntry: d.opts.Room.OnEntry, Conditions: d.conds, Now: d.now, Log: d.log,
+		Volatile: d.opts.Room.Volatile, Anyway: d.opts.Anyway,
+		Presses: d.opts.Room.Presses, OnEntry: d.opts.Room.OnEntry, Conditions: d.conds, Now: d.now, Log: d.log,
 	}
 	if provider.Host(d.cfg.Room.VoteURL) == provider.Host(d.cfg.Voice.URL) {
 		o.VoteKey = d.cfg.LiveKey
@@ -55,8 +59,8 @@ func (d *Device) wireRoom() error {
 }
 
 // connect makes the way to the other devices.
-func (d *Device) connect(heard func(round.DeviceID, round.Packet), linked func(up bool)) (companions.Bus, error) {
-	client, err := d.link.Connect(heard, linked)
+func (d *Device) connect(r *companions.Room) (companions.Bus, error) {
+	client, err := d.link.Connect(r)
 	starts(d, d.link.Parts())
 	if err != nil || client == nil {
 		return nil, err
@@ -84,6 +88,6 @@ func (h roomHost) Say(w turn.Words, generation uint64) { // to unpack a clip tak
 				h.d.log.Error(logSayPanic, "words", w, "err", p, "stack", string(debug.Stack()))
 			}
 		}()
-		h.d.speaker.Play(phrases{h.d.conds, h.d.log}.Phrase(w), false, generation)
+		h.d.speaker.Play(phrases{h.d.cfg.Device.Language, h.d.conds, h.d.log}.Phrase(w), false, generation)
 	})
 }

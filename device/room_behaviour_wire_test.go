@@ -18,6 +18,7 @@ import (
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/mqtt"
+	"conch/mqtt/broker"
 	"conch/mqtt/mqtttest"
 )
 
@@ -315,14 +316,14 @@ func TestRoomBrokerThatRefusesThePassword(t *testing.T) {
 // The same with a broker that is not there.
 func TestRoomBrokerThatIsUnreachable(t *testing.T) {
 	t.Parallel()
-	b, err := mqtt.NewBroker(mqtt.BrokerConfig{Listen: "127.77.0.1:0"}) // where no other test gets a port meanwhile
+	b, err := broker.New(broker.Config{Listen: "127.77.0.1:0"}) // where no other test gets a port meanwhile
 	if err != nil {
 		t.Fatal(err)
 	}
 	addr := b.Addr().String()
 	b.Close()
 	aloneMeanwhile(t, "mqtt://"+addr, nil, "nothing listens there", func() {
-		b, err := mqtt.NewBroker(mqtt.BrokerConfig{Listen: addr})
+		b, err := broker.New(broker.Config{Listen: addr})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,7 @@ import (
 	"conch/companions/round"
 	"conch/device/benchtest"
 	"conch/mqtt"
+	"conch/mqtt/broker"
 	"conch/mqtt/mqtttest"
 )
 
@@ -39,7 +40,7 @@ func benchRoom(b *testing.B, broker string, devices, each int) {
 	b.Helper()
 	url := benchBroker(b, broker)
 	unit := pingPong(b, url, 300, 200)
-	room, err := newBenchRoom(b, url, devices, each)
+	room, err := newBenchRoom(b, "bench", []string{url}, devices, each)
 	switch {
 	case err != nil && devices > 10: // they live on half a processor before anybody says a word
 		b.Skipf("%d devices do not come together on what other programs leave of this machine: %v", devices, err)
@@ -147,7 +148,7 @@ func benchBroker(b *testing.B, kind string) (url string) {
 	if kind == "mosquitto" {
 		return mqtttest.Start(b, mqtttest.Options{}).URL()
 	}
-	broker, err := mqtt.NewBroker(mqtt.BrokerConfig{Listen: "127.0.0.1:0"})
+	broker, err := broker.New(broker.Config{Listen: "127.0.0.1:0"})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -242,7 +243,8 @@ type benchDevice struct {
 	own   time.Duration // from there to its claim; 0: none
 }
 
-func newBenchRoom(b *testing.B, url string, devices, each int) (*benchRoomState, error) {
+// newBenchRoom raises a room at a broker, or spread over the nodes of a cluster.
+func newBenchRoom(b *testing.B, name string, urls []string, devices, each int) (*benchRoomState, error) {
 	b.Helper()
 	s := &benchRoomState{claimed: make(chan time.Time, devices), over: make(chan struct{}, devices)}
 	start := time.Now()
@@ -258,14 +260,14 @@ func newBenchRoom(b *testing.B, url string, devices, each int) (*benchRoomState,
 	}
 	for i, d := range s.rooms {
 		cfg := round.DefaultConfig()
-		cfg.Pause, cfg.Manners.ChainLimit = time.Millisecond, 1
-		cfg.Missed = 60 // fifty devices on the processors of one, next to other programs, miss beats that they would not miss apart
+		cfg.Pause, cfg.Manners.ChainLimit, cfg.Presses = time.Millisecond, 1, 1<<20 // whoever asks does without end
+		cfg.Missed = 60                                                             // fifty devices on the processors of one, next to other programs, miss beats that they would not miss apart
 		var cards []companions.Card
 		for j := range each {
 			name := benchName(i*each + j)
 			cards = append(cards, companions.PlainCard(name))
 		}
-		client, err := mqtt.NewClient(mqtt.Config{URL: url, Room: "bench", Identity: d.id, KeepAlive: 20 * time.Second, Member: func(id round.DeviceID) bool { return member[id] },
+		client, err := mqtt.NewClient(mqtt.Config{URL: urls[i%len(urls)], More: urls[:len(urls)-1], Room: name, Identity: d.id, KeepAlive: 20 * time.Second, Member: func(id round.DeviceID) bool { return member[id] },
 			OnPacket: func(from round.DeviceID, p round.Packet) {
 				d.saw(p)
 				d.Deliver(from, p)
@@ -286,11 +288,12 @@ func newBenchRoom(b *testing.B, url string, devices, each int) (*benchRoomState,
 			b.Fatal(err)
 		}
 		d.client = client
-		d.Room, err = companions.NewRoom(companions.RoomOptions{Self: d.id.ID(), Name: d.name, Room: "bench", Cards: cards, Round: cfg, Now: now,
-			Bus: benchBus{d}, Stage: briefStage{d}, OnEntry: d.entry})
+		d.Room, err = companions.NewRoom(companions.RoomOptions{Self: d.id.ID(), Name: d.name, Room: name, Cards: cards, Round: cfg, Now: now,
+			Stage: briefStage{d}, OnEntry: d.entry})
 		if err != nil {
 			b.Fatal(err)
 		}
+		d.SendWith(benchBus{d})
 		running(b, d.Room.Run)
 		running(b, client.Run)
 		// One after the other, since what is measured is a room that stands: fifty that all begin at once on the processors of

@@ -20,7 +20,7 @@ import (
 	"conch/device/config"
 	"conch/device/control"
 	"conch/device/wait"
-	"conch/mqtt"
+	"conch/mqtt/broker"
 )
 
 // Whole devices in one room: buttons, cards and ears are twins, everything else is what is shipped.
@@ -50,7 +50,7 @@ func newFlat(t *testing.T) *flat {
 // onlyFlat is for what is asked about time: nothing else runs meanwhile.
 func onlyFlat(t *testing.T) *flat {
 	t.Helper()
-	broker, err := mqtt.NewBroker(mqtt.BrokerConfig{Listen: "127.0.0.1:0"})
+	broker, err := broker.New(broker.Config{Listen: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,7 +80,8 @@ func (h *roomHouse) raise(name string, cards []companions.Card, change ...func(*
 	for _, f := range change {
 		f(&plan)
 	}
-	if x.proxy, err = mqtttest.NewProxy(h.broker.addr); err != nil {
+	addr, more := h.broker.near(len(h.all))
+	if x.proxy, err = mqtttest.NewProxy(addr); err != nil {
 		h.t.Fatal(err)
 	}
 	x.proxy.Seed(plan.seed)
@@ -89,7 +90,7 @@ func (h *roomHouse) raise(name string, cards []companions.Card, change ...func(*
 	h.members[x.self] = true
 	h.mu.Unlock()
 	x.client, err = mqtt.NewClient(mqtt.Config{
-		URL: x.proxy.URL(), Room: plan.room, Identity: id, Member: h.member, RetryMin: 50 * time.Millisecond, RetryMax: 400 * time.Millisecond,
+		URL: x.proxy.URL(), More: more, Room: plan.room, Identity: id, Member: h.member, RetryMin: 50 * time.Millisecond, RetryMax: 400 * time.Millisecond,
 		OnPacket: x.got, OnLink: func(up bool) { x.LinkChanged(up) },
 	})
 	if err != nil {
@@ -97,10 +98,11 @@ func (h *roomHouse) raise(name string, cards []companions.Card, change ...func(*
 	}
 	o := plan.options
 	o.Self, o.Name, o.Room, o.Cards = x.self, name, plan.room, cards
-	o.Bus, o.Stage, o.OnEntry = x, x.voice, x.entry
+	o.Stage, o.OnEntry = x.voice, x.entry
 	if x.Room, err = companions.NewRoom(o); err != nil {
 		h.t.Fatal(err)
 	}
+	x.SendWith(x)
 	var ctx context.Context
 	ctx, x.cancel = context.WithCancel(context.Background())
 	go func() { x.ended <- x.Room.Run(ctx) }()

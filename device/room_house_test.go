@@ -12,7 +12,7 @@ import (
 	"conch/companions"
 	"conch/companions/round"
 	"conch/device/wait"
-	"conch/mqtt"
+	"conch/mqtt/broker"
 	"conch/mqtt/mqtttest"
 )
 
@@ -129,24 +129,36 @@ func (h *roomHouse) alive() []*roomHome {
 	return slices.Clone(h.homes)
 }
 
-// roomBroker is one of the two kinds; it comes back on the same port.
+// roomBroker is one of the two kinds; it comes back on the same port. Or it is a cluster of several.
 type roomBroker struct {
 	addr    string
 	restart func()
+	nodes   []*mqtttest.Node
+}
+
+// near is the address of the i-th device, host:port, and where else it may go.
+func (b *roomBroker) near(i int) (addr string, more []string) {
+	if len(b.nodes) == 0 {
+		return b.addr, nil
+	}
+	for k := range b.nodes[1:] {
+		more = append(more, b.nodes[(i+k+1)%len(b.nodes)].URL())
+	}
+	return b.nodes[i%len(b.nodes)].Addr(), more
 }
 
 func startBroker(t *testing.T, kind string) *roomBroker {
 	t.Helper()
 	if kind == "mosquitto" {
 		m := mqtttest.Start(t, mqtttest.Options{})
-		return &roomBroker{m.Addr(), func() {
+		return &roomBroker{addr: m.Addr(), restart: func() {
 			if err := m.Restart(); err != nil {
 				t.Fatal(err)
 			}
 		}}
 	}
-	open := func(listen string) *mqtt.Broker {
-		b, err := mqtt.NewBroker(mqtt.BrokerConfig{Listen: listen, Clients: 512})
+	open := func(listen string) *broker.Broker {
+		b, err := broker.New(broker.Config{Listen: listen, Clients: 512})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +167,7 @@ func startBroker(t *testing.T, kind string) *roomBroker {
 	b := open("127.77.0.2:0") // where no other test gets the port while it is restarted
 	t.Cleanup(func() { b.Close() })
 	addr := b.Addr().String()
-	return &roomBroker{addr, func() { b.Close(); b = open(addr) }}
+	return &roomBroker{addr: addr, restart: func() { b.Close(); b = open(addr) }}
 }
 
 // until waits for what must come; nothing is measured by it.
@@ -244,7 +256,7 @@ func (h *roomHouse) quiet() {
 func (h *roomHouse) decided(id round.MessageID) (full round.Decision) {
 	h.t.Helper()
 	for votes, d := range h.decisions(id) {
-		if votes != "" && len(d.Votes) >= len(full.Votes) {
+		if (votes != "" || len(d.Roster) == 0) && len(d.Votes) >= len(full.Votes) {
 			full = d
 		}
 	}
@@ -341,7 +353,7 @@ func (h *roomHouse) inspect() {
 			continue
 		}
 		entries := x.ledger(func(round.Entry) bool { return true })
-		rounds, differences := companions.ReplayLedger(entries)
+		rounds, _, differences := companions.ReplayLedger(entries)
 		for _, d := range differences {
 			h.t.Errorf("%s: %v", x.name, d)
 		}

@@ -36,7 +36,7 @@ func BenchmarkRoomHush(b *testing.B) {
 				watch := benchtest.Start(b)
 				took := pair.measure(b, benchtest.Presses(500))
 				stalls := watch.Stop()
-				g := pair.b.Granted()
+				g := pair.b.sound.Granted()
 				fmt.Printf("hush %-9s %d frames x %d, fade %v, bound here %v: own button %s; pressed on the other device, from the edge %s, from its confirmation %s; "+
 					"one hop p50 %.2f p99 %.2f ms; judge: the virtual card's tape\n", broker, g.Period, g.Periods, pair.cfg.Audio.Fade, g.Bound(pair.cfg.Audio.Fade),
 					spread(took.own), spread(took.edge), spread(took.confirmed), benchtest.Quantile(hop, .5), benchtest.Quantile(hop, .99))
@@ -121,7 +121,7 @@ func newHushPair(b *testing.B, url string) *hushPair {
 		var err error
 		d.Device, err = New(cfg, Options{
 			Log: slog.New(slog.DiscardHandler), Card: d.card, Voice: d.voice, Tools: tone.Tools{Voice: d.voice}, Now: clock.Now, Buttons: []gpio.Events{confirms{d.hand, clock.Now, d.confirmed}},
-			Cues: d.voice.Cue, Room: RoomOptions{Cards: []companions.Card{companions.PlainCard(name)}, Identity: ids[i], Member: member, Volatile: true},
+			Cues: d.voice.Cue, Room: RoomOptions{Cards: []companions.Card{companions.PlainCard(name)}, Identity: ids[i], Member: member, Volatile: true, Presses: 1 << 20},
 		})
 		if err != nil {
 			b.Fatal(err)
@@ -188,7 +188,7 @@ func (p *hushPair) press(b *testing.B, by *hushDevice, i int) (at, edge, confirm
 	p.b.voice.Stop()
 	by.hand.Release()
 	p.until(b, "end of listening", func() bool { return by.coordinator.State().String() != "LISTENING" })
-	by.Hush() // the tone voice has no ears: the turn would wait for its words
+	by.Hush() // the tone voice transcribes nothing: the turn would wait for its words
 	p.until(b, "quiet", func() bool { return p.a.Quiet() && p.b.Quiet() })
 	return at, edge, confirmed, last
 }

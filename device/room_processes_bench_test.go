@@ -233,7 +233,7 @@ func roomProcess(spec string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	d := &benchDevice{id: id, name: "place" + index}
 	cfg := round.DefaultConfig()
-	cfg.Pause, cfg.Manners.ChainLimit = time.Millisecond, 1
+	cfg.Pause, cfg.Manners.ChainLimit, cfg.Presses = time.Millisecond, 1, 1<<20 // whoever asks does without end
 	client, err := mqtt.NewClient(mqtt.Config{URL: url, Room: "bench", Identity: id,
 		Member:   func(id round.DeviceID) bool { return slices.Contains(members, string(id)) },
 		OnPacket: func(from round.DeviceID, p round.Packet) { d.Deliver(from, p) }, OnLink: func(up bool) { d.LinkChanged(up) }})
@@ -241,7 +241,7 @@ func roomProcess(spec string) {
 		panic(err)
 	}
 	d.Room, err = companions.NewRoom(companions.RoomOptions{Self: id.ID(), Name: d.name, Room: "bench", Cards: []companions.Card{companions.PlainCard(benchName(number))},
-		Round: cfg, Bus: client, Stage: briefStage{d}, OnEntry: func(e round.Entry) {
+		Round: cfg, Stage: briefStage{d}, OnEntry: func(e round.Entry) {
 			switch {
 			case e.Kind == round.EntryClaim:
 				say("claim %d %s %d/%s", time.Now().UnixNano(), e.Place.Message, e.Place.Epoch.N, e.Place.Epoch.Device)
@@ -252,6 +252,7 @@ func roomProcess(spec string) {
 	if err != nil {
 		panic(err)
 	}
+	d.SendWith(client)
 	var running sync.WaitGroup
 	running.Go(func() { _ = d.Room.Run(ctx) })
 	running.Go(func() { _ = client.Run(ctx) })

@@ -105,7 +105,7 @@ func TestStreamIsCutBesideSpeechOnALSA(t *testing.T) {
 	speaker := r.device.speakerAdapter()
 	gen := r.device.speaker.Generation()
 	content, speech := speaker.Open(coordinator.SourceContent, gen), speaker.Open(coordinator.SourceSpeech, gen)
-	stream, err := r.mouth.Say(t.Context(), "rms", "once upon a time there was a shell that lay on a beach and listened.")
+	stream, err := r.synthesizer.Say(t.Context(), "rms", "once upon a time there was a shell that lay on a beach and listened.")
 	if err != nil {
 		t.Fatal(err)
 	}

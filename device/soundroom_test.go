@@ -30,25 +30,25 @@ import (
 )
 
 // A soundRoom is a whole device as shipped on a card that is as real as this machine allows, with a person in it: a hand on the
-// button, a mouth (flite) at the microphone, and a recorder at the loudspeaker. Nothing of ours is replaced but the metal;
+// button, a synthesizer (flite) at the microphone, and a recorder at the loudspeaker. Nothing of ours is replaced but the metal;
 // the one addition is that what the voice's synthesizer makes is kept, so that a recording can be compared with it.
 //
 //	flite ─> air.say ─> card ─> mic ─> realtime client ─> rehearsal server ─> pocketsphinx, rules, flite ─┐
-//	air.since <─ card <─ speaker <──────────────────────────────────────────────── keptMouth <────────────┘
+//	air.since <─ card <─ speaker <──────────────────────────────────────────────── keptSpeech <───────────┘
 type soundRoom struct {
-	t      *testing.T
-	air    air
-	device *Device
-	hand   *twin.Button
-	server *rehearsal.Server
-	voice  *keptMouth
-	mouth  rehearsal.Mouth // of the person
-	ears   rehearsal.Ears
-	log    *eventLog
-	begun  time.Time // zero of the device's clock
-	turns  chan control.Turn
-	end    func() error // ends the device and waits for it; may be called again
-	last   []int16      // what was judged last
+	t           *testing.T
+	air         air
+	device      *Device
+	hand        *twin.Button
+	server      *rehearsal.Server
+	voice       *keptSpeech
+	synthesizer rehearsal.Synthesizer // of the person
+	recognizer  rehearsal.Recognizer
+	log         *eventLog
+	begun       time.Time // zero of the device's clock
+	turns       chan control.Turn
+	end         func() error // ends the device and waits for it; may be called again
+	last        []int16      // what was judged last
 }
 
 // air is what is between a card and a person.
@@ -63,16 +63,16 @@ type air interface {
 }
 
 // needSpeech skips where the programs that speak and hear are missing.
-func needSpeech(t *testing.T) (rehearsal.Mouth, rehearsal.Ears) {
+func needSpeech(t *testing.T) (rehearsal.Synthesizer, rehearsal.Recognizer) {
 	t.Helper()
-	mouth, ears := rehearsal.NewMouth(), rehearsal.NewEars()
-	if s := mouth.String(); !strings.Contains(s, "flite") {
+	synthesizer, recognizer := rehearsal.NewSynthesizer(), rehearsal.NewRecognizer()
+	if s := synthesizer.String(); !strings.Contains(s, "flite") {
 		t.Skip("missing: flite (make deps-test installs it)")
 	}
-	if s := ears.String(); !strings.Contains(s, "pocketsphinx") {
+	if s := recognizer.String(); !strings.Contains(s, "pocketsphinx") {
 		t.Skip("missing: pocketsphinx (make deps-test installs it)")
 	}
-	return mouth, ears
+	return synthesizer, recognizer
 }
 
 // afternoon is what the clock on the wall says in a room: an answer that is the same every time.
@@ -81,8 +81,8 @@ var afternoon = time.Date(2026, time.March, 4, 15, 0, 0, 0, time.UTC)
 func newRoom(t *testing.T, a air) *soundRoom {
 	t.Helper()
 	r := &soundRoom{t: t, air: a, begun: time.Now(), turns: make(chan control.Turn, 100), log: &eventLog{}}
-	r.mouth, r.ears = needSpeech(t)
-	r.voice = &keptMouth{Mouth: rehearsal.NewMouth()}
+	r.synthesizer, r.recognizer = needSpeech(t)
+	r.voice = &keptSpeech{Synthesizer: rehearsal.NewSynthesizer()}
 	log := slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -93,7 +93,7 @@ func newRoom(t *testing.T, a air) *soundRoom {
 	card, playback, capture := a.card(t)
 	now := since(r.begun)
 	r.hand = twin.NewButton(gpio.ButtonOptions{Clock: now})
-	r.server = rehearsal.New(rehearsal.Options{Log: log, Mouth: r.voice})
+	r.server = rehearsal.New(rehearsal.Options{Log: log, Synthesizer: r.voice})
 	cfg := config.Default()
 	cfg.State.Dir, cfg.Voice.Kind = "", "rehearsal"
 	cfg.Audio.Playback, cfg.Audio.Capture = playback, capture
@@ -136,15 +136,15 @@ const (
 	stateLimit    = 15 * time.Second
 )
 
-// keptMouth keeps what it made. It begins at once: flite's first 200 ms are silence, in which a lost syllable would be lost.
-type keptMouth struct {
-	rehearsal.Mouth
+// keptSpeech keeps what it made. It begins at once: flite's first 200 ms are silence, in which a lost syllable would be lost.
+type keptSpeech struct {
+	rehearsal.Synthesizer
 	mu   sync.Mutex
 	made []int16
 }
 
-func (k *keptMouth) Say(ctx context.Context, voice, text string) ([]int16, error) {
-	pcm, err := k.Mouth.Say(ctx, voice, text)
+func (k *keptSpeech) Say(ctx context.Context, voice, text string) ([]int16, error) {
+	pcm, err := k.Synthesizer.Say(ctx, voice, text)
 	for len(pcm) > 0 && pcm[0] > -200 && pcm[0] < 200 {
 		pcm = pcm[1:]
 	}
@@ -155,7 +155,7 @@ func (k *keptMouth) Say(ctx context.Context, voice, text string) ([]int16, error
 }
 
 // take returns what was made since the last take.
-func (k *keptMouth) take() []int16 {
+func (k *keptSpeech) take() []int16 {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	made := k.made
@@ -195,7 +195,7 @@ func (r *soundRoom) wait(what string, limit time.Duration, cond func() bool) {
 // ask holds the button and says text; it returns when the button was let go.
 func (r *soundRoom) ask(text string) (pressed, released time.Time) {
 	r.t.Helper()
-	pcm, err := r.mouth.Say(context.Background(), "slt", text)
+	pcm, err := r.synthesizer.Say(context.Background(), "slt", text)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -24,6 +24,7 @@ import (
 	"conch/device/config"
 	"conch/device/control"
 	"conch/device/join"
+	"conch/device/language"
 	"conch/device/wait"
 	"conch/gpio"
 	"conch/gpio/light"
@@ -39,14 +40,14 @@ const patience = 60 * time.Second
 type box struct {
 	t *testing.T
 	*Device
-	card   *twin.Card
-	hand   *gpiotwin.Button
-	seen   *watched    // of hand
-	ran    error       // what Run returned, once gone
-	gone   atomic.Bool // all of the device has ended
-	server *rehearsal.Server
-	wires  *wires
-	ears   *ears
+	card       *twin.Card
+	hand       *gpiotwin.Button
+	seen       *watched    // of hand
+	ran        error       // what Run returned, once gone
+	gone       atomic.Bool // all of the device has ended
+	server     *rehearsal.Server
+	wires      *wires
+	recognizer *listener
 
 	id     string // goroutines of this box carry it as a label
 	log    *journal
@@ -73,7 +74,7 @@ type boxOptions struct {
 	control bool                        // it has a control socket
 	room    *RoomOptions                // it is in a room: turns also begin there, and are not counted
 	mind    rehearsal.Brain             // nil: an echo
-	hears   rehearsal.Ears              // nil: ears of the box's own
+	hears   rehearsal.Recognizer        // nil: one of the box's own
 	tools   skill                       // besides those that are bundled; see tools_test.go
 	pace    float64                     // the server's: speech comes at so many times real time; 0: its own
 }
@@ -84,7 +85,7 @@ var boxes atomic.Int64
 // goroutine, and no turn that began and did not end, or ended twice.
 func newBox(t *testing.T, o boxOptions) *box {
 	t.Helper()
-	b := &box{t: t, id: fmt.Sprintf("box-%d", boxes.Add(1)), ears: &ears{}, log: &journal{}}
+	b := &box{t: t, id: fmt.Sprintf("box-%d", boxes.Add(1)), recognizer: &listener{}, log: &journal{}}
 	if o.clock == nil {
 		o.clock = twin.WallClock()
 	}
@@ -107,10 +108,10 @@ func newBox(t *testing.T, o boxOptions) *box {
 		o.mind = echo{}
 	}
 	if o.hears == nil {
-		o.hears = b.ears
+		o.hears = b.recognizer
 	}
 	if o.address == "" {
-		b.server = rehearsal.New(rehearsal.Options{Ears: o.hears, Mouth: hum{}, Brain: o.mind, Faults: o.faults, Key: o.key, Pace: o.pace, Seed: 1, Log: slog.New(b.log)})
+		b.server = rehearsal.New(rehearsal.Options{Recognizer: o.hears, Synthesizer: hum{}, Brain: o.mind, Faults: o.faults, Key: o.key, Pace: o.pace, Seed: 1, Log: slog.New(b.log)})
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
@@ -344,7 +345,7 @@ func (b *box) failed(r control.Turn, reason turn.Reason, w turn.Words) {
 // 0.6 seconds beyond what a cue may cover: a vowel alone is the same in every clip.
 func (b *box) heard(w turn.Words, after time.Duration) float64 {
 	const cover, excerpt, thin = 800 * time.Millisecond, 600 * time.Millisecond, 8
-	pcm, err := clips.Samples(string(w))
+	pcm, err := clips.Samples(language.English, string(w))
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -418,15 +419,15 @@ func whistle(hz float64, n int) []int16 {
 	return pcm
 }
 
-// ears understand one thing, whatever is said, and remember how long it was.
-type ears struct {
+// listener understands one thing, whatever is said, and remembers how long it was.
+type listener struct {
 	mu    sync.Mutex
 	heard []time.Duration
 }
 
-func (*ears) String() string { return "ears of a test" }
+func (*listener) String() string { return "listener of a test" }
 
-func (e *ears) Hear(ctx context.Context, pcm []int16) (rehearsal.Heard, error) {
+func (e *listener) Hear(ctx context.Context, pcm []int16) (rehearsal.Heard, error) {
 	h, err := rehearsal.Meter{}.Hear(ctx, pcm)
 	h.Words, h.Text = true, "spoken"
 	e.mu.Lock()
@@ -436,7 +437,7 @@ func (e *ears) Hear(ctx context.Context, pcm []int16) (rehearsal.Heard, error) {
 }
 
 // lengths are those of all utterances that were heard.
-func (e *ears) lengths() []time.Duration {
+func (e *listener) lengths() []time.Duration {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return append([]time.Duration(nil), e.heard...)

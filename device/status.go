@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"strings"
 
+	"conch/device/buttons"
 	"conch/device/condition"
-	"conch/device/config"
 	"conch/device/control"
 	"conch/device/join"
+	"conch/device/printable"
 )
 
 // status is the device in words and numbers: what it says of itself to people, to the service manager (package service) and at the
@@ -67,7 +68,7 @@ func (d status) RoomStatus() (control.RoomStatus, error) {
 	if err != nil {
 		return s, err
 	}
-	s.Room, s.Broker, s.Pairing, s.Paired = d.link.RoomName(), d.cfg.Room.Broker, d.pairing.Now(), d.link.Status(s.Members)
+	s.Room, s.Broker, s.Pairing, s.Paired = d.link.RoomName(), d.link.Broker(), d.pairing.Now(), d.link.Status(s.Members)
 	if paired, host := d.link.Way(); host {
 		s.Broker = "embedded"
 	} else if paired != nil {
@@ -122,7 +123,7 @@ func (d status) voiceShort() string {
 // brief keeps a text on one line of at most 200 runes: a name of a card is not ours, and a line break would begin another
 // assignment of the datagram.
 func brief(s string) string {
-	s = strings.Join(strings.Fields(config.Printable(s)), " ")
+	s = strings.Join(strings.Fields(printable.Text(s)), " ")
 	if r := []rune(s); len(r) > 200 {
 		s = string(r[:199]) + "…"
 	}
@@ -133,7 +134,7 @@ func brief(s string) string {
 func (d status) buttonNames() []string {
 	var names []string
 	for _, b := range d.opts.Buttons {
-		if r, ok := b.(*reopened); ok && r.quiet && !r.here() {
+		if r, ok := b.(*buttons.Reopened); ok && !r.Wanted() {
 			continue
 		}
 		names = append(names, b.String())

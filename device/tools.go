@@ -53,7 +53,7 @@ func (d *Device) newTools() (coordinator.Tools, error) {
 
 // skillHost is what skills may ask of this device.
 func (d *Device) skillHost() skills.Host {
-	h := skills.Host{Mute: func() error { return d.SetMuted(true) }}
+	h := skills.Host{Mute: func() error { return d.sound.SetMuted(true) }}
 	if d.room.InRoom() {
 		h.Room = &skills.Room{
 			Members: func() string { return d.room.Room.MembersText() },

@@ -65,11 +65,7 @@ type caller struct{}
 
 func (caller) Think(t rehearsal.Thought) rehearsal.Reply {
 	if len(t.Outputs) > 0 {
-		var text []string
-		for _, o := range t.Outputs {
-			text = append(text, o.Text)
-		}
-		return rehearsal.Reply{Text: strings.Join(text, " ")}
+		return rehearsal.Reply{Text: strings.Join(t.Outputs, " ")}
 	}
 	words, names, _ := strings.Cut(t.Words, ":")
 	if words == "" {

@@ -7,6 +7,7 @@ import (
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/buttons"
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/lights"
@@ -23,7 +24,7 @@ func New(cfg config.Config, o Options) (*Device, error) {
 	if o.Log == nil {
 		return nil, errors.New("device: Options.Log is missing")
 	}
-	d := &Device{cfg: cfg, log: o.Log, opts: o, now: o.Now, conds: condition.NewBook(o.Log), mouth: rehearsal.NewMouth()}
+	d := &Device{cfg: cfg, log: o.Log, opts: o, now: o.Now, conds: condition.NewBook(o.Log), synthesizer: rehearsal.NewSynthesizer()}
 	if d.now == nil {
 		d.now = since(time.Now())
 	}
@@ -54,9 +55,9 @@ func New(cfg config.Config, o Options) (*Device, error) {
 	d.coordinator, err = coordinator.New(coordinator.Options{
 		Voice: d.room.Voices, Speaker: d.speakerAdapter(), Mic: micAdapter{d.sound.Mic, d.lights.Captured, d.presses.recording.ended}, Tools: tools,
 		Light:   d.lights,
-		Phrases: phrases{d.conds, d.log},
+		Phrases: phrases{d.cfg.Device.Language, d.conds, d.log},
 		Turn:    d.turnConfig(), Log: d.log, Clock: coordinator.RealClock(d.now), OnEnd: d.turnEnded,
-		ToolDeadline: cfg.Turn.Tool, LocalVoice: localVoice{d.mouth}, OnSpeech: d.speech,
+		ToolDeadline: cfg.Turn.Tool, LocalVoice: localVoice{d.synthesizer}, OnSpeech: d.speech,
 		Taken: d.room.Taken, OnInject: d.room.Injected,
 	})
 	if err != nil {
@@ -69,7 +70,8 @@ func New(cfg config.Config, o Options) (*Device, error) {
 	d.wirePresses()
 	// The hand of the control socket is a button like any other, with a virtual contact, which nothing disturbs.
 	d.hand = twin.NewLine("control socket")
-	d.buttons = append([]gpio.Events{gpio.NewButton(d.hand, gpio.ButtonOptions{Clock: d.now, Press: gpio.AtOnce, Stuck: stuckAfter(&cfg)})}, o.Buttons...)
+	hand := gpio.NewButton(d.hand, gpio.ButtonOptions{Clock: d.now, Press: gpio.AtOnce, Stuck: buttons.StuckAfter(&cfg)})
+	d.buttons = append([]gpio.Events{hand}, o.Buttons...)
 	return d, nil
 }
 
@@ -84,6 +86,7 @@ func (d *Device) wirePresses() {
 // wireSound makes the sound card; what is said goes where the turn is, unless somebody listens for a code.
 func (d *Device) wireSound(muted bool) (err error) {
 	d.sound, err = sound.New(sound.Options{
+		Board: d.cfg.Device.Board,
 		Audio: d.cfg.Audio, Card: d.opts.Card, Anyway: d.opts.Anyway, Volume: d.memory.Volume(), Muted: muted, Conditions: d.conds, Log: d.log, Now: d.now,
 		Sink: func(id string, pcm []int16) {
 			if !d.pairing.Sound.Heard(id, pcm) {

@@ -92,8 +92,8 @@ var Boards = []Board{
 		Cards:   []string{"Zero", "IQaudIOCODEC"}, // raspberrypi/Pi-Codec: green boards, black boards
 		Overlay: "dtoverlay=rpi-codeczero",        // raspberrypi/linux; set by the EEPROM of green boards; black ones: iqaudio-codec
 		EEPROM:  EEPROM{Product: "Codec Zero"},
-		Note: "silent until a state file is loaded: sudo alsactl restore -f Codec_Zero_OnboardMIC_record_and_SPK_playback.state " +
-			"(github.com/raspberrypi/Pi-Codec); the green LED is 23, the red one 24",
+		Note: "it plays on the screw terminals and hears with its own microphone; for headphones or other microphones: sudo alsactl restore -f " +
+			"a state file of github.com/raspberrypi/Pi-Codec; the green LED is 23, the red one 24",
 		Confirmed: FromDocs,
 	},
 	{

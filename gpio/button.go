@@ -19,8 +19,8 @@ type Line interface {
 	// Err says why nothing more will come (a chip that was unbound, a device that was unplugged); nil while all is well. Asked by the
 	// goroutine that waits.
 	Err() error
-	// Rouse ends a Wait that is on, or else the next one, if it can. From any goroutine.
-	Rouse()
+	// Wake ends a Wait that is on, or else the next one, if it can. From any goroutine.
+	Wake()
 	// Close gives the wire back. Nobody waits any more.
 	Close() error
 	// String names it for messages, as in "GPIO17 on pinctrl-rp1".
@@ -109,7 +109,7 @@ func (b *Button) Call(f func()) bool {
 	if !b.call.CompareAndSwap(nil, &f) {
 		return false
 	}
-	b.line.Rouse()
+	b.line.Wake()
 	return true
 }
 
@@ -127,7 +127,7 @@ func (b *Button) Run(ctx context.Context, on func(Event)) error {
 		seen    int
 		latest  uint64 // press
 	)
-	defer context.AfterFunc(ctx, b.line.Rouse)()
+	defer context.AfterFunc(ctx, b.line.Wake)()
 	contact, _ = contact.Level(now(), b.line.Down(), raw)
 	for ctx.Err() == nil {
 		if f := b.call.Swap(nil); f != nil {
@@ -200,8 +200,8 @@ type real struct{ failed error } // why there will be no more; owned by Run
 // Err implements Line.
 func (r *real) Err() error { return r.failed }
 
-// Rouse implements Line.
-func (*real) Rouse() {}
+// Wake implements Line.
+func (*real) Wake() {}
 
 // within bounds the wait of a line that cannot be roused.
 func within(timeout time.Duration) time.Duration { return min(max(timeout, lookLeast), LookEvery) }

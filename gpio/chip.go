@@ -147,9 +147,7 @@ func (k *kernel) open(path string) (*Chip, error) {
 		return nil, fmt.Errorf("%s: %w", path, gone(err))
 	}
 	c.Name, c.Label, c.Lines = text(info.Name[:]), text(info.Label[:]), int(info.Lines)
-	if c.Label == "" {
-		c.Label = c.Name
-	}
+	c.Label = cmp.Or(c.Label, c.Name)
 	return c, nil
 }
 

@@ -1,6 +1,9 @@
 package gpio
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Times of the contact (gpio/FACTS.md 9). They are properties of fingers, switches and wires.
 const (
@@ -22,13 +25,13 @@ const (
 type phase uint8
 
 const (
-	blocked phase = iota // down since the start or stuck: wait for 25 ms of up
-	up                   // at rest
-	touched              // first edge seen, not settled
-	noisy                // never came to rest; wait until it does
-	down                 // pressed
-	lifting              // an edge while down; not settled
-	deaf                 // as blocked, after Stuck: Freed is due
+	blocked   phase = iota // down since the start or stuck: wait for 25 ms of up
+	up                     // at rest
+	touched                // first edge seen, not settled
+	noisy                  // never came to rest; wait until it does
+	down                   // pressed
+	lifting                // an edge while down; not settled
+	stuckDown              // as blocked, after Stuck: Freed is due
 )
 
 // Debounce is a contact's state: a value, with no clock, channel or pointer. It begins blocked, until the contact has been up
@@ -39,7 +42,7 @@ const (
 //	     Touched    │  │        Pressed        ^                  │        Released
 //	                │  └ 4 ms quiet, up: Glitched, up             └ 25 ms quiet, down: down
 //	                └ 61 ms of noise: Glitched, noisy ─ closed for 25 ms: Touched, Pressed, down
-//	down, lifting ── held too long: Released, Stuck, deaf ── 25 ms quiet, up: Freed, up
+//	down, lifting ── held too long: Released, Stuck, stuckDown ── 25 ms quiet, up: Freed, up
 type Debounce struct {
 	press time.Duration // a contact so long is a press; negative: at once
 	stuck time.Duration // a press so long is nobody's
@@ -54,9 +57,7 @@ type Debounce struct {
 // StartDebounce is a contact nobody has looked at yet. press is how long a contact is until it is a press, stuck how long a
 // press may be; zero means PressAfter and StuckAfter.
 func StartDebounce(at, press, stuck time.Duration) Debounce {
-	if press == 0 {
-		press = PressAfter
-	}
+	press = cmp.Or(press, PressAfter)
 	if stuck <= 0 {
 		stuck = StuckAfter
 	}
@@ -90,7 +91,7 @@ func (d Debounce) Wake() (time.Duration, bool) {
 		return d.since + d.stuck, true
 	case lifting:
 		return min(d.last+releaseQuiet, d.since+d.stuck), true
-	case blocked, deaf:
+	case blocked, stuckDown:
 		return d.last + releaseQuiet, !d.known
 	}
 	return 0, false
@@ -172,7 +173,7 @@ func (d Debounce) advance(at time.Duration, seen bool, out []Event) (Debounce, [
 		case down, lifting:
 			switch {
 			case due == d.since+d.stuck:
-				d.phase, d.last = deaf, d.now
+				d.phase, d.last = stuckDown, d.now
 				out = append(out, Event{Kind: Released, At: due}, Event{Kind: Stuck, At: due})
 			case !d.known:
 				d.phase = up
@@ -182,11 +183,11 @@ func (d Debounce) advance(at time.Duration, seen bool, out []Event) (Debounce, [
 			default:
 				d.phase = down // a contact that let go for a moment
 			}
-		case blocked, deaf:
+		case blocked, stuckDown:
 			if seen {
 				return d.lost(), out
 			}
-			if d.phase == deaf {
+			if d.phase == stuckDown {
 				out = append(out, Event{Kind: Freed, At: d.last})
 			}
 			d.phase = up

@@ -1,6 +1,7 @@
 package gpio
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -84,9 +85,7 @@ func bitSet(bits []byte, n uint16) bool { return int(n/8) < len(bits) && bits[n/
 
 // InputDevices looks at all that may be read. What may not is counted in denied.
 func InputDevices(dev string) (all []InputDevice, denied int) {
-	if dev == "" {
-		dev = "/dev"
-	}
+	dev = cmp.Or(dev, "/dev")
 	links := map[string]string{}
 	byID, _ := filepath.Glob(filepath.Join(dev, "input/by-id/*"))
 	for _, l := range byID {

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"conch/companions/round"
+	"conch/device/printable"
 )
 
 // Bounds of fields. What we send ourselves is brought within them (trim, slimmer); what arrives outside is refused.
@@ -35,6 +36,12 @@ func (c *checker) is(ok bool, format string, args ...any) {
 
 func (c *checker) long(name string, n, most int) {
 	c.is(n <= most, "%s: %d; at most %d", name, n, most)
+}
+
+// name may be empty: a later version may say it elsewhere.
+func (c *checker) name(field, name string) {
+	c.long(field, len(name), maxName)
+	c.is(name == "" || printable.IsName(name), "%s is %.40q: it cannot be shown", field, name)
 }
 
 func (c *checker) companion(name string, id round.CompanionID) {
@@ -94,12 +101,14 @@ func check(p round.Packet, from round.DeviceID) *Refusal {
 		if p.Heard != nil {
 			c.long("heard", len(*p.Heard), maxText)
 		}
+		c.is(p.For == "" || IsDeviceID(p.For), "for is %.40q: must be a device's id", string(p.For))
+		c.is(p.For == "" || p.Heard == nil, "heard is private, and in the clear")
 	case round.Ended:
 		c.place(p.Place)
 	case round.Message:
 		c.message(p)
 	case round.History:
-		c.is(validDevice(p.To), "to is %.40q: must be a device's id", string(p.To))
+		c.is(IsDeviceID(p.To), "to is %.40q: must be a device's id", string(p.To))
 		c.long("messages", len(p.Messages), maxMessages)
 		for _, m := range p.Messages {
 			c.message(m)
@@ -136,6 +145,13 @@ func (c *checker) message(m round.Message) {
 	for _, to := range m.To {
 		c.is(to != "" && len(to) <= maxID, "to has %.40q", string(to))
 	}
+	if m.Private() {
+		_, whispered := m.Whisper()
+		answers := len(m.To) == 1 && m.To[0] == round.Human(m.For)
+		c.is(IsDeviceID(m.For), "for is %.40q: must be a device's id", string(m.For))
+		c.is(m.Text == "", "text is private, and in the clear")
+		c.is(whispered == m.From.Human() && (whispered || answers), "private, and to %q", m.To)
+	}
 	c.long("turn", len(m.Turn), maxID)
 	c.is(m.Number >= 0, "number is %d", m.Number)
 	c.companions("queue", m.Metadata.Queue, maxQueue)
@@ -152,17 +168,22 @@ func (c *checker) message(m round.Message) {
 }
 
 func (c *checker) beat(b round.Beat) {
-	c.long("name", len(b.Name), maxName)
+	c.name("name", b.Name)
 	c.long("digest", len(b.Digest), maxName)
 	c.is(b.Budget >= 0 && b.Budget <= maxMS, "budgetMs is %d", b.Budget)
 	c.long("cards", len(b.Cards), maxCards)
 	seen := make(map[round.CompanionID]bool, len(b.Cards))
 	for _, card := range b.Cards {
 		c.companion("card id", card.ID)
+		c.is(printable.IsName(string(card.ID)), "card id is %.40q: it cannot be shown", string(card.ID))
 		c.is(!seen[card.ID], "two cards %q", card.ID)
 		seen[card.ID] = true
-		c.long("card name", len(card.Name), maxName)
+		c.name("card name", card.Name)
 		c.long("card role", len(card.Role), maxWhy)
+		c.is(printable.IsText(card.Role), "card role is %.40q: it cannot be shown", card.Role)
+		for _, alias := range card.Aliases {
+			c.name("card alias", alias)
+		}
 		for _, words := range [][]string{card.Aliases, card.Expertise, card.Skills, card.Traits} {
 			c.long("words of a card", len(words), maxWords)
 			for _, w := range words {
@@ -226,11 +247,8 @@ func trim(p round.Packet) round.Packet {
 	case round.Withdraw:
 		p.Why = cut(p.Why, maxWhy)
 		return p
-	case round.History:
-		p.Messages = slices.Clone(p.Messages[max(0, len(p.Messages)-maxMessages):])
-		for i := range p.Messages {
-			p.Messages[i].Text = cut(p.Messages[i].Text, maxText)
-		}
+	case round.History: // its envelopes carry it
+		p.Messages = nil
 		return p
 	case round.Votes:
 		p.Votes = trimVotes(p.Votes)
@@ -270,15 +288,9 @@ func cut(s string, n int) string {
 }
 
 // slimmer leaves something out of a packet that is too large: first the terms of votes (the ledger of the voter's device has
-// them), then the reasons; of a history the older half. No choice depends on what goes. False when there is nothing more.
+// them), then the reasons. No choice depends on what goes. False when there is nothing more.
 func slimmer(p round.Packet, step int) (round.Packet, bool) {
 	switch p := p.(type) {
-	case round.History:
-		if len(p.Messages) == 0 {
-			return p, false
-		}
-		p.Messages = p.Messages[(len(p.Messages)+1)/2:]
-		return p, true
 	case round.Votes:
 		var ok bool
 		p.Votes, ok = slimVotes(p.Votes, step)
@@ -315,21 +327,37 @@ func slimVotes(in []round.Vote, step int) ([]round.Vote, bool) {
 
 // directory knows which companions live on which device, from the latest cards of each (ROOM.md 2: from must live on the
 // signing device).
-type directory map[round.DeviceID]map[round.CompanionID]bool
+type directory map[round.DeviceID]abode
 
-func (d directory) learn(from round.DeviceID, p round.Packet) {
+// abode is a device as its latest cards show it.
+type abode struct {
+	ids    map[round.CompanionID]bool
+	former []round.CompanionID // which it had before, newest last
+	key    []byte              // for what is private; nil: an older conch
+}
+
+const maxFormer = 64 // names that a device's companions had
+
+func (d directory) learn(from round.DeviceID, p round.Packet, key []byte) {
 	b, ok := p.(round.Beat)
 	if !ok || b.Cards == nil {
 		return
 	}
-	if _, known := d[from]; !known && len(d) >= maxPeers {
+	old, known := d[from]
+	if !known && len(d) >= maxPeers {
 		return
 	}
 	ids := make(map[round.CompanionID]bool, len(b.Cards))
 	for _, c := range b.Cards {
 		ids[c.ID] = true
 	}
-	d[from] = ids
+	former := slices.DeleteFunc(slices.Clone(old.former), func(c round.CompanionID) bool { return ids[c] || old.ids[c] })
+	for c := range old.ids {
+		if !ids[c] {
+			former = append(former, c)
+		}
+	}
+	d[from] = abode{ids, former[max(0, len(former)-maxFormer):], key}
 }
 
 // speaker is who a packet speaks for, when that is somebody who must live on the sender.
@@ -356,8 +384,10 @@ func speakers(p round.Packet) []round.Participant {
 	return nil
 }
 
-// lives checks that everybody a packet speaks for lives on the sender.
+// lives checks that everybody a packet speaks for lives on the sender. Words are its present companions'; an answer that has begun is heard
+// to its end under the name that its companion had (the machine knows for how long).
 func (d directory) lives(from round.DeviceID, p round.Packet) *Refusal {
+	_, words := p.(round.Message)
 	for _, who := range speakers(p) {
 		c, companion := who.Companion()
 		if !companion {
@@ -370,7 +400,7 @@ func (d directory) lives(from round.DeviceID, p round.Packet) *Refusal {
 		if !known {
 			return refuse(ReasonCards, "no card of %s has been seen, so %.40q cannot be known to live there", from, string(c))
 		}
-		if !cards[c] {
+		if !cards.ids[c] && (words || !slices.Contains(cards.former, c)) {
 			return refuse(ReasonFrom, "%.40q does not live on %s", string(c), from)
 		}
 	}

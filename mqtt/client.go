@@ -2,23 +2,27 @@ package mqtt
 
 import (
 	"context"
+	"crypto/hpke"
 	"crypto/rand"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"conch/companions/round"
 )
 
 // Config is what a client needs. URL, Room, Identity and OnPacket must be there; the rest has defaults. The callbacks are
-// called one at a time from one goroutine of the client, in order: OnLink(true) before the packets of a link, OnLink(false)
-// after them. They must not block: what arrives meanwhile waits in a bounded queue and is then dropped and counted.
+// called one at a time from one goroutine of the client, a sender's packets in order: OnLink(true) before the packets of a link, OnLink(false)
+// after them. They must not block: what arrives meanwhile waits in bounded queues (lanes) and is then dropped and counted. Member is also
+// called from another one.
 type Config struct {
-	URL      string // mqtt://host:1883, mqtts://, ws://, wss:// (tcp://, ssl://, tls:// as well)
+	URL      string   // mqtt://host:1883, mqtts://, ws://, wss:// (tcp://, ssl://, tls:// as well)
+	More     []string // further nodes of the same cluster, as URL: tried in turn
 	Room     string
 	Identity Identity
 
@@ -34,15 +38,17 @@ type Config struct {
 	// the one before; the first that proves to be the broker is it. They replace the URL, which may then be empty: MQTT over TLS, and it is
 	// TLS's configuration that knows the broker, for a host's name proves nothing here.
 	Addresses func(ctx context.Context) []string
-	OnReached func(addr string) // before OnLink(true): which of them it was
+	OnReached func(addr string) // before OnLink(true): which of them it was; of a cluster, which URL
 
 	Member    func(round.DeviceID) bool // nil: every device whose signature is good
 	OnPacket  func(from round.DeviceID, p round.Packet)
 	OnNote    func(from round.DeviceID, n Note) // nil: notes are not even asked for
 	OnLink    func(up bool)
 	OnTrouble func(err error) // once for each change; nil: over
-	OnRefused func(r Refusal) // everything that was not delivered
+	OnRefused func(r Refusal) // everything that was read and not delivered
+	OnFlood   func(f Flood)   // who says more than Bounds; at the beginning, now and then while it lasts, and when it is over
 	Ledgers   bool            // hear other devices' ledgers, too (round.Seen): no device needs them, and they are half of what is said
+	Bounds    Bounds          // of one member; the defaults where zero
 	Log       *slog.Logger
 
 	KeepAlive      time.Duration // 2 s: a broker notices a silent device within 1.5 of it
@@ -54,16 +60,16 @@ type Config struct {
 // Client carries packets between this device and its room. Its goroutines: Run's (connects, waits for the end of each link), the
 // reader (checks and delivers what arrives, for all links), a writer for each link (signs and publishes), and the library's.
 type Client struct {
-	cfg    Config // fixed after NewClient
-	target target
-	stats  *counters
-	start  time.Time
-	waits  wakeful // how long something has waited to be sent
+	cfg     Config   // fixed after NewClient
+	targets []target // likewise; more than one: nodes of a cluster
+	stats   *counters
+	whisper hpke.PrivateKey // opens what is private
+	start   time.Time
+	waits   wakeful // how long something has waited to be sent
 
 	nudged chan struct{} // 1: do not wait
-	in     chan arrival  // what arrived, in order, and ends of links
-	urgent chan arrival  // presses
-	bytes  atomic.Int64  // waiting in both
+	in     chan arrival  // ends of links, failed attempts and calls
+	lanes  *lanes        // what arrived
 
 	mu       sync.Mutex
 	link     *link     // that is up; nil: Send drops
@@ -72,20 +78,19 @@ type Client struct {
 	goodbye  bool          // Run has said it, or sent what said so
 	left     bool          // the last beat sent said so
 	asked    time.Duration // when cards were last asked for
+	wishes   int           // histories that may still come
 
 	// Owned by the reader.
+	askers   askers
 	trouble  string          // as last told
 	own      map[string]bool // sessions of this client
 	settling *link           // hears itself and is not up yet
 	settled  *time.Timer     // when it is
 }
 
-// Bounds of what has arrived and was not handled yet.
 const (
-	maxArrived      = 1024
-	maxArrivedBytes = 8 << 20
-	maxUrgent       = 64
-	maxOwn          = 256 // sessions of our own that are kept in mind
+	maxCalls = 64  // that wait for the reader
+	maxOwn   = 256 // sessions of our own that are kept in mind
 	// settle is given to the devices that are there to show that they live, before OnLink lets anybody speak: after a
 	// broker's restart all begin at the same moment, and what is said before is lost to those who are no older.
 	settle = 50 * time.Millisecond
@@ -106,7 +111,7 @@ func NewClient(cfg Config) (*Client, error) {
 	if err := CheckRoom(cfg.Room); err != nil {
 		return nil, err
 	}
-	t, err := cfg.target()
+	targets, err := cfg.targets()
 	if err != nil {
 		return nil, err
 	}
@@ -129,10 +134,13 @@ func NewClient(cfg Config) (*Client, error) {
 	def(&cfg.RetryMin, 200*time.Millisecond)
 	def(&cfg.RetryMax, 2*time.Second)
 	c := &Client{
-		cfg: cfg, target: t, start: time.Now(), known: directory{}, asked: -time.Hour, own: map[string]bool{}, settled: time.NewTimer(time.Hour),
-		nudged: make(chan struct{}, 1), in: make(chan arrival, maxArrived), urgent: make(chan arrival, maxUrgent),
+		cfg: cfg, targets: targets, start: time.Now(), known: directory{}, asked: -time.Hour, own: map[string]bool{}, settled: time.NewTimer(time.Hour),
+		nudged: make(chan struct{}, 1), in: make(chan arrival, maxCalls), lanes: newLanes(cfg.Bounds), askers: askers{},
 	}
 	c.stats = newCounters(cfg.Log, c.now)
+	if c.whisper, err = cfg.Identity.whisperKey(); err != nil {
+		return nil, fmt.Errorf("mqtt: the key for what is private: %w", err)
+	}
 	return c, nil
 }
 
@@ -146,13 +154,28 @@ func (c *Client) waited() time.Duration { return c.waits.at(c.now()) }
 func (c *Client) ID() round.DeviceID { return c.cfg.Identity.id }
 
 // Stats is what was counted so far.
-func (c *Client) Stats() Stats { return c.stats.snapshot() }
+func (c *Client) Stats() Stats {
+	s := c.stats.snapshot()
+	for who, n := range c.lanes.dropped() {
+		s.Refused[ReasonFlood] += n
+		by := s.Senders[who]
+		if by == nil {
+			by = map[Reason]uint64{}
+			s.Senders[who] = by
+		}
+		by[ReasonFlood] += n
+	}
+	return s
+}
 
 // Send publishes a packet under this device's name, and never waits: without a link it is dropped and counted, and at the
 // bound of what may wait (queue) the oldest of its kind is.
 func (c *Client) Send(p round.Packet) {
 	c.mu.Lock()
 	l, said := c.link, c.goodbye
+	if _, ok := p.(round.HistoryAsk); ok {
+		c.wishes = maxTellers
+	}
 	if b, ok := p.(round.Beat); ok {
 		cards := b.Cards
 		if cards == nil && c.lastBeat != nil {
@@ -174,6 +197,28 @@ func (c *Client) Send(p round.Packet) {
 		c.stats.unsent(unsentOffline, 1, fmt.Sprintf("%T", p))
 	case dropped > 0:
 		c.stats.unsent(unsentFull, dropped, fmt.Sprintf("%T", p))
+	}
+}
+
+// SendNote publishes a note under this device's name, like Send: it never waits, and without a link the note is dropped and
+// counted, so that whoever needs an answer asks again.
+func (c *Client) SendNote(n Note) {
+	if err := n.check(); err != nil {
+		c.stats.unsent(unsentInvalid, 1, err.Error())
+		return
+	}
+	c.mu.Lock()
+	l := c.link
+	c.mu.Unlock()
+	if l == nil {
+		c.stats.unsent(unsentOffline, 1, n.Method)
+		return
+	}
+	switch dropped, ok := l.out.push(c.waited(), n); {
+	case !ok:
+		c.stats.unsent(unsentOffline, 1, n.Method)
+	case dropped > 0:
+		c.stats.unsent(unsentFull, dropped, n.Method)
 	}
 }
 
@@ -215,21 +260,25 @@ func (c *Client) Run(ctx context.Context) error {
 
 // retry is how the last attempts went.
 type retry struct {
-	wait  time.Duration
-	flaps int // links in a row that were lost soon after they came up
+	wait   time.Duration
+	flaps  int     // links in a row that were lost soon after they came up
+	at     int     // which of the targets is next
+	failed []error // of those that were tried since the last link, at most one each
 }
 
 // attempt makes one connection, stays while it lasts, and waits a little before the next.
 func (c *Client) attempt(ctx context.Context, r *retry, writers *sync.WaitGroup) {
 	began := c.now()
-	up, err := c.connect(ctx, writers)
+	t := c.targets[r.at]
+	up, err := c.connect(ctx, t, writers)
 	if ctx.Err() != nil {
 		return
 	}
+	r.at = (r.at + 1) % len(c.targets)
 	if !up {
 		r.flaps = 0
 	} else {
-		r.wait = c.cfg.RetryMin
+		r.wait, r.failed = c.cfg.RetryMin, nil
 		// Two clients with one id put each other out for ever.
 		if r.flaps++; c.now()-began > steady {
 			r.flaps = 0
@@ -238,16 +287,32 @@ func (c *Client) attempt(ctx context.Context, r *retry, writers *sync.WaitGroup)
 			err = fmt.Errorf("%w soon after it came up: is there a second device with this device's key (a copied card)?", ErrTaken)
 		}
 	}
-	c.in <- arrival{trouble: err}
-	t := time.NewTimer(jitter(r.wait))
-	defer t.Stop()
-	r.wait = min(2*r.wait, c.cfg.RetryMax)
+	wait := r.wait
+	switch r.failed = append(r.failed, explain(t.String(), err)); {
+	case up: // the link was lost: it is said at once
+		c.in <- arrival{trouble: r.failed[0]}
+		r.failed = nil
+	case len(r.failed) < len(c.targets): // another node may be there
+		wait = c.cfg.RetryMin
+	default:
+		c.in <- arrival{trouble: inOrder(r.failed)}
+		r.failed = nil
+		r.wait = min(2*r.wait, c.cfg.RetryMax)
+	}
+	timer := time.NewTimer(jitter(wait))
+	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-	case <-t.C:
+	case <-timer.C:
 	case <-c.nudged:
 		r.wait = c.cfg.RetryMin
 	}
+}
+
+// inOrder is what went wrong, the same text whichever of the nodes was tried first.
+func inOrder(errs []error) error {
+	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errors.Join(errs...)
 }
 
 // steady is how long a link lasts that did not break at once.
@@ -257,7 +322,6 @@ const steady = 10 * time.Second
 func (c *Client) tell(err error) {
 	text := ""
 	if err != nil {
-		err = explain(c.target.String(), err)
 		text = err.Error()
 	}
 	if text == c.trouble {
@@ -269,15 +333,6 @@ func (c *Client) tell(err error) {
 	}
 	if c.cfg.OnTrouble != nil {
 		c.cfg.OnTrouble(err)
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
 	}
 }
 

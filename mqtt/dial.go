@@ -4,10 +4,8 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -17,55 +15,6 @@ import (
 	paho "github.com/eclipse/paho.mqtt.golang"
 	"github.com/eclipse/paho.mqtt.golang/packets"
 )
-
-// target is the broker's address, taken apart once.
-type target struct {
-	url  *url.URL
-	addr string // host:port
-	tls  bool
-	ws   bool
-	name string // in messages, where the URL says nothing
-}
-
-func (t target) String() string {
-	if t.name != "" {
-		return t.name
-	}
-	return t.url.Redacted()
-}
-
-// parseURL accepts what people write: mqtt:// and tcp://, mqtts://, ssl:// and tls://, ws:// and wss://.
-func parseURL(raw string) (target, error) {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return target{}, errors.New("mqtt: the broker's url cannot be read; want for instance mqtt://broker.local:1883")
-	}
-	t := target{url: u}
-	port := "1883"
-	switch u.Scheme {
-	case "mqtt", "tcp":
-	case "mqtts", "ssl", "tls":
-		t.tls, port = true, "8883"
-	case "ws":
-		t.ws, port = true, "80"
-	case "wss":
-		t.ws, t.tls, port = true, true, "443"
-	default:
-		return target{}, fmt.Errorf("mqtt: broker %q: must begin with mqtt://, tcp://, mqtts://, ssl://, ws:// or wss://", u.Redacted())
-	}
-	if u.User != nil {
-		return target{},
-			fmt.Errorf("mqtt: broker %q: user and password do not belong into the url, where they would be logged; use the settings for them", u.Redacted())
-	}
-	if u.Hostname() == "" {
-		return target{}, fmt.Errorf("mqtt: broker %q: the host is missing", u.Redacted())
-	}
-	if p := u.Port(); p != "" {
-		port = p
-	}
-	t.addr = net.JoinHostPort(u.Hostname(), port)
-	return t, nil
-}
 
 // tlsConfig reads the files anew for each attempt: certificates are renewed while the device runs.
 func (c *Config) tlsConfig(t target) (*tls.Config, error) {
@@ -141,6 +90,9 @@ func (c *Config) dial(ctx context.Context, t target) (net.Conn, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
+	if len(c.More) > 0 {
+		return conn, t.String(), nil
+	}
 	return conn, "", nil
 }
 
@@ -167,8 +119,11 @@ type patient struct {
 // hangUp is how long a broker may take to hang up.
 const hangUp = 100 * time.Millisecond
 
-func newPatient(conn net.Conn) *patient {
-	return &patient{Conn: newLimited(conn, maxPacket), limit: writeTimeout, over: make(chan struct{})}
+func newPatient(conn net.Conn, door door) *patient {
+	l := newLimited(conn, MaxPacket)
+	p := &patient{Conn: l, limit: writeTimeout, over: make(chan struct{})}
+	l.door, l.acknowledge = door, func(b []byte) error { _, err := p.Write(b); return err }
+	return p
 }
 
 func (p *patient) Write(b []byte) (int, error) {
@@ -204,4 +159,41 @@ func (p *patient) Close() error {
 		}
 	}
 	return p.Conn.Close()
+}
+
+// Facts of the library.
+const (
+	writeTimeout = 2 * time.Second // without one a write may take for ever
+	pingTimeout  = 2 * time.Second
+	quiesce      = 250  // ms that a proper disconnect may take
+	subackFailed = 0x80 // MQTT 3.1.1, 3.9.3
+)
+
+// options are the library's settings for every session, each with the reason why its default will not do.
+func (c *Config) options(t target, clientID, password string, keepAlive time.Duration) *paho.ClientOptions {
+	o := paho.NewClientOptions()
+	o.AddBroker(t.url.String())
+	o.SetClientID(clientID)
+	o.SetUsername(c.User)
+	o.SetPassword(password)
+	o.SetProtocolVersion(4)   // 3.1.1, and no second attempt with 3.1
+	o.SetCleanSession(true)   // old votes must not come back
+	o.SetAutoReconnect(false) // a new link is a new session with a new will, and nothing that is stale
+	o.SetConnectRetry(false)  // Run does it, and says why
+	o.SetOrderMatters(true)   // one envelope after the other; the handler never waits
+	o.SetKeepAlive(keepAlive)
+	o.SetPingTimeout(pingTimeout)   // 10 s by default
+	o.SetWriteTimeout(writeTimeout) // none by default
+	o.SetConnectTimeout(c.ConnectTimeout)
+	o.SetMessageChannelDepth(0)
+	return o
+}
+
+// connected waits for the library to connect. It keeps to its own limits and then says why it has not; on a machine that is too
+// busy for that, no word from it is an error as well.
+func connected(t paho.Token, patience time.Duration) error {
+	if !t.WaitTimeout(patience) {
+		return os.ErrDeadlineExceeded
+	}
+	return t.Error()
 }

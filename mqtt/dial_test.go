@@ -25,7 +25,7 @@ func TestTheBrokerHangsUp(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ours, theirs := net.Pipe()
 				defer theirs.Close()
-				p := newPatient(ours)
+				p := newPatient(ours, nil)
 				heard := make(chan error, 1)
 				go func() { _, err := io.Copy(io.Discard, p); heard <- err }()
 				closed := make(chan time.Duration, 1)

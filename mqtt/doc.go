@@ -1,5 +1,5 @@
 // Package mqtt carries the packets of a room (companions/round) between devices, over MQTT 3.1.1 and any broker: the embedded
-// one (NewBroker) or a foreign one. It decides nothing about turns.
+// one (mqtt/broker) or a foreign one. It decides nothing about turns.
 //
 //	Room ──Send──> queue ──> writer: sign ──> paho ──┐
 //	                                                 broker
@@ -8,11 +8,11 @@
 // Topics are conch/v1/<room>/<kind>/<device>; one writer each, the device in its name, so that a broker's access list can
 // hold it. Nothing is retained. Payloads are JSON-RPC 2.0 notifications in UTF-8.
 //
-//	kind      QoS      method           packet                       example of params
+//	kind      QoS out  method           packet                       example of params
 //	presence  0        presence.update  Beat, Gone, HistoryAsk       {"beat":{"name":"kitchen","digest":"d1","budgetMs":300,…}}, {"gone":{}}, {"historyAsk":{}}
 //	          0        presence.hello   (this package's, see below)  {"prove":["<device>"],"heard":[{"session":"…","hello":2,"ageMs":4,"since":3}]}
 //	messages  1        message.send     Message                      {"id":"01J9…","from":"ada","text":"…","epoch":{"n":3,"device":"…"},"number":2,"metadata":{}}
-//	          1        message.history  History                      {"to":"<device>","messages":[…]}
+//	          1        message.history  History                      {"to":"<device>","messages":[],"envelopes":["{…}",…]}
 //	          1        room.control     Control                      {"companion":"ada","mute":true}
 //	states    1        state.send       Votes                        {"place":{…},"states":[{"from":"ada","messageId":"01J9…","state":"speak","importance":7,…}]}
 //	floor     0 and 1  floor.press      Press                        {"epoch":{"n":4,"device":"…"}}
@@ -25,14 +25,14 @@
 //	ledger    0        ledger.entry     Seen                         {"entry":{"kind":"round",…}}
 //	members   1        members.*        (a Note, see mqtt/membership) {"room":"r…","version":4,"members":[…]}
 //
-// A client subscribes to the kinds one by one, to members only with Config.OnNote, and to ledgers only when Config.Ledgers says so:
+// A client subscribes to the kinds one by one, with QoS 0 (filters), to members only with Config.OnNote, to ledgers only with Config.Ledgers:
 // every device publishes what it decided, for whoever watches the room, and no device needs what another one wrote down.
 //
 // An envelope is {"jsonrpc":"2.0","method":…,"params":…,"key":…,"session":…,"seq":…,"sig":…}. The signature is Ed25519 over a
 // domain, the room, the kind, method, session, number and the bytes of params, each with its length. The key travels along; the
 // device's id is its fingerprint, so no directory is needed. Bounds are in wire.go and check.go: 64 KiB an envelope, 256 KiB
 // a history, 32 KiB a note, 8 KiB a text, 128 votes. What we send is brought within them: texts are cut, votes lose their terms above
-// 16 KiB and then their reasons, a history its older half.
+// 16 KiB and then their reasons, a history its oldest envelopes.
 //
 // # Who may say what
 //
@@ -40,7 +40,22 @@
 // that device's latest Beat with cards. While those are unknown, whatever speaks for a companion (message, votes, claim,
 // withdraw, speaking, release) is refused and the cards are asked for, at most once a second; a press, a beat, an end, a
 // control and a history name no companion of the sender's and are let through. A press must carry its own device's epoch.
-// A history repeats what others said: its teller is believed. Config.Member keeps devices out that were not paired.
+// Config.Member keeps devices out that were not paired.
+//
+// A history is told by one and signed by those who spoke: it carries the envelopes of message.send, and of a floor.release that says
+// what of one was heard, as they were signed. The newcomer opens each: the signer is a member now (who was removed is not believed), from
+// is its person, or a companion of its latest cards; where no cards of it have come, one that nobody here has. What it says of the newcomer's own
+// person and companions is not taken, nor anything that was not asked for. What is of the teller itself it signs for the history, under
+// number 0, which nobody takes as said now. An older conch sends messages without envelopes: they are refused, and its name is logged.
+//
+// # In private
+//
+// A message or the heard text of a release that is for one device ("for") travels as "sealed": HPKE (RFC 9180, crypto/hpke), mode base,
+// DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, ChaCha20-Poly1305; enc and ciphertext in base64. info is "conch/v1 whisper", 0 and the
+// room; aad are "message" or "release", message id, sender and receiver, each with its length; the text is padded to steps of 256 bytes. The
+// receiver's key follows from its Ed25519 seed (HKDF-SHA256, info "conch/v1 whisper key", then DeriveKeyPair) and is announced with its
+// cards ("whisperKey"), under its own signature. Where it lives on the sender, nothing is sealed: the others get the envelope without words.
+// Whoever later gets hold of the receiver's key can open what was recorded: there is no forward secrecy.
 //
 // # Recordings
 //
@@ -66,20 +81,25 @@
 // it lies, the next beat brings the device back.
 //
 // Limits: whoever can hold back an envelope (the broker's operator) can deliver it later, within the window and the session;
-// epochs and places make it void in the machine. A member can be silent, slow, or flood: then the queues' bounds hold.
+// epochs and places make it void in the machine. A member can be silent, slow, or flood (see below).
 //
-// # The broker's listeners
+// # Floods
 //
-//	own client ──plain, loopback──> gate ─────────────────────────────┐
-//	                                                                  ├──> access list: CONNECT, publish, subscribe
-//	member ─────TLS 1.3, "mqtt" or no ALPN, certificate──> listener ──┘
-//	newcomer ───TLS 1.3, "conch-pair/1", while a window is open──> listener ──> Network.Pair
+//	paho's connection ──> door: bucket of the sender ──> paho ──> lane of the sender ──> reader: whose turn it is ──> signature
 //
-// The second listener exists only with BrokerConfig.Network. Its certificates say which device is there; whether that may come in is for
-// BrokerConfig.Admit, which is asked for each connection, and once more when the client is among those that Drop finds, so that a
-// device removed in between does not stay. A connection that has not got that far is a stranger: 5 s for the handshake and 5 s for CONNECT,
-// 64 at a time, of which the oldest gives way, 16 of one address. Nobody is identified by a name or an address: a member tries all
-// the addresses at which its host may be (Config.Addresses), a quarter of a second apart, and believes the one that has the host's key.
+// The sender is the last level of the topic, which a broker's access list makes true. What one may say (Bounds) is counted as it comes
+// from the connection; the rest is skipped there, at a hundredth of what a signature costs. What gets in waits in the sender's own lane: 32 presses, 256
+// other envelopes, 384 KiB; its own oldest goes. The reader takes presses first, one of each sender in turn, then bytes of each in turn.
+// What waits for a proof is at most 4 MiB in all, and what waits in lanes another 4; whoever has most pays. One device's sessions and questions
+// make the others send six hellos at once and then one in two seconds; what it asks for beyond waits, and nobody else's does.
+//
+// What one device can make others say is bounded by asker (asked.go): a history four times and then each 10 s, everybody's cards six times
+// and then each 2 s, 60 notes and then two a second. Who speaks for companions whose cards nobody has seen is asked for them after 1, 2, 4 … 64 s.
+//
+// Who says too much is counted (Stats.Senders), told to the log (at the beginning, then after 1, 2, 4 … 64 s) and to Config.OnFlood. Where
+// a broker has no access list, somebody else can use up a good member's budget under its name, at some hundred forged presses a second:
+// Flood.Signed is false then, and an access list (conch room acl) is what helps. Under all names at once, 1,500 signatures a second are
+// looked at, and 16 of each sender on top.
 //
 // # What is never delivered late
 //

@@ -14,11 +14,14 @@ const (
 	maxCandidates = 3                     // sessions of one device that are waiting for their proof
 	maxHeld       = 64                    // envelopes of one candidate that wait with it
 	maxHeldBytes  = 128 << 10             // and their bytes
+	maxHeldAll    = 4 << 20               // bytes of all candidates of all devices; then whoever has most there pays
 	windowBits    = 2048                  // numbers within which envelopes may overtake each other; a broker's queue may hold 1,000
 	helloGap      = 10 * time.Millisecond // between two hellos; what becomes due meanwhile goes into one
 	proveAgain    = time.Second           // a device that has not answered is asked again
 	heldFor       = 5 * time.Second
-	willSeq       = 1 // the number of the last will of a session
+	helloSpare    = 6               // hellos that one device can ask for at once
+	helloEvery    = 2 * time.Second // and then one in this time: what else it asks for waits, and nobody else does
+	willSeq       = 1               // the number of the last will of a session
 )
 
 // guard tells what is said now from what was recorded (doc.go, "Recordings"). It is a plain value with the time given by
@@ -35,8 +38,10 @@ type guard struct {
 	lastSent time.Duration
 	due      bool // false: no peer has anything for a hello; true: one may
 	row      int  // hellos that followed each other within a second: the gap doubles with each, to 320 ms
+	held     int  // bytes of all candidates
 
 	void int // envelopes that waited for a proof and were too old when it came
+	lost int // that had to make room for others
 }
 
 type sentHello struct {
@@ -53,6 +58,16 @@ type peer struct {
 	owed  map[string]heard // proofs to give, by the session they are for
 	asked time.Duration    // when it was last asked for a proof
 	doubt bool             // it is to be asked
+	held  int              // bytes of its candidates
+	spent time.Duration    // its hellos are paid for until then; no more than helloSpare of them in advance
+}
+
+// due is when a hello may go out for the sake of this device; false: it has nothing for one.
+func (p *peer) due(after time.Duration) (time.Duration, bool) {
+	if len(p.owed) == 0 && !p.doubt {
+		return 0, false
+	}
+	return max(after, p.spent-(helloSpare-1)*helloEvery), true
 }
 
 // session is one connection of a device.
@@ -145,6 +160,7 @@ func (g *guard) fromCandidate(now time.Duration, p *peer, e *Envelope) ([]*Envel
 	i := slices.IndexFunc(p.candidates, func(s *session) bool { return s.id == e.Session })
 	if i < 0 {
 		if len(p.candidates) == maxCandidates {
+			g.release(p, p.candidates[0])
 			p.candidates = p.candidates[1:]
 		}
 		p.candidates = append(p.candidates, &session{id: e.Session, since: now})
@@ -178,9 +194,38 @@ func (g *guard) fromCandidate(now time.Duration, p *peer, e *Envelope) ([]*Envel
 	if slices.ContainsFunc(s.held, func(h *Envelope) bool { return h.Seq == e.Seq }) {
 		return nil, ReasonRepeated
 	}
+	if g.held+e.Size > maxHeldAll && !g.makeRoom(p) {
+		return nil, ReasonUnproven
+	}
 	s.held = append(s.held, e)
 	s.bytes += e.Size
+	p.held += e.Size
+	g.held += e.Size
 	return nil, ""
+}
+
+// makeRoom gives up what the device waits with that has most; false when that is p itself.
+func (g *guard) makeRoom(p *peer) bool {
+	most := p
+	for _, o := range g.peers {
+		if o.held > most.held {
+			most = o
+		}
+	}
+	if most == p {
+		return false
+	}
+	s := slices.MaxFunc(most.candidates, func(a, b *session) int { return a.bytes - b.bytes })
+	g.lost += len(s.held)
+	g.release(most, s)
+	return true
+}
+
+// release gives up what a candidate waits with.
+func (g *guard) release(p *peer, s *session) {
+	p.held -= s.bytes
+	g.held -= s.bytes
+	s.held, s.bytes = nil, 0
 }
 
 // proof finds the entry of a hello that names our session. While another session of the device is believed, it must answer a
@@ -217,9 +262,9 @@ func (g *guard) promote(now time.Duration, p *peer, s *session, e *Envelope, h h
 		s.window.start(min(h.Since, e.Seq))
 	}
 	held := s.held
+	g.release(p, s)
 	p.live, p.last, p.doubt = s, now, false
 	s.since = now
-	s.held, s.bytes = nil, 0
 	slices.SortFunc(held, func(a, b *Envelope) int { return cmp.Compare(a.Seq, b.Seq) })
 	var out []*Envelope
 	for _, h := range held {
@@ -275,6 +320,7 @@ func (g *guard) peer(now time.Duration, d round.DeviceID) (*peer, Reason) {
 		if oldest == "" {
 			return nil, ReasonCrowded
 		}
+		g.held -= g.peers[oldest].held
 		delete(g.peers, oldest)
 	}
 	p := &peer{last: now}
@@ -290,13 +336,14 @@ func (g *guard) wake() (time.Duration, bool) {
 	if !g.due { // each envelope asks, and there may be many peers
 		return 0, false
 	}
+	first, some := time.Duration(0), false
 	for _, p := range g.peers {
-		if len(p.owed) > 0 || p.doubt {
-			return g.lastSent + helloGap<<min(g.row, 5), true
+		if at, due := p.due(g.lastSent + helloGap<<min(g.row, 5)); due && (!some || at < first) {
+			first, some = at, true
 		}
 	}
-	g.due = false
-	return 0, false
+	g.due = some
+	return first, some
 }
 
 // hello makes the hello that is due, with everything in it that is.
@@ -307,6 +354,10 @@ func (g *guard) hello(now time.Duration) (*hello, uint64, bool) {
 	}
 	h := &hello{}
 	for d, p := range g.peers {
+		if at, due := p.due(0); !due || at > now {
+			continue
+		}
+		p.spent = max(p.spent, now) + helloEvery
 		if p.doubt {
 			h.Prove = append(h.Prove, d)
 			p.doubt, p.asked = false, now
@@ -338,6 +389,7 @@ func (g *guard) expire(now time.Duration) (dropped int) {
 				return false
 			}
 			dropped += len(s.held)
+			g.release(p, s)
 			return true
 		})
 	}

@@ -16,8 +16,8 @@ import (
 
 // runHelper is the test binary as another process: a device that is there until it is killed.
 func runHelper(url string) int {
-	if arg, ok := strings.CutPrefix(url, "crowd "); ok {
-		return crowd(arg)
+	if arg, ok := strings.CutPrefix(url, "flood "); ok {
+		return floodRole(arg)
 	}
 	id, err := NewIdentity()
 	if err != nil {

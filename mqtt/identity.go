@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"conch/companions/round"
 )
@@ -59,11 +60,20 @@ const letters = "abcdefghijklmnopqrstuvwxyz234567"
 
 var lowerBase32 = base32.NewEncoding(letters).WithPadding(base32.NoPadding)
 
+// deviceIDLen is the length of a fingerprint: 100 bits, and still within the 23 bytes of a client id that every broker
+// has to take (MQTT 3.1.1, 3.1.3.1).
+const deviceIDLen = 20
+
 // Fingerprint names the device that has a key: the first 100 bits of its SHA-256, in letters and digits that are safe in a topic, in a file
 // name and in a host name.
 func Fingerprint(pub ed25519.PublicKey) round.DeviceID {
 	sum := sha256.Sum256(pub)
 	return round.DeviceID(lowerBase32.EncodeToString(sum[:13])[:deviceIDLen])
+}
+
+// IsDeviceID says whether d can be the fingerprint of a key.
+func IsDeviceID(d round.DeviceID) bool {
+	return len(d) == deviceIDLen && strings.Trim(string(d), letters) == ""
 }
 
 // OpenIdentity reads the device's identity from dir, and makes it there at the first start. The file is written whole or
@@ -80,6 +90,9 @@ func OpenIdentity(dir string) (Identity, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return Identity{}, fmt.Errorf("mqtt: make the state directory: %w", err)
 	}
+	if err := CheckDirectory(dir); err != nil {
+		return Identity{}, fmt.Errorf("mqtt: keep the device key: %w", err)
+	}
 	made, err := writeIdentity(dir, path, id)
 	if err != nil {
 		return Identity{}, fmt.Errorf("mqtt: keep the device key: %w", err)
@@ -88,6 +101,30 @@ func OpenIdentity(dir string) (Identity, error) {
 		return readIdentity(path)
 	}
 	return id, nil
+}
+
+// CheckDirectory says why a directory is not one to keep keys, memories or a socket in: somebody else owns it or the link to it, or, unless it
+// is this user's own, everybody may write to it. The system's (root's) are as good as one's own, and root takes what it is told to.
+func CheckDirectory(dir string) error {
+	me := os.Geteuid()
+	for _, look := range []func(string) (fs.FileInfo, error){os.Lstat, os.Stat} {
+		info, err := look(dir)
+		if err != nil {
+			return err
+		}
+		owner := me
+		if st, ok := info.Sys().(*syscall.Stat_t); ok {
+			owner = int(st.Uid)
+		}
+		switch link := info.Mode()&fs.ModeSymlink != 0; {
+		case me == 0 && !link, owner == me:
+		case owner != 0:
+			return fmt.Errorf("%s belongs to another user (uid %d): set state.dir to a place of your own", dir, owner)
+		case !link && info.Mode().Perm()&0o002 != 0:
+			return fmt.Errorf("%s: everybody may write there: set state.dir to a place of your own", dir)
+		}
+	}
+	return nil
 }
 
 func readIdentity(path string) (Identity, error) {

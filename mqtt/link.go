@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"sync"
 	"time"
 
@@ -18,13 +17,9 @@ import (
 
 // Bounds of a link.
 const (
-	writeTimeout = 2 * time.Second // facts of the library: without one a write may take for ever
-	pingTimeout  = 2 * time.Second
 	echoTimeout  = 5 * time.Second         // until our own hello has come back
-	quiesce      = 250                     // ms that a proper disconnect may take
 	leaveTimeout = 1500 * time.Millisecond // for the last word; a machine that is busy needs some
 	maxUnacked   = 1024                    // QoS 1 envelopes that the broker has not acknowledged
-	subackFailed = 0x80                    // MQTT 3.1.1, 3.9.3
 )
 
 // link is one connection: one session, one library client. A link that is lost is thrown away with everything that was
@@ -32,6 +27,7 @@ const (
 // last will of its first connection.
 type link struct {
 	session string
+	target  target
 	paho    paho.Client
 	out     *queue
 	lost    chan error    // 1: why the connection ended
@@ -48,12 +44,12 @@ type link struct {
 }
 
 // connect makes one connection and returns when it is over: whether it was up, and why it ended.
-func (c *Client) connect(ctx context.Context, writers *sync.WaitGroup) (up bool, err error) {
+func (c *Client) connect(ctx context.Context, t target, writers *sync.WaitGroup) (up bool, err error) {
 	password, err := c.cfg.password()
 	if err != nil {
 		return false, err
 	}
-	l := &link{session: newSession(), out: newQueue(), lost: make(chan error, 1), up: make(chan struct{})}
+	l := &link{session: newSession(), target: t, out: newQueue(), lost: make(chan error, 1), up: make(chan struct{})}
 	l.guard = newGuard(c.cfg.Identity.id, l.session, c.now())
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -91,15 +87,6 @@ func (l *link) reached() string {
 	return l.addr
 }
 
-// connected waits for the library to connect. It keeps to its own limits and then says why it has not; on a machine that is too
-// busy for that, no word from it is an error as well.
-func connected(t paho.Token, patience time.Duration) error {
-	if !t.WaitTimeout(patience) {
-		return os.ErrDeadlineExceeded
-	}
-	return t.Error()
-}
-
 // serve subscribes, waits for the proof that it is heard, and stays until the link is lost or ctx ends.
 func (c *Client) serve(ctx context.Context, l *link, writers *sync.WaitGroup) error {
 	sub := l.paho.SubscribeMultiple(filters(c.cfg.Room, c.cfg.Ledgers, c.cfg.OnNote != nil), nil)
@@ -128,7 +115,7 @@ func (c *Client) serve(ctx context.Context, l *link, writers *sync.WaitGroup) er
 		return ctx.Err()
 	case <-time.After(echoTimeout):
 		return fmt.Errorf("%w: what it says under %s does not come back: may it write there and read %s?",
-			ErrNotAuthorized, topic(c.cfg.Room, kindPresence, c.cfg.Identity.id), filter(c.cfg.Room))
+			ErrNotAuthorized, Topic(c.cfg.Room, KindPresence, c.cfg.Identity.id), Filter(c.cfg.Room))
 	}
 	select {
 	case err := <-l.lost:
@@ -160,26 +147,6 @@ func (c *Client) leave(l *link, written <-chan struct{}) {
 	}
 }
 
-// options are the library's settings for every session, each with the reason why its default will not do.
-func (c *Config) options(t target, clientID, password string, keepAlive time.Duration) *paho.ClientOptions {
-	o := paho.NewClientOptions()
-	o.AddBroker(t.url.String())
-	o.SetClientID(clientID)
-	o.SetUsername(c.User)
-	o.SetPassword(password)
-	o.SetProtocolVersion(4)   // 3.1.1, and no second attempt with 3.1
-	o.SetCleanSession(true)   // old votes must not come back
-	o.SetAutoReconnect(false) // a new link is a new session with a new will, and nothing that is stale
-	o.SetConnectRetry(false)  // Run does it, and says why
-	o.SetOrderMatters(true)   // one envelope after the other; the handler never waits
-	o.SetKeepAlive(keepAlive)
-	o.SetPingTimeout(pingTimeout)   // 10 s by default
-	o.SetWriteTimeout(writeTimeout) // none by default
-	o.SetConnectTimeout(c.ConnectTimeout)
-	o.SetMessageChannelDepth(0)
-	return o
-}
-
 // options are those of a link.
 func (c *Client) options(ctx context.Context, l *link, password string) (*paho.ClientOptions, error) {
 	will, err := l.will(c.cfg.Room, c.cfg.Identity)
@@ -187,8 +154,8 @@ func (c *Client) options(ctx context.Context, l *link, password string) (*paho.C
 		return nil, err
 	}
 	// Two clients with one id put each other out: the key's id is nobody else's.
-	o := c.cfg.options(c.target, string(c.cfg.Identity.id), password, c.cfg.KeepAlive)
-	o.SetBinaryWill(topic(c.cfg.Room, kindPresence, c.cfg.Identity.id), will, 0, false)
+	o := c.cfg.options(l.target, string(c.cfg.Identity.id), password, c.cfg.KeepAlive)
+	o.SetBinaryWill(Topic(c.cfg.Room, KindPresence, c.cfg.Identity.id), will, 0, false)
 	o.SetDefaultPublishHandler(func(_ paho.Client, m paho.Message) { c.arrived(l, m.Topic(), m.Payload()) })
 	o.SetConnectionLostHandler(func(_ paho.Client, err error) {
 		if err == nil {
@@ -200,7 +167,7 @@ func (c *Client) options(ctx context.Context, l *link, password string) (*paho.C
 		}
 	})
 	o.SetCustomOpenConnectionFn(func(*url.URL, paho.ClientOptions) (net.Conn, error) {
-		conn, addr, err := c.cfg.dial(ctx, c.target)
+		conn, addr, err := c.cfg.dial(ctx, l.target)
 		if err != nil {
 			return nil, err
 		}
@@ -208,7 +175,7 @@ func (c *Client) options(ctx context.Context, l *link, password string) (*paho.C
 		l.addr = addr
 		l.mu.Unlock()
 		context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Now().Add(leaveTimeout + quiesce*time.Millisecond)) })
-		return newPatient(conn), nil
+		return newPatient(conn, c.door), nil
 	})
 	return o, nil
 }
@@ -221,20 +188,10 @@ func (l *link) will(room string, id Identity) ([]byte, error) {
 
 // arrived runs in the library's goroutine and must not wait.
 func (c *Client) arrived(l *link, topic string, payload []byte) {
-	lane := c.in
-	if isPress(payload) {
-		lane = c.urgent
-	}
-	if c.bytes.Add(int64(len(payload))) > maxArrivedBytes {
-		c.bytes.Add(-int64(len(payload)))
-		c.stats.refused(&Refusal{Reason: ReasonOverrun, Detail: "too many bytes are waiting to be handled"})
-		return
-	}
-	select {
-	case lane <- arrival{link: l, topic: topic, payload: payload}:
-	default:
-		c.bytes.Add(-int64(len(payload)))
-		c.stats.refused(&Refusal{Reason: ReasonOverrun, Detail: "too many envelopes are waiting to be handled"})
+	from := c.sender(topic)
+	n := c.lanes.push(c.now(), from, isPress(payload), arrival{link: l, topic: topic, payload: payload})
+	for range n {
+		c.stats.refused(&Refusal{Reason: ReasonOverrun, From: from, Detail: "too much is waiting to be handled"})
 	}
 }
 
@@ -292,7 +249,12 @@ func (c *Client) greet(l *link) {
 }
 
 func (c *Client) publish(l *link, p round.Packet) {
-	m, params, err := pack(c.cfg.Identity.id, p)
+	x, err := c.extras(p)
+	if err != nil { // in the clear it does not go
+		c.stats.unsent(unsentInvalid, 1, err.Error())
+		return
+	}
+	m, params, err := pack(c.cfg.Identity.id, p, x)
 	if err != nil {
 		c.stats.unsent(unsentInvalid, 1, err.Error())
 		return
@@ -304,11 +266,11 @@ func (c *Client) publish(l *link, p round.Packet) {
 	if m.name == methodPress {
 		c.put(l, m.kind, 0, b) // at once, whatever else is in flight; and again below so that it arrives (ROOM.md 2)
 	}
-	c.put(l, m.kind, m.qos, b)
+	c.put(l, m.kind, min(m.qos, c.cfg.qos()), b)
 }
 
 // put hands an envelope to the library, which must be connected: it would store what it cannot send, and send it later.
-func (c *Client) put(l *link, k kind, qos byte, b []byte) {
+func (c *Client) put(l *link, k Kind, qos byte, b []byte) {
 	if !l.paho.IsConnectionOpen() {
 		c.stats.unsent(unsentOffline, 1, "the link is going down")
 		return
@@ -322,7 +284,7 @@ func (c *Client) put(l *link, k kind, qos byte, b []byte) {
 			return
 		}
 	}
-	t := l.paho.Publish(topic(c.cfg.Room, k, c.cfg.Identity.id), qos, false, b)
+	t := l.paho.Publish(Topic(c.cfg.Room, k, c.cfg.Identity.id), qos, false, b)
 	if done(t) && t.Error() != nil {
 		c.stats.unsent(unsentBroken, 1, t.Error().Error())
 		return
@@ -340,4 +302,12 @@ func done(t paho.Token) bool {
 	default:
 		return false
 	}
+}
+
+func (c *Client) publishNote(l *link, n Note) {
+	m := noteMethod(n.Method)
+	l.mu.Lock()
+	seq := l.guard.seq()
+	l.mu.Unlock()
+	c.put(l, m.kind, min(m.qos, c.cfg.qos()), seal(c.cfg.Room, c.cfg.Identity, m, l.session, seq, n.Body))
 }

@@ -2,6 +2,8 @@ package mqtt
 
 import (
 	"context"
+	"crypto/tls"
+	"net"
 	"os"
 	"sync"
 	"testing"
@@ -183,8 +185,26 @@ func meet(t testing.TB, ds map[*device]round.Beat) {
 	}
 }
 
-// embedded starts the broker of this package.
-func embedded(t testing.TB, cfg BrokerConfig) *Broker {
+// BrokerConfig is broker.Config as far as tests of clients need it. The broker imports this package: embedded_test.go, outside of it, hands it in.
+type BrokerConfig struct {
+	Listen, Room string
+	Network      *tls.Config // nil: no listener to the network
+	Admit        func(d round.DeviceID, user string, state *tls.ConnectionState) error
+}
+
+// Broker is an embedded one (broker.Broker).
+type Broker interface {
+	Addr() net.Addr
+	NetworkAddr() net.Addr
+	URL() string
+	Close()
+}
+
+// NewBroker is set before any test runs.
+var NewBroker func(BrokerConfig) (Broker, error)
+
+// embedded starts an embedded broker.
+func embedded(t testing.TB, cfg BrokerConfig) Broker {
 	t.Helper()
 	b, err := NewBroker(cfg)
 	if err != nil {

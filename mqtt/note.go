@@ -18,7 +18,7 @@ type Note struct {
 const (
 	maxNote       = 32 << 10 // bytes of the body
 	maxNoteMethod = 40
-	notePrefix    = string(kindMembers) + "."
+	notePrefix    = string(KindMembers) + "."
 )
 
 // noteMethod is the row of a note's method; nil: it is none.
@@ -27,7 +27,7 @@ func noteMethod(name string) *method {
 	if !ok || rest == "" || len(name) > maxNoteMethod || strings.ContainsFunc(rest, func(r rune) bool { return r < 'a' || r > 'z' }) {
 		return nil
 	}
-	return &method{name, kindMembers, 1, maxNote + envelopeOverhead, unpackNote, nil}
+	return &method{name, KindMembers, 1, maxNote + envelopeOverhead, unpackNote, nil}
 }
 
 func unpackNote(e *Envelope, params []byte) *Refusal {
@@ -49,34 +49,4 @@ func (n Note) check() error {
 		return fmt.Errorf("mqtt: note %s: its body is no object", n.Method)
 	}
 	return nil
-}
-
-// SendNote publishes a note under this device's name, like Send: it never waits, and without a link the note is dropped and
-// counted, so that whoever needs an answer asks again.
-func (c *Client) SendNote(n Note) {
-	if err := n.check(); err != nil {
-		c.stats.unsent(unsentInvalid, 1, err.Error())
-		return
-	}
-	c.mu.Lock()
-	l := c.link
-	c.mu.Unlock()
-	if l == nil {
-		c.stats.unsent(unsentOffline, 1, n.Method)
-		return
-	}
-	switch dropped, ok := l.out.push(c.waited(), n); {
-	case !ok:
-		c.stats.unsent(unsentOffline, 1, n.Method)
-	case dropped > 0:
-		c.stats.unsent(unsentFull, dropped, n.Method)
-	}
-}
-
-func (c *Client) publishNote(l *link, n Note) {
-	m := noteMethod(n.Method)
-	l.mu.Lock()
-	seq := l.guard.seq()
-	l.mu.Unlock()
-	c.put(l, m.kind, m.qos, seal(c.cfg.Room, c.cfg.Identity, m, l.session, seq, n.Body))
 }

@@ -45,7 +45,7 @@ func TestANoteThatAnotherSigned(t *testing.T) {
 	a := fixed(1)
 	m := noteMethod("members.list")
 	b := seal("kitchen", a, m, testSession, 2, []byte(`{"version":1}`))
-	if e, r := openWhole("kitchen", topic("kitchen", kindMembers, a.id), b); r != nil || e.Note == nil || string(e.Note.Body) != `{"version":1}` {
+	if e, r := openWhole("kitchen", Topic("kitchen", KindMembers, a.id), b); r != nil || e.Note == nil || string(e.Note.Body) != `{"version":1}` {
 		t.Fatalf("%v", r)
 	}
 	for name, row := range map[string]struct {
@@ -53,13 +53,13 @@ func TestANoteThatAnotherSigned(t *testing.T) {
 		b     []byte
 		want  Reason
 	}{
-		"under another's name":  {topic("kitchen", kindMembers, fixed(2).id), b, ReasonForged},
-		"with another method":   {topic("kitchen", kindMembers, a.id), bytes.Replace(b, []byte("members.list"), []byte("members.left"), 1), ReasonForged},
-		"with another version":  {topic("kitchen", kindMembers, a.id), bytes.Replace(b, []byte(`n":1`), []byte(`n":2`), 1), ReasonForged},
-		"under another kind":    {topic("kitchen", kindFloor, a.id), b, ReasonTopic},
-		"from another room":     {topic("cellar", kindMembers, a.id), b, ReasonForged},
-		"a packet as a note":    {topic("kitchen", kindMembers, a.id), bytes.Replace(b, []byte("members.list"), []byte("floor.press"), 1), ReasonTopic},
-		"a method nobody knows": {topic("kitchen", kindMembers, a.id), bytes.Replace(b, []byte("members.list"), []byte("members.LIST"), 1), ReasonMethod},
+		"under another's name":  {Topic("kitchen", KindMembers, fixed(2).id), b, ReasonForged},
+		"with another method":   {Topic("kitchen", KindMembers, a.id), bytes.Replace(b, []byte("members.list"), []byte("members.left"), 1), ReasonForged},
+		"with another version":  {Topic("kitchen", KindMembers, a.id), bytes.Replace(b, []byte(`n":1`), []byte(`n":2`), 1), ReasonForged},
+		"under another kind":    {Topic("kitchen", KindFloor, a.id), b, ReasonTopic},
+		"from another room":     {Topic("cellar", KindMembers, a.id), b, ReasonForged},
+		"a packet as a note":    {Topic("kitchen", KindMembers, a.id), bytes.Replace(b, []byte("members.list"), []byte("floor.press"), 1), ReasonTopic},
+		"a method nobody knows": {Topic("kitchen", KindMembers, a.id), bytes.Replace(b, []byte("members.list"), []byte("members.LIST"), 1), ReasonMethod},
 	} {
 		room := "kitchen"
 		if strings.Contains(row.topic, "cellar") {
@@ -83,7 +83,7 @@ func FuzzNote(f *testing.F) {
 		if m == nil {
 			return
 		}
-		e, r := openWhole("kitchen", topic("kitchen", kindMembers, id.id), seal("kitchen", id, m, testSession, 2, body))
+		e, r := openWhole("kitchen", Topic("kitchen", KindMembers, id.id), seal("kitchen", id, m, testSession, 2, body))
 		if r != nil {
 			return
 		}

@@ -30,7 +30,7 @@ const (
 // method is one row of the table of methods. Fixed.
 type method struct {
 	name   string
-	kind   kind
+	kind   Kind
 	qos    byte
 	max    int // bytes of an envelope
 	unpack func(e *Envelope, params []byte) *Refusal
@@ -38,24 +38,24 @@ type method struct {
 }
 
 var methods = [...]method{
-	{methodPresence, kindPresence, 0, maxEnvelope, unpackPresence, []round.Packet{round.Beat{}, round.Gone{}, round.HistoryAsk{}}},
-	{methodHello, kindPresence, 0, maxEnvelope, unpackHello, nil},
-	carries[round.Message](methodMessage, kindMessages, 1, maxEnvelope),
-	carries[round.History](methodHistory, kindMessages, 1, maxHistory),
-	carries[round.Control](methodControl, kindMessages, 1, maxEnvelope),
-	{methodState, kindStates, 1, maxEnvelope, unpackVotes, []round.Packet{round.Votes{}}},
-	carries[round.Press](methodPress, kindFloor, 1, maxEnvelope), // and at once under 0
-	carries[round.PressOver](methodOpen, kindFloor, 1, maxEnvelope),
-	{methodClaim, kindFloor, 1, maxEnvelope, unpackClaim, []round.Packet{round.Claim{}}},
-	carries[round.Withdraw](methodWithdraw, kindFloor, 1, maxEnvelope),
-	carries[round.Speaking](methodSpeaking, kindFloor, 1, maxEnvelope),
-	carries[round.Release](methodRelease, kindFloor, 1, maxEnvelope),
-	carries[round.Ended](methodEnded, kindFloor, 1, maxEnvelope),
-	carries[round.Seen](methodEntry, kindLedger, 0, maxEnvelope),
+	{methodPresence, KindPresence, 0, MaxEnvelope, unpackPresence, []round.Packet{round.Beat{}, round.Gone{}, round.HistoryAsk{}}},
+	{methodHello, KindPresence, 0, MaxEnvelope, unpackHello, nil},
+	{methodMessage, KindMessages, 1, MaxEnvelope, unpackMessage, []round.Packet{round.Message{}}},
+	{methodHistory, KindMessages, 1, maxHistory, unpackHistory, []round.Packet{round.History{}}},
+	carries[round.Control](methodControl, KindMessages, 1, MaxEnvelope),
+	{methodState, KindStates, 1, MaxEnvelope, unpackVotes, []round.Packet{round.Votes{}}},
+	carries[round.Press](methodPress, KindFloor, 1, MaxEnvelope), // and at once under 0
+	carries[round.PressOver](methodOpen, KindFloor, 1, MaxEnvelope),
+	{methodClaim, KindFloor, 1, MaxEnvelope, unpackClaim, []round.Packet{round.Claim{}}},
+	carries[round.Withdraw](methodWithdraw, KindFloor, 1, MaxEnvelope),
+	carries[round.Speaking](methodSpeaking, KindFloor, 1, MaxEnvelope),
+	{methodRelease, KindFloor, 1, MaxEnvelope, unpackRelease, []round.Packet{round.Release{}}},
+	carries[round.Ended](methodEnded, KindFloor, 1, MaxEnvelope),
+	carries[round.Seen](methodEntry, KindLedger, 0, MaxEnvelope),
 }
 
 // carries is the row of a method whose parameters are the packet itself.
-func carries[P round.Packet](name string, k kind, qos byte, most int) method {
+func carries[P round.Packet](name string, k Kind, qos byte, most int) method {
 	unpack := func(e *Envelope, params []byte) *Refusal {
 		var in P
 		if r := decode(params, &in); r != nil {
@@ -89,13 +89,13 @@ func methodNamed(name string) *method {
 }
 
 // pack makes the parameters of a packet, within the bounds that the other side checks.
-func pack(self round.DeviceID, p round.Packet) (*method, []byte, error) {
+func pack(self round.DeviceID, p round.Packet, x extra) (*method, []byte, error) {
 	m := methodOf[reflect.TypeOf(p)]
 	if m == nil {
 		return nil, nil, fmt.Errorf("mqtt: %T is not sent", p)
 	}
 	p = trim(p)
-	if r := check(p, self); r != nil {
+	if r := check(inTheClear(p), self); r != nil {
 		return nil, nil, fmt.Errorf("mqtt: %s: %s", m.name, r.Detail)
 	}
 	most := m.max - envelopeOverhead
@@ -104,12 +104,20 @@ func pack(self round.DeviceID, p round.Packet) (*method, []byte, error) {
 		limit = min(limit, slimAbove)
 	}
 	for step := 0; ; step++ {
-		params, err := marshal(p)
+		params, err := marshal(p, x)
 		if err != nil {
 			return nil, nil, fmt.Errorf("mqtt: %s: %w", m.name, err)
 		}
 		if len(params) <= limit {
 			return m, params, nil
+		}
+		if len(x.envelopes) > 0 { // the newest are kept
+			over := len(params) - limit
+			for len(x.envelopes) > 0 && over > 0 {
+				over -= len(x.envelopes[0]) // and its escapes: another round may follow
+				x.envelopes = x.envelopes[1:]
+			}
+			continue
 		}
 		var ok bool
 		if p, ok = slimmer(p, step); !ok {
@@ -133,13 +141,52 @@ type presence struct {
 type beat struct {
 	round.Beat
 	Cards *[]round.Card `json:"cards,omitempty"`
+	Key   string        `json:"whisperKey,omitempty"` // X25519, with the cards: for whoever has something private for a companion there
 }
 
-func marshal(p round.Packet) ([]byte, error) {
+// inTheClear is what of a packet everybody may read: of what is private not the words, whoever sends it.
+func inTheClear(p round.Packet) round.Packet {
+	switch p := p.(type) {
+	case round.Message:
+		return p.Public()
+	case round.Release:
+		if p.For != "" {
+			p.Heard = nil
+		}
+		return p
+	}
+	return p
+}
+
+// The packets with something sealed, and a history with what proves it.
+type (
+	sealedMessage struct {
+		round.Message
+		Sealed string `json:"sealed,omitempty"`
+	}
+	sealedRelease struct {
+		round.Release
+		Sealed string `json:"sealed,omitempty"`
+	}
+	provedHistory struct {
+		round.History
+		Envelopes []string `json:"envelopes,omitempty"` // of messages and of releases that correct them, in any order
+	}
+)
+
+func marshal(p round.Packet, x extra) ([]byte, error) {
+	p = inTheClear(p)
 	var v any = p
 	switch p := p.(type) {
+	case round.Message:
+		v = sealedMessage{p, x.sealed}
+	case round.Release:
+		v = sealedRelease{p, x.sealed}
+	case round.History:
+		p.Messages = []round.Message{} // whoever believes a teller's word (version 1) learns nothing
+		v = provedHistory{p, x.envelopes}
 	case round.Beat:
-		b := &beat{Beat: p}
+		b := &beat{Beat: p, Key: x.key}
 		if p.Cards != nil {
 			b.Cards = &p.Cards
 		}
@@ -179,6 +226,9 @@ func unpackPresence(e *Envelope, params []byte) *Refusal {
 			}
 		}
 		e.Packet = b
+		if key, err := b64.DecodeString(in.Beat.Key); err == nil && len(key) == whisperKeyLen {
+			e.key = key
+		}
 	case in.Gone != nil:
 		e.Packet = round.Gone{}
 	case in.HistoryAsk != nil:
@@ -186,6 +236,42 @@ func unpackPresence(e *Envelope, params []byte) *Refusal {
 	default:
 		return refuse(ReasonFields, "neither beat nor gone nor historyAsk")
 	}
+	return check(e.Packet, e.From)
+}
+
+func unpackMessage(e *Envelope, params []byte) *Refusal {
+	var in sealedMessage
+	if r := decode(params, &in); r != nil {
+		return r
+	}
+	if len(in.Sealed) > maxSealed {
+		return refuse(ReasonFields, "sealed: %d; at most %d", len(in.Sealed), maxSealed)
+	}
+	e.Packet, e.sealed = in.Message, in.Sealed
+	return check(e.Packet, e.From)
+}
+
+func unpackRelease(e *Envelope, params []byte) *Refusal {
+	var in sealedRelease
+	if r := decode(params, &in); r != nil {
+		return r
+	}
+	if len(in.Sealed) > maxSealed {
+		return refuse(ReasonFields, "sealed: %d; at most %d", len(in.Sealed), maxSealed)
+	}
+	e.Packet, e.sealed = in.Release, in.Sealed
+	return check(e.Packet, e.From)
+}
+
+func unpackHistory(e *Envelope, params []byte) *Refusal {
+	var in provedHistory
+	if r := decode(params, &in); r != nil {
+		return r
+	}
+	if len(in.Envelopes) > maxProofs {
+		return refuse(ReasonFields, "%d envelopes; at most %d", len(in.Envelopes), maxProofs)
+	}
+	e.Packet, e.envelopes = in.History, in.Envelopes
 	return check(e.Packet, e.From)
 }
 

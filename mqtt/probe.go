@@ -13,7 +13,7 @@ import (
 
 // CheckDevice says whether d can be a device's id.
 func CheckDevice(d round.DeviceID) error {
-	if !validDevice(d) {
+	if !IsDeviceID(d) {
 		return fmt.Errorf("mqtt: device %q: must be %d lower case letters and digits 2 to 7, as conch room id prints them", d, deviceIDLen)
 	}
 	return nil
@@ -24,17 +24,18 @@ func ReadIdentity(dir string) (Identity, error) {
 	return readIdentity(filepath.Join(dir, identityFile))
 }
 
-// Probe connects once as cfg says, asks to hear the room, and goes. It publishes nothing, so that nobody notices. The error
+// Probe connects once as cfg says (of a cluster: to URL), asks to hear the room, and goes. It publishes nothing, so that nobody notices. The error
 // is one of those of OnTrouble. While a client of the same identity is connected, the broker would end that one's connection
 // (MQTT 3.1.1, 3.1.4-2): do not.
 func Probe(ctx context.Context, cfg Config) error {
 	if cfg.ConnectTimeout <= 0 {
 		cfg.ConnectTimeout = 3 * time.Second
 	}
-	t, err := cfg.target()
+	all, err := cfg.targets()
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrSettings, err)
 	}
+	t := all[0]
 	if err := cfg.probe(ctx, t); err != nil {
 		return explain(t.String(), err)
 	}

@@ -36,7 +36,7 @@ var laneBounds = [...]int{maxPresses, maxWaiting, maxNotes, maxLedger}
 
 func newQueue() *queue { return &queue{poke: make(chan struct{}, 1)} }
 
-func lane(p any) int {
+func laneOf(p any) int {
 	switch p.(type) {
 	case round.Press:
 		return 0
@@ -55,7 +55,7 @@ func (q *queue) push(now time.Duration, p any) (dropped int, ok bool) {
 	if q.closed {
 		return 0, false
 	}
-	n := lane(p)
+	n := laneOf(p)
 	if len(q.lanes[n]) >= laneBounds[n] {
 		dropped = 1
 		q.lanes[n] = append(q.lanes[n][:0], q.lanes[n][1:]...)

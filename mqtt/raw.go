@@ -22,13 +22,25 @@ type Raw struct {
 	end    func()
 }
 
-// OpenRaw connects to cfg's broker with a client id of its own, and subscribes to filter with QoS 1. on is called from the
-// library's goroutine, one at a time, in order: it must not wait.
+// OpenRaw connects to cfg's broker, of a cluster to the first node that is there, with a client id of its own, and subscribes to
+// filter with QoS 1. on is called from the library's goroutine, one at a time, in order: it must not wait.
 func OpenRaw(ctx context.Context, cfg Config, clientID, filter string, on func(topic string, payload []byte)) (*Raw, error) {
-	t, err := parseURL(cfg.URL)
+	all, err := cfg.targets()
 	if err != nil {
 		return nil, err
 	}
+	var failed []error
+	for _, t := range all {
+		r, err := openRaw(ctx, cfg, t, clientID, filter, on)
+		if err == nil {
+			return r, nil
+		}
+		failed = append(failed, err)
+	}
+	return nil, errors.Join(failed...)
+}
+
+func openRaw(ctx context.Context, cfg Config, t target, clientID, filter string, on func(topic string, payload []byte)) (*Raw, error) {
 	password, err := cfg.password()
 	if err != nil {
 		return nil, err
@@ -47,7 +59,7 @@ func OpenRaw(ctx context.Context, cfg Config, clientID, filter string, on func(t
 		if err != nil {
 			return nil, err
 		}
-		return newPatient(conn), nil
+		return newPatient(conn, nil), nil
 	})
 	r.paho = paho.NewClient(o)
 	stop := context.AfterFunc(ctx, cancel) // also while it connects

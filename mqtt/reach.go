@@ -10,6 +10,55 @@ import (
 	"time"
 )
 
+// target is the broker's address, taken apart once.
+type target struct {
+	url  *url.URL
+	addr string // host:port
+	tls  bool
+	ws   bool
+	name string // in messages, where the URL says nothing
+}
+
+func (t target) String() string {
+	if t.name != "" {
+		return t.name
+	}
+	return t.url.Redacted()
+}
+
+// parseURL accepts what people write: mqtt:// and tcp://, mqtts://, ssl:// and tls://, ws:// and wss://.
+func parseURL(raw string) (target, error) {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return target{}, errors.New("mqtt: the broker's url cannot be read; want for instance mqtt://broker.local:1883")
+	}
+	t := target{url: u}
+	port := "1883"
+	switch u.Scheme {
+	case "mqtt", "tcp":
+	case "mqtts", "ssl", "tls":
+		t.tls, port = true, "8883"
+	case "ws":
+		t.ws, port = true, "80"
+	case "wss":
+		t.ws, t.tls, port = true, true, "443"
+	default:
+		return target{}, fmt.Errorf("mqtt: broker %q: must begin with mqtt://, tcp://, mqtts://, ssl://, ws:// or wss://", u.Redacted())
+	}
+	if u.User != nil {
+		return target{},
+			fmt.Errorf("mqtt: broker %q: user and password do not belong into the url, where they would be logged; use the settings for them", u.Redacted())
+	}
+	if u.Hostname() == "" {
+		return target{}, fmt.Errorf("mqtt: broker %q: the host is missing", u.Redacted())
+	}
+	if p := u.Port(); p != "" {
+		port = p
+	}
+	t.addr = net.JoinHostPort(u.Hostname(), port)
+	return t, nil
+}
+
 // Bounds of the search for a broker that may have moved.
 const (
 	maxAddresses = 8
@@ -21,15 +70,33 @@ const (
 // ErrNoAddress says that nobody knows where the broker is.
 var ErrNoAddress = errors.New("nobody knows where the device is that keeps the room")
 
-// target is where the client goes: to a URL, or to whichever address turns out to be the room's.
-func (c *Config) target() (target, error) {
-	if c.Addresses == nil {
-		return parseURL(c.URL)
+// targets are where the client goes: to one URL after the other, or to whichever address turns out to be the room's.
+func (c *Config) targets() ([]target, error) {
+	if c.Addresses != nil {
+		if c.TLS == nil {
+			return nil, errors.New("mqtt: a client that looks for its broker needs TLS, to know it when it is found")
+		}
+		return []target{{url: &url.URL{Scheme: "mqtts", Host: "room"}, tls: true, name: "room " + c.Room}}, nil
 	}
-	if c.TLS == nil {
-		return target{}, errors.New("mqtt: a client that looks for its broker needs TLS, to know it when it is found")
+	var all []target
+	for _, raw := range append([]string{c.URL}, c.More...) {
+		t, err := parseURL(raw)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t)
 	}
-	return target{url: &url.URL{Scheme: "mqtts", Host: "room"}, tls: true, name: "room " + c.Room}, nil
+	return all, nil
+}
+
+// qos is the best that is asked of the broker for what is published. A cluster keeps what is sent under QoS 1 on most of its nodes before it acknowledges
+// or hands it on; when one of them dies that stands still for all, long enough for every device to be taken for dead (TestRoomOnACluster).
+// Nothing is lost by 0 but with a connection, and then with the session as well, for none is kept.
+func (c *Config) qos() byte {
+	if len(c.More) > 0 {
+		return 0
+	}
+	return 1
 }
 
 // reach tries the addresses and gives the first connection that is the broker's, and where it leads.

@@ -7,24 +7,25 @@ import (
 	"conch/companions/round"
 )
 
-// read is the reader: everything that arrived, presses first, until stop.
+// read is the reader: everything that arrived, in the order of the lanes, until stop.
 func (c *Client) read(stop <-chan struct{}) {
 	tick := time.NewTicker(witness)
 	defer tick.Stop()
+	at := make(chan struct{}) // once
+	close(at)
 	for {
-		select {
-		case a := <-c.urgent:
-			c.handle(a)
-			continue
-		default:
+		more := (<-chan struct{})(c.lanes.poke)
+		if a, ok := c.lanes.next(); ok {
+			c.hear(a)
+			more = at
 		}
 		select {
-		case a := <-c.urgent:
-			c.handle(a)
+		case <-more:
 		case a := <-c.in:
 			c.handle(a)
 		case <-tick.C:
 			c.tidy()
+			c.tellFloods()
 		case <-c.settled.C:
 			if l := c.settling; l != nil && !l.over {
 				c.setUp(l)
@@ -36,26 +37,28 @@ func (c *Client) read(stop <-chan struct{}) {
 }
 
 func (c *Client) handle(a arrival) {
-	if a.down != nil {
+	switch {
+	case a.down != nil:
+		for a, ok := c.lanes.next(); ok; a, ok = c.lanes.next() {
+			c.hear(a)
+		}
 		c.setDown(a.link)
 		close(a.down)
-		return
-	}
-	if a.call != nil {
+	case a.call != nil:
 		a.call()
-		return
-	}
-	if a.trouble != nil {
+	default:
 		c.tell(a.trouble)
+	}
+}
+
+// hear looks at an envelope.
+func (c *Client) hear(a arrival) {
+	if a.link.over {
 		return
 	}
-	if a.link.over { // a press that was overtaken by the end of its link
-		c.bytes.Add(-int64(len(a.payload)))
-		return
-	}
-	c.bytes.Add(-int64(len(a.payload)))
 	letter, r := look(c.cfg.Room, a.topic, a.payload)
 	if r != nil {
+		c.lanes.judged(r.From, false)
 		c.refused(r)
 		return
 	}
@@ -95,18 +98,22 @@ func (c *Client) handle(a arrival) {
 		return
 	}
 	e, r := letter.open(c.cfg.Room)
+	c.lanes.judged(letter.from, r == nil)
 	if r != nil {
 		c.refused(r)
 		return
 	}
 	l.mu.Lock()
 	deliver, reason := l.guard.admit(c.now(), &e)
-	void := l.guard.void
-	l.guard.void = 0
+	void, lost := l.guard.void, l.guard.lost
+	l.guard.void, l.guard.lost = 0, 0
 	due := l.guard.due
 	l.mu.Unlock()
 	for range void {
 		c.notNew(ReasonOld, e.From, e.Method)
+	}
+	for range lost {
+		c.refused(&Refusal{Reason: ReasonUnproven, Detail: "it had to make room for what others wait with"})
 	}
 	if reason != "" {
 		c.notNew(reason, e.From, e.Method)
@@ -136,6 +143,10 @@ func (c *Client) deliver(l *link, e *Envelope) {
 	for _, r := range e.votes {
 		c.refused(r)
 	}
+	if r := c.askers.bound(c.now(), e); r != nil {
+		c.refused(r)
+		return
+	}
 	if e.Note != nil {
 		c.stats.add(func(s *Stats) { s.Delivered++ })
 		if c.cfg.OnNote != nil {
@@ -146,9 +157,9 @@ func (c *Client) deliver(l *link, e *Envelope) {
 	c.mu.Lock()
 	r := c.known.lives(e.From, e.Packet)
 	if r == nil {
-		c.known.learn(e.From, e.Packet)
+		c.known.learn(e.From, e.Packet, e.key)
 	}
-	ask := r != nil && r.Reason == ReasonCards && c.lastBeat != nil && c.now()-c.asked >= time.Second
+	ask := r != nil && r.Reason == ReasonCards && c.lastBeat != nil && c.now()-c.asked >= time.Second && c.askers.unknown(c.now(), e.From)
 	var beat round.Beat
 	if ask {
 		c.asked = c.now()
@@ -163,6 +174,18 @@ func (c *Client) deliver(l *link, e *Envelope) {
 		r.From, r.Method = e.From, e.Method
 		c.refused(r)
 		return
+	}
+	if r := c.reveal(e); r != nil {
+		r.From, r.Method = e.From, e.Method
+		c.refused(r)
+		return
+	}
+	e.proof()
+	if h, ok := e.Packet.(round.History); ok && h.To == c.cfg.Identity.id {
+		if h, ok = c.proved(e.From, h, e.envelopes); !ok {
+			return
+		}
+		e.Packet = h
 	}
 	c.stats.add(func(s *Stats) { s.Delivered++ })
 	c.cfg.OnPacket(e.From, e.Packet)
@@ -192,7 +215,7 @@ func (c *Client) setUp(l *link) {
 	}
 	c.stats.add(func(s *Stats) { s.Up = true; s.Connects++ })
 	c.tell(nil)
-	c.cfg.Log.Info(eventUp, "broker", c.target.String(), "room", c.cfg.Room, "device", string(c.cfg.Identity.id))
+	c.cfg.Log.Info(eventUp, "broker", l.target.String(), "room", c.cfg.Room, "device", string(c.cfg.Identity.id))
 	if c.cfg.OnLink != nil {
 		c.cfg.OnLink(true)
 	}
@@ -216,7 +239,7 @@ func (c *Client) setDown(l *link) {
 		return
 	}
 	c.stats.add(func(s *Stats) { s.Up = false })
-	c.cfg.Log.Info(eventDown, "broker", c.target.String())
+	c.cfg.Log.Info(eventDown, "broker", l.target.String())
 	if c.cfg.OnLink != nil {
 		c.cfg.OnLink(false)
 	}

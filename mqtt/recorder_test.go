@@ -16,7 +16,7 @@ func record(t testing.TB, url, room string) *recorder {
 	t.Helper()
 	r := &recorder{t: t, ch: make(chan paho.Message, 4096)}
 	c := raw(t, url, "recorder")
-	if tok := c.Subscribe(topicRoot+room+"/#", 1, func(_ paho.Client, m paho.Message) { r.ch <- m }); !tok.WaitTimeout(patience) || tok.Error() != nil {
+	if tok := c.Subscribe(TopicRoot+room+"/#", 1, func(_ paho.Client, m paho.Message) { r.ch <- m }); !tok.WaitTimeout(patience) || tok.Error() != nil {
 		t.Fatal(tok.Error())
 	}
 	return r

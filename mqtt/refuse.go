@@ -24,8 +24,11 @@ const (
 	ReasonRepeated  Reason = "repeated"      // had been received already
 	ReasonOld       Reason = "old"           // from a session that is over, or too far back
 	ReasonUnproven  Reason = "unproven"      // from a session that has not shown that it lives
+	ReasonSealed    Reason = "sealed"        // private, for this device, and cannot be opened
+	ReasonProof     Reason = "unproved"      // of a history: not signed by the device of whoever is to have said it, or by no member
 	ReasonCrowded   Reason = "crowded"       // more devices than a room may have
 	ReasonOverrun   Reason = "overrun"       // came faster than it could be handled
+	ReasonFlood     Reason = "flood"         // beyond what one member may say (Bounds)
 )
 
 // Refusal is something that was not delivered.

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"sync"
 	"time"
+
+	"conch/companions/round"
 )
 
 // Names of the log events of this package.
@@ -14,7 +16,7 @@ const (
 	eventTrouble = "mqtt.trouble" // why it cannot, once for each change
 	eventRefused = "mqtt.refused" // something was not delivered; at most one line a second for each reason
 	eventDropped = "mqtt.dropped" // something was not sent; at most one line a second for each reason
-	eventBroker  = "mqtt.broker"  // the embedded broker began, refused, ended
+	eventFlood   = "mqtt.flood"   // a member says too much (Flood)
 )
 
 // Why something was not sent (Stats.Unsent).
@@ -42,6 +44,8 @@ type Stats struct {
 	Unsent    map[string]uint64 `json:"unsent"`        // packets by why they were not sent
 	Refused   map[Reason]uint64 `json:"refused"`       // by reason
 	Last      map[Reason]string `json:"last"`          // the last one of each reason, in words
+
+	Senders map[round.DeviceID]map[Reason]uint64 `json:"senders,omitempty"` // what was refused, by whose topic it came under; empty: others
 }
 
 // counters are Stats under a lock, and the log's rate limit.
@@ -61,7 +65,7 @@ type line struct {
 
 func newCounters(log *slog.Logger, now func() time.Duration) *counters {
 	return &counters{log: log, now: now, lines: map[string]*line{}, s: Stats{
-		Unsent: map[string]uint64{}, Refused: map[Reason]uint64{}, Last: map[Reason]string{},
+		Unsent: map[string]uint64{}, Refused: map[Reason]uint64{}, Last: map[Reason]string{}, Senders: map[round.DeviceID]map[Reason]uint64{},
 	}}
 }
 
@@ -76,6 +80,10 @@ func (c *counters) snapshot() Stats {
 	defer c.mu.Unlock()
 	s := c.s
 	s.Unsent, s.Refused, s.Last = maps.Clone(s.Unsent), maps.Clone(s.Refused), maps.Clone(s.Last)
+	s.Senders = maps.Clone(s.Senders)
+	for id, by := range s.Senders {
+		s.Senders[id] = maps.Clone(by)
+	}
 	return s
 }
 
@@ -83,6 +91,14 @@ func (c *counters) refused(r *Refusal) {
 	c.mu.Lock()
 	c.s.Refused[r.Reason]++
 	c.s.Last[r.Reason] = r.String()
+	who := r.From
+	if r.Reason == ReasonStranger || c.s.Senders[who] == nil && len(c.s.Senders) >= maxPeers {
+		who = strangers
+	}
+	if c.s.Senders[who] == nil {
+		c.s.Senders[who] = map[Reason]uint64{}
+	}
+	c.s.Senders[who][r.Reason]++
 	n, ok := c.due("refused " + string(r.Reason))
 	c.mu.Unlock()
 	if ok {

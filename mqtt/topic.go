@@ -8,29 +8,34 @@ import (
 	"unicode/utf8"
 
 	"conch/companions/round"
+	"conch/device/printable"
 )
 
-// kind is the fourth level of a topic: what sort of thing is said there (ROOM.md 2).
-type kind string
+// Kind is the fourth level of a topic: what sort of thing is said there (ROOM.md 2).
+type Kind string
 
+// Kinds.
 const (
-	kindPresence kind = "presence"
-	kindMessages kind = "messages"
-	kindStates   kind = "states"
-	kindFloor    kind = "floor"
-	kindLedger   kind = "ledger"
-	kindMembers  kind = "members" // notes: who belongs to the room (PAIRING.md)
+	KindPresence Kind = "presence"
+	KindMessages Kind = "messages"
+	KindStates   Kind = "states"
+	KindFloor    Kind = "floor"
+	KindLedger   Kind = "ledger"
+	KindMembers  Kind = "members" // notes: who belongs to the room (PAIRING.md)
 )
 
-// topicRoot is the first two levels; a change of the wire that old devices cannot read is a new version.
-const topicRoot = "conch/v1/"
-
-// deviceIDLen is the length of a fingerprint: 100 bits, and still within the 23 bytes of a client id that every broker
-// has to take (MQTT 3.1.1, 3.1.3.1).
-const deviceIDLen = 20
+// TopicRoot is the first two levels; a change of the wire that old devices cannot read is a new version.
+const TopicRoot = "conch/v1/"
 
 // maxRoom bounds a room's name in bytes.
 const maxRoom = 64
+
+// Names of what is spoken behind a broker's listener to the network (RFC 7301).
+const (
+	ALPNRoom = "mqtt"         // the room; a client that names nothing wants this, too
+	ALPNPair = "conch-pair/1" // pairing
+	ALPNKeep = "conch-keep/1" // two devices of a room settle which of them keeps it
+)
 
 // CheckRoom says whether a room's name can stand in a topic.
 func CheckRoom(room string) error {
@@ -47,63 +52,63 @@ func CheckRoom(room string) error {
 	return nil
 }
 
-func topic(room string, k kind, d round.DeviceID) string {
-	return topicRoot + room + "/" + string(k) + "/" + string(d)
+// Topic is where a device says things of a kind.
+func Topic(room string, k Kind, d round.DeviceID) string {
+	return TopicRoot + room + "/" + string(k) + "/" + string(d)
 }
 
-// filter is a whole room, and no other.
-func filter(room string) string { return topicRoot + room + "/+/+" }
+// Filter is a whole room, and no other.
+func Filter(room string) string { return TopicRoot + room + "/+/+" }
 
 // filters are the subscriptions of a client, by QoS. The broker keeps back what is not wanted: to receive an envelope only to
-// drop it costs as much as a vote.
+// drop it costs as much as a vote. QoS is 0 whatever was published: a session ends with its connection, so that QoS 1 from the broker
+// on adds nothing to TCP but a queue for each client. One member can fill it, and then brokers drop presses of QoS 0, too (Mosquitto does).
 func filters(room string, ledgers, notes bool) map[string]byte {
 	f := map[string]byte{}
-	for _, k := range [...]kind{kindPresence, kindMessages, kindStates, kindFloor} {
-		f[topicRoot+room+"/"+string(k)+"/+"] = 1
+	for _, k := range [...]Kind{KindPresence, KindMessages, KindStates, KindFloor} {
+		f[TopicRoot+room+"/"+string(k)+"/+"] = 0
 	}
 	if notes {
-		f[topicRoot+room+"/"+string(kindMembers)+"/+"] = 1
+		f[TopicRoot+room+"/"+string(KindMembers)+"/+"] = 0
 	}
 	if ledgers {
-		f[topicRoot+room+"/"+string(kindLedger)+"/+"] = 0
+		f[TopicRoot+room+"/"+string(KindLedger)+"/+"] = 0
 	}
 	return f
 }
 
-// splitTopic takes a topic of a room apart; false for any other topic.
-func splitTopic(room, t string) (kind, round.DeviceID, bool) {
-	rest, ok := strings.CutPrefix(t, topicRoot+room+"/")
+// SplitTopic takes a topic of a room apart; false for any other topic.
+func SplitTopic(room, t string) (Kind, round.DeviceID, bool) {
+	rest, ok := strings.CutPrefix(t, TopicRoot+room+"/")
 	if !ok {
 		return "", "", false
 	}
 	k, d, ok := strings.Cut(rest, "/")
-	if !ok || !validDevice(round.DeviceID(d)) {
+	if !ok || !IsDeviceID(round.DeviceID(d)) {
 		return "", "", false
 	}
-	switch kind(k) {
-	case kindPresence, kindMessages, kindStates, kindFloor, kindLedger, kindMembers:
-		return kind(k), round.DeviceID(d), true
+	if !Kind(k).Known() {
+		return "", "", false
 	}
-	return "", "", false
+	return Kind(k), round.DeviceID(d), true
 }
 
-// validDevice says whether d can be the fingerprint of a key.
-func validDevice(d round.DeviceID) bool {
-	return len(d) == deviceIDLen && strings.Trim(string(d), letters) == ""
+// Known says whether there is such a kind.
+func (k Kind) Known() bool {
+	switch k {
+	case KindPresence, KindMessages, KindStates, KindFloor, KindLedger, KindMembers:
+		return true
+	}
+	return false
 }
 
 // FitName makes a name that can be shown and said, of at most so many bytes: what turns the direction of writing is left out, too.
 // other serves when nothing is left.
 func FitName(s string, most int, other string) string {
-	s = strings.TrimSpace(strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || !unicode.IsPrint(r) {
-			return -1
-		}
-		return r
-	}, s))
-	for len(s) > most {
+	s = strings.TrimSpace(strings.ReplaceAll(printable.Text(s), string(utf8.RuneError), ""))
+	for len(s) > most || s != "" && !printable.IsName(s) {
 		_, n := utf8.DecodeLastRuneInString(s)
-		s = s[:len(s)-n]
+		s = strings.TrimSpace(s[:len(s)-n])
 	}
-	return cmp.Or(strings.TrimSpace(s), other)
+	return cmp.Or(s, other)
 }

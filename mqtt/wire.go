@@ -14,7 +14,7 @@ import (
 
 // Bounds of an envelope.
 const (
-	maxEnvelope = 64 << 10  // bytes, everything but a history
+	MaxEnvelope = 64 << 10  // bytes, everything but a history
 	maxHistory  = 256 << 10 // bytes, a history
 	maxDepth    = 16        // objects and lists within each other
 	sessionLen  = 22        // 16 random bytes in base64
@@ -35,8 +35,12 @@ type Envelope struct {
 	Note    *Note
 	Size    int // bytes
 
-	hello *hello
-	votes []*Refusal // votes of the envelope that were taken out
+	hello     *hello
+	votes     []*Refusal // votes of the envelope that were taken out
+	raw       []byte     // as it came; nil: not needed
+	sealed    string     // what of it is private
+	key       []byte     // of a beat: for what is private
+	envelopes []string   // of a history
 }
 
 // hello introduces a session and proves it (doc.go, "Recordings").
@@ -69,11 +73,15 @@ var b64 = base64.RawURLEncoding
 
 // Encode makes the envelope of a packet: the topic it belongs to and the bytes.
 func Encode(room string, id Identity, session string, seq uint64, p round.Packet) (string, []byte, error) {
-	m, params, err := pack(id.id, p)
+	var x extra
+	if h, ok := p.(round.History); ok {
+		x.envelopes = prove(room, id, func(round.CompanionID) bool { return true }, h)
+	}
+	m, params, err := pack(id.id, p, x)
 	if err != nil {
 		return "", nil, err
 	}
-	return topic(room, m.kind, id.id), seal(room, id, m, session, seq, params), nil
+	return Topic(room, m.kind, id.id), seal(room, id, m, session, seq, params), nil
 }
 
 // seal writes the envelope by hand: encoding/json would rewrite the parameters, and it is their bytes that are signed.
@@ -100,7 +108,7 @@ const methodPrefix = `{"jsonrpc":"2.0","method":"`
 
 // signed is what the signature is made of: each part with its length, so that no two envelopes have the same bytes. The
 // device is not in it because its id follows from the key.
-func signed(room string, k kind, method, session string, seq uint64, params []byte) []byte {
+func signed(room string, k Kind, method, session string, seq uint64, params []byte) []byte {
 	b := make([]byte, 0, len(domain)+len(room)+len(k)+len(method)+len(session)+len(params)+32)
 	b = append(b, domain...)
 	for _, s := range []string{room, string(k), method, session} {
@@ -117,12 +125,13 @@ type unproven struct {
 	from   round.DeviceID
 	method *method
 	size   int
+	raw    []byte
 	frame
 }
 
 // look reads the outside of an envelope.
 func look(room, t string, payload []byte) (*unproven, *Refusal) {
-	k, from, ok := splitTopic(room, t)
+	k, from, ok := SplitTopic(room, t)
 	if !ok {
 		return nil, refuse(ReasonTopic, "%.80q is no topic of room %q", t, room)
 	}
@@ -131,7 +140,7 @@ func look(room, t string, payload []byte) (*unproven, *Refusal) {
 		return nil, r
 	}
 	if len(payload) > maxHistory {
-		return no(refuse(ReasonOversized, "%d bytes; an envelope has at most %d, a history %d", len(payload), maxEnvelope, maxHistory))
+		return no(refuse(ReasonOversized, "%d bytes; an envelope has at most %d, a history %d", len(payload), MaxEnvelope, maxHistory))
 	}
 	if !utf8.Valid(payload) {
 		return no(refuse(ReasonMalformed, "not UTF-8"))
@@ -139,7 +148,7 @@ func look(room, t string, payload []byte) (*unproven, *Refusal) {
 	if d := depth(payload); d > maxDepth {
 		return no(refuse(ReasonMalformed, "nested %d deep; at most %d", d, maxDepth))
 	}
-	l := &unproven{from: from, size: len(payload)}
+	l := &unproven{from: from, size: len(payload), raw: payload}
 	if !l.sealed(payload) {
 		l.frame = frame{}
 		if err := json.Unmarshal(payload, &l.frame); err != nil {
@@ -185,7 +194,7 @@ func (l *unproven) open(room string) (Envelope, *Refusal) {
 		!ed25519.Verify(key, signed(room, l.method.kind, l.Method, l.Session, l.Seq, l.Params), sig) {
 		return no(refuse(ReasonForged, "the signature does not fit"))
 	}
-	e := Envelope{From: l.from, Method: l.Method, Session: l.Session, Seq: l.Seq, Size: l.size}
+	e := Envelope{From: l.from, Method: l.Method, Session: l.Session, Seq: l.Seq, Size: l.size, raw: l.raw}
 	if r := l.method.unpack(&e, l.Params); r != nil {
 		return no(r)
 	}
@@ -256,8 +265,8 @@ func depth(b []byte) int {
 	return deepest
 }
 
+// pressPrefix is how a press of ours begins.
+const pressPrefix = methodPrefix + methodPress + `"`
+
 // isPress says, before anything is read, whether an envelope claims to be a press: it overtakes.
-func isPress(payload []byte) bool {
-	rest, ok := bytes.CutPrefix(payload, []byte(methodPrefix))
-	return ok && bytes.HasPrefix(rest, []byte(methodPress+`"`))
-}
+func isPress(payload []byte) bool { return bytes.HasPrefix(payload, []byte(pressPrefix)) }

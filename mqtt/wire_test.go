@@ -37,10 +37,10 @@ func samples(id round.DeviceID) []round.Packet {
 		round.Gone{},
 		round.HistoryAsk{},
 		message,
-		round.History{To: fixed(9).id, Messages: []round.Message{message}},
+		round.History{To: fixed(9).id, Messages: []round.Message{}}, // its messages: TestHistoryIsProved
 		round.Control{Companion: "ada", Involvement: &inv, Mute: &mute},
 		round.Votes{Place: place, Votes: []round.Vote{vote}},
-		round.Press{Epoch: place.Epoch},
+		round.Press{Epoch: place.Epoch, After: round.Epoch{N: 2, Device: fixed(9).id}},
 		round.PressOver{Epoch: place.Epoch},
 		round.Claim{Place: place, Companion: "ada", Votes: []round.Vote{vote}, Extras: []round.CompanionID{"ben"}, Instead: []round.CompanionID{"cy"}},
 		round.Withdraw{Place: place, Companion: "ada", Why: "ben is more to the point"},
@@ -76,7 +76,7 @@ func TestEveryPacketRoundTrips(t *testing.T) {
 func sign(id Identity, name string, seq uint64, params string) []byte {
 	m := methodNamed(name)
 	if m == nil {
-		m = &method{name: name, kind: kindMessages}
+		m = &method{name: name, kind: KindMessages}
 	}
 	return seal("kitchen", id, m, testSession, seq, []byte(params))
 }
@@ -117,19 +117,19 @@ func TestWhatIsNotAnEnvelopeIsRefused(t *testing.T) {
 		{"another version of JSON-RPC", top, replace(`"2.0"`, `"1.0"`), ReasonMalformed},
 		{"a request", top, replace(`{"jsonrpc"`, `{"id":1,"jsonrpc"`), ReasonMalformed},
 		{"no session", top, replace(testSession, ""), ReasonMalformed},
-		{"too large", top, replace(`{"jsonrpc"`, `{"later":"`+strings.Repeat("x", maxEnvelope)+`","jsonrpc"`), ReasonOversized},
+		{"too large", top, replace(`{"jsonrpc"`, `{"later":"`+strings.Repeat("x", MaxEnvelope)+`","jsonrpc"`), ReasonOversized},
 		{"far too large", top, bytes.Repeat([]byte(" "), maxHistory+1), ReasonOversized},
 		{"an unknown method", top, sign(id, "message.sing", 2, `{}`), ReasonMethod},
 		{"in another room's topic", strings.Replace(top, "kitchen", "cellar", 1), good, ReasonTopic},
 		{"under another kind", strings.Replace(top, "messages", "floor", 1), good, ReasonTopic},
 		{"under an unknown kind", strings.Replace(top, "messages", "secrets", 1), good, ReasonTopic},
 		{"a level deeper", top + "/more", good, ReasonTopic},
-		{"under another device's name", topic("kitchen", kindMessages, other.id), good, ReasonForged},
+		{"under another device's name", Topic("kitchen", KindMessages, other.id), good, ReasonForged},
 		{"another text", top, replace("hello", "adieu"), ReasonForged},
 		{"one blank more in the parameters", top, replace(`"text":`, `"text": `), ReasonForged},
 		{"another number", top, replace(`"seq":2`, `"seq":3`), ReasonForged},
 		{"another session", top, replace(testSession, "BBBBBBBBBBBBBBBBBBBBBB"), ReasonForged},
-		{"another method", topic("kitchen", kindMessages, id.id), replace("message.send", "room.control"), ReasonForged},
+		{"another method", Topic("kitchen", KindMessages, id.id), replace("message.send", "room.control"), ReasonForged},
 		{"another's key", top, replace(b64.EncodeToString(id.key.Public().(ed25519.PublicKey)), b64.EncodeToString(other.key.Public().(ed25519.PublicKey))), ReasonForged},
 		{"no signature", top, replace(`"sig":"`, `"sig":"!`), ReasonForged},
 		{"signed for another room", strings.Replace(top, "kitchen", "kitchen", 1), seal("cellar", id, methodNamed(methodMessage), testSession, 2, []byte(`{}`)), ReasonForged},
@@ -138,8 +138,8 @@ func TestWhatIsNotAnEnvelopeIsRefused(t *testing.T) {
 		{"no id", top, sign(id, methodMessage, 2, `{"from":"ada","text":"x"}`), ReasonFields},
 		{"a text too long", top, sign(id, methodMessage, 2, `{"id":"m","from":"ada","text":"`+strings.Repeat("x", maxText+1)+`"}`), ReasonFields},
 		{"too many to", top, sign(id, methodMessage, 2, `{"id":"m","from":"ada","to":["b"`+strings.Repeat(`,"b"`, maxTo)+`]}`), ReasonFields},
-		{"another's press", topic("kitchen", kindFloor, other.id), seal("kitchen", other, methodNamed(methodPress), testSession, 2, []byte(`{"epoch":{"n":1,"device":"`+string(id.id)+`"}}`)), ReasonFrom},
-		{"a press", topic("kitchen", kindFloor, id.id), press, ""},
+		{"another's press", Topic("kitchen", KindFloor, other.id), seal("kitchen", other, methodNamed(methodPress), testSession, 2, []byte(`{"epoch":{"n":1,"device":"`+string(id.id)+`"}}`)), ReasonFrom},
+		{"a press", Topic("kitchen", KindFloor, id.id), press, ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			e, r := openWhole("kitchen", row.topic, row.b)
@@ -182,7 +182,7 @@ func TestAVotesFieldsAreChecked(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			b := sign(id, methodState, 2, `{`+place+`,"states":[`+row.vote+`,`+strings.Replace(good, "ada", "ben", 1)+`]}`)
-			e, r := openWhole("kitchen", topic("kitchen", kindStates, id.id), b)
+			e, r := openWhole("kitchen", Topic("kitchen", KindStates, id.id), b)
 			if r != nil {
 				t.Fatalf("refused whole: %v", r)
 			}
@@ -191,13 +191,13 @@ func TestAVotesFieldsAreChecked(t *testing.T) {
 				t.Errorf("votes %v, refused %v; want ben's alone, and one refusal", v, e.votes)
 			}
 			claim := sign(id, methodClaim, 2, `{`+place+`,"companion":"ada","states":[`+row.vote+`]}`)
-			if _, r := openWhole("kitchen", topic("kitchen", kindFloor, id.id), claim); r == nil {
+			if _, r := openWhole("kitchen", Topic("kitchen", KindFloor, id.id), claim); r == nil {
 				t.Error("a claim with this vote is taken")
 			}
 		})
 	}
 	many := sign(id, methodState, 2, `{`+place+`,"states":[`+strings.TrimSuffix(strings.Repeat(good+",", maxVotes+1), ",")+`]}`)
-	if _, r := openWhole("kitchen", topic("kitchen", kindStates, id.id), many); r == nil || r.Reason != ReasonFields {
+	if _, r := openWhole("kitchen", Topic("kitchen", KindStates, id.id), many); r == nil || r.Reason != ReasonFields {
 		t.Errorf("%d votes: %v", maxVotes+1, r)
 	}
 }
@@ -238,9 +238,9 @@ func TestTooLargePacketsAreMadeToFit(t *testing.T) {
 				t.Errorf("of %d votes %d are left", maxVotes, len(got.Votes))
 			}
 		case round.History:
-			last := got.Messages[len(got.Messages)-1]
-			if want := history.Messages[len(history.Messages)-1].ID; last.ID != want {
-				t.Errorf("the newest message is %s; want %s", last.ID, want)
+			last := e.envelopes[len(e.envelopes)-1]
+			if want := history.Messages[len(history.Messages)-1].ID; len(got.Messages) > 0 || len(e.envelopes) < 20 || !strings.Contains(last, `"`+string(want)+`"`) {
+				t.Errorf("%d envelopes, the newest message is %.80s; want %s", len(e.envelopes), last, want)
 			}
 		}
 	}
@@ -270,9 +270,9 @@ func TestWhoLivesWhere(t *testing.T) {
 	check(a, round.Message{From: round.Human(b)}, ReasonFrom)
 	check(a, round.Message{From: "ada"}, ReasonCards)
 	check(a, round.Press{}, "")
-	d.learn(a, cards("ada", "amy"))
-	d.learn(b, cards())
-	d.learn(a, round.Beat{Digest: "cards as before"})
+	d.learn(a, cards("ada", "amy"), nil)
+	d.learn(b, cards(), nil)
+	d.learn(a, round.Beat{Digest: "cards as before"}, nil)
 	check(a, round.Message{From: "ada"}, "")
 	check(b, round.Message{From: "ada"}, ReasonFrom)
 	for _, p := range []round.Packet{
@@ -283,8 +283,18 @@ func TestWhoLivesWhere(t *testing.T) {
 		check(b, p, ReasonFrom)
 	}
 	check(a, round.Votes{Votes: []round.Vote{{From: "ada"}, {From: "ben"}}}, ReasonFrom)
-	d.learn(a, cards("amy"))
+	d.learn(a, cards("amy"), nil)
 	check(a, round.Message{From: "ada"}, ReasonFrom)
+	check(a, round.Speaking{Companion: "ada"}, "") // an answer keeps the name that it began with
+	check(a, round.Votes{Votes: []round.Vote{{From: "ada"}}}, "")
+	check(a, round.Speaking{Companion: "ben"}, ReasonFrom)
+	for i := range 3 * maxFormer {
+		d.learn(a, cards(round.CompanionID(fmt.Sprint("ada-", i))), nil)
+	}
+	check(a, round.Speaking{Companion: "ada"}, ReasonFrom)
+	if n := len(d[a].former); n > maxFormer {
+		t.Errorf("%d former names are kept", n)
+	}
 }
 
 // The short way of reading an envelope is a short way only: what it takes reads the same the long way.
@@ -324,7 +334,7 @@ func FuzzDecode(f *testing.F) {
 			f.Fatal(err)
 		}
 		f.Add(top, b, []byte("{}"))
-		_, params, _ := pack(id.id, p)
+		_, params, _ := pack(id.id, p, extra{})
 		f.Add(top, b, params)
 	}
 	f.Fuzz(func(t *testing.T, top string, b, params []byte) {
@@ -337,7 +347,7 @@ func FuzzDecode(f *testing.F) {
 		// A member may say anything: it is refused, or it is within bounds and can be said again.
 		for i := range methods {
 			m := &methods[i]
-			e, r := openWhole("kitchen", topic("kitchen", m.kind, id.id), seal("kitchen", id, m, testSession, 2, params))
+			e, r := openWhole("kitchen", Topic("kitchen", m.kind, id.id), seal("kitchen", id, m, testSession, 2, params))
 			if r != nil || e.Packet == nil {
 				continue
 			}

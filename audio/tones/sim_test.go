@@ -9,6 +9,7 @@ import (
 
 	"conch/audio"
 	"conch/audio/words"
+	"conch/device/language"
 )
 
 // A simulated room: what a loudspeaker, the air, another person's clock and a microphone do to a frame.
@@ -219,7 +220,7 @@ func noiseOf(r *rand.Rand, kind string, n int) []float64 {
 // speech is every clip that conch ships, spoken by flite, at simRate.
 var speech = sync.OnceValue(func() (clips [][]float64) {
 	for _, key := range words.Keys() {
-		pcm, err := words.Samples(key)
+		pcm, err := words.Samples(language.English, key)
 		if err == nil {
 			pcm, err = audio.Resample(pcm, audio.Rate, simRate)
 		}

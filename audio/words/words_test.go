@@ -11,6 +11,7 @@ import (
 
 	"conch/audio"
 	"conch/audio/words/adpcm"
+	"conch/device/language"
 )
 
 // The values of turn.Words. This package may not import them; device checks that none is missing.
@@ -21,67 +22,87 @@ var wanted = []string{
 
 // What pairing says; device chooses among them.
 var wantedOfPairing = []string{
-	"pair_code", "pair_listening", "pair_paired", "pair_wrong_code", "pair_expired", "pair_closed", "pair_taken", "pair_nobody",
-	"pair_two_rooms", "pair_not_heard", "pair_no_host", "pair_full", "pair_disk", "pair_failed", "pair_left", "pair_removed",
+	"pair_code", "pair_listening", "pair_paired", "pair_wrong_code", "pair_expired", "pair_closed", "pair_nobody", "pair_window", "pair_stopped",
+	"pair_several", "pair_not_heard", "pair_no_host", "pair_full", "pair_disk", "pair_failed", "pair_left", "pair_removed",
 	"digit_0", "digit_1", "digit_2", "digit_3", "digit_4", "digit_5", "digit_6", "digit_7", "digit_8", "digit_9",
 }
 
 func TestEveryPhraseHasAClipOfItsText(t *testing.T) {
-	files, err := fs.Glob(clips, "clips/*.adpcm")
-	if err != nil {
-		t.Fatal(err)
-	}
-	total, ofPairing := 0, 0
-	for _, key := range Keys() {
-		if !slices.Contains(files, "clips/"+key+".adpcm") {
-			t.Errorf("%s has no clip: run go generate ./audio/words", key)
-		}
-	}
-	for _, f := range files {
-		if key := strings.TrimSuffix(path.Base(f), ".adpcm"); Text(key) == "" {
-			t.Errorf("%s is a clip of no phrase", f)
-		}
-	}
 	for _, key := range slices.Concat(wanted, wantedOfPairing) {
 		if !slices.Contains(Keys(), key) {
 			t.Errorf("%s has no text", key)
-			continue
 		}
-		b, err := clips.ReadFile("clips/" + key + ".adpcm")
+	}
+	dirs, err := clips.ReadDir("clips")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range dirs { // a language without any is spoken in English
+		t.Run(d.Name(), func(t *testing.T) { clipsOf(t, language.Language(d.Name())) })
+	}
+	if len(dirs) < 4 || dirs[1].Name() != "en" {
+		t.Errorf("clips of %v", dirs)
+	}
+}
+
+// clipsOf looks at all clips of a language.
+func clipsOf(t *testing.T, l language.Language) {
+	files, err := fs.Glob(clips, "clips/"+string(l)+"/*.adpcm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := 0
+	for _, f := range files {
+		if key := strings.TrimSuffix(path.Base(f), ".adpcm"); Text(l, key) == "" {
+			t.Errorf("%s is a clip of no phrase", f)
+		}
+	}
+	for _, key := range Keys() {
+		b, err := clips.ReadFile("clips/" + string(l) + "/" + key + ".adpcm")
 		if err != nil {
-			t.Errorf("%s has no clip: run go generate ./audio/words", key)
+			t.Errorf("%s has no clip: make clips", key)
 			continue
 		}
-		least := 0.5
+		least, most := 0.5, 8.0
 		if total += len(b); slices.Contains(wantedOfPairing, key) {
-			ofPairing += len(b)
 			least = 0.25
 		}
-		if _, sum, err := unpack(b); err != nil || sum != crc32.ChecksumIEEE([]byte(Text(key))) {
-			t.Errorf("%s: the clip says something else than its text (err %v): run go generate ./audio/words", key, err)
-		}
-		pcm, err := Samples(key)
-		if err != nil {
-			t.Errorf("%s: %v", key, err)
+		pcm, sum, err := unpack(b)
+		if err != nil || sum != crc32.ChecksumIEEE([]byte(Text(l, key))) {
+			t.Errorf("%s: the clip says something else than its text (err %v): make clips", key, err)
 			continue
 		}
-		if s := float64(len(pcm)) / audio.Rate; s < least || s > 6 {
-			t.Errorf("%s: %.1f s long; want %.2f to 6", key, s, least)
+		if s := float64(len(pcm)) / ClipRate; s < least || s > most {
+			t.Errorf("%s: %.1f s long; want %.2f to %.0f", key, s, least, most)
 		}
 		if db := 20 * math.Log10(rms(pcm)/32768); db < -30 || db > -9 {
 			t.Errorf("%s: %.0f dB; want -30 to -9", key, db)
 		}
-		if head := audio.Peak(pcm[:24]); head > 300 {
+		if head := audio.Peak(pcm[:16]); head > 300 {
 			t.Errorf("%s: begins at %d: a click", key, head)
 		}
 	}
-	if ofPairing > 300_000 || total-ofPairing > 400_000 {
-		t.Errorf("clips are %d bytes, and those of pairing %d; want at most 400000 and 300000", total-ofPairing, ofPairing)
+	if total > 1_600_000 { // what a language adds to the program
+		t.Errorf("clips of %s are %d bytes; want at most 1600000", l, total)
+	}
+}
+
+// What has no clips of its own is said in English rather than not at all.
+func TestALanguageWithoutClipsIsSpokenInEnglish(t *testing.T) {
+	en, err := Samples(language.English, "offline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if other, err := Samples("xx", "offline"); err != nil || !slices.Equal(en, other) {
+		t.Errorf("%d samples, %v", len(other), err)
+	}
+	if de, err := Samples("de", "offline"); err != nil || slices.Equal(en, de) {
+		t.Errorf("German sounds as English does: %v", err)
 	}
 }
 
 func TestUnknownPhraseIsAnError(t *testing.T) {
-	if _, err := Samples("nonsense"); err == nil || !strings.Contains(err.Error(), "no_answer") {
+	if _, err := Samples(language.English, "nonsense"); err == nil || !strings.Contains(err.Error(), "no_answer") {
 		t.Errorf("Samples(nonsense) = %v; want an error that lists what there is", err)
 	}
 	for _, b := range [][]byte{nil, []byte("CW01"), []byte("RIFFxxxxxxxxxxxx"), append([]byte("CW01aaaa\xff\xff\xff\xff"), 1)} {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"conch/device/control"
+	"conch/device/printable"
 )
 
 type askCmd struct {
@@ -16,6 +17,12 @@ type askCmd struct {
 }
 
 func (c askCmd) Run(e *env) error {
+	if err := spoken("ask", "TEXT", c.Text...); err != nil {
+		return err
+	}
+	if err := spoken("ask", "--to", c.To...); len(c.To) > 0 && err != nil {
+		return err
+	}
 	var a control.Answer
 	in := map[string]any{"text": strings.Join(c.Text, " ")}
 	if len(c.To) > 0 {
@@ -32,15 +39,16 @@ func (c askCmd) Run(e *env) error {
 	case a.Text != "" && a.Place != "": // from elsewhere in the room
 		cut := ""
 		if a.Why != "" {
-			cut = " … (" + a.Why + ")"
+			cut = " … (" + printable.Text(a.Why) + ")"
 		}
-		fmt.Fprintf(e.out, "%s (%s): %s%s\n", a.Who, a.Place, a.Text, cut)
+		fmt.Fprintf(e.out, "%s (%s): %s%s\n", printable.Name(a.Who), printable.Name(a.Place), printable.Text(a.Text), cut)
 	case a.Text != "":
 		fmt.Fprintln(e.out, a.Text)
 	case a.Outcome == control.OutcomeSilent:
-		fmt.Fprintf(e.out, "(nobody answers: %s)\n", a.Why)
+		fmt.Fprintf(e.out, "(nobody answers: %s)\n", printable.Text(a.Why))
 	case a.Outcome == control.OutcomeAnswered && a.Place != "":
-		fmt.Fprintf(e.out, "(%s in %s has answered; %s)\n", a.Who, a.Place, cmp.Or(a.Why, "its words did not come"))
+		why := cmp.Or(printable.Text(a.Why), "its words did not come")
+		fmt.Fprintf(e.out, "(%s in %s has answered; %s)\n", printable.Name(a.Who), printable.Name(a.Place), why)
 	}
 	switch a.Outcome {
 	case control.OutcomeAnswered, control.OutcomeSilent:
@@ -54,18 +62,29 @@ func (c askCmd) Run(e *env) error {
 	return fmt.Errorf("ask: %s: %s", a.Summary.Reason, cmp.Or(a.Words, "no answer came"))
 }
 
+// spoken refuses words of which there are none.
+func spoken(command, what string, words ...string) error {
+	if strings.TrimSpace(strings.Join(words, " ")) == "" {
+		return fmt.Errorf("%w: %s: %s is empty", control.ErrRefused, command, what)
+	}
+	return nil
+}
+
 type sayCmd struct {
 	Text []string `arg:"" help:"What to say."`
 }
 
 func (c sayCmd) Run(e *env) error {
+	if err := spoken("say", "TEXT", c.Text...); err != nil {
+		return err
+	}
 	var out struct{ Outcome string }
 	if err := e.request("POST", "/say", map[string]string{"text": strings.Join(c.Text, " ")}, &out); err != nil {
 		return err
 	}
-	fmt.Fprintln(e.out, out.Outcome)
+	fmt.Fprintln(e.out, printable.Text(out.Outcome))
 	if out.Outcome != "delivered" {
-		return errors.New("say: " + out.Outcome)
+		return errors.New("say: " + printable.Text(out.Outcome))
 	}
 	return nil
 }

@@ -5,12 +5,14 @@ import (
 	"time"
 
 	"conch/device/control"
+	"conch/device/setup"
 	"conch/device/sound"
 )
 
 type audioCmd struct {
 	List audioListCmd `cmd:"" help:"List sound devices by their stable identity."`
 	Test audioTestCmd `cmd:"" help:"Play a tone, then record three seconds and play them back."`
+	Pick audioPickCmd `cmd:"" help:"Choose loudspeaker and microphone by hearing them, and write that down."`
 }
 
 type audioListCmd struct {
@@ -54,4 +56,17 @@ func (c audioTestCmd) Run(e *env) error {
 		return err
 	}
 	return sound.Test(e.ctx, cfg, e.logger(cfg), time.Duration(c.Seconds)*time.Second, e.out)
+}
+
+type audioPickCmd struct {
+	Yes      bool   `help:"Ask nobody: take what the flags say." short:"y"`
+	JSON     bool   `help:"Print JSON; without --yes nothing is written." name:"json"`
+	Playback string `help:"Loudspeaker, as conch audio list names it." placeholder:"DEVICE"`
+	Capture  string `help:"Microphone, as conch audio list names it." placeholder:"DEVICE"`
+}
+
+func (c audioPickCmd) Run(e *env) error {
+	only := setupCmd{Steps: []string{"sound"}, Pin: -1, Credentials: setup.Credentials}
+	only.Yes, only.JSON, only.Playback, only.Capture = c.Yes, c.JSON, c.Playback, c.Capture
+	return only.Run(e)
 }

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
-	"conch/device"
+	"conch/device/buttons"
 	"conch/device/cards"
 	"conch/device/config"
 	"conch/device/control"
@@ -13,7 +16,8 @@ import (
 )
 
 type checkCmd struct {
-	JSON bool `help:"Print JSON." name:"json"`
+	Changed bool `help:"Only what somebody has set: in the file, the environment or a flag, by a board, by word or command."`
+	JSON    bool `help:"Print JSON." name:"json"`
 }
 
 func (c checkCmd) Run(e *env) error {
@@ -22,12 +26,17 @@ func (c checkCmd) Run(e *env) error {
 		return err
 	}
 	rows, lives := state.InForce(e.ctx, cfg), cards.Check(cfg)
+	if c.Changed {
+		rows = slices.DeleteFunc(rows, func(r config.Row) bool { return strings.HasPrefix(r.Origin, "default") })
+	}
 	if c.JSON {
 		err = e.json(struct {
+			File     string       `json:"file"` // empty: there is none
 			Settings []config.Row `json:"settings"`
 			cards.Report
-		}{rows, lives})
+		}{cfg.File, rows, lives})
 	} else {
+		fmt.Fprintf(e.out, "%-24s %s\n", "file", cmp.Or(cfg.File, "none is there; /etc/conch/conch.toml may be, or one of one's own (--config)"))
 		for _, r := range rows {
 			fmt.Fprintf(e.out, "%-24s %-40s %s\n", r.Key, r.Value, r.Origin)
 		}
@@ -35,11 +44,15 @@ func (c checkCmd) Run(e *env) error {
 			fmt.Fprintf(e.out, "%-24s %-40s %s\n", "companion", fmt.Sprintf("%s (id %s)", r.Name, r.ID), r.Source)
 		}
 		fmt.Fprintf(e.out, "%-24s %s\n", "loudspeaker", sound.Loudspeaker(e.ctx, cfg, e.logger(cfg)))
-		err = errors.Join(sound.Check(e.ctx, cfg, e.out), device.CheckButton(cfg))
+		err = errors.Join(sound.Check(e.ctx, cfg, e.out), buttons.Check(cfg))
 	}
 	trouble := cfg.KeyTrouble()
 	if trouble != "" {
 		fmt.Fprintln(e.err, "conch:", trouble)
+	}
+	missing := cfg.MissingFiles()
+	for _, m := range missing {
+		fmt.Fprintln(e.err, "conch:", m)
 	}
 	misfits := cfg.Misfits()
 	for _, m := range misfits {
@@ -53,6 +66,8 @@ func (c checkCmd) Run(e *env) error {
 		return err
 	case trouble != "":
 		return fmt.Errorf("%w: check: the key cannot be used; conch run starts, says so and reads it again by itself", control.ErrRefused)
+	case len(missing) > 0:
+		return fmt.Errorf("%w: check: a file that is named is not there; what needs it does not begin", control.ErrRefused)
 	case len(misfits) > 0:
 		return fmt.Errorf("%w: check: button, light and board do not fit together; conch run starts without what does not fit, and says so", control.ErrRefused)
 	case n == 1:

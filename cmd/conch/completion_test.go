@@ -16,7 +16,7 @@ import (
 
 func model(t *testing.T) *kong.Application {
 	t.Helper()
-	p, err := kong.New(&cli{}, kong.Name("conch"), kong.Description("First.\n\nSecond."))
+	p, err := parser(&cli{}, kong.Description("First.\n\nSecond."))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,8 +41,8 @@ var offered = []struct {
 	line string
 	want []string
 }{
-	{"conch r", []string{"rehearse", "room", "run"}},
-	{"conch audio ", []string{"list", "test"}},
+	{"conch r", []string{"rehearse", "report", "room", "run"}},
+	{"conch audio ", []string{"list", "pick", "test"}},
 	{"conch --config run a", []string{"ask", "audio"}}, // run is the name of a file here
 	{"conch -c x audio t", []string{"test"}},
 	{"conch rehearse --sc", []string{"--script"}},
@@ -50,6 +50,7 @@ var offered = []struct {
 	{"conch rehearse --out testd", []string{"testdata"}},
 	{"conch --set audio.per", []string{"audio.period_ms=", "audio.periods="}},
 	{"conch room replay completion_t", []string{"completion_test.go"}},
+	{"conch light show mu", []string{"muted"}},
 	{"conch ma", nil}, // hidden commands stay hidden
 }
 

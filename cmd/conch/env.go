@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -35,9 +36,17 @@ func (e *env) read(anyway bool) (config.Config, error) {
 func (e *env) logger(cfg config.Config) *slog.Logger { return service.NewLogger(cfg.Log, e.err) }
 
 func (e *env) json(v any) error {
-	enc := json.NewEncoder(e.out)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	data, err := asJSON(v)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, data, "", "  "); err != nil {
+		return err
+	}
+	b.WriteByte('\n')
+	_, err = e.out.Write(b.Bytes())
+	return err
 }
 
 // dial finds the running appliance. All that it takes from the configuration is where its socket is, so one that is refused is no

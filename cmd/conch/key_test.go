@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"conch/device/setup"
 )
 
 func (p *person) echoes() bool { return p.settings().Lflag&unix.ECHO != 0 }
@@ -96,7 +98,7 @@ func TestKeyOnAFullDisk(t *testing.T) {
 	if err := os.WriteFile(path, []byte("sk-before\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	err := storeKey(path, storyKey)
+	err := setup.StoreKey(path, storyKey)
 	want := "key: " + path + ": no space left on this file system; what was stored is as it was (free some: df -h " + dir + ")"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v\nwant %s", err, want)

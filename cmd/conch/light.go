@@ -13,9 +13,22 @@ type lightCmd struct {
 	Show lightShowCmd `cmd:"" help:"Show one of them, to look after the wires; on the running appliance, or directly where none runs."`
 }
 
-type lightListCmd struct{}
+type lightListCmd struct {
+	JSON bool `help:"Print JSON." name:"json"`
+}
 
-func (lightListCmd) Run(e *env) error {
+func (c lightListCmd) Run(e *env) error {
+	if c.JSON {
+		type look struct {
+			Name  string `json:"name"`
+			About string `json:"about"`
+		}
+		var all []look
+		for _, l := range lights.Looks() {
+			all = append(all, look{l.Name, l.About})
+		}
+		return e.json(all)
+	}
 	for _, l := range lights.Looks() {
 		fmt.Fprintf(e.out, "%-10s %s\n", l.Name, l.About)
 	}
@@ -55,10 +68,13 @@ func (c lightShowCmd) Run(e *env) error {
 
 type muteCmd struct {
 	Switch string `arg:"" optional:"" default:"" enum:",on,off" help:"on closes the microphone, off opens it again; without it, print which."`
+	JSON   bool   `help:"Print JSON." name:"json"`
 }
 
 func (c muteCmd) Run(e *env) error {
-	var now struct{ Muted bool }
+	var now struct {
+		Muted bool `json:"muted"`
+	}
 	var err error
 	if c.Switch == "" {
 		err = e.request("GET", "/status", nil, &now)
@@ -68,6 +84,8 @@ func (c muteCmd) Run(e *env) error {
 	switch {
 	case err != nil:
 		return err
+	case c.JSON:
+		return e.json(now)
 	case now.Muted:
 		fmt.Fprintln(e.out, "muted: the microphone is closed")
 	default:

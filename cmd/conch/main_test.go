@@ -27,7 +27,13 @@ import (
 func TestMain(m *testing.M) {
 	// Stories wait nearly always: for an answer to be spoken, for a device to be missed. A -parallel on the command line comes
 	// later and wins.
-	_ = flag.Set("test.parallel", "8") // every test binary has it
+	_ = flag.Set("test.parallel", "8")        // every test binary has it
+	if filepath.Base(os.Args[0]) != "conch" { // English, wherever this runs; a story may say otherwise to its conch
+		for _, name := range []string{"LC_ALL", "LC_MESSAGES", "LANG"} {
+			_ = os.Unsetenv(name)
+		}
+	}
+	syscall.Umask(0o022) // what most have, and the least that conch may rely on
 	testscript.Main(m, map[string]func(){"conch": main})
 }
 

@@ -116,6 +116,12 @@ func writeMan(w io.Writer, app *kong.Application, when time.Time) error {
 				manFlag(&b, f)
 			}
 		}
+		if len(examples[p.path]) > 0 {
+			b.WriteString(".PP\nExamples:\n")
+		}
+		for _, x := range examples[p.path] {
+			fmt.Fprintf(&b, ".TP\n.B %s\n%s\n", roff(x.line), roff(x.about))
+		}
 	}
 	b.WriteString(manAfter)
 	_, err := io.WriteString(w, b.String())

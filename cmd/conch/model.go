@@ -7,6 +7,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"conch/device/config"
+	"conch/device/lights"
 )
 
 // The man page and the completions are made from what the parser itself knows, so that they cannot disagree with it.
@@ -58,6 +59,12 @@ func valuesOf(v *kong.Value, placeholder string) values {
 			if r.Key != "voice.key" { // not a setting: it never stands in a command line
 				w.words = append(w.words, r.Key+"=")
 			}
+		}
+		return w
+	case placeholder == "LOOK":
+		w := values{words: []string{"all"}}
+		for _, l := range lights.Looks() {
+			w.words = append(w.words, l.Name)
 		}
 		return w
 	case strings.HasPrefix(placeholder, "FILE"):

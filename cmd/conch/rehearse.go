@@ -7,8 +7,11 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"conch/device/config"
 	"conch/device/control"
 	"conch/device/rehearse"
+	"conch/device/service"
+	"conch/device/terminal"
 )
 
 type rehearseCmd struct {
@@ -20,6 +23,7 @@ type rehearseCmd struct {
 	Speed    string `help:"1 is real time; there is no other: devices and voices meet over real sockets." default:"1" placeholder:"N"`
 	Faults   string `help:"What goes wrong with --serve, e.g. slow=2s,duplicate=0.1,fail." placeholder:"LIST"`
 	Serve    string `help:"Serve the rehearsal voice (Realtime protocol) to other clients instead." placeholder:"HOST:PORT"`
+	Log      bool   `help:"Show the log between the talk, at a terminal, and all of it where a script or a pipe gets warnings only."`
 	KeyFile  string `help:"With --serve: file that holds the only key that is let in, mode 0600; without it any will do." placeholder:"FILE"`
 }
 
@@ -31,6 +35,10 @@ func (c rehearseCmd) Run(e *env) error {
 	switch {
 	case c.Serve != "" && (c.Script != "" || c.Room != ""):
 		return fmt.Errorf("%w: --serve and --script or --room exclude each other", control.ErrRefused)
+	case c.Faults != "" && c.Serve == "":
+		return fmt.Errorf("%w: --faults needs --serve HOST:PORT; in a script: model slow DEV, and the like", control.ErrRefused)
+	case c.Serve != "" && (c.JSON || c.Out != "" || c.Unpaired):
+		return fmt.Errorf("%w: --serve excludes --json, --out and --unpaired: no room is played", control.ErrRefused)
 	case c.KeyFile != "" && c.Serve == "":
 		return fmt.Errorf("%w: --key-file needs --serve HOST:PORT", control.ErrRefused)
 	case c.Speed != "1":
@@ -39,7 +47,9 @@ func (c rehearseCmd) Run(e *env) error {
 	case c.Serve != "":
 		return rehearse.Serve(e.ctx, c.Serve, c.Faults, c.KeyFile, e.logger(cfg), e.out)
 	}
-	r := rehearse.Rehearsal{Room: rehearse.DefaultRoom(), Out: c.Out, Text: e.out}
+	screen := terminal.New(e.out)
+	logged := e.logPlace(c.Log).choose(&cfg, e.err, screen)
+	r := rehearse.Rehearsal{Room: rehearse.DefaultRoom(), Out: c.Out, Text: e.out, Config: cfg, Log: service.NewLogger(cfg.Log, logged)}
 	if c.JSON {
 		r.JSON = e.out
 	}
@@ -53,18 +63,13 @@ func (c rehearseCmd) Run(e *env) error {
 		if c.JSON {
 			return fmt.Errorf("%w: --json needs --script FILE", control.ErrRefused)
 		}
-		if cfg.Unset("log.level") { // a person reads along
-			cfg.Log.Level = "error"
-		}
-		r.Config, r.Log = cfg, e.logger(cfg)
-		return r.Talk(e.ctx, e.in, e.out)
+		return r.Talk(e.ctx, e.in, screen)
 	}
-	r.Config, r.Log = cfg, e.logger(cfg)
 	in, dir := io.Reader(e.in), "."
 	if c.Script != "-" {
 		f, err := os.OpenFile(c.Script, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a FIFO must not wait for a writer
 		if err != nil {
-			return fmt.Errorf("%w: --script: %w", control.ErrRefused, err)
+			return fmt.Errorf("%w: --script: %s: %w", control.ErrRefused, c.Script, config.UnwrapPath(err))
 		}
 		defer f.Close()
 		if st, err := f.Stat(); err == nil && !st.Mode().IsRegular() {

@@ -2,7 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -95,6 +98,14 @@ func TestServicesPairAndBeginAnew(t *testing.T) {
 		t.Errorf("the hall's room: %s", text)
 	}
 
+	for _, m := range all { // while they run
+		m.until("the ledger is written", func() bool {
+			_, err := os.Stat(filepath.Join(m.dir, "state", "conch", "ledger.jsonl"))
+			return err == nil
+		})
+		onlyTheOwners(t, filepath.Join(m.dir, "state", "conch"))
+	}
+
 	// Out again: the hall is itself anew, once more, and alone.
 	hall.ask("POST", "/room/leave", struct{}{}, nil)
 	hall.until("ready a third time", func() bool { return hall.count("READY=1") == 3 })
@@ -106,6 +117,54 @@ func TestServicesPairAndBeginAnew(t *testing.T) {
 		if code := m.end(); code != 0 {
 			t.Errorf("it ends with status %d", code)
 		}
+		onlyTheOwners(t, filepath.Join(m.dir, "state", "conch"))
+	}
+
+	// What an older conch has left open, or somebody who copied a backup, is closed at the next start.
+	dir := filepath.Join(kitchen.dir, "state", "conch")
+	for _, wide := range []string{"ledger.jsonl", "volume.json"} {
+		if err := os.WriteFile(filepath.Join(dir, wide), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(filepath.Join(dir, wide), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	again := serveIn(t, kitchen.dir, 10*time.Second, "CONCH_ROOM_DISCOVERY=off", "CONCH_ROOM_PORT="+unusedPort(t))
+	again.until("ready", func() bool { return again.count("READY=1") == 1 })
+	onlyTheOwners(t, dir)
+	again.end()
+}
+
+// onlyTheOwners says what in a state directory others could open. The programs of these tests run under umask 022 (TestMain).
+func onlyTheOwners(t *testing.T, dir string) {
+	t.Helper()
+	seen := 0
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) { // it was being written
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		want := fs.FileMode(0o600)
+		if e.IsDir() {
+			want = 0o700
+		}
+		if seen++; info.Mode().Perm() != want {
+			t.Errorf("%s has mode %04o; want %04o", path, info.Mode().Perm(), want)
+		}
+		return nil
+	})
+	if err != nil || seen < 5 {
+		t.Errorf("%d files looked at, %v; this proves nothing", seen, err)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"conch/device/control"
+	"conch/device/printable"
 	"conch/device/room"
 )
 
@@ -14,6 +15,8 @@ type roomCmd struct {
 	Pair    roomPairCmd    `cmd:"" help:"Let another device into the room: open a window of two minutes, and show its code."`
 	Join    roomJoinCmd    `cmd:"" help:"Join a room whose window is open, by its code, typed or heard."`
 	Remove  roomRemoveCmd  `cmd:"" help:"End another device's membership, at once."`
+	Rename  roomRenameCmd  `cmd:"" help:"Call a device of the room by another name."`
+	Keep    roomKeepCmd    `cmd:"" help:"Let this device keep the room, in place of one that is gone for good."`
 	Leave   roomLeaveCmd   `cmd:"" help:"Leave the room."`
 	Watch   roomWatchCmd   `cmd:"" help:"Show each round as it happens: who speaks and why, and why the others do not."`
 	Control roomControlCmd `cmd:"" help:"Set how much companions join in, or mute one."`
@@ -58,7 +61,7 @@ func (c roomWatchCmd) Run(e *env) error {
 	}
 	return r.Lines(e.ctx, "/room/watch", func(line []byte) {
 		if c.JSON {
-			fmt.Fprintf(e.out, "%s\n", line)
+			fmt.Fprintf(e.out, "%s\n", snakeBeside(line))
 			return
 		}
 		var entry room.Entry
@@ -74,13 +77,16 @@ func (c roomWatchCmd) Run(e *env) error {
 }
 
 type roomControlCmd struct {
-	Involvement string `arg:"" optional:"" help:"off (only when asked by name), low, medium or high."`
+	Involvement string `arg:"" optional:"" default:"" enum:",off,low,medium,high" help:"off (only when asked by name), low, medium or high."`
 	Companion   string `help:"Only this companion, by name; without it the whole room." short:"w" placeholder:"NAME"`
 	Mute        bool   `help:"It stays silent, whatever is asked." xor:"mute"`
 	Unmute      bool   `help:"It may speak again." xor:"mute"`
 }
 
 func (c roomControlCmd) Run(e *env) error {
+	if c.Involvement == "" && !c.Mute && !c.Unmute {
+		return fmt.Errorf("%w: room control: say what: off, low, medium or high, --mute or --unmute", control.ErrRefused)
+	}
 	in := map[string]any{}
 	if c.Companion != "" {
 		in["companion"] = c.Companion
@@ -95,6 +101,6 @@ func (c roomControlCmd) Run(e *env) error {
 	if err := e.request("POST", "/room/control", in, &t); err != nil {
 		return err
 	}
-	fmt.Fprintln(e.out, t.Text)
+	fmt.Fprintln(e.out, printable.Text(t.Text))
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"conch/device/control"
+	"conch/device/printable"
 )
 
 // roomJoinCmd lets this device into a room whose window is open, as holding the button for 5 s does.
@@ -55,7 +56,7 @@ func (c roomJoinCmd) Run(e *env) error {
 	}
 	v.line(last)
 	if last.State != control.PairingPaired {
-		return fmt.Errorf("room join: %s", last.Text)
+		return fmt.Errorf("room join: %s", printable.Text(last.Text))
 	}
 	return nil
 }
@@ -82,15 +83,20 @@ func joinRequest(code, host string) (control.JoinRequest, error) {
 	case n != 6:
 		return req, fmt.Errorf("%q is no code: it has %d digits instead of six; the other device shows and says the code (conch room pair)", code, n)
 	}
-	if req.Host == "" {
-		return req, nil
+	return req, checkHost("--host", req.Host)
+}
+
+// checkHost refuses what cannot be the place of another device; empty: it is looked for.
+func checkHost(flag, host string) error {
+	if host == "" {
+		return nil
 	}
-	if name, port, err := net.SplitHostPort(req.Host); err == nil {
-		if n, err := strconv.Atoi(port); name == "" || err != nil || n < 1 || n > 65535 {
-			return req, fmt.Errorf("--host %s: must be NAME or NAME:PORT with a port from 1 to 65535", req.Host)
+	if name, port, err := net.SplitHostPort(host); err == nil {
+		if n, err := strconv.Atoi(port); name == "" || err != nil || n < 1 || n > 65535 || strings.Contains(port, "/") {
+			return fmt.Errorf("%s %s: must be NAME or NAME:PORT with a port from 1 to 65535", flag, host)
 		}
-	} else if _, err := netip.ParseAddr(strings.Trim(req.Host, "[]")); err != nil && strings.ContainsAny(req.Host, ":/@ ") {
-		return req, fmt.Errorf("--host %s: must be the name or address of the other device, with :PORT behind it or without", req.Host)
+	} else if _, err := netip.ParseAddr(strings.Trim(host, "[]")); err != nil && strings.ContainsAny(host, ":/@ ") {
+		return fmt.Errorf("%s %s: must be the name or address of the other device, with :PORT behind it or without", flag, host)
 	}
-	return req, nil
+	return nil
 }

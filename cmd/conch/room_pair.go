@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"net/url"
 	"os"
@@ -17,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"conch/device/control"
+	"conch/device/printable"
 )
 
 // roomPairCmd opens a window, as holding the button for 5 s does (PAIRING.md, "What a person does").
@@ -48,7 +48,7 @@ func (c roomPairCmd) Run(e *env) error {
 		v.object(open)
 	} else {
 		width, height := v.size()
-		fmt.Fprint(e.out, windowText(open, width, height, v.terminal && !c.NoQR))
+		e.out.Steer(windowText(open, width, height, v.terminal && !c.NoQR)) // the picture has colours
 	}
 	last, err := v.follow(e.ctx, r, nil)
 	switch {
@@ -57,14 +57,14 @@ func (c roomPairCmd) Run(e *env) error {
 	case err != nil:
 		return fmt.Errorf("room pair: %w", err)
 	case last.State != control.PairingPaired:
-		return fmt.Errorf("room pair: %s", last.Text)
+		return fmt.Errorf("room pair: %s", printable.Text(last.Text))
 	}
 	return nil
 }
 
 // terminal says that standard output is one.
 func (e *env) terminal() bool {
-	f, ok := e.out.(*os.File)
+	f, ok := printable.Behind(e.out).(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
@@ -87,7 +87,7 @@ func cancelPairing(r *control.Remote) error {
 
 // pairingView shows a person how pairing goes on.
 type pairingView struct {
-	out      io.Writer
+	out      *printable.Writer
 	json     bool
 	terminal bool
 	shown    string // the last sentence
@@ -174,18 +174,20 @@ func (v *pairingView) line(l control.PairingLine) {
 	}
 	v.untick()
 	v.shown = text
-	fmt.Fprintln(v.out, text)
+	fmt.Fprintln(v.out, printable.Text(text))
 }
 
 func (v *pairingView) object(x any) {
-	_ = json.NewEncoder(v.out).Encode(x) // a reader that went away: its loss
+	if data, err := asJSON(x); err == nil {
+		fmt.Fprintf(v.out, "%s\n", data)
+	}
 }
 
 // seconds shows how much is left of a window.
 func (v *pairingView) seconds(left time.Duration) {
 	if v.terminal && !v.json {
 		v.ticking = true
-		fmt.Fprintf(v.out, "\r\x1b[K%.0f s left (Ctrl-C closes it)", math.Ceil(left.Seconds()))
+		v.out.Steer(fmt.Sprintf("\r\x1b[K%.0f s left (Ctrl-C closes it)", math.Ceil(left.Seconds())))
 	}
 }
 
@@ -193,13 +195,13 @@ func (v *pairingView) seconds(left time.Duration) {
 func (v *pairingView) untick() {
 	if v.ticking {
 		v.ticking = false
-		fmt.Fprint(v.out, "\r\x1b[K")
+		v.out.Steer("\r\x1b[K")
 	}
 }
 
 // size is the terminal's, or that of the smallest one that is usual.
 func (v *pairingView) size() (width, height int) {
-	if f, ok := v.out.(*os.File); ok && v.terminal {
+	if f, ok := printable.Behind(v.out).(*os.File); ok && v.terminal {
 		if w, h, err := term.GetSize(int(f.Fd())); err == nil && w > 0 && h > 0 {
 			return w, h
 		}
@@ -229,10 +231,10 @@ func windowText(o control.PairOpened, width, height int, picture bool) string {
 	case largeWidth <= width:
 		b.WriteString(strings.Join(code, "\n") + "\n")
 	}
-	fmt.Fprintf(&b, "code %s for room %s, %.0f s\n", o.Code, o.Room, o.Seconds)
+	fmt.Fprintf(&b, "code %s for room %s, %.0f s\n", o.Code, printable.Name(o.Room), o.Seconds)
 	b.WriteString("at the other device: hold the button for 5 s, and it hears the code; or conch room join " + o.Code)
 	if len(o.Addresses) > 0 {
-		fmt.Fprintf(&b, "\nwhere it finds nobody: conch room join %s --host %s", o.Code, o.Addresses[0])
+		fmt.Fprintf(&b, "\nwhere it finds nobody: conch room join %s --host %s", o.Code, printable.Text(o.Addresses[0]))
 	}
 	return b.String() + "\n"
 }

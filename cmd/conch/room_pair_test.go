@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -88,7 +89,14 @@ type appliance struct {
 	env []string
 }
 
-func newAppliance(t *testing.T, name, companion string) appliance {
+func newAppliance(t *testing.T, name, companion string, more ...string) appliance {
+	t.Helper()
+	a, _ := startAppliance(t, name, companion, more...)
+	return a
+}
+
+// startAppliance also gives what stops it; more are variables of its environment.
+func startAppliance(t *testing.T, name, companion string, more ...string) (appliance, func()) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "conch") // a socket's path is short
 	if err != nil {
@@ -97,6 +105,14 @@ func newAppliance(t *testing.T, name, companion string) appliance {
 	a := appliance{dir: dir, env: append(os.Environ(), "HOME="+dir, "CONCH_STATE_DIR="+filepath.Join(dir, "state"), "CONCH_STATE_RUNTIME="+dir,
 		"CONCH_DEVICE_NAME="+name, "CONCH_DEVICE_COMPANION="+companion, "CONCH_AUDIO_BACKEND=null", "CONCH_VOICE_KIND=rehearsal",
 		"CONCH_BUTTON_SOURCE=none", "CONCH_ROOM_DISCOVERY=off", "CONCH_ROOM_PORT="+unusedPort(t))}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	a.env = append(a.env, more...)
+	return a, a.start(t)
+}
+
+// start runs it, until the end of the test or until what it gives is called.
+func (a appliance) start(t *testing.T) (stop func()) {
+	t.Helper()
 	run := exec.Command("conch", "run")
 	run.Env = a.env
 	var log bytes.Buffer
@@ -104,22 +120,22 @@ func newAppliance(t *testing.T, name, companion string) appliance {
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		_ = run.Process.Signal(syscall.SIGTERM)
 		_ = run.Wait()
-		_ = os.RemoveAll(dir)
 		if t.Failed() {
-			t.Logf("%s:\n%s", name, log.String())
+			t.Logf("%s:\n%s", a.dir, log.String())
 		}
 	})
+	t.Cleanup(stop)
 	if !soon(func() bool {
 		var s control.Status
 		r, err := control.Dial(a.config())
 		return err == nil && r.Do(t.Context(), "GET", "/status", nil, &s) == nil && s.Ready
 	}) {
-		t.Fatalf("%s is not ready", name)
+		t.Fatalf("%s is not ready", a.dir)
 	}
-	return a
+	return stop
 }
 
 func (a appliance) config() config.Config {

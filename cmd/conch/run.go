@@ -13,11 +13,15 @@ import (
 	"conch/device/config"
 	"conch/device/control"
 	"conch/device/join"
+	"conch/device/printable"
 	"conch/device/reload"
 	"conch/device/service"
+	"conch/device/terminal"
 )
 
-type runCmd struct{}
+type runCmd struct {
+	Log bool `help:"Show the log between the talk, at a terminal, and all of it where a script or a pipe gets warnings only."`
+}
 
 // Run is the appliance, until it has become another one on disk, by pairing or by leaving its room: then this process becomes the
 // same program anew, which reads what it is from there. Its id, its open standard streams and its environment stay, so that a service
@@ -49,7 +53,7 @@ func become(args []string) error {
 }
 
 // once is one life. What it leaves open is closed when it returns: the log is written, the terminal is as it was.
-func (runCmd) once(e *env) error {
+func (c runCmd) once(e *env) error {
 	load := e.load
 	if device.Unattended(e.in) {
 		load = e.loadAnyway
@@ -61,24 +65,20 @@ func (runCmd) once(e *env) error {
 	if trouble := cfg.KeyTrouble(); trouble != "" && term.IsTerminal(int(e.in.Fd())) { // whoever typed it can mend it
 		return fmt.Errorf("%w: %s", control.ErrRefused, trouble)
 	}
-	e.spare(&cfg)
-	journal := service.NewSpill(e.err) // nobody waits for it
+	out := service.NewScreenSpill(printable.Behind(e.out)) // a reader that sleeps must not hold up who says something
+	defer out.Close()
+	screen := terminal.New(out)
+	screen.On(e.out)
+	logged := e.logPlace(c.Log).choose(&cfg, e.err, screen)
+	journal := service.NewSpill(logged) // nobody waits for it
 	defer journal.Close()
 	log, level := service.LiveLogger(cfg.Log, journal)
 	again := func() (*config.Config, error) {
 		cfg, err := config.Load(config.LoadOptions{File: e.config, Flags: e.set, Keyless: true})
 		if err == nil {
-			e.spare(cfg)
+			e.logPlace(c.Log).choose(cfg, e.err, screen)
 		}
 		return cfg, err
 	}
-	return device.Appliance(e.ctx, cfg, reload.Options{Load: again, Level: level}, log, e.in, e.out)
-}
-
-// spare keeps the log from a person at a terminal, who talks and wants to read the talk; whoever wants the log as well sets
-// log.level or 2> it.
-func (e *env) spare(cfg *config.Config) {
-	if f, ok := e.err.(*os.File); ok && term.IsTerminal(int(f.Fd())) && term.IsTerminal(int(e.in.Fd())) && cfg.Unset("log.level") {
-		cfg.Log.Level = "error"
-	}
+	return device.Appliance(e.ctx, cfg, reload.Options{Load: again, Level: level}, log, e.in, screen)
 }

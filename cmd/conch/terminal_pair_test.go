@@ -20,7 +20,7 @@ func TestPersonTypesWhileItIsPaired(t *testing.T) {
 	dir, port := t.TempDir(), unusedPort(t)
 	p := sitDown(t, "--set", "device.name=kitchen", "--set", "state.runtime="+dir, "--set", "state.dir="+filepath.Join(dir, "state"),
 		"--set", "room.port="+port, "--set", "room.discovery=off", "--set", "voice.kind=rehearsal")
-	p.sees(`^\[space talks\] > $`)
+	p.sees(`^\[space talks\] >$`)
 	pid := p.program.Process.Pid
 	p.types("what is two pl")
 	cfg := config.Default()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"conch/device"
+	"conch/device/printable"
 )
 
 type whyCmd struct {
@@ -22,7 +23,7 @@ func (c whyCmd) Run(e *env) error {
 		if c.JSON {
 			return e.json(why)
 		}
-		fmt.Fprintln(e.out, why.Text)
+		fmt.Fprintln(e.out, printable.Text(why.Text))
 		return nil
 	}
 	var lines []device.RecentLine
@@ -33,7 +34,7 @@ func (c whyCmd) Run(e *env) error {
 		return e.json(lines)
 	}
 	for _, l := range lines {
-		fmt.Fprintln(e.out, l)
+		fmt.Fprintln(e.out, printable.Text(l.String()))
 	}
 	return nil
 }

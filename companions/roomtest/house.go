@@ -84,7 +84,7 @@ func (h *House) remove(d *Device) bool {
 
 // Plan is what a device is made of beyond its name.
 type Plan struct {
-	Options companions.RoomOptions // Self, Name, Bus, Stage, Now are filled in where they are empty
+	Options companions.RoomOptions // Self, Name, Stage, Now are filled in where they are empty
 	Answer  func(round.Prepare) string
 	Slow    time.Duration
 	Alone   bool // no net
@@ -105,9 +105,6 @@ func (h *House) Add(name string, p Plan) *Device {
 	if o.Room == "" {
 		o.Room = "home"
 	}
-	if !p.Alone {
-		o.Bus = h.Net.Bus(d.ID)
-	}
 	onEntry := o.OnEntry
 	o.OnEntry = func(e round.Entry) {
 		d.note(e)
@@ -118,6 +115,9 @@ func (h *House) Add(name string, p Plan) *Device {
 	room, err := companions.NewRoom(o)
 	if err != nil {
 		panic(err) //nolint:forbidigo // a plan of a test that cannot be
+	}
+	if !p.Alone {
+		room.SendWith(h.Net.Bus(d.ID))
 	}
 	d.Room, d.Stage.room = room, room
 	ctx, cancel := context.WithCancel(context.Background())

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"conch/audio"
@@ -60,7 +61,7 @@ func (b Silence) Run(ctx context.Context) (report state.Silence, err error) {
 	}
 	for _, s := range b.States {
 		if !slices.Contains(States, s) {
-			return state.Silence{}, fmt.Errorf("%w: bench silence: state %q: must be one of %v", control.ErrRefused, s, States)
+			return state.Silence{}, fmt.Errorf("%w: bench silence: state %q: must be one of %s", control.ErrRefused, s, strings.Join(States, ", "))
 		}
 	}
 	rig, err := b.rig()
@@ -76,7 +77,7 @@ func (b Silence) Run(ctx context.Context) (report state.Silence, err error) {
 			err = fmt.Errorf("bench silence: %w", e)
 		}
 	}()
-	if err := rig.device.WaitSound(ctx, 10*time.Second); err != nil {
+	if err := rig.ready(ctx, 10*time.Second); err != nil {
 		return state.Silence{}, fmt.Errorf("bench silence: %w", err)
 	}
 	if b.Prepare != nil {
@@ -84,7 +85,7 @@ func (b Silence) Run(ctx context.Context) (report state.Silence, err error) {
 			return state.Silence{}, fmt.Errorf("bench silence: %w", err)
 		}
 	}
-	granted := rig.device.Granted()
+	granted := rig.device.Sound().Granted()
 	if granted.Backend == audio.BackendNull {
 		return state.Silence{}, sound.NoCard("bench silence", "measure on the virtual card with --virtual")
 	}
@@ -113,6 +114,17 @@ type rig struct {
 	hand   *gpiotwin.Button
 	voice  *tone.Voice
 	now    func() time.Duration
+}
+
+// ready waits for the loudspeaker's device.
+func (r *rig) ready(ctx context.Context, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	card := r.device.Sound()
+	if err := wait.Until(ctx, func() bool { return card.Sounds() && r.device.Coordinator().Online() }); err != nil {
+		return fmt.Errorf("no sound after %s: %s", limit, card.Words())
+	}
+	return nil
 }
 
 func (r *rig) method() string {

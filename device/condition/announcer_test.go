@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	clips "conch/audio/words"
+	"conch/device/language"
 )
 
 func codesIn(text Code) (codes []Code) {
@@ -134,10 +135,10 @@ func TestAnnouncerHasItsClips(t *testing.T) {
 		if n.clip == "" {
 			continue
 		}
-		if clips.Text(n.clip) == "" {
+		if clips.Text(language.English, n.clip) == "" {
 			t.Errorf("%s: there is no clip %q", n.code, n.clip)
 		}
-		if pcm, err := clips.Samples(n.clip); err != nil || len(pcm) < 24000 {
+		if pcm, err := clips.Samples(language.English, n.clip); err != nil || len(pcm) < 24000 {
 			t.Errorf("%s: clip %q: %d samples, %v", n.code, n.clip, len(pcm), err)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 // Code names a condition, in the log, on the socket, in metrics and in doctor: what it is of, a dot, what is wrong with it.
 type Code string
 
-// Of is the code of the same for one companion of several.
+// Of is the code of the same for one companion, or device, of several.
 func (c Code) Of(companion string) Code { return c + Code("."+companion) }
 
 // All that there are.
@@ -25,17 +25,26 @@ const (
 	LightLost       Code = "light.lost"       // it cannot be opened, or went away
 	LightMisfit     Code = "light.misfit"     // its pins are somebody else's
 	NetworkLost     Code = "network.lost"     // no interface has an address
+	RoomApart       Code = "room.apart"       // devices that were there are not, since another of the broker's addresses is used
 	RoomBroker      Code = "room.broker"      // none: this device, or the room, works alone
 	RoomCard        Code = "room.card"        // a companion's card cannot be read
 	RoomCertificate Code = "room.certificate" // two devices of a room do not believe each other's
 	RoomCut         Code = "room.cut"         // no connection to the room
 	RoomDamaged     Code = "room.damaged"     // what a paired room is written down in cannot be read
 	RoomDiscovery   Code = "room.discovery"   // this device cannot be found on the network
+	RoomFlooded     Code = "room.flooded"     // a member says more than one may; of it
+	RoomExcess      Code = "room.excess"      // a member asks for more than a device does
+	RoomGuessed     Code = "room.guessed"     // somebody has closed windows by wrong codes
 	RoomIdentity    Code = "room.identity"    // the file of it cannot be read
+	RoomKeptOut     Code = "room.kept_out"    // a member cost the others too much; of it
+	RoomKeepers     Code = "room.keepers"     // another device says that it keeps the room
 	RoomLedger      Code = "room.ledger"      // it cannot be written
 	RoomMembers     Code = "room.members"     // the list of them cannot be written
 	RoomMemory      Code = "room.memory"      // it cannot be written
+	RoomOutdated    Code = "room.outdated"    // a member runs an older version, which cannot do what it was asked for
 	RoomPort        Code = "room.port"        // the room is kept at another port than it should be
+	RoomPresses     Code = "room.presses"     // a device of the room presses without end
+	RoomTaken       Code = "room.taken"       // a device of the room takes the floor from companions that were called
 	RoomRenamed     Code = "room.renamed"     // two companions have the same name
 	RoomStuck       Code = "room.stuck"       // this device is out of its room, but not on disk
 	RoomVoteKey     Code = "room.vote_key"    // the key of the chat server that refines votes
@@ -89,9 +98,19 @@ var table = []entry{
 	{code: LightLost, severity: Note, clip: "light_lost", after: 5 * time.Second}, // the light does not tell of itself
 	{code: LightMisfit, severity: Trouble, clip: "light_lost", after: 5 * time.Second},
 	{code: RoomCut, severity: Trouble, clip: "room_cut", after: time.Minute, covered: []Code{NetworkLost}},
+	{code: RoomApart, severity: Note},
+	{code: RoomPresses + ".", severity: Note},
+	{code: RoomTaken + ".", severity: Note},
 	{code: RoomRenamed, severity: Note},
+	{code: RoomFlooded, severity: Note}, // the others converse
+	{code: RoomFlooded + ".", severity: Note},
+	{code: RoomKeptOut, severity: Note},
+	{code: RoomKeptOut + ".", severity: Note},
+	{code: RoomKeepers, severity: Trouble, clip: "room_keepers", after: 10 * time.Second},
 	{code: RoomDiscovery, severity: Note},
 	{code: RoomPort, severity: Note},
+	{code: RoomGuessed, severity: Note},
+	{code: RoomOutdated + ".", severity: Note},
 	{code: SoundSlow, severity: Note},
 	{code: VoiceBent, severity: Note}, // it converses
 	{code: VoiceBent + ".", severity: Note},

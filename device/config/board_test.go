@@ -85,20 +85,20 @@ func TestBoardIsWeakerThanAPerson(t *testing.T) {
 	}{
 		{"all of it", "[device]\nboard = \"whisplay\"", []string{"wm8960soundcard"}, map[string]string{
 			"button.active": `"high" board whisplay`, "button.bias": `"off" board whisplay`, "button.pin": "17 board whisplay",
-			"light.pins": `"25,24,23" board whisplay`, "light.invert": "true board whisplay", "audio.playback": `"alsa:CARD=wm8960soundcard,DEV=0" board whisplay`,
+			"light.pins": `[25, 24, 23] board whisplay`, "light.invert": "true board whisplay", "audio.playback": `"alsa:CARD=wm8960soundcard,DEV=0" board whisplay`,
 			"button.mode": `"hold" default`}},
 		{"another pin is another button", "[device]\nboard = \"whisplay\"\n[button]\npin = 5", nil, map[string]string{
 			"button.pin": "5 file FILE:4", "button.active": `"low" default`, "button.bias": `"auto" default`}},
 		{"the same button the other way round", "[device]\nboard = \"whisplay\"\n[button]\nactive = \"low\"", nil, map[string]string{
 			"button.pin": "17 board whisplay", "button.active": `"low" file FILE:4`, "button.bias": `"off" board whisplay`}},
 		{"another light", "[device]\nboard = \"whisplay\"\n[light]\ndriver = \"gpio\"\npins = \"5\"", nil, map[string]string{
-			"light.driver": `"gpio" file FILE:4`, "light.pins": `"5" file FILE:5`, "light.invert": "false default"}},
+			"light.driver": `"gpio" file FILE:4`, "light.pins": `[5] file FILE:5`, "light.invert": "false default"}},
 		{"the same driver, other pins", "[device]\nboard = \"aiy-v1\"\n[light]\npins = \"5\"", nil, map[string]string{
-			"light.driver": `"gpio" board aiy-v1`, "light.pins": `"5" file FILE:4`}},
+			"light.driver": `"gpio" board aiy-v1`, "light.pins": `[5] file FILE:4`}},
 		{"auto asks for the board's light", "[device]\nboard = \"aiy-v1\"\n[light]\ndriver = \"auto\"", nil, map[string]string{
 			"light.driver": `"gpio" board aiy-v1`}},
 		{"no light", "[device]\nboard = \"aiy-v1\"\n[light]\ndriver = \"none\"", nil, map[string]string{
-			"light.driver": `"none" file FILE:4`, "light.pins": `"" default`}},
+			"light.driver": `"none" file FILE:4`, "light.pins": `[] default`}},
 		{"its card is not up", "[device]\nboard = \"aiy-v1\"", []string{"Headphones"}, map[string]string{
 			"audio.playback": `"" default`, "audio.capture": `"" default`}},
 		{"no microphone on it", "[device]\nboard = \"pirate-audio\"", []string{"sndrpihifiberry"}, map[string]string{
@@ -129,7 +129,7 @@ func TestBoardRefusals(t *testing.T) {
 		`board = "aiy-v3"`:                  `config: device.board = "aiy-v3": no such board (did you mean aiy-v1?); there are ` + all + `; set by file FILE:2`,
 		`board = "megaphone"`:               `config: device.board = "megaphone": no such board; there are ` + all + `; set by file FILE:2`,
 		`board = "aiy-v1, aiy-v3"`:          `config: device.board = "aiy-v1, aiy-v3": no such board (did you mean aiy-v1?); there are ` + all + `; set by file FILE:2`,
-		"board = \"aiy-v1\"\nboard = \"x\"": `config: FILE:3: Key 'device.board' has already been defined. Keep one of the two lines.`,
+		"board = \"aiy-v1\"\nboard = \"x\"": `config: FILE:3: device.board is set twice: keep one of the two lines`,
 	} {
 		if _, err := load(t, "[device]\n"+text+"\n"); err == nil || err.Error() != want {
 			t.Errorf("%s\n got %v\nwant %s", text, err, want)

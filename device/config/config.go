@@ -8,13 +8,14 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/user"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
 	"conch/companions/round"
 	"conch/companions/voice/kinds"
+	"conch/device/language"
 	"conch/gpio"
 )
 
@@ -52,9 +53,10 @@ type Config struct {
 
 // Device is who this device is.
 type Device struct {
-	Name      string // in the room and in logs; empty in the file: the host's name
-	Board     string // preset of a board (gpio.Boards) for button, light and sound; empty: none
-	Companion string // names of the companions that live here, with commas between them
+	Name      string            // in the room and in logs; empty in the file: the host's name
+	Language  language.Language // of what it says itself and prints; empty in the file: of who starts it
+	Board     string            // preset of a board (gpio.Boards) for button, light and sound; empty: none
+	Companion string            // names of the companions that live here, with commas between them
 }
 
 // Button is where presses come from. Source auto takes a GPIO pin where there is a chip, and the keyboard or lines on
@@ -145,7 +147,7 @@ type Turn struct {
 
 // Room is the room this device is in: who else lives there, how to reach them, and how companions behave (ROOM.md).
 type Room struct {
-	Broker       string // empty: no network; embedded: a broker in this process; else the URL of one
+	Broker       string // empty: no network; embedded: a broker in this process; else the URL of one, or of the nodes of a cluster with commas between
 	Name         string // devices hear each other only in the same room
 	Listen       string // address of the embedded broker
 	Members      string // ids of the devices that belong to the room, with commas between them; this one need not be named
@@ -176,13 +178,25 @@ type Room struct {
 	VoteKeyFile string
 }
 
+// Brokers are the addresses in Broker one by one; one empty one where it is empty.
+func (r Room) Brokers() []string {
+	if all := listed(r.Broker); len(all) > 0 {
+		return all
+	}
+	return []string{""}
+}
+
 // IDs are Members one by one.
 func (r Room) IDs() []round.DeviceID {
 	var ids []round.DeviceID
-	for _, id := range strings.FieldsFunc(r.Members, func(c rune) bool { return c == ',' || c == ' ' }) {
+	for _, id := range listed(r.Members) {
 		ids = append(ids, round.DeviceID(id))
 	}
 	return ids
+}
+
+func listed(s string) []string {
+	return strings.FieldsFunc(s, func(c rune) bool { return c == ',' || c == ' ' })
 }
 
 // State is where files go.
@@ -303,13 +317,19 @@ func (c *Config) resolve(env environment) {
 		c.Device.Name = hostLabel(host)
 		c.setOrigin("device.name", "default (host name)")
 	}
+	if c.Device.Language == "" {
+		c.Device.Language = language.English
+		if env.Get("STATE_DIRECTORY") == "" { // systemd's, which hands the system's LANG on to a service that nobody sits at
+			c.Device.Language = language.FromEnvironment(env.Get)
+		}
+		c.setOrigin("device.language", "default (LANG)")
+	}
 	if c.State.Dir == "" {
 		c.State.Dir = firstDir(env.Get("STATE_DIRECTORY"), under(env.Get("XDG_STATE_HOME"), "conch"),
-			under(env.Get("HOME"), ".local/state/conch"), filepath.Join(os.TempDir(), "conch-state-"+strconv.Itoa(os.Getuid())))
+			under(env.Get("HOME"), ".local/state/conch"), under(homeOfUser(), ".local/state/conch"), serviceState)
 	}
 	if c.State.Runtime == "" {
-		c.State.Runtime = firstDir(env.Get("RUNTIME_DIRECTORY"), under(env.Get("XDG_RUNTIME_DIR"), "conch"),
-			filepath.Join(os.TempDir(), "conch-"+strconv.Itoa(os.Getuid())))
+		c.State.Runtime = firstDir(env.Get("RUNTIME_DIRECTORY"), under(env.Get("XDG_RUNTIME_DIR"), "conch"), c.State.Dir)
 	}
 	// Linux has 108 bytes for the path of a unix socket, the final zero included (unix(7)).
 	if path := c.State.Socket(); len(path) > 107 {
@@ -330,6 +350,19 @@ func (c *Config) resolve(env environment) {
 
 func (c *Config) warn(format string, args ...any) {
 	c.Warnings = append(c.Warnings, "config: "+fmt.Sprintf(format, args...))
+}
+
+// serviceState is the shipped unit's directory: who has no home at all may write there, or is told to set state.dir. Nothing below /tmp is
+// taken instead: whoever was there first would own it.
+const serviceState = "/var/lib/conch"
+
+// homeOfUser is the home directory that the system knows, for a program that was started without HOME.
+func homeOfUser() string {
+	u, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	return u.HomeDir
 }
 
 // firstDir is the first that is set; systemd joins several directories of one kind with colons.

@@ -6,15 +6,16 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/user"
 	"path/filepath"
 	"reflect"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"conch/companions/voice/kinds"
+	"conch/device/language"
 )
 
 var update = flag.Bool("update", false, "write conch.example.toml from the table of keys")
@@ -92,7 +93,7 @@ func TestConfigRefusals(t *testing.T) {
 		{"period as text", "[audio]\nperiod_ms = \"5ms\"\n", "config: audio.period_ms = \"5ms\": must be 2 to 20 (a longer period cannot keep the 30 ms promise); set by file FILE:2"},
 		{"period not a number", "[audio]\nperiod_ms = nan\n", "config: audio.period_ms = NaN: must be 2 to 20 (a longer period cannot keep the 30 ms promise); set by file FILE:2"},
 		{"period infinite", "[audio]\nperiod_ms = inf\n", "config: audio.period_ms = +Inf: must be 2 to 20 (a longer period cannot keep the 30 ms promise); set by file FILE:2"},
-		{"period a list", "[audio]\nperiod_ms = [5]\n", "config: audio.period_ms = a list: must be 2 to 20 (a longer period cannot keep the 30 ms promise); set by file FILE:2"},
+		{"period a list", "[audio]\nperiod_ms = [5]\n", "config: audio.period_ms = [5]: must be 2 to 20 (a longer period cannot keep the 30 ms promise); set by file FILE:2"},
 		{"period a date", "[audio]\nperiod_ms = 2026-01-01\n", "config: audio.period_ms = 2026-01-01 00:00:00 +0000 date-local: must be 2 to 20 (a longer period cannot keep the 30 ms promise); set by file FILE:2"},
 		{"one period", "[audio]\nperiods = 1\n", "config: audio.periods = 1: must be 0, or a whole number, 2 to 16 (one cannot be filled while it plays, more than 16 only delay); set by file FILE:2"},
 		{"half a period", "[audio]\nperiods = 2.5\n", "config: audio.periods = 2.5: must be 0, or a whole number, 2 to 16 (one cannot be filled while it plays, more than 16 only delay); set by file FILE:2"},
@@ -113,10 +114,13 @@ func TestConfigRefusals(t *testing.T) {
 		{"unknown source", "[button]\nsource = \"mouse\"\n", "config: button.source = \"mouse\": must be auto, gpio, evdev, keyboard, lines or none; set by file FILE:2"},
 		{"unknown level", "[button]\nactive = 0\n", "config: button.active = 0: must be low or high; set by file FILE:2"},
 		{"unknown bias", "[button]\nbias = \"strong\"\n", "config: button.bias = \"strong\": must be auto, up, down or off; set by file FILE:2"},
-		{"a name with a slash", "[device]\nname = \"a/b\"\n", "config: device.name = \"a/b\": must be 0 to 32 letters, digits, - and _ (it becomes part of a topic); set by file FILE:2"},
-		{"no companion", "[device]\ncompanion = \"\"\n", "config: device.companion = \"\": must be names with commas between them, at most 32 bytes each; set by file FILE:2"},
+		{"a name of two lines", "[device]\nname = \"a\\nb\"\n", "config: device.name = \"a\\nb\": must be empty, or a name of at most 64 bytes, in any script and with spaces, that can be shown on one line and is no id; set by file FILE:2"},
+		{"a name that turns the line round", "[device]\nname = \"\u202eabc\"\n", "config: device.name = \"\u202eabc\": must be empty, or a name of at most 64 bytes, in any script and with spaces, that can be shown on one line and is no id; set by file FILE:2"},
+		{"an id for a name", "[device]\nname = \"fwpqmvaxjuvugrnc65zj\"\n", "config: device.name = \"fwpqmvaxjuvugrnc65zj\": must be empty, or a name of at most 64 bytes, in any script and with spaces, that can be shown on one line and is no id; set by file FILE:2"},
 		{"a long name is shown short", "[device]\nname = \"" + strings.Repeat("x", 100) + "\"\n",
-			"config: device.name = \"" + strings.Repeat("x", 56) + "…: must be 0 to 32 letters, digits, - and _ (it becomes part of a topic); set by file FILE:2"},
+			"config: device.name = \"" + strings.Repeat("x", 56) + "…: must be empty, or a name of at most 64 bytes, in any script and with spaces, that can be shown on one line and is no id; set by file FILE:2"},
+		{"a language that there is not", "[device]\nlanguage = \"deutsch\"\n", "config: device.language = \"deutsch\": must be empty, \"de\" (Deutsch), \"en\" (English), \"es\" (Español) or \"fr\" (Français); set by file FILE:2"},
+		{"no companion", "[device]\ncompanion = \"\"\n", "config: device.companion = \"\": must be a list of names, as in [\"Ada\", \"Ben\"], at most 32 bytes each; set by file FILE:2"},
 		{"http is no WebSocket", "[voice]\nurl = \"https://localhost/v1\"\n", "config: voice.url = \"https://localhost/v1\": must be ws://HOST… or wss://HOST…; set by file FILE:2"},
 		{"no host", "[voice]\nurl = \"wss:///v1\"\n", "config: voice.url = \"wss:///v1\": must be ws://HOST… or wss://HOST…; set by file FILE:2"},
 		{"no model", "[voice]\nmodel = \" \"\n", "config: voice.model = \" \": must be one line of text, 1 to 1024 bytes; set by file FILE:2"},
@@ -133,19 +137,19 @@ func TestConfigRefusals(t *testing.T) {
 		{"a directory that is relative", "[state]\ndir = \"here\"\n", "config: state.dir = \"here\": must be an absolute path, or empty; set by file FILE:2"},
 		{"unknown level of logs", "[log]\nlevel = \"trace\"\n", "config: log.level = \"trace\": must be debug, info, warn or error; set by file FILE:2"},
 		{"a mistyped key", "[audio]\nperiod = 5\n", "config: audio.period: unknown key (did you mean audio.periods?); set by file FILE:2"},
-		{"a mistyped section", "[adio]\nperiod_ms = 5\n", "config: adio: unknown key (conch check lists the keys); set by file FILE:1"},
+		{"a mistyped section", "[adio]\nperiod_ms = 5\n", "config: [adio]: unknown section (did you mean [audio]?); set by file FILE:1"},
 		{"a key without its section", "volume = 5\n", "config: volume: unknown key (did you mean audio.volume?); set by file FILE:1"},
 		{"a key nobody knows", "[audio]\nequaliser_bands = 5\n", "config: audio.equaliser_bands: unknown key (conch check lists the keys); set by file FILE:2"},
 		{"a section as a value", "audio = 5\n", "config: audio = 5: must be a section, written [audio]; set by file FILE:1"},
-		{"a section as a list", "[[audio]]\nvolume = 5\n", "config: audio = a list: must be a section, written [audio]; set by file FILE:1"},
-		{"broken TOML", "[audio]\nvolume = \n", "config: FILE:2: expected value but found '\\n' instead"},
-		{"a key twice", "[audio]\nvolume = 1\nvolume = 2\n", "config: FILE:3: Key 'audio.volume' has already been defined. Keep one of the two lines."},
+		{"a section as a list", "[[audio]]\nvolume = 5\n", "config: audio = a list of tables: must be a section, written [audio]; set by file FILE:1"},
+		{"broken TOML", "[audio]\nvolume = \n", "config: FILE:2: volume: there is no value behind ="},
+		{"a key twice", "[audio]\nvolume = 1\nvolume = 2\n", "config: FILE:3: audio.volume is set twice: keep one of the two lines"},
 		{"not UTF-8", "[audio]\n# \xff\n", "config: FILE:2: not UTF-8 text"},
 		{"everything at once, in the order of the file", "[audio]\nvolume = 200\nperiod_ms = 80\n[log]\nlevel = 1\n[audi]\n",
 			"config: audio.volume = 200: must be a whole number, 0 to 100; set by file FILE:2\n" +
 				"config: audio.period_ms = 80: must be 2 to 20 (a longer period cannot keep the 30 ms promise); set by file FILE:3\n" +
 				"config: log.level = 1: must be debug, info, warn or error; set by file FILE:5\n" +
-				"config: audi: unknown key (conch check lists the keys); set by file FILE:6"},
+				"config: [audi]: unknown section (did you mean [audio]?); set by file FILE:6"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			file := writeFile(t, c.in)
@@ -272,13 +276,19 @@ func TestConfigIsFound(t *testing.T) {
 }
 
 func TestStateDirectories(t *testing.T) {
+	me, err := user.Current()
+	if err != nil {
+		t.Skipf("the system does not know this user: %v", err)
+	}
+	home := me.HomeDir
 	for _, c := range []struct {
 		environ      []string
 		dir, runtime string
 	}{
 		{[]string{"STATE_DIRECTORY=/var/lib/conch:/var/lib/more", "RUNTIME_DIRECTORY=/run/conch", "HOME=/h"}, "/var/lib/conch", "/run/conch"},
 		{[]string{"XDG_STATE_HOME=/s", "XDG_RUNTIME_DIR=/r", "HOME=/h"}, "/s/conch", "/r/conch"},
-		{[]string{"HOME=/h", "XDG_RUNTIME_DIR=relative", "TMPDIR=/t"}, "/h/.local/state/conch", filepath.Join(os.TempDir(), "conch-"+strconv.Itoa(os.Getuid()))},
+		{[]string{"HOME=/h", "XDG_RUNTIME_DIR=relative", "TMPDIR=/t"}, "/h/.local/state/conch", "/h/.local/state/conch"},
+		{[]string{"TMPDIR=/t"}, home + "/.local/state/conch", home + "/.local/state/conch"}, // of the user, as the system knows it
 		{[]string{"CONCH_STATE_DIR=/mine", "STATE_DIRECTORY=/var/lib/conch", "CONCH_STATE_RUNTIME=/run/mine"}, "/mine", "/run/mine"},
 	} {
 		got, err := Load(LoadOptions{File: writeFile(t, ""), Environ: c.environ})
@@ -287,6 +297,33 @@ func TestStateDirectories(t *testing.T) {
 		}
 		if got.State.Dir != c.dir || got.State.Runtime != c.runtime {
 			t.Errorf("%v: %q and %q; want %q and %q", c.environ, got.State.Dir, got.State.Runtime, c.dir, c.runtime)
+		}
+	}
+}
+
+// By hand it is the language of whoever types, in the service English, whatever the system's; who sets the key is asked nothing more.
+func TestLanguage(t *testing.T) {
+	for _, c := range []struct {
+		file    string
+		environ []string
+		want    language.Language
+		unset   bool
+	}{
+		{"", nil, "en", true},
+		{"", []string{"LANG=de_DE.UTF-8"}, "de", true},
+		{"", []string{"LANG=de_DE.UTF-8", "LC_MESSAGES=fr_FR"}, "fr", true},
+		{"", []string{"LANG=de_DE.UTF-8", "STATE_DIRECTORY=/var/lib/conch"}, "en", true},
+		{"[device]\nlanguage = \"es\"\n", []string{"LANG=de_DE.UTF-8"}, "es", false},
+		{"[device]\nlanguage = \"es\"\n", []string{"STATE_DIRECTORY=/var/lib/conch"}, "es", false},
+		{"[device]\nlanguage = \"\"\n", []string{"LANG=de_DE.UTF-8"}, "de", true},
+		{"", []string{"LANG=de_DE.UTF-8", "CONCH_DEVICE_LANGUAGE=en"}, "en", false},
+	} {
+		got, err := Load(LoadOptions{File: writeFile(t, c.file), Environ: c.environ})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Device.Language != c.want || got.Unset("device.language") != c.unset {
+			t.Errorf("%q, %v: %s, unset: %v; want %s, %v", c.file, c.environ, got.Device.Language, got.Unset("device.language"), c.want, c.unset)
 		}
 	}
 }

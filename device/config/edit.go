@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -20,6 +21,15 @@ import (
 type Edit struct {
 	Key   string // button.pin
 	Value string // as TOML has it
+}
+
+// Plain is the value as a flag has it.
+func (e Edit) Plain() string {
+	var one map[string]any
+	if _, err := toml.Decode("x = "+e.Value, &one); err != nil {
+		return e.Value
+	}
+	return fmt.Sprint(one["x"])
 }
 
 // Apply sets keys in the text of a configuration file.
@@ -143,18 +153,18 @@ func checkEdit(before, after string, edits []Edit) error {
 
 // Diff shows what changes, a line each, with - and + before it as diff(1) does.
 func Diff(before, after string) string {
-	a, b := strings.SplitAfter(before, "\n"), strings.SplitAfter(after, "\n")
+	a, b := slices.Collect(strings.Lines(before)), slices.Collect(strings.Lines(after))
 	var out strings.Builder
 	for len(a) > 0 || len(b) > 0 {
 		switch {
 		case len(a) > 0 && len(b) > 0 && strings.TrimRight(a[0], "\n") == strings.TrimRight(b[0], "\n"):
 			a, b = a[1:], b[1:]
-		case len(b) > 0 && (len(a) == 0 || indexLine(b, a[0]) > 0 && (indexLine(a, b[0]) < 0 || len(b) > len(a))):
+		case len(b) > 0 && (len(a) == 0 || slices.Index(b, a[0]) > 0 && (slices.Index(a, b[0]) < 0 || len(b) > len(a))):
 			fmt.Fprintf(&out, "+%s", b[0])
 			b = b[1:]
 		default:
 			fmt.Fprintf(&out, "-%s", a[0])
-			if len(b) > 0 && indexLine(a, b[0]) < 0 {
+			if len(b) > 0 && slices.Index(a, b[0]) < 0 {
 				fmt.Fprintf(&out, "+%s", b[0])
 				b = b[1:]
 			}
@@ -162,15 +172,6 @@ func Diff(before, after string) string {
 		}
 	}
 	return out.String()
-}
-
-func indexLine(lines []string, line string) int {
-	for i, l := range lines {
-		if l == line {
-			return i
-		}
-	}
-	return -1
 }
 
 // Replace puts text in the place of the file: the old one or the new one, whatever happens, with the rights the old one

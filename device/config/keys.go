@@ -12,9 +12,10 @@ import (
 // the environment's names, conch check and the messages are all made from it.
 
 const (
-	maxName = 32   // bytes; fits a topic level, a host label and one line of a small display
-	maxText = 8192 // bytes of instructions
-	maxLine = 1024 // bytes of any other text (Linux: PATH_MAX is 4096, a URL of more than 1 kB is a mistake)
+	maxDevice = 64   // bytes of a device's name, as the list of a room has it
+	maxName   = 32   // bytes; fits a topic level, a host label and one line of a small display
+	maxText   = 8192 // bytes of instructions
+	maxLine   = 1024 // bytes of any other text (Linux: PATH_MAX is 4096, a URL of more than 1 kB is a mistake)
 )
 
 type key struct {
@@ -52,10 +53,12 @@ func keys(c *Config) []key {
 
 func ownKeys(c *Config) []key {
 	return []key{
-		label("device.name", &c.Device.Name, true, "who this device is in the room and in logs; empty: the host's name"),
+		deviceName("device.name", &c.Device.Name, "who this device is in the room and in logs; empty: the host's name"),
+		tongue("device.language", &c.Device.Language, "what conch itself says and prints; empty: as LANG or LC_MESSAGES of who starts it have it, English "+
+			"for the service; set, companions speak it too, unless spoken to otherwise, and the transcription expects it"),
 		board("device.board", &c.Device.Board, "board whose button, light and sound are set with this one word (conch gpio list --boards "+
 			"names them); what is set below is stronger; empty: none"),
-		nameList("device.companion", &c.Device.Companion, "companions that live here, with commas between them: of cards in room.cards, of "+
+		nameList("device.companion", &c.Device.Companion, "companions that live here: of cards in room.cards, of "+
 			"those that come with conch (Ada, Ben, Cleo), or a name of your own"),
 
 		choice("button.source", &c.Button.Source,
@@ -72,12 +75,12 @@ func ownKeys(c *Config) []key {
 			"contact of the pin that is a press; the sound fades at its first edge, and goes on where it was if the contact was shorter"),
 		text("button.device", &c.Button.Device,
 			"of evdev: the device, by its name or a pattern of it, as conch gpio list shows it; empty: the first that has one of the keys"),
-		keyNames("button.keys", &c.Button.Keys, "of evdev: keys that are the button, as Linux names them, with commas between them"),
+		keyNames("button.keys", &c.Button.Keys, "of evdev: keys that are the button, as Linux names them"),
 
 		choice("light.driver", &c.Light.Driver, "how the light is driven; auto: as the board has it, none without a board", "auto", "none", "gpio", "rgb",
 			"apa102", "apa102-gpio", "sysfs"),
 		pinList("light.pins", &c.Light.Pins, "BCM numbers: of the LED (gpio), of red, green and blue (rgb), of data and clock (apa102-gpio)"),
-		text("light.spi", &c.Light.SPI, "SPI bus and chip select of a row of APA102"),
+		spiBus("light.spi", &c.Light.SPI, "SPI bus and chip select of a row of APA102"),
 		text("light.sysfs", &c.Light.Sysfs, "pattern of names below /sys/class/leds"),
 		integer("light.count", &c.Light.Count, 1, 64, "", "LEDs in a row"),
 		boolean("light.invert", &c.Light.Invert, "lit when the pin is low"),
@@ -164,11 +167,12 @@ func voiceKey(own map[string]string, of voice.Key) key {
 func roomKeys(c *Config) []key {
 	return []key{
 		broker("room.broker", &c.Room.Broker,
-			"how devices reach each other; empty: this one stays alone; embedded: a broker in this process; else the URL of one"),
-		label("room.name", &c.Room.Name, false, "devices of the same room hear each other"),
-		required("room.listen", &c.Room.Listen, "address of the embedded broker, HOST:PORT; others reach it only where that is not 127.0.0.1, and unencrypted"),
+			"how devices reach each other; empty: this one stays alone; embedded: a broker in this process; "+
+				"else the URL of one, or of several nodes of one cluster"),
+		label("room.name", &c.Room.Name, "devices of the same room hear each other"),
+		address("room.listen", &c.Room.Listen, "address of the embedded broker, HOST:PORT; others reach it only where that is not 127.0.0.1, and unencrypted"),
 		memberIDs("room.members", &c.Room.Members,
-			"ids of the devices that belong to the room (conch room id prints a device's own), with commas between them; anybody else is ignored"),
+			"ids of the devices that belong to the room (conch room id prints a device's own); anybody else is ignored"),
 		text("room.user", &c.Room.User, "user at the broker"),
 		text("room.password_file", &c.Room.PasswordFile, "file that holds the password and nothing else, mode 0600"),
 		text("room.ca_file", &c.Room.CAFile, "certificates that the broker's must come from; empty: the system's"),
@@ -201,8 +205,9 @@ func roomKeys(c *Config) []key {
 
 func systemKeys(c *Config) []key {
 	return []key{
-		directory("state.dir", &c.State.Dir, "what survives a restart; empty: STATE_DIRECTORY (systemd), else XDG_STATE_HOME/conch"),
-		directory("state.runtime", &c.State.Runtime, "control socket; empty: RUNTIME_DIRECTORY (systemd), else XDG_RUNTIME_DIR/conch"),
+		directory("state.dir", &c.State.Dir, "what survives a restart; empty: STATE_DIRECTORY (systemd), "+
+			"else XDG_STATE_HOME/conch, else below the home directory"),
+		directory("state.runtime", &c.State.Runtime, "control socket; empty: RUNTIME_DIRECTORY (systemd), else XDG_RUNTIME_DIR/conch, else state.dir"),
 
 		choice("log.level", &c.Log.Level, "least level written to standard error", "debug", "info", "warn", "error"),
 		choice("log.format", &c.Log.Format, "json for machines", "text", "json"),

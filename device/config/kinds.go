@@ -1,18 +1,23 @@
 package config
 
 import (
-	"conch/companions/round"
-	"conch/gpio"
-	"conch/mqtt"
 	"fmt"
 	"math"
+	"net"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"conch/companions/round"
+	"conch/device/language"
+	"conch/device/printable"
+	"conch/gpio"
+	"conch/mqtt"
 )
 
 // How a key is read, checked and shown, by what it is.
@@ -92,20 +97,63 @@ func board(name string, field *string, about string) key {
 	return k
 }
 
+// list has a key of several words take a list of them as well as one text with commas between them, and show the list.
+func list(k key, field *string) key {
+	set := k.set
+	k.set = func(v any) error {
+		words, ok := v.([]any)
+		if !ok {
+			return set(v)
+		}
+		all := make([]string, len(words))
+		for i, w := range words {
+			switch w := w.(type) {
+			case string:
+				if strings.Contains(w, ",") || strings.TrimSpace(w) == "" {
+					return refusedError{}
+				}
+				all[i] = w
+			case int64:
+				all[i] = strconv.FormatInt(w, 10)
+			default:
+				return refusedError{}
+			}
+		}
+		return set(strings.Join(all, ","))
+	}
+	k.show = func() string {
+		var all []string
+		for _, w := range strings.Split(*field, ",") {
+			if w = strings.TrimSpace(w); w != "" {
+				all = append(all, Quote(w))
+			}
+		}
+		return "[" + strings.Join(all, ", ") + "]"
+	}
+	return k
+}
+
+var keyWords = regexp.MustCompile(`\b(KEY|BTN)_[A-Z0-9_]+`)
+
 // keyNames are names of keys of an input device.
 func keyNames(name string, field *string, about string) key {
-	k := checkedText(name, field, maxLine, "names of keys with commas between them", about, oneLine)
+	k := checkedText(name, field, maxLine, `a list of keys' names, as in ["KEY_PHONE"]`, about, oneLine)
 	check := k.set
 	k.set = func(v any) error {
 		if err := check(v); err != nil {
 			return err
 		}
 		if _, err := gpio.ParseKeys(*field); err != nil {
-			return refusedError{strings.TrimPrefix(err.Error(), "gpio: ")}
+			text, known, _ := strings.Cut(strings.TrimPrefix(err.Error(), "gpio: "), "; a number of ")
+			hint := "conch gpio list shows the keys that are here"
+			if near := Nearest(*field, keyWords.FindAllString(known, -1)); near != "" {
+				hint = "did you mean " + near + "?"
+			}
+			return refusedError{text + " (" + hint + ")"}
 		}
 		return nil
 	}
-	return k
+	return list(k, field)
 }
 
 func duration(name string, field *time.Duration, unit time.Duration, low, high float64, why, about string) key {
@@ -185,41 +233,64 @@ func nameChar(b byte) bool {
 	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '-' || b == '_'
 }
 
-func label(name string, field *string, empty bool, about string) key {
-	least := 1
-	if empty {
-		least = 0
-	}
-	allowed := fmt.Sprintf("%d to %d letters, digits, - and _ (it becomes part of a topic)", least, maxName)
+func label(name string, field *string, about string) key {
+	allowed := fmt.Sprintf("1 to %d letters, digits, - and _ (it becomes part of a topic)", maxName)
 	return checkedText(name, field, maxName, allowed, about, func(s string) bool {
 		for i := range len(s) {
 			if !nameChar(s[i]) {
 				return false
 			}
 		}
-		return s != "" || empty
+		return s != ""
+	})
+}
+
+// tongue is a language that conch has.
+func tongue(name string, field *language.Language, about string) key {
+	allowed := []string{"empty"}
+	for _, l := range language.All() {
+		allowed = append(allowed, fmt.Sprintf("%q (%s)", string(l), l.Name()))
+	}
+	return key{name: name, about: about, allowed: orList(allowed), set: func(v any) error {
+		s, ok := v.(string)
+		if !ok || s != "" && !slices.Contains(language.All(), language.Language(s)) {
+			return refusedError{}
+		}
+		*field = language.Language(s)
+		return nil
+	}, show: func() string { return strconv.Quote(string(*field)) }}
+}
+
+// deviceName is what people call a device, in any script: topics have its id.
+func deviceName(name string, field *string, about string) key {
+	allowed := fmt.Sprintf("empty, or a name of at most %d bytes, in any script and with spaces, that can be shown on one line and is no id", maxDevice)
+	return checkedText(name, field, maxDevice, allowed, about, func(s string) bool {
+		return s == "" || printable.IsName(s) && mqtt.CheckDevice(round.DeviceID(s)) != nil
 	})
 }
 
 // nameList is a list of names as people write them: any letters, commas between.
 func nameList(name string, field *string, about string) key {
-	allowed := fmt.Sprintf("names with commas between them, at most %d bytes each", maxName)
-	return checkedText(name, field, maxLine, allowed, about, func(s string) bool {
+	allowed := fmt.Sprintf(`a list of names, as in ["Ada", "Ben"], at most %d bytes each`, maxName)
+	return list(checkedText(name, field, maxLine, allowed, about, func(s string) bool {
 		for _, n := range strings.Split(s, ",") {
-			if n = strings.TrimSpace(n); n == "" || len(n) > maxName || !oneLine(n) {
+			if n = strings.TrimSpace(n); n == "" || len(n) > maxName || !printable.IsName(n) {
 				return false
 			}
 		}
 		return true
-	})
+	}), field)
 }
 
-// pinList is BCM numbers with commas between them.
+// pinList is BCM numbers.
 func pinList(name string, field *string, about string) key {
-	return checkedText(name, field, maxName, "empty, or up to 3 numbers from 0 to 27 with commas between them", about, func(s string) bool {
+	k := list(checkedText(name, field, maxName, "a list of up to 3 numbers from 0 to 27, as in [25, 24, 23]", about, func(s string) bool {
 		pins, err := ParsePins(s)
 		return err == nil && len(pins) <= 3
-	})
+	}), field)
+	show := k.show
+	k.show = func() string { return strings.ReplaceAll(show(), `"`, "") }
+	return k
 }
 
 // ParsePins reads BCM numbers with commas between them.
@@ -261,7 +332,7 @@ func ParseHours(s string) (from, to time.Duration, err error) {
 
 // memberIDs is a list of devices' ids: a name that slipped in would be nobody's, and its device ignored without a word.
 func memberIDs(name string, field *string, about string) key {
-	allowed := fmt.Sprintf("ids of devices with commas between them, as conch room id prints them (20 letters a-z and digits 2-7), at most %d", maxMembers)
+	allowed := fmt.Sprintf("a list of devices' ids, as conch room id prints them (20 letters a-z and digits 2-7), at most %d", maxMembers)
 	k := checkedText(name, field, maxMembers*(len("01234567890123456789")+2), allowed, about, func(s string) bool {
 		ids := Room{Members: s}.IDs()
 		return oneLine(s) && len(ids) <= maxMembers && !slices.ContainsFunc(ids, func(d round.DeviceID) bool { return mqtt.CheckDevice(d) != nil })
@@ -278,18 +349,48 @@ func memberIDs(name string, field *string, about string) key {
 		}
 		return err
 	}
-	return k
+	return list(k, field)
 }
 
 // maxMembers is as many devices as a room may have (companions/round).
 const maxMembers = 64
 
+// maxBrokers is as many nodes as a cluster has at a home or an office, and more.
+const maxBrokers = 8
+
 func broker(name string, field *string, about string) key {
-	return checkedText(name, field, maxLine, "empty, embedded, mqtt://HOST:PORT, mqtts://…, ws://… or wss://…", about, func(s string) bool {
-		u, err := url.Parse(s)
-		return s == "" || s == "embedded" || err == nil && u.Host != "" && u.User == nil &&
-			slices.Contains([]string{"mqtt", "tcp", "mqtts", "ssl", "ws", "wss"}, u.Scheme)
+	allowed := fmt.Sprintf("empty, embedded, mqtt://HOST:PORT, mqtts://…, ws://… or wss://…; or a list of the nodes of one cluster, at most %d",
+		maxBrokers)
+	k := checkedText(name, field, maxBrokers*100, allowed, about, func(s string) bool {
+		all := Room{Broker: s}.Brokers()
+		return s == "" || s == "embedded" || oneLine(s) && len(all) <= maxBrokers && !slices.ContainsFunc(all, func(s string) bool {
+			u, err := url.Parse(s)
+			return err != nil || u.Host == "" || u.User != nil || !slices.Contains([]string{"mqtt", "tcp", "mqtts", "ssl", "ws", "wss"}, u.Scheme)
+		})
 	})
+	one, several := k.show, list(k, field)
+	several.show = func() string {
+		if strings.Contains(*field, ",") {
+			return list(k, field).show()
+		}
+		return one()
+	}
+	return several
+}
+
+// address is where a server of this machine listens.
+func address(name string, field *string, about string) key {
+	return checkedText(name, field, maxLine, "HOST:PORT, as in 127.0.0.1:1883", about, func(s string) bool {
+		_, port, err := net.SplitHostPort(s)
+		n, bad := strconv.Atoi(port)
+		return oneLine(s) && err == nil && bad == nil && n >= 0 && n <= 65535
+	})
+}
+
+var busAndSelect = regexp.MustCompile(`^[0-9]{1,3}\.[0-9]{1,3}$`)
+
+func spiBus(name string, field *string, about string) key {
+	return checkedText(name, field, maxName, "BUS.SELECT, as in 0.0", about, busAndSelect.MatchString)
 }
 
 func chatServer(name string, field *string, about string) key {

@@ -160,6 +160,15 @@ func (l *loader) unknown(name, origin string) {
 	l.meant(name)
 }
 
+// noSection names the nearest section, else all that there are.
+func (l *loader) noSection(name string, sections []string, origin string) {
+	hint := "there are " + strings.Join(sections, ", ")
+	if near := Nearest(name, sections); near != "" {
+		hint = "did you mean [" + near + "]?"
+	}
+	l.problem("[%s]: unknown section (%s); set by %s", showKey(name), hint, origin)
+}
+
 func (l *loader) file(path string) {
 	data, info, err := ReadBounded(path, maxConfig)
 	if err != nil {
@@ -183,17 +192,8 @@ func (l *loader) parse(path string, data []byte) {
 	}
 	tree := make(map[string]any)
 	if _, err := toml.Decode(string(data), &tree); err != nil {
-		line := 1
-		if parse := (toml.ParseError{}); errors.As(err, &parse) {
-			more := ""
-			if strings.HasSuffix(parse.Message, "has already been defined.") { // (*toml.parser).addKey
-				more = " Keep one of the two lines."
-			}
-			line = parse.Position.Line
-			l.problem("%s:%d: %s%s", path, line, Quoted(parse.Message), more)
-		} else {
-			l.problem("%s: %s", path, Quoted(err.Error()))
-		}
+		line, say := TOML(string(data), err)
+		l.problem("%s:%d: %s", path, line, say)
 		l.rescue(path, data, line)
 		return
 	}
@@ -241,6 +241,11 @@ func (l *loader) take(path string, tree map[string]any, lines map[string]int) {
 		return all[i].name < all[j].name
 	})
 	for _, f := range all {
+		if _, table := f.value.(map[string]any); table && !strings.Contains(f.name, ".") {
+			l.noSection(f.name, slices.Sorted(maps.Keys(sections)), origin(f.name))
+			l.meantWithin(f.value)
+			continue
+		}
 		l.assign(f.name, f.value, origin(f.name))
 		if _, known := l.keys[f.name]; !known {
 			l.meantWithin(f.value)

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
+
+	"conch/device/spelling"
 )
 
 // A box whose configuration has a slip in it is not to be a mute box: the service starts with what can be read, and says what
@@ -113,15 +115,12 @@ func (l *loader) like(section, word string) (guards []string) {
 			continue // it is right as it is
 		}
 		cut := len(word) >= 4 && (strings.HasPrefix(last, word) || strings.HasPrefix(word, last)) // half a line, after a power cut
-		if cut || editDistance(short(word), last) <= max(1, len(last)/4) {
+		if cut || spelling.Distance(word, last) <= max(1, len(last)/4) {
 			guards = append(guards, name)
 		}
 	}
 	return guards
 }
-
-// short keeps editDistance's table small.
-func short(word string) string { return word[:min(len(word), 64)] }
 
 // rescueTries bounds the search for the beginning of what is wrong: a text that is not closed is noticed lines later. A rest of
 // more than rescueMost bytes is not looked through: the example has 16 kB.

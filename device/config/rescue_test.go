@@ -68,7 +68,7 @@ func TestServiceStartsWithARefusedConfiguration(t *testing.T) {
 		{"cut in the middle of a word", "[audio]\nvolume = 20\n[voice]\nremem", LoadOptions{}, map[string]string{"audio.volume": "20", "voice.remember": "false"}},
 		{"a word of a sentence is no key", "[audio\n[voice]\ninstructions = \"Listen, and remember what members of the family like.\"\n", LoadOptions{},
 			map[string]string{"room.listen": `"127.0.0.1:1883"`, "room.broker": `""`}},
-		{"not UTF-8", "[audio]\nvolume = 20\n[device]\ncompanion = \"Zo\xeb\"\n", LoadOptions{}, map[string]string{"audio.volume": "20", "device.companion": `"Ada"`, "voice.remember": "true"}},
+		{"not UTF-8", "[audio]\nvolume = 20\n[device]\ncompanion = \"Zo\xeb\"\n", LoadOptions{}, map[string]string{"audio.volume": "20", "device.companion": `["Ada"]`, "voice.remember": "true"}},
 
 		{"the environment", "[voice]\nceiling_tokens = 500\n", LoadOptions{Environ: []string{"CONCH_VOICE_CEILING_TOKENS=lots", "CONCH_AUDIO_VOLUME=loud"}},
 			map[string]string{"voice.ceiling_tokens": "1", "audio.volume": "70"}},

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"conch/device/printable"
+	"conch/device/spelling"
 )
 
 // keyLines finds on which line each key stands. It is a reader of plain files, good enough for a message: what it does not
@@ -60,8 +63,14 @@ func showValue(v any) string {
 		s = Quote(v)
 	case map[string]any:
 		return "a table"
-	case []any, []map[string]any:
-		return "a list"
+	case []any:
+		all := make([]string, len(v))
+		for i, w := range v {
+			all[i] = showValue(w)
+		}
+		s = "[" + strings.Join(all, ", ") + "]"
+	case []map[string]any:
+		return "a list of tables"
 	default:
 		s = fmt.Sprint(v)
 	}
@@ -77,20 +86,15 @@ func clip(s string, most int) string {
 }
 
 // showKey is a key that is not ours, short and without control characters.
-func showKey(name string) string { return clip(Printable(name), 60) }
-
-// Quoted is what the parser says, which quotes what it could not read, however long that is.
-func Quoted(s string) string { return clip(Printable(s), 140) }
-
-// Printable is s without control characters.
-func Printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return '?'
-		}
-		return r
-	}, s)
+func showKey(name string) string {
+	if name == "" {
+		return `""`
+	}
+	return clip(printable.Text(name), 60)
 }
+
+// TOML is what is wrong with a file that is no TOML, and on which line.
+func TOML(text string, err error) (line int, say string) { return spelling.TOML(text, err) }
 
 // Nearest is the known word that is fewest edits away from word, if that is near enough to be a slip. Words that only
 // differ in their section ("sound.volume") are found by their last part.
@@ -100,7 +104,7 @@ func Nearest(word string, known []string) string {
 	}
 	best, distance := "", 1+max(2, len(word)/4)
 	for _, k := range known {
-		if d := editDistance(word, k); d < distance {
+		if d := spelling.Distance(word, k); d < distance {
 			best, distance = k, d
 		}
 	}
@@ -114,26 +118,6 @@ func Nearest(word string, known []string) string {
 		}
 	}
 	return ""
-}
-
-// editDistance is Levenshtein's, in bytes.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
 }
 
 // Quote writes s as a basic string of TOML 1.0.

@@ -10,6 +10,9 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -62,11 +65,29 @@ func (r *Remote) Close() { r.client.CloseIdleConnections() }
 func noConch(path string, err error) error {
 	switch {
 	case errors.Is(err, syscall.EACCES):
-		return fmt.Errorf("%s: this user may not talk to conch (run it as the user that conch runs as, or join that one's group)", path)
+		return fmt.Errorf("%s: this user may not talk to conch; %s", path, joinGroup(path))
 	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ECONNREFUSED): // what a killed one leaves
 		return fmt.Errorf("no running conch at %s (start one with: conch run)", path)
 	}
 	return fmt.Errorf("no running conch at %s: %w (start one with: conch run)", path, err)
+}
+
+// joinGroup is how whoever asks comes to be let in: the socket is its group's.
+func joinGroup(path string) string {
+	group, me := "conch", "$USER"
+	var st syscall.Stat_t
+	if syscall.Stat(filepath.Dir(path), &st) == nil || syscall.Stat(path, &st) == nil {
+		if st.Gid == 0 || st.Mode&0o050 != 0o050 && st.Mode&syscall.S_IFDIR != 0 {
+			return "run it as the user that conch runs as"
+		}
+		if g, err := user.LookupGroupId(strconv.Itoa(int(st.Gid))); err == nil {
+			group = g.Name
+		}
+	}
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		me = u.Username
+	}
+	return fmt.Sprintf("let it: sudo usermod -aG %s %s, and log in again; or for now: sudo conch ...", group, me)
 }
 
 // failure is the error in an answer.
@@ -110,6 +131,12 @@ func (r *Remote) Do(ctx context.Context, method, path string, in, out any) error
 	return json.Unmarshal(data, out)
 }
 
+// Service says that it is the installed service, whose log systemd keeps.
+func (r *Remote) Service() bool { return r.Path == config.State{Runtime: serviceRuntime}.Socket() }
+
+// ErrEnded: what Lines was reading has come to its end, as when the appliance ends.
+var ErrEnded = errors.New("the appliance has ended")
+
 // Lines sends one request and calls each with every line of the answer, as it comes, until ctx ends.
 func (r *Remote) Lines(ctx context.Context, path string, each func(line []byte)) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://conch"+path, nil)
@@ -136,5 +163,5 @@ func (r *Remote) Lines(ctx context.Context, path string, each func(line []byte))
 	if err := sc.Err(); err != nil {
 		return fmt.Errorf("conch at %s: %w", r.Path, err)
 	}
-	return errors.New("the appliance has ended")
+	return ErrEnded
 }

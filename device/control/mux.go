@@ -19,6 +19,7 @@ type Appliance interface {
 	Release()
 	Status() Status
 	Why() string
+	Last() *Turn // nil: none yet
 	Recent() []coordinator.Line
 }
 
@@ -57,6 +58,7 @@ func Mux(a Appliance) *http.ServeMux {
 	})
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { Reply(w, a.Status(), nil) })
 	mux.HandleFunc("GET /why", func(w http.ResponseWriter, _ *http.Request) { Reply(w, map[string]string{"text": a.Why()}, nil) })
+	mux.HandleFunc("GET /last", func(w http.ResponseWriter, _ *http.Request) { Reply(w, a.Last(), nil) })
 	mux.HandleFunc("GET /recent", func(w http.ResponseWriter, _ *http.Request) { Reply(w, a.Recent(), nil) })
 	return mux
 }

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"conch/mqtt"
 )
 
 // MaxRequest is how many bytes a request may have.
@@ -26,6 +28,9 @@ var ErrRunning = errors.New("another conch is running here (stop it, or set stat
 func Listen(path string) (net.Listener, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return nil, fmt.Errorf("control: %w", err)
+	}
+	if err := mqtt.CheckDirectory(filepath.Dir(path)); err != nil {
+		return nil, fmt.Errorf("control: %w (or state.runtime)", err)
 	}
 	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
 		_ = c.Close()

@@ -5,12 +5,16 @@
 //	POST /ask    {"text": …, "to": [names]}  -> Answer, when the question has come to its end, here or in the room
 //	POST /say    {"text": …}  -> {"outcome": …}
 //	POST /press, /release     -> 204
+//	POST /hush                -> Hushed: silence at once, here and in the room, and nobody is listened to
+//	POST /volume VolumeRequest -> VolumeAnswer
 //	POST /mute, /light        -> MuteRequest and the like: each beside what serves it
 //	GET /usage, POST /usage/reset -> UsageReport
 //	GET  /status              -> Status
 //	GET  /room, …             -> RoomStatus and pairing.go
 //	GET  /why                 -> {"text": …}: who spoke last and why, and why the others did not
+//	GET  /last                -> Turn: the last of this device, or null
 //	GET  /recent              -> the last facts, orders and transitions, oldest first
+//	GET  /logs                -> what was logged last, a line an event; see package service
 //	GET  /metrics             -> Prometheus text
 package control
 
@@ -25,6 +29,8 @@ import (
 	"conch/coordinator"
 	"conch/coordinator/turn"
 	"conch/device/condition"
+	"conch/device/language"
+	"conch/device/printable"
 	"conch/mqtt"
 )
 
@@ -46,9 +52,72 @@ type Status struct {
 	Light      string                `json:"light,omitempty"`
 	Conditions []condition.Condition `json:"conditions"`
 	Usage      any                   `json:"usage,omitempty"`
+	Today      *UsageReport          `json:"today,omitempty"`   // nil: this voice does not count what it uses
+	Silence    *Silence              `json:"silence,omitempty"` // nil: conch bench silence has never run here
+	Room       *RoomBrief            `json:"room,omitempty"`    // nil: one companion, alone
 
 	Pairing PairingLine `json:"pairing"`
 	Paired  *PairedRoom `json:"paired,omitempty"` // the room this device is in by pairing
+}
+
+// Silence is what conch bench silence found last on this device: from a press to silence, the worst of all states.
+type Silence struct {
+	When   time.Time `json:"when"`
+	Card   string    `json:"card"`
+	P99    float64   `json:"p99_ms"`
+	Max    float64   `json:"max_ms"`
+	Budget float64   `json:"budget_ms"` // the promise
+}
+
+// RoomBrief is the room in a line.
+type RoomBrief struct {
+	Name      string   `json:"name"`
+	Connected bool     `json:"connected"`
+	Alone     bool     `json:"alone"`   // there is no way to other devices: companions of this one only
+	Here      []string `json:"here"`    // companions, by name; those of this device first
+	Devices   int      `json:"devices"` // that are here, this one included
+}
+
+// Brief is what conch status says of it.
+func (s RoomStatus) Brief() *RoomBrief {
+	b := &RoomBrief{Name: s.Room, Connected: s.Connected, Alone: s.Broker == "" && s.Paired == nil, Here: []string{}, Devices: len(s.Members)}
+	if s.Paired != nil {
+		b.Name = s.Paired.Name
+	}
+	for _, m := range s.Members {
+		for _, c := range m.Cards {
+			b.Here = append(b.Here, c.Name)
+		}
+	}
+	return b
+}
+
+// Hushed is what POST /hush answers, when this device is silent.
+type Hushed struct {
+	Room bool `json:"room"` // the others were told as well
+}
+
+// VolumeRequest asks for a volume, or for more or less of it.
+type VolumeRequest struct {
+	Percent *int `json:"percent,omitempty"`
+	By      int  `json:"by,omitempty"` // instead: so much more; it ends at 0 and 100
+}
+
+// Percentage is the volume that is asked for, where it is now at that.
+func (q VolumeRequest) Percentage(now int) (int, error) {
+	if q.Percent == nil {
+		return min(100, max(0, now+q.By)), nil
+	}
+	if p := *q.Percent; p < 0 || p > 100 {
+		return 0, fmt.Errorf("%w: volume %d: must be 0 to 100", ErrRefused, p)
+	}
+	return *q.Percent, nil
+}
+
+// VolumeAnswer is the volume there is now, and where it comes from.
+type VolumeAnswer struct {
+	Volume     int    `json:"volume"`
+	VolumeFrom string `json:"volume_from"` // as in Status
 }
 
 // Turn is a finished turn, as --json and the control socket give it.
@@ -146,34 +215,45 @@ func (t Turn) Why() string {
 	case t.Said == "" && t.HeardMS == 0 && t.Reason == turn.TooShort.String():
 		return "Nobody spoke" + after + ": that was too short to be a question."
 	case t.Said == "" && t.HeardMS == 0 && t.Words != "":
-		return "Nobody spoke" + after + ": " + clips.Text(t.Words)
+		return "Nobody spoke" + after + ": " + clips.Text(language.English, t.Words)
 	case t.Said == "" && t.HeardMS == 0:
 		return "Nobody spoke" + after + ": the turn ended as " + t.Reason + "."
 	case t.Reason == turn.InterruptedByPress.String():
 		return fmt.Sprintf("%s spoke%s: %s. A press cut it after %.1f s.", t.Who, after, because, t.HeardMS/1000)
 	case t.Reason != turn.Done.String() && t.Words != "":
-		return fmt.Sprintf("%s spoke%s: %s. It broke off: %s", t.Who, after, because, clips.Text(t.Words))
+		return fmt.Sprintf("%s spoke%s: %s. It broke off: %s", t.Who, after, because, clips.Text(language.English, t.Words))
 	}
 	return fmt.Sprintf("%s spoke%s: %s.", t.Who, after, because)
+}
+
+// CutShort says that something of the answer was not heard, since somebody pressed.
+func (t Turn) CutShort() bool { return t.Reason == turn.InterruptedByPress.String() && !t.Whole }
+
+// Cut says in words how it was cut; empty: it was not.
+func (t Turn) Cut() string {
+	if t.Said == "" || !t.CutShort() {
+		return ""
+	}
+	return fmt.Sprintf("cut after %.1f s", t.HeardMS/1000)
 }
 
 // Sentence is the record for people: what was asked, what was answered.
 func (t Turn) Sentence(companion string) string {
 	var b strings.Builder
 	if t.Asked != "" {
-		fmt.Fprintf(&b, "you: %s\n", t.Asked)
+		fmt.Fprintf(&b, "you: %s\n", printable.Text(t.Asked))
 	}
 	switch {
-	case t.Said != "" && t.Reason == "interrupted" && !t.Whole:
-		fmt.Fprintf(&b, "%s: %s … (cut after %.1f s)\n", companion, t.Said, t.HeardMS/1000)
+	case t.Said != "" && t.CutShort():
+		fmt.Fprintf(&b, "%s: %s … (%s)\n", printable.Name(companion), printable.Text(t.HeardText), t.Cut())
 	case t.Said != "":
-		fmt.Fprintf(&b, "%s: %s\n", companion, t.Said)
+		fmt.Fprintf(&b, "%s: %s\n", printable.Name(companion), printable.Text(t.Said))
 	}
 	if t.Reason == turn.TooShort.String() {
 		b.WriteString("conch: that was too short to be a question\n")
 	}
 	if t.Words != "" {
-		fmt.Fprintf(&b, "conch: %s\n", clips.Text(t.Words))
+		fmt.Fprintf(&b, "conch: %s\n", clips.Text(language.English, t.Words))
 	}
 	return b.String()
 }

@@ -24,6 +24,7 @@ import (
 	"testing"
 	"time"
 
+	"conch/audio/mixer"
 	"conch/companions/voice"
 	"conch/companions/voice/kinds"
 	"conch/device/doctor"
@@ -36,16 +37,17 @@ import (
 //	files   below a root of its own          commands  answered from a table      users   from the tree's passwd and group
 //	server  httptest, a certificate by a CA of the test, dialled instead of the real one
 type box struct {
-	t      *testing.T
-	m      *doctor.Machine
-	s      *doctor.Subject
-	owners map[string][2]int // user and group of files, by the end of their path; else root's
-	says   map[string]string // what commands print, by their beginning
-	fails  map[string]error  // what commands fail with, by their beginning
-	pins   gpio.Inventory    // but for what the tree shows of the board
-	space  doctor.Space
-	run    doctor.Running
-	server *server
+	lineout int // a level of its card
+	t       *testing.T
+	m       *doctor.Machine
+	s       *doctor.Subject
+	owners  map[string][2]int // user and group of files, by the end of their path; else root's
+	says    map[string]string // what commands print, by their beginning
+	fails   map[string]error  // what commands fail with, by their beginning
+	pins    gpio.Inventory    // but for what the tree shows of the board
+	space   doctor.Space
+	run     doctor.Running
+	server  *server
 }
 
 const key = "sk-proj-ThisIsTheKeyOfTheTest0123456789"
@@ -59,7 +61,7 @@ var today = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func healthy(t *testing.T) *box {
 	t.Helper()
-	b := &box{t: t, owners: map[string][2]int{}, says: map[string]string{}, fails: map[string]error{}, server: serve(t)}
+	b := &box{t: t, owners: map[string][2]int{}, says: map[string]string{}, fails: map[string]error{}, server: serve(t), lineout: 48}
 	root := t.TempDir()
 	b.m = &doctor.Machine{Root: root, UID: 1000, Groups: []int{1000, conch}}
 	b.files(map[string]string{
@@ -142,6 +144,9 @@ func healthy(t *testing.T) *box {
 	m.Inputs = func() ([]gpio.InputDevice, int) { return []gpio.InputDevice{{Name: "AT keyboard"}}, 0 }
 	m.Space = func(string) (doctor.Space, error) { return b.space, nil }
 	m.RTPrio = func() (uint64, error) { return 50, nil }
+	m.Levels = func(string) ([]mixer.Control, error) {
+		return []mixer.Control{{Name: "Lineout Volume", Max: 63, Values: []int{b.lineout}}}, nil
+	}
 	m.Owner = func(info fs.FileInfo) (uid, gid int) {
 		for path, o := range b.owners {
 			if mine, err := os.Stat(filepath.Join(root, path)); err == nil && os.SameFile(mine, info) {

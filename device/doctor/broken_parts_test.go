@@ -144,6 +144,8 @@ var soundBreakages = []breakage{
 			b.s.Board, b.s.Sound.Playback, b.s.Sound.Capture = "", "", ""
 			b.remove("/proc/device-tree/hat", "/proc/asound/card0/pcm0p")
 		}, also: []string{"board"}},
+	{name: "turned down", check: "levels", level: doctor.Warn, text: "at zero or muted: Lineout Volume", cause: "nobody ever turned it up", do: "sset 'Lineout' 80%",
+		breaks: func(b *box) { b.lineout = 0 }},
 	{name: "no right to the card", check: "sound", level: doctor.Bad, text: "user conch may not open it", cause: "its mode is 0600", do: "usermod -aG audio conch",
 		breaks: func(b *box) {
 			b.owners["/dev/snd/pcmC0D0p"] = [2]int{0, 0}

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -107,9 +108,7 @@ func checkInput(m *Machine, s *Subject) []Finding {
 	a := s.account(m)
 	for _, p := range m.glob("/dev/input/event*") {
 		if can, group, err := m.may(a, p, 4); err == nil && !can {
-			if group == "" {
-				group = "input"
-			}
+			group = cmp.Or(group, "input")
 			return bad("", p+": "+a.String()+" may not read it", rightsCause(m, p), a.rights(group))
 		}
 	}
@@ -263,9 +262,7 @@ func checkLight(_ context.Context, m *Machine, s *Subject) []Finding {
 			return bad("", "the light is on SPI "+l.SPI+", and there is no "+device, "SPI is off", "sudo raspi-config nonint do_spi 0 && sudo reboot")
 		}
 		if can, group, err := m.may(a, device, 6); err == nil && !can {
-			if group == "" {
-				group = "spi"
-			}
+			group = cmp.Or(group, "spi")
 			return bad("", device+": "+a.String()+" may not open it", rightsCause(m, device), a.rights(group))
 		}
 		return ok("", "on %s", device)

@@ -30,6 +30,7 @@ func Checks() []Check {
 		{Name: "holder", Group: Sound, About: "nobody else has the card open", Look: checkHolder},
 		{Name: "buffer", Also: []string{"microphone"}, Group: Sound, About: "format and buffer granted, and the time to silence that they allow",
 			Limit: soundLimit, Look: checkBuffer},
+		{Name: "levels", Group: Sound, About: "no level of the card's own mixer is at zero, and none is muted", Look: checkLevels},
 		{Name: "gaps", Group: Sound, About: "how often sound ran dry in the running appliance", Look: checkUnderruns},
 		{Name: "silence", Group: Sound, About: "the last conch bench silence, and its age", Look: checkSilence},
 

@@ -32,6 +32,7 @@
 //	sound    sound        a card is there (or which overlay is missing), plays, records, may be opened [overlay, microphone]
 //	sound    holder       nobody else has the card open
 //	sound    buffer       format and buffer granted, and the time to silence that they allow [microphone]
+//	sound    levels       no level of the card's own mixer is at zero, and none is muted
 //	sound    gaps         how often sound ran dry in the running appliance
 //	sound    silence      the last conch bench silence, and its age
 //	network  network      there is a way out

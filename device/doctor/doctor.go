@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -19,11 +20,6 @@ const (
 	Warn Level = "warn" // it works, and could be better, or will stop to work
 	Bad  Level = "bad"  // it keeps conch, or a part of it, from working
 )
-
-var levels = []Level{OK, Note, Warn, Bad}
-
-// Worse says whether l matters more than other.
-func (l Level) Worse(other Level) bool { return slices.Index(levels, l) > slices.Index(levels, other) }
 
 // A Finding is one thing doctor looked at. The field names are an interface (conch doctor --json): they stay.
 type Finding struct {
@@ -94,10 +90,7 @@ func Run(ctx context.Context, m *Machine, s *Subject, checks []Check) []Finding 
 
 // run is one check, bounded.
 func (c Check) run(ctx context.Context, m *Machine, s *Subject) []Finding {
-	limit := c.Limit
-	if limit == 0 {
-		limit = usual
-	}
+	limit := cmp.Or(c.Limit, usual)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	done := make(chan []Finding, 1) // one slot: a check that was left behind ends too, some day

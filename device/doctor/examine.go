@@ -30,6 +30,8 @@ type Options struct {
 type Diagnosis struct {
 	Findings []Finding
 	Refused  error // why the configuration was refused; the findings are then about what the service does without
+
+	Hide func(text string) string // what it does to its own sentences, so that others may read them
 }
 
 // Examine examines this machine, and conch as it is configured here: the installed service, where there is one and nobody
@@ -48,7 +50,30 @@ func Examine(ctx context.Context, o Options) Diagnosis {
 		mine.Roots = roots
 		m = &mine
 	}
-	return Diagnosis{Run(ctx, m, s, Checks()), s.Refused}
+	return Diagnosis{Run(ctx, m, s, Checks()), s.Refused, m.hider(s)}
+}
+
+// voiceOf is whom the configuration talks with.
+func voiceOf(cfg *config.Config) (v VoiceSetting) {
+	v.Kind, v.Why = provider.Kind(cfg)
+	settings, unsettled := provider.Settings(cfg, v.Kind) // authorities that cannot be read are told by who looks for them
+	v.Settings, v.KeyTrouble = settings, cfg.KeyTrouble()
+	v.Companion = func() (voice.Companion, error) {
+		cards, _ := cards.Find(cfg) // their problems are a check of their own
+		return provider.Companion(cfg, cards[0]), unsettled
+	}
+	return v
+}
+
+// TryVoice looks at the voice of a configuration alone, before anybody writes that down.
+func TryVoice(ctx context.Context, cfg config.Config) []Finding {
+	m := Real()
+	if roots, err := provider.Authorities(cfg.Voice.CAFile); err == nil {
+		m.Roots = roots
+	}
+	s := &Subject{Config: &cfg, Voice: voiceOf(&cfg), Secrets: secrets(cfg, nil)}
+	all := Checks()
+	return Run(ctx, m, s, all[slices.IndexFunc(all, func(c Check) bool { return c.Name == "voice" }):][:1])
 }
 
 const (
@@ -91,13 +116,9 @@ func subject(o Options, m *Machine) *Subject {
 	}
 	s.Sound = SoundSetting{Backend: cfg.Audio.Backend, Playback: cfg.Audio.Playback, Capture: cfg.Audio.Capture, Fade: cfg.Audio.Fade,
 		Promise: state.SilenceBudgetMS * time.Millisecond, Priority: audioPriority}
-	s.Voice.Kind, s.Voice.Why = provider.Kind(&cfg)
-	settings, unsettled := provider.Settings(&cfg, s.Voice.Kind) // authorities that cannot be read are told by who looks for them
-	s.Voice.Settings, s.Voice.KeyTrouble = settings, cfg.KeyTrouble()
-	s.Voice.Companion = func() (voice.Companion, error) {
-		cards, _ := cards.Find(&cfg) // their problems are a check of their own
-		return provider.Companion(&cfg, cards[0]), unsettled
-	}
+	hidden := s.Voice.KeyHidden
+	s.Voice = voiceOf(&cfg)
+	s.Voice.KeyHidden = hidden
 	s.StateDir, s.RuntimeDir = cfg.State.Dir, cfg.State.Runtime
 	if r, err := control.Dial(cfg); err == nil {
 		s.Running = func(ctx context.Context) (Running, error) { return askRunning(ctx, r) }

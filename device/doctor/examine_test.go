@@ -16,7 +16,7 @@ import (
 	"conch/audio"
 	"conch/device/config"
 	"conch/device/state"
-	"conch/mqtt"
+	"conch/mqtt/broker"
 	"conch/mqtt/mqtttest"
 )
 
@@ -107,7 +107,7 @@ func TestDoctorAtTheBroker(t *testing.T) {
 // The room's other checks: cards, members, identity, the server that refines votes, each with cause and remedy.
 func TestDoctorInTheRoom(t *testing.T) {
 	t.Parallel()
-	b, err := mqtt.NewBroker(mqtt.BrokerConfig{Listen: "127.0.0.1:0"})
+	b, err := broker.New(broker.Config{Listen: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}

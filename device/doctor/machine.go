@@ -21,6 +21,7 @@ import (
 	"syscall"
 	"time"
 
+	"conch/audio/mixer"
 	"conch/gpio"
 )
 
@@ -45,6 +46,7 @@ type Machine struct {
 	Roots  *x509.CertPool         // authorities; nil: the system's
 	RTPrio func() (uint64, error) // highest real-time priority the caller may have
 	CPUs   int                    // processors
+	Levels func(card string) ([]mixer.Control, error)
 }
 
 // Space is a file system, as statfs tells it.
@@ -64,12 +66,22 @@ func Real() *Machine {
 		Now: time.Now, Synced: clockSynced,
 		Run: run, Dial: (&net.Dialer{}).DialContext, Proxy: http.ProxyFromEnvironment,
 		GPIO: gpio.Inspect, Inputs: func() ([]gpio.InputDevice, int) { return gpio.InputDevices("") },
-		Space: space, Owner: owner, RTPrio: rtprio, CPUs: runtime.NumCPU(),
+		Space: space, Owner: owner, RTPrio: rtprio, CPUs: runtime.NumCPU(), Levels: levels,
 	}
 	for _, name := range []string{"USER", "LOGNAME", "SUDO_USER"} {
 		m.People = append(m.People, os.Getenv(name))
 	}
 	return m
+}
+
+// levels are those of a sound card's own mixer.
+func levels(card string) ([]mixer.Control, error) {
+	c, err := mixer.Open(card)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	return c.Controls()
 }
 
 func owner(info fs.FileInfo) (uid, gid int) {

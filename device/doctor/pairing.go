@@ -174,7 +174,7 @@ func checkDiscovery(ctx context.Context, cfg config.Config, m *membership.Member
 	}
 	var rooms []string
 	for _, f := range all {
-		if m != nil && m.Room() != nil && f.RoomID == m.Room().ID && f.Device == m.Room().Host {
+		if m != nil && m.Room() != nil && f.IsRoom(m.Room().ID) && f.IsDevice(m.Room().Host) {
 			return ok("discovery", "works: %s, which keeps the room, is to be found at %s", f.Name, strings.Join(f.Addresses, ", "))
 		}
 		rooms = append(rooms, fmt.Sprintf("%s (room %s)", f.Name, f.Room))

@@ -12,6 +12,7 @@ import (
 
 	"conch/device/config"
 	"conch/mqtt"
+	"conch/mqtt/broker"
 	"conch/mqtt/membership"
 )
 
@@ -177,7 +178,7 @@ func TestDoctorAsksTheHost(t *testing.T) {
 	_ = l.Close()
 	host, _, _, member := pairedDirs(t, address)
 	ctx, cancel := context.WithCancel(context.Background())
-	broker, err := mqtt.NewBroker(mqtt.BrokerConfig{Room: host.Room().Topic(), Admit: host.Admits, Network: &mqtt.Network{Listen: address, TLS: host.BrokerTLS()}})
+	broker, err := broker.New(broker.Config{Room: host.Room().Topic(), Admit: host.Admits, Network: &broker.Network{Listen: address, TLS: host.BrokerTLS()}})
 	if err != nil {
 		t.Fatal(err)
 	}

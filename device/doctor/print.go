@@ -4,17 +4,44 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"conch/device/printable"
 )
 
-// Print writes findings for people: a heading for each group, what is in order folded into one line unless verbose, and
-// below each trouble its cause and what to do.
+// First is what to mend before anything else: the first that keeps conch from working, in the order in which one thing hangs on
+// another. What the running appliance complains of follows from something, and comes after what was found.
+func First(found []Finding) (first Finding, any bool) {
+	for _, f := range found {
+		symptom := strings.HasPrefix(f.Check, "condition ")
+		switch {
+		case f.Level != Bad:
+		case !symptom:
+			return f, true
+		case !any:
+			first, any = f, true
+		}
+	}
+	return first, any
+}
+
+// Print writes findings for people: what to mend first, where there is more than one thing; a heading for each group, what is in order
+// folded into one line unless verbose, and below each trouble its cause and what to do.
 //
+//	first, of 3 that are bad
+//	  bad   holder       playback of Device is held by pulseaudio
+//	        …
 //	sound
 //	  bad   holder       playback of Device is held by pulseaudio
 //	        cause        a sound server of somebody logged in has the card
 //	        do           …
 //	  ok    sound, buffer
 func Print(w io.Writer, found []Finding, verbose bool) {
+	if first, any := First(found); any && Counts(found)[Bad] > 1 {
+		fmt.Fprintf(w, "first, of %d that are bad\n", Counts(found)[Bad])
+		line(w, string(first.Level), first.Check, first.Text)
+		line(w, "", "cause", first.Cause)
+		line(w, "", "do", first.Do)
+	}
 	for _, g := range Groups() {
 		var fine []string
 		var lines []Finding
@@ -54,7 +81,12 @@ func some(n int, what string) string {
 }
 
 func line(w io.Writer, level, name, text string) {
-	if text != "" {
-		fmt.Fprintf(w, "  %-5s %-12s %s\n", level, name, text)
+	for i, part := range strings.Split(text, "\n") {
+		if i > 0 {
+			level, name = "", ""
+		}
+		if text != "" {
+			fmt.Fprintf(w, "  %-5s %-12s %s\n", level, name, printable.Text(part))
+		}
 	}
 }

@@ -92,7 +92,7 @@ func secrets(cfg config.Config, environ []string) (all []string) {
 // houseNames are what tells houses apart: hosts, names and ids.
 func houseNames(cfg config.Config) (all []string) {
 	all = append(all, cfg.Device.Name, cfg.Room.Name, cfg.Room.User)
-	for _, raw := range []string{cfg.Voice.URL, cfg.Room.Broker, cfg.Room.VoteURL} {
+	for _, raw := range append(cfg.Room.Brokers(), cfg.Voice.URL, cfg.Room.VoteURL) {
 		if u, err := url.Parse(raw); err == nil && !strings.HasSuffix(u.Hostname(), "openai.com") {
 			all = append(all, u.Hostname())
 		}

@@ -17,6 +17,7 @@ import (
 	"conch/device/cards"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/printable"
 	"conch/mqtt"
 )
 
@@ -68,13 +69,20 @@ func checkRoom(ctx context.Context, cfg config.Config) []Finding {
 	case c.Broker == "embedded":
 		out = append(out, checkListen(ctx, c.Listen)...)
 	default:
-		out = append(out, checkBroker(ctx, cfg)...)
+		for _, address := range c.Brokers() {
+			out = append(out, checkBroker(ctx, cfg, address)...)
+		}
 	}
 	if c.VoteURL != "" {
 		out = append(out, checkVotes(ctx, c)...)
 	}
 	if !running {
 		return out
+	}
+	for _, m := range s.Members {
+		if m.Version > 0 && m.Version < round.Version {
+			out = append(out, tip("room", printable.Name(m.Name)+" runs an older conch", "upgrade it: until then it hushes and converses by what both know")...)
+		}
 	}
 	ignored := s.Ignored()
 	for _, why := range slices.Sorted(maps.Keys(ignored)) {
@@ -156,7 +164,7 @@ func checkListen(ctx context.Context, address string) []Finding {
 
 // checkBroker connects as the appliance would, and says nothing to the room. It is done only while the appliance does not
 // run, whose connection it would end.
-func checkBroker(ctx context.Context, cfg config.Config) []Finding {
+func checkBroker(ctx context.Context, cfg config.Config, address string) []Finding {
 	c := cfg.Room
 	id, err := mqtt.ReadIdentity(cfg.State.Dir)
 	if err != nil {
@@ -166,11 +174,11 @@ func checkBroker(ctx context.Context, cfg config.Config) []Finding {
 	}
 	began := time.Now()
 	err = mqtt.Probe(ctx, mqtt.Config{
-		URL: c.Broker, Room: c.Name, Identity: id, ConnectTimeout: networkWait,
+		URL: address, Room: c.Name, Identity: id, ConnectTimeout: networkWait,
 		User: c.User, PasswordFile: c.PasswordFile, CAFile: c.CAFile, CertFile: c.CertFile, KeyFile: c.KeyFile,
 	})
 	if err == nil {
-		return ok("broker", "%s lets this device in, in %d ms", c.Broker, time.Since(began).Milliseconds())
+		return ok("broker", "%s lets this device in, in %d ms", address, time.Since(began).Milliseconds())
 	}
 	cause, do := "it is off, elsewhere, or the network is down", "check room.broker and the network"
 	switch {

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,10 +31,7 @@ func askUnit(ctx context.Context, m *Machine, s *Subject) (u unitState) {
 		u.why = "systemd does not run here"
 		return u
 	}
-	unit := s.Unit
-	if unit == "" {
-		unit = "conch.service"
-	}
+	unit := cmp.Or(s.Unit, "conch.service")
 	out, err := m.Run(ctx, "systemctl", "show", unit, "--no-pager",
 		"--property=LoadState,UnitFileState,ActiveState,SubState,Result,NRestarts,ExecMainCode,ExecMainStatus,User,SupplementaryGroups,LimitRTPRIO,"+
 			"WatchdogUSec,MainPID,StatusText,NeedDaemonReload,NotifyAccess,Type")

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,7 +81,7 @@ func checkCard(_ context.Context, m *Machine, s *Subject) []Finding {
 		key, identity string
 		among         []string
 	}{{"audio.playback", s.Sound.Playback, plays}, {"audio.capture", s.Sound.Capture, records}} {
-		if id := cardOf(w.identity); id != "" && !contains(w.among, id) {
+		if id := cardOf(w.identity); id != "" && !slices.Contains(w.among, id) {
 			return bad("", fmt.Sprintf("%s = %q is not there; there is %s", w.key, w.identity, orNone(w.among)),
 				"it is unplugged, or its driver gave it another id", "plug it in, or choose another: conch audio list")
 		}
@@ -88,9 +89,7 @@ func checkCard(_ context.Context, m *Machine, s *Subject) []Finding {
 	a := s.account(m)
 	for _, p := range m.glob("/dev/snd/pcm*") {
 		if can, group, err := m.may(a, p, 6); err == nil && !can {
-			if group == "" {
-				group = "audio"
-			}
+			group = cmp.Or(group, "audio")
 			return bad("", p+": "+a.String()+" may not open it", rightsCause(m, p), a.rights(group))
 		}
 	}
@@ -105,15 +104,6 @@ func checkCard(_ context.Context, m *Machine, s *Subject) []Finding {
 			"for another one, name the board: conch gpio list, then device.board in /etc/conch/conch.toml")
 	}
 	return ok("", "plays: %s; records: %s", named(plays), named(records))
-}
-
-func contains(all []string, one string) bool {
-	for _, s := range all {
-		if s == one {
-			return true
-		}
-	}
-	return false
 }
 
 // overlayMissing: a board is there, or is said to be, and the card it should be is not.
@@ -133,7 +123,7 @@ func overlayMissing(m *Machine, s *Subject, all []alsaCard) []Finding {
 	var ids []string
 	for _, c := range all {
 		ids = append(ids, c.id)
-		if contains(b.Cards, c.id) {
+		if slices.Contains(b.Cards, c.id) {
 			return nil
 		}
 	}

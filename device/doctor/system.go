@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,10 +32,7 @@ func checkSystem(ctx context.Context, m *Machine, _ *Subject) []Finding {
 			name = strings.Trim(v, `"`)
 		}
 	}
-	model := m.say("/proc/device-tree/model")
-	if model == "" {
-		model = "not a Raspberry Pi"
-	}
+	model := cmp.Or(m.say("/proc/device-tree/model"), "not a Raspberry Pi")
 	out := ok("", "%s, %s, kernel %s", model, name, kernel)
 	libc, _ := m.Run(ctx, "getconf", "GNU_LIBC_VERSION") // "glibc 2.36"
 	libc = strings.TrimPrefix(strings.TrimSpace(libc), "glibc ")

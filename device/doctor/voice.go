@@ -8,6 +8,7 @@ import (
 	clips "conch/audio/words"
 	"conch/companions/voice"
 	"conch/coordinator/turn"
+	"conch/device/language"
 	"conch/device/provider"
 )
 
@@ -43,6 +44,6 @@ func (s *Subject) session(ctx context.Context) string {
 
 // told is what a person is told of a session that is not there, and can do about it.
 func told(say turn.Words) (cause, do string) {
-	cause, _, _ = strings.Cut(clips.Text(string(say)), ". ")
+	cause, _, _ = strings.Cut(clips.Text(language.English, string(say)), ". ")
 	return cause, provider.Remedy(say)
 }

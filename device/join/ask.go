@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,22 +16,6 @@ import (
 )
 
 // What people and programs ask of pairing: each is an event for the machine, and waits for the line that answers it.
-
-// able says why this device cannot pair; nil: it can.
-func (p *Pairing) able() error {
-	switch {
-	case p.link.members == nil:
-		return fmt.Errorf("%w: this device cannot pair: %w", control.ErrRefused, p.link.cannot)
-	case p.link.Room() != nil && p.link.Room().Foreign != (p.link.o.Room.Broker != ""):
-		return fmt.Errorf("%w: this device's room was paired %s, and room.broker is %q: a window would lead to where nobody is; change "+
-			"room.broker back, or leave the room (conch room leave)",
-			control.ErrRefused, map[bool]string{true: "over a broker", false: "without a broker"}[p.link.Room().Foreign], p.link.o.Room.Broker)
-	case p.link.o.Room.Broker == "embedded":
-		return fmt.Errorf("%w: room.broker = \"embedded\" is for devices that are configured by hand; take it out, and paired devices find "+
-			"each other without it", control.ErrRefused)
-	}
-	return nil
-}
 
 // ask hands an event to run and says which attempt it began; lines are from before it.
 func (p *Pairing) ask(ctx context.Context, ev event) (run int, err error) {
@@ -50,15 +33,11 @@ func (p *Pairing) ask(ctx context.Context, ev event) (run int, err error) {
 	}
 }
 
-// windowAt are the addresses of the open window.
-func (p *Pairing) windowAt() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.at
-}
-
 // follow gives the first line of an attempt that done wants, or its end.
 func (p *Pairing) follow(ctx context.Context, ev event, done func(control.PairingLine) bool) (control.PairingLine, error) {
+	if err := ctx.Err(); err != nil { // whoever has gone away asks for nothing
+		return control.PairingLine{}, err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	lines := p.Watch(ctx)
@@ -86,20 +65,20 @@ func (p *Pairing) follow(ctx context.Context, ev event, done func(control.Pairin
 
 // Open opens this device's window, and tells its code when it is open.
 func (p *Pairing) Open(ctx context.Context) (control.PairOpened, error) {
-	if err := p.able(); err != nil {
+	if err := p.link.able(); err != nil {
 		return control.PairOpened{}, err
 	}
 	l, err := p.follow(ctx, OpenAsked{p.o.Now()}, func(l control.PairingLine) bool { return l.State == control.PairingOpen && l.Code != "" })
 	if err != nil {
 		return control.PairOpened{}, err
 	}
-	return control.PairOpened{Code: l.Code, Seconds: l.Seconds, Device: p.link.Self(), Name: p.link.name, Room: p.link.RoomName(),
+	return control.PairOpened{Code: l.Code, Seconds: l.Seconds, Device: p.link.Self(), Name: p.link.Name(), Room: p.link.RoomName(),
 		Addresses: p.windowAt()}, nil
 }
 
 // Join joins the room of a window somewhere else, and returns when that has come to its end.
 func (p *Pairing) Join(ctx context.Context, q control.JoinRequest) (control.PairingLine, error) {
-	if err := p.able(); err != nil {
+	if err := p.link.able(); err != nil {
 		return control.PairingLine{}, err
 	}
 	code, err := plainCode(q.Code)
@@ -110,10 +89,10 @@ func (p *Pairing) Join(ctx context.Context, q control.JoinRequest) (control.Pair
 		return control.PairingLine{}, fmt.Errorf("%w: the code is missing: six digits, as the other device says them", control.ErrRefused)
 	case code != "" && q.Listen:
 		return control.PairingLine{}, fmt.Errorf("%w: a code to be heard need not be typed", control.ErrRefused)
-	case p.link.Room() != nil:
-		return control.PairingLine{}, refused(control.PairingLine{State: control.PairingFailed, Why: control.WhyAlready, Room: p.link.RoomName()})
+	case p.link.Room() != nil && !p.link.alone():
+		return control.PairingLine{}, p.refused(control.PairingLine{State: control.PairingFailed, Why: control.WhyAlready, Room: p.link.RoomName()})
 	case q.Listen && p.host.Muted():
-		return control.PairingLine{}, refused(control.PairingLine{State: control.PairingFailed, Why: control.WhyMuted})
+		return control.PairingLine{}, p.refused(control.PairingLine{State: control.PairingFailed, Why: control.WhyMuted})
 	}
 	to := Window{Name: q.Host}
 	switch {
@@ -130,8 +109,8 @@ func (p *Pairing) Join(ctx context.Context, q control.JoinRequest) (control.Pair
 }
 
 // refused is why a request is not taken, in words.
-func refused(l control.PairingLine) error {
-	return fmt.Errorf("%w: %s", control.ErrRefused, pairingText(l))
+func (p *Pairing) refused(l control.PairingLine) error {
+	return fmt.Errorf("%w: %s", control.ErrRefused, pairingText(p.link.o.Language, l))
 }
 
 // plainCode takes out what people put between digits.
@@ -171,13 +150,6 @@ func (p *Pairing) Cancel(ctx context.Context) (control.PairingLine, error) {
 	return p.Now(), nil
 }
 
-// Now is how far pairing has come.
-func (p *Pairing) Now() control.PairingLine {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.present()
-}
-
 // Leave leaves the room; the device begins anew when it has said so. A room whose files are damaged is given up.
 func (p *Pairing) Leave(ctx context.Context) (control.LeaveAnswer, error) {
 	room := p.link.Room()
@@ -196,29 +168,42 @@ func (p *Pairing) Leave(ctx context.Context) (control.LeaveAnswer, error) {
 }
 
 // Remove ends the membership of a device, named by its id or by its name in the room.
-func (p *Pairing) Remove(ctx context.Context, who string) (control.RemoveAnswer, error) {
-	room := p.link.Room()
-	if room == nil {
-		return control.RemoveAnswer{}, fmt.Errorf("%w: this device is in no room that was paired", control.ErrRefused)
+func (p *Pairing) Remove(ctx context.Context, q control.RemoveRequest) (control.RemoveAnswer, error) {
+	m, err := p.link.member(q.Device)
+	if err != nil {
+		return control.RemoveAnswer{}, err
 	}
-	i := slices.IndexFunc(room.Members, func(m membership.Member) bool {
-		return string(m.ID) == who || strings.EqualFold(m.Name, who)
-	})
-	if i < 0 {
-		var names []string
-		for _, m := range room.Members {
-			names = append(names, m.Name)
-		}
-		return control.RemoveAnswer{}, fmt.Errorf("%w: no device %q in the room: there are %s", control.ErrRefused, who, strings.Join(names, ", "))
-	}
-	m := room.Members[i]
 	if m.ID == p.link.Self() {
 		return control.RemoveAnswer{}, fmt.Errorf("%w: that is this device: conch room leave", control.ErrRefused)
 	}
-	if err := p.link.members.Remove(ctx, m.ID); err != nil {
+	answer := control.RemoveAnswer{Device: m.ID, Name: m.Name}
+	if room := p.link.Room(); room != nil {
+		for _, g := range room.Guests(m.ID) {
+			if g.ID != p.link.Self() {
+				answer.Guests = append(answer.Guests, g.Name)
+			}
+		}
+	}
+	guests := strings.Join(answer.Guests, ", ")
+	if q.Look {
+		answer.Text = m.Name + " would be out"
+		if guests != "" {
+			answer.Text += "; it has let in: " + guests
+		}
+		return answer, nil
+	}
+	if err := p.link.members.Expel(ctx, m.ID, q.Guests); err != nil {
 		return control.RemoveAnswer{}, fmt.Errorf("remove %s: %w", m.Name, err)
 	}
-	return control.RemoveAnswer{Device: m.ID, Name: m.Name, Text: m.Name + " is no longer in the room"}, nil
+	answer.Text = m.Name + " is no longer in the room"
+	switch {
+	case guests == "":
+	case q.Guests:
+		answer.Text = m.Name + ", " + guests + " are no longer in the room"
+	default:
+		answer.Text += "; still in it, and let in by " + m.Name + ": " + guests
+	}
+	return answer, nil
 }
 
 // giveUp is leave for a room whose files are damaged.
@@ -248,3 +233,21 @@ func (p *Pairing) leave(ctx context.Context) {
 
 // leaveLimit is how long the room is told that this device goes. Our choice.
 const leaveLimit = 3 * time.Second
+
+// Rename calls a device, named by its id or by its name in the room, by another name. Nothing begins anew for it, or a member could make the
+// others do so without end: what a voice has been told of the place where it speaks is told anew at the next start.
+func (p *Pairing) Rename(ctx context.Context, who, name string) (control.RenameAnswer, error) {
+	m, err := p.link.member(who)
+	if err != nil {
+		return control.RenameAnswer{}, err
+	}
+	err = p.link.members.Rename(ctx, m.ID, name)
+	switch {
+	case errors.Is(err, membership.ErrName), errors.Is(err, membership.ErrTaken):
+		return control.RenameAnswer{}, fmt.Errorf("%w: %q: %w", control.ErrRefused, name, err)
+	case err != nil:
+		return control.RenameAnswer{}, fmt.Errorf("rename %s: %w", m.Name, err)
+	}
+	name = strings.TrimSpace(name)
+	return control.RenameAnswer{Device: m.ID, Name: name, Text: m.Name + " is called " + name + " now"}, nil
+}

@@ -1,6 +1,7 @@
 package join
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -13,6 +14,7 @@ import (
 	"conch/device/condition"
 	"conch/device/control"
 	"conch/mqtt"
+	"conch/mqtt/broker"
 	"conch/mqtt/discovery"
 	"conch/mqtt/membership"
 	"conch/mqtt/pairing"
@@ -24,19 +26,24 @@ import (
 //	-              no               none: nothing listens          none
 //	-              host             loopback, and TLS at room.port  loopback
 //	-              member           none                           TLS, to wherever the host is found
-//	URL            no, or foreign   none                           the URL; who belongs: room.members and those that paired
+//	URL, or nodes  no, or foreign   none                           the URL; who belongs: room.members and those that paired
 //	embedded       (not by that)    as room.listen says            loopback
 
-// Connect makes the way to the other devices, and the broker if it is to live here. heard is told each packet, and linked when the
-// way opens and closes. nil: there is no way, and a condition says why.
-func (l *Link) Connect(heard func(round.DeviceID, round.Packet), linked func(up bool)) (*mqtt.Client, error) {
-	l.heard = heard
+// Connect makes the way to the other devices, and the broker if it is to live here. nil: there is no way, and a condition says why.
+func (l *Link) Connect(h Hearer) (*mqtt.Client, error) {
+	l.hearer = h
 	conds := l.o.Conditions
 	bus := mqtt.Config{
-		Room: l.o.Room.Name, Identity: l.id, Member: l.Belongs(), Log: l.o.Log, OnTrouble: l.trouble,
+		Room: l.o.Room.Name, Identity: l.id, Member: l.Belongs(), Log: l.o.Log, OnTrouble: l.trouble, OnFlood: l.flooded,
 		OnPacket: func(from round.DeviceID, packet round.Packet) {
 			l.met(from)
-			heard(from, packet)
+			if l.nodes != nil {
+				l.nodes.packet(from, packet)
+			}
+			if _, press := packet.(round.Press); press && l.members != nil {
+				l.members.Pressed(from)
+			}
+			h.Deliver(from, packet)
 		},
 		OnNote: func(from round.DeviceID, n mqtt.Note) {
 			if l.members != nil {
@@ -44,9 +51,14 @@ func (l *Link) Connect(heard func(round.DeviceID, round.Packet), linked func(up 
 			}
 		},
 		OnLink: func(up bool) {
-			linked(up)
-			if up && l.members != nil {
+			l.tellListed()
+			h.LinkChanged(up)
+			switch {
+			case l.members == nil:
+			case up:
 				l.members.LinkUp()
+			default:
+				l.members.LinkDown()
 			}
 		},
 	}
@@ -63,10 +75,15 @@ func (l *Link) Connect(heard func(round.DeviceID, round.Packet), linked func(up 
 		return l.reach(bus, make(chan struct{}))
 	}
 	at := brokerConfig(l.o)
-	bus.URL, bus.User, bus.PasswordFile, bus.CAFile, bus.CertFile, bus.KeyFile = at.URL, at.User, at.PasswordFile, at.CAFile, at.CertFile, at.KeyFile
+	bus.URL, bus.More, bus.User, bus.PasswordFile, bus.CAFile = at.URL, at.More, at.User, at.PasswordFile, at.CAFile
+	bus.CertFile, bus.KeyFile = at.CertFile, at.KeyFile
+	if len(at.More) > 0 {
+		l.nodes = newNodes(conds, l.deviceName)
+		bus.OnReached = l.nodes.reached
+	}
 	served := make(chan struct{})
 	if l.o.Room.Broker == "embedded" {
-		broker, err := mqtt.NewBroker(mqtt.BrokerConfig{Listen: l.o.Room.Listen, Log: l.o.Log})
+		b, err := broker.New(broker.Config{Listen: l.o.Room.Listen, Log: l.o.Log})
 		if err != nil && l.o.Anyway {
 			conds.Set(condition.RoomBroker, err.Error(), "free that port or set room.listen, then restart; until then this device works alone")
 			return nil, nil //nolint:nilnil // as above
@@ -74,8 +91,8 @@ func (l *Link) Connect(heard func(round.DeviceID, round.Packet), linked func(up 
 		if err != nil {
 			return nil, fmt.Errorf("%w: config: room.listen: %w", control.ErrRefused, err)
 		}
-		l.serve(broker, served)
-		bus.URL = broker.URL()
+		l.serve(b, served)
+		bus.URL = b.URL()
 	}
 	return l.reach(bus, served)
 }
@@ -83,36 +100,40 @@ func (l *Link) Connect(heard func(round.DeviceID, round.Packet), linked func(up 
 // brokerConfig is what reaches the foreign broker, as this device is configured.
 func brokerConfig(o LinkOptions) mqtt.Config {
 	c := o.Room
-	return mqtt.Config{URL: c.Broker, User: c.User, PasswordFile: c.PasswordFile, CAFile: c.CAFile, CertFile: c.CertFile, KeyFile: c.KeyFile, Log: o.Log}
+	all := c.Brokers()
+	return mqtt.Config{
+		URL: all[0], More: all[1:], User: c.User, PasswordFile: c.PasswordFile, CAFile: c.CAFile, CertFile: c.CertFile, KeyFile: c.KeyFile, Log: o.Log,
+	}
 }
 
 // keep makes the broker of a paired room, and this device's own way to it.
 func (l *Link) keep(room *membership.Room, bus mqtt.Config) (*mqtt.Client, error) {
-	config := func(port int) mqtt.BrokerConfig {
-		return mqtt.BrokerConfig{Room: room.Topic(), Admit: l.members.Admits, Log: l.o.Log, Network: &mqtt.Network{
+	config := func(port int) broker.Config {
+		return broker.Config{Room: room.Topic(), Admit: l.members.Admits, Log: l.o.Log, OnOffender: l.offended, Network: &broker.Network{
 			Listen: net.JoinHostPort(l.o.Listen, strconv.Itoa(port)), TLS: l.members.BrokerTLS(), Pairing: l.pairTLS, Pair: l.pairConn,
+			KeepTLS: l.keeperTLS(), Keep: l.keeperConn,
 		}}
 	}
-	broker, err := mqtt.NewBroker(config(l.o.Room.Port))
+	b, err := broker.New(config(l.o.Room.Port))
 	if err != nil && l.o.Room.Port != 0 { // the others look for it: another port is better than none
 		l.o.Conditions.Set(condition.RoomPort, err.Error(),
 			"end what has that port, or set room.port, then restart; until then another port is used, and the others must find it by themselves")
-		broker, err = mqtt.NewBroker(config(0))
+		b, err = broker.New(config(0))
 	}
 	if err != nil {
 		l.o.Conditions.Set(condition.RoomBroker, err.Error(), "mend what it says and restart; until then the room's devices work alone")
 		return nil, nil //nolint:nilnil // no way to the others
 	}
-	l.broker = broker
+	l.broker = b
 	served := make(chan struct{})
-	l.serve(broker, served)
-	bus.URL = broker.URL()
+	l.serve(b, served)
+	bus.URL = b.URL()
 	bus.User, bus.Password = l.members.Loopback()
 	return l.reach(bus, served)
 }
 
 // serve runs the broker of this device until its own client needs it no more, which closes the channel.
-func (l *Link) serve(broker *mqtt.Broker, served <-chan struct{}) {
+func (l *Link) serve(broker *broker.Broker, served <-chan struct{}) {
 	l.parts = append(l.parts, Part{"broker", func(ctx context.Context) error {
 		<-served // the broker goes last, so that the others hear the goodbye
 		broker.Outlast(l.Self())
@@ -137,9 +158,29 @@ func (l *Link) reach(bus mqtt.Config, served chan struct{}) (*mqtt.Client, error
 	}
 	l.parts = append(l.parts, Part{"mqtt", func(ctx context.Context) error {
 		defer close(served)
+		if l.nodes != nil {
+			defer l.nodes.stop()
+		}
 		return client.Run(ctx)
 	}})
 	return client, nil
+}
+
+// Broker is what the way to the others leads through: of a cluster the node that was reached last.
+func (l *Link) Broker() string {
+	if l.nodes != nil {
+		return cmp.Or(l.nodes.address(), l.o.Room.Broker)
+	}
+	return l.o.Room.Broker
+}
+
+func (l *Link) deviceName(id round.DeviceID) string {
+	if room := l.Room(); room != nil {
+		if m, ok := room.Member(id); ok {
+			return m.Name
+		}
+	}
+	return ""
 }
 
 // Parts are what serves the way to the other devices, after Connect.
@@ -164,9 +205,22 @@ func (l *Link) drop(id round.DeviceID) {
 	if l.broker != nil {
 		l.broker.Drop(id)
 	}
-	if l.heard != nil { // its goodbye would be a stranger's by now
-		l.heard(id, round.Gone{})
+	l.pardon(id)
+	if l.hearer != nil { // its goodbye would be a stranger's by now
+		l.hearer.Deliver(id, round.Gone{})
 	}
+}
+
+// tellListed says who belongs to the room, if a list does.
+func (l *Link) tellListed() {
+	if l.hearer == nil {
+		return
+	}
+	var list []round.Listed
+	if room := l.Room(); room != nil {
+		list = room.Listed
+	}
+	l.hearer.MembersListed(list)
 }
 
 // met: a device that was let in has come. A broker of one's own tells that by itself.
@@ -202,7 +256,7 @@ func (l *Link) hostAddresses(ctx context.Context) []string {
 		return nil
 	}
 	var found []string
-	is := func(f discovery.Found) bool { return f.RoomID == room.ID && f.Device == room.Host }
+	is := func(f discovery.Found) bool { return f.IsRoom(room.ID) && f.IsDevice(room.Host) }
 	if l.hurried.Swap(true) || len(room.Addresses) == 0 { // the first time it is probably where it was
 		all, err := l.Finder.Find(ctx, lookEvery, is)
 		if err != nil && ctx.Err() == nil {
@@ -232,13 +286,9 @@ func (l *Link) pairConn(c net.Conn) {
 	if w == nil || !ok {
 		return
 	}
-	ch, err := pairing.Accept(conn)
-	if err != nil {
-		return
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), pairing.RunLength)
 	defer cancel()
-	_ = w.Serve(ctx, ch) // what came of it is told by the window
+	_ = l.callers.Serve(ctx, conn, w) // what came of it is told by the window
 }
 
 // trouble makes a condition of a room that cannot be reached.
@@ -285,5 +335,5 @@ func pairedTrouble(err error, host string) (code condition.Code, text, do string
 		"switch it on, in the same network; this device works alone meanwhile, and comes back by itself; " + forGood
 }
 
-// forGood is what to do when the device that keeps a room is broken or was given away: nobody else can keep that room.
-const forGood = "if it is gone for good, leave the room at each device (hold its button for ten seconds, or: conch room leave) and pair them anew"
+// forGood is what to do when the device that keeps a room is broken or was given away.
+const forGood = "if it is gone for good, let this device keep the room: hold its button for five seconds, and once more when it says so, or: conch room keep"

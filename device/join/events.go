@@ -1,6 +1,7 @@
 package join
 
 import (
+	"strings"
 	"time"
 
 	"conch/companions/round"
@@ -18,12 +19,19 @@ type Window struct {
 	Addresses []string
 }
 
+// key tells windows apart: what a window says of its device is not believed, so that another one may say the same.
+func (w Window) key() string { return string(w.Device) + " " + strings.Join(w.Addresses, " ") }
+
 // event is an event.
 type event interface{ event() }
 
 // Events. Run names the attempt that they speak of, where it is one.
 type (
-	Held       struct{ At time.Duration } // the button, for 5 s, and nobody spoke
+	Held struct { // the button, for 5 s, and nobody spoke
+		At      time.Duration
+		Missing bool // the device that keeps the room has been gone for so long that this one may take its place
+	}
+	Alone      struct{ Is bool }          // in its own room nobody else is, nor expected; told before what may begin an attempt
 	Unable     struct{ At time.Duration } // held like that, and this device cannot pair
 	HeldLong   struct{ At time.Duration } // for 10 s
 	Pressed    struct{ At time.Duration } // any press of this device
@@ -31,6 +39,7 @@ type (
 	Ticked     struct{ At time.Duration } // time has passed
 	OpenAsked  struct{ At time.Duration } // POST /room/pair
 	LeaveAsked struct{ At time.Duration } // POST /room/leave
+	KeepAsked  struct{ At time.Duration } // POST /room/keep
 	Removed    struct{ At time.Duration } // this device was removed from its room
 	JoinAsked  struct {                   // POST /room/join
 		At     time.Duration
@@ -46,6 +55,10 @@ type (
 		At  time.Duration
 		Run int
 		Why control.PairingWhy
+	}
+	Stopped struct { // the room has shut this device's window: a button was pressed somewhere
+		At time.Duration
+		By string // where; empty: not known
 	}
 	Founded struct { // the window has admitted its first device: this one is a host, by what is on disk
 		At  time.Duration
@@ -76,6 +89,19 @@ type (
 		Run int
 		Why control.PairingWhy
 	}
+	Kept struct { // this device keeps the room now, by what is on disk; Why: it does not
+		At  time.Duration
+		Why control.PairingWhy
+	}
+	Moved struct { // another one keeps it now, by what is on disk
+		At   time.Duration
+		Peer Peer
+		Anew bool // it was this one before
+	}
+	Renamed struct { // this device, by its room
+		At     time.Duration
+		Called string
+	}
 	Left struct { // this device has left its room; Why: it has not
 		At   time.Duration
 		Room string
@@ -84,6 +110,7 @@ type (
 )
 
 func (Held) event()          {}
+func (Alone) event()         {}
 func (Unable) event()        {}
 func (HeldLong) event()      {}
 func (Pressed) event()       {}
@@ -91,10 +118,15 @@ func (Cancelled) event()     {}
 func (Ticked) event()        {}
 func (OpenAsked) event()     {}
 func (LeaveAsked) event()    {}
+func (KeepAsked) event()     {}
+func (Kept) event()          {}
+func (Moved) event()         {}
+func (Renamed) event()       {}
 func (Removed) event()       {}
 func (JoinAsked) event()     {}
 func (WindowsSeen) event()   {}
 func (WindowShut) event()    {}
+func (Stopped) event()       {}
 func (Founded) event()       {}
 func (Admitted) event()      {}
 func (CodeHeard) event()     {}
@@ -120,14 +152,15 @@ type (
 	Open   struct{ Run int } // a window
 	Listen struct{ Run int } // for the code, until it was heard or stop
 	Try    struct {
-		Run    int
-		Code   string
-		Target Window
+		Run     int
+		Code    string
+		Targets []Window // at each of them, until one is right
 	}
 	Shut   struct{ Run int } // the window only: looking goes on
 	Unlook struct{ Run int }
 	Stop   struct{ Run int }
 	Leave  struct{}
+	Keep   struct{} // the room, in place of a device that is gone
 	Say    struct { // in words; what is being said of pairing already is cut
 		Line control.PairingLine // its State and Why choose them
 	}
@@ -142,5 +175,6 @@ func (Shut) order()    {}
 func (Unlook) order()  {}
 func (Stop) order()    {}
 func (Leave) order()   {}
+func (Keep) order()    {}
 func (Say) order()     {}
 func (Restart) order() {}

@@ -17,7 +17,7 @@ func (p *Pairing) Held(at time.Duration, very bool) {
 		p.post(HeldLong{at})
 	default:
 		p.host.Hush(false)
-		p.post(Held{at})
+		p.post(Held{At: at, Missing: p.link.missing()})
 	}
 }
 
@@ -25,18 +25,18 @@ func (p *Pairing) Held(at time.Duration, very bool) {
 // room, is pairing. Then it was that one's voice, saying its code all the time. The question waits for nothing meanwhile; it is
 // cut if it was none, and a press goes before.
 func (p *Pairing) amid(ctx context.Context, presses uint64) {
-	if p.link.members == nil || p.way.paired || p.way.live() || p.ending.Load() {
+	if p.link.members == nil || p.way.paired && !p.link.alone() || p.way.live() || p.ending.Load() {
 		return
 	}
 	p.spawn(func() {
 		a := &attempt{}
 		a.ctx, a.cancel = context.WithCancel(ctx)
 		defer a.cancel()
-		windows, err := p.windows(a.ctx, a)
+		windows, err := p.link.windows(a.ctx, a)
 		if err != nil || len(windows) == 0 || p.presses.Load() != presses || ctx.Err() != nil {
 			return
 		}
 		p.host.Hush(false)
-		p.post(Held{p.o.Now()})
+		p.post(Held{At: p.o.Now()})
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"conch/audio"
 	clips "conch/audio/words"
+	"conch/device/language"
 )
 
 // heldFor is how long a button is held for a gesture, with the pre-roll.
@@ -150,7 +151,7 @@ func TestSomebodySpoke(t *testing.T) {
 	const seed = 2
 	t.Logf("seed %d", seed)
 	for i, key := range clips.Keys() {
-		said, err := clips.Samples(key)
+		said, err := clips.Samples(language.English, key)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +163,7 @@ func TestSomebodySpoke(t *testing.T) {
 			loud := -45 + 30*r.Float64()
 			over := 6 + 20*r.Float64()
 			if pcm := scene(r, kind, loud-over, said, loud); !spoken(pcm) {
-				t.Errorf("%q at %.0f dB, %.0f dB over %s, is not taken for speech", clips.Text(key), loud, over, kind)
+				t.Errorf("%q at %.0f dB, %.0f dB over %s, is not taken for speech", clips.Text(language.English, key), loud, over, kind)
 			}
 		}
 	}
@@ -170,7 +171,7 @@ func TestSomebodySpoke(t *testing.T) {
 
 // TestLevelsAreThoseOfThePress: an utterance does not count for the next one, nor for a gesture long after it.
 func TestLevelsAreThoseOfThePress(t *testing.T) {
-	said, err := clips.Samples("offline")
+	said, err := clips.Samples(language.English, "offline")
 	if err != nil {
 		t.Fatal(err)
 	}

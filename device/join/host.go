@@ -11,6 +11,8 @@ import (
 type Host interface {
 	// Say says what sound makes when its time has come, and returns when it has sounded, is no longer to be said, or ctx ends.
 	Say(ctx context.Context, sound func(context.Context) ([]int16, error), ttl time.Duration)
+	// Alert is Say for what everybody must hear, whoever has the floor: what sounds here is cut for it. Of one key the newest is said.
+	Alert(ctx context.Context, key string, sound func(context.Context) ([]int16, error), ttl time.Duration)
 	// Play plays 24 kHz, once, when nothing else sounds, and returns when the last sample has sounded. A press ends it for good
 	// (ErrSilenced). When ctx ends, what sounds of it is cut, and nothing else is.
 	Play(ctx context.Context, pcm []int16, ttl time.Duration) error
@@ -26,7 +28,7 @@ type Host interface {
 // PairingOptions are what a Pairing is made of, besides its host.
 type PairingOptions struct {
 	Now    func() time.Duration
-	Speak  func(ctx context.Context, text string) ([]int16, error) // the voice of this machine; nil: there is none to say names with
+	Speak  func(ctx context.Context, text string) ([]int16, error) // in the language of the device; nil: no voice is there to say names
 	Light  func(pairing bool)
 	OnLine func(control.PairingLine) // each, as GET /room/pairing has it; nil: nobody is told; must not block
 	Step   func(string)              // told before and after what a power cut must not tear; nil: nobody is

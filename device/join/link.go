@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,7 +18,9 @@ import (
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/language"
 	"conch/mqtt"
+	"conch/mqtt/broker"
 	"conch/mqtt/discovery"
 	"conch/mqtt/membership"
 	"conch/mqtt/pairing"
@@ -24,11 +28,13 @@ import (
 
 // LinkOptions are what a Link is made of.
 type LinkOptions struct {
-	Name       string      // of this device, as it is configured
-	Room       config.Room // as it is configured
-	Dir        string      // of the state; empty: nothing survives
-	Floor      time.Time   // it is later than that, whatever the clock says
-	Anyway     bool        // what cannot be used is a condition and no error
+	Name       string            // of this device, as it is configured
+	Language   language.Language // of what is said and shown
+	Room       config.Room       // as it is configured
+	Dir        string            // of the state; empty: nothing survives
+	Floor      time.Time         // it is later than that, whatever the clock says
+	Missing    time.Duration     // how long the room's keeper must be gone until this device may take its place; 0: as membership says
+	Anyway     bool              // what cannot be used is a condition and no error
 	Log        *slog.Logger
 	Conditions *condition.Book
 
@@ -47,6 +53,13 @@ type Finder interface {
 	Run(ctx context.Context) error
 }
 
+// Hearer is the room behind the way to it. Nothing of it waits.
+type Hearer interface {
+	Deliver(from round.DeviceID, p round.Packet)
+	LinkChanged(up bool)          // the way opens and closes
+	MembersListed([]round.Listed) // who belongs to the room, before the way opens and at each change
+}
+
 // A Part is a goroutine for the device to run. The first that returns an error ends all.
 type Part struct {
 	Name string
@@ -59,27 +72,33 @@ type Link struct {
 	// fixed after OpenLink
 	o       LinkOptions
 	id      mqtt.Identity
-	name    string                 // of this device, as its room calls it
 	members *membership.Membership // nil: this device cannot pair, and cannot says why
 	cannot  error
 	Finder  Finder
 
 	// fixed after Connect
 	parts  []Part
-	client *mqtt.Client // nil: no broker
-	broker *mqtt.Broker // of a paired room that this device keeps; else nil
-	heard  func(from round.DeviceID, packet round.Packet)
+	client *mqtt.Client   // nil: no broker
+	broker *broker.Broker // of a paired room that this device keeps; else nil
+	nodes  *nodes         // nil: there is one address at most
+	hearer Hearer
+
+	callers  pairing.Door // those that want to pair, over TLS
+	offences sync.Map     // by device: the timer that ends its condition
 
 	// atomic
 	door    atomic.Pointer[pairing.Window] // the one behind the broker's door to the network
 	port    atomic.Int64                   // that the window of this device is at, if it has one of its own; 0: none
+	settles atomic.Int64                   // connections about who keeps the room
 	hurried atomic.Bool                    // the host was looked for where it was, without asking the network
+	salt    salt                           // of what is announced
 }
 
 // OpenLink reads which room this device is in, before anything is made that depends on it. A device that cannot pair works
 // nevertheless.
 func OpenLink(o LinkOptions) (*Link, error) {
-	l := &Link{o: o, name: o.Name, id: o.Identity}
+	l := &Link{o: o, id: o.Identity}
+	l.callers.Blamed = l.blamed
 	if l.id.ID() == "" {
 		var err error
 		if l.id, err = identity(o); err != nil && (o.Room.Broker != "" || !errors.Is(err, control.ErrRefused)) {
@@ -97,7 +116,7 @@ func OpenLink(o LinkOptions) (*Link, error) {
 		l.cannot = errors.New("its key cannot be used (see: conch doctor)")
 		return l, nil
 	}
-	m, err := membership.Open(o.Dir, l.id, membership.Clock{Floor: o.Floor})
+	m, err := membership.Open(o.Dir, l.id, membership.Clock{Floor: o.Floor, Missing: o.Missing})
 	if err != nil {
 		l.cannot = err
 		o.Conditions.Set(condition.RoomDamaged, err.Error(), "mend what it names and restart, or restore it from a backup; conch room leave "+
@@ -110,9 +129,6 @@ func OpenLink(o LinkOptions) (*Link, error) {
 	l.Finder = o.Finder
 	if l.Finder == nil {
 		l.Finder = discovery.New(discovery.Config{How: o.Room.Discovery, Device: l.Self(), Log: o.Log})
-	}
-	if room := m.Room(); room != nil && room.Called != "" {
-		l.name = room.Called // names of a room differ, and this is what the others call it
 	}
 	return l, nil
 }
@@ -137,8 +153,13 @@ func identity(o LinkOptions) (mqtt.Identity, error) {
 // Self is this device's id; empty: it has none.
 func (l *Link) Self() round.DeviceID { return l.id.ID() }
 
-// Name is what this device is called: by its room, or else as it is configured.
-func (l *Link) Name() string { return l.name }
+// Name is what this device is called: by its room, for names of a room differ and any member may give another one; or else as it is configured.
+func (l *Link) Name() string {
+	if room := l.Room(); room != nil && room.Called != "" {
+		return room.Called
+	}
+	return l.o.Name
+}
 
 // Room is the paired room; nil: this device is in none.
 func (l *Link) Room() *membership.Room {
@@ -199,12 +220,28 @@ func (l *Link) Status(here []round.Member) *control.PairedRoom {
 	if room == nil {
 		return nil
 	}
-	s := &control.PairedRoom{ID: room.ID, Name: room.Name, Called: room.Called, Host: room.Host, Foreign: room.Foreign}
+	s := &control.PairedRoom{ID: room.ID, Name: room.Name, Called: room.Called, Host: room.Host, Foreign: room.Foreign,
+		Succeeded: room.Succeeded, KeptSince: room.KeptSince}
 	if !room.CertificateUntil.IsZero() {
 		s.Expires = &room.CertificateUntil
 	}
+	called := func(id round.DeviceID) string {
+		if m, ok := room.Member(id); ok {
+			return m.Name
+		}
+		for _, g := range room.Removed {
+			if g.ID == id {
+				return g.Name
+			}
+		}
+		return string(id)
+	}
+	for _, g := range room.Removed {
+		s.Removed = append(s.Removed, control.PairedGone{Device: g.ID, Name: g.Name, By: called(g.By), At: g.At})
+	}
 	for _, m := range room.Members {
-		one := control.PairedMember{Device: m.ID, Name: m.Name, Since: m.Since, Seen: m.Seen, Host: m.ID == room.Host, Pending: m.Pending}
+		one := control.PairedMember{Device: m.ID, Name: m.Name, Since: m.Since, Seen: m.Seen, Host: m.ID == room.Host, Pending: m.Pending,
+			By: called(m.By)}
 		if i := slices.IndexFunc(here, func(o round.Member) bool { return o.Device == m.ID }); i >= 0 {
 			one.Here = true
 			for _, c := range here[i].Cards {
@@ -223,6 +260,24 @@ func (l *Link) Status(here []round.Member) *control.PairedRoom {
 		return strings.Compare(a.Name, b.Name)
 	})
 	return s
+}
+
+// logGuessed: an address that has closed windows by wrong codes waits.
+const logGuessed = "pairing.guessed"
+
+// blamed: an address has closed three windows by wrong codes.
+func (l *Link) blamed(from netip.Addr) {
+	l.o.Log.Warn(logGuessed, "from", from.String(), "windows", 3, "waits", "10m")
+	l.o.Conditions.Set(condition.RoomGuessed, from.String()+" has closed three windows by wrong codes; it has no try for ten minutes",
+		"find out whose that is; where a code was only mistyped, hold the button of the device that keeps the room: that forgives it")
+}
+
+// forgiven: a person has held the button of this device.
+func (l *Link) forgiven() {
+	if room := l.Room(); room == nil || room.Host == l.Self() {
+		l.callers.Forgive()
+		l.o.Conditions.Clear(condition.RoomGuessed)
+	}
 }
 
 // forget gives up a room whose files are damaged.
@@ -252,11 +307,43 @@ func (l *Link) announce() {
 		l.Finder.Announce(nil)
 		return
 	}
-	s := &discovery.Service{Name: l.name, Device: l.Self(), Pairing: open, Port: port}
+	s := &discovery.Service{Name: l.Name(), Device: l.Self(), Pairing: open, Port: port}
 	if room != nil {
 		s.Room, s.RoomID = room.Name, room.ID
 	}
+	if open {
+		s.RoomID, s.Room = l.offers()
+	} else { // while a window is open they are said at its door as well, and a joiner or a member of an older version looks for them
+		veiled := s.Veiled(l.salt.now(time.Now()))
+		s = &veiled
+	}
 	l.Finder.Announce(s)
+}
+
+// saltLife is how long an announcement stays the same for strangers. Our choice.
+const saltLife = 24 * time.Hour
+
+// salt is what this device's announcements are veiled with.
+type salt struct {
+	mu    sync.Mutex // guards what follows
+	drawn time.Time
+	text  string
+}
+
+func (s *salt) now(now time.Time) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if age := now.Sub(s.drawn); s.text == "" || age >= saltLife || age < 0 {
+		s.drawn, s.text = now, discovery.NewSalt()
+	}
+	return s.text
+}
+
+// renew has the next announcement be another one.
+func (s *salt) renew() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text = ""
 }
 
 // reachable are the addresses at which others reach a port of this device, IPv4 first: people read them aloud.

@@ -36,7 +36,7 @@ func (p *Pairing) speak(ctx context.Context, code string) {
 
 // listen hears the code of somebody else's window, once what this device itself says has sounded.
 func (p *Pairing) listen(ctx context.Context, run int) {
-	p.said(ctx)
+	p.speech.said(ctx)
 	code, err := p.Sound.Hear(ctx)
 	switch {
 	case ctx.Err() != nil, errors.Is(err, ErrMicTaken): // the press that has it ends the listening, too

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"conch/device/wait"
-	"conch/mqtt/pairing"
 )
 
 // Looking for windows, and being found. What the network says is a hint where to knock; who answers there is proven by the code,
@@ -23,7 +22,7 @@ const lookPause = 1250 * time.Millisecond
 func (p *Pairing) look(ctx context.Context, run int, a *attempt) {
 	began := p.o.Now()
 	for ctx.Err() == nil {
-		windows, err := p.windows(ctx, a)
+		windows, err := p.link.windows(ctx, a)
 		if ctx.Err() != nil {
 			return
 		}
@@ -38,10 +37,10 @@ func (p *Pairing) look(ctx context.Context, run int, a *attempt) {
 }
 
 // windows are those that can be seen now.
-func (p *Pairing) windows(ctx context.Context, a *attempt) ([]Window, error) {
+func (l *Link) windows(ctx context.Context, a *attempt) ([]Window, error) {
 	var all []Window
-	if p.link.foreign() {
-		m, err := p.meet(ctx, a)
+	if l.foreign() {
+		m, err := a.meet(ctx, l)
 		if err != nil {
 			return nil, err
 		}
@@ -56,33 +55,11 @@ func (p *Pairing) windows(ctx context.Context, a *attempt) ([]Window, error) {
 		}
 		return all, nil
 	}
-	found, err := p.link.Finder.Find(ctx, lookEvery, nil)
+	found, err := l.Finder.Find(ctx, lookEvery, nil)
 	for _, f := range found {
-		if f.Pairing && f.Device != p.link.Self() {
+		if f.Pairing && !f.IsDevice(l.Self()) {
 			all = append(all, Window{Device: f.Device, Name: f.Name, RoomID: f.RoomID, Room: f.Room, Addresses: f.Addresses})
 		}
 	}
 	return all, err
-}
-
-// meeting is a place at a foreign broker, opened once for an attempt.
-type meeting struct {
-	pairing.Meeting
-	err error
-}
-
-// meet gives the attempt's meeting.
-func (p *Pairing) meet(ctx context.Context, a *attempt) (pairing.Meeting, error) {
-	p.meets.Lock()
-	defer p.meets.Unlock()
-	if a.meeting != nil {
-		return a.meeting, a.meeting.err
-	}
-	m, err := pairing.Meet(ctx, brokerConfig(p.link.o), p.link.o.Room.Name, p.link.id)
-	if err != nil {
-		return nil, err
-	}
-	a.meeting = &meeting{m, nil}
-	context.AfterFunc(a.ctx, func() { _ = m.Close() })
-	return a.meeting, nil
 }

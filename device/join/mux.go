@@ -43,7 +43,7 @@ func (p *Pairing) Mux(mux *http.ServeMux) {
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), openLimit)
 		defer cancel()
-		answer, err := p.Remove(ctx, q.Device)
+		answer, err := p.Remove(ctx, q)
 		control.Reply(w, answer, err)
 	})
 	mux.HandleFunc("POST /room/leave", func(w http.ResponseWriter, r *http.Request) {
@@ -51,6 +51,26 @@ func (p *Pairing) Mux(mux *http.ServeMux) {
 		defer cancel()
 		answer, err := p.Leave(ctx)
 		control.Reply(w, answer, err)
+	})
+	mux.HandleFunc("POST /room/rename", func(w http.ResponseWriter, r *http.Request) {
+		var q control.RenameRequest
+		if !control.Decode(w, r, &q) {
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), openLimit)
+		defer cancel()
+		answer, err := p.Rename(ctx, q.Device, q.Name)
+		control.Reply(w, answer, err)
+	})
+	mux.HandleFunc("POST /room/keep", func(w http.ResponseWriter, r *http.Request) {
+		var q control.KeepRequest
+		if !control.Decode(w, r, &q) {
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), openLimit)
+		defer cancel()
+		line, err := p.Keep(ctx, q.At)
+		control.Reply(w, line, err)
 	})
 	mux.HandleFunc("GET /room/pairing", func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithCancel(r.Context())

@@ -29,7 +29,7 @@ func (p *Pairing) open(device, shut context.Context, run int, a *attempt) {
 		}
 		p.tell(device, WindowShut{At: p.o.Now(), Run: run, Why: why})
 	}
-	if err := p.able(); err != nil {
+	if err := p.link.able(); err != nil {
 		ended(control.WhyDevice, err)
 		return
 	}
@@ -42,7 +42,7 @@ func (p *Pairing) open(device, shut context.Context, run int, a *attempt) {
 	}
 	fresh := p.link.Room() == nil
 	if fresh {
-		if err := p.link.members.Found(p.link.o.Room.Name, p.link.name, p.link.foreign()); err != nil {
+		if err := p.link.members.Found(p.link.o.Room.Name, p.link.Name(), p.link.foreign()); err != nil {
 			ended(whyOf(err), err)
 			return
 		}
@@ -51,13 +51,15 @@ func (p *Pairing) open(device, shut context.Context, run int, a *attempt) {
 		return
 	}
 	o := &opening{p: p, device: device, run: run, fresh: fresh}
-	if err := o.make(); err != nil {
+	if err := o.prepare(); err != nil {
 		ended(control.WhyDevice, err)
 		return
 	}
 	w := o.window
 	stop := context.AfterFunc(shut, w.Close)
 	defer stop()
+	announce := p.link.members.Announcing() // before anybody can show the code
+	defer p.link.members.Unannounced()
 	serving := make(chan error, 1)
 	serve, addresses, err := p.serveWindow(shut, w, a)
 	if err != nil {
@@ -71,14 +73,18 @@ func (p *Pairing) open(device, shut context.Context, run int, a *attempt) {
 	p.link.announce()
 	p.step(StepOpen)
 	p.tell(device, windowOpened{run: run, code: w.Code(), length: w.Left(), addresses: addresses})
+	announced := make(chan struct{})
+	go func() { defer close(announced); p.announce(ctx, device, run, announce) }() // awaited below
 	spoken := make(chan struct{})
 	go func() { defer close(spoken); p.speak(ctx, w.Code()) }() // awaited below
 	err = w.Run(shut)
 	cancel()
 	<-spoken
+	<-announced
 	if e := <-serving; e != nil && shut.Err() == nil {
 		p.log.Warn(logPairErr, "err", e)
 	}
+	p.link.salt.renew() // what the window has said leads to nothing that is said later
 	p.link.announce()
 	switch {
 	case o.peer != nil:
@@ -104,12 +110,12 @@ type opening struct {
 	cause error
 }
 
-// make makes the window.
-func (o *opening) make() (err error) {
+// prepare makes the window.
+func (o *opening) prepare() (err error) {
 	p := o.p
 	id, name := p.link.opens()
 	o.window, err = pairing.NewWindow(pairing.WindowConfig{
-		Identity: p.link.id, Name: p.link.name, RoomID: id, RoomName: name, Now: p.o.Now, On: o.happened,
+		Identity: p.link.id, Name: p.link.Name(), RoomID: id, RoomName: name, Now: p.o.Now, On: o.happened,
 		Admit: func(ctx context.Context, party pairing.Party) ([]byte, error) {
 			p.step(StepAdmitting)
 			welcome, err := p.link.members.Admit(ctx, membership.Party(party))
@@ -149,7 +155,7 @@ func (o *opening) happened(e pairing.WindowEvent) {
 func (p *Pairing) serveWindow(ctx context.Context, w *pairing.Window, a *attempt) (serve func(context.Context) error, addresses []string, err error) {
 	switch {
 	case p.link.foreign():
-		m, err := p.meet(ctx, a)
+		m, err := a.meet(ctx, p.link)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -170,13 +176,13 @@ func (p *Pairing) serveWindow(ctx context.Context, w *pairing.Window, a *attempt
 	p.link.port.Store(int64(port))
 	return func(ctx context.Context) error {
 		defer p.link.port.Store(0)
-		return pairing.ServeTLS(ctx, l, p.link.id, w)
+		return pairing.ServeTLS(ctx, l, p.link.id, &p.link.callers, w)
 	}, p.link.Reachable(port), nil
 }
 
 // receive serves joiners at a foreign broker.
 func (p *Pairing) receive(ctx context.Context, m pairing.Meeting, w *pairing.Window) error {
-	id, name := p.link.opens()
+	id, name := p.link.offers()
 	m.Open(id, name)
 	defer m.Shut()
 	runs := make(chan struct{}, 2*pairing.MaxRuns)
@@ -199,41 +205,4 @@ func (p *Pairing) receive(ctx context.Context, m pairing.Meeting, w *pairing.Win
 			_ = w.Serve(ctx, ch) // what came of it is told by the window
 		}()
 	}
-}
-
-// opens is the room that the window leads into.
-func (l *Link) opens() (id, name string) {
-	room := l.Room()
-	if room == nil {
-		room = l.members.Founding()
-	}
-	if room == nil {
-		return "", ""
-	}
-	return room.ID, room.Name
-}
-
-// peer is a device that was let in, as the room calls it.
-func (l *Link) peer(party pairing.Party) *Peer {
-	peer := &Peer{Device: party.Device, Name: party.Name}
-	if room := l.Room(); room != nil {
-		peer.Room = room.Name
-		if m, ok := room.Member(party.Device); ok {
-			peer.Name = m.Name
-		}
-	}
-	return peer
-}
-
-// whyShut is why a window is closed.
-func whyShut(k pairing.WindowEventKind) control.PairingWhy {
-	switch k {
-	case pairing.EventTooMany:
-		return control.WhyWrongCode
-	case pairing.EventExpired:
-		return control.WhyExpired
-	case pairing.EventUnsure:
-		return control.WhyUnsure
-	}
-	return control.WhyClosed
 }

@@ -19,7 +19,7 @@ const restartPatience = 90 * time.Second
 // Restart lets what is being said sound, and a person who talks or types come to an end; then this device's parts end with ErrRestart.
 func (p *Pairing) Restart(ctx context.Context) {
 	p.ending.Store(true)
-	p.said(ctx)
+	p.speech.said(ctx)
 	c, cancel := context.WithTimeout(ctx, restartPatience)
 	defer cancel()
 	_ = wait.Until(c, p.host.Quiet)

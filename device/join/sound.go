@@ -11,6 +11,7 @@ import (
 	"conch/audio"
 	"conch/audio/tones"
 	clips "conch/audio/words"
+	"conch/device/language"
 	"conch/device/wait"
 )
 
@@ -23,8 +24,9 @@ import (
 // its levels behind, for Quiet; an utterance that Hear has opened ends there.
 type Sound struct {
 	// fixed
-	host Host
-	now  func() time.Duration
+	host     Host
+	language language.Language
+	now      func() time.Duration
 
 	want  atomic.Pointer[listening] // nil: nobody listens for a code
 	level levels
@@ -62,15 +64,15 @@ const (
 const toneGain = 0.5
 
 // codeSound is the code as it is said: in words for people, then for the other device.
-func codeSound(code string) ([]int16, error) {
-	pcm, err := clips.Samples("pair_code")
+func codeSound(l language.Language, code string) ([]int16, error) {
+	pcm, err := clips.Samples(l, "pair_code")
 	if err != nil {
 		return nil, err
 	}
 	rest := func(d time.Duration) { pcm = append(pcm, make([]int16, audio.Samples(d))...) }
 	rest(afterWord)
 	for i, digit := range code {
-		clip, err := clips.Samples("digit_" + string(digit))
+		clip, err := clips.Samples(l, "digit_"+string(digit))
 		if err != nil {
 			return nil, errors.New("pairing: a code is six digits") // the code itself is nobody's business
 		}
@@ -92,7 +94,7 @@ func codeSound(code string) ([]int16, error) {
 
 // Say says the code and plays it as tones, once, when nothing else sounds (Host.Play).
 func (s *Sound) Say(ctx context.Context, code string) error {
-	pcm, err := codeSound(code)
+	pcm, err := codeSound(s.language, code)
 	if err != nil {
 		return err
 	}

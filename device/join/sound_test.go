@@ -4,18 +4,19 @@ import (
 	"testing"
 
 	"conch/audio"
+	"conch/device/language"
 )
 
 func TestACodeIsSixDigits(t *testing.T) {
 	for _, code := range []string{"", "12345", "1234567", "12345x", "12 456"} {
-		if _, err := codeSound(code); err == nil {
-			t.Errorf("codeSound(%q) gives no error", code)
+		if _, err := codeSound(language.English, code); err == nil {
+			t.Errorf("codeSound(language.English, %q) gives no error", code)
 		}
 	}
 }
 
 func TestTheCodeIsSaidBeforeItIsRepeated(t *testing.T) {
-	said, err := codeSound("482915")
+	said, err := codeSound(language.English, "482915")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,11 @@ const sec = time.Second
 func told(order order) string {
 	switch o := order.(type) {
 	case Try:
-		return fmt.Sprintf("try %s at %s", o.Code, o.Target.Device)
+		var at []string
+		for _, w := range o.Targets {
+			at = append(at, string(w.Device))
+		}
+		return fmt.Sprintf("try %s at %s", o.Code, strings.Join(at, "+"))
 	case Say:
 		s := "say " + string(o.Line.State)
 		if o.Line.Why != "" {
@@ -71,47 +75,60 @@ func TestWay(t *testing.T) {
 		want   string
 		state  control.PairingState
 	}{
-		{"nobody pairs: one opens", false, []event{Held{0}, seen(750, 1, ""), Ticked{at(1500)}}, "look, open", control.PairingOpen},
-		{"in a room one opens at once", true, []event{Held{0}}, "open", control.PairingOpen},
+		{"nobody pairs: one opens", false, []event{Held{At: 0}, seen(750, 1, ""), Ticked{at(1500)}}, "look, open", control.PairingOpen},
+		{"in a room one opens at once", true, []event{Held{At: 0}}, "open", control.PairingOpen},
 		{"one window: listen, once there was time for a second one to be seen", false,
-			[]event{Held{0}, seen(100, 1, "C"), Ticked{at(750)}}, "look, say listening, listen", control.PairingListening},
-		{"two windows: said, and nothing else", false, []event{Held{0}, seen(700, 1, "CD"), Ticked{at(1500)}, seen(1600, 1, "CD")}, "look, stop, say failed two_windows", control.PairingFailed},
-		{"two of which one gives way in time", false, []event{Held{0}, seen(700, 1, "Cd"), seen(1400, 1, "C")}, "look, say listening, listen", control.PairingListening},
-		{"the code comes, and is right", false, []event{Held{0}, seen(800, 1, "C"), CodeHeard{at(9000), 1, "123456"}, Joined{at(9500), 1, peer}},
+			[]event{Held{At: 0}, seen(100, 1, "C"), Ticked{at(750)}}, "look, say listening, listen", control.PairingListening},
+		{"two windows: said, and the code is tried at each", false, []event{Held{At: 0}, seen(700, 1, "CD"), Ticked{at(1500)}, CodeHeard{at(9000), 1, "1"}},
+			"look, say listening two_windows, listen, try 1 at c+d", control.PairingJoining},
+		{"at none of which it was right, so it was heard amiss", false, []event{Held{At: 0}, seen(700, 1, "CD"), Ticked{at(1500)}, CodeHeard{at(9000), 1, "1"},
+			JoinFailed{at(9100), 1, control.WhyWrongCode}, CodeHeard{at(19000), 1, "2"}},
+			"look, say listening two_windows, listen, try 1 at c+d, listen, try 2 at c+d", control.PairingJoining},
+		{"a second window while it listens: the code is tried there, too", false, []event{Held{At: 0}, seen(800, 1, "C"), seen(3000, 1, "DC"), CodeHeard{at(9000), 1, "1"}},
+			"look, say listening, listen, try 1 at c+d", control.PairingJoining},
+		{"typed, and the first that answers is not the one", false, []event{JoinAsked{At: 0, Code: "1"}, seen(300, 1, "C"), Ticked{at(750)}, JoinFailed{at(850), 1, control.WhyWrongCode},
+			seen(900, 1, "C"), seen(1500, 1, "CD"), Joined{at(1600), 1, peer}}, "look, try 1 at c, try 1 at d, stop, say paired bedroom, restart", control.PairingPaired},
+		{"typed, and one that stalls does not hide the other", false, []event{JoinAsked{At: 0, Code: "1"}, seen(300, 1, "C"), Ticked{at(750)}, seen(1500, 1, "CD"), Joined{at(1600), 1, peer}},
+			"look, try 1 at c, try 1 at d, stop, say paired bedroom, restart", control.PairingPaired},
+		{"typed, two at once", false, []event{JoinAsked{At: 0, Code: "1"}, seen(300, 1, "CD"), Ticked{at(750)}}, "look, try 1 at c+d", control.PairingJoining},
+		{"typed wrong, at all there are", false, []event{JoinAsked{At: 0, Code: "1"}, seen(300, 1, "CD"), Ticked{at(750)}, JoinFailed{at(900), 1, control.WhyWrongCode}, seen(1500, 1, "CD"),
+			Ticked{at(3000)}}, "look, try 1 at c+d, stop, say failed wrong_code", control.PairingFailed},
+		{"two of which one gives way in time", false, []event{Held{At: 0}, seen(700, 1, "Cd"), seen(1400, 1, "C")}, "look, say listening, listen", control.PairingListening},
+		{"the code comes, and is right", false, []event{Held{At: 0}, seen(800, 1, "C"), CodeHeard{at(9000), 1, "123456"}, Joined{at(9500), 1, peer}},
 			"look, say listening, listen, try 123456 at c, stop, say paired bedroom, restart", control.PairingPaired},
-		{"heard amiss once and again, then right", false, []event{Held{0}, seen(800, 1, "C"),
+		{"heard amiss once and again, then right", false, []event{Held{At: 0}, seen(800, 1, "C"),
 			CodeHeard{at(9000), 1, "1"}, JoinFailed{at(9100), 1, control.WhyWrongCode}, CodeHeard{at(19000), 1, "2"}, JoinFailed{at(19100), 1, control.WhyWrongCode},
 			CodeHeard{at(29000), 1, "3"}, Joined{at(29100), 1, peer}},
 			"look, say listening, listen, try 1 at c, listen, try 2 at c, listen, try 3 at c, stop, say paired bedroom, restart", control.PairingPaired},
-		{"three times amiss", false, []event{Held{0}, seen(800, 1, "C"),
+		{"three times amiss", false, []event{Held{At: 0}, seen(800, 1, "C"),
 			CodeHeard{at(9000), 1, "1"}, JoinFailed{at(9100), 1, control.WhyWrongCode}, CodeHeard{at(19000), 1, "2"}, JoinFailed{at(19100), 1, control.WhyWrongCode},
 			CodeHeard{at(29000), 1, "3"}, JoinFailed{at(29100), 1, control.WhyWrongCode}},
 			"look, say listening, listen, try 1 at c, listen, try 2 at c, listen, try 3 at c, stop, say failed wrong_code", control.PairingFailed},
-		{"a minute without a code", false, []event{Held{0}, seen(800, 1, "C"), Ticked{at(60000)}, Ticked{at(60800)}},
+		{"a minute without a code", false, []event{Held{At: 0}, seen(800, 1, "C"), Ticked{at(60000)}, Ticked{at(60800)}},
 			"look, say listening, listen, stop, say failed not_heard", control.PairingFailed},
-		{"no microphone", false, []event{Held{0}, seen(800, 1, "C"), HearingFailed{at(3000), 1, control.WhyDeaf}}, "look, say listening, listen, stop, say failed deaf", control.PairingFailed},
+		{"no microphone", false, []event{Held{At: 0}, seen(800, 1, "C"), HearingFailed{at(3000), 1, control.WhyDeaf}}, "look, say listening, listen, stop, say failed deaf", control.PairingFailed},
 		{"whom it listened to gives way: the code is of the one that is left", false,
-			[]event{Held{0}, seen(800, 1, "c"), seen(2000, 1, "cD"), seen(4000, 1, "D"), CodeHeard{at(9000), 1, "1"}},
+			[]event{Held{At: 0}, seen(800, 1, "c"), seen(2000, 1, "cD"), seen(4000, 1, "D"), CodeHeard{at(9000), 1, "1"}},
 			"look, say listening, listen, try 1 at d", control.PairingJoining},
 		{"typed", false, []event{JoinAsked{0, "123456", Window{Addresses: []string{"x:1"}}}, Joined{at(100), 1, peer}},
 			"unlook, try 123456 at , stop, say paired bedroom, restart", control.PairingPaired},
 		{"typed wrong is over at once", false, []event{JoinAsked{0, "123456", Window{Addresses: []string{"x:1"}}}, JoinFailed{at(100), 1, control.WhyWrongCode}},
 			"unlook, try 123456 at , stop, say failed wrong_code", control.PairingFailed},
-		{"typed, and looked for", false, []event{JoinAsked{At: 0, Code: "123456"}, seen(300, 1, "C"), Ticked{at(750)}}, "look, unlook, try 123456 at c", control.PairingJoining},
+		{"typed, and looked for", false, []event{JoinAsked{At: 0, Code: "123456"}, seen(300, 1, "C"), Ticked{at(750)}}, "look, try 123456 at c", control.PairingJoining},
 		{"typed, and nobody there: it opens no window", false, []event{JoinAsked{At: 0, Code: "123456"}, seen(700, 1, ""), Ticked{at(1500)}, Ticked{at(6000)}}, "look, stop, say failed nobody", control.PairingFailed},
 		{"to be heard, from a host that was named", false, []event{JoinAsked{0, "", Window{Addresses: []string{"x:1"}}}}, "say listening, listen", control.PairingListening},
 		{"the first one admitted: both begin anew", false, []event{OpenAsked{0}, Founded{at(500), 1}, Admitted{at(900), 1, peer}}, "open, stop, say paired bedroom, restart", control.PairingPaired},
 		{"one more in a room: nobody begins anew", true, []event{OpenAsked{0}, Admitted{at(900), 1, peer}}, "open, stop, say paired bedroom", control.PairingPaired},
 		{"the window's time is over", true, []event{OpenAsked{0}, WindowShut{at(120000), 1, control.WhyExpired}}, "open, stop, say failed expired", control.PairingFailed},
 		{"asked to open twice: it is the same window", true, []event{OpenAsked{0}, OpenAsked{at(10)}}, "open", control.PairingOpen},
-		{"the host is not there", true, []event{Held{0}, WindowShut{at(10), 1, control.WhyHost}}, "open, stop, say failed host", control.PairingFailed},
-		{"a press while it looks", false, []event{Held{0}, Pressed{at(500)}, seen(800, 1, "C")}, "look, stop", control.PairingCancelled},
-		{"a press while its window is open", true, []event{Held{0}, Pressed{at(500)}, WindowShut{at(510), 1, control.WhyClosed}}, "open, stop", control.PairingCancelled},
-		{"a press while it listens", false, []event{Held{0}, seen(800, 1, "C"), Pressed{at(3000)}, CodeHeard{at(3001), 1, "1"}}, "look, say listening, listen, stop", control.PairingCancelled},
-		{"a press while the code is tried, and it was in time", false, []event{Held{0}, seen(800, 1, "C"), CodeHeard{at(3000), 1, "1"}, Pressed{at(3100)}, JoinFailed{at(3200), 1, control.WhyClosed}},
+		{"the host is not there", true, []event{Held{At: 0}, WindowShut{at(10), 1, control.WhyHost}}, "open, stop, say failed host", control.PairingFailed},
+		{"a press while it looks", false, []event{Held{At: 0}, Pressed{at(500)}, seen(800, 1, "C")}, "look, stop", control.PairingCancelled},
+		{"a press while its window is open", true, []event{Held{At: 0}, Pressed{at(500)}, WindowShut{at(510), 1, control.WhyClosed}}, "open, stop", control.PairingCancelled},
+		{"a press while it listens", false, []event{Held{At: 0}, seen(800, 1, "C"), Pressed{at(3000)}, CodeHeard{at(3001), 1, "1"}}, "look, say listening, listen, stop", control.PairingCancelled},
+		{"a press while the code is tried, and it was in time", false, []event{Held{At: 0}, seen(800, 1, "C"), CodeHeard{at(3000), 1, "1"}, Pressed{at(3100)}, JoinFailed{at(3200), 1, control.WhyClosed}},
 			"look, say listening, listen, try 1 at c, stop", control.PairingCancelled},
 		{"a press while the code is tried, and it was too late: what is on disk counts", false,
-			[]event{Held{0}, seen(800, 1, "C"), CodeHeard{at(3000), 1, "1"}, Pressed{at(3100)}, Joined{at(3200), 1, peer}},
+			[]event{Held{At: 0}, seen(800, 1, "C"), CodeHeard{at(3000), 1, "1"}, Pressed{at(3100)}, Joined{at(3200), 1, peer}},
 			"look, say listening, listen, try 1 at c, stop, say paired bedroom, restart", control.PairingPaired},
 		{"a press after the first one was let in: a host begins anew, whatever came of it", false,
 			[]event{OpenAsked{0}, Founded{at(500), 1}, Pressed{at(600)}, WindowShut{at(700), 1, control.WhyClosed}}, "open, stop, restart", control.PairingCancelled},
@@ -121,6 +138,26 @@ func TestWay(t *testing.T) {
 			"open, stop, say failed unsure, restart", control.PairingFailed},
 		{"a press while nothing is paired", true, []event{Pressed{0}}, "", ""},
 		{"held for ten seconds: leave", true, []event{HeldLong{0}, Left{At: at(10), Room: "home"}}, "leave, say left, restart", control.PairingLeft},
+		{"alone in its room it looks first, as in none", true, []event{Alone{true}, Held{At: 0}, seen(800, 1, "C")}, "look, say listening, listen", control.PairingListening},
+		{"and gives way to a lower id", true, []event{Alone{true}, Held{At: 0}, Ticked{at(1500)}, seen(1600, 1, "c")}, "look, open, shut, say listening, listen", control.PairingListening},
+		{"and to no higher one", true, []event{Alone{true}, Held{At: 0}, Ticked{at(1500)}, seen(1600, 1, "p")}, "look, open", control.PairingOpen},
+		{"alone in its room it joins another one", true, []event{Alone{true}, JoinAsked{0, "123456", Window{Addresses: []string{"x:1"}}}, Joined{at(100), 1, peer}},
+			"unlook, try 123456 at , stop, say paired bedroom, restart", control.PairingPaired},
+		{"the room's keeper is gone: said, and no window opens", true, []event{Held{At: sec, Missing: true}}, "stop, say failed missing", control.PairingFailed},
+		{"and held once more it is kept here", true, []event{Held{At: sec, Missing: true}, Pressed{at(2000)}, Held{At: at(9000), Missing: true}, Kept{At: at(9100)}},
+			"stop, say failed missing, keep, say keeper, restart", control.PairingKeeper},
+		{"held once more, too late: said again", true, []event{Held{At: sec, Missing: true}, Held{At: at(62000), Missing: true}},
+			"stop, say failed missing, stop, say failed missing", control.PairingFailed},
+		{"the keeper is back meanwhile: a window, as ever", true, []event{Held{At: sec, Missing: true}, Held{At: at(9000)}}, "stop, say failed missing, open", control.PairingOpen},
+		{"asked to leave in between: a hold means what it meant", true, []event{Held{At: sec, Missing: true}, OpenAsked{at(2000)}, Pressed{at(3000)}, Held{At: at(9000), Missing: true}},
+			"stop, say failed missing, open, stop, stop, say failed missing", control.PairingFailed},
+		{"kept by a command, and a press cannot take it back", true, []event{KeepAsked{0}, Pressed{at(1)}, KeepAsked{at(2)}, Kept{At: at(10)}}, "keep, say keeper, restart", control.PairingKeeper},
+		{"kept, and the disk does not take it", true, []event{KeepAsked{0}, Kept{at(10), control.WhyDisk}}, "keep, say failed disk", control.PairingFailed},
+		{"kept in no room: nothing", false, []event{KeepAsked{0}}, "", ""},
+		{"another one keeps the room now", true, []event{Moved{Peer: peer}}, "say moved bedroom", control.PairingMoved},
+		{"in place of this one", true, []event{OpenAsked{0}, Moved{Peer: peer, Anew: true}, WindowShut{at(10), 1, control.WhyClosed}},
+			"open, stop, say moved bedroom, restart", control.PairingMoved},
+		{"another one keeps it, and a window is open", true, []event{OpenAsked{0}, Moved{Peer: peer}}, "open, say moved bedroom", control.PairingOpen},
 		{"held for ten seconds in no room: nothing", false, []event{HeldLong{0}}, "", ""},
 		{"leaving that the disk does not take", true, []event{LeaveAsked{0}, Left{At: at(10), Why: control.WhyDisk}}, "leave, say failed disk", control.PairingFailed},
 		{"removed while its window is open", true, []event{OpenAsked{0}, Removed{at(100)}, WindowShut{at(110), 1, control.WhyClosed}}, "open, stop, say removed, restart", control.PairingRemoved},
@@ -128,17 +165,17 @@ func TestWay(t *testing.T) {
 
 		// Held at the same moment, and one after the other.
 		{"of two held at once, the lower id keeps its window", false, // this device is m
-			[]event{Held{0}, seen(700, 1, ""), Ticked{at(1500)}, seen(1600, 1, "p")}, "look, open", control.PairingOpen},
+			[]event{Held{At: 0}, seen(700, 1, ""), Ticked{at(1500)}, seen(1600, 1, "p")}, "look, open", control.PairingOpen},
 		{"and the higher one gives way", false,
-			[]event{Held{0}, seen(700, 1, ""), Ticked{at(1500)}, seen(1600, 1, "c")}, "look, open, shut, say listening, listen", control.PairingListening},
+			[]event{Held{At: 0}, seen(700, 1, ""), Ticked{at(1500)}, seen(1600, 1, "c")}, "look, open, shut, say listening, listen", control.PairingListening},
 		{"one in no room gives way to a room", false,
-			[]event{Held{0}, Ticked{at(1500)}, seen(1600, 1, "P")}, "look, open, shut, say listening, listen", control.PairingListening},
-		{"one in a room gives way to nobody", true, []event{Held{0}, seen(1600, 1, "C")}, "open", control.PairingOpen},
+			[]event{Held{At: 0}, Ticked{at(1500)}, seen(1600, 1, "P")}, "look, open, shut, say listening, listen", control.PairingListening},
+		{"one in a room gives way to nobody", true, []event{Held{At: 0}, seen(1600, 1, "C")}, "open", control.PairingOpen},
 		{"nor does a window that was asked for by name", false, []event{OpenAsked{0}, seen(1600, 1, "C")}, "open", control.PairingOpen},
 		{"two to give way to: the lower of them will, too", false,
-			[]event{Held{0}, Ticked{at(1500)}, seen(1600, 1, "ab"), seen(3000, 1, "a")}, "look, open, shut, say listening, listen", control.PairingListening},
-		{"who has let somebody in gives way no more", false, []event{Held{0}, Ticked{at(1500)}, Founded{at(1550), 1}, seen(1600, 1, "c")}, "look, open", control.PairingOpen},
-		{"what is told of an earlier attempt is void", true, []event{Held{0}, Pressed{at(10)}, Held{at(6000)}, WindowShut{at(6001), 1, control.WhyClosed}, WindowsSeen{at(6002), 1, windowsOf("c")}},
+			[]event{Held{At: 0}, Ticked{at(1500)}, seen(1600, 1, "ab"), seen(3000, 1, "a")}, "look, open, shut, say listening, listen", control.PairingListening},
+		{"who has let somebody in gives way no more", false, []event{Held{At: 0}, Ticked{at(1500)}, Founded{at(1550), 1}, seen(1600, 1, "c")}, "look, open", control.PairingOpen},
+		{"what is told of an earlier attempt is void", true, []event{Held{At: 0}, Pressed{at(10)}, Held{At: at(6000)}, WindowShut{at(6001), 1, control.WhyClosed}, WindowsSeen{at(6002), 1, windowsOf("c")}},
 			"open, stop, open", control.PairingOpen},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -172,7 +209,7 @@ func (c *crowd) run(until time.Duration, lag time.Duration) {
 	for ; c.now < until; c.now += 10 * time.Millisecond {
 		for _, d := range c.devices {
 			if d.held == c.now {
-				c.step(d, Held{c.now})
+				c.step(d, Held{At: c.now})
 			}
 			c.step(d, Ticked{c.now})
 			if d.looking && (c.now-d.held)%(250*time.Millisecond) == 0 {
@@ -264,7 +301,7 @@ func TestWayOfManyAtOnce(t *testing.T) {
 // The machine wants to be told of the time only where it waits for one: a code that comes in the last moment may be tried for longer.
 func TestWayIsDueOnlyWhereItWaits(t *testing.T) {
 	w := &wayWalk{way: way{self: "m"}}
-	for _, f := range []event{Held{0}, WindowsSeen{sec, 1, windowsOf("C")}} {
+	for _, f := range []event{Held{At: 0}, WindowsSeen{sec, 1, windowsOf("C")}} {
 		w.step(f)
 	}
 	if at, ok := w.due(sec); w.state != control.PairingListening || !ok || at != sec+listenLimit {

@@ -42,7 +42,8 @@ func Settings(c *config.Config, kind voice.Kind) (s voice.Settings, err error) {
 	v := c.Voice
 	s = voice.Settings{
 		Own: v.Own, URL: v.URL, Model: v.Model, Transcription: v.Transcription, TranscriptionAssumed: v.Transcription == config.Default().Voice.Transcription,
-		Key: c.LiveKey, Longest: longestUtterance(c), PriceIn: v.PriceIn, PriceOut: v.PriceOut, CeilingTokens: int64(v.Ceiling), CeilingCost: v.CeilingCost,
+		Language: chosen(c), Key: c.LiveKey, Longest: longestUtterance(c),
+		PriceIn: v.PriceIn, PriceOut: v.PriceOut, CeilingTokens: int64(v.Ceiling), CeilingCost: v.CeilingCost,
 	}
 	if !kind.Local {
 		s.Roots, err = Authorities(v.CAFile)
@@ -50,10 +51,26 @@ func Settings(c *config.Config, kind voice.Kind) (s voice.Settings, err error) {
 	return s, err
 }
 
+// chosen is the language that somebody has set for the device; empty: it only follows where it runs, which says little of who speaks.
+func chosen(c *config.Config) string {
+	if c.Unset("device.language") {
+		return ""
+	}
+	return c.Device.Language.Code()
+}
+
+// Spoken is that language in English, for a model; empty: nobody has set one.
+func Spoken(c *config.Config) string {
+	if chosen(c) == "" {
+		return ""
+	}
+	return c.Device.Language.InEnglish()
+}
+
 // Companion is what a card and the configuration say of a companion's voice.
 func Companion(c *config.Config, card companions.Card) voice.Companion {
 	v := voice.Companion{
-		Instructions: card.Instructions(companions.RoomContext{Place: c.Device.Name, Common: c.Voice.Instructions}),
+		Instructions: card.Instructions(companions.RoomContext{Place: c.Device.Name, Common: c.Voice.Instructions, Language: Spoken(c)}),
 		Model:        c.Voice.Model, Voice: c.Voice.Name, VoiceAssumed: c.Voice.Name == config.Default().Voice.Name,
 	}
 	if card.Model != "" {

@@ -9,6 +9,7 @@ import (
 	"conch/companions/round"
 	"conch/coordinator/turn"
 	"conch/device/control"
+	"conch/device/terminal"
 )
 
 // ledgers reads the ledgers of all devices of a rehearsal while they are written, and the turns beside them. It says what is to
@@ -135,6 +136,14 @@ func (b *ledgers) entry(device string, at time.Duration, e round.Entry, text str
 	case round.EntryPress:
 		for _, r := range b.rounds { // everything older is void
 			r.done = true
+		}
+	case round.EntryControl:
+		if b.by(e) == device { // every device notes it
+			who := "everybody"
+			if e.Companion != "" {
+				who = b.room.called(e.Companion)
+			}
+			tell = append(tell, controlLine{"control", milliseconds(at), device, who, b.plain(e.Why)})
 		}
 	case round.EntryMember:
 		tell = append(tell, memberLine{"member", milliseconds(at), device, b.name(e.By), b.plain(e.Why)})
@@ -305,15 +314,15 @@ func (b *ledgers) unsettled() (list []string) {
 }
 
 // roundText is a round for people: who speaks and why, and one reason for everybody who does not. Where somebody reads along
-// (heard), what was said last and is left at that needs no words.
-func (b *ledgers) roundText(l roundLine, heard func(string) bool) string {
+// (screen), what was said last and is left at that needs no words.
+func (b *ledgers) roundText(l roundLine, screen *terminal.Screen) string {
 	var s strings.Builder
 	device, person := strings.CutPrefix(l.Message.From, "human:")
 	after := ""
 	switch {
 	case l.Message.Text == "":
 		after, person = "after a silence: ", false
-	case person && (heard == nil || !heard(l.Message.Text)):
+	case person && (screen == nil || !screen.Known(l.Message.Text)):
 		fmt.Fprintf(&s, indent+"person in %s: %s\n", device, l.Message.Text)
 	case !person:
 		after = "after " + b.room.called(round.CompanionID(l.Message.From)) + ": "
@@ -321,10 +330,13 @@ func (b *ledgers) roundText(l roundLine, heard func(string) bool) string {
 	switch {
 	case l.Selected != "":
 		fmt.Fprintf(&s, indent+"  %s%s speaks: %s (%.0f ms)\n", after, b.room.called(l.Selected), l.Reason, l.WaitedMS)
-	case !person && heard != nil:
+	case !person && screen != nil:
 		return ""
 	default:
 		fmt.Fprintf(&s, indent+"  %snobody speaks: %s (%.0f ms)\n", after, strings.TrimPrefix(l.Reason, "nobody: "), l.WaitedMS)
+	}
+	if screen != nil && l.Selected == "" && !slices.ContainsFunc(l.Silent, func(x round.Silent) bool { return "nobody: "+x.Reason != l.Reason }) {
+		return s.String() // one reason for all of them
 	}
 	for _, x := range l.Silent {
 		fmt.Fprintf(&s, indent+"  %s is silent: %s\n", b.room.called(x.Companion), x.Reason)

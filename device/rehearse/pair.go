@@ -64,7 +64,7 @@ func (p *run) pairingVerb(ctx context.Context, s *stage, l Line) error {
 		})
 		return nil
 	case "remove":
-		_, err := d.Pairing().Remove(ctx, string(p.stage(l.Other).identity.ID()))
+		_, err := d.Pairing().Remove(ctx, control.RemoveRequest{Device: string(p.stage(l.Other).identity.ID())})
 		return err
 	}
 	_, err := d.Pairing().Leave(ctx)

@@ -23,8 +23,9 @@ import (
 	"conch/companions/round"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/terminal"
 	"conch/device/wait"
-	"conch/mqtt"
+	"conch/mqtt/broker"
 )
 
 // Rehearsal is one room and what happens in it.
@@ -44,7 +45,7 @@ type Rehearsal struct {
 	Out    string // directory for WAVs and ledgers; empty: none
 	Log    *slog.Logger
 
-	heard func(text string) bool // for a person who reads along: this question need not be shown again
+	person *terminal.Screen // of somebody who reads along
 }
 
 // Bounds of one rehearsal.
@@ -91,11 +92,11 @@ func (r Rehearsal) raise(ctx context.Context) (*run, func() error, error) {
 	}
 	if r.Out != "" {
 		if err := os.MkdirAll(r.Out, 0o755); err != nil {
-			return nil, nil, fmt.Errorf("%w: --out: %w", control.ErrRefused, err)
+			return nil, nil, fmt.Errorf("%w: --out: %s: %w", control.ErrRefused, r.Out, config.UnwrapPath(err))
 		}
 	}
 	p := &run{Rehearsal: r, clock: twin.WallClock()}
-	p.report = &report{json: r.JSON, text: r.Text, now: p.clock.Now, ledgers: newLedgers(r.Room), heard: r.heard, silent: true}
+	p.report = &report{json: r.JSON, text: r.Text, now: p.clock.Now, ledgers: newLedgers(r.Room), person: r.person, silent: true}
 	ctx, cancel := context.WithCancel(ctx)
 	p.ctx = ctx
 	stop := func() error {
@@ -204,7 +205,7 @@ func openBroker(log *slog.Logger) (*brokerHouse, error) {
 }
 
 func (h *brokerHouse) start() error {
-	b, err := mqtt.NewBroker(mqtt.BrokerConfig{Listen: h.addr, Log: h.log})
+	b, err := broker.New(broker.Config{Listen: h.addr, Log: h.log})
 	if err != nil {
 		return fmt.Errorf("rehearse: broker: %w", err)
 	}

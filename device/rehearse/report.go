@@ -11,7 +11,10 @@ import (
 	clips "conch/audio/words"
 	"conch/companions/round"
 	"conch/coordinator/turn"
+	"conch/device"
 	"conch/device/control"
+	"conch/device/language"
+	"conch/device/terminal"
 )
 
 // What a rehearsal tells, as sentences or as one JSON object a line (APPLIANCE.md 4), whose first key is event:
@@ -24,6 +27,7 @@ import (
 //	hush           a press or question silenced a device: milliseconds from the edge, wherever the finger was, to the device's
 //	               last audible sample. Where that cannot be told from what the device said next, there is no such line
 //	sounding       a press or question elsewhere has not silenced a device: milliseconds from the edge that it was listened to
+//	control        somebody's manners were turned: "leave it to us", "Ada, be quiet"
 //	member         somebody came, changed or went, as a device saw it
 //	pairing        how far a device has come in pairing, as its control socket says it
 //	fault          the script broke something
@@ -104,6 +108,13 @@ type (
 		Who    string  `json:"who"`
 		What   string  `json:"what"`
 	}
+	controlLine struct {
+		Event  string  `json:"event"`
+		AtMS   float64 `json:"at_ms"`
+		Device string  `json:"device"` // where it was asked for
+		Who    string  `json:"who"`
+		What   string  `json:"what"`
+	}
 	faultLine struct {
 		Event  string  `json:"event"`
 		AtMS   float64 `json:"at_ms"`
@@ -133,7 +144,7 @@ type report struct {
 	// fixed before use
 	json, text io.Writer // json nil: text
 	now        func() time.Duration
-	heard      func(text string) bool // set for a person who reads along (no times, no counts): knows this question
+	person     *terminal.Screen // of somebody who reads along: no times, no counts
 
 	mu      sync.Mutex // guards the writers and what follows
 	silent  bool       // until the room is complete, nobody is told who came
@@ -145,7 +156,7 @@ type report struct {
 func (r *report) line(l Line) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.heard == nil {
+	if r.person == nil {
 		r.sentence("%7.2f s  %s\n", r.now().Seconds(), l.Source)
 	}
 }
@@ -160,11 +171,16 @@ func (r *report) turn(t control.Turn, edge time.Duration, cut, inRoom bool) {
 		r.ledgers.turn(t)
 	}
 	r.put(t)
-	if t.Reason == turn.TooShort.String() && r.heard == nil {
+	if t.Reason == turn.TooShort.String() && r.person == nil {
 		r.sentence(indent + "conch: that was too short to be a question\n")
 	}
+	if r.reads() && t.Said != "" && t.HeardMS > 0 {
+		said := device.SpeechOf(t)
+		said.Place = t.Device
+		r.person.Said(said, t.Cut())
+	}
 	if t.Words != "" {
-		r.sentence(indent+"%s: %s\n", t.Device, clips.Text(t.Words))
+		r.sentence(indent+"%s: %s\n", t.Device, clips.Text(language.English, t.Words))
 	}
 	if t.Source == turn.SourceInject.String() && t.HeardMS > 0 { // an announcement answers nobody, so no ledger has it
 		r.tell(saidLine{Event: "said", AtMS: milliseconds(t.Ended), Device: t.Device, Who: t.Who, Text: t.Said, HeardMS: t.HeardMS,
@@ -260,9 +276,12 @@ func (r *report) tell(line any) {
 	switch l := line.(type) {
 	case roundLine:
 		r.counts.Rounds++
-		r.sentence("%s", r.ledgers.roundText(l, r.heard))
+		r.round(r.ledgers.roundText(l, r.person))
 	case saidLine:
 		r.counts.Said++
+		if r.reads() {
+			return // its turn shows it
+		}
 		cut := ""
 		if !l.Complete {
 			cut = fmt.Sprintf(" … (cut after %.1f s)", l.HeardMS/1000)
@@ -287,8 +306,10 @@ func (r *report) tell(line any) {
 			r.counts.Superseded++
 			r.sentence(indent+"(%s: %s) is superseded%s\n", l.Device, l.Text, because(l.Why))
 		}
+	case controlLine:
+		r.sentence(indent+"(%s, %s)\n", l.Who, settled(l.What))
 	case memberLine:
-		if r.heard == nil || l.Device == r.ledgers.room.Devices[0].Name { // one view is enough for who reads along
+		if r.person == nil || l.Device == r.ledgers.room.Devices[0].Name { // one view is enough for who reads along
 			r.sentence(indent+"in %s: %s\n", l.Device, l.What)
 		}
 	}
@@ -320,19 +341,52 @@ func (r *report) end(err error) error {
 		c.Error = err.Error()
 	}
 	r.put(*c)
-	if r.heard == nil {
+	if r.person == nil {
 		r.sentence("%7.2f s  end: %d messages of people, %d answered, %d not (see why), %d superseded, %d without an end; %d said, %d hushed\n",
 			r.now().Seconds(), c.Messages, c.Answered, c.Silent, c.Superseded, c.Unanswered, c.Said, c.Hushed)
 	}
 	return err
 }
 
+// reads says that somebody sees words as they are said.
+func (r *report) reads() bool { return r.person != nil && r.person.Draws() }
+
 // sentence is for people. Needs mu.
 func (r *report) sentence(format string, args ...any) {
-	if r.json == nil && r.text != nil {
-		fmt.Fprintf(r.text, format, args...)
+	switch text := fmt.Sprintf(format, args...); {
+	case r.person != nil:
+		r.person.Say(unindented(text))
+	case r.json == nil && r.text != nil:
+		_, _ = io.WriteString(r.text, text)
 	}
 }
+
+// round tells who speaks and why, which can wait until it is read. Needs mu.
+func (r *report) round(text string) {
+	if r.person == nil {
+		r.sentence("%s", text)
+		return
+	}
+	for line := range strings.Lines(unindented(text)) {
+		if strings.HasPrefix(line, " ") { // why
+			r.person.Note(line)
+		} else {
+			r.person.Say(line)
+		}
+	}
+}
+
+// unindented is text for who needs no times before it.
+func unindented(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(strings.TrimPrefix(line, indent))
+	}
+	return b.String()
+}
+
+// indent is the width of a script's times.
+const indent = "           "
 
 // put writes one object. Needs mu.
 func (r *report) put(v any) {

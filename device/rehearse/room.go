@@ -1,7 +1,6 @@
 package rehearse
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -13,6 +12,7 @@ import (
 	"conch/companions"
 	"conch/companions/round"
 	"conch/device/config"
+	"conch/device/printable"
 )
 
 // Room is who lives where in a rehearsal. A person is at every device.
@@ -71,14 +71,12 @@ func ReadRoom(path string) (Room, error) {
 	}
 	meta, err := toml.Decode(string(data), &file)
 	if err != nil {
-		if parse := (toml.ParseError{}); errors.As(err, &parse) {
-			return Room{}, fmt.Errorf("%s:%d: %s", path, parse.Position.Line, config.Quoted(parse.Message))
-		}
-		return Room{}, fmt.Errorf("%s: %s", path, config.Quoted(err.Error()))
+		line, say := config.TOML(string(data), err)
+		return Room{}, fmt.Errorf("%s:%d: %s", path, line, say)
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
 		return Room{}, fmt.Errorf("%s: %s: unknown key; a room file has unpaired, and [[device]] with name, companions and cards", path,
-			config.Printable(unknown[0].String()))
+			printable.Text(unknown[0].String()))
 	}
 	if n := len(file.Device); n == 0 || n > maxRoomDevices {
 		return Room{}, fmt.Errorf("%s: has %d devices ([[device]]); must be 1 to %d", path, n, maxRoomDevices)
@@ -87,7 +85,7 @@ func ReadRoom(path string) (Room, error) {
 	for i, f := range file.Device {
 		d := Device{Name: f.Name}
 		bad := func(format string, args ...any) (Room, error) {
-			return Room{}, fmt.Errorf("%s: device %d (%s): %w", path, i+1, config.Printable(f.Name), fmt.Errorf(format, args...))
+			return Room{}, fmt.Errorf("%s: device %d (%s): %w", path, i+1, printable.Text(f.Name), fmt.Errorf(format, args...))
 		}
 		if !deviceName.MatchString(f.Name) {
 			return bad("name = %q: must be one word of letters, digits, - and _, at most 40", f.Name)

@@ -30,7 +30,7 @@ func TestRehearsalRoomFile(t *testing.T) {
 		{"an unknown key", "[[device]]\nname = \"a\"\ncompanion = [\"Ada\"]\n", "", "device.companion: unknown key"},
 		{"a card with a mistake", "[[device]]\nname = \"a\"\ncards = [\"bad.toml\"]\n", "", "bad.toml:2: talkativeness = 5"},
 		{"a card that is not there", "[[device]]\nname = \"a\"\ncards = [\"no.toml\"]\n", "", "no.toml: no such file or directory"},
-		{"no TOML", "[[device\n", "", "room.toml:2: "},
+		{"no TOML", "[[device\n", "", "room.toml:1: a section"},
 	} {
 		room, err := ReadRoom(write("room.toml", c.text))
 		switch {

@@ -119,7 +119,7 @@ func (p *run) record(s *stage) error {
 	path := p.out(s.name + ".wav")
 	f, err := os.Create(path)
 	if err != nil {
-		return fmt.Errorf("%w: --out: %w", control.ErrRefused, err)
+		return fmt.Errorf("%w: --out: %s: %w", control.ErrRefused, path, config.UnwrapPath(err))
 	}
 	w, err := wav.NewFile(f, audio.CardRate)
 	if err != nil {
@@ -135,7 +135,7 @@ func (p *run) record(s *stage) error {
 	s.card.Record(w)
 	if s.ledger, err = os.Create(p.out(s.name + ".jsonl")); err != nil {
 		_ = f.Close()
-		return fmt.Errorf("%w: --out: %w", control.ErrRefused, err)
+		return fmt.Errorf("%w: --out: %s: %w", control.ErrRefused, path, config.UnwrapPath(err))
 	}
 	p.closer = append(p.closer, func() error {
 		err := errors.Join(s.card.RecordErr(), w.Close(), f.Close(), s.ledger.Close())

@@ -3,12 +3,13 @@ package rehearse
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"strings"
+	"time"
 
 	"golang.org/x/term"
 
+	"conch/device/printable"
 	"conch/device/terminal"
 	"conch/device/wait"
 	"conch/gpio"
@@ -22,45 +23,35 @@ import (
 //	space        a short press there: all are silent    q            end
 //	press        the same, where there is no space bar
 //	any line of a script, such as: kill bedroom
-func (r Rehearsal) Talk(ctx context.Context, in *os.File, out io.Writer) error {
+func (r Rehearsal) Talk(ctx context.Context, in *os.File, screen *terminal.Screen) error {
 	atTerminal := term.IsTerminal(int(in.Fd()))
-	s := terminal.New(out)
-	r.Text, r.heard = shown{s}, s.Known
+	r.person = screen
+	for _, d := range r.Room.Devices {
+		for _, c := range d.Cards {
+			screen.Meet(c.Name)
+		}
+	}
 	p, stop, err := r.raise(ctx)
 	if err != nil {
 		return err
 	}
-	t := &talker{run: p, screen: s, known: p.Room.names("."), home: p.stages[0], polite: !atTerminal}
+	t := &talker{run: p, screen: screen, known: p.Room.names("."), home: p.stages[0], polite: !atTerminal}
 	m, sound := openMixer(p.Config, p.Log)
 	if m != nil {
 		p.mixed.Store(m)
 		p.closer = append(p.closer, m.stream.Close)
 	}
 	voice := t.home.instance.Load().server.About()
-	s.Say(fmt.Sprintf("room   %s\nsound  %s\nvoice  rehearsal: %s; with an OPENAI_API_KEY, conch run has a real one\n%s\n", p.Room, sound, voice, t.help()))
+	screen.Say(fmt.Sprintf("room   %s\nsound  %s\nvoice  rehearsal: %s; with an OPENAI_API_KEY, conch run has a real one\n%s\n", p.Room, sound, voice,
+		t.hint()))
 	heardOut := t.listen(p.ctx, in, atTerminal)
-	s.End()
+	screen.End()
 	err = stop()
 	if !heardOut { // who leaves in the middle does not ask what became of the question
 		return err
 	}
 	return p.report.end(err)
 }
-
-// shown writes whole lines above the line that is being typed. A rehearsal's sentences are indented for a script's times.
-type shown struct{ *terminal.Screen }
-
-func (w shown) Write(b []byte) (int, error) {
-	var text strings.Builder
-	for line := range strings.Lines(string(b)) {
-		text.WriteString(strings.TrimPrefix(line, indent))
-	}
-	w.Say(text.String())
-	return len(b), nil
-}
-
-// indent is the width of a script's times.
-const indent = "           "
 
 // talker is the person.
 type talker struct {
@@ -73,7 +64,25 @@ type talker struct {
 	keys   gpio.Events
 }
 
+// help is what "?" says.
 func (t *talker) help() string {
+	var b strings.Builder
+	silence := "space"
+	if t.polite {
+		silence = "press"
+	}
+	other := t.run.stages[len(t.run.stages)-1].name
+	fmt.Fprintf(&b, "  a line, Enter     a question, in %s\n", t.home.name)
+	if other != t.home.name {
+		fmt.Fprintf(&b, "  %-17s one in the %s\n", printable.Name(other)+": TEXT", printable.Name(other))
+	}
+	fmt.Fprintf(&b, "  %-17s silences all\n", silence)
+	fmt.Fprintf(&b, "  kill %-12s pulls a plug; start %s puts it back; so does any line of a script\n", printable.Name(other), printable.Name(other))
+	return b.String()
+}
+
+// hint is one line of it, for the beginning.
+func (t *talker) hint() string {
 	other := ""
 	if len(t.run.stages) > 1 {
 		other = t.run.stages[1].name + ": TEXT asks there; "
@@ -82,7 +91,7 @@ func (t *talker) help() string {
 	if t.polite {
 		silence = "press"
 	}
-	return fmt.Sprintf("type a question (in %s; %s%s silences all; so does any line of a script: kill %s; q ends)", t.home.name, other, silence,
+	return fmt.Sprintf("type a question (in %s; %s%s silences all; so does any line of a script: kill %s; ? helps; q ends)", t.home.name, other, silence,
 		t.run.stages[len(t.run.stages)-1].name)
 }
 
@@ -91,7 +100,7 @@ func (t *talker) help() string {
 func (t *talker) listen(ctx context.Context, in *os.File, atTerminal bool) (heardOut bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	o := terminal.Options{Screen: t.screen, Clock: t.run.clock.Now, Plain: true}
+	o := terminal.Options{Screen: t.screen, Clock: t.run.clock.Now, Plain: true, Help: t.help}
 	events := make(chan gpio.Event) // unbuffered: what is typed waits for what is being done
 	t.keys = terminal.Open(in, o)
 	ended := make(chan error, 1)
@@ -128,16 +137,42 @@ func (t *talker) left(err error) {
 	}
 }
 
+// sayingEvery is how often the text that is being said grows.
+const sayingEvery = 100 * time.Millisecond
+
 // watch shows what the room is doing, until ctx ends.
 func (t *talker) watch(ctx context.Context) {
+	var (
+		next time.Duration
+		last terminal.Speech // that was seen; of a device that dies it is all there will be
+		of   *stage
+	)
 	_ = wait.Until(ctx, func() bool {
-		doing := "[quiet; type a question]"
+		doing := terminal.State{Long: "quiet; type a question", Short: "quiet"}
 		if !t.run.idle() {
-			doing = "[thinking; space silences all]"
+			doing = terminal.State{Long: "thinking; space silences all", Short: "thinking"}
+		}
+		if of != nil && !of.alive() {
+			t.screen.Said(last, "cut: "+of.name+" is gone")
+			of = nil
 		}
 		for _, s := range t.run.stages {
-			if s.speaking() {
-				doing = "[" + s.name + " speaks; space silences all]"
+			if !s.speaking() {
+				continue
+			}
+			doing = terminal.State{Long: s.name + " speaks; space silences all", Short: s.name}
+			if now := t.run.clock.Now(); now >= next {
+				next = now + sayingEvery
+				if l := s.instance.Load(); l != nil {
+					if speech, _ := l.device.Saying(ctx); speech.ID != "" {
+						speech.Place = s.name
+						last, of = speech, s
+						t.screen.Speaks(speech)
+					}
+				}
+			}
+			if of == s {
+				doing = terminal.State{Long: last.Who + " speaks; space silences all", Short: last.Who}
 			}
 		}
 		t.screen.Show(doing)
@@ -204,6 +239,15 @@ func (t *talker) typed(ctx context.Context, text string) error {
 				if strings.EqualFold(strings.TrimSpace(name), s.name) && strings.TrimSpace(rest) != "" {
 					l.Device, l.Text = s.name, strings.TrimSpace(rest)
 				}
+			}
+		}
+	}
+	if l.Verb == "ask" {
+		alive := func(device string) bool { s := t.run.stage(device); return s != nil && s.alive() }
+		if missing, place := t.run.Room.missing(text, alive); missing != "" {
+			t.screen.Say("(" + missing + ")\n")
+			if place { // nobody is there to hear it
+				return nil
 			}
 		}
 	}

@@ -12,10 +12,12 @@ import (
 	"time"
 
 	"conch/audio/words"
+	"conch/companions"
 	"conch/companions/round"
 	"conch/companions/talk"
 	"conch/coordinator/turn"
 	"conch/device/control"
+	"conch/device/printable"
 	"conch/device/wait"
 )
 
@@ -99,7 +101,7 @@ func (d *Driver) Inquire(ctx context.Context, text string, to ...string) (contro
 	t, err := d.Ask(ctx, text, whom...)
 	a := control.Answer{Turn: string(t.Turn), Text: t.Said, Who: t.Who, Outcome: control.OutcomeFailed, Summary: t}
 	if t.Words != "" {
-		a.Words = words.Text(t.Words)
+		a.Words = words.Text(d.o.Config.Device.Language, t.Words)
 	}
 	switch {
 	case err != nil:
@@ -140,13 +142,13 @@ func (d *Driver) follow(ctx context.Context, a *control.Answer, entries <-chan r
 		}
 		// The release of a speech that a press has made void is recorded by its own device only, and of a device that is gone
 		// nobody hears any more.
-		if answered && (e.Kind == round.EntryPress || e.Kind == round.EntryMember && e.By == speaker && d.gone(ctx, speaker)) {
+		if answered && (e.Kind == round.EntryPress || e.Kind == round.EntryMember && e.By == speaker && gone(ctx, d.Room, speaker)) {
 			a.Outcome, a.Why = control.OutcomeAnswered, "it was cut"
 			a.Who, a.Place = d.whoAndWhere(who, speaker)
 			if err := wait.For(ctx, cutWords); err != nil {
 				return err
 			}
-			d.spoken(ctx, a, *place, who)
+			spoken(ctx, d.Room, a, *place, who)
 			return nil
 		}
 		if place == nil || e.Place == nil || *e.Place != *place {
@@ -154,7 +156,7 @@ func (d *Driver) follow(ctx context.Context, a *control.Answer, entries <-chan r
 		}
 		switch e.Kind {
 		case round.EntryRound:
-			a.Why = d.whyNobody(e.Decision)
+			a.Why = whyNobody(d.Members(), e.Decision)
 		case round.EntryClaim:
 			speaker, who = e.By, e.Companion
 		case round.EntryFailed:
@@ -172,7 +174,7 @@ func (d *Driver) follow(ctx context.Context, a *control.Answer, entries <-chan r
 				a.Why = plainReason(e.Why)
 			}
 			if failed != "" {
-				a.Outcome, a.Words = control.OutcomeFailed, words.Text(string(turn.WordsNoAnswer))
+				a.Outcome, a.Words = control.OutcomeFailed, words.Text(d.o.Config.Device.Language, string(turn.WordsNoAnswer))
 			}
 			return nil
 		case round.EntrySuperseded:
@@ -181,18 +183,18 @@ func (d *Driver) follow(ctx context.Context, a *control.Answer, entries <-chan r
 		case round.EntrySpoke:
 			a.Outcome, a.Why = control.OutcomeAnswered, ""
 			a.Who, a.Place = d.whoAndWhere(e.Companion, e.By)
-			d.spoken(ctx, a, *place, e.Companion)
+			spoken(ctx, d.Room, a, *place, e.Companion)
 			return nil
 		}
 	}
 }
 
 // whyNobody is why nobody answers, and, where one of them has a reason of its own (it is muted), that one's.
-func (d *Driver) whyNobody(c *round.Decision) string {
+func whyNobody(members []round.Member, c *round.Decision) string {
 	if c == nil || c.Winner != "" {
 		return ""
 	}
-	n := namer(d.Members())
+	n := namer(members)
 	why := n.words(plainReason(c.Reason))
 	others := slices.DeleteFunc(slices.Clone(c.Silent), func(s round.Silent) bool { return strings.Contains(c.Reason, s.Reason) })
 	if len(others) == 1 {
@@ -205,11 +207,11 @@ func (d *Driver) whyNobody(c *round.Decision) string {
 const lateWords = time.Second
 
 // spoken fills in what was said.
-func (d *Driver) spoken(ctx context.Context, a *control.Answer, p round.Place, c round.CompanionID) {
+func spoken(ctx context.Context, room *companions.Room, a *control.Answer, p round.Place, c round.CompanionID) {
 	ctx, cancel := context.WithTimeout(ctx, lateWords)
 	defer cancel()
 	_ = wait.Until(ctx, func() bool { // without them the answer stands as given
-		for _, m := range d.Room.Recent() {
+		for _, m := range room.Recent() {
 			if m.From == round.Participant(c) && m.Epoch == p.Epoch && m.Number > p.Number {
 				a.Text = m.Text
 				return true
@@ -223,16 +225,16 @@ func (d *Driver) spoken(ctx context.Context, a *control.Answer, p round.Place, c
 const cutWords = 300 * time.Millisecond
 
 // present says whether a device is in the room now.
-func (d *Driver) present(id round.DeviceID) bool {
-	return slices.ContainsFunc(d.Members(), func(m round.Member) bool { return m.Device == id })
+func present(members []round.Member, id round.DeviceID) bool {
+	return slices.ContainsFunc(members, func(m round.Member) bool { return m.Device == id })
 }
 
 // gone says, of a device of which the ledger has something to tell, whether it is that it went: the list of members follows
 // the ledger.
-func (d *Driver) gone(ctx context.Context, id round.DeviceID) bool {
+func gone(ctx context.Context, room *companions.Room, id round.DeviceID) bool {
 	ctx, cancel := context.WithTimeout(ctx, cutWords)
 	defer cancel()
-	return wait.Until(ctx, func() bool { return !d.present(id) }) == nil
+	return wait.Until(ctx, func() bool { return !present(room.Members(), id) }) == nil
 }
 
 // whoAndWhere gives names to a companion and a device; place is empty for this one.
@@ -259,7 +261,7 @@ func (d *Driver) whom(names []string) ([]round.Participant, error) {
 	return to, nil
 }
 
-// companion finds one in the room, or, without a room, here.
+// companion finds one in the room, or, without a room, here: by its own name or by that of its device.
 func (d *Driver) companion(name string) (round.CompanionID, error) {
 	var all []round.Card
 	for _, m := range d.Members() {
@@ -272,11 +274,20 @@ func (d *Driver) companion(name string) (round.CompanionID, error) {
 	}
 	var names []string
 	for _, c := range all {
-		if strings.EqualFold(string(c.ID), name) || strings.EqualFold(c.Name, name) ||
-			slices.ContainsFunc(c.Aliases, func(a string) bool { return strings.EqualFold(a, name) }) {
+		if strings.EqualFold(string(c.ID), name) || slices.ContainsFunc(c.Aliases, func(a string) bool { return strings.EqualFold(a, name) }) {
 			return c.ID, nil
 		}
 		names = append(names, c.Name)
+	}
+	if i := printable.Find(names, name); i >= 0 {
+		return all[i].ID, nil
+	}
+	var places []string
+	for _, m := range d.Members() {
+		places = append(places, m.Name)
+	}
+	if i := printable.Find(places, name); i >= 0 && len(d.Members()[i].Cards) > 0 { // who is called by the device is who lives there
+		return d.Members()[i].Cards[0].ID, nil
 	}
 	slices.Sort(names)
 	return "", fmt.Errorf("%w: companion %q is not here: there are %s", control.ErrRefused, name, strings.Join(names, ", "))

@@ -36,7 +36,7 @@ func (d *Driver) Status() (control.RoomStatus, error) {
 		return 0
 	})
 	for _, id := range d.o.Config.Room.IDs() {
-		if !d.present(id) && id != d.o.Self {
+		if !present(d.Members(), id) && id != d.o.Self {
 			s.Missing = append(s.Missing, id)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/printable"
 )
 
 // Host is the device around the driver. Nothing of it waits.
@@ -54,6 +55,7 @@ type Options struct {
 	Anyway     bool          // what cannot be used is a condition and no error
 	VoteKey    func() string // for a model that votes, where no file has a key; nil: none
 	OnEntry    func(round.Entry)
+	Presses    int // round.Config's; 0: its default
 	Conditions *condition.Book
 	Now        func() time.Duration
 	Log        *slog.Logger
@@ -66,11 +68,15 @@ type Driver struct {
 	Cards  []companions.Card // of those who live here; never empty
 	Voices *Voices
 
+	// fixed after Remembers
+	talks []string // names of the conversations that are kept
+
 	// fixed after Open
 	host    Host
 	Room    *companions.Room         // nil: one companion that is alone
 	Refiner *companions.ModelRefiner // nil: votes by the rules alone
 
+	forgot  atomic.Bool                  // Forget was called
 	last    atomic.Pointer[control.Turn] // the turn that ended last; nil: none has
 	waiters waiters
 
@@ -81,18 +87,15 @@ type Driver struct {
 
 // New finds who lives here.
 func New(o Options) *Driver {
-	return &Driver{o: o, Cards: living(o.Cards, o.Config, o.Conditions), Voices: newVoices()}
+	return &Driver{o: o, Cards: living(o.Cards, o.Config, o.Conditions), Voices: newVoices(o.Log)}
 }
 
 // InRoom says whether the device has a room at all.
 func (d *Driver) InRoom() bool { return d.o.Networked || len(d.Cards) > 1 }
 
-// Connect makes the way to the other devices. heard is told each packet, and linked when the way opens and closes. A Bus of nil:
-// there is none.
-type Connect func(heard func(round.DeviceID, round.Packet), linked func(up bool)) (companions.Bus, error)
-
-// Open makes the room, if there is to be one, behind everything that it drives.
-func (d *Driver) Open(host Host, connect Connect) error {
+// Open makes the room, if there is to be one, behind everything that it drives. connect makes its way to the other devices; a Bus of
+// nil: there is none.
+func (d *Driver) Open(host Host, connect func(*companions.Room) (companions.Bus, error)) error {
 	d.host = host
 	o, cfg := d.o, d.o.Config
 	forgets, keeps := !cfg.Voice.Remember, o.Memory.Dir() != "" && !o.Volatile
@@ -106,11 +109,13 @@ func (d *Driver) Open(host Host, connect Connect) error {
 	}
 	r := companions.RoomOptions{
 		Self: o.Self, Name: cfg.Device.Name, Room: o.Room, Cards: d.Cards, Round: RoundConfig(cfg), Now: o.Now, Log: o.Log,
-		Stage: stage{d}, OnEntry: d.entry, Keep: cfg.Room.Memory, OnTrouble: d.trouble, OnFloor: host.Floor,
+		Stage: stage{d}, OnEntry: d.entry, Keep: cfg.Room.Memory, Wordless: forgets, OnTrouble: d.trouble, OnFloor: host.Floor,
+		OnPresses: d.presses, OnTaken: d.taken,
 	}
-	if keeps && !forgets {
+	if keeps && !cfg.TalkStays {
 		r.Dir = o.Memory.Dir()
 	}
+	r.Round.Presses = o.Presses
 	var err error
 	if d.Refiner, err = d.refiner(); err != nil {
 		return err
@@ -118,15 +123,15 @@ func (d *Driver) Open(host Host, connect Connect) error {
 	if d.Refiner != nil {
 		r.Refiner = d.Refiner
 	}
-	if o.Networked {
-		if r.Bus, err = connect(func(from round.DeviceID, p round.Packet) { d.Room.Deliver(from, p) }, func(up bool) { d.Room.LinkChanged(up) }); err != nil {
-			return err
-		}
-	}
 	if d.Room, err = companions.NewRoom(r); err != nil {
 		return fmt.Errorf("%w: room: %w", control.ErrRefused, err)
 	}
-	return nil
+	if !o.Networked {
+		return nil
+	}
+	bus, err := connect(d.Room)
+	d.Room.SendWith(bus)
+	return err
 }
 
 // Run runs the room until ctx ends.
@@ -158,6 +163,26 @@ func (d *Driver) trouble(what string, err error) {
 		return
 	}
 	d.o.Conditions.Set(condition.Code("room."+what), err.Error(), "free some space, or set state.dir; until then a restart forgets what was said in the room")
+}
+
+// presses makes a condition of a device that presses without end, for as long as its presses do not count.
+func (d *Driver) presses(e round.PressesCount) {
+	code := condition.RoomPresses.Of(string(e.Device))
+	if e.Count {
+		d.o.Conditions.Clear(code)
+		return
+	}
+	d.o.Conditions.Set(code, e.Why, "look at its button; if nobody presses it, take it out of the room: conch room remove "+printable.Arg(e.Name))
+}
+
+// taken makes a condition of a device that takes the floor from who was called.
+func (d *Driver) taken(e round.FloorTaken) {
+	code := condition.RoomTaken.Of(string(e.Device))
+	if e.Over {
+		d.o.Conditions.Clear(code)
+		return
+	}
+	d.o.Conditions.Set(code, e.Why, "look at that device; to take it out of the room: conch room remove "+printable.Arg(e.Name))
 }
 
 // refiner is the model that refines votes; nil when none is configured.
@@ -215,6 +240,17 @@ func (d *Driver) Pressed(at time.Duration, id turn.ID, alone bool) {
 	}
 }
 
+// Hushed silences the whole room, as a press does of which nothing comes. It says whether there is one.
+func (d *Driver) Hushed(at time.Duration) bool {
+	if d.Room == nil {
+		return false
+	}
+	const turn = "hush"
+	d.Room.Pressed(at, turn)
+	d.Room.PressEnded(turn, "silence was asked for, and no more")
+	return true
+}
+
 // Injected takes the floor for a turn that nobody asked for.
 func (d *Driver) Injected(id turn.ID) { d.post(talk.Announced{Turn: id}) }
 
@@ -240,7 +276,7 @@ func (d *Driver) Speech(e coordinator.SpeechEvent) {
 
 // TurnEnded is told of the end of every turn, and tells whoever waits for it.
 func (d *Driver) TurnEnded(r coordinator.Record) control.Turn {
-	t := control.Turn{Event: "turn.end", Device: d.o.Config.Device.Name, Who: d.NameOf(d.Voices.whose(r.Who)), Record: r}
+	t := control.Turn{Event: "turn.end", Device: d.o.Config.Device.Name, Who: d.NameOf(d.Voices.Whose(r.Who)), Record: r}
 	d.last.Store(&t)
 	d.waiters.tell(t)
 	d.post(talk.TurnEnded{
@@ -249,6 +285,9 @@ func (d *Driver) TurnEnded(r coordinator.Record) control.Turn {
 	})
 	return t
 }
+
+// Last is the turn of this device that ended last; nil: there was none.
+func (d *Driver) Last() *control.Turn { return d.last.Load() }
 
 // Why says in plain sentences who spoke last and why. Alone there is no vote, and still something to tell.
 func (d *Driver) Why() string {

@@ -45,7 +45,7 @@ func (d *Driver) KnownAs(id round.CompanionID) round.CompanionID {
 }
 
 // Called is what the room calls the companion whose turn it is.
-func (d *Driver) Called(who turn.Who) round.CompanionID { return d.KnownAs(d.Voices.whose(who)) }
+func (d *Driver) Called(who turn.Who) round.CompanionID { return d.KnownAs(d.Voices.Whose(who)) }
 
 // Houses says whether a companion of the room lives here.
 func (d *Driver) Houses(c round.CompanionID) bool {

@@ -8,6 +8,7 @@ import (
 
 	"conch/companions/round"
 	"conch/device/control"
+	"conch/device/printable"
 )
 
 // A paired room for people: who belongs to it, since when, who is here and who was when.
@@ -18,20 +19,36 @@ func pairedHeader(s control.RoomStatus) string {
 	keeper := ""
 	for _, m := range p.Members {
 		if m.Host {
-			keeper = ", kept by " + m.Name
+			keeper = ", kept by " + printable.Name(m.Name)
+		}
+	}
+	if p.Succeeded != "" {
+		keeper += ", in place of " + printable.Name(nameOf(p, p.Succeeded))
+		if !p.KeptSince.IsZero() {
+			keeper += " since " + day(p.KeptSince, time.Now())
 		}
 	}
 	if p.Foreign {
 		keeper = ", broker " + s.Broker
 	}
-	head := fmt.Sprintf("room %s (%s)%s", p.Name, p.ID, keeper)
+	head := fmt.Sprintf("room %s (%s)%s", printable.Name(p.Name), p.ID, keeper)
 	if s.Connected {
 		return head + "\n"
 	}
 	if head += ": not connected\n"; s.Trouble != "" {
-		head += "  " + s.Trouble + "\n"
+		head += "  " + printable.Text(s.Trouble) + "\n"
 	}
 	return head
+}
+
+// nameOf is what the room calls a device, which need not be in it any more.
+func nameOf(p *control.PairedRoom, id round.DeviceID) string {
+	for _, m := range p.Members {
+		if m.Device == id {
+			return m.Name
+		}
+	}
+	return string(id)
 }
 
 // pairedTable has a line for each member, and one for each companion that is here; now tells today from other days.
@@ -53,19 +70,27 @@ func pairedTable(s control.RoomStatus, now time.Time) string {
 		if m.Host && !p.Foreign {
 			notes = append(notes, "keeps the room")
 		}
-		if m.Pending {
+		switch {
+		case m.Pending && m.By != "":
+			notes = append(notes, "was let in by "+m.By+", and has not come yet")
+		case m.Pending:
 			notes = append(notes, "was let in, and has not come yet")
+		case m.By != "":
+			notes = append(notes, "let in by "+m.By)
 		}
-		row := []string{m.Name, string(m.Device), day(m.Since, now), seen}
+		row := []string{printable.Name(m.Name), string(m.Device), day(m.Since, now), seen}
 		rows = append(rows, cardRows(row, livingAt(s.Members, m.Device), strings.Join(notes, ", "))...)
 	}
 	for _, m := range s.Members { // room.members counts as well
 		if !slices.ContainsFunc(p.Members, func(x control.PairedMember) bool { return x.Device == m.Device }) {
-			rows = append(rows, cardRows([]string{m.Name, string(m.Device), "-", "here"}, m.Cards, "by room.members")...)
+			rows = append(rows, cardRows([]string{printable.Name(m.Name), string(m.Device), "-", "here"}, m.Cards, "by room.members")...)
 		}
 	}
 	var b strings.Builder
 	writeTable(&b, rows)
+	for _, g := range p.Removed {
+		fmt.Fprintf(&b, "removed: %s (%s) by %s, %s; only the device that keeps the room lets it in again\n", g.Name, g.Device, g.By, day(g.At, now))
+	}
 	if p.Expires != nil {
 		fmt.Fprintf(&b, "this device's certificate is good until %s; it is renewed by itself before\n", p.Expires.Format(time.DateOnly))
 	}
@@ -78,11 +103,7 @@ func cardRows(row []string, cards []round.Card, note string) (rows [][]string) {
 		return [][]string{append(row, "-", "", note)}
 	}
 	for _, c := range cards {
-		name := c.Name
-		if c.Renamed != "" && c.Renamed != c.ID {
-			name += fmt.Sprintf(" (in its card: %s)", c.Renamed)
-		}
-		rows = append(rows, append(slices.Clone(row), name, cardState(c), note))
+		rows = append(rows, append(slices.Clone(row), cardName(c), cardState(c), note))
 		row, note = []string{"", "", "", ""}, ""
 	}
 	return rows

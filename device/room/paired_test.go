@@ -25,9 +25,9 @@ func TestPairedRoomText(t *testing.T) {
 		Paired: &control.PairedRoom{ID: "rabcdefghijklmno", Name: "home", Called: "bedroom", Host: kitchen, Expires: &until, Members: []control.PairedMember{
 			{Device: bedroom, Name: "bedroom", Since: now.Add(-time.Hour), Here: true},
 			{Device: kitchen, Name: "kitchen", Since: now.Add(-48 * time.Hour), Here: true, Host: true},
-			{Device: hall, Name: "hall", Since: now.Add(-48 * time.Hour), Seen: now.Add(-24 * time.Hour)},
+			{Device: hall, Name: "hall", Since: now.Add(-48 * time.Hour), Seen: now.Add(-24 * time.Hour), By: "kitchen"},
 			{Device: attic, Name: "attic", Pending: true},
-		}},
+		}, Removed: []control.PairedGone{{Device: "ffffffffffffffffffff", Name: "pantry", By: "hall", At: now.Add(-time.Hour)}}},
 	}
 	got := pairedHeader(s) + pairedTable(s, now)
 	want := `room home (rabcdefghijklmno), kept by kitchen
@@ -35,9 +35,10 @@ DEVICE   ID                    SINCE       LAST SEEN   COMPANION  JOINS IN
 bedroom  bbbbbbbbbbbbbbbbbbbb  19:00       here        Ben        medium    this device
                                                        Mia        muted
 kitchen  aaaaaaaaaaaaaaaaaaaa  2026-11-19  here        Ada        medium    keeps the room
-hall     cccccccccccccccccccc  2026-11-19  2026-11-20  -
+hall     cccccccccccccccccccc  2026-11-19  2026-11-20  -                    let in by kitchen
 attic    dddddddddddddddddddd  -           not yet     -                    was let in, and has not come yet
 garden   eeeeeeeeeeeeeeeeeeee  -           here        Cleo       medium    by room.members
+removed: pantry (ffffffffffffffffffff) by hall, 19:00; only the device that keeps the room lets it in again
 this device's certificate is good until 2028-11-21; it is renewed by itself before
 `
 	if got != want {

@@ -38,5 +38,26 @@ func (d *Driver) Remembers(of *voice.Companion, kind voice.Kind, id round.Compan
 	var was keptTalk
 	d.o.Memory.Load(name, &was, "what was said before the restart is forgotten")
 	of.Recall = was.Lines
-	of.Keep = func(lines []voice.Line) error { return d.o.Memory.Save(name, keptTalk{lines}) }
+	d.talks = append(d.talks, name)
+	of.Keep = func(lines []voice.Line) (err error) {
+		if !d.forgot.Load() {
+			err = d.o.Memory.Save(name, keptTalk{lines})
+		}
+		if d.forgot.Load() { // also when that was wished in between
+			d.o.Memory.Forget(name)
+		}
+		return err
+	}
+}
+
+// Forget has nothing of what is said kept from now on, and deletes what was: voice.remember was turned off. What a session or the room
+// has in mind stays there until it ends.
+func (d *Driver) Forget() {
+	d.forgot.Store(true)
+	for _, name := range d.talks {
+		d.o.Memory.Forget(name)
+	}
+	if d.Room != nil {
+		d.Room.Forget()
+	}
 }

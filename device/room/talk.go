@@ -42,6 +42,7 @@ func (d *Driver) post(ev talk.Event) {
 // Log events of the room.
 const (
 	logTalkPanic      = "room.panic"      // an order could not be carried out; the next ones are
+	logVoiceTool      = "voice.tool"      // for who writes a voice or a skill: what a companion's session is told of a tool
 	logRoomUnanswered = "room.unanswered" // whoever was to answer a question failed, and the person was told so
 )
 
@@ -57,7 +58,11 @@ func (d *Driver) carryOut(e talk.Effect) {
 	case talk.TellPress:
 		d.Room.Pressed(now, string(e.Turn))
 	case talk.TellWords:
-		d.Room.Said(string(e.Turn), e.Text, e.To)
+		if e.Whispered {
+			d.Room.Said(string(e.Turn), e.Text, e.To)
+		} else {
+			d.Room.SaidTo(string(e.Turn), e.Text, e.To)
+		}
 	case talk.TellPressEnded:
 		d.Room.PressEnded(string(e.Turn), e.Reason)
 	case talk.TellBegan:
@@ -73,7 +78,7 @@ func (d *Driver) carryOut(e talk.Effect) {
 	case talk.Remember:
 		d.remember(e)
 	case talk.SayWords:
-		d.o.Log.Warn(logRoomUnanswered, "turn", e.Turn, "words", e.Words, "why", e.Why)
+		d.o.Log.Warn(logRoomUnanswered, "turn", e.Turn, "words", e.Words) // why: room.end says it
 		d.host.Say(e.Words, e.Generation)
 	}
 }
@@ -160,7 +165,7 @@ func (s stage) Remember(m round.Message, to []round.CompanionID) {
 // Correct tells the others' sessions what was heard of an answer that was cut; the speaker's own was truncated.
 func (s stage) Correct(m round.MessageID, text string) {
 	said, ok := s.Room.Message(m)
-	if !ok {
+	if !ok || said.Private() { // it stays between the two
 		return
 	}
 	who, _ := s.describe(said.From)

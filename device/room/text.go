@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"conch/companions/round"
 	"conch/coordinator/turn"
 	"conch/device/control"
+	"conch/device/printable"
 	"conch/mqtt"
 )
 
@@ -43,7 +43,7 @@ func EntryText(e Entry, members []round.Member) string {
 		}
 		return fmt.Sprintf("spoke    %s, %.1f s heard%s\n", n.companion(e.Companion), float64(e.HeardMS)/1000, end)
 	case round.EntryFailed, round.EntryInstead:
-		return fmt.Sprintf("%-8s %s%s\n", e.Kind, n.companion(e.Companion), whyText(n.words(e.Why)))
+		return fmt.Sprintf("%-8s %s%s\n", printable.Name(string(e.Kind)), n.companion(e.Companion), whyText(n.words(e.Why)))
 	case round.EntryAnswered: // who did stands there already
 		return fmt.Sprintf("%-8s %s\n", e.Kind, n.said(e.Message))
 	case round.EntrySilent, round.EntrySuperseded, round.EntryEnded:
@@ -53,7 +53,7 @@ func EntryText(e Entry, members []round.Member) string {
 	case round.EntryControl:
 		return fmt.Sprintf("control  %s\n", n.control(e))
 	}
-	return fmt.Sprintf("%-8s %s\n", e.Kind, e.Why)
+	return fmt.Sprintf("%-8s %s\n", printable.Name(string(e.Kind)), printable.Text(e.Why))
 }
 
 // plainReason is a reason without the word that says that nobody speaks, where that stands there already.
@@ -68,6 +68,15 @@ func (n namer) control(e round.Entry) string {
 	return who + whyText(e.Why)
 }
 
+// cardName is what a companion is called, and what it was called where it comes from.
+func cardName(c round.Card) string {
+	name := printable.Name(c.Name)
+	if c.Renamed != "" && c.Renamed != c.ID {
+		name += fmt.Sprintf(" (in its card: %s)", printable.Name(string(c.Renamed)))
+	}
+	return name
+}
+
 // cardState is how a companion joins in, in a word.
 func cardState(c round.Card) string {
 	switch {
@@ -76,14 +85,14 @@ func cardState(c round.Card) string {
 	case c.Involvement == "":
 		return string(round.InvolvementMedium)
 	}
-	return string(c.Involvement)
+	return printable.Name(string(c.Involvement))
 }
 
 func whyText(why string) string {
 	if why == "" {
 		return ""
 	}
-	return ": " + why
+	return ": " + printable.Text(why)
 }
 
 type namer []round.Member
@@ -91,26 +100,26 @@ type namer []round.Member
 func (n namer) device(id round.DeviceID) string {
 	for _, m := range n {
 		if m.Device == id {
-			return m.Name
+			return printable.Name(m.Name)
 		}
 	}
-	return string(id)
+	return printable.Name(string(id))
 }
 
 func (n namer) companion(id round.CompanionID) string {
 	for _, m := range n {
 		for _, c := range m.Cards {
 			if c.ID == id {
-				return c.Name
+				return printable.Name(c.Name)
 			}
 		}
 	}
-	return string(id)
+	return printable.Name(string(id))
 }
 
 // words is a reason with names in the place of ids. What stands in quotation marks was said, and stays.
 func (n namer) words(reason string) string {
-	words := strings.Split(reason, " ")
+	words := strings.Split(printable.Text(reason), " ")
 	for i, w := range words {
 		if id := strings.Trim(w, ",.;:()"); id != "" {
 			words[i] = strings.Replace(w, id, n.companion(round.CompanionID(id)), 1)
@@ -125,10 +134,10 @@ func (n namer) participant(p round.Participant) string {
 	}
 	for _, m := range n {
 		if round.Human(m.Device) == p {
-			return "person in " + m.Name
+			return "person in " + printable.Name(m.Name)
 		}
 	}
-	return string(p)
+	return printable.Name(string(p))
 }
 
 func (n namer) said(m *round.Message) string {
@@ -138,17 +147,14 @@ func (n namer) said(m *round.Message) string {
 	if m.Metadata.Silence {
 		return "silence"
 	}
-	return fmt.Sprintf("%s: %q", n.participant(m.From), shortText(m.Text))
+	if m.Private() {
+		return n.participant(m.From) + " (private)"
+	}
+	return n.participant(m.From) + ": " + printable.Quote(printable.Cut(m.Text, mostShown))
 }
 
-// shortText keeps a story from filling the screen; the ledger has all of it.
-func shortText(s string) string {
-	const most = 200
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return s
-}
+// mostShown keeps a story from filling the screen, in characters; the ledger has all of it.
+const mostShown = 200
 
 // round is one line for the winner and one for everybody who stays silent.
 func (n namer) round(e round.Entry) string {
@@ -180,7 +186,7 @@ func importance(d *round.Decision) string {
 		}
 		var terms []string
 		for _, t := range v.Terms {
-			terms = append(terms, fmt.Sprintf("%s %+g", t.Name, t.Value))
+			terms = append(terms, fmt.Sprintf("%s %+g", printable.Name(t.Name), t.Value))
 		}
 		return fmt.Sprintf("importance %g = %s; ", v.Importance, strings.Join(terms, ", "))
 	}
@@ -193,12 +199,12 @@ func Header(s control.RoomStatus) string {
 	for _, m := range s.Members {
 		var names []string
 		for _, c := range m.Cards {
-			names = append(names, c.Name)
+			names = append(names, printable.Name(c.Name))
 		}
 		if len(names) == 0 {
 			names = []string{"nobody"}
 		}
-		who = append(who, fmt.Sprintf("%s (%s)", m.Name, strings.Join(names, ", ")))
+		who = append(who, fmt.Sprintf("%s (%s)", printable.Name(m.Name), strings.Join(names, ", ")))
 	}
 	return fmt.Sprintf("room %s: %s\n", s.Room, strings.Join(who, ", "))
 }
@@ -216,13 +222,19 @@ func Text(s control.RoomStatus) string {
 	default:
 		fmt.Fprintf(&b, "room %s, broker %s: not connected\n", s.Room, s.Broker)
 		if s.Trouble != "" {
-			fmt.Fprintf(&b, "  %s\n", s.Trouble)
+			fmt.Fprintf(&b, "  %s\n", printable.Text(s.Trouble))
 		}
 	}
 	if s.Paired != nil {
 		b.WriteString(pairedTable(s, time.Now()))
 	} else {
 		b.WriteString(membersTable(s))
+	}
+	for _, m := range s.Members {
+		if m.Version > 0 && m.Version < round.Version {
+			fmt.Fprintf(&b, "%s runs an older conch (turn-taking %d, here %d): they hush and converse by what both know; upgrade it\n",
+				printable.Name(m.Name), m.Version, round.Version)
+		}
 	}
 	if s.Setting.Muted {
 		b.WriteString("everybody is muted; to undo: conch room control --unmute\n")
@@ -237,7 +249,7 @@ func Text(s control.RoomStatus) string {
 		}
 		fmt.Fprintf(&b, "ignored  %d x %s", ignored[why], why)
 		if s.Wire != nil && s.Wire.Last[mqtt.Reason(why)] != "" {
-			fmt.Fprintf(&b, "; the last: %s", s.Wire.Last[mqtt.Reason(why)])
+			fmt.Fprintf(&b, "; the last: %s", printable.Text(s.Wire.Last[mqtt.Reason(why)]))
 		}
 		b.WriteByte('\n')
 	}
@@ -254,14 +266,10 @@ func membersTable(s control.RoomStatus) string {
 			here = "this device"
 		}
 		if len(m.Cards) == 0 {
-			rows = append(rows, []string{m.Name, string(m.Device), "-", "", here})
+			rows = append(rows, []string{printable.Name(m.Name), string(m.Device), "-", "", here})
 		}
 		for _, c := range m.Cards {
-			name := c.Name
-			if c.Renamed != "" && c.Renamed != c.ID {
-				name += fmt.Sprintf(" (in its card: %s)", c.Renamed)
-			}
-			rows = append(rows, []string{m.Name, string(m.Device), name, cardState(c), here})
+			rows = append(rows, []string{printable.Name(m.Name), string(m.Device), cardName(c), cardState(c), here})
 		}
 	}
 	for _, id := range s.Missing {
@@ -276,13 +284,14 @@ func writeTable(b *strings.Builder, rows [][]string) {
 	width := map[int]int{}
 	for _, r := range rows {
 		for i, cell := range r {
-			width[i] = max(width[i], utf8.RuneCountInString(cell))
+			r[i] = printable.Text(cell)
+			width[i] = max(width[i], printable.Width(r[i]))
 		}
 	}
 	for _, r := range rows {
 		var line strings.Builder
 		for i, cell := range r {
-			line.WriteString(cell + strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell)+2))
+			line.WriteString(printable.Pad(cell, width[i]+2))
 		}
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
@@ -295,14 +304,20 @@ func (d *Driver) Troubles() string {
 	var b strings.Builder
 	for _, c := range d.o.Conditions.List() {
 		if strings.HasPrefix(string(c.Code), "room.") {
-			fmt.Fprintf(&b, "conch: %s\n       -> %s\n", strings.ReplaceAll(c.Text, "\n", "\n       "), c.Do)
+			fmt.Fprintf(&b, "conch: %s\n       -> %s\n", strings.ReplaceAll(c.Text, "\n", "\n       "), printable.Text(c.Do))
 		}
 	}
 	return b.String()
 }
 
+// Screen is where a person reads along.
+type Screen interface {
+	Say(text string)              // whole lines
+	Says(who, place, text string) // what a companion said on another device
+}
+
 // Overhear shows what happens in the room until ctx ends; then the channel is closed.
-func (d *Driver) Overhear(ctx context.Context, say func(string)) <-chan struct{} {
+func (d *Driver) Overhear(ctx context.Context, screen Screen) <-chan struct{} {
 	done := make(chan struct{})
 	if d.Room == nil {
 		close(done)
@@ -312,39 +327,39 @@ func (d *Driver) Overhear(ctx context.Context, say func(string)) <-chan struct{}
 	go func() { // ends with the room's channel
 		defer close(done)
 		for e := range entries {
-			say(d.overheard(e))
+			d.overheard(e, screen)
 		}
 	}()
 	return done
 }
 
-// overheard is an entry of the ledger for a person who reads along; empty: nothing that is not on the screen already.
-func (d *Driver) overheard(e round.Entry) string {
+// overheard shows an entry of the ledger to a person who reads along, unless it is on the screen already.
+func (d *Driver) overheard(e round.Entry, screen Screen) {
 	n := namer(d.Room.Members())
 	switch e.Kind {
 	case round.EntryRound: // each message opens one
 		m := e.Message
 		if m == nil || m.Metadata.Silence || m.From == round.Human(d.o.Self) || m.Text == "" {
-			return ""
+			return
 		}
 		if c, ok := m.From.Companion(); ok {
 			who, place := n.companion(c), n.home(c)
 			if place == d.o.Config.Device.Name && d.Houses(c) {
-				return "" // its turn was shown
+				return // its turn was shown
 			}
-			return fmt.Sprintf("%s (%s): %s\n", who, place, m.Text)
+			screen.Says(who, place, m.Text)
+			return
 		}
-		return fmt.Sprintf("%s: %s\n", n.participant(m.From), m.Text)
+		screen.Say(fmt.Sprintf("%s: %s\n", n.participant(m.From), printable.Text(m.Text)))
 	case round.EntrySilent:
 		if e.Message != nil && e.Message.From == round.Human(d.o.Self) {
-			return fmt.Sprintf("(nobody answers: %s)\n", n.words(plainReason(e.Why)))
+			screen.Say(fmt.Sprintf("(nobody answers: %s)\n", n.words(plainReason(e.Why))))
 		}
 	case round.EntryMember:
-		return fmt.Sprintf("(%s)\n", n.words(e.Why))
+		screen.Say(fmt.Sprintf("(%s)\n", n.words(e.Why)))
 	case round.EntryControl:
-		return fmt.Sprintf("(%s)\n", n.control(e))
+		screen.Say(fmt.Sprintf("(%s)\n", n.control(e)))
 	}
-	return ""
 }
 
 // home is the name of the device where a companion lives.
@@ -352,7 +367,7 @@ func (n namer) home(id round.CompanionID) string {
 	for _, m := range n {
 		for _, c := range m.Cards {
 			if c.ID == id {
-				return m.Name
+				return printable.Name(m.Name)
 			}
 		}
 	}

@@ -13,7 +13,7 @@ func TestRoomText(t *testing.T) {
 	t.Parallel()
 	members := []round.Member{
 		{Device: "aaaaaaaaaaaaaaaaaaaa", Name: "kitchen", Cards: []round.Card{{ID: "ada", Name: "Ada"}}},
-		{Device: "bbbbbbbbbbbbbbbbbbbb", Name: "hall", Cards: []round.Card{{ID: "cleo-2", Name: "Cléo 2", Renamed: "cleo", Muted: true}}},
+		{Device: "bbbbbbbbbbbbbbbbbbbb", Name: "hall", Version: 1, Cards: []round.Card{{ID: "cleo-2", Name: "Cléo 2", Renamed: "cleo", Muted: true}}},
 	}
 	got := Text(control.RoomStatus{
 		Room: "home", Device: members[0].Device, Broker: "mqtt://broker", Trouble: "nothing listens there", Members: members,
@@ -26,6 +26,7 @@ DEVICE   ID                    COMPANION                    JOINS IN
 kitchen  aaaaaaaaaaaaaaaaaaaa  Ada                          medium    this device
 hall     bbbbbbbbbbbbbbbbbbbb  Cléo 2 (in its card: cleo)  muted
 ?        cccccccccccccccccccc  -                                      not here (room.members)
+hall runs an older conch (turn-taking 1, here 2): they hush and converse by what both know; upgrade it
 the whole room is set to involvement low; to undo: conch room control medium
 ignored  2 x forged; the last: the signature does not fit
 `
@@ -48,6 +49,34 @@ ignored  2 x forged; the last: the signature does not fit
 	} {
 		if got := n.words(reason); got != want {
 			t.Errorf("words(%q) = %q; want %q", reason, got, want)
+		}
+	}
+}
+
+// TestForeignWordsStayOnTheirLine: what was told by others, in whatever field, begins no line and steers no terminal.
+func TestForeignWordsStayOnTheirLine(t *testing.T) {
+	t.Parallel()
+	lie := "x\r\nconch: lie\x1b]52;c;eA==\x07\u202e" + strings.Repeat("long ", 50)
+	card := round.Card{ID: round.CompanionID(lie), Name: lie, Renamed: "y" + round.CompanionID(lie), Involvement: round.Involvement(lie)}
+	members := []round.Member{{Device: "bbbbbbbbbbbbbbbbbbbb", Name: lie, Version: 1, Cards: []round.Card{card}}}
+	message := &round.Message{ID: "m", From: round.Participant(lie), Text: lie}
+	decision := &round.Decision{Winner: card.ID, Reason: lie, Silent: []round.Silent{{Companion: "z" + card.ID, Reason: lie}},
+		Votes: []round.Vote{{From: card.ID, Terms: []round.Term{{Name: lie}}}}}
+	status := control.RoomStatus{Room: "home", Broker: "mqtt://b", Trouble: lie, Members: members,
+		Wire: &mqtt.Stats{Refused: map[mqtt.Reason]uint64{mqtt.ReasonForged: 2}, Last: map[mqtt.Reason]string{mqtt.ReasonForged: lie}}}
+	texts := map[string]string{"header": Header(status), "list": Text(status)}
+	status.Paired = &control.PairedRoom{Name: lie, ID: "r", Members: []control.PairedMember{{Device: members[0].Device, Name: lie, Host: true, By: lie}}}
+	texts["paired"] = Text(status)
+	for _, kind := range []round.EntryKind{round.EntryPress, round.EntryRound, round.EntryClaim, round.EntryWithdraw, round.EntryFailed, round.EntryInstead,
+		round.EntryAnswered, round.EntrySpoke, round.EntrySilent, round.EntrySuperseded, round.EntryEnded, round.EntryMember, round.EntryControl, round.EntryKind(lie)} {
+		e := round.Entry{Kind: kind, By: round.DeviceID(lie), Companion: card.ID, Why: lie, Message: message, Decision: decision}
+		texts[string(kind)] = EntryText(e, members)
+	}
+	for name, text := range texts {
+		for line := range strings.Lines(text) {
+			if strings.HasPrefix(line, "conch") || strings.ContainsAny(line, "\r\x1b\x07\u202e") {
+				t.Errorf("%q prints %q", name, line)
+			}
 		}
 	}
 }

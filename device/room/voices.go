@@ -3,6 +3,7 @@ package room
 import (
 	"context"
 	"iter"
+	"log/slog"
 	"slices"
 	"sync"
 
@@ -20,6 +21,7 @@ type Voices struct {
 	ids []round.CompanionID // the first has the microphone
 	of  map[round.CompanionID]voice.Voice
 	may map[round.CompanionID]func(tool string) bool // which tools its card allows; nil: all
+	log *slog.Logger
 
 	// Trouble is told that a companion without the microphone has no session; nil: that it has. It is set before Run.
 	Trouble func(round.CompanionID, *turn.SessionLost)
@@ -29,8 +31,8 @@ type Voices struct {
 	live  round.CompanionID // whose turn the latest order was about
 }
 
-func newVoices() *Voices {
-	return &Voices{of: map[round.CompanionID]voice.Voice{}, may: map[round.CompanionID]func(string) bool{}, ready: map[round.CompanionID]bool{},
+func newVoices(log *slog.Logger) *Voices {
+	return &Voices{log: log, of: map[round.CompanionID]voice.Voice{}, may: map[round.CompanionID]func(string) bool{}, ready: map[round.CompanionID]bool{},
 		Trouble: func(round.CompanionID, *turn.SessionLost) {}}
 }
 
@@ -41,8 +43,8 @@ func (v *Voices) Add(id round.CompanionID, one voice.Voice, may func(tool string
 	v.of[id] = one
 }
 
-// whose is the companion that a turn's Who names.
-func (v *Voices) whose(who turn.Who) round.CompanionID {
+// Whose is the companion that a turn's Who names.
+func (v *Voices) Whose(who turn.Who) round.CompanionID {
 	if who == "" {
 		return v.ids[0]
 	}
@@ -69,7 +71,7 @@ func (v *Voices) up(id round.CompanionID) bool {
 
 // Do hands an order to the session of the companion that it is for.
 func (v *Voices) Do(o turn.Order) {
-	of := v.whose(turn.WhoOf(o))
+	of := v.Whose(turn.WhoOf(o))
 	v.mu.Lock()
 	v.live = of
 	v.mu.Unlock()
@@ -80,7 +82,11 @@ func (v *Voices) Do(o turn.Order) {
 func (v *Voices) Tools(specs []turn.ToolSpec) {
 	for _, id := range v.ids {
 		may := v.may[id]
-		v.of[id].Tools(slices.DeleteFunc(slices.Clone(specs), func(s turn.ToolSpec) bool { return may != nil && !may(s.Name) }))
+		its := slices.DeleteFunc(slices.Clone(specs), func(s turn.ToolSpec) bool { return may != nil && !may(s.Name) })
+		for _, t := range its {
+			v.log.Debug(logVoiceTool, "companion", id, "tool", t.Name, "description", t.Description, "schema", string(t.Schema))
+		}
+		v.of[id].Tools(its)
 	}
 }
 

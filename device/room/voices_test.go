@@ -3,7 +3,9 @@ package room
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 
 	"conch/companions/round"
@@ -23,7 +25,7 @@ func (o *orders) Run(context.Context, voice.Outlet) error { return nil }
 // The tool of a turn that was cut may answer when many others have been given to somebody else.
 func TestALateOrderOfAnOldTurn(t *testing.T) {
 	of := map[round.CompanionID]*orders{"ada": {}, "ben": {}}
-	v := newVoices()
+	v := newVoices(slog.New(slog.DiscardHandler))
 	v.Add("ada", of["ada"], nil)
 	v.Add("ben", of["ben"], nil)
 	m := turn.New(turn.DefaultConfig())
@@ -48,5 +50,22 @@ func TestALateOrderOfAnOldTurn(t *testing.T) {
 	feed(turn.ToolReturned{Turn: "t-0", Call: "c0", Output: "noon"})
 	if len(*of["ben"]) != 1 || (*of["ben"])[0] != late || slices.Contains(*of["ada"], turn.Order(late)) {
 		t.Errorf("the output of ben's tool did not go to ben, but: %v", *of["ben"])
+	}
+}
+
+// Whoever writes a voice sees what it is told, which differs by companion.
+func TestToolsAreShown(t *testing.T) {
+	var log strings.Builder
+	v := newVoices(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	v.Add("ada", &orders{}, nil)
+	v.Add("ben", &orders{}, func(tool string) bool { return tool == "stop" })
+	v.Tools([]turn.ToolSpec{{Name: "stop", Description: "ends what sounds", Schema: []byte(`{"type":"object"}`)}, {Name: "volume"}})
+	for _, want := range []string{"companion=ada tool=stop description=\"ends what sounds\" schema=\"{", "companion=ada tool=volume", "companion=ben tool=stop"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("%q is missing in:\n%s", want, log.String())
+		}
+	}
+	if strings.Contains(log.String(), "companion=ben tool=volume") {
+		t.Error("ben's session is not told of the volume")
 	}
 }

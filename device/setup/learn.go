@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -122,24 +120,11 @@ func learnt(c *config.Config, found gpio.Learned, seen gpio.Seen) (edits []confi
 
 // write shows the change, asks, and makes it.
 func (o LearnOptions) write(cfg config.Config, edits []config.Edit) error {
-	path := cfg.File
-	if path == "" {
-		path = newConfig()
-	}
-	byHand := "write it yourself:"
-	for _, e := range edits {
-		section, name, _ := strings.Cut(e.Key, ".")
-		byHand += fmt.Sprintf("\n[%s]\n%s = %s", section, name, e.Value)
-	}
-	before, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("gpio learn: %s: %w; %s", path, config.UnwrapPath(err), byHand)
-	}
-	after, err := config.Apply(string(before), edits)
+	c, err := planned(cfg, edits)
 	if err != nil {
-		return fmt.Errorf("gpio learn: %s: %w; %s", path, err, byHand)
+		return fmt.Errorf("gpio learn: %w", err)
 	}
-	fmt.Fprintf(o.Out, "\n%s\n%s", path, config.Diff(string(before), after))
+	fmt.Fprintf(o.Out, "\n%s\n%s", c.path, c.diff())
 	if o.Print {
 		return nil
 	}
@@ -154,25 +139,11 @@ func (o LearnOptions) write(cfg config.Config, edits []config.Edit) error {
 			return nil
 		}
 	}
-	if err := config.Replace(path, after); err != nil {
-		if errors.Is(err, fs.ErrPermission) {
-			return fmt.Errorf("gpio learn: %s: %w; as its owner: sudo conch gpio learn", path, config.UnwrapPath(err))
-		}
-		return fmt.Errorf("gpio learn: %s: %w; %s", path, err, byHand)
+	if err := c.write("gpio learn"); err != nil {
+		return fmt.Errorf("gpio learn: %w", err)
 	}
 	fmt.Fprintf(o.Out, "written; it takes effect with: sudo systemctl restart conch\n")
 	return nil
-}
-
-// newConfig is where a configuration goes when there is none.
-func newConfig() string {
-	if os.Getuid() == 0 {
-		return "/etc/conch/conch.toml"
-	}
-	if dir, err := os.UserConfigDir(); err == nil {
-		return filepath.Join(dir, "conch/conch.toml")
-	}
-	return "conch.toml"
 }
 
 func heardText(h gpio.Heard) string {

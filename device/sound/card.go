@@ -16,6 +16,7 @@ import (
 // Options are what a Card is made of.
 type Options struct {
 	Audio      config.Audio
+	Board      string     // whose levels are set where nobody has
 	Card       audio.Card // nil: that of Audio.Backend
 	Anyway     bool       // go on without a sound system that can be used
 	Volume     int        // percent
@@ -107,7 +108,10 @@ func New(o Options) (*Card, error) {
 // RunPlayback keeps the loudspeaker's half open until ctx ends.
 func (c *Card) RunPlayback(ctx context.Context) error {
 	c.keep(ctx, &c.playback, audio.KeeperConfig{
-		Open:   func(s audio.StreamConfig) (audio.Stream, error) { return c.Speaker.OpenOn(c.card, s) },
+		Open: func(s audio.StreamConfig) (audio.Stream, error) {
+			c.o.levels() // of both halves; a card that was plugged in again has forgotten them
+			return c.Speaker.OpenOn(c.card, s)
+		},
 		Up:     c.slow,
 		Stream: Playback(c.o.Audio),
 	})

@@ -1,6 +1,7 @@
 package sound
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -47,31 +48,75 @@ func Loudspeaker(ctx context.Context, cfg config.Config, log *slog.Logger) strin
 	return g.Name + ": " + Words(cfg, g)
 }
 
-// Test plays a tone, records for a while, plays the recording back, and says how loud it was.
-func Test(ctx context.Context, cfg config.Config, log *slog.Logger, length time.Duration, out io.Writer) error {
+// A Trial is a sound system that somebody tries: what it plays and hears is for their ears.
+type Trial struct {
+	card *audio.MalgoCard
+	cfg  config.Config
+}
+
+// NewTrial opens the sound system; the devices are those of the configuration.
+func NewTrial(cfg config.Config, log *slog.Logger) (*Trial, error) {
 	card, err := audio.NewCard(cfg.Audio.Backend, log)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer card.Close()
-	tone := make([]int16, audio.CardRate)
+	return &Trial{card, cfg}, nil
+}
+
+// On is the same with other devices; an empty one stays.
+func (t *Trial) On(playback, capture string) *Trial {
+	other := *t
+	other.cfg.Audio.Playback, other.cfg.Audio.Capture = cmp.Or(playback, t.cfg.Audio.Playback), cmp.Or(capture, t.cfg.Audio.Capture)
+	return &other
+}
+
+// Close gives the sound system back.
+func (t *Trial) Close() { t.card.Close() }
+
+// Devices lists what there is.
+func (t *Trial) Devices() ([]audio.Device, error) { return t.card.Devices() }
+
+// Tone plays 440 Hz, and says what on once it is sure that something is to be heard.
+func (t *Trial) Tone(ctx context.Context, length time.Duration, out io.Writer) error {
+	tone := make([]int16, audio.CardFrames(length))
 	for i := range tone {
 		tone[i] = int16(8000 * math.Sin(2*math.Pi*440*float64(i)/audio.CardRate))
 	}
-	if err := playOnce(ctx, card, cfg, tone, "tone: one second of 440 Hz", out); err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "recording for %s: say something\n", length)
-	heard, err := recordOnce(ctx, card, cfg, length)
+	words := map[bool]string{true: "one second", false: length.String()}[length == time.Second]
+	return playOnce(ctx, t.card, t.cfg, tone, "tone: "+words+" of 440 Hz", out)
+}
+
+// Record listens for a while; peak is how loud it was, 1 at most.
+func (t *Trial) Record(ctx context.Context, length time.Duration) (heard []int16, peak float64, err error) {
+	heard, err = recordOnce(ctx, t.card, t.cfg, length)
+	return heard, float64(audio.Peak(heard)) / math.MaxInt16, err
+}
+
+// Play plays what was recorded.
+func (t *Trial) Play(ctx context.Context, heard []int16, out io.Writer) error {
+	return playOnce(ctx, t.card, t.cfg, heard, "playing it back", out)
+}
+
+// Test plays a tone, records for a while, plays the recording back, and says how loud it was.
+func Test(ctx context.Context, cfg config.Config, log *slog.Logger, length time.Duration, out io.Writer) error {
+	t, err := NewTrial(cfg, log)
 	if err != nil {
 		return err
 	}
-	peak := audio.Peak(heard)
-	fmt.Fprintf(out, "recorded %.1f s, peak %.0f %% of full scale\n", float64(len(heard))/audio.CardRate, 100*float64(peak)/math.MaxInt16)
+	defer t.Close()
+	if err := t.Tone(ctx, time.Second, out); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "recording for %s: say something\n", length)
+	heard, peak, err := t.Record(ctx, length)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "recorded %.1f s, peak %.0f %% of full scale\n", float64(len(heard))/audio.CardRate, 100*peak)
 	if peak == 0 {
 		return fmt.Errorf("audio test: the microphone delivered nothing but zeros (muted? wrong device? see: conch audio list)")
 	}
-	return playOnce(ctx, card, cfg, heard, "playing it back", out)
+	return t.Play(ctx, heard, out)
 }
 
 // recorded is an audio.Rewinder whose sound never changes: the card is opened as the appliance would open it.

@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,6 +18,7 @@ type Memory struct {
 	store *Store // nil: there is no state directory
 	conds *condition.Book
 	saves chan struct{} // one token: the volume has changed
+	asked sync.Mutex    // one change of the volume from the control socket at a time
 
 	// atomic
 	volume     atomic.Int64

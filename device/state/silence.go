@@ -48,19 +48,6 @@ func (r Silence) Worst() (worst, p99 float64) {
 	return worst, p99
 }
 
-// Over counts presses that took the budget or longer, and all presses.
-func (r Silence) Over() (over, all int) {
-	for _, row := range r.Rows {
-		for _, ms := range row.Raw {
-			all++
-			if ms >= SilenceBudgetMS {
-				over++
-			}
-		}
-	}
-	return over, all
-}
-
 // Print writes the report for people.
 func (r Silence) Print(w io.Writer) {
 	bound := "(P+1)T+fade"

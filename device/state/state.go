@@ -14,6 +14,7 @@ import (
 
 	"conch/companions"
 	"conch/device/config"
+	"conch/mqtt"
 )
 
 // Store keeps them, each in a file of its own in the state directory,
@@ -37,8 +38,11 @@ func Open(dir string) (*Store, error) {
 }
 
 func (s *Store) mkdir() error {
-	if err := os.MkdirAll(s.Dir, 0o750); err != nil {
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return fmt.Errorf("state: directory %s: %w (set state.dir to a place this user may write)", s.Dir, err)
+	}
+	if err := mqtt.CheckDirectory(s.Dir); err != nil {
+		return fmt.Errorf("state: %w", err)
 	}
 	return nil
 }
@@ -60,9 +64,10 @@ func (s *Store) Fresh() bool {
 	return err == nil && len(entries) == 0
 }
 
-// Tidy removes what a power cut in the middle of a write has left beside the files. Only for the one process that owns the
-// directory, at its start.
+// Tidy removes what a power cut in the middle of a write has left beside the files, and takes from others the rights that an older
+// conch, or a copy from a backup, has given them. Only for the one process that owns the directory, at its start.
 func (s *Store) Tidy() {
+	narrow(s.Dir)
 	left, _ := filepath.Glob(filepath.Join(s.Dir, "*.tmp")) // the pattern is good
 	for _, path := range left {
 		_ = os.Remove(path) // it stays; the next start tries again

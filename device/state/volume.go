@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"strconv"
 
@@ -37,30 +38,57 @@ func (k keptVolume) counts(have bool, c *config.Config) bool {
 	return c.Unset(volumeKey) || k.Configured != nil && *k.Configured == c.Audio.Volume
 }
 
+// ServeVolume serves conch volume: the volume that is asked for sounds at once, and is kept as one that was asked for by word is.
+//
+//	POST /volume  VolumeRequest -> VolumeAnswer
+func (m *Memory) ServeVolume(mux *http.ServeMux, sound func(percent int)) {
+	mux.HandleFunc("POST /volume", func(w http.ResponseWriter, r *http.Request) {
+		var q control.VolumeRequest
+		if !control.Decode(w, r, &q) {
+			return
+		}
+		m.asked.Lock() // of two who want it louder, both are heard
+		defer m.asked.Unlock()
+		percent, err := q.Percentage(m.Volume())
+		if err == nil {
+			sound(percent)
+			m.KeepVolume(percent)
+		}
+		control.Reply(w, control.VolumeAnswer{Volume: m.Volume(), VolumeFrom: m.VolumeFrom()}, err)
+	})
+}
+
 // InForce is Describe with the volume that a running appliance has, or that a start would find: the configuration alone does not
 // say.
 func InForce(ctx context.Context, cfg config.Config) []config.Row {
 	rows := cfg.Describe()
 	for i := range rows {
-		r := &rows[i]
-		if r.Key != volumeKey {
-			continue
-		}
-		written := fmt.Sprintf("; %s from %s", r.Value, r.Origin)
-		var s control.Status
-		if remote, err := control.Dial(cfg); err == nil && remote.Do(ctx, "GET", "/status", nil, &s) == nil && s.VolumeFrom != "" {
-			if own := strconv.Itoa(s.Volume); own != r.Value || s.VolumeFrom == remembered {
-				r.Value, r.Origin = own, s.VolumeFrom+", by the running appliance"+written
-			}
-			return rows
-		}
-		var kept keptVolume
-		err := Look(cfg.State.Dir, volumeName, &kept)
-		if kept.counts(err == nil, &cfg) {
-			r.Value, r.Origin = strconv.Itoa(kept.Percent), remembered+written
-		} else if os.IsPermission(err) {
-			r.Origin += " (or remembered: this user may not read " + cfg.State.Dir + ")"
+		if r := &rows[i]; r.Key == volumeKey {
+			v := VolumeNow(ctx, cfg)
+			r.Value, r.Origin = strconv.Itoa(v.Volume), v.VolumeFrom
 		}
 	}
 	return rows
+}
+
+// VolumeNow is the volume that a running appliance has, or that a start would find, and where it comes from.
+func VolumeNow(ctx context.Context, cfg config.Config) control.VolumeAnswer {
+	now := control.VolumeAnswer{Volume: cfg.Audio.Volume, VolumeFrom: cfg.Origin(volumeKey)}
+	written := fmt.Sprintf("; %d from %s", now.Volume, now.VolumeFrom)
+	var s control.Status
+	if remote, err := control.Dial(cfg); err == nil && remote.Do(ctx, "GET", "/status", nil, &s) == nil && s.VolumeFrom != "" {
+		if s.Volume != now.Volume || s.VolumeFrom == remembered {
+			return control.VolumeAnswer{Volume: s.Volume, VolumeFrom: s.VolumeFrom + ", by the running appliance" + written}
+		}
+		return now
+	}
+	var kept keptVolume
+	err := Look(cfg.State.Dir, volumeName, &kept)
+	if kept.counts(err == nil, &cfg) {
+		return control.VolumeAnswer{Volume: kept.Percent, VolumeFrom: remembered + written}
+	}
+	if os.IsPermission(err) {
+		now.VolumeFrom += " (or remembered: this user may not read " + cfg.State.Dir + ")"
+	}
+	return now
 }

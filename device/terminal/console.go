@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -19,6 +20,21 @@ type Options struct {
 	Screen *Screen              // nil: nobody sees anything
 	Clock  func() time.Duration // shared by all facts; nil: a clock of its own
 	Plain  bool                 // of Lines: every line is a question, whatever its first word
+	Help   func() string        // what "?" and "help" say besides the keys; nil: nothing
+}
+
+// keysHelp is the same wherever somebody types.
+const keysHelp = `  ?, help           this
+  up, down          questions you asked before
+  Ctrl-Z            stops conch for a while; fg brings it back
+  q, Ctrl-C         end
+`
+
+func (o *Options) help() string {
+	if o.Help == nil {
+		return keysHelp
+	}
+	return o.Help() + keysHelp
 }
 
 func (o *Options) fill() {
@@ -108,4 +124,15 @@ func (r *reader) readNow(buf []byte) (int, error) {
 		err = io.EOF
 	}
 	return 0, err
+}
+
+// Nobody says that a file is /dev/null, as standard input is under a service manager or when it was closed: no button at
+// all, and its end says nothing. A pipe that ends is different: somebody had something to say and has said it.
+func Nobody(in *os.File) bool {
+	st, err := in.Stat()
+	if err != nil {
+		return true
+	}
+	sys, ok := st.Sys().(*syscall.Stat_t)
+	return ok && st.Mode()&os.ModeCharDevice != 0 && sys.Rdev == unix.Mkdev(1, 3) // null(4)
 }

@@ -20,11 +20,16 @@ import (
 // escapeWait is how long an escape may be the beginning of a sequence; the bytes of one come together.
 const escapeWait = 50 * time.Millisecond
 
+// pauseWait is more than it takes until a process has stopped that has told itself to.
+const pauseWait = 200 * time.Millisecond
+
 // Keyboard is a terminal as a button and a line to type on.
 //
-//	space         talk, and space again: enough. Held, it talks while it is held.
-//	text, Enter   a question; "q" alone ends conch
+//	space         talk, and space again: enough. Held, it talks while it is held. In a line that has been begun it is a space.
+//	text, Enter   a question; "q" alone ends conch, "?" and "help" are answered here
+//	arrows, Home, End, Ctrl-A, -E, -B, -F, -K, -U, -W, Alt-B, -F   edit it; up and down: questions asked before
 //	Ctrl-C        ends conch; so does Ctrl-D on an empty line
+//	Ctrl-Z        stops it, as any program; fg brings it back
 //
 // A plain terminal reports no key release, so a held space is known by its repeats; where the terminal speaks the kitty
 // keyboard protocol, a release is a release. The terminal is given back as it was found when Run returns, on the signals that
@@ -35,23 +40,25 @@ type Keyboard struct {
 	options Options
 
 	// atomic
-	ended atomic.Uint64 // the press whose recording has
+	ended  atomic.Uint64 // the press whose recording has
+	paused atomic.Bool   // it stops, or has just been stopped
 
 	// owned by mu
 	mu    sync.Mutex
 	saved *unix.Termios // nil: the terminal is as it was found
-	kitty bool
+	kitty bool          // the protocol is on
+	asked bool          // for pastes in brackets
 
 	// owned by Run
 	keys keyDecoder
-	line typed
+	line *editor
 	talk talkKey
 }
 
 // NewKeyboard takes a terminal. It is not touched until Run.
 func NewKeyboard(in *os.File, o Options) *Keyboard {
 	o.fill()
-	return &Keyboard{in: in, options: o}
+	return &Keyboard{in: in, options: o, line: newEditor()}
 }
 
 func (k *Keyboard) String() string {
@@ -70,29 +77,8 @@ func (k *Keyboard) Run(ctx context.Context, on func(gpio.Event)) error {
 		return err
 	}
 	defer k.Restore()
-	// The program's own handlers see these signals too; here they only make sure of the terminal.
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, unix.SIGTERM, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT)
 	stopped, stop := context.WithCancelCause(ctx)
-	watched := make(chan struct{})
-	go func() { // ends with Run: stopped is cancelled there
-		defer close(watched)
-		select {
-		case <-stopped.Done():
-		case s := <-signals:
-			k.Restore()
-			if s == unix.SIGQUIT { // now as if nobody had caught it: Go prints all stacks
-				signal.Reset(unix.SIGQUIT)
-				_ = unix.Kill(unix.Getpid(), unix.SIGQUIT)
-			}
-			stop(errSignal)
-		}
-	}()
-	defer func() {
-		signal.Stop(signals)
-		stop(nil)
-		<-watched
-	}()
+	defer k.watch(stopped, stop)()
 	r, err := newReader(stopped, k.in)
 	if err != nil {
 		return err
@@ -102,6 +88,65 @@ func (k *Keyboard) Run(ctx context.Context, on func(gpio.Event)) error {
 }
 
 var errSignal = errors.New("signal")
+
+// watch takes signals until what it returns is called. The program's own handlers see those that end it too; here they only make sure of
+// the terminal. Others say that it has become larger, or that whoever had it meanwhile gave it back.
+func (k *Keyboard) watch(ctx context.Context, stop context.CancelCauseFunc) (done func()) {
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, unix.SIGTERM, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGWINCH, unix.SIGCONT)
+	watched := make(chan struct{})
+	go func() { // ends with Run: ctx is cancelled there
+		defer close(watched)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case s := <-signals:
+				switch s {
+				case unix.SIGWINCH:
+					k.options.Screen.Redraw(false)
+					continue
+				case unix.SIGCONT:
+					k.paused.Store(false)
+					k.again()
+					continue
+				}
+				k.Restore()
+				if s == unix.SIGQUIT { // now as if nobody had caught it: Go prints all stacks
+					signal.Reset(unix.SIGQUIT)
+					_ = unix.Kill(unix.Getpid(), unix.SIGQUIT)
+				}
+				stop(errSignal)
+				return
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		stop(nil)
+		<-watched
+	}
+}
+
+// pause is Ctrl-Z: the terminal is given back, and the whole job stops, as the shell expects. SIGCONT takes it again.
+func (k *Keyboard) pause() {
+	k.options.Screen.Leave()
+	k.Restore()
+	k.paused.Store(true)
+	_ = unix.Kill(0, unix.SIGTSTP)
+	time.Sleep(pauseWait) //nolint:forbidigo // it stops in here; where no shell waits for it, it does not
+	if k.paused.CompareAndSwap(true, false) {
+		k.again()
+	}
+}
+
+// again takes the terminal after somebody else had it.
+func (k *Keyboard) again() {
+	if err := k.take(); err != nil { // it is gone: reading it will tell
+		return
+	}
+	k.options.Screen.Redraw(true)
+}
 
 func (k *Keyboard) loop(ctx context.Context, r *reader, on func(gpio.Event)) error {
 	buf := make([]byte, 256)
@@ -170,7 +215,7 @@ func (k *Keyboard) key(pressed key, at time.Duration, out []gpio.Event) ([]gpio.
 		k.speakKitty()
 		return out, false
 	}
-	if pressed.code == keyChar && pressed.char == ' ' && (k.talk.busy() || len(k.line.text) == 0) {
+	if pressed.code == keyChar && pressed.char == ' ' && (k.talk.busy() || k.line.text == "") {
 		k.talk, out = k.talk.strike(at, pressed.state, out)
 		return out, false
 	}
@@ -180,30 +225,44 @@ func (k *Keyboard) key(pressed key, at time.Duration, out []gpio.Event) ([]gpio.
 	switch pressed.code {
 	case keyStop:
 		return append(out, gpio.Event{Kind: gpio.Quit, At: at}), true
-	case keyEnd:
-		if len(k.line.text) == 0 {
-			return append(out, gpio.Event{Kind: gpio.Quit, At: at}), true
-		}
+	case keyPause:
+		k.pause()
+	case keyRedraw:
+		k.options.Screen.Clear()
 	case keyEnter:
-		text := plain(string(k.line.text))
-		k.line.text = k.line.text[:0]
-		if text == "q" {
-			k.options.Screen.Entered("")
+		return k.enter(at, out)
+	default:
+		if pressed.code == keyEnd && k.line.text == "" {
 			return append(out, gpio.Event{Kind: gpio.Quit, At: at}), true
 		}
-		k.options.Screen.Entered(text)
-		if text != "" {
-			out = append(out, gpio.Event{Kind: gpio.Asked, At: at, Text: text})
-		}
-	default:
 		if k.line.edit(pressed) {
-			k.options.Screen.Typing(string(k.line.text))
+			k.options.Screen.Typing(k.line.text, k.line.at)
 		}
 	}
 	return out, false
 }
 
-func (k *Keyboard) show(s string) { _, _ = io.WriteString(k.options.Screen, s) }
+// enter takes the line that was typed.
+func (k *Keyboard) enter(at time.Duration, out []gpio.Event) ([]gpio.Event, bool) {
+	text := plain(k.line.enter())
+	screen := k.options.Screen
+	switch text {
+	case "q":
+		screen.Entered("")
+		return append(out, gpio.Event{Kind: gpio.Quit, At: at}), true
+	case "?", "help":
+		screen.Entered("")
+		screen.Say(k.options.help())
+		return out, false
+	}
+	screen.Entered(text)
+	if text != "" {
+		out = append(out, gpio.Event{Kind: gpio.Asked, At: at, Text: text})
+	}
+	return out, false
+}
+
+func (k *Keyboard) show(s string) { k.options.Screen.steer(s) }
 
 // take gives us single keys, unechoed, Ctrl-C among them, and leaves output as it is: others write to this terminal too.
 func (k *Keyboard) take() error {
@@ -221,9 +280,12 @@ func (k *Keyboard) take() error {
 	if err := unix.IoctlSetTermios(fd, unix.TCSETS, &ours); err != nil {
 		return fmt.Errorf("gpio: set the terminal: %w", err)
 	}
-	k.saved = found
+	if k.saved == nil {
+		k.saved = found
+	}
 	if !slices.Contains([]string{"", "dumb", "linux"}, os.Getenv("TERM")) {
-		k.show(kittyAsk)
+		k.show(pasteAsk + kittyAsk)
+		k.asked = true
 	}
 	return nil
 }
@@ -246,10 +308,13 @@ func (k *Keyboard) Restore() {
 	if k.saved == nil {
 		return
 	}
+	if k.asked {
+		k.show(pasteLeave)
+	}
 	if k.kitty {
 		k.show(kittyPop)
-		k.kitty = false
 	}
+	k.kitty, k.asked = false, false
 	_ = unix.IoctlSetTermios(int(k.in.Fd()), unix.TCSETS, k.saved)
 	k.saved = nil
 }

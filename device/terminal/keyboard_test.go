@@ -97,7 +97,7 @@ func startKeyboard(t *testing.T, term string) *session {
 	tt := openTerminal(t)
 	s := &session{terminal: tt, t: t, events: make(chan gpio.Event, 64), done: make(chan error, 1), found: tt.settings(t)}
 	screen := New(tt.program)
-	screen.Show("")
+	screen.Show(State{})
 	source := Open(tt.program, Options{Screen: screen})
 	keyboard, ok := source.(*Keyboard)
 	if !ok {

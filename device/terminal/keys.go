@@ -10,7 +10,7 @@ import (
 	"conch/gpio"
 )
 
-// What a terminal sends, made into keys; keys made into a line of text and a talk key. All pure.
+// What a terminal sends, made into keys, and the space bar made into a talk key. All pure.
 
 // key is one key as far as conch cares.
 type key struct {
@@ -22,13 +22,26 @@ type key struct {
 type keyCode uint8
 
 const (
-	keyChar keyCode = iota + 1
+	keyChar   keyCode = iota + 1
+	keyPasted         // a character that was not struck
 	keyEnter
 	keyBackspace
+	keyDelete
+	keyLeft
+	keyRight
+	keyOlder // arrow up: the question before
+	keyNewer // arrow down
+	keyHome
+	keyLast // End
+	keyWordLeft
+	keyWordRight
 	keyWord   // Ctrl-W
 	keyClear  // Ctrl-U, Escape
+	keyRest   // Ctrl-K
 	keyStop   // Ctrl-C
 	keyEnd    // Ctrl-D
+	keyPause  // Ctrl-Z
+	keyRedraw // Ctrl-L
 	keyReport // the terminal answers that it knows the kitty protocol
 )
 
@@ -42,23 +55,29 @@ const (
 
 // The kitty keyboard protocol (sw.kovidgoyal.net/kitty/keyboard-protocol): ask whether it is there; then have all keys as
 // escape codes (8), with the kind of event (2) and the text they make (16), unambiguous (1); and give it back at the end.
+// What is pasted comes in brackets (xterm, DECSET 2004).
 const (
-	kittyAsk  = "\x1b[?u"
-	kittyPush = "\x1b[>27u"
-	kittyPop  = "\x1b[<u"
+	kittyAsk   = "\x1b[?u"
+	kittyPush  = "\x1b[>27u"
+	kittyPop   = "\x1b[<u"
+	pasteAsk   = "\x1b[?2004h"
+	pasteLeave = "\x1b[?2004l"
 )
 
 const maxSequence = 64 // bytes of one escape sequence; a longer one is noise
 
 // keyDecoder turns bytes into keys. It keeps what is not complete, which is never more than maxSequence bytes.
-type keyDecoder struct{ held []byte }
+type keyDecoder struct {
+	held    []byte
+	pasting bool
+}
 
 // feed takes bytes as they come; however they are cut, the keys are the same.
 func (d *keyDecoder) feed(data []byte, on func(key)) {
 	d.held = append(d.held, data...)
 	rest := d.held
 	for len(rest) > 0 {
-		n := one(rest, on)
+		n := d.one(rest, on)
 		if n == 0 {
 			break
 		}
@@ -79,12 +98,16 @@ func (d *keyDecoder) flush(on func(key)) {
 }
 
 // one takes a key off the front and says how many bytes it had; 0 is "not complete".
-func one(b []byte, on func(key)) int {
+func (d *keyDecoder) one(b []byte, on func(key)) int {
 	if b[0] == 0x1b {
-		return escape(b, on)
+		return escape(b, d.key(on))
+	}
+	if d.pasting && breaksLine(b[0]) {
+		on(key{code: keyPasted, char: ' '})
+		return 1
 	}
 	if b[0] < ' ' || b[0] == 0x7f {
-		if k, ok := control(b[0]); ok {
+		if k, ok := control(b[0]); ok && !d.pasting {
 			on(k)
 		}
 		return 1
@@ -94,13 +117,40 @@ func one(b []byte, on func(key)) int {
 	}
 	r, n := utf8.DecodeRune(b)
 	if (r != utf8.RuneError || n > 1) && unicode.IsPrint(r) {
-		on(key{code: keyChar, char: r})
+		k := key{code: keyChar, char: r}
+		if d.pasting {
+			k.code = keyPasted
+		}
+		on(k)
 	}
 	return n
 }
 
+func breaksLine(b byte) bool { return b == '\r' || b == '\n' || b == '\t' }
+
+// keyPasteBegins and keyPasteEnds never leave the decoder.
+const (
+	keyPasteBegins keyCode = 100 + iota
+	keyPasteEnds
+)
+
+// key keeps to itself where a paste begins and ends. Within one, nothing is a key.
+func (d *keyDecoder) key(on func(key)) func(key) {
+	return func(k key) {
+		switch {
+		case k.code == keyPasteBegins:
+			d.pasting = true
+		case k.code == keyPasteEnds:
+			d.pasting = false
+		case !d.pasting:
+			on(k)
+		}
+	}
+}
+
 var controls = map[byte]keyCode{'\r': keyEnter, '\n': keyEnter, 0x7f: keyBackspace, 0x08: keyBackspace,
-	'W' - '@': keyWord, 'U' - '@': keyClear, 'C' - '@': keyStop, 'D' - '@': keyEnd}
+	'A' - '@': keyHome, 'B' - '@': keyLeft, 'C' - '@': keyStop, 'D' - '@': keyEnd, 'E' - '@': keyLast, 'F' - '@': keyRight, 'K' - '@': keyRest,
+	'L' - '@': keyRedraw, 'N' - '@': keyNewer, 'P' - '@': keyOlder, 'U' - '@': keyClear, 'W' - '@': keyWord, 'Z' - '@': keyPause}
 
 func control(b byte) (key, bool) {
 	code, ok := controls[b]
@@ -108,7 +158,7 @@ func control(b byte) (key, bool) {
 }
 
 // escape takes an escape sequence: CSI (ECMA-48 5.4: parameters 0x30-0x3f, intermediates 0x20-0x2f, final 0x40-0x7e), SS3 with
-// one byte, or an escape before a character (Alt), which is passed over.
+// one byte, or an escape before a character (Alt): b and f go by words, the rest is passed over.
 func escape(b []byte, on func(key)) int {
 	if len(b) == 1 {
 		return 0
@@ -131,10 +181,16 @@ func escape(b []byte, on func(key)) int {
 		if len(b) < 3 {
 			return 0
 		}
+		if code, ok := letters[b[2]]; ok { // of a terminal in application mode
+			on(key{code: code})
+		}
 		return 3
 	case 0x1b:
 		on(key{code: keyClear})
 		return 1
+	case 'b', 'f':
+		on(key{code: altWords[b[1]]})
+		return 2
 	}
 	if !utf8.FullRune(b[1:]) {
 		return 0
@@ -143,16 +199,31 @@ func escape(b []byte, on func(key)) int {
 	return 1 + n
 }
 
-// csi understands CSI … u of the kitty protocol; arrows and function keys mean nothing here.
+// Keys by the last byte of their sequence, and by the number before a tilde (xterm, "PC-Style Function Keys").
+var (
+	letters = map[byte]keyCode{'A': keyOlder, 'B': keyNewer, 'C': keyRight, 'D': keyLeft, 'H': keyHome, 'F': keyLast}
+	tildes  = map[int]keyCode{1: keyHome, 3: keyDelete, 4: keyLast, 7: keyHome, 8: keyLast, 200: keyPasteBegins, 201: keyPasteEnds}
+	byWord  = map[keyCode]keyCode{keyLeft: keyWordLeft, keyRight: keyWordRight}
+
+	altWords = map[byte]keyCode{'b': keyWordLeft, 'f': keyWordRight}
+)
+
+// Modifiers of a key, as bits.
+const (
+	withShift, withAlt, withCtrl = 1, 2, 4
+	withLocks                    = 64 | 128
+)
+
+// csi understands arrows and their neighbours, the brackets of a paste, and CSI … u of the kitty protocol.
 //
-//	CSI code[:shifted[:base]] [; modifiers[:event] [; text[:text…]]] u       event 1 press, 2 repeat, 3 release
+//	CSI [1 ; modifiers[:event]] A        CSI 3 [; modifiers[:event]] ~       event 1 press, 2 repeat, 3 release
+//	CSI code[:shifted[:base]] [; modifiers[:event] [; text[:text…]]] u
 //	CSI ? flags u                                                            the answer to kittyAsk
 func csi(parameters string, final byte, on func(key)) {
-	if final != 'u' {
-		return
-	}
 	if strings.HasPrefix(parameters, "?") {
-		on(key{code: keyReport})
+		if final == 'u' {
+			on(key{code: keyReport})
+		}
 		return
 	}
 	fields := strings.Split(parameters, ";")
@@ -160,7 +231,7 @@ func csi(parameters string, final byte, on func(key)) {
 	modifiers, state := 0, keyDown
 	if len(fields) > 1 {
 		m, event, _ := strings.Cut(fields[1], ":")
-		modifiers = max(leading(m)-1, 0) // the protocol sends one more than the bits
+		modifiers = max(leading(m)-1, 0) &^ withLocks // the protocol sends one more than the bits
 		switch event {
 		case "2":
 			state = keyRepeat
@@ -168,7 +239,19 @@ func csi(parameters string, final byte, on func(key)) {
 			state = keyUp
 		}
 	}
-	const shift, locks = 1, 64 | 128
+	k, known := letters[final]
+	if final == '~' {
+		k, known = tildes[code]
+	}
+	if known {
+		if word, ok := byWord[k]; ok && modifiers&(withAlt|withCtrl) != 0 {
+			k = word
+		}
+		on(key{code: k, state: state})
+	}
+	if final != 'u' {
+		return
+	}
 	switch {
 	case code == 13 || code == 57414: // Enter, and that of the keypad
 		on(key{code: keyEnter, state: state})
@@ -176,14 +259,16 @@ func csi(parameters string, final byte, on func(key)) {
 		on(key{code: keyBackspace, state: state})
 	case code == 27:
 		on(key{code: keyClear, state: state})
-	case modifiers&^locks == 4: // Ctrl alone
-		if code >= 'a' && code <= 'z' {
-			if k, ok := control(byte(code) - 'a' + 1); ok && k.code >= keyWord {
+	case modifiers == withCtrl:
+		if code >= 'a' && code <= 'z' && code != 'h' && code != 'j' && code != 'm' { // those are keys of their own
+			if k, ok := control(byte(code) - 'a' + 1); ok {
 				k.state = state
 				on(k)
 			}
 		}
-	case modifiers&^locks&^shift != 0:
+	case modifiers == withAlt && (code == 'b' || code == 'f'):
+		on(key{code: altWords[byte(code)], state: state})
+	case modifiers&^withShift != 0:
 		// Alt, Super and the like: not ours
 	case len(fields) > 2 && fields[2] != "":
 		for _, point := range strings.Split(fields[2], ":") {
@@ -204,37 +289,6 @@ func leading(s string) int {
 		return 0
 	}
 	return n
-}
-
-const maxTyped = 1000 // runes of a typed question
-
-// typed is the line being typed.
-type typed struct{ text []rune }
-
-// edit applies a key and says whether the line changed.
-func (t *typed) edit(k key) bool {
-	before := len(t.text)
-	switch k.code {
-	case keyChar:
-		if before == maxTyped {
-			return false
-		}
-		t.text = append(t.text, k.char)
-	case keyBackspace:
-		t.text = t.text[:max(before-1, 0)]
-	case keyWord:
-		n := before
-		for n > 0 && t.text[n-1] == ' ' {
-			n--
-		}
-		for n > 0 && t.text[n-1] != ' ' {
-			n--
-		}
-		t.text = t.text[:n]
-	case keyClear:
-		t.text = t.text[:0]
-	}
-	return len(t.text) != before
 }
 
 // Times of a talk key on a terminal that tells no release.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"conch/gpio"
 )
@@ -31,7 +32,16 @@ func TestKeys(t *testing.T) {
 		{"letters, also beyond ASCII", "aé 好", chars("aé 好")},
 		{"Enter, Backspace, Ctrl-W, Ctrl-U, Ctrl-C, Ctrl-D", "\r\x7f\x17\x15\x03\x04",
 			[]key{{code: keyEnter}, {code: keyBackspace}, {code: keyWord}, {code: keyClear}, {code: keyStop}, {code: keyEnd}}},
-		{"arrows, F1 and F5 are nothing", "\x1b[A\x1b[1;5C\x1bOP\x1b[15~a", chars("a")},
+		{"F1 and F5 are nothing", "\x1bOP\x1b[15~a", chars("a")},
+		{"arrows and their neighbours, in both modes", "\x1b[A\x1bOB\x1b[C\x1b[D\x1b[H\x1b[4~\x1b[3~",
+			[]key{{code: keyOlder}, {code: keyNewer}, {code: keyRight}, {code: keyLeft}, {code: keyHome}, {code: keyLast}, {code: keyDelete}}},
+		{"by words: Ctrl and Alt with arrows, Alt-b and Alt-f", "\x1b[1;5C\x1b[1;3D\x1bb\x1bf",
+			[]key{{code: keyWordRight}, {code: keyWordLeft}, {code: keyWordLeft}, {code: keyWordRight}}},
+		{"Ctrl-A, -E, -K, -Z, -L", "\x01\x05\x0b\x1a\x0c", []key{{code: keyHome}, {code: keyLast}, {code: keyRest}, {code: keyPause}, {code: keyRedraw}}},
+		{"what is pasted is no key, and its lines are one", "\x1b[200~ a\rb\x03\x1b[A\x1b[201~\r", []key{{code: keyPasted, char: ' '},
+			{code: keyPasted, char: 'a'}, {code: keyPasted, char: ' '}, {code: keyPasted, char: 'b'}, {code: keyEnter}}},
+		{"kitty: arrows, and their release", "\x1b[1;1:1A\x1b[1;1:3A\x1b[3;1:2~", []key{{keyOlder, 0, keyDown}, {keyOlder, 0, keyUp}, {keyDelete, 0, keyRepeat}}},
+		{"kitty: Alt-b and Ctrl-Z", "\x1b[98;3u\x1b[122;5u", []key{{code: keyWordLeft}, {code: keyPause}}},
 		{"Alt-x is nothing", "\x1bxa", chars("a")},
 		{"invalid UTF-8 is nothing", "a\xff\xc3(b", chars("a(b")},
 		{"the terminal knows kitty's protocol", "\x1b[?0u", []key{{code: keyReport}}},
@@ -74,12 +84,12 @@ func FuzzKeys(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, cut uint8) {
 		run := func(step int) (all []key) {
 			var d keyDecoder
-			var line typed
+			line := newEditor()
 			for rest := data; len(rest) > 0; {
 				n := min(step, len(rest))
 				d.feed(rest[:n], func(k key) {
 					all = append(all, k)
-					if k.code == keyChar && !unicode.IsPrint(k.char) {
+					if (k.code == keyChar || k.code == keyPasted) && !unicode.IsPrint(k.char) {
 						t.Fatalf("%q gives the character %U", data, k.char)
 					}
 					line.edit(k)
@@ -89,7 +99,7 @@ func FuzzKeys(f *testing.F) {
 					t.Fatalf("%d bytes held", len(d.held))
 				}
 			}
-			if len(line.text) > maxTyped {
+			if utf8.RuneCountInString(line.text) > maxTyped {
 				t.Fatalf("a line of %d", len(line.text))
 			}
 			return all
@@ -99,30 +109,6 @@ func FuzzKeys(f *testing.F) {
 			t.Fatalf("%q\nin one piece %v\nin pieces of %d %v", data, whole, cut+1, cuts)
 		}
 	})
-}
-
-func TestTypedLine(t *testing.T) {
-	var l typed
-	for _, step := range []struct {
-		key  key
-		want string
-	}{
-		{key{code: keyBackspace}, ""},
-		{key{code: keyChar, char: 'h'}, "h"}, {key{code: keyChar, char: 'é'}, "hé"}, {key{code: keyChar, char: ' '}, "hé "},
-		{key{code: keyChar, char: 'x'}, "hé x"}, {key{code: keyBackspace}, "hé "}, {key{code: keyWord}, ""},
-		{key{code: keyChar, char: 'z'}, "z"}, {key{code: keyClear}, ""},
-	} {
-		l.edit(step.key)
-		if string(l.text) != step.want {
-			t.Fatalf("after %v: %q; want %q", step.key, string(l.text), step.want)
-		}
-	}
-	for range maxTyped + 5 {
-		l.edit(key{code: keyChar, char: 'a'})
-	}
-	if len(l.text) != maxTyped {
-		t.Errorf("%d characters; want no more than %d", len(l.text), maxTyped)
-	}
 }
 
 func TestTalkKey(t *testing.T) {

@@ -25,7 +25,8 @@ const (
 //
 //	press      the button goes down        wait 2s    nothing more is read for so long
 //	release    the button goes up          quit       end
-//	ask TEXT   a question, as if spoken    # …        nothing; so is an empty line
+//	ask TEXT   a question, as if spoken    ?, help    what may be written here
+//	# …        nothing; so is an empty line
 //
 // A line that is none of these is answered on the screen and passed over. At the end of the input a press that is still on
 // is released, then EOF is reported.
@@ -218,6 +219,12 @@ func (l *Lines) line(ctx context.Context, line []byte, tooLong bool, on func(gpi
 	case "wait":
 		l.settle(ctx)
 		pause(ctx, c.wait)
+	case "help":
+		text := "lines: " + allowedLines + "\n"
+		if l.options.Help != nil {
+			text = l.options.Help()
+		}
+		l.options.Screen.Say(text)
 	case "quit":
 		l.put(ctx, gpio.Event{Kind: gpio.Quit, At: now}, on)
 		return true
@@ -245,7 +252,9 @@ func parseLine(line []byte) (command, error) {
 	verb, rest, _ := strings.Cut(strings.TrimSpace(string(line)), " ")
 	rest = strings.TrimSpace(rest)
 	switch verb {
-	case "press", "release", "quit":
+	case "?":
+		return command{verb: "help"}, nil
+	case "press", "release", "quit", "help":
 		if rest != "" {
 			return command{}, fmt.Errorf("%s stands alone, without %q", verb, short(rest))
 		}
@@ -278,6 +287,8 @@ func plainLine(line []byte) (command, error) {
 		return command{}, nil
 	case "q", "quit":
 		return command{verb: "quit"}, nil
+	case "?", "help":
+		return command{verb: "help"}, nil
 	default:
 		return command{verb: "ask", text: text}, nil
 	}

@@ -1,82 +1,212 @@
-// Package terminal is a person who talks with conch at a keyboard: the screen (screen.go), the keys (keyboard.go, keys.go), and the
-// lines of whoever has no terminal (lines.go).
+// Package terminal is a person who talks with conch at a keyboard: the screen (screen.go; what is drawn on it: page.go, text.go), the
+// keys (keyboard.go, keys.go), the line that is typed (edit.go), and the lines of whoever has no terminal (lines.go). TERMINAL.md has
+// the pictures.
 package terminal
 
 import (
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strings"
 	"sync"
+
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+
+	"conch/device/printable"
 )
 
-// Screen is what a person at a terminal sees: what was said, line by line, and below it one line that says what the space
-// bar would do now, with what is being typed behind it. Whatever is said goes above that line, and the line is drawn anew.
-//
-// The keyboard shows on it what is typed. Elsewhere (a pipe, a file) it only writes. From any goroutine.
+// Screen is what a person at a terminal sees. On a terminal it draws a page; elsewhere (a pipe, a file) it writes lines. What it is given
+// may be somebody else's words: none of them steers the terminal. From any goroutine.
 type Screen struct {
-	out io.Writer
+	out  io.Writer // what is said is escaped before it
+	file *os.File  // the terminal behind it; nil: none
+	look Look      // but for its size
 
 	mu      sync.Mutex // guards out and what follows
-	live    bool       // there is a line to draw
-	doing   string
-	typed   string
+	page    page
 	entered string // the last question typed: it need not be shown again with its answer
 
 	entering bool // a question was entered, and nobody has taken it yet
 }
 
 // New is a screen that writes to out.
-func New(out io.Writer) *Screen { return &Screen{out: out} }
+func New(out io.Writer) *Screen {
+	s := &Screen{out: printable.Behind(out)}
+	if f, ok := s.out.(*os.File); ok {
+		s.On(f)
+	}
+	return s
+}
 
-// clearLine: to the first column, and erase to the end (ECMA-48, EL).
-const clearLine = "\r\x1b[K"
+// On says which terminal there is behind what the screen writes to, if it is one. Before anything is shown.
+func (s *Screen) On(out io.Writer) {
+	if f, ok := printable.Behind(out).(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		s.file, s.look = f, lookOf(os.Getenv)
+	}
+}
 
+// Draws says that words can be shown while they are said.
+func (s *Screen) Draws() bool { return s.file != nil && s.look.Moves }
+
+// lookOf is what a terminal can show by its environment: TERM, NO_COLOR (no-color.org) and the locale (locale(7)). Where no locale
+// is set at all, as in a container, the terminal is taken for one of this century.
+func lookOf(env func(string) string) Look {
+	kind := env("TERM")
+	l := Look{Moves: !slices.Contains([]string{"", "dumb", "unknown"}, kind)}
+	l.Colour = l.Moves && env("NO_COLOR") == "" && !strings.HasPrefix(kind, "vt1") && !strings.HasPrefix(kind, "vt2")
+	l.Strikes = slices.ContainsFunc([]string{"xterm", "tmux", "kitty", "foot", "alacritty", "wezterm", "ghostty", "konsole", "vte", "gnome", "st-"},
+		func(p string) bool { return strings.HasPrefix(kind, p) }) || strings.HasPrefix(kind, "screen") && env("TMUX") != ""
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if locale := strings.ToLower(env(name)); locale != "" {
+			l.ASCII = !strings.Contains(locale, "utf-8") && !strings.Contains(locale, "utf8")
+			break
+		}
+	}
+	return l
+}
+
+// sized is the look with the size of now.
+func (s *Screen) sized() Look {
+	l := s.look
+	if size, err := unix.IoctlGetWinsize(int(s.file.Fd()), unix.TIOCGWINSZ); err == nil {
+		l.Width, l.Height = int(size.Col), int(size.Row)
+	}
+	return l
+}
+
+// happens draws what an event does to the page. Needs mu.
+func (s *Screen) happens(ev event) {
+	var out string
+	if s.page, out = s.page.step(s.sized(), ev); out != "" {
+		_, _ = io.WriteString(s.out, out)
+	}
+}
+
+// Write writes lines: a log, for one, goes above the prompt.
 func (s *Screen) Write(b []byte) (int, error) {
+	s.Say(string(b))
+	return len(b), nil
+}
+
+// steer writes a control sequence of ours.
+func (s *Screen) steer(sequence string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.out.Write(b)
+	_, _ = io.WriteString(s.out, sequence)
 }
 
 // Say shows whole lines.
-func (s *Screen) Say(text string) {
+func (s *Screen) Say(text string) { s.say(text, false) }
+
+// Note shows whole lines that explain, and can wait until nobody speaks.
+func (s *Screen) Note(text string) { s.say(text, true) }
+
+func (s *Screen) say(text string, note bool) {
 	if text == "" {
 		return
 	}
+	text = printable.Escape(text)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.live {
-		fmt.Fprint(s.out, text)
+	if s.file == nil {
+		_, _ = io.WriteString(s.out, text)
 		return
 	}
-	fmt.Fprint(s.out, clearLine+strings.ReplaceAll(text, "\n", "\r\n"))
-	s.draw()
+	s.happens(lines{text, note})
 }
 
-// Typing shows the line that is being typed, after each change.
-func (s *Screen) Typing(line string) {
+// Meet says who may speak, so that each has a colour from the beginning, and the same one each time.
+func (s *Screen) Meet(names ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.typed = line
-	s.draw()
+	for _, n := range names {
+		s.page.hue(printable.Name(n))
+	}
+}
+
+// You shows what a person has said or asked.
+func (s *Screen) You(text string) {
+	text = printable.Text(text)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file == nil {
+		_, _ = fmt.Fprintf(s.out, "you: %s\n", text)
+		return
+	}
+	s.happens(asked{text})
+}
+
+// Speaks shows how far somebody has come, where that can be drawn anew.
+func (s *Screen) Speaks(sp Speech) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file != nil && sp.Who != "" && sp.Heard != "" {
+		s.happens(speaking{sp.harmless()})
+	}
+}
+
+// Said shows what somebody has said. cut says how that was cut short; empty: it was not.
+func (s *Screen) Said(sp Speech, cut string) {
+	sp = sp.harmless()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file != nil {
+		s.happens(said{sp, cut})
+		return
+	}
+	if sp.Heard == "" && cut == "" {
+		return
+	}
+	if sp.Place != "" {
+		sp.Who += " (" + sp.Place + ")"
+	}
+	if cut != "" {
+		cut = " … (" + cut + ")"
+	}
+	_, _ = fmt.Fprintf(s.out, "%s: %s%s\n", sp.Who, sp.Heard, cut)
+}
+
+// Says shows what somebody has said elsewhere.
+func (s *Screen) Says(who, place, text string) {
+	s.Said(Speech{Who: who, Place: place, Heard: text}, "")
+}
+
+func (sp Speech) harmless() Speech {
+	sp.Who, sp.Place = printable.Name(sp.Who), printable.Name(sp.Place)
+	sp.Heard, sp.Rest = strings.TrimSpace(printable.Text(sp.Heard)), printable.Text(sp.Rest)
+	return sp
+}
+
+// Typing shows the line that is being typed, after each change. at is where the cursor is, in bytes.
+func (s *Screen) Typing(line string, at int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file != nil {
+		s.happens(typing{line, at})
+	}
 }
 
 // Unfinished says that there is a line which is not finished, or whose question nobody has taken yet.
 func (s *Screen) Unfinished() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.typed != "" || s.entering
+	return s.page.typed != "" || s.entering
 }
 
 // Entered says that Enter was struck; line is empty where it was no question.
 func (s *Screen) Entered(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.typed, s.entering = "", line != ""
+	s.entering = line != ""
+	s.page.typed, s.page.at = "", 0
 	if line != "" {
 		s.entered = line
-		fmt.Fprintf(s.out, "%syou: %s\r\n", clearLine, line)
+		s.happens(asked{line})
+		return
 	}
-	s.draw()
+	s.happens(typing{})
 }
 
 // Taken says that the question has been handed on.
@@ -95,30 +225,47 @@ func (s *Screen) Known(question string) bool {
 	return same
 }
 
-// Show begins the line, or changes what it says is being done.
-func (s *Screen) Show(doing string) {
+// Show begins the prompt, or changes what it says.
+func (s *Screen) Show(state State) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.live && s.doing == doing {
+	if s.file == nil || s.page.live && s.page.state == state {
 		return
 	}
-	s.live, s.doing = true, doing
-	s.draw()
+	s.happens(doing{state})
 }
 
-// End takes the line away.
-func (s *Screen) End() {
+// End takes away what is not above.
+func (s *Screen) End() { s.now(closed{}) }
+
+// Leave takes away what is drawn anew, before somebody else has the terminal for a while.
+func (s *Screen) Leave() { s.now(erased{}) }
+
+// Redraw draws it again: over what is there, if the terminal has another size; below it, if somebody else has written there.
+func (s *Screen) Redraw(others bool) {
+	if others {
+		s.now(lost{})
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.live {
-		s.live = false
-		fmt.Fprint(s.out, clearLine)
+	if s.file != nil {
+		s.happens(typing{s.page.typed, s.page.at})
 	}
 }
 
-// draw needs mu.
-func (s *Screen) draw() {
-	if s.live {
-		fmt.Fprintf(s.out, "%s%s > %s", clearLine, s.doing, s.typed)
+// Clear begins a new screen; what is above can still be scrolled to where the terminal keeps it.
+func (s *Screen) Clear() {
+	if s.look.Moves {
+		s.steer("\x1b[H\x1b[2J")
+	}
+	s.Redraw(true)
+}
+
+func (s *Screen) now(ev event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file != nil {
+		s.happens(ev)
 	}
 }

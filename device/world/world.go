@@ -17,6 +17,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -242,8 +243,10 @@ func (w *World) needsNetwork() bool {
 		ip := net.ParseIP(host)
 		return host != "" && host != "localhost" && (ip == nil || !ip.IsLoopback())
 	}
-	broker := w.o.Config.Room.Broker
-	return !kind.Local && !w.o.Given && elsewhere(w.o.Config.Voice.URL) || broker != "" && broker != "embedded" && elsewhere(broker)
+	if !kind.Local && !w.o.Given && elsewhere(w.o.Config.Voice.URL) {
+		return true
+	}
+	return slices.ContainsFunc(w.o.Config.Room.Brokers(), func(s string) bool { return s != "" && s != "embedded" && elsewhere(s) })
 }
 
 // Hold is a reason to make no attempt at a session now.

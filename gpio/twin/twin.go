@@ -69,8 +69,8 @@ func (l *Line) Wait(timeout time.Duration) bool {
 	}
 }
 
-// Rouse implements gpio.Line: of edges that are not queued, those before them tell, for the level is read after each.
-func (l *Line) Rouse() {
+// Wake implements gpio.Line: of edges that are not queued, those before them tell, for the level is read after each.
+func (l *Line) Wake() {
 	select {
 	case l.woken <- struct{}{}:
 	default:

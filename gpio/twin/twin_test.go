@@ -170,7 +170,7 @@ type brokenLine struct{ gpio.Line }
 func (brokenLine) Wait(time.Duration) bool { return false }
 func (brokenLine) Down() bool              { return false }
 func (brokenLine) Err() error              { return nil }
-func (brokenLine) Rouse()                  {}
+func (brokenLine) Wake()                   {}
 func (brokenLine) String() string          { return "GPIO17 on nothing" }
 
 // A wait that does not wait must not take a core.
@@ -191,7 +191,7 @@ type hummingLine struct {
 
 func (l *hummingLine) Wait(time.Duration) bool { l.edges++; return true }
 func (l *hummingLine) Err() error              { return nil }
-func (l *hummingLine) Rouse()                  {}
+func (l *hummingLine) Wake()                   {}
 func (l *hummingLine) Down() bool              { return l.edges%2 == 1 }
 func (l *hummingLine) String() string          { return "GPIO17 on a transmitter" }
 

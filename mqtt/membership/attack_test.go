@@ -12,6 +12,7 @@ import (
 
 	"conch/companions/round"
 	"conch/mqtt"
+	"conch/mqtt/broker"
 )
 
 // words are what makes a room do something: a vote, silence, and somebody speaking.
@@ -29,6 +30,7 @@ func words(id round.DeviceID) map[string]round.Packet {
 // canDo tries everything that a member can do, with Mosquitto's clients.
 func canDo(t *testing.T, host *device, p papers, id mqtt.Identity, client round.DeviceID) (can []string) {
 	t.Helper()
+	host.knocks.forget() // these clients do not knock; a host that has just begun lets in whom it knows all the same
 	addr, room := host.network(), host.Room().ID
 	if out, err := p.subscribe(t, addr, string(client), "conch/v1/"+room+"/presence/+"); err == nil || strings.Contains(out, "Timed out") {
 		can = append(can, "read")
@@ -137,6 +139,7 @@ func TestAMemberWritesOnlyUnderItsOwnName(t *testing.T) {
 	kitchen, cellar := m[0], m[1]
 	kitchen.stop()
 	cellar.stop()
+	host.knocks.forget()
 	addr, root, own := host.network(), "conch/v1/"+host.Room().ID, string(kitchen.id.ID())
 	p := kitchen.papers()
 	lines := cellar.papers().listen(t, addr, string(cellar.id.ID()), root+"/+/+")
@@ -170,6 +173,7 @@ func TestAMemberWritesOnlyUnderItsOwnName(t *testing.T) {
 
 func TestTheDoorSpeaksOnlyTLS13(t *testing.T) {
 	host, m := room(t, "kitchen")
+	host.knocks.forget()
 	p := m[0].papers()
 	connect := func(args ...string) string {
 		out, _ := program(t, []byte("Q\n"), "openssl", append([]string{"s_client", "-connect", host.network(), "-CAfile", p.ca}, args...)...)
@@ -250,7 +254,7 @@ func TestAMemberCannotPlayTheHost(t *testing.T) {
 	kitchen, cellar := m[0], m[1]
 	kitchen.stop()
 	cellar.stop()
-	b, err := mqtt.NewBroker(mqtt.BrokerConfig{Network: &mqtt.Network{Listen: "127.0.0.1:0", TLS: &tls.Config{
+	b, err := broker.New(broker.Config{Network: &broker.Network{Listen: "127.0.0.1:0", TLS: &tls.Config{
 		Certificates: []tls.Certificate{kitchen.creds.Load().pair}, ClientAuth: tls.RequireAnyClientCert,
 		VerifyConnection: func(tls.ConnectionState) error { return nil },
 	}}})

@@ -12,6 +12,8 @@ type Clock struct {
 	Now   func() time.Time // may be at 1970, and may jump
 	Floor time.Time        // whoever runs this lives after it: an earlier Now is no clock
 	Every time.Duration    // how often Run looks whether something is due; a minute
+
+	Missing time.Duration // how long a keeper must be out of reach until another device may take its place; keeperPatience
 }
 
 // floor is a day on which this program did not exist yet.

@@ -16,11 +16,22 @@
 //	members.list      host          room, version, at, members         (no members: the room has ended)
 //	members.admit     member        request, device, key, name         members.admitted (welcome) or members.refused (why)
 //	members.remove    member        request, device                    members.removed or members.refused
+//	members.rename    member        request, device, name              members.renamed or members.refused
 //	members.renew     member        key                                members.renewed (to, cert)
 //	members.left      member                                           members.list
+//	members.ack       member        key, sig: under the host's claim
+//	members.moved     host          to: who is the host from now on
 //
 // A welcome is the newcomer's room.json. Several that ask at once get one list, a tenth of a second after the first; what has changed is
 // said at once, and once more at the host's next look, for either may get lost.
+//
+// # The host is gone
+//
+// Keep makes a member the host, by a person's word: a claim (keeper.go). Two devices of the room that meet, one of which at least says that it is
+// the host, settle it (Meet). Who follows whom is computed from what both have proven (standing.follows); nothing is elected.
+//
+//	keep: ca.key (new) ─> room.json (host: this device, claim) ─> begins anew as the host
+//	follow: room.json (host: the other one, its authority, a new certificate) ─> ca.key goes, if there was one; then it begins anew
 //
 // # Commit points
 //

@@ -14,6 +14,7 @@ import (
 
 	"conch/companions/round"
 	"conch/mqtt"
+	"conch/mqtt/broker"
 )
 
 func TestMain(m *testing.M) {
@@ -61,7 +62,7 @@ type device struct {
 	id      mqtt.Identity
 	changes chan Change
 
-	broker  *mqtt.Broker // of the host
+	broker  *broker.Broker // of the host
 	client  *mqtt.Client
 	links   chan bool
 	trouble chan error
@@ -130,6 +131,12 @@ func pair(t testing.TB, a, b *device, name string) {
 			t.Fatal(err)
 		}
 	}
+	if room := a.Room(); room != nil && !a.IsHost() {
+		if err := a.Announce(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		defer a.Unannounced()
+	}
 	welcome, err := a.Admit(t.Context(), b.party(name))
 	if err != nil {
 		t.Fatal(err)
@@ -142,8 +149,8 @@ func pair(t testing.TB, a, b *device, name string) {
 // serve opens the host's broker, and connects the host to it.
 func (d *device) serve(listen string) {
 	d.t.Helper()
-	b, err := mqtt.NewBroker(mqtt.BrokerConfig{
-		Room: d.Room().ID, Admit: d.Admits, Log: slog.New(whys{slog.DiscardHandler, d.refusals}), Network: &mqtt.Network{Listen: listen, TLS: d.BrokerTLS()},
+	b, err := broker.New(broker.Config{
+		Room: d.Room().ID, Admit: d.Admits, Log: slog.New(whys{slog.DiscardHandler, d.refusals}), Network: &broker.Network{Listen: listen, TLS: d.BrokerTLS()},
 	})
 	if err != nil {
 		d.t.Fatal(err)

@@ -59,7 +59,7 @@ func (h *hooks) tell(changes []Change, notes ...mqtt.Note) {
 		send(n)
 	}
 	for _, c := range changes {
-		log.Info(eventChange, "what", c.What, "device", string(c.Device), "name", c.Name)
+		log.Info(eventChange, "what", c.What, "device", string(c.Device), "name", c.Name, "by", string(c.By))
 		on(c)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"conch/mqtt"
+	"conch/mqtt/broker"
 	"conch/mqtt/mqtttest"
 )
 
@@ -20,6 +21,7 @@ func TestARemovedDeviceIsOutAtOnce(t *testing.T) {
 	host, m := room(t, "kitchen", "cellar")
 	kitchen, cellar := m[0], m[1]
 	kitchen.stop()
+	host.knocks.forget()
 	p, addr, id := kitchen.papers(), host.network(), kitchen.id.ID()
 	path, err := mqtttest.Find("mosquitto_pub")
 	if err != nil {
@@ -142,7 +144,7 @@ func TestAMemberAdmitsThroughTheHost(t *testing.T) {
 	host.change(Confirmed, b.id.ID())
 	host.stop()
 	host.broker.Close()
-	if _, err := m[0].request(expired(t), func(string) mqtt.Note { return note(noteAsk, askBody{}) }); !errors.Is(err, ErrNoHost) {
+	if _, err := m[0].requests.ask(expired(t), func(string) mqtt.Note { return note(noteAsk, askBody{}) }); !errors.Is(err, ErrNoHost) {
 		t.Errorf("%v", err)
 	}
 }
@@ -233,9 +235,9 @@ func TestRemovalInTheMomentOfConnecting(t *testing.T) {
 	host.stop()
 	again := open(t, host.dir, host.id, at(today).Clock())
 	asked := make(chan struct{}, 16)
-	b, err := mqtt.NewBroker(mqtt.BrokerConfig{
-		Room: again.Room().ID, Network: &mqtt.Network{Listen: "127.0.0.1:0", TLS: again.BrokerTLS()},
-		Admit: func(p mqtt.Peer) error {
+	b, err := broker.New(broker.Config{
+		Room: again.Room().ID, Network: &broker.Network{Listen: "127.0.0.1:0", TLS: again.BrokerTLS()},
+		Admit: func(p broker.Peer) error {
 			err := again.Admits(p)
 			if p.Device == m[0].id.ID() {
 				asked <- struct{}{}

@@ -1,39 +1,30 @@
 package membership
 
 import (
-	"crypto/ecdsa"
 	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"conch/companions/round"
 	"conch/mqtt"
+)
+
+var (
+	errNoIdentity = errors.New("a device without an identity can be in no room")
+	errNotHost    = errors.New("this device does not keep the room")
 )
 
 // Membership is this device's place in a room. Its methods may be called from anywhere; those that take a context wait for the
 // host if this device is not it. What the room says is handled by Run's goroutine, which also writes the files then.
 type Membership struct {
-	id       mqtt.Identity // fixed after Open, like store and loopback
-	store    store
-	loopback string
-
-	room  atomic.Pointer[Room] // snapshot; nil: not paired
-	inbox chan func()          // for Run; what does not fit is dropped: all of it is asked for again
-	dates                      // each with locks of its own
-	hooks
-	requests
-
-	mu       sync.Mutex // the rest
-	rec      *record    // what room.json says: never changed, but replaced
-	unsaved  bool       // room.json does not say it yet
-	outFor   error      // this device is out, and room.json is still there: why
-	caKey    *ecdsa.PrivateKey
-	founding *founding
-	gone     chan struct{} // closed when the host has let this device go; nil: nobody waits for that
+	*book                // the room, in memory and on disk
+	*windows             // what was announced
+	*keeping             // who keeps the room
+	*door                // who comes in
+	requests *requests   // of the host
+	bounds   *bounds     // what members ask
+	inbox    chan func() // for Run; what does not fit is dropped: all of it is asked for again
 
 	// Owned by Run.
 	listDue  bool      // somebody wants the list
@@ -60,9 +51,18 @@ func Open(dir string, id mqtt.Identity, clock Clock) (*Membership, error) {
 	if clock.Every <= 0 {
 		clock.Every = time.Minute
 	}
-	m := &Membership{
-		id: id, loopback: newRequest(), inbox: make(chan func(), maxInbox), dates: dates{clock: clock},
+	if clock.Missing <= 0 {
+		clock.Missing = keeperPatience
+	}
+	b := &book{
+		id: id, dates: dates{clock: clock},
 		hooks: hooks{send: func(mqtt.Note) {}, onChange: func(Change) {}, reach: func() []string { return nil }, log: slog.New(slog.DiscardHandler)},
+	}
+	asks, limits := &requests{book: b}, &bounds{book: b}
+	k := &keeping{book: b, bounds: limits, contact: contact{heard: time.Now(), began: time.Now()}}
+	m := &Membership{
+		book: b, keeping: k, windows: &windows{book: b, requests: asks, bounds: limits, poke: make(chan struct{}, 1)},
+		door: &door{book: b, loopback: newRequest()}, requests: asks, bounds: limits, inbox: make(chan func(), maxInbox),
 	}
 	if dir != "" {
 		m.store.dir = filepath.Join(dir, roomDir)
@@ -78,91 +78,6 @@ func Open(dir string, id mqtt.Identity, clock Clock) (*Membership, error) {
 		}
 	}
 	return m, nil
-}
-
-// Room is a snapshot; nil: this device is in no room.
-func (m *Membership) Room() *Room { return m.room.Load() }
-
-// IsHost says whether this device keeps the room.
-func (m *Membership) IsHost() bool {
-	r := m.Room()
-	return r != nil && r.Host == m.id.ID()
-}
-
-// Member says whether a device belongs to the room (mqtt.Config.Member).
-func (m *Membership) Member(id round.DeviceID) bool {
-	r := m.Room()
-	if r == nil {
-		return false
-	}
-	_, ok := r.Member(id)
-	return ok
-}
-
-// adopt makes a record the present one. The lock is held, or nobody else is there yet.
-func (m *Membership) adopt(r *record) error {
-	var c *credentials
-	room := r.snapshot(nil)
-	if !r.Foreign {
-		var err error
-		if c, err = r.credentials(m.id); err != nil {
-			return fmt.Errorf("membership: %w", err)
-		}
-		room = r.snapshot(c.leaf)
-	}
-	m.rec = r
-	m.learned.Store(max(m.learned.Load(), r.At))
-	m.creds.Store(c)
-	m.room.Store(room)
-	return nil
-}
-
-// keep writes a record and then makes it the present one. The lock is held.
-func (m *Membership) keep(r *record) error {
-	if err := m.store.writeRecord(r); err != nil {
-		return err
-	}
-	m.unsaved, m.outFor = false, nil
-	return m.adopt(r)
-}
-
-// keepOut is keep for a list that somebody was taken off: that counts at once, whatever the disk says. What could not be written is
-// written when it can be (look).
-func (m *Membership) keepOut(r *record) error {
-	err := m.store.writeRecord(r)
-	m.unsaved = err != nil
-	return errors.Join(err, m.adopt(r))
-}
-
-// edit has f make another record of this one, and keep it, under the lock. Without a room it does nothing.
-func (m *Membership) edit(f func(r *record) error) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.rec == nil {
-		return nil
-	}
-	return f(m.rec.clone())
-}
-
-// save tries again.
-func (m *Membership) save() error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !m.unsaved || m.rec == nil {
-		return nil
-	}
-	err := m.store.writeRecord(m.rec)
-	m.unsaved = err != nil
-	return err
-}
-
-// end leaves the room on disk and in memory. The lock is held.
-func (m *Membership) end() error {
-	err := m.store.clear()
-	m.rec, m.caKey, m.unsaved, m.outFor = nil, nil, false, nil
-	m.room.Store(nil)
-	m.creds.Store(nil)
-	return err
 }
 
 // post gives Run something to do; false: too much waits.

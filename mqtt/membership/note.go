@@ -1,8 +1,6 @@
 package membership
 
 import (
-	"context"
-	"crypto/ed25519"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,6 +21,14 @@ const (
 	noteRenew    = "members.renew"
 	noteRenewed  = "members.renewed"
 	noteLeft     = "members.left"
+	noteRename   = "members.rename"
+	noteRenamed  = "members.renamed"
+	noteAck      = "members.ack"
+	noteMoved    = "members.moved"
+	noteOpen     = "members.open"
+	noteShut     = "members.shut"
+	noteWindow   = "members.window"
+	noteOrigins  = "members.origins"
 )
 
 // Bodies of notes.
@@ -35,16 +41,35 @@ type (
 		Version uint64   `json:"version"`
 		At      int64    `json:"at,omitempty"`
 		Members []listed `json:"members"` // none: the room has ended
+		Claim   *claim   `json:"claim,omitempty"`
 	}
 	admitBody struct {
 		Request string         `json:"request"`
 		Device  round.DeviceID `json:"device"`
 		Key     []byte         `json:"key"`
 		Name    string         `json:"name"`
+		Window  string         `json:"window,omitempty"` // of members.open; an older host knows none
+	}
+	openBody struct { // also of members.shut
+		Request string `json:"request"` // names the window
+	}
+	windowBody struct {
+		Window string         `json:"window"`
+		Device round.DeviceID `json:"device"` // whose it is
+		Open   bool           `json:"open"`
+		WaitMS int64          `json:"waitMs,omitempty"` // open: until it admits
+		By     round.DeviceID `json:"by,omitempty"`     // shut: whose press or word did it
+	}
+	originsBody struct {
+		Room    string                            `json:"room"`
+		Version uint64                            `json:"version"`
+		Origins map[round.DeviceID]round.DeviceID `json:"origins,omitempty"` // device: who let it in
+		Removed []removal                         `json:"removed,omitempty"`
 	}
 	removeBody struct {
 		Request string         `json:"request"`
 		Device  round.DeviceID `json:"device"`
+		Guests  bool           `json:"guests,omitempty"` // those, too, that it let in
 	}
 	answerBody struct {
 		Request string          `json:"request"`
@@ -59,11 +84,17 @@ type (
 		To   round.DeviceID `json:"to"`
 		Cert []byte         `json:"cert"`
 	}
-	leftBody struct{}
+	leftBody  struct{}
+	movedBody struct {
+		To round.DeviceID `json:"to"`
+	}
 )
 
 // refusals are the host's reasons on the wire.
-var refusals = map[string]error{"full": ErrFull, "member": ErrNoMember, "host": ErrHost, "disk": ErrDisk}
+var refusals = map[string]error{
+	"full": ErrFull, "member": ErrNoMember, "host": ErrHost, "disk": ErrDisk, "name": ErrName, "taken": ErrTaken,
+	"announce": ErrUnannounced, "window": ErrWindow, "early": ErrEarly, "removed": ErrKeptOut, "often": ErrOften,
+}
 
 // ErrDisk is the host's word that its disk did not take it.
 var ErrDisk = errors.New("the device that keeps the room could not write it down; is its disk full?")
@@ -87,78 +118,13 @@ func note(method string, body any) mqtt.Note {
 
 // list is the note that says who belongs to the room.
 func (r *record) list() mqtt.Note {
-	return note(noteList, listBody{Room: r.ID, Version: r.Version, At: r.At, Members: r.Members})
-}
-
-// sendList tells everybody, if this device keeps the room, who belongs to it, or that there is no room any more.
-func (m *Membership) sendList(ended bool) {
-	m.mu.Lock()
-	r := m.rec
-	m.mu.Unlock()
-	if r == nil || !r.isHost() {
-		return
-	}
-	if r = r.clone(); ended {
-		r.Version, r.Members = r.Version+1, []listed{}
-	} else {
-		r.At = m.stamp()
-	}
-	m.say(r.list())
-}
-
-// askLeave tells the host, and waits a moment for its list without this device, or for the end of the connection.
-func (m *Membership) askLeave(ctx context.Context, gone <-chan struct{}) {
-	ctx, cancel := context.WithTimeout(ctx, leavePatience)
-	defer cancel()
-	m.say(note(noteLeft, leftBody{}))
-	select {
-	case <-gone:
-	case <-ctx.Done():
-	}
-}
-
-// HandleNote takes what the room says (mqtt.Config.OnNote). It never waits: Run does what is to be done.
-func (m *Membership) HandleNote(from round.DeviceID, n mqtt.Note) {
-	m.post(func() {
-		if err := m.handle(from, n); err != nil {
-			m.trouble(n.Method+" from "+string(from), err)
-		}
-	})
-}
-
-// handle is one note.
-func (m *Membership) handle(from round.DeviceID, n mqtt.Note) error {
-	room := m.Room()
-	if room == nil || from == m.id.ID() {
-		return nil
-	}
-	member, ok := room.Member(from)
-	if !ok {
-		return ErrStranger
-	}
-	host := room.Host == m.id.ID()
-	if host && member.Pending && room.Foreign { // there is no connection of its own that would show it
-		m.Confirm(from)
-	}
-	switch n.Method {
-	case noteList, noteAdmitted, noteRemoved, noteRefused, noteRenewed:
-		if from != room.Host {
-			return fmt.Errorf("%w: it does not keep the room", ErrOtherHost)
-		}
-		return m.fromHost(n)
-	case noteAsk, noteAdmit, noteRemove, noteRenew, noteLeft:
-		if !host {
-			return nil // said to the host
-		}
-		return m.fromMember(from, n)
-	}
-	return nil // of a later version
+	return note(noteList, listBody{Room: r.ID, Version: r.Version, At: r.At, Members: r.Members, Claim: r.Claim})
 }
 
 // read reads a note's body.
 func read[T any](n mqtt.Note) (*T, error) {
 	v := new(T)
-	if err := strict(n.Body, maxBody, v); err != nil {
+	if err := lenient(n.Body, maxBody, v); err != nil {
 		return nil, fmt.Errorf("membership: %s: %w", n.Method, err)
 	}
 	return v, nil
@@ -167,86 +133,4 @@ func read[T any](n mqtt.Note) (*T, error) {
 // maxBody is a note's bound (mqtt).
 const maxBody = 32 << 10
 
-// fromMember is what the host is told.
-func (m *Membership) fromMember(from round.DeviceID, n mqtt.Note) error {
-	switch n.Method {
-	case noteAsk:
-		b, err := read[askBody](n)
-		if err != nil {
-			return err
-		}
-		return m.asked(b.Have)
-	case noteAdmit:
-		b, err := read[admitBody](n)
-		if err != nil {
-			return err
-		}
-		if len(b.Key) != ed25519.PublicKeySize || mqtt.Fingerprint(b.Key) != b.Device || !goodRequest(b.Request) {
-			return fmt.Errorf("membership: %s: a key that is not the device's", n.Method)
-		}
-		welcome, err := m.admit(Party{b.Device, b.Key, b.Name})
-		if err != nil {
-			m.say(note(noteRefused, answerBody{Request: b.Request, To: from, Why: refusal(err)}))
-			return err
-		}
-		m.say(note(noteAdmitted, answerBody{Request: b.Request, To: from, Welcome: welcome}))
-	case noteRemove:
-		b, err := read[removeBody](n)
-		if err != nil {
-			return err
-		}
-		if !goodRequest(b.Request) {
-			return fmt.Errorf("membership: %s: no request", n.Method)
-		}
-		err = m.Remove(context.Background(), b.Device)
-		if err != nil && !errors.Is(err, ErrNoMember) { // asked twice
-			m.say(note(noteRefused, answerBody{Request: b.Request, To: from, Why: refusal(err)}))
-			return err
-		}
-		m.say(note(noteRemoved, answerBody{Request: b.Request, To: from}))
-	case noteRenew:
-		b, err := read[renewBody](n)
-		if err != nil {
-			return err
-		}
-		return m.renew(from, b.Key)
-	case noteLeft:
-		return m.remove(from)
-	}
-	return nil
-}
-
 func goodRequest(s string) bool { return s != "" && len(s) <= maxName }
-
-// fromHost is what the host says.
-func (m *Membership) fromHost(n mqtt.Note) error {
-	switch n.Method {
-	case noteList:
-		b, err := read[listBody](n)
-		if err != nil {
-			return err
-		}
-		return m.listed(b)
-	case noteRenewed:
-		b, err := read[renewedBody](n)
-		if err != nil || b.To != m.id.ID() {
-			return err
-		}
-		return m.renewedBy(b.Cert)
-	}
-	b, err := read[answerBody](n)
-	if err != nil || b.To != m.id.ID() {
-		return err
-	}
-	a := answer{welcome: b.Welcome}
-	switch {
-	case n.Method == noteRefused:
-		if a.err = refusals[b.Why]; a.err == nil {
-			a.err = ErrDisk
-		}
-	case n.Method == noteAdmitted && len(b.Welcome) == 0:
-		return fmt.Errorf("membership: %s: no welcome", n.Method)
-	}
-	m.answered(b.Request, a)
-	return nil
-}

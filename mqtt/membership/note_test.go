@@ -91,14 +91,14 @@ func TestOnlyMembersAskTheHost(t *testing.T) {
 		from round.DeviceID
 		note mqtt.Note
 	}{
-		{"a stranger admits itself", eve.ID(), note(noteAdmit, admitBody{"x", eve.ID(), eve.PublicKey(), "eve"})},
-		{"a stranger removes", eve.ID(), note(noteRemove, removeBody{"x", victim})},
+		{"a stranger admits itself", eve.ID(), note(noteAdmit, admitBody{"x", eve.ID(), eve.PublicKey(), "eve", ""})},
+		{"a stranger removes", eve.ID(), note(noteRemove, removeBody{"x", victim, false})},
 		{"a stranger leaves", eve.ID(), note(noteLeft, leftBody{})},
 		{"a stranger's certificate", eve.ID(), note(noteRenew, renewBody{eve.PublicKey()})},
-		{"a member admits another's id", victim, note(noteAdmit, admitBody{"x", victim, eve.PublicKey(), "eve"})},
-		{"a member removes the host", victim, note(noteRemove, removeBody{"x", host.id.ID()})},
+		{"a member admits another's id", victim, note(noteAdmit, admitBody{"x", victim, eve.PublicKey(), "eve", ""})},
+		{"a member removes the host", victim, note(noteRemove, removeBody{"x", host.id.ID(), false})},
 		{"a member wants a certificate for another key", victim, note(noteRenew, renewBody{eve.PublicKey()})},
-		{"no request", victim, note(noteAdmit, admitBody{"", eve.ID(), eve.PublicKey(), "eve"})},
+		{"no request", victim, note(noteAdmit, admitBody{"", eve.ID(), eve.PublicKey(), "eve", ""})},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if err := host.handle(row.from, row.note); err == nil {
@@ -130,12 +130,12 @@ func TestARoomIsFullSomeday(t *testing.T) {
 	long := strings.Repeat("ж", maxName/2)
 	for i := 2; i < maxMembers; i++ {
 		id := identity(t)
-		if _, err := host.admit(Party{id.ID(), id.PublicKey(), long}); err != nil {
+		if _, err := host.admit(Party{id.ID(), id.PublicKey(), long}, host.id.ID(), ""); err != nil {
 			t.Fatalf("member %d: %v", i, err)
 		}
 	}
 	id := identity(t)
-	if _, err := host.admit(Party{id.ID(), id.PublicKey(), "one more"}); !errors.Is(err, ErrFull) {
+	if _, err := host.admit(Party{id.ID(), id.PublicKey(), "one more"}, host.id.ID(), ""); !errors.Is(err, ErrFull) {
 		t.Errorf("%v", err)
 	}
 	if n := host.rec.list(); len(n.Body) > maxBody {
@@ -202,8 +202,8 @@ func TestNamesInARoomAreUnique(t *testing.T) {
 func FuzzNote(f *testing.F) {
 	host, member := quiet(f)
 	for _, n := range []mqtt.Note{
-		host.rec.list(), note(noteAsk, askBody{3}), note(noteAdmit, admitBody{"x", member.id.ID(), member.id.PublicKey(), "k"}),
-		note(noteRemove, removeBody{"x", identityFor(f)}), note(noteRenew, renewBody{member.id.PublicKey()}), note(noteLeft, leftBody{}),
+		host.rec.list(), note(noteAsk, askBody{3}), note(noteAdmit, admitBody{"x", member.id.ID(), member.id.PublicKey(), "k", ""}),
+		note(noteRemove, removeBody{"x", identityFor(f), false}), note(noteRenew, renewBody{member.id.PublicKey()}), note(noteLeft, leftBody{}),
 		note(noteRenewed, renewedBody{member.id.ID(), member.rec.Cert}), note(noteAdmitted, answerBody{Request: "x", To: member.id.ID(), Welcome: json.RawMessage(`{}`)}),
 		note(noteRefused, answerBody{Request: "x", To: member.id.ID(), Why: "full"}),
 	} {

@@ -23,7 +23,7 @@ func runHelper(arg string) int {
 	if err != nil {
 		return 2
 	}
-	m, err := Open(f[3], id, Clock{})
+	m, err := Open(f[3], id, Clock{Missing: 1})
 	if err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, err)
 		return 2
@@ -43,9 +43,9 @@ func runHelper(arg string) int {
 	case "found":
 		b, _ := mqtt.NewIdentity()
 		if err = m.Found("kitchen", "host", false); err == nil {
-			_, err = m.admit(Party{b.ID(), b.PublicKey(), "kitchen"})
+			_, err = m.admit(Party{b.ID(), b.PublicKey(), "kitchen"}, m.id.ID(), "")
 		}
-	case "accept":
+	case "accept", "swap":
 		var welcome []byte
 		if welcome, err = os.ReadFile(filepath.Join(f[3], "welcome")); err == nil {
 			var from []byte
@@ -55,9 +55,16 @@ func runHelper(arg string) int {
 		}
 	case "again":
 		b, _ := mqtt.NewIdentity()
-		_, err = m.admit(Party{b.ID(), b.PublicKey(), "cellar"})
+		_, err = m.admit(Party{b.ID(), b.PublicKey(), "cellar"}, m.id.ID(), "")
 	case "leave":
 		err = m.out(ErrLeft)
+	case "keep":
+		err = m.Keep()
+	case "yield":
+		var welcome []byte
+		if welcome, err = os.ReadFile(filepath.Join(f[3], "welcome")); err == nil {
+			err = m.comeOver(m.Room().Members[1].ID, 1, welcome) // host, then kitchen
+		}
 	}
 	if err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, err)
@@ -106,7 +113,7 @@ func files(t *testing.T, dir string) (out []string) {
 // The power is cut before each change of a file, and in the middle of each write. Afterwards the device is in the room, or it is not, and
 // nothing is left of the attempt.
 func TestAPowerCutLeavesTheDeviceInOrOut(t *testing.T) {
-	for _, what := range []string{"found", "accept", "again", "leave"} {
+	for _, what := range []string{"found", "accept", "again", "leave", "keep", "yield", "swap"} {
 		for _, torn := range []string{"whole", "torn"} {
 			t.Run(what+" "+torn, func(t *testing.T) {
 				ins, outs := 0, 0
@@ -124,13 +131,17 @@ func TestAPowerCutLeavesTheDeviceInOrOut(t *testing.T) {
 					}
 					room, left := m.Room(), files(t, dir)
 					switch {
+					case what == "swap" && room != nil && len(room.Members) == 1 && m.IsHost() && m.caKey != nil && len(left) == 2: // the old one
+						outs++
 					case room == nil:
 						outs++
 						if len(left) > 0 {
 							t.Errorf("killed before change %d: out, and %v are left", n, left)
 						}
-					case len(room.Members) < 2 || m.IsHost() && m.caKey == nil || len(left) > 2:
+					case len(room.Members) < 2 || m.IsHost() != (m.caKey != nil) || len(left) > 2 || !m.IsHost() && len(left) > 1:
 						t.Errorf("killed before change %d: neither in nor out: %+v, %v", n, room, left)
+					case what == "keep" && !m.IsHost(), what == "yield" && m.IsHost(): // as it was
+						outs++
 					default:
 						ins++
 					}
@@ -157,7 +168,15 @@ func TestAPowerCutLeavesTheDeviceInOrOut(t *testing.T) {
 func prepare(t *testing.T, what, dir string, id mqtt.Identity) {
 	t.Helper()
 	switch what {
-	case "accept":
+	case "accept", "swap":
+		if what == "swap" { // a room in which nobody else is any more
+			d, gone := open(t, dir, id, Clock{}), fresh(t, Clock{})
+			pair(t, d, gone, "cellar")
+			if err := d.Remove(t.Context(), gone.id.ID()); err != nil {
+				t.Fatal(err)
+			}
+			d.stop()
+		}
 		host, b := fresh(t, Clock{}), &device{t: t, id: id}
 		if err := host.Found("kitchen", "host", false); err != nil {
 			t.Fatal(err)
@@ -171,6 +190,26 @@ func prepare(t *testing.T, what, dir string, id mqtt.Identity) {
 				t.Fatal(err)
 			}
 		}
+	case "keep":
+		d, host := open(t, dir, id, Clock{}), fresh(t, Clock{})
+		pair(t, host, d, "kitchen")
+		d.stop()
+	case "yield":
+		d, kitchen := open(t, dir, id, Clock{}), open(t, t.TempDir(), identity(t), Clock{Missing: 1})
+		pair(t, d, kitchen, "kitchen")
+		if err := kitchen.Keep(); err != nil {
+			t.Fatal(err)
+		}
+		kitchen.mu.Lock()
+		welcome, _, err := kitchen.welcomeOver(d.party("host"), &meetHello{Host: d.id.ID(), Devices: []Device{d.id.ID(), kitchen.id.ID()}})
+		kitchen.mu.Unlock()
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, "welcome"), welcome, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.stop()
 	case "again", "leave":
 		d := open(t, dir, id, Clock{})
 		pair(t, d, fresh(t, Clock{}), "kitchen")

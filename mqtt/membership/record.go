@@ -8,15 +8,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"conch/companions/round"
+	"conch/device/printable"
 	"conch/mqtt"
 )
 
@@ -25,6 +26,7 @@ const (
 	maxMembers   = 64 // devices (companions/round)
 	maxName      = 64 // bytes
 	maxAddresses = 8
+	maxRemoved   = 32       // devices that were removed and are not forgotten; the oldest goes first
 	maxAddress   = 128      // bytes
 	maxRecord    = 31 << 10 // bytes: a sealed welcome has 32 KiB, and so has a note
 	maxCert      = 2 << 10
@@ -33,18 +35,23 @@ const (
 
 // record is room.json, and a welcome is the newcomer's room.json. It is a value: whoever changes it changes a clone.
 type record struct {
-	V         int            `json:"v"`
-	Device    round.DeviceID `json:"device"` // whose it is
-	ID        string         `json:"room"`
-	Name      string         `json:"name"`
-	Host      round.DeviceID `json:"host"`
-	Foreign   bool           `json:"foreign,omitempty"`
-	Version   uint64         `json:"version"`
-	At        int64          `json:"at,omitempty"` // when the host wrote the list, by its clock, seconds since 1970; 0: it had none
-	Members   []listed       `json:"members"`
-	Addresses []string       `json:"addresses,omitempty"`
-	CA        []byte         `json:"ca,omitempty"`   // DER
-	Cert      []byte         `json:"cert,omitempty"` // DER, this device's
+	V         int                               `json:"v"`
+	Device    round.DeviceID                    `json:"device"` // whose it is
+	ID        string                            `json:"room"`
+	Name      string                            `json:"name"`
+	Host      round.DeviceID                    `json:"host"`
+	Foreign   bool                              `json:"foreign,omitempty"`
+	Version   uint64                            `json:"version"`
+	At        int64                             `json:"at,omitempty"` // when the host wrote the list, by its clock, seconds since 1970; 0: it had none
+	Members   []listed                          `json:"members"`
+	Addresses []string                          `json:"addresses,omitempty"`
+	CA        []byte                            `json:"ca,omitempty"`      // DER
+	Cert      []byte                            `json:"cert,omitempty"`    // DER, this device's
+	Term      uint64                            `json:"term,omitempty"`    // counts who has kept the room; 0: the device that made it
+	Claim     *claim                            `json:"claim,omitempty"`   // of the host, where Term is not 0
+	Acks      []ack                             `json:"acks,omitempty"`    // of the others; at the host only
+	Origins   map[round.DeviceID]round.DeviceID `json:"origins,omitempty"` // device: who let it in; in no newcomer's welcome
+	Removed   []removal                         `json:"removed,omitempty"` // oldest first; in no newcomer's welcome
 }
 
 type listed struct {
@@ -55,10 +62,31 @@ type listed struct {
 	Pending bool           `json:"pending,omitempty"`
 }
 
+// removal is a device that was removed: for a while only the host lets it in again.
+type removal struct {
+	ID   round.DeviceID `json:"id"`
+	Name string         `json:"name"`
+	By   round.DeviceID `json:"by"`
+	At   int64          `json:"at,omitempty"` // by the host's clock as it was
+}
+
 func (r *record) clone() *record {
 	c := *r
-	c.Members, c.Addresses = slices.Clone(r.Members), slices.Clone(r.Addresses)
+	c.Origins, c.Removed = maps.Clone(r.Origins), slices.Clone(r.Removed)
+	c.Members, c.Addresses, c.Acks = slices.Clone(r.Members), slices.Clone(r.Addresses), slices.Clone(r.Acks)
 	return &c
+}
+
+// encodeRecord is a welcome.
+func encodeRecord(w *record) ([]byte, error) {
+	data, err := mqtt.JSON(w)
+	if err != nil {
+		return nil, fmt.Errorf("membership: %w", err)
+	}
+	if len(data) > maxRecord {
+		return nil, fmt.Errorf("membership: %w", ErrFull)
+	}
+	return data, nil
 }
 
 func (r *record) find(id round.DeviceID) int {
@@ -67,14 +95,25 @@ func (r *record) find(id round.DeviceID) int {
 
 func (r *record) isHost() bool { return r.Device == r.Host }
 
+// alone says that nobody else is in this device's own room, nor expected.
+func (r *record) alone() bool { return r.isHost() && len(r.Members) == 1 }
+
 // snapshot is what others may see of it.
 func (r *record) snapshot(leaf *x509.Certificate) *Room {
 	room := &Room{ID: r.ID, Name: r.Name, Host: r.Host, Addresses: slices.Clone(r.Addresses), Foreign: r.Foreign, Version: r.Version}
 	for _, l := range r.Members {
-		room.Members = append(room.Members, Member{ID: l.ID, Name: l.Name, Since: date(l.Since), Seen: date(l.Seen), Pending: l.Pending})
+		room.Members = append(room.Members, Member{ID: l.ID, Name: l.Name, Since: date(l.Since), Seen: date(l.Seen), Pending: l.Pending,
+			By: r.Origins[l.ID]})
+		room.Listed = append(room.Listed, round.Listed{Device: l.ID, Name: l.Name})
 		if l.ID == r.Device {
 			room.Called = l.Name
 		}
+	}
+	if r.Claim != nil {
+		room.Succeeded, room.KeptSince = r.Claim.Succeeds, date(r.Claim.At)
+	}
+	for _, g := range r.Removed {
+		room.Removed = append(room.Removed, Removal{g.ID, g.Name, g.By, date(g.At)})
 	}
 	slices.SortFunc(room.Members, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
 	if leaf != nil {
@@ -90,8 +129,13 @@ func date(seconds int64) time.Time {
 	return time.Unix(seconds, 0)
 }
 
-// strict reads one JSON value and nothing besides it.
-func strict(data []byte, most int, into any) error {
+// strict reads one JSON value, all of whose fields are known, and nothing besides it.
+func strict(data []byte, most int, into any) error { return decodeJSON(data, most, into, true) }
+
+// lenient ignores what a later version has added.
+func lenient(data []byte, most int, into any) error { return decodeJSON(data, most, into, false) }
+
+func decodeJSON(data []byte, most int, into any, known bool) error {
 	if len(data) > most {
 		return fmt.Errorf("%d bytes; at most %d", len(data), most)
 	}
@@ -99,7 +143,9 @@ func strict(data []byte, most int, into any) error {
 		return errors.New("not UTF-8")
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
+	if known {
+		d.DisallowUnknownFields()
+	}
 	if err := d.Decode(into); err != nil {
 		return err
 	}
@@ -138,7 +184,7 @@ func (r *record) check(id mqtt.Identity) error {
 	if r.find(r.Device) < 0 || r.find(r.Host) < 0 {
 		return errors.New("this device or the one that keeps the room is not in its list")
 	}
-	if err := checkAddresses(r.Addresses); err != nil {
+	if err := errors.Join(checkAddresses(r.Addresses), r.checkClaim(), checkOrigins(r.Origins, r.Removed)); err != nil {
 		return err
 	}
 	if r.Foreign {
@@ -164,13 +210,34 @@ func checkList(version uint64, members []listed) error {
 		case mqtt.CheckDevice(l.ID) != nil:
 			return mqtt.CheckDevice(l.ID)
 		case !goodName(l.Name):
-			return fmt.Errorf("member %s: name %.80q: want 1 to %d bytes without control characters", l.ID, l.Name, maxName)
+			return fmt.Errorf("member %s: name %.80q: want 1 to %d bytes that can be shown", l.ID, l.Name, maxName)
 		case ids[l.ID], names[fold(l.Name)]:
 			return fmt.Errorf("member %s, %q: twice in the list", l.ID, l.Name)
 		case !plausible(l.Since), !plausible(l.Seen):
 			return fmt.Errorf("member %s: a date that cannot be", l.ID)
 		}
 		ids[l.ID], names[fold(l.Name)] = true, true
+	}
+	return nil
+}
+
+// checkOrigins looks at who let whom in, and who was removed.
+func checkOrigins(origins map[round.DeviceID]round.DeviceID, gone []removal) error {
+	if len(origins) > maxMembers || len(gone) > maxRemoved {
+		return fmt.Errorf("%d devices that were let in, %d that were removed; at most %d and %d", len(origins), len(gone), maxMembers, maxRemoved)
+	}
+	for id, by := range origins {
+		if err := errors.Join(mqtt.CheckDevice(id), mqtt.CheckDevice(by)); err != nil {
+			return err
+		}
+	}
+	for _, g := range gone {
+		if err := errors.Join(mqtt.CheckDevice(g.ID), mqtt.CheckDevice(g.By)); err != nil {
+			return err
+		}
+		if !goodName(g.Name) || !plausible(g.At) {
+			return fmt.Errorf("removed %s: a name or a date that cannot be", g.ID)
+		}
 	}
 	return nil
 }
@@ -202,20 +269,21 @@ func goodAddress(a string) bool {
 }
 
 func goodName(s string) bool {
-	return s != "" && len(s) <= maxName && utf8.ValidString(s) && strings.TrimSpace(s) == s && !strings.ContainsFunc(s, unicode.IsControl)
+	return len(s) <= maxName && printable.IsName(s)
 }
 
 // tidyName makes a name of what a device says it is called.
 func tidyName(s string) string { return mqtt.FitName(s, maxName, "device") }
 
-// fold is what two names are compared by: "Kitchen" and "kitchen" sound the same.
+// fold is what two names of a list are compared by. At the door more than that is alike (printable.Key); a list that an older device has
+// made is none the worse for it.
 func fold(s string) string { return strings.ToLower(s) }
 
 // freeName is the name or, if another device has it, the name with the next number behind it.
 func (r *record) freeName(want string, self round.DeviceID) string {
 	want = tidyName(want)
 	taken := func(s string) bool {
-		return slices.ContainsFunc(r.Members, func(l listed) bool { return l.ID != self && fold(l.Name) == fold(s) })
+		return slices.ContainsFunc(r.Members, func(l listed) bool { return l.ID != self && printable.Key(l.Name) == printable.Key(s) })
 	}
 	name := want
 	for n := 2; taken(name); n++ {

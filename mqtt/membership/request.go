@@ -12,6 +12,12 @@ import (
 	"conch/mqtt"
 )
 
+// How long a device waits for the host, and between two times that it asks.
+const (
+	hostPatience = 10 * time.Second
+	askAgain     = 2 * time.Second
+)
+
 // maxWaiting is how many questions to the host may be open.
 const maxWaiting = 16
 
@@ -23,6 +29,7 @@ type answer struct {
 
 // requests is what was asked of the host and not answered yet.
 type requests struct {
+	*book
 	mu      sync.Mutex
 	waiting map[string]chan answer // guarded by mu
 }
@@ -57,26 +64,30 @@ func (r *requests) answered(id string, a answer) {
 	}
 }
 
-// request asks the host until it answers.
-func (m *Membership) request(ctx context.Context, ask func(request string) mqtt.Note) (answer, error) {
+// ask asks the host until it answers.
+func (r *requests) ask(ctx context.Context, ask func(request string) mqtt.Note) (answer, error) {
+	return r.askAs(ctx, newRequest(), ask)
+}
+
+// askAs is ask under a name that was drawn before.
+func (r *requests) askAs(ctx context.Context, id string, ask func(request string) mqtt.Note) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, hostPatience)
 	defer cancel()
-	id := newRequest()
-	ch, err := m.requests.open(id)
+	ch, err := r.open(id)
 	if err != nil {
 		return answer{}, err
 	}
-	defer m.requests.close(id)
+	defer r.close(id)
 	again := time.NewTicker(askAgain)
 	defer again.Stop()
 	for {
-		m.say(ask(id))
+		r.say(ask(id))
 		select {
 		case a := <-ch:
 			return a, a.err
 		case <-again.C:
 		case <-ctx.Done():
-			return answer{}, m.Room().noHost()
+			return answer{}, r.Room().noHost()
 		}
 	}
 }

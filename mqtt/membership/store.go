@@ -66,6 +66,9 @@ func (s *store) read(id mqtt.Identity) (*record, *ecdsa.PrivateKey, error) {
 		return nil, nil, fmt.Errorf("membership: %s: %w: %w", path, ErrDamaged, err)
 	}
 	if !r.isHost() || r.Foreign {
+		if !s.looks {
+			_ = s.dropKey() // of a power cut while this device became the keeper, or another one did
+		}
 		return r, nil, nil
 	}
 	path = filepath.Join(s.dir, keyFile)
@@ -132,6 +135,18 @@ func (s *store) writeKey(key *ecdsa.PrivateKey) error {
 		return fmt.Errorf("membership: keep the room's key: %w", err)
 	}
 	return s.write(keyFile, pem.EncodeToMemory(&pem.Block{Type: pemType, Bytes: der}))
+}
+
+// dropKey takes away the key of a device that does not keep the room.
+func (s *store) dropKey() error {
+	if s.dir == "" {
+		return nil
+	}
+	path := filepath.Join(s.dir, keyFile)
+	if err := s.do("remove", path, func() error { return os.Remove(path) }); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("membership: %w", err)
+	}
+	return nil
 }
 
 func (s *store) writeRecord(r *record) error {

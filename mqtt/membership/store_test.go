@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"conch/companions/round"
-	"conch/mqtt"
+	"conch/mqtt/broker"
 )
 
 // Device is short here.
@@ -26,7 +26,7 @@ func TestAFailedWriteChangesNothing(t *testing.T) {
 		do   func(host, b *device) (*device, error) // who was at work
 	}
 	welcome := func(t *testing.T, host, b *device) []byte {
-		w, err := host.admit(b.party("kitchen"))
+		w, err := host.admit(b.party("kitchen"), host.id.ID(), "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -299,7 +299,7 @@ func TestAnEmptyRoomIsNoRoom(t *testing.T) {
 	if host.Room() != nil || host.IsHost() || host.BrokerTLS() != nil || len(files(t, host.dir)) > 0 || host.Founding() == nil {
 		t.Errorf("%+v %v", host.Room(), files(t, host.dir))
 	}
-	if err := host.Admits(mqtt.Peer{Device: host.id.ID()}); !errors.Is(err, ErrNotPaired) {
+	if err := host.Admits(broker.Peer{Device: host.id.ID()}); !errors.Is(err, ErrNotPaired) {
 		t.Errorf("%v", err)
 	}
 	if _, err := host.ClientTLS(); !errors.Is(err, ErrNotPaired) {

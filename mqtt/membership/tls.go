@@ -8,16 +8,26 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
+	"time"
 
 	"conch/companions/round"
 	"conch/mqtt"
+	"conch/mqtt/broker"
 )
 
-// BrokerTLS is for the broker's listener to the network (mqtt.Network); nil unless this device keeps the room. What it shows and believes is
+// door is who comes in, and what this device shows at others'.
+type door struct {
+	*book
+	loopback string
+	knocks   knocks // at the listener
+}
+
+// BrokerTLS is for the broker's listener to the network (broker.Network); nil unless this device keeps the room. What it shows and believes is
 // looked up for each connection, so that a renewed certificate needs no restart. Whether a device is still a member is not asked
 // here but by Admits, whose refusal the device understands.
-func (m *Membership) BrokerTLS() *tls.Config {
-	if !m.IsHost() || m.Room().Foreign {
+func (d *door) BrokerTLS() *tls.Config {
+	if !d.IsHost() || d.Room().Foreign {
 		return nil
 	}
 	return &tls.Config{
@@ -25,39 +35,46 @@ func (m *Membership) BrokerTLS() *tls.Config {
 		NextProtos:             []string{mqtt.ALPNRoom},
 		SessionTicketsDisabled: true,
 		ClientAuth:             tls.RequireAnyClientCert, // and VerifyConnection looks at it, by this room's rules
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-			c := m.creds.Load()
-			if c == nil {
+		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+			c, room := d.creds.Load(), d.Room()
+			if c == nil || room == nil {
 				return nil, ErrNotPaired
+			}
+			if now := time.Now(); !d.knocks.good(c, hello.ServerName, now) && d.knocks.all(room, d.id.ID()) {
+				return d.knocks.nameless(now)
 			}
 			return &c.pair, nil
 		},
 		VerifyConnection: func(s tls.ConnectionState) error {
-			_, err := m.peer(&s, x509.ExtKeyUsageClientAuth)
+			id, err := d.peer(&s, x509.ExtKeyUsageClientAuth)
+			if err == nil && strings.HasSuffix(s.ServerName, knockSuffix) {
+				d.knocks.came(id)
+			}
 			return err
 		},
 	}
 }
 
 // ClientTLS is for the connection to the room's host: it knows the host by its key, not by a name, for it may be at any address.
-func (m *Membership) ClientTLS() (*tls.Config, error) {
-	c := m.creds.Load()
+func (d *door) ClientTLS() (*tls.Config, error) {
+	c := d.creds.Load()
 	if c == nil {
 		return nil, ErrNotPaired
 	}
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13,
 		NextProtos: []string{mqtt.ALPNRoom},
+		ServerName: newKnock(c),
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 			return &c.pair, nil
 		},
 		InsecureSkipVerify: true, // only the comparison of names: VerifyConnection does all the rest
 		VerifyConnection: func(s tls.ConnectionState) error {
-			id, err := m.peer(&s, x509.ExtKeyUsageServerAuth)
+			id, err := d.peer(&s, x509.ExtKeyUsageServerAuth)
 			if err != nil {
 				return err
 			}
-			if room := m.Room(); room == nil || id != room.Host {
+			if room := d.Room(); room == nil || id != room.Host {
 				return ErrOtherHost
 			}
 			return nil
@@ -66,15 +83,15 @@ func (m *Membership) ClientTLS() (*tls.Config, error) {
 }
 
 // peer says who is at the other end.
-func (m *Membership) peer(s *tls.ConnectionState, usage x509.ExtKeyUsage) (round.DeviceID, error) {
-	c := m.creds.Load()
+func (d *door) peer(s *tls.ConnectionState, usage x509.ExtKeyUsage) (round.DeviceID, error) {
+	c := d.creds.Load()
 	if c == nil {
 		return "", ErrNotPaired
 	}
 	if s.Version < tls.VersionTLS13 || len(s.PeerCertificates) == 0 {
 		return "", errors.New("membership: no certificate under TLS 1.3")
 	}
-	id, err := c.verify(m.verifyAt(), s.PeerCertificates[0], usage)
+	id, err := c.verify(d.verifyAt(), s.PeerCertificates[0], usage)
 	if err != nil {
 		return "", fmt.Errorf("membership: %w", err)
 	}
@@ -83,15 +100,15 @@ func (m *Membership) peer(s *tls.ConnectionState, usage x509.ExtKeyUsage) (round
 
 // Loopback is the user and the password with which this device comes to its own broker's plain listener (mqtt.Config). The password is as old as
 // this Membership, and nowhere else.
-func (m *Membership) Loopback() (user, password string) { return loopbackUser, m.loopback }
+func (d *door) Loopback() (user, password string) { return loopbackUser, d.loopback }
 
 // loopbackUser is there because a password needs one (MQTT 3.1.1, 3.1.2.9).
 const loopbackUser = "host"
 
-// Admits says whether a device that has said who it is may use the broker (mqtt.BrokerConfig.Admit): the list decides, at every
+// Admits says whether a device that has said who it is may use the broker (broker.Config.Admit): the list decides, at every
 // connection. A member that was expected is confirmed by coming. At the plain listener there is this device itself, and nobody else who is on
 // this computer: it shows what Loopback gives.
-func (m *Membership) Admits(p mqtt.Peer) error {
+func (m *Membership) Admits(p broker.Peer) error {
 	room := m.Room()
 	if room == nil {
 		return ErrNotPaired
@@ -114,6 +131,7 @@ func (m *Membership) Admits(p mqtt.Peer) error {
 	if !ok {
 		return ErrStranger
 	}
+	m.came()
 	m.post(func() { m.Confirm(member.ID) })
 	return nil
 }

@@ -12,7 +12,7 @@ func BenchmarkPairing(b *testing.B) {
 		h, g := open(b, nil), newGuest(b, "bedroom")
 		l := listen(b)
 		ended := make(chan error, 1)
-		go func() { ended <- ServeTLS(b.Context(), l, h.id, h.Window) }()
+		go func() { ended <- ServeTLS(b.Context(), l, h.id, &Door{}, h.Window) }()
 		if _, err := g.dial(b, l.Addr().String()); err != nil {
 			b.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package pairing
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
@@ -18,7 +19,7 @@ import (
 // of its own. The client id is "p" and the device's id, so that the room's own session is not put out, and an access list that
 // lets a client write what ends in its client id holds here, too. Everybody at the broker can read along: the code protects.
 type Meeting interface {
-	// Open tells everybody who browses that this device has a window open for a room; Shut ends that.
+	// Open tells everybody who browses that this device has a window open for a room (empty: it is in none yet); Shut ends that.
 	Open(roomID, roomName string)
 	Shut()
 	// Browse asks who has a window open, and gathers answers until ctx ends.
@@ -33,9 +34,12 @@ type Meeting interface {
 // Opening is a window that a device says is open.
 type Opening struct {
 	Device   round.DeviceID
-	RoomID   string
+	RoomID   string // empty: in no room yet
 	RoomName string
 }
+
+// noRoom stands for an empty room's id on the wire, where older devices want one.
+const noRoom = "none"
 
 // Bounds of a meeting.
 const (
@@ -119,7 +123,7 @@ func (m *meeting) Open(roomID, roomName string) {
 	if roomName != "" {
 		roomName = mqtt.FitName(roomName, MaxName, roomID)
 	}
-	m.open = &Opening{Device: m.self.ID(), RoomID: roomID, RoomName: roomName}
+	m.open = &Opening{Device: m.self.ID(), RoomID: cmp.Or(roomID, noRoom), RoomName: roomName}
 }
 
 func (m *meeting) Shut() {
@@ -238,6 +242,9 @@ func (m *meeting) arrived(topic string, payload []byte) {
 	case noteOpen:
 		_, known := m.openings[from]
 		if string(n.Run) == string(m.look) && (known || len(m.openings) < maxOpenings) {
+			if n.RoomID == noRoom {
+				n.RoomID = ""
+			}
 			m.openings[from] = Opening{Device: from, RoomID: n.RoomID, RoomName: n.RoomName}
 		}
 	case noteKnock:

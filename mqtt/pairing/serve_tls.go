@@ -13,8 +13,8 @@ import (
 
 // ServeTLS accepts joiners on l for w until the window is closed or ctx ends, then closes l. It is for a device whose broker is not its
 // own: where there is one, its listener does this. Connections are bounded: of those that have not finished their handshake, the
-// oldest gives way to a newcomer; of those that have, any above the bound is closed.
-func ServeTLS(ctx context.Context, l net.Listener, id mqtt.Identity, w *Window) error {
+// oldest gives way to a newcomer; those that have are the door's.
+func ServeTLS(ctx context.Context, l net.Listener, id mqtt.Identity, door *Door, w *Window) error {
 	conf := TLS(id)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -25,7 +25,7 @@ func ServeTLS(ctx context.Context, l net.Listener, id mqtt.Identity, w *Window) 
 		}
 		_ = l.Close()
 	}()
-	d := &listener{places: make(chan struct{}, maxServed)}
+	d := &listener{door: door}
 	defer d.live.Wait()
 	defer d.shut()
 	for {
@@ -48,8 +48,8 @@ func ServeTLS(ctx context.Context, l net.Listener, id mqtt.Identity, w *Window) 
 
 // listener counts connections.
 type listener struct {
-	places chan struct{} // held by those that are served
-	live   sync.WaitGroup
+	door *Door
+	live sync.WaitGroup
 
 	mu      sync.Mutex
 	shaking []net.Conn // that have not finished their handshake, oldest first
@@ -86,12 +86,6 @@ func (d *listener) serve(ctx context.Context, conn net.Conn, conf *tls.Config, w
 	if err != nil {
 		return
 	}
-	select {
-	case d.places <- struct{}{}:
-		defer func() { <-d.places }()
-	default:
-		_ = ch.Close()
-		return
-	}
-	_ = w.Serve(ctx, ch) // what matters came as an event
+	defer func() { _ = ch.Close() }()
+	_ = d.door.serve(ctx, ch, addrOf(conn), w) // what matters came as an event
 }

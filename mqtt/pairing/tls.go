@@ -33,7 +33,6 @@ const (
 	lingerLimit    = 500 * time.Millisecond // for the other end to read what was said last
 	bindingSize    = 32
 	maxHandshakes  = 16 // at a time, in ServeTLS; the oldest gives way
-	maxServed      = 2 * MaxRuns
 )
 
 // selfSigned is a certificate that says nothing but whose key this is: nobody vouches for anybody before the pairing. Its dates
@@ -56,11 +55,16 @@ func selfSigned(id mqtt.Identity) (*tls.Certificate, error) {
 
 // TLS are both sides' settings: TLS 1.3, this protocol only, the identity's own certificate, and one of the same kind from the other.
 // Trust is decided by verify alone: there is no authority yet.
-func TLS(id mqtt.Identity) *tls.Config {
+func TLS(id mqtt.Identity) *tls.Config { return tlsFor(id, ALPN) }
+
+// KeepTLS is TLS for two members of a room that settle which of them keeps it (membership.Meet).
+func KeepTLS(id mqtt.Identity) *tls.Config { return tlsFor(id, mqtt.ALPNKeep) }
+
+func tlsFor(id mqtt.Identity, protocol string) *tls.Config {
 	cert := sync.OnceValues(func() (*tls.Certificate, error) { return selfSigned(id) })
 	return &tls.Config{
 		MinVersion:             tls.VersionTLS13,
-		NextProtos:             []string{ALPN},
+		NextProtos:             []string{protocol},
 		GetCertificate:         func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return cert() },
 		GetClientCertificate:   func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return cert() },
 		ClientAuth:             tls.RequireAnyClientCert,
@@ -75,7 +79,7 @@ func verify(s tls.ConnectionState) (ed25519.PublicKey, error) {
 	if s.Version != tls.VersionTLS13 {
 		return nil, fmt.Errorf("%w: TLS %#x; must be 1.3", ErrProtocol, s.Version)
 	}
-	if s.NegotiatedProtocol != ALPN {
+	if s.NegotiatedProtocol != ALPN && s.NegotiatedProtocol != mqtt.ALPNKeep {
 		return nil, fmt.Errorf("%w: ALPN %.40q; must be %s", ErrProtocol, s.NegotiatedProtocol, ALPN)
 	}
 	if len(s.PeerCertificates) != 1 {
@@ -97,13 +101,24 @@ func verify(s tls.ConnectionState) (ed25519.PublicKey, error) {
 
 // DialTLS connects to a window at host:port. ErrNoWindow: somebody is there, and has none open.
 func DialTLS(ctx context.Context, addr string, id mqtt.Identity) (Channel, error) {
+	return dialTLS(ctx, addr, TLS(id))
+}
+
+// DialKeeper connects to a device that may keep the room, at host:port; knock is a server name that it takes (membership.KeeperKnock).
+func DialKeeper(ctx context.Context, addr, knock string, id mqtt.Identity) (Channel, error) {
+	conf := KeepTLS(id)
+	conf.ServerName = knock
+	return dialTLS(ctx, addr, conf)
+}
+
+func dialTLS(ctx context.Context, addr string, conf *tls.Config) (Channel, error) {
 	ctx, cancel := context.WithTimeout(ctx, handshakeLimit)
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("%w: reach %s: %w", ErrLost, addr, err)
 	}
-	c := tls.Client(conn, TLS(id))
+	c := tls.Client(conn, conf)
 	if err := c.HandshakeContext(ctx); err != nil {
 		_ = conn.Close()
 		if ctx.Err() != nil {

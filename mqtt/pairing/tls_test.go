@@ -39,7 +39,7 @@ func (h *host) door(t testing.TB) string {
 	t.Helper()
 	l := listen(t)
 	ended := make(chan error, 1)
-	go func() { ended <- ServeTLS(context.Background(), l, h.id, h.Window) }()
+	go func() { ended <- ServeTLS(context.Background(), l, h.id, &Door{}, h.Window) }()
 	t.Cleanup(func() {
 		h.Close()
 		if err := <-ended; err != nil {

@@ -6,11 +6,9 @@ import (
 	"crypto/sha512"
 	"encoding/json"
 	"fmt"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"conch/companions/round"
+	"conch/device/printable"
 	"conch/mqtt"
 	"conch/mqtt/cpace"
 )
@@ -166,5 +164,5 @@ func (h *hello) party() Party {
 
 // validName says whether a name can be shown and said.
 func validName(s string) bool {
-	return s != "" && len(s) <= MaxName && utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
+	return len(s) <= MaxName && printable.IsName(s)
 }

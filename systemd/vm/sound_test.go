@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"conch/audio/words"
+	"conch/device/language"
 )
 
 // coarse is the rate at which recordings are compared: 4 kHz has enough of a voice, and little to compute.
@@ -63,7 +64,7 @@ func likeness(in, piece []float64) (best float64) {
 // its seconds, since one lost period shifts the rest.
 func said(t *testing.T, recording []int16, clip string) (best float64) {
 	t.Helper()
-	pcm, err := words.Samples(clip)
+	pcm, err := words.Samples(language.English, clip)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,15 +91,15 @@ func (b *box) says(path, clip string) {
 	b.t.Helper()
 	kept := b.get(path)
 	sure := said(b.t, samples(b.t, kept), clip)
-	b.t.Logf("%q is said (likeness %.2f)", words.Text(clip), sure)
+	b.t.Logf("%q is said (likeness %.2f)", words.Text(language.English, clip), sure)
 	if sure < 0.6 {
-		b.t.Errorf("%q is not in %s: likeness %.2f, want 0.6; a recogniser makes of it: %s", words.Text(clip), kept, sure, b.heard(path))
+		b.t.Errorf("%q is not in %s: likeness %.2f, want 0.6; a recogniser makes of it: %s", words.Text(language.English, clip), kept, sure, b.heard(path))
 	}
 }
 
 // TestLikeness: a clip is found in itself, at another loudness and among noise, and not in another one.
 func TestLikeness(t *testing.T) {
-	pcm, err := words.Samples("offline")
+	pcm, err := words.Samples(language.English, "offline")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-// Command gen speaks the phrases of package words with flite and writes the clips. Run it by: go generate ./audio/words
+// Command gen speaks the phrases of package words in each language and writes the clips. Run it by: make clips
 package main
 
 import (
@@ -17,37 +17,47 @@ import (
 	"conch/audio/wav"
 	"conch/audio/words"
 	"conch/audio/words/adpcm"
+	"conch/device/language"
 )
 
 func main() {
-	if err := generate("clips"); err != nil {
-		fmt.Fprintln(os.Stderr, "gen:", err)
-		os.Exit(1)
+	for _, l := range language.All() {
+		if err := generate(l, filepath.Join("clips", l.Code())); err != nil {
+			fmt.Fprintln(os.Stderr, "gen:", err)
+			os.Exit(1)
+		}
 	}
 }
 
-func generate(dir string) error {
+// generate writes the clips of a language and removes what is none any more. A clip of a text that has not changed stays as it is.
+func generate(l language.Language, dir string) error {
 	tmp, err := os.MkdirTemp("", "clips")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(tmp)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
 	old, err := filepath.Glob(filepath.Join(dir, "*.adpcm"))
 	if err != nil {
 		return err
 	}
 	made := map[string]bool{}
 	for _, key := range words.Keys() {
-		pcm, err := speak(filepath.Join(tmp, "clip.wav"), words.Text(key))
+		text, path := words.Text(l, key), filepath.Join(dir, key+".adpcm")
+		made[path] = true
+		if spoken(path, text) {
+			continue
+		}
+		pcm, err := speak(l, filepath.Join(tmp, "clip.wav"), text)
 		if err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
-		path := filepath.Join(dir, key+".adpcm")
-		made[path] = true
-		if err := os.WriteFile(path, pack(words.Text(key), pcm), 0o644); err != nil {
+		if err := os.WriteFile(path, pack(text, pcm), 0o644); err != nil {
 			return err
 		}
-		fmt.Printf("%-14s %5d ms  %s\n", key, len(pcm)*1000/words.ClipRate, words.Text(key))
+		fmt.Printf("%s %-16s %5d ms  %s\n", l, key, len(pcm)*1000/words.ClipRate, text)
 	}
 	for _, path := range old {
 		if !made[path] {
@@ -59,19 +69,33 @@ func generate(dir string) error {
 	return nil
 }
 
+// spoken says whether there is a clip of that text.
+func spoken(path, text string) bool {
+	b, err := os.ReadFile(path)
+	return err == nil && bytes.HasPrefix(b, head(text))
+}
+
+// head is the beginning of a clip: what it is, and the sum of what it says.
+func head(text string) []byte {
+	return binary.LittleEndian.AppendUint32([]byte(words.Magic), crc32.ChecksumIEEE([]byte(text)))
+}
+
 // pack makes a clip of pcm that says text, as words.Samples reads it.
 func pack(text string, pcm []int16) []byte {
-	b := binary.LittleEndian.AppendUint32([]byte(words.Magic), crc32.ChecksumIEEE([]byte(text)))
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(pcm)))
+	b := binary.LittleEndian.AppendUint32(head(text), uint32(len(pcm)))
 	return append(b, adpcm.Encode(pcm)...)
 }
 
-func speak(path, text string) ([]int16, error) {
+// speak says it: English by flite, whose voice is the better one, the rest by espeak-ng.
+func speak(l language.Language, path, text string) ([]int16, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "flite", "-voice", "slt", "--setf", "duration_stretch=1.02", "-t", text, "-o", path)
+	if l != language.English {
+		cmd = exec.CommandContext(ctx, "espeak-ng", "-v", l.Voice(), "-s", "165", "-w", path, text)
+	}
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("flite: %w: %s (install it: apt install flite)", err, bytes.TrimSpace(out))
+		return nil, fmt.Errorf("%w: %s (apt install flite espeak-ng)", err, bytes.TrimSpace(out))
 	}
 	f, err := os.Open(path)
 	if err != nil {

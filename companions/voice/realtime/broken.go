@@ -28,7 +28,7 @@ func (r *conversation) breakOff() (broken []*response, speaking bool) {
 		case !p.cancelled && p.turn != "" && (p.begun() || p.turn == r.plan.settled): // the turn is not asked for again
 			p.ended, p.status, p.say = true, turn.ResponseFailed, turn.WordsLostMidway
 			r.plan.answerBegan(p.turn)
-			r.count(func(m *meter) { m.answered(p.turn, nil, p.seconds) })
+			r.c.count(func(m *meter) { m.answered(p.turn, nil, p.seconds) })
 			if p.pump != nil {
 				p.pump.close()
 			}
@@ -44,7 +44,7 @@ func (r *conversation) breakOff() (broken []*response, speaking bool) {
 			delete(r.lost, id)
 		}
 	}
-	for id, it := range r.items {
+	for id, it := range r.items.of {
 		if it.turn == r.plan.settled && it.received > 0 {
 			if r.lost == nil {
 				r.lost = map[turn.ItemID]*itemInfo{}
@@ -86,9 +86,9 @@ func (r *conversation) cutLost(id turn.ItemID, heard int) {
 }
 
 // resume is what the model is told in order to go on with an answer.
-func (r *conversation) resume(o turn.CreateResponse) string {
+func (h *history) resume(o turn.CreateResponse) string {
 	said := ""
-	for _, e := range r.history.entries {
+	for _, e := range h.entries {
 		if e.turn == o.Turn && e.role == "assistant" && e.text != "" {
 			said = e.text
 		}

@@ -20,7 +20,7 @@ func (r *conversation) stopAnswer(p *response) {
 		p.status, p.say = turn.ResponseCancelled, ""
 		return
 	}
-	for _, it := range r.items {
+	for _, it := range r.items.of {
 		if it.turn == p.turn {
 			it.cancelled = true
 		}
@@ -31,12 +31,8 @@ func (r *conversation) stopAnswer(p *response) {
 		r.settle(p)
 	case r.d.answersItself() && r.asked.expecting(): // such servers cancel whatever is live, and that is the next one by now
 	default:
-		r.send(sentEvent{kind: sentCancel, turn: p.turn, response: p.id}, func(id string) any {
-			return wireEvent{Type: "response.cancel", EventID: id, ResponseID: string(p.id)}
-		})
-		if r.link != nil {
-			r.link.asks()
-		}
+		r.cancel(sentEvent{turn: p.turn, response: p.id})
+		r.asks()
 	}
 }
 
@@ -71,9 +67,7 @@ func (r *conversation) cancelTurn(o turn.CancelResponse) {
 	}
 	if implied := r.asked.cancel(o.Turn); r.d.Cancels {
 		for range implied { // under way, and without a name yet
-			r.send(sentEvent{kind: sentCancel, turn: o.Turn}, func(id string) any {
-				return wireEvent{Type: "response.cancel", EventID: id}
-			})
+			r.cancel(sentEvent{turn: o.Turn})
 		}
 	}
 	for _, p := range r.responses {
@@ -86,7 +80,7 @@ func (r *conversation) cancelTurn(o turn.CancelResponse) {
 // truncate cuts an item at what was heard: whole milliseconds, never beyond what was received, because the server
 // refuses more (Realtime, conversation.item.truncate).
 func (r *conversation) truncate(o turn.TruncateItem) {
-	it := r.items[o.Item]
+	it := r.items.of[o.Item]
 	if it == nil && r.lost[o.Item] != nil {
 		r.cutLost(o.Item, o.Heard)
 		return
@@ -127,7 +121,7 @@ func (r *conversation) recount(o turn.TruncateItem, it *itemInfo) {
 
 // deleteItem takes an item out of the server's conversation, if it is there and can be.
 func (r *conversation) deleteItem(t turn.ID, item turn.ItemID) {
-	if it := r.items[item]; !r.d.Deletes || it != nil && it.cancelled && r.d.Forgets {
+	if it := r.items.of[item]; !r.d.Deletes || it != nil && it.cancelled && r.d.Forgets {
 		return
 	}
 	r.send(sentEvent{kind: sentDelete, turn: t}, func(id string) any {

@@ -1,6 +1,8 @@
 package realtime
 
 import (
+	"cmp"
+	"strings"
 	"time"
 
 	"conch/coordinator/turn"
@@ -12,9 +14,9 @@ func (r *conversation) take(o turn.Order) {
 		r.remember(o.(turn.AddText))
 		return
 	}
-	r.active = time.Now()
-	if r.owed != nil && r.link == nil { // somebody needs the truth now
-		r.tell(*r.owed)
+	r.clock.active = time.Now()
+	if r.link == nil {
+		r.connector.told.tellOwed()
 	}
 	switch o := o.(type) {
 	case turn.CancelResponse:
@@ -35,14 +37,43 @@ func (r *conversation) take(o turn.Order) {
 		for _, t := range r.plan.clear() {
 			r.log.Warn(logUtterance, "turn", t, "why", "a new one began before it could be sent")
 		}
-		r.voice = ""
+		r.input.turn = ""
 	}
-	r.hurry(turn.TurnOf(o))
+	if r.link == nil {
+		r.connector.hurry(turn.TurnOf(o))
+	}
 	if !r.plan.add(o) {
 		r.log.Error(logOverflow, "turn", turn.TurnOf(o), "limit", maxPlan)
 		r.plan.empty()
 		r.drop(errPlan)
 	}
+}
+
+// What others said in the room enters the conversation as text of no turn (ROOM.md 7). It is known at any time: between
+// turns, during an answer, while there is no session. So it does not stand in the plan, which belongs to the turn, but is
+// sent as it comes and kept in the history, which begins every session:
+//
+//	Do ──> orders ──> remember ─┬─> history ──> the next session
+//	                            └─> this session, if there is one
+//
+// Bounds: what Run has not looked at is at most maxHistory texts, then the oldest goes, which the history could not have
+// kept either; a text is cut at maxMemoryText; the history is bounded by itself.
+
+// maxMemoryText is bytes of one text: a quarter of what a session is told of the past.
+const maxMemoryText = maxHistoryText / 4
+
+// remember puts a text of the room into the conversation. It is no sign of a turn: it does not keep an idle session from
+// being renewed, nor ask for one.
+func (r *conversation) remember(o turn.AddText) {
+	if o.Text == "" {
+		return
+	}
+	o.Role = cmp.Or(o.Role, "user")
+	if len(o.Text) > maxMemoryText {
+		o.Text = strings.ToValidUTF8(o.Text[:maxMemoryText], "") + " …"
+	}
+	r.history.add(entry{role: o.Role, text: o.Text})
+	r.send(sentEvent{kind: sentText}, func(id string) any { return r.d.text(id, o.Role, o.Text) })
 }
 
 // advance carries out the plan as far as it can.
@@ -52,136 +83,74 @@ func (r *conversation) advance() {
 			r.plan.next++
 		}
 	}
-	if r.link != nil && r.voice != "" {
-		r.speak(false)
+	if r.link != nil && r.input.turn != "" {
+		r.input.stream(false)
 	}
 }
 
 // execute does one request; false means not yet.
 func (r *conversation) execute(o *request) bool {
-	switch o := o.order.(type) {
+	switch order := o.order.(type) {
 	case turn.ClearInput:
-		r.voice, r.spoken = o.Turn, 0
-		if r.downsampler != nil {
-			r.downsampler.reset()
-		}
-		r.empty(o.Turn)
+		r.input.begin(order.Turn)
 	case turn.CommitInput:
-		return r.commit(o.Turn)
+		return r.commit(order.Turn)
 	case turn.AddText:
-		r.history.add(entry{turn: o.Turn, role: o.Role, text: o.Text})
-		r.send(sentEvent{kind: sentText, turn: o.Turn}, func(id string) any { return r.d.text(id, o.Role, o.Text) })
+		r.history.add(entry{turn: order.Turn, role: order.Role, text: order.Text})
+		r.send(sentEvent{kind: sentText, turn: order.Turn}, func(id string) any { return r.d.text(id, order.Role, order.Text) })
 	case turn.SendToolOutput:
-		if _, ok := r.calls[o.Call]; !ok { // of a session that is gone; this one would refuse it
-			r.log.Info(logCall, "turn", o.Turn, "call", o.Call)
+		if _, ok := r.items.calls[order.Call]; !ok { // of a session that is gone; this one would refuse it
+			r.log.Info(logCall, "turn", order.Turn, "call", order.Call)
 			return true
 		}
-		text := o.Output
-		r.send(sentEvent{kind: sentOutput, turn: o.Turn}, func(id string) any {
+		text := order.Output
+		r.send(sentEvent{kind: sentOutput, turn: order.Turn}, func(id string) any {
 			return wireItemCreate{
 				wireEvent: wireEvent{Type: "conversation.item.create", EventID: id},
-				Item:      wireItem{Type: "function_call_output", CallID: string(o.Call), Output: &text},
+				Item:      wireItem{Type: "function_call_output", CallID: string(order.Call), Output: &text},
 			}
 		})
-	}
-	if c, ok := o.order.(turn.CreateResponse); ok {
+	case turn.CreateResponse:
 		if time.Now().Before(o.after) {
-			r.at(o.after)
+			r.clock.wakeAt(o.after)
 			return false
 		}
-		return r.create(c, o.tries)
+		return r.create(order, o.tries)
 	}
 	return true
-}
-
-// empty has the server forget what it heard. One that cannot is told to wait until the button is released.
-func (r *conversation) empty(t turn.ID) {
-	r.silence = silence{}
-	switch s := (sentEvent{kind: sentClear, turn: t}); {
-	case r.d.HearsEnd:
-		r.send(s, func(id string) any { return r.d.patience(id, silenceHeld) })
-	case r.d.Clears:
-		r.send(s, func(id string) any { return wireEvent{Type: "input_audio_buffer.clear", EventID: id} })
-	}
 }
 
 // commit sends the rest of the utterance and ends it.
 func (r *conversation) commit(id turn.ID) bool {
 	n, lost, ok := r.c.utt.size(id)
-	if !ok || n < minCommit || r.voice != id {
+	if !ok || n < minCommit || r.input.turn != id {
 		r.log.Info(logUtterance, "turn", id, "samples", n, "why", "shorter than the server takes")
-		r.voice = ""
+		r.input.turn = ""
 		if ok {
-			r.empty(id)
+			r.input.clear(id)
 		}
 		r.plan.withdraw(id)
 		r.plan.settled = id
 		r.out.Post(turn.InputRefused{At: r.out.Now(), Turn: id})
 		return true
 	}
-	if !r.speak(true) {
+	if !r.input.stream(true) {
 		return false
 	}
 	if lost > 0 {
 		r.log.Warn(logUtterance, "turn", id, "samples", lost, "why", "longer than MaxUtterance")
 	}
-	r.voice = ""
 	r.asked.commits = append(r.asked.commits, id)
-	if r.d.HearsEnd {
-		r.hush(id)
-	} else {
-		r.send(sentEvent{kind: sentCommit, turn: id}, func(id string) any {
-			return wireEvent{Type: "input_audio_buffer.commit", EventID: id}
-		})
-	}
-	if r.link == nil {
+	r.input.end(id)
+	r.input.sendSilence(&r.asked)
+	if !r.asks() {
 		return false
 	}
-	r.link.asks()
-	r.count(func(m *meter) { m.heard(id, float64(n)/rate) })
+	r.c.count(func(m *meter) { m.heard(id, float64(n)/rate) })
 	if r.d.answersItself() {
 		r.asked.creates = append(r.asked.creates, create{order: turn.CreateResponse{Turn: id}, turn: id, implied: true, at: time.Now()})
 	}
 	return true
-}
-
-// speak sends what has come of the utterance: 20 to 40 ms at a time while it is spoken, 100 ms when there is a backlog
-// (Realtime, input_audio_buffer.append: <= 15 MiB). It reports whether all was sent.
-func (r *conversation) speak(flush bool) bool {
-	const least, usual = rate * 20 / 1000, rate * 40 / 1000
-	for len(r.pending) < maxAudioAhead {
-		n, _, ok := r.c.utt.size(r.voice)
-		if !ok {
-			r.voice = ""
-			return true
-		}
-		left := n - r.spoken
-		if left == 0 || (left < least && !flush) {
-			return left == 0
-		}
-		take := usual
-		if left > 3*usual {
-			take = cap(r.scratch)
-		}
-		pcm, _, ok := r.c.utt.from(r.voice, r.spoken, r.scratch[:0:min(take, cap(r.scratch))])
-		if !ok {
-			r.voice = ""
-			return true
-		}
-		r.spoken += len(pcm)
-		r.active = time.Now()
-		if r.downsampler != nil {
-			pcm = r.downsampler.process(pcm)
-		}
-		var frame []byte
-		select {
-		case frame = <-r.link.back:
-		default:
-		}
-		frame, r.raw = appendFrame(frame, r.raw, pcm)
-		r.pending = append(r.pending, frame)
-	}
-	return false
 }
 
 // create asks for an answer, once the answer before has ended at the server too: a response.create beside a live one
@@ -208,7 +177,7 @@ func (r *conversation) create(o turn.CreateResponse, tries int) bool {
 			r.gate = r.responses.blockedSince(now, &r.asked)
 		}
 		if until := r.gate.Add(createPatience); now.Before(until) {
-			r.at(until)
+			r.clock.wakeAt(until)
 			return false
 		}
 		r.log.Warn(logImpatient, "turn", o.Turn, "busy", busy)
@@ -219,12 +188,8 @@ func (r *conversation) create(o turn.CreateResponse, tries int) bool {
 	r.asked.creates = append(r.asked.creates, create{order: o, turn: o.Turn, tries: tries, at: time.Now()})
 	prompt := o.Prompt
 	if o.Resume {
-		prompt = r.resume(o)
+		prompt = r.history.resume(o)
 	}
 	r.send(sentEvent{kind: sentCreate, turn: o.Turn}, func(id string) any { return r.cfg.create(&r.d, id, o.Turn, prompt) })
-	if r.link == nil {
-		return false
-	}
-	r.link.asks()
-	return true
+	return r.asks()
 }

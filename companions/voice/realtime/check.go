@@ -98,7 +98,7 @@ func checkSession(ctx context.Context, x voice.Examined, u *url.URL, out *voice.
 // tried is a session that was had for a moment, or why there was none.
 type tried struct {
 	took    time.Duration
-	without []string   // parts of it that the server refused, as Config.Bent has them
+	without []string   // parts of it that the server refused, as Config.Omitted has them
 	said    string     // by the server, of them or of why there is none; the key is not in it
 	say     turn.Words // as a person is told why there is none
 }
@@ -109,13 +109,13 @@ func try(ctx context.Context, cfg *Config) (tried, error) {
 	for {
 		l, err := cfg.open(ctx, cfg.Key(), nil, without)
 		if err == nil {
-			t := tried{took: time.Since(began), without: l.bent.parts.names(), said: l.bent.why}
+			t := tried{took: time.Since(began), without: l.omitted.parts.names(), said: l.omitted.why}
 			l.close()
 			return t, nil
 		}
 		var no *refused
-		if errors.As(err, &no) && no.bend != 0 { // it hung up on what it refused; each time less is left
-			without = no.bend
+		if errors.As(err, &no) && no.omit != 0 { // it hung up on what it refused; each time less is left
+			without = no.omit
 			continue
 		}
 		t := tried{}

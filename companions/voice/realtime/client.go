@@ -22,7 +22,7 @@ type Client struct {
 
 	mu           sync.Mutex // guards the rest up to utt
 	orders       []turn.Order
-	remembered   int  // of these, what belongs to no turn; see memory.go
+	remembered   int  // of these, what belongs to no turn
 	overflow     bool // an order was lost: what the server knows is no longer what was ordered
 	tools        []turn.ToolSpec
 	toolsVersion int
@@ -73,6 +73,23 @@ func (c *Client) Do(o turn.Order) {
 	c.poke()
 }
 
+// isMemory tells that an order is no business of any turn.
+func isMemory(o turn.Order) bool {
+	t, ok := o.(turn.AddText)
+	return ok && t.Turn == ""
+}
+
+// rememberLater queues memory in its place among the orders. The caller holds mu.
+func (c *Client) rememberLater(o turn.Order) {
+	if c.remembered == maxHistory {
+		i := slices.IndexFunc(c.orders, isMemory)
+		c.orders = slices.Delete(c.orders, i, i+1)
+		c.remembered--
+	}
+	c.orders = append(c.orders, o)
+	c.remembered++
+}
+
 // Append takes samples of the utterance of a turn, whether its ClearInput was ordered yet or not; it copies them. Samples
 // of a turn that is over are dropped and counted, and so is what exceeds MaxUtterance.
 func (c *Client) Append(id turn.ID, pcm []int16) {
@@ -88,6 +105,21 @@ func (c *Client) Tools(specs []turn.ToolSpec) {
 	c.toolsVersion++
 	c.mu.Unlock()
 	c.poke()
+}
+
+// Nudge says that an attempt which would have failed a moment ago may now succeed. It never waits.
+func (c *Client) Nudge() {
+	c.nudged.Store(true)
+	c.poke()
+}
+
+// Call has f called by Run, as a sign that it still goes round. It never waits; false: one waits already.
+func (c *Client) Call(f func()) bool {
+	if !c.call.CompareAndSwap(nil, &f) {
+		return false
+	}
+	c.poke()
+	return true
 }
 
 // Usage tells what was used today and in the latest turn.

@@ -121,8 +121,8 @@ func FuzzReceive(f *testing.F) {
 			m.buf = bytes.Clone(b)
 			r.receive(m)
 		}
-		if len(r.responses) > maxResponses || len(r.items) > maxItems || len(r.calls) > maxItems || len(r.history.entries) > maxHistory {
-			t.Fatalf("%d responses, %d items, %d calls, %d words kept", len(r.responses), len(r.items), len(r.calls), len(r.history.entries))
+		if len(r.responses) > maxResponses || len(r.items.of) > maxItems || len(r.items.calls) > maxItems || len(r.history.entries) > maxHistory {
+			t.Fatalf("%d responses, %d items, %d calls, %d words kept", len(r.responses), len(r.items.of), len(r.items.calls), len(r.history.entries))
 		}
 	})
 }

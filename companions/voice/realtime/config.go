@@ -1,6 +1,7 @@
 package realtime
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"fmt"
@@ -27,9 +28,9 @@ type Config struct {
 	Dialect            Dialect
 	Assumed            Assumed // what of these nobody chose
 
-	// Bent is told at the beginning of each session which parts of it the server refused (transcription, voice, reasoning,
+	// Omitted is told at the beginning of each session which parts of it the server refused (transcription, voice, reasoning,
 	// tools, format) and what it said; none: it took everything. Called from Run; nil: nobody wants to know.
-	Bent func(parts []string, why string)
+	Omitted func(parts []string, why string)
 
 	Prices  Prices
 	Ceiling Ceiling
@@ -69,15 +70,9 @@ func (cfg *Config) defaults() error {
 	if r := cfg.Dialect.Rate; r != rate && r != 16000 {
 		return fmt.Errorf("realtime: dialect %q: Rate = %d: must be 24000 or 16000", cfg.Dialect.Name, r)
 	}
-	if cfg.MaxUtterance == 0 {
-		cfg.MaxUtterance = 61 * time.Second
-	}
-	if cfg.MaxAnswer == 0 {
-		cfg.MaxAnswer = 5 * time.Minute
-	}
-	if cfg.RenewAfter == 0 {
-		cfg.RenewAfter = 50 * time.Minute
-	}
+	cfg.MaxUtterance = cmp.Or(cfg.MaxUtterance, 61*time.Second)
+	cfg.MaxAnswer = cmp.Or(cfg.MaxAnswer, 5*time.Minute)
+	cfg.RenewAfter = cmp.Or(cfg.RenewAfter, 50*time.Minute)
 	if cfg.MaxUtterance < time.Second || cfg.MaxUtterance > 11*time.Minute {
 		return fmt.Errorf("realtime: MaxUtterance = %v: must be 1s to 11m", cfg.MaxUtterance)
 	}

@@ -18,14 +18,14 @@ const (
 	EncodeHybrid                 // GA's audio formats, voice and turn_detection at the top
 )
 
-// Turns is how a server is told that the button, and not its ear, decides when a person has spoken.
+// Turns is how a server is told that the button, and not its turn detection, decides when a person has spoken.
 type Turns uint8
 
-// Ways to keep a server's ear out of it.
+// Ways to keep a server's turn detection out of it.
 const (
 	TurnsNull Turns = iota // turn_detection: null
-	TurnsDeaf              // it refuses null: its ear is given a threshold that no sound reaches, and never answers by itself
-	TurnsLong              // its ear cannot be put out: it waits for a silence that nobody keeps while the button is held
+	TurnsDeaf              // it refuses null: its detection is given a threshold that no sound reaches, and never answers by itself
+	TurnsLong              // its detection cannot be switched off: it waits for a silence that nobody keeps while the button is held
 )
 
 // Dialect is what is different about a server. It is data: the client has no other place that knows a server by name.
@@ -74,7 +74,7 @@ var Dialects = []Dialect{
 	// Beta types; neither null turn_detection nor formats, and cancel and truncate are "not implemented".
 	{Name: "speaches", Session: EncodeBeta, Modalities: []string{"audio", "text"}, Rate: rate, Turns: TurnsDeaf, FirstEvents: created, Path: "/v1/realtime",
 		AfterTranscript: true, Clears: true, Deletes: true, TextPart: "text"},
-	// Its ear is always on; commit is taken and ignored, clear and delete are unknown, truncate changes nothing.
+	// Its turn detection is always on; commit is taken and ignored, clear and delete are unknown, truncate changes nothing.
 	{Name: "speech-to-speech", Session: EncodeGA, Rate: rate, Turns: TurnsLong, FirstEvents: created, Path: "/v1/realtime",
 		HearsEnd: true, Cancels: true, Forgets: true, Metadata: true, TextPart: "output_text"},
 	// A model for the transcription would bring hypotheses instead of a transcript.
@@ -178,3 +178,6 @@ func (d Dialect) guessed(msg []byte) Dialect {
 	d, _ = DialectByName(name)
 	return d
 }
+
+// answersItself tells that the end of an utterance begins an answer that nobody asked for.
+func (d *Dialect) answersItself() bool { return d.CommitAnswers || d.HearsEnd }

@@ -25,12 +25,12 @@
 //	SendToolOutput  conversation.item.create (function_call_output)
 //
 // Servers differ in this (Dialect): one wants no clear or no commit, one answers by itself, one has to be told an
-// interruption as text. hearing.go does what that asks for; testdata/servers holds what each one's own source shows.
+// interruption as text. testdata/servers holds what each one's own source shows.
 //
 // What a turn has asked for is kept until its answer began. When the connection breaks before the server gave any sign of
 // having taken it, the next one gets the conversation as text, then the whole utterance again, then the same requests, once;
-// otherwise the person is told (again.go). Whether a connection is alive is asked of the line (line.go), and a session bends
-// where the server refuses a part of it (greet.go).
+// otherwise the person is told (again.go). Whether a connection is alive is asked of the line (line.go), and a session omits
+// what the server refuses of it (greet.go).
 //
 // Samples are 24 kHz, mono, signed 16 bit; the server's rate may be lower (Dialect.Rate). Times of facts come from
 // Outlet.Now. A turn's context never touches the socket: an expired context on a read or a write closes a
@@ -40,7 +40,7 @@ package realtime
 // Log events of this package.
 const (
 	logReady      = "session.ready"
-	logBent       = "session.bent"
+	logOmitted    = "session.bent"
 	logLost       = "session.lost"
 	logRenewed    = "session.renewed"
 	logRetry      = "session.retry"

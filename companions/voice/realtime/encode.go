@@ -53,12 +53,12 @@ type reasoning struct {
 	Effort string `json:"effort"`
 }
 
-// turnsOff is null: the button decides, not the server's ear. Absent would mean "as it was", which is on.
+// turnsOff is null: the button decides, not the server's turn detection. Absent would mean "as it was", which is on.
 type turnsOff struct{}
 
 func (turnsOff) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
 
-// serverTurns is an ear that cannot be put out.
+// serverTurns is a turn detection that cannot be switched off.
 type serverTurns struct {
 	Type    string   `json:"type"`
 	Answers *bool    `json:"create_response,omitempty"`
@@ -74,7 +74,7 @@ const (
 	silenceReleased = 300
 )
 
-// turns is what keeps the server's ear out of it, in a new session.
+// turns is what keeps the server's turn detection out of it, in a new session.
 func (d *Dialect) turns() any {
 	switch d.Turns {
 	case TurnsDeaf: // complete, or it is passed over; the padding is refused in words, and the rest taken

@@ -417,7 +417,7 @@ func TestRefusedSessions(t *testing.T) {
 			}
 			w.run()
 			defer w.stop()
-			time.Sleep(4 * refusalWait) // no error names what it is about: the session bends as far as it can
+			time.Sleep(4 * refusalWait) // no error names what it is about: the session omits all that it can
 			w.want(want)
 		})
 	}

@@ -9,15 +9,15 @@ import (
 
 // What a session remembers is bounded, and it is the oldest that goes: the answer that is being given refers to the newest.
 func TestTheOldestIsForgotten(t *testing.T) {
-	r := &conversation{items: map[turn.ItemID]*itemInfo{}}
+	r := &items{of: map[turn.ItemID]*itemInfo{}}
 	for i := range 3 * maxItems {
-		r.item(turn.ItemID(fmt.Sprint(i)), "t-1")
+		r.ensure(turn.ItemID(fmt.Sprint(i)), "t-1")
 	}
-	if len(r.items) != maxItems {
-		t.Errorf("%d items are kept; want %d", len(r.items), maxItems)
+	if len(r.of) != maxItems {
+		t.Errorf("%d items are kept; want %d", len(r.of), maxItems)
 	}
 	for i := 2 * maxItems; i < 3*maxItems; i++ {
-		if r.items[turn.ItemID(fmt.Sprint(i))] == nil {
+		if r.of[turn.ItemID(fmt.Sprint(i))] == nil {
 			t.Fatalf("item %d of %d is forgotten", i, 3*maxItems)
 		}
 	}

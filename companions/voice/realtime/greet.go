@@ -12,10 +12,10 @@ import (
 	"conch/coordinator/turn"
 )
 
-// A session is described, and bends where the server refuses a part of it that conversation does not need:
+// A session is described, without a part that the server refuses and conversation does not need:
 //
 //	session.created ──> session.update ──> session.updated                                     a session
-//	     error that names it, or that nothing follows for refusalWait ──> again, without …     at most bends times
+//	     error that names it, or that nothing follows for refusalWait ──> again, without …     once each
 //
 // … the part that is named; then every part that is optional; then all but who it is and that the button decides.
 
@@ -37,7 +37,7 @@ type greeting struct {
 func (cfg *Config) greet(ctx context.Context, l *link, specs []turn.ToolSpec, without parts) error {
 	g := &greeting{cfg: cfg, l: l, d: cfg.Dialect, specs: specs, used: cfg.used()}
 	g.without = without & g.used
-	l.bent.parts = g.without
+	l.omitted.parts = g.without
 	patience := time.NewTimer(handshakeTimeout)
 	defer patience.Stop()
 	for {
@@ -140,12 +140,12 @@ func (g *greeting) describeLess(ctx context.Context, e *wireError, onlyNext bool
 	if !ok || !g.described || e.final() {
 		return no
 	}
-	no.bend = more
+	no.omit = more
 	if onlyNext { // the connection is gone
 		return no
 	}
 	g.without, g.answered = more, no
-	g.l.bent = bent{more, strings.TrimSpace(e.code() + " " + e.Message)}
+	g.l.omitted = omitted{more, strings.TrimSpace(e.code() + " " + e.Message)}
 	if err := g.describe(ctx); g.l.ctx.Err() == nil {
 		return err
 	}

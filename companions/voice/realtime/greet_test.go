@@ -57,7 +57,7 @@ const (
 )
 
 // A server that refuses a part of the session that conversation does not need gets it without, and the device is told.
-func TestASessionBends(t *testing.T) {
+func TestASessionOmitsWhatIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		picky
 		left    string // what Bent is told
@@ -78,7 +78,7 @@ func TestASessionBends(t *testing.T) {
 		t.Run(fmt.Sprint(c.picky), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var left []string
-				w := newWorld(t, func(cfg *Config) { cfg.Bent = func(parts []string, _ string) { left = parts } })
+				w := newWorld(t, func(cfg *Config) { cfg.Omitted = func(parts []string, _ string) { left = parts } })
 				w.auto, w.onEvent = false, c.on
 				w.run()
 				defer w.stop()
@@ -107,7 +107,7 @@ func TestASessionBends(t *testing.T) {
 func TestABentSessionIsWholeWhenRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told [][]string
-		w := newWorld(t, func(cfg *Config) { cfg.Bent = func(parts []string, _ string) { told = append(told, parts) } })
+		w := newWorld(t, func(cfg *Config) { cfg.Omitted = func(parts []string, _ string) { told = append(told, parts) } })
 		s := &picky{refuses: []string{pathTranscription}, param: true, named: true}
 		w.auto, w.onEvent = false, s.on
 		w.run()

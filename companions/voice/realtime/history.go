@@ -1,6 +1,7 @@
 package realtime
 
 import (
+	"slices"
 	"strings"
 
 	"conch/coordinator/turn"
@@ -66,12 +67,7 @@ func (h *history) write(id turn.ItemID, t turn.ID, role, text string) {
 
 // hasWords says that what the person said in a turn is known in words.
 func (h *history) hasWords(t turn.ID) bool {
-	for _, e := range h.entries {
-		if e.turn == t && e.role == "user" && e.text != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(h.entries, func(e entry) bool { return e.turn == t && e.role == "user" && e.text != "" })
 }
 
 // cut keeps of the words of an item what was heard of it; false: there are no words, or all of them were.

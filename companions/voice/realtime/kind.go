@@ -46,7 +46,7 @@ func Configure(s voice.Settings, c voice.Companion) (Config, error) {
 	dialect, err := SettingDialect(s)
 	return Config{
 		URL: s.URL, Dialect: dialect, Roots: s.Roots, Key: s.Key, Hold: s.Hold,
-		Model: c.Model, Voice: c.Voice, Instructions: c.Instructions, TranscriptionModel: s.Transcription,
+		Model: c.Model, Voice: c.Voice, Instructions: c.Instructions, TranscriptionModel: s.Transcription, Language: s.Language,
 		Assumed: Assumed{ // a server is not asked for what only OpenAI has, unless somebody wrote that down; cards that come with conch name some
 			Voice:              c.VoiceAssumed && OpenAIVoice(c.Voice),
 			TranscriptionModel: s.TranscriptionAssumed,
@@ -54,7 +54,7 @@ func Configure(s voice.Settings, c voice.Companion) (Config, error) {
 		MaxUtterance: s.Longest,
 		Prices:       Prices{TextIn: s.PriceIn, AudioIn: s.PriceIn, TextOut: s.PriceOut, AudioOut: s.PriceOut},
 		Ceiling:      Ceiling{Tokens: s.CeilingTokens, Cost: s.CeilingCost},
-		Load:         c.Load, Save: c.Save, Recall: c.Recall, Keep: c.Keep, Bent: c.Refused, Log: c.Log,
+		Load:         c.Load, Save: c.Save, Recall: c.Recall, Keep: c.Keep, Omitted: c.Refused, Log: c.Log,
 	}, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"net"
 	"net/http"
@@ -34,7 +35,7 @@ type link struct {
 	born    time.Time
 	tools   int     // version of the tools the session was opened with
 	dialect Dialect // of the server
-	bent    bent
+	omitted omitted
 
 	// atomic
 	asked   atomic.Int64 // when an answer was asked for last, since the line was born
@@ -116,7 +117,7 @@ func (cfg *Config) open(ctx context.Context, key string, specs []turn.ToolSpec, 
 		}
 		return nil, err
 	}
-	l.bent.why = redact(l.bent.why, key)
+	l.omitted.why = redact(l.omitted.why, key)
 	return l, nil
 }
 
@@ -273,3 +274,37 @@ func (l *link) close() {
 	_ = l.hangUp()
 	l.wg.Wait()
 }
+
+// keepBuf is the largest message buffer that is used again; 100 ms of speech is 6.4 kB of text.
+const keepBuf = 64 << 10
+
+var bufs = sync.Pool{New: func() any { b := make([]byte, 0, 8<<10); return &b }}
+
+func getBuf() []byte { return (*bufs.Get().(*[]byte))[:0] }
+
+func putBuf(b []byte) {
+	if cap(b) <= keepBuf {
+		bufs.Put(&b)
+	}
+}
+
+// readAll reads r into b and grows it only as bytes arrive, never by what a header promises.
+func readAll(r io.Reader, b []byte) ([]byte, error) {
+	for {
+		if len(b) == cap(b) {
+			b = append(b, 0)[:len(b)]
+		}
+		n, err := r.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		if err == io.EOF {
+			return b, nil
+		}
+		if err != nil {
+			return b, err
+		}
+	}
+}
+
+var seed = maphash.MakeSeed()
+
+func checksum(b []byte) uint64 { return maphash.Bytes(seed, b) }

@@ -44,8 +44,8 @@ func (p parts) names() (all []string) {
 	return all
 }
 
-// bent is what a session had to do without.
-type bent struct {
+// omitted is what a session had to do without.
+type omitted struct {
 	parts parts
 	why   string
 }

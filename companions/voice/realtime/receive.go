@@ -17,20 +17,20 @@ func (r *conversation) receive(m message) {
 		return
 	}
 	if r.seen.twice(m.sum) {
-		r.counts.Duplicate++
+		r.counts.duplicate++
 		return
 	}
 	ev := &m.ev
 	if !known[ev.Type] {
-		r.counts.Unknown++
-		if n := r.counts.Unknown; n&(n-1) == 0 {
+		r.counts.unknown++
+		if n := r.counts.unknown; n&(n-1) == 0 {
 			r.log.Info(logUnknown, "type", fmt.Sprintf("%.80q", ev.Type), "ignored", n)
 		}
 		return
 	}
 	switch ev.Type {
 	case "error":
-		r.active = time.Now()
+		r.clock.active = time.Now()
 		if ev.Error == nil {
 			ev.Error = &wireError{}
 		}
@@ -47,19 +47,19 @@ func (r *conversation) receive(m message) {
 		t, _ := r.transcriptOf(turn.ItemID(ev.ItemID))
 		r.log.Warn(logTranscribe, "turn", t, "err", message1(ev.Error))
 	case "response.created":
-		r.active = time.Now()
+		r.clock.active = time.Now()
 		if ev.Response != nil {
 			r.responseCreated(ev.Response)
 		}
 	case "response.output_audio.delta":
-		r.active = time.Now()
+		r.clock.active = time.Now()
 		r.delta(ev, m.audio)
 	case "response.output_audio_transcript.delta":
 		r.words(ev, false)
 	case "response.output_text.delta":
 		r.words(ev, true)
 	case "response.output_item.added":
-		r.nameCall(ev.Item)
+		r.items.name(ev.Item)
 	case "response.function_call_arguments.done":
 		if p := r.find(ev.ResponseID); p != nil {
 			r.toolCall(p, ev.CallID, ev.Name, ev.Arguments)
@@ -71,7 +71,7 @@ func (r *conversation) receive(m message) {
 			}
 		}
 	case "response.done":
-		r.active = time.Now()
+		r.clock.active = time.Now()
 		if ev.Response != nil {
 			r.responseDone(ev.Response)
 		}
@@ -88,11 +88,11 @@ func message1(e *wireError) string {
 // garbage counts what cannot be read. A server that sends little else is left; one that does so now and then is not, however
 // long the session lasts.
 func (r *conversation) garbage(err error) {
-	now, slot := time.Now(), &r.garbled[r.counts.Garbage%maxGarbage]
+	now, slot := time.Now(), &r.garbled[r.counts.garbage%maxGarbage]
 	before := *slot // maxGarbage messages ago
 	*slot = now
-	r.counts.Garbage++
-	if n := r.counts.Garbage; n&(n-1) == 0 {
+	r.counts.garbage++
+	if n := r.counts.garbage; n&(n-1) == 0 {
 		r.log.Warn(logGarbage, "err", err, "ignored", n)
 	}
 	if !before.IsZero() && now.Sub(before) < garbageWindow {
@@ -105,7 +105,7 @@ func (r *conversation) inputCommitted(id turn.ItemID) {
 	if !ok {
 		return
 	}
-	r.item(id, t)
+	r.items.ensure(id, t)
 	r.history.at(id, t, "user") // its place; the words come later
 	r.out.Post(turn.InputCommitted{At: r.out.Now(), Turn: t, Item: id})
 }
@@ -124,19 +124,29 @@ func (r *conversation) transcribed(ev *inbound) {
 	}
 	r.history.trim()
 	if ev.Usage != nil {
-		r.count(func(m *meter) { m.transcribed(t, ev.Usage) })
+		r.c.count(func(m *meter) { m.transcribed(t, ev.Usage) })
 	}
 	r.out.Post(turn.Transcribed{At: r.out.Now(), Turn: t, Text: ev.Transcript})
 }
 
+// transcriptOf finds whose words a transcript has, under the item that the utterance has in this session.
+func (r *conversation) transcriptOf(id turn.ItemID) (turn.ID, turn.ItemID) {
+	t := r.items.turnOf(id)
+	if t == "" && r.d.OtherTranscripts && len(r.asked.untranscribed) > 0 {
+		t, id = r.asked.untranscribed[0].turn, r.asked.untranscribed[0].item
+	}
+	r.asked.transcribed(t)
+	return t, id
+}
+
 // serverError leads an error back to what it answers. Most errors leave the session open.
 func (r *conversation) serverError(e *wireError) {
-	e.Message = redact(e.Message, r.usedKey)
+	e.Message = redact(e.Message, r.connector.usedKey)
 	s, ok := r.sent.find(e.EventID)
 	if !ok { // servers that do not say which event they mean
 		s = r.asked.meant(e)
 	}
-	if r.counts.Errors++; r.counts.Errors&(r.counts.Errors-1) == 0 || s.turn != "" {
+	if r.counts.errors++; r.counts.errors&(r.counts.errors-1) == 0 || s.turn != "" {
 		r.log.Warn(logError, "turn", s.turn, "to", s.kind.String(), "type", e.Type, "code", e.Code, "err", fmt.Sprintf("%.400s", e.Message))
 	}
 	switch {
@@ -167,6 +177,20 @@ func (r *conversation) notActive(s sentEvent) {
 	r.plan.unblock()
 }
 
+// answerFailed ends what an error event says the end of, where no response.done follows (Dialect.Failures).
+func (r *conversation) answerFailed(e *wireError) {
+	for id, p := range r.responses {
+		if !p.ended && !p.cancelled {
+			r.responseDone(&wireResponse{ID: string(id), Status: "failed", StatusDetails: &statusDetails{Type: "failed", Error: e}})
+			return
+		}
+	}
+	if t, ok := r.asked.waiting(); ok {
+		r.asked.transcribed(t)
+		r.createRefused(t, e)
+	}
+}
+
 func (r *conversation) commitRefused(t turn.ID) {
 	r.asked.uncommit(t)
 	// An answer asked for together with the commit would answer nothing.
@@ -188,9 +212,7 @@ func (r *conversation) createRefused(t turn.ID, e *wireError) {
 	}
 	if e.is(codeActive) && c.tries < len(tryAgain) && r.link != nil {
 		if r.d.Cancels { // whatever it is, it is not ours
-			r.send(sentEvent{kind: sentCancel, turn: t}, func(id string) any {
-				return wireEvent{Type: "response.cancel", EventID: id}
-			})
+			r.cancel(sentEvent{turn: t})
 		}
 		r.log.Warn(logError, "turn", t, "err", errActive, "try", c.tries+1)
 		r.plan.first(request{order: c.order, tries: c.tries + 1, after: time.Now().Add(tryAgain[c.tries])})

@@ -75,7 +75,7 @@ func until[E turn.Event](r *rehearsed) E {
 
 func newRehearsed(t *testing.T) *rehearsed {
 	r := &rehearsed{t: t, facts: make(chan turn.Event, 4096), start: time.Now()}
-	server := rehearsal.New(rehearsal.Options{Brain: r, Ears: rehearsal.Meter{}, Mouth: rehearsal.Tones{}, Pace: -1})
+	server := rehearsal.New(rehearsal.Options{Brain: r, Recognizer: rehearsal.Meter{}, Synthesizer: rehearsal.Tones{}, Pace: -1})
 	url, err := server.Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

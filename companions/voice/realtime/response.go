@@ -1,6 +1,7 @@
 package realtime
 
 import (
+	"cmp"
 	"errors"
 
 	"conch/coordinator/turn"
@@ -20,10 +21,10 @@ func (r *conversation) responseCreated(w *wireResponse) {
 	p := &response{id: id}
 	r.responses[id] = p
 	if !bidden {
-		if r.counts.Unbidden++; r.counts.Unbidden&(r.counts.Unbidden-1) == 0 {
-			r.log.Warn(logUnbidden, "response", id, "times", r.counts.Unbidden)
+		if r.counts.unbidden++; r.counts.unbidden&(r.counts.unbidden-1) == 0 {
+			r.log.Warn(logUnbidden, "response", id, "times", r.counts.unbidden)
 		}
-		if r.counts.Unbidden > maxUnbidden { // it does not listen
+		if r.counts.unbidden > maxUnbidden { // it does not listen
 			delete(r.responses, id)
 			return
 		}
@@ -50,8 +51,8 @@ func (r *conversation) find(id string) *response {
 		p = r.responses.live()
 	}
 	if p == nil || p.cancelled || p.ended {
-		r.counts.Stale++
-		if n := r.counts.Stale; n&(n-1) == 0 { // 1, 2, 4, 8 ...: the first is news, the thousandth is not
+		r.counts.stale++
+		if n := r.counts.stale; n&(n-1) == 0 { // 1, 2, 4, 8 ...: the first is news, the thousandth is not
 			r.log.Info(logStale, "response", id, "dropped", n)
 		}
 		return nil
@@ -82,7 +83,7 @@ func (r *conversation) delta(ev *inbound, b64 []byte) {
 	}
 	p.audible = p.audible || n > 0
 	p.seconds += float64(n) / rate
-	r.item(item, p.turn).received += n
+	r.items.ensure(item, p.turn).received += n
 	if !room {
 		r.log.Error(logTooLong, "turn", p.turn, "response", p.id, "limit", r.cfg.MaxAnswer)
 		r.stopAnswer(p)
@@ -99,7 +100,7 @@ func (r *conversation) words(ev *inbound, silent bool) {
 		return
 	}
 	item := turn.ItemID(ev.ItemID)
-	r.item(item, p.turn)
+	r.items.ensure(item, p.turn)
 	r.history.write(item, p.turn, "assistant", ev.Delta)
 	r.out.Post(turn.Spoken{At: r.out.Now(), Turn: p.turn, Response: p.id, Item: item, Text: ev.Delta})
 	if silent && !p.texted {
@@ -115,14 +116,8 @@ func (r *conversation) toolCall(p *response, id, name, args string) {
 	if p == nil || p.cancelled || id == "" {
 		return
 	}
-	c, ok := r.calls[turn.CallID(id)]
-	if !ok {
-		forgetOldest(r.calls, maxItems, func(c callInfo) (uint64, bool) { return c.born, true })
-		c.born = r.bear()
-	}
-	if name == "" {
-		name = c.name
-	}
+	c := r.items.call(turn.CallID(id))
+	name = cmp.Or(name, c.name)
 	if c.told || name == "" {
 		return
 	}
@@ -132,21 +127,10 @@ func (r *conversation) toolCall(p *response, id, name, args string) {
 		}
 		return
 	}
-	r.calls[turn.CallID(id)] = callInfo{born: c.born, turn: p.turn, name: name, told: true}
+	r.items.calls[turn.CallID(id)] = callInfo{born: c.born, name: name, told: true}
 	p.audible, p.called = true, true
 	r.plan.answerBegan(p.turn)
 	r.out.Post(turn.ToolCalled{At: r.out.Now(), Turn: p.turn, Response: p.id, Call: turn.CallID(id), Name: name, Args: args})
-}
-
-// nameCall remembers the name of a call whose arguments come without it (beta).
-func (r *conversation) nameCall(it *wireItem) {
-	if it == nil || it.Type != "function_call" || it.CallID == "" {
-		return
-	}
-	if _, ok := r.calls[turn.CallID(it.CallID)]; !ok {
-		forgetOldest(r.calls, maxItems, func(c callInfo) (uint64, bool) { return c.born, true })
-		r.calls[turn.CallID(it.CallID)] = callInfo{born: r.bear(), name: it.Name}
-	}
 }
 
 func (r *conversation) responseDone(w *wireResponse) {
@@ -154,7 +138,7 @@ func (r *conversation) responseDone(w *wireResponse) {
 	r.plan.unblock()
 	if p == nil || p.ended {
 		if w.Usage != nil { // an answer nobody waits for costs money too
-			r.count(func(m *meter) { m.answered("", w.Usage, 0) })
+			r.c.count(func(m *meter) { m.answered("", w.Usage, 0) })
 		}
 		return
 	}
@@ -189,7 +173,7 @@ func (r *conversation) responseDone(w *wireResponse) {
 	if p.say != "" {
 		r.log.Warn(logFailed, "turn", p.turn, "response", p.id, "status", w.Status, "details", detail(w.StatusDetails))
 	}
-	r.count(func(m *meter) { m.answered(p.turn, w.Usage, p.seconds) })
+	r.c.count(func(m *meter) { m.answered(p.turn, w.Usage, p.seconds) })
 	p.ended = true
 	r.plan.answerBegan(p.turn)
 	if p.pump != nil {
@@ -217,7 +201,7 @@ func (r *conversation) settle(p *response) {
 	if p.turn != "" {
 		r.out.Post(turn.ResponseDone{At: r.out.Now(), Turn: p.turn, Response: p.id, Status: p.status, Say: p.say})
 	}
-	if r.owed != nil && r.link == nil && len(r.responses) == 0 {
-		r.tell(*r.owed)
+	if r.link == nil && len(r.responses) == 0 {
+		r.connector.told.tellOwed()
 	}
 }

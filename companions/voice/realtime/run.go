@@ -11,28 +11,35 @@ import (
 
 func newRun(ctx context.Context, c *Client, out voice.Outlet) *conversation {
 	r := &conversation{
-		c: c, cfg: &c.cfg, out: out, log: c.log, ctx: ctx,
-		opened: make(chan openResult, 1), finished: make(chan *response, 8),
-		responses: answers{}, scratch: make([]int16, 0, rate/10), active: time.Now(),
+		c: c, cfg: &c.cfg, out: out, log: c.log, ctx: ctx, clock: clock{active: time.Now()},
+		finished: make(chan *response, 8), responses: answers{},
+		keeper: keeper{save: c.cfg.Keep, log: c.log, lines: make(chan []voice.Line, 1)},
 	}
-	r.speaking(c.cfg.Dialect)
+	r.connector = connector{cfg: &c.cfg, log: c.log, ctx: ctx, wg: &r.wg, tools: c.currentTools, clock: &r.clock, told: told{out: out},
+		opened: make(chan openResult, 1)}
+	r.sender = sender{log: c.log, full: r.drop}
+	r.input = input{utterance: &c.utt, to: &r.sender, d: &r.d, clock: &r.clock, log: c.log, scratch: make([]int16, 0, rate/10)}
+	r.adapt(c.cfg.Dialect)
 	r.forget()
 	r.history.recall(c.cfg.Recall)
-	r.toKeep = make(chan []voice.Line, 1)
-	if c.cfg.Keep != nil {
-		r.keepers.Go(r.keeper)
-	}
+	r.keeper.start()
 	r.wg.Go(func() { c.saver(ctx) })
 	return r
 }
 
+// adapt takes the dialect of a session.
+func (r *conversation) adapt(d Dialect) {
+	r.d = d
+	r.input.adapt()
+}
+
 // forget begins an empty session.
 func (r *conversation) forget() {
-	r.pending, r.asked = nil, asked{}
-	r.seen, r.sent = seen{}, sentEvents{}
-	r.calls, r.items = map[turn.CallID]callInfo{}, map[turn.ItemID]*itemInfo{}
-	r.voice, r.spoken, r.gate = "", 0, time.Time{}
-	r.counts.Garbage, r.counts.Unbidden = 0, 0
+	r.pending, r.sent = nil, sentEvents{}
+	r.asked, r.seen = asked{}, seen{}
+	r.items = items{calls: map[turn.CallID]callInfo{}, of: map[turn.ItemID]*itemInfo{}}
+	r.input.turn, r.input.sent, r.gate = "", 0, time.Time{}
+	r.counts.garbage, r.counts.unbidden = 0, 0
 	clear(r.garbled[:])
 }
 
@@ -41,8 +48,8 @@ func (r *conversation) loop() {
 	defer timer.Stop()
 	for r.ctx.Err() == nil {
 		r.step()
-		r.keep()
-		timer.Reset(time.Until(r.alarm))
+		r.keeper.offer(&r.history, r.idle, &r.clock)
+		timer.Reset(time.Until(r.clock.alarm))
 		var in <-chan message
 		var dead <-chan struct{}
 		var out chan<- []byte
@@ -62,10 +69,10 @@ func (r *conversation) loop() {
 			r.pending = r.pending[:copy(r.pending, r.pending[1:])]
 		case <-dead:
 			r.died()
-		case o := <-r.opened:
+		case o := <-r.connector.opened:
 			r.adopt(o)
 		case resp := <-r.finished:
-			resp.pumped, r.active = true, time.Now()
+			resp.pumped, r.clock.active = true, time.Now()
 			r.settle(resp)
 		case <-timer.C:
 		}
@@ -75,19 +82,16 @@ func (r *conversation) loop() {
 // shutdown ends everything that was started and waits for it.
 func (r *conversation) shutdown(cancel context.CancelFunc) {
 	cancel()
-	if r.cfg.Keep != nil && r.history.changes != r.kept {
-		r.keepNow()
-	}
-	close(r.toKeep)
-	for _, l := range []*link{r.link, r.spare} {
+	r.keeper.last(&r.history)
+	for _, l := range []*link{r.link, r.connector.spare} {
 		if l != nil {
 			l.close()
 		}
 	}
 	r.wg.Wait()
-	r.keepers.Wait()
+	r.keeper.wg.Wait()
 	select {
-	case o := <-r.opened:
+	case o := <-r.connector.opened:
 		if o.link != nil {
 			o.link.close()
 		}
@@ -97,7 +101,7 @@ func (r *conversation) shutdown(cancel context.CancelFunc) {
 
 // step does all that can be done now.
 func (r *conversation) step() {
-	r.alarm = time.Now().Add(time.Hour)
+	r.clock.alarm = time.Now().Add(time.Hour)
 	orders, overflow := r.c.takeOrders()
 	for _, o := range orders {
 		r.take(o)
@@ -108,7 +112,11 @@ func (r *conversation) step() {
 		r.drop(errors.New("orders came faster than they could be carried out"))
 	}
 	r.nudge()
-	r.connect()
+	if r.link == nil {
+		if l := r.connector.next(); l != nil {
+			r.begin(l)
+		}
+	}
 	r.renew()
 	if r.link != nil {
 		if specs, version := r.c.currentTools(); r.link.tools != version {
@@ -117,11 +125,21 @@ func (r *conversation) step() {
 		}
 	}
 	r.advance()
-	r.sendSilence()
+	if t := r.input.sendSilence(&r.asked); t != "" {
+		r.commitRefused(t)
+	}
 }
 
-func (r *conversation) at(t time.Time) {
-	if t.Before(r.alarm) {
-		r.alarm = t
+// nudge does what the last Call and the last Nudge ask for.
+func (r *conversation) nudge() {
+	if f := r.c.call.Swap(nil); f != nil {
+		(*f)()
+	}
+	switch nudged := r.c.nudged.Swap(false); {
+	case !nudged:
+	case r.link != nil:
+		r.link.expect() // it may have died without a word
+	default:
+		r.connector.nudge()
 	}
 }

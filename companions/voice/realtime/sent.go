@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 
 	"conch/coordinator/turn"
@@ -60,22 +61,60 @@ func (s *sentEvents) find(id string) (sentEvent, bool) {
 	return sentEvent{}, false
 }
 
-// send encodes an event under a new id. A writer that takes nothing any more costs the session.
-func (r *conversation) send(s sentEvent, encode func(id string) any) {
-	if r.link == nil {
+// sender is what goes to the server in this session, in order.
+type sender struct {
+	log     *slog.Logger
+	full    func(why error) // the writer takes nothing any more: it costs the session
+	link    *link           // nil while there is none
+	pending [][]byte        // encoded, for the writer
+	sent    sentEvents
+	number  uint64
+	raw     []byte
+}
+
+// send encodes an event under a new id.
+func (s *sender) send(e sentEvent, encode func(id string) any) {
+	if s.link == nil {
 		return
 	}
-	r.eventNo++
-	s.id = "conch_" + strconv.FormatUint(r.eventNo, 10)
-	b, err := json.Marshal(encode(s.id))
+	s.number++
+	e.id = "conch_" + strconv.FormatUint(s.number, 10)
+	b, err := json.Marshal(encode(e.id))
 	if err != nil {
-		r.log.Error(logGarbage, "err", fmt.Errorf("encode: %w", err))
+		s.log.Error(logGarbage, "err", fmt.Errorf("encode: %w", err))
 		return
 	}
-	if len(r.pending) >= maxPending {
-		r.drop(errors.New("the server does not read"))
+	if len(s.pending) >= maxPending {
+		s.full(errors.New("the server does not read"))
 		return
 	}
-	r.sent.add(s)
-	r.pending = append(r.pending, b)
+	s.sent.add(e)
+	s.pending = append(s.pending, b)
+}
+
+// cancel stops an answer at the server: without an id, the live one.
+func (s *sender) cancel(e sentEvent) {
+	e.kind = sentCancel
+	s.send(e, func(id string) any {
+		return wireEvent{Type: "response.cancel", EventID: id, ResponseID: string(e.response)}
+	})
+}
+
+// speech sends samples, at the rate that the server hears.
+func (s *sender) speech(pcm []int16) {
+	var frame []byte
+	select {
+	case frame = <-s.link.back:
+	default:
+	}
+	frame, s.raw = appendFrame(frame, s.raw, pcm)
+	s.pending = append(s.pending, frame)
+}
+
+// asks notes that an answer was asked for; false: the session was lost over it.
+func (s *sender) asks() bool {
+	if s.link != nil {
+		s.link.asks()
+	}
+	return s.link != nil
 }

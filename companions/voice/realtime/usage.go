@@ -173,16 +173,16 @@ func nonNegative(f float64) float64 {
 }
 
 // count changes the meter and says what the turn has used so far.
-func (r *conversation) count(f func(*meter)) {
-	r.c.mu.Lock()
-	m := r.c.usage
-	m.roll(r.cfg.Wall())
+func (c *Client) count(f func(*meter)) {
+	c.mu.Lock()
+	m := c.usage
+	m.roll(c.cfg.Wall())
 	before := m.today.Responses
 	f(m)
-	u, responses := m.read(r.cfg.Wall()), m.today.Responses
-	r.c.mu.Unlock()
+	u, responses := m.read(c.cfg.Wall()), m.today.Responses
+	c.mu.Unlock()
 	if responses != before {
-		r.log.Info(logUsage, "turn", u.Turn, "tokens", u.InTurn.Tokens(), "heard_s", round(u.InTurn.HeardSeconds), "said_s", round(u.InTurn.SaidSeconds),
+		c.log.Info(logUsage, "turn", u.Turn, "tokens", u.InTurn.Tokens(), "heard_s", round(u.InTurn.HeardSeconds), "said_s", round(u.InTurn.SaidSeconds),
 			"cost", u.InTurn.Cost, "today_tokens", u.Today.Tokens(), "today_cost", u.Today.Cost)
 	}
 }

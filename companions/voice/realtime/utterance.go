@@ -73,14 +73,14 @@ func (u *utterance) append(id turn.ID, pcm []int16) bool {
 }
 
 // from copies up to cap(dst) samples of the utterance of id, from the given one on; ok is false when it is gone.
-func (u *utterance) from(id turn.ID, at int, dst []int16) (pcm []int16, left int, ok bool) {
+func (u *utterance) from(id turn.ID, at int, dst []int16) (pcm []int16, ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if id == "" || id != u.id || at > len(u.pcm) {
-		return nil, 0, false
+		return nil, false
 	}
 	n := copy(dst[:cap(dst)], u.pcm[at:])
-	return dst[:n], len(u.pcm) - at - n, true
+	return dst[:n], true
 }
 
 // size is the length of the utterance of id.

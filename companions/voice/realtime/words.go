@@ -136,6 +136,13 @@ func wordsOf(err error, now time.Time) (say turn.Words, fatal bool) {
 	return turn.WordsOffline, false
 }
 
+// clockWrong says that a server's certificate is not valid yet: no server has such a one for long, but a Pi without a network
+// begins its days in the past.
+func clockWrong(err error, now time.Time) bool {
+	var bad x509.CertificateInvalidError
+	return errors.As(err, &bad) && bad.Reason == x509.Expired && bad.Cert != nil && now.Before(bad.Cert.NotBefore)
+}
+
 // waits: trying again soon would only annoy the server.
 func waits(say turn.Words) bool { return say == turn.WordsQuota || say == turn.WordsNoCredit }
 
@@ -147,7 +154,7 @@ type refused struct {
 	text   string
 	page   bool          // a web page
 	after  time.Duration // the server wants nothing before; zero: it did not say
-	bend   parts         // what the next attempt leaves out; zero: nothing
+	omit   parts         // what the next attempt leaves out; zero: nothing
 }
 
 func (r *refused) Error() string {

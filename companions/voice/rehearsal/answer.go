@@ -1,6 +1,7 @@
 package rehearsal
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -119,7 +120,7 @@ func (s *speaker) sentence(text string) bool {
 	if s.r.text {
 		return s.x.hand(step{r: s.r, text: text})
 	}
-	pcm, err := s.x.srv.o.Mouth.Say(s.r.ctx, s.r.voice, strings.TrimSpace(text))
+	pcm, err := s.x.srv.o.Synthesizer.Say(s.r.ctx, s.r.voice, strings.TrimSpace(text))
 	if s.r.ctx.Err() != nil {
 		return false
 	}
@@ -218,7 +219,7 @@ func (x *session) lateDeltas(r *response, it *item, index int, d time.Duration) 
 // thought gathers what a brain may know. The items' own fields are copied: the loop goes on.
 func (x *session) thought(p m, items []*item) Thought {
 	t := Thought{
-		Instructions: get[string](x.conf, "instructions"), Now: x.srv.o.Now(), About: x.srv.About(), Turns: len(items),
+		Instructions: get[string](x.conf, "instructions"), Now: x.srv.o.Now(), About: x.srv.About(),
 	}
 	t.Prompt = strings.TrimSpace(strings.TrimPrefix(get[string](p, "instructions"), t.Instructions))
 	t.Prompt, t.said, t.resume = resumes(t.Prompt)
@@ -244,20 +245,13 @@ func (x *session) thought(p m, items []*item) Thought {
 		t.Force = get[string](c, "name")
 	}
 	for _, v := range tools {
-		o := v.(m)
-		t.Tools = append(t.Tools, Tool{Name: get[string](o, "name"), Description: get[string](o, "description")})
-	}
-	calls := map[string]string{}
-	for _, it := range items {
-		if it.kind == "function_call" {
-			calls[it.callID] = it.name
-		}
+		t.Tools = append(t.Tools, get[string](v.(m), "name"))
 	}
 walk:
-	for i := len(items) - 1; i >= 0; i-- {
-		switch it := items[i]; {
+	for _, it := range slices.Backward(items) {
+		switch {
 		case it.kind == "function_call_output":
-			t.Outputs = append([]Output{{Name: calls[it.callID], Text: it.output}}, t.Outputs...)
+			t.Outputs = slices.Insert(t.Outputs, 0, it.output)
 		case it.kind == "function_call":
 		case it.role == "user":
 			t.Words, t.hearing = roomLine(it.text).Text, nil

@@ -14,12 +14,11 @@ type Thought struct {
 	Heard        *Heard   // set when they were spoken
 	Prompt       string   // instruction for this answer alone, or the system's message that nobody has answered
 	Instructions string   // the session's: who the companion is
-	Outputs      []Output // of tools, not yet narrated
+	Outputs      []string // of tools, not yet narrated
 	Answered     bool     // the last word was the companion's own: somebody asks it to go on
-	Tools        []Tool   // that may be called
+	Tools        []string // that may be called, by name
 	Force        string   // the tool that must be called, if any
 	MustCall     bool     // some tool must be called
-	Turns        int      // entries of the conversation
 	InRoom       bool     // others listen and answer, too: the answer is to the last line of Talk
 	Guidance     string   // in a room: why this companion was selected, and how to answer
 	Talk         []Line   // what was said, the last line last
@@ -33,12 +32,6 @@ type Thought struct {
 	said    string // the last words of it
 }
 
-// Tool is one that the session offers.
-type Tool struct{ Name, Description string }
-
-// Output is what a tool returned.
-type Output struct{ Name, Text string }
-
 // Reply is an answer: words, sound behind them, then calls.
 type Reply struct {
 	Text  string
@@ -49,7 +42,7 @@ type Reply struct {
 // Call of a tool. Args is JSON.
 type Call struct{ Name, Args string }
 
-// heard puts what the ears made of the utterance into the thought.
+// heard puts what the recognizer made of the utterance into the thought.
 func (t *Thought) heard(h *hearing) {
 	heard := h.heard
 	heard.Failed = h.err != nil

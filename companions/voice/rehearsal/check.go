@@ -2,6 +2,7 @@ package rehearsal
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -59,12 +60,7 @@ func object(fields map[string]field) rule {
 		if !ok {
 			return wrongType(path, "an object", v)
 		}
-		keys := make([]string, 0, len(o))
-		for k := range o {
-			keys = append(keys, k)
-		}
-		slices.Sort(keys)
-		for _, k := range keys {
+		for _, k := range slices.Sorted(maps.Keys(o)) {
 			f, known := fields[k]
 			switch {
 			case !known:
@@ -89,11 +85,7 @@ func object(fields map[string]field) rule {
 
 // variant picks the rule by the value of the field "type".
 func variant(kinds map[string]rule) rule {
-	names := make([]string, 0, len(kinds))
-	for k := range kinds {
-		names = append(names, k)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(kinds))
 	return func(path string, v any) *violation {
 		o, ok := v.(m)
 		if !ok {

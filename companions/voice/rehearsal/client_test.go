@@ -22,7 +22,7 @@ const patience = 30 * time.Second
 
 // quick are options without child processes, as fast as possible.
 func quick() Options {
-	return Options{Seed: 1, Ears: Meter{}, Mouth: Tones{}, Pace: -1, Now: func() time.Time { return time.Date(2026, 11, 21, 15, 4, 0, 0, time.UTC) }}
+	return Options{Seed: 1, Recognizer: Meter{}, Synthesizer: Tones{}, Pace: -1, Now: func() time.Time { return time.Date(2026, 11, 21, 15, 4, 0, 0, time.UTC) }}
 }
 
 // serve runs a server on loopback until the test ends.

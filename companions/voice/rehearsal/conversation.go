@@ -22,12 +22,12 @@ type item struct {
 	typed   bool     // text of a message that never was sound
 	sound   []int16  // of the user; forgotten when maxKept newer samples have come
 	samples int      // of sound, the user's or ours
-	hearing *hearing // the ears at work on sound
+	hearing *hearing // the recognizer at work on sound
 
 	callID, name, args, output string // function_call, function_call_output
 }
 
-// hearing is what the ears make of an item: heard and err are set before done is closed.
+// hearing is what the recognizer makes of an item: heard and err are set before done is closed.
 type hearing struct {
 	done  chan struct{}
 	heard Heard

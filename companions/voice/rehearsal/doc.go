@@ -3,14 +3,14 @@
 // the wire that a handful of rules answer, not a model.
 //
 //	socket ── reader ──> frames ─┐                       ┌─> outbox ── writer ──> socket
-//	ears   ── one per commit ────┼─> loop (owns session) ┤
-//	answer ── one per response ──┘                       └─> starts ears and answers, cancels them
+//	hear   ── one per commit ────┼─> loop (owns session) ┤
+//	answer ── one per response ──┘                       └─> starts hear and answer, cancels them
 //
-// Goroutines: ServeHTTP is the loop and returns last; reader, writer, ears and answers belong to its session, end with
+// Goroutines: ServeHTTP is the loop and returns last; reader, writer, hear and answer belong to its session, end with
 // it, and are waited for. Everything in session is touched by the loop alone. Pace and backpressure: an answer hands over
 // one piece of sound at a time, and the loop takes none while the outbox is full.
 //
-// Ears are pocketsphinx, the mouth is flite or espeak-ng: child processes, bounded in number, time and memory.
+// The recognizer is pocketsphinx, the synthesizer is flite or espeak-ng: child processes, bounded in number, time and memory.
 // Without them the server says what it measured and plays back what it heard.
 //
 // In a room the instructions of an answer begin with RoomMarker: then they are guidance (why this companion was selected,
@@ -20,7 +20,7 @@
 //	items "[Ada in kitchen] …" ─> who said what, in order  ├─> scene ─> first answer | hand over | add | follow up | goodbye
 //	guidance ─> who is here, what not to do                ┘
 //
-// A client that streams is heard by loudness (turns.go): server_vad is on until it is told otherwise, as with the service;
+// A client that streams is heard by loudness (vad.go): server_vad is on until it is told otherwise, as with the service;
 // semantic_vad waits for a silence by its eagerness, since nothing here knows when a sentence is complete.
 //
 // Where it is smaller than the real service: no images, no MCP, no transcription-only sessions, no idle_timeout_ms, PCM at

@@ -17,7 +17,7 @@ func TestOfficialJavaScriptClientConverses(t *testing.T) {
 	runJS(t, o, "converse")
 }
 
-// TestOfficialAgentsSDKConverses lets the agents SDK, with its defaults, be heard by the server's own ear, under a key of the
+// TestOfficialAgentsSDKConverses lets the agents SDK, with its defaults, be heard by the server's own turn detection, under a key of the
 // server's own (jstest/agents.mjs).
 func TestOfficialAgentsSDKConverses(t *testing.T) {
 	o := quick()

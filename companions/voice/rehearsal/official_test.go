@@ -168,7 +168,7 @@ func converse(t *testing.T) [][]byte {
 	c.send(openai.RealtimeClientEventParamOfConversationItemDelete(delta.ItemID))
 	c.until("conversation.item.deleted")
 
-	// Out of band in text; refused; failed; incomplete; ears that fail.
+	// Out of band in text; refused; failed; incomplete; a recognizer that fails.
 	c.sendRaw(`{"type":"response.create","response":{"conversation":"none","output_modalities":["text"],"metadata":{"bid":"1"},
 		"input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"what is your name"}]}]}}`)
 	if text := as[openai.ResponseTextDoneEvent](c, "response.output_text.done").Text; !strings.Contains(text, "Ada") {

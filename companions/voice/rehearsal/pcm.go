@@ -9,21 +9,14 @@ import (
 
 // wav wraps mono 16 bit samples.
 func wav(pcm []int16, rate int) []byte {
-	b := make([]byte, 0, 44+2*len(pcm))
-	b = append(b, "RIFF"...)
-	b = binary.LittleEndian.AppendUint32(b, uint32(36+2*len(pcm)))
-	b = append(b, "WAVEfmt "...)
-	b = binary.LittleEndian.AppendUint32(b, 16)
-	b = binary.LittleEndian.AppendUint16(b, 1) // PCM
-	b = binary.LittleEndian.AppendUint16(b, 1) // mono
-	b = binary.LittleEndian.AppendUint32(b, uint32(rate))
-	b = binary.LittleEndian.AppendUint32(b, uint32(2*rate))
-	b = binary.LittleEndian.AppendUint16(b, 2)
-	b = binary.LittleEndian.AppendUint16(b, 16)
-	b = append(b, "data"...)
-	b = binary.LittleEndian.AppendUint32(b, uint32(2*len(pcm)))
+	u32, u16 := binary.LittleEndian.AppendUint32, binary.LittleEndian.AppendUint16
+	b := u32(append(make([]byte, 0, 44+2*len(pcm)), "RIFF"...), uint32(36+2*len(pcm)))
+	b = u32(append(b, "WAVEfmt "...), 16)
+	b = u16(u16(b, 1), 1) // PCM, mono
+	b = u32(u32(b, uint32(rate)), uint32(2*rate))
+	b = u32(append(u16(u16(b, 2), 16), "data"...), uint32(2*len(pcm)))
 	for _, s := range pcm {
-		b = binary.LittleEndian.AppendUint16(b, uint16(s))
+		b = u16(b, uint16(s))
 	}
 	return b
 }

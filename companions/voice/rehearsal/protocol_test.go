@@ -283,6 +283,48 @@ func TestHandshake(t *testing.T) {
 	}
 }
 
+// A page in somebody's browser, a name that leads to this machine, another user's program: what they can do to the server of an appliance's own
+// process, and to one that was offered to all.
+func TestStrangersAtTheServer(t *testing.T) {
+	private, offered := quick(), quick()
+	private = private.private()
+	if again := quick().private(); again.Key == private.Key || len(private.Key) < 26 {
+		t.Fatalf("keys %q and %q", private.Key, again.Key)
+	}
+	for _, row := range []struct {
+		name, key, origin, host string
+		own, all                int
+	}{
+		{"its own process", private.Key, "", "", 101, 101},
+		{"another program with a key that it knows", "rehearsal", "", "", 401, 101},
+		{"a page of the network, with the key", private.Key, "https://example.org", "", 403, 403},
+		{"a page from a file", private.Key, "null", "", 403, 403},
+		{"a page of this machine", private.Key, "http://localhost:5173", "", 403, 101},
+		{"a page by a name that leads here", private.Key, "http://127.0.0.1.example.org", "127.0.0.1.example.org:80", 403, 403},
+		{"by a name that leads here", private.Key, "", "example.org", 403, 403},
+		{"by the name of this machine", private.Key, "", "localhost:1", 101, 101},
+	} {
+		for o, want := range map[*Options]int{&private: row.own, &offered: row.all} {
+			_, url := serve(t, *o)
+			h := http.Header{"Authorization": {"Bearer " + row.key}}
+			if row.origin != "" {
+				h.Set("Origin", row.origin)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			conn, resp, err := websocket.Dial(ctx, url+"?model=x", &websocket.DialOptions{HTTPHeader: h, Host: row.host}) //nolint:bodyclose // Dial has read it
+			if cancel(); err == nil {
+				conn.CloseNow()
+			}
+			if resp == nil {
+				t.Fatal(err)
+			}
+			if resp.StatusCode != want {
+				t.Errorf("%s, private %v: status %d; want %d", row.name, o.Private, resp.StatusCode, want)
+			}
+		}
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"type":"session.update","session":{"type":"realtime","audio":{"input":{"turn_detection":null}}}}`))
 	f.Add([]byte(`{"type":"conversation.item.create","item":{"type":"message","role":"user","content":[{"type":"input_audio","audio":"AAAA"}]}}`))
@@ -290,7 +332,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"type":"conversation.item.truncate","item_id":"x","content_index":0,"audio_end_ms":1e300}`))
 	f.Fuzz(func(t *testing.T, frame []byte) {
 		// What passes is handled without a panic, by a session whose wire leads nowhere.
-		s := New(Options{Ears: Meter{}, Mouth: Tones{}, Pace: -1})
+		s := New(Options{Recognizer: Meter{}, Synthesizer: Tones{}, Pace: -1})
 		x := newSession(s, "fuzz", newRand(1))
 		ev, _, bad := decode(frame)
 		if bad == nil {

@@ -206,12 +206,8 @@ func newScene(t Thought) scene {
 // handsOver recognises "over to you", "your turn", "what about you", "and you".
 func handsOver(words []string) bool {
 	text := " " + strings.Join(words, " ") + " "
-	for _, phrase := range []string{" over to you ", " your turn ", " what about you ", " how about you ", " and you "} {
-		if strings.Contains(text, phrase) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{" over to you ", " your turn ", " what about you ", " how about you ", " and you "},
+		func(phrase string) bool { return strings.Contains(text, phrase) })
 }
 
 // called says whether this companion's name is among the words.

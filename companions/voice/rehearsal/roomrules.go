@@ -1,6 +1,7 @@
 package rehearsal
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -79,7 +80,7 @@ func (s *scene) known(words []string) (Reply, bool) {
 		return say(s.view(thing)), true
 	}
 	t, f := subject(words, s.topics)
-	if t != nil && s.holds(t) {
+	if t != nil && slices.Contains(s.topics, t) {
 		return say(s.tell(t, f)), true
 	}
 	if phrase := s.expert(words); t == nil && phrase != "" {
@@ -142,7 +143,7 @@ func (s *scene) add() Reply {
 		}
 	case t == nil:
 		texts = s.general()
-	case s.holds(t):
+	case slices.Contains(s.topics, t):
 		if f != nil && !s.said(f.text) {
 			return say(f.text)
 		}
@@ -253,10 +254,8 @@ func (s *scene) handOver(t *topic) (Reply, bool) {
 		return Reply{}, false
 	}
 	for _, o := range s.others {
-		for _, held := range o.topics {
-			if held == t {
-				return say("That is more a question for " + o.name + ". Over to you, " + o.name + "."), true
-			}
+		if slices.Contains(o.topics, t) {
+			return say("That is more a question for " + o.name + ". Over to you, " + o.name + "."), true
 		}
 	}
 	return Reply{}, false
@@ -345,9 +344,9 @@ func (s *scene) followUp(words []string) (Reply, bool) {
 	before := s.mine()
 	switch {
 	case aboutTheRoom[0].match(words):
-		return useTool(toolWhySpoke, "{}", "I cannot look that up here: nobody keeps a ledger for me.")(s.t, words)
+		return useTool(toolWhySpoke, "I cannot look that up here: nobody keeps a ledger for me.")(s.t, words)
 	case aboutTheRoom[1].match(words) || all("who|whos|anybody|anyone", "here")(words):
-		return useTool(toolWhoIsHere, "{}", s.company())(s.t, words)
+		return useTool(toolWhoIsHere, s.company())(s.t, words)
 	case s.closing():
 		return s.farewell(), true
 	case before == "" || len(words) > 8:
@@ -432,13 +431,4 @@ func (s *scene) company() string {
 		}
 	}
 	return b.String() + "."
-}
-
-func (s *self) holds(t *topic) bool {
-	for _, mine := range s.topics {
-		if mine == t {
-			return true
-		}
-	}
-	return false
 }

@@ -1,6 +1,7 @@
 package rehearsal
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -59,7 +60,7 @@ func (Rules) Think(t Thought) Reply {
 		}
 	}
 	if t.MustCall && len(t.Tools) > 0 {
-		return Reply{Calls: []Call{{t.Tools[0].Name, argsFor(t.Tools[0].Name, words)}}}
+		return Reply{Calls: []Call{{t.Tools[0], argsFor(t.Tools[0], words)}}}
 	}
 	return say(fmt.Sprintf("I understood: %s. %s", strings.TrimRight(t.Words, ".!? "), aboutRehearsal))
 }
@@ -100,14 +101,10 @@ func prompted(prompt string) string {
 }
 
 // narrate tells what tools returned.
-func narrate(outputs []Output) string {
+func narrate(outputs []string) string {
 	var all []string
 	for _, o := range outputs {
-		if text := plain(o.Text); text != "" {
-			all = append(all, text)
-		} else {
-			all = append(all, "Done.")
-		}
+		all = append(all, cmp.Or(plain(o), "Done."))
 	}
 	return clip(strings.Join(all, " "), 1000)
 }

@@ -12,10 +12,10 @@ import (
 )
 
 func TestRules(t *testing.T) {
-	offered := []Tool{{Name: "set_volume"}, {Name: "get_time"}, {Name: "stop"}}
+	offered := []string{"set_volume", "get_time", "stop"}
 	for _, row := range []struct {
 		words, prompt string
-		tools         []Tool
+		tools         []string
 		want          string // in the text, or the call
 	}{
 		{"what time is it", "", nil, "It is 3:04 PM."},
@@ -78,7 +78,7 @@ func TestWithoutEarsTheRehearsalPlaysBackWhatItHeard(t *testing.T) {
 }
 
 // TestPromptReachesTheBrain: the text of a response's own instructions, beside the session's, is what is spoken.
-// Ears that were too slow are not ears that are missing: nobody is sent to install what is there.
+// A recognizer that was too slow is not one that is missing: nobody is sent to install what is there.
 func TestEarsThatAreTooSlowAreNoMissingOnes(t *testing.T) {
 	var th Thought
 	th.heard(&hearing{heard: Heard{Words: true, Length: time.Second, Level: -20}, err: context.DeadlineExceeded})
@@ -114,13 +114,13 @@ func TestPromptReachesTheBrain(t *testing.T) {
 }
 
 func TestVoicesSoundDifferent(t *testing.T) {
-	mouth, ok := NewMouth().(*synth)
+	synthesizer, ok := NewSynthesizer().(*synth)
 	if !ok {
 		t.Skip("missing: flite and espeak-ng")
 	}
 	seen := map[string]string{}
 	for _, v := range []string{"marin", "cedar", "alloy", "ash", "coral", "echo", "espeak:en-gb", "nobody"} {
-		pcm, err := mouth.Say(t.Context(), v, "Hello. --help; $(reboot) <b>there</b>")
+		pcm, err := synthesizer.Say(t.Context(), v, "Hello. --help; $(reboot) <b>there</b>")
 		if err != nil {
 			t.Fatalf("%s: %v", v, err)
 		}

@@ -30,7 +30,7 @@ func ask(table []aRule, t Thought, words []string) (Reply, bool) {
 // controls are what a person tells the device to do. In each row one group of alternatives must be there for every argument
 // of all.
 var controls = []aRule{
-	{all("stop|quiet|silence|shut|hush"), useTool("stop", "{}", "All right.")},
+	{all("stop|quiet|silence|shut|hush"), useTool("stop", "All right.")},
 	{all("leave", "us|it", "us|between"), involve("off")}, // "leave it to us" (ROOM.md 6)
 	{all("join", "in|again|us"), involve("medium")},
 	{all("talk", "less"), involve("low")},
@@ -50,7 +50,7 @@ var smallTalk = []aRule{
 		return say("Today is " + t.Now.Format("Monday, January 2, 2006") + "."), true
 	}},
 	{all("name|names|called|who", "your|you|what|whats"), whoAmI},
-	{all("room", "who|anybody|anyone"), useTool("who_is_here", "{}", "Only you and me, as far as I know.")},
+	{all("room", "who|anybody|anyone"), useTool("who_is_here", "Only you and me, as far as I know.")},
 	{all("plus|minus|times|divided|over"), sum},
 	{all("what|who", "hear|heard|said|say"), func(t Thought, _ []string) (Reply, bool) {
 		return say("I heard you say: " + t.Words + "."), true
@@ -105,14 +105,10 @@ func pick(texts ...string) func(Thought, []string) (Reply, bool) {
 	}
 }
 
-func (t Thought) offers(tool string) bool {
-	return slices.ContainsFunc(t.Tools, func(o Tool) bool { return o.Name == tool })
-}
-
-func useTool(tool, args, otherwise string) func(Thought, []string) (Reply, bool) {
+func useTool(tool, otherwise string) func(Thought, []string) (Reply, bool) {
 	return func(t Thought, _ []string) (Reply, bool) {
-		if t.offers(tool) {
-			return Reply{Calls: []Call{{tool, args}}}, true
+		if slices.Contains(t.Tools, tool) {
+			return Reply{Calls: []Call{{tool, "{}"}}}, true
 		}
 		return say(otherwise), true
 	}
@@ -121,7 +117,7 @@ func useTool(tool, args, otherwise string) func(Thought, []string) (Reply, bool)
 // involve sets how much companions join in, where the room lets it.
 func involve(how string) func(Thought, []string) (Reply, bool) {
 	return func(t Thought, _ []string) (Reply, bool) {
-		if !t.offers("set_involvement") {
+		if !slices.Contains(t.Tools, "set_involvement") {
 			return Reply{}, false
 		}
 		return Reply{Calls: []Call{{"set_involvement", `{"involvement":"` + how + `"}`}}}, true
@@ -129,7 +125,7 @@ func involve(how string) func(Thought, []string) (Reply, bool) {
 }
 
 func clock(t Thought, words []string) (Reply, bool) {
-	if t.offers("get_time") {
+	if slices.Contains(t.Tools, "get_time") {
 		return Reply{Calls: []Call{{"get_time", "{}"}}}, true
 	}
 	return say("It is " + t.Now.Format("3:04 PM") + "."), true
@@ -152,14 +148,14 @@ func repeat(t Thought, words []string) (Reply, bool) {
 }
 
 func volume(t Thought, words []string) (Reply, bool) {
-	if !t.offers("set_volume") {
+	if !slices.Contains(t.Tools, "set_volume") {
 		return say("I cannot reach the volume from here."), true
 	}
 	return Reply{Calls: []Call{{"set_volume", argsFor("set_volume", words)}}}, true
 }
 
 func timer(t Thought, words []string) (Reply, bool) {
-	if !t.offers("set_timer") {
+	if !slices.Contains(t.Tools, "set_timer") {
 		return say("I have no timer here yet."), true
 	}
 	return Reply{Calls: []Call{{"set_timer", argsFor("set_timer", words)}}}, true

@@ -1,7 +1,9 @@
 package rehearsal
 
 import (
+	"cmp"
 	"context"
+	crand "crypto/rand"
 	"crypto/subtle"
 	"errors"
 	"fmt"
@@ -9,6 +11,8 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -53,12 +57,13 @@ const (
 // Options of a server. The zero value works: it hears and speaks with what is installed.
 type Options struct {
 	Seed        uint64           // of ids, small talk and faults
-	Ears        Ears             // nil: NewEars
-	Mouth       Mouth            // nil: NewMouth
+	Recognizer  Recognizer       // nil: NewRecognizer
+	Synthesizer Synthesizer      // nil: NewSynthesizer
 	Brain       Brain            // nil: Rules
 	Faults      Faults           // what goes wrong; SetFaults changes it
 	Pace        float64          // sound is sent at Pace times real time; 0: 4; negative: as fast as possible
 	Key         string           // the only key accepted; empty: any but the empty one
+	Private     bool             // no web page is let in, not even one of this machine
 	MaxSessions int              // at once; 0: 16
 	Life        time.Duration    // of a session; 0: 60 minutes, like the service
 	Log         *slog.Logger     // nil: silent
@@ -88,24 +93,18 @@ func New(o Options) *Server {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Ears == nil {
-		o.Ears = NewEars()
+	if o.Recognizer == nil {
+		o.Recognizer = NewRecognizer()
 	}
-	if o.Mouth == nil {
-		o.Mouth = NewMouth()
+	if o.Synthesizer == nil {
+		o.Synthesizer = NewSynthesizer()
 	}
 	if o.Brain == nil {
 		o.Brain = Rules{}
 	}
-	if o.Pace == 0 {
-		o.Pace = 4
-	}
-	if o.MaxSessions == 0 {
-		o.MaxSessions = 16
-	}
-	if o.Life == 0 {
-		o.Life = sessionLife
-	}
+	o.Pace = cmp.Or(o.Pace, 4)
+	o.MaxSessions = cmp.Or(o.MaxSessions, 16)
+	o.Life = cmp.Or(o.Life, sessionLife)
 	return &Server{o: o, faults: o.Faults, sessions: map[*session]struct{}{}}
 }
 
@@ -132,15 +131,15 @@ func (s *Server) Sessions() int {
 
 // About says in one line what the server hears and speaks with.
 func (s *Server) About() string {
-	return fmt.Sprintf("hears with %s, speaks with %s", s.o.Ears, s.o.Mouth)
+	return fmt.Sprintf("hears with %s, speaks with %s", s.o.Recognizer, s.o.Synthesizer)
 }
 
 // Listen opens the port and returns the WebSocket address to dial. Only a loopback address is accepted: nothing here
 // protects a conversation from a network. Run serves it.
 func (s *Server) Listen(addr string) (url string, err error) {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return "", fmt.Errorf("rehearsal: address %q: %w (want host:port, such as 127.0.0.1:0)", addr, err)
+	host, port, err := net.SplitHostPort(addr)
+	if n, bad := strconv.Atoi(port); err != nil || bad != nil || n < 0 || n > 65535 {
+		return "", fmt.Errorf("rehearsal: address %q: must be HOST:PORT with a port from 0 to 65535, such as 127.0.0.1:8080", addr)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return "", fmt.Errorf("rehearsal: address %q: not loopback (the rehearsal server has no protection; use 127.0.0.1:PORT)", addr)
@@ -227,6 +226,10 @@ func (s *Server) admit(r *http.Request, f Faults) (status int, code, text string
 	switch key := requestKey(r); {
 	case r.URL.Path != "/v1/realtime":
 		return http.StatusNotFound, "not_found", "Unknown address " + r.URL.Path + ": the Realtime server is at /v1/realtime."
+	case !literal(r.Host):
+		return http.StatusForbidden, "forbidden_host", "This server is called by its address or as localhost, by no other name."
+	case !s.originAllowed(r):
+		return http.StatusForbidden, "forbidden_origin", "Web pages are not let in."
 	case r.Method != http.MethodGet:
 		return http.StatusMethodNotAllowed, "method_not_allowed", "Use GET with a WebSocket upgrade."
 	case key == "":
@@ -241,6 +244,30 @@ func (s *Server) admit(r *http.Request, f Faults) (status int, code, text string
 		return http.StatusBadRequest, "invalid_value", "The model's name is too long."
 	}
 	return 0, "", ""
+}
+
+// literal says whether a request came by an address, or as localhost: a name of somebody's domain may lead here, too, and then a web page
+// of that domain is within its origin (DNS rebinding).
+func literal(hostport string) bool {
+	host, _, err := net.SplitHostPort(hostport)
+	if err != nil {
+		host = strings.Trim(hostport, "[]")
+	}
+	return host == "localhost" || net.ParseIP(host) != nil
+}
+
+// originAllowed says whether a request is no web page's; a developer's page of this machine may come where it is invited.
+func (s *Server) originAllowed(r *http.Request) bool {
+	for _, origin := range r.Header.Values("Origin") {
+		u, err := url.Parse(origin)
+		if err != nil || s.o.Private {
+			return false
+		}
+		if ip := net.ParseIP(u.Hostname()); u.Hostname() != "localhost" && !ip.IsLoopback() {
+			return false
+		}
+	}
+	return true
 }
 
 // anyKey says that the key does not matter, where it does not.
@@ -281,10 +308,7 @@ func refuse(w http.ResponseWriter, status int, code, text string) {
 
 // begin registers a session, bounded.
 func (s *Server) begin(r *http.Request, f Faults) (*session, error) {
-	model := r.URL.Query().Get("model")
-	if model == "" {
-		model = "rehearsal"
-	}
+	model := cmp.Or(r.URL.Query().Get("model"), "rehearsal")
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -316,8 +340,14 @@ func Kind(o Options) voice.Kind {
 	return kind(func(s voice.Settings) *Server {
 		own := o
 		own.Log = s.Log
-		return New(own)
+		return New(own.private())
 	})
+}
+
+// private is a server for its own process: nobody else on this machine converses with it.
+func (o Options) private() Options {
+	o.Private, o.Key = true, cmp.Or(o.Key, crand.Text())
+	return o
 }
 
 // Kind is this voice with that server, which nobody runs yet.
@@ -338,7 +368,7 @@ func kind(server func(voice.Settings) *Server) voice.Kind {
 				return made, err
 			}
 			s.URL, s.Own, s.Roots, s.Hold = address, map[string]string{"dialect": "ga"}, nil, nil
-			s.Key = func() string { return "rehearsal" }
+			s.Key = func() string { return cmp.Or(x.o.Key, "rehearsal") }
 			confs := make([]realtime.Config, len(of))
 			for i, c := range of {
 				c.Model, c.Voice = "rehearsal", Voice(c.Voice)

@@ -1,6 +1,7 @@
 package rehearsal
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/binary"
@@ -26,11 +27,11 @@ type session struct {
 	cancel context.CancelCauseFunc
 
 	frames  chan frame  // reader to loop
-	calls   chan func() // ears and timers to loop
+	calls   chan func() // recognizers and timers to loop
 	steps   chan step   // answers to loop
 	out     *outbox
 	written chan struct{}  // closed when the writer is through
-	wg      sync.WaitGroup // reader, writer, ears, answers
+	wg      sync.WaitGroup // reader, writer, recognizers, answers
 	hole    atomic.Bool    // Faults.BlackHoleAfter has struck, where the connection cannot be stopped itself
 
 	// owned by the loop
@@ -40,7 +41,7 @@ type session struct {
 	conf   m     // the session object, as sent
 	spoke  bool  // the voice cannot change any more
 	input  []int16
-	ear    ear
+	vad    vad
 	talk   conversation
 	live   []*response
 	closed error // errExpired or errDropped: no more events
@@ -184,10 +185,7 @@ func (x *session) send(f frame) {
 
 // refuse answers a violation with an error event; cause is the client's id of the offending event.
 func (x *session) refuse(cause string, v *violation) {
-	kind := v.kind
-	if kind == "" {
-		kind = "invalid_request_error"
-	}
+	kind := cmp.Or(v.kind, "invalid_request_error")
 	x.log.Warn(logViolation, "code", v.code, "param", v.param, "text", v.message)
 	x.emit("error", m{"error": m{
 		"type": kind, "code": v.code, "message": v.message, "param": orNull(v.param), "event_id": orNull(cause),
@@ -225,7 +223,7 @@ func (x *session) handle(ev m, id string) *violation {
 	case "input_audio_buffer.commit":
 		return x.commit()
 	case "input_audio_buffer.clear":
-		x.ear.forget(len(x.input))
+		x.vad.forget(len(x.input))
 		x.input = nil
 		x.emit("input_audio_buffer.cleared", m{})
 	case "conversation.item.create":
@@ -309,7 +307,7 @@ func (x *session) commit() *violation {
 	}
 	sound := x.input
 	x.input = nil
-	x.ear.forget(len(sound))
+	x.vad.forget(len(sound))
 	x.keep(x.newID("item"), sound)
 	return nil
 }
@@ -323,13 +321,13 @@ func (x *session) keep(id string, sound []int16) {
 	x.hear(it)
 }
 
-// hear starts the ears on an item; the transcript comes when it comes, before or after the answer.
+// hear starts the recognizer on an item; the transcript comes when it comes, before or after the answer.
 func (x *session) hear(it *item) {
 	it.hearing = &hearing{done: make(chan struct{})}
 	pcm := it.sound
 	me := readInstructions(get[string](x.conf, "instructions"))
 	x.wg.Go(func() {
-		h, err := x.srv.o.Ears.Hear(x.ctx, pcm)
+		h, err := x.srv.o.Recognizer.Hear(x.ctx, pcm)
 		h.Text = me.nameHeard(h.Text)
 		it.hearing.heard, it.hearing.err = h, err
 		close(it.hearing.done)

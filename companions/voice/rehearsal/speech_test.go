@@ -8,15 +8,15 @@ import (
 // TestSpokenQuestionsAreAnswered goes the whole way: flite asks, the wire carries, pocketsphinx hears, the rules answer,
 // flite speaks.
 func TestSpokenQuestionsAreAnswered(t *testing.T) {
-	ears, mouth := NewEars(), NewMouth()
-	if _, ok := ears.(*sphinx); !ok {
+	recognizer, synthesizer := NewRecognizer(), NewSynthesizer()
+	if _, ok := recognizer.(*sphinx); !ok {
 		t.Skip("missing: pocketsphinx_continuous (apt install pocketsphinx pocketsphinx-en-us)")
 	}
-	if s, ok := mouth.(*synth); !ok || s.flite == "" {
+	if s, ok := synthesizer.(*synth); !ok || s.flite == "" {
 		t.Skip("missing: flite (apt install flite)")
 	}
 	o := quick()
-	o.Ears, o.Mouth = ears, mouth
+	o.Recognizer, o.Synthesizer = recognizer, synthesizer
 	_, url := serve(t, o)
 	for _, voice := range []string{"slt", "rms"} {
 		for _, row := range []struct{ ask, want string }{
@@ -29,7 +29,7 @@ func TestSpokenQuestionsAreAnswered(t *testing.T) {
 				c := dial(t, url)
 				c.send(`{"type":"session.update","session":{"type":"realtime","instructions":"You are Ada, a companion.","audio":{"input":{"turn_detection":null,"transcription":{"model":"gpt-transcribe"}}}}}`)
 				c.until("session.updated")
-				pcm, err := mouth.Say(t.Context(), voice, row.ask+"?")
+				pcm, err := synthesizer.Say(t.Context(), voice, row.ask+"?")
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -3,6 +3,7 @@ package rehearsal
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -75,13 +76,8 @@ func plainValue(v any) string {
 	case string:
 		return v
 	case m:
-		keys := make([]string, 0, len(v))
-		for k := range v {
-			keys = append(keys, k)
-		}
-		slices.Sort(keys)
 		var parts []string
-		for _, k := range keys {
+		for _, k := range slices.Sorted(maps.Keys(v)) {
 			parts = append(parts, strings.ReplaceAll(k, "_", " ")+": "+plainValue(v[k]))
 		}
 		return strings.Join(parts, ", ") + "."

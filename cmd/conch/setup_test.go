@@ -1,0 +1,427 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"conch/audio/pulsetest"
+)
+
+// A pi is what setup sees of a Raspberry Pi, in a directory, with a service that it can stop and start.
+type pi struct {
+	t   *testing.T
+	dir string
+}
+
+const bootTxt = "# For more options and information see\n# http://rptl.io/configtxt\ndtparam=audio=on\n[cm4]\notg_mode=1\n[all]\n"
+
+// A configuration that a person has written, with their words around it.
+const ownToml = "# our kitchen\n\n[device]\nlanguage = \"en\"\n\n[audio]\nbackend = \"null\" # for now\n# volume = 70\n\n[log]\nlevel = \"warn\" # quiet\n"
+
+func newPi(t *testing.T) *pi {
+	t.Helper()
+	p := &pi{t: t, dir: t.TempDir()}
+	p.write("proc/device-tree/model", "Raspberry Pi 4 Model B Rev 1.5\x00")
+	p.write("proc/stat", "cpu 1\nbtime 1000000000\n")
+	p.write("boot/firmware/config.txt", bootTxt)
+	p.write("boot/firmware/overlays/wm8960-soundcard.dtbo", "")
+	p.write("conch.toml", ownToml)
+	p.write("bin/systemctl", "#!/bin/sh\necho \"$@\" >>"+p.dir+"/calls\ncase $1 in show) cat "+p.dir+"/state;; stop) echo inactive >"+p.dir+
+		"/state;; restart) echo active >"+p.dir+"/state;; esac\n")
+	p.write("state", "active\n")
+	if err := errors.Join(os.Chmod(filepath.Join(p.dir, "bin/systemctl"), 0o700), os.Mkdir(filepath.Join(p.dir, "keys"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", filepath.Join(p.dir, "bin")+":"+os.Getenv("PATH"))
+	return p
+}
+
+func (p *pi) write(name, text string) {
+	p.t.Helper()
+	path := filepath.Join(p.dir, name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *pi) read(name string) string {
+	p.t.Helper()
+	text, err := os.ReadFile(filepath.Join(p.dir, name))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		p.t.Fatal(err)
+	}
+	return string(text)
+}
+
+func (p *pi) args(more ...string) []string {
+	return append([]string{"--config", filepath.Join(p.dir, "conch.toml"), "setup", "--root", p.dir, "--credentials", filepath.Join(p.dir, "keys")}, more...)
+}
+
+// sits has a person sit down at conch setup. The sound is nobody's, unless the configuration says otherwise.
+func (p *pi) sits(more ...string) *person {
+	p.t.Helper()
+	return sitWith(p.t, func(cmd *exec.Cmd) {
+		for i, e := range cmd.Env {
+			if e == "CONCH_AUDIO_BACKEND=null" {
+				cmd.Env = append(cmd.Env[:i], cmd.Env[i+1:]...)
+				break
+			}
+		}
+		if server := os.Getenv("PULSE_SERVER"); server != "" {
+			cmd.Env = append(cmd.Env, "PULSE_SERVER="+server)
+		}
+	}, p.args(more...)...)
+}
+
+// asks answers a question once it is there.
+func (p *person) asks(question, answer string) {
+	p.t.Helper()
+	p.sees(regexp.QuoteMeta(question))
+	p.looksPast(question) // before it can be asked again
+	p.types(answer + "\r")
+}
+
+// looksPast takes for seen what stands up to the last of what was asked.
+func (p *person) looksPast(question string) {
+	i := strings.LastIndex(p.screen(), question)
+	p.from = max(p.from, i+len(question))
+}
+
+// The whole of it: a board that needs lines, a reboot that is put off, the rehearsal voice; and once more, after the reboot.
+func TestSetup(t *testing.T) {
+	p := newPi(t)
+	p.write("state", "inactive\n") // somebody has stopped it, and nothing is to be waited for
+	s := p.sits()
+	s.sees(`open +board +none is configured`)
+	s.sees(`done +sound +switched off`)
+	s.asks("Which board is it? [19]", "waveshare-wm8960")
+	s.sees(`^\+dtoverlay=wm8960-soundcard`)
+	s.sees(`^\+board = "waveshare-wm8960"`)
+	s.asks("write this?", "")
+	s.asks("Reboot now?", "n")
+	s.asks("Who answers? [3]", "")
+	s.sees("no conch runs here that could be tried")
+	s.leaves()
+
+	const block = "\n# conch: for waveshare-wm8960; conch setup board writes this block anew\n[all]\ndtoverlay=wm8960-soundcard\ndtparam=i2c_arm=on\n# conch: end\n"
+	toml := strings.Replace(ownToml, "\"en\"\n", "\"en\"\nboard = \"waveshare-wm8960\"\n", 1)
+	is := func(what string) {
+		t.Helper()
+		for name, want := range map[string]string{"boot/firmware/config.txt": bootTxt + block, "boot/firmware/config.txt.before-conch": bootTxt, "conch.toml": toml} {
+			if got := p.read(name); got != want {
+				t.Errorf("%s: %s has\n%s\nwant\n%s", what, name, got, want)
+			}
+		}
+		if left, _ := filepath.Glob(filepath.Join(p.dir, "boot/firmware/.*")); len(left) > 0 {
+			t.Errorf("%s: left beside it: %v", what, left)
+		}
+	}
+	is("the first time")
+
+	// Before the reboot the board is in place, and the same answer changes nothing.
+	s = p.sits("board")
+	s.asks("Which board is it? [12]", "")
+	s.leaves()
+	is("before the reboot")
+
+	// Afterwards its card is up.
+	p.write("proc/asound/cards", " 0 [wm8960soundcard]: simple-card - wm8960-soundcard\n                      wm8960-soundcard\n")
+	s = p.sits()
+	s.sees(`done +board +Waveshare WM8960 Audio HAT; its sound card wm8960soundcard is`)
+	s.sees(`done +pin +GPIO17, low when pressed, as the board has it`)
+	s.asks("Who answers? [3]", "s")
+	s.leaves()
+	if strings.Contains(s.screen(), "1 of 5") || strings.Contains(s.screen(), "3 of 5") {
+		t.Errorf("it asks again for what is in place:\n%s", s.screen())
+	}
+	is("after the reboot")
+
+	// None of them takes all of it back.
+	s = p.sits("board")
+	s.asks("Which board is it?", "none")
+	s.asks("write this?", "y")
+	s.leaves()
+	if got := p.read("boot/firmware/config.txt"); strings.TrimSpace(got) != strings.TrimSpace(bootTxt) {
+		t.Errorf("left in config.txt:\n%s", got)
+	}
+
+	s = p.sits("language")
+	s.asks("What shall conch itself speak? [1]", "de")
+	s.asks("write this?", "")
+	s.sees("Deutsch")
+	s.leaves()
+	if got := p.read("conch.toml"); !strings.Contains(got, "language = \"de\"\n") {
+		t.Errorf("the language is not written:\n%s", got)
+	}
+}
+
+// Ctrl-C at every question: what was written before is whole, what was asked is as it was, the terminal is given back, and the
+// service runs.
+func TestSetupCanBeLeft(t *testing.T) {
+	answers := []struct{ question, answer string }{{"Which board is it?", "waveshare-wm8960"}, {"write this?", "y"}, {"Reboot now?", "n"}, {"Who answers?", "1"}, {"Your key", ""}}
+	for n := range answers {
+		t.Run(answers[n].question, func(t *testing.T) {
+			p := newPi(t)
+			s := p.sits()
+			for _, a := range answers[:n] {
+				s.asks(a.question, a.answer)
+			}
+			s.sees(strings.ReplaceAll(answers[n].question, "?", `\?`))
+			if n == 4 && !soon(func() bool { return !s.echoes() }) {
+				t.Fatal("a key is shown while it is typed")
+			}
+			s.types("half\x03")
+			err := s.program.Wait()
+			if code := s.program.ProcessState.ExitCode(); code != exitFault {
+				t.Errorf("%v, status %d; want 1", err, code)
+			}
+			if !strings.Contains(s.log.String(), "nothing is half done") || s.settings() != s.found {
+				t.Errorf("it says %q; the terminal is %+v, was %+v", s.log.String(), s.settings(), s.found)
+			}
+			boot, toml := p.read("boot/firmware/config.txt") != bootTxt, p.read("conch.toml") != ownToml
+			if written := n >= 2; boot != written || toml != written {
+				t.Errorf("config.txt changed: %v, conch.toml: %v; want both %v", boot, toml, written)
+			}
+			if p.read("keys/openai_api_key") != "" {
+				t.Error("a key was stored")
+			}
+			if p.read("state") != "active\n" {
+				t.Errorf("the service is %q", p.read("state"))
+			}
+		})
+	}
+}
+
+// A boot partition that cannot be written, for real, and one that is not mounted: a sentence, and the rest goes on.
+func TestSetupWithoutABootPartition(t *testing.T) {
+	for name, spoil := range map[string]func(*pi){
+		"read-only": func(p *pi) {
+			dir := filepath.Join(p.dir, "boot/firmware")
+			if err := errors.Join(unix.Mount("tmpfs", dir, "tmpfs", 0, ""), os.WriteFile(filepath.Join(dir, "config.txt"), []byte(bootTxt), 0o600),
+				unix.Mount("", dir, "", unix.MS_REMOUNT|unix.MS_RDONLY, "")); err != nil {
+				p.t.Skipf("no file system can be mounted here: %v", err)
+			}
+			p.t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+		},
+		"is not mounted": func(p *pi) { _ = os.RemoveAll(filepath.Join(p.dir, "boot/firmware")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPi(t)
+			p.write("state", "inactive\n")
+			spoil(p)
+			s := p.sits()
+			s.asks("Which board is it?", "waveshare-wm8960")
+			s.asks("write this?", "y")
+			if name == "read-only" {
+				s.sees(`is[ \n]+read-only`)
+				s.sees(`remount,rw`)
+				s.asks("write this?", "y")
+			}
+			s.sees(`needs[ \n]+there:[ \n]+dtoverlay=wm8960-soundcard|read-only`)
+			s.asks("Who answers?", "s")
+			_ = s.program.Wait()
+			if got := p.read("conch.toml"); !strings.Contains(got, `board = "waveshare-wm8960"`) {
+				t.Errorf("the configuration has not the board:\n%s", got)
+			}
+		})
+	}
+}
+
+// Twenty columns: nothing is wider, and every question can be read.
+func TestSetupOnANarrowTerminal(t *testing.T) {
+	p := newPi(t)
+	p.write("state", "inactive\n")
+	s := sitWith(t, func(*exec.Cmd) {}, p.args()...)
+	if err := unix.IoctlSetWinsize(int(s.terminal.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 30, Col: 20}); err != nil {
+		t.Fatal(err)
+	}
+	s.asks(`[19]`, "s")
+	s.asks(`[3]`, "s")
+	s.leaves()
+	for line := range strings.Lines(s.screen()[strings.Index(s.screen(), "Singing"):]) { // the first lines may be from before
+		if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 20 && strings.Contains(strings.TrimSpace(line), " ") { // a path is one word
+			t.Errorf("%d columns: %q", n, line)
+		}
+	}
+}
+
+// A key and a server that is there: tried before it is written, unseen, stored as conch key does; the answer to a question that
+// the running appliance is asked then is the trial's.
+func TestSetupTalksWithAServer(t *testing.T) {
+	p := newPi(t)
+	server := exec.CommandContext(t.Context(), "conch", "rehearse", "--serve", "127.0.0.1:0")
+	out, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Process.Kill(); _ = server.Wait() })
+	line := make([]byte, 512)
+	n, _ := out.Read(line)
+	address := strings.Fields(string(line[:n])[strings.Index(string(line[:n]), "ws://"):])[0]
+	s := p.sits("voice")
+	s.asks("Who answers? [3]", "2")
+	s.asks("Its address", "no such thing")
+	s.sees("an address is a name")
+	s.asks("Its address", strings.TrimPrefix(address, "ws://"))
+	s.asks("Its model", "")
+	if !soon(func() bool { return !s.echoes() }) {
+		t.Fatal("the key is shown while it is typed")
+	}
+	s.types(storyKey + "\r")
+	s.sees(`opened in`)
+	s.asks("write this?", "")
+	s.leaves()
+	if strings.Contains(s.screen()+s.log.String(), storyKey) {
+		t.Error("the key is on the screen")
+	}
+	if p.read("keys/openai_api_key") != storyKey+"\n" || !strings.Contains(p.read("conch.toml"), "url = \"ws://127.0.0.1:") {
+		t.Errorf("stored %q;\n%s", p.read("keys/openai_api_key"), p.read("conch.toml"))
+	}
+	if calls := p.read("calls"); strings.Count(calls, "restart conch.service") != 1 {
+		t.Errorf("the service was not restarted once:\n%s", calls)
+	}
+}
+
+// A person hears the beep and themselves: on a real sound server, whose tape says that there was a beep and an echo.
+func TestAudioPick(t *testing.T) {
+	pulse := pulsetest.Start(t)
+	p := newPi(t)
+	p.write("conch.toml", "# mine\n[audio]\nbackend = \"pulse\" # here\n")
+	tape, err := pulse.Record()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop, talks := make(chan struct{}), make(chan struct{})
+	go func() { // somebody talks all the time
+		defer close(talks)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				_ = pulse.Play(stop, hum(pulsetest.Rate, 220))
+			}
+		}
+	}()
+	defer func() { close(stop); <-talks }()
+	s := p.sits("sound")
+	s.sees("the service stands still meanwhile")
+	s.sees(`Try which\?`)
+	s.types("pulse:speaker\r")
+	s.asks("Did you hear it?", "r")
+	s.asks("Did you hear it?", "y")
+	if !tape.WaitFor(patience, func(pcm []int16) bool { return power(pcm, 440) > 1000 }) {
+		t.Errorf("no beep is on the tape (%.0f)", power(tape.Samples(), 440))
+	}
+	if s.shows(`Try which\?`) { // monitors of the null sinks are left out, so mostly there is one microphone
+		s.asks("Try which?", "pulse:mic")
+	}
+	s.sees(`Enter, and then say something|Try which`)
+	if s.shows("Try which") {
+		s.types("pulse:mic\r")
+	}
+	s.asks("Enter, and then say something", "")
+	s.asks("Did you hear yourself?", "")
+	s.asks("write this?", "")
+	s.sees("no conch runs here")
+	s.leaves()
+	if got := p.read("conch.toml"); got != "# mine\n[audio]\nbackend = \"pulse\" # here\nplayback = \"pulse:speaker\"\ncapture = \"pulse:mic\"\n" {
+		t.Errorf("written:\n%s", got)
+	}
+	if echo := power(tape.Stop(), 220); echo < 100 {
+		t.Errorf("no echo is on the tape (%.0f)", echo)
+	}
+	if p.read("state") != "active\n" || !strings.Contains(p.read("calls"), "stop conch.service") {
+		t.Errorf("the service is %q after\n%s", p.read("state"), p.read("calls"))
+	}
+}
+
+// Nobody is asked: one object a step, which says what would be; what flags say is written.
+func TestSetupForScripts(t *testing.T) {
+	p := newPi(t)
+	p.write("state", "inactive\n")
+	run := func(args ...string) (steps map[string]map[string]any, text string, code int) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "conch", p.args(args...)...)
+		cmd.Env = append(os.Environ(), "HOME="+p.dir, "XDG_CONFIG_HOME="+p.dir, "XDG_STATE_HOME="+p.dir, "XDG_RUNTIME_DIR="+p.dir)
+		out, _ := cmd.CombinedOutput()
+		steps = map[string]map[string]any{}
+		for line := range strings.Lines(string(out)) {
+			var one map[string]any
+			if json.Unmarshal([]byte(line), &one) == nil {
+				steps[fmt.Sprint(one["step"])] = one
+			}
+		}
+		return steps, string(out), cmd.ProcessState.ExitCode()
+	}
+	if _, text, code := run(); code != exitUsage || !strings.Contains(text, "--yes takes what Enter would give") {
+		t.Errorf("without a terminal: status %d, %s", code, text)
+	}
+	steps, text, code := run("--json", "--board", "waveshare-wm8960")
+	if b := steps["board"]; code != 0 || b["state"] != "planned" || !strings.Contains(fmt.Sprint(b["change"]), "+dtoverlay=wm8960-soundcard") ||
+		steps["voice"]["question"] != "Who answers?" || steps["voice"]["on_enter"] != "rehearsal" || steps["sound"]["state"] != "in_place" {
+		t.Errorf("--json: status %d\n%s", code, text)
+	}
+	if p.read("conch.toml") != ownToml || p.read("boot/firmware/config.txt") != bootTxt || strings.Contains(p.read("calls"), "restart") {
+		t.Errorf("--json alone has changed something:\n%s%s", p.read("conch.toml"), p.read("calls"))
+	}
+	steps, text, code = run("--yes", "--json", "--board", "waveshare-wm8960", "--pin", "6")
+	if code != 0 || steps["board"]["state"] != "changed" || steps["board"]["needs_reboot"] != true || steps["pin"]["state"] != "changed" {
+		t.Errorf("--yes: status %d\n%s", code, text)
+	}
+	if got := p.read("conch.toml"); !strings.HasPrefix(got, "# our kitchen\n") || !strings.Contains(got, "pin = 6") {
+		t.Errorf("written:\n%s", got)
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--board", "wavshare-wm8960"}, "did you mean waveshare-wm8960"},
+		{[]string{"--pin", "99"}, "must be 0 to 27"},
+		{[]string{"bord"}, "did you mean board?"},
+		{[]string{"--url", "gopher://x"}, "voice.url"},
+		{[]string{"--active", "up"}, "must be low or high"},
+	} {
+		_, text, code := run(append([]string{"--yes"}, c.args...)...)
+		if code != exitUsage || !strings.Contains(text, c.want) {
+			t.Errorf("%v: status %d, %s", c.args, code, text)
+		}
+	}
+}
+
+func hum(rate int, hz float64) []int16 {
+	pcm := make([]int16, rate)
+	for i := range pcm {
+		pcm[i] = int16(8000 * sine(float64(i)*hz/float64(rate)))
+	}
+	return pcm
+}
+
+func sine(turns float64) float64 { return math.Sin(2 * math.Pi * turns) }
+
+// power is how much of a tone is in a recording: its mean amplitude at that frequency, over the loudest half second.
+func power(pcm []int16, hz float64) (most float64) {
+	const span = pulsetest.Rate / 2
+	for at := 0; at+span <= len(pcm); at += span / 2 {
+		var re, im float64
+		for i, s := range pcm[at : at+span] {
+			re += float64(s) * math.Cos(2*math.Pi*hz*float64(i)/pulsetest.Rate)
+			im += float64(s) * sine(hz*float64(i)/pulsetest.Rate)
+		}
+		most = max(most, 2*math.Hypot(re, im)/span)
+	}
+	return most
+}

@@ -1,0 +1,162 @@
+package device
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"conch/coordinator/turn"
+	"conch/device/condition"
+	"conch/device/control"
+	"conch/device/printable"
+	"conch/device/terminal"
+	"conch/device/wait"
+)
+
+// Whoever sits at a terminal and talks with the appliance: what is shown while it goes on. What is drawn for it is the screen's business.
+
+// sayingEvery is how often the text that is being said grows. Our choice: a word lasts about three of these.
+const sayingEvery = 100 * time.Millisecond
+
+// prompt says what the space bar would do, and why it would not.
+func prompt(s turn.State, muted, hears bool, who string) terminal.State {
+	switch s {
+	case turn.Listening:
+		return terminal.State{Long: "listening; space sends", Short: "listening"}
+	case turn.Committing, turn.AwaitingNextResponse, turn.ApplyingFactories:
+		return terminal.State{Long: "thinking; space cancels", Short: "thinking"}
+	case turn.InResponse:
+		if who == "" {
+			return terminal.State{Long: "answering; space silences", Short: "answering"}
+		}
+		return terminal.State{Long: who + " speaks; space silences", Short: who}
+	}
+	switch {
+	case muted:
+		return terminal.State{Long: "muted; type a question", Short: "muted"}
+	case !hears:
+		return terminal.State{Long: "no microphone; type a question", Short: "no mic"}
+	}
+	return terminal.State{Long: "space talks", Short: "talk"}
+}
+
+// onlooker is what a person has been shown so far.
+type onlooker struct {
+	a     *appliance
+	next  time.Duration // when to look how far an answer has come
+	who   string        // whose answer it is
+	turn  turn.ID
+	held  []condition.Condition // that the person was told of
+	known bool                  // held is what there is
+}
+
+// watch shows a person at the keyboard what the device is doing, until ctx ends.
+func (a *appliance) watch(ctx context.Context) {
+	o := onlooker{a: a}
+	defer a.screen.End()
+	_ = wait.Until(ctx, func() bool {
+		o.look(ctx)
+		return false
+	})
+}
+
+func (o *onlooker) look(ctx context.Context) {
+	d, screen := o.a.device, o.a.screen
+	state := d.coordinator.State()
+	if state == turn.InResponse {
+		if now := d.now(); now >= o.next {
+			o.next = now + sayingEvery
+			o.saying(ctx)
+		}
+	} else {
+		o.who = ""
+	}
+	screen.Show(prompt(state, d.sound.Muted(), d.sound.Hears(), o.who))
+	o.conditions()
+}
+
+// saying shows how far an answer has come, under the question that it answers.
+func (o *onlooker) saying(ctx context.Context) {
+	speech, asked := o.a.device.Saying(ctx)
+	if speech.ID == "" {
+		return
+	}
+	o.who = speech.Who
+	if id := turn.ID(speech.ID); asked != "" && o.turn != id && speech.Heard != "" {
+		o.turn = id
+		o.a.question(id, asked)
+	}
+	o.a.screen.Speaks(speech)
+}
+
+// conditions tells of what goes wrong while a person is there, and of what is well again. What was wrong at the beginning stands there.
+func (o *onlooker) conditions() {
+	list := o.a.device.conds.List()
+	in := func(list []condition.Condition, code condition.Code) bool {
+		return slices.ContainsFunc(list, func(c condition.Condition) bool { return c.Code == code })
+	}
+	for _, c := range list {
+		if o.known && !in(o.held, c.Code) {
+			o.a.screen.Say(trouble(c))
+		}
+	}
+	for _, c := range o.held {
+		if !in(list, c.Code) {
+			o.a.screen.Say(fmt.Sprintf("(no longer: %s)\n", printable.Cut(printable.Text(c.Text), 60)))
+		}
+	}
+	o.held, o.known = list, true
+}
+
+func trouble(c condition.Condition) string {
+	text := fmt.Sprintf("conch: %s\n", strings.ReplaceAll(c.Text, "\n", "\n       "))
+	if c.Do != "" {
+		text += fmt.Sprintf("       -> %s\n", printable.Text(c.Do))
+	}
+	return text
+}
+
+// Saying is what is being said here, as far as it was heard, and the question that it answers.
+func (d *Device) Saying(ctx context.Context) (terminal.Speech, string) {
+	s := d.coordinator.Saying(ctx)
+	if s.Turn == "" {
+		return terminal.Speech{}, ""
+	}
+	return terminal.Speech{ID: string(s.Turn), Who: d.room.NameOf(d.room.Voices.Whose(s.Who)), Heard: s.Heard, Rest: s.Rest}, s.Asked
+}
+
+// question shows what was asked in a turn, once.
+func (a *appliance) question(id turn.ID, text string) {
+	if last := a.questioned.Swap(&id); last != nil && *last == id || text == "" || a.screen.Known(text) {
+		return
+	}
+	a.screen.You(text)
+}
+
+// turnEnded shows what a turn has come to. It is called on the coordinator's goroutine.
+func (a *appliance) turnEnded(t control.Turn) {
+	a.question(t.Turn, t.Asked)
+	if t.Said != "" {
+		a.screen.Said(SpeechOf(t), t.Cut())
+	}
+	t.Asked, t.Said = "", "" // they stand there
+	a.screen.Say(t.Sentence(t.Who))
+}
+
+// SpeechOf is what was said in a turn: all of it, unless somebody cut it.
+func SpeechOf(t control.Turn) terminal.Speech {
+	s := terminal.Speech{ID: string(t.Turn), Who: t.Who, Heard: t.Said}
+	if rest, ok := strings.CutPrefix(t.Said, t.HeardText); ok && t.CutShort() {
+		s.Heard, s.Rest = t.HeardText, rest
+	}
+	return s
+}
+
+// help is what "?" says of an appliance.
+func help() string {
+	return `  space             talk, and again to send; while it answers: silence
+  a line, Enter     a question
+`
+}

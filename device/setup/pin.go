@@ -1,0 +1,116 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"conch/device/config"
+	"conch/gpio"
+)
+
+// lookPin says which button is configured, and by what.
+func (w *wizard) lookPin() (string, bool) {
+	b, origin := w.cfg.Button, w.cfg.Origin("button.pin")
+	if b.Source != "auto" && b.Source != "gpio" {
+		return "button.source is " + b.Source, true
+	}
+	text := fmt.Sprintf("GPIO%d, %s when pressed", b.Pin, b.Active)
+	switch {
+	case strings.HasPrefix(origin, "board "):
+		return text + ", as the board has it", true
+	case strings.HasPrefix(origin, "default"):
+		return text + ", as nobody has said otherwise", false
+	}
+	return text, true
+}
+
+// askPin learns the button by its being pressed.
+func (w *wizard) askPin(ctx context.Context) error {
+	if w.Pin >= 0 || w.Active != "" {
+		return w.namedPin(ctx)
+	}
+	w.question, w.answer = "Press your button now, and let it go; Enter keeps it as it is.", ""
+	if w.nobody {
+		w.now.Text, _ = w.lookPin()
+		return nil
+	}
+	if err := w.pause(ctx); err != nil {
+		return err
+	}
+	uses := pinUses(&w.cfg)
+	if pin := w.cfg.Button.Pin; strings.HasPrefix(uses[pin], "button") {
+		delete(uses, pin) // that is what is asked
+	}
+	found, err := w.listen(ctx, uses)
+	switch {
+	case err != nil && (errors.Is(err, errLeft) || errors.Is(err, errSkip)):
+		return err
+	case err != nil:
+		w.fail(err.Error(), "without pins, a key of a USB device can be the button (conch gpio list), or the keyboard of conch run")
+		return nil
+	}
+	w.say("  your button is %s", found)
+	edits, why := learnt(&w.cfg, found, gpio.Detect(gpio.DetectOptions{Root: w.Root}))
+	for _, line := range why {
+		w.say("  %s", line)
+	}
+	if _, err := w.set(ctx, edits); err != nil {
+		return err
+	}
+	if w.now.State != Skipped {
+		w.now.Text, _ = w.lookPin()
+		w.with(w.now.State, "%s", w.now.Text)
+	}
+	return nil
+}
+
+// namedPin takes what a flag says.
+func (w *wizard) namedPin(ctx context.Context) error {
+	var edits []config.Edit
+	if w.Pin >= 0 {
+		edits = append(edits, config.Edit{Key: "button.pin", Value: fmt.Sprint(w.Pin)})
+	}
+	if w.Active != "" {
+		edits = append(edits, config.Edit{Key: "button.active", Value: config.Quote(w.Active)})
+	}
+	if _, err := w.set(ctx, edits); err != nil {
+		return err
+	}
+	w.now.Text, _ = w.lookPin()
+	return nil
+}
+
+// listen waits for a button, or for Enter, which keeps what is.
+func (w *wizard) listen(ctx context.Context, uses map[int]string) (gpio.Learned, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var asked sync.WaitGroup
+	defer asked.Wait()
+	defer cancel(nil)
+	begin := func(pins []int, left map[int]string) {
+		for _, p := range sortedKeys(left) {
+			if strings.HasPrefix(left[p], "conch@") {
+				w.say("  GPIO%d is left out: %s", p, left[p])
+			}
+		}
+		w.say("  listening on %s", pinNames(pins))
+		asked.Go(func() { // ends with its line, or ctx
+			_, err := w.line(ctx, "Press your button now, and let it go. Enter keeps it as it is.", "")
+			if err == nil {
+				err = errSkip
+			}
+			cancel(err)
+		})
+	}
+	found, err := w.Listen(ctx, gpio.LearnOptions{Chip: w.cfg.Button.Chip, Uses: uses, Watch: begin,
+		Heard: func(h gpio.Heard) { w.say("\n  %s", heardText(h)) }})
+	if cause := context.Cause(ctx); cause != nil && err != nil {
+		if errors.Is(cause, context.Canceled) {
+			return found, errLeft
+		}
+		return found, cause
+	}
+	return found, err
+}

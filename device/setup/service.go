@@ -1,0 +1,70 @@
+package setup
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+)
+
+// unit is the installed service.
+const unit = "conch.service"
+
+// serviceLimit is longer than the unit's own limits for stopping and starting together.
+const serviceLimit = 90 * time.Second
+
+// ServiceState is what systemd says of the unit; empty: there is no systemd, or it does not answer.
+func ServiceState(ctx context.Context) string {
+	text, _ := systemctl(ctx, "show", "--property=ActiveState", "--value", unit)
+	if !slices.Contains([]string{"active", "activating", "reloading", "deactivating", "failed", "inactive"}, text) {
+		return ""
+	}
+	return text
+}
+
+// RestartService makes the running service take what was stored: credentials are read when it starts. A service that somebody
+// stopped stays so.
+func RestartService(ctx context.Context, out io.Writer) error {
+	if path, _ := exec.LookPath("systemctl"); path == "" {
+		fmt.Fprintln(out, "there is no systemd here: it counts from the next start of conch")
+		return nil
+	}
+	switch ServiceState(ctx) {
+	case "":
+		fmt.Fprintln(out, "systemd does not answer: it counts from the next start of conch")
+		return nil
+	case "inactive":
+		fmt.Fprintln(out, "the service does not run; start it: sudo systemctl start conch")
+		return nil
+	}
+	fmt.Fprintln(out, "restarting the service")
+	if err := restart(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "the service runs with it")
+	return nil
+}
+
+// restart starts the service anew, whatever it did.
+func restart(ctx context.Context) error {
+	_, _ = systemctl(ctx, "reset-failed", unit) // it may have failed so often that systemd would refuse
+	if text, err := systemctl(ctx, "restart", unit); err != nil {
+		return fmt.Errorf("the service did not come up: %s (see: systemctl status conch)", text)
+	}
+	return nil
+}
+
+// systemctl asks systemd, and waits no longer than a service may take.
+func systemctl(ctx context.Context, args ...string) (text string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, serviceLimit)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "systemctl", args...).CombinedOutput()
+	text = strings.TrimSpace(string(out))
+	if err != nil && text == "" {
+		text = err.Error()
+	}
+	return text, err
+}

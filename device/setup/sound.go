@@ -1,0 +1,259 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"conch/audio"
+	"conch/device/config"
+	"conch/device/sound"
+	"conch/gpio"
+)
+
+// lookSound says which card was chosen.
+func (w *wizard) lookSound() (string, bool) {
+	a := w.cfg.Audio
+	if a.Backend == "null" {
+		return "switched off: audio.backend is null", true
+	}
+	chosen := func(key string) bool { return strings.HasPrefix(w.cfg.Origin(key), "file ") }
+	if !chosen("audio.playback") && !chosen("audio.capture") {
+		return "nothing was chosen or tried", false
+	}
+	text := "plays on " + orAny(a.Playback) + ", hears with " + orAny(a.Capture)
+	return text, chosen("audio.playback") && chosen("audio.capture")
+}
+
+func orAny(id string) string {
+	if id == "" {
+		return "any"
+	}
+	return id
+}
+
+// askSound has a person hear a beep and their own voice, and writes the card on which they did.
+func (w *wizard) askSound(ctx context.Context) error {
+	if err := w.pause(ctx); err != nil {
+		return err
+	}
+	t, err := sound.NewTrial(w.cfg, w.Log)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	devices, err := t.Devices()
+	if err != nil {
+		return err
+	}
+	speakers := ranked(devices, audio.PlaybackDevice, w.preferred(w.cfg.Audio.Playback))
+	mics := ranked(devices, audio.CaptureDevice, w.preferred(w.cfg.Audio.Capture))
+	if len(speakers)+len(mics) == 0 {
+		w.fail("there is no sound card and no sound server here",
+			"plug a USB card in, or name the board (sudo conch setup board) and reboot; then: sudo conch setup sound")
+		return nil
+	}
+	var edits []config.Edit
+	var said []string
+	for _, half := range []struct {
+		key, none, flag string
+		from            []audio.Device
+		try             func(context.Context, *sound.Trial, audio.Device) (bool, error)
+	}{
+		{"audio.playback", "no loudspeaker", w.Playback, speakers, w.beep},
+		{"audio.capture", "no microphone", w.Capture, mics, w.echo},
+	} {
+		if len(half.from) == 0 {
+			said = append(said, half.none)
+			w.say("  there is %s here", half.none)
+			continue
+		}
+		d, heard, err := w.pick(ctx, t, half.from, half.flag, half.try)
+		if err != nil {
+			return err
+		}
+		if !heard {
+			said = append(said, half.none+" was heard")
+			continue
+		}
+		said = append(said, d.Name)
+		if half.key == "audio.playback" {
+			t = t.On(d.ID, "")
+		}
+		if w.nobody && half.flag == "" { // nobody has heard it: what is taken by itself stays so
+			continue
+		}
+		edits = append(edits, config.Edit{Key: half.key, Value: config.Quote(d.ID)})
+	}
+	if _, err := w.set(ctx, edits); err != nil {
+		return err
+	}
+	if strings.Contains(strings.Join(said, " "), " was heard") {
+		w.fail(strings.Join(said, "; "),
+			"see that it is plugged in and turned up (alsamixer; conch doctor names levels that are at zero); then: sudo conch setup sound")
+		return nil
+	}
+	if w.now.State != Skipped {
+		w.with(w.now.State, "%s", strings.Join(said, "; "))
+	}
+	return nil
+}
+
+// preferred are words of the devices to propose first: what is configured, and the board's own card.
+func (w *wizard) preferred(configured string) (words []string) {
+	if configured != "" {
+		words = append(words, configured)
+	}
+	if b, ok := gpio.FindBoard(w.cfg.Device.Board); ok {
+		for _, c := range b.Cards {
+			words = append(words, "CARD="+c+",")
+		}
+	}
+	return words
+}
+
+// ranked are the devices of one kind, the likeliest first: what is preferred, what is on USB, the rest, the Pi's own jack, HDMI.
+// Plug-ins in front of a card are left out where there is a card.
+func ranked(all []audio.Device, kind audio.Kind, preferred []string) (list []audio.Device) {
+	plain := func(d audio.Device) bool {
+		return strings.HasPrefix(d.ID, "alsa:CARD=") || strings.HasPrefix(d.ID, "pulse:")
+	}
+	for _, d := range all {
+		if d.Kind == kind && d.Backend != audio.BackendNull && !strings.HasSuffix(d.ID, ".monitor") {
+			list = append(list, d)
+		}
+	}
+	if slices.ContainsFunc(list, plain) {
+		list = slices.DeleteFunc(list, func(d audio.Device) bool { return !plain(d) })
+	}
+	rank := func(d audio.Device) int {
+		text := strings.ToLower(d.ID + " " + d.Name)
+		switch i := slices.IndexFunc(preferred, func(p string) bool { return strings.Contains(d.ID, p) }); {
+		case i >= 0:
+			return i
+		case strings.Contains(text, "hdmi"):
+			return 104
+		case strings.Contains(text, "card=headphones"), strings.Contains(text, "bcm2835"):
+			return 103
+		case d.Default:
+			return 100
+		case d.USB != "":
+			return 101
+		}
+		return 102
+	}
+	slices.SortStableFunc(list, func(a, b audio.Device) int { return rank(a) - rank(b) })
+	return list
+}
+
+// pick tries one device after the other until a person has heard it.
+func (w *wizard) pick(ctx context.Context, t *sound.Trial, from []audio.Device, named string,
+	try func(context.Context, *sound.Trial, audio.Device) (bool, error)) (d audio.Device, heard bool, err error) {
+	if named != "" {
+		if d, err = audio.Match(from, named); err != nil {
+			return d, false, err
+		}
+		from = []audio.Device{d}
+	}
+	if w.nobody { // it is opened, in silence, by the appliance; here it is only named
+		return from[0], true, nil
+	}
+	left := slices.Clone(from)
+	for len(left) > 0 {
+		i := 0
+		if len(left) > 1 {
+			var choices []choice
+			for _, d := range left {
+				choices = append(choices, choice{d.ID, d.Name + " (" + d.ID + ")"})
+			}
+			if i, err = w.choose(ctx, "Try which?", choices, 0); err != nil {
+				return d, false, err
+			}
+		}
+		d = left[i]
+		heard, err := try(ctx, t, d)
+		switch {
+		case errors.Is(err, errLeft), errors.Is(err, errSkip), ctx.Err() != nil:
+			return d, false, err
+		case err != nil:
+			w.say("  %s: %v", d.Name, err)
+		case heard:
+			return d, true, nil
+		}
+		left = slices.Delete(left, i, i+1)
+	}
+	return d, false, nil
+}
+
+const (
+	beepLength = time.Second
+	echoLength = 3 * time.Second
+	quiet      = 0.01 // of full scale; a voice at arm's length is ten times as loud
+)
+
+// beep plays a tone, as often as somebody wants.
+func (w *wizard) beep(ctx context.Context, t *sound.Trial, d audio.Device) (bool, error) {
+	for {
+		w.say("  a beep on %s", d.Name)
+		if err := t.On(d.ID, "").Tone(ctx, beepLength, io.Discard); err != nil {
+			return false, err
+		}
+		if heard, again, err := w.heard(ctx, "Did you hear it?", true); err != nil || !again {
+			return heard, err
+		}
+	}
+}
+
+// echo plays back what the microphone has heard.
+func (w *wizard) echo(ctx context.Context, t *sound.Trial, d audio.Device) (bool, error) {
+	for {
+		if _, err := w.line(ctx, fmt.Sprintf("%s: Enter, and then say something for %s.", d.Name, echoLength), ""); err != nil {
+			return false, err
+		}
+		w.say("  recording ...")
+		sounds, peak, err := t.On("", d.ID).Record(ctx, echoLength)
+		if err != nil {
+			return false, err
+		}
+		switch {
+		case peak == 0:
+			w.say("  it gave nothing at all: a switch of its own, or a level at zero (alsamixer)")
+		case peak < quiet:
+			w.say("  very quiet (%.1f %% of full scale)", 100*peak)
+		}
+		if peak > 0 {
+			w.say("  playing it back")
+			if err := t.Play(ctx, sounds, io.Discard); err != nil {
+				w.say("  it cannot be played back: %v", err)
+			}
+		}
+		if heard, again, err := w.heard(ctx, "Did you hear yourself?", peak > 0); err != nil || !again {
+			return heard, err
+		}
+	}
+}
+
+// heard asks a person, who may want it once more.
+func (w *wizard) heard(ctx context.Context, question string, enter bool) (heard, again bool, err error) {
+	for {
+		text, err := w.line(ctx, question, map[bool]string{true: "Y/n/r for again", false: "y/N/r for again"}[enter])
+		if err != nil {
+			return false, false, err
+		}
+		switch strings.ToLower(text) {
+		case "y", "yes":
+			return true, false, nil
+		case "n", "no":
+			return false, false, nil
+		case "r", "again":
+			return false, true, nil
+		case "y/n/r for again":
+			return enter, false, nil
+		}
+		w.say("y, n, or r to hear it again")
+	}
+}

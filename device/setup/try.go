@@ -1,0 +1,179 @@
+package setup
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"conch/device/control"
+)
+
+// end has the service take what was written, and a person talk to it.
+func (w *wizard) end(ctx context.Context) error {
+	wanted, named := w.wants(trial)
+	if w.boot && w.now.Step == "board" && len(w.Only) > 0 { // nothing to try before the boot
+		return nil
+	}
+	w.now = Step{Step: trial, State: Unchanged}
+	w.question, w.choices, w.answer = "", nil, ""
+	if err := w.take(ctx); err != nil {
+		return err
+	}
+	if !wanted && !w.changed || w.dry() && !named {
+		return nil
+	}
+	err := w.listenTo(ctx, named)
+	if e := w.told(); err == nil {
+		err = e
+	}
+	if err == nil && w.now.State == Failed {
+		err = fmt.Errorf("setup: %s", w.now.Text)
+	}
+	return err
+}
+
+// take starts the service with what was written.
+func (w *wizard) take(ctx context.Context) error {
+	if w.dry() || !w.changed && !w.paused {
+		return nil
+	}
+	state := ServiceState(ctx)
+	if state == "" || state == "inactive" && !w.paused { // somebody has stopped it, and it is theirs to start
+		return nil
+	}
+	w.say("\nThe service starts with it.")
+	w.paused, w.started = false, true
+	return restart(ctx)
+}
+
+// talkLimit is how long somebody may think about what to say.
+const talkLimit = 90 * time.Second
+
+// listenTo waits for a turn that a person makes, and says what came of it.
+func (w *wizard) listenTo(ctx context.Context, named bool) error {
+	var s control.Status
+	r, err := w.running(ctx, &s)
+	if err != nil {
+		text := "no conch runs here that could be tried: " + err.Error()
+		if named {
+			w.fail(text, "sudo systemctl start conch")
+			return nil
+		}
+		w.with(Unchanged, "%s", text)
+		return nil
+	}
+	defer r.Close()
+	w.question = "Hold the button and say something; Enter leaves it at that."
+	if w.nobody {
+		w.with(Unchanged, "it runs: %s; %s; %s", s.Button, s.Sound, s.Voice)
+		return nil
+	}
+	for _, c := range s.Conditions {
+		w.say("  %s; %s", c.Text, c.Do)
+	}
+	w.say("\nHold the button and say something. (%s) Enter leaves it at that.", s.Button)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	left := make(chan error, 1)
+	go func() { // ends with its line, or ctx
+		_, err := typed(ctx, w.in)
+		left <- err
+		cancel(err)
+	}()
+	t, err := w.turn(ctx, r, s)
+	cancel(nil)
+	switch enter := <-left; {
+	case err == nil:
+		w.judge(t)
+	case enter == nil:
+		w.skip("not tried; later: sudo conch setup try")
+	case errors.Is(err, errSilent):
+		w.fail("nothing was heard for "+talkLimit.String(), "sudo conch setup pin, if the button did nothing; sudo conch doctor says more")
+	default:
+		return errLeft
+	}
+	return nil
+}
+
+var errSilent = errors.New("nobody said anything")
+
+// running waits for the appliance that has just been started.
+func (w *wizard) running(ctx context.Context, s *control.Status) (*control.Remote, error) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for {
+		r, err := control.Dial(w.cfg)
+		if err == nil {
+			if err = r.Do(ctx, "GET", "/status", nil, s); err == nil && (s.Ready || !w.started) {
+				return r, nil
+			}
+			r.Close()
+		}
+		if !w.started && err != nil { // nobody has started one
+			return nil, err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			if err == nil {
+				return control.Dial(w.cfg) // up, and its trouble is known
+			}
+			return nil, err
+		}
+	}
+}
+
+// turn waits for one to end, and shows what goes on meanwhile.
+func (w *wizard) turn(ctx context.Context, r *control.Remote, before control.Status) (t control.Turn, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, talkLimit, errSilent)
+	defer cancel()
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	state := before.State
+	for {
+		select {
+		case <-ctx.Done():
+			return t, context.Cause(ctx)
+		case <-tick.C:
+		}
+		var s control.Status
+		if err := r.Do(ctx, "GET", "/status", nil, &s); err != nil {
+			if ctx.Err() != nil {
+				return t, context.Cause(ctx)
+			}
+			return t, err
+		}
+		if s.State != state && s.State != before.State {
+			w.say("  %s", strings.ToLower(s.State))
+		}
+		state = s.State
+		if s.Turns > before.Turns {
+			var last json.RawMessage
+			if err := r.Do(ctx, "GET", "/last", nil, &last); err != nil {
+				return t, err
+			}
+			return t, json.Unmarshal(last, &t)
+		}
+	}
+}
+
+// judge says whether that worked: something was heard, and something was said.
+func (w *wizard) judge(t control.Turn) {
+	if text := t.Sentence(t.Who); text != "" {
+		w.say("%s", strings.TrimRight(text, "\n"))
+	}
+	switch {
+	case t.Said != "":
+		w.with(Changed, "It works. From here on it is: hold the button and talk; press, and it is silent.")
+	case t.Asked != "":
+		w.fail("it heard you, and nobody answered", "sudo conch doctor, from the top; then: sudo conch setup try")
+	default:
+		w.fail("the button works, and nothing came of it: "+t.Why(),
+			"hold it while you speak; sudo conch setup sound tries the microphone; sudo conch doctor says more")
+	}
+}

@@ -1,0 +1,285 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"strings"
+
+	"conch/device/config"
+	"conch/device/doctor"
+)
+
+// keyThere says whether the service has a key, or whoever reads the configuration.
+func (w *wizard) keyThere() bool {
+	if w.cfg.Voice.Key.Set() {
+		return true
+	}
+	text, err := config.ReadSecret(KeyFile(w.Keys))
+	return err == nil && text != ""
+}
+
+func (w *wizard) ownServer() bool { return w.cfg.Voice.URL != config.Default().Voice.URL }
+
+// lookVoice says who answers.
+func (w *wizard) lookVoice() (string, bool) {
+	switch v := w.cfg.Voice; {
+	case v.Kind == "rehearsal":
+		return "the rehearsal voice, by voice.kind", true
+	case w.ownServer():
+		return v.URL + ", model " + v.Model, true
+	case w.keyThere():
+		return "OpenAI; there is a key", true
+	}
+	return "the rehearsal voice, for there is no key", false
+}
+
+// askVoice asks whom to talk with, and tries it before it is written.
+func (w *wizard) askVoice(ctx context.Context) error {
+	if w.URL != "" || w.Model != "" || w.KeyFrom != "" {
+		return w.namedVoice(ctx)
+	}
+	const openai, own, rehearsal = 0, 1, 2
+	enter := rehearsal
+	if w.ownServer() {
+		enter = own
+	} else if w.keyThere() {
+		enter = openai
+	}
+	i, err := w.choose(ctx, "Who answers?", []choice{
+		{"openai", "OpenAI: a key from platform.openai.com; answers cost money there"},
+		{"server", "a server of your own that speaks the Realtime protocol (LocalAI, speaches, ...)"},
+		{"rehearsal", "the rehearsal voice: no key, no network; it knows the time and a story"},
+	}, enter)
+	if err != nil {
+		return err
+	}
+	switch {
+	case w.nobody:
+		w.now.Text, _ = w.lookVoice()
+		return nil
+	case i == openai:
+		return w.askKey(ctx)
+	case i == own:
+		return w.askServer(ctx)
+	}
+	return w.noVoice(ctx)
+}
+
+// noVoice has the rehearsal voice answer; a key that is there stays.
+func (w *wizard) noVoice(ctx context.Context) error {
+	if !w.keyThere() && !w.ownServer() && w.cfg.Voice.Kind == "auto" {
+		w.with(Unchanged, "the rehearsal voice; later: sudo conch setup voice")
+		return nil
+	}
+	return w.setVoice(ctx, []config.Edit{{Key: "voice.kind", Value: config.Quote("rehearsal")}}, "")
+}
+
+// askKey takes OpenAI's key, unseen.
+func (w *wizard) askKey(ctx context.Context) error {
+	if err := KeyWritable(w.Keys); err != nil {
+		return err
+	}
+	question := "Your key"
+	if w.keyThere() {
+		question = "Your key; Enter keeps the one that is there"
+	}
+	for {
+		text, err := w.hidden(ctx, question)
+		if err != nil {
+			return err
+		}
+		if text == "" && w.keyThere() {
+			return w.setVoice(ctx, w.openAI(), "")
+		}
+		key, hint, err := config.CheckKey(text)
+		if err != nil {
+			w.say("  that is no key: %v; s skips this step", err)
+			continue
+		}
+		if hint != "" {
+			w.say("  %s", hint)
+		}
+		return w.setVoice(ctx, w.openAI(), key)
+	}
+}
+
+// openAI are the settings of another voice taken back.
+func (w *wizard) openAI() (edits []config.Edit) {
+	if w.ownServer() {
+		edits = append(edits, config.Edit{Key: "voice.url", Value: config.Quote(config.Default().Voice.URL)})
+		if w.cfg.Voice.Model != config.Default().Voice.Model {
+			edits = append(edits, config.Edit{Key: "voice.model", Value: config.Quote(config.Default().Voice.Model)})
+		}
+	}
+	if w.cfg.Voice.Kind == "rehearsal" {
+		edits = append(edits, config.Edit{Key: "voice.kind", Value: config.Quote("auto")})
+	}
+	return edits
+}
+
+// askServer takes the address of a server in the house, its model, and its key if it has one.
+func (w *wizard) askServer(ctx context.Context) error {
+	enter := ""
+	if w.ownServer() {
+		enter = w.cfg.Voice.URL
+	}
+	var address string
+	for address == "" {
+		text, err := w.line(ctx, "Its address, as in box.lan:8000:", enter)
+		if err != nil {
+			return err
+		}
+		address = addressOf(text)
+		if address == "" {
+			w.say("  an address is a name or a number, and mostly a port; s skips this step")
+		} else if _, err := w.Load(map[string]string{"voice.url": address}); err != nil {
+			w.say("  %v", err)
+			address = ""
+		}
+	}
+	model, err := w.line(ctx, "Its model:", w.cfg.Voice.Model)
+	if err != nil {
+		return err
+	}
+	key, err := w.hidden(ctx, "Its key, if it wants one; Enter for none")
+	if err != nil {
+		return err
+	}
+	edits := []config.Edit{{Key: "voice.url", Value: config.Quote(address)}}
+	if model != w.cfg.Voice.Model {
+		edits = append(edits, config.Edit{Key: "voice.model", Value: config.Quote(model)})
+	}
+	if w.cfg.Voice.Kind == "rehearsal" {
+		edits = append(edits, config.Edit{Key: "voice.kind", Value: config.Quote("auto")})
+	}
+	return w.setVoice(ctx, edits, key)
+}
+
+// addressOf makes the URL of a server of what a person types.
+func addressOf(text string) string {
+	for from, to := range map[string]string{"http://": "ws://", "https://": "wss://"} {
+		if rest, ok := strings.CutPrefix(text, from); ok {
+			text = to + rest
+		}
+	}
+	if !strings.Contains(text, "://") {
+		text = "ws://" + text
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Hostname() == "" || strings.ContainsAny(u.Host, " \t") {
+		return ""
+	}
+	return u.String()
+}
+
+// namedVoice takes what flags say.
+func (w *wizard) namedVoice(ctx context.Context) error {
+	var edits []config.Edit
+	if w.URL != "" {
+		edits = append(edits, config.Edit{Key: "voice.url", Value: config.Quote(w.URL)})
+	}
+	if w.Model != "" {
+		edits = append(edits, config.Edit{Key: "voice.model", Value: config.Quote(w.Model)})
+	}
+	key := ""
+	if w.KeyFrom != "" {
+		text, err := w.keyFromFile()
+		if err != nil {
+			return err
+		}
+		if key, _, err = config.CheckKey(text); err != nil {
+			return fmt.Errorf("the key in %s: %w", w.KeyFrom, err)
+		}
+	}
+	return w.setVoice(ctx, edits, key)
+}
+
+func (w *wizard) keyFromFile() (string, error) {
+	if w.KeyFrom == "-" {
+		data, err := io.ReadAll(io.LimitReader(w.In, config.MaxKey+2))
+		return string(data), err
+	}
+	data, _, err := config.ReadBounded(w.KeyFrom, config.MaxKey+2)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", w.KeyFrom, err)
+	}
+	return string(data), nil
+}
+
+// setVoice tries what was answered, and writes it: the key first, for without it the rest is nothing.
+func (w *wizard) setVoice(ctx context.Context, edits []config.Edit, key string) error {
+	over := map[string]string{}
+	for _, e := range edits {
+		over[e.Key] = e.Plain()
+	}
+	cfg, err := w.Load(over)
+	if err != nil {
+		return err
+	}
+	switch {
+	case key != "":
+		cfg.Voice.Key, cfg.KeyFrom = config.NewSecret(key), ""
+	case !cfg.Voice.Key.Set():
+		if stored, err := config.ReadSecret(KeyFile(w.Keys)); err == nil {
+			cfg.Voice.Key, cfg.KeyFrom = config.NewSecret(stored), ""
+		}
+	}
+	if ok, err := w.tryVoice(ctx, cfg); err != nil {
+		return err
+	} else if !ok {
+		w.skip("nothing was written")
+		return nil
+	}
+	if key != "" && !w.dry() {
+		if err := os.MkdirAll(w.Keys, 0o700); err != nil {
+			return err
+		}
+		if err := StoreKey(KeyFile(w.Keys), key); err != nil {
+			return err
+		}
+		w.now.Files, w.changed, w.now.State = append(w.now.Files, KeyFile(w.Keys)), true, Changed
+		w.say("  the key is stored in %s", KeyFile(w.Keys))
+	}
+	if _, err := w.set(ctx, edits); err != nil {
+		return err
+	}
+	if w.now.State != Skipped {
+		w.now.Text, _ = w.lookVoice()
+		w.with(w.now.State, "%s", w.now.Text)
+	}
+	return nil
+}
+
+// tryVoice opens a session as the appliance would; who is refused may still have it written.
+func (w *wizard) tryVoice(ctx context.Context, cfg config.Config) (bool, error) {
+	w.say("  trying it ...")
+	var worst doctor.Finding
+	for _, f := range doctor.TryVoice(ctx, cfg) {
+		if f.Level == doctor.Bad && worst.Level != doctor.Bad || f.Level == doctor.Warn && worst.Level == "" {
+			worst = f
+		}
+		if f.Level == doctor.OK && f.Check == "session" {
+			w.say("  %s", f.Text)
+		}
+	}
+	if ctx.Err() != nil {
+		return false, errLeft
+	}
+	if worst.Level == "" {
+		return true, nil
+	}
+	w.say("  %s: %s", worst.Check, worst.Text)
+	w.say("  %s; %s", worst.Cause, worst.Do)
+	w.now.Do = worst.Do
+	if w.nobody {
+		if worst.Level == doctor.Bad && worst.Check == "key" {
+			return false, errors.New(worst.Text + ": " + worst.Cause)
+		}
+		return true, nil
+	}
+	return w.yes(ctx, "Write it all the same?", worst.Check != "key")
+}

@@ -1,0 +1,117 @@
+package setup
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"conch/device/config"
+	"conch/device/control"
+)
+
+// A change is one file that is about to be written.
+type change struct {
+	path          string
+	before, after string
+	copy          bool // of what was; nothing to show
+}
+
+// diff shows what changes, a line each.
+func (c change) diff() string { return config.Diff(c.before, c.after) }
+
+// planned is the configuration file with these settings; a file that cannot be changed safely is left to its owner, who is told
+// what to write.
+func planned(cfg config.Config, edits []config.Edit) (change, error) {
+	c := change{path: cfg.File}
+	if c.path == "" {
+		c.path = newConfig()
+	}
+	before, err := os.ReadFile(c.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return c, fmt.Errorf("%s: %w; %s", c.path, config.UnwrapPath(err), byHand(edits))
+	}
+	c.before = string(before)
+	if c.after, err = config.Apply(c.before, edits); err != nil {
+		return c, fmt.Errorf("%s: %w; %s", c.path, err, byHand(edits))
+	}
+	return c, nil
+}
+
+// write makes the change, whole or not at all. who is the command that its owner would give.
+func (c change) write(who string) error {
+	err := config.Replace(c.path, c.after)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%s: %w; as its owner: sudo conch %s", c.path, config.UnwrapPath(err), who)
+	case errors.Is(err, syscall.EROFS):
+		return fmt.Errorf("%s: it is on a file system that is read-only (a worn or full card, or an overlay); mount it writable: "+
+			"sudo mount -o remount,rw %s", c.path, mountOf(c.path))
+	case errors.Is(err, syscall.ENOSPC):
+		return fmt.Errorf("%s: no space left on its file system; nothing was changed (free some: df -h %s)", c.path, filepath.Dir(c.path))
+	}
+	return fmt.Errorf("%s: %w", c.path, config.UnwrapPath(err))
+}
+
+// mountOf is the mount point that a file is below.
+func mountOf(path string) string {
+	dir := filepath.Dir(path)
+	var at syscall.Stat_t
+	if syscall.Stat(dir, &at) != nil {
+		return dir
+	}
+	for dir != "/" {
+		var above syscall.Stat_t
+		if syscall.Stat(filepath.Dir(dir), &above) != nil || above.Dev != at.Dev {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
+	return dir
+}
+
+// byHand is what a person writes where conch does not.
+func byHand(edits []config.Edit) string {
+	text, last := "write it yourself:", ""
+	for _, e := range edits {
+		section, name, _ := strings.Cut(e.Key, ".")
+		if section != last {
+			text += "\n[" + section + "]"
+		}
+		text, last = text+"\n"+name+" = "+e.Value, section
+	}
+	return text
+}
+
+// newConfig is where a configuration goes when there is none.
+func newConfig() string {
+	if os.Getuid() == 0 {
+		return "/etc/conch/conch.toml"
+	}
+	if dir, err := os.UserConfigDir(); err == nil {
+		return filepath.Join(dir, "conch/conch.toml")
+	}
+	return "conch.toml"
+}
+
+// mayWrite says whether whoever asks may write the configuration, before anything is asked.
+func mayWrite(cfg config.Config) error {
+	path := cfg.File
+	if path == "" {
+		path = newConfig()
+	}
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		switch err := syscall.Access(dir, 3); { // W_OK and X_OK
+		case errors.Is(err, syscall.ENOENT) && dir != filepath.Dir(dir):
+			continue
+		case errors.Is(err, syscall.EACCES):
+			return fmt.Errorf("%w: setup: %s belongs to root: sudo conch setup", control.ErrRefused, dir)
+		}
+		return nil
+	}
+}
