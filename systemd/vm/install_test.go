@@ -29,7 +29,7 @@ func TestInstalled(t *testing.T) {
 	for what, line := range map[string]string{
 		"its user may use pins, sound and keypads": "id -nG conch | tr ' ' '\\n' | grep -qx gpio && id -nG conch | tr ' ' '\\n' | grep -qx audio",
 		"pins belong to the group gpio":            "test \"$(stat -c %G:%a /dev/gpiochip0)\" = gpio:660",
-		"its state is its own":                     "test \"$(stat -c %U:%a /var/lib/conch)\" = conch:750",
+		"its state is its own":                     "test \"$(stat -c %U:%a /var/lib/conch)\" = conch:700",
 		"credentials are root's":                   "test \"$(stat -c %U:%a /etc/conch/credentials)\" = root:700",
 		"no other process of its runs as root":     "! pgrep -u root -x conch",
 	} {
