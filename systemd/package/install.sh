@@ -76,6 +76,10 @@ writable() {
 	done
 }
 
+hostof() {
+	printf '%s' "$1" | sed 's|^[a-z+]*://||; s|[/:].*||'
+}
+
 # explain WHAT: what apt has said in $work/said, in a sentence, and its own words below it.
 explain() {
 	case $(cat "$work/said") in
@@ -85,7 +89,7 @@ explain() {
 	*BADSIG* | *NO_PUBKEY* | *'not signed'* | *'Bad signature'* | *'Missing key'* | *'signatures couldn'* | *'signatures were invalid'* | *'ignature verification failed'* | *'erifying signature'*)
 		why="what came is not signed by $fingerprint: somebody has changed it, or it is another repository" ;;
 	*'Hash Sum mismatch'* | *'unexpected size'* | *'ile has size'* | *'size mismatch'*) why='what came is not what the repository promises: cut short, changed, or just being renewed; nothing of it is used. Try again in a while' ;;
-	*'could not resolve'* | *'Could not resolve'* | *'failure resolving'*) why='its name is not found: is there a network? (ping -c 1 deb.debian.org)' ;;
+	*'could not resolve'* | *'Could not resolve'* | *'failure resolving'*) why="its name is not found: is there a network? (getent hosts $(hostof "$origin"))" ;;
 	*ertificate*) why="the server's certificate is not believed: is the clock right ($(date '+%F %R')), and ca-certificates installed?" ;;
 	*'404 '*) why='there is no such repository, or it lacks something' ;;
 	*'ould not connect'* | *'onnection failed'* | *'onnection timed out'* | *'onnection refused'* | *nreachable* | *'imeout'*) why='it is not reached: is there a network?' ;;
