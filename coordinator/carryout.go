@@ -29,7 +29,7 @@ func (r *runner) carryOut(e turn.Effect) {
 	case turn.CutSpeech:
 		r.cutSpeech(e.Turn)
 	case turn.CloseSpeech:
-		r.drainSpeech(e.Turn)
+		drainSpeech(r, e.Turn)
 	case turn.PlayCue:
 		r.outputs.playCue(e.Cue)
 	case turn.StopCue:

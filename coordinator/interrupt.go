@@ -22,7 +22,7 @@ const (
 )
 
 // logEdge is called before the fact is carried out.
-func (r *runner) logEdge(e entry, at time.Duration, id turn.ID) {
+func logEdge(r *runner, e entry, at time.Duration, id turn.ID) {
 	if !r.log.Enabled(r.ctx, slog.LevelDebug) {
 		return
 	}

@@ -185,7 +185,7 @@ func (r *runner) take(e entry) {
 		if r.m.State() == turn.Idle {
 			r.hushed = r.outputs.silence(id, at)
 		}
-		r.logEdge(e, at, id)
+		logEdge(r, e, at, id)
 	}
 	r.fact(e.ev)
 	if p, ok := e.ev.(turn.Pressed); ok && e.granted {

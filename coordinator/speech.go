@@ -136,7 +136,7 @@ func (r *runner) closeSpeech() {
 }
 
 // drainSpeech closes the speech of id and reports when its last sample was played.
-func (r *runner) drainSpeech(id turn.ID) {
+func drainSpeech(r *runner, id turn.ID) {
 	s := r.speech
 	if s == nil || s.turn != id || s.closed {
 		r.self(turn.SpeechDrained{At: r.now(), Turn: id}) // nothing was ever opened, or it is being drained

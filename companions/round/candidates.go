@@ -7,7 +7,7 @@ func (s *rounds) settle() {
 		return
 	}
 	if !r.decided {
-		if !s.m.complete() {
+		if !complete(&s.m) {
 			return
 		}
 		s.decide(false)

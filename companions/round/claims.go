@@ -16,7 +16,7 @@ func (s *answers) claimHeard(from DeviceID, c Claim) {
 		return
 	}
 	m, r, f := &s.m, &s.m.rd, &s.m.floor
-	if s.m.knownClaim(from, c) {
+	if knownClaim(&s.m, from, c) {
 		return // said again, for somebody who had missed it
 	}
 	if s.robbed(from, c.Companion, c.Place.Message, "Claim") {

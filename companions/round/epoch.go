@@ -72,7 +72,7 @@ func (s *answers) missed(from DeviceID, e Epoch, what, why string) (here Epoch, 
 // silences all the same.
 func (s *answers) raise(from DeviceID, e, after Epoch, why string) (here Epoch, ok bool) {
 	m := &s.m
-	if s.m.atOnce(e, after) {
+	if atOnce(&s.m, e, after) {
 		s.cut(why)
 		if here = e; !s.m.near(e) || !e.Before(m.epoch) {
 			here = Epoch{m.epoch.N - 1, from}
@@ -100,7 +100,7 @@ func (s *answers) next(from DeviceID, e Epoch, why string) Epoch {
 // atOnce tells that a press was made without knowing of the newest one here, which is the one of the two that counts: the higher one or,
 // of two devices that count differently, by their names. Both are as their devices number them: this is so everywhere. Where neither
 // names the other because a device was away, a beat tells of the newest, and it is too late to be at once.
-func (m *Machine) atOnce(e, after Epoch) bool {
+func atOnce(m *Machine, e, after Epoch) bool {
 	_, held := m.holding(m.epoch.Device)
 	here, known := m.asThere(m.epoch), sane(after)
 	switch {

@@ -77,7 +77,7 @@ func (m *Machine) meet(d DeviceID, e Epoch) bool {
 }
 
 // overtaken tells that a press of d is known that d numbers a little higher than e: what comes of e now is late, and silences nobody.
-func (m *Machine) overtaken(d DeviceID, e Epoch) bool {
+func overtaken(m *Machine, d DeviceID, e Epoch) bool {
 	p := m.presser(d)
 	return p != nil && !slices.Contains(p.known, e) && slices.ContainsFunc(p.known, func(x Epoch) bool {
 		return x.Device == e.Device && x.N > e.N && x.N-e.N <= maxAhead

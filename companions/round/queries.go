@@ -124,7 +124,7 @@ func (m *Machine) holding(d DeviceID) (holder, bool) {
 }
 
 // joins are this person's messages that went unanswered and ended at most Together before began (ROOM.md 4.1).
-func (m *Machine) joins(began time.Duration) []MessageID {
+func joins(m *Machine, began time.Duration) []MessageID {
 	if m.own.sounded {
 		m.before = nil
 	}
@@ -141,13 +141,13 @@ func (m *Machine) joins(began time.Duration) []MessageID {
 }
 
 // heardBefore is what was said before msg.
-func (m *Machine) heardBefore(msg Message) []Message {
+func heardBefore(m *Machine, msg Message) []Message {
 	at, _ := slices.BinarySearchFunc(m.recent, msg, byPlace)
 	return m.recent[:at:at]
 }
 
 // complete tells that everybody in the roster has voted, or is gone.
-func (m *Machine) complete() bool {
+func complete(m *Machine) bool {
 	for i, x := range m.rd.roster {
 		if !m.rd.voted.has(i) && m.present(x.device) {
 			return false
@@ -217,7 +217,7 @@ func (r *roundState) claimOf(c CompanionID) Claim {
 	return Claim{Place: r.place, Companion: c, Votes: r.decision.Votes, Extras: extras, Instead: r.tried}
 }
 
-func (m *Machine) knownClaim(from DeviceID, c Claim) bool {
+func knownClaim(m *Machine, from DeviceID, c Claim) bool {
 	return slices.ContainsFunc(m.claims, func(x heardClaim) bool {
 		return x.of(from, c.Place, c.Companion) && len(x.claim.Instead) == len(c.Instead)
 	})

@@ -54,7 +54,7 @@ func (s *rounds) placed(from DeviceID, msg *Message) bool {
 		return true
 	}
 	msg.Epoch = s.m.asHere(from, e)
-	late := s.m.overtaken(from, e) && !s.m.later(msg.After)
+	late := overtaken(&s.m, from, e) && !s.m.later(msg.After)
 	fresh, more := late || s.m.meet(from, e), s.m.presser(from).said == e
 	s.m.editPresser(from, func(p *presser) { p.said = e })
 	if more && !s.counts(from) { // one press, one message: each further one is as much of a disturbance
@@ -144,7 +144,7 @@ func (s *rounds) openRound(msg Message, from DeviceID) {
 	msg = msg.Public()
 	r.message = msg
 	r.view = View{
-		Message: msg, Members: m.Members(), Recent: m.heardBefore(msg), Turns: m.turns, Room: m.setting.Involvement, Manners: m.cfg.Manners,
+		Message: msg, Members: m.Members(), Recent: heardBefore(m, msg), Turns: m.turns, Room: m.setting.Involvement, Manners: m.cfg.Manners,
 	}
 	only, whispered := msg.Whisper()
 	whispered = whispered && msg.From.Human()

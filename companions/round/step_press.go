@@ -83,7 +83,7 @@ func (s *step) said(e Said) {
 		s.ignore("", "Said", "its message id is missing or has been used")
 		return
 	}
-	private, why := m.privately(e)
+	private, why := privately(m, e)
 	if why != "" { // in the clear it would be said to everybody
 		msg := Message{ID: e.ID, From: Human(m.cfg.Self), To: e.To, Turn: e.Turn, Epoch: m.epoch, For: m.cfg.Self}
 		s.record(msg.Place(), Entry{Kind: EntrySilent, Message: &msg, Why: why})
@@ -118,7 +118,7 @@ func (s *step) said(e Said) {
 	if epoch == m.epoch {
 		msg.After = m.after
 	}
-	joins := s.m.joins(began)
+	joins := joins(&s.m, began)
 	if m.before = with(m.before, said{e.ID, m.now}, maxJoins); private != "" {
 		m.before = nil // nothing is joined to it
 	} else {
@@ -137,7 +137,7 @@ func (s *step) said(e Said) {
 }
 
 // privately is the device that words are for alone; empty: they are everybody's. why: they cannot be said in private.
-func (m *Machine) privately(e Said) (d DeviceID, why string) {
+func privately(m *Machine, e Said) (d DeviceID, why string) {
 	only, whispered := Message{To: e.To}.Whisper()
 	if !whispered || e.Open {
 		return "", ""

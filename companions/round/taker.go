@@ -17,7 +17,7 @@ const (
 // has called on, and not for the first time.
 func (s *answers) robbed(from DeviceID, who CompanionID, about MessageID, what string) bool {
 	m := &s.m
-	of, ok := m.calledHere(about, who)
+	of, ok := calledHere(m, about, who)
 	if !ok {
 		return false
 	}
@@ -40,7 +40,7 @@ func (s *answers) robbed(from DeviceID, who CompanionID, about MessageID, what s
 }
 
 // calledHere is the message of a person who has called on a companion here that has not answered yet, or is about to or does, and not on who.
-func (m *Machine) calledHere(about MessageID, who CompanionID) (of MessageID, ok bool) {
+func calledHere(m *Machine, about MessageID, who CompanionID) (of MessageID, ok bool) {
 	called := func(v View, mine ...CompanionID) bool {
 		if of, ok = v.Message.ID, false; !v.Message.From.Human() {
 			return false

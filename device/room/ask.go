@@ -88,7 +88,7 @@ func newTurn() turn.ID {
 // Inquire asks as if the text had been spoken, and waits until that has come to its end: here, or in the room. To are the
 // companions that are meant, by name, alias or id.
 func (d *Driver) Inquire(ctx context.Context, text string, to ...string) (control.Answer, error) {
-	whom, err := d.whom(to)
+	whom, err := whom(d, to)
 	if err != nil {
 		return control.Answer{}, err
 	}
@@ -112,7 +112,7 @@ func (d *Driver) Inquire(ctx context.Context, text string, to ...string) (contro
 		a.Outcome, a.Why = control.OutcomeSuperseded, "somebody pressed a button, or asked something else"
 	case t.Reason == turn.LostVote.String() && entries != nil:
 		a.Who = ""
-		if err := d.follow(ctx, &a, entries); err != nil {
+		if err := follow(d, ctx, &a, entries); err != nil {
 			return a, err
 		}
 	}
@@ -120,7 +120,7 @@ func (d *Driver) Inquire(ctx context.Context, text string, to ...string) (contro
 }
 
 // follow waits until the room has done with the message of a turn that was not to be answered by it.
-func (d *Driver) follow(ctx context.Context, a *control.Answer, entries <-chan round.Entry) error {
+func follow(d *Driver, ctx context.Context, a *control.Answer, entries <-chan round.Entry) error {
 	var place *round.Place
 	var speaker round.DeviceID
 	var who round.CompanionID
@@ -247,7 +247,7 @@ func (d *Driver) whoAndWhere(c round.CompanionID, by round.DeviceID) (who, place
 }
 
 // whom finds companions by what people call them: name, alias or id, in any case.
-func (d *Driver) whom(names []string) ([]round.Participant, error) {
+func whom(d *Driver, names []string) ([]round.Participant, error) {
 	var to []round.Participant
 	for _, name := range names {
 		c, err := d.companion(name)

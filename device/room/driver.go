@@ -117,7 +117,7 @@ func (d *Driver) Open(host Host, connect func(*companions.Room) (companions.Bus,
 	}
 	r.Round.Presses = o.Presses
 	var err error
-	if d.Refiner, err = d.refiner(); err != nil {
+	if d.Refiner, err = refiner(d); err != nil {
 		return err
 	}
 	if d.Refiner != nil {
@@ -186,7 +186,7 @@ func (d *Driver) taken(e round.FloorTaken) {
 }
 
 // refiner is the model that refines votes; nil when none is configured.
-func (d *Driver) refiner() (*companions.ModelRefiner, error) {
+func refiner(d *Driver) (*companions.ModelRefiner, error) {
 	c := d.o.Config.Room
 	if c.VoteURL == "" {
 		return nil, nil

@@ -327,14 +327,14 @@ func (d *Driver) Overhear(ctx context.Context, screen Screen) <-chan struct{} {
 	go func() { // ends with the room's channel
 		defer close(done)
 		for e := range entries {
-			d.overheard(e, screen)
+			overheard(d, e, screen)
 		}
 	}()
 	return done
 }
 
 // overheard shows an entry of the ledger to a person who reads along, unless it is on the screen already.
-func (d *Driver) overheard(e round.Entry, screen Screen) {
+func overheard(d *Driver, e round.Entry, screen Screen) {
 	n := namer(d.Room.Members())
 	switch e.Kind {
 	case round.EntryRound: // each message opens one

@@ -23,7 +23,7 @@ func (w *wizard) bootFile() string {
 	return now
 }
 
-func (w *wizard) isPi() bool {
+func isPi(w *wizard) bool {
 	return strings.Contains(w.read("/proc/device-tree/model"), "Raspberry Pi")
 }
 
@@ -84,7 +84,7 @@ func (w *wizard) askBoard(ctx context.Context) error {
 	case !none && b.Name != w.cfg.Device.Board:
 		edits = []config.Edit{{Key: "device.board", Value: config.Quote(b.Name)}}
 	}
-	boot, trouble := w.bootChange(b)
+	boot, trouble := bootChange(w, b)
 	if b.Note != "" {
 		w.say("  %s", b.Note)
 	}
@@ -207,13 +207,13 @@ func (w *wizard) bootWanted(b gpio.Board, text string) (lines []string, missing 
 }
 
 // bootChange is what becomes of config.txt; no path: nothing.
-func (w *wizard) bootChange(b gpio.Board) (change, error) {
+func bootChange(w *wizard, b gpio.Board) (change, error) {
 	path := w.bootFile()
 	data, err := os.ReadFile(w.path(path))
 	if err != nil {
 		lines, missing := w.bootWanted(b, "")
 		switch {
-		case len(lines) == 0, !w.isPi() && errors.Is(err, fs.ErrNotExist):
+		case len(lines) == 0, !isPi(w) && errors.Is(err, fs.ErrNotExist):
 			return change{}, missing
 		case errors.Is(err, fs.ErrNotExist):
 			return change{}, fmt.Errorf("there is no %s: the boot partition is not mounted (sudo mount /boot/firmware), or this system is started "+

@@ -119,7 +119,7 @@ type step struct {
 func steps() []step {
 	return []step{
 		{"board", "the board", (*wizard).lookBoard, (*wizard).askBoard},
-		{"sound", "loudspeaker and microphone", (*wizard).lookSound, (*wizard).askSound},
+		{"sound", "loudspeaker and microphone", lookSound, (*wizard).askSound},
 		{"pin", "the button", (*wizard).lookPin, (*wizard).askPin},
 		{"voice", "who answers", (*wizard).lookVoice, (*wizard).askVoice},
 		{"language", "the language", (*wizard).lookLanguage, (*wizard).askLanguage},
@@ -164,7 +164,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := w.walk(ctx); err != nil {
 		return err
 	}
-	if err := w.end(ctx); err != nil {
+	if err := end(w, ctx); err != nil {
 		return err
 	}
 	if len(w.failed) > 0 && w.nobody {
@@ -199,7 +199,7 @@ func (w *wizard) walk(ctx context.Context) error {
 		text, done := s.look(w)
 		w.now = Step{Step: s.name, State: InPlace, Text: text}
 		w.question, w.choices, w.answer = "", nil, ""
-		if done && !named && !w.given(s.name) {
+		if done && !named && !given(w, s.name) {
 			if err := w.told(); err != nil {
 				return err
 			}
@@ -228,7 +228,7 @@ func (w *wizard) walk(ctx context.Context) error {
 }
 
 // given says whether a flag has something to say to a step.
-func (w *wizard) given(name string) bool {
+func given(w *wizard, name string) bool {
 	a := w.Answers
 	return map[string]bool{
 		"board": a.Board != "", "sound": a.Playback+a.Capture != "", "pin": a.Pin >= 0 || a.Active != "",

@@ -16,7 +16,7 @@ import (
 )
 
 // lookSound says which card was chosen.
-func (w *wizard) lookSound() (string, bool) {
+func lookSound(w *wizard) (string, bool) {
 	a := w.cfg.Audio
 	if a.Backend == "null" {
 		return "switched off: audio.backend is null", true

@@ -12,7 +12,7 @@ import (
 )
 
 // end has the service take what was written, and a person talk to it.
-func (w *wizard) end(ctx context.Context) error {
+func end(w *wizard, ctx context.Context) error {
 	wanted, named := w.wants(trial)
 	if w.boot && w.now.Step == "board" && len(w.Only) > 0 { // nothing to try before the boot
 		return nil
@@ -87,7 +87,7 @@ func (w *wizard) listenTo(ctx context.Context, named bool) error {
 	cancel(nil)
 	switch enter := <-left; {
 	case err == nil:
-		w.judge(t)
+		judge(w, t)
 	case enter == nil:
 		w.skip("not tried; later: sudo conch setup try")
 	case errors.Is(err, errSilent):
@@ -163,7 +163,7 @@ func (w *wizard) turn(ctx context.Context, r *control.Remote, before control.Sta
 }
 
 // judge says whether that worked: something was heard, and something was said.
-func (w *wizard) judge(t control.Turn) {
+func judge(w *wizard, t control.Turn) {
 	if text := t.Sentence(t.Who); text != "" {
 		w.say("%s", strings.TrimRight(text, "\n"))
 	}

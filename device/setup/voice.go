@@ -187,7 +187,7 @@ func (w *wizard) namedVoice(ctx context.Context) error {
 	}
 	key := ""
 	if w.KeyFrom != "" {
-		text, err := w.keyFromFile()
+		text, err := keyFromFile(w)
 		if err != nil {
 			return err
 		}
@@ -198,7 +198,7 @@ func (w *wizard) namedVoice(ctx context.Context) error {
 	return w.setVoice(ctx, edits, key)
 }
 
-func (w *wizard) keyFromFile() (string, error) {
+func keyFromFile(w *wizard) (string, error) {
 	if w.KeyFrom == "-" {
 		data, err := io.ReadAll(io.LimitReader(w.In, config.MaxKey+2))
 		return string(data), err
