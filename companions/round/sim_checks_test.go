@@ -33,8 +33,12 @@ func (s *sim) watch(d *dev, ev Event, before Machine, out []Effect) {
 		s.turns[d] = 0
 	}
 	for _, e := range out {
-		_, over := ev.(SpeechEnded) // its companion may have left meanwhile
-		s.private(d, e, over)
+		said := false // its companion may have left meanwhile
+		switch ev.(type) {
+		case SpeechKnown, SpeechEnded:
+			said = true
+		}
+		s.private(d, e, said)
 		switch e := e.(type) {
 		case Send:
 			s.remembers(d, e.Packet)
@@ -149,11 +153,11 @@ func (s *sim) pressed(d *dev, ev Event) {
 
 // private: the words of a whisper and of its answer are on the two devices only, and there in nothing that others are told or that is
 // written down.
-func (s *sim) private(d *dev, e Effect, over bool) {
+func (s *sim) private(d *dev, e Effect, said bool) {
 	words := func(m Message, mayKnow bool) {
 		if m.Private() && m.Text != "" {
 			s.checks["private words"]++
-			if from, companion := m.From.Companion(); !mayKnow || m.For != d.id && m.From != Human(d.id) && !(companion && (over || hasCard(d.m.cards, from))) && !d.liar {
+			if from, companion := m.From.Companion(); !mayKnow || m.For != d.id && m.From != Human(d.id) && !(companion && (said || hasCard(d.m.cards, from))) && !d.liar {
 				s.breaks("%T at %s has the words of a message for %s: %+v", e, d.name, m.For, m)
 			}
 		}
