@@ -30,7 +30,7 @@ type RoomOptions struct {
 	OnEntry   func(round.Entry)            // each entry of the ledger, from the room's goroutine; must not block
 	OnFloor   func(who round.Participant)  // who has the floor now, or is about to; empty: nobody. From the room's goroutine; must not block
 	OnPresses func(round.PressesCount)     // a device presses without end, or no more. From the room's goroutine; must not block
-	OnTaken   func(round.FloorTaken)       // a device takes the floor from who was called, or no more; the same
+	OnOffence func(round.Offends)          // a device does too often what one may do now and then, or no more; the same
 	OnTrouble func(what string, err error) // a disk that fails ("memory", "ledger"), from the writer's goroutine; nil error: it is over
 
 	Now   func() time.Duration   // the device's monotonic clock; default: since NewRoom
@@ -106,8 +106,8 @@ func NewRoom(o RoomOptions) (*Room, error) {
 	if o.OnPresses == nil {
 		o.OnPresses = func(round.PressesCount) {}
 	}
-	if o.OnTaken == nil {
-		o.OnTaken = func(round.FloorTaken) {}
+	if o.OnOffence == nil {
+		o.OnOffence = func(round.Offends) {}
 	}
 	if o.OnTrouble == nil {
 		o.OnTrouble = func(string, error) {}

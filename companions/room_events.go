@@ -4,7 +4,7 @@ package companions
 // as the attribute turn, one that belongs to a round its place.
 const (
 	logRoomPress   = "room.press"   // debug: a person took the floor
-	logRoomTaken   = "room.taken"   // another device takes the floor from companions here that were called; or no more
+	logRoomOffence = "room.offence" // another device does too often what one may do now and then, which does not count here; or no more
 	logRoomPresses = "room.presses" // another device presses without end, and what it presses does not count here; or again
 	logRoomRound   = "room.round"   // a round was decided: winner, reason, votes
 	logRoomClaim   = "room.claim"   // a companion took the floor

@@ -153,9 +153,9 @@ func (r *Room) carryOut(e round.Effect) {
 	case round.PressesCount:
 		r.log.Warn(logRoomPresses, "device", e.Device, "name", e.Name, "count", e.Count, "why", e.Why)
 		r.o.OnPresses(e)
-	case round.FloorTaken:
-		r.log.Warn(logRoomTaken, "device", e.Device, "name", e.Name, "over", e.Over, "why", e.Why)
-		r.o.OnTaken(e)
+	case round.Offends:
+		r.log.Warn(logRoomOffence, "device", e.Device, "name", e.Name, "what", e.What, "over", e.Over, "why", e.Why)
+		r.o.OnOffence(e)
 	case round.Ignored:
 		r.counts.ignore(e.Why)
 		r.untold.ignored(e)

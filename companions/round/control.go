@@ -34,6 +34,9 @@ func (s *company) control(c Control, by DeviceID, why string) string {
 	if c.Involvement != nil && !slices.Contains(involvements, *c.Involvement) {
 		return "no such involvement"
 	}
+	if !s.mayTurn(by, "Control") {
+		return ""
+	}
 	switch {
 	case c.Companion == "":
 		c.turn(&m.setting.Involvement, &m.setting.Muted)

@@ -74,11 +74,11 @@ type (
 		Count  bool
 		Why    string
 	}
-	// FloorTaken: a device takes the floor from companions here that people have called on, again and again, and they yield to it no more;
-	// or that is over.
-	FloorTaken struct {
+	// Offends: a device does again and again what one may do now and then, and that counts here no more; or that is over.
+	Offends struct {
 		Device DeviceID
 		Name   string
+		What   Offence
 		Over   bool
 		Why    string
 	}
@@ -103,5 +103,5 @@ func (Record) effect()         {}
 func (Rename) effect()         {}
 func (MembersChanged) effect() {}
 func (PressesCount) effect()   {}
-func (FloorTaken) effect()     {}
+func (Offends) effect()        {}
 func (Ignored) effect()        {}

@@ -65,6 +65,7 @@ func (s *answers) missed(from DeviceID, e Epoch, what, why string) (here Epoch, 
 		s.ignore(from, what, "its presses do not count now")
 		return e, false
 	}
+	s.starve(from)
 	return s.next(from, e, why), true
 }
 
@@ -72,6 +73,7 @@ func (s *answers) missed(from DeviceID, e Epoch, what, why string) (here Epoch, 
 // silences all the same.
 func (s *answers) raise(from DeviceID, e, after Epoch, why string) (here Epoch, ok bool) {
 	m := &s.m
+	s.starve(from)
 	if atOnce(&s.m, e, after) {
 		s.cut(why)
 		if here = e; !s.m.near(e) || !e.Before(m.epoch) {
@@ -142,6 +144,7 @@ func (s *answers) adopt(e Epoch, why string, hush bool) {
 func (s *answers) nextEpoch(why string) {
 	n := max(s.m.epoch.N, min(s.m.top, s.m.epoch.N+maxAhead/2)) + 1 // who is a little behind is near to it still
 	s.m.after = s.m.asThere(s.m.epoch)
+	s.starve(s.m.cfg.Self)
 	s.adopt(Epoch{min(n, maxEpoch), s.m.cfg.Self}, why, false)
 	s.send(Press{s.m.epoch, s.m.after})
 	s.record(Place{Epoch: s.m.epoch}, Entry{Kind: EntryPress, By: s.m.cfg.Self, Why: why})

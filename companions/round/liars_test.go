@@ -1,7 +1,6 @@
 package round
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -65,181 +64,6 @@ func TestThreeJumpsDoNotSeverWhoRestarts(t *testing.T) {
 		if !silencedBy(w, good[pair[0]], good[pair[1]]) {
 			t.Errorf("%s is not silenced by a press at %s", good[pair[0]].name, good[pair[1]].name)
 		}
-	}
-}
-
-// liars picks who lies in a room of the simulation, and whether there is a list of members.
-func (s *sim) liars(faulty bool) {
-	if s.r.IntN(2) == 0 {
-		var list []Listed
-		for _, i := range s.r.Perm(len(s.devs)) {
-			list = append(list, Listed{s.devs[i].id, s.devs[i].name})
-		}
-		for _, d := range s.devs {
-			d.list = list
-		}
-	}
-	if faulty && len(s.devs) > 2 && s.r.IntN(2) == 0 {
-		s.devs[s.r.IntN(len(s.devs))].liar = true
-	}
-}
-
-// lie lets each liar say something that is not so.
-func (s *sim) lie() {
-	for _, d := range s.devs {
-		if !d.liar || s.truth || !d.alive || d.frozen > s.now || s.r.IntN(3) == 0 {
-			continue
-		}
-		s.fault("lying member")
-		for range 1 + s.r.IntN(4) {
-			for i, p := range s.lies(d) {
-				d.soon(time.Duration(i)*20*time.Millisecond, func() {
-					s.remembers(d, p)
-					s.send(d, p)
-				})
-			}
-		}
-	}
-}
-
-// lies are packets that a member can make and that are not so.
-func (s *sim) lies(d *dev) []Packet {
-	r := s.r
-	other := s.devs[r.IntN(len(s.devs))]
-	at := other.m.epoch
-	number := []uint64{1, 2, at.N - min(at.N, 3), at.N, at.N + 1, at.N + 2, at.N + 63, at.N + 64, at.N + 65, at.N + 1000, at.N + 1<<32, 1 << 52, 1<<52 + 1, 1<<53 - 1, 1 << 53, 1<<64 - 1}[r.IntN(16)]
-	any := Epoch{number, []DeviceID{d.id, other.id, "nobody"}[r.IntN(3)]}
-	beat := Beat{Name: other.name, Digest: d.m.digest, Version: r.IntN(3), Epoch: at, Turns: d.m.turns, Room: d.m.setting}
-	who := CompanionID(simNames[r.IntN(10)])
-	place := other.m.rd.place
-	if place.Message == "" || r.IntN(3) == 0 {
-		place = Place{any, 1 + r.IntN(3), place.Message}
-	}
-	switch r.IntN(15) {
-	case 0, 1: // any epoch, of anybody
-		beat.Epoch = any
-		return []Packet{beat}
-	case 2: // a jump
-		return []Packet{Press{Epoch: Epoch{number, d.id}}}
-	case 3:
-		return []Packet{Press{Epoch: Epoch{number, d.id}}, PressOver{Epoch{number, d.id}}}
-	case 4: // hammers
-		var all []Packet
-		for i := range uint64(40) {
-			all = append(all, Press{Epoch: Epoch{at.N + 1 + i, d.id}})
-		}
-		return all
-	case 5: // claims, for anybody, anywhere
-		votes := []Vote{voteFor(who, place.Message, 10)}
-		votes[0].Selected = true
-		return []Packet{Claim{Place: place, Companion: who, Votes: votes}, Speaking{Place: place, Companion: who, LeftMS: 100000}}
-	case 6:
-		return []Packet{Speaking{Place: place, Companion: who}, Release{Place: place, Companion: who, OK: r.IntN(2) == 0}, Withdraw{place, who, "so"}, Ended{place}}
-	case 7:
-		beat.Room = Setting{N: number, By: other.id}
-		return []Packet{beat}
-	case 8:
-		beat.Turns = number
-		return []Packet{beat}
-	case 9: // votes of always 10, for anybody
-		var votes []Vote
-		for _, c := range []CompanionID{who, CompanionID(simNames[r.IntN(10)])} {
-			v := voteFor(c, place.Message, 10)
-			v.Selected = r.IntN(2) == 0
-			votes = append(votes, v)
-		}
-		return []Packet{Votes{place, votes}}
-	case 10: // a person's words, under any number
-		s.ids++
-		return []Packet{Message{ID: s.newID(), From: Human(d.id), Text: s.words(d), Epoch: Epoch{number, d.id}, Number: 1 + r.IntN(3)}}
-	case 12, 13: // companions that others have
-		for range 1 + r.IntN(3) {
-			card := simCard(r.IntN(10))
-			if r.IntN(2) == 0 {
-				card.ID, card.Aliases = card.ID+"-x", []string{simNames[r.IntN(10)]}
-			}
-			if !hasCard(beat.Cards, card.ID) {
-				beat.Cards = append(beat.Cards, card)
-			}
-		}
-		beat.Digest = digestOf(beat.Cards)
-		return []Packet{beat}
-	case 11: // a history for everybody
-		msg := Message{ID: s.newID(), From: Participant(who), Text: "so it was", Epoch: any, Number: 1 + r.IntN(9)}
-		return []Packet{History{To: other.id, Messages: []Message{msg}}}
-	}
-	return []Packet{Message{ID: s.newID(), From: Participant(who), Text: s.words(d), Epoch: any, Number: 1 + r.IntN(9)}}
-}
-
-// Beyond what a hammering child makes the presses of a device count at itself alone, its name is said once, and they count again a minute
-// after it has stopped. Nobody else's are touched.
-func TestPressesWithoutEndStopCounting(t *testing.T) {
-	w, good, liar := liarWorld()
-	hushes, told, lines := 0, []string{}, 0
-	w.seen = func(d *dev, ev Event, _ Machine, out []Effect) {
-		for _, e := range out {
-			switch e := e.(type) {
-			case Hush:
-				if d == good[0] {
-					hushes++
-				}
-			case PressesCount:
-				if d == good[0] {
-					told = append(told, e.Name)
-				}
-			case Record:
-				if d == good[0] && e.Entry.By == liar.id {
-					lines++
-				}
-			}
-		}
-	}
-	for n := range uint64(2000) { // for 40 s
-		w.send(liar, Press{Epoch: Epoch{n + 1, liar.id}})
-		w.run(w.now + 20*time.Millisecond)
-		if n == 1500 && !silencedBy(w, good[0], good[1]) {
-			t.Error("a press of another device does not count meanwhile")
-		}
-	}
-	t.Logf("2000 presses: %d hushes, %d lines in the ledger, told %v", hushes, lines, told)
-	if hushes > 40 || lines > 40 || len(told) != 1 || told[0] != "den" {
-		t.Errorf("2000 presses: %d hushes, %d lines, told %v", hushes, lines, told)
-	}
-	w.run(w.now + 2*time.Minute)
-	if len(told) != 2 || !silencedBy(w, good[0], liar) {
-		t.Errorf("two minutes after the last one a press of it does not count again: told %v", told)
-	}
-	for _, d := range good {
-		if n := d.m.Epoch().N; n > 200 {
-			t.Errorf("%s counts %d", d.name, n)
-		}
-	}
-}
-
-// A button that is said to be down all the time does not keep the room from answering for ever.
-func TestAHoldWithoutEndEnds(t *testing.T) {
-	w, good, liar := liarWorld()
-	off := 0
-	w.seen = func(d *dev, _ Event, _ Machine, out []Effect) {
-		for _, e := range out {
-			if e, ok := e.(PressesCount); ok && d == good[0] && !e.Count {
-				off++
-			}
-		}
-	}
-	answers := 0
-	for n := range uint64(20) { // 20 minutes
-		w.send(liar, Press{Epoch: Epoch{2*n + 1, liar.id}})
-		w.run(w.now + 30*time.Second)
-		good[1].say("", "Ada, what do you say?")
-		w.run(w.now + 30*time.Second)
-		if last := good[1].m.recent[len(good[1].m.recent)-1]; last.From == "ada" {
-			answers++
-		}
-	}
-	t.Logf("%d of 20 answered within 30 s, told of %d times", answers, off)
-	if answers < 4 || off == 0 {
-		t.Errorf("%d of 20 answered within 30 s, told of %d times", answers, off)
 	}
 }
 
@@ -368,81 +192,6 @@ func TestAnAnswerOutlivesItsName(t *testing.T) {
 	}
 }
 
-// What was said before a press that is known already, and comes after it, is remembered and silences nobody.
-func TestWordsThatANewerPressOvertakes(t *testing.T) {
-	m := New(tableConfig())
-	m, _ = Step(m, LinkChanged{Up: true})
-	m, _ = Step(m, from("a", beatOf("attic", "ada")))
-	m, _ = Step(m, Tick{At: m.cfg.Join})
-	said := func(n uint64, id MessageID) (out []Effect) {
-		m, out = Step(m, from("a", Message{ID: id, From: "human:a", Text: "Tea?", Epoch: Epoch{n, "a"}, Number: 1}))
-		return out
-	}
-	m, _ = Step(m, from("a", Beat{Name: "attic", Epoch: Epoch{7, "a"}})) // its press is under way still
-	if out := said(6, "older"); slices.ContainsFunc(out, func(e Effect) bool { _, ok := e.(Hush); return ok }) || m.rd.open {
-		t.Errorf("older words make %+v", out)
-	}
-	if said(7, "newer"); m.rd.message.ID != "newer" || m.epoch != (Epoch{7, "a"}) || len(m.recent) != 2 {
-		t.Errorf("the round is of %q at %v; remembered are %+v", m.rd.message.ID, m.epoch, m.recent)
-	}
-}
-
-// Of two presses at once the higher one counts, and both silence. One that came after the one here counts however its device numbers it.
-func TestAPressOfWhoCountsBehindIsNoneAtOnce(t *testing.T) {
-	here := Epoch{1000, "b"}
-	for _, c := range []struct {
-		what  string
-		press Press
-		want  Epoch
-	}{
-		{"at once", Press{Epoch{999, "c"}, Epoch{998, "a"}}, here},
-		{"at once, of a device that does not say it", Press{Epoch: Epoch{999, "c"}}, here},
-		{"at once, and behind", Press{Epoch{940, "c"}, Epoch{939, "c"}}, here},
-		{"later, of a device that counts elsewhere", Press{Epoch{996, "c"}, here}, Epoch{1001, "c"}},
-		{"later, after one that has not come", Press{Epoch{996, "c"}, Epoch{1001, "a"}}, Epoch{1001, "c"}},
-		{"later, and too far behind to be at once", Press{Epoch{900, "c"}, Epoch{}}, Epoch{1001, "c"}},
-	} {
-		m := New(tableConfig())
-		m, _ = Step(m, LinkChanged{Up: true})
-		m, _ = Step(m, from("c", beatOf("cellar", "cleo")))
-		m.epoch = Epoch{999, "b"}
-		m, _ = Step(m, Pressed{Turn: "t1"})
-		m.stakes = []stake{{phase: stakeSounding, place: Place{Epoch: m.epoch}}}
-		m, _ = Step(m, from("c", c.press))
-		if m.epoch != c.want || m.stakes[0].phase != stakeOver {
-			t.Errorf("%s: %v counts, the answer here is in phase %d; want %v, and silence", c.what, m.epoch, m.stakes[0].phase, c.want)
-		}
-	}
-}
-
-// Who speaks in an epoch that is far from what counts here is heard if its press did not count here, and not if that is over.
-func TestWhoSpeaksAfterAPressThatDidNotCount(t *testing.T) {
-	for _, c := range []struct {
-		what    string
-		presses uint64 // of c, before the one of a
-		tells   int    // that there were before
-		heard   bool
-	}{
-		{"a press that has never come", 0, 0, true}, {"a press that counted, and is over", 1, 0, false}, {"a press beyond what counts", 40, 0, true},
-		{"one more than a device may tell of", 0, maxTold, false},
-	} {
-		m := New(tableConfig())
-		m, _ = Step(m, LinkChanged{Up: true})
-		m, _ = Step(m, from("a", beatOf("attic", "ada")))
-		for n := range c.presses {
-			m, _ = Step(m, from("c", Press{Epoch: Epoch{n + 1, "c"}}))
-		}
-		m, _ = Step(m, from("a", Press{Epoch{100, "a"}, m.epoch}))
-		for n := range uint64(c.tells) {
-			m, _ = Step(m, from("a", Withdraw{Place: Place{Epoch{1000, DeviceID(fmt.Sprint("x", n))}, 1, "m9"}, Companion: "ada"}))
-		}
-		m, _ = Step(m, from("a", Speaking{Place: Place{Epoch{m.epoch.N + 1000_000, "c"}, 1, "m9"}, Companion: "ada"}))
-		if heard := m.floor.state == floorSounding && m.epoch.Device == "c" && m.epoch.N < 200; heard != c.heard {
-			t.Errorf("after %s: heard %v, at %v; want %v", c.what, heard, m.epoch, c.heard)
-		}
-	}
-}
-
 // Who tells a newcomer the same twice, or of nothing twice, has told once: another member tells it what was said.
 func TestALiarHidesNoHistory(t *testing.T) {
 	w, good, liar := liarWorld()
@@ -465,5 +214,28 @@ func TestALiarHidesNoHistory(t *testing.T) {
 	w.run(w.now + 10*time.Second)
 	if len(newcomer.m.recent) == 0 || told == 0 {
 		t.Errorf("the newcomer knows of %d messages; others than the liar have told it %d times", len(newcomer.m.recent), told)
+	}
+}
+
+// An epoch is of the device whose button it was, and a companion speaks where it lives: nobody presses for another, nor claims for one.
+func TestNobodyPressesOrSpeaksForAnother(t *testing.T) {
+	at := Place{Epoch{1, "a"}, 1, "m1"}
+	for _, p := range []Packet{
+		Press{Epoch: Epoch{5, "a"}}, PressOver{Epoch{5, "a"}}, Press{Epoch: Epoch{5, tableConfig().Self}}, Press{Epoch: Epoch{0, "c"}}, Press{Epoch: Epoch{1 << 60, "c"}},
+		Claim{Place: at, Companion: "ada"}, Speaking{Place: at, Companion: "ada", LeftMS: 9000}, Release{Place: at, Companion: "ada", OK: true},
+	} {
+		m := New(tableConfig())
+		m, _ = Step(m, LinkChanged{Up: true})
+		m, _ = Step(m, from("a", beatOf("attic", "ada")))
+		m, _ = Step(m, from("c", beatOf("cellar", "cleo")))
+		m, _ = Step(m, from("a", Press{Epoch: at.Epoch}))
+		m, _ = Step(m, from("a", Message{ID: at.Message, From: Human("a"), Text: "Ada, what time is it?", Epoch: at.Epoch, Number: 1}))
+		after, out := Step(m, from("c", p))
+		if after.epoch != m.epoch || len(after.holders) != len(m.holders) || after.floor.state != m.floor.state || after.rd.over != m.rd.over || len(after.claims) > 0 {
+			t.Errorf("%T of c, for a: epoch %v, %d holders, floor %+v, claims %+v", p, after.epoch, len(after.holders), after.floor, after.claims)
+		}
+		if !slices.ContainsFunc(out, func(e Effect) bool { _, ok := e.(Ignored); return ok }) {
+			t.Errorf("%T of c, for a, makes %+v", p, out)
+		}
 	}
 }

@@ -38,6 +38,7 @@ func (m *Machine) due() (at time.Duration, ok bool) {
 	for _, p := range m.pressers {
 		see(p.until)
 		see(p.takes)
+		see(p.turns)
 	}
 	if r := &m.rd; r.open {
 		see(r.grace, r.expect)

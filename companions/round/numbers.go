@@ -21,7 +21,7 @@ func (s *company) numbersTold(from DeviceID, b Beat) {
 	if b.Turns > m.turns && apart(b.Turns, m.turns) <= maxAhead {
 		m.turns = b.Turns
 	}
-	if m.setting.olderThan(b.Room) && apart(b.Room.N, m.setting.N) <= maxAhead && b.Room.good() {
+	if m.setting.olderThan(b.Room) && apart(b.Room.N, m.setting.N) <= maxAhead && b.Room.good() && s.mayTurn(from, "Beat") {
 		m.setting = b.Room
 	}
 	s.epochTold(from, b.Epoch)
@@ -40,6 +40,7 @@ func (s *company) epochTold(from DeviceID, e Epoch) {
 		s.climb(x, e)
 	case e.Device == from && s.m.meet(from, e) && s.counts(from):
 		underWay := m.rd.open && !m.rd.over || m.floor.state != floorFree
+		s.starve(from)
 		s.adopt(e, "a person pressed elsewhere (told by "+s.m.nameOf(from)+")", underWay)
 	case !s.m.busy():
 		s.adopt(e, "", false)

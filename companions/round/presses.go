@@ -23,6 +23,13 @@ type presser struct {
 	robbed  MessageID     // the last one that they were called by
 	refused bool          // ... and it is not to have the floor
 	takes   time.Duration // it takes the floor without end, until this time; 0: it does not
+
+	turned time.Duration // ... of what it has turned of others' manners, at maxTurned a minute
+	turns  time.Duration // it turns them without end, until this time; 0: it does not
+
+	ended   int           // of what was under way here, by its presses (presses_starve.go)
+	strikes int           // times in a row that its presses were put off for that
+	struck  time.Duration // when, last
 }
 
 const (
@@ -58,7 +65,7 @@ func (m *Machine) editPresser(d DeviceID, f func(*presser)) {
 	p := m.presser(d)
 	if p == nil {
 		if len(m.pressers) >= maxHolders {
-			i := max(0, slices.IndexFunc(m.pressers, func(p presser) bool { return p.until == 0 && p.takes == 0 }))
+			i := max(0, slices.IndexFunc(m.pressers, func(p presser) bool { return p.until == 0 && p.takes == 0 && p.turns == 0 }))
 			m.pressers = slices.Delete(m.pressers, i, i+1)
 		}
 		m.pressers = append(m.pressers, presser{device: d})
@@ -90,9 +97,9 @@ func (m *Machine) counted(d DeviceID) bool {
 	return d == m.cfg.Self || p != nil && len(p.known) > 0 && !p.lost
 }
 
-// mayTell tells that a device may tell of one more press of others.
+// mayTell tells that a device may tell of one more press of others. Where its own do not count, neither do they.
 func (m *Machine) mayTell(d DeviceID) (ok bool) {
-	m.editPresser(d, func(p *presser) { ok = through(&p.told, m.now, time.Minute, maxTold) })
+	m.editPresser(d, func(p *presser) { ok = p.until == 0 && through(&p.told, m.now, time.Minute, maxTold) })
 	return ok
 }
 
@@ -132,7 +139,7 @@ func (s *orders) counts(d DeviceID) bool {
 	})
 	if over && !off {
 		s.m.letGo(d, Epoch{maxEpoch, d})
-		s.pressesCount(d, false)
+		s.pressesCount(d, false, "presses without end")
 	}
 	return !off && !over
 }
@@ -150,16 +157,13 @@ func (s *orders) pressersDue() {
 		}
 		s.m.editPresser(p.device, func(x *presser) { x.until = p.until })
 		if p.until == 0 {
-			s.pressesCount(p.device, true)
+			s.pressesCount(p.device, true, "has stopped pressing without end")
 		}
 	}
 }
 
-func (s *orders) pressesCount(d DeviceID, again bool) {
-	why := s.m.nameOf(d) + " presses without end: what it presses counts at that device alone"
-	if again {
-		why = s.m.nameOf(d) + " has stopped pressing without end: its presses count again"
-	}
+func (s *orders) pressesCount(d DeviceID, again bool, what string) {
+	why := s.m.nameOf(d) + " " + what + map[bool]string{false: ": what it presses counts at that device alone", true: ": its presses count again"}[again]
 	s.write(Place{}, Entry{Kind: EntryMember, By: d, Why: why})
 	s.do(PressesCount{Device: d, Name: s.m.nameOf(d), Count: again, Why: why})
 }

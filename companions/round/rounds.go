@@ -66,6 +66,7 @@ func (s *rounds) placed(from DeviceID, msg *Message) bool {
 		return true
 	case late: // in doubt, silence; its press may still come
 		if s.counts(from) {
+			s.starve(from)
 			s.cut(why)
 		}
 		if s.m.near(e) && e.Before(m.epoch) {

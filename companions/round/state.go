@@ -43,6 +43,7 @@ type Machine struct {
 	after      Epoch         // what counted before this device's newest press
 	top        uint64        // the highest number near to it that beats have told of: the next press here goes beyond
 	pressers   []presser
+	starved    starvation // of what is asked and answered here, by others' presses
 	own        own
 	before     []said // this person's earlier messages, for Joins
 

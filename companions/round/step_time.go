@@ -10,7 +10,7 @@ func (s *step) tick() {
 	m := &s.m
 	s.presenceDue()
 	s.pressersDue()
-	s.takersDue()
+	s.offencesDue()
 	for _, h := range m.holders {
 		if !m.passed(h.until) {
 			continue

@@ -10,8 +10,26 @@ import (
 // is believed now and then, and beyond that this companion yields to it no more, and its name is said (ROOM.md 4.1).
 const (
 	takenWindow = 10 * time.Minute
-	maxTaken    = 2 // times in it
+	maxTaken    = 2  // times in it
+	maxTurned   = 20 // of the manners of others, in a minute
 )
+
+// Offence is what a device does again and again.
+type Offence string
+
+// Offences.
+const (
+	OffenceFloor   Offence = "floor"   // it takes the floor from companions here that people have called on, and they yield to it no more
+	OffenceManners Offence = "manners" // it turns the manners of the room or of companions without end: what it turns then does not count
+)
+
+// offence is when one will be over; 0: there is none.
+func (p *presser) offence(o Offence) *time.Duration {
+	if o == OffenceManners {
+		return &p.turns
+	}
+	return &p.takes
+}
 
 // robbed tells that what a device says of the floor, or into it, is not to count here: it would take it from a companion here that a person
 // has called on, and not for the first time.
@@ -21,20 +39,16 @@ func (s *answers) robbed(from DeviceID, who CompanionID, about MessageID, what s
 	if !ok {
 		return false
 	}
-	refused, began := false, false
+	refused := false
 	m.editPresser(from, func(p *presser) {
 		if p.robbed != of {
 			p.robbed, p.refused = of, !through(&p.taken, m.now, takenWindow, maxTaken)
 		}
-		if refused = p.refused; refused {
-			began, p.takes = p.takes == 0, m.now+takenWindow
-		}
+		refused = p.refused
 	})
 	if refused {
 		s.ignore(from, what, "it takes the floor from whom a person has called")
-	}
-	if began {
-		s.floorTaken(from, false)
+		s.offends(from, OffenceFloor)
 	}
 	return refused
 }
@@ -84,21 +98,61 @@ func (m *Machine) calls(v View, who CompanionID) bool {
 	return len(votes) == 1 && votes[0].Selected
 }
 
-// takersDue: who has not done it for a while is believed again.
-func (s *orders) takersDue() {
+// mayTurn tells that a device may turn the manners of others once more. Where it may not that is said, and its beats bring it later.
+func (s *orders) mayTurn(d DeviceID, what string) (ok bool) {
+	if d == s.m.cfg.Self {
+		return true
+	}
+	s.m.editPresser(d, func(p *presser) { ok = through(&p.turned, s.m.now, time.Minute, maxTurned) })
+	if !ok {
+		s.ignore(d, what, "it turns manners too often")
+		s.offends(d, OffenceManners)
+	}
+	return ok
+}
+
+// offends names a device, once for as long as it goes on.
+func (s *orders) offends(d DeviceID, o Offence) {
+	began := false
+	s.m.editPresser(d, func(p *presser) {
+		until := p.offence(o)
+		began, *until = *until == 0, s.m.now+takenWindow
+	})
+	if began {
+		s.offence(d, o, false)
+	}
+}
+
+// offencesDue: who has not done it for a while is believed again.
+func (s *orders) offencesDue() {
 	for _, p := range s.m.pressers {
-		if s.m.passed(p.takes) {
-			s.m.editPresser(p.device, func(x *presser) { x.takes, x.robbed, x.refused = 0, "", false })
-			s.floorTaken(p.device, true)
+		for _, o := range []Offence{OffenceFloor, OffenceManners} {
+			if !s.m.passed(*p.offence(o)) {
+				continue
+			}
+			s.m.editPresser(p.device, func(x *presser) {
+				if *x.offence(o) = 0; o == OffenceFloor {
+					x.robbed, x.refused = "", false
+				}
+			})
+			s.offence(p.device, o, true)
 		}
 	}
 }
 
-func (s *orders) floorTaken(d DeviceID, over bool) {
-	why := s.m.nameOf(d) + " takes the floor from companions that were called: those here yield to it no more"
-	if over {
-		why = s.m.nameOf(d) + " has stopped taking the floor from companions that were called"
-	}
+var offenceSentences = map[Offence][2]string{
+	OffenceFloor: {
+		" takes the floor from companions that were called: those here yield to it no more",
+		" has stopped taking the floor from companions that were called",
+	},
+	OffenceManners: {
+		" turns the manners of the room without end: what it turns too often does not count",
+		" has stopped turning the manners of the room without end",
+	},
+}
+
+func (s *orders) offence(d DeviceID, o Offence, over bool) {
+	why := s.m.nameOf(d) + offenceSentences[o][map[bool]int{true: 1}[over]]
 	s.write(Place{}, Entry{Kind: EntryMember, By: d, Why: why})
-	s.do(FloorTaken{Device: d, Name: s.m.nameOf(d), Over: over, Why: why})
+	s.do(Offends{Device: d, Name: s.m.nameOf(d), What: o, Over: over, Why: why})
 }

@@ -1,6 +1,7 @@
 package round
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -50,7 +51,7 @@ func TestALiarDoesNotTakeEveryQuestion(t *testing.T) {
 					says(w, liar, m)
 				}
 				for _, e := range out {
-					if e, ok := e.(FloorTaken); ok && d == good[0] {
+					if e, ok := e.(Offends); ok && d == good[0] && e.What == OffenceFloor {
 						told = append(told, e.Name)
 					}
 				}
@@ -66,6 +67,58 @@ func TestALiarDoesNotTakeEveryQuestion(t *testing.T) {
 			t.Logf("%d of %d answered; told of %v", answered, questions, told)
 			if answered < questions-3 {
 				t.Errorf("%d of %d answered", answered, questions)
+			}
+		})
+	}
+}
+
+// Manners that a member turns without end, by beats, by controls or in words, stay as they are for a while, and it is named; what somebody else turns counts.
+func TestMannersAreNotTurnedWithoutEnd(t *testing.T) {
+	for name, turn := range map[string]func(w *world, liar *dev, n uint64){
+		"beats": func(w *world, liar *dev, n uint64) {
+			w.send(liar, Beat{Name: "den", Digest: liar.m.digest, Epoch: liar.m.epoch, Room: Setting{Muted: n%2 == 0, N: liar.m.setting.N + 1 + n%3, By: "zz"}})
+		},
+		"controls": func(w *world, liar *dev, n uint64) {
+			mute := n%2 == 0
+			w.send(liar, Control{Companion: "ada", Mute: &mute})
+		},
+		"words": func(w *world, liar *dev, n uint64) {
+			w.send(liar, Message{ID: MessageID(fmt.Sprint("w", n)), From: Human(liar.id), Text: "Ada, be quiet", Epoch: Epoch{liar.m.epoch.N + 1, liar.id}, Number: 1})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, good, liar := liarWorld()
+			turned, named := 0, []string{}
+			w.seen = func(d *dev, _ Event, before Machine, out []Effect) {
+				if d != good[0] {
+					return
+				}
+				if before.setting != d.m.setting || digestOf(before.cards) != digestOf(d.m.cards) {
+					turned++
+				}
+				for _, e := range out {
+					if e, ok := e.(Offends); ok && e.What == OffenceManners {
+						named = append(named, fmt.Sprint(e.Name, e.Over))
+					}
+				}
+			}
+			for n := range uint64(300) {
+				turn(w, liar, n)
+				w.run(w.now + 200*time.Millisecond)
+			}
+			if turned > 3*maxTurned || name != "words" && !slices.Equal(named, []string{"denfalse"}) {
+				t.Errorf("turned %d times in a minute; named %v", turned, named)
+			}
+			w.run(w.now + 2*time.Minute)
+			off := InvolvementOff
+			good[1].step(Controlled{good[1].clock(), Control{Involvement: &off}})
+			w.run(w.now + 2*time.Second)
+			if s := good[0].m.Setting(); s.Involvement != off {
+				t.Errorf("another device cannot turn it: %+v", s)
+			}
+			w.run(w.now + takenWindow)
+			if name != "words" && !slices.Equal(named, []string{"denfalse", "dentrue"}) {
+				t.Errorf("named %v", named)
 			}
 		})
 	}

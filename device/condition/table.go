@@ -45,6 +45,7 @@ const (
 	RoomPort        Code = "room.port"        // the room is kept at another port than it should be
 	RoomPresses     Code = "room.presses"     // a device of the room presses without end
 	RoomTaken       Code = "room.taken"       // a device of the room takes the floor from companions that were called
+	RoomTurned      Code = "room.turned"      // a device of the room turns its manners without end
 	RoomRenamed     Code = "room.renamed"     // two companions have the same name
 	RoomStuck       Code = "room.stuck"       // this device is out of its room, but not on disk
 	RoomVoteKey     Code = "room.vote_key"    // the key of the chat server that refines votes
@@ -101,6 +102,7 @@ var table = []entry{
 	{code: RoomApart, severity: Note},
 	{code: RoomPresses + ".", severity: Note},
 	{code: RoomTaken + ".", severity: Note},
+	{code: RoomTurned + ".", severity: Note},
 	{code: RoomRenamed, severity: Note},
 	{code: RoomFlooded, severity: Note}, // the others converse
 	{code: RoomFlooded + ".", severity: Note},

@@ -110,7 +110,7 @@ func (d *Driver) Open(host Host, connect func(*companions.Room) (companions.Bus,
 	r := companions.RoomOptions{
 		Self: o.Self, Name: cfg.Device.Name, Room: o.Room, Cards: d.Cards, Round: RoundConfig(cfg), Now: o.Now, Log: o.Log,
 		Stage: stage{d}, OnEntry: d.entry, Keep: cfg.Room.Memory, Wordless: forgets, OnTrouble: d.trouble, OnFloor: host.Floor,
-		OnPresses: d.presses, OnTaken: d.taken,
+		OnPresses: d.presses, OnOffence: d.offence,
 	}
 	if keeps && !cfg.TalkStays {
 		r.Dir = o.Memory.Dir()
@@ -175,9 +175,9 @@ func (d *Driver) presses(e round.PressesCount) {
 	d.o.Conditions.Set(code, e.Why, "look at its button; if nobody presses it, take it out of the room: conch room remove "+printable.Arg(e.Name))
 }
 
-// taken makes a condition of a device that takes the floor from who was called.
-func (d *Driver) taken(e round.FloorTaken) {
-	code := condition.RoomTaken.Of(string(e.Device))
+// offence makes a condition of a device that does again and again what one may do now and then.
+func (d *Driver) offence(e round.Offends) {
+	code := map[round.Offence]condition.Code{round.OffenceFloor: condition.RoomTaken, round.OffenceManners: condition.RoomTurned}[e.What].Of(string(e.Device))
 	if e.Over {
 		d.o.Conditions.Clear(code)
 		return
