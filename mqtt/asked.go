@@ -19,6 +19,36 @@ const (
 	unknownMost = 64 * time.Second
 )
 
+// What this device tells of history in all, and of that to who asks for it again: so that nobody's questions make it say more than a
+// broker lets one member say (mqtt/broker: 16 KiB a second at least, 384 KiB at once). Others tell who gets nothing here.
+var (
+	tellRate  = Rate{8 << 10, maxHistory + 16<<10} // bytes
+	againRate = Rate{4 << 10, 96 << 10}
+)
+
+const tellAgain = 10 * time.Minute // without one more it is no question again
+
+// teller is what a device has told of history lately.
+type teller struct {
+	all, again allowance
+	told       map[round.DeviceID]time.Duration
+}
+
+// may says whether so many bytes of history may go to a device.
+func (t *teller) may(now time.Duration, to round.DeviceID, n int) bool {
+	if last, ok := t.told[to]; ok && now-last < tellAgain && !t.again.take(now, againRate, n) {
+		return false
+	}
+	if !t.all.take(now, tellRate, n) {
+		return false
+	}
+	if t.told == nil || len(t.told) >= maxPeers {
+		t.told = map[round.DeviceID]time.Duration{}
+	}
+	t.told[to] = now
+	return true
+}
+
 // asker is what a device has asked for lately.
 type asker struct {
 	history, cards, notes allowance

@@ -1,6 +1,8 @@
 package mqtt
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -74,4 +76,61 @@ func TestAHistoryIsNotGivenWithoutEnd(t *testing.T) {
 	if n := good.Stats().Senders[liar.ID()][ReasonFlood]; n < 290 {
 		t.Errorf("%d are counted", n)
 	}
+}
+
+// Ten liars ask for histories as long as there are, as often as they are heard. Whoever tells stays within what a broker lets one say, with room
+// for its own words, and a newcomer is told all the same.
+func TestNobodysQuestionsMakeAnotherFlood(t *testing.T) {
+	var a askers = map[round.DeviceID]*asker{}
+	var told teller
+	var said allowance
+	least := Rate{16 << 10, 384 << 10} // mqtt/broker, in a room of many
+	histories, newcomers := 0, 0
+	const minutes = 60
+	for now := time.Duration(0); now < minutes*time.Minute; now += time.Second {
+		if !said.take(now, least, 2<<10) {
+			t.Fatalf("after %v no word of its own passes", now)
+		}
+		ask := func(from round.DeviceID, n int) bool {
+			if a.bound(now, &Envelope{From: from, Packet: round.HistoryAsk{}}) != nil || !told.may(now, from, n) {
+				return false
+			}
+			if histories++; !said.take(now, least, n) {
+				t.Fatalf("after %v a history does not pass", now)
+			}
+			return true
+		}
+		for i := range 10 {
+			ask(round.DeviceID(fmt.Sprint("liar", i)), maxHistory)
+		}
+		if now%(10*time.Minute) == 9*time.Minute { // asks three times within four seconds
+			if ask(round.DeviceID(fmt.Sprint("newcomer", now)), 64<<10) {
+				newcomers++
+			}
+		}
+	}
+	t.Logf("%d histories in %d minutes; %d of %d newcomers are told", histories, minutes, newcomers, minutes/10)
+	if newcomers < minutes/10-1 {
+		t.Errorf("%d of %d newcomers are told", newcomers, minutes/10)
+	}
+}
+
+// What is beyond is not sent, and is counted.
+func TestHistoriesBeyondTheBoundAreNotSent(t *testing.T) {
+	brokers(t, func(t *testing.T, url, _ string) {
+		a, b := pair(t, url)
+		long := person(a.cfg.Identity, "m1", strings.Repeat("long ", 1000))
+		for range 40 {
+			h := round.History{To: b.ID()}
+			for range 5 {
+				h.Messages = append(h.Messages, long)
+			}
+			a.Send(h)
+		}
+		a.Send(person(a.cfg.Identity, "m2", "its own words"))
+		next[round.Message](b)
+		if n := a.Stats().Unsent[unsentAsked]; n < 30 {
+			t.Errorf("of 40 histories for one device %d were not sent: %v", n, a.Stats().Unsent)
+		}
+	})
 }

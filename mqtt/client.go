@@ -79,6 +79,7 @@ type Client struct {
 	left     bool          // the last beat sent said so
 	asked    time.Duration // when cards were last asked for
 	wishes   int           // histories that may still come
+	tells    teller        // histories that have gone
 
 	// Owned by the reader.
 	askers   askers

@@ -259,6 +259,10 @@ func (c *Client) publish(l *link, p round.Packet) {
 		c.stats.unsent(unsentInvalid, 1, err.Error())
 		return
 	}
+	if h, ok := p.(round.History); ok && !c.mayTell(h.To, len(params)) {
+		c.stats.unsent(unsentAsked, 1, fmt.Sprintf("%d bytes of history for %s", len(params), h.To))
+		return
+	}
 	l.mu.Lock()
 	seq := l.guard.seq()
 	l.mu.Unlock()
@@ -267,6 +271,12 @@ func (c *Client) publish(l *link, p round.Packet) {
 		c.put(l, m.kind, 0, b) // at once, whatever else is in flight; and again below so that it arrives (ROOM.md 2)
 	}
 	c.put(l, m.kind, min(m.qos, c.cfg.qos()), b)
+}
+
+func (c *Client) mayTell(to round.DeviceID, n int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.tells.may(c.now(), to, n)
 }
 
 // put hands an envelope to the library, which must be connected: it would store what it cannot send, and send it later.

@@ -27,6 +27,7 @@ const (
 	unsentBroken  = "broken"         // the broker did not take it
 	unsentUnacked = "unacknowledged" // too much is waiting for the broker's word
 	unsentInvalid = "invalid"        // it does not fit the wire
+	unsentAsked   = "asked"          // others ask for more history than one device tells
 )
 
 // Stats counts what went over the wire since the client was made.
