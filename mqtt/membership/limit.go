@@ -32,6 +32,7 @@ var (
 	otherRate  = rate{10, time.Second}                     // what only the host says, or what a later version knows
 	settleRate = rate{20, 5 * time.Second}                 // calls about who keeps the room: a member calls every ten seconds while its host is away
 	windowRate = rate{5, 10 * time.Minute}                 // windows of one device: each is heard in the whole room, at night as well
+	announced  = rate{20, 30 * time.Second}                // words of the host about windows of others
 	jumpRate   = rate{2, time.Minute}                      // versions that the list jumps because somebody has a later one, of all together
 	calmAfter  = 10 * time.Minute                          // without an excess: it is none any more
 	tellEvery  = time.Minute                               // of one that goes on

@@ -272,8 +272,11 @@ func (ws *windows) afterPress() {
 	}
 }
 
-// windowNote is the host's word about a window.
+// windowNote is the host's word about a window. It says much of it if many are opened, and without end if it lies.
 func (ws *windows) windowNote(b *windowBody) {
+	if room := ws.Room(); room == nil || b.Device != ws.id.ID() && !ws.bounds.take(room.Host, "windows announced", announced) {
+		return
+	}
 	ws.mu.Lock()
 	c := Change{What: WindowShut, Device: b.Device, Name: ws.nameOf(b.Device), Window: b.Window, By: b.By}
 	if b.Device == ws.id.ID() {

@@ -348,3 +348,32 @@ func TestEachWindowHasItsOwnSentence(t *testing.T) {
 		}
 	})
 }
+
+// A host that lies has the others say one window after the other, of members that have opened none: most of that they do not, and it is named.
+func TestALyingHostAnnouncesFewWindows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host, pantry, cellar := fresh(t, at(today).Clock()), fresh(t, at(today).Clock()), fresh(t, at(today).Clock())
+		pair(t, host, pantry, "pantry")
+		pair(t, host, cellar, "cellar")
+		hearEachOther(host, pantry, cellar)
+		said, named := 0, 0
+		for began := time.Now(); time.Since(began) < 10*time.Minute; time.Sleep(100 * time.Millisecond) {
+			w := newRequest()
+			for _, open := range []bool{true, false} {
+				cellar.HandleNote(host.id.ID(), note(noteWindow, windowBody{Window: w, Device: pantry.id.ID(), Open: open, WaitMS: 6000}))
+			}
+			synctest.Wait()
+			for len(cellar.changes) > 0 {
+				switch c := <-cellar.changes; {
+				case c.What == WindowOpened:
+					said++
+				case c.What == Excess && c.Device == host.id.ID():
+					named++
+				}
+			}
+		}
+		if said > 40 || named == 0 {
+			t.Errorf("in ten minutes %d windows are said aloud; it is named %d times", said, named)
+		}
+	})
+}
