@@ -230,3 +230,18 @@ func (m *Machine) speaking(k stake) Speaking {
 	}
 	return Speaking{Place: k.place, Companion: k.companion, LeftMS: left}
 }
+
+// underWay is the device where a person has asked what is being answered here, or what was asked here and has no answer yet.
+func underWay(m *Machine) (asked DeviceID, ok bool) {
+	for _, k := range m.stakes {
+		if k.phase != stakeOver && k.phase != stakeReady && k.message.From.Human() {
+			return k.device, true
+		}
+	}
+	r := &m.rd
+	if !r.open || r.over || !r.message.From.Human() || r.message.Metadata.Silence || r.decided && r.decision.Winner == "" {
+		return "", false
+	}
+	c, some := m.candidate()
+	return r.device, r.device == m.cfg.Self || some && m.seatOf(c) == m.cfg.Self
+}
