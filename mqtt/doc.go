@@ -95,7 +95,8 @@
 //
 // What one device can make others say is bounded by asker (asked.go): a history four times and then each 10 s, everybody's cards six times
 // and then each 2 s, 60 notes and then two a second. All askers together get 272 KiB of history from a device at once and then 8 a second, who
-// asks again within ten minutes no more than 96 and 4 of these: no questions bring a device beyond what a broker lets it say. Who speaks for companions whose cards nobody has seen is asked for them after 1, 2, 4 … 64 s.
+// asks again within ten minutes no more than 96 and 4 of these: no questions bring a device beyond what a broker lets it say. Who speaks for
+// companions whose cards nobody has seen is asked for them after 1, 2, 4 … 64 s.
 //
 // Who says too much is counted (Stats.Senders), told to the log (at the beginning, then after 1, 2, 4 … 64 s) and to Config.OnFlood. Where
 // a broker has no access list, somebody else can use up a good member's budget under its name, at some hundred forged presses a second:

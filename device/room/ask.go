@@ -112,7 +112,7 @@ func (d *Driver) Inquire(ctx context.Context, text string, to ...string) (contro
 		a.Outcome, a.Why = control.OutcomeSuperseded, "somebody pressed a button, or asked something else"
 	case t.Reason == turn.LostVote.String() && entries != nil:
 		a.Who = ""
-		if err := follow(d, ctx, &a, entries); err != nil {
+		if err := follow(ctx, d, &a, entries); err != nil {
 			return a, err
 		}
 	}
@@ -120,7 +120,7 @@ func (d *Driver) Inquire(ctx context.Context, text string, to ...string) (contro
 }
 
 // follow waits until the room has done with the message of a turn that was not to be answered by it.
-func follow(d *Driver, ctx context.Context, a *control.Answer, entries <-chan round.Entry) error {
+func follow(ctx context.Context, d *Driver, a *control.Answer, entries <-chan round.Entry) error {
 	var place *round.Place
 	var speaker round.DeviceID
 	var who round.CompanionID

@@ -164,7 +164,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := w.walk(ctx); err != nil {
 		return err
 	}
-	if err := end(w, ctx); err != nil {
+	if err := end(ctx, w); err != nil {
 		return err
 	}
 	if len(w.failed) > 0 && w.nobody {

@@ -12,7 +12,7 @@ import (
 )
 
 // end has the service take what was written, and a person talk to it.
-func end(w *wizard, ctx context.Context) error {
+func end(ctx context.Context, w *wizard) error {
 	wanted, named := w.wants(trial)
 	if w.boot && w.now.Step == "board" && len(w.Only) > 0 { // nothing to try before the boot
 		return nil
