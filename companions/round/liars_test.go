@@ -149,6 +149,42 @@ func TestWhoCountsElsewhereConverses(t *testing.T) {
 	}
 }
 
+// The last words of a cut answer that come when its device has gone back to where the others count are remembered and open no round:
+// their epoch is larger than the room's, and a voice in it would be one that no press there silences.
+func TestLateWordsOpenNothingWhereTheOthersCount(t *testing.T) {
+	w := newWorld(1, 7)
+	a := w.add("a", "attic", Card{ID: "ada", Name: "Ada"})
+	b := w.add("b", "bath", Card{ID: "ben", Name: "Ben"})
+	w.add("c", "cellar", Card{ID: "cleo", Name: "Cleo"})
+	for _, d := range w.devs {
+		d.start()
+	}
+	w.run(time.Second)
+	b.say("", "Ben, good morning")
+	w.run(w.now + 20*time.Second)
+	away := Epoch{a.m.epoch.N + 1000, "a"}
+	a.m.epoch = away
+	a.step(Said{a.clock(), w.newID(), "", "Ada, tell me a story", []Participant{"ada"}, true})
+	for n := 0; len(a.soundings()) == 0 && n < 100; n++ {
+		w.run(w.now + 50*time.Millisecond)
+	}
+	cut := a.soundings()[0]
+	cut.over = true // from here on its end is told by hand
+	a.press("p")
+	a.step(PressEnded{a.clock(), "p", "too short"})
+	for n := 0; a.m.epoch.N >= away.N && n < 200; n++ {
+		w.run(w.now + 50*time.Millisecond)
+	}
+	if a.m.epoch.N >= away.N {
+		t.Fatalf("it still counts %v, and the others %v", a.m.epoch, b.m.epoch)
+	}
+	words := w.newID()
+	a.step(SpeechEnded{At: a.clock(), Place: cut.p.Place, Companion: "ada", ID: words, Cut: true, Text: "Once", Heard: time.Second})
+	if remembered := slices.ContainsFunc(a.m.recent, func(m Message) bool { return m.ID == words }); !remembered || a.m.rd.message.ID == words {
+		t.Errorf("remembered %v; the round is of %+v", remembered, a.m.rd.message)
+	}
+}
+
 // Whose name is another's now goes on under it: a senior member that takes it, before the answer, in the pause or while it is heard, lets
 // no second voice in.
 func TestAnAnswerOutlivesItsName(t *testing.T) {

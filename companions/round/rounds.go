@@ -109,8 +109,8 @@ func (s *rounds) accept(msg Message, from DeviceID) {
 	}
 	why := ""
 	switch {
-	case msg.Epoch.Before(m.epoch):
-		why = "of an older epoch: remembered, not answered"
+	case msg.Epoch != m.epoch:
+		why = "of an epoch that is not the newest here: remembered, not answered"
 	case m.rd.open && msg.Number <= m.rd.place.Number:
 		why = "a newer message is there: remembered, not answered"
 	}
