@@ -27,7 +27,7 @@ type presser struct {
 	turned time.Duration // ... of what it has turned of others' manners, at maxTurned a minute
 	turns  time.Duration // it turns them without end, until this time; 0: it does not
 
-	ended   int           // of what was under way here, by its presses (presses_starve.go)
+	ended   int           // of what was under way here, by its presses (starve)
 	strikes int           // times in a row that its presses were put off for that
 	struck  time.Duration // when, last
 }
