@@ -155,6 +155,7 @@ type roundState struct {
 	votes    []*Vote  // that count, as they came; not to be written to
 	voted    seats    // whose they are
 	refused  []Silent
+	called   []CompanionID // who lives here and has the floor by the rules alone
 	pending  []Vote        // own votes that a model may better
 	refine   time.Duration // ... until then
 	deadline time.Duration

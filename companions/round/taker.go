@@ -75,12 +75,7 @@ func calledHere(m *Machine, about MessageID, who CompanionID) (of MessageID, ok 
 		}
 	}
 	if r := &m.rd; r.open && !r.over && r.place.Message == about {
-		var mine []CompanionID
-		for _, x := range r.roster {
-			if x.device == m.cfg.Self && !slices.Contains(r.tried, x.id) {
-				mine = append(mine, x.id)
-			}
-		}
+		mine := without(r.called, func(c CompanionID) bool { return slices.Contains(r.tried, c) })
 		return of, len(mine) > 0 && called(r.view, mine...)
 	}
 	return "", false

@@ -25,6 +25,9 @@ func (s *rounds) vote() {
 			continue
 		}
 		v.MessageID = r.place.Message // by code, never by a model
+		if v.Selected {
+			r.called = append(r.called, v.From)
+		}
 		for _, x := range m.spoke {
 			if x.id == v.From {
 				v.Spoke = x.turn
