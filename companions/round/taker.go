@@ -61,9 +61,9 @@ func calledHere(m *Machine, about MessageID, who CompanionID) (of MessageID, ok 
 		}
 		for _, vote := range m.cfg.judge(v, append(mine, who)) {
 			switch {
-			case vote.Selected && vote.From == who:
+			case vote.called() && vote.From == who:
 				return false
-			case vote.Selected:
+			case vote.called():
 				ok = true
 			}
 		}

@@ -72,6 +72,43 @@ func TestALiarDoesNotTakeEveryQuestion(t *testing.T) {
 	}
 }
 
+// Who is called on and only listens has nothing to be robbed of: nobody who answers in its stead is named for it.
+func TestWhoOnlyListensIsNotRobbed(t *testing.T) {
+	w, good, _ := liarWorld()
+	for _, d := range w.devs {
+		judge := func(v View, ids []CompanionID) []Vote {
+			return each(ids, func(id CompanionID) Vote {
+				vote := Vote{From: id, MessageID: v.Message.ID, State: StateListen, Closing: ClosingNone, Selected: id == "ada"}
+				if id == "ben" && v.Message.From.Human() {
+					vote.State, vote.Importance = StateSpeak, 8
+				}
+				return vote
+			})
+		}
+		d.cfg.judge, d.m.cfg.judge = judge, judge
+	}
+	answered := 0
+	w.seen = func(d *dev, _ Event, _ Machine, out []Effect) {
+		for _, e := range out {
+			switch e := e.(type) {
+			case Offends:
+				t.Errorf("%s names %s for %s", d.name, e.Name, e.What)
+			case Send:
+				if said, ok := e.Packet.(Message); ok && said.From == "ben" {
+					answered++
+				}
+			}
+		}
+	}
+	for range 3 * maxTaken {
+		good[2].say("", "It is late, Ada")
+		w.run(w.now + 25*time.Second)
+	}
+	if answered != 3*maxTaken {
+		t.Errorf("%d of %d answered", answered, 3*maxTaken)
+	}
+}
+
 // Manners that a member turns without end, by beats, by controls or in words, stay as they are for a while, and it is named; what somebody else turns counts.
 func TestMannersAreNotTurnedWithoutEnd(t *testing.T) {
 	for name, turn := range map[string]func(w *world, liar *dev, n uint64){

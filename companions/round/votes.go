@@ -25,7 +25,7 @@ func (s *rounds) vote() {
 			continue
 		}
 		v.MessageID = r.place.Message // by code, never by a model
-		if v.Selected {
+		if v.called() {
 			r.called = append(r.called, v.From)
 		}
 		for _, x := range m.spoke {

@@ -191,6 +191,9 @@ type Vote struct {
 	Spoke      uint64      `json:"spoke"` // companion turns of the room when it last spoke (0: never): ties go to the least recent
 }
 
+// called tells that the floor is its companion's to have: it was called on, and has something to say.
+func (v Vote) called() bool { return v.Selected && v.State == StateSpeak && v.Closing != Terminal }
+
 // Whisper is who alone may know a message.
 func (m Message) Whisper() (CompanionID, bool) {
 	if len(m.To) != 1 {
