@@ -249,3 +249,36 @@ func TestTerminalIsGivenBack(t *testing.T) {
 		})
 	}
 }
+
+// Ctrl-Z gives the terminal to the shell as that knows it, and fg brings the prompt back. Where no shell waits, it goes on.
+func TestCtrlZAndBack(t *testing.T) {
+	t.Parallel()
+	p := sitWith(t, func(c *exec.Cmd) {
+		c.Path, c.Args, c.Env, c.Stderr = "/bin/sh", []string{"sh", "-i"}, append(c.Env, "PS1=sh> "), c.Stdout
+	})
+	p.sees(`^sh>$`)
+	p.types("conch run\r")
+	for range 3 {
+		p.sees(`^\[space talks\] >$`)
+		p.looksAnew()
+		p.types("\x1a")
+		p.sees(`sh>$`)
+		if now := p.settings(); now != p.found {
+			t.Fatalf("the shell has a terminal with %+v\nit was found with %+v", now, p.found)
+		}
+		p.looksAnew()
+		p.types("fg\r")
+	}
+	p.sees(`^\[space talks\] >$`)
+	p.types("q\r")
+	p.sees(`^sh>$`)
+	p.types("exit\r")
+	p.leaves()
+
+	p = sitDown(t)
+	p.sees(`^\[space talks\] >$`)
+	p.types("\x1awhat")
+	p.sees(`^\[space talks\] > what$`)
+	p.types("\x15q\r")
+	p.leaves()
+}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -19,9 +20,6 @@ import (
 
 // escapeWait is how long an escape may be the beginning of a sequence; the bytes of one come together.
 const escapeWait = 50 * time.Millisecond
-
-// pauseWait is more than it takes until a process has stopped that has told itself to.
-const pauseWait = 200 * time.Millisecond
 
 // Keyboard is a terminal as a button and a line to type on.
 //
@@ -38,13 +36,14 @@ type Keyboard struct {
 	// fixed after NewKeyboard
 	in      *os.File
 	options Options
+	stop    func() // stopJob
 
 	// atomic
-	ended  atomic.Uint64 // the press whose recording has
-	paused atomic.Bool   // it stops, or has just been stopped
+	ended atomic.Uint64 // the press whose recording has
 
 	// owned by mu
 	mu    sync.Mutex
+	away  bool          // somebody else has the terminal, from before we stop until we go on
 	saved *unix.Termios // nil: the terminal is as it was found
 	kitty bool          // the protocol is on
 	asked bool          // for pastes in brackets
@@ -58,7 +57,7 @@ type Keyboard struct {
 // NewKeyboard takes a terminal. It is not touched until Run.
 func NewKeyboard(in *os.File, o Options) *Keyboard {
 	o.fill()
-	return &Keyboard{in: in, options: o, line: newEditor()}
+	return &Keyboard{in: in, options: o, stop: stopJob, line: newEditor()}
 }
 
 func (k *Keyboard) String() string {
@@ -73,7 +72,10 @@ func (k *Keyboard) Call(f func()) bool { f(); return true }
 
 // Run implements gpio.Events. It returns nil after Quit or EOF, or when ctx ends.
 func (k *Keyboard) Run(ctx context.Context, on func(gpio.Event)) error {
-	if err := k.take(); err != nil {
+	k.mu.Lock()
+	err := k.take()
+	k.mu.Unlock()
+	if err != nil {
 		return err
 	}
 	defer k.Restore()
@@ -106,8 +108,7 @@ func (k *Keyboard) watch(ctx context.Context, stop context.CancelCauseFunc) (don
 				case unix.SIGWINCH:
 					k.options.Screen.Redraw(false)
 					continue
-				case unix.SIGCONT:
-					k.paused.Store(false)
+				case unix.SIGCONT: // after a SIGSTOP; Ctrl-Z sees to itself
 					k.again()
 					continue
 				}
@@ -128,24 +129,45 @@ func (k *Keyboard) watch(ctx context.Context, stop context.CancelCauseFunc) (don
 	}
 }
 
-// pause is Ctrl-Z: the terminal is given back, and the whole job stops, as the shell expects. SIGCONT takes it again.
+// pause is Ctrl-Z: the terminal is given back, and the whole job stops, as the shell expects. Until it goes on nobody takes the terminal again, or
+// the shell would have one that echoes nothing and knows no end of a line.
 func (k *Keyboard) pause() {
+	k.mu.Lock()
+	k.away = true
 	k.options.Screen.Leave()
-	k.Restore()
-	k.paused.Store(true)
-	_ = unix.Kill(0, unix.SIGTSTP)
-	time.Sleep(pauseWait) //nolint:forbidigo // it stops in here; where no shell waits for it, it does not
-	if k.paused.CompareAndSwap(true, false) {
-		k.again()
-	}
+	k.restore()
+	k.mu.Unlock()
+	k.stop()
+	k.mu.Lock()
+	k.away = false
+	k.mu.Unlock()
+	k.again()
 }
 
-// again takes the terminal after somebody else had it.
+// again takes the terminal after somebody else had it, unless somebody else is to have it.
 func (k *Keyboard) again() {
-	if err := k.take(); err != nil { // it is gone: reading it will tell
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.away || k.take() != nil { // it is gone: reading it will tell
 		return
 	}
 	k.options.Screen.Redraw(true)
+}
+
+// stopJob stops this process and all others of its job, and returns when they go on; at once where no shell could have them go on. The signal to
+// ourselves lies blocked in this thread first. Unblocked, it is carried out before the call returns, however busy the machine is; and whoever
+// lets the job go on earlier takes it away (signal(7): SIGCONT discards what would stop). So we have stopped neither later than we think nor twice.
+func stopJob() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var stop, before unix.Sigset_t
+	stop.Val[0] = 1 << (unix.SIGTSTP - 1)
+	if err := unix.PthreadSigmask(unix.SIG_BLOCK, &stop, &before); err != nil {
+		return
+	}
+	_ = unix.Tgkill(unix.Getpid(), unix.Gettid(), unix.SIGTSTP)
+	_ = unix.Kill(0, unix.SIGTSTP)
+	_ = unix.PthreadSigmask(unix.SIG_SETMASK, &before, nil)
 }
 
 func (k *Keyboard) loop(ctx context.Context, r *reader, on func(gpio.Event)) error {
@@ -264,10 +286,8 @@ func (k *Keyboard) enter(at time.Duration, out []gpio.Event) ([]gpio.Event, bool
 
 func (k *Keyboard) show(s string) { k.options.Screen.steer(s) }
 
-// take gives us single keys, unechoed, Ctrl-C among them, and leaves output as it is: others write to this terminal too.
+// take gives us single keys, unechoed, Ctrl-C among them, and leaves output as it is: others write to this terminal too. Needs mu.
 func (k *Keyboard) take() error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
 	fd := int(k.in.Fd())
 	found, err := unix.IoctlGetTermios(fd, unix.TCGETS)
 	if err != nil {
@@ -305,6 +325,11 @@ func (k *Keyboard) speakKitty() {
 func (k *Keyboard) Restore() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.restore()
+}
+
+// restore needs mu.
+func (k *Keyboard) restore() {
 	if k.saved == nil {
 		return
 	}

@@ -245,3 +245,32 @@ func TestRestoreGivesTheTerminalBackAtOnce(t *testing.T) {
 		t.Errorf("left with %+v; found with %+v", now, s.found)
 	}
 }
+
+// A SIGCONT that is late, or somebody else's, comes while Ctrl-Z is being carried out: the shell that has the terminal then has it as it was.
+func TestNobodyTakesTheTerminalWhileItStops(t *testing.T) {
+	s := startKeyboard(t, "dumb")
+	stops := make(chan bool)
+	s.keyboard.stop = func() { stops <- true; <-stops }
+	t.Cleanup(func() { close(stops) }) // or a failure would wait for it
+	for range 2 {
+		s.types("\x1a")
+		<-stops
+		if err := unix.Kill(unix.Getpid(), unix.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		for range 300 {
+			if now := s.settings(t); now != s.found {
+				t.Fatalf("the shell has a terminal with %+v\nit was found with %+v", now, s.found)
+			}
+			<-time.After(ms)
+		}
+		shown := len(s.shown())
+		stops <- true
+		for s.settings(t).Lflag&unix.ICANON != 0 || len(s.shown()) == shown { // it has it again, and shows the prompt
+			<-time.After(ms)
+		}
+	}
+	s.types("q\r")
+	s.want("quit")
+	s.wait()
+}
