@@ -22,11 +22,11 @@ func (c completionCmd) Run(e *env, k *kong.Context) error {
 
 // walk is a case table, the same for bash and zsh: given the command so far and a word, where one is then. A flag that takes a
 // value swallows the next word, so that `--script run` is not the command run.
-func walk(all []place, indent string) string {
+func walk(all []place, indent, word string) string {
 	var b strings.Builder
 	for _, p := range all {
 		for _, child := range p.below {
-			fmt.Fprintf(&b, "%s\"%s %s\") place=\"$place $word\" ;;\n", indent, p.path, child.Name)
+			fmt.Fprintf(&b, "%s\"%s %s\") place=\"$place %s\" ;;\n", indent, p.path, child.Name, word)
 		}
 	}
 	return fmt.Sprintf("%s*\" %s\") i=$((i + 1)) ;;\n", indent, strings.Join(swallowing(all), `"|*" `)) + b.String()
@@ -73,75 +73,110 @@ func ownFlags(all []place) []ownFlag {
 }
 
 // writeBash: see Programmable Completion in the manual of bash. No helper of the package bash-completion is used, which a
-// small system may lack.
+// small system may lack. bash gives the words as they were typed, cut at each = and :, so the line is read here: names have blanks.
 func writeBash(w io.Writer, all []place) error {
 	var b strings.Builder
-	b.WriteString("# bash completion of conch, made by: conch completion bash\n\n_conch() {\n" +
-		"    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} place=conch word i\n" +
-		"    COMPREPLY=()\n" +
-		"    # bash cuts --flag=value into three words\n" +
-		"    if [ \"$cur\" = = ]; then cur=; elif [ \"$prev\" = = ]; then prev=${COMP_WORDS[COMP_CWORD - 2]}; fi\n" +
-		"    for ((i = 1; i < COMP_CWORD; i++)); do\n        word=${COMP_WORDS[i]}\n        case \"$place $word\" in\n" +
-		walk(all, "        ") +
+	b.WriteString("# bash completion of conch, made by: conch completion bash\n\n" + bashOffer + "\n_conch() {\n" +
+		"    local line=${COMP_LINE:0:COMP_POINT} word= lead= head= before= quote= c i place=conch prev=\n    local -a words=()\n" + bashRead +
+		"    for ((i = 1; i < ${#words[@]}; i++)); do\n        case \"$place ${words[i]}\" in\n" + walk(all, "        ", "${words[i]}") +
 		"        esac\n    done\n    case \"$place $prev\" in\n")
-	line := func(pattern string, v values) {
-		switch {
-		case v.files:
-			fmt.Fprintf(&b, "    %s) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- \"$cur\"); return ;;\n", pattern)
-		case v.dirs:
-			fmt.Fprintf(&b, "    %s) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -d -- \"$cur\"); return ;;\n", pattern)
-		default:
-			if v.stay {
-				pattern += ") compopt -o nospace"
-			} else {
-				pattern += ")"
-			}
-			if v.stay {
-				pattern += ";"
-			}
-			fmt.Fprintf(&b, "    %s mapfile -t COMPREPLY < <(compgen -W %s -- \"$cur\"); return ;;\n", pattern, quoted(strings.Join(v.words, " ")))
-		}
-	}
 	for _, o := range ownFlags(all) {
-		line(o.pattern, valuesOf(o.flag.Value, o.flag.PlaceHolder))
+		fmt.Fprintf(&b, "    %s) %s; return ;;\n", o.pattern, bashValues(valuesOf(o.flag.Value, o.flag.PlaceHolder)))
 	}
 	b.WriteString("    esac\n    case $place in\n")
 	for _, p := range all {
-		words := []string{}
-		for _, c := range p.below {
-			words = append(words, c.Name)
-		}
-		v := values{}
-		for _, arg := range p.node.Positional {
-			v = valuesOf(arg, strings.ToUpper(arg.Name))
-			words = append(words, v.words...)
-		}
 		flags := []string{"--help"}
 		for _, f := range p.flags {
 			if f.Name != "help" {
 				flags = append(flags, "--"+f.Name)
 			}
 		}
-		more := ""
-		if v.files {
-			more = "; [[ $cur == -* ]] || { compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- \"$cur\"); }"
+		fmt.Fprintf(&b, "    %q)\n        if [[ $word == -* ]]; then %s; return; fi\n", p.path, bashValues(values{words: flags}))
+		if len(p.below) > 0 {
+			fmt.Fprintf(&b, "        %s\n", bashValues(values{words: below(p.node)}))
 		}
-		fmt.Fprintf(&b, "    %q) if [[ $cur == -* ]]; then mapfile -t COMPREPLY < <(compgen -W %s -- \"$cur\"); else mapfile -t COMPREPLY < "+
-			"<(compgen -W %s -- \"$cur\"); fi%s ;;\n",
-			p.path, quoted(strings.Join(flags, " ")), quoted(strings.Join(words, " ")), more)
+		for _, arg := range p.node.Positional {
+			if v := valuesOf(arg, strings.ToUpper(arg.Name)); v.any() {
+				fmt.Fprintf(&b, "        %s\n", bashValues(v))
+			}
+		}
+		b.WriteString("        ;;\n")
 	}
 	b.WriteString("    esac\n}\n\ncomplete -F _conch conch\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
+// bashOffer takes lines, and offers those that begin with what was typed, as they have to be written there. Names are other people's: what
+// is special to the shell is made harmless.
+const bashOffer = `_conch_offer() {
+    local w
+    while IFS= read -r w; do
+        [[ -n $w && $w == "$word"* ]] || continue
+        w=$lead$w
+        w=${w#"$head"}
+        case $quote in
+        \') [[ $w != *\'* ]] || continue ;;
+        \") w=${w//\\/\\\\} w=${w//\"/\\\"} w=${w//\$/\\\$} w=${w//\` + "`" + `/\\\` + "`" + `} ;;
+        *) printf -v w %q "$w" ;;
+        esac
+        COMPREPLY+=("$w")
+        [[ $w != *= ]] || compopt -o nospace
+    done
+}
+`
+
+// bashRead takes the line apart up to the cursor: words before, the word that is being typed, the quote it is in, and head, which is how much
+// of it bash leaves as it is.
+const bashRead = `    for ((i = 0; i < ${#line}; i++)); do
+        c=${line:i:1}
+        if [[ -n $quote ]]; then
+            if [[ $c == "$quote" ]]; then
+                quote= head=$before
+            elif [[ $c == \\ && $quote == \" ]]; then
+                word+=${line:++i:1}
+            else
+                word+=$c
+            fi
+            continue
+        fi
+        case $c in
+        \\) word+=${line:++i:1} ;;
+        \'|\") quote=$c before=$head head=$word ;;
+        ' '|$'\t') [[ -z $word ]] || words+=("$word"); word= head= ;;
+        [:=]) word+=$c; [[ $COMP_WORDBREAKS != *$c* ]] || head=$word ;;
+        *) word+=$c ;;
+        esac
+    done
+    while [[ ${words[0]} == *=* ]]; do words=("${words[@]:1}"); done
+    COMPREPLY=()
+    ((${#words[@]})) || return
+    prev=${words[-1]}
+    if [[ $word == --*=* ]]; then prev=${word%%=*} lead=${word%%=*}= word=${word#*=}; fi
+`
+
+func bashValues(v values) string {
+	switch {
+	case v.files:
+		return `compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word")`
+	case v.dirs:
+		return `compopt -o filenames; mapfile -t COMPREPLY < <(compgen -d -- "$word")`
+	case v.from != "":
+		return `_conch_offer < <(conch complete ` + v.from + ` -- "$word" 2>/dev/null)`
+	case len(v.words) == 0:
+		return ":"
+	}
+	return "_conch_offer < <(printf '%s\\n' " + strings.Join(v.words, " ") + ")"
+}
+
 // writeZsh: see zshcompsys(1).
 func writeZsh(w io.Writer, all []place) error {
 	var b strings.Builder
 	b.WriteString("#compdef conch\n# zsh completion of conch, made by: conch completion zsh\n\n_conch() {\n" +
-		"    local place=conch word i=2 prev=${words[CURRENT-1]} cur=${words[CURRENT]}\n    local -a below flags\n" +
+		"    local place=conch word i=2 prev=${words[CURRENT-1]} cur=${words[CURRENT]}\n    local -a below flags found\n" +
+		"    if [[ $cur == --*=* ]]; then prev=${cur%%=*}; cur=${cur#*=}; compset -P 1 '*='; fi\n" +
 		"    while ((i < CURRENT)); do\n        word=${words[i]}\n        case \"$place $word\" in\n" +
-		strings.ReplaceAll(walk(all, "        "), "i=$((i + 1))", "((i++))") +
+		strings.ReplaceAll(walk(all, "        ", "$word"), "i=$((i + 1))", "((i++))") +
 		"        esac\n        ((i++))\n    done\n    case \"$place $prev\" in\n")
 	for _, o := range ownFlags(all) {
 		fmt.Fprintf(&b, "    %s) %s; return ;;\n", o.pattern, zshValues(valuesOf(o.flag.Value, o.flag.PlaceHolder)))
@@ -158,7 +193,7 @@ func writeZsh(w io.Writer, all []place) error {
 		}
 		b.WriteString(")\n")
 		for _, arg := range p.node.Positional {
-			if v := valuesOf(arg, strings.ToUpper(arg.Name)); v.files || v.dirs || len(v.words) > 0 {
+			if v := valuesOf(arg, strings.ToUpper(arg.Name)); v.any() {
 				fmt.Fprintf(&b, "        [[ $cur == -* ]] || %s\n", zshValues(v))
 			}
 		}
@@ -176,10 +211,10 @@ func zshValues(v values) string {
 		return "_files"
 	case v.dirs:
 		return "_files -/"
+	case v.from != "":
+		return "found=(${(f)\"$(conch complete " + v.from + " -- ${(Q)cur} 2>/dev/null)\"}); compadd -S '' -- ${(M)found:#*=}; compadd -- ${found:#*=}"
 	case len(v.words) == 0:
 		return ":"
-	case v.stay:
-		return "compadd -S '' -- " + strings.Join(v.words, " ")
 	}
 	return "compadd -- " + strings.Join(v.words, " ")
 }
@@ -225,9 +260,12 @@ func writeFish(w io.Writer, all []place) error {
 			fmt.Fprintf(&b, " -d %s\n", quoted(f.Help))
 		}
 		for _, arg := range p.node.Positional {
-			if v := valuesOf(arg, strings.ToUpper(arg.Name)); v.files {
+			switch v := valuesOf(arg, strings.ToUpper(arg.Name)); {
+			case v.files:
 				fmt.Fprintf(&b, "%s -F\n", at)
-			} else if len(v.words) > 0 {
+			case v.from != "":
+				fmt.Fprintf(&b, "%s -a %s\n", at, quoted(fishAsks(v)))
+			case len(v.words) > 0:
 				fmt.Fprintf(&b, "%s -a %s\n", at, quoted(strings.Join(v.words, " ")))
 			}
 		}
@@ -242,10 +280,17 @@ func fishValues(v values) string {
 		return " -r -F"
 	case v.dirs:
 		return " -x -a '(__fish_complete_directories)'"
+	case v.from != "":
+		return " -x -a " + quoted(fishAsks(v))
 	case len(v.words) > 0:
 		return " -x -a " + quoted(strings.Join(v.words, " "))
 	}
 	return " -x"
+}
+
+// fishAsks runs conch where fish wants values; of --flag=value it sees the value.
+func fishAsks(v values) string {
+	return "(conch complete " + v.from + " -- (string replace -r '^--[a-z-]+=' '' -- (commandline -ct)) 2>/dev/null)"
 }
 
 // quoted is text in single quotes, as all three shells read it: a quote inside ends them, stands alone, and begins them anew.

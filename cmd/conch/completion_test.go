@@ -36,11 +36,14 @@ func completions(t *testing.T, write func(w *bytes.Buffer, all []place) error) s
 	return path
 }
 
-// What the shells themselves offer after a line, in this directory.
-var offered = []struct {
+// offer is what there is after a line.
+type offer struct {
 	line string
 	want []string
-}{
+}
+
+// What the shells themselves offer after a line, in this directory.
+var offered = []offer{
 	{"conch r", []string{"rehearse", "report", "room", "run"}},
 	{"conch audio ", []string{"list", "pick", "test"}},
 	{"conch --config run a", []string{"ask", "audio"}}, // run is the name of a file here
@@ -51,19 +54,25 @@ var offered = []struct {
 	{"conch --set audio.per", []string{"audio.period_ms=", "audio.periods="}},
 	{"conch room replay completion_t", []string{"completion_test.go"}},
 	{"conch light show mu", []string{"muted"}},
+	{"conch setup --board whi", []string{"whisplay"}},
+	{"conch setup --language e", []string{"en", "es"}},
+	{"conch setup v", []string{"voice"}},
+	{"conch help ro", []string{"room"}},
 	{"conch ma", nil}, // hidden commands stay hidden
 }
 
 func TestBashCompletes(t *testing.T) {
 	file := completions(t, func(b *bytes.Buffer, all []place) error { return writeBash(b, all) })
-	for _, c := range offered {
-		words := strings.Split(c.line, " ")
-		script := `source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { :; }; _conch; printf '%s\n' "${COMPREPLY[@]}"`
-		compare(t, c.line, c.want, exec.Command("bash", slices.Concat([]string{"-c", script, "bash", file}, words)...))
+	const script = `source "$1"; COMP_LINE=$2 COMP_POINT=${#2}; compopt() { :; }; _conch; printf '%s\n' "${COMPREPLY[@]}"`
+	for _, c := range append(offered, []offer{
+		{"conch --set=audio.per", []string{"audio.period_ms=", "audio.periods="}}, // behind a = bash leaves what stands there as it is
+		{`conch --set "audio.per`, []string{"audio.period_ms=", "audio.periods="}},
+		{"conch --set device.language=e", []string{"en", "es"}},
+		{"LANG=de conch audio t", []string{"test"}},
+		{`conch --config a\ b audio t`, []string{"test"}},
+	}...) {
+		compare(t, c.line, c.want, exec.Command("bash", "-c", script, "bash", file, c.line))
 	}
-	// bash itself takes --flag=value apart.
-	script := `source "$1"; COMP_WORDS=(conch --set = audio.per); COMP_CWORD=3; compopt() { :; }; _conch; printf '%s\n' "${COMPREPLY[@]}"`
-	compare(t, "--set=audio.per", []string{"audio.period_ms=", "audio.periods="}, exec.Command("bash", "-c", script, "bash", file))
 }
 
 func TestFishCompletes(t *testing.T) {
@@ -75,18 +84,20 @@ func TestFishCompletes(t *testing.T) {
 	}
 }
 
-// zsh completes only in its line editor, on a terminal; what stands in for its three helpers prints what they are given.
+// zshOffers: zsh completes only in its line editor, on a terminal; what stands in for its helpers prints what they are given.
+const zshOffers = `compdef() { : }
+	offer() { local w; for w in "$@"; do [[ ${w%%:*} == ${words[CURRENT]}* ]] && print -r -- ${w%%:*}; done }
+	_describe() { offer ${(P)2} }
+	compset() { : }
+	compadd() { while [[ $1 != -- ]]; do shift; done; shift; offer "$@" }
+	_files() { print -rl -- ${words[CURRENT]}*(N) }
+	source "$1"; shift; words=("$@"); CURRENT=$#; _conch`
+
 func TestZshCompletes(t *testing.T) {
 	need(t, "zsh")
 	file := completions(t, func(b *bytes.Buffer, all []place) error { return writeZsh(b, all) })
-	const script = `compdef() { : }
-		offer() { local w; for w in "$@"; do [[ ${w%%:*} == ${words[CURRENT]}* ]] && print -r -- ${w%%:*}; done }
-		_describe() { offer ${(P)2} }
-		compadd() { while [[ $1 != -- ]]; do shift; done; shift; offer "$@" }
-		_files() { print -rl -- ${words[CURRENT]}*(N) }
-		source "$1"; shift; words=("$@"); CURRENT=$#; _conch`
 	for _, c := range offered {
-		compare(t, c.line, c.want, exec.Command("zsh", slices.Concat([]string{"-f", "-c", script, "zsh", file}, strings.Split(c.line, " "))...))
+		compare(t, c.line, c.want, exec.Command("zsh", slices.Concat([]string{"-f", "-c", zshOffers, "zsh", file}, strings.Split(c.line, " "))...))
 	}
 }
 

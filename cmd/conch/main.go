@@ -61,6 +61,7 @@ type cli struct {
 	Debug      debugCmd      `cmd:"" hidden:"" help:"For tests of the appliance."`
 	Man        manCmd        `cmd:"" hidden:"" help:"Print the man page."`
 	Completion completionCmd `cmd:"" hidden:"" help:"Print the completions of a shell."`
+	Complete   completeCmd   `cmd:"" hidden:"" help:"Print what a shell offers for a word."`
 	Versions   versionCmd    `cmd:"" name:"version" group:"developing" help:"Print the version."`
 }
 

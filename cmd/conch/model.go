@@ -8,6 +8,7 @@ import (
 
 	"conch/device/config"
 	"conch/device/lights"
+	"conch/device/setup"
 )
 
 // The man page and the completions are made from what the parser itself knows, so that they cannot disagree with it.
@@ -45,22 +46,17 @@ func places(node *kong.Node, path string, above []*kong.Flag) []place {
 type values struct {
 	files, dirs bool
 	words       []string
-	stay        bool // the word goes on: no space after it
+	from        string // what conch complete is asked for: the machine and the appliance that runs know it, at the moment
 }
+
+func (v values) any() bool { return v.files || v.dirs || v.from != "" || len(v.words) > 0 }
 
 func valuesOf(v *kong.Value, placeholder string) values {
 	switch {
 	case v.Enum != "":
 		return values{words: slices.DeleteFunc(v.EnumSlice(), func(w string) bool { return w == "" })}
 	case placeholder == "KEY=VALUE":
-		c := config.Default()
-		w := values{stay: true}
-		for _, r := range c.Describe() {
-			if r.Key != "voice.key" { // not a setting: it never stands in a command line
-				w.words = append(w.words, r.Key+"=")
-			}
-		}
-		return w
+		return values{from: "settings"}
 	case placeholder == "LOOK":
 		w := values{words: []string{"all"}}
 		for _, l := range lights.Looks() {
@@ -71,6 +67,24 @@ func valuesOf(v *kong.Value, placeholder string) values {
 		return values{files: true}
 	case strings.HasPrefix(placeholder, "DIR"):
 		return values{dirs: true}
+	}
+	switch v.Name { // of an argument or a flag, wherever it is
+	case "device":
+		return values{from: "devices"}
+	case "companion", "to":
+		return values{from: "companions"}
+	case "playback", "capture":
+		return values{from: v.Name}
+	case "board":
+		return values{words: append(config.Choices("device.board"), "none")}
+	case "language":
+		return values{words: config.Choices("device.language")}
+	case "active":
+		return values{words: config.Choices("button.active")}
+	case "steps", "only":
+		return values{words: setup.Names()}
+	case "command":
+		return values{from: "commands"}
 	}
 	return values{}
 }

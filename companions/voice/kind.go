@@ -12,9 +12,10 @@ import (
 // Kind is what a folder below this one offers to a device. A line of kinds.All takes it in: from there the configuration has
 // its name and its keys, and the device its voices.
 type Kind struct {
-	Name  string // as voice.kind has it
-	Local bool   // it answers on this machine: it needs neither a key nor a network
-	Keys  []Key  // of the section [voice]; those that Settings have are there for all
+	Name  string   // as voice.kind has it
+	Local bool     // it answers on this machine: it needs neither a key nor a network
+	Keys  []Key    // of the section [voice]; those that Settings have are there for all
+	Names []string // of voices that voice.name may have, as far as they are known
 	// New makes the voices of one device, one for each of the companions that live there, in their order. Nothing runs yet. What
 	// it cannot make of the configuration is a SettingError.
 	New func(Settings, []Companion) (Made, error)

@@ -20,9 +20,10 @@ const (
 
 type key struct {
 	name    string
-	about   string // one line for the example file
-	allowed string // "2 to 20", "auto, gpio, …"
-	why     string // in parentheses behind allowed when a value is refused; may be empty
+	about   string   // one line for the example file
+	allowed string   // "2 to 20", "auto, gpio, …"
+	why     string   // in parentheses behind allowed when a value is refused; may be empty
+	choices []string // values that can be named; of a few keys they are all there are
 	set     func(v any) error
 	show    func() string // as it would stand in the file
 	guard   *guard        // nil: a key of comfort, whose default does nobody harm
@@ -117,7 +118,7 @@ func voiceKeys(c *Config) []key {
 		webSocket("voice.url", &c.Voice.URL, "server of the realtime voice, ws:// or wss://; set, it is used, with a key or without"),
 		required("voice.model", &c.Voice.Model, "model that answers"),
 		text("voice.transcription", &c.Voice.Transcription, "model that writes down what was said; empty: nothing is written down"),
-		text("voice.name", &c.Voice.Name, "name of the voice at the provider"),
+		knowing(kinds.Voices(), text("voice.name", &c.Voice.Name, "name of the voice at the provider")),
 		long("voice.instructions", &c.Voice.Instructions, "who the companion is and how it speaks"),
 		text("voice.key_file", &c.Voice.KeyFile,
 			"file that holds the key and nothing else, mode 0600; also: systemd credential openai_api_key, environment OPENAI_API_KEY"),

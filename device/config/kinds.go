@@ -23,7 +23,7 @@ import (
 // How a key is read, checked and shown, by what it is.
 
 func choice(name string, field *string, about string, allowed ...string) key {
-	return key{name: name, about: about, allowed: orList(allowed), set: func(v any) error {
+	return key{name: name, about: about, allowed: orList(allowed), choices: allowed, set: func(v any) error {
 		s, ok := v.(string)
 		if !ok || !slices.Contains(allowed, s) {
 			return refusedError{}
@@ -31,6 +31,22 @@ func choice(name string, field *string, about string, allowed ...string) key {
 		*field = s
 		return nil
 	}, show: func() string { return strconv.Quote(*field) }}
+}
+
+// knowing is a key some of whose values can be named.
+func knowing(choices []string, k key) key {
+	k.choices = choices
+	return k
+}
+
+// Choices are the values of a key that can be named, for who completes a word; nil: none.
+func Choices(name string) []string {
+	c := Default()
+	all := keys(&c)
+	if i := slices.IndexFunc(all, func(k key) bool { return k.name == name }); i >= 0 {
+		return all[i].choices
+	}
+	return nil
 }
 
 func orList(words []string) string {
@@ -84,6 +100,9 @@ func pin(name string, field *int, about string) key {
 // board is a name in the table of boards.
 func board(name string, field *string, about string) key {
 	k := checkedText(name, field, maxLine, "empty, or a board that conch gpio list --boards names", about, oneLine)
+	for _, b := range gpio.Boards {
+		k.choices = append(k.choices, b.Name)
+	}
 	check := k.set
 	k.set = func(v any) error {
 		if list, ok := v.([]any); ok { // two of them, as a person may write it: Misfits tells
@@ -187,7 +206,7 @@ func price(name string, field *float64, about string) key {
 }
 
 func boolean(name string, field *bool, about string) key {
-	return key{name: name, about: about, allowed: "true or false", set: func(v any) error {
+	return key{name: name, about: about, allowed: "true or false", choices: []string{"true", "false"}, set: func(v any) error {
 		switch v {
 		case true, "true":
 			*field = true
@@ -247,11 +266,13 @@ func label(name string, field *string, about string) key {
 
 // tongue is a language that conch has.
 func tongue(name string, field *language.Language, about string) key {
+	var choices []string
 	allowed := []string{"empty"}
 	for _, l := range language.All() {
+		choices = append(choices, string(l))
 		allowed = append(allowed, fmt.Sprintf("%q (%s)", string(l), l.Name()))
 	}
-	return key{name: name, about: about, allowed: orList(allowed), set: func(v any) error {
+	return key{name: name, about: about, allowed: orList(allowed), choices: choices, set: func(v any) error {
 		s, ok := v.(string)
 		if !ok || s != "" && !slices.Contains(language.All(), language.Language(s)) {
 			return refusedError{}

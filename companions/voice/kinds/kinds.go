@@ -23,6 +23,15 @@ func Names() (names []string) {
 	return names
 }
 
+// Voices are the names of voices that any of them knows, in order.
+func Voices() (names []string) {
+	for _, k := range All {
+		names = append(names, k.Names...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // Find is the voice of a name; the zero Kind: there is none.
 func Find(name string) (found voice.Kind) {
 	if i := slices.IndexFunc(All, func(k voice.Kind) bool { return k.Name == name }); i >= 0 {

@@ -93,10 +93,11 @@ var (
 		Deletes: true, Cancels: true, Metadata: true, TextPart: "output_text", KeyHeader: "api-key", Deployment: true, Voices: true}
 )
 
-// OpenAIVoice tells whether a voice is one of OpenAI's own, which other servers have not (Dialect.Voices).
-func OpenAIVoice(name string) bool {
-	return slices.Contains([]string{"alloy", "ash", "ballad", "cedar", "coral", "echo", "marin", "sage", "shimmer", "verse"}, name)
-}
+// openAIVoices are OpenAI's own, which other servers have not (Dialect.Voices).
+var openAIVoices = []string{"alloy", "ash", "ballad", "cedar", "coral", "echo", "marin", "sage", "shimmer", "verse"}
+
+// OpenAIVoice tells whether a voice is one of these.
+func OpenAIVoice(name string) bool { return slices.Contains(openAIVoices, name) }
 
 // DialectNames are those that DialectByName finds.
 func DialectNames() []string {

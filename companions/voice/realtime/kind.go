@@ -15,6 +15,7 @@ func Kind() voice.Kind {
 			Name: "dialect", Default: "auto", Allowed: append([]string{"auto"}, DialectNames()...),
 			About: "what the server understands; auto: by its address, else by the first that it says",
 		}},
+		Names: openAIVoices,
 		New: func(s voice.Settings, of []voice.Companion) (voice.Made, error) {
 			made := voice.Made{Called: Called(s)}
 			confs := make([]Config, len(of))

@@ -8,10 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -355,7 +357,7 @@ func (s *Server) Kind() voice.Kind { return kind(func(voice.Settings) *Server { 
 
 func kind(server func(voice.Settings) *Server) voice.Kind {
 	return voice.Kind{
-		Name: "rehearsal", Local: true,
+		Name: "rehearsal", Local: true, Names: slices.Sorted(maps.Keys(voices)),
 		Check: func(_ context.Context, x voice.Examined) (out voice.Findings) {
 			out.Note("", "rehearsal ("+x.Why+")", "for a real voice: sudo conch key, or set OPENAI_API_KEY or voice.key_file")
 			return out
