@@ -61,22 +61,12 @@ func statusText(s control.Status, width int, now time.Time) string {
 	return b.String()
 }
 
-// doing is what the turn machine does, in a person's words.
+// doing is what the turn machine does, and whether it could talk.
 func doing(s control.Status) string {
-	text, known := map[string]string{
-		"IDLE": "waiting for a press", "LISTENING": "listening", "COMMITTING": "thinking", "IN_RESPONSE": "answering", "AWAITING_NEXT_RESPONSE": "thinking",
-		"APPLYING_FACTORIES": "answering", "INTERRUPTED": "silent",
-	}[s.State]
-	switch {
-	case !known:
-		text = s.State
-	case s.State == "IDLE" && !s.Quiet:
-		text = "playing"
-	}
 	if !s.Ready {
-		text += ", not ready yet"
+		return s.Doing() + ", not ready yet"
 	}
-	return text
+	return s.Doing()
 }
 
 // volumeFrom is where the volume comes from, in a person's words.

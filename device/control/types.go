@@ -60,6 +60,21 @@ type Status struct {
 	Paired  *PairedRoom `json:"paired,omitempty"` // the room this device is in by pairing
 }
 
+// Doing is what the turn machine does, in a person's words.
+func (s Status) Doing() string {
+	text, known := map[string]string{
+		"IDLE": "waiting for a press", "LISTENING": "listening", "COMMITTING": "thinking", "IN_RESPONSE": "answering", "AWAITING_NEXT_RESPONSE": "thinking",
+		"APPLYING_FACTORIES": "answering", "INTERRUPTED": "silent",
+	}[s.State]
+	switch {
+	case !known:
+		return s.State
+	case s.State == "IDLE" && !s.Quiet:
+		return "playing"
+	}
+	return text
+}
+
 // Silence is what conch bench silence found last on this device: from a press to silence, the worst of all states.
 type Silence struct {
 	When   time.Time `json:"when"`

@@ -134,7 +134,7 @@ func (w *wizard) turn(ctx context.Context, r *control.Remote, before control.Sta
 	defer cancel()
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
-	state := before.State
+	doing := before.Doing()
 	for {
 		select {
 		case <-ctx.Done():
@@ -148,10 +148,10 @@ func (w *wizard) turn(ctx context.Context, r *control.Remote, before control.Sta
 			}
 			return t, err
 		}
-		if s.State != state && s.State != before.State {
-			w.say("  %s", strings.ToLower(s.State))
+		if now := s.Doing(); now != doing && s.State != before.State {
+			w.say("  %s", now)
 		}
-		state = s.State
+		doing = s.Doing()
 		if s.Turns > before.Turns {
 			var last json.RawMessage
 			if err := r.Do(ctx, "GET", "/last", nil, &last); err != nil {
