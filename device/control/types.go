@@ -252,6 +252,15 @@ func (t Turn) Cut() string {
 	return fmt.Sprintf("cut after %.1f s", t.HeardMS/1000)
 }
 
+// Unheard says that nothing was understood since nothing was heard; whatever else a turn without an answer ends with is the voice's.
+func (t Turn) Unheard() bool {
+	switch turn.Words(t.Words) {
+	case "", turn.WordsNotHeard, turn.WordsHeldTooLong, turn.WordsNoMicrophone, turn.WordsMuted:
+		return t.Asked == "" && t.Said == ""
+	}
+	return false
+}
+
 // Sentence is the record for people: what was asked, what was answered.
 func (t Turn) Sentence(companion string) string {
 	var b strings.Builder

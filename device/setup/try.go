@@ -164,16 +164,23 @@ func (w *wizard) turn(ctx context.Context, r *control.Remote, before control.Sta
 
 // judge says whether that worked: something was heard, and something was said.
 func judge(w *wizard, t control.Turn) {
-	if text := t.Sentence(t.Who); text != "" {
-		w.say("%s", strings.TrimRight(text, "\n"))
+	told := strings.TrimRight(t.Sentence(t.Who), "\n")
+	if told != "" {
+		w.say("%s", told)
 	}
+	const voice = "sudo conch doctor, from the top; then: sudo conch setup try"
 	switch {
 	case t.Said != "":
 		w.with(Changed, "It works. From here on it is: hold the button and talk; press, and it is silent.")
 	case t.Asked != "":
-		w.fail("it heard you, and nobody answered", "sudo conch doctor, from the top; then: sudo conch setup try")
+		w.fail("it heard you, and nobody answered", voice)
+	case !t.Unheard():
+		w.fail("the button works, and nobody answered", voice)
 	default:
-		w.fail("the button works, and nothing came of it: "+t.Why(),
-			"hold it while you speak; sudo conch setup sound tries the microphone; sudo conch doctor says more")
+		text := "the button works, and nothing was heard"
+		if told == "" {
+			text += ": " + t.Why()
+		}
+		w.fail(text, "hold it while you speak; sudo conch setup sound tries the microphone; sudo conch doctor says more")
 	}
 }
