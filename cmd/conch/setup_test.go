@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,8 +12,6 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
-
-	"conch/audio/pulsetest"
 )
 
 // A pi is what setup sees of a Raspberry Pi, in a directory, with a service that it can stop and start.
@@ -77,8 +74,10 @@ func (p *pi) sits(more ...string) *person {
 				break
 			}
 		}
-		if server := os.Getenv("PULSE_SERVER"); server != "" {
-			cmd.Env = append(cmd.Env, "PULSE_SERVER="+server)
+		for _, name := range []string{"PULSE_SERVER", "ALSA_CONFIG_PATH"} { // where a test has started one
+			if where := os.Getenv(name); where != "" {
+				cmd.Env = append(cmd.Env, name+"="+where)
+			}
 		}
 	}, p.args(more...)...)
 }
@@ -295,60 +294,6 @@ func TestSetupTalksWithAServer(t *testing.T) {
 	}
 }
 
-// A person hears the beep and themselves: on a real sound server, whose tape says that there was a beep and an echo.
-func TestAudioPick(t *testing.T) {
-	pulse := pulsetest.Start(t)
-	p := newPi(t)
-	p.write("conch.toml", "# mine\n[audio]\nbackend = \"pulse\" # here\n")
-	tape, err := pulse.Record()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stop, talks := make(chan struct{}), make(chan struct{})
-	go func() { // somebody talks all the time
-		defer close(talks)
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-				_ = pulse.Play(stop, hum(pulsetest.Rate, 220))
-			}
-		}
-	}()
-	defer func() { close(stop); <-talks }()
-	s := p.sits("sound")
-	s.sees("the service stands still meanwhile")
-	s.sees(`Try which\?`)
-	s.types("pulse:speaker\r")
-	s.asks("Did you hear it?", "r")
-	s.asks("Did you hear it?", "y")
-	if !tape.WaitFor(patience, func(pcm []int16) bool { return power(pcm, 440) > 1000 }) {
-		t.Errorf("no beep is on the tape (%.0f)", power(tape.Samples(), 440))
-	}
-	if s.shows(`Try which\?`) { // monitors of the null sinks are left out, so mostly there is one microphone
-		s.asks("Try which?", "pulse:mic")
-	}
-	s.sees(`Enter, and then say something|Try which`)
-	if s.shows("Try which") {
-		s.types("pulse:mic\r")
-	}
-	s.asks("Enter, and then say something", "")
-	s.asks("Did you hear yourself?", "")
-	s.asks("write this?", "")
-	s.sees("no conch runs here")
-	s.leaves()
-	if got := p.read("conch.toml"); got != "# mine\n[audio]\nbackend = \"pulse\" # here\nplayback = \"pulse:speaker\"\ncapture = \"pulse:mic\"\n" {
-		t.Errorf("written:\n%s", got)
-	}
-	if echo := power(tape.Stop(), 220); echo < 100 {
-		t.Errorf("no echo is on the tape (%.0f)", echo)
-	}
-	if p.read("state") != "active\n" || !strings.Contains(p.read("calls"), "stop conch.service") {
-		t.Errorf("the service is %q after\n%s", p.read("state"), p.read("calls"))
-	}
-}
-
 // Nobody is asked: one object a step, which says what would be; what flags say is written.
 func TestSetupForScripts(t *testing.T) {
 	p := newPi(t)
@@ -400,28 +345,4 @@ func TestSetupForScripts(t *testing.T) {
 			t.Errorf("%v: status %d, %s", c.args, code, text)
 		}
 	}
-}
-
-func hum(rate int, hz float64) []int16 {
-	pcm := make([]int16, rate)
-	for i := range pcm {
-		pcm[i] = int16(8000 * sine(float64(i)*hz/float64(rate)))
-	}
-	return pcm
-}
-
-func sine(turns float64) float64 { return math.Sin(2 * math.Pi * turns) }
-
-// power is how much of a tone is in a recording: its mean amplitude at that frequency, over the loudest half second.
-func power(pcm []int16, hz float64) (most float64) {
-	const span = pulsetest.Rate / 2
-	for at := 0; at+span <= len(pcm); at += span / 2 {
-		var re, im float64
-		for i, s := range pcm[at : at+span] {
-			re += float64(s) * math.Cos(2*math.Pi*hz*float64(i)/pulsetest.Rate)
-			im += float64(s) * sine(hz*float64(i)/pulsetest.Rate)
-		}
-		most = max(most, 2*math.Hypot(re, im)/span)
-	}
-	return most
 }
