@@ -59,6 +59,7 @@ var harmful = map[string]string{
 	"conch run":                          "never ends",
 	"conch run --set audio.backend=null": "never ends",
 	"sudo conch setup":                   "root's",
+	"sudo conch setup voice":             "root's",
 	"sudo conch setup pin":               "waits for a finger",
 	"sudo conch setup --yes --board whisplay --key-file key.txt": "root's",
 	"sudo conch audio pick":                     "needs a sound card",

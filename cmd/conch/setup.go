@@ -16,7 +16,7 @@ import (
 // setupCmd is a person's first minutes with a box.
 type setupCmd struct {
 	Steps []string `arg:"" optional:"" help:"Only these: board, sound, pin, voice, language, try. Without any: all that is not in place." placeholder:"STEP"`
-	Only  []string `help:"The same, as a flag." placeholder:"STEP,..."`
+	Only  []string `help:"The same, as a flag." placeholder:"STEP"`
 	Yes   bool     `help:"Ask nobody: each question has the answer of its flag, else that of Enter." short:"y"`
 	JSON  bool     `help:"Print one JSON object a step, with what would be asked; without --yes nothing is written." name:"json"`
 
