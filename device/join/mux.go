@@ -14,64 +14,17 @@ const joinLimit = 3 * time.Minute
 
 // Mux serves pairing (control/pairing.go).
 func (p *Pairing) Mux(mux *http.ServeMux) {
-	mux.HandleFunc("POST /room/pair", func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), openLimit)
-		defer cancel()
-		opened, err := p.Open(ctx)
-		control.Reply(w, opened, err)
-	})
-	mux.HandleFunc("POST /room/join", func(w http.ResponseWriter, r *http.Request) {
-		var q control.JoinRequest
-		if !control.Decode(w, r, &q) {
-			return
-		}
-		ctx, cancel := context.WithTimeout(r.Context(), joinLimit)
-		defer cancel()
-		line, err := p.Join(ctx, q)
-		control.Reply(w, line, err)
-	})
-	mux.HandleFunc("POST /room/cancel", func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), openLimit)
-		defer cancel()
-		line, err := p.Cancel(ctx)
-		control.Reply(w, line, err)
-	})
-	mux.HandleFunc("POST /room/remove", func(w http.ResponseWriter, r *http.Request) {
-		var q control.RemoveRequest
-		if !control.Decode(w, r, &q) {
-			return
-		}
-		ctx, cancel := context.WithTimeout(r.Context(), openLimit)
-		defer cancel()
-		answer, err := p.Remove(ctx, q)
-		control.Reply(w, answer, err)
-	})
-	mux.HandleFunc("POST /room/leave", func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), openLimit)
-		defer cancel()
-		answer, err := p.Leave(ctx)
-		control.Reply(w, answer, err)
-	})
-	mux.HandleFunc("POST /room/rename", func(w http.ResponseWriter, r *http.Request) {
-		var q control.RenameRequest
-		if !control.Decode(w, r, &q) {
-			return
-		}
-		ctx, cancel := context.WithTimeout(r.Context(), openLimit)
-		defer cancel()
-		answer, err := p.Rename(ctx, q.Device, q.Name)
-		control.Reply(w, answer, err)
-	})
-	mux.HandleFunc("POST /room/keep", func(w http.ResponseWriter, r *http.Request) {
-		var q control.KeepRequest
-		if !control.Decode(w, r, &q) {
-			return
-		}
-		ctx, cancel := context.WithTimeout(r.Context(), openLimit)
-		defer cancel()
-		line, err := p.Keep(ctx, q.At)
-		control.Reply(w, line, err)
-	})
+	mux.HandleFunc("POST /room/pair", does(openLimit, p.Open))
+	mux.HandleFunc("POST /room/join", asks(joinLimit, p.Join))
+	mux.HandleFunc("POST /room/cancel", does(openLimit, p.Cancel))
+	mux.HandleFunc("POST /room/remove", asks(openLimit, p.Remove))
+	mux.HandleFunc("POST /room/leave", does(openLimit, p.Leave))
+	mux.HandleFunc("POST /room/rename", asks(openLimit, func(ctx context.Context, q control.RenameRequest) (control.RenameAnswer, error) {
+		return p.Rename(ctx, q.Device, q.Name)
+	}))
+	mux.HandleFunc("POST /room/keep", asks(openLimit, func(ctx context.Context, q control.KeepRequest) (control.PairingLine, error) {
+		return p.Keep(ctx, q.At)
+	}))
 	mux.HandleFunc("GET /room/pairing", func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
@@ -89,3 +42,23 @@ func (p *Pairing) Mux(mux *http.ServeMux) {
 
 // openLimit is how long opening a window, or asking the host something, may take. Our choice.
 const openLimit = 15 * time.Second
+
+// does replies what do answers within the limit.
+func does[A any](limit time.Duration, do func(context.Context) (A, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), limit)
+		defer cancel()
+		a, err := do(ctx)
+		control.Reply(w, a, err)
+	}
+}
+
+// asks reads a request first.
+func asks[Q, A any](limit time.Duration, do func(context.Context, Q) (A, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var q Q
+		if control.Decode(w, r, &q) {
+			does(limit, func(ctx context.Context) (A, error) { return do(ctx, q) })(w, r)
+		}
+	}
+}
