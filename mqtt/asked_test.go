@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"conch/companions/round"
+	"conch/mqtt/mqtttest"
 )
 
 // A liar that asks without end gets few answers; what others ask is answered as ever.
@@ -61,7 +62,7 @@ func TestAHistoryIsNotGivenWithoutEnd(t *testing.T) {
 	liar.Send(round.Ended{Place: round.Place{Number: 1, Message: "m"}})
 	asked := 0
 	for {
-		g := await(t, good.packets, "what was said last")
+		g := mqtttest.Await(t, good.packets, "what was said last")
 		if _, ok := g.p.(round.HistoryAsk); ok {
 			asked++
 		}

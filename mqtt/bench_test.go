@@ -25,7 +25,7 @@ func BenchmarkPublishToPacket(b *testing.B) {
 		}
 		pub, sub := raw(b, url, string(me.ID())), raw(b, url, string(other.ID()))
 		heard := make(chan struct{}, 1)
-		if tok := sub.Subscribe(Filter("bench"), 1, func(paho.Client, paho.Message) { heard <- struct{}{} }); !tok.WaitTimeout(patience) {
+		if tok := sub.Subscribe(Filter("bench"), 1, func(paho.Client, paho.Message) { heard <- struct{}{} }); !tok.WaitTimeout(mqtttest.Patience) {
 			b.Fatal("no suback")
 		}
 		plain := times(n, func() {

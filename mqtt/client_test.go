@@ -46,7 +46,7 @@ func TestEveryPacketReachesAnotherDevice(t *testing.T) {
 			default:
 				a.Send(p)
 				for {
-					g := await(t, b.packets, fmt.Sprintf("%T", p))
+					g := mqtttest.Await(t, b.packets, fmt.Sprintf("%T", p))
 					if _, beat := g.p.(round.Beat); beat {
 						continue
 					}
@@ -90,7 +90,7 @@ func TestLedgersGoToWhoWantsThem(t *testing.T) {
 		}
 		a.Send(round.Ended{Place: round.Place{Number: 1, Message: "m"}})
 		for {
-			g := await(t, plain.packets, "what was said after it")
+			g := mqtttest.Await(t, plain.packets, "what was said after it")
 			switch g.p.(type) {
 			case round.Seen:
 				t.Errorf("%#v came to a device that does not want it", g.p)
@@ -183,7 +183,7 @@ func (d *device) mustRefuse(want Reason, addr, top string, payload []byte) {
 	before := d.Stats().Refused[want]
 	mqtttest.Publish(d.t, addr, top, payload)
 	for {
-		if r := await(d.t, d.refused, string(want)); r.Reason == want {
+		if r := mqtttest.Await(d.t, d.refused, string(want)); r.Reason == want {
 			break
 		}
 	}
@@ -283,7 +283,7 @@ func TestSendNeverBlocksAndASlowReceiverHoldsUpNobody(t *testing.T) {
 	slow.up()
 	a, c := pair(t, b.URL())
 	block.Store(true)
-	await(t, inside, "the slow one to be stuck") // beats go on
+	mqtttest.Await(t, inside, "the slow one to be stuck") // beats go on
 	const n = 3 * maxArrived
 	for i := 0; i < n; i += 100 {
 		for range 100 {
@@ -362,7 +362,7 @@ func TestFiftyClientsOnOneBroker(t *testing.T) {
 		ds[i].up()
 	}
 	// Everybody believes everybody when everybody's beat was delivered.
-	deadline := time.After(patience)
+	deadline := time.After(mqtttest.Patience)
 	for {
 		ready := 0
 		for _, d := range ds {
@@ -384,7 +384,7 @@ func TestFiftyClientsOnOneBroker(t *testing.T) {
 	for _, d := range ds {
 		d.Send(round.Ended{Place: round.Place{Number: 1, Message: "m"}})
 	}
-	await(t, all, "everybody to hear everybody")
+	mqtttest.Await(t, all, "everybody to hear everybody")
 	took := time.Since(began)
 	var hellos uint64
 	for _, d := range ds {

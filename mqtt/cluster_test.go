@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"conch/mqtt/mqtttest"
 )
 
 // Addresses of a cluster: whichever is there is used, the next one when a node goes, and that none is there is told once, of
@@ -18,13 +20,13 @@ func TestAClusterIsTriedInTurn(t *testing.T) {
 	brokers[0].Close()
 	reached := make(chan string, 16)
 	d := start(t, Config{URL: urls[0], More: urls[1:], OnReached: func(s string) { reached <- s }, RetryMin: time.Millisecond, RetryMax: 10 * time.Millisecond}).up()
-	if got := await(t, reached, "a node"); got != urls[1] {
+	if got := mqtttest.Await(t, reached, "a node"); got != urls[1] {
 		t.Fatalf("reached %s; want %s, the first that is there", got, urls[1])
 	}
 	brokers[1].Close()
 	d.link(false)
 	d.up()
-	if got := await(t, reached, "another node"); got != urls[2] {
+	if got := mqtttest.Await(t, reached, "another node"); got != urls[2] {
 		t.Fatalf("reached %s; want %s", got, urls[2])
 	}
 	brokers[2].Close()
@@ -37,15 +39,15 @@ func TestAClusterIsTriedInTurn(t *testing.T) {
 		}
 		return n
 	}
-	for names(await(t, d.trouble, "the trouble of all three")) < len(urls) { // the loss of a link is told at once, of its node
+	for names(mqtttest.Await(t, d.trouble, "the trouble of all three")) < len(urls) { // the loss of a link is told at once, of its node
 		continue
 	}
 	back := embedded(t, BrokerConfig{Listen: strings.TrimPrefix(urls[1], "mqtt://")})
 	d.up()
-	if err := await(t, d.trouble, "the end of it"); err != nil {
+	if err := mqtttest.Await(t, d.trouble, "the end of it"); err != nil {
 		t.Errorf("told once more of the same trouble: %v", err)
 	}
-	if got := await(t, reached, "the node that is back"); got != back.URL() {
+	if got := mqtttest.Await(t, reached, "the node that is back"); got != back.URL() {
 		t.Fatalf("reached %s; want %s", got, back.URL())
 	}
 }

@@ -216,7 +216,7 @@ func (p *floodProcess) said(n int) []string {
 
 func (p *floodProcess) await(b *testing.B, from int, prefix string) string {
 	b.Helper()
-	for late := time.Now().Add(patience); time.Now().Before(late); time.Sleep(5 * time.Millisecond) { // other processes
+	for late := time.Now().Add(mqtttest.Patience); time.Now().Before(late); time.Sleep(5 * time.Millisecond) { // other processes
 		for _, line := range p.said(from) {
 			if strings.HasPrefix(line, prefix) {
 				return line

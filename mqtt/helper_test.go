@@ -1,17 +1,15 @@
 package mqtt
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"conch/companions/round"
+	"conch/mqtt/mqtttest"
 )
 
 // runHelper is the test binary as another process: a device that is there until it is killed.
@@ -49,29 +47,8 @@ func runHelper(url string) int {
 // process starts a device as a process of its own and waits until it is there.
 func process(t *testing.T, url string) (round.DeviceID, *os.Process) {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), "CONCH_MQTT_HELPER="+url)
-	cmd.Stderr = os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	line := make(chan string, 1)
-	go func() {
-		s := bufio.NewScanner(out)
-		s.Scan()
-		line <- s.Text()
-	}()
-	return round.DeviceID(await(t, line, "the other process")), cmd.Process
+	p, lines := mqtttest.Process(t, "CONCH_MQTT_HELPER="+url)
+	return round.DeviceID(mqtttest.Await(t, lines, "the other process")), p
 }
 
 // openWhole reads an envelope that came under a topic of the room and checks what can be known from itself.

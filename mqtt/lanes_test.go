@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"conch/companions/round"
+	"conch/mqtt/mqtttest"
 )
 
 // Whatever others say: a sender's first press is handed on after at most one of each other's, its own go in order, memory is bounded, and
@@ -263,7 +264,7 @@ func TestForgedPressesDoNotCostATrueOne(t *testing.T) {
 	good := start(t, Config{URL: url}).up()
 	meet(t, map[*device]round.Beat{d: cards(), good: cards()})
 	good.Send(round.Ended{Place: round.Place{Number: 1, Message: "m"}})
-	await(t, inside, "the reader to be busy")
+	mqtttest.Await(t, inside, "the reader to be busy")
 	bad, client := fixed(9), raw(t, "tcp://"+addr, "bad")
 	_, forged, err := Encode("kitchen", bad, testSession, 9, round.Press{Epoch: round.Epoch{N: 9, Device: bad.id}})
 	if err != nil {
@@ -274,7 +275,7 @@ func TestForgedPressesDoNotCostATrueOne(t *testing.T) {
 		client.Publish(Topic("kitchen", KindFloor, bad.id), 0, false, forged)
 	}
 	last := client.Publish(Topic("kitchen", KindFloor, bad.id), 1, false, forged)
-	if !last.WaitTimeout(patience) {
+	if !last.WaitTimeout(mqtttest.Patience) {
 		t.Fatal("the broker does not take it")
 	}
 	good.Send(round.Press{Epoch: round.Epoch{N: 1, Device: good.ID()}})
@@ -283,19 +284,19 @@ func TestForgedPressesDoNotCostATrueOne(t *testing.T) {
 		defer d.lanes.mu.Unlock()
 		return len(d.lanes.lane(0, good.ID()).presses)
 	}
-	for late := time.Now().Add(patience); waiting() == 0; time.Sleep(time.Millisecond) { // another process hands it on
+	for late := time.Now().Add(mqtttest.Patience); waiting() == 0; time.Sleep(time.Millisecond) { // another process hands it on
 		if time.Now().After(late) {
 			t.Fatal("the press does not come")
 		}
 	}
 	close(hold)
-	if from := await(t, pressed, "the press"); from != good.ID() {
+	if from := mqtttest.Await(t, pressed, "the press"); from != good.ID() {
 		t.Errorf("a press of %s", from)
 	}
 	if s := d.Stats(); s.Senders[bad.id][ReasonForged] > maxUrgent || s.Senders[bad.id][ReasonFlood] == 0 || s.Senders[good.ID()] != nil {
 		t.Errorf("by sender: %v", s.Senders)
 	}
-	if f := await(t, floods, "word of it"); f.From != bad.id || f.Signed || f.Envelopes < 50 || f.Over {
+	if f := mqtttest.Await(t, floods, "word of it"); f.From != bad.id || f.Signed || f.Envelopes < 50 || f.Over {
 		t.Errorf("told: %+v", f)
 	}
 }

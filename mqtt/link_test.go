@@ -73,7 +73,7 @@ func TestABrokerRestarts(t *testing.T) {
 		fresh := round.Message{ID: "fresh", From: round.Human(a.ID()), Text: "back", Number: 1}
 		a.Send(fresh)
 		for {
-			g := await(t, b.packets, "what was said after the restart")
+			g := mqtttest.Await(t, b.packets, "what was said after the restart")
 			if e, ok := g.p.(round.Ended); ok {
 				t.Fatalf("%v was delivered after the restart", e)
 			}
@@ -107,7 +107,7 @@ func TestNothingStaleIsDeliveredAfterACutCable(t *testing.T) {
 	a.up()
 	a.Send(round.Message{ID: "fresh", From: round.Human(a.ID()), Text: "back", Number: 1})
 	for {
-		g := await(t, b.packets, "what was said afterwards")
+		g := mqtttest.Await(t, b.packets, "what was said afterwards")
 		if e, ok := g.p.(round.Ended); ok {
 			t.Fatalf("%v was delivered afterwards", e)
 		}
@@ -126,7 +126,7 @@ func TestTroubleIsSaidInWords(t *testing.T) {
 	trouble := func(t *testing.T, cfg Config, want error) *device {
 		t.Helper()
 		d := start(t, cfg)
-		err := await(t, d.trouble, "trouble")
+		err := mqtttest.Await(t, d.trouble, "trouble")
 		if !errors.Is(err, want) {
 			t.Errorf("%v; want %v", err, want)
 		}
@@ -166,7 +166,7 @@ func TestTroubleIsSaidInWords(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.up()
-		if err := await(t, d.trouble, "the end of the trouble"); err != nil {
+		if err := mqtttest.Await(t, d.trouble, "the end of the trouble"); err != nil {
 			t.Errorf("%v; want nil, once", err)
 		}
 	})
@@ -176,7 +176,7 @@ func TestTroubleIsSaidInWords(t *testing.T) {
 	t.Run("TLS on a plain port", func(t *testing.T) {
 		m := mqtttest.Start(t, mqtttest.Options{})
 		d := start(t, Config{URL: "mqtts://" + m.Addr()})
-		t.Log(await(t, d.trouble, "trouble"))
+		t.Log(mqtttest.Await(t, d.trouble, "trouble"))
 	})
 }
 

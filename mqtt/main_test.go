@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"conch/companions/round"
+	"conch/mqtt/mqtttest"
 )
 
 func TestMain(m *testing.M) {
@@ -20,9 +21,6 @@ func TestMain(m *testing.M) {
 	}
 	goleak.VerifyTestMain(m)
 }
-
-// patience is how long a test waits for what must happen; nothing is measured by it.
-const patience = 30 * time.Second
 
 // got is a packet and who sent it.
 type got struct {
@@ -111,27 +109,16 @@ func (d *device) up() *device {
 func (d *device) link(want bool) {
 	d.t.Helper()
 	for {
-		if await(d.t, d.links, "the link") == want {
+		if mqtttest.Await(d.t, d.links, "the link") == want {
 			return
 		}
-	}
-}
-
-func await[T any](t testing.TB, ch <-chan T, what string) T {
-	t.Helper()
-	select {
-	case v := <-ch:
-		return v
-	case <-time.After(patience):
-		t.Fatalf("waited in vain for %s", what)
-		panic("not reached")
 	}
 }
 
 // next waits for a packet of the type T, however many others come meanwhile.
 func next[T round.Packet](d *device) (from round.DeviceID, p T) {
 	d.t.Helper()
-	late := time.After(patience)
+	late := time.After(mqtttest.Patience)
 	for {
 		select {
 		case g := <-d.packets:

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"conch/companions/round"
+	"conch/mqtt/mqtttest"
 )
 
 func TestNotesReachTheOthers(t *testing.T) {
@@ -21,10 +22,10 @@ func TestNotesReachTheOthers(t *testing.T) {
 	large := Note{"members.list", json.RawMessage(`{"a":"` + strings.Repeat("x", maxNote-8) + `"}`)}
 	x.SendNote(large)
 	x.SendNote(Note{"members.ask", json.RawMessage(`{ "have": 3 }`)})
-	if n := await(t, notes, "a large note"); n.Method != large.Method || !bytes.Equal(n.Body, large.Body) {
+	if n := mqtttest.Await(t, notes, "a large note"); n.Method != large.Method || !bytes.Equal(n.Body, large.Body) {
 		t.Errorf("%s, %d bytes", n.Method, len(n.Body))
 	}
-	if n := await(t, notes, "a note"); n.Method != "members.ask" || string(n.Body) != `{ "have": 3 }` {
+	if n := mqtttest.Await(t, notes, "a note"); n.Method != "members.ask" || string(n.Body) != `{ "have": 3 }` {
 		t.Errorf("%s %s", n.Method, n.Body)
 	}
 	for _, bad := range []Note{

@@ -3,6 +3,8 @@ package mqtt
 import (
 	"testing"
 	"time"
+
+	"conch/mqtt/mqtttest"
 )
 
 // A network that is back: nobody waits for the rest of a back-off, here an hour. And what delivers answers a call at any time.
@@ -14,7 +16,7 @@ func TestNudgeTriesAtOnce(t *testing.T) {
 	addr, url := b.Addr().String(), b.URL()
 	b.Close()
 	d := start(t, Config{URL: url, RetryMin: time.Hour, RetryMax: time.Hour})
-	if err := await(t, d.trouble, "the trouble"); err == nil {
+	if err := mqtttest.Await(t, d.trouble, "the trouble"); err == nil {
 		t.Fatal("there is no broker, and no trouble")
 	}
 	answers(t, d)
@@ -31,5 +33,5 @@ func answers(t *testing.T, d *device) {
 	if !d.Call(func() { close(back) }) {
 		t.Fatal("a call does not go in")
 	}
-	await(t, back, "the call")
+	mqtttest.Await(t, back, "the call")
 }

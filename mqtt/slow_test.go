@@ -21,7 +21,7 @@ func TestConnectionThatTakesTooLong(t *testing.T) {
 	t.Cleanup(p.Close)
 	p.Delay(400*time.Millisecond, 0)
 	d := start(t, Config{URL: p.URL(), ConnectTimeout: 50 * time.Millisecond, RetryMin: time.Millisecond})
-	if err := await(t, d.trouble, "trouble"); !errors.Is(err, ErrUnreachable) {
+	if err := mqtttest.Await(t, d.trouble, "trouble"); !errors.Is(err, ErrUnreachable) {
 		t.Errorf("trouble %v; want %v", err, ErrUnreachable)
 	}
 	p.Delay(0, 0)

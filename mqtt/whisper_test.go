@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"conch/companions/round"
+	"conch/mqtt/mqtttest"
 )
 
 // What is sealed opens for one device, in one room, as one message of one sender.
@@ -118,7 +119,7 @@ func TestWordsInPrivateAreNotOnTheWire(t *testing.T) {
 		if _, m := next[round.Message](c); m.ID != "m5" || a.Stats().Unsent[unsentInvalid] != 1 {
 			t.Errorf("%+v; not sent: %v", m, a.Stats().Unsent)
 		}
-		await(t, end, "all that went over the wire")
+		mqtttest.Await(t, end, "all that went over the wire")
 		mu.Lock()
 		defer mu.Unlock()
 		all := strings.Join(wire, "\n")

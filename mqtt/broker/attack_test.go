@@ -89,7 +89,7 @@ func TestTheHostStaysSmall(t *testing.T) {
 		}
 	}
 	x.Send(round.Press{Epoch: round.Epoch{N: 1 << 40, Device: x.ID()}})
-	if !hushed(y, 1<<40, patience) {
+	if !hushed(y, 1<<40, mqtttest.Patience) {
 		t.Error("and is not heard any more")
 	}
 }
@@ -141,7 +141,7 @@ func TestAMemberThatFloodsIsNamedAndKeptOut(t *testing.T) {
 	defer all.Wait()
 	defer close(stop)
 	for len(who) > 0 {
-		o := await(t, offences, fmt.Sprintf("the offences of %v", who))
+		o := mqtttest.Await(t, offences, fmt.Sprintf("the offences of %v", who))
 		name := who[o.Device]
 		if o.Device == good.ID() {
 			t.Errorf("a good member was put out: %+v", o)
@@ -154,7 +154,7 @@ func TestAMemberThatFloodsIsNamedAndKeptOut(t *testing.T) {
 			t.Errorf("%s: %+v; want %v", name, o, want[name])
 		}
 		if slices.Contains(b.Clients(), o.Device) {
-			await(t, gone(b, o.Device), "its end")
+			mqtttest.Await(t, gone(b, o.Device), "its end")
 		}
 		delete(who, o.Device)
 	}

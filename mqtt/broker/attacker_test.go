@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"bufio"
 	"crypto/tls"
 	"encoding/binary"
 	"errors"
@@ -9,11 +8,9 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -89,49 +86,23 @@ type keeper struct {
 	plain string
 	addr  string
 	a     *mqtttest.Authority
-	lines chan string // its log
+	lines <-chan string // its log
 }
 
 // keepRoom starts the test binary as a broker with the bounds that it has by default.
 func keepRoom(t testing.TB) *keeper {
 	t.Helper()
-	k := &keeper{t: t, a: mqtttest.NewAuthority(t), lines: make(chan string, 1024)}
-	dir := keepPair(t, k.a)
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), "CONCH_BROKER_HELPER=keep "+dir)
-	cmd.Stderr = os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	k.pid = cmd.Process.Pid
-	first := make(chan string, 1)
-	go func() {
-		s := bufio.NewScanner(out)
-		for s.Scan() {
-			if at, ok := strings.CutPrefix(s.Text(), "at "); ok {
-				first <- at
-				continue
+	k := &keeper{t: t, a: mqtttest.NewAuthority(t)}
+	process, lines := mqtttest.Process(t, "CONCH_BROKER_HELPER=keep "+keepPair(t, k.a))
+	k.pid, k.lines = process.Pid, lines
+	for {
+		if at, ok := strings.CutPrefix(mqtttest.Await(t, lines, "the broker"), "at "); ok {
+			if _, err := fmt.Sscan(at, &k.plain, &k.addr); err != nil {
+				t.Fatal(err)
 			}
-			select {
-			case k.lines <- s.Text():
-			default:
-			}
+			return k
 		}
-	}()
-	if _, err := fmt.Sscan(await(t, first, "the broker"), &k.plain, &k.addr); err != nil {
-		t.Fatal(err)
 	}
-	return k
 }
 
 // runKeeper is that process.

@@ -18,6 +18,7 @@ import (
 
 	"conch/companions/round"
 	"conch/mqtt"
+	"conch/mqtt/mqtttest"
 )
 
 var home = netip.MustParseAddr("192.168.0.7")
@@ -397,7 +398,7 @@ func TestSubscriptions(t *testing.T) {
 	c := raw(t, b.URL(), string(fixed(1).ID()))
 	granted := func(f string) bool {
 		tok := c.Subscribe(f, 0, func(paho.Client, paho.Message) {})
-		if !tok.WaitTimeout(patience) {
+		if !tok.WaitTimeout(mqtttest.Patience) {
 			t.Fatal("no suback")
 		}
 		return tok.(*paho.SubscribeToken).Result()[f] != subackFailed
@@ -427,12 +428,12 @@ func TestSubscriptions(t *testing.T) {
 	if !granted(mine) {
 		t.Error("what it has is refused when it asks again")
 	}
-	c.Unsubscribe(mine).WaitTimeout(patience)
+	c.Unsubscribe(mine).WaitTimeout(mqtttest.Patience)
 	if !granted(mqtt.Topic("kitchen", mqtt.KindStates, fixed(10).ID())) || granted(mine) {
 		t.Error("one back is one more")
 	}
 	c.Disconnect(100)
-	for late := time.After(patience); b.server.Info.Clone().Subscriptions > 0; time.Sleep(time.Millisecond) {
+	for late := time.After(mqtttest.Patience); b.server.Info.Clone().Subscriptions > 0; time.Sleep(time.Millisecond) {
 		select {
 		case <-late:
 			t.Fatalf("%d subscriptions are left", b.server.Info.Clone().Subscriptions)

@@ -19,12 +19,12 @@ func TestAccessList(t *testing.T) {
 	me, other := fixed(1).ID(), fixed(2).ID()
 	rec := make(chan paho.Message, 100)
 	watch := raw(t, b.URL(), string(other))
-	if tok := watch.Subscribe(mqtt.Filter("kitchen"), 1, func(_ paho.Client, m paho.Message) { rec <- m }); !tok.WaitTimeout(patience) || tok.Error() != nil {
+	if tok := watch.Subscribe(mqtt.Filter("kitchen"), 1, func(_ paho.Client, m paho.Message) { rec <- m }); !tok.WaitTimeout(mqtttest.Patience) || tok.Error() != nil {
 		t.Fatal(tok.Error())
 	}
 	for _, f := range []string{"#", "conch/#", "conch/v1/#", "conch/v1/+/+/+", "$SYS/#", "conch/v1/cellar/#", "$share/g/conch/v1/kitchen/+/+"} {
 		tok := watch.Subscribe(f, 0, nil)
-		tok.WaitTimeout(patience)
+		tok.WaitTimeout(mqtttest.Patience)
 		if s := tok.(*paho.SubscribeToken); s.Result()[f] != subackFailed && s.Result()[strings.TrimPrefix(f, "$share/g/")] != subackFailed {
 			t.Errorf("%s may be read: %v", f, s.Result())
 		}
@@ -34,20 +34,20 @@ func TestAccessList(t *testing.T) {
 		mqtt.Topic("kitchen", mqtt.KindFloor, other), mqtt.Topic("cellar", mqtt.KindFloor, me), "conch/v1/kitchen/secrets/" + string(me),
 		mqtt.Topic("kitchen", mqtt.KindFloor, me) + "/x", "elsewhere/" + string(me), mqtt.TopicRoot + "kitchen/" + string(me),
 	} {
-		c.Publish(top, 0, false, "forbidden").WaitTimeout(patience)
+		c.Publish(top, 0, false, "forbidden").WaitTimeout(mqtttest.Patience)
 	}
-	c.Publish(mqtt.Topic("kitchen", mqtt.KindFloor, me), 1, true, "allowed").WaitTimeout(patience)
-	if m := await(t, rec, "what is allowed"); string(m.Payload()) != "allowed" {
+	c.Publish(mqtt.Topic("kitchen", mqtt.KindFloor, me), 1, true, "allowed").WaitTimeout(mqtttest.Patience)
+	if m := mqtttest.Await(t, rec, "what is allowed"); string(m.Payload()) != "allowed" {
 		t.Errorf("%s under %s was let through", m.Payload(), m.Topic())
 	}
 	// Nothing is retained, whatever a client asks for.
 	late := raw(t, b.URL(), string(fixed(3).ID()))
-	if tok := late.Subscribe(mqtt.Filter("kitchen"), 1, func(_ paho.Client, m paho.Message) { rec <- m }); !tok.WaitTimeout(patience) {
+	if tok := late.Subscribe(mqtt.Filter("kitchen"), 1, func(_ paho.Client, m paho.Message) { rec <- m }); !tok.WaitTimeout(mqtttest.Patience) {
 		t.Fatal("no suback")
 	}
-	c.Publish(mqtt.Topic("kitchen", mqtt.KindFloor, me), 1, false, "later").WaitTimeout(patience)
+	c.Publish(mqtt.Topic("kitchen", mqtt.KindFloor, me), 1, false, "later").WaitTimeout(mqtttest.Patience)
 	for range 2 {
-		if m := await(t, rec, "the later one, twice"); string(m.Payload()) != "later" || m.Retained() {
+		if m := mqtttest.Await(t, rec, "the later one, twice"); string(m.Payload()) != "later" || m.Retained() {
 			t.Errorf("%s was kept", m.Payload())
 		}
 	}
@@ -74,11 +74,11 @@ func TestTheBrokerRefuses(t *testing.T) {
 			row.set(o)
 			c := paho.NewClient(o)
 			tok := c.Connect()
-			if !tok.WaitTimeout(patience) {
+			if !tok.WaitTimeout(mqtttest.Patience) {
 				t.Error("no answer")
 			}
 			// The library has no error for some of the broker's answers, and who is refused is known to the broker until it is gone.
-			late := time.After(patience)
+			late := time.After(mqtttest.Patience)
 			for len(b.Clients()) > 0 {
 				select {
 				case <-late:
@@ -92,7 +92,7 @@ func TestTheBrokerRefuses(t *testing.T) {
 	raw(t, b.URL(), string(fixed(1).ID()))
 	raw(t, b.URL(), string(fixed(2).ID()))
 	c := paho.NewClient(paho.NewClientOptions().AddBroker(b.URL()).SetClientID(string(fixed(3).ID())).SetProtocolVersion(4).SetAutoReconnect(false))
-	if tok := c.Connect(); !tok.WaitTimeout(patience) || tok.Error() == nil {
+	if tok := c.Connect(); !tok.WaitTimeout(mqtttest.Patience) || tok.Error() == nil {
 		t.Errorf("a third client of two was let in: %v", tok.Error())
 	}
 }
@@ -115,7 +115,7 @@ func TestTheEmbeddedBrokerRestartsOnItsPort(t *testing.T) {
 	go func() { done <- b.Run(ctx) }()
 	a := start(t, mqtt.Config{URL: b.URL()}).up()
 	cancel()
-	if err := await(t, done, "the broker's end"); err != nil {
+	if err := mqtttest.Await(t, done, "the broker's end"); err != nil {
 		t.Error(err)
 	}
 	a.link(false)
@@ -137,7 +137,7 @@ func TestADroppedDeviceIsOut(t *testing.T) {
 	close(removed)
 	b.Drop(a.ID())
 	a.link(false)
-	_ = await(t, a.trouble, "trouble")
+	_ = mqtttest.Await(t, a.trouble, "trouble")
 	if s := a.Stats(); s.Connects != 1 {
 		t.Errorf("it came back: %d links", s.Connects)
 	}
@@ -182,5 +182,5 @@ func TestClosingDoesNotWaitForTheListOfClients(t *testing.T) {
 	}
 	closed := make(chan struct{})
 	go func() { b.Close(); close(closed) }()
-	await(t, closed, "the broker to close")
+	mqtttest.Await(t, closed, "the broker to close")
 }

@@ -32,9 +32,6 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// patience is how long a test waits for what must happen; nothing is measured by it.
-const patience = 30 * time.Second
-
 const subackFailed = 0x80
 
 // device is a client as a test sees it.
@@ -120,27 +117,16 @@ func (d *device) up() *device {
 func (d *device) link(want bool) {
 	d.t.Helper()
 	for {
-		if await(d.t, d.links, "the link") == want {
+		if mqtttest.Await(d.t, d.links, "the link") == want {
 			return
 		}
-	}
-}
-
-func await[T any](t testing.TB, ch <-chan T, what string) T {
-	t.Helper()
-	select {
-	case v := <-ch:
-		return v
-	case <-time.After(patience):
-		t.Fatalf("waited in vain for %s", what)
-		panic("not reached")
 	}
 }
 
 // next waits for a packet of the type T, however many others come meanwhile.
 func next[T round.Packet](d *device) (p T) {
 	d.t.Helper()
-	late := time.After(patience)
+	late := time.After(mqtttest.Patience)
 	for {
 		select {
 		case g := <-d.packets:
@@ -183,7 +169,7 @@ func meet(t testing.TB, x, y *device) {
 func raw(t testing.TB, url, id string) paho.Client {
 	t.Helper()
 	c := paho.NewClient(paho.NewClientOptions().AddBroker(url).SetClientID(id).SetAutoReconnect(false).SetProtocolVersion(4))
-	if tok := c.Connect(); !tok.WaitTimeout(patience) || tok.Error() != nil {
+	if tok := c.Connect(); !tok.WaitTimeout(mqtttest.Patience) || tok.Error() != nil {
 		t.Fatalf("connect %s: %v", id, tok.Error())
 	}
 	t.Cleanup(func() { c.Disconnect(100) })

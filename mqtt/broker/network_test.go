@@ -54,7 +54,7 @@ func TestTheDoorRoutesByWhatIsSpoken(t *testing.T) {
 	if _, err := c.Write([]byte("hello")); err != nil {
 		t.Fatal(err)
 	}
-	if got := await(t, paired, "the pairing"); got != "hello "+mqtt.ALPNPair {
+	if got := mqtttest.Await(t, paired, "the pairing"); got != "hello "+mqtt.ALPNPair {
 		t.Errorf("%q", got)
 	}
 	_ = c.Close()
@@ -138,11 +138,11 @@ func TestTheBrokerIsFoundAmongAddresses(t *testing.T) {
 			return []string{"127.0.0.1:1", foreign.NetworkAddr().String(), silent.Addr().String(), addr}
 		},
 	}).up()
-	if got := await(t, reached, "where it was"); got != addr {
+	if got := mqtttest.Await(t, reached, "where it was"); got != addr {
 		t.Errorf("%s; want %s", got, addr)
 	}
 	d := start(t, mqtt.Config{Identity: fixed(3), TLS: a.Client(t, fixed(3)), Addresses: func(context.Context) []string { return nil }})
-	if err := await(t, d.trouble, "trouble"); !strings.Contains(err.Error(), mqtt.ErrNoAddress.Error()) {
+	if err := mqtttest.Await(t, d.trouble, "trouble"); !strings.Contains(err.Error(), mqtt.ErrNoAddress.Error()) {
 		t.Errorf("%v", err)
 	}
 	if _, err := mqtt.NewClient(mqtt.Config{Room: "kitchen", Identity: fixed(3), Addresses: at(addr), OnPacket: func(round.DeviceID, round.Packet) {}}); err == nil {

@@ -49,7 +49,7 @@ func (d doors) raw(t testing.TB, id mqtt.Identity, secure bool) paho.Client {
 		o.Servers[0].Scheme, o.Servers[0].Host = "ssl", d.b.NetworkAddr().String()
 	}
 	c := paho.NewClient(o)
-	if tok := c.Connect(); !tok.WaitTimeout(patience) || tok.Error() != nil {
+	if tok := c.Connect(); !tok.WaitTimeout(mqtttest.Patience) || tok.Error() != nil {
 		t.Fatalf("connect: %v", tok.Error())
 	}
 	t.Cleanup(func() { c.Disconnect(100) })
@@ -119,7 +119,7 @@ func BenchmarkTLSAgainstPlain(b *testing.B) {
 		pub, sub := d.raw(b, me, secure), d.raw(b, other, secure)
 		heard := make(chan struct{}, 1)
 		mine := mqtt.Topic("bench", mqtt.KindStates, me.ID())
-		if tok := sub.Subscribe(mine, 1, func(paho.Client, paho.Message) { heard <- struct{}{} }); !tok.WaitTimeout(patience) {
+		if tok := sub.Subscribe(mine, 1, func(paho.Client, paho.Message) { heard <- struct{}{} }); !tok.WaitTimeout(mqtttest.Patience) {
 			b.Fatal("no suback")
 		}
 		return func() { pub.Publish(mine, 1, false, payload); <-heard }
@@ -198,7 +198,7 @@ func memoryPerMember(t testing.TB, n int, secure bool) (heap, rss int) {
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
 	ready := make(chan bool, 1)
 	go func() { ready <- bufio.NewScanner(out).Scan() }()
-	if !await(t, ready, "the crowd") || len(d.b.Clients()) != n {
+	if !mqtttest.Await(t, ready, "the crowd") || len(d.b.Clients()) != n {
 		t.Fatalf("%d of %d are there", len(d.b.Clients()), n)
 	}
 	heap1, rss1 := footprint(t)
@@ -240,7 +240,7 @@ func crowd(arg string) int {
 		}
 		o := paho.NewClientOptions().AddBroker(scheme + f[2]).SetClientID(string(id.ID())).SetProtocolVersion(4).SetTLSConfig(conf)
 		c := paho.NewClient(o)
-		if tok := c.Connect(); !tok.WaitTimeout(patience) || tok.Error() != nil {
+		if tok := c.Connect(); !tok.WaitTimeout(mqtttest.Patience) || tok.Error() != nil {
 			fmt.Fprintln(os.Stderr, tok.Error())
 			return 1
 		}
@@ -248,7 +248,7 @@ func crowd(arg string) int {
 			c.SubscribeMultiple(subscriptions, func(paho.Client, paho.Message) {}),
 			c.Publish(mqtt.Topic("kitchen", mqtt.KindStates, id.ID()), 1, false, make([]byte, 600)),
 		} {
-			if !tok.WaitTimeout(patience) || tok.Error() != nil {
+			if !tok.WaitTimeout(mqtttest.Patience) || tok.Error() != nil {
 				fmt.Fprintln(os.Stderr, tok.Error())
 				return 1
 			}

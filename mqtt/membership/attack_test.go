@@ -13,6 +13,7 @@ import (
 	"conch/companions/round"
 	"conch/mqtt"
 	"conch/mqtt/broker"
+	"conch/mqtt/mqtttest"
 )
 
 // words are what makes a room do something: a vote, silence, and somebody speaking.
@@ -117,7 +118,7 @@ func TestWhoIsNoMemberCanDoNothing(t *testing.T) {
 		})
 	}
 	host.client.Send(round.HistoryAsk{})
-	await(t, cellar.packets, "what the host says")
+	mqtttest.Await(t, cellar.packets, "what the host says")
 	if heardFrom(cellar, eve.ID()) || heardFrom(cellar, otherMembers[0].id.ID()) || heardFrom(host, eve.ID()) {
 		t.Error("a stranger was heard")
 	}
@@ -160,7 +161,7 @@ func TestAMemberWritesOnlyUnderItsOwnName(t *testing.T) {
 	}
 	say(root+"/floor/"+own, "the last")
 	for line := ""; !strings.Contains(line, "the last"); {
-		if line = await(t, lines, "the last word"); strings.Contains(line, "forbidden") {
+		if line = mqtttest.Await(t, lines, "the last word"); strings.Contains(line, "forbidden") {
 			t.Errorf("it came: %s", line)
 		}
 	}
@@ -198,7 +199,7 @@ func TestTheDoorSpeaksOnlyTLS13(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	_ = conn.SetDeadline(time.Now().Add(patience))
+	_ = conn.SetDeadline(time.Now().Add(mqtttest.Patience))
 	_, _ = conn.Write([]byte("\x10\x20\x00\x04MQTT\x04\x02\x00\x0a\x00\x14aaaaaaaaaaaaaaaaaaaa"))
 	if b, _ := io.ReadAll(conn); len(b) > 0 && b[0]>>4 == 2 {
 		t.Errorf("plain MQTT is answered: %x", b)
@@ -241,7 +242,7 @@ func TestACertificateMadeByTheClientIsRefused(t *testing.T) {
 		t.Fatal(err) // under TLS 1.3 the refusal comes after that
 	}
 	defer func() { _ = conn.Close() }()
-	_ = conn.SetDeadline(time.Now().Add(patience))
+	_ = conn.SetDeadline(time.Now().Add(mqtttest.Patience))
 	_, _ = conn.Write([]byte("\x10\x20\x00\x04MQTT\x04\x02\x00\x0a\x00\x14" + string(eve.id.ID())))
 	if n, err := conn.Read(make([]byte, 16)); err == nil || n > 0 || !strings.Contains(err.Error(), "tls") {
 		t.Errorf("%d bytes, %v", n, err)
@@ -265,7 +266,7 @@ func TestAMemberCannotPlayTheHost(t *testing.T) {
 	again := open(t, cellar.dir, cellar.id, at(today).Clock())
 	again.only = b.NetworkAddr().String()
 	again.connect()
-	if err := await(t, again.trouble, "trouble"); !errors.Is(err, ErrOtherHost) {
+	if err := mqtttest.Await(t, again.trouble, "trouble"); !errors.Is(err, ErrOtherHost) {
 		t.Errorf("%v", err)
 	}
 	if len(b.Clients()) > 0 || again.Room() == nil || host.Room() == nil {

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"conch/companions/round"
+	"conch/mqtt/mqtttest"
 )
 
 // says lets one device say something that the other one must hear.
 func says(t *testing.T, from, to *device) {
 	t.Helper()
 	from.client.Send(round.HistoryAsk{})
-	for await(t, to.packets, "what is said") != from.id.ID() {
+	for mqtttest.Await(t, to.packets, "what is said") != from.id.ID() {
 	}
 }
 
@@ -53,10 +54,10 @@ func TestAnExpiredCertificateIsTheEnd(t *testing.T) {
 	host.change(Renewed, host.id.ID())
 	again := open(t, m[0].dir, m[0].id, c.Clock())
 	again.connect(host.network())
-	if err := await(t, again.trouble, "trouble"); again.Room() == nil {
+	if err := mqtttest.Await(t, again.trouble, "trouble"); again.Room() == nil {
 		t.Errorf("it left the room: %v", err)
 	}
-	if why := await(t, host.refusals, "the broker's reason"); !strings.Contains(why, "expired") {
+	if why := mqtttest.Await(t, host.refusals, "the broker's reason"); !strings.Contains(why, "expired") {
 		t.Errorf("refused because %q", why)
 	}
 }

@@ -61,7 +61,7 @@ func program(t testing.TB, stdin []byte, name string, args ...string) (string, e
 	if err != nil {
 		t.Skipf("%s is missing; on Debian: apt-get install mosquitto-clients openssl", name)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), mqtttest.Patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.WaitDelay = time.Second

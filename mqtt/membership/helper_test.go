@@ -15,6 +15,7 @@ import (
 	"conch/companions/round"
 	"conch/mqtt"
 	"conch/mqtt/broker"
+	"conch/mqtt/mqtttest"
 )
 
 func TestMain(m *testing.M) {
@@ -23,9 +24,6 @@ func TestMain(m *testing.M) {
 	}
 	goleak.VerifyTestMain(m)
 }
-
-// patience is how long a test waits for what must happen; nothing is measured by it.
-const patience = 30 * time.Second
 
 // clock is set by a test.
 type clock struct {
@@ -258,7 +256,7 @@ func (d *device) up() *device {
 
 func (d *device) link(up bool) {
 	d.t.Helper()
-	for await(d.t, d.links, "a link") != up {
+	for mqtttest.Await(d.t, d.links, "a link") != up {
 	}
 }
 
@@ -266,7 +264,7 @@ func (d *device) link(up bool) {
 func (d *device) change(what string, id round.DeviceID) Change {
 	d.t.Helper()
 	for {
-		if c := await(d.t, d.changes, what); c.What == what && c.Device == id {
+		if c := mqtttest.Await(d.t, d.changes, what); c.What == what && c.Device == id {
 			return c
 		}
 	}
@@ -281,23 +279,12 @@ func (d *device) network() string {
 	return net.JoinHostPort("127.0.0.1", port)
 }
 
-func await[T any](t testing.TB, ch <-chan T, what string) T {
-	t.Helper()
-	select {
-	case v := <-ch:
-		return v
-	case <-time.After(patience):
-		t.Fatalf("waited in vain for %s", what)
-	}
-	panic("unreachable")
-}
-
 // until polls what another process or goroutine does.
 func until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	end := time.After(patience)
+	end := time.After(mqtttest.Patience)
 	for !ok() {
 		select {
 		case <-tick.C:

@@ -3,6 +3,8 @@ package membership
 import (
 	"testing"
 	"time"
+
+	"conch/mqtt/mqtttest"
 )
 
 // The clock of the host, of one without a battery, says something else for a while, and then the right time again: whoever was there,
@@ -80,5 +82,5 @@ func (d *device) looked() int {
 	if !d.post(func() { ch <- d.looks }) {
 		return 0
 	}
-	return await(d.t, ch, "Run")
+	return mqtttest.Await(d.t, ch, "Run")
 }

@@ -204,7 +204,7 @@ func TestTwoRoomsOnOneNetworkStayApart(t *testing.T) {
 		again := open(t, row.d.dir, row.d.id, at(today).Clock())
 		again.only = row.host.network()
 		again.connect()
-		if err := await(t, again.trouble, "trouble"); !errors.Is(err, mqtt.ErrTLS) && !strings.Contains(err.Error(), "room") {
+		if err := mqtttest.Await(t, again.trouble, "trouble"); !errors.Is(err, mqtt.ErrTLS) && !strings.Contains(err.Error(), "room") {
 			t.Errorf("%s: %v", row.name, err)
 		} else {
 			t.Logf("%s: %v", row.name, err)
@@ -255,8 +255,8 @@ func TestRemovalInTheMomentOfConnecting(t *testing.T) {
 	again.broker = b
 	d := open(t, m[0].dir, m[0].id, at(today).Clock())
 	d.connect(again.network())
-	await(t, asked, "the first question")
-	await(t, asked, "the second question")
+	mqtttest.Await(t, asked, "the first question")
+	mqtttest.Await(t, asked, "the second question")
 	d.change(Out, d.id.ID())
 	if got := b.Clients(); len(got) > 0 {
 		t.Errorf("%v are there", got)

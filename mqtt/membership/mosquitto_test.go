@@ -90,7 +90,7 @@ func TestARoomOnAMosquitto(t *testing.T) {
 	}
 	pub(string(own), root+"/floor/"+string(own), "the last")
 	for line := ""; !strings.Contains(line, "the last"); {
-		if line = await(t, lines, "the last word"); strings.Contains(line, "forbidden") {
+		if line = mqtttest.Await(t, lines, "the last word"); strings.Contains(line, "forbidden") {
 			t.Errorf("it came: %s", line)
 		}
 	}
@@ -134,7 +134,7 @@ func record1(t *testing.T, lines <-chan string, topic string, ask func()) string
 	t.Helper()
 	ask()
 	for {
-		if payload, ok := strings.CutPrefix(await(t, lines, "a recording"), topic+" "); ok && strings.Contains(payload, noteList) {
+		if payload, ok := strings.CutPrefix(mqtttest.Await(t, lines, "a recording"), topic+" "); ok && strings.Contains(payload, noteList) {
 			return payload
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"conch/mqtt/mqtttest"
 )
 
 // A member says that it has heard of a version that no list will ever have. Nothing becomes of that: who is removed after it is out at all
@@ -17,7 +19,7 @@ func TestNobodyUsesUpTheVersions(t *testing.T) {
 	for _, have := range []uint64{maxVersion - 1, maxVersion, maxVersion + 1, 1<<64 - 1} {
 		done := make(chan error, 1)
 		host.post(func() { done <- host.handle(kitchen.id.ID(), note(noteAsk, askBody{Have: have})) })
-		if err := await(t, done, "the answer"); err != nil {
+		if err := mqtttest.Await(t, done, "the answer"); err != nil {
 			t.Error(err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"conch/companions/round"
 	"conch/mqtt"
+	"conch/mqtt/mqtttest"
 )
 
 // A table of what a window lets in, and when.
@@ -55,7 +56,7 @@ func (l liar) admits(host *device, id mqtt.Identity, window string) string {
 // answer is what the host says to a request: "admitted", or why not.
 func (l liar) answer(request string) string {
 	for {
-		n := await(l.t, l.notes, "the host's answer")
+		n := mqtttest.Await(l.t, l.notes, "the host's answer")
 		b, err := read[answerBody](n)
 		switch {
 		case err != nil || b.Request != request:
