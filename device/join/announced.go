@@ -16,6 +16,9 @@ import (
 // logWindow: a device of the room has opened its window, or that is shut.
 const logWindow = "pairing.window"
 
+// logRenamed: a device is called otherwise from now on; by is who asked for it, where this device keeps the room.
+const logRenamed = "pairing.renamed"
+
 // announce tells the room of this device's window, and what has come of that.
 func (p *Pairing) announce(ctx, device context.Context, run int, rest func(context.Context) error) {
 	err := rest(ctx)

@@ -250,6 +250,7 @@ func (p *Pairing) changed(c membership.Change) {
 		p.conds.Set(condition.RoomKeepers, c.Name+" had taken the room over, and has given it back: this device keeps it",
 			"if nobody has asked that of it: "+removal(c.Name))
 	case membership.Renamed:
+		p.log.Info(logRenamed, "device", string(c.Device), "name", c.Name, "by", string(c.By))
 		if c.Device == p.link.Self() {
 			p.post(Renamed{At: p.o.Now(), Called: c.Name})
 		}

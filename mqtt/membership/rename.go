@@ -37,7 +37,7 @@ func (m *Membership) Rename(ctx context.Context, id round.DeviceID, name string)
 	case !goodName(name), mqtt.CheckDevice(round.DeviceID(name)) == nil:
 		return ErrName
 	case m.IsHost():
-		return m.rename(id, name)
+		return m.rename(id, name, m.id.ID())
 	}
 	_, err := m.requests.ask(ctx, func(request string) mqtt.Note { return note(noteRename, renameBody{request, id, name}) })
 	if errors.Is(err, ErrNoHost) {
@@ -46,8 +46,8 @@ func (m *Membership) Rename(ctx context.Context, id round.DeviceID, name string)
 	return err
 }
 
-// rename is the host's part.
-func (m *Membership) rename(id round.DeviceID, name string) error {
+// rename is the host's part; by asked for it.
+func (m *Membership) rename(id round.DeviceID, name string, by round.DeviceID) error {
 	var changes []Change
 	err := m.edit(func(r *record) error {
 		i := r.find(id)
@@ -69,7 +69,7 @@ func (m *Membership) rename(id round.DeviceID, name string) error {
 		if err := m.keep(r); err != nil {
 			return err
 		}
-		changes = []Change{{What: Renamed, Device: id, Name: name}}
+		changes = []Change{{What: Renamed, Device: id, Name: name, By: by}}
 		return nil
 	})
 	if len(changes) > 0 {
@@ -88,7 +88,7 @@ func (m *Membership) renames(from round.DeviceID, n mqtt.Note) error {
 	if !goodRequest(b.Request) {
 		return fmt.Errorf("membership: %s: no request", n.Method)
 	}
-	if err := m.rename(b.Device, b.Name); err != nil {
+	if err := m.rename(b.Device, b.Name, from); err != nil {
 		m.say(note(noteRefused, answerBody{Request: b.Request, To: from, Why: refusal(err)}))
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Any member may call any device otherwise; the host decides, and everybody learns it. What cannot be is refused, and nothing has changed.
+// Any member may call any device otherwise; the host decides, and everybody learns it, the host whose wish it was. What cannot be is refused, and nothing has changed.
 func TestRenaming(t *testing.T) {
 	host, m := room(t, "kitchen", "cellar")
 	kitchen, cellar := m[0], m[1]
@@ -30,7 +30,7 @@ func TestRenaming(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, d := range []*device{host, cellar} {
-		if c := d.change(Renamed, cellar.id.ID()); c.Name != "Cellar" {
+		if c := d.change(Renamed, cellar.id.ID()); c.Name != "Cellar" || d == host && c.By != kitchen.id.ID() {
 			t.Errorf("%+v", c)
 		}
 	}

@@ -130,7 +130,7 @@ type Change struct {
 	Anew   bool  // of Moved: this device kept the room, and must begin anew
 
 	Window string         // of WindowOpened and WindowShut: which one
-	By     round.DeviceID // of WindowShut, Admitted and Removed: whose doing; empty: not known
+	By     round.DeviceID // of WindowShut, Admitted, Removed and, at the host, Renamed: whose doing; empty: not known
 }
 
 // Errors. What they are about is in front of them.
