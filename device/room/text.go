@@ -324,14 +324,33 @@ func (d *Driver) Overhear(ctx context.Context, screen Screen) <-chan struct{} {
 		return done
 	}
 	entries := d.Room.Watch(ctx)
+	told := make(map[round.DeviceID]string)
+	members := d.Room.Members()
+	for _, m := range members { // who came before anybody read along
+		if m.Device == d.o.Self || len(m.Cards) == 0 {
+			continue
+		}
+		names := make([]string, len(m.Cards))
+		for i, c := range m.Cards {
+			names[i] = namer(members).companion(c.ID)
+		}
+		told[m.Device] = fmt.Sprintf("(%s brings %s)\n", printable.Name(m.Name), strings.Join(names, ", "))
+		screen.Say(told[m.Device])
+	}
 	go func() { // ends with the room's channel
 		defer close(done)
 		for e := range entries {
-			overheard(d, e, screen)
+			line := told[e.By]
+			delete(told, e.By)
+			if e.Kind != round.EntryMember || line != memberText(namer(d.Room.Members()), e) { // else it was on its way
+				overheard(d, e, screen)
+			}
 		}
 	}()
 	return done
 }
+
+func memberText(n namer, e round.Entry) string { return fmt.Sprintf("(%s)\n", n.words(e.Why)) }
 
 // overheard shows an entry of the ledger to a person who reads along, unless it is on the screen already.
 func overheard(d *Driver, e round.Entry, screen Screen) {
@@ -356,7 +375,7 @@ func overheard(d *Driver, e round.Entry, screen Screen) {
 			screen.Say(fmt.Sprintf("(nobody answers: %s)\n", n.words(plainReason(e.Why))))
 		}
 	case round.EntryMember:
-		screen.Say(fmt.Sprintf("(%s)\n", n.words(e.Why)))
+		screen.Say(memberText(n, e))
 	case round.EntryControl:
 		screen.Say(fmt.Sprintf("(%s)\n", n.control(e)))
 	}

@@ -1,9 +1,14 @@
 package room
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"conch/companions"
+	"conch/companions/roomtest"
 	"conch/companions/round"
 	"conch/device/control"
 	"conch/mqtt"
@@ -79,4 +84,39 @@ func TestForeignWordsStayOnTheirLine(t *testing.T) {
 			}
 		}
 	}
+}
+
+// lines is a screen.
+type lines []string
+
+func (l *lines) Say(text string)              { *l = append(*l, text) }
+func (l *lines) Says(who, place, text string) { *l = append(*l, who+" ("+place+"): "+text) }
+
+// Who reads along learns who is there, whether they came before or come later, and each of them once.
+func TestWhoIsThereIsSaidOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := roomtest.NewHouse(1)
+		home := func(name string, id round.CompanionID, called string) *roomtest.Device {
+			return h.Add(name, roomtest.Plan{Options: companions.RoomOptions{Cards: []companions.Card{{Card: round.Card{ID: id, Name: called}}}}})
+		}
+		kitchen := home("kitchen", "ada", "Ada")
+		home("bedroom", "ben", "Ben")
+		time.Sleep(5 * time.Second)
+		ctx, cancel := context.WithCancel(t.Context())
+		var screen lines
+		over := (&Driver{Room: kitchen.Room, o: Options{Self: kitchen.ID}}).Overhear(ctx, &screen)
+		time.Sleep(5 * time.Second)
+		home("hall", "cleo", "Cleo")
+		time.Sleep(5 * time.Second)
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+		cancel()
+		<-over
+		for _, want := range []string{"(bedroom brings Ben)\n", "(hall brings Cleo)\n"} {
+			if n := strings.Count(strings.Join(screen, ""), want); n != 1 {
+				t.Errorf("%q stands there %d times: %q", want, n, screen)
+			}
+		}
+	})
 }
