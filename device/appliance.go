@@ -151,6 +151,8 @@ type appliance struct {
 
 func (a *appliance) event(e gpio.Event) {
 	switch e.Kind {
+	case gpio.Asked:
+		a.missing(e.Text)
 	case gpio.Quit:
 		a.cancel()
 	case gpio.EOF: // what was asked is still answered

@@ -133,6 +133,14 @@ func (a *appliance) question(id turn.ID, text string) {
 		return
 	}
 	a.screen.You(text)
+	a.missing(text)
+}
+
+// missing tells whoever asks for somebody that is not in the room.
+func (a *appliance) missing(text string) {
+	if what := a.device.room.Missing(text); what != "" {
+		a.screen.Say("(" + what + ")\n")
+	}
 }
 
 // turnEnded shows what a turn has come to. It is called on the coordinator's goroutine.

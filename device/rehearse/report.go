@@ -14,6 +14,7 @@ import (
 	"conch/device"
 	"conch/device/control"
 	"conch/device/language"
+	"conch/device/room"
 	"conch/device/terminal"
 )
 
@@ -307,7 +308,7 @@ func (r *report) tell(line any) {
 			r.sentence(indent+"(%s: %s) is superseded%s\n", l.Device, l.Text, because(l.Why))
 		}
 	case controlLine:
-		r.sentence(indent+"(%s, %s)\n", l.Who, settled(l.What))
+		r.sentence(indent+"(%s, %s)\n", l.Who, room.Settled(language.English, l.What))
 	case memberLine:
 		if r.person == nil || l.Device == r.ledgers.room.Devices[0].Name { // one view is enough for who reads along
 			r.sentence(indent+"in %s: %s\n", l.Device, l.What)

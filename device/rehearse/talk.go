@@ -10,6 +10,7 @@ import (
 	"golang.org/x/term"
 
 	"conch/device/printable"
+	"conch/device/room"
 	"conch/device/terminal"
 	"conch/device/wait"
 	"conch/gpio"
@@ -226,6 +227,21 @@ func (t *talker) press(ctx context.Context) error {
 	return t.run.move(ctx, s, false)
 }
 
+// house is who is here, and who is not.
+func (p *run) house() (h room.House) {
+	for _, d := range p.Room.Devices {
+		home := room.Home{Name: d.Name}
+		if s := p.stage(d.Name); s != nil {
+			home.Here = s.alive()
+		}
+		for _, c := range d.Cards {
+			home.Cards = append(home.Cards, c.Card)
+		}
+		h.Homes = append(h.Homes, home)
+	}
+	return h
+}
+
 // typed is a line: an instruction of a script if it is one in every word, and a question otherwise.
 func (t *talker) typed(ctx context.Context, text string) error {
 	if text == "press" {
@@ -243,8 +259,7 @@ func (t *talker) typed(ctx context.Context, text string) error {
 		}
 	}
 	if l.Verb == "ask" {
-		alive := func(device string) bool { s := t.run.stage(device); return s != nil && s.alive() }
-		if missing, place := t.run.Room.missing(text, alive); missing != "" {
+		if missing, place := t.run.house().Missing(text); missing != "" {
 			t.screen.Say("(" + missing + ")\n")
 			if place { // nobody is there to hear it
 				return nil

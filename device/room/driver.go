@@ -79,6 +79,7 @@ type Driver struct {
 	forgot  atomic.Bool                  // Forget was called
 	last    atomic.Pointer[control.Turn] // the turn that ended last; nil: none has
 	waiters waiters
+	known   known
 
 	mu   sync.Mutex // guards what follows
 	m    talk.Machine
@@ -313,6 +314,9 @@ func (d *Driver) Recorded(e round.Entry) {
 
 func (d *Driver) entry(e round.Entry) {
 	d.Recorded(e)
+	if e.Kind == round.EntryMember {
+		d.house()
+	}
 	if d.o.OnEntry != nil {
 		d.o.OnEntry(e)
 	}

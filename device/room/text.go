@@ -377,6 +377,7 @@ func overheard(d *Driver, e round.Entry, screen Screen) {
 	case round.EntryMember:
 		screen.Say(memberText(n, e))
 	case round.EntryControl:
+		e.Why = Settled(d.o.Config.Device.Language, e.Why)
 		screen.Say(fmt.Sprintf("(%s)\n", n.control(e)))
 	}
 }
