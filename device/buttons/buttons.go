@@ -175,7 +175,8 @@ func Remedy(err error) string {
 	case errors.Is(err, gpio.ErrPinInUse):
 		return "end what holds the pin, or set button.pin to the right one (conch gpio learn); see: conch gpio list" + heals
 	case errors.Is(err, gpio.ErrNoRights):
-		return "give the user conch runs as the group that the message names, and restart"
+		return "give the user conch runs as the group that the message names, and restart; the service: sudo systemctl daemon-reload && " +
+			"sudo systemctl restart conch"
 	case errors.Is(err, gpio.ErrPinTaken), errors.Is(err, gpio.ErrNoPin):
 		return "set button.pin to the right one; conch gpio learn finds it"
 	case errors.Is(err, gpio.ErrNoKeys):

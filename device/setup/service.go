@@ -50,6 +50,7 @@ func RestartService(ctx context.Context, out io.Writer) error {
 
 // restart starts the service anew, whatever it did.
 func restart(ctx context.Context) error {
+	_, _ = systemctl(ctx, "daemon-reload")      // which devices it may use depends on its button (systemd/keys-generator)
 	_, _ = systemctl(ctx, "reset-failed", unit) // it may have failed so often that systemd would refuse
 	if text, err := systemctl(ctx, "restart", unit); err != nil {
 		return fmt.Errorf("the service did not come up: %s (see: systemctl status conch)", text)
