@@ -128,7 +128,7 @@ func TestExamplesRun(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			cmd := exec.CommandContext(ctx, "sh", "-c", x.line)
-			cmd.Env = environ
+			cmd.Env, cmd.Dir = environ, dir    // where a report is left
 			if strings.Contains(x.line, "|") { // an appliance of its own
 				cmd.Env = append(slices.Clone(environ), "CONCH_STATE_RUNTIME="+t.TempDir(), "CONCH_STATE_DIR="+t.TempDir())
 			}
