@@ -33,7 +33,10 @@ func (e *env) read(anyway bool) (config.Config, error) {
 	return *cfg, nil
 }
 
-func (e *env) logger(cfg config.Config) *slog.Logger { return service.NewLogger(cfg.Log, e.err) }
+func (e *env) logger(cfg config.Config) *slog.Logger {
+	to := e.logPlace(false).choose(&cfg, e.err, nil)
+	return service.NewLogger(cfg.Log, to)
+}
 
 func (e *env) json(v any) error {
 	data, err := asJSON(v)

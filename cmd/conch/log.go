@@ -12,7 +12,7 @@ import (
 	"conch/device/terminal"
 )
 
-// logPlace is who would read the log of run and rehearse.
+// logPlace is who would read the log of run and rehearse; that of commands that end by themselves is as without --log.
 //
 //	                                                     without --log                 with it
 //	a service manager; standard error is a file,         all that log.level asks for   the same

@@ -45,7 +45,7 @@ func (c rehearseCmd) Run(e *env) error {
 		return fmt.Errorf("%w: --speed %s: must be 1 (devices, broker and voices meet over real sockets and real programs, which take the "+
 			"time they take; a faster clock would only see them late)", control.ErrRefused, c.Speed)
 	case c.Serve != "":
-		return rehearse.Serve(e.ctx, c.Serve, c.Faults, c.KeyFile, e.logger(cfg), e.out)
+		return rehearse.Serve(e.ctx, c.Serve, c.Faults, c.KeyFile, service.NewLogger(cfg.Log, e.err), e.out)
 	}
 	screen := terminal.New(e.out)
 	logged := e.logPlace(c.Log).choose(&cfg, e.err, screen)
