@@ -228,11 +228,20 @@ func (w *wizard) setVoice(ctx context.Context, edits []config.Edit, key string) 
 			cfg.Voice.Key, cfg.KeyFrom = config.NewSecret(stored), ""
 		}
 	}
-	if ok, err := w.tryVoice(ctx, cfg); err != nil {
-		return err
-	} else if !ok {
-		w.skip("nothing was written")
-		return nil
+	for {
+		ok, other, err := w.tryVoice(ctx, cfg)
+		if err != nil {
+			return err
+		}
+		if other != "" {
+			key, cfg.Voice.Key, cfg.KeyFrom = other, config.NewSecret(other), ""
+			continue
+		}
+		if !ok {
+			w.skip("nothing was written")
+			return nil
+		}
+		break
 	}
 	if key != "" && !w.dry() {
 		if err := os.MkdirAll(w.Keys, 0o700); err != nil {
@@ -254,8 +263,8 @@ func (w *wizard) setVoice(ctx context.Context, edits []config.Edit, key string) 
 	return nil
 }
 
-// tryVoice opens a session as the appliance would; who is refused may still have it written.
-func (w *wizard) tryVoice(ctx context.Context, cfg config.Config) (bool, error) {
+// tryVoice opens a session as the appliance would; who is refused may try another key, or have it written still.
+func (w *wizard) tryVoice(ctx context.Context, cfg config.Config) (ok bool, other string, err error) {
 	w.say("  trying it ...")
 	var worst doctor.Finding
 	for _, f := range doctor.TryVoice(ctx, cfg) {
@@ -267,19 +276,40 @@ func (w *wizard) tryVoice(ctx context.Context, cfg config.Config) (bool, error) 
 		}
 	}
 	if ctx.Err() != nil {
-		return false, errLeft
+		return false, "", errLeft
 	}
 	if worst.Level == "" {
-		return true, nil
+		return true, "", nil
 	}
 	w.say("  %s: %s", worst.Check, worst.Text)
 	w.say("  %s; %s", worst.Cause, worst.Do)
 	w.now.Do = worst.Do
 	if w.nobody {
 		if worst.Level == doctor.Bad && worst.Check == "key" {
-			return false, errors.New(worst.Text + ": " + worst.Cause)
+			return false, "", errors.New(worst.Text + ": " + worst.Cause)
 		}
-		return true, nil
+		return true, "", nil
 	}
-	return w.yes(ctx, "Write it all the same?", worst.Check != "key")
+	if worst.Check == "key" {
+		if other, err = w.anotherKey(ctx); err != nil || other != "" {
+			return false, other, err
+		}
+	}
+	ok, err = w.yes(ctx, "Write it all the same?", worst.Check != "key")
+	return ok, "", err
+}
+
+// anotherKey asks for one behind a key that was refused; empty: there is none.
+func (w *wizard) anotherKey(ctx context.Context) (string, error) {
+	for {
+		text, err := w.hidden(ctx, "Another key; Enter for none")
+		if err != nil || text == "" {
+			return "", err
+		}
+		key, _, err := config.CheckKey(text)
+		if err == nil {
+			return key, nil
+		}
+		w.say("  that is no key: %v", err)
+	}
 }

@@ -80,13 +80,17 @@ func checkSession(ctx context.Context, x voice.Examined, u *url.URL, out *voice.
 	defer cancel()
 	t, err := try(ctx, &conf)
 	cause, do := x.Told(t.say)
+	part := "session"
+	if t.say == turn.WordsKeyRefused {
+		part = "key"
+	}
 	switch said := fitToPrint(t.said); {
 	case errors.Is(err, context.DeadlineExceeded):
 		out.Warn("session", "no session within "+sessionLimit.String(), "the server loads its model first, or it hangs", "wait, and look again: conch doctor")
 	case err != nil && said != "":
-		out.Bad("session", "no session; the server says: "+said, cause, do)
+		out.Bad(part, "no session; the server says: "+said, cause, do)
 	case err != nil:
-		out.Bad("session", "no session: "+err.Error(), cause, do)
+		out.Bad(part, "no session: "+err.Error(), cause, do)
 	case len(t.without) > 0:
 		out.Warn("session", fmt.Sprintf("opened without %s; the server says: %s", strings.Join(t.without, ", "), said),
 			"the server does not have a part of it", "look at voice.name, voice.transcription, voice.model and voice.dialect (conch check)")
