@@ -25,6 +25,11 @@ func ServiceState(ctx context.Context) string {
 	return text
 }
 
+// up says that the service runs, or is about to.
+func up(ctx context.Context) bool {
+	return slices.Contains([]string{"active", "activating", "reloading"}, ServiceState(ctx))
+}
+
 // RestartService makes the running service take what was stored: credentials are read when it starts. A service that somebody
 // stopped stays so.
 func RestartService(ctx context.Context, out io.Writer) error {

@@ -341,7 +341,7 @@ func (w *wizard) pause(ctx context.Context) error {
 	if w.paused {
 		return nil
 	}
-	if s := ServiceState(ctx); s != "active" && s != "activating" && s != "reloading" {
+	if !up(ctx) {
 		return nil
 	}
 	w.say("  the service stands still meanwhile")

@@ -100,8 +100,9 @@ func (w *wizard) listenTo(ctx context.Context, named bool) error {
 
 var errSilent = errors.New("nobody said anything")
 
-// running waits for the appliance that has just been started.
+// running waits for an appliance that is being started, by setup or by somebody else.
 func (w *wizard) running(ctx context.Context, s *control.Status) (*control.Remote, error) {
+	starting := w.started || up(ctx)
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	tick := time.NewTicker(pollEvery)
@@ -114,7 +115,7 @@ func (w *wizard) running(ctx context.Context, s *control.Status) (*control.Remot
 			}
 			r.Close()
 		}
-		if !w.started && err != nil { // nobody has started one
+		if !starting && err != nil {
 			return nil, err
 		}
 		select {
