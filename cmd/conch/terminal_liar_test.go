@@ -134,7 +134,7 @@ func TestALiarSteersNoTerminal(t *testing.T) {
 	for _, command := range [][]string{
 		{"ask", "Mal, who are you?"}, {"ask", "--json", "Mal, and now?"}, {"ask", "--to", "mal", "what is this?"}, {"room", "list"}, {"room", "list", "--json"}, {"room", "control", "high"}, {"room", "rename", "pantry", lie}, {"room", "keep"},
 		{"why"}, {"why", "--all"}, {"why", "--json"}, {"why", "--all", "--json"}, {"doctor", "-v"}, {"doctor", "--json"}, {"check"}, {"usage", "show"}, {"version"}, {"status"}, {"status", "--json"}, {"logs"}, {"report", "--words", "--out=-"}, {"room", "id"}, {"room", "acl"},
-		{"room", "replay", ledger}, {"room", "replay", "--json", ledger}, {"ask", "--to", lie[:6], "x"}, {lie},
+		{"room", "replay", ledger}, {"room", "replay", "--json", ledger}, {"ask", "--to", lie[:6], "x"}, {lie}, {"complete", "devices"}, {"complete", "companions"},
 	} {
 		out, errs := conch(command...)
 		name := strings.Join(command, " ")
@@ -153,6 +153,7 @@ func TestALiarSteersNoTerminal(t *testing.T) {
 	}
 	for name, want := range map[string]string{ // or nothing would have been tried
 		"ask Mal, who are you?": "Mal (pantry): ", "room list": "ignored ", "why": "lie", "why --json": `conch: lie`,
+		"complete devices": "pantry", "complete companions": "Mal",
 	} {
 		if !strings.Contains(told[name], want) {
 			t.Errorf("conch %s does not say %q:\n%s", name, want, told[name])

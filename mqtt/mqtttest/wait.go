@@ -13,15 +13,14 @@ import (
 const Patience = 30 * time.Second
 
 // Await is the next value of a channel.
-func Await[T any](t testing.TB, ch <-chan T, what string) T {
+func Await[T any](t testing.TB, ch <-chan T, what string) (v T) {
 	t.Helper()
 	select {
-	case v := <-ch:
-		return v
+	case v = <-ch:
 	case <-time.After(Patience):
 		t.Fatalf("waited in vain for %s", what)
-		panic("not reached")
 	}
+	return v
 }
 
 // Process starts the test's own binary as another process, with env, until the test ends. Lines are what it prints; what nobody reads
