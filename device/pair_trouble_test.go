@@ -322,10 +322,11 @@ func TestHeldWhereItCannotPair(t *testing.T) {
 			x.more = c.more(x)
 			x.live()
 			x.holds(longEnough, nil)
+			held := x.card.Clock().Now()
 			if l := x.awaits(control.PairingFailed); l.Why != control.WhyDevice {
 				t.Errorf("held: %+v", l)
 			}
-			x.until("said", x.audible)
+			x.until("said", func() bool { return x.card.LastAudible(held) > held }) // a second of it, which a look now and then may miss
 			x.holds(10*time.Second+200*time.Millisecond, nil)
 			if x.conds.Holds(condition.RoomDamaged) {
 				x.awaits(control.PairingLeft)
