@@ -1,5 +1,5 @@
 # Shared by what runs programs of another architecture: the kernel is told what runs them, and told to forget it again, because
-# other tests want to see that it does not.
+# other tests want to see that it does not. Each tells it under a name of its own: what one takes back another may still need.
 # shellcheck shell=bash
 
 told=''
@@ -13,8 +13,7 @@ emulate() { # ARCH, as Debian calls it
 	esac
 	[ -e /proc/sys/fs/binfmt_misc/register ] || mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc ||
 		{ echo "${0##*/}: this kernel runs no programs of other architectures (no binfmt_misc)" >&2; exit 1; }
-	[ ! -e "/proc/sys/fs/binfmt_misc/$name" ] || return 0
-	cat "/usr/lib/binfmt.d/$name.conf" >/proc/sys/fs/binfmt_misc/register
-	told=/proc/sys/fs/binfmt_misc/$name
+	sed "s/^:$name:/:$name-$$:/" "/usr/lib/binfmt.d/$name.conf" >/proc/sys/fs/binfmt_misc/register
+	told=/proc/sys/fs/binfmt_misc/$name-$$
 }
 forget() { [ -z "$told" ] || echo -1 >"$told" || true; }
