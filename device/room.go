@@ -40,6 +40,7 @@ func (d *Device) wireCards() {
 		Config: &d.cfg, Self: d.self, Cards: d.opts.Room.Cards, Networked: d.link.Networked(), Room: d.link.MemoryName(), Memory: d.memory,
 		Volatile: d.opts.Room.Volatile, Anyway: d.opts.Anyway,
 		Presses: d.opts.Room.Presses, OnEntry: d.opts.Room.OnEntry, Conditions: d.conds, Now: d.now, Log: d.log,
+		Joining: func() bool { return d.pairing.Restarts() },
 	}
 	if provider.Host(d.cfg.Room.VoteURL) == provider.Host(d.cfg.Voice.URL) {
 		o.VoteKey = d.cfg.LiveKey

@@ -46,7 +46,7 @@ func statusText(s control.Status, width int, now time.Time) string {
 	} else {
 		add("mute", "off")
 	}
-	add("room", roomLine(s.Room))
+	add("room", roomLine(s.Room, s.Pairing))
 	add("silence", silenceLine(s.Silence, now))
 	add("today", todayLine(s.Today))
 	if len(s.Conditions) == 0 {
@@ -81,7 +81,10 @@ func volumeFrom(origin string) string {
 	return "from " + origin
 }
 
-func roomLine(r *control.RoomBrief) string {
+func roomLine(r *control.RoomBrief, pairing control.PairingLine) string {
+	if r == nil && pairing.Restarts {
+		return "just paired; it takes its place once nobody talks here and no line is half typed"
+	}
 	if r == nil {
 		return "none: it is alone (conch room pair)"
 	}

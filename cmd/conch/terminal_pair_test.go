@@ -40,6 +40,12 @@ func TestPersonTypesWhileItIsPaired(t *testing.T) {
 		t.Fatalf("join: status %d: %s", status, out)
 	}
 	p.sees(`^\(Paired with hall\)\n\[space talks\] > what is two pl$`)
+	for _, asked := range []string{"room list", "status"} { // paired, and not there yet: nobody shall think that it failed
+		args := append(strings.Fields(asked), "--set", "state.runtime="+dir)
+		if out, _ := hall.conch(t, args...); !strings.Contains(out, "just") || strings.Contains(out, "alone") {
+			t.Errorf("conch %s says, of a device that is paired:\n%s", asked, out)
+		}
+	}
 	p.waits(3 * time.Second)
 	p.types("us two\r")
 	p.sees(`^you: what is two plus two\n(.*\n)*Ada: 2 plus 2 is 4\.`)

@@ -23,7 +23,7 @@ import (
 // Status tells who is in the room; whoever knows how it is reached says the rest.
 func (d *Driver) Status() (control.RoomStatus, error) {
 	if d.Room == nil {
-		return control.RoomStatus{}, errNoRoom
+		return control.RoomStatus{}, noRoom(d)
 	}
 	s := control.RoomStatus{Device: d.o.Self, Members: d.Members(), Setting: d.Room.Setting(), Driver: d.Room.Stats()}
 	slices.SortStableFunc(s.Members, func(a, b round.Member) int {
@@ -56,7 +56,7 @@ func (d *Driver) Mux(mux *http.ServeMux, status func() (control.RoomStatus, erro
 	})
 	mux.HandleFunc("GET /room/why", func(w http.ResponseWriter, _ *http.Request) {
 		if d.Room == nil {
-			control.Reply(w, nil, errNoRoom)
+			control.Reply(w, nil, noRoom(d))
 			return
 		}
 		control.Reply(w, map[string]string{"text": d.Room.Why()}, nil)
@@ -76,7 +76,7 @@ func (d *Driver) Mux(mux *http.ServeMux, status func() (control.RoomStatus, erro
 // serveWatch streams the ledger's entries until the client goes away.
 func (d *Driver) serveWatch(w http.ResponseWriter, r *http.Request) {
 	if d.Room == nil {
-		control.Reply(w, nil, errNoRoom)
+		control.Reply(w, nil, noRoom(d))
 		return
 	}
 	ctx, cancel := context.WithCancel(r.Context())
@@ -96,7 +96,7 @@ func (d *Driver) serveWatch(w http.ResponseWriter, r *http.Request) {
 // TurnManners turns a companion's manners or the room's, and refuses what does not exist.
 func (d *Driver) TurnManners(c round.Control) (control.Turned, error) {
 	if d.Room == nil {
-		return control.Turned{}, errNoRoom
+		return control.Turned{}, noRoom(d)
 	}
 	allowed := []round.Involvement{round.InvolvementOff, round.InvolvementLow, round.InvolvementMedium, round.InvolvementHigh}
 	if c.Involvement != nil && !slices.Contains(allowed, *c.Involvement) {

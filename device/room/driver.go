@@ -55,7 +55,8 @@ type Options struct {
 	Anyway     bool          // what cannot be used is a condition and no error
 	VoteKey    func() string // for a model that votes, where no file has a key; nil: none
 	OnEntry    func(round.Entry)
-	Presses    int // round.Config's; 0: its default
+	Presses    int         // round.Config's; 0: its default
+	Joining    func() bool // this device is about to begin anew, in another room; nil: never
 	Conditions *condition.Book
 	Now        func() time.Duration
 	Log        *slog.Logger
@@ -212,7 +213,17 @@ func refiner(d *Driver) (*companions.ModelRefiner, error) {
 	return r, nil
 }
 
-// errNoRoom: one companion and no broker.
+// noRoom is why there is none: one companion and no broker, or not yet another one.
+func noRoom(d *Driver) error {
+	if d.o.Joining != nil && d.o.Joining() {
+		return errJoining
+	}
+	return errNoRoom
+}
+
+var errJoining = errors.New("this device has just been paired, and takes its place in the room once nobody talks here and no line is half typed " +
+	"(two minutes at most): look again then")
+
 var errNoRoom = errors.New("this device is alone: hold its button and that of another one for five seconds (or: conch room pair), or name " +
 	"more companions in device.companion")
 
