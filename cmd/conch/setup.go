@@ -73,8 +73,8 @@ func (c setupCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	// A connection that breaks off leaves nothing standing still.
-	ctx, stop := signal.NotifyContext(e.ctx, syscall.SIGHUP)
+	// A connection that breaks off, or a pipe that closes, leaves nothing standing still.
+	ctx, stop := signal.NotifyContext(e.ctx, syscall.SIGHUP, syscall.SIGPIPE)
 	defer stop()
 	return setup.Run(ctx, setup.Options{
 		In: e.in, Out: e.out, Log: e.logger(cfg), Only: only, Yes: c.Yes, JSON: c.JSON, Load: load, Keys: c.Credentials, Root: c.Root,

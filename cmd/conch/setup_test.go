@@ -99,6 +99,8 @@ func TestSetup(t *testing.T) {
 	s := p.sits()
 	s.sees(`open +board +none is configured`)
 	s.sees(`done +sound +switched off`)
+	s.asks("Which board is it? [19]", "wavshare-wm8960")
+	s.sees(`"wavshare-wm8960" is none of these`)
 	s.asks("Which board is it? [19]", "waveshare-wm8960")
 	s.sees(`^\+dtoverlay=wm8960-soundcard`)
 	s.sees(`^\+board = "waveshare-wm8960"`)
@@ -289,6 +291,34 @@ func TestSetupTalksWithAServer(t *testing.T) {
 	}
 	if calls := p.read("calls"); strings.Count(calls, "restart conch.service") != 1 {
 		t.Errorf("the service was not restarted once:\n%s", calls)
+	}
+}
+
+// A pipe that closes in the middle of a step: the service that stood still for it runs again.
+func TestSetupIntoAPipeThatCloses(t *testing.T) {
+	p := newPi(t)
+	p.write("conch.toml", "[audio]\nbackend = \"alsa\"\n")
+	p.write("bin/systemctl", "#!/bin/sh\ncd "+p.dir+"\ncase $1 in show) cat state;; stop) while [ ! -e closed ]; do sleep 0.01; done; echo inactive >state;; "+
+		"restart) echo active >state;; esac\n")
+	cmd := exec.CommandContext(t.Context(), "conch", p.args("sound", "--yes")...)
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read []byte
+	for one := make([]byte, 1); !strings.Contains(string(read), "stands still"); read = append(read, one...) {
+		if _, err := out.Read(one); err != nil {
+			t.Fatalf("%v after %q", err, read)
+		}
+	}
+	out.Close()
+	p.write("closed", "")
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != exitFault || p.read("state") != "active\n" {
+		t.Errorf("status %d, and the service is %q", code, p.read("state"))
 	}
 }
 
