@@ -291,7 +291,7 @@ func (w *wizard) tryVoice(ctx context.Context, cfg config.Config) (ok bool, othe
 		return true, "", nil
 	}
 	if worst.Check == "key" {
-		if other, err = w.anotherKey(ctx); err != nil || other != "" {
+		if other, err = anotherKey(ctx, w); err != nil || other != "" {
 			return false, other, err
 		}
 	}
@@ -300,7 +300,7 @@ func (w *wizard) tryVoice(ctx context.Context, cfg config.Config) (ok bool, othe
 }
 
 // anotherKey asks for one behind a key that was refused; empty: there is none.
-func (w *wizard) anotherKey(ctx context.Context) (string, error) {
+func anotherKey(ctx context.Context, w *wizard) (string, error) {
 	for {
 		text, err := w.hidden(ctx, "Another key; Enter for none")
 		if err != nil || text == "" {
