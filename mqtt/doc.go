@@ -34,6 +34,22 @@
 // a history, 32 KiB a note, 8 KiB a text, 128 votes. What we send is brought within them: texts are cut, votes lose their terms above
 // 16 KiB and then their reasons, a history its oldest envelopes.
 //
+// # A client of another make
+//
+// Besides MQTT 3.1.1, TLS 1.3 and JSON this is all it takes; cmd/conch/testdata/attack/member.py is one, in Python. Keys, room and
+// certificates stand in the state directory (PAIRING.md 11).
+//
+//	device id   the first 20 characters of the base32 (RFC 4648, lower case) of the SHA-256 of its public key
+//	key, sig    base64 with the alphabet of URLs, without padding; so is session, 16 random bytes
+//	signed      "conch/v1 envelope"; room, kind, method, session, each behind its length; seq; params behind its length.
+//	            A length is 4 bytes, seq 8, big-endian; params are the bytes of the envelope, blanks included
+//	TLS         ALPN "mqtt", the device's certificate, a server name that knocks (PAIRING.md 8): NONCE.MAC.conch, where NONCE is
+//	            26 random characters of base32, used once, and MAC the first 16 bytes, in base32, of HMAC-SHA256 under the
+//	            authority's certificate (DER) over "conch knock", a zero byte and NONCE; base32 in lower case, without padding
+//	CONNECT     client id: the device id; clean session; no user. Then SUBSCRIBE conch/v1/<room>/+/+, a hello, and a beat each second
+//	hello       prove: whose sessions are to be proved. To who asks or is new: heard, of it session and hello (the seq of its hello),
+//	            ageMs (how old one's own session was by then) and since (what has this seq or more was made after that)
+//
 // # Who may say what
 //
 // from must live on the signing device (ROOM.md 2): human:<device> is that device; a companion must be among the cards of

@@ -14,7 +14,9 @@
 //	note              who says it   body                               answer
 //	members.ask       member        have: version of its list          members.list
 //	members.list      host          room, version, at, members         (no members: the room has ended)
-//	members.admit     member        request, device, key, name         members.admitted (welcome) or members.refused (why)
+//	members.open      member        request: names the window          members.window (to all: window, device, open, waitMs)
+//	members.shut      member        request: of members.open           members.window
+//	members.admit     member        request, device, key, name, window members.admitted (welcome) or members.refused (why)
 //	members.remove    member        request, device                    members.removed or members.refused
 //	members.rename    member        request, device, name              members.renamed or members.refused
 //	members.renew     member        key                                members.renewed (to, cert)
