@@ -19,7 +19,7 @@ func (s *answers) claimHeard(from DeviceID, c Claim) {
 	if knownClaim(&s.m, from, c) {
 		return // said again, for somebody who had missed it
 	}
-	if s.robbed(from, c.Companion, c.Place.Message, "Claim") {
+	if s.robbed(from, c.Companion, c.Place, "Claim") {
 		return
 	}
 	m.claims = with(m.claims, heardClaim{from, c}, maxClaims)
@@ -115,7 +115,7 @@ func (s *answers) speakingHeard(from DeviceID, p Speaking) {
 		return
 	}
 	if !s.atHome(from, p.Companion, "Speaking") || !s.epochOf(from, &p.Place, "Speaking") || s.beyond(from, p.Place, "Speaking") ||
-		s.robbed(from, p.Companion, p.Place.Message, "Speaking") {
+		s.robbed(from, p.Companion, p.Place, "Speaking") {
 		return
 	}
 	m, f := &s.m, &s.m.floor

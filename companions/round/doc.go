@@ -73,7 +73,7 @@
 //	Press, older                h  =  =  h  h  h  h  h  h  h  h  h
 //	PressOver                   =  .  I  .  .  .  .  .  .  .  .  .
 //	Message of a person         V  =  =  =  V  V  V  V  V  V  V  V
-//	Message, the next one       V  =  =  =  V  =  =  ~  V  V  =  V
+//	Message, the next one       =  =  =  =  V  =  =  ~  V  V  =  V
 //	Message, seen or old        V  =  V  ~  ~  ~  ~  ~  ~  ~  ~  ~
 //	Message, forged             ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~
 //	Votes, the last ones        .  ~  .  .  ~  ~  ~  ~  ~  ~  ~  ~

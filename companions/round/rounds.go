@@ -32,7 +32,7 @@ func (s *rounds) messageHeard(from DeviceID, msg Message) {
 	if msg.Private() && msg.For != s.m.cfg.Self { // its words are not for this device, whoever carried them here
 		msg = msg.Public()
 	}
-	if s.placed(from, &msg) && !(companion && msg.Epoch == s.m.rd.place.Epoch && s.robbed(from, who, s.m.rd.place.Message, "Message")) {
+	if s.placed(from, &msg) && !(companion && s.robbed(from, who, msg.Place(), "Message")) {
 		s.accept(msg, from)
 	}
 }
@@ -50,6 +50,9 @@ func (s *rounds) placed(from DeviceID, msg *Message) bool {
 		case m.epoch.Before(msg.Epoch):
 			_, ok := s.missed(from, msg.Epoch, "Message", why)
 			return ok
+		case msg.From.Human() && !m.unanswered(*msg):
+			s.ignore(from, "Message", "nobody waits for an answer")
+			return false
 		}
 		return true
 	}
@@ -113,6 +116,8 @@ func (s *rounds) accept(msg Message, from DeviceID) {
 		why = "of an epoch that is not the newest here: remembered, not answered"
 	case m.rd.open && msg.Number <= m.rd.place.Number:
 		why = "a newer message is there: remembered, not answered"
+	case !m.wordsOf(msg):
+		why = "what it is said to has not come: remembered, not answered"
 	}
 	if why != "" {
 		if from != m.cfg.Self {
@@ -129,6 +134,19 @@ func (s *rounds) accept(msg Message, from DeviceID) {
 		s.lose("somebody else has answered")
 	}
 	s.openRound(msg, from)
+}
+
+// wordsOf tells that the person's words of a message's epoch are known. Whatever is said before them would be in their way: they are the first.
+func (m *Machine) wordsOf(msg Message) bool {
+	first := func(x Message) bool { return x.From.Human() && !x.Metadata.Silence }
+	return first(msg) || m.rd.open && m.rd.place.Epoch == msg.Epoch ||
+		slices.ContainsFunc(m.recent, func(x Message) bool { return first(x) && x.Epoch == msg.Epoch })
+}
+
+// unanswered tells that what a person has asked is open: nobody has answered it, and nobody is about to.
+func (m *Machine) unanswered(msg Message) bool {
+	r := &m.rd
+	return r.open && r.over && r.message.ID == m.asked && r.place.Epoch == msg.Epoch && r.place.Number+1 == msg.Number && m.floor.state == floorFree
 }
 
 // openRound snapshots the roster and votes (ROOM.md 3.1, 3.2).

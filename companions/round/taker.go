@@ -33,9 +33,9 @@ func (p *presser) offence(o Offence) *time.Duration {
 
 // robbed tells that what a device says of the floor, or into it, is not to count here: it would take it from a companion here that a person
 // has called on, and not for the first time.
-func (s *answers) robbed(from DeviceID, who CompanionID, about MessageID, what string) bool {
+func (s *answers) robbed(from DeviceID, who CompanionID, at Place, what string) bool {
 	m := &s.m
-	of, ok := calledHere(m, about, who)
+	of, ok := calledHere(m, at, who)
 	if !ok {
 		return false
 	}
@@ -53,8 +53,9 @@ func (s *answers) robbed(from DeviceID, who CompanionID, about MessageID, what s
 	return refused
 }
 
-// calledHere is the message of a person who has called on a companion here that has not answered yet, or is about to or does, and not on who.
-func calledHere(m *Machine, about MessageID, who CompanionID) (of MessageID, ok bool) {
+// calledHere is the message of a person who has called on a companion here that has not answered yet, or is about to or does, and not on who. That is
+// taken by whatever is of its place, or of a later one: there can be none before the answer, but who takes the floor names it as it likes.
+func calledHere(m *Machine, at Place, who CompanionID) (of MessageID, ok bool) {
 	called := func(v View, mine ...CompanionID) bool {
 		if of, ok = v.Message.ID, false; !v.Message.From.Human() {
 			return false
@@ -70,16 +71,18 @@ func calledHere(m *Machine, about MessageID, who CompanionID) (of MessageID, ok 
 		return ok
 	}
 	for _, k := range m.stakes {
-		if (k.phase == stakeSounding || k.phase != stakeOver && k.place.Message == about) && called(k.view, k.companion) {
+		if (k.phase == stakeSounding || k.phase != stakeOver && reaches(at, k.place)) && called(k.view, k.companion) {
 			return of, true
 		}
 	}
-	if r := &m.rd; r.open && !r.over && r.place.Message == about {
+	if r := &m.rd; r.open && !r.over && reaches(at, r.place) {
 		mine := without(r.called, func(c CompanionID) bool { return slices.Contains(r.tried, c) })
 		return of, len(mine) > 0 && called(r.view, mine...)
 	}
 	return "", false
 }
+
+func reaches(at, p Place) bool { return at.Epoch == p.Epoch && at.Number >= p.Number }
 
 // takes tells that a device takes the floor without end.
 func (m *Machine) takes(d DeviceID) bool {

@@ -40,6 +40,34 @@ func TestALiarDoesNotTakeEveryQuestion(t *testing.T) {
 		"says that it has spoken": func(w *world, liar *dev, m Message) {
 			w.send(liar, Message{ID: m.ID + "-eve", From: "eve", Text: "Hm.", Epoch: m.Epoch, Number: m.Number + 1})
 		},
+		"says that nobody has answered": func(w *world, liar *dev, m Message) {
+			for i := 1; i < 9; i++ {
+				w.send(liar, Message{ID: MessageID(fmt.Sprint(m.ID, "-", i)), From: Human(liar.id), Epoch: m.Epoch, Number: m.Number + i, Metadata: Metadata{Silence: true}})
+			}
+		},
+		"says that nobody has, when the answer begins": func(w *world, liar *dev, m Message) {
+			for i := 1; i < 40; i++ {
+				liar.soon(time.Duration(i)*100*time.Millisecond, func() {
+					w.send(liar, Message{ID: MessageID(fmt.Sprint(m.ID, "-", i)), From: Human(liar.id), Epoch: m.Epoch, Number: m.Number + 1, Metadata: Metadata{Silence: true}})
+				})
+			}
+		},
+		"claims at a place of its own": func(w *world, liar *dev, m Message) {
+			p := Place{m.Epoch, m.Number + 1, "fancy" + m.ID}
+			w.send(liar, Claim{Place: p, Companion: "eve", Votes: []Vote{vote(m)}})
+			silentLease(w, liar, Message{ID: p.Message, Epoch: p.Epoch, Number: p.Number})
+		},
+		"speaks at a place of its own": func(w *world, liar *dev, m Message) {
+			silentLease(w, liar, Message{ID: "fancy" + m.ID, Epoch: m.Epoch, Number: m.Number + 1})
+		},
+		"says that the conversation is over": func(w *world, liar *dev, m Message) {
+			for i := range 20 {
+				liar.soon(time.Duration(i)*100*time.Millisecond, func() { w.send(liar, Ended{m.Place()}) })
+			}
+		},
+		"has spoken before the words are there": nil,
+		"says before them that nobody has":      nil,
+		"speaks before them":                    nil,
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, good, liar := liarWorld()
@@ -47,8 +75,19 @@ func TestALiarDoesNotTakeEveryQuestion(t *testing.T) {
 			answered, told := 0, []string{}
 			w.seen = func(d *dev, ev Event, _ Machine, out []Effect) {
 				rec, _ := ev.(Received)
-				if m, ok := rec.Packet.(Message); ok && d == liar && m.From.Human() && !m.Metadata.Silence {
+				if m, ok := rec.Packet.(Message); ok && says != nil && d == liar && m.From.Human() && !m.Metadata.Silence {
 					says(w, liar, m)
+				}
+				if p, ok := rec.Packet.(Press); ok && says == nil && d == liar {
+					early := Message{ID: MessageID(fmt.Sprint("early", p.Epoch.N)), From: "eve", Text: "Hm.", Epoch: p.Epoch, Number: 8}
+					if name == "says before them that nobody has" {
+						early.From, early.Text, early.Metadata.Silence = Human(liar.id), "", true
+					}
+					if name == "speaks before them" {
+						silentLease(w, liar, early)
+						return
+					}
+					w.send(liar, early)
 				}
 				for _, e := range out {
 					if e, ok := e.(Offends); ok && d == good[0] && e.What == OffenceFloor {
@@ -58,7 +97,10 @@ func TestALiarDoesNotTakeEveryQuestion(t *testing.T) {
 			}
 			const questions = 10
 			for range questions {
-				good[1].say("", "Ada, what do you say?")
+				turn := w.newID()
+				good[1].press(string(turn))
+				w.run(w.now + 2*time.Second)
+				good[1].say(string(turn), "Ada, what do you say?")
 				w.run(w.now + 25*time.Second)
 				if slices.ContainsFunc(good[1].m.recent[max(0, len(good[1].m.recent)-3):], func(m Message) bool { return m.From == "ada" && m.Number == 2 }) {
 					answered++
