@@ -16,7 +16,8 @@ import (
 	"conch/mqtt"
 )
 
-const maxRefusals = 8 // lines of the log a second
+// refusals are the lines of the log for those who are refused: 16 at once, and two a minute. Anybody can have himself refused without end.
+var refusals = mqtt.Rate{Second: 2. / 60, AtOnce: 16}
 
 // Network is the broker's listener for other devices. It speaks TLS 1.3 only, and nothing reaches the broker without a client's
 // certificate that TLS has accepted; Config.Admit then says whose it must be.
@@ -50,8 +51,8 @@ type listener struct {
 	once    sync.Once
 	running sync.WaitGroup
 
-	second time.Time // when the present second of refusals began; under the gate's lock, like the following
-	lines  int       // refusals in it
+	lines  float64   // that may be logged of refusals at toldAt; under the gate's lock, like the following
+	toldAt time.Time // zero: never
 	held   int       // refusals that were not logged
 }
 
@@ -138,17 +139,14 @@ func (d *listener) configFor(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 	return conf, nil
 }
 
-// refused says so at most maxRefusals times a second: anybody can have himself refused.
+// refused says so, as far as refusals allow it.
 func (d *listener) refused(why string, remote net.Addr) {
 	d.gate.mu.Lock()
 	now := time.Now()
-	if now.Sub(d.second) >= time.Second {
-		d.second, d.lines = now, 0
-	}
-	d.lines++
-	say, more := d.lines <= maxRefusals, d.held
+	d.lines, d.toldAt = min(refusals.AtOnce, d.lines+now.Sub(d.toldAt).Seconds()*refusals.Second), now
+	say, more := d.lines >= 1, d.held
 	if say {
-		d.held = 0
+		d.lines, d.held = d.lines-1, 0
 	} else {
 		d.held++
 	}

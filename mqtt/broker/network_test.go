@@ -1,12 +1,17 @@
 package broker
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
+	"encoding/json"
+	"log/slog"
 	"net"
 	"os/exec"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"conch/companions/round"
 	"conch/mqtt"
@@ -148,4 +153,27 @@ func TestTheBrokerIsFoundAmongAddresses(t *testing.T) {
 	if _, err := mqtt.NewClient(mqtt.Config{Room: "kitchen", Identity: fixed(3), Addresses: at(addr), OnPacket: func(round.DeviceID, round.Packet) {}}); err == nil {
 		t.Error("a client that would take any broker")
 	}
+}
+
+// Whoever has himself refused without end writes little into the log, and what was left out is counted.
+func TestRefusalsFillNoLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		d := &listener{gate: &gate{}, log: slog.New(slog.NewJSONHandler(&log, nil))}
+		for range 36000 { // ten a second, an hour long
+			d.refused("pairing is closed", &net.TCPAddr{})
+			time.Sleep(100 * time.Millisecond)
+		}
+		lines, all := 0, 0
+		for dec := json.NewDecoder(&log); ; {
+			var line struct{ More int }
+			if dec.Decode(&line) != nil {
+				break
+			}
+			lines, all = lines+1, all+1+line.More
+		}
+		if lines > 16+120+1 || all < 36000-10*30-1 {
+			t.Errorf("%d lines tell of %d of 36000 refusals", lines, all)
+		}
+	})
 }
