@@ -1,6 +1,7 @@
 package room
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -138,7 +139,15 @@ const mostKnown = 64
 
 // house is who is here, and who was.
 func (d *Driver) house() House {
-	now := d.Members()
+	now := slices.SortedStableFunc(slices.Values(d.Members()), func(a, b round.Member) int {
+		switch d.o.Self {
+		case a.Device:
+			return -1
+		case b.Device:
+			return 1
+		}
+		return cmp.Compare(a.Name, b.Name)
+	})
 	h := House{Cut: d.o.Conditions.Holds(condition.RoomCut), Language: d.o.Config.Device.Language}
 	for _, m := range now {
 		h.Homes = append(h.Homes, Home{m.Name, true, m.Cards})
