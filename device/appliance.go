@@ -18,6 +18,7 @@ import (
 	"conch/device/buttons"
 	"conch/device/condition"
 	"conch/device/config"
+	"conch/device/language"
 	"conch/device/provider"
 	"conch/device/reload"
 	"conch/device/service"
@@ -48,7 +49,7 @@ func Appliance(ctx context.Context, cfg config.Config, again reload.Options, log
 	now := since(time.Now())
 	a := &appliance{screen: screen, ctx: ctx, cancel: cancel}
 	cfg, misfits := cfg.Fitting()
-	buttons, err := buttons.Choose(cfg, in, terminal.Options{Screen: screen, Clock: now, Help: help})
+	buttons, err := buttons.Choose(cfg, in, terminal.Options{Screen: screen, Clock: now, Help: func() string { return help(cfg.Device.Language) }})
 	if err != nil {
 		return err
 	}
@@ -99,7 +100,7 @@ func Appliance(ctx context.Context, cfg config.Config, again reload.Options, log
 	if err := a.device.WaitReady(ctx, service.ReadyLimit); err != nil && ctx.Err() == nil {
 		log.Warn("device.not_ready", "err", err)
 	}
-	a.screen.Say(status{a.device}.Chosen())
+	a.screen.Say(status{a.device}.Chosen(cfg.Device.Language))
 	if slices.ContainsFunc(buttons, func(b gpio.Events) bool { _, ok := b.(*terminal.Keyboard); return ok }) {
 		a.screen.Say(a.device.room.Troubles())
 		var names []string
@@ -184,7 +185,7 @@ func (d *Device) WaitReady(ctx context.Context, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if err := wait.Until(ctx, d.Ready); err != nil {
-		return fmt.Errorf("not ready after %s: %s", limit, strings.TrimSpace(status{d}.Chosen()))
+		return fmt.Errorf("not ready after %s: %s", limit, strings.TrimSpace(status{d}.Chosen(language.English)))
 	}
 	return nil
 }

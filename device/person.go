@@ -7,9 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"conch/audio/words"
 	"conch/coordinator/turn"
 	"conch/device/condition"
 	"conch/device/control"
+	"conch/device/language"
 	"conch/device/printable"
 	"conch/device/terminal"
 	"conch/device/wait"
@@ -21,25 +23,26 @@ import (
 const sayingEvery = 100 * time.Millisecond
 
 // prompt says what the space bar would do, and why it would not.
-func prompt(s turn.State, muted, hears bool, who string) terminal.State {
+func prompt(l language.Language, s turn.State, muted, hears bool, who string) terminal.State {
+	say := func(long, short string) terminal.State { return terminal.State{Long: long, Short: short} }
 	switch s {
 	case turn.Listening:
-		return terminal.State{Long: "listening; space sends", Short: "listening"}
+		return say(l.Phrase("prompt.listening"), l.Phrase("prompt.listening_short"))
 	case turn.Committing, turn.AwaitingNextResponse, turn.ApplyingFactories:
-		return terminal.State{Long: "thinking; space cancels", Short: "thinking"}
+		return say(l.Phrase("prompt.thinking"), l.Phrase("prompt.thinking_short"))
 	case turn.InResponse:
 		if who == "" {
-			return terminal.State{Long: "answering; space silences", Short: "answering"}
+			return say(l.Phrase("prompt.answering"), l.Phrase("prompt.answering_short"))
 		}
-		return terminal.State{Long: who + " speaks; space silences", Short: who}
+		return say(l.Phrase("prompt.speaks", "name", who), who)
 	}
 	switch {
 	case muted:
-		return terminal.State{Long: "muted; type a question", Short: "muted"}
+		return say(l.Phrase("prompt.muted"), l.Phrase("prompt.muted_short"))
 	case !hears:
-		return terminal.State{Long: "no microphone; type a question", Short: "no mic"}
+		return say(l.Phrase("prompt.deaf"), l.Phrase("prompt.deaf_short"))
 	}
-	return terminal.State{Long: "space talks", Short: "talk"}
+	return say(l.Phrase("prompt.talks"), l.Phrase("prompt.talks_short"))
 }
 
 // onlooker is what a person has been shown so far.
@@ -73,7 +76,7 @@ func (o *onlooker) look(ctx context.Context) {
 	} else {
 		o.who = ""
 	}
-	screen.Show(prompt(state, d.sound.Muted(), d.sound.Hears(), o.who))
+	screen.Show(prompt(d.cfg.Device.Language, state, d.sound.Muted(), d.sound.Hears(), o.who))
 	o.conditions()
 }
 
@@ -99,19 +102,24 @@ func (o *onlooker) conditions() {
 	}
 	for _, c := range list {
 		if o.known && !in(o.held, c.Code) {
-			o.a.screen.Say(trouble(c))
+			o.a.screen.Say(trouble(o.a.device.cfg.Device.Language, c))
 		}
 	}
 	for _, c := range o.held {
 		if !in(list, c.Code) {
-			o.a.screen.Say(fmt.Sprintf("(no longer: %s)\n", printable.Cut(printable.Text(c.Text), 60)))
+			o.a.screen.Say("(" + o.a.device.cfg.Device.Language.Phrase("terminal.no_longer", "what", printable.Cut(printable.Text(c.Text), 60)) + ")\n")
 		}
 	}
 	o.held, o.known = list, true
 }
 
-func trouble(c condition.Condition) string {
-	text := fmt.Sprintf("conch: %s\n", strings.ReplaceAll(c.Text, "\n", "\n       "))
+// trouble is a condition for people. What is wrong with a file or a wire is said in English, behind the sentence that is spoken of it.
+func trouble(l language.Language, c condition.Condition) string {
+	text := ""
+	if clip := c.Code.Clip(); clip != "" && l != language.English {
+		text = fmt.Sprintf("conch: %s\n", words.Text(l, clip))
+	}
+	text += fmt.Sprintf("conch: %s\n", strings.ReplaceAll(c.Text, "\n", "\n       "))
 	if c.Do != "" {
 		text += fmt.Sprintf("       -> %s\n", printable.Text(c.Do))
 	}
@@ -145,12 +153,13 @@ func (a *appliance) missing(text string) {
 
 // turnEnded shows what a turn has come to. It is called on the coordinator's goroutine.
 func (a *appliance) turnEnded(t control.Turn) {
+	l := a.device.cfg.Device.Language
 	a.question(t.Turn, t.Asked)
 	if t.Said != "" {
-		a.screen.Said(SpeechOf(t), t.Cut())
+		a.screen.Said(SpeechOf(t), t.Cut(l))
 	}
 	t.Asked, t.Said = "", "" // they stand there
-	a.screen.Say(t.Sentence(t.Who))
+	a.screen.Say(t.Sentence(l, t.Who))
 }
 
 // SpeechOf is what was said in a turn: all of it, unless somebody cut it.
@@ -163,8 +172,7 @@ func SpeechOf(t control.Turn) terminal.Speech {
 }
 
 // help is what "?" says of an appliance.
-func help() string {
-	return `  space             talk, and again to send; while it answers: silence
-  a line, Enter     a question
-`
+func help(l language.Language) string {
+	return terminal.HelpRow(l.Phrase("terminal.key_space"), l.Phrase("terminal.help_space")) +
+		terminal.HelpRow(l.Phrase("terminal.key_line"), l.Phrase("terminal.help_line"))
 }

@@ -26,7 +26,7 @@ func TestPrompt(t *testing.T) {
 		{turn.InResponse, true, true, "Ada", "Ada speaks; space silences", "Ada"},
 	} {
 		want := terminal.State{Long: c.long, Short: c.short}
-		if got := prompt(c.state, c.muted, c.hears, c.who); got != want {
+		if got := prompt("", c.state, c.muted, c.hears, c.who); got != want {
 			t.Errorf("%v, muted %v, hears %v, %q: %+v; want %+v", c.state, c.muted, c.hears, c.who, got, want)
 		}
 	}
@@ -47,8 +47,8 @@ func TestSpeechOfATurn(t *testing.T) {
 		{"cut before anything", rec("interrupted", "", "", false), "", "", ""},
 	} {
 		s := SpeechOf(c.turn)
-		if s.Heard != c.heard || s.Rest != c.rest || c.turn.Cut() != c.cut {
-			t.Errorf("%s: heard %q, rest %q, %q; want %q, %q, %q", c.name, s.Heard, s.Rest, c.turn.Cut(), c.heard, c.rest, c.cut)
+		if s.Heard != c.heard || s.Rest != c.rest || c.turn.Cut("") != c.cut {
+			t.Errorf("%s: heard %q, rest %q, %q; want %q, %q, %q", c.name, s.Heard, s.Rest, c.turn.Cut(""), c.heard, c.rest, c.cut)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"conch/device/condition"
 	"conch/device/control"
 	"conch/device/join"
+	"conch/device/language"
 	"conch/device/printable"
 )
 
@@ -16,12 +17,25 @@ import (
 type status struct{ *Device }
 
 // Chosen says in a line each what was chosen for button, sound, voice and room.
-func (d status) Chosen() string {
+func (d status) Chosen(l language.Language) string {
 	names := d.buttonNames()
 	if len(names) == 0 {
-		names = []string{"none but the control socket"}
+		names = []string{l.Phrase("status.socket_only")}
 	}
-	return fmt.Sprintf("button  %s\nsound   %s\nvoice   %s\n%s", strings.Join(names, "; "), d.sound.Words(), d.voiceLine(), d.roomLine())
+	rows := [][2]string{{l.Phrase("status.button"), strings.Join(names, "; ")}, {l.Phrase("status.sound"), d.sound.Words()},
+		{l.Phrase("status.voice"), d.voiceLine()}}
+	if room := d.roomLine(l); room != "" {
+		rows = append(rows, [2]string{l.Phrase("status.room"), room})
+	}
+	wide := 0
+	for _, r := range rows {
+		wide = max(wide, printable.Width(r[0]))
+	}
+	var b strings.Builder
+	for _, r := range rows {
+		b.WriteString(printable.Pad(r[0], wide+2) + r[1] + "\n")
+	}
+	return b.String()
 }
 
 func (d status) voiceLine() string {
@@ -32,7 +46,7 @@ func (d status) voiceLine() string {
 }
 
 // roomLine says which room this is and how it is reached; empty without one.
-func (d status) roomLine() string {
+func (d status) roomLine(l language.Language) string {
 	if d.room.Room == nil {
 		return ""
 	}
@@ -40,26 +54,26 @@ func (d status) roomLine() string {
 	for _, c := range d.room.Cards {
 		names = append(names, c.Name)
 	}
-	way, c := "on this device alone", d.cfg.Room
+	way, c := l.Phrase("status.here_alone"), d.cfg.Room
 	paired, host := d.link.Way()
 	switch {
 	case host:
-		way = fmt.Sprintf("paired, kept here (port %d)", d.link.Port())
+		way = l.Phrase("status.kept_here", "port", d.link.Port())
 	case paired != nil:
-		way = "paired, kept by " + join.HostName(paired)
+		way = l.Phrase("status.kept_by", "device", join.HostName(paired))
 	case c.Broker == "embedded":
-		way = "broker embedded at " + c.Listen
+		way = l.Phrase("status.broker_here", "address", c.Listen)
 	case c.Broker != "":
-		way = "broker " + c.Broker
+		way = l.Phrase("status.broker", "address", c.Broker)
 	}
 	switch {
 	case c.Broker == "" && paired == nil:
 	case d.conds.Holds(condition.RoomCut):
-		way += " (no connection; conch doctor says why)"
+		way += " (" + l.Phrase("status.no_connection") + ")"
 	case paired == nil && d.link.Room() == nil && len(c.IDs()) == 0 && d.opts.Room.Member == nil:
-		way += ", but room.members is empty and nothing was paired: nobody will be heard"
+		way += ", " + l.Phrase("status.nobody_heard")
 	}
-	return fmt.Sprintf("room    %s, %s; here %s; this device is %s\n", d.link.RoomName(), way, strings.Join(names, ", "), d.self)
+	return fmt.Sprintf("%s, %s; %s", d.link.RoomName(), way, l.Phrase("status.here", "names", strings.Join(names, ", "), "id", d.self))
 }
 
 // RoomStatus tells who is in the room, and how it is reached.

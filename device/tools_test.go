@@ -114,7 +114,7 @@ func TestAPressInTheSilenceBetweenTwoRoundsCutsNothing(t *testing.T) {
 	if rec.Reason != "interrupted" || rec.HeardMS != 700 || rec.SpeechMS != 700 || !rec.Whole {
 		t.Errorf("%s, heard %v of %v ms, whole %v; want it interrupted after all of 700 ms", rec.Reason, rec.HeardMS, rec.SpeechMS, rec.Whole)
 	}
-	if s := rec.Sentence("Ada"); strings.Contains(s, "cut") {
+	if s := rec.Sentence("", "Ada"); strings.Contains(s, "cut") {
 		t.Errorf("the answer that was heard is told as %q", s)
 	}
 	if n := b.ordered("TruncateItem") + b.ordered("DeleteItem"); n != 0 {

@@ -91,6 +91,16 @@ func TestTheDeviceSpeaksItsLanguage(t *testing.T) {
 	if r, err := control.Dial(a.config()); err != nil || r.Do(t.Context(), "GET", "/status", nil, &now) != nil || now.Pairing.Text != "Es wird nichts gekoppelt." {
 		t.Errorf("by the locale: %q, %v", now.Pairing.Text, err)
 	}
+	if out, status := a.conch(t, "status"); status != 0 ||
+		!regexp.MustCompile(`(?m)^Zustand +wartet auf einen Druck\n(.*\n)*Lautstärke +[0-9]+, der Standard$`).MatchString(out) {
+		t.Errorf("status %d: %s", status, out)
+	}
+	if out, status := a.conch(t, "status", "--set", "device.language=fr"); status != 0 || !regexp.MustCompile(`(?m)^volume +[0-9]+, la valeur par défaut$`).MatchString(out) {
+		t.Errorf("status %d: %s", status, out)
+	}
+	if out, _ := a.conch(t, "status", "--json"); !strings.Contains(out, `"state": "IDLE"`) {
+		t.Errorf("for programs: %s", out)
+	}
 	if out, status := a.conch(t, "check", "--set", "device.language=nl"); status != 2 ||
 		!strings.Contains(out, `device.language = "nl": must be empty, "de" (Deutsch), "en" (English), "es" (Español) or "fr" (Français)`) {
 		t.Errorf("status %d: %s", status, out)

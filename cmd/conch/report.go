@@ -17,6 +17,7 @@ import (
 	"conch/device/config"
 	"conch/device/control"
 	"conch/device/doctor"
+	"conch/device/language"
 	"conch/device/printable"
 	"conch/device/state"
 )
@@ -97,7 +98,7 @@ func (c reportCmd) text(ctx context.Context, cfg config.Config, e *env) []byte {
 		if s.Room != nil {
 			s.Room.Name = "[room]"
 		}
-		fmt.Fprintf(&b, "version  %s\n%s", s.Version, hide(statusText(s, 0, time.Now())))
+		fmt.Fprintf(&b, "version  %s\n%s", s.Version, hide(describe{language.English, time.Now()}.status(s, 0)))
 	}
 
 	heading("the last turns: seconds, <- fact, -> order, == change of state")

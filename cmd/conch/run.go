@@ -69,6 +69,7 @@ func (c runCmd) once(e *env) error {
 	defer out.Close()
 	screen := terminal.New(out)
 	screen.On(e.out)
+	screen.In(cfg.Device.Language)
 	logged := e.logPlace(c.Log).choose(&cfg, e.err, screen)
 	journal := service.NewSpill(logged) // nobody waits for it
 	defer journal.Close()

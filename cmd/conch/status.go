@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"conch/device/control"
+	"conch/device/language"
 	"conch/device/printable"
 )
 
@@ -27,66 +28,81 @@ func (c statusCmd) Run(e *env) error {
 	if c.JSON {
 		return e.json(s)
 	}
-	fmt.Fprint(e.out, statusText(s, columns(e.out, 0), time.Now()))
+	fmt.Fprint(e.out, e.describe().status(s, columns(e.out, 0)))
 	return nil
 }
 
-// statusText is how an appliance is, for people: a line a thing, wrapped where the terminal is narrow.
-func statusText(s control.Status, width int, now time.Time) string {
-	rows := [][2]string{{"state", doing(s)}, {"voice", printable.Text(s.Voice)},
-		{"button", cmp.Or(printable.Text(s.Button), "none")}, {"card", printable.Text(s.Sound)}}
+// describe says how an appliance is, for people.
+type describe struct {
+	in  language.Language
+	now time.Time
+}
+
+// describe does so in the language of the configuration, or of who asks.
+func (e *env) describe() describe {
+	d := describe{now: time.Now()}
+	if cfg, err := e.loadAnyway(); err == nil {
+		d.in = cfg.Device.Language
+	}
+	return d
+}
+
+// status is a line a thing, wrapped where the terminal is narrow.
+func (d describe) status(s control.Status, width int) string {
+	doing := s.Doing(d.in)
+	if !s.Ready {
+		doing = d.in.Phrase("status.not_ready", "doing", doing)
+	}
+	rows := [][2]string{{d.in.Phrase("status.state"), doing}, {d.in.Phrase("status.voice"), printable.Text(s.Voice)},
+		{d.in.Phrase("status.button"), cmp.Or(printable.Text(s.Button), d.in.Phrase("status.none"))}, {d.in.Phrase("status.card"), printable.Text(s.Sound)}}
 	add := func(name, text string) {
 		if text != "" {
 			rows = append(rows, [2]string{name, text})
 		}
 	}
-	add("volume", fmt.Sprintf("%d, %s", s.Volume, volumeFrom(s.VolumeFrom)))
+	add(d.in.Phrase("status.volume"), fmt.Sprintf("%d, %s", s.Volume, d.volumeFrom(s.VolumeFrom)))
 	if s.Muted {
-		add("mute", "on: the microphone is closed (conch mute off)")
+		add(d.in.Phrase("status.mute"), d.in.Phrase("status.mute_on"))
 	} else {
-		add("mute", "off")
+		add(d.in.Phrase("status.mute"), d.in.Phrase("status.mute_off"))
 	}
-	add("room", roomLine(s.Room, s.Pairing))
-	add("silence", silenceLine(s.Silence, now))
-	add("today", todayLine(s.Today))
+	add(d.in.Phrase("status.room"), d.room(s.Room, s.Pairing))
+	add(d.in.Phrase("status.silence"), d.silence(s.Silence))
+	add(d.in.Phrase("status.today"), d.today(s.Today))
 	if len(s.Conditions) == 0 {
-		add("wrong", "nothing")
+		add(d.in.Phrase("status.wrong"), d.in.Phrase("status.nothing"))
 	}
 	for _, c := range s.Conditions {
-		add("wrong", fmt.Sprintf("%s (%s)", sentence(printable.Text(c.Text)), since(now.Sub(c.Since))))
-		add("do", printable.Text(c.Do))
+		text := sentence(printable.Text(c.Text))
+		if clip := c.Code.Clip(); clip != "" && d.in != language.English { // the details are in English
+			text = d.in.Phrase("clip."+clip) + " " + text
+		}
+		add(d.in.Phrase("status.wrong"), fmt.Sprintf("%s (%s)", text, d.in.Phrase("status.for", "span", d.span(d.now.Sub(c.Since)))))
+		add(d.in.Phrase("status.do"), printable.Text(c.Do))
 	}
 	var b strings.Builder
 	twoColumns(&b, "", rows, width)
 	return b.String()
 }
 
-// doing is what the turn machine does, and whether it could talk.
-func doing(s control.Status) string {
-	if !s.Ready {
-		return s.Doing() + ", not ready yet"
-	}
-	return s.Doing()
-}
-
-// volumeFrom is where the volume comes from, in a person's words.
-func volumeFrom(origin string) string {
+// volumeFrom is where the volume comes from.
+func (d describe) volumeFrom(origin string) string {
 	origin = printable.Text(origin)
 	if rest, ok := strings.CutPrefix(origin, "remembered"); ok {
-		return "as it was set last by word or command" + rest
+		return d.in.Phrase("status.volume_set") + rest
 	}
 	if rest, ok := strings.CutPrefix(origin, "default"); ok {
-		return "the default" + rest
+		return d.in.Phrase("status.volume_default") + rest
 	}
-	return "from " + origin
+	return d.in.Phrase("status.volume_from", "origin", origin)
 }
 
-func roomLine(r *control.RoomBrief, pairing control.PairingLine) string {
+func (d describe) room(r *control.RoomBrief, pairing control.PairingLine) string {
 	if r == nil && pairing.Restarts {
-		return "just paired; it takes its place once nobody talks here and no line is half typed"
+		return d.in.Phrase("status.just_paired")
 	}
 	if r == nil {
-		return "none: it is alone (conch room pair)"
+		return d.in.Phrase("status.no_room")
 	}
 	var here []string
 	for _, name := range r.Here {
@@ -95,62 +111,59 @@ func roomLine(r *control.RoomBrief, pairing control.PairingLine) string {
 	who := strings.Join(here, ", ")
 	switch {
 	case r.Alone:
-		return who + ", on this device alone"
+		return who + ", " + d.in.Phrase("status.here_alone")
 	case !r.Connected:
-		return printable.Name(r.Name) + ", not connected; here " + who
+		return printable.Name(r.Name) + ", " + d.in.Phrase("status.not_connected", "names", who)
 	}
-	return fmt.Sprintf("%s: %s, on %d %s", printable.Name(r.Name), who, r.Devices, map[bool]string{true: "device", false: "devices"}[r.Devices == 1])
+	return printable.Name(r.Name) + ": " + d.in.Phrase("status.on_devices", "names", who, "n", r.Devices)
 }
 
-func silenceLine(s *control.Silence, now time.Time) string {
+func (d describe) silence(s *control.Silence) string {
 	if s == nil {
-		return "never measured here (conch bench silence)"
+		return d.in.Phrase("status.never_measured")
 	}
-	return fmt.Sprintf("%.1f ms after a press (p99, promised: %.0f), measured %s", s.P99, s.Budget, ago(now.Sub(s.When)))
+	return d.in.Phrase("status.measured", "ms", fmt.Sprintf("%.1f", s.P99), "promised", fmt.Sprintf("%.0f", s.Budget), "ago", d.ago(d.now.Sub(s.When)))
 }
 
-func todayLine(u *control.UsageReport) string {
+func (d describe) today(u *control.UsageReport) string {
 	if u == nil {
 		return "" // this voice counts nothing
 	}
-	text := fmt.Sprintf("%d answers, %d tokens", u.Responses, u.Tokens)
-	if u.Cost > 0 || u.CeilingCost > 0 {
-		text += fmt.Sprintf(", cost %.2f", u.Cost)
-	}
-	if u.CeilingCost > 0 {
-		text += fmt.Sprintf(" of %.2f", u.CeilingCost)
-	}
-	if u.Cost == 0 && u.CeilingCost == 0 && u.Tokens > 0 {
-		text += ", cost unknown (voice.price_in)"
+	text := d.in.Phrase("status.answers", "n", u.Responses, "tokens", u.Tokens)
+	switch {
+	case u.CeilingCost > 0:
+		text += ", " + d.in.Phrase("status.cost_of", "cost", fmt.Sprintf("%.2f", u.Cost), "ceiling", fmt.Sprintf("%.2f", u.CeilingCost))
+	case u.Cost > 0:
+		text += ", " + d.in.Phrase("status.cost", "cost", fmt.Sprintf("%.2f", u.Cost))
+	case u.Tokens > 0:
+		text += ", " + d.in.Phrase("status.cost_unknown")
 	}
 	if u.Refusing != "" {
-		text += "; no new answers: " + printable.Text(u.Refusing) + " (conch usage reset)"
+		text += "; " + d.in.Phrase("status.refusing", "why", printable.Text(u.Refusing))
 	}
 	return text
 }
 
 func sentence(text string) string { return strings.TrimSuffix(text, ".") }
 
-func ago(d time.Duration) string {
-	if d < time.Minute {
-		return "just now"
+func (d describe) ago(past time.Duration) string {
+	if past < time.Minute {
+		return d.in.Phrase("status.just_now")
 	}
-	return span(d) + " ago"
+	return d.in.Phrase("status.ago", "span", d.span(past))
 }
 
-func since(d time.Duration) string { return "for " + span(d) }
-
 // span is a duration in its largest unit: nobody needs the seconds of yesterday.
-func span(d time.Duration) string {
-	for _, u := range []struct {
-		one  time.Duration
-		name string
-	}{{24 * time.Hour, "day"}, {time.Hour, "hour"}, {time.Minute, "minute"}, {time.Second, "second"}} {
-		if n := int(d / u.one); n == 1 {
-			return "1 " + u.name
-		} else if n > 1 {
-			return fmt.Sprintf("%d %ss", n, u.name)
-		}
+func (d describe) span(long time.Duration) string {
+	switch {
+	case long >= 24*time.Hour:
+		return d.in.Phrase("status.days", "n", int(long/(24*time.Hour)))
+	case long >= time.Hour:
+		return d.in.Phrase("status.hours", "n", int(long/time.Hour))
+	case long >= time.Minute:
+		return d.in.Phrase("status.minutes", "n", int(long/time.Minute))
+	case long >= time.Second:
+		return d.in.Phrase("status.seconds", "n", int(long/time.Second))
 	}
-	return "a moment"
+	return d.in.Phrase("status.moment")
 }

@@ -282,3 +282,22 @@ func TestCtrlZAndBack(t *testing.T) {
 	p.types("\x15q\r")
 	p.leaves()
 }
+
+// Whoever has another language reads it at the terminal, too.
+func TestTheTerminalIsInTheLanguageOfWhoTypes(t *testing.T) {
+	t.Parallel()
+	p := sitDown(t, "--set", "device.language=de")
+	p.sees(`^Knopf {3}keyboard`)
+	p.sees(`^\[Leertaste spricht\] >$`)
+	p.types("?\r")
+	p.sees(`^ {2}Leertaste +sprechen, noch einmal: abschicken; .*\n {2}Zeile, Eingabe +eine Frage\n {2}\?, help +dies hier$`)
+	p.types("tell me a story\r")
+	p.sees(`^du: tell me a story\n\[(Ada spricht|antworte); Leertaste macht Ruhe\] >$`)
+	p.waits(500 * time.Millisecond)
+	p.types(" ")
+	p.sees(`^Ada: .* \(abgebrochen nach [0-9.]+ s\)\n\[höre zu; Leertaste schickt ab\] >$`)
+	p.types(" ")
+	p.sees(`^conch: (Ich kann das Mikrofon nicht hören|das war zu kurz)`)
+	p.types("q\r")
+	p.leaves()
+}

@@ -62,7 +62,8 @@ func (c volumeCmd) Run(e *env) error {
 	case c.JSON:
 		return e.json(a)
 	}
-	fmt.Fprintf(e.out, "volume %d, %s\n", a.Volume, volumeFrom(a.VolumeFrom))
+	d := e.describe()
+	fmt.Fprintf(e.out, "%s %d, %s\n", d.in.Phrase("status.volume"), a.Volume, d.volumeFrom(a.VolumeFrom))
 	return nil
 }
 

@@ -61,18 +61,23 @@ type Status struct {
 }
 
 // Doing is what the turn machine does, in a person's words.
-func (s Status) Doing() string {
-	text, known := map[string]string{
-		"IDLE": "waiting for a press", "LISTENING": "listening", "COMMITTING": "thinking", "IN_RESPONSE": "answering", "AWAITING_NEXT_RESPONSE": "thinking",
-		"APPLYING_FACTORIES": "answering", "INTERRUPTED": "silent",
-	}[s.State]
-	switch {
-	case !known:
-		return s.State
-	case s.State == "IDLE" && !s.Quiet:
-		return "playing"
+func (s Status) Doing(l language.Language) string {
+	switch s.State {
+	case "IDLE":
+		if !s.Quiet {
+			return l.Phrase("status.playing")
+		}
+		return l.Phrase("status.waiting")
+	case "LISTENING":
+		return l.Phrase("status.listening")
+	case "COMMITTING", "AWAITING_NEXT_RESPONSE":
+		return l.Phrase("status.thinking")
+	case "IN_RESPONSE", "APPLYING_FACTORIES":
+		return l.Phrase("status.answering")
+	case "INTERRUPTED":
+		return l.Phrase("status.silent")
 	}
-	return text
+	return s.State
 }
 
 // Silence is what conch bench silence found last on this device: from a press to silence, the worst of all states.
@@ -245,11 +250,11 @@ func (t Turn) Why() string {
 func (t Turn) CutShort() bool { return t.Reason == turn.InterruptedByPress.String() && !t.Whole }
 
 // Cut says in words how it was cut; empty: it was not.
-func (t Turn) Cut() string {
+func (t Turn) Cut(l language.Language) string {
 	if t.Said == "" || !t.CutShort() {
 		return ""
 	}
-	return fmt.Sprintf("cut after %.1f s", t.HeardMS/1000)
+	return l.Phrase("terminal.cut", "seconds", fmt.Sprintf("%.1f", t.HeardMS/1000))
 }
 
 // Unheard says that nothing was understood since nothing was heard; whatever else a turn without an answer ends with is the voice's.
@@ -262,22 +267,22 @@ func (t Turn) Unheard() bool {
 }
 
 // Sentence is the record for people: what was asked, what was answered.
-func (t Turn) Sentence(companion string) string {
+func (t Turn) Sentence(l language.Language, companion string) string {
 	var b strings.Builder
 	if t.Asked != "" {
-		fmt.Fprintf(&b, "you: %s\n", printable.Text(t.Asked))
+		fmt.Fprintf(&b, "%s: %s\n", l.Phrase("terminal.you"), printable.Text(t.Asked))
 	}
 	switch {
 	case t.Said != "" && t.CutShort():
-		fmt.Fprintf(&b, "%s: %s … (%s)\n", printable.Name(companion), printable.Text(t.HeardText), t.Cut())
+		fmt.Fprintf(&b, "%s: %s … (%s)\n", printable.Name(companion), printable.Text(t.HeardText), t.Cut(l))
 	case t.Said != "":
 		fmt.Fprintf(&b, "%s: %s\n", printable.Name(companion), printable.Text(t.Said))
 	}
 	if t.Reason == turn.TooShort.String() {
-		b.WriteString("conch: that was too short to be a question\n")
+		fmt.Fprintf(&b, "conch: %s\n", l.Phrase("terminal.too_short"))
 	}
 	if t.Words != "" {
-		fmt.Fprintf(&b, "conch: %s\n", clips.Text(language.English, t.Words))
+		fmt.Fprintf(&b, "conch: %s\n", clips.Text(l, t.Words))
 	}
 	return b.String()
 }

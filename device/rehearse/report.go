@@ -178,7 +178,7 @@ func (r *report) turn(t control.Turn, edge time.Duration, cut, inRoom bool) {
 	if r.reads() && t.Said != "" && t.HeardMS > 0 {
 		said := device.SpeechOf(t)
 		said.Place = t.Device
-		r.person.Said(said, t.Cut())
+		r.person.Said(said, t.Cut(language.English))
 	}
 	if t.Words != "" {
 		r.sentence(indent+"%s: %s\n", t.Device, clips.Text(language.English, t.Words))

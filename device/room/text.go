@@ -354,7 +354,7 @@ func memberText(n namer, e round.Entry) string { return fmt.Sprintf("(%s)\n", n.
 
 // overheard shows an entry of the ledger to a person who reads along, unless it is on the screen already.
 func overheard(d *Driver, e round.Entry, screen Screen) {
-	n := namer(d.Room.Members())
+	n, l := namer(d.Room.Members()), d.o.Config.Device.Language
 	switch e.Kind {
 	case round.EntryRound: // each message opens one
 		m := e.Message
@@ -369,16 +369,26 @@ func overheard(d *Driver, e round.Entry, screen Screen) {
 			screen.Says(who, place, m.Text)
 			return
 		}
-		screen.Say(fmt.Sprintf("%s: %s\n", n.participant(m.From), printable.Text(m.Text)))
+		who := l.Phrase("room.person")
+		for _, member := range n {
+			if round.Human(member.Device) == m.From {
+				who = l.Phrase("room.person_in", "place", printable.Name(member.Name))
+			}
+		}
+		screen.Say(fmt.Sprintf("%s: %s\n", who, printable.Text(m.Text)))
 	case round.EntrySilent:
 		if e.Message != nil && e.Message.From == round.Human(d.o.Self) {
-			screen.Say(fmt.Sprintf("(nobody answers: %s)\n", n.words(plainReason(e.Why))))
+			screen.Say("(" + l.Phrase("room.nobody_answers", "why", n.words(plainReason(e.Why))) + ")\n")
 		}
 	case round.EntryMember:
 		screen.Say(memberText(n, e))
 	case round.EntryControl:
-		e.Why = Settled(d.o.Config.Device.Language, e.Why)
-		screen.Say(fmt.Sprintf("(%s)\n", n.control(e)))
+		e.Why = Settled(l, e.Why)
+		who := l.Phrase("room.everybody")
+		if e.Companion != "" {
+			who = n.companion(e.Companion)
+		}
+		screen.Say("(" + who + whyText(e.Why) + ")\n")
 	}
 }
 

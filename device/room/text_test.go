@@ -10,6 +10,7 @@ import (
 	"conch/companions"
 	"conch/companions/roomtest"
 	"conch/companions/round"
+	"conch/device/config"
 	"conch/device/control"
 	"conch/mqtt"
 )
@@ -103,8 +104,9 @@ func TestWhoIsThereIsSaidOnce(t *testing.T) {
 		home("bedroom", "ben", "Ben")
 		time.Sleep(5 * time.Second)
 		ctx, cancel := context.WithCancel(t.Context())
+		cfg := config.Default()
 		var screen lines
-		over := (&Driver{Room: kitchen.Room, o: Options{Self: kitchen.ID}}).Overhear(ctx, &screen)
+		over := (&Driver{Room: kitchen.Room, o: Options{Self: kitchen.ID, Config: &cfg}}).Overhear(ctx, &screen)
 		time.Sleep(5 * time.Second)
 		home("hall", "cleo", "Cleo")
 		time.Sleep(5 * time.Second)

@@ -135,7 +135,7 @@ func (w *wizard) turn(ctx context.Context, r *control.Remote, before control.Sta
 	defer cancel()
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
-	doing := before.Doing()
+	doing := before.Doing(w.cfg.Device.Language)
 	for {
 		select {
 		case <-ctx.Done():
@@ -149,10 +149,10 @@ func (w *wizard) turn(ctx context.Context, r *control.Remote, before control.Sta
 			}
 			return t, err
 		}
-		if now := s.Doing(); now != doing && s.State != before.State {
+		if now := s.Doing(w.cfg.Device.Language); now != doing && s.State != before.State {
 			w.say("  %s", now)
 		}
-		doing = s.Doing()
+		doing = s.Doing(w.cfg.Device.Language)
 		if s.Turns > before.Turns {
 			var last json.RawMessage
 			if err := r.Do(ctx, "GET", "/last", nil, &last); err != nil {
@@ -165,7 +165,7 @@ func (w *wizard) turn(ctx context.Context, r *control.Remote, before control.Sta
 
 // judge says whether that worked: something was heard, and something was said.
 func judge(w *wizard, t control.Turn) {
-	told := strings.TrimRight(t.Sentence(t.Who), "\n")
+	told := strings.TrimRight(t.Sentence(w.cfg.Device.Language, t.Who), "\n")
 	if told != "" {
 		w.say("%s", told)
 	}

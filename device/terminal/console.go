@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
+	"conch/device/printable"
 	"conch/gpio"
 )
 
@@ -23,19 +24,19 @@ type Options struct {
 	Help   func() string        // what "?" and "help" say besides the keys; nil: nothing
 }
 
-// keysHelp is the same wherever somebody types.
-const keysHelp = `  ?, help           this
-  up, down          questions you asked before
-  Ctrl-Z            stops conch for a while; fg brings it back
-  q, Ctrl-C         end
-`
-
+// help is what "?" says. The keys are the same wherever somebody types.
 func (o *Options) help() string {
+	l := o.Screen.look.Language
+	keys := HelpRow("?, help", l.Phrase("terminal.help_this")) + HelpRow(l.Phrase("terminal.key_arrows"), l.Phrase("terminal.help_before")) +
+		HelpRow("Ctrl-Z", l.Phrase("terminal.help_pause")) + HelpRow("q, Ctrl-C", l.Phrase("terminal.help_end"))
 	if o.Help == nil {
-		return keysHelp
+		return keys
 	}
-	return o.Help() + keysHelp
+	return o.Help() + keys
 }
+
+// HelpRow is a line of what "?" says: what is typed, and what comes of it.
+func HelpRow(key, what string) string { return fmt.Sprintf("  %s %s\n", printable.Pad(key, 17), what) }
 
 func (o *Options) fill() {
 	if o.Screen == nil {

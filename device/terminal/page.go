@@ -108,7 +108,7 @@ func (p page) step(l Look, ev event) (page, string) {
 		}
 		rows = p.lines(l, e)
 	case asked:
-		rows = l.rows(indent, span{text: "you: ", style: style{dim: true}}, span{text: e.text})
+		rows = l.rows(indent, span{text: l.Language.Phrase("terminal.you") + ": ", style: style{dim: true}}, span{text: e.text})
 	case speaking:
 		if slices.Contains(p.over, e.ID) {
 			return p, ""

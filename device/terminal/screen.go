@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
+	"conch/device/language"
 	"conch/device/printable"
 )
 
@@ -43,9 +44,14 @@ func New(out io.Writer) *Screen {
 // On says which terminal there is behind what the screen writes to, if it is one. Before anything is shown.
 func (s *Screen) On(out io.Writer) {
 	if f, ok := printable.Behind(out).(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		l := s.look.Language
 		s.file, s.look = f, lookOf(os.Getenv)
+		s.look.Language = l
 	}
 }
+
+// In says in which language people read it, before anything is shown; English, if nobody does.
+func (s *Screen) In(l language.Language) { s.look.Language = l }
 
 // Draws says that words can be shown while they are said.
 func (s *Screen) Draws() bool { return s.file != nil && s.look.Moves }
@@ -132,7 +138,7 @@ func (s *Screen) You(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.file == nil {
-		_, _ = fmt.Fprintf(s.out, "you: %s\n", text)
+		_, _ = fmt.Fprintf(s.out, "%s: %s\n", s.look.Language.Phrase("terminal.you"), text)
 		return
 	}
 	s.happens(asked{text})

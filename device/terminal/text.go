@@ -7,6 +7,7 @@ import (
 
 	"github.com/clipperhouse/displaywidth"
 
+	"conch/device/language"
 	"conch/device/printable"
 )
 
@@ -20,6 +21,8 @@ type Look struct {
 	Colour  bool
 	Strikes bool // words can be struck out
 	ASCII   bool // shows nothing else
+
+	Language language.Language // of who reads it
 }
 
 // known is a Look with a size.
