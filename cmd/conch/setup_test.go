@@ -4,6 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -268,6 +273,18 @@ func TestSetupTalksWithAServer(t *testing.T) {
 	line := make([]byte, 512)
 	n, _ := out.Read(line)
 	address := strings.Fields(string(line[:n])[strings.Index(string(line[:n]), "ws://"):])[0]
+	behind, err := url.Parse(strings.Replace(address, "ws://", "http://", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	door := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: behind.Host})
+	door.ModifyResponse = func(r *http.Response) error { // its clock and ours do not agree, and it answers all the same
+		r.Header.Set("Date", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat))
+		return nil
+	}
+	front := httptest.NewServer(door)
+	t.Cleanup(front.Close)
+	address = strings.Replace(address, behind.Host, strings.TrimPrefix(front.URL, "http://"), 1)
 	s := p.sits("voice")
 	s.asks("Who answers? [3]", "2")
 	s.asks("Its address", "no such thing")
@@ -281,6 +298,7 @@ func TestSetupTalksWithAServer(t *testing.T) {
 	s.sees(`No key`) // and whoever has one after all need not begin again
 	s.asks("Another key; Enter for none", storyKey)
 	s.sees(`opened in`)
+	s.sees(`clock is`)
 	s.asks("write this?", "")
 	s.leaves()
 	if strings.Contains(s.screen()+s.log.String(), storyKey) {

@@ -267,11 +267,13 @@ func (w *wizard) setVoice(ctx context.Context, edits []config.Edit, key string) 
 func (w *wizard) tryVoice(ctx context.Context, cfg config.Config) (ok bool, other string, err error) {
 	w.say("  trying it ...")
 	var worst doctor.Finding
+	opened := false
 	for _, f := range doctor.TryVoice(ctx, cfg) {
 		if f.Level == doctor.Bad && worst.Level != doctor.Bad || f.Level == doctor.Warn && worst.Level == "" {
 			worst = f
 		}
 		if f.Level == doctor.OK && f.Check == "session" {
+			opened = true
 			w.say("  %s", f.Text)
 		}
 	}
@@ -284,6 +286,9 @@ func (w *wizard) tryVoice(ctx context.Context, cfg config.Config) (ok bool, othe
 	w.say("  %s: %s", worst.Check, worst.Text)
 	w.say("  %s; %s", worst.Cause, worst.Do)
 	w.now.Do = worst.Do
+	if opened && worst.Level == doctor.Warn { // it answers, whatever else could be better
+		return true, "", nil
+	}
 	if w.nobody {
 		if worst.Level == doctor.Bad && worst.Check == "key" {
 			return false, "", errors.New(worst.Text + ": " + worst.Cause)
