@@ -19,7 +19,7 @@ keyring=/usr/share/keyrings/conch-archive-keyring.gpg
 sources=/etc/apt/sources.list.d/conch.sources
 work='' undo=''
 
-say() { printf 'conch: %s\n' "$*"; }
+say() { printf 'conch: %s\n' "$*" 2>/dev/null; }
 no() {
 	printf 'conch: %s\n' "$*" >&2
 	exit 1
@@ -27,7 +27,7 @@ no() {
 
 ended() {
 	status=$?
-	trap '' INT TERM HUP
+	trap '' INT TERM HUP PIPE
 	if [ -n "$undo" ]; then
 		# What stood there before stands there again.
 		for file in "$sources" "$keyring"; do
@@ -146,8 +146,8 @@ add() {
 	# shellcheck disable=SC2086
 	apt-get install -q -y --download-only $patience conch conch-archive-keyring </dev/null >"$work/said" 2>&1 ||
 		explain "conch or what it needs cannot be had"
-	undo=''
 	say "installing"
+	undo=''
 	# What somebody has written into a configuration stays. Nobody is there to be asked.
 	# shellcheck disable=SC2086
 	DEBIAN_FRONTEND=noninteractive apt-get install -q -y $patience -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold \
@@ -202,6 +202,7 @@ main() {
 	[ -n "$dry" ] || writable
 	trap ended EXIT
 	trap 'exit 130' INT TERM HUP
+	trap 'exit 141' PIPE # whoever read this has gone: sh install.sh | head
 	[ $what != remove ] || { remove; exit 0; }
 
 	origin=${CONCH_ORIGIN:-$origin}
