@@ -218,9 +218,15 @@ test-cluster: deps-test ## a room at a NATS cluster whose nodes die, and how man
 	@cd mqtt/mqtttest/nats && $(GO) build -trimpath -o $(CURDIR)/build/conch-nats .
 	@CONCH_TEST_NATS=$(CURDIR)/build/conch-nats $(GO) test -count=1 -v -timeout 30m -run '^TestRoomOnACluster$$' -bench '^BenchmarkManyRooms$$' -benchtime 1x ./device
 
+LIAR_NEEDS := \
+	python3-paho-mqtt='/usr/bin/python3 -c "import paho.mqtt.client"' \
+	python3-cryptography='/usr/bin/python3 -c "import cryptography"'
+
 .PHONY: test-liars
-test-liars: deps-test ## five devices converse beside one member of each kind that lies, for LIARS_FOR (default 10m; root)
+test-liars: deps-test ## five devices converse beside one member of each kind that lies, for LIARS_FOR (default 10m; root); and a member in Python tries each kind (some ten minutes)
 	@CONCH_TEST_LIARS=$(or $(LIARS_FOR),10m) $(GO) test -count=1 -v -timeout 40m -run '^TestFiveDevicesConverseBesideLiars$$' ./device
+	@$(call install,$(LIAR_NEEDS),The liar of another make is a Python program.,1)
+	@CONCH_TEST_LIARS=1 $(GO) test -count=1 -v -timeout 40m -run '^TestAForeignLiarAttacks$$' ./cmd/conch
 
 .PHONY: test-hostile
 test-hostile: deps-test ## every way in which servers misbehave against a whole device, thirty turns each, as a table (some ten minutes)

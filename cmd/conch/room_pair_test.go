@@ -1,13 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -113,18 +113,24 @@ func startAppliance(t *testing.T, name, companion string, more ...string) (appli
 // start runs it, until the end of the test or until what it gives is called.
 func (a appliance) start(t *testing.T) (stop func()) {
 	t.Helper()
+	log, err := os.OpenFile(a.path("log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
 	run := exec.Command("conch", "run")
-	run.Env = a.env
-	var log bytes.Buffer
-	run.Stdout, run.Stderr = &log, &log
+	run.Env, run.Stdout, run.Stderr = a.env, log, log
 	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(a.path("pid"), []byte(strconv.Itoa(run.Process.Pid)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	stop = sync.OnceFunc(func() {
 		_ = run.Process.Signal(syscall.SIGTERM)
 		_ = run.Wait()
+		log.Close()
 		if t.Failed() {
-			t.Logf("%s:\n%s", a.dir, log.String())
+			t.Logf("%s:\n%s", a.dir, a.read(t, "log"))
 		}
 	})
 	t.Cleanup(stop)
@@ -136,6 +142,18 @@ func (a appliance) start(t *testing.T) (stop func()) {
 		t.Fatalf("%s is not ready", a.dir)
 	}
 	return stop
+}
+
+func (a appliance) path(name string) string { return filepath.Join(a.dir, name) }
+
+// read gives a file of its directory: "log" is what it has said, "pid" its process, the rest is its state.
+func (a appliance) read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(a.path(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 func (a appliance) config() config.Config {
