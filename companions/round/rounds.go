@@ -50,7 +50,7 @@ func (s *rounds) placed(from DeviceID, msg *Message) bool {
 		case m.epoch.Before(msg.Epoch):
 			_, ok := s.missed(from, msg.Epoch, "Message", why)
 			return ok
-		case msg.From.Human() && !m.unanswered(*msg):
+		case msg.From.Human() && !unanswered(m, *msg):
 			s.ignore(from, "Message", "nobody waits for an answer")
 			return false
 		}
@@ -116,7 +116,7 @@ func (s *rounds) accept(msg Message, from DeviceID) {
 		why = "of an epoch that is not the newest here: remembered, not answered"
 	case m.rd.open && msg.Number <= m.rd.place.Number:
 		why = "a newer message is there: remembered, not answered"
-	case !m.wordsOf(msg):
+	case !wordsOf(m, msg):
 		why = "what it is said to has not come: remembered, not answered"
 	}
 	if why != "" {
@@ -137,14 +137,14 @@ func (s *rounds) accept(msg Message, from DeviceID) {
 }
 
 // wordsOf tells that the person's words of a message's epoch are known. Whatever is said before them would be in their way: they are the first.
-func (m *Machine) wordsOf(msg Message) bool {
+func wordsOf(m *Machine, msg Message) bool {
 	first := func(x Message) bool { return x.From.Human() && !x.Metadata.Silence }
 	return first(msg) || m.rd.open && m.rd.place.Epoch == msg.Epoch ||
 		slices.ContainsFunc(m.recent, func(x Message) bool { return first(x) && x.Epoch == msg.Epoch })
 }
 
 // unanswered tells that what a person has asked is open: nobody has answered it, and nobody is about to.
-func (m *Machine) unanswered(msg Message) bool {
+func unanswered(m *Machine, msg Message) bool {
 	r := &m.rd
 	return r.open && r.over && r.message.ID == m.asked && r.place.Epoch == msg.Epoch && r.place.Number+1 == msg.Number && m.floor.state == floorFree
 }
