@@ -97,6 +97,10 @@ func (s *company) beatHeard(from DeviceID, b Beat) {
 			s.ignore(from, "Beat", "the room is full")
 			return
 		}
+		if m.joining == 0 && !s.m.mayChange(from) {
+			s.ignore(from, "Beat", "it comes and goes too often")
+			return
+		}
 		at, _ := s.m.memberAt(from)
 		m.members = slices.Insert(slices.Clone(m.members), at, member{Member: Member{Device: from, Name: b.Name}})
 		s.do(MembersChanged{s.m.nameOf(from) + " is here"})

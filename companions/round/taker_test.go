@@ -202,3 +202,24 @@ func TestMannersAreNotTurnedWithoutEnd(t *testing.T) {
 		})
 	}
 }
+
+// Whoever comes and goes without end is noted once a second at most.
+func TestWhoComesAndGoesFillsNoLedger(t *testing.T) {
+	w, good, liar := liarWorld()
+	lines := 0
+	w.seen = func(d *dev, _ Event, _ Machine, out []Effect) {
+		for _, e := range out {
+			if r, ok := e.(Record); ok && d == good[0] && r.Entry.Kind == EntryMember {
+				lines++
+			}
+		}
+	}
+	for range 20 * 60 {
+		w.send(liar, Beat{Name: "den", Left: true})
+		w.send(liar, Beat{Name: "den", Digest: "?"})
+		w.run(w.now + 50*time.Millisecond)
+	}
+	if lines > 4*maxChanges {
+		t.Errorf("%d lines in a minute", lines)
+	}
+}
