@@ -9,6 +9,7 @@ import (
 	"conch/companions/round"
 	"conch/coordinator/turn"
 	"conch/device/control"
+	"conch/device/room"
 	"conch/device/terminal"
 )
 
@@ -333,7 +334,7 @@ func (b *ledgers) roundText(l roundLine, screen *terminal.Screen) string {
 	case !person && screen != nil:
 		return ""
 	default:
-		fmt.Fprintf(&s, indent+"  %snobody speaks: %s (%.0f ms)\n", after, strings.TrimPrefix(l.Reason, "nobody: "), l.WaitedMS)
+		fmt.Fprintf(&s, indent+"  %snobody speaks: %s (%.0f ms)\n", after, room.PlainReason(l.Reason), l.WaitedMS)
 	}
 	if screen != nil && l.Selected == "" && !slices.ContainsFunc(l.Silent, func(x round.Silent) bool { return "nobody: "+x.Reason != l.Reason }) {
 		return s.String() // one reason for all of them

@@ -171,7 +171,7 @@ func follow(ctx context.Context, d *Driver, a *control.Answer, entries <-chan ro
 		case round.EntrySilent:
 			a.Outcome = control.OutcomeSilent
 			if a.Why == "" {
-				a.Why = plainReason(e.Why)
+				a.Why = PlainReason(e.Why)
 			}
 			if failed != "" {
 				a.Outcome, a.Words = control.OutcomeFailed, words.Text(d.o.Config.Device.Language, string(turn.WordsNoAnswer))
@@ -195,7 +195,7 @@ func whyNobody(members []round.Member, c *round.Decision) string {
 		return ""
 	}
 	n := namer(members)
-	why := n.words(plainReason(c.Reason))
+	why := n.words(PlainReason(c.Reason))
 	others := slices.DeleteFunc(slices.Clone(c.Silent), func(s round.Silent) bool { return strings.Contains(c.Reason, s.Reason) })
 	if len(others) == 1 {
 		why += fmt.Sprintf("; %s: %s", n.companion(others[0].Companion), n.words(others[0].Reason))

@@ -47,7 +47,7 @@ func EntryText(e Entry, members []round.Member) string {
 	case round.EntryAnswered: // who did stands there already
 		return fmt.Sprintf("%-8s %s\n", e.Kind, n.said(e.Message))
 	case round.EntrySilent, round.EntrySuperseded, round.EntryEnded:
-		return fmt.Sprintf("%-8s %s%s\n", e.Kind, n.said(e.Message), whyText(n.words(plainReason(e.Why))))
+		return fmt.Sprintf("%-8s %s%s\n", e.Kind, n.said(e.Message), whyText(n.words(PlainReason(e.Why))))
 	case round.EntryMember:
 		return fmt.Sprintf("member   %s\n", n.words(e.Why))
 	case round.EntryControl:
@@ -56,8 +56,15 @@ func EntryText(e Entry, members []round.Member) string {
 	return fmt.Sprintf("%-8s %s\n", printable.Name(string(e.Kind)), printable.Text(e.Why))
 }
 
-// plainReason is a reason without the word that says that nobody speaks, where that stands there already.
-func plainReason(why string) string { return strings.TrimPrefix(why, "nobody: ") }
+// PlainReason is a reason without the word that says that nobody speaks, where that stands there already, and without each one's own, which
+// stand below.
+func PlainReason(why string) string {
+	const enough = "nobody has enough to say"
+	if strings.HasPrefix(why, enough+": ") {
+		return enough
+	}
+	return strings.TrimPrefix(why, "nobody: ")
+}
 
 // control says whose manners were turned, how, and where.
 func (n namer) control(e round.Entry) string {
@@ -165,12 +172,12 @@ func (n namer) round(e round.Entry) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "round    %s\n", n.said(e.Message))
 	if d.Winner == "" {
-		fmt.Fprintf(&b, "         nobody speaks: %s (decided after %.0f ms)\n", n.words(plainReason(d.Reason)), d.Waited)
+		fmt.Fprintf(&b, "         nobody speaks: %s (decided after %.0f ms)\n", n.words(PlainReason(d.Reason)), d.Waited)
 	} else {
 		fmt.Fprintf(&b, "         %s speaks: %s (%sdecided after %.0f ms)\n", n.companion(d.Winner), n.words(d.Reason), importance(d), d.Waited)
 	}
 	for _, s := range d.Silent {
-		if d.Winner == "" && len(d.Silent) == 1 && s.Reason == plainReason(d.Reason) {
+		if d.Winner == "" && len(d.Silent) == 1 && s.Reason == PlainReason(d.Reason) {
 			continue // it stands there
 		}
 		fmt.Fprintf(&b, "         %s does not: %s\n", n.companion(s.Companion), n.words(s.Reason))
@@ -378,7 +385,7 @@ func overheard(d *Driver, e round.Entry, screen Screen) {
 		screen.Say(fmt.Sprintf("%s: %s\n", who, printable.Text(m.Text)))
 	case round.EntrySilent:
 		if e.Message != nil && e.Message.From == round.Human(d.o.Self) {
-			screen.Say("(" + l.Phrase("room.nobody_answers", "why", n.words(plainReason(e.Why))) + ")\n")
+			screen.Say("(" + l.Phrase("room.nobody_answers", "why", n.words(PlainReason(e.Why))) + ")\n")
 		}
 	case round.EntryMember:
 		screen.Say(memberText(n, e))

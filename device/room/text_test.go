@@ -122,3 +122,16 @@ func TestWhoIsThereIsSaidOnce(t *testing.T) {
 		}
 	})
 }
+
+// The reasons of each stand below; what they have in common is said once.
+func TestPlainReason(t *testing.T) {
+	for why, want := range map[string]string{
+		"nobody: thanks and yes need no answer":                 "thanks and yes need no answer",
+		"nobody has enough to say: it likes to join in; it has": "nobody has enough to say",
+		"no vote came in time":                                  "no vote came in time",
+	} {
+		if got := PlainReason(why); got != want {
+			t.Errorf("%q: %q; want %q", why, got, want)
+		}
+	}
+}
