@@ -5,17 +5,23 @@
 // started, of the guest's monotonic clock.
 //
 //	press | release         the button
+//	pin N                   the button is at another pin
 //	say FILE.wav            into the microphone; the script goes on
 //	said                    wait until that has been said
 //	ask TEXT                a typed question; the script goes on
+//	run COMMAND             in a terminal of 80 columns
+//	type TEXT               into it, and Enter
+//	see TEXT 20s            until it shows that, after what was seen before
+//	finish 20s              until the command has ended, with status 0; what it had shown is in /run/terminal.txt
 //	wait 500ms
 //	until WHAT 20s          WHAT is sound, quiet, light or dark; after that long it fails
 //	keep FILE.wav           what the loudspeaker has played since the last keep, at most two minutes of it
 //	silence N SEED          N presses while it speaks, at times that SEED decides: from the press to the last sample
 //	calibrate N             the same with a player that is killed: the error of the measurement
 //
-// `hand get PATH` prints what conch's control socket says to a GET. `hand door HOST:PORT` is the other half of the guest's network, on
-// the machine around it: it joins standard input and output with a connection to there.
+// `hand get PATH` prints what conch's control socket says to a GET; `hand serve DIR HOST:PORT` serves a directory by HTTP. `hand door
+// HOST:PORT` is the other half of the guest's network, on the machine around it: it joins standard input and output with a
+// connection to there.
 package main
 
 import (
@@ -25,6 +31,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -36,6 +43,10 @@ func main() {
 	}
 	if len(os.Args) == 3 && os.Args[1] == "get" {
 		os.Exit(get(os.Args[2]))
+	}
+	if len(os.Args) == 4 && os.Args[1] == "serve" {
+		fmt.Fprintln(os.Stderr, "hand:", http.ListenAndServe(os.Args[3], http.FileServer(http.Dir(os.Args[2]))))
+		os.Exit(1)
 	}
 	p := person{start: time.Now(), out: json.NewEncoder(os.Stdout)}
 	flag.StringVar(&p.button, "button", "/run/pins/17/pull", "file that pulls the button's pin")
@@ -92,7 +103,8 @@ func (p *person) play(script io.Reader) error {
 		}
 		verb, rest, _ := strings.Cut(line, " ")
 		do, known := map[string]func(string) error{
-			"press": p.press, "release": p.release, "say": p.say, "said": p.said, "ask": p.ask,
+			"press": p.press, "release": p.release, "pin": p.moves, "say": p.say, "said": p.said, "ask": p.ask,
+			"run": p.run, "type": p.types, "see": p.see, "finish": p.finish,
 			"wait": p.wait, "until": p.until, "keep": p.keep, "silence": p.silence, "calibrate": p.calibrate,
 		}[verb]
 		if !known {

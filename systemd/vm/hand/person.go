@@ -29,6 +29,7 @@ type person struct {
 	// owned by play
 	pressed  time.Duration
 	speaking *exec.Cmd
+	terminal *terminal // the last that run has made
 }
 
 func (p *person) now() time.Duration { return time.Since(p.start) }
@@ -79,6 +80,12 @@ func (p *person) look() {
 
 // pull moves the button's pin: active low, as buttons on a Pi are.
 func (p *person) pull(how string) error { return os.WriteFile(p.button, []byte(how), 0) }
+
+// moves has the button be at another pin from here on.
+func (p *person) moves(pin string) error {
+	p.button = "/run/pins/" + pin + "/pull"
+	return p.pull("pull-up")
+}
 
 func (p *person) press(string) error {
 	at := p.now()
