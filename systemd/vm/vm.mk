@@ -25,7 +25,7 @@ VM_NEEDS_amd64 := qemu-system-x86='command -v qemu-system-x86_64'
 
 .PHONY: deps-vm
 deps-vm: deps ## install what the machine test needs (QEMU, mmdebstrap)
-	@$(call install,$(VM_NEEDS) $(VM_NEEDS_$(VM_ARCH)),The machine test cannot run without them.,1)
+	@$(call install,$(VM_NEEDS) $(REPO_NEEDS) $(VM_NEEDS_$(VM_ARCH)),The machine test cannot run without them.,1)
 
 VM_GOARCH_arm64 := GOARCH=arm64
 VM_GOARCH_armhf := GOARCH=arm GOARM=7
@@ -49,6 +49,10 @@ vm: deps-vm build ## the machine test: the package in a guest with pins, a card 
 .PHONY: vm-ci
 vm-ci: ## the part of it that every change must pass
 	@$(MAKE) vm VM_TESTS='^Test(Installed|Talked|ListensAtOnce|ChipGone)$$'
+
+.PHONY: vm-setup
+vm-setup: ## the part of it that is a person's first ten minutes: from install.sh through conch setup to an answer that was heard
+	@$(MAKE) vm VM_TESTS='^TestFirstTenMinutes$$'
 
 .PHONY: vm-sound
 vm-sound: ## the part of it that measures: press to silence on a card on USB and on the loopback, by what the card's side has recorded
