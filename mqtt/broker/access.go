@@ -95,7 +95,13 @@ func (a *access) OnACLCheck(cl *mochi.Client, t string, write bool) bool {
 		return true // one level below the room is named, so that no filter reaches into another
 	}
 	_, d, ok := mqtt.SplitTopic(room, t)
-	return ok && string(d) == cl.ID && rest != ""
+	if ok && string(d) != cl.ID { // no device does that by mistake
+		if s, ok := cl.Net.Conn.(*served); ok && s.device != "" {
+			s.offend(ExcessForeign, 1, 0)
+		}
+		return false
+	}
+	return ok && rest != ""
 }
 
 // OnSubscribe empties the filters that are not to be had, which the library then refuses one by one.

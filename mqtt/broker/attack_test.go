@@ -108,6 +108,7 @@ func TestAMemberThatFloodsIsNamedAndKeptOut(t *testing.T) {
 		"PINGREQ":                      {ExcessPackets},
 		"PUBREL and PUBREC of nothing": {ExcessPackets},
 		"connects without end":         {ExcessConnects},
+		"another's presses":            {ExcessForeign},
 		"reads a byte a second":        {ExcessSlow},
 	}
 	a := mqtttest.NewAuthority(t)

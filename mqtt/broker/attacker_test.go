@@ -271,6 +271,12 @@ func assaults() []assault {
 		{"connects without end", func(connect func() (*attacker, error), over func() bool) {
 			again(connect, over, func(*attacker) error { return errors.New("and again") })
 		}},
+		{"another's presses", func(connect func() (*attacker, error), over func() bool) {
+			again(connect, over, func(a *attacker) error {
+				_, err := a.Write(frameOf(0x30, append(str(mqtt.Topic("kitchen", mqtt.KindFloor, fixed(2).ID())), small...)))
+				return err
+			})
+		}},
 		{"reads a byte a second", func(connect func() (*attacker, error), over func() bool) {
 			var last *attacker
 			again(connect, over, func(a *attacker) error {

@@ -57,6 +57,7 @@ const (
 	ExcessSlow      Excess = "slow"           // took nothing for so many seconds
 	ExcessUnacked   Excess = "unacknowledged" // messages
 	ExcessMalformed Excess = "malformed"      // bytes of a packet that is none, or is too long for what it is
+	ExcessForeign   Excess = "foreign"        // messages under another's name
 )
 
 // Offence is why a member was put out.
@@ -84,6 +85,8 @@ func (o Offence) String() string {
 		return fmt.Sprintf("acknowledges nothing: %d messages wait for that; %d may", o.Count, o.Limit)
 	case ExcessMalformed:
 		return fmt.Sprintf("sends what is no MQTT, or too long: %d bytes; %d are allowed", o.Count, o.Limit)
+	case ExcessForeign:
+		return "speaks under another's name"
 	}
 	return string(o.What)
 }

@@ -154,8 +154,7 @@ func TestAMemberWritesOnlyUnderItsOwnName(t *testing.T) {
 		return len(lines) > 0
 	})
 	for _, topic := range []string{
-		root + "/floor/" + string(cellar.id.ID()), root + "/members/" + string(host.id.ID()), root + "/secrets/" + own,
-		root + "/floor/" + own + "/x", "conch/v1/kitchen/floor/" + own,
+		root + "/secrets/" + own, root + "/floor/" + own + "/x", "conch/v1/kitchen/floor/" + own,
 	} {
 		say(topic, "forbidden")
 	}
@@ -168,6 +167,15 @@ func TestAMemberWritesOnlyUnderItsOwnName(t *testing.T) {
 	for _, filter := range []string{"#", "conch/v1/+/floor/+", "conch/v1/kitchen/+/+", "$SYS/#"} {
 		if out, err := p.subscribe(t, addr, own, filter); err == nil || !strings.Contains(out, "denied") {
 			t.Errorf("%s may be read: %s", filter, out)
+		}
+	}
+	say(root+"/members/"+string(host.id.ID()), "forbidden") // under another's name: it is put out
+	if err := p.publish(t, addr, own, root+"/floor/"+own, []byte("and again")); err == nil {
+		t.Error("it has spoken under another's name, and is let in again at once")
+	}
+	for len(lines) > 0 {
+		if line := <-lines; strings.Contains(line, "forbidden") {
+			t.Errorf("it came: %s", line)
 		}
 	}
 }
