@@ -16,9 +16,6 @@ import (
 	"conch/mqtt"
 )
 
-// refusals are the lines of the log for those who are refused: 16 at once, and two a minute. Anybody can have himself refused without end.
-var refusals = mqtt.Rate{Second: 2. / 60, AtOnce: 16}
-
 // Network is the broker's listener for other devices. It speaks TLS 1.3 only, and nothing reaches the broker without a client's
 // certificate that TLS has accepted; Config.Admit then says whose it must be.
 type Network struct {
@@ -34,6 +31,9 @@ type Network struct {
 	// KeepTLS and Keep are the same for members that come about who keeps the room; nil: nobody settles that here.
 	KeepTLS *tls.Config
 	Keep    func(net.Conn)
+
+	// Refusals are the lines of the log for those who are refused; zero: 16 at once, and two a minute. Anybody can have himself refused without end.
+	Refusals mqtt.Rate
 }
 
 var errNoWindow = errors.New("mqtt: pairing is closed")
@@ -139,11 +139,15 @@ func (d *listener) configFor(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 	return conf, nil
 }
 
-// refused says so, as far as refusals allow it.
+// refused says so, as far as Network.Refusals allow it.
 func (d *listener) refused(why string, remote net.Addr) {
 	d.gate.mu.Lock()
 	now := time.Now()
-	d.lines, d.toldAt = min(refusals.AtOnce, d.lines+now.Sub(d.toldAt).Seconds()*refusals.Second), now
+	rate := d.network.Refusals
+	if rate == (mqtt.Rate{}) {
+		rate = mqtt.Rate{Second: 2. / 60, AtOnce: 16}
+	}
+	d.lines, d.toldAt = min(rate.AtOnce, d.lines+now.Sub(d.toldAt).Seconds()*rate.Second), now
 	say, more := d.lines >= 1, d.held
 	if say {
 		d.lines, d.held = d.lines-1, 0

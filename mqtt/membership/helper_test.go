@@ -148,7 +148,9 @@ func pair(t testing.TB, a, b *device, name string) {
 func (d *device) serve(listen string) {
 	d.t.Helper()
 	b, err := broker.New(broker.Config{
-		Room: d.Room().ID, Admit: d.Admits, Log: slog.New(whys{slog.DiscardHandler, d.refusals}), Network: &broker.Network{Listen: listen, TLS: d.BrokerTLS()},
+		Room: d.Room().ID, Admit: d.Admits, Log: slog.New(whys{slog.DiscardHandler, d.refusals}), Network: &broker.Network{
+			Listen: listen, TLS: d.BrokerTLS(), Refusals: mqtt.Rate{Second: 1000, AtOnce: 1000},
+		},
 	})
 	if err != nil {
 		d.t.Fatal(err)
