@@ -239,6 +239,29 @@ func TestSetupWithoutABootPartition(t *testing.T) {
 	}
 }
 
+// A configuration that cannot be written: the boot partition, which was written before it, is as it was.
+func TestSetupWithAReadOnlyConfiguration(t *testing.T) {
+	p := newPi(t)
+	p.write("etc/conch.toml", ownToml)
+	dir := filepath.Join(p.dir, "etc")
+	if err := errors.Join(unix.Mount("tmpfs", dir, "tmpfs", 0, ""), os.WriteFile(filepath.Join(dir, "conch.toml"), []byte(ownToml), 0o600),
+		unix.Mount("", dir, "", unix.MS_REMOUNT|unix.MS_RDONLY, "")); err != nil {
+		t.Skipf("no file system can be mounted here: %v", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+	args := p.args("board", "--yes", "--board", "waveshare-wm8960")
+	args[1] = filepath.Join(dir, "conch.toml")
+	cmd := exec.CommandContext(t.Context(), "conch", args...)
+	out, _ := cmd.CombinedOutput()
+	said := strings.Join(strings.Fields(string(out)), " ")
+	if cmd.ProcessState.ExitCode() != exitFault || strings.Count(said, "remount,rw") != 1 || strings.Count(said, "+board = ") != 1 {
+		t.Errorf("status %d, and not one sentence:\n%s", cmd.ProcessState.ExitCode(), out)
+	}
+	if left, _ := os.ReadDir(filepath.Join(p.dir, "boot/firmware")); len(left) != 2 || p.read("boot/firmware/config.txt") != bootTxt {
+		t.Errorf("the boot partition has %v, and in config.txt:\n%s", left, p.read("boot/firmware/config.txt"))
+	}
+}
+
 // Twenty columns: nothing is wider, and every question can be read.
 func TestSetupOnANarrowTerminal(t *testing.T) {
 	p := newPi(t)

@@ -94,7 +94,7 @@ func (w *wizard) askBoard(ctx context.Context) error {
 	}
 	done, err := w.set(ctx, edits, others...)
 	switch {
-	case err != nil && boot.path != "" && len(edits) > 0: // the boot partition cannot be written: the rest goes on
+	case err != nil && boot.path != "" && len(edits) > 0 && strings.HasPrefix(err.Error(), boot.path): // the boot partition cannot be written: the rest goes on
 		w.say("  %v", err)
 		trouble = fmt.Errorf("%s was not written; the board needs there:\n%s", boot.path, boot.diff())
 		if done, err = w.set(ctx, edits); err != nil {

@@ -305,10 +305,8 @@ func (w *wizard) set(ctx context.Context, edits []config.Edit, others ...change)
 		w.now.State = Planned
 		return false, nil
 	}
-	for _, c := range all { // from here on Ctrl-C waits
-		if err := c.write("setup " + w.now.Step); err != nil {
-			return false, err
-		}
+	if err := writeAll(all, "setup "+w.now.Step); err != nil { // Ctrl-C waits meanwhile
+		return false, err
 	}
 	w.changed, w.now.State = true, Changed
 	cfg, err := w.Load(nil)

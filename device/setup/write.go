@@ -58,6 +58,26 @@ func (c change) write(who string) error {
 	return fmt.Errorf("%s: %w", c.path, config.UnwrapPath(err))
 }
 
+// writeAll makes all changes, or none: where one fails, what was written before it becomes again as it was.
+func writeAll(all []change, who string) error {
+	if len(all) == 0 {
+		return nil
+	}
+	c := all[0]
+	_, missing := os.Lstat(c.path)
+	if err := c.write(who); err != nil {
+		return err
+	}
+	err := writeAll(all[1:], who)
+	switch {
+	case err == nil:
+		return nil
+	case missing != nil:
+		return errors.Join(err, os.Remove(c.path))
+	}
+	return errors.Join(err, config.Replace(c.path, c.before))
+}
+
 // mountOf is the mount point that a file is below.
 func mountOf(path string) string {
 	dir := filepath.Dir(path)
