@@ -392,6 +392,18 @@ func TestSetupForScripts(t *testing.T) {
 	if p.read("conch.toml") != ownToml || p.read("boot/firmware/config.txt") != bootTxt || strings.Contains(p.read("calls"), "restart") {
 		t.Errorf("--json alone has changed something:\n%s%s", p.read("conch.toml"), p.read("calls"))
 	}
+	if _, text, code := run("--yes", "--language", "fr", "language"); code != 0 || !strings.Contains(text, "5 of 5: the language") ||
+		!strings.Contains(text, "Français") {
+		t.Errorf("a language: status %d\n%s", code, text)
+	}
+	if _, text, code := run("--yes", "pin"); code != 0 || !strings.Contains(text, "3 sur 5 : le bouton") {
+		t.Errorf("in that language: status %d\n%s", code, text)
+	}
+	if steps, text, _ := run("--json", "voice"); steps["voice"]["question"] != "Who answers?" {
+		t.Errorf("for programs: %s", text)
+	}
+	p.write("conch.toml", ownToml)
+	p.write("calls", "")
 	steps, text, code = run("--yes", "--json", "--board", "waveshare-wm8960", "--pin", "6")
 	if code != 0 || steps["board"]["state"] != "changed" || steps["board"]["needs_reboot"] != true || steps["pin"]["state"] != "changed" {
 		t.Errorf("--yes: status %d\n%s", code, text)

@@ -28,6 +28,7 @@ type asker struct {
 	in     *os.File
 	out    io.Writer
 	nobody bool
+	phrase func(key string, args ...any) string // of the language of the questions
 
 	question string // the last one; for whoever reads JSON
 	choices  []string
@@ -118,14 +119,14 @@ func (a *asker) yes(ctx context.Context, question string, enter bool) (bool, err
 			return false, err
 		}
 		switch strings.ToLower(text) {
-		case "y", "yes":
+		case "y", "yes", "j", "ja", "sí", "si", "o", "oui":
 			return true, nil
-		case "n", "no":
+		case "n", "no", "nein", "non":
 			return false, nil
 		case strings.ToLower(words):
 			return enter, nil
 		}
-		a.say("y or n, please; s skips this step")
+		a.say("%s", a.phrase("setup.yes_or_no"))
 	}
 }
 
@@ -147,7 +148,7 @@ func (a *asker) choose(ctx context.Context, question string, choices []choice, e
 				return i, nil
 			}
 		}
-		a.say("%q is none of these: 1 to %d, please; s skips this step", text, len(choices))
+		a.say("%s", a.phrase("setup.none_of_these", "text", strconv.Quote(text), "n", len(choices)))
 	}
 }
 
@@ -164,7 +165,7 @@ func (a *asker) hidden(ctx context.Context, question string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("setup: the terminal: %w", err)
 	}
-	fmt.Fprint(a.out, wrap(question+" (it is not shown)", a.width())+" ")
+	fmt.Fprint(a.out, wrap(question+" ("+a.phrase("setup.hidden")+")", a.width())+" ")
 	text, err := await(ctx, func() (string, error) {
 		b, err := term.ReadPassword(fd)
 		return string(b), err

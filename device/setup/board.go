@@ -43,21 +43,21 @@ func (w *wizard) lookBoard() (string, bool) {
 	if !known {
 		for _, p := range gpio.Detect(gpio.DetectOptions{Root: w.Root}).Proposals {
 			if p.Sure {
-				return fmt.Sprintf("none is configured; the one here says it is %s", p.Title), false
+				return w.phrase("setup.board_seen", "board", p.Title), false
 			}
 		}
-		return "none is configured", false
+		return w.phrase("setup.board_unset"), false
 	}
 	id, up := w.cardUp(b)
 	switch {
 	case up:
-		return fmt.Sprintf("%s; its sound card %s is up", b.Title, id), true
+		return w.phrase("setup.board_up", "board", b.Title, "card", id), true
 	case len(b.Cards) == 0:
 		return b.Title, true
 	case w.newSinceBoot():
-		return b.Title + "; its sound card comes with the next boot: sudo reboot", true
+		return w.phrase("setup.board_boot", "board", b.Title), true
 	}
-	return fmt.Sprintf("%s, and its sound card %s is not there", b.Title, strings.Join(b.Cards, " or ")), false
+	return w.phrase("setup.board_gone", "board", b.Title, "card", strings.Join(b.Cards, "/")), false
 }
 
 // newSinceBoot says whether config.txt was changed after the machine was started.
@@ -112,7 +112,7 @@ func (w *wizard) askBoard(ctx context.Context) error {
 		w.fail(trouble.Error(), "then: sudo conch setup board")
 	case w.now.State == Skipped || w.now.State == Planned:
 	case none:
-		w.with(w.now.State, "no board; any sound card is taken")
+		w.with(w.now.State, "%s", w.phrase("setup.no_board"))
 	default:
 		w.now.Text, _ = w.lookBoard()
 		w.with(w.now.State, "%s", w.now.Text)
@@ -151,13 +151,13 @@ func (w *wizard) whichBoard(ctx context.Context) (b gpio.Board, none bool, err e
 				}
 			}
 		} else {
-			choices = append(choices, choice{other, "another one"})
+			choices = append(choices, choice{other, w.phrase("setup.another_board")})
 		}
-		choices = append(choices, choice{no, "none of these, or a sound card on USB: the button is found in a later step"})
+		choices = append(choices, choice{no, w.phrase("setup.no_such_board")})
 		if enter < 0 { // several could be, and they do not agree about the button: nobody guesses
 			enter = len(choices) - 1
 		}
-		i, err := w.choose(ctx, "Which board is it?", choices, enter)
+		i, err := w.choose(ctx, w.phrase("setup.which_board"), choices, enter)
 		if err != nil {
 			return b, false, err
 		}

@@ -39,7 +39,7 @@ func (w *wizard) lookLanguage() (string, bool) {
 		}
 	}
 	if name == "" {
-		name = "not chosen"
+		name = w.phrase("setup.not_chosen")
 	}
 	return name, strings.HasPrefix(origin, "file ")
 }
@@ -54,7 +54,7 @@ func (w *wizard) askLanguage(ctx context.Context) error {
 	word := w.Language
 	if word == "" {
 		enter := max(0, slices.IndexFunc(languages, func(c choice) bool { return c.word == cmp.Or(value, localeOf(os.Environ())) }))
-		i, err := w.choose(ctx, "What shall conch itself speak?", languages, enter)
+		i, err := w.choose(ctx, w.phrase("setup.speak_which"), languages, enter)
 		if err != nil {
 			return err
 		}

@@ -17,12 +17,12 @@ func (w *wizard) lookPin() (string, bool) {
 	if b.Source != "auto" && b.Source != "gpio" {
 		return "button.source is " + b.Source, true
 	}
-	text := fmt.Sprintf("GPIO%d, %s when pressed", b.Pin, b.Active)
+	text := w.phrase("setup.pin_pressed", "pin", b.Pin, "level", b.Active)
 	switch {
 	case strings.HasPrefix(origin, "board "):
-		return text + ", as the board has it", true
+		return text + ", " + w.phrase("setup.by_board"), true
 	case strings.HasPrefix(origin, "default"):
-		return text + ", as nobody has said otherwise", false
+		return text + ", " + w.phrase("setup.by_nobody"), false
 	}
 	return text, true
 }
@@ -32,7 +32,7 @@ func (w *wizard) askPin(ctx context.Context) error {
 	if w.Pin >= 0 || w.Active != "" {
 		return w.namedPin(ctx)
 	}
-	w.question, w.answer = "Press your button now, and let it go; Enter keeps it as it is.", ""
+	w.question, w.answer = w.phrase("setup.press_button"), ""
 	if w.nobody {
 		w.now.Text, _ = w.lookPin()
 		return nil
@@ -49,10 +49,10 @@ func (w *wizard) askPin(ctx context.Context) error {
 	case err != nil && (errors.Is(err, errLeft) || errors.Is(err, errSkip)):
 		return err
 	case err != nil:
-		w.fail(err.Error(), "without pins, a key of a USB device can be the button (conch gpio list), or the keyboard of conch run")
+		w.fail(err.Error(), w.phrase("setup.usb_button"))
 		return nil
 	}
-	w.say("  your button is %s", found)
+	w.say("  %s", w.phrase("setup.your_button", "pin", found))
 	edits, why := learnt(&w.cfg, found, gpio.Detect(gpio.DetectOptions{Root: w.Root}))
 	for _, line := range why {
 		w.say("  %s", line)
@@ -95,9 +95,9 @@ func (w *wizard) listen(ctx context.Context, uses map[int]string) (gpio.Learned,
 				w.say("  GPIO%d is left out: %s", p, left[p])
 			}
 		}
-		w.say("  listening on %s", pinNames(pins))
+		w.say("  %s", w.phrase("setup.listening_on", "pins", pinNames(pins)))
 		asked.Go(func() { // ends with its line, or ctx
-			_, err := w.line(ctx, "Press your button now, and let it go. Enter keeps it as it is.", "")
+			_, err := w.line(ctx, w.phrase("setup.press_button"), "")
 			if err == nil {
 				err = errSkip
 			}

@@ -19,6 +19,8 @@ import (
 
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/language"
+	"conch/device/printable"
 	"conch/gpio"
 )
 
@@ -110,19 +112,19 @@ type wizard struct {
 
 // step is one of the five questions, or the trial at the end.
 type step struct {
-	name, title string
-	look        func(*wizard) (text string, done bool)
-	ask         func(*wizard, context.Context) error
+	name string
+	look func(*wizard) (text string, done bool)
+	ask  func(*wizard, context.Context) error
 }
 
 // steps in their order.
 func steps() []step {
 	return []step{
-		{"board", "the board", (*wizard).lookBoard, (*wizard).askBoard},
-		{"sound", "loudspeaker and microphone", lookSound, (*wizard).askSound},
-		{"pin", "the button", (*wizard).lookPin, (*wizard).askPin},
-		{"voice", "who answers", (*wizard).lookVoice, (*wizard).askVoice},
-		{"language", "the language", (*wizard).lookLanguage, (*wizard).askLanguage},
+		{"board", (*wizard).lookBoard, (*wizard).askBoard},
+		{"sound", lookSound, (*wizard).askSound},
+		{"pin", (*wizard).lookPin, (*wizard).askPin},
+		{"voice", (*wizard).lookVoice, (*wizard).askVoice},
+		{"language", (*wizard).lookLanguage, (*wizard).askLanguage},
 	}
 }
 
@@ -152,6 +154,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if w.cfg, err = w.Load(nil); err != nil {
 		return err
 	}
+	w.speak()
 	if _, err := w.Load(w.Answers.settings()); err != nil { // before anything is asked or written
 		return err
 	}
@@ -173,6 +176,14 @@ func Run(ctx context.Context, o Options) (err error) {
 	return nil
 }
 
+// speak goes on in the language of the configuration; for programs there is one.
+func (w *wizard) speak() {
+	w.phrase = w.cfg.Device.Language.Phrase
+	if w.JSON {
+		w.phrase = language.English.Phrase
+	}
+}
+
 // dry says that nothing is written.
 func (w *wizard) dry() bool { return w.JSON && !w.Yes }
 
@@ -185,10 +196,14 @@ func (w *wizard) wants(name string) (wanted, named bool) {
 // walk shows what is in place, and asks for the rest.
 func (w *wizard) walk(ctx context.Context) error {
 	if len(w.Only) == 0 {
-		w.say("conch setup: five things. Enter takes what is in brackets, s skips one, Ctrl-C leaves.")
+		w.say("%s", w.phrase("setup.begin"))
 		for _, s := range steps() {
 			text, done := s.look(w)
-			w.say("  %-5s %-9s %s", map[bool]string{true: "done", false: "open"}[done], s.name, text)
+			state := w.phrase("setup.open")
+			if done {
+				state = w.phrase("setup.done")
+			}
+			w.say("  %s %-9s %s", printable.Pad(state, 6), s.name, text)
 		}
 	}
 	for i, s := range steps() {
@@ -205,11 +220,11 @@ func (w *wizard) walk(ctx context.Context) error {
 			}
 			continue
 		}
-		w.say("\n%d of 5: %s", i+1, s.title)
+		w.say("\n%s", w.phrase("setup.of_five", "n", i+1, "what", w.phrase("step."+s.name)))
 		w.now.State = Unchanged
 		switch err := s.ask(w, ctx); {
 		case errors.Is(err, errSkip):
-			w.skip("%s: as it is; later: sudo conch setup %s", s.name, s.name)
+			w.skip("%s", w.phrase("setup.later", "step", s.name))
 		case errors.Is(err, errLeft), ctx.Err() != nil:
 			return errLeft
 		case err != nil:
@@ -295,9 +310,9 @@ func (w *wizard) set(ctx context.Context, edits []config.Edit, others ...change)
 		w.say("%s", c.path)
 		fmt.Fprint(w.asker.out, c.diff())
 	}
-	if yes, err := w.yes(ctx, "write this?", true); err != nil || !yes {
+	if yes, err := w.yes(ctx, w.phrase("setup.write"), true); err != nil || !yes {
 		if err == nil {
-			w.skip("nothing was written")
+			w.skip("%s", w.phrase("setup.not_written"))
 		}
 		return false, err
 	}
@@ -312,6 +327,7 @@ func (w *wizard) set(ctx context.Context, edits []config.Edit, others ...change)
 	cfg, err := w.Load(nil)
 	if err == nil {
 		w.cfg = cfg
+		w.speak()
 	}
 	return err == nil, err
 }
@@ -342,7 +358,7 @@ func (w *wizard) pause(ctx context.Context) error {
 	if !up(ctx) {
 		return nil
 	}
-	w.say("  the service stands still meanwhile")
+	w.say("  %s", w.phrase("setup.stands_still"))
 	w.paused = true
 	if text, err := systemctl(ctx, "stop", unit); err != nil {
 		return fmt.Errorf("the service cannot be stopped: %s", text)
@@ -369,18 +385,18 @@ func (w *wizard) offerReboot(ctx context.Context) error {
 	now := w.Reboot
 	if !w.nobody {
 		var err error
-		now, err = w.yes(ctx, "Reboot now? The card is there only then; afterwards sudo conch setup goes on from here.", true)
+		now, err = w.yes(ctx, w.phrase("setup.reboot_now"), true)
 		if err != nil && !errors.Is(err, errSkip) {
 			return err
 		}
 	}
 	if !now || w.dry() {
-		w.say("  reboot when you like: sudo reboot; then sudo conch setup goes on from here")
+		w.say("  %s", w.phrase("setup.reboot_later"))
 		return nil
 	}
 	text, err := systemctl(ctx, "reboot")
 	if err == nil {
-		w.say("  rebooting; then: sudo conch setup")
+		w.say("  %s", w.phrase("setup.rebooting"))
 		<-ctx.Done() // the machine ends this
 		return errLeft
 	}

@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,21 +20,14 @@ import (
 func lookSound(w *wizard) (string, bool) {
 	a := w.cfg.Audio
 	if a.Backend == "null" {
-		return "switched off: audio.backend is null", true
+		return w.phrase("setup.sound_off"), true
 	}
 	chosen := func(key string) bool { return strings.HasPrefix(w.cfg.Origin(key), "file ") }
 	if !chosen("audio.playback") && !chosen("audio.capture") {
-		return "nothing was chosen or tried", false
+		return w.phrase("setup.sound_open"), false
 	}
-	text := "plays on " + orAny(a.Playback) + ", hears with " + orAny(a.Capture)
+	text := w.phrase("setup.sound_chosen", "out", cmp.Or(a.Playback, w.phrase("setup.any")), "in", cmp.Or(a.Capture, w.phrase("setup.any")))
 	return text, chosen("audio.playback") && chosen("audio.capture")
-}
-
-func orAny(id string) string {
-	if id == "" {
-		return "any"
-	}
-	return id
 }
 
 // askSound has a person hear a beep and their own voice, and writes the card on which they did.
@@ -53,23 +47,23 @@ func (w *wizard) askSound(ctx context.Context) error {
 	speakers := ranked(devices, audio.PlaybackDevice, w.preferred(w.cfg.Audio.Playback))
 	mics := ranked(devices, audio.CaptureDevice, w.preferred(w.cfg.Audio.Capture))
 	if len(speakers)+len(mics) == 0 {
-		w.fail("there is no sound card and no sound server here",
-			"plug a USB card in, or name the board (sudo conch setup board) and reboot; then: sudo conch setup sound")
+		w.fail(w.phrase("setup.no_card"), w.phrase("setup.plug_card"))
 		return nil
 	}
 	var edits []config.Edit
 	var said []string
+	unheard := false
 	for _, half := range []struct {
 		key, none, flag string
 		from            []audio.Device
 		try             func(context.Context, *sound.Trial, audio.Device) (bool, error)
 	}{
-		{"audio.playback", "no loudspeaker", w.Playback, speakers, w.beep},
-		{"audio.capture", "no microphone", w.Capture, mics, w.echo},
+		{"audio.playback", w.phrase("setup.no_speaker"), w.Playback, speakers, w.beep},
+		{"audio.capture", w.phrase("setup.no_mic"), w.Capture, mics, w.echo},
 	} {
 		if len(half.from) == 0 {
 			said = append(said, half.none)
-			w.say("  there is %s here", half.none)
+			w.say("  %s", w.phrase("setup.none_here", "what", half.none))
 			continue
 		}
 		d, heard, err := w.pick(ctx, t, half.from, half.flag, half.try)
@@ -77,7 +71,7 @@ func (w *wizard) askSound(ctx context.Context) error {
 			return err
 		}
 		if !heard {
-			said = append(said, half.none+" was heard")
+			said, unheard = append(said, w.phrase("setup.none_heard", "what", half.none)), true
 			continue
 		}
 		said = append(said, d.Name)
@@ -92,9 +86,8 @@ func (w *wizard) askSound(ctx context.Context) error {
 	if _, err := w.set(ctx, edits); err != nil {
 		return err
 	}
-	if strings.Contains(strings.Join(said, " "), " was heard") {
-		w.fail(strings.Join(said, "; "),
-			"see that it is plugged in and turned up (alsamixer; conch doctor names levels that are at zero); then: sudo conch setup sound")
+	if unheard {
+		w.fail(strings.Join(said, "; "), w.phrase("setup.see_plugged"))
 		return nil
 	}
 	if w.now.State != Skipped {
@@ -170,7 +163,7 @@ func (w *wizard) pick(ctx context.Context, t *sound.Trial, from []audio.Device, 
 			for _, d := range left {
 				choices = append(choices, choice{d.ID, d.Name + " (" + d.ID + ")"})
 			}
-			if i, err = w.choose(ctx, "Try which?", choices, 0); err != nil {
+			if i, err = w.choose(ctx, w.phrase("setup.try_which"), choices, 0); err != nil {
 				return d, false, err
 			}
 		}
@@ -198,11 +191,11 @@ const (
 // beep plays a tone, as often as somebody wants.
 func (w *wizard) beep(ctx context.Context, t *sound.Trial, d audio.Device) (bool, error) {
 	for {
-		w.say("  a beep on %s", d.Name)
+		w.say("  %s", w.phrase("setup.beep", "card", d.Name))
 		if err := t.On(d.ID, "").Tone(ctx, beepLength, io.Discard); err != nil {
 			return false, err
 		}
-		if heard, again, err := w.heard(ctx, "Did you hear it?", true); err != nil || !again {
+		if heard, again, err := w.heard(ctx, w.phrase("setup.heard_it"), true); err != nil || !again {
 			return heard, err
 		}
 	}
@@ -211,27 +204,27 @@ func (w *wizard) beep(ctx context.Context, t *sound.Trial, d audio.Device) (bool
 // echo plays back what the microphone has heard.
 func (w *wizard) echo(ctx context.Context, t *sound.Trial, d audio.Device) (bool, error) {
 	for {
-		if _, err := w.line(ctx, fmt.Sprintf("%s: Enter, and then say something for %s.", d.Name, echoLength), ""); err != nil {
+		if _, err := w.line(ctx, w.phrase("setup.say_something", "card", d.Name, "time", echoLength), ""); err != nil {
 			return false, err
 		}
-		w.say("  recording ...")
+		w.say("  %s", w.phrase("setup.recording"))
 		sounds, peak, err := t.On("", d.ID).Record(ctx, echoLength)
 		if err != nil {
 			return false, err
 		}
 		switch {
 		case peak == 0:
-			w.say("  it gave nothing at all: a switch of its own, or a level at zero (alsamixer)")
+			w.say("  %s", w.phrase("setup.nothing_came"))
 		case peak < quiet:
-			w.say("  very quiet (%.1f %% of full scale)", 100*peak)
+			w.say("  %s", w.phrase("setup.very_quiet", "percent", fmt.Sprintf("%.1f", 100*peak)))
 		}
 		if peak > 0 {
-			w.say("  playing it back")
+			w.say("  %s", w.phrase("setup.playing_back"))
 			if err := t.Play(ctx, sounds, io.Discard); err != nil {
 				w.say("  it cannot be played back: %v", err)
 			}
 		}
-		if heard, again, err := w.heard(ctx, "Did you hear yourself?", peak > 0); err != nil || !again {
+		if heard, again, err := w.heard(ctx, w.phrase("setup.heard_self"), peak > 0); err != nil || !again {
 			return heard, err
 		}
 	}
@@ -239,21 +232,22 @@ func (w *wizard) echo(ctx context.Context, t *sound.Trial, d audio.Device) (bool
 
 // heard asks a person, who may want it once more.
 func (w *wizard) heard(ctx context.Context, question string, enter bool) (heard, again bool, err error) {
+	words := map[bool]string{true: "Y/n/", false: "y/N/"}[enter] + w.phrase("setup.again")
 	for {
-		text, err := w.line(ctx, question, map[bool]string{true: "Y/n/r for again", false: "y/N/r for again"}[enter])
+		text, err := w.line(ctx, question, words)
 		if err != nil {
 			return false, false, err
 		}
 		switch strings.ToLower(text) {
-		case "y", "yes":
+		case "y", "yes", "j", "ja", "sí", "si", "o", "oui":
 			return true, false, nil
-		case "n", "no":
+		case "n", "no", "nein", "non":
 			return false, false, nil
 		case "r", "again":
 			return false, true, nil
-		case "y/n/r for again":
+		case strings.ToLower(words):
 			return enter, false, nil
 		}
-		w.say("y, n, or r to hear it again")
+		w.say("%s", w.phrase("setup.y_n_r"))
 	}
 }

@@ -44,7 +44,7 @@ func (w *wizard) take(ctx context.Context) error {
 	if state == "" || state == "inactive" && !w.paused { // somebody has stopped it, and it is theirs to start
 		return nil
 	}
-	w.say("\nThe service starts with it.")
+	w.say("\n%s", w.phrase("setup.starts"))
 	w.paused, w.started = false, true
 	return restart(ctx)
 }
@@ -57,7 +57,7 @@ func (w *wizard) listenTo(ctx context.Context, named bool) error {
 	var s control.Status
 	r, err := w.running(ctx, &s)
 	if err != nil {
-		text := "no conch runs here that could be tried: " + err.Error()
+		text := w.phrase("setup.nothing_runs", "why", err)
 		if named {
 			w.fail(text, "sudo systemctl start conch")
 			return nil
@@ -68,13 +68,13 @@ func (w *wizard) listenTo(ctx context.Context, named bool) error {
 	defer r.Close()
 	w.question = "Hold the button and say something; Enter leaves it at that."
 	if w.nobody {
-		w.with(Unchanged, "it runs: %s; %s; %s", s.Button, s.Sound, s.Voice)
+		w.with(Unchanged, "%s", w.phrase("setup.runs", "button", s.Button, "sound", s.Sound, "voice", s.Voice))
 		return nil
 	}
 	for _, c := range s.Conditions {
 		w.say("  %s; %s", c.Text, c.Do)
 	}
-	w.say("\nHold the button and say something. (%s) Enter leaves it at that.", s.Button)
+	w.say("\n%s", w.phrase("setup.hold", "button", s.Button))
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	left := make(chan error, 1)
@@ -89,9 +89,9 @@ func (w *wizard) listenTo(ctx context.Context, named bool) error {
 	case err == nil:
 		judge(w, t)
 	case enter == nil:
-		w.skip("not tried; later: sudo conch setup try")
+		w.skip("%s", w.phrase("setup.not_tried"))
 	case errors.Is(err, errSilent):
-		w.fail("nothing was heard for "+talkLimit.String(), "sudo conch setup pin, if the button did nothing; sudo conch doctor says more")
+		w.fail(w.phrase("setup.not_heard", "time", talkLimit), w.phrase("setup.try_pin"))
 	default:
 		return errLeft
 	}
@@ -169,19 +169,19 @@ func judge(w *wizard, t control.Turn) {
 	if told != "" {
 		w.say("%s", told)
 	}
-	const voice = "sudo conch doctor, from the top; then: sudo conch setup try"
+	voice := w.phrase("setup.from_the_top")
 	switch {
 	case t.Said != "":
-		w.with(Changed, "It works. From here on it is: hold the button and talk; press, and it is silent.")
+		w.with(Changed, "%s", w.phrase("setup.works"))
 	case t.Asked != "":
-		w.fail("it heard you, and nobody answered", voice)
+		w.fail(w.phrase("setup.heard_only"), voice)
 	case !t.Unheard():
-		w.fail("the button works, and nobody answered", voice)
+		w.fail(w.phrase("setup.pressed_only"), voice)
 	default:
-		text := "the button works, and nothing was heard"
+		text := w.phrase("setup.unheard")
 		if told == "" {
 			text += ": " + t.Why()
 		}
-		w.fail(text, "hold it while you speak; sudo conch setup sound tries the microphone; sudo conch doctor says more")
+		w.fail(text, w.phrase("setup.hold_while"))
 	}
 }

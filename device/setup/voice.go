@@ -28,13 +28,13 @@ func (w *wizard) ownServer() bool { return w.cfg.Voice.URL != config.Default().V
 func (w *wizard) lookVoice() (string, bool) {
 	switch v := w.cfg.Voice; {
 	case v.Kind == "rehearsal":
-		return "the rehearsal voice, by voice.kind", true
+		return w.phrase("setup.voice_rehearsal"), true
 	case w.ownServer():
-		return v.URL + ", model " + v.Model, true
+		return w.phrase("setup.voice_server", "url", v.URL, "model", v.Model), true
 	case w.keyThere():
-		return "OpenAI; there is a key", true
+		return w.phrase("setup.voice_key"), true
 	}
-	return "the rehearsal voice, for there is no key", false
+	return w.phrase("setup.voice_no_key"), false
 }
 
 // askVoice asks whom to talk with, and tries it before it is written.
@@ -49,10 +49,10 @@ func (w *wizard) askVoice(ctx context.Context) error {
 	} else if w.keyThere() {
 		enter = openai
 	}
-	i, err := w.choose(ctx, "Who answers?", []choice{
-		{"openai", "OpenAI: a key from platform.openai.com; answers cost money there"},
-		{"server", "a server of your own that speaks the Realtime protocol (LocalAI, speaches, ...)"},
-		{"rehearsal", "the rehearsal voice: no key, no network; it knows the time and a story"},
+	i, err := w.choose(ctx, w.phrase("setup.who_answers"), []choice{
+		{"openai", w.phrase("setup.by_openai")},
+		{"server", w.phrase("setup.by_server")},
+		{"rehearsal", w.phrase("setup.by_rehearsal")},
 	}, enter)
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func (w *wizard) askVoice(ctx context.Context) error {
 // noVoice has the rehearsal voice answer; a key that is there stays.
 func (w *wizard) noVoice(ctx context.Context) error {
 	if !w.keyThere() && !w.ownServer() && w.cfg.Voice.Kind == "auto" {
-		w.with(Unchanged, "the rehearsal voice; later: sudo conch setup voice")
+		w.with(Unchanged, "%s", w.phrase("setup.voice_later"))
 		return nil
 	}
 	return w.setVoice(ctx, []config.Edit{{Key: "voice.kind", Value: config.Quote("rehearsal")}}, "")
@@ -83,9 +83,9 @@ func (w *wizard) askKey(ctx context.Context) error {
 	if err := KeyWritable(w.Keys); err != nil {
 		return err
 	}
-	question := "Your key"
+	question := w.phrase("setup.your_key")
 	if w.keyThere() {
-		question = "Your key; Enter keeps the one that is there"
+		question = w.phrase("setup.your_key_kept")
 	}
 	for {
 		text, err := w.hidden(ctx, question)
@@ -129,23 +129,23 @@ func (w *wizard) askServer(ctx context.Context) error {
 	}
 	var address string
 	for address == "" {
-		text, err := w.line(ctx, "Its address, as in box.lan:8000:", enter)
+		text, err := w.line(ctx, w.phrase("setup.address"), enter)
 		if err != nil {
 			return err
 		}
 		address = addressOf(text)
 		if address == "" {
-			w.say("  an address is a name or a number, and mostly a port; s skips this step")
+			w.say("  %s", w.phrase("setup.no_address"))
 		} else if _, err := w.Load(map[string]string{"voice.url": address}); err != nil {
 			w.say("  %v", err)
 			address = ""
 		}
 	}
-	model, err := w.line(ctx, "Its model:", w.cfg.Voice.Model)
+	model, err := w.line(ctx, w.phrase("setup.model"), w.cfg.Voice.Model)
 	if err != nil {
 		return err
 	}
-	key, err := w.hidden(ctx, "Its key, if it wants one; Enter for none")
+	key, err := w.hidden(ctx, w.phrase("setup.its_key"))
 	if err != nil {
 		return err
 	}
@@ -238,7 +238,7 @@ func (w *wizard) setVoice(ctx context.Context, edits []config.Edit, key string) 
 			continue
 		}
 		if !ok {
-			w.skip("nothing was written")
+			w.skip("%s", w.phrase("setup.not_written"))
 			return nil
 		}
 		break
@@ -251,7 +251,7 @@ func (w *wizard) setVoice(ctx context.Context, edits []config.Edit, key string) 
 			return err
 		}
 		w.now.Files, w.changed, w.now.State = append(w.now.Files, KeyFile(w.Keys)), true, Changed
-		w.say("  the key is stored in %s", KeyFile(w.Keys))
+		w.say("  %s", w.phrase("setup.key_stored", "file", KeyFile(w.Keys)))
 	}
 	if _, err := w.set(ctx, edits); err != nil {
 		return err
@@ -265,7 +265,7 @@ func (w *wizard) setVoice(ctx context.Context, edits []config.Edit, key string) 
 
 // tryVoice opens a session as the appliance would; who is refused may try another key, or have it written still.
 func (w *wizard) tryVoice(ctx context.Context, cfg config.Config) (ok bool, other string, err error) {
-	w.say("  trying it ...")
+	w.say("  %s", w.phrase("setup.trying"))
 	var worst doctor.Finding
 	opened := false
 	for _, f := range doctor.TryVoice(ctx, cfg) {
@@ -300,14 +300,14 @@ func (w *wizard) tryVoice(ctx context.Context, cfg config.Config) (ok bool, othe
 			return false, other, err
 		}
 	}
-	ok, err = w.yes(ctx, "Write it all the same?", worst.Check != "key")
+	ok, err = w.yes(ctx, w.phrase("setup.write_anyway"), worst.Check != "key")
 	return ok, "", err
 }
 
 // anotherKey asks for one behind a key that was refused; empty: there is none.
 func anotherKey(ctx context.Context, w *wizard) (string, error) {
 	for {
-		text, err := w.hidden(ctx, "Another key; Enter for none")
+		text, err := w.hidden(ctx, w.phrase("setup.another_key"))
 		if err != nil || text == "" {
 			return "", err
 		}
