@@ -28,7 +28,7 @@ var situations = []situation{
 		steps: []step{up, waits(second), runs("mute", "on"), says("what is two plus two"), sees(`is 4\.`), waits(second)}},
 	{name: "06-editing", title: "a long line, wrapped and mended, at 60 columns", width: 60, args: []string{"run"},
 		steps: []step{up, waits(second), says("what is one plus one"), sees(`is 2\.`), waits(second), strikes("Up"), waits(second / 5), types(" and what is two plus two, if you can say that in one answer"),
-			strikes("Left", "Left", "Left", "Left", "Left", "Left", "BSpace", "BSpace", "BSpace"), types("a single"), waits(second)}},
+			strikes("Left", "Left", "Left", "Left", "Left", "Left", "BSpace", "BSpace", "BSpace", "BSpace"), types("a single "), waits(second)}},
 	{name: "07-log", title: "the log is wished for by the configuration", width: 100, height: 20, env: []string{"CONCH_LOG_LEVEL=info"}, args: []string{"run"},
 		steps: []step{up, waits(second), says("what is two plus two"), sees(`is 4\.`), types("tell me a"), waits(2 * second)}},
 	{name: "08-room", title: "a room of three", width: 80, height: 30, args: []string{"rehearse"},

@@ -67,10 +67,9 @@ func (s screen) text() string {
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
-// parse reads a line of tmux capture-pane -e.
-func parse(line string) row {
+// parse reads a line of tmux capture-pane -e, which goes on in the look of the line before.
+func parse(line string, l look) (row, look) {
 	var r row
-	l := look{colour: -1}
 	for line != "" {
 		text, rest, steered := strings.Cut(line, "\x1b[")
 		if text != "" {
@@ -82,7 +81,7 @@ func parse(line string) row {
 		parameters, after, _ := strings.Cut(rest, "m")
 		l, line = l.set(parameters), after
 	}
-	return r
+	return r, l
 }
 
 func (l look) set(parameters string) look {
@@ -136,7 +135,7 @@ func begin(b *strings.Builder, width, height int, title string) {
 	for i, c := range palette {
 		fmt.Fprintf(b, ".c%d{fill:%s}", i, c)
 	}
-	b.WriteString(".b{font-weight:bold}.d{opacity:.6}.s{text-decoration:line-through}.u{text-decoration:underline}</style>\n")
+	b.WriteString(".b{font-weight:bold}.d{fill-opacity:.6}.s{text-decoration:line-through}.u{text-decoration:underline}</style>\n")
 	fmt.Fprintf(b, `<rect width="100%%" height="100%%" rx="8" fill="%s"/>`+"\n", ground)
 }
 

@@ -87,8 +87,11 @@ func (t *desk) look() (screen, error) {
 	if err != nil {
 		return screen{}, err
 	}
+	drawn := look{colour: -1}
 	for line := range strings.Lines(text) {
-		s.rows = append(s.rows, parse(strings.TrimSuffix(line, "\n")))
+		var r row
+		r, drawn = parse(strings.TrimSuffix(line, "\n"), drawn)
+		s.rows = append(s.rows, r)
 	}
 	return s, nil
 }
