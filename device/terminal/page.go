@@ -143,7 +143,7 @@ func (p page) step(l Look, ev event) (page, string) {
 func (p *page) lines(l Look, e lines) (rows []string) {
 	for line := range strings.Lines(e.text) {
 		line = strings.TrimSuffix(line, "\n")
-		rows = append(rows, l.rows(hanging(line), span{line, style{dim: e.note}})...)
+		rows = append(rows, l.rows(l.hanging(line), span{line, style{dim: e.note}})...)
 	}
 	return rows
 }

@@ -207,3 +207,19 @@ func TestLookOf(t *testing.T) {
 		}
 	}
 }
+
+// What goes on stands below what it belongs to, unless that leaves it no room.
+func TestHanging(t *testing.T) {
+	for _, c := range []struct {
+		line  string
+		width int
+		want  int
+	}{
+		{"voice   rehearsal, on this machine", 80, 8}, {"voice   rehearsal, on this machine", 20, 2}, {"état   joue, et pas encore prêt", 80, 7},
+		{"  a line, Enter     a question", 80, 20}, {"  a line, Enter     a question", 40, 4}, {"Ada: one word after the other", 80, 2},
+	} {
+		if got := (Look{Width: c.width}).hanging(c.line); len(got) != c.want {
+			t.Errorf("%q at %d: %d; want %d", c.line, c.width, len(got), c.want)
+		}
+	}
+}

@@ -126,13 +126,13 @@ func (l Look) wrap(spans []span, columns int, indent string) [][]span {
 	return append(w.rows, w.row)
 }
 
-// hanging is the indent of a line that goes on: below what stands behind the first gap of two spaces, where that is near.
-func hanging(line string) string {
+// hanging is the indent of a line that goes on: below what stands behind the first gap of two spaces, where that is near in this width.
+func (l Look) hanging(line string) string {
 	text := strings.TrimLeft(line, " ")
 	lead := len(line) - len(text)
 	word, rest, gap := strings.Cut(text, "  ")
-	column := lead + len(word) + 2 + len(rest) - len(strings.TrimLeft(rest, " "))
-	if !gap || column > 24 {
+	column := lead + l.columns(word) + 2 + len(rest) - len(strings.TrimLeft(rest, " "))
+	if !gap || column > min(24, l.Width/3) {
 		column = lead + len(indent)
 	}
 	return strings.Repeat(" ", column)
