@@ -85,10 +85,10 @@ func (a *attacked) writes(kind string, long time.Duration) int {
 	return written
 }
 
-// wear: whatever a member says that is written down is counted, refused and named; the disk is written to a tenth of what it once was
+// wear: whatever a member says that is written down is counted, refused and named; the disk is written to a fifth of what it once was
 // (2.5 MB in 10 s).
 func (a *attacked) wear(kind, code string) {
-	if kb := a.writes(kind, 12*time.Second) >> 10; kb > 400 {
+	if kb := a.writes(kind, 12*time.Second) >> 10; kb > 500 {
 		a.Errorf("%d kB", kb)
 	}
 	if code != "" {
@@ -99,7 +99,7 @@ func (a *attacked) wear(kind, code string) {
 
 // presses without end are named, and count no more.
 func (a *attacked) presses() {
-	if kb := a.writes("presses", 20*time.Second) >> 10; kb > 400 {
+	if kb := a.writes("presses", 20*time.Second) >> 10; kb > 500 {
 		a.Errorf("%d kB", kb)
 	}
 	a.named(a.kitchen, "presses")

@@ -36,7 +36,7 @@ var attacks = []struct {
 	{"forgetting", []string{"CONCH_VOICE_REMEMBER=false"}, (*attacked).forgetting},
 	{"whispers", nil, (*attacked).whispers},
 	{"wear/admission", nil, func(a *attacked) { a.wear("wear", "excess") }},
-	{"wear/words", nil, func(a *attacked) { a.wear("words", "") }},
+	{"wear/words", nil, func(a *attacked) { a.wear("words", "presses") }},
 	{"wear/cards", nil, func(a *attacked) { a.wear("cards", "") }},
 	{"wear/leaves", nil, func(a *attacked) { a.wear("leaves", "") }},
 	{"claims", nil, func(a *attacked) { a.takes("claims") }},
