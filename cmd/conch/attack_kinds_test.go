@@ -184,6 +184,7 @@ func (a *attacked) forgetting() {
 	_, _ = a.hall.conch(a.T, "ask", "Ada, my parsnip is in the garden")
 	_, _ = a.kitchen.conch(a.T, "ask", "Ben, my parsnip is in the garden")
 	l.end()
+	a.stopHall() // what waits to be written is
 	for _, word := range []string{"parsnip", "turnip"} {
 		if len(find(a.T, a.kitchen.path("state"), word)) == 0 {
 			a.Errorf("the kitchen has no %s either, so that nothing was tried", word)
