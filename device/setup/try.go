@@ -45,8 +45,12 @@ func (w *wizard) take(ctx context.Context) error {
 		return nil
 	}
 	w.say("\n%s", w.phrase("setup.starts"))
-	w.paused, w.started = false, true
-	return restart(ctx)
+	w.started = true
+	err := restart(ctx)
+	if err == nil || ctx.Err() == nil { // else somebody has left meanwhile, and resume sees to what stands still
+		w.paused = false
+	}
+	return err
 }
 
 // talkLimit is how long somebody may think about what to say.
