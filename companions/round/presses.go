@@ -215,6 +215,9 @@ func (s *orders) starve(d DeviceID) {
 		if m.struck(p) { // it is known for it
 			n, long = maxStarved/2, starvedLong/5
 		}
+		if 2*p.ended < m.starved.n { // nobody alone: many people who press a lot end each other's for minutes, too
+			long *= 3
+		}
 		if p.until == 0 && p.ended > most.ended && m.starved.n >= n && m.now-m.starved.since >= long {
 			most = p
 		}
