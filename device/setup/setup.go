@@ -234,7 +234,7 @@ func (w *wizard) walk(ctx context.Context) error {
 			return err
 		}
 		if w.boot && s.name == "board" {
-			if err := w.offerReboot(ctx); err != nil {
+			if err := offerReboot(ctx, w); err != nil {
 				return err
 			}
 		}
@@ -381,7 +381,7 @@ func (w *wizard) resume(ctx context.Context) error {
 }
 
 // offerReboot: what is in config.txt counts from the next boot.
-func (w *wizard) offerReboot(ctx context.Context) error {
+func offerReboot(ctx context.Context, w *wizard) error {
 	now := w.Reboot
 	if !w.nobody {
 		var err error
