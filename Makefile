@@ -390,6 +390,10 @@ test-fresh: ## the README's commands, by a stranger, in a clean Debian with git,
 	@$(call install,mmdebstrap='command -v mmdebstrap' systemd-container='command -v systemd-nspawn',A clean Debian cannot be made without them.,1)
 	@for suite in $(FRESH_SUITES); do systemd/package/fresh-test $$suite $(FRESH); done
 
+# --- an image for a card
+
+include systemd/image/image.mk
+
 # --- the machine test
 
 include systemd/vm/vm.mk
