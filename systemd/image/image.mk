@@ -11,7 +11,11 @@ IMAGE_NEEDS := \
 	dosfstools='command -v mkfs.vfat || test -x /usr/sbin/mkfs.vfat' \
 	mtools='command -v mcopy' \
 	xz-utils='command -v xz'
-PACKAGE_SCRIPTS += $(addprefix systemd/image/,root build files/usr/local/lib/conch/boot files/usr/local/lib/conch/grow)
+IMAGE_TEST_NEEDS := \
+	qemu-system-arm='command -v qemu-system-aarch64' \
+	openssh-client='command -v ssh-keygen' \
+	tzdata='test -e /usr/share/zoneinfo/Europe/Berlin'
+PACKAGE_SCRIPTS += $(addprefix systemd/image/,root build test files/usr/local/lib/conch/boot files/usr/local/lib/conch/grow)
 
 .PHONY: image
 image: ## a Raspberry Pi's card with Debian and conch: build/release/conch_VERSION_arm64.img.xz and its sum (root; ten minutes of processor once a month, two each time)
@@ -19,3 +23,10 @@ image: ## a Raspberry Pi's card with Debian and conch: build/release/conch_VERSI
 	@$(call install,$(IMAGE_NEEDS),The image cannot be made without them.,1)
 	@$(MAKE) package ARCHES=arm64 >&2
 	@systemd/image/build build/conch_$(DEB_VERSION)_arm64.deb $(IMAGE)
+
+.PHONY: test-image
+test-image: ## look at the image, boot it as a Pi 3 as far as QEMU goes, and to its end as a plain machine (root, unless it is there)
+	@$(call install,$(IMAGE_NEEDS) $(IMAGE_TEST_NEEDS),The image cannot be tried without them.,1)
+	@[ -e $(IMAGE) ] || $(MAKE) image
+	@mkdir -p build/host; $(GO) build -ldflags '-X conch/device.version=$(DEB_VERSION)' -o build/host/conch ./cmd/conch </dev/null >&2
+	@CONCH="$(CURDIR)/build/host/conch" systemd/image/test $(IMAGE)
