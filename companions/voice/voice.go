@@ -15,6 +15,8 @@ type Voice interface {
 	Do(turn.Order)
 	// Tools says which tools there are, before the first turn.
 	Tools([]turn.ToolSpec)
+	// Names are those that may be said: whoever writes down what people say may be told to expect them.
+	Names([]string)
 	// Append takes the microphone's frames (24 kHz, mono) of the utterance of a turn.
 	Append(id turn.ID, pcm []int16)
 	// Nudge has it try at once what it waits to try again: the network is back.

@@ -246,10 +246,27 @@ func (d *Driver) Members() []round.Member {
 
 // Pressed: a press at the edge at began a turn. alone is what Alone said before.
 func (d *Driver) Pressed(at time.Duration, id turn.ID, alone bool) {
+	d.Voices.Names(names(d.Members(), d.Cards))
 	if d.Room != nil {
 		d.post(talk.Asked{Turn: id, Alone: alone})
 		d.Room.Pressed(at, string(id))
 	}
+}
+
+// names are those by which somebody here may be called: everybody in the room, or, without one, who lives here.
+func names(members []round.Member, own []companions.Card) (all []string) {
+	for _, m := range members {
+		for _, c := range m.Cards {
+			all = append(append(all, c.Name), c.Aliases...)
+		}
+	}
+	if len(all) > 0 {
+		return all
+	}
+	for _, c := range own {
+		all = append(append(all, c.Name), c.Aliases...)
+	}
+	return all
 }
 
 // Hushed silences the whole room, as a press does of which nothing comes. It says whether there is one.

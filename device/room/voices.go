@@ -90,6 +90,9 @@ func (v *Voices) Tools(specs []turn.ToolSpec) {
 	}
 }
 
+// Names tells the session that hears people whom they may call.
+func (v *Voices) Names(names []string) { v.of[v.ids[0]].Names(names) }
+
 // Append gives the microphone to the first companion.
 func (v *Voices) Append(id turn.ID, pcm []int16) { v.of[v.ids[0]].Append(id, pcm) }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"conch/companions"
 	"conch/companions/round"
 	"conch/companions/voice"
 	"conch/coordinator/turn"
@@ -17,6 +18,7 @@ type orders []turn.Order
 
 func (o *orders) Do(order turn.Order)                     { *o = append(*o, order) }
 func (o *orders) Tools([]turn.ToolSpec)                   {}
+func (o *orders) Names(names []string)                    { *o = append(*o, turn.AddText{Text: strings.Join(names, " ")}) }
 func (o *orders) Append(turn.ID, []int16)                 {}
 func (o *orders) Nudge()                                  {}
 func (o *orders) Call(func()) bool                        { return false }
@@ -67,5 +69,20 @@ func TestToolsAreShown(t *testing.T) {
 	}
 	if strings.Contains(log.String(), "companion=ben tool=volume") {
 		t.Error("ben's session is not told of the volume")
+	}
+}
+
+// Whoever hears people is told with a press whom they may call.
+func TestAPressTellsTheNames(t *testing.T) {
+	hears, other := &orders{}, &orders{}
+	v := newVoices(slog.New(slog.DiscardHandler))
+	v.Add("ada", hears, nil)
+	v.Add("ben", other, nil)
+	d := &Driver{Voices: v, Cards: []companions.Card{
+		{Card: round.Card{ID: "ada", Name: "Ada", Aliases: []string{"Countess"}}}, {Card: round.Card{ID: "ben", Name: "Ben"}},
+	}}
+	d.Pressed(0, "t-1", true)
+	if want := (orders{turn.AddText{Text: "Ada Countess Ben"}}); !slices.Equal(*hears, want) || len(*other) > 0 {
+		t.Errorf("told %v and %v; want %v, and nothing to who does not listen", *hears, *other, want)
 	}
 }

@@ -70,6 +70,9 @@ func (v *Voice) Cue(c turn.Cue) []int16 {
 // Tools: it calls those that it knows.
 func (v *Voice) Tools([]turn.ToolSpec) {}
 
+// Names: it does not listen.
+func (v *Voice) Names([]string) {}
+
 // Append: it does not listen.
 func (v *Voice) Append(turn.ID, []int16) {}
 

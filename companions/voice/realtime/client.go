@@ -20,13 +20,12 @@ type Client struct {
 	running atomic.Bool
 	wake    chan struct{} // of one: there is something new below
 
-	mu           sync.Mutex // guards the rest up to utt
-	orders       []turn.Order
-	remembered   int  // of these, what belongs to no turn
-	overflow     bool // an order was lost: what the server knows is no longer what was ordered
-	tools        []turn.ToolSpec
-	toolsVersion int
-	usage        *meter
+	mu         sync.Mutex // guards the rest up to utt
+	orders     []turn.Order
+	remembered int  // of these, what belongs to no turn
+	overflow   bool // an order was lost: what the server knows is no longer what was ordered
+	wishes     wishes
+	usage      *meter
 
 	saving sync.Mutex // held while the usage is written; before mu
 
@@ -41,7 +40,7 @@ func New(cfg Config) (*Client, error) {
 	if err := cfg.defaults(); err != nil {
 		return nil, err
 	}
-	c := &Client{cfg: cfg, log: cfg.Log, wake: make(chan struct{}, 1), toolsVersion: 1}
+	c := &Client{cfg: cfg, log: cfg.Log, wake: make(chan struct{}, 1), wishes: wishes{version: 1}}
 	m, err := newMeter(&c.cfg)
 	if err != nil {
 		return nil, err
@@ -101,10 +100,22 @@ func (c *Client) Append(id turn.ID, pcm []int16) {
 // Tools tells which tools the model may call, from the next event on.
 func (c *Client) Tools(specs []turn.ToolSpec) {
 	c.mu.Lock()
-	c.tools = slices.Clone(specs)
-	c.toolsVersion++
+	c.wishes.tools = slices.Clone(specs)
+	c.wishes.version++
 	c.mu.Unlock()
 	c.poke()
+}
+
+// Names are those that may be said. Whoever writes down what is said is asked to expect them.
+func (c *Client) Names(names []string) {
+	prompt := namesPrompt(names)
+	c.mu.Lock()
+	same := c.wishes.names == prompt
+	c.wishes.names = prompt
+	c.mu.Unlock()
+	if !same {
+		c.poke()
+	}
 }
 
 // Nudge says that an attempt which would have failed a moment ago may now succeed. It never waits.
@@ -144,10 +155,10 @@ func (c *Client) takeOrders() (orders []turn.Order, overflow bool) {
 	return orders, overflow
 }
 
-func (c *Client) currentTools() ([]turn.ToolSpec, int) {
+func (c *Client) wished() wishes {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.tools, c.toolsVersion
+	return c.wishes
 }
 
 var errTwice = errors.New("realtime: Run was called twice")

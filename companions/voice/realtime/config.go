@@ -28,7 +28,7 @@ type Config struct {
 	Dialect            Dialect
 	Assumed            Assumed // what of these nobody chose
 
-	// Omitted is told at the beginning of each session which parts of it the server refused (transcription, voice, reasoning,
+	// Omitted is told at the beginning of each session which parts of it the server refused (names, transcription, voice, reasoning,
 	// tools, format) and what it said; none: it took everything. Called from Run; nil: nobody wants to know.
 	Omitted func(parts []string, why string)
 

@@ -21,13 +21,13 @@ import (
 //
 // All but the goroutine of open belongs to Run.
 type connector struct {
-	cfg   *Config
-	log   *slog.Logger
-	ctx   context.Context
-	wg    *sync.WaitGroup
-	tools func() ([]turn.ToolSpec, int)
-	clock *clock
-	told  told
+	cfg    *Config
+	log    *slog.Logger
+	ctx    context.Context
+	wg     *sync.WaitGroup
+	wished func() wishes
+	clock  *clock
+	told   told
 	backoff
 
 	opened  chan openResult
@@ -94,15 +94,15 @@ func (c *connector) held() bool {
 func (c *connector) open() {
 	c.opening, c.usedKey, c.last = true, c.cfg.Key(), time.Now()
 	key := c.usedKey
-	specs, version := c.tools()
+	wished := c.wished()
 	without := c.without
 	ctx, giveUp := context.WithCancel(c.ctx)
 	c.giveUp = giveUp
 	c.wg.Go(func() {
 		defer giveUp()
-		l, err := c.cfg.open(ctx, key, specs, without)
+		l, err := c.cfg.open(ctx, key, wished, without)
 		if l != nil {
-			l.tools = version
+			l.wished = wished
 		}
 		c.opened <- openResult{l, err} // of one, and one opener at a time
 	})

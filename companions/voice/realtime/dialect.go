@@ -54,6 +54,7 @@ type Dialect struct {
 	Metadata    bool   // takes and returns response.metadata
 	NestedTools bool   // {type, function:{name, ...}} instead of {type, name, ...}
 	TextPart    string // content type of an assistant's text in the history
+	Prompts     bool   // takes words that its transcription may expect
 	OwnScribe   bool   // transcribes by itself, with a model that is not to be named
 	KeyHeader   string // "" means Authorization: Bearer
 	Deployment  bool   // the model is a deployment's name; an address with an api-version wants it under "deployment"
@@ -88,9 +89,9 @@ var Dialects = []Dialect{
 var (
 	created = []string{"session.created"}
 	ga      = Dialect{Name: "ga", Session: EncodeGA, Rate: rate, FirstEvents: created, Path: "/v1/realtime", Clears: true, Truncates: true, Deletes: true,
-		Cancels: true, Metadata: true, TextPart: "output_text", Voices: true, Models: true}
+		Cancels: true, Metadata: true, TextPart: "output_text", Voices: true, Models: true, Prompts: true}
 	azure = Dialect{Name: "azure", Session: EncodeGA, Rate: rate, FirstEvents: created, Path: "/openai/v1/realtime", Clears: true, Truncates: true,
-		Deletes: true, Cancels: true, Metadata: true, TextPart: "output_text", KeyHeader: "api-key", Deployment: true, Voices: true}
+		Deletes: true, Cancels: true, Metadata: true, TextPart: "output_text", KeyHeader: "api-key", Deployment: true, Voices: true, Prompts: true}
 )
 
 // openAIVoices are OpenAI's own, which other servers have not (Dialect.Voices).

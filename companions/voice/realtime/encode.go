@@ -47,6 +47,7 @@ type formatGA struct {
 type transcription struct {
 	Model    string `json:"model"`
 	Language string `json:"language,omitempty"`
+	Prompt   string `json:"prompt,omitempty"`
 }
 
 type reasoning struct {
@@ -135,24 +136,18 @@ func (d *Dialect) encodeTools(specs []turn.ToolSpec) []wireTool {
 }
 
 // session is the whole session.update of a new session.
-func (cfg *Config) session(d *Dialect, id string, specs []turn.ToolSpec) any {
+func (cfg *Config) session(d *Dialect, id string, wished wishes) any {
 	up := wireSessionUpdate{wireEvent: wireEvent{Type: "session.update", EventID: id}}
-	voice, scribe := cfg.Voice, cfg.TranscriptionModel
+	voice := cfg.Voice
 	if cfg.Assumed.Voice && !d.Voices {
 		voice = ""
 	}
-	if d.OwnScribe || cfg.Assumed.TranscriptionModel && !d.Models {
-		scribe = ""
-	}
-	var tr *transcription
-	if scribe != "" {
-		tr = &transcription{Model: scribe, Language: cfg.Language}
-	}
+	tr := cfg.transcription(d, wished.names)
 	modalities := d.Modalities
 	if modalities == nil {
 		modalities = []string{"audio"}
 	}
-	tools := d.encodeTools(specs)
+	tools := d.encodeTools(wished.tools)
 	if d.Session == EncodeBeta {
 		up.Session = sessionBeta{
 			Instructions: cfg.Instructions, Modalities: modalities, Voice: voice, Tools: tools,
@@ -175,6 +170,36 @@ func (cfg *Config) session(d *Dialect, id string, specs []turn.ToolSpec) any {
 		s.Turns, s.Audio.Input.Turns = s.Audio.Input.Turns, nil
 	}
 	up.Session = s
+	return up
+}
+
+// scribe is the model that writes down what is said; "": none is named.
+func (cfg *Config) scribe(d *Dialect) string {
+	if d.OwnScribe || cfg.Assumed.TranscriptionModel && !d.Models {
+		return ""
+	}
+	return cfg.TranscriptionModel
+}
+
+func (cfg *Config) transcription(d *Dialect, names string) *transcription {
+	tr := &transcription{Model: cfg.scribe(d), Language: cfg.Language}
+	if tr.Model == "" {
+		return nil
+	}
+	if d.Prompts {
+		tr.Prompt = names
+	}
+	return tr
+}
+
+// rescribe is the session.update that changes the names that may be said, and nothing else.
+func (cfg *Config) rescribe(d *Dialect, id, names string) any {
+	up := wireSessionUpdate{wireEvent: wireEvent{Type: "session.update", EventID: id}}
+	if tr := cfg.transcription(d, names); d.Session == EncodeBeta {
+		up.Session = sessionBeta{Transcription: tr}
+	} else {
+		up.Session = sessionGA{Type: "realtime", Audio: &audioGA{Input: inputGA{Transcription: tr}}}
+	}
 	return up
 }
 

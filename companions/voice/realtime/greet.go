@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"conch/coordinator/turn"
 )
 
 // A session is described, without a part that the server refuses and conversation does not need:
@@ -24,7 +22,7 @@ type greeting struct {
 	cfg           *Config
 	l             *link
 	d             Dialect
-	specs         []turn.ToolSpec
+	wished        wishes
 	used, without parts
 	id            string // of the latest description
 	described     bool
@@ -34,8 +32,8 @@ type greeting struct {
 }
 
 // greet waits for the first event, which may tell the dialect, describes the session and waits for session.updated.
-func (cfg *Config) greet(ctx context.Context, l *link, specs []turn.ToolSpec, without parts) error {
-	g := &greeting{cfg: cfg, l: l, d: cfg.Dialect, specs: specs, used: cfg.used()}
+func (cfg *Config) greet(ctx context.Context, l *link, wished wishes, without parts) error {
+	g := &greeting{cfg: cfg, l: l, d: cfg.Dialect, wished: wished, used: cfg.used(wished)}
 	g.without = without & g.used
 	l.omitted.parts = g.without
 	patience := time.NewTimer(handshakeTimeout)
@@ -116,7 +114,7 @@ func (g *greeting) hungUp(ctx context.Context) error {
 
 func (g *greeting) describe(ctx context.Context) error {
 	g.id = fmt.Sprintf("conch_session_%d", g.without)
-	b, err := json.Marshal(g.without.strip(g.cfg.session(&g.d, g.id, g.specs)))
+	b, err := json.Marshal(g.without.strip(g.cfg.session(&g.d, g.id, g.wished)))
 	if err == nil {
 		select {
 		case g.l.out <- b:

@@ -52,6 +52,7 @@ func (s *picky) on(p *peer, ev map[string]any) {
 
 const (
 	pathTranscription = "session.audio.input.transcription"
+	pathPrompt        = pathTranscription + ".prompt"
 	pathVoice         = "session.audio.output.voice"
 	pathFormat        = "session.audio.output.format"
 )
@@ -74,12 +75,17 @@ func TestASessionOmitsWhatIsRefused(t *testing.T) {
 		{picky{refuses: []string{pathFormat, "session.tools"}, named: true}, "transcription voice tools format", 3, 0},
 		{picky{refuses: []string{pathTranscription}, param: true, named: true, closes: true}, "transcription", 2, time.Second},
 		{picky{refuses: []string{pathTranscription}, param: true, closes: true}, "transcription", 2, time.Second},
+		{picky{refuses: []string{pathPrompt}, param: true, named: true}, "names", 2, 0},
+		{picky{refuses: []string{pathPrompt}, named: true}, "names transcription voice", 2, 0},
 	} {
 		t.Run(fmt.Sprint(c.picky), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var left []string
 				w := newWorld(t, func(cfg *Config) { cfg.Omitted = func(parts []string, _ string) { left = parts } })
 				w.auto, w.onEvent = false, c.on
+				if slices.Contains(c.refuses, pathPrompt) {
+					w.c.Names([]string{"Ada"})
+				}
 				w.run()
 				defer w.stop()
 				time.Sleep(c.takes + time.Millisecond)

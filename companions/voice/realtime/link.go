@@ -14,8 +14,6 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
-
-	"conch/coordinator/turn"
 )
 
 // link is one connection: a reader, a writer and a watcher that end together, with their reason in ctx.
@@ -33,7 +31,7 @@ type link struct {
 	kick chan bool    // to look at the line now; true: and ask it for a sign of life
 
 	born    time.Time
-	tools   int     // version of the tools the session was opened with
+	wished  wishes  // that the session knows of
 	dialect Dialect // of the server
 	omitted omitted
 
@@ -54,7 +52,7 @@ type message struct {
 }
 
 // open dials, and returns when the session is described and acknowledged. It runs on a goroutine of its own.
-func (cfg *Config) open(ctx context.Context, key string, specs []turn.ToolSpec, without parts) (*link, error) {
+func (cfg *Config) open(ctx context.Context, key string, wished wishes, without parts) (*link, error) {
 	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
 	header := http.Header{}
@@ -108,7 +106,7 @@ func (cfg *Config) open(ctx context.Context, key string, specs []turn.ToolSpec, 
 	}
 	conn.SetReadLimit(readLimit)
 	l.start(conn, under.Load())
-	if err := cfg.greet(ctx, l, specs, without); err != nil {
+	if err := cfg.greet(ctx, l, wished, without); err != nil {
 		l.cancel(err)
 		l.close()
 		var no *refused

@@ -73,6 +73,7 @@ func TestEverythingSentIsOfficial(t *testing.T) {
 		w.c.Do(turn.AddText{Turn: "t-4", Role: "user", Text: "Hello."})
 		w.c.Do(turn.CreateResponse{Turn: "t-4", Prompt: "Tell it."})
 		w.c.Tools(nil)
+		w.c.Names([]string{"Ada", "Ben"})
 		w.took()
 		w.peer(0).hangUp()      // the next session brings the history, an assistant's words among it
 		time.Sleep(time.Second) // somebody else's server settles
@@ -97,7 +98,7 @@ func TestEverythingSentIsOfficial(t *testing.T) {
 			t.Errorf("no %s was sent in this session", want)
 		}
 	}
-	if types["session.update"] < 3 {
+	if types["session.update"] < 4 {
 		t.Errorf("%d session.update; want one per session and one for the tools", types["session.update"])
 	}
 }

@@ -17,9 +17,10 @@ const (
 	partVoice
 	partReasoning
 	partTools
-	partForm // modalities and the format of what is said
+	partForm  // modalities and the format of what is said
+	partNamed // names that may be said
 
-	partsOptional = partTranscription | partVoice | partReasoning
+	partsOptional = partNamed | partTranscription | partVoice | partReasoning
 )
 
 var partNames = []struct {
@@ -27,6 +28,7 @@ var partNames = []struct {
 	name string
 	says []string // in the parameter that a server names, or else in what it says
 }{
+	{partNamed, "names", []string{"prompt"}},
 	{partTranscription, "transcription", []string{"transcription", "transcribe"}},
 	{partVoice, "voice", []string{"voice"}},
 	{partReasoning, "reasoning", []string{"reasoning"}},
@@ -80,10 +82,13 @@ func (p parts) beyond(e *wireError, used parts) (parts, bool) {
 }
 
 // used are the parts that this configuration has at all.
-func (cfg *Config) used() parts {
+func (cfg *Config) used(wished wishes) parts {
 	p := partForm | partTools // an empty list is a list
 	if cfg.TranscriptionModel != "" {
 		p |= partTranscription
+		if wished.names != "" {
+			p |= partNamed
+		}
 	}
 	if cfg.Voice != "" {
 		p |= partVoice
@@ -92,6 +97,18 @@ func (cfg *Config) used() parts {
 		p |= partReasoning
 	}
 	return p
+}
+
+// scribe is what is left of a transcription.
+func (p parts) scribe(tr *transcription) *transcription {
+	if tr == nil || p&partTranscription != 0 {
+		return nil
+	}
+	left := *tr
+	if p&partNamed != 0 {
+		left.Prompt = ""
+	}
+	return &left
 }
 
 // strip takes parts out of a session.update.
@@ -111,9 +128,7 @@ func (p parts) strip(up any) any {
 			out := *audio.Output
 			audio.Output = &out
 		}
-		if p&partTranscription != 0 {
-			audio.Input.Transcription = nil
-		}
+		audio.Input.Transcription = p.scribe(audio.Input.Transcription)
 		if p&partVoice != 0 {
 			s.Voice = ""
 			if audio.Output != nil {
@@ -134,9 +149,7 @@ func (p parts) strip(up any) any {
 		}
 		update.Session = s
 	case sessionBeta:
-		if p&partTranscription != 0 {
-			s.Transcription = nil
-		}
+		s.Transcription = p.scribe(s.Transcription)
 		if p&partVoice != 0 {
 			s.Voice = ""
 		}

@@ -15,7 +15,7 @@ func newRun(ctx context.Context, c *Client, out voice.Outlet) *conversation {
 		finished: make(chan *response, 8), responses: answers{},
 		keeper: keeper{save: c.cfg.Keep, log: c.log, lines: make(chan []voice.Line, 1)},
 	}
-	r.connector = connector{cfg: &c.cfg, log: c.log, ctx: ctx, wg: &r.wg, tools: c.currentTools, clock: &r.clock, told: told{out: out},
+	r.connector = connector{cfg: &c.cfg, log: c.log, ctx: ctx, wg: &r.wg, wished: c.wished, clock: &r.clock, told: told{out: out},
 		opened: make(chan openResult, 1)}
 	r.sender = sender{log: c.log, full: r.drop}
 	r.input = input{utterance: &c.utt, to: &r.sender, d: &r.d, clock: &r.clock, log: c.log, scratch: make([]int16, 0, rate/10)}
@@ -119,14 +119,23 @@ func (r *conversation) step() {
 	}
 	r.renew()
 	if r.link != nil {
-		if specs, version := r.c.currentTools(); r.link.tools != version {
-			r.link.tools = version
-			r.send(sentEvent{kind: sentSession}, func(id string) any { return r.d.retool(id, specs) })
-		}
+		r.rewish()
 	}
 	r.advance()
 	if t := r.input.sendSilence(&r.asked); t != "" {
 		r.commitRefused(t)
+	}
+}
+
+// rewish tells the session what is wished otherwise than when it was described.
+func (r *conversation) rewish() {
+	was, now := r.link.wished, r.c.wished()
+	r.link.wished = now
+	if was.version != now.version {
+		r.send(sentEvent{kind: sentSession}, func(id string) any { return r.d.retool(id, now.tools) })
+	}
+	if was.names != now.names && r.d.Prompts && r.c.cfg.scribe(&r.d) != "" && r.link.omitted.parts&(partTranscription|partNamed) == 0 {
+		r.send(sentEvent{kind: sentSession}, func(id string) any { return r.c.cfg.rescribe(&r.d, id, now.names) })
 	}
 }
 

@@ -365,6 +365,42 @@ func TestToolsChange(t *testing.T) {
 	})
 }
 
+// Whoever writes down what is said is told whom people may call, and again when that has changed.
+func TestNamesAreExpected(t *testing.T) {
+	in(t, nil, func(w *world) {
+		scribe := func() string {
+			s := w.peer(0).last("session.update")["session"]
+			b, _ := json.Marshal(s)
+			if tr, ok := at(s.(map[string]any), "audio.input.transcription"); ok {
+				b, _ = json.Marshal(tr)
+			}
+			return string(b)
+		}
+		w.c.Names([]string{"Ada", "Ben"})
+		w.want()
+		const alone = `{"audio":{"input":{"transcription":{"model":"scribe","prompt":"Names: Ada, Ben."}}},"type":"realtime"}`
+		if b, _ := json.Marshal(w.peer(0).last("session.update")["session"]); string(b) != alone {
+			t.Errorf("session = %s; want the names told and nothing else changed", b)
+		}
+		updates := w.peer(0).count("session.update")
+		w.c.Names([]string{"Ada", "Ben"})
+		w.want()
+		if n := w.peer(0).count("session.update"); n != updates {
+			t.Errorf("the same names were told again: %d updates, not %d", n, updates)
+		}
+		w.c.Names([]string{"Ada", "B.\nIgnore, all", "", strings.Repeat("x", 100)})
+		w.want()
+		if got, want := scribe(), `{"model":"scribe","prompt":"Names: Ada, B  Ignore  all."}`; got != want {
+			t.Errorf("transcription = %s; want %s", got, want)
+		}
+		w.c.Names(nil)
+		w.want()
+		if got, want := scribe(), `{"model":"scribe"}`; got != want {
+			t.Errorf("transcription = %s; want %s", got, want)
+		}
+	})
+}
+
 func TestRenewedWhileIdleWithTheConversation(t *testing.T) {
 	in(t, nil, func(w *world) {
 		p := w.peer(0)

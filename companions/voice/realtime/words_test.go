@@ -73,7 +73,7 @@ func TestEachRefusalHasItsWords(t *testing.T) {
 			if err := cfg.defaults(); err != nil {
 				t.Fatal(err)
 			}
-			_, err := cfg.open(t.Context(), "secret", nil, 0)
+			_, err := cfg.open(t.Context(), "secret", wishes{}, 0)
 			if err == nil {
 				t.Fatal("there is a session")
 			}
@@ -95,7 +95,7 @@ func TestAnAuthorityOfOnesOwn(t *testing.T) {
 	if err := cfg.defaults(); err != nil {
 		t.Fatal(err)
 	}
-	_, err := cfg.open(t.Context(), "", nil, 0)
+	_, err := cfg.open(t.Context(), "", wishes{}, 0)
 	if say, _ := wordsOf(err, time.Now()); say != turn.WordsElsewhere { // it was trusted, and speaks something else
 		t.Errorf("%v is told as %s", err, say)
 	}
