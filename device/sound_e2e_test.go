@@ -32,7 +32,7 @@ func (r *soundRoom) converse() {
 	if rec.Said != theTime {
 		t.Errorf("answered %q; want %q", rec.Said, theTime)
 	}
-	h, err := r.recognizer.Hear(context.Background(), audio.Downsample(heard))
+	h, err := r.recognizer.Hear(context.Background(), audio.Downsample(heard), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

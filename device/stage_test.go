@@ -427,8 +427,8 @@ type listener struct {
 
 func (*listener) String() string { return "listener of a test" }
 
-func (e *listener) Hear(ctx context.Context, pcm []int16) (rehearsal.Heard, error) {
-	h, err := rehearsal.Meter{}.Hear(ctx, pcm)
+func (e *listener) Hear(ctx context.Context, pcm []int16, names []string) (rehearsal.Heard, error) {
+	h, err := rehearsal.Meter{}.Hear(ctx, pcm, names)
 	h.Words, h.Text = true, "spoken"
 	e.mu.Lock()
 	defer e.mu.Unlock()

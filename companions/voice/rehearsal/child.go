@@ -34,7 +34,8 @@ func newChildren(atOnce int, limit time.Duration, most int) children {
 	return children{slots: make(chan struct{}, atOnce), limit: limit, most: most}
 }
 
-func (c children) run(ctx context.Context, in []byte, path string, args ...string) ([]byte, error) {
+// run is one of them. beside is a file that it finds as /dev/fd/3; nil: none.
+func (c children) run(ctx context.Context, in []byte, beside *os.File, path string, args ...string) ([]byte, error) {
 	name := filepath.Base(path)
 	ctx, cancel := context.WithTimeout(ctx, c.limit)
 	defer cancel()
@@ -48,6 +49,9 @@ func (c children) run(ctx context.Context, in []byte, path string, args ...strin
 	cmd.Env = []string{"LANG=C.UTF-8", "PATH=/usr/bin:/bin", "HOME=/"}
 	cmd.Dir = os.TempDir()
 	cmd.Stdin = bytes.NewReader(in)
+	if beside != nil {
+		cmd.ExtraFiles = []*os.File{beside}
+	}
 	// Standard output is a file in memory: flite goes back to read what it has written, which a pipe does not allow.
 	fd, err := unix.MemfdCreate("conch-"+name, unix.MFD_CLOEXEC)
 	if err != nil {

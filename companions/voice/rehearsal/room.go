@@ -268,38 +268,3 @@ func (s *scene) guided(words ...string) bool {
 	}
 	return false
 }
-
-// nameHeard mends what pocketsphinx makes of names: it knows no "Ada" in this place, and takes "Ben" for "then". Only where
-// a name is called: at the beginning, and behind words that hand the floor over.
-func (s *self) nameHeard(text string) string {
-	names := []string{s.name}
-	for _, o := range s.others {
-		names = append(names, o.name)
-	}
-	for _, n := range names {
-		mis, ok := misheard[strings.ToLower(n)]
-		if !ok {
-			continue
-		}
-		n = strings.ToLower(n)
-		for _, w := range mis.first {
-			if rest, ok := strings.CutPrefix(text, w+" "); ok {
-				return n + " " + rest
-			}
-		}
-		for _, phrase := range []string{"over to you", "what about you", "how about you", "your turn", "and you"} {
-			head, rest, ok := strings.Cut(text, phrase+" ")
-			if ok && slices.Contains(mis.called, rest) {
-				return head + phrase + " " + n
-			}
-		}
-	}
-	return text
-}
-
-// misheard are the names of the default cards as pocketsphinx 0.8 hears them from flite's voices.
-var misheard = map[string]struct{ first, called []string }{
-	"ada":  {[]string{"aida", "ate a", "hey aida"}, []string{"in", "they dont", "they don't", "a dog", "the", "aida", "a", "ate a"}},
-	"ben":  {[]string{"then", "den", "bend", "hey then"}, []string{"then", "been", "den", "them", "and", "bend", "when"}},
-	"cleo": {[]string{"clio", "leo"}, []string{"clio", "leo", "please", "you'll"}},
-}

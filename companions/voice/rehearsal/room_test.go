@@ -122,29 +122,6 @@ func TestInstructionsAreRead(t *testing.T) {
 	}
 }
 
-func TestNamesThatWereMisheard(t *testing.T) {
-	me := readInstructions(roomAda)
-	me.others = []other{{name: "Ben"}, {name: "Cleo"}}
-	for heard, want := range map[string]string{
-		"then which book should i read": "ben which book should i read",
-		"over to you then":              "over to you ben",
-		"over to you they don't":        "over to you ada",
-		"and you been":                  "and you ben",
-		"over to you please":            "over to you cleo",
-		"what time is it then":          "what time is it then",
-		"over to you":                   "over to you",
-		"":                              "",
-	} {
-		if got := me.nameHeard(heard); got != want {
-			t.Errorf("%q: %q; want %q", heard, got, want)
-		}
-	}
-	alone := readInstructions("You are Ada.")
-	if got := alone.nameHeard("then which book"); got != "then which book" {
-		t.Errorf("nobody is called Ben here: %q", got)
-	}
-}
-
 func TestRulesAreDeterministic(t *testing.T) {
 	for seed := range uint64(20) {
 		think := func() string {

@@ -155,12 +155,12 @@ func TestChildIsBounded(t *testing.T) {
 		t.Skip("missing: yes")
 	}
 	c := newChildren(1, 10*time.Second, 1<<10)
-	if out, err := c.run(t.Context(), nil, yes); err == nil {
+	if out, err := c.run(t.Context(), nil, nil, yes); err == nil {
 		t.Errorf("endless output was taken, %d bytes", len(out))
 	}
 	c.limit = 50 * time.Millisecond
 	cat, _ := exec.LookPath("tail")
-	if _, err := c.run(t.Context(), nil, cat, "-f", "/dev/null"); err == nil {
+	if _, err := c.run(t.Context(), nil, nil, cat, "-f", "/dev/null"); err == nil {
 		t.Error("an endless child was waited for")
 	}
 }

@@ -325,10 +325,9 @@ func (x *session) keep(id string, sound []int16) {
 func (x *session) hear(it *item) {
 	it.hearing = &hearing{done: make(chan struct{})}
 	pcm := it.sound
-	me := readInstructions(get[string](x.conf, "instructions"))
+	names := maySay(get[string](x.conf, "audio", "input", "transcription", "prompt"))
 	x.wg.Go(func() {
-		h, err := x.srv.o.Recognizer.Hear(x.ctx, pcm)
-		h.Text = me.nameHeard(h.Text)
+		h, err := x.srv.o.Recognizer.Hear(x.ctx, pcm, names)
 		it.hearing.heard, it.hearing.err = h, err
 		close(it.hearing.done)
 		x.later(func() { x.transcribed(it, h, err) })

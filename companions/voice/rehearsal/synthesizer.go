@@ -119,9 +119,9 @@ func (s *synth) Say(ctx context.Context, voice, text string) ([]int16, error) {
 	switch {
 	case s.flite != "" && (v.flite != "" || s.espeak == ""):
 		name := cmp.Or(v.flite, "slt")
-		out, err = s.children.run(ctx, []byte(text+"\n"), s.flite, "-voice", name, "-f", "/dev/stdin", "-o", "/dev/stdout")
+		out, err = s.children.run(ctx, []byte(text+"\n"), nil, s.flite, "-voice", name, "-f", "/dev/stdin", "-o", "/dev/stdout")
 	default:
-		out, err = s.children.run(ctx, []byte(text+"\n"), s.espeak, "--stdin", "--stdout", "-b", "1", "-v", v.espeak)
+		out, err = s.children.run(ctx, []byte(text+"\n"), nil, s.espeak, "--stdin", "--stdout", "-b", "1", "-v", v.espeak)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("rehearsal: speak: %w", err)
