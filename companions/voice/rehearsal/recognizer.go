@@ -109,6 +109,7 @@ func (s *sphinx) Hear(ctx context.Context, pcm []int16, names []string) (Heard, 
 const (
 	surelyAtEnds = 0.15 // the first two words and the last two
 	surelyWithin = 0.4
+	hardly       = 0.05 // the last word, where it is the breath behind the last one: "huh"
 )
 
 // heardWords reads what pocketsphinx says with -time yes: each utterance as a line, then its words, a line each, with their times and a
@@ -135,6 +136,9 @@ func heardWords(out string, names []string) string {
 			w = word{names[i-firstName], true, sure}
 		}
 		all = append(all, w)
+	}
+	if n := len(all); n > 1 && all[n-1].sure < hardly {
+		all = all[:n-1]
 	}
 	var words []string
 	for i, w := range all {
