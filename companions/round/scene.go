@@ -73,7 +73,7 @@ func (v View) Conversation() *words.Conversation {
 			Closing: m.Metadata.Closing != "" && m.Metadata.Closing != ClosingNone, Joined: slices.Contains(v.Message.Metadata.Joins, m.ID),
 		}
 	}
-	return words.Follow(parties, each(v.past(), said), said(v.Message))
+	return words.Follow(parties, each(v.past(), said), said(v.Message), "")
 }
 
 // named is what people call a companion.

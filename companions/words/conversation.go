@@ -11,7 +11,9 @@ type Party struct {
 	Named
 	Companion bool // and present; else a person
 	Quiet     bool // it may not answer
+	Eager     int  // how much it likes to join in
 	Fields    []string
+	Skills    []string
 }
 
 // Said is what somebody said.
@@ -31,6 +33,7 @@ type Said struct {
 type Line struct {
 	Said
 	Reading
+	v       *vocab
 	words   []word
 	content map[string]bool
 	stems   string // the words without endings, as phrase; only of the last two lines
@@ -43,13 +46,15 @@ type Conversation struct {
 	Fresh bool           // the newest line begins something new
 	Near  map[string]Tie // of its sender with the others
 	Ties  map[string]Tie // the same, if it goes on with a topic; else only who was called by name counts
+	With  *Line          // the last line of whoever has the thread with its sender (ROOM.md 4.4)
 
 	companions []Party           // present, by name
 	about      map[string]string // by companion: what of its field the newest line is about
 }
 
 // Follow understands a conversation; the newest line is apart. Of a party that is given twice the first counts.
-func Follow(parties []Party, past []Said, now Said) *Conversation {
+// with is who has the thread with the sender; empty: nobody.
+func Follow(parties []Party, past []Said, now Said, with string) *Conversation {
 	c := &Conversation{about: make(map[string]string)}
 	known := make(map[string]bool)
 	var named []Named
@@ -77,26 +82,32 @@ func Follow(parties []Party, past []Said, now Said) *Conversation {
 	for _, p := range c.companions {
 		c.about[p.Who] = c.Now.About(p.Fields)
 	}
-	c.Near = c.bind(false)
+	c.Near = c.bind(false, true)
+	if with != "" && c.holds(with) { // with several threads at once, who spoke last to somebody need not be whom this line is for
+		c.With = c.newest(func(l *Line) bool { return l.From == with })
+	}
+	c.Fresh = c.newTopic()
 	c.Ties = c.Near
-	if c.Fresh = c.newTopic(); c.Fresh {
-		c.Ties = c.bind(true)
+	if c.Fresh || !c.Now.Companion && len(c.Now.Mentioned) > 0 {
+		c.Ties = c.bind(c.Fresh, c.Now.Companion)
 	}
 	return c
 }
 
 // understand reads a line; of older ones nobody asks how they sounded.
 func understand(s Said, index *Names, fully bool) *Line {
-	l := &Line{Said: s, Reading: index.Read(s.Text), words: words(s.Text)}
-	l.content = contents(l.words)
+	text := clip(s.Text)
+	ws := words(text)
+	l := &Line{Said: s, Reading: index.read(text, ws), v: tonguesOf(ws).vocab(), words: ws}
+	l.content = contents(l.v, l.words)
 	if fully {
 		l.stems = stemmed(l.words)
 	}
 	if l.Intent == "" {
-		l.Intent = intentOf(s.Text, l.words)
+		l.Intent = intentOf(l.v, text, l.words)
 	}
 	if l.Tone == "" && fully {
-		l.Tone = toneOf(s.Text, l.words)
+		l.Tone = toneOf(l.v, text, l.words)
 	}
 	without := func(list []string, who string) []string {
 		return slices.DeleteFunc(list, func(o string) bool { return o == who })
@@ -148,10 +159,10 @@ func (l *Line) About(phrases []string) string {
 func (l *Line) Common(o *Line) int { return shared(l.content, o.content) }
 
 // CommonWith counts those that it shares with a text.
-func (l *Line) CommonWith(text string) int { return shared(contents(words(text)), l.content) }
+func (l *Line) CommonWith(text string) int { return shared(contents(l.v, words(text)), l.content) }
 
 // AsksBack says whether a line turns to whoever spoke before: "what do you think?"
-func (l *Line) AsksBack() bool { return says(phrase(l.words), opinionWords) }
+func (l *Line) AsksBack() bool { return l.v.says(cueOpinion, phrase(l.words)) }
 
 // Field is what of a companion's field the newest line is about.
 func (c *Conversation) Field(who string) string { return c.about[who] }
@@ -236,10 +247,10 @@ func (c *Conversation) topicGoesOn(l *Line) bool {
 		return true
 	}
 	line := phrase(c.Now.words)
-	if len(c.Now.words) > shortWords || says(line, noReference) {
+	if len(c.Now.words) > shortWords || c.Now.v.says(cueNoReference, line) {
 		return false
 	}
-	return begins(line, goesOn) || says(line, reference)
+	return c.Now.v.begins(cueGoesOn, line) || c.Now.v.says(cueReference, line)
 }
 
 // newTopic says whether a person says something that goes on with nothing: then it does not matter who was talking.
@@ -255,6 +266,19 @@ func (c *Conversation) newTopic() bool {
 func (c *Conversation) bound(who string) bool {
 	for o, t := range c.Near {
 		if o != who && t.share > c.Near[who].share {
+			return false
+		}
+	}
+	return true
+}
+
+// holdsWith is how much nearer another has to be than who has the thread, for the line not to go on with it.
+const holdsWith = 1.0
+
+// holds says whether who has the thread still has it, by who was talking.
+func (c *Conversation) holds(who string) bool {
+	for o, t := range c.Near {
+		if o != who && t.share > holdsWith*c.Near[who].share {
 			return false
 		}
 	}
@@ -303,10 +327,11 @@ func (c *Conversation) ToAndFro(lines int) (a, b string, ok bool) {
 	return a, b, a != b
 }
 
-// Share counts how many of the last lines of companions are somebody's.
+// Share counts how many of the last lines of companions are somebody's, of those that were no answer to a person.
 func (c *Conversation) Share(who string, most int) (own, all int) {
-	for _, l := range slices.Backward(append(slices.Clip(c.Past), c.Now)) {
-		if !l.Companion || all == most {
+	lines := append(slices.Clip(c.Past), c.Now)
+	for i, l := range slices.Backward(lines) {
+		if !l.Companion || all == most || i > 0 && !lines[i-1].Companion {
 			continue
 		}
 		all++

@@ -1,11 +1,14 @@
 // Package words reads what people and companions say: whom a text calls, what it is for, how it sounds, how like it is to another, what
 // it is about; and of a conversation who is talking with whom. It knows nothing of rooms, votes or devices: who speaks is a string.
 //
-//	lexicon       every phrase that decides something: a second language is added here
+//	lang          every phrase that decides something, a file a language
+//	lexicon       ... read, and the languages that a text may be of
 //	text          a text as words, folded; phrases found in it; what it is about
 //	quotation     what in a text is not the speaker's own
 //	names         names found in a text
+//	heard         ... and what recognisers make of them
 //	address       ... and whom they call, leave out, or only mention
+//	people        names that are called and that nobody here has
 //	intent        question, request, ...; how it sounds; what it asks of a companion's manners
 //	conversation  what was said before, and what of it a line goes on with
 //	closing       how far it is from its end, and whether it repeats itself

@@ -28,48 +28,59 @@ const (
 )
 
 // IntentOf tells what a text is for, by rules (ROOM.md 5).
-func IntentOf(text string) Intent { return intentOf(text, words(text)) }
+func IntentOf(text string) Intent {
+	ws := words(text)
+	return intentOf(tonguesOf(ws).vocab(), text, ws)
+}
 
-func intentOf(text string, ws []word) Intent {
+func intentOf(v *vocab, text string, ws []word) Intent {
 	line := phrase(ws)
-	asks := strings.ContainsAny(clip(text), "?？") || strings.HasSuffix(line, " か ") || strings.HasSuffix(line, " 吗 ")
+	asks := asksBySign(text, line)
+	few := len(ws) < 16
 	switch {
-	case len(ws) == 0 && strings.ContainsAny(text, "?？"): // "?" alone
+	case len(ws) == 0 && asks: // "?" alone
 		return Clarification
 	case len(ws) == 0:
 		return Statement
-	case len(ws) < 16 && (says(line, confusedWords) || says(line, clarifyWords)), len(ws) == 1 && asks && says(line, bareWords):
+	case few && (v.says(cueConfused, line) || v.says(cueClarify, line)), len(ws) == 1 && asks && v.says(cueBare, line):
 		return Clarification
-	case !asks && len(ws) < 12 && says(line, closingWords):
+	case !asks && len(ws) < 12 && v.says(cueGoodbye, line) && !v.begins(cueIntroduce, line):
 		return Farewell
-	case !asks && onlyOf(line, approvalWords, approvalMore):
+	case !asks && onlyOf(line, v[cueApproval], v[cueApprovalMore]):
 		return Approval
-	case len(ws) < 40 && says(line, requestWords):
+	case len(ws) < 40 && v.says(cueRequest, line):
 		return Request
-	case asks || questionLike(ws, line):
+	case asks || questionLike(v, line):
 		return Question
-	case begins(skipOpening(line), imperatives):
+	case v.begins(cueImperative, v.skipOpening(line)) || few && v.begins(cueIntroduce, v.skipOpening(line)):
 		return Request
 	}
 	return Statement
 }
 
-// questionLike tells a question from a recogniser that writes no question mark.
-func questionLike(ws []word, line string) bool {
-	line = skipOpening(line)
-	f := strings.Fields(line)
-	if len(f) < 2 || len(ws) > 40 {
-		return false
-	}
-	if begins(line, auxiliaries) {
-		return begins(" "+f[1]+" ", auxSubjects)
-	}
-	return begins(line, questionWords) && !strings.HasPrefix(line, " any ")
+func asksBySign(text, line string) bool {
+	return strings.ContainsAny(clip(text), "?？؟") || strings.HasSuffix(line, " か ") || strings.HasSuffix(line, " 吗 ") || strings.HasSuffix(line, " 呢 ")
 }
 
-func skipOpening(line string) string {
+// questionLike tells a question from a recogniser that writes no question mark.
+func questionLike(v *vocab, line string) bool {
+	line = v.skipOpening(line)
+	f := strings.Fields(line)
+	if len(f) < 2 || len(f) > 40 {
+		return false
+	}
+	if v.begins(cueSureAuxiliary, line) && len(f) > 2 {
+		return true
+	}
+	if v.begins(cueAuxiliary, line) {
+		return v.begins(cueAuxSubject, " "+f[1]+" ") || len(f) > 2 && f[1] == "t" && v.begins(cueAuxSubject, " "+f[2]+" ")
+	}
+	return v.begins(cueQuestion, line) && !strings.HasPrefix(line, " any ")
+}
+
+func (v *vocab) skipOpening(line string) string {
 	for range 3 {
-		p := openings.at(line)
+		p := v[cueOpening].at(line)
 		if p == "" || len(p) >= len(line) {
 			break
 		}
@@ -80,7 +91,11 @@ func skipOpening(line string) string {
 
 // onlyOf says whether the line consists of the phrases, at least one of the first kind, and a few of the second.
 func onlyOf(line string, phrases, more lexicon) bool {
-	if strings.Count(line, " ") > 10 {
+	most := 10
+	if len(line) > 1 && spaceless(firstRune(line[1:])) { // each character is a word
+		most = 30
+	}
+	if strings.Count(line, " ") > most {
 		return false
 	}
 	found := false
@@ -97,18 +112,21 @@ func onlyOf(line string, phrases, more lexicon) bool {
 }
 
 // ToneOf tells how a text sounds, by rules (ROOM.md 5).
-func ToneOf(text string) Tone { return toneOf(text, words(text)) }
+func ToneOf(text string) Tone {
+	ws := words(text)
+	return toneOf(tonguesOf(ws).vocab(), text, ws)
+}
 
-func toneOf(text string, ws []word) Tone {
+func toneOf(v *vocab, text string, ws []word) Tone {
 	line := phrase(ws)
 	switch {
-	case says(line, confusedWords) || strings.Contains(text, "??"):
+	case v.says(cueConfused, line) || strings.Contains(text, "??"):
 		return Confused
-	case says(line, frustratedWords) || strings.Contains(text, "!!!") && !says(line, excitedWords) && !says(line, positiveWords):
+	case v.says(cueFrustrated, line) || strings.Contains(text, "!!!") && !v.says(cueExcited, line) && !v.says(cuePositive, line):
 		return Frustrated
-	case says(line, excitedWords) || strings.Contains(text, "!!"):
+	case v.says(cueExcited, line) || strings.Contains(text, "!!"):
 		return Excited
-	case says(line, positiveWords):
+	case v.says(cuePositive, line):
 		return Positive
 	}
 	return Neutral
@@ -117,15 +135,13 @@ func toneOf(text string, ws []word) Tone {
 // SeveralViews says whether a text asks several for what they think (ROOM.md 6, cascade).
 func SeveralViews(text string) bool {
 	ws := words(text)
-	p := views.in(phrase(ws))
-	if p == "" {
+	v, line := tonguesOf(ws).vocab(), phrase(ws)
+	if !v.says(cueViews, line) && !v.says(cueAll, line) {
 		return false
 	}
-	switch intentOf(text, ws) {
-	case Question, Request, Clarification:
+	switch intentOf(v, text, ws) {
+	case Question, Request, Clarification, Statement: // "tell me, all of you"
 		return true
-	case Statement: // "tell me, everyone"
-		return p != "everyone" && p != "everybody"
 	}
 	return false
 }

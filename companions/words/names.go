@@ -16,7 +16,8 @@ type Named struct {
 
 // Names finds names in texts.
 type Names struct {
-	first map[string][]entry // by the first word; the longest first
+	first   map[string][]entry // by the first word; the longest first
+	bySound []entry            // that can be told by their sound
 }
 
 type entry struct {
@@ -24,7 +25,8 @@ type entry struct {
 	words []string
 	raw   string // lower case, as written
 	lead  int    // bytes of raw before its first word
-	plain bool   // it is a word of the language too: "will", "mark"
+	plain bool   // it is a word of a language too: "will", "mark"
+	sound string // of a name in one word of Latin letters
 }
 
 // nameMost bounds how many words a name has.
@@ -39,14 +41,25 @@ func NewNames(named []Named) *Names {
 			if len(ws) == 0 || len(ws) > nameMost*4 {
 				continue
 			}
-			e := entry{who: who.Who, raw: strings.ToLower(strings.TrimSpace(name)), plain: len(ws) == 1 && plainWords[ws[0].text]}
+			e := entry{who: who.Who, raw: strings.ToLower(strings.TrimSpace(name)), plain: len(ws) == 1 && everyTongue().has(cuePlain, ws[0].text)}
 			e.lead = strings.IndexFunc(e.raw, letter)
 			for _, w := range ws {
 				e.words = append(e.words, w.text)
 			}
+			if len(ws) == 1 && !e.plain && !strings.HasPrefix(who.Who, "human:") {
+				e.sound = sound(ws[0].text)
+			}
+			if len(ws) > 1 && !ws[0].cjk && strings.ContainsAny(e.raw, "-0123456789") { // "R2-D2" is heard as one word
+				e := e
+				e.words = []string{strings.Join(e.words, "")}
+				n.first[e.words[0]] = append(n.first[e.words[0]], e)
+			}
 			k := e.words[0]
 			if !slices.ContainsFunc(n.first[k], func(o entry) bool { return o.who == e.who && o.raw == e.raw }) {
 				n.first[k] = append(n.first[k], e)
+				if e.sound != "" {
+					n.bySound = append(n.bySound, e)
+				}
 			}
 		}
 	}
@@ -61,8 +74,10 @@ func NewNames(named []Named) *Names {
 // match is a name in a text.
 type match struct {
 	entry
-	i, j       int // words
-	start, end int // bytes
+	i, j       int  // words
+	start, end int  // bytes
+	heard      bool // it only sounds like the name
+	sure       bool // ... just like it
 }
 
 // match finds the longest name that begins at word i.
@@ -84,7 +99,7 @@ func (n *Names) match(s *scan, i int) (match, bool) {
 				m.start, m.end, raw = from, from+len(e.raw), true
 			}
 		}
-		if !s.apart(&m) {
+		if !s.apart(&m) || e.plain && s.cased && !unicode.IsUpper(firstRune(s.text[m.start:])) { // "I hope so"
 			continue
 		}
 		if !ok || raw {
@@ -102,8 +117,10 @@ type scan struct {
 	text    string
 	words   []word
 	matches []match
-	code    bool   // it holds a pair of backticks
-	slash   int    // where the first slash is
+	code    bool // it holds a pair of backticks
+	slash   int  // where the first slash is
+	v       *vocab
+	cased   bool   // it has capital letters
 	start   []bool // word i begins a sentence, openings and greetings apart
 	greet   []bool // word i-1 is a greeting that a name can follow without a comma
 }
@@ -171,7 +188,7 @@ func (s *scan) apartSpaceless(m match, before, after rune) bool {
 	if kana(last) || !spaceless(after) {
 		return true
 	}
-	return startsWith(s.text[m.end:], afterSpaceless)
+	return startsWith(s.text[m.end:], s.v[cueAfterName].raw)
 }
 
 func kana(r rune) bool { return unicode.Is(unicode.Katakana, r) || r == 'ー' }

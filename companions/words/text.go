@@ -94,6 +94,7 @@ var accents = func() map[rune]string {
 		"a": "àáâãäåāăąǎ", "c": "çćĉċč", "d": "ď", "e": "èéêëēĕėęě", "g": "ĝğġģ", "h": "ĥ", "i": "ìíîïĩīĭį",
 		"j": "ĵ", "k": "ķ", "l": "ĺļľ", "n": "ñńņňŉ", "o": "òóôõöōŏőǒ", "r": "ŕŗř", "s": "śŝşšș", "t": "ţťț",
 		"u": "ùúûüũūŭůűų", "w": "ŵ", "y": "ýÿŷ", "z": "źżž",
+		"е": "ё",
 	} {
 		for _, r := range from {
 			m[r] = to
@@ -158,18 +159,30 @@ func phrase(ws []word) string {
 
 // lexicon is a list of phrases to look for in a line.
 type lexicon struct {
-	all   []string            // with a space at either end
-	first map[string][]string // by the first word
+	first map[string][]string // with a space at either end, by the first word
+	last  map[string][]string // ... by the last
+	words map[string]bool     // those of one word
+	raw   []string            // as written
 }
 
-// lex makes a lexicon of phrases as words folds them, "|" between them.
-func lex(phrases string) lexicon {
-	l := lexicon{first: make(map[string][]string)}
-	for p := range strings.SplitSeq(phrases, "|") {
-		p = " " + strings.TrimSpace(p) + " "
-		w, _, _ := strings.Cut(p[1:], " ")
-		l.all = append(l.all, p)
-		l.first[w] = append(l.first[w], p)
+// lex makes a lexicon of phrases.
+func lex(phrases []string) lexicon {
+	l := lexicon{first: make(map[string][]string), last: make(map[string][]string), words: make(map[string]bool), raw: phrases}
+	for _, raw := range phrases {
+		ws := words(raw)
+		if len(ws) == 0 {
+			continue
+		}
+		p := phrase(ws)
+		a, z := ws[0].text, ws[len(ws)-1].text
+		if slices.Contains(l.first[a], p) {
+			continue
+		}
+		l.first[a] = append(l.first[a], p)
+		l.last[z] = append(l.last[z], p)
+		if len(ws) == 1 {
+			l.words[a] = true
+		}
 	}
 	return l
 }
@@ -204,26 +217,23 @@ func (l lexicon) in(line string) string {
 	return ""
 }
 
-func says(line string, l lexicon) bool { return l.in(line) != "" }
-
-// begins and ends say whether one of the phrases stands at the line's beginning or end.
-func begins(line string, l lexicon) bool { return l.at(line) != "" }
-
-func ends(line string, l lexicon) bool {
-	return slices.ContainsFunc(l.all, func(p string) bool { return strings.HasSuffix(line, p) })
-}
-
-// set makes a set of the words of a string.
-func set(s string) map[string]bool {
-	m := make(map[string]bool)
-	for w := range strings.FieldsSeq(s) {
-		m[w] = true
+// end is the longest phrase that the line ends with.
+func (l lexicon) end(line string) string {
+	if len(line) < 2 {
+		return ""
 	}
-	return m
+	w := line[strings.LastIndexByte(line[:len(line)-1], ' ')+1 : len(line)-1]
+	best := ""
+	for _, p := range l.last[w] {
+		if len(p) > len(best) && strings.HasSuffix(line, p) {
+			best = p
+		}
+	}
+	return best
 }
 
 // contents are the words of a text that say what it is about, simple endings removed.
-func contents(ws []word) map[string]bool {
+func contents(v *vocab, ws []word) map[string]bool {
 	m := make(map[string]bool)
 	for i, w := range ws {
 		if w.cjk { // two neighbouring characters are nearer to a word than one
@@ -232,7 +242,7 @@ func contents(ws []word) map[string]bool {
 			}
 			continue
 		}
-		if len(w.text) > 2 && !common[w.text] {
+		if len(w.text) > 2 && !v.has(cueCommon, w.text) {
 			m[stem(w.text)] = true
 		}
 	}

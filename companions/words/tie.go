@@ -42,7 +42,7 @@ var tieWeights = features{
 
 // freshTie is what is left of nearness and topic where a person begins something new: so little that the one who spoke last
 // does not keep the word for that alone.
-const freshTie = 0.15
+const freshTie = 1.0
 
 // nearness falls with the number of lines between.
 func nearness(k int) float64 { return math.Exp2(-float64(k) / 3) }
@@ -51,7 +51,8 @@ func nearness(k int) float64 { return math.Exp2(-float64(k) / 3) }
 type features [tieFeatures]float64
 
 // bind works out the ties of this line's sender; where the topic is fresh, mostly from names and questions.
-func (c *Conversation) bind(fresh bool) map[string]Tie {
+// named says whether it counts that this line mentions somebody.
+func (c *Conversation) bind(fresh, named bool) map[string]Tie {
 	me := c.Now.From
 	feats := make(map[string]*features)
 	var others []string
@@ -70,7 +71,7 @@ func (c *Conversation) bind(fresh bool) map[string]Tie {
 	}
 	c.watch(me, feats)
 	for _, p := range c.Now.Mentioned {
-		if f := feats[p]; f != nil {
+		if f := feats[p]; f != nil && named {
 			f[tieNamed] = 1
 		}
 	}
@@ -100,6 +101,18 @@ func (c *Conversation) bind(fresh bool) map[string]Tie {
 	}
 	return ties
 }
+
+// Next is the same for the question of who takes the next turn, whoever it may be for: the one who spoke just before, and those who have
+// not spoken yet, more than those who have fallen silent.
+func (t Tie) Next() float64 {
+	x := t.Weight + nextNear*t.feats[tieNear]
+	if t.feats[tieActive] == 0 {
+		x += nextUnheard
+	}
+	return x
+}
+
+const nextNear, nextUnheard = 2.25, 5
 
 // watch goes back through what was said, and notes what ties the others to me.
 func (c *Conversation) watch(me string, feats map[string]*features) {

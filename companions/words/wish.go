@@ -20,8 +20,9 @@ const (
 // WishOf is the wish that a text consists of, names and courtesy apart, and of whom it is one; empty: of everybody. "Leave it to us",
 // "join in again", "Ada, be quiet", "Ada, you can talk again"; "be quiet" inside a story is none.
 func WishOf(text string, named []Named) (who string, w Wish) {
-	r := NewNames(named).Read(text)
-	line := phrase(words(text))
+	ws := words(text)
+	v, r := tonguesOf(ws).vocab(), NewNames(named).Read(text)
+	line := phrase(ws)
 	if strings.Count(line, " ") > 16 {
 		return "", NoWish
 	}
@@ -44,9 +45,23 @@ func WishOf(text string, named []Named) (who string, w Wish) {
 		return "", NoWish
 	}
 	for _, k := range kinds {
-		if onlyOf(line, k.words, courtesy) {
+		if onlyOf(line, v[k.words], v[cueCourtesy]) {
 			return who, k.wish
 		}
 	}
 	return "", NoWish
 }
+
+// Words that turn the room's or a companion's manners (ROOM.md 6); the first that fits counts.
+type wishWords struct {
+	wish  Wish
+	words cue
+}
+
+var (
+	wishesOfOne = []wishWords{
+		{BeQuiet, cueBeQuiet}, {OnlyIfAsked, cueOnlyIfAsked}, {TalkLess, cueTalkLess}, {TalkMore, cueTalkMore}, {TalkAgain, cueTalkAgain},
+	}
+	wishesAboutOne = []wishWords{{BeQuiet, cueMute}, {Unmute, cueUnmute}}
+	wishesOfAll    = []wishWords{{OnlyIfAsked, cueLeaveIt}, {JoinIn, cueJoinUs}}
+)
