@@ -18,7 +18,7 @@ const (
 
 // vote is a companion's vote.
 func (s *scene) vote(id CompanionID) Vote {
-	v := Vote{From: id, MessageID: s.now.ID, State: StateListen, Closing: s.closing(), Spoke: s.spoke(id)}
+	v := Vote{From: id, MessageID: s.now.ID, State: StateListen, Closing: s.closing(id), Spoke: s.spoke(id)}
 	card, ok := s.cards[id]
 	if !ok {
 		v.Reason = "it is not in the room"
@@ -57,9 +57,9 @@ func (v *Vote) forbidden() bool {
 	return slices.ContainsFunc(v.Terms, func(t Term) bool { return t.Name == termLimit })
 }
 
-// closing is the stage that the conversation has reached.
-func (s *scene) closing() Closing {
-	return closings[min(s.talk.Closed(s.v.Manners.Repetition), len(closings)-1)]
+// closing is the stage that the conversation has reached for a companion.
+func (s *scene) closing(id CompanionID) Closing {
+	return closings[min(s.talk.Closed(string(id), s.v.Manners.Repetition), len(closings)-1)]
 }
 
 // forbidden is why a companion may not speak whatever was said; empty: it may.

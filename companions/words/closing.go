@@ -6,7 +6,9 @@ import "slices"
 // turn that closes, no matter how many heard it; a person who says anything else begins anew. A turn closes when somebody says goodbye,
 // when its companion was closing, or when companions repeat themselves and a change of topic did not help. limit is what counts as a
 // repetition.
-func (c *Conversation) Closed(limit float64) (turns int) {
+//
+// It is each companion's own: a person's goodbye to one, and that one's answer, are nothing to the others.
+func (c *Conversation) Closed(who string, limit float64) (turns int) {
 	all := append(slices.Clip(c.Past), c.Now)
 	from := 0
 	for i, l := range all {
@@ -16,7 +18,17 @@ func (c *Conversation) Closed(limit float64) (turns int) {
 	}
 	all = all[from:]
 	repeated := false
+	var parting []string // whom the person's last line said goodbye to, by name
 	for i, l := range all {
+		if !l.Companion {
+			parting = nil
+			if l.Intent == Farewell {
+				parting = l.Called
+			}
+		}
+		if turns == 0 && len(parting) > 0 && (l.Companion && l.From != who || !l.Companion && !slices.Contains(parting, who)) {
+			continue
+		}
 		again := false
 		if repeats(all[:i], l, limit) {
 			again, repeated = repeated, true

@@ -50,12 +50,13 @@ type Conversation struct {
 
 	companions []Party           // present, by name
 	about      map[string]string // by companion: what of its field the newest line is about
+	known      map[string]int    // by companion: how much, once somebody has asked (hits)
 }
 
 // Follow understands a conversation; the newest line is apart. Of a party that is given twice the first counts.
 // with is who has the thread with the sender; empty: nobody.
 func Follow(parties []Party, past []Said, now Said, with string) *Conversation {
-	c := &Conversation{about: make(map[string]string)}
+	c := &Conversation{about: make(map[string]string), known: make(map[string]int)}
 	known := make(map[string]bool)
 	var named []Named
 	for _, p := range parties {

@@ -11,6 +11,7 @@
 //	people        names that are called and that nobody here has
 //	intent        question, request, ...; how it sounds; what it asks of a companion's manners
 //	conversation  what was said before, and what of it a line goes on with
+//	whom          for whom a person's line is, as far as that needs no score
 //	closing       how far it is from its end, and whether it repeats itself
 //	tie           how near two are in it
 //
