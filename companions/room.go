@@ -12,6 +12,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"conch/companions/round"
+	"conch/companions/words"
 )
 
 // RoomOptions are what a Room is made of. Self is required; everything else has a default.
@@ -112,6 +113,7 @@ func NewRoom(o RoomOptions) (*Room, error) {
 	if o.OnTrouble == nil {
 		o.OnTrouble = func(string, error) {}
 	}
+	words.Load()
 	o.Round.Self, o.Round.Name, o.Round.Cards = o.Self, o.Name, roundCards(o.Cards)
 	r := &Room{o: o, log: o.Log, inbox: newRoomInbox()}
 	if r.o.Stage == nil {

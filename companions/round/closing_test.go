@@ -37,27 +37,48 @@ func TestRepetitionChangesTheTopicOnce(t *testing.T) {
 	}
 }
 
-// TestClosingMovesOneStageATurn, however many hear it; and one goodbye silences nobody else.
+// TestClosingMovesOneStageATurn, however many hear it; a goodbye to one is that one's, and silences nobody else.
 func TestClosingMovesOneStageATurn(t *testing.T) {
 	many := []Card{cook(), astronomer(), musician(), {ID: "d", Name: "Dora"}, {ID: "e", Name: "Emil"}}
 	c := meet(t, many...).says(eva, "Goodbye, Ada!").want("ada")
-	for _, v := range c.d.Votes {
-		if v.Closing != PreClosing {
-			t.Errorf("%s is at %s after one goodbye", v.From, v.Closing)
+	at := func(want map[CompanionID]Closing) {
+		t.Helper()
+		for _, v := range c.d.Votes {
+			if v.Closing != want[v.From] && !(want[v.From] == "" && v.Closing == ClosingNone) {
+				t.Errorf("%q: %s is at %s; want %s", c.v.Message.Text, v.From, v.Closing, want[v.From])
+			}
 		}
 	}
+	at(map[CompanionID]Closing{"ada": PreClosing})
 	c.says("ada", "Goodbye, Eva!")
-	if v := c.vote("bob"); v.Closing != ClosingNow {
-		t.Errorf("bob is at %s after two", v.Closing)
-	}
+	at(nil)
 	c.says(eva, "Bob, which planets are up?").want("bob")
-	if v := c.vote("ada"); v.Closing != ClosingNone {
-		t.Errorf("ada is at %s after a person went on", v.Closing)
+	at(nil)
+	c = meet(t, many...).says(eva, "Goodbye, all of you!")
+	at(map[CompanionID]Closing{"ada": PreClosing, "bob": PreClosing, "cleo": PreClosing, "d": PreClosing, "e": PreClosing})
+	c.says(Participant(c.d.Winner), "Goodbye, Eva!")
+	for _, v := range c.d.Votes {
+		if v.Closing != ClosingNow {
+			t.Errorf("%s is at %s after two goodbyes that are for all", v.From, v.Closing)
+		}
 	}
 }
 
+// TestGoodbyesOneByOne: everybody answers the own one; the conversation is over when nobody is left.
+func TestGoodbyesOneByOne(t *testing.T) {
+	c := meet(t).says(eva, "Good night, Ada!").want("ada").says("ada", "Good night!").want("")
+	c.says(eva, "Good night, Bob!").want("bob").says("bob", "Sleep well!").want("")
+	if c.d.Ended {
+		t.Errorf("over before Cleo has heard a goodbye: %+v", c.d)
+	}
+	if c.says(eva, "Good night, Cleo!").want("cleo").says("cleo", "Good night, all.").want(""); !c.d.Ended {
+		t.Errorf("everybody has said good night, and it is not over: %+v", c.d)
+	}
+	c.says(eva, "Ada, is the oven off?").want("ada")
+}
+
 func TestTerminalEndsAndReopens(t *testing.T) {
-	c := meet(t).says(eva, "Goodbye, Ada!").says("ada", "Goodbye!").says(eva, "Bye, Bob!").want("")
+	c := meet(t).says(eva, "Goodbye, all of you!").says("ada", "Goodbye!").says(eva, "Bye, Bob!").want("")
 	if !c.d.Ended {
 		t.Fatalf("not ended: %+v", c.d)
 	}

@@ -1,12 +1,16 @@
 package round
 
+import "time"
+
 // View is everything that a vote is made from.
 type View struct {
 	Message Message
-	Members []Member    // present, this device included, sorted by device
-	Recent  []Message   // heard before Message, oldest first
-	Turns   uint64      // companion turns of the room so far
-	Room    Involvement // of the whole room; "" is medium
+	Members []Member      // present, this device included, sorted by device
+	Recent  []Message     // heard before Message, oldest first
+	Threads Threads       // before Message
+	At      time.Duration // when it came, by this device's clock
+	Turns   uint64        // companion turns of the room so far
+	Room    Involvement   // of the whole room; "" is medium
 	Manners Manners
 }
 

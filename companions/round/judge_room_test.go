@@ -5,13 +5,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // talk is a conversation as one device hears it, for tests of the judgement.
 type talk struct {
-	v View
-	t *testing.T
-	d Decision
+	v    View
+	t    *testing.T
+	d    Decision
+	said time.Duration // when the newest message was
 }
 
 func cook() Card {
@@ -49,12 +51,20 @@ func (c *talk) says(from Participant, text string, change ...func(*Message)) *ta
 	}
 	if c.v.Message.ID != "" {
 		c.v.Recent = append(slices.Clip(c.v.Recent), c.v.Message)
+		c.v.Threads = c.v.Threads.After(c.v.Message, c.said)
 	}
+	c.said = c.v.At
 	for _, f := range change {
 		f(&m)
 	}
 	c.v.Message = m
 	c.decide()
+	return c
+}
+
+// later lets the time go by in which a thread ends.
+func (c *talk) later() *talk {
+	c.v.At += threadLasts + time.Second
 	return c
 }
 

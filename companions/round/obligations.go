@@ -89,8 +89,11 @@ func (s *scene) obligation(c Card) obliged {
 		return obliged{}
 	}
 	me := string(c.ID)
-	if slices.Contains(s.now.Excluded, me) && !slices.Contains(s.now.Called, me) {
+	if (slices.Contains(s.now.Excluded, me) || slices.Contains(s.whom.Not, me)) && !slices.Contains(s.now.Called, me) {
 		return obliged{term: termLimit, why: "the speaker asked for somebody else"}
+	}
+	if s.whom.Rule == words.RuleNobody {
+		return obliged{term: termLimit, why: s.whom.Why}
 	}
 	if o := s.addressed(me); o.why != "" {
 		return o
@@ -101,10 +104,10 @@ func (s *scene) obligation(c Card) obliged {
 	if !s.now.From.Human() {
 		return s.companionTalk(me)
 	}
-	if s.v.Room == InvolvementOff {
+	if s.v.Room == InvolvementOff && s.whom.Rule != words.RuleAsked && s.whom.Rule != words.RuleAll {
 		return obliged{term: termLimit, why: "the companions of this room speak only when asked"}
 	}
-	if o := s.followUp(c); o.why != "" {
+	if o := s.meant(me); o.why != "" {
 		return o
 	}
 	if s.alone(c) && s.now.Intent != words.Approval && s.now.Intent != words.Farewell {
@@ -113,9 +116,32 @@ func (s *scene) obligation(c Card) obliged {
 	return obliged{}
 }
 
+// meant: the rules that need neither a name nor a score say for whom a person's line is (words.Whom).
+func (s *scene) meant(me string) obliged {
+	w := s.whom
+	if w.Nobody {
+		return obliged{why: w.Why}
+	}
+	i := slices.Index(w.Who, me)
+	switch {
+	case len(w.Who) == 0:
+		return obliged{}
+	case i < 0 && w.Rule == words.RuleThread:
+		return obliged{why: fmt.Sprintf("%s what %s said", w.Why, s.name(w.Who[0]))}
+	case i < 0:
+		return obliged{why: w.Why + ": " + strings.Join(each(w.Who, s.name), " and ")}
+	case w.Rule == words.RuleThread:
+		return obliged{"follow-up", followUpImportance, w.Why + " what it said"}
+	}
+	return obliged{"meant", max(queuedImportance+nextImportance, calledImportance-float64(i)*nextImportance), w.Why}
+}
+
 // addressed: names in the text and participants in To (ROOM.md 4.2).
 func (s *scene) addressed(me string) obliged {
 	called := s.now.Called
+	if s.whom.Rule == words.RuleCalled {
+		called = s.whom.Who
+	}
 	if len(called) == 0 {
 		return obliged{}
 	}
@@ -199,6 +225,9 @@ func (s *scene) queued(id CompanionID) obliged {
 func (s *scene) person() (named []string, extra int) {
 	for _, h := range slices.Backward(append(slices.Clip(s.past), s.now)) {
 		if h.From.Human() {
+			if h.ForAll() {
+				return each(s.now.Metadata.Queue, func(q CompanionID) string { return string(q) }), extra
+			}
 			return h.Called, extra
 		}
 		if h.Metadata.Extra {
@@ -210,6 +239,14 @@ func (s *scene) person() (named []string, extra int) {
 
 // companionTalk is what follows from the words of a companion that name nobody.
 func (s *scene) companionTalk(me string) obliged {
+	if asked := s.now.Line.Asked; len(asked) > 0 && s.handoffs() < s.v.Manners.Handoffs { // "Ada should answer that"
+		if slices.Contains(asked, me) {
+			return obliged{"addressed", calledImportance, s.name(string(s.now.From)) + " handed over to it"}
+		}
+		if _, here := s.present(asked[0]); here {
+			return obliged{why: s.name(asked[0]) + " was asked"}
+		}
+	}
 	if !s.now.Asks() {
 		return obliged{}
 	}
@@ -238,22 +275,4 @@ func (s *scene) alone(c Card) bool {
 		}
 	}
 	return true
-}
-
-// followUp: cues without a name, clarifications and replies after a companion's answer, and confusion (ROOM.md 4.3, 4.4).
-func (s *scene) followUp(c Card) obliged {
-	if s.now.Intent == words.Approval || s.now.Intent == words.Farewell {
-		return obliged{}
-	}
-	l, cue := s.talk.Continues()
-	if l == nil {
-		return obliged{}
-	}
-	if l.From == string(c.ID) {
-		return obliged{"follow-up", followUpImportance, cue + " what it said"}
-	}
-	if _, here := s.present(l.From); !here {
-		return obliged{}
-	}
-	return obliged{why: fmt.Sprintf("%s what %s said", cue, s.name(l.From))}
 }

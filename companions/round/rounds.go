@@ -134,6 +134,7 @@ func (s *rounds) accept(msg Message, from DeviceID) {
 		s.lose("somebody else has answered")
 	}
 	s.openRound(msg, from)
+	m.threads = m.threads.After(msg.Public(), m.now)
 }
 
 // wordsOf tells that the person's words of a message's epoch are known. Whatever is said before them would be in their way: they are the first.
@@ -164,6 +165,7 @@ func (s *rounds) openRound(msg Message, from DeviceID) {
 	r.message = msg
 	r.view = View{
 		Message: msg, Members: m.Members(), Recent: heardBefore(m, msg), Turns: m.turns, Room: m.setting.Involvement, Manners: m.cfg.Manners,
+		Threads: m.threads, At: m.now,
 	}
 	only, whispered := msg.Whisper()
 	whispered = whispered && msg.From.Human()

@@ -17,6 +17,7 @@ type scene struct {
 	now   heard
 	past  []heard // oldest first; without silences
 	cards map[CompanionID]Card
+	whom  words.Whom // for whom it is, if a person said it
 }
 
 // heard is a message as it was understood.
@@ -38,6 +39,9 @@ func newScene(v View) *scene {
 		s.past = append(s.past, heard{m, s.talk.Past[i]})
 	}
 	s.now = heard{v.Message, s.talk.Now}
+	if v.Message.From.Human() && !v.Message.Metadata.Silence {
+		s.whom = s.talk.Whom()
+	}
 	return s
 }
 
@@ -56,7 +60,10 @@ func (v View) Conversation() *words.Conversation {
 	}
 	for _, m := range v.Members {
 		for _, c := range m.Cards {
-			parties = append(parties, words.Party{Named: c.named(), Companion: true, Quiet: c.Muted, Fields: c.Expertise})
+			parties = append(parties, words.Party{
+				Named: c.named(), Companion: true, Quiet: c.Muted || c.Involvement == InvolvementOff,
+				Eager: c.Talkativeness, Fields: c.Expertise, Skills: c.Skills,
+			})
 		}
 		person(Human(m.Device), m.Name) // whoever is in the kitchen
 	}
@@ -73,7 +80,7 @@ func (v View) Conversation() *words.Conversation {
 			Closing: m.Metadata.Closing != "" && m.Metadata.Closing != ClosingNone, Joined: slices.Contains(v.Message.Metadata.Joins, m.ID),
 		}
 	}
-	return words.Follow(parties, each(v.past(), said), said(v.Message), "")
+	return words.Follow(parties, each(v.past(), said), said(v.Message), string(v.Threads.With(v.Message.From, v.At)))
 }
 
 // named is what people call a companion.

@@ -48,7 +48,7 @@ func (s *scene) score(c Card, v *Vote) {
 	}
 	person := now.From.Human()
 	// What a companion says in the imperative is advice, and nobody else's task.
-	asks := now.Asks() || now.Intent == words.Request && person
+	asks := now.Asks() || now.Intent == words.Request && person || s.whom.Open && !silence
 	var terms []Term
 	put := func(name string, value float64, why string) {
 		if value != 0 {
@@ -72,9 +72,9 @@ func (s *scene) score(c Card, v *Vote) {
 		put("relevance", rel, why)
 		put("talkativeness", float64(max(-2, min(2, c.Talkativeness))), "it likes to join in")
 		switch k, ok := s.talk.Since(string(c.ID)); {
-		case ok && k == 0:
+		case ok && k == 0 && !(person && s.nearest(c.ID)):
 			put("spoke", spokeWeight, "it spoke last")
-		case k > silentTurns:
+		case k > silentTurns && (!person || s.nearest(c.ID)):
 			put("silent", silentWeight, fmt.Sprintf("it has not spoken for %d turns", k))
 		}
 		tone, why := toneTerm(c, now)
@@ -117,6 +117,15 @@ func (s *scene) score(c Card, v *Vote) {
 	}
 }
 
+// nearest says whether nobody is nearer to the sender: then it answers because it is talked with, and not to go on by itself.
+func (s *scene) nearest(id CompanionID) bool {
+	t, ok := s.talk.Ties[string(id)]
+	for _, o := range s.talk.Ties {
+		ok = ok && o.Weight <= t.Weight
+	}
+	return ok
+}
+
 func involved(i Involvement) float64 {
 	switch i {
 	case InvolvementLow:
@@ -138,7 +147,7 @@ func (s *scene) held(c Card, asks bool) (why string, limit bool) {
 		return "thanks and yes need no answer", false
 	case !s.now.Metadata.Silence && !asks && s.now.Intent == words.Farewell:
 		return "a goodbye to nobody in particular needs no answer", false
-	case s.overShare(c.ID):
+	case !s.now.From.Human() && s.overShare(c.ID):
 		return fmt.Sprintf("it had more than %.0f %% of the last companion turns", 100*s.v.Manners.ShareLimit), true
 	}
 	return "", false
@@ -178,7 +187,7 @@ func skill(c Card, h heard) string {
 // nobodysField: nobody who may speak here knows about it, or can do it.
 func (s *scene) nobodysField(h heard) bool {
 	for id, c := range s.cards {
-		if c.Muted || c.Involvement == InvolvementOff || Participant(id) == h.From {
+		if c.Muted || c.Involvement == InvolvementOff || Participant(id) == h.From || slices.Contains(h.Excluded, string(id)) {
 			continue
 		}
 		if s.expertise(c, h) != "" || skill(c, h) != "" {
@@ -191,18 +200,11 @@ func (s *scene) nobodysField(h heard) bool {
 // relevance is 0..4: words of its field and its name in the message, and one more if it has not spoken about them yet.
 func (s *scene) relevance(c Card, h heard) (float64, string) {
 	n := h.CommonWith(strings.Join(c.Expertise, " ; ") + " ; " + c.Role)
-	named := slices.Contains(h.Mentioned, string(c.ID))
-	if named {
-		n += 2
-	}
 	if n == 0 {
 		return 0, ""
 	}
 	value := float64(min(relevanceWords, n))
 	why := "the message is about its field"
-	if named {
-		why = "it is mentioned"
-	}
 	for _, p := range s.past {
 		if p.From == Participant(c.ID) && p.Common(h.Line) > 0 {
 			return value, why

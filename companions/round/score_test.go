@@ -1,6 +1,7 @@
 package round
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +19,10 @@ func TestTerms(t *testing.T) {
 		return c
 	}
 	ask := "Which planets can I see?"
+	wet := "My shoes are wet because of all the rain in our street."
+	cleos := func() *talk {
+		return meet(t).says(eva, "Cleo, hello").says("cleo", "Good evening.").says(eva, "Cleo, a song?").says("cleo", "La, la.")
+	}
 	for name, row := range map[string]struct {
 		term     string
 		sign     int
@@ -31,12 +36,12 @@ func TestTerms(t *testing.T) {
 		"relevance":                  {"relevance", 1, meet(t).says(eva, "Planets and stars are far away."), meet(t).says(eva, "Cities and towns are far away."), "bob", false},
 		"talkative":                  {"talkativeness", 1, meet(t, with(astronomer(), func(c *Card) { c.Talkativeness = 2 }), cook()).says(eva, ask), meet(t, astronomer(), cook()).says(eva, ask), "bob", false},
 		"shy":                        {"talkativeness", -1, meet(t, with(astronomer(), func(c *Card) { c.Talkativeness = -2 }), cook()).says(eva, ask), meet(t, astronomer(), cook()).says(eva, ask), "bob", false},
-		"silent for long":            {"silent", 1, filler(meet(t).says("bob", "Hello."), "ada", 4).says(eva, ask), filler(meet(t).says("bob", "Hello."), "ada", 2).says(eva, ask), "bob", true},
-		"spoke last":                 {"spoke", -1, meet(t).says("ada", "Hello.").says("bob", "Good evening.").says(eva, ask), meet(t).says("bob", "Good evening.").says("ada", "Hello.").says(eva, ask), "bob", true},
+		"silent for long":            {"silent", 1, filler(meet(t).says(eva, "Bob?").says("bob", "Hello."), maxim, 4).later().says(eva, ask), filler(meet(t).says(eva, "Bob?").says("bob", "Hello."), maxim, 2).later().says(eva, ask), "bob", true},
+		"spoke last":                 {"spoke", -1, cleos().says("bob", "Good evening.").later().says(eva, ask), cleos().says("bob", "Good evening.").says("ada", "Hello.").later().says(eva, ask), "bob", true},
 		"confused, explainer":        {"tone", 1, meet(t).says(eva, "I am confused by this long list of things here, and by all the papers that came with it yesterday?"), meet(t).says(eva, "I am amused by this long list of things here, and by all the papers that came with it yesterday?"), "ada", false},
 		"frustrated, explainer":      {"tone", 1, meet(t).says(eva, "My bread is annoying."), meet(t).says(eva, "My bread is ready."), "ada", false},
 		"excited, ideas":             {"tone", 1, meet(t).says(eva, "Wow, I saw something!"), meet(t).says(eva, "Well, I saw something."), "bob", false},
-		"exchange":                   {"exchange", 1, meet(t).says(eva, "Bob, hello").says("bob", "Good evening to you.").says(eva, "My shoes are wet because of all the rain in our street."), meet(t).says(eva, "My shoes are wet because of all the rain in our street."), "bob", true},
+		"exchange":                   {"exchange", 1, meet(t).says(eva, "Bob, hello").says("bob", "Good evening to you.").later().says(eva, wet), meet(t).says(eva, wet), "bob", true},
 		"silence":                    {"silence", 1, meet(t).says(eva, "My bread did not rise.").says(eva, "", func(m *Message) { m.Metadata.Silence = true }), meet(t).says(eva, "My bread did not rise.").says(eva, "And so on."), "ada", true},
 		"open":                       {"open", 1, meet(t).says(eva, "Who won the match?"), meet(t).says(eva, ask), "ada", true},
 	} {
@@ -70,16 +75,19 @@ func TestAskedForSkillIsNine(t *testing.T) {
 
 func TestShares(t *testing.T) {
 	c := meet(t)
-	for i := range 10 {
-		c.says("ada", "Words that are never the same, "+strings.Repeat("more ", i), func(m *Message) { m.Metadata.Chain = 1 })
+	chain := func(m *Message) { m.Metadata.Chain = 1 }
+	for i := range 10 { // no two alike: that would end the conversation
+		c.says("ada", fmt.Sprintf("apples%d pears%d plums%d figs%d", i, i, i, i), chain)
 		if i%3 == 0 {
-			c.says("bob", "And other words, "+strings.Repeat("again ", i), func(m *Message) { m.Metadata.Chain = 1 })
+			c.says("bob", fmt.Sprintf("copper%d iron%d nickel%d zinc%d", i, i, i, i), chain)
 		}
 	}
-	c.says(eva, "Tell us a new recipe please").because("ada", "60 %").want("")
-	c.v.Manners.ShareLimit = 0.95
-	c.decide()
-	c.want("ada")
+	d := *c
+	d.says("cleo", "Who has a new recipe?", chain).because("ada", "60 %").want("")
+	d.v.Manners.ShareLimit = 0.95
+	d.decide()
+	d.want("ada")
+	c.says(eva, "Tell us a new recipe please").want("ada") // no limit leaves a person without an answer
 }
 
 // TestEverySettingHasAnEffect: each of Manners, and what a room and a card can be set to.

@@ -145,12 +145,13 @@ func TestTiedTurnsAreFair(t *testing.T) {
 	}
 }
 
-// TestTiedQuestionsAreFair is the same through the judgement: 300 open questions to three companions of no field.
+// TestTiedQuestionsAreFair is the same through the judgement: 300 open questions to three companions of no field, each of somebody
+// who has talked with nobody yet.
 func TestTiedQuestionsAreFair(t *testing.T) {
 	c := meet(t, Card{ID: "ada", Name: "Ada"}, Card{ID: "bob", Name: "Bob"}, Card{ID: "cleo", Name: "Cleo"})
 	wins := map[CompanionID]int{}
 	for i := range 300 {
-		c.says(eva, fmt.Sprintf("Who won match number %d in the year %d?", i, 1700+i))
+		c.says(Participant(fmt.Sprintf("human:p%d", i)), fmt.Sprintf("Who won match number %d in the year %d?", i, 1700+i))
 		if c.d.Winner == "" {
 			t.Fatalf("turn %d: nobody\n%s", i, explain(c.d))
 		}

@@ -48,10 +48,11 @@ type Machine struct {
 	before     []said // this person's earlier messages, for Joins
 
 	// What was said.
-	recent []Message   // sorted by place
-	seen   []MessageID // whose message has come, newest last
-	early  []early     // votes whose message has not
-	spoke  []spoke     // when own companions last spoke
+	recent  []Message // sorted by place
+	threads Threads
+	seen    []MessageID // whose message has come, newest last
+	early   []early     // votes whose message has not
+	spoke   []spoke     // when own companions last spoke
 
 	// The round, the floor, and what this device has to say (rounds.go, floor.go).
 	rd      roundState
@@ -268,6 +269,7 @@ func New(c Config) Machine {
 		}
 	}
 	slices.SortStableFunc(m.recent, byPlace)
+	m.threads = ThreadsOf(m.recent)
 	m.cfg.Recent = nil
 	return m
 }

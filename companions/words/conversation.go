@@ -189,24 +189,6 @@ const (
 	repeatedQuestion = 0.7
 )
 
-// Continues is the companion's line that this line of a person goes on with, and how; nil: none (ROOM.md 4.3, 4.4).
-func (c *Conversation) Continues() (l *Line, cue string) {
-	last := c.Last()
-	if last == nil || SeveralViews(c.Now.Text) {
-		return nil, ""
-	}
-	switch {
-	case c.Now.Intent == Clarification || c.Now.Tone == Confused && len(c.Now.words) < 16:
-		return c.explained(), "the person does not understand or wants to know more of"
-	case !last.Companion || !c.bound(last.From):
-	case len(c.Now.words) <= shortWords && c.Now.AsksBack():
-		return last, "the person asks back about"
-	case c.topicGoesOn(last):
-		return last, "the person goes on with"
-	}
-	return nil, ""
-}
-
 // explained is what is to be clarified: of the last companion lines of some length the one this line is nearest to, by its words and by
 // who was talking. A passing remark of another does not stand between.
 func (c *Conversation) explained() (best *Line) {
