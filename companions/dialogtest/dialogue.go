@@ -63,6 +63,7 @@ type Answer struct {
 	Selected  *string      `json:"selected"`       // the next speaker; null is nobody
 	Then      []string     `json:"then,omitempty"` // who speaks after that one
 	Reason    string       `json:"reason"`
+	Rule      string       `json:"rule,omitempty"`    // words.Whom of a person's line
 	Terms     []round.Term `json:"terms"`             // of the selected one's vote
 	Room      string       `json:"room,omitempty"`    // why the room would have let nobody speak, where one is named all the same
 	Without   *Answer      `json:"without,omitempty"` // the answer to the text without the name
@@ -270,6 +271,9 @@ func (t *table) view(i int, text string) round.View {
 		if !msg.From.Human() {
 			v.Turns++
 		}
+		if k < i {
+			v.Threads = v.Threads.After(msg, 0)
+		}
 		if k == i {
 			if text != m.Text {
 				msg.Text, msg.Metadata = text, round.Metadata{}
@@ -308,9 +312,14 @@ func decide(v round.View) (round.Decision, []round.Vote) {
 
 // nearest is whom a message is most likely for, or who is most likely to answer it, if somebody is: of those who vote the one with the
 // strongest tie to its sender, and of equals whom the draw of the room takes.
-func nearest(v round.View, votes []round.Vote) round.CompanionID {
+func nearest(v round.View, votes []round.Vote, kind string) round.CompanionID {
 	near := v.Conversation().Near
-	weight := func(vote round.Vote) float64 { return near[string(vote.From)].Weight }
+	weight := func(vote round.Vote) float64 {
+		if kind == KindNext {
+			return near[string(vote.From)].Next()
+		}
+		return near[string(vote.From)].Weight
+	}
 	var roster []round.CompanionID
 	var best []round.Vote
 	for _, vote := range votes {
@@ -344,9 +353,13 @@ func (t *table) ask(i int, text, kind string, somebody bool) Answer {
 	}
 	d, votes := decide(v)
 	a.Reason = d.Reason
+	if v.Message.From.Human() {
+		a.Rule = v.Conversation().Whom().Rule
+	}
 	winner := d.Winner
-	if winner == "" && somebody {
-		if winner = nearest(v, votes); winner != "" {
+	byScore := !slices.ContainsFunc(votes, func(x round.Vote) bool { return x.From == winner && x.Selected })
+	if somebody && (winner == "" || kind == KindNext && byScore) { // the score tells whether somebody should, not who will
+		if winner = nearest(v, votes, kind); winner != "" {
 			a.Room = "nobody: " + strings.TrimPrefix(d.Reason, "nobody: ")
 		}
 	}

@@ -1,7 +1,7 @@
 // Package words reads what people and companions say: whom a text calls, what it is for, how it sounds, how like it is to another, what
 // it is about; and of a conversation who is talking with whom. It knows nothing of rooms, votes or devices: who speaks is a string.
 //
-//	lang          every phrase that decides something, a file a language
+//	lang          every phrase that decides something, a file a language (WORDS.md)
 //	lexicon       ... read, and the languages that a text may be of
 //	text          a text as words, folded; phrases found in it; what it is about
 //	quotation     what in a text is not the speaker's own
