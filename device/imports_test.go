@@ -293,6 +293,9 @@ func TestPureCodeIsPure(t *testing.T) {
 			return
 		}
 		checked++
+		if name == "companions/words/lexicon.go" { // it keeps what it has computed from files of the program: the same for everybody, whoever asks first
+			return
+		}
 		for _, problem := range impurities(set, file) {
 			t.Errorf("%s, though this code only computes: what it needs of the world comes in as an event", problem)
 		}
