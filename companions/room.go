@@ -113,7 +113,7 @@ func NewRoom(o RoomOptions) (*Room, error) {
 	if o.OnTrouble == nil {
 		o.OnTrouble = func(string, error) {}
 	}
-	words.Load()
+	words.Known()
 	o.Round.Self, o.Round.Name, o.Round.Cards = o.Self, o.Name, roundCards(o.Cards)
 	r := &Room{o: o, log: o.Log, inbox: newRoomInbox()}
 	if r.o.Stage == nil {

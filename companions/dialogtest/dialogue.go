@@ -348,7 +348,7 @@ func (t *table) ask(i int, text, kind string, somebody bool) Answer {
 			named = append(named, who)
 		}
 	}
-	for _, p := range words.NewNames(named).Read(text).Called {
+	for _, p := range words.Known().Names(named).Read(text).Called {
 		a.Addressed = append(a.Addressed, t.nameOf(round.Participant(p)))
 	}
 	d, votes := decide(v)

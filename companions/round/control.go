@@ -91,7 +91,7 @@ func turned(cards []Card, c Control) []Card {
 
 // spokenControl is the control that somebody asks for in words (ROOM.md 6). False: the text asks for none, and is a message like any other.
 func spokenControl(text string, cards []Card) (c Control, ok bool) {
-	who, wish := words.WishOf(text, each(cards, Card.named))
+	who, wish := words.Known().WishOf(text, each(cards, Card.named))
 	c.Companion = CompanionID(who)
 	if i, ok := wishedInvolvement[wish]; ok {
 		c.Involvement = &i

@@ -21,7 +21,7 @@ func PeopleFirst(v View, d Decision) bool {
 	if vote, _ := d.vote(d.Winner); vote.Selected {
 		return false
 	}
-	if in := words.IntentOf(v.Message.Text); in != words.Question && in != words.Clarification {
+	if in := words.Known().IntentOf(v.Message.Text); in != words.Question && in != words.Clarification {
 		return false
 	}
 	return slices.ContainsFunc(v.past(), func(m Message) bool { return m.From.Human() && m.From != v.Message.From })
@@ -29,7 +29,7 @@ func PeopleFirst(v View, d Decision) bool {
 
 // PersonMetadata is the metadata of a person's message; joins are the earlier ones that it continues.
 func PersonMetadata(text string, joins []MessageID) Metadata {
-	return Metadata{Intent: words.IntentOf(text), Tone: words.ToneOf(text), Joins: joins}
+	return Metadata{Intent: words.Known().IntentOf(text), Tone: words.Known().ToneOf(text), Joins: joins}
 }
 
 // AnswerMetadata is the metadata of the message that a companion's answer to v.Message becomes.

@@ -63,7 +63,7 @@ func (s *scene) score(c Card, v *Vote) {
 			put("expertise", expertiseWeight, fmt.Sprintf("it knows about %q", field))
 		}
 		switch {
-		case asks && person && !silence && words.SeveralViews(now.Text):
+		case asks && person && !silence && words.Known().SeveralViews(now.Text):
 			put("views", viewsWeight, "everybody is asked for a view")
 		case asks && person && !silence && s.nobodysField(now):
 			put("open", openWeight, "a person asks, and it is nobody's field")

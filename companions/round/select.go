@@ -134,7 +134,7 @@ func extras(m Message, able []Vote) []CompanionID {
 	if !m.From.Human() || m.Metadata.Silence { // additions are made to what a person asked; into silence steps only one
 		return nil
 	}
-	all := words.SeveralViews(m.Text)
+	all := words.Known().SeveralViews(m.Text)
 	for _, v := range able[1:] {
 		if len(ids) < extraMost && (all || v.Importance >= extraFrom && able[0].Importance-v.Importance <= extraWithin) {
 			ids = append(ids, v.From)

@@ -16,7 +16,7 @@ type Reading struct {
 	OneOf     bool     // "Ada or Ben": one of the called
 	First     bool     // "Ada first, then the others"
 
-	bare string // without the names, as phrase makes it
+	named [][2]int // which words are names
 }
 
 // Read finds the names in a text and how they are used (ROOM.md 4.2). A name is a vocative where the sentence begins or ends with it
@@ -28,11 +28,13 @@ func (n *Names) Read(text string) (r Reading) {
 	if text == "" {
 		return r
 	}
-	return n.read(text, words(text))
+	ws := words(text)
+	return n.read(text, ws, n.of.vocab(ws), true)
 }
 
-func (n *Names) read(text string, ws []word) (r Reading) {
-	s := scan{text: text, words: ws, v: tonguesOf(ws).vocab(), code: strings.Count(text, "`") > 1, slash: strings.IndexByte(text, '/')}
+// read is Read; where people who are not known here do not matter they are not looked for.
+func (n *Names) read(text string, ws []word, v vocab, strangers bool) (r Reading) {
+	s := scan{text: text, words: ws, v: v, code: strings.Count(text, "`") > 1, slash: strings.IndexByte(text, '/')}
 	s.cased = strings.IndexFunc(text, unicode.IsUpper) >= 0
 	for i := 0; i < len(s.words); i++ {
 		m, ok := n.match(&s, i)
@@ -44,8 +46,13 @@ func (n *Names) read(text string, ws []word) (r Reading) {
 			i = m.j - 1
 		}
 	}
+	if len(s.matches) == 0 && !strangers {
+		return r
+	}
 	s.mark()
-	s.dropQuoted()
+	if len(s.matches) > 0 {
+		s.dropQuoted()
+	}
 	all := s.matches
 	var dismissed []match
 	for len(s.matches) > 0 {
@@ -74,14 +81,12 @@ func (n *Names) read(text string, ws []word) (r Reading) {
 			r.Excluded = add(r.Excluded, []match{m})
 		}
 	}
-	r.People = s.people(all)
-	var bare []word
-	for i, w := range s.words {
-		if !slices.ContainsFunc(all, func(m match) bool { return m.i <= i && i < m.j }) {
-			bare = append(bare, w)
-		}
+	if strangers {
+		r.People = s.people(all)
 	}
-	r.bare = phrase(bare)
+	for _, m := range all {
+		r.named = append(r.named, [2]int{m.i, m.j})
+	}
 	return r
 }
 
@@ -128,7 +133,7 @@ func (s *scan) mark() {
 			continue
 		}
 		if w.start > from && spaceless(firstRune(s.text[from:])) && w.start-from < 24 {
-			s.start[i] = slices.Contains(s.v[cueOpener].raw, strings.TrimRight(s.text[from:w.start], "、，, "))
+			s.start[i] = s.v.written(cueOpener, strings.TrimRight(s.text[from:w.start], "、，, "))
 		}
 	}
 }
@@ -158,27 +163,24 @@ func (s *scan) joined(a, b match) bool {
 	between := strings.ToLower(s.withoutHonorific(s.text[a.end:b.start]))
 	between = strings.TrimSuffix(strings.TrimSpace(between), "@")
 	between = strings.Trim(between, " ,、，・/&+")
-	return between == "" || slices.Contains(s.v[cueJoiner].raw, between)
+	return between == "" || s.v.written(cueJoiner, between)
 }
 
 // either says whether "or" stands between the last two.
 func (s *scan) either(group []match) bool {
 	a, b := group[len(group)-2], group[len(group)-1]
-	return slices.Contains(s.v[cueEither].raw, strings.Trim(strings.ToLower(s.text[a.end:b.start]), " ,、，"))
+	return s.v.written(cueEither, strings.Trim(strings.ToLower(s.text[a.end:b.start]), " ,、，"))
 }
 
 func (s *scan) withoutHonorific(after string) string {
-	for _, h := range s.v[cueHonorific].raw {
-		after = strings.TrimPrefix(after, h)
-	}
-	return after
+	return strings.TrimPrefix(after, s.v.prefix(cueHonorific, after))
 }
 
 // judge says who of a group is called, and who is excluded.
 func (s *scan) judge(group []match) (called, excluded []match) {
 	first, last := group[0], group[len(group)-1]
 	left := s.lineBefore(first.i)
-	if not := s.v[cueNegation].end(left); not != "" && !strings.ContainsAny(s.gap(first.i), ".!?;:") {
+	if not := s.v.end(cueNegation, left); not != "" && !strings.ContainsAny(s.gap(first.i), ".!?;:") {
 		if strings.ContainsAny(s.gap(first.i), ",") && !s.v.ends(cueSecond, not) {
 			left = " "
 		} else {
@@ -236,7 +238,7 @@ func (s *scan) vocative(first, last match, left string) bool {
 	if first.start > 0 && s.text[first.start-1] == '@' && first.i == last.i {
 		return true
 	}
-	if startsWith(after, s.v[cueCueAfterName].raw) {
+	if s.v.prefix(cueCueAfterName, after) != "" {
 		return s.start[first.i] || over
 	}
 	if first.heard && s.words[first.i].text != last.words[0] && !s.near(first, last, gap, right) {

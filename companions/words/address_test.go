@@ -20,7 +20,7 @@ var testNames = []Named{
 	{"human:eva", []string{"Eva"}},
 }
 
-func addressed(text string, names []Named) []string { return NewNames(names).Read(text).Called }
+func addressed(text string, names []Named) []string { return Known().Names(names).Read(text).Called }
 
 // TestVocatives: who is called, in the order named (ROOM.md 4.2).
 func TestVocatives(t *testing.T) {
@@ -167,9 +167,9 @@ func FuzzAddressed(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		addressed(s, testNames)
-		WishOf(s, []Named{{"ada", []string{"Ada"}}})
-		IntentOf(s)
-		ToneOf(s)
+		Known().WishOf(s, []Named{{"ada", []string{"Ada"}}})
+		Known().IntentOf(s)
+		Known().ToneOf(s)
 		if x := Similarity(s, s); x != 0 && x != 1 {
 			t.Fatalf("a text is %v like itself", x)
 		}

@@ -33,7 +33,7 @@ type Said struct {
 type Line struct {
 	Said
 	Reading
-	v       *vocab
+	v       vocab
 	words   []word
 	content map[string]bool
 	stems   string // the words without endings, as phrase; only of the last two lines
@@ -48,29 +48,29 @@ type Conversation struct {
 	Ties  map[string]Tie // the same, if it goes on with a topic; else only who was called by name counts
 	With  *Line          // the last line of whoever has the thread with its sender (ROOM.md 4.4)
 
-	companions []Party           // present, by name
+	companions []*Party          // present, by name
 	about      map[string]string // by companion: what of its field the newest line is about
 	known      map[string]int    // by companion: how much, once somebody has asked (hits)
 }
 
 // Follow understands a conversation; the newest line is apart. Of a party that is given twice the first counts.
 // with is who has the thread with the sender; empty: nobody.
-func Follow(parties []Party, past []Said, now Said, with string) *Conversation {
+func (x *Languages) Follow(parties []Party, past []Said, now Said, with string) *Conversation {
 	c := &Conversation{about: make(map[string]string), known: make(map[string]int)}
-	known := make(map[string]bool)
-	var named []Named
-	for _, p := range parties {
+	known := make(map[string]bool, len(parties))
+	named := make([]Named, 0, len(parties))
+	for i, p := range parties {
 		if known[p.Who] {
 			continue
 		}
 		known[p.Who] = true
 		named = append(named, p.Named)
 		if p.Companion {
-			c.companions = append(c.companions, p)
+			c.companions = append(c.companions, &parties[i])
 		}
 	}
-	slices.SortFunc(c.companions, func(a, b Party) int { return strings.Compare(a.Who, b.Who) })
-	index := NewNames(named)
+	slices.SortFunc(c.companions, func(a, b *Party) int { return strings.Compare(a.Who, b.Who) })
+	index := x.Names(named)
 	for i, s := range past {
 		c.Past = append(c.Past, understand(s, index, i == len(past)-1))
 	}
@@ -99,7 +99,8 @@ func Follow(parties []Party, past []Said, now Said, with string) *Conversation {
 func understand(s Said, index *Names, fully bool) *Line {
 	text := clip(s.Text)
 	ws := words(text)
-	l := &Line{Said: s, Reading: index.read(text, ws), v: tonguesOf(ws).vocab(), words: ws}
+	v := index.of.vocab(ws)
+	l := &Line{Said: s, Reading: index.read(text, ws, v, fully), v: v, words: ws}
 	l.content = contents(l.v, l.words)
 	if fully {
 		l.stems = stemmed(l.words)
@@ -119,6 +120,15 @@ func understand(s Said, index *Names, fully bool) *Line {
 	}
 	l.Called, l.Mentioned = without(l.Called, s.From), without(l.Mentioned, s.From)
 	return l
+}
+
+// bare are the words of a line without the names, as phrase makes them.
+func (l *Line) bare() string {
+	ws, from := make([]word, 0, len(l.words)), 0
+	for _, n := range l.named {
+		ws, from = append(ws, l.words[from:n[0]]...), n[1]
+	}
+	return phrase(append(ws, l.words[from:]...))
 }
 
 // join adds what the same person said directly before, so that "Ada?" and a second later "what time is it?" is a question to Ada.

@@ -2,8 +2,10 @@
 // it is about; and of a conversation who is talking with whom. It knows nothing of rooms, votes or devices: who speaks is a string.
 //
 //	lang          every phrase that decides something, a file a language (WORDS.md)
-//	lexicon       ... read, and the languages that a text may be of
-//	text          a text as words, folded; phrases found in it; what it is about
+//	lexicon       ... what each of them tells; a file read
+//	languages     ... all of them, the languages that a text may be of, phrases found in it
+//	embedded      ... those that come with the program
+//	text          a text as words, folded; what it is about
 //	quotation     what in a text is not the speaker's own
 //	names         names found in a text
 //	heard         ... and what recognisers make of them

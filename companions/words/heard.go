@@ -67,10 +67,23 @@ const nearVowels = "ei ie ae ea ou uo "
 
 const soundLeast = 3 // letters
 
+// soundHead is a bit for the letters that a word may begin with and sound the same: most words are told from all names by it.
+func soundHead(c byte) uint32 {
+	switch c {
+	case 'a', 'e', 'i', 'o', 'u', 'y':
+		c = 'a'
+	case 'c', 'k', 'q', 's', 'z':
+		c = 'c'
+	case 'p', 'f':
+		c = 'f'
+	}
+	return 1 << (c & 31)
+}
+
 // sounds is a name that word i sounds like.
 func (n *Names) sounds(s *scan, i int) (match, bool) {
 	w := s.words[i]
-	if w.cjk || len(w.text) < soundLeast || s.v.has(cueFunction, w.text) || s.v.has(cueKin, w.text) {
+	if w.cjk || len(w.text) < soundLeast || n.heads&soundHead(w.text[0]) == 0 || s.v.has(cueFunction, w.text) || s.v.has(cueKin, w.text) {
 		return match{}, false
 	}
 	heard := sound(w.text)
@@ -81,7 +94,7 @@ func (n *Names) sounds(s *scan, i int) (match, bool) {
 	for _, e := range n.bySound {
 		d, near := soundDistance(e.sound, heard)
 		if !near || d > soundBound || d >= best {
-			if near && d == best && e.who != found.who { // two of them: neither
+			if ok && near && d == best && e.who != found.who { // two of them: neither
 				ok = false
 			}
 			continue

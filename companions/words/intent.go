@@ -28,12 +28,12 @@ const (
 )
 
 // IntentOf tells what a text is for, by rules (ROOM.md 5).
-func IntentOf(text string) Intent {
+func (x *Languages) IntentOf(text string) Intent {
 	ws := words(text)
-	return intentOf(tonguesOf(ws).vocab(), text, ws)
+	return intentOf(x.vocab(ws), text, ws)
 }
 
-func intentOf(v *vocab, text string, ws []word) Intent {
+func intentOf(v vocab, text string, ws []word) Intent {
 	line := phrase(ws)
 	asks := asksBySign(text, line)
 	few := len(ws) < 16
@@ -46,7 +46,7 @@ func intentOf(v *vocab, text string, ws []word) Intent {
 		return Clarification
 	case !asks && len(ws) < 12 && v.says(cueGoodbye, line) && !v.begins(cueIntroduce, line):
 		return Farewell
-	case !asks && onlyOf(line, v[cueApproval], v[cueApprovalMore]):
+	case !asks && v.onlyOf(line, cueApproval, cueApprovalMore):
 		return Approval
 	case len(ws) < 40 && v.says(cueRequest, line):
 		return Request
@@ -63,7 +63,7 @@ func asksBySign(text, line string) bool {
 }
 
 // questionLike tells a question from a recogniser that writes no question mark.
-func questionLike(v *vocab, line string) bool {
+func questionLike(v vocab, line string) bool {
 	line = v.skipOpening(line)
 	f := strings.Fields(line)
 	if len(f) < 2 || len(f) > 40 {
@@ -78,9 +78,9 @@ func questionLike(v *vocab, line string) bool {
 	return v.begins(cueQuestion, line) && !strings.HasPrefix(line, " any ")
 }
 
-func (v *vocab) skipOpening(line string) string {
+func (v vocab) skipOpening(line string) string {
 	for range 3 {
-		p := v[cueOpening].at(line)
+		p := v.at(cueOpening, line)
 		if p == "" || len(p) >= len(line) {
 			break
 		}
@@ -90,7 +90,7 @@ func (v *vocab) skipOpening(line string) string {
 }
 
 // onlyOf says whether the line consists of the phrases, at least one of the first kind, and a few of the second.
-func onlyOf(line string, phrases, more lexicon) bool {
+func (v vocab) onlyOf(line string, these, more cue) bool {
 	most := 10
 	if len(line) > 1 && spaceless(firstRune(line[1:])) { // each character is a word
 		most = 30
@@ -100,10 +100,10 @@ func onlyOf(line string, phrases, more lexicon) bool {
 	}
 	found := false
 	for line != " " {
-		p := phrases.at(line)
+		p := v.at(these, line)
 		if p != "" {
 			found = true
-		} else if p = more.at(line); p == "" {
+		} else if p = v.at(more, line); p == "" {
 			return false
 		}
 		line = line[len(p)-1:]
@@ -112,12 +112,12 @@ func onlyOf(line string, phrases, more lexicon) bool {
 }
 
 // ToneOf tells how a text sounds, by rules (ROOM.md 5).
-func ToneOf(text string) Tone {
+func (x *Languages) ToneOf(text string) Tone {
 	ws := words(text)
-	return toneOf(tonguesOf(ws).vocab(), text, ws)
+	return toneOf(x.vocab(ws), text, ws)
 }
 
-func toneOf(v *vocab, text string, ws []word) Tone {
+func toneOf(v vocab, text string, ws []word) Tone {
 	line := phrase(ws)
 	switch {
 	case v.says(cueConfused, line) || strings.Contains(text, "??"):
@@ -133,9 +133,9 @@ func toneOf(v *vocab, text string, ws []word) Tone {
 }
 
 // SeveralViews says whether a text asks several for what they think (ROOM.md 6, cascade).
-func SeveralViews(text string) bool {
+func (x *Languages) SeveralViews(text string) bool {
 	ws := words(text)
-	v, line := tonguesOf(ws).vocab(), phrase(ws)
+	v, line := x.vocab(ws), phrase(ws)
 	if !v.says(cueViews, line) && !v.says(cueAll, line) {
 		return false
 	}

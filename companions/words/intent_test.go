@@ -11,14 +11,14 @@ func TestIntentAndTone(t *testing.T) {
 		"thanks": Approval, "OK": Approval, "Yes, great": Approval, "Thank you very much": Approval, "danke": Approval, "谢谢": Approval,
 		"bye": Farewell, "Good night!": Farewell, "I have to go, see you": Farewell, "au revoir": Farewell, "さようなら": Farewell,
 	} {
-		if got := IntentOf(text); got != want {
+		if got := Known().IntentOf(text); got != want {
 			t.Errorf("%q is a %s; want %s", text, got, want)
 		}
 	}
 	for text, want := range map[string]Tone{
 		"I don't understand this": Confused, "It still doesn't work": Frustrated, "Wow, amazing": Excited, "What a lovely day": Positive, "It is Tuesday": Neutral, "": Neutral,
 	} {
-		if got := ToneOf(text); got != want {
+		if got := Known().ToneOf(text); got != want {
 			t.Errorf("%q sounds %s; want %s", text, got, want)
 		}
 	}

@@ -12,12 +12,12 @@ import (
 
 // TestLanguages: of each file every cue recognises its example and not its counter-example, and its words are words.
 func TestLanguages(t *testing.T) {
-	if n := len(languages()); n != 13 {
+	if n := len(Known().all); n != 13 {
 		t.Errorf("%d languages", n)
 	}
-	for i, l := range languages() {
+	for i, l := range Known().all {
 		t.Run(l.Language, func(t *testing.T) {
-			v := (tongues(1) << i).vocab()
+			v := vocab{Known(), 1 << i}
 			for name, c := range l.Cue {
 				cue := cue(slices.Index(cueNames[:], name))
 				if c.Example == "" || c.Counter == "" || len(c.Words) == 0 {
@@ -28,7 +28,7 @@ func TestLanguages(t *testing.T) {
 					t.Errorf("[cue.%s] does not recognise its example %q", name, c.Example)
 				}
 				if recognises(v, i, cue, c.Counter) {
-					t.Errorf("[cue.%s] recognises its counter-example %q by %q", name, c.Counter, v[cue].in(phrase(words(c.Counter))))
+					t.Errorf("[cue.%s] recognises its counter-example %q by %q", name, c.Counter, v.in(cue, phrase(words(c.Counter))))
 				}
 			}
 		})
@@ -45,24 +45,24 @@ var (
 )
 
 // recognises says whether a text holds one of a cue's phrases where the rules look for it.
-func recognises(v *vocab, language int, c cue, text string) bool {
+func recognises(v vocab, language int, c cue, text string) bool {
 	line := phrase(words(text))
 	in := func(list []cue) bool { return slices.Contains(list, c) }
 	switch {
 	case c == cueFunction:
-		return tonguesOf(words(text))&(1<<language) != 0
+		return Known().vocab(words(text)).of&(1<<language) != 0
 	case c == cueApproval, c == cueApprovalMore:
-		return onlyOf(line, v[cueApproval], v[cueApprovalMore])
+		return v.onlyOf(line, cueApproval, cueApprovalMore)
 	case c == cueOpener && spaceless(firstRune(text)):
 		lead, _, _ := strings.Cut(text, "、")
 		lead, _, _ = strings.Cut(lead, "，")
-		return slices.Contains(v[c].raw, lead)
+		return v.written(c, lead)
 	case c == cueOpener:
 		return v.begins(c, line)
 	case in(between):
-		return slices.ContainsFunc(strings.Fields(strings.ToLower(text)), func(w string) bool { return slices.Contains(v[c].raw, w) })
+		return slices.ContainsFunc(strings.Fields(strings.ToLower(text)), func(w string) bool { return v.written(c, w) })
 	case in(asWritten):
-		return slices.ContainsFunc(v[c].raw, func(w string) bool { return strings.Contains(text, w) })
+		return slices.ContainsFunc(v.cue[c].raw, func(p said) bool { return p.of&v.of != 0 && strings.Contains(text, p.text) })
 	case in(atBeginning):
 		return v.begins(c, line)
 	}
@@ -76,9 +76,9 @@ func TestTongues(t *testing.T) {
 		"Che cosa mangiamo stasera con gli altri?": "it", "Wat eten we vanavond en wie kookt het?": "nl", "Która jest teraz godzina i co jest na obiad?": "pl",
 		"O que você quer comer hoje?": "pt", "Который час?": "ru", "今何時ですか": "ja", "现在几点了": "zh", "지금 몇 시야": "ko", "كم الساعة الآن": "ar",
 	} {
-		of := tonguesOf(words(text))
+		of := Known().vocab(words(text)).of
 		found := false
-		for i, l := range languages() {
+		for i, l := range Known().all {
 			found = found || of&(1<<i) != 0 && l.Language == want
 		}
 		if !found {
@@ -87,7 +87,7 @@ func TestTongues(t *testing.T) {
 	}
 	dog := []Named{{"ben", []string{"Ben"}}}
 	for text, called := range map[string]bool{"Ben was my dog": false, "Ben, was ist das?": true, "Ben was ist das denn": true} {
-		if got := len(NewNames(dog).Read(text).Called) > 0; got != called {
+		if got := len(Known().Names(dog).Read(text).Called) > 0; got != called {
 			t.Errorf("%q calls Ben: %v", text, got)
 		}
 	}
@@ -117,7 +117,7 @@ func TestBadWordsFile(t *testing.T) {
 	if _, err := readLanguages(fstest.MapFS{}, "d"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no directory: %v", err)
 	}
-	if all, err := readLanguages(langFiles, path.Clean("lang")); err != nil || len(all) != len(languages()) {
+	if all, err := readLanguages(langFiles, path.Clean("lang")); err != nil || len(all) != len(Known().all) {
 		t.Errorf("embedded: %d, %v", len(all), err)
 	}
 }

@@ -2,27 +2,16 @@ package words
 
 import (
 	"cmp"
-	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
-	"math/bits"
-	"path"
 	"slices"
 	"strings"
-	"sync"
-	"unicode"
 
 	"github.com/BurntSushi/toml"
 )
 
-// What people say is data: a file a language (ROOM.md 10). A cue is a list of phrases by which something is told, with an example that
-// holds one and a counter-example that does not.
-//
-//go:embed lang/*.toml
-var langFiles embed.FS
-
-// cue names what a list of phrases tells.
+// cue names what a list of phrases tells. What people say is data, a file a language (ROOM.md 10), and a cue there is a list with an example
+// that holds one of its phrases and a counter-example that holds none.
 type cue int
 
 // The cues, in the order of cueNames.
@@ -182,153 +171,3 @@ func lineOf(data []byte, begins string) int {
 }
 
 var scripts = []string{"latin", "cyrillic", "arabic", "hangul", "han", "japanese"}
-
-// readLanguages reads the files of a directory, in the order of their names. Those with a mistake are left out, and the error tells of each.
-func readLanguages(dir fs.FS, in string) (all []language, err error) {
-	files, err := fs.ReadDir(dir, in)
-	for _, f := range files {
-		data, e := fs.ReadFile(dir, path.Join(in, f.Name()))
-		if e == nil {
-			var l language
-			if l, e = parseLanguage(f.Name(), data); e == nil {
-				all = append(all, l)
-			}
-		}
-		err = errors.Join(err, e)
-	}
-	return all, err
-}
-
-// languages are the embedded ones; that none has a mistake is tested.
-var languages = sync.OnceValue(func() []language {
-	all, err := readLanguages(langFiles, "lang")
-	if err != nil {
-		panic(err) //nolint:forbidigo // impossible: they are part of the program, and TestLanguages reads them
-	}
-	return all
-})
-
-// vocab is what is said in some languages.
-type vocab [cues]lexicon
-
-// vocabs are made when text of those languages comes for the first time.
-var vocabs sync.Map // by set of languages
-
-type tongues uint64
-
-func (t tongues) vocab() *vocab {
-	if v, ok := vocabs.Load(t); ok {
-		return v.(*vocab) //nolint:forcetypeassert // nothing else is stored
-	}
-	var lists [cues][]string
-	for i, l := range languages() {
-		if t&(1<<i) == 0 {
-			continue
-		}
-		for c, name := range cueNames {
-			lists[c] = append(lists[c], l.Cue[name].Words...)
-		}
-	}
-	v := new(vocab)
-	for c, list := range lists {
-		v[c] = lex(list)
-	}
-	got, _ := vocabs.LoadOrStore(t, v)
-	return got.(*vocab) //nolint:forcetypeassert // as above
-}
-
-// telling finds what the words of each language tell it by.
-var telling = sync.OnceValue(func() map[string]tongues {
-	m := make(map[string]tongues)
-	for i, l := range languages() {
-		for _, w := range l.Cue[cueNames[cueFunction]].Words {
-			for _, f := range words(w) {
-				m[f.text] |= 1 << i
-			}
-		}
-	}
-	return m
-})
-
-// written are the languages of each script.
-var written = sync.OnceValue(func() map[string]tongues {
-	m := make(map[string]tongues)
-	for i, l := range languages() {
-		m[l.Script] |= 1 << i
-	}
-	return m
-})
-
-const tellingMost = 40 // words that are looked at
-
-// Load reads the languages, which the first line has to wait for otherwise.
-func Load() {
-	everyTongue()
-	telling()
-	written()
-}
-
-// everyTongue is what is said in all of them.
-func everyTongue() *vocab { return (tongues(1)<<len(languages()) - 1).vocab() }
-
-// tonguesOf are the languages that a text may be of: by its script, and of several with that script those that most of its small words are of.
-func tonguesOf(ws []word) tongues {
-	var count [64]int
-	most, latin := 0, false
-	var t tongues
-	for _, w := range ws[:min(len(ws), tellingMost)] {
-		script := scriptOf(firstRune(w.text))
-		if script != "latin" {
-			t |= written()[script]
-			continue
-		}
-		latin = true
-		for of := telling()[w.text]; of != 0; of &= of - 1 {
-			i := bits.TrailingZeros64(uint64(of))
-			count[i]++
-			most = max(most, count[i])
-		}
-	}
-	if t&written()["japanese"] != 0 {
-		t &^= written()["han"] // kana are only Japanese
-	}
-	switch {
-	case most > 0:
-		for i, n := range count {
-			if n == most {
-				t |= 1 << i
-			}
-		}
-	case latin && t == 0 || len(ws) == 0:
-		t |= written()["latin"]
-	}
-	return t
-}
-
-func scriptOf(r rune) string {
-	switch {
-	case r < 0x250:
-		return "latin"
-	case unicode.In(r, unicode.Hiragana, unicode.Katakana) || r == 'ー':
-		return "japanese"
-	case unicode.Is(unicode.Han, r):
-		return "han"
-	case unicode.Is(unicode.Hangul, r):
-		return "hangul"
-	case unicode.Is(unicode.Cyrillic, r):
-		return "cyrillic"
-	case unicode.Is(unicode.Arabic, r):
-		return "arabic"
-	}
-	return "latin"
-}
-
-func (v *vocab) says(c cue, line string) bool { return v[c].in(line) != "" }
-
-// begins and ends say whether a phrase stands at the line's beginning or end.
-func (v *vocab) begins(c cue, line string) bool { return v[c].at(line) != "" }
-
-func (v *vocab) ends(c cue, line string) bool { return v[c].end(line) != "" }
-
-// has says whether a word is one of the list.
-func (v *vocab) has(c cue, w string) bool { return v[c].words[w] }

@@ -16,8 +16,10 @@ type Named struct {
 
 // Names finds names in texts.
 type Names struct {
-	first   map[string][]entry // by the first word; the longest first
-	bySound []entry            // that can be told by their sound
+	of      *Languages
+	first   map[string][]*entry // by the first word; the longest first
+	bySound []*entry            // that can be told by their sound
+	heads   uint32              // with which letters those begin (soundHead)
 }
 
 type entry struct {
@@ -32,39 +34,41 @@ type entry struct {
 // nameMost bounds how many words a name has.
 const nameMost = 6
 
-// NewNames makes them ready to be looked for; the order in which they are given changes nothing.
-func NewNames(named []Named) *Names {
-	n := &Names{first: make(map[string][]entry)}
+// Names makes them ready to be looked for; the order in which they are given changes nothing.
+func (x *Languages) Names(named []Named) *Names {
+	n := &Names{of: x, first: make(map[string][]*entry, 2*len(named))}
 	for _, who := range named {
 		for _, name := range who.Names {
 			ws := words(name)
 			if len(ws) == 0 || len(ws) > nameMost*4 {
 				continue
 			}
-			e := entry{who: who.Who, raw: strings.ToLower(strings.TrimSpace(name)), plain: len(ws) == 1 && everyTongue().has(cuePlain, ws[0].text)}
+			e := &entry{who: who.Who, raw: strings.ToLower(strings.TrimSpace(name)), plain: len(ws) == 1 && x.every().has(cuePlain, ws[0].text)}
 			e.lead = strings.IndexFunc(e.raw, letter)
-			for _, w := range ws {
-				e.words = append(e.words, w.text)
+			e.words = make([]string, len(ws))
+			for i, w := range ws {
+				e.words[i] = w.text
 			}
 			if len(ws) == 1 && !e.plain && !strings.HasPrefix(who.Who, "human:") {
 				e.sound = sound(ws[0].text)
 			}
 			if len(ws) > 1 && !ws[0].cjk && strings.ContainsAny(e.raw, "-0123456789") { // "R2-D2" is heard as one word
-				e := e
-				e.words = []string{strings.Join(e.words, "")}
-				n.first[e.words[0]] = append(n.first[e.words[0]], e)
+				one := *e
+				one.words = []string{strings.Join(e.words, "")}
+				n.first[one.words[0]] = append(n.first[one.words[0]], &one)
 			}
 			k := e.words[0]
-			if !slices.ContainsFunc(n.first[k], func(o entry) bool { return o.who == e.who && o.raw == e.raw }) {
+			if !slices.ContainsFunc(n.first[k], func(o *entry) bool { return o.who == e.who && o.raw == e.raw }) {
 				n.first[k] = append(n.first[k], e)
 				if e.sound != "" {
 					n.bySound = append(n.bySound, e)
+					n.heads |= soundHead(e.sound[0])
 				}
 			}
 		}
 	}
 	for _, es := range n.first {
-		slices.SortFunc(es, func(a, b entry) int {
+		slices.SortFunc(es, func(a, b *entry) int {
 			return cmp.Or(len(b.words)-len(a.words), len(b.raw)-len(a.raw), cmp.Compare(a.who, b.who), cmp.Compare(a.raw, b.raw))
 		})
 	}
@@ -73,7 +77,7 @@ func NewNames(named []Named) *Names {
 
 // match is a name in a text.
 type match struct {
-	entry
+	*entry
 	i, j       int  // words
 	start, end int  // bytes
 	heard      bool // it only sounds like the name
@@ -119,14 +123,14 @@ type scan struct {
 	matches []match
 	code    bool // it holds a pair of backticks
 	slash   int  // where the first slash is
-	v       *vocab
+	v       vocab
 	cased   bool   // it has capital letters
 	start   []bool // word i begins a sentence, openings and greetings apart
 	greet   []bool // word i-1 is a greeting that a name can follow without a comma
 }
 
 // same says whether the name stands at word i, its parts held together by no more than a space, hyphen, dot or underscore.
-func (s *scan) same(e entry, i int) bool {
+func (s *scan) same(e *entry, i int) bool {
 	for k, w := range e.words {
 		if s.words[i+k].text != w {
 			return false
@@ -188,7 +192,7 @@ func (s *scan) apartSpaceless(m match, before, after rune) bool {
 	if kana(last) || !spaceless(after) {
 		return true
 	}
-	return startsWith(s.text[m.end:], s.v[cueAfterName].raw)
+	return s.v.prefix(cueAfterName, s.text[m.end:]) != ""
 }
 
 func kana(r rune) bool { return unicode.Is(unicode.Katakana, r) || r == 'ー' }

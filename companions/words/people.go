@@ -58,5 +58,5 @@ func (s *scan) likeName(i int) bool {
 			return false
 		}
 	}
-	return !everyTongue().has(cueNoName, w.text) && strings.IndexFunc(w.text, unicode.IsDigit) < 0
+	return !s.v.every().has(cueNoName, w.text) && strings.IndexFunc(w.text, unicode.IsDigit) < 0
 }

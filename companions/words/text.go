@@ -157,83 +157,8 @@ func phrase(ws []word) string {
 	return b.String()
 }
 
-// lexicon is a list of phrases to look for in a line.
-type lexicon struct {
-	first map[string][]string // with a space at either end, by the first word
-	last  map[string][]string // ... by the last
-	words map[string]bool     // those of one word
-	raw   []string            // as written
-}
-
-// lex makes a lexicon of phrases.
-func lex(phrases []string) lexicon {
-	l := lexicon{first: make(map[string][]string), last: make(map[string][]string), words: make(map[string]bool), raw: phrases}
-	for _, raw := range phrases {
-		ws := words(raw)
-		if len(ws) == 0 {
-			continue
-		}
-		p := phrase(ws)
-		a, z := ws[0].text, ws[len(ws)-1].text
-		if slices.Contains(l.first[a], p) {
-			continue
-		}
-		l.first[a] = append(l.first[a], p)
-		l.last[z] = append(l.last[z], p)
-		if len(ws) == 1 {
-			l.words[a] = true
-		}
-	}
-	return l
-}
-
-// at is the longest phrase that stands at the line's beginning, which is a space; empty: none does.
-func (l lexicon) at(line string) string {
-	if line == "" {
-		return ""
-	}
-	w, _, _ := strings.Cut(line[1:], " ")
-	best := ""
-	for _, p := range l.first[w] {
-		if len(p) > len(best) && strings.HasPrefix(line, p) {
-			best = p
-		}
-	}
-	return best
-}
-
-// in is the first of the phrases in a line; empty: none is there.
-func (l lexicon) in(line string) string {
-	for i := 0; i < len(line)-1; {
-		if p := l.at(line[i:]); p != "" {
-			return strings.TrimSpace(p)
-		}
-		n := strings.IndexByte(line[i+1:], ' ')
-		if n < 0 {
-			break
-		}
-		i += 1 + n
-	}
-	return ""
-}
-
-// end is the longest phrase that the line ends with.
-func (l lexicon) end(line string) string {
-	if len(line) < 2 {
-		return ""
-	}
-	w := line[strings.LastIndexByte(line[:len(line)-1], ' ')+1 : len(line)-1]
-	best := ""
-	for _, p := range l.last[w] {
-		if len(p) > len(best) && strings.HasSuffix(line, p) {
-			best = p
-		}
-	}
-	return best
-}
-
 // contents are the words of a text that say what it is about, simple endings removed.
-func contents(v *vocab, ws []word) map[string]bool {
+func contents(v vocab, ws []word) map[string]bool {
 	m := make(map[string]bool)
 	for i, w := range ws {
 		if w.cjk { // two neighbouring characters are nearer to a word than one

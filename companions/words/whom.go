@@ -66,8 +66,8 @@ func (c *Conversation) here(list []string) (who []string) {
 }
 
 func (c *Conversation) companion(who string) *Party {
-	if i := slices.IndexFunc(c.companions, func(p Party) bool { return p.Who == who }); i >= 0 {
-		return &c.companions[i]
+	if i, ok := slices.BinarySearchFunc(c.companions, who, func(p *Party, who string) int { return strings.Compare(p.Who, who) }); ok {
+		return c.companions[i]
 	}
 	return nil
 }
@@ -158,7 +158,7 @@ func (c *Conversation) everyone(line string) bool {
 	if !l.v.says(cueEveryone, line) {
 		return false
 	}
-	p := l.v[cueEveryone].at(l.v.skipOpening(line))
+	p := l.v.at(cueEveryone, l.v.skipOpening(line))
 	if p != "" { // at the beginning: "everybody, ...", "everybody say hello"
 		rest := l.v.skipOpening(line)[len(p)-1:]
 		return l.v.begins(cueImperative, rest) || l.v.begins(cueIntroduce, rest) || l.v.says(cueSecond, rest) || l.v.begins(cueHello, rest)
@@ -234,7 +234,7 @@ func (c *Conversation) ends(mine *Line) bool {
 	}
 	at := slices.Index(c.Past, mine)
 	asked := at > 0 && c.Past[at-1].Asks()
-	return !asked && onlyOf(mine.bare, mine.v[cueApproval], mine.v[cueApprovalMore])
+	return !asked && mine.v.onlyOf(mine.bare(), cueApproval, cueApprovalMore)
 }
 
 // one is who answers where nobody is called: who has the thread, else whoever the score finds.

@@ -23,7 +23,7 @@ func (h house) whom(text string) Whom {
 		who, said, _ := strings.Cut(l, ": ")
 		past = append(past, Said{From: who, Companion: who != "eva", Text: said})
 	}
-	return Follow(parties, past, Said{From: "eva", Text: text}, h.with).Whom()
+	return Known().Follow(parties, past, Said{From: "eva", Text: text}, h.with).Whom()
 }
 
 // show is the rule, and whom it names: "-" nobody, "?" one of those who may.
@@ -137,7 +137,7 @@ func TestConfusionIsAboutTheExplanation(t *testing.T) {
 
 // TestHeardNames: what a recogniser makes of a name is that name where somebody is called, and nowhere else.
 func TestHeardNames(t *testing.T) {
-	names := NewNames([]Named{{"ada", []string{"Ada"}}, {"ben", []string{"Ben"}}, {"cleo", []string{"Cleo"}}})
+	names := Known().Names([]Named{{"ada", []string{"Ada"}}, {"ben", []string{"Ben"}}, {"cleo", []string{"Cleo"}}})
 	for text, want := range map[string]string{
 		"ayda what time is it": "ada", "hey clio tell me a joke": "cleo", "kleo, what time is it": "cleo", "bend what time is it": "ben",
 		"I bend the rod": "", "the clay is wet": "", "what time is it": "", "a day at the sea": "", "been there what time is it": "",

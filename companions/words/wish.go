@@ -19,9 +19,9 @@ const (
 
 // WishOf is the wish that a text consists of, names and courtesy apart, and of whom it is one; empty: of everybody. "Leave it to us",
 // "join in again", "Ada, be quiet", "Ada, you can talk again"; "be quiet" inside a story is none.
-func WishOf(text string, named []Named) (who string, w Wish) {
+func (x *Languages) WishOf(text string, named []Named) (who string, w Wish) {
 	ws := words(text)
-	v, r := tonguesOf(ws).vocab(), NewNames(named).Read(text)
+	v, r := x.vocab(ws), x.Names(named).Read(text)
 	line := phrase(ws)
 	if strings.Count(line, " ") > 16 {
 		return "", NoWish
@@ -45,7 +45,7 @@ func WishOf(text string, named []Named) (who string, w Wish) {
 		return "", NoWish
 	}
 	for _, k := range kinds {
-		if onlyOf(line, v[k.words], v[cueCourtesy]) {
+		if v.onlyOf(line, k.words, cueCourtesy) {
 			return who, k.wish
 		}
 	}

@@ -49,7 +49,7 @@ func (h House) Missing(text string) (what string, place bool) {
 			}
 		}
 	}
-	names := address.NewNames(named)
+	names := address.Known().Names(named)
 	isPlace := func(word string) bool {
 		return slices.ContainsFunc(h.Homes, func(d Home) bool { return strings.EqualFold(d.Name, word) })
 	}

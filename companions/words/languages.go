@@ -1,0 +1,225 @@
+package words
+
+import (
+	"errors"
+	"io/fs"
+	"math/bits"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Languages are what people say, in every language that is known. It is not written to: any number may read it.
+type Languages struct {
+	all    []language
+	cue    [cues]phrases
+	tells  map[string]tongues // the small words by which a language is told
+	script map[string]tongues // those that are written in it
+}
+
+// tongues is a set of languages, by their places in Languages.
+type tongues uint64
+
+// readLanguages reads the files of a directory, in the order of their names. Those with a mistake are left out, and the error tells of each.
+func readLanguages(dir fs.FS, in string) (all []language, err error) {
+	files, err := fs.ReadDir(dir, in)
+	for _, f := range files {
+		data, e := fs.ReadFile(dir, path.Join(in, f.Name()))
+		if e == nil {
+			var l language
+			if l, e = parseLanguage(f.Name(), data); e == nil {
+				all = append(all, l)
+			}
+		}
+		err = errors.Join(err, e)
+	}
+	return all, err
+}
+
+func newLanguages(all []language) *Languages {
+	x := &Languages{all: all, tells: make(map[string]tongues), script: make(map[string]tongues)}
+	for i, l := range all {
+		of := tongues(1) << i
+		x.script[l.Script] |= of
+		for c, name := range cueNames {
+			for _, w := range l.Cue[name].Words {
+				x.cue[c].add(w, of)
+			}
+		}
+		for _, w := range l.Cue[cueNames[cueFunction]].Words {
+			for _, f := range words(w) {
+				x.tells[f.text] |= of
+			}
+		}
+	}
+	return x
+}
+
+// vocab is what is said in some of the languages.
+type vocab struct {
+	*Languages
+	of tongues
+}
+
+// every is what is said in any of them.
+func (x *Languages) every() vocab { return vocab{x, 1<<len(x.all) - 1} }
+
+const tellingMost = 40 // words that are looked at
+
+// vocab is that of the languages that a text may be of: by its script, and of several with that script those that most of its small words
+// are of.
+func (x *Languages) vocab(ws []word) vocab {
+	var count [64]int
+	most, latin := 0, false
+	var t tongues
+	for _, w := range ws[:min(len(ws), tellingMost)] {
+		script := scriptOf(firstRune(w.text))
+		if script != "latin" {
+			t |= x.script[script]
+			continue
+		}
+		latin = true
+		for of := x.tells[w.text]; of != 0; of &= of - 1 {
+			i := bits.TrailingZeros64(uint64(of))
+			count[i]++
+			most = max(most, count[i])
+		}
+	}
+	if t&x.script["japanese"] != 0 {
+		t &^= x.script["han"] // kana are only Japanese
+	}
+	switch {
+	case most > 0:
+		for i, n := range count {
+			if n == most {
+				t |= 1 << i
+			}
+		}
+	case latin && t == 0 || len(ws) == 0:
+		t |= x.script["latin"]
+	}
+	return vocab{x, t}
+}
+
+func scriptOf(r rune) string {
+	switch {
+	case r < 0x250:
+		return "latin"
+	case unicode.In(r, unicode.Hiragana, unicode.Katakana) || r == 'ー':
+		return "japanese"
+	case unicode.Is(unicode.Han, r):
+		return "han"
+	case unicode.Is(unicode.Hangul, r):
+		return "hangul"
+	case unicode.Is(unicode.Cyrillic, r):
+		return "cyrillic"
+	case unicode.Is(unicode.Arabic, r):
+		return "arabic"
+	}
+	return "latin"
+}
+
+// phrases are what a cue is told by.
+type phrases struct {
+	first map[string][]said // with a space at either end, by the first word
+	last  map[string][]said // ... by the last
+	words map[string]tongues
+	raw   []said // as written
+}
+
+// said is a phrase, and the languages that have it.
+type said struct {
+	text string
+	of   tongues
+}
+
+func (l *phrases) add(raw string, of tongues) {
+	ws := words(raw)
+	if len(ws) == 0 {
+		return
+	}
+	if l.first == nil {
+		l.first, l.last, l.words = make(map[string][]said), make(map[string][]said), make(map[string]tongues)
+	}
+	also := func(list []said, text string) []said {
+		if i := slices.IndexFunc(list, func(p said) bool { return p.text == text }); i >= 0 {
+			list[i].of |= of
+			return list
+		}
+		return append(list, said{text, of})
+	}
+	p, a, z := phrase(ws), ws[0].text, ws[len(ws)-1].text
+	l.first[a], l.last[z], l.raw = also(l.first[a], p), also(l.last[z], p), also(l.raw, raw)
+	if len(ws) == 1 {
+		l.words[a] |= of
+	}
+}
+
+// at is the longest phrase that stands at the line's beginning, which is a space; empty: none does.
+func (v vocab) at(c cue, line string) (best string) {
+	if line == "" {
+		return ""
+	}
+	w, _, _ := strings.Cut(line[1:], " ")
+	for _, p := range v.cue[c].first[w] {
+		if p.of&v.of != 0 && len(p.text) > len(best) && strings.HasPrefix(line, p.text) {
+			best = p.text
+		}
+	}
+	return best
+}
+
+// in is the first of the phrases in a line; empty: none is there.
+func (v vocab) in(c cue, line string) string {
+	for i := 0; i < len(line)-1; {
+		if p := v.at(c, line[i:]); p != "" {
+			return strings.TrimSpace(p)
+		}
+		n := strings.IndexByte(line[i+1:], ' ')
+		if n < 0 {
+			break
+		}
+		i += 1 + n
+	}
+	return ""
+}
+
+// end is the longest phrase that the line ends with.
+func (v vocab) end(c cue, line string) (best string) {
+	if len(line) < 2 {
+		return ""
+	}
+	w := line[strings.LastIndexByte(line[:len(line)-1], ' ')+1 : len(line)-1]
+	for _, p := range v.cue[c].last[w] {
+		if p.of&v.of != 0 && len(p.text) > len(best) && strings.HasSuffix(line, p.text) {
+			best = p.text
+		}
+	}
+	return best
+}
+
+func (v vocab) says(c cue, line string) bool { return v.in(c, line) != "" }
+
+// begins and ends say whether a phrase stands at the line's beginning or end.
+func (v vocab) begins(c cue, line string) bool { return v.at(c, line) != "" }
+
+func (v vocab) ends(c cue, line string) bool { return v.end(c, line) != "" }
+
+// has says whether a word is one of the list.
+func (v vocab) has(c cue, w string) bool { return v.cue[c].words[w]&v.of != 0 }
+
+// written says whether a text is one of the phrases as they are written.
+func (v vocab) written(c cue, text string) bool {
+	return slices.ContainsFunc(v.cue[c].raw, func(p said) bool { return p.of&v.of != 0 && p.text == text })
+}
+
+// prefix is the first of the phrases, as they are written, that a text begins with.
+func (v vocab) prefix(c cue, text string) string {
+	for _, p := range v.cue[c].raw {
+		if p.of&v.of != 0 && strings.HasPrefix(text, p.text) {
+			return p.text
+		}
+	}
+	return ""
+}
