@@ -116,7 +116,7 @@ func TestRoomOnThreeNetworks(t *testing.T) {
 	t.Log("the hall is stopped by SIGSTOP: it keeps its connection, and nobody waits for it")
 	_ = hall.process.Signal(syscall.SIGSTOP)
 	rest := []*netBox{kitchen, bedroom}
-	kitchen.ask("what goes well with porridge")
+	kitchen.ask("Ada, what goes well with porridge")
 	n.agreed(rest, "ada") // at the deadline, without Cleo's vote
 	for _, b := range rest {
 		b.until("the frozen one counted as gone", 10*time.Second, func() bool { return b.members() == 2 })

@@ -6,6 +6,7 @@ import "time"
 type View struct {
 	Message Message
 	Members []Member      // present, this device included, sorted by device
+	Away    []Card        // of companions that were here: their names are nobody else's
 	Recent  []Message     // heard before Message, oldest first
 	Threads Threads       // before Message
 	At      time.Duration // when it came, by this device's clock

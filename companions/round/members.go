@@ -189,6 +189,9 @@ func (s *company) gone(d DeviceID, why string) {
 	r := &m.rd
 	next, lost := s.m.candidate()
 	lost = lost && r.open && r.decided && !r.over && s.m.seatOf(next) == d
+	for _, c := range m.members[i].Cards {
+		m.away = with(without(m.away, func(o Card) bool { return o.ID == c.ID }), c, maxPerDevice)
+	}
 	m.members = slices.Delete(slices.Clone(m.members), i, i+1)
 	s.sortOut()
 	s.m.letGo(d, Epoch{N: maxEpoch, Device: d})

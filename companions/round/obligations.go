@@ -139,6 +139,9 @@ func (s *scene) meant(me string) obliged {
 // addressed: names in the text and participants in To (ROOM.md 4.2).
 func (s *scene) addressed(me string) obliged {
 	called := s.now.Called
+	if s.whom.Rule != "" { // a person's line
+		called = nil
+	}
 	if s.whom.Rule == words.RuleCalled {
 		called = s.whom.Who
 	}

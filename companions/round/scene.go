@@ -67,6 +67,9 @@ func (v View) Conversation() *words.Conversation {
 		}
 		person(Human(m.Device), m.Name) // whoever is in the kitchen
 	}
+	for _, c := range v.Away {
+		parties = append(parties, words.Party{Named: c.named(), Away: true})
+	}
 	for _, m := range append(slices.Clip(v.Recent[max(0, len(v.Recent)-sceneWindow):]), v.Message) {
 		if m.From.Human() { // known by a name
 			person(m.From, strings.TrimPrefix(string(m.From), humanPrefix))

@@ -117,9 +117,11 @@ func (s *scene) score(c Card, v *Vote) {
 	}
 }
 
-// nearest says whether nobody is nearer to the sender: then it answers because it is talked with, and not to go on by itself.
+// nearest says whether it has talked with the sender, and nobody is nearer: then it answers because it is talked with, and not to go on by
+// itself.
 func (s *scene) nearest(id CompanionID) bool {
-	t, ok := s.talk.Ties[string(id)]
+	t := s.talk.Ties[string(id)]
+	ok := t.Talked()
 	for _, o := range s.talk.Ties {
 		ok = ok && o.Weight <= t.Weight
 	}

@@ -60,6 +60,7 @@ type Machine struct {
 	stakes  []stake
 	claims  []heardClaim // of this epoch, newest last
 	ended   bool
+	away    []Card        // that were here; some may be again
 	silence time.Duration // when somebody may step in
 	asked   MessageID     // the message that the silence is about
 }

@@ -10,6 +10,7 @@ import (
 type Party struct {
 	Named
 	Companion bool // and present; else a person
+	Away      bool // a companion that has left; if it is here too, that counts
 	Quiet     bool // it may not answer
 	Eager     int  // how much it likes to join in
 	Fields    []string
@@ -49,6 +50,7 @@ type Conversation struct {
 	With  *Line          // the last line of whoever has the thread with its sender (ROOM.md 4.4)
 
 	companions []*Party          // present, by name
+	away       []string          // companions that have left
 	about      map[string]string // by companion: what of its field the newest line is about
 	known      map[string]int    // by companion: how much, once somebody has asked (hits)
 }
@@ -67,6 +69,8 @@ func (x *Languages) Follow(parties []Party, past []Said, now Said, with string) 
 		named = append(named, p.Named)
 		if p.Companion {
 			c.companions = append(c.companions, &parties[i])
+		} else if p.Away {
+			c.away = append(c.away, p.Who)
 		}
 	}
 	slices.SortFunc(c.companions, func(a, b *Party) int { return strings.Compare(a.Who, b.Who) })
@@ -84,13 +88,15 @@ func (x *Languages) Follow(parties []Party, past []Said, now Said, with string) 
 		c.about[p.Who] = c.Now.About(p.Fields)
 	}
 	c.Near = c.bind(false, true)
+	c.Ties = c.Near
+	if !c.Now.Companion && len(c.Now.Mentioned) > 0 { // a mention earns nothing
+		c.Ties = c.bind(false, false)
+	}
 	if with != "" && c.holds(with) { // with several threads at once, who spoke last to somebody need not be whom this line is for
 		c.With = c.newest(func(l *Line) bool { return l.From == with })
 	}
-	c.Fresh = c.newTopic()
-	c.Ties = c.Near
-	if c.Fresh || !c.Now.Companion && len(c.Now.Mentioned) > 0 {
-		c.Ties = c.bind(c.Fresh, c.Now.Companion)
+	if c.Fresh = c.newTopic(); c.Fresh {
+		c.Ties = c.bind(true, c.Now.Companion)
 	}
 	return c
 }
@@ -265,13 +271,10 @@ func (c *Conversation) bound(who string) bool {
 	return true
 }
 
-// holdsWith is how much nearer another has to be than who has the thread, for the line not to go on with it.
-const holdsWith = 1.0
-
 // holds says whether who has the thread still has it, by who was talking.
 func (c *Conversation) holds(who string) bool {
-	for o, t := range c.Near {
-		if o != who && t.share > holdsWith*c.Near[who].share {
+	for o, t := range c.Ties {
+		if o != who && t.share > c.Ties[who].share {
 			return false
 		}
 	}

@@ -42,7 +42,7 @@ var tieWeights = features{
 
 // freshTie is what is left of nearness and topic where a person begins something new: so little that the one who spoke last
 // does not keep the word for that alone.
-const freshTie = 1.0
+const freshTie = 0.15
 
 // nearness falls with the number of lines between.
 func nearness(k int) float64 { return math.Exp2(-float64(k) / 3) }
@@ -100,6 +100,11 @@ func (c *Conversation) bind(fresh, named bool) map[string]Tie {
 		ties[p] = t
 	}
 	return ties
+}
+
+// Talked says whether the two have talked with each other.
+func (t Tie) Talked() bool {
+	return t.feats[tieExchange]+t.feats[tieCalledMe]+t.feats[tieICalled] > 0
 }
 
 // Next is the same for the question of who takes the next turn, whoever it may be for: the one who spoke just before, and those who have

@@ -18,7 +18,9 @@ type Whom struct {
 
 // Rules, in the order in which they are tried.
 const (
+	RuleManners  = "manners"  // "leave it to us"
 	RuleNobody   = "nobody"   // "nobody answer this"
+	RuleAway     = "away"     // a companion that has left is called
 	RuleCalled   = "called"   // by name
 	RuleAsked    = "asked"    // "ask Ada", "Ada should answer that"
 	RulePerson   = "person"   // somebody else is spoken to
@@ -40,8 +42,12 @@ func (c *Conversation) Whom() Whom {
 	l := c.Now
 	line := phrase(l.words)
 	switch {
+	case len(l.Called) == 0 && (l.v.onlyOf(line, cueLeaveIt, cueCourtesy) || l.v.onlyOf(line, cueJoinUs, cueCourtesy)): // their device says so
+		return Whom{Rule: RuleManners, Nobody: true, Why: "the person sets the manners of the room"}
 	case l.v.says(cueNobody, line):
 		return Whom{Rule: RuleNobody, Nobody: true, Why: "the person wants no answer"}
+	case len(l.Called) > 0 && !slices.ContainsFunc(l.Called, func(p string) bool { return !slices.Contains(c.away, p) }):
+		return Whom{Rule: RuleAway, Open: true, Why: "who is called is not here any more"}
 	case len(l.Called) > 0:
 		return c.called()
 	case len(l.People) > 0:
@@ -199,7 +205,7 @@ func (c *Conversation) unaddressed(line string) Whom {
 	if with == nil && l.v.says(cueRetract, line) {
 		return Whom{Rule: RuleThanks, Nobody: true, Why: "there is nothing to take back"}
 	}
-	if with != nil && (!over || l.wants() || l.v.says(cueContinue, line)) {
+	if with != nil && !c.again(mine) && (!over || l.wants() || l.v.says(cueContinue, line)) {
 		if other := c.entered(with); other != "" {
 			return Whom{Rule: RuleField, Who: []string{other}, Why: "the person turns to another field"}
 		}
@@ -211,11 +217,17 @@ func (c *Conversation) unaddressed(line string) Whom {
 	return Whom{}
 }
 
-// misunderstood is the line that the person does not understand, where several companions have spoken since the person did; nil: the one
-// that has the thread.
+// again says whether a person asks the same once more: not whoever has answered, but the room.
+func (c *Conversation) again(mine *Line) bool {
+	return mine != nil && c.Now.Asks() && len(c.Now.words) >= repetitionLeast && Similarity(mine.Text, c.Now.Text) > repeatedQuestion
+}
+
+// misunderstood is the line that the person does not understand, where several companions have spoken since the person did, or another
+// person was answered; nil: the one that has the thread.
 func (c *Conversation) misunderstood(line string) *Line {
 	n := len(c.Past)
-	if n < 2 || !c.Past[n-1].Companion || !c.Past[n-2].Companion || !c.Now.v.says(cueConfused, line) || len(c.Now.words) > confusedWords {
+	several := n > 1 && c.Past[n-1].Companion && c.Past[n-2].Companion
+	if c.With != nil && !several || !c.Now.v.says(cueConfused, line) || len(c.Now.words) > confusedWords {
 		return nil
 	}
 	if e := c.explained(); e != nil && c.companion(e.From) != nil && !c.companion(e.From).Quiet {

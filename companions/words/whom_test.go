@@ -17,11 +17,12 @@ func (h house) whom(text string) Whom {
 		{Named: Named{"ben", []string{"Ben"}}, Companion: true, Fields: []string{"books", "story", "stories", "Bücher"}, Skills: []string{"play_music"}},
 		{Named: Named{"cleo", []string{"Cleo"}}, Companion: true, Fields: []string{"weather", "rain", "bus", "Wetter"}},
 		{Named: Named{"human:max", []string{"Max"}}},
+		{Named: Named{"ida", []string{"Ida"}}, Away: true},
 	}
 	var past []Said
 	for _, l := range h.past {
 		who, said, _ := strings.Cut(l, ": ")
-		past = append(past, Said{From: who, Companion: who != "eva", Text: said})
+		past = append(past, Said{From: who, Companion: who != "eva" && !strings.HasPrefix(who, "human:"), Text: said})
 	}
 	return Known().Follow(parties, past, Said{From: "eva", Text: text}, h.with).Whom()
 }
@@ -49,6 +50,7 @@ func TestWhom(t *testing.T) {
 	cold := house{}
 	bread := house{[]string{"eva: Ada, how do I bake bread?", "ada: Mix flour and water, and bake it for forty minutes."}, "ada"}
 	asked := house{[]string{"eva: Ada, I want bread", "ada: Do you want the dark one?"}, "ada"}
+	others := house{[]string{"human:max: Ada, how do I bake bread?", "ada: Mix flour and water, and bake it for forty minutes."}, ""}
 	thanked := house{append(bread.past, "eva: thanks"), "ada"}
 	for _, row := range []struct {
 		h    house
@@ -63,6 +65,11 @@ func TestWhom(t *testing.T) {
 		{cold, "Max, can you set the table?", "called: human:max"},
 		{cold, "Lena, can you set the table?", "person: -"},
 		{cold, "Mum, where are my socks?", "person: -"},
+		{cold, "Ida, where are my socks?", "away: ?"},
+		{cold, "Ida and Ben, where are my socks?", "called: ida ben"},
+		{bread, "leave it to us", "manners: -"},
+		{bread, "Please join in again", "manners: -"},
+		{bread, "we leave it to us and go", "thread: ada"},
 		{cold, "Ask Ben about that", "asked: ben"},
 		{cold, "I think Ada should answer that", "asked: ada"},
 		{cold, "Ben's story was nice", ""},
@@ -88,6 +95,11 @@ func TestWhom(t *testing.T) {
 		{bread, "What did you say?", "thread: ada"},
 		{bread, "louder", "thread: ada"},
 		{bread, "I don't understand.", "thread: ada"},
+		{others, "I don't understand.", "thread: ada"},
+		{others, "And then?", "asks: ?"},
+		{bread, "How do I bake bread?", "asks: ?"},
+		{bread, "How do I bake rolls instead?", "thread: ada"},
+		{bread, "Ben said an hour!", "thread: ada"},
 		{bread, "No, I meant Ben", "asked: ben"},
 		{bread, "No, I meant Ben's bread", "thread: ada"},
 		{bread, "Nein, ich meinte Ben", "asked: ben"},
