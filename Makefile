@@ -182,7 +182,7 @@ sim: deps ## rooms with every fault in virtual time, SIM_ROUNDS rounds (default 
 
 .PHONY: score
 score: deps ## how many answers of the room's rules are right in recorded dialogues: DIALOGUES=FILE,FILE, absolute
-	@$(GO) test -count=1 -v -run 'TestScores' ./companions/dialogtest -args -dialogues='$(DIALOGUES)'
+	@$(GO) test -count=1 -v -run 'TestScores' ./companions/recorded -args -dialogues='$(DIALOGUES)'
 
 .PHONY: tones
 tones: deps ## the pairing code's tones in 2,240 simulated rooms, and hours of what is no code (some minutes)

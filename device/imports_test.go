@@ -43,7 +43,7 @@ var imports = map[string][]string{
 	"companions/skills/…":     {"companions/skills"},
 	"companions":              {"coordinator/turn", "companions/…", "device/printable", "device/spelling"},
 	"companions/chattest":     {},
-	"companions/dialogtest":   {"companions/round", "companions/words"},
+	"companions/recorded":     {"companions/round", "companions/words"},
 	"companions/roomtest":     {"companions", "companions/round"},
 	"mqtt":                    {"companions/round", "device/printable"},
 	"mqtt/…":                  {"companions/round", "mqtt", "device/printable"},

@@ -77,7 +77,7 @@ func TestARoomThatIsNotToRememberKeepsNothing(t *testing.T) {
 		t.Errorf("still in %q; the ledger: %d entries, %d rounds and %d redacted, %v, %v", got, len(entries), rounds, redacted, differences, err)
 	}
 	var out bytes.Buffer
-	if err := room.Replay(&out, []string{dir}, false); err != nil || !strings.Contains(out.String(), "their words were not kept") {
+	if err := room.Replay(&out, []string{dir}, room.Replayed{}); err != nil || !strings.Contains(out.String(), "their words were not kept") {
 		t.Errorf("conch room replay: %v: %s", err, out.String())
 	}
 	visit("remember again", true, true)

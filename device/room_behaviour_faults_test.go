@@ -425,7 +425,7 @@ func TestRoomLedgersReplayToTheSameChoices(t *testing.T) {
 				t.Errorf("%s: %d rounds replayed: %v", homes[i].name, rounds, differences)
 			}
 			var out replayText
-			if err := room.Replay(&out, []string{dir}, false); err != nil {
+			if err := room.Replay(&out, []string{dir}, room.Replayed{}); err != nil {
 				t.Errorf("%s: conch room replay: %v: %s", homes[i].name, err, out)
 			}
 		}

@@ -4,8 +4,11 @@ import "conch/device/room"
 
 // roomReplayCmd needs no running appliance and no configuration.
 type roomReplayCmd struct {
-	Files []string `arg:"" name:"file" help:"Ledger files, or directories with a ledger." placeholder:"FILE"`
-	JSON  bool     `help:"Print JSON: one object a ledger." name:"json"`
+	Files []string `arg:"" name:"file" help:"Ledgers or recorded dialogues, or directories with some." placeholder:"FILE"`
+	Score bool     `help:"Of dialogues, print how many answers are right, beside simple rules."`
+	JSON  bool     `help:"Print JSON: one object a ledger, or an answer." name:"json"`
 }
 
-func (c roomReplayCmd) Run(e *env) error { return room.Replay(e.out, c.Files, c.JSON) }
+func (c roomReplayCmd) Run(e *env) error {
+	return room.Replay(e.out, c.Files, room.Replayed{JSON: c.JSON, Score: c.Score})
+}

@@ -34,7 +34,7 @@ const (
 )
 
 // tieWeights were fitted to the part for development of two published collections of dialogues between several people
-// (dialogtest.Method), starting from even ones, and rounded to quarters; they know nothing of names, topics or platforms.
+// (recorded.Method), starting from even ones, and rounded to quarters; they know nothing of names, topics or platforms.
 var tieWeights = features{
 	tieCalledMe: 1.25, tieCalledMeAt: 1.25, tieOpen: 0.5, tieICalled: 1.5, tieICalledAt: 1, tieNear: 1, tieJust: 0.5,
 	tieAsked: 0.5, tieTopic: 2, tieNamed: 2.75, tieOther: -0.5, tieExchange: 1, tieActive: 0.5,

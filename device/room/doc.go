@@ -12,7 +12,7 @@
 //	ask.go       a question, and what it came to
 //	control.go   the room on the control socket
 //	remember.go  what was said, over a restart
-//	replay.go    ledgers decided again
+//	replay.go    ledgers decided again; replay_dialogues.go: recorded dialogues put to the same rules
 //	text.go, paired.go  for people
 //
 // A device whose one companion is alone has a Driver too, without a room behind it: nobody has to ask which it is, and what

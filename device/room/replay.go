@@ -8,34 +8,61 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"conch/companions"
+	"conch/companions/recorded"
 	"conch/device/config"
 	"conch/device/control"
 )
 
-// Replay decides the rounds of ledgers again, and needs no appliance for it; with JSON each is an object. A file that cannot be read
-// is refused before anything is printed; a choice that comes out differently is an error, after all has been printed.
-func Replay(w io.Writer, files []string, asJSON bool) error {
+// Replayed says how Replay prints.
+type Replayed struct {
+	JSON  bool // an object a ledger, or an answer
+	Score bool // of dialogues, how many answers are right
+}
+
+// Replay decides the rounds of ledgers again, puts recorded dialogues to the same rules, and needs no appliance for it. A file that
+// cannot be read is refused before anything is printed; a choice that comes out differently is an error, after all has been printed.
+func Replay(w io.Writer, files []string, o Replayed) error {
 	var all []string
+	var dialogues []recorded.Dialogue
 	for _, file := range files {
 		list := []string{file}
 		st, err := os.Stat(file)
 		if err == nil && st.IsDir() {
-			list, err = ledgersIn(file)
+			list, err = filesIn(file)
 		}
 		if err != nil {
 			return fmt.Errorf("%w: room replay: %s", control.ErrRefused, named(file, err))
 		}
 		all = append(all, list...)
 	}
+	var ledgers []string
 	for _, file := range all {
-		if err := checkReplay(file); err != nil {
+		ledger, err := isLedger(file)
+		if err == nil && !ledger {
+			var some []recorded.Dialogue
+			some, err = readDialogues(file)
+			dialogues = append(dialogues, some...)
+		}
+		if err != nil {
 			return fmt.Errorf("%w: room replay: %w", control.ErrRefused, err)
 		}
+		if ledger {
+			ledgers = append(ledgers, file)
+		}
+	}
+	if o.Score && len(dialogues) == 0 {
+		return fmt.Errorf("%w: room replay: --score counts the answers to recorded dialogues, and there is none in %s", control.ErrRefused,
+			strings.Join(files, ", "))
 	}
 	out := bufio.NewWriter(w)
-	return errors.Join(replayLedgers(out, all, asJSON), out.Flush())
+	err := replayLedgers(out, ledgers, o.JSON)
+	if len(dialogues) > 0 {
+		err = errors.Join(err, replayDialogues(out, dialogues, o))
+	}
+	return errors.Join(err, out.Flush())
 }
 
 // named is what is wrong with a file, which it names once.
@@ -46,34 +73,35 @@ func named(file string, err error) string {
 	return err.Error()
 }
 
-// checkReplay says whether a file is a ledger, by its first entry. A directory is one's.
-func checkReplay(file string) error {
+// isLedger tells a ledger from recorded dialogues, by the first line that is one of either. A directory is a ledger's.
+func isLedger(file string) (bool, error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return fmt.Errorf("%s: %w", file, config.UnwrapPath(err))
+		return false, fmt.Errorf("%s: %w", file, config.UnwrapPath(err))
 	}
 	defer f.Close()
 	if st, err := f.Stat(); err != nil {
-		return fmt.Errorf("%s: %w", file, config.UnwrapPath(err))
+		return false, fmt.Errorf("%s: %w", file, config.UnwrapPath(err))
 	} else if st.IsDir() {
-		return nil // its own ledger
+		return true, nil // its own ledger
 	}
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var first struct {
-			Kind string `json:"kind"`
+			Kind     string          `json:"kind"`
+			Messages json.RawMessage `json:"messages"`
 		}
-		if json.Unmarshal(lines.Bytes(), &first) == nil && first.Kind != "" {
-			return nil
+		if json.Unmarshal(lines.Bytes(), &first) == nil && (first.Kind != "" || first.Messages != nil) {
+			return first.Kind != "", nil
 		}
 	}
-	return fmt.Errorf("%s: it holds no ledger entry", file)
+	return false, fmt.Errorf("%s: it holds no ledger entry and no dialogue", file)
 }
 
-// ledgersIn are the ledgers of a directory: that of a device, or what a rehearsal has kept of each (rehearse --out). A directory
-// without is another one than was meant.
-func ledgersIn(dir string) ([]string, error) {
+// filesIn are the ledgers of a directory: that of a device, or what a rehearsal has kept of each (rehearse --out); or its dialogues. A
+// directory without is another one than was meant.
+func filesIn(dir string) ([]string, error) {
 	for _, own := range []string{companions.LedgerFile, companions.LedgerOldFile} {
 		if _, err := os.Lstat(filepath.Join(dir, own)); err == nil {
 			return []string{dir}, nil
@@ -81,8 +109,8 @@ func ledgersIn(dir string) ([]string, error) {
 	}
 	files, _ := filepath.Glob(filepath.Join(dir, "*.jsonl")) // its error is a pattern that cannot be: then there are none
 	if len(files) == 0 {
-		return nil, fmt.Errorf("%s: there is no ledger in this directory; a device has one in its state directory (%s), a rehearsal in that of --out",
-			dir, companions.LedgerFile)
+		return nil, fmt.Errorf("%s: there is no ledger and no dialogue (*.jsonl) in this directory; "+
+			"a device has a ledger in its state directory (%s), a rehearsal in that of --out", dir, companions.LedgerFile)
 	}
 	return files, nil
 }
@@ -98,6 +126,7 @@ type replayed struct {
 
 func replayLedgers(w io.Writer, files []string, asJSON bool) error {
 	var failed error
+	rounds := 0
 	for _, file := range files {
 		entries, skipped, err := companions.ReadLedger(file)
 		if err != nil {
@@ -109,6 +138,7 @@ func replayLedgers(w io.Writer, files []string, asJSON bool) error {
 		for _, d := range differences {
 			r.Differences = append(r.Differences, d.Error())
 		}
+		rounds += r.Rounds + r.Redacted
 		if len(differences) > 0 {
 			failed = errors.Join(failed, fmt.Errorf("room replay: %s: %d differences in %d rounds", file, len(differences), r.Rounds))
 		}
@@ -134,6 +164,9 @@ func replayLedgers(w io.Writer, files []string, asJSON bool) error {
 		for _, d := range r.Differences {
 			fmt.Fprintln(w, " ", d)
 		}
+	}
+	if rounds == 0 && len(files) > 0 {
+		failed = errors.Join(failed, fmt.Errorf("room replay: %s: no round is in it: nobody has said anything while it was kept", strings.Join(files, ", ")))
 	}
 	return failed
 }

@@ -1,8 +1,10 @@
-package dialogtest
+package recorded
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -19,8 +21,9 @@ type Score struct {
 // Method says how the scores are made, for whoever reads them.
 const Method = `Every entry is put to the rules that run in a room, with what was said before it and nothing after it.
 Dialogues that share a message (same sender, same text of 12 bytes or more) form a group, called after its first
-dialogue by name; a group is held out if the first byte of the SHA-256 of that name is odd. The rules were
-developed on the other part only. Nothing is learned while it runs. Where it is given that somebody was meant or
+dialogue by name; a group is held out if the first byte of the SHA-256 of that name is odd. The weights of ties were
+fitted on the other part only; the rules of what people say at home were written with all of it in view, and no part
+of that is unseen. Nothing is learned while it runs. Where it is given that somebody was meant or
 spoke, the best is named even if the room would have stayed silent.`
 
 // leastShared is the length, in bytes, from which a message tells that two dialogues overlap: everybody says "thanks".
@@ -99,6 +102,40 @@ func Scores(answers []Answer) []Score {
 	return all
 }
 
+// groupLeast is how many answers a kind of dialogue has to have to be counted by itself.
+const groupLeast = 15
+
+// Groups counts who should speak by kind of dialogue, the lowest first; the small kinds are one.
+func Groups(answers []Answer) []Score {
+	by := make(map[string]*Score)
+	for _, a := range answers {
+		if a.Kind != KindSpeaker || a.About == "" {
+			continue
+		}
+		if by[a.About] == nil {
+			by[a.About] = &Score{Kind: KindSpeaker, Part: a.About}
+		}
+		by[a.About].N++
+		by[a.About].Right += count(a.Right)
+	}
+	var all []Score
+	small := Score{Kind: KindSpeaker, Part: fmt.Sprintf("kinds of fewer than %d", groupLeast)}
+	for _, s := range by {
+		if s.N < groupLeast {
+			small.N, small.Right = small.N+s.N, small.Right+s.Right
+		} else {
+			all = append(all, *s)
+		}
+	}
+	if small.N > 0 {
+		all = append(all, small)
+	}
+	slices.SortFunc(all, func(a, b Score) int {
+		return cmp.Or(cmp.Compare(a.Right*b.N, b.Right*a.N), cmp.Compare(a.Part, b.Part))
+	})
+	return all
+}
+
 func count(yes bool) int {
 	if yes {
 		return 1
@@ -117,7 +154,7 @@ var kindWords = map[string]string{
 
 func (s Score) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-40s %-13s %6.2f %%  (%d of %d)", kindWords[s.Kind], s.Part, 100*float64(s.Right)/float64(s.N), s.Right, s.N)
+	fmt.Fprintf(&b, "%-40s %-32s %6.2f %%  (%d of %d)", kindWords[s.Kind], s.Part, 100*float64(s.Right)/float64(s.N), s.Right, s.N)
 	if s.SimpleRule != "" {
 		fmt.Fprintf(&b, "   simple rule %5.2f %% (%s)", 100*float64(s.Simple)/float64(s.N), s.SimpleRule)
 	}

@@ -1,5 +1,5 @@
-// Package dialogtest puts recorded dialogues to the rules that choose speakers in a room, and counts how many of their answers are right.
-package dialogtest
+// Package recorded puts recorded dialogues to the rules that choose speakers in a room, and counts how many of their answers are right.
+package recorded
 
 import (
 	"bytes"
@@ -18,6 +18,7 @@ import (
 // so that the rules of a room apply to a conversation of people.
 type Dialogue struct {
 	Dialogue     string       `json:"dialogue"`
+	About        string       `json:"about,omitempty"` // what kind of dialogue it is
 	Participants []string     `json:"participants"`
 	Companions   []round.Card `json:"companions,omitempty"`
 	Messages     []Line       `json:"messages"`
@@ -42,6 +43,7 @@ type Gold struct {
 	Next  string `json:"next,omitempty"`  // they spoke
 
 	Speaker json.RawMessage `json:"speaker,omitempty"` // who should speak after Message: a name, null, or names in order
+	Want    [][]string      `json:"want,omitempty"`    // any of these instead (wanted)
 }
 
 // Kinds of gold, and of what is counted.
@@ -57,11 +59,13 @@ const (
 // Answer is what the room's judgement says to one entry of gold.
 type Answer struct {
 	Dialogue  string       `json:"dialogue"`
+	About     string       `json:"about,omitempty"`
 	Message   string       `json:"message"`
 	Kind      string       `json:"kind"`
 	Addressed []string     `json:"addressed"`      // whom the words call, in order
 	Selected  *string      `json:"selected"`       // the next speaker; null is nobody
 	Then      []string     `json:"then,omitempty"` // who speaks after that one
+	Order     []string     `json:"order"`          // all of them
 	Reason    string       `json:"reason"`
 	Rule      string       `json:"rule,omitempty"`    // words.Whom of a person's line
 	Terms     []round.Term `json:"terms"`             // of the selected one's vote
@@ -112,14 +116,37 @@ func (d Dialogue) check() error {
 		if at := cmp.Or(g.Message, g.After); !ids[at] {
 			return fmt.Errorf("gold: message %q is not in the dialogue", at)
 		}
-		if g.Message != "" && len(g.To) == 0 && g.Speaker == nil {
-			return fmt.Errorf("gold: message %q: neither to nor speaker is given", g.Message)
+		if g.Message != "" && len(g.To) == 0 && g.Speaker == nil && len(g.Want) == 0 {
+			return fmt.Errorf("gold: message %q: neither to, speaker nor want is given", g.Message)
 		}
 		if _, err := g.speakers(); err != nil {
 			return fmt.Errorf("gold: message %q: speaker = %s: must be a name, null, or a list of names", g.Message, g.Speaker)
 		}
 	}
 	return nil
+}
+
+// wanted says whether who speaks, in order, is one of those lists. In a list "-" is nobody, "one" exactly one, "any" somebody, "*" whoever, and
+// "x+" x first.
+func (g Gold) wanted(order []string) bool {
+	return slices.ContainsFunc(g.Want, func(list []string) bool {
+		if len(list) == 1 {
+			first, more := strings.CutSuffix(list[0], "+")
+			switch {
+			case list[0] == "-":
+				return len(order) == 0
+			case list[0] == "one":
+				return len(order) == 1
+			case list[0] == "any":
+				return len(order) > 0
+			case list[0] == "*":
+				return true
+			case more:
+				return len(order) > 0 && order[0] == first
+			}
+		}
+		return slices.Equal(order, list)
+	})
 }
 
 // speakers are who should speak, in order.
@@ -155,14 +182,13 @@ func (d Dialogue) Answers() []Answer {
 			a = t.ask(i, text, KindNext, true)
 			a.Right = a.selects(g.Next)
 			a.simple = t.mostActive(i) == g.Next
+		case len(g.Want) > 0:
+			a = t.ask(i, text, KindSpeaker, false)
+			a.Right = g.wanted(a.Order)
 		case g.Speaker != nil:
 			a = t.ask(i, text, KindSpeaker, false)
 			want, _ := g.speakers()
-			var got []string
-			if a.Selected != nil {
-				got = append([]string{*a.Selected}, a.Then...)
-			}
-			a.Right = slices.Equal(got[:min(len(got), max(len(want), 1))], want)
+			a.Right = slices.Equal(a.Order[:min(len(a.Order), max(len(want), 1))], want)
 		case g.Explicit:
 			a = t.ask(i, text, KindAddressed, true)
 			a.Right = slices.Equal(a.Addressed, g.To)
@@ -181,6 +207,21 @@ func (d Dialogue) Answers() []Answer {
 		all = append(all, a)
 	}
 	return all
+}
+
+// String is an answer as a line.
+func (a Answer) String() string {
+	list := func(names []string, sep string) string { return cmp.Or(strings.Join(names, sep), "nobody") }
+	terms := make([]string, len(a.Terms))
+	for i, t := range a.Terms {
+		terms[i] = fmt.Sprintf("%s %+.1f", t.Name, t.Value)
+	}
+	wrong := ""
+	if !a.Right {
+		wrong = "  (not as given)"
+	}
+	return fmt.Sprintf("%s %s %s: calls %s; selected %s: %s [%s]%s", a.Dialogue, a.Message, a.Kind, list(a.Addressed, ", "), list(a.Order, ", then "),
+		a.Reason, strings.Join(terms, ", "), wrong)
 }
 
 func (a Answer) selects(names ...string) bool {
@@ -337,7 +378,9 @@ func nearest(v round.View, votes []round.Vote, kind string) round.CompanionID {
 // ask puts a message to the rules.
 func (t *table) ask(i int, text, kind string, somebody bool) Answer {
 	v := t.view(i, text)
-	a := Answer{Dialogue: t.d.Dialogue, Message: t.d.Messages[i].ID, Kind: kind, Addressed: []string{}, Terms: []round.Term{}}
+	a := Answer{
+		Dialogue: t.d.Dialogue, About: t.d.About, Message: t.d.Messages[i].ID, Kind: kind, Addressed: []string{}, Order: []string{}, Terms: []round.Term{},
+	}
 	var named []words.Named
 	for _, n := range t.names {
 		if p := t.participant(n, t.d.Messages[i].From); p != v.Message.From {
@@ -377,6 +420,9 @@ func (t *table) ask(i int, text, kind string, somebody bool) Answer {
 	}
 	for _, e := range d.Extras {
 		a.Then = append(a.Then, t.nameOf(round.Participant(e)))
+	}
+	if a.Selected != nil {
+		a.Order = append([]string{*a.Selected}, a.Then...)
 	}
 	return a
 }

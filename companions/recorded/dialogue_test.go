@@ -1,4 +1,4 @@
-package dialogtest
+package recorded
 
 import (
 	"flag"
@@ -62,11 +62,33 @@ func TestReplayOfDialogues(t *testing.T) {
 	}
 }
 
+// TestWanted: what lists of names in a dialogue's gold mean.
+func TestWanted(t *testing.T) {
+	for _, row := range []struct{ want, order, yes string }{
+		{"-", "", "yes"}, {"-", "ada", "no"}, {"one", "ada", "yes"}, {"one", "ada ben", "no"}, {"one", "", "no"}, {"any", "ada ben", "yes"}, {"any", "", "no"},
+		{"*", "", "yes"}, {"ada+", "ada ben", "yes"}, {"ada+", "ben ada", "no"}, {"ada+", "", "no"}, {"ada ben", "ada ben", "yes"}, {"ada ben", "ben ada", "no"},
+		{"ada", "ada", "yes"}, {"ada", "ben", "no"},
+	} {
+		g := Gold{Want: [][]string{{"cleo", "cleo"}, strings.Fields(row.want)}}
+		if got := g.wanted(strings.Fields(row.order)); got != (row.yes == "yes") {
+			t.Errorf("%q is as wanted by %q: %v", row.order, row.want, got)
+		}
+	}
+	var all []Answer
+	for i := range 20 {
+		all = append(all, Answer{Kind: KindSpeaker, About: "large", Right: i > 0}, Answer{Kind: KindNext, About: "other"})
+	}
+	all = append(all, Answer{Kind: KindSpeaker, About: "small"}, Answer{Kind: KindSpeaker, About: "smaller", Right: true})
+	if got := Groups(all); len(got) != 2 || got[0].Right != 1 || got[0].N != 2 || got[1].Part != "large" || got[1].Right != 19 {
+		t.Errorf("groups %+v", got)
+	}
+}
+
 func TestReadDialoguesRefuses(t *testing.T) {
 	for line, want := range map[string]string{
 		`{"dialogue":"d","messages":[{"id":"a"},{"id":"a"}]}`:                           "used twice",
 		`{"dialogue":"d","messages":[],"gold":[{"after":"x","next":"y"}]}`:              `"x" is not in the dialogue`,
-		`{"dialogue":"d","messages":[{"id":"a"}],"gold":[{"message":"a"}]}`:             "neither to nor speaker",
+		`{"dialogue":"d","messages":[{"id":"a"}],"gold":[{"message":"a"}]}`:             "neither to, speaker nor want",
 		`{"dialogue":"d","messages":[{"id":"a"}],"gold":[{"message":"a","speaker":3}]}`: "must be a name, null, or a list",
 		`{"dialogue":"d","messages":[],"companions":[{"id":"a"},{"id":"a"}]}`:           "used twice",
 		"{}\nnonsense": "line 2",
