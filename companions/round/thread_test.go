@@ -1,6 +1,11 @@
 package round
 
 import (
+	"cmp"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 )
@@ -78,4 +83,75 @@ func TestWhoHasLeftIsStillAName(t *testing.T) {
 	if _, who := askedOf(t, m, 2*time.Second, "Dora, where are my keys?"); who != "" {
 		t.Errorf("%q answers what is said to a person", who)
 	}
+}
+
+// TestThreadTable writes who has the thread with Eva, in each situation after each fact, into the documentation.
+func TestThreadTable(t *testing.T) {
+	type talk struct {
+		t  Threads
+		at time.Duration
+	}
+	say := func(who Participant) func(talk) talk {
+		return func(x talk) talk { return talk{x.t.After(Message{From: who, Text: "x"}, x.at), x.at} }
+	}
+	wait := func(d time.Duration) func(talk) talk { return func(x talk) talk { return talk{x.t, x.at + d} } }
+	after := func(x talk, facts ...func(talk) talk) talk {
+		for _, f := range facts {
+			x = f(x)
+		}
+		return x
+	}
+	situations := []struct {
+		letter, name string
+		talk         talk
+	}{
+		{"n", "nobody has it", talk{}},
+		{"e", "Eva has said something, and nobody has answered", after(talk{}, say(eva))},
+		{"a", "Ada has it", after(talk{}, say(eva), say("ada"))},
+		{"m", "Ada has it, and Max has said something", after(talk{}, say(eva), say("ada"), say(maxim))},
+	}
+	rows := []struct {
+		label string
+		fact  func(talk) talk
+	}{
+		{"Eva says something", say(eva)},
+		{"Max says something", say(maxim)},
+		{"Ada speaks", say("ada")},
+		{"Ben speaks", say("ben")},
+		{"Ada speaks, and Ben too", func(x talk) talk { return after(x, say("ada"), say("ben")) }},
+		{"nobody, for a while", func(x talk) talk {
+			x.t = x.t.After(Message{From: eva, Metadata: Metadata{Silence: true}}, x.at)
+			return x
+		}},
+		{"a minute passes", wait(60 * time.Second)},
+		{"more than a minute", wait(60*time.Second + 1)},
+	}
+	var table strings.Builder
+	for _, s := range situations {
+		fmt.Fprintf(&table, "//\t%s  %s\n", s.letter, s.name)
+	}
+	fmt.Fprintf(&table, "//\n//\t%-28s", "")
+	for _, s := range situations {
+		fmt.Fprintf(&table, "%-5s", s.letter)
+	}
+	for _, r := range rows {
+		line := fmt.Sprintf("//\t%-28s", r.label)
+		for _, s := range situations {
+			x := r.fact(s.talk)
+			line += fmt.Sprintf("%-5s", cmp.Or(string(x.t.With(eva, x.at)), "."))
+		}
+		fmt.Fprintf(&table, "\n%s", strings.TrimRight(line, " "))
+	}
+	doc, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const begin, end = "// threads:begin\n", "// threads:end\n"
+	head, rest, ok1 := strings.Cut(string(doc), begin)
+	_, tail, ok2 := strings.Cut(rest, end)
+	if !ok1 || !ok2 {
+		t.Fatal("doc.go has lost its markers threads:begin and threads:end")
+	}
+	lines := regexp.MustCompile(` +\n`).ReplaceAllString(table.String(), "\n")
+	golden(t, "doc.go", head+begin+"//\n"+lines+"\n//\n"+end+tail)
 }
