@@ -36,6 +36,7 @@ import (
 	"conch/companions/round"
 	"conch/companions/voice"
 	"conch/companions/voice/kinds"
+	"conch/companions/words"
 	"conch/coordinator"
 	"conch/coordinator/turn"
 	"conch/device/buttons"
@@ -682,6 +683,11 @@ func secretIn(t *testing.T, text string) string {
 func effects(t *testing.T) []effect {
 	certs := wallet(t)
 	key1, key2 := secretIn(t, "sk-one"), secretIn(t, "sk-two")
+	ownWords := t.TempDir()
+	file := "language = \"en\"\nscript = \"latin\"\n[cue.goodbye]\nwords = [\"toodle pip\"]\n"
+	if err := os.WriteFile(filepath.Join(ownWords, "en.toml"), []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	own := t.TempDir()
 	if err := os.WriteFile(own+"/dora.toml", []byte("name = \"Dora\"\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -858,6 +864,13 @@ func effects(t *testing.T) []effect {
 			return fmt.Sprintf("%v %+v", ok, found)
 		}, map[string]string{`"auto"`: "auto", `"avahi"`: "avahi", `"own"`: "own", `"off"`: "off"}},
 		{"room.cards", "", who, map[string]string{`""`: "[Ada]", q(own): "[Dora]"}},
+		{"room.words", "", func(s *seam) string {
+			x, err := cards.Words(s.cfg)
+			if x == nil {
+				x = words.Known()
+			}
+			return fmt.Sprint(x.IntentOf("toodle pip"), err)
+		}, map[string]string{`""`: "statement<nil>", q(ownWords): "closing<nil>"}},
 		{"room.involvement", "", func(s *seam) string { return string(s.new(Options{}).room.Cards[0].Involvement) },
 			map[string]string{`"off"`: "off", `"low"`: "low", `"medium"`: "medium", `"high"`: "high"}},
 		{"room.threshold", "", printed(manners), map[string]string{"1": "Threshold:1 ", "9": "Threshold:9 "}},

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"time"
+
+	"conch/companions/words"
 )
 
 // Config is what a device brings into a room. A field that is zero means its default, but for those that say otherwise.
@@ -13,6 +15,7 @@ type Config struct {
 	Cards  []Card    // the companions that live here
 	Recent []Message // what was heard before a restart, oldest first
 
+	Words      *words.Languages // by which what is said here is understood; nil: those that come with conch
 	Manners    Manners
 	VoteBudget time.Duration // for a model to better the rules' votes; 0: votes are the rules', at once (at most 1 s)
 	Margin     time.Duration // for the network, on top of the longest vote budget present (300 ms); the sum is at most 1 s

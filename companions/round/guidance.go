@@ -29,13 +29,17 @@ func PeopleFirst(v View, d Decision) bool {
 
 // PersonMetadata is the metadata of a person's message; joins are the earlier ones that it continues.
 func PersonMetadata(text string, joins []MessageID) Metadata {
-	return Metadata{Intent: words.Known().IntentOf(text), Tone: words.Known().ToneOf(text), Joins: joins}
+	return metadata(words.Known(), text, joins)
+}
+
+func metadata(x *words.Languages, text string, joins []MessageID) Metadata {
+	return Metadata{Intent: x.IntentOf(text), Tone: x.ToneOf(text), Joins: joins}
 }
 
 // AnswerMetadata is the metadata of the message that a companion's answer to v.Message becomes.
 func AnswerMetadata(v View, id CompanionID, d Decision, text string) Metadata {
 	s := newScene(v)
-	m := PersonMetadata(text, nil)
+	m := metadata(languages(v.Words), text, nil)
 	m.Chain, m.Closing = v.Message.Metadata.Chain+1, ClosingNone
 	if vote, ok := d.vote(id); ok {
 		m.Closing = vote.Closing

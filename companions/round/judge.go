@@ -1,6 +1,11 @@
 package round
 
-import "time"
+import (
+	"cmp"
+	"time"
+
+	"conch/companions/words"
+)
 
 // View is everything that a vote is made from.
 type View struct {
@@ -13,7 +18,11 @@ type View struct {
 	Turns   uint64        // companion turns of the room so far
 	Room    Involvement   // of the whole room; "" is medium
 	Manners Manners
+	Words   *words.Languages // nil: those that come with conch
 }
+
+// languages are those by which votes understand. What all devices have to decide alike is understood by those that all have.
+func languages(x *words.Languages) *words.Languages { return cmp.Or(x, words.Known()) }
 
 // Manners are the settings of a room's judgement. Every one has an effect, by test.
 type Manners struct {

@@ -83,7 +83,7 @@ func (v View) Conversation() *words.Conversation {
 			Closing: m.Metadata.Closing != "" && m.Metadata.Closing != ClosingNone, Joined: slices.Contains(v.Message.Metadata.Joins, m.ID),
 		}
 	}
-	return words.Known().Follow(parties, each(v.past(), said), said(v.Message), string(v.Threads.With(v.Message.From, v.At)))
+	return languages(v.Words).Follow(parties, each(v.past(), said), said(v.Message), string(v.Threads.With(v.Message.From, v.At)))
 }
 
 // named is what people call a companion.

@@ -122,7 +122,7 @@ func (s *step) said(e Said) {
 	if m.before = with(m.before, said{e.ID, m.now}, maxJoins); private != "" {
 		m.before = nil // nothing is joined to it
 	} else {
-		msg.Metadata = PersonMetadata(e.Text, joins)
+		msg.Metadata = metadata(languages(m.cfg.Words), e.Text, joins)
 	}
 	s.send(msg)
 	if epoch.Before(m.epoch) {

@@ -93,6 +93,32 @@ func TestTongues(t *testing.T) {
 	}
 }
 
+// TestOwnWords: a file of one's own adds words to a language, or a language; a bad one is told of, and the others count.
+func TestOwnWords(t *testing.T) {
+	const head = "language = \"%s\"\nname = \"X\"\nscript = \"latin\"\n"
+	file := func(code, rest string) *fstest.MapFile {
+		return &fstest.MapFile{Data: []byte(strings.ReplaceAll(head, "%s", code) + rest)}
+	}
+	x, err := Known().With(fstest.MapFS{
+		"w/en.toml": file("en", "[cue.goodbye]\nwords = [\"toodle pip\"]\n"),
+		"w/la.toml": file("la", "[cue.function]\nwords = [\"est\", \"quid\"]\n[cue.goodbye]\nwords = [\"vale\"]\n"),
+		"w/no.toml": file("no", "[cue.goodby]\nwords = [\"ha det\"]\n"),
+	}, "w")
+	if err == nil || !strings.HasPrefix(err.Error(), "no.toml:4: [cue.goodby]: no such cue") {
+		t.Errorf("the bad file: %v", err)
+	}
+	if len(x.all) != len(Known().all)+1 {
+		t.Errorf("%d languages; want one more than %d", len(x.all), len(Known().all))
+	}
+	for text, want := range map[string][2]Intent{
+		"toodle pip": {Statement, Farewell}, "vale, quid est": {Statement, Farewell}, "bye": {Farewell, Farewell}, "the vale is green": {Statement, Statement},
+	} {
+		if before, after := Known().IntentOf(text), x.IntentOf(text); before != want[0] || after != want[1] {
+			t.Errorf("%q is a %s, with own words a %s; want %v", text, before, after, want)
+		}
+	}
+}
+
 // TestBadWordsFile: what is wrong is said with file, line and what is allowed; the others load.
 func TestBadWordsFile(t *testing.T) {
 	const head = "language = \"xx\"\nname = \"X\"\nscript = \"latin\"\n"

@@ -2,6 +2,7 @@ package words
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"math/bits"
 	"path"
@@ -37,11 +38,33 @@ func readLanguages(dir fs.FS, in string) (all []language, err error) {
 	return all, err
 }
 
-func newLanguages(all []language) *Languages {
-	x := &Languages{all: all, tells: make(map[string]tongues), script: make(map[string]tongues)}
-	for i, l := range all {
+// With are these languages, and those of a directory of one's own, which may add words to them. Files with a mistake are left out, and the
+// error tells of each.
+func (x *Languages) With(dir fs.FS, in string) (*Languages, error) {
+	own, err := readLanguages(dir, in)
+	if len(own) > ownMost {
+		err = errors.Join(err, fmt.Errorf("%d files of words: at most %d are read", len(own), ownMost))
+		own = own[:ownMost]
+	}
+	if len(own) == 0 {
+		return x, err
+	}
+	return newLanguages(slices.Concat(x.all, own)), err
+}
+
+// ownMost is how many files somebody may have: each may be a language.
+const ownMost = 32
+
+func newLanguages(files []language) *Languages {
+	x := &Languages{tells: make(map[string]tongues), script: make(map[string]tongues)}
+	for _, l := range files {
+		i := slices.IndexFunc(x.all, func(o language) bool { return o.Language == l.Language })
+		if i < 0 {
+			i = len(x.all)
+			x.all = append(x.all, l)
+			x.script[l.Script] |= 1 << i
+		}
 		of := tongues(1) << i
-		x.script[l.Script] |= of
 		for c, name := range cueNames {
 			for _, w := range l.Cue[name].Words {
 				x.cue[c].add(w, of)

@@ -10,6 +10,7 @@ import (
 
 	"conch/companions"
 	"conch/companions/round"
+	"conch/companions/words"
 	"conch/device/config"
 )
 
@@ -44,13 +45,30 @@ func Find(cfg *config.Config) (cards []companions.Card, problems []error) {
 	return cards, problems
 }
 
+// Words are the languages that the rules understand on the device of this configuration (room.words): nil where there are no own words.
+// The error tells of every file that was refused; the others count.
+func Words(cfg *config.Config) (*words.Languages, error) {
+	dir := beside(cfg, cfg.Room.Words, "words")
+	if _, err := os.Stat(dir); dir == "" || err != nil && cfg.Room.Words == "" { // beside the file there need not be any
+		return nil, nil
+	}
+	x, err := words.Known().With(os.DirFS(dir), ".")
+	if err != nil {
+		err = fmt.Errorf("room.words = %q: %w", dir, err)
+	}
+	return x, err
+}
+
 // dir is where a household keeps its cards.
-func dir(c *config.Config) string {
+func dir(c *config.Config) string { return beside(c, c.Room.Cards, "companions") }
+
+// beside is a directory that is set, or that of a name beside the configuration file.
+func beside(c *config.Config, set, name string) string {
 	switch {
-	case c.Room.Cards != "":
-		return c.Room.Cards
+	case set != "":
+		return set
 	case c.File != "":
-		return filepath.Join(filepath.Dir(c.File), "companions")
+		return filepath.Join(filepath.Dir(c.File), name)
 	}
 	return ""
 }

@@ -160,6 +160,7 @@ type Room struct {
 	Pairing      bool   // the button pairs: held for 5 s without a word
 	Discovery    string // auto, avahi, own, off
 	Cards        string // directory of companions' cards; empty: companions/ beside the configuration file
+	Words        string // directory of own words, by which the rules understand; empty: words/ beside the configuration file
 
 	Involvement string        // of the whole room: off, low, medium, high
 	Threshold   int           // of the initiative score

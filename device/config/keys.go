@@ -185,6 +185,8 @@ func roomKeys(c *Config) []key {
 		choice("room.discovery", &c.Room.Discovery,
 			"how devices find each other on the network; auto: avahi where it runs, else by own answers; off: by address only", "auto", "avahi", "own", "off"),
 		directory("room.cards", &c.Room.Cards, "companions' cards, one file each; empty: companions/ beside this file"),
+		directory("room.words", &c.Room.Words,
+			"own words by which the room's rules understand what is said, a file a language; empty: words/ beside this file"),
 		choice("room.involvement", &c.Room.Involvement,
 			"how much the companions of this device join in, whatever their cards say; off: only when asked by name", "off", "low", "medium", "high"),
 		integer("room.threshold", &c.Room.Threshold, 1, 9, "", "initiative score from which a companion of this device speaks up"),

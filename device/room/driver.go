@@ -14,6 +14,7 @@ import (
 	"conch/companions/talk"
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/cards"
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
@@ -152,6 +153,7 @@ func RoundConfig(c *config.Config) round.Config {
 		ShareLimit: float64(r.Share) / 100, Repetition: float64(r.Repetition) / 100,
 	}
 	rc.Pause, rc.NoPause, rc.Silence = r.Pause, r.Pause == 0, r.Silence
+	rc.Words, _ = cards.Words(c) // what is refused is a condition (living)
 	if r.VoteURL != "" {
 		rc.VoteBudget = r.VoteBudget
 	}

@@ -98,8 +98,11 @@ func living(given []companions.Card, cfg *config.Config, conds *condition.Book) 
 	if len(all) == 0 {
 		var problems []error
 		all, problems = cards.Find(cfg)
+		if _, err := cards.Words(cfg); err != nil {
+			problems = append(problems, err)
+		}
 		if len(problems) > 0 {
-			conds.Set(condition.RoomCard, errors.Join(problems...).Error(), "mend the card and restart; the other companions are here")
+			conds.Set(condition.RoomCard, errors.Join(problems...).Error(), "mend the file and restart; what is in the others counts")
 		}
 	}
 	if !cfg.Unset("room.involvement") {
