@@ -15,7 +15,6 @@ const (
 	openWeight      = 5
 	viewsWeight     = 5
 	skillScore      = 9
-	relevanceMost   = 4
 	relevanceWords  = 3
 	silentWeight    = 1
 	silentTurns     = 3
@@ -212,7 +211,7 @@ func (s *scene) relevance(c Card, h heard) (float64, string) {
 			return value, why
 		}
 	}
-	return min(relevanceMost, value+1), why + ", and it has not spoken about that"
+	return value + 1, why + ", and it has not spoken about that"
 }
 
 func toneTerm(c Card, h heard) (float64, string) {

@@ -59,6 +59,7 @@ func TestWeights(t *testing.T) {
 		"to and fro, four lines":      {rapid(4), "bob", "engaged", -2},
 		"silence":                     {meet(t).says(eva, "My bread did not rise.").says(eva, "", silence), "ada", "silence", 5},
 		"all are asked":               {meet(t).says(eva, "What do you all think?"), "cleo", "", 9.5},
+		"one is asked for views":      {meet(t).says(eva, "Can one of you tell me what you all think?"), "cleo", "views", 5},
 		"a score is nine at most":     {meet(t, eager(astronomer(), 2), cook()).says(eva, "Which planets and stars, in astronomy, can I see?"), "bob", "", 9},
 		"importance is ten at most":   {meet(t, loud(eager(astronomer(), 2), InvolvementHigh), cook()).says(eva, "Which planets and stars, in astronomy, can I see?"), "bob", "", 10},
 		"high":                        {meet(t, loud(astronomer(), InvolvementHigh), cook()).says(eva, "Planets are far."), "bob", "involvement", 2},
