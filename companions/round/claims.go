@@ -66,7 +66,7 @@ func (s *answers) claimHeard(from DeviceID, c Claim) {
 // beyond tells that nobody may speak at a place: the turns without a person are used up (I6).
 func (s *answers) beyond(from DeviceID, p Place, what string) bool {
 	r := &s.m.rd
-	if !r.open || p.Number < r.place.Number || s.m.cfg.spent(r.message) == "" {
+	if !r.open || p.Number < r.place.Number || s.m.cfg.Manners.spent(r.message) == "" {
 		return false
 	}
 	s.ignore(from, what, "beyond the turn limit")

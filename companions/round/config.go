@@ -114,8 +114,8 @@ func (c *Config) times() []*time.Duration {
 }
 
 // spent is why nobody may speak after msg, whatever anybody votes or claims (I6); empty: somebody may.
-func (c Config) spent(msg Message) string {
-	if n := c.Manners.ChainLimit; msg.Metadata.Chain >= n && msg.Metadata.Chain > 0 {
+func (m Manners) spent(msg Message) string {
+	if n := m.ChainLimit; msg.Metadata.Chain >= n && msg.Metadata.Chain > 0 {
 		return fmt.Sprintf("%d companion turns without a person are the limit", n)
 	}
 	return ""

@@ -45,9 +45,19 @@ func AnswerMetadata(v View, id CompanionID, d Decision, text string) Metadata {
 		m.Closing = vote.Closing
 	}
 	m.Queue = without(d.Extras, func(q CompanionID) bool { return q == id })
-	m.Extra = slices.Contains(v.Message.Metadata.Queue, id)
+	m.Extra = s.adds(id, d)
 	m.Topic = s.talk.TopicWanted(v.Manners.Repetition)
 	return m
+}
+
+// adds tells that a companion speaks after another one, and that nobody has asked it to.
+func (s *scene) adds(id CompanionID, d Decision) bool {
+	if slices.Contains(s.now.Metadata.Queue, id) {
+		_, named := s.queued(id)
+		return !named
+	}
+	vote, _ := d.vote(id)
+	return !s.now.From.Human() && !vote.Selected
 }
 
 var toneManners = map[words.Tone]string{

@@ -46,6 +46,7 @@ type Decision struct {
 	Votes   []Vote        `json:"votes"`  // that counted, sorted by From
 	Absent  []CompanionID `json:"absent,omitempty"`
 	Winner  CompanionID   `json:"winner,omitempty"` // empty: nobody
+	Layer   Layer         `json:"layer,omitempty"`  // that the winner's vote comes from
 	Order   []CompanionID `json:"order,omitempty"`  // all who may speak, best first; the winner leads
 	Extras  []CompanionID `json:"extras,omitempty"` // who speaks after the winner, in order
 	Reason  string        `json:"reason"`
@@ -66,5 +67,6 @@ func (d Decision) vote(c CompanionID) (Vote, bool) {
 // Silent is why a companion does not speak.
 type Silent struct {
 	Companion CompanionID `json:"companion"`
+	Layer     Layer       `json:"layer,omitempty"` // empty: it did not vote, or older devices did not say
 	Reason    string      `json:"reason"`
 }

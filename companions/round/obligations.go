@@ -16,45 +16,28 @@ const (
 	nextImportance     = 0.25
 )
 
-// vote is a companion's vote.
+// vote is a companion's vote: what is owed first, else what is worth saying, and over both what is forbidden.
 func (s *scene) vote(id CompanionID) Vote {
-	v := Vote{From: id, MessageID: s.now.ID, State: StateListen, Closing: s.closing(id), Spoke: s.spoke(id)}
+	v := Vote{From: id, MessageID: s.now.ID, State: StateListen, Closing: s.closing(id), Layer: LayerForbidden, Spoke: s.spoke(id)}
 	card, ok := s.cards[id]
 	if !ok {
-		v.Reason = "it is not in the room"
+		v.forbid("it is not in the room")
 		return v
 	}
-	if why := s.forbidden(card); why != "" {
-		v.forbid(why)
-		return v
-	}
-	if o := s.obligation(card); o.why != "" {
-		v.Reason = o.why
-		if o.term == termLimit {
-			v.forbid(o.why)
-			return v
-		}
-		v.Selected = o.importance > 0
+	o := s.owed(card)
+	if o.free() {
+		v.Layer = LayerWorth
+		s.score(card, &v)
+	} else {
+		v.Layer, v.Reason, v.Selected = LayerOwed, o.why, o.importance > 0
 		if v.Selected {
-			v.State, v.Importance = StateSpeak, o.importance
-			v.Terms = []Term{{o.term, o.importance, o.why}}
+			v.State, v.Importance, v.Terms = StateSpeak, o.importance, []Term{{o.term, o.importance, o.why}}
 		}
-		return v
 	}
-	s.score(card, &v)
+	if _, why := s.forbidden(card, o); why != "" {
+		v.forbid(why)
+	}
 	return v
-}
-
-// termLimit is the term of a vote that is forbidden to speak: no model lifts it (ROOM.md 3.2).
-const termLimit = "limit"
-
-func (v *Vote) forbid(why string) {
-	v.State, v.Reason = StateListen, why
-	v.Terms = append(slices.Clip(v.Terms), Term{termLimit, 0, why})
-}
-
-func (v *Vote) forbidden() bool {
-	return slices.ContainsFunc(v.Terms, func(t Term) bool { return t.Name == termLimit })
 }
 
 // closing is the stage that the conversation has reached for a companion.
@@ -62,56 +45,48 @@ func (s *scene) closing(id CompanionID) Closing {
 	return closings[min(s.talk.Closed(string(id), s.v.Manners.Repetition), len(closings)-1)]
 }
 
-// forbidden is why a companion may not speak whatever was said; empty: it may.
-func (s *scene) forbidden(c Card) string {
-	switch {
-	case c.Muted:
-		return "it is muted"
-	case Participant(c.ID) == s.now.From:
-		return "it said that itself"
-	case s.now.Metadata.Chain >= s.v.Manners.ChainLimit && s.now.Metadata.Chain > 0:
-		return fmt.Sprintf("%d companion turns without a person are the limit", s.v.Manners.ChainLimit) // as Machine.spent
-	}
-	return ""
-}
-
-// obliged is what the rules before the score say: importance 0 is silence, why empty is nothing.
+// obliged is what the rules before the score say: importance 0 is that the word is somebody else's, why empty is nothing.
 type obliged struct {
 	term       string
 	importance float64
 	why        string
+	asked      bool // for this very companion, by name or in turn
 }
 
-// obligation applies ROOM.md 4 in its order: who was addressed, whose turn was announced, who alone is here, whose
+// free: nothing is owed to anybody, so far as this companion is concerned.
+func (o obliged) free() bool { return o.why == "" }
+
+// Terms of what is owed.
+const (
+	termAddressed = "addressed"
+	termQueue     = "queue"
+	termCue       = "cue"
+	termFollowUp  = "follow-up"
+	termMeant     = "meant"
+	termAlone     = "alone"
+)
+
+// owed applies ROOM.md 4 in its order: who was addressed, whose turn was announced, who alone is here, whose
 // conversation goes on.
-func (s *scene) obligation(c Card) obliged {
+func (s *scene) owed(c Card) obliged {
 	if s.now.Metadata.Silence {
 		return obliged{}
 	}
 	me := string(c.ID)
-	if (slices.Contains(s.now.Excluded, me) || slices.Contains(s.whom.Not, me)) && !slices.Contains(s.now.Called, me) {
-		return obliged{term: termLimit, why: "the speaker asked for somebody else"}
-	}
-	if s.whom.Rule == words.RuleNobody {
-		return obliged{term: termLimit, why: s.whom.Why}
-	}
-	if o := s.addressed(me); o.why != "" {
+	queued, named := s.queued(c.ID)
+	switch o := s.addressed(me); {
+	case o.importance > 0, !o.free() && !named: // a hand-off takes the word from nobody whom a person has named
 		return o
-	}
-	if o := s.queued(c.ID); o.why != "" {
-		return o
-	}
-	if !s.now.From.Human() {
+	case !queued.free():
+		return queued
+	case !s.now.From.Human():
 		return s.companionTalk(me)
 	}
-	if s.v.Room == InvolvementOff && s.whom.Rule != words.RuleAsked && s.whom.Rule != words.RuleAll {
-		return obliged{term: termLimit, why: "the companions of this room speak only when asked"}
-	}
-	if o := s.meant(me); o.why != "" {
+	if o := s.meant(me); !o.free() {
 		return o
 	}
 	if s.alone(c) && s.now.Intent != words.Approval && s.now.Intent != words.Farewell {
-		return obliged{"alone", followUpImportance, "it is the only companion here"}
+		return obliged{term: termAlone, importance: followUpImportance, why: "it is the only companion here"}
 	}
 	return obliged{}
 }
@@ -131,52 +106,58 @@ func (s *scene) meant(me string) obliged {
 	case i < 0:
 		return obliged{why: w.Why + ": " + strings.Join(each(w.Who, s.name), " and ")}
 	case w.Rule == words.RuleThread:
-		return obliged{"follow-up", followUpImportance, w.Why + " what it said"}
+		return obliged{termFollowUp, followUpImportance, w.Why + " what it said", false}
 	}
-	return obliged{"meant", max(queuedImportance+nextImportance, calledImportance-float64(i)*nextImportance), w.Why}
+	asked := w.Rule == words.RuleAsked || w.Rule == words.RuleAll
+	return obliged{termMeant, max(queuedImportance+nextImportance, calledImportance-float64(i)*nextImportance), w.Why, asked}
 }
 
 // addressed: names in the text and participants in To (ROOM.md 4.2).
 func (s *scene) addressed(me string) obliged {
-	called := s.now.Called
-	if s.whom.Rule != "" { // a person's line
-		called = nil
-	}
-	if s.whom.Rule == words.RuleCalled {
-		called = s.whom.Who
-	}
-	if len(called) == 0 {
+	n := s.handoffs()
+	called := s.called()
+	if len(called) == 0 || n > s.v.Manners.Handoffs {
 		return obliged{}
 	}
 	who := s.name(string(s.now.From))
-	n := s.handoffs()
-	if n > s.v.Manners.Handoffs {
-		if slices.Contains(called, me) {
-			return obliged{why: fmt.Sprintf("%s handed over to it, but only %d hand-offs in a row are followed", who, s.v.Manners.Handoffs)}
-		}
-		return obliged{}
+	i := slices.Index(called, me)
+	if i < 0 {
+		return obliged{why: s.wereAddressed()}
 	}
-	if i := slices.Index(called, me); i >= 0 {
-		before := 0 // how many companions are named before it
-		for _, p := range called[:i] {
-			if _, ok := s.present(p); ok {
-				before++
-			}
+	before := 0 // how many companions are named before it
+	for _, p := range called[:i] {
+		if _, ok := s.present(p); ok {
+			before++
 		}
-		why := who + " addressed it"
-		switch {
-		case n > 0:
-			why = who + " handed over to it"
-		case before > 0:
-			why = fmt.Sprintf("%s addressed it too, as number %d", who, before+1)
-		}
-		return obliged{"addressed", max(queuedImportance+nextImportance, calledImportance-float64(before)*nextImportance), why}
 	}
+	why := who + " addressed it"
+	switch {
+	case n > 0:
+		why = who + " handed over to it"
+	case before > 0:
+		why = fmt.Sprintf("%s addressed it too, as number %d", who, before+1)
+	}
+	return obliged{termAddressed, max(queuedImportance+nextImportance, calledImportance-float64(before)*nextImportance), why, true}
+}
+
+// called are whom the message calls by name, in order.
+func (s *scene) called() []string {
+	switch s.whom.Rule {
+	case words.RuleCalled:
+		return s.whom.Who
+	case "": // a companion's line, too
+		return s.now.Called
+	}
+	return nil
+}
+
+// wereAddressed says who has the word.
+func (s *scene) wereAddressed() string {
 	verb := " was addressed"
-	if len(called) > 1 {
+	if len(s.called()) > 1 {
 		verb = " were addressed"
 	}
-	return obliged{why: strings.Join(each(called, s.name), " and ") + verb}
+	return strings.Join(each(s.called(), s.name), " and ") + verb
 }
 
 // handoffs is how many hand-offs from companion to companion in a row this message ends; 0: it is none.
@@ -191,37 +172,52 @@ func (s *scene) handoffs() int {
 	return n
 }
 
-// queued: whose turn was announced with an earlier message (two names, a cascade).
-func (s *scene) queued(id CompanionID) obliged {
-	queue := without(s.now.Metadata.Queue, func(q CompanionID) bool {
-		c, ok := s.cards[q]
-		return !ok || c.Muted || Participant(q) == s.now.From
-	})
-	if len(queue) == 0 {
-		return obliged{}
+// promised are those whose turn was announced with an earlier message (two names, a cascade), in order: whom a person named, then as many
+// additions as there may still be; late are those for whom there is none.
+type promised struct {
+	next, late []CompanionID
+	named      []string
+}
+
+func (s *scene) queue() (p promised) {
+	if len(s.now.Metadata.Queue) == 0 {
+		return p
 	}
 	named, extra := s.person()
 	free := s.v.Manners.ExtraLimit - extra
-	for i, q := range queue {
+	p.named = named
+	for _, q := range s.now.Metadata.Queue {
+		c, ok := s.cards[q]
 		asked := slices.Contains(named, string(q))
-		if !asked && i >= free {
-			if q == id {
-				return obliged{why: fmt.Sprintf("%d additions to an answer are the limit", s.v.Manners.ExtraLimit)}
-			}
-			continue
-		}
-		if q == id {
-			why := "it adds to the answer"
-			if asked {
-				why = "it was addressed too, and is next"
-			}
-			return obliged{"queue", queuedImportance - float64(i)*nextImportance, why}
+		switch {
+		case !ok || c.Muted || Participant(q) == s.now.From:
+		case asked:
+			p.next = append(p.next, q)
+		case free <= 0:
+			p.late = append(p.late, q)
+		default:
+			free--
+			p.next = append(p.next, q)
 		}
 	}
-	if free <= 0 && !slices.ContainsFunc(queue, func(q CompanionID) bool { return slices.Contains(named, string(q)) }) {
-		return obliged{}
+	return p
+}
+
+// queued: whose turn was announced; named: by a person.
+func (s *scene) queued(id CompanionID) (o obliged, named bool) {
+	q := s.queue()
+	if len(q.next) == 0 {
+		return o, false
 	}
-	return obliged{why: s.name(string(queue[0])) + " is next"}
+	i := slices.Index(q.next, id)
+	if i < 0 {
+		return obliged{why: s.name(string(q.next[0])) + " is next"}, false
+	}
+	why := "it adds to the answer"
+	if named = slices.Contains(q.named, string(id)); named {
+		why = "it was addressed too, and is next"
+	}
+	return obliged{termQueue, queuedImportance - float64(i)*nextImportance, why, true}, named
 }
 
 // person finds the last message of a person: whom it called, and how many additions its answer has had.
@@ -244,7 +240,7 @@ func (s *scene) person() (named []string, extra int) {
 func (s *scene) companionTalk(me string) obliged {
 	if asked := s.now.Line.Asked; len(asked) > 0 && s.handoffs() < s.v.Manners.Handoffs { // "Ada should answer that"
 		if slices.Contains(asked, me) {
-			return obliged{"addressed", calledImportance, s.name(string(s.now.From)) + " handed over to it"}
+			return obliged{termAddressed, calledImportance, s.name(string(s.now.From)) + " handed over to it", true}
 		}
 		if _, here := s.present(asked[0]); here {
 			return obliged{why: s.name(asked[0]) + " was asked"}
@@ -255,7 +251,7 @@ func (s *scene) companionTalk(me string) obliged {
 	}
 	if l := s.talk.Last(); l != nil && s.now.AsksBack() {
 		if l.From == me {
-			return obliged{"cue", followUpImportance, s.name(string(s.now.From)) + " asked it back"}
+			return obliged{termCue, followUpImportance, s.name(string(s.now.From)) + " asked it back", true}
 		}
 		if _, here := s.present(l.From); here {
 			return obliged{why: s.name(l.From) + " was asked back"}

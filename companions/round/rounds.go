@@ -170,22 +170,22 @@ func (s *rounds) openRound(msg Message, from DeviceID) {
 	only, whispered := msg.Whisper()
 	whispered = whispered && msg.From.Human()
 	budget := 0
-	spent := s.m.cfg.spent(msg)
+	spent := s.m.cfg.Manners.spent(msg)
 	for _, x := range r.view.Members {
 		seats := 0
 		for _, c := range x.Cards {
 			switch {
 			case Participant(c.ID) == msg.From:
 			case m.setting.Muted:
-				r.quiet = append(r.quiet, Silent{c.ID, "the room was told to be quiet"})
+				r.quiet = append(r.quiet, Silent{c.ID, LayerForbidden, "the room was told to be quiet"})
 			case c.Muted:
-				r.quiet = append(r.quiet, Silent{c.ID, "it is muted"})
+				r.quiet = append(r.quiet, Silent{c.ID, LayerForbidden, "it is muted"})
 			case spent != "":
-				r.quiet = append(r.quiet, Silent{c.ID, spent})
+				r.quiet = append(r.quiet, Silent{c.ID, LayerForbidden, spent})
 			case whispered && (c.ID != only || msg.Private() && x.Device != msg.For):
-				r.quiet = append(r.quiet, Silent{c.ID, "it was said to " + string(only) + " alone"})
+				r.quiet = append(r.quiet, Silent{c.ID, LayerForbidden, "it was said to " + string(only) + " alone"})
 			case msg.Private() && !whispered:
-				r.quiet = append(r.quiet, Silent{c.ID, "it was said to a person alone"})
+				r.quiet = append(r.quiet, Silent{c.ID, LayerForbidden, "it was said to a person alone"})
 			default:
 				r.roster = append(r.roster, seat{c.ID, x.Device})
 				seats++
@@ -226,7 +226,7 @@ func (s *rounds) decide(atLimit bool) {
 		}
 	}
 	d.Silent = append(d.Silent, r.quiet...)
-	if spent := s.m.cfg.spent(r.message); len(roster) == 0 && spent != "" {
+	if spent := s.m.cfg.Manners.spent(r.message); len(roster) == 0 && spent != "" {
 		d.Reason = "nobody: " + spent
 	}
 	r.decided, r.decision, r.deadline = true, d, 0

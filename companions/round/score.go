@@ -104,14 +104,9 @@ func (s *scene) score(c Card, v *Vote) {
 	v.Terms = terms
 	v.Importance = max(0, min(importanceMax, sum+settled))
 	v.Reason = scoreReason(terms, v.Importance)
-	if why, limit := s.held(c, asks); limit {
-		v.forbid(why)
-		return
-	} else if why != "" {
+	if why := s.needless(asks); why != "" {
 		v.Reason = why
-		return
-	}
-	if v.Importance >= speakFrom {
+	} else if v.Importance >= speakFrom {
 		v.State = StateSpeak
 	}
 }
@@ -137,21 +132,16 @@ func involved(i Involvement) float64 {
 	return 0
 }
 
-// held is why a companion that was not asked stays silent whatever its score; limit: and whatever a model makes of it.
-func (s *scene) held(c Card, asks bool) (why string, limit bool) {
+// needless is why nobody need answer, whatever its score.
+func (s *scene) needless(asks bool) string {
 	switch {
-	case s.v.Room == InvolvementOff:
-		return "the companions of this room speak only when asked", true
-	case c.Involvement == InvolvementOff:
-		return "it speaks only when asked", true
-	case !s.now.Metadata.Silence && !asks && s.now.Intent == words.Approval:
-		return "thanks and yes need no answer", false
-	case !s.now.Metadata.Silence && !asks && s.now.Intent == words.Farewell:
-		return "a goodbye to nobody in particular needs no answer", false
-	case !s.now.From.Human() && s.overShare(c.ID):
-		return fmt.Sprintf("it had more than %.0f %% of the last companion turns", 100*s.v.Manners.ShareLimit), true
+	case s.now.Metadata.Silence || asks:
+	case s.now.Intent == words.Approval:
+		return "thanks and yes need no answer"
+	case s.now.Intent == words.Farewell:
+		return "a goodbye to nobody in particular needs no answer"
 	}
-	return "", false
+	return ""
 }
 
 // scoreReason says in a sentence what decided the score.

@@ -75,6 +75,7 @@ func TestAskedForSkillIsNine(t *testing.T) {
 
 func TestShares(t *testing.T) {
 	c := meet(t)
+	c.v.Manners.ExtraLimit = 50 // that is another limit
 	chain := func(m *Message) { m.Metadata.Chain = 1 }
 	for i := range 10 { // no two alike: that would end the conversation
 		c.says("ada", fmt.Sprintf("apples%d pears%d plums%d figs%d", i, i, i, i), chain)

@@ -35,6 +35,8 @@ func CheckVote(v Vote) error {
 		return fmt.Errorf("vote of %s: importance = %v: must be 0 to %d", v.From, v.Importance, importanceMax)
 	case !slices.Contains(closings, v.Closing):
 		return fmt.Errorf("vote of %s: closing = %q: must be none, pre-closing, closing or terminal", v.From, v.Closing)
+	case !slices.Contains([]Layer{"", LayerOwed, LayerWorth, LayerForbidden}, v.Layer):
+		return fmt.Errorf("vote of %s: layer = %q: must be owed, worth or forbidden", v.From, v.Layer)
 	}
 	for _, t := range v.Terms {
 		if t.Name == "" || math.IsNaN(t.Value) || math.IsInf(t.Value, 0) {
@@ -89,7 +91,7 @@ func Decide(m Message, roster []CompanionID, votes []Vote) Decision {
 		case v.Closing == Terminal:
 			done++
 			silent[id] = "it has said goodbye"
-		case v.State != StateSpeak:
+		case !v.able():
 			silent[id] = cmp.Or(v.Reason, "it only listens")
 		case !v.Selected && v.Importance < speakFrom:
 			silent[id] = fmt.Sprintf("importance %.1f is below %d", v.Importance, speakFrom)
@@ -100,7 +102,7 @@ func Decide(m Message, roster []CompanionID, votes []Vote) Decision {
 	slices.SortFunc(able, func(a, b Vote) int { return compareVotes(m.ID, a, b) })
 	if len(able) > 0 {
 		d.Order = each(able, func(v Vote) CompanionID { return v.From })
-		d.Winner = able[0].From
+		d.Winner, d.Layer = able[0].From, able[0].Layer
 		d.Reason = cmp.Or(able[0].Reason, "it has the highest importance")
 		d.Extras = extras(m, able)
 		for _, v := range able[1:] {
@@ -114,7 +116,7 @@ func Decide(m Message, roster []CompanionID, votes []Vote) Decision {
 	}
 	for _, id := range d.Roster {
 		if id != d.Winner && !slices.Contains(d.Extras, id) {
-			d.Silent = append(d.Silent, Silent{id, silent[id]})
+			d.Silent = append(d.Silent, Silent{id, counted[id].Layer, silent[id]})
 		}
 	}
 	return d
@@ -191,16 +193,22 @@ func compareVotes(id MessageID, a, b Vote) int {
 		cmp.Compare(a.From, b.From),
 		cmp.Compare(slices.Index(closings, a.Closing), slices.Index(closings, b.Closing)),
 		// Only votes of one companion come this far: every other field, so that two equal ones are the same vote.
-		cmp.Compare(a.State, b.State), cmp.Compare(a.Reason, b.Reason), -strings.Compare(strconv.FormatBool(a.Selected), strconv.FormatBool(b.Selected)),
+		cmp.Compare(a.State, b.State), cmp.Compare(a.Layer, b.Layer), cmp.Compare(a.Reason, b.Reason),
+		-strings.Compare(strconv.FormatBool(a.Selected), strconv.FormatBool(b.Selected)),
 		slices.CompareFunc(a.Terms, b.Terms, func(s, t Term) int {
 			return cmp.Or(cmp.Compare(s.Name, t.Name), cmp.Compare(s.Value, t.Value), cmp.Compare(s.Why, t.Why))
 		}),
 	)
 }
 
+// able tells that a vote wants to speak, and may.
+func (v Vote) able() bool {
+	return v.State == StateSpeak && v.Closing != Terminal && v.Layer != LayerForbidden
+}
+
 func rank(v Vote) int {
 	switch {
-	case v.State != StateSpeak || v.Closing == Terminal:
+	case !v.able():
 		return 0
 	case v.Selected:
 		return 3

@@ -65,8 +65,8 @@ func (s *rounds) votesLate() {
 	s.publish(votes)
 }
 
-// refined: what a model made of the votes. It may move state, importance, closing, reason and terms; who votes on what is
-// set here, and a vote that makes no sense leaves the rules' one standing.
+// refined: what a model made of the votes. It may move state, importance, closing, reason and terms of what is worth saying; who votes on
+// what is set here, and a vote that makes no sense leaves the rules' one standing.
 func (s *rounds) refined(e Refined) {
 	r := &s.m.rd
 	if !r.open || r.place != e.Place || r.pending == nil {
@@ -76,16 +76,10 @@ func (s *rounds) refined(e Refined) {
 	votes := slices.Clone(r.pending)
 	for i, rule := range votes {
 		for _, v := range e.Votes {
-			if v.From != rule.From || rule.forbidden() {
-				continue
+			if v.From == rule.From {
+				votes[i] = rule.bettered(v)
+				break
 			}
-			v.MessageID, v.Spoke = rule.MessageID, rule.Spoke
-			if err := CheckVote(v); err != nil {
-				v = rule
-				v.Reason = rule.Reason + " (by rules: the model's vote was refused: " + err.Error() + ")"
-			}
-			votes[i] = v
-			break
 		}
 	}
 	s.publish(votes)
@@ -140,7 +134,7 @@ func (s *rounds) count(votes []Vote, from DeviceID) {
 		if err := CheckVote(v); err != nil {
 			s.ignore(from, err.Error(), "a field of the vote is wrong")
 			if !r.decided {
-				r.refused = append(slices.Clip(r.refused), Silent{v.From, "its vote was refused: " + err.Error()})[:min(len(r.refused)+1, maxCompanions)]
+				r.refused = append(slices.Clip(r.refused), Silent{v.From, "", "its vote was refused: " + err.Error()})[:min(len(r.refused)+1, maxCompanions)]
 			}
 			continue
 		}

@@ -186,13 +186,14 @@ type Vote struct {
 	Importance float64     `json:"importance"` // 0..10
 	Selected   bool        `json:"selected"`   // the speaker has called on this companion
 	Closing    Closing     `json:"closing"`
-	Reason     string      `json:"reason"` // one sentence
+	Layer      Layer       `json:"layer,omitempty"` // which part of the decision it comes from; older devices do not say
+	Reason     string      `json:"reason"`          // one sentence
 	Terms      []Term      `json:"terms,omitempty"`
 	Spoke      uint64      `json:"spoke"` // companion turns of the room when it last spoke (0: never): ties go to the least recent
 }
 
 // called tells that the floor is its companion's to have: it was called on, and has something to say.
-func (v Vote) called() bool { return v.Selected && v.State == StateSpeak && v.Closing != Terminal }
+func (v Vote) called() bool { return v.Selected && v.able() }
 
 // Whisper is who alone may know a message.
 func (m Message) Whisper() (CompanionID, bool) {

@@ -1,0 +1,135 @@
+package round
+
+import (
+	"fmt"
+	"slices"
+
+	"conch/companions/words"
+)
+
+// A decision has three layers, each a pure function of the scene: what is owed (obligations.go), what is worth saying (score.go) and what
+// is forbidden, here (ROOM.md 3.2). A model betters the second one only: it changes who speaks, and neither how often nor when it ends.
+
+// Layer says which part of a decision something comes from.
+type Layer string
+
+// The three layers, in the order in which they are laid.
+const (
+	LayerOwed      Layer = "owed"      // a rule gives the word to it, or to somebody else
+	LayerWorth     Layer = "worth"     // the score says so, by rules or a model
+	LayerForbidden Layer = "forbidden" // a limit does
+)
+
+// limit is a reason why a companion may not speak, whatever is owed to it or worth saying.
+type limit struct {
+	name string
+	why  func(s *scene, c Card, o obliged) string // empty: it may; o is what is owed to it
+}
+
+// limits, in the order in which they are named where several hold.
+var limits = []limit{
+	{"mute", func(_ *scene, c Card, _ obliged) string {
+		if c.Muted {
+			return "it is muted"
+		}
+		return ""
+	}},
+	{"self", func(s *scene, c Card, _ obliged) string {
+		if Participant(c.ID) == s.now.From {
+			return "it said that itself"
+		}
+		return ""
+	}},
+	{"turns", func(s *scene, _ Card, _ obliged) string { return s.v.Manners.spent(s.now.Message) }},
+	{"nobody", func(s *scene, _ Card, _ obliged) string { return s.nobody() }},
+	{"excluded", func(s *scene, c Card, _ obliged) string {
+		if s.excluded(string(c.ID)) {
+			return "the speaker asked for somebody else"
+		}
+		return ""
+	}},
+	{"handoffs", func(s *scene, c Card, o obliged) string {
+		if n := s.v.Manners.Handoffs; o.term != termQueue && slices.Contains(s.now.Called, string(c.ID)) && s.handoffs() > n {
+			return fmt.Sprintf("%s handed over to it, but only %d hand-offs in a row are followed", s.name(string(s.now.From)), n)
+		}
+		return ""
+	}},
+	{"extras", func(s *scene, c Card, o obliged) string {
+		n := s.v.Manners.ExtraLimit
+		late := !o.asked && slices.Contains(s.queue().late, c.ID)
+		if !late && o.free() && !s.now.From.Human() {
+			_, extra := s.person()
+			late = extra >= n
+		}
+		if late {
+			return fmt.Sprintf("%d additions to an answer are the limit", n)
+		}
+		return ""
+	}},
+	{"room", func(s *scene, _ Card, o obliged) string {
+		if s.v.Room == InvolvementOff && (o.free() || o.importance > 0 && !o.asked) {
+			return "the companions of this room speak only when asked"
+		}
+		return ""
+	}},
+	{"involvement", func(_ *scene, c Card, o obliged) string {
+		if c.Involvement == InvolvementOff && o.free() {
+			return "it speaks only when asked"
+		}
+		return ""
+	}},
+	{"share", func(s *scene, c Card, o obliged) string {
+		if o.free() && !s.now.From.Human() && s.overShare(c.ID) {
+			return fmt.Sprintf("it had more than %.0f %% of the last companion turns", 100*s.v.Manners.ShareLimit)
+		}
+		return ""
+	}},
+}
+
+// forbidden is the first limit that keeps a companion from speaking; empty: none does.
+func (s *scene) forbidden(c Card, o obliged) (name, why string) {
+	for _, l := range limits {
+		if why := l.why(s, c, o); why != "" {
+			return l.name, why
+		}
+	}
+	return "", ""
+}
+
+// excluded: whoever speaks wants to hear somebody else.
+func (s *scene) excluded(me string) bool {
+	return !s.now.Metadata.Silence && (slices.Contains(s.now.Excluded, me) || slices.Contains(s.whom.Not, me)) && !slices.Contains(s.now.Called, me)
+}
+
+// nobody: the person wants no answer, or quiet.
+func (s *scene) nobody() string {
+	if r := s.whom.Rule; r == words.RuleNobody || r == words.RuleHush {
+		return s.whom.Why
+	}
+	return ""
+}
+
+// termLimit is the term of a vote that a limit forbids to speak.
+const termLimit = "limit"
+
+func (v *Vote) forbid(why string) {
+	v.State, v.Selected, v.Layer, v.Reason = StateListen, false, LayerForbidden, why
+	v.Terms = append(slices.Clip(v.Terms), Term{termLimit, 0, why})
+}
+
+// bettered is the rules' vote with what a model thinks of it. A model says what is worth saying: what is owed, to this companion or to
+// another, and what is forbidden stands, and a conversation comes to its end by one stage at most.
+func (v Vote) bettered(model Vote) Vote {
+	if v.Layer == LayerOwed || v.Layer == LayerForbidden || v.Selected {
+		return v
+	}
+	model.From, model.MessageID, model.Spoke, model.Selected, model.Layer = v.From, v.MessageID, v.Spoke, false, v.Layer
+	if err := CheckVote(model); err != nil {
+		v.Reason += " (by rules: the model's vote was refused: " + err.Error() + ")"
+		return v
+	}
+	at := slices.Index(closings, v.Closing)
+	stage := slices.Index(closings, model.Closing)
+	model.Closing = closings[min(max(at, stage), at+1, len(closings)-1)]
+	return model
+}
