@@ -46,7 +46,7 @@ func redacted(e round.Entry) round.Entry {
 	if e.Decision != nil {
 		d := *e.Decision
 		d.Reason = ""
-		d.Votes, d.Silent = slices.Clone(d.Votes), slices.Clone(d.Silent)
+		d.Votes, d.Silent, d.Barred = slices.Clone(d.Votes), slices.Clone(d.Silent), slices.Clone(d.Barred)
 		for i, v := range d.Votes {
 			v.Reason, v.Terms = "", slices.Clone(v.Terms)
 			for j := range v.Terms {
@@ -56,6 +56,9 @@ func redacted(e round.Entry) round.Entry {
 		}
 		for i := range d.Silent {
 			d.Silent[i].Reason = ""
+		}
+		for i := range d.Barred {
+			d.Barred[i].Reason = ""
 		}
 		e.Decision = &d
 	}

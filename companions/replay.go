@@ -28,7 +28,7 @@ func ReplayLedger(entries []round.Entry) (rounds, redacted int, differences []er
 			continue
 		}
 		was := *e.Decision
-		is := round.Decide(*e.Message, was.Roster, was.Votes)
+		is := round.Decide(*e.Message, was.Roster, was.Votes, was.Barred...)
 		if len(was.Roster) == 0 { // nobody was asked, and why stands beside each of them (Silent)
 			is.Reason = was.Reason
 		}

@@ -48,7 +48,7 @@ func (r *Room) abridged(e round.Entry) round.Entry {
 		return e
 	}
 	short := *d
-	short.Votes, short.Silent = nil, nil
+	short.Votes, short.Silent, short.Barred = nil, nil, nil
 	e.Decision = &short
 	return e
 }

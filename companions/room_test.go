@@ -445,7 +445,7 @@ func TestRoomWritesItsLedger(t *testing.T) {
 				t.Errorf("entry %d is %s at %v, want %s at %v", i, e.Kind, e.AtMS, seen[i].Kind, seen[i].AtMS)
 			}
 			if d := e.Decision; d != nil {
-				again := round.Decide(*e.Message, d.Roster, d.Votes)
+				again := round.Decide(*e.Message, d.Roster, d.Votes, d.Barred...)
 				if again.Winner != d.Winner || !slices.Equal(again.Order, d.Order) {
 					t.Errorf("replayed: %s, want %s", again.Winner, d.Winner)
 				}

@@ -205,6 +205,7 @@ func (c *checker) entry(e round.Entry) {
 		c.long("roster", len(d.Roster), maxRosterLen)
 		c.long("votes", len(d.Votes), maxRosterLen)
 		c.long("silent", len(d.Silent), maxRosterLen)
+		c.long("barred", len(d.Barred), maxRosterLen)
 	}
 }
 

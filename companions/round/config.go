@@ -36,7 +36,7 @@ type Config struct {
 	Presses  int           // of one other device in a minute that count, and a third of them in ten seconds (90)
 	Join     time.Duration // a newcomer listens so long before it announces its companions (400 ms)
 
-	judge func(View, []CompanionID) []Vote // JudgeAll, but in stories of the machine, which say how votes are
+	judge func(View, []CompanionID) []Vote // nil: the rules; stories of the machine say how votes are
 }
 
 // DefaultConfig has every default of ROOM.md.
@@ -96,9 +96,6 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Presses <= 0 {
 		c.Presses = d.Presses
-	}
-	if c.judge == nil {
-		c.judge = JudgeAll
 	}
 	c.VoteBudget = min(max(c.VoteBudget, 0), longestWait)
 	c.Name = cmp.Or(c.Name, string(c.Self))

@@ -45,6 +45,7 @@ type Decision struct {
 	Roster  []CompanionID `json:"roster"` // sorted
 	Votes   []Vote        `json:"votes"`  // that counted, sorted by From
 	Absent  []CompanionID `json:"absent,omitempty"`
+	Barred  []Silent      `json:"barred,omitempty"` // who would speak by its vote, and may not by a person's words
 	Winner  CompanionID   `json:"winner,omitempty"` // empty: nobody
 	Layer   Layer         `json:"layer,omitempty"`  // that the winner's vote comes from
 	Order   []CompanionID `json:"order,omitempty"`  // all who may speak, best first; the winner leads

@@ -1,6 +1,7 @@
 package round
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -107,6 +108,37 @@ func (s *scene) nobody() string {
 		return s.whom.Why
 	}
 	return ""
+}
+
+// barred are those of a roster whom a person's words keep from speaking, and by which layer: whoever votes for them, here or elsewhere
+// (Decide). It depends on nothing but these very words and who is asked: what was said before, or who else is here, a device may have missed,
+// and all have to name the same winner (I4). So words that go on with others keep nobody: what the others were decides, where it is known.
+func barred(v View, roster []CompanionID) (who []Silent) {
+	if m := v.Message; !m.From.Human() || m.Metadata.Silence || len(m.Metadata.Joins) > 0 || len(roster) == 0 {
+		return nil
+	}
+	var asked Member
+	for _, m := range v.Members {
+		for _, c := range m.Cards {
+			if slices.Contains(roster, c.ID) {
+				asked.Cards = append(asked.Cards, c)
+			}
+		}
+	}
+	slices.SortFunc(asked.Cards, func(a, b Card) int { return cmp.Compare(a.ID, b.ID) })
+	s := newScene(View{Message: v.Message, Members: []Member{asked}})
+	called := s.called()
+	for _, c := range roster {
+		switch nobody := s.nobody(); {
+		case nobody != "":
+			who = append(who, Silent{c, LayerForbidden, nobody})
+		case s.excluded(string(c)):
+			who = append(who, Silent{c, LayerForbidden, "the speaker asked for somebody else"})
+		case len(called) > 0 && !slices.Contains(called, string(c)):
+			who = append(who, Silent{c, LayerOwed, s.wereAddressed()})
+		}
+	}
+	return who
 }
 
 // termLimit is the term of a vote that a limit forbids to speak.

@@ -216,7 +216,7 @@ func (s *rounds) decide(atLimit bool) {
 		s.votesLate()
 	}
 	roster := each(r.roster, func(x seat) CompanionID { return x.id })
-	d := Decide(r.message, roster, each(r.votes, func(v *Vote) Vote { return *v }))
+	d := Decide(r.message, roster, each(r.votes, func(v *Vote) Vote { return *v }), r.barred...)
 	d.Waited, d.AtLimit = float64(m.now-r.began)/float64(time.Millisecond), atLimit
 	for _, x := range r.refused {
 		for i := range d.Silent {

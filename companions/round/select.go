@@ -53,10 +53,13 @@ var closings = []Closing{ClosingNone, PreClosing, ClosingNow, Terminal}
 // else of those who want to speak, and with an importance of at least five, the one with the highest, else nobody. It is
 // the same on every device: it depends on its arguments only and not on the order of the votes. A vote from outside the
 // roster, on another message, or with a bad field does not count (I5).
-func Decide(m Message, roster []CompanionID, votes []Vote) Decision {
+//
+// barred are those of the roster whom a person's words keep from speaking: their votes count as they were cast, and select nobody.
+func Decide(m Message, roster []CompanionID, votes []Vote, barred ...Silent) Decision {
 	d := Decision{Roster: slices.Compact(slices.Sorted(slices.Values(roster)))}
 	silent := make(map[CompanionID]string, len(d.Roster))
 	counted := make(map[CompanionID]Vote, len(d.Roster))
+	layer := map[CompanionID]Layer{} // that is not its vote's
 	for _, v := range votes {
 		if _, present := slices.BinarySearch(d.Roster, v.From); !present {
 			continue
@@ -87,7 +90,11 @@ func Decide(m Message, roster []CompanionID, votes []Vote) Decision {
 			continue
 		}
 		d.Votes = append(d.Votes, v)
+		bar := slices.IndexFunc(barred, func(b Silent) bool { return b.Companion == id })
 		switch {
+		case bar >= 0 && v.able():
+			silent[id], layer[id] = barred[bar].Reason, barred[bar].Layer
+			d.Barred = append(d.Barred, barred[bar])
 		case v.Closing == Terminal:
 			done++
 			silent[id] = "it has said goodbye"
@@ -116,7 +123,7 @@ func Decide(m Message, roster []CompanionID, votes []Vote) Decision {
 	}
 	for _, id := range d.Roster {
 		if id != d.Winner && !slices.Contains(d.Extras, id) {
-			d.Silent = append(d.Silent, Silent{id, counted[id].Layer, silent[id]})
+			d.Silent = append(d.Silent, Silent{id, cmp.Or(layer[id], counted[id].Layer), silent[id]})
 		}
 	}
 	return d
@@ -171,6 +178,11 @@ func nobody(m Message, d Decision, done int) string {
 		return "no vote came in time"
 	}
 	var why []string // what most agree in says it best; one reason each is in Silent
+	for _, b := range d.Barred {
+		if !slices.Contains(why, b.Reason) {
+			why = append(why, b.Reason)
+		}
+	}
 	for _, v := range d.Votes {
 		if v.Closing != Terminal && v.State == StateListen && v.Reason != "" && !slices.Contains(why, v.Reason) {
 			why = append(why, v.Reason)

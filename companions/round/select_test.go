@@ -220,11 +220,20 @@ func TestDecideProperties(t *testing.T) {
 		votes := rapid.SliceOfN(anyVote, 0, 12).Draw(t, "votes")
 		m := Message{ID: "m1", From: eva, Text: rapid.SampledFrom([]string{"Hello", "What do you all think?"}).Draw(t, "text")}
 		roster := []CompanionID{"cleo", "ada", "dora", "bob"}
-		d := Decide(m, roster, votes)
-		if again := Decide(m, []CompanionID{"bob", "ada", "cleo", "dora"}, rapid.Permutation(votes).Draw(t, "order")); !reflect.DeepEqual(d, again) {
+		var barred []Silent
+		for _, id := range rapid.SliceOfDistinct(rapid.SampledFrom(roster), rapid.ID[CompanionID]).Draw(t, "barred") {
+			barred = append(barred, Silent{id, LayerForbidden, "the speaker asked for somebody else"})
+		}
+		d := Decide(m, roster, votes, barred...)
+		if again := Decide(m, []CompanionID{"bob", "ada", "cleo", "dora"}, rapid.Permutation(votes).Draw(t, "order"), barred...); !reflect.DeepEqual(d, again) {
 			t.Fatalf("%+v, in another order %+v", d, again)
 		}
-		if replayed := Decide(m, d.Roster, d.Votes); replayed.Winner != d.Winner || !slices.Equal(replayed.Order, d.Order) || !slices.Equal(replayed.Extras, d.Extras) || replayed.Ended != d.Ended || replayed.Reason != d.Reason {
+		for _, b := range barred {
+			if slices.Contains(d.Order, b.Companion) || slices.Contains(d.Extras, b.Companion) {
+				t.Fatalf("%s may speak: %+v", b.Companion, d)
+			}
+		}
+		if replayed := Decide(m, d.Roster, d.Votes, d.Barred...); replayed.Winner != d.Winner || !slices.Equal(replayed.Order, d.Order) || !slices.Equal(replayed.Extras, d.Extras) || replayed.Ended != d.Ended || replayed.Reason != d.Reason {
 			t.Fatalf("%+v, of its own votes %+v", d, replayed)
 		}
 		speak := d.Extras

@@ -157,6 +157,7 @@ type roundState struct {
 	votes    []*Vote  // that count, as they came; not to be written to
 	voted    seats    // whose they are
 	refused  []Silent
+	barred   []Silent      // whom a person's words keep from speaking, whoever votes
 	called   []CompanionID // who lives here and has the floor by the rules alone
 	pending  []Vote        // own votes that a model may better
 	refine   time.Duration // ... until then

@@ -9,17 +9,21 @@ import (
 func (s *rounds) vote() {
 	m, r := &s.m, &s.m.rd
 	id := func(x seat) CompanionID { return x.id }
+	roster := each(r.roster, id)
 	mine := each(without(r.roster, func(x seat) bool { return x.device != m.cfg.Self }), id)
+	if m.cfg.judge == nil {
+		r.barred = barred(r.view, roster)
+	}
 	if len(mine) == 0 {
 		return
 	}
 	judged := mine
 	if m.cfg.VoteBudget > 0 { // somebody elsewhere may have been addressed
-		judged = each(r.roster, id)
+		judged = roster
 	}
 	var votes []Vote
 	selected := false
-	for _, v := range m.cfg.judge(r.view, judged) {
+	for _, v := range m.votes(r.view, judged) {
 		selected = selected || v.Selected
 		if !slices.Contains(mine, v.From) {
 			continue
@@ -45,6 +49,14 @@ func (s *rounds) vote() {
 		return x.Private() || whispered && !hasCard(m.cards, to)
 	})
 	s.do(Refine{Place: r.place, Message: r.message, Recent: recent, Votes: slices.Clone(votes), Until: r.refine})
+}
+
+// votes are those by the rules.
+func (m *Machine) votes(v View, ids []CompanionID) []Vote {
+	if m.cfg.judge != nil {
+		return m.cfg.judge(v, ids)
+	}
+	return JudgeAll(v, ids)
 }
 
 // publish is the one envelope of votes that a device sends for a round.
