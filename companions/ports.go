@@ -1,6 +1,7 @@
 package companions
 
 import (
+	"context"
 	"time"
 
 	"conch/companions/round"
@@ -38,9 +39,10 @@ type Stage interface {
 
 // Refiner makes better votes with a language model.
 type Refiner interface {
-	// Refine asks for the votes of the companions in r.Votes and calls done once, from any goroutine, at the latest at
-	// deadline. A vote that the model did not improve comes back as the rules made it, with the reason in it.
-	Refine(r round.Refine, deadline time.Duration, done func([]round.Vote))
+	// Refine asks for the votes of the companions in r.Votes, in one call at most, and calls done once, from any goroutine, at the latest
+	// at deadline or when ctx ends: then nobody waits for them any more. A vote that the model did not improve comes back as the rules
+	// made it, with the reason in it.
+	Refine(ctx context.Context, r round.Refine, deadline time.Duration, done func([]round.Vote))
 }
 
 // emptyStage is a device without a voice: what it is to say has failed.

@@ -1,7 +1,6 @@
 package companions
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,14 +20,13 @@ import (
 
 // Bounds of the refined vote.
 const (
-	refineParallel = 4                     // calls at work at once; the others wait for a place, within the deadline
-	refineRounds   = 8                     // rounds at work at once; more stand as the rules made them
-	refineTokens   = 400                   // of an answer; a vote has about 60
-	refineAnswer   = 256 << 10             // bytes of a response's body
-	refineRecent   = 12                    // messages a model is shown
-	refineText     = 600                   // characters of each
-	refineReason   = 200                   // characters of a model's reason
-	refineReserve  = 20 * time.Millisecond // kept of the deadline to hand the votes over
+	refineRounds  = 8                     // calls at work at once; more rounds stand as the rules made them
+	refineTokens  = 200                   // of an answer, and as many for each vote, which has about 60
+	refineAnswer  = 256 << 10             // bytes of a response's body
+	refineRecent  = 12                    // messages a model is shown
+	refineText    = 600                   // characters of each
+	refineReason  = 200                   // characters of a model's reason
+	refineReserve = 20 * time.Millisecond // kept of the deadline to hand the votes over
 )
 
 // Log events of the refiner.
@@ -40,8 +38,8 @@ const (
 
 // RefinerConfig is a chat server and what it is asked about.
 type RefinerConfig struct {
-	URL    string        // http://HOST[/v1]; the path of chat completions may follow
-	Model  string        // of a card without one of its own
+	URL    string // http://HOST[/v1]; the path of chat completions may follow
+	Model  string
 	Key    func() string // read for each call; nil or empty: none is sent
 	Header http.Header   // sent along; nil: nothing
 	Budget time.Duration // longest wait for a vote; 0: until the deadline
@@ -52,7 +50,7 @@ type RefinerConfig struct {
 	Members func() []round.Member // of the room; nil: others are told by their ids
 	Now     func() time.Duration  // the clock of deadlines; the device's
 	Allow   func() bool           // false: no more calls today (a ceiling); nil: always
-	Usage   func(model string, in, out int)
+	Usage   func(in, out int)
 	Log     *slog.Logger // nil: silent
 }
 
@@ -78,17 +76,16 @@ const (
 
 func (f format) String() string { return [...]string{"json_schema", "json_object", "plain"}[f] }
 
-// ModelRefiner asks a language model for better votes. Every failure leaves the vote of the rules, with the reason in it.
+// ModelRefiner asks a language model for better votes, one call for all companions of the device. Every failure leaves the votes of the
+// rules, with the reason in them.
 //
-// Refine starts one goroutine for a round and one for each vote; they end with the deadline. Close ends them all and
-// waits.
+// Refine starts one goroutine for a round, which ends with the deadline. Close ends them all and waits.
 type ModelRefiner struct {
 	c      RefinerConfig // fixed after NewRefiner
 	base   string        // fixed
 	hosted bool          // fixed: OpenAI itself, where old parameters are refused
 	ctx    context.Context
 	cancel context.CancelFunc
-	places chan struct{} // one per call at work
 
 	format  atomic.Int32 // the best that the server has not refused
 	failing atomic.Bool  // the last call failed
@@ -120,10 +117,7 @@ func NewRefiner(c RefinerConfig) (*ModelRefiner, error) {
 	// A redirect would carry what people said, and perhaps the key, to somebody else.
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return errRedirect }
 	c.Client = &own
-	m := &ModelRefiner{
-		c: c, base: base, hosted: host == "api.openai.com" || strings.HasSuffix(host, ".openai.com"),
-		places: make(chan struct{}, refineParallel),
-	}
+	m := &ModelRefiner{c: c, base: base, hosted: host == "api.openai.com" || strings.HasSuffix(host, ".openai.com")}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	return m, nil
 }
@@ -160,7 +154,7 @@ func (m *ModelRefiner) Close() {
 }
 
 // Refine implements Refiner.
-func (m *ModelRefiner) Refine(r round.Refine, deadline time.Duration, done func([]round.Vote)) {
+func (m *ModelRefiner) Refine(ctx context.Context, r round.Refine, deadline time.Duration, done func([]round.Vote)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	votes := append([]round.Vote(nil), r.Votes...)
@@ -176,7 +170,7 @@ func (m *ModelRefiner) Refine(r round.Refine, deadline time.Duration, done func(
 			done(stand(votes, errBusy))
 			return
 		}
-		done(m.askAll(r, votes, deadline))
+		done(m.better(ctx, r, votes, deadline))
 	})
 }
 
@@ -188,68 +182,48 @@ func stand(votes []round.Vote, err error) []round.Vote {
 	return votes
 }
 
-// askAll asks for all votes at once and takes what is there at the deadline.
-func (m *ModelRefiner) askAll(r round.Refine, votes []round.Vote, deadline time.Duration) []round.Vote {
+// better asks for the votes that a model may better, in one call.
+func (m *ModelRefiner) better(ctx context.Context, r round.Refine, votes []round.Vote, deadline time.Duration) []round.Vote {
 	left := deadline - m.c.Now() - refineReserve
 	if b := m.c.Budget; b > 0 && b < left {
 		left = b
 	}
-	ctx, cancel := context.WithTimeout(m.ctx, left)
+	ctx, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
+	defer context.AfterFunc(m.ctx, cancel)()
 	cards := make(map[round.CompanionID]Card)
 	for _, c := range m.c.Cards() {
 		cards[c.ID] = c
 	}
-	type result struct {
-		i    int
-		vote round.Vote
-		err  error
-	}
-	results := make(chan result, len(votes)) // room for all: nobody waits for a round that has gone on
-	asked := 0
+	var asked []Card
 	errs := make([]error, len(votes))
 	for i, v := range votes {
 		card, ok := cards[v.From]
-		if err := m.unasked(r, v, card, ok); err != nil {
+		if errs[i] = m.unasked(r, v, card, ok); errs[i] == nil {
+			asked = append(asked, card)
+		}
+	}
+	var made map[round.CompanionID]ballot
+	var err error
+	if len(asked) > 0 {
+		made, err = m.vote(ctx, r, votes, asked)
+	}
+	for i, v := range votes {
+		b, ok := made[v.From]
+		switch {
+		case errs[i] != nil:
+		case err != nil:
 			errs[i] = err
+		case !ok:
+			errs[i] = errNonsense
+		case b.err != nil:
+			errs[i] = b.err
+		}
+		if errs[i] != nil {
+			votes[i] = m.note(v, errs[i])
 			continue
 		}
-		asked++
-		m.wg.Go(func() {
-			defer func() {
-				if p := recover(); p != nil {
-					results <- result{i, v, fmt.Errorf("%w: it tripped over the answer", errNonsense)}
-				}
-			}()
-			better, err := m.vote(ctx, r, v, card)
-			results <- result{i, better, err}
-		})
-		errs[i] = errPending
-	}
-	take := func(res result) {
-		if errs[res.i] = res.err; res.err == nil {
-			votes[res.i] = res.vote
-		}
-		asked--
-	}
-	for asked > 0 && ctx.Err() == nil {
-		select {
-		case res := <-results:
-			take(res)
-		case <-ctx.Done():
-		}
-	}
-	for len(results) > 0 { // what came together with the deadline
-		take(<-results)
-	}
-	for i, err := range errs {
-		if errors.Is(err, errPending) {
-			err = ctx.Err()
-		}
-		if err != nil {
-			votes[i] = m.note(votes[i], err)
-			continue
-		}
+		votes[i] = b.onto(v)
 		m.refined.Add(1)
 		if m.failing.Swap(false) {
 			m.c.Log.Info(logRefineAgain)
@@ -258,13 +232,12 @@ func (m *ModelRefiner) askAll(r round.Refine, votes []round.Vote, deadline time.
 	return votes
 }
 
-// unasked says why a vote needs no model. Obligations are rules (ROOM.md 3.2, 4): who was addressed, muted or is to speak
-// only when asked has its vote.
+// unasked says why a vote needs no model: what is owed or forbidden is decided (ROOM.md 3.2).
 func (m *ModelRefiner) unasked(r round.Refine, v round.Vote, card Card, known bool) error {
 	switch {
 	case !known:
 		return errStranger
-	case v.Selected, card.Muted, card.Involvement == round.InvolvementOff, v.MessageID != r.Message.ID:
+	case v.Selected, v.Layer == round.LayerOwed, v.Layer == round.LayerForbidden, card.Muted, v.MessageID != r.Message.ID:
 		return errRule
 	case m.c.Allow != nil && !m.c.Allow():
 		return errCeiling
@@ -308,38 +281,30 @@ const (
 	termTone   = "tone"
 )
 
-// vote asks for one vote, in the best format that the server takes.
-func (m *ModelRefiner) vote(ctx context.Context, r round.Refine, v round.Vote, card Card) (round.Vote, error) {
-	select {
-	case m.places <- struct{}{}:
-		defer func() { <-m.places }()
-	case <-ctx.Done():
-		return v, ctx.Err()
+// vote is one call, in the best format that the server has not refused. One that refuses it is asked for a simpler one the next time: a
+// round has one call, and the rules stand.
+func (m *ModelRefiner) vote(ctx context.Context, r round.Refine, votes []round.Vote, of []Card) (made map[round.CompanionID]ballot, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			made, err = nil, fmt.Errorf("%w: it tripped over the answer", errNonsense)
+		}
+	}()
+	f := format(m.format.Load())
+	answer, err := m.ask(ctx, m.prompt(r, votes, of), of, f)
+	if refusedFormat(err) && f < formatPlain {
+		m.refused.Add(1)
+		if m.format.CompareAndSwap(int32(f), int32(f+1)) {
+			m.c.Log.Info(logRefineFormat, "format", (f + 1).String())
+		}
 	}
-	messages := m.prompt(r, v, card)
-	first := format(m.format.Load())
-	for f := first; ; f++ {
-		answer, err := m.ask(ctx, card, messages, f)
-		if err != nil {
-			if refusedFormat(err) && f < formatPlain {
-				m.refused.Add(1)
-				continue
-			}
-			return v, err
-		}
-		if f > first && m.format.CompareAndSwap(int32(first), int32(f)) {
-			m.c.Log.Info(logRefineFormat, "format", f.String())
-		}
-		b, err := readBallot(answer)
-		if err != nil {
-			return v, err
-		}
-		return b.onto(v), nil
+	if err != nil {
+		return nil, err
 	}
+	return readBallots(answer, of)
 }
 
 // ask is one request.
-func (m *ModelRefiner) ask(ctx context.Context, card Card, messages []openai.ChatCompletionMessage, f format) (string, error) {
+func (m *ModelRefiner) ask(ctx context.Context, messages []openai.ChatCompletionMessage, of []Card, f format) (string, error) {
 	key := ""
 	if m.c.Key != nil {
 		key = strings.TrimSpace(m.c.Key())
@@ -347,16 +312,18 @@ func (m *ModelRefiner) ask(ctx context.Context, card Card, messages []openai.Cha
 	conf := openai.DefaultConfig(key)
 	conf.BaseURL = m.base
 	conf.HTTPClient = bounded{m.c.Client, m.c.Header}
-	model := cmp.Or(card.Model, m.c.Model)
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
 	m.calls.Add(1)
-	res, err := openai.NewClientWithConfig(conf).CreateChatCompletion(ctx, m.request(model, messages, f))
+	res, err := openai.NewClientWithConfig(conf).CreateChatCompletion(ctx, m.request(messages, of, f))
 	if err != nil {
 		return "", err
 	}
 	m.in.Add(uint64(max(0, res.Usage.PromptTokens)))
 	m.out.Add(uint64(max(0, res.Usage.CompletionTokens)))
 	if m.c.Usage != nil {
-		m.c.Usage(model, max(0, res.Usage.PromptTokens), max(0, res.Usage.CompletionTokens))
+		m.c.Usage(max(0, res.Usage.PromptTokens), max(0, res.Usage.CompletionTokens))
 	}
 	if len(res.Choices) == 0 {
 		return "", errEmpty
@@ -377,21 +344,22 @@ func (m *ModelRefiner) ask(ctx context.Context, card Card, messages []openai.Cha
 	return text, nil
 }
 
-func (m *ModelRefiner) request(model string, messages []openai.ChatCompletionMessage, f format) openai.ChatCompletionRequest {
+func (m *ModelRefiner) request(messages []openai.ChatCompletionMessage, of []Card, f format) openai.ChatCompletionRequest {
+	model, most := m.c.Model, refineTokens*(1+len(of))
 	q := openai.ChatCompletionRequest{Model: model, Messages: messages, ReasoningEffort: m.c.Effort}
 	// OpenAI's newer models refuse max_tokens and a temperature; servers of one's own often know nothing else.
 	if m.hosted || reasons(model) {
-		q.MaxCompletionTokens = refineTokens
+		q.MaxCompletionTokens = most
 	} else {
-		q.MaxTokens = refineTokens //nolint:staticcheck // many of those servers know no other
-		q.Temperature = 1e-6       // as good as 0, which the library leaves out
+		q.MaxTokens = most   //nolint:staticcheck // many of those servers know no other
+		q.Temperature = 1e-6 // as good as 0, which the library leaves out
 	}
 	switch f {
 	case formatSchema:
 		q.ResponseFormat = &openai.ChatCompletionResponseFormat{
 			Type: openai.ChatCompletionResponseFormatTypeJSONSchema,
 			JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{
-				Name: "vote", Description: "one companion's vote on who speaks next", Schema: ballotSchema, Strict: true,
+				Name: "votes", Description: "the companions' votes on who speaks next", Schema: ballotSchema(of), Strict: true,
 			},
 		}
 	case formatObject:

@@ -15,18 +15,33 @@ import (
 	"conch/companions/words"
 )
 
-// ballotSchema is what a model is to answer with. Strict structured output wants every field required and none besides.
-// Whose vote it is, on what, and whether somebody was called on, is not asked: code knows (ROOM.md 3.2).
-var ballotSchema = json.RawMessage(`{
+// ballotSchema is what a model is to answer with, about some companions. Strict structured output wants every field required and none
+// besides. On what they vote, and whether somebody was called on, is not asked: code knows (ROOM.md 3.2).
+func ballotSchema(of []Card) json.RawMessage {
+	ids, _ := json.Marshal(idsOf(of)) // strings cannot fail
+	return json.RawMessage(`{
  "type":"object","additionalProperties":false,
- "required":["state","importance","closing","intent","tone","reason"],
+ "required":["intent","tone","votes"],
  "properties":{
-  "state":{"type":"string","enum":["speak","listen"],"description":"whether you want to speak next"},
-  "importance":{"type":"number","description":"0 to 10: how much your next sentence would help"},
-  "closing":{"type":"string","enum":["none","pre-closing","closing","terminal"],"description":"how far the conversation is from its end"},
   "intent":{"type":"string","enum":["question","request","clarification","statement","approval","closing"],"description":"what the message is for"},
   "tone":{"type":"string","enum":["neutral","confused","frustrated","excited","positive"],"description":"how the message sounds"},
-  "reason":{"type":"string","description":"one short sentence"}}}`)
+  "votes":{"type":"array","description":"one vote for each companion","items":{
+   "type":"object","additionalProperties":false,
+   "required":["companion","state","importance","closing","reason"],
+   "properties":{
+    "companion":{"type":"string","enum":` + string(ids) + `},
+    "state":{"type":"string","enum":["speak","listen"],"description":"whether it wants to speak next"},
+    "importance":{"type":"number","description":"0 to 10: how much its next sentence would help"},
+    "closing":{"type":"string","enum":["none","pre-closing","closing","terminal"],"description":"how far the conversation is from its end"},
+    "reason":{"type":"string","description":"one short sentence"}}}}}}`)
+}
+
+func idsOf(cards []Card) (ids []round.CompanionID) {
+	for _, c := range cards {
+		ids = append(ids, c.ID)
+	}
+	return ids
+}
 
 // ballot is what a model may say about a vote.
 type ballot struct {
@@ -36,25 +51,79 @@ type ballot struct {
 	intent     words.Intent
 	tone       words.Tone
 	reason     string
+	err        error // it is none
 }
 
 // Bounds of reading an answer.
 const (
-	maxBallotText = 16 << 10 // bytes
-	maxBallots    = 32       // braces that may begin one
+	maxBallotText = 32 << 10 // bytes
+	maxBallots    = 64       // braces that may begin one
 )
 
-// readBallot finds the one vote in what a model wrote: in fences, among prose, behind its thoughts, with the slips that
-// models make. Two different votes are none: one of them may be a quotation of what somebody said.
-func readBallot(text string) (ballot, error) {
+// readBallots finds the votes of some companions in what a model wrote: in fences, among prose, behind its thoughts, with the slips that
+// models make. Two different votes of one companion are none: one of them may be a quotation of what somebody said.
+func readBallots(text string, of []Card) (map[round.CompanionID]ballot, error) {
 	if i := strings.LastIndex(text, "</think>"); i >= 0 {
 		text = text[i+len("</think>"):]
 	}
 	if len(text) > maxBallotText {
-		return ballot{}, errHuge
+		return nil, errHuge
 	}
-	var found []map[string]any
-	open := false // a brace that never closed
+	found, open := objects(text)
+	var list, single []map[string]any
+	for _, o := range found {
+		all, ok := o["votes"].([]any)
+		for _, x := range all {
+			if x, ok := x.(map[string]any); ok {
+				x = lower(x)
+				x["intent"], x["tone"] = o["intent"], o["tone"]
+				list = append(list, x)
+			}
+		}
+		if o = unwrap(o); !ok && (o["state"] != nil || o["importance"] != nil) {
+			single = append(single, o)
+		}
+	}
+	if len(list) == 0 {
+		list = single // as a model may write that is told of no schema
+	}
+	made := make(map[round.CompanionID]ballot, len(of))
+	for _, o := range list {
+		id, ok := whose(o, of)
+		if !ok {
+			continue
+		}
+		b, err := fill(o)
+		b.err = err
+		if have, twice := made[id]; twice && have.err == nil && (err != nil || b != have) {
+			b = ballot{err: fmt.Errorf("%w: there are several, and different ones", errNonsense)}
+		} else if twice && have.err != nil {
+			b = have
+		}
+		made[id] = b
+	}
+	switch {
+	case len(made) > 0:
+		return made, nil
+	case open:
+		return nil, errCutOff
+	}
+	return nil, errNonsense
+}
+
+// whose vote it is: of one companion alone it need not say.
+func whose(o map[string]any, of []Card) (round.CompanionID, bool) {
+	name, named := o["companion"].(string)
+	for _, c := range of {
+		if named && (strings.EqualFold(name, string(c.ID)) || strings.EqualFold(name, c.Name)) || !named && len(of) == 1 {
+			return c.ID, true
+		}
+	}
+	return "", false
+}
+
+// objects are those in a text, mended where they must be; open: one never closed.
+func objects(text string) (found []map[string]any, open bool) {
 	for from, tries := 0, 0; tries < maxBallots; tries++ {
 		i := strings.IndexByte(text[from:], '{')
 		if i < 0 {
@@ -73,23 +142,9 @@ func readBallot(text string) (ballot, error) {
 			continue
 		}
 		from += end
-		if o = unwrap(o); o["state"] != nil || o["importance"] != nil {
-			found = append(found, o)
-		}
+		found = append(found, o)
 	}
-	switch {
-	case len(found) == 0 && open:
-		return ballot{}, errCutOff
-	case len(found) == 0:
-		return ballot{}, errNonsense
-	}
-	b, err := fill(found[0])
-	for _, o := range found[1:] {
-		if other, err2 := fill(o); err == nil && (err2 != nil || other != b) {
-			return ballot{}, fmt.Errorf("%w: there are %d different ones", errNonsense, len(found))
-		}
-	}
-	return b, err
+	return found, open
 }
 
 // closing is where the object that text begins with ends; negative when it does not.
@@ -124,14 +179,19 @@ func object(text string) map[string]any {
 		d.UseNumber()
 		var o map[string]any
 		if d.Decode(&o) == nil {
-			low := make(map[string]any, len(o))
-			for k, v := range o {
-				low[strings.ToLower(strings.TrimSpace(k))] = v
-			}
-			return low
+			return lower(o)
 		}
 	}
 	return nil
+}
+
+// lower has keys in lower case.
+func lower(o map[string]any) map[string]any {
+	low := make(map[string]any, len(o))
+	for k, v := range o {
+		low[strings.ToLower(strings.TrimSpace(k))] = v
+	}
+	return low
 }
 
 // mend takes away trailing commas, and turns 'single quotes' and Python's literals into JSON's.
@@ -193,11 +253,7 @@ func unwrap(o map[string]any) map[string]any {
 	}
 	for _, v := range o {
 		if inner, ok := v.(map[string]any); ok {
-			low := make(map[string]any, len(inner))
-			for k, x := range inner {
-				low[strings.ToLower(k)] = x
-			}
-			return low
+			return lower(inner)
 		}
 	}
 	return o

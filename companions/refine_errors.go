@@ -27,7 +27,6 @@ var (
 	errCeiling  = errors.New("the day's ceiling is reached")
 	errBusy     = errors.New("too many votes at once")
 	errClosed   = errors.New("conch is stopping")
-	errPending  = errors.New("not there yet")
 )
 
 func timedOut(err error) bool {

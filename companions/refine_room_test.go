@@ -24,16 +24,14 @@ func TestModelInARoom(t *testing.T) {
 		reply                      func(chattest.Request) chattest.Reply
 		calls                      int
 	}{
-		{"a model changes who speaks", "how long do I boil an egg", "ben", "model: it knows a poem", time.Minute, func(q chattest.Request) chattest.Reply {
-			if strings.Contains(q.System, "for the companion Ben") {
-				return chattest.Reply{Content: `{"state":"speak","importance":9.5,"closing":"none","reason":"it knows a poem about eggs"}`}
-			}
-			return chattest.Reply{Content: `{"state":"listen","importance":1,"closing":"none","reason":"let Ben"}`}
-		}, 3},
-		{"a model that never answers", "how long do I boil an egg", "ada", "the model was too slow", 100 * time.Millisecond, reply(chattest.Reply{Hang: true}), 3},
-		{"a model that talks nonsense", "how long do I boil an egg", "ada", "the model's answer is no vote", time.Minute, reply(chattest.Reply{Content: "Eggs! I love eggs!"}), 3},
-		{"a model that is cut off", "how long do I boil an egg", "ada", "the model's answer was cut off", time.Minute, reply(chattest.Reply{Cut: 30, Content: "{}"}), 3},
-		{"a server out of quota", "how long do I boil an egg", "ada", "too many requests (429)", time.Minute, reply(chattest.Reply{Status: 429}), 3},
+		{"a model changes who speaks", "how long do I boil an egg", "ben", "model: it knows a poem", time.Minute, reply(chattest.Reply{Content: `{"intent":"question","tone":"neutral","votes":[
+			{"companion":"ben","state":"speak","importance":9.5,"closing":"none","reason":"it knows a poem about eggs"},
+			{"companion":"ada","state":"listen","importance":1,"closing":"none","reason":"let Ben"},
+			{"companion":"cleo","state":"listen","importance":1,"closing":"none","reason":"let Ben"}]}`}), 1},
+		{"a model that never answers", "how long do I boil an egg", "ada", "the model was too slow", 100 * time.Millisecond, reply(chattest.Reply{Hang: true}), 1},
+		{"a model that talks nonsense", "how long do I boil an egg", "ada", "the model's answer is no vote", time.Minute, reply(chattest.Reply{Content: "Eggs! I love eggs!"}), 1},
+		{"a model that is cut off", "how long do I boil an egg", "ada", "the model's answer was cut off", time.Minute, reply(chattest.Reply{Cut: 30, Content: "{}"}), 1},
+		{"a server out of quota", "how long do I boil an egg", "ada", "too many requests (429)", time.Minute, reply(chattest.Reply{Status: 429}), 1},
 		{"nobody asks a model about who was addressed", "Ben, how long do I boil an egg?", "ben", "", time.Minute, reply(chattest.Reply{Status: 500}), 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,13 +1,12 @@
 package companions
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -49,7 +48,7 @@ func refinerFor(t *testing.T, s *chattest.Server, change func(*RefinerConfig)) *
 // refine waits for the votes; a refiner that never calls back hangs the test.
 func refine(m *ModelRefiner, r round.Refine, within time.Duration) []round.Vote {
 	got := make(chan []round.Vote, 2)
-	m.Refine(r, m.c.Now()+within, func(v []round.Vote) { got <- v })
+	m.Refine(context.Background(), r, m.c.Now()+within, func(v []round.Vote) { got <- v })
 	return <-got
 }
 
@@ -82,7 +81,7 @@ func TestModelImprovesAVote(t *testing.T) {
 	s := chattest.New(t, chattest.Options{Reply: says(ballotA)})
 	var used []string
 	m := refinerFor(t, s, func(c *RefinerConfig) {
-		c.Usage = func(model string, in, out int) { used = append(used, fmt.Sprint(model, " ", in, " ", out)) }
+		c.Usage = func(in, out int) { used = append(used, fmt.Sprint(in, " ", out)) }
 	})
 	r := asking("how long does it take", "ada")
 	got := refine(m, r, plenty)[0]
@@ -96,14 +95,14 @@ func TestModelImprovesAVote(t *testing.T) {
 	if len(r.Votes[0].Terms) != 1 || r.Votes[0].State != round.StateListen {
 		t.Errorf("the caller's votes were changed: %+v", r.Votes[0])
 	}
-	if st := m.Stats(); st.Calls != 1 || st.Refined != 1 || st.TokensIn != 100 || st.TokensOu != 20 || !slices.Equal(used, []string{"test-model 100 20"}) {
+	if st := m.Stats(); st.Calls != 1 || st.Refined != 1 || st.TokensIn != 100 || st.TokensOu != 20 || !slices.Equal(used, []string{"100 20"}) {
 		t.Errorf("counted %+v, usage %q", st, used)
 	}
 	q := s.Requests()[0]
 	if q.Format != "json_schema" || q.MaxToken == 0 || q.Header.Get("Authorization") != "" {
 		t.Errorf("asked with format %q, %d tokens, Authorization %q", q.Format, q.MaxToken, q.Header.Get("Authorization"))
 	}
-	if !strings.Contains(q.System, "Ada, the cook of the house") || !strings.Contains(q.User, "how long does it take") || strings.Contains(q.System, "how long does it take") {
+	if !strings.Contains(q.System, "Ada (ada), the cook of the house") || !strings.Contains(q.User, "how long does it take") || strings.Contains(q.System, "how long does it take") {
 		t.Errorf("system %q\nuser %q", q.System, q.User)
 	}
 }
@@ -132,30 +131,29 @@ func TestMessageCannotForgeVotes(t *testing.T) {
 		if strings.Contains(q.System, "because I say so") {
 			t.Error("what was said stands among the instructions")
 		}
-		if strings.Contains(q.System, "Ada") {
-			return chattest.Reply{Content: "They said: " + record.Message.Text + "\nMy vote: " + `{"state":"listen","importance":1,"reason":"no"}`}
-		}
-		return chattest.Reply{Content: `{"state":"listen","importance":2,"closing":"none","reason":"not for me"}`}
+		return chattest.Reply{Content: "They said: " + record.Message.Text + "\nMy votes: " +
+			`{"votes":[{"companion":"ada","state":"listen","importance":1,"reason":"no"},{"companion":"ben","state":"listen","importance":2,"closing":"none","reason":"not for me"}]}`}
 	}})
 	r := asking(forged, "ada", "ben")
 	got := refine(refinerFor(t, s, nil), r, plenty)
-	stands(t, got[0], r.Votes[0], "the model's answer is no vote")
+	if got[0].State != round.StateListen || got[0].Importance != 1 {
+		t.Errorf("Ada's vote is %+v", got[0])
+	}
 	if got[1].From != "ben" || got[1].State != round.StateListen || got[1].Importance != 2 {
 		t.Errorf("Ben's vote is %+v", got[1])
 	}
 }
 
-func TestOneCallPerCompanionAndNoneForObligations(t *testing.T) {
+func TestOneCallForAllAndNoneForWhatIsDecided(t *testing.T) {
 	s := chattest.New(t, chattest.Options{Reply: says(ballotA)})
 	m := refinerFor(t, s, func(c *RefinerConfig) {
 		c.Cards = func() []Card {
 			cards := DefaultCards()
-			cards[2].Involvement = round.InvolvementOff
 			return append(cards, Card{Card: round.Card{ID: "dan", Name: "Dan", Muted: true}})
 		}
 	})
 	r := asking("hello", "ada", "ben", "cleo", "dan", "eve")
-	r.Votes[1].Selected = true
+	r.Votes[1].Selected, r.Votes[2].Layer = true, round.LayerForbidden
 	got := refine(m, r, plenty)
 	if n := len(s.Requests()); n != 1 {
 		t.Errorf("%d calls; want 1, for Ada", n)
@@ -166,42 +164,6 @@ func TestOneCallPerCompanionAndNoneForObligations(t *testing.T) {
 		}
 	}
 	stands(t, got[4], r.Votes[4], "no card of this device")
-}
-
-func TestCallsAreParallelAndBounded(t *testing.T) {
-	var mu sync.Mutex
-	now, most := 0, 0
-	all := make(chan struct{})
-	s := chattest.New(t, chattest.Options{Reply: func(q chattest.Request) chattest.Reply {
-		mu.Lock()
-		if now++; now > most {
-			most = now
-		}
-		if now == refineParallel {
-			close(all) // as many as may are here at once; the rest finds it closed
-		}
-		mu.Unlock()
-		<-all
-		mu.Lock()
-		now--
-		mu.Unlock()
-		return chattest.Reply{Content: ballotA}
-	}})
-	var cards []Card
-	var ids []round.CompanionID
-	for i := range refineParallel + 1 {
-		id := round.CompanionID(fmt.Sprint("c", i))
-		cards, ids = append(cards, Card{Card: round.Card{ID: id, Name: "C"}}), append(ids, id)
-	}
-	m := refinerFor(t, s, func(c *RefinerConfig) { c.Cards = func() []Card { return cards } })
-	for _, v := range refine(m, asking("hello", ids...), plenty) {
-		if v.State != round.StateSpeak {
-			t.Errorf("%+v", v)
-		}
-	}
-	if most != refineParallel {
-		t.Errorf("%d calls at once; want %d", most, refineParallel)
-	}
 }
 
 // Each way in which a server or a model fails leaves the vote of the rules, and says why.
@@ -224,7 +186,7 @@ func TestRulesStandWhenTheModelFails(t *testing.T) {
 		{"429", chattest.Reply{Status: 429}, plenty, "the model's server has had too many requests (429)"},
 		{"403", chattest.Reply{Status: 403}, plenty, "the model's server refused the key (403)"},
 		{"404", chattest.Reply{Status: 404}, plenty, "the model's server has no such model or address (404)"},
-		{"400 whatever the format", chattest.Reply{Status: 400}, plenty, "the model's server answered 400"},
+		{"400", chattest.Reply{Status: 400}, plenty, "the model's server answered 400"},
 		{"points elsewhere", chattest.Reply{Redirect: "http://127.0.0.1:9/"}, plenty, "the model's server points elsewhere"},
 		{"10 MB of blanks", chattest.Reply{Pad: 10 << 20, Content: ballotA}, plenty, "the model's answer is too large"},
 		{"10 MB of reason", chattest.Reply{Content: `{"state":"speak","importance":3,"reason":"` + strings.Repeat("x", 10<<20) + `"}`}, plenty, "the model's answer is too large"},
@@ -266,16 +228,30 @@ func TestRulesStandWhenTheModelFails(t *testing.T) {
 		r := asking("hello", "ben")
 		stands(t, refine(m, r, plenty)[0], r.Votes[0], "the model's server cannot be reached")
 	})
-	t.Run("one slow, the other in time", func(t *testing.T) {
-		s := chattest.New(t, chattest.Options{Reply: func(q chattest.Request) chattest.Reply {
-			return chattest.Reply{Content: ballotA, Hang: strings.Contains(q.System, "companion Ada")}
-		}})
-		r := asking("hello", "ada", "ben")
-		got := refine(refinerFor(t, s, func(c *RefinerConfig) { c.Budget = 300 * time.Millisecond }), r, plenty)
-		stands(t, got[0], r.Votes[0], "the model was too slow")
-		if got[1].State != round.StateSpeak {
-			t.Errorf("Ben, who was in time: %+v", got[1])
+	t.Run("one votes well, the other badly", func(t *testing.T) {
+		s := chattest.New(t, chattest.Options{Reply: says(`{"intent":"question","tone":"neutral","votes":[
+			{"companion":"ada","state":"speak","importance":12},{"companion":"Ben","state":"speak","importance":8},{"companion":"zoe","state":"speak","importance":10}]}`)})
+		r := asking("hello", "ada", "ben", "cleo")
+		got := refine(refinerFor(t, s, nil), r, plenty)
+		stands(t, got[0], r.Votes[0], "the model's vote is out of range")
+		stands(t, got[2], r.Votes[2], "the model's answer is no vote")
+		if got[1].State != round.StateSpeak || got[1].Importance != 8 {
+			t.Errorf("Ben: %+v", got[1])
 		}
+	})
+	t.Run("somebody presses", func(t *testing.T) {
+		arrived, gone := make(chan struct{}), make(chan struct{})
+		s := chattest.New(t, chattest.Options{Reply: func(chattest.Request) chattest.Reply {
+			close(arrived)
+			return chattest.Reply{Hang: true}
+		}})
+		ctx, press := context.WithCancel(t.Context())
+		r := asking("hello", "ben")
+		m := refinerFor(t, s, nil)
+		go m.Refine(ctx, r, testNow()+plenty, func([]round.Vote) { close(gone) })
+		<-arrived
+		press()
+		<-gone // and the test ends long before plenty
 	})
 	t.Run("the day's ceiling", func(t *testing.T) {
 		s := chattest.New(t, chattest.Options{})
@@ -295,7 +271,7 @@ func TestRulesStandWhenTheModelFails(t *testing.T) {
 		m := refinerFor(t, s, nil)
 		r := asking("hello", "ben")
 		got := make(chan []round.Vote, 1)
-		m.Refine(r, testNow()+plenty, func(v []round.Vote) { got <- v })
+		m.Refine(context.Background(), r, testNow()+plenty, func(v []round.Vote) { got <- v })
 		<-arrived
 		m.Close()
 		stands(t, (<-got)[0], r.Votes[0], "conch is stopping")
@@ -303,23 +279,25 @@ func TestRulesStandWhenTheModelFails(t *testing.T) {
 	})
 }
 
-func TestFormatIsSteppedDownOnceAndRemembered(t *testing.T) {
+// A round has one call: a server that refuses the format is asked for a simpler one in the next.
+func TestFormatIsSteppedDownAndRemembered(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		o    chattest.Options
-		want []string // formats, of two rounds
+		want []string // formats, of four rounds
 	}{
-		{"takes json_schema", chattest.Options{}, []string{"json_schema", "json_schema"}},
-		{"refuses json_schema", chattest.Options{RefuseSchema: true}, []string{"json_schema", "json_object", "json_object"}},
+		{"takes json_schema", chattest.Options{}, []string{"json_schema", "json_schema", "json_schema", "json_schema"}},
+		{"refuses json_schema", chattest.Options{RefuseSchema: true}, []string{"json_schema", "json_object", "json_object", "json_object"}},
 		{"refuses both", chattest.Options{RefuseSchema: true, RefuseObject: true}, []string{"json_schema", "json_object", "", ""}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.o.Reply = says("Here it is:\n```json\n" + ballotA + "\n```\nThat is my vote {for now}.")
 			s := chattest.New(t, c.o)
 			m := refinerFor(t, s, nil)
-			for range 2 {
-				if v := refine(m, asking("hello", "ben"), plenty)[0]; v.State != round.StateSpeak || v.Importance != 8.5 {
-					t.Errorf("%+v", v)
+			for i := range 4 {
+				v := refine(m, asking("hello", "ben"), plenty)[0]
+				if refused := i < 3 && c.want[i] != c.want[i+1]; refused == (v.State == round.StateSpeak) {
+					t.Errorf("round %d: %+v", i, v)
 				}
 			}
 			var formats []string
@@ -329,28 +307,12 @@ func TestFormatIsSteppedDownOnceAndRemembered(t *testing.T) {
 			if !slices.Equal(formats, c.want) {
 				t.Errorf("asked for %q; want %q", formats, c.want)
 			}
-			if st := m.Stats(); int(st.Refused) != len(c.want)-2 {
-				t.Errorf("counted %+v", st)
-			}
 		})
 	}
-	t.Run("a 400 for another reason is not held against the format", func(t *testing.T) {
-		s := chattest.New(t, chattest.Options{Reply: func(q chattest.Request) chattest.Reply {
-			if q.N < 3 {
-				return chattest.Reply{Status: 400}
-			}
-			return chattest.Reply{Content: ballotA}
-		}})
-		m := refinerFor(t, s, nil)
-		refine(m, asking("hello", "ben"), plenty)
-		refine(m, asking("hello", "ben"), plenty)
-		if q := s.Requests(); len(q) != 4 || q[3].Format != "json_schema" {
-			t.Errorf("%d requests, the last with %q", len(q), q[len(q)-1].Format)
-		}
-	})
 }
 
 func TestReadBallotMendsWhatModelsGetWrong(t *testing.T) {
+	ben := DefaultCards()[1:2]
 	want := ballot{state: round.StateSpeak, importance: 7, closing: round.PreClosing, reason: "It's \"mine\"."}
 	for name, text := range map[string]string{
 		"as it should be":   `{"state":"speak","importance":7,"closing":"pre-closing","reason":"It's \"mine\"."}`,
@@ -369,13 +331,13 @@ func TestReadBallotMendsWhatModelsGetWrong(t *testing.T) {
 		"a line break":      "{\"state\":\"speak\",\"importance\":7,\"closing\":\"pre-closing\",\"reason\":\"It's\n \\\"mine\\\".\"}",
 		"unknown tone":      `{"state":"speak","importance":7,"closing":"pre-closing","tone":"bored","intent":7,"reason":"It's \"mine\"."}`,
 	} {
-		if got, err := readBallot(text); err != nil || got != want {
+		if got, err := readBallots(text, ben); err != nil || got["ben"] != want {
 			t.Errorf("%s: got %+v, %v", name, got, err)
 		}
 	}
-	long, err := readBallot(`{"state":"speak","importance":7,"reason":"` + strings.Repeat("é\\u0007 ", 1000) + `"}`)
-	if err != nil || len([]rune(long.reason)) > refineReason || strings.Contains(long.reason, "\a") {
-		t.Errorf("a long reason: %q, %v", long.reason, err)
+	long, err := readBallots(`{"state":"speak","importance":7,"reason":"`+strings.Repeat("é\\u0007 ", 1000)+`"}`, ben)
+	if reason := long["ben"].reason; err != nil || len([]rune(reason)) > refineReason || strings.Contains(reason, "\a") {
+		t.Errorf("a long reason: %q, %v", reason, err)
 	}
 }
 
@@ -394,35 +356,16 @@ func TestPromptShowsTheRoomButNoWhispers(t *testing.T) {
 	}
 	refine(m, r, plenty)
 	q := s.Requests()[0]
-	for _, want := range []string{`"from":"person in bedroom","text":"a secret for ada"`, `"from":"Ben","text":"long long`, `"from":"person in kitchen","text":"what now"`} {
+	for _, want := range []string{`"from":"Ben","text":"long long`, `"from":"person in kitchen","text":"what now"`} {
 		if !strings.Contains(q.User, want) {
 			t.Errorf("%s is not in %s", want, q.User)
 		}
 	}
-	if strings.Contains(q.User, "secret for ben") {
-		t.Error("Ada's model is shown what was whispered to Ben")
+	if strings.Contains(q.User, "secret") {
+		t.Error("the model is shown what was whispered")
 	}
 	if len(q.User) > 4000 || !strings.Contains(q.System, "Also in the room: Ben, the reader of the house") {
 		t.Errorf("%d bytes; system %q", len(q.User), q.System)
-	}
-}
-
-func TestModelOfTheCardAndParametersOfItsKind(t *testing.T) {
-	s := chattest.New(t, chattest.Options{Reply: says(ballotA)})
-	m := refinerFor(t, s, func(c *RefinerConfig) {
-		c.Cards = func() []Card {
-			cards := DefaultCards()
-			cards[1].Model = "gpt-5-mini"
-			return cards
-		}
-		c.Header = http.Header{"X-Household": {"ours"}}
-		c.Effort = "low"
-	})
-	refine(m, asking("hello", "ben"), plenty)
-	q := s.Requests()[0]
-	if q.Model != "gpt-5-mini" || q.Header.Get("X-Household") != "ours" || !strings.Contains(string(q.Body), `"max_completion_tokens"`) ||
-		strings.Contains(string(q.Body), "temperature") || !strings.Contains(string(q.Body), `"reasoning_effort":"low"`) {
-		t.Errorf("asked %s", q.Body)
 	}
 }
 
@@ -477,7 +420,7 @@ func TestTooManyRoundsAtOnceStandByTheRules(t *testing.T) {
 	m := refinerFor(t, s, nil)
 	got := make(chan []round.Vote, refineRounds+1)
 	for range refineRounds + 1 {
-		m.Refine(asking("hello", "ben"), testNow()+plenty, func(v []round.Vote) { got <- v })
+		m.Refine(context.Background(), asking("hello", "ben"), testNow()+plenty, func(v []round.Vote) { got <- v })
 	}
 	stands(t, (<-got)[0], asking("hello", "ben").Votes[0], "too many votes at once")
 	m.Close()
@@ -486,23 +429,23 @@ func TestTooManyRoundsAtOnceStandByTheRules(t *testing.T) {
 	}
 }
 
-func FuzzReadBallot(f *testing.F) {
+func FuzzReadBallots(f *testing.F) {
 	f.Add(ballotA)
 	f.Add("```json\n{'state': 'speak', \"importance\": \"7/10\",}\n```")
 	f.Add("{{{{" + `{"vote":{"state":"listen","importance":0}}`)
 	f.Add(`{"state":"speak","importance":1e999,"closing":null,"reason":"\ud800"}`)
+	f.Add(`{"votes":[{"companion":"ada","state":"speak","importance":10},{"companion":"ada","state":"listen","importance":1},{"companion":7}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		b, err := readBallot(text)
-		if err != nil {
-			if b != (ballot{}) {
-				t.Errorf("an error and a ballot: %+v, %v", b, err)
-			}
-			return
+		made, err := readBallots(text, DefaultCards())
+		if err != nil && len(made) > 0 {
+			t.Errorf("an error and ballots: %+v, %v", made, err)
 		}
-		v := b.onto(round.Vote{From: "ada", MessageID: "m1"})
-		if v.From != "ada" || v.MessageID != "m1" || v.Selected || !(v.Importance >= 0 && v.Importance <= 10) || len(v.Reason) > 4*refineReason+20 ||
-			v.State != round.StateSpeak && v.State != round.StateListen {
-			t.Errorf("%q made %+v", text, v)
+		for id, b := range made {
+			v := b.onto(round.Vote{From: id, MessageID: "m1"})
+			if b.err == nil && (v.MessageID != "m1" || v.Selected || !(v.Importance >= 0 && v.Importance <= 10) || len(v.Reason) > 4*refineReason+20 ||
+				v.State != round.StateSpeak && v.State != round.StateListen) {
+				t.Errorf("%q made %+v", text, v)
+			}
 		}
 	})
 }

@@ -75,6 +75,7 @@ type Room struct {
 	floor   round.Participant // as OnFloor was told
 	quietAt time.Duration     // until then no line about ignored and refused facts
 	untold  untold
+	unask   func() // ends the call of the refiner that is under way; nil: none was made
 
 	// guarded by its own lock
 	watchers watchers

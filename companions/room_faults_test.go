@@ -18,7 +18,7 @@ import (
 // refiner is a model's stand-in whose manners a test chooses.
 type refiner func(r round.Refine, deadline time.Duration, done func([]round.Vote))
 
-func (f refiner) Refine(r round.Refine, deadline time.Duration, done func([]round.Vote)) {
+func (f refiner) Refine(_ context.Context, r round.Refine, deadline time.Duration, done func([]round.Vote)) {
 	f(r, deadline, done)
 }
 

@@ -1,6 +1,7 @@
 package companions
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -33,8 +34,12 @@ func (r *Room) refine(e round.Refine) {
 		r.inbox.put(round.Refined{At: r.Now(), Place: e.Place, Votes: because(e.Votes, whyModelBusy)})
 		return
 	}
+	ctx, cancel := context.WithCancel(context.Background())
+	r.unasked()
+	r.unask = cancel
 	var answered atomic.Bool
 	finish := func(votes []round.Vote, why string) {
+		defer cancel()
 		if answered.Swap(true) {
 			return
 		}
@@ -57,11 +62,19 @@ func (r *Room) refine(e round.Refine) {
 				finish(nil, whyModelBroke)
 			}
 		}()
-		r.o.Refiner.Refine(asked, e.Until, func(votes []round.Vote) {
+		r.o.Refiner.Refine(ctx, asked, e.Until, func(votes []round.Vote) {
 			late.Stop()
 			finish(slices.Clone(votes), "")
 		})
 	})
+}
+
+// unasked ends a call that nobody waits for any more: somebody has pressed, and it would only cost.
+func (r *Room) unasked() {
+	if r.unask != nil {
+		r.unask()
+		r.unask = nil
+	}
 }
 
 // because adds to the rules' votes why no model has made them better.

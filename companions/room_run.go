@@ -34,6 +34,7 @@ func (r *Room) Run(ctx context.Context) error {
 		r.perform(round.Remember{Message: m})
 	}
 	r.loop(ctx)
+	r.unasked()
 
 	r.inbox.close()
 	for _, ev := range r.inbox.take() { // what came last still counts, and has its line in the ledger
@@ -138,6 +139,8 @@ func (r *Room) carryOut(e round.Effect) {
 		r.send(e.Packet)
 	case round.Refine:
 		r.refine(e)
+	case round.Unasked:
+		r.unasked()
 	case round.Remember:
 		r.memory.add(e.Message)
 	case round.Correct:

@@ -659,7 +659,7 @@ func refines(s *seam) string {
 	r := d.room.Refiner
 	defer r.Close()
 	message := round.Message{ID: "m", From: round.Human("x"), Text: "hello"}
-	r.Refine(round.Refine{Message: message, Votes: []round.Vote{{MessageID: "m", From: "ada", Importance: 5}}, Until: d.now() + patience}, d.now()+patience, func([]round.Vote) {})
+	r.Refine(s.Context(), round.Refine{Message: message, Votes: []round.Vote{{MessageID: "m", From: "ada", Importance: 5}}, Until: d.now() + patience}, d.now()+patience, func([]round.Vote) {})
 	select {
 	case t := <-told:
 		return t

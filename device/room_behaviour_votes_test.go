@@ -341,11 +341,11 @@ func TestRoomModelThatTalksNonsenseLeavesTheRulesVotes(t *testing.T) {
 // A model may say for whom and on what it votes as it likes: both are set by code.
 func TestRoomSenderAndMessageOfAVoteAreSetByCode(t *testing.T) {
 	inRoom(t, func(t *testing.T, h *roomHouse) {
-		kitchen, bedroom, hall := h.refining(900*time.Millisecond, func(q chattest.Request) chattest.Reply {
-			if strings.Contains(q.System, "for the companion Ben") {
-				return chattest.Reply{Content: `{"from":"ada","messageId":"another","id":"x","state":"speak","importance":9.5,"closing":"none","reason":"a poem about eggs"}`}
-			}
-			return chattest.Reply{Content: `{"from":"ben","messageId":"another","state":"listen","importance":1,"closing":"none","reason":"let Ben"}`}
+		kitchen, bedroom, hall := h.refining(900*time.Millisecond, func(chattest.Request) chattest.Reply {
+			return chattest.Reply{Content: `{"votes":[
+				{"companion":"ben","from":"ada","messageId":"another","id":"x","state":"speak","importance":9.5,"closing":"none","reason":"a poem about eggs"},
+				{"companion":"ada","from":"ben","messageId":"another","state":"listen","importance":1,"closing":"none","reason":"let Ben"},
+				{"companion":"cleo","from":"ben","messageId":"another","state":"listen","importance":1,"closing":"none","reason":"let Ben"}]}`}
 		})
 		id := kitchen.answered("How long does an egg have to boil?", "ben")
 		h.decided(id)

@@ -48,6 +48,8 @@ type (
 		Votes   []Vote
 		Until   time.Duration
 	}
+	// Unasked: what Refine asked for about a place is waited for no more: somebody has pressed, or it was too late.
+	Unasked struct{ Place Place }
 	// Remember: the room has heard this. Of what is private it is given where its words are known, but for the person who whispered.
 	Remember struct{ Message Message }
 	// Correct: of a message only Text was heard.
@@ -97,6 +99,7 @@ func (Speak) effect()          {}
 func (Abandon) effect()        {}
 func (Lost) effect()           {}
 func (Refine) effect()         {}
+func (Unasked) effect()        {}
 func (Remember) effect()       {}
 func (Correct) effect()        {}
 func (Record) effect()         {}

@@ -8,6 +8,9 @@ func Step(m Machine, ev Event) (Machine, []Effect) {
 	s.clock(ev.event())
 	s.take(ev)
 	s.settle()
+	if _, answered := ev.(Refined); !answered && m.rd.pending != nil && (s.m.rd.pending == nil || s.m.rd.place != m.rd.place) {
+		s.do(Unasked{m.rd.place})
+	}
 	return s.m, s.out
 }
 

@@ -27,6 +27,8 @@ func tells(e Effect) string {
 		return fmt.Sprintf("lost turn=%s %s", e.Turn, q(e.Why))
 	case Refine:
 		return fmt.Sprintf("refine %s until %v: %s", showPlace(e.Place), e.Until, showVotes(e.Votes))
+	case Unasked:
+		return "unasked " + showPlace(e.Place)
 	case Remember:
 		return "remember " + showMessage(e.Message)
 	case Correct:
