@@ -3,6 +3,7 @@ package device
 import (
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -356,6 +357,33 @@ func TestRoomSenderAndMessageOfAVoteAreSetByCode(t *testing.T) {
 						t.Errorf("%s got a vote of %s on %s: %q", x.name, v.From, v.MessageID, v.Reason)
 					}
 				}
+			}
+		}
+	})
+}
+
+// A model that always wants to speak is paid for twice a device for what a person has said, however long they talk about it: that many
+// additions there may be, and no more.
+func TestRoomModelThatAlwaysVotesTen(t *testing.T) {
+	inRoom(t, func(t *testing.T, h *roomHouse) {
+		var calls atomic.Int64
+		kitchen, _, _ := h.refining(500*time.Millisecond, func(chattest.Request) chattest.Reply {
+			calls.Add(1)
+			vote := func(who string) string {
+				return `{"companion":"` + who + `","state":"speak","importance":10,"closing":"none","reason":"it has much to say"}`
+			}
+			return chattest.Reply{Content: `{"intent":"question","tone":"neutral","votes":[` + vote("ada") + "," + vote("ben") + "," + vote("cleo") + `]}`}
+		})
+		for _, text := range []string{"How long does an egg have to boil?", "What is the capital of France?"} {
+			before, said := calls.Load(), len(h.speakers())
+			kitchen.over(kitchen.ask(text), round.EntryAnswered)
+			h.quiet()
+			asked, turns := calls.Load()-before, len(h.speakers())-said
+			if most := round.DefaultConfig().Calls * len(h.alive()); asked < 1 || asked > int64(most) {
+				t.Errorf("%q: %d calls on three devices; want 1 to %d", text, asked, most)
+			}
+			if most := 1 + round.DefaultManners().ExtraLimit; turns < 1 || turns > most {
+				t.Errorf("%q: %d turns; want %d at most", text, turns, most)
 			}
 		}
 	})

@@ -222,6 +222,8 @@ func checkVote(v round.Vote, place round.Place) *Refusal {
 		return no("importance is %v: must be 0 to 10", v.Importance)
 	case v.Layer != "" && v.Layer != round.LayerOwed && v.Layer != round.LayerWorth && v.Layer != round.LayerForbidden:
 		return no("layer is %.20q: must be owed, worth or forbidden", string(v.Layer))
+	case !(v.Certain >= 0 && v.Certain <= 1):
+		return no("certain is %v: must be 0 to 1", v.Certain)
 	case len(v.Reason) > maxWhy:
 		return no("reason: %d bytes; at most %d", len(v.Reason), maxWhy)
 	case len(v.Terms) > maxTerms:

@@ -18,6 +18,8 @@ type Config struct {
 	Words      *words.Languages // by which what is said here is understood; nil: those that come with conch
 	Manners    Manners
 	VoteBudget time.Duration // for a model to better the rules' votes; 0: votes are the rules', at once (at most 1 s)
+	Sure       float64       // certainty of the rules from which no model is asked; 0: it always is where it could change anything
+	Calls      int           // of a model between two messages of people (2)
 	Margin     time.Duration // for the network, on top of the longest vote budget present (300 ms); the sum is at most 1 s
 	Pause      time.Duration // between two turns, while better claims may come (200 ms: the gap people leave)
 	NoPause    bool          // no pause at all: Pause is 0
@@ -47,7 +49,7 @@ func DefaultConfig() Config {
 		ClaimLimit: time.Second, StartLimit: 10 * time.Second,
 		Lease: 3 * time.Second, Renew: time.Second, SpeakLimit: 5 * time.Minute, Hold: 75 * time.Second,
 		Silence: 10 * time.Second, Together: 2 * time.Second,
-		Beat: time.Second, Missed: 3, Presses: 90, Join: 400 * time.Millisecond,
+		Beat: time.Second, Missed: 3, Presses: 90, Join: 400 * time.Millisecond, Calls: 2,
 	}
 }
 
@@ -96,6 +98,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Presses <= 0 {
 		c.Presses = d.Presses
+	}
+	if c.Calls <= 0 {
+		c.Calls = d.Calls
 	}
 	c.VoteBudget = min(max(c.VoteBudget, 0), longestWait)
 	c.Name = cmp.Or(c.Name, string(c.Self))

@@ -40,7 +40,7 @@ type (
 		Why  string
 	}
 	// Refine asks for better votes than the rules' Votes until the time given; they go out as they are then. There is at
-	// most one Refine per message.
+	// most one Refine per message, and Config.Calls between two messages of people.
 	Refine struct {
 		Place   Place
 		Message Message

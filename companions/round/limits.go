@@ -155,7 +155,7 @@ func (v Vote) bettered(model Vote) Vote {
 	if v.Layer == LayerOwed || v.Layer == LayerForbidden || v.Selected {
 		return v
 	}
-	model.From, model.MessageID, model.Spoke, model.Selected, model.Layer = v.From, v.MessageID, v.Spoke, false, v.Layer
+	model.From, model.MessageID, model.Spoke, model.Selected, model.Layer, model.Certain = v.From, v.MessageID, v.Spoke, false, v.Layer, v.Certain
 	if err := CheckVote(model); err != nil {
 		v.Reason += " (by rules: the model's vote was refused: " + err.Error() + ")"
 		return v
@@ -164,4 +164,35 @@ func (v Vote) bettered(model Vote) Vote {
 	stage := slices.Index(closings, model.Closing)
 	model.Closing = closings[min(max(at, stage), at+1, len(closings)-1)]
 	return model
+}
+
+// Sure is the certainty from which room.votes = "auto" asks no model.
+const Sure = 0.5
+
+// Certainty is how sure the rules are of what they make of a message, 0 to 1, by the votes of all who could answer it: of what is owed or
+// forbidden they are, and of a score by how far the first is from the second or, where nobody is to speak, from five (ROOM.md 10).
+func Certainty(votes []Vote) float64 {
+	first, second, scored := 0.0, 0.0, false
+	for _, v := range votes {
+		switch {
+		case v.Selected:
+			return 1
+		case v.Layer == LayerOwed || v.Layer == LayerForbidden:
+			continue
+		}
+		scored = true
+		if x := v.Importance; x > first {
+			first, second = x, first
+		} else {
+			second = max(second, x)
+		}
+	}
+	margin := first - second
+	if first < speakFrom {
+		margin = speakFrom - first
+	}
+	if !scored {
+		return 1
+	}
+	return min(1, margin/certainMargin)
 }

@@ -90,7 +90,7 @@ func (s *rounds) accept(msg Message, from DeviceID) {
 	m := &s.m
 	if msg.From.Human() && !msg.Metadata.Silence {
 		s.m.letGo(from, msg.Epoch)
-		m.chain, m.chainKnown = 0, true
+		m.chain, m.chainKnown, m.modelled = 0, true, 0
 	}
 	if _, ok := msg.From.Companion(); ok {
 		if m.chain++; m.chain > m.cfg.Manners.ChainLimit && from != m.cfg.Self { // neither answered nor remembered, whoever says it

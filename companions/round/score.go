@@ -28,6 +28,7 @@ const (
 	shareWindow     = 10 // companion turns
 	shareLeast      = 4  // ... from which shares mean something
 	rapidTurns      = 4  // messages between the same two, this one included
+	certainMargin   = 4  // from which the rules are certain of a score
 )
 
 // score adds the terms up and makes them a vote.

@@ -37,6 +37,8 @@ func CheckVote(v Vote) error {
 		return fmt.Errorf("vote of %s: closing = %q: must be none, pre-closing, closing or terminal", v.From, v.Closing)
 	case !slices.Contains([]Layer{"", LayerOwed, LayerWorth, LayerForbidden}, v.Layer):
 		return fmt.Errorf("vote of %s: layer = %q: must be owed, worth or forbidden", v.From, v.Layer)
+	case !(v.Certain >= 0 && v.Certain <= 1):
+		return fmt.Errorf("vote of %s: certain = %v: must be 0 to 1", v.From, v.Certain)
 	}
 	for _, t := range v.Terms {
 		if t.Name == "" || math.IsNaN(t.Value) || math.IsInf(t.Value, 0) {
@@ -205,7 +207,7 @@ func compareVotes(id MessageID, a, b Vote) int {
 		cmp.Compare(a.From, b.From),
 		cmp.Compare(slices.Index(closings, a.Closing), slices.Index(closings, b.Closing)),
 		// Only votes of one companion come this far: every other field, so that two equal ones are the same vote.
-		cmp.Compare(a.State, b.State), cmp.Compare(a.Layer, b.Layer), cmp.Compare(a.Reason, b.Reason),
+		cmp.Compare(a.State, b.State), cmp.Compare(a.Layer, b.Layer), cmp.Compare(a.Certain, b.Certain), cmp.Compare(a.Reason, b.Reason),
 		-strings.Compare(strconv.FormatBool(a.Selected), strconv.FormatBool(b.Selected)),
 		slices.CompareFunc(a.Terms, b.Terms, func(s, t Term) int {
 			return cmp.Or(cmp.Compare(s.Name, t.Name), cmp.Compare(s.Value, t.Value), cmp.Compare(s.Why, t.Why))

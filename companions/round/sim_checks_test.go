@@ -30,7 +30,10 @@ func (s *sim) watch(d *dev, ev Event, before Machine, out []Effect) {
 	}
 	s.pressed(d, ev)
 	if _, begun := ev.(LinkChanged); begun || d.m.chain < before.chain { // a device that restarts goes by what it is told
-		s.turns[d] = 0
+		s.turns[d], s.asked[d] = 0, 0
+	}
+	if id := personSaid(ev); slices.Contains(d.m.seen, id) && !slices.Contains(before.seen, id) {
+		s.asked[d] = 0
 	}
 	for _, e := range out {
 		said := false // its companion may have left meanwhile
@@ -74,6 +77,9 @@ func (s *sim) watch(d *dev, ev Event, before Machine, out []Effect) {
 			}
 		case Refine:
 			s.model(d, e)
+			if s.checks["I6 calls"]++; s.asked[d] > d.m.cfg.Calls {
+				s.breaks("I6: %d calls of a model at %s for one message of a person", s.asked[d], d.name)
+			}
 		}
 	}
 	s.silent(d)
@@ -108,6 +114,19 @@ func (s *sim) watch(d *dev, ev Event, before Machine, out []Effect) {
 	if len(m.recent) > maxRecent || len(m.seen) > maxSeen || len(m.early) > maxEarly || len(m.stakes) > maxStakes || len(m.claims) > maxClaims || len(m.holders) > maxHolders {
 		s.breaks("a bound of %s does not hold", d.name)
 	}
+}
+
+// personSaid is the message of a person that a fact brings; empty: none.
+func personSaid(ev Event) MessageID {
+	switch e := ev.(type) {
+	case Said:
+		return e.ID
+	case Received:
+		if m, ok := e.Packet.(Message); ok && m.From.Human() && !m.Metadata.Silence {
+			return m.ID
+		}
+	}
+	return ""
 }
 
 func (s *sim) dev(id DeviceID) *dev {
@@ -342,6 +361,7 @@ func (s *sim) decision(d *dev, e Entry) {
 			s.breaks("I5: a vote of %s counts at %s that %s has never sent", v.From, d.name, home)
 		}
 	}
+	s.layers(d, e)
 	s.checks["I4 decisions"]++
 	who := fmt.Sprint(dec.Winner, dec.Order, dec.Extras)
 	if have, ok := s.winners[key]; ok && have != who {
@@ -350,6 +370,27 @@ func (s *sim) decision(d *dev, e Entry) {
 		s.checks["I4 compared"]++
 	}
 	s.winners[key] = who
+}
+
+// layers is the other half of I6: whom a limit keeps silent here does not speak, and whom the rules call on here may, whatever a model says.
+func (s *sim) layers(d *dev, e Entry) {
+	if d.cfg.judge != nil {
+		return
+	}
+	rules := newScene(d.m.rd.view)
+	for _, x := range d.m.rd.roster {
+		if x.device != d.id {
+			continue
+		}
+		rule, may := rules.vote(x.id), slices.Contains(e.Decision.Order, x.id)
+		s.checks["I6 "+string(rule.Layer)]++
+		switch {
+		case may && rule.Layer == LayerForbidden:
+			s.breaks("I6: %s may speak at %s, and %s", x.id, d.name, rule.Reason)
+		case !may && rule.Selected && rule.Closing != Terminal:
+			s.breaks("I6: %s may not speak at %s, and %s", x.id, d.name, rule.Reason)
+		}
+	}
 }
 
 // settled: when nothing happens any more every message has its outcome, everybody knows everybody, and nothing is left over.

@@ -82,7 +82,9 @@ func TestSimulation(t *testing.T) {
 
 // missing are the faults that have not been injected yet.
 func (s *sim) missing() (none []string) {
-	for _, f := range []string{"kill", "freeze", "cut", "split", "lie", "stranger", "replay", "loss", "lost answer", "hung answer", "press", "quick messages", "slow device", "twin id", "lying member", "hammering member"} {
+	for _, f := range []string{"kill", "freeze", "cut", "split", "stranger", "replay", "loss", "lost answer", "hung answer", "press", "quick messages", "slow device", "twin id", "lying member", "hammering member",
+		"model that always votes 10", "model that always listens", "model that votes at random", "model that obeys who tells it to vote 10 for one",
+		"model that forges who votes on what", "model that comes late", "model that alternates"} {
 		if s.faults[f] == 0 {
 			none = append(none, f)
 		}
@@ -109,6 +111,7 @@ type sim struct {
 	old     []envelope                    // for replays
 	sounded map[Place]time.Duration       // when an answer heard to its end began
 	turns   map[*dev]int                  // of companions, since a person spoke
+	asked   map[*dev]int                  // calls of a model, since then
 	truth   bool                          // nobody lies any more
 	calm    bool                          // no fault that splits the room
 	said    map[MessageID]time.Duration   // when a message was published
@@ -139,8 +142,8 @@ func newSim(seed, n uint64) *sim {
 	return &sim{
 		world: newWorld(seed, n), seed: seed, n: n, faults: map[string]int{}, checks: map[string]int{},
 		people: map[MessageID]*saying{}, winners: map[string]string{}, sent: map[string][]Vote{}, sounded: map[Place]time.Duration{},
-		turns: map[*dev]int{},
-		said:  map[MessageID]time.Duration{}, presses: map[envelopeKey]time.Duration{},
+		turns: map[*dev]int{}, asked: map[*dev]int{},
+		said: map[MessageID]time.Duration{}, presses: map[envelopeKey]time.Duration{},
 	}
 }
 
@@ -270,9 +273,9 @@ func (s *sim) live() {
 			d.cfg.VoteBudget = time.Duration(r.IntN(600)) * time.Millisecond
 		}
 		d.cfg.judge = judge
-		if faulty && r.IntN(8) == 0 {
-			d.lies, d.cfg.VoteBudget = true, 300*time.Millisecond
-			s.fault("liar")
+		if r.IntN(3) == 0 { // whatever its model says
+			d.model, d.cfg.VoteBudget, d.cfg.Calls = 1+r.IntN(len(models)), 300*time.Millisecond, 1+r.IntN(3)
+			s.fault("model that " + models[d.model-1].name)
 		}
 		s.after(s.between(0, 2*time.Second), d.start)
 	}
@@ -485,14 +488,17 @@ func (s *sim) forge() {
 	}
 }
 
-// model answers a Refine: in time, late, or with lies.
+// model answers a Refine: in time, late, or as no model should.
 func (s *sim) model(d *dev, e Refine) {
-	votes := slices.Clone(e.Votes)
-	for i := range votes {
+	s.asked[d]++
+	votes, took := slices.Clone(e.Votes), s.between(0, 700*time.Millisecond)
+	for i, v := range votes {
 		switch {
-		case d.lies:
-			votes[i].State, votes[i].Importance = StateSpeak, 10
-			s.fault("lie")
+		case d.model > 0:
+			votes[i] = models[d.model-1].vote(v, votes[0].From, s.asked[d])
+			if models[d.model-1].name == "comes late" {
+				took += d.cfg.VoteBudget
+			}
 		case s.r.IntN(10) == 0:
 			s.fault("nonsense of a model")
 			votes[i].Importance = []float64{-1, 11, math.NaN(), math.Inf(1)}[s.r.IntN(4)]
@@ -500,7 +506,7 @@ func (s *sim) model(d *dev, e Refine) {
 			votes[i].Importance = float64(s.r.IntN(11))
 		}
 	}
-	d.soon(s.between(0, 700*time.Millisecond), func() { d.step(Refined{d.clock(), e.Place, votes}) })
+	d.soon(took, func() { d.step(Refined{d.clock(), e.Place, votes}) })
 }
 
 func (s *sim) narrate(d *dev, ev Event, out []Effect) {

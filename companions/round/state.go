@@ -37,6 +37,7 @@ type Machine struct {
 	turns      uint64 // companion turns of the room
 	chain      int    // of them, since a person spoke
 	chainKnown bool   // that has been heard here
+	modelled   int    // of a model, since a person spoke
 	holders    []holder
 	minted     bool          // epoch is what a press of another number is here
 	since      time.Duration // when epoch began to count

@@ -4,31 +4,37 @@ import (
 	"slices"
 )
 
-// vote judges for the companions living here. Where nobody is obliged to speak a model may better the votes, if it is
-// quick; it is not asked when somebody was addressed (ROOM.md 3.2, 4).
+// vote judges for the companions living here. Where the rules are not certain a model may better what is worth saying, if it is quick and
+// has not been asked too often; it is not asked where everything is owed or forbidden (ROOM.md 3.2).
 func (s *rounds) vote() {
 	m, r := &s.m, &s.m.rd
 	id := func(x seat) CompanionID { return x.id }
 	roster := each(r.roster, id)
 	mine := each(without(r.roster, func(x seat) bool { return x.device != m.cfg.Self }), id)
+	may := m.cfg.VoteBudget > 0 && m.modelled < m.cfg.Calls && !r.message.Private()
+	judged := mine
+	if may { // how certain the rules are shows in the votes of all
+		judged = roster
+	}
 	if m.cfg.judge == nil {
 		r.barred = barred(r.view, roster)
 	}
 	if len(mine) == 0 {
 		return
 	}
-	judged := mine
-	if m.cfg.VoteBudget > 0 { // somebody elsewhere may have been addressed
-		judged = roster
+	all := m.votes(r.view, judged)
+	certain := 0.0
+	if may {
+		certain = Certainty(all)
 	}
 	var votes []Vote
-	selected := false
-	for _, v := range m.votes(r.view, judged) {
-		selected = selected || v.Selected
+	open, owed := false, false // to a model
+	for _, v := range all {
+		owed = owed || v.Selected
 		if !slices.Contains(mine, v.From) {
 			continue
 		}
-		v.MessageID = r.place.Message // by code, never by a model
+		v.MessageID, v.Certain = r.place.Message, certain // by code, never by a model
 		if v.called() {
 			r.called = append(r.called, v.From)
 		}
@@ -37,16 +43,18 @@ func (s *rounds) vote() {
 				v.Spoke = x.turn
 			}
 		}
+		open = open || v.Layer != LayerOwed && v.Layer != LayerForbidden
 		votes = append(votes, v)
 	}
-	if m.cfg.VoteBudget <= 0 || selected || r.message.Private() {
+	if !may || !open || owed || m.cfg.Sure > 0 && certain >= m.cfg.Sure {
 		s.publish(votes)
 		return
 	}
+	m.modelled++
 	r.pending, r.refine = votes, m.now+m.cfg.VoteBudget
 	recent := without(r.view.Recent, func(x Message) bool {
-		to, whispered := x.Whisper()
-		return x.Private() || whispered && !hasCard(m.cards, to)
+		_, whispered := x.Whisper()
+		return x.Private() || whispered
 	})
 	s.do(Refine{Place: r.place, Message: r.message, Recent: recent, Votes: slices.Clone(votes), Until: r.refine})
 }

@@ -186,8 +186,9 @@ type Vote struct {
 	Importance float64     `json:"importance"` // 0..10
 	Selected   bool        `json:"selected"`   // the speaker has called on this companion
 	Closing    Closing     `json:"closing"`
-	Layer      Layer       `json:"layer,omitempty"` // which part of the decision it comes from; older devices do not say
-	Reason     string      `json:"reason"`          // one sentence
+	Layer      Layer       `json:"layer,omitempty"`   // which part of the decision it comes from; older devices do not say
+	Certain    float64     `json:"certain,omitempty"` // of the rules, 0 to 1, where a model may be asked (Certainty)
+	Reason     string      `json:"reason"`            // one sentence
 	Terms      []Term      `json:"terms,omitempty"`
 	Spoke      uint64      `json:"spoke"` // companion turns of the room when it last spoke (0: never): ties go to the least recent
 }

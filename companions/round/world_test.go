@@ -71,7 +71,7 @@ type dev struct {
 	life      int           // restarts
 	wakeAt    time.Duration
 	speeches  []*speech
-	lies      bool
+	model     int // one of models, from 1; 0: any
 	steps     int
 	connected time.Duration // in the same half, awake, and alive since
 	turn      string        // the button is held
