@@ -647,11 +647,15 @@ func refines(s *seam) string {
 		}
 	}))
 	defer server.Close()
-	if s.cfg.Room.VoteURL == "" {
-		if r := s.new(Options{}).room.Refiner; r != nil {
+	if s.cfg.Room.Votes == "rules" {
+		if r := s.new(Options{Room: RoomOptions{Cards: companions.DefaultCards()[:2]}}).room.Refiner; r != nil {
 			s.Error("votes are refined by nobody")
 		}
 		return "rules alone"
+	}
+	if s.cfg.Room.VoteURL == "" {
+		address, model, _ := provider.Votes(s.cfg)
+		return address + " " + model
 	}
 	s.cfg.Room.VoteBudget = patience
 	s.cfg.Room.VoteURL = server.URL + strings.TrimPrefix(s.cfg.Room.VoteURL, "http://votes")
@@ -882,10 +886,12 @@ func effects(t *testing.T) []effect {
 		{"room.share_percent", "", printed(manners), map[string]string{"20": "ShareLimit:0.2 ", "100": "ShareLimit:1 "}},
 		{"room.repetition_percent", "", printed(manners), map[string]string{"30": "Repetition:0.3}", "100": "Repetition:1}"}},
 		{"room.memory", "[device]\ncompanion = \"Ada, Ben\"\n", kept, map[string]string{"5": "5 of 60", "50": "50 of 60"}},
-		{"room.vote_url", "", refines, map[string]string{`""`: "rules alone", `"http://votes/v2"`: "/v2/chat/completions"}},
-		{"room.vote_model", "[room]\nvote_url = \"http://votes/v1\"\n", refines, map[string]string{`"small"`: `"model":"small"`, `"big"`: `"model":"big"`}},
-		{"room.vote_budget_ms", "[room]\nvote_url = \"http://votes\"\n", printed(manners), map[string]string{"50": "VoteBudget:50ms", "900": "VoteBudget:900ms"}},
-		{"room.vote_key_file", "[room]\nvote_url = \"http://votes/v1\"\n", refines, map[string]string{`""`: `key ""`, q(key2): "Bearer sk-two"}},
+		{"room.votes", "[room]\nvote_url = \"http://votes/v1\"\n", refines, map[string]string{`"rules"`: "rules alone", `"auto"`: "/v1/chat/completions", `"model"`: "/v1/chat/completions"}},
+		{"room.calls", "", printed(manners), map[string]string{"1": "Calls:1 ", "20": "Calls:20 "}},
+		{"room.vote_url", "[room]\nvotes = \"auto\"\n[voice]\nkind = \"realtime\"\n", refines, map[string]string{`""`: "https://api.openai.com/v1 " + provider.VoteModel, `"http://votes/v2"`: "/v2/chat/completions"}},
+		{"room.vote_model", "[room]\nvotes = \"model\"\nvote_url = \"http://votes/v1\"\n", refines, map[string]string{`"small"`: `"model":"small"`, `"big"`: `"model":"big"`}},
+		{"room.vote_budget_ms", "[room]\nvotes = \"auto\"\nvote_url = \"http://votes\"\n", printed(manners), map[string]string{"50": "VoteBudget:50ms", "900": "VoteBudget:900ms"}},
+		{"room.vote_key_file", "[room]\nvotes = \"auto\"\nvote_url = \"http://votes/v1\"\n", refines, map[string]string{`""`: `key ""`, q(key2): "Bearer sk-two"}},
 
 		{"state.dir", "", func(s *seam) string {
 			s.new(Options{})

@@ -42,8 +42,11 @@ func (d *Device) wireCards() {
 		Presses: d.opts.Room.Presses, OnEntry: d.opts.Room.OnEntry, Conditions: d.conds, Now: d.now, Log: d.log,
 		Joining: func() bool { return d.pairing.Restarts() },
 	}
-	if provider.Host(d.cfg.Room.VoteURL) == provider.Host(d.cfg.Voice.URL) {
-		o.VoteKey = d.cfg.LiveKey
+	if o.VoteURL, o.VoteModel, _ = provider.Votes(&d.cfg); o.VoteURL != "" {
+		o.Voted, o.MayVote = d.usage.Voted, d.usage.Left
+		if provider.Host(o.VoteURL) == provider.Host(d.cfg.Voice.URL) {
+			o.VoteKey = d.cfg.LiveKey
+		}
 	}
 	d.room = room.New(o)
 }

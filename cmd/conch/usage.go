@@ -45,7 +45,11 @@ func printUsage(e *env, u control.UsageReport) {
 		}
 		return " of " + limit
 	}
-	fmt.Fprintf(e.out, "%s: %d answers, %.0f s heard, %.0f s said\n", u.Day, u.Responses, u.HeardSeconds, u.SaidSeconds)
+	votes := ""
+	if u.Votes > 0 {
+		votes = fmt.Sprintf(", %d votes by a model", u.Votes)
+	}
+	fmt.Fprintf(e.out, "%s: %d answers, %.0f s heard, %.0f s said%s\n", u.Day, u.Responses, u.HeardSeconds, u.SaidSeconds, votes)
 	fmt.Fprintf(e.out, "tokens %d%s\n", u.Tokens, of(fmt.Sprint(u.CeilingTokens), u.CeilingTokens > 0))
 	fmt.Fprintf(e.out, "cost   %.4f%s\n", u.Cost, of(fmt.Sprint(u.CeilingCost), u.CeilingCost > 0))
 	until := u.Until.Local().Format("2006-01-02 at 15:04")

@@ -12,6 +12,7 @@ type Counts struct {
 	TextIn       int64   `json:"text_in"` // tokens, cached ones included
 	TextCached   int64   `json:"text_cached"`
 	TextOut      int64   `json:"text_out"`
+	Votes        int     `json:"votes,omitempty"` // calls of a model that votes; their tokens are among TextIn and TextOut
 	AudioIn      int64   `json:"audio_in"`
 	AudioCached  int64   `json:"audio_cached"`
 	AudioOut     int64   `json:"audio_out"`
@@ -29,6 +30,7 @@ func (c *Counts) Add(d Counts) {
 	c.TextIn += d.TextIn
 	c.TextCached += d.TextCached
 	c.TextOut += d.TextOut
+	c.Votes += d.Votes
 	c.AudioIn += d.AudioIn
 	c.AudioCached += d.AudioCached
 	c.AudioOut += d.AudioOut

@@ -173,7 +173,9 @@ type Room struct {
 	Repetition  int           // percent of likeness at which a turn counts as said before
 	Memory      int           // messages that are kept
 
-	VoteURL     string // chat server that refines votes; empty: the rules alone
+	Votes       string // rules, auto, model: who votes
+	Calls       int    // of a model a device, between two messages of people
+	VoteURL     string // chat server that refines votes; empty: the voice's own vendor
 	VoteModel   string
 	VoteBudget  time.Duration
 	VoteKeyFile string
@@ -254,7 +256,7 @@ func Default() Config {
 			Name: "home", Listen: "127.0.0.1:1883", Port: 7483, Pairing: true, Discovery: "auto", Involvement: "medium", Threshold: 5,
 			Pause:   200 * time.Millisecond,
 			Silence: 10 * time.Second, Chain: 6, Handoffs: 3, Extras: 2, Share: 60, Repetition: 70, Memory: 50,
-			VoteBudget: 700 * time.Millisecond,
+			Votes: "rules", Calls: 2, VoteBudget: 700 * time.Millisecond,
 		},
 		Log: Log{Level: "info", Format: "text"},
 	}

@@ -198,8 +198,11 @@ func roomKeys(c *Config) []key {
 		integer("room.share_percent", &c.Room.Share, 20, 100, "", "share of the last ten companion turns from which one holds back, unless addressed"),
 		integer("room.repetition_percent", &c.Room.Repetition, 30, 100, "", "likeness to something just said at which a turn is a repetition"),
 		integer("room.memory", &c.Room.Memory, 5, 50, "", "messages that are remembered"),
-		chatServer("room.vote_url", &c.Room.VoteURL, "chat server, compatible with OpenAI's, that refines votes; empty: rules alone"),
-		text("room.vote_model", &c.Room.VoteModel, "its model"),
+		choice("room.votes", &c.Room.Votes, "who says whether it is worth to speak: rules; auto: a chat model where the rules are not certain; "+
+			"model: always. What is said in the room goes to its server then, but for whispers", "rules", "auto", "model"),
+		integer("room.calls", &c.Room.Calls, 1, 20, "", "calls of that model that this device makes for one message of a person; then rules"),
+		chatServer("room.vote_url", &c.Room.VoteURL, "its server, compatible with OpenAI's; empty: the voice's own"),
+		text("room.vote_model", &c.Room.VoteModel, "the model; empty: a small one of OpenAI's"),
 		millis("room.vote_budget_ms", &c.Room.VoteBudget, 50, 900, "a round is decided within a second", "time a refined vote may take"),
 		text("room.vote_key_file", &c.Room.VoteKeyFile,
 			"file that holds its key and nothing else, mode 0600; empty: the voice's key if it is the same host, else none"),
@@ -230,7 +233,7 @@ func guards(c *Config) map[string]*guard {
 		}
 	}}
 	alone := &guard{"no broker is used", func() { c.Room.Broker = "" }}
-	ruled := &guard{"the rules alone vote", func() { c.Room.VoteURL = "" }}
+	ruled := &guard{"the rules alone vote", func() { c.Room.Votes = "rules" }}
 	return map[string]*guard{
 		"audio.preroll_ms":     {"nothing is sent from before the press", func() { c.Audio.Preroll = 0 }},
 		"voice.kind":           offline,
@@ -255,6 +258,8 @@ func guards(c *Config) map[string]*guard {
 		"room.pairing":         {"the button does not pair", func() { c.Room.Pairing = false }},
 		"room.discovery":       {"the device is not announced on the network", func() { c.Room.Discovery = "off" }},
 		"room.memory":          {"as little as can be is remembered", func() { c.Room.Memory = 5 }},
+		"room.votes":           ruled,
+		"room.calls":           {"one call for a message", func() { c.Room.Calls = 1 }},
 		"room.vote_url":        ruled,
 		"room.vote_key_file":   ruled,
 		"state.dir": {"the microphone is off where it is not known that it is to be on (conch mute off, or hold the button for five seconds)",

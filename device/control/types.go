@@ -214,6 +214,7 @@ type UsageReport struct {
 	Tokens        int64     `json:"tokens"`
 	Cost          float64   `json:"cost"` // in the currency of voice.price_in and voice.price_out
 	Responses     int       `json:"responses"`
+	Votes         int       `json:"votes"` // calls of the model that votes in the room; their tokens are among Tokens
 	HeardSeconds  float64   `json:"heard_s"`
 	SaidSeconds   float64   `json:"said_s"`
 	CeilingTokens int       `json:"ceiling_tokens"` // 0: none

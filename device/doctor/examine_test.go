@@ -4,6 +4,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -116,13 +117,45 @@ func TestDoctorInTheRoom(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(own, "dora.toml"), []byte("name = \"Dora\"\ntalkativeness = 5\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d := diagnose(t, fmt.Sprintf("[room]\nbroker = \"embedded\"\ncards = %q\nlisten = %q\nvote_url = \"http://127.0.0.1:1/v1\"\nvote_model = \"m\"\nvote_key_file = \"/nonexistent\"\n", own, b.Addr().String()))
+	d := diagnose(t, fmt.Sprintf("[room]\nbroker = \"embedded\"\ncards = %q\nlisten = %q\nvotes = \"auto\"\nvote_url = \"http://127.0.0.1:1/v1\"\nvote_model = \"m\"\nvote_key_file = \"/nonexistent\"\n", own, b.Addr().String()))
 	says(t, d, "cards", Bad, "dora.toml", "not allowed", "mend the card")
 	says(t, d, "identity", Note, "no id yet", "", "conch room id")
 	says(t, d, "members", Warn, "names no other device", "hears only", "conch room id")
 	says(t, d, "broker", Bad, "room.listen", "cannot listen", "another broker has the port")
 	says(t, d, "votes", Bad, "room.vote_key_file", "missing", "mode 0600")
 	troubles(t, d)
+}
+
+// TestDoctorOfVotes: who is asked about them, and what that takes.
+func TestDoctorOfVotes(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if f := checkVotes(t.Context(), new(config.Default())); len(f) > 0 {
+		t.Errorf("nobody has asked for a model: %+v", f)
+	}
+	for _, row := range []struct {
+		votes, server string
+		level         Level
+		text          string
+	}{
+		{"rules", "http://127.0.0.1:1/v1", Note, "no model is asked"},
+		{"auto", "", Warn, "the rules alone vote"},
+		{"model", "http://127.0.0.1:1/v1", Warn, "127.0.0.1:1"},
+		{"auto", "http://" + l.Addr().String() + "/v1", OK, "small at " + l.Addr().String() + " votes within 700 ms, 3 calls a message at most"},
+	} {
+		cfg := config.Default()
+		cfg.Room.Votes, cfg.Room.VoteURL, cfg.Room.VoteModel, cfg.Room.Calls = row.votes, row.server, "small", 3
+		d := Diagnosis{Findings: checkVotes(t.Context(), &cfg)}
+		says(t, d, "votes", row.level, row.text, "", "")
+		troubles(t, d)
+	}
+	cfg := config.Default()
+	cfg.Room.Votes, cfg.Voice.Kind, cfg.Voice.URL = "auto", "realtime", "wss://voices.example/v1/realtime"
+	says(t, Diagnosis{Findings: checkVotes(t.Context(), &cfg)}, "votes", Warn, "the rules alone vote", "name a model of voices.example", "room.vote_url")
 }
 
 // troubles have a cause and a remedy each.

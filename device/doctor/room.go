@@ -18,6 +18,7 @@ import (
 	"conch/device/config"
 	"conch/device/control"
 	"conch/device/printable"
+	"conch/device/provider"
 	"conch/mqtt"
 )
 
@@ -73,9 +74,7 @@ func checkRoom(ctx context.Context, cfg config.Config) []Finding {
 			out = append(out, checkBroker(ctx, cfg, address)...)
 		}
 	}
-	if c.VoteURL != "" {
-		out = append(out, checkVotes(ctx, c)...)
-	}
+	out = append(out, checkVotes(ctx, &cfg)...)
 	if !running {
 		return out
 	}
@@ -199,14 +198,25 @@ func checkBroker(ctx context.Context, cfg config.Config, address string) []Findi
 }
 
 // checkVotes: can the chat server that refines votes be reached, and can its key be read?
-func checkVotes(ctx context.Context, c config.Room) []Finding {
+func checkVotes(ctx context.Context, cfg *config.Config) []Finding {
+	c := cfg.Room
+	address, model, why := provider.Votes(cfg)
+	switch {
+	case c.Votes == "rules" && c.VoteURL != "":
+		return tip("votes", "room.vote_url is set, and room.votes = \"rules\": no model is asked", "set room.votes = \"auto\", or take room.vote_url out")
+	case c.Votes == "rules":
+		return nil
+	case address == "":
+		return warn("votes", "room.votes = \""+c.Votes+"\", and the rules alone vote", why,
+			"name a chat server, room.vote_url, and its model, room.vote_model; or set room.votes = \"rules\"")
+	}
 	if c.VoteKeyFile != "" {
 		if _, err := config.ReadSecret(c.VoteKeyFile); err != nil {
 			return bad("votes", "room.vote_key_file: "+err.Error(), "the file is missing, empty or of another user",
 				"put the key, and nothing else, into the file, mode 0600")
 		}
 	}
-	u, err := url.Parse(c.VoteURL)
+	u, err := url.Parse(address)
 	if err != nil {
 		return bad("votes", "room.vote_url cannot be read", "a slip", "write it like https://HOST/v1")
 	}
@@ -214,7 +224,8 @@ func checkVotes(ctx context.Context, c config.Room) []Finding {
 	if why != "" {
 		return warn("votes", why, "it is off, elsewhere, or the network is down", "check room.vote_url; until then the rules alone vote")
 	}
-	return ok("votes", "%s refines votes within %d ms, reachable in %d ms", u.Host, c.VoteBudget.Milliseconds(), took.Milliseconds())
+	return ok("votes", "%s at %s votes within %d ms, %d calls a message at most; reachable in %d ms", model, u.Host, c.VoteBudget.Milliseconds(),
+		c.Calls, took.Milliseconds())
 }
 
 // reach opens a TCP connection to the host of u, and says in words why it could not.

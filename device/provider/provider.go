@@ -3,10 +3,12 @@
 package provider
 
 import (
+	"cmp"
 	"crypto/x509"
 	"fmt"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"conch/companions"
@@ -80,6 +82,33 @@ func Companion(c *config.Config, card companions.Card) voice.Companion {
 		v.Voice = card.Voice
 	}
 	return v
+}
+
+// VoteModel is the model that votes where none is named.
+const VoteModel = "gpt-4.1-mini"
+
+// Votes is the chat server that room.votes asks, and its model; empty: the rules alone vote, because of why.
+func Votes(c *config.Config) (address, model, why string) {
+	r := c.Room
+	kind, _ := Kind(c)
+	switch {
+	case r.Votes == "rules":
+		return "", "", "room.votes"
+	case r.VoteURL != "":
+		return r.VoteURL, cmp.Or(r.VoteModel, VoteModel), ""
+	case kind.Local:
+		return "", "", "the rehearsal voice has no server: set room.vote_url"
+	}
+	u, err := url.Parse(c.Voice.URL)
+	if err != nil {
+		return "", "", "voice.url cannot be read"
+	}
+	if host := u.Hostname(); r.VoteModel == "" && host != "api.openai.com" && !strings.HasSuffix(host, ".openai.com") {
+		return "", "", "room.vote_model has to name a model of " + host
+	}
+	u.Scheme = strings.Replace(u.Scheme, "ws", "http", 1)
+	u.RawQuery, u.Path = "", strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/realtime")
+	return u.String(), cmp.Or(r.VoteModel, VoteModel), ""
 }
 
 // Host is that of an address.

@@ -52,9 +52,13 @@ type Options struct {
 	Networked  bool              // there is a way to other devices
 	Room       string            // its name, for what is remembered of it
 	Memory     Memory
-	Volatile   bool          // keep nothing on disk
-	Anyway     bool          // what cannot be used is a condition and no error
-	VoteKey    func() string // for a model that votes, where no file has a key; nil: none
+	Volatile   bool              // keep nothing on disk
+	Anyway     bool              // what cannot be used is a condition and no error
+	VoteURL    string            // of the chat server that votes; empty: the rules alone do
+	VoteModel  string            // its model
+	VoteKey    func() string     // for it, where no file has a key; nil: none
+	Voted      func(in, out int) // tokens of each call; nil: nobody counts
+	MayVote    func() bool       // false: no more calls today; nil: always
 	OnEntry    func(round.Entry)
 	Presses    int         // round.Config's; 0: its default
 	Joining    func() bool // this device is about to begin anew, in another room; nil: never
@@ -123,8 +127,8 @@ func (d *Driver) Open(host Host, connect func(*companions.Room) (companions.Bus,
 	if d.Refiner, err = refiner(d); err != nil {
 		return err
 	}
-	if d.Refiner != nil {
-		r.Refiner = d.Refiner
+	if r.Round.VoteBudget = 0; d.Refiner != nil {
+		r.Refiner, r.Round.VoteBudget = d.Refiner, cfg.Room.VoteBudget
 	}
 	if d.Room, err = companions.NewRoom(r); err != nil {
 		return fmt.Errorf("%w: room: %w", control.ErrRefused, err)
@@ -154,8 +158,12 @@ func RoundConfig(c *config.Config) round.Config {
 	}
 	rc.Pause, rc.NoPause, rc.Silence = r.Pause, r.Pause == 0, r.Silence
 	rc.Words, _ = cards.Words(c) // what is refused is a condition (living)
-	if r.VoteURL != "" {
+	rc.Calls = r.Calls
+	if r.Votes != "rules" {
 		rc.VoteBudget = r.VoteBudget
+	}
+	if r.Votes == "auto" {
+		rc.Sure = round.Sure
 	}
 	return rc
 }
@@ -192,7 +200,7 @@ func (d *Driver) offence(e round.Offends) {
 // refiner is the model that refines votes; nil when none is configured.
 func refiner(d *Driver) (*companions.ModelRefiner, error) {
 	c := d.o.Config.Room
-	if c.VoteURL == "" {
+	if d.o.VoteURL == "" {
 		return nil, nil
 	}
 	key := func() string { return "" }
@@ -207,8 +215,8 @@ func refiner(d *Driver) (*companions.ModelRefiner, error) {
 	case d.o.VoteKey != nil:
 		key = d.o.VoteKey
 	}
-	r, err := companions.NewRefiner(companions.RefinerConfig{URL: c.VoteURL, Model: c.VoteModel, Key: key, Budget: c.VoteBudget, Now: d.o.Now, Log: d.o.Log,
-		Cards: d.cardsInRoom, Members: d.Members})
+	r, err := companions.NewRefiner(companions.RefinerConfig{URL: d.o.VoteURL, Model: d.o.VoteModel, Key: key, Budget: c.VoteBudget, Now: d.o.Now, Log: d.o.Log,
+		Cards: d.cardsInRoom, Members: d.Members, Usage: d.o.Voted, Allow: d.o.MayVote})
 	if err != nil {
 		return nil, fmt.Errorf("%w: config: room.vote_url: %w", control.ErrRefused, err)
 	}

@@ -70,6 +70,16 @@ func (c *Counter) First() any {
 	return c.meters[0].Usage()
 }
 
+// Voted counts a call of the model that votes, as what the first companion has used.
+func (c *Counter) Voted(in, out int) {
+	if len(c.meters) > 0 && c.meters[0].Spent != nil {
+		c.meters[0].Spent(voice.Counts{Votes: 1, TextIn: int64(in), TextOut: int64(out)})
+	}
+}
+
+// Left says that today's ceiling is not reached.
+func (c *Counter) Left() bool { return len(c.meters) == 0 || c.meters[0].Usage().Refusing == "" }
+
 // Report tells what was used today.
 func (c *Counter) Report() (control.UsageReport, error) {
 	if len(c.meters) == 0 {
@@ -77,7 +87,8 @@ func (c *Counter) Report() (control.UsageReport, error) {
 	}
 	u := c.meters[0].Usage()
 	return control.UsageReport{
-		Day: u.Day, Tokens: u.All.Tokens(), Cost: u.All.Cost, Responses: u.All.Responses, HeardSeconds: u.All.HeardSeconds, SaidSeconds: u.All.SaidSeconds,
+		Day: u.Day, Tokens: u.All.Tokens(), Cost: u.All.Cost, Responses: u.All.Responses, Votes: u.All.Votes,
+		HeardSeconds: u.All.HeardSeconds, SaidSeconds: u.All.SaidSeconds,
 		CeilingTokens: c.limits.Ceiling, CeilingCost: c.limits.CeilingCost, Refusing: u.Refusing, Until: u.Until,
 	}, nil
 }

@@ -76,7 +76,7 @@ func Sessions(of []Config) (all []voice.Session, err error) {
 		if err != nil {
 			return nil, voice.SettingError{Err: err}
 		}
-		all = append(all, voice.Session{Voice: client, Usage: client.Usage, Reset: client.ResetUsage})
+		all = append(all, voice.Session{Voice: client, Usage: client.Usage, Reset: client.ResetUsage, Spent: client.spent})
 	}
 	return all, nil
 }

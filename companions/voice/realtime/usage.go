@@ -128,6 +128,14 @@ func (m *meter) add(t turn.ID, c voice.Counts) {
 	}
 }
 
+// spent counts text that was read and written beside the conversation, at the voice's prices: no model that only votes costs more.
+func (c *Client) spent(of voice.Counts) {
+	c.count(func(m *meter) {
+		of.Cost = (float64(of.TextIn)*m.cfg.Prices.TextIn + float64(of.TextOut)*m.cfg.Prices.TextOut) / 1e6
+		m.add("", of)
+	})
+}
+
 func (m *meter) heard(t turn.ID, seconds float64) { m.add(t, voice.Counts{HeardSeconds: seconds}) }
 
 func (m *meter) answered(t turn.ID, u *wireUsage, seconds float64) {
