@@ -387,7 +387,8 @@ func (s *sim) layers(d *dev, e Entry) {
 		switch {
 		case may && rule.Layer == LayerForbidden:
 			s.breaks("I6: %s may speak at %s, and %s", x.id, d.name, rule.Reason)
-		case !may && rule.Selected && rule.Closing != Terminal:
+		case !may && rule.Selected && rule.Closing != Terminal && !slices.ContainsFunc(e.Decision.Barred, func(b Silent) bool { return b.Companion == x.id }):
+			// Barred is who by the person's words alone has to be silent: here they may name somebody who is known and gone.
 			s.breaks("I6: %s may not speak at %s, and %s", x.id, d.name, rule.Reason)
 		}
 	}
