@@ -313,7 +313,7 @@ func (t *table) view(i int, text string) round.View {
 			v.Turns++
 		}
 		if k < i {
-			v.Threads = v.Threads.After(msg, 0)
+			v.Threads = v.Threads.Next(msg, 0)
 		}
 		if k == i {
 			if text != m.Text {

@@ -2,7 +2,6 @@ package round
 
 import (
 	"cmp"
-	"fmt"
 	"time"
 
 	"conch/companions/words"
@@ -113,12 +112,4 @@ func (c *Config) times() []*time.Duration {
 		&c.Margin, &c.Pause, &c.Prepare, &c.ClaimLimit, &c.StartLimit, &c.Lease, &c.Renew, &c.SpeakLimit, &c.Hold,
 		&c.Silence, &c.Together, &c.Beat, &c.Join,
 	}
-}
-
-// spent is why nobody may speak after msg, whatever anybody votes or claims (I6); empty: somebody may.
-func (m Manners) spent(msg Message) string {
-	if n := m.ChainLimit; msg.Metadata.Chain >= n && msg.Metadata.Chain > 0 {
-		return fmt.Sprintf("%d companion turns without a person are the limit", n)
-	}
-	return ""
 }

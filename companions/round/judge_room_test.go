@@ -51,7 +51,7 @@ func (c *talk) says(from Participant, text string, change ...func(*Message)) *ta
 	}
 	if c.v.Message.ID != "" {
 		c.v.Recent = append(slices.Clip(c.v.Recent), c.v.Message)
-		c.v.Threads = c.v.Threads.After(c.v.Message, c.said)
+		c.v.Threads = c.v.Threads.Next(c.v.Message, c.said)
 	}
 	c.said = c.v.At
 	for _, f := range change {

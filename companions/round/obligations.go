@@ -16,35 +16,6 @@ const (
 	nextImportance     = 0.25
 )
 
-// vote is a companion's vote: what is owed first, else what is worth saying, and over both what is forbidden.
-func (s *scene) vote(id CompanionID) Vote {
-	v := Vote{From: id, MessageID: s.now.ID, State: StateListen, Closing: s.closing(id), Layer: LayerForbidden, Spoke: s.spoke(id)}
-	card, ok := s.cards[id]
-	if !ok {
-		v.forbid("it is not in the room")
-		return v
-	}
-	o := s.owed(card)
-	if o.free() {
-		v.Layer = LayerWorth
-		s.score(card, &v)
-	} else {
-		v.Layer, v.Reason, v.Selected = LayerOwed, o.why, o.importance > 0
-		if v.Selected {
-			v.State, v.Importance, v.Terms = StateSpeak, o.importance, []Term{{o.term, o.importance, o.why}}
-		}
-	}
-	if _, why := s.forbidden(card, o); why != "" {
-		v.forbid(why)
-	}
-	return v
-}
-
-// closing is the stage that the conversation has reached for a companion.
-func (s *scene) closing(id CompanionID) Closing {
-	return closings[min(s.talk.Closed(string(id), s.v.Manners.Repetition), len(closings)-1)]
-}
-
 // obliged is what the rules before the score say: importance 0 is that the word is somebody else's, why empty is nothing.
 type obliged struct {
 	term       string

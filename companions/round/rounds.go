@@ -134,7 +134,7 @@ func (s *rounds) accept(msg Message, from DeviceID) {
 		s.lose("somebody else has answered")
 	}
 	s.openRound(msg, from)
-	m.threads = m.threads.After(msg.Public(), m.now)
+	m.threads = m.threads.Next(msg.Public(), m.now)
 }
 
 // wordsOf tells that the person's words of a message's epoch are known. Whatever is said before them would be in their way: they are the first.

@@ -60,7 +60,7 @@ func calledHere(m *Machine, at Place, who CompanionID) (of MessageID, ok bool) {
 		if of, ok = v.Message.ID, false; !v.Message.From.Human() {
 			return false
 		}
-		for _, vote := range m.votes(v, append(mine, who)) {
+		for _, vote := range m.cfg.byRules(v, append(mine, who)) {
 			switch {
 			case vote.called() && vote.From == who:
 				return false
@@ -92,7 +92,7 @@ func (m *Machine) takes(d DeviceID) bool {
 
 // calls tells that the rules have a companion called on.
 func (m *Machine) calls(v View, who CompanionID) bool {
-	votes := m.votes(v, []CompanionID{who})
+	votes := m.cfg.byRules(v, []CompanionID{who})
 	return len(votes) == 1 && votes[0].Selected
 }
 

@@ -24,8 +24,8 @@ const (
 	maxThreads  = 64
 )
 
-// After are the threads when msg has been said.
-func (t Threads) After(msg Message, now time.Duration) Threads {
+// Next are the threads when msg has been said.
+func (t Threads) Next(msg Message, now time.Duration) Threads {
 	if msg.Metadata.Silence {
 		return t
 	}
@@ -54,7 +54,7 @@ func (t Threads) With(p Participant, now time.Duration) CompanionID {
 // ThreadsOf are those that messages have made which came without a time.
 func ThreadsOf(said []Message) (t Threads) {
 	for _, m := range said {
-		t = t.After(m, 0)
+		t = t.Next(m, 0)
 	}
 	return t
 }

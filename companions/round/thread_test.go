@@ -92,7 +92,7 @@ func TestThreadTable(t *testing.T) {
 		at time.Duration
 	}
 	say := func(who Participant) func(talk) talk {
-		return func(x talk) talk { return talk{x.t.After(Message{From: who, Text: "x"}, x.at), x.at} }
+		return func(x talk) talk { return talk{x.t.Next(Message{From: who, Text: "x"}, x.at), x.at} }
 	}
 	wait := func(d time.Duration) func(talk) talk { return func(x talk) talk { return talk{x.t, x.at + d} } }
 	after := func(x talk, facts ...func(talk) talk) talk {
@@ -120,7 +120,7 @@ func TestThreadTable(t *testing.T) {
 		{"Ben speaks", say("ben")},
 		{"Ada speaks, and Ben too", func(x talk) talk { return after(x, say("ada"), say("ben")) }},
 		{"nobody, for a while", func(x talk) talk {
-			x.t = x.t.After(Message{From: eva, Metadata: Metadata{Silence: true}}, x.at)
+			x.t = x.t.Next(Message{From: eva, Metadata: Metadata{Silence: true}}, x.at)
 			return x
 		}},
 		{"a minute passes", wait(60 * time.Second)},

@@ -17,12 +17,12 @@ func (s *rounds) vote() {
 		judged = roster
 	}
 	if m.cfg.judge == nil {
-		r.barred = barred(r.view, roster)
+		r.barred = barredByWords(r.view, roster)
 	}
 	if len(mine) == 0 {
 		return
 	}
-	all := m.votes(r.view, judged)
+	all := m.cfg.byRules(r.view, judged)
 	certain := 0.0
 	if may {
 		certain = Certainty(all)
@@ -57,14 +57,6 @@ func (s *rounds) vote() {
 		return x.Private() || whispered
 	})
 	s.do(Refine{Place: r.place, Message: r.message, Recent: recent, Votes: slices.Clone(votes), Until: r.refine})
-}
-
-// votes are those by the rules.
-func (m *Machine) votes(v View, ids []CompanionID) []Vote {
-	if m.cfg.judge != nil {
-		return m.cfg.judge(v, ids)
-	}
-	return JudgeAll(v, ids)
 }
 
 // publish is the one envelope of votes that a device sends for a round.

@@ -177,6 +177,16 @@ type Term struct {
 	Why   string  `json:"why,omitempty"`
 }
 
+// Layer says which part of a decision something comes from.
+type Layer string
+
+// The three layers, in the order in which they are laid.
+const (
+	LayerOwed      Layer = "owed"      // a rule gives the word to it, or to somebody else
+	LayerWorth     Layer = "worth"     // the score says so, by rules or a model
+	LayerForbidden Layer = "forbidden" // a limit does
+)
+
 // Vote is a companion's state on a message: the body of the seed (from, messageId, state, importance, selected, closing)
 // and ours. From and MessageID are set by code, never by a model.
 type Vote struct {

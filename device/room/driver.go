@@ -163,7 +163,7 @@ func RoundConfig(c *config.Config) round.Config {
 		rc.VoteBudget = r.VoteBudget
 	}
 	if r.Votes == "auto" {
-		rc.Sure = round.Sure
+		rc.Sure = round.CertainFrom
 	}
 	return rc
 }
