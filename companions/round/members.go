@@ -104,6 +104,9 @@ func (s *company) beatHeard(from DeviceID, b Beat) {
 		at, _ := s.m.memberAt(from)
 		m.members = slices.Insert(slices.Clone(m.members), at, member{Member: Member{Device: from, Name: b.Name}})
 		s.do(MembersChanged{s.m.nameOf(from) + " is here"})
+		if b.Epoch == (Epoch{}) {
+			s.begunAnew(from)
+		}
 	}
 	s.m.editMember(from, func(x *member) {
 		x.last, x.Name, x.Version = m.now, b.Name, max(b.Version, 1)

@@ -28,6 +28,14 @@ func (s *company) numbersTold(from DeviceID, b Beat) {
 	s.takePlace()
 }
 
+// begunAnew: a device that has come counts nothing. It has forgotten its presses, and will use their numbers again.
+func (s *company) begunAnew(from DeviceID) {
+	if s.m.presser(from) != nil { // copies of old ones may have come since it was gone
+		s.m.editPresser(from, func(p *presser) { p.known, p.said = nil, Epoch{} })
+	}
+	s.m.minted = s.m.minted || s.m.epoch.Device == from
+}
+
 // epochTold: a beat tells of a press of its sender that was missed. Presses of others it tells of hush nobody.
 func (s *company) epochTold(from DeviceID, e Epoch) {
 	m := &s.m

@@ -126,6 +126,28 @@ func TestAPressOfWhoCountsBehindIsNoneAtOnce(t *testing.T) {
 	}
 }
 
+// Two press at once, and one of them counts elsewhere: what the other one came after is an older press of that device, as that one
+// numbers it. Which of the two counts is the same everywhere.
+func TestWhatAPressCameAfterIsNumberedThere(t *testing.T) {
+	m := New(tableConfig())
+	m, _ = Step(m, LinkChanged{Up: true})
+	m, _ = Step(m, from("a", beatOf("attic", "ada")))
+	m, _ = Step(m, from("c", beatOf("cellar", "cleo")))
+	m.epoch = Epoch{66, "c"}
+	m, _ = Step(m, from("c", Press{Epoch: Epoch{1066, "c"}}))
+	m, _ = Step(m, from("c", Press{Epoch: Epoch{1068, "c"}, After: Epoch{1, "a"}}))
+	m, _ = Step(m, from("c", PressOver{Epoch{1068, "c"}}))
+	want := m.epoch
+	m, _ = Step(m, from("a", Press{Epoch: Epoch{69, "a"}, After: Epoch{1066, "c"}}))
+	if m.epoch != want || want.Device != "c" {
+		t.Errorf("%v counts; want %v, which a did not know of", m.epoch, want)
+	}
+	m, _ = Step(m, from("a", Press{Epoch: Epoch{70, "a"}, After: Epoch{1068, "c"}}))
+	if m.epoch.Device != "a" {
+		t.Errorf("%v counts; want a's, which came after it", m.epoch)
+	}
+}
+
 // Who speaks in an epoch that is far from what counts here is heard if its press did not count here, and not if that is over.
 func TestWhoSpeaksAfterAPressThatDidNotCount(t *testing.T) {
 	for _, c := range []struct {
@@ -150,6 +172,32 @@ func TestWhoSpeaksAfterAPressThatDidNotCount(t *testing.T) {
 		m, _ = Step(m, from("a", Speaking{Place: Place{Epoch{m.epoch.N + 1000_000, "c"}, 1, "m9"}, Companion: "ada"}))
 		if heard := m.floor.state == floorSounding && m.epoch.Device == "c" && m.epoch.N < 200; heard != c.heard {
 			t.Errorf("after %s: heard %v, at %v; want %v", c.what, heard, m.epoch, c.heard)
+		}
+	}
+}
+
+// A device that has lost its memory counts from the beginning, and uses numbers that it has used before: they are new presses, be its
+// own the newest or another's.
+func TestWhoHasLostItsMemoryIsHeard(t *testing.T) {
+	for _, meanwhile := range []bool{false, true} {
+		m := New(tableConfig())
+		m, _ = Step(m, LinkChanged{Up: true})
+		hears := func(d DeviceID, e Epoch) bool {
+			var out []Effect
+			m, out = Step(m, from(d, Press{Epoch: e}))
+			m, _ = Step(m, from(d, PressOver{e}))
+			return slices.ContainsFunc(out, func(e Effect) bool { _, ok := e.(Hush); return ok })
+		}
+		m, _ = Step(m, from("a", Beat{Name: "attic"}))
+		m, _ = Step(m, from("c", Beat{Name: "cellar"}))
+		if !hears("a", Epoch{1, "a"}) || hears("a", Epoch{1, "a"}) || meanwhile && !hears("c", Epoch{2, "c"}) {
+			t.Fatal("a press is heard once")
+		}
+		m, _ = Step(m, from("a", Beat{Left: true}))         // as its last will says
+		m, _ = Step(m, from("a", PressOver{Epoch{1, "a"}})) // a copy that was under way
+		m, _ = Step(m, from("a", Beat{Name: "attic"}))
+		if !hears("a", Epoch{1, "a"}) || hears("a", Epoch{1, "a"}) {
+			t.Errorf("a press of a device that has begun anew is not heard once (another one meanwhile: %v)", meanwhile)
 		}
 	}
 }

@@ -100,10 +100,15 @@ func (m *Machine) letGo(d DeviceID, e Epoch) {
 	}
 }
 
-// asHere is what a press of d is here.
+// asHere is what a press of d is here. One before the newest, where d counts otherwise, is as much before it here.
 func (m *Machine) asHere(d DeviceID, e Epoch) Epoch {
-	if x := m.member(d); x != nil && x.theirs == e {
+	x := m.member(d)
+	switch {
+	case x == nil:
+	case x.theirs == e:
 		return x.ours
+	case e.Device == d && x.theirs.Device == d && e.Before(x.theirs) && x.theirs.N-e.N < min(x.ours.N, maxAhead):
+		return Epoch{x.ours.N - (x.theirs.N - e.N), x.ours.Device}
 	}
 	return e
 }
