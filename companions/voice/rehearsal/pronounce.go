@@ -3,7 +3,6 @@ package rehearsal
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -28,9 +27,10 @@ type pronouncer struct {
 	flite    string // says how what is not in it is spoken; "": nothing does
 	children children
 
-	mu    sync.Mutex
-	of    string // the names that lines are for
-	lines []byte
+	mu      sync.Mutex
+	of      string // the names that lines are for
+	lines   []byte
+	guesses int // that may still be made for them
 }
 
 const (
@@ -39,6 +39,7 @@ const (
 	mostNames   = 32
 	sphinxWords = "/usr/share/pocketsphinx/model/en-us/cmudict-en-us.dict"
 	longestName = 40 // bytes
+	mostGuesses = 8  // whoever speaks waits for them, once
 )
 
 func newPronouncer() *pronouncer {
@@ -50,47 +51,45 @@ func newPronouncer() *pronouncer {
 	return p
 }
 
-// dictionary is the base with the names in it, as a file in memory; nil: there is nothing to add.
-func (p *pronouncer) dictionary(ctx context.Context, names []string) (*os.File, error) {
+// dictionary is the base with the names in it, as a file in memory; nil: the recognizer's own has to do, which hears all but the names.
+func (p *pronouncer) dictionary(ctx context.Context, names []string) *os.File {
 	if p.base == "" || len(names) == 0 {
-		return nil, nil //nolint:nilnil // the recognizer has its own
-	}
-	lines, err := p.linesFor(ctx, names[:min(len(names), mostNames)])
-	if err != nil {
-		return nil, fmt.Errorf("rehearsal: names: %w", err)
+		return nil
 	}
 	base, err := os.Open(p.base)
 	if err != nil {
-		return nil, fmt.Errorf("rehearsal: names: %w", err)
+		return nil
 	}
 	defer base.Close()
+	lines := p.linesFor(ctx, base, names[:min(len(names), mostNames)])
 	fd, err := unix.MemfdCreate("conch-dictionary", unix.MFD_CLOEXEC)
 	if err != nil {
-		return nil, fmt.Errorf("rehearsal: names: memory file: %w", err)
+		return nil
 	}
 	all := os.NewFile(uintptr(fd), "dictionary")
-	_, err = io.Copy(all, base)
+	if _, err = base.Seek(0, io.SeekStart); err == nil {
+		_, err = io.Copy(all, base)
+	}
 	if err == nil {
 		_, err = all.Write(lines)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("rehearsal: names: %w", err), all.Close())
+		all.Close()
+		return nil
 	}
-	return all, nil
+	return all
 }
 
 // linesFor are the names' lines in the dictionary's form. Those of the latest names are kept.
-func (p *pronouncer) linesFor(ctx context.Context, names []string) ([]byte, error) {
+func (p *pronouncer) linesFor(ctx context.Context, base io.Reader, names []string) []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	of := strings.Join(names, "\n")
 	if p.lines != nil && p.of == of {
-		return p.lines, nil
+		return p.lines
 	}
-	known, err := p.lookUp(names)
-	if err != nil {
-		return nil, err
-	}
+	p.guesses = mostGuesses
+	known := lookUp(base, names)
 	lines := []byte{}
 	for i, name := range names {
 		if phones := p.spoken(ctx, name, known); phones != "" {
@@ -98,32 +97,25 @@ func (p *pronouncer) linesFor(ctx context.Context, names []string) ([]byte, erro
 		}
 	}
 	p.of, p.lines = of, lines
-	return lines, nil
+	return lines
 }
 
-// lookUp finds the words of the names in the dictionary.
-func (p *pronouncer) lookUp(names []string) (map[string]string, error) {
+// lookUp finds the words of the names in a dictionary.
+func lookUp(base io.Reader, names []string) map[string]string {
 	known := map[string]string{}
 	for _, n := range names {
 		for _, w := range nameWords(n) {
 			known[w] = ""
 		}
 	}
-	f, err := os.Open(p.base)
-	if err != nil {
-		return nil, fmt.Errorf("pronunciations: %w", err)
-	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); ; {
-		if !lines.Scan() {
-			return known, lines.Err()
-		}
+	for lines := bufio.NewScanner(base); lines.Scan(); {
 		if w, phones, _ := strings.Cut(lines.Text(), " "); phones != "" {
 			if got, wanted := known[w]; wanted && got == "" {
 				known[w] = phones
 			}
 		}
 	}
+	return known
 }
 
 func nameWords(name string) []string {
@@ -148,9 +140,10 @@ func (p *pronouncer) spoken(ctx context.Context, name string, known map[string]s
 
 // guess asks flite how a word that no dictionary has is spoken; its sounds are the dictionary's, but for one name.
 func (p *pronouncer) guess(ctx context.Context, word string) string {
-	if p.flite == "" || len(word) > longestName || !plainName(word) {
+	if p.flite == "" || p.guesses == 0 || len(word) > longestName || !plainName(word) {
 		return ""
 	}
+	p.guesses--
 	out, err := p.children.run(ctx, nil, nil, p.flite, "-ps", "-t", word, "none")
 	if err != nil {
 		return ""

@@ -2,6 +2,7 @@ package rehearsal
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -87,22 +88,43 @@ func TestNamesAreHeard(t *testing.T) {
 	}
 }
 
-// Names that no dictionary has are spoken as flite would, and what cannot be spoken is left out.
+// Names that no dictionary has are spoken as flite would, a few of them, and what cannot be spoken is left out.
 func TestPronunciations(t *testing.T) {
 	p := newPronouncer()
 	if p.base == "" || p.flite == "" {
 		t.Skip("missing: pocketsphinx-en-us or flite (apt install pocketsphinx-en-us flite)")
 	}
-	lines, err := p.linesFor(t.Context(), []string{"Ada", "Zorbly", "小愛", "-o /etc/passwd", "Mary Ann"})
-	if err != nil {
-		t.Fatal(err)
+	lines := func(names ...string) string {
+		base, err := os.Open(p.base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer base.Close()
+		return string(p.linesFor(t.Context(), base, names))
 	}
+	got := lines("Ada", "Zorbly", "小愛", "-o /etc/passwd", "Mary Ann")
 	for _, want := range []string{"oh(100) EY D AH\n", "(101) Z AO R B L IY\n", "(104) M EH R IY AE N\n"} {
-		if !strings.Contains(string(lines), want) {
-			t.Errorf("%q is missing in:\n%s", want, lines)
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in:\n%s", want, got)
 		}
 	}
-	if strings.Contains(string(lines), "(102)") {
-		t.Errorf("what nobody can say is in it:\n%s", lines)
+	if strings.Contains(got, "(102)") {
+		t.Errorf("what nobody can say is in it:\n%s", got)
+	}
+	var many []string
+	for i := range mostNames {
+		many = append(many, "zorb"+string(rune('a'+i%26))+"ly"+strings.Repeat("b", i/26))
+	}
+	if n := strings.Count(lines(many...), "\n"); n != mostGuesses {
+		t.Errorf("%d of %d strange names were guessed; want %d", n, len(many), mostGuesses)
+	}
+}
+
+// Without a dictionary it hears all but names.
+func TestNoDictionary(t *testing.T) {
+	p := newPronouncer()
+	p.base = "/nowhere"
+	if f := p.dictionary(t.Context(), []string{"Ada"}); f != nil {
+		t.Error("there is a dictionary")
 	}
 }

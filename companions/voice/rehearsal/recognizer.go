@@ -91,17 +91,17 @@ func (s *sphinx) Hear(ctx context.Context, pcm []int16, names []string) (Heard, 
 	}
 	copy(padded[pad:], speech)
 	args := []string{"-infile", "/dev/stdin", "-logfn", "/dev/null", "-time", "yes"}
-	dictionary, err := s.names.dictionary(ctx, names)
-	if err == nil && dictionary != nil {
+	dictionary := s.names.dictionary(ctx, names)
+	if dictionary != nil {
 		defer dictionary.Close()
 		args = append(args, "-dict", "/dev/fd/3")
 	}
-	out, ran := s.children.run(ctx, wav(padded, sphinxRate), dictionary, s.path, args...)
-	if ran != nil {
-		return h, fmt.Errorf("rehearsal: hear: %w", ran)
+	out, err := s.children.run(ctx, wav(padded, sphinxRate), dictionary, s.path, args...)
+	if err != nil {
+		return h, fmt.Errorf("rehearsal: hear: %w", err)
 	}
 	h.Text = heardWords(string(out), names)
-	return h, err // without the names it has heard all the same
+	return h, nil
 }
 
 // How probable pocketsphinx must find a name, chosen on 90 lines that call somebody and 200 that do not, in two of flite's voices: within
