@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -263,18 +264,22 @@ func (d *Driver) Pressed(at time.Duration, id turn.ID, alone bool) {
 	}
 }
 
-// names are those by which somebody here may be called: everybody in the room, or, without one, who lives here.
+// names are those by which somebody here may be called, first of those who live here: a list may be cut, and others have brought the rest.
 func names(members []round.Member, own []companions.Card) (all []string) {
-	for _, m := range members {
-		for _, c := range m.Cards {
-			all = append(append(all, c.Name), c.Aliases...)
+	add := func(c round.Card) {
+		for _, n := range append([]string{c.Name}, c.Aliases...) {
+			if !slices.Contains(all, n) {
+				all = append(all, n)
+			}
 		}
 	}
-	if len(all) > 0 {
-		return all
-	}
 	for _, c := range own {
-		all = append(append(all, c.Name), c.Aliases...)
+		add(c.Card)
+	}
+	for _, m := range members {
+		for _, c := range m.Cards {
+			add(c)
+		}
 	}
 	return all
 }

@@ -86,3 +86,12 @@ func TestAPressTellsTheNames(t *testing.T) {
 		t.Errorf("told %v and %v; want %v, and nothing to who does not listen", *hears, *other, want)
 	}
 }
+
+// A member whose companions have many names keeps nobody from being expected.
+func TestOwnNamesComeFirst(t *testing.T) {
+	own := []companions.Card{{Card: round.Card{Name: "Ada"}}}
+	members := []round.Member{{Device: "a", Cards: []round.Card{{Name: "Eve", Aliases: []string{"E1", "E2", "Ada"}}}}, {Device: "b", Cards: []round.Card{{Name: "Ada"}}}}
+	if got, want := names(members, own), []string{"Ada", "Eve", "E1", "E2"}; !slices.Equal(got, want) {
+		t.Errorf("%v; want %v", got, want)
+	}
+}
