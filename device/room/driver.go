@@ -257,18 +257,21 @@ func (d *Driver) Members() []round.Member {
 
 // Pressed: a press at the edge at began a turn. alone is what Alone said before.
 func (d *Driver) Pressed(at time.Duration, id turn.ID, alone bool) {
-	d.Voices.Names(names(d.Members(), d.Cards))
 	if d.Room != nil {
 		d.post(talk.Asked{Turn: id, Alone: alone})
 		d.Room.Pressed(at, string(id))
 	}
+	d.Voices.Names(names(d.Members(), d.Cards)) // after what silences the room: there is time until the words are over
 }
 
-// names are those by which somebody here may be called, first of those who live here: a list may be cut, and others have brought the rest.
+// mostNames is our choice: a voice takes fewer.
+const mostNames = 64
+
+// names are those by which somebody here may be called, first of those who live here: the list is cut, and others have brought the rest.
 func names(members []round.Member, own []companions.Card) (all []string) {
 	add := func(c round.Card) {
 		for _, n := range append([]string{c.Name}, c.Aliases...) {
-			if !slices.Contains(all, n) {
+			if len(all) < mostNames && !slices.Contains(all, n) {
 				all = append(all, n)
 			}
 		}

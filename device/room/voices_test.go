@@ -94,4 +94,10 @@ func TestOwnNamesComeFirst(t *testing.T) {
 	if got, want := names(members, own), []string{"Ada", "Eve", "E1", "E2"}; !slices.Equal(got, want) {
 		t.Errorf("%v; want %v", got, want)
 	}
+	for i := range 1000 {
+		members[0].Cards[0].Aliases = append(members[0].Cards[0].Aliases, fmt.Sprint("E", i))
+	}
+	if n := len(names(members, own)); n != mostNames {
+		t.Errorf("%d names; want %d", n, mostNames)
+	}
 }
