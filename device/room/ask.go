@@ -122,8 +122,7 @@ func (d *Driver) Inquire(ctx context.Context, text string, to ...string) (contro
 // follow waits until the room has done with the message of a turn that was not to be answered by it.
 func follow(ctx context.Context, d *Driver, a *control.Answer, entries <-chan round.Entry) error {
 	var place *round.Place
-	var speaker round.DeviceID
-	var who round.CompanionID
+	claims := map[round.Place]round.Entry{} // a claim may come before the last vote, and so before the message's own entry
 	failed, answered := "", false
 	for {
 		var e round.Entry
@@ -140,32 +139,37 @@ func follow(ctx context.Context, d *Driver, a *control.Answer, entries <-chan ro
 			p := e.Message.Place()
 			place, a.Message = &p, p.Message
 		}
+		if e.Kind == round.EntryClaim && e.Place != nil {
+			claims[*e.Place] = e
+		}
+		if place == nil {
+			continue
+		}
+		claim := claims[*place]
 		// The release of a speech that a press has made void is recorded by its own device only, and of a device that is gone
 		// nobody hears any more.
-		if answered && (e.Kind == round.EntryPress || e.Kind == round.EntryMember && e.By == speaker && gone(ctx, d.Room, speaker)) {
+		if answered && (e.Kind == round.EntryPress || e.Kind == round.EntryMember && e.By == claim.By && gone(ctx, d.Room, e.By)) {
 			a.Outcome, a.Why = control.OutcomeAnswered, "it was cut"
-			a.Who, a.Place = d.whoAndWhere(who, speaker)
+			a.Who, a.Place = d.whoAndWhere(claim.Companion, claim.By)
 			if err := wait.For(ctx, cutWords); err != nil {
 				return err
 			}
-			spoken(ctx, d.Room, a, *place, who)
+			spoken(ctx, d.Room, a, *place, claim.Companion)
 			return nil
 		}
-		if place == nil || e.Place == nil || *e.Place != *place {
+		if e.Place == nil || *e.Place != *place {
 			continue
 		}
 		switch e.Kind {
 		case round.EntryRound:
 			a.Why = whyNobody(d.Members(), e.Decision)
-		case round.EntryClaim:
-			speaker, who = e.By, e.Companion
 		case round.EntryFailed:
 			failed = e.Why
 		case round.EntryAnswered: // at least begun: its end is told by EntrySpoke
 			answered = true
 			if failed != "" {
 				a.Outcome, a.Why = control.OutcomeAnswered, "it was cut: "+failed
-				a.Who, a.Place = d.whoAndWhere(who, speaker)
+				a.Who, a.Place = d.whoAndWhere(claim.Companion, claim.By)
 				return nil
 			}
 		case round.EntrySilent:

@@ -1,0 +1,41 @@
+package room
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"conch/companions"
+	"conch/companions/roomtest"
+	"conch/companions/round"
+	"conch/device/control"
+)
+
+// The winner claims the floor as soon as its own device has all votes, and that may be before the asker's has: whoever asked
+// is told by whom and where the answer was begun all the same.
+func TestWhoClaimsBeforeTheDecisionIsKnownIsToldOf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := roomtest.NewHouse(1)
+		kitchen := h.Add("kitchen", roomtest.Plan{})
+		bedroom := h.Add("bedroom", roomtest.Plan{Options: companions.RoomOptions{Cards: []companions.Card{{Card: round.Card{ID: "ben", Name: "Ben"}}}}})
+		time.Sleep(5 * time.Second)
+		d := &Driver{Room: kitchen.Room, o: Options{Self: kitchen.ID}}
+		m := round.Message{Turn: "t-1", From: round.Human(kitchen.ID), ID: "m"}
+		p := m.Place()
+		entries := make(chan round.Entry, 4)
+		entries <- round.Entry{Kind: round.EntryClaim, Place: &p, Companion: "ben", By: bedroom.ID}
+		entries <- round.Entry{Kind: round.EntryRound, Place: &p, Message: &m, Decision: &round.Decision{Winner: "ben"}}
+		entries <- round.Entry{Kind: round.EntryAnswered, Place: &p, Message: &m}
+		entries <- round.Entry{Kind: round.EntryPress, By: kitchen.ID}
+		a := control.Answer{Turn: "t-1"}
+		if err := follow(t.Context(), d, &a, entries); err != nil {
+			t.Fatal(err)
+		}
+		if a.Who != "Ben" || a.Place != "bedroom" || a.Outcome != control.OutcomeAnswered || a.Why != "it was cut" {
+			t.Errorf("%+v", a)
+		}
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
