@@ -10,7 +10,7 @@ var examples = map[string][]example{
 		{"conch status", "how is it?"},
 		{"conch doctor", "why is it silent, and what helps?"},
 		{"conch usage", "what did it cost today?"},
-		{"sudo conch setup voice", "somebody else answers; so with pin, sound, board and language"},
+		{"sudo conch setup voice", "somebody else answers; so with pin, sound, board, votes and language"},
 		{"conch room pair", "lets another device in; conch room join, on that one"},
 		{"conch check --set voice.name=cedar", "another voice: would that be right? It is name in [voice] of the configuration file"},
 		{"conch check --set device.companion=Ada,Ben", "one companion more: companion in [device]; sudo systemctl restart conch takes it"},

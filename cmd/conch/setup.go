@@ -15,7 +15,7 @@ import (
 
 // setupCmd is a person's first minutes with a box.
 type setupCmd struct {
-	Steps []string `arg:"" optional:"" help:"Only these: board, sound, pin, voice, language, try. Without any: all that is not in place." placeholder:"STEP"`
+	Steps []string `arg:"" optional:"" help:"Only these: board, sound, pin, voice, votes, language, try. Without any: all that is not in place." placeholder:"STEP"`
 	Only  []string `help:"The same, as a flag." placeholder:"STEP"`
 	Yes   bool     `help:"Ask nobody: each question has the answer of its flag, else that of Enter." short:"y"`
 	JSON  bool     `help:"Print one JSON object a step, with what would be asked; without --yes nothing is written." name:"json"`
@@ -28,6 +28,7 @@ type setupCmd struct {
 	URL      string `help:"Server of your own." name:"url" placeholder:"URL"`
 	Model    string `help:"Its model." placeholder:"NAME"`
 	KeyFile  string `help:"File that has the key; - is standard input." placeholder:"FILE"`
+	Votes    string `help:"Who votes in a room: rules, auto (a model where these are not certain), model." placeholder:"WHO"`
 	Language string `help:"What conch itself speaks: en, de, es, fr." placeholder:"CODE"`
 	Reboot   bool   `help:"With --yes: reboot where the board needs it."`
 
@@ -39,8 +40,8 @@ type setupCmd struct {
 func (setupCmd) Help() string {
 	return "Five questions, each with an answer on Enter: the board (found by its own memory, its sound card or its chips; what its driver " +
 		"needs is written into config.txt of the boot partition), loudspeaker and microphone (by a beep and an echo), the button (by pressing " +
-		"it), who answers (a key, or a server of your own; tried before it is stored), and the language. It ends with a trial. s skips a " +
-		"step, Ctrl-C leaves; a second run goes on where the first was."
+		"it), who answers (a key, or a server of your own; tried before it is stored), and the language; and in a room whether a model may " +
+		"be asked who speaks next, with what that costs. It ends with a trial. s skips a step, Ctrl-C leaves; a second run goes on where the first was."
 }
 
 func (c setupCmd) Run(e *env) error {
@@ -79,6 +80,6 @@ func (c setupCmd) Run(e *env) error {
 	return setup.Run(ctx, setup.Options{
 		In: e.in, Out: e.out, Log: e.logger(cfg), Only: only, Yes: c.Yes, JSON: c.JSON, Load: load, Keys: c.Credentials, Root: c.Root,
 		Answers: setup.Answers{Board: c.Board, Playback: c.Playback, Capture: c.Capture, Pin: c.Pin, Active: c.Active, URL: c.URL, Model: c.Model,
-			KeyFrom: c.KeyFile, Language: c.Language, Reboot: c.Reboot},
+			KeyFrom: c.KeyFile, Votes: c.Votes, Language: c.Language, Reboot: c.Reboot},
 	})
 }

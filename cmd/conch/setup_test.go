@@ -427,3 +427,80 @@ func TestSetupForScripts(t *testing.T) {
 		}
 	}
 }
+
+// Where companions vote and there is a key, whether a model may be asked is asked once, with what that costs; nobody else is asked.
+func TestSetupOffersVotes(t *testing.T) {
+	p := newPi(t)
+	p.write("state", "inactive\n")
+	const several = "[device]\nlanguage = \"en\"\ncompanion = [\"Ada\", \"Ben\"]\nboard = \"\"\n[audio]\nbackend = \"null\"\n[button]\nsource = \"lines\"\n"
+	alone := strings.Replace(several, "\"Ada\", \"Ben\"", "\"Ada\"", 1)
+	for _, row := range []struct{ toml, key string }{{several, ""}, {alone, storyKey}} {
+		p.write("conch.toml", row.toml)
+		p.write("keys/openai_api_key", row.key)
+		cmd := exec.CommandContext(t.Context(), "conch", p.args("--json")...)
+		if out, err := cmd.Output(); err != nil || strings.Contains(string(out), `"votes"`) || !strings.Contains(string(out), `"language"`) {
+			t.Errorf("with %q and the key %q: %v\n%s", row.toml, row.key, err, out)
+		}
+	}
+	p.write("conch.toml", several)
+	p.write("keys/openai_api_key", storyKey+"\n")
+	before := p.read("conch.toml")
+	out, err := exec.CommandContext(t.Context(), "conch", p.args("--json", "--yes")...).Output()
+	if err != nil || !strings.Contains(string(out), `"question":"May it be asked?"`) || !strings.Contains(string(out), `"on_enter":"n"`) || p.read("conch.toml") != before {
+		t.Errorf("where nobody is asked: %v\n%s\n%s", err, out, p.read("conch.toml"))
+	}
+
+	s := p.sits()
+	s.sees(`^conch setup: 6 things`)
+	s.sees(`open +votes +the rules alone; a model`)
+	s.asks("Which board is it?", "s")
+	s.sees("5 of 6: who speaks next")
+	s.sees(`gpt-4\.1-mini[ \n]+at[ \n]+api\.openai\.com`)
+	s.sees(`whispers[ \n]+never[ \n]+do`)
+	s.sees(`[ \n]0\.\d+[ \n]+US\$[ \n]+a[ \n]+day`)
+	s.asks("May it be asked? [y/N]", "")
+	s.sees(`^\+votes = "rules"`)
+	s.asks("write this?", "")
+	s.leaves()
+
+	s = p.sits() // it is not asked again
+	s.sees(`done +votes +the rules alone\n`)
+	s.asks("Which board is it?", "s")
+	s.leaves()
+
+	s = p.sits("votes")
+	s.asks("May it be asked? [y/N]", "y")
+	s.asks("write this?", "")
+	s.sees(`gpt-4\.1-mini at api\.openai\.com, where the rules are not certain`)
+	s.leaves()
+	s = p.sits("votes") // what is chosen stays on Enter
+	s.asks("May it be asked? [Y/n]", "")
+	s.leaves()
+	if got := p.read("conch.toml"); strings.Count(got, "votes = ") != 1 || !strings.Contains(got, "[room]\nvotes = \"auto\"\n") {
+		t.Errorf("written:\n%s", got)
+	}
+	for _, row := range []struct{ votes, want string }{{"rules", "rules"}, {"model", "model"}, {"sometimes", "model"}} {
+		cmd := exec.CommandContext(t.Context(), "conch", p.args("--yes", "--votes", row.votes, "votes")...)
+		out, _ := cmd.CombinedOutput()
+		if got := p.read("conch.toml"); !strings.Contains(got, "votes = \""+row.want+"\"\n") ||
+			row.votes != row.want && (cmd.ProcessState.ExitCode() != exitUsage || !strings.Contains(string(out), "must be rules, auto or model")) {
+			t.Errorf("--votes %s: status %d, %s\n%s", row.votes, cmd.ProcessState.ExitCode(), out, got)
+		}
+	}
+}
+
+// A server of one's own has no price here, and without any there is nothing to ask.
+func TestSetupOffersVotesOfAServerOfOnesOwn(t *testing.T) {
+	p := newPi(t)
+	p.write("conch.toml", "[device]\nlanguage = \"en\"\n[room]\nvote_url = \"http://box.lan:8000/v1\"\nvote_model = \"small\"\n")
+	s := p.sits("votes")
+	s.sees(`small[ \n]+at[ \n]+box\.lan:8000`)
+	s.sees(`What[ \n]+small[ \n]+asks[ \n]+for[ \n]+them`)
+	s.asks("May it be asked?", "n")
+	s.asks("write this?", "")
+	s.leaves()
+	p.write("conch.toml", "[device]\nlanguage = \"en\"\n")
+	s = p.sits("votes")
+	s.sees(`there[ \n]+is[ \n]+no[ \n]+model[ \n]+to[ \n]+ask`)
+	s.leaves()
+}

@@ -51,6 +51,7 @@ type Answers struct {
 	Active            string
 	URL, Model        string
 	KeyFrom           string // file; - is standard input
+	Votes             string
 	Language          string
 	Reboot            bool
 }
@@ -58,7 +59,7 @@ type Answers struct {
 // settings are the answers as settings.
 func (a Answers) settings() map[string]string {
 	set := map[string]string{"device.board": a.Board, "audio.playback": a.Playback, "audio.capture": a.Capture, "button.active": a.Active,
-		"voice.url": a.URL, "voice.model": a.Model, languageKey: a.Language}
+		"voice.url": a.URL, "voice.model": a.Model, votesKey: a.Votes, languageKey: a.Language}
 	if a.Board == "none" {
 		set["device.board"] = ""
 	}
@@ -110,22 +111,31 @@ type wizard struct {
 	boot    bool // the machine has to be rebooted for it
 }
 
-// step is one of the five questions, or the trial at the end.
+// step is one of the questions, or the trial at the end.
 type step struct {
-	name string
-	look func(*wizard) (text string, done bool)
-	ask  func(*wizard, context.Context) error
+	name  string
+	look  func(*wizard) (text string, done bool)
+	ask   func(*wizard, context.Context) error
+	where func(*wizard) bool // it is asked there alone, or by its name; nil: everywhere
 }
 
 // steps in their order.
 func steps() []step {
 	return []step{
-		{"board", (*wizard).lookBoard, (*wizard).askBoard},
-		{"sound", lookSound, (*wizard).askSound},
-		{"pin", (*wizard).lookPin, (*wizard).askPin},
-		{"voice", (*wizard).lookVoice, (*wizard).askVoice},
-		{"language", (*wizard).lookLanguage, (*wizard).askLanguage},
+		{"board", (*wizard).lookBoard, (*wizard).askBoard, nil},
+		{"sound", lookSound, (*wizard).askSound, nil},
+		{"pin", (*wizard).lookPin, (*wizard).askPin, nil},
+		{"voice", (*wizard).lookVoice, (*wizard).askVoice, nil},
+		{"votes", (*wizard).lookVotes, (*wizard).askVotes, (*wizard).votesApply},
+		{"language", (*wizard).lookLanguage, (*wizard).askLanguage, nil},
 	}
+}
+
+// applying are the steps that this device has now: a key that was just given may bring one.
+func (w *wizard) applying() []step {
+	return slices.DeleteFunc(steps(), func(s step) bool {
+		return s.where != nil && !slices.Contains(w.Only, s.name) && !given(w, s.name) && !s.where(w)
+	})
 }
 
 // Names are those of the steps, with the trial.
@@ -196,8 +206,9 @@ func (w *wizard) wants(name string) (wanted, named bool) {
 // walk shows what is in place, and asks for the rest.
 func (w *wizard) walk(ctx context.Context) error {
 	if len(w.Only) == 0 {
-		w.say("%s", w.phrase("setup.begin"))
-		for _, s := range steps() {
+		all := w.applying()
+		w.say("%s", w.phrase("setup.begin", "n", len(all)))
+		for _, s := range all {
 			text, done := s.look(w)
 			state := w.phrase("setup.open")
 			if done {
@@ -206,9 +217,11 @@ func (w *wizard) walk(ctx context.Context) error {
 			w.say("  %s %-9s %s", printable.Pad(state, 6), s.name, text)
 		}
 	}
-	for i, s := range steps() {
+	for _, s := range steps() {
 		wanted, named := w.wants(s.name)
-		if !wanted {
+		all := w.applying()
+		i := slices.IndexFunc(all, func(a step) bool { return a.name == s.name })
+		if !wanted || i < 0 {
 			continue
 		}
 		text, done := s.look(w)
@@ -220,7 +233,7 @@ func (w *wizard) walk(ctx context.Context) error {
 			}
 			continue
 		}
-		w.say("\n%s", w.phrase("setup.of_five", "n", i+1, "what", w.phrase("step."+s.name)))
+		w.say("\n%s", w.phrase("setup.one_of", "n", i+1, "all", len(all), "what", w.phrase("step."+s.name)))
 		w.now.State = Unchanged
 		switch err := s.ask(w, ctx); {
 		case errors.Is(err, errSkip):
@@ -247,7 +260,7 @@ func given(w *wizard, name string) bool {
 	a := w.Answers
 	return map[string]bool{
 		"board": a.Board != "", "sound": a.Playback+a.Capture != "", "pin": a.Pin >= 0 || a.Active != "",
-		"voice": a.URL+a.Model+a.KeyFrom != "", "language": a.Language != "",
+		"voice": a.URL+a.Model+a.KeyFrom != "", "votes": a.Votes != "", "language": a.Language != "",
 	}[name]
 }
 

@@ -220,14 +220,10 @@ func (w *wizard) setVoice(ctx context.Context, edits []config.Edit, key string) 
 	if err != nil {
 		return err
 	}
-	switch {
-	case key != "":
+	if key != "" {
 		cfg.Voice.Key, cfg.KeyFrom = config.NewSecret(key), ""
-	case !cfg.Voice.Key.Set():
-		if stored, err := config.ReadSecret(KeyFile(w.Keys)); err == nil {
-			cfg.Voice.Key, cfg.KeyFrom = config.NewSecret(stored), ""
-		}
 	}
+	cfg = w.withKey(cfg)
 	for {
 		ok, other, err := w.tryVoice(ctx, cfg)
 		if err != nil {

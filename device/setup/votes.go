@@ -1,0 +1,123 @@
+package setup
+
+import (
+	"context"
+	"strconv"
+
+	"conch/device/cards"
+	"conch/device/config"
+	"conch/device/provider"
+	"conch/mqtt"
+	"conch/mqtt/membership"
+)
+
+// votesKey is who votes in a room, and with it what leaves the house for a model.
+const votesKey = "room.votes"
+
+// votesApply says whether there is something to ask: companions that vote, and a model that could.
+func (w *wizard) votesApply() bool {
+	address, _ := w.voteServer()
+	return address != "" && w.voters()
+}
+
+// voters says whether anybody votes here: this device is in a room, or several companions live on it.
+func (w *wizard) voters() bool {
+	if w.cfg.Room.Broker != "" {
+		return true
+	}
+	if here, _ := cards.Find(&w.cfg); len(here) > 1 { // a card that is refused is doctor's to tell
+		return true
+	}
+	id, err := mqtt.ReadIdentity(w.cfg.State.Dir)
+	if err != nil {
+		return false
+	}
+	m, err := membership.Look(w.cfg.State.Dir, id)
+	return err == nil && m != nil && m.Room() != nil
+}
+
+// voteServer is the chat server that could be asked, and its model; empty: there is none.
+func (w *wizard) voteServer() (address, model string) {
+	cfg := w.withKey(w.cfg)
+	if cfg.Room.Votes == "rules" {
+		cfg.Room.Votes = "auto"
+	}
+	address, model, _ = provider.Votes(&cfg)
+	return address, model
+}
+
+// withKey is a configuration with the service's key, which systemd hands to that alone.
+func (w *wizard) withKey(cfg config.Config) config.Config {
+	if !cfg.Voice.Key.Set() {
+		if stored, err := config.ReadSecret(KeyFile(w.Keys)); err == nil && stored != "" {
+			cfg.Voice.Key, cfg.KeyFrom = config.NewSecret(stored), ""
+		}
+	}
+	return cfg
+}
+
+// lookVotes says who votes.
+func (w *wizard) lookVotes() (string, bool) {
+	chosen := !w.cfg.Unset(votesKey)
+	address, model := w.voteServer()
+	switch votes := w.cfg.Room.Votes; {
+	case votes == "rules" && !chosen:
+		return w.phrase("setup.votes_open"), false
+	case votes == "rules":
+		return w.phrase("setup.votes_rules"), true
+	case address == "":
+		return w.phrase("setup.votes_nobody"), chosen
+	case votes == "auto":
+		return w.phrase("setup.votes_auto", "model", model, "host", provider.Host(address)), chosen
+	}
+	return w.phrase("setup.votes_always", "model", model, "host", provider.Host(address)), chosen
+}
+
+// askVotes says what a model would be told and what that costs, and asks whether it may be: nobody pays, or is heard elsewhere, unasked.
+func (w *wizard) askVotes(ctx context.Context) error {
+	before, word := w.cfg.Room.Votes, w.Votes
+	if word == "" {
+		address, model := w.voteServer()
+		if address == "" {
+			w.skip("%s", w.phrase("setup.votes_nobody"))
+			return nil
+		}
+		w.say("  %s", w.phrase("setup.votes_what", "model", model, "host", provider.Host(address)))
+		w.say("  %s", w.votesCost(address, model))
+		yes, err := w.yes(ctx, w.phrase("setup.votes_ask"), before != "rules")
+		if err != nil {
+			return err
+		}
+		switch {
+		case w.nobody:
+			w.now.Text, _ = w.lookVotes()
+			return nil
+		case !yes:
+			word = "rules"
+		case before == "rules":
+			word = "auto"
+		default:
+			word = before
+		}
+	}
+	if _, err := w.set(ctx, []config.Edit{{Key: votesKey, Value: config.Quote(word)}}); err != nil {
+		return err
+	}
+	if w.now.State != Skipped {
+		w.now.Text, _ = w.lookVotes()
+		w.with(w.now.State, "%s", w.now.Text)
+	}
+	return nil
+}
+
+// votesCost is what the votes of a usual day cost, by the vendor's list where it is known.
+func (w *wizard) votesCost(address, model string) string {
+	price, known := provider.PriceOfVotes(address, model)
+	if !known {
+		return w.phrase("setup.votes_unpriced", "lines", provider.DayLines, "calls", provider.DayCalls, "tokens", provider.DayTokens, "model", model)
+	}
+	day := price.Day()
+	money := func(dollars float64) string { return strconv.FormatFloat(dollars, 'g', 2, 64) }
+	return w.phrase("setup.votes_cost", "lines", provider.DayLines, "calls", provider.DayCalls, "day", money(day), "month", money(30*day),
+		"date", provider.PricesOf, "most", w.cfg.Room.Calls)
+}
