@@ -126,13 +126,13 @@ func steps() []step {
 		{"sound", lookSound, (*wizard).askSound, nil},
 		{"pin", (*wizard).lookPin, (*wizard).askPin, nil},
 		{"voice", (*wizard).lookVoice, (*wizard).askVoice, nil},
-		{"votes", (*wizard).lookVotes, (*wizard).askVotes, (*wizard).votesApply},
+		{"votes", lookVotes, askVotes, votesApply},
 		{"language", (*wizard).lookLanguage, (*wizard).askLanguage, nil},
 	}
 }
 
 // applying are the steps that this device has now: a key that was just given may bring one.
-func (w *wizard) applying() []step {
+func applying(w *wizard) []step {
 	return slices.DeleteFunc(steps(), func(s step) bool {
 		return s.where != nil && !slices.Contains(w.Only, s.name) && !given(w, s.name) && !s.where(w)
 	})
@@ -206,7 +206,7 @@ func (w *wizard) wants(name string) (wanted, named bool) {
 // walk shows what is in place, and asks for the rest.
 func (w *wizard) walk(ctx context.Context) error {
 	if len(w.Only) == 0 {
-		all := w.applying()
+		all := applying(w)
 		w.say("%s", w.phrase("setup.begin", "n", len(all)))
 		for _, s := range all {
 			text, done := s.look(w)
@@ -219,7 +219,7 @@ func (w *wizard) walk(ctx context.Context) error {
 	}
 	for _, s := range steps() {
 		wanted, named := w.wants(s.name)
-		all := w.applying()
+		all := applying(w)
 		i := slices.IndexFunc(all, func(a step) bool { return a.name == s.name })
 		if !wanted || i < 0 {
 			continue

@@ -223,7 +223,7 @@ func (w *wizard) setVoice(ctx context.Context, edits []config.Edit, key string) 
 	if key != "" {
 		cfg.Voice.Key, cfg.KeyFrom = config.NewSecret(key), ""
 	}
-	cfg = w.withKey(cfg)
+	cfg = withKey(w, cfg)
 	for {
 		ok, other, err := w.tryVoice(ctx, cfg)
 		if err != nil {

@@ -15,13 +15,13 @@ import (
 const votesKey = "room.votes"
 
 // votesApply says whether there is something to ask: companions that vote, and a model that could.
-func (w *wizard) votesApply() bool {
-	address, _ := w.voteServer()
-	return address != "" && w.voters()
+func votesApply(w *wizard) bool {
+	address, _ := voteServer(w)
+	return address != "" && voters(w)
 }
 
 // voters says whether anybody votes here: this device is in a room, or several companions live on it.
-func (w *wizard) voters() bool {
+func voters(w *wizard) bool {
 	if w.cfg.Room.Broker != "" {
 		return true
 	}
@@ -37,8 +37,8 @@ func (w *wizard) voters() bool {
 }
 
 // voteServer is the chat server that could be asked, and its model; empty: there is none.
-func (w *wizard) voteServer() (address, model string) {
-	cfg := w.withKey(w.cfg)
+func voteServer(w *wizard) (address, model string) {
+	cfg := withKey(w, w.cfg)
 	if cfg.Room.Votes == "rules" {
 		cfg.Room.Votes = "auto"
 	}
@@ -47,7 +47,7 @@ func (w *wizard) voteServer() (address, model string) {
 }
 
 // withKey is a configuration with the service's key, which systemd hands to that alone.
-func (w *wizard) withKey(cfg config.Config) config.Config {
+func withKey(w *wizard, cfg config.Config) config.Config {
 	if !cfg.Voice.Key.Set() {
 		if stored, err := config.ReadSecret(KeyFile(w.Keys)); err == nil && stored != "" {
 			cfg.Voice.Key, cfg.KeyFrom = config.NewSecret(stored), ""
@@ -57,9 +57,9 @@ func (w *wizard) withKey(cfg config.Config) config.Config {
 }
 
 // lookVotes says who votes.
-func (w *wizard) lookVotes() (string, bool) {
+func lookVotes(w *wizard) (string, bool) {
 	chosen := !w.cfg.Unset(votesKey)
-	address, model := w.voteServer()
+	address, model := voteServer(w)
 	switch votes := w.cfg.Room.Votes; {
 	case votes == "rules" && !chosen:
 		return w.phrase("setup.votes_open"), false
@@ -74,23 +74,23 @@ func (w *wizard) lookVotes() (string, bool) {
 }
 
 // askVotes says what a model would be told and what that costs, and asks whether it may be: nobody pays, or is heard elsewhere, unasked.
-func (w *wizard) askVotes(ctx context.Context) error {
+func askVotes(w *wizard, ctx context.Context) error {
 	before, word := w.cfg.Room.Votes, w.Votes
 	if word == "" {
-		address, model := w.voteServer()
+		address, model := voteServer(w)
 		if address == "" {
 			w.skip("%s", w.phrase("setup.votes_nobody"))
 			return nil
 		}
 		w.say("  %s", w.phrase("setup.votes_what", "model", model, "host", provider.Host(address)))
-		w.say("  %s", w.votesCost(address, model))
+		w.say("  %s", votesCost(w, address, model))
 		yes, err := w.yes(ctx, w.phrase("setup.votes_ask"), before != "rules")
 		if err != nil {
 			return err
 		}
 		switch {
 		case w.nobody:
-			w.now.Text, _ = w.lookVotes()
+			w.now.Text, _ = lookVotes(w)
 			return nil
 		case !yes:
 			word = "rules"
@@ -104,14 +104,14 @@ func (w *wizard) askVotes(ctx context.Context) error {
 		return err
 	}
 	if w.now.State != Skipped {
-		w.now.Text, _ = w.lookVotes()
+		w.now.Text, _ = lookVotes(w)
 		w.with(w.now.State, "%s", w.now.Text)
 	}
 	return nil
 }
 
 // votesCost is what the votes of a usual day cost, by the vendor's list where it is known.
-func (w *wizard) votesCost(address, model string) string {
+func votesCost(w *wizard, address, model string) string {
 	price, known := provider.PriceOfVotes(address, model)
 	if !known {
 		return w.phrase("setup.votes_unpriced", "lines", provider.DayLines, "calls", provider.DayCalls, "tokens", provider.DayTokens, "model", model)
