@@ -148,6 +148,8 @@ type appliance struct {
 	alone  bool // standard input is the only button: its end is the end
 
 	questioned atomic.Pointer[turn.ID] // whose question was shown last
+	watched    atomic.Bool             // somebody is told of conditions, too
+	unheard    atomic.Pointer[unheard]
 }
 
 func (a *appliance) event(e gpio.Event) {

@@ -53,12 +53,35 @@ type onlooker struct {
 	turn  turn.ID
 	held  []condition.Condition // that the person was told of
 	known bool                  // held is what there is
+	deaf  time.Duration         // when they were told why nothing is heard
+}
+
+// unheard is a turn in which there was no microphone, of which the person was not told yet.
+type unheard struct {
+	began, ended time.Duration
+	told         string
+}
+
+// causeWait is how long such a turn waits for its cause: a card that is pulled out says so, and is missed, within half a second.
+const causeWait = time.Second
+
+// due says whether it is to be told now, and whether it was told with its cause instead: once is enough. why is when that was, hears that
+// a microphone is open, known that a cause is held which was told before.
+func (u unheard) due(now, why time.Duration, hears, known bool) (tell, done bool) {
+	switch {
+	case why >= u.began && why > 0:
+		return false, true
+	case hears, known, now-u.ended > causeWait:
+		return true, true
+	}
+	return false, false
 }
 
 // watch shows a person at the keyboard what the device is doing, until ctx ends.
 func (a *appliance) watch(ctx context.Context) {
 	o := onlooker{a: a}
 	defer a.screen.End()
+	a.watched.Store(true)
 	_ = wait.Until(ctx, func() bool {
 		o.look(ctx)
 		return false
@@ -96,13 +119,29 @@ func (o *onlooker) saying(ctx context.Context) {
 
 // conditions tells of what goes wrong while a person is there, and of what is well again. What was wrong at the beginning stands there.
 func (o *onlooker) conditions() {
+	u := o.a.unheard.Load() // before the list: its cause, if it has one, is there
 	list := o.a.device.conds.List()
 	in := func(list []condition.Condition, code condition.Code) bool {
 		return slices.ContainsFunc(list, func(c condition.Condition) bool { return c.Code == code })
 	}
+	known := false // why nothing is heard
 	for _, c := range list {
+		ofMicrophone := c.Code == condition.SoundFlat || c.Code == condition.SoundMicrophone
+		known = known || ofMicrophone
 		if o.known && !in(o.held, c.Code) {
 			o.a.screen.Say(trouble(o.a.device.cfg.Device.Language, c))
+			if ofMicrophone {
+				o.deaf = o.a.device.now()
+			}
+		}
+	}
+	if u != nil {
+		tell, done := u.due(o.a.device.now(), o.deaf, o.a.device.sound.Hears(), known)
+		if tell {
+			o.a.screen.Say(u.told)
+		}
+		if done {
+			o.a.unheard.CompareAndSwap(u, nil)
 		}
 	}
 	for _, c := range o.held {
@@ -115,8 +154,11 @@ func (o *onlooker) conditions() {
 
 // trouble is a condition for people. What is wrong with a file or a wire is said in English, behind the sentence that is spoken of it.
 func trouble(l language.Language, c condition.Condition) string {
-	text := ""
-	if clip := c.Code.Clip(); clip != "" && l != language.English {
+	text, clip := "", c.Code.Clip()
+	if c.Code == condition.SoundFlat { // said where somebody pressed
+		clip = condition.SoundMicrophone.Clip()
+	}
+	if clip != "" && l != language.English {
 		text = fmt.Sprintf("conch: %s\n", words.Text(l, clip))
 	}
 	text += fmt.Sprintf("conch: %s\n", strings.ReplaceAll(c.Text, "\n", "\n       "))
@@ -159,7 +201,15 @@ func (a *appliance) turnEnded(t control.Turn) {
 		a.screen.Said(SpeechOf(t), t.Cut(l))
 	}
 	t.Asked, t.Said = "", "" // they stand there
-	a.screen.Say(t.Sentence(l, t.Who))
+	told := t.Sentence(l, t.Who)
+	if turn.Words(t.Words) == turn.WordsNoMicrophone && a.watched.Load() {
+		began := t.Ended - time.Duration(t.DurationMS*float64(time.Millisecond))
+		if u := a.unheard.Swap(&unheard{began, t.Ended, told}); u != nil {
+			a.screen.Say(u.told)
+		}
+		return
+	}
+	a.screen.Say(told)
 }
 
 // SpeechOf is what was said in a turn: all of it, unless somebody cut it.

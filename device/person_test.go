@@ -2,9 +2,12 @@ package device
 
 import (
 	"testing"
+	"time"
 
+	"conch/audio/words"
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/condition"
 	"conch/device/control"
 	"conch/device/terminal"
 )
@@ -28,6 +31,40 @@ func TestPrompt(t *testing.T) {
 		want := terminal.State{Long: c.long, Short: c.short}
 		if got := prompt("", c.state, c.muted, c.hears, c.who); got != want {
 			t.Errorf("%v, muted %v, hears %v, %q: %+v; want %+v", c.state, c.muted, c.hears, c.who, got, want)
+		}
+	}
+}
+
+// A press without a microphone is told of once: with its cause, where that is new, else by itself.
+func TestUnheardIsToldOnce(t *testing.T) {
+	const s = time.Second
+	for _, c := range []struct {
+		name         string
+		now, why     time.Duration // a turn from 10 s to 12 s
+		hears, known bool
+		tell, done   bool
+	}{
+		{"a dead microphone was told of while it was held", 12 * s, 11 * s, true, true, false, true},
+		{"or right after", 12*s + s/10, 12*s + s/20, true, true, false, true},
+		{"long before", 12 * s, 3 * s, true, true, true, true},
+		{"there was none all the time", 12 * s, 0, false, true, true, true},
+		{"it is gone, and nobody knows yet why", 12*s + s/10, 0, false, false, false, false},
+		{"nor a second later", 13*s + s/10, 0, false, false, true, true},
+		{"it came back meanwhile", 12*s + s/10, 0, true, false, true, true},
+	} {
+		u := unheard{began: 10 * s, ended: 12 * s}
+		if tell, done := u.due(c.now, c.why, c.hears, c.known); tell != c.tell || done != c.done {
+			t.Errorf("%s: told %v, done %v; want %v, %v", c.name, tell, done, c.tell, c.done)
+		}
+	}
+}
+
+// What a press would have been told stands with its cause.
+func TestTroubleIsInTheLanguageOfTheDevice(t *testing.T) {
+	for _, code := range []condition.Code{condition.SoundFlat, condition.SoundMicrophone} {
+		got := trouble("de", condition.Condition{Code: code, Text: "no card", Do: "plug one in"})
+		if want := "conch: " + words.Text("de", "no_microphone") + "\nconch: no card\n       -> plug one in\n"; got != want {
+			t.Errorf("%s: %q; want %q", code, got, want)
 		}
 	}
 }

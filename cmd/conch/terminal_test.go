@@ -213,6 +213,13 @@ func TestPersonAtATerminal(t *testing.T) {
 	p.sees(`^Ada: .* \(cut after [0-9.]+ s\)\n\[listening; space sends\] >$`)
 	p.waits(500 * time.Millisecond)
 	p.types(" ")
+	p.sees(`^conch: there is no microphone: audio\.backend is null\n +-> set audio.backend to auto, .*\n\[space talks\] >$`)
+	if got := p.screen(); strings.Contains(got, "I cannot hear") {
+		t.Errorf("it is said twice:\n%s", got)
+	}
+	p.types(" ") // and by itself from then on
+	p.waits(500 * time.Millisecond)
+	p.types(" ")
 	p.sees(`^conch: I cannot hear the microphone\. .*\n\[space talks\] >$`)
 
 	p.types("  ") // at once: how long it was must not depend on when this machine reads the second
