@@ -23,6 +23,8 @@ var promising = []string{
 	"Room/embedded/2x1", "Room/embedded/3x1", "Room/mosquitto/2x1", "Room/mosquitto/3x1",
 	"RoomProcesses/embedded", "RoomProcesses/mosquitto",
 	"Round/devices=2/companions=2", "Round/devices=3/companions=3", "Round/devices=10/companions=10", "Round/devices=50/companions=100",
+	"Decision", "Evening/rules/three-devices", "Evening/auto/three-devices", "Evening/auto/one-device", "Evening/model/three-devices",
+	"Evening/auto-always-10/three-devices", "Evening/model-always-10/three-devices",
 	"TLSAgainstPlain", "Flood/embedded", "Flood/mosquitto", "Start",
 }
 
