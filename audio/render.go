@@ -148,18 +148,26 @@ func (s *Speaker) mixNext(mix []float32) bool {
 	any := false
 
 	r.speech, r.awaits = false, false
+	ducked := false
 	for i := range s.slots {
-		if c := s.slots[i].Load(); c != nil && !c.finished.Load() && (c.kind == SourceSpeech || c.kind == SourceWords) {
+		c := s.slots[i].Load()
+		if c == nil || c.finished.Load() {
+			continue
+		}
+		switch c.kind {
+		case SourceSpeech, SourceWords:
 			if c.mixInto(r, mix, g, dg) > 0 {
 				any, r.speech = true, true
 			}
+		case SourceContent:
+			ducked = ducked || c.ducked.Load() && c.gen == r.gen && !c.cut.Load()
 		}
 	}
 	target := float32(1)
 	if r.spoke += n; r.speech {
 		r.spoke = 0
 	}
-	if r.spoke < duckHold {
+	if r.spoke < duckHold || ducked {
 		target = duckLevel
 	}
 	d, dd := r.duck.next(target, duckSlew, n)

@@ -31,6 +31,7 @@ type Source struct {
 	// atomic
 	closed    atomic.Bool   // by Close
 	paused    atomic.Bool   // by Pause
+	ducked    atomic.Bool   // by Duck
 	held      atomic.Bool   // by Hold, until Release
 	released  atomic.Int64  // by Release: when
 	stop      atomic.Bool   // by StopLoop: end softly
@@ -169,6 +170,14 @@ func (c *Source) Pause() {
 func (c *Source) Resume() {
 	c.paused.Store(false)
 	c.speaker.change()
+}
+
+// Duck has content sound softly, or as it is again, whether anybody speaks over it or not; it gets there within 100 ms. All content
+// is as loud as the softest of it.
+func (c *Source) Duck(on bool) {
+	if c.ducked.Swap(on) != on {
+		c.speaker.change()
+	}
 }
 
 // Hold keeps a source silent from its beginning: its buffer fills, nothing of it sounds and Heard stays 0, until Release.

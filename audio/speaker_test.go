@@ -438,6 +438,48 @@ func speechDucksContent(t *testing.T, newRig rigMaker) {
 	}
 }
 
+// Content that is told to is as soft as beneath speech, within 100 ms and without a step; one that is cut leaves nothing soft.
+func TestContentDucksWhereItIsTold(t *testing.T) { bothCards(t, contentDucksWhereItIsTold) }
+
+func contentDucksWhereItIsTold(t *testing.T, newRig rigMaker) {
+	r := newRig(t)
+	gen := r.s.Generation()
+	content := r.s.Open(audio.SourceContent, gen)
+	r.write(content, steady(48000))
+	r.c.Advance(300 * time.Millisecond)
+	at := r.now() + r.str.Granted().Queued()
+	content.Duck(true)
+	r.c.Advance(500 * time.Millisecond)
+	if l := level(t, r, at+105*time.Millisecond, at+300*time.Millisecond); l < 2950 || l > 3050 {
+		t.Errorf("100 ms later content plays at %d; want 3000", l)
+	}
+	content.Duck(false)
+	r.c.Advance(300 * time.Millisecond)
+	end := r.now()
+	if l := level(t, r, end-50*time.Millisecond, end); l != 10000 {
+		t.Errorf("and then at %d; want 10000", l)
+	}
+	content.Duck(true)
+	r.c.Advance(200 * time.Millisecond)
+	content.Cut()
+	r.c.Advance(50 * time.Millisecond)
+	next := r.s.Open(audio.SourceContent, gen)
+	r.write(next, steady(24000))
+	r.c.Advance(500 * time.Millisecond)
+	end = r.now()
+	if l := level(t, r, end-50*time.Millisecond, end); l != 10000 {
+		t.Errorf("what comes after it plays at %d; want 10000", l)
+	}
+	last := int16(0)
+	for i, v := range r.mixed() {
+		if d := int(v) - int(last); d > 400 || d < -400 {
+			t.Errorf("a step of %d at sample %d", d, i)
+			break
+		}
+		last = v
+	}
+}
+
 func TestRepeatingCueEndsWithin50ms(t *testing.T) { bothCards(t, repeatingCueEndsWithin50ms) }
 
 func repeatingCueEndsWithin50ms(t *testing.T, newRig rigMaker) {
