@@ -27,13 +27,18 @@
 // unless it is PREEMPT; when it begins OnInject tells the room, which hushes everybody else and keeps the floor for it as
 // for a person, until its Record.
 //
+// # Content
+//
+// After each batch of facts the runner tells package focus who is live (foci.go); what that orders for a stream opens a source for it,
+// ducks it or cuts it, and content.go hands what was not heard to the next source.
+//
 // # Goroutines
 //
 //	loop            Run's own; owns the machine, the handles, the injections, the one timer; calls every port and OnEnd
 //	tool (2)        one calls Tools.Call, one minds the deadline; at most ToolLimit tools of the live turn, and 256 that are
 //	                left behind: told that their turn or time is over, and do not end
 //	stream, claim (2)  one is the producer, one waits for it, for the last sample, or for the cut, and calls Ended;
-//	                at most StreamLimit
+//	                at most StreamLimit; a stream's second one writes as well, to whichever source it has
 //	words, sound    writes samples, waits until they were heard
 //	speech          waits for the last sample after CloseSpeech
 //

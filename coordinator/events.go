@@ -21,6 +21,7 @@ const (
 	logHandleFull     = "handle.full"     // too many latched effects
 	logHandleDropped  = "handle.dropped"  // a latched effect was discarded
 	logEffectStart    = "effect.start"    // a stream or claim (kind) plays
+	logEffectFocus    = "effect.focus"    // debug: a stream plays, is ducked or paused
 	logEffectEnd      = "effect.end"      // a stream or claim is over, and how
 	logCallbackPanic  = "callback.panic"  // an ended callback panicked
 	logWordsMissing   = "words.missing"   // there is no clip for these words

@@ -50,6 +50,7 @@ type fakeSpeaker struct {
 	mu      sync.Mutex
 	gen     uint64
 	dead    bool // the card plays nothing
+	full    bool // it has no place for content
 	sources []*fakeSource
 	cues    []*fakeCue
 }
@@ -122,7 +123,7 @@ func (s *fakeSpeaker) Open(kind SourceKind, gen uint64) Source {
 	src := &fakeSource{sp: s, kind: kind, gen: gen, drained: make(chan struct{}), last: time.Now()}
 	s.sources = append(s.sources, src)
 	name := [...]string{"speech", "content", "words"}[kind]
-	if gen != s.gen {
+	if gen != s.gen || s.full && kind == SourceContent {
 		src.dropped = true
 		src.finish()
 		s.j.add("open %s dead", name)
@@ -243,7 +244,13 @@ func (s *fakeSource) Write(ctx context.Context, pcm []int16) int {
 			return n
 		}
 		if k := min(len(pcm)-n, fakeBuffer-(s.written-s.heard)); k > 0 {
-			s.pieces = append(s.pieces, piece{pcm[n], k})
+			for i, v := range pcm[n : n+k] {
+				if last := len(s.pieces) - 1; i > 0 && s.pieces[last].value == v {
+					s.pieces[last].left++
+				} else {
+					s.pieces = append(s.pieces, piece{v, 1})
+				}
+			}
 			s.written += k
 			n += k
 		}
@@ -295,6 +302,12 @@ func (s *fakeSource) Live() {
 	s.sp.mu.Lock()
 	defer s.sp.mu.Unlock()
 	s.sp.j.add("live")
+}
+
+func (s *fakeSource) Duck(on bool) {
+	s.sp.mu.Lock()
+	defer s.sp.mu.Unlock()
+	s.sp.j.add("duck %v", on)
 }
 
 func (s *fakeSource) Release() {
@@ -596,6 +609,7 @@ func (s *nullSpeaker) SetVolume(int)                        {}
 func (nullSource) Write(_ context.Context, p []int16) int   { return len(p) }
 func (nullSource) Hold()                                    {}
 func (nullSource) Live()                                    {}
+func (nullSource) Duck(bool)                                {}
 func (nullSource) Release()                                 {}
 func (nullSource) Close()                                   {}
 func (nullSource) Cut()                                     {}

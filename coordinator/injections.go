@@ -125,6 +125,9 @@ func (i *injections) withdraw(done chan Outcome) {
 	}
 }
 
+// aloud says that the local voice says one.
+func (i *injections) aloud() bool { return i.q.Speaking() != 0 && i.speaking == "" }
+
 // tell gives injections their one outcome.
 func (i *injections) tell(endings []Ending) {
 	for _, e := range endings {

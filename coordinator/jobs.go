@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"conch/coordinator/turn"
@@ -17,31 +16,13 @@ const dying = 5 * time.Second
 // errCut is what a stream's write returns once nobody will hear it any more.
 var errCut = errors.New("coordinator: the stream was cut (return now; nothing written is heard)")
 
-// job is a running stream or claim.
-type job struct {
-	// fixed after start
-	handle turn.Handle
-	turn   turn.ID
-	kind   turn.EffectKind
-	cancel context.CancelFunc
-	again  chan struct{} // of one place: src was opened again
-
-	// atomic
-	src     atomic.Pointer[Source] // replaced by reopenClaims only
-	written atomic.Int64
-	cut     atomic.Bool // write was refused
-
-	// owned by runner
-	stopped bool
-}
-
 // jobEnded is how a job reports to the runner, which forgets the handle and tells the machine.
 type jobEnded struct {
 	job *job
 	how turn.EndedHow
 }
 
-// startStream invokes a latched factory.
+// startStream invokes a latched factory. It sounds when the focus says so.
 func (r *runner) startStream(e turn.StartStream) {
 	h := r.handles.latched(e.Handle, turn.EffectAudioStream)
 	if h == nil {
@@ -49,11 +30,22 @@ func (r *runner) startStream(e turn.StartStream) {
 		return
 	}
 	fn := h.result.Stream
-	r.start(h, e.Handle, SourceContent, fn.Run, func(how turn.EndedHow, heard int) {
+	j := newJob(r.ctx, h, e.Handle)
+	c := newPlayback(r.c.o.Clock, fn.Live, func() { r.c.Call(func() {}) })
+	j.content = c
+	r.start(j, fn.Run, c.write, func(returned <-chan error) (turn.EndedHow, int, error) {
+		how, err := c.play(j.ctx, returned)
+		if how == turn.EndedInterrupted {
+			err = r.reap(j, returned)
+			how = max(how, turn.EndedHow(j.why.Load()))
+		}
+		return how, c.position(), err
+	}, func(how turn.EndedHow, heard int) {
 		if fn.Ended != nil {
 			fn.Ended(how, heard)
 		}
 	})
+	r.foci.begin(j, fn)
 }
 
 // startClaim gives microphone and speaker to a claim.
@@ -64,7 +56,21 @@ func (r *runner) startClaim(e turn.StartClaim) {
 		return
 	}
 	fn := h.result.Claim
-	r.start(h, e.Handle, SourceSpeech, fn.Run, func(how turn.EndedHow, _ int) { fn.over(how) })
+	j := newJob(r.ctx, h, e.Handle)
+	openClaim(&r.outputs, j)
+	r.start(j, fn.Run, j.write, func(returned <-chan error) (turn.EndedHow, int, error) {
+		how, err := r.attend(j, returned)
+		src := *j.src.Load()
+		src.Close()
+		return how, src.Heard(), err
+	}, func(how turn.EndedHow, _ int) { fn.over(how) })
+}
+
+// openClaim gives a claim a source. Whoever is at the other end of it does not wait.
+func openClaim(o *outputs, j *job) {
+	src := o.open(SourceSpeech)
+	src.Live()
+	j.src.Store(&src)
 }
 
 func (f ClaimFunc) over(how turn.EndedHow) {
@@ -73,18 +79,16 @@ func (f ClaimFunc) over(how turn.EndedHow) {
 	}
 }
 
-// live: whoever is at the other end of a claim does not wait.
-func (r ToolResult) live() bool { return r.Effect == turn.EffectInputClaim || r.Stream.Live }
-
-type producer func(ctx context.Context, write func(pcm []int16) error) error
+type (
+	producer  func(ctx context.Context, write func(pcm []int16) error) error
+	attendant func(returned <-chan error) (how turn.EndedHow, heard int, err error)
+)
 
 // start runs a producer on one goroutine and attends to it on another, which calls ended, once, and reports.
-func (r *runner) start(h *handle, name turn.Handle, kind SourceKind, run producer, ended func(turn.EndedHow, int)) {
-	ctx, cancel := context.WithCancel(r.ctx)
-	j := &job{handle: name, turn: h.turn, kind: h.result.Effect, cancel: cancel, again: make(chan struct{}, 1)}
-	h.job = j
-	log := r.log.With("turn", j.turn, "kind", j.kind.String(), "handle", uint64(name))
+func (r *runner) start(j *job, run producer, write func(context.Context, []int16) error, attend attendant, ended func(turn.EndedHow, int)) {
+	log := r.log.With("turn", j.turn, "kind", j.kind.String(), "handle", uint64(j.handle))
 	end := func(how turn.EndedHow, heard int, err error) {
+		defer j.cancel()
 		a := []any{"how", how.String(), "heard_ms", ms(samples(heard))}
 		if err != nil {
 			a = append(a, "err", err)
@@ -95,32 +99,23 @@ func (r *runner) start(h *handle, name turn.Handle, kind SourceKind, run produce
 	}
 	if run == nil || !r.jobSlots.take() {
 		r.spawn(func() {
-			defer cancel()
 			end(turn.EndedFailed, 0, errors.New("nothing to run, or too many streams at the same time"))
 		})
 		return
 	}
 	log.Info(logEffectStart)
-	src := r.outputs.open(kind)
-	if h.result.live() {
-		src.Live()
-	}
-	j.src.Store(&src)
 	returned := make(chan error, 1)
 	r.spawn(func() {
 		defer func() { <-r.jobSlots }()
-		returned <- guard(func() error { return run(ctx, func(pcm []int16) error { return j.write(ctx, pcm) }) })
+		returned <- guard(func() error { return run(j.ctx, func(pcm []int16) error { return write(j.ctx, pcm) }) })
 	})
 	r.spawn(func() {
-		defer cancel()
-		how, err := r.attend(ctx, j, returned)
-		src := *j.src.Load()
-		src.Close()
-		end(how, src.Heard(), err)
+		how, heard, err := attend(returned)
+		end(how, heard, err)
 	})
 }
 
-// write is what a producer writes with.
+// write is what the producer of a claim writes with.
 func (j *job) write(ctx context.Context, pcm []int16) error {
 	for {
 		if ctx.Err() != nil {
@@ -130,10 +125,6 @@ func (j *job) write(ctx context.Context, pcm []int16) error {
 		j.written.Add(int64(n))
 		if pcm = pcm[n:]; len(pcm) == 0 {
 			return nil
-		}
-		if j.kind != turn.EffectInputClaim {
-			j.cut.Store(true)
-			return errCut
 		}
 		select {
 		case <-j.again:
@@ -148,15 +139,13 @@ func (j *job) write(ctx context.Context, pcm []int16) error {
 func (r *runner) reopenClaims() {
 	for _, h := range r.handles.of {
 		j := h.job
-		if j == nil || j.stopped || j.kind != turn.EffectInputClaim || j.src.Load() == nil {
+		if j == nil || j.stopped || j.kind != turn.EffectInputClaim {
 			continue
 		}
 		old := *j.src.Load()
 		r.outputs.over(old)
 		old.Close()
-		src := r.outputs.open(SourceSpeech)
-		src.Live()
-		j.src.Store(&src)
+		openClaim(&r.outputs, j)
 		select {
 		case j.again <- struct{}{}:
 		default:
@@ -164,50 +153,39 @@ func (r *runner) reopenClaims() {
 	}
 }
 
-// attend waits until a job is over: it has returned and its last sample has been played, or somebody cut it and it had
-// its time to clean up.
-func (r *runner) attend(ctx context.Context, j *job, returned <-chan error) (turn.EndedHow, error) {
-	src := *j.src.Load()
-	dropped := src.Drained() // a press, a hush
-	if j.kind == turn.EffectInputClaim {
-		dropped = nil // whether a call ends is for the machine to say
-	}
+// attend waits until a claim is over: it has returned and its last sample has been played, or somebody cut it and it had
+// its time to clean up. A drop does not end it: whether a call ends is for the machine to say.
+func (r *runner) attend(j *job, returned <-chan error) (turn.EndedHow, error) {
 	var err error
 	select {
 	case err = <-returned:
-	case <-dropped:
-		return turn.EndedInterrupted, r.reap(j, returned)
-	case <-ctx.Done():
+	case <-j.ctx.Done():
 		return turn.EndedInterrupted, r.reap(j, returned)
 	}
-	src = *j.src.Load()
+	src := *j.src.Load()
 	src.Close()
 	select {
 	case <-src.Drained():
-	case <-ctx.Done():
+	case <-j.ctx.Done():
 		return turn.EndedInterrupted, nil
 	}
 	if int64(src.Heard()) < j.written.Load() { // dropped, or a speaker that counts roughly; see settle
 		t := r.c.o.Clock.NewTimer(settle)
 		defer t.Stop()
 		select {
-		case <-ctx.Done():
+		case <-j.ctx.Done():
 			return turn.EndedInterrupted, nil
 		case <-t.C():
 		}
 	}
-	switch {
-	case err == nil:
-		return turn.EndedFinished, nil
-	case j.cut.Load():
-		return turn.EndedInterrupted, nil
+	if err != nil {
+		return turn.EndedFailed, err
 	}
-	return turn.EndedFailed, err
+	return turn.EndedFinished, nil
 }
 
-// reap cancels a job and gives it its time to return.
+// reap gives a job that was told to end its time to return.
 func (r *runner) reap(j *job, returned <-chan error) error {
-	j.cancel()
 	t := r.c.o.Clock.NewTimer(dying)
 	defer t.Stop()
 	select {
@@ -220,14 +198,8 @@ func (r *runner) reap(j *job, returned <-chan error) error {
 
 // stopJob cancels a running stream or claim and does not wait for it.
 func (r *runner) stopJob(h turn.Handle) {
-	e := r.handles.of[h]
-	if e == nil || e.job == nil || e.job.stopped {
-		return
-	}
-	e.job.stopped = true
-	e.job.cancel()
-	if src := e.job.src.Load(); src != nil {
-		(*src).Cut()
+	if e := r.handles.of[h]; e != nil && e.job != nil {
+		r.foci.stop(e.job)
 	}
 }
 

@@ -55,6 +55,8 @@ type Source interface {
 	Live()
 	// Release ends a Hold: what is buffered begins to sound.
 	Release()
+	// Duck has content sound softly, or as it is again.
+	Duck(on bool)
 	// Close says that no more comes.
 	Close()
 	// Cut silences it alone, for good, what is buffered included; it never waits. A stream that is stopped while a companion
@@ -100,12 +102,14 @@ type ToolResult struct {
 	Claim  ClaimFunc  // EffectInputClaim
 }
 
-// StreamFunc produces audio until it is done or ctx ends. write blocks at the pace of the speaker and fails when the
-// stream was cut. ended, if not nil, is called exactly once if the stream started, with the samples that were heard.
+// StreamFunc produces audio until it is done or ctx ends. write blocks at the pace of the speaker, for as long as a pause
+// lasts, and fails when the stream has ended. ended, if not nil, is called exactly once if the stream started, with the samples that were heard.
 type StreamFunc struct {
-	Live  bool // it goes on whether it is heard or not
-	Run   func(ctx context.Context, write func(pcm []int16) error) error
-	Ended func(how turn.EndedHow, heard int)
+	Live     bool          // it goes on whether it is heard or not
+	Pauses   bool          // where others speak it pauses; else it sounds on softly, but beneath a person who speaks
+	Patience time.Duration // it is paused for so long at most, then it ends as expired; 0: 5 min
+	Run      func(ctx context.Context, write func(pcm []int16) error) error
+	Ended    func(how turn.EndedHow, heard int)
 }
 
 // ClaimFunc owns microphone and speaker until it returns or ctx ends. Ended is called exactly once, even for a claim that

@@ -48,6 +48,7 @@ type runner struct {
 	shown       turn.State
 	injections  injections
 	texts       texts
+	foci        foci
 }
 
 func newRunner(ctx context.Context, c *Coordinator) *runner {
@@ -58,6 +59,7 @@ func newRunner(ctx context.Context, c *Coordinator) *runner {
 		outputs:  newOutputs(c),
 	}
 	r.injections = newInjections(c.o)
+	r.foci = foci{clock: c.o.Clock, log: c.o.Log, outputs: &r.outputs, taken: c.o.Taken, lost: never}
 	return r
 }
 
@@ -87,6 +89,7 @@ func (r *runner) loop() {
 			r.fact(turn.DeadlinePassed{At: r.now()})
 		}
 		r.inject()
+		r.foci.look(r.m, r.injections.aloud())
 		r.tellSpeech()
 		r.summarise(false)
 		r.stale.report(r, false)
@@ -125,6 +128,9 @@ func (r *runner) untilDue() time.Duration {
 	if r.speechBegins() {
 		next = min(next, beginPoll)
 	}
+	if at := r.foci.wake(); at != never {
+		next = min(next, at-now)
+	}
 	return max(next, time.Millisecond)
 }
 
@@ -140,7 +146,9 @@ func (r *runner) take(e entry) {
 		return
 	case jobEnded:
 		delete(r.handles.of, of.job.handle)
+		r.foci.over(of.job)
 		if src := of.job.src.Load(); src != nil {
+			(*src).Close() // of content, the one that was opened last may have come after its end
 			r.outputs.over(*src)
 		}
 		if of.job.kind == turn.EffectInputClaim {
@@ -186,6 +194,9 @@ func (r *runner) take(e entry) {
 			r.hushed = r.outputs.silence(id, at)
 		}
 		logEdge(r, e, at, id)
+	}
+	if h, ok := e.ev.(turn.Hushed); ok && h.Room {
+		r.foci.hushed()
 	}
 	r.fact(e.ev)
 	if p, ok := e.ev.(turn.Pressed); ok && e.granted {

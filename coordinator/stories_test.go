@@ -157,6 +157,7 @@ func TestAProducerThatNeedsHalfASecondToDieDelaysNothing(t *testing.T) { // row 
 		g.take()
 
 		edge := g.Now()
+		g.Hush(edge, g.speaker.Drop())
 		next := g.press()
 		g.inState(turn.Listening)
 		wantInOrder(t, g.take(), "mic open")

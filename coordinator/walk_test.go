@@ -46,6 +46,7 @@ type world struct {
 	spoke    map[turn.ID][]SpeechKind
 	number   map[turn.ID]int
 	edges    []walkEdge
+	spoken   []audible // stretches in which somebody speaks into the microphone
 	begun    []turn.ID // opened the microphone or asked for an answer
 	started  int       // streams and claims that ran
 	kept     int       // claims that came to be
@@ -236,6 +237,18 @@ func (w *world) respondTo(o turn.CreateResponse) {
 	}
 }
 
+// listens notes when somebody speaks into the microphone.
+func (w *world) listens(on bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if n := len(w.spoken); n > 0 && w.spoken[n-1].to.IsZero() {
+		w.spoken[n-1].to = time.Now()
+	}
+	if on {
+		w.spoken = append(w.spoken, audible{from: time.Now()})
+	}
+}
+
 func (w *world) began(id turn.ID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -246,11 +259,13 @@ type walkMic struct{ w *world }
 
 func (m walkMic) Open(id turn.ID, _ time.Duration) {
 	m.w.began(id)
+	m.w.listens(true)
 	if m.w.n(10) > 0 { // else: a dead microphone
 		go func() { m.w.Post(turn.CaptureStarted{At: m.w.Now(), Turn: id}) }()
 	}
 }
 func (m walkMic) End(id turn.ID, _, tail time.Duration) {
+	m.w.listens(false)
 	if m.w.n(10) > 0 {
 		go func() {
 			time.Sleep(tail)
@@ -258,9 +273,12 @@ func (m walkMic) End(id turn.ID, _, tail time.Duration) {
 		}()
 	}
 }
-func (m walkMic) Discard(turn.ID) {}
+func (m walkMic) Discard(turn.ID) { m.w.listens(false) }
 
-const claimValue = -9 // a call outlives its turn, and a bounce (TURNS.md 4)
+const (
+	claimValue   = -9 // a call outlives its turn, and a bounce (TURNS.md 4)
+	contentValue = -8 // content outlives every turn, and comes back
+)
 
 type walkTools struct{ w *world }
 
@@ -306,7 +324,11 @@ func (t walkTools) Call(ctx context.Context, c turn.CallTool) ToolResult {
 	}
 	switch w.n(8) {
 	case 0, 1:
-		return ToolResult{Effect: turn.EffectAudioStream, Stream: StreamFunc{Run: produce, Ended: func(turn.EndedHow, int) { count() }}}
+		value = contentValue
+		return ToolResult{Effect: turn.EffectAudioStream, Stream: StreamFunc{
+			Live: w.n(3) == 0, Pauses: w.n(2) == 0, Patience: time.Duration(w.n(3)*10) * time.Second,
+			Run: produce, Ended: func(turn.EndedHow, int) { count() },
+		}}
 	case 2:
 		w.mu.Lock()
 		w.ended[name] = 0 // a claim that exists ends once, started or not
@@ -362,6 +384,11 @@ func (w *world) check() {
 		id := byNumber[p.value]
 		if opened, held := w.held[id]; held && (opened.IsZero() || p.from.Before(opened)) {
 			t.Errorf("%s was heard %v..%v, held, opened at %v", id, p.from.Sub(w.start), p.to.Sub(w.start), opened.Sub(w.start))
+		}
+		for _, s := range w.spoken {
+			if p.kind == SourceContent && p.to.After(s.from) && (s.to.IsZero() || p.from.Before(s.to)) {
+				t.Errorf("content was heard %v..%v, while somebody spoke %v..%v", p.from.Sub(w.start), p.to.Sub(w.start), s.from.Sub(w.start), s.to.Sub(w.start))
+			}
 		}
 		for _, e := range w.edges {
 			if p.from.Before(e.at) && p.to.After(e.at) {

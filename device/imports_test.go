@@ -37,7 +37,8 @@ var imports = map[string][]string{
 	"audio/words":             {"audio", "audio/words/adpcm", "device/language"},
 	"audio/words/gen":         {"audio", "audio/…", "device/language"},
 	"audio/twin":              {"audio"},
-	"coordinator":             {"coordinator/turn"},
+	"coordinator":             {"coordinator/focus", "coordinator/turn"},
+	"coordinator/focus":       {},
 	"companions/voice":        {"coordinator/turn"},
 	"companions/voice/…":      {"coordinator/turn", "companions/voice", "companions/voice/…"},
 	"companions/skills/…":     {"companions/skills"},
@@ -100,7 +101,7 @@ var owners = map[string]string{
 // pure are the packages and files that only compute: no goroutine or channel of their own, no clock, no chance,
 // no world.
 var pure = []string{
-	"coordinator/turn", "coordinator/inject.go", "coordinator/focus.go", "companions/round", "companions/talk", "companions/words",
+	"coordinator/turn", "coordinator/focus", "coordinator/inject.go", "companions/round", "companions/talk", "companions/words",
 	"gpio/debounce.go", "gpio/gesture.go", "device/terminal/keys.go", "device/terminal/page.go", "device/terminal/text.go", "gpio/learn.go", "gpio/boards.go", "audio/pcm.go",
 	"mqtt/pairing/window_step.go", "mqtt/pairing/joiner_step.go", "device/join/events.go", "device/join/way.go",
 	"device/join/way_code.go", "device/join/way_room.go", "device/join/way_step.go",

@@ -85,7 +85,7 @@ func (t toolbox) Call(ctx context.Context, c turn.CallTool) coordinator.ToolResu
 	switch e := out.Effect.(type) {
 	case skills.AudioStream:
 		r.Effect = turn.EffectAudioStream
-		r.Stream = coordinator.StreamFunc{Live: e.Live, Run: e.Run, Ended: func(how turn.EndedHow, heard int) {
+		r.Stream = coordinator.StreamFunc{Live: e.Live, Pauses: e.Pauses, Patience: e.Patience, Run: e.Run, Ended: func(how turn.EndedHow, heard int) {
 			if e.Ended != nil {
 				e.Ended(ended(how), heard)
 			}
@@ -111,7 +111,7 @@ func ended(how turn.EndedHow) skills.Ended {
 	switch how {
 	case turn.EndedFinished:
 		return skills.Finished
-	case turn.EndedInterrupted:
+	case turn.EndedInterrupted, turn.EndedExpired:
 		return skills.Interrupted
 	default:
 		return skills.Failed

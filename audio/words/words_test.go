@@ -17,7 +17,7 @@ import (
 // The values of turn.Words. This package may not import them; device checks that none is missing.
 var wanted = []string{
 	"no_answer", "offline", "lost_midway", "key_refused", "quota", "server_error", "not_heard", "tool_failed",
-	"stream_failed", "held_too_long", "no_microphone", "cut_short", "filtered",
+	"stream_failed", "paused_too_long", "held_too_long", "no_microphone", "cut_short", "filtered",
 }
 
 // What pairing says; device chooses among them.

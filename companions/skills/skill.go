@@ -78,13 +78,18 @@ type (
 	// PlaySound plays samples (24 kHz, mono) before the companion goes on.
 	PlaySound struct{ PCM []int16 }
 	// AudioStream plays what Run writes (24 kHz, mono) after the companion has finished. write blocks at the pace of the
-	// speaker and fails when the stream was cut. Ended, if set, is called once for a stream that began, with the samples
-	// that were heard: where a bookmark belongs. What a Live one (a radio) brings while a touch of the button hushes it is skipped;
-	// any other goes on where it was.
+	// speaker, for as long as a pause lasts, and fails when the stream has ended. Ended, if set, is called once for a stream that
+	// began, with the samples that were heard: where a bookmark belongs.
+	//
+	// Whatever interrupts it (a press, a call, an announcement), it goes on afterwards with the sample behind the last that was
+	// heard, and Run need not know; what a Live one (a radio) brings meanwhile is skipped. Beneath an announcement it sounds on
+	// softly, or Pauses. If it has to wait for longer than its Patience (5 min if none is set), it ends as interrupted.
 	AudioStream struct {
-		Live  bool
-		Run   func(ctx context.Context, write func(pcm []int16) error) error
-		Ended func(how Ended, heard int)
+		Live     bool
+		Pauses   bool
+		Patience time.Duration
+		Run      func(ctx context.Context, write func(pcm []int16) error) error
+		Ended    func(how Ended, heard int)
 	}
 	// InputClaim owns microphone and speaker until Run returns. Ended, if set, is called exactly once, even for a claim
 	// that never began.

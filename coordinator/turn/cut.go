@@ -6,9 +6,9 @@ import "time"
 
 // cut is the interrupt of TURNS.md 2 in its order; each step does nothing when it has nothing to do. Step 1 (the drop
 // flag) was made by whoever saw the edge; the flush here is harmless after it and needed after everything else. next
-// names the turn on whose behalf it is cut when there is none to cut. It leaves the machine in INTERRUPTED, if it was not
-// in IDLE; the caller moves on.
-func (s *step) cut(at time.Duration, next ID) {
+// names the turn on whose behalf it is cut when there is none to cut. With stop content ends as well; else it is for the focus
+// to give it back (TURNS.md 4). It leaves the machine in INTERRUPTED, if it was not in IDLE; the caller moves on.
+func (s *step) cut(at time.Duration, next ID, stop bool) {
 	m := &s.m
 	t := next
 	if m.state != Idle {
@@ -18,16 +18,20 @@ func (s *step) cut(at time.Duration, next ID) {
 	s.forgetGrant(at)
 	m.thinkAt, m.owed = 0, ""
 	s.stopThinking()
-	if m.state == Idle {
-		s.stopStream() // 3
+	media := func() { // 3
+		if stop {
+			s.stopStream()
+		}
 		s.stopClaim()
+	}
+	if m.state == Idle {
+		media()
 		return
 	}
 	in := m.state
 	s.become(Interrupted, m.phase)  // 6; the summary below is its line
 	s.discardLatched("interrupted") // 2
-	s.stopStream()                  // 3
-	s.stopClaim()
+	media()
 	whole := m.total > 0 && m.heard == m.total && s.openItem() < 0
 	s.tellModel() // 5
 	if m.phase == recording || m.phase == closing {
@@ -50,7 +54,6 @@ func (s *step) fail(at time.Duration, w Words, r Reason) {
 		s.become(Interrupted, m.phase)
 		s.stopThinking()
 		s.discardLatched("interrupted")
-		s.stopStream() // it was flushed too
 	} else {
 		s.stopThinking()
 		s.discardLatched("cancelled")
@@ -260,8 +263,11 @@ func (s *step) streamEnded(e StreamEnded) {
 		return // one that was stopped, or known to have ended
 	}
 	s.m.running = 0
-	if e.How == EndedFailed {
+	switch e.How {
+	case EndedFailed:
 		s.sayOrOwe(e.At, s.m.runningTurn, WordsStreamFailed)
+	case EndedExpired:
+		s.sayOrOwe(e.At, s.m.runningTurn, WordsPausedTooLong)
 	}
 }
 

@@ -245,9 +245,12 @@ const (
 	EndedFinished EndedHow = iota
 	EndedInterrupted
 	EndedFailed
+	EndedExpired // of a stream: it was paused for longer than its patience
 )
 
-func (e EndedHow) String() string { return [...]string{"finished", "interrupted", "failed"}[e] }
+func (e EndedHow) String() string {
+	return [...]string{"finished", "interrupted", "failed", "expired"}[e]
+}
 
 // StreamEnded: a started stream is over. Exactly one per StartStream.
 type StreamEnded struct {

@@ -229,6 +229,9 @@ func (m Machine) Silent() bool { return m.state == Idle && m.wordsUntil == 0 }
 // InCall tells that a claim has microphone and speaker. An injected turn handed over now ends it (PREEMPT, TURNS.md 5).
 func (m Machine) InCall() bool { return m.calling != 0 }
 
+// ByPerson tells that a press or a typed question began the live turn.
+func (m Machine) ByPerson() bool { return m.state != Idle && m.source == SourceButton }
+
 // Held tells that an answer is being made ready and must not be heard.
 func (m Machine) Held() bool { return m.held }
 

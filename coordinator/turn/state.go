@@ -110,26 +110,27 @@ type Words string
 
 // Plain words for what can go wrong. The text of each lives beside the clips.
 const (
-	WordsNoAnswer     Words = "no_answer"     // deadline passed without an answer
-	WordsOffline      Words = "offline"       // no connection to the voice
-	WordsLostMidway   Words = "lost_midway"   // the connection broke in the middle of an answer
-	WordsKeyRefused   Words = "key_refused"   // the server refuses the key
-	WordsQuota        Words = "quota"         // too many requests
-	WordsNoCredit     Words = "no_credit"     // the account is empty
-	WordsDenied       Words = "denied"        // the key is known, and may not do this
-	WordsModelRefused Words = "model_refused" // the server does not have the model
-	WordsElsewhere    Words = "elsewhere"     // something else answers at the server's address
-	WordsNotTrusted   Words = "not_trusted"   // the server's certificate is not one to trust
-	WordsCeiling      Words = "ceiling"       // the household's own limit of a day is reached
-	WordsServerError  Words = "server_error"  // the server reported an error
-	WordsCutShort     Words = "cut_short"     // the answer grew beyond what the model may say at once
-	WordsFiltered     Words = "filtered"      // the server's rules forbid the rest of the answer, or all of it
-	WordsNotHeard     Words = "not_heard"     // the utterance could not be sent or was refused
-	WordsToolFailed   Words = "tool_failed"   // a tool failed and the model cannot say it
-	WordsStreamFailed Words = "stream_failed" // a stream broke: not the end of the book
-	WordsHeldTooLong  Words = "held_too_long" // button held beyond the limit
-	WordsNoMicrophone Words = "no_microphone" // nothing was captured
-	WordsMuted        Words = "muted"         // the microphone is off because a person wants it so
-	WordsKeyBroken    Words = "key_broken"    // there is a key, and it cannot be read
-	WordsClockWrong   Words = "clock_wrong"   // nobody's certificate is valid yet
+	WordsNoAnswer      Words = "no_answer"       // deadline passed without an answer
+	WordsOffline       Words = "offline"         // no connection to the voice
+	WordsLostMidway    Words = "lost_midway"     // the connection broke in the middle of an answer
+	WordsKeyRefused    Words = "key_refused"     // the server refuses the key
+	WordsQuota         Words = "quota"           // too many requests
+	WordsNoCredit      Words = "no_credit"       // the account is empty
+	WordsDenied        Words = "denied"          // the key is known, and may not do this
+	WordsModelRefused  Words = "model_refused"   // the server does not have the model
+	WordsElsewhere     Words = "elsewhere"       // something else answers at the server's address
+	WordsNotTrusted    Words = "not_trusted"     // the server's certificate is not one to trust
+	WordsCeiling       Words = "ceiling"         // the household's own limit of a day is reached
+	WordsServerError   Words = "server_error"    // the server reported an error
+	WordsCutShort      Words = "cut_short"       // the answer grew beyond what the model may say at once
+	WordsFiltered      Words = "filtered"        // the server's rules forbid the rest of the answer, or all of it
+	WordsNotHeard      Words = "not_heard"       // the utterance could not be sent or was refused
+	WordsToolFailed    Words = "tool_failed"     // a tool failed and the model cannot say it
+	WordsStreamFailed  Words = "stream_failed"   // a stream broke: not the end of the book
+	WordsPausedTooLong Words = "paused_too_long" // a stream was behind others for longer than its patience
+	WordsHeldTooLong   Words = "held_too_long"   // button held beyond the limit
+	WordsNoMicrophone  Words = "no_microphone"   // nothing was captured
+	WordsMuted         Words = "muted"           // the microphone is off because a person wants it so
+	WordsKeyBroken     Words = "key_broken"      // there is a key, and it cannot be read
+	WordsClockWrong    Words = "clock_wrong"     // nobody's certificate is valid yet
 )

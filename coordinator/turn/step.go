@@ -178,7 +178,7 @@ func (s *step) pressed(e Pressed) {
 		s.hangUp(e)
 		return
 	}
-	s.cut(e.At, e.Turn)
+	s.cut(e.At, e.Turn, false)
 	s.begin(e.Turn, SourceButton, e.At)
 	m.button = e.Button
 	s.become(Listening, recording)
@@ -254,7 +254,7 @@ func (s *step) asked(e Asked) {
 	if !s.fresh(e.Turn, "Asked") {
 		return
 	}
-	s.cut(e.At, e.Turn)
+	s.cut(e.At, e.Turn, false)
 	s.begin(e.Turn, SourceButton, e.At)
 	s.become(Committing, asking)
 	s.m.released, s.m.committed = e.At, e.At
@@ -273,7 +273,7 @@ func (s *step) hushed(e Hushed) {
 		s.do(FlushSpeaker{Turn: s.m.turn})
 		return
 	}
-	s.cut(e.At, s.m.turn)
+	s.cut(e.At, s.m.turn, !e.Room)
 	s.become(Idle, resting)
 }
 

@@ -44,7 +44,8 @@ func TestToolRunningAtThePressAnswersButHasNoEffect(t *testing.T) {
 	}
 }
 
-// TURNS.md 8, row 3: silence is ordered before the producer is stopped, and nobody waits for its end.
+// TURNS.md 8, row 3: silence is ordered before the producer is stopped, and nobody waits for its end. A press leaves content to the
+// focus (TURNS.md 4).
 func TestFlushComesBeforeStopAndNothingWaits(t *testing.T) {
 	book := []string{"ready", "ask t-0 play", "started t-0 r0", "tool-called t-0 r0 c0 play", "tool-returned t-0 c0 ok audio_stream 7", "done t-0 r0", "drained t-0"}
 	b := newBench(t, Config{}).run(book...)
@@ -52,17 +53,22 @@ func TestFlushComesBeforeStopAndNothingWaits(t *testing.T) {
 		t.Fatal("no stream plays")
 	}
 	b.forget().run("wait 1s", "press t-1")
-	b.want("FlushSpeaker turn=t-1", "StopStream handle=7", "OpenCapture turn=t-1", "ClearInput turn=t-1")
+	b.want("FlushSpeaker turn=t-1", "OpenCapture turn=t-1", "ClearInput turn=t-1")
 	b.wantState(Listening)
+	if !b.m.Streaming() {
+		t.Error("the press ended the stream")
+	}
+	b = newBench(t, Config{}).run(book...).forget().run("wait 1s", "hush")
+	b.want("FlushSpeaker", "StopStream handle=7")
 
 	// The same with an injected turn speaking over it and something latched: the six steps in their order.
 	b = newBench(t, Config{}).run(book...).run("inject t-1 tea", "started t-1 r1", "delta t-1 r1 a 24000",
-		"tool-called t-1 r1 c1 play", "tool-returned t-1 c1 ok audio_stream 8", "heard t-1 12000").forget().run("press t-2")
+		"tool-called t-1 r1 c1 play", "tool-returned t-1 c1 ok audio_stream 8", "heard t-1 12000").forget().run("hush")
 	var got []string
 	for _, o := range b.orders() {
 		got = append(got, strings.Fields(o)[0])
 	}
-	want := []string{"FlushSpeaker", "DiscardHandle", "StopStream", "CancelResponse", "TruncateItem", "EndTurn", "OpenCapture", "ClearInput"}
+	want := []string{"FlushSpeaker", "DiscardHandle", "StopStream", "CancelResponse", "TruncateItem", "EndTurn"}
 	if !slices.Equal(got, want) {
 		t.Errorf("ordered %v; want %v", got, want)
 	}

@@ -1,0 +1,354 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"conch/coordinator/turn"
+)
+
+// book is content whose samples tell their place: each stretch of 100 ms has a value of its own, from 100 on.
+type book struct {
+	StreamFunc
+	ends []string
+	err  error // of its last write
+}
+
+const page = 100 * time.Millisecond
+
+func newBook(length time.Duration) *book {
+	b := &book{}
+	b.StreamFunc = StreamFunc{Pauses: true, Run: func(_ context.Context, write func([]int16) error) error {
+		for i := range int(length / page) {
+			if b.err = write(tone(page, int16(100+i))); b.err != nil {
+				return b.err
+			}
+		}
+		return nil
+	}, Ended: func(how turn.EndedHow, heard int) { b.ends = append(b.ends, fmt.Sprint(how, " ", samples(heard))) }}
+	return b
+}
+
+// plays has a turn that starts b, and waits for its first sample.
+func (g *rig) plays(b StreamFunc) {
+	g.t.Helper()
+	g.tools["play"] = func(context.Context, string) ToolResult {
+		return ToolResult{Effect: turn.EffectAudioStream, Stream: b}
+	}
+	id := g.utter(time.Second)
+	g.call(id, "play")
+	if s := g.State(); s != turn.Idle {
+		g.t.Fatalf("state %v, and nothing plays", s)
+	}
+}
+
+// call has the model call a tool and say nothing.
+func (g *rig) call(id turn.ID, tool string) {
+	g.respond(id, turn.ResponseID("r-"+id))
+	g.Post(turn.ToolCalled{At: g.Now(), Turn: id, Response: turn.ResponseID("r-" + id), Call: turn.CallID("c-" + id), Name: tool})
+	g.settle()
+	g.finish(id, turn.ResponseID("r-"+id))
+}
+
+// pages are the values of content that were heard, each once for every stretch of it, and for how long content was heard.
+func (g *rig) pages() (values []int16, heard time.Duration) {
+	for _, p := range g.speaker.played() {
+		if p.kind == SourceContent {
+			values = append(values, p.value)
+			heard += p.to.Sub(p.from)
+		}
+	}
+	return values, heard
+}
+
+// contentIn is for how long content was heard in a stretch of time.
+func (g *rig) contentIn(from, to time.Duration) (heard time.Duration) {
+	for _, p := range g.speaker.played() {
+		if p.kind == SourceContent {
+			a, b := max(p.from.Sub(g.start), from), min(p.to.Sub(g.start), to)
+			heard += max(0, b-a)
+		}
+	}
+	return heard
+}
+
+// whole says that each sample of so many pages was heard once, in order, but for one in twenty milliseconds at each return: the fake
+// card plays in steps.
+func (g *rig) whole(pages int) {
+	g.t.Helper()
+	values, heard := g.pages()
+	if !slices.IsSorted(values) || len(slices.Compact(slices.Clone(values))) != pages {
+		g.t.Errorf("heard the pages %v; want all %d, in order", values, pages)
+	}
+	if want := time.Duration(pages) * page; heard < want-time.Millisecond || heard > want+time.Millisecond {
+		g.t.Errorf("heard %v of content; want %v, none twice and none left out", heard, want)
+	}
+}
+
+// whatever silences a book for a while, and by when it must be back.
+var disturbances = []struct {
+	name string
+	by   func(g *rig)
+}{
+	{"a tap", func(g *rig) {
+		g.press()
+		time.Sleep(60 * time.Millisecond)
+		g.Release(g.Now(), 60*rate/1000, button)
+	}},
+	{"a press followed by nothing", func(g *rig) {
+		id := g.press()
+		time.Sleep(time.Second)
+		g.Release(g.Now(), rate, button)
+		g.settle()
+		g.Post(turn.CaptureEnded{At: g.Now(), Turn: id, Samples: 0})
+	}},
+	{"a question", func(g *rig) {
+		id := g.utter(time.Second)
+		g.respond(id, "r9")
+		g.speak(id, "r9", 2*time.Second, 3)
+		g.finish(id, "r9")
+		time.Sleep(300 * time.Millisecond)
+	}},
+	{"an answer that fails", func(g *rig) {
+		id := g.utter(time.Second)
+		g.respond(id, "r9")
+		g.speak(id, "r9", 300*time.Millisecond, 3)
+		g.Post(turn.ResponseDone{At: g.Now(), Turn: id, Response: "r9", Status: turn.ResponseFailed, Say: turn.WordsQuota})
+		time.Sleep(100 * time.Millisecond)
+	}},
+	{"a deadline", func(g *rig) {
+		g.respond(g.utter(time.Second), "r9")
+		time.Sleep(10200 * time.Millisecond)
+	}},
+	{"an announcement", func(g *rig) {
+		g.voice.set(func(o turn.Order) {
+			if o, ok := o.(turn.CreateResponse); ok {
+				go func() {
+					g.Post(turn.ResponseStarted{At: g.Now(), Turn: o.Turn, Response: "r8"})
+					n := g.Audio(context.Background(), o.Turn, tone(300*time.Millisecond, 4))
+					g.Post(turn.DeltaArrived{At: g.Now(), Turn: o.Turn, Response: "r8", Item: "i8", Samples: n})
+					g.Post(turn.ResponseDone{At: g.Now(), Turn: o.Turn, Response: "r8"})
+				}()
+			}
+		})
+		<-g.Inject("tea", PriorityBlockBehindComms, "", time.Minute)
+		g.voice.set(nil)
+	}},
+	{"words of the device", func(g *rig) {
+		<-g.InjectAlert(func(context.Context) ([]int16, error) { return tone(500*time.Millisecond, wordsValue), nil }, "", time.Minute)
+	}},
+	{"a press elsewhere in the room", func(g *rig) {
+		g.HushRoom(g.Now(), g.speaker.Drop())
+		time.Sleep(time.Second)
+	}},
+	{"a call that is hung up by the button", func(g *rig) {
+		g.tools["dial"] = func(context.Context, string) ToolResult {
+			return ToolResult{Effect: turn.EffectInputClaim, Claim: ClaimFunc{Run: func(ctx context.Context, write func([]int16) error) error {
+				return write(tone(time.Minute, 1))
+			}}}
+		}
+		g.call(g.utter(time.Second), "dial")
+		time.Sleep(10 * time.Second)
+		g.press()
+		time.Sleep(50 * time.Millisecond)
+		g.Release(g.Now(), rate/20, button)
+	}},
+}
+
+// noVoice is a local voice that nobody asks to speak.
+type noVoice struct{}
+
+func (noVoice) Speak(context.Context, string) ([]int16, error) { return nil, nil }
+
+// TURNS.md 4: content comes back after a press, an announcement or a call alike, at the sample behind the last that was heard, and
+// nothing of it sounds meanwhile.
+func TestContentComesBackWhereItWas(t *testing.T) {
+	for _, d := range disturbances {
+		t.Run(d.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newRig(t, func(_ *rig, o *Options) { o.LocalVoice = noVoice{} })
+				b := newBook(20 * time.Second)
+				g.plays(b.StreamFunc)
+				time.Sleep(3 * time.Second)
+				g.settle()
+				from := g.Now()
+				d.by(g)
+				g.settle()
+				if heard := g.contentIn(from, g.Now()); heard > 0 {
+					t.Errorf("%v of content were heard meanwhile", heard)
+				}
+				back := g.Now()
+				time.Sleep(1200 * time.Millisecond)
+				g.settle()
+				if heard := g.contentIn(back, g.Now()); heard < 100*time.Millisecond {
+					t.Errorf("%v of content a second later; want it back after a breath", heard)
+				}
+				g.quiet()
+				g.whole(200)
+				wantEqual(t, "ends", b.ends, []string{"finished 20s"})
+			})
+		})
+	}
+}
+
+// However often, and wherever in it: also in the last seconds, when its producer has returned long since.
+func TestContentComesBackWhereverItWasDisturbed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		b := newBook(3 * time.Second)
+		g.plays(b.StreamFunc)
+		for range 12 {
+			time.Sleep(550 * time.Millisecond)
+			disturbances[0].by(g)
+		}
+		g.quiet()
+		g.whole(30)
+		wantEqual(t, "ends", b.ends, []string{"finished 3s"})
+	})
+}
+
+// What can be mixed sounds on softly beneath an announcement, pauses for who speaks into the microphone, and is as loud as before.
+func TestMixableContentIsDuckedOrPaused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		b := newBook(20 * time.Second)
+		b.Pauses = false
+		g.plays(b.StreamFunc)
+		time.Sleep(time.Second)
+		g.settle()
+		g.take()
+		from := g.Now()
+		g.Post(turn.FloorGranted{At: from, Turn: "room-1", Prompt: "go"})
+		g.respond("room-1", "r1")
+		g.speak("room-1", "r1", time.Second, 2)
+		g.finish("room-1", "r1")
+		time.Sleep(500 * time.Millisecond)
+		g.settle()
+		if heard := g.contentIn(from, g.Now()); heard < g.Now()-from-10*time.Millisecond || !g.has("duck true") || g.has("duck false") {
+			t.Errorf("%v of %v heard beneath the answer, journal %q; want all of it, softly", heard, g.Now()-from, g.take())
+		}
+		time.Sleep(time.Second)
+		g.settle()
+		if !g.has("duck false") {
+			t.Errorf("it does not become loud again: %q", g.take())
+		}
+		from = g.Now()
+		g.utter(time.Second)
+		if heard := g.contentIn(from, g.Now()); heard > 0 {
+			t.Errorf("%v heard while somebody spoke", heard)
+		}
+		g.quiet()
+		g.whole(200)
+	})
+}
+
+// A radio goes on while it is not heard, and its stream is read meanwhile.
+func TestLiveContentGoesOnWhileItIsPaused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		b := newBook(20 * time.Second)
+		b.Live = true
+		g.plays(b.StreamFunc)
+		began := g.Now()
+		time.Sleep(3 * time.Second)
+		disturbances[2].by(g)
+		time.Sleep(time.Second)
+		g.settle()
+		values, _ := g.pages()
+		if now := int16(100 + (g.Now()-began)/page); values[len(values)-1] < now-8 || values[len(values)-1] > now+8 {
+			t.Errorf("%v after its beginning page %d is heard; want some %d: it is on the air", g.Now()-began, values[len(values)-1], now)
+		}
+		g.quiet()
+	})
+}
+
+func TestStopEndsContentForGood(t *testing.T) {
+	for name, stop := range map[string]func(g *rig){
+		"asked for": func(g *rig) {
+			g.tools["stop"] = func(context.Context, string) ToolResult {
+				return ToolResult{Output: "ok", Effect: turn.EffectCancelMedia}
+			}
+			g.call(g.utter(time.Second), "stop")
+		},
+		"hush": func(g *rig) { g.Hush(g.Now(), g.speaker.Drop()) },
+		"other content": func(g *rig) {
+			other := newBook(time.Second)
+			other.Run = func(_ context.Context, write func([]int16) error) error { return write(tone(time.Second, 99)) }
+			g.plays(other.StreamFunc)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newRig(t)
+				b := newBook(time.Minute)
+				g.plays(b.StreamFunc)
+				time.Sleep(3 * time.Second)
+				g.settle()
+				from := g.Now()
+				stop(g)
+				g.quiet()
+				for _, p := range g.speaker.played() {
+					if p.kind == SourceContent && p.value >= 100 && p.to.Sub(g.start) > from+time.Millisecond {
+						t.Errorf("page %d was heard at %v, after the end at %v", p.value, p.from.Sub(g.start), from)
+					}
+				}
+				wantEqual(t, "ends", b.ends, []string{"interrupted 3s"})
+				if !errors.Is(b.err, errCut) {
+					t.Errorf("its producer was told %v", b.err)
+				}
+			})
+		})
+	}
+}
+
+// Content whose patience runs out is told to have ended, and that is said, once.
+func TestPatienceRunsOutInWords(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		b := newBook(time.Minute)
+		b.Patience = 30 * time.Second
+		g.plays(b.StreamFunc)
+		time.Sleep(2 * time.Second)
+		g.tools["dial"] = func(context.Context, string) ToolResult {
+			return ToolResult{Effect: turn.EffectInputClaim, Claim: ClaimFunc{Run: func(ctx context.Context, _ func([]int16) error) error {
+				<-ctx.Done()
+				return nil
+			}}}
+		}
+		g.call(g.utter(time.Second), "dial")
+		time.Sleep(40 * time.Second)
+		g.settle()
+		if !g.has("words paused_too_long") {
+			t.Errorf("nothing is said of it: %q", g.take())
+		}
+		g.press()
+		g.quiet()
+		wantEqual(t, "ends", b.ends, []string{"expired 2s"})
+	})
+}
+
+// A card that cannot take another source, for longer than a moment, fails the stream; it does not hang.
+func TestContentWithoutASourceFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		b := newBook(time.Minute)
+		g.plays(b.StreamFunc)
+		time.Sleep(time.Second)
+		g.speaker.mu.Lock()
+		g.speaker.full = true
+		g.speaker.mu.Unlock()
+		disturbances[0].by(g)
+		time.Sleep(5 * time.Second)
+		g.settle()
+		if !g.has("words stream_failed") {
+			t.Errorf("nothing is said of it: %q", g.take())
+		}
+		g.quiet()
+		wantEqual(t, "ends", b.ends, []string{"failed 1s"})
+	})
+}

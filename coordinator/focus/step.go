@@ -1,0 +1,153 @@
+package focus
+
+import "time"
+
+// Event is a fact.
+type Event interface{ event() }
+
+type (
+	// Acquired: an activity begins. Whatever its channel had before ends.
+	Acquired struct {
+		At      time.Duration
+		Channel Channel
+		Activity
+	}
+	// Released: an activity is over: it came to its end, or somebody said stop.
+	Released struct {
+		At time.Duration
+		ID ID
+	}
+	// Passed: it is At.
+	Passed struct{ At time.Duration }
+)
+
+func (Acquired) event() {}
+func (Released) event() {}
+func (Passed) event()   {}
+
+// Order is what becomes of an activity. Each that was Acquired has one End, and nothing after it.
+type Order struct {
+	ID  ID
+	Do  Verb
+	Why Why // of an End
+}
+
+// Verb is what is done with an activity.
+type Verb uint8
+
+// Verbs.
+const (
+	Play  Verb = iota + 1 // it is heard as it is: from its beginning, or from the sample behind the last that was heard
+	Duck                  // it is heard softly
+	Pause                 // it is silent; what has not been heard is kept
+	End
+)
+
+func (v Verb) String() string { return [...]string{"none", "play", "duck", "pause", "end"}[v] }
+
+// Why is why an activity ended.
+type Why uint8
+
+// Reasons.
+const (
+	Over     Why = iota // Released
+	Replaced            // another one of its channel began
+	Expired             // it was paused for longer than its patience
+)
+
+func (w Why) String() string { return [...]string{"over", "replaced", "expired"}[w] }
+
+// Step returns the machine after ev and what becomes of whom, in order.
+func Step(m Machine, ev Event) (Machine, []Order) {
+	s := step{m: m}
+	switch e := ev.(type) {
+	case Acquired:
+		if e.ID == 0 || m.Level(e.ID) != 0 {
+			return m, nil // it has begun already
+		}
+		i := index(e.Channel)
+		s.end(i, Replaced)
+		s.m.slots[i] = slot{Activity: e.Activity}
+		s.settle(e.At, none)
+	case Released:
+		for i, o := range m.slots {
+			if o.ID == e.ID && e.ID != 0 {
+				s.end(i, Over)
+				s.settle(e.At, i)
+			}
+		}
+	case Passed:
+		for i, o := range m.slots {
+			if o.until > 0 && o.until <= e.At {
+				s.end(i, Expired)
+			}
+		}
+		s.settle(e.At, none)
+	}
+	return s.m, s.out
+}
+
+type step struct {
+	m   Machine
+	out []Order
+}
+
+func (s *step) end(i int, why Why) {
+	if id := s.m.slots[i].ID; id != 0 {
+		s.m.slots[i] = slot{}
+		s.out = append(s.out, Order{id, End, why})
+	}
+}
+
+const none = len(channels)
+
+// settle gives each activity its level, left being the channel whose activity has just gone. Those that give way do so before another
+// one comes forward.
+func (s *step) settle(at time.Duration, left int) {
+	front, exclusive := false, false
+	var want [len(channels)]Level
+	returns := -1
+	for i, o := range s.m.slots {
+		switch {
+		case o.ID == 0:
+			continue
+		case !front && o.level == Foreground, !front && !o.heard:
+			want[i] = Foreground
+		case !front:
+			want[i], returns = o.level, i // not before a breath
+		case exclusive || !o.Mixable:
+			want[i] = Paused
+		default:
+			want[i] = Ducked
+		}
+		front, exclusive = true, exclusive || o.Exclusive
+	}
+	switch {
+	case returns < 0:
+		s.m.back = 0
+	case left < returns || s.m.back == 0: // a breath from the last one that was in front
+		s.m.back = at + Breath
+	case s.m.back <= at:
+		s.m.back, want[returns] = 0, Foreground
+	}
+	for _, louder := range [...]bool{false, true} {
+		for i := range s.m.slots {
+			if (want[i] == Foreground) == louder {
+				s.become(i, want[i], at)
+			}
+		}
+	}
+}
+
+// become changes the level of one.
+func (s *step) become(i int, l Level, at time.Duration) {
+	o := &s.m.slots[i]
+	if l == o.level {
+		return
+	}
+	o.level, o.until, o.heard = l, 0, o.heard || l != Paused
+	if l == Paused && o.Patience > 0 {
+		o.until = at + o.Patience
+	}
+	s.out = append(s.out, Order{ID: o.ID, Do: [...]Verb{Foreground: Play, Ducked: Duck, Paused: Pause}[l]})
+}
