@@ -28,6 +28,7 @@ const (
 //	{"message":{"id":"01J…","from":"ada",…}}          what was said
 //	{"message":{…,"to":["ben"]},"whispered":"ben"}    to ben alone: handed to nobody else
 //	{"message":{…},"envelope":"…"}                    what another device said, as it signed it; corrected: "release":"…" as well
+//	{"message":{…,"turn":"t-…"}}                      late words: in the place of the message of that turn that had none
 //	{"correct":"01J…","text":"…"}                     of that message only this was heard
 //
 // Lines are appended and synced; when the file holds much more than is kept, or what was appended is in doubt, it is
@@ -158,6 +159,10 @@ func (m *Memory) index(id round.MessageID) int {
 func (m *Memory) keepMessage(msg round.Message) bool {
 	if m.index(msg.ID) >= 0 {
 		return false
+	}
+	if i := slices.IndexFunc(m.messages, msg.Stands); i >= 0 { // what was said there, in its words
+		m.messages[i] = msg
+		return true
 	}
 	if len(m.messages) >= m.keep {
 		m.messages = slices.Delete(m.messages, 0, len(m.messages)-m.keep+1)

@@ -227,3 +227,31 @@ func TestMemoryWithoutDisk(t *testing.T) {
 		}
 	})
 }
+
+// Words that came late are kept where what was said had none, before what was answered; another's are not, and those that came in time
+// stay what they were.
+func TestMemoryHasLateWords(t *testing.T) {
+	dir := t.TempDir()
+	said := func(id int, from round.Participant, text string) round.Message {
+		m := message(id, text)
+		m.From, m.Turn = from, "t-1"
+		return m
+	}
+	m, _, stop := remembering(t, dir, "home", 10)
+	for _, msg := range []round.Message{
+		said(1, "human:d-kitchen", round.Unwritten), said(2, "ada", "Of course."), said(3, "human:d-hall", "I said nothing"),
+		said(4, "human:d-kitchen", "Ada, are you there?"), said(5, "human:d-kitchen", "Ada, are you deaf?"),
+	} {
+		m.add(msg)
+	}
+	stop()
+	want := []string{"Ada, are you there?", "Of course.", "I said nothing", "Ada, are you deaf?"}
+	if got := texts(m.Recent()); !slices.Equal(got, want) {
+		t.Errorf("%q; want %q", got, want)
+	}
+	again, _, stop := remembering(t, dir, "home", 10)
+	defer stop()
+	if got := texts(again.Recent()); !slices.Equal(got, want) {
+		t.Errorf("after a restart %q; want %q", got, want)
+	}
+}

@@ -51,51 +51,55 @@
 //	P  ben has claimed: the pause
 //	Q  ben may be heard
 //	T  ben can be heard
+//	U  what was said here has no words yet
+//	W  and ben can be heard
 //	O  the answer is over
 //
-//	                            I  H  h  V  D  C  S  R  P  Q  T  O
-//	Pressed                     H  =  =  H  H  H  H  H  H  H  H  H
-//	PressEnded                  ~  I  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~
-//	Said                        V  V  =  =  V  V  V  V  V  V  V  V
-//	Said, nothing               ~  I  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~
-//	SpeechBegan                 ~  ~  ~  ~  ~  ~  ~  ~  ~  T  ~  ~
-//	SpeechKnown                 ~  ~  ~  ~  ~  ~  ~  ~  .  .  =  ~
-//	SpeechEnded                 ~  ~  ~  ~  ~  ~  ~  ~  D  D  V  ~
-//	SpeechEnded, failed         ~  ~  ~  ~  ~  ~  ~  ~  D  D  D  ~
-//	Refined                     ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~
-//	CardsChanged                =  =  =  =  =  =  =  =  =  =  =  =
-//	Controlled                  =  =  =  =  =  =  =  =  =  =  =  =
-//	MembersListed               =  =  =  =  =  =  =  =  =  =  =  =
-//	LinkChanged, down           =  =  I  Q  Q  Q  Q  Q  =  =  =  =
-//	Tick, the next deadline     =  =  =  P  =  =  =  =  Q  =  =  =
-//	Press, newer                h  =  =  h  h  h  h  h  h  h  h  h
-//	Press, of the same time     h  =  =  h  h  h  h  h  h  h  h  h
-//	Press, older                h  =  =  h  h  h  h  h  h  h  h  h
-//	PressOver                   =  .  I  .  .  .  .  .  .  .  .  .
-//	Message of a person         V  =  =  =  V  V  V  V  V  V  V  V
-//	Message, the next one       =  =  =  =  V  =  =  ~  V  V  =  V
-//	Message, seen or old        V  =  V  ~  ~  ~  ~  ~  ~  ~  ~  ~
-//	Message, forged             ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~
-//	Votes, the last ones        .  ~  .  .  ~  ~  ~  ~  ~  ~  ~  ~
-//	Votes, of a stranger        .  ~  .  ~  ~  ~  ~  ~  ~  ~  ~  ~
-//	Votes, before their message .  ~  .  .  .  .  .  ~  .  .  .  .
-//	Claim, better               C  ~  =  C  C  .  .  .  C  C  =  .
-//	Claim, worse                C  ~  =  C  C  =  =  ~  =  =  =  C
-//	Claim, instead of ben       C  ~  =  C  C  =  =  ~  C  C  =  C
-//	Withdraw                    =  ~  ~  ~  ~  D  D  P  ~  ~  ~  ~
-//	Speaking                    S  ~  .  S  S  S  .  .  S  S  =  S
-//	Speaking, worse             S  ~  .  S  S  S  .  .  S  S  =  S
-//	Release                     =  .  =  =  O  O  O  P  =  =  =  =
-//	Release, failed             =  .  =  =  P  P  P  P  =  =  =  =
-//	Ended                       =  ~  =  =  =  =  =  ~  =  =  =  =
-//	Gone, the speaker's         =  =  =  =  P  P  P  P  =  =  =  =
-//	Beat                        .  .  .  .  .  .  .  .  .  .  .  .
-//	Beat, newer epoch           .  .  .  .  .  .  .  .  .  .  .  I
-//	Beat, other cards           =  =  =  =  =  =  =  =  =  =  =  =
-//	HistoryAsk                  .  .  .  .  .  .  .  .  .  .  .  .
-//	History                     ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~
-//	Control                     =  =  =  =  =  =  =  =  =  =  =  =
-//	Seen                        .  .  .  .  .  .  .  .  .  .  .  .
+//	                            I  H  h  V  D  C  S  R  P  Q  T  U  W  O
+//	Pressed                     H  =  =  H  H  H  H  H  H  H  H  H  H  H
+//	PressEnded                  ~  I  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~
+//	Said                        V  V  =  =  V  V  V  V  V  V  V  V  V  V
+//	Said, nothing               ~  I  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~
+//	SaidLate                    ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  V  =  ~
+//	SaidLate, of no such turn   ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~
+//	SpeechBegan                 ~  ~  ~  ~  ~  ~  ~  ~  ~  T  ~  ~  ~  ~
+//	SpeechKnown                 ~  ~  ~  ~  ~  ~  ~  ~  .  .  =  ~  ~  ~
+//	SpeechEnded                 ~  ~  ~  ~  ~  ~  ~  ~  D  D  V  ~  ~  ~
+//	SpeechEnded, failed         ~  ~  ~  ~  ~  ~  ~  ~  D  D  D  ~  ~  ~
+//	Refined                     ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~
+//	CardsChanged                =  =  =  =  =  =  =  =  =  =  =  =  =  =
+//	Controlled                  =  =  =  =  =  =  =  =  =  =  =  =  =  =
+//	MembersListed               =  =  =  =  =  =  =  =  =  =  =  =  =  =
+//	LinkChanged, down           =  =  I  Q  Q  Q  Q  Q  =  =  =  =  =  =
+//	Tick, the next deadline     =  =  =  P  =  =  =  =  Q  =  =  =  =  =
+//	Press, newer                h  =  =  h  h  h  h  h  h  h  h  h  h  h
+//	Press, of the same time     h  =  =  h  h  h  h  h  h  h  h  h  h  h
+//	Press, older                h  =  =  h  h  h  h  h  h  h  h  h  h  h
+//	PressOver                   =  .  I  .  .  .  .  .  .  .  .  I  I  .
+//	Message of a person         V  =  =  =  V  V  V  V  V  V  V  V  V  V
+//	Message, the next one       =  =  =  =  V  =  =  ~  V  V  =  =  =  V
+//	Message, seen or old        V  =  V  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~
+//	Message, forged             ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~
+//	Votes, the last ones        .  ~  .  .  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~
+//	Votes, of a stranger        .  ~  .  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~
+//	Votes, before their message .  ~  .  .  .  .  .  ~  .  .  .  ~  ~  .
+//	Claim, better               C  ~  =  C  C  .  .  .  C  C  =  =  =  .
+//	Claim, worse                C  ~  =  C  C  =  =  ~  =  =  =  =  =  C
+//	Claim, instead of ben       C  ~  =  C  C  =  =  ~  C  C  =  =  =  C
+//	Withdraw                    =  ~  ~  ~  ~  D  D  P  ~  ~  ~  ~  ~  ~
+//	Speaking                    S  ~  .  S  S  S  .  .  S  S  =  =  =  S
+//	Speaking, worse             S  ~  .  S  S  S  .  .  S  S  =  =  =  S
+//	Release                     =  .  =  =  O  O  O  P  =  =  =  P  T  =
+//	Release, failed             =  .  =  =  P  P  P  P  =  =  =  =  =  =
+//	Ended                       =  ~  =  =  =  =  =  ~  =  =  =  =  =  =
+//	Gone, the speaker's         =  =  =  =  P  P  P  P  =  =  =  =  =  =
+//	Beat                        .  .  .  .  .  .  .  .  .  .  .  .  .  .
+//	Beat, newer epoch           .  .  .  .  .  .  .  .  .  .  .  .  .  I
+//	Beat, other cards           =  =  =  =  =  =  =  =  =  =  =  =  =  =
+//	HistoryAsk                  .  .  .  .  .  .  .  .  .  .  .  .  .  .
+//	History                     ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~
+//	Control                     =  =  =  =  =  =  =  =  =  =  =  =  =  =
+//	Seen                        .  .  .  .  .  .  .  .  .  .  .  .  .  .
 //
 // table:end
 //

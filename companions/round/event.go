@@ -37,6 +37,11 @@ type (
 		To   []Participant
 		Open bool // the room may know: To is who has to answer, and not whom alone it is said to
 	}
+	// SaidLate: the words of a turn of which Said has told that they are Unwritten. Answered: they change nothing of who answers.
+	SaidLate struct {
+		Said
+		Answered bool
+	}
 	// SpeechBegan: the first sample of what Prepare asked for can be heard.
 	SpeechBegan struct {
 		At        time.Duration
@@ -99,6 +104,7 @@ func (e LinkChanged) event() time.Duration   { return e.At }
 func (e Pressed) event() time.Duration       { return e.At }
 func (e PressEnded) event() time.Duration    { return e.At }
 func (e Said) event() time.Duration          { return e.At }
+func (e SaidLate) event() time.Duration      { return e.At }
 func (e SpeechBegan) event() time.Duration   { return e.At }
 func (e SpeechKnown) event() time.Duration   { return e.At }
 func (e SpeechEnded) event() time.Duration   { return e.At }

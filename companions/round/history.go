@@ -13,9 +13,10 @@ func (s *orders) remember(msg Message) {
 		return
 	}
 	public := msg.Public()
-	at, _ := slices.BinarySearchFunc(m.recent, public, byPlace)
-	m.recent = slices.Insert(slices.Clone(m.recent), at, public)
-	m.recent = m.recent[max(0, len(m.recent)-maxRecent):]
+	recent := without(m.recent, msg.Stands)
+	at, _ := slices.BinarySearchFunc(recent, public, byPlace)
+	recent = slices.Insert(recent, at, public)
+	m.recent = recent[max(0, len(recent)-maxRecent):]
 	who, companion := msg.From.Companion()
 	if companion {
 		m.turns++

@@ -88,9 +88,12 @@ func (s *rounds) placed(from DeviceID, msg *Message) bool {
 // accept is a message's one way into the machine.
 func (s *rounds) accept(msg Message, from DeviceID) {
 	m := &s.m
+	passed := m.rd.open && msg.Epoch == m.epoch && msg.Number <= m.rd.place.Number
 	if msg.From.Human() && !msg.Metadata.Silence {
 		s.m.letGo(from, msg.Epoch)
-		m.chain, m.chainKnown, m.modelled = 0, true, 0
+		if !passed { // words that came late are of a turn that has been counted
+			m.chain, m.chainKnown, m.modelled = 0, true, 0
+		}
 	}
 	if _, ok := msg.From.Companion(); ok {
 		if m.chain++; m.chain > m.cfg.Manners.ChainLimit && from != m.cfg.Self { // neither answered nor remembered, whoever says it
@@ -114,7 +117,7 @@ func (s *rounds) accept(msg Message, from DeviceID) {
 	switch {
 	case msg.Epoch != m.epoch:
 		why = "of an epoch that is not the newest here: remembered, not answered"
-	case m.rd.open && msg.Number <= m.rd.place.Number:
+	case passed:
 		why = "a newer message is there: remembered, not answered"
 	case !wordsOf(m, msg):
 		why = "what it is said to has not come: remembered, not answered"

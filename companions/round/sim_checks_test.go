@@ -121,6 +121,8 @@ func personSaid(ev Event) MessageID {
 	switch e := ev.(type) {
 	case Said:
 		return e.ID
+	case SaidLate:
+		return e.ID
 	case Received:
 		if m, ok := e.Packet.(Message); ok && m.From.Human() && !m.Metadata.Silence {
 			return m.ID

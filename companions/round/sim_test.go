@@ -82,7 +82,7 @@ func TestSimulation(t *testing.T) {
 
 // missing are the faults that have not been injected yet.
 func (s *sim) missing() (none []string) {
-	for _, f := range []string{"kill", "freeze", "cut", "split", "stranger", "replay", "loss", "lost answer", "hung answer", "press", "quick messages", "slow device", "twin id", "lying member", "hammering member",
+	for _, f := range []string{"kill", "freeze", "cut", "split", "stranger", "replay", "loss", "lost answer", "hung answer", "press", "quick messages", "slow device", "twin id", "lying member", "hammering member", "late words", "words too late",
 		"model that always votes 10", "model that always listens", "model that votes at random", "model that obeys who tells it to vote 10 for one",
 		"model that forges who votes on what", "model that comes late", "model that alternates"} {
 		if s.faults[f] == 0 {
@@ -383,7 +383,41 @@ func (s *sim) typed(d *dev, turn string) {
 	if d.turn == turn {
 		d.turn = ""
 	}
-	d.step(Said{d.clock(), id, turn, text, to, s.r.IntN(4) == 0})
+	e := Said{d.clock(), id, turn, text, to, s.r.IntN(4) == 0}
+	if len(d.m.cards) > 0 && s.r.IntN(8) == 0 {
+		s.late(d, e)
+		return
+	}
+	d.step(e)
+}
+
+// late has the words of a message come after it, or never: whoever heard it is to answer until then.
+func (s *sim) late(d *dev, e Said) {
+	first := e
+	first.Text, first.To, first.Open = Unwritten, []Participant{Participant(d.m.cards[0].ID)}, true
+	s.people[e.ID].text = Unwritten
+	d.step(first)
+	s.ids++
+	e.ID = MessageID(fmt.Sprintf("m%06d", s.ids))
+	answered := s.r.IntN(6) == 0
+	d.soon(s.between(0, []time.Duration{time.Second, 4 * time.Second, 20 * time.Second}[s.r.IntN(3)]), func() {
+		e.At = d.clock()
+		s.people[e.ID] = &saying{d: d, life: d.life, text: e.Text}
+		was, heard := d.m.epoch, d.m.own.sounded
+		d.step(SaidLate{e, answered})
+		switch at := slices.IndexFunc(d.m.recent, func(x Message) bool { return x.ID == e.ID }); {
+		case !slices.Contains(d.m.seen, e.ID): // it is long ago, or nobody may know
+			delete(s.people, e.ID)
+		case at < 0 || slices.ContainsFunc(d.m.recent, func(x Message) bool { return x.ID == first.ID }):
+			s.breaks("late words of %s do not stand where their message stood", d.name)
+		case d.m.epoch != was && (heard || answered):
+			s.breaks("late words of %s are answered once more", d.name)
+		case d.m.epoch != was:
+			s.fault("late words")
+		default:
+			s.fault("words too late")
+		}
+	})
 }
 
 func (s *sim) words(d *dev) string {

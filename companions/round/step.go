@@ -27,6 +27,8 @@ func (s *step) take(ev Event) {
 		s.pressEnded(e)
 	case Said:
 		s.said(e)
+	case SaidLate:
+		s.saidLate(e)
 	case SpeechBegan:
 		s.speechBegan(e)
 	case SpeechKnown:

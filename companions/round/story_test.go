@@ -172,6 +172,12 @@ func (s *story) do(line string) {
 	case "say": // say DEVICE TURN TEXT
 		d := s.dev(args[0])
 		d.say(args[1], strings.Join(args[2:], " "))
+	case "wordless": // wordless DEVICE TURN COMPANION: nobody has written down what was said; who heard it is to answer
+		d := s.dev(args[0])
+		d.step(Said{d.clock(), s.newID(), args[1], Unwritten, []Participant{Participant(args[2])}, true})
+	case "late": // late DEVICE TURN TEXT: the words of it
+		d := s.dev(args[0])
+		d.step(SaidLate{Said: Said{At: d.clock(), ID: s.newID(), Turn: args[1], Text: strings.Join(args[2:], " ")}})
 	case "whisper": // whisper DEVICE TO TEXT
 		s.dev(args[0]).say("", strings.Join(args[2:], " "), Participant(args[1]))
 	case "kill":

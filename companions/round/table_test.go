@@ -22,6 +22,9 @@ var (
 	answerC  = Message{ID: "m2", From: "cleo", Text: "ben now", Epoch: epochA, Number: 2, Metadata: Metadata{Chain: 1}}
 	asked    = question.Place()
 	answered = answerC.Place()
+
+	wordless  = Said{ID: "m1", Turn: "t0", Text: Unwritten, To: []Participant{"ben"}, Open: true}
+	unwritten = Place{Epoch{2, "b"}, 1, "m1"}
 )
 
 func voteFor(id CompanionID, m MessageID, importance float64) Vote {
@@ -73,11 +76,16 @@ var situations = []struct {
 	{"P", "ben has claimed: the pause", []Event{from("a", question), from("a", Votes{asked, []Vote{voteFor("ada", "m1", 5)}}), from("c", Votes{asked, []Vote{voteFor("cleo", "m1", 6)}})}},
 	{"Q", "ben may be heard", []Event{from("a", question), from("a", Votes{asked, []Vote{voteFor("ada", "m1", 5)}}), from("c", Votes{asked, []Vote{voteFor("cleo", "m1", 6)}}), Tick{At: 900 * time.Millisecond}}},
 	{"T", "ben can be heard", []Event{from("a", question), from("a", Votes{asked, []Vote{voteFor("ada", "m1", 5)}}), from("c", Votes{asked, []Vote{voteFor("cleo", "m1", 6)}}), Tick{At: 900 * time.Millisecond}, SpeechBegan{Place: asked, Companion: "ben"}}},
+	{"U", "what was said here has no words yet", []Event{wordless}},
+	{"W", "and ben can be heard", []Event{wordless, from("a", Votes{unwritten, []Vote{voteFor("ada", "m1", 5)}}), from("c", Votes{unwritten, []Vote{voteFor("cleo", "m1", 6)}}), Tick{At: 900 * time.Millisecond}, SpeechBegan{Place: unwritten, Companion: "ben"}}},
 	{"O", "the answer is over", []Event{from("a", question), from("a", Votes{asked, []Vote{voteFor("ada", "m1", 5)}}), from("c", Votes{asked, []Vote{voteFor("cleo", "m1", 9)}}), from("c", claimFor("cleo", asked, 9)), from("c", Speaking{Place: asked, Companion: "cleo"}), from("c", Release{Place: asked, Companion: "cleo", OK: true})}},
 }
 
 // letterOf names the situation a machine is in.
 func letterOf(m Machine) string {
+	if heard := slices.ContainsFunc(m.stakes, func(k stake) bool { return k.phase == stakeSounding }); m.rd.open && m.rd.message.Text == Unwritten && !m.rd.over {
+		return map[bool]string{false: "U", true: "W"}[heard]
+	}
 	for _, k := range m.stakes {
 		switch k.phase {
 		case stakeSounding:
@@ -119,6 +127,8 @@ var rows = []struct {
 	{"PressEnded", PressEnded{Turn: "t1"}},
 	{"Said", Said{ID: "m9", Turn: "t1", Text: "Tea?"}},
 	{"Said, nothing", Said{ID: "m9", Turn: "t1", Text: " "}},
+	{"SaidLate", SaidLate{Said: Said{ID: "m9", Turn: "t0", Text: "Tea?"}}},
+	{"SaidLate, of no such turn", SaidLate{Said: Said{ID: "m9", Turn: "t1", Text: "Tea?"}}},
 	{"SpeechBegan", SpeechBegan{Place: asked, Companion: "ben"}},
 	{"SpeechKnown", SpeechKnown{Place: asked, Companion: "ben", ID: "m8", Text: "So.", Left: time.Second}},
 	{"SpeechEnded", SpeechEnded{Place: asked, Companion: "ben", ID: "m8", OK: true, Text: "So.", Heard: time.Second}},
