@@ -194,6 +194,13 @@ func (r *Room) SaidTo(turn, text string, to []round.Participant) {
 	r.inbox.put(round.Said{At: r.Now(), ID: r.o.NewID(), Turn: turn, Text: text, To: slices.Clone(to), Open: true})
 }
 
+// SaidLate are the words of a turn of which SaidTo told that nobody had written them down. open: the room may know; answered: they change
+// nothing of who answers.
+func (r *Room) SaidLate(turn, text string, to []round.Participant, open, answered bool) {
+	said := round.Said{At: r.Now(), ID: r.o.NewID(), Turn: turn, Text: text, To: slices.Clone(to), Open: open}
+	r.inbox.put(round.SaidLate{Said: said, Answered: answered})
+}
+
 // SpeechBegan: the first sample of what Prepare asked for can be heard.
 func (r *Room) SpeechBegan(p round.Place, c round.CompanionID) {
 	r.inbox.put(round.SpeechBegan{At: r.Now(), Place: p, Companion: c})

@@ -21,6 +21,11 @@ type (
 		To        []round.Participant
 		Whispered bool // To is one companion, and nobody else may know
 	}
+	// TellLate: the words of a turn that TellWords told of without them. Answered: whoever heard it answers, without a round.
+	TellLate struct {
+		TellWords
+		Answered bool
+	}
 	// TellPressEnded: nothing came of a turn that began here, and nothing will.
 	TellPressEnded struct {
 		Turn   turn.ID
@@ -65,6 +70,7 @@ type (
 
 func (TellPress) effect()      {}
 func (TellWords) effect()      {}
+func (TellLate) effect()       {}
 func (TellPressEnded) effect() {}
 func (TellBegan) effect()      {}
 func (TellKnown) effect()      {}

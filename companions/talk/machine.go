@@ -20,9 +20,6 @@ const (
 	maxSaid      = 16
 )
 
-// unwritten stands for words that nobody has written down. The room answers no empty message, and an utterance has been heard.
-const unwritten = "(said aloud, and not written down)"
-
 // Machine is what this device knows of the conversation it is in. The zero value knows of none. It is a value: Step returns
 // another one.
 type Machine struct {
@@ -40,6 +37,7 @@ type question struct {
 	alone bool // answered without a round
 	told  bool // the room has its words, or knows that there are none
 	to    []round.Participant
+	mute  bool          // the room was told that there are none: they may still come
 	due   time.Duration // when the words are not waited for any more; 0: they are not due
 
 	began   bool // alone: the answer sounds, and the room does not know the question yet

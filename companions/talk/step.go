@@ -97,20 +97,27 @@ func (s *step) remove(a *answer) answer {
 	return was
 }
 
-// words tells the room what was asked, once.
+// words tells the room what was asked, once; and once more where it was told that nobody has written it down, and somebody has.
 func (s *step) words(q *question, text string, alone bool, first round.CompanionID) {
-	if q == nil || q.told {
+	blank := strings.TrimSpace(text) == ""
+	if q == nil || q.told && (!q.mute || blank) {
 		return
 	}
-	q.told, q.due = true, 0
+	late := q.mute
+	q.told, q.mute, q.due = true, blank, 0
 	to, whispered := q.to, len(q.to) == 1
 	if q.alone && !alone { // somebody came while it was being asked, and it is being answered already
 		to, whispered = []round.Participant{round.Participant(first)}, false
 	}
-	if strings.TrimSpace(text) == "" { // whoever heard it answers
-		text, to, whispered = unwritten, []round.Participant{round.Participant(first)}, false
+	if blank { // whoever heard it answers
+		text, to, whispered = round.Unwritten, []round.Participant{round.Participant(first)}, false
 	}
-	s.do(TellWords{q.turn, text, to, whispered})
+	tell := TellWords{q.turn, text, to, whispered}
+	if late {
+		s.do(TellLate{tell, q.alone})
+		return
+	}
+	s.do(tell)
 }
 
 // speaks is the answer in a turn, if the room follows it.

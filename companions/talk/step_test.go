@@ -69,12 +69,38 @@ func TestWhoIsMeant(t *testing.T) {
 		"everybody":                    {[]Event{Asked{Turn: "t-1"}, WordsCame{"t-1", "hi", false, "ada"}}, "hi", "[]"},
 		"somebody came meanwhile":      {[]Event{Asked{Turn: "t-1", Alone: true}, WordsCame{"t-1", "hi", false, "ada"}}, "hi", "[ada]"},
 		"alone still":                  {[]Event{Asked{Turn: "t-1", Alone: true}, WordsCame{"t-1", "hi", true, "ada"}}, "hi", "[]"},
-		"nobody wrote it down":         {[]Event{Asked{Turn: "t-1", To: ben}, WordsCame{"t-1", " ", false, "ada"}}, unwritten, "[ada]"},
-		"nobody did, and time is over": {[]Event{Asked{Turn: "t-1"}, InputCommitted{0, "t-1"}, DeadlinePassed{At: transcriptPatience, First: "cleo"}}, unwritten, "[cleo]"},
+		"nobody wrote it down":         {[]Event{Asked{Turn: "t-1", To: ben}, WordsCame{"t-1", " ", false, "ada"}}, round.Unwritten, "[ada]"},
+		"nobody did, and time is over": {[]Event{Asked{Turn: "t-1"}, InputCommitted{0, "t-1"}, DeadlinePassed{At: transcriptPatience, First: "cleo"}}, round.Unwritten, "[cleo]"},
 	} {
 		_, out := play(c.way...)
 		if e := only[TellWords](t, out); e.Text != c.text || fmt.Sprint(e.To) != c.to {
 			t.Errorf("%s: %+v; want %q to %s", name, e, c.text, c.to)
+		}
+	}
+}
+
+// Words that come after the room was told that there are none are told as what they are, once, and for whom they were said.
+func TestWordsComeLate(t *testing.T) {
+	ben, late := []round.Participant{"ben"}, WordsCame{"t-1", "hi", false, "ada"}
+	passed := []Event{InputCommitted{0, "t-1"}, DeadlinePassed{At: transcriptPatience, First: "ada"}}
+	for name, c := range map[string]struct {
+		asked Asked
+		more  []Event
+		want  string
+	}{
+		"to everybody":               {Asked{Turn: "t-1"}, nil, "[] false false"},
+		"whispered":                  {Asked{Turn: "t-1", To: ben}, nil, "[ben] true false"},
+		"the turn is over":           {Asked{Turn: "t-1"}, []Event{TurnEnded{Turn: "t-1", Reason: "interrupted"}}, "[] false false"},
+		"it was answered on its own": {Asked{Turn: "t-1", Alone: true}, nil, "[ada] false true"},
+		"blank ones came before":     {Asked{Turn: "t-1"}, []Event{WordsCame{"t-1", " ", false, "ada"}}, "[] false false"},
+	} {
+		m, out := play(append(append(append([]Event{c.asked}, passed...), c.more...), late)...)
+		e := only[TellLate](t, out)
+		if got := fmt.Sprint(e.To, e.Whispered, e.Answered); got != c.want || e.Text != "hi" {
+			t.Errorf("%s: %s, %q; want %s", name, got, e.Text, c.want)
+		}
+		if _, out := Step(m, late); len(out) > 0 {
+			t.Errorf("%s: told again: %+v", name, out)
 		}
 	}
 }

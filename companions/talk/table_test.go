@@ -37,6 +37,7 @@ var situations = []struct {
 }{
 	{"nothing", nil},
 	{"asked", []Event{Asked{Turn: "t-1"}}},
+	{"unwritten", []Event{Asked{Turn: "t-1"}, InputCommitted{0, "t-1"}, DeadlinePassed{At: transcriptPatience, First: "ada"}}},
 	{"ready", []Event{Asked{Turn: "t-1"}, mine}},
 	{"heard", []Event{Asked{Turn: "t-1"}, mine, Opened{Place: here, Companion: "ada"}}},
 	{"given up", []Event{Asked{Turn: "t-1"}, mine, Opened{Place: here, Companion: "ada"}, Abandoned{time.Second, here, "ada", "a press here"}}},
@@ -75,7 +76,7 @@ var rows = []struct {
 }
 
 var letters = map[string]string{
-	"TellPress": "p", "TellWords": "w", "TellPressEnded": "x", "TellBegan": "b", "TellKnown": "k", "TellEnded": "e",
+	"TellPress": "p", "TellWords": "w", "TellLate": "l", "TellPressEnded": "x", "TellBegan": "b", "TellKnown": "k", "TellEnded": "e",
 	"FloorGranted": "G", "FloorOpened": "O", "VoteLost": "L", "Hush": "H", "Remember": "R", "SayWords": "S",
 }
 

@@ -27,7 +27,7 @@ func TestRandomWalk(t *testing.T) {
 }
 
 func walk(seed uint64) error {
-	w := &world{rng: rand.New(rand.NewPCG(seed, 7)), words: map[turn.ID]int{}, open: map[said]bool{}, live: map[turn.ID]bool{}}
+	w := &world{rng: rand.New(rand.NewPCG(seed, 7)), words: map[turn.ID]int{}, mute: map[turn.ID]bool{}, open: map[said]bool{}, live: map[turn.ID]bool{}}
 	for range 120 {
 		w.now += time.Duration(w.rng.IntN(400)) * time.Millisecond
 		if at, ok := w.m.Wake(); ok && at <= w.now {
@@ -76,6 +76,7 @@ type world struct {
 	live  map[turn.ID]bool // turns that the coordinator has not ended
 	open  map[said]bool    // granted, and not told to have ended
 	words map[turn.ID]int
+	mute  map[turn.ID]bool // told without words
 }
 
 func (w *world) flip() bool { return w.rng.IntN(2) == 0 }
@@ -150,6 +151,12 @@ func (w *world) step(ev Event) error {
 			if w.words[e.Turn]++; w.words[e.Turn] > 1 {
 				return fmt.Errorf("%#v: the words of %s are told twice", ev, e.Turn)
 			}
+			w.mute[e.Turn] = e.Text == round.Unwritten
+		case TellLate:
+			if !w.mute[e.Turn] || e.Text == round.Unwritten {
+				return fmt.Errorf("%#v: the words of %s are told late, and nobody waits for them", ev, e.Turn)
+			}
+			w.mute[e.Turn] = false
 		case TellPressEnded:
 			if w.words[e.Turn]++; w.words[e.Turn] > 1 {
 				return fmt.Errorf("%#v: %s is told to have come to nothing, and its words were told", ev, e.Turn)

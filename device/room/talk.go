@@ -63,6 +63,8 @@ func (d *Driver) carryOut(e talk.Effect) {
 		} else {
 			d.Room.SaidTo(string(e.Turn), e.Text, e.To)
 		}
+	case talk.TellLate:
+		d.Room.SaidLate(string(e.Turn), e.Text, e.To, !e.Whispered, e.Answered)
 	case talk.TellPressEnded:
 		d.Room.PressEnded(string(e.Turn), e.Reason)
 	case talk.TellBegan:
