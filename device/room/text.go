@@ -163,24 +163,32 @@ func (n namer) said(m *round.Message) string {
 // mostShown keeps a story from filling the screen, in characters; the ledger has all of it.
 const mostShown = 200
 
-// round is one line for the winner and one for everybody who stays silent.
+// round is one line for the winner and one for everybody who stays silent, each behind the layer that says so (ROOM.md 3.2).
 func (n namer) round(e round.Entry) string {
 	d := e.Decision
 	if d == nil {
 		return "round\n"
 	}
 	var b strings.Builder
+	line := func(l round.Layer, format string, args ...any) {
+		if l != round.LayerOwed && l != round.LayerWorth && l != round.LayerForbidden {
+			l = ""
+		}
+		fmt.Fprintf(&b, "%-9s "+format+"\n", append([]any{l}, args...)...)
+	}
 	fmt.Fprintf(&b, "round    %s\n", n.said(e.Message))
-	if d.Winner == "" {
-		fmt.Fprintf(&b, "         nobody speaks: %s (decided after %.0f ms)\n", n.words(PlainReason(d.Reason)), d.Waited)
-	} else {
-		fmt.Fprintf(&b, "         %s speaks: %s (%sdecided after %.0f ms)\n", n.companion(d.Winner), n.words(d.Reason), importance(d), d.Waited)
+	alone := d.Winner == "" && len(d.Silent) == 1 && d.Silent[0].Reason == PlainReason(d.Reason) // it stands there
+	switch {
+	case d.Winner != "":
+		line(d.Layer, "%s speaks: %s (%sdecided after %.0f ms)", n.companion(d.Winner), n.words(d.Reason), importance(d), d.Waited)
+	case alone:
+		line(d.Silent[0].Layer, "nobody speaks: %s (decided after %.0f ms)", n.words(PlainReason(d.Reason)), d.Waited)
+		return b.String()
+	default:
+		line("", "nobody speaks: %s (decided after %.0f ms)", n.words(PlainReason(d.Reason)), d.Waited)
 	}
 	for _, s := range d.Silent {
-		if d.Winner == "" && len(d.Silent) == 1 && s.Reason == PlainReason(d.Reason) {
-			continue // it stands there
-		}
-		fmt.Fprintf(&b, "         %s does not: %s\n", n.companion(s.Companion), n.words(s.Reason))
+		line(s.Layer, "%s does not: %s", n.companion(s.Companion), n.words(s.Reason))
 	}
 	return b.String()
 }

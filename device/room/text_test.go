@@ -59,6 +59,42 @@ ignored  2 x forged; the last: the signature does not fit
 	}
 }
 
+// TestRoundText: each line of a round says which layer decided it, in a column of its own; what is no layer is not shown.
+func TestRoundText(t *testing.T) {
+	t.Parallel()
+	members := []round.Member{{Device: "d", Name: "kitchen", Cards: []round.Card{{ID: "ada", Name: "Ada"}, {ID: "ben", Name: "Ben"}}}}
+	message := &round.Message{From: "human:d", Text: "Ada?"}
+	silent := func(c round.CompanionID, l round.Layer, why string) round.Silent {
+		return round.Silent{Companion: c, Layer: l, Reason: why}
+	}
+	for want, d := range map[string]round.Decision{
+		`round    person in kitchen: "Ada?"
+owed      Ada speaks: the person addressed it (decided after 2 ms)
+forbidden Ben does not: it is muted
+worth     cleo does not: it has nothing to add
+          dan does not: no vote in time
+          eve does not: it listens
+`: {Winner: "ada", Layer: round.LayerOwed, Reason: "the person addressed it", Waited: 2, Silent: []round.Silent{
+			silent("ben", round.LayerForbidden, "it is muted"), silent("cleo", round.LayerWorth, "it has nothing to add"),
+			silent("dan", "", "no vote in time"), silent("eve", "x\nowed      Eve", "it listens"),
+		}},
+		`round    person in kitchen: "Ada?"
+worth     nobody speaks: it has nothing to add (decided after 0 ms)
+`: {Reason: "nobody: it has nothing to add", Silent: []round.Silent{silent("ada", round.LayerWorth, "it has nothing to add")}},
+		`round    person in kitchen: "Ada?"
+          nobody speaks: nobody has enough to say (decided after 0 ms)
+worth     Ada does not: it listens
+owed      Ben does not: it listens
+`: {Reason: "nobody has enough to say: it listens; it listens", Silent: []round.Silent{
+			silent("ada", round.LayerWorth, "it listens"), silent("ben", round.LayerOwed, "it listens"),
+		}},
+	} {
+		if got := EntryText(round.Entry{Kind: round.EntryRound, Message: message, Decision: &d}, members); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	}
+}
+
 // TestForeignWordsStayOnTheirLine: what was told by others, in whatever field, begins no line and steers no terminal.
 func TestForeignWordsStayOnTheirLine(t *testing.T) {
 	t.Parallel()
