@@ -173,6 +173,11 @@ func (r *Room) MembersListed(list []round.Listed) {
 	r.inbox.put(round.MembersListed{At: r.Now(), Members: slices.Clone(list)})
 }
 
+// PeopleKnown says how people at home are called.
+func (r *Room) PeopleKnown(names []string) {
+	r.inbox.put(round.PeopleKnown{At: r.Now(), Names: slices.Clone(names)})
+}
+
 // Pressed is a finger on this device's button, at its edge; the device is silent already. turn is the turn that may begin.
 func (r *Room) Pressed(at time.Duration, turn string) { r.inbox.put(round.Pressed{At: at, Turn: turn}) }
 

@@ -65,6 +65,7 @@ const (
 	maxDevices     = 64
 	maxCompanions  = 128
 	maxPerDevice   = 16
+	maxPeople      = 64 // whose names a device knows
 	maxHolders     = 64 // people with a finger on a button
 	maxStakes      = 8
 	maxClaims      = 8 // from elsewhere, of one epoch

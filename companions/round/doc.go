@@ -69,6 +69,7 @@
 //	Refined                     ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~
 //	CardsChanged                =  =  =  =  =  =  =  =  =  =  =  =  =  =
 //	Controlled                  =  =  =  =  =  =  =  =  =  =  =  =  =  =
+//	PeopleKnown                 .  .  .  .  .  .  .  .  .  .  .  .  .  .
 //	MembersListed               =  =  =  =  =  =  =  =  =  =  =  =  =  =
 //	LinkChanged, down           =  =  I  Q  Q  Q  Q  Q  =  =  =  =  =  =
 //	Tick, the next deadline     =  =  =  P  =  =  =  =  Q  =  =  =  =  =

@@ -87,6 +87,11 @@ type (
 		At      time.Duration
 		Members []Listed
 	}
+	// PeopleKnown: people at home are called so, as far as this device knows.
+	PeopleKnown struct {
+		At    time.Duration
+		Names []string
+	}
 	// Controlled: somebody at this device (by voice, by the CLI) turns a companion's or the room's manners.
 	Controlled struct {
 		At      time.Duration
@@ -111,5 +116,6 @@ func (e SpeechEnded) event() time.Duration   { return e.At }
 func (e Refined) event() time.Duration       { return e.At }
 func (e CardsChanged) event() time.Duration  { return e.At }
 func (e MembersListed) event() time.Duration { return e.At }
+func (e PeopleKnown) event() time.Duration   { return e.At }
 func (e Controlled) event() time.Duration    { return e.At }
 func (e Tick) event() time.Duration          { return e.At }

@@ -168,7 +168,7 @@ func (s *rounds) openRound(msg Message, from DeviceID) {
 	r.message = msg
 	r.view = View{
 		Message: msg, Members: m.Members(), Recent: heardBefore(m, msg), Turns: m.turns, Room: m.setting.Involvement, Manners: m.cfg.Manners,
-		Threads: m.threads, At: m.now, Away: m.away, Words: m.cfg.Words,
+		Threads: m.threads, At: m.now, Away: m.away, People: m.people, Words: m.cfg.Words,
 	}
 	only, whispered := msg.Whisper()
 	whispered = whispered && msg.From.Human()

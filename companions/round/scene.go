@@ -14,6 +14,7 @@ import (
 type View struct {
 	Message Message
 	Members []Member      // present, this device included, sorted by device
+	People  []string      // names of people at home; whoever is called by one is no companion
 	Away    []Card        // of companions that were here: their names are nobody else's
 	Recent  []Message     // heard before Message, oldest first
 	Threads Threads       // before Message
@@ -113,6 +114,9 @@ func (v View) Conversation() *words.Conversation {
 	for _, c := range v.Away {
 		parties = append(parties, words.Party{Named: c.named(), Away: true})
 	}
+	for _, name := range v.people() {
+		person(Participant(humanPrefix+name), name)
+	}
 	for _, m := range append(slices.Clip(v.Recent[max(0, len(v.Recent)-sceneWindow):]), v.Message) {
 		if m.From.Human() { // known by a name
 			person(m.From, strings.TrimPrefix(string(m.From), humanPrefix))
@@ -127,6 +131,14 @@ func (v View) Conversation() *words.Conversation {
 		}
 	}
 	return languages(v.Words).Follow(parties, each(v.past(), said), said(v.Message), string(v.Threads.With(v.Message.From, v.At)))
+}
+
+// people are the names that mean a person: not those of a companion that is here or was, so that nobody's name keeps it from being called.
+func (v View) people() []string {
+	return without(v.People, func(name string) bool {
+		bears := func(c Card) bool { return c.answers(name) }
+		return slices.ContainsFunc(v.Away, bears) || slices.ContainsFunc(v.Members, func(m Member) bool { return slices.ContainsFunc(m.Cards, bears) })
+	})
 }
 
 // named is what people call a companion.

@@ -20,6 +20,7 @@ type Machine struct {
 	digest    string        // of cards
 	members   []member      // others, sorted
 	listed    roll          // who belongs to the room, longest first; none: nobody says
+	people    []string      // names of people at home
 	setting   Setting
 	nextBeat  time.Duration
 	askedAt   time.Duration // for cards, last

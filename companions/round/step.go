@@ -1,5 +1,7 @@
 package round
 
+import "slices"
+
 // Step returns the machine after ev and what the driver must now do, in order. It changes nothing that it was given, and the
 // same machine and fact give the same answer.
 func Step(m Machine, ev Event) (Machine, []Effect) {
@@ -41,6 +43,8 @@ func (s *step) take(ev Event) {
 		s.cardsChanged(e.Cards)
 	case MembersListed:
 		s.membersListed(e.Members)
+	case PeopleKnown:
+		s.m.people = slices.Clone(e.Names[:min(len(e.Names), maxPeople)])
 	case Controlled:
 		s.controlled(e.Control)
 	case Tick:

@@ -136,6 +136,7 @@ var rows = []struct {
 	{"Refined", Refined{Place: asked, Votes: []Vote{voteFor("ben", "m1", 9)}}},
 	{"CardsChanged", CardsChanged{Cards: []Card{{ID: "ben", Name: "Benny"}}}},
 	{"Controlled", Controlled{Control: Control{Companion: "ben", Mute: new(bool)}}},
+	{"PeopleKnown", PeopleKnown{Names: []string{"Max"}}},
 	{"MembersListed", MembersListed{Members: []Listed{{"a", "attic"}, {"b", "bedroom"}, {"c", "cellar"}}}},
 	{"LinkChanged, down", LinkChanged{Up: false}},
 	{"Tick, the next deadline", Tick{At: -1, ID: "m7"}},
