@@ -77,7 +77,9 @@ const (
 	cueRepair
 	cuePlea // a statement that wants something
 	cueHush
-	cueNaming    // before a name: the speaker's own
+	cueNaming    // before a name: the speaker's own, if it is a name
+	cueOwnName   // before the speaker's own name
+	cueConsent   // yes to a question
 	cuePlain     // names that are words as well: they need punctuation to call
 	cueCommon    // words that say nothing about a topic
 	cueHonorific // after a name
@@ -104,7 +106,7 @@ var cueNames = [cues]string{
 	"everyone", "introduce", "one_of", "others", "one_other", "nobody", "dismiss", "negation", "about", "report", "give_turn", "ask_before",
 	"ask_after", "want_before", "report_before", "what_does", "think_say", "you_are", "negated", "determiner", "retract", "sure_auxiliary",
 	"you_do", "no_name", "then_name", "around", "end", "start", "second", "kin", "opinion", "goes_on", "reference", "no_reference", "continue",
-	"repair", "plea", "hush", "naming", "plain", "common", "honorific", "after_name", "cue_after_name", "joiner", "either", "be_quiet",
+	"repair", "plea", "hush", "naming", "own_name", "consent", "plain", "common", "honorific", "after_name", "cue_after_name", "joiner", "either", "be_quiet",
 	"only_if_asked", "talk_less", "talk_more", "talk_again", "mute", "unmute", "leave_it_to_us", "join_us", "courtesy",
 }
 
