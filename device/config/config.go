@@ -162,6 +162,9 @@ type Room struct {
 	Cards        string // directory of companions' cards; empty: companions/ beside the configuration file
 	Words        string // directory of own words, by which the rules understand; empty: words/ beside the configuration file
 
+	People      string // names of people at home, with commas between them, behind a colon the device that one usually presses
+	PeopleLearn string // ask, off: whether somebody who says a name is asked if it may be kept
+
 	Involvement string        // of the whole room: off, low, medium, high
 	Threshold   int           // of the initiative score
 	Pause       time.Duration // between two turns
@@ -253,7 +256,7 @@ func Default() Config {
 			Tool: 10 * time.Second, Thinking: 400 * time.Millisecond, Reconnect: 5 * time.Second,
 		},
 		Room: Room{ // ROOM.md 3, 5, 6
-			Name: "home", Listen: "127.0.0.1:1883", Port: 7483, Pairing: true, Discovery: "auto", Involvement: "medium", Threshold: 5,
+			Name: "home", Listen: "127.0.0.1:1883", Port: 7483, Pairing: true, Discovery: "auto", PeopleLearn: "ask", Involvement: "medium", Threshold: 5,
 			Pause:   200 * time.Millisecond,
 			Silence: 10 * time.Second, Chain: 6, Handoffs: 3, Extras: 2, Share: 60, Repetition: 70, Memory: 50,
 			Votes: "rules", Calls: 2, VoteBudget: 700 * time.Millisecond,

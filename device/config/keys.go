@@ -187,6 +187,10 @@ func roomKeys(c *Config) []key {
 		directory("room.cards", &c.Room.Cards, "companions' cards, one file each; empty: companions/ beside this file"),
 		directory("room.words", &c.Room.Words,
 			"own words by which the room's rules understand what is said, a file a language; empty: words/ beside this file"),
+		people("room.people", &c.Room.People, "names of people at home: who is called by one is no companion, and the transcription expects it; "+
+			"\"NAME: DEVICE\" says as well who usually speaks at a device"),
+		choice("room.people_learn", &c.Room.PeopleLearn, "a name that somebody says here (\"I am Max\"); ask: kept once that person has said yes to being "+
+			"asked (conch room people lists them); off: not", "ask", "off"),
 		choice("room.involvement", &c.Room.Involvement,
 			"how much the companions of this device join in, whatever their cards say; off: only when asked by name", "off", "low", "medium", "high"),
 		integer("room.threshold", &c.Room.Threshold, 1, 9, "", "initiative score from which a companion of this device speaks up"),
@@ -257,6 +261,7 @@ func guards(c *Config) map[string]*guard {
 		"room.key_file":        alone,
 		"room.pairing":         {"the button does not pair", func() { c.Room.Pairing = false }},
 		"room.discovery":       {"the device is not announced on the network", func() { c.Room.Discovery = "off" }},
+		"room.people_learn":    {"no name that is said is kept", func() { c.Room.PeopleLearn = "off" }},
 		"room.memory":          {"as little as can be is remembered", func() { c.Room.Memory = 5 }},
 		"room.votes":           ruled,
 		"room.calls":           {"one call for a message", func() { c.Room.Calls = 1 }},
