@@ -29,6 +29,7 @@ type RoomContext struct {
 	Place    string  // name of the device it lives in
 	Common   string  // instructions for every companion of the device (voice.instructions)
 	Language string  // in English, that somebody has chosen for the device; empty: nobody has
+	Speaker  string  // who usually speaks there; empty: nobody says
 	Room     bool    // there may be others: how to speak in a group is told, whoever is present
 	Others   []Other // companions known to be present, itself excluded; Present tells of them with each answer
 }
@@ -61,6 +62,9 @@ func (c Card) Instructions(room RoomContext) string {
 	b.WriteString(".\n")
 	if room.Place != "" {
 		fmt.Fprintf(&b, "You live in the device called %s.\n", label(room.Place))
+	}
+	if room.Speaker != "" {
+		fmt.Fprintf(&b, "Who speaks to you is usually %s.\n", label(room.Speaker))
 	}
 	for _, part := range []string{room.Common, c.Persona} {
 		if part = strings.TrimSpace(part); part != "" {

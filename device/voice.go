@@ -67,7 +67,8 @@ func (d *Device) wireVoice() error {
 // companionVoice is what the device does for the voice of a companion.
 func (d *Device) companionVoice(kind voice.Kind, i int, card companions.Card) voice.Companion {
 	v := provider.Companion(&d.cfg, card)
-	context := companions.RoomContext{Place: d.cfg.Device.Name, Common: d.cfg.Voice.Instructions, Language: provider.Spoken(&d.cfg), Room: d.room.InRoom()}
+	context := companions.RoomContext{Place: d.cfg.Device.Name, Common: d.cfg.Voice.Instructions, Language: provider.Spoken(&d.cfg), Room: d.room.InRoom(),
+		Speaker: d.room.Speaker()}
 	for _, c := range d.room.Cards { // who else is in the room comes with each answer's prompt
 		if c.ID != card.ID {
 			context.Others = append(context.Others, companions.Other{Name: c.Name, Role: c.Role, Place: context.Place})

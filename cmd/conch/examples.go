@@ -101,6 +101,7 @@ var examples = map[string][]example{
 	"conch room leave":      {{"conch room leave", "asks before it does"}},
 	"conch room watch":      {{"conch room watch", "each round as it happens, until Ctrl-C"}},
 	"conch room control":    {{"conch room control low", "the whole room holds back"}, {"conch room control --companion Ben --mute", "Ben stays silent"}},
+	"conch room people":     {{"conch room people", "whose names are known here"}, {"conch room people --forget Max", "not any more"}},
 	"conch room replay":     {{"conch room replay /var/lib/conch", "the ledger of the service"}},
 	"conch room acl":        {{"conch room acl", "for a Mosquitto of one's own"}},
 	"conch room id":         {{"conch room id", "for room.members of the others"}},

@@ -20,6 +20,7 @@ type roomCmd struct {
 	Leave   roomLeaveCmd   `cmd:"" help:"Leave the room."`
 	Watch   roomWatchCmd   `cmd:"" help:"Show each round as it happens: who speaks and why, and why the others do not."`
 	Control roomControlCmd `cmd:"" help:"Set how much companions join in, or mute one."`
+	People  roomPeopleCmd  `cmd:"" help:"List the people at home whose names are known here, or forget one."`
 	Replay  roomReplayCmd  `cmd:"" help:"Decide the rounds of ledgers again, and say whether every choice is reproduced."`
 	ACL     roomACLCmd     `cmd:"" name:"acl" help:"Print an access list for a Mosquitto that the room's devices meet at."`
 	ID      roomIDCmd      `cmd:"" name:"id" help:"Print this device's id, and whose that is."`

@@ -42,6 +42,7 @@ const (
 	RoomMembers     Code = "room.members"     // the list of them cannot be written
 	RoomMemory      Code = "room.memory"      // it cannot be written
 	RoomOutdated    Code = "room.outdated"    // a member runs an older version, which cannot do what it was asked for
+	RoomPeople      Code = "room.people"      // a person is called as a companion is
 	RoomPort        Code = "room.port"        // the room is kept at another port than it should be
 	RoomPresses     Code = "room.presses"     // a device of the room presses without end
 	RoomTaken       Code = "room.taken"       // a device of the room takes the floor from companions that were called
@@ -104,6 +105,7 @@ var table = []entry{
 	{code: RoomTaken + ".", severity: Note},
 	{code: RoomTurned + ".", severity: Note},
 	{code: RoomRenamed, severity: Note},
+	{code: RoomPeople, severity: Note},
 	{code: RoomFlooded, severity: Note}, // the others converse
 	{code: RoomFlooded + ".", severity: Note},
 	{code: RoomKeptOut, severity: Note},

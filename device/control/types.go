@@ -208,6 +208,19 @@ type Turned struct {
 	Text      string            `json:"text"`
 }
 
+// PeopleReport is who is known to be at home (GET /room/people).
+type PeopleReport struct {
+	People []PersonRow `json:"people"`
+	Learns bool        `json:"learns"` // a name that somebody says may be kept
+}
+
+// PersonRow is one of them.
+type PersonRow struct {
+	Name    string `json:"name"`
+	Device  string `json:"device,omitempty"` // where this person usually speaks
+	Learned bool   `json:"learned"`          // by being told; else room.people has the name
+}
+
 // UsageReport is what was used today, by all companions of the device, and the household's own limits.
 type UsageReport struct {
 	Day           string    `json:"day"`

@@ -18,6 +18,7 @@ import (
 //	GET  /room            -> RoomStatus
 //	GET  /room/watch      -> one ledger entry a line, as they happen, until the client goes away
 //	GET  /room/why        -> {"text": …}: who spoke last and why, and why the others did not
+//	GET  /room/people     -> PeopleReport; DELETE /room/people/NAME forgets one who was learnt
 //	POST /room/control    {"companion": …, "involvement": …, "mute": …} -> Turned
 
 // Status tells who is in the room; whoever knows how it is reached says the rest.
@@ -70,6 +71,7 @@ func (d *Driver) Mux(mux *http.ServeMux, status func() (control.RoomStatus, erro
 		turned, err := d.TurnManners(c)
 		control.Reply(w, turned, err)
 	})
+	d.servePeople(mux)
 	mux.HandleFunc("GET /room/watch", d.serveWatch)
 }
 

@@ -87,6 +87,7 @@ type Driver struct {
 	last    atomic.Pointer[control.Turn] // the turn that ended last; nil: none has
 	waiters waiters
 	known   known
+	people  people
 
 	mu   sync.Mutex // guards what follows
 	m    talk.Machine
@@ -134,6 +135,7 @@ func (d *Driver) Open(host Host, connect func(*companions.Room) (companions.Bus,
 	if d.Room, err = companions.NewRoom(r); err != nil {
 		return fmt.Errorf("%w: room: %w", control.ErrRefused, err)
 	}
+	d.meetPeople()
 	if !o.Networked {
 		return nil
 	}
@@ -261,29 +263,31 @@ func (d *Driver) Pressed(at time.Duration, id turn.ID, alone bool) {
 		d.post(talk.Asked{Turn: id, Alone: alone})
 		d.Room.Pressed(at, string(id))
 	}
-	d.Voices.Names(names(d.Members(), d.Cards)) // after what silences the room: there is time until the words are over
+	d.Voices.Names(names(d.Members(), d.Cards, d.People())) // after what silences the room: there is time until the words are over
 }
 
 // mostNames is our choice: a voice takes fewer.
 const mostNames = 64
 
-// names are those by which somebody here may be called, first of those who live here: the list is cut, and others have brought the rest.
-func names(members []round.Member, own []companions.Card) (all []string) {
-	add := func(c round.Card) {
-		for _, n := range append([]string{c.Name}, c.Aliases...) {
+// names are those by which somebody here may be called, first of the companions that live here, then of the others, then of people: the list
+// is cut, and only companions answer.
+func names(members []round.Member, own []companions.Card, people []string) (all []string) {
+	call := func(names ...string) {
+		for _, n := range names {
 			if len(all) < mostNames && !slices.Contains(all, n) {
 				all = append(all, n)
 			}
 		}
 	}
 	for _, c := range own {
-		add(c.Card)
+		call(append([]string{c.Name}, c.Aliases...)...)
 	}
 	for _, m := range members {
 		for _, c := range m.Cards {
-			add(c)
+			call(append([]string{c.Name}, c.Aliases...)...)
 		}
 	}
+	call(people...)
 	return all
 }
 
@@ -362,6 +366,7 @@ func (d *Driver) entry(e round.Entry) {
 	d.Recorded(e)
 	if e.Kind == round.EntryMember {
 		d.house()
+		d.namesakes()
 	}
 	if d.o.OnEntry != nil {
 		d.o.OnEntry(e)

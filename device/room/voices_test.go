@@ -12,6 +12,7 @@ import (
 	"conch/companions/round"
 	"conch/companions/voice"
 	"conch/coordinator/turn"
+	"conch/device/config"
 )
 
 type orders []turn.Order
@@ -78,11 +79,11 @@ func TestAPressTellsTheNames(t *testing.T) {
 	v := newVoices(slog.New(slog.DiscardHandler))
 	v.Add("ada", hears, nil)
 	v.Add("ben", other, nil)
-	d := &Driver{Voices: v, Cards: []companions.Card{
+	d := &Driver{Voices: v, o: Options{Config: &config.Config{Room: config.Room{People: "Lena: kitchen, ada, Max"}}}, Cards: []companions.Card{
 		{Card: round.Card{ID: "ada", Name: "Ada", Aliases: []string{"Countess"}}}, {Card: round.Card{ID: "ben", Name: "Ben"}},
 	}}
 	d.Pressed(0, "t-1", true)
-	if want := (orders{turn.AddText{Text: "Ada Countess Ben"}}); !slices.Equal(*hears, want) || len(*other) > 0 {
+	if want := (orders{turn.AddText{Text: "Ada Countess Ben Lena ada Max"}}); !slices.Equal(*hears, want) || len(*other) > 0 {
 		t.Errorf("told %v and %v; want %v, and nothing to who does not listen", *hears, *other, want)
 	}
 }
@@ -91,13 +92,13 @@ func TestAPressTellsTheNames(t *testing.T) {
 func TestOwnNamesComeFirst(t *testing.T) {
 	own := []companions.Card{{Card: round.Card{Name: "Ada"}}}
 	members := []round.Member{{Device: "a", Cards: []round.Card{{Name: "Eve", Aliases: []string{"E1", "E2", "Ada"}}}}, {Device: "b", Cards: []round.Card{{Name: "Ada"}}}}
-	if got, want := names(members, own), []string{"Ada", "Eve", "E1", "E2"}; !slices.Equal(got, want) {
+	if got, want := names(members, own, []string{"Max"}), []string{"Ada", "Eve", "E1", "E2", "Max"}; !slices.Equal(got, want) {
 		t.Errorf("%v; want %v", got, want)
 	}
 	for i := range 1000 {
 		members[0].Cards[0].Aliases = append(members[0].Cards[0].Aliases, fmt.Sprint("E", i))
 	}
-	if n := len(names(members, own)); n != mostNames {
+	if n := len(names(members, own, []string{"Max"})); n != mostNames {
 		t.Errorf("%d names; want %d", n, mostNames)
 	}
 }
