@@ -875,8 +875,8 @@ func effects(t *testing.T) []effect {
 			}
 			return fmt.Sprint(x.IntentOf("toodle pip"), err)
 		}, map[string]string{`""`: "statement<nil>", q(ownWords): "closing<nil>"}},
-		{"room.people", "", func(s *seam) string { return fmt.Sprint(s.new(Options{}).room.People()) }, map[string]string{`[]`: "[]", `["Max", "Lena: hall"]`: "[Max Lena]"}},
-		{"room.people_learn", "[device]\ncompanion = \"Ada, Ben\"\n", func(s *seam) string { return fmt.Sprint(s.new(Options{}).room.PeopleReport().Learns) },
+		{"room.people", "", func(s *seam) string { return fmt.Sprint(room.HouseholdOf(s.new(Options{}).room).People()) }, map[string]string{`[]`: "[]", `["Max", "Lena: hall"]`: "[Max Lena]"}},
+		{"room.people_learn", "[device]\ncompanion = \"Ada, Ben\"\n", func(s *seam) string { return fmt.Sprint(room.HouseholdOf(s.new(Options{}).room).Report().Learns) },
 			map[string]string{`"ask"`: "true", `"off"`: "false"}},
 		{"room.involvement", "", func(s *seam) string { return string(s.new(Options{}).room.Cards[0].Involvement) },
 			map[string]string{`"off"`: "off", `"low"`: "low", `"medium"`: "medium", `"high"`: "high"}},

@@ -13,6 +13,7 @@ import (
 	"conch/device/condition"
 	"conch/device/control"
 	"conch/device/provider"
+	"conch/device/room"
 )
 
 // Which voice answers is chosen here; what a kind of voice is, its own folder says (VOICES.md 1).
@@ -68,7 +69,7 @@ func (d *Device) wireVoice() error {
 func (d *Device) companionVoice(kind voice.Kind, i int, card companions.Card) voice.Companion {
 	v := provider.Companion(&d.cfg, card)
 	context := companions.RoomContext{Place: d.cfg.Device.Name, Common: d.cfg.Voice.Instructions, Language: provider.Spoken(&d.cfg), Room: d.room.InRoom(),
-		Speaker: d.room.Speaker()}
+		Speaker: room.HouseholdOf(d.room).Speaker()}
 	for _, c := range d.room.Cards { // who else is in the room comes with each answer's prompt
 		if c.ID != card.ID {
 			context.Others = append(context.Others, companions.Other{Name: c.Name, Role: c.Role, Place: context.Place})

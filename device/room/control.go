@@ -71,7 +71,7 @@ func (d *Driver) Mux(mux *http.ServeMux, status func() (control.RoomStatus, erro
 		turned, err := d.TurnManners(c)
 		control.Reply(w, turned, err)
 	})
-	d.servePeople(mux)
+	HouseholdOf(d).serve(mux)
 	mux.HandleFunc("GET /room/watch", d.serveWatch)
 }
 

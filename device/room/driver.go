@@ -135,7 +135,7 @@ func (d *Driver) Open(host Host, connect func(*companions.Room) (companions.Bus,
 	if d.Room, err = companions.NewRoom(r); err != nil {
 		return fmt.Errorf("%w: room: %w", control.ErrRefused, err)
 	}
-	d.meetPeople()
+	HouseholdOf(d).meet()
 	if !o.Networked {
 		return nil
 	}
@@ -263,7 +263,7 @@ func (d *Driver) Pressed(at time.Duration, id turn.ID, alone bool) {
 		d.post(talk.Asked{Turn: id, Alone: alone})
 		d.Room.Pressed(at, string(id))
 	}
-	d.Voices.Names(names(d.Members(), d.Cards, d.People())) // after what silences the room: there is time until the words are over
+	d.Voices.Names(names(d.Members(), d.Cards, HouseholdOf(d).People())) // after what silences the room: there is time until the words are over
 }
 
 // mostNames is our choice: a voice takes fewer.
@@ -366,7 +366,7 @@ func (d *Driver) entry(e round.Entry) {
 	d.Recorded(e)
 	if e.Kind == round.EntryMember {
 		d.house()
-		d.namesakes()
+		HouseholdOf(d).namesakes()
 	}
 	if d.o.OnEntry != nil {
 		d.o.OnEntry(e)

@@ -74,36 +74,42 @@ type keptPeople struct {
 	Names []string `json:"names"`
 }
 
+// Household is what a driver knows of people.
+type Household struct{ *Driver }
+
+// HouseholdOf is that of a driver.
+func HouseholdOf(d *Driver) Household { return Household{d} }
+
 // learns says whether a name that is said here may be kept.
-func (d *Driver) learns() bool {
-	c := d.o.Config
-	return c.Room.PeopleLearn == "ask" && c.Voice.Remember && d.o.Memory.Dir() != "" && !d.o.Volatile && d.Room != nil && !d.forgot.Load()
+func (h Household) learns() bool {
+	c := h.o.Config
+	return c.Room.PeopleLearn == "ask" && c.Voice.Remember && h.o.Memory.Dir() != "" && !h.o.Volatile && h.Room != nil && !h.forgot.Load()
 }
 
-// meetPeople has the room know who is at home, from what is written down.
-func (d *Driver) meetPeople() {
-	if dir := d.o.Memory.Dir(); dir != "" && !d.o.Volatile && !d.o.Config.TalkStays {
-		if d.o.Config.Voice.Remember {
+// meet has the room know who is at home, from what is written down.
+func (h Household) meet() {
+	if dir := h.o.Memory.Dir(); dir != "" && !h.o.Volatile && !h.o.Config.TalkStays {
+		if h.o.Config.Voice.Remember {
 			var was keptPeople
-			d.o.Memory.Load(peopleName, &was, "names that people have said are forgotten")
-			d.people.learned = slices.DeleteFunc(was.Names, func(n string) bool { return !config.IsPerson(n) })
-			d.people.learned = d.people.learned[:min(len(d.people.learned), maxLearned)]
+			h.o.Memory.Load(peopleName, &was, "names that people have said are forgotten")
+			h.people.learned = slices.DeleteFunc(was.Names, func(n string) bool { return !config.IsPerson(n) })
+			h.people.learned = h.people.learned[:min(len(h.people.learned), maxLearned)]
 		} else {
-			d.o.Memory.Forget(peopleName)
+			h.o.Memory.Forget(peopleName)
 		}
 	}
-	d.Room.PeopleKnown(d.People())
-	d.namesakes()
+	h.Room.PeopleKnown(h.People())
+	h.namesakes()
 }
 
 // People are the names of those at home: first by room.people, then who has said so.
-func (d *Driver) People() (names []string) {
-	for _, p := range d.o.Config.Room.Persons() {
+func (h Household) People() (names []string) {
+	for _, p := range h.o.Config.Room.Persons() {
 		names = append(names, p.Name)
 	}
-	d.people.mu.Lock()
-	defer d.people.mu.Unlock()
-	for _, n := range d.people.learned {
+	h.people.mu.Lock()
+	defer h.people.mu.Unlock()
+	for _, n := range h.people.learned {
 		if !hasName(names, n) {
 			names = append(names, n)
 		}
@@ -116,8 +122,8 @@ func hasName(names []string, name string) bool {
 }
 
 // bearer is the companion in the room that has a name.
-func (d *Driver) bearer(name string) (round.Card, bool) {
-	for _, m := range d.Members() {
+func (h Household) bearer(name string) (round.Card, bool) {
+	for _, m := range h.Members() {
 		for _, c := range m.Cards {
 			if hasName(append([]string{c.Name, string(c.ID)}, c.Aliases...), name) {
 				return c, true
@@ -128,77 +134,77 @@ func (d *Driver) bearer(name string) (round.Card, bool) {
 }
 
 // ownName is the name that a person gives who is not known yet; empty: none.
-func (d *Driver) ownName(text string) string {
+func (h Household) ownName(text string) string {
 	name := words.Known().OwnName(text)
-	if _, companion := d.bearer(name); name == "" || companion || hasName(d.People(), name) || !config.IsPerson(name) {
+	if _, companion := h.bearer(name); name == "" || companion || hasName(h.People(), name) || !config.IsPerson(name) {
 		return ""
 	}
 	return name
 }
 
 // introduced takes what the person at this device has said to the room.
-func (d *Driver) introduced(text string) {
-	if !d.learns() {
+func (h Household) introduced(text string) {
+	if !h.learns() {
 		return
 	}
 	var all []words.Named
-	for _, m := range d.Members() {
+	for _, m := range h.Members() {
 		for _, c := range m.Cards {
 			all = append(all, words.Named{Who: string(c.ID), Names: append([]string{c.Name}, c.Aliases...)})
 		}
 	}
-	name, yes := d.ownName(text), words.Known().Names(all).Consents(text)
-	d.people.mu.Lock()
-	m, keep := d.people.m.said(d.o.Now(), name, yes)
-	d.people.m = m
+	name, yes := h.ownName(text), words.Known().Names(all).Consents(text)
+	h.people.mu.Lock()
+	m, keep := h.people.m.said(h.o.Now(), name, yes)
+	h.people.m = m
 	if keep != "" {
-		d.people.learned = append(d.people.learned[max(0, len(d.people.learned)-maxLearned+1):], keep)
+		h.people.learned = append(h.people.learned[max(0, len(h.people.learned)-maxLearned+1):], keep)
 	}
-	d.people.mu.Unlock()
+	h.people.mu.Unlock()
 	if keep != "" {
-		time.AfterFunc(0, d.keepPeople) // a disk may be slow, and whoever speaks does not wait for it
+		time.AfterFunc(0, h.keep) // a disk may be slow, and whoever speaks does not wait for it
 	}
 }
 
 // answered takes what a companion has said.
-func (d *Driver) answered(text string) {
-	d.people.mu.Lock()
-	defer d.people.mu.Unlock()
-	d.people.m = d.people.m.answered(d.o.Now(), text)
+func (h Household) answered(text string) {
+	h.people.mu.Lock()
+	defer h.people.mu.Unlock()
+	h.people.m = h.people.m.answered(h.o.Now(), text)
 }
 
-// keepPeople writes down who is known, and has the room know it.
-func (d *Driver) keepPeople() {
-	d.people.writing.Lock()
-	defer d.people.writing.Unlock()
-	d.people.mu.Lock()
-	learned := slices.Clone(d.people.learned)
-	d.people.mu.Unlock()
-	if len(learned) == 0 || !d.learns() {
-		d.o.Memory.Forget(peopleName)
+// keep writes down who is known, and has the room know it.
+func (h Household) keep() {
+	h.people.writing.Lock()
+	defer h.people.writing.Unlock()
+	h.people.mu.Lock()
+	learned := slices.Clone(h.people.learned)
+	h.people.mu.Unlock()
+	if len(learned) == 0 || !h.learns() {
+		h.o.Memory.Forget(peopleName)
 	} else {
-		_ = d.o.Memory.Save(peopleName, keptPeople{learned}) // the condition says it
+		_ = h.o.Memory.Save(peopleName, keptPeople{learned}) // the condition says it
 	}
-	d.Room.PeopleKnown(d.People())
+	h.Room.PeopleKnown(h.People())
 }
 
-// forgetPeople forgets who has said a name here.
-func (d *Driver) forgetPeople() {
-	d.people.mu.Lock()
-	d.people.m, d.people.learned = introductions{}, nil
-	d.people.mu.Unlock()
-	d.o.Memory.Forget(peopleName)
-	if d.Room != nil {
-		d.Room.PeopleKnown(d.People())
+// forgetAll forgets who has said a name here.
+func (h Household) forgetAll() {
+	h.people.mu.Lock()
+	h.people.m, h.people.learned = introductions{}, nil
+	h.people.mu.Unlock()
+	h.o.Memory.Forget(peopleName)
+	if h.Room != nil {
+		h.Room.PeopleKnown(h.People())
 	}
 }
 
 // Speaker is who usually speaks here, for a companion that nobody tells with each message: one that is in no room.
-func (d *Driver) Speaker() string {
-	if d.InRoom() {
+func (h Household) Speaker() string {
+	if h.InRoom() {
 		return ""
 	}
-	return usual(d.o.Config.Room.Persons(), d.o.Config.Device.Name)
+	return usual(h.o.Config.Room.Persons(), h.o.Config.Device.Name)
 }
 
 // usual is who usually speaks at the device of a name, if that is one person.
@@ -215,11 +221,11 @@ func usual(persons []config.Person, device string) string {
 	return name
 }
 
-// aboutPeople is what the prompt of an answer to a message says of the people at home.
-func (d *Driver) aboutPeople(m round.Message) string {
+// about is what the prompt of an answer to a message says of the people at home.
+func (h Household) about(m round.Message) string {
 	var lines []string
-	for _, at := range d.Members() {
-		name := usual(d.o.Config.Room.Persons(), at.Name)
+	for _, at := range h.Members() {
+		name := usual(h.o.Config.Room.Persons(), at.Name)
 		if name == "" {
 			continue
 		}
@@ -230,7 +236,7 @@ func (d *Driver) aboutPeople(m round.Message) string {
 		lines = append(lines, line)
 	}
 	_, whispered := m.Whisper()
-	if name := d.ownName(m.Text); name != "" && m.From.Human() && !whispered && !m.Private() && d.o.Config.Room.PeopleLearn == "ask" && d.o.Config.Voice.Remember {
+	if name := h.ownName(m.Text); name != "" && m.From.Human() && !whispered && !m.Private() && h.o.Config.Room.PeopleLearn == "ask" && h.o.Config.Voice.Remember {
 		lines = append(lines, fmt.Sprintf("The person may have told you a name: %s. If it is one, ask in one short question, with that name in it, whether it may be "+
 			"remembered here; it is kept if the person says yes.", name))
 	}
@@ -238,65 +244,65 @@ func (d *Driver) aboutPeople(m round.Message) string {
 }
 
 // namesakes makes a condition of people who are called as companions are: whoever says that name means the companion.
-func (d *Driver) namesakes() {
+func (h Household) namesakes() {
 	var all []string
-	for _, p := range d.o.Config.Room.Persons() {
-		if c, ok := d.bearer(p.Name); ok {
+	for _, p := range h.o.Config.Room.Persons() {
+		if c, ok := h.bearer(p.Name); ok {
 			all = append(all, fmt.Sprintf("room.people: %s is also the name of a companion (%s): whoever says it calls the companion", p.Name, c.ID))
 		}
 	}
 	if len(all) == 0 {
-		d.o.Conditions.Clear(condition.RoomPeople)
+		h.o.Conditions.Clear(condition.RoomPeople)
 		return
 	}
-	d.o.Conditions.Set(condition.RoomPeople, strings.Join(all, "; "),
+	h.o.Conditions.Set(condition.RoomPeople, strings.Join(all, "; "),
 		"write the person's name otherwise in room.people, as people say it (\"Ada Maria\"), or give the companion another name in its card")
 }
 
-// PeopleReport tells who is known.
-func (d *Driver) PeopleReport() control.PeopleReport {
-	r := control.PeopleReport{People: []control.PersonRow{}, Learns: d.learns()}
-	for _, p := range d.o.Config.Room.Persons() {
+// Report tells who is known.
+func (h Household) Report() control.PeopleReport {
+	r := control.PeopleReport{People: []control.PersonRow{}, Learns: h.learns()}
+	for _, p := range h.o.Config.Room.Persons() {
 		r.People = append(r.People, control.PersonRow{Name: p.Name, Device: p.Device})
 	}
-	for _, n := range d.People()[len(r.People):] {
+	for _, n := range h.People()[len(r.People):] {
 		r.People = append(r.People, control.PersonRow{Name: n, Learned: true})
 	}
 	return r
 }
 
-// ForgetPerson forgets one who has said a name here.
-func (d *Driver) ForgetPerson(name string) (control.PeopleReport, error) {
-	if p := d.o.Config.Room.Persons(); slices.ContainsFunc(p, func(p config.Person) bool { return hasName([]string{p.Name}, name) }) {
+// Forget forgets one who has said a name here.
+func (h Household) Forget(name string) (control.PeopleReport, error) {
+	if p := h.o.Config.Room.Persons(); slices.ContainsFunc(p, func(p config.Person) bool { return hasName([]string{p.Name}, name) }) {
 		return control.PeopleReport{}, fmt.Errorf("%w: %s stands in the configuration: take the name out of room.people, and restart", control.ErrRefused, printable.Text(name))
 	}
-	d.people.mu.Lock()
-	before := len(d.people.learned)
-	d.people.learned = slices.DeleteFunc(d.people.learned, func(n string) bool { return hasName([]string{n}, name) })
-	gone := len(d.people.learned) < before
-	d.people.mu.Unlock()
+	h.people.mu.Lock()
+	before := len(h.people.learned)
+	h.people.learned = slices.DeleteFunc(h.people.learned, func(n string) bool { return hasName([]string{n}, name) })
+	gone := len(h.people.learned) < before
+	h.people.mu.Unlock()
 	if !gone {
 		return control.PeopleReport{}, fmt.Errorf("%w: %s is not known here: conch room people lists who is", control.ErrRefused, printable.Text(name))
 	}
-	d.keepPeople()
-	return d.PeopleReport(), nil
+	h.keep()
+	return h.Report(), nil
 }
 
-// servePeople tells who is known, and forgets one.
-func (d *Driver) servePeople(mux *http.ServeMux) {
+// serve tells who is known, and forgets one.
+func (h Household) serve(mux *http.ServeMux) {
 	mux.HandleFunc("GET /room/people", func(w http.ResponseWriter, _ *http.Request) {
-		if d.Room == nil {
-			control.Reply(w, nil, noRoom(d))
+		if h.Room == nil {
+			control.Reply(w, nil, noRoom(h.Driver))
 			return
 		}
-		control.Reply(w, d.PeopleReport(), nil)
+		control.Reply(w, h.Report(), nil)
 	})
 	mux.HandleFunc("DELETE /room/people/{name}", func(w http.ResponseWriter, r *http.Request) {
-		if d.Room == nil {
-			control.Reply(w, nil, noRoom(d))
+		if h.Room == nil {
+			control.Reply(w, nil, noRoom(h.Driver))
 			return
 		}
-		report, err := d.ForgetPerson(r.PathValue("name"))
+		report, err := h.Forget(r.PathValue("name"))
 		control.Reply(w, report, err)
 	})
 }

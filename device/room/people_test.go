@@ -39,7 +39,7 @@ func atHome(t *testing.T, dir string, change func(*config.Config), test func(d *
 		d := &Driver{Room: kitchen.Room, Cards: []companions.Card{{Card: round.Card{ID: "ada", Name: "Ada"}}}, Voices: newVoices(slog.New(slog.DiscardHandler)), o: Options{
 			Self: kitchen.ID, Config: &cfg, Memory: memory, Conditions: conds, Now: func() time.Duration { return time.Since(begin) },
 		}}
-		d.meetPeople()
+		HouseholdOf(d).meet()
 		test(d)
 		synctest.Wait()
 		if err := h.Close(); err != nil {
@@ -84,13 +84,13 @@ func TestANameIsKeptAfterAYes(t *testing.T) {
 				for _, l := range c.lines {
 					time.Sleep(l.after)
 					if l.who == you {
-						d.introduced(l.text)
+						HouseholdOf(d).introduced(l.text)
 					} else {
 						stage{d}.Remember(round.Message{ID: "m", From: round.Participant(l.who), Text: l.text}, nil)
 					}
 				}
 				synctest.Wait()
-				if got := d.People(); !slices.Equal(got, c.want) {
+				if got := HouseholdOf(d).People(); !slices.Equal(got, c.want) {
 					t.Errorf("known are %v; want %v", got, c.want)
 				}
 			})
@@ -107,36 +107,36 @@ func TestLearntNamesAreForgotten(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "people.json")
 	learn := func(d *Driver, name string) {
-		d.introduced("My name is " + name)
-		d.answered("Shall I remember you, " + name + "?")
-		d.introduced("yes")
+		HouseholdOf(d).introduced("My name is " + name)
+		HouseholdOf(d).answered("Shall I remember you, " + name + "?")
+		HouseholdOf(d).introduced("yes")
 		synctest.Wait()
 	}
 	set := func(c *config.Config) { c.Room.People = "Eva: Kitchen" }
 	atHome(t, dir, set, func(d *Driver) { learn(d, "Max"); learn(d, "Lena") })
 	atHome(t, dir, set, func(d *Driver) {
-		rows := d.PeopleReport().People
+		rows := HouseholdOf(d).Report().People
 		if len(rows) != 3 || rows[0].Name != "Eva" || rows[0].Device != "Kitchen" || rows[0].Learned || rows[1].Name != "Max" || !rows[1].Learned {
 			t.Fatalf("%+v", rows)
 		}
-		if about := d.aboutPeople(round.Message{From: round.Human("d-kitchen"), Text: "hello"}); !strings.Contains(about, "kitchen is usually Eva. That is who speaks") {
+		if about := HouseholdOf(d).about(round.Message{From: round.Human("d-kitchen"), Text: "hello"}); !strings.Contains(about, "kitchen is usually Eva. That is who speaks") {
 			t.Errorf("the prompt says %q", about)
 		}
-		if _, err := d.ForgetPerson("Eva"); err == nil || !strings.Contains(err.Error(), "room.people") {
+		if _, err := HouseholdOf(d).Forget("Eva"); err == nil || !strings.Contains(err.Error(), "room.people") {
 			t.Errorf("who stands in the configuration: %v", err)
 		}
-		if _, err := d.ForgetPerson("Otto"); err == nil || !strings.Contains(err.Error(), "conch room people") {
+		if _, err := HouseholdOf(d).Forget("Otto"); err == nil || !strings.Contains(err.Error(), "conch room people") {
 			t.Errorf("who is unknown: %v", err)
 		}
-		if _, err := d.ForgetPerson("max"); err != nil || !slices.Equal(d.People(), []string{"Eva", "Lena"}) {
-			t.Errorf("%v: %v", d.People(), err)
+		if _, err := HouseholdOf(d).Forget("max"); err != nil || !slices.Equal(HouseholdOf(d).People(), []string{"Eva", "Lena"}) {
+			t.Errorf("%v: %v", HouseholdOf(d).People(), err)
 		}
-		d.forgetPeople()
-		if _, err := os.Stat(file); err == nil || len(d.People()) != 1 {
-			t.Errorf("%v are known: %v", d.People(), err)
+		HouseholdOf(d).forgetAll()
+		if _, err := os.Stat(file); err == nil || len(HouseholdOf(d).People()) != 1 {
+			t.Errorf("%v are known: %v", HouseholdOf(d).People(), err)
 		}
 		d.forgot.Store(true)
-		if learn(d, "Max"); len(d.People()) != 1 {
+		if learn(d, "Max"); len(HouseholdOf(d).People()) != 1 {
 			t.Error("a name is kept after that was turned off")
 		}
 	})
@@ -144,13 +144,13 @@ func TestLearntNamesAreForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	atHome(t, dir, nil, func(d *Driver) {
-		if got := d.People(); !slices.Equal(got, []string{"Lena"}) {
+		if got := HouseholdOf(d).People(); !slices.Equal(got, []string{"Lena"}) {
 			t.Errorf("of a file that somebody has written: %q", got)
 		}
 	})
 	atHome(t, dir, func(c *config.Config) { c.Voice.Remember = false }, func(d *Driver) {
-		if _, err := os.Stat(file); err == nil || len(d.People()) > 0 {
-			t.Errorf("nothing is to be remembered, and %v are", d.People())
+		if _, err := os.Stat(file); err == nil || len(HouseholdOf(d).People()) > 0 {
+			t.Errorf("nothing is to be remembered, and %v are", HouseholdOf(d).People())
 		}
 	})
 }
@@ -159,18 +159,18 @@ func TestLearntNamesAreForgotten(t *testing.T) {
 func TestWhoGivesANameIsAsked(t *testing.T) {
 	atHome(t, t.TempDir(), nil, func(d *Driver) {
 		m := round.Message{From: round.Human("d-bedroom"), Text: "Hello, I am Max"}
-		if about := d.aboutPeople(m); !strings.Contains(about, "a name: Max") {
+		if about := HouseholdOf(d).about(m); !strings.Contains(about, "a name: Max") {
 			t.Errorf("the prompt says %q", about)
 		}
 		whisper, private, bens, ada := m, m, m, m
 		whisper.To, private.For, bens.Text, ada.From = []round.Participant{"ada"}, "d-kitchen", "I am Ben", "ada"
 		for _, m := range []round.Message{whisper, private, bens, ada} {
-			if about := d.aboutPeople(m); about != "" {
+			if about := HouseholdOf(d).about(m); about != "" {
 				t.Errorf("%+v: the prompt says %q", m, about)
 			}
 		}
 		d.o.Config.Room.PeopleLearn = "off"
-		if about := d.aboutPeople(m); about != "" {
+		if about := HouseholdOf(d).about(m); about != "" {
 			t.Errorf("nobody is to be asked, and the prompt says %q", about)
 		}
 	})
@@ -184,7 +184,7 @@ func TestAPersonWithACompanionsName(t *testing.T) {
 			t.Errorf("conditions: %+v", all)
 		}
 		d.o.Config.Room.People = "Max"
-		if d.namesakes(); d.o.Conditions.Holds(condition.RoomPeople) {
+		if HouseholdOf(d).namesakes(); d.o.Conditions.Holds(condition.RoomPeople) {
 			t.Error("it stays wrong")
 		}
 	})
@@ -204,10 +204,10 @@ func TestSpeakerOfALoneDevice(t *testing.T) {
 	cfg := config.Default()
 	cfg.Device.Name, cfg.Room.People = "kitchen", "Max: kitchen"
 	d := &Driver{Cards: make([]companions.Card, 1), o: Options{Config: &cfg}}
-	if got := (companions.Card{Card: round.Card{Name: "Ada"}}).Instructions(companions.RoomContext{Speaker: d.Speaker()}); !strings.Contains(got, "usually Max.") {
+	if got := (companions.Card{Card: round.Card{Name: "Ada"}}).Instructions(companions.RoomContext{Speaker: HouseholdOf(d).Speaker()}); !strings.Contains(got, "usually Max.") {
 		t.Errorf("%q", got)
 	}
-	if d.o.Networked = true; d.Speaker() != "" {
+	if d.o.Networked = true; HouseholdOf(d).Speaker() != "" {
 		t.Error("in a room each answer's prompt tells")
 	}
 }

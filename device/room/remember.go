@@ -57,7 +57,7 @@ func (d *Driver) Forget() {
 	for _, name := range d.talks {
 		d.o.Memory.Forget(name)
 	}
-	d.forgetPeople()
+	HouseholdOf(d).forgetAll()
 	if d.Room != nil {
 		d.Room.Forget()
 	}

@@ -62,7 +62,7 @@ func (d *Driver) carryOut(e talk.Effect) {
 			d.Room.Said(string(e.Turn), e.Text, e.To)
 		} else {
 			d.Room.SaidTo(string(e.Turn), e.Text, e.To)
-			d.introduced(e.Text)
+			HouseholdOf(d).introduced(e.Text)
 		}
 	case talk.TellLate:
 		d.Room.SaidLate(string(e.Turn), e.Text, e.To, !e.Whispered, e.Answered)
@@ -139,7 +139,7 @@ func (s stage) Prepare(p round.Prepare) {
 	if who != p.Companion {
 		prompt += "\nIn this room you are called " + s.NameOf(who) + "; whoever says that name means you."
 	}
-	if people := s.aboutPeople(p.Message); people != "" {
+	if people := HouseholdOf(s.Driver).about(p.Message); people != "" {
 		prompt += "\n" + people
 	}
 	if present := companions.Present(s.Members(), p.Companion); present != "" {
@@ -166,7 +166,7 @@ func (s stage) Lost(id, _ string) { s.post(talk.VoteLost{At: s.o.Now(), Turn: tu
 // Remember puts what was said into the conversations of those who live here.
 func (s stage) Remember(m round.Message, to []round.CompanionID) {
 	if !m.From.Human() {
-		s.answered(m.Text)
+		HouseholdOf(s.Driver).answered(m.Text)
 	}
 	s.post(talk.MessageHeard{Message: m, To: slices.Clone(to), First: s.first()})
 }
