@@ -92,8 +92,8 @@ func (x *Languages) Follow(parties []Party, past []Said, now Said, with string) 
 	if !c.Now.Companion && len(c.Now.Mentioned) > 0 { // a mention earns nothing
 		c.Ties = c.bind(false, false)
 	}
-	if with != "" && c.holds(with) { // with several threads at once, who spoke last to somebody need not be whom this line is for
-		c.With = c.newest(func(l *Line) bool { return l.From == with })
+	if last := c.newest(func(l *Line) bool { return l.From == with }); last != nil && (c.continues(last) || c.holds(with)) {
+		c.With = last // with several threads at once, who spoke last to somebody need not be whom this line is for
 	}
 	if c.Fresh = c.newTopic(); c.Fresh {
 		c.Ties = c.bind(true, c.Now.Companion)
@@ -279,6 +279,28 @@ func (c *Conversation) holds(who string) bool {
 		}
 	}
 	return true
+}
+
+// continues: the line says no more than that somebody is to go on, or answers what this person was asked: it is for whoever has the thread,
+// and last is what that one said, however much others have said meanwhile.
+func (c *Conversation) continues(last *Line) bool {
+	l := c.Now
+	line := l.bare()
+	return l.v.onlyOf(line, cueContinue, cueCourtesy) || l.v.onlyOf(line, cueClarify, cueCourtesy) || l.Intent == Approval && c.waits(last)
+}
+
+// waits: a companion has asked whoever says the newest line something, and they have not spoken since.
+func (c *Conversation) waits(asked *Line) bool {
+	at := slices.Index(c.Past, asked)
+	if !asked.Asks() || slices.ContainsFunc(c.Past[at:], func(l *Line) bool { return l.From == c.Now.From }) {
+		return false
+	}
+	for _, l := range slices.Backward(c.Past[:at]) {
+		if !l.Companion {
+			return l.From == c.Now.From
+		}
+	}
+	return false
 }
 
 // otherExpert: the line is about what others know and the given one does not.

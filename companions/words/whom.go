@@ -187,7 +187,7 @@ func (c *Conversation) unaddressed(line string) Whom {
 		with = nil
 	}
 	mine := c.newest(func(o *Line) bool { return o.From == l.From })
-	asked := with != nil && with.Asks() && c.Last() == with
+	asked := with != nil && with.Asks() && (c.Last() == with || c.waits(with))
 	over := with != nil && mine != nil && c.ends(mine)
 	switch {
 	case l.Intent == Farewell && l.v.says(cueNight, line), l.Intent == Farewell && with != nil && !over:

@@ -1,6 +1,7 @@
 package words
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -51,6 +52,11 @@ func TestWhom(t *testing.T) {
 	bread := house{[]string{"eva: Ada, how do I bake bread?", "ada: Mix flour and water, and bake it for forty minutes."}, "ada"}
 	asked := house{[]string{"eva: Ada, I want bread", "ada: Do you want the dark one?"}, "ada"}
 	others := house{[]string{"human:max: Ada, how do I bake bread?", "ada: Mix flour and water, and bake it for forty minutes."}, ""}
+	king := []string{"eva: tell me a story", "ada: Once there was a king, and he had a daughter."}
+	rain := []string{"human:max: what will the weather be?", "cleo: It will rain all day."}
+	nearer := house{append(slices.Clip(king), rain...), "ada"} // who speaks with somebody else
+	waits := house{append([]string{"eva: tell me a story", "ada: Do you want the one of the king?"}, rain...), "ada"}
+	asksMax := house{append([]string{"human:max: tell me a story", "ada: Do you want the one of the king?"}, rain...), "ada"}
 	thanked := house{append(bread.past, "eva: thanks"), "ada"}
 	for _, row := range []struct {
 		h    house
@@ -105,6 +111,19 @@ func TestWhom(t *testing.T) {
 		{bread, "Nein, ich meinte Ben", "asked: ben"},
 		{bread, "Will it rain at the bus stop?", "field: cleo"},
 		{bread, "Mine was awful", "thread: ada"},
+		{nearer, "Go on", "thread: ada"},
+		{nearer, "More, please!", "thread: ada"},
+		{nearer, "What happened next?", "thread: ada"},
+		{nearer, "What did you say?", "thread: ada"},
+		{nearer, "sigue", "thread: ada"},
+		{nearer, "What shall I wear then?", "asks: ?"},
+		{nearer, "I like more of that", ""},
+		{nearer, "Go on about the rain", "asks: ?"},
+		{nearer, "Cleo, go on", "called: cleo"},
+		{nearer, "yes please", "thanks: -"},
+		{waits, "yes please", "thread: ada"},
+		{asksMax, "yes please", "thanks: -"},
+		{house{append(slices.Clip(waits.past), "eva: no"), "ada"}, "yes please", "thanks: -"},
 		{thanked, "I am going out now", ""},
 		{thanked, "and how much salt?", "thread: ada"},
 		{cold, "Who won the match?", "asks: ?"},
