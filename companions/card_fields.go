@@ -3,6 +3,7 @@ package companions
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -26,6 +27,7 @@ const (
 	maxLines      = 12
 	maxCardLine   = 300
 	maxExpertise  = 48
+	maxSynonyms   = 48 // in all
 	maxSkills     = 24
 	maxPhrase     = 32
 	maxVoice      = 64
@@ -60,11 +62,12 @@ func (e *CardError) Error() string {
 
 // cardKeys are the keys of a card.
 var cardKeys = []string{
-	"id", "name", "aliases", "role", "persona", "lines", "expertise", "skills", "talkativeness", "traits", "involvement",
-	"voice", "model", "tools",
+	"id", "name", "aliases", "role", "persona", "lines", "language", "expertise", "skills", "talkativeness", "traits", "involvement",
+	"voice", "model", "tools", "synonyms",
 }
 
 var (
+	languageCode    = regexp.MustCompile(`^[a-z]{2}$`)
 	cardTraits      = []string{"explainer", "ideas"} // ROOM.md 5: each moves a term of the score
 	involvementList = []round.Involvement{round.InvolvementOff, round.InvolvementLow, round.InvolvementMedium, round.InvolvementHigh}
 )
@@ -110,6 +113,7 @@ func (p *cardParser) read() {
 	c.Lines = p.texts("lines", maxLines, maxCardLine)
 	c.Expertise = p.texts("expertise", maxExpertise, maxPhrase)
 	c.Skills = p.texts("skills", maxSkills, maxPhrase)
+	p.meanings()
 	c.Voice = p.word("voice", p.tree["voice"], maxVoice)
 	c.Model = p.word("model", p.tree["model"], maxModel)
 	for i, v := range p.list("tools", maxCardTools) {
@@ -122,6 +126,49 @@ func (p *cardParser) read() {
 		c.Tools = append(c.Tools, s)
 	}
 	p.manners()
+}
+
+// meanings are how its expertise is to be understood.
+func (p *cardParser) meanings() {
+	c := &p.card
+	if v, ok := p.tree["language"]; ok {
+		s, _ := v.(string)
+		if !languageCode.MatchString(s) {
+			p.wrong("language", show(v), "must be two small letters (ISO 639-1), as \"en\": the language of its expertise")
+		}
+		c.Language = s
+	}
+	v, ok := p.tree["synonyms"]
+	if !ok {
+		return
+	}
+	table, ok := v.(map[string]any)
+	if !ok {
+		p.wrong("synonyms", show(v), "must be a table: a word of its expertise, and a list of others that mean it")
+		return
+	}
+	n := 0
+	c.Synonyms = make(map[string][]string, len(table))
+	for _, of := range slices.Sorted(maps.Keys(table)) {
+		field := "synonyms." + short(visible(of))
+		if !slices.Contains(c.Expertise, of) {
+			p.at("synonyms", field, table[of], "must be for a word that is in its expertise as well")
+			continue
+		}
+		list, ok := table[of].([]any)
+		if n += len(list); !ok || n > maxSynonyms {
+			p.at("synonyms", field, table[of], "must be a list of texts, %d in all at most", maxSynonyms)
+			return
+		}
+		for i, w := range list {
+			s, ok := w.(string)
+			if s = strings.TrimSpace(s); !ok || s == "" || utf8.RuneCountInString(s) > maxPhrase || !oneVisibleLine(s) {
+				p.at("synonyms", fmt.Sprintf("%s[%d]", field, i), w, "must be one line of text, 1 to %d characters", maxPhrase)
+				continue
+			}
+			c.Synonyms[of] = append(c.Synonyms[of], s)
+		}
+	}
 }
 
 // manners are what moves the score.

@@ -66,6 +66,15 @@ func TestCardFields(t *testing.T) {
 		{"name = \"Ada\"\nexpertise = [\"cooking\", {a = 1}]", `:2: expertise[1] = a table: must be one line of text, 1 to 32 characters`},
 		{"name = \"Ada\"\nexpertise = [\"" + long[:33] + "\"]", `:2: expertise[0] = "` + long[:33] + `": must be one line of text, 1 to 32 characters`},
 		{"name = \"Ada\"\nskills = true", `:2: skills = true: must be a list of at most 24 texts`},
+		{"name = \"Ada\"\nlanguage = \"de\"", ""},
+		{"name = \"Ada\"\nlanguage = \"German\"", `:2: language = "German": must be two small letters (ISO 639-1), as "en": the language of its expertise`},
+		{"name = \"Ada\"\nlanguage = 3", `:2: language = 3: must be two small letters (ISO 639-1), as "en": the language of its expertise`},
+		{"name = \"Ada\"\nexpertise = [\"eggs\"]\nsynonyms = [\"omelette\"]", `:3: synonyms = a list: must be a table: a word of its expertise, and a list of others that mean it`},
+		{"name = \"Ada\"\nexpertise = [\"eggs\"]\n[synonyms]\nrice = [\"risotto\"]", `:3: synonyms.rice = a list: must be for a word that is in its expertise as well`},
+		{"name = \"Ada\"\nexpertise = [\"eggs\"]\n[synonyms]\neggs = \"omelette\"", `:3: synonyms.eggs = "omelette": must be a list of texts, 48 in all at most`},
+		{"name = \"Ada\"\nexpertise = [\"eggs\"]\n[synonyms]\neggs = " + many, `:3: synonyms.eggs = a list: must be a list of texts, 48 in all at most`},
+		{"name = \"Ada\"\nexpertise = [\"eggs\"]\n[synonyms]\neggs = [\"omelette\", \"\"]", `:3: synonyms.eggs[1] = "": must be one line of text, 1 to 32 characters`},
+		{"name = \"Ada\"\nexpertise = [\"eggs\"]\n[synonyms]\neggs = [\"omelette\"]", ""},
 		{"name = \"Ada\"\ntalkativeness = 5", `:2: talkativeness = 5: must be a whole number, -2 to +2`},
 		{"name = \"Ada\"\ntalkativeness = -3", `:2: talkativeness = -3: must be a whole number, -2 to +2`},
 		{"name = \"Ada\"\ntalkativeness = 1.5", `:2: talkativeness = 1.5: must be a whole number, -2 to +2`},
@@ -83,7 +92,7 @@ func TestCardFields(t *testing.T) {
 		{"name = \"Ada\"\ntalkativness = 1", `:2: talkativness: unknown key (did you mean talkativeness?)`},
 		{"name = \"Ada\"\nExpertise = []", `:2: Expertise: unknown key (did you mean expertise?)`},
 		{"name = \"Ada\"\n\n[voice]\nname = \"x\"", `:3: voice = a table: must be a name of at most 64 visible ASCII characters without spaces`},
-		{"name = \"Ada\"\nzzz = 1", `:2: zzz: unknown key (a card has id, name, aliases, role, persona, lines, expertise, skills, talkativeness, traits, involvement, voice, model, tools)`},
+		{"name = \"Ada\"\nzzz = 1", `:2: zzz: unknown key (a card has id, name, aliases, role, persona, lines, language, expertise, skills, talkativeness, traits, involvement, voice, model, tools, synonyms)`},
 		{"name = \"Ada", `:1: `},
 		{"name = \"Ada\"\nname = \"Eve\"", `:2: `},
 		{"name = \"\xff\"", `:1: must be UTF-8 text`},
@@ -123,10 +132,14 @@ involvement = "off"
 voice = "sage"
 model = "small"
 tools = ["set_timer"]
+language = "de"
+[synonyms]
+knitting = ["stricken"]
 `))
 	want := Card{
 		Card: round.Card{ID: "oma", Name: "Großtante José", Aliases: []string{"José", "Tante"}, Role: "the aunt", Expertise: []string{"knitting"},
-			Skills: []string{"timer"}, Talkativeness: -2, Traits: []string{"ideas"}, Involvement: round.InvolvementOff},
+			Skills: []string{"timer"}, Talkativeness: -2, Traits: []string{"ideas"}, Involvement: round.InvolvementOff,
+			Language: "de", Synonyms: map[string][]string{"knitting": {"stricken"}}},
 		Persona: "Says little.", Lines: []string{"Ach."}, Voice: "sage", Model: "small", Tools: []string{"set_timer"}, File: "x.toml",
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {

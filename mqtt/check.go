@@ -190,6 +190,15 @@ func (c *checker) beat(b round.Beat) {
 				c.long("a word of a card", len(w), maxName)
 			}
 		}
+		c.long("card language", len(card.Language), 2)
+		c.long("synonyms of a card", len(card.Synonyms), maxWords)
+		for of, words := range card.Synonyms {
+			c.long("a word of a card", len(of), maxName)
+			c.long("synonyms", len(words), maxWords)
+			for _, w := range words {
+				c.long("a word of a card", len(w), maxName)
+			}
+		}
 		c.is(card.Talkativeness >= -2 && card.Talkativeness <= 2, "talkativeness is %d: must be -2 to +2", card.Talkativeness)
 		c.involvement(card.Involvement)
 	}

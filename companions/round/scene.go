@@ -106,7 +106,7 @@ func (v View) Conversation() *words.Conversation {
 		for _, c := range m.Cards {
 			parties = append(parties, words.Party{
 				Named: c.named(), Companion: true, Quiet: c.Muted || c.Involvement == InvolvementOff,
-				Eager: c.Talkativeness, Fields: c.Expertise, Skills: c.Skills,
+				Eager: c.Talkativeness, Knowledge: c.knowledge(),
 			})
 		}
 		person(Human(m.Device), m.Name) // whoever is in the kitchen
@@ -144,6 +144,11 @@ func (v View) people() []string {
 // named is what people call a companion.
 func (c Card) named() words.Named {
 	return words.Named{Who: string(c.ID), Names: append([]string{c.Name, string(c.ID)}, c.Aliases...)}
+}
+
+// knowledge is what a companion knows about, and can do.
+func (c Card) knowledge() words.Knowledge {
+	return words.Knowledge{Language: c.Language, Role: c.Role, Fields: c.Expertise, Synonyms: c.Synonyms, Skills: c.Skills}
 }
 
 // present is the card of a companion that is here.

@@ -3,7 +3,6 @@ package round
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"conch/companions/words"
 )
@@ -56,7 +55,7 @@ func (s *scene) score(c Card, v *Vote) {
 		}
 	}
 	field := s.expertise(c, now)
-	if skill := skill(c, now); skill != "" && asks {
+	if skill := now.Skill(c.knowledge()); skill != "" && asks {
 		put("skill", skillScore, fmt.Sprintf("%q is asked for", skill))
 	} else {
 		if asks && field != "" {
@@ -159,21 +158,12 @@ func scoreReason(terms []Term, importance float64) string {
 	return fmt.Sprintf("%s; importance %.1f is below %d", best.Why, importance, speakFrom)
 }
 
-// expertise is the phrase of its field that the message is about, skill what of its skills is named.
+// expertise is the phrase of its field that the message is about.
 func (s *scene) expertise(c Card, h heard) string {
 	if h.ID == s.now.ID {
 		return s.talk.Field(string(c.ID))
 	}
-	return h.About(c.Expertise)
-}
-
-func skill(c Card, h heard) string {
-	for _, e := range c.Skills {
-		if h.About([]string{strings.ReplaceAll(e, "_", " ")}) != "" {
-			return e
-		}
-	}
-	return ""
+	return h.About(c.knowledge())
 }
 
 // nobodysField: nobody who may speak here knows about it, or can do it.
@@ -182,7 +172,7 @@ func (s *scene) nobodysField(h heard) bool {
 		if c.Muted || c.Involvement == InvolvementOff || Participant(id) == h.From || slices.Contains(h.Excluded, string(id)) {
 			continue
 		}
-		if s.expertise(c, h) != "" || skill(c, h) != "" {
+		if s.expertise(c, h) != "" || h.Skill(c.knowledge()) != "" {
 			return false
 		}
 	}
@@ -191,7 +181,7 @@ func (s *scene) nobodysField(h heard) bool {
 
 // relevance is 0..4: words of its field and its name in the message, and one more if it has not spoken about them yet.
 func (s *scene) relevance(c Card, h heard) (float64, string) {
-	n := h.CommonWith(strings.Join(c.Expertise, " ; ") + " ; " + c.Role)
+	n := h.Topics(c.knowledge())
 	if n == 0 {
 		return 0, ""
 	}

@@ -41,6 +41,8 @@ func TestWeights(t *testing.T) {
 	}{
 		"expertise":                   {meet(t).says(eva, "Which planets can I see?"), "bob", "expertise", 5},
 		"a question of its field":     {meet(t).says(eva, "Which planets can I see?"), "bob", "", 7},
+		"a synonym":                   {meet(t, astronomer(), with(cook(), func(c *Card) { c.Synonyms = map[string][]string{"bread": {"baguette"}} })).says(eva, "How long do baguettes take?"), "ada", "expertise", 5},
+		"another language":            {meet(t, astronomer(), with(cook(), func(c *Card) { c.Language, c.Expertise = "de", []string{"Rezept"} })).says(eva, "Hast du Rezepte?"), "ada", "expertise", 5},
 		"open":                        {meet(t).says(eva, "Who won the match?"), "ada", "open", 5},
 		"open, all in all":            {meet(t).says(eva, "Who won the match?"), "ada", "", 5},
 		"skill":                       {meet(t).says(eva, "Can someone set a timer?"), "ada", "skill", 9},
@@ -49,6 +51,9 @@ func TestWeights(t *testing.T) {
 		"four words":                  {meet(t).says(eva, "Planets, stars, astronomy, an astronomer."), "bob", "relevance", 4},
 		"four words, said before":     {meet(t).says("bob", "Planets.").says(eva, "Planets, stars, astronomy, an astronomer."), "bob", "relevance", 3},
 		"talkative":                   {meet(t, eager(astronomer(), 2), cook()).says(eva, "Planets are far."), "bob", "talkativeness", 2},
+		"quiet":                       {meet(t, eager(astronomer(), -2), cook()).says(eva, "Planets are far."), "bob", "talkativeness", -2},
+		"more than a card may say":    {meet(t, eager(astronomer(), 3), cook()).says(eva, "Planets are far."), "bob", "talkativeness", 2},
+		"less than a card may say":    {meet(t, eager(astronomer(), -3), cook()).says(eva, "Planets are far."), "bob", "talkativeness", -2},
 		"silent for three turns":      {lines(hello(), 3).later().says(eva, "Who won the match?"), "bob", "silent", 0},
 		"silent for four":             {lines(hello(), 4).later().says(eva, "Who won the match?"), "bob", "silent", 1},
 		"spoke last":                  {meet(t).says("bob", "Hello.").says(maxim, "Who won the match?"), "bob", "spoke", -2},

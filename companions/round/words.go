@@ -2,6 +2,7 @@ package round
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,17 +78,19 @@ const (
 // Card is what the room must know of a companion to judge who should speak. What only its own device needs (persona,
 // voice, model, tools) is in companions.Card.
 type Card struct {
-	ID            CompanionID `json:"id"`
-	Name          string      `json:"name"` // as people say it
-	Aliases       []string    `json:"aliases,omitempty"`
-	Role          string      `json:"role,omitempty"` // a few words: "the cook of the house"
-	Expertise     []string    `json:"expertise,omitempty"`
-	Skills        []string    `json:"skills,omitempty"`        // what it can do when asked for by name: "timer", "volume"
-	Talkativeness int         `json:"talkativeness,omitempty"` // -2..+2
-	Traits        []string    `json:"traits,omitempty"`        // "explainer", "ideas"
-	Involvement   Involvement `json:"involvement,omitempty"`   // "" is medium
-	Muted         bool        `json:"muted,omitempty"`
-	Renamed       CompanionID `json:"renamed,omitempty"` // its id in its own file, when the room had one of that name already
+	ID            CompanionID         `json:"id"`
+	Name          string              `json:"name"` // as people say it
+	Aliases       []string            `json:"aliases,omitempty"`
+	Role          string              `json:"role,omitempty"`     // a few words: "the cook of the house"
+	Language      string              `json:"language,omitempty"` // ISO 639-1, of role, expertise and skills; "": as the role tells
+	Expertise     []string            `json:"expertise,omitempty"`
+	Skills        []string            `json:"skills,omitempty"`        // what it can do when asked for by name: "timer", "volume"
+	Synonyms      map[string][]string `json:"synonyms,omitempty"`      // other words for some of its expertise
+	Talkativeness int                 `json:"talkativeness,omitempty"` // -2..+2
+	Traits        []string            `json:"traits,omitempty"`        // "explainer", "ideas"
+	Involvement   Involvement         `json:"involvement,omitempty"`   // "" is medium
+	Muted         bool                `json:"muted,omitempty"`
+	Renamed       CompanionID         `json:"renamed,omitempty"` // its id in its own file, when the room had one of that name already
 }
 
 // Member is a device that is present.
@@ -238,6 +241,14 @@ func digestOf(cards []Card) string {
 		for _, l := range [][]string{c.Aliases, c.Expertise, c.Skills, c.Traits} {
 			add(l...)
 			add("")
+		}
+		if c.Language != "" || len(c.Synonyms) > 0 { // else it is what older devices make of it
+			add(c.Language)
+			for _, of := range slices.Sorted(maps.Keys(c.Synonyms)) {
+				add(of)
+				add(c.Synonyms[of]...)
+				add("")
+			}
 		}
 	}
 	return strconv.FormatUint(h, 36)

@@ -13,8 +13,7 @@ type Party struct {
 	Away      bool // a companion that has left; if it is here too, that counts
 	Quiet     bool // it may not answer
 	Eager     int  // how much it likes to join in
-	Fields    []string
-	Skills    []string
+	Knowledge
 }
 
 // Said is what somebody said.
@@ -37,7 +36,8 @@ type Line struct {
 	v       vocab
 	words   []word
 	content map[string]bool
-	stems   string // the words without endings, as phrase; only of the last two lines
+	stems   map[string]string // its words without endings, as phrase, by language, once somebody has asked (stemsIn)
+	joined  []*Line           // that it goes on with
 }
 
 // Conversation is what has been said, and who is nearest to whoever said the newest line.
@@ -85,7 +85,7 @@ func (x *Languages) Follow(parties []Party, past []Said, now Said, with string) 
 		}
 	}
 	for _, p := range c.companions {
-		c.about[p.Who] = c.Now.About(p.Fields)
+		c.about[p.Who] = c.Now.About(p.Knowledge)
 	}
 	c.Near = c.bind(false, true)
 	c.Ties = c.Near
@@ -107,10 +107,7 @@ func understand(s Said, index *Names, fully bool) *Line {
 	ws := words(text)
 	v := index.of.vocab(ws)
 	l := &Line{Said: s, Reading: index.read(text, ws, v, fully), v: v, words: ws}
-	l.content = contents(l.v, l.words)
-	if fully {
-		l.stems = stemmed(l.words)
-	}
+	l.content = contents(l.v, l.words, fieldLanguage)
 	if l.Intent == "" {
 		l.Intent = intentOf(l.v, text, l.words)
 	}
@@ -152,7 +149,7 @@ func (l *Line) join(earlier *Line) {
 	}
 	l.content = maps.Clone(l.content)
 	maps.Copy(l.content, earlier.content)
-	l.stems += stemmed(earlier.words)
+	l.joined, l.stems = append(l.joined, earlier), nil
 }
 
 func (l *Line) wants() bool {
@@ -162,21 +159,8 @@ func (l *Line) wants() bool {
 // Asks says whether a line asks for an answer in words.
 func (l *Line) Asks() bool { return l.Intent == Question || l.Intent == Clarification }
 
-// About is the first of the phrases that a line holds, endings apart.
-func (l *Line) About(phrases []string) string {
-	for _, p := range phrases {
-		if s := stemmed(words(p)); s != " " && strings.Contains(l.stems, s) {
-			return p
-		}
-	}
-	return ""
-}
-
 // Common counts the words about a topic that a line shares with another.
 func (l *Line) Common(o *Line) int { return shared(l.content, o.content) }
-
-// CommonWith counts those that it shares with a text.
-func (l *Line) CommonWith(text string) int { return shared(contents(l.v, words(text)), l.content) }
 
 // AsksBack says whether a line turns to whoever spoke before: "what do you think?"
 func (l *Line) AsksBack() bool { return l.v.says(cueOpinion, phrase(l.words)) }

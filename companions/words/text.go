@@ -13,6 +13,7 @@ const textMost = 8 << 10
 // word is one word of a text, folded for comparison. A character of a script that writes no spaces is a word of its own.
 type word struct {
 	text       string // lower case, without accents
+	accent     string // lower case, with them; empty: it has none
 	start, end int    // bytes in the original
 	cjk        bool
 }
@@ -33,11 +34,11 @@ func words(s string) []word {
 	start, plain := -1, true
 	flush := func(end int) {
 		if start >= 0 {
-			text := b.String()
-			if plain {
-				text = strings.ToLower(s[start:end])
+			w := word{text: strings.ToLower(s[start:end]), start: start, end: end}
+			if !plain {
+				w.text, w.accent = b.String(), w.text
 			}
-			ws = append(ws, word{text: text, start: start, end: end})
+			ws = append(ws, w)
 		}
 		start, plain = -1, true
 		b.Reset()
@@ -157,9 +158,10 @@ func phrase(ws []word) string {
 	return b.String()
 }
 
-// contents are the words of a text that say what it is about, simple endings removed.
-func contents(v vocab, ws []word) map[string]bool {
+// contents are the words of a text that say what it is about, without the endings of a language.
+func contents(v vocab, ws []word, language string) map[string]bool {
 	m := make(map[string]bool)
+	s := stemmerOf(language)
 	for i, w := range ws {
 		if w.cjk { // two neighbouring characters are nearer to a word than one
 			if i > 0 && ws[i-1].cjk && ws[i-1].end == w.start && !unicode.Is(unicode.Hiragana, firstRune(w.text)) {
@@ -168,26 +170,10 @@ func contents(v vocab, ws []word) map[string]bool {
 			continue
 		}
 		if len(w.text) > 2 && !v.has(cueCommon, w.text) {
-			m[stem(w.text)] = true
+			m[s.stem(w)] = true
 		}
 	}
 	return m
-}
-
-// stem removes the commonest endings of English, so that "recipes" meets "recipe"; for other languages it does little harm.
-func stem(s string) string {
-	for _, end := range []string{"ings", "ing", "ies", "es", "ed", "s"} {
-		if t, ok := strings.CutSuffix(s, end); ok && len(t) >= 3 {
-			if end == "ies" {
-				return t + "y"
-			}
-			if n := len(t); end != "s" && n > 3 && t[n-1] == t[n-2] { // "planning", "plan"
-				return t[:n-1]
-			}
-			return strings.TrimSuffix(t, "e")
-		}
-	}
-	return strings.TrimSuffix(s, "e")
 }
 
 // shared counts the content words two texts have in common.
@@ -202,21 +188,6 @@ func shared(a, b map[string]bool) int {
 		}
 	}
 	return n
-}
-
-// stemmed is phrase of the words without their endings.
-func stemmed(ws []word) string {
-	var b strings.Builder
-	b.WriteByte(' ')
-	for _, w := range ws {
-		if w.cjk {
-			b.WriteString(w.text)
-		} else {
-			b.WriteString(stem(w.text))
-		}
-		b.WriteByte(' ')
-	}
-	return b.String()
 }
 
 // Similarity says how much of two texts is the same, 0 to 1: the share of pairs of neighbouring words they have in common

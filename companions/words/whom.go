@@ -294,25 +294,8 @@ func (c *Conversation) topic(who string) float64 {
 func (c *Conversation) hits(who string) int {
 	n, known := c.known[who]
 	if p := c.companion(who); !known && p != nil {
-		n = c.count(p)
+		n = c.Now.count(p.Knowledge)
 		c.known[who] = n
-	}
-	return n
-}
-
-func (c *Conversation) count(p *Party) (n int) {
-	seen := ""
-	for _, f := range p.Fields {
-		s := stemmed(words(f))
-		if s != " " && strings.Contains(c.Now.stems, s) && !strings.Contains(seen, s) {
-			n++
-			seen += s
-		}
-	}
-	for _, f := range p.Skills {
-		if c.Now.About([]string{strings.ReplaceAll(f, "_", " ")}) != "" {
-			n++
-		}
 	}
 	return n
 }

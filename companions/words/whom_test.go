@@ -14,9 +14,9 @@ type house struct {
 
 func (h house) whom(text string) Whom {
 	parties := []Party{
-		{Named: Named{"ada", []string{"Ada"}}, Companion: true, Eager: 1, Fields: []string{"cooking", "bread", "dinner", "kochen", "Brot"}},
-		{Named: Named{"ben", []string{"Ben"}}, Companion: true, Fields: []string{"books", "story", "stories", "Bücher"}, Skills: []string{"play_music"}},
-		{Named: Named{"cleo", []string{"Cleo"}}, Companion: true, Fields: []string{"weather", "rain", "bus", "Wetter"}},
+		{Named: Named{"ada", []string{"Ada"}}, Companion: true, Eager: 1, Knowledge: Knowledge{Fields: []string{"cooking", "bread", "dinner", "kochen", "Brot"}}},
+		{Named: Named{"ben", []string{"Ben"}}, Companion: true, Knowledge: Knowledge{Fields: []string{"books", "story", "stories", "Bücher"}, Skills: []string{"play_music"}}},
+		{Named: Named{"cleo", []string{"Cleo"}}, Companion: true, Knowledge: Knowledge{Fields: []string{"weather", "rain", "bus", "Wetter"}}},
 		{Named: Named{"human:max", []string{"Max"}}},
 		{Named: Named{"ida", []string{"Ida"}}, Away: true},
 	}
