@@ -23,7 +23,8 @@ func (x *Languages) OwnName(text string) string {
 	quoted := quotations(text)
 	for i, w := range ws {
 		gap := strings.TrimSpace(s.gap(i))
-		if i > 0 && !s.start[i] && !strings.HasSuffix(gap, ",") || slices.ContainsFunc(quoted, func(z [2]int) bool { return z[0] <= w.start && w.start < z[1] }) {
+		within := func(z [2]int) bool { return z[0] <= w.start && w.start < z[1] }
+		if i > 0 && !s.start[i] && !strings.HasSuffix(gap, ",") || slices.ContainsFunc(quoted, within) {
 			continue
 		}
 		line := s.lineAfter(i)

@@ -236,8 +236,10 @@ func (h Household) about(m round.Message) string {
 		lines = append(lines, line)
 	}
 	_, whispered := m.Whisper()
-	if name := h.ownName(m.Text); name != "" && m.From.Human() && !whispered && !m.Private() && h.o.Config.Room.PeopleLearn == "ask" && h.o.Config.Voice.Remember {
-		lines = append(lines, fmt.Sprintf("The person may have told you a name: %s. If it is one, ask in one short question, with that name in it, whether it may be "+
+	asks := h.o.Config.Room.PeopleLearn == "ask" && h.o.Config.Voice.Remember
+	if name := h.ownName(m.Text); asks && name != "" && m.From.Human() && !whispered && !m.Private() {
+		lines = append(lines, fmt.Sprintf("The person may have told you a name: %s. If it is one, ask in one short question, with that name in it, "+
+			"whether it may be "+
 			"remembered here; it is kept if the person says yes.", name))
 	}
 	return strings.Join(lines, "\n")
@@ -274,7 +276,8 @@ func (h Household) Report() control.PeopleReport {
 // Forget forgets one who has said a name here.
 func (h Household) Forget(name string) (control.PeopleReport, error) {
 	if p := h.o.Config.Room.Persons(); slices.ContainsFunc(p, func(p config.Person) bool { return hasName([]string{p.Name}, name) }) {
-		return control.PeopleReport{}, fmt.Errorf("%w: %s stands in the configuration: take the name out of room.people, and restart", control.ErrRefused, printable.Text(name))
+		return control.PeopleReport{}, fmt.Errorf("%w: %s stands in the configuration: take the name out of room.people, and restart",
+			control.ErrRefused, printable.Text(name))
 	}
 	h.people.mu.Lock()
 	before := len(h.people.learned)

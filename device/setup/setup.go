@@ -126,7 +126,7 @@ func steps() []step {
 		{"sound", lookSound, (*wizard).askSound, nil},
 		{"pin", (*wizard).lookPin, (*wizard).askPin, nil},
 		{"voice", (*wizard).lookVoice, (*wizard).askVoice, nil},
-		{"votes", lookVotes, askVotes, votesApply},
+		{"votes", lookVotes, func(w *wizard, ctx context.Context) error { return askVotes(ctx, w) }, votesApply},
 		{"language", (*wizard).lookLanguage, (*wizard).askLanguage, nil},
 	}
 }

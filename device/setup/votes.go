@@ -74,7 +74,7 @@ func lookVotes(w *wizard) (string, bool) {
 }
 
 // askVotes says what a model would be told and what that costs, and asks whether it may be: nobody pays, or is heard elsewhere, unasked.
-func askVotes(w *wizard, ctx context.Context) error {
+func askVotes(ctx context.Context, w *wizard) error {
 	before, word := w.cfg.Room.Votes, w.Votes
 	if word == "" {
 		address, model := voteServer(w)
