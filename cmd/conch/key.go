@@ -11,6 +11,7 @@ import (
 
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/language"
 	"conch/device/setup"
 )
 
@@ -27,8 +28,8 @@ func (keyCmd) Help() string {
 }
 
 func (c keyCmd) Run(e *env) error {
-	path := setup.KeyFile(c.Dir)
-	if err := setup.KeyWritable(c.Dir); err != nil {
+	path, l := setup.KeyFile(c.Dir), e.language()
+	if err := setup.KeyWritable(c.Dir, l); err != nil {
 		return err
 	}
 	if c.Remove {
@@ -46,18 +47,27 @@ func (c keyCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	key, hint, err := config.CheckKey(text)
+	key, hint, err := config.CheckKey(text, l)
 	if err != nil {
 		return fmt.Errorf("%w: key: %w", control.ErrRefused, err)
 	}
 	if hint != "" {
 		fmt.Fprintln(e.err, "conch:", hint)
 	}
-	if err := setup.StoreKey(path, key); err != nil {
+	if err := setup.StoreKey(path, key, l); err != nil {
 		return err
 	}
 	fmt.Fprintf(e.out, "stored in %s\n", path)
 	return c.restart(e, "stored")
+}
+
+// language is that of the configuration, as far as it can be read.
+func (e *env) language() language.Language {
+	cfg, err := e.loadAnyway()
+	if err != nil {
+		return language.FromEnvironment(os.Getenv)
+	}
+	return cfg.Device.Language
 }
 
 // readKey takes one key from the terminal, unseen, or all of standard input. ctx ends the wait, and the terminal is then as it
@@ -109,7 +119,7 @@ var errNoKey = errors.New("key: none was given; what was stored is as it was")
 
 // restart has the running service take what was done.
 func (keyCmd) restart(e *env, done string) error {
-	if err := setup.RestartService(e.ctx, e.out); err != nil {
+	if err := setup.RestartService(e.ctx, e.out, e.language()); err != nil {
 		return fmt.Errorf("key: it is %s, but %w", done, err)
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"conch/device/language"
 	"conch/device/setup"
 )
 
@@ -98,7 +99,7 @@ func TestKeyOnAFullDisk(t *testing.T) {
 	if err := os.WriteFile(path, []byte("sk-before\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	err := setup.StoreKey(path, storyKey)
+	err := setup.StoreKey(path, storyKey, language.English)
 	want := "key: " + path + ": no space left on this file system; what was stored is as it was (free some: df -h " + dir + ")"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v\nwant %s", err, want)

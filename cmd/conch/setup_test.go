@@ -428,6 +428,29 @@ func TestSetupForScripts(t *testing.T) {
 	}
 }
 
+// What goes wrong is said in the language of the questions: a key that is none, a boot partition that is not there, and leaving.
+func TestSetupFailsInTheLanguageOfTheDevice(t *testing.T) {
+	p := newPi(t)
+	p.write("state", "inactive\n")
+	p.write("conch.toml", strings.Replace(ownToml, `"en"`, `"de"`, 1))
+	if err := os.RemoveAll(filepath.Join(p.dir, "boot/firmware")); err != nil {
+		t.Fatal(err)
+	}
+	s := p.sits("board", "voice")
+	s.asks("Welche Platine ist es?", "waveshare-wm8960")
+	s.asks("[Y/n]", "y")
+	s.sees(`die[ \n]+Boot-Partition[ \n]+ist[ \n]+nicht[ \n]+eingehängt`)
+	s.sees(`dann: sudo conch setup board`)
+	s.asks("Wer antwortet?", "1")
+	s.asks("Dein Schlüssel", "")
+	s.sees(`das ist kein Schlüssel: er ist leer`)
+	s.types("\x03")
+	_ = s.program.Wait()
+	if !strings.Contains(s.log.String(), "nichts ist halb getan") {
+		t.Errorf("it says %q", s.log.String())
+	}
+}
+
 // Where companions vote and there is a key, whether a model may be asked is asked once, with what that costs; nobody else is asked.
 func TestSetupOffersVotes(t *testing.T) {
 	p := newPi(t)

@@ -3,6 +3,8 @@ package config
 import (
 	"strings"
 	"testing"
+
+	"conch/device/language"
 )
 
 func TestCheckKey(t *testing.T) {
@@ -22,7 +24,7 @@ func TestCheckKey(t *testing.T) {
 		{"a file", "/etc/key", "", "", "name of a file"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			key, hint, err := CheckKey(c.text)
+			key, hint, err := CheckKey(c.text, language.English)
 			if key != c.key || !strings.Contains(hint, c.hint) || (c.hint == "") != (hint == "") {
 				t.Errorf("key %q, hint %q; want %q and %q", key, hint, c.key, c.hint)
 			}

@@ -17,9 +17,26 @@ import (
 // translated are the files whose every sentence, but for errors, is for people, and so comes from a language's file.
 var translated = []string{"device/join/words.go", "device/join/saying.go"}
 
+// spoken is a folder all of whose sentences do, errors as well: somebody sits there, and reads them; but for these files, which make a
+// table for programs, and a block in a file of the machine.
+const spoken = "device/setup/"
+
+var unspoken = []string{"boards.go", "boot.go"}
+
+// names are not translated: of makers, of commands, and of what others say.
+var names = []string{"Raspberry Pi", "conch itself", "gpio learn", "sudo systemctl start conch"}
+
+// sentencesOf says whether a file's sentences have to come from a language's file, and whether its errors have to.
+func sentencesOf(name string) (strict, errors bool) {
+	rest, in := strings.CutPrefix(name, spoken)
+	errors = in && !slices.Contains(unspoken, rest)
+	return errors || slices.Contains(translated, name), errors
+}
+
 // caller collects what one file asks for.
 type caller struct {
 	asked    map[string]bool // keys, and beginnings of keys with a dot at the end
+	errors   bool            // they are for people, too
 	problems []string
 }
 
@@ -28,8 +45,10 @@ func (c *caller) file(name string, set *token.FileSet, file *ast.File, english *
 	found := func(n ast.Node, format string, args ...any) {
 		c.problems = append(c.problems, fmt.Sprintf("%s:%d: ", name, set.Position(n.Pos()).Line)+fmt.Sprintf(format, args...))
 	}
+	logged := token.NoPos // the end of an error that is for the log
 	ast.Inspect(file, func(n ast.Node) bool {
-		if lit, ok := n.(*ast.BasicLit); ok && strict && lit.Kind == token.STRING && sentence.MatchString(lit.Value) {
+		if lit, ok := n.(*ast.BasicLit); ok && strict && lit.Pos() >= logged && lit.Kind == token.STRING && sentence.MatchString(lit.Value) &&
+			!slices.Contains(names, strings.Trim(lit.Value, `"`)) {
 			found(n, "%s is in no language's file", lit.Value)
 		}
 		call, ok := n.(*ast.CallExpr)
@@ -37,8 +56,8 @@ func (c *caller) file(name string, set *token.FileSet, file *ast.File, english *
 			return true
 		}
 		fun, ok := call.Fun.(*ast.SelectorExpr)
-		if ok && (fun.Sel.Name == "Errorf" || fun.Sel.Name == "New") {
-			return false // for the log
+		if ok && !c.errors && (fun.Sel.Name == "Errorf" || fun.Sel.Name == "New") {
+			logged = max(logged, call.End())
 		}
 		if !ok || fun.Sel.Name != "Phrase" && fun.Sel.Name != "phrase" || ofClips(fun.X) {
 			return true
@@ -101,7 +120,7 @@ func ofClips(x ast.Expr) bool {
 func TestSentencesAndThoseWhoAsk(t *testing.T) {
 	c, english := caller{asked: map[string]bool{}}, read(t, English)
 	root := filepath.Join("..", "..")
-	strict := 0
+	strict, said := 0, 0
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() && strings.HasPrefix(d.Name(), ".") && path != root {
 			return fs.SkipDir
@@ -115,9 +134,11 @@ func TestSentencesAndThoseWhoAsk(t *testing.T) {
 		if err != nil {
 			return nil //nolint:nilerr // not of this module's build
 		}
-		must := slices.Contains(translated, filepath.ToSlash(name))
-		if must {
+		var must bool
+		if must, c.errors = sentencesOf(filepath.ToSlash(name)); must && !c.errors {
 			strict++
+		} else if must {
+			said++
 		}
 		c.file(filepath.ToSlash(name), set, file, english, must)
 		return nil
@@ -130,6 +151,9 @@ func TestSentencesAndThoseWhoAsk(t *testing.T) {
 	}
 	if strict != len(translated) {
 		t.Errorf("%d of %v are there", strict, translated)
+	}
+	if said < 5 {
+		t.Errorf("%d files of %s were looked at", said, spoken)
 	}
 	for key := range english.phrases {
 		section, _, _ := strings.Cut(key, ".")
@@ -145,6 +169,7 @@ func f(l L, key string) {
 	l.Phrase("pair.paired"); l.Phrase("failed." + key); l.Phrase("pair.moved", "peer", key)
 	l.Phrase("no.such"); l.Phrase(key); l.Phrase("pair.moved"); l.Phrase("pair.moved", key, 1); l.Phrase("pair.paired", "peer", 1)
 	println("Nothing is said.")
+	errors.New("Nothing is wrong.")
 }`
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, "p.go", text, 0)
@@ -159,6 +184,13 @@ func f(l L, key string) {
 		if !strings.Contains(got, want) {
 			t.Errorf("no problem %s in\n%s", want, got)
 		}
+	}
+	if strings.Contains(got, "is wrong") {
+		t.Errorf("an error is a sentence where it need not be:\n%s", got)
+	}
+	c = caller{asked: map[string]bool{}, errors: true}
+	if c.file("p.go", set, file, read(t, English), true); !strings.Contains(strings.Join(c.problems, "\n"), "is wrong") {
+		t.Errorf("an error is no sentence where it is one: %v", c.problems)
 	}
 	if n := strings.Count(got, "p.go:3:"); n != 0 {
 		t.Errorf("%d problems of line 3:\n%s", n, got)

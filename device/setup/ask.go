@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,13 +15,14 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
+	"conch/device/language"
 	"conch/device/printable"
 )
 
 // How a question ends that is not answered.
 var (
 	errSkip = errors.New("skipped")
-	errLeft = errors.New("setup: left; what was written before stays, and nothing is half done (sudo conch setup goes on where this was)")
+	errLeft = errors.New("left") // said by Run
 )
 
 // An asker puts questions to a person at a terminal. Where nobody is asked, each has the answer that Enter would give.
@@ -28,7 +30,7 @@ type asker struct {
 	in     *os.File
 	out    io.Writer
 	nobody bool
-	phrase func(key string, args ...any) string // of the language of the questions
+	lang   language.Language // of the questions
 
 	question string // the last one; for whoever reads JSON
 	choices  []string
@@ -109,6 +111,12 @@ func (a *asker) line(ctx context.Context, question, enter string) (string, error
 	return text, nil
 }
 
+// What is typed for yes and no, in whichever language.
+var (
+	yesWords = []string{"y", "yes", "j", "ja", "sí", "si", "o", "oui"}
+	noWords  = []string{"n", "no", "nein", "non"}
+)
+
 // yes asks for yes or no.
 func (a *asker) yes(ctx context.Context, question string, enter bool) (bool, error) {
 	words := map[bool]string{true: "Y/n", false: "y/N"}[enter]
@@ -118,15 +126,15 @@ func (a *asker) yes(ctx context.Context, question string, enter bool) (bool, err
 		if err != nil {
 			return false, err
 		}
-		switch strings.ToLower(text) {
-		case "y", "yes", "j", "ja", "sí", "si", "o", "oui":
+		switch text = strings.ToLower(text); {
+		case slices.Contains(yesWords, text):
 			return true, nil
-		case "n", "no", "nein", "non":
+		case slices.Contains(noWords, text):
 			return false, nil
-		case strings.ToLower(words):
+		case text == strings.ToLower(words):
 			return enter, nil
 		}
-		a.say("%s", a.phrase("setup.yes_or_no"))
+		a.say("%s", a.lang.Phrase("setup.yes_or_no"))
 	}
 }
 
@@ -148,7 +156,7 @@ func (a *asker) choose(ctx context.Context, question string, choices []choice, e
 				return i, nil
 			}
 		}
-		a.say("%s", a.phrase("setup.none_of_these", "text", strconv.Quote(text), "n", len(choices)))
+		a.say("%s", a.lang.Phrase("setup.none_of_these", "text", strconv.Quote(text), "n", len(choices)))
 	}
 }
 
@@ -163,9 +171,9 @@ func (a *asker) hidden(ctx context.Context, question string) (string, error) {
 	fd := int(a.in.Fd())
 	before, err := term.GetState(fd)
 	if err != nil {
-		return "", fmt.Errorf("setup: the terminal: %w", err)
+		return "", fmt.Errorf("setup: %w", err)
 	}
-	fmt.Fprint(a.out, wrap(question+" ("+a.phrase("setup.hidden")+")", a.width())+" ")
+	fmt.Fprint(a.out, wrap(question+" ("+a.lang.Phrase("setup.hidden")+")", a.width())+" ")
 	text, err := await(ctx, func() (string, error) {
 		b, err := term.ReadPassword(fd)
 		return string(b), err
@@ -212,7 +220,7 @@ func typed(ctx context.Context, in *os.File) (string, error) {
 			return "", errLeft
 		case n > 0:
 		case err != nil && !errors.Is(err, unix.EINTR):
-			return "", fmt.Errorf("setup: the terminal: %w", err)
+			return "", fmt.Errorf("setup: %w", err)
 		default:
 			continue
 		}

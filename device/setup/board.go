@@ -43,21 +43,21 @@ func (w *wizard) lookBoard() (string, bool) {
 	if !known {
 		for _, p := range gpio.Detect(gpio.DetectOptions{Root: w.Root}).Proposals {
 			if p.Sure {
-				return w.phrase("setup.board_seen", "board", p.Title), false
+				return w.lang.Phrase("setup.board_seen", "board", p.Title), false
 			}
 		}
-		return w.phrase("setup.board_unset"), false
+		return w.lang.Phrase("setup.board_unset"), false
 	}
 	id, up := w.cardUp(b)
 	switch {
 	case up:
-		return w.phrase("setup.board_up", "board", b.Title, "card", id), true
+		return w.lang.Phrase("setup.board_up", "board", b.Title, "card", id), true
 	case len(b.Cards) == 0:
 		return b.Title, true
 	case w.newSinceBoot():
-		return w.phrase("setup.board_boot", "board", b.Title), true
+		return w.lang.Phrase("setup.board_boot", "board", b.Title), true
 	}
-	return w.phrase("setup.board_gone", "board", b.Title, "card", strings.Join(b.Cards, "/")), false
+	return w.lang.Phrase("setup.board_gone", "board", b.Title, "card", strings.Join(b.Cards, "/")), false
 }
 
 // newSinceBoot says whether config.txt was changed after the machine was started.
@@ -96,7 +96,7 @@ func (w *wizard) askBoard(ctx context.Context) error {
 	switch {
 	case err != nil && boot.path != "" && len(edits) > 0 && strings.HasPrefix(err.Error(), boot.path): // the boot partition cannot be written: the rest goes on
 		w.say("  %v", err)
-		trouble = fmt.Errorf("%s was not written; the board needs there:\n%s", boot.path, boot.diff())
+		trouble = errors.New(w.lang.Phrase("setup.boot_unwritten", "file", boot.path) + "\n" + boot.diff())
 		if done, err = w.set(ctx, edits); err != nil {
 			return err
 		}
@@ -109,10 +109,10 @@ func (w *wizard) askBoard(ctx context.Context) error {
 	}
 	switch {
 	case trouble != nil:
-		w.fail(trouble.Error(), "then: sudo conch setup board")
+		w.fail(trouble.Error(), w.lang.Phrase("setup.then_board"))
 	case w.now.State == Skipped || w.now.State == Planned:
 	case none:
-		w.with(w.now.State, "%s", w.phrase("setup.no_board"))
+		w.with(w.now.State, "%s", w.lang.Phrase("setup.no_board"))
 	default:
 		w.now.Text, _ = w.lookBoard()
 		w.with(w.now.State, "%s", w.now.Text)
@@ -151,13 +151,13 @@ func (w *wizard) whichBoard(ctx context.Context) (b gpio.Board, none bool, err e
 				}
 			}
 		} else {
-			choices = append(choices, choice{other, w.phrase("setup.another_board")})
+			choices = append(choices, choice{other, w.lang.Phrase("setup.another_board")})
 		}
-		choices = append(choices, choice{no, w.phrase("setup.no_such_board")})
+		choices = append(choices, choice{no, w.lang.Phrase("setup.no_such_board")})
 		if enter < 0 { // several could be, and they do not agree about the button: nobody guesses
 			enter = len(choices) - 1
 		}
-		i, err := w.choose(ctx, w.phrase("setup.which_board"), choices, enter)
+		i, err := w.choose(ctx, w.lang.Phrase("setup.which_board"), choices, enter)
 		if err != nil {
 			return b, false, err
 		}
@@ -187,7 +187,7 @@ func (w *wizard) bootWanted(b gpio.Board, text string) (lines []string, missing 
 		switch {
 		case up && !stands(b.Overlay):
 		case w.exists(dir+"*.dtbo") && !w.exists(dir+name+".dtbo"):
-			missing = fmt.Errorf("the driver of %s is not installed (there is no overlay %s): %s", b.Title, name, b.Note)
+			missing = errors.New(w.lang.Phrase("setup.no_overlay", "board", b.Title, "overlay", name, "note", b.Note))
 		default:
 			lines = append(lines, b.Overlay)
 		}
@@ -216,19 +216,19 @@ func bootChange(w *wizard, b gpio.Board) (change, error) {
 		case len(lines) == 0, !isPi(w) && errors.Is(err, fs.ErrNotExist):
 			return change{}, missing
 		case errors.Is(err, fs.ErrNotExist):
-			return change{}, fmt.Errorf("there is no %s: the boot partition is not mounted (sudo mount /boot/firmware), or this system is started "+
-				"in another way; the board needs there: %s", path, strings.Join(lines, ", "))
+			return change{}, errors.New(w.lang.Phrase("setup.boot_missing", "file", path, "lines", strings.Join(lines, ", ")))
 		}
-		return change{}, fmt.Errorf("%s: %w; the board needs there: %s", path, config.UnwrapPath(err), strings.Join(lines, ", "))
+		return change{}, errors.New(w.lang.Phrase("setup.boot_unread", "why", path+": "+config.UnwrapPath(err).Error(),
+			"lines", strings.Join(lines, ", ")))
 	}
 	text := string(data)
 	lines, missing := w.bootWanted(b, text)
 	p := planBoot(text, b.Name, lines, filtersOf(strings.TrimSpace(w.read("/proc/device-tree/model"))))
 	for _, r := range p.theirs {
-		w.say("  %s: %s; it stays", path, r)
+		w.say("  %s", w.lang.Phrase("setup.boot_theirs", "file", path, "line", r.number, "text", r))
 	}
 	for _, r := range p.off {
-		w.say("  %s: %s; what is written behind it is stronger", path, r)
+		w.say("  %s", w.lang.Phrase("setup.boot_off", "file", path, "line", r.number, "text", r))
 	}
 	if p.after == text {
 		return change{}, missing

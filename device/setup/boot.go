@@ -1,7 +1,6 @@
 package setup
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -36,11 +35,10 @@ type bootRow struct {
 }
 
 func (r bootRow) String() string {
-	text := fmt.Sprintf("line %d has %s", r.number, r.text)
 	if r.filter != "" {
-		text += " below [" + r.filter + "]"
+		return r.text + " [" + r.filter + "]"
 	}
-	return text
+	return r.text
 }
 
 // planBoot makes the block for a board out of the lines that it wants; none: the block goes. filters are the sections that

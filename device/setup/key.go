@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"conch/device/control"
+	"conch/device/language"
 )
 
 // Credentials is the directory that systemd hands to the service (LoadCredential in conch.service).
@@ -18,37 +19,37 @@ const Credentials = "/etc/conch/credentials"
 func KeyFile(dir string) string { return filepath.Join(dir, "openai_api_key") }
 
 // KeyWritable says whether a key can be stored there. Before asking: nobody shall type a key for nothing.
-func KeyWritable(dir string) error {
+func KeyWritable(dir string, l language.Language) error {
+	refused := func(text string) error { return fmt.Errorf("%w: key: %s", control.ErrRefused, text) }
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%w: key: %s belongs to root: run it as sudo conch key", control.ErrRefused, dir)
+		return refused(l.Phrase("key.root", "dir", dir))
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w: key: there is no %s: it comes with the Debian package; without that, put the key into a file of mode 0600 "+
-			"and name it in voice.key_file", control.ErrRefused, dir)
+		return refused(l.Phrase("key.no_dir", "dir", dir))
 	case err != nil:
 		return fmt.Errorf("%w: key: %w", control.ErrRefused, err)
 	case !info.IsDir():
-		return fmt.Errorf("%w: key: %s is not a directory", control.ErrRefused, dir)
+		return refused(l.Phrase("key.not_dir", "dir", dir))
 	}
 	switch err := syscall.Access(dir, 3); { // W_OK and X_OK
 	case errors.Is(err, syscall.EROFS):
-		return fmt.Errorf("key: %s is on a file system that is read-only (a worn or full card, or an overlay): mount it writable first", dir)
+		return errors.New("key: " + l.Phrase("key.read_only", "dir", dir))
 	case err != nil:
-		return fmt.Errorf("%w: key: %s belongs to root: run it as sudo conch key", control.ErrRefused, dir)
+		return refused(l.Phrase("key.root", "dir", dir))
 	}
 	return nil
 }
 
 // StoreKey replaces the file as a whole: whatever happens, the old key or the new one is there. The name of what is being
 // written begins with a dot, which LoadCredential passes over.
-func StoreKey(path, key string) (err error) {
+func StoreKey(path, key string, l language.Language) (err error) {
 	defer func() {
 		switch {
 		case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-			err = fmt.Errorf("key: %s: no space left on this file system; what was stored is as it was (free some: df -h %s)", path, filepath.Dir(path))
+			err = errors.New("key: " + l.Phrase("key.full", "file", path, "dir", filepath.Dir(path)))
 		case err != nil:
-			err = fmt.Errorf("key: %w (what was stored is as it was)", err)
+			err = fmt.Errorf("key: %w (%s)", err, l.Phrase("key.as_it_was"))
 		}
 	}()
 	dir := filepath.Dir(path)

@@ -16,22 +16,19 @@ const languageKey = "device.language"
 // languages are those that the key allows, by their own names.
 var languages = []choice{{"en", "English"}, {"de", "Deutsch"}, {"es", "Español"}, {"fr", "Français"}}
 
-// language is what the configuration says; known: this conch has the key.
-func (w *wizard) language() (value, origin string, known bool) {
+// language is what the configuration says, and where.
+func (w *wizard) language() (value, origin string) {
 	for _, r := range w.cfg.Describe() {
 		if r.Key == languageKey {
-			return strings.Trim(r.Value, `"`), r.Origin, true
+			return strings.Trim(r.Value, `"`), r.Origin
 		}
 	}
-	return "", "", false
+	return "", ""
 }
 
 // lookLanguage says what conch speaks.
 func (w *wizard) lookLanguage() (string, bool) {
-	value, origin, known := w.language()
-	if !known {
-		return "English; companions answer in the language they are spoken to", true
-	}
+	value, origin := w.language()
 	name := value
 	for _, l := range languages {
 		if l.word == value {
@@ -39,22 +36,18 @@ func (w *wizard) lookLanguage() (string, bool) {
 		}
 	}
 	if name == "" {
-		name = w.phrase("setup.not_chosen")
+		name = w.lang.Phrase("setup.not_chosen")
 	}
 	return name, strings.HasPrefix(origin, "file ")
 }
 
 // askLanguage: what the companions speak is the model's business, and theirs who talk to them.
 func (w *wizard) askLanguage(ctx context.Context) error {
-	value, _, known := w.language()
-	if !known {
-		w.with(Unchanged, "%s", "conch itself speaks English; companions answer in the language they are spoken to")
-		return nil
-	}
+	value, _ := w.language()
 	word := w.Language
 	if word == "" {
 		enter := max(0, slices.IndexFunc(languages, func(c choice) bool { return c.word == cmp.Or(value, localeOf(os.Environ())) }))
-		i, err := w.choose(ctx, w.phrase("setup.speak_which"), languages, enter)
+		i, err := w.choose(ctx, w.lang.Phrase("setup.speak_which"), languages, enter)
 		if err != nil {
 			return err
 		}

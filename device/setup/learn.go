@@ -15,8 +15,12 @@ import (
 
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/language"
 	"conch/gpio"
 )
+
+// learnCommand is what Learn is for people.
+const learnCommand = "gpio learn"
 
 // LearnOptions say how conch gpio learn talks to a person.
 type LearnOptions struct {
@@ -34,37 +38,38 @@ func Learn(ctx context.Context, cfg config.Config, o LearnOptions) error {
 	if o.Listen == nil {
 		o.Listen = gpio.Learn
 	}
+	l := cfg.Device.Language
+	say := func(text string) { fmt.Fprintln(o.Out, text) }
 	if r, err := control.Dial(cfg); err == nil && r != nil {
-		fmt.Fprintln(o.Out, "conch is running and may hold your button; if nothing is heard, stop it first: sudo systemctl stop conch")
+		say(l.Phrase("learn.running"))
 	}
 	uses := pinUses(&cfg)
 	if pin := cfg.Button.Pin; strings.HasPrefix(uses[pin], "button") {
 		delete(uses, pin) // that is what is asked
 	}
-	say := func(format string, args ...any) { fmt.Fprintf(o.Out, format+"\n", args...) }
 	found, err := o.Listen(ctx, gpio.LearnOptions{
 		Chip: cfg.Button.Chip, Uses: uses,
 		Watch: func(pins []int, left map[int]string) {
 			for _, p := range sortedKeys(left) {
 				if strings.HasPrefix(left[p], "conch itself") || strings.HasPrefix(left[p], "conch@") {
-					say("GPIO%d is left out: %s", p, left[p])
+					say(l.Phrase("setup.left_out", "pin", p, "why", left[p]))
 				}
 			}
-			say("listening on %s", pinNames(pins))
-			say("press your button now, and let it go (Ctrl-C ends)")
+			say(l.Phrase("setup.listening_on", "pins", pinNames(pins)))
+			say(l.Phrase("learn.press"))
 		},
-		Heard: func(h gpio.Heard) { say("%s", heardText(h)) },
+		Heard: func(h gpio.Heard) { say(heardText(h, l)) },
 	})
 	switch {
 	case errors.Is(err, context.Canceled):
-		return errors.New("nothing was learnt, and nothing was changed")
+		return errors.New(l.Phrase("learn.nothing"))
 	case err != nil:
 		return fmt.Errorf("%w: %w", control.ErrRefused, err)
 	}
-	say("your button is %s", found)
-	edits, why := learnt(&cfg, found, gpio.Detect(gpio.DetectOptions{Root: o.Root}))
+	say(l.Phrase("setup.your_button", "pin", learntText(found, l)))
+	edits, why := learnt(&cfg, l, found, gpio.Detect(gpio.DetectOptions{Root: o.Root}))
 	for _, line := range why {
-		say("%s", line)
+		say(line)
 	}
 	if len(edits) == 0 {
 		return nil
@@ -74,15 +79,15 @@ func Learn(ctx context.Context, cfg config.Config, o LearnOptions) error {
 
 // learnt is what to set for a button, and what to say about it: the board that has it, when what the machine shows leaves just
 // one; else the pin.
-func learnt(c *config.Config, found gpio.Learned, seen gpio.Seen) (edits []config.Edit, why []string) {
+func learnt(c *config.Config, l language.Language, found gpio.Learned, seen gpio.Seen) (edits []config.Edit, why []string) {
 	active := map[bool]string{true: "high", false: "low"}[found.ActiveHigh]
 	// The resistor is left out of it: one more in the same direction does no harm.
 	if c.Button.Pin == found.Pin && c.Button.Active == active && (c.Button.Source == "gpio" || c.Button.Source == "auto") {
-		return nil, []string{"that is what the configuration says already; nothing to change"}
+		return nil, []string{l.Phrase("learn.same")}
 	}
 	for _, key := range []string{"button.pin", "button.active", "device.board", "button.source"} {
 		if from := c.Origin(key); strings.HasPrefix(from, "environment ") {
-			why = append(why, fmt.Sprintf("%s comes from the %s, which is stronger than the file: change it there", key, from))
+			why = append(why, l.Phrase("learn.stronger", "key", key, "origin", from))
 		}
 	}
 	fitting := found.FittingBoards()
@@ -96,7 +101,7 @@ func learnt(c *config.Config, found gpio.Learned, seen gpio.Seen) (edits []confi
 		func(key string) bool { return strings.HasPrefix(c.Origin(key), "file ") })
 	if c.Device.Board == "" && !byHand && (len(boards) == 1 || len(boards) > 1 && boards[0].Sure) {
 		p := boards[0]
-		why = append(why, fmt.Sprintf("that is the button of %s, and %s", p.Title, strings.Join(p.Evidence, "; ")))
+		why = append(why, l.Phrase("learn.of_board", "board", p.Title, "evidence", strings.Join(p.Evidence, "; ")))
 		if p.Note != "" {
 			why = append(why, p.Note)
 		}
@@ -107,8 +112,7 @@ func learnt(c *config.Config, found gpio.Learned, seen gpio.Seen) (edits []confi
 		for _, b := range fitting {
 			names = append(names, b.Name)
 		}
-		why = append(why, fmt.Sprintf("boards with this button: %s; if yours is one of them, board = \"NAME\" below [device] sets light and sound as well",
-			strings.Join(names, ", ")))
+		why = append(why, l.Phrase("learn.boards", "names", strings.Join(names, ", ")))
 	}
 	if c.Button.Source != "gpio" && c.Button.Source != "auto" {
 		edits = append(edits, config.Edit{Key: "button.source", Value: config.Quote("gpio")})
@@ -120,9 +124,10 @@ func learnt(c *config.Config, found gpio.Learned, seen gpio.Seen) (edits []confi
 
 // write shows the change, asks, and makes it.
 func (o LearnOptions) write(cfg config.Config, edits []config.Edit) error {
-	c, err := planned(cfg, edits)
+	l := cfg.Device.Language
+	c, err := planned(cfg, edits, l)
 	if err != nil {
-		return fmt.Errorf("gpio learn: %w", err)
+		return fmt.Errorf("%s: %w", learnCommand, err)
 	}
 	fmt.Fprintf(o.Out, "\n%s\n%s", c.path, c.diff())
 	if o.Print {
@@ -130,37 +135,46 @@ func (o LearnOptions) write(cfg config.Config, edits []config.Edit) error {
 	}
 	if !o.Yes {
 		if !term.IsTerminal(int(o.In.Fd())) {
-			return fmt.Errorf("%w: gpio learn: nobody to ask on standard input; --yes writes it, --print only shows it", control.ErrRefused)
+			return fmt.Errorf("%w: %s: %s", control.ErrRefused, learnCommand, l.Phrase("learn.nobody"))
 		}
-		fmt.Fprint(o.Out, "\nwrite this? [y/N] ")
+		fmt.Fprintf(o.Out, "\n%s [y/N] ", l.Phrase("setup.write"))
 		answer, _ := bufio.NewReader(o.In).ReadString('\n')
-		if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
-			fmt.Fprintln(o.Out, "nothing was changed")
+		if !slices.Contains(yesWords, strings.ToLower(strings.TrimSpace(answer))) {
+			fmt.Fprintln(o.Out, l.Phrase("learn.unchanged"))
 			return nil
 		}
 	}
-	if err := c.write("gpio learn"); err != nil {
-		return fmt.Errorf("gpio learn: %w", err)
+	if err := c.write(learnCommand, l); err != nil {
+		return fmt.Errorf("%s: %w", learnCommand, err)
 	}
-	fmt.Fprintf(o.Out, "written; it takes effect with: sudo systemctl restart conch\n")
+	fmt.Fprintln(o.Out, l.Phrase("learn.written"))
 	return nil
 }
 
-func heardText(h gpio.Heard) string {
+// learntText says which button was learnt.
+func learntText(found gpio.Learned, l language.Language) string {
+	level := map[bool]string{true: "high", false: "low"}[found.ActiveHigh]
+	if found.Bias == gpio.BiasOff {
+		return l.Phrase("learn.own_resistor", "pin", found.Pin, "level", level)
+	}
+	return l.Phrase("setup.pin_pressed", "pin", found.Pin, "level", level)
+}
+
+func heardText(h gpio.Heard, l language.Language) string {
 	pins := pinNames(h.Pins)
 	switch h.Kind {
 	case gpio.HeardOnce:
-		return pins + ": pressed and let go; once more, to be sure"
+		return l.Phrase("learn.once", "pins", pins)
 	case gpio.HeardTwice:
-		return pins + ": the same again"
+		return l.Phrase("learn.twice", "pins", pins)
 	case gpio.HeardOther:
-		return fmt.Sprintf("that was GPIO%d, and before it GPIO%d; press the button once more", h.Pins[1], h.Pins[0])
+		return l.Phrase("learn.other", "now", pinNames(h.Pins[1:2]), "before", pinNames(h.Pins[:1]))
 	case gpio.HeardTogether:
-		return pins + " moved together: one of them is a neighbour's wire; unplug what is not the button, and press again"
+		return l.Phrase("learn.together", "pins", pins)
 	case gpio.HeardNoise:
-		return pins + " is never quiet, and left out"
+		return l.Phrase("learn.noise", "pins", pins)
 	}
-	return pins + " has changed and stays so; a button comes back"
+	return l.Phrase("learn.stays", "pins", pins)
 }
 
 func pinNames(pins []int) string {

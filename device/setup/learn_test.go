@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"conch/device/config"
+	"conch/device/language"
 	"conch/gpio"
 )
 
@@ -95,6 +97,35 @@ func TestLearntButtonIsWritten(t *testing.T) {
 				t.Errorf("the file says %+v, %v", cfg.Button, cfg.Misfits())
 			}
 		})
+	}
+}
+
+// In each language all of it is in that: no line is as in English.
+func TestLearnSpeaksTheLanguageOfTheDevice(t *testing.T) {
+	found := gpio.Learned{Pin: 23, Bias: gpio.BiasOff}
+	lines := func(l language.Language) []string {
+		said, _, err := learnOnce(t, fmt.Sprintf("[device]\nlanguage = %q\n", string(l)), "yes", found, "Headphones")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out []string
+		for line := range strings.Lines(said) { // what is written is the same everywhere
+			if strings.Contains(line, " ") && !strings.ContainsAny(line[:1], "+-@ ") {
+				out = append(out, line)
+			}
+		}
+		return out
+	}
+	english := lines(language.English)
+	if len(english) < 6 {
+		t.Fatalf("it says %q", english)
+	}
+	for _, l := range language.All() {
+		for _, line := range lines(l) {
+			if l != language.English && slices.Contains(english, line) {
+				t.Errorf("%s: %q", l, line)
+			}
+		}
 	}
 }
 

@@ -15,14 +15,14 @@ import (
 func (w *wizard) lookPin() (string, bool) {
 	b, origin := w.cfg.Button, w.cfg.Origin("button.pin")
 	if b.Source != "auto" && b.Source != "gpio" {
-		return "button.source is " + b.Source, true
+		return w.lang.Phrase("setup.source_is", "source", b.Source), true
 	}
-	text := w.phrase("setup.pin_pressed", "pin", b.Pin, "level", b.Active)
+	text := w.lang.Phrase("setup.pin_pressed", "pin", b.Pin, "level", b.Active)
 	switch {
 	case strings.HasPrefix(origin, "board "):
-		return text + ", " + w.phrase("setup.by_board"), true
+		return text + ", " + w.lang.Phrase("setup.by_board"), true
 	case strings.HasPrefix(origin, "default"):
-		return text + ", " + w.phrase("setup.by_nobody"), false
+		return text + ", " + w.lang.Phrase("setup.by_nobody"), false
 	}
 	return text, true
 }
@@ -32,7 +32,7 @@ func (w *wizard) askPin(ctx context.Context) error {
 	if w.Pin >= 0 || w.Active != "" {
 		return w.namedPin(ctx)
 	}
-	w.question, w.answer = w.phrase("setup.press_button"), ""
+	w.question, w.answer = w.lang.Phrase("setup.press_button"), ""
 	if w.nobody {
 		w.now.Text, _ = w.lookPin()
 		return nil
@@ -49,11 +49,11 @@ func (w *wizard) askPin(ctx context.Context) error {
 	case err != nil && (errors.Is(err, errLeft) || errors.Is(err, errSkip)):
 		return err
 	case err != nil:
-		w.fail(err.Error(), w.phrase("setup.usb_button"))
+		w.fail(err.Error(), w.lang.Phrase("setup.usb_button"))
 		return nil
 	}
-	w.say("  %s", w.phrase("setup.your_button", "pin", found))
-	edits, why := learnt(&w.cfg, found, gpio.Detect(gpio.DetectOptions{Root: w.Root}))
+	w.say("  %s", w.lang.Phrase("setup.your_button", "pin", learntText(found, w.lang)))
+	edits, why := learnt(&w.cfg, w.lang, found, gpio.Detect(gpio.DetectOptions{Root: w.Root}))
 	for _, line := range why {
 		w.say("  %s", line)
 	}
@@ -92,12 +92,12 @@ func (w *wizard) listen(ctx context.Context, uses map[int]string) (gpio.Learned,
 	begin := func(pins []int, left map[int]string) {
 		for _, p := range sortedKeys(left) {
 			if strings.HasPrefix(left[p], "conch@") {
-				w.say("  GPIO%d is left out: %s", p, left[p])
+				w.say("  %s", w.lang.Phrase("setup.left_out", "pin", p, "why", left[p]))
 			}
 		}
-		w.say("  %s", w.phrase("setup.listening_on", "pins", pinNames(pins)))
+		w.say("  %s", w.lang.Phrase("setup.listening_on", "pins", pinNames(pins)))
 		asked.Go(func() { // ends with its line, or ctx
-			_, err := w.line(ctx, w.phrase("setup.press_button"), "")
+			_, err := w.line(ctx, w.lang.Phrase("setup.press_button"), "")
 			if err == nil {
 				err = errSkip
 			}
@@ -105,7 +105,7 @@ func (w *wizard) listen(ctx context.Context, uses map[int]string) (gpio.Learned,
 		})
 	}
 	found, err := w.Listen(ctx, gpio.LearnOptions{Chip: w.cfg.Button.Chip, Uses: uses, Watch: begin,
-		Heard: func(h gpio.Heard) { w.say("\n  %s", heardText(h)) }})
+		Heard: func(h gpio.Heard) { w.say("\n  %s", heardText(h, w.lang)) }})
 	if cause := context.Cause(ctx); cause != nil && err != nil {
 		if errors.Is(cause, context.Canceled) {
 			return found, errLeft

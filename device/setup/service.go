@@ -2,12 +2,15 @@ package setup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os/exec"
 	"slices"
 	"strings"
 	"time"
+
+	"conch/device/language"
 )
 
 // unit is the installed service.
@@ -32,33 +35,33 @@ func up(ctx context.Context) bool {
 
 // RestartService makes the running service take what was stored: credentials are read when it starts. A service that somebody
 // stopped stays so.
-func RestartService(ctx context.Context, out io.Writer) error {
+func RestartService(ctx context.Context, out io.Writer, l language.Language) error {
 	if path, _ := exec.LookPath("systemctl"); path == "" {
-		fmt.Fprintln(out, "there is no systemd here: it counts from the next start of conch")
+		fmt.Fprintln(out, l.Phrase("service.no_systemd"))
 		return nil
 	}
 	switch ServiceState(ctx) {
 	case "":
-		fmt.Fprintln(out, "systemd does not answer: it counts from the next start of conch")
+		fmt.Fprintln(out, l.Phrase("service.silent"))
 		return nil
 	case "inactive":
-		fmt.Fprintln(out, "the service does not run; start it: sudo systemctl start conch")
+		fmt.Fprintln(out, l.Phrase("service.stopped"))
 		return nil
 	}
-	fmt.Fprintln(out, "restarting the service")
-	if err := restart(ctx); err != nil {
+	fmt.Fprintln(out, l.Phrase("service.restarting"))
+	if err := restart(ctx, l); err != nil {
 		return err
 	}
-	fmt.Fprintln(out, "the service runs with it")
+	fmt.Fprintln(out, l.Phrase("service.runs"))
 	return nil
 }
 
 // restart starts the service anew, whatever it did.
-func restart(ctx context.Context) error {
+func restart(ctx context.Context, l language.Language) error {
 	_, _ = systemctl(ctx, "daemon-reload")      // which devices it may use depends on its button (systemd/keys-generator)
 	_, _ = systemctl(ctx, "reset-failed", unit) // it may have failed so often that systemd would refuse
 	if text, err := systemctl(ctx, "restart", unit); err != nil {
-		return fmt.Errorf("the service did not come up: %s (see: systemctl status conch)", text)
+		return errors.New(l.Phrase("service.failed", "why", text))
 	}
 	return nil
 }

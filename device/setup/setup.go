@@ -126,7 +126,7 @@ func steps() []step {
 		{"sound", lookSound, (*wizard).askSound, nil},
 		{"pin", (*wizard).lookPin, (*wizard).askPin, nil},
 		{"voice", (*wizard).lookVoice, (*wizard).askVoice, nil},
-		{"votes", lookVotes, func(w *wizard, ctx context.Context) error { return askVotes(ctx, w) }, votesApply},
+		{"votes", lookVotes, (*wizard).askVotes, votesApply},
 		{"language", (*wizard).lookLanguage, (*wizard).askLanguage, nil},
 	}
 }
@@ -158,8 +158,8 @@ func Run(ctx context.Context, o Options) (err error) {
 		w.asker.out = io.Discard
 	}
 	if !w.nobody && !term.IsTerminal(int(o.In.Fd())) {
-		return fmt.Errorf("%w: setup: nobody to ask on standard input; --yes takes what Enter would give (and the flags), --json prints what would be asked",
-			control.ErrRefused)
+		w.lang = language.FromEnvironment(os.Getenv) // nothing was read yet
+		return fmt.Errorf("%w: %s", control.ErrRefused, w.lang.Phrase("setup.nobody"))
 	}
 	if w.cfg, err = w.Load(nil); err != nil {
 		return err
@@ -169,11 +169,16 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	if !w.dry() {
-		if err := mayWrite(w.cfg); err != nil {
+		if err := mayWrite(w.cfg, w.lang); err != nil {
 			return err
 		}
 	}
-	defer func() { err = errors.Join(err, w.resume(ctx)) }()
+	defer func() {
+		if errors.Is(err, errLeft) {
+			err = errors.New(w.lang.Phrase("setup.left"))
+		}
+		err = errors.Join(err, w.resume(ctx))
+	}()
 	if err := w.walk(ctx); err != nil {
 		return err
 	}
@@ -181,16 +186,16 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	if len(w.failed) > 0 && w.nobody {
-		return fmt.Errorf("setup: failed: %s", strings.Join(w.failed, ", "))
+		return errors.New(w.lang.Phrase("setup.failed", "steps", strings.Join(w.failed, ", ")))
 	}
 	return nil
 }
 
 // speak goes on in the language of the configuration; for programs there is one.
 func (w *wizard) speak() {
-	w.phrase = w.cfg.Device.Language.Phrase
+	w.lang = w.cfg.Device.Language
 	if w.JSON {
-		w.phrase = language.English.Phrase
+		w.lang = language.English
 	}
 }
 
@@ -207,12 +212,12 @@ func (w *wizard) wants(name string) (wanted, named bool) {
 func (w *wizard) walk(ctx context.Context) error {
 	if len(w.Only) == 0 {
 		all := applying(w)
-		w.say("%s", w.phrase("setup.begin", "n", len(all)))
+		w.say("%s", w.lang.Phrase("setup.begin", "n", len(all)))
 		for _, s := range all {
 			text, done := s.look(w)
-			state := w.phrase("setup.open")
+			state := w.lang.Phrase("setup.open")
 			if done {
-				state = w.phrase("setup.done")
+				state = w.lang.Phrase("setup.done")
 			}
 			w.say("  %s %-9s %s", printable.Pad(state, 6), s.name, text)
 		}
@@ -233,11 +238,11 @@ func (w *wizard) walk(ctx context.Context) error {
 			}
 			continue
 		}
-		w.say("\n%s", w.phrase("setup.one_of", "n", i+1, "all", len(all), "what", w.phrase("step."+s.name)))
+		w.say("\n%s", w.lang.Phrase("setup.one_of", "n", i+1, "all", len(all), "what", w.lang.Phrase("step."+s.name)))
 		w.now.State = Unchanged
 		switch err := s.ask(w, ctx); {
 		case errors.Is(err, errSkip):
-			w.skip("%s", w.phrase("setup.later", "step", s.name))
+			w.skip("%s", w.lang.Phrase("setup.later", "step", s.name))
 		case errors.Is(err, errLeft), ctx.Err() != nil:
 			return errLeft
 		case err != nil:
@@ -304,7 +309,7 @@ func (w *wizard) set(ctx context.Context, edits []config.Edit, others ...change)
 		if _, err := w.Load(over); err != nil {
 			return false, err
 		}
-		c, err := planned(w.cfg, edits)
+		c, err := planned(w.cfg, edits, w.lang)
 		if err != nil {
 			return false, err
 		}
@@ -323,9 +328,9 @@ func (w *wizard) set(ctx context.Context, edits []config.Edit, others ...change)
 		w.say("%s", c.path)
 		fmt.Fprint(w.asker.out, c.diff())
 	}
-	if yes, err := w.yes(ctx, w.phrase("setup.write"), true); err != nil || !yes {
+	if yes, err := w.yes(ctx, w.lang.Phrase("setup.write"), true); err != nil || !yes {
 		if err == nil {
-			w.skip("%s", w.phrase("setup.not_written"))
+			w.skip("%s", w.lang.Phrase("setup.not_written"))
 		}
 		return false, err
 	}
@@ -333,7 +338,7 @@ func (w *wizard) set(ctx context.Context, edits []config.Edit, others ...change)
 		w.now.State = Planned
 		return false, nil
 	}
-	if err := writeAll(all, "setup "+w.now.Step); err != nil { // Ctrl-C waits meanwhile
+	if err := writeAll(all, "setup "+w.now.Step, w.lang); err != nil { // Ctrl-C waits meanwhile
 		return false, err
 	}
 	w.changed, w.now.State = true, Changed
@@ -371,10 +376,10 @@ func (w *wizard) pause(ctx context.Context) error {
 	if !up(ctx) {
 		return nil
 	}
-	w.say("  %s", w.phrase("setup.stands_still"))
+	w.say("  %s", w.lang.Phrase("setup.stands_still"))
 	w.paused = true
 	if text, err := systemctl(ctx, "stop", unit); err != nil {
-		return fmt.Errorf("the service cannot be stopped: %s", text)
+		return errors.New(w.lang.Phrase("setup.cannot_stop", "why", text))
 	}
 	return nil
 }
@@ -387,7 +392,7 @@ func (w *wizard) resume(ctx context.Context) error {
 	w.paused = false
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), serviceLimit)
 	defer cancel()
-	if err := restart(ctx); err != nil {
+	if err := restart(ctx, w.lang); err != nil {
 		return fmt.Errorf("setup: %w", err)
 	}
 	return nil
@@ -398,22 +403,22 @@ func offerReboot(ctx context.Context, w *wizard) error {
 	now := w.Reboot
 	if !w.nobody {
 		var err error
-		now, err = w.yes(ctx, w.phrase("setup.reboot_now"), true)
+		now, err = w.yes(ctx, w.lang.Phrase("setup.reboot_now"), true)
 		if err != nil && !errors.Is(err, errSkip) {
 			return err
 		}
 	}
 	if !now || w.dry() {
-		w.say("  %s", w.phrase("setup.reboot_later"))
+		w.say("  %s", w.lang.Phrase("setup.reboot_later"))
 		return nil
 	}
 	text, err := systemctl(ctx, "reboot")
 	if err == nil {
-		w.say("  %s", w.phrase("setup.rebooting"))
+		w.say("  %s", w.lang.Phrase("setup.rebooting"))
 		<-ctx.Done() // the machine ends this
 		return errLeft
 	}
-	w.say("  systemctl reboot: %s; unplug and plug it, or: sudo reboot", text)
+	w.say("  %s", w.lang.Phrase("setup.no_reboot", "why", text))
 	return nil
 }
 

@@ -20,13 +20,13 @@ import (
 func lookSound(w *wizard) (string, bool) {
 	a := w.cfg.Audio
 	if a.Backend == "null" {
-		return w.phrase("setup.sound_off"), true
+		return w.lang.Phrase("setup.sound_off"), true
 	}
 	chosen := func(key string) bool { return strings.HasPrefix(w.cfg.Origin(key), "file ") }
 	if !chosen("audio.playback") && !chosen("audio.capture") {
-		return w.phrase("setup.sound_open"), false
+		return w.lang.Phrase("setup.sound_open"), false
 	}
-	text := w.phrase("setup.sound_chosen", "out", cmp.Or(a.Playback, w.phrase("setup.any")), "in", cmp.Or(a.Capture, w.phrase("setup.any")))
+	text := w.lang.Phrase("setup.sound_chosen", "out", cmp.Or(a.Playback, w.lang.Phrase("setup.any")), "in", cmp.Or(a.Capture, w.lang.Phrase("setup.any")))
 	return text, chosen("audio.playback") && chosen("audio.capture")
 }
 
@@ -47,7 +47,7 @@ func (w *wizard) askSound(ctx context.Context) error {
 	speakers := ranked(devices, audio.PlaybackDevice, w.preferred(w.cfg.Audio.Playback))
 	mics := ranked(devices, audio.CaptureDevice, w.preferred(w.cfg.Audio.Capture))
 	if len(speakers)+len(mics) == 0 {
-		w.fail(w.phrase("setup.no_card"), w.phrase("setup.plug_card"))
+		w.fail(w.lang.Phrase("setup.no_card"), w.lang.Phrase("setup.plug_card"))
 		return nil
 	}
 	var edits []config.Edit
@@ -58,12 +58,12 @@ func (w *wizard) askSound(ctx context.Context) error {
 		from            []audio.Device
 		try             func(context.Context, *sound.Trial, audio.Device) (bool, error)
 	}{
-		{"audio.playback", w.phrase("setup.no_speaker"), w.Playback, speakers, w.beep},
-		{"audio.capture", w.phrase("setup.no_mic"), w.Capture, mics, w.echo},
+		{"audio.playback", w.lang.Phrase("setup.no_speaker"), w.Playback, speakers, w.beep},
+		{"audio.capture", w.lang.Phrase("setup.no_mic"), w.Capture, mics, w.echo},
 	} {
 		if len(half.from) == 0 {
 			said = append(said, half.none)
-			w.say("  %s", w.phrase("setup.none_here", "what", half.none))
+			w.say("  %s", w.lang.Phrase("setup.none_here", "what", half.none))
 			continue
 		}
 		d, heard, err := w.pick(ctx, t, half.from, half.flag, half.try)
@@ -71,7 +71,7 @@ func (w *wizard) askSound(ctx context.Context) error {
 			return err
 		}
 		if !heard {
-			said, unheard = append(said, w.phrase("setup.none_heard", "what", half.none)), true
+			said, unheard = append(said, w.lang.Phrase("setup.none_heard", "what", half.none)), true
 			continue
 		}
 		said = append(said, d.Name)
@@ -87,7 +87,7 @@ func (w *wizard) askSound(ctx context.Context) error {
 		return err
 	}
 	if unheard {
-		w.fail(strings.Join(said, "; "), w.phrase("setup.see_plugged"))
+		w.fail(strings.Join(said, "; "), w.lang.Phrase("setup.see_plugged"))
 		return nil
 	}
 	if w.now.State != Skipped {
@@ -163,7 +163,7 @@ func (w *wizard) pick(ctx context.Context, t *sound.Trial, from []audio.Device, 
 			for _, d := range left {
 				choices = append(choices, choice{d.ID, d.Name + " (" + d.ID + ")"})
 			}
-			if i, err = w.choose(ctx, w.phrase("setup.try_which"), choices, 0); err != nil {
+			if i, err = w.choose(ctx, w.lang.Phrase("setup.try_which"), choices, 0); err != nil {
 				return d, false, err
 			}
 		}
@@ -191,11 +191,11 @@ const (
 // beep plays a tone, as often as somebody wants.
 func (w *wizard) beep(ctx context.Context, t *sound.Trial, d audio.Device) (bool, error) {
 	for {
-		w.say("  %s", w.phrase("setup.beep", "card", d.Name))
+		w.say("  %s", w.lang.Phrase("setup.beep", "card", d.Name))
 		if err := t.On(d.ID, "").Tone(ctx, beepLength, io.Discard); err != nil {
 			return false, err
 		}
-		if heard, again, err := w.heard(ctx, w.phrase("setup.heard_it"), true); err != nil || !again {
+		if heard, again, err := w.heard(ctx, w.lang.Phrase("setup.heard_it"), true); err != nil || !again {
 			return heard, err
 		}
 	}
@@ -204,27 +204,27 @@ func (w *wizard) beep(ctx context.Context, t *sound.Trial, d audio.Device) (bool
 // echo plays back what the microphone has heard.
 func (w *wizard) echo(ctx context.Context, t *sound.Trial, d audio.Device) (bool, error) {
 	for {
-		if _, err := w.line(ctx, w.phrase("setup.say_something", "card", d.Name, "time", echoLength), ""); err != nil {
+		if _, err := w.line(ctx, w.lang.Phrase("setup.say_something", "card", d.Name, "time", echoLength), ""); err != nil {
 			return false, err
 		}
-		w.say("  %s", w.phrase("setup.recording"))
+		w.say("  %s", w.lang.Phrase("setup.recording"))
 		sounds, peak, err := t.On("", d.ID).Record(ctx, echoLength)
 		if err != nil {
 			return false, err
 		}
 		switch {
 		case peak == 0:
-			w.say("  %s", w.phrase("setup.nothing_came"))
+			w.say("  %s", w.lang.Phrase("setup.nothing_came"))
 		case peak < quiet:
-			w.say("  %s", w.phrase("setup.very_quiet", "percent", fmt.Sprintf("%.1f", 100*peak)))
+			w.say("  %s", w.lang.Phrase("setup.very_quiet", "percent", fmt.Sprintf("%.1f", 100*peak)))
 		}
 		if peak > 0 {
-			w.say("  %s", w.phrase("setup.playing_back"))
+			w.say("  %s", w.lang.Phrase("setup.playing_back"))
 			if err := t.Play(ctx, sounds, io.Discard); err != nil {
-				w.say("  it cannot be played back: %v", err)
+				w.say("  %s", w.lang.Phrase("setup.no_playback", "why", err))
 			}
 		}
-		if heard, again, err := w.heard(ctx, w.phrase("setup.heard_self"), peak > 0); err != nil || !again {
+		if heard, again, err := w.heard(ctx, w.lang.Phrase("setup.heard_self"), peak > 0); err != nil || !again {
 			return heard, err
 		}
 	}
@@ -232,22 +232,22 @@ func (w *wizard) echo(ctx context.Context, t *sound.Trial, d audio.Device) (bool
 
 // heard asks a person, who may want it once more.
 func (w *wizard) heard(ctx context.Context, question string, enter bool) (heard, again bool, err error) {
-	words := map[bool]string{true: "Y/n/", false: "y/N/"}[enter] + w.phrase("setup.again")
+	words := map[bool]string{true: "Y/n/", false: "y/N/"}[enter] + w.lang.Phrase("setup.again")
 	for {
 		text, err := w.line(ctx, question, words)
 		if err != nil {
 			return false, false, err
 		}
-		switch strings.ToLower(text) {
-		case "y", "yes", "j", "ja", "sí", "si", "o", "oui":
+		switch text = strings.ToLower(text); {
+		case slices.Contains(yesWords, text):
 			return true, false, nil
-		case "n", "no", "nein", "non":
+		case slices.Contains(noWords, text):
 			return false, false, nil
-		case "r", "again":
+		case text == "r", text == "again":
 			return false, true, nil
-		case strings.ToLower(words):
+		case text == strings.ToLower(words):
 			return enter, false, nil
 		}
-		w.say("%s", w.phrase("setup.y_n_r"))
+		w.say("%s", w.lang.Phrase("setup.y_n_r"))
 	}
 }

@@ -44,9 +44,9 @@ func (w *wizard) take(ctx context.Context) error {
 	if state == "" || state == "inactive" && !w.paused { // somebody has stopped it, and it is theirs to start
 		return nil
 	}
-	w.say("\n%s", w.phrase("setup.starts"))
+	w.say("\n%s", w.lang.Phrase("setup.starts"))
 	w.started = true
-	err := restart(ctx)
+	err := restart(ctx, w.lang)
 	if err == nil || ctx.Err() == nil { // else somebody has left meanwhile, and resume sees to what stands still
 		w.paused = false
 	}
@@ -61,7 +61,7 @@ func (w *wizard) listenTo(ctx context.Context, named bool) error {
 	var s control.Status
 	r, err := w.running(ctx, &s)
 	if err != nil {
-		text := w.phrase("setup.nothing_runs", "why", err)
+		text := w.lang.Phrase("setup.nothing_runs", "why", err)
 		if named {
 			w.fail(text, "sudo systemctl start conch")
 			return nil
@@ -70,15 +70,15 @@ func (w *wizard) listenTo(ctx context.Context, named bool) error {
 		return nil
 	}
 	defer r.Close()
-	w.question = "Hold the button and say something; Enter leaves it at that."
+	w.question = w.lang.Phrase("setup.hold", "button", s.Button)
 	if w.nobody {
-		w.with(Unchanged, "%s", w.phrase("setup.runs", "button", s.Button, "sound", s.Sound, "voice", s.Voice))
+		w.with(Unchanged, "%s", w.lang.Phrase("setup.runs", "button", s.Button, "sound", s.Sound, "voice", s.Voice))
 		return nil
 	}
 	for _, c := range s.Conditions {
 		w.say("  %s; %s", c.Text, c.Do)
 	}
-	w.say("\n%s", w.phrase("setup.hold", "button", s.Button))
+	w.say("\n%s", w.lang.Phrase("setup.hold", "button", s.Button))
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	left := make(chan error, 1)
@@ -93,16 +93,16 @@ func (w *wizard) listenTo(ctx context.Context, named bool) error {
 	case err == nil:
 		judge(w, t)
 	case enter == nil:
-		w.skip("%s", w.phrase("setup.not_tried"))
+		w.skip("%s", w.lang.Phrase("setup.not_tried"))
 	case errors.Is(err, errSilent):
-		w.fail(w.phrase("setup.not_heard", "time", talkLimit), w.phrase("setup.try_pin"))
+		w.fail(w.lang.Phrase("setup.not_heard", "time", talkLimit), w.lang.Phrase("setup.try_pin"))
 	default:
 		return errLeft
 	}
 	return nil
 }
 
-var errSilent = errors.New("nobody said anything")
+var errSilent = errors.New("silence")
 
 // running waits for an appliance that is being started, by setup or by somebody else.
 func (w *wizard) running(ctx context.Context, s *control.Status) (*control.Remote, error) {
@@ -173,19 +173,19 @@ func judge(w *wizard, t control.Turn) {
 	if told != "" {
 		w.say("%s", told)
 	}
-	voice := w.phrase("setup.from_the_top")
+	voice := w.lang.Phrase("setup.from_the_top")
 	switch {
 	case t.Said != "":
-		w.with(Changed, "%s", w.phrase("setup.works"))
+		w.with(Changed, "%s", w.lang.Phrase("setup.works"))
 	case t.Asked != "":
-		w.fail(w.phrase("setup.heard_only"), voice)
+		w.fail(w.lang.Phrase("setup.heard_only"), voice)
 	case !t.Unheard():
-		w.fail(w.phrase("setup.pressed_only"), voice)
+		w.fail(w.lang.Phrase("setup.pressed_only"), voice)
 	default:
-		text := w.phrase("setup.unheard")
+		text := w.lang.Phrase("setup.unheard")
 		if told == "" {
 			text += ": " + t.Why()
 		}
-		w.fail(text, w.phrase("setup.hold_while"))
+		w.fail(text, w.lang.Phrase("setup.hold_while"))
 	}
 }

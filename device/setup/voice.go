@@ -22,19 +22,19 @@ func (w *wizard) keyThere() bool {
 	return err == nil && text != ""
 }
 
-func (w *wizard) ownServer() bool { return w.cfg.Voice.URL != config.Default().Voice.URL }
+func ownServer(w *wizard) bool { return w.cfg.Voice.URL != config.Default().Voice.URL }
 
 // lookVoice says who answers.
 func (w *wizard) lookVoice() (string, bool) {
 	switch v := w.cfg.Voice; {
 	case v.Kind == "rehearsal":
-		return w.phrase("setup.voice_rehearsal"), true
-	case w.ownServer():
-		return w.phrase("setup.voice_server", "url", v.URL, "model", v.Model), true
+		return w.lang.Phrase("setup.voice_rehearsal"), true
+	case ownServer(w):
+		return w.lang.Phrase("setup.voice_server", "url", v.URL, "model", v.Model), true
 	case w.keyThere():
-		return w.phrase("setup.voice_key"), true
+		return w.lang.Phrase("setup.voice_key"), true
 	}
-	return w.phrase("setup.voice_no_key"), false
+	return w.lang.Phrase("setup.voice_no_key"), false
 }
 
 // askVoice asks whom to talk with, and tries it before it is written.
@@ -44,15 +44,15 @@ func (w *wizard) askVoice(ctx context.Context) error {
 	}
 	const openai, own, rehearsal = 0, 1, 2
 	enter := rehearsal
-	if w.ownServer() {
+	if ownServer(w) {
 		enter = own
 	} else if w.keyThere() {
 		enter = openai
 	}
-	i, err := w.choose(ctx, w.phrase("setup.who_answers"), []choice{
-		{"openai", w.phrase("setup.by_openai")},
-		{"server", w.phrase("setup.by_server")},
-		{"rehearsal", w.phrase("setup.by_rehearsal")},
+	i, err := w.choose(ctx, w.lang.Phrase("setup.who_answers"), []choice{
+		{"openai", w.lang.Phrase("setup.by_openai")},
+		{"server", w.lang.Phrase("setup.by_server")},
+		{"rehearsal", w.lang.Phrase("setup.by_rehearsal")},
 	}, enter)
 	if err != nil {
 		return err
@@ -71,8 +71,8 @@ func (w *wizard) askVoice(ctx context.Context) error {
 
 // noVoice has the rehearsal voice answer; a key that is there stays.
 func (w *wizard) noVoice(ctx context.Context) error {
-	if !w.keyThere() && !w.ownServer() && w.cfg.Voice.Kind == "auto" {
-		w.with(Unchanged, "%s", w.phrase("setup.voice_later"))
+	if !w.keyThere() && !ownServer(w) && w.cfg.Voice.Kind == "auto" {
+		w.with(Unchanged, "%s", w.lang.Phrase("setup.voice_later"))
 		return nil
 	}
 	return w.setVoice(ctx, []config.Edit{{Key: "voice.kind", Value: config.Quote("rehearsal")}}, "")
@@ -80,12 +80,12 @@ func (w *wizard) noVoice(ctx context.Context) error {
 
 // askKey takes OpenAI's key, unseen.
 func (w *wizard) askKey(ctx context.Context) error {
-	if err := KeyWritable(w.Keys); err != nil {
+	if err := KeyWritable(w.Keys, w.lang); err != nil {
 		return err
 	}
-	question := w.phrase("setup.your_key")
+	question := w.lang.Phrase("setup.your_key")
 	if w.keyThere() {
-		question = w.phrase("setup.your_key_kept")
+		question = w.lang.Phrase("setup.your_key_kept")
 	}
 	for {
 		text, err := w.hidden(ctx, question)
@@ -95,9 +95,9 @@ func (w *wizard) askKey(ctx context.Context) error {
 		if text == "" && w.keyThere() {
 			return w.setVoice(ctx, w.openAI(), "")
 		}
-		key, hint, err := config.CheckKey(text)
+		key, hint, err := config.CheckKey(text, w.lang)
 		if err != nil {
-			w.say("  that is no key: %v; s skips this step", err)
+			w.say("  %s", w.lang.Phrase("setup.no_key", "why", err))
 			continue
 		}
 		if hint != "" {
@@ -109,7 +109,7 @@ func (w *wizard) askKey(ctx context.Context) error {
 
 // openAI are the settings of another voice taken back.
 func (w *wizard) openAI() (edits []config.Edit) {
-	if w.ownServer() {
+	if ownServer(w) {
 		edits = append(edits, config.Edit{Key: "voice.url", Value: config.Quote(config.Default().Voice.URL)})
 		if w.cfg.Voice.Model != config.Default().Voice.Model {
 			edits = append(edits, config.Edit{Key: "voice.model", Value: config.Quote(config.Default().Voice.Model)})
@@ -124,28 +124,28 @@ func (w *wizard) openAI() (edits []config.Edit) {
 // askServer takes the address of a server in the house, its model, and its key if it has one.
 func (w *wizard) askServer(ctx context.Context) error {
 	enter := ""
-	if w.ownServer() {
+	if ownServer(w) {
 		enter = w.cfg.Voice.URL
 	}
 	var address string
 	for address == "" {
-		text, err := w.line(ctx, w.phrase("setup.address"), enter)
+		text, err := w.line(ctx, w.lang.Phrase("setup.address"), enter)
 		if err != nil {
 			return err
 		}
 		address = addressOf(text)
 		if address == "" {
-			w.say("  %s", w.phrase("setup.no_address"))
+			w.say("  %s", w.lang.Phrase("setup.no_address"))
 		} else if _, err := w.Load(map[string]string{"voice.url": address}); err != nil {
 			w.say("  %v", err)
 			address = ""
 		}
 	}
-	model, err := w.line(ctx, w.phrase("setup.model"), w.cfg.Voice.Model)
+	model, err := w.line(ctx, w.lang.Phrase("setup.model"), w.cfg.Voice.Model)
 	if err != nil {
 		return err
 	}
-	key, err := w.hidden(ctx, w.phrase("setup.its_key"))
+	key, err := w.hidden(ctx, w.lang.Phrase("setup.its_key"))
 	if err != nil {
 		return err
 	}
@@ -191,8 +191,8 @@ func (w *wizard) namedVoice(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if key, _, err = config.CheckKey(text); err != nil {
-			return fmt.Errorf("the key in %s: %w", w.KeyFrom, err)
+		if key, _, err = config.CheckKey(text, w.lang); err != nil {
+			return errors.New(w.lang.Phrase("setup.key_in", "file", w.KeyFrom, "why", err))
 		}
 	}
 	return w.setVoice(ctx, edits, key)
@@ -234,7 +234,7 @@ func (w *wizard) setVoice(ctx context.Context, edits []config.Edit, key string) 
 			continue
 		}
 		if !ok {
-			w.skip("%s", w.phrase("setup.not_written"))
+			w.skip("%s", w.lang.Phrase("setup.not_written"))
 			return nil
 		}
 		break
@@ -243,11 +243,11 @@ func (w *wizard) setVoice(ctx context.Context, edits []config.Edit, key string) 
 		if err := os.MkdirAll(w.Keys, 0o700); err != nil {
 			return err
 		}
-		if err := StoreKey(KeyFile(w.Keys), key); err != nil {
+		if err := StoreKey(KeyFile(w.Keys), key, w.lang); err != nil {
 			return err
 		}
 		w.now.Files, w.changed, w.now.State = append(w.now.Files, KeyFile(w.Keys)), true, Changed
-		w.say("  %s", w.phrase("setup.key_stored", "file", KeyFile(w.Keys)))
+		w.say("  %s", w.lang.Phrase("setup.key_stored", "file", KeyFile(w.Keys)))
 	}
 	if _, err := w.set(ctx, edits); err != nil {
 		return err
@@ -261,7 +261,7 @@ func (w *wizard) setVoice(ctx context.Context, edits []config.Edit, key string) 
 
 // tryVoice opens a session as the appliance would; who is refused may try another key, or have it written still.
 func (w *wizard) tryVoice(ctx context.Context, cfg config.Config) (ok bool, other string, err error) {
-	w.say("  %s", w.phrase("setup.trying"))
+	w.say("  %s", w.lang.Phrase("setup.trying"))
 	var worst doctor.Finding
 	opened := false
 	for _, f := range doctor.TryVoice(ctx, cfg) {
@@ -296,21 +296,21 @@ func (w *wizard) tryVoice(ctx context.Context, cfg config.Config) (ok bool, othe
 			return false, other, err
 		}
 	}
-	ok, err = w.yes(ctx, w.phrase("setup.write_anyway"), worst.Check != "key")
+	ok, err = w.yes(ctx, w.lang.Phrase("setup.write_anyway"), worst.Check != "key")
 	return ok, "", err
 }
 
 // anotherKey asks for one behind a key that was refused; empty: there is none.
 func anotherKey(ctx context.Context, w *wizard) (string, error) {
 	for {
-		text, err := w.hidden(ctx, w.phrase("setup.another_key"))
+		text, err := w.hidden(ctx, w.lang.Phrase("setup.another_key"))
 		if err != nil || text == "" {
 			return "", err
 		}
-		key, _, err := config.CheckKey(text)
+		key, _, err := config.CheckKey(text, w.lang)
 		if err == nil {
 			return key, nil
 		}
-		w.say("  that is no key: %v", err)
+		w.say("  %s", w.lang.Phrase("setup.no_key", "why", err))
 	}
 }

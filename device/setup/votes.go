@@ -62,29 +62,29 @@ func lookVotes(w *wizard) (string, bool) {
 	address, model := voteServer(w)
 	switch votes := w.cfg.Room.Votes; {
 	case votes == "rules" && !chosen:
-		return w.phrase("setup.votes_open"), false
+		return w.lang.Phrase("setup.votes_open"), false
 	case votes == "rules":
-		return w.phrase("setup.votes_rules"), true
+		return w.lang.Phrase("setup.votes_rules"), true
 	case address == "":
-		return w.phrase("setup.votes_nobody"), chosen
+		return w.lang.Phrase("setup.votes_nobody"), chosen
 	case votes == "auto":
-		return w.phrase("setup.votes_auto", "model", model, "host", provider.Host(address)), chosen
+		return w.lang.Phrase("setup.votes_auto", "model", model, "host", provider.Host(address)), chosen
 	}
-	return w.phrase("setup.votes_always", "model", model, "host", provider.Host(address)), chosen
+	return w.lang.Phrase("setup.votes_always", "model", model, "host", provider.Host(address)), chosen
 }
 
 // askVotes says what a model would be told and what that costs, and asks whether it may be: nobody pays, or is heard elsewhere, unasked.
-func askVotes(ctx context.Context, w *wizard) error {
+func (w *wizard) askVotes(ctx context.Context) error {
 	before, word := w.cfg.Room.Votes, w.Votes
 	if word == "" {
 		address, model := voteServer(w)
 		if address == "" {
-			w.skip("%s", w.phrase("setup.votes_nobody"))
+			w.skip("%s", w.lang.Phrase("setup.votes_nobody"))
 			return nil
 		}
-		w.say("  %s", w.phrase("setup.votes_what", "model", model, "host", provider.Host(address)))
+		w.say("  %s", w.lang.Phrase("setup.votes_what", "model", model, "host", provider.Host(address)))
 		w.say("  %s", votesCost(w, address, model))
-		yes, err := w.yes(ctx, w.phrase("setup.votes_ask"), before != "rules")
+		yes, err := w.yes(ctx, w.lang.Phrase("setup.votes_ask"), before != "rules")
 		if err != nil {
 			return err
 		}
@@ -114,10 +114,10 @@ func askVotes(ctx context.Context, w *wizard) error {
 func votesCost(w *wizard, address, model string) string {
 	price, known := provider.PriceOfVotes(address, model)
 	if !known {
-		return w.phrase("setup.votes_unpriced", "lines", provider.DayLines, "calls", provider.DayCalls, "tokens", provider.DayTokens, "model", model)
+		return w.lang.Phrase("setup.votes_unpriced", "lines", provider.DayLines, "calls", provider.DayCalls, "tokens", provider.DayTokens, "model", model)
 	}
 	day := price.Day()
 	money := func(dollars float64) string { return strconv.FormatFloat(dollars, 'g', 2, 64) }
-	return w.phrase("setup.votes_cost", "lines", provider.DayLines, "calls", provider.DayCalls, "day", money(day), "month", money(30*day),
+	return w.lang.Phrase("setup.votes_cost", "lines", provider.DayLines, "calls", provider.DayCalls, "day", money(day), "month", money(30*day),
 		"date", provider.PricesOf, "most", w.cfg.Room.Calls)
 }

@@ -11,6 +11,7 @@ import (
 
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/language"
 )
 
 // A change is one file that is about to be written.
@@ -25,50 +26,49 @@ func (c change) diff() string { return config.Diff(c.before, c.after) }
 
 // planned is the configuration file with these settings; a file that cannot be changed safely is left to its owner, who is told
 // what to write.
-func planned(cfg config.Config, edits []config.Edit) (change, error) {
+func planned(cfg config.Config, edits []config.Edit, l language.Language) (change, error) {
 	c := change{path: cfg.File}
 	if c.path == "" {
 		c.path = newConfig()
 	}
 	before, err := os.ReadFile(c.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return c, fmt.Errorf("%s: %w; %s", c.path, config.UnwrapPath(err), byHand(edits))
+		return c, fmt.Errorf("%s: %w; %s", c.path, config.UnwrapPath(err), byHand(edits, l))
 	}
 	c.before = string(before)
 	if c.after, err = config.Apply(c.before, edits); err != nil {
-		return c, fmt.Errorf("%s: %w; %s", c.path, err, byHand(edits))
+		return c, fmt.Errorf("%s: %w; %s", c.path, err, byHand(edits, l))
 	}
 	return c, nil
 }
 
 // write makes the change, whole or not at all. who is the command that its owner would give.
-func (c change) write(who string) error {
+func (c change) write(who string, l language.Language) error {
 	err := config.Replace(c.path, c.after)
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%s: %w; as its owner: sudo conch %s", c.path, config.UnwrapPath(err), who)
+		return fmt.Errorf("%s: %w; %s", c.path, config.UnwrapPath(err), l.Phrase("write.owner", "who", who))
 	case errors.Is(err, syscall.EROFS):
-		return fmt.Errorf("%s: it is on a file system that is read-only (a worn or full card, or an overlay); mount it writable: "+
-			"sudo mount -o remount,rw %s", c.path, mountOf(c.path))
+		return fmt.Errorf("%s: %s", c.path, l.Phrase("write.read_only", "dir", mountOf(c.path)))
 	case errors.Is(err, syscall.ENOSPC):
-		return fmt.Errorf("%s: no space left on its file system; nothing was changed (free some: df -h %s)", c.path, filepath.Dir(c.path))
+		return fmt.Errorf("%s: %s", c.path, l.Phrase("write.full", "dir", filepath.Dir(c.path)))
 	}
 	return fmt.Errorf("%s: %w", c.path, config.UnwrapPath(err))
 }
 
 // writeAll makes all changes, or none: where one fails, what was written before it becomes again as it was.
-func writeAll(all []change, who string) error {
+func writeAll(all []change, who string, l language.Language) error {
 	if len(all) == 0 {
 		return nil
 	}
 	c := all[0]
 	_, missing := os.Lstat(c.path)
-	if err := c.write(who); err != nil {
+	if err := c.write(who, l); err != nil {
 		return err
 	}
-	err := writeAll(all[1:], who)
+	err := writeAll(all[1:], who, l)
 	switch {
 	case err == nil:
 		return nil
@@ -96,8 +96,8 @@ func mountOf(path string) string {
 }
 
 // byHand is what a person writes where conch does not.
-func byHand(edits []config.Edit) string {
-	text, last := "write it yourself:", ""
+func byHand(edits []config.Edit, l language.Language) string {
+	text, last := l.Phrase("write.by_hand"), ""
 	for _, e := range edits {
 		section, name, _ := strings.Cut(e.Key, ".")
 		if section != last {
@@ -120,7 +120,7 @@ func newConfig() string {
 }
 
 // mayWrite says whether whoever asks may write the configuration, before anything is asked.
-func mayWrite(cfg config.Config) error {
+func mayWrite(cfg config.Config, l language.Language) error {
 	path := cfg.File
 	if path == "" {
 		path = newConfig()
@@ -130,7 +130,7 @@ func mayWrite(cfg config.Config) error {
 		case errors.Is(err, syscall.ENOENT) && dir != filepath.Dir(dir):
 			continue
 		case errors.Is(err, syscall.EACCES):
-			return fmt.Errorf("%w: setup: %s belongs to root: sudo conch setup", control.ErrRefused, dir)
+			return fmt.Errorf("%w: %s", control.ErrRefused, l.Phrase("write.root", "dir", dir))
 		}
 		return nil
 	}
