@@ -99,7 +99,8 @@ func (o *onlooker) look(ctx context.Context) {
 	} else {
 		o.who = ""
 	}
-	screen.Show(prompt(d.cfg.Device.Language, state, d.sound.Muted(), d.sound.Hears(), o.who))
+	hears := d.sound.Hears() && !d.conds.Holds(condition.SoundMicrophone) // without a card it is a null device that is open
+	screen.Show(prompt(d.cfg.Device.Language, state, d.sound.Muted(), hears, o.who))
 	o.conditions()
 }
 

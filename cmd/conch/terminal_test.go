@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -229,6 +230,29 @@ func TestPersonAtATerminal(t *testing.T) {
 	p.leaves()
 	if got := p.screen(); strings.Count(got, "what is two plus two") != 1 || strings.Contains(got, "you: q") {
 		t.Errorf("the question stands there twice, or the q as one:\n%s", got)
+	}
+}
+
+// Where there is neither card nor server the prompt says so, as the README shows it; a press is told of once.
+func TestPersonWithoutAMicrophone(t *testing.T) {
+	t.Parallel()
+	p := sitWith(t, func(cmd *exec.Cmd) {
+		cmd.Env = append(slices.DeleteFunc(cmd.Env, func(e string) bool { return e == "CONCH_AUDIO_BACKEND=null" }),
+			"ALSA_CONFIG_PATH=/dev/null", "PULSE_SERVER=unix:/nonexistent")
+	}, "run")
+	p.sees(`^sound +no loudspeaker|^sound +loudspeaker`)
+	if p.shows(`^sound +loudspeaker`) {
+		t.Skip("this machine has a card that cannot be hidden")
+	}
+	p.sees(`^\[no microphone; type a question\] >$`)
+	p.types(" ")
+	p.sees(`^\[listening; space sends\] >$`)
+	p.types(" ")
+	p.sees(`^conch: .*\n\[no microphone; type a question\] >$`)
+	p.types("q\r")
+	p.leaves()
+	if got := p.screen(); strings.Contains(got, "space talks]") {
+		t.Errorf("it offers to listen:\n%s", got)
 	}
 }
 
