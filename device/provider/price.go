@@ -26,7 +26,7 @@ func PriceOfVotes(address, model string) (p Price, known bool) {
 // A day of votes on a device, with room.votes = "auto", as it was measured (SETUP.md 4). How much a household talks is our choice.
 const (
 	DayLines  = 100 // that people say
-	DayCalls  = 18  // of a model, for these and what is answered
+	DayCalls  = 13  // of a model, for these and what is answered
 	callIn    = 1400
 	callOut   = 120
 	DayTokens = DayCalls * (callIn + callOut)
