@@ -56,7 +56,8 @@ var offered = []offer{
 	{"conch light show mu", []string{"muted"}},
 	{"conch setup --board whi", []string{"whisplay"}},
 	{"conch setup --language e", []string{"en", "es"}},
-	{"conch setup v", []string{"voice"}},
+	{"conch setup --votes a", []string{"auto"}},
+	{"conch setup v", []string{"voice", "votes"}},
 	{"conch help ro", []string{"room"}},
 	{"conch ma", nil}, // hidden commands stay hidden
 }

@@ -81,6 +81,8 @@ func valuesOf(v *kong.Value, placeholder string) values {
 		return values{words: config.Choices("device.language")}
 	case "active":
 		return values{words: config.Choices("button.active")}
+	case "votes":
+		return values{words: config.Choices("room.votes")}
 	case "steps", "only":
 		return values{words: setup.Names()}
 	case "command":
