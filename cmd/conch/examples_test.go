@@ -86,6 +86,8 @@ var harmful = map[string]string{
 	"conch room watch":                          "never ends",
 	"conch room control low":                    "needs a room",
 	"conch room control --companion Ben --mute": "needs a room",
+	"conch room people":                         "needs a room",
+	"conch room people --forget Max":            "needs a room",
 	"conch room replay /var/lib/conch":          "needs a ledger there",
 	"conch room acl":                            "needs members",
 	"conch rehearse":                            "waits for questions",
