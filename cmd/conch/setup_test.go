@@ -18,6 +18,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"conch/mqtt"
+	"conch/mqtt/membership"
 )
 
 // A pi is what setup sees of a Raspberry Pi, in a directory, with a service that it can stop and start.
@@ -454,6 +457,7 @@ func TestSetupFailsInTheLanguageOfTheDevice(t *testing.T) {
 // Where companions vote and there is a key, whether a model may be asked is asked once, with what that costs; nobody else is asked.
 func TestSetupOffersVotes(t *testing.T) {
 	p := newPi(t)
+	t.Setenv("XDG_STATE_HOME", filepath.Join(p.dir, "mine"))
 	p.write("state", "inactive\n")
 	const several = "[device]\nlanguage = \"en\"\ncompanion = [\"Ada\", \"Ben\"]\nboard = \"\"\n[audio]\nbackend = \"null\"\n[button]\nsource = \"lines\"\n"
 	alone := strings.Replace(several, "\"Ada\", \"Ben\"", "\"Ada\"", 1)
@@ -464,6 +468,12 @@ func TestSetupOffersVotes(t *testing.T) {
 		if out, err := cmd.Output(); err != nil || strings.Contains(string(out), `"votes"`) || !strings.Contains(string(out), `"language"`) {
 			t.Errorf("with %q and the key %q: %v\n%s", row.toml, row.key, err, out)
 		}
+	}
+	p.paired() // the service was; whoever runs setup has another state directory
+	p.write("conch.toml", alone)
+	p.write("keys/openai_api_key", storyKey)
+	if out, err := exec.CommandContext(t.Context(), "conch", p.args("--json")...).Output(); err != nil || !strings.Contains(string(out), `"votes"`) {
+		t.Errorf("in a room that was paired: %v\n%s", err, out)
 	}
 	p.write("conch.toml", several)
 	p.write("keys/openai_api_key", storyKey+"\n")
@@ -509,6 +519,34 @@ func TestSetupOffersVotes(t *testing.T) {
 			row.votes != row.want && (cmd.ProcessState.ExitCode() != exitUsage || !strings.Contains(string(out), "must be rules, auto or model")) {
 			t.Errorf("--votes %s: status %d, %s\n%s", row.votes, cmd.ProcessState.ExitCode(), out, got)
 		}
+	}
+}
+
+// paired has the service of this machine keep a room with another device.
+func (p *pi) paired() {
+	p.t.Helper()
+	dir := filepath.Join(p.dir, "var/lib/conch")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		p.t.Fatal(err)
+	}
+	id, err := mqtt.OpenIdentity(dir)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	other, err := mqtt.NewIdentity()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	m, err := membership.Open(dir, id, membership.Clock{})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	m.ReachableAt(func() []string { return []string{"127.0.0.1:1"} })
+	if err := m.Found("home", "kitchen", false); err != nil {
+		p.t.Fatal(err)
+	}
+	if _, err := m.Admit(p.t.Context(), membership.Party{Device: other.ID(), Key: other.PublicKey(), Name: "hall"}); err != nil {
+		p.t.Fatal(err)
 	}
 }
 

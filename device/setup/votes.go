@@ -2,6 +2,7 @@ package setup
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"conch/device/cards"
@@ -28,11 +29,23 @@ func voters(w *wizard) bool {
 	if here, _ := cards.Find(&w.cfg); len(here) > 1 { // a card that is refused is doctor's to tell
 		return true
 	}
-	id, err := mqtt.ReadIdentity(w.cfg.State.Dir)
+	dirs := []string{w.cfg.State.Dir}
+	if w.cfg.Unset("state.dir") { // of whoever runs setup; the service has its own
+		dirs = append(dirs, w.path(serviceState))
+	}
+	return slices.ContainsFunc(dirs, paired)
+}
+
+// serviceState is where the installed service keeps what survives a restart (StateDirectory in conch.service).
+const serviceState = "/var/lib/conch"
+
+// paired says whether the device of a state directory was paired into a room.
+func paired(dir string) bool {
+	id, err := mqtt.ReadIdentity(dir)
 	if err != nil {
 		return false
 	}
-	m, err := membership.Look(w.cfg.State.Dir, id)
+	m, err := membership.Look(dir, id)
 	return err == nil && m != nil && m.Room() != nil
 }
 
