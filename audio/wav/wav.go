@@ -31,14 +31,21 @@ func Load(path string) ([]int16, error) {
 		return nil, fmt.Errorf("audio: read WAV: %w", err)
 	}
 	defer f.Close()
-	if st, err := f.Stat(); err == nil && !st.Mode().IsRegular() {
-		return nil, fmt.Errorf("audio: read WAV %q: not a regular file", path)
+	if err := regular(path, f); err != nil {
+		return nil, err
 	}
 	w, err := Read(path, f)
 	if err != nil {
 		return nil, err
 	}
 	return audio.Resample(w.Samples, w.Rate, audio.Rate)
+}
+
+func regular(path string, f *os.File) error {
+	if st, err := f.Stat(); err == nil && !st.Mode().IsRegular() {
+		return fmt.Errorf("audio: read WAV %q: not a regular file", path)
+	}
+	return nil
 }
 
 // Read decodes PCM of 8, 16, 24 or 32 bit or 32 bit float, 1 to 8 channels (averaged), at one of Rates. It is strict:
@@ -58,48 +65,57 @@ type wavFormat struct {
 }
 
 func readWAV(r io.Reader) (Sound, error) {
+	f, size, err := readHead(r)
+	if err != nil {
+		return Sound{}, err
+	}
+	return readData(r, size, f)
+}
+
+// readHead reads up to the first sample.
+func readHead(r io.Reader) (of wavFormat, size int64, err error) {
 	var head [12]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return Sound{}, short("the RIFF header", err)
+		return of, 0, short("the RIFF header", err)
 	}
 	if string(head[:4]) != "RIFF" || string(head[8:]) != "WAVE" {
-		return Sound{}, fmt.Errorf("begins with %q, not RIFF....WAVE: only WAV files are read (convert it: sox IN OUT.wav)", head[:])
+		return of, 0, fmt.Errorf("begins with %q, not RIFF....WAVE: only WAV files are read (convert it: sox IN OUT.wav)", head[:])
 	}
 	var format *wavFormat
 	for chunks := 0; chunks < 64; chunks++ {
 		var h [8]byte
 		if _, err := io.ReadFull(r, h[:]); err != nil {
 			if errors.Is(err, io.EOF) {
-				return Sound{}, errors.New("has no data chunk")
+				return of, 0, errors.New("has no data chunk")
 			}
-			return Sound{}, short("a chunk header", err)
+			return of, 0, short("a chunk header", err)
 		}
 		id, size := string(h[:4]), int64(binary.LittleEndian.Uint32(h[4:]))
 		switch id {
 		case "fmt ":
 			if format != nil {
-				return Sound{}, errors.New("has two fmt chunks")
+				return of, 0, errors.New("has two fmt chunks")
 			}
 			f, err := readFormat(r, size)
 			if err != nil {
-				return Sound{}, err
+				return of, 0, err
 			}
 			format = &f
 		case "data":
 			if format == nil {
-				return Sound{}, errors.New("has its data before its fmt chunk")
+				return of, 0, errors.New("has its data before its fmt chunk")
 			}
-			return readData(r, size, *format)
+			return *format, size, nil
 		default: // LIST, fact, bext, ...; chunks are padded to even sizes
 			if size > 1<<20 {
-				return Sound{}, fmt.Errorf("chunk %q of %d bytes: at most 1 MiB may stand before the data", id, size)
+				return of, 0, fmt.Errorf("chunk %q of %d bytes: at most 1 MiB may stand before the data", id, size)
 			}
 			if _, err := io.CopyN(io.Discard, r, size+size&1); err != nil {
-				return Sound{}, short(fmt.Sprintf("chunk %q of %d bytes", id, size), err)
+				return of, 0, short(fmt.Sprintf("chunk %q of %d bytes", id, size), err)
 			}
 		}
 	}
-	return Sound{}, errors.New("has more than 64 chunks before its data")
+	return of, 0, errors.New("has more than 64 chunks before its data")
 }
 
 func short(what string, err error) error {
@@ -164,16 +180,20 @@ func readData(r io.Reader, size int64, f wavFormat) (Sound, error) {
 	case n%int64(f.align) != 0:
 		return Sound{}, fmt.Errorf("%d bytes of sound: not a whole number of frames of %d bytes", n, f.align)
 	}
-	w := Sound{Rate: f.rate, Samples: make([]int16, 0, int(n)/f.align)}
-	b, width := data.Bytes(), f.bits/8
-	for ; len(b) > 0; b = b[f.align:] {
+	return Sound{Rate: f.rate, Samples: f.mono(data.Bytes())}, nil
+}
+
+// mono is whole frames, decoded and averaged.
+func (f wavFormat) mono(b []byte) []int16 {
+	out, width := make([]int16, 0, len(b)/f.align), f.bits/8
+	for ; len(b) >= f.align; b = b[f.align:] {
 		var sum float64
 		for c := range f.channels {
 			sum += sampleOf(b[c*width:], f)
 		}
-		w.Samples = append(w.Samples, audio.Saturate(float32(sum/float64(f.channels))))
+		out = append(out, audio.Saturate(float32(sum/float64(f.channels))))
 	}
-	return w, nil
+	return out
 }
 
 // sampleOf scales one value to 16 bits.
