@@ -687,6 +687,10 @@ func secretIn(t *testing.T, text string) string {
 func effects(t *testing.T) []effect {
 	certs := wallet(t)
 	key1, key2 := secretIn(t, "sk-one"), secretIn(t, "sk-two")
+	ownSound := t.TempDir()
+	if err := os.WriteFile(filepath.Join(ownSound, "the_sea.wav"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	ownWords := t.TempDir()
 	file := "language = \"en\"\nscript = \"latin\"\n[cue.goodbye]\nwords = [\"toodle pip\"]\n"
 	if err := os.WriteFile(filepath.Join(ownWords, "en.toml"), []byte(file), 0o600); err != nil {
@@ -895,6 +899,11 @@ func effects(t *testing.T) []effect {
 		{"room.vote_model", "[room]\nvotes = \"model\"\nvote_url = \"http://votes/v1\"\n", refines, map[string]string{`"small"`: `"model":"small"`, `"big"`: `"model":"big"`}},
 		{"room.vote_budget_ms", "[room]\nvotes = \"auto\"\nvote_url = \"http://votes\"\n", printed(manners), map[string]string{"50": "VoteBudget:50ms", "900": "VoteBudget:900ms"}},
 		{"room.vote_key_file", "[room]\nvotes = \"auto\"\nvote_url = \"http://votes/v1\"\n", refines, map[string]string{`""`: `key ""`, q(key2): "Bearer sk-two"}},
+
+		{"library.folder", "", func(s *seam) string {
+			all, err := s.new(Options{}).skillHost().Library.Titles()
+			return fmt.Sprint(all, err)
+		}, map[string]string{`""`: "[] <nil>", q(ownSound): "[the sea] <nil>"}},
 
 		{"state.dir", "", func(s *seam) string {
 			s.new(Options{})

@@ -10,6 +10,7 @@ import (
 	"conch/companions"
 	"conch/companions/round"
 	"conch/companions/skills"
+	"conch/companions/skills/library"
 	roomskill "conch/companions/skills/room"
 	"conch/companions/skills/system"
 	"conch/coordinator"
@@ -30,6 +31,7 @@ var bundled = []struct {
 }{
 	{"system", system.New},
 	{"room", roomskill.New},
+	{"library", library.New},
 }
 
 // newTools fills the toolbox with the bundled skills.
@@ -53,7 +55,7 @@ func (d *Device) newTools() (coordinator.Tools, error) {
 
 // skillHost is what skills may ask of this device.
 func (d *Device) skillHost() skills.Host {
-	h := skills.Host{Mute: func() error { return d.sound.SetMuted(true) }}
+	h := skills.Host{Mute: func() error { return d.sound.SetMuted(true) }, Library: folder(d.cfg.LibraryFolder()).library()}
 	if d.room.InRoom() {
 		h.Room = &skills.Room{
 			Members: func() string { return d.room.Room.MembersText() },

@@ -24,15 +24,16 @@ import (
 // Every field has one line in keys (keys.go), which knows its name in the file, what is allowed and why. Durations
 // are in the file as numbers whose unit is the end of the name (_ms, _s).
 type Config struct {
-	Device Device
-	Button Button
-	Light  Light
-	Audio  Audio
-	Voice  Voice
-	Turn   Turn
-	Room   Room
-	State  State
-	Log    Log
+	Device  Device
+	Button  Button
+	Light   Light
+	Audio   Audio
+	Voice   Voice
+	Turn    Turn
+	Room    Room
+	Library Library
+	State   State
+	Log     Log
 
 	// File is the file that was read; empty when there was none.
 	File string
@@ -182,6 +183,19 @@ type Room struct {
 	VoteModel   string
 	VoteBudget  time.Duration
 	VoteKeyFile string
+}
+
+// Library is the household's own sound.
+type Library struct {
+	Folder string // empty: library/ in the state directory
+}
+
+// LibraryFolder is where the household's own sound lies; empty: nowhere.
+func (c Config) LibraryFolder() string {
+	if c.Library.Folder == "" && c.State.Dir != "" {
+		return filepath.Join(c.State.Dir, "library")
+	}
+	return c.Library.Folder
 }
 
 // Brokers are the addresses in Broker one by one; one empty one where it is empty.
