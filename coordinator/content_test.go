@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -194,6 +195,29 @@ func TestContentComesBackWhereItWas(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Somebody who pressed elsewhere is being answered there: content stays silent until nobody in the room has the floor.
+func TestContentWaitsForTheFloorOfTheRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var taken atomic.Bool
+		g := newRig(t, func(_ *rig, o *Options) { o.Taken = taken.Load })
+		b := newBook(20 * time.Second)
+		g.plays(b.StreamFunc)
+		time.Sleep(3 * time.Second)
+		from := g.Now()
+		g.HushRoom(from, g.speaker.Drop())
+		time.Sleep(500 * time.Millisecond)
+		taken.Store(true)
+		time.Sleep(30 * time.Second)
+		taken.Store(false)
+		g.settle()
+		if heard := g.contentIn(from, g.Now()); heard > 0 {
+			t.Errorf("%v heard while somebody else had the floor", heard)
+		}
+		g.quiet()
+		g.whole(200)
+	})
 }
 
 // However often, and wherever in it: also in the last seconds, when its producer has returned long since.
