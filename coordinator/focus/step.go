@@ -68,12 +68,12 @@ func Step(m Machine, ev Event) (Machine, []Order) {
 		i := index(e.Channel)
 		s.end(i, Replaced)
 		s.m.slots[i] = slot{Activity: e.Activity}
-		s.settle(e.At, none)
+		s.settle(e.At)
 	case Released:
 		for i, o := range m.slots {
 			if o.ID == e.ID && e.ID != 0 {
 				s.end(i, Over)
-				s.settle(e.At, i)
+				s.settle(e.At)
 			}
 		}
 	case Passed:
@@ -82,7 +82,7 @@ func Step(m Machine, ev Event) (Machine, []Order) {
 				s.end(i, Expired)
 			}
 		}
-		s.settle(e.At, none)
+		s.settle(e.At)
 	}
 	return s.m, s.out
 }
@@ -99,11 +99,8 @@ func (s *step) end(i int, why Why) {
 	}
 }
 
-const none = len(channels)
-
-// settle gives each activity its level, left being the channel whose activity has just gone. Those that give way do so before another
-// one comes forward.
-func (s *step) settle(at time.Duration, left int) {
+// settle gives each activity its level. Those that give way do so before another one comes forward.
+func (s *step) settle(at time.Duration) {
 	front, exclusive := false, false
 	var want [len(channels)]Level
 	returns := -1
@@ -125,7 +122,7 @@ func (s *step) settle(at time.Duration, left int) {
 	switch {
 	case returns < 0:
 		s.m.back = 0
-	case left < returns || s.m.back == 0: // a breath from the last one that was in front
+	case s.m.back == 0:
 		s.m.back = at + Breath
 	case s.m.back <= at:
 		s.m.back, want[returns] = 0, Foreground
