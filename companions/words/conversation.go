@@ -265,12 +265,13 @@ func (c *Conversation) holds(who string) bool {
 	return true
 }
 
-// continues: the line says no more than that somebody is to go on, or answers what this person was asked: it is for whoever has the thread,
-// and last is what that one said, however much others have said meanwhile.
+// continues: the line says no more than that somebody is to go on, or "yes, please" to what this person was asked: it is for whoever has
+// the thread, and last is what that one said, however much others have said meanwhile. A mere yes is also said to who spoke just now.
 func (c *Conversation) continues(last *Line) bool {
 	l := c.Now
 	line := l.bare()
-	return l.v.onlyOf(line, cueContinue, cueCourtesy) || l.v.onlyOf(line, cueClarify, cueCourtesy) || l.Intent == Approval && c.waits(last)
+	return l.v.onlyOf(line, cueContinue, cueCourtesy) || l.v.onlyOf(line, cueClarify, cueCourtesy) ||
+		len(l.words) > 1 && l.Intent == Approval && l.v.onlyOf(line, cueConsent, cueCourtesy) && c.waits(last)
 }
 
 // waits: a companion has asked whoever says the newest line something, and they have not spoken since.

@@ -122,6 +122,8 @@ func TestWhom(t *testing.T) {
 		{nearer, "Cleo, go on", "called: cleo"},
 		{nearer, "yes please", "thanks: -"},
 		{waits, "yes please", "thread: ada"},
+		{waits, "yes", "thanks: -"},
+		{waits, "thanks", "thanks: -"},
 		{asksMax, "yes please", "thanks: -"},
 		{house{append(slices.Clip(waits.past), "eva: no"), "ada"}, "yes please", "thanks: -"},
 		{thanked, "I am going out now", ""},
