@@ -114,6 +114,13 @@ func TestLimits(t *testing.T) {
 		c.says("cleo", "Who has a new recipe?", chain(1))
 		return c.vote("ada").Layer != LayerForbidden
 	}
+	adds := func(n int) bool { // after so many additions to an answer, may Ada make one more?
+		c := meet(t).says(eva, "What is for lunch?").says("ada", "Soup with noodles in it.", chain(1))
+		for i := range n {
+			c.says([]Participant{"bob", "cleo"}[i%2], fmt.Sprintf("Bread%d with it, and flour%d.", i, i), chain(i+2), func(m *Message) { m.Metadata.Extra = true })
+		}
+		return c.vote("ada").Layer != LayerForbidden
+	}
 	similar := func(common int) bool { // of ten pairs of words: is the topic to be changed?
 		a := strings.Fields("one two three four five six seven eight nine ten eleven")
 		b := slices.Clone(a)
@@ -147,6 +154,7 @@ func TestLimits(t *testing.T) {
 	}
 	for name, row := range map[string]struct{ within, beyond bool }{
 		"six companion turns":      {speaks(meet(t).says("bob", "Ada, go on.", chain(5))), speaks(meet(t).says("bob", "Ada, go on.", chain(6)))},
+		"two additions":            {adds(1), adds(2)},
 		"three hand-offs":          {speaks(handed(3)), speaks(handed(4))},
 		"60 % of the last ten":     {share("bbbbaaaaa"), share("bbbaaaaaa")},
 		"shares from the fifth on": {share("aa"), share("aaa")},
