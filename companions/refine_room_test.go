@@ -3,7 +3,10 @@ package companions_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -80,3 +83,67 @@ func TestModelInARoom(t *testing.T) {
 		})
 	}
 }
+
+// TestAServerThatIsNoChatServerIsToldOnce: the rules go on, message after message, and the log has one line of it, until it is well again.
+func TestAServerThatIsNoChatServerIsToldOnce(t *testing.T) {
+	for name, reply := range map[string]chattest.Reply{
+		"a web page":  {Body: "<!doctype html><title>It works!</title>"},
+		"not there":   {Status: 404},
+		"other JSON":  {Body: `{"status":"ok"}`},
+		"elsewhere":   {Redirect: "http://127.0.0.1:1/"},
+		"it hangs up": {Cut: 1, Content: "{}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := chattest.New(t, chattest.Options{Reply: func(chattest.Request) chattest.Reply { return reply }})
+			start := time.Now()
+			now := func() time.Duration { return time.Since(start) }
+			var log lockedBuffer
+			lines := slog.New(slog.NewTextHandler(&log, nil))
+			refiner, err := companions.NewRefiner(companions.RefinerConfig{URL: s.URL, Model: "test", Cards: companions.DefaultCards, Now: now, Log: lines})
+			if err != nil {
+				t.Fatal(err)
+			}
+			decided := make(chan round.Entry, 16)
+			o := companions.RoomOptions{Self: "dev1", Name: "kitchen", Cards: companions.DefaultCards(), Refiner: refiner, Now: now, Log: lines, OnEntry: func(e round.Entry) {
+				if e.Decision != nil {
+					decided <- e
+				}
+			}}
+			o.Round.VoteBudget = time.Minute
+			room, err := companions.NewRoom(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			over := make(chan error, 1)
+			go func() { over <- room.Run(ctx) }()
+			for i := range 3 {
+				room.Said(fmt.Sprint("t-", i), fmt.Sprintf("how long do %d eggs boil?", i+4), nil)
+				if d := (<-decided).Decision; d.Winner != "ada" {
+					t.Errorf("%q speaks; want whom the rules choose", d.Winner)
+				}
+			}
+			cancel()
+			if err := <-over; err != nil && !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+			refiner.Close()
+			if told := strings.Count(log.String(), "level=WARN"); told != 1 || !strings.Contains(log.String(), "refine.failed") {
+				t.Errorf("told %d times; want once\n%s", told, log.String())
+			}
+			if n := len(s.Requests()); n < 3 {
+				t.Errorf("asked %d times; want each time, since it may be well again", n)
+			}
+		})
+	}
+}
+
+// lockedBuffer is a log that several goroutines write.
+type lockedBuffer struct {
+	sync.Mutex
+	b strings.Builder
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) { l.Lock(); defer l.Unlock(); return l.b.Write(p) }
+
+func (l *lockedBuffer) String() string { l.Lock(); defer l.Unlock(); return l.b.String() }
