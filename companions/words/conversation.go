@@ -144,6 +144,11 @@ func (l *Line) join(earlier *Line) {
 			l.Mentioned = append(l.Mentioned, p)
 		}
 	}
+	for _, p := range earlier.Excluded { // it holds for both, unless the newer line calls them
+		if !slices.Contains(l.Excluded, p) && !slices.Contains(l.Called, p) {
+			l.Excluded = append(slices.Clip(l.Excluded), p)
+		}
+	}
 	if earlier.wants() && !l.wants() {
 		l.Intent = earlier.Intent
 	}

@@ -44,7 +44,7 @@ func (c *Conversation) Whom() Whom {
 	switch {
 	case len(l.Called) == 0 && (l.v.onlyOf(line, cueLeaveIt, cueCourtesy) || l.v.onlyOf(line, cueJoinUs, cueCourtesy)): // their device says so
 		return Whom{Rule: RuleManners, Nobody: true, Why: "the person sets the manners of the room"}
-	case l.v.says(cueNobody, line):
+	case l.v.says(cueNobody, line), len(l.Called) == 0 && slices.ContainsFunc(l.joined, func(o *Line) bool { return o.v.says(cueNobody, phrase(o.words)) }):
 		return Whom{Rule: RuleNobody, Nobody: true, Why: "the person wants no answer"}
 	case len(l.Called) > 0 && !slices.ContainsFunc(l.Called, func(p string) bool { return !slices.Contains(c.away, p) }):
 		return Whom{Rule: RuleAway, Open: true, Why: "who is called is not here any more"}
