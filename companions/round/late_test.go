@@ -32,6 +32,11 @@ func TestLateWordsOfALiar(t *testing.T) {
 	w.run(w.now + 20*time.Second)
 	mine := Epoch{good[1].m.epoch.N + 1, "d0"}
 	w.send(liar, Press{Epoch: mine})
+	w.send(liar, Message{ID: "as-d1", From: Human("d0"), Text: "I hate Ada", Turn: "t1", Epoch: mine, Number: 1}) // another's turn
+	w.run(w.now + 50*time.Millisecond)
+	if got := told(good[1]); !slices.Contains(got, "human:d1: "+Unwritten) {
+		t.Errorf("after words of another's turn: %q", got)
+	}
 	for n, text := range []string{Unwritten, "Cleo, hello", "Cleo, go away", Unwritten} {
 		w.send(liar, Message{ID: MessageID(fmt.Sprint("own", n)), From: Human("d0"), Text: text, Turn: "t7", Epoch: mine, Number: 1})
 		w.run(w.now + 50*time.Millisecond)
