@@ -490,7 +490,7 @@ func TestSetupOffersVotes(t *testing.T) {
 	s.sees("5 of 6: who speaks next")
 	s.sees(`gpt-4\.1-mini[ \n]+at[ \n]+api\.openai\.com`)
 	s.sees(`whispers[ \n]+never[ \n]+do`)
-	s.sees(`[ \n]0\.\d+[ \n]+US\$[ \n]+a[ \n]+day`)
+	s.sees(`[ \n]0\.01[ \n]+US\$[ \n]+a[ \n]+day,[ \n]+0\.29[ \n]+a[ \n]+month`)
 	s.asks("May it be asked? [y/N]", "")
 	s.sees(`^\+votes = "rules"`)
 	s.asks("write this?", "")

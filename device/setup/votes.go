@@ -130,7 +130,7 @@ func votesCost(w *wizard, address, model string) string {
 		return w.lang.Phrase("setup.votes_unpriced", "lines", provider.DayLines, "calls", provider.DayCalls, "tokens", provider.DayTokens, "model", model)
 	}
 	day := price.Day()
-	money := func(dollars float64) string { return strconv.FormatFloat(dollars, 'g', 2, 64) }
-	return w.lang.Phrase("setup.votes_cost", "lines", provider.DayLines, "calls", provider.DayCalls, "day", money(day), "month", money(30*day),
+	money := func(dollars float64, digits int) string { return strconv.FormatFloat(dollars, 'g', digits, 64) } // that count: it is a reckoning
+	return w.lang.Phrase("setup.votes_cost", "lines", provider.DayLines, "calls", provider.DayCalls, "day", money(day, 1), "month", money(30*day, 2),
 		"date", provider.PricesOf, "most", w.cfg.Room.Calls)
 }
