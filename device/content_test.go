@@ -84,15 +84,25 @@ func (s *shelf) place(t *testing.T, b *box, at time.Duration) time.Duration {
 	return audio.CardDuration(where)
 }
 
-// first is when the card first played anything after a time.
-func (b *box) first(after time.Duration) time.Duration {
+// gap is a stretch of silence between two sounds.
+type gap struct{ from, to time.Duration }
+
+// gaps are those of 50 ms and more after a time, and for how long it has sounded since the last one.
+func (b *box) gaps(after time.Duration) (all []gap, since time.Duration) {
 	tape, from := b.card.Tape()
+	last := after
 	for i, x := range tape {
 		if at := from + audio.CardDuration(i); at >= after && x != 0 {
-			return at
+			if at-last >= 50*time.Millisecond {
+				all = append(all, gap{last, at})
+			}
+			last = at
 		}
 	}
-	return 0
+	if len(all) > 0 {
+		since = last - all[len(all)-1].to
+	}
+	return all, since
 }
 
 // lastBefore is when the card last played anything before a time.
@@ -140,16 +150,18 @@ func TestABookGoesOnAtTheSampleThatWasHeardLast(t *testing.T) {
 				by.do()
 				b.until("at the end of the turn", func() bool { return len(b.turnsEnded()) > n })
 				rec := b.turnsEnded()[n]
-				over := b.now()
-				b.until("back", func() bool { return b.first(over+50*time.Millisecond) != 0 })
-				b.pause(200 * time.Millisecond)
+				var gaps []gap
+				b.until("back", func() bool {
+					all, since := b.gaps(edge)
+					gaps = all
+					return since > 200*time.Millisecond && all[len(all)-1].to > rec.Ended
+				})
 
-				began := b.first(over + 50*time.Millisecond)
-				silent := b.lastBefore(edge + 40*time.Millisecond)
+				silent, began := gaps[0].from, gaps[len(gaps)-1].to
 				before := s.place(t, b, edge-40*time.Millisecond) + silent - (edge - 40*time.Millisecond)
 				after := s.place(t, b, began+50*time.Millisecond) - 50*time.Millisecond
-				t.Logf("%s (%s): silent after %v, back %v after the end of the turn, %v from where it was", by.name, rec.Reason,
-					silent-edge, began-over, after-before)
+				t.Logf("%s (%s): silent after %v, back after %v more, %v from where it was", by.name, rec.Reason,
+					silent-edge, began-silent, after-before)
 				if d := after - before; d > 500*time.Microsecond || d < -6*time.Millisecond {
 					t.Errorf("%s: it fell silent at %v of the book and began again at %v", by.name, before, after)
 				}
