@@ -2,6 +2,7 @@ package round
 
 import (
 	"fmt"
+	"math/bits"
 	"os"
 	"strings"
 	"testing"
@@ -26,8 +27,15 @@ func TestThePageHasTheNumbers(t *testing.T) {
 		return fmt.Sprintf("%g ms", d.Seconds()*1000)
 	}
 	number := func(n int) string {
-		words := []string{"none", "once", "twice", "three", "four", "five", "six", "seven"}
-		return words[min(max(0, n), len(words)-1)]
+		words := []string{"none", "once", "twice", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}
+		if n < 0 || n >= len(words) {
+			return fmt.Sprint(n)
+		}
+		return words[n]
+	}
+	var minutes []string // for which presses are put off, one strike after the other
+	for n := range maxStrikes + 1 {
+		minutes = append(minutes, fmt.Sprint(1<<n))
 	}
 	c := DefaultConfig()
 	m := c.Manners
@@ -46,7 +54,7 @@ func TestThePageHasTheNumbers(t *testing.T) {
 		fmt.Sprintf("%s from the claim to its first sample", span(c.StartLimit)),
 		fmt.Sprintf("a **lease** of %s and renews it", span(c.Lease)),
 		fmt.Sprintf("for one renewal (%s)", span(c.Renew)),
-		fmt.Sprintf("An answer is given up after %s.", span(c.SpeakLimit)),
+		fmt.Sprintf("An answer is given up after %s;", span(c.SpeakLimit)),
 		fmt.Sprintf("gets ready %s before the last sample", span(c.Prepare)),
 		fmt.Sprintf("claims, for %s at most.", span(c.Hold)),
 		fmt.Sprintf("says within %s after a message that nobody has begun to answer", span(c.Together)),
@@ -54,7 +62,16 @@ func TestThePageHasTheNumbers(t *testing.T) {
 		fmt.Sprintf("other packets may bring %d missed ones a minute", maxTold),
 		fmt.Sprintf("One that is higher by %d at most is adopted", maxAhead),
 		fmt.Sprintf("goes up to %d,%03d further for it, once a minute", maxOld/1000, maxOld%1000),
-		fmt.Sprintf("more than %s in ten minutes, gets it", number(maxTaken)),
+		fmt.Sprintf("more than %s in %s minutes, gets it", number(maxTaken), number(int(takenWindow/time.Minute))),
+		fmt.Sprintf("and all of %s minutes were ended by others' presses", number(int(starvedLong/time.Minute))),
+		fmt.Sprintf("for %s min; %s an hour long three in one minute do", strings.Join(minutes, ", "), map[time.Duration]string{30 * time.Minute: "half"}[starvedMemory]),
+		fmt.Sprintf("until %s minute after (`room.presses`)", map[time.Duration]string{time.Minute: "a"}[pressesApart]),
+		fmt.Sprintf("half a beat later, unless %s have", map[int]string{2: "two"}[historyTellers]),
+		fmt.Sprintf("goes there in a pause (to 2^%d)", bits.Len64(maxFollow)-1),
+		fmt.Sprintf("may change its companions %d times and cause %d lines in another's ledger", maxChanges, maxLines),
+		fmt.Sprintf("one that was given up has %s to end.", span(forget)),
+		fmt.Sprintf("where the rules' certainty is below %g)", CertainFrom),
+		fmt.Sprintf("else %s for each point by which the first score leads", map[int]string{4: "a quarter"}[certainMargin]),
 		fmt.Sprintf("where %s questions asked at a device", number(maxStarved)),
 		fmt.Sprintf("a member turns %d times at once and then each %s", maxTurned, span(time.Minute/maxTurned)),
 		fmt.Sprintf("has the thread** with that person for %s (", span(threadLasts)),
@@ -70,5 +87,8 @@ func TestThePageHasTheNumbers(t *testing.T) {
 		if !strings.Contains(page, says) {
 			t.Errorf("ROOM.md does not say %q", says)
 		}
+	}
+	if exact := func(n uint64) bool { return uint64(float64(n)) == n }; !exact(maxEpoch-1) || exact(maxEpoch+1) { // a number of JSON
+		t.Errorf("maxEpoch is %d, not the first number of those that JSON does not tell apart", uint64(maxEpoch))
 	}
 }
