@@ -201,3 +201,16 @@ func TestWhoHasLostItsMemoryIsHeard(t *testing.T) {
 		}
 	}
 }
+
+// TestTheLastEightPressesOfADeviceAreKnown: an older one would be new once more.
+func TestTheLastEightPressesOfADeviceAreKnown(t *testing.T) {
+	m := New(Config{Self: "a"})
+	for n := range uint64(9) {
+		if !m.meet("b", Epoch{n + 1, "b"}) {
+			t.Fatalf("press %d is known before it came", n+1)
+		}
+	}
+	if m.meet("b", Epoch{2, "b"}) || !m.meet("b", Epoch{1, "b"}) {
+		t.Errorf("known are %v; want the last eight", m.presser("b").known)
+	}
+}
