@@ -56,8 +56,8 @@ func TestWhatTheRoomDoesWithWhatYouSay(t *testing.T) {
 			}
 		}
 	}
-	if rows != 20 {
-		t.Fatalf("the page has %d lines, not 20", rows)
+	if rows != 21 {
+		t.Fatalf("the page has %d lines, not 21", rows)
 	}
 	for _, a := range d.Answers() {
 		if !a.Right {

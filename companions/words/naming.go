@@ -51,6 +51,12 @@ func (x *Languages) OwnName(text string) string {
 	return ""
 }
 
+// introduces says whether somebody gives a name as theirs.
+func (l *Line) introduces() bool {
+	line := phrase(l.words)
+	return (l.v.says(cueOwnName, line) || l.v.says(cueNaming, line)) && l.v.OwnName(l.Text) != ""
+}
+
 // ownWords is how long a line is at most in which somebody gives a name.
 const ownWords = 16
 

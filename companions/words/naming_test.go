@@ -35,3 +35,13 @@ func TestConsents(t *testing.T) {
 		}
 	}
 }
+
+// Who gives a name of their own is answered as one who greets, by one; not who gives a companion's.
+func TestIntroductionsAreAnswered(t *testing.T) {
+	parties := []Party{{Named: Named{"ada", []string{"Ada"}}, Companion: true}, {Named: Named{"ben", []string{"Ben"}}, Companion: true}}
+	for text, want := range map[string]string{"I am Max": RuleGreeting, "my name is lena": RuleGreeting, "my name is ben": "", "I am hungry": ""} {
+		if w := Known().Follow(parties, nil, Said{From: "human:k", Text: text}, "").Whom(); w.Rule != want {
+			t.Errorf("%q: rule %q, want %q", text, w.Rule, want)
+		}
+	}
+}

@@ -196,6 +196,8 @@ func (c *Conversation) unaddressed(line string) Whom {
 		return Whom{Rule: RuleGoodbye, Nobody: true, Why: "a goodbye to nobody in particular needs no answer"}
 	case l.v.begins(cueHello, line) && !l.wants():
 		return c.one(RuleGreeting, "the person greets")
+	case l.introduces() && !slices.ContainsFunc(l.Mentioned, func(p string) bool { return c.companion(p) != nil }): // "my name is Ada" is none
+		return c.one(RuleGreeting, "the person says who is speaking")
 	case l.Intent == Approval && !asked:
 		return Whom{Rule: RuleThanks, Nobody: true, Why: "thanks and yes need no answer"}
 	}
