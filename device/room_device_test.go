@@ -358,6 +358,40 @@ func TestFlatUrgentAnnouncementTakesTheFloor(t *testing.T) {
 	}
 }
 
+// Who calls a muted companion is told by the device, once a mute; what another one answers is not talked over.
+func TestFlatCallingAMutedOneIsToldOnce(t *testing.T) {
+	f := newFlat(t)
+	x := f.raise("kitchen", "Ada,Ben", boxOptions{})
+	f.calm()
+	mute := func(on bool) {
+		if _, err := x.Device.room.TurnManners(round.Control{Companion: "ben", Mute: &on}); err != nil {
+			t.Fatal(err)
+		}
+		f.calm()
+	}
+	told := func(text string) bool {
+		edge := x.now()
+		x.types(text)
+		x.pause(6 * time.Second) // longer than the words
+		f.calm()
+		return x.heard(turn.WordsNotAllowed, edge) >= 0.8
+	}
+	mute(true)
+	for i, c := range []struct {
+		text string
+		want bool
+	}{{"Ben and Ada, short", false}, {"Ben, short", true}, {"Ben, short again", false}, {"Ada, short", false}} {
+		if got := told(c.text); got != c.want {
+			t.Errorf("%d: %q: the device says that Ben is muted: %v", i, c.text, got)
+		}
+	}
+	mute(false)
+	mute(true)
+	if !told("Ben, short") {
+		t.Error("muted anew, and nothing is said")
+	}
+}
+
 // The words for a question that everybody failed at are not for a person who has pressed again meanwhile.
 func TestFlatWordsForAFailureYieldToAPress(t *testing.T) {
 	f := newFlat(t)

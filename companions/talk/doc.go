@@ -44,7 +44,9 @@
 //	MessageHeard           RR        R         R         R         R         R         R         R         R         RR
 //	MessageHeard, own      R         R         R         .         .         .         R         R         .         .
 //	AnswerFailed           *         *         *         *         *         *         *         *         *         *
-//	Unanswered             .         .         .         .         .         .         .         .         .         .
+//	Unanswered             .         *         *         *         *         *         *         .         *         .
+//	Unanswered, muted      .         *         *         *         *         *         *         S         *         .
+//	MannersTurned          .         .         .         .         .         .         .         .         .         .
 //	DeadlinePassed         .         .         .         .         .         e         .         .         .         .
 //
 // # End of the table

@@ -53,6 +53,8 @@ type (
 		HeardText string        // what of it was heard
 		Tools     int
 		Words     turn.Words // said locally, when it failed
+		// Generation is the speaker's, from before.
+		Generation uint64
 	}
 )
 
@@ -95,11 +97,15 @@ type (
 	}
 	// AnswerFailed: whoever was to answer a message could not.
 	AnswerFailed struct{ Message round.MessageID }
-	// Unanswered: nobody answers a message that a person said at this device. Generation is the speaker's, from before.
+	// MannersTurned: somebody has turned the manners of a companion, or of all of them where none is named.
+	MannersTurned struct{ Companion round.CompanionID }
+	// Unanswered: nobody answers a message that a person said at this device. Generation is the speaker's, from before; Muted are those whom
+	// it calls, where all of them are.
 	Unanswered struct {
 		Message    round.MessageID
 		Turn       turn.ID
 		Generation uint64
+		Muted      []round.CompanionID
 		Why        string
 	}
 )
@@ -124,5 +130,6 @@ func (Abandoned) event()      {}
 func (VoteLost) event()       {}
 func (MessageHeard) event()   {}
 func (AnswerFailed) event()   {}
+func (MannersTurned) event()  {}
 func (Unanswered) event()     {}
 func (DeadlinePassed) event() {}

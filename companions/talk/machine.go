@@ -18,17 +18,20 @@ const (
 
 	maxQuestions = 8
 	maxSaid      = 16
+	maxExcused   = 16
 )
 
 // Machine is what this device knows of the conversation it is in. The zero value knows of none. It is a value: Step returns
 // another one.
 type Machine struct {
-	questions []question      // the latest turns that began here, the newest last
-	answers   []answer        // what the room has granted and not heard the end of, in order: one sounds, one gets ready
-	said      []said          // the latest that was granted, the newest last: what became of it, the companions' sessions know
-	began     int             // questions so far
-	failed    round.MessageID // the last message to which an answer failed
-	trouble   turn.Words      // what a companion of this device failed with, until it is said
+	questions []question          // the latest turns that began here, the newest last
+	answers   []answer            // what the room has granted and not heard the end of, in order: one sounds, one gets ready
+	said      []said              // the latest that was granted, the newest last: what became of it, the companions' sessions know
+	began     int                 // questions so far
+	failed    round.MessageID     // the last message to which an answer failed
+	excused   []round.CompanionID // muted ones of whom a person was told, the newest last
+	owing     Unanswered          // whose caller is told once the turn has ended, which would cut the words
+	trouble   turn.Words          // what a companion of this device failed with, until it is said
 }
 
 // question is a turn that began here.
@@ -84,5 +87,6 @@ func (m Machine) Wake() (at time.Duration, ok bool) {
 // clone has Step change nothing of the machine that it was given.
 func (m Machine) clone() Machine {
 	m.questions, m.answers, m.said = slices.Clone(m.questions), slices.Clone(m.answers), slices.Clone(m.said)
+	m.excused = slices.Clone(m.excused)
 	return m
 }

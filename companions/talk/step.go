@@ -45,6 +45,8 @@ func Step(m Machine, ev Event) (Machine, []Effect) {
 		s.heard(e)
 	case AnswerFailed:
 		s.failed = e.Message
+	case MannersTurned:
+		s.excused = slices.DeleteFunc(s.excused, func(c round.CompanionID) bool { return e.Companion == "" || c == e.Companion })
 	case Unanswered:
 		s.unanswered(e)
 	case DeadlinePassed:
@@ -146,6 +148,11 @@ func (s *step) speechKnown(e SpeechKnown) {
 func (s *step) turnEnded(e TurnEnded) {
 	if q := s.about(e.Turn); q != nil {
 		q.record, q.over = e, true
+		if s.owing.Turn == e.Turn {
+			s.owing.Generation = e.Generation
+			defer s.excuse(s.owing)
+			s.owing = Unanswered{}
+		}
 		if !q.alone || !e.Audible || q.told { // who is alone may have answered before the words are known: they still come
 			if !q.told {
 				s.do(TellPressEnded{e.Turn, e.Reason})
@@ -280,13 +287,31 @@ func (s *step) saidHere(m round.Message, c round.CompanionID) bool {
 }
 
 // unanswered: a question of this device that came to nothing because everybody failed is no silence that anybody wanted: the person
-// is told (TURNS.md 6), unless he has pressed again, and may be speaking.
+// is told (TURNS.md 6), unless he has pressed again, and may be speaking. So is, once a mute, who calls somebody that is muted.
 func (s *step) unanswered(e Unanswered) {
-	if e.Message != s.failed || len(s.questions) == 0 || s.questions[len(s.questions)-1].turn != e.Turn {
+	if len(s.questions) == 0 || s.questions[len(s.questions)-1].turn != e.Turn {
 		return
 	}
-	s.do(SayWords{e.Turn, cmp.Or(s.trouble, turn.WordsNoAnswer), e.Generation, e.Why})
-	s.trouble = ""
+	switch q := s.about(e.Turn); {
+	case e.Message == s.failed:
+		s.do(SayWords{e.Turn, cmp.Or(s.trouble, turn.WordsNoAnswer), e.Generation, e.Why})
+		s.trouble = ""
+	case q != nil && q.over:
+		s.excuse(e)
+	default:
+		s.owing = e
+	}
+}
+
+// excuse tells whoever calls somebody that is muted, unless that was said before.
+func (s *step) excuse(e Unanswered) {
+	unsaid := slices.DeleteFunc(slices.Clone(e.Muted), func(c round.CompanionID) bool { return slices.Contains(s.excused, c) })
+	if len(unsaid) == 0 || s.questions[len(s.questions)-1].turn != e.Turn {
+		return
+	}
+	s.excused = append(s.excused, unsaid...)
+	s.excused = s.excused[max(0, len(s.excused)-maxExcused):]
+	s.do(SayWords{e.Turn, turn.WordsNotAllowed, e.Generation, e.Why})
 }
 
 // deadline ends what was waited for.

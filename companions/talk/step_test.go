@@ -2,6 +2,8 @@ package talk
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -149,6 +151,61 @@ func TestWhyNobodyAnswers(t *testing.T) {
 				t.Errorf("%s: %+v", name, out)
 			}
 		}
+	}
+}
+
+// Who calls somebody that is muted is told so: once, and again when that one was unmuted in between.
+func TestWhoCallsAMutedOneIsTold(t *testing.T) {
+	ask := func(m Machine, id turn.ID, message round.MessageID, muted ...round.CompanionID) (Machine, bool) {
+		m, _ = Step(m, Asked{Turn: id})
+		early, late := Unanswered{Message: message, Turn: id, Generation: 3, Muted: muted}, TurnEnded{Turn: id, Reason: "lost_vote", Generation: 3}
+		if len(message)%2 == 0 { // the room may be quicker than the turn, whose beginning would cut the words
+			m, out := Step(m, early)
+			if len(out) > 0 {
+				t.Errorf("before the turn is over: %+v", out)
+			}
+			early.Generation, m.owing.Generation = 0, 0
+			m, out = Step(m, late)
+			out = slices.DeleteFunc(out, func(e Effect) bool { _, words := e.(SayWords); return !words })
+			return m, len(out) == 1
+		}
+		m, _ = Step(m, late)
+		m, out := Step(m, early)
+		said := len(out) == 1
+		if said {
+			if e := only[SayWords](t, out); e.Words != turn.WordsNotAllowed || e.Generation != 3 || e.Turn != id {
+				t.Errorf("%+v", e)
+			}
+		}
+		return m, said
+	}
+	var m Machine
+	for i, c := range []struct {
+		turned string // whose manners were turned before; empty: nobody's; "*": all
+		muted  []round.CompanionID
+		want   bool
+	}{
+		{"", nil, false}, {"", []round.CompanionID{"ada"}, true}, {"", []round.CompanionID{"ada"}, false}, {"", []round.CompanionID{"ada", "ben"}, true},
+		{"", []round.CompanionID{"ben"}, false}, {"ben", []round.CompanionID{"ada"}, false}, {"", []round.CompanionID{"ben"}, true},
+		{"*", []round.CompanionID{"ada"}, true},
+	} {
+		if c.turned != "" {
+			m, _ = Step(m, MannersTurned{round.CompanionID(strings.Trim(c.turned, "*"))})
+		}
+		var said bool
+		if m, said = ask(m, turn.ID(fmt.Sprint("t-", i)), round.MessageID(fmt.Sprint("m-", strings.Repeat("x", i))), c.muted...); said != c.want {
+			t.Errorf("%d: %v", i, said)
+		}
+	}
+	for i := range 100 {
+		m, _ = ask(m, turn.ID(fmt.Sprint("u-", i)), "m", round.CompanionID(fmt.Sprint("c", i)))
+	}
+	if len(m.excused) > maxExcused {
+		t.Errorf("%d are kept", len(m.excused))
+	}
+	_, out := play(Asked{Turn: "t-1"}, Asked{Turn: "t-2"}, Unanswered{Message: "m-1", Turn: "t-1", Muted: []round.CompanionID{"ada"}})
+	if len(out) > 0 {
+		t.Errorf("a newer question is here: %+v", out)
 	}
 }
 

@@ -72,6 +72,8 @@ var rows = []struct {
 	{"MessageHeard, own", MessageHeard{round.Message{From: "ada", Text: "hi", Number: 1}, []round.CompanionID{"ada"}, "ada"}},
 	{"AnswerFailed", AnswerFailed{"m-1"}},
 	{"Unanswered", Unanswered{Message: "m-1", Turn: "t-1"}},
+	{"Unanswered, muted", Unanswered{Message: "m-1", Turn: "t-1", Muted: []round.CompanionID{"ada"}}},
+	{"MannersTurned", MannersTurned{"ada"}},
 	{"DeadlinePassed", DeadlinePassed{At: time.Hour, First: "ada"}},
 }
 

@@ -133,4 +133,5 @@ const (
 	WordsMuted         Words = "muted"           // the microphone is off because a person wants it so
 	WordsKeyBroken     Words = "key_broken"      // there is a key, and it cannot be read
 	WordsClockWrong    Words = "clock_wrong"     // nobody's certificate is valid yet
+	WordsNotAllowed    Words = "not_allowed"     // whoever was called is muted, and nobody else answers
 )

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"golang.org/x/term"
 
+	"conch/companions/round"
 	"conch/device/printable"
 	"conch/device/room"
 	"conch/device/terminal"
@@ -235,11 +237,28 @@ func (p *run) house() (h room.House) {
 			home.Here = s.alive()
 		}
 		for _, c := range d.Cards {
+			c.Muted = p.muted(c.ID)
 			home.Cards = append(home.Cards, c.Card)
 		}
 		h.Homes = append(h.Homes, home)
 	}
 	return h
+}
+
+// muted says whether a companion is, as far as any device knows.
+func (p *run) muted(id round.CompanionID) bool {
+	for _, s := range p.stages {
+		l := s.instance.Load()
+		if l == nil || l.device.Room() == nil {
+			continue
+		}
+		for _, m := range l.device.Room().Members() {
+			if i := slices.IndexFunc(m.Cards, func(c round.Card) bool { return c.ID == id }); i >= 0 {
+				return m.Cards[i].Muted
+			}
+		}
+	}
+	return false
 }
 
 // typed is a line: an instruction of a script if it is one in every word, and a question otherwise.

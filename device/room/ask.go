@@ -163,6 +163,10 @@ func follow(ctx context.Context, d *Driver, a *control.Answer, entries <-chan ro
 		switch e.Kind {
 		case round.EntryRound:
 			a.Why = whyNobody(d.Members(), e.Decision)
+			if muted := mutedCalled(d.Members(), *e.Message); len(muted) > 0 && a.Why != "" {
+				name := namer(d.Members()).companion(muted[0])
+				a.Why = fmt.Sprintf("%s is muted: conch room control --companion %s --unmute to undo", name, printable.Arg(name))
+			}
 		case round.EntryFailed:
 			failed = e.Why
 		case round.EntryAnswered: // at least begun: its end is told by EntrySpoke

@@ -333,6 +333,7 @@ func (d *Driver) TurnEnded(r coordinator.Record) control.Turn {
 	d.post(talk.TurnEnded{
 		Turn: r.Turn, Reason: r.Reason, Done: r.Reason == turn.Done.String(), Audible: r.Audible, Whole: r.Whole,
 		Heard: time.Duration(r.HeardMS * float64(time.Millisecond)), Said: r.Said, HeardText: r.HeardText, Tools: r.Tools, Words: turn.Words(r.Words),
+		Generation: d.host.Generation(),
 	})
 	return t
 }
@@ -358,7 +359,9 @@ func (d *Driver) Recorded(e round.Entry) {
 	case e.Kind == round.EntryFailed && e.Place != nil:
 		d.post(talk.AnswerFailed{Message: e.Place.Message})
 	case e.Kind == round.EntrySilent && e.Message != nil && e.Message.From == round.Human(d.o.Self):
-		d.post(talk.Unanswered{Message: e.Message.ID, Turn: turn.ID(e.Message.Turn), Generation: gen, Why: e.Why})
+		d.post(talk.Unanswered{Message: e.Message.ID, Turn: turn.ID(e.Message.Turn), Generation: gen, Muted: mutedCalled(d.Members(), *e.Message), Why: e.Why})
+	case e.Kind == round.EntryControl:
+		d.post(talk.MannersTurned{Companion: e.Companion})
 	}
 }
 

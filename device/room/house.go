@@ -25,7 +25,8 @@ type Home struct {
 // House is all of the room that is known, this device first: who is here, and who was.
 type House struct {
 	Homes    []Home
-	Cut      bool // this device has lost the others, and not they the room
+	People   []string // at home, by name
+	Cut      bool     // this device has lost the others, and not they the room
 	Language language.Language
 }
 
@@ -58,7 +59,11 @@ func (h House) Missing(text string) (what string, place bool) {
 			return h.Language.Phrase("room.no_place", "place", printable.Name(place), "places", strings.Join(places, ", ")), true
 		}
 	}
-	called := names.Read(text).Called
+	line := text
+	if place, rest, ok := strings.Cut(text, ":"); ok && isPlace(place) {
+		line = rest
+	}
+	called := names.Read(line).Called
 	for _, id := range called {
 		if c, d, off := h.off(round.CompanionID(id)); off && h.Cut {
 			return h.Language.Phrase("room.cut_off", "name", printable.Name(c.Name)), false
@@ -66,10 +71,62 @@ func (h House) Missing(text string) (what string, place bool) {
 			return h.Language.Phrase("room.absent", "name", printable.Name(c.Name), "device", printable.Name(d.Name)), false
 		}
 	}
-	if name := vocative(text); name != "" && len(called) == 0 && len(names.Read(name+",").Called) == 0 && !isPlace(name) {
+	var cards []round.Card
+	for _, d := range h.Homes {
+		if d.Here {
+			cards = append(cards, d.Cards...)
+		}
+	}
+	if all := allMuted(cards, called); len(all) > 0 && !isWish(line, named) {
+		return h.Language.Phrase("room.muted_called", "name", printable.Name(all[0].Name)), false
+	}
+	if name := vocative(text); name != "" && len(called) == 0 && len(names.Read(name+",").Called) == 0 && !isPlace(name) && !hasName(h.People, name) {
 		return h.Language.Phrase("room.nobody_called", "name", name, "names", strings.Join(people, ", ")), false
 	}
 	return "", false
+}
+
+// allMuted are those who are called, where each of them is a companion that is here and muted.
+func allMuted(cards []round.Card, called []string) (all []round.Card) {
+	for _, id := range called {
+		i := slices.IndexFunc(cards, func(c round.Card) bool { return string(c.ID) == id })
+		if i < 0 || !cards[i].Muted {
+			return nil
+		}
+		all = append(all, cards[i])
+	}
+	return all
+}
+
+// isWish: "Cleo, be quiet", which has been done.
+func isWish(text string, named []address.Named) bool {
+	_, wish := address.Known().WishOf(text, named)
+	return wish != address.NoWish
+}
+
+// mutedCalled are those whom a message calls, where all of them are muted and it wants an answer.
+func mutedCalled(members []round.Member, m round.Message) (ids []round.CompanionID) {
+	var cards []round.Card
+	var named []address.Named
+	for _, x := range members {
+		for _, c := range x.Cards {
+			cards, named = append(cards, c), append(named, address.Named{Who: string(c.ID), Names: append([]string{c.Name, string(c.ID)}, c.Aliases...)})
+		}
+	}
+	var called []string
+	for _, p := range m.To {
+		called = append(called, string(p))
+	}
+	if m.Text != "" {
+		if isWish(m.Text, named) {
+			return nil
+		}
+		called = append(called, address.Known().Names(named).Read(m.Text).Called...)
+	}
+	for _, c := range allMuted(cards, called) {
+		ids = append(ids, c.ID)
+	}
+	return ids
 }
 
 // onePlace: one word, as devices are called that somebody puts before a colon. What a sentence says before one is longer.
@@ -148,7 +205,7 @@ func (d *Driver) house() House {
 		}
 		return cmp.Compare(a.Name, b.Name)
 	})
-	h := House{Cut: d.o.Conditions.Holds(condition.RoomCut), Language: d.o.Config.Device.Language}
+	h := House{Cut: d.o.Conditions.Holds(condition.RoomCut), Language: d.o.Config.Device.Language, People: HouseholdOf(d).People()}
 	for _, m := range now {
 		h.Homes = append(h.Homes, Home{m.Name, true, m.Cards})
 	}

@@ -1,6 +1,7 @@
 package room
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -18,8 +19,10 @@ func TestMissing(t *testing.T) {
 		return h
 	}
 	on, off := house(true), house(false)
-	cut, german := off, off
-	cut.Cut, german.Language = true, "de"
+	cut, german, muted := off, off, house(true)
+	cut.Cut, german.Language, on.People = true, "de", []string{"Lena"}
+	muted.Homes[2].Cards[0].Muted = true
+	const undo = `Cleo is muted; say "Cleo, you can talk again" to undo`
 	for _, c := range []struct {
 		text  string
 		house House
@@ -36,10 +39,34 @@ func TestMissing(t *testing.T) {
 		{"Cleo, bist du da", german, "Cleo ist nicht da: hall ist aus"}, {"Danke, Ada", german, ""}, {"Unfortunately, it rains", on, ""},
 		{"garage: hello", off, "there is no garage; kitchen, bedroom"}, {"hall: hello", off, ""}, {"Dora, hello", off, "nobody here is called Dora; Ada, Ben"},
 		{"what do you all think about rain", off, ""}, {"", on, ""},
+		{"lena, come down please", on, ""}, {"Lena, come down please", on, ""},
+		{"Cleo, what time is it", muted, undo}, {"hall: Cleo, what time is it", muted, undo}, {"Cleo, what time is it", on, ""},
+		{"Cleo and Ada, what time is it", muted, ""}, {"what does Cleo like", muted, ""}, {"Cleo, you can talk again", muted, ""},
+		{"hall: Cleo, be quiet", muted, ""}, {"Ada, what time is it", muted, ""},
 	} {
 		if got, place := c.house.Missing(c.text); got != c.want || place != strings.HasPrefix(c.want, "there is no") {
 			t.Errorf("%q: %q; want %q", c.text, got, c.want)
 		}
+	}
+}
+
+// A message that calls muted companions only, and wants an answer, has somebody told; not where another is called too.
+func TestMutedCalled(t *testing.T) {
+	cards := []round.Card{{ID: "ada", Name: "Ada"}, {ID: "ben", Name: "Ben", Muted: true}, {ID: "cleo", Name: "Cleo", Muted: true}}
+	members := []round.Member{{Device: "k1", Cards: cards[:2]}, {Device: "h1", Cards: cards[2:]}}
+	for text, want := range map[string]string{
+		"Cleo, what time is it?": "[cleo]", "Ben and Cleo, what do you think?": "[ben cleo]", "Ben and Ada, what do you think?": "[]", "what time is it?": "[]",
+		"Cleo, be quiet": "[]", "I bought it for Cleo": "[]", "Ada, are you there?": "[]", "Cleo, bist du da?": "[cleo]",
+	} {
+		if got := fmt.Sprint(mutedCalled(members, round.Message{Text: text})); got != want {
+			t.Errorf("%q: %s", text, got)
+		}
+	}
+	if got := fmt.Sprint(mutedCalled(members, round.Message{To: []round.Participant{"cleo"}, For: "h1"})); got != "[cleo]" { // a whisper
+		t.Error(got)
+	}
+	if got := mutedCalled(members, round.Message{To: []round.Participant{"cleo", "ada"}, Text: "hello?"}); got != nil {
+		t.Error(got)
 	}
 }
 

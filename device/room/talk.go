@@ -1,7 +1,9 @@
 package room
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -81,7 +83,11 @@ func (d *Driver) carryOut(e talk.Effect) {
 	case talk.Remember:
 		d.remember(e)
 	case talk.SayWords:
-		d.o.Log.Warn(logRoomUnanswered, "turn", e.Turn, "words", e.Words) // why: room.end says it
+		level := slog.LevelWarn
+		if e.Words == turn.WordsNotAllowed { // nothing failed
+			level = slog.LevelInfo
+		}
+		d.o.Log.Log(context.Background(), level, logRoomUnanswered, "turn", e.Turn, "words", e.Words) // why: room.end says it
 		d.host.Say(e.Words, e.Generation)
 	}
 }
