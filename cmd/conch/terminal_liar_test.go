@@ -132,7 +132,7 @@ func TestALiarSteersNoTerminal(t *testing.T) {
 	ledger := filepath.Join(dir, "state", "ledger.jsonl")
 	told := map[string]string{}
 	for _, command := range [][]string{
-		{"ask", "Mal, who are you?"}, {"ask", "--json", "Mal, and now?"}, {"ask", "--to", "mal", "what is this?"}, {"room", "list"}, {"room", "list", "--json"}, {"room", "control", "high"}, {"room", "rename", "pantry", lie}, {"room", "keep"},
+		{"ask", "Mal, who are you?"}, {"ask", "--json", "Mal, and now?"}, {"ask", "--to", "mal", "what is this?"}, {"room", "list"}, {"room", "list", "--json"}, {"room", "people"}, {"room", "people", "--json"}, {"room", "control", "high"}, {"room", "rename", "pantry", lie}, {"room", "keep"},
 		{"why"}, {"why", "--all"}, {"why", "--json"}, {"why", "--all", "--json"}, {"doctor", "-v"}, {"doctor", "--json"}, {"check"}, {"usage", "show"}, {"version"}, {"status"}, {"status", "--json"}, {"logs"}, {"report", "--words", "--out=-"}, {"room", "id"}, {"room", "acl"},
 		{"room", "replay", ledger}, {"room", "replay", "--json", ledger}, {"ask", "--to", lie[:6], "x"}, {lie}, {"complete", "devices"}, {"complete", "companions"},
 	} {
