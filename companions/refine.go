@@ -43,7 +43,6 @@ type RefinerConfig struct {
 	Key    func() string // read for each call; nil or empty: none is sent
 	Header http.Header   // sent along; nil: nothing
 	Budget time.Duration // longest wait for a vote; 0: until the deadline
-	Effort string        // reasoning_effort, for models that take it; empty: the model's own
 	Client *http.Client  // nil: one of its own
 
 	Cards   func() []Card         // of this device
@@ -346,7 +345,7 @@ func (m *ModelRefiner) ask(ctx context.Context, messages []openai.ChatCompletion
 
 func (m *ModelRefiner) request(messages []openai.ChatCompletionMessage, of []Card, f format) openai.ChatCompletionRequest {
 	model, most := m.c.Model, refineTokens*(1+len(of))
-	q := openai.ChatCompletionRequest{Model: model, Messages: messages, ReasoningEffort: m.c.Effort}
+	q := openai.ChatCompletionRequest{Model: model, Messages: messages, ReasoningEffort: effort(model)}
 	// OpenAI's newer models refuse max_tokens and a temperature; servers of one's own often know nothing else.
 	if m.hosted || reasons(model) {
 		q.MaxCompletionTokens = most
@@ -366,6 +365,15 @@ func (m *ModelRefiner) request(messages []openai.ChatCompletionMessage, of []Car
 		q.ResponseFormat = &openai.ChatCompletionResponseFormat{Type: openai.ChatCompletionResponseFormatTypeJSONObject}
 	}
 	return q
+}
+
+// effort is how long a model thinks before it votes: GPT-6 takes "none" to "max", and "medium", which no vote can wait for, where nothing is
+// said. What others take differs by model, and they keep what is theirs.
+func effort(model string) string {
+	if strings.HasPrefix(model, "gpt-6") {
+		return "none"
+	}
+	return ""
 }
 
 // reasons knows the families that the library and the service treat as reasoning models.

@@ -108,6 +108,23 @@ func TestModelImprovesAVote(t *testing.T) {
 }
 
 // What is asked is a score. From, message and selection are code's (ROOM.md 3.2), even where a model volunteers them.
+// A model that would think for longer than a vote has is told not to.
+func TestNoModelThinksLongerThanAVoteHas(t *testing.T) {
+	for model, want := range map[string]string{"gpt-6-luna": `"reasoning_effort":"none"`, "small": ""} {
+		s := chattest.New(t, chattest.Options{Reply: says(`{"votes":[]}`)})
+		m := refinerFor(t, s, func(c *RefinerConfig) { c.Model = model })
+		refine(m, asking("what now?", "ada"), plenty)
+		for _, r := range s.Requests() {
+			if body := string(r.Body); !strings.Contains(body, want) || want == "" && strings.Contains(body, "reasoning_effort") {
+				t.Errorf("%s is asked %s; want %s", model, body, want)
+			}
+		}
+		if len(s.Requests()) == 0 {
+			t.Errorf("%s is not asked", model)
+		}
+	}
+}
+
 func TestModelCannotSpeakForOthers(t *testing.T) {
 	s := chattest.New(t, chattest.Options{Reply: says(
 		`{"from":"ben","messageId":"m99","selected":true,"spoke":0,"state":"speak","importance":9,"closing":"none","reason":"mine"}`)})

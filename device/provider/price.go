@@ -8,7 +8,7 @@ type Price struct{ In, Out float64 }
 // PricesOf is the day on which the list was read.
 const PricesOf = "2026-11-23"
 
-// votePrices are OpenAI's, with nothing cached. The second model is what the first one ends for (SETUP.md 4).
+// votePrices are OpenAI's, with nothing cached. The first model ends for the second one (SETUP.md 4).
 var votePrices = map[string]Price{
 	"gpt-4.1-mini": {In: 0.40, Out: 1.60},
 	"gpt-6-luna":   {In: 0.10, Out: 0.50},

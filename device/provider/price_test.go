@@ -19,9 +19,8 @@ func TestPriceOfVotes(t *testing.T) {
 		address, model string
 		day            float64
 	}{
-		{"https://api.openai.com/v1", VoteModel, 0.0098},
+		{"https://api.openai.com/v1", VoteModel, 0.0026},
 		{"https://eu.api.openai.com/v1", "gpt-4.1-mini", 0.0098},
-		{"https://api.openai.com/v1", "gpt-6-luna", 0.0026},
 		{"https://api.openai.com/v1", "gpt-7", 0},
 		{"http://box.lan:8000/v1", VoteModel, 0},
 		{"https://notopenai.com/v1", VoteModel, 0},

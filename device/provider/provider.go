@@ -85,7 +85,7 @@ func Companion(c *config.Config, card companions.Card) voice.Companion {
 }
 
 // VoteModel is the model that votes where none is named.
-const VoteModel = "gpt-4.1-mini"
+const VoteModel = "gpt-6-luna"
 
 // Votes is the chat server that room.votes asks, and its model; empty: the rules alone vote, because of why.
 func Votes(c *config.Config) (address, model, why string) {
