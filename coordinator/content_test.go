@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -357,6 +358,31 @@ func TestPatienceRunsOutInWords(t *testing.T) {
 }
 
 // A card that cannot take another source, for longer than a moment, fails the stream; it does not hang.
+// A card that is gone and does not come back ends what plays, in the middle and in its last words: nothing waits for ever.
+func TestContentThatNobodyHearsEnds(t *testing.T) {
+	for _, length := range []time.Duration{time.Hour, 1200 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			g := newRig(t)
+			b := newBook(length)
+			g.plays(b.StreamFunc)
+			time.Sleep(time.Second)
+			g.speaker.mu.Lock()
+			g.speaker.dead = true
+			g.speaker.mu.Unlock()
+			time.Sleep(contentPatience - 10*time.Second)
+			if len(b.ends) > 0 {
+				t.Errorf("%v: it does not wait for the card: %q", length, b.ends)
+			}
+			time.Sleep(contentPatience + 20*time.Second)
+			g.settle()
+			if len(b.ends) != 1 || !strings.HasPrefix(b.ends[0], "failed ") {
+				t.Errorf("%v: ends %q; want one, failed", length, b.ends)
+			}
+			g.quiet()
+		})
+	}
+}
+
 func TestContentWithoutASourceFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)

@@ -30,6 +30,7 @@ type foci struct {
 
 	lost  time.Duration // since when content that should sound has no source that lives; or never
 	retry time.Duration // when it is given the next one
+	moved time.Duration // since when nothing has been heard of content that should sound; or never
 }
 
 // Our choices.
@@ -53,6 +54,9 @@ func (f *foci) wake() time.Duration {
 	}
 	if f.lost != never {
 		sooner(f.retry)
+	}
+	if f.moved != never {
+		sooner(f.moved + contentPatience)
 	}
 	if f.m.Holder(focus.Dialog) != 0 && f.m.Holder(focus.Content) != 0 {
 		sooner(f.clock.Now() + takenPoll)
@@ -81,6 +85,25 @@ func (f *foci) look(m turn.Machine, speaksLocally bool) {
 		f.feed(focus.Passed{At: now})
 	}
 	f.revive(now)
+	f.giveUp(now)
+}
+
+// giveUp ends content that should sound and of which nobody has heard anything for so long: its producer brings nothing, or the card is
+// gone, and a book does not begin by itself in the morning.
+func (f *foci) giveUp(now time.Duration) {
+	id := f.m.Holder(focus.Content)
+	j := f.job(id)
+	if l := f.m.Level(id); j == nil || l != focus.Foreground && l != focus.Ducked {
+		f.moved = never
+		return
+	}
+	if j.heardMore() || f.moved == never {
+		f.moved = now
+	}
+	if now-f.moved >= contentPatience {
+		j.why.Store(uint32(turn.EndedFailed))
+		f.stop(j)
+	}
 }
 
 // talk begins a dialog. What a person has silenced stays silent through what follows it, whoever answers.

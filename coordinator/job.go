@@ -29,7 +29,9 @@ type job struct {
 
 	// owned by runner
 	stopped bool
-	softly  bool // content beneath somebody who speaks
+	looked  *Source // at which heardMore looked last …
+	sounded int     // … when so much of it had been heard
+	softly  bool    // content beneath somebody who speaks
 }
 
 func newJob(ctx context.Context, h *handle, name turn.Handle) *job {
@@ -43,6 +45,16 @@ func newJob(ctx context.Context, h *handle, name turn.Handle) *job {
 func (j *job) sounds() bool {
 	src := j.src.Load()
 	return src != nil && !drained(*src)
+}
+
+// heardMore tells that something of it was heard since it was asked last.
+func (j *job) heardMore() bool {
+	src, was, of := j.src.Load(), j.sounded, j.looked
+	if src == nil {
+		return false
+	}
+	j.looked, j.sounded = src, (*src).Heard()
+	return j.sounded > 0 && (src != of || j.sounded != was)
 }
 
 // stop has it end, and does not wait for that.

@@ -59,7 +59,7 @@ func newRunner(ctx context.Context, c *Coordinator) *runner {
 		outputs:  newOutputs(c),
 	}
 	r.injections = newInjections(c.o)
-	r.foci = foci{clock: c.o.Clock, log: c.o.Log, outputs: &r.outputs, taken: c.o.Taken, lost: never}
+	r.foci = foci{clock: c.o.Clock, log: c.o.Log, outputs: &r.outputs, taken: c.o.Taken, lost: never, moved: never}
 	return r
 }
 

@@ -117,3 +117,40 @@ func TestALongFileThatIsBroken(t *testing.T) {
 		}
 	}
 }
+
+// Whatever a file holds, it is refused, or can be heard to an end that it tells before.
+func FuzzLong(f *testing.F) {
+	f.Add(wavOf(1, 1, 24000, 16, make([]byte, 8), 8))
+	f.Add(wavOf(3, 2, 44100, 32, make([]byte, 16), 16))
+	f.Add(wavOf(1, 1, 8000, 24, make([]byte, 9), -1))
+	f.Add(wavOf(1, 8, 8000, 8, make([]byte, 24000), 1<<30))
+	path := filepath.Join(f.TempDir(), "fuzz.wav")
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		file, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := NewLong(file)
+		if err != nil {
+			return
+		}
+		defer l.Close()
+		at := 0
+		for {
+			pcm, err := l.From(at)
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil || len(pcm) == 0 || len(pcm) > audio.Rate {
+				t.Fatalf("at %d of %d: %d samples, %v", at, l.Samples(), len(pcm), err)
+			}
+			at += len(pcm)
+		}
+		if at < l.Samples()-1 || at > l.Samples()+1 {
+			t.Errorf("it ends at %d of %d", at, l.Samples())
+		}
+	})
+}
