@@ -901,7 +901,7 @@ func effects(t *testing.T) []effect {
 		{"room.vote_key_file", "[room]\nvotes = \"auto\"\nvote_url = \"http://votes/v1\"\n", refines, map[string]string{`""`: `key ""`, q(key2): "Bearer sk-two"}},
 
 		{"library.folder", "", func(s *seam) string {
-			all, err := s.new(Options{}).skillHost().Library.Titles()
+			all, err := s.new(Options{}).skillHost("library").Library.Titles()
 			return fmt.Sprint(all, err)
 		}, map[string]string{`""`: "[] <nil>", q(ownSound): "[the sea] <nil>"}},
 

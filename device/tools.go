@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"conch/companions"
@@ -34,28 +36,59 @@ var bundled = []struct {
 	{"library", library.New},
 }
 
+// Log events of skills.
+const (
+	logSkillEnded = "skill.ended" // skill, err: its work beside its tools is over
+)
+
 // newTools fills the toolbox with the bundled skills.
 func (d *Device) newTools() (coordinator.Tools, error) {
-	clock := d.opts.Clock
-	if clock == nil {
-		clock = time.Now
-	}
-	box, host := companions.NewToolbox(d.log, clock, d.inject), d.skillHost()
+	box := companions.NewToolbox(d.log, d.wall(), d.inject)
 	for _, b := range bundled {
-		s := b.make(host)
+		s := b.make(d.skillHost(b.name))
 		if s == nil {
 			continue
 		}
 		if err := box.Add(b.name, s); err != nil {
 			return nil, fmt.Errorf("device: skill %s: %w", b.name, err)
 		}
+		if r, ok := s.(skills.Runner); ok {
+			d.actors = append(d.actors, actor{"skill " + b.name, func(ctx context.Context) error {
+				runSkill(ctx, d.log.With("skill", b.name), r)
+				return nil
+			}})
+		}
 	}
 	return toolbox{box, turn.Who(d.room.Cards[0].ID)}, nil
 }
 
-// skillHost is what skills may ask of this device.
-func (d *Device) skillHost() skills.Host {
-	h := skills.Host{Mute: func() error { return d.sound.SetMuted(true) }, Library: folder(d.cfg.LibraryFolder()).library()}
+// runSkill has a skill work by itself. That it cannot costs nobody else anything.
+func runSkill(ctx context.Context, log *slog.Logger, r skills.Runner) {
+	defer func() {
+		if p := recover(); p != nil {
+			log.Error(logSkillEnded, "err", fmt.Sprint("panic: ", p), "stack", string(debug.Stack()))
+		}
+	}()
+	if err := r.Run(ctx); err != nil && ctx.Err() == nil {
+		log.Error(logSkillEnded, "err", err)
+	}
+}
+
+// wall is the clock on the wall.
+func (d *Device) wall() func() time.Time {
+	if d.opts.Clock != nil {
+		return d.opts.Clock
+	}
+	return time.Now
+}
+
+// skillHost is what a skill may ask of this device.
+func (d *Device) skillHost(name string) skills.Host {
+	h := skills.Host{
+		Log: d.log.With("skill", name), Now: d.wall(),
+		Mute:    func() error { return d.sound.SetMuted(true) },
+		Library: folder(d.cfg.LibraryFolder()).library(),
+	}
 	if d.room.InRoom() {
 		h.Room = &skills.Room{
 			Members: func() string { return d.room.Room.MembersText() },

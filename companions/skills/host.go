@@ -1,14 +1,67 @@
 package skills
 
+import (
+	"log/slog"
+	"time"
+)
+
 // Host is what the device offers to the skills that ship with it, which stand in a list of package device: a name, and a function
 //
 //	func New(h skills.Host) skills.Skill // nil: there is nothing for it to do here
 //
-// It may be asked from any goroutine; Mute waits until the microphone is closed, some seconds at most.
+// It may be asked from any goroutine; Mute waits until the microphone is closed, some seconds at most. What is nil is not there on
+// this device, and a skill that cannot be without it is none: its New returns nil.
 type Host struct {
-	Mute    func() error // closes the microphone
-	Room    *Room        // nil: one companion that is alone
-	Library *Library     // nil: there is no place for one
+	Log      *slog.Logger              // with the skill's name
+	Now      func() time.Time          // the clock on the wall
+	Mute     func() error              // closes the microphone
+	Store    Store                     // of this skill; nil: nothing can be kept
+	Announce func(Announcement)        // asks for a turn that nobody pressed for; it never waits
+	Ring     func(Alert) (stop func()) // sounds until a person has heard it; it never waits
+	Room     *Room                     // nil: one companion that is alone
+	Library  *Library                  // nil: there is no place for one
+}
+
+// Store keeps what a skill must not forget, for each companion apart; "" is the device itself. What a method has written is on the
+// disk when it returns, whole, and survives a power cut.
+type Store interface {
+	// Get is the value of a key; nil: there is none.
+	Get(companion, key string) ([]byte, error)
+	// Put writes all of these or none; a nil value deletes its key.
+	Put(companion string, values map[string][]byte) error
+	// All calls f with each key and value, in the order of the keys, until it returns false. f must not call the Store.
+	All(companion string, f func(key string, value []byte) bool) error
+	// Companions are those for whom something is kept.
+	Companions() ([]string, error)
+}
+
+// Announcement is a turn that a skill asks for by itself (TURNS.md 5).
+type Announcement struct {
+	Prompt    string        // what the model is told
+	Text      string        // what the local voice says where there is no session; empty: the prompt
+	Companion string        // who says it, by the id of its card; empty: who has the microphone
+	Priority  Priority      // when it may begin
+	Key       string        // one that waits is replaced by a newer one of its key; empty: each counts
+	TTL       time.Duration // how long it may wait; 0: ten minutes
+	Durable   bool          // kept on the disk until its outcome: after a crash it is said, and where it had begun, said once more with words that say so
+	Done      func(Outcome) // called once with the outcome, unless nil; after a crash nobody is called
+}
+
+// Priority is when an announcement may begin.
+type Priority uint8
+
+// Priorities, rising.
+const (
+	Normal           Priority = iota // at the end of a turn or call, and at a gap of what plays
+	BlockBehindComms                 // the same, but what plays gives way at once
+	Preempt                          // it ends a call
+)
+
+// Alert is a sound that is repeated until a person presses, which begins no turn, or until it has rung for as long as it may.
+type Alert struct {
+	Text    string          // what rings, in the words of a person: "the pasta"; spoken between the sounds where this device can
+	Longest time.Duration   // 0: five minutes
+	Ended   func(how Ended) // called once, unless nil: finished (a person stopped it), interrupted (its time was over, or stop was called), failed
 }
 
 // Rate is samples a second of all sound.

@@ -25,6 +25,14 @@ type Skill interface {
 	Tools() []Tool
 }
 
+// Runner is a skill that also works by itself, between the calls of its tools: a timer that is over, a station that is lost.
+type Runner interface {
+	Skill
+	// Run is called once, on a goroutine of its own, and works until ctx ends. An error and a panic are logged and end the work of
+	// this skill, and nothing else.
+	Run(ctx context.Context) error
+}
+
 // Tool is something that a model can call.
 type Tool struct {
 	Name        string          // letters, digits, _ and -, at most 64: what the model calls

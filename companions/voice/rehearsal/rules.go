@@ -54,7 +54,7 @@ func (Rules) Think(t Thought) Reply {
 			return reply
 		}
 	}
-	for _, table := range [][]aRule{controls, smallTalk} {
+	for _, table := range tables {
 		if reply, ok := ask(table, t, words); ok {
 			return reply
 		}

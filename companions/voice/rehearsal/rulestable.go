@@ -27,6 +27,12 @@ func ask(table []aRule, t Thought, words []string) (Reply, bool) {
 	return Reply{}, false
 }
 
+// tables are what the rules know, in the order in which they are asked: what skills do, each in a file of its own, before the rest.
+var tables = [][]aRule{
+	controls,
+	smallTalk,
+}
+
 // controls are what a person tells the device to do. In each row one group of alternatives must be there for every argument
 // of all.
 var controls = []aRule{
