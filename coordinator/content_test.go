@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"conch/coordinator/inject"
 	"conch/coordinator/turn"
 )
 
@@ -138,7 +139,7 @@ var disturbances = []struct {
 				}()
 			}
 		})
-		<-g.Inject("tea", PriorityBlockBehindComms, "", time.Minute)
+		<-g.Inject("tea", inject.BlockBehindComms, "", time.Minute)
 		g.voice.set(nil)
 	}},
 	{"words of the device", func(g *rig) {

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"conch/coordinator/inject"
 	"conch/coordinator/turn"
 )
 
@@ -40,7 +41,7 @@ type Options struct {
 	ToolLimit    int           // tools of the live turn that run at the same time; default 16
 	StreamLimit  int           // streams and claims at the same time, dying ones included; default 8
 	InboxLimit   int           // facts that wait before their producers do; default 256
-	Inject       InjectConfig  // bounds of the queue of injected turns
+	Inject       inject.Config // bounds of the queue of injected turns
 	LocalVoice   LocalVoice    // optional: speaks an injection while offline; sets Inject.LocalVoice
 }
 

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"conch/coordinator/inject"
 	"conch/coordinator/turn"
 )
 
@@ -17,8 +18,8 @@ type LocalVoice interface {
 
 // Inject asks for a turn that nobody pressed for. The channel gets exactly one Outcome. It never waits: where too many ask
 // at once, the outcome is failed.
-func (c *Coordinator) Inject(prompt string, p Priority, key string, ttl time.Duration) <-chan Outcome {
-	return c.offer(injection{Injection: Injection{Prompt: prompt, Key: key, Priority: p, TTL: ttl}})
+func (c *Coordinator) Inject(prompt string, p inject.Priority, key string, ttl time.Duration) <-chan inject.Outcome {
+	return c.offer(injection{Injection: inject.Injection{Prompt: prompt, Key: key, Priority: p, TTL: ttl}})
 }
 
 // Sound makes what is said without the session (24 kHz), when its time has come. An error leaves it unsaid.
@@ -27,61 +28,61 @@ type Sound func(ctx context.Context) ([]int16, error)
 // InjectWhile is Inject for somebody who waits for it. Prompt is what the model is told, text what the local voice says in its
 // place. When ctx ends it is taken back: what waits expires. What is being said
 // is said to its end, as nothing but a gesture cuts a sentence, but once it is interrupted it is not offered again.
-func (c *Coordinator) InjectWhile(ctx context.Context, prompt, text string, p Priority, key string, ttl time.Duration) <-chan Outcome {
-	done := c.offer(injection{Injection: Injection{Prompt: prompt, Key: key, Priority: p, TTL: ttl}, text: text, left: ctx.Done()})
+func (c *Coordinator) InjectWhile(ctx context.Context, prompt, text string, p inject.Priority, key string, ttl time.Duration) <-chan inject.Outcome {
+	done := c.offer(injection{Injection: inject.Injection{Prompt: prompt, Key: key, Priority: p, TTL: ttl}, text: text, left: ctx.Done()})
 	c.withdrawAfter(ctx, done)
 	return done
 }
 
-// InjectLocal is Inject for what the device itself has to say, whether the session is there or not. It waits like PriorityNormal.
-func (c *Coordinator) InjectLocal(sound Sound, key string, ttl time.Duration) <-chan Outcome {
-	return c.offer(injection{Injection: Injection{Key: key, TTL: ttl, Local: true}, sound: sound})
+// InjectLocal is Inject for what the device itself has to say, whether the session is there or not. It waits like NORMAL.
+func (c *Coordinator) InjectLocal(sound Sound, key string, ttl time.Duration) <-chan inject.Outcome {
+	return c.offer(injection{Injection: inject.Injection{Key: key, TTL: ttl, Local: true}, sound: sound})
 }
 
 // InjectAlert is InjectLocal for what nobody may miss: it waits for the turn that is live here, and not for the room's floor.
-func (c *Coordinator) InjectAlert(sound Sound, key string, ttl time.Duration) <-chan Outcome {
-	return c.offer(injection{Injection: Injection{Key: key, Priority: PriorityPreempt, TTL: ttl, Local: true}, sound: sound})
+func (c *Coordinator) InjectAlert(sound Sound, key string, ttl time.Duration) <-chan inject.Outcome {
+	return c.offer(injection{Injection: inject.Injection{Key: key, Priority: inject.Preempt, TTL: ttl, Local: true}, sound: sound})
 }
 
 // InjectSound is InjectLocal for what is a sound already (24 kHz): a code as tones, a sentence put together from clips. A press
 // ends it for good, like everything else; it is not offered again. When ctx ends it is taken back: what waits expires, what
 // sounds is cut, and nothing else is.
-func (c *Coordinator) InjectSound(ctx context.Context, pcm []int16, key string, ttl time.Duration) <-chan Outcome {
-	done := c.offer(injection{Injection: Injection{Key: key, TTL: ttl, Local: true, Once: true},
+func (c *Coordinator) InjectSound(ctx context.Context, pcm []int16, key string, ttl time.Duration) <-chan inject.Outcome {
+	done := c.offer(injection{Injection: inject.Injection{Key: key, TTL: ttl, Local: true, Once: true},
 		sound: func(context.Context) ([]int16, error) { return pcm, nil }, left: ctx.Done()})
 	c.withdrawAfter(ctx, done)
 	return done
 }
 
-func (c *Coordinator) offer(in injection) chan Outcome {
-	in.done = make(chan Outcome, 1)
+func (c *Coordinator) offer(in injection) chan inject.Outcome {
+	in.done = make(chan inject.Outcome, 1)
 	if !c.inbox.put(entry{of: in}) {
-		in.done <- OutcomeFailed // Run has ended, or too many ask
+		in.done <- inject.Failed // Run has ended, or too many ask
 	}
 	return in.done
 }
 
-func (c *Coordinator) withdrawAfter(ctx context.Context, done chan Outcome) {
+func (c *Coordinator) withdrawAfter(ctx context.Context, done chan inject.Outcome) {
 	context.AfterFunc(ctx, func() { c.inbox.put(entry{of: withdrawn{done}}) })
 }
 
 // injection is an entry of the inbox.
 type injection struct {
-	Injection
-	done  chan Outcome // of one place, so that telling never waits
-	sound Sound        // what is said without the session; nil: what the local voice makes of the text, or else of the prompt
+	inject.Injection
+	done  chan inject.Outcome // of one place, so that telling never waits
+	sound Sound               // what is said without the session; nil: what the local voice makes of the text, or else of the prompt
 	text  string
 	left  <-chan struct{} // closed when nobody wants it any more; nil: never
 }
 
 // withdrawn is one that nobody wants any more.
-type withdrawn struct{ done chan Outcome }
+type withdrawn struct{ done chan inject.Outcome }
 
 // localDone is how the local voice reports.
 type localDone struct {
-	id  InjectID
+	id  inject.ID
 	src Source
-	how Outcome
+	how inject.Outcome
 }
 
 // injections is the runner's side of the queue: who waits for which outcome. Owned by runner.
@@ -90,15 +91,15 @@ type injections struct {
 	clock Clock
 	log   *slog.Logger
 
-	q        InjectQueue
-	waiting  map[InjectID]injection
+	q        inject.Queue
+	waiting  map[inject.ID]injection
 	speaking turn.ID // the turn of q.Speaking; empty when the local voice speaks it
 	local    Source  // of q.Speaking, when the local voice speaks it
 }
 
 func newInjections(o Options) injections {
 	o.Inject.LocalVoice = o.LocalVoice != nil
-	return injections{clock: o.Clock, log: o.Log, q: NewInjectQueue(o.Inject), waiting: map[InjectID]injection{}}
+	return injections{clock: o.Clock, log: o.Log, q: inject.New(o.Inject), waiting: map[inject.ID]injection{}}
 }
 
 // add puts one into the queue.
@@ -110,7 +111,7 @@ func (i *injections) add(in injection) {
 }
 
 // withdraw ends one that waits or sounds. One that has ended already is not there any more.
-func (i *injections) withdraw(done chan Outcome) {
+func (i *injections) withdraw(done chan inject.Outcome) {
 	for id, in := range i.waiting {
 		switch {
 		case in.done != done:
@@ -129,7 +130,7 @@ func (i *injections) withdraw(done chan Outcome) {
 func (i *injections) aloud() bool { return i.q.Speaking() != 0 && i.speaking == "" }
 
 // tell gives injections their one outcome.
-func (i *injections) tell(endings []Ending) {
+func (i *injections) tell(endings []inject.Ending) {
 	for _, e := range endings {
 		in, ok := i.waiting[e.ID]
 		if !ok {
@@ -139,6 +140,17 @@ func (i *injections) tell(endings []Ending) {
 		i.log.Info(logInjectOutcome, "inject", uint64(e.ID), "key", in.Key, "outcome", e.Outcome.String())
 		in.done <- e.Outcome
 	}
+}
+
+// outcomeOf is the outcome of an injection by the end of the turn in which it was spoken.
+func outcomeOf(r turn.Reason) inject.Outcome {
+	switch r {
+	case turn.Done:
+		return inject.Delivered
+	case turn.InterruptedByPress:
+		return inject.Interrupted
+	}
+	return inject.Failed
 }
 
 // inject drains the queue: after every batch of facts, so after every way in which a turn, a claim or a stream can end.
@@ -189,7 +201,7 @@ func (i *injections) turnEnded(id turn.ID, why turn.Reason) {
 }
 
 // speakLocally says an injection without the session. A press drops it like everything else.
-func (r *runner) speakLocally(d Delivery) {
+func (r *runner) speakLocally(d inject.Delivery) {
 	src, in := r.outputs.open(SourceWords), r.injections.waiting[d.ID]
 	r.injections.local = src
 	r.spawn(func() {
@@ -206,7 +218,7 @@ func (r *runner) speakLocally(d Delivery) {
 			pcm, err = sound(ctx)
 			return err
 		})
-		how := OutcomeFailed
+		how := inject.Failed
 		if err != nil {
 			r.log.Error(logInjectOutcome, "inject", uint64(d.ID), "err", err)
 			src.Close()
@@ -214,12 +226,12 @@ func (r *runner) speakLocally(d Delivery) {
 			n := src.Write(r.ctx, pcm)
 			src.Close()
 			if n < len(pcm) {
-				how = OutcomeInterrupted
+				how = inject.Interrupted
 			} else if r.drained(src, func() int64 { return int64(n) }) {
-				how = OutcomeDelivered
+				how = inject.Delivered
 			}
-			if how == OutcomeDelivered && src.Heard()+rate/10 < n { // dropped; all but a tenth of a second counts as said
-				how = OutcomeInterrupted
+			if how == inject.Delivered && src.Heard()+rate/10 < n { // dropped; all but a tenth of a second counts as said
+				how = inject.Interrupted
 			}
 		}
 		r.inbox.put(entry{of: localDone{d.ID, src, how}})
@@ -227,8 +239,8 @@ func (r *runner) speakLocally(d Delivery) {
 }
 
 // situation is what the machine knows, and whether the room leaves the floor.
-func (r *runner) situation() Situation {
-	return Situation{Idle: r.m.Silent(), InCall: r.m.InCall(), Streaming: r.m.Streaming(), Online: r.m.Online(), Taken: r.c.o.Taken()}
+func (r *runner) situation() inject.Situation {
+	return inject.Situation{Idle: r.m.Silent(), InCall: r.m.InCall(), Streaming: r.m.Streaming(), Online: r.m.Online(), Taken: r.c.o.Taken()}
 }
 
 // takenPoll is how often the room is asked whether its floor is free, while an injection waits for it. Our choice: it is
@@ -236,7 +248,7 @@ func (r *runner) situation() Situation {
 const takenPoll = 50 * time.Millisecond
 
 // wake is when the queue may have something new to say; or never.
-func (i *injections) wake(now time.Duration, situation func() Situation) time.Duration {
+func (i *injections) wake(now time.Duration, situation func() inject.Situation) time.Duration {
 	if i.q.Len() == 0 {
 		return never
 	}

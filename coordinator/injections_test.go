@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"conch/coordinator/inject"
 	"conch/coordinator/turn"
 )
 
@@ -31,7 +32,7 @@ func (g *rig) answerer(d time.Duration) func(turn.Order) {
 }
 
 // wantOutcome takes the one outcome of an injection; a second one is an error.
-func wantOutcome(t *testing.T, what string, done <-chan Outcome, want Outcome) {
+func wantOutcome(t *testing.T, what string, done <-chan inject.Outcome, want inject.Outcome) {
 	t.Helper()
 	synctest.Wait()
 	select {
@@ -57,14 +58,14 @@ func TestAnInjectionDoesNotCutTheTailOfAnAnswer(t *testing.T) { // row 4
 		g.speak(id, "r1", 300*time.Millisecond, 1)
 		g.finish(id, "r1")
 		g.answering(100 * time.Millisecond)
-		done := g.Inject("tea is ready", PriorityPreempt, "", 0)
+		done := g.Inject("tea is ready", inject.Preempt, "", 0)
 		time.Sleep(290 * time.Millisecond)
 		g.settle()
 		if g.State() != turn.InResponse {
 			t.Errorf("state %v in the tail; want IN_RESPONSE", g.State())
 		}
 		g.quiet()
-		wantOutcome(t, "the injection", done, OutcomeDelivered)
+		wantOutcome(t, "the injection", done, inject.Delivered)
 		wantEqual(t, "ends", g.ends(), []string{"t-1 done", "t-2 done"})
 		if r := g.records[0]; r.HeardMS != 300 {
 			t.Errorf("%v ms of the answer heard; want all 300", r.HeardMS)
@@ -77,16 +78,16 @@ func TestInjectingWhileOfflineWedgesNothing(t *testing.T) { // row 5
 		g := newRig(t)
 		g.answering(100 * time.Millisecond)
 		g.Post(turn.SessionLost{At: g.Now()})
-		short := g.Inject("tea is ready", PriorityNormal, "", 10*time.Second)
-		long := g.Inject("the door", PriorityNormal, "", time.Hour)
+		short := g.Inject("tea is ready", inject.Normal, "", 10*time.Second)
+		long := g.Inject("the door", inject.Normal, "", time.Hour)
 		time.Sleep(11 * time.Second)
-		wantOutcome(t, "the one with a ttl of 10 s", short, OutcomeExpired)
+		wantOutcome(t, "the one with a ttl of 10 s", short, inject.Expired)
 		g.Post(turn.SessionReady{At: g.Now()})
 		time.Sleep(time.Second)
-		wantOutcome(t, "the one with a ttl of an hour", long, OutcomeDelivered)
-		later := g.Inject("the post", PriorityNormal, "", 0)
+		wantOutcome(t, "the one with a ttl of an hour", long, inject.Delivered)
+		later := g.Inject("the post", inject.Normal, "", 0)
 		time.Sleep(time.Second)
-		wantOutcome(t, "the one after", later, OutcomeDelivered)
+		wantOutcome(t, "the one after", later, inject.Delivered)
 		g.quiet()
 	})
 }
@@ -101,15 +102,15 @@ func TestTheLocalVoiceSpeaksWhatIsUrgentWhileOffline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t, func(_ *rig, o *Options) { o.LocalVoice = fakeLocalVoice{} })
 		g.Post(turn.SessionLost{At: g.Now()})
-		heard := g.Inject("fire", PriorityPreempt, "", 0)
+		heard := g.Inject("fire", inject.Preempt, "", 0)
 		time.Sleep(1100 * time.Millisecond)
-		wantOutcome(t, "an undisturbed one", heard, OutcomeDelivered)
-		cut := g.Inject("fire", PriorityPreempt, "", 400*time.Millisecond)
+		wantOutcome(t, "an undisturbed one", heard, inject.Delivered)
+		cut := g.Inject("fire", inject.Preempt, "", 400*time.Millisecond)
 		time.Sleep(500 * time.Millisecond)
 		edge := g.Now()
 		g.press()
 		time.Sleep(100 * time.Millisecond)
-		wantOutcome(t, "one that was cut after its ttl", cut, OutcomeInterrupted)
+		wantOutcome(t, "one that was cut after its ttl", cut, inject.Interrupted)
 		if got := g.heardAfter(edge); len(got) != 0 {
 			t.Errorf("heard the values %v after the press", got)
 		}
@@ -171,7 +172,7 @@ func TestTheQueueDrainsAfterEveryEndOfATurn(t *testing.T) { // row 6
 				id := g.press()
 				g.settle()
 				g.Post(turn.CaptureStarted{At: g.Now(), Turn: id})
-				done := g.Inject("tea is ready", PriorityNormal, "", time.Hour)
+				done := g.Inject("tea is ready", inject.Normal, "", time.Hour)
 				g.settle()
 				if len(done) != 0 {
 					t.Fatal("an injection had its outcome while a turn was live")
@@ -179,7 +180,7 @@ func TestTheQueueDrainsAfterEveryEndOfATurn(t *testing.T) { // row 6
 				end(g)
 				g.answering(100 * time.Millisecond)
 				time.Sleep(3 * time.Second) // words, then the injection
-				wantOutcome(t, "the injection", done, OutcomeDelivered)
+				wantOutcome(t, "the injection", done, inject.Delivered)
 				g.quiet()
 				if n := len(g.records); n != 2 {
 					t.Errorf("ends %q; want one of the turn and one of the injection", g.ends())
@@ -207,14 +208,14 @@ func TestTheQueueDrainsWhenAClaimOrStreamEnds(t *testing.T) { // row 6, call end
 				time.Sleep(time.Second)
 				g.inState(turn.Idle)
 				g.answering(100 * time.Millisecond)
-				done := g.Inject("tea is ready", PriorityNormal, "", time.Hour)
+				done := g.Inject("tea is ready", inject.Normal, "", time.Hour)
 				time.Sleep(18 * time.Second)
 				g.settle()
 				if len(done) != 0 {
 					t.Error("the injection did not wait")
 				}
 				time.Sleep(3 * time.Second)
-				wantOutcome(t, "the injection", done, OutcomeDelivered)
+				wantOutcome(t, "the injection", done, inject.Delivered)
 				g.quiet()
 			})
 		})
@@ -234,9 +235,9 @@ func TestAPreemptingTurnIsSpokenBeforeThoseThatWaited(t *testing.T) { // row 7
 			}
 			answer(o)
 		})
-		g.Inject("first", PriorityNormal, "", 0)
-		g.Inject("second", PriorityNormal, "", 0)
-		g.Inject("urgent", PriorityPreempt, "", 0)
+		g.Inject("first", inject.Normal, "", 0)
+		g.Inject("second", inject.Normal, "", 0)
+		g.Inject("urgent", inject.Preempt, "", 0)
 		g.Release(g.Now(), 0, button)
 		g.quiet()
 		wantEqual(t, "said", said, []string{"urgent", "first", "second"})
@@ -278,7 +279,7 @@ func TestAStrayOrDoubleReleaseCommitsNothingAndKillsNothing(t *testing.T) { // r
 
 func TestACallbackThatInjectsDoesNotDeadlock(t *testing.T) { // row 11
 	synctest.Test(t, func(t *testing.T) {
-		var outcomes []<-chan Outcome
+		var outcomes []<-chan inject.Outcome
 		var g *rig
 		g = newRig(t, func(_ *rig, o *Options) {
 			o.InboxLimit = 1
@@ -286,14 +287,14 @@ func TestACallbackThatInjectsDoesNotDeadlock(t *testing.T) { // row 11
 			o.OnEnd = func(rec Record) { // on the runner's own goroutine
 				end(rec)
 				if len(outcomes) < 3 {
-					outcomes = append(outcomes, g.Inject("again", PriorityNormal, "", 0), g.Inject("and again", PriorityNormal, "", 0))
+					outcomes = append(outcomes, g.Inject("again", inject.Normal, "", 0), g.Inject("and again", inject.Normal, "", 0))
 				}
 			}
 		})
-		ended := make(chan Outcome, 1)
+		ended := make(chan inject.Outcome, 1)
 		g.tools["book"] = func(context.Context, string) ToolResult {
 			return stream(func(_ context.Context, write func([]int16) error) error { return write(tone(time.Second, 3)) },
-				func(turn.EndedHow, int) { ended <- <-g.Inject("the book is over", PriorityNormal, "", 0) }) // and waits for it
+				func(turn.EndedHow, int) { ended <- <-g.Inject("the book is over", inject.Normal, "", 0) }) // and waits for it
 		}
 		id := g.utter(time.Second)
 		g.respond(id, "r1")
@@ -303,11 +304,11 @@ func TestACallbackThatInjectsDoesNotDeadlock(t *testing.T) { // row 11
 		time.Sleep(time.Minute)
 		g.quiet()
 		for i, o := range outcomes {
-			if got := <-o; got != OutcomeDelivered {
+			if got := <-o; got != inject.Delivered {
 				t.Errorf("injection %d of the callback: %v", i, got)
 			}
 		}
-		if got := <-ended; got != OutcomeDelivered {
+		if got := <-ended; got != inject.Delivered {
 			t.Errorf("injection of the stream's end: %v", got)
 		}
 	})
@@ -317,7 +318,7 @@ func TestAnInterruptedInjectionIsOfferedOnceMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		g.answering(2 * time.Second)
-		done := g.Inject("tea is ready", PriorityNormal, "", time.Hour)
+		done := g.Inject("tea is ready", inject.Normal, "", time.Hour)
 		for n := range 2 {
 			time.Sleep(500 * time.Millisecond)
 			g.press()
@@ -328,7 +329,7 @@ func TestAnInterruptedInjectionIsOfferedOnceMore(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 			g.Release(g.Now(), 0, button)
 		}
-		wantOutcome(t, "the injection", done, OutcomeInterrupted)
+		wantOutcome(t, "the injection", done, inject.Interrupted)
 		g.quiet()
 		var said []string
 		for _, r := range g.records {
@@ -344,13 +345,13 @@ func TestAfterRunAnInjectionFailsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
 		g.press()
-		waits := g.Inject("tea is ready", PriorityNormal, "", time.Hour)
+		waits := g.Inject("tea is ready", inject.Normal, "", time.Hour)
 		g.settle()
 		if err := g.stop(); err != nil {
 			t.Error(err)
 		}
-		wantOutcome(t, "one that waited", waits, OutcomeFailed)
-		wantOutcome(t, "one after the end", g.Inject("late", PriorityNormal, "", 0), OutcomeFailed)
+		wantOutcome(t, "one that waited", waits, inject.Failed)
+		wantOutcome(t, "one after the end", g.Inject("late", inject.Normal, "", 0), inject.Failed)
 	})
 }
 
@@ -360,26 +361,26 @@ func TestAnInjectionIsTakenBackWithWhoAskedForIt(t *testing.T) {
 		g := newRig(t)
 		g.answering(300 * time.Millisecond)
 		ctx, leave := context.WithCancel(t.Context())
-		spoken := g.InjectWhile(ctx, "tea is ready", "", PriorityNormal, "", time.Hour)
-		waits := g.InjectWhile(ctx, "and cake", "", PriorityNormal, "", time.Hour)
-		stays := g.InjectWhile(t.Context(), "the door", "", PriorityNormal, "", time.Hour)
+		spoken := g.InjectWhile(ctx, "tea is ready", "", inject.Normal, "", time.Hour)
+		waits := g.InjectWhile(ctx, "and cake", "", inject.Normal, "", time.Hour)
+		stays := g.InjectWhile(t.Context(), "the door", "", inject.Normal, "", time.Hour)
 		time.Sleep(100 * time.Millisecond)
 		leave()
-		wantOutcome(t, "the one that waited", waits, OutcomeExpired)
+		wantOutcome(t, "the one that waited", waits, inject.Expired)
 		if len(spoken) != 0 {
 			t.Error("the one that was being said ended with who asked for it")
 		}
 		time.Sleep(time.Second)
-		wantOutcome(t, "the one that was being said", spoken, OutcomeDelivered)
-		wantOutcome(t, "the one of somebody who waits", stays, OutcomeDelivered)
+		wantOutcome(t, "the one that was being said", spoken, inject.Delivered)
+		wantOutcome(t, "the one of somebody who waits", stays, inject.Delivered)
 
 		ctx, leave = context.WithCancel(t.Context())
-		cut := g.InjectWhile(ctx, "tea is ready", "", PriorityNormal, "", time.Hour)
+		cut := g.InjectWhile(ctx, "tea is ready", "", inject.Normal, "", time.Hour)
 		time.Sleep(100 * time.Millisecond)
 		leave()
 		g.settle()
 		g.press()
-		wantOutcome(t, "one that was cut after that", cut, OutcomeInterrupted)
+		wantOutcome(t, "one that was cut after that", cut, inject.Interrupted)
 		g.Release(g.Now(), 0, button)
 		g.quiet()
 		if n := len(g.records); n != 4 { // three said, and the press
@@ -393,18 +394,18 @@ func TestAskingForATurnNeverWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newExecutor(t, func(o *Options) { o.InboxLimit = 1 })
 		h.c.Post(turn.SessionReady{}) // the only place
-		asked := make(chan []<-chan Outcome)
+		asked := make(chan []<-chan inject.Outcome)
 		go func() {
-			var all []<-chan Outcome
+			var all []<-chan inject.Outcome
 			for range inboxOffers + 1 {
-				all = append(all, h.c.Inject("tea", PriorityNormal, "", 0))
+				all = append(all, h.c.Inject("tea", inject.Normal, "", 0))
 			}
 			asked <- all
 		}()
 		synctest.Wait()
 		select {
 		case all := <-asked:
-			wantOutcome(t, "one too many", all[inboxOffers], OutcomeFailed)
+			wantOutcome(t, "one too many", all[inboxOffers], inject.Failed)
 			if n := len(h.next()); n != 1+inboxOffers {
 				t.Errorf("%d entries wait; want the fact and %d injections", n, inboxOffers)
 			}

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"conch/coordinator/inject"
 )
 
 // A sound that is made already waits like what the local voice says, and a press ends it for good.
@@ -27,7 +29,7 @@ func TestAnInjectedSoundIsCutByAPressAndNotOfferedAgain(t *testing.T) {
 		}
 		g.journal.take()
 		g.press()
-		wantOutcome(t, "the sound", done, OutcomeInterrupted)
+		wantOutcome(t, "the sound", done, inject.Interrupted)
 		g.Release(g.Now(), 0, button)
 		time.Sleep(time.Minute)
 		if g.journal.has("open words") {
@@ -47,13 +49,13 @@ func TestAnInjectedSoundIsTakenBack(t *testing.T) {
 		stays := g.InjectSound(t.Context(), tone(time.Second, 5), "third", time.Minute)
 		time.Sleep(3 * time.Second)
 		cancel()
-		wantOutcome(t, "the one that sounded", sounds, OutcomeInterrupted)
-		wantOutcome(t, "the one that waited", waits, OutcomeExpired)
+		wantOutcome(t, "the one that sounded", sounds, inject.Interrupted)
+		wantOutcome(t, "the one that waited", waits, inject.Expired)
 		if !g.journal.has("cut") {
 			t.Error("nothing was cut")
 		}
 		time.Sleep(3 * time.Second)
-		wantOutcome(t, "the one that nobody took back", stays, OutcomeDelivered)
+		wantOutcome(t, "the one that nobody took back", stays, inject.Delivered)
 		g.quiet()
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"conch/coordinator/inject"
 	"conch/coordinator/turn"
 )
 
@@ -51,7 +52,7 @@ type world struct {
 	started  int       // streams and claims that ran
 	kept     int       // claims that came to be
 	ended    map[string]int
-	outcomes []<-chan Outcome
+	outcomes []<-chan inject.Outcome
 }
 
 type walkEdge struct {
@@ -167,7 +168,7 @@ func (w *world) act() {
 	case 7:
 		w.Ask("what time is it")
 	case 8:
-		w.outcomes = append(w.outcomes, w.Inject("tea", Priority(w.n(3)), []string{"", "a", "b"}[w.n(3)], time.Duration(w.n(60))*time.Second))
+		w.outcomes = append(w.outcomes, w.Inject("tea", inject.Priority(w.n(3)), []string{"", "a", "b"}[w.n(3)], time.Duration(w.n(60))*time.Second))
 	case 9:
 		w.Post(turn.SessionLost{At: w.Now(), Fatal: w.n(5) == 0})
 		w.wait(8 * time.Second)

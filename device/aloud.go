@@ -8,6 +8,7 @@ import (
 
 	clips "conch/audio/words"
 	"conch/coordinator"
+	"conch/coordinator/inject"
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/language"
@@ -29,9 +30,9 @@ const logAloud = "aloud.said"
 
 // announcer says what is wrong. Its fields are fixed.
 type announcer struct {
-	say      func(sound coordinator.Sound, key string, ttl time.Duration) <-chan coordinator.Outcome // coordinator.InjectLocal
-	can      func() bool                                                                             // there is a loudspeaker, and the device is ready
-	quiet    func() string                                                                           // light.quiet
+	say      func(sound coordinator.Sound, key string, ttl time.Duration) <-chan inject.Outcome // coordinator.InjectLocal
+	can      func() bool                                                                        // there is a loudspeaker, and the device is ready
+	quiet    func() string                                                                      // light.quiet
 	conds    *condition.Book
 	language language.Language
 	log      *slog.Logger
@@ -66,7 +67,7 @@ func (a announcer) run(ctx context.Context) error {
 		}
 		select {
 		case how := <-a.say(a.clipOf(code, clip), "condition."+string(code), aloudTTL):
-			ok := how == coordinator.OutcomeDelivered || how == coordinator.OutcomeInterrupted
+			ok := how == inject.Delivered || how == inject.Interrupted
 			a.log.Info(logAloud, "clip", clip, "code", code, "outcome", how.String())
 			c.Said(a.now(), clip, code, ok)
 		case <-ctx.Done():

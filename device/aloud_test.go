@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"conch/coordinator"
+	"conch/coordinator/inject"
 	"conch/device/condition"
 )
 
@@ -39,14 +39,14 @@ func TestNightIsTenToSevenOrAsTheLightHasIt(t *testing.T) {
 func TestAloudDoesNotSayWhatIsMended(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, boxOptions{})
-	say := func() coordinator.Outcome {
+	say := func() inject.Outcome {
 		return <-b.coordinator.InjectLocal(b.announcer().clipOf(condition.NetworkLost, "network_lost"), "test", aloudTTL)
 	}
-	if how := say(); how != coordinator.OutcomeFailed || b.audible() {
+	if how := say(); how != inject.Failed || b.audible() {
 		t.Errorf("a network that is there: %s, audible %v; want failed, and silence", how, b.audible())
 	}
 	b.conds.Set(condition.NetworkLost, "no network", "wait")
-	if how := say(); how != coordinator.OutcomeDelivered {
+	if how := say(); how != inject.Delivered {
 		t.Errorf("a network that is lost: %s; want delivered", how)
 	}
 }

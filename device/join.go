@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"conch/companions/voice/rehearsal"
-	"conch/coordinator"
+	"conch/coordinator/inject"
 	"conch/coordinator/turn"
 	"conch/device/join"
 	"conch/device/sound"
@@ -74,13 +74,13 @@ func (h pairingHost) Alert(ctx context.Context, key string, sound func(context.C
 func (h pairingHost) Play(ctx context.Context, pcm []int16, ttl time.Duration) error {
 	how := <-h.d.coordinator.InjectSound(ctx, pcm, "pairing.code", ttl)
 	switch {
-	case how == coordinator.OutcomeDelivered:
+	case how == inject.Delivered:
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case how == coordinator.OutcomeInterrupted:
+	case how == inject.Interrupted:
 		return join.ErrSilenced
-	case how == coordinator.OutcomeFailed:
+	case how == inject.Failed:
 		return join.ErrEnding
 	}
 	return join.ErrNotSaid

@@ -14,7 +14,7 @@ import (
 	"conch/companions/round"
 	"conch/companions/voice/realtime"
 	"conch/companions/voice/rehearsal"
-	"conch/coordinator"
+	"conch/coordinator/inject"
 	"conch/coordinator/turn"
 	"conch/device/condition"
 	"conch/device/config"
@@ -348,8 +348,8 @@ func TestFlatUrgentAnnouncementTakesTheFloor(t *testing.T) {
 	hall.types("Ben, say something old and endless")
 	hall.until("Ben is heard", hall.Speaking)
 	hall.pause(300 * time.Millisecond)
-	done := kitchen.coordinator.Inject(announcement+"fire", coordinator.PriorityPreempt, "", time.Minute)
-	if how := <-done; how != coordinator.OutcomeDelivered {
+	done := kitchen.coordinator.Inject(announcement+"fire", inject.Preempt, "", time.Minute)
+	if how := <-done; how != inject.Delivered {
 		t.Errorf("the announcement: %v", how)
 	}
 	f.calm()

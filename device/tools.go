@@ -16,6 +16,7 @@ import (
 	roomskill "conch/companions/skills/room"
 	"conch/companions/skills/system"
 	"conch/coordinator"
+	"conch/coordinator/inject"
 	"conch/coordinator/turn"
 	"conch/device/control"
 )
@@ -107,7 +108,7 @@ func (d *Device) skillHost(name string) skills.Host {
 
 // inject is a skill's Inject.
 func (d *Device) inject(prompt, key string, ttl time.Duration) <-chan skills.Outcome {
-	done, out := d.coordinator.Inject(prompt, coordinator.PriorityNormal, key, ttl), make(chan skills.Outcome, 1)
+	done, out := d.coordinator.Inject(prompt, inject.Normal, key, ttl), make(chan skills.Outcome, 1)
 	go func() { out <- skills.Outcome((<-done).String()) }() // each has one outcome, at the latest when the coordinator ends
 	return out
 }

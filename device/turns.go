@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"conch/coordinator"
+	"conch/coordinator/inject"
 )
 
 // turnEnded is called by the coordinator once per turn; it does not block.
@@ -34,7 +35,7 @@ const sayTTL = time.Minute
 // whoever asked is not there to hear what became of it.
 func (d *Device) Say(ctx context.Context, text string) (string, error) {
 	select {
-	case o := <-d.coordinator.InjectWhile(ctx, announcement+text, text, coordinator.PriorityNormal, "", sayTTL):
+	case o := <-d.coordinator.InjectWhile(ctx, announcement+text, text, inject.Normal, "", sayTTL):
 		return o.String(), nil
 	case <-ctx.Done():
 		return "", fmt.Errorf("say: %w", ctx.Err())

@@ -67,7 +67,7 @@ type VoteLost struct {
 	Turn ID
 }
 
-// TurnInjected: the queue of injected turns (inject.go) hands over its head, only when the machine says Quiet.
+// TurnInjected: the queue of injected turns (package inject) hands over its head, only when the machine says Quiet.
 type TurnInjected struct {
 	At     time.Duration
 	Turn   ID

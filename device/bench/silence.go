@@ -12,7 +12,7 @@ import (
 
 	"conch/audio"
 	"conch/audio/twin"
-	"conch/coordinator"
+	"conch/coordinator/inject"
 	"conch/coordinator/turn"
 	"conch/device"
 	"conch/device/config"
@@ -229,7 +229,7 @@ func (r *rig) lastAudible(edge time.Duration) (time.Duration, bool) {
 func (r *rig) reach(ctx context.Context, state string) error {
 	r.voice.Play(state)
 	if state == "injected" {
-		r.device.Coordinator().Inject("bench", coordinator.PriorityNormal, "", time.Minute)
+		r.device.Coordinator().Inject("bench", inject.Normal, "", time.Minute)
 	} else {
 		r.device.Coordinator().Ask("bench")
 	}

@@ -1,4 +1,4 @@
-package coordinator
+package inject
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ var (
 )
 
 // The table of TURNS.md 5, cell by cell: when does one that was offered at 0 begin?
-func TestInjectSituations(t *testing.T) {
+func TestSituations(t *testing.T) {
 	const s = time.Second
 	for _, row := range []struct {
 		name                  string
@@ -40,7 +40,7 @@ func TestInjectSituations(t *testing.T) {
 		{"offline, ttl over, no local voice: none", offline, 60 * s, false, false, false, false, false},
 	} {
 		for p, want := range []bool{row.normal, row.block, row.preem} {
-			q := NewInjectQueue(InjectConfig{LocalVoice: row.local})
+			q := New(Config{LocalVoice: row.local})
 			id, v, _ := q.Offer(0, Injection{Prompt: "hello", Priority: Priority(p), TTL: 60 * s})
 			if v != Queued {
 				t.Fatalf("%s: Offer = %v; want queued", row.name, v)
@@ -56,21 +56,21 @@ func TestInjectSituations(t *testing.T) {
 	}
 }
 
-func offer(t *testing.T, q *InjectQueue, now time.Duration, p Priority, key string) InjectID {
+func offer(t *testing.T, q *Queue, now time.Duration, p Priority, key string) ID {
 	t.Helper()
 	id, _, _ := q.Offer(now, Injection{Prompt: fmt.Sprint(p, key), Priority: p, Key: key})
 	return id
 }
 
-func order(q *InjectQueue) []InjectID {
-	var ids []InjectID
+func order(q *Queue) []ID {
+	var ids []ID
 	for {
 		d, ok := q.Next(0, quiet)
 		if !ok {
 			return ids
 		}
 		ids = append(ids, d.ID)
-		q.Ended(0, d.ID, OutcomeDelivered)
+		q.Ended(0, d.ID, Delivered)
 	}
 }
 
@@ -83,34 +83,34 @@ func wantEndings(t *testing.T, what string, got []Ending, want ...Ending) {
 
 // TURNS.md 8, row 7: PREEMPT overtakes what is queued; within a priority the first comes first.
 func TestPreemptOvertakesWhatIsQueued(t *testing.T) {
-	q := NewInjectQueue(InjectConfig{})
-	n1 := offer(t, &q, 0, PriorityNormal, "")
-	n2 := offer(t, &q, 0, PriorityNormal, "")
-	b := offer(t, &q, 0, PriorityBlockBehindComms, "")
-	p1 := offer(t, &q, 0, PriorityPreempt, "")
-	p2 := offer(t, &q, 0, PriorityPreempt, "")
-	if got, want := order(&q), []InjectID{p1, p2, b, n1, n2}; !slices.Equal(got, want) {
+	q := New(Config{})
+	n1 := offer(t, &q, 0, Normal, "")
+	n2 := offer(t, &q, 0, Normal, "")
+	b := offer(t, &q, 0, BlockBehindComms, "")
+	p1 := offer(t, &q, 0, Preempt, "")
+	p2 := offer(t, &q, 0, Preempt, "")
+	if got, want := order(&q), []ID{p1, p2, b, n1, n2}; !slices.Equal(got, want) {
 		t.Errorf("order = %v; want %v", got, want)
 	}
 }
 
 func TestSameKeyQueuedIsReplacedInItsPlace(t *testing.T) {
-	q := NewInjectQueue(InjectConfig{})
-	old := offer(t, &q, 0, PriorityNormal, "rain")
-	other := offer(t, &q, 0, PriorityNormal, "post")
+	q := New(Config{})
+	old := offer(t, &q, 0, Normal, "rain")
+	other := offer(t, &q, 0, Normal, "post")
 	id, v, ends := q.Offer(0, Injection{Prompt: "more rain", Key: "rain"})
 	if v != Queued {
 		t.Errorf("Offer = %v; want queued", v)
 	}
-	wantEndings(t, "the older one", ends, Ending{old, OutcomeReplaced})
-	if got, want := order(&q), []InjectID{id, other}; !slices.Equal(got, want) {
+	wantEndings(t, "the older one", ends, Ending{old, Replaced})
+	if got, want := order(&q), []ID{id, other}; !slices.Equal(got, want) {
 		t.Errorf("order = %v; want %v", got, want)
 	}
 }
 
 func TestSameKeySpokenIsCoalescedAndSharesTheOutcome(t *testing.T) {
-	q := NewInjectQueue(InjectConfig{Joined: 1})
-	first := offer(t, &q, 0, PriorityNormal, "rain")
+	q := New(Config{Joined: 1})
+	first := offer(t, &q, 0, Normal, "rain")
 	q.Next(0, quiet)
 	second, v, _ := q.Offer(0, Injection{Prompt: "rain", Key: "rain"})
 	if v != Coalesced {
@@ -120,12 +120,12 @@ func TestSameKeySpokenIsCoalescedAndSharesTheOutcome(t *testing.T) {
 	if v != Refused {
 		t.Errorf("Offer at the bound = %v; want refused", v)
 	}
-	wantEndings(t, "the one too many", ends, Ending{third, OutcomeFailed})
-	wantEndings(t, "an interrupted one, first time", q.Ended(0, first, OutcomeInterrupted))
+	wantEndings(t, "the one too many", ends, Ending{third, Failed})
+	wantEndings(t, "an interrupted one, first time", q.Ended(0, first, Interrupted))
 	if d, ok := q.Next(0, quiet); !ok || d.ID != first {
 		t.Fatalf("Next after the interruption = %v, %v; want the same again", d, ok)
 	}
-	wantEndings(t, "its second time", q.Ended(0, first, OutcomeDelivered), Ending{first, OutcomeDelivered}, Ending{second, OutcomeDelivered})
+	wantEndings(t, "its second time", q.Ended(0, first, Delivered), Ending{first, Delivered}, Ending{second, Delivered})
 }
 
 func TestInterruptedIsOfferedAgainOnce(t *testing.T) {
@@ -134,8 +134,8 @@ func TestInterruptedIsOfferedAgainOnce(t *testing.T) {
 		again  int
 		spoken int
 	}{{"by default", 0, 2}, {"never", -1, 1}, {"three times", 3, 4}} {
-		q := NewInjectQueue(InjectConfig{Again: row.again})
-		id := offer(t, &q, 0, PriorityNormal, "")
+		q := New(Config{Again: row.again})
+		id := offer(t, &q, 0, Normal, "")
 		spoken := 0
 		var ends []Ending
 		for len(ends) == 0 && spoken < 10 {
@@ -144,27 +144,27 @@ func TestInterruptedIsOfferedAgainOnce(t *testing.T) {
 				t.Fatalf("%s: not offered again after %d", row.name, spoken)
 			}
 			spoken++
-			ends = q.Ended(0, d.ID, OutcomeInterrupted)
+			ends = q.Ended(0, d.ID, Interrupted)
 		}
 		if spoken != row.spoken {
 			t.Errorf("%s: spoken %d times; want %d", row.name, spoken, row.spoken)
 		}
-		wantEndings(t, row.name, ends, Ending{id, OutcomeInterrupted})
-		wantEndings(t, "a second end", q.Ended(0, id, OutcomeDelivered))
+		wantEndings(t, row.name, ends, Ending{id, Interrupted})
+		wantEndings(t, "a second end", q.Ended(0, id, Delivered))
 	}
 }
 
 func TestInterruptedBeyondItsTimeIsNotOfferedAgain(t *testing.T) {
-	q := NewInjectQueue(InjectConfig{})
+	q := New(Config{})
 	id, _, _ := q.Offer(0, Injection{TTL: time.Second})
 	q.Next(0, quiet)
-	wantEndings(t, "a late one", q.Ended(2*time.Second, id, OutcomeInterrupted), Ending{id, OutcomeInterrupted})
+	wantEndings(t, "a late one", q.Ended(2*time.Second, id, Interrupted), Ending{id, Interrupted})
 }
 
 // TURNS.md 8, row 5: what could not be said offline expires, and later ones still play.
 func TestOfflineNeverWedgesTheQueue(t *testing.T) {
-	q := NewInjectQueue(InjectConfig{})
-	a, _, _ := q.Offer(0, Injection{TTL: time.Second, Priority: PriorityPreempt})
+	q := New(Config{})
+	a, _, _ := q.Offer(0, Injection{TTL: time.Second, Priority: Preempt})
 	b, _, _ := q.Offer(0, Injection{TTL: time.Hour})
 	if _, ok := q.Next(0, offline); ok {
 		t.Error("something is spoken without a voice")
@@ -172,53 +172,53 @@ func TestOfflineNeverWedgesTheQueue(t *testing.T) {
 	if at, ok := q.Wake(0, offline); !ok || at != time.Second {
 		t.Errorf("Wake = %v, %v; want 1s", at, ok)
 	}
-	wantEndings(t, "after its ttl", q.Expire(time.Second, offline), Ending{a, OutcomeExpired})
+	wantEndings(t, "after its ttl", q.Expire(time.Second, offline), Ending{a, Expired})
 	if d, ok := q.Next(2*time.Second, quiet); !ok || d.ID != b {
 		t.Errorf("Next when online again = %v, %v; want %d", d, ok, b)
 	}
 }
 
 func TestTheQueueIsBounded(t *testing.T) {
-	q := NewInjectQueue(InjectConfig{Limit: 2})
-	offer(t, &q, 0, PriorityNormal, "")
-	last := offer(t, &q, 0, PriorityNormal, "")
+	q := New(Config{Limit: 2})
+	offer(t, &q, 0, Normal, "")
+	last := offer(t, &q, 0, Normal, "")
 	id, v, ends := q.Offer(0, Injection{})
 	if v != Refused {
 		t.Errorf("Offer = %v; want refused", v)
 	}
-	wantEndings(t, "the refused one", ends, Ending{id, OutcomeFailed})
-	_, v, ends = q.Offer(0, Injection{Priority: PriorityPreempt})
+	wantEndings(t, "the refused one", ends, Ending{id, Failed})
+	_, v, ends = q.Offer(0, Injection{Priority: Preempt})
 	if v != Queued {
 		t.Errorf("Offer of a more important one = %v; want queued", v)
 	}
-	wantEndings(t, "the last of the least important", ends, Ending{last, OutcomeFailed})
+	wantEndings(t, "the last of the least important", ends, Ending{last, Failed})
 	if q.Len() != 2 {
 		t.Errorf("Len = %d; want 2", q.Len())
 	}
 }
 
 func TestBackKeepsThePlace(t *testing.T) {
-	q := NewInjectQueue(InjectConfig{})
-	a := offer(t, &q, 0, PriorityNormal, "")
-	b := offer(t, &q, 0, PriorityNormal, "")
+	q := New(Config{})
+	a := offer(t, &q, 0, Normal, "")
+	b := offer(t, &q, 0, Normal, "")
 	q.Next(0, quiet)
 	q.Back(a)
 	q.Back(a) // harmless
-	if got, want := order(&q), []InjectID{a, b}; !slices.Equal(got, want) {
+	if got, want := order(&q), []ID{a, b}; !slices.Equal(got, want) {
 		t.Errorf("order = %v; want %v", got, want)
 	}
 }
 
 // Ten thousand random lives of a queue: every injection ends exactly once, one is spoken at a time, the bounds hold.
-func TestInjectRandomWalk(t *testing.T) {
+func TestRandomWalk(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
 	for run := range 10000 {
-		c := InjectConfig{Limit: 1 + r.IntN(5), Joined: 1 + r.IntN(2), Again: r.IntN(4) - 1, LocalVoice: r.IntN(2) == 0}
-		q := NewInjectQueue(c)
+		c := Config{Limit: 1 + r.IntN(5), Joined: 1 + r.IntN(2), Again: r.IntN(4) - 1, LocalVoice: r.IntN(2) == 0}
+		q := New(c)
 		now := time.Duration(0)
-		ended, offered := map[InjectID]int{}, InjectID(0)
+		ended, offered := map[ID]int{}, ID(0)
 		count := func(es []Ending) {
 			for _, e := range es {
 				if ended[e.ID]++; ended[e.ID] > 1 {
@@ -258,7 +258,7 @@ func TestInjectRandomWalk(t *testing.T) {
 			}
 		}
 		count(q.Close())
-		for id := InjectID(1); id <= offered; id++ {
+		for id := ID(1); id <= offered; id++ {
 			if ended[id] != 1 {
 				t.Fatalf("seed %d run %d: injection %d ended %d times; want once", seed, run, id, ended[id])
 			}
@@ -269,7 +269,7 @@ func TestInjectRandomWalk(t *testing.T) {
 // While somebody else in the room has the floor an injection waits, but not for ever; an urgent one does not wait.
 func TestInjectionWaitsForTheRoomsFloor(t *testing.T) {
 	s := Situation{Idle: true, Online: true, Taken: true}
-	q := NewInjectQueue(InjectConfig{})
+	q := New(Config{})
 	normal, _, _ := q.Offer(0, Injection{Prompt: "tea"})
 	if _, ok := q.Next(time.Second, s); ok {
 		t.Fatal("it did not wait for the floor")
@@ -277,11 +277,11 @@ func TestInjectionWaitsForTheRoomsFloor(t *testing.T) {
 	if at, ok := q.Wake(time.Second, s); !ok || at != 30*time.Second {
 		t.Errorf("wake at %v, %v; want 30 s", at, ok)
 	}
-	urgent, _, _ := q.Offer(2*time.Second, Injection{Prompt: "fire", Priority: PriorityPreempt})
+	urgent, _, _ := q.Offer(2*time.Second, Injection{Prompt: "fire", Priority: Preempt})
 	if d, ok := q.Next(2*time.Second, s); !ok || d.ID != urgent {
 		t.Errorf("next %+v, %v; want the urgent one", d, ok)
 	}
-	q.Ended(3*time.Second, urgent, OutcomeDelivered)
+	q.Ended(3*time.Second, urgent, Delivered)
 	if _, ok := q.Next(29*time.Second, s); ok {
 		t.Error("it did not wait 30 s")
 	}
@@ -292,7 +292,7 @@ func TestInjectionWaitsForTheRoomsFloor(t *testing.T) {
 
 // What the device itself has to say is spoken by the local voice whether the session is there or not; it waits like NORMAL,
 // and is over at its ttl.
-func TestInjectLocal(t *testing.T) {
+func TestLocal(t *testing.T) {
 	const s = time.Second
 	for _, row := range []struct {
 		name      string
@@ -310,7 +310,7 @@ func TestInjectLocal(t *testing.T) {
 		{"its time is over", quiet, 60 * s, false},
 		{"its time is over, offline", offline, 60 * s, false},
 	} {
-		q := NewInjectQueue(InjectConfig{LocalVoice: true})
+		q := New(Config{LocalVoice: true})
 		id, _, _ := q.Offer(0, Injection{Prompt: "no microphone", Local: true, TTL: 60 * s})
 		d, ok := q.Next(row.at, row.situation)
 		if ok != row.want || ok && (d.ID != id || !d.Local) {

@@ -1,11 +1,9 @@
-package coordinator
+package inject
 
 import (
 	"cmp"
 	"slices"
 	"time"
-
-	"conch/coordinator/turn"
 )
 
 // Priority of an injected turn (TURNS.md 5).
@@ -13,9 +11,9 @@ type Priority uint8
 
 // Priorities, rising.
 const (
-	PriorityNormal           Priority = iota // waits for a gap in content
-	PriorityBlockBehindComms                 // pauses content, waits for a call
-	PriorityPreempt                          // ends a call; spoken by the local voice when offline
+	Normal           Priority = iota // waits for a gap in content
+	BlockBehindComms                 // pauses content, waits for a call
+	Preempt                          // ends a call; spoken by the local voice when offline
 )
 
 func (p Priority) String() string {
@@ -27,43 +25,32 @@ type Outcome uint8
 
 // Outcomes.
 const (
-	OutcomeDelivered   Outcome = iota
-	OutcomeInterrupted         // cut, and not offered again
-	OutcomeExpired             // its ttl passed while it waited
-	OutcomeReplaced            // a newer one with the same key took its place
-	OutcomeFailed              // its turn failed, or the queue had no place
+	Delivered   Outcome = iota
+	Interrupted         // cut, and not offered again
+	Expired             // its ttl passed while it waited
+	Replaced            // a newer one with the same key took its place
+	Failed              // its turn failed, or the queue had no place
 )
 
 func (o Outcome) String() string {
 	return [...]string{"delivered", "interrupted", "expired", "replaced", "failed"}[o]
 }
 
-// outcomeOf translates the end of the turn in which an injection was spoken.
-func outcomeOf(r turn.Reason) Outcome {
-	switch r {
-	case turn.Done:
-		return OutcomeDelivered
-	case turn.InterruptedByPress:
-		return OutcomeInterrupted
-	}
-	return OutcomeFailed
-}
-
-// InjectID numbers the injections of one queue, from 1.
-type InjectID uint64
+// ID numbers the injections of one queue, from 1.
+type ID uint64
 
 // Injection is something a skill, a timer or a person wants to be said.
 type Injection struct {
 	Prompt   string
 	Key      string // same key: one of them is enough; empty: every one counts
 	Priority Priority
-	TTL      time.Duration // how long it may wait; 0: InjectConfig.TTL
+	TTL      time.Duration // how long it may wait; 0: Config.TTL
 	Local    bool          // the local voice speaks it in any case: what the device itself has to say
 	Once     bool          // not offered again when it was interrupted
 }
 
-// InjectConfig are the bounds and the policy of the queue; zero fields mean the defaults.
-type InjectConfig struct {
+// Config are the bounds and the policy of the queue; zero fields mean the defaults.
+type Config struct {
 	Limit      int           // injections that wait (32); at the bound the last of the least important fails
 	Joined     int           // callers that may join one being spoken (8); beyond it they fail
 	TTL        time.Duration // 10 min
@@ -86,7 +73,7 @@ func (v Verdict) String() string { return [...]string{"queued", "coalesced", "re
 
 // Ending tells one caller the outcome of one injection.
 type Ending struct {
-	ID      InjectID
+	ID      ID
 	Outcome Outcome
 }
 
@@ -102,12 +89,12 @@ type Situation struct {
 
 // Delivery is an injection whose time has come. Local: not the model but the local voice must speak it.
 type Delivery struct {
-	ID     InjectID
+	ID     ID
 	Prompt string
 	Local  bool
 }
 
-// InjectQueue is the queue of injected turns: higher priority first, first in first out within one. It is pure data:
+// Queue is the queue of injected turns: higher priority first, first in first out within one. It is pure data:
 // time comes in, endings go out, and nobody is called. It has one owner, the runner.
 //
 //	             idle   turn live       content playing    call    offline
@@ -119,50 +106,50 @@ type Delivery struct {
 // BLOCK_… wait for it, 30 s at most. PREEMPT does not wait. Whichever begins takes the floor from everybody (Options.OnInject).
 //
 // Offer → Queued → Next → Ended is the way of one. Every ID that Offer gave comes back in exactly one Ending.
-type InjectQueue struct {
-	c        InjectConfig
-	next     InjectID
+type Queue struct {
+	c        Config
+	next     ID
 	waiting  []waiting // sorted: priority falling, then place rising
 	speaking waiting   // zero id: nothing is being spoken
 }
 
 type waiting struct {
 	Injection
-	id      InjectID
-	place   InjectID      // of the first with this key
+	id      ID
+	place   ID            // of the first with this key
 	offered time.Duration // when it began to wait
 	expires time.Duration
 	again   int // times it was interrupted and offered again
-	joined  []InjectID
+	joined  []ID
 }
 
-// NewInjectQueue makes an empty queue.
-func NewInjectQueue(c InjectConfig) InjectQueue {
+// New makes an empty queue.
+func New(c Config) Queue {
 	c.Limit = cmp.Or(c.Limit, 32)
 	c.Joined = cmp.Or(c.Joined, 8)
 	c.TTL = cmp.Or(c.TTL, 10*time.Minute)
 	c.GapWait = cmp.Or(c.GapWait, 30*time.Second)
 	c.Again = cmp.Or(c.Again, 1)
-	return InjectQueue{c: c}
+	return Queue{c: c}
 }
 
 // Len counts what waits; what is being spoken does not.
-func (q *InjectQueue) Len() int { return len(q.waiting) }
+func (q *Queue) Len() int { return len(q.waiting) }
 
 // Speaking is the injection being spoken, 0 if none.
-func (q *InjectQueue) Speaking() InjectID { return q.speaking.id }
+func (q *Queue) Speaking() ID { return q.speaking.id }
 
 // Offer takes an injection. The endings are of others that it replaced or crowded out, or its own when refused.
-func (q *InjectQueue) Offer(now time.Duration, in Injection) (InjectID, Verdict, []Ending) {
+func (q *Queue) Offer(now time.Duration, in Injection) (ID, Verdict, []Ending) {
 	q.next++
 	id := q.next
 	if in.TTL <= 0 {
 		in.TTL = q.c.TTL
 	}
-	in.Priority = min(in.Priority, PriorityPreempt)
+	in.Priority = min(in.Priority, Preempt)
 	if s := &q.speaking; s.id != 0 && in.Key != "" && s.Key == in.Key {
 		if len(s.joined) == q.c.Joined {
-			return id, Refused, []Ending{{id, OutcomeFailed}}
+			return id, Refused, []Ending{{id, Failed}}
 		}
 		s.joined = append(s.joined, id)
 		return id, Coalesced, nil
@@ -173,7 +160,7 @@ func (q *InjectQueue) Offer(now time.Duration, in Injection) (InjectID, Verdict,
 		for i := range q.waiting {
 			if q.waiting[i].Key == in.Key {
 				w.place = q.waiting[i].place // it keeps the place in the queue
-				out = q.waiting[i].end(out, OutcomeReplaced)
+				out = q.waiting[i].end(out, Replaced)
 				q.waiting = slices.Delete(q.waiting, i, i+1)
 				break
 			}
@@ -182,16 +169,16 @@ func (q *InjectQueue) Offer(now time.Duration, in Injection) (InjectID, Verdict,
 	if len(q.waiting) >= q.c.Limit {
 		last := len(q.waiting) - 1
 		if q.waiting[last].Priority >= in.Priority {
-			return id, Refused, append(out, Ending{id, OutcomeFailed})
+			return id, Refused, append(out, Ending{id, Failed})
 		}
-		out = q.waiting[last].end(out, OutcomeFailed)
+		out = q.waiting[last].end(out, Failed)
 		q.waiting = q.waiting[:last]
 	}
 	q.insert(w)
 	return id, Queued, out
 }
 
-func (q *InjectQueue) insert(w waiting) {
+func (q *Queue) insert(w waiting) {
 	i, _ := slices.BinarySearchFunc(q.waiting, w, func(a, b waiting) int {
 		if a.Priority != b.Priority {
 			return int(b.Priority) - int(a.Priority)
@@ -205,13 +192,13 @@ func (q *InjectQueue) insert(w waiting) {
 }
 
 // Expire ends what has waited too long. A local voice, if there is one, speaks it instead: then it waits for Next.
-func (q *InjectQueue) Expire(now time.Duration, s Situation) []Ending {
+func (q *Queue) Expire(now time.Duration, s Situation) []Ending {
 	var out []Ending
 	q.waiting = slices.DeleteFunc(q.waiting, func(w waiting) bool {
 		if now < w.expires || q.c.LocalVoice && !w.Local && !s.Online && now < w.expires+q.c.TTL {
 			return false
 		}
-		out = w.end(out, OutcomeExpired)
+		out = w.end(out, Expired)
 		return true
 	})
 	return out
@@ -219,7 +206,7 @@ func (q *InjectQueue) Expire(now time.Duration, s Situation) []Ending {
 
 // Next hands over the first injection whose time has come, and holds it as being spoken until Ended or Back. In a call
 // it hands over PREEMPT only, and beginning it ends the call.
-func (q *InjectQueue) Next(now time.Duration, s Situation) (Delivery, bool) {
+func (q *Queue) Next(now time.Duration, s Situation) (Delivery, bool) {
 	if q.speaking.id != 0 || !s.Idle {
 		return Delivery{}, false
 	}
@@ -236,14 +223,14 @@ func (q *InjectQueue) Next(now time.Duration, s Situation) (Delivery, bool) {
 }
 
 // may is the table of TURNS.md 5, a row an if.
-func (q *InjectQueue) may(w waiting, now time.Duration, s Situation) (local, ok bool) {
-	if s.InCall && w.Priority < PriorityPreempt {
+func (q *Queue) may(w waiting, now time.Duration, s Situation) (local, ok bool) {
+	if s.InCall && w.Priority < Preempt {
 		return false, false
 	}
-	if s.Taken && w.Priority < PriorityPreempt && now < w.offered+q.c.GapWait {
+	if s.Taken && w.Priority < Preempt && now < w.offered+q.c.GapWait {
 		return false, false
 	}
-	if s.Streaming && w.Priority == PriorityNormal && !s.Gap && now < w.offered+q.c.GapWait {
+	if s.Streaming && w.Priority == Normal && !s.Gap && now < w.offered+q.c.GapWait {
 		return false, false
 	}
 	if w.Local {
@@ -252,11 +239,11 @@ func (q *InjectQueue) may(w waiting, now time.Duration, s Situation) (local, ok 
 	if s.Online {
 		return false, now < w.expires
 	}
-	return true, q.c.LocalVoice && (w.Priority == PriorityPreempt || now >= w.expires)
+	return true, q.c.LocalVoice && (w.Priority == Preempt || now >= w.expires)
 }
 
 // Back puts what Next handed over where it was: the machine had no room for it after all.
-func (q *InjectQueue) Back(id InjectID) {
+func (q *Queue) Back(id ID) {
 	if w := q.speaking; w.id == id && id != 0 {
 		q.speaking = waiting{}
 		q.insert(w)
@@ -264,13 +251,13 @@ func (q *InjectQueue) Back(id InjectID) {
 }
 
 // Ended tells how the turn of id went. An interrupted one is offered again, once by default, if its time is not over.
-func (q *InjectQueue) Ended(now time.Duration, id InjectID, how Outcome) []Ending {
+func (q *Queue) Ended(now time.Duration, id ID, how Outcome) []Ending {
 	w := q.speaking
 	if id == 0 || w.id != id {
 		return nil // known already
 	}
 	q.speaking = waiting{}
-	if how == OutcomeInterrupted && !w.Once && w.again < q.c.Again && now < w.expires {
+	if how == Interrupted && !w.Once && w.again < q.c.Again && now < w.expires {
 		w.again++
 		w.offered = now
 		q.insert(w)
@@ -280,28 +267,28 @@ func (q *InjectQueue) Ended(now time.Duration, id InjectID, how Outcome) []Endin
 }
 
 // Withdraw ends one that waits.
-func (q *InjectQueue) Withdraw(id InjectID) []Ending {
+func (q *Queue) Withdraw(id ID) []Ending {
 	i := slices.IndexFunc(q.waiting, func(w waiting) bool { return w.id == id })
 	if i < 0 {
 		return nil
 	}
 	w := q.waiting[i]
 	q.waiting = slices.Delete(q.waiting, i, i+1)
-	return w.end(nil, OutcomeExpired)
+	return w.end(nil, Expired)
 }
 
 // Forgo has the one that is being spoken not offered again, unless somebody else asked for it too.
-func (q *InjectQueue) Forgo(id InjectID) {
+func (q *Queue) Forgo(id ID) {
 	if s := &q.speaking; s.id == id && len(s.joined) == 0 {
 		s.Once = true
 	}
 }
 
 // Wake is the next time at which Expire or Next may say something new without anything else having happened.
-func (q *InjectQueue) Wake(now time.Duration, s Situation) (at time.Duration, ok bool) {
+func (q *Queue) Wake(now time.Duration, s Situation) (at time.Duration, ok bool) {
 	for _, w := range q.waiting {
 		for _, t := range [...]time.Duration{w.expires, w.expires + q.c.TTL, w.offered + q.c.GapWait} {
-			gap := s.Streaming && w.Priority == PriorityNormal || s.Taken && w.Priority < PriorityPreempt
+			gap := s.Streaming && w.Priority == Normal || s.Taken && w.Priority < Preempt
 			if t <= now || t == w.offered+q.c.GapWait && !gap {
 				continue
 			}
@@ -314,13 +301,13 @@ func (q *InjectQueue) Wake(now time.Duration, s Situation) (at time.Duration, ok
 }
 
 // Close ends everything: what waits and what is spoken.
-func (q *InjectQueue) Close() []Ending {
+func (q *Queue) Close() []Ending {
 	var out []Ending
 	if q.speaking.id != 0 {
-		out = q.speaking.end(out, OutcomeInterrupted)
+		out = q.speaking.end(out, Interrupted)
 	}
 	for _, w := range q.waiting {
-		out = w.end(out, OutcomeFailed)
+		out = w.end(out, Failed)
 	}
 	q.speaking, q.waiting = waiting{}, nil
 	return out
