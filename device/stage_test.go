@@ -38,7 +38,7 @@ const patience = 60 * time.Second
 // the client is the real one, and its server is the rehearsal voice on a loopback port of its own, so that it can be broken
 // in every way a server breaks.
 type box struct {
-	t *testing.T
+	t testing.TB
 	*Device
 	card       *twin.Card
 	hand       *gpiotwin.Button
@@ -83,7 +83,7 @@ var boxes atomic.Int64
 
 // newBox raises a box and waits until it is ready. At the end of the test it is ended, and must leave nothing behind: no
 // goroutine, and no turn that began and did not end, or ended twice.
-func newBox(t *testing.T, o boxOptions) *box {
+func newBox(t testing.TB, o boxOptions) *box {
 	t.Helper()
 	b := &box{t: t, id: fmt.Sprintf("box-%d", boxes.Add(1)), recognizer: &listener{}, log: &journal{}}
 	if o.clock == nil {

@@ -28,7 +28,7 @@ func (s skill) Tools() []skills.Tool {
 	return tools
 }
 
-func handsOf(t *testing.T, log *slog.Logger, s skill, d func() *Device) coordinator.Tools {
+func handsOf(t testing.TB, log *slog.Logger, s skill, d func() *Device) coordinator.Tools {
 	t.Helper()
 	box := companions.NewToolbox(log, time.Now, func(prompt, key string, ttl time.Duration) <-chan skills.Outcome {
 		return d().inject(prompt, key, ttl)
