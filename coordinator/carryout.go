@@ -51,6 +51,8 @@ func (r *runner) carryOut(e turn.Effect) {
 		r.startClaim(e)
 	case turn.StopClaim:
 		r.stopJob(e.Handle)
+	case turn.StopAlert:
+		r.alerts.answer()
 	case turn.DiscardHandle:
 		r.discard(e.Handle, e.Why)
 

@@ -43,6 +43,7 @@ type Options struct {
 	InboxLimit   int           // facts that wait before their producers do; default 256
 	Inject       inject.Config // bounds of the queue of injected turns
 	LocalVoice   LocalVoice    // optional: speaks an injection while offline; sets Inject.LocalVoice
+	Alarm        Alarm         // optional: what an alert sounds like; without it each has failed
 }
 
 // Coordinator is the heart of one device: it owns the turn machine and is the only one who moves it.

@@ -27,5 +27,7 @@ const (
 	logWordsMissing   = "words.missing"   // there is no clip for these words
 	logInjectQueued   = "inject.queued"   // debug: an injection waits
 	logInjectOutcome  = "inject.outcome"  // an injection has its one outcome
+	logAlertBegin     = "alert.begin"     // an alert rings for the first time
+	logAlertEnd       = "alert.end"       // an alert has its one end
 	logShutdownLeft   = "shutdown.left"   // goroutines of tools or streams that did not end in time
 )

@@ -58,7 +58,7 @@ func (f *foci) wake() time.Duration {
 	if f.moved != never {
 		sooner(f.moved + contentPatience)
 	}
-	if f.m.Holder(focus.Dialog) != 0 && f.m.Holder(focus.Content) != 0 {
+	if f.m.Holder(focus.Dialog) != 0 && (f.m.Holder(focus.Content) != 0 || f.m.Holder(focus.Alert) != 0) {
 		sooner(f.clock.Now() + takenPoll)
 	}
 	return next
@@ -66,21 +66,24 @@ func (f *foci) wake() time.Duration {
 
 // look tells the focus what has become of turns, calls and words. It comes after injected turns have begun, so that content does not
 // come back between the end of one turn and the beginning of the next.
-func (f *foci) look(m turn.Machine, speaksLocally bool) {
+func (f *foci) look(m turn.Machine, speaksLocally, rings bool) {
 	now, live, dialog := f.clock.Now(), m.Turn(), f.m.Holder(focus.Dialog)
 	if m.Held() {
 		live = "" // nothing of it is heard
 	}
+	words := m.State() == turn.Idle && !m.Silent() || speaksLocally
 	switch {
 	case live != "" && live != f.turn:
 		f.turn = live
 		f.talk(m.ByPerson())
-	case live == "" && dialog != 0 && now >= f.elsewhere && !f.taken():
+	case live == "" && words && dialog == 0:
+		f.talk(false)
+	case live == "" && !words && dialog != 0 && now >= f.elsewhere && !f.taken():
 		f.turn, f.exclusive = "", false
 		f.release(dialog)
 	}
 	f.front(focus.Comms, m.InCall())
-	f.front(focus.Alert, m.State() == turn.Idle && !m.Silent() || speaksLocally)
+	f.front(focus.Alert, rings)
 	if at, ok := f.m.Wake(); ok && at <= now {
 		f.feed(focus.Passed{At: now})
 	}
@@ -124,6 +127,9 @@ func (f *foci) begin(j *job, of StreamFunc) {
 	j.focus = f.last + 1
 	f.acquire(focus.Content, focus.Activity{Mixable: !of.Pauses, Patience: cmp.Or(of.Patience, contentPatience)})
 }
+
+// alerting tells that nothing goes before what rings.
+func (f *foci) alerting() bool { return f.m.Level(f.m.Holder(focus.Alert)) == focus.Foreground }
 
 // front has a channel held or not.
 func (f *foci) front(c focus.Channel, on bool) {

@@ -49,6 +49,7 @@ type runner struct {
 	injections  injections
 	texts       texts
 	foci        foci
+	alerts      alerts
 }
 
 func newRunner(ctx context.Context, c *Coordinator) *runner {
@@ -60,6 +61,10 @@ func newRunner(ctx context.Context, c *Coordinator) *runner {
 	}
 	r.injections = newInjections(c.o)
 	r.foci = foci{clock: c.o.Clock, log: c.o.Log, outputs: &r.outputs, taken: c.o.Taken, lost: never, moved: never}
+	r.alerts = alerts{
+		clock: c.o.Clock, log: c.o.Log, outputs: &r.outputs, alarm: c.o.Alarm,
+		spawn: func(f func(context.Context)) { r.spawn(func() { f(r.ctx) }) }, put: func(e rang) { r.inbox.put(entry{of: e}) },
+	}
 	return r
 }
 
@@ -89,7 +94,11 @@ func (r *runner) loop() {
 			r.fact(turn.DeadlinePassed{At: r.now()})
 		}
 		r.inject()
-		r.foci.look(r.m, r.injections.aloud())
+		r.alerts.pass()
+		r.foci.look(r.m, r.injections.aloud(), r.alerts.waits())
+		if news, ok := r.alerts.look(r.foci.alerting()); ok {
+			r.fact(news)
+		}
 		r.tellSpeech()
 		r.summarise(false)
 		r.stale.report(r, false)
@@ -129,6 +138,9 @@ func (r *runner) untilDue() time.Duration {
 		next = min(next, beginPoll)
 	}
 	if at := r.foci.wake(); at != never {
+		next = min(next, at-now)
+	}
+	if at := r.alerts.wake(); at != never {
 		next = min(next, at-now)
 	}
 	return max(next, time.Millisecond)
@@ -174,6 +186,15 @@ func (r *runner) take(e entry) {
 	case withdrawn:
 		r.injections.withdraw(of.done)
 		return
+	case ringing:
+		r.alerts.add(of)
+		return
+	case silenced:
+		r.alerts.take(of.done)
+		return
+	case rang:
+		r.alerts.sounded(of)
+		return
 	case func():
 		of()
 		return
@@ -199,7 +220,7 @@ func (r *runner) take(e entry) {
 		r.foci.hushed()
 	}
 	r.fact(e.ev)
-	if p, ok := e.ev.(turn.Pressed); ok && e.granted {
+	if p, ok := e.ev.(turn.Pressed); ok && e.granted && r.m.Turn() == p.Turn { // else it has hung up, or stopped an alert
 		r.fact(turn.FloorGranted{At: r.now(), Turn: p.Turn})
 	}
 }
@@ -315,6 +336,7 @@ func (r *runner) shutdown() error {
 	r.outputs.take()
 	r.outputs.flushed = true
 	r.edge = r.now()
+	r.alerts.end() // before the hush, which is no person's
 	r.fact(turn.Hushed{At: r.edge})
 	for h := range r.handles.of {
 		r.discard(h, "shutdown")

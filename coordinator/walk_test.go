@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"conch/coordinator/alert"
 	"conch/coordinator/inject"
 	"conch/coordinator/turn"
 )
@@ -53,6 +54,7 @@ type world struct {
 	kept     int       // claims that came to be
 	ended    map[string]int
 	outcomes []<-chan inject.Outcome
+	alerts   []<-chan alert.How
 }
 
 type walkEdge struct {
@@ -86,6 +88,10 @@ func walk(t *testing.T, seed uint64) {
 		w.rig = g
 		g.voice.on = w.serve
 		o.Mic = walkMic{w}
+		o.Alarm = func(context.Context, string, int) []int16 {
+			w.wait(time.Second)
+			return tone(time.Duration(w.n(3000))*time.Millisecond, alarmValue)
+		}
 		o.Tools = walkTools{w}
 		o.OnSpeech = func(e SpeechEvent) {
 			w.mu.Lock()
@@ -130,7 +136,13 @@ func (w *world) act() {
 		return gen
 	}
 	live := turn.ID(fmt.Sprintf("t-%d", 1+w.n(8)))
-	switch w.n(14) {
+	switch w.n(15) {
+	case 14:
+		done, stop := w.Ring("tea", time.Duration(1+w.n(60))*time.Second)
+		w.alerts = append(w.alerts, done)
+		if after := time.Duration(w.n(40000)) * time.Millisecond; w.n(4) == 0 {
+			go func() { time.Sleep(after); stop() }()
+		}
 	case 12, 13: // made ready, then opened, taken back, or forgotten by the room
 		id := w.o.NewID()
 		w.mu.Lock()
@@ -387,8 +399,8 @@ func (w *world) check() {
 			t.Errorf("%s was heard %v..%v, held, opened at %v", id, p.from.Sub(w.start), p.to.Sub(w.start), opened.Sub(w.start))
 		}
 		for _, s := range w.spoken {
-			if p.kind == SourceContent && p.to.After(s.from) && (s.to.IsZero() || p.from.Before(s.to)) {
-				t.Errorf("content was heard %v..%v, while somebody spoke %v..%v", p.from.Sub(w.start), p.to.Sub(w.start), s.from.Sub(w.start), s.to.Sub(w.start))
+			if (p.kind == SourceContent || p.value == alarmValue) && p.to.After(s.from) && (s.to.IsZero() || p.from.Before(s.to)) {
+				t.Errorf("content or an alert was heard %v..%v, while somebody spoke %v..%v", p.from.Sub(w.start), p.to.Sub(w.start), s.from.Sub(w.start), s.to.Sub(w.start))
 			}
 		}
 		for _, e := range w.edges {
@@ -416,6 +428,11 @@ func (w *world) check() {
 		wantOutcomes := len(o)
 		if wantOutcomes != 1 {
 			t.Errorf("injection %d has %d outcomes; want 1", i, wantOutcomes)
+		}
+	}
+	for i, done := range w.alerts {
+		if n := len(done); n != 1 {
+			t.Errorf("alert %d has %d ends; want 1", i, n)
 		}
 	}
 	if n := w.inbox.refused.Load(); n != 0 {

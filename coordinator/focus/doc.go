@@ -1,5 +1,5 @@
-// Package focus decides what is heard of a device that has several things to say: a turn before a call, a call before what the
-// device itself has to tell, all of them before a book (TURNS.md 4). It is pure: Step takes a machine and a fact and returns a
+// Package focus decides what is heard of a device that has several things to say: a turn before a call, a call before what
+// rings, all of them before a book (TURNS.md 4). It is pure: Step takes a machine and a fact and returns a
 // machine and orders. The coordinator owns the one machine of a device, feeds it and carries the orders out.
 //
 // Each channel has one activity at most, and of those the one with the lowest number is in the foreground. What is behind it

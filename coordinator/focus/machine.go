@@ -7,9 +7,9 @@ type Channel uint16
 
 // The four channels of TURNS.md 4.
 const (
-	Dialog  Channel = 100 // a turn: a press, a question, an injected one, a floor that was granted
+	Dialog  Channel = 100 // a turn: a press, a question, an injected one, a floor that was granted; what the device itself says
 	Comms   Channel = 150 // a call
-	Alert   Channel = 200 // what the device itself has to say
+	Alert   Channel = 200 // what rings until a person presses
 	Content Channel = 300 // a book, music, a radio
 )
 

@@ -60,6 +60,7 @@
 //	WordsSaid               .     .          .        .        .        .         .         .         .
 //	StreamEnded             .     .          .        .        .        .         .         .         .
 //	ClaimEnded              .     .          .        .        .        .         .         .         .
+//	AlertChanged            .     .          .        .        .        .         .         .         .
 //	SessionReady            .     .          .        .        .        .         .         .         .
 //	SessionLost             .     .          .        .        .        .         .         R         R
 //	SessionLost, for good   .     I          I        I        I        .         .         R         R

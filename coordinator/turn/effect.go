@@ -142,6 +142,8 @@ type (
 	}
 	// StopClaim ends a running claim.
 	StopClaim struct{ Handle Handle }
+	// StopAlert ends the alert that has begun to ring: a person has heard it.
+	StopAlert struct{}
 	// SetVolume sets and remembers the volume, 0..100.
 	SetVolume struct {
 		Turn   ID
@@ -203,6 +205,7 @@ func (StopStream) effect()     {}
 func (DiscardHandle) effect()  {}
 func (StartClaim) effect()     {}
 func (StopClaim) effect()      {}
+func (StopAlert) effect()      {}
 func (SetVolume) effect()      {}
 func (EndTurn) effect()        {}
 func (DropStale) effect()      {}

@@ -266,6 +266,13 @@ type ClaimEnded struct {
 	How    EndedHow
 }
 
+// AlertChanged: what is known of an alert: one has Begun to ring and is not over, and it Rings now, with nothing before it.
+type AlertChanged struct {
+	At    time.Duration
+	Begun bool
+	Rings bool
+}
+
 // SessionReady: the voice can take and answer an utterance now.
 type SessionReady struct{ At time.Duration }
 
@@ -307,6 +314,7 @@ func (SpeechDrained) event()   {}
 func (WordsSaid) event()       {}
 func (StreamEnded) event()     {}
 func (ClaimEnded) event()      {}
+func (AlertChanged) event()    {}
 func (SessionReady) event()    {}
 func (SessionLost) event()     {}
 func (DeadlinePassed) event()  {}

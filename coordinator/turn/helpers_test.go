@@ -25,7 +25,7 @@ var facts = []struct {
 	{"started", ResponseStarted{}}, {"delta", DeltaArrived{}}, {"spoken", Spoken{}}, {"tool-called", ToolCalled{}},
 	{"tool-returned", ToolReturned{}}, {"done", ResponseDone{}}, {"response-refused", ResponseRefused{}},
 	{"heard", SpeechHeard{}}, {"sound-queued", SoundQueued{}}, {"drained", SpeechDrained{}}, {"words-said", WordsSaid{}},
-	{"stream-ended", StreamEnded{}}, {"claim-ended", ClaimEnded{}},
+	{"stream-ended", StreamEnded{}}, {"claim-ended", ClaimEnded{}}, {"alert", AlertChanged{}},
 	{"ready", SessionReady{}}, {"lost", SessionLost{}}, {"deadline", DeadlinePassed{}},
 }
 

@@ -14,7 +14,7 @@ type Config struct {
 	Thinking     time.Duration // silence before the thinking cue (400 ms)
 	ThinkingMax  time.Duration // longest thinking cue (20 s)
 	SessionGrace time.Duration // an utterance waits this long for a lost session (5 s)
-	Bounce       time.Duration // a press this soon after a call began is a bounce (300 ms)
+	Bounce       time.Duration // a press this soon after a call began is a bounce, and after an alert did no answer to it (300 ms)
 	Words        time.Duration // local words are over after this, WordsSaid or not (20 s)
 	Hold         time.Duration // an answer is held this long for FloorOpened, then its turn lost the vote (30 s)
 	Tail         time.Duration // recorded after the release (120 ms)
@@ -137,6 +137,7 @@ type Machine struct {
 	calling      Handle // claim
 	callingTurn  ID
 	callingSince time.Duration
+	alert        alert
 	owed         Words // a failure that waits for the end of the turn to be said
 	orphans      [maxOrphans]orphan
 	orphaned     uint8

@@ -125,6 +125,8 @@ func (s *step) take(ev Event) {
 		s.streamEnded(e)
 	case ClaimEnded:
 		s.claimEnded(e)
+	case AlertChanged:
+		s.alertChanged(e)
 	case SessionReady:
 		s.sessionReady(e)
 	case SessionLost:
@@ -142,7 +144,7 @@ func (s *draft) begin(t ID, src Source, at time.Duration) {
 		online: o.online, fatal: o.fatal, away: o.away,
 		turn: t, source: src, began: at,
 		running: o.running, runningTurn: o.runningTurn,
-		calling: o.calling, callingTurn: o.callingTurn, callingSince: o.callingSince,
+		calling: o.calling, callingTurn: o.callingTurn, callingSince: o.callingSince, alert: o.alert,
 		owed: o.owed, wordsUntil: o.wordsUntil,
 		orphans: o.orphans, orphaned: o.orphaned,
 		over: o.over, next: o.next,
@@ -176,6 +178,10 @@ func (s *step) pressed(e Pressed) {
 	}
 	if m.state == Idle && m.calling != 0 {
 		s.hangUp(e)
+		return
+	}
+	if (m.state == Idle || m.held) && m.alert.rings && e.At-m.alert.since >= m.cfg.Bounce {
+		s.answerAlert(e)
 		return
 	}
 	s.cut(e.At, e.Turn, false)

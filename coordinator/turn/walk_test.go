@@ -3,6 +3,7 @@ package turn
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -41,7 +42,7 @@ func TestRandomWalk(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	ends, streams, claims := map[Reason]int{}, 0, 0
-	opened, unopened, refused := 0, 0, 0
+	opened, unopened, refused, stops := 0, 0, 0, 0
 	for run := range uint64(12000) {
 		w := walk(t, rand.New(rand.NewPCG(seed, run)), fmt.Sprintf("seed %d run %d", seed, run), 80)
 		for _, r := range w.ended {
@@ -49,13 +50,14 @@ func TestRandomWalk(t *testing.T) {
 		}
 		streams, claims = streams+len(w.started)-len(w.isClaim), claims+len(w.isClaim)
 		opened, unopened, refused = opened+w.opened, unopened+w.unopened, refused+w.refused
+		stops += w.stops
 	}
 	t.Logf("turns ended: %v; %d streams and %d claims started; %d turns held, %d of them never opened; %d granted too early", ends, streams, claims, opened, unopened, refused)
 	if refused == 0 || opened == unopened || unopened == 0 {
 		t.Errorf("%d turns held, %d never opened: too tame", opened, unopened)
 	}
-	if streams == 0 || claims == 0 {
-		t.Errorf("%d streams and %d claims started: too tame", streams, claims)
+	if streams == 0 || claims == 0 || stops == 0 {
+		t.Errorf("%d streams and %d claims started, %d alerts stopped: too tame", streams, claims, stops)
 	}
 	for r := Done; r <= Failed; r++ {
 		if ends[r] == 0 {
@@ -129,6 +131,7 @@ type watch struct {
 	held     ID         // its speech was opened held and was not released yet
 	waits    ID         // granted for later, before the fact
 	granted  ID         // the last one
+	stops    int        // alerts that a press has stopped
 	refused  int        // grants that came too early and never began
 	before   int        // heard before it was held
 	opened   int
@@ -184,6 +187,7 @@ func (w *watch) feed(ev Event) {
 		w.past = append(w.past, e)
 	}
 	w.old(before, ev, out)
+	w.answered(before, ev, out)
 	for _, e := range out {
 		w.order(ev, e)
 	}
@@ -203,7 +207,7 @@ func (w *watch) feed(ev Event) {
 		if w.m != (Machine{ // a turn leaves nothing behind but this
 			cfg: w.m.cfg, online: w.m.online, fatal: w.m.fatal, away: w.m.away,
 			running: w.m.running, runningTurn: w.m.runningTurn,
-			calling: w.m.calling, callingTurn: w.m.callingTurn, callingSince: w.m.callingSince, next: w.m.next,
+			calling: w.m.calling, callingTurn: w.m.callingTurn, callingSince: w.m.callingSince, next: w.m.next, alert: w.m.alert,
 			orphans: w.m.orphans, orphaned: w.m.orphaned, over: w.m.over, wordsUntil: w.m.wordsUntil,
 		}) {
 			w.broken("IDLE remembers something of a turn: %+v", w.m)
@@ -239,6 +243,25 @@ func (w *watch) old(before Machine, ev Event, out []Effect) {
 		default:
 			w.broken("%s of another turn led to %s", show(ev), show(e))
 		}
+	}
+}
+
+// answered: a press on what rings stops it and opens no turn, unless it came too soon to be meant; whatever stops one, one had begun.
+func (w *watch) answered(before Machine, ev Event, out []Effect) {
+	stopped := slices.Contains(out, Effect(StopAlert{}))
+	if stopped && !before.alert.begun || stopped && w.m.alert != (alert{}) {
+		w.broken("%s stopped what did not ring, or rings on", show(ev))
+	}
+	p, ok := ev.(Pressed)
+	if !ok || before.alert == (alert{}) {
+		return
+	}
+	meant := before.alert.rings && before.calling == 0 && p.At-before.alert.since >= before.cfg.Bounce && (before.state == Idle || before.held)
+	if fresh := w.m != before; fresh && stopped != meant || stopped && w.m.state != Idle {
+		w.broken("a press on %+v in %v, held %t, led to %v, stopped %t", before.alert, before.state, before.held, w.m.state, stopped)
+	}
+	if stopped {
+		w.stops++
 	}
 }
 
@@ -478,7 +501,10 @@ func (w *watch) noise() Event {
 	old := ID(fmt.Sprint("t-", max(0, w.turns-w.r.IntN(3))))
 	fresh := func() ID { w.turns++; return ID(fmt.Sprint("t-", w.turns)) }
 	rid := ResponseID(fmt.Sprint("r", max(0, w.things-w.r.IntN(6))))
-	switch w.r.IntN(25) {
+	switch w.r.IntN(27) {
+	case 25, 26: // it can ring where nothing is before it, and that is looked at after the fact
+		begun := w.r.IntN(3) > 0
+		return AlertChanged{At: w.now, Begun: begun, Rings: begun && (w.m.state == Idle || w.m.held || w.r.IntN(8) == 0)}
 	case 24:
 		return FloorOpened{At: w.now, Turn: old}
 	case 0, 1, 2:
