@@ -5,11 +5,14 @@ import (
 	"errors"
 	"log/slog"
 	"os/exec"
+	"slices"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"conch/audio"
+	chime "conch/audio/alarm"
 	"conch/audio/cue"
 	clips "conch/audio/words"
 	"conch/companions/voice/rehearsal"
@@ -118,6 +121,35 @@ type localVoice struct{ rehearsal.Synthesizer }
 
 func (v localVoice) Speak(ctx context.Context, text string) ([]int16, error) {
 	return v.Say(ctx, "", text)
+}
+
+// alarm is what an alert sounds like: a chime, and what it is about now and then, where this machine has a voice. Its first field is fixed.
+type alarm struct {
+	voice namesVoice
+
+	mu   sync.Mutex
+	text string // of the last one
+	said []int16
+}
+
+// pausedFor is how long a chime dies away before words; our choice.
+const pausedFor = audio.Rate / 5
+
+func (a *alarm) round(ctx context.Context, text string, round int) []int16 {
+	pcm := chime.Samples(round)
+	if text == "" || round%3 != 2 {
+		return pcm
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.text != text {
+		said, err := a.voice.Speak(ctx, text)
+		if err != nil {
+			return pcm
+		}
+		a.text, a.said = text, said
+	}
+	return slices.Concat(pcm, make([]int16, pausedFor), a.said)
 }
 
 // namesVoice says a sentence with somebody's name in it, in the language of the device. What it would garble, a clip without the name says.

@@ -40,6 +40,7 @@ type Options struct {
 	Voices  []voice.Kind // to use in place of those that ship and are called so
 	Tools   coordinator.Tools
 	Cues    func(turn.Cue) []int16       // 24 kHz; nil: the shipped earcons
+	Alarm   coordinator.Alarm            // nil: a chime, and words
 	Light   func() (light.Driver, error) // nil: that of the configuration
 	Now     func() time.Duration         // nil: monotonic time since New
 	Clock   func() time.Time             // what the companion tells the time by; nil: time.Now

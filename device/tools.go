@@ -16,6 +16,7 @@ import (
 	roomskill "conch/companions/skills/room"
 	"conch/companions/skills/system"
 	"conch/coordinator"
+	"conch/coordinator/alert"
 	"conch/coordinator/inject"
 	"conch/coordinator/turn"
 	"conch/device/control"
@@ -88,6 +89,7 @@ func (d *Device) skillHost(name string) skills.Host {
 	h := skills.Host{
 		Log: d.log.With("skill", name), Now: d.wall(),
 		Mute:    func() error { return d.sound.SetMuted(true) },
+		Ring:    d.ring,
 		Library: folder(d.cfg.LibraryFolder()).library(),
 	}
 	if d.room.InRoom() {
@@ -111,6 +113,25 @@ func (d *Device) inject(prompt, key string, ttl time.Duration) <-chan skills.Out
 	done, out := d.coordinator.Inject(prompt, inject.Normal, key, ttl), make(chan skills.Outcome, 1)
 	go func() { out <- skills.Outcome((<-done).String()) }() // each has one outcome, at the latest when the coordinator ends
 	return out
+}
+
+// ring is a skill's Ring.
+func (d *Device) ring(a skills.Alert) (stop func()) {
+	done, stop := d.coordinator.Ring(a.Text, a.Longest)
+	go func() {
+		how := <-done // each has one end, at the latest when the coordinator ends
+		defer func() {
+			if p := recover(); p != nil {
+				d.log.Error(logSkillEnded, "err", fmt.Sprint("panic: ", p), "stack", string(debug.Stack()))
+			}
+		}()
+		if a.Ended != nil {
+			a.Ended([...]skills.Ended{
+				alert.Stopped: skills.Finished, alert.Unanswered: skills.Interrupted, alert.Taken: skills.Interrupted, alert.Failed: skills.Failed,
+			}[how])
+		}
+	}()
+	return stop
 }
 
 // Call runs a tool and puts its effect into the coordinator's words.

@@ -59,6 +59,7 @@ func New(cfg config.Config, o Options) (*Device, error) {
 		Turn:    d.turnConfig(), Log: d.log, Clock: coordinator.RealClock(d.now), OnEnd: d.turnEnded,
 		ToolDeadline: cfg.Turn.Tool, LocalVoice: localVoice{d.synthesizer}, OnSpeech: d.speech,
 		Taken: d.room.Taken, OnInject: d.room.Injected,
+		Alarm: d.alarm(),
 	})
 	if err != nil {
 		return nil, err
@@ -134,6 +135,14 @@ func (d *Device) speakerAdapter() speakerAdapter {
 		sound = earcon
 	}
 	return speakerAdapter{Speaker: d.speaker, cue: sound, cues: d.cfg.Audio.Cues, volume: d.memory.KeepVolume}
+}
+
+// alarm is what an alert sounds like.
+func (d *Device) alarm() coordinator.Alarm {
+	if d.opts.Alarm != nil {
+		return d.opts.Alarm
+	}
+	return (&alarm{voice: namesVoice{d.synthesizer, d.cfg.Device.Language}}).round
 }
 
 // turnConfig is the machine's deadlines, as a household wants them.

@@ -57,11 +57,14 @@ const (
 	Preempt                          // it ends a call
 )
 
-// Alert is a sound that is repeated until a person presses, which begins no turn, or until it has rung for as long as it may.
+// Alert is a sound that is repeated until a person presses, which begins no turn, or until it was heard for as long as it may be. It
+// waits for the end of a turn and of a call; of several one rings after the other (TURNS.md 4).
 type Alert struct {
-	Text    string          // what rings, in the words of a person: "the pasta"; spoken between the sounds where this device can
-	Longest time.Duration   // 0: five minutes
-	Ended   func(how Ended) // called once, unless nil: finished (a person stopped it), interrupted (its time was over, or stop was called), failed
+	Text    string        // what rings, in the words of a person: "the pasta"; spoken between the sounds where this device can
+	Longest time.Duration // 0: five minutes
+	// Ended is called once, unless nil: finished (a person stopped it), interrupted (its time was over, or stop was called), failed (nobody
+	// can have heard it, or the device has ended).
+	Ended func(how Ended)
 }
 
 // Rate is samples a second of all sound.
