@@ -29,7 +29,7 @@ func TestBenchSilence(t *testing.T) {
 			var errs strings.Builder
 			cmd.Stderr = &errs
 			out, err := cmd.Output()
-			for _, want := range []string{"granted 240 frames x 8 at 48000 Hz", "= 8.5 ms", "committing", "speaking", "tool", "awaiting", "content", "injected", "call", "tail"} {
+			for _, want := range []string{"granted 240 frames x 8 at 48000 Hz", "= 8.5 ms", "committing", "speaking", "tool", "awaiting", "content", "injected", "call", "ringing", "tail"} {
 				if err != nil || !strings.Contains(string(out), want) {
 					t.Fatalf("%v; want %q\n%s%s", err, want, out, errs.String())
 				}

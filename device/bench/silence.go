@@ -49,7 +49,7 @@ type Silence struct {
 }
 
 // SilenceStates are the states of TURNS.md 2 in which a press must silence.
-var States = []string{"committing", "speaking", "tool", "awaiting", "content", "injected", "call", "tail"}
+var States = []string{"committing", "speaking", "tool", "awaiting", "content", "injected", "call", "ringing", "tail"}
 
 // Run measures every state and returns the report. It leaves the card as it found it.
 func (b Silence) Run(ctx context.Context) (report state.Silence, err error) {
@@ -151,7 +151,7 @@ func (b Silence) rig() (*rig, error) {
 	b.Config.State.Dir = "" // measuring leaves no trace
 	d, err := device.New(b.Config, device.Options{
 		Log: log, Card: b.Card, Voice: voice, Tools: tone.Tools{Voice: voice}, Now: now,
-		Buttons: []gpio.Events{hand}, Cues: voice.Cue,
+		Buttons: []gpio.Events{hand}, Cues: voice.Cue, Alarm: voice.Alarm,
 	})
 	if err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func (b Silence) rig() (*rig, error) {
 const (
 	benchAgain  = 5                      // presses more, where some found it quiet: a machine that stood still has left a gap
 	benchSettle = 5 * time.Second        // to reach a state
-	bounce      = 300 * time.Millisecond // a press so soon after a call began is none (TURNS.md 4)
+	bounce      = 300 * time.Millisecond // a press so soon after a call or an alert began is something else (TURNS.md 4)
 	benchSound  = 150 * time.Millisecond // of audible tone before the press
 	benchAfter  = 150 * time.Millisecond // after the press, in which old sound would still show
 	briefly     = 70 * time.Millisecond  // for both, where it is brief
@@ -180,7 +180,7 @@ func (r *rig) measure(ctx context.Context, name string, n int) (state.SilenceRow
 		if r.bench.brief {
 			sound, after = briefly, briefly
 		}
-		if name == "call" {
+		if name == "call" || name == "ringing" {
 			sound += bounce
 		}
 		if err := wait.For(ctx, sound+time.Duration(i*37%200)*100*time.Microsecond); err != nil {
@@ -228,13 +228,17 @@ func (r *rig) lastAudible(edge time.Duration) (time.Duration, bool) {
 // reach brings the device into a state in which a tone sounds.
 func (r *rig) reach(ctx context.Context, state string) error {
 	r.voice.Play(state)
-	if state == "injected" {
+	switch state {
+	case "injected":
 		r.device.Coordinator().Inject("bench", inject.Normal, "", time.Minute)
-	} else {
+	case "ringing":
+		r.device.Coordinator().Ring("", 0)
+	default:
 		r.device.Coordinator().Ask("bench")
 	}
 	want := map[string]turn.State{"committing": turn.Committing, "speaking": turn.InResponse, "tool": turn.InResponse,
-		"awaiting": turn.AwaitingNextResponse, "content": turn.Idle, "injected": turn.InResponse, "call": turn.Idle, "tail": turn.InResponse}[state]
+		"awaiting": turn.AwaitingNextResponse, "content": turn.Idle, "injected": turn.InResponse, "call": turn.Idle, "ringing": turn.Idle,
+		"tail": turn.InResponse}[state]
 	return r.until(ctx, func() bool {
 		return r.voice.Sounding.Load() && r.device.Coordinator().State() == want && r.device.Audible()
 	}, "state "+want.String()+" with a tone")

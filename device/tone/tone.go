@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -65,6 +66,12 @@ func (v *Voice) Cue(c turn.Cue) []int16 {
 		return Second
 	}
 	return nil
+}
+
+// Alarm is three tones for a round of an alert.
+func (v *Voice) Alarm(context.Context, string, int) []int16 {
+	v.Sounding.Store(true)
+	return slices.Concat(Second, Second, Second)
 }
 
 // Tools: it calls those that it knows.
