@@ -23,6 +23,7 @@ import (
 	"conch/device/service"
 	"conch/device/sound"
 	"conch/device/state"
+	"conch/device/store"
 	"conch/device/usage"
 	"conch/device/world"
 	"conch/gpio"
@@ -61,6 +62,7 @@ type Device struct {
 	now         func() time.Duration
 	opts        Options
 	memory      *state.Memory
+	kept        *store.DB // of skills; nil: there is no state directory
 	conds       *condition.Book
 	synthesizer rehearsal.Synthesizer // speaks without the session
 	speaker     *audio.Speaker        // the sound card's
@@ -101,6 +103,9 @@ type actor struct {
 func (d *Device) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	if d.kept != nil {
+		defer d.kept.Close() // after all who may still write
+	}
 	actors := append([]actor{
 		{"speaker", d.speaker.Run},
 		{"mic", d.sound.Mic.Run},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"runtime/debug"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"conch/coordinator/inject"
 	"conch/coordinator/turn"
 	"conch/device/control"
+	"conch/device/store"
 )
 
 // toolbox is the coordinator's Tools, made of the companion's toolbox.
@@ -46,6 +48,10 @@ const (
 // newTools fills the toolbox with the bundled skills.
 func (d *Device) newTools() (coordinator.Tools, error) {
 	box := companions.NewToolbox(d.log, d.wall(), d.inject)
+	if dir := d.memory.Dir(); dir != "" {
+		d.kept = store.New(filepath.Join(dir, store.File), d.conds, d.wall())
+		d.actors = append(d.actors, actor{"store", d.kept.Run})
+	}
 	for _, b := range bundled {
 		s := b.make(d.skillHost(b.name))
 		if s == nil {
@@ -91,6 +97,9 @@ func (d *Device) skillHost(name string) skills.Host {
 		Mute:    func() error { return d.sound.SetMuted(true) },
 		Ring:    d.ring,
 		Library: folder(d.cfg.LibraryFolder()).library(),
+	}
+	if d.kept != nil {
+		h.Store = d.kept.Skill(name)
 	}
 	if d.room.InRoom() {
 		h.Room = &skills.Room{

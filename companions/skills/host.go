@@ -29,7 +29,7 @@ type Store interface {
 	Get(companion, key string) ([]byte, error)
 	// Put writes all of these or none; a nil value deletes its key.
 	Put(companion string, values map[string][]byte) error
-	// All calls f with each key and value, in the order of the keys, until it returns false. f must not call the Store.
+	// All calls f with each key and value, in the order of the keys, until it returns false.
 	All(companion string, f func(key string, value []byte) bool) error
 	// Companions are those for whom something is kept.
 	Companions() ([]string, error)

@@ -50,6 +50,8 @@ const (
 	RoomRenamed     Code = "room.renamed"     // two companions have the same name
 	RoomStuck       Code = "room.stuck"       // this device is out of its room, but not on disk
 	RoomVoteKey     Code = "room.vote_key"    // the key of the chat server that refines votes
+	SkillsUnread    Code = "skills.unreadable"
+	SkillsUnwritten Code = "skills.unwritable"
 	SoundFlat       Code = "sound.flat"       // while the button was held, the microphone gave the same value all the time
 	SoundMicrophone Code = "sound.microphone" // there is none
 	SoundSlow       Code = "sound.slow"       // the loudspeaker falls silent late
@@ -95,6 +97,7 @@ var table = []entry{
 	{code: NetworkLost, severity: Offline, clip: "network_lost", after: 30 * time.Second},
 	{code: VoiceLost, severity: Offline, clip: "offline", after: time.Minute, covered: []Code{NetworkLost, ClockWrong, KeyBroken}},
 	{code: StateUnwritable, severity: Trouble, clip: "disk_full", after: 2 * time.Second}, // a full disk, or one that can only be read
+	{code: SkillsUnwritten, severity: Trouble, clip: "disk_full", after: 2 * time.Second, covered: []Code{StateUnwritable}},
 	{code: RoomMemory, severity: Trouble, clip: "disk_full", after: 2 * time.Second},
 	{code: RoomLedger, severity: Trouble, clip: "disk_full", after: 2 * time.Second},
 	{code: LightLost, severity: Note, clip: "light_lost", after: 5 * time.Second}, // the light does not tell of itself

@@ -8,7 +8,7 @@ import (
 )
 
 // ours are how the names of what conch keeps end. Whoever has set state.dir to a home, or to /tmp, has other files there.
-var ours = []string{".json", ".jsonl", ".key", ".broken", ".new", ".tmp"}
+var ours = []string{".json", ".jsonl", ".db", ".key", ".broken", ".new", ".tmp"}
 
 // narrow leaves a state directory and what conch has kept in it to its owner alone: 0700 and 0600. What belongs to somebody else is
 // not touched, nor is a directory that everybody shares.

@@ -1,0 +1,273 @@
+// Package store is what the skills keep: one embedded database in the state directory (bbolt), in which each skill has a place of its
+// own for each companion.
+//
+//	conch        layout = "1"
+//	skills       NAME of a skill
+//	               =             the device itself
+//	               =COMPANION    key = value
+//
+// A write is on the disk, whole, when it returns: two flushes of the card each. So what is written seldom belongs here, and what is
+// the same as before is not written again.
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+
+	"conch/companions/skills"
+	"conch/device/condition"
+)
+
+// File is its name in the state directory.
+const File = "skills.db"
+
+// Bounds. Our choices: a thousand reminders are a quarter of a MiB.
+const (
+	MaxFile  = 16 << 20
+	MaxKey   = 256
+	MaxValue = 64 << 10
+)
+
+// Our choices.
+const (
+	lockWait = time.Second      // for another process to let go of the file
+	retry    = 10 * time.Second // a full disk is tried again
+)
+
+var (
+	rootConch   = []byte("conch")
+	rootSkills  = []byte("skills")
+	keyLayout   = []byte("layout")
+	keyTried    = []byte("tried")
+	errSame     = errors.New("as it was")
+	errShutdown = errors.New("what skills keep cannot be reached any more: conch ends")
+)
+
+// DB is that database. It is opened when somebody needs it first, so that what is never asked costs nothing. All methods may be called from
+// any goroutine.
+type DB struct {
+	path   string
+	conds  *condition.Book
+	now    func() time.Time
+	every  time.Duration // how often Run tries again
+	failed chan struct{} // a token: something could not be written
+
+	mu      sync.Mutex
+	db      *bbolt.DB // nil: it is not open
+	refused error     // by a file that only a newer conch understands; stays
+	closed  bool
+}
+
+// New is the database at path, which need not be there; now dates what is put aside.
+func New(path string, conds *condition.Book, now func() time.Time) *DB {
+	return &DB{path: path, conds: conds, now: now, every: retry, failed: make(chan struct{}, 1)}
+}
+
+// Run tries again what could not be written, until ctx ends: whoever asked was told, but the condition has to end by itself.
+func (d *DB) Run(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-d.failed:
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(d.every):
+			_ = d.update(func(tx *bbolt.Tx) error { // the condition says it
+				return tx.Bucket(rootConch).Put(keyTried, []byte(d.now().UTC().Format(time.RFC3339)))
+			})
+		}
+	}
+}
+
+// Close writes nothing: all is written. What is asked later is refused.
+func (d *DB) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	if d.db == nil {
+		return nil
+	}
+	err := d.db.Close()
+	d.db = nil
+	return err
+}
+
+// Skill is the place of one skill.
+func (d *DB) Skill(name string) skills.Store { return place{d, []byte(name)} }
+
+// place is a skills.Store.
+type place struct {
+	d     *DB
+	skill []byte
+}
+
+func bucket(companion string) []byte { return append([]byte("="), companion...) }
+
+// of is the place's bucket for a companion; nil: nothing is kept for it.
+func (p place) of(tx *bbolt.Tx, companion string) *bbolt.Bucket {
+	all := tx.Bucket(rootSkills).Bucket(p.skill)
+	if all == nil {
+		return nil
+	}
+	return all.Bucket(bucket(companion))
+}
+
+func (p place) Get(companion, key string) (value []byte, err error) {
+	err = p.d.view(func(tx *bbolt.Tx) error {
+		if b := p.of(tx, companion); b != nil {
+			value = bytes.Clone(b.Get([]byte(key)))
+		}
+		return nil
+	})
+	return value, err
+}
+
+func (p place) Put(companion string, values map[string][]byte) error {
+	for key, value := range values {
+		switch {
+		case key == "" || len(key)+len(companion) > MaxKey:
+			return fmt.Errorf("a key of %d bytes cannot be kept: 1 to %d", len(key), MaxKey-len(companion))
+		case len(value) > MaxValue:
+			return fmt.Errorf("%d bytes are too much to keep: at most %d", len(value), MaxValue)
+		}
+	}
+	return p.d.update(func(tx *bbolt.Tx) error {
+		same := true
+		old := p.of(tx, companion)
+		for key, value := range values {
+			var was []byte
+			if old != nil {
+				was = old.Get([]byte(key))
+			}
+			same = same && (was == nil) == (value == nil) && bytes.Equal(was, value)
+		}
+		if same {
+			return errSame
+		}
+		all, err := tx.Bucket(rootSkills).CreateBucketIfNotExists(p.skill)
+		if err != nil {
+			return err
+		}
+		b, err := all.CreateBucketIfNotExists(bucket(companion))
+		for key, value := range values {
+			switch {
+			case err != nil:
+			case value == nil:
+				err = b.Delete([]byte(key))
+			default:
+				err = b.Put([]byte(key), value)
+			}
+		}
+		if first, _ := b.Cursor().First(); err == nil && first == nil { // nobody for whom nothing is kept
+			err = all.DeleteBucket(bucket(companion))
+		}
+		return err
+	})
+}
+
+func (p place) All(companion string, f func(key string, value []byte) bool) error {
+	type entry struct {
+		key   string
+		value []byte
+	}
+	var all []entry
+	err := p.d.view(func(tx *bbolt.Tx) error {
+		all = nil
+		b := p.of(tx, companion)
+		if b == nil {
+			return nil
+		}
+		return b.ForEach(func(k, v []byte) error {
+			all = append(all, entry{string(k), bytes.Clone(v)})
+			return nil
+		})
+	})
+	for _, e := range all { // f is somebody else's: nothing is held meanwhile
+		if err != nil || !f(e.key, e.value) {
+			break
+		}
+	}
+	return err
+}
+
+func (p place) Companions() (all []string, err error) {
+	err = p.d.view(func(tx *bbolt.Tx) error {
+		all = nil
+		of := tx.Bucket(rootSkills).Bucket(p.skill)
+		if of == nil {
+			return nil
+		}
+		return of.ForEachBucket(func(name []byte) error {
+			all = append(all, string(name[1:]))
+			return nil
+		})
+	})
+	return all, err
+}
+
+func (d *DB) view(f func(*bbolt.Tx) error) error {
+	db, err := d.open()
+	if err == nil {
+		err = guarded(func() error { return db.View(f) })
+	}
+	if err == nil || errors.Is(err, errShutdown) {
+		return err
+	}
+	return d.troubled(fmt.Errorf("what was kept cannot be read: %w", err))
+}
+
+func (d *DB) update(f func(*bbolt.Tx) error) error {
+	db, err := d.open()
+	if err == nil {
+		err = guarded(func() error { return db.Update(f) })
+	}
+	switch {
+	case err == nil:
+		d.conds.Clear(condition.SkillsUnwritten)
+		return nil
+	case errors.Is(err, errSame):
+		return nil
+	case errors.Is(err, errShutdown):
+		return err
+	case errors.Is(err, berrors.ErrMaxSizeReached):
+		return fmt.Errorf("it cannot be kept: %s has its %d MiB already; forget something first", d.path, MaxFile>>20)
+	}
+	d.again(db)
+	return d.troubled(fmt.Errorf("it cannot be kept: %w", err))
+}
+
+// again has the file opened anew: after a write that failed only what is on the disk counts.
+func (d *DB) again(db *bbolt.DB) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if db != nil && d.db == db {
+		_ = guarded(db.Close) // what was written is on the disk
+		d.db = nil
+	}
+}
+
+// troubled has people told of what went wrong, and Run try again.
+func (d *DB) troubled(err error) error {
+	d.mu.Lock()
+	refused := d.refused != nil
+	d.mu.Unlock()
+	if refused { // it has a condition of its own, and no attempt will help
+		return err
+	}
+	d.conds.Set(condition.SkillsUnwritten, err.Error(), "free some space, or set state.dir; until then timers, reminders and notes are refused")
+	select {
+	case d.failed <- struct{}{}:
+	default: // one is there already
+	}
+	return err
+}
