@@ -16,6 +16,7 @@ import (
 	"conch/companions/skills/library"
 	roomskill "conch/companions/skills/room"
 	"conch/companions/skills/system"
+	"conch/companions/skills/timers"
 	"conch/coordinator"
 	"conch/coordinator/alert"
 	"conch/coordinator/inject"
@@ -38,6 +39,7 @@ var bundled = []struct {
 	{"system", system.New},
 	{"room", roomskill.New},
 	{"library", library.New},
+	{"timers", timers.New},
 }
 
 // Log events of skills.

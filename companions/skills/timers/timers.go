@@ -1,0 +1,211 @@
+// Package timers is the skill that tells when some time is over: eggs, tea, the oven.
+package timers
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"conch/companions/skills"
+)
+
+// Our choices.
+const (
+	again    = 5 * time.Minute  // "five more minutes", where nobody says how many
+	recent   = 10 * time.Minute // what has rung within it can be had once more
+	retry    = 10 * time.Second // for what was kept and cannot be read
+	tellable = 24 * time.Hour   // how long one that was missed is worth telling
+)
+
+// Skill has the tools set_timer, list_timers, cancel_timer and snooze_timer.
+type Skill struct {
+	host  skills.Host
+	begun time.Time     // its monotonic reading is the clock of this process
+	woken chan struct{} // a token: the timers have changed
+
+	mu    sync.Mutex
+	set   set
+	have  bool     // what was kept has been read
+	gone  []string // keys that could not be deleted yet
+	rung  *timer   // the last that rang
+	ended moment   // when
+}
+
+// New is the skill; nil where nothing can ring.
+func New(h skills.Host) skills.Skill {
+	if h.Ring == nil {
+		return nil
+	}
+	return &Skill{host: h, begun: time.Now(), woken: make(chan struct{}, 1)}
+}
+
+func (s *Skill) now() moment { return moment{time.Since(s.begun), s.host.Now().Round(0)} }
+
+// Run rings.
+func (s *Skill) Run(ctx context.Context) error {
+	wait := time.NewTimer(0)
+	defer wait.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.woken:
+		case <-wait.C:
+		}
+		wait.Stop()
+		if in, any := s.look(ctx); any {
+			wait.Reset(in)
+		}
+	}
+}
+
+// look does what is due, and says in how long to look again; false: when something has changed.
+func (s *Skill) look(ctx context.Context) (in time.Duration, any bool) {
+	s.mu.Lock()
+	if err := s.load(); err != nil {
+		s.mu.Unlock()
+		return retry, true // the database's condition says it
+	}
+	now := s.now()
+	if anew := s.set.look(now); len(anew) > 0 {
+		_ = s.keep(anew...) // what is kept is wrong after a restart; the condition says it
+	}
+	due := s.set.over(now)
+	for _, t := range due {
+		t.ringing = true
+	}
+	in, any = s.set.wake(now)
+	s.mu.Unlock()
+	for _, t := range due {
+		if t.missed(now) {
+			s.tell(ctx, t, now)
+		} else {
+			s.ring(ctx, t, now)
+		}
+	}
+	return in, any
+}
+
+// ring sounds until a person has heard it. It stays on the disk until then.
+func (s *Skill) ring(ctx context.Context, t *timer, now moment) {
+	text := t.label()
+	if by := now.mono - t.at; t.read && by > 30*time.Second {
+		text += ", " + spell(by.Round(time.Minute)) + " ago"
+	}
+	s.host.Log.Info("timer.rings", "timer", t.ID, "late", (now.mono - t.at).Round(time.Millisecond))
+	stop := s.host.Ring(skills.Alert{Text: text, Ended: func(how skills.Ended) {
+		if ctx.Err() != nil {
+			return // conch ends: it rings on when it is back
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if !s.set.has(t) {
+			return // somebody has cancelled it, or wants it later
+		}
+		s.rung, s.ended = t, s.now()
+		if how == skills.Failed && s.host.Announce != nil {
+			s.host.Announce(skills.Announcement{Prompt: "Tell the person that the timer is over: " + text + ".", Text: "The timer is over: " + text + ".",
+				Companion: t.Companion, Priority: skills.BlockBehindComms})
+		}
+		s.drop(t)
+	}})
+	s.mu.Lock()
+	t.stop = stop
+	cancelled := !s.set.has(t)
+	s.mu.Unlock()
+	if cancelled {
+		stop()
+	}
+}
+
+// tell says of one that nobody heard. It stays on the disk until it was said.
+func (s *Skill) tell(ctx context.Context, t *timer, now moment) {
+	text := "While I was off, a timer was over: " + t.label() + ", " + spell((now.mono - t.at).Round(time.Minute)) + " ago."
+	s.host.Log.Info("timer.missed", "timer", t.ID, "late", (now.mono - t.at).Round(time.Second))
+	if s.host.Announce == nil {
+		s.mu.Lock()
+		s.drop(t)
+		s.mu.Unlock()
+		return
+	}
+	s.host.Announce(skills.Announcement{
+		Prompt: "Tell the person: " + text, Text: text, Companion: t.Companion, Priority: skills.BlockBehindComms, TTL: tellable,
+		Key: "timer " + strconv.Itoa(t.ID), Done: func(skills.Outcome) {
+			if ctx.Err() == nil {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				s.drop(t)
+			}
+		},
+	})
+}
+
+// load reads what was kept, once.
+func (s *Skill) load() error {
+	if s.have || s.host.Store == nil {
+		s.have = true
+		return nil
+	}
+	now := s.now()
+	var found []*timer
+	err := s.host.Store.All("", func(key string, value []byte) bool {
+		t := new(timer)
+		if err := json.Unmarshal(value, t); err != nil || t.key() != key || t.Length <= 0 {
+			s.host.Log.Error("timer.unreadable", "key", key, "err", err) // it stays where it is
+			return true
+		}
+		found = append(found, t)
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	s.have = true
+	for _, t := range found {
+		s.set.found(now, t)
+	}
+	return nil
+}
+
+func (t *timer) key() string { return fmt.Sprintf("timer %08d", t.ID) }
+
+// keep writes timers, and deletes what could not be deleted before.
+func (s *Skill) keep(timers ...*timer) error {
+	if s.host.Store == nil {
+		return nil
+	}
+	values := make(map[string][]byte, len(timers))
+	for _, key := range s.gone {
+		values[key] = nil
+	}
+	for _, t := range timers {
+		b, err := json.Marshal(t)
+		if err != nil {
+			return err
+		}
+		values[t.key()] = b
+	}
+	err := s.host.Store.Put("", values)
+	if err == nil {
+		s.gone = nil
+	}
+	return err
+}
+
+// drop forgets a timer for good.
+func (s *Skill) drop(t *timer) {
+	s.set.remove(t)
+	s.gone = append(s.gone, t.key())
+	_ = s.keep() // with the next one that is kept; after a restart it may ring once more
+	s.wake()
+}
+
+func (s *Skill) wake() {
+	select {
+	case s.woken <- struct{}{}:
+	default: // one is there already
+	}
+}
