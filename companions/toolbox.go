@@ -1,17 +1,17 @@
 package companions
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -24,6 +24,7 @@ const (
 	logToolDone     = "tool.done"
 	logToolFailed   = "tool.failed"
 	logToolPanicked = "tool.panicked"
+	logToolLeftOut  = "tool.left_out" // source, tool, why: nobody can call it
 )
 
 // Bounds of a tool.
@@ -35,19 +36,44 @@ const (
 
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// Toolbox makes tools of skills. It is filled before the first turn and only read after; Call may come from any
-// goroutine.
+// Toolbox makes tools of skills, and of sources whose tools come and go. Its methods may be called from any goroutine: whoever
+// changes it puts a whole new shelf into its place, and who reads never waits.
 type Toolbox struct {
 	log    *slog.Logger
 	now    func() time.Time
 	inject skills.Inject
-	tools  map[string]boxed
-	specs  []turn.ToolSpec
+
+	// May says whether a companion, by the id of its card, may use a tool; nil: all of them all. It is set before the first call.
+	May func(companion, tool string) bool
+
+	shelf atomic.Pointer[shelf]
+	mu    sync.Mutex // held by whoever changes the shelf; guards groups
+	// Those of skills in the order they were added, then those of sources in the order of their names.
+	groups []group
 }
+
+// group are the tools of a skill, or of a source.
+type group struct {
+	name  string
+	moves bool // of a source
+	tools []boxed
+	left  []LeftOut // those that were no tools
+}
+
+// shelf is what there is at a moment; it never changes.
+type shelf struct {
+	tools map[string]boxed
+	specs []turn.ToolSpec
+	left  map[string][]LeftOut // by source
+}
+
+// LeftOut is a tool of a source that nobody can call, and why.
+type LeftOut struct{ Tool, Why string }
 
 type boxed struct {
 	skills.Tool
-	schema argSchema
+	skill string
+	args  arguments
 }
 
 // Outcome is what a call came to: Output is always fit to be given to the model. Effect is nil for none.
@@ -59,60 +85,142 @@ type Outcome struct {
 
 // NewToolbox makes an empty one. inject may be nil; now is the clock on the wall.
 func NewToolbox(log *slog.Logger, now func() time.Time, inject skills.Inject) *Toolbox {
-	return &Toolbox{log: log, now: now, inject: inject, tools: map[string]boxed{}}
+	b := &Toolbox{log: log, now: now, inject: inject}
+	b.shelf.Store(&shelf{})
+	return b
 }
 
 // Add registers the tools of a skill, all or none.
 func (b *Toolbox) Add(name string, s skills.Skill) error {
 	tools := s.Tools()
-	if len(b.tools)+len(tools) > maxTools {
-		return fmt.Errorf("skill %s: %d tools more than the %d a session takes", name, len(b.tools)+len(tools)-maxTools, maxTools)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	old := b.shelf.Load()
+	if n := len(old.tools) + len(tools); n > maxTools {
+		return fmt.Errorf("skill %s: %d tools more than the %d a session takes", name, n-maxTools, maxTools)
 	}
-	ready := make([]boxed, 0, len(tools))
+	g := group{name: name}
 	for _, t := range tools {
-		if !toolName.MatchString(t.Name) {
-			return fmt.Errorf("skill %s: tool %q: a name is 1 to 64 letters, digits, _ and -", name, t.Name)
+		x, err := box(name, t)
+		if _, taken := old.tools[t.Name]; err == nil && (taken || g.has(t.Name)) {
+			err = errTaken
 		}
-		_, taken := b.tools[t.Name]
-		if taken || slices.ContainsFunc(ready, func(o boxed) bool { return o.Name == t.Name }) {
-			return fmt.Errorf("skill %s: tool %q: the name is taken", name, t.Name)
-		}
-		if t.Handler == nil {
-			return fmt.Errorf("skill %s: tool %q: no handler", name, t.Name)
-		}
-		if t.Schema == nil {
-			t.Schema = json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)
-		}
-		schema, err := parseArgSchema(t.Schema)
 		if err != nil {
-			return fmt.Errorf("skill %s: tool %q: schema: %w", name, t.Name, err)
+			return fmt.Errorf("skill %s: tool %q: %w", name, t.Name, err)
 		}
-		ready = append(ready, boxed{t, schema})
+		g.tools = append(g.tools, x)
 	}
-	for _, t := range ready {
-		b.tools[t.Name] = t
-		b.specs = append(b.specs, turn.ToolSpec{Name: t.Name, Description: t.Description, Schema: t.Schema})
+	at := slices.IndexFunc(b.groups, func(g group) bool { return g.moves })
+	if at < 0 {
+		at = len(b.groups)
 	}
+	b.arrange(slices.Insert(slices.Clone(b.groups), at, g))
 	return nil
 }
 
-// Specs describes the tools to a voice, in the order they were added.
-func (b *Toolbox) Specs() []turn.ToolSpec { return slices.Clone(b.specs) }
+// Replace makes these the tools of a source, in the place of those it had; none: it is gone. A tool that cannot be one is left out
+// alone, and so are those beyond what a session takes: those of skills win, then sources in the order of their names.
+func (b *Toolbox) Replace(source string, tools []skills.Tool) {
+	g := group{name: source, moves: true}
+	for _, t := range tools {
+		x, err := box(source, t)
+		if err == nil && g.has(t.Name) {
+			err = errTaken
+		}
+		if err != nil {
+			b.log.Warn(logToolLeftOut, "source", source, "tool", cut(t.Name, 100), "why", err)
+			g.left = append(g.left, LeftOut{cut(t.Name, 100), err.Error()})
+			continue
+		}
+		g.tools = append(g.tools, x)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all := slices.DeleteFunc(slices.Clone(b.groups), func(o group) bool { return o.moves && o.name == source })
+	at := slices.IndexFunc(all, func(o group) bool { return o.moves && o.name > source })
+	if at < 0 {
+		at = len(all)
+	}
+	b.arrange(slices.Insert(all, at, g))
+}
+
+// LeftOut are the tools of a source that nobody can call.
+func (b *Toolbox) LeftOut(source string) []LeftOut { return b.shelf.Load().left[source] }
+
+// arrange puts a new shelf into the place of the old one. The caller holds mu.
+func (b *Toolbox) arrange(groups []group) {
+	b.groups = groups
+	s := &shelf{tools: map[string]boxed{}, left: map[string][]LeftOut{}}
+	old := b.shelf.Load()
+	for _, g := range groups {
+		s.left[g.name] = slices.Clone(g.left)
+		for _, t := range g.tools {
+			why := ""
+			if _, taken := s.tools[t.Name]; taken {
+				why = errTaken.Error()
+			} else if len(s.tools) == maxTools {
+				why = fmt.Sprintf("a session takes %d tools", maxTools)
+			}
+			if why != "" {
+				out := LeftOut{t.Name, why}
+				s.left[g.name] = append(s.left[g.name], out)
+				if !slices.Contains(old.left[g.name], out) {
+					b.log.Warn(logToolLeftOut, "source", g.name, "tool", t.Name, "why", why)
+				}
+				continue
+			}
+			s.tools[t.Name] = t
+			s.specs = append(s.specs, turn.ToolSpec{Name: t.Name, Description: t.Description, Schema: t.Schema})
+		}
+	}
+	b.shelf.Store(s)
+}
+
+var errTaken = errors.New("the name is taken")
+
+func (g group) has(tool string) bool {
+	return slices.ContainsFunc(g.tools, func(o boxed) bool { return o.Name == tool })
+}
+
+// box checks what a tool is made of.
+func box(skill string, t skills.Tool) (boxed, error) {
+	if !toolName.MatchString(t.Name) {
+		return boxed{}, errors.New("a name is 1 to 64 letters, digits, _ and -")
+	}
+	if t.Handler == nil {
+		return boxed{}, errors.New("no handler")
+	}
+	if t.Schema == nil {
+		t.Schema = json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)
+	}
+	args, err := newArguments(t.Schema)
+	if err != nil {
+		return boxed{}, fmt.Errorf("schema: %w", err)
+	}
+	return boxed{t, skill, args}, nil
+}
+
+// Specs describes the tools to a voice: those of skills in the order they were added, then those of sources.
+func (b *Toolbox) Specs() []turn.ToolSpec { return slices.Clone(b.shelf.Load().specs) }
 
 // Call runs a tool on the caller's goroutine until it returns. That ctx ends is for the tool to heed, and for the caller to
 // bound where it does not.
 func (b *Toolbox) Call(ctx context.Context, c turn.CallTool) Outcome {
-	log := b.log.With("turn", c.Turn, "tool", c.Name)
-	t, ok := b.tools[c.Name]
+	t, ok := b.shelf.Load().tools[c.Name]
+	log := b.log.With("skill", t.skill, "turn", c.Turn, "tool", cut(c.Name, 100))
 	if !ok {
 		log.Warn(logToolFailed, "err", "no such tool")
-		return sorry("There is no tool named %q.", cut(c.Name, 100))
+		return sorry("There is no tool named %q, or it is not there just now.", cut(c.Name, 100))
+	}
+	if b.May != nil && !b.May(string(c.Who), c.Name) {
+		log.Warn(logToolFailed, "err", "its card does not name this tool", "companion", c.Who)
+		return sorry("You may not use %q. Say that you cannot do that.", c.Name)
 	}
 	args := c.Args
 	if strings.TrimSpace(args) == "" {
 		args = "{}" // what some models send for none
 	}
-	if err := t.schema.check(args); err != nil {
+	if err := t.args.check(args); err != nil {
 		log.Warn(logToolFailed, "err", err)
 		return sorry("The arguments were refused: %v. Correct them and try again, or ask.", err)
 	}
@@ -171,95 +279,4 @@ func cut(s string, most int) string {
 		at--
 	}
 	return s[:at] + more
-}
-
-// argSchema is the part of a JSON Schema that is checked before a call: the top level of an object. The rest is the
-// handler's.
-type argSchema struct {
-	Type       any                  `json:"type"`
-	Properties map[string]argSchema `json:"properties"`
-	Required   []string             `json:"required"`
-	Additional any                  `json:"additionalProperties"`
-	Enum       []any                `json:"enum"`
-	Minimum    *float64             `json:"minimum"`
-	Maximum    *float64             `json:"maximum"`
-	MaxLength  *int                 `json:"maxLength"`
-}
-
-func parseArgSchema(raw []byte) (s argSchema, err error) {
-	if err := json.Unmarshal(raw, &s); err != nil {
-		return s, err
-	}
-	if s.Type != "object" {
-		return s, fmt.Errorf("type is %v: arguments are an object", s.Type)
-	}
-	return s, nil
-}
-
-func (s argSchema) check(args string) error {
-	if len(args) > maxArgs {
-		return fmt.Errorf("%d bytes are too many (at most %d)", len(args), maxArgs)
-	}
-	var o map[string]any
-	d := json.NewDecoder(bytes.NewReader([]byte(args)))
-	if err := d.Decode(&o); err != nil || o == nil || d.More() {
-		return errors.New("they are not one JSON object")
-	}
-	for _, k := range s.Required {
-		if _, ok := o[k]; !ok {
-			return fmt.Errorf("%q is missing", k)
-		}
-	}
-	for _, k := range slices.Sorted(maps.Keys(o)) {
-		p, known := s.Properties[k]
-		if !known {
-			if s.Additional == false {
-				return fmt.Errorf("%q is unknown", cut(k, 100))
-			}
-			continue
-		}
-		if err := p.value(o[k]); err != nil {
-			return fmt.Errorf("%q %w", k, err)
-		}
-	}
-	return nil
-}
-
-func (s argSchema) value(v any) error {
-	if want, ok := s.Type.(string); ok && !isA(v, want) {
-		return fmt.Errorf("must be of type %s", want)
-	}
-	if len(s.Enum) > 0 && !slices.ContainsFunc(s.Enum, func(e any) bool { return fmt.Sprint(e) == fmt.Sprint(v) }) {
-		return fmt.Errorf("must be one of %v", s.Enum)
-	}
-	switch v := v.(type) {
-	case float64:
-		if s.Minimum != nil && v < *s.Minimum {
-			return fmt.Errorf("must be at least %v", *s.Minimum)
-		}
-		if s.Maximum != nil && v > *s.Maximum {
-			return fmt.Errorf("must be at most %v", *s.Maximum)
-		}
-	case string:
-		if s.MaxLength != nil && utf8.RuneCountInString(v) > *s.MaxLength {
-			return fmt.Errorf("must have at most %d characters", *s.MaxLength)
-		}
-	}
-	return nil
-}
-
-func isA(v any, want string) bool {
-	switch v := v.(type) {
-	case nil:
-		return want == "null"
-	case string:
-		return want == "string"
-	case bool:
-		return want == "boolean"
-	case float64:
-		return want == "number" || want == "integer" && v == float64(int64(v))
-	case []any:
-		return want == "array"
-	}
-	return want == "object"
 }
