@@ -147,6 +147,11 @@ func (c *Coordinator) Run(ctx context.Context) error {
 // Now is the clock of all facts.
 func (c *Coordinator) Now() time.Duration { return c.o.Clock.Now() }
 
+// ToolsChanged says that Tools.Specs are others than they were: the voice is told, in order with the rest.
+func (c *Coordinator) ToolsChanged() {
+	c.inbox.put(entry{of: func() { c.o.Voice.Tools(c.o.Tools.Specs()) }})
+}
+
 // State is what the machine was in after the last fact.
 func (c *Coordinator) State() turn.State { return turn.State(c.state.Load()) }
 
