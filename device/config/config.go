@@ -32,6 +32,7 @@ type Config struct {
 	Turn    Turn
 	Room    Room
 	Library Library
+	MCP     []MCP
 	State   State
 	Log     Log
 
@@ -306,7 +307,7 @@ func (c *Config) Describe() []Row {
 			rows = append(rows, Row{"voice.key", c.Voice.Key.String(), c.Origin("voice.key")})
 		}
 	}
-	return rows
+	return append(rows, Row{"mcp", c.servers(), c.Origin("mcp")})
 }
 
 // Origin is where the value of a key came from, as Row has it.

@@ -38,6 +38,14 @@ func example() string {
 		}
 		fmt.Fprintf(&b, "# %s\n# Allowed: %s.\n%s = %s\n", capital(k.about), k.allowed, name, k.show())
 	}
+	l := &loader{config: &c}
+	for _, of := range l.tables() { // as many as wanted, and none by default
+		fmt.Fprintf(&b, "\n# As many as wanted, each with a name of %s:\n# [%s.NAME]\n", of.names, of.name)
+		fields, _ := of.begin("name")
+		for _, f := range fields {
+			fmt.Fprintf(&b, "#\n# %s\n# Allowed: %s.\n# %s = %s\n", capital(f.about), f.allowed, f.name, f.example)
+		}
+	}
 	return b.String()
 }
 
@@ -69,7 +77,7 @@ func TestExampleEqualsTheDefaults(t *testing.T) {
 		if want := empty.Describe()[i]; row.Key != want.Key || row.Value != want.Value {
 			t.Errorf("%s = %s in the example; an empty file gives %s", row.Key, row.Value, want.Value)
 		}
-		if row.Key != "voice.key" && !strings.HasPrefix(row.Origin, "file conch.example.toml:") &&
+		if row.Key != "voice.key" && row.Key != "mcp" && !strings.HasPrefix(row.Origin, "file conch.example.toml:") &&
 			!strings.HasPrefix(row.Origin, "default (") {
 			t.Errorf("%s comes from %q, so it is not in the example", row.Key, row.Origin)
 		}

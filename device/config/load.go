@@ -218,6 +218,12 @@ func (l *loader) take(path string, tree map[string]any, lines map[string]int) {
 		value any
 	}
 	var all []found
+	for _, of := range l.tables() {
+		if v, there := tree[of.name]; there {
+			l.table(of, v, lines, path)
+			delete(tree, of.name)
+		}
+	}
 	for section, v := range tree {
 		table, ok := v.(map[string]any)
 		switch {
