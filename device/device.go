@@ -19,6 +19,7 @@ import (
 	"conch/device/control"
 	"conch/device/join"
 	"conch/device/lights"
+	"conch/device/mcp"
 	"conch/device/room"
 	"conch/device/service"
 	"conch/device/sound"
@@ -82,6 +83,7 @@ type Device struct {
 	presses     presses // of the buttons; says itself who owns what
 	answers     *answers
 	usage       *usage.Counter
+	servers     *mcp.Servers // of the Model Context Protocol; nil: none is configured
 
 	// atomic
 	turns atomic.Uint64

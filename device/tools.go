@@ -22,6 +22,7 @@ import (
 	"conch/coordinator/inject"
 	"conch/coordinator/turn"
 	"conch/device/control"
+	"conch/device/mcp"
 	"conch/device/store"
 )
 
@@ -54,6 +55,7 @@ func (d *Device) newTools() (coordinator.Tools, error) {
 		d.kept = store.New(filepath.Join(dir, store.File), d.conds, d.wall())
 		d.actors = append(d.actors, actor{"store", d.kept.Run})
 	}
+	box.May = d.mayUse
 	for _, b := range bundled {
 		s := b.make(d.skillHost(b.name))
 		if s == nil {
@@ -69,7 +71,24 @@ func (d *Device) newTools() (coordinator.Tools, error) {
 			}})
 		}
 	}
+	if len(d.cfg.MCP) > 0 {
+		d.servers = mcp.New(mcp.Options{Servers: d.cfg.MCP, Log: d.log, Tools: func(server string, tools []skills.Tool) {
+			box.Replace(server, tools)
+			d.coordinator.ToolsChanged()
+		}})
+		d.actors = append(d.actors, actor{"mcp", d.servers.Run})
+	}
 	return toolbox{box, turn.Who(d.room.Cards[0].ID)}, nil
+}
+
+// mayUse says whether a companion's card lets it use a tool.
+func (d *Device) mayUse(companion, tool string) bool {
+	for _, c := range d.room.Cards {
+		if string(c.ID) == companion {
+			return c.Uses(tool)
+		}
+	}
+	return true
 }
 
 // runSkill has a skill work by itself. That it cannot costs nobody else anything.

@@ -219,6 +219,7 @@ func (x *session) lateDeltas(r *response, it *item, index int, d time.Duration) 
 // thought gathers what a brain may know. The items' own fields are copied: the loop goes on.
 func (x *session) thought(p m, items []*item) Thought {
 	t := Thought{
+		Takes:        map[string]any{},
 		Instructions: get[string](x.conf, "instructions"), Now: x.srv.o.Now(), About: x.srv.About(),
 	}
 	t.Prompt = strings.TrimSpace(strings.TrimPrefix(get[string](p, "instructions"), t.Instructions))
@@ -245,7 +246,9 @@ func (x *session) thought(p m, items []*item) Thought {
 		t.Force = get[string](c, "name")
 	}
 	for _, v := range tools {
-		t.Tools = append(t.Tools, get[string](v.(m), "name"))
+		name := get[string](v.(m), "name")
+		t.Tools = append(t.Tools, name)
+		t.Takes[name] = v.(m)["parameters"]
 	}
 walk:
 	for _, it := range slices.Backward(items) {

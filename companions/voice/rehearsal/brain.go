@@ -10,19 +10,20 @@ type Brain interface{ Think(Thought) Reply }
 
 // Thought is what a brain may know.
 type Thought struct {
-	Words        string   // of the person, typed or heard; empty when there are none
-	Heard        *Heard   // set when they were spoken
-	Prompt       string   // instruction for this answer alone, or the system's message that nobody has answered
-	Instructions string   // the session's: who the companion is
-	Outputs      []string // of tools, not yet narrated
-	Answered     bool     // the last word was the companion's own: somebody asks it to go on
-	Tools        []string // that may be called, by name
-	Force        string   // the tool that must be called, if any
-	MustCall     bool     // some tool must be called
-	InRoom       bool     // others listen and answer, too: the answer is to the last line of Talk
-	Guidance     string   // in a room: why this companion was selected, and how to answer
-	Talk         []Line   // what was said, the last line last
-	About        string   // what the server hears and speaks with
+	Words        string         // of the person, typed or heard; empty when there are none
+	Heard        *Heard         // set when they were spoken
+	Prompt       string         // instruction for this answer alone, or the system's message that nobody has answered
+	Instructions string         // the session's: who the companion is
+	Outputs      []string       // of tools, not yet narrated
+	Answered     bool           // the last word was the companion's own: somebody asks it to go on
+	Tools        []string       // that may be called, by name
+	Takes        map[string]any // JSON Schemas of their arguments, by the tool's name
+	Force        string         // the tool that must be called, if any
+	MustCall     bool           // some tool must be called
+	InRoom       bool           // others listen and answer, too: the answer is to the last line of Talk
+	Guidance     string         // in a room: why this companion was selected, and how to answer
+	Talk         []Line         // what was said, the last line last
+	About        string         // what the server hears and speaks with
 	Now          time.Time
 	Rand         *rand.Rand
 

@@ -1,0 +1,185 @@
+package mcp
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+	"unicode/utf8"
+)
+
+// Bounds of a server that is a command.
+const (
+	stdinStall  = 5 * time.Second        // that it reads nothing: it is lost
+	closeGrace  = 500 * time.Millisecond // from the end of its standard input until SIGTERM
+	termGrace   = time.Second            // from there until SIGKILL
+	stderrLine  = 300                    // bytes of a line of its that are logged
+	stderrLines = 20                     // of them in a minute
+)
+
+// inherited is all that a server gets of the environment: none of conch's keys is in it.
+var inherited = []string{"PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "XDG_CACHE_HOME"}
+
+// child is a server's process, in a process group of its own: whatever it starts ends with it.
+type child struct {
+	cmd    *exec.Cmd
+	stdin  *os.File
+	stdout io.Reader
+	pipes  []io.Closer
+	gone   chan struct{} // it has ended, and its group with it
+	err    error         // how; to be read once gone is closed
+	once   sync.Once
+	log    *slog.Logger
+}
+
+// start starts a command. Its standard error goes to the log.
+func start(command []string, env map[string]string, log *slog.Logger) (*child, error) {
+	path, err := exec.LookPath(command[0])
+	if err != nil {
+		return nil, fmt.Errorf("%s: no such program on PATH (%s)", command[0], os.Getenv("PATH"))
+	}
+	cmd := exec.Command(path, command[1:]...)
+	cmd.Args[0] = command[0]
+	cmd.Dir = os.TempDir()
+	for _, name := range inherited {
+		if v, ok := os.LookupEnv(name); ok {
+			cmd.Env = append(cmd.Env, name+"="+v)
+		}
+	}
+	for name, v := range env {
+		cmd.Env = append(cmd.Env, name+"="+v)
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c := &child{cmd: cmd, gone: make(chan struct{}), log: log}
+	var theirs []io.Closer
+	pipe := func() (r, w *os.File) {
+		if err != nil {
+			return nil, nil
+		}
+		if r, w, err = os.Pipe(); err == nil {
+			c.pipes = append(c.pipes, r, w)
+		}
+		return r, w
+	}
+	in, ours := pipe()
+	out, outW := pipe()
+	errs, errsW := pipe()
+	if err == nil {
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = in, outW, errsW
+		theirs = []io.Closer{in, outW, errsW}
+		err = cmd.Start()
+	}
+	if err != nil {
+		closeAll(c.pipes)
+		return nil, fmt.Errorf("%s: %w", command[0], err)
+	}
+	closeAll(theirs)
+	c.stdin, c.stdout, c.pipes = ours, &shortener{from: out, plain: true}, []io.Closer{ours, out, errs}
+	go c.wait()
+	go c.say(errs)
+	return c, nil
+}
+
+func closeAll(all []io.Closer) {
+	for _, c := range all {
+		_ = c.Close()
+	}
+}
+
+// wait ends what the process has left behind once it is over.
+func (c *child) wait() {
+	c.err = c.cmd.Wait()
+	_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL)
+	close(c.gone)
+}
+
+// Read is what it says, message by message.
+func (c *child) Read(p []byte) (int, error) { return c.stdout.Read(p) }
+
+// Write fails where it reads nothing for some time.
+func (c *child) Write(p []byte) (int, error) {
+	_ = c.stdin.SetWriteDeadline(time.Now().Add(stdinStall))
+	return c.stdin.Write(p)
+}
+
+// Close ends it, politely first, and does not wait for that.
+func (c *child) Close() error {
+	c.once.Do(func() {
+		_ = c.stdin.Close()
+		go func() { // ends with the process, which SIGKILL sees to
+			defer closeAll(c.pipes)
+			for _, next := range []struct {
+				after  time.Duration
+				signal syscall.Signal
+			}{{closeGrace, syscall.SIGTERM}, {termGrace, syscall.SIGKILL}} {
+				t := time.NewTimer(next.after)
+				select {
+				case <-c.gone:
+					t.Stop()
+					return
+				case <-t.C:
+					_ = syscall.Kill(-c.cmd.Process.Pid, next.signal)
+				}
+			}
+			<-c.gone
+		}()
+	})
+	return nil
+}
+
+// say logs what it writes to standard error, as much as anybody would read.
+func (c *child) say(errs io.Reader) {
+	in, left, over, since := bufio.NewReaderSize(errs, 4<<10), stderrLines, 0, time.Now()
+	for {
+		line, err := in.ReadSlice('\n')
+		full := errors.Is(err, bufio.ErrBufferFull)
+		if text := strings.TrimSpace(strings.ToValidUTF8(string(line), "?")); text != "" {
+			if time.Since(since) > time.Minute {
+				if over > 0 {
+					c.log.Info(logStderr, "text", fmt.Sprintf("and %d lines more", over))
+				}
+				left, over, since = stderrLines, 0, time.Now()
+			}
+			if left > 0 {
+				left--
+				c.log.Info(logStderr, "text", clip(text, stderrLine))
+			} else {
+				over++
+			}
+		}
+		for full { // the rest of a line that has no end
+			_, err = in.ReadSlice('\n')
+			full = errors.Is(err, bufio.ErrBufferFull)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// clip is a text in at most so many bytes.
+func clip(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most] + "…"
+}
+
+// over waits for the end of a child that was closed.
+func (c *child) over(ctx context.Context) {
+	select {
+	case <-c.gone:
+	case <-ctx.Done():
+	}
+}
