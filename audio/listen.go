@@ -48,6 +48,12 @@ func (m *Mic) Poll() bool {
 			m.unlocked(m.conf.Stirred)
 			continue
 		}
+		if !m.now.open && m.lent != nil {
+			if m.lend(); m.lent != nil && !m.now.open && len(m.todo) == 0 {
+				return true
+			}
+			continue
+		}
 		if !m.now.open {
 			m.forget()
 			m.rest()

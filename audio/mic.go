@@ -77,6 +77,8 @@ type Mic struct {
 	was  uint64    // … this many stirs
 	todo []func()  // events not yet told
 
+	lent *loan // nil: nobody has borrowed it; see lend.go
+
 	// See listen.go.
 	card      Stream // nil: none was opened by OpenOn
 	resting   bool

@@ -35,6 +35,9 @@ func (c *Source) enough(r *renderer) (need, wait int) {
 	if p.begin == beginFirst {
 		need = c.speaker.prime
 	}
+	if c.kind == SourceCall {
+		need = min(need, Samples(callPrime))
+	}
 	if c.kind != SourceSpeech || p.begin == beginAgain {
 		return need, wait
 	}

@@ -155,7 +155,7 @@ func (s *Speaker) mixNext(mix []float32) bool {
 			continue
 		}
 		switch c.kind {
-		case SourceSpeech, SourceWords:
+		case SourceSpeech, SourceWords, SourceCall:
 			if c.mixInto(r, mix, g, dg) > 0 {
 				any, r.speech = true, true
 			}

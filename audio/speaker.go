@@ -18,6 +18,7 @@ const (
 	SourceContent                   // a stream: a book, a radio
 	SourceWords                     // local words for a failure; ducks like speech
 	SourceCue                       // an earcon, started by Play
+	SourceCall                      // somebody who speaks just now; ducks like speech, and waits for nothing
 )
 
 // Bounds of the speaker. What happens at each is said where it is enforced.
@@ -26,6 +27,8 @@ const (
 	SpeechBuffer   = 60 * time.Second // a cloud voice speaks several times faster than a person listens
 	ContentBuffer  = 2 * time.Second
 	wordsBuffer    = 6 * time.Second
+	callBuffer     = 40 * time.Millisecond // of a call: it is as much later than it could be
+	callPrime      = 15 * time.Millisecond // and it begins with so much; whoever writes it has waited for what comes late
 	maxFade        = 5 * time.Millisecond
 	watchPeriod    = 5 * time.Millisecond
 	stalledCard    = 100 * time.Millisecond // without a callback, dead sources are taken away from the callback by force
@@ -208,6 +211,8 @@ func (s *Speaker) Open(kind SourceKind, generation uint64) *Source {
 		length = ContentBuffer
 	case SourceWords:
 		length = wordsBuffer
+	case SourceCall:
+		length = callBuffer
 	}
 	src := s.newSource(kind, generation)
 	src.limit = Samples(length)

@@ -186,7 +186,7 @@ func TestTheSpeakerIsToldWhatDoesNotWait(t *testing.T) {
 	}{
 		{"book", ToolResult{Effect: turn.EffectAudioStream, Stream: StreamFunc{Run: nothing}}, false},
 		{"radio", ToolResult{Effect: turn.EffectAudioStream, Stream: StreamFunc{Run: nothing, Live: true}}, true},
-		{"call", ToolResult{Effect: turn.EffectInputClaim, Claim: ClaimFunc{Run: nothing}}, true},
+		{"call", ToolResult{Effect: turn.EffectInputClaim, Claim: ClaimFunc{Run: func(context.Context, <-chan []int16, func([]int16) error) error { return nil }}}, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -318,7 +318,7 @@ func TestACallSurvivesABounce(t *testing.T) {
 				var ended []turn.EndedHow
 				g.tools["call"] = func(context.Context, string) ToolResult {
 					return ToolResult{Effect: turn.EffectInputClaim, Claim: ClaimFunc{
-						Run: func(_ context.Context, write func([]int16) error) error {
+						Run: func(_ context.Context, _ <-chan []int16, write func([]int16) error) error {
 							wrote = write(tone(2*time.Second, 1))
 							return wrote
 						},
@@ -365,7 +365,10 @@ func TestADiscardedClaimEndsOnceADiscardedStreamNever(t *testing.T) {
 		h := newExecutor(t)
 		claims := 0
 		claim := h.handles.keep("t-1", ToolResult{Effect: turn.EffectInputClaim, Claim: ClaimFunc{
-			Run:   func(context.Context, func([]int16) error) error { t.Error("a discarded claim ran"); return nil },
+			Run: func(context.Context, <-chan []int16, func([]int16) error) error {
+				t.Error("a discarded claim ran")
+				return nil
+			},
 			Ended: func(turn.EndedHow) { claims++ },
 		}})
 		book := h.handles.keep("t-1", stream(

@@ -151,7 +151,7 @@ var disturbances = []struct {
 	}},
 	{"a call that is hung up by the button", func(g *rig) {
 		g.tools["dial"] = func(context.Context, string) ToolResult {
-			return ToolResult{Effect: turn.EffectInputClaim, Claim: ClaimFunc{Run: func(ctx context.Context, write func([]int16) error) error {
+			return ToolResult{Effect: turn.EffectInputClaim, Claim: ClaimFunc{Run: func(ctx context.Context, _ <-chan []int16, write func([]int16) error) error {
 				return write(tone(time.Minute, 1))
 			}}}
 		}
@@ -341,7 +341,7 @@ func TestPatienceRunsOutInWords(t *testing.T) {
 		g.plays(b.StreamFunc)
 		time.Sleep(2 * time.Second)
 		g.tools["dial"] = func(context.Context, string) ToolResult {
-			return ToolResult{Effect: turn.EffectInputClaim, Claim: ClaimFunc{Run: func(ctx context.Context, _ func([]int16) error) error {
+			return ToolResult{Effect: turn.EffectInputClaim, Claim: ClaimFunc{Run: func(ctx context.Context, _ <-chan []int16, _ func([]int16) error) error {
 				<-ctx.Done()
 				return nil
 			}}}

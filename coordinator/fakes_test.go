@@ -122,7 +122,7 @@ func (s *fakeSpeaker) Open(kind SourceKind, gen uint64) Source {
 	defer s.mu.Unlock()
 	src := &fakeSource{sp: s, kind: kind, gen: gen, drained: make(chan struct{}), last: time.Now()}
 	s.sources = append(s.sources, src)
-	name := [...]string{"speech", "content", "words"}[kind]
+	name := [...]string{"speech", "content", "words", "call"}[kind]
 	if gen != s.gen || s.full && kind == SourceContent {
 		src.dropped = true
 		src.finish()
@@ -400,6 +400,25 @@ func (m fakeMic) Open(id turn.ID, _ time.Duration)          { m.j.add("mic open"
 func (m fakeMic) End(turn.ID, time.Duration, time.Duration) { m.j.add("mic end") }
 func (m fakeMic) Discard(id turn.ID)                        { m.j.add("mic discard") }
 
+// Lend captures, from the beginning: frames of 1, 2, 3, …
+func (m fakeMic) Lend(sink func([]int16)) func() {
+	m.j.add("mic lent")
+	gone := make(chan struct{})
+	go func() {
+		tick := time.NewTicker(10 * time.Millisecond)
+		defer tick.Stop()
+		for n := int16(1); ; n++ {
+			select {
+			case <-tick.C:
+				sink(tone(10*time.Millisecond, n))
+			case <-gone:
+				return
+			}
+		}
+	}()
+	return sync.OnceFunc(func() { close(gone); m.j.add("mic back") })
+}
+
 type fakeTools map[string]func(ctx context.Context, args string) ToolResult
 
 func (t fakeTools) Specs() []turn.ToolSpec {
@@ -622,6 +641,7 @@ func (nullVoice) Tools([]turn.ToolSpec)                     {}
 func (nullVoice) Open(turn.ID, time.Duration)               {}
 func (nullVoice) End(turn.ID, time.Duration, time.Duration) {}
 func (nullVoice) Discard(turn.ID)                           {}
+func (nullVoice) Lend(func([]int16)) func()                 { return func() {} }
 func (nullVoice) Show(turn.State, string)                   {}
 func (nullVoice) Phrase(turn.Words) []int16                 { return nil }
 

@@ -193,7 +193,9 @@ func TestTheQueueDrainsAfterEveryEndOfATurn(t *testing.T) { // row 6
 func TestTheQueueDrainsWhenAClaimOrStreamEnds(t *testing.T) { // row 6, call ended; TURNS.md 5
 	for name, effect := range map[string]ToolResult{
 		"claim": {Effect: turn.EffectInputClaim, Claim: ClaimFunc{
-			Run: func(_ context.Context, write func([]int16) error) error { return write(tone(20*time.Second, 3)) },
+			Run: func(_ context.Context, _ <-chan []int16, write func([]int16) error) error {
+				return write(tone(20*time.Second, 3))
+			},
 		}},
 		"stream": stream(func(_ context.Context, write func([]int16) error) error { return write(tone(20*time.Second, 3)) }, nil),
 	} {

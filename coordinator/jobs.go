@@ -58,7 +58,7 @@ func (r *runner) startClaim(e turn.StartClaim) {
 	fn := h.result.Claim
 	j := newJob(r.ctx, h, e.Handle)
 	openClaim(&r.outputs, j)
-	r.start(j, fn.Run, j.write, func(returned <-chan error) (turn.EndedHow, int, error) {
+	r.start(j, fn.producer(r.c.o.Mic), j.write, func(returned <-chan error) (turn.EndedHow, int, error) {
 		how, err := r.attend(j, returned)
 		src := *j.src.Load()
 		src.Close()
@@ -68,7 +68,7 @@ func (r *runner) startClaim(e turn.StartClaim) {
 
 // openClaim gives a claim a source. Whoever is at the other end of it does not wait.
 func openClaim(o *outputs, j *job) {
-	src := o.open(SourceSpeech)
+	src := o.open(SourceCall)
 	src.Live()
 	j.src.Store(&src)
 }

@@ -42,6 +42,7 @@ const (
 	SourceSpeech  SourceKind = iota // the companion; ducks content
 	SourceContent                   // a stream
 	SourceWords                     // local words for a failure
+	SourceCall                      // somebody who speaks just now
 )
 
 // Source is one producer's way to the speaker. Samples are 24 kHz, mono, signed 16 bit.
@@ -81,6 +82,9 @@ type Mic interface {
 	End(id turn.ID, up, tail time.Duration)
 	// Discard closes the gate at once; nothing follows.
 	Discard(id turn.ID)
+	// Lend gives what the microphone captures to sink, 10 ms of 24 kHz at a time, until back is called, as often as one likes; sink never waits. While it is
+	// muted nothing comes.
+	Lend(sink func(pcm []int16)) (back func())
 }
 
 // Tools runs what the model calls.
@@ -115,7 +119,9 @@ type StreamFunc struct {
 // ClaimFunc owns microphone and speaker until it returns or ctx ends. Ended is called exactly once, even for a claim that
 // never started.
 type ClaimFunc struct {
-	Run   func(ctx context.Context, write func(pcm []int16) error) error // write: to the speaker, as a stream does
+	// Run hears the microphone in mic, 10 ms a piece; of what it does not take the oldest is lost, and while the microphone is muted nothing
+	// comes. write is to the speaker, as a stream's, and 40 ms ahead of it at most.
+	Run   func(ctx context.Context, mic <-chan []int16, write func(pcm []int16) error) error
 	Ended func(how turn.EndedHow)
 }
 

@@ -292,10 +292,13 @@ func (r *runner) step(ev turn.Event) {
 }
 
 // visible is the state that the light shows: what a person can notice of an answer that is only made ready is that
-// something goes on.
+// something goes on; and that somebody listens, though it be at the other end of a call.
 func (r *runner) visible() turn.State {
-	if r.m.Held() {
+	switch {
+	case r.m.Held():
 		return turn.Committing
+	case r.m.State() == turn.Idle && r.m.InCall():
+		return turn.Listening
 	}
 	return r.m.State()
 }

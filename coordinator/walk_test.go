@@ -51,6 +51,7 @@ type world struct {
 	spoken   []audible // stretches in which somebody speaks into the microphone
 	begun    []turn.ID // opened the microphone or asked for an answer
 	started  int       // streams and claims that ran
+	lent     int       // microphones that claims have
 	kept     int       // claims that came to be
 	ended    map[string]int
 	outcomes []<-chan inject.Outcome
@@ -287,6 +288,16 @@ func (m walkMic) End(id turn.ID, _, tail time.Duration) {
 	}
 }
 func (m walkMic) Discard(turn.ID) { m.w.listens(false) }
+func (m walkMic) Lend(func([]int16)) func() {
+	m.w.mu.Lock()
+	defer m.w.mu.Unlock()
+	m.w.lent++
+	return sync.OnceFunc(func() {
+		m.w.mu.Lock()
+		defer m.w.mu.Unlock()
+		m.w.lent--
+	})
+}
 
 const (
 	claimValue   = -9 // a call outlives its turn, and a bounce (TURNS.md 4)
@@ -347,7 +358,9 @@ func (t walkTools) Call(ctx context.Context, c turn.CallTool) ToolResult {
 		w.ended[name] = 0 // a claim that exists ends once, started or not
 		w.mu.Unlock()
 		value = claimValue
-		return ToolResult{Effect: turn.EffectInputClaim, Claim: ClaimFunc{Run: produce, Ended: func(turn.EndedHow) { count() }}}
+		return ToolResult{Effect: turn.EffectInputClaim, Claim: ClaimFunc{Run: func(ctx context.Context, _ <-chan []int16, write func([]int16) error) error {
+			return produce(ctx, write)
+		}, Ended: func(turn.EndedHow) { count() }}}
 	case 3:
 		return ToolResult{Effect: turn.EffectPlaySound, Sound: tone(500*time.Millisecond, value)}
 	case 4:
@@ -419,6 +432,9 @@ func (w *world) check() {
 			t.Errorf("%s ended %d times", name, n)
 		}
 		ends += n
+	}
+	if w.lent != 0 {
+		t.Errorf("%d claims have the microphone in the end", w.lent)
 	}
 	if ends < w.started {
 		t.Errorf("%d streams and claims started, %d ended", w.started, ends)

@@ -38,6 +38,8 @@ func (s speakerAdapter) Open(kind coordinator.SourceKind, generation uint64) coo
 		return s.Speaker.Open(audio.SourceContent, generation)
 	case coordinator.SourceWords:
 		return s.Speaker.Open(audio.SourceWords, generation)
+	case coordinator.SourceCall:
+		return s.Speaker.Open(audio.SourceCall, generation)
 	default:
 		return s.Speaker.Open(audio.SourceSpeech, generation)
 	}
@@ -80,6 +82,22 @@ func (m micAdapter) End(id turn.ID, up, tail time.Duration) {
 func (m micAdapter) Discard(id turn.ID) {
 	m.ended(id)
 	m.Mic.Discard(string(id))
+}
+
+// lentPause is without a frame of a microphone that somebody has borrowed: it was muted meanwhile, or is new.
+const lentPause = 100 * time.Millisecond
+
+func (m micAdapter) Lend(sink func([]int16)) (back func()) {
+	m.captured(false)
+	var last time.Time
+	return m.Mic.Lend(func(pcm []int16) {
+		now := time.Now()
+		if now.Sub(last) > lentPause { // the light says that somebody hears; muted, that nobody does
+			m.captured(true)
+		}
+		last = now
+		sink(pcm)
+	})
 }
 
 // phrases are the coordinator's Phrases: clips that were made when conch was built, so that they need nothing installed.

@@ -99,10 +99,11 @@ type (
 		Run      func(ctx context.Context, write func(pcm []int16) error) error
 		Ended    func(how Ended, heard int)
 	}
-	// InputClaim owns microphone and speaker until Run returns. Ended, if set, is called exactly once, even for a claim
-	// that never began.
+	// InputClaim owns microphone and speaker until Run returns. mic brings what the microphone captures, 10 ms a piece: of what Run does not
+	// take the oldest is lost, 200 ms are kept, and while the microphone is muted nothing comes. write is as a stream's, and 40 ms ahead of
+	// the speaker at most. Ended, if set, is called exactly once, even for a claim that never began.
 	InputClaim struct {
-		Run   func(ctx context.Context, write func(pcm []int16) error) error
+		Run   func(ctx context.Context, mic <-chan []int16, write func(pcm []int16) error) error
 		Ended func(how Ended)
 	}
 )

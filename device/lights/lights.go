@@ -161,7 +161,9 @@ func (l *Lights) Adjust(c config.Light) {
 func (l *Lights) Captured(yes bool) { l.lamp.Tell(func(f *light.Facts) { f.Captured = yes }) }
 
 // Muted says whether no capture device is open, by wish.
-func (l *Lights) Muted(yes bool) { l.lamp.Tell(func(f *light.Facts) { f.Muted = yes }) }
+func (l *Lights) Muted(yes bool) {
+	l.lamp.Tell(func(f *light.Facts) { f.Muted, f.Captured = yes, f.Captured && !yes })
+}
 
 // Speech takes the colour of whoever answers.
 func (l *Lights) Speech(e coordinator.SpeechEvent) {

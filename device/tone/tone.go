@@ -184,7 +184,11 @@ func (t Tools) Call(ctx context.Context, c turn.CallTool) coordinator.ToolResult
 	case "content":
 		return coordinator.ToolResult{Effect: turn.EffectAudioStream, Stream: stream}
 	case "call":
-		return coordinator.ToolResult{Effect: turn.EffectInputClaim, Claim: coordinator.ClaimFunc{Run: stream.Run}}
+		return coordinator.ToolResult{Effect: turn.EffectInputClaim, Claim: coordinator.ClaimFunc{
+			Run: func(ctx context.Context, _ <-chan []int16, write func([]int16) error) error {
+				return stream.Run(ctx, write)
+			},
+		}}
 	default:
 		<-ctx.Done()
 		return coordinator.ToolResult{Output: "cut"}
