@@ -54,7 +54,8 @@ func (g *rig) wantEnd(of <-chan alert.How, want string) {
 func TestAPressStopsAnAlertAndOpensNoTurn(t *testing.T) {
 	for _, alone := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			g := newRig(t, withAlarm)
+			var spent []turn.ID
+			g := newRig(t, withAlarm, func(_ *rig, o *Options) { o.OnSpent = func(id turn.ID) { spent = append(spent, id) } })
 			done, _ := g.Ring("the pasta", 0)
 			time.Sleep(6 * time.Second)
 			if rounds, _ := g.rounds(0, time.Hour); !slices.Equal(rounds, []int{1, 2, 3}) {
@@ -67,8 +68,11 @@ func TestAPressStopsAnAlertAndOpensNoTurn(t *testing.T) {
 				press = g.PressAlone
 			}
 			at := g.Now()
-			press(at, g.speaker.Drop(), button)
+			id := press(at, g.speaker.Drop(), button)
 			g.settle()
+			if !slices.Equal(spent, []turn.ID{id}) {
+				t.Errorf("told of %q as presses that begin no turn; want %s", spent, id)
+			}
 			time.Sleep(100 * time.Millisecond)
 			g.Release(g.Now(), rate/10, button)
 			g.wantEnd(done, "stopped")
@@ -81,8 +85,8 @@ func TestAPressStopsAnAlertAndOpensNoTurn(t *testing.T) {
 			}
 			press(g.Now(), g.speaker.Drop(), button)
 			g.settle()
-			if !g.has("mic open") {
-				t.Error("the next press opened no turn")
+			if !g.has("mic open") || len(spent) != 1 {
+				t.Errorf("the next press opened no turn, or was told as %q", spent)
 			}
 		})
 	}

@@ -30,6 +30,8 @@ type Options struct {
 	NewID func() turn.ID    // default: "t-" and six hex digits, no two alike
 	OnEnd func(turn Record) // called by the runner once per turn, after the line; must not block
 
+	OnSpent func(turn.ID) // called by the runner for a press that begins no turn (it hung up, or stopped an alert); must not block
+
 	OnSpeech func(SpeechEvent) // called by the runner when speech begins to be heard and when all of it is known; must not block
 
 	// In a room; both are called by the runner and must not block.
@@ -100,6 +102,9 @@ func New(o Options) (*Coordinator, error) {
 	}
 	if o.OnInject == nil {
 		o.OnInject = func(turn.ID) {}
+	}
+	if o.OnSpent == nil {
+		o.OnSpent = func(turn.ID) {}
 	}
 	if o.Recorder == nil {
 		o.Recorder = NewRecorder(200)

@@ -220,7 +220,11 @@ func (r *runner) take(e entry) {
 		r.foci.hushed()
 	}
 	r.fact(e.ev)
-	if p, ok := e.ev.(turn.Pressed); ok && e.granted && r.m.Turn() == p.Turn { // else it has hung up, or stopped an alert
+	switch p, ok := e.ev.(turn.Pressed); {
+	case !ok:
+	case r.m.Turn() != p.Turn:
+		r.c.o.OnSpent(p.Turn)
+	case e.granted:
 		r.fact(turn.FloorGranted{At: r.now(), Turn: p.Turn})
 	}
 }

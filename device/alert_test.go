@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"conch/audio"
+	"conch/companions/round"
 	"conch/companions/skills"
 	"conch/coordinator/turn"
+	"conch/gpio"
 )
 
 // A skill's alert on a whole device: it rings offline and with the microphone off, and a press ends it within what a press may take,
@@ -76,3 +78,49 @@ func TestAnAlertSaysWhatItIsAbout(t *testing.T) {
 		t.Errorf("the third round is %d samples long; want the chime's %d", got, plain)
 	}
 }
+
+// The press that stops an alert hushes the room, as each does, and leaves it the floor.
+func TestFlatStoppingAnAlertLeavesTheFloor(t *testing.T) {
+	f := newFlat(t)
+	kitchen := f.raise("kitchen", "Ada", boxOptions{})
+	hall := f.raise("hall", "Ben", boxOptions{})
+	f.meet()
+	for range 3 { // whichever is told first, of the press and of its end
+		ended := make(chan skills.Ended, 1)
+		kitchen.skillHost("test").Ring(skills.Alert{Ended: func(how skills.Ended) { ended <- how }})
+		kitchen.until("ringing", kitchen.audible)
+		kitchen.pause(400 * time.Millisecond)
+		kitchen.hand.Press()
+		if how := <-ended; how != skills.Finished {
+			t.Errorf("it ended as %s; want finished", how)
+		}
+		kitchen.hand.Release()
+		kitchen.asked.Add(-1)
+		hall.until("the floor is free", func() bool { return !hall.Device.room.Taken() })
+	}
+	n := len(hall.ledger(kind(round.EntryPress, "")))
+	t.Logf("%d presses in the hall's ledger", n)
+	hall.types("Ben, are you there")
+	hall.wait("Ben has spoken", kind(round.EntrySpoke, "ben"))
+	f.calm()
+}
+
+// In tap mode the tap after the one that stopped an alert begins a question.
+func TestTheTapAfterAnAlertBegins(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, boxOptions{buttons: nil})
+	var c tapCount
+	b.Device.presses.recording.begin(&contact{Events: &c}, 7, func() turn.ID { return "t-x" })
+	b.spent("t-x")
+	if c.ended != 7 {
+		t.Errorf("the button was told of the end of press %d; want 7", c.ended)
+	}
+}
+
+// tapCount is a button that notes which of its presses is over.
+type tapCount struct {
+	gpio.Events
+	ended uint64
+}
+
+func (c *tapCount) CaptureEnded(press uint64) { c.ended = press }

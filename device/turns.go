@@ -7,6 +7,7 @@ import (
 
 	"conch/coordinator"
 	"conch/coordinator/inject"
+	"conch/coordinator/turn"
 )
 
 // turnEnded is called by the coordinator once per turn; it does not block.
@@ -17,6 +18,12 @@ func (d *Device) turnEnded(r coordinator.Record) {
 	if d.opts.OnTurn != nil {
 		d.opts.OnTurn(t)
 	}
+}
+
+// spent is told of a press of which no turn comes: the button may take the next tap as a beginning, and the floor is free.
+func (d *Device) spent(id turn.ID) {
+	d.presses.recording.ended(id)
+	d.room.Spent(id)
 }
 
 // speech is told by the coordinator what becomes of an answer.

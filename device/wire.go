@@ -58,7 +58,7 @@ func New(cfg config.Config, o Options) (*Device, error) {
 		Phrases: phrases{d.cfg.Device.Language, d.conds, d.log},
 		Turn:    d.turnConfig(), Log: d.log, Clock: coordinator.RealClock(d.now), OnEnd: d.turnEnded,
 		ToolDeadline: cfg.Turn.Tool, LocalVoice: localVoice{d.synthesizer}, OnSpeech: d.speech,
-		Taken: d.room.Taken, OnInject: d.room.Injected,
+		Taken: d.room.Taken, OnInject: d.room.Injected, OnSpent: d.spent,
 		Alarm: d.alarm(),
 	})
 	if err != nil {
