@@ -82,8 +82,8 @@ type (
 	// CancelMedia stops what plays, buffered sound included, at once.
 	CancelMedia struct{}
 	// SetVolume sets and remembers the volume, at once.
-	SetVolume struct{ Percent int } // 0 to 100
-	// PlaySound plays samples (24 kHz, mono) before the companion goes on.
+	SetVolume struct{ Percent int } // 0 to 100; what is beyond is the nearest of them
+	// PlaySound plays samples (24 kHz, mono) before the companion goes on. Of several the last called is heard.
 	PlaySound struct{ PCM []int16 }
 	// AudioStream plays what Run writes (24 kHz, mono) after the companion has finished. write blocks at the pace of the
 	// speaker, for as long as a pause lasts, and fails when the stream has ended. Ended, if set, is called once for a stream that
@@ -96,6 +96,7 @@ type (
 		Live     bool
 		Pauses   bool
 		Patience time.Duration
+		Done     string // what the model is told once it has come to its end by itself, and only then: "That was chapter three. Ask whether to go on."; empty: nothing
 		Run      func(ctx context.Context, write func(pcm []int16) error) error
 		Ended    func(how Ended, heard int)
 	}

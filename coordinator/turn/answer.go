@@ -213,10 +213,9 @@ func (s *step) round(at time.Duration) {
 	m := &s.m
 	narrate := m.narrate || m.silencer && !m.spoke
 	tools := m.called > 0 || m.narrate
-	for i := range m.calls[:m.called] {
-		if h := m.calls[i].sound; h != 0 {
-			s.do(PlaySound{Turn: m.turn, Handle: h}) // before the narration (TURNS.md 3)
-		}
+	if m.sound != 0 {
+		s.do(PlaySound{Turn: m.turn, Handle: m.sound}) // before the narration (TURNS.md 3)
+		m.sound = 0
 	}
 	m.calls, m.called, m.narrate, m.silencer = [maxCalls]call{}, 0, false, false
 	switch {
@@ -259,7 +258,7 @@ func (s *step) failAfterSpeech(at time.Duration, w Words) {
 		return
 	}
 	s.m.failing = w
-	s.discardLatched("cancelled") // before the calls, which hold the sounds
+	s.discardLatched("cancelled")
 	s.orphanCalls()
 	s.drain(at)
 }

@@ -194,19 +194,16 @@ func (s *draft) discardInput() {
 func (s *draft) discardLatched(why string) {
 	s.unlatch(EffectAudioStream, why)
 	s.unlatch(EffectInputClaim, why)
-	for i := range s.m.calls[:s.m.called] {
-		c := &s.m.calls[i]
-		if c.sound != 0 {
-			s.do(DiscardHandle{Turn: s.m.turn, Handle: c.sound, Kind: EffectPlaySound, Why: why})
-			c.sound = 0
-		}
-	}
+	s.unlatch(EffectPlaySound, why)
 }
 
 func (s *draft) unlatch(k EffectKind, why string) {
 	h := &s.m.stream
-	if k == EffectInputClaim {
+	switch k {
+	case EffectInputClaim:
 		h = &s.m.claim
+	case EffectPlaySound:
+		h = &s.m.sound
 	}
 	if *h != 0 {
 		s.do(DiscardHandle{Turn: s.m.turn, Handle: *h, Kind: k, Why: why})

@@ -127,8 +127,10 @@ type Machine struct {
 	tools    int
 	stream   Handle // latched to the barrier
 	claim    Handle
-	mediaBy  int // order of the call that had the last say about what plays, 0: none; then of claims, of the volume
+	sound    Handle // latched to the follow-up
+	mediaBy  int    // order of the call that had the last say about what plays, 0: none; then of claims, of sounds, of the volume
 	claimBy  int
+	soundBy  int
 	volumeBy int
 
 	// What outlives a turn.
@@ -180,7 +182,6 @@ type call struct {
 	id    CallID
 	order int // of the calls of its turn, from 1
 	back  bool
-	sound Handle // latched until the follow-up
 
 	// Of a held turn: the tool waits for the floor, because what a tool does can be heard and seen.
 	waits      bool

@@ -90,7 +90,12 @@ func (s *step) apply(c *call, e ToolReturned) {
 			s.do(DiscardHandle{Turn: m.turn, Handle: e.Handle, Kind: e.Effect, Why: "superseded"})
 		}
 	case EffectPlaySound:
-		c.sound = e.Handle // sounds do not contradict each other: all are heard, in the order of the calls
+		if c.beats(&m.soundBy) {
+			s.unlatch(EffectPlaySound, "superseded")
+			m.sound = e.Handle
+		} else {
+			s.do(DiscardHandle{Turn: m.turn, Handle: e.Handle, Kind: e.Effect, Why: "superseded"})
+		}
 		m.narrate = true
 	case EffectCancelMedia:
 		s.stopStream() // it is of an earlier turn, so of an earlier call
@@ -136,12 +141,7 @@ func (s *draft) openCall(e ToolReturned) *call {
 // holds tells that h is latched or runs: then its second arrival is only a duplicate.
 func (s *draft) holds(h Handle) bool {
 	m := &s.m
-	for _, c := range m.calls[:m.called] {
-		if c.sound == h {
-			return true
-		}
-	}
-	return h == m.stream || h == m.claim || h == m.running || h == m.calling
+	return h == m.stream || h == m.claim || h == m.sound || h == m.running || h == m.calling
 }
 
 func (s *draft) waitsForTool() bool {

@@ -120,7 +120,7 @@ func TestALaterCallBeatsAnEarlierOne(t *testing.T) {
 		{"play, play", []EffectKind{EffectAudioStream, EffectAudioStream}, toolWorld{started: []Handle{2}, discarded: []Handle{1}, bookStopped: true}},
 		{"volume 1, volume 2", []EffectKind{EffectSetVolume, EffectSetVolume}, toolWorld{volume: 2, narrated: true}},
 		{"call, call", []EffectKind{EffectInputClaim, EffectInputClaim}, toolWorld{started: []Handle{2}, discarded: []Handle{1}}},
-		{"ring, ring: both are heard, as called", []EffectKind{EffectPlaySound, EffectPlaySound}, toolWorld{sounds: []Handle{1, 2}, narrated: true}},
+		{"sound, sound", []EffectKind{EffectPlaySound, EffectPlaySound}, toolWorld{sounds: []Handle{2}, discarded: []Handle{1}, narrated: true}},
 		{"call, stop: a call is no media", []EffectKind{EffectInputClaim, EffectCancelMedia}, toolWorld{started: []Handle{1}, bookStopped: true}},
 		{"play, call: whoever calls hears no book", []EffectKind{EffectAudioStream, EffectInputClaim}, toolWorld{started: []Handle{2}, discarded: []Handle{1}}},
 	} {

@@ -27,8 +27,8 @@ func (s Skill) Tools() []skills.Tool {
 		{
 			Name:        "set_volume",
 			Description: "Sets the loudness of the device in percent; 0 is silent. It is remembered.",
-			Schema: json.RawMessage(`{"type":"object","properties":{"percent":{"type":"integer","minimum":0,"maximum":100,` +
-				`"description":"loudness in percent"}},"required":["percent"],"additionalProperties":false}`),
+			Schema: json.RawMessage(`{"type":"object","properties":{"percent":{"type":"integer",` +
+				`"description":"loudness in percent, 0 to 100"}},"required":["percent"],"additionalProperties":false}`),
 			Handler: setVolume,
 		},
 		{
@@ -67,6 +67,7 @@ func setVolume(_ skills.Context, args json.RawMessage) (skills.Result, error) {
 	if err := json.Unmarshal(args, &a); err != nil {
 		return skills.Result{}, fmt.Errorf("the volume must be a whole number from 0 to 100: %w", err)
 	}
+	a.Percent = min(100, max(0, a.Percent))
 	return skills.Result{
 		Output: fmt.Sprintf("The volume is %d percent.", a.Percent),
 		Effect: skills.SetVolume{Percent: a.Percent},
