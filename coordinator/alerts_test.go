@@ -173,7 +173,10 @@ func (g *rig) claims(ended chan turn.EndedHow) {
 	g.t.Helper()
 	g.tools["call"] = func(context.Context, string) ToolResult {
 		return ToolResult{Effect: turn.EffectInputClaim, Claim: ClaimFunc{
-			Run:   func(ctx context.Context, _ <-chan []int16, _ func([]int16) error) error { <-ctx.Done(); return errors.New("hung up") },
+			Run: func(ctx context.Context, _ <-chan []int16, _ func([]int16) error) error {
+				<-ctx.Done()
+				return errors.New("hung up")
+			},
 			Ended: func(how turn.EndedHow) { ended <- how },
 		}}
 	}

@@ -18,8 +18,9 @@ import (
 // book is content whose samples tell their place: each stretch of 100 ms has a value of its own, from 100 on.
 type book struct {
 	StreamFunc
-	ends []string
-	err  error // of its last write
+	ends  []string
+	err   error // of its last write
+	crash atomic.Bool
 }
 
 const page = 100 * time.Millisecond
@@ -402,4 +403,56 @@ func TestContentWithoutASourceFails(t *testing.T) {
 		g.quiet()
 		wantEqual(t, "ends", b.ends, []string{"failed 1s"})
 	})
+}
+
+// What a stream wants said after its end is said after an end that it came to by itself, and after no other.
+func TestACompletionPromptFollowsANaturalEndOnly(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		by   func(g *rig, b *book) // while it plays
+		want bool
+	}{
+		{"its end", func(*rig, *book) {}, true},
+		{"its end after a question", func(g *rig, _ *book) {
+			id := g.utter(time.Second)
+			g.respond(id, "r9")
+			g.speak(id, "r9", time.Second, 3)
+			g.finish(id, "r9")
+		}, true},
+		{"a hush", func(g *rig, _ *book) { g.Hush(g.Now(), g.speaker.Drop()) }, false},
+		{"stop", func(g *rig, _ *book) {
+			g.tools["stop"] = func(context.Context, string) ToolResult { return ToolResult{Effect: turn.EffectCancelMedia} }
+			g.call(g.utter(time.Second), "stop")
+		}, false},
+		{"other content", func(g *rig, _ *book) { g.plays(newBook(time.Second).StreamFunc) }, false},
+		{"a crash", func(_ *rig, b *book) { b.crash.Store(true) }, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newRig(t)
+				b := newBook(5 * time.Second)
+				b.Done = "that was chapter three"
+				run := b.Run
+				b.Run = func(ctx context.Context, write func([]int16) error) error {
+					if err := run(ctx, write); err != nil || !b.crash.Load() {
+						return err
+					}
+					return errors.New("the disk is gone")
+				}
+				g.plays(b.StreamFunc)
+				time.Sleep(time.Second)
+				var prompts []string
+				g.voice.on = func(o turn.Order) {
+					if c, ok := o.(turn.CreateResponse); ok && c.Prompt != "" {
+						prompts = append(prompts, c.Prompt)
+					}
+				}
+				row.by(g, b)
+				g.quiet()
+				if got := len(prompts) > 0; got != row.want || len(prompts) > 1 {
+					t.Errorf("after %s it was said %d times; want %t. It ended as %q", row.name, len(prompts), row.want, b.ends)
+				}
+			})
+		})
+	}
 }

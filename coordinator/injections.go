@@ -110,6 +110,14 @@ func (i *injections) add(in injection) {
 	i.tell(endings)
 }
 
+// completion is what is said once content has come to its end by itself. Who presses into it, or comes late, has another matter.
+func completion(prompt string) injection {
+	return injection{
+		Injection: inject.Injection{Prompt: prompt, Key: "stream.done", TTL: time.Minute, Once: true},
+		done:      make(chan inject.Outcome, 1),
+	}
+}
+
 // withdraw ends one that waits or sounds. One that has ended already is not there any more.
 func (i *injections) withdraw(done chan inject.Outcome) {
 	for id, in := range i.waiting {

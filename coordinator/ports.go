@@ -112,6 +112,7 @@ type StreamFunc struct {
 	Live     bool          // it goes on whether it is heard or not
 	Pauses   bool          // where others speak it pauses; else it sounds on softly, but beneath a person who speaks
 	Patience time.Duration // it is paused for so long at most, then it ends as expired; 0: 5 min
+	Done     string        // the prompt of the turn that follows a finished one; empty: none follows
 	Run      func(ctx context.Context, write func(pcm []int16) error) error
 	Ended    func(how turn.EndedHow, heard int)
 }

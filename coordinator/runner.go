@@ -157,6 +157,7 @@ func (r *runner) take(e entry) {
 		}
 		return
 	case jobEnded:
+		h := r.handles.of[of.job.handle]
 		delete(r.handles.of, of.job.handle)
 		r.foci.over(of.job)
 		if src := of.job.src.Load(); src != nil {
@@ -167,6 +168,9 @@ func (r *runner) take(e entry) {
 			r.fact(turn.ClaimEnded{At: r.now(), Handle: of.job.handle, How: of.how})
 		} else {
 			r.fact(turn.StreamEnded{At: r.now(), Handle: of.job.handle, How: of.how})
+			if done := h.result.Stream.Done; done != "" && of.how == turn.EndedFinished && !of.job.stopped {
+				r.injections.add(completion(done))
+			}
 		}
 		return
 	case *speech:
