@@ -65,6 +65,7 @@
 //	SpeechBegan                 ~  ~  ~  ~  ~  ~  ~  ~  ~  T  ~  ~  ~  ~
 //	SpeechKnown                 ~  ~  ~  ~  ~  ~  ~  ~  .  .  =  ~  ~  ~
 //	SpeechEnded                 ~  ~  ~  ~  ~  ~  ~  ~  D  D  V  ~  ~  ~
+//	SpeechEnded, wordless       ~  ~  ~  ~  ~  ~  ~  ~  O  O  O  ~  ~  ~
 //	SpeechEnded, failed         ~  ~  ~  ~  ~  ~  ~  ~  D  D  D  ~  ~  ~
 //	Refined                     ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~  ~
 //	CardsChanged                =  =  =  =  =  =  =  =  =  =  =  =  =  =

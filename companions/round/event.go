@@ -58,7 +58,7 @@ type (
 		Left      time.Duration
 	}
 	// SpeechEnded: the last sample was heard, or it was cut, or nothing came at all (OK false). ID and Text are for an
-	// answer whose SpeechKnown never came; Text is what was heard.
+	// answer whose SpeechKnown never came; Text is what was heard. Acted says that it did what was asked, without a word.
 	SpeechEnded struct {
 		At        time.Duration
 		Place     Place
@@ -66,6 +66,7 @@ type (
 		ID        MessageID
 		OK        bool
 		Cut       bool
+		Acted     bool
 		Heard     time.Duration
 		Text      string
 		Why       string

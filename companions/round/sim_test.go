@@ -229,6 +229,7 @@ func (s *sim) live() {
 		}
 		return false
 	}
+	s.stage.act = func(CompanionID) bool { return r.IntN(20) == 0 }
 	s.stage.hang = func(CompanionID) bool {
 		if faulty && r.IntN(40) == 0 {
 			s.fault("hung answer")

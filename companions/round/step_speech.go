@@ -95,6 +95,7 @@ func (s *step) speechEnded(e SpeechEnded) {
 	k := m.stakes[i]
 	said := e.Text != "" || k.given && !e.Cut
 	heard := k.sounded && (e.OK || e.Cut) && (said || e.Heard > 0)
+	acted := e.Acted && !e.Cut && !heard // that is an answer, too, and nobody else is to be asked for one
 	if heard && !k.given && e.Text != "" && e.ID != "" && !slices.Contains(m.seen, e.ID) {
 		s.m.editStake(i, func(k *stake) { k.id = e.ID })
 		s.give(i, e.Text)
@@ -104,7 +105,7 @@ func (s *step) speechEnded(e SpeechEnded) {
 	if k.phase == stakeReady && k.place == m.rd.place {
 		m.rd.unready = true // or a voice that fails at once would be asked again and again, in no time at all
 	}
-	rel := Release{Place: k.place, Companion: k.companion, OK: heard, HeardMS: int(max(e.Heard, 0) / time.Millisecond), Why: e.Why}
+	rel := Release{Place: k.place, Companion: k.companion, OK: heard || acted, HeardMS: int(max(e.Heard, 0) / time.Millisecond), Why: e.Why}
 	if k.message.Private() {
 		rel.For = k.device
 	}
@@ -123,7 +124,7 @@ func (s *step) speechEnded(e SpeechEnded) {
 		return // withdrawn, void, or never claimed: nobody waits for its release
 	case k.phase == stakeOver && !heard:
 		rel.OK = true // something was heard, of which no word is known; it was cut, and did not fail
-	case !heard && rel.Why == "":
+	case !heard && !acted && rel.Why == "":
 		rel.Why = "an empty answer"
 	}
 	s.send(rel)

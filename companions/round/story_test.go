@@ -81,6 +81,7 @@ type story struct {
 	quiet []string
 	says  map[string]string // what a companion answers
 	fails []string
+	acts  []string
 	hangs []string
 }
 
@@ -90,6 +91,7 @@ func newStory(t *testing.T) *story {
 		slow: map[string]time.Duration{},
 	}
 	s.world.stage.fail = func(c CompanionID) bool { return slices.Contains(s.fails, string(c)) }
+	s.world.stage.act = func(c CompanionID) bool { return slices.Contains(s.acts, string(c)) }
 	s.world.stage.hang = func(c CompanionID) bool { return slices.Contains(s.hangs, string(c)) }
 	s.world.stage.answer = func(p Prepare) string {
 		if text := s.says[string(p.Companion)]; text != "" {
@@ -156,6 +158,8 @@ func (s *story) do(line string) {
 		s.says[who] = text
 	case "fails":
 		s.fails = args
+	case "acts":
+		s.acts = args
 	case "hangs":
 		s.hangs = args
 	case "hide": // kinds of lines that this story is not about

@@ -132,6 +132,7 @@ var rows = []struct {
 	{"SpeechBegan", SpeechBegan{Place: asked, Companion: "ben"}},
 	{"SpeechKnown", SpeechKnown{Place: asked, Companion: "ben", ID: "m8", Text: "So.", Left: time.Second}},
 	{"SpeechEnded", SpeechEnded{Place: asked, Companion: "ben", ID: "m8", OK: true, Text: "So.", Heard: time.Second}},
+	{"SpeechEnded, wordless", SpeechEnded{Place: asked, Companion: "ben", Acted: true, Why: "done"}},
 	{"SpeechEnded, failed", SpeechEnded{Place: asked, Companion: "ben", Why: "no voice"}},
 	{"Refined", Refined{Place: asked, Votes: []Vote{voteFor("ben", "m1", 9)}}},
 	{"CardsChanged", CardsChanged{Cards: []Card{{ID: "ben", Name: "Benny"}}}},

@@ -134,7 +134,7 @@ func anyFact(r *rand.Rand, m Machine, i int) Event {
 	case 6:
 		return SpeechKnown{Place: place, Companion: who, ID: id, Text: "cleo and ben", Left: time.Duration(r.Int64())}
 	case 7:
-		return SpeechEnded{Place: place, Companion: who, ID: id, OK: r.IntN(2) == 0, Cut: r.IntN(3) == 0, Text: []string{"", "So."}[r.IntN(2)], Heard: time.Duration(r.IntN(9)) * time.Second}
+		return SpeechEnded{Place: place, Companion: who, ID: id, OK: r.IntN(2) == 0, Cut: r.IntN(3) == 0, Acted: r.IntN(4) == 0, Text: []string{"", "So."}[r.IntN(2)], Heard: time.Duration(r.IntN(9)) * time.Second}
 	case 8:
 		return Refined{Place: place, Votes: []Vote{vote}}
 	case 9:

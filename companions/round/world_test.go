@@ -53,6 +53,7 @@ type stageManners struct {
 	ready  func() time.Duration // from Prepare to the first sample it could play
 	length func() time.Duration
 	fail   func(c CompanionID) bool // nothing comes of it
+	act    func(c CompanionID) bool // it does what it is asked for, without a word
 	hang   func(c CompanionID) bool // it never says what became of it, until it is abandoned
 	answer func(p Prepare) string
 }
@@ -92,6 +93,7 @@ type speech struct {
 	over     bool
 	dead     bool // hangs
 	fails    bool
+	acts     bool
 }
 
 type happening struct {
@@ -123,6 +125,7 @@ func newWorld(seed, n uint64) *world {
 		ready:  func() time.Duration { return 300 * time.Millisecond },
 		length: func() time.Duration { return 2 * time.Second },
 		fail:   func(CompanionID) bool { return false },
+		act:    func(CompanionID) bool { return false },
 		hang:   func(CompanionID) bool { return false },
 		answer: func(p Prepare) string { return "This is " + string(p.Companion) + "." },
 	}
@@ -262,7 +265,7 @@ func (d *dev) speech(p Place, c CompanionID) *speech {
 
 func (d *dev) prepare(p Prepare) {
 	st := d.w.stage
-	s := &speech{p: p, id: d.w.newID(), text: st.answer(p), ready: d.w.now + st.ready(), length: st.length(), dead: st.hang(p.Companion), fails: st.fail(p.Companion)}
+	s := &speech{p: p, id: d.w.newID(), text: st.answer(p), ready: d.w.now + st.ready(), length: st.length(), dead: st.hang(p.Companion), fails: st.fail(p.Companion), acts: st.act(p.Companion)}
 	d.speeches = append(slices.DeleteFunc(d.speeches, func(s *speech) bool { return s.over }), s)
 	d.soon(s.ready-d.w.now, func() {
 		switch {
@@ -278,6 +281,10 @@ func (d *dev) prepare(p Prepare) {
 // begin lets it be heard when it is ready and may.
 func (d *dev) begin(s *speech) {
 	if s.over || s.dead || s.fails || s.sounding || !s.spoken || d.w.now < s.ready {
+		return
+	}
+	if s.acts {
+		d.act(s)
 		return
 	}
 	s.sounding, s.began = true, d.w.now
@@ -309,6 +316,16 @@ func (d *dev) end(s *speech, ok, cut bool) {
 			e.Text = s.text[:len(s.text)*int(min(e.Heard, s.length)*100/s.length)/100]
 		}
 	}
+	d.soon(time.Millisecond, func() { e.At = d.clock(); d.step(e) })
+}
+
+// act ends one that does what it is asked for without a word.
+func (d *dev) act(s *speech) {
+	if s.over {
+		return
+	}
+	s.over = true
+	e := SpeechEnded{Place: s.p.Place, Companion: s.p.Companion, Acted: true, Why: "done"}
 	d.soon(time.Millisecond, func() { e.At = d.clock(); d.step(e) })
 }
 

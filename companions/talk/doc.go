@@ -34,6 +34,7 @@
 //	TurnEnded              .         x         *         xe        xe        xe        *         .         *         .
 //	TurnEnded, unheard     .         x         *         xe        xe        xe        x         x         *         .
 //	TurnEnded, failed      .         x         *         xe        xe        xe        x         x         *         .
+//	TurnEnded, wordless    .         x         *         xe        xe        xe        *         *         *         .
 //	TurnEnded, the other   .         .         .         .         .         .         .         .         .         e
 //	Granted, own turn      LG        G         G         G         G         G         *         *         *         LG
 //	Granted, to another    LG        LG        LG        LG        LG        LG        LG        LG        LG        LG

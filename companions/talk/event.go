@@ -133,3 +133,6 @@ func (AnswerFailed) event()   {}
 func (MannersTurned) event()  {}
 func (Unanswered) event()     {}
 func (DeadlinePassed) event() {}
+
+// acted says that what was asked was done, without a word: a book plays.
+func (e TurnEnded) acted() bool { return e.Done && !e.Audible && e.Tools > 0 }

@@ -153,7 +153,7 @@ func (s *step) turnEnded(e TurnEnded) {
 			defer s.excuse(s.owing)
 			s.owing = Unanswered{}
 		}
-		if !q.alone || !e.Audible || q.told { // who is alone may have answered before the words are known: they still come
+		if !q.alone || !e.Audible && !e.acted() || q.told { // who is alone may have answered before the words are known: they still come
 			if !q.told {
 				s.do(TellPressEnded{e.Turn, e.Reason})
 			}
@@ -172,6 +172,7 @@ func (s *step) report(a answer, e TurnEnded) {
 	r := round.SpeechEnded{
 		Place: a.place, Companion: a.companion, OK: e.Audible,
 		Cut: e.Audible && !e.Done, Heard: e.Heard, Text: e.Said, Why: e.Reason,
+		Acted: e.acted(),
 	}
 	if e.Whole { // a press in the silence behind the words takes nothing away from them
 		r.Cut, r.Why = false, turn.Done.String()
@@ -179,13 +180,10 @@ func (s *step) report(a answer, e TurnEnded) {
 	if r.Cut {
 		r.Text = e.HeardText
 	}
-	if e.Done && e.Tools > 0 { // it did what was asked, without a word
-		r.OK = true
-	}
 	if a.abandon != "" {
 		r.Why = a.abandon
 	}
-	if !r.OK && e.Words != "" {
+	if !r.OK && !r.Acted && e.Words != "" {
 		s.trouble = e.Words
 	}
 	s.do(TellEnded{r})

@@ -35,6 +35,21 @@ func only[T Effect](t *testing.T, effects []Effect) (found T) {
 	return found
 }
 
+// What was asked was done without a word, as a book that plays: that is an answer, and nobody else is asked for one.
+func TestWhoActsWithoutAWordHasAnswered(t *testing.T) {
+	end := ended(TurnEnded{Reason: "done", Done: true, Tools: 1}, "t-1")
+	for name, way := range map[string][]Event{
+		"in a room": {Asked{Turn: "t-1"}, WordsCame{"t-1", "play", true, "ada"}, mine, Opened{Place: here, Companion: "ada"}, end},
+		"alone":     {Asked{Turn: "t-1", Alone: true}, end, WordsCame{"t-1", "play", true, "ada"}, mine, Opened{Place: here, Companion: "ada"}},
+	} {
+		_, out := play(way...)
+		if e := only[TellEnded](t, out); !e.Acted || e.OK || e.Why != "done" {
+			t.Errorf("%s: %+v", name, e)
+		}
+		only[TellWords](t, out)
+	}
+}
+
 // Who is alone answers before the room has decided anything, and may have been heard whole by then. Whichever comes first, the end of
 // the turn or the room's word, the room learns of an answer that was heard.
 func TestAnAnswerWithoutTheRoomIsTold(t *testing.T) {

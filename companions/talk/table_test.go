@@ -61,6 +61,7 @@ var rows = []struct {
 	{"TurnEnded", ended(whole, "t-1")},
 	{"TurnEnded, unheard", TurnEnded{Turn: "t-1", Reason: "too_short"}},
 	{"TurnEnded, failed", TurnEnded{Turn: "t-1", Reason: "failed", Words: turn.WordsNoAnswer}},
+	{"TurnEnded, wordless", ended(TurnEnded{Reason: "done", Done: true, Tools: 1}, "t-1")},
 	{"TurnEnded, the other", ended(whole, "t-9")},
 	{"Granted, own turn", Granted{Grant: round.Prepare{Place: round.Place{Number: 2}, Companion: "ada", Turn: "t-1"}, Who: "ada", First: "ada", Up: true, Turn: "t-8"}},
 	{"Granted, to another", Granted{Grant: round.Prepare{Place: round.Place{Number: 2}, Companion: "ben", Turn: "t-1"}, Who: "ben", First: "ada", Up: true, Turn: "t-8"}},
