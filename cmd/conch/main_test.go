@@ -86,6 +86,8 @@ func stories(dir string) testscript.Params {
 			"house":        house,
 			"eventually":   eventually,
 			"samples":      samples,
+			"book":         book,
+			"read-on":      readOn,
 		},
 	}
 }

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"encoding/binary"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"conch/audio"
+	"conch/audio/wav"
+)
+
+// book FILE SECONDS writes a WAV of noise, of which each moment is found again in what a device has played.
+func book(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: book FILE SECONDS")
+	}
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	data, x := []byte(nil), uint32(1)
+	for range n * audio.Rate {
+		x = x*1664525 + 1013904223
+		data = binary.LittleEndian.AppendUint16(data, uint16(x>>18)-8192)
+	}
+	path := ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(filepath.Dir(path), 0o755))
+	f, err := os.Create(path)
+	ts.Check(err)
+	w, err := wav.NewFile(f, audio.Rate)
+	ts.Check(err)
+	_, err = w.Write(data)
+	ts.Check(err)
+	ts.Check(w.Close())
+	ts.Check(f.Close())
+}
+
+// read-on WAV BOOK TIMES: in what the device played the book was interrupted so often, and went on each time where it was: nothing of
+// it was lost, and nothing said twice.
+func readOn(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: read-on WAV BOOK TIMES")
+	}
+	want, err := strconv.Atoi(args[2])
+	ts.Check(err)
+	f, err := os.Open(ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer f.Close()
+	played, err := wav.Read(args[0], f)
+	ts.Check(err)
+	whole, err := wav.Load(ts.MkAbs(args[1]))
+	ts.Check(err)
+	read := whole
+	if played.Rate == audio.CardRate {
+		read = audio.Upsample(whole)
+	}
+	step := played.Rate / 20
+	at := func(i int) float64 { return float64(i) / float64(played.Rate) }
+	interrupted, where, when := 0, -1, 0 // the place in the book that was found last, and when it was played
+	for i := 0; i+step <= len(played.Samples); i += step {
+		window := played.Samples[i : i+step/2]
+		place, like := 0, 0.0
+		switch {
+		case where >= 0: // it goes on where it was, or has been sounding since
+			place, like = likest(read, window, max(0, where-step), where+2*step)
+			if moved := where + i - when; like < 0.97 && moved < len(read) {
+				place, like = likest(read, window, max(0, moved-step), moved+step)
+			}
+		case audio.Peak(window) > 4000:
+			place, like = likest(read, window, 0, len(read))
+		}
+		if like < 0.97 {
+			continue
+		}
+		if where >= 0 {
+			pause, on := i-when, place-where
+			switch {
+			case pause <= step && on == pause:
+			case pause > step && on >= -played.Rate/100 && on <= 2*step: // within the windows that the interruption covers
+				interrupted++
+				ts.Logf("%.2f s: the book was at %.3f s, and goes on %.2f s later at %.3f s", at(when), at(where), at(pause), at(place))
+			default:
+				ts.Fatalf("%s: %.2f s of the book at %.2f s, then %.2f s at %.2f s", args[0], at(where), at(when), at(place), at(i))
+			}
+		}
+		where, when = place, i
+	}
+	if interrupted != want {
+		ts.Fatalf("%s: the book was interrupted %d times; want %d", args[0], interrupted, want)
+	}
+}
+
+// likest finds the place between two of them at which a window is most like the book: 1 is the book itself.
+func likest(read, window []int16, from, to int) (place int, like float64) {
+	for i := from; i+len(window) <= min(len(read), to+len(window)); i++ {
+		var dot, book, heard float64
+		for k := 0; k < len(window); k += 7 {
+			x, y := float64(read[i+k]), float64(window[k])
+			dot, book, heard = dot+x*y, book+x*x, heard+y*y
+		}
+		if l := dot / math.Sqrt(book*heard+1); l > like {
+			place, like = i, l
+		}
+	}
+	return place, like
+}
