@@ -142,9 +142,8 @@ func (s *step) end(at time.Duration, r Reason, w Words) {
 	t, owed := s.m.turn, s.m.owed
 	s.summarise(at, r, w, Idle, false)
 	s.become(Idle, resting)
-	if owed != "" {
-		s.say(at, t, owed)
-	}
+	s.m.owed = owed
+	s.sayOwed(at, t)
 	s.proceed(at)
 }
 
@@ -241,20 +240,6 @@ func (s *draft) closeSpeech() {
 	}
 }
 
-func (s *draft) stopStream() {
-	if s.m.running != 0 {
-		s.do(StopStream{Handle: s.m.running})
-		s.m.running = 0
-	}
-}
-
-func (s *draft) stopClaim() {
-	if s.m.calling != 0 {
-		s.do(StopClaim{Handle: s.m.calling})
-		s.m.calling = 0
-	}
-}
-
 // streamEnded: a stream that broke is said, never passed off as the end of the book (TURNS.md 3).
 func (s *step) streamEnded(e StreamEnded) {
 	if e.Handle == 0 || e.Handle != s.m.running {
@@ -263,10 +248,11 @@ func (s *step) streamEnded(e StreamEnded) {
 	s.m.running = 0
 	switch e.How {
 	case EndedFailed:
-		s.sayOrOwe(e.At, s.m.runningTurn, WordsStreamFailed)
+		s.m.owed = WordsStreamFailed
 	case EndedExpired:
-		s.sayOrOwe(e.At, s.m.runningTurn, WordsPausedTooLong)
+		s.m.owed = WordsPausedTooLong
 	}
+	s.sayOwed(e.At, s.m.runningTurn)
 }
 
 func (s *step) claimEnded(e ClaimEnded) {
@@ -275,18 +261,18 @@ func (s *step) claimEnded(e ClaimEnded) {
 	}
 	s.m.calling = 0
 	if e.How == EndedFailed {
-		s.sayOrOwe(e.At, s.m.callingTurn, WordsToolFailed)
+		s.m.owed = WordsToolFailed
 	}
+	s.sayOwed(e.At, s.m.callingTurn)
 	s.proceed(e.At)
 }
 
-// sayOrOwe waits for the end of a live turn, so that words never talk over an answer or into the microphone.
-func (s *draft) sayOrOwe(at time.Duration, t ID, w Words) {
-	if s.m.state == Idle {
+// sayOwed says what is owed once neither a turn nor a call is live, so that words talk over nobody.
+func (s *draft) sayOwed(at time.Duration, t ID) {
+	if w := s.m.owed; w != "" && s.m.state == Idle && s.m.calling == 0 {
+		s.m.owed = ""
 		s.say(at, t, w)
-		return
 	}
-	s.m.owed = w
 }
 
 func (s *step) sessionReady(e SessionReady) {

@@ -37,6 +37,8 @@
 //	FloorOpened             ~     ~          ~        ~        ~        ~         ~         ~         ~
 //	VoteLost                ~     ~          .        I        I        ~         ~         ~         ~
 //	TurnInjected            C     ~          ~        ~        ~        ~         ~         ~         ~
+//	TurnInjected, to hold   C     ~          ~        ~        ~        ~         ~         ~         ~
+//	Preempted               .     .          .        .        .        .         .         .         .
 //	CaptureStarted          ~     .          .        .        .        .         .         .         .
 //	CaptureEnded            ~     ~          =        ~        ~        ~         ~         ~         ~
 //	CaptureEnded, empty     ~     ~          I        ~        ~        ~         ~         ~         ~

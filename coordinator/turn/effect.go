@@ -140,8 +140,11 @@ type (
 		Turn   ID
 		Handle Handle
 	}
-	// StopClaim ends a running claim.
-	StopClaim struct{ Handle Handle }
+	// StopClaim ends a running claim, as interrupted or as preempted.
+	StopClaim struct {
+		Handle    Handle
+		Preempted bool
+	}
 	// StopAlert ends the alert that has begun to ring: a person has heard it.
 	StopAlert struct{}
 	// SetVolume sets and remembers the volume, 0..100.

@@ -67,12 +67,18 @@ type VoteLost struct {
 	Turn ID
 }
 
-// TurnInjected: the queue of injected turns (package inject) hands over its head, only when the machine says Quiet.
+// TurnInjected: the queue of injected turns (package inject) hands over its head, only when the machine is silent. In a call it is the
+// queue that decided to end it (TURNS.md 5, PREEMPT). The turn is Who's; with Hold nothing of it is heard before FloorOpened.
 type TurnInjected struct {
 	At     time.Duration
 	Turn   ID
 	Prompt string
+	Who    Who
+	Hold   bool
 }
+
+// Preempted: what is urgent is to be said without a turn, by the local voice; a call ends for it.
+type Preempted struct{ At time.Duration }
 
 // CaptureStarted: the first frame of this turn's capture has arrived; the microphone really listens.
 type CaptureStarted struct {
@@ -245,11 +251,12 @@ const (
 	EndedFinished EndedHow = iota
 	EndedInterrupted
 	EndedFailed
-	EndedExpired // of a stream: it was paused for longer than its patience
+	EndedExpired   // of a stream: it was paused for longer than its patience
+	EndedPreempted // of a claim: an injected turn could not wait for its end
 )
 
 func (e EndedHow) String() string {
-	return [...]string{"finished", "interrupted", "failed", "expired"}[e]
+	return [...]string{"finished", "interrupted", "failed", "expired", "preempted"}[e]
 }
 
 // StreamEnded: a started stream is over. Exactly one per StartStream.
@@ -295,6 +302,7 @@ func (FloorGranted) event()    {}
 func (FloorOpened) event()     {}
 func (VoteLost) event()        {}
 func (TurnInjected) event()    {}
+func (Preempted) event()       {}
 func (CaptureStarted) event()  {}
 func (CaptureEnded) event()    {}
 func (CaptureLost) event()     {}

@@ -19,7 +19,7 @@ var facts = []struct {
 	ev   Event
 }{
 	{"press", Pressed{}}, {"release", Released{}}, {"ask", Asked{}}, {"hush", Hushed{}},
-	{"floor", FloorGranted{}}, {"floor-opened", FloorOpened{}}, {"vote-lost", VoteLost{}}, {"inject", TurnInjected{}},
+	{"floor", FloorGranted{}}, {"floor-opened", FloorOpened{}}, {"vote-lost", VoteLost{}}, {"inject", TurnInjected{}}, {"preempted", Preempted{}},
 	{"capture-started", CaptureStarted{}}, {"capture-ended", CaptureEnded{}}, {"capture-lost", CaptureLost{}},
 	{"committed", InputCommitted{}}, {"refused", InputRefused{}}, {"transcribed", Transcribed{}},
 	{"started", ResponseStarted{}}, {"delta", DeltaArrived{}}, {"spoken", Spoken{}}, {"tool-called", ToolCalled{}},
@@ -81,7 +81,7 @@ func setField(v reflect.Value, word string) error {
 		names := map[string][]string{
 			"EffectKind":     {"none", "audio_stream", "play_sound", "cancel_media", "set_volume", "input_claim"},
 			"ResponseStatus": {"completed", "cancelled", "incomplete", "failed"},
-			"EndedHow":       {"finished", "interrupted", "failed"},
+			"EndedHow":       {"finished", "interrupted", "failed", "expired", "preempted"},
 		}[v.Type().Name()]
 		for i, n := range names {
 			if n == word {

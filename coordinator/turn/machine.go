@@ -140,7 +140,7 @@ type Machine struct {
 	callingTurn  ID
 	callingSince time.Duration
 	alert        alert
-	owed         Words // a failure that waits for the end of the turn to be said
+	owed         Words // a failure that waits for the end of the turn or call to be said
 	orphans      [maxOrphans]orphan
 	orphaned     uint8
 	over         [maxOver]ID // the last turns that ended, newest first

@@ -82,6 +82,12 @@ func (s *step) take(ev Event) {
 		s.voteLost(e)
 	case TurnInjected:
 		s.injected(e)
+	case Preempted:
+		if s.m.calling != 0 {
+			s.forgetGrant(e.At)
+			s.preempt()
+			s.sayOwed(e.At, s.m.callingTurn)
+		}
 	case CaptureStarted:
 		s.captureStarted(e)
 	case CaptureEnded:
@@ -211,9 +217,9 @@ func (s *step) hangUp(e Pressed) {
 		return
 	}
 	s.do(FlushSpeaker{Turn: m.callingTurn})
-	s.do(StopClaim{Handle: m.calling})
-	m.calling = 0
+	s.stopClaim()
 	s.forgetGrant(e.At)
+	s.sayOwed(e.At, s.m.callingTurn)
 }
 
 // releasedAt: a release commits once, with enough audio; a stray one, a second one, one from before this press, or one of a
@@ -309,7 +315,7 @@ func (s *step) floorGranted(e FloorGranted) {
 	}
 }
 
-// injected begins a turn of the queue. In a call it is the queue that decided to end it (TURNS.md 5, PREEMPT).
+// injected begins a turn of the queue.
 func (s *step) injected(e TurnInjected) {
 	m := &s.m
 	if m.state != Idle || m.wordsUntil != 0 {
@@ -319,11 +325,8 @@ func (s *step) injected(e TurnInjected) {
 	if !s.fresh(e.Turn, "TurnInjected") {
 		return
 	}
-	if m.calling != 0 {
-		s.do(StopClaim{Handle: m.calling})
-		m.calling = 0
-	}
-	s.open(e.At, grant{turn: e.Turn, prompt: e.Prompt}, SourceInject)
+	s.preempt()
+	s.open(e.At, grant{turn: e.Turn, who: e.Who, hold: e.Hold, prompt: e.Prompt}, SourceInject)
 }
 
 // open begins a turn that needs no microphone.

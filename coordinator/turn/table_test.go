@@ -28,6 +28,8 @@ var rows = []struct{ label, fact string }{
 	{"FloorOpened", "floor-opened t-1"},
 	{"VoteLost", "vote-lost t-1"},
 	{"TurnInjected", "inject t-2 tea"},
+	{"TurnInjected, to hold", "inject t-2 tea ben true"},
+	{"Preempted", "preempted"},
 	{"CaptureStarted", "capture-started t-1"},
 	{"CaptureEnded", "capture-ended t-1 24000"},
 	{"CaptureEnded, empty", "capture-ended t-1 0"},

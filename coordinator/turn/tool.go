@@ -166,3 +166,25 @@ func (s *draft) adopt(e ToolReturned) (who Who, ok bool) {
 	}
 	return "", false
 }
+
+func (s *draft) stopStream() {
+	if s.m.running != 0 {
+		s.do(StopStream{Handle: s.m.running})
+		s.m.running = 0
+	}
+}
+
+func (s *draft) stopClaim() {
+	if s.m.calling != 0 {
+		s.do(StopClaim{Handle: s.m.calling})
+		s.m.calling = 0
+	}
+}
+
+// preempt ends a call for what cannot wait for its end.
+func (s *draft) preempt() {
+	if s.m.calling != 0 {
+		s.do(StopClaim{Handle: s.m.calling, Preempted: true})
+		s.m.calling = 0
+	}
+}

@@ -174,6 +174,11 @@ func (w *watch) feed(ev Event) {
 			w.whose[g.Turn] = g.Who
 		}
 	}
+	if i, ok := ev.(TurnInjected); ok && before.Silent() {
+		if _, known := w.whose[i.Turn]; !known {
+			w.whose[i.Turn] = i.Who
+		}
+	}
 	if d, ok := ev.(DeltaArrived); ok && d.Turn == w.m.Turn() {
 		w.received[d.Item] += d.Samples // an upper limit: a stale one may be among them
 	}
@@ -208,6 +213,7 @@ func (w *watch) feed(ev Event) {
 			cfg: w.m.cfg, online: w.m.online, fatal: w.m.fatal, away: w.m.away,
 			running: w.m.running, runningTurn: w.m.runningTurn,
 			calling: w.m.calling, callingTurn: w.m.callingTurn, callingSince: w.m.callingSince, next: w.m.next, alert: w.m.alert,
+			owed: map[bool]Words{true: w.m.owed}[w.m.calling != 0], // it waits for the end of the call
 			orphans: w.m.orphans, orphaned: w.m.orphaned, over: w.m.over, wordsUntil: w.m.wordsUntil,
 		}) {
 			w.broken("IDLE remembers something of a turn: %+v", w.m)
@@ -413,7 +419,7 @@ func (w *watch) order(ev Event, e Effect) {
 		w.later(ToolReturned{At: w.now, Turn: e.Turn, Call: e.Call, Effect: k, Handle: h})
 	case StartStream:
 		w.start(e.Handle)
-		w.later(StreamEnded{At: w.now, Handle: e.Handle, How: EndedHow(w.things % 3)})
+		w.later(StreamEnded{At: w.now, Handle: e.Handle, How: EndedHow(w.things % 4)})
 	case StartClaim:
 		w.start(e.Handle)
 		w.isClaim[e.Handle] = true
@@ -432,7 +438,7 @@ func (w *watch) order(ev Event, e Effect) {
 
 // belongs: whatever is ordered for a turn is for whom it was granted to, however late.
 func (w *watch) belongs(t ID, who Who, e Effect) {
-	if _, known := w.whose[t]; !known { // it began with a press, a question or an injection
+	if _, known := w.whose[t]; !known { // it began with a press or a question
 		w.whose[t] = ""
 	}
 	if who != w.whose[t] {
@@ -520,7 +526,10 @@ func (w *watch) noise() Event {
 	case 7:
 		return VoteLost{At: w.now, Turn: old}
 	case 8, 9:
-		return TurnInjected{At: w.now, Turn: fresh(), Prompt: "p"}
+		if w.r.IntN(8) == 0 {
+			return Preempted{At: w.now}
+		}
+		return TurnInjected{At: w.now, Turn: fresh(), Prompt: "p", Who: w.anybody(), Hold: w.r.IntN(4) == 0}
 	case 10:
 		return CaptureLost{At: w.now, Turn: old}
 	case 11:
