@@ -46,11 +46,15 @@ func (r *runner) carryOut(e turn.Effect) {
 	case turn.StartStream:
 		r.startStream(e)
 	case turn.StopStream:
-		r.stopJob(e.Handle)
+		r.stopJob(e.Handle, turn.EndedInterrupted)
 	case turn.StartClaim:
 		r.startClaim(e)
 	case turn.StopClaim:
-		r.stopJob(e.Handle)
+		how := turn.EndedInterrupted
+		if e.Preempted {
+			how = turn.EndedPreempted
+		}
+		r.stopJob(e.Handle, how)
 	case turn.StopAlert:
 		r.alerts.answer()
 	case turn.DiscardHandle:

@@ -24,6 +24,7 @@ type playback struct {
 	in      chan []int16  // from the producer …
 	taken   chan struct{} // … which waits for this
 	again   chan Source   // of one place: where it sounds from now on
+	pauses  pauses        // has a lock of its own
 
 	src   Source  // nil before the first
 	done  int     // samples heard through earlier sources
@@ -68,6 +69,7 @@ func (c *playback) play(ctx context.Context, returned <-chan error) (how turn.En
 		}
 		select {
 		case pcm := <-c.in:
+			c.pauses.wrote(c.done+c.heard+len(c.kept), pcm)
 			c.kept = append(c.kept, pcm...)
 			c.feed(ctx)
 			select {
@@ -124,8 +126,7 @@ func (c *playback) wait(ctx context.Context, passing int) {
 	case src := <-c.again:
 		c.move(src)
 	case <-passed:
-		c.forget()
-		c.kept, c.given = c.kept[:0], 0
+		c.skip()
 	case <-ctx.Done():
 	}
 }
@@ -143,11 +144,18 @@ func (c *playback) forget() {
 
 // move goes on through src, from the sample behind the last one that was heard; what is live, from now.
 func (c *playback) move(src Source) {
-	c.forget()
-	if c.live {
-		c.kept = c.kept[:0]
+	if c.forget(); c.live {
+		c.skip()
 	}
 	c.src, c.done, c.heard, c.given = src, c.done+c.heard, 0, 0
+	c.pauses.moved(src, c.done)
+}
+
+// skip throws away what was not heard.
+func (c *playback) skip() {
+	c.forget()
+	c.kept, c.given = c.kept[:0], 0
+	c.pauses.skipped(c.done + c.heard)
 }
 
 // position is how many samples of it were heard.

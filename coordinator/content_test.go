@@ -333,7 +333,7 @@ func TestStopEndsContentForGood(t *testing.T) {
 	}
 }
 
-// Content whose patience runs out is told to have ended, and that is said, once.
+// Content whose patience runs out is told to have ended, and that is said, once, and not into the call that it waited for.
 func TestPatienceRunsOutInWords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
@@ -350,12 +350,16 @@ func TestPatienceRunsOutInWords(t *testing.T) {
 		g.call(g.utter(time.Second), "dial")
 		time.Sleep(40 * time.Second)
 		g.settle()
+		wantEqual(t, "ends", b.ends, []string{"expired 2s"})
+		if g.has("words paused_too_long") {
+			t.Errorf("it is said into the call: %q", g.take())
+		}
+		g.press()
+		g.settle()
 		if !g.has("words paused_too_long") {
 			t.Errorf("nothing is said of it: %q", g.take())
 		}
-		g.press()
 		g.quiet()
-		wantEqual(t, "ends", b.ends, []string{"expired 2s"})
 	})
 }
 

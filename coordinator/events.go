@@ -26,6 +26,7 @@ const (
 	logCallbackPanic  = "callback.panic"  // an ended callback panicked
 	logWordsMissing   = "words.missing"   // there is no clip for these words
 	logInjectQueued   = "inject.queued"   // debug: an injection waits
+	logInjectUnknown  = "inject.unknown"  // error: what an injection is told of as beginning was not known in time; it is said all the same
 	logInjectOutcome  = "inject.outcome"  // an injection has its one outcome
 	logAlertBegin     = "alert.begin"     // an alert rings for the first time
 	logAlertEnd       = "alert.end"       // an alert has its one end

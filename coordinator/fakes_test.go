@@ -606,10 +606,10 @@ func wantInOrder(t *testing.T, got []string, want ...string) {
 	}
 }
 
-func wantEqual(t *testing.T, what string, got, want []string) {
+func wantEqual[T comparable](t *testing.T, what string, got, want []T) {
 	t.Helper()
 	if !slices.Equal(got, want) {
-		t.Errorf("%s = %q; want %q", what, got, want)
+		t.Errorf("%s = %v; want %v", what, got, want)
 	}
 }
 

@@ -91,6 +91,13 @@ func (f *foci) look(m turn.Machine, speaksLocally, rings bool) {
 	f.giveUp(now)
 }
 
+// gap tells that content may be interrupted now: it is between two paragraphs, or nothing of it is heard anyway.
+func (f *foci) gap() bool {
+	id := f.m.Holder(focus.Content)
+	j, l := f.job(id), f.m.Level(id)
+	return j == nil || l != focus.Foreground && l != focus.Ducked || j.content.pauses.now()
+}
+
 // giveUp ends content that should sound and of which nobody has heard anything for so long: its producer brings nothing, or the card is
 // gone, and a book does not begin by itself in the morning.
 func (f *foci) giveUp(now time.Duration) {

@@ -16,63 +16,60 @@ type LocalVoice interface {
 	Speak(ctx context.Context, text string) ([]int16, error)
 }
 
-// Inject asks for a turn that nobody pressed for. The channel gets exactly one Outcome. It never waits: where too many ask
-// at once, the outcome is failed.
-func (c *Coordinator) Inject(prompt string, p inject.Priority, key string, ttl time.Duration) <-chan inject.Outcome {
-	return c.offer(injection{Injection: inject.Injection{Prompt: prompt, Key: key, Priority: p, TTL: ttl}})
-}
-
 // Sound makes what is said without the session (24 kHz), when its time has come. An error leaves it unsaid.
 type Sound func(ctx context.Context) ([]int16, error)
 
-// InjectWhile is Inject for somebody who waits for it. Prompt is what the model is told, text what the local voice says in its
-// place. When ctx ends it is taken back: what waits expires. What is being said
-// is said to its end, as nothing but a gesture cuts a sentence, but once it is interrupted it is not offered again.
-func (c *Coordinator) InjectWhile(ctx context.Context, prompt, text string, p inject.Priority, key string, ttl time.Duration) <-chan inject.Outcome {
-	done := c.offer(injection{Injection: inject.Injection{Prompt: prompt, Key: key, Priority: p, TTL: ttl}, text: text, left: ctx.Done()})
-	c.withdrawAfter(ctx, done)
+// Announcement is a turn that nobody pressed for.
+type Announcement struct {
+	inject.Injection
+	Who    turn.Who // whose turn it is; empty: of whoever has the microphone
+	Text   string   // what the local voice says in the place of the prompt
+	Sound  Sound    // what is said without the session, in the place of both
+	Begins func()   // called before any of it is heard, each time; nothing of it is heard before it returns, but for two seconds
+}
+
+// Announce asks for a turn. The channel gets exactly one Outcome. It never waits: where too many ask at once, the outcome is failed.
+// When ctx ends it is taken back: what waits expires. A sound is cut, and nothing else is; what else is being said is said to its end,
+// as nothing but a gesture cuts a sentence, but once it is interrupted it is not offered again.
+func (c *Coordinator) Announce(ctx context.Context, a Announcement) <-chan inject.Outcome {
+	done := make(chan inject.Outcome, 1)
+	if !c.inbox.put(entry{of: injection{a, done, ctx.Done()}}) {
+		done <- inject.Failed // Run has ended, or too many ask
+	}
+	if ctx.Done() != nil {
+		context.AfterFunc(ctx, func() { c.inbox.put(entry{of: withdrawn{done}}) })
+	}
 	return done
 }
 
-// InjectLocal is Inject for what the device itself has to say, whether the session is there or not. It waits like NORMAL.
-func (c *Coordinator) InjectLocal(sound Sound, key string, ttl time.Duration) <-chan inject.Outcome {
-	return c.offer(injection{Injection: inject.Injection{Key: key, TTL: ttl, Local: true}, sound: sound})
+// Inject is Announce for whoever has only words, and stays.
+func (c *Coordinator) Inject(prompt string, p inject.Priority, key string, ttl time.Duration) <-chan inject.Outcome {
+	return c.Announce(context.Background(), Announcement{Injection: inject.Injection{Prompt: prompt, Key: key, Priority: p, TTL: ttl}})
 }
 
-// InjectAlert is InjectLocal for what nobody may miss: it waits for the turn that is live here, and not for the room's floor.
+// InjectLocal is Announce for what the device itself has to say, whether the session is there or not. It waits like NORMAL.
+func (c *Coordinator) InjectLocal(sound Sound, key string, ttl time.Duration) <-chan inject.Outcome {
+	return c.Announce(context.Background(), Announcement{Injection: inject.Injection{Key: key, TTL: ttl, Local: true}, Sound: sound})
+}
+
+// InjectAlert is InjectLocal for what nobody may miss: it waits for the turn that is live here, and not for the room's floor or a call.
 func (c *Coordinator) InjectAlert(sound Sound, key string, ttl time.Duration) <-chan inject.Outcome {
-	return c.offer(injection{Injection: inject.Injection{Key: key, Priority: inject.Preempt, TTL: ttl, Local: true}, sound: sound})
+	in := inject.Injection{Key: key, Priority: inject.Preempt, TTL: ttl, Local: true}
+	return c.Announce(context.Background(), Announcement{Injection: in, Sound: sound})
 }
 
 // InjectSound is InjectLocal for what is a sound already (24 kHz): a code as tones, a sentence put together from clips. A press
-// ends it for good, like everything else; it is not offered again. When ctx ends it is taken back: what waits expires, what
-// sounds is cut, and nothing else is.
+// ends it for good, like everything else; it is not offered again.
 func (c *Coordinator) InjectSound(ctx context.Context, pcm []int16, key string, ttl time.Duration) <-chan inject.Outcome {
-	done := c.offer(injection{Injection: inject.Injection{Key: key, TTL: ttl, Local: true, Once: true},
-		sound: func(context.Context) ([]int16, error) { return pcm, nil }, left: ctx.Done()})
-	c.withdrawAfter(ctx, done)
-	return done
-}
-
-func (c *Coordinator) offer(in injection) chan inject.Outcome {
-	in.done = make(chan inject.Outcome, 1)
-	if !c.inbox.put(entry{of: in}) {
-		in.done <- inject.Failed // Run has ended, or too many ask
-	}
-	return in.done
-}
-
-func (c *Coordinator) withdrawAfter(ctx context.Context, done chan inject.Outcome) {
-	context.AfterFunc(ctx, func() { c.inbox.put(entry{of: withdrawn{done}}) })
+	in := inject.Injection{Key: key, TTL: ttl, Local: true, Once: true}
+	return c.Announce(ctx, Announcement{Injection: in, Sound: func(context.Context) ([]int16, error) { return pcm, nil }})
 }
 
 // injection is an entry of the inbox.
 type injection struct {
-	inject.Injection
-	done  chan inject.Outcome // of one place, so that telling never waits
-	sound Sound               // what is said without the session; nil: what the local voice makes of the text, or else of the prompt
-	text  string
-	left  <-chan struct{} // closed when nobody wants it any more; nil: never
+	Announcement
+	done chan inject.Outcome // of one place, so that telling never waits
+	left <-chan struct{}     // closed when nobody wants it any more; nil: never
 }
 
 // withdrawn is one that nobody wants any more.
@@ -90,6 +87,7 @@ type injections struct {
 	// fixed after newInjections
 	clock Clock
 	log   *slog.Logger
+	spawn func(func())
 
 	q        inject.Queue
 	waiting  map[inject.ID]injection
@@ -97,14 +95,17 @@ type injections struct {
 	local    Source  // of q.Speaking, when the local voice speaks it
 }
 
-func newInjections(o Options) injections {
+func newInjections(o Options, spawn func(func())) injections {
 	o.Inject.LocalVoice = o.LocalVoice != nil
-	return injections{clock: o.Clock, log: o.Log, q: inject.New(o.Inject), waiting: map[inject.ID]injection{}}
+	return injections{clock: o.Clock, log: o.Log, spawn: spawn, q: inject.New(o.Inject), waiting: map[inject.ID]injection{}}
 }
 
 // add puts one into the queue.
 func (i *injections) add(in injection) {
 	id, verdict, endings := i.q.Offer(i.clock.Now(), in.Injection)
+	if verdict == inject.Coalesced && in.Begins != nil {
+		i.spawn(in.Begins)
+	}
 	i.waiting[id] = in
 	i.log.Debug(logInjectQueued, "inject", uint64(id), "key", in.Key, "priority", in.Priority.String(), "verdict", verdict.String())
 	i.tell(endings)
@@ -125,7 +126,7 @@ func (i *injections) withdraw(done chan inject.Outcome) {
 		case in.done != done:
 		case id == i.q.Speaking():
 			i.q.Forgo(id)
-			if i.local != nil && in.sound != nil {
+			if i.local != nil && in.Sound != nil {
 				i.local.Cut() // its outcome follows
 			}
 		default:
@@ -171,18 +172,29 @@ func (r *runner) inject() {
 		if !ok {
 			return
 		}
+		in := r.injections.waiting[d.ID]
 		if d.Local {
-			r.speakLocally(d)
+			if r.fact(turn.Preempted{At: r.now()}); !r.m.Silent() { // what the end of a call leaves to be said
+				q.Back(d.ID)
+				return
+			}
+			r.speakLocally(d, in)
 			return
 		}
 		id := r.c.o.NewID()
 		r.injections.speaking = id
 		r.c.o.OnInject(id)
-		r.fact(turn.TurnInjected{At: r.now(), Turn: id, Prompt: d.Prompt})
+		r.fact(turn.TurnInjected{At: r.now(), Turn: id, Prompt: d.Prompt, Who: in.Who, Hold: in.Begins != nil})
 		if r.injections.speaking == id && r.m.Turn() != id { // the machine did not take it
 			r.injections.speaking = ""
 			q.Back(d.ID)
 			return
+		}
+		if in.Begins != nil {
+			r.spawn(func() {
+				r.begins(in.Announcement)
+				r.c.Post(turn.FloorOpened{At: r.now(), Turn: id})
+			})
 		}
 	}
 }
@@ -208,17 +220,36 @@ func (i *injections) turnEnded(id turn.ID, why turn.Reason) {
 	i.tell(q.Ended(i.clock.Now(), q.Speaking(), outcomeOf(why)))
 }
 
+// beginsFor is how long what is to be said waits for whoever is told of it. Our choice: a card that writes takes a tenth of a second.
+const beginsFor = 2 * time.Second
+
+// begins tells that something is about to be heard, and waits, bounded, until that is known.
+func (r *runner) begins(a Announcement) {
+	known := make(chan struct{})
+	r.spawn(func() {
+		defer close(known)
+		r.callback("", a.Begins)
+	})
+	t := r.c.o.Clock.NewTimer(beginsFor)
+	defer t.Stop()
+	select {
+	case <-known:
+	case <-t.C():
+		r.log.Error(logInjectUnknown, "key", a.Key, "after_ms", ms(beginsFor))
+	}
+}
+
 // speakLocally says an injection without the session. A press drops it like everything else.
-func (r *runner) speakLocally(d inject.Delivery) {
-	src, in := r.outputs.open(SourceWords), r.injections.waiting[d.ID]
+func (r *runner) speakLocally(d inject.Delivery, in injection) {
+	src := r.outputs.open(SourceWords)
 	r.injections.local = src
 	r.spawn(func() {
 		ctx, cancel := context.WithTimeout(r.ctx, r.c.o.ToolDeadline)
 		defer cancel()
-		sound := in.sound
+		sound := in.Sound
 		if sound == nil {
 			sound = func(ctx context.Context) ([]int16, error) {
-				return r.c.o.LocalVoice.Speak(ctx, cmp.Or(in.text, d.Prompt))
+				return r.c.o.LocalVoice.Speak(ctx, cmp.Or(in.Text, d.Prompt))
 			}
 		}
 		var pcm []int16
@@ -231,6 +262,9 @@ func (r *runner) speakLocally(d inject.Delivery) {
 			r.log.Error(logInjectOutcome, "inject", uint64(d.ID), "err", err)
 			src.Close()
 		} else {
+			if in.Begins != nil {
+				r.begins(in.Announcement)
+			}
 			n := src.Write(r.ctx, pcm)
 			src.Close()
 			if n < len(pcm) {
@@ -248,11 +282,11 @@ func (r *runner) speakLocally(d inject.Delivery) {
 
 // situation is what the machine knows, and whether the room leaves the floor.
 func (r *runner) situation() inject.Situation {
-	return inject.Situation{Idle: r.m.Silent(), InCall: r.m.InCall(), Streaming: r.m.Streaming(), Online: r.m.Online(), Taken: r.c.o.Taken()}
+	return inject.Situation{Idle: r.m.Silent(), InCall: r.m.InCall(), Streaming: r.m.Streaming(), Gap: r.foci.gap(), Online: r.m.Online(), Taken: r.c.o.Taken()}
 }
 
-// takenPoll is how often the room is asked whether its floor is free, while an injection waits for it. Our choice: it is
-// heard as no pause.
+// takenPoll is how often the room is asked whether its floor is free, and content whether it is at a gap, while an injection waits for
+// that. Our choice: it is heard as no pause.
 const takenPoll = 50 * time.Millisecond
 
 // wake is when the queue may have something new to say; or never.
@@ -263,7 +297,7 @@ func (i *injections) wake(now time.Duration, situation func() inject.Situation) 
 	s := situation()
 	at, ok := i.q.Wake(now, s)
 	switch {
-	case s.Taken && s.Idle && (!ok || at > now+takenPoll):
+	case (s.Taken || s.Streaming) && s.Idle && (!ok || at > now+takenPoll):
 		return now + takenPoll
 	case ok:
 		return at

@@ -197,7 +197,7 @@ func TestTheQueueDrainsWhenAClaimOrStreamEnds(t *testing.T) { // row 6, call end
 				return write(tone(20*time.Second, 3))
 			},
 		}},
-		"stream": stream(func(_ context.Context, write func([]int16) error) error { return write(tone(20*time.Second, 3)) }, nil),
+		"stream": stream(func(_ context.Context, write func([]int16) error) error { return write(tone(20*time.Second, 3000)) }, nil),
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -363,9 +363,9 @@ func TestAnInjectionIsTakenBackWithWhoAskedForIt(t *testing.T) {
 		g := newRig(t)
 		g.answering(300 * time.Millisecond)
 		ctx, leave := context.WithCancel(t.Context())
-		spoken := g.InjectWhile(ctx, "tea is ready", "", inject.Normal, "", time.Hour)
-		waits := g.InjectWhile(ctx, "and cake", "", inject.Normal, "", time.Hour)
-		stays := g.InjectWhile(t.Context(), "the door", "", inject.Normal, "", time.Hour)
+		spoken := g.Announce(ctx, Announcement{Injection: inject.Injection{Prompt: "tea is ready", TTL: time.Hour}})
+		waits := g.Announce(ctx, Announcement{Injection: inject.Injection{Prompt: "and cake", TTL: time.Hour}})
+		stays := g.Announce(t.Context(), Announcement{Injection: inject.Injection{Prompt: "the door", TTL: time.Hour}})
 		time.Sleep(100 * time.Millisecond)
 		leave()
 		wantOutcome(t, "the one that waited", waits, inject.Expired)
@@ -377,7 +377,7 @@ func TestAnInjectionIsTakenBackWithWhoAskedForIt(t *testing.T) {
 		wantOutcome(t, "the one of somebody who waits", stays, inject.Delivered)
 
 		ctx, leave = context.WithCancel(t.Context())
-		cut := g.InjectWhile(ctx, "tea is ready", "", inject.Normal, "", time.Hour)
+		cut := g.Announce(ctx, Announcement{Injection: inject.Injection{Prompt: "tea is ready", TTL: time.Hour}})
 		time.Sleep(100 * time.Millisecond)
 		leave()
 		g.settle()

@@ -25,7 +25,7 @@ type job struct {
 	// atomic
 	src     atomic.Pointer[Source] // replaced by the runner only
 	written atomic.Int64
-	why     atomic.Uint32 // of a stream that was stopped: how that is told, if not as interrupted
+	why     atomic.Uint32 // of one that was stopped: how that is told, if not as interrupted
 
 	// owned by runner
 	stopped bool

@@ -37,7 +37,6 @@ func (r *runner) startStream(e turn.StartStream) {
 		how, err := c.play(j.ctx, returned)
 		if how == turn.EndedInterrupted {
 			err = r.reap(j, returned)
-			how = max(how, turn.EndedHow(j.why.Load()))
 		}
 		return how, c.position(), err
 	}, func(how turn.EndedHow, heard int) {
@@ -89,6 +88,9 @@ func (r *runner) start(j *job, run producer, write func(context.Context, []int16
 	log := r.log.With("turn", j.turn, "kind", j.kind.String(), "handle", uint64(j.handle))
 	end := func(how turn.EndedHow, heard int, err error) {
 		defer j.cancel()
+		if how == turn.EndedInterrupted {
+			how = max(how, turn.EndedHow(j.why.Load()))
+		}
 		a := []any{"how", how.String(), "heard_ms", ms(samples(heard))}
 		if err != nil {
 			a = append(a, "err", err)
@@ -197,8 +199,9 @@ func (r *runner) reap(j *job, returned <-chan error) error {
 }
 
 // stopJob cancels a running stream or claim and does not wait for it.
-func (r *runner) stopJob(h turn.Handle) {
+func (r *runner) stopJob(h turn.Handle, how turn.EndedHow) {
 	if e := r.handles.of[h]; e != nil && e.job != nil {
+		e.job.why.CompareAndSwap(0, uint32(how))
 		r.foci.stop(e.job)
 	}
 }

@@ -59,7 +59,7 @@ func newRunner(ctx context.Context, c *Coordinator) *runner {
 		m:        turn.New(c.o.Turn),
 		outputs:  newOutputs(c),
 	}
-	r.injections = newInjections(c.o)
+	r.injections = newInjections(c.o, r.spawn)
 	r.foci = foci{clock: c.o.Clock, log: c.o.Log, outputs: &r.outputs, taken: c.o.Taken, lost: never, moved: never}
 	r.alerts = alerts{
 		clock: c.o.Clock, log: c.o.Log, outputs: &r.outputs, alarm: c.o.Alarm,

@@ -42,7 +42,7 @@ const sayTTL = time.Minute
 // whoever asked is not there to hear what became of it.
 func (d *Device) Say(ctx context.Context, text string) (string, error) {
 	select {
-	case o := <-d.coordinator.InjectWhile(ctx, announcement+text, text, inject.Normal, "", sayTTL):
+	case o := <-d.coordinator.Announce(ctx, coordinator.Announcement{Injection: inject.Injection{Prompt: announcement + text, TTL: sayTTL}, Text: text}):
 		return o.String(), nil
 	case <-ctx.Done():
 		return "", fmt.Errorf("say: %w", ctx.Err())

@@ -213,7 +213,7 @@ func (w *watch) feed(ev Event) {
 			cfg: w.m.cfg, online: w.m.online, fatal: w.m.fatal, away: w.m.away,
 			running: w.m.running, runningTurn: w.m.runningTurn,
 			calling: w.m.calling, callingTurn: w.m.callingTurn, callingSince: w.m.callingSince, next: w.m.next, alert: w.m.alert,
-			owed: map[bool]Words{true: w.m.owed}[w.m.calling != 0], // it waits for the end of the call
+			owed:    map[bool]Words{true: w.m.owed}[w.m.calling != 0], // it waits for the end of the call
 			orphans: w.m.orphans, orphaned: w.m.orphaned, over: w.m.over, wordsUntil: w.m.wordsUntil,
 		}) {
 			w.broken("IDLE remembers something of a turn: %+v", w.m)
