@@ -39,9 +39,8 @@ var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 // Toolbox makes tools of skills, and of sources whose tools come and go. Its methods may be called from any goroutine: whoever
 // changes it puts a whole new shelf into its place, and who reads never waits.
 type Toolbox struct {
-	log    *slog.Logger
-	now    func() time.Time
-	inject skills.Inject
+	log *slog.Logger
+	now func() time.Time
 
 	// May says whether a companion, by the id of its card, may use a tool; nil: all of them all. It is set before the first call.
 	May func(companion, tool string) bool
@@ -83,9 +82,9 @@ type Outcome struct {
 	Failed bool // Output is an apology
 }
 
-// NewToolbox makes an empty one. inject may be nil; now is the clock on the wall.
-func NewToolbox(log *slog.Logger, now func() time.Time, inject skills.Inject) *Toolbox {
-	b := &Toolbox{log: log, now: now, inject: inject}
+// NewToolbox makes an empty one. now is the clock on the wall.
+func NewToolbox(log *slog.Logger, now func() time.Time) *Toolbox {
+	b := &Toolbox{log: log, now: now}
 	b.shelf.Store(&shelf{})
 	return b
 }
@@ -227,7 +226,7 @@ func (b *Toolbox) Call(ctx context.Context, c turn.CallTool) Outcome {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	began := time.Now()
-	o := b.run(skills.Context{Context: ctx, Turn: string(c.Turn), Companion: string(c.Who), Log: log, Now: b.now, Inject: b.inject}, t, args)
+	o := b.run(skills.Context{Context: ctx, Turn: string(c.Turn), Companion: string(c.Who), Log: log, Now: b.now}, t, args)
 	log.Info(logToolDone, "ms", time.Since(began).Milliseconds(), "failed", o.Failed)
 	return o
 }

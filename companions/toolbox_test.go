@@ -24,7 +24,7 @@ func now() time.Time { return time.Date(2026, 11, 21, 15, 4, 0, 0, time.UTC) }
 
 func newBox(t *testing.T, tools ...skills.Tool) *Toolbox {
 	t.Helper()
-	b := NewToolbox(slog.New(slog.DiscardHandler), now, nil)
+	b := NewToolbox(slog.New(slog.DiscardHandler), now)
 	if err := b.Add("test", list(tools)); err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func tool(name string, h func(skills.Context) (skills.Result, error)) skills.Too
 }
 
 func TestSystemSkill(t *testing.T) {
-	b := NewToolbox(slog.New(slog.DiscardHandler), now, nil)
+	b := NewToolbox(slog.New(slog.DiscardHandler), now)
 	if err := b.Add("system", system.Skill{}); err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestAddRefuses(t *testing.T) {
 func FuzzArguments(f *testing.F) {
 	f.Add(`{"percent":30}`)
 	f.Add(`{"percent":1e400}`)
-	b := NewToolbox(slog.New(slog.DiscardHandler), now, nil)
+	b := NewToolbox(slog.New(slog.DiscardHandler), now)
 	if err := b.Add("system", system.Skill{}); err != nil {
 		f.Fatal(err)
 	}

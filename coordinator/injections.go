@@ -114,8 +114,8 @@ func (i *injections) add(in injection) {
 // completion is what is said once content has come to its end by itself. Who presses into it, or comes late, has another matter.
 func completion(prompt string) injection {
 	return injection{
-		Injection: inject.Injection{Prompt: prompt, Key: "stream.done", TTL: time.Minute, Once: true},
-		done:      make(chan inject.Outcome, 1),
+		Announcement: Announcement{Injection: inject.Injection{Prompt: prompt, Key: "stream.done", TTL: time.Minute, Once: true}},
+		done:         make(chan inject.Outcome, 1),
 	}
 }
 

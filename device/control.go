@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"conch/coordinator"
+	"conch/coordinator/inject"
 	"conch/device/condition"
 	"conch/device/control"
 	"conch/device/metrics"
@@ -60,7 +61,9 @@ func (s socket) Inquire(ctx context.Context, text string, to ...string) (control
 }
 
 // Say announces.
-func (s socket) Say(ctx context.Context, text string) (string, error) { return s.d.Say(ctx, text) }
+func (s socket) Say(ctx context.Context, text string, in inject.Injection) (string, error) {
+	return s.d.Say(ctx, text, in)
+}
 
 // Press and Release are those of a button like any other.
 func (s socket) Press() { s.d.hand.Set(true) }

@@ -14,6 +14,7 @@ import (
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/announce"
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
@@ -64,6 +65,7 @@ type Device struct {
 	opts        Options
 	memory      *state.Memory
 	kept        *store.DB // of skills; nil: there is no state directory
+	desk        *announce.Desk
 	conds       *condition.Book
 	synthesizer rehearsal.Synthesizer // speaks without the session
 	speaker     *audio.Speaker        // the sound card's

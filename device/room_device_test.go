@@ -16,6 +16,7 @@ import (
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator/inject"
 	"conch/coordinator/turn"
+	"conch/device/announce"
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
@@ -186,7 +187,7 @@ func (p *parrot) Think(t rehearsal.Thought) rehearsal.Reply {
 	p.asked = append(p.asked, t)
 	text := t.Words
 	if t.Prompt != "" { // to be said as it is
-		text = strings.TrimPrefix(t.Prompt, announcement)
+		text = strings.TrimPrefix(t.Prompt, announce.WordForWord)
 	}
 	if n := len(t.Talk); n > 0 && t.InRoom {
 		text = t.Talk[n-1].Text
@@ -319,7 +320,7 @@ func TestFlatAnnouncementWaitsForTheFloor(t *testing.T) {
 	hall.until("Ben is heard", hall.Speaking)
 	outcome := make(chan string, 1)
 	go func() {
-		how, err := kitchen.Say(context.Background(), "dinner is old")
+		how, err := kitchen.Say(context.Background(), "dinner is old", inject.Injection{})
 		outcome <- fmt.Sprint(how, err)
 	}()
 	kitchen.until("the announcement is heard", kitchen.Speaking)
@@ -348,7 +349,7 @@ func TestFlatUrgentAnnouncementTakesTheFloor(t *testing.T) {
 	hall.types("Ben, say something old and endless")
 	hall.until("Ben is heard", hall.Speaking)
 	hall.pause(300 * time.Millisecond)
-	done := kitchen.coordinator.Inject(announcement+"fire", inject.Preempt, "", time.Minute)
+	done := kitchen.coordinator.Inject(announce.WordForWord+"fire", inject.Preempt, "", time.Minute)
 	if how := <-done; how != inject.Delivered {
 		t.Errorf("the announcement: %v", how)
 	}

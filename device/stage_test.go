@@ -131,7 +131,7 @@ func newBox(t testing.TB, o boxOptions) *box {
 		opts.Room, b.inRoom = *o.room, true
 	}
 	if o.tools != nil {
-		opts.Tools = handsOf(t, opts.Log, o.tools, func() *Device { return b.Device })
+		opts.Tools = handsOf(t, opts.Log, o.tools)
 	}
 	d, err := New(cfg, opts)
 	if err != nil {

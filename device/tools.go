@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"conch/companions"
@@ -21,6 +22,7 @@ import (
 	"conch/coordinator/alert"
 	"conch/coordinator/inject"
 	"conch/coordinator/turn"
+	"conch/device/announce"
 	"conch/device/control"
 	"conch/device/mcp"
 	"conch/device/store"
@@ -50,7 +52,7 @@ const (
 
 // newTools fills the toolbox with the bundled skills.
 func (d *Device) newTools() (coordinator.Tools, error) {
-	box := companions.NewToolbox(d.log, d.wall(), d.inject)
+	box := companions.NewToolbox(d.log, d.wall())
 	if dir := d.memory.Dir(); dir != "" {
 		d.kept = store.New(filepath.Join(dir, store.File), d.conds, d.wall())
 		d.actors = append(d.actors, actor{"store", d.kept.Run})
@@ -115,9 +117,10 @@ func (d *Device) wall() func() time.Time {
 func (d *Device) skillHost(name string) skills.Host {
 	h := skills.Host{
 		Log: d.log.With("skill", name), Now: d.wall(),
-		Mute:    func() error { return d.sound.SetMuted(true) },
-		Ring:    d.ring,
-		Library: folder(d.cfg.LibraryFolder()).library(),
+		Announce: func(a skills.Announcement) { d.desk.Announce(name, a) },
+		Mute:     func() error { return d.sound.SetMuted(true) },
+		Ring:     d.ring,
+		Library:  folder(d.cfg.LibraryFolder()).library(),
 	}
 	if d.kept != nil {
 		h.Store = d.kept.Skill(name)
@@ -138,11 +141,22 @@ func (d *Device) skillHost(name string) skills.Host {
 	return h
 }
 
-// inject is a skill's Inject.
-func (d *Device) inject(prompt, key string, ttl time.Duration) <-chan skills.Outcome {
-	done, out := d.coordinator.Inject(prompt, inject.Normal, key, ttl), make(chan skills.Outcome, 1)
-	go func() { out <- skills.Outcome((<-done).String()) }() // each has one outcome, at the latest when the coordinator ends
-	return out
+// newDesk makes the place where skills announce things.
+func (d *Device) newDesk() {
+	o := announce.Options{
+		Log: d.log, Now: d.wall(), Language: d.cfg.Device.Language,
+		Knows: func(id string) bool {
+			return slices.ContainsFunc(d.room.Cards, func(c companions.Card) bool { return string(c.ID) == id })
+		},
+		Say: func(ctx context.Context, a coordinator.Announcement) <-chan inject.Outcome {
+			return d.coordinator.Announce(ctx, a)
+		},
+	}
+	if d.kept != nil {
+		o.Store = d.kept.Skill("announcements")
+	}
+	d.desk = announce.New(o)
+	d.actors = append(d.actors, actor{"announcements", d.desk.Run})
 }
 
 // ring is a skill's Ring.
@@ -200,6 +214,8 @@ func ended(how turn.EndedHow) skills.Ended {
 		return skills.Finished
 	case turn.EndedInterrupted, turn.EndedExpired:
 		return skills.Interrupted
+	case turn.EndedPreempted:
+		return skills.Preempted
 	default:
 		return skills.Failed
 	}

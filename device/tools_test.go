@@ -12,6 +12,7 @@ import (
 	"conch/companions/skills"
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator"
+	"conch/coordinator/inject"
 	"conch/coordinator/turn"
 )
 
@@ -28,11 +29,9 @@ func (s skill) Tools() []skills.Tool {
 	return tools
 }
 
-func handsOf(t testing.TB, log *slog.Logger, s skill, d func() *Device) coordinator.Tools {
+func handsOf(t testing.TB, log *slog.Logger, s skill) coordinator.Tools {
 	t.Helper()
-	box := companions.NewToolbox(log, time.Now, func(prompt, key string, ttl time.Duration) <-chan skills.Outcome {
-		return d().inject(prompt, key, ttl)
-	})
+	box := companions.NewToolbox(log, time.Now)
 	if err := box.Add("test", s); err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +42,7 @@ func TestAStreamThatDoesNotWaitIsToldSo(t *testing.T) {
 	for _, live := range []bool{false, true} {
 		box := handsOf(t, slog.New(slog.DiscardHandler), skill{"play": func(skills.Context) (skills.Result, error) {
 			return skills.Result{Effect: skills.AudioStream{Live: live}}, nil
-		}}, nil)
+		}})
 		if r := box.Call(t.Context(), turn.CallTool{Turn: "t-1", Name: "play", Args: "{}"}); r.Effect != turn.EffectAudioStream || r.Stream.Live != live {
 			t.Errorf("%+v of a stream that says Live: %v", r, live)
 		}
@@ -52,7 +51,7 @@ func TestAStreamThatDoesNotWaitIsToldSo(t *testing.T) {
 
 // A skill is told the companion that called, also in a turn that names nobody: that is the first one's.
 func TestAToolKnowsWhoCalls(t *testing.T) {
-	box := handsOf(t, slog.New(slog.DiscardHandler), skill{"who": func(c skills.Context) (skills.Result, error) { return skills.Result{Output: c.Companion}, nil }}, nil)
+	box := handsOf(t, slog.New(slog.DiscardHandler), skill{"who": func(c skills.Context) (skills.Result, error) { return skills.Result{Output: c.Companion}, nil }})
 	for who, want := range map[turn.Who]string{"": "ada", "ben": "ben"} {
 		if r := box.Call(t.Context(), turn.CallTool{Turn: "t-1", Who: who, Name: "who", Args: "{}"}); r.Output != want {
 			t.Errorf("a call of %q is %q's; want %q's", who, r.Output, want)
@@ -157,10 +156,10 @@ func (b *box) responses() (n int) {
 func TestWhoAsksForAnAnnouncementIsToldOrTakesItBack(t *testing.T) {
 	t.Parallel()
 	told := make(chan skills.Outcome, 1)
-	b := newBox(t, boxOptions{mind: caller{}, tools: skill{
-		"remind": func(ctx skills.Context) (skills.Result, error) {
-			out := ctx.Inject("tea", "", time.Minute)
-			go func() { told <- <-out }()
+	var b *box
+	b = newBox(t, boxOptions{mind: caller{}, tools: skill{
+		"remind": func(skills.Context) (skills.Result, error) {
+			b.desk.Announce("test", skills.Announcement{Text: "tea", Done: func(o skills.Outcome) { told <- o }})
 			return skills.Result{Output: "yes"}, nil
 		},
 	}})
@@ -169,7 +168,7 @@ func TestWhoAsksForAnAnnouncementIsToldOrTakesItBack(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	said := make(chan error, 1)
 	go func() {
-		_, err := b.Say(ctx, "nobody waits for this")
+		_, err := b.Say(ctx, "nobody waits for this", inject.Injection{})
 		said <- err
 	}()
 	b.until("queued", func() bool { return strings.Contains(b.log.text(), "inject.queued") })

@@ -3,11 +3,11 @@ package device
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"conch/coordinator"
 	"conch/coordinator/inject"
 	"conch/coordinator/turn"
+	"conch/device/announce"
 )
 
 // turnEnded is called by the coordinator once per turn; it does not block.
@@ -32,17 +32,12 @@ func (d *Device) speech(e coordinator.SpeechEvent) {
 	d.room.Speech(e)
 }
 
-// announcement is what the model is told so that an announcement is said as it was written.
-const announcement = "Say this to the room, word for word: "
-
-// sayTTL is how long an announcement may wait for a live turn or for the connection.
-const sayTTL = time.Minute
-
-// Say has the companion say text when it is quiet, and waits for the outcome. What has not begun when ctx ends is taken back:
+// Say has the companion say text as soon as in allows, and waits for the outcome. What has not begun when ctx ends is taken back:
 // whoever asked is not there to hear what became of it.
-func (d *Device) Say(ctx context.Context, text string) (string, error) {
+func (d *Device) Say(ctx context.Context, text string, in inject.Injection) (string, error) {
+	in.Prompt = announce.WordForWord + text
 	select {
-	case o := <-d.coordinator.Announce(ctx, coordinator.Announcement{Injection: inject.Injection{Prompt: announcement + text, TTL: sayTTL}, Text: text}):
+	case o := <-d.coordinator.Announce(ctx, coordinator.Announcement{Injection: in, Text: text}):
 		return o.String(), nil
 	case <-ctx.Done():
 		return "", fmt.Errorf("say: %w", ctx.Err())

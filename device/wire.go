@@ -52,6 +52,7 @@ func New(cfg config.Config, o Options) (*Device, error) {
 			return nil, err
 		}
 	}
+	d.newDesk()
 	d.coordinator, err = coordinator.New(coordinator.Options{
 		Voice: d.room.Voices, Speaker: d.speakerAdapter(), Mic: micAdapter{d.sound.Mic, d.lights.Captured, d.presses.recording.ended}, Tools: tools,
 		Light:   d.lights,

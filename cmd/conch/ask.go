@@ -71,7 +71,10 @@ func spoken(command, what string, words ...string) error {
 }
 
 type sayCmd struct {
-	Text []string `arg:"" help:"What to say."`
+	Text     []string `arg:"" help:"What to say."`
+	Priority string   `help:"When: normal waits for a gap in what plays, block-behind-comms for no gap, preempt for no call either." default:"normal" placeholder:"P"`
+	TTL      string   `name:"ttl" help:"For how long it may wait, 1s to 24h." default:"1m" placeholder:"TIME"`
+	Key      string   `help:"One that waits under this name is replaced." placeholder:"NAME"`
 }
 
 func (c sayCmd) Run(e *env) error {
@@ -79,7 +82,11 @@ func (c sayCmd) Run(e *env) error {
 		return err
 	}
 	var out struct{ Outcome string }
-	if err := e.request("POST", "/say", map[string]string{"text": strings.Join(c.Text, " ")}, &out); err != nil {
+	q := control.SayRequest{Text: strings.Join(c.Text, " "), Priority: c.Priority, Key: c.Key, TTL: c.TTL}
+	if _, err := q.Injection(); err != nil { // before anybody is asked
+		return fmt.Errorf("%w: say: %s", control.ErrRefused, control.Refusal(err))
+	}
+	if err := e.request("POST", "/say", q, &out); err != nil {
 		return err
 	}
 	fmt.Fprintln(e.out, printable.Text(out.Outcome))

@@ -29,7 +29,10 @@ var examples = map[string][]example{
 		{"conch ask what time is it", "waits for the answer, and prints it"},
 		{"conch ask --to Ada tell me a story", "one companion of several"},
 	},
-	"conch say":    {{"conch say dinner is ready", "says it when it is quiet"}},
+	"conch say": {
+		{"conch say dinner is ready", "says it when it is quiet"},
+		{"conch say --priority preempt --ttl 10s the house is on fire", "at once, even in a call"},
+	},
 	"conch hush":   {{"conch hush", "silence"}},
 	"conch volume": {{"conch volume", "how loud is it, and who says so?"}, {"conch volume 40", "40 of 100"}, {"conch volume -10", "less"}},
 	"conch mute": {

@@ -16,7 +16,7 @@ type Host struct {
 	Now      func() time.Time          // the clock on the wall
 	Mute     func() error              // closes the microphone
 	Store    Store                     // of this skill; nil: nothing can be kept
-	Announce func(Announcement)        // asks for a turn that nobody pressed for; it never waits
+	Announce func(Announcement)        // asks for a turn that nobody pressed for; it waits for the disk where that is durable, and for nothing else
 	Ring     func(Alert) (stop func()) // sounds until a person has heard it; it never waits
 	Room     *Room                     // nil: one companion that is alone
 	Library  *Library                  // nil: there is no place for one
@@ -37,14 +37,14 @@ type Store interface {
 
 // Announcement is a turn that a skill asks for by itself (TURNS.md 5).
 type Announcement struct {
-	Prompt    string        // what the model is told
+	Prompt    string        // what the model is told; empty: to say the text word for word
 	Text      string        // what the local voice says where there is no session; empty: the prompt
 	Companion string        // who says it, by the id of its card; empty: who has the microphone
 	Priority  Priority      // when it may begin
-	Key       string        // one that waits is replaced by a newer one of its key; empty: each counts
+	Key       string        // one of this skill that waits is replaced by a newer one of its key; empty: each counts
 	TTL       time.Duration // how long it may wait; 0: ten minutes
-	Durable   bool          // kept on the disk until its outcome: after a crash it is said, and where it had begun, said once more with words that say so
-	Done      func(Outcome) // called once with the outcome, unless nil; after a crash nobody is called
+	Durable   bool          // on the disk when Announce returns, and until its outcome: a crash does not lose it (SKILLS.md 2.4)
+	Done      func(Outcome) // called once with the outcome, on a goroutine of its own, unless nil; after a crash nobody is called
 }
 
 // Priority is when an announcement may begin.

@@ -49,15 +49,9 @@ type Context struct {
 	Companion string       // whose turn it is, by the id of its card
 	Log       *slog.Logger // with skill, tool and turn
 	Now       func() time.Time
-	Inject    Inject // nil where nothing can be injected
 }
 
-// Inject asks for a turn of the companion's own, once the device is free: the words to say, and how long they are worth
-// saying. key, when set, replaces an earlier one that is still waiting. It never blocks: the channel gets exactly one outcome
-// when it is known, and nobody needs to wait for it.
-type Inject func(prompt, key string, ttl time.Duration) <-chan Outcome
-
-// Outcome is what became of an injected turn (TURNS.md 5).
+// Outcome is what became of an announcement (TURNS.md 5).
 type Outcome string
 
 // Outcomes.
@@ -67,6 +61,7 @@ const (
 	OutcomeExpired     Outcome = "expired"
 	OutcomeReplaced    Outcome = "replaced"
 	OutcomeFailed      Outcome = "failed"
+	OutcomeKept        Outcome = "kept" // a durable one, by the end of the device: it is said once that is there again
 )
 
 // Result is text for the model and at most one effect.
@@ -123,4 +118,5 @@ const (
 	Finished    Ended = "finished"
 	Interrupted Ended = "interrupted"
 	Failed      Ended = "failed"
+	Preempted   Ended = "preempted" // of a claim: something urgent had to be said
 )

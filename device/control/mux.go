@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"conch/coordinator"
+	"conch/coordinator/inject"
 )
 
 // Appliance is what answers.
 type Appliance interface {
 	Inquire(ctx context.Context, text string, to ...string) (Answer, error)
-	Say(ctx context.Context, text string) (outcome string, err error)
+	Say(ctx context.Context, text string, in inject.Injection) (outcome string, err error)
 	Press()
 	Release()
 	Status() Status
@@ -38,16 +39,7 @@ func Mux(a Appliance) *http.ServeMux {
 		answer, err := a.Inquire(ctx, text, to...)
 		Reply(w, answer, err)
 	})
-	mux.HandleFunc("POST /say", func(w http.ResponseWriter, r *http.Request) {
-		text, _, ok := DecodeText(w, r)
-		if !ok {
-			return
-		}
-		ctx, cancel := context.WithTimeout(r.Context(), deadline)
-		defer cancel()
-		outcome, err := a.Say(ctx, text)
-		Reply(w, map[string]string{"outcome": outcome}, err)
-	})
+	mux.HandleFunc("POST /say", serveSay(a))
 	mux.HandleFunc("POST /press", func(w http.ResponseWriter, _ *http.Request) {
 		a.Press()
 		w.WriteHeader(http.StatusNoContent)

@@ -64,15 +64,19 @@ func DecodeText(w http.ResponseWriter, r *http.Request) (string, []string, bool)
 		Text string   `json:"text"`
 		To   []string `json:"to"` // names of companions: whom in particular
 	}
-	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, MaxRequest)).Decode(&q)
-	if err == nil && strings.TrimSpace(q.Text) == "" {
-		err = errors.New("text is empty")
-	}
-	if err != nil {
-		http.Error(w, fmt.Sprintf("control: request: %v (send {\"text\": \"...\"}, at most %d bytes)", err, MaxRequest), http.StatusBadRequest)
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, MaxRequest)).Decode(&q); err != nil || strings.TrimSpace(q.Text) == "" {
+		refuseText(w, err)
 		return "", nil, false
 	}
 	return q.Text, q.To, true
+}
+
+// refuseText refuses a request that cannot be read, or that has no text.
+func refuseText(w http.ResponseWriter, err error) {
+	if err == nil {
+		err = errors.New("text is empty")
+	}
+	http.Error(w, fmt.Sprintf("control: request: %v (send {\"text\": \"...\"}, at most %d bytes)", err, MaxRequest), http.StatusBadRequest)
 }
 
 // Reply answers v, or err with the status that says whether it was refused.

@@ -3,7 +3,7 @@
 // an appliance. Requests enter the same inboxes as the button.
 //
 //	POST /ask    {"text": …, "to": [names]}  -> Answer, when the question has come to its end, here or in the room
-//	POST /say    {"text": …}  -> {"outcome": …}
+//	POST /say    SayRequest   -> {"outcome": …}: delivered, interrupted, expired, replaced or failed, once that is known
 //	POST /press, /release     -> 204
 //	POST /hush                -> Hushed: silence at once, here and in the room, and nobody is listened to
 //	POST /volume VolumeRequest -> VolumeAnswer

@@ -9,6 +9,7 @@ import (
 	"conch/audio/wav"
 	"conch/companions/round"
 	"conch/companions/voice/rehearsal"
+	"conch/coordinator/inject"
 	"conch/coordinator/turn"
 	"conch/device/wait"
 )
@@ -142,7 +143,7 @@ func (p *run) say(s *stage, text string) error {
 	s.act()
 	s.toSay.Add(1)
 	p.later(0, func() {
-		_, _ = d.Say(p.ctx, text) // its outcome is heard, or not
+		_, _ = d.Say(p.ctx, text, inject.Injection{TTL: time.Minute}) // its outcome is heard, or not
 		s.toSay.Add(-1)
 	})
 	return nil

@@ -1,0 +1,248 @@
+// Package announce is where skills ask for turns by themselves (TURNS.md 5): it hands them to the coordinator and tells their outcome. What
+// is durable is on the disk before anything is done with it, and until its outcome.
+//
+//	Announce ─> record ─> queue ─> begins: recorded, then heard ─> outcome: record gone ─> Done
+//	               │         │            │
+//	     a crash:  └─────────┴ said       └ said once more, with words that say so; a crash in them ends it
+package announce
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"conch/companions/skills"
+	"conch/coordinator"
+	"conch/coordinator/inject"
+	"conch/coordinator/turn"
+	"conch/device/language"
+)
+
+// Log events.
+const (
+	logNotKept = "announce.not_kept" // error: a durable announcement could not be written; it is said all the same, if the device lives
+	logAgain   = "announce.again"    // what an earlier life of the device has left is said, or not: skill, key, what
+	logUnknown = "announce.unknown"  // no companion of this device has that id
+	logDone    = "announce.done"     // a skill's callback panicked
+)
+
+var errNoStore = errors.New("this device has no place for it")
+
+// patience is how long the end of the device waits for skills that are told of outcomes. Our choice.
+const patience = 2 * time.Second
+
+// Options are what a Desk needs.
+type Options struct {
+	Log      *slog.Logger
+	Now      func() time.Time // on the wall
+	Language language.Language
+	Store    skills.Store // nil: nothing can be kept
+	Knows    func(companion string) bool
+	Say      func(context.Context, coordinator.Announcement) <-chan inject.Outcome
+}
+
+// Desk takes announcements. All methods may be called from any goroutine.
+type Desk struct {
+	o     Options
+	told  sync.WaitGroup // skills that are told of an outcome
+	ended chan struct{}  // Run's context has ended
+
+	mu   sync.Mutex
+	late bool              // nobody waits for told any more
+	read bool              // what earlier lives have left, into …
+	old  map[string]record // … this, until Run takes it
+	next uint64
+}
+
+// New makes a Desk. Nothing that was kept is said before Run.
+func New(o Options) *Desk { return &Desk{o: o, ended: make(chan struct{})} }
+
+// Run says what earlier lives have left, and works until ctx ends and every outcome is told.
+func (d *Desk) Run(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, func() { close(d.ended) })
+	defer stop()
+	d.resume()
+	<-d.ended
+	d.mu.Lock()
+	d.late = true
+	d.mu.Unlock()
+	told := make(chan struct{})
+	go func() { d.told.Wait(); close(told) }()
+	select {
+	case <-told:
+	case <-time.After(patience):
+	}
+	return nil
+}
+
+// Announce asks for a turn for a skill. It waits for nothing but the disk, where it is durable.
+func (d *Desk) Announce(skill string, a skills.Announcement) {
+	r, key := recordOf(skill, a, d.o.Now()), ""
+	if a.Durable {
+		key = d.keep(r)
+	}
+	d.say(key, r, a.Done)
+}
+
+// resume says what earlier lives have left.
+func (d *Desk) resume() {
+	d.mu.Lock()
+	d.recall()
+	old := d.old
+	d.old = nil
+	d.mu.Unlock()
+	for _, key := range slices.Sorted(maps.Keys(old)) {
+		r := old[key]
+		what := r.left(d.o.Now())
+		d.o.Log.Info(logAgain, "skill", r.Skill, "key", r.Key, "begun", r.Begun, "what", [...]string{"said", "late", "heard"}[what])
+		if what == waits {
+			d.say(key, r, nil)
+		} else {
+			d.write(key, nil)
+		}
+	}
+}
+
+// say hands an announcement to the coordinator, and has its outcome told. key names its record; empty: it has none.
+func (d *Desk) say(key string, r record, done func(skills.Outcome)) {
+	prompt, text := r.words(d.o.Language)
+	a := coordinator.Announcement{
+		Injection: inject.Injection{Prompt: prompt, Key: r.Key, Priority: inject.Priority(r.Priority), TTL: r.wait(d.o.Now())},
+		Who:       turn.Who(r.Companion), Text: text,
+	}
+	if r.Key != "" {
+		a.Key = r.Skill + "." + r.Key
+	}
+	if r.Companion != "" && !d.o.Knows(r.Companion) {
+		d.o.Log.Warn(logUnknown, "skill", r.Skill, "companion", r.Companion)
+		a.Who = ""
+	}
+	k := &kept{d: d, key: key}
+	if key != "" {
+		a.Begins = func() { k.begins(r) }
+	}
+	outcome := d.o.Say(context.Background(), a)
+	d.spawn(func() {
+		how := k.end(skills.Outcome((<-outcome).String())) // each has one, at the latest when the coordinator ends
+		if done != nil {
+			d.tell(r, done, how)
+		}
+	})
+}
+
+// spawn runs what Run waits for, while it does.
+func (d *Desk) spawn(f func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.late {
+		go f() // at the end of the device it is the skill's loss
+		return
+	}
+	d.told.Go(f)
+}
+
+// kept is one announcement that may have a record. A disk that is slow to write that it begins does not write so behind its end.
+type kept struct {
+	d   *Desk
+	key string // empty: it has none
+
+	mu   sync.Mutex
+	over bool
+}
+
+func (k *kept) begins(r record) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.over {
+		k.d.write(k.key, r.begins(k.d.o.Now()).bytes())
+	}
+}
+
+// end ends the record with its announcement. What the end of the device has cut, or kept from being said, stays.
+func (k *kept) end(how skills.Outcome) skills.Outcome {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.over = true
+	switch {
+	case k.key == "":
+	case k.d.over() && (how == skills.OutcomeFailed || how == skills.OutcomeInterrupted):
+		return skills.OutcomeKept
+	default:
+		k.d.write(k.key, nil)
+	}
+	return how
+}
+
+// over tells that the device ends.
+func (d *Desk) over() bool {
+	select {
+	case <-d.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+func (d *Desk) tell(r record, done func(skills.Outcome), how skills.Outcome) {
+	defer func() {
+		if p := recover(); p != nil {
+			d.o.Log.Error(logDone, "skill", r.Skill, "key", r.Key, "err", fmt.Sprint("panic: ", p))
+		}
+	}()
+	done(how)
+}
+
+// keep writes a new record and gives its name; empty where it cannot be written.
+func (d *Desk) keep(r record) string {
+	d.mu.Lock()
+	d.recall()
+	d.next++
+	key := fmt.Sprintf("%016x", d.next)
+	d.mu.Unlock()
+	if !d.write(key, r.bytes()) {
+		return ""
+	}
+	return key
+}
+
+// write writes a record, or deletes it.
+func (d *Desk) write(key string, value []byte) bool {
+	err := errNoStore
+	if d.o.Store != nil {
+		err = d.o.Store.Put("", map[string][]byte{key: value})
+	}
+	if err != nil {
+		d.o.Log.Error(logNotKept, "record", key, "err", err)
+	}
+	return err == nil
+}
+
+// recall reads what earlier lives have left. What cannot be read is left where it is.
+func (d *Desk) recall() {
+	if d.read || d.o.Store == nil {
+		return
+	}
+	d.read, d.old = true, map[string]record{}
+	err := d.o.Store.All("", func(key string, value []byte) bool {
+		var n uint64
+		if _, err := fmt.Sscanf(key, "%x", &n); err == nil {
+			d.next = max(d.next, n)
+		}
+		var r record
+		if err := json.Unmarshal(value, &r); err != nil {
+			d.o.Log.Error(logNotKept, "record", key, "err", err)
+			return true
+		}
+		d.old[key] = r
+		return true
+	})
+	if err != nil {
+		d.o.Log.Error(logNotKept, "err", err)
+	}
+}
