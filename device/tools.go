@@ -15,6 +15,7 @@ import (
 	"conch/companions/round"
 	"conch/companions/skills"
 	"conch/companions/skills/library"
+	"conch/companions/skills/reminders"
 	roomskill "conch/companions/skills/room"
 	"conch/companions/skills/system"
 	"conch/companions/skills/timers"
@@ -43,6 +44,7 @@ var bundled = []struct {
 	{"room", roomskill.New},
 	{"library", library.New},
 	{"timers", timers.New},
+	{"reminders", reminders.New},
 }
 
 // Log events of skills.

@@ -1,0 +1,196 @@
+package reminders
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Our choices.
+const (
+	most    = 200              // reminders
+	prompt  = 5 * time.Minute  // who is later is late
+	insist  = 10 * time.Minute // until it is said again
+	often   = 12               // times that it is said, if nobody says done
+	retry   = 5 * time.Minute  // until what could not be said is tried again
+	answer  = 12 * time.Hour   // in which one that was told can be answered by "done"
+	wrong   = time.Hour        // a clock that goes back by more was wrong
+	look    = 30 * time.Second // how often somebody looks at the clock, which may jump, while there is a reminder
+	unknown = 2026             // in an earlier year the clock is wrong
+)
+
+// reminder is one, as it is kept. Of what is told the state is on the disk before the words begin and after they have ended, so that
+// nobody is told twice without hearing so: between the two nobody knows whether it was heard, and who starts there says that it may
+// have been. Whoever takes medicine by it must be able to rely on that.
+type reminder struct {
+	ID        int    `json:"id"`
+	Text      string `json:"text"`
+	Companion string `json:"companion,omitempty"`
+	Start     string `json:"start"` // as the clock of the house shows it
+	Rule      string `json:"rule,omitempty"`
+	Insist    bool   `json:"insist,omitempty"` // until somebody says done
+
+	Due    time.Time `json:"due,omitzero"`     // the next; zero: there is none
+	Of     time.Time `json:"of,omitzero"`      // the one that was due last; zero: none yet
+	Missed int       `json:"missed,omitempty"` // before it, that were never told
+	Begun  bool      `json:"begun,omitempty"`  // its words may have begun
+	Told   time.Time `json:"told,omitzero"`    // when they had ended
+	Times  int       `json:"times,omitempty"`
+	Done   time.Time `json:"done,omitzero"` // when somebody said so
+
+	when  schedule
+	busy  bool      // this process has it in its mouth
+	later time.Time // not before
+}
+
+// words says how something is to be told.
+type words uint8
+
+const (
+	silent words = iota
+	fresh
+	late
+	perhaps // it may have been heard
+	once    // once more
+)
+
+// found takes one from the disk.
+func (r *reminder) found(house *time.Location) error {
+	start, err := time.Parse(floating, r.Start)
+	if err == nil {
+		r.when, err = newSchedule(start, r.Rule, house)
+	}
+	return err
+}
+
+// pending says that there is something to tell of it, now or later.
+func (r *reminder) pending() bool { return !r.Due.IsZero() || r.open() || r.repeats() }
+
+// open says that what was due has not been told.
+func (r *reminder) open() bool { return !r.Of.IsZero() && r.Told.IsZero() && r.Done.IsZero() }
+
+// repeats says that it is told once more.
+func (r *reminder) repeats() bool {
+	return r.Insist && !r.Told.IsZero() && r.Done.IsZero() && r.Times < often
+}
+
+// over says that nobody needs it any more.
+func (r *reminder) over(now time.Time) bool {
+	return !r.pending() && (!r.Done.IsZero() || now.Sub(r.Told) > answer)
+}
+
+// step says whether something is to be told now. Then it is changed, and has to be written before that.
+func (r *reminder) step(now time.Time) words {
+	switch {
+	case r.busy:
+		return silent
+	case r.Of.Sub(now) > wrong: // the clock that told it was wrong
+		r.Of, r.Told, r.Times, r.Missed, r.Begun, r.Done = time.Time{}, time.Time{}, 0, 0, false, time.Time{}
+		r.Due = r.when.next(now)
+	}
+	how := silent
+	switch {
+	case !r.Due.IsZero() && !r.Due.After(now):
+		if !r.open() {
+			r.Missed = -1
+		}
+		n, last, next := r.when.due(r.Due, now)
+		if n == 0 { // the zone is another than when it was set
+			n, last = 1, r.Due
+		}
+		r.Missed, r.Of, r.Due = r.Missed+n, last, next
+		r.Told, r.Times, r.Done, r.Begun = time.Time{}, 0, time.Time{}, false
+		if how = fresh; now.Sub(r.Of) > prompt {
+			how = late
+		}
+	case r.open() && r.Begun:
+		how = perhaps
+	case r.open() && now.Before(r.later):
+		return silent
+	case r.open():
+		how = late
+	case r.repeats() && now.Sub(r.Told).Abs() >= insist:
+		r.Told, how = time.Time{}, once
+	default:
+		return silent
+	}
+	r.Begun, r.busy = true, true
+	return how
+}
+
+// told is the end of the words.
+func (r *reminder) told(now time.Time, heard bool) {
+	r.busy, r.Begun = false, false
+	if heard {
+		r.Told, r.Missed = now.Round(0), 0
+		r.Times++
+	} else {
+		r.later = now.Add(retry)
+	}
+}
+
+// wake says when to look again; zero: when something has changed.
+func (r *reminder) wake(now time.Time) time.Time {
+	switch {
+	case r.busy:
+		return time.Time{}
+	case r.open():
+		return r.later
+	case r.repeats():
+		return first(r.Told.Add(insist), r.Due)
+	case !r.Due.IsZero():
+		return r.Due
+	}
+	return r.Told.Add(answer + time.Second)
+}
+
+// first is the earlier of two; zero is none.
+func first(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// sentence is what is told.
+func (r *reminder) sentence(how words, now time.Time) string {
+	var b strings.Builder
+	switch how {
+	case perhaps:
+		b.WriteString("you may have heard this already: ")
+	case once:
+		b.WriteString("once more, your reminder: ")
+	case late:
+		if b.WriteString("this reminder, " + when(r.Of, now) + ", was missed"); r.Missed > 0 {
+			fmt.Fprintf(&b, ", and %d before it", r.Missed)
+		}
+		b.WriteString(": ")
+	default:
+		b.WriteString("here is your reminder: ")
+	}
+	b.WriteString(strings.TrimRight(r.Text, ".!? ") + ".")
+	if r.Insist {
+		b.WriteString(" Say done when it is.")
+	}
+	return b.String()
+}
+
+// when says a time as people do.
+func when(t, now time.Time) string {
+	t = t.In(now.Location())
+	at := " at " + t.Format("15:04")
+	day := func(t time.Time) time.Time { return fields(t).Truncate(24 * time.Hour) }
+	switch days := int(day(t).Sub(day(now)).Hours() / 24); {
+	case days == 0:
+		return "today" + at
+	case days == 1:
+		return "tomorrow" + at
+	case days == -1:
+		return "yesterday" + at
+	case days > 0 && days < 7:
+		return "on " + t.Format("Monday") + at
+	case t.Year() == now.Year():
+		return "on " + t.Format("Monday, January 2") + at
+	}
+	return "on " + t.Format("Monday, January 2, 2006") + at
+}

@@ -1,0 +1,425 @@
+package reminders
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	_ "time/tzdata" // the tests are of Berlin
+
+	"conch/companions/skills"
+	"conch/device/condition"
+	"conch/device/store"
+)
+
+// life is a skill at work, in virtual time, in Berlin, with the real store. What is said goes into heard.
+type life struct {
+	t     *testing.T
+	path  string
+	clock func() time.Time
+	off   time.Duration // how wrong that is
+	*Skill
+	heard []string
+	ends  func() skills.Outcome // how the next words end; nil: delivered; empty: not yet
+	open  []func(skills.Outcome)
+	stop  func()
+	db    *store.DB
+}
+
+func (l *life) wall() time.Time { return l.clock().Add(l.off) }
+
+// starts has conch start, on the same disk.
+func (l *life) starts() {
+	l.db = store.New(l.path, condition.NewBook(slog.New(slog.DiscardHandler)), l.wall)
+	l.Skill = New(skills.Host{
+		Log: slog.New(slog.DiscardHandler), Now: l.wall, Store: l.db.Skill("reminders"),
+		Announce: func(a skills.Announcement) {
+			if a.Priority != skills.BlockBehindComms || a.Companion != "ada" || a.Prompt != "Tell the person that "+a.Text {
+				l.t.Errorf("%+v", a)
+			}
+			how := skills.OutcomeDelivered
+			if l.ends != nil {
+				how = l.ends()
+			}
+			l.heard = append(l.heard, a.Text)
+			if how != "" {
+				a.Done(how)
+			} else {
+				l.open = append(l.open, a.Done)
+			}
+		},
+	}).(*Skill)
+	ctx, cancel := context.WithCancel(l.t.Context())
+	done := make(chan error, 1)
+	go func() { done <- l.Run(ctx) }()
+	l.stop = func() {
+		cancel()
+		if err := <-done; err != nil {
+			l.t.Error(err)
+		}
+		for _, end := range l.open {
+			end(skills.OutcomeFailed) // that is what is told to who waits when conch ends
+		}
+		l.open = nil
+		synctest.Wait()
+		if err := l.db.Close(); err != nil {
+			l.t.Error(err)
+		}
+	}
+	synctest.Wait()
+}
+
+// until lets time pass, to what the clock on the wall shows.
+func (l *life) until(at string) {
+	l.t.Helper()
+	to, err := time.ParseInLocation("2006-01-02 15:04:05", at, l.clock().Location())
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	time.Sleep(to.Sub(l.wall()))
+	synctest.Wait()
+}
+
+func (l *life) says(tool, args, want string) {
+	l.t.Helper()
+	for _, each := range l.Tools() {
+		if each.Name != tool {
+			continue
+		}
+		r, err := each.Handler(skills.Context{Context: l.t.Context(), Companion: "ada"}, json.RawMessage(args))
+		synctest.Wait()
+		if out := r.Output; err != nil && !strings.Contains(err.Error(), want) || err == nil && !strings.Contains(out, want) {
+			l.t.Errorf("%s %s: %q, %v; want %q", tool, args, out, err, want)
+		}
+		return
+	}
+	l.t.Fatal("there is no tool", tool)
+}
+
+func (l *life) hears(want ...string) {
+	l.t.Helper()
+	if !slices.Equal(l.heard, want) {
+		l.t.Errorf("heard %q; want %q", l.heard, want)
+	}
+	l.heard = nil
+}
+
+func lives(t *testing.T, from string, f func(l *life)) {
+	path := filepath.Join(t.TempDir(), store.File)
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		at, err := time.ParseInLocation("2006-01-02 15:04:05", from, berlin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun := time.Now()
+		l := &life{t: t, path: path, clock: func() time.Time { return at.Add(time.Since(begun)) }}
+		l.starts()
+		f(l)
+		l.stop()
+	})
+}
+
+const (
+	evening = "2026-11-23 20:00:00" // a Monday
+	pills   = `{"text":"take your pills","at":"2026-11-24T08:00"}`
+	daily   = `{"text":"take your pills","at":"2026-11-24T08:00","rule":"FREQ=DAILY"}`
+	here    = "here is your reminder: take your pills."
+)
+
+func TestAReminderIsToldAtItsTime(t *testing.T) {
+	lives(t, evening, func(l *life) {
+		l.says("list_reminders", `{}`, "There is no reminder.")
+		l.says("add_reminder", pills, "The reminder is set: take your pills, tomorrow at 08:00.")
+		l.says("add_reminder", pills, "That reminder is there already")
+		l.says("list_reminders", `{}`, "take your pills, tomorrow at 08:00.")
+		l.until("2026-11-24 07:59:59")
+		l.hears()
+		l.until("2026-11-24 08:00:00")
+		l.hears(here)
+		l.says("acknowledge_reminder", `{}`, "Noted, done: take your pills.")
+		l.says("acknowledge_reminder", `{}`, "There is nothing to be done.")
+		l.until("2026-11-26 08:00:00")
+		l.hears()
+		if len(l.all) > 0 {
+			t.Error("it is kept for ever")
+		}
+	})
+}
+
+func TestARepeatedReminderIsCancelledByItsWords(t *testing.T) {
+	lives(t, evening, func(l *life) {
+		l.says("add_reminder", daily, "take your pills, tomorrow at 08:00, and again by FREQ=DAILY.")
+		l.says("add_reminder", `{"text":"put out the bin","at":"2026-11-23 21:00","rule":"rrule:freq=weekly;byday=mo,th"}`, "put out the bin, today at 21:00")
+		l.until("2026-11-26 21:00:00")
+		l.hears("here is your reminder: put out the bin.", here, here, here, "here is your reminder: put out the bin.")
+		l.says("cancel_reminder", `{}`, "Which of them: take your pills, tomorrow at 08:00, and again by FREQ=DAILY; put out the bin, on Monday at 21:00")
+		l.says("cancel_reminder", `{"text":"cat"}`, "There is no reminder about cat.")
+		l.says("cancel_reminder", `{"text":"the pill"}`, "The reminder is cancelled: take your pills.")
+		l.stop()
+		l.starts()
+		l.until("2026-11-30 20:59:59")
+		l.hears()
+		l.says("acknowledge_reminder", `{"text":"bin"}`, "There is nothing to be done about bin.")
+		l.until("2026-11-30 21:00:00")
+		l.says("acknowledge_reminder", `{"text":"bin"}`, "Noted, done: put out the bin. The next is on Thursday at 21:00.")
+	})
+}
+
+// At eight it stays at eight, in winter and in summer; in the night in which clocks are turned it comes once.
+func TestDaylightSaving(t *testing.T) {
+	lives(t, "2026-03-27 20:00:00", func(l *life) {
+		l.says("add_reminder", `{"text":"take your pills","at":"2026-03-28T08:00","rule":"FREQ=DAILY"}`, "tomorrow at 08:00")
+		for _, day := range []string{"28", "29", "30"} { // 23 hours lie between the first two
+			l.until("2026-03-" + day + " 07:59:59")
+			l.hears()
+			l.until("2026-03-" + day + " 08:00:00")
+			l.hears(here)
+		}
+	})
+	lives(t, "2026-03-28 20:00:00", func(l *life) {
+		l.says("add_reminder", `{"text":"take your pills","at":"2026-03-29T02:30"}`, "tomorrow at 03:30. There is no 02:30 on that day")
+		l.until("2026-03-29 03:30:00")
+		l.hears(here)
+	})
+	lives(t, "2026-10-24 20:00:00", func(l *life) {
+		l.says("add_reminder", `{"text":"take your pills","at":"2026-10-25T02:30","rule":"FREQ=DAILY"}`, "twice on that day; the first is meant")
+		time.Sleep(6*time.Hour + 30*time.Minute)
+		synctest.Wait()
+		l.hears(here)
+		time.Sleep(time.Hour) // the clock shows the same again
+		synctest.Wait()
+		l.hears()
+		l.until("2026-10-26 02:30:00")
+		l.hears(here)
+	})
+}
+
+func TestWhatWasMissedIsToldOnce(t *testing.T) {
+	lives(t, evening, func(l *life) {
+		l.says("add_reminder", daily, "is set")
+		l.stop()
+		l.until("2026-11-26 12:00:00")
+		l.starts()
+		l.hears("this reminder, today at 08:00, was missed, and 2 before it: take your pills.")
+		l.stop()
+		l.starts()
+		l.until("2026-11-27 07:59:59")
+		l.hears()
+		l.until("2026-11-27 08:00:00")
+		l.hears(here)
+	})
+}
+
+// A board without a clock starts in the past, and the network brings the time minutes later; or one starts in the future.
+func TestTheClockOnTheWallMayJump(t *testing.T) {
+	const years = 5 * 365 * 24 * time.Hour
+	lives(t, evening, func(l *life) {
+		l.says("add_reminder", daily, "is set")
+		l.stop()
+		l.off = -years
+		l.starts()
+		l.says("add_reminder", pills, "my clock is wrong")
+		time.Sleep(time.Minute)
+		l.off = 0
+		l.until("2026-11-24 08:00:00")
+		l.hears(here)
+		l.off = -5 * time.Minute // a little back: not twice
+		l.until("2026-11-24 08:30:00")
+		l.hears()
+		l.off = years
+		time.Sleep(look)
+		synctest.Wait()
+		if len(l.heard) != 1 || !strings.Contains(l.heard[0], "was missed, and 182") {
+			t.Errorf("in the future: %q", l.heard)
+		}
+		l.heard = nil
+		l.off = 0
+		l.until("2026-11-25 07:59:59")
+		l.hears()
+		l.until("2026-11-25 08:00:00")
+		l.hears(here)
+	})
+}
+
+// If conch ends within the words nobody knows whether they were heard, and that is said; after the words it is not said again.
+func TestAReminderIsNeverDoubledWithoutSayingSo(t *testing.T) {
+	lives(t, evening, func(l *life) {
+		l.says("add_reminder", daily, "is set")
+		l.ends = func() skills.Outcome { return "" }
+		l.until("2026-11-24 08:00:00")
+		l.hears(here)
+		l.stop()
+		l.starts()
+		l.hears("you may have heard this already: take your pills.")
+		l.stop()
+		l.ends = nil
+		l.starts()
+		l.hears("you may have heard this already: take your pills.")
+		l.stop()
+		l.starts()
+		l.hears()
+		l.until("2026-11-25 08:00:00")
+		l.hears(here)
+	})
+}
+
+func TestWhatCouldNotBeSaidIsSaidLater(t *testing.T) {
+	lives(t, evening, func(l *life) {
+		l.says("add_reminder", pills, "is set")
+		n := 0
+		l.ends = func() skills.Outcome {
+			n++
+			return []skills.Outcome{skills.OutcomeExpired, skills.OutcomeFailed, skills.OutcomeInterrupted}[n-1]
+		}
+		l.until("2026-11-24 08:00:00")
+		l.until("2026-11-24 08:05:00")
+		l.until("2026-11-24 09:00:00")
+		missed := "this reminder, today at 08:00, was missed: take your pills."
+		l.hears(here, missed, missed)
+	})
+}
+
+func TestUntilSomebodySaysDone(t *testing.T) {
+	lives(t, evening, func(l *life) {
+		l.says("add_reminder", `{"text":"take your pills","at":"2026-11-24T08:00","rule":"FREQ=DAILY","insist":true}`, "is set")
+		first, again := here+" Say done when it is.", "once more, your reminder: take your pills. Say done when it is."
+		l.until("2026-11-24 08:00:00")
+		l.hears(first)
+		l.until("2026-11-24 08:10:00")
+		l.hears(again)
+		l.says("list_reminders", `{}`, "take your pills, which is not done yet")
+		l.stop()
+		l.starts()
+		l.until("2026-11-24 08:19:59")
+		l.hears()
+		l.until("2026-11-24 08:20:00")
+		l.hears(again)
+		l.says("acknowledge_reminder", `{"text":"I took my pills"}`, "The next is tomorrow at 08:00.")
+		l.until("2026-11-25 07:00:00")
+		l.hears()
+		l.until("2026-11-25 20:00:00") // nobody is there
+		if len(l.heard) != often {
+			t.Errorf("said %d times; want %d", len(l.heard), often)
+		}
+	})
+}
+
+func TestBadTimesAndRulesAreToldInWords(t *testing.T) {
+	lives(t, evening, func(l *life) {
+		for args, want := range map[string]string{
+			`{"text":"x","at":"2026-11-23T19:00"}`:                                              "today at 19:00 is over: it is 20:00 now",
+			`{"text":"x","at":"2026-11-24"}`:                                                    "at what time of that day?",
+			`{"text":"x","at":"tomorrow"}`:                                                      `"tomorrow" is no time`,
+			`{"text":"x","at":"2026-02-30T08:00"}`:                                              "is no time",
+			`{"text":"x","at":"` + strings.Repeat("9", 1<<20) + `"}`:                            "is no time",
+			`{"text":"x","at":"2099-01-01T08:00"}`:                                              "too far away",
+			`{"text":"x","at":"1999-01-01T08:00","rule":"FREQ=DAILY"}`:                          "too far away",
+			`{"text":"  ","at":"2026-11-24T08:00"}`:                                             "of what",
+			`{"text":7}`:                                                                        "are texts",
+			`{"text":"x","at":"2026-11-24T08:00","rule":"every day"}`:                           "no rule of RFC 5545",
+			`{"text":"x","at":"2026-11-24T08:00","rule":"FREQ=HOURLY"}`:                         "once an hour at most",
+			`{"text":"x","at":"2026-11-24T08:00","rule":"FREQ=DAILY;BYMINUTE=1,2"}`:             "once an hour at most",
+			`{"text":"x","at":"2026-11-24T08:00","rule":"FREQ=DAILY;INTERVAL=99999999"}`:        "1000 at most",
+			`{"text":"x","at":"2026-11-24T08:00","rule":"FREQ=DAILY;BYHOUR=25"}`:                "byhour must be between 0 and 23",
+			`{"text":"x","at":"2026-11-24T08:00","rule":"FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30"}`: "never comes",
+			`{"text":"x","at":"2026-11-24T08:00","rule":"FREQ=DAILY;UNTIL=20261001T000000Z"}`:   "never comes",
+		} {
+			l.says("add_reminder", args, want)
+		}
+		l.says("list_reminders", `{}`, "There is no reminder.")
+		l.says("add_reminder", `{"text":"zone","at":"2026-11-24T08:00:00+09:00"}`, "zone, tomorrow at 00:00")
+		l.says("add_reminder", `{"text":"three","at":"2026-11-24T08:00","rule":"FREQ=DAILY;COUNT=3"}`, "is set")
+		l.says("add_reminder", `{"text":"two","at":"2026-11-24T08:00","rule":"FREQ=DAILY;UNTIL=20261125"}`, "is set")
+		l.until("2026-12-24 00:00:00")
+		n := func(text string) (n int) {
+			for _, h := range l.heard {
+				if strings.Contains(h, text) {
+					n++
+				}
+			}
+			return n
+		}
+		if n("zone") != 1 || n("three") != 3 || n("two") != 2 {
+			t.Errorf("%q", l.heard)
+		}
+		for i := range most {
+			l.says("add_reminder", fmt.Sprintf(`{"text":"number %d","at":"2027-11-24T08:00"}`, i), "is set")
+		}
+		l.says("add_reminder", `{"text":"one too many","at":"2027-11-24T08:00"}`, "there are 200 reminders already")
+	})
+}
+
+func TestAReminderThatCannotBeKeptIsNone(t *testing.T) {
+	lives(t, evening, func(l *life) {
+		l.says("add_reminder", pills, "is set")
+		if err := l.db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		l.says("add_reminder", `{"text":"x","at":"2026-11-24T08:00"}`, "the reminder is not set")
+		l.says("cancel_reminder", `{}`, "the reminder is not cancelled")
+		l.until("2026-11-24 09:00:00")
+		l.hears() // what is not known to the disk is not said
+	})
+}
+
+// A skill that has nothing to do sleeps.
+func TestNothingToDoCostsNothing(t *testing.T) {
+	lives(t, evening, func(l *life) {
+		looked := 0
+		now := l.host.Now
+		l.host.Now = func() time.Time { looked++; return now() }
+		time.Sleep(30 * 24 * time.Hour)
+		synctest.Wait()
+		if looked > 0 {
+			t.Errorf("it woke up %d times in a month", looked)
+		}
+		l.says("add_reminder", `{"text":"x","at":"2027-06-24T08:00"}`, "is set")
+		looked = 0
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if looked == 0 || looked > 121 {
+			t.Errorf("with a reminder it woke up %d times in an hour", looked)
+		}
+	})
+}
+
+// Whatever is written as a time or a rule is refused or comes to an end, soon.
+func FuzzSchedule(f *testing.F) {
+	f.Add("2026-11-24T08:00", "FREQ=WEEKLY;BYDAY=MO,TH;INTERVAL=2")
+	f.Add("2026-11-24 08:00:00+01:00", "FREQ=MONTHLY;BYDAY=-1FR;BYSETPOS=-1;UNTIL=20271231T000000Z")
+	f.Add("2026-02-28T08:00", "FREQ=YEARLY;BYWEEKNO=53;BYYEARDAY=366;BYMONTHDAY=-31;WKST=SU")
+	f.Fuzz(func(t *testing.T, at, rule string) {
+		start, err := parseStart(at, time.UTC)
+		if err != nil {
+			return
+		}
+		now := time.Date(2026, 11, 23, 20, 0, 0, 0, time.UTC)
+		if start.Before(now.AddDate(-1, 0, 0)) || start.After(now.AddDate(ahead, 0, 0)) {
+			return
+		}
+		s, err := newSchedule(start, rule, time.UTC)
+		if err != nil {
+			return
+		}
+		for range 3 {
+			next := s.next(now)
+			if next.IsZero() {
+				return
+			}
+			if !next.After(now) {
+				t.Fatalf("%s is not after %s", next, now)
+			}
+			now = next
+		}
+	})
+}

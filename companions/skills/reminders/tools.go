@@ -1,0 +1,233 @@
+package reminders
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"conch/companions/skills"
+)
+
+// Tools lists them.
+func (s *Skill) Tools() []skills.Tool {
+	which := json.RawMessage(`{"type":"object","properties":{"text":{"type":"string","maxLength":200,` +
+		`"description":"words of it, as the person said them; empty if nothing was said"}},"additionalProperties":false}`)
+	return []skills.Tool{
+		{
+			Name: "add_reminder",
+			Description: "Has the person reminded at a time of the day, once or again and again, also after a restart. Ask get_time first for " +
+				"today's date. Use it for medicine, appointments, birthdays; what is some minutes from now is a timer.",
+			Schema: json.RawMessage(`{"type":"object","properties":{` +
+				`"text":{"type":"string","maxLength":200,"description":"what to tell the person, addressed to them: take your pills"},` +
+				`"at":{"type":"string","maxLength":40,"description":"the first time, as the clock here shows it: 2026-11-24T08:00"},` +
+				`"rule":{"type":"string","maxLength":200,"description":"how it repeats, by RFC 5545: FREQ=DAILY; FREQ=WEEKLY;BYDAY=MO,TH; empty: once"},` +
+				`"insist":{"type":"boolean","description":"true: say it every ten minutes until the person says that it is done"}},` +
+				`"required":["text","at"],"additionalProperties":false}`),
+			Handler: s.handle(s.add),
+		},
+		{Name: "list_reminders", Description: "Tells which reminders there are, and when the next of each is.", Schema: which, Handler: s.handle(s.list)},
+		{Name: "cancel_reminder", Description: "Ends a reminder for good, by words of it.", Schema: which, Handler: s.handle(s.cancel)},
+		{
+			Name: "acknowledge_reminder",
+			Description: "The person says that they have done what they were reminded of: done, I took them. It is not said again; " +
+				"one that repeats comes again at its next time.",
+			Schema: which, Handler: s.handle(s.acknowledge),
+		},
+	}
+}
+
+type arguments struct {
+	Text, At, Rule string
+	Insist         bool
+}
+
+// handle has a tool work with the reminders that there are, alone.
+func (s *Skill) handle(f func(skills.Context, arguments) (string, error)) func(skills.Context, json.RawMessage) (skills.Result, error) {
+	return func(ctx skills.Context, args json.RawMessage) (skills.Result, error) {
+		var a arguments
+		if err := json.Unmarshal(args, &a); err != nil {
+			return skills.Result{}, fmt.Errorf("a reminder has a text, a time and a rule, which are texts: %w", err)
+		}
+		a.Text = strings.Join(strings.Fields(a.Text), " ")
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if err := s.load(); err != nil {
+			return skills.Result{}, err
+		}
+		out, err := f(ctx, a)
+		return skills.Result{Output: out}, err
+	}
+}
+
+func (s *Skill) add(ctx skills.Context, a arguments) (string, error) {
+	now := s.now()
+	switch {
+	case len(keywords(a.Text)) == 0:
+		return "", errors.New("of what should I remind you?")
+	case now.Year() < unknown:
+		return "", errors.New("I do not know what time it is: my clock is wrong until the network brings the time")
+	case len(s.all) >= most:
+		return "", fmt.Errorf("there are %d reminders already, and no more are possible; cancel one first", most)
+	}
+	start, err := parseStart(a.At, now.Location())
+	if err != nil {
+		return "", err
+	}
+	r := &reminder{ID: s.last + 1, Text: a.Text, Companion: ctx.Companion, Start: start.Format(floating), Rule: a.Rule, Insist: a.Insist}
+	if r.when, err = newSchedule(start, a.Rule, now.Location()); err != nil {
+		return "", err
+	}
+	if start.Before(fields(now).AddDate(-1, 0, 0)) || start.After(fields(now).AddDate(ahead, 0, 0)) {
+		return "", fmt.Errorf("%s is too far away: a reminder begins within %d years", start.Format("January 2, 2006"), ahead)
+	}
+	switch r.Due = r.when.next(now); {
+	case !r.Due.IsZero():
+	case a.Rule == "":
+		return "", fmt.Errorf("%s is over: it is %s now", when(resolve(start, now.Location()), now), now.Format("15:04"))
+	default:
+		return "", errors.New("that never comes, or not within ten years; look at the rule again")
+	}
+	for _, o := range s.all {
+		if o.Due.Equal(r.Due) && o.Rule == r.Rule && strings.EqualFold(o.Text, r.Text) {
+			return "That reminder is there already: " + o.line(now) + ".", nil
+		}
+	}
+	if err := s.keep(r); err != nil {
+		return "", fmt.Errorf("the reminder is not set: %w", err)
+	}
+	s.all, s.last = append(s.all, r), r.ID
+	s.wake()
+	return "The reminder is set: " + r.line(now) + "." + turned(start, r, now), nil
+}
+
+// turned tells what the turning of clocks does to the first time.
+func turned(start time.Time, r *reminder, now time.Time) string {
+	at := resolve(start, now.Location())
+	switch _, day := at.Zone(); {
+	case !r.Due.Equal(at):
+		return ""
+	case !fields(at).Equal(start):
+		return " There is no " + start.Format("15:04") + " on that day, because clocks are turned."
+	default:
+		for _, by := range []time.Duration{30 * time.Minute, time.Hour, 2 * time.Hour} {
+			if _, next := at.Add(by).Zone(); next != day && fields(at.Add(by)).Equal(start) {
+				return " The clock shows " + start.Format("15:04") + " twice on that day; the first is meant."
+			}
+		}
+		return ""
+	}
+}
+
+func (s *Skill) list(_ skills.Context, a arguments) (string, error) {
+	now := s.now()
+	found := s.called(a.Text, (*reminder).pending)
+	if len(found) == 0 {
+		return "There is no reminder" + about(a.Text) + ".", nil
+	}
+	return listed(found, now) + ".", nil
+}
+
+func (s *Skill) cancel(_ skills.Context, a arguments) (string, error) {
+	now := s.now()
+	found := s.called(a.Text, (*reminder).pending)
+	switch {
+	case len(found) == 0:
+		return "There is no reminder" + about(a.Text) + ".", nil
+	case len(found) > 1:
+		return "Which of them: " + listed(found, now) + "?", nil
+	}
+	if err := s.remove(found[0]); err != nil {
+		return "", fmt.Errorf("the reminder is not cancelled: %w", err)
+	}
+	s.wake()
+	return "The reminder is cancelled: " + found[0].Text + ".", nil
+}
+
+// acknowledge is of what was told, or is being told; where no words are given of the last of those.
+func (s *Skill) acknowledge(_ skills.Context, a arguments) (string, error) {
+	now := s.now()
+	found := s.called(a.Text, func(r *reminder) bool {
+		return !r.Of.IsZero() && r.Done.IsZero() && (r.busy || now.Sub(r.Told) < answer)
+	})
+	if len(found) == 0 {
+		return "There is nothing to be done" + about(a.Text) + ".", nil
+	}
+	r := slices.MaxFunc(found, func(a, b *reminder) int {
+		return cmp.Or(map[bool]int{true: 1}[a.busy]-map[bool]int{true: 1}[b.busy], a.Told.Compare(b.Told))
+	})
+	was := *r
+	r.Done, r.Begun, r.busy = now, false, false
+	if r.Told.IsZero() {
+		r.Told = now
+	}
+	if err := s.keep(r); err != nil {
+		*r = was
+		return "", fmt.Errorf("it could not be noted: %w", err)
+	}
+	s.wake()
+	out := "Noted, done: " + r.Text + "."
+	if !r.Due.IsZero() {
+		out += " The next is " + when(r.Due, now) + "."
+	}
+	return out, nil
+}
+
+// called are those whose text has the words, in the order in which they come; all if there are none.
+func (s *Skill) called(text string, which func(*reminder) bool) (found []*reminder) {
+	said := keywords(text)
+	for _, r := range s.all {
+		own := keywords(r.Text)
+		if which(r) && !slices.ContainsFunc(said, func(w string) bool { return !slices.Contains(own, w) }) {
+			found = append(found, r)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b *reminder) int { return a.Due.Compare(b.Due) })
+	return found
+}
+
+// keywords are those by which a person means one.
+func keywords(s string) (all []string) {
+	for _, w := range strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		switch w {
+		case "the", "my", "your", "a", "an", "to", "me", "i", "you", "reminder", "reminders", "about", "of", "for", "remind", "take", "took", "them":
+		default:
+			all = append(all, strings.TrimSuffix(w, "s"))
+		}
+	}
+	return all
+}
+
+func about(text string) string {
+	if text == "" {
+		return ""
+	}
+	return " about " + text
+}
+
+func listed(all []*reminder, now time.Time) string {
+	var lines []string
+	for _, r := range all {
+		lines = append(lines, r.line(now))
+	}
+	return strings.Join(lines, "; ")
+}
+
+// line is one in words.
+func (r *reminder) line(now time.Time) string {
+	line := r.Text
+	switch {
+	case r.open(), r.repeats():
+		line += ", which is not done yet"
+	case !r.Due.IsZero():
+		line += ", " + when(r.Due, now)
+	}
+	if r.Rule != "" {
+		line += ", and again by " + strings.TrimPrefix(r.Rule, "RRULE:")
+	}
+	return line
+}
