@@ -46,6 +46,7 @@ func (s socket) mux() *http.ServeMux {
 	if d.opts.Logs != nil {
 		d.opts.Logs.Serve(mux)
 	}
+	d.kept.ServeNotes(mux)
 	d.memory.ServeVolume(mux, d.speaker.SetVolume)
 	mux.HandleFunc("POST /hush", func(w http.ResponseWriter, _ *http.Request) {
 		d.Hush()

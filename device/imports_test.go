@@ -85,7 +85,7 @@ var imports = map[string][]string{
 	"device/spelling":         {},
 	"device/state":            {"audio", "companions", "device/condition", "device/config", "device/control", "mqtt"},
 	"device/tone":             {"audio", "companions/voice", "coordinator", "coordinator/turn"},
-	"device/store":            {"companions/skills", "device/condition"},
+	"device/store":            {"companions/skills", "companions/skills/notes", "device/condition", "device/control"},
 	"device/room":             {"audio/words", "companions", "companions/…", "coordinator", "coordinator/turn", "device/cards", "device/condition", "device/config", "device/control", "device/wait", "mqtt", "device/printable", "device/language"},
 	"device/rehearse":         {"audio", "audio/…", "companions", "companions/…", "coordinator", "coordinator/…", "device", "device/condition", "device/config", "device/control", "device/join", "device/room", "device/terminal", "device/wait", "gpio", "gpio/…", "mqtt", "mqtt/…", "device/printable", "device/language"},
 	"device/setup":            {"audio", "device/cards", "device/config", "device/control", "device/doctor", "device/printable", "device/provider", "device/sound", "gpio", "mqtt", "mqtt/membership", "device/language"},

@@ -15,6 +15,7 @@ import (
 	"conch/companions/round"
 	"conch/companions/skills"
 	"conch/companions/skills/library"
+	"conch/companions/skills/notes"
 	"conch/companions/skills/reminders"
 	roomskill "conch/companions/skills/room"
 	"conch/companions/skills/system"
@@ -45,6 +46,7 @@ var bundled = []struct {
 	{"library", library.New},
 	{"timers", timers.New},
 	{"reminders", reminders.New},
+	{store.NotesOf, notes.New},
 }
 
 // Log events of skills.

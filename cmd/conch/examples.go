@@ -60,6 +60,10 @@ var examples = map[string][]example{
 	"conch audio pick": {
 		{"sudo conch audio pick", "a beep and an echo, until you have heard both"},
 	},
+	"conch notes": {
+		{"conch notes", "what companions were told to remember"},
+		{"conch notes --forget ada/3", "one of it, for good"},
+	},
 	"conch key": {
 		{"sudo conch key", "asks for the key"},
 		{"sudo conch key --remove", "back to the rehearsal voice"},

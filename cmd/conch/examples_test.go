@@ -86,6 +86,7 @@ var harmful = map[string]string{
 	"conch room watch":                          "never ends",
 	"conch room control low":                    "needs a room",
 	"conch room control --companion Ben --mute": "needs a room",
+	"conch notes --forget ada/3":                "needs that note",
 	"conch room people":                         "needs a room",
 	"conch room people --forget Max":            "needs a room",
 	"conch room replay /var/lib/conch":          "needs a ledger there",

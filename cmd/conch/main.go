@@ -40,6 +40,7 @@ type cli struct {
 	Volume volumeCmd `cmd:"" group:"day" help:"Say how loud it is, or set it."`
 	Mute   muteCmd   `cmd:"" group:"day" help:"Close the running appliance's microphone, or open it again."`
 	Why    whyCmd    `cmd:"" group:"day" help:"Print why somebody spoke last and others did not; what the appliance saw and did with --all."`
+	Notes  notesCmd  `cmd:"" group:"day" help:"List what companions were told to remember, and erase it."`
 	Usage  usageCmd  `cmd:"" group:"day" help:"Print what was used today, and lift today's limit."`
 	Help   helpCmd   `cmd:"" group:"day" help:"Explain a command."`
 

@@ -221,6 +221,19 @@ type PersonRow struct {
 	Learned bool   `json:"learned"`          // by being told; else room.people has the name
 }
 
+// NotesReport is what companions were told to remember (GET /notes).
+type NotesReport struct {
+	Notes []NoteRow `json:"notes"`
+}
+
+// NoteRow is one of it.
+type NoteRow struct {
+	Companion string    `json:"companion"` // who was told
+	ID        int       `json:"id"`        // of that companion's
+	Text      string    `json:"text"`
+	At        time.Time `json:"at"`
+}
+
 // UsageReport is what was used today, by all companions of the device, and the household's own limits.
 type UsageReport struct {
 	Day           string    `json:"day"`
