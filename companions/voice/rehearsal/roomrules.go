@@ -70,7 +70,7 @@ func (s *scene) several() string {
 
 // known answers what the rules know; false when none does.
 func (s *scene) known(words []string) (Reply, bool) {
-	if r, ok := ask(controls, s.t, words); ok {
+	if r, ok := commanded(s.t, words); ok {
 		return r, true
 	}
 	if r, ok := s.followUp(words); ok {

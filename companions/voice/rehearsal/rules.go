@@ -57,10 +57,11 @@ func (Rules) Think(t Thought) Reply {
 			return reply
 		}
 	}
-	for _, table := range tables {
-		if reply, ok := ask(table, t, words); ok {
-			return reply
-		}
+	if reply, ok := commanded(t, words); ok {
+		return reply
+	}
+	if reply, ok := ask(smallTalk, t, words); ok {
+		return reply
 	}
 	if t.MustCall && len(t.Tools) > 0 {
 		return Reply{Calls: []Call{{t.Tools[0], argsFor(t.Tools[0], words)}}}

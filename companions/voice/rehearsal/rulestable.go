@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // aRule answers when match finds its words; reply may still decline.
@@ -27,10 +26,23 @@ func ask(table []aRule, t Thought, words []string) (Reply, bool) {
 	return Reply{}, false
 }
 
-// tables are what the rules know, in the order in which they are asked: what skills do, each in a file of its own, before the rest.
+// tables are what a person tells the device to do, in the order in which they are asked: what skills do, each in a file of its own, before
+// the rest.
 var tables = [][]aRule{
+	timerRules,
+	reminderRules,
+	noteRules,
 	controls,
-	smallTalk,
+}
+
+// commanded answers what the device is told to do, whatever it may mean to a companion's card.
+func commanded(t Thought, words []string) (Reply, bool) {
+	for _, table := range tables {
+		if reply, ok := ask(table, t, words); ok {
+			return reply, true
+		}
+	}
+	return Reply{}, false
 }
 
 // controls are what a person tells the device to do. In each row one group of alternatives must be there for every argument
@@ -46,7 +58,6 @@ var controls = []aRule{
 	{all("talk", "more"), involve("high")},
 	{all("exactly|repeat", "say|after|repeat"), repeat},
 	{all("volume|louder|quieter|softer"), volume},
-	{all("timer|alarm", "set|start|minute|minutes|second|seconds|hour"), timer},
 	{all("count|counting|counts|countdown"), count},
 	{countTo, count},
 }
@@ -176,13 +187,6 @@ func volume(t Thought, words []string) (Reply, bool) {
 	return Reply{Calls: []Call{{"set_volume", argsFor("set_volume", words)}}}, true
 }
 
-func timer(t Thought, words []string) (Reply, bool) {
-	if !slices.Contains(t.Tools, "set_timer") {
-		return say("I have no timer here yet."), true
-	}
-	return Reply{Calls: []Call{{"set_timer", argsFor("set_timer", words)}}}, true
-}
-
 // argsFor makes the arguments of the tools the rules know; others get an empty object.
 func argsFor(tool string, words []string) string {
 	var args any = struct{}{}
@@ -201,17 +205,10 @@ func argsFor(tool string, words []string) string {
 		}
 		args = m{"percent": min(n, 100)}
 	case "set_timer":
-		unit := time.Minute
-		switch {
-		case has("second|seconds"):
-			unit = time.Second
-		case has("hour|hours"):
-			unit = time.Hour
+		if n, ok = duration(words); !ok {
+			n = 60
 		}
-		if !ok {
-			n = 1
-		}
-		args = m{"seconds": n * int(unit/time.Second)}
+		args = m{"seconds": n}
 	}
 	b, _ := json.Marshal(args)
 	return string(b)
