@@ -74,6 +74,7 @@ func stories(dir string) testscript.Params {
 			"status":       status,
 			"one-line":     oneLine,
 			"terminate":    signalled(syscall.SIGTERM), // as a service manager ends
+			"killed":       signalled(syscall.SIGKILL), // as a power cut ends
 			"hangup":       signalled(syscall.SIGHUP),  // as a service manager reloads
 			"big":          big,
 			"events":       events,
