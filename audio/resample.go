@@ -153,23 +153,68 @@ func Resample(pcm []int16, from, to int) ([]int16, error) {
 	case from == CardRate && to == Rate:
 		return Downsample(pcm), nil
 	}
-	g := gcd(from, to)
-	up, down := to/g, from/g
-	phases := designPhases(up, min(1, float64(to)/float64(from)))
-	out := make([]int16, int(int64(len(pcm))*int64(to)/int64(from)))
-	newest, phase := len(phases[0])/2, 0 // of the inputs that the filter covers; 1/up of the way to the next one
-	for n := range out {
-		var sum float32
-		taps := phases[phase]
-		for i := max(0, newest-len(pcm)+1); i < min(len(taps), newest+1); i++ {
-			sum += taps[i] * float32(pcm[newest-i])
-		}
-		out[n] = Saturate(sum)
-		phase += down
-		newest += phase / up
-		phase %= up
+	r, err := NewResampler(from, to)
+	if err != nil {
+		return nil, err
 	}
-	return out, nil
+	want := int(int64(len(pcm)) * int64(to) / int64(from))
+	out := make([]int16, 0, want+len(r.phases[0])*r.up/r.down+1)
+	for piece := range slices.Chunk(pcm, mixChunk) {
+		out = r.Append(out, piece)
+	}
+	return r.Append(out, make([]int16, len(r.phases[0])))[:want], nil
+}
+
+// Resampler turns one of Rates into another, piece by piece. Its output is not delayed: what it needs of the future it waits for, so the
+// last Reach inputs of a sound come out when as many zeros have been appended.
+type Resampler struct {
+	phases   [][]float32
+	up, down int
+	past     []int16 // inputs that are still needed
+	newest   int     // where behind the first of past the newest is that the next output needs
+	phase    int     // 1/up of the way from one input to the next
+}
+
+// NewResampler is one at the beginning of a sound.
+func NewResampler(from, to int) (*Resampler, error) {
+	for _, r := range []int{from, to} {
+		if !slices.Contains(Rates, r) {
+			return nil, fmt.Errorf("audio: resample %d Hz to %d Hz: rate %d: must be one of %v", from, to, r, Rates)
+		}
+	}
+	g := gcd(from, to)
+	r := &Resampler{up: to / g, down: from / g}
+	r.phases = designPhases(r.up, min(1, float64(to)/float64(from)))
+	r.newest = r.Reach()
+	return r, nil
+}
+
+// Reach is how many inputs before and behind an output go into it.
+func (r *Resampler) Reach() int { return len(r.phases[0]) / 2 }
+
+// Whole are the inputs and outputs of the smallest whole stretch: after so many, the filter is as at the beginning.
+func (r *Resampler) Whole() (in, out int) { return r.down, r.up }
+
+// Append appends to dst the samples that in completes.
+func (r *Resampler) Append(dst, in []int16) []int16 {
+	r.past = append(r.past, in...)
+	for r.newest < len(r.past) {
+		var sum float32
+		taps := r.phases[r.phase]
+		x := r.past[max(0, r.newest-len(taps)+1) : r.newest+1] // before the first input there was nothing
+		for i := range x {
+			sum += taps[i] * float32(x[len(x)-1-i])
+		}
+		dst = append(dst, Saturate(sum))
+		r.phase += r.down
+		r.newest += r.phase / r.up
+		r.phase %= r.up
+	}
+	if done := min(len(r.past), r.newest-len(r.phases[0])+1); done > 0 {
+		r.past = append(r.past[:0], r.past[done:]...)
+		r.newest -= done
+	}
+	return dst
 }
 
 // designPhases is the filter of a rate changed by up and something else: the taps, newest input first, for each of the up positions
