@@ -1,0 +1,236 @@
+// Package decode plays what people have: MP3, FLAC, Ogg Vorbis and Ogg Opus, from a file or from a stream that does not end. What a
+// thing is, its first bytes say, and not its name. Everything becomes samples at audio.Rate, mono.
+//
+//	file    Open: any sample of it can be had at once, and is the same however one came to it, so that a bookmark is exact
+//	stream  Live: from where it begins, in the order in which it comes
+//
+// A file is read as it is played; no more of it is in memory than a second of its sound and, of an MP3, where its frames are. What
+// is damaged is left out and decoded no further than to the next whole piece; what is cut off is played as far as it goes. A decoder
+// that panics has met a damaged piece.
+package decode
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"conch/audio"
+	"conch/audio/wav"
+)
+
+// Long is a sound that may be longer than memory.
+type Long interface {
+	// From gives the samples from one of them on, at least one and a second at most; none and io.EOF at the end.
+	From(sample int) ([]int16, error)
+	// Samples is how many there are, to within a few percent; 0: nobody knows.
+	Samples() int
+	Close() error
+}
+
+// forward decodes from one end to the other.
+type forward interface {
+	// next gives some mono frames, and which one of the sound the first of them is; io.EOF at the end.
+	next() (pcm []int16, at int64, err error)
+	// rate is that of what next gave last.
+	rate() int
+}
+
+// container is a file whose kind is known.
+type container interface {
+	rate() int
+	// frames is how many there are, about; 0: nobody knows.
+	frames() int64
+	// seek is a decoder that begins at this frame or a little before it.
+	seek(frame int64) (forward, error)
+}
+
+// Our choices.
+const (
+	sniffed    = 64 << 10 // bytes in which a sound must begin
+	maxGarbage = 16 << 20 // bytes of a file that are none of its sound, in one piece: a cover
+	maxBroken  = 100      // damaged pieces in a row
+	maxTag     = 256 << 20
+)
+
+var errBroken = errors.New("it is damaged")
+
+// Open reads the head of f, which it closes when it is closed, or if it cannot be played.
+func Open(f *os.File) (l Long, err error) {
+	defer func() {
+		if err != nil {
+			f.Close()
+		}
+	}()
+	st, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("audio: decode: %w", err)
+	case !st.Mode().IsRegular():
+		return nil, fmt.Errorf("audio: decode %q: not a regular file", f.Name())
+	}
+	var c container
+	if err := safely(func() (err error) {
+		c, err = open(f, st.Size())
+		return err
+	}); err != nil {
+		return nil, fmt.Errorf("audio: decode %q: %w", f.Name(), err)
+	}
+	if c == nil {
+		return wav.NewLong(f)
+	}
+	return newFile(f, c)
+}
+
+// open finds out what a file is; nil: a WAV.
+func open(f io.ReaderAt, size int64) (container, error) {
+	at, err := behindTags(f)
+	if err != nil {
+		return nil, err
+	}
+	head := make([]byte, 512)
+	n, err := f.ReadAt(head, at)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	switch head = head[:n]; kindOf(head) {
+	case kindWAV:
+		if at == 0 {
+			return nil, nil
+		}
+	case kindFLAC:
+		return openFLAC(f, at, size)
+	case kindOgg:
+		return openOgg(f, at, size)
+	case kindMP3, kindUnknown:
+		c, err := openMP3(f, at, size)
+		if err != nil && kindOf(head) == kindUnknown {
+			return nil, what(head)
+		}
+		return c, err
+	}
+	return nil, what(head)
+}
+
+// behindTags is where the ID3 tags at the beginning end.
+func behindTags(f io.ReaderAt) (at int64, err error) {
+	for {
+		var h [10]byte
+		if n, err := f.ReadAt(h[:], at); n < len(h) {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return at, err
+		}
+		size, ok := tagSize(h[:])
+		if !ok {
+			return at, nil
+		}
+		if at += size; at > maxTag {
+			return 0, errors.New("its tag is of more than 256 MiB")
+		}
+	}
+}
+
+// tagSize is the length of an ID3v2 tag with its head.
+func tagSize(h []byte) (int64, bool) {
+	if len(h) < 10 || string(h[:3]) != "ID3" || h[6]|h[7]|h[8]|h[9] >= 0x80 {
+		return 0, false
+	}
+	size := 10 + int64(h[6])<<21 + int64(h[7])<<14 + int64(h[8])<<7 + int64(h[9])
+	if h[5]&0x10 != 0 { // a foot
+		size += 10
+	}
+	return size, true
+}
+
+type kind int
+
+const (
+	kindUnknown kind = iota
+	kindWAV
+	kindFLAC
+	kindOgg
+	kindMP3
+	kindOther // known, and not for us
+)
+
+// names of what people have and conch does not play.
+var others = []struct {
+	at    int
+	magic string
+	name  string
+}{
+	{4, "ftyp", "AAC or ALAC (M4A, M4B)"},
+	{0, "\xff\xf1", "AAC"}, {0, "\xff\xf9", "AAC"}, {0, "\xff\xf0", "AAC"}, {0, "\xff\xf8", "AAC"},
+	{0, "ADIF", "AAC"},
+	{0, "0&\xb2u\x8ef\xcf\x11", "Windows Media (WMA)"},
+	{0, "FORM", "AIFF"}, {0, "MThd", "MIDI"}, {0, "MAC ", "Monkey's Audio (APE)"}, {0, "wvpk", "WavPack"},
+	{0, "\x1aE\xdf\xa3", "Matroska or WebM"},
+}
+
+// kindOf looks at the first bytes, behind tags.
+func kindOf(b []byte) kind {
+	switch {
+	case bytes.HasPrefix(b, []byte("RIFF")):
+		return kindWAV
+	case bytes.HasPrefix(b, []byte("fLaC")):
+		return kindFLAC
+	case bytes.HasPrefix(b, []byte("OggS")):
+		return kindOgg
+	}
+	for _, o := range others {
+		if len(b) >= o.at+len(o.magic) && string(b[o.at:o.at+len(o.magic)]) == o.magic {
+			return kindOther
+		}
+	}
+	if h, ok := mp3Header(b); ok && h.layer == 3 {
+		return kindMP3
+	}
+	return kindUnknown
+}
+
+// what says what that is which cannot be played.
+func what(b []byte) error {
+	for _, o := range others {
+		if len(b) >= o.at+len(o.magic) && string(b[o.at:o.at+len(o.magic)]) == o.magic {
+			return fmt.Errorf("it is %s; conch plays MP3, FLAC, Ogg Vorbis, Ogg Opus and WAV (convert it: ffmpeg -i IN OUT.mp3)", o.name)
+		}
+	}
+	switch text := bytes.ToLower(bytes.TrimLeft(b, " \t\r\n\ufeff")); {
+	case len(b) == 0:
+		return errors.New("it is empty")
+	case bytes.HasPrefix(text, []byte("<!doctype html")), bytes.HasPrefix(text, []byte("<html")):
+		return errors.New("it is a page of the web, and no sound")
+	}
+	return errors.New("it is none of MP3, FLAC, Ogg Vorbis, Ogg Opus and WAV (convert it: ffmpeg -i IN OUT.mp3)")
+}
+
+// safely has a panic of somebody else's decoder be an error: it has met what nobody thought of.
+func safely(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w (%v)", errBroken, p)
+		}
+	}()
+	return f()
+}
+
+// ended says that there is no more, which is no fault of what there was.
+func ended(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
+
+// mean is the middle of so many channels, of values between -1 and 1.
+func mean(dst []int16, in []float32, channels int) []int16 {
+	for ; len(in) >= channels; in = in[channels:] {
+		var sum float32
+		for _, x := range in[:channels] {
+			sum += x
+		}
+		if sum != sum { // not a number: a decoder has met what is damaged
+			sum = 0
+		}
+		dst = append(dst, audio.Saturate(32768*sum/float32(channels)))
+	}
+	return dst
+}
