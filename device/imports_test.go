@@ -34,6 +34,7 @@ var imports = map[string][]string{
 	"gpio/light/gen":          {"gpio/light"},
 	"audio":                   {"device/spelling"},
 	"audio/…":                 {"audio", "audio/…"},
+	"audio/decode":            {"audio", "audio/wav"},
 	"audio/words":             {"audio", "audio/words/adpcm", "device/language"},
 	"audio/words/gen":         {"audio", "audio/…", "device/language"},
 	"audio/twin":              {"audio"},
@@ -59,7 +60,7 @@ var imports = map[string][]string{
 	"device/printable":        {},
 	"device/control":          {"audio/words", "companions", "companions/round", "coordinator", "coordinator/inject", "coordinator/turn", "device/condition", "device/config", "mqtt", "device/printable", "device/language"},
 	"device/config":           {"companions/round", "companions/voice", "companions/voice/kinds", "device/condition", "gpio", "device/spelling", "mqtt", "device/printable", "device/language"}, // voices and their keys, boards, and what an id of a device looks like
-	"device":                  {"device/announce", "device/buttons", "device/cards", "device/condition", "device/config", "device/control", "device/join", "device/lights", "device/metrics", "device/provider", "device/reload", "device/room", "device/service", "device/sound", "device/state", "device/store", "device/terminal", "device/usage", "device/wait", "device/world", "gpio", "gpio/…", "audio", "audio/…", "coordinator", "coordinator/…", "companions", "companions/…", "mqtt", "mqtt/…", "systemd", "device/printable", "device/language", "device/mcp"},
+	"device":                  {"device/announce", "device/buttons", "device/cards", "device/condition", "device/config", "device/control", "device/join", "device/lights", "device/metrics", "device/provider", "device/reload", "device/room", "device/service", "device/sound", "device/state", "device/store", "device/terminal", "device/usage", "device/wait", "device/world", "gpio", "gpio/…", "audio", "audio/…", "coordinator", "coordinator/…", "companions", "companions/…", "mqtt", "mqtt/…", "systemd", "device/printable", "device/language", "device/mcp", "device/library"},
 	"device/announce":         {"companions/skills", "coordinator", "coordinator/inject", "coordinator/turn", "device/language"},
 	"device/buttons":          {"device/config", "device/control", "device/terminal", "gpio"},
 	"device/cards":            {"companions", "companions/round", "companions/words", "device/config"},
@@ -73,6 +74,7 @@ var imports = map[string][]string{
 	"device/benchtest/…":      {"device/benchtest"},
 	"device/doctor":           {"audio", "audio/mixer", "audio/words", "companions/round", "companions/voice", "coordinator/turn", "device/cards", "device/config", "device/control", "device/provider", "device/sound", "device/state", "device/usage", "gpio", "mqtt", "mqtt/…", "device/printable", "device/language"},
 	"device/house":            {},
+	"device/library":          {"audio/decode", "companions/skills"},
 	"device/join":             {"audio", "audio/tones", "audio/words", "companions/round", "device/condition", "device/config", "device/control", "device/state", "device/wait", "mqtt", "mqtt/…", "device/printable", "device/language"},
 	"device/lights":           {"companions/round", "coordinator", "coordinator/turn", "device/condition", "device/config", "device/control", "device/wait", "gpio", "gpio/…"},
 	"device/testlog":          {},
@@ -98,6 +100,10 @@ var imports = map[string][]string{
 
 // owners says which one file (or its parts, or one of several) may import what drives hardware, so that it can be swapped.
 var owners = map[string]string{
+	"github.com/hajimehoshi/":    "audio/decode/mp3.go",
+	"github.com/mewkiz/":         "audio/decode/flac.go",
+	"github.com/jfreymuth/":      "audio/decode/vorbis.go",
+	"github.com/pion/opus":       "audio/decode/opus.go",
 	"periph.io/":                 "gpio/light/apa102.go gpio/periph.go",
 	"github.com/gen2brain/malgo": "audio/malgo*.go", // contexts, opening, streams
 	"C":                          "audio/malgo.go",

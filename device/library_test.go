@@ -3,7 +3,6 @@ package device
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,41 +39,6 @@ func put(t *testing.T, file string, seconds int) {
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
-	}
-}
-
-func TestALibraryIsAFolderOfWAVFiles(t *testing.T) {
-	dir := t.TempDir()
-	f := folder(filepath.Join(dir, "library"))
-	if all, err := f.titles(); err != nil || all != nil {
-		t.Errorf("before there is one: %q, %v", all, err)
-	}
-	put(t, filepath.Join(dir, "library", "the_sea.wav"), 1)
-	put(t, filepath.Join(dir, "library", "Melville", "Moby Dick.WAV"), 1)
-	put(t, filepath.Join(dir, "library", ".trash", "old.wav"), 1)
-	put(t, filepath.Join(dir, "secret.wav"), 1)
-	for link, to := range map[string]string{"out.wav": "../secret.wav", "gone.wav": "nothing"} {
-		if err := os.Symlink(to, filepath.Join(dir, "library", link)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.WriteFile(filepath.Join(dir, "library", "notes.txt"), []byte("no sound"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	all, err := f.titles()
-	if want := []string{"Melville, Moby Dick", "gone", "out", "the sea"}; err != nil || !slices.Equal(all, want) {
-		t.Errorf("%q, %v; want %q", all, err, want)
-	}
-	for title, ok := range map[string]bool{"the sea": true, "Melville, Moby Dick": true, "out": false, "gone": false, "nothing": false} {
-		sound, err := f.open(title)
-		if (err == nil) != ok {
-			t.Errorf("%s: %v", title, err)
-		}
-		if err == nil {
-			sound.Close()
-		} else if !strings.HasPrefix(err.Error(), title) {
-			t.Errorf("%s: %v", title, err)
-		}
 	}
 }
 

@@ -26,6 +26,7 @@ import (
 	"conch/coordinator/turn"
 	"conch/device/announce"
 	"conch/device/control"
+	soundfolder "conch/device/library"
 	"conch/device/mcp"
 	"conch/device/store"
 )
@@ -124,7 +125,7 @@ func (d *Device) skillHost(name string) skills.Host {
 		Announce: func(a skills.Announcement) { d.desk.Announce(name, a) },
 		Mute:     func() error { return d.sound.SetMuted(true) },
 		Ring:     d.ring,
-		Library:  folder(d.cfg.LibraryFolder()).library(),
+		Library:  soundfolder.Folder(d.cfg.LibraryFolder()).Library(),
 	}
 	if d.kept != nil {
 		h.Store = d.kept.Skill(name)

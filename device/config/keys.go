@@ -215,7 +215,8 @@ func roomKeys(c *Config) []key {
 
 func systemKeys(c *Config) []key {
 	return []key{
-		directory("library.folder", &c.Library.Folder, "sound that companions play when they are asked to, as WAV files; empty: library/ in state.dir"),
+		directory("library.folder", &c.Library.Folder, "sound that companions play when they are asked to, as MP3, FLAC, Ogg Vorbis, "+
+			"Ogg Opus or WAV files; empty: library/ in state.dir"),
 
 		directory("state.dir", &c.State.Dir, "what survives a restart; empty: STATE_DIRECTORY (systemd), "+
 			"else XDG_STATE_HOME/conch, else below the home directory"),

@@ -70,7 +70,7 @@ func (s *Skill) play(_ skills.Context, args json.RawMessage) (skills.Result, err
 	case err != nil:
 		return skills.Result{}, err
 	case len(all) == 0:
-		return skills.Result{Output: "The library is empty. WAV files belong into " + s.of.Where + "."}, nil
+		return skills.Result{Output: "The library is empty. MP3, FLAC, Ogg or WAV files belong into " + s.of.Where + "."}, nil
 	}
 	found := find(all, a.Title)
 	switch {

@@ -91,7 +91,7 @@ func TestATitleIsFoundByWhatSomebodySays(t *testing.T) {
 	if r, err := s.call(t, "play", "gone"); err == nil || r.Effect != nil {
 		t.Errorf("of a file that vanished: %+v, %v", r, err)
 	}
-	if r, _ := newSkill().call(t, "play", "rain"); r.Output != "The library is empty. WAV files belong into /srv/sound." {
+	if r, _ := newSkill().call(t, "play", "rain"); r.Output != "The library is empty. MP3, FLAC, Ogg or WAV files belong into /srv/sound." {
 		t.Errorf("of an empty library: %q", r.Output)
 	}
 	if got := list([]string{"1", "2", "3", "4", "5", "6", "7"}); got != "1, 2, 3, 4, 5, and 2 more" {

@@ -1,4 +1,5 @@
-package device
+// Package library is the sound that a household has put into a folder of its device.
+package library
 
 import (
 	"errors"
@@ -10,18 +11,18 @@ import (
 	"strings"
 	"syscall"
 
-	"conch/audio/wav"
+	"conch/audio/decode"
 	"conch/companions/skills"
 )
 
-// folder is where a household's own sound lies, in files and folders of its own (library.folder).
-type folder string
+// Folder is where a household's own sound lies, in files and folders of its own (library.folder).
+type Folder string
 
 // maxTitles is how many of them are known; our choice. What lies behind is not found.
 const maxTitles = 10000
 
-// library is what a skill may know of it; nil where it would have no place.
-func (f folder) library() *skills.Library {
+// Library is what a skill may know of it; nil where it would have no place.
+func (f Folder) Library() *skills.Library {
 	if f == "" {
 		return nil
 	}
@@ -29,7 +30,7 @@ func (f folder) library() *skills.Library {
 }
 
 // titles are the files without their ending, with the folders that they are in. That there is no such folder yet is no error.
-func (f folder) titles() (all []string, err error) {
+func (f Folder) titles() (all []string, err error) {
 	root, err := os.OpenRoot(string(f))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -45,7 +46,7 @@ func (f folder) titles() (all []string, err error) {
 			return fs.SkipDir // one that is not ours to read takes no other with it
 		case len(all) == maxTitles:
 			return fs.SkipAll
-		case !e.IsDir() && strings.EqualFold(path.Ext(name), ".wav") && !strings.HasPrefix(e.Name(), "."):
+		case !e.IsDir() && sounds(name) && !strings.HasPrefix(e.Name(), "."):
 			all = append(all, title(name))
 		}
 		return nil
@@ -57,13 +58,22 @@ func (f folder) titles() (all []string, err error) {
 	return all, nil
 }
 
+// sounds says whether a file is one of sound by its name; whether it is, its bytes say when it is opened.
+func sounds(name string) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".mp3", ".flac", ".ogg", ".oga", ".opus", ".wav", ".m4a", ".m4b", ".aac", ".wma":
+		return true
+	}
+	return false
+}
+
 // title is a file's name as somebody would say it.
 func title(name string) string {
 	return strings.NewReplacer("_", " ", "/", ", ").Replace(strings.TrimSuffix(name, path.Ext(name)))
 }
 
 // open finds the file of a title.
-func (f folder) open(of string) (skills.Long, error) {
+func (f Folder) open(of string) (skills.Long, error) {
 	root, err := os.OpenRoot(string(f))
 	if err != nil {
 		return nil, fmt.Errorf("the library cannot be read: %w", err)
@@ -71,7 +81,7 @@ func (f folder) open(of string) (skills.Long, error) {
 	defer root.Close()
 	name := ""
 	_ = fs.WalkDir(root.FS(), ".", func(n string, e fs.DirEntry, err error) error {
-		if err == nil && !e.IsDir() && strings.EqualFold(path.Ext(n), ".wav") && title(n) == of {
+		if err == nil && !e.IsDir() && sounds(n) && title(n) == of {
 			name = n
 			return fs.SkipAll
 		}
@@ -84,7 +94,7 @@ func (f folder) open(of string) (skills.Long, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be read: %w", of, err)
 	}
-	sound, err := wav.NewLong(file)
+	sound, err := decode.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be played: %w", of, err)
 	}
