@@ -20,7 +20,8 @@ const contentPiece = rate / 10 // samples that a producer hands over at once; ou
 type playback struct {
 	live    bool
 	clock   Clock
-	wanting func()        // called when it has lost its source and waits for another one
+	wanting func() // called when it has lost its source and waits for another one
+	told    func(heard int, paused bool)
 	in      chan []int16  // from the producer …
 	taken   chan struct{} // … which waits for this
 	again   chan Source   // of one place: where it sounds from now on
@@ -33,9 +34,13 @@ type playback struct {
 	given int     // … of which so many are in src
 }
 
-func newPlayback(clock Clock, live bool, wanting func()) *playback {
+func newPlayback(clock Clock, fn StreamFunc, wanting func()) *playback {
+	told := fn.Heard
+	if told == nil {
+		told = func(int, bool) {}
+	}
 	return &playback{
-		live: live, clock: clock, wanting: wanting,
+		live: fn.Live, clock: clock, wanting: wanting, told: told,
 		in: make(chan []int16), taken: make(chan struct{}), again: make(chan Source, 1),
 	}
 }
@@ -76,6 +81,7 @@ func (c *playback) play(ctx context.Context, returned <-chan error) (how turn.En
 			case c.taken <- struct{}{}:
 			case <-ctx.Done():
 			}
+			c.told(c.position(), false)
 			continue
 		case err = <-returned:
 			over, returned = true, nil
@@ -115,6 +121,7 @@ func (c *playback) feed(ctx context.Context) {
 func (c *playback) wait(ctx context.Context, passing int) {
 	if c.src != nil && ctx.Err() == nil {
 		c.wanting()
+		c.told(c.position(), true)
 	}
 	var passed <-chan time.Time
 	if c.live && passing > 0 {

@@ -460,3 +460,35 @@ func TestACompletionPromptFollowsANaturalEndOnly(t *testing.T) {
 		})
 	}
 }
+
+// Whoever keeps a bookmark is told how much was heard: while it sounds, and exactly, when it falls silent.
+func TestContentIsToldHowMuchOfItWasHeard(t *testing.T) {
+	for _, d := range disturbances {
+		t.Run(d.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newRig(t, func(_ *rig, o *Options) { o.LocalVoice = noVoice{} })
+				b, told, paused := newBook(8*time.Second), 0, []time.Duration(nil)
+				b.Heard = func(heard int, silent bool) {
+					if told++; silent {
+						paused = append(paused, samples(heard))
+					}
+				}
+				g.plays(b.StreamFunc)
+				time.Sleep(3 * time.Second)
+				g.settle()
+				heard := g.contentIn(0, g.Now())
+				if told < 25 || len(paused) > 0 {
+					t.Errorf("told %d times in three seconds, %v of silence", told, paused)
+				}
+				d.by(g)
+				g.settle()
+				if len(paused) == 0 || paused[0] < heard-time.Millisecond || paused[0] > heard+50*time.Millisecond {
+					t.Errorf("silent behind %v; told %v", heard, paused)
+				}
+				time.Sleep(10 * time.Second)
+				g.settle()
+				wantEqual(t, "ends", b.ends, []string{"finished 8s"})
+			})
+		})
+	}
+}

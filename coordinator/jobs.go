@@ -31,7 +31,7 @@ func (r *runner) startStream(e turn.StartStream) {
 	}
 	fn := h.result.Stream
 	j := newJob(r.ctx, h, e.Handle)
-	c := newPlayback(r.c.o.Clock, fn.Live, func() { r.c.Call(func() {}) })
+	c := newPlayback(r.c.o.Clock, fn, func() { r.c.Call(func() {}) })
 	j.content = c
 	r.start(j, fn.Run, c.write, func(returned <-chan error) (turn.EndedHow, int, error) {
 		how, err := c.play(j.ctx, returned)

@@ -114,6 +114,7 @@ type StreamFunc struct {
 	Patience time.Duration // it is paused for so long at most, then it ends as expired; 0: 5 min
 	Done     string        // the prompt of the turn that follows a finished one; empty: none follows
 	Run      func(ctx context.Context, write func(pcm []int16) error) error
+	Heard    func(samples int, paused bool) // some ten times a second while it sounds, and when it falls silent; it must not wait
 	Ended    func(how turn.EndedHow, heard int)
 }
 

@@ -191,7 +191,8 @@ func (t toolbox) Call(ctx context.Context, c turn.CallTool) coordinator.ToolResu
 	switch e := out.Effect.(type) {
 	case skills.AudioStream:
 		r.Effect = turn.EffectAudioStream
-		r.Stream = coordinator.StreamFunc{Live: e.Live, Pauses: e.Pauses, Patience: e.Patience, Done: e.Done, Run: e.Run, Ended: func(how turn.EndedHow, heard int) {
+		r.Stream = coordinator.StreamFunc{Live: e.Live, Pauses: e.Pauses, Patience: e.Patience, Done: e.Done,
+			Run: e.Run, Heard: e.Heard, Ended: func(how turn.EndedHow, heard int) {
 			if e.Ended != nil {
 				e.Ended(ended(how), heard)
 			}

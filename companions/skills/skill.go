@@ -93,6 +93,7 @@ type (
 		Patience time.Duration
 		Done     string // what the model is told once it has come to its end by itself, and only then: "That was chapter three. Ask whether to go on."; empty: nothing
 		Run      func(ctx context.Context, write func(pcm []int16) error) error
+		Heard    func(samples int, paused bool) // unless nil, told some ten times a second, and when it is paused; it must not wait
 		Ended    func(how Ended, heard int)
 	}
 	// InputClaim owns microphone and speaker until Run returns. mic brings what the microphone captures, 10 ms a piece: of what Run does not
