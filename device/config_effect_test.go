@@ -903,7 +903,7 @@ func effects(t *testing.T) []effect {
 		{"library.folder", "", func(s *seam) string {
 			all, err := s.new(Options{}).skillHost("library").Library.Titles()
 			return fmt.Sprint(all, err)
-		}, map[string]string{`""`: "[] <nil>", q(ownSound): "[the sea] <nil>"}},
+		}, map[string]string{`""`: "[] <nil>", q(ownSound): "[{the_sea.wav the sea}] <nil>"}},
 
 		{"state.dir", "", func(s *seam) string {
 			s.new(Options{})

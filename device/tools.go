@@ -125,7 +125,7 @@ func (d *Device) skillHost(name string) skills.Host {
 		Announce: func(a skills.Announcement) { d.desk.Announce(name, a) },
 		Mute:     func() error { return d.sound.SetMuted(true) },
 		Ring:     d.ring,
-		Library:  soundfolder.Folder(d.cfg.LibraryFolder()).Library(),
+		Library:  soundfolder.New(d.cfg.LibraryFolder()).Library(),
 	}
 	if d.kept != nil {
 		h.Store = d.kept.Skill(name)

@@ -56,7 +56,7 @@ const (
 
 var errBroken = errors.New("it is damaged")
 
-// Open reads the head of f, which it closes when it is closed, or if it cannot be played.
+// Open reads the head of f, which it closes when it is closed, or if it cannot be played: then the error says what it is, and not which.
 func Open(f *os.File) (l Long, err error) {
 	defer func() {
 		if err != nil {
@@ -66,16 +66,16 @@ func Open(f *os.File) (l Long, err error) {
 	st, err := f.Stat()
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("audio: decode: %w", err)
+		return nil, err
 	case !st.Mode().IsRegular():
-		return nil, fmt.Errorf("audio: decode %q: not a regular file", f.Name())
+		return nil, errors.New("it is no file")
 	}
 	var c container
 	if err := safely(func() (err error) {
 		c, err = open(f, st.Size())
 		return err
 	}); err != nil {
-		return nil, fmt.Errorf("audio: decode %q: %w", f.Name(), err)
+		return nil, err
 	}
 	if c == nil {
 		return wav.NewLong(f)

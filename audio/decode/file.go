@@ -24,7 +24,7 @@ type file struct {
 
 func newFile(f *os.File, of container) (*file, error) {
 	if err := fits(of.rate()); err != nil {
-		return nil, fmt.Errorf("audio: decode %q: %w", f.Name(), err)
+		return nil, err
 	}
 	return &file{f: f, of: of}, nil
 }

@@ -72,15 +72,23 @@ const Rate = 24000
 
 // Library is the sound that people have put into this device.
 type Library struct {
-	Where  string                     // the folder, for people
-	Titles func() ([]string, error)   // in order
-	Open   func(string) (Long, error) // by its title
+	Where  string                          // the folder, for people
+	Titles func() ([]Title, error)         // the same slice as long as nothing has changed
+	Open   func(file string) (Long, error) // by the File of a title; an error is for people
+}
+
+// Title is a file of sound.
+type Title struct {
+	File string // its path in the library, with slashes
+	Name string // as somebody would say it
 }
 
 // Long is a sound that may be longer than memory.
 type Long interface {
 	// From gives the samples from one of them on, a second at most; io.EOF at the end.
 	From(sample int) ([]int16, error)
+	// Samples is how many there are, about; 0: nobody knows.
+	Samples() int
 	Close() error
 }
 

@@ -1,4 +1,7 @@
-// Package library is the sound that a household has put into a folder of its device.
+// Package library is the sound that a household has put into a folder of its device: what there is, and each of it opened.
+//
+// What there is is kept, and looked for anew only where a folder has changed since, which its time tells: so a search costs as many
+// looks as there are folders.
 package library
 
 import (
@@ -7,61 +10,117 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"slices"
 	"strings"
+	"sync"
 	"syscall"
+	"time"
 
 	"conch/audio/decode"
 	"conch/companions/skills"
 )
 
-// Folder is where a household's own sound lies, in files and folders of its own (library.folder).
-type Folder string
+// Our choices. What lies behind is not found.
+const (
+	maxTitles  = 20000
+	maxFolders = 5000
+)
 
-// maxTitles is how many of them are known; our choice. What lies behind is not found.
-const maxTitles = 10000
+// Folder is one. It may be asked from any goroutine.
+type Folder struct {
+	path string
 
-// Library is what a skill may know of it; nil where it would have no place.
-func (f Folder) Library() *skills.Library {
-	if f == "" {
-		return nil
-	}
-	return &skills.Library{Where: string(f), Titles: f.titles, Open: f.open}
+	mu      sync.Mutex
+	titles  []skills.Title
+	folders map[string]time.Time // as they were changed last, …
+	scanned time.Time            // … when they were looked through
 }
 
-// titles are the files without their ending, with the folders that they are in. That there is no such folder yet is no error.
-func (f Folder) titles() (all []string, err error) {
-	root, err := os.OpenRoot(string(f))
+// New is the folder at a path; none where that is empty.
+func New(path string) *Folder { return &Folder{path: path} }
+
+// Library is what a skill may know of it; nil where it would have no place.
+func (f *Folder) Library() *skills.Library {
+	if f.path == "" {
+		return nil
+	}
+	return &skills.Library{Where: f.path, Titles: f.Titles, Open: f.open}
+}
+
+// Titles are the files that are named as sound is, by their names without ending and folder. That there is no
+// such folder yet is no error.
+func (f *Folder) Titles() ([]skills.Title, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	root, err := os.OpenRoot(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
+		f.titles, f.folders = nil, nil
 		return nil, nil
 	} else if err != nil {
 		return nil, fmt.Errorf("the library cannot be read: %w", err)
 	}
 	defer root.Close()
-	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+	if f.unchanged(root) {
+		return f.titles, nil
+	}
+	began := time.Now()
+	titles, folders, err := scan(root.FS())
+	if err != nil {
+		return nil, fmt.Errorf("the library cannot be read: %w", err)
+	}
+	f.titles, f.folders, f.scanned = titles, folders, began
+	return f.titles, nil
+}
+
+// tick is for how long the time of a folder may stay the same though it has changed: that of FAT has steps of two seconds.
+const tick = 2 * time.Second
+
+// unchanged says whether the folders are as they were.
+func (f *Folder) unchanged(root *os.Root) bool {
+	for dir, was := range f.folders {
+		if st, err := root.Stat(dir); err != nil || !st.ModTime().Equal(was) || f.scanned.Sub(was) <= tick {
+			return false
+		}
+	}
+	return len(f.folders) > 0
+}
+
+func scan(root fs.FS) (titles []skills.Title, folders map[string]time.Time, err error) {
+	folders = map[string]time.Time{}
+	err = fs.WalkDir(root, ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil && name == ".":
 			return err
 		case err != nil, e.IsDir() && strings.HasPrefix(e.Name(), ".") && name != ".":
 			return fs.SkipDir // one that is not ours to read takes no other with it
-		case len(all) == maxTitles:
+		case len(titles) == maxTitles, len(folders) == maxFolders:
 			return fs.SkipAll
-		case !e.IsDir() && sounds(name) && !strings.HasPrefix(e.Name(), "."):
-			all = append(all, title(name))
+		}
+		switch {
+		case e.IsDir():
+			if st, err := e.Info(); err == nil { // else it has gone meanwhile
+				folders[name] = st.ModTime()
+			}
+		case Named(name) && !strings.HasPrefix(e.Name(), "."):
+			titles = append(titles, skills.Title{File: name, Name: title(name)})
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("the library cannot be read: %w", err)
-	}
-	slices.Sort(all)
-	return all, nil
+	return titles, folders, err
 }
 
-// sounds says whether a file is one of sound by its name; whether it is, its bytes say when it is opened.
-func sounds(name string) bool {
+// Named says whether a file is one of sound by its name; whether it is, its bytes say when it is opened.
+func Named(name string) bool {
 	switch strings.ToLower(path.Ext(name)) {
-	case ".mp3", ".flac", ".ogg", ".oga", ".opus", ".wav", ".m4a", ".m4b", ".aac", ".wma":
+	case ".mp3", ".flac", ".ogg", ".oga", ".opus", ".wav":
+		return true
+	}
+	return Foreign(name)
+}
+
+// Foreign says whether it is one that conch does not play, which people have all the same.
+func Foreign(name string) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".m4a", ".m4b", ".aac", ".wma", ".aiff", ".aif", ".ape":
 		return true
 	}
 	return false
@@ -72,31 +131,22 @@ func title(name string) string {
 	return strings.NewReplacer("_", " ", "/", ", ").Replace(strings.TrimSuffix(name, path.Ext(name)))
 }
 
-// open finds the file of a title.
-func (f Folder) open(of string) (skills.Long, error) {
-	root, err := os.OpenRoot(string(f))
+// open opens a file. Links that lead out of the folder are none of it.
+func (f *Folder) open(name string) (skills.Long, error) {
+	root, err := os.OpenRoot(f.path)
 	if err != nil {
 		return nil, fmt.Errorf("the library cannot be read: %w", err)
 	}
 	defer root.Close()
-	name := ""
-	_ = fs.WalkDir(root.FS(), ".", func(n string, e fs.DirEntry, err error) error {
-		if err == nil && !e.IsDir() && sounds(n) && title(n) == of {
-			name = n
-			return fs.SkipAll
-		}
-		return nil
-	})
-	if name == "" {
-		return nil, fmt.Errorf("%s is not in the library any more", of)
-	}
 	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a FIFO must not wait for a writer
-	if err != nil {
-		return nil, fmt.Errorf("%s cannot be read: %w", of, err)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is not in the library any more", title(name))
+	} else if err != nil {
+		return nil, fmt.Errorf("%s cannot be read: %w", title(name), err)
 	}
 	sound, err := decode.Open(file)
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be played: %w", of, err)
+		return nil, fmt.Errorf("%s cannot be played: %w", title(name), err)
 	}
 	return sound, nil
 }

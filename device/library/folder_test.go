@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"conch/audio/wav"
 )
@@ -33,10 +34,19 @@ func put(t *testing.T, file string) {
 	}
 }
 
+func named(f *Folder) (all []string, err error) {
+	titles, err := f.Titles()
+	for _, t := range titles {
+		all = append(all, t.Name)
+	}
+	slices.Sort(all)
+	return all, err
+}
+
 func TestALibraryIsAFolderOfFiles(t *testing.T) {
 	dir := t.TempDir()
-	f := Folder(filepath.Join(dir, "library"))
-	if all, err := f.titles(); err != nil || all != nil {
+	f := New(filepath.Join(dir, "library"))
+	if all, err := named(f); err != nil || all != nil {
 		t.Errorf("before there is one: %q, %v", all, err)
 	}
 	put(t, filepath.Join(dir, "library", "the_sea.wav"))
@@ -51,19 +61,67 @@ func TestALibraryIsAFolderOfFiles(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "library", "notes.txt"), []byte("no sound"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	all, err := f.titles()
+	all, err := named(f)
 	if want := []string{"Melville, Moby Dick", "gone", "out", "the sea"}; err != nil || !slices.Equal(all, want) {
 		t.Errorf("%q, %v; want %q", all, err, want)
 	}
-	for title, ok := range map[string]bool{"the sea": true, "Melville, Moby Dick": true, "out": false, "gone": false, "nothing": false} {
-		sound, err := f.open(title)
+	for title, ok := range map[string]bool{"the_sea": true, "Melville/Moby Dick": false, "out": false, "gone": false, "nothing": false} {
+		sound, err := f.open(title + ".wav")
 		if (err == nil) != ok {
 			t.Errorf("%s: %v", title, err)
 		}
 		if err == nil {
 			sound.Close()
-		} else if !strings.HasPrefix(err.Error(), title) {
+		} else if !strings.HasPrefix(err.Error(), strings.ReplaceAll(title, "/", ", ")) {
 			t.Errorf("%s: %v", title, err)
 		}
+	}
+}
+
+// What is put there is found at once, and nothing is looked through anew where nothing has changed.
+func TestAFolderIsLookedThroughWhereItHasChanged(t *testing.T) {
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "books", "one.wav"))
+	f := New(dir)
+	for _, name := range []string{dir, filepath.Join(dir, "books")} {
+		if err := os.Chtimes(name, time.Time{}, time.Now().Add(-time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, err := f.Titles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := f.Titles(); &again[0] != &first[0] {
+		t.Error("it was looked through again, and nothing had changed")
+	}
+	put(t, filepath.Join(dir, "books", "two.wav"))
+	if all, err := named(f); err != nil || !slices.Equal(all, []string{"books, one", "books, two"}) {
+		t.Errorf("%q, %v", all, err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := named(f); err != nil || all != nil {
+		t.Errorf("of a folder that has vanished: %q, %v", all, err)
+	}
+	if _, err := f.open("books/one.wav"); err == nil || !strings.Contains(err.Error(), "cannot be read") {
+		t.Errorf("of a file of it: %v", err)
+	}
+}
+
+// What cannot be played is there all the same, and says why.
+func TestAForeignFileSaysWhatItIs(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "Moby Dick.m4b"), []byte("\x00\x00\x00\x20ftypM4B \x00\x00\x00\x00"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := New(dir)
+	if all, err := named(f); err != nil || !slices.Equal(all, []string{"Moby Dick"}) {
+		t.Errorf("%q, %v", all, err)
+	}
+	_, err := f.open("Moby Dick.m4b")
+	if err == nil || !!strings.HasPrefix(err.Error(), "Moby Dick cannot be played: it is AAC or ALAC (M4A, M4B); conch plays MP3") {
+		t.Error(err)
 	}
 }

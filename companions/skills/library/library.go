@@ -1,36 +1,40 @@
 // Package library is the skill that plays what lies in a folder: audiobooks, music, recordings.
+//
+// A work is a file, or a folder, whose files are its chapters. Where somebody is in it is kept on the disk: at each press, at the end,
+// and every 15 s of what was heard; what is paused writes nothing. Who goes on hears the last 20 s once more.
 package library
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"conch/companions/skills"
 )
 
-// Our choices.
-const (
-	again    = 20 * time.Second // what is heard once more where somebody goes on: who stopped has lost the thread
-	patience = 30 * time.Minute
-	told     = 5 // titles that are read out
-)
+const told = 5 // titles that are read out; our choice
 
-// Skill has the tools play and go_on.
+// Log events.
+const logMark = "library.bookmark" // err: it was not written
+
+// Skill has the tools.
 type Skill struct {
-	of skills.Library
+	of    skills.Library
+	marks *bookmarks
+	log   *slog.Logger
+	now   func() time.Time
+	sleep sleeper
 
 	mu      sync.Mutex
-	title   string // what was played last; empty: nothing, or it came to its end
-	heard   int    // samples of it, where it was stopped
-	playing int    // streams that were handed out and have not ended
+	index   *index
+	titles  []skills.Title // of which index is
+	streams []*playing     // that were begun and have not ended
 }
 
 // New is the skill; nil where there is no place for a library.
@@ -38,7 +42,25 @@ func New(h skills.Host) skills.Skill {
 	if h.Library == nil {
 		return nil
 	}
-	return &Skill{of: *h.Library}
+	s := &Skill{of: *h.Library, marks: newBookmarks(h.Store), log: h.Log, now: h.Now}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	return s
+}
+
+// Run looks through the library once, so that who asks first need not wait for it.
+func (s *Skill) Run(context.Context) error {
+	_, err := s.look()
+	return err
+}
+
+func schema(properties string, required ...string) json.RawMessage {
+	list, _ := json.Marshal(append([]string{}, required...))
+	return json.RawMessage(`{"type":"object","properties":{` + properties + `},"required":` + string(list) + `,"additionalProperties":false}`)
 }
 
 // Tools lists them.
@@ -46,138 +68,307 @@ func (s *Skill) Tools() []skills.Tool {
 	return []skills.Tool{
 		{
 			Name: "play",
-			Description: "Plays a book, music or another recording of the person's own library, by its title or a part of it; an empty title " +
-				"tells what there is. It begins when you have finished speaking. Do not announce a title that the person did not say.",
-			Schema: json.RawMessage(`{"type":"object","properties":{"title":{"type":"string","maxLength":200,` +
-				`"description":"title or a part of it, as the person said it"}},"required":["title"],"additionalProperties":false}`),
+			Description: "Plays a book, music or another recording of the person's own library, by its title or a part of it, a book from where " +
+				"it was left; an empty title tells what there is. It begins when you have finished speaking. Do not announce a title that " +
+				"the person did not say.",
+			Schema: schema(`"title":{"type":"string","maxLength":200,"description":"title or a part of it, as the person said it"},`+
+				`"from_the_beginning":{"type":"boolean","description":"only where the person asks for that"}`, "title"),
 			Handler: s.play,
-		},
-		{
+		}, {
 			Name:        "go_on",
 			Description: "Goes on with what was played last, a little before the place where it was stopped.",
 			Handler:     s.goOn,
+		}, {
+			Name:        "pause",
+			Description: "Pauses the book or music that plays, and keeps the place.",
+			Handler:     s.pause,
+		}, {
+			Name:        "skip",
+			Description: "Goes back or forward in the book or music, by seconds: -30 is back thirty seconds.",
+			Schema:      schema(`"seconds":{"type":"integer","minimum":-36000,"maximum":36000}`, "seconds"),
+			Handler:     s.skip,
+		}, {
+			Name:        "chapter",
+			Description: "Goes to a chapter of the book that plays or was played last, by its number, or with by = 1 to the next one and by = -1 to the one before.",
+			Schema:      schema(`"number":{"type":"integer","minimum":1,"maximum":10000},"by":{"type":"integer","minimum":-1,"maximum":1}`),
+			Handler:     s.chapter,
+		}, {
+			Name:        "sleep_timer",
+			Description: "Has the book or music become silent and stop after so many minutes; 0 takes that back.",
+			Schema:      schema(`"minutes":{"type":"integer","minimum":0,"maximum":720}`, "minutes"),
+			Handler:     s.sleepTimer,
+		}, {
+			Name:        "now_playing",
+			Description: "Tells which book or music plays or was played last, and where in it the person is.",
+			Handler:     s.nowPlaying,
 		},
 	}
+}
+
+// look is the index of what there is now.
+func (s *Skill) look() (*index, error) {
+	titles, err := s.of.Titles()
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.index == nil || len(titles) != len(s.titles) || len(titles) > 0 && &titles[0] != &s.titles[0] {
+		s.index, s.titles = newIndex(titles), titles
+	}
+	return s.index, nil
 }
 
 func (s *Skill) play(_ skills.Context, args json.RawMessage) (skills.Result, error) {
-	var a struct{ Title string }
+	var a struct {
+		Title     string
+		Beginning bool `json:"from_the_beginning"`
+	}
 	if err := json.Unmarshal(args, &a); err != nil {
 		return skills.Result{}, fmt.Errorf("the title must be a text: %w", err)
 	}
-	all, err := s.of.Titles()
+	x, err := s.look()
 	switch {
 	case err != nil:
 		return skills.Result{}, err
-	case len(all) == 0:
+	case len(x.titles) == 0:
 		return skills.Result{Output: "The library is empty. MP3, FLAC, Ogg or WAV files belong into " + s.of.Where + "."}, nil
 	}
-	found := find(all, a.Title)
+	title, chapter := chapterOf(a.Title)
+	found := x.find(title)
+	if len(found) == 0 && chapter > 0 {
+		chapter, found = 0, x.find(a.Title)
+	}
 	switch {
 	case len(found) == 1:
-		return s.stream(found[0], 0)
-	case len(found) == 0 && len(words(a.Title)) > 0:
-		return skills.Result{Output: "There is no " + a.Title + ". There is " + list(all) + "."}, nil
+		return s.from(x, found[0], chapter, a.Beginning)
+	case len(found) == 0 && len(wordsOf(a.Title)) > 0:
+		return skills.Result{Output: "There is no " + a.Title + ". There is " + list(x.names()) + "."}, nil
 	case len(found) == 0:
-		return skills.Result{Output: "There is " + list(all) + "."}, nil
+		return skills.Result{Output: "There is " + list(x.names()) + "."}, nil
 	}
-	return skills.Result{Output: "Which of them: " + list(found) + "?"}, nil
+	names := make([]string, len(found))
+	for i, w := range found {
+		names[i] = w.name
+	}
+	return skills.Result{Output: "Which of them: " + list(names) + "?"}, nil
 }
 
-func (s *Skill) goOn(skills.Context, json.RawMessage) (skills.Result, error) {
-	s.mu.Lock()
-	title, heard, playing := s.title, s.heard, s.playing
-	s.mu.Unlock()
-	switch {
-	case playing > 0: // it was only interrupted by being asked
-		return skills.Result{Output: "It goes on."}, nil
-	case title == "":
-		return skills.Result{Output: "There is nothing to go on with."}, nil
+// chapterOf takes a number of a chapter off what was said.
+func chapterOf(said string) (title string, chapter int) {
+	words := wordsOf(said)
+	for i, w := range words[:max(0, len(words)-1)] {
+		if n, ok := number(words[i+1]); ok && n > 0 && slices.Contains([]string{"chapter", "part", "track", "kapitel", "capitulo", "chapitre"}, w) {
+			return strings.Join(slices.Delete(words, i, i+2), " "), n
+		}
 	}
-	return s.stream(title, max(0, heard-int(again.Seconds()*skills.Rate)))
+	return said, 0
 }
 
-// stream plays a title from one of its samples on.
-func (s *Skill) stream(title string, from int) (skills.Result, error) {
-	sound, err := s.of.Open(title) // now, so that who asked is told
+// from plays a work, from its bookmark or one of its chapters on.
+func (s *Skill) from(x *index, w work, chapter int, beginning bool) (skills.Result, error) {
+	if chapter > 0 && w.folder {
+		return s.chapterOf(x, w, chapter)
+	}
+	if beginning {
+		return s.stream(x, w, 0, 0)
+	}
+	p, err := s.marks.of(w.key)
 	if err != nil {
 		return skills.Result{}, err
 	}
-	sound.Close()
-	began := false // guarded by mu
-	return skills.Result{Effect: skills.AudioStream{
-		Pauses: true, Patience: patience,
-		Run: func(_ context.Context, write func([]int16) error) error {
-			s.mu.Lock()
-			s.title, s.heard = title, from
-			s.playing, began = s.playing+1, true
-			s.mu.Unlock()
-			return s.read(title, from, write)
-		},
-		Ended: func(how skills.Ended, heard int) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			if !began {
-				return
-			}
-			s.playing--
-			switch {
-			case s.playing > 0: // another one has begun
-			case how == skills.Finished:
-				s.title = ""
-			default:
-				s.heard = from + heard
-			}
-		},
-	}}, nil
+	file := x.at(&w, p.File)
+	if file < 0 || p.Over {
+		return s.stream(x, w, 0, 0)
+	}
+	return s.stream(x, w, file, earlier(p.At))
 }
 
-func (s *Skill) read(title string, from int, write func([]int16) error) error {
-	sound, err := s.of.Open(title)
+func earlier(at int) int { return max(0, at-int(again.Seconds()*skills.Rate)) }
+
+func (s *Skill) chapterOf(x *index, w work, n int) (skills.Result, error) {
+	if n > w.to-w.from {
+		return skills.Result{Output: fmt.Sprintf("%s has %d chapters.", w.name, w.to-w.from)}, nil
+	}
+	return s.stream(x, w, n-1, 0)
+}
+
+// here is the work that plays or was played last, and the place in it.
+func (s *Skill) here() (x *index, w *work, file int, at place, err error) {
+	if x, err = s.look(); err != nil {
+		return nil, nil, 0, place{}, err
+	}
+	if p := s.current(); p != nil {
+		at = p.place()
+	} else if at, err = s.marks.last(); err != nil {
+		return nil, nil, 0, place{}, err
+	}
+	if at.File == "" {
+		return x, nil, 0, at, nil
+	}
+	if w = x.work(at.Work); w != nil {
+		if file = x.at(w, at.File); file < 0 {
+			w = nil
+		}
+	}
+	if w == nil {
+		return nil, nil, 0, at, fmt.Errorf("%s is not in the library any more", at.Work)
+	}
+	return x, w, file, at, nil
+}
+
+const nothing = "There is nothing to go on with."
+
+func (s *Skill) goOn(skills.Context, json.RawMessage) (skills.Result, error) {
+	if s.current() != nil { // it was only interrupted by being asked
+		return skills.Result{Output: "It goes on."}, nil
+	}
+	x, w, file, at, err := s.here()
+	switch {
+	case err != nil:
+		return skills.Result{}, err
+	case w == nil, at.Over:
+		return skills.Result{Output: nothing}, nil
+	}
+	return s.stream(x, *w, file, earlier(at.At))
+}
+
+func (s *Skill) pause(skills.Context, json.RawMessage) (skills.Result, error) {
+	if s.current() == nil {
+		return skills.Result{Output: "Nothing plays."}, nil
+	}
+	return skills.Result{Effect: skills.CancelMedia{}, Output: "It is paused."}, nil
+}
+
+func (s *Skill) skip(_ skills.Context, args json.RawMessage) (skills.Result, error) {
+	var a struct{ Seconds int }
+	if err := json.Unmarshal(args, &a); err != nil {
+		return skills.Result{}, fmt.Errorf("the seconds must be a number: %w", err)
+	}
+	x, w, file, at, err := s.here()
+	switch {
+	case err != nil:
+		return skills.Result{}, err
+	case w == nil:
+		return skills.Result{Output: nothing}, nil
+	}
+	to := at.At + a.Seconds*skills.Rate
+	for to < 0 && file > 0 { // into the chapter before
+		file--
+		n, err := s.length(x.titles[w.from+file].File)
+		if err != nil {
+			return skills.Result{}, err
+		}
+		to += n
+	}
+	for file+1 < w.to-w.from {
+		n, err := s.length(x.titles[w.from+file].File)
+		if err != nil {
+			return skills.Result{}, err
+		}
+		if n == 0 || to < n {
+			break
+		}
+		file, to = file+1, to-n
+	}
+	return s.stream(x, *w, file, max(0, to))
+}
+
+// length of a file, in samples.
+func (s *Skill) length(file string) (int, error) {
+	sound, err := s.of.Open(file)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer sound.Close()
-	for {
-		pcm, err := sound.From(from)
-		if errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		if err := write(pcm); err != nil {
-			return err
-		}
-		from += len(pcm)
-	}
+	return sound.Samples(), nil
 }
 
-// find are the titles that have most of the words of what was said; all of its words, if any has.
-func find(all []string, said string) (found []string) {
-	most, wanted := 0, words(said)
-	for _, title := range all {
-		has, n := words(title), 0
-		for _, w := range wanted {
-			if slices.Contains(has, w) {
-				n++
-			}
-		}
-		switch {
-		case n == 0 || n < most:
-			continue
-		case slices.Equal(has, wanted):
-			return []string{title}
-		case n > most:
-			most, found = n, nil
-		}
-		found = append(found, title)
+func (s *Skill) chapter(_ skills.Context, args json.RawMessage) (skills.Result, error) {
+	var a struct{ Number, By int }
+	if err := json.Unmarshal(args, &a); err != nil {
+		return skills.Result{}, fmt.Errorf("the chapter must be a number: %w", err)
 	}
-	return found
+	x, w, file, _, err := s.here()
+	switch {
+	case err != nil:
+		return skills.Result{}, err
+	case w == nil:
+		return skills.Result{Output: nothing}, nil
+	case !w.folder:
+		return skills.Result{Output: w.name + " is one file, without chapters."}, nil
+	}
+	return s.chapterOf(x, *w, max(1, cmp.Or(a.Number, file+1+a.By)))
 }
 
-// words are those of a title, in lower case.
-func words(s string) []string {
-	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+func (s *Skill) sleepTimer(_ skills.Context, args json.RawMessage) (skills.Result, error) {
+	var a struct{ Minutes int }
+	if err := json.Unmarshal(args, &a); err != nil {
+		return skills.Result{}, fmt.Errorf("the minutes must be a number: %w", err)
+	}
+	s.sleep.mu.Lock()
+	defer s.sleep.mu.Unlock()
+	if a.Minutes == 0 {
+		s.sleep.at = time.Time{}
+		return skills.Result{Output: "It does not stop by itself."}, nil
+	}
+	s.sleep.at = s.now().Add(time.Duration(a.Minutes) * time.Minute)
+	return skills.Result{Output: fmt.Sprintf("It stops in %d minutes.", a.Minutes)}, nil
+}
+
+func (s *Skill) nowPlaying(skills.Context, json.RawMessage) (skills.Result, error) {
+	_, w, file, at, err := s.here()
+	switch {
+	case err != nil:
+		return skills.Result{}, err
+	case w == nil:
+		return skills.Result{Output: "Nothing plays, and nothing was played."}, nil
+	}
+	text := w.name
+	if w.folder {
+		text += fmt.Sprintf(", chapter %d of %d", file+1, w.to-w.from)
+	}
+	if at.Over && s.current() == nil {
+		return skills.Result{Output: "The last was " + text + ". It is over."}, nil
+	}
+	if seconds := at.At / skills.Rate; seconds < 120 {
+		text += fmt.Sprintf(", %d seconds in", seconds)
+	} else {
+		text += fmt.Sprintf(", %d minutes in", seconds/60)
+	}
+	if s.current() == nil {
+		return skills.Result{Output: "You were at " + text + "."}, nil
+	}
+	return skills.Result{Output: "It is " + text + "."}, nil
+}
+
+// begin is told of a stream that begins.
+func (s *Skill) begin(p *playing) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.streams = append(s.streams, p)
+}
+
+// end is told of one that has ended, and says whether its bookmark counts, and whether it was the last one: another one may have begun.
+func (s *Skill) end(p *playing) (counts, last bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := slices.Index(s.streams, p)
+	if n < 0 {
+		return false, false // it never began
+	}
+	s.streams = slices.Delete(s.streams, n, n+1)
+	return !slices.ContainsFunc(s.streams, func(o *playing) bool { return o.of.key == p.of.key }), len(s.streams) == 0
+}
+
+// current is what plays, or is paused; nil: nothing.
+func (s *Skill) current() *playing {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.streams) == 0 {
+		return nil
+	}
+	return s.streams[len(s.streams)-1]
 }
 
 func list(titles []string) string {

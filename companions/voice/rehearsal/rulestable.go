@@ -32,6 +32,7 @@ var tables = [][]aRule{
 	timerRules,
 	reminderRules,
 	noteRules,
+	library,
 	controls,
 }
 
@@ -49,9 +50,6 @@ func commanded(t Thought, words []string) (Reply, bool) {
 // of all.
 var controls = []aRule{
 	{all("stop|quiet|silence|shut|hush"), useTool("stop", "All right.")},
-	{all("play"), play},
-	{all("go|carry", "on"), keepOn},
-	{all("continue|resume"), keepOn},
 	{all("leave", "us|it", "us|between"), involve("off")}, // "leave it to us" (ROOM.md 6)
 	{all("join", "in|again|us"), involve("medium")},
 	{all("talk", "less"), involve("low")},
@@ -132,19 +130,6 @@ func useTool(tool, otherwise string) func(Thought, []string) (Reply, bool) {
 		}
 		return say(otherwise), true
 	}
-}
-
-// play plays what is named behind the word, where there is a library.
-func play(t Thought, words []string) (Reply, bool) {
-	if !slices.Contains(t.Tools, "play") {
-		return Reply{}, false
-	}
-	title, _ := json.Marshal(m{"title": strings.Join(words[slices.Index(words, "play")+1:], " ")})
-	return Reply{Calls: []Call{{"play", string(title)}}}, true
-}
-
-func keepOn(t Thought, _ []string) (Reply, bool) {
-	return Reply{Calls: []Call{{"go_on", "{}"}}}, slices.Contains(t.Tools, "go_on")
 }
 
 // involve sets how much companions join in, where the room lets it.

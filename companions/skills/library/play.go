@@ -1,0 +1,205 @@
+package library
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"conch/companions/skills"
+)
+
+// playing is one stream: a work, from a place on to its end.
+type playing struct {
+	s     *Skill
+	of    work
+	files []skills.Title // of the work
+	first int            // the file that it begins with
+	music bool           // it has no bookmark
+	wake  chan struct{}  // of one place: a bookmark is due
+
+	mu       sync.Mutex
+	stretch  []stretch // what was written, file by file
+	heard    int
+	kept     int  // heard, at the last bookmark
+	dropped  bool // the sleep timer has ended it
+	finished bool
+	over     bool
+}
+
+// stretch is a part of a stream that is one file's.
+type stretch struct {
+	file  string
+	from  int // its sample that comes first
+	since int // the stream's sample that this is
+}
+
+// stream plays a work from one of its places on. It is opened now, so that who asked is told.
+func (s *Skill) stream(x *index, w work, file, at int) (skills.Result, error) {
+	p := &playing{s: s, of: w, files: x.titles[w.from:w.to], first: file, wake: make(chan struct{}, 1)}
+	sound, err := s.of.Open(p.files[file].File)
+	if err != nil {
+		return skills.Result{}, err
+	}
+	n := sound.Samples()
+	sound.Close()
+	p.music = !w.folder && n > 0 && n < int(short.Seconds()*skills.Rate)
+	p.stretch = []stretch{{p.files[file].File, at, 0}}
+	return skills.Result{Effect: skills.AudioStream{
+		Pauses: true, Patience: patience,
+		Run: func(ctx context.Context, write func([]int16) error) error {
+			s.begin(p)
+			done := make(chan struct{})
+			var writer sync.WaitGroup
+			writer.Go(func() { p.mark(done) })
+			defer writer.Wait()
+			defer close(done)
+			return p.run(ctx, write)
+		},
+		Heard: p.hear,
+		Ended: p.ended,
+	}}, nil
+}
+
+// run writes file after file.
+func (p *playing) run(_ context.Context, write func([]int16) error) error {
+	sent := 0
+	for i := p.first; i < len(p.files); i++ {
+		at := 0
+		p.mu.Lock()
+		if i == p.first {
+			at = p.stretch[0].from
+		} else {
+			p.stretch = append(p.stretch, stretch{p.files[i].File, 0, sent})
+		}
+		p.mu.Unlock()
+		n, err := p.read(p.files[i].File, at, write)
+		if sent += n; errors.Is(err, errAsleep) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	p.mu.Lock()
+	p.finished = true
+	p.mu.Unlock()
+	return nil
+}
+
+var errAsleep = errors.New("it was to stop by now")
+
+// read writes a file from a sample on.
+func (p *playing) read(file string, at int, write func([]int16) error) (sent int, err error) {
+	sound, err := p.s.of.Open(file)
+	if err != nil {
+		return 0, err
+	}
+	defer sound.Close()
+	for {
+		pcm, err := sound.From(at)
+		if errors.Is(err, io.EOF) {
+			return sent, nil
+		} else if err != nil {
+			return sent, err
+		}
+		if asleep := p.s.fade(pcm); asleep {
+			p.mu.Lock()
+			p.dropped = true
+			p.mu.Unlock()
+			return sent, errAsleep
+		}
+		if err := write(pcm); err != nil {
+			return sent, err
+		}
+		at, sent = at+len(pcm), sent+len(pcm)
+	}
+}
+
+// hear is told what was heard; a bookmark is due at a pause, and every so often.
+func (p *playing) hear(samples int, paused bool) {
+	p.mu.Lock()
+	p.heard = samples
+	due := !p.music && (paused && samples != p.kept || samples-p.kept >= int(often.Seconds()*skills.Rate))
+	if due {
+		p.kept = samples
+	}
+	p.mu.Unlock()
+	if due {
+		select {
+		case p.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// mark writes bookmarks when they are due.
+func (p *playing) mark(done <-chan struct{}) {
+	for {
+		select {
+		case <-p.wake:
+			p.keep(true)
+		case <-done:
+			return
+		}
+	}
+}
+
+func (p *playing) keep(last bool) {
+	if err := p.s.marks.keep(p.place, last); err != nil {
+		p.s.log.Warn(logMark, "err", err)
+	}
+}
+
+// ended is told once how much was heard, and what became of it.
+func (p *playing) ended(how skills.Ended, heard int) {
+	p.mu.Lock()
+	p.heard = heard
+	p.over = how == skills.Finished && p.finished && !p.dropped
+	p.mu.Unlock()
+	if counts, last := p.s.end(p); counts {
+		p.keep(last)
+	}
+}
+
+// place is where its listener is.
+func (p *playing) place() place {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	in := p.stretch[0]
+	for _, s := range p.stretch {
+		if s.since <= p.heard {
+			in = s
+		}
+	}
+	return place{Work: p.of.key, File: in.file, At: in.from + p.heard - in.since, Over: p.over, Music: p.music}
+}
+
+// sleeper is when what plays is to stop.
+type sleeper struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+// fading is for how long it becomes softer before it stops; our choice.
+const fading = 20 * time.Second
+
+// fade makes pcm softer as the end comes near, and tells when it is there.
+func (s *Skill) fade(pcm []int16) (asleep bool) {
+	s.sleep.mu.Lock()
+	defer s.sleep.mu.Unlock()
+	if s.sleep.at.IsZero() {
+		return false
+	}
+	left := s.sleep.at.Sub(s.now())
+	if left <= 0 {
+		s.sleep.at = time.Time{}
+		return true
+	}
+	for i := range pcm {
+		if share := (left - time.Duration(i)*time.Second/skills.Rate).Seconds() / fading.Seconds(); share < 1 {
+			pcm[i] = int16(float64(pcm[i]) * max(0, share))
+		}
+	}
+	return false
+}
