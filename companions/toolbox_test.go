@@ -1,12 +1,14 @@
 package companions
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -161,6 +163,143 @@ func TestAddRefuses(t *testing.T) {
 	}
 	if n := len(b.Specs()); n != 1 {
 		t.Errorf("%d tools after refusals; want 1", n)
+	}
+}
+
+// Arguments are checked however deep, and what is wrong is said so that a model can mend it and a person understands.
+func TestArgumentsAreCheckedInDepth(t *testing.T) {
+	deep := tool("scene", func(skills.Context) (skills.Result, error) { return skills.Result{Output: "done"}, nil })
+	deep.Schema = json.RawMessage(`{
+		"$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "required": ["lamps"], "additionalProperties": false,
+		"definitions": {"lamp": {"type": "object", "required": ["name"], "additionalProperties": false, "properties": {
+			"name": {"type": "string", "minLength": 1, "maxLength": 8, "pattern": "^[a-z]+$"},
+			"level": {"type": "integer", "minimum": 0, "maximum": 100},
+			"mode": {"enum": ["warm", "cold"]},
+			"after": {"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "null"}]}}}},
+		"properties": {"lamps": {"type": "array", "minItems": 1, "maxItems": 2, "items": {"$ref": "#/definitions/lamp"}}}}`)
+	b := newBox(t, deep)
+	for args, want := range map[string]string{
+		`{"lamps":[{"name":"desk","level":3,"mode":"warm","after":1.5},{"name":"hall","after":null}]}`: "done",
+		`{"lamps":[]}`:                                     `"lamps" must have at least 1 entries`,
+		`{"lamps":[{"name":"a"},{}]}`:                      `"lamps[1].name" is missing`,
+		`{"lamps":[{"name":"a","level":101}]}`:             `"lamps[0].level" must be at most 100`,
+		`{"lamps":[{"name":"a","level":"full"}]}`:          `"lamps[0].level" must be of type integer, not string`,
+		`{"lamps":[{"name":"a","mode":"red"}]}`:            `"lamps[0].mode" must be one of "warm", "cold"`,
+		`{"lamps":[{"name":"A"}]}`:                         `"lamps[0].name" must match the pattern ^[a-z]+$`,
+		`{"lamps":[{"name":"a","after":0}]}`:               `"lamps[0].after" must be more than 0`,
+		`{"lamps":[{"name":"a","colour":1}],"scene":"x"}`:  `"lamps[0].colour" is unknown; "scene" is unknown`,
+		`{"lamps":[{"name":"a"}],"a":1,"b":1,"c":1,"d":1}`: "; and 1 more",
+		`{"lamps":` + strings.Repeat("[", 30000):           "not one JSON object",
+	} {
+		if o := b.Call(t.Context(), turn.CallTool{Turn: "t-1", Name: "scene", Args: args}); !strings.Contains(o.Output, want) || o.Failed != (want != "done") {
+			t.Errorf("%.80s = %+v; want %q", args, o, want)
+		}
+	}
+}
+
+// A schema that is none is refused; one that refers to a file of this device does not get it read.
+func TestASchemaThatIsNone(t *testing.T) {
+	for schema, want := range map[string]string{
+		`{"type":"object","properties":{"a":{"type":"wobbly"}}}`:               "schema: it is none",
+		`{"type":"object","properties":{"a":{"$ref":"file:///etc/hostname"}}}`: "a schema must be whole",
+		`{"type":"object","properties":{"a":{"$ref":"http://127.0.0.1:9/x"}}}`: "a schema must be whole",
+		`{"type":"object","properties":{"a":{"$ref":"#/$defs/b"}}}`:            "schema: ",
+		`{"type":"object","properties":{"a":{"pattern":"("}}}`:                 "schema: ",
+		`{"type":"object"`:           "schema: ",
+		`{"type":["object","null"]}`: "arguments are an object",
+		`null`:                       "arguments are an object",
+		`{"type":"object","description":"` + strings.Repeat("x", maxSchema) + `"}`: "too many",
+		`{"$schema":"https://nobody.example/draft","type":"object"}`:               "schema: ",
+	} {
+		x := tool("x", func(skills.Context) (skills.Result, error) { return skills.Result{}, nil })
+		x.Schema = json.RawMessage(schema)
+		err := NewToolbox(slog.New(slog.DiscardHandler), now, nil).Add("bad", list{x})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.80s: %v; want %q", schema, err, want)
+		}
+	}
+}
+
+// Sources come and go while calls run. Skills win over sources, and sources whose names come first over the others, in whatever order
+// they came.
+func TestToolsComeAndGo(t *testing.T) {
+	var log bytes.Buffer
+	b := NewToolbox(slog.New(slog.NewTextHandler(&log, nil)), now, nil)
+	tools := func(prefix string, n int) (l list) {
+		for i := range n {
+			l = append(l, tool(fmt.Sprint(prefix, i), func(skills.Context) (skills.Result, error) { return skills.Result{Output: prefix}, nil }))
+		}
+		return l
+	}
+	names := func() (counts string) {
+		n := map[byte]int{}
+		for _, s := range b.Specs() {
+			n[s.Name[0]]++
+		}
+		return fmt.Sprint("a", n['a'], " b", n['b'], " c", n['c'], " s", n['s'])
+	}
+	b.Replace("c", tools("c", 40))
+	if err := b.Add("s", tools("s", 20)); err != nil {
+		t.Fatal(err)
+	}
+	b.Replace("b", tools("b", 60))
+	before := b.Specs()
+	b.Replace("a", append(tools("a", 40), tool("s0", nil), tool("no good", nil), tools("a", 1)[0], tools("s", 2)[1]))
+	if got := names(); got != "a40 b60 c8 s20" {
+		t.Errorf("of 164 tools there are %s; want skills and the first sources whole", got)
+	}
+	if got, want := fmt.Sprint(b.LeftOut("a")), "[{no good a name is 1 to 64 letters, digits, _ and -} {a0 the name is taken} {s0 the name is taken} {s1 the name is taken}]"; got != want {
+		t.Errorf("left out\n got %s\nwant %s", got, want)
+	}
+	if left := b.LeftOut("c"); len(left) != 32 || left[31] != (LeftOut{"c39", "a session takes 128 tools"}) {
+		t.Errorf("%d of c are left out: %v", len(left), left)
+	}
+	if n := strings.Count(log.String(), logToolLeftOut); n != 36 {
+		t.Errorf("%d lines of what was left out; want 36:\n%s", n, log.String())
+	}
+	b.Replace("b", nil)
+	if got := names(); got != "a40 b0 c40 s20" || len(before) != 120 {
+		t.Errorf("without b: %s; a list that was taken before has %d", got, len(before))
+	}
+	if o := b.Call(t.Context(), turn.CallTool{Name: "b1"}); !o.Failed || !strings.Contains(o.Output, "not there just now") {
+		t.Errorf("a call of one that is gone: %+v", o)
+	}
+	var wg sync.WaitGroup // who calls while others come and go gets the one or the other
+	for i := range 4 {
+		wg.Go(func() {
+			for range 100 {
+				if i == 0 {
+					b.Replace("b", tools("b", 3))
+					b.Replace("b", nil)
+				} else if o := b.Call(t.Context(), turn.CallTool{Name: "a1"}); o.Output != "a" {
+					t.Errorf("%+v", o)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// A companion's session is told only of what its card names; one that calls another all the same is refused.
+func TestACompanionCallsWhatItsCardNames(t *testing.T) {
+	b := newBox(t, tool("stop", func(skills.Context) (skills.Result, error) { return skills.Result{Output: "stopped"}, nil }))
+	b.May = func(companion, tool string) bool { return companion == "ada" }
+	for who, failed := range map[turn.Who]bool{"ada": false, "ben": true} {
+		if o := b.Call(t.Context(), turn.CallTool{Who: who, Name: "stop"}); o.Failed != failed {
+			t.Errorf("%s: %+v", who, o)
+		}
+	}
+}
+
+func TestTheLogOfAToolHasItsSkill(t *testing.T) {
+	var log bytes.Buffer
+	b := NewToolbox(slog.New(slog.NewTextHandler(&log, nil)), now, nil)
+	if err := b.Add("kettle", list{tool("boil", func(ctx skills.Context) (skills.Result, error) { ctx.Log.Info("hot"); return skills.Result{}, nil })}); err != nil {
+		t.Fatal(err)
+	}
+	b.Call(t.Context(), turn.CallTool{Turn: "t-1", Name: "boil"})
+	if want := "msg=hot skill=kettle turn=t-1 tool=boil"; !strings.Contains(log.String(), want) {
+		t.Errorf("%s; want %s", log.String(), want)
 	}
 }
 
