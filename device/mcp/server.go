@@ -148,9 +148,10 @@ func (s *server) transport() (t mcp.Transport, stop func(), err error) {
 		if err != nil {
 			return nil, nil, err
 		}
+		by := http.DefaultTransport.(*http.Transport).Clone()
 		return &mcp.StreamableClientTransport{
-			Endpoint: s.cfg.URL, MaxRetries: 2, MaxEventSize: maxMessage, HTTPClient: &http.Client{Transport: web{to, headers}},
-		}, func() {}, nil
+			Endpoint: s.cfg.URL, MaxRetries: 2, MaxEventSize: maxMessage, HTTPClient: &http.Client{Transport: web{by, to, headers}},
+		}, by.CloseIdleConnections, nil
 	}
 	env, err := s.cfg.Environment()
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 // web speaks with a server by HTTP: what the configuration has it say goes to that server alone, and what comes is bounded.
 type web struct {
+	by      *http.Transport
 	to      *url.URL
 	headers map[string]string
 }
@@ -21,7 +22,7 @@ func (w web) RoundTrip(r *http.Request) (*http.Response, error) {
 	for name, value := range w.headers {
 		r.Header.Set(name, value)
 	}
-	res, err := http.DefaultTransport.RoundTrip(r)
+	res, err := w.by.RoundTrip(r)
 	if err == nil {
 		res.Body = body{&shortener{from: res.Body}, res.Body}
 		res.ContentLength = -1
