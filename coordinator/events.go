@@ -20,6 +20,7 @@ const (
 	logToolCut        = "tool.truncated"  // an output was longer than the limit
 	logHandleFull     = "handle.full"     // too many latched effects
 	logHandleDropped  = "handle.dropped"  // a latched effect was discarded
+	logCallRings      = "call.rings"      // turn, handle: somebody calls
 	logEffectStart    = "effect.start"    // a stream or claim (kind) plays
 	logEffectFocus    = "effect.focus"    // debug: a stream plays, is ducked or paused
 	logEffectEnd      = "effect.end"      // a stream or claim is over, and how

@@ -82,7 +82,7 @@ func (f *foci) look(m turn.Machine, speaksLocally, rings bool) {
 		f.turn, f.exclusive = "", false
 		f.release(dialog)
 	}
-	f.front(focus.Comms, m.InCall())
+	f.front(focus.Comms, m.InCall() || m.Ringing())
 	f.front(focus.Alert, rings)
 	if at, ok := f.m.Wake(); ok && at <= now {
 		f.feed(focus.Passed{At: now})

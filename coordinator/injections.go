@@ -282,7 +282,10 @@ func (r *runner) speakLocally(d inject.Delivery, in injection) {
 
 // situation is what the machine knows, and whether the room leaves the floor.
 func (r *runner) situation() inject.Situation {
-	return inject.Situation{Idle: r.m.Silent(), InCall: r.m.InCall(), Streaming: r.m.Streaming(), Gap: r.foci.gap(), Online: r.m.Online(), Taken: r.c.o.Taken()}
+	m := r.m
+	return inject.Situation{
+		Idle: m.Silent(), InCall: m.InCall() || m.Ringing(), Streaming: m.Streaming(), Gap: r.foci.gap(), Online: m.Online(), Taken: r.c.o.Taken(),
+	}
 }
 
 // takenPoll is how often the room is asked whether its floor is free, and content whether it is at a gap, while an injection waits for

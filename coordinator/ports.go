@@ -25,7 +25,7 @@ type Speaker interface {
 	// Open starts a source of the given generation; if that is no longer the current one, the source is born dead and
 	// swallows what is written to it.
 	Open(kind SourceKind, generation uint64) Source
-	// Cue plays an earcon in the given generation; CueThinking repeats until StopCue or until speech sounds. What it returns
+	// Cue plays an earcon in the given generation; CueThinking and CueRinging repeat until StopCue or until speech sounds. What it returns
 	// tells what was heard of it; nil: nothing is.
 	Cue(c turn.Cue, generation uint64) Source
 	// StopCue fades a repeating earcon out within 50 ms.

@@ -187,6 +187,9 @@ func (r *runner) take(e entry) {
 	case injection:
 		r.injections.add(of)
 		return
+	case callOffer:
+		r.offered(of)
+		return
 	case withdrawn:
 		r.injections.withdraw(of.done)
 		return
@@ -307,6 +310,8 @@ func (r *runner) visible() turn.State {
 		return turn.Committing
 	case r.m.State() == turn.Idle && r.m.InCall():
 		return turn.Listening
+	case r.m.State() == turn.Idle && r.m.Ringing():
+		return turn.InResponse // it sounds
 	}
 	return r.m.State()
 }

@@ -49,8 +49,8 @@ func (s speakerAdapter) Open(kind coordinator.SourceKind, generation uint64) coo
 func (s speakerAdapter) Drop() uint64 { return s.Flush() }
 
 func (s speakerAdapter) Cue(c turn.Cue, generation uint64) coordinator.Source {
-	if pcm := s.cue(c); len(pcm) > 0 && (s.cues || c == turn.CueReady) {
-		return s.Play(pcm, c == turn.CueThinking, generation)
+	if pcm := s.cue(c); len(pcm) > 0 && (s.cues || c == turn.CueReady || c == turn.CueRinging) {
+		return s.Play(pcm, c == turn.CueThinking || c == turn.CueRinging, generation)
 	}
 	return nil
 }

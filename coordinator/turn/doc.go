@@ -8,6 +8,7 @@
 //	                     tool.go    calls and their effects
 //	                     hold.go    an answer made ready for when the floor is free
 //	                     cut.go     interrupt, failure, deadlines, the end of a turn
+//	                     ring.go    a call that comes in
 //	                     machine.go what is remembered, configuration, bounds
 //
 // Samples are 24 kHz mono; durations are since the runner started. Rules are those of TURNS.md; a comment names the
@@ -63,6 +64,8 @@
 //	StreamEnded             .     .          .        .        .        .         .         .         .
 //	ClaimEnded              .     .          .        .        .        .         .         .         .
 //	AlertChanged            .     .          .        .        .        .         .         .         .
+//	CallRings               =     .          .        .        .        .         .         .         .
+//	CallGone                .     .          .        .        .        .         .         .         .
 //	SessionReady            .     .          .        .        .        .         .         .         .
 //	SessionLost             .     .          .        .        .        .         .         R         R
 //	SessionLost, for good   .     I          I        I        I        .         .         R         R

@@ -95,7 +95,7 @@ type (
 	CutSpeech struct{ Turn ID }
 	// CloseSpeech says that no more speech comes; SpeechDrained follows when the last sample was played.
 	CloseSpeech struct{ Turn ID }
-	// PlayCue plays an earcon; CueThinking repeats until StopCue.
+	// PlayCue plays an earcon; CueThinking and CueRinging repeat until StopCue.
 	PlayCue struct {
 		Turn ID
 		Cue  Cue

@@ -280,6 +280,19 @@ type AlertChanged struct {
 	Rings bool
 }
 
+// CallRings: somebody calls; Handle is the claim that a press begins. Turn is its name in the log.
+type CallRings struct {
+	At     time.Duration
+	Turn   ID
+	Handle Handle
+}
+
+// CallGone: a call that rings is over before anybody answered it.
+type CallGone struct {
+	At     time.Duration
+	Handle Handle
+}
+
 // SessionReady: the voice can take and answer an utterance now.
 type SessionReady struct{ At time.Duration }
 
@@ -323,6 +336,8 @@ func (WordsSaid) event()       {}
 func (StreamEnded) event()     {}
 func (ClaimEnded) event()      {}
 func (AlertChanged) event()    {}
+func (CallRings) event()       {}
+func (CallGone) event()        {}
 func (SessionReady) event()    {}
 func (SessionLost) event()     {}
 func (DeadlinePassed) event()  {}

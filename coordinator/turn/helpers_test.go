@@ -26,6 +26,7 @@ var facts = []struct {
 	{"tool-returned", ToolReturned{}}, {"done", ResponseDone{}}, {"response-refused", ResponseRefused{}},
 	{"heard", SpeechHeard{}}, {"sound-queued", SoundQueued{}}, {"drained", SpeechDrained{}}, {"words-said", WordsSaid{}},
 	{"stream-ended", StreamEnded{}}, {"claim-ended", ClaimEnded{}}, {"alert", AlertChanged{}},
+	{"call-rings", CallRings{}}, {"call-gone", CallGone{}},
 	{"ready", SessionReady{}}, {"lost", SessionLost{}}, {"deadline", DeadlinePassed{}},
 }
 

@@ -57,7 +57,7 @@ func (s *step) grantLater(e FloorGranted) {
 		s.forgetGrant(e.At)
 		m.next = grantOf(e)
 		m.next.until = e.At + m.cfg.Hold
-		if m.calling != 0 || m.phase == recording || m.phase == closing {
+		if m.calling != 0 || m.rings || m.phase == recording || m.phase == closing {
 			s.forgetGrant(e.At)
 		}
 	}
@@ -81,7 +81,7 @@ func (s *draft) forgetGrant(at time.Duration) {
 
 // proceed begins the turn that waited, once the device is quiet.
 func (s *step) proceed(at time.Duration) {
-	if g := s.m.next; g.turn != "" && s.m.Quiet() {
+	if g := s.m.next; g.turn != "" && s.m.Silent() && s.m.calling == 0 {
 		s.m.next = grant{}
 		s.open(at, g, SourceRoom)
 	}

@@ -140,6 +140,9 @@ type Machine struct {
 	callingTurn  ID
 	callingSince time.Duration
 	alert        alert
+	ring         Handle // a claim: somebody calls
+	ringTurn     ID
+	rings        bool  // and that sounds
 	owed         Words // a failure that waits for the end of the turn or call to be said
 	orphans      [maxOrphans]orphan
 	orphaned     uint8
@@ -222,14 +225,17 @@ func (m Machine) Turn() ID {
 // Who is the companion of the live turn.
 func (m Machine) Who() Who { return m.who }
 
-// Quiet tells that a floor grant or an injected turn may begin: no turn, no local words, no call. Content may play.
-func (m Machine) Quiet() bool { return m.Silent() && m.calling == 0 }
+// Quiet tells that a floor grant or an injected turn may begin: no turn, no local words, no call, none that rings. Content may play.
+func (m Machine) Quiet() bool { return m.Silent() && m.calling == 0 && m.ring == 0 }
 
 // Silent tells that no turn is live and no local words play; a call or content may be on.
 func (m Machine) Silent() bool { return m.state == Idle && m.wordsUntil == 0 }
 
 // InCall tells that a claim has microphone and speaker. An injected turn handed over now ends it (PREEMPT, TURNS.md 5).
 func (m Machine) InCall() bool { return m.calling != 0 }
+
+// Ringing tells that somebody calls, whether it sounds or waits for the end of a turn.
+func (m Machine) Ringing() bool { return m.ring != 0 }
 
 // ByPerson tells that a press or a typed question began the live turn.
 func (m Machine) ByPerson() bool { return m.state != Idle && m.source == SourceButton }

@@ -98,10 +98,11 @@ const (
 	CueOffline
 	CueTimer
 	CueCommitted // the machine committed by itself after the listening limit
+	CueRinging   // somebody calls; repeats until stopped
 )
 
 func (c Cue) String() string {
-	return [...]string{"none", "ready", "too_short", "thinking", "error", "offline", "timer", "committed"}[c]
+	return [...]string{"none", "ready", "too_short", "thinking", "error", "offline", "timer", "committed", "ringing"}[c]
 }
 
 // Words names a failure that is said in plain words by a local voice (a shipped clip), because an earcon alone does

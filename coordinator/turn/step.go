@@ -63,8 +63,14 @@ func (s *draft) mine(t ID, event string) bool {
 	return true
 }
 
-// take is the whole machine, one fact a line.
+// take takes a fact, and what rings rings or falls silent by what has become of that.
 func (s *step) take(ev Event) {
+	s.fact(ev)
+	s.ringOrNot()
+}
+
+// fact is the whole machine, one fact a line.
+func (s *step) fact(ev Event) {
 	switch e := ev.(type) {
 	case Pressed:
 		s.pressed(e)
@@ -133,6 +139,10 @@ func (s *step) take(ev Event) {
 		s.claimEnded(e)
 	case AlertChanged:
 		s.alertChanged(e)
+	case CallRings:
+		s.callRings(e)
+	case CallGone:
+		s.callGone(e)
 	case SessionReady:
 		s.sessionReady(e)
 	case SessionLost:
@@ -151,6 +161,7 @@ func (s *draft) begin(t ID, src Source, at time.Duration) {
 		turn: t, source: src, began: at,
 		running: o.running, runningTurn: o.runningTurn,
 		calling: o.calling, callingTurn: o.callingTurn, callingSince: o.callingSince, alert: o.alert,
+		ring: o.ring, ringTurn: o.ringTurn, rings: o.rings,
 		owed: o.owed, wordsUntil: o.wordsUntil,
 		orphans: o.orphans, orphaned: o.orphaned,
 		over: o.over, next: o.next,
@@ -184,6 +195,10 @@ func (s *step) pressed(e Pressed) {
 	}
 	if m.state == Idle && m.calling != 0 {
 		s.hangUp(e)
+		return
+	}
+	if m.rings {
+		s.answerCall(e.At)
 		return
 	}
 	if (m.state == Idle || m.held) && m.alert.rings && e.At-m.alert.since >= m.cfg.Bounce {
@@ -286,6 +301,10 @@ func (s *step) hushed(e Hushed) {
 		return
 	}
 	s.cut(e.At, s.m.turn, !e.Room)
+	s.m.rings = false // the speaker was dropped
+	if !e.Room {
+		s.refuseCall("refused")
+	}
 	s.become(Idle, resting)
 }
 

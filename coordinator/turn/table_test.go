@@ -54,6 +54,8 @@ var rows = []struct{ label, fact string }{
 	{"StreamEnded", "stream-ended 99 finished"},
 	{"ClaimEnded", "claim-ended 99 finished"},
 	{"AlertChanged", "alert true true"},
+	{"CallRings", "call-rings t-9 99"},
+	{"CallGone", "call-gone 99"},
 	{"SessionReady", "ready"},
 	{"SessionLost", "lost"},
 	{"SessionLost, for good", "lost true key_refused"},

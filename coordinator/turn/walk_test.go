@@ -187,6 +187,12 @@ func (w *watch) feed(ev Event) {
 	if r, ok := ev.(ToolReturned); ok && r.Handle != 0 {
 		w.given[r.Handle] = true
 	}
+	if r, ok := ev.(CallRings); ok {
+		w.given[r.Handle] = true
+	}
+	if rings := w.m.ring != 0 && w.m.Silent() && w.m.calling == 0; w.m.rings != rings {
+		w.broken("it rings %v, and should %v", w.m.rings, rings)
+	}
 	w.past = append(w.past, ev)
 	for _, e := range out {
 		w.past = append(w.past, e)
@@ -213,7 +219,8 @@ func (w *watch) feed(ev Event) {
 			cfg: w.m.cfg, online: w.m.online, fatal: w.m.fatal, away: w.m.away,
 			running: w.m.running, runningTurn: w.m.runningTurn,
 			calling: w.m.calling, callingTurn: w.m.callingTurn, callingSince: w.m.callingSince, next: w.m.next, alert: w.m.alert,
-			owed:    map[bool]Words{true: w.m.owed}[w.m.calling != 0], // it waits for the end of the call
+			owed: map[bool]Words{true: w.m.owed}[w.m.calling != 0], // it waits for the end of the call
+			ring: w.m.ring, ringTurn: w.m.ringTurn, rings: w.m.rings,
 			orphans: w.m.orphans, orphaned: w.m.orphaned, over: w.m.over, wordsUntil: w.m.wordsUntil,
 		}) {
 			w.broken("IDLE remembers something of a turn: %+v", w.m)
@@ -262,7 +269,7 @@ func (w *watch) answered(before Machine, ev Event, out []Effect) {
 	if !ok || before.alert == (alert{}) {
 		return
 	}
-	meant := before.alert.rings && before.calling == 0 && p.At-before.alert.since >= before.cfg.Bounce && (before.state == Idle || before.held)
+	meant := before.alert.rings && before.calling == 0 && !before.rings && p.At-before.alert.since >= before.cfg.Bounce && (before.state == Idle || before.held)
 	if fresh := w.m != before; fresh && stopped != meant || stopped && w.m.state != Idle {
 		w.broken("a press on %+v in %v, held %t, led to %v, stopped %t", before.alert, before.state, before.held, w.m.state, stopped)
 	}
@@ -507,10 +514,15 @@ func (w *watch) noise() Event {
 	old := ID(fmt.Sprint("t-", max(0, w.turns-w.r.IntN(3))))
 	fresh := func() ID { w.turns++; return ID(fmt.Sprint("t-", w.turns)) }
 	rid := ResponseID(fmt.Sprint("r", max(0, w.things-w.r.IntN(6))))
-	switch w.r.IntN(27) {
+	switch w.r.IntN(29) {
 	case 25, 26: // it can ring where nothing is before it, and that is looked at after the fact
 		begun := w.r.IntN(3) > 0
 		return AlertChanged{At: w.now, Begun: begun, Rings: begun && (w.m.state == Idle || w.m.held || w.r.IntN(8) == 0)}
+	case 28:
+		return CallGone{At: w.now, Handle: w.m.ring}
+	case 27:
+		w.things++
+		return CallRings{At: w.now, Turn: fresh(), Handle: Handle(w.things)}
 	case 24:
 		return FloorOpened{At: w.now, Turn: old}
 	case 0, 1, 2:
@@ -574,6 +586,9 @@ func (w *watch) silence() {
 		}
 		w.now = max(w.now, at)
 		w.feed(DeadlinePassed{At: w.now})
+	}
+	if w.m.ring != 0 { // whoever calls gives up
+		w.feed(CallGone{At: w.now, Handle: w.m.ring})
 	}
 	if w.m.calling != 0 { // whoever waited for its end has given up
 		w.feed(ClaimEnded{At: w.now, Handle: w.m.calling})
