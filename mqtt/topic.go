@@ -32,6 +32,7 @@ const maxRoom = 64
 
 // Names of what is spoken behind a broker's listener to the network (RFC 7301).
 const (
+	ALPNCall = "conch-call/1" // people who speak with one another, device to device
 	ALPNRoom = "mqtt"         // the room; a client that names nothing wants this, too
 	ALPNPair = "conch-pair/1" // pairing
 	ALPNKeep = "conch-keep/1" // two devices of a room settle which of them keeps it

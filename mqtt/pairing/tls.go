@@ -14,9 +14,11 @@ import (
 	"math/big"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
+	"conch/companions/round"
 	"conch/mqtt"
 )
 
@@ -60,6 +62,19 @@ func TLS(id mqtt.Identity) *tls.Config { return tlsFor(id, ALPN) }
 // KeepTLS is TLS for two members of a room that settle which of them keeps it (membership.Meet).
 func KeepTLS(id mqtt.Identity) *tls.Config { return tlsFor(id, mqtt.ALPNKeep) }
 
+// CallTLS is TLS for two members of a room who speak with one another; is decides, by its key, whether it is the other one.
+func CallTLS(id mqtt.Identity, is func(round.DeviceID) error) *tls.Config {
+	conf := tlsFor(id, mqtt.ALPNCall)
+	conf.VerifyConnection = func(s tls.ConnectionState) error {
+		key, err := verify(s)
+		if err != nil {
+			return err
+		}
+		return is(mqtt.Fingerprint(key))
+	}
+	return conf
+}
+
 func tlsFor(id mqtt.Identity, protocol string) *tls.Config {
 	cert := sync.OnceValues(func() (*tls.Certificate, error) { return selfSigned(id) })
 	return &tls.Config{
@@ -79,7 +94,7 @@ func verify(s tls.ConnectionState) (ed25519.PublicKey, error) {
 	if s.Version != tls.VersionTLS13 {
 		return nil, fmt.Errorf("%w: TLS %#x; must be 1.3", ErrProtocol, s.Version)
 	}
-	if s.NegotiatedProtocol != ALPN && s.NegotiatedProtocol != mqtt.ALPNKeep {
+	if !slices.Contains([]string{ALPN, mqtt.ALPNKeep, mqtt.ALPNCall}, s.NegotiatedProtocol) {
 		return nil, fmt.Errorf("%w: ALPN %.40q; must be %s", ErrProtocol, s.NegotiatedProtocol, ALPN)
 	}
 	if len(s.PeerCertificates) != 1 {
