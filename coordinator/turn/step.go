@@ -300,6 +300,10 @@ func (s *step) hushed(e Hushed) {
 		s.do(FlushSpeaker{Turn: s.m.turn})
 		return
 	}
+	if e.Room && s.m.state == Idle && s.m.calling != 0 { // whoever pressed elsewhere may be the other end, who has just answered
+		s.do(FlushSpeaker{Turn: s.m.callingTurn})
+		return
+	}
 	s.cut(e.At, s.m.turn, !e.Room)
 	s.m.rings = false // the speaker was dropped
 	if !e.Room {
