@@ -213,7 +213,7 @@ func TestASchemaThatIsNone(t *testing.T) {
 	} {
 		x := tool("x", func(skills.Context) (skills.Result, error) { return skills.Result{}, nil })
 		x.Schema = json.RawMessage(schema)
-		err := NewToolbox(slog.New(slog.DiscardHandler), now, nil).Add("bad", list{x})
+		err := NewToolbox(slog.New(slog.DiscardHandler), now).Add("bad", list{x})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.80s: %v; want %q", schema, err, want)
 		}
@@ -224,7 +224,7 @@ func TestASchemaThatIsNone(t *testing.T) {
 // they came.
 func TestToolsComeAndGo(t *testing.T) {
 	var log bytes.Buffer
-	b := NewToolbox(slog.New(slog.NewTextHandler(&log, nil)), now, nil)
+	b := NewToolbox(slog.New(slog.NewTextHandler(&log, nil)), now)
 	tools := func(prefix string, n int) (l list) {
 		for i := range n {
 			l = append(l, tool(fmt.Sprint(prefix, i), func(skills.Context) (skills.Result, error) { return skills.Result{Output: prefix}, nil }))
@@ -293,7 +293,7 @@ func TestACompanionCallsWhatItsCardNames(t *testing.T) {
 
 func TestTheLogOfAToolHasItsSkill(t *testing.T) {
 	var log bytes.Buffer
-	b := NewToolbox(slog.New(slog.NewTextHandler(&log, nil)), now, nil)
+	b := NewToolbox(slog.New(slog.NewTextHandler(&log, nil)), now)
 	if err := b.Add("kettle", list{tool("boil", func(ctx skills.Context) (skills.Result, error) { ctx.Log.Info("hot"); return skills.Result{}, nil })}); err != nil {
 		t.Fatal(err)
 	}

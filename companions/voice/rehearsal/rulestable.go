@@ -33,6 +33,7 @@ var tables = [][]aRule{
 	reminderRules,
 	noteRules,
 	library,
+	intercom,
 	controls,
 }
 
