@@ -905,6 +905,13 @@ func effects(t *testing.T) []effect {
 			return fmt.Sprint(all, err)
 		}, map[string]string{`""`: "[] <nil>", q(ownSound): "[{the_sea.wav the sea}] <nil>"}},
 
+		{"intercom.enabled", "[room]\nbroker = \"mqtt://broker:1883\"\n", func(s *seam) string {
+			return fmt.Sprint(s.new(Options{}).skillHost("intercom").Intercom != nil)
+		}, map[string]string{"false": "false", "true": "true"}},
+		{"intercom.port", "[room]\nbroker = \"mqtt://broker:1883\"\n", func(s *seam) string {
+			return fmt.Sprint(s.new(Options{}).cfg.Intercom.Port)
+		}, map[string]string{"1024": "1024", "65535": "65535"}},
+
 		{"state.dir", "", func(s *seam) string {
 			s.new(Options{})
 			files, _ := filepath.Glob(s.cfg.State.Dir + "/*")

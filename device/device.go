@@ -18,6 +18,7 @@ import (
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/intercom"
 	"conch/device/join"
 	"conch/device/lights"
 	"conch/device/mcp"
@@ -74,7 +75,8 @@ type Device struct {
 	world       *world.World
 	lights      *lights.Lights
 	room        *room.Driver
-	bus         *mqtt.Client // nil: no broker
+	bus         *mqtt.Client       // nil: no broker
+	intercom    *intercom.Exchange // nil: no other device can be called
 	self        round.DeviceID
 	link        *join.Link
 	pairing     *join.Pairing

@@ -60,7 +60,7 @@ var imports = map[string][]string{
 	"device/printable":        {},
 	"device/control":          {"audio/words", "companions", "companions/round", "coordinator", "coordinator/inject", "coordinator/turn", "device/condition", "device/config", "mqtt", "device/printable", "device/language"},
 	"device/config":           {"companions/round", "companions/voice", "companions/voice/kinds", "device/condition", "gpio", "device/spelling", "mqtt", "device/printable", "device/language"}, // voices and their keys, boards, and what an id of a device looks like
-	"device":                  {"device/announce", "device/buttons", "device/cards", "device/condition", "device/config", "device/control", "device/join", "device/lights", "device/metrics", "device/provider", "device/reload", "device/room", "device/service", "device/sound", "device/state", "device/store", "device/terminal", "device/usage", "device/wait", "device/world", "gpio", "gpio/…", "audio", "audio/…", "coordinator", "coordinator/…", "companions", "companions/…", "mqtt", "mqtt/…", "systemd", "device/printable", "device/language", "device/mcp", "device/library"},
+	"device":                  {"device/announce", "device/buttons", "device/cards", "device/condition", "device/config", "device/control", "device/join", "device/lights", "device/metrics", "device/provider", "device/reload", "device/room", "device/service", "device/sound", "device/state", "device/store", "device/terminal", "device/usage", "device/wait", "device/world", "gpio", "gpio/…", "audio", "audio/…", "coordinator", "coordinator/…", "companions", "companions/…", "mqtt", "mqtt/…", "systemd", "device/printable", "device/language", "device/mcp", "device/library", "device/intercom"},
 	"device/announce":         {"companions/skills", "coordinator", "coordinator/inject", "coordinator/turn", "device/language"},
 	"device/buttons":          {"device/config", "device/control", "device/terminal", "gpio"},
 	"device/cards":            {"companions", "companions/round", "companions/words", "device/config"},
@@ -75,6 +75,7 @@ var imports = map[string][]string{
 	"device/doctor":           {"audio", "audio/mixer", "audio/words", "companions/round", "companions/voice", "coordinator/turn", "device/cards", "device/config", "device/control", "device/provider", "device/sound", "device/state", "device/usage", "gpio", "mqtt", "mqtt/…", "device/printable", "device/language"},
 	"device/house":            {},
 	"device/library":          {"audio/decode", "companions/skills"},
+	"device/intercom":         {"audio/call", "companions/round", "device/language", "mqtt", "mqtt/pairing"},
 	"device/join":             {"audio", "audio/tones", "audio/words", "companions/round", "device/condition", "device/config", "device/control", "device/state", "device/wait", "mqtt", "mqtt/…", "device/printable", "device/language"},
 	"device/lights":           {"companions/round", "coordinator", "coordinator/turn", "device/condition", "device/config", "device/control", "device/wait", "gpio", "gpio/…"},
 	"device/testlog":          {},
@@ -113,7 +114,7 @@ var owners = map[string]string{
 // no world.
 var pure = []string{
 	"coordinator/turn", "coordinator/alert", "coordinator/focus", "coordinator/inject", "companions/round", "companions/talk", "companions/words",
-	"gpio/debounce.go", "gpio/gesture.go", "device/terminal/keys.go", "device/terminal/page.go", "device/terminal/text.go", "gpio/learn.go", "gpio/boards.go", "audio/pcm.go",
+	"gpio/debounce.go", "gpio/gesture.go", "device/terminal/keys.go", "device/terminal/page.go", "device/terminal/text.go", "gpio/learn.go", "gpio/boards.go", "audio/pcm.go", "audio/call",
 	"mqtt/pairing/window_step.go", "mqtt/pairing/joiner_step.go", "device/join/events.go", "device/join/way.go",
 	"device/join/way_code.go", "device/join/way_room.go", "device/join/way_step.go",
 }

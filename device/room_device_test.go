@@ -3,7 +3,9 @@ package device
 import (
 	"context"
 	"fmt"
+	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -85,7 +87,10 @@ func (f *flat) raise(name, who string, o boxOptions) *inFlat {
 			change(c)
 		}
 	}
-	o.room = &RoomOptions{Cards: cards, Member: func(round.DeviceID) bool { return true }, OnEntry: x.entry}
+	o.room = &RoomOptions{
+		Cards: cards, Member: func(round.DeviceID) bool { return true }, OnEntry: x.entry,
+		Listen: "127.0.0.1", Reachable: func(port int) []string { return []string{net.JoinHostPort("127.0.0.1", strconv.Itoa(port))} },
+	}
 	x.box = newBox(f.t, o)
 	f.boxes = append(f.boxes, x)
 	return x

@@ -14,6 +14,7 @@ import (
 	"conch/companions"
 	"conch/companions/round"
 	"conch/companions/skills"
+	intercomskill "conch/companions/skills/intercom"
 	"conch/companions/skills/library"
 	"conch/companions/skills/notes"
 	"conch/companions/skills/reminders"
@@ -48,6 +49,7 @@ var bundled = []struct {
 	{"timers", timers.New},
 	{"reminders", reminders.New},
 	{store.NotesOf, notes.New},
+	{"intercom", intercomskill.New},
 }
 
 // Log events of skills.
@@ -126,6 +128,7 @@ func (d *Device) skillHost(name string) skills.Host {
 		Mute:     func() error { return d.sound.SetMuted(true) },
 		Ring:     d.ring,
 		Library:  soundfolder.New(d.cfg.LibraryFolder()).Library(),
+		Intercom: d.intercomSkill(),
 	}
 	if d.kept != nil {
 		h.Store = d.kept.Skill(name)
@@ -193,10 +196,10 @@ func (t toolbox) Call(ctx context.Context, c turn.CallTool) coordinator.ToolResu
 		r.Effect = turn.EffectAudioStream
 		r.Stream = coordinator.StreamFunc{Live: e.Live, Pauses: e.Pauses, Patience: e.Patience, Done: e.Done,
 			Run: e.Run, Heard: e.Heard, Ended: func(how turn.EndedHow, heard int) {
-			if e.Ended != nil {
-				e.Ended(ended(how), heard)
-			}
-		}}
+				if e.Ended != nil {
+					e.Ended(ended(how), heard)
+				}
+			}}
 	case skills.InputClaim:
 		r.Effect = turn.EffectInputClaim
 		r.Claim = coordinator.ClaimFunc{Run: e.Run, Ended: func(how turn.EndedHow) {

@@ -45,6 +45,7 @@ func New(cfg config.Config, o Options) (*Device, error) {
 	if err := d.wireVoice(); err != nil {
 		return nil, err
 	}
+	wireIntercom(d)
 	tools := o.Tools
 	var err error
 	if tools == nil {

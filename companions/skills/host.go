@@ -19,6 +19,7 @@ type Host struct {
 	Announce func(Announcement)        // asks for a turn that nobody pressed for; it waits for the disk where that is durable, and for nothing else
 	Ring     func(Alert) (stop func()) // sounds until a person has heard it; it never waits
 	Room     *Room                     // nil: one companion that is alone
+	Intercom *Intercom                 // nil: no other device can be called
 	Library  *Library                  // nil: there is no place for one
 }
 
@@ -97,4 +98,12 @@ type Room struct {
 	Members func() string                             // who is present, in words
 	Why     func(companion string) string             // why one spoke last, in words
 	Manners func(companion, involvement string) error // how much one joins in; "" is the whole room
+}
+
+// Intercom is the way to people at other devices.
+type Intercom struct {
+	Names  func() []string                       // of the devices that can be called now
+	Call   func(name string) (InputClaim, error) // the call, from the ringing there on; an error says in words why there is none
+	Answer func() (InputClaim, error)            // the call that rings here
+	HangUp func() bool                           // ends the call, or what rings; false: there is neither
 }

@@ -33,8 +33,10 @@ type Config struct {
 	Room    Room
 	Library Library
 	MCP     []MCP
-	State   State
-	Log     Log
+
+	Intercom Intercom
+	State    State
+	Log      Log
 
 	// File is the file that was read; empty when there was none.
 	File string
@@ -186,6 +188,12 @@ type Room struct {
 	VoteKeyFile string
 }
 
+// Intercom is calls between people at two devices of a room.
+type Intercom struct {
+	Enabled bool
+	Port    int // that a caller opens for the one that it calls
+}
+
 // Library is the household's own sound.
 type Library struct {
 	Folder string // empty: library/ in the state directory
@@ -276,7 +284,8 @@ func Default() Config {
 			Silence: 10 * time.Second, Chain: 6, Handoffs: 3, Extras: 2, Share: 60, Repetition: 70, Memory: 50,
 			Votes: "rules", Calls: 2, VoteBudget: 700 * time.Millisecond,
 		},
-		Log: Log{Level: "info", Format: "text"},
+		Intercom: Intercom{Enabled: true, Port: 7484},
+		Log:      Log{Level: "info", Format: "text"},
 	}
 }
 

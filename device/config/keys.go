@@ -215,6 +215,10 @@ func roomKeys(c *Config) []key {
 
 func systemKeys(c *Config) []key {
 	return []key{
+		boolean("intercom.enabled", &c.Intercom.Enabled, "people can call another device of the room and be called by it"),
+		integer("intercom.port", &c.Intercom.Port, 1024, 65535, "ports below that belong to the system",
+			"that a caller opens, TCP and UDP, for the device that it calls and as long as the call lasts; where it is taken, any"),
+
 		directory("library.folder", &c.Library.Folder, "sound that companions play when they are asked to, as MP3, FLAC, Ogg Vorbis, "+
 			"Ogg Opus or WAV files; empty: library/ in state.dir"),
 

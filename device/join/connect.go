@@ -46,6 +46,9 @@ func (l *Link) Connect(h Hearer) (*mqtt.Client, error) {
 			h.Deliver(from, packet)
 		},
 		OnNote: func(from round.DeviceID, n mqtt.Note) {
+			if l.Calls != nil {
+				l.Calls(from, n)
+			}
 			if l.members != nil {
 				l.members.HandleNote(from, n)
 			}

@@ -75,6 +75,7 @@ type Link struct {
 	members *membership.Membership // nil: this device cannot pair, and cannot says why
 	cannot  error
 	Finder  Finder
+	Calls   func(from round.DeviceID, n mqtt.Note) // each note, before Connect; it never waits. nil: nobody asks
 
 	// fixed after Connect
 	parts  []Part
@@ -152,6 +153,9 @@ func identity(o LinkOptions) (mqtt.Identity, error) {
 
 // Self is this device's id; empty: it has none.
 func (l *Link) Self() round.DeviceID { return l.id.ID() }
+
+// Identity is this device's key.
+func (l *Link) Identity() mqtt.Identity { return l.id }
 
 // Name is what this device is called: by its room, for names of a room differ and any member may give another one; or else as it is configured.
 func (l *Link) Name() string {
