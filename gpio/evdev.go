@@ -33,7 +33,8 @@ type KeysOptions struct {
 	Device string // name, pattern or part of it, or of its link below /dev/input/by-id; empty: the first that fits
 	Keys   string // as ParseKeys
 	Button ButtonOptions
-	Dev    string // where input/ is; empty: /dev
+	Volume func(Volume) // told of volume keys of the device that are not the button; nil: nobody asks. It must not wait
+	Dev    string       // where input/ is; empty: /dev
 }
 
 func (o KeysOptions) String() string {
@@ -150,6 +151,7 @@ func OpenKeys(o KeysOptions) (*Button, error) {
 	if err != nil {
 		return nil, err
 	}
+	line.volume = o.Volume
 	o.Button.Press = AtOnce // the device or its driver has settled it, and a presenter sends press and release within 10 ms
 	return NewButton(line, o.Button), nil
 }
@@ -234,10 +236,11 @@ type keyLine struct {
 	real
 
 	// fixed
-	file  *os.File
-	raw   syscall.RawConn // nil: a test's pipe, which cannot be asked for its keys
-	name  string
-	codes []uint16
+	file   *os.File
+	raw    syscall.RawConn // nil: a test's pipe, which cannot be asked for its keys
+	name   string
+	codes  []uint16
+	volume func(Volume)
 
 	// owned by Run
 	held  uint64 // a bit for each of codes
@@ -297,13 +300,16 @@ func (k *keyLine) take() bool {
 		ev := k.rest[inputTime:inputEvent]
 		k.rest = k.rest[inputEvent:]
 		kind, code, value := binary.NativeEndian.Uint16(ev), binary.NativeEndian.Uint16(ev[2:]), int32(binary.NativeEndian.Uint32(ev[4:]))
+		i := slices.Index(k.codes, code)
+		if v, ok := volumeOf(kind, code, value); ok && i < 0 && k.volume != nil {
+			k.volume(v)
+		}
 		switch {
 		case kind == evSyn && code == synDropped: // the queue was full: what the keys are now, Linux must be asked
 			if k.sync() {
 				return true
 			}
 		case kind == evKey && value != valueRepeat:
-			i := slices.Index(k.codes, code)
 			if i < 0 {
 				continue
 			}

@@ -2,6 +2,7 @@ package gpio
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"os"
@@ -169,5 +170,49 @@ func TestTheDeviceWithTheKeysIsChosen(t *testing.T) {
 		if got.Name != c.want || (err == nil) != (c.fails == "") || err != nil && (!errors.Is(err, ErrNoKeys) || !strings.Contains(err.Error(), c.fails)) {
 			t.Errorf("%q among %d: %q, %v; want %q, %q", c.named, len(c.all), got.Name, err, c.want, c.fails)
 		}
+	}
+}
+
+// A device that is the button brings its volume keys along; held, they repeat, but for mute.
+func TestVolumeKeysOfTheButtonsDevice(t *testing.T) {
+	l, w := keyPipe(t, "KEY_PHONE")
+	var got []Volume
+	l.volume = func(v Volume) { got = append(got, v) }
+	const mute, down, up, phone = 113, 114, 115, 169
+	send(t, w, event(evKey, up, 1), synEvent, event(evKey, up, 2), event(evKey, up, 0), event(evKey, down, 1), event(evKey, down, 0),
+		event(evKey, mute, 1), event(evKey, mute, 2), event(evKey, mute, 0), event(4, up, 1), event(evKey, phone, 1))
+	if down := levels(t, l, 1); !down[0] {
+		t.Error("the button is not down")
+	}
+	if want := []Volume{Louder, Louder, Softer, Mute}; !slices.Equal(got, want) {
+		t.Errorf("%v; want %v", got, want)
+	}
+}
+
+func TestVolumeKeysOfADeviceOfTheirOwn(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var got []Volume
+	ended := make(chan error, 1)
+	go func() { ended <- readVolume(t.Context(), r, func(v Volume) { got = append(got, v) }) }()
+	send(t, w, event(evKey, 115, 1), synEvent, event(evKey, 115, 0), event(evKey, 113, 1))
+	w.Close()
+	if err := <-ended; !errors.Is(err, ErrNoKeys) || !slices.Equal(got, []Volume{Louder, Mute}) {
+		t.Errorf("%v, %v; want louder, mute, and that it is gone", got, err)
+	}
+	r, w, err = os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { ended <- readVolume(ctx, r, nil) }()
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("at the end of its context: %v", err)
 	}
 }
