@@ -62,6 +62,21 @@ func (s speakerAdapter) SetVolume(percent int) {
 	s.volume(percent)
 }
 
+// dial is what a knob turns.
+type dial struct{ *Device }
+
+func (l dial) Change(to func(int) int) int {
+	percent, _ := l.memory.ChangeVolume(func(now int) (int, error) { return to(now), nil }, l.speaker.SetVolume)
+	return percent
+}
+
+// Tick is a short tone, as loud as it is now. What sounds already tells by itself.
+func (l dial) Tick() {
+	if !l.Audible() {
+		l.speaker.Play(cue.Samples("volume"), false, l.speaker.Generation())
+	}
+}
+
 // micAdapter is the coordinator's Mic.
 type micAdapter struct {
 	*audio.Mic

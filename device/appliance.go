@@ -18,6 +18,7 @@ import (
 	"conch/device/buttons"
 	"conch/device/condition"
 	"conch/device/config"
+	"conch/device/knob"
 	"conch/device/language"
 	"conch/device/provider"
 	"conch/device/reload"
@@ -49,7 +50,9 @@ func Appliance(ctx context.Context, cfg config.Config, again reload.Options, log
 	now := since(time.Now())
 	a := &appliance{screen: screen, ctx: ctx, cancel: cancel}
 	cfg, misfits := cfg.Fitting()
-	buttons, err := buttons.Choose(cfg, in, terminal.Options{Screen: screen, Clock: now, Help: func() string { return help(cfg.Device.Language) }})
+	volume := knob.New(cfg, log)
+	buttons, err := buttons.Choose(cfg, in, terminal.Options{Screen: screen, Clock: now, Help: func() string { return help(cfg.Device.Language) }},
+		volume.Volume())
 	if err != nil {
 		return err
 	}
@@ -73,6 +76,7 @@ func Appliance(ctx context.Context, cfg config.Config, again reload.Options, log
 	}
 	reload.Refused(cfg, a.device.conds, log)
 	a.device.actors = append(a.device.actors, a.device.driver(cfg)...)
+	a.device.actors = append(a.device.actors, actor{"volume", func(ctx context.Context) error { return volume.Run(ctx, dial{a.device}) }})
 	noteBoard(cfg, gpio.Detect(gpio.DetectOptions{}), log)
 	if hangups != nil {
 		reloads := reloads{a.device}

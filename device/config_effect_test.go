@@ -44,6 +44,7 @@ import (
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/knob"
 	"conch/device/lights"
 	"conch/device/provider"
 	"conch/device/room"
@@ -131,7 +132,7 @@ func buttonsOf(s *seam) []gpio.Events {
 		s.Fatal(err)
 	}
 	s.Cleanup(func() { _ = null.Close() })
-	all, err := buttons.Choose(*s.cfg, null, terminal.Options{Clock: func() time.Duration { return 0 }})
+	all, err := buttons.Choose(*s.cfg, null, terminal.Options{Clock: func() time.Duration { return 0 }}, nil)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -145,6 +146,8 @@ func buttonNames(s *seam) string {
 	}
 	return strings.Join(names, ", ")
 }
+
+func turned(s *seam) string { return knob.New(*s.cfg, nil).String() }
 
 func pressOptions(s *seam) any {
 	o, err := buttons.Options(s.cfg, nil)
@@ -900,6 +903,18 @@ func effects(t *testing.T) []effect {
 		{"room.vote_budget_ms", "[room]\nvotes = \"auto\"\nvote_url = \"http://votes\"\n", printed(manners), map[string]string{"50": "VoteBudget:50ms", "900": "VoteBudget:900ms"}},
 		{"room.vote_key_file", "[room]\nvotes = \"auto\"\nvote_url = \"http://votes/v1\"\n", refines, map[string]string{`""`: `key ""`, q(key2): "Bearer sk-two"}},
 
+		{"knob.encoder", "", turned, map[string]string{`""`: "no encoder", `"GPIO5,GPIO6"`: "GPIO5,GPIO6"}},
+		{"knob.keys", "[button]\nsource = \"evdev\"\n", turned, map[string]string{`"auto"`: "no encoder, volume keys", `"on"`: "no encoder, volume keys", `"off"`: "no encoder"}},
+		{"knob.step", "", func(s *seam) string {
+			d := s.new(Options{})
+			d.memory.KeepVolume(50)
+			k := knob.New(*s.cfg, d.log)
+			k.Key(gpio.Louder)
+			ctx, stop := s.run(func(ctx context.Context) error { return k.Run(ctx, dial{d}) })
+			_ = wait.Until(ctx, func() bool { return d.memory.Volume() != 50 })
+			stop()
+			return fmt.Sprint(d.memory.Volume())
+		}, map[string]string{"1": "51", "20": "70"}},
 		{"library.folder", "", func(s *seam) string {
 			all, err := s.new(Options{}).skillHost("library").Library.Titles()
 			return fmt.Sprint(all, err)

@@ -10,6 +10,7 @@
 //	offline    two long notes far down: nobody there
 //	timer      a bright triple, twice
 //	ringing    a warble and a long pause, repeated: somebody calls
+//	volume     one short note, in the middle: so loud it is now
 package cue
 
 import (
@@ -44,6 +45,7 @@ var table = map[string]earcon{
 		{0, 180, 783.99, 0.3, 0.1}, {190, 180, 659.3, 0.3, 0.1}, {380, 180, 783.99, 0.3, 0.1}, {570, 180, 659.3, 0.3, 0.1},
 		{760, 180, 783.99, 0.3, 0.1}, {950, 300, 659.3, 0.3, 0.1},
 	}},
+	"volume": {70, []tone{{0, 65, 988, 0.25, 0}}},
 	"timer": {900, []tone{
 		{0, 110, 1046.5, 0.3, 0.1}, {120, 110, 1318.5, 0.3, 0.1}, {240, 130, 1568, 0.3, 0.1},
 		{480, 110, 1046.5, 0.3, 0.1}, {600, 110, 1318.5, 0.3, 0.1}, {720, 170, 1568, 0.3, 0.1},

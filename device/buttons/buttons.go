@@ -187,8 +187,9 @@ func Remedy(err error) string {
 	return "see: conch doctor" + heals
 }
 
-// Choose makes the sources that the configuration and the machine offer. None of them has to be there yet.
-func Choose(cfg config.Config, in *os.File, console terminal.Options) ([]gpio.Events, error) {
+// Choose makes the sources that the configuration and the machine offer. None of them has to be there yet. volume is told of the volume
+// keys of a device that is the button; nil: they are nobody's.
+func Choose(cfg config.Config, in *os.File, console terminal.Options, volume func(gpio.Volume)) ([]gpio.Events, error) {
 	now := console.Clock
 	var sources []gpio.Events
 	pin, quiet := wantsPin(&cfg, in)
@@ -211,7 +212,7 @@ func Choose(cfg config.Config, in *os.File, console terminal.Options) ([]gpio.Ev
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", control.ErrRefused, err)
 		}
-		keys := gpio.KeysOptions{Device: cfg.Button.Device, Keys: cfg.Button.Keys, Button: o}
+		keys := gpio.KeysOptions{Device: cfg.Button.Device, Keys: cfg.Button.Keys, Button: o, Volume: volume}
 		sources = append(sources, Reopen(keys.String(), false, func() (*gpio.Button, error) { return gpio.OpenKeys(keys) }))
 	case "keyboard":
 		sources = append(sources, terminal.NewKeyboard(in, console))

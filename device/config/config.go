@@ -32,6 +32,7 @@ type Config struct {
 	Turn    Turn
 	Room    Room
 	Library Library
+	Knob    Knob
 	MCP     []MCP
 
 	Intercom Intercom
@@ -194,6 +195,13 @@ type Intercom struct {
 	Port    int // that a caller opens for the one that it calls
 }
 
+// Knob is how the volume is changed without a word; how loud it is, is of Audio.
+type Knob struct {
+	Encoder string // two pins; empty: there is none
+	Keys    string // auto, on, off
+	Step    int    // percent
+}
+
 // Library is the household's own sound.
 type Library struct {
 	Folder string // empty: library/ in the state directory
@@ -285,6 +293,7 @@ func Default() Config {
 			Votes: "rules", Calls: 2, VoteBudget: 700 * time.Millisecond,
 		},
 		Intercom: Intercom{Enabled: true, Port: 7484},
+		Knob:     Knob{Keys: "auto", Step: 5},
 		Log:      Log{Level: "info", Format: "text"},
 	}
 }

@@ -78,6 +78,11 @@ func ownKeys(c *Config) []key {
 			"of evdev: the device, by its name or a pattern of it, as conch gpio list shows it; empty: the first that has one of the keys"),
 		keyNames("button.keys", &c.Button.Keys, "of evdev: keys that are the button, as Linux names them"),
 
+		encoder("knob.encoder", &c.Knob.Encoder, "pins A and B of a rotary encoder that makes it louder and softer; the third one is ground; empty: none"),
+		choice("knob.keys", &c.Knob.Keys, "volume keys of USB devices without letters; auto: where button.source is evdev, which gives the right to read keys",
+			"auto", "on", "off"),
+		integer("knob.step", &c.Knob.Step, 1, 20, "", "percent of a step of the encoder, and of a press of a key"),
+
 		choice("light.driver", &c.Light.Driver, "how the light is driven; auto: as the board has it, none without a board", "auto", "none", "gpio", "rgb",
 			"apa102", "apa102-gpio", "sysfs"),
 		pinList("light.pins", &c.Light.Pins, "BCM numbers: of the LED (gpio), of red, green and blue (rgb), of data and clock (apa102-gpio)"),

@@ -15,7 +15,7 @@ func TestKeysAreReadOnlyWhereOneIsTheButton(t *testing.T) {
 	files := []string{
 		"", "[button]\nsource = \"evdev\"\n", "[button]\n  source=\"evdev\" # a presenter\n", "button.source = 'evdev'\n",
 		"[button]\n#source = \"evdev\"\n", "[button]\nsource = \"gpio\"\n", "[device]\nboard = \"usb-speakerphone\"\n[button]\nsource = \"gpio\"\n",
-		"[device]\nname = \"evdev\"\n",
+		"[device]\nname = \"evdev\"\n", "[knob]\nkeys = \"on\"\n", "knob.keys = 'on'\n", "[knob]\nkeys = \"off\"\n", "[knob]\nkeys = \"auto\"\n",
 	}
 	for _, b := range gpio.Boards {
 		files = append(files, "[device]\nboard = \""+b.Name+"\"\n")
@@ -37,14 +37,14 @@ func TestKeysAreReadOnlyWhereOneIsTheButton(t *testing.T) {
 			t.Fatalf("%q: %v: %s", text, err, out)
 		}
 		_, err = os.Stat(filepath.Join(dir, "conch.service.d/50-keys.conf"))
-		if (err == nil) != (cfg.Button.Source == "evdev") {
+		if (err == nil) != (cfg.Button.Source == "evdev" || cfg.Knob.Keys == "on") {
 			t.Errorf("%q: button.source is %s, and the right to read keys is given: %t", text, cfg.Button.Source, err == nil)
 		}
 		if err == nil {
 			granted++
 		}
 	}
-	if granted < 4 {
+	if granted < 6 {
 		t.Errorf("given %d times", granted)
 	}
 }

@@ -47,15 +47,21 @@ func (m *Memory) ServeVolume(mux *http.ServeMux, sound func(percent int)) {
 		if !control.Decode(w, r, &q) {
 			return
 		}
-		m.asked.Lock() // of two who want it louder, both are heard
-		defer m.asked.Unlock()
-		percent, err := q.Percentage(m.Volume())
-		if err == nil {
-			sound(percent)
-			m.KeepVolume(percent)
-		}
+		_, err := m.ChangeVolume(q.Percentage, sound)
 		control.Reply(w, control.VolumeAnswer{Volume: m.Volume(), VolumeFrom: m.VolumeFrom()}, err)
 	})
+}
+
+// ChangeVolume makes of the volume there is now another one, which sounds at once and is kept. Of two who want it louder, both are heard.
+func (m *Memory) ChangeVolume(to func(now int) (int, error), sound func(percent int)) (int, error) {
+	m.asked.Lock()
+	defer m.asked.Unlock()
+	percent, err := to(m.Volume())
+	if err == nil {
+		sound(percent)
+		m.KeepVolume(percent)
+	}
+	return percent, err
 }
 
 // InForce is Describe with the volume that a running appliance has, or that a start would find: the configuration alone does not
