@@ -240,6 +240,12 @@ test-home: deps-test ## ten dialogues of a day at home, spoken to three devices,
 test-hostile: deps-test ## every way in which servers misbehave against a whole device, thirty turns each, as a table (some ten minutes)
 	@CONCH_TEST_HOSTILE=1 $(GO) test -count=1 -v -timeout 40m -run '^TestHostileServers$$' ./device $(ARGS)
 
+KILLS ?= 200
+
+.PHONY: test-kills
+test-kills: deps ## kill -9 at KILLS random instants while timers, reminders and bookmarks are written (a minute)
+	@CONCH_TEST_KILLS=$(KILLS) $(GO) test -count=1 -v -timeout 20m -run '^TestKilledAtAnyInstant$$' ./device/store
+
 .PHONY: test-js
 test-js: deps-test ## the official JavaScript client against the rehearsal server
 	@$(GO) test -count=1 -v -timeout 10m -run 'JavaScript' ./companions/voice/...
