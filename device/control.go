@@ -85,6 +85,7 @@ func (s socket) Recent() []coordinator.Line { return s.d.coordinator.Recent() }
 func (s socket) Status() control.Status {
 	d := s.d
 	now := control.Status{
+		Servers: d.serverStates(),
 		Version: Version(), Device: d.self, State: d.coordinator.State().String(), Quiet: d.Quiet(), Sound: d.sound.Words(), Voice: status{d}.voiceLine(),
 		Ready: d.Ready(), Turns: d.turns.Load(), Volume: d.memory.Volume(), VolumeFrom: d.memory.VolumeFrom(), Conditions: d.conds.List(),
 		Muted: d.sound.Muted(), Light: d.lights.String(), Pairing: d.pairing.Now(), Paired: d.link.Status(d.room.Members()),

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"conch/audio"
+	"conch/companions"
 	"conch/companions/round"
 	"conch/companions/voice"
 	"conch/companions/voice/rehearsal"
@@ -87,7 +88,8 @@ type Device struct {
 	presses     presses // of the buttons; says itself who owns what
 	answers     *answers
 	usage       *usage.Counter
-	servers     *mcp.Servers // of the Model Context Protocol; nil: none is configured
+	servers     *mcp.Servers                             // of the Model Context Protocol; nil: none is configured
+	leftOut     func(server string) []companions.LeftOut // which of its tools nobody can call
 
 	// atomic
 	turns atomic.Uint64

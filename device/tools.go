@@ -81,6 +81,7 @@ func (d *Device) newTools() (coordinator.Tools, error) {
 		}
 	}
 	if len(d.cfg.MCP) > 0 {
+		d.leftOut = box.LeftOut
 		d.servers = mcp.New(mcp.Options{Servers: d.cfg.MCP, Log: d.log, Tools: func(server string, tools []skills.Tool) {
 			box.Replace(server, tools)
 			d.coordinator.ToolsChanged()
@@ -88,6 +89,20 @@ func (d *Device) newTools() (coordinator.Tools, error) {
 		d.actors = append(d.actors, actor{"mcp", d.servers.Run})
 	}
 	return toolbox{box, turn.Who(d.room.Cards[0].ID)}, nil
+}
+
+// serverStates are the servers whose tools it has, as they are now.
+func (d *Device) serverStates() []mcp.State {
+	if d.servers == nil {
+		return nil
+	}
+	all := d.servers.States()
+	for i := range all {
+		for _, out := range d.leftOut(all[i].Name) {
+			all[i].LeftOut = append(all[i].LeftOut, out.Tool+": "+out.Why)
+		}
+	}
+	return all
 }
 
 // mayUse says whether a companion's card lets it use a tool.

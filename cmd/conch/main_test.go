@@ -20,6 +20,7 @@ import (
 
 	"conch/audio"
 	"conch/audio/wav"
+	"conch/device/mcp/mcptest"
 )
 
 // The stories of testdata run the program itself: this test binary, which is conch when it is called so. Each story has a
@@ -34,7 +35,7 @@ func TestMain(m *testing.M) {
 		}
 	}
 	syscall.Umask(0o022) // what most have, and the least that conch may rely on
-	testscript.Main(m, map[string]func(){"conch": main})
+	testscript.Main(m, map[string]func(){"conch": main, "mcp-server": func() { mcptest.Serve(strings.Join(os.Args[1:], " ")) }})
 }
 
 // patience bounds every wait of a story; what it waits for normally takes well under a second.

@@ -30,6 +30,7 @@ import (
 	"conch/coordinator/turn"
 	"conch/device/condition"
 	"conch/device/language"
+	"conch/device/mcp"
 	"conch/device/printable"
 	"conch/mqtt"
 )
@@ -55,6 +56,7 @@ type Status struct {
 	Today      *UsageReport          `json:"today,omitempty"`   // nil: this voice does not count what it uses
 	Silence    *Silence              `json:"silence,omitempty"` // nil: conch bench silence has never run here
 	Room       *RoomBrief            `json:"room,omitempty"`    // nil: one companion, alone
+	Servers    []mcp.State           `json:"mcp,omitempty"`     // of the Model Context Protocol
 
 	Pairing PairingLine `json:"pairing"`
 	Paired  *PairedRoom `json:"paired,omitempty"` // the room this device is in by pairing

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"conch/device/config"
 	"conch/device/doctor"
+	"conch/device/mcp"
 )
 
 // The machine and the service.
@@ -152,6 +154,24 @@ var serviceBreakages = []breakage{
 		breaks: func(b *box) {
 			b.s.Running = func(context.Context) (doctor.Running, error) { return doctor.Running{}, context.DeadlineExceeded }
 		}, also: []string{"gaps"}},
+	{name: "server of tools lost", check: "mcp", level: doctor.Warn, text: "house: not there, 3 time(s) so far", cause: "it has ended", do: "no program that compiles as it runs",
+		breaks: func(b *box) {
+			b.s.Servers = []config.MCP{{Name: "house", Command: []string{"sh"}}}
+			b.run.Servers = []mcp.State{{Name: "house", Is: mcp.Lost, Lost: 3, Trouble: "it has ended: exit status 134"}}
+		}},
+	{name: "tools left out", check: "mcp", level: doctor.Warn, text: "house: 1 of its tools cannot be called", cause: "house_x: a session takes 128 tools", do: "mcp.house.allow",
+		breaks: func(b *box) {
+			b.s.Servers = []config.MCP{{Name: "house", URL: "http://house/mcp"}}
+			b.run.Servers = []mcp.State{{Name: "house", Is: mcp.Ready, Tools: []string{"house_x"}, LeftOut: []string{"house_x: a session takes 128 tools"}}}
+		}},
+	{name: "program of a server gone", check: "mcp", level: doctor.Warn, text: "house: no-such-program is not there", cause: "PATH", do: "mcp.house.command", also: []string{"gaps"},
+		breaks: func(b *box) {
+			b.s.Servers = []config.MCP{{Name: "house", Command: []string{"no-such-program"}}}
+		}},
+	{name: "token of a server gone", check: "mcp", level: doctor.Warn, text: "house: a file", cause: "Authorization: /no/such/token", do: "mcp.house.header_files", also: []string{"gaps"},
+		breaks: func(b *box) {
+			b.s.Servers = []config.MCP{{Name: "house", URL: "http://house/mcp", HeaderFiles: map[string]string{"Authorization": "/no/such/token"}}}
+		}},
 	{name: "a condition", check: "condition sound.lost", level: doctor.Bad, text: "the card is gone", cause: "running appliance", do: "plug it in",
 		breaks: func(b *box) {
 			b.run.Conditions = []doctor.Condition{{Code: "sound.lost", Text: "the card is gone", Do: "plug it in", Since: today}}

@@ -19,6 +19,9 @@ func Checks() []Check {
 		{Name: "running", Also: []string{"muted", "condition ..."}, Group: Service, About: "the appliance answers; every condition it knows",
 			Look: checkRunning},
 
+		{Name: "mcp", Group: Service, About: "servers of the Model Context Protocol: state, tools, how quickly they answer",
+			Look: checkServers},
+
 		{Name: "gpio", Group: Button, About: "the header's GPIO chip is there, and may be opened", Look: checkGPIO},
 		{Name: "board", Group: Button, About: "the HAT that is plugged in is the one that is configured", Look: checkBoard},
 		{Name: "button", Group: Button, About: "the pin is not the sound board's, not the light's, and nobody else has it", Look: checkPin},

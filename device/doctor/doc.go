@@ -24,6 +24,7 @@
 //	service  service      systemd's unit: loaded, enabled, active, restarts, last exit, watchdog [restarts, watchdog, reload]
 //	service  groups       the service's user is in the groups of the devices that are there
 //	service  running      the appliance answers; every condition it knows [muted, condition ...]
+//	service  mcp          servers of the Model Context Protocol: state, tools, how quickly they answer
 //	button   gpio         the header's GPIO chip is there, and may be opened
 //	button   board        the HAT that is plugged in is the one that is configured
 //	button   button       the pin is not the sound board's, not the light's, and nobody else has it

@@ -26,7 +26,7 @@ func askRunning(ctx context.Context, r *control.Remote) (Running, error) {
 		return Running{}, err
 	}
 	out := Running{Version: s.Version, State: s.State, Sound: s.Sound, Voice: s.Voice, Button: s.Button, Turns: s.Turns, Ready: s.Ready, Muted: s.Muted,
-		Metrics: map[string]float64{}}
+		Metrics: map[string]float64{}, Servers: s.Servers}
 	for _, c := range s.Conditions {
 		out.Conditions = append(out.Conditions, Condition{Code: string(c.Code), Text: c.Text, Do: c.Do, Since: c.Since})
 	}

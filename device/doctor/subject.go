@@ -7,6 +7,7 @@ import (
 
 	"conch/companions/voice"
 	"conch/device/config"
+	"conch/device/mcp"
 	"conch/gpio"
 )
 
@@ -14,6 +15,7 @@ import (
 // The zero value of a field means that it is not configured.
 type Subject struct {
 	Config  *config.Config // nil: none, and nothing of the room is looked at
+	Servers []config.MCP   // of tools
 	File    string         // that it was read from; empty: there is none
 	Refused error          // why the configuration was refused; then the rest is what the service does without it
 	// Meanwhile says what holds until what was refused is mended.
@@ -112,6 +114,7 @@ type Running struct {
 	Used                                 Used // today
 	Conditions                           []Condition
 	Metrics                              map[string]float64
+	Servers                              []mcp.State
 }
 
 // Condition is something the running appliance knows to be wrong.

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
 )
 
 // Bounds of a server that is a command.
@@ -27,6 +29,15 @@ const (
 
 // inherited is all that a server gets of the environment: none of conch's keys is in it.
 var inherited = []string{"PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "XDG_CACHE_HOME"}
+
+// strict says that this process and its children may not write code that they run, as systemd's MemoryDenyWriteExecute= has it.
+var strict = sync.OnceValue(func() bool {
+	page, err := unix.Mmap(-1, 0, os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE|unix.PROT_EXEC, unix.MAP_ANON|unix.MAP_PRIVATE)
+	if err == nil {
+		_ = unix.Munmap(page)
+	}
+	return err != nil
+})
 
 // child is a server's process, in a process group of its own: whatever it starts ends with it.
 type child struct {
@@ -44,7 +55,7 @@ type child struct {
 func start(command []string, env map[string]string, log *slog.Logger) (*child, error) {
 	path, err := exec.LookPath(command[0])
 	if err != nil {
-		return nil, fmt.Errorf("%s: no such program on PATH (%s)", command[0], os.Getenv("PATH"))
+		return nil, fmt.Errorf("%s: no such program on PATH", command[0])
 	}
 	cmd := exec.Command(path, command[1:]...)
 	cmd.Args[0] = command[0]
@@ -53,6 +64,9 @@ func start(command []string, env map[string]string, log *slog.Logger) (*child, e
 		if v, ok := os.LookupEnv(name); ok {
 			cmd.Env = append(cmd.Env, name+"="+v)
 		}
+	}
+	if strict() { // Node.js compiles as it runs, and would end at once
+		cmd.Env = append(cmd.Env, "NODE_OPTIONS=--jitless")
 	}
 	for name, v := range env {
 		cmd.Env = append(cmd.Env, name+"="+v)

@@ -92,8 +92,9 @@ type State struct {
 	Since     time.Time `json:"since"`
 	Trouble   string    `json:"trouble,omitempty"` // why it is lost
 	Lost      int       `json:"lost,omitempty"`    // how often it was
-	Tools     []string  `json:"tools,omitempty"`   // as a model calls them
-	LatencyMS float64   `json:"latency_ms,omitempty"`
+	Tools     []string  `json:"tools,omitempty"`   // as a model calls them, those that are left out among them
+	LeftOut   []string  `json:"left_out,omitempty"`
+	LatencyMS float64   `json:"latency_ms,omitempty"` // of its last answer to who asked for its tools
 }
 
 // States are all of them, in the order of their names.

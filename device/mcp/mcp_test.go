@@ -20,11 +20,24 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
 
 	"conch/companions/skills"
 	"conch/device/config"
+	"conch/device/mcp/mcptest"
 )
+
+// The servers of these tests are processes of their own: this program again, which does what serves says.
+const serves = "CONCH_TEST_SERVES"
+
+func TestMain(m *testing.M) {
+	if what := os.Getenv(serves); what != "" {
+		mcptest.Serve(what)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // quick is how long things may take in these tests; processes start in real time.
 var quick = times{
@@ -366,7 +379,7 @@ func TestACommandThatIsNotThere(t *testing.T) {
 
 // A server by streamable HTTP, which lets in who shows a token.
 func TestAServerByHTTP(t *testing.T) {
-	s := newServer("well")
+	s := mcptest.New("well")
 	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil)
 	var elsewhere syncBuffer
 	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { fmt.Fprintln(&elsewhere, r.Header) }))

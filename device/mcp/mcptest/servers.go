@@ -1,4 +1,5 @@
-package mcp
+// Package mcptest has servers of the Model Context Protocol as nobody wishes them. Each is a process of its own.
+package mcptest
 
 import (
 	"bytes"
@@ -9,36 +10,25 @@ import (
 	"os/exec"
 	"strings"
 	"syscall"
-	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"go.uber.org/goleak"
 )
 
-// The servers of these tests are processes of their own: this program again, which does what serves says.
-const serves = "CONCH_TEST_SERVES"
-
-func TestMain(m *testing.M) {
-	if what := os.Getenv(serves); what != "" {
-		serveAs(what)
-		return
-	}
-	goleak.VerifyTestMain(m)
-}
-
-func serveAs(what string) {
+// Serve is one, on standard input and output, which does what it is called after: it hangs at its start ("nothing"), prints what is no
+// message ("noise", "noise without end"), has tools that are none ("odd"), leaves a child behind ("leaves a child"), or none of this.
+// The tools that all have do what they are called.
+func Serve(what string) {
 	switch what {
 	case "nothing": // hangs at its start
 		block()
 	case "noise":
-		fmt.Println("Server started!\n\n  Listening on stdio.")
+		fmt.Fprint(os.Stdout, "Server started!\n\n  Listening on stdio.\n")
 	case "noise without end":
 		for {
-			fmt.Print(strings.Repeat("x", 1<<16))
+			fmt.Fprint(os.Stdout, strings.Repeat("x", 1<<16))
 		}
 	}
-	s := newServer(what)
+	s := New(what)
 	if err := s.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
@@ -48,6 +38,9 @@ func block() { select {} }
 
 type none struct{}
 
+// handler is a tool without arguments.
+type handler func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, any, error)
+
 type said struct {
 	Text string `json:"text" jsonschema:"what to say"`
 }
@@ -56,11 +49,12 @@ func text(format string, args ...any) (*mcp.CallToolResult, any, error) {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf(format, args...)}}}, nil, nil
 }
 
-// newServer is a server by the official SDK, with the tools of somebody who means no good and of somebody who does.
-func newServer(what string) *mcp.Server {
+// New is a server by the official SDK, with the tools of somebody who means no good and of somebody who does.
+func New(what string) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	add := func(name string, f func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, any, error)) {
-		mcp.AddTool(s, &mcp.Tool{Name: name, Description: "Does " + name + "."}, func(ctx context.Context, r *mcp.CallToolRequest, _ none) (*mcp.CallToolResult, any, error) {
+	add := func(name string, f handler) {
+		t := &mcp.Tool{Name: name, Description: "Does " + name + "."}
+		mcp.AddTool(s, t, func(ctx context.Context, r *mcp.CallToolRequest, _ none) (*mcp.CallToolResult, any, error) {
 			return f(ctx, r)
 		})
 	}
@@ -83,7 +77,8 @@ func newServer(what string) *mcp.Server {
 		return nil, nil, nil
 	})
 	add("dies", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, any, error) {
-		os.Exit(3)
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		block()
 		return nil, nil, nil
 	})
 	add("floods", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, any, error) {
@@ -137,9 +132,6 @@ func newServer(what string) *mcp.Server {
 		for _, end := range []string{"one", "two"} {
 			add(strings.Repeat("long", 18)+end, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, any, error) { return text("%s", end) })
 		}
-	}
-	if what == "slow to start" {
-		time.Sleep(time.Hour)
 	}
 	return s
 }

@@ -1,0 +1,79 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+
+	"conch/device/config"
+	"conch/device/mcp"
+)
+
+// checkServers tells of each server of the Model Context Protocol. They are not started for it: who runs knows how they are.
+func checkServers(ctx context.Context, _ *Machine, s *Subject) (out []Finding) {
+	if len(s.Servers) == 0 {
+		return ok("", "no server of tools is configured")
+	}
+	r, here, err := s.running(ctx)
+	states := map[string]mcp.State{}
+	if here && err == nil {
+		for _, st := range r.Servers {
+			states[st.Name] = st
+		}
+	}
+	for _, c := range s.Servers {
+		st, known := states[c.Name]
+		if !known {
+			out = append(out, configuredServer(c)...)
+			continue
+		}
+		out = append(out, serverState(c, st, s.Unit != "")...)
+	}
+	return out
+}
+
+// configuredServer is what can be seen of one that nobody has started.
+func configuredServer(c config.MCP) []Finding {
+	name := c.Name + ": "
+	if _, err := c.Environment(); err != nil {
+		return warn("", name+"a file that it needs cannot be read", err.Error(), "mend mcp."+c.Name+".env_files")
+	}
+	if _, err := c.Headers(); err != nil {
+		return warn("", name+"a file that it needs cannot be read", err.Error(), "mend mcp."+c.Name+".header_files")
+	}
+	if len(c.Command) > 0 {
+		if _, err := exec.LookPath(c.Command[0]); err != nil {
+			return warn("", name+c.Command[0]+" is not there", "no such program on PATH", "install it, or correct mcp."+c.Name+".command")
+		}
+	}
+	return note("", "%snobody has started it: conch does not run, or not with this configuration", name)
+}
+
+func serverState(c config.MCP, st mcp.State, unit bool) (out []Finding) {
+	name := c.Name + ": "
+	switch st.Is {
+	case mcp.Ready:
+		text := fmt.Sprintf("ready, %d tools, answers within %.0f ms", len(st.Tools), st.LatencyMS)
+		if st.Lost > 0 {
+			text += fmt.Sprintf("; lost %d time(s) so far", st.Lost)
+		}
+		out = ok("", "%s", name+text)
+	case mcp.Starting:
+		out = note("", "%sstarting", name)
+	default:
+		do := "try it by hand: " + strings.Join(c.Command, " ")
+		if c.URL != "" {
+			do = "is the address right, and does the server run? mcp." + c.Name + ".url = " + c.URL
+		} else if unit {
+			do += "; the service's sandbox has no home directories, and no program that compiles as it runs (SKILLS.md 7)"
+		}
+		out = warn("", name+fmt.Sprintf("not there, %d time(s) so far; it is started again by itself", st.Lost), st.Trouble, do)
+	}
+	if len(st.LeftOut) > 0 {
+		out = append(out, warn("", name+fmt.Sprintf("%d of its tools cannot be called", len(st.LeftOut)),
+			strings.Join(st.LeftOut[:min(5, len(st.LeftOut))], "; "),
+			"name the ones you want in mcp."+c.Name+".allow")...)
+	}
+	return out
+}
