@@ -228,7 +228,7 @@ func (r *runner) begins(a Announcement) {
 	known := make(chan struct{})
 	r.spawn(func() {
 		defer close(known)
-		r.callback("", a.Begins)
+		callback(r.log, "", a.Begins)
 	})
 	t := r.c.o.Clock.NewTimer(beginsFor)
 	defer t.Stop()

@@ -96,7 +96,7 @@ func (r *runner) start(j *job, run producer, write func(context.Context, []int16
 			a = append(a, "err", err)
 		}
 		log.Info(logEffectEnd, a...)
-		r.callback(j.turn, func() { ended(how, heard) })
+		callback(r.log, j.turn, func() { ended(how, heard) })
 		r.inbox.put(entry{of: jobEnded{j, how}})
 	}
 	if run == nil || !r.jobSlots.take() {
@@ -206,13 +206,6 @@ func (r *runner) stopJob(h turn.Handle, how turn.EndedHow) {
 	}
 }
 
-// callback runs other people's code.
-func (r *runner) callback(id turn.ID, f func()) {
-	if err := guard(func() error { f(); return nil }); err != nil {
-		r.log.Error(logCallbackPanic, "turn", id, "err", err)
-	}
-}
-
 // discard forgets something that never started. The end callback of a claim fires all the same (TURNS.md 2, step 2).
 func (r *runner) discard(h turn.Handle, why string) {
 	e := r.handles.release(h)
@@ -221,16 +214,6 @@ func (r *runner) discard(h turn.Handle, why string) {
 	}
 	r.log.Info(logHandleDropped, "turn", e.turn, "handle", uint64(h), "kind", e.result.Effect.String(), "why", why)
 	if e.result.Effect == turn.EffectInputClaim {
-		r.spawn(func() { r.callback(e.turn, func() { e.result.Claim.over(turn.EndedInterrupted) }) })
+		r.spawn(func() { callback(r.log, e.turn, func() { e.result.Claim.over(turn.EndedInterrupted) }) })
 	}
-}
-
-// guard turns a panic into an error.
-func guard(f func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	return f()
 }

@@ -11,12 +11,8 @@ import (
 	"conch/coordinator/turn"
 )
 
-const (
-	rate         = 24000           // samples per second of everything in this package
-	shutdownWait = 2 * time.Second // for goroutines of tools and streams, once they were told to stop
-	staleEvery   = time.Second     // one line about stale facts
-	never        = time.Duration(-1)
-)
+// shutdownWait is for goroutines of tools and streams, once they were told to stop.
+const shutdownWait = 2 * time.Second
 
 // runner is the goroutine that owns the machine. Other goroutines touch only the fields under atomic and fixed.
 type runner struct {

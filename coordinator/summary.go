@@ -7,6 +7,9 @@ import (
 	"conch/coordinator/turn"
 )
 
+// staleEvery is how often a line tells of stale facts.
+const staleEvery = time.Second
+
 const (
 	silenceWait = 100 * time.Millisecond // how long the line waits for the card to tell when silence was heard
 	silencePoll = 2 * time.Millisecond
@@ -195,12 +198,4 @@ func (s *staleCount) report(r *runner, all bool) {
 	if wrote {
 		s.line, s.some = r.now(), true
 	}
-}
-
-// samples is the time that n samples last.
-func samples(n int) time.Duration { return time.Duration(n) * time.Second / rate }
-
-// ms is d in milliseconds, to a tenth.
-func ms(d time.Duration) float64 {
-	return math.Round(float64(d)/float64(100*time.Microsecond)) / 10
 }

@@ -166,7 +166,7 @@ func (r *runner) mind(c *toolCall, returned <-chan struct{}) {
 // lose ends a result that comes to nobody: a claim that exists ends once.
 func (r *runner) lose(c *toolCall, res ToolResult) {
 	if res.Effect == turn.EffectInputClaim {
-		r.callback(c.Turn, func() { res.Claim.over(turn.EndedInterrupted) })
+		callback(r.log, c.Turn, func() { res.Claim.over(turn.EndedInterrupted) })
 	}
 }
 
@@ -204,7 +204,7 @@ func (r *runner) returned(d toolDone) turn.ToolReturned {
 			r.log.Warn(logHandleFull, "turn", d.call.Turn, "tool", d.call.Name, "limit", handleLimit)
 			ev.Effect, ev.Output = turn.EffectNone, ev.Output+sorryFull
 			if res.Effect == turn.EffectInputClaim {
-				r.spawn(func() { r.callback(d.call.Turn, func() { res.Claim.over(turn.EndedFailed) }) })
+				r.spawn(func() { callback(r.log, d.call.Turn, func() { res.Claim.over(turn.EndedFailed) }) })
 			}
 		}
 	}

@@ -72,11 +72,11 @@ func (d *Driver) Mux(mux *http.ServeMux, status func() (control.RoomStatus, erro
 		control.Reply(w, turned, err)
 	})
 	HouseholdOf(d).serve(mux)
-	mux.HandleFunc("GET /room/watch", d.serveWatch)
+	mux.HandleFunc("GET /room/watch", func(w http.ResponseWriter, r *http.Request) { serveWatch(d, w, r) })
 }
 
 // serveWatch streams the ledger's entries until the client goes away.
-func (d *Driver) serveWatch(w http.ResponseWriter, r *http.Request) {
+func serveWatch(d *Driver, w http.ResponseWriter, r *http.Request) {
 	if d.Room == nil {
 		control.Reply(w, nil, noRoom(d))
 		return

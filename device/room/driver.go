@@ -88,11 +88,7 @@ type Driver struct {
 	waiters waiters
 	known   known
 	people  people
-
-	spent struct {
-		mu            sync.Mutex
-		pressed, over turn.ID // the last press that was told, and the last one that began no turn
-	}
+	spent   spentPress
 
 	mu   sync.Mutex // guards what follows
 	m    talk.Machine
@@ -267,23 +263,9 @@ func (d *Driver) Pressed(at time.Duration, id turn.ID, alone bool) {
 	if d.Room != nil {
 		d.post(talk.Asked{Turn: id, Alone: alone})
 		d.Room.Pressed(at, string(id))
-		d.spend(&d.spent.pressed, id)
+		d.spent.note(d, &d.spent.pressed, id)
 	}
 	d.Voices.Names(names(d.Members(), d.Cards, HouseholdOf(d).People())) // after what silences the room: there is time until the words are over
-}
-
-// Spent: no turn comes of the press of id, which may be about to be told. Else it would have the floor for as long as a question may take.
-func (d *Driver) Spent(id turn.ID) { d.spend(&d.spent.over, id) }
-
-// spend notes id in one of the two, and ends a press that is in both.
-func (d *Driver) spend(in *turn.ID, id turn.ID) {
-	d.spent.mu.Lock()
-	*in = id
-	both := d.spent.over == d.spent.pressed
-	d.spent.mu.Unlock()
-	if both && d.Room != nil {
-		d.post(talk.TurnEnded{Turn: id, Generation: d.host.Generation()})
-	}
 }
 
 // mostNames is our choice: a voice takes fewer.
