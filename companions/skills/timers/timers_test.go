@@ -56,6 +56,10 @@ func (l *life) starts() {
 		if err := <-done; err != nil {
 			l.t.Error(err)
 		}
+		if l.end != nil {
+			l.end(skills.Interrupted) // that is what is told to what rings when conch ends
+			l.end = nil
+		}
 		if err := l.db.Close(); err != nil {
 			l.t.Error(err)
 		}
