@@ -927,6 +927,13 @@ func effects(t *testing.T) []effect {
 			return fmt.Sprint(s.new(Options{}).cfg.Intercom.Port)
 		}, map[string]string{"1024": "1024", "65535": "65535"}},
 
+		{"radio.stations", "", func(s *seam) string {
+			if r := s.new(Options{}).skillHost("radio").Radio; r != nil {
+				return fmt.Sprint(r.Stations)
+			}
+			return "no radio"
+		}, map[string]string{`[]`: "no radio", `["One = http://a", "Two = http://b"]`: "[One Two]"}},
+
 		{"state.dir", "", func(s *seam) string {
 			s.new(Options{})
 			files, _ := filepath.Glob(s.cfg.State.Dir + "/*")

@@ -60,7 +60,7 @@ var imports = map[string][]string{
 	"device/printable":        {},
 	"device/control":          {"audio/words", "device/mcp", "companions", "companions/round", "coordinator", "coordinator/inject", "coordinator/turn", "device/condition", "device/config", "mqtt", "device/printable", "device/language"},
 	"device/config":           {"companions/round", "companions/voice", "companions/voice/kinds", "device/condition", "gpio", "device/spelling", "mqtt", "device/printable", "device/language"}, // voices and their keys, boards, and what an id of a device looks like
-	"device":                  {"device/announce", "device/buttons", "device/cards", "device/condition", "device/config", "device/control", "device/join", "device/lights", "device/metrics", "device/provider", "device/reload", "device/room", "device/service", "device/sound", "device/state", "device/store", "device/terminal", "device/usage", "device/wait", "device/world", "gpio", "gpio/…", "audio", "audio/…", "coordinator", "coordinator/…", "companions", "companions/…", "mqtt", "mqtt/…", "systemd", "device/printable", "device/language", "device/mcp", "device/library", "device/intercom", "device/knob"},
+	"device":                  {"device/announce", "device/buttons", "device/cards", "device/condition", "device/config", "device/control", "device/join", "device/lights", "device/metrics", "device/provider", "device/reload", "device/room", "device/service", "device/sound", "device/state", "device/store", "device/terminal", "device/usage", "device/wait", "device/world", "gpio", "gpio/…", "audio", "audio/…", "coordinator", "coordinator/…", "companions", "companions/…", "mqtt", "mqtt/…", "systemd", "device/printable", "device/language", "device/mcp", "device/library", "device/intercom", "device/knob", "device/tuner"},
 	"device/announce":         {"companions/skills", "coordinator", "coordinator/inject", "coordinator/turn", "device/language"},
 	"device/buttons":          {"device/config", "device/control", "device/terminal", "gpio"},
 	"device/cards":            {"companions", "companions/round", "companions/words", "device/config"},
@@ -68,6 +68,7 @@ var imports = map[string][]string{
 	"device/mcp/mcptest":      {},
 	"device/metrics":          {"audio", "companions", "companions/round", "device/condition", "device/control", "mqtt"},
 	"device/reload":           {"device/condition", "device/config"},
+	"device/tuner":            {"audio/decode", "companions/skills", "device/config"},
 	"device/usage":            {"companions/round", "companions/voice", "coordinator/turn", "device/condition", "device/config", "device/control", "device/state"},
 	"device/provider":         {"companions", "companions/voice", "companions/voice/kinds", "coordinator/turn", "device/config", "device/control"},
 	"device/sound":            {"audio", "audio/mixer", "device/condition", "device/config", "device/control", "device/wait", "gpio"},

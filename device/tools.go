@@ -17,6 +17,7 @@ import (
 	intercomskill "conch/companions/skills/intercom"
 	"conch/companions/skills/library"
 	"conch/companions/skills/notes"
+	"conch/companions/skills/radio"
 	"conch/companions/skills/reminders"
 	roomskill "conch/companions/skills/room"
 	"conch/companions/skills/system"
@@ -30,6 +31,7 @@ import (
 	soundfolder "conch/device/library"
 	"conch/device/mcp"
 	"conch/device/store"
+	"conch/device/tuner"
 )
 
 // toolbox is the coordinator's Tools, made of the companion's toolbox.
@@ -50,6 +52,7 @@ var bundled = []struct {
 	{"reminders", reminders.New},
 	{store.NotesOf, notes.New},
 	{"intercom", intercomskill.New},
+	{"radio", radio.New},
 }
 
 // Log events of skills.
@@ -144,6 +147,7 @@ func (d *Device) skillHost(name string) skills.Host {
 		Ring:     d.ring,
 		Library:  soundfolder.New(d.cfg.LibraryFolder()).Library(),
 		Intercom: d.intercomSkill(),
+		Radio:    tuner.New(d.cfg.Radio.Stations, nil).Radio(),
 	}
 	if d.kept != nil {
 		h.Store = d.kept.Skill(name)
@@ -209,8 +213,8 @@ func (t toolbox) Call(ctx context.Context, c turn.CallTool) coordinator.ToolResu
 	switch e := out.Effect.(type) {
 	case skills.AudioStream:
 		r.Effect = turn.EffectAudioStream
-		r.Stream = coordinator.StreamFunc{Live: e.Live, Pauses: e.Pauses, Patience: e.Patience, Done: e.Done,
-			Run: e.Run, Heard: e.Heard, Ended: func(how turn.EndedHow, heard int) {
+		r.Stream = coordinator.StreamFunc{Live: e.Live, Pauses: e.Pauses, Patience: e.Patience, Done: e.Done, Run: e.Run, Heard: e.Heard,
+			Ended: func(how turn.EndedHow, heard int) {
 				if e.Ended != nil {
 					e.Ended(ended(how), heard)
 				}

@@ -191,11 +191,18 @@ func kindOf(b []byte) kind {
 	return kindUnknown
 }
 
+// Foreign is sound that is known, and not for us.
+type Foreign struct{ Is string }
+
+func (f Foreign) Error() string {
+	return "it is " + f.Is + "; conch plays MP3, FLAC, Ogg Vorbis, Ogg Opus and WAV (convert it: ffmpeg -i IN OUT.mp3)"
+}
+
 // what says what that is which cannot be played.
 func what(b []byte) error {
 	for _, o := range others {
 		if len(b) >= o.at+len(o.magic) && string(b[o.at:o.at+len(o.magic)]) == o.magic {
-			return fmt.Errorf("it is %s; conch plays MP3, FLAC, Ogg Vorbis, Ogg Opus and WAV (convert it: ffmpeg -i IN OUT.mp3)", o.name)
+			return Foreign{o.name}
 		}
 	}
 	switch text := bytes.ToLower(bytes.TrimLeft(b, " \t\r\n\ufeff")); {

@@ -1,6 +1,7 @@
 package skills
 
 import (
+	"context"
 	"log/slog"
 	"time"
 )
@@ -21,6 +22,7 @@ type Host struct {
 	Room     *Room                     // nil: one companion that is alone
 	Intercom *Intercom                 // nil: no other device can be called
 	Library  *Library                  // nil: there is no place for one
+	Radio    *Radio                    // nil: there are no stations
 }
 
 // Store keeps what a skill must not forget, for each companion apart; "" is the device itself. What a method has written is on the
@@ -90,6 +92,22 @@ type Long interface {
 	From(sample int) ([]int16, error)
 	// Samples is how many there are, about; 0: nobody knows.
 	Samples() int
+	Close() error
+}
+
+// Radio is the stations that this device knows.
+type Radio struct {
+	Stations []string // by name
+	// Open connects to one of them, and waits for its first sound, or until ctx ends; what comes afterwards, ctx does not end. An
+	// error is for people.
+	Open func(ctx context.Context, station string) (Live, error)
+}
+
+// Live is sound that goes on whether it is heard or not.
+type Live interface {
+	// Next gives the samples that come next, at least one; it waits for them, some seconds at most.
+	Next() ([]int16, error)
+	// Close ends it, and a Next that waits.
 	Close() error
 }
 

@@ -34,6 +34,7 @@ type Config struct {
 	Library Library
 	Knob    Knob
 	MCP     []MCP
+	Radio   Radio
 
 	Intercom Intercom
 	State    State
@@ -206,6 +207,14 @@ type Knob struct {
 type Library struct {
 	Folder string // empty: library/ in the state directory
 }
+
+// Radio is what is played from the network.
+type Radio struct {
+	Stations []Station
+}
+
+// Station is one of them.
+type Station struct{ Name, URL string }
 
 // LibraryFolder is where the household's own sound lies; empty: nowhere.
 func (c Config) LibraryFolder() string {

@@ -226,6 +226,8 @@ func systemKeys(c *Config) []key {
 
 		directory("library.folder", &c.Library.Folder, "sound that companions play when they are asked to, as MP3, FLAC, Ogg Vorbis, "+
 			"Ogg Opus or WAV files; empty: library/ in state.dir"),
+		stations("radio.stations", &c.Radio.Stations, "radio stations that companions play when they are asked to: streams of MP3, Ogg Vorbis or Ogg Opus, or "+
+			"M3U and PLS lists of them"),
 
 		directory("state.dir", &c.State.Dir, "what survives a restart; empty: STATE_DIRECTORY (systemd), "+
 			"else XDG_STATE_HOME/conch, else below the home directory"),

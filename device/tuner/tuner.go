@@ -1,0 +1,312 @@
+// Package tuner connects to stations: streams of Icecast and the like over HTTP, and lists that name them (M3U, PLS).
+//
+// Nobody waits for ever: a station has 5 s for its name and connection each, 8 s until it has answered, 10 s between two pieces of its
+// sound. Heads are of 64 KiB at most, lists too, ways of five redirections, lists in lists of two. What a stream is, its first bytes
+// say. Connecting again after a loss is the business of who plays.
+package tuner
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"conch/audio/decode"
+	"conch/companions/skills"
+	"conch/device/config"
+)
+
+// Our choices.
+const (
+	connectFor = 5 * time.Second
+	answerFor  = 8 * time.Second
+	stalledFor = 10 * time.Second
+	maxHead    = 64 << 10
+	maxList    = 64 << 10
+	maxWay     = 5 // redirections
+	maxDepth   = 2 // lists in lists
+	maxTries   = 4 // streams of a list
+)
+
+// Tuner opens stations.
+type Tuner struct {
+	stations []config.Station
+	client   *http.Client
+}
+
+// New is a tuner; roots are the authorities that may vouch for a server, those of the system if nil.
+func New(stations []config.Station, roots *x509.CertPool) *Tuner {
+	d := net.Dialer{Timeout: connectFor}
+	return &Tuner{stations: stations, client: &http.Client{
+		Transport: &http.Transport{
+			Proxy: http.ProxyFromEnvironment,
+			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+				c, err := d.DialContext(ctx, network, address)
+				if err != nil {
+					return nil, err
+				}
+				return &icyConn{Conn: c}, nil
+			},
+			TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, TLSHandshakeTimeout: connectFor,
+			ResponseHeaderTimeout: answerFor, MaxResponseHeaderBytes: maxHead,
+			DisableKeepAlives: true, DisableCompression: true,
+		},
+		CheckRedirect: func(req *http.Request, via []*http.Request) error {
+			if len(via) > maxWay {
+				return errWay
+			}
+			return checkScheme(req.URL)
+		},
+	}}
+}
+
+// Radio is what a skill may know of it; nil where there are no stations.
+func (t *Tuner) Radio() *skills.Radio {
+	if len(t.stations) == 0 {
+		return nil
+	}
+	r := &skills.Radio{Open: func(ctx context.Context, station string) (skills.Live, error) { return t.Open(ctx, station) }}
+	for _, s := range t.stations {
+		r.Stations = append(r.Stations, s.Name)
+	}
+	return r
+}
+
+// Open connects to a station.
+func (t *Tuner) Open(ctx context.Context, station string) (*Stream, error) {
+	n := slices.IndexFunc(t.stations, func(s config.Station) bool { return s.Name == station })
+	if n < 0 {
+		return nil, fmt.Errorf("there is no station %s", station)
+	}
+	s, err := t.follow(ctx, t.stations[n].URL, 0)
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be played: %w", station, words(err))
+	}
+	return s, nil
+}
+
+var (
+	errWay     = errors.New("it sends from one address to the next, and never to a sound")
+	errStalled = errors.New("it is connected and brings nothing")
+)
+
+func checkScheme(u *url.URL) error {
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return fmt.Errorf("it sends to %s, which is no address of the web", u.Redacted())
+	}
+	return nil
+}
+
+// follow connects to an address, and to those that it names.
+func (t *Tuner) follow(ctx context.Context, address string, depth int) (*Stream, error) {
+	if depth > maxDepth {
+		return nil, errWay
+	}
+	b, err := t.get(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	r := bufio.NewReaderSize(b, 4<<10)
+	head, err := r.Peek(sniffed)
+	if len(head) == 0 && err != nil {
+		b.Close()
+		return nil, err
+	}
+	if isList(head) {
+		list, err := io.ReadAll(io.LimitReader(r, maxList))
+		b.Close()
+		if err != nil {
+			return nil, err
+		}
+		return t.first(ctx, address, list, depth)
+	}
+	s := &Stream{b: b}
+	if s.live, err = decode.NewLive(r); err != nil {
+		b.Close()
+		return nil, err
+	}
+	b.kept()
+	return s, nil
+}
+
+// first connects to the first address of a list that can be played.
+func (t *Tuner) first(ctx context.Context, address string, list []byte, depth int) (*Stream, error) {
+	base, err := url.Parse(address)
+	if err != nil {
+		return nil, err
+	}
+	addresses, err := entries(string(list))
+	if err != nil {
+		return nil, err
+	}
+	last := errors.New("its list names no stream")
+	for _, entry := range addresses[:min(len(addresses), maxTries)] {
+		u, err := base.Parse(entry)
+		if err == nil {
+			err = checkScheme(u)
+		}
+		if err != nil {
+			last = err
+			continue
+		}
+		s, err := t.follow(ctx, u.String(), depth+1)
+		if err == nil {
+			return s, nil
+		}
+		if last = err; ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, last
+}
+
+// get asks for an address. ctx ends that until the stream is kept.
+func (t *Tuner) get(ctx context.Context, address string) (*body, error) {
+	own, cancel := context.WithCancelCause(context.Background())
+	b := &body{cancel: cancel, stop: context.AfterFunc(ctx, func() { cancel(ctx.Err()) })}
+	b.stalled = time.AfterFunc(connectFor+connectFor+answerFor, func() { cancel(errStalled) })
+	fail := func(err error) (*body, error) {
+		if cause := context.Cause(own); cause != nil {
+			err = cause
+		}
+		b.Close()
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(own, http.MethodGet, address, nil)
+	if err != nil {
+		return fail(err)
+	}
+	req.Header.Set("User-Agent", "conch")
+	req.Header.Set("Icy-MetaData", "1") // some bring it unasked, so it has to be understood all the same
+	res, err := t.client.Do(req)
+	if err != nil {
+		return fail(err)
+	}
+	b.ctx, b.res, b.r = own, res, res.Body
+	if res.StatusCode != http.StatusOK {
+		return fail(statusError(res.StatusCode))
+	}
+	if every, err := strconv.Atoi(res.Header.Get("Icy-Metaint")); err == nil && every > 0 {
+		b.r = &icyReader{r: bufio.NewReaderSize(res.Body, 4<<10), every: every, left: every}
+	}
+	return b, nil
+}
+
+type statusError int
+
+func (s statusError) Error() string {
+	switch int(s) {
+	case http.StatusNotFound, http.StatusGone:
+		return fmt.Sprintf("its server does not know that stream (%d)", int(s))
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return fmt.Sprintf("its server does not let us in (%d)", int(s))
+	}
+	return fmt.Sprintf("its server answered %d %s", int(s), http.StatusText(int(s)))
+}
+
+// body is what a server sends. Where nothing comes for too long, it fails.
+type body struct {
+	ctx     context.Context //nolint:containedctx // of the request, whose end is the stream's
+	cancel  context.CancelCauseFunc
+	stop    func() bool
+	stalled *time.Timer
+	res     *http.Response
+	r       io.Reader
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	b.stalled.Reset(stalledFor)
+	n, err := b.r.Read(p)
+	b.stalled.Stop() // what is not asked for need not come
+	if err != nil && !errors.Is(err, io.EOF) {
+		if cause := context.Cause(b.ctx); cause != nil {
+			err = cause
+		}
+	}
+	return n, err
+}
+
+// kept says that whoever asked for it may go.
+func (b *body) kept() { b.stop() }
+
+// Close ends it, and who reads.
+func (b *body) Close() error {
+	b.stop()
+	b.stalled.Stop()
+	b.cancel(net.ErrClosed)
+	if b.res != nil {
+		return b.res.Body.Close()
+	}
+	return nil
+}
+
+// Stream is a station that plays.
+type Stream struct {
+	b    *body
+	live *decode.Live
+}
+
+// Next gives the samples that come next.
+func (s *Stream) Next() ([]int16, error) {
+	pcm, err := s.live.Next()
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = words(err)
+	}
+	return pcm, err
+}
+
+// Close ends it.
+func (s *Stream) Close() error { return s.b.Close() }
+
+// words says an error as a person understands it.
+func words(err error) error {
+	var (
+		foreign  decode.Foreign
+		dns      *net.DNSError
+		host     x509.HostnameError
+		unknown  x509.UnknownAuthorityError
+		invalid  x509.CertificateInvalidError
+		status   statusError
+		notTLS   tls.RecordHeaderError
+		deadline net.Error
+	)
+	switch {
+	case errors.As(err, &foreign):
+		return fmt.Errorf("it sends %s, which conch does not play; MP3, Ogg Vorbis and Ogg Opus it does", foreign.Is)
+	case errors.As(err, &status):
+		return status
+	case errors.As(err, &host), errors.As(err, &unknown), errors.As(err, &invalid):
+		return fmt.Errorf("its certificate does not fit, so that anybody could be its server (%w)", cause(err))
+	case errors.As(err, &notTLS):
+		return errors.New("its server does not speak TLS; its address may have to begin with http://")
+	case errors.As(err, &dns):
+		return fmt.Errorf("nobody knows its server %s", dns.Name)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return errors.New("its server breaks off")
+	case errors.Is(err, errWay), errors.Is(err, errStalled):
+		return err
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &deadline) && deadline.Timeout():
+		return errors.New("its server does not answer")
+	case strings.Contains(err.Error(), "server response headers exceeded"), strings.Contains(err.Error(), "malformed"):
+		return errors.New("its server does not speak HTTP as others do")
+	}
+	return cause(err)
+}
+
+// cause leaves out what net/http puts before an error: the address may have a password in it.
+func cause(err error) error {
+	if u := (*url.Error)(nil); errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}

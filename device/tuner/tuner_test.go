@@ -1,0 +1,313 @@
+package tuner
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"conch/device/config"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// song is a tone of so many seconds, as sox and an encoder make it.
+func song(t *testing.T, kind string, seconds int) []byte {
+	t.Helper()
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "in.wav"), filepath.Join(dir, "out")
+	run := func(args ...string) {
+		if _, err := exec.LookPath(args[0]); err != nil {
+			t.Skipf("%s is not installed", args[0])
+		}
+		if b, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, b)
+		}
+	}
+	run("sox", "-n", "-r", "44100", "-c", "2", "-b", "16", in, "synth", fmt.Sprint(seconds), "sine", "1000", "vol", "0.3")
+	switch kind {
+	case "mp3":
+		run("lame", "--quiet", "-b", "128", in, out)
+	case "vorbis":
+		run("oggenc", "-Q", "-o", out, in)
+	case "opus":
+		run("opusenc", "--quiet", in, out)
+	}
+	b, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// pure says how much of some samples is a tone of 1 kHz, from 0 to 1.
+func pure(pcm []int16) float64 {
+	var a, b, all float64
+	for i, x := range pcm {
+		s, c := math.Sincos(2 * math.Pi * 1000 * float64(i) / 24000)
+		a, b, all = a+s*float64(x), b+c*float64(x), all+float64(x)*float64(x)
+	}
+	return 2 * (a*a + b*b) / (all*float64(len(pcm)) + 1)
+}
+
+func open(t *testing.T, address string, roots *x509.CertPool) (*Stream, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	return New([]config.Station{{Name: "One", URL: address}}, roots).Open(ctx, "One")
+}
+
+// hear reads so many samples, and says how pure they are behind the first tenth of a second.
+func hear(t *testing.T, s *Stream, samples int) float64 {
+	t.Helper()
+	var pcm []int16
+	for len(pcm) < samples {
+		more, err := s.Next()
+		if err != nil {
+			t.Fatalf("after %d samples: %v", len(pcm), err)
+		}
+		pcm = append(pcm, more...)
+	}
+	return pure(pcm[2400:])
+}
+
+func TestAStationSounds(t *testing.T) {
+	for _, kind := range []string{"mp3", "vorbis", "opus"} {
+		b := song(t, kind, 5)
+		for name, serve := range map[string]http.HandlerFunc{
+			"plainly": func(w http.ResponseWriter, _ *http.Request) { w.Write(b) },
+			"with words in between": func(w http.ResponseWriter, r *http.Request) {
+				if r.Header.Get("Icy-MetaData") != "1" {
+					t.Error("no words were asked for")
+				}
+				w.Header().Set("Icy-Metaint", "777")
+				for i := 0; i < len(b); i += 777 {
+					w.Write(b[i:min(i+777, len(b))])
+					words := "StreamTitle='A song';"
+					if i%2 == 0 {
+						words = ""
+					}
+					n := (len(words) + 15) / 16
+					w.Write(append([]byte{byte(n)}, append([]byte(words), make([]byte, 16*n-len(words))...)...))
+				}
+			},
+			"under another name": func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "text/html")
+				w.Write(b)
+			},
+			"behind lists and redirections": func(w http.ResponseWriter, r *http.Request) {
+				switch r.URL.Path {
+				case "/":
+					fmt.Fprint(w, "[playlist]\r\nNumberOfEntries=2\r\nFile1=http://", r.Host, "/nothing\r\nTitle1=x=y\r\nFile2=http://", r.Host, "/m3u\r\n")
+				case "/m3u":
+					fmt.Fprint(w, "#EXTM3U\n#EXTINF:-1,One\nmoved\n")
+				case "/moved":
+					http.Redirect(w, r, "/song", http.StatusFound)
+				case "/song":
+					w.Write(b)
+				default:
+					http.NotFound(w, r)
+				}
+			},
+		} {
+			t.Run(kind+" "+name, func(t *testing.T) {
+				server := httptest.NewServer(serve)
+				defer server.Close()
+				s, err := open(t, server.URL, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer s.Close()
+				if p := hear(t, s, 4*24000); p < 0.99 {
+					t.Errorf("of what is heard %.3f is the tone", p)
+				}
+				for err == nil {
+					_, err = s.Next()
+				}
+				if !errors.Is(err, io.EOF) && !strings.Contains(err.Error(), "breaks off") {
+					t.Errorf("at its end: %v", err)
+				}
+			})
+		}
+	}
+}
+
+// raw answers as it likes, on each connection.
+func raw(t *testing.T, answer func(net.Conn)) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = c.Read(make([]byte, 4096))
+			answer(c)
+			c.Close()
+		}
+	}()
+	t.Cleanup(func() {
+		l.Close()
+		<-done
+	})
+	return "http://" + l.Addr().String()
+}
+
+func TestAServerOfTheOldKindSounds(t *testing.T) {
+	b := song(t, "mp3", 5)
+	s, err := open(t, raw(t, func(c net.Conn) {
+		fmt.Fprint(c, "ICY 200 OK\r\nicy-name: One\r\ncontent-type: audio/mpeg\r\n\r\n")
+		c.Write(b[1000:]) // in the middle of a frame
+	}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if p := hear(t, s, 4*24000); p < 0.99 {
+		t.Errorf("of what is heard %.3f is the tone", p)
+	}
+}
+
+func TestEachThingThatIsWrongIsASentence(t *testing.T) {
+	serve := func(f http.HandlerFunc) string {
+		server := httptest.NewServer(f)
+		t.Cleanup(server.Close)
+		return server.URL
+	}
+	sends := func(kind, text string) string {
+		return serve(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", kind)
+			fmt.Fprint(w, text)
+		})
+	}
+	secure := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(secure.Close)
+	secure.Config.ErrorLog = nil
+	roots := x509.NewCertPool()
+	roots.AddCert(secure.Certificate())
+	closed := raw(t, func(net.Conn) {})
+	for _, row := range []struct {
+		name, address string
+		roots         *x509.CertPool
+		says          string
+	}{
+		{"nobody there", "http://127.0.0.1:1", nil, "connection refused"},
+		{"404", serve(http.NotFound), nil, "its server does not know that stream (404)"},
+		{"403", serve(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(403) }), nil, "its server does not let us in (403)"},
+		{"503", serve(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }), nil, "its server answered 503 Service Unavailable"},
+		{"a page", sends("audio/mpeg", "<!DOCTYPE html><title>x</title>"), nil, "it is a page of the web, and no sound"},
+		{"AAC", sends("audio/mpeg", "\xff\xf1\x50\x80"+strings.Repeat("x", 600)), nil, "it sends AAC, which conch does not play; MP3,"},
+		{"noise", sends("audio/mpeg", strings.Repeat("noise", 40000)), nil, "it is none of MP3"},
+		{"nothing", sends("audio/mpeg", ""), nil, "its server breaks off"},
+		{"HLS", sends("x", "#EXTM3U\n#EXT-X-VERSION:3\na.ts\n"), nil, "it sends HLS, which conch does not play"},
+		{"a list of nothing", sends("x", "[playlist]\nNumberOfEntries=0\n"), nil, "its list names no stream"},
+		{"a list of a file", sends("x", "#EXTM3U\nfile:///etc/passwd\n"), nil, "it sends to file:///etc/passwd, which is no address of the web"},
+		{"a list of itself", serve(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "#EXTM3U\nhttp://%s/\n", r.Host) }), nil,
+			"it sends from one address to the next"},
+		{"a way without an end", serve(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/x"+r.URL.Path, 302) }), nil,
+			"it sends from one address to the next"},
+		{"a certificate that nobody knows", secure.URL, nil, "its certificate does not fit"},
+		{"a certificate for another name", strings.Replace(secure.URL, "127.0.0.1", "localhost", 1), roots, "its certificate does not fit"},
+		{"a certificate that fits", secure.URL, roots, "(404)"},
+		{"no TLS", strings.Replace(closed, "http:", "https:", 1), nil, ""},
+		{"heads without an end", raw(t, func(c net.Conn) {
+			fmt.Fprint(c, "HTTP/1.1 200 OK\r\n")
+			for i := 0; ; i++ {
+				if _, err := fmt.Fprintf(c, "X-%d: %s\r\n", i, strings.Repeat("x", 1000)); err != nil {
+					return
+				}
+			}
+		}), nil, "its server does not speak HTTP as others do"},
+		{"no HTTP", raw(t, func(c net.Conn) { fmt.Fprint(c, "220 mail.example ESMTP\r\n") }), nil, "its server does not speak HTTP as others do"},
+		{"a server that says nothing", raw(t, func(c net.Conn) { _, _ = c.Read(make([]byte, 1)) }), nil, "its server does not answer"},
+		{"a stream that brings nothing", raw(t, func(c net.Conn) {
+			fmt.Fprint(c, "HTTP/1.1 200 OK\r\n\r\n")
+			_, _ = c.Read(make([]byte, 1))
+		}), nil, "its server does not answer"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s, err := open(t, row.address, row.roots)
+			if err == nil {
+				s.Close()
+				t.Fatal("it plays")
+			}
+			t.Log(err)
+			if !strings.HasPrefix(err.Error(), "One cannot be played: ") || !strings.Contains(err.Error(), row.says) || strings.Contains(err.Error(), "http://") {
+				t.Errorf("%v; want %q in it", err, row.says)
+			}
+		})
+	}
+}
+
+// Close ends a Next that waits, and a station that brings nothing more fails by itself.
+func TestAStreamThatStallsEnds(t *testing.T) {
+	b := song(t, "mp3", 2)
+	s, err := open(t, raw(t, func(c net.Conn) {
+		fmt.Fprint(c, "HTTP/1.1 200 OK\r\n\r\n")
+		c.Write(b)
+		_, _ = c.Read(make([]byte, 1))
+	}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := make(chan error, 1)
+	go func() {
+		for {
+			if _, err := s.Next(); err != nil {
+				failed <- err
+				return
+			}
+		}
+	}()
+	s.b.stalled.Reset(0) // as ten seconds later
+	if err := <-failed; !errors.Is(err, errStalled) {
+		t.Error(err)
+	}
+	s.Close()
+}
+
+func FuzzEntries(f *testing.F) {
+	f.Add("#EXTM3U\nhttp://a/b\n")
+	f.Add("[playlist]\nFile1=http://a\n")
+	f.Fuzz(func(t *testing.T, list string) {
+		all, _ := entries(list)
+		for _, e := range all {
+			if strings.TrimSpace(e) == "" {
+				t.Errorf("an empty one of %q", list)
+			}
+		}
+		isList([]byte(list))
+	})
+}
+
+func FuzzIcy(f *testing.F) {
+	f.Add([]byte("abc\x01................def"), 3)
+	f.Fuzz(func(t *testing.T, b []byte, every int) {
+		r := &icyReader{r: bufio.NewReader(bytes.NewReader(b)), every: max(1, every), left: max(1, every)}
+		n, _ := io.Copy(io.Discard, r)
+		if n > int64(len(b)) {
+			t.Errorf("%d of %d", n, len(b))
+		}
+	})
+}
