@@ -15,9 +15,8 @@ import (
 // Calls between two whole devices, judged by what their cards have played.
 
 // callers are a hall and a kitchen of one flat.
-func callers(t *testing.T) (f *flat, hall, kitchen *inFlat) {
+func callers(t *testing.T, f *flat) (hall, kitchen *inFlat) {
 	t.Helper()
-	f = newFlat(t)
 	tape := func(c audio.Card) audio.Card {
 		c.(*twin.Card).KeepTape(2 * time.Minute)
 		return c
@@ -25,7 +24,7 @@ func callers(t *testing.T) (f *flat, hall, kitchen *inFlat) {
 	hall = f.raise("hall", "ada", boxOptions{mind: rehearsal.Rules{}, card: tape})
 	kitchen = f.raise("kitchen", "ben", boxOptions{mind: rehearsal.Rules{}, card: tape})
 	f.meet()
-	return f, hall, kitchen
+	return hall, kitchen
 }
 
 // tap presses the button and lets go of it.
@@ -38,9 +37,9 @@ func (x *inFlat) tap() {
 func (x *inFlat) logged(what string) bool { return x.log.count(what) > 0 }
 
 // inCall has the hall call the kitchen, and the kitchen answer.
-func inCall(t *testing.T, f *flat) (hall, kitchen *inFlat) {
+func inCall(t *testing.T, f *flat) {
 	t.Helper()
-	hall, kitchen = f.boxes[0], f.boxes[1]
+	hall, kitchen := f.boxes[0], f.boxes[1]
 	hall.types("Ada, call the kitchen")
 	kitchen.until("ringing", func() bool { return kitchen.logged("call.rings") })
 	kitchen.pause(time.Second)
@@ -52,7 +51,6 @@ func inCall(t *testing.T, f *flat) (hall, kitchen *inFlat) {
 		x.until("in the call", func() bool { return x.logged("call.begin") })
 	}
 	hall.pause(500 * time.Millisecond)
-	return hall, kitchen
 }
 
 // hears says whether what somebody sings at one device is heard at the other, and how loudly.
@@ -80,7 +78,8 @@ func over(t *testing.T, f *flat, turns []int) {
 func TestFlatIntercom(t *testing.T) {
 	for _, by := range []string{"hall", "kitchen"} {
 		t.Run("hung up in the "+by, func(t *testing.T) {
-			f, hall, kitchen := callers(t)
+			f := newFlat(t)
+			hall, kitchen := callers(t, f)
 			inCall(t, f)
 			turns := []int{len(hall.turnsEnded()), len(kitchen.turnsEnded())}
 			if l := hears(hall, kitchen, 1900); l < 2000 {
@@ -108,7 +107,7 @@ func TestFlatIntercom(t *testing.T) {
 // Who does not answer, refuses, speaks with somebody else or is not there: the caller is told, in words.
 func TestFlatIntercomThatIsNotAnswered(t *testing.T) {
 	t.Run("refused", func(t *testing.T) {
-		_, hall, kitchen := callers(t)
+		hall, kitchen := callers(t, newFlat(t))
 		hall.types("Ada, call the kitchen")
 		kitchen.until("ringing", func() bool { return kitchen.logged("call.rings") })
 		kitchen.coordinator.Hush(kitchen.now(), kitchen.speaker.Drop())
@@ -117,7 +116,7 @@ func TestFlatIntercomThatIsNotAnswered(t *testing.T) {
 		hall.until("quiet", hall.Quiet)
 	})
 	t.Run("given up", func(t *testing.T) {
-		_, hall, kitchen := callers(t)
+		hall, kitchen := callers(t, newFlat(t))
 		hall.types("Ada, call the kitchen")
 		kitchen.until("ringing", func() bool { return kitchen.logged("call.rings") })
 		hall.pause(500 * time.Millisecond)
@@ -127,7 +126,7 @@ func TestFlatIntercomThatIsNotAnswered(t *testing.T) {
 		hall.until("quiet", hall.Quiet)
 	})
 	t.Run("not there", func(t *testing.T) {
-		_, hall, _ := callers(t)
+		hall, _ := callers(t, newFlat(t))
 		hall.types("Ada, call the moon")
 		hall.until("told", func() bool { return hall.logged("tool.failed") })
 		hall.until("quiet", hall.Quiet)
@@ -137,7 +136,8 @@ func TestFlatIntercomThatIsNotAnswered(t *testing.T) {
 // Mouth to ear: what is sung at one card leaves the other within 150 ms. The time that the twins' cards take is in it: a period in, the
 // buffer out.
 func TestFlatIntercomMouthToEar(t *testing.T) {
-	f, hall, kitchen := callers(t)
+	f := onlyFlat(t)
+	hall, kitchen := callers(t, f)
 	inCall(t, f)
 	worst, best := time.Duration(0), time.Hour
 	for range 5 {

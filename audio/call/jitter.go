@@ -142,6 +142,9 @@ func (j *Jitter) settle(out *[Frame]int16) {
 	}
 	spare := j.least - j.target
 	j.least, j.pulls = slots, 0
+	for ; spare > 2; spare-- { // something held everything up, and is over
+		j.skip()
+	}
 	if at := j.next % slots; spare >= 1 && j.has[at] {
 		for i := range out {
 			a := float64(i) / Frame

@@ -313,6 +313,7 @@ func (x *Exchange) admit(ctx context.Context, tcp net.Listener, udp *net.UDPConn
 				return
 			}
 			_ = c.SetDeadline(time.Time{})
+			t.say(message{Is: isHello, Call: name})
 			select {
 			case came <- t:
 			case <-ctx.Done():

@@ -172,14 +172,27 @@ func (x *Exchange) come(from round.DeviceID, o offer) (t *talk, err error) {
 			if t, err = newTalk(conn, udp, false); err == nil {
 				there := conn.RemoteAddr().(*net.TCPAddr)
 				t.to = &net.UDPAddr{IP: there.IP, Port: there.Port, Zone: there.Zone}
-				t.say(message{Is: isHello, Call: o.Call})
-				return t, nil
+				if err = t.hello(o.Call); err == nil {
+					return t, nil
+				}
 			}
 			_ = udp.Close()
 		}
 		_ = conn.Close()
 	}
 	return nil, err
+}
+
+// hello says for which call this end has come, and waits until the other one lets it in: under TLS 1.3 whoever comes learns of a refusal only
+// by what follows.
+func (t *talk) hello(name string) error {
+	t.say(message{Is: isHello, Call: name})
+	_ = t.conn.SetReadDeadline(time.Now().Add(handshake))
+	m, err := lines(t.read)
+	if err == nil && m.Is != isHello {
+		err = errAway
+	}
+	return err
 }
 
 // Answer gives the call that rings here to whoever asks, as a press would.

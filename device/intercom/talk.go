@@ -193,6 +193,9 @@ func (t *talk) send(ctx context.Context, e *ear, mic <-chan []int16) {
 		}
 	}
 	out(nil) // the way is open from now on
+	for len(mic) > 0 {
+		<-mic // of before anybody answered: the other end would hear all of it later
+	}
 	for {
 		select {
 		case pcm := <-mic:
