@@ -136,6 +136,7 @@ type networks struct {
 	tag    string
 	boxes  []*netBox
 	lossy  io.Writer // to the lossy way
+	words  sync.Map  // of each namespace: what its latest process said last
 	netem  bool
 }
 
@@ -201,6 +202,7 @@ func (n *networks) process(who string, env []string, name string, args ...string
 		n.t.Fatal(err)
 	}
 	log := &lastWords{}
+	n.words.Store(who, log)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.WaitDelay = 5 * time.Second // what it has started may outlive it, and hold these
 	if err := cmd.Start(); err != nil {
@@ -214,6 +216,14 @@ func (n *networks) process(who string, env []string, name string, args ...string
 		}
 	})
 	return cmd.Process, in
+}
+
+// says is what the latest process of a namespace said last.
+func (n *networks) says(who string) string {
+	if log, ok := n.words.Load(who); ok {
+		return log.(*lastWords).String()
+	}
+	return ""
 }
 
 // worsen makes the way to the broker bad, by the kernel's netem where it is there.
@@ -435,8 +445,8 @@ type lastWords struct {
 func (l *lastWords) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.text = append(l.text, p...); len(l.text) > 8192 {
-		l.text = l.text[len(l.text)-8192:]
+	if l.text = append(l.text, p...); len(l.text) > 32768 {
+		l.text = l.text[len(l.text)-32768:]
 	}
 	return len(p), nil
 }
