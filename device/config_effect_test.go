@@ -738,6 +738,7 @@ func effects(t *testing.T) []effect {
 		{"button.active", "", printed(pressOptions), map[string]string{`"low"`: "ActiveHigh:false", `"high"`: "ActiveHigh:true"}},
 		{"button.bias", "", printed(pressOptions), map[string]string{`"auto"`: "Bias:auto", `"up"`: "Bias:up", `"down"`: "Bias:down", `"off"`: "Bias:off"}},
 		{"button.mode", "", printed(pressOptions), map[string]string{`"hold"`: mode(gpio.Hold), `"tap"`: mode(gpio.Tap), `"hybrid"`: mode(gpio.Hybrid)}},
+		{"button.again", "", func(s *seam) string { return fmt.Sprint(s.new(Options{}).again != nil) }, map[string]string{"true": "true", "false": "false"}},
 		{"button.press_ms", "[button]\nsource = \"gpio\"\n", printed(pressOptions), map[string]string{"5": "Press:5ms", "25": "Press:25ms", "50": "Press:50ms"}},
 		{"button.device", "[button]\nsource = \"evdev\"\n", buttonNames, map[string]string{`""`: "*", `"Jabra*"`: "Jabra*"}},
 		{"button.keys", "[button]\nsource = \"evdev\"\ndevice = \"none\"\n", func(s *seam) string {

@@ -15,6 +15,7 @@ import (
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/again"
 	"conch/device/announce"
 	"conch/device/condition"
 	"conch/device/config"
@@ -88,11 +89,13 @@ type Device struct {
 	presses     presses // of the buttons; says itself who owns what
 	answers     *answers
 	usage       *usage.Counter
+	again       *again.Keeper                            // nil: nothing is said again
 	servers     *mcp.Servers                             // of the Model Context Protocol; nil: none is configured
 	leftOut     func(server string) []companions.LeftOut // which of its tools nobody can call
 
 	// atomic
-	turns atomic.Uint64
+	turns   atomic.Uint64
+	spentAt atomic.Int64 // when a press last began no turn
 
 	manager    *service.Notifier // nil: none. Fixed before Run
 	restarting atomic.Bool       // Run is about to end with ErrRestart

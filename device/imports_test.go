@@ -60,7 +60,7 @@ var imports = map[string][]string{
 	"device/printable":        {},
 	"device/control":          {"audio/words", "device/mcp", "companions", "companions/round", "coordinator", "coordinator/inject", "coordinator/turn", "device/condition", "device/config", "mqtt", "device/printable", "device/language"},
 	"device/config":           {"companions/round", "companions/voice", "companions/voice/kinds", "device/condition", "gpio", "device/spelling", "mqtt", "device/printable", "device/language"}, // voices and their keys, boards, and what an id of a device looks like
-	"device":                  {"device/announce", "device/buttons", "device/cards", "device/condition", "device/config", "device/control", "device/join", "device/lights", "device/metrics", "device/provider", "device/reload", "device/room", "device/service", "device/sound", "device/state", "device/store", "device/terminal", "device/usage", "device/wait", "device/world", "gpio", "gpio/…", "audio", "audio/…", "coordinator", "coordinator/…", "companions", "companions/…", "mqtt", "mqtt/…", "systemd", "device/printable", "device/language", "device/mcp", "device/library", "device/intercom", "device/knob", "device/tuner"},
+	"device":                  {"device/announce", "device/buttons", "device/cards", "device/condition", "device/config", "device/control", "device/join", "device/lights", "device/metrics", "device/provider", "device/reload", "device/room", "device/service", "device/sound", "device/state", "device/store", "device/terminal", "device/usage", "device/wait", "device/world", "gpio", "gpio/…", "audio", "audio/…", "coordinator", "coordinator/…", "companions", "companions/…", "mqtt", "mqtt/…", "systemd", "device/printable", "device/language", "device/mcp", "device/library", "device/intercom", "device/knob", "device/tuner", "device/again"},
 	"device/announce":         {"companions/skills", "coordinator", "coordinator/inject", "coordinator/turn", "device/language"},
 	"device/buttons":          {"device/config", "device/control", "device/terminal", "gpio"},
 	"device/cards":            {"companions", "companions/round", "companions/words", "device/config"},
@@ -79,6 +79,7 @@ var imports = map[string][]string{
 	"device/library":          {"audio/decode", "companions/skills"},
 	"device/intercom":         {"audio/call", "companions/round", "device/language", "mqtt", "mqtt/pairing"},
 	"device/join":             {"audio", "audio/tones", "audio/words", "companions/round", "device/condition", "device/config", "device/control", "device/state", "device/wait", "mqtt", "mqtt/…", "device/printable", "device/language"},
+	"device/again":            {"coordinator", "coordinator/turn"},
 	"device/knob":             {"device/config", "gpio"},
 	"device/lights":           {"companions/round", "coordinator", "coordinator/turn", "device/condition", "device/config", "device/control", "device/wait", "gpio", "gpio/…"},
 	"device/testlog":          {},

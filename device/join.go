@@ -133,6 +133,9 @@ func (h pairingHost) Quiet() bool {
 // gesture is told of a button held for long, after its release. Whoever held it to switch the microphone on meant that, and
 // nothing else.
 func gesture(d *Device, e gpio.Event) {
+	if e.Kind == gpio.DoublePressed {
+		d.sayAgain()
+	}
 	if e.Kind != gpio.LongPressed && e.Kind != gpio.VeryLongPressed {
 		return
 	}

@@ -50,6 +50,7 @@ func (r reloads) Take(key string, next, running *config.Config) bool {
 		}
 		running.Voice.Remember = false
 		d.room.Forget()
+		d.again.Forget()
 	case "log.level": // the reload itself turns it
 		running.Log.Level = next.Log.Level
 	case "voice.key": // the client asks liveKey before each session

@@ -3,25 +3,46 @@ package device
 import (
 	"context"
 	"fmt"
+	"time"
 
+	"conch/companions/skills"
 	"conch/coordinator"
 	"conch/coordinator/inject"
 	"conch/coordinator/turn"
 	"conch/device/announce"
 )
 
+const (
+	logAgain = "turn.again"    // seconds: the last answer is said once more, because somebody pressed twice
+	againTTL = 5 * time.Second // for the floor of a room
+)
+
 // turnEnded is called by the coordinator once per turn; it does not block.
 func (d *Device) turnEnded(r coordinator.Record) {
 	d.turns.Add(1)
 	d.lights.TurnEnded(r)
+	d.again.Ended(r)
 	t := d.room.TurnEnded(r)
 	if d.opts.OnTurn != nil {
 		d.opts.OnTurn(t)
 	}
 }
 
+// sayAgain says the last answer once more. The two presses were no question, however much of one was recorded: the second begins as it
+// is released, and is cut here.
+func (d *Device) sayAgain() {
+	pcm := d.again.Last()
+	if pcm == nil || d.spentAt.Load() > int64(d.now()-time.Second) { // who hammers at an alert wants it to end, and no more
+		return
+	}
+	d.log.Info(logAgain, "seconds", len(pcm)/skills.Rate)
+	d.coordinator.HushRoom(d.now(), d.speaker.Drop())
+	d.coordinator.InjectSound(context.Background(), pcm, "again", againTTL)
+}
+
 // spent is told of a press of which no turn comes: the button may take the next tap as a beginning, and the floor is free.
 func (d *Device) spent(id turn.ID) {
+	d.spentAt.Store(int64(d.now()))
 	d.presses.recording.ended(id)
 	d.room.Spent(id)
 }

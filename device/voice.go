@@ -1,6 +1,7 @@
 package device
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -87,6 +88,13 @@ func (d *Device) companionVoice(kind voice.Kind, i int, card companions.Card) vo
 type heardOf struct {
 	voice.Outlet
 	d *Device
+}
+
+// Audio keeps what is said, to be said again.
+func (h heardOf) Audio(ctx context.Context, id turn.ID, pcm []int16) int {
+	n := h.Outlet.Audio(ctx, id, pcm)
+	h.d.again.Audio(id, pcm[:n])
+	return n
 }
 
 func (h heardOf) Post(ev turn.Event) {

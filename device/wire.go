@@ -7,6 +7,7 @@ import (
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator"
 	"conch/coordinator/turn"
+	"conch/device/again"
 	"conch/device/buttons"
 	"conch/device/condition"
 	"conch/device/config"
@@ -36,6 +37,9 @@ func New(cfg config.Config, o Options) (*Device, error) {
 	}
 	if err := openLink(d); err != nil {
 		return nil, err
+	}
+	if cfg.Button.Again && cfg.Button.Mode == "hold" {
+		d.again = &again.Keeper{}
 	}
 	d.wireCards()
 	d.world = world.New(world.Options{Config: &d.cfg, Given: o.Voice != nil, Nudge: d.nudge, Conditions: d.conds, Log: d.log, Now: d.now})

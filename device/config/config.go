@@ -77,6 +77,7 @@ type Button struct {
 	Mode   string        // hold, tap, hybrid
 	Device string        // of evdev: name or pattern; empty: the first that has one of Keys
 	Keys   string        // of evdev: names with commas between them
+	Again  bool          // in mode hold: a double press has the last answer said again
 }
 
 // Light is what the state is shown with. Driver auto is the board's light, none without a board.
@@ -271,7 +272,7 @@ func (l Log) Slog() slog.Level {
 func Default() Config {
 	return Config{
 		Device: Device{Companion: "Ada"},
-		Button: Button{Source: "auto", Pin: 17, Press: gpio.PressAfter, Active: "low", Bias: "auto", Mode: "hold", Keys: gpio.DefaultKeys},
+		Button: Button{Source: "auto", Pin: 17, Press: gpio.PressAfter, Active: "low", Bias: "auto", Mode: "hold", Keys: gpio.DefaultKeys, Again: true},
 		Light:  Light{Driver: "auto", SPI: "0.0", Count: 1, Brightness: 40, QuietBrightness: 5},
 		Audio: Audio{
 			Backend: "auto",

@@ -72,6 +72,7 @@ func ownKeys(c *Config) []key {
 			"off"),
 		choice("button.mode", &c.Button.Mode, "hold: talk while it is down; tap: tap to start, tap to stop; hybrid: a press shorter than 400 ms is a tap",
 			"hold", "tap", "hybrid"),
+		boolean("button.again", &c.Button.Again, "in mode hold, a double press has the last answer said again, from memory"),
 		millis("button.press_ms", &c.Button.Press, 5, 50, "clicks of the mains and static are 5 to 20 ms long, and a finger is not quicker than 50",
 			"contact of the pin that is a press; the sound fades at its first edge, and goes on where it was if the contact was shorter"),
 		text("button.device", &c.Button.Device,
