@@ -191,10 +191,10 @@ func kindOf(b []byte) kind {
 	return kindUnknown
 }
 
-// Foreign is sound that is known, and not for us.
-type Foreign struct{ Is string }
+// ForeignError is sound that is known, and not for us.
+type ForeignError struct{ Is string }
 
-func (f Foreign) Error() string {
+func (f ForeignError) Error() string {
 	return "it is " + f.Is + "; conch plays MP3, FLAC, Ogg Vorbis, Ogg Opus and WAV (convert it: ffmpeg -i IN OUT.mp3)"
 }
 
@@ -202,7 +202,7 @@ func (f Foreign) Error() string {
 func what(b []byte) error {
 	for _, o := range others {
 		if len(b) >= o.at+len(o.magic) && string(b[o.at:o.at+len(o.magic)]) == o.magic {
-			return Foreign{o.name}
+			return ForeignError{o.name}
 		}
 	}
 	switch text := bytes.ToLower(bytes.TrimLeft(b, " \t\r\n\ufeff")); {

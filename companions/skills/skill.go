@@ -91,7 +91,7 @@ type (
 		Live     bool
 		Pauses   bool
 		Patience time.Duration
-		Done     string // what the model is told once it has come to its end by itself, and only then: "That was chapter three. Ask whether to go on."; empty: nothing
+		Done     string // what the model is told once it has come to its end by itself, and only then; empty: nothing
 		Run      func(ctx context.Context, write func(pcm []int16) error) error
 		Heard    func(samples int, paused bool) // unless nil, told some ten times a second, and when it is paused; it must not wait
 		Ended    func(how Ended, heard int)

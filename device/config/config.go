@@ -191,40 +191,6 @@ type Room struct {
 	VoteKeyFile string
 }
 
-// Intercom is calls between people at two devices of a room.
-type Intercom struct {
-	Enabled bool
-	Port    int // that a caller opens for the one that it calls
-}
-
-// Knob is how the volume is changed without a word; how loud it is, is of Audio.
-type Knob struct {
-	Encoder string // two pins; empty: there is none
-	Keys    string // auto, on, off
-	Step    int    // percent
-}
-
-// Library is the household's own sound.
-type Library struct {
-	Folder string // empty: library/ in the state directory
-}
-
-// Radio is what is played from the network.
-type Radio struct {
-	Stations []Station
-}
-
-// Station is one of them.
-type Station struct{ Name, URL string }
-
-// LibraryFolder is where the household's own sound lies; empty: nowhere.
-func (c Config) LibraryFolder() string {
-	if c.Library.Folder == "" && c.State.Dir != "" {
-		return filepath.Join(c.State.Dir, "library")
-	}
-	return c.Library.Folder
-}
-
 // Brokers are the addresses in Broker one by one; one empty one where it is empty.
 func (r Room) Brokers() []string {
 	if all := listed(r.Broker); len(all) > 0 {

@@ -233,7 +233,7 @@ func (x *Exchange) meet(ctx context.Context, peer Device) (*talk, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer tcp.Close() //nolint:errcheck // one device comes, or none
+	defer tcp.Close() // one device comes, or none
 	o := offer{To: peer.ID, Call: hex.EncodeToString(name), At: x.o.Reachable(tcp.Addr().(*net.TCPAddr).Port)}
 	o.At = o.At[:min(len(o.At), maxAddresses)]
 	note, err := o.note()

@@ -254,6 +254,7 @@ func TestACall(t *testing.T) {
 
 // Whoever does not belong to the room, or does not any more, neither rings nor is rung.
 func TestStrangers(t *testing.T) {
+	t.Parallel()
 	for _, who := range []string{"the caller", "the one that is called"} {
 		t.Run(who, func(t *testing.T) {
 			t.Parallel()

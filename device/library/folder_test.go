@@ -121,7 +121,7 @@ func TestAForeignFileSaysWhatItIs(t *testing.T) {
 		t.Errorf("%q, %v", all, err)
 	}
 	_, err := f.open("Moby Dick.m4b")
-	if err == nil || !!strings.HasPrefix(err.Error(), "Moby Dick cannot be played: it is AAC or ALAC (M4A, M4B); conch plays MP3") {
+	if err == nil || !strings.HasPrefix(err.Error(), "Moby Dick cannot be played: it is AAC or ALAC (M4A, M4B); conch plays MP3") {
 		t.Error(err)
 	}
 }

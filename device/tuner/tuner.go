@@ -188,7 +188,7 @@ func (t *Tuner) get(ctx context.Context, address string) (*body, error) {
 	}
 	req.Header.Set("User-Agent", "conch")
 	req.Header.Set("Icy-MetaData", "1") // some bring it unasked, so it has to be understood all the same
-	res, err := t.client.Do(req)
+	res, err := t.client.Do(req)        //nolint:bodyclose // it is closed with what plays
 	if err != nil {
 		return fail(err)
 	}
@@ -271,7 +271,7 @@ func (s *Stream) Close() error { return s.b.Close() }
 // words says an error as a person understands it.
 func words(err error) error {
 	var (
-		foreign  decode.Foreign
+		foreign  decode.ForeignError
 		dns      *net.DNSError
 		host     x509.HostnameError
 		unknown  x509.UnknownAuthorityError

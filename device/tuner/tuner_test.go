@@ -90,25 +90,25 @@ func TestAStationSounds(t *testing.T) {
 	for _, kind := range []string{"mp3", "vorbis", "opus"} {
 		b := song(t, kind, 5)
 		for name, serve := range map[string]http.HandlerFunc{
-			"plainly": func(w http.ResponseWriter, _ *http.Request) { w.Write(b) },
+			"plainly": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(b) },
 			"with words in between": func(w http.ResponseWriter, r *http.Request) {
 				if r.Header.Get("Icy-MetaData") != "1" {
 					t.Error("no words were asked for")
 				}
 				w.Header().Set("Icy-Metaint", "777")
 				for i := 0; i < len(b); i += 777 {
-					w.Write(b[i:min(i+777, len(b))])
+					_, _ = w.Write(b[i:min(i+777, len(b))])
 					words := "StreamTitle='A song';"
 					if i%2 == 0 {
 						words = ""
 					}
 					n := (len(words) + 15) / 16
-					w.Write(append([]byte{byte(n)}, append([]byte(words), make([]byte, 16*n-len(words))...)...))
+					_, _ = w.Write(append([]byte{byte(n)}, append([]byte(words), make([]byte, 16*n-len(words))...)...))
 				}
 			},
 			"under another name": func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "text/html")
-				w.Write(b)
+				_, _ = w.Write(b)
 			},
 			"behind lists and redirections": func(w http.ResponseWriter, r *http.Request) {
 				switch r.URL.Path {
@@ -119,7 +119,7 @@ func TestAStationSounds(t *testing.T) {
 				case "/moved":
 					http.Redirect(w, r, "/song", http.StatusFound)
 				case "/song":
-					w.Write(b)
+					_, _ = w.Write(b)
 				default:
 					http.NotFound(w, r)
 				}
@@ -178,7 +178,7 @@ func TestAServerOfTheOldKindSounds(t *testing.T) {
 	b := song(t, "mp3", 5)
 	s, err := open(t, raw(t, func(c net.Conn) {
 		fmt.Fprint(c, "ICY 200 OK\r\nicy-name: One\r\ncontent-type: audio/mpeg\r\n\r\n")
-		c.Write(b[1000:]) // in the middle of a frame
+		_, _ = c.Write(b[1000:]) // in the middle of a frame
 	}), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -214,8 +214,8 @@ func TestEachThingThatIsWrongIsASentence(t *testing.T) {
 	}{
 		{"nobody there", "http://127.0.0.1:1", nil, "connection refused"},
 		{"404", serve(http.NotFound), nil, "its server does not know that stream (404)"},
-		{"403", serve(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(403) }), nil, "its server does not let us in (403)"},
-		{"503", serve(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }), nil, "its server answered 503 Service Unavailable"},
+		{"403", serve(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }), nil, "its server does not let us in (403)"},
+		{"503", serve(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }), nil, "its server answered 503 Service Unavailable"},
 		{"a page", sends("audio/mpeg", "<!DOCTYPE html><title>x</title>"), nil, "it is a page of the web, and no sound"},
 		{"AAC", sends("audio/mpeg", "\xff\xf1\x50\x80"+strings.Repeat("x", 600)), nil, "it sends AAC, which conch does not play; MP3,"},
 		{"noise", sends("audio/mpeg", strings.Repeat("noise", 40000)), nil, "it is none of MP3"},
@@ -225,7 +225,7 @@ func TestEachThingThatIsWrongIsASentence(t *testing.T) {
 		{"a list of a file", sends("x", "#EXTM3U\nfile:///etc/passwd\n"), nil, "it sends to file:///etc/passwd, which is no address of the web"},
 		{"a list of itself", serve(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "#EXTM3U\nhttp://%s/\n", r.Host) }), nil,
 			"it sends from one address to the next"},
-		{"a way without an end", serve(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/x"+r.URL.Path, 302) }), nil,
+		{"a way without an end", serve(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/x"+r.URL.Path, http.StatusFound) }), nil,
 			"it sends from one address to the next"},
 		{"a certificate that nobody knows", secure.URL, nil, "its certificate does not fit"},
 		{"a certificate for another name", strings.Replace(secure.URL, "127.0.0.1", "localhost", 1), roots, "its certificate does not fit"},
@@ -265,7 +265,7 @@ func TestAStreamThatStallsEnds(t *testing.T) {
 	b := song(t, "mp3", 2)
 	s, err := open(t, raw(t, func(c net.Conn) {
 		fmt.Fprint(c, "HTTP/1.1 200 OK\r\n\r\n")
-		c.Write(b)
+		_, _ = c.Write(b)
 		_, _ = c.Read(make([]byte, 1))
 	}), nil)
 	if err != nil {

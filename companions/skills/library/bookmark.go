@@ -76,7 +76,7 @@ func (b *bookmarks) read(key string) (p place, err error) {
 		return place{}, fmt.Errorf("the bookmark cannot be read: %w", err)
 	}
 	if json.Unmarshal(v, &p) != nil || p.At < 0 {
-		return place{}, nil // of another kind, or none
+		return place{}, nil //nolint:nilerr // of another kind, or none
 	}
 	return p, nil
 }

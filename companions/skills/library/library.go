@@ -88,10 +88,11 @@ func (s *Skill) Tools() []skills.Tool {
 			Schema:      schema(`"seconds":{"type":"integer","minimum":-36000,"maximum":36000}`, "seconds"),
 			Handler:     s.skip,
 		}, {
-			Name:        "chapter",
-			Description: "Goes to a chapter of the book that plays or was played last, by its number, or with by = 1 to the next one and by = -1 to the one before.",
-			Schema:      schema(`"number":{"type":"integer","minimum":1,"maximum":10000},"by":{"type":"integer","minimum":-1,"maximum":1}`),
-			Handler:     s.chapter,
+			Name: "chapter",
+			Description: "Goes to a chapter of the book that plays or was played last, by its number, or with by = 1 to the next one " +
+				"and by = -1 to the one before.",
+			Schema:  schema(`"number":{"type":"integer","minimum":1,"maximum":10000},"by":{"type":"integer","minimum":-1,"maximum":1}`),
+			Handler: s.chapter,
 		}, {
 			Name:        "sleep_timer",
 			Description: "Has the book or music become silent and stop after so many minutes; 0 takes that back.",
@@ -158,7 +159,7 @@ func (s *Skill) play(_ skills.Context, args json.RawMessage) (skills.Result, err
 func chapterOf(said string) (title string, chapter int) {
 	words := wordsOf(said)
 	for i, w := range words[:max(0, len(words)-1)] {
-		if n, ok := number(words[i+1]); ok && n > 0 && slices.Contains([]string{"chapter", "part", "track", "kapitel", "capitulo", "chapitre"}, w) {
+		if n, ok := number(words[i+1]); ok && n > 0 && slices.Contains([]string{"chapter", "part", "track", "kapitel", "capitulo", "chapitre"}, w) { //nolint:misspell // Spanish
 			return strings.Join(slices.Delete(words, i, i+2), " "), n
 		}
 	}

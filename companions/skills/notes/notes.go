@@ -130,7 +130,7 @@ func (s *Skill) remember(ctx skills.Context, a arguments, all []Note) (string, e
 	case len(n.Text) > longest:
 		return "", fmt.Errorf("that is too long to be remembered: %d letters at most", longest)
 	case len(all) >= most:
-		return "", fmt.Errorf("I remember %d things already, and no more are possible; have me forget one first", most)
+		return "", fmt.Errorf("I remember %d things already, and no more are possible; have me forget one first", most) //nolint:staticcheck // a companion says it
 	case slices.ContainsFunc(all, func(o Note) bool { return strings.EqualFold(o.Text, n.Text) }):
 		return "I remember that already.", nil
 	}
@@ -142,7 +142,7 @@ func (s *Skill) remember(ctx skills.Context, a arguments, all []Note) (string, e
 		err = s.store.Put(ctx.Companion, map[string][]byte{n.key(): value})
 	}
 	if err != nil {
-		return "", fmt.Errorf("I cannot remember that: %w", err)
+		return "", fmt.Errorf("I cannot remember that: %w", err) //nolint:staticcheck // a companion says it
 	}
 	return "I will remember: " + n.Text, nil
 }
@@ -169,7 +169,7 @@ func (s *Skill) forget(ctx skills.Context, a arguments, all []Note) (string, err
 		return "Which of these should I forget, or all of them? " + list(found), nil
 	}
 	if err := Erase(s.store, ctx.Companion, found...); err != nil {
-		return "", fmt.Errorf("I cannot forget that: %w", err)
+		return "", fmt.Errorf("I cannot forget that: %w", err) //nolint:staticcheck // a companion says it
 	}
 	if len(found) > 1 {
 		return fmt.Sprintf("I have forgotten %d things.", len(found)), nil

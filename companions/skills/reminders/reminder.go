@@ -88,7 +88,7 @@ func (r *reminder) step(now time.Time) words {
 		r.Of, r.Told, r.Times, r.Missed, r.Begun, r.Done = time.Time{}, time.Time{}, 0, 0, false, time.Time{}
 		r.Due = r.when.next(now)
 	}
-	how := silent
+	var how words
 	switch {
 	case !r.Due.IsZero() && !r.Due.After(now):
 		if !r.open() {

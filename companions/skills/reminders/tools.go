@@ -70,7 +70,7 @@ func (s *Skill) add(ctx skills.Context, a arguments) (string, error) {
 	case len(keywords(a.Text)) == 0:
 		return "", errors.New("of what should I remind you?")
 	case now.Year() < unknown:
-		return "", errors.New("I do not know what time it is: my clock is wrong until the network brings the time")
+		return "", errors.New("I do not know what time it is: my clock is wrong until the network brings the time") //nolint:staticcheck // a companion says it
 	case len(s.all) >= most:
 		return "", fmt.Errorf("there are %d reminders already, and no more are possible; cancel one first", most)
 	}

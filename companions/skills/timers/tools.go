@@ -257,8 +257,8 @@ func spell(d time.Duration) string {
 		of   time.Duration
 		name string
 	}{{time.Hour, "hour"}, {time.Minute, "minute"}, {time.Second, "second"}} {
-		n := d / u.of
-		d -= n * u.of
+		n := int(d / u.of)
+		d %= u.of
 		if n > 0 {
 			all = append(all, fmt.Sprintf("%d %s%s", n, u.name, inCase(n != 1, "s")))
 		}

@@ -58,7 +58,8 @@ func sleepTimer(t Thought, words []string) (Reply, bool) {
 // play plays what is named behind the word.
 func play(t Thought, words []string) (Reply, bool) {
 	title := words[slices.Index(words, "play")+1:]
-	if rest := slices.DeleteFunc(slices.Clone(title), func(w string) bool { return w == "the" }); len(rest) > 0 && chapters(rest[:1]) && !slices.Contains(rest, "of") ||
+	rest := slices.DeleteFunc(slices.Clone(title), func(w string) bool { return w == "the" })
+	if len(rest) > 0 && chapters(rest[:1]) && !slices.Contains(rest, "of") ||
 		len(rest) > 1 && chapters(rest[1:2]) { // "play chapter two", "play the next chapter"
 		return chapter(t, words)
 	}
