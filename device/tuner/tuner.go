@@ -188,7 +188,7 @@ func (t *Tuner) get(ctx context.Context, address string) (*body, error) {
 	}
 	req.Header.Set("User-Agent", "conch")
 	req.Header.Set("Icy-MetaData", "1") // some bring it unasked, so it has to be understood all the same
-	res, err := t.client.Do(req)        //nolint:bodyclose // it is closed with what plays
+	res, err := t.client.Do(req)        //nolint:bodyclose // body closes it
 	if err != nil {
 		return fail(err)
 	}

@@ -75,8 +75,8 @@ func (b *bookmarks) read(key string) (p place, err error) {
 	if err != nil {
 		return place{}, fmt.Errorf("the bookmark cannot be read: %w", err)
 	}
-	if json.Unmarshal(v, &p) != nil || p.At < 0 {
-		return place{}, nil //nolint:nilerr // of another kind, or none
+	if bad := json.Unmarshal(v, &p) != nil || p.At < 0; bad { // of another kind, or none
+		p = place{}
 	}
 	return p, nil
 }

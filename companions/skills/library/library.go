@@ -89,8 +89,8 @@ func (s *Skill) Tools() []skills.Tool {
 			Handler:     s.skip,
 		}, {
 			Name: "chapter",
-			Description: "Goes to a chapter of the book that plays or was played last, by its number, or with by = 1 to the next one " +
-				"and by = -1 to the one before.",
+			Description: "Goes to a chapter of the book that plays or was played last, by its number, or with by = 1 to the next one and by = -1 to " +
+				"the one before.",
 			Schema:  schema(`"number":{"type":"integer","minimum":1,"maximum":10000},"by":{"type":"integer","minimum":-1,"maximum":1}`),
 			Handler: s.chapter,
 		}, {

@@ -59,9 +59,8 @@ func sleepTimer(t Thought, words []string) (Reply, bool) {
 func play(t Thought, words []string) (Reply, bool) {
 	title := words[slices.Index(words, "play")+1:]
 	rest := slices.DeleteFunc(slices.Clone(title), func(w string) bool { return w == "the" })
-	if len(rest) > 0 && chapters(rest[:1]) && !slices.Contains(rest, "of") ||
-		len(rest) > 1 && chapters(rest[1:2]) { // "play chapter two", "play the next chapter"
-		return chapter(t, words)
+	if len(rest) > 0 && chapters(rest[:1]) && !slices.Contains(rest, "of") || len(rest) > 1 && chapters(rest[1:2]) {
+		return chapter(t, words) // "play chapter two", "play the next chapter"
 	}
 	args := m{}
 	if i := strings.Index(strings.Join(title, " "), "from the "); i >= 0 && all("beginning|start")(title) {
