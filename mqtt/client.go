@@ -67,9 +67,10 @@ type Client struct {
 	start   time.Time
 	waits   wakeful // how long something has waited to be sent
 
-	nudged chan struct{} // 1: do not wait
-	in     chan arrival  // ends of links, failed attempts and calls
-	lanes  *lanes        // what arrived
+	nudged  chan struct{} // 1: do not wait
+	reading chan struct{} // 1: somebody reads what is none of the room's
+	in      chan arrival  // ends of links, failed attempts and calls
+	lanes   *lanes        // what arrived
 
 	mu       sync.Mutex
 	link     *link     // that is up; nil: Send drops
@@ -136,7 +137,7 @@ func NewClient(cfg Config) (*Client, error) {
 	def(&cfg.RetryMax, 2*time.Second)
 	c := &Client{
 		cfg: cfg, targets: targets, start: time.Now(), known: directory{}, asked: -time.Hour, own: map[string]bool{}, settled: time.NewTimer(time.Hour),
-		nudged: make(chan struct{}, 1), in: make(chan arrival, maxCalls), lanes: newLanes(cfg.Bounds), askers: askers{},
+		reading: make(chan struct{}, 1), nudged: make(chan struct{}, 1), in: make(chan arrival, maxCalls), lanes: newLanes(cfg.Bounds), askers: askers{},
 	}
 	c.stats = newCounters(cfg.Log, c.now)
 	if c.whisper, err = cfg.Identity.whisperKey(); err != nil {
