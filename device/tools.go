@@ -14,6 +14,7 @@ import (
 	"conch/companions"
 	"conch/companions/round"
 	"conch/companions/skills"
+	"conch/companions/skills/home"
 	intercomskill "conch/companions/skills/intercom"
 	"conch/companions/skills/library"
 	"conch/companions/skills/notes"
@@ -48,6 +49,7 @@ var bundled = []struct {
 	{"system", system.New},
 	{"room", roomskill.New},
 	{"library", library.New},
+	{"home", home.New},
 	{"timers", timers.New},
 	{"reminders", reminders.New},
 	{store.NotesOf, notes.New},
@@ -148,6 +150,7 @@ func (d *Device) skillHost(name string) skills.Host {
 		Library:  soundfolder.New(d.cfg.LibraryFolder()).Library(),
 		Intercom: d.intercomSkill(),
 		Radio:    tuner.New(d.cfg.Radio.Stations, nil).Radio(),
+		Home:     d.home(),
 	}
 	if d.kept != nil {
 		h.Store = d.kept.Skill(name)

@@ -23,6 +23,7 @@ type Host struct {
 	Intercom *Intercom                 // nil: no other device can be called
 	Library  *Library                  // nil: there is no place for one
 	Radio    *Radio                    // nil: there are no stations
+	Home     *Home                     // nil: nothing of a house is configured
 }
 
 // Store keeps what a skill must not forget, for each companion apart; "" is the device itself. What a method has written is on the
@@ -124,4 +125,21 @@ type Intercom struct {
 	Call   func(name string) (InputClaim, error) // the call, from the ringing there on; an error says in words why there is none
 	Answer func() (InputClaim, error)            // the call that rings here
 	HangUp func() bool                           // ends the call, or what rings; false: there is neither
+}
+
+// Home is what there is in a house to switch and to read, over MQTT.
+type Home struct {
+	Things  []Thing
+	Publish func(ctx context.Context, topic, payload string) error  // returns when the broker has acknowledged it
+	Read    func(ctx context.Context, topic string) (string, error) // what the broker keeps there
+}
+
+// Thing is something in a house, by the name that people have for it.
+type Thing struct {
+	Name      string
+	Topic     string            // where it is told what to be; empty: it is only read
+	Payloads  map[string]string // what it may be, in words, and what is said for that
+	Numbers   bool              // it may be a number, from Low to High
+	Low, High float64
+	Read      string // where what it is stands; empty: nowhere
 }

@@ -35,6 +35,7 @@ type Config struct {
 	Knob    Knob
 	MCP     []MCP
 	Radio   Radio
+	Home    []Thing
 
 	Intercom Intercom
 	State    State
@@ -301,7 +302,7 @@ func (c *Config) Describe() []Row {
 			rows = append(rows, Row{"voice.key", c.Voice.Key.String(), c.Origin("voice.key")})
 		}
 	}
-	return append(rows, Row{"mcp", c.servers(), c.Origin("mcp")})
+	return append(rows, Row{"mcp", c.servers(), c.Origin("mcp")}, Row{"home", c.things(), c.Origin("home")})
 }
 
 // Origin is where the value of a key came from, as Row has it.

@@ -77,7 +77,7 @@ func TestExampleEqualsTheDefaults(t *testing.T) {
 		if want := empty.Describe()[i]; row.Key != want.Key || row.Value != want.Value {
 			t.Errorf("%s = %s in the example; an empty file gives %s", row.Key, row.Value, want.Value)
 		}
-		if row.Key != "voice.key" && row.Key != "mcp" && !strings.HasPrefix(row.Origin, "file conch.example.toml:") &&
+		if row.Key != "voice.key" && row.Key != "mcp" && row.Key != "home" && !strings.HasPrefix(row.Origin, "file conch.example.toml:") &&
 			!strings.HasPrefix(row.Origin, "default (") {
 			t.Errorf("%s comes from %q, so it is not in the example", row.Key, row.Origin)
 		}

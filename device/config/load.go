@@ -219,6 +219,7 @@ func (l *loader) take(path string, tree map[string]any, lines map[string]int) {
 	}
 	var all []found
 	for _, of := range l.tables() {
+		sections[of.name] = true
 		if v, there := tree[of.name]; there {
 			l.table(of, v, lines, path)
 			delete(tree, of.name)

@@ -56,7 +56,7 @@ var (
 	headerName = regexp.MustCompile(`^[A-Za-z0-9-]{1,100}$`)
 )
 
-func (l *loader) tables() []section { return []section{l.mcp()} }
+func (l *loader) tables() []section { return []section{l.mcp(), l.home()} }
 
 func (l *loader) mcp() section {
 	return section{name: "mcp", named: serverName, names: "1 to 20 letters, digits, _ and -", begin: func(name string) ([]field, func() string) {

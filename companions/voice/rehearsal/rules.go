@@ -48,9 +48,6 @@ func (Rules) Think(t Thought) Reply {
 	default:
 		return say("I heard " + seconds(t.Heard.Length.Seconds()) + " of sound, but no word that I know. Please say it again, a little slower.")
 	}
-	if reply, ok := ask(servers, t, words); ok { // before anything that a companion knows: it names what it wants
-		return reply
-	}
 	s := newScene(t)
 	if len(s.topics) > 0 { // a companion with a card, alone
 		if reply, ok := s.known(words); ok {
