@@ -10,7 +10,7 @@ import (
 	"conch/companions/skills"
 )
 
-// Skill has the tools call_device, answer_call, hang_up and who_can_be_called.
+// Skill has the tools call_device, answer, hang_up and who_can_be_called.
 type Skill struct{ skills.Intercom }
 
 // New is the skill; nil where no other device can be called.
@@ -33,7 +33,7 @@ func (s Skill) Tools() []skills.Tool {
 			Handler: s.call,
 		},
 		{
-			Name:        "answer_call",
+			Name:        "answer",
 			Description: "Answers the call that rings here, as a press of the button does.",
 			Handler: func(skills.Context, json.RawMessage) (skills.Result, error) {
 				claim, err := s.Answer()

@@ -47,11 +47,11 @@ func TestIntercomSkill(t *testing.T) {
 			t.Errorf("%s: %+v", args, r)
 		}
 	}
-	if _, err := use("answer_call", "{}"); !errors.Is(err, rings) {
+	if _, err := use("answer", "{}"); !errors.Is(err, rings) {
 		t.Errorf("where nothing rings: %v", err)
 	}
 	rings = nil
-	if r, err := use("answer_call", "{}"); err != nil || r.Effect == nil {
+	if r, err := use("answer", "{}"); err != nil || r.Effect == nil {
 		t.Errorf("where it rings: %+v, %v", r, err)
 	}
 	if r, _ := use("hang_up", "{}"); r.Output != "There is no call any more." {

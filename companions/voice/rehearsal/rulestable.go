@@ -29,13 +29,13 @@ func ask(table []aRule, t Thought, words []string) (Reply, bool) {
 // tables are what a person tells the device to do, in the order in which they are asked: what skills do, each in a file of its own, before
 // the rest.
 var tables = [][]aRule{
+	intercom, // before servers: "call the kitchen" is no tool
 	servers,
 	radio,
 	library, // before timers: "sleep timer" is its
 	timerRules,
 	reminderRules,
 	noteRules,
-	intercom,
 	house,
 	controls,
 }
