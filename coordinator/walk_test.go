@@ -51,8 +51,9 @@ type world struct {
 	spoken   []audible // stretches in which somebody speaks into the microphone
 	begun    []turn.ID // opened the microphone or asked for an answer
 	started  int       // streams and claims that ran
-	lent     int       // microphones that claims have
-	kept     int       // claims that came to be
+	visitors int
+	lent     int // microphones that claims have
+	kept     int // claims that came to be
 	ended    map[string]int
 	outcomes []<-chan inject.Outcome
 	alerts   []<-chan alert.How
@@ -137,7 +138,9 @@ func (w *world) act() {
 		return gen
 	}
 	live := turn.ID(fmt.Sprintf("t-%d", 1+w.n(8)))
-	switch w.n(15) {
+	switch w.n(16) {
+	case 15:
+		w.visitor()
 	case 14:
 		done, stop := w.Ring("tea", time.Duration(1+w.n(60))*time.Second)
 		w.alerts = append(w.alerts, done)
@@ -202,6 +205,42 @@ func (w *world) act() {
 		w.began(id) // whatever comes of it, it ends once
 		w.Post(turn.FloorGranted{At: w.Now(), Turn: id, Prompt: "go"})
 	}
+}
+
+// visitor calls, and gives up at some time, if nobody has answered or refused.
+func (w *world) visitor() {
+	w.mu.Lock()
+	w.visitors++
+	name := fmt.Sprintf("visitor %d", w.visitors)
+	w.mu.Unlock()
+	long, talks := time.Duration(w.n(40000))*time.Millisecond, w.n(10)
+	withdraw, err := w.Offer(w.t.Context(), ClaimFunc{
+		Run: func(_ context.Context, _ <-chan []int16, write func([]int16) error) error {
+			w.mu.Lock()
+			w.started++
+			w.mu.Unlock()
+			for range talks {
+				if err := write(tone(500*time.Millisecond, claimValue)); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		Ended: func(turn.EndedHow) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.ended[name]++
+		},
+	})
+	if err != nil {
+		return
+	}
+	w.mu.Lock()
+	if w.ended[name] == 0 {
+		w.ended[name] = 0 // it rings: it ends once, answered or not
+	}
+	w.mu.Unlock()
+	go func() { time.Sleep(long); withdraw() }()
 }
 
 // serve is a server that is late, forgetful, repetitive, and does not stop when it is told to.
