@@ -7,6 +7,30 @@ import (
 	"strings"
 )
 
+// tables are what a person tells the device to do, in the order in which they are asked: what skills do, each in a file of its own, before
+// the rest.
+var tables = [][]aRule{
+	intercom, // before servers: "call the kitchen" is no tool
+	servers,
+	radio,
+	library, // before timers: "sleep timer" is its
+	timerRules,
+	reminderRules,
+	noteRules,
+	house,
+	controls,
+}
+
+// commanded answers what the device is told to do, whatever it may mean to a companion's card.
+func commanded(t Thought, words []string) (Reply, bool) {
+	for _, table := range tables {
+		if reply, ok := ask(table, t, words); ok {
+			return reply, true
+		}
+	}
+	return Reply{}, false
+}
+
 // Rules is the companion of the rehearsal: keywords in, plain sentences out. Deterministic for a given Thought.
 // pocketsphinx mishears, so that a rule asks for as few words as can carry its meaning.
 type Rules struct{}
@@ -65,9 +89,6 @@ func (Rules) Think(t Thought) Reply {
 	}
 	return say(fmt.Sprintf("I understood: %s. %s", strings.TrimRight(t.Words, ".!? "), aboutRehearsal))
 }
-
-const aboutRehearsal = "This is a rehearsal without a model, so I know only a few things: the time, the date, sums, counting, and a story. " +
-	"For a real voice, set OPENAI_API_KEY and start again."
 
 func say(text string) Reply { return Reply{Text: text} }
 

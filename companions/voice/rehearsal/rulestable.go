@@ -26,30 +26,6 @@ func ask(table []aRule, t Thought, words []string) (Reply, bool) {
 	return Reply{}, false
 }
 
-// tables are what a person tells the device to do, in the order in which they are asked: what skills do, each in a file of its own, before
-// the rest.
-var tables = [][]aRule{
-	intercom, // before servers: "call the kitchen" is no tool
-	servers,
-	radio,
-	library, // before timers: "sleep timer" is its
-	timerRules,
-	reminderRules,
-	noteRules,
-	house,
-	controls,
-}
-
-// commanded answers what the device is told to do, whatever it may mean to a companion's card.
-func commanded(t Thought, words []string) (Reply, bool) {
-	for _, table := range tables {
-		if reply, ok := ask(table, t, words); ok {
-			return reply, true
-		}
-	}
-	return Reply{}, false
-}
-
 // controls are what a person tells the device to do. In each row one group of alternatives must be there for every argument
 // of all.
 var controls = []aRule{
@@ -88,24 +64,6 @@ var smallTalk = []aRule{
 	{all("hello|hi|hey"), pick("Hello. What can I do for you?", "Hello. I am listening.")},
 	{all("time"), clock},
 	{all("name"), whoAmI},
-}
-
-// normal makes words of a sentence: lower case, letters and digits only.
-func normal(text string) []string {
-	return strings.FieldsFunc(strings.ToLower(strings.ReplaceAll(text, "'", "")), func(c rune) bool {
-		return !('a' <= c && c <= 'z' || '0' <= c && c <= '9' || c > 0x7f)
-	})
-}
-
-func all(groups ...string) func([]string) bool {
-	return func(words []string) bool {
-		for _, g := range groups {
-			if !slices.ContainsFunc(strings.Split(g, "|"), func(w string) bool { return slices.Contains(words, w) }) {
-				return false
-			}
-		}
-		return true
-	}
 }
 
 // countTo is "count to twenty" as pocketsphinx hears it: "down to twenty", "come to twenty".
@@ -262,3 +220,6 @@ const story = "Once upon a time a shell lay on a beach and listened. " +
 	"And whenever the child pressed it to her ear, it told her what it had heard. " +
 	"And whenever she put it down in the middle of a sentence, it was quiet at once. " +
 	"Because a good story, said the shell, is one that can wait. The end."
+
+const aboutRehearsal = "This is a rehearsal without a model, so I know only a few things: the time, the date, sums, counting, and a story. " +
+	"For a real voice, set OPENAI_API_KEY and start again."

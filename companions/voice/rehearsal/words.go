@@ -100,3 +100,22 @@ func after(words []string, word string) []string {
 	}
 	return nil
 }
+
+// normal makes words of a sentence: lower case, letters and digits only.
+func normal(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(strings.ReplaceAll(text, "'", "")), func(c rune) bool {
+		return !('a' <= c && c <= 'z' || '0' <= c && c <= '9' || c > 0x7f)
+	})
+}
+
+// all tells whether one of each group of alternatives is among the words.
+func all(groups ...string) func([]string) bool {
+	return func(words []string) bool {
+		for _, g := range groups {
+			if !slices.ContainsFunc(strings.Split(g, "|"), func(w string) bool { return slices.Contains(words, w) }) {
+				return false
+			}
+		}
+		return true
+	}
+}
