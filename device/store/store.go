@@ -242,18 +242,7 @@ func (d *DB) update(f func(*bbolt.Tx) error) error {
 	case errors.Is(err, berrors.ErrMaxSizeReached):
 		return fmt.Errorf("it cannot be kept: %s has its %d MiB already; forget something first", d.path, MaxFile>>20)
 	}
-	d.again(db)
 	return d.troubled(fmt.Errorf("it cannot be kept: %w", err))
-}
-
-// again has the file opened anew: after a write that failed only what is on the disk counts.
-func (d *DB) again(db *bbolt.DB) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if db != nil && d.db == db {
-		_ = guarded(db.Close) // what was written is on the disk
-		d.db = nil
-	}
 }
 
 // troubled has people told of what went wrong, and Run try again.

@@ -271,6 +271,32 @@ func TestAnyBytesOfTheFileMayBeWrong(t *testing.T) {
 	}
 }
 
+// A page that is part of itself has no end.
+func TestAPageIsUsedOnce(t *testing.T) {
+	path := file(t)
+	k := opened(t, path)
+	put(t, k, "notes", "ada", "a", "1")
+	if err := k.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := look(b); err != nil {
+		t.Fatal(err)
+	}
+	p := pages{file: b}
+	if err := p.meta(); err != nil {
+		t.Fatal(err)
+	}
+	at := b[p.root*p.size+head:] // the first entry, a bucket
+	order.PutUint64(at[order.Uint32(at[4:])+order.Uint32(at[8:]):], p.root)
+	if err := look(b); !errors.Is(err, errDamaged) || !strings.Contains(err.Error(), "used twice") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestANewerLayoutIsLeftAlone(t *testing.T) {
 	path := file(t)
 	k := opened(t, path)
