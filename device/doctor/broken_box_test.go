@@ -57,6 +57,17 @@ var machineBreakages = []breakage{
 		breaks: func(b *box) { b.space.Temporary = true }},
 	{name: "state of another user", check: "disk", level: doctor.Bad, text: "cannot be written by user conch", cause: "somebody else", do: "sudo chown -R conch: /var/lib/conch",
 		breaks: func(b *box) { b.owners["/var/lib/conch"] = [2]int{0, 0} }},
+	{name: "library in a home", check: "library", level: doctor.Bad, text: "~/books cannot be read by the service", cause: "ProtectHome",
+		do:     "sudo mkdir -p /var/lib/conch/library && sudo cp -r ~/books/. /var/lib/conch/library/",
+		breaks: func(b *box) { b.s.Library = "/home/max/books" }},
+	{name: "library that is not there", check: "library", level: doctor.Warn, text: "/srv/books is not there", cause: "library.folder", do: "library.folder",
+		breaks: func(b *box) { b.s.Library = "/srv/books" }},
+	{name: "library of AAC", check: "library", level: doctor.Warn, text: "1 files of /srv/books cannot be played, such as Moby Dick.m4b", cause: "conch plays",
+		do: `ffmpeg -i "Moby Dick.m4b" "Moby Dick.mp3"`,
+		breaks: func(b *box) {
+			b.s.Library = "/srv/books"
+			b.files(map[string]string{"/srv/books/Moby Dick.m4b": "x", "/srv/books/rain.mp3": "x"})
+		}},
 	{name: "file system with errors", check: "card-errors", level: doctor.Bad, text: "mmcblk0p2 has recorded 4 errors", cause: "card", do: "replace the card",
 		breaks: func(b *box) { b.write("/sys/fs/ext4/mmcblk0p2/errors_count", "4\n") }},
 	{name: "card fails", check: "card-errors", level: doctor.Bad, text: "failed 2 times", cause: "wears out", do: "dmesg",

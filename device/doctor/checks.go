@@ -8,6 +8,7 @@ func Checks() []Check {
 		{Name: "temperature", Group: Box, About: "below 80 °C", Look: checkHeat},
 		{Name: "memory", Group: Box, About: "memory left, swap, programs ended for lack of it", Look: checkMemory},
 		{Name: "disk", Group: Box, About: "state directory: space, inodes, read-only, rights", Look: checkDisk},
+		{Name: "library", Group: Box, About: "the household's own sound: the service may read it, and conch plays it", Look: checkLibrary},
 		{Name: "card-errors", Group: Box, About: "errors of the SD card and its file system", Look: checkCardErrors},
 		{Name: "clock", Group: Box, About: "set, and kept right by something", Look: checkClock},
 		{Name: "priority", Group: Box, About: "the audio thread may be real-time", Look: checkPriority},

@@ -17,6 +17,7 @@
 //	machine  temperature  below 80 °C
 //	machine  memory       memory left, swap, programs ended for lack of it
 //	machine  disk         state directory: space, inodes, read-only, rights
+//	machine  library      the household's own sound: the service may read it, and conch plays it
 //	machine  card-errors  errors of the SD card and its file system
 //	machine  clock        set, and kept right by something
 //	machine  priority     the audio thread may be real-time

@@ -119,7 +119,7 @@ func subject(o Options, m *Machine) *Subject {
 	hidden := s.Voice.KeyHidden
 	s.Voice = voiceOf(&cfg)
 	s.Voice.KeyHidden = hidden
-	s.StateDir, s.RuntimeDir = cfg.State.Dir, cfg.State.Runtime
+	s.StateDir, s.RuntimeDir, s.Library = cfg.State.Dir, cfg.State.Runtime, cfg.LibraryFolder()
 	if r, err := control.Dial(cfg); err == nil {
 		s.Running = func(ctx context.Context) (Running, error) { return askRunning(ctx, r) }
 	}

@@ -33,6 +33,7 @@ type Subject struct {
 	Misfits []Misfit // what does not go together
 
 	StateDir   string
+	Library    string // the folder of the household's own sound; empty: none
 	RuntimeDir string
 
 	// Running asks the running appliance; nil: none is there.
