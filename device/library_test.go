@@ -126,7 +126,7 @@ func (b *box) read() (seconds float64, ok bool) {
 }
 
 // A real MP3 in two chapters: a question over it, a skip, a chapter, a pause; and after a restart it goes on a little before where it was.
-func TestABookOfMP3KeepsItsPlace(t *testing.T) {
+func TestABookOfMP3KeepsItsPlace(t *testing.T) { //nolint:tparallel // one start after the other, on one disk
 	t.Parallel()
 	books, kept := t.TempDir(), t.TempDir()
 	sweep(t, filepath.Join(books, "Moby Dick", "1.mp3"), 120)

@@ -194,8 +194,8 @@ func (p *playing) pass(live skills.Live, write func([]int16) error) error {
 		if err != nil {
 			return err
 		}
-		if over := write(pcm) != nil; over {
-			return nil
+		if err := write(pcm); err != nil {
+			return nil //nolint:nilerr // nobody hears it any more
 		}
 		if n += len(pcm); n >= int(settled.Seconds()*skills.Rate) {
 			n, p.gap, p.since = 0, 0, time.Now()
