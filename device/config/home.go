@@ -26,30 +26,34 @@ var (
 )
 
 func (l *loader) home() section {
-	return section{name: "home", named: thingName, names: `1 to 40 letters, digits, spaces, ' and -, as in [home."kitchen lamp"]`, begin: func(name string) ([]field, func() string) {
+	const names = `1 to 40 letters, digits, spaces, ' and -, as in [home."kitchen lamp"]`
+	return section{name: "home", named: thingName, names: names, begin: func(name string) ([]field, func() string) {
 		t := Thing{Name: name}
 		return []field{
-				{"topic", "topic of MQTT under which it is told what to be, at the room's broker; empty: it is only read", "a topic without + and #, and none of conch's own",
+				{"topic", "topic of MQTT under which it is told what to be, at the room's broker; empty: it is only read",
+					"a topic without + and #, and none of conch's own",
 					`"zigbee2mqtt/kitchen lamp/set"`, topic(&t.Topic)},
 				{"payloads", "what it may be, in words that people say, and what is said to it for that", `a table, as in { on = "ON", off = "OFF" }`,
 					`{ on = "ON", off = "OFF" }`, words(&t.Payloads, valueName)},
-				{"range", "it may also be a number from the first to the second, which is said as it is; empty: no number", "a list of two numbers, as in [0, 100], or empty", `[]`, func(v any) string {
-					list, ok := v.([]any)
-					if ok && len(list) == 0 {
+				{"range", "it may also be a number from the first to the second, which is said as it is; empty: no number",
+					"a list of two numbers, as in [0, 100], or empty", `[]`, func(v any) string {
+						list, ok := v.([]any)
+						if ok && len(list) == 0 {
+							return ""
+						}
+						if !ok || len(list) != 2 {
+							return bare
+						}
+						var isLow, isHigh bool
+						t.Low, isLow = number(list[0])
+						t.High, isHigh = number(list[1])
+						if t.Numbers = isLow && isHigh && t.Low < t.High; !t.Numbers {
+							return bare
+						}
 						return ""
-					}
-					if !ok || len(list) != 2 {
-						return bare
-					}
-					var isLow, isHigh bool
-					t.Low, isLow = number(list[0])
-					t.High, isHigh = number(list[1])
-					if t.Numbers = isLow && isHigh && t.Low < t.High; !t.Numbers {
-						return bare
-					}
-					return ""
-				}},
-				{"read", "topic under which the broker keeps what it is; empty: it cannot be read", "a topic without + and #, and none of conch's own", `"zigbee2mqtt/kitchen lamp"`, topic(&t.Read)},
+					}},
+				{"read", "topic under which the broker keeps what it is; empty: it cannot be read",
+					"a topic without + and #, and none of conch's own", `"zigbee2mqtt/kitchen lamp"`, topic(&t.Read)},
 			}, func() string {
 				switch {
 				case t.Topic == "" && t.Read == "":

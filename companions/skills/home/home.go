@@ -38,10 +38,11 @@ func (s Skill) Tools() (tools []skills.Tool) {
 	}
 	if len(sets) > 0 {
 		tools = append(tools, skills.Tool{
-			Name:        "set_home",
-			Description: "Switches or sets something in the house. Say that it is done only when this says so. What there is, and its values: " + strings.Join(how, "; ") + ".",
-			Schema:      schema(sets, `,"value":{"type":"string","maxLength":100}`, `,"value"`),
-			Handler:     s.set,
+			Name: "set_home",
+			Description: "Switches or sets something in the house. Say that it is done only when this says so. What there is, and its values: " +
+				strings.Join(how, "; ") + ".",
+			Schema:  schema(sets, `,"value":{"type":"string","maxLength":100}`, `,"value"`),
+			Handler: s.set,
 		})
 	}
 	if len(reads) > 0 {
