@@ -75,7 +75,8 @@ func over(t *testing.T, f *flat, turns []int) {
 
 // "Call the kitchen": it rings there, a press answers, both hear each other, and a press of either hangs up at both. The sound does not go over the
 // broker: that is cut off meanwhile.
-func TestFlatIntercom(t *testing.T) { //nolint:tparallel // newFlat says where it is parallel
+func TestFlatIntercom(t *testing.T) {
+	t.Parallel()
 	for _, by := range []string{"hall", "kitchen"} {
 		t.Run("hung up in the "+by, func(t *testing.T) {
 			f := newFlat(t)
@@ -105,7 +106,8 @@ func TestFlatIntercom(t *testing.T) { //nolint:tparallel // newFlat says where i
 }
 
 // Who does not answer, refuses, speaks with somebody else or is not there: the caller is told, in words.
-func TestFlatIntercomThatIsNotAnswered(t *testing.T) { //nolint:tparallel // as above
+func TestFlatIntercomThatIsNotAnswered(t *testing.T) {
+	t.Parallel()
 	t.Run("refused", func(t *testing.T) {
 		hall, kitchen := callers(t, newFlat(t))
 		hall.types("Ada, call the kitchen")

@@ -149,7 +149,7 @@ func TestClocksThatDiffer(t *testing.T) {
 			most = max(most, d)
 		}
 		t.Logf("drift %v: dropped %d, made up %d, at most %d waited", drift, j.Dropped, made, most)
-		if most > leastTarget+3 || made > 60 || j.Dropped > 60 {
+		if most > leastTarget+1 || made > 60 || j.Dropped > 60 {
 			t.Errorf("drift %v: dropped %d, made up %d, at most %d waited", drift, j.Dropped, made, most)
 		}
 		if drift > 0 && j.Dropped < 8 || drift < 0 && made < 8 {
