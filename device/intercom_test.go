@@ -73,8 +73,7 @@ func over(t *testing.T, f *flat, turns []int) {
 	}
 }
 
-// "Call the kitchen": it rings there, a press answers, both hear each other, and a press of either hangs up at both. The sound does not go over the
-// broker: that is cut off meanwhile.
+// "Call the kitchen": it rings there, a press answers, both hear each other, and a press of either hangs up at both.
 func TestFlatIntercom(t *testing.T) {
 	t.Parallel()
 	for _, by := range []string{"hall", "kitchen"} {
