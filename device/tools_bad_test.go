@@ -65,7 +65,7 @@ func TestAPressDuringASlowTool(t *testing.T) {
 		t.Errorf("%s; want the turn interrupted", rec.Reason)
 	}
 	select {
-	case <-told:
+	case <-told: //nolint:errcheck // why its context ended is told elsewhere
 	case <-time.After(patience):
 		t.Error("the tool was not told")
 	}
