@@ -148,7 +148,8 @@ func (b Silence) rig() (*rig, error) {
 	}
 	voice := tone.New()
 	hand := gpiotwin.NewButton(gpio.ButtonOptions{Clock: now})
-	b.Config.State.Dir = "" // measuring leaves no trace
+	b.Config.State.Dir = ""       // measuring leaves no trace
+	b.Config.Button.Again = false // it presses faster than a person, and a double press would have the tone said again
 	d, err := device.New(b.Config, device.Options{
 		Log: log, Card: b.Card, Voice: voice, Tools: tone.Tools{Voice: voice}, Now: now,
 		Buttons: []gpio.Events{hand}, Cues: voice.Cue, Alarm: voice.Alarm,

@@ -10,7 +10,8 @@ import (
 var library = []aRule{
 	{asleep, sleepTimer},
 	{all("where", "was|were|am|are", "i|we"), tool("now_playing", nil)},
-	{all("what|whats|which", "playing|plays|book|song|title"), tool("now_playing", nil)},
+	{all("what|whats|which", "playing|plays"), tool("now_playing", nil)},
+	{all("what|whats|which", "book|song|title", "this|that"), tool("now_playing", nil)},
 	{all("pause|paws|pours"), tool("pause", nil)},
 	{all("play"), play},
 	{chapters, chapter},

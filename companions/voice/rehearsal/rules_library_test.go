@@ -52,6 +52,8 @@ func TestRulesOfTheLibrary(t *testing.T) {
 		"stop after half an hour":           `sleep_timer {"minutes":30}`,
 		"sleep timer one hour":              `sleep_timer {"minutes":60}`,
 		"what is on the menu":               ``,
+		"which book should I read tonight":  ``,
+		"which song is this":                `now_playing {}`,
 	} {
 		says(t, words, want, "play", "go_on", "pause", "chapter", "skip", "now_playing", "sleep_timer")
 	}
