@@ -3,9 +3,10 @@ package config
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"conch/mqtt"
 )
@@ -20,10 +21,19 @@ type Thing struct {
 	Read      string // where what it is stands; empty: nowhere
 }
 
-var (
-	thingName = regexp.MustCompile(`^[\pL\pN][\pL\pN '-]{0,39}$`)
-	valueName = regexp.MustCompile(`^[\pL\pN][\pL\pN -]{0,39}$`)
-)
+// thingName and valueName are no regular expressions: with letters of all scripts, forty times, those take megabytes.
+func thingName(name string) bool { return sayable(name, " '-") }
+func valueName(name string) bool { return sayable(name, " -") }
+
+// sayable says that a name has 1 to 40 letters, digits and some others, of which none is the first.
+func sayable(name, others string) bool {
+	for i, r := range name {
+		if !unicode.IsLetter(r) && !unicode.IsNumber(r) && (i == 0 || !strings.ContainsRune(others, r)) {
+			return false
+		}
+	}
+	return name != "" && utf8.RuneCountInString(name) <= 40
+}
 
 func (l *loader) home() section {
 	const names = `1 to 40 letters, digits, spaces, ' and -, as in [home."kitchen lamp"]`

@@ -45,7 +45,7 @@ type field struct {
 // section is one kind of them.
 type section struct {
 	name  string
-	named *regexp.Regexp
+	named func(string) bool
 	names string // what is allowed for one, in words
 	begin func(name string) (fields []field, end func() (problem string))
 }
@@ -59,17 +59,17 @@ var (
 func (l *loader) tables() []section { return []section{l.mcp(), l.home()} }
 
 func (l *loader) mcp() section {
-	return section{name: "mcp", named: serverName, names: "1 to 20 letters, digits, _ and -", begin: func(name string) ([]field, func() string) {
+	return section{name: "mcp", named: serverName.MatchString, names: "1 to 20 letters, digits, _ and -", begin: func(name string) ([]field, func() string) {
 		s := MCP{Name: name}
 		return []field{
 				{"command", "program and arguments of a server that is started here and spoken to on its standard input and output",
 					`a list of texts, as in ["npx", "-y", "PACKAGE@VERSION"]`, `["npx", "-y", "@modelcontextprotocol/server-everything@2026.8.31"]`, texts(&s.Command, 1, 64)},
 				{"url", "instead of a command: address of a server that is spoken to by streamable HTTP", "http:// or https://", `"https://host/mcp"`, webURL(&s.URL)},
 				{"env", "more of the command's environment; it has PATH, HOME, LANG and the like, and no key of conch's", `a table, as in { NAME = "value" }`, `{}`,
-					words(&s.Env, envName)},
-				{"env_files", "the same, each value from a file that holds it and nothing else", `a table, as in { TOKEN = "/etc/conch/token" }`, `{}`, words(&s.EnvFiles, envName)},
+					words(&s.Env, envName.MatchString)},
+				{"env_files", "the same, each value from a file that holds it and nothing else", `a table, as in { TOKEN = "/etc/conch/token" }`, `{}`, words(&s.EnvFiles, envName.MatchString)},
 				{"header_files", "headers of each request to url, each value from a file", `a table, as in { Authorization = "/etc/conch/mcp-token" }`, `{}`,
-					words(&s.HeaderFiles, headerName)},
+					words(&s.HeaderFiles, headerName.MatchString)},
 				{"allow", "its tools that may be used, as it calls them; empty: all", `a list of texts, as in ["echo"]`, `[]`, texts(&s.Allow, 0, 128)},
 				{"deadline_s", "longest time for one call, in seconds, if shorter than turn.tool_s; 0: that", "0 to 120", "0", func(v any) string {
 					f, ok := number(v)
@@ -133,7 +133,7 @@ func texts(into *[]string, least, most int) func(any) string {
 	}
 }
 
-func words(into *map[string]string, named *regexp.Regexp) func(any) string {
+func words(into *map[string]string, named func(string) bool) func(any) string {
 	return func(v any) string {
 		table, ok := v.(map[string]any)
 		if !ok || len(table) > maxSecret {
@@ -145,7 +145,7 @@ func words(into *map[string]string, named *regexp.Regexp) func(any) string {
 			if !ok || len(s) > maxLine || strings.ContainsRune(s, 0) {
 				return fmt.Sprintf("%s must be a text", Quote(clip(k, 40)))
 			}
-			if !named.MatchString(k) {
+			if !named(k) {
 				return fmt.Sprintf("%s is no name for it", Quote(clip(printable.Text(k), 40)))
 			}
 			all[k] = s
@@ -195,7 +195,7 @@ func (l *loader) oneTable(of section, name string, v any, nth int, origin func(s
 	case !ok:
 		l.problem("%s = %s: must be a section, written [%s.NAME]; set by %s", showKey(full), showValue(v), of.name, origin(full))
 		return
-	case !of.named.MatchString(name):
+	case !of.named(name):
 		l.problem("[%s]: a name is %s; it is left out; set by %s", showKey(full), of.names, origin(full))
 		return
 	case nth >= maxTables:
