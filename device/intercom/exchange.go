@@ -162,10 +162,21 @@ func (x *Exchange) Call(name string) (Claim, error) {
 		Run: func(run context.Context, mic <-chan []int16, write func([]int16) error) error {
 			stop := context.AfterFunc(run, hangUp)
 			defer stop()
-			return x.caller(ctx, peer, mic, write)
+			return x.caller(ctx, peer, mic, hungUpBy(write, hangUp))
 		},
 		Ended: func() { hangUp(); x.leave(l) },
 	}, nil
+}
+
+// hungUpBy has who cannot be heard here any more have hung up here: write may know of it before its context does.
+func hungUpBy(write func([]int16) error, hangUp func()) func([]int16) error {
+	return func(pcm []int16) error {
+		err := write(pcm)
+		if err != nil {
+			hangUp()
+		}
+		return err
+	}
 }
 
 // caller is the life of a call that was made here.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"io"
 	"log/slog"
 	"math"
@@ -132,6 +133,7 @@ type talking struct {
 	mu     sync.Mutex
 	heard  []int16
 	mute   atomic.Bool
+	cut    atomic.Bool // nothing can be written any more, and the context does not know it yet
 }
 
 func begin(c Claim, hz float64) *talking {
@@ -166,6 +168,9 @@ func begin(c Claim, hz float64) *talking {
 			case <-pace.C:
 			case <-ctx.Done():
 				return ctx.Err()
+			}
+			if k.cut.Load() {
+				return errors.New("the stream was cut")
 			}
 			k.mu.Lock()
 			defer k.mu.Unlock()
@@ -235,10 +240,10 @@ func TestACall(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	hall, kitchen := h.phone("hall"), h.phone("kitchen")
-	for range 2 {
+	for _, hangUp := range []func(*talking){func(k *talking) { k.cancel() }, func(k *talking) { k.cut.Store(true) }} {
 		a, b := connect(t, hall, kitchen)
 		until(t, "heard there", func() bool { return b.loud(700) > 1000 })
-		b.cancel()
+		hangUp(b)
 		after(t, "end", a.done)
 		after(t, "end", b.done)
 		hall, kitchen = kitchen, hall

@@ -89,6 +89,7 @@ func (x *Exchange) called(from round.DeviceID, o offer) {
 			close(answered)
 			stop := context.AfterFunc(run, hangUp)
 			defer stop()
+			write = hungUpBy(write, hangUp)
 			began := time.Now()
 			x.o.Log.Info(logBegin, "peer", peer.ID, "from", "there")
 			t.say(message{Is: isAccept})
