@@ -67,14 +67,14 @@ type Encoder struct {
 // EncoderPins reads "GPIO5,GPIO6": A and B.
 func EncoderPins(pins string) (a, b int, err error) {
 	one, two, ok := strings.Cut(pins, ",")
-	if !ok {
-		return 0, 0, fmt.Errorf("gpio: encoder %q: %w: must be two pins with a comma between them, A and B, such as GPIO5,GPIO6", pins, ErrNoPin)
+	if !ok || strings.Contains(two, ",") {
+		return 0, 0, fmt.Errorf("gpio: encoder %q is not two pins: must be A and B, with a comma between them, such as GPIO5,GPIO6 (%w)", pins, ErrNoPin)
 	}
 	if a, err = pinNumber(strings.TrimSpace(one)); err == nil {
 		b, err = pinNumber(strings.TrimSpace(two))
 	}
 	if err == nil && a == b {
-		err = fmt.Errorf("gpio: encoder %q: %w: must be two pins, and is one", pins, ErrNoPin)
+		err = fmt.Errorf("gpio: encoder %q is one pin twice: must be two (%w)", pins, ErrNoPin)
 	}
 	return a, b, err
 }

@@ -78,7 +78,7 @@ func TestEncoderPins(t *testing.T) {
 	if a, b, err := EncoderPins("GPIO5, 6"); a != 5 || b != 6 || err != nil {
 		t.Errorf("%d, %d, %v", a, b, err)
 	}
-	for pins, want := range map[string]string{"5": "two pins", "5,5": "is one", "5,28": "0 to 27", "5,18": "sound", "x,6": "0 to 27"} {
+	for pins, want := range map[string]string{"5": "two pins", "5,6,7": "two pins", "5,5": "is one", "5,28": "0 to 27", "5,18": "sound", "x,6": "0 to 27"} {
 		if _, _, err := EncoderPins(pins); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %q in it", pins, err, want)
 		}

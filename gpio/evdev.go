@@ -77,7 +77,9 @@ type InputDevice struct {
 	Link  string // below by-id, where it has one: stays
 	Name  string
 	Typed bool // has letters: a keyboard, which is not grabbed unless it is named
-	keys  []byte
+	// Volume: it has the keys that make louder and softer.
+	Volume bool
+	keys   []byte
 }
 
 func (d InputDevice) has(code uint16) bool { return bitSet(d.keys, code) }
@@ -126,7 +128,7 @@ func lookAt(f *os.File) (InputDevice, error) {
 		failed = errors.Join(host.ioctl(int(fd), inputRequest(inputRead, 0x06, uint(len(name))), unsafe.Pointer(&name)), // EVIOCGNAME
 			host.ioctl(int(fd), inputRequest(inputRead, 0x20+evKey, uint(len(d.keys))), unsafe.Pointer(&d.keys[0]))) // EVIOCGBIT(EV_KEY)
 	})
-	d.Name, d.Typed = text(name[:]), bitSet(d.keys, keyA)
+	d.Name, d.Typed, d.Volume = text(name[:]), bitSet(d.keys, keyA), bitSet(d.keys, keyLouder)
 	return d, errors.Join(err, failed)
 }
 

@@ -24,7 +24,9 @@ const (
 )
 
 // volumeKeys by code (linux/input-event-codes.h).
-var volumeKeys = map[uint16]Volume{113: Mute, 114: Softer, 115: Louder}
+var volumeKeys = map[uint16]Volume{113: Mute, 114: Softer, keyLouder: Louder}
+
+const keyLouder = 115 // KEY_VOLUMEUP
 
 // volumeOf is what an event of a device asks for; a key that is held repeats, but for mute.
 func volumeOf(kind, code uint16, value int32) (Volume, bool) {
@@ -54,7 +56,7 @@ func (v VolumeKeys) Run(ctx context.Context, on func(Volume)) error {
 			mu.Lock()
 			known := open[d.Path]
 			mu.Unlock()
-			if known || d.Typed || !d.has(115) {
+			if known || d.Typed || !d.Volume {
 				continue
 			}
 			f, err := os.OpenFile(d.Path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)

@@ -69,7 +69,8 @@ func (c checkCmd) Run(e *env) error {
 	case len(missing) > 0:
 		return fmt.Errorf("%w: check: a file that is named is not there; what needs it does not begin", control.ErrRefused)
 	case len(misfits) > 0:
-		return fmt.Errorf("%w: check: button, light and board do not fit together; conch run starts without what does not fit, and says so", control.ErrRefused)
+		return fmt.Errorf("%w: check: button, light, knob and board do not fit together; conch run starts without what does not fit, and says so",
+			control.ErrRefused)
 	case n == 1:
 		return fmt.Errorf("%w: check: 1 mistake in the companions' cards; what is right loads", control.ErrRefused)
 	case n > 1:

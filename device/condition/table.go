@@ -22,6 +22,7 @@ const (
 	ControlClosed   Code = "control.closed"   // no socket for the other commands
 	KeyBroken       Code = "key.broken"       // there is a key, and it cannot be used: no pretending
 	KeyMissing      Code = "key.missing"      // there is none: a rehearsal voice answers
+	KnobMisfit      Code = "knob.misfit"      // its pins are somebody else's
 	LightLost       Code = "light.lost"       // it cannot be opened, or went away
 	LightMisfit     Code = "light.misfit"     // its pins are somebody else's
 	NetworkLost     Code = "network.lost"     // no interface has an address
@@ -91,6 +92,7 @@ var table = []entry{
 	{code: ConfigRefused, severity: Trouble, clip: "setting_wrong", after: 2 * time.Second},
 	{code: ButtonMisfit, severity: Trouble, clip: "setting_wrong", after: 2 * time.Second},
 	{code: BoardMisfit, severity: Trouble, clip: "setting_wrong", after: 2 * time.Second},
+	{code: KnobMisfit, severity: Trouble, clip: "setting_wrong", after: 2 * time.Second},
 	{code: KeyBroken, severity: Trouble, clip: "key_broken", after: 2 * time.Second},
 	{code: KeyMissing, severity: Note, clip: "no_key", after: 2 * time.Second},          // a box without a key answers
 	{code: ClockWrong, severity: Offline, clip: "clock_wrong", after: 30 * time.Second}, // a network brings the time soon after it comes

@@ -132,14 +132,14 @@ func checkBoard(name string) error {
 // conch check.
 type Misfit struct {
 	Code condition.Code
-	Part string // button, light or board: what has to stay away
+	Part string // button, light, knob or board: what has to stay away
 	Text string
 	Do   string
 }
 
 func (m Misfit) String() string { return m.Text + "; " + m.Do }
 
-// Misfits looks at the pins of button, light and board together.
+// Misfits looks at the pins of button, light, knob and board together.
 func (c *Config) Misfits() []Misfit {
 	var all []Misfit
 	from := func(key string) string { return "; set by " + c.Origin(key) }
@@ -192,6 +192,53 @@ func (c *Config) Misfits() []Misfit {
 				misfit("give each colour a pin of its own", "light.pins = %s: %d is in it twice%s", Quote(c.Light.Pins), p, from("light.pins"))
 			}
 		}
+	} else {
+		pins = nil // nobody uses them
+	}
+	return append(all, c.knobMisfits(board, button, pins)...)
+}
+
+// encoder is two pins. Whether they are free is for Misfits to say.
+func encoder(name string, field *string, about string) key {
+	const allowed = `empty, or two different pins, 0 to 27 without 2, 3 and 18 to 21 (those are of sound boards), as in ["GPIO5", "GPIO6"]`
+	k := checkedText(name, field, maxLine, allowed, about, oneLine)
+	check := k.set
+	k.set = func(v any) error {
+		if err := check(v); err != nil || *field == "" {
+			return err
+		}
+		if _, _, err := gpio.EncoderPins(*field); err != nil {
+			why, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "gpio: "), ": must be ") // one pin; here they are two
+			why, _, _ = strings.Cut(why, "; take ")
+			return refusedError{why + "; must be " + allowed}
+		}
+		return nil
+	}
+	return list(k, field)
+}
+
+// knobMisfits looks at the encoder's pins: the button, the light and the board were there first.
+func (c *Config) knobMisfits(board gpio.Board, button int, light []int) (all []Misfit) {
+	a, b, err := gpio.EncoderPins(c.Knob.Encoder)
+	if err != nil {
+		return nil // there is none; its key has refused what is wrong by itself
+	}
+	for _, p := range []int{a, b} {
+		text := ""
+		if use, taken := board.Uses(p); taken {
+			text = fmt.Sprintf("is in use on the board %s (%s)", board.Name, use)
+		} else if use, taken := gpio.SPIPin(p); taken && c.Light.Driver == string(gpio.LightAPA102) {
+			text = fmt.Sprintf("is the %s, which light.driver = apa102 needs", use)
+		} else if p == button {
+			text = "is the button's pin as well (button.pin, set by " + c.Origin("button.pin") + ")"
+		} else if slices.Contains(light, p) {
+			text = "is the light's pin as well (light.pins, set by " + c.Origin("light.pins") + ")"
+		}
+		if text != "" {
+			all = append(all, Misfit{condition.KnobMisfit, "knob", fmt.Sprintf("config: knob.encoder = %s: %d %s; set by %s",
+				Quote(c.Knob.Encoder), p, text, c.Origin("knob.encoder")),
+				"take two pins that nothing else has, other than 2, 3 and 18 to 21; conch gpio list shows them; until then there is no encoder"})
+		}
 	}
 	return all
 }
@@ -225,6 +272,8 @@ func (c Config) Fitting() (Config, []Misfit) {
 			c.Light.Driver = string(gpio.LightNone)
 		case "button":
 			c.NoPin = true
+		case "knob":
+			c.Knob.Encoder = ""
 		case "board":
 			c.Device.Board = ""
 		}

@@ -137,6 +137,8 @@ func TestBoardRefusals(t *testing.T) {
 	}
 }
 
+const elsewhere = "take two pins that nothing else has, other than 2, 3 and 18 to 21; conch gpio list shows them; until then there is no encoder"
+
 // What does not fit together loads, is named with its remedy, and leaves the rest standing.
 func TestMisfits(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
@@ -164,6 +166,15 @@ func TestMisfits(t *testing.T) {
 			`config: device.board = "aiy-v1, respeaker-2mic": is more than one board, and the buttons and lights of two cannot both be the ones; set by file FILE:2; name one, and set what the other has by hand below [button] and [light]; until then there is none`},
 		{"two boards in a list", "[device]\nboard = [\"aiy-v1\", \"codec-zero\"]\n",
 			`config: device.board = "aiy-v1, codec-zero": is more than one board, and the buttons and lights of two cannot both be the ones; set by file FILE:2; name one, and set what the other has by hand below [button] and [light]; until then there is none`},
+		{"an encoder on the button's pin", "[knob]\nencoder = [\"GPIO17\", \"GPIO6\"]\n",
+			`config: knob.encoder = "GPIO17,GPIO6": 17 is the button's pin as well (button.pin, set by default); set by file FILE:2; ` + elsewhere},
+		{"an encoder on the light's pin", "[light]\ndriver = \"gpio\"\npins = \"6\"\n[knob]\nencoder = [5, 6]\n",
+			`config: knob.encoder = "5,6": 6 is the light's pin as well (light.pins, set by file FILE:3); set by file FILE:5; ` + elsewhere},
+		{"an encoder on the board's pin", "[device]\nboard = \"aiy-v1\"\n[knob]\nencoder = [16, 5]\n",
+			`config: knob.encoder = "16,5": 16 is in use on the board aiy-v1 (enables the amplifier); set by file FILE:4; ` + elsewhere},
+		{"an encoder on SPI, which the light has", "[light]\ndriver = \"apa102\"\n[knob]\nencoder = [5, 10]\n",
+			`config: knob.encoder = "5,10": 10 is the SPI output, which light.driver = apa102 needs; set by file FILE:4; ` + elsewhere},
+		{"an encoder where nobody is", "[light]\ndriver = \"none\"\npins = \"6\"\n[button]\nsource = \"keyboard\"\n[knob]\nencoder = [6, 17]\n", ""},
 		{"no pin at all, no misfit", "[button]\nsource = \"keyboard\"\npin = 18\n", ""},
 		{"pins that nobody uses", "[light]\ndriver = \"none\"\npins = \"17\"\n", ""},
 	} {
@@ -180,7 +191,11 @@ func TestMisfits(t *testing.T) {
 				t.Errorf("\n got %s\nwant %s", strings.Join(got, "\n"), c.want)
 			}
 			fitting, misfits := cfg.Fitting()
-			if len(misfits) > 0 && fitting.Light.Driver != "none" && !fitting.NoPin && (misfits[0].Part != "board" || fitting.Device.Board != "") {
+			if len(misfits) > 0 && misfits[0].Part == "knob" {
+				if fitting.Knob.Encoder != "" || fitting.NoPin || fitting.Light.Driver != cfg.Light.Driver {
+					t.Error("the encoder is used all the same, or more than the encoder stays away")
+				}
+			} else if len(misfits) > 0 && fitting.Light.Driver != "none" && !fitting.NoPin && (misfits[0].Part != "board" || fitting.Device.Board != "") {
 				t.Error("it does not fit, and is used all the same")
 			}
 			if len(misfits) > 0 && misfits[0].Part == "light" && fitting.NoPin {

@@ -97,22 +97,6 @@ func pin(name string, field *int, about string) key {
 	return integer(name, field, 0, 27, "the BCM number, not the position on the header", about)
 }
 
-// encoder is two pins.
-func encoder(name string, field *string, about string) key {
-	k := checkedText(name, field, maxLine, `empty, or two pins, as in ["GPIO5", "GPIO6"]`, about, oneLine)
-	check := k.set
-	k.set = func(v any) error {
-		if err := check(v); err != nil || *field == "" {
-			return err
-		}
-		if _, _, err := gpio.EncoderPins(*field); err != nil {
-			return refusedError{strings.TrimPrefix(err.Error(), "gpio: ")}
-		}
-		return nil
-	}
-	return list(k, field)
-}
-
 // board is a name in the table of boards.
 func board(name string, field *string, about string) key {
 	k := checkedText(name, field, maxLine, "empty, or a board that conch gpio list --boards names", about, oneLine)

@@ -17,6 +17,11 @@ type Knob struct {
 	Step    int    // percent
 }
 
+// Pressed says whether volume keys count, where presses come from source.
+func (k Knob) Pressed(source string) bool {
+	return k.Keys == "on" || k.Keys == "auto" && source == "evdev"
+}
+
 // Library is the household's own sound.
 type Library struct {
 	Folder string // empty: library/ in the state directory

@@ -67,6 +67,30 @@ var buttonBreakages = []breakage{
 		breaks: func(b *box) {
 			b.s.Misfits = []doctor.Misfit{{Part: "light", Text: "light.pins = 27: 27 is the button's pin as well", Do: "give one of them another pin"}}
 		}},
+	{name: "encoder on the button's pin", check: "knob", level: doctor.Bad, text: "27 is the button's pin as well", cause: "one thing", do: "two pins",
+		breaks: func(b *box) {
+			b.s.Knob.Encoder = "27,5"
+			b.s.Misfits = []doctor.Misfit{{Part: "knob", Text: "knob.encoder = 27,5: 27 is the button's pin as well", Do: "take two pins that nothing else has"}}
+		}},
+	{name: "encoder held by another program", check: "knob", level: doctor.Bad, text: `GPIO6, of the encoder, is in use by "gpiomon"`, cause: "another program", do: "knob.encoder",
+		breaks: func(b *box) {
+			b.s.Knob.Encoder = "GPIO5,GPIO6"
+			b.held(6, "gpiomon")
+		}},
+	{name: "encoder that the running conch has not", check: "knob", level: doctor.Warn, text: "encoder on GPIO5, GPIO6: conch runs and does not hold it", cause: "before the setting", do: "restart conch",
+		breaks: func(b *box) { b.s.Knob.Encoder = "GPIO5,GPIO6" }},
+	{name: "encoder without a header", check: "knob", level: doctor.Bad, text: "the chip with the header cannot be used", cause: "see gpio", do: "knob.encoder = []", also: []string{"gpio", "light"},
+		breaks: func(b *box) {
+			b.s.Knob.Encoder = "GPIO5,GPIO6"
+			b.m.UID = 0
+			b.pins = gpio.Inventory{Chips: []gpio.ChipRow{{Label: "brcmvirt-gpio", Lines: 2}}}
+		}},
+	{name: "no right to volume keys", check: "knob", level: doctor.Bad, text: "/dev/input/event0: user conch may not read it", cause: "0600", do: "usermod -aG input conch",
+		breaks: func(b *box) {
+			b.s.Knob.Keys = true
+			b.write("/dev/input/event0", "")
+			b.mode("/dev/input/event0", 0o600)
+		}},
 	{name: "no such pin", check: "button", level: doctor.Bad, text: "no line GPIO27", cause: "not a Pi's header", do: "button.pin", also: []string{"light"},
 		breaks: func(b *box) { b.pins.Pins = b.pins.Pins[:8] }},
 	{name: "another board than configured", check: "board", level: doctor.Warn, text: `IQaudIO Pi-Codec Zero", and device.board = "whisplay"`, cause: "another board", do: `device.board = "codec-zero"`,

@@ -8,6 +8,7 @@ import (
 
 	"conch/companions/voice/kinds"
 	"conch/device/doctor"
+	"conch/gpio"
 )
 
 // breakage is one thing wrong with a healthy box, and what must be found. Nothing else may be.
@@ -107,6 +108,32 @@ func TestNotes(t *testing.T) {
 		{name: "no key, says the appliance", check: "condition key.missing", level: doctor.Note, text: "no key", do: "sudo conch key",
 			breaks: func(b *box) {
 				b.run.Conditions = []doctor.Condition{{Code: "key.missing", Text: "there is no key", Do: "sudo conch key"}}
+			}},
+		{name: "no knob", check: "knob", level: doctor.OK, text: "none", breaks: func(*box) {}},
+		{name: "encoder and keys", check: "knob", level: doctor.OK, text: "encoder on GPIO5, GPIO6, held by conch",
+			breaks: func(b *box) {
+				b.s.Knob.Encoder = "GPIO5,GPIO6"
+				b.held(5, "conch@613")
+				b.held(6, "conch@613")
+			}},
+		{name: "encoder before conch runs", check: "knob", level: doctor.OK, text: "encoder on GPIO5, GPIO6, free", also: []string{"running", "service"},
+			breaks: func(b *box) {
+				b.s.Knob.Encoder = "GPIO5,GPIO6"
+				b.s.Running = nil
+			}},
+		{name: "volume keys", check: "knob", level: doctor.OK, text: `volume keys of "Jabra"`,
+			breaks: func(b *box) {
+				b.s.Knob.Keys = true
+				b.m.Inputs = func() ([]gpio.InputDevice, int) {
+					return []gpio.InputDevice{{Name: "AT keyboard", Typed: true, Volume: true}, {Name: "Jabra", Volume: true}, {Name: "mouse"}}, 0
+				}
+			}},
+		{name: "volume keys of nobody", check: "knob", level: doctor.Note, text: "no device here has any", do: "plug one in",
+			breaks: func(b *box) { b.s.Knob.Keys = true }},
+		{name: "volume keys that the caller may not see", check: "knob", level: doctor.Note, text: "without root", do: "sudo conch doctor",
+			breaks: func(b *box) {
+				b.s.Knob.Keys = true
+				b.m.Inputs = func() ([]gpio.InputDevice, int) { return nil, 2 }
 			}},
 		{name: "I2C off", check: "buses", level: doctor.Note, text: "I2C is off", do: "do_i2c 0", also: []string{"overlay", "board"},
 			breaks: func(b *box) {

@@ -106,11 +106,8 @@ func (m *Machine) callerMay(paths []string) bool {
 // checkInput: the button is a key of an input device.
 func checkInput(m *Machine, s *Subject) []Finding {
 	a := s.account(m)
-	for _, p := range m.glob("/dev/input/event*") {
-		if can, group, err := m.may(a, p, 4); err == nil && !can {
-			group = cmp.Or(group, "input")
-			return bad("", p+": "+a.String()+" may not read it", rightsCause(m, p), a.rights(group))
-		}
+	if f := mayRead(m, a); f != nil {
+		return f
 	}
 	all, denied := m.Inputs()
 	var names []string
@@ -125,6 +122,17 @@ func checkInput(m *Machine, s *Subject) []Finding {
 	}
 	return bad("", fmt.Sprintf("no input device is called %q; there is %s", s.Button.Device, orNone(names)), "it is unplugged, or has another name",
 		"plug it in, or set button.device: conch gpio list names them")
+}
+
+// mayRead looks whether the user may read input devices; nil: it may.
+func mayRead(m *Machine, a Account) []Finding {
+	for _, p := range m.glob("/dev/input/event*") {
+		if can, group, err := m.may(a, p, 4); err == nil && !can {
+			group = cmp.Or(group, "input")
+			return bad("", p+": "+a.String()+" may not read it", rightsCause(m, p), a.rights(group))
+		}
+	}
+	return nil
 }
 
 // rightsCause says who may open a device.

@@ -27,6 +27,7 @@ func Checks() []Check {
 		{Name: "board", Group: Button, About: "the HAT that is plugged in is the one that is configured", Look: checkBoard},
 		{Name: "button", Group: Button, About: "the pin is not the sound board's, not the light's, and nobody else has it", Look: checkPin},
 		{Name: "light", Group: Button, About: "its pins are free, its device is there and may be opened", Look: checkLight},
+		{Name: "knob", Group: Button, About: "the encoder's pins are free or held by conch; devices with volume keys", Look: checkKnob},
 		{Name: "buses", Group: Button, About: "I2C and SPI, where the board needs them", Look: checkBuses},
 
 		{Name: "sound", Also: []string{"overlay", "microphone"}, Group: Sound,

@@ -30,6 +30,7 @@
 //	button   board        the HAT that is plugged in is the one that is configured
 //	button   button       the pin is not the sound board's, not the light's, and nobody else has it
 //	button   light        its pins are free, its device is there and may be opened
+//	button   knob         the encoder's pins are free or held by conch; devices with volume keys
 //	button   buses        I2C and SPI, where the board needs them
 //	sound    sound        a card is there (or which overlay is missing), plays, records, may be opened [overlay, microphone]
 //	sound    holder       nobody else has the card open

@@ -111,6 +111,7 @@ func subject(o Options, m *Machine) *Subject {
 	if s.Light.Driver == "auto" { // no board said otherwise
 		s.Light.Driver = gpio.LightNone
 	}
+	s.Knob = KnobSetting{Encoder: cfg.Knob.Encoder, Keys: cfg.Knob.Pressed(cfg.Button.Source)}
 	for _, x := range cfg.Misfits() {
 		s.Misfits = append(s.Misfits, Misfit{Part: x.Part, Text: strings.TrimPrefix(x.Text, "config: "), Do: x.Do})
 	}

@@ -27,6 +27,7 @@ type Subject struct {
 	Board  string // preset, as configured
 	Button ButtonSetting
 	Light  LightSetting
+	Knob   KnobSetting
 	Sound  SoundSetting
 	Voice  VoiceSetting
 
@@ -77,6 +78,12 @@ type LightSetting struct {
 	Sysfs  string
 }
 
+// KnobSetting is how the volume is changed without a word.
+type KnobSetting struct {
+	Encoder string // two pins; empty: none
+	Keys    bool   // volume keys of USB devices count
+}
+
 // SoundSetting is what is asked of the sound card.
 type SoundSetting struct {
 	Backend  string
@@ -104,7 +111,7 @@ type Used struct {
 	Cost   float64
 }
 
-// Misfit is a setting that cannot be with the others. Part is button, light or board.
+// Misfit is a setting that cannot be with the others. Part is button, light, knob or board.
 type Misfit struct{ Part, Text, Do string }
 
 // Running is what the running appliance says of itself.

@@ -51,7 +51,7 @@ const again = 5 * time.Second
 func New(c config.Config, log *slog.Logger) *Knob {
 	return &Knob{
 		encoder: c.Knob.Encoder, chip: c.Button.Chip, step: c.Knob.Step, log: log, again: again,
-		keys: c.Knob.Keys == "on" || c.Knob.Keys == "auto" && c.Button.Source == "evdev", steps: make(chan gpio.Volume, 64),
+		keys: c.Knob.Pressed(c.Button.Source), steps: make(chan gpio.Volume, 64),
 	}
 }
 
