@@ -52,5 +52,6 @@ func Checks() []Check {
 			Limit: 3 * networkWait,
 			About: "identity, pairing, its certificate and port, broker and password, who is here, packets ignored, the server that refines votes",
 			Look:  configured(checkRoom)},
+		{Name: "intercom", Group: Room, About: "it is on, and the port that a call opens is free, which means that nothing listens there", Look: checkIntercom},
 	}
 }

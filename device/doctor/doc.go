@@ -45,6 +45,7 @@
 //	voice    programs     what the rehearsal voice hears and speaks with
 //	room     cards        the companions' cards
 //	room     room         identity, pairing, its certificate and port, broker and password, who is here, packets ignored, the server that refines votes [identity, paired, certificate, host, port, discovery, members, broker, votes]
+//	room     intercom     it is on, and the port that a call opens is free, which means that nothing listens there
 //
 // Sources: what is looked at is APPLIANCE.md 5; why, gpio/FACTS.md 11 (what owners of such boxes suffer from) and 2 (boards),
 // audio/FACTS.md 2, 4 and 5 (cards). What is looked at of a voice is its kind's own (VOICES.md 1).
