@@ -38,7 +38,7 @@ func book(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // read-on WAV BOOK TIMES: in what the device played the book was interrupted so often, and went on each time where it was: nothing of
-// it was lost, and nothing said twice.
+// it was lost, and nothing said twice, to some ten milliseconds (exactly: TestABookGoesOnAtTheSampleThatWasHeardLast).
 func readOn(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: read-on WAV BOOK TIMES")
@@ -56,33 +56,31 @@ func readOn(ts *testscript.TestScript, neg bool, args []string) {
 	if played.Rate == audio.CardRate {
 		read = audio.Upsample(whole)
 	}
-	step := played.Rate / 20
+	step := played.Rate / 100
 	at := func(i int) float64 { return float64(i) / float64(played.Rate) }
 	interrupted, where, when := 0, -1, 0 // the place in the book that was found last, and when it was played
 	for i := 0; i+step <= len(played.Samples); i += step {
-		window := played.Samples[i : i+step/2]
-		place, like := 0, 0.0
-		switch {
-		case where >= 0: // it goes on where it was, or has been sounding since
-			place, like = likest(read, window, max(0, where-step), where+2*step)
-			if moved := where + i - when; like < 0.97 && moved < len(read) {
-				place, like = likest(read, window, max(0, moved-step), moved+step)
-			}
-		case audio.Peak(window) > 4000:
-			place, like = likest(read, window, 0, len(read))
+		window := played.Samples[i : i+step]
+		if audio.Peak(window) < 1000 {
+			continue
 		}
-		if like < 0.97 {
+		place, like := 0, 0.0
+		if where < 0 {
+			place, like = likest(read, window, 0, len(read))
+		} else if place, like = likest(read, window, where+i-when, where+i-when); like < alike { // it has not sounded all the time
+			place, like = likest(read, window, where-step, where+3*step)
+		}
+		if like < alike {
 			continue
 		}
 		if where >= 0 {
-			pause, on := i-when, place-where
-			switch {
-			case pause <= step && on == pause:
-			case pause > step && on >= -played.Rate/100 && on <= 2*step: // within the windows that the interruption covers
+			switch pause, on := i-when, place-where; {
+			case on == pause:
+			case pause > step && on >= -step/2: // what lies between is covered by windows that are not all of the book
 				interrupted++
 				ts.Logf("%.2f s: the book was at %.3f s, and goes on %.2f s later at %.3f s", at(when), at(where), at(pause), at(place))
 			default:
-				ts.Fatalf("%s: %.2f s of the book at %.2f s, then %.2f s at %.2f s", args[0], at(where), at(when), at(place), at(i))
+				ts.Fatalf("%s: %.3f s of the book at %.3f s, then %.3f s at %.3f s", args[0], at(where), at(when), at(place), at(i))
 			}
 		}
 		where, when = place, i
@@ -92,11 +90,14 @@ func readOn(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// alike is how like the book a window is that is of it: the rest is how it was made louder.
+const alike = 0.97
+
 // likest finds the place between two of them at which a window is most like the book: 1 is the book itself.
 func likest(read, window []int16, from, to int) (place int, like float64) {
-	for i := from; i+len(window) <= min(len(read), to+len(window)); i++ {
+	for i := max(0, from); i+len(window) <= min(len(read), to+len(window)); i++ {
 		var dot, book, heard float64
-		for k := 0; k < len(window); k += 7 {
+		for k := 0; k < len(window); k += 5 {
 			x, y := float64(read[i+k]), float64(window[k])
 			dot, book, heard = dot+x*y, book+x*x, heard+y*y
 		}
