@@ -79,6 +79,16 @@ type Library struct {
 	Where  string                          // the folder, for people
 	Titles func() ([]Title, error)         // the same slice as long as nothing has changed
 	Open   func(file string) (Long, error) // by the File of a title; an error is for people
+	// Stretch is for one sound that is heard at so many percent of its speed, 75 to 200, and at its own pitch.
+	Stretch func(percent int) Stretch
+}
+
+// Stretch makes a sound longer or shorter.
+type Stretch interface {
+	// Step takes the samples that come next, and gives those that can be heard by then.
+	Step(pcm []int16) []int16
+	// End gives what is left.
+	End() []int16
 }
 
 // Title is a file of sound.

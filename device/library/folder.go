@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"conch/audio/decode"
+	"conch/audio/stretch"
 	"conch/companions/skills"
 )
 
@@ -43,7 +44,10 @@ func (f *Folder) Library() *skills.Library {
 	if f.path == "" {
 		return nil
 	}
-	return &skills.Library{Where: f.path, Titles: f.Titles, Open: f.open}
+	return &skills.Library{
+		Where: f.path, Titles: f.Titles, Open: f.open,
+		Stretch: func(percent int) skills.Stretch { return stretch.New(percent) },
+	}
 }
 
 // Titles are the files that are named as sound is, by their names without ending and folder. That there is no

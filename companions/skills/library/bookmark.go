@@ -41,6 +41,8 @@ type bookmarks struct {
 	here  place // played last; without a file: nothing
 	known bool  // here was read
 	works map[string]place
+
+	percent int // the speed of books; 0: it was not read yet
 }
 
 func newBookmarks(s skills.Store) *bookmarks { return &bookmarks{store: s, works: map[string]place{}} }

@@ -94,6 +94,13 @@ func (s *Skill) Tools() []skills.Tool {
 			Schema:  schema(`"number":{"type":"integer","minimum":1,"maximum":10000},"by":{"type":"integer","minimum":-1,"maximum":1}`),
 			Handler: s.chapter,
 		}, {
+			Name: "speed",
+			Description: "Reads books faster or slower, at the same pitch: by percent of the speed that they were recorded at, 100 is normal; or by " +
+				"so many percent more or less than now, 25 for faster and -25 for slower. It is kept. Music is always played as it is.",
+			Schema: schema(fmt.Sprintf(`"percent":{"type":"integer","minimum":%d,"maximum":%d},"by":{"type":"integer","minimum":-125,"maximum":125}`,
+				slowest, fastest)),
+			Handler: s.speed,
+		}, {
 			Name:        "sleep_timer",
 			Description: "Has the book or music become silent and stop after so many minutes; 0 takes that back.",
 			Schema:      schema(`"minutes":{"type":"integer","minimum":0,"maximum":720}`, "minutes"),

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"conch/audio/stretch"
 	"conch/companions/skills"
 )
 
@@ -80,6 +81,7 @@ func books(files ...string) skills.Host {
 			}
 			return hour{3000 * skills.Rate}, nil
 		},
+		Stretch: func(percent int) skills.Stretch { return stretch.New(percent) },
 	}}
 }
 

@@ -17,10 +17,11 @@ type playing struct {
 	files []skills.Title // of the work
 	first int            // the file that it begins with
 	music bool           // it has no bookmark
+	speed int            // in percent
 	wake  chan struct{}  // of one place: a bookmark is due
 
 	mu       sync.Mutex
-	stretch  []stretch // what was written, file by file
+	parts    []part // what was written, file by file
 	heard    int
 	kept     int  // heard, at the last bookmark
 	dropped  bool // the sleep timer has ended it
@@ -28,8 +29,8 @@ type playing struct {
 	over     bool
 }
 
-// stretch is a part of a stream that is one file's.
-type stretch struct {
+// part is what of a stream is one file's.
+type part struct {
 	file  string
 	from  int // its sample that comes first
 	since int // the stream's sample that this is
@@ -44,8 +45,12 @@ func (s *Skill) stream(x *index, w work, file, at int) (skills.Result, error) {
 	}
 	n := sound.Samples()
 	sound.Close()
-	p.music = !w.folder && n > 0 && n < int(short.Seconds()*skills.Rate)
-	p.stretch = []stretch{{p.files[file].File, at, 0}}
+	if p.music = !w.folder && n > 0 && n < int(short.Seconds()*skills.Rate); p.music {
+		p.speed = normal
+	} else if p.speed, err = s.marks.speed(); err != nil {
+		return skills.Result{}, err
+	}
+	p.parts = []part{{p.files[file].File, at, 0}}
 	return skills.Result{Effect: skills.AudioStream{
 		Pauses: true, Patience: patience,
 		Run: func(ctx context.Context, write func([]int16) error) error {
@@ -69,9 +74,9 @@ func (p *playing) run(_ context.Context, write func([]int16) error) error {
 		at := 0
 		p.mu.Lock()
 		if i == p.first {
-			at = p.stretch[0].from
+			at = p.parts[0].from
 		} else {
-			p.stretch = append(p.stretch, stretch{p.files[i].File, 0, sent})
+			p.parts = append(p.parts, part{p.files[i].File, 0, sent})
 		}
 		p.mu.Unlock()
 		n, err := p.read(p.files[i].File, at, write)
@@ -89,30 +94,38 @@ func (p *playing) run(_ context.Context, write func([]int16) error) error {
 
 var errAsleep = errors.New("it was to stop by now")
 
-// read writes a file from a sample on.
+// read writes a file from a sample on, and says how many samples that has become.
 func (p *playing) read(file string, at int, write func([]int16) error) (sent int, err error) {
 	sound, err := p.s.of.Open(file)
 	if err != nil {
 		return 0, err
 	}
 	defer sound.Close()
-	for {
-		pcm, err := sound.From(at)
-		if errors.Is(err, io.EOF) {
-			return sent, nil
-		} else if err != nil {
-			return sent, err
+	out := func(pcm []int16) error {
+		if len(pcm) == 0 {
+			return nil
 		}
 		if asleep := p.s.fade(pcm); asleep {
 			p.mu.Lock()
 			p.dropped = true
 			p.mu.Unlock()
-			return sent, errAsleep
+			return errAsleep
 		}
-		if err := write(pcm); err != nil {
+		sent += len(pcm)
+		return write(pcm)
+	}
+	stretch := p.s.of.Stretch(p.speed)
+	for {
+		pcm, err := sound.From(at)
+		if errors.Is(err, io.EOF) {
+			return sent, out(stretch.End())
+		} else if err != nil {
 			return sent, err
 		}
-		at, sent = at+len(pcm), sent+len(pcm)
+		at += len(pcm)
+		if err := out(stretch.Step(pcm)); err != nil {
+			return sent, err
+		}
 	}
 }
 
@@ -166,13 +179,14 @@ func (p *playing) ended(how skills.Ended, heard int) {
 func (p *playing) place() place {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	in := p.stretch[0]
-	for _, s := range p.stretch {
+	in := p.parts[0]
+	for _, s := range p.parts {
 		if s.since <= p.heard {
 			in = s
 		}
 	}
-	return place{Work: p.of.key, File: in.file, At: in.from + p.heard - in.since, Over: p.over, Music: p.music}
+	read := int64(p.heard-in.since) * int64(p.speed) / normal // of the file, which is what a bookmark counts
+	return place{Work: p.of.key, File: in.file, At: in.from + int(read), Over: p.over, Music: p.music}
 }
 
 // sleeper is when what plays is to stop.

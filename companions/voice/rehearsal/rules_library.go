@@ -3,6 +3,7 @@ package rehearsal
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -13,6 +14,7 @@ var library = []aRule{
 	{all("what|whats|which", "playing|plays"), tool("now_playing", nil)},
 	{all("what|whats|which", "book|song|title", "this|that"), tool("now_playing", nil)},
 	{all("pause|paws|pours"), tool("pause", nil)},
+	{all("faster|quicker|slower|speed|tempo|times"), speed},
 	{all("play"), play},
 	{chapters, chapter},
 	{all("back|forward|ahead|rewind", "second|seconds|minute|minutes|little|bit"), skip},
@@ -101,6 +103,59 @@ func chapter(t Thought, words []string) (Reply, bool) {
 		return callTool(t, "chapter", m{"by": 0})
 	case ok && n > 0:
 		return callTool(t, "chapter", m{"number": min(n, 10000)})
+	}
+	return Reply{}, false
+}
+
+// speed reads a book faster or slower: "faster", "at one and a half times", "normal speed", "speed one hundred and fifty percent".
+func speed(t Thought, words []string) (Reply, bool) {
+	pace := all("speed|tempo")(words)
+	factor := func(percent int) (Reply, bool) { return callTool(t, "speed", m{"percent": min(max(percent, 75), 200)}) }
+	n, ok := number1(words)
+	share := 0
+	for _, w := range strings.Fields(t.Words) { // "1.5", typed
+		if f, err := strconv.ParseFloat(w, 64); err == nil && strings.Contains(w, ".") && f > 0 && f < 10 {
+			n, share = 0, int(100*f+0.5)
+		}
+	}
+	switch i := slices.Index(words, "point"); {
+	case i > 0 && i+1 < len(words):
+		n, ok = number1(words[:i])
+		if share, _ = number1(words[i+1 : i+2]); share < 10 {
+			share *= 10
+		}
+		if all("twenty", "five")(words[i+1:]) || all("two", "five")(words[i+1:]) {
+			share = 25
+		} else if all("seven|seventy", "five")(words[i+1:]) {
+			share = 75
+		}
+	case all("quarters")(words):
+		share = 75
+		if n == 3 {
+			n = 0
+		}
+	case all("half")(words):
+		share = 50
+	case all("quarter")(words):
+		share = 25
+	}
+	switch {
+	case all("talk|speak|you")(words):
+		return Reply{}, false // who speaks is no book
+	case all("faster|quicker")(words):
+		return callTool(t, "speed", m{"by": 25})
+	case all("slower")(words):
+		return callTool(t, "speed", m{"by": -25})
+	case pace && all("normal|usual|original|regular")(words):
+		return factor(100)
+	case pace && all("double|twice")(words):
+		return factor(200)
+	case share > 0 && (pace || !all("what|whats|minute|minutes|hour|hours")(words)):
+		return factor(100*n + share)
+	case pace && ok && n >= 10:
+		return factor(n)
+	case pace && ok && n > 0:
+		return factor(100 * n)
 	}
 	return Reply{}, false
 }

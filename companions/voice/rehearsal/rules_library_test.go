@@ -51,10 +51,25 @@ func TestRulesOfTheLibrary(t *testing.T) {
 		"stop in twenty minutes":            `sleep_timer {"minutes":20}`,
 		"stop after half an hour":           `sleep_timer {"minutes":30}`,
 		"sleep timer one hour":              `sleep_timer {"minutes":60}`,
+		"faster":                            `speed {"by":25}`,
+		"read a little slower please":       `speed {"by":-25}`,
+		"play faster":                       `speed {"by":25}`,
+		"at one and a half times":           `speed {"percent":150}`,
+		"play it at one point two five":     `play {"title":"it at one point two five"}`,
+		"one point two five times":          `speed {"percent":125}`,
+		"at 1.5 times the speed":            `speed {"percent":150}`,
+		"three quarters of the speed":       `speed {"percent":75}`,
+		"normal speed":                      `speed {"percent":100}`,
+		"twice the speed":                   `speed {"percent":200}`,
+		"speed one hundred and ten percent": `speed {"percent":110}`,
+		"what is two times three":           ``,
+		"what is one and a half times two":  ``,
+		"please speak slower":               ``,
+		"play the need for speed":           `play {"title":"the need for speed"}`,
 		"what is on the menu":               ``,
 		"which book should I read tonight":  ``,
 		"which song is this":                `now_playing {}`,
 	} {
-		says(t, words, want, "play", "go_on", "pause", "chapter", "skip", "now_playing", "sleep_timer")
+		says(t, words, want, "play", "go_on", "pause", "chapter", "skip", "now_playing", "sleep_timer", "speed")
 	}
 }
