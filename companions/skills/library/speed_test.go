@@ -28,7 +28,10 @@ func TestABookmarkIsInTheTimeOfTheBook(t *testing.T) {
 	s.plays(t, "play", m{"title": "sea"}, 101)
 	kept("sea.mp3", 151.5)
 	s = again() // kept on the disk
-	s.plays(t, "play", m{"title": "moby dick"}, 2000+100)
+	s.plays(t, "play", m{"title": "moby dick"}, 2)
+	if at := s.plays(t, "skip", m{"seconds": 2937}, 40+100); at != 29400 { // over the end of a chapter
+		t.Errorf("behind 2 s and a skip it begins at %d; want 29400", at)
+	}
 	kept("Moby Dick/2.mp3", 150)
 	s.says(t, "now_playing", nil, "You were at Moby Dick, chapter 2 of 2, 2 minutes in.")
 	s.says(t, "speed", m{"by": 100}, "Books are read at 200 percent.")
