@@ -11,6 +11,7 @@ import (
 	"conch/audio"
 	"conch/companions"
 	"conch/companions/round"
+	"conch/companions/skills"
 	"conch/companions/voice"
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator"
@@ -68,6 +69,7 @@ type Device struct {
 	opts        Options
 	memory      *state.Memory
 	kept        *store.DB // of skills; nil: there is no state directory
+	sleep       skills.Sleep
 	desk        *announce.Desk
 	conds       *condition.Book
 	synthesizer rehearsal.Synthesizer // speaks without the session

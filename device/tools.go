@@ -151,6 +151,7 @@ func (d *Device) skillHost(name string) skills.Host {
 		Intercom: d.intercomSkill(),
 		Radio:    tuner.New(d.cfg.Radio.Stations, nil).Radio(),
 		Home:     d.home(),
+		Sleep:    &d.sleep,
 	}
 	if d.kept != nil {
 		h.Store = d.kept.Skill(name)

@@ -24,6 +24,7 @@ type Host struct {
 	Library  *Library                  // nil: there is no place for one
 	Radio    *Radio                    // nil: there are no stations
 	Home     *Home                     // nil: nothing of a house is configured
+	Sleep    *Sleep                    // when what plays is to stop; one for all skills
 }
 
 // Store keeps what a skill must not forget, for each companion apart; "" is the device itself. What a method has written is on the

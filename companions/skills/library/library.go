@@ -29,7 +29,7 @@ type Skill struct {
 	marks *bookmarks
 	log   *slog.Logger
 	now   func() time.Time
-	sleep sleeper
+	sleep *skills.Sleep
 
 	mu      sync.Mutex
 	index   *index
@@ -42,7 +42,7 @@ func New(h skills.Host) skills.Skill {
 	if h.Library == nil {
 		return nil
 	}
-	s := &Skill{of: *h.Library, marks: newBookmarks(h.Store), log: h.Log, now: h.Now}
+	s := &Skill{of: *h.Library, marks: newBookmarks(h.Store), log: h.Log, now: h.Now, sleep: cmp.Or(h.Sleep, &skills.Sleep{})}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -100,12 +100,7 @@ func (s *Skill) Tools() []skills.Tool {
 			Schema: schema(fmt.Sprintf(`"percent":{"type":"integer","minimum":%d,"maximum":%d},"by":{"type":"integer","minimum":-125,"maximum":125}`,
 				slowest, fastest)),
 			Handler: s.speed,
-		}, {
-			Name:        "sleep_timer",
-			Description: "Has the book or music become silent and stop after so many minutes; 0 takes that back.",
-			Schema:      schema(`"minutes":{"type":"integer","minimum":0,"maximum":720}`, "minutes"),
-			Handler:     s.sleepTimer,
-		}, {
+		}, s.sleep.Tool(s.now), {
 			Name:        "now_playing",
 			Description: "Tells which book or music plays or was played last, and where in it the person is.",
 			Handler:     s.nowPlaying,
@@ -307,21 +302,6 @@ func (s *Skill) chapter(_ skills.Context, args json.RawMessage) (skills.Result, 
 		return skills.Result{Output: w.name + " is one file, without chapters."}, nil
 	}
 	return s.chapterOf(x, *w, max(1, cmp.Or(a.Number, file+1+a.By)))
-}
-
-func (s *Skill) sleepTimer(_ skills.Context, args json.RawMessage) (skills.Result, error) {
-	var a struct{ Minutes int }
-	if err := json.Unmarshal(args, &a); err != nil {
-		return skills.Result{}, fmt.Errorf("the minutes must be a number: %w", err)
-	}
-	s.sleep.mu.Lock()
-	defer s.sleep.mu.Unlock()
-	if a.Minutes == 0 {
-		s.sleep.at = time.Time{}
-		return skills.Result{Output: "It does not stop by itself."}, nil
-	}
-	s.sleep.at = s.now().Add(time.Duration(a.Minutes) * time.Minute)
-	return skills.Result{Output: fmt.Sprintf("It stops in %d minutes.", a.Minutes)}, nil
 }
 
 func (s *Skill) nowPlaying(skills.Context, json.RawMessage) (skills.Result, error) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"sync"
-	"time"
 
 	"conch/companions/skills"
 )
@@ -55,6 +54,7 @@ func (s *Skill) stream(x *index, w work, file, at int) (skills.Result, error) {
 		Pauses: true, Patience: patience,
 		Run: func(ctx context.Context, write func([]int16) error) error {
 			s.begin(p)
+			s.sleep.Begin(s.now())
 			done := make(chan struct{})
 			var writer sync.WaitGroup
 			writer.Go(func() { p.mark(done) })
@@ -105,7 +105,7 @@ func (p *playing) read(file string, at int, write func([]int16) error) (sent int
 		if len(pcm) == 0 {
 			return nil
 		}
-		if asleep := p.s.fade(pcm); asleep {
+		if p.s.sleep.Fade(pcm, p.s.now()) {
 			p.mu.Lock()
 			p.dropped = true
 			p.mu.Unlock()
@@ -187,33 +187,4 @@ func (p *playing) place() place {
 	}
 	read := int64(p.heard-in.since) * int64(p.speed) / normal // of the file, which is what a bookmark counts
 	return place{Work: p.of.key, File: in.file, At: in.from + int(read), Over: p.over, Music: p.music}
-}
-
-// sleeper is when what plays is to stop.
-type sleeper struct {
-	mu sync.Mutex
-	at time.Time
-}
-
-// fading is for how long it becomes softer before it stops; our choice.
-const fading = 20 * time.Second
-
-// fade makes pcm softer as the end comes near, and tells when it is there.
-func (s *Skill) fade(pcm []int16) (asleep bool) {
-	s.sleep.mu.Lock()
-	defer s.sleep.mu.Unlock()
-	if s.sleep.at.IsZero() {
-		return false
-	}
-	left := s.sleep.at.Sub(s.now())
-	if left <= 0 {
-		s.sleep.at = time.Time{}
-		return true
-	}
-	for i := range pcm {
-		if share := (left - time.Duration(i)*time.Second/skills.Rate).Seconds() / fading.Seconds(); share < 1 {
-			pcm[i] = int16(float64(pcm[i]) * max(0, share))
-		}
-	}
-	return false
 }

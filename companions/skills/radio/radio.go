@@ -3,6 +3,7 @@
 package radio
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,6 +40,9 @@ type Skill struct {
 	of       skills.Radio
 	log      *slog.Logger
 	announce func(skills.Announcement)
+	now      func() time.Time
+	sleep    *skills.Sleep
+	alone    bool // nobody else has its tool
 
 	mu      sync.Mutex
 	last    string // the station that was played last
@@ -50,9 +54,12 @@ func New(h skills.Host) skills.Skill {
 	if h.Radio == nil {
 		return nil
 	}
-	s := &Skill{of: *h.Radio, log: h.Log, announce: h.Announce}
+	s := &Skill{of: *h.Radio, log: h.Log, announce: h.Announce, now: h.Now, sleep: cmp.Or(h.Sleep, &skills.Sleep{}), alone: h.Library == nil}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.now == nil {
+		s.now = time.Now
 	}
 	if s.announce == nil {
 		s.announce = func(skills.Announcement) {}
@@ -62,7 +69,7 @@ func New(h skills.Host) skills.Skill {
 
 // Tools lists them.
 func (s *Skill) Tools() []skills.Tool {
-	return []skills.Tool{
+	all := []skills.Tool{
 		{
 			Name: "play_radio",
 			Description: "Plays a radio station, of these: " + strings.Join(s.of.Stations, ", ") + "; an empty name plays the one that was played " +
@@ -82,6 +89,10 @@ func (s *Skill) Tools() []skills.Tool {
 			},
 		},
 	}
+	if s.alone {
+		all = append(all, s.sleep.Tool(s.now))
+	}
+	return all
 }
 
 func (s *Skill) stop(skills.Context, json.RawMessage) (skills.Result, error) {
@@ -166,6 +177,7 @@ func (p *playing) run(ctx context.Context, write func([]int16) error) error {
 	p.s.last = p.station
 	p.s.playing++
 	p.s.mu.Unlock()
+	p.s.sleep.Begin(p.s.now())
 	defer context.AfterFunc(ctx, p.close)() // a Next that waits is not waited for
 	defer p.close()
 	for p.since = time.Now(); ; {
@@ -175,13 +187,13 @@ func (p *playing) run(ctx context.Context, write func([]int16) error) error {
 		}
 		p.s.log.Warn(logLost, "station", p.station, "err", err)
 		p.close()
-		if live, err = p.again(ctx, err); err != nil {
+		if live, err = p.again(ctx, err); err != nil || live == nil {
 			return err
 		}
 	}
 }
 
-// pass writes what a station brings, and says why it ended; nil: nobody hears it any more.
+// pass writes what a station brings, and says why it ended; nil: nobody hears it any more, or is to.
 func (p *playing) pass(live skills.Live, write func([]int16) error) error {
 	if live == nil {
 		return fmt.Errorf("%s was not begun in time", p.station)
@@ -194,6 +206,9 @@ func (p *playing) pass(live skills.Live, write func([]int16) error) error {
 		if err != nil {
 			return err
 		}
+		if p.s.sleep.Fade(pcm, p.s.now()) {
+			return nil
+		}
 		if err := write(pcm); err != nil {
 			return nil //nolint:nilerr // nobody hears it any more
 		}
@@ -203,13 +218,16 @@ func (p *playing) pass(live skills.Live, write func([]int16) error) error {
 	}
 }
 
-// again connects once more, for as long as it takes, five minutes at most.
+// again connects once more, for as long as it takes, five minutes at most; nil: it was to stop meanwhile.
 func (p *playing) again(ctx context.Context, why error) (skills.Live, error) {
 	for n := 1; time.Since(p.since) < giveUp; n++ {
 		select {
 		case <-time.After(p.gap):
 		case <-ctx.Done():
 			return nil, ctx.Err()
+		}
+		if p.s.sleep.Fade(nil, p.s.now()) {
+			return nil, nil
 		}
 		p.gap = min(max(2*p.gap, firstGap), longest)
 		opening, cancel := context.WithTimeout(ctx, openFor)

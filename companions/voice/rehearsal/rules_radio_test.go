@@ -17,6 +17,7 @@ func TestRulesOfTheRadio(t *testing.T) {
 	} {
 		says(t, words, want, "play_radio", "stop_radio", "list_stations")
 	}
+	says(t, "turn off the radio in ten minutes", `sleep_timer {"minutes":10}`, "play_radio", "stop_radio", "sleep_timer")
 	says(t, "play moby dick", `play {"title":"moby dick"}`, "play_radio", "stop_radio", "list_stations", "play")
 	says(t, "play the radio", `play {"title":"the radio"}`, "play")
 }

@@ -1,0 +1,70 @@
+package skills
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// fading is for how long what plays becomes softer before it stops; our choice.
+const fading = 20 * time.Second
+
+// Sleep is when what plays is to stop: one time for all that plays on a device. Its zero value is: never.
+type Sleep struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+// Begin is told that something begins to play: a time that was over before that is no longer meant.
+func (s *Sleep) Begin(now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.at.After(now) {
+		s.at = time.Time{}
+	}
+}
+
+// Fade makes the samples that are heard from now on softer as the end comes near, and tells when it is there.
+func (s *Sleep) Fade(pcm []int16, now time.Time) (asleep bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.at.IsZero() {
+		return false
+	}
+	left := s.at.Sub(now)
+	if left <= 0 {
+		s.at = time.Time{}
+		return true
+	}
+	for i := range pcm {
+		if share := (left - time.Duration(i)*time.Second/Rate).Seconds() / fading.Seconds(); share < 1 {
+			pcm[i] = int16(float64(pcm[i]) * max(0, share))
+		}
+	}
+	return false
+}
+
+// Tool sets it.
+func (s *Sleep) Tool(now func() time.Time) Tool {
+	return Tool{
+		Name:        "sleep_timer",
+		Description: "Has the book, the music or the radio become silent and stop after so many minutes; 0 takes that back.",
+		Schema: json.RawMessage(`{"type":"object","properties":{"minutes":{"type":"integer","minimum":0,"maximum":720}},` +
+			`"required":["minutes"],"additionalProperties":false}`),
+		Handler: func(_ Context, args json.RawMessage) (Result, error) {
+			var a struct{ Minutes int }
+			if err := json.Unmarshal(args, &a); err != nil {
+				return Result{}, fmt.Errorf("the minutes must be a number: %w", err)
+			}
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if a.Minutes == 0 {
+				s.at = time.Time{}
+				return Result{Output: "It does not stop by itself."}, nil
+			}
+			s.at = now().Add(time.Duration(a.Minutes) * time.Minute)
+			return Result{Output: fmt.Sprintf("It stops in %d minutes.", a.Minutes)}, nil
+		},
+	}
+}
