@@ -6,10 +6,7 @@
 //	input   piece k begins near k × hop × speed, where the correlation is the greatest
 package stretch
 
-import (
-	"fmt"
-	"math"
-)
+import "math"
 
 // What may be asked for, in percent of the speed that the sound has.
 const (
@@ -44,12 +41,9 @@ type Stretcher struct {
 	next int64     // the sample that follows the piece that was laid last
 }
 
-// New is for a sound at so many percent of its speed.
+// New is for a sound at so many percent of its speed; beyond what may be asked for, at the nearest that may.
 func New(percent int) *Stretcher {
-	if percent < Slowest || percent > Fastest {
-		panic(fmt.Sprintf("stretch: %d percent; %d to %d are allowed", percent, Slowest, Fastest))
-	}
-	return &Stretcher{percent: int64(percent)}
+	return &Stretcher{percent: int64(min(max(percent, Slowest), Fastest))}
 }
 
 // Step takes the samples that come next and gives those that can be heard by then; no more than some 50 ms stay behind. At normal

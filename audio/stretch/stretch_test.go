@@ -111,16 +111,12 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-func TestAnotherSpeedIsAMistake(t *testing.T) {
-	for _, percent := range []int{0, Slowest - 1, Fastest + 1} {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("%d percent are taken", percent)
-				}
-			}()
-			New(percent)
-		}()
+func TestBeyondWhatMayBeAskedFor(t *testing.T) {
+	in := tone(440, rate)
+	for percent, nearest := range map[int]int{-1: Slowest, Slowest - 1: Slowest, Fastest + 1: Fastest} {
+		if !slices.Equal(whole(percent, in), whole(nearest, in)) {
+			t.Errorf("%d percent is not %d", percent, nearest)
+		}
 	}
 }
 
