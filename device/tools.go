@@ -140,10 +140,10 @@ func (d *Device) wall() func() time.Time {
 	return time.Now
 }
 
-// skillHost is what a skill may ask of this device.
+// skillHost is what a skill may ask of this device, and know of it.
 func (d *Device) skillHost(name string) skills.Host {
 	h := skills.Host{
-		Log: d.log.With("skill", name), Now: d.wall(),
+		Log: d.log.With("skill", name), Now: d.wall(), Language: string(d.cfg.Device.Language),
 		Announce: func(a skills.Announcement) { d.desk.Announce(name, a) },
 		Mute:     func() error { return d.sound.SetMuted(true) },
 		Ring:     d.ring,

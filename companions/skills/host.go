@@ -15,6 +15,7 @@ import (
 type Host struct {
 	Log      *slog.Logger              // with the skill's name
 	Now      func() time.Time          // the clock on the wall
+	Language string                    // of the device, as in "de": what it says by itself is in that; empty: English
 	Mute     func() error              // closes the microphone
 	Store    Store                     // of this skill; nil: nothing can be kept
 	Announce func(Announcement)        // asks for a turn that nobody pressed for; it waits for the disk where that is durable, and for nothing else

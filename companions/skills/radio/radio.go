@@ -43,6 +43,7 @@ type Skill struct {
 	now      func() time.Time
 	sleep    *skills.Sleep
 	alone    bool // nobody else has its tool
+	language string
 
 	mu      sync.Mutex
 	last    string // the station that was played last
@@ -54,7 +55,10 @@ func New(h skills.Host) skills.Skill {
 	if h.Radio == nil {
 		return nil
 	}
-	s := &Skill{of: *h.Radio, log: h.Log, announce: h.Announce, now: h.Now, sleep: cmp.Or(h.Sleep, &skills.Sleep{}), alone: h.Library == nil}
+	s := &Skill{
+		of: *h.Radio, log: h.Log, announce: h.Announce, language: h.Language,
+		now: h.Now, sleep: cmp.Or(h.Sleep, &skills.Sleep{}), alone: h.Library == nil,
+	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -243,10 +247,18 @@ func (p *playing) again(ctx context.Context, why error) (skills.Live, error) {
 		}
 		why = err
 	}
-	text := fmt.Sprintf("The radio is off: %v.", why)
-	p.s.announce(skills.Announcement{Prompt: "Tell the person: " + text, Text: text, Key: "radio", TTL: time.Hour})
+	p.s.announce(skills.Announcement{
+		Prompt: fmt.Sprintf("Tell the person: The radio is off: %v.", why), Text: phrases.In(p.s.language, "off", "station", p.station),
+		Key: "radio", TTL: time.Hour,
+	})
 	return nil, why
 }
+
+// phrases are what the device says without a model. Why it is so, the model is told, and the log.
+var phrases = skills.Phrases{"off": {
+	"en": "The radio is off: {station} cannot be heard any more.", "de": "Das Radio ist aus: {station} ist nicht mehr zu hören.",
+	"es": "La radio está apagada: {station} ya no se oye.", "fr": "La radio est éteinte : on n'entend plus {station}.",
+}}
 
 func (p *playing) ended(skills.Ended, int) {
 	p.mu.Lock()

@@ -182,6 +182,22 @@ func TestAStationThatIsLostComesBack(t *testing.T) {
 }
 
 // A server that lets in and breaks off at once is not asked any more often than one that does not answer.
+// What the device says by itself is in its language, what the model is told in English.
+func TestInTheLanguageOfTheDevice(t *testing.T) {
+	if lack := phrases.Lack("de", "es", "fr"); len(lack) > 0 {
+		t.Errorf("missing: %q", lack)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s, said := newSkill(&sender{brings: []int{1, 0}})
+		s.language = "de"
+		_, _ = s.hear(t, time.Hour)
+		if len(*said) != 1 || (*said)[0].Text != "Das Radio ist aus: Radio Two ist nicht mehr zu hören." ||
+			(*said)[0].Prompt != "Tell the person: The radio is off: Radio Two cannot be played: its server does not answer." {
+			t.Errorf("said was %+v", *said)
+		}
+	})
+}
+
 func TestWhatDoesNotComeBackIsGivenUpInWords(t *testing.T) {
 	for name, brings := range map[string][]int{"that does not answer": {1, 0}, "that breaks off": {1}} {
 		t.Run(name, func(t *testing.T) {
@@ -193,7 +209,8 @@ func TestWhatDoesNotComeBackIsGivenUpInWords(t *testing.T) {
 				if d := time.Since(began); err == nil || d < giveUp || d > giveUp+time.Minute || len(one.attempts) > 20 {
 					t.Errorf("given up after %v and %d attempts: %v", d, len(one.attempts), err)
 				}
-				if len(*said) != 1 || !strings.HasPrefix((*said)[0].Text, "The radio is off: ") {
+				if len(*said) != 1 || (*said)[0].Text != "The radio is off: Radio Two cannot be heard any more." ||
+					!strings.HasPrefix((*said)[0].Prompt, "Tell the person: The radio is off: ") {
 					t.Errorf("said was %+v", *said)
 				}
 				if one.open != 0 {

@@ -1,10 +1,6 @@
 package reminders
 
-import (
-	"fmt"
-	"strings"
-	"time"
-)
+import "time"
 
 // Our choices.
 const (
@@ -152,35 +148,11 @@ func first(a, b time.Time) time.Time {
 	return a
 }
 
-// sentence is what is told.
-func (r *reminder) sentence(how words, now time.Time) string {
-	var b strings.Builder
-	switch how {
-	case perhaps:
-		b.WriteString("you may have heard this already: ")
-	case once:
-		b.WriteString("once more, your reminder: ")
-	case late:
-		if b.WriteString("this reminder, " + when(r.Of, now) + ", was missed"); r.Missed > 0 {
-			fmt.Fprintf(&b, ", and %d before it", r.Missed)
-		}
-		b.WriteString(": ")
-	default:
-		b.WriteString("here is your reminder: ")
-	}
-	b.WriteString(strings.TrimRight(r.Text, ".!? ") + ".")
-	if r.Insist {
-		b.WriteString(" Say done when it is.")
-	}
-	return b.String()
-}
-
 // when says a time as people do.
 func when(t, now time.Time) string {
 	t = t.In(now.Location())
 	at := " at " + t.Format("15:04")
-	day := func(t time.Time) time.Time { return fields(t).Truncate(24 * time.Hour) }
-	switch days := int(day(t).Sub(day(now)).Hours() / 24); {
+	switch days := days(t, now); {
 	case days == 0:
 		return "today" + at
 	case days == 1:
@@ -193,4 +165,10 @@ func when(t, now time.Time) string {
 		return "on " + t.Format("Monday, January 2") + at
 	}
 	return "on " + t.Format("Monday, January 2, 2006") + at
+}
+
+// days is how many days later a time is than now.
+func days(t, now time.Time) int {
+	day := func(t time.Time) time.Time { return fields(t).Truncate(24 * time.Hour) }
+	return int(day(t).Sub(day(now)).Hours() / 24)
 }

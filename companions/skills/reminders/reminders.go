@@ -78,7 +78,7 @@ func (s *Skill) look(ctx context.Context) (in time.Duration, any bool) {
 			return again, true
 		}
 		if how != silent {
-			s.tell(ctx, r, r.sentence(how, now))
+			s.tell(ctx, r, r.sentence("en", how, now), r.sentence(s.host.Language, how, now))
 		}
 	}
 	for _, r := range s.all {
@@ -93,11 +93,11 @@ func (s *Skill) look(ctx context.Context) (in time.Duration, any bool) {
 }
 
 // tell has it said. What the disk knows of it is right whatever comes.
-func (s *Skill) tell(ctx context.Context, r *reminder, text string) {
+func (s *Skill) tell(ctx context.Context, r *reminder, prompt, text string) {
 	s.host.Log.Info("reminder.due", "reminder", r.ID, "late", s.now().Sub(r.Of).Round(time.Second))
 	id := r.ID
 	a := skills.Announcement{
-		Prompt: "Tell the person that " + text, Text: text, Companion: r.Companion, Priority: skills.BlockBehindComms,
+		Prompt: "Tell the person that " + prompt, Text: text, Companion: r.Companion, Priority: skills.BlockBehindComms,
 		Key: "reminder " + strconv.Itoa(id), TTL: time.Hour,
 		Done: func(how skills.Outcome) { go s.said(ctx, id, how) }, // whoever calls it waits for no disk
 	}

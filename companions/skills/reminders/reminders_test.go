@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -25,11 +26,12 @@ type life struct {
 	clock func() time.Time
 	off   time.Duration // how wrong that is
 	*Skill
-	heard []string
-	ends  func() skills.Outcome // how the next words end; nil: delivered; empty: not yet
-	open  []func(skills.Outcome)
-	stop  func()
-	db    *store.DB
+	language string
+	heard    []string
+	ends     func() skills.Outcome // how the next words end; nil: delivered; empty: not yet
+	open     []func(skills.Outcome)
+	stop     func()
+	db       *store.DB
 }
 
 func (l *life) wall() time.Time { return l.clock().Add(l.off) }
@@ -38,14 +40,17 @@ func (l *life) wall() time.Time { return l.clock().Add(l.off) }
 func (l *life) starts() {
 	l.db = store.New(l.path, condition.NewBook(slog.New(slog.DiscardHandler)), l.wall)
 	l.Skill = New(skills.Host{
-		Log: slog.New(slog.DiscardHandler), Now: l.wall, Store: l.db.Skill("reminders"),
+		Log: slog.New(slog.DiscardHandler), Now: l.wall, Store: l.db.Skill("reminders"), Language: l.language,
 		Announce: func(a skills.Announcement) {
-			if a.Priority != skills.BlockBehindComms || a.Companion != "ada" || a.Prompt != "Tell the person that "+a.Text {
+			if a.Priority != skills.BlockBehindComms || a.Companion != "ada" || l.language == "" && a.Prompt != "Tell the person that "+a.Text {
 				l.t.Errorf("%+v", a)
 			}
 			how := skills.OutcomeDelivered
 			if l.ends != nil {
 				how = l.ends()
+			}
+			if l.language != "" && !english.MatchString(a.Prompt) {
+				l.t.Errorf("the model is told %q", a.Prompt)
 			}
 			l.heard = append(l.heard, a.Text)
 			if how != "" {
@@ -218,6 +223,52 @@ func TestWhatWasMissedIsToldOnce(t *testing.T) {
 		l.until("2026-11-27 08:00:00")
 		l.hears(here)
 	})
+}
+
+var english = regexp.MustCompile("^Tell the person that (here is your|you may have|once more, your|this) .*take your pills. Say done when it is.$")
+
+// What the device says by itself is in its language, what the model is told in English.
+func TestInTheLanguageOfTheDevice(t *testing.T) {
+	if lack := phrases.Lack("de", "es", "fr"); len(lack) > 0 {
+		t.Errorf("missing: %q", lack)
+	}
+	for language, want := range map[string][6]string{
+		"de": {"Hier ist deine Erinnerung: ", "Noch einmal deine Erinnerung: ", "Das hast du vielleicht schon gehört: ",
+			"Diese Erinnerung, heute um 08:00, wurde verpasst, und davor noch 2: ", "Diese Erinnerung, am 28.11. um 08:00, wurde verpasst: ", " Sag Bescheid, wenn es erledigt ist."},
+		"es": {"Aquí está tu recordatorio: ", "Otra vez, tu recordatorio: ", "Puede que ya lo hayas oído: ",
+			"Este recordatorio, hoy a las 08:00, se perdió, y 2 antes: ", "Este recordatorio, el 28/11 a las 08:00, se perdió: ", " Avísame cuando esté hecho."},
+		"fr": {"Voici ton rappel : ", "Encore une fois, ton rappel : ", "Tu l'as peut-être déjà entendu : ",
+			"Ce rappel, aujourd'hui à 08:00, a été manqué, et 2 avant lui : ", "Ce rappel, le 28/11 à 08:00, a été manqué : ", " Dis-le-moi quand c'est fait."},
+		"nl": {"here is your reminder: ", "once more, your reminder: ", "you may have heard this already: ",
+			"this reminder, today at 08:00, was missed, and 2 before it: ", "this reminder, on Saturday, November 28 at 08:00, was missed: ", " Say done when it is."},
+	} {
+		lives(t, evening, func(l *life) {
+			l.stop()
+			l.language = language
+			l.starts()
+			all := func(i int) string { return want[i] + "take your pills." + want[5] }
+			l.says("add_reminder", `{"text":"take your pills","at":"2026-11-24T08:00","rule":"FREQ=DAILY;UNTIL=20261128T235959","insist":true}`, "is set")
+			l.until("2026-11-24 08:00:00")
+			l.hears(all(0))
+			l.until("2026-11-24 08:10:00")
+			l.hears(all(1))
+			l.ends = func() skills.Outcome { return "" }
+			l.until("2026-11-24 08:20:00")
+			l.hears(all(1))
+			l.stop()
+			l.ends = nil
+			l.starts()
+			l.hears(all(2))
+			l.stop()
+			l.until("2026-11-27 12:00:00")
+			l.starts()
+			l.hears(all(3))
+			l.stop()
+			l.until("2026-11-30 12:00:00")
+			l.starts()
+			l.hears(all(4))
+		})
+	}
 }
 
 // A board without a clock starts in the past, and the network brings the time minutes later; or one starts in the future.

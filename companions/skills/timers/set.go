@@ -163,11 +163,3 @@ func words(s string) (all []string) {
 	}
 	return all
 }
-
-// label is how it is called.
-func (t *timer) label() string {
-	if t.Name == "" {
-		return spell(t.Length)
-	}
-	return t.Name
-}

@@ -91,12 +91,14 @@ func (s *Skill) look(ctx context.Context) (in time.Duration, any bool) {
 
 // ring sounds until a person has heard it. It stays on the disk until then.
 func (s *Skill) ring(ctx context.Context, t *timer, now moment) {
-	text := t.label()
-	if by := now.mono - t.at; t.read && by > 30*time.Second {
-		text += ", " + spell(by.Round(time.Minute)) + " ago"
+	label := func(language string) string {
+		if by := now.mono - t.at; t.read && by > 30*time.Second {
+			return t.words(language, "late", by)
+		}
+		return t.labelIn(language)
 	}
 	s.host.Log.Info("timer.rings", "timer", t.ID, "late", (now.mono - t.at).Round(time.Millisecond))
-	stop := s.host.Ring(skills.Alert{Text: text, Ended: func(how skills.Ended) {
+	stop := s.host.Ring(skills.Alert{Text: label(s.host.Language), Ended: func(how skills.Ended) {
 		if ctx.Err() != nil {
 			return // conch ends: it rings on when it is back
 		}
@@ -107,8 +109,8 @@ func (s *Skill) ring(ctx context.Context, t *timer, now moment) {
 		}
 		s.rung, s.ended = t, s.now()
 		if how == skills.Failed && s.host.Announce != nil {
-			s.host.Announce(skills.Announcement{Prompt: "Tell the person that the timer is over: " + text + ".", Text: "The timer is over: " + text + ".",
-				Companion: t.Companion, Priority: skills.BlockBehindComms})
+			s.host.Announce(skills.Announcement{Prompt: "Tell the person that the timer is over: " + label("en") + ".",
+				Text: phrases.In(s.host.Language, "over", "timer", label(s.host.Language)), Companion: t.Companion, Priority: skills.BlockBehindComms})
 		}
 		s.drop(t)
 	}})
@@ -123,7 +125,6 @@ func (s *Skill) ring(ctx context.Context, t *timer, now moment) {
 
 // tell says of one that nobody heard. It stays on the disk until it was said.
 func (s *Skill) tell(ctx context.Context, t *timer, now moment) {
-	text := "While I was off, a timer was over: " + t.label() + ", " + spell((now.mono - t.at).Round(time.Minute)) + " ago."
 	s.host.Log.Info("timer.missed", "timer", t.ID, "late", (now.mono - t.at).Round(time.Second))
 	if s.host.Announce == nil {
 		s.mu.Lock()
@@ -132,8 +133,8 @@ func (s *Skill) tell(ctx context.Context, t *timer, now moment) {
 		return
 	}
 	s.host.Announce(skills.Announcement{
-		Prompt: "Tell the person: " + text, Text: text, Companion: t.Companion, Priority: skills.BlockBehindComms, TTL: tellable,
-		Key: "timer " + strconv.Itoa(t.ID), Done: func(skills.Outcome) {
+		Prompt: "Tell the person: " + t.words("en", "missed", now.mono-t.at), Text: t.words(s.host.Language, "missed", now.mono-t.at),
+		Companion: t.Companion, Priority: skills.BlockBehindComms, TTL: tellable, Key: "timer " + strconv.Itoa(t.ID), Done: func(skills.Outcome) {
 			if ctx.Err() == nil {
 				s.mu.Lock()
 				defer s.mu.Unlock()

@@ -24,10 +24,12 @@ type life struct {
 	path   string
 	jumped time.Duration // how wrong the clock on the wall is
 	*Skill
-	heard []string
-	end   func(how skills.Ended) // of what rings
-	stop  func()
-	db    *store.DB
+	language string
+	prompts  []string // of what is announced
+	heard    []string
+	end      func(how skills.Ended) // of what rings
+	stop     func()
+	db       *store.DB
 }
 
 // starts has conch start, on the same disk.
@@ -35,7 +37,7 @@ func (l *life) starts() {
 	now := func() time.Time { return time.Now().Add(l.jumped) }
 	l.db = store.New(l.path, condition.NewBook(slog.New(slog.DiscardHandler)), now)
 	l.Skill = New(skills.Host{
-		Log: slog.New(slog.DiscardHandler), Now: now, Store: l.db.Skill("timers"),
+		Log: slog.New(slog.DiscardHandler), Now: now, Store: l.db.Skill("timers"), Language: l.language,
 		Ring: func(a skills.Alert) func() {
 			l.heard, l.end = append(l.heard, a.Text), a.Ended
 			return func() { a.Ended(skills.Interrupted) }
@@ -44,8 +46,10 @@ func (l *life) starts() {
 			if a.Priority != skills.BlockBehindComms {
 				l.t.Errorf("%q has priority %d", a.Text, a.Priority)
 			}
-			l.heard = append(l.heard, a.Text)
-			a.Done(skills.OutcomeDelivered)
+			l.heard, l.prompts = append(l.heard, a.Text), append(l.prompts, a.Prompt)
+			if a.Done != nil {
+				a.Done(skills.OutcomeDelivered)
+			}
 		},
 	}).(*Skill)
 	ctx, cancel := context.WithCancel(l.t.Context())
@@ -236,6 +240,42 @@ func TestWhatIsLateAfterARestart(t *testing.T) {
 			l.off(time.Minute)
 			l.passes(time.Hour)
 			l.hears()
+		})
+	}
+}
+
+// What the device says by itself is in its language, what the model is told in English.
+func TestInTheLanguageOfTheDevice(t *testing.T) {
+	if lack := phrases.Lack("de", "es", "fr"); len(lack) > 0 {
+		t.Errorf("missing: %q", lack)
+	}
+	for language, want := range map[string][4]string{
+		"":   {"10 minutes", "10 minutes, 2 minutes ago", "The timer is over: 10 minutes.", "While I was off, a timer was over: 1 minute, 1 hour ago."},
+		"de": {"10 Minuten", "10 Minuten, vor 2 Minuten", "Der Timer ist abgelaufen: 10 Minuten.", "Während ich aus war, ist ein Timer abgelaufen: 1 Minute, vor 1 Stunde."},
+		"es": {"10 minutos", "10 minutos, hace 2 minutos", "El temporizador ha terminado: 10 minutos.", "Mientras estaba apagado, terminó un temporizador: 1 minuto, hace 1 hora."},
+		"fr": {"10 minutes", "10 minutes, il y a 2 minutes", "Le minuteur est terminé : 10 minutes.", "Pendant que j'étais éteint, un minuteur s'est terminé : 1 minute, il y a 1 heure."},
+		"nl": {"10 minutes", "10 minutes, 2 minutes ago", "The timer is over: 10 minutes.", "While I was off, a timer was over: 1 minute, 1 hour ago."},
+	} {
+		lives(t, func(l *life) {
+			l.stop()
+			l.language = language
+			l.starts()
+			l.says("set_timer", `{"seconds":600}`, "The timer for 10 minutes is set.")
+			l.passes(10 * time.Minute)
+			l.hears(want[0])
+			l.end(skills.Failed)
+			l.end = nil
+			l.hears(want[2])
+			l.says("set_timer", `{"seconds":600}`, "The timer for 10 minutes is set.")
+			l.off(12 * time.Minute)
+			l.hears(want[1])
+			l.press()
+			l.says("set_timer", `{"seconds":60}`, "The timer for 1 minute is set.")
+			l.off(time.Hour + time.Minute)
+			l.hears(want[3])
+			if p := []string{"Tell the person that the timer is over: 10 minutes.", "Tell the person: While I was off, a timer was over: 1 minute, 1 hour ago."}; !slices.Equal(l.prompts, p) {
+				t.Errorf("%q: the model is told %q; want %q", language, l.prompts, p)
+			}
 		})
 	}
 }

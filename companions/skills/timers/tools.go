@@ -246,29 +246,6 @@ func (s *Skill) left(t *timer) string {
 	return spell(max(t.at-s.now().mono, 0)) + " left"
 }
 
-// spell says a duration, in seconds up to ten minutes.
-func spell(d time.Duration) string {
-	d = d.Round(time.Second)
-	if d > 10*time.Minute && d%time.Hour != 0 {
-		d = d.Round(time.Minute)
-	}
-	var all []string
-	for _, u := range []struct {
-		of   time.Duration
-		name string
-	}{{time.Hour, "hour"}, {time.Minute, "minute"}, {time.Second, "second"}} {
-		n := int(d / u.of)
-		d %= u.of
-		if n > 0 {
-			all = append(all, fmt.Sprintf("%d %s%s", n, u.name, inCase(n != 1, "s")))
-		}
-	}
-	if len(all) == 0 {
-		return "0 seconds"
-	}
-	return strings.Join(all, " ")
-}
-
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
 
 func inCase(yes bool, s string) string {
