@@ -20,7 +20,14 @@ type sender struct {
 	mu       sync.Mutex
 	brings   []int
 	attempts []time.Time
-	open     int
+	opened   int
+}
+
+// open are the connections that nobody has closed.
+func (s *sender) open() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.opened
 }
 
 type connection struct {
@@ -41,7 +48,7 @@ func (s *sender) Open(_ context.Context, station string) (skills.Live, error) {
 	if n == 0 {
 		return nil, errors.New(station + " cannot be played: its server does not answer")
 	}
-	s.open++
+	s.opened++
 	return &connection{of: s, left: n, done: make(chan struct{})}, nil
 }
 
@@ -62,7 +69,7 @@ func (c *connection) Close() error {
 	c.once.Do(func() {
 		close(c.done)
 		c.of.mu.Lock()
-		c.of.open--
+		c.of.opened--
 		c.of.mu.Unlock()
 	})
 	return nil
@@ -109,12 +116,12 @@ func TestAStationIsFoundByWhatSomebodySays(t *testing.T) {
 		if r, _ := s.call(t, "stop_radio", ""); r.Output != "No radio plays." || r.Effect != nil {
 			t.Errorf("%+v", r)
 		}
-		if one.open != 5 {
-			t.Errorf("%d are open", one.open)
+		if one.open() != 5 {
+			t.Errorf("%d are open", one.open())
 		}
 		time.Sleep(2 * unheard) // none of them ever began
-		if one.open != 0 {
-			t.Errorf("%d are open two minutes later", one.open)
+		if one.open() != 0 {
+			t.Errorf("%d are open two minutes later", one.open())
 		}
 		one.brings = []int{0}
 		if _, err := s.call(t, "play_radio", "jazz"); err == nil || err.Error() != "Jazz around the Clock cannot be played: its server does not answer" {
@@ -164,8 +171,8 @@ func TestAStationThatIsLostComesBack(t *testing.T) {
 		if want := []int{0, 60, 61, 63, 67, 127, 157}; !slices.Equal(after, want) || seconds != 593 {
 			t.Errorf("connected to at %v, %d s heard; want %v, 593", after, seconds, want)
 		}
-		if one.open != 0 || len(*said) != 0 {
-			t.Errorf("%d are open at the end, said was %v", one.open, *said)
+		if one.open() != 0 || len(*said) != 0 {
+			t.Errorf("%d are open at the end, said was %v", one.open(), *said)
 		}
 		if r, _ := s.call(t, "stop_radio", ""); r.Effect != nil {
 			t.Errorf("at its end something plays: %+v", r)
@@ -213,8 +220,8 @@ func TestWhatDoesNotComeBackIsGivenUpInWords(t *testing.T) {
 					!strings.HasPrefix((*said)[0].Prompt, "Tell the person: The radio is off: ") {
 					t.Errorf("said was %+v", *said)
 				}
-				if one.open != 0 {
-					t.Errorf("%d are open", one.open)
+				if one.open() != 0 {
+					t.Errorf("%d are open", one.open())
 				}
 			})
 		})
