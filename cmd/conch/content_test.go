@@ -64,12 +64,14 @@ func readOn(ts *testscript.TestScript, neg bool, args []string) {
 		if audio.Peak(window) < 1000 {
 			continue
 		}
-		place, like := 0, 0.0
-		if where < 0 {
-			place, like = likest(read, window, 0, len(read))
-		} else if place, like = likest(read, window, where+i-when, where+i-when); like < alike { // it has not sounded all the time
-			place, like = likest(read, window, where-step, where+3*step)
+		from, to := 0, len(read)
+		if where >= 0 { // it sounds on, or, if it has not sounded all the time, goes on where it was
+			from, to = where-step, where+3*step
+			if _, like := likest(read, window, where+i-when, where+i-when); like >= alike {
+				from, to = where+i-when, where+i-when
+			}
 		}
+		place, like := likest(read, window, from, to)
 		if like < alike {
 			continue
 		}
