@@ -49,6 +49,8 @@ func (c askCmd) Run(e *env) error {
 	case a.Outcome == control.OutcomeAnswered && a.Place != "":
 		why := cmp.Or(printable.Text(a.Why), "its words did not come")
 		fmt.Fprintf(e.out, "(%s in %s has answered; %s)\n", printable.Name(a.Who), printable.Name(a.Place), why)
+	case a.Outcome == control.OutcomeAnswered && a.Summary.Tools > 0:
+		fmt.Fprintln(e.out, "(done, without a word)")
 	}
 	switch a.Outcome {
 	case control.OutcomeAnswered, control.OutcomeSilent:
