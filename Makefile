@@ -21,6 +21,9 @@ VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unk
 LINT_VERSION := 2.15.0
 LINT         := bin/tools/golangci-lint
 
+# HTTP/2 is half a megabyte of the program, and whoever conch speaks with speaks HTTP/1.1 as well.
+TAGS := nethttpomithttp2
+
 # What must be there, as package=check. A check is a shell condition that costs nothing; only what fails is installed.
 BUILD_NEEDS := \
 	ca-certificates='test -s /etc/ssl/certs/ca-certificates.crt || test -s /etc/pki/tls/certs/ca-bundle.crt || test -s /etc/ssl/cert.pem' \
@@ -109,7 +112,7 @@ deps-test: deps ## install what the tests need on top
 .PHONY: build
 build: deps ## build bin/conch
 	@[ -e bin/conch ] || echo "make: building bin/conch (the first time takes a minute or two: the sound library is C)" >&2
-	@$(GO) build -ldflags '-s -w -X conch/device.version=$(VERSION)' -o bin/conch ./cmd/conch </dev/null >&2
+	@$(GO) build -tags '$(TAGS)' -ldflags '-s -w -X conch/device.version=$(VERSION)' -o bin/conch ./cmd/conch </dev/null >&2
 
 # make itself ends with 0 when the program did and with 2 when it did not; the program's own status stands in make's message.
 .PHONY: run
@@ -305,7 +308,7 @@ cross: deps-package $(ARCHES:%=cross-%) ## build build/ARCH/conch for ARCHES (de
 $(ARCHES:%=cross-%): cross-%:
 	@mkdir -p build/$*
 	@[ -e build/$*/conch ] || echo "make: building build/$*/conch (the first time takes a minute or two)" >&2
-	@CGO_ENABLED=1 GOOS=linux $(TARGET_$*) $(GO) build -trimpath -buildvcs=false -buildmode=pie \
+	@CGO_ENABLED=1 GOOS=linux $(TARGET_$*) $(GO) build -tags '$(TAGS)' -trimpath -buildvcs=false -buildmode=pie \
 		-ldflags '-s -w -X conch/device.version=$(DEB_VERSION) -extldflags "-Wl,-z,relro,-z,now"' -o build/$*/conch ./cmd/conch </dev/null >&2
 	@stat -c '%n: %s bytes' build/$*/conch
 

@@ -36,7 +36,7 @@ var imports = map[string][]string{
 	"audio/…":                 {"audio", "audio/…"},
 	"audio/decode":            {"audio", "audio/wav"},
 	"audio/stretch":           {},
-	"audio/words":             {"audio", "audio/words/adpcm", "device/language"},
+	"audio/words":             {"audio", "audio/decode", "device/language"},
 	"audio/words/gen":         {"audio", "audio/…", "device/language"},
 	"audio/twin":              {"audio"},
 	"coordinator":             {"coordinator/alert", "coordinator/focus", "coordinator/inject", "coordinator/turn"},

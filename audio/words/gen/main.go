@@ -11,14 +11,17 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"conch/audio"
 	"conch/audio/wav"
 	"conch/audio/words"
-	"conch/audio/words/adpcm"
 	"conch/device/language"
 )
+
+// rate is that of what is packed.
+const rate = 16000
 
 func main() {
 	for _, l := range language.All() {
@@ -39,13 +42,13 @@ func generate(l language.Language, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	old, err := filepath.Glob(filepath.Join(dir, "*.adpcm"))
+	old, err := filepath.Glob(filepath.Join(dir, "*"))
 	if err != nil {
 		return err
 	}
 	made := map[string]bool{}
 	for _, key := range words.Keys() {
-		text, path := words.Text(l, key), filepath.Join(dir, key+".adpcm")
+		text, path := words.Text(l, key), filepath.Join(dir, key+words.Suffix)
 		made[path] = true
 		if spoken(path, text) {
 			continue
@@ -54,10 +57,14 @@ func generate(l language.Language, dir string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
-		if err := os.WriteFile(path, pack(text, pcm), 0o644); err != nil {
+		b, err := pack(tmp, text, pcm)
+		if err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		if err := os.WriteFile(path, b, 0o644); err != nil {
 			return err
 		}
-		fmt.Printf("%s %-16s %5d ms  %s\n", l, key, len(pcm)*1000/words.ClipRate, text)
+		fmt.Printf("%s %-16s %5d ms  %s\n", l, key, len(pcm)*1000/rate, text)
 	}
 	for _, path := range old {
 		if !made[path] {
@@ -81,9 +88,22 @@ func head(text string) []byte {
 }
 
 // pack makes a clip of pcm that says text, as words.Samples reads it.
-func pack(text string, pcm []int16) []byte {
-	b := binary.LittleEndian.AppendUint32(head(text), uint32(len(pcm)))
-	return append(b, adpcm.Encode(pcm)...)
+func pack(tmp, text string, pcm []int16) ([]byte, error) {
+	raw, out := filepath.Join(tmp, "clip.raw"), filepath.Join(tmp, "clip.opus")
+	var samples []byte
+	for _, s := range pcm {
+		samples = binary.LittleEndian.AppendUint16(samples, uint16(s))
+	}
+	if err := os.WriteFile(raw, samples, 0o600); err != nil {
+		return nil, err
+	}
+	cmd := exec.Command("opusenc", "--quiet", "--raw", "--raw-rate", strconv.Itoa(rate), "--raw-chan", "1", "--speech", "--bitrate", "9",
+		"--comp", "10", "--framesize", "60", "--padding", "0", "--discard-comments", "--serial", "1", raw, out)
+	if said, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%w: %s (apt install opus-tools)", err, bytes.TrimSpace(said))
+	}
+	b, err := os.ReadFile(out)
+	return append(head(text), b...), err
 }
 
 // speak says it: English by flite, whose voice is the better one, the rest by espeak-ng.
@@ -106,7 +126,7 @@ func speak(l language.Language, path, text string) ([]int16, error) {
 	if err != nil {
 		return nil, err
 	}
-	pcm, err := audio.Resample(w.Samples, w.Rate, words.ClipRate)
+	pcm, err := audio.Resample(w.Samples, w.Rate, rate)
 	if err != nil {
 		return nil, err
 	}
@@ -123,8 +143,8 @@ func trim(pcm []int16) []int16 {
 	for to > from && audio.Peak(pcm[to-1:to]) < threshold {
 		to--
 	}
-	pcm = pcm[max(0, from-words.ClipRate/25):min(len(pcm), to+words.ClipRate*8/100)]
-	fade(pcm, words.ClipRate/100, words.ClipRate/50)
+	pcm = pcm[max(0, from-rate/25):min(len(pcm), to+rate*8/100)]
+	fade(pcm, rate/100, rate/50)
 	return pcm
 }
 
