@@ -271,7 +271,7 @@ screens: build deps-test ## what stands on the screen in ten situations, as SVG 
 	@$(GO) run ./device/terminal/screens -conch bin/conch $(if $(PLAY),-play '$(PLAY)')
 
 .PHONY: clips
-clips: deps ## make the spoken clips that ship with conch anew
+clips: deps-test ## make the spoken clips that ship with conch anew
 	@$(GO) generate ./audio/words
 
 # --- the package (systemd/package)
