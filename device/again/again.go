@@ -35,8 +35,8 @@ func (k *Keeper) Audio(id turn.ID, pcm []int16) {
 		k.live = map[turn.ID][]int16{}
 	}
 	kept, known := k.live[id]
-	if !known && len(k.live) == turns {
-		return
+	if !known && len(k.live) == turns { // the end of one of them was told before its last sound
+		clear(k.live)
 	}
 	room := int(Most*rate/time.Second) - len(kept)
 	k.live[id] = append(kept, pcm[:min(len(pcm), max(0, room))]...)

@@ -31,11 +31,19 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	for range 100 {
 		k.Audio("t-1", make([]int16, rate))
 	}
-	for id := range 20 {
-		k.Audio(turn.ID(rune('a'+id)), make([]int16, 10))
+	if n := len(k.live["t-1"]); n != 60*rate {
+		t.Errorf("%d samples of one turn", n)
 	}
-	if len(k.live["t-1"]) != 60*rate || len(k.live) != turns {
-		t.Errorf("%d samples of one turn, of %d turns", len(k.live["t-1"]), len(k.live))
+	for id := range 20 { // none of them ends
+		k.Audio(turn.ID(rune('a'+id)), make([]int16, 10))
+		if len(k.live) > turns {
+			t.Fatalf("of %d turns", len(k.live))
+		}
+	}
+	k.Audio("t-2", []int16{1})
+	k.Ended(coordinator.Record{Turn: "t-2", Audible: true})
+	if len(k.Last()) != 1 {
+		t.Errorf("behind turns that never ended %v is the last answer", k.Last())
 	}
 	var none *Keeper
 	none.Audio("t-1", []int16{1})
