@@ -69,6 +69,7 @@ func TestRandomWalk(t *testing.T) {
 func FuzzStep(f *testing.F) {
 	f.Add(uint64(1), uint64(2))
 	f.Add(uint64(1144544960872143637), uint64(8069)) // a floor that is granted eight turns late
+	f.Add(uint64(807044409762596134), uint64(1095))  // words that waited for the end of a call
 	f.Fuzz(func(t *testing.T, a, b uint64) {
 		walk(t, rand.New(rand.NewPCG(a, b)), fmt.Sprintf("PCG(%d, %d)", a, b), 200)
 	})
@@ -575,10 +576,9 @@ func (w *watch) noise() Event {
 	return WordsSaid{At: w.now}
 }
 
-// silence: the world says nothing any more, but for the ends of calls, which only people limit; time passes.
-func (w *watch) silence() {
+// passes: time does, until the machine waits for none.
+func (w *watch) passes() {
 	w.t.Helper()
-	w.world = nil
 	for range 200 {
 		at, ok := w.m.Wake()
 		if !ok {
@@ -587,12 +587,20 @@ func (w *watch) silence() {
 		w.now = max(w.now, at)
 		w.feed(DeadlinePassed{At: w.now})
 	}
+}
+
+// silence: the world says nothing any more, but for the ends of calls, which only people limit; time passes.
+func (w *watch) silence() {
+	w.t.Helper()
+	w.world = nil
+	w.passes()
 	if w.m.ring != 0 { // whoever calls gives up
 		w.feed(CallGone{At: w.now, Handle: w.m.ring})
 	}
 	if w.m.calling != 0 { // whoever waited for its end has given up
 		w.feed(ClaimEnded{At: w.now, Handle: w.m.calling})
 	}
+	w.passes() // what was owed for the end of the call is said now
 	if w.granted != "" && w.r != nil {
 		if _, over := w.ended[w.granted]; !over {
 			w.broken("the granted turn %s never ended", w.granted)
