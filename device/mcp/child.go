@@ -52,7 +52,7 @@ type child struct {
 }
 
 // start starts a command. Its standard error goes to the log.
-func start(command []string, env map[string]string, log *slog.Logger) (*child, error) {
+func start(command []string, env map[string]string, log *slog.Logger, lines *allowance) (*child, error) {
 	path, err := exec.LookPath(command[0])
 	if err != nil {
 		return nil, fmt.Errorf("%s: no such program on PATH", command[0])
@@ -98,7 +98,7 @@ func start(command []string, env map[string]string, log *slog.Logger) (*child, e
 	closeAll(theirs)
 	c.stdin, c.stdout, c.pipes = ours, &shortener{from: out, plain: true}, []io.Closer{ours, out, errs}
 	go c.wait()
-	go c.say(errs)
+	go c.say(errs, lines)
 	return c, nil
 }
 
@@ -149,24 +149,42 @@ func (c *child) Close() error {
 	return nil
 }
 
+// allowance is how many lines a minute of a server are logged, however often it is started.
+type allowance struct {
+	mu          sync.Mutex
+	logged, not int // since …
+	since       time.Time
+}
+
+// take says whether one more may be logged, and how many were not in the minute that has just ended.
+func (a *allowance) take(now time.Time) (ok bool, missed int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if now.Sub(a.since) > time.Minute {
+		missed = a.not
+		a.logged, a.not, a.since = 0, 0, now
+	}
+	if a.logged == stderrLines {
+		a.not++
+		return false, missed
+	}
+	a.logged++
+	return true, missed
+}
+
 // say logs what it writes to standard error, as much as anybody would read.
-func (c *child) say(errs io.Reader) {
-	in, left, over, since := bufio.NewReaderSize(errs, 4<<10), stderrLines, 0, time.Now()
+func (c *child) say(errs io.Reader, lines *allowance) {
+	in := bufio.NewReaderSize(errs, 4<<10)
 	for {
 		line, err := in.ReadSlice('\n')
 		full := errors.Is(err, bufio.ErrBufferFull)
 		if text := strings.TrimSpace(strings.ToValidUTF8(string(line), "?")); text != "" {
-			if time.Since(since) > time.Minute {
-				if over > 0 {
-					c.log.Info(logStderr, "text", fmt.Sprintf("and %d lines more", over))
-				}
-				left, over, since = stderrLines, 0, time.Now()
+			ok, missed := lines.take(time.Now())
+			if missed > 0 {
+				c.log.Info(logStderr, "text", fmt.Sprintf("and %d lines more", missed))
 			}
-			if left > 0 {
-				left--
+			if ok {
 				c.log.Info(logStderr, "text", clip(text, stderrLine))
-			} else {
-				over++
 			}
 		}
 		for full { // the rest of a line that has no end

@@ -254,6 +254,24 @@ func TestAServerThatDiesInTheMiddleOfACallIsStartedAnew(t *testing.T) {
 	r.says("one_echo", `{"text":"again"}`, "again")
 }
 
+// However often it is started, no more of a minute is logged; what was left out is counted once that is over.
+func TestLinesAMinute(t *testing.T) {
+	var a allowance
+	now, logged := time.Unix(1e9, 0), 0
+	for range 3 * stderrLines {
+		if ok, _ := a.take(now); ok {
+			logged++
+		}
+		now = now.Add(time.Second / 2)
+	}
+	if logged != stderrLines {
+		t.Errorf("%d in half a minute", logged)
+	}
+	if ok, missed := a.take(now.Add(time.Minute)); !ok || missed != 2*stderrLines {
+		t.Errorf("a minute later %t, %d were left out", ok, missed)
+	}
+}
+
 func TestAServerThatFloodsIsHeardInPart(t *testing.T) {
 	r := newRig(t, own("one", "well"), own("endless", "noise without end"))
 	r.there("one_floods")

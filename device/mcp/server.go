@@ -26,6 +26,7 @@ type server struct {
 	cfg   config.MCP
 	times times
 	log   *slog.Logger
+	lines allowance // of its standard error
 	tools func([]skills.Tool)
 
 	changed chan struct{} // 1: it says that its tools are others
@@ -157,7 +158,7 @@ func (s *server) transport() (t mcp.Transport, stop func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := start(s.cfg.Command, env, s.log)
+	c, err := start(s.cfg.Command, env, s.log, &s.lines)
 	if err != nil {
 		return nil, nil, err
 	}
