@@ -132,7 +132,7 @@ func dirFor(t *testing.T) string {
 func (b *box) over() {
 	dir := b.o.Dir
 	if b.t.Failed() && b.running() {
-		if r, err := b.RunFor(30*time.Second, "journalctl -b -n 2000 --no-pager -o short-monotonic"); err == nil {
+		if r, err := b.RunFor(30*time.Second, "journalctl -b --no-pager -o short-monotonic | grep -v ' qemu-ga\\[' | tail -n 8000"); err == nil {
 			_ = os.WriteFile(filepath.Join(dir, "journal.txt"), []byte(r.Out), 0o644)
 			b.t.Logf("the end of the journal (all in %s):\n%s", dir, tail(r.Out, 60))
 		} else {
