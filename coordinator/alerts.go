@@ -3,20 +3,23 @@ package coordinator
 import (
 	"context"
 	"log/slog"
+	"slices"
+	"strings"
 	"time"
 
 	"conch/coordinator/alert"
 	"conch/coordinator/turn"
 )
 
-// Alarm is the sound of an alert (24 kHz): a round of it, from 1, which may rise and say the text now and then. It runs on a goroutine
-// of its own, until it returns or ctx ends, and may be slow.
+// Alarm is the sound of alerts (24 kHz): a round of all that ring, from 1, which may rise and say now and then what they are about. It runs
+// on a goroutine of its own, until it returns or ctx ends, and may be slow.
 type Alarm func(ctx context.Context, text string, round int) []int16
 
 // ringing is an entry of the inbox: somebody wants a person's attention.
 type ringing struct {
 	text    string
 	longest time.Duration
+	begun   bool
 	done    chan alert.How // of one place, so that telling never waits
 }
 
@@ -91,7 +94,7 @@ func (a *alerts) sounded(r rang) {
 }
 
 // waits tells that one rings or wants to.
-func (a *alerts) waits() bool { return a.m.First() != 0 }
+func (a *alerts) waits() bool { return a.m.Any() }
 
 // pass lets time pass.
 func (a *alerts) pass() {
@@ -149,19 +152,29 @@ func (a *alerts) feed(ev alert.Event) {
 	}
 }
 
-// sound begins a round. It reports when it is over, at the latest some seconds after it should have been: a dead card must not keep
-// the next one from being tried.
+// sound begins a round of all that ring. It reports when it is over, at the latest some seconds after it should have been: a dead card
+// must not keep the next one from being tried.
 func (a *alerts) sound(o alert.Order) {
-	text, src := a.of[o.ID].text, a.outputs.open(SourceWords)
-	if a.src = src; o.Round == 1 {
-		a.log.Info(logAlertBegin, "alert", uint64(o.ID))
+	src := a.outputs.open(SourceWords)
+	a.src = src
+	var texts []string
+	for _, id := range a.m.Ringing() {
+		in := a.of[id]
+		if !in.begun {
+			a.log.Info(logAlertBegin, "alert", uint64(id))
+			in.begun = true
+			a.of[id] = in
+		}
+		if in.text != "" && !slices.Contains(texts, in.text) {
+			texts = append(texts, in.text)
+		}
 	}
 	a.spawn(func(ctx context.Context) {
 		var pcm []int16
 		err := guard(func() error {
 			most, cancel := context.WithTimeout(ctx, alarmFor)
 			defer cancel()
-			pcm = a.alarm(most, text, o.Round)
+			pcm = a.alarm(most, strings.Join(texts, ", "), o.Round)
 			return nil
 		})
 		if err != nil {

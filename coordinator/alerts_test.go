@@ -210,26 +210,47 @@ func TestContentGivesWayToAnAlert(t *testing.T) {
 	}
 }
 
-func TestAlertsRingOneAfterTheOtherAndEachHasItsEnd(t *testing.T) {
+// What is due together rings as one and says each, what becomes due meanwhile joins, and one press ends all; each has its end.
+func TestAlertsRingAsOneAndEachHasItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var texts []string
+		g := newRig(t, func(_ *rig, o *Options) {
+			o.Alarm = func(_ context.Context, text string, _ int) []int16 {
+				texts = append(texts, text)
+				return tone(time.Second, alarmValue)
+			}
+		})
+		pasta, _ := g.Ring("the pasta", 0)
+		eggs, _ := g.Ring("the eggs", 0)
+		tea, stopTea := g.Ring("the tea", 0)
+		same, _ := g.Ring("the eggs", 3*time.Second)
+		time.Sleep(2 * time.Second)
+		stopTea()
+		stopTea()
+		g.wantEnd(tea, "withdrawn")
+		time.Sleep(2 * time.Second)
+		g.wantEnd(same, "unanswered")
+		rice, _ := g.Ring("the rice", 0)
+		time.Sleep(3 * time.Second)
+		late, _ := g.Ring("the soup", 0)
+		g.settle()
+		g.press()
+		for _, done := range []<-chan alert.How{pasta, eggs, rice} {
+			g.wantEnd(done, "stopped")
+		}
+		g.wantEnd(late, "none")
+		time.Sleep(2 * time.Second)
+		g.press()
+		g.wantEnd(late, "stopped")
+		g.quiet()
+		if want := []string{"the pasta, the eggs, the tea", "the pasta, the eggs", "the pasta, the eggs, the rice", "the soup"}; !slices.Equal(texts, want) {
+			t.Errorf("the rounds were about %q; want %q", texts, want)
+		}
+	})
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t, withAlarm)
-		pasta, _ := g.Ring("the pasta", 0)
-		eggs, stopEggs := g.Ring("the eggs", time.Minute)
-		tea, _ := g.Ring("the tea", 10*time.Second)
 		broken, _ := g.Ring("panic", 10*time.Second)
-		time.Sleep(time.Second)
-		g.press()
-		g.wantEnd(pasta, "stopped")
-		g.wantEnd(eggs, "none")
-		time.Sleep(5 * time.Second)
-		stopEggs()
-		stopEggs()
-		g.wantEnd(eggs, "withdrawn")
 		time.Sleep(11 * time.Second)
-		g.wantEnd(tea, "none")
-		time.Sleep(time.Second)
-		g.wantEnd(tea, "unanswered")
-		g.quiet()
 		g.wantEnd(broken, "failed")
 		last, _ := g.Ring("at the end", 0)
 		time.Sleep(time.Second)

@@ -156,12 +156,12 @@ func (v localVoice) Speak(ctx context.Context, text string) ([]int16, error) {
 	return v.Say(ctx, "", text)
 }
 
-// alarm is what an alert sounds like: a chime, and what it is about now and then, where this machine has a voice. Its first field is fixed.
+// alarm is what alerts sound like: a chime, and what they are about now and then, where this machine has a voice. Its first field is fixed.
 type alarm struct {
 	voice namesVoice
 
 	mu   sync.Mutex
-	text string // of the last one
+	text string // that was said last
 	said []int16
 }
 
@@ -170,11 +170,11 @@ const pausedFor = audio.Rate / 5
 
 func (a *alarm) round(ctx context.Context, text string, round int) []int16 {
 	pcm := chime.Samples(round)
-	if text == "" || round%3 != 2 {
-		return pcm
-	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if text == "" || round%3 != 2 && (round == 1 || text == a.text) { // what joins is told at once
+		return pcm
+	}
 	if a.text != text {
 		said, err := a.voice.Speak(ctx, text)
 		if err != nil {

@@ -60,7 +60,7 @@ func TestASkillsAlertRingsUntilAPress(t *testing.T) {
 	}
 }
 
-// What it is about is said in its second round, in the voice of this machine; tones alone where there is none.
+// What it is about is said in its second round, and once another has joined, in the voice of this machine; tones alone where there is none.
 func TestAnAlertSaysWhatItIsAbout(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, boxOptions{})
@@ -76,6 +76,9 @@ func TestAnAlertSaysWhatItIsAbout(t *testing.T) {
 	}
 	if got := len(a.round(t.Context(), "the pasta", 3)); got != plain {
 		t.Errorf("the third round is %d samples long; want the chime's %d", got, plain)
+	}
+	if got := len(a.round(t.Context(), "the pasta, the eggs", 3)); got <= told {
+		t.Errorf("once another has joined it is %d samples long; want more than the %d of one", got, told)
 	}
 }
 

@@ -64,7 +64,7 @@ const (
 )
 
 // Alert is a sound that is repeated until a person presses, which begins no turn, or until it was heard for as long as it may be. It
-// waits for the end of a turn and of a call; of several one rings after the other (TURNS.md 4).
+// waits for the end of a turn and of a call; several ring as one, and one press ends them all (TURNS.md 4).
 type Alert struct {
 	Text    string        // what rings, in the words of a person: "the pasta"; spoken between the sounds where this device can
 	Longest time.Duration // 0: five minutes

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,7 +18,7 @@ var update = flag.Bool("update", false, "write the table of doc.go anew")
 type script struct {
 	m     Machine
 	now   time.Duration
-	round int
+	sound Order // the last round
 }
 
 func (s *script) word(t *testing.T, word string) (out []string) {
@@ -28,7 +29,7 @@ func (s *script) word(t *testing.T, word string) (out []string) {
 		for _, o := range orders {
 			out = append(out, show(o))
 			if o.Do == Sound {
-				s.round = o.Round
+				s.sound = o
 			}
 		}
 	}
@@ -43,7 +44,7 @@ func (s *script) word(t *testing.T, word string) (out []string) {
 	case word == "front", word == "behind":
 		feed(Fronted{s.now, word == "front"})
 	case word == "sounded", word == "unheard":
-		feed(Sounded{s.now, s.m.First(), s.round, word == "sounded"})
+		feed(Sounded{s.now, s.sound.ID, s.sound.Round, word == "sounded"})
 	default:
 		d, err := time.ParseDuration(word)
 		if err != nil {
@@ -86,7 +87,9 @@ func TestTable(t *testing.T) {
 		{"sounds", "ask1 front"},
 		{"between rounds", "ask1 front 1s sounded"},
 		{"behind again", "ask1 front 1s behind"},
-		{"with another", "ask1 front ask2"},
+		{"another waits", "ask1 front ask2"},
+		{"another has joined", "ask1 front 1s sounded ask2 1500ms"},
+		{"two ring", "ask1 ask2 front 1s sounded"},
 	}
 	rows := []struct{ label, words string }{
 		{"another is asked for", "ask3"},
@@ -100,26 +103,36 @@ func TestTable(t *testing.T) {
 		{"5 minutes later", "5m"},
 		{"5 minutes, and heard", "sounded 5m"},
 	}
-	var table strings.Builder
-	fmt.Fprintf(&table, "//\t%-26s", "")
-	for _, s := range situations {
-		fmt.Fprintf(&table, "%-24s", s.name)
+	lines := make([]string, 1+len(rows))
+	column := func(head string, cell func(i int) string) {
+		wide := 0
+		for i := range lines {
+			if i == 0 {
+				lines[i] += head
+			} else {
+				lines[i] += cell(i - 1)
+			}
+			wide = max(wide, len(lines[i]))
+		}
+		for i := range lines {
+			lines[i] += strings.Repeat(" ", wide+2-len(lines[i]))
+		}
 	}
-	trim := func() { s := strings.TrimRight(table.String(), " "); table.Reset(); table.WriteString(s + "\n") }
-	trim()
-	for _, r := range rows {
-		fmt.Fprintf(&table, "//\t%-26s", r.label)
-		for _, situation := range situations {
+	column("", func(i int) string { return rows[i].label })
+	for _, situation := range situations {
+		column(situation.name, func(i int) string {
 			var s script
 			s.run(t, situation.way)
-			did := s.run(t, r.words)
+			did := s.run(t, rows[i].words)
 			if len(did) == 0 {
-				did = []string{"."}
+				return "."
 			}
-			cell := strings.NewReplacer("silence 1", "cut", "end 1 ", "", "sound 1", "sound").Replace(strings.Join(did, ", "))
-			fmt.Fprintf(&table, "%-24s", cell)
-		}
-		trim()
+			return strings.NewReplacer("silence 1", "cut", "end ", "", "sound 1", "sound", "unanswered", "over").Replace(strings.Join(did, ", "))
+		})
+	}
+	var table strings.Builder
+	for _, line := range lines {
+		table.WriteString("//\t" + strings.TrimRight(line, " ") + "\n")
 	}
 	doc, err := os.ReadFile("doc.go")
 	if err != nil {
@@ -157,24 +170,60 @@ func TestTimeThatCannotBeHeardDoesNotCount(t *testing.T) {
 	}
 }
 
-// A press answers what a person can know of.
-func TestAPressIsTheAnswerToOneThatWasHeard(t *testing.T) {
+// Two that are over together ring as one, and one press stops both; so it does once the second one has joined, and been heard.
+func TestOnePressStopsAllThatRing(t *testing.T) {
+	for way, want := range map[string]string{
+		"ask1 ask2 front":                                                  "end 1 stopped, silence 1, end 2 stopped",
+		"ask1 ask2 front 1s sounded":                                       "end 1 stopped, end 2 stopped",
+		"ask1 ask2 front 1s sounded behind":                                "end 1 stopped, end 2 stopped",
+		"ask1 front 1s ask2 1s sounded 1500ms 2s sounded 1500ms":           "end 1 stopped, silence 1, end 2 stopped",
+		"ask1 front 1s ask2 withdraw1":                                     "", // nobody knows of the second one
+		"ask1 ask2":                                                        "", // or of any
+		"ask1 front 1s sounded ask2 1500ms behind front withdraw1":         "silence 1, end 2 stopped",
+		"ask1 front ask2 2m sounded 1500ms sounded ask3 1500ms 1s sounded": "end 1 stopped, end 2 stopped, end 3 stopped",
+	} {
+		var s script
+		s.run(t, way)
+		if got := strings.Join(s.run(t, "press press"), ", "); got != want {
+			t.Errorf("%s: two presses: %s; want %s", way, got, want)
+		}
+		if s.m.Begun() {
+			t.Errorf("%s: %v ring on", way, s.m.Ringing())
+		}
+	}
+}
+
+// A press answers what a person can know of: not what joins with the round that sounds. That rings by itself, softly, after a pause.
+func TestAPressIsNoAnswerToOneThatWasNotHeard(t *testing.T) {
+	for _, way := range []string{"ask1 front 1s ask2", "ask1 front ask2 1s sounded", "ask1 front ask2 1s sounded 1500ms 1s"} {
+		var s script
+		s.run(t, way)
+		if got := strings.Join(s.run(t, "press press"), ", "); !strings.Contains(got, "end 1 stopped") || strings.Contains(got, "end 2") {
+			t.Errorf("%s: two presses: %s; want the end of the first alone", way, got)
+		}
+		if got := s.run(t, "1499ms"); len(got) != 0 {
+			t.Errorf("%s: before a pause is over: %v", way, got)
+		}
+		if got := strings.Join(s.run(t, "1ms press"), ", "); got != "sound 2, silence 2, end 2 stopped" || s.sound.Round != 1 {
+			t.Errorf("%s: then, and at a press: %s, round %d; want the second one from its first round", way, got, s.sound.Round)
+		}
+		if s.m != (Machine{}) {
+			t.Errorf("it does not come to rest: %+v", s.m)
+		}
+	}
+}
+
+// Each rings for its own time, whenever it has joined, and the round goes on for the others.
+func TestEachRingsForItsOwnTime(t *testing.T) {
 	var s script
-	if out := s.run(t, "ask1 ask2 press"); len(out) != 0 {
-		t.Errorf("before anything rang: %v", out)
+	if got := strings.Join(s.run(t, "ask1 front 2s sounded 2m ask2 2m sounded"), ", "); got != "sound 1, sound 1" {
+		t.Fatal(got)
 	}
-	s.run(t, "front 1s sounded")
-	if out := s.run(t, "press press"); len(out) != 1 || out[0] != "end 1 stopped" {
-		t.Errorf("two presses on the first of two: %v; want the end of the first alone", out)
+	if got := strings.Join(s.run(t, "1m 30s sounded 30s"), ", "); got != "sound 1, end 1 unanswered, sound 2" {
+		t.Errorf("after five minutes: %s; want the end of the first, and the second one goes on", got)
 	}
-	if out := s.run(t, "1499ms"); len(out) != 0 {
-		t.Errorf("the second one before a pause is over: %v", out)
-	}
-	if out := s.run(t, "1ms press"); len(out) != 3 || out[0] != "sound 2" || out[2] != "end 2 stopped" {
-		t.Errorf("the second one: %v", out)
-	}
-	if s.m != (Machine{}) {
-		t.Errorf("it does not come to rest: %+v", s.m)
+	if got := strings.Join(s.run(t, "5m"), ", "); got != "silence 2, end 2 unanswered" {
+		t.Errorf("after five more: %s", got)
 	}
 }
 
@@ -224,44 +273,42 @@ func live(t *testing.T, seed uint64, all map[How]int) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	var m Machine
 	var now time.Duration
-	front, asked, sounds, round := false, ID(0), ID(0), 0
-	ended, heard := map[ID]How{}, map[ID]time.Duration{}
-	longest := map[ID]time.Duration{}
-	rang := map[ID]bool{}
+	var sounds Order // what sounds, or nothing
+	front, asked := false, ID(0)
+	ended, heard, longest := map[ID]How{}, map[ID]time.Duration{}, map[ID]time.Duration{}
 	feed := func(ev Event) {
 		_, press := ev.(Answered)
-		press = press && rang[m.First()]
-		first := m.First()
+		before := m.Ringing()
 		var out []Order
 		m, out = Step(m, ev)
 		for _, o := range out {
-			if _, over := ended[o.ID]; over || o.ID == 0 || o.ID > asked {
+			if _, over := ended[o.ID]; over && o.Do != Silence || o.ID == 0 || o.ID > asked {
 				t.Fatalf("%v: %v, which does not live", now, show(o))
 			}
 			switch o.Do {
 			case Sound:
-				if !front || sounds != 0 || o.ID != m.First() {
-					t.Fatalf("%v: %v, in front %t, while %d sounds", now, show(o), front, sounds)
+				if !front || sounds.ID != 0 || o.ID != m.Ringing()[0] || len(m.Ringing()) != m.n {
+					t.Fatalf("%v: %v, in front %t, while %v; %+v", now, show(o), front, show(sounds), m)
 				}
-				sounds, round, rang[o.ID] = o.ID, o.Round, true
+				sounds = o
 			case Silence:
-				if sounds != o.ID {
-					t.Fatalf("%v: %v, while %d sounds", now, show(o), sounds)
+				if sounds.ID != o.ID || sounds.Round != o.Round {
+					t.Fatalf("%v: %v, while %v", now, show(o), show(sounds))
 				}
-				sounds = 0
+				sounds = Order{}
 			case End:
-				if o.How == Stopped && !rang[o.ID] || o.How == Unanswered && heard[o.ID] != longest[o.ID] {
+				if o.How == Stopped && !(press && slices.Contains(before, o.ID)) || o.How == Unanswered && heard[o.ID] != longest[o.ID] || heard[o.ID] > longest[o.ID] {
 					t.Fatalf("%v: %v, heard for %v of %v", now, show(o), heard[o.ID], longest[o.ID])
-				}
-				if sounds == o.ID {
-					t.Fatalf("%v: %v, and it sounds", now, show(o))
 				}
 				ended[o.ID] = o.How
 				all[o.How]++
 			}
 		}
-		if press && m.First() == first && first != 0 {
-			t.Fatalf("%v: a press left %d", now, first)
+		if sounds.ID != 0 && (!m.Rings() || len(m.Ringing()) == 0) {
+			t.Fatalf("%v: it sounds, and nothing rings: %+v", now, m)
+		}
+		if press && (m.Begun() || len(before) > 0 && !slices.ContainsFunc(before, func(id ID) bool { _, over := ended[id]; return over })) {
+			t.Fatalf("%v: a press on %v left %v", now, before, m.Ringing())
 		}
 	}
 	wait := func(to time.Duration) {
@@ -275,7 +322,9 @@ func live(t *testing.T, seed uint64, all map[How]int) {
 				next = at
 			}
 			if m.Rings() {
-				heard[m.First()] += next - now
+				for _, id := range m.Ringing() {
+					heard[id] += next - now
+				}
 			}
 			if now = next; !ok || at > to {
 				return
@@ -289,33 +338,29 @@ func live(t *testing.T, seed uint64, all map[How]int) {
 			asked++
 			longest[asked] = time.Duration(1+rng.IntN(20)) * time.Second
 			feed(Asked{now, asked, longest[asked]})
-			front = front && m.n > 0
 		case 2:
 			feed(Withdrawn{now, ID(rng.IntN(int(asked) + 2))})
 		case 3:
 			feed(Answered{now})
 		case 4, 5:
-			if m.n > 0 {
+			if m.Any() {
 				front = !front
 				feed(Fronted{now, front})
 			}
 		case 6:
-			was := sounds
-			if sounds = 0; was != 0 {
-				feed(Sounded{now, was, round, rng.IntN(4) > 0})
+			if was := sounds; was.ID != 0 {
+				sounds = Order{}
+				feed(Sounded{now, was.ID, was.Round, rng.IntN(4) > 0})
 			}
 		case 7:
 			wait(now + time.Duration(rng.IntN(9000))*time.Millisecond)
 		}
-		if m.n == 0 {
-			front, sounds = false, 0
-		}
-		if sounds != 0 && sounds != m.First() {
-			t.Fatalf("%v: %d sounds, and %d is the first", now, sounds, m.First())
+		if !m.Any() {
+			front = false
 		}
 	}
-	for m.n > 0 {
-		feed(Withdrawn{now, m.First()})
+	for m.Any() {
+		feed(Withdrawn{now, m.queue[0].id})
 	}
 	if len(ended) != int(asked) || m != (Machine{}) {
 		t.Fatalf("%d asked for, %d ended; %+v", asked, len(ended), m)

@@ -9,35 +9,47 @@ type ID uint64
 const (
 	Most    = 16                      // alerts at the same time; one more has failed
 	Longest = 5 * time.Minute         // how long one may be heard that says nothing of it
-	Pause   = 1500 * time.Millisecond // between two rounds of sound, and between two alerts
+	Pause   = 1500 * time.Millisecond // between two rounds of sound
 )
 
 // Machine is what rings on a device and what waits behind it, whole, as a comparable value. Its zero value is a device on which
 // nothing rings.
 type Machine struct {
-	queue [Most]item // in the order in which they were asked for; the first one rings
+	queue [Most]item // in the order in which they were asked for
 	n     int
-	front bool          // nothing goes before it
-	since time.Duration // the first one is heard since then, when it has begun and front
-	next  time.Duration // its next round begins then …
+	front bool          // nothing goes before them
+	round int           // of sound that have begun since some began to ring; 0: none rings
+	of    ID            // the first in the last round, by which that is told from others
+	next  time.Duration // the next round begins then …
 	plays bool          // … but now one sounds
 }
 
 type item struct {
 	id    ID
+	from  int           // the round with which it began to ring; 0: it waits for one
+	since time.Duration // it is heard since then, when it rings and is in front
 	left  time.Duration // for how much longer it may be heard
-	round int           // of sound that have begun
 	heard bool          // something of it was
 }
 
-// First is the alert that rings, or is about to, or is behind something; 0: there is none.
-func (m Machine) First() ID { return m.queue[0].id }
+// Any tells that one rings, or wants to.
+func (m Machine) Any() bool { return m.n > 0 }
 
-// Begun tells that the first one has begun to ring, so that a person may know of it.
-func (m Machine) Begun() bool { return m.queue[0].round > 0 }
+// Begun tells that some have begun to ring, so that a person may know of them.
+func (m Machine) Begun() bool { return m.round > 0 }
 
-// Rings tells that it can be heard now, the pauses between its rounds included.
+// Rings tells that they can be heard now, the pauses between rounds included.
 func (m Machine) Rings() bool { return m.front && m.Begun() }
+
+// Ringing are those that have begun to ring, in the order in which they were asked for.
+func (m Machine) Ringing() (all []ID) {
+	for _, q := range m.queue[:m.n] {
+		if q.from > 0 {
+			all = append(all, q.id)
+		}
+	}
+	return all
+}
 
 // Wake is when time alone changes something. The runner tells the machine by Passed.
 func (m Machine) Wake() (at time.Duration, ok bool) {
@@ -47,8 +59,10 @@ func (m Machine) Wake() (at time.Duration, ok bool) {
 	if !m.plays {
 		at, ok = m.next, true
 	}
-	if over := m.since + m.queue[0].left; m.Begun() && (!ok || over < at) {
-		at, ok = over, true
+	for _, q := range m.queue[:m.n] {
+		if over := q.since + q.left; q.from > 0 && (!ok || over < at) {
+			at, ok = over, true
+		}
 	}
 	return at, ok
 }

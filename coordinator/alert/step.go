@@ -1,6 +1,9 @@
 package alert
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Event is a fact.
 type Event interface{ event() }
@@ -17,14 +20,14 @@ type (
 		At time.Duration
 		ID ID
 	}
-	// Answered: a person stops what has begun to ring.
+	// Answered: a person stops what rings.
 	Answered struct{ At time.Duration }
 	// Fronted: nothing goes before alerts any more, or something does.
 	Fronted struct {
 		At  time.Duration
 		Yes bool
 	}
-	// Sounded: a round is over, played to its end or not. Heard tells that something of it was.
+	// Sounded: a round is over, played to its end or not. ID and Round are those of its Sound; Heard tells that something of it was.
 	Sounded struct {
 		At    time.Duration
 		ID    ID
@@ -55,7 +58,7 @@ type Verb uint8
 
 // Verbs.
 const (
-	Sound   Verb = iota + 1 // a round of it; Sounded follows
+	Sound   Verb = iota + 1 // a round of all that ring, the first of which has the ID; Sounded follows
 	Silence                 // the round that sounds is cut
 	End
 )
@@ -86,18 +89,11 @@ func Step(m Machine, ev Event) (Machine, []Order) {
 			s.end(e.At, i, Taken)
 		}
 	case Answered:
-		if m.Begun() {
-			s.end(e.At, 0, Stopped)
-		}
+		s.answered(e.At)
 	case Fronted:
 		s.fronted(e)
 	case Sounded:
-		if first := &s.m.queue[0]; e.ID != 0 && e.ID == first.id && e.Round == first.round {
-			first.heard = first.heard || e.Heard
-			if s.m.plays {
-				s.m.plays, s.m.next = false, e.At+Pause
-			}
-		}
+		s.sounded(e)
 	case Passed:
 		s.passed(e.At)
 	}
@@ -136,66 +132,113 @@ func (s *step) asked(e Asked) {
 	}
 }
 
+// answered ends all that rings, but for what has joined with the round that sounds: nobody has been told of it yet, so who has stopped
+// the pasta has not seen to the eggs. That begins anew, after a pause.
+func (s *step) answered(at time.Duration) {
+	m := &s.m
+	joins := func(q item) bool { return m.plays && q.from == m.round }
+	rings := m.queue[:m.n]
+	if !slices.ContainsFunc(rings, func(q item) bool { return q.from > 0 && !joins(q) }) {
+		joins = func(item) bool { return false } // there is nothing that it has joined
+	}
+	for i := range rings {
+		if q := &rings[i]; joins(*q) {
+			q.from, q.left = 0, q.left-(at-q.since)
+		}
+	}
+	for m.Begun() {
+		s.end(at, slices.IndexFunc(m.queue[:m.n], func(q item) bool { return q.from > 0 }), Stopped)
+	}
+}
+
 // fronted: what is behind something else is silent and loses nothing of its time.
 func (s *step) fronted(e Fronted) {
 	m := &s.m
 	if m.n == 0 || e.Yes == m.front {
 		return
 	}
+	for i := range m.queue[:m.n] {
+		if q := &m.queue[i]; e.Yes {
+			q.since = e.At
+		} else if q.from > 0 {
+			q.left -= e.At - q.since
+		}
+	}
 	if m.front = e.Yes; e.Yes {
-		m.since, m.next = e.At, e.At
+		m.next = e.At
 		s.passed(e.At)
-		return
+	} else {
+		s.silence()
 	}
-	first := &m.queue[0]
-	if m.Begun() {
-		first.left -= e.At - m.since
-	}
-	s.silence()
 }
 
 func (s *step) silence() {
-	if first := s.m.queue[0]; s.m.plays {
-		s.m.plays = false
-		s.out = append(s.out, Order{ID: first.id, Do: Silence, Round: first.round})
+	if m := &s.m; m.plays {
+		m.plays = false
+		s.out = append(s.out, Order{ID: m.of, Do: Silence, Round: m.round})
 	}
 }
 
+func (s *step) sounded(e Sounded) {
+	m := &s.m
+	if e.ID != m.of || e.Round != m.round {
+		return
+	}
+	for i := range m.queue[:m.n] {
+		if q := &m.queue[i]; q.from > 0 {
+			q.heard = q.heard || e.Heard
+		}
+	}
+	if m.plays {
+		m.plays, m.next = false, e.At+Pause
+	}
+}
+
+// passed ends what was heard for as long as it may be, and has all others begin the next round together.
 func (s *step) passed(at time.Duration) {
 	m := &s.m
-	first := &m.queue[0]
-	switch {
-	case m.n == 0 || !m.front:
-	case m.Begun() && at >= m.since+first.left:
-		how := Failed
-		if first.heard {
-			how = Unanswered
-		}
-		s.end(at, 0, how)
-	case !m.plays && at >= m.next:
-		if !m.Begun() {
-			m.since = at
-		}
-		first.round++
-		m.plays = true
-		s.out = append(s.out, Order{ID: first.id, Do: Sound, Round: first.round})
+	if !m.front {
+		return
 	}
+	for i := 0; i < m.n; {
+		switch q := m.queue[i]; {
+		case q.from == 0 || at < q.since+q.left:
+			i++
+		case q.heard:
+			s.end(at, i, Unanswered)
+		default:
+			s.end(at, i, Failed)
+		}
+	}
+	if m.n == 0 || m.plays || at < m.next {
+		return
+	}
+	m.round++
+	m.plays, m.of = true, m.queue[0].id
+	for i := range m.queue[:m.n] {
+		if q := &m.queue[i]; q.from == 0 {
+			q.from, q.since = m.round, at
+		}
+	}
+	s.out = append(s.out, Order{ID: m.of, Do: Sound, Round: m.round})
 }
 
-// end takes one out. The next one rings after a pause, so that it is heard as another.
+// end takes one out. A round goes on for the others; where none rings any more, what waits begins after a pause, to be heard as another.
 func (s *step) end(at time.Duration, i int, how How) {
 	m := &s.m
-	if i == 0 {
-		s.silence()
-	}
-	s.out = append(s.out, Order{ID: m.queue[i].id, Do: End, How: how})
+	id := m.queue[i].id
 	copy(m.queue[i:], m.queue[i+1:m.n])
 	m.n--
 	m.queue[m.n] = item{}
+	last := m.Begun() && len(m.Ringing()) == 0
+	if last {
+		s.silence()
+	}
+	s.out = append(s.out, Order{ID: id, Do: End, How: how})
 	switch {
 	case m.n == 0:
 		*m = Machine{}
-	case i == 0:
-		m.next = at + Pause
+	case last:
+		m.round, m.next = 0, at+Pause
 	}
 }
