@@ -2,7 +2,6 @@
 package notes
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"conch/companions/skills"
 )
@@ -106,20 +104,15 @@ type arguments struct {
 }
 
 func (s *Skill) handle(f func(skills.Context, arguments, []Note) (string, error)) func(skills.Context, json.RawMessage) (skills.Result, error) {
-	return func(ctx skills.Context, args json.RawMessage) (skills.Result, error) {
-		var a arguments
-		if err := json.Unmarshal(args, &a); err != nil {
-			return skills.Result{}, fmt.Errorf("what is to be remembered must be a text: %w", err)
-		}
+	return skills.InWords("what is to be remembered must be a text", func(ctx skills.Context, a arguments) (string, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		all, err := Of(s.store, ctx.Companion)
 		if err != nil {
-			return skills.Result{}, err
+			return "", err
 		}
-		out, err := f(ctx, a, all)
-		return skills.Result{Output: out}, err
-	}
+		return f(ctx, a, all)
+	})
 }
 
 func (s *Skill) remember(ctx skills.Context, a arguments, all []Note) (string, error) {
@@ -201,16 +194,8 @@ func find(all []Note, about string) (found []Note) {
 }
 
 // words are those that carry a meaning, without what makes one of them several.
-func words(s string) (all []string) {
-	for _, w := range strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
-		switch w {
-		case "the", "a", "an", "my", "your", "our", "i", "you", "me", "it", "is", "are", "was", "that", "this", "about", "of", "on", "in", "to", "at",
-			"and", "what", "did", "tell", "do", "does", "goes", "go":
-		default:
-			all = append(all, cmp.Or(strings.TrimSuffix(w, "s"), w))
-		}
-	}
-	return all
+func words(s string) []string {
+	return skills.Words(s, "the a an my your our i you me it is are was that this about of on in to at and what did tell do does goes go")
 }
 
 // list is the latest of them.

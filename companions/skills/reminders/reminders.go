@@ -16,7 +16,7 @@ import (
 // Skill has the tools add_reminder, list_reminders, cancel_reminder and acknowledge_reminder.
 type Skill struct {
 	host  skills.Host
-	woken chan struct{} // a token: the reminders have changed
+	woken skills.Woken
 
 	mu   sync.Mutex
 	all  []*reminder
@@ -29,7 +29,7 @@ func New(h skills.Host) skills.Skill {
 	if h.Store == nil || h.Announce == nil {
 		return nil
 	}
-	return &Skill{host: h, woken: make(chan struct{}, 1)}
+	return &Skill{host: h, woken: skills.NewWoken()}
 }
 
 // again is how often a disk is tried.
@@ -39,20 +39,7 @@ func (s *Skill) now() time.Time { return s.host.Now().Round(0) }
 
 // Run tells.
 func (s *Skill) Run(ctx context.Context) error {
-	wait := time.NewTimer(0)
-	defer wait.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-s.woken:
-		case <-wait.C:
-		}
-		wait.Stop()
-		if in, any := s.look(ctx); any {
-			wait.Reset(in)
-		}
-	}
+	return s.woken.Run(ctx, s.look)
 }
 
 // look tells what is due, and says in how long to look again; false: when something has changed.
@@ -116,7 +103,7 @@ func (s *Skill) said(ctx context.Context, id int, how skills.Outcome) {
 			r.told(s.now(), how == skills.OutcomeDelivered || how == skills.OutcomeInterrupted)
 			s.host.Log.Info("reminder.told", "reminder", id, "how", string(how))
 			_ = s.keep(r) // after a restart it says that it may have been heard
-			s.wake()
+			s.woken.Wake()
 		}
 	}
 }
@@ -169,11 +156,4 @@ func (s *Skill) remove(r *reminder) error {
 	}
 	s.all = slices.DeleteFunc(s.all, func(o *reminder) bool { return o == r })
 	return nil
-}
-
-func (s *Skill) wake() {
-	select {
-	case s.woken <- struct{}{}:
-	default: // one is there already
-	}
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"conch/companions/skills"
 )
@@ -48,20 +47,15 @@ type arguments struct {
 
 // handle has a tool work with the reminders that there are, alone.
 func (s *Skill) handle(f func(skills.Context, arguments) (string, error)) func(skills.Context, json.RawMessage) (skills.Result, error) {
-	return func(ctx skills.Context, args json.RawMessage) (skills.Result, error) {
-		var a arguments
-		if err := json.Unmarshal(args, &a); err != nil {
-			return skills.Result{}, fmt.Errorf("a reminder has a text, a time and a rule, which are texts: %w", err)
-		}
+	return skills.InWords("a reminder has a text, a time and a rule, which are texts", func(ctx skills.Context, a arguments) (string, error) {
 		a.Text = strings.Join(strings.Fields(a.Text), " ")
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if err := s.load(); err != nil {
-			return skills.Result{}, err
+			return "", err
 		}
-		out, err := f(ctx, a)
-		return skills.Result{Output: out}, err
-	}
+		return f(ctx, a)
+	})
 }
 
 func (s *Skill) add(ctx skills.Context, a arguments) (string, error) {
@@ -101,7 +95,7 @@ func (s *Skill) add(ctx skills.Context, a arguments) (string, error) {
 		return "", fmt.Errorf("the reminder is not set: %w", err)
 	}
 	s.all, s.last = append(s.all, r), r.ID
-	s.wake()
+	s.woken.Wake()
 	return "The reminder is set: " + r.line(now) + "." + turned(start, r, now), nil
 }
 
@@ -144,7 +138,7 @@ func (s *Skill) cancel(_ skills.Context, a arguments) (string, error) {
 	if err := s.remove(found[0]); err != nil {
 		return "", fmt.Errorf("the reminder is not cancelled: %w", err)
 	}
-	s.wake()
+	s.woken.Wake()
 	return "The reminder is cancelled: " + found[0].Text + ".", nil
 }
 
@@ -169,7 +163,7 @@ func (s *Skill) acknowledge(_ skills.Context, a arguments) (string, error) {
 		*r = was
 		return "", fmt.Errorf("it could not be noted: %w", err)
 	}
-	s.wake()
+	s.woken.Wake()
 	out := "Noted, done: " + r.Text + "."
 	if !r.Due.IsZero() {
 		out += " The next is " + when(r.Due, now) + "."
@@ -182,7 +176,7 @@ func (s *Skill) called(text string, which func(*reminder) bool) (found []*remind
 	said := keywords(text)
 	for _, r := range s.all {
 		own := keywords(r.Text)
-		if which(r) && !slices.ContainsFunc(said, func(w string) bool { return !slices.Contains(own, w) }) {
+		if which(r) && skills.Within(said, own) {
 			found = append(found, r)
 		}
 	}
@@ -191,15 +185,8 @@ func (s *Skill) called(text string, which func(*reminder) bool) (found []*remind
 }
 
 // keywords are those by which a person means one.
-func keywords(s string) (all []string) {
-	for _, w := range strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
-		switch w {
-		case "the", "my", "your", "a", "an", "to", "me", "i", "you", "reminder", "reminders", "about", "of", "for", "remind", "take", "took", "them":
-		default:
-			all = append(all, strings.TrimSuffix(w, "s"))
-		}
-	}
-	return all
+func keywords(s string) []string {
+	return skills.Words(s, "the my your a an to me i you reminder reminders about of for remind take took them")
 }
 
 func about(text string) string {

@@ -3,9 +3,9 @@ package timers
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
-	"unicode"
+
+	"conch/companions/skills"
 )
 
 // Our choices.
@@ -140,26 +140,12 @@ func (s *set) called(name string) (found []*timer) {
 	said := words(name)
 	for _, t := range s.sorted() {
 		own := words(t.label())
-		if all(said, own) || len(own) > 0 && t.Name != "" && all(own, said) {
+		if skills.Within(said, own) || len(own) > 0 && t.Name != "" && skills.Within(own, said) {
 			found = append(found, t)
 		}
 	}
 	return found
 }
 
-// all says whether each of some words is among others.
-func all(some, others []string) bool {
-	return !slices.ContainsFunc(some, func(w string) bool { return !slices.Contains(others, w) })
-}
-
 // words are those that carry a name: "for the pasta", "my pasta" and "pasta" are one.
-func words(s string) (all []string) {
-	for _, w := range strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
-		switch w {
-		case "the", "my", "a", "an", "for", "timer", "alarm":
-		default:
-			all = append(all, strings.TrimSuffix(w, "s"))
-		}
-	}
-	return all
-}
+func words(s string) []string { return skills.Words(s, "the my a an for timer alarm") }

@@ -23,8 +23,8 @@ const (
 // Skill has the tools set_timer, list_timers, cancel_timer and snooze_timer.
 type Skill struct {
 	host  skills.Host
-	begun time.Time     // its monotonic reading is the clock of this process
-	woken chan struct{} // a token: the timers have changed
+	begun time.Time // its monotonic reading is the clock of this process
+	woken skills.Woken
 
 	mu    sync.Mutex
 	set   set
@@ -39,27 +39,14 @@ func New(h skills.Host) skills.Skill {
 	if h.Ring == nil {
 		return nil
 	}
-	return &Skill{host: h, begun: time.Now(), woken: make(chan struct{}, 1)}
+	return &Skill{host: h, begun: time.Now(), woken: skills.NewWoken()}
 }
 
 func (s *Skill) now() moment { return moment{time.Since(s.begun), s.host.Now().Round(0)} }
 
 // Run rings.
 func (s *Skill) Run(ctx context.Context) error {
-	wait := time.NewTimer(0)
-	defer wait.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-s.woken:
-		case <-wait.C:
-		}
-		wait.Stop()
-		if in, any := s.look(ctx); any {
-			wait.Reset(in)
-		}
-	}
+	return s.woken.Run(ctx, s.look)
 }
 
 // look does what is due, and says in how long to look again; false: when something has changed.
@@ -201,12 +188,5 @@ func (s *Skill) drop(t *timer) {
 	s.set.remove(t)
 	s.gone = append(s.gone, t.key())
 	_ = s.keep() // with the next one that is kept; after a restart it may ring once more
-	s.wake()
-}
-
-func (s *Skill) wake() {
-	select {
-	case s.woken <- struct{}{}:
-	default: // one is there already
-	}
+	s.woken.Wake()
 }

@@ -53,20 +53,15 @@ type arguments struct {
 
 // handle has a tool work with the timers that there are, alone.
 func (s *Skill) handle(f func(skills.Context, arguments) (string, error)) func(skills.Context, json.RawMessage) (skills.Result, error) {
-	return func(ctx skills.Context, args json.RawMessage) (skills.Result, error) {
-		var a arguments
-		if err := json.Unmarshal(args, &a); err != nil {
-			return skills.Result{}, fmt.Errorf("the time must be a whole number of seconds, and the name a text: %w", err)
-		}
+	return skills.InWords("the time must be a whole number of seconds, and the name a text", func(ctx skills.Context, a arguments) (string, error) {
 		a.Name = strings.Join(strings.Fields(a.Name), " ")
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if err := s.load(); err != nil {
-			return skills.Result{}, err
+			return "", err
 		}
-		out, err := f(ctx, a)
-		return skills.Result{Output: out}, err
-	}
+		return f(ctx, a)
+	})
 }
 
 // length is how long a person wants.
@@ -107,7 +102,7 @@ func (s *Skill) kept(t *timer, text string) (string, error) {
 		s.set.remove(t)
 		return "", fmt.Errorf("the timer is not set: %w", err)
 	}
-	s.wake()
+	s.woken.Wake()
 	return text + inCase(s.host.Store == nil, " It is lost if I am switched off."), nil
 }
 
@@ -153,7 +148,7 @@ func (s *Skill) end(all ...*timer) error {
 	for _, t := range all {
 		s.silence(t)
 	}
-	s.wake()
+	s.woken.Wake()
 	return nil
 }
 
@@ -165,7 +160,7 @@ func (s *Skill) snooze(ctx skills.Context, a arguments) (string, error) {
 	now := s.now()
 	t, which := s.one(a.Name)
 	switch rung := s.rung; {
-	case rung != nil && now.mono-s.ended.mono < recent && (t == nil || !t.ringing) && (a.Name == "" || all(words(a.Name), words(rung.label()))):
+	case rung != nil && now.mono-s.ended.mono < recent && (t == nil || !t.ringing) && (a.Name == "" || skills.Within(words(a.Name), words(rung.label()))):
 		s.rung = nil
 		t = s.set.add(now, rung.Name, ctx.Companion, more)
 		if rung.Name == "" {
@@ -197,7 +192,7 @@ func (s *Skill) snooze(ctx skills.Context, a arguments) (string, error) {
 		*t = was
 		return "", fmt.Errorf("the timer stays as it was: %w", err)
 	}
-	s.wake()
+	s.woken.Wake()
 	return "The timer for " + t.label() + " rings in " + spell(more) + ".", nil
 }
 
