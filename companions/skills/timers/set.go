@@ -34,7 +34,8 @@ type timer struct {
 	at      time.Duration // when it is over, by the clock of this process
 	read    bool          // from the disk: for when it is over there is only the wall's word
 	ringing bool
-	stop    func() // of the ringing; nil: it has not begun
+	stop    func()        // of the ringing; nil: it has not begun
+	ended   time.Duration // when that was, by the clock of this process
 }
 
 // set is the timers of a device. It is pure: whoever has it says what the clocks say.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -16,6 +17,7 @@ import (
 const (
 	again    = 5 * time.Minute  // "five more minutes", where nobody says how many
 	recent   = 10 * time.Minute // what has rung within it can be had once more
+	together = time.Second      // within it one press has ended them
 	retry    = 10 * time.Second // for what was kept and cannot be read
 	tellable = 24 * time.Hour   // how long one that was missed is worth telling
 )
@@ -26,12 +28,11 @@ type Skill struct {
 	begun time.Time // its monotonic reading is the clock of this process
 	woken skills.Woken
 
-	mu    sync.Mutex
-	set   set
-	have  bool     // what was kept has been read
-	gone  []string // keys that could not be deleted yet
-	rung  *timer   // the last that rang
-	ended moment   // when
+	mu   sync.Mutex
+	set  set
+	have bool     // what was kept has been read
+	gone []string // keys that could not be deleted yet
+	rung []*timer // that have rung lately, the last at the end
 }
 
 // New is the skill; nil where nothing can ring.
@@ -94,7 +95,8 @@ func (s *Skill) ring(ctx context.Context, t *timer, now moment) {
 		if !s.set.has(t) {
 			return // somebody has cancelled it, or wants it later
 		}
-		s.rung, s.ended = t, s.now()
+		t.ended = s.now().mono
+		s.rung = append(slices.DeleteFunc(s.rung, func(o *timer) bool { return t.ended-o.ended >= recent }), t)
 		if how == skills.Failed && s.host.Announce != nil {
 			s.host.Announce(skills.Announcement{Prompt: "Tell the person that the timer is over: " + label("en") + ".",
 				Text: phrases.In(s.host.Language, "over", "timer", label(s.host.Language)), Companion: t.Companion, Priority: skills.BlockBehindComms})

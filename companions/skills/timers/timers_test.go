@@ -28,6 +28,7 @@ type life struct {
 	prompts  []string // of what is announced
 	heard    []string
 	end      func(how skills.Ended) // of what rings
+	each     func(end func(skills.Ended))
 	stop     func()
 	db       *store.DB
 }
@@ -40,6 +41,9 @@ func (l *life) starts() {
 		Log: slog.New(slog.DiscardHandler), Now: now, Store: l.db.Skill("timers"), Language: l.language,
 		Ring: func(a skills.Alert) func() {
 			l.heard, l.end = append(l.heard, a.Text), a.Ended
+			if l.each != nil {
+				l.each(a.Ended)
+			}
 			return func() { a.Ended(skills.Interrupted) }
 		},
 		Announce: func(a skills.Announcement) {
@@ -210,6 +214,47 @@ func TestFiveMoreMinutes(t *testing.T) {
 		l.press()
 		l.passes(recent)
 		l.says("snooze_timer", `{}`, "There is no timer.")
+	})
+}
+
+// One press stops all that ring; of those "five more minutes" may mean any.
+func TestFiveMoreMinutesOfSeveralThatRangTogether(t *testing.T) {
+	lives(t, func(l *life) {
+		l.says("set_timer", pasta, "is set")
+		l.says("set_timer", `{"seconds":600,"name":"the eggs"}`, "is set")
+		l.says("set_timer", `{"seconds":540,"name":"tea"}`, "is set")
+		l.passes(9 * time.Minute)
+		l.press()
+		var ends []func(skills.Ended)
+		l.each = func(end func(skills.Ended)) { ends = append(ends, end) }
+		l.passes(time.Minute)
+		for _, end := range ends {
+			end(skills.Finished)
+		}
+		l.end = nil
+		l.hears("tea", "the pasta", "the eggs")
+		l.says("snooze_timer", `{}`, "Which of them: the pasta, the eggs?")
+		l.says("snooze_timer", `{"name":"eggs"}`, "The timer for the eggs rings again in 5 minutes.")
+		l.says("snooze_timer", `{}`, "The timer for the pasta rings again in 5 minutes.")
+		l.says("snooze_timer", `{"name":"the tea"}`, "The timer for tea rings again in 5 minutes.")
+	})
+}
+
+// People say more around a name than belongs to it, and so do models.
+func TestANameIsWithoutWhatIsSaidAroundIt(t *testing.T) {
+	for said, want := range map[string]string{
+		"the pasta": "the pasta", "for the pasta": "the pasta", "the timer for the pasta": "the pasta", "the for the elephant": "the elephant",
+		"pasta timer": "pasta", "my timer": "", "the": "", "for": "", "": "", "  water  for tea": "water for tea", "plan a": "plan a",
+	} {
+		if got := bare(said); got != want {
+			t.Errorf("%q is called %q; want %q", said, got, want)
+		}
+	}
+	lives(t, func(l *life) {
+		l.says("set_timer", `{"seconds":600,"name":"the timer for the pasta"}`, "The timer for the pasta is set")
+		l.says("cancel_timer", `{"name":"the for the elephant"}`, "There is no timer for the elephant. There is the pasta")
+		l.says("cancel_timer", `{"all":true}`, "The timer for the pasta is cancelled.")
+		l.says("cancel_timer", `{"all":true}`, "There is no timer.")
 	})
 }
 

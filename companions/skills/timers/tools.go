@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,7 +55,7 @@ type arguments struct {
 // handle has a tool work with the timers that there are, alone.
 func (s *Skill) handle(f func(skills.Context, arguments) (string, error)) func(skills.Context, json.RawMessage) (skills.Result, error) {
 	return skills.InWords("the time must be a whole number of seconds, and the name a text", func(ctx skills.Context, a arguments) (string, error) {
-		a.Name = strings.Join(strings.Fields(a.Name), " ")
+		a.Name = bare(a.Name)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if err := s.load(); err != nil {
@@ -62,6 +63,21 @@ func (s *Skill) handle(f func(skills.Context, arguments) (string, error)) func(s
 		}
 		return f(ctx, a)
 	})
+}
+
+// bare is a name without what people say around one: "the timer for the eggs", "for the eggs" and "the eggs timer" are of the eggs.
+func bare(name string) string {
+	all := strings.Fields(name)
+	if i := slices.Index(all, "for"); i >= 0 && len(words(strings.Join(all[:i], " "))) == 0 {
+		all = all[i+1:]
+	}
+	if n := len(all); n > 0 && (all[n-1] == "timer" || all[n-1] == "alarm") {
+		all = all[:n-1]
+	}
+	if name = strings.Join(all, " "); len(words(name)) == 0 {
+		return ""
+	}
+	return name
 }
 
 // length is how long a person wants.
@@ -123,6 +139,12 @@ func (s *Skill) cancel(_ skills.Context, a arguments) (string, error) {
 		if err := s.end(all...); err != nil {
 			return "", err
 		}
+		switch len(all) {
+		case 0:
+			return "There is no timer.", nil
+		case 1:
+			return "The timer for " + all[0].label() + " is cancelled.", nil
+		}
 		return fmt.Sprintf("%d timers are cancelled.", len(all)), nil
 	}
 	t, which := s.one(a.Name)
@@ -159,18 +181,9 @@ func (s *Skill) snooze(ctx skills.Context, a arguments) (string, error) {
 	}
 	now := s.now()
 	t, which := s.one(a.Name)
-	switch rung := s.rung; {
-	case rung != nil && now.mono-s.ended.mono < recent && (t == nil || !t.ringing) && (a.Name == "" || skills.Within(words(a.Name), words(rung.label()))):
-		s.rung = nil
-		t = s.set.add(now, rung.Name, ctx.Companion, more)
-		if rung.Name == "" {
-			t.Length = rung.Length // by which it is called
-		}
-		t.Length = max(t.Length, more)
-		return s.kept(t, "The timer for "+t.label()+" rings again in "+spell(more)+".")
-	case t == nil:
-		return which, nil
-	case t.ringing: // its end comes back here; what follows it is another
+	rung, whichRung := s.hasRung(a.Name, now)
+	switch {
+	case t != nil && t.ringing: // its end comes back here; what follows it is another
 		next := s.set.add(now, t.Name, ctx.Companion, more)
 		next.Length = max(t.Length, more)
 		s.gone = append(s.gone, t.key())
@@ -181,6 +194,18 @@ func (s *Skill) snooze(ctx skills.Context, a arguments) (string, error) {
 		}
 		s.silence(t)
 		return text, nil
+	case whichRung != "":
+		return whichRung, nil
+	case rung != nil:
+		s.rung = slices.DeleteFunc(s.rung, func(o *timer) bool { return o == rung })
+		t = s.set.add(now, rung.Name, ctx.Companion, more)
+		if rung.Name == "" {
+			t.Length = rung.Length // by which it is called
+		}
+		t.Length = max(t.Length, more)
+		return s.kept(t, "The timer for "+t.label()+" rings again in "+spell(more)+".")
+	case t == nil:
+		return which, nil
 	}
 	if more += max(t.at-now.mono, 0); more > longest {
 		return "", fmt.Errorf("a timer takes %s at most", spell(longest))
@@ -202,6 +227,27 @@ func (s *Skill) silence(t *timer) {
 	if t.stop != nil {
 		go t.stop() // its end comes back here
 	}
+}
+
+// hasRung is the timer that a name means of those that have rung lately, or the last of them where there is no name; nil: none, or which of
+// several that one press has stopped has to be asked.
+func (s *Skill) hasRung(name string, now moment) (t *timer, which string) {
+	var labels []string
+	for _, o := range s.rung {
+		if now.mono-o.ended >= recent || !skills.Within(words(name), words(o.label())) {
+			continue
+		}
+		if t != nil && o.ended-t.ended > together {
+			labels = nil
+		}
+		if t = o; !slices.Contains(labels, o.label()) {
+			labels = append(labels, o.label())
+		}
+	}
+	if len(labels) > 1 {
+		return nil, "Which of them: " + strings.Join(labels, ", ") + "?"
+	}
+	return t, ""
 }
 
 // one is the timer that a name means; nil: none, or which of several has to be asked.
