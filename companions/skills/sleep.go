@@ -2,7 +2,6 @@ package skills
 
 import (
 	"encoding/json"
-	"fmt"
 	"sync"
 	"time"
 )
@@ -52,19 +51,15 @@ func (s *Sleep) Tool(now func() time.Time) Tool {
 		Description: "Has the book, the music or the radio become silent and stop after so many minutes; 0 takes that back.",
 		Schema: json.RawMessage(`{"type":"object","properties":{"minutes":{"type":"integer","minimum":0,"maximum":720}},` +
 			`"required":["minutes"],"additionalProperties":false}`),
-		Handler: func(_ Context, args json.RawMessage) (Result, error) {
-			var a struct{ Minutes int }
-			if err := json.Unmarshal(args, &a); err != nil {
-				return Result{}, fmt.Errorf("the minutes must be a number: %w", err)
-			}
+		Handler: InWords("the minutes must be a whole number", func(_ Context, a struct{ Minutes int }) (string, error) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			if a.Minutes == 0 {
 				s.at = time.Time{}
-				return Result{Output: "It does not stop by itself."}, nil
+				return "It does not stop by itself.", nil
 			}
 			s.at = now().Add(time.Duration(a.Minutes) * time.Minute)
-			return Result{Output: fmt.Sprintf("It stops in %d minutes.", a.Minutes)}, nil
-		},
+			return "It stops in " + Count(a.Minutes, "minute") + ".", nil
+		}),
 	}
 }

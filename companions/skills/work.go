@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -55,6 +56,14 @@ func InWords[A any](wrong string, f func(Context, A) (string, error)) func(Conte
 		out, err := f(ctx, a)
 		return Result{Output: out}, err
 	}
+}
+
+// Count is so many of something: 1 minute, 2 minutes.
+func Count(n int, of string) string {
+	if n != 1 {
+		of += "s"
+	}
+	return strconv.Itoa(n) + " " + of
 }
 
 // Words are those of a text by which it is meant, without the ones that are named and without what makes one of them several.

@@ -191,7 +191,7 @@ func earlier(at int) int { return max(0, at-int(again.Seconds()*skills.Rate)) }
 
 func (s *Skill) chapterOf(x *index, w work, n int) (skills.Result, error) {
 	if n > w.to-w.from {
-		return skills.Result{Output: fmt.Sprintf("%s has %d chapters.", w.name, w.to-w.from)}, nil
+		return skills.Result{Output: w.name + " has " + skills.Count(w.to-w.from, "chapter") + "."}, nil
 	}
 	return s.stream(x, w, n-1, 0)
 }
@@ -320,7 +320,7 @@ func (s *Skill) nowPlaying(skills.Context, json.RawMessage) (skills.Result, erro
 		return skills.Result{Output: "The last was " + text + ". It is over."}, nil
 	}
 	if seconds := at.At / skills.Rate; seconds < 120 {
-		text += fmt.Sprintf(", %d seconds in", seconds)
+		text += ", " + skills.Count(seconds, "second") + " in"
 	} else {
 		text += fmt.Sprintf(", %d minutes in", seconds/60)
 	}

@@ -332,6 +332,7 @@ func TestItFallsAsleep(t *testing.T) {
 	h.Now = func() time.Time { return now }
 	s := New(h).(*Skill)
 	s.says(t, "sleep_timer", m{"minutes": 20}, "It stops in 20 minutes.")
+	s.says(t, "sleep_timer", m{"minutes": 1}, "It stops in 1 minute.")
 	s.says(t, "sleep_timer", m{"minutes": 0}, "It does not stop by itself.")
 	s.says(t, "sleep_timer", m{"minutes": 2}, "It stops in 2 minutes.")
 	r, err := s.call(t, "play", m{"title": "rain"})

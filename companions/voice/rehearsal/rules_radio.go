@@ -26,5 +26,8 @@ func station(t Thought, words []string) (Reply, bool) {
 	if len(name) == 0 {
 		name = slices.DeleteFunc(slices.Clone(words[:i]), filler)
 	}
+	if len(name) == 0 && !slices.Contains(t.Tools, "play_radio") {
+		return say("I have no radio stations yet. Somebody has to write them into my configuration."), true
+	}
 	return callTool(t, "play_radio", m{"station": strings.Join(name, " ")})
 }

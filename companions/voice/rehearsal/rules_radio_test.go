@@ -19,5 +19,8 @@ func TestRulesOfTheRadio(t *testing.T) {
 	}
 	says(t, "turn off the radio in ten minutes", `sleep_timer {"minutes":10}`, "play_radio", "stop_radio", "sleep_timer")
 	says(t, "play moby dick", `play {"title":"moby dick"}`, "play_radio", "stop_radio", "list_stations", "play")
-	says(t, "play the radio", `play {"title":"the radio"}`, "play")
+	says(t, "play radio gaga", `play {"title":"radio gaga"}`, "play")
+	if r := (Rules{}).Think(Thought{Words: "Play the radio.", Tools: []string{"play"}}); r.Text != "I have no radio stations yet. Somebody has to write them into my configuration." || r.Calls != nil {
+		t.Errorf("without stations: %+v", r)
+	}
 }
