@@ -54,7 +54,7 @@ func (s *Stretcher) Step(pcm []int16) []int16 {
 	}
 	s.take(pcm)
 	var out []int16
-	for need := s.near() + search + hop; max(need, s.next+hop) <= s.got; need = s.near() + search + hop {
+	for s.due() {
 		out = s.lay(out)
 	}
 	s.forget()
@@ -90,6 +90,12 @@ func (s *Stretcher) take(pcm []int16) {
 // near is the sample that the next piece would begin with if none fitted better than any other.
 func (s *Stretcher) near() int64 { return s.put * s.percent / normal }
 
+// due says whether all came in that the next block is chosen from, and as much as it takes the time of: a sound that ends here is not
+// to have become longer than it may be.
+func (s *Stretcher) due() bool {
+	return max(s.near()+search+hop, s.next+hop) <= s.got && (s.put+hop)*s.percent <= s.got*normal
+}
+
 // lay adds a block to what goes out.
 func (s *Stretcher) lay(out []int16) []int16 {
 	old, at := s.from(s.next), s.next // of the first piece nothing was before
@@ -110,18 +116,19 @@ func (s *Stretcher) from(sample int64) []float32 { return s.in[sample-s.base:] }
 // best is the sample near the next piece's own place from which on the sound is most like what is there: first roughly, then exactly.
 func (s *Stretcher) best(old []float32) int64 {
 	near := s.near()
+	first := max(near-search, 0) // and not all that is still there: how much that is depends on how the sound came
 	at := near
 	most := like(old, s.from(near), coarse/2)
 	for d := int64(coarse); d <= search; d += coarse {
 		for _, p := range [2]int64{near - d, near + d} {
-			if l := like(old, s.from(max(p, s.base)), coarse/2); p >= s.base && l > most {
+			if l := like(old, s.from(max(p, first)), coarse/2); p >= first && l > most {
 				at, most = p, l
 			}
 		}
 	}
 	rough := at
 	most = like(old, s.from(rough), 1)
-	for p := max(rough-coarse+1, s.base); p < min(rough+coarse, near+search+1); p++ {
+	for p := max(rough-coarse+1, first); p < min(rough+coarse, near+search+1); p++ {
 		if l := like(old, s.from(p), 1); l > most {
 			at, most = p, l
 		}
