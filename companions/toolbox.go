@@ -245,7 +245,7 @@ func (b *Toolbox) run(ctx skills.Context, t boxed, args string) (o Outcome) {
 		return sorry("It was interrupted before it was finished.")
 	default:
 		ctx.Log.Warn(logToolFailed, "err", err)
-		return sorry("Sorry, that did not work: %v.", err)
+		return sorry("Sorry, that did not work: %s.", skills.Words(err))
 	}
 	if v, ok := r.Effect.(skills.SetVolume); ok && (v.Percent < 0 || v.Percent > 100) {
 		ctx.Log.Error(logToolFailed, "err", fmt.Sprintf("volume %d", v.Percent))

@@ -86,10 +86,14 @@ func TestSystemSkill(t *testing.T) {
 func TestToolThatPanicsApologises(t *testing.T) {
 	b := newBox(t, tool("boom", func(skills.Context) (skills.Result, error) { panic("boom") }),
 		tool("fails", func(skills.Context) (skills.Result, error) { return skills.Result{}, errors.New("the tap is shut") }),
+		tool("spoken", func(skills.Context) (skills.Result, error) {
+			return skills.Result{}, fmt.Errorf("radio: %w", &skills.Spoken{Say: "nobody answers there", Err: errors.New("dial tcp 127.0.0.1:1")})
+		}),
 		tool("loud", func(skills.Context) (skills.Result, error) {
 			return skills.Result{Effect: skills.SetVolume{Percent: 900}}, nil
 		}))
-	for name, want := range map[string]string{"boom": "went wrong", "fails": "the tap is shut", "loud": "between 0 and 100"} {
+	for name, want := range map[string]string{"boom": "went wrong", "fails": "the tap is shut", "spoken": "did not work: nobody answers there.",
+		"loud": "between 0 and 100"} {
 		if o := b.Call(t.Context(), turn.CallTool{Turn: "t-1", Name: name, Args: "{}"}); !o.Failed || o.Effect != nil || !strings.Contains(o.Output, want) {
 			t.Errorf("%s = %+v; want an apology with %q", name, o, want)
 		}

@@ -14,7 +14,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"syscall"
 
 	"conch/audio"
 	"conch/audio/wav"
@@ -68,7 +70,7 @@ func Open(f *os.File) (l Long, err error) {
 	case err != nil:
 		return nil, err
 	case !st.Mode().IsRegular():
-		return nil, errors.New("it is no file")
+		return nil, notForUs{say: "it is no file"}
 	}
 	var c container
 	if err := safely(func() (err error) {
@@ -128,7 +130,7 @@ func behindTags(f io.ReaderAt) (at int64, err error) {
 			return at, nil
 		}
 		if at += size; at > maxTag {
-			return 0, errors.New("its tag is of more than 256 MiB")
+			return 0, notForUs{say: "its tag is of more than 256 MiB"}
 		}
 	}
 }
@@ -198,6 +200,42 @@ func (f ForeignError) Error() string {
 	return "it is " + f.Is + "; conch plays MP3, FLAC, Ogg Vorbis, Ogg Opus and WAV (convert it: ffmpeg -i IN OUT.mp3)"
 }
 
+// notForUs is a sound, or no sound, that cannot be played as it is.
+type notForUs struct {
+	say  string
+	make string // a command that makes of it what can be played; empty: none does
+}
+
+func (n notForUs) Error() string {
+	if n.make == "" {
+		return n.say
+	}
+	return n.say + " (convert it: " + n.make + ")"
+}
+
+// Words are why a file cannot be played as a person wants to hear it, without numbers, paths and commands.
+func Words(err error) string {
+	var (
+		foreign ForeignError
+		not     notForUs
+	)
+	switch {
+	case errors.As(err, &foreign):
+		return "it is " + foreign.Is + ", which conch does not play"
+	case errors.As(err, &not):
+		return not.say
+	case errors.Is(err, wav.ErrKind):
+		return "it is a WAV file of a kind that conch does not play"
+	case errors.Is(err, fs.ErrPermission):
+		return "conch may not read it"
+	case ended(err):
+		return "it ends before its sound begins"
+	case errors.Is(err, syscall.EIO):
+		return "the disk does not give it back"
+	}
+	return errBroken.Error()
+}
+
 // what says what that is which cannot be played.
 func what(b []byte) error {
 	for _, o := range others {
@@ -207,11 +245,11 @@ func what(b []byte) error {
 	}
 	switch text := bytes.ToLower(bytes.TrimLeft(b, " \t\r\n\ufeff")); {
 	case len(b) == 0:
-		return errors.New("it is empty")
+		return notForUs{say: "it is empty"}
 	case bytes.HasPrefix(text, []byte("<!doctype html")), bytes.HasPrefix(text, []byte("<html")):
-		return errors.New("it is a page of the web, and no sound")
+		return notForUs{say: "it is a page of the web, and no sound"}
 	}
-	return errors.New("it is none of MP3, FLAC, Ogg Vorbis, Ogg Opus and WAV (convert it: ffmpeg -i IN OUT.mp3)")
+	return notForUs{"it is none of MP3, FLAC, Ogg Vorbis, Ogg Opus and WAV", "ffmpeg -i IN OUT.mp3"}
 }
 
 // safely has a panic of somebody else's decoder be an error: it has met what nobody thought of.

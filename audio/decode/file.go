@@ -1,7 +1,6 @@
 package decode
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -31,7 +30,7 @@ func newFile(f *os.File, of container) (*file, error) {
 
 func fits(rate int) error {
 	if !slices.Contains(audio.Rates, rate) {
-		return fmt.Errorf("it has %d samples a second; of that rate it cannot be played (convert it: ffmpeg -i IN -ar 44100 OUT.mp3)", rate)
+		return notForUs{fmt.Sprintf("it has %d samples a second, at which conch plays nothing", rate), "ffmpeg -i IN -ar 44100 OUT.mp3"}
 	}
 	return nil
 }
@@ -112,7 +111,7 @@ func (f *file) more() error {
 	pcm, _, err := f.dec.next()
 	switch {
 	case err == nil && f.dec.rate() != f.of.rate():
-		return errors.New("its rate changes in the middle")
+		return notForUs{say: "its rate changes in the middle"}
 	case err == nil:
 		f.add(pcm)
 	case ended(err) && f.rs != nil:

@@ -177,8 +177,7 @@ func openMP3(f io.ReaderAt, at, size int64) (container, error) {
 		return nil, what(nil)
 	}
 	if h.version == 25 {
-		return nil, errors.New("it is MP3 of the kind 2.5, of 12,000 samples a second or fewer, which is not played (convert it: " +
-			"ffmpeg -i IN -ar 22050 OUT.mp3)")
+		return nil, notForUs{"it is MP3 of the kind 2.5, which conch does not play", "ffmpeg -i IN -ar 22050 OUT.mp3"}
 	}
 	m := &mp3File{f: f, size: size, first: h}
 	begins := frames.offset
@@ -278,7 +277,7 @@ func (m *mp3Forward) next() ([]int16, int64, error) {
 		return nil, 0, err
 	}
 	if h.version == 25 {
-		return nil, 0, errors.New("it is MP3 of the kind 2.5, which is not played")
+		return nil, 0, notForUs{say: "it is MP3 of the kind 2.5, which conch does not play"}
 	}
 	pcm, at := make([]int16, h.frames()), m.at
 	m.of, m.at = h, m.at+int64(len(pcm))

@@ -125,6 +125,14 @@ func short(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
+// ErrKind is a WAV file, of a kind that is not read.
+var ErrKind = errors.New("a kind that is not read")
+
+// kindError says which.
+type kindError struct{ error }
+
+func (kindError) Is(target error) bool { return target == ErrKind }
+
 func readFormat(r io.Reader, size int64) (f wavFormat, err error) {
 	if size < 16 || size > 1024 {
 		return f, fmt.Errorf("fmt chunk of %d bytes: must be 16 to 1024", size)
@@ -144,13 +152,13 @@ func readFormat(r io.Reader, size int64) (f wavFormat, err error) {
 	}
 	switch {
 	case f.channels < 1 || f.channels > 8:
-		return f, fmt.Errorf("%d channels: must be 1 to 8", f.channels)
+		return f, kindError{fmt.Errorf("%d channels: must be 1 to 8", f.channels)}
 	case rate > math.MaxInt32 || !slices.Contains(audio.Rates, int(rate)):
-		return f, fmt.Errorf("rate %d Hz: must be one of %v", rate, audio.Rates)
+		return f, kindError{fmt.Errorf("rate %d Hz: must be one of %v", rate, audio.Rates)}
 	case f.code == 1 && (f.bits == 8 || f.bits == 16 || f.bits == 24 || f.bits == 32):
 	case f.code == 3 && f.bits == 32:
 	default:
-		return f, fmt.Errorf("format %d with %d bits: must be PCM (1) with 8, 16, 24 or 32 bits or float (3) with 32", f.code, f.bits)
+		return f, kindError{fmt.Errorf("format %d with %d bits: must be PCM (1) with 8, 16, 24 or 32 bits or float (3) with 32", f.code, f.bits)}
 	}
 	f.rate = int(rate)
 	if f.align != f.channels*f.bits/8 {

@@ -78,7 +78,6 @@ const Rate = 24000
 
 // Library is the sound that people have put into this device.
 type Library struct {
-	Where  string                          // the folder, for people
 	Titles func() ([]Title, error)         // the same slice as long as nothing has changed
 	Open   func(file string) (Long, error) // by the File of a title; an error is for people
 	// Stretch is for one sound that is heard at so many percent of its speed, 75 to 200, and at its own pitch.

@@ -45,7 +45,7 @@ func (f *Folder) Library() *skills.Library {
 		return nil
 	}
 	return &skills.Library{
-		Where: f.path, Titles: f.Titles, Open: f.open,
+		Titles: f.Titles, Open: f.open,
 		Stretch: func(percent int) skills.Stretch { return stretch.New(percent) },
 	}
 }
@@ -60,7 +60,7 @@ func (f *Folder) Titles() ([]skills.Title, error) {
 		f.titles, f.folders = nil, nil
 		return nil, nil
 	} else if err != nil {
-		return nil, fmt.Errorf("the library cannot be read: %w", err)
+		return nil, &skills.Spoken{Say: "the library cannot be read", Err: err}
 	}
 	defer root.Close()
 	if f.unchanged(root) {
@@ -69,7 +69,7 @@ func (f *Folder) Titles() ([]skills.Title, error) {
 	began := time.Now()
 	titles, folders, err := scan(root.FS())
 	if err != nil {
-		return nil, fmt.Errorf("the library cannot be read: %w", err)
+		return nil, &skills.Spoken{Say: "the library cannot be read", Err: err}
 	}
 	f.titles, f.folders, f.scanned = titles, folders, began
 	return f.titles, nil
@@ -139,18 +139,29 @@ func title(name string) string {
 func (f *Folder) open(name string) (skills.Long, error) {
 	root, err := os.OpenRoot(f.path)
 	if err != nil {
-		return nil, fmt.Errorf("the library cannot be read: %w", err)
+		return nil, &skills.Spoken{Say: "the library cannot be read", Err: err}
 	}
 	defer root.Close()
 	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a FIFO must not wait for a writer
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is not in the library any more", title(name))
+		return nil, fmt.Errorf("%s is not in the library any more", said(name))
 	} else if err != nil {
-		return nil, fmt.Errorf("%s cannot be read: %w", title(name), err)
+		return nil, &skills.Spoken{Say: said(name) + " cannot be played: " + unread(root, name, err), Err: err}
 	}
 	sound, err := decode.Open(file)
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be played: %w", title(name), err)
+		return nil, &skills.Spoken{Say: said(name) + " cannot be played: " + decode.Words(err), Err: err}
 	}
 	return sound, nil
 }
+
+// unread says why a file cannot even be opened.
+func unread(root *os.Root, name string, err error) string {
+	if st, e := root.Lstat(name); e == nil && st.Mode()&fs.ModeSymlink != 0 && !errors.Is(err, fs.ErrPermission) {
+		return "it is a link to what is not in the library"
+	}
+	return decode.Words(err)
+}
+
+// said is a file's title, no longer than it can be said.
+func said(name string) string { return skills.Short(title(name)) }

@@ -1,14 +1,18 @@
 package library
 
 import (
+	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"conch/audio/wav"
+	"conch/companions/skills"
 )
 
 // put writes a second of silence into a library.
@@ -121,7 +125,69 @@ func TestAForeignFileSaysWhatItIs(t *testing.T) {
 		t.Errorf("%q, %v", all, err)
 	}
 	_, err := f.open("Moby Dick.m4b")
-	if err == nil || !strings.HasPrefix(err.Error(), "Moby Dick cannot be played: it is AAC or ALAC (M4A, M4B); conch plays MP3") {
+	if err == nil || skills.Words(err) != "Moby Dick cannot be played: it is AAC or ALAC (M4A, M4B), which conch does not play" {
 		t.Error(err)
+	}
+}
+
+// What is wrong with a file is said in a few words, as somebody wants to hear them; the log has the rest.
+func TestWhatIsWrongWithAFileIsAShortSentence(t *testing.T) {
+	dir := t.TempDir()
+	sox := func(name string, args ...string) string {
+		t.Helper()
+		file := filepath.Join(dir, name)
+		if _, err := exec.LookPath("sox"); err != nil {
+			t.Skip("sox is not installed: no files")
+		}
+		if b, err := exec.Command("sox", append(append([]string{"-n"}, args...), file, "synth", "1", "sine", "440")...).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, b)
+		}
+		return file
+	}
+	edit := func(file string, change func([]byte) []byte) {
+		t.Helper()
+		b, err := os.ReadFile(file)
+		if err == nil {
+			err = os.WriteFile(file, change(b), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	sox("slow.wav", "-r", "12345")
+	sox("packed.wav", "-e", "ms-adpcm")
+	edit(sox("headless.wav"), func(b []byte) []byte { return b[:30] })
+	edit(sox("lying.wav"), func(b []byte) []byte { copy(b[16:], "\xff\xff\xff\x7f"); return b })
+	edit(sox("page.wav"), func([]byte) []byte { return []byte("<!DOCTYPE html><p>404") })
+	edit(sox("empty.wav"), func([]byte) []byte { return nil })
+	edit(sox(strings.Repeat("long ", 48)+".wav"), func([]byte) []byte { return nil })
+	edit(sox("noise.wav"), func(b []byte) []byte { return bytes.Repeat([]byte("noise"), 1000) })
+	for link, to := range map[string]string{"out.wav": "/etc/passwd", "up.wav": "../../x.wav"} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := syscall.Mkfifo(filepath.Join(dir, "pipe.wav"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := New(dir)
+	for name, says := range map[string]string{
+		"slow": "it is a WAV file of a kind that conch does not play", "packed": "it is a WAV file of a kind that conch does not play",
+		"headless": "it is damaged", "lying": "it is damaged", "page": "it is a page of the web, and no sound", "empty": "it is empty",
+		"noise": "it is none of MP3, FLAC, Ogg Vorbis, Ogg Opus and WAV", "out": "it is a link to what is not in the library",
+		"up": "it is a link to what is not in the library", "pipe": "it is no file", strings.Repeat("long ", 48): "it is empty",
+	} {
+		_, err := f.open(name + ".wav")
+		if err == nil {
+			t.Errorf("%s is played", name)
+			continue
+		}
+		named := name
+		if strings.Contains(name, " ") {
+			named = strings.TrimSpace(strings.Repeat("long ", 12))
+		}
+		if got, want := skills.Words(err), named+" cannot be played: "+says; got != want {
+			t.Errorf("said is %q; want %q", got, want)
+		}
 	}
 }

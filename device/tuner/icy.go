@@ -3,7 +3,6 @@ package tuner
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"io"
 	"net"
 	"strings"
@@ -80,7 +79,7 @@ func entries(list string) (all []string, err error) {
 		name, value, _ := strings.Cut(line, "=")
 		switch {
 		case strings.HasPrefix(line, "#EXT-X-"):
-			return nil, errors.New("it sends HLS, which conch does not play; its MP3 or Ogg stream would be")
+			return nil, ownError("it sends HLS, which conch does not play; its MP3 or Ogg stream would be")
 		case strings.HasPrefix(strings.ToLower(name), "file") && strings.Contains(value, "://"):
 			all = append(all, strings.TrimSpace(value))
 		case line != "" && !strings.ContainsAny(line[:1], "#[") && !strings.Contains(strings.SplitN(line, "/", 2)[0], "="):

@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"conch/audio/decode"
@@ -90,19 +91,19 @@ func (t *Tuner) Open(ctx context.Context, station string) (*Stream, error) {
 	}
 	s, err := t.follow(ctx, t.stations[n].URL, 0)
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be played: %w", station, words(err))
+		return nil, &skills.Spoken{Say: station + " cannot be played: " + words(err), Err: cause(err)}
 	}
 	return s, nil
 }
 
 var (
-	errWay     = errors.New("it sends from one address to the next, and never to a sound")
-	errStalled = errors.New("it is connected and brings nothing")
+	errWay     = ownError("it sends from one address to the next, and never to a sound")
+	errStalled = ownError("it is connected and brings nothing")
 )
 
 func checkScheme(u *url.URL) error {
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return fmt.Errorf("it sends to %s, which is no address of the web", u.Redacted())
+		return ownError("it sends to what is no address of the web")
 	}
 	return nil
 }
@@ -149,7 +150,7 @@ func (t *Tuner) first(ctx context.Context, address string, list []byte, depth in
 	if err != nil {
 		return nil, err
 	}
-	last := errors.New("its list names no stream")
+	var last error = ownError("its list names no stream")
 	for _, entry := range addresses[:min(len(addresses), maxTries)] {
 		u, err := base.Parse(entry)
 		if err == nil {
@@ -260,7 +261,7 @@ type Stream struct {
 func (s *Stream) Next() ([]int16, error) {
 	pcm, err := s.live.Next()
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = words(err)
+		err = &skills.Spoken{Say: words(err), Err: cause(err)}
 	}
 	return pcm, err
 }
@@ -268,8 +269,8 @@ func (s *Stream) Next() ([]int16, error) {
 // Close ends it.
 func (s *Stream) Close() error { return s.b.Close() }
 
-// words says an error as a person understands it.
-func words(err error) error {
+// words says an error as a person wants to hear it. What it was exactly is for the log.
+func words(err error) string {
 	var (
 		foreign  decode.ForeignError
 		dns      *net.DNSError
@@ -279,29 +280,45 @@ func words(err error) error {
 		status   statusError
 		notTLS   tls.RecordHeaderError
 		deadline net.Error
+		own      ownError
+		dial     *net.OpError
 	)
 	switch {
 	case errors.As(err, &foreign):
-		return fmt.Errorf("it sends %s, which conch does not play; MP3, Ogg Vorbis and Ogg Opus it does", foreign.Is)
+		return "it sends " + foreign.Is + ", which conch does not play"
 	case errors.As(err, &status):
-		return status
+		return status.Error()
 	case errors.As(err, &host), errors.As(err, &unknown), errors.As(err, &invalid):
-		return fmt.Errorf("its certificate does not fit, so that anybody could be its server (%w)", cause(err))
+		return "its certificate does not fit, so that anybody could be its server"
 	case errors.As(err, &notTLS):
-		return errors.New("its server does not speak TLS; its address may have to begin with http://")
+		return "its server does not speak TLS; its address may have to begin with http"
 	case errors.As(err, &dns):
-		return fmt.Errorf("nobody knows its server %s", dns.Name)
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return errors.New("its server breaks off")
-	case errors.Is(err, errWay), errors.Is(err, errStalled):
-		return err
+		return "nobody knows its server " + skills.Short(dns.Name)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return "its server breaks off"
+	case errors.As(err, &own):
+		return own.Error()
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &deadline) && deadline.Timeout():
-		return errors.New("its server does not answer")
+		return "its server does not answer"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "nobody answers at its server"
+	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
+		return "there is no way to its server; is the network there?"
+	case errors.As(err, &dial):
+		return "its server cannot be reached"
 	case strings.Contains(err.Error(), "server response headers exceeded"), strings.Contains(err.Error(), "malformed"):
-		return errors.New("its server does not speak HTTP as others do")
+		return "its server does not speak HTTP as others do"
 	}
-	return cause(err)
+	if asked := (*url.Error)(nil); errors.As(err, &asked) {
+		return "its server is not to be understood"
+	}
+	return decode.Words(err)
 }
+
+// ownError is what is said as it is.
+type ownError string
+
+func (e ownError) Error() string { return string(e) }
 
 // cause leaves out what net/http puts before an error: the address may have a password in it.
 func cause(err error) error {

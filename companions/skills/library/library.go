@@ -135,7 +135,7 @@ func (s *Skill) play(_ skills.Context, args json.RawMessage) (skills.Result, err
 	case err != nil:
 		return skills.Result{}, err
 	case len(x.titles) == 0:
-		return skills.Result{Output: "The library is empty. MP3, FLAC, Ogg or WAV files belong into " + s.of.Where + "."}, nil
+		return skills.Result{Output: "The library is empty. MP3, FLAC, Ogg or WAV files belong into it; conch doctor says where that is."}, nil
 	}
 	title, chapter := chapterOf(a.Title)
 	found := x.find(title)

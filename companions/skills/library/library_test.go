@@ -70,7 +70,6 @@ func books(files ...string) skills.Host {
 		all[i] = skills.Title{File: f, Name: strings.NewReplacer("_", " ", "/", ", ").Replace(strings.TrimSuffix(f, path.Ext(f)))}
 	}
 	return skills.Host{Library: &skills.Library{
-		Where:  "/srv/sound",
 		Titles: func() ([]skills.Title, error) { return all, nil },
 		Open: func(file string) (skills.Long, error) {
 			switch {
@@ -171,7 +170,7 @@ func TestATitleIsFoundByWhatSomebodySays(t *testing.T) {
 	if r, err := s.call(t, "play", m{"title": "gone"}); err == nil || r.Effect != nil {
 		t.Errorf("of a file that vanished: %+v, %v", r, err)
 	}
-	newSkill().says(t, "play", m{"title": "rain"}, "The library is empty. MP3, FLAC, Ogg or WAV files belong into /srv/sound.")
+	newSkill().says(t, "play", m{"title": "rain"}, "The library is empty. MP3, FLAC, Ogg or WAV files belong into it; conch doctor says where that is.")
 	if got := list([]string{"1", "2", "3", "4", "5", "6", "7"}); got != "1, 2, 3, 4, 5, and 2 more" {
 		t.Errorf("%q", got)
 	}

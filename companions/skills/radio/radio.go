@@ -248,7 +248,7 @@ func (p *playing) again(ctx context.Context, why error) (skills.Live, error) {
 		why = err
 	}
 	p.s.announce(skills.Announcement{
-		Prompt: fmt.Sprintf("Tell the person: The radio is off: %v.", why), Text: phrases.In(p.s.language, "off", "station", p.station),
+		Prompt: fmt.Sprintf("Tell the person: The radio is off: %s.", skills.Words(why)), Text: phrases.In(p.s.language, "off", "station", p.station),
 		Key: "radio", TTL: time.Hour,
 	})
 	return nil, why
