@@ -83,7 +83,7 @@ func pinNumber(pin string) (int, error) {
 		return 0, fmt.Errorf("gpio: pin %q: %w: must be 0 to 27, as BCM numbers them, with or without GPIO in front", pin, ErrNoPin)
 	}
 	if use, taken := SoundPin(n); taken {
-		return 0, fmt.Errorf("gpio: pin %d: %w: it is the %s on boards that carry sound; take another one, 17 on most boards", n, ErrPinTaken, use)
+		return 0, fmt.Errorf("gpio: pin %d: %w: it is the %s on boards that carry sound; take another one (conch gpio list shows them)", n, ErrPinTaken, use)
 	}
 	return n, nil
 }

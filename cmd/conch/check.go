@@ -67,7 +67,7 @@ func (c checkCmd) Run(e *env) error {
 	case trouble != "":
 		return fmt.Errorf("%w: check: the key cannot be used; conch run starts, says so and reads it again by itself", control.ErrRefused)
 	case len(missing) > 0:
-		return fmt.Errorf("%w: check: a file that is named is not there; what needs it does not begin", control.ErrRefused)
+		return fmt.Errorf("%w: check: a file or folder that is named is not there; what needs it does not begin", control.ErrRefused)
 	case len(misfits) > 0:
 		return fmt.Errorf("%w: check: button, light, knob and board do not fit together; conch run starts without what does not fit, and says so",
 			control.ErrRefused)

@@ -65,6 +65,9 @@ func (c runCmd) once(e *env) error {
 	if trouble := cfg.KeyTrouble(); trouble != "" && term.IsTerminal(int(e.in.Fd())) { // whoever typed it can mend it
 		return fmt.Errorf("%w: %s", control.ErrRefused, trouble)
 	}
+	for _, m := range cfg.MissingFiles() {
+		fmt.Fprintln(e.err, "conch:", m)
+	}
 	out := service.NewScreenSpill(printable.Behind(e.out)) // a reader that sleeps must not hold up who says something
 	defer out.Close()
 	screen := terminal.New(out)

@@ -200,7 +200,7 @@ func (c *Config) Misfits() []Misfit {
 
 // encoder is two pins. Whether they are free is for Misfits to say.
 func encoder(name string, field *string, about string) key {
-	const allowed = `empty, or two different pins, 0 to 27 without 2, 3 and 18 to 21 (those are of sound boards), as in ["GPIO5", "GPIO6"]`
+	const allowed = `empty, or two different pins, 0 to 27 without the button's and without 2, 3 and 18 to 21 (those are of sound boards), as in ["GPIO5", "GPIO6"]`
 	k := checkedText(name, field, maxLine, allowed, about, oneLine)
 	check := k.set
 	k.set = func(v any) error {

@@ -7,9 +7,11 @@ package config
 import (
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"os/user"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -357,10 +359,35 @@ func (c *Config) resolve(env environment) {
 			"silence, more than the 30 ms promised",
 			c.Audio.kept(), c.Audio.Period, c.Audio.Fade, bound)
 	}
+	c.warnPorts()
 	// The turn's deadline for the round after a tool runs while the tool does (TURNS.md 1).
 	if c.Turn.Tool > c.Turn.Next {
 		c.warn("turn.tool_s = %g is longer than turn.next_s = %g: a turn is given up after %s, whatever its tool still does; raise turn.next_s",
 			c.Turn.Tool.Seconds(), c.Turn.Next.Seconds(), c.Turn.Next)
+	}
+}
+
+// warnPorts tells of two things that want the same port.
+func (c *Config) warnPorts() {
+	type port struct {
+		key  string
+		port int
+	}
+	all := []port{{"room.port", c.Room.Port}}
+	if c.Room.Broker == "embedded" {
+		_, text, _ := net.SplitHostPort(c.Room.Listen)
+		n, _ := strconv.Atoi(text)
+		all = append(all, port{"room.listen", n})
+	}
+	if c.Intercom.Enabled {
+		all = append(all, port{"intercom.port", c.Intercom.Port})
+	}
+	for i, p := range all {
+		for _, q := range all[:i] {
+			if p.port == q.port && p.port != 0 {
+				c.warn("%s and %s are both %d, and only one of them can have it; set one of them to another number", q.key, p.key, p.port)
+			}
+		}
 	}
 }
 

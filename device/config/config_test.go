@@ -429,6 +429,11 @@ func TestConfigWarnings(t *testing.T) {
 		{"a turn shorter than the default's tool", "[turn]\nnext_s = 5\n",
 			"config: turn.tool_s = 10 is longer than turn.next_s = 5: a turn is given up after 5s, whatever its tool still does; raise turn.next_s"},
 		{"a tool that takes all of its turn", "[turn]\ntool_s = 15\n", ""},
+		{"one port for the room and for calls", "[room]\nport = 7484\n",
+			"config: room.port and intercom.port are both 7484, and only one of them can have it; set one of them to another number"},
+		{"one port for the room and its broker", "[room]\nbroker = \"embedded\"\nlisten = \"127.0.0.1:7483\"\nport = 7483\n",
+			"config: room.port and room.listen are both 7483, and only one of them can have it; set one of them to another number"},
+		{"one port, and nobody who calls", "[room]\nport = 7484\n[intercom]\nenabled = false\n", ""},
 		{"both raised", "[turn]\nnext_s = 40\ntool_s = 30\n", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

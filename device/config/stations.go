@@ -77,6 +77,10 @@ func checkStations(entries []Station) (good []Station, reason string) {
 		switch {
 		case s.Name == "" || len(s.Name) > maxName || !printable.IsName(s.Name):
 			wrong = "is not how a station is called"
+		case s.URL == "" && strings.Contains(s.Name, "://"):
+			wrong = `is an address, and has no name: NAME = ADDRESS`
+		case s.URL == "":
+			wrong = `has no address behind an equals sign: NAME = ADDRESS`
 		case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || len(s.URL) > maxLine:
 			wrong = "has no address that begins with http:// or https://"
 		case slices.ContainsFunc(good, func(o Station) bool { return strings.EqualFold(o.Name, s.Name) }):
