@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -71,7 +72,7 @@ func start(command []string, env map[string]string, log *slog.Logger, lines *all
 	for name, v := range env {
 		cmd.Env = append(cmd.Env, name+"="+v)
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	c := &child{cmd: cmd, gone: make(chan struct{}), log: log}
 	var theirs []io.Closer
 	pipe := func() (r, w *os.File) {
@@ -89,7 +90,9 @@ func start(command []string, env map[string]string, log *slog.Logger, lines *all
 	if err == nil {
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = in, outW, errsW
 		theirs = []io.Closer{in, outW, errsW}
-		err = cmd.Start()
+		started := make(chan error, 1)
+		go c.live(started)
+		err = <-started
 	}
 	if err != nil {
 		closeAll(c.pipes)
@@ -97,7 +100,6 @@ func start(command []string, env map[string]string, log *slog.Logger, lines *all
 	}
 	closeAll(theirs)
 	c.stdin, c.stdout, c.pipes = ours, &shortener{from: out, plain: true}, []io.Closer{ours, out, errs}
-	go c.wait()
 	go c.say(errs, lines)
 	return c, nil
 }
@@ -108,8 +110,16 @@ func closeAll(all []io.Closer) {
 	}
 }
 
-// wait ends what the process has left behind once it is over.
-func (c *child) wait() {
+// live starts the process, waits for its end, and ends what it has left behind. The kernel ends the process with the thread that has
+// started it (Pdeathsig), so that it does not outlive a conch that is killed: this goroutine keeps that thread for as long.
+func (c *child) live(started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := c.cmd.Start()
+	started <- err
+	if err != nil {
+		return
+	}
 	c.err = c.cmd.Wait()
 	_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL)
 	close(c.gone)
