@@ -66,8 +66,8 @@ func Count(n int, of string) string {
 	return strconv.Itoa(n) + " " + of
 }
 
-// Words are those of a text by which it is meant, without the ones that are named and without what makes one of them several.
-func Words(text, without string) (all []string) {
+// Keywords are the words of a text by which it is meant, without the ones that are named and without what makes one of them several.
+func Keywords(text, without string) (all []string) {
 	small := strings.Fields(without)
 	for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		if !slices.Contains(small, w) {

@@ -195,7 +195,7 @@ func find(all []Note, about string) (found []Note) {
 
 // words are those that carry a meaning, without what makes one of them several.
 func words(s string) []string {
-	return skills.Words(s, "the a an my your our i you me it is are was that this about of on in to at and what did tell do does goes go")
+	return skills.Keywords(s, "the a an my your our i you me it is are was that this about of on in to at and what did tell do does goes go")
 }
 
 // list is the latest of them.

@@ -186,7 +186,7 @@ func (s *Skill) called(text string, which func(*reminder) bool) (found []*remind
 
 // keywords are those by which a person means one.
 func keywords(s string) []string {
-	return skills.Words(s, "the my your a an to me i you reminder reminders about of for remind take took them")
+	return skills.Keywords(s, "the my your a an to me i you reminder reminders about of for remind take took them")
 }
 
 func about(text string) string {

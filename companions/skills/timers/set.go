@@ -149,4 +149,4 @@ func (s *set) called(name string) (found []*timer) {
 }
 
 // words are those that carry a name: "for the pasta", "my pasta" and "pasta" are one.
-func words(s string) []string { return skills.Words(s, "the my a an for timer alarm") }
+func words(s string) []string { return skills.Keywords(s, "the my a an for timer alarm") }
