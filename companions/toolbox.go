@@ -118,8 +118,9 @@ func (b *Toolbox) Add(name string, s skills.Skill) error {
 }
 
 // Replace makes these the tools of a source, in the place of those it had; none: it is gone. A tool that cannot be one is left out
-// alone, and so are those beyond what a session takes: those of skills win, then sources in the order of their names.
-func (b *Toolbox) Replace(source string, tools []skills.Tool) {
+// alone, and so are those beyond what a session takes: those of skills win, then sources in the order of their names. It says whether
+// there are others than there were.
+func (b *Toolbox) Replace(source string, tools []skills.Tool) (others bool) {
 	g := group{name: source, moves: true}
 	for _, t := range tools {
 		x, err := box(source, t)
@@ -136,11 +137,18 @@ func (b *Toolbox) Replace(source string, tools []skills.Tool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	all := slices.DeleteFunc(slices.Clone(b.groups), func(o group) bool { return o.moves && o.name == source })
+	if len(tools) == 0 && len(all) == len(b.groups) {
+		return false
+	}
 	at := slices.IndexFunc(all, func(o group) bool { return o.moves && o.name > source })
 	if at < 0 {
 		at = len(all)
 	}
-	b.arrange(slices.Insert(all, at, g))
+	if len(tools) > 0 {
+		all = slices.Insert(all, at, g)
+	}
+	b.arrange(all)
+	return true
 }
 
 // LeftOut are the tools of a source that nobody can call.

@@ -261,7 +261,9 @@ func TestToolsComeAndGo(t *testing.T) {
 	if n := strings.Count(log.String(), logToolLeftOut); n != 36 {
 		t.Errorf("%d lines of what was left out; want 36:\n%s", n, log.String())
 	}
-	b.Replace("b", nil)
+	if !b.Replace("b", nil) || b.Replace("b", nil) {
+		t.Error("that b is gone is news, and only once")
+	}
 	if got := names(); got != "a40 b0 c40 s20" || len(before) != 120 {
 		t.Errorf("without b: %s; a list that was taken before has %d", got, len(before))
 	}

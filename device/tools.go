@@ -88,8 +88,9 @@ func (d *Device) newTools() (coordinator.Tools, error) {
 	if len(d.cfg.MCP) > 0 {
 		d.leftOut = box.LeftOut
 		d.servers = mcp.New(mcp.Options{Servers: d.cfg.MCP, Log: d.log, Tools: func(server string, tools []skills.Tool) {
-			box.Replace(server, tools)
-			d.coordinator.ToolsChanged()
+			if box.Replace(server, tools) { // one that is tried again and again tells the voices nothing
+				d.coordinator.ToolsChanged()
+			}
 		}})
 		d.actors = append(d.actors, actor{"mcp", d.servers.Run})
 	}
