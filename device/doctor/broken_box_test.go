@@ -165,10 +165,17 @@ var serviceBreakages = []breakage{
 		breaks: func(b *box) {
 			b.s.Running = func(context.Context) (doctor.Running, error) { return doctor.Running{}, context.DeadlineExceeded }
 		}, also: []string{"gaps"}},
-	{name: "server of tools lost", check: "mcp", level: doctor.Warn, text: "house: not there, 3 time(s) so far", cause: "it has ended", do: "no program that compiles as it runs",
+	{name: "server of tools lost", check: "mcp", level: doctor.Warn, text: "house: not there since 2026-09-20 09:59:00, after 3 starts; it is started again by itself at 10:00:07",
+		cause: "it ended by itself", do: "try it by hand: sh -c 'exit 1'; the service's sandbox has no home directories, and no program that compiles as it runs",
 		breaks: func(b *box) {
-			b.s.Servers = []config.MCP{{Name: "house", Command: []string{"sh"}}}
-			b.run.Servers = []mcp.State{{Name: "house", Is: mcp.Lost, Lost: 3, Trouble: "it has ended: exit status 134"}}
+			b.s.Servers = []config.MCP{{Name: "house", Command: []string{"sh", "-c", "exit 1"}}}
+			b.run.Servers = []mcp.State{{Name: "house", Is: mcp.Lost, Lost: 3, Since: time.Date(2026, 9, 20, 9, 59, 0, 0, time.Local),
+				Again: time.Date(2026, 9, 20, 10, 0, 7, 0, time.Local), Trouble: "it ended by itself: exit status 134"}}
+		}},
+	{name: "server of tools that never starts", check: "mcp", level: doctor.Warn, text: "after 1 start; it is being started again just now", cause: "did not answer within 60 s", do: "is the address right",
+		breaks: func(b *box) {
+			b.s.Servers = []config.MCP{{Name: "house", URL: "http://house/mcp"}}
+			b.run.Servers = []mcp.State{{Name: "house", Is: mcp.Lost, Lost: 1, Trouble: "it did not answer within 60 s of its start"}}
 		}},
 	{name: "tools left out", check: "mcp", level: doctor.Warn, text: "house: 1 of its tools cannot be called", cause: "house_x: a session takes 128 tools", do: "mcp.house.allow",
 		breaks: func(b *box) {

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -85,6 +86,11 @@ func secrets(cfg config.Config, environ []string) (all []string) {
 		if text, _, err := config.ReadBounded(file, config.MaxKey); err == nil {
 			all = append(all, strings.TrimSpace(string(text)))
 		}
+	}
+	for _, s := range cfg.MCP {
+		env, _ := s.Environment() // those that can be read
+		headers, _ := s.Headers()
+		all = append(slices.AppendSeq(all, maps.Values(env)), slices.Collect(maps.Values(headers))...)
 	}
 	return all
 }

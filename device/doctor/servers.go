@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"regexp"
 	"strings"
+	"time"
 
 	"conch/device/config"
 	"conch/device/mcp"
@@ -56,19 +58,24 @@ func serverState(c config.MCP, st mcp.State, unit bool) (out []Finding) {
 	case mcp.Ready:
 		text := fmt.Sprintf("ready, %d tools, answers within %.0f ms", len(st.Tools), st.LatencyMS)
 		if st.Lost > 0 {
-			text += fmt.Sprintf("; lost %d time(s) so far", st.Lost)
+			text += "; started anew " + some(st.Lost, "time") + " so far"
 		}
 		out = ok("", "%s", name+text)
 	case mcp.Starting:
-		out = note("", "%sstarting", name)
+		out = note("", "%sbeing started since %s; it has a minute for that", name, st.Since.Local().Format(time.TimeOnly))
 	default:
-		do := "try it by hand: " + strings.Join(c.Command, " ")
+		again := "it is being started again just now"
+		if !st.Again.IsZero() {
+			again = "it is started again by itself at " + st.Again.Local().Format(time.TimeOnly)
+		}
+		do := "try it by hand: " + shellWords(c.Command)
 		if c.URL != "" {
 			do = "is the address right, and does the server run? mcp." + c.Name + ".url = " + c.URL
 		} else if unit {
 			do += "; the service's sandbox has no home directories, and no program that compiles as it runs (SKILLS.md 7)"
 		}
-		out = warn("", name+fmt.Sprintf("not there, %d time(s) so far; it is started again by itself", st.Lost), st.Trouble, do)
+		out = warn("", name+fmt.Sprintf("not there since %s, after %s; %s", st.Since.Local().Format(time.DateTime), some(st.Lost, "start"), again),
+			st.Trouble, do)
 	}
 	if len(st.LeftOut) > 0 {
 		out = append(out, warn("", name+fmt.Sprintf("%d of its tools cannot be called", len(st.LeftOut)),
@@ -76,4 +83,18 @@ func serverState(c config.MCP, st mcp.State, unit bool) (out []Finding) {
 			"name the ones you want in mcp."+c.Name+".allow")...)
 	}
 	return out
+}
+
+var unquoted = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
+
+// shellWords are a command as a shell takes it.
+func shellWords(command []string) string {
+	var words []string
+	for _, w := range command {
+		if !unquoted.MatchString(w) {
+			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+		words = append(words, w)
+	}
+	return strings.Join(words, " ")
 }

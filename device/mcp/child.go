@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 	"unicode/utf8"
@@ -44,16 +45,22 @@ var strict = sync.OnceValue(func() bool {
 type child struct {
 	cmd    *exec.Cmd
 	stdin  *os.File
+	out    *os.File
 	stdout io.Reader
 	pipes  []io.Closer
 	gone   chan struct{} // it has ended, and its group with it
+	silent chan struct{} // all of its standard error is read
 	err    error         // how; to be read once gone is closed
 	once   sync.Once
+	told   atomic.Bool // to end, by a signal
 	log    *slog.Logger
+	hide   *strings.Replacer
+
+	printed, complained atomic.Pointer[string] // what it printed that is no message; what it wrote to standard error, the line that tells most
 }
 
-// start starts a command. Its standard error goes to the log.
-func start(command []string, env map[string]string, log *slog.Logger, lines *allowance) (*child, error) {
+// start starts a command. Its standard error goes to the log, without what hide hides.
+func start(command []string, env map[string]string, hide *strings.Replacer, log *slog.Logger, lines *allowance) (*child, error) {
 	path, err := exec.LookPath(command[0])
 	if err != nil {
 		return nil, fmt.Errorf("%s: no such program on PATH", command[0])
@@ -73,7 +80,7 @@ func start(command []string, env map[string]string, log *slog.Logger, lines *all
 		cmd.Env = append(cmd.Env, name+"="+v)
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	c := &child{cmd: cmd, gone: make(chan struct{}), log: log}
+	c := &child{cmd: cmd, gone: make(chan struct{}), silent: make(chan struct{}), log: log, hide: hide}
 	var theirs []io.Closer
 	pipe := func() (r, w *os.File) {
 		if err != nil {
@@ -89,17 +96,18 @@ func start(command []string, env map[string]string, log *slog.Logger, lines *all
 	errs, errsW := pipe()
 	if err == nil {
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = in, outW, errsW
-		theirs = []io.Closer{in, outW, errsW}
+		theirs, c.stdin, c.out = []io.Closer{in, outW, errsW}, ours, out
+		c.stdout = &shortener{from: out, plain: true, noise: func(text string) { c.printed.CompareAndSwap(nil, &text) }}
 		started := make(chan error, 1)
 		go c.live(started)
 		err = <-started
 	}
 	if err != nil {
 		closeAll(c.pipes)
-		return nil, fmt.Errorf("%s: %w", command[0], err)
+		return nil, fmt.Errorf("%s cannot be started: %s", command[0], reason(err))
 	}
 	closeAll(theirs)
-	c.stdin, c.stdout, c.pipes = ours, &shortener{from: out, plain: true}, []io.Closer{ours, out, errs}
+	c.pipes = []io.Closer{ours, out, errs}
 	go c.say(errs, lines)
 	return c, nil
 }
@@ -122,7 +130,40 @@ func (c *child) live(started chan<- error) {
 	}
 	c.err = c.cmd.Wait()
 	_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL)
+	_ = c.out.SetReadDeadline(time.Now().Add(closeGrace)) // what has left the group may hold it open
 	close(c.gone)
+}
+
+// why says in words why it is lost, where err is what the connection says.
+func (c *child) why(err error) error {
+	wait := time.NewTimer(closeGrace)
+	defer wait.Stop()
+	ended := false
+	select {
+	case <-c.gone:
+		ended = !c.told.Load()
+		select {
+		case <-c.silent:
+		case <-wait.C:
+		}
+	case <-wait.C:
+	}
+	text := "it closed its standard output"
+	known := plain("")
+	switch {
+	case errors.As(err, &known):
+		text = err.Error()
+	case ended && c.err == nil:
+		text = "it ended by itself, without an error; what goes into the background cannot be spoken to"
+	case ended:
+		text = "it ended by itself: " + c.err.Error()
+	}
+	if said := c.complained.Load(); said != nil {
+		text += "; it said: " + *said
+	} else if printed := c.printed.Load(); printed != nil {
+		text += "; it printed what is no message: " + clip(strings.TrimSpace(strings.ToValidUTF8(*printed, "?")), 100)
+	}
+	return errors.New(text)
 }
 
 // Read is what it says, message by message.
@@ -150,6 +191,7 @@ func (c *child) Close() error {
 					t.Stop()
 					return
 				case <-t.C:
+					c.told.Store(true)
 					_ = syscall.Kill(-c.cmd.Process.Pid, next.signal)
 				}
 			}
@@ -184,11 +226,13 @@ func (a *allowance) take(now time.Time) (ok bool, missed int) {
 
 // say logs what it writes to standard error, as much as anybody would read.
 func (c *child) say(errs io.Reader, lines *allowance) {
+	defer close(c.silent)
 	in := bufio.NewReaderSize(errs, 4<<10)
 	for {
 		line, err := in.ReadSlice('\n')
 		full := errors.Is(err, bufio.ErrBufferFull)
-		if text := strings.TrimSpace(strings.ToValidUTF8(string(line), "?")); text != "" {
+		if text := c.hide.Replace(strings.TrimSpace(strings.ToValidUTF8(string(line), "?"))); text != "" {
+			c.complain(clip(text, 150))
 			ok, missed := lines.take(time.Now())
 			if missed > 0 {
 				c.log.Info(logStderr, "text", fmt.Sprintf("and %d lines more", missed))
@@ -204,6 +248,13 @@ func (c *child) say(errs io.Reader, lines *allowance) {
 		if err != nil {
 			return
 		}
+	}
+}
+
+// complain keeps the last line that speaks of an error, or else the last.
+func (c *child) complain(text string) {
+	if old := c.complained.Load(); old == nil || strings.Contains(text, "rror") || !strings.Contains(*old, "rror") {
+		c.complained.Store(&text)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 
 // keepOne is a conch that has started a server, and says which.
 func keepOne() {
-	c, err := start([]string{"sleep", "1000"}, nil, slog.New(slog.DiscardHandler), &allowance{})
+	c, err := start([]string{"sleep", "1000"}, nil, strings.NewReplacer(), slog.New(slog.DiscardHandler), &allowance{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -79,9 +79,9 @@ type Is string
 
 // What a server is.
 const (
-	Starting Is = "starting"
+	Starting Is = "starting" // for the first time
 	Ready    Is = "ready"
-	Lost     Is = "lost"
+	Lost     Is = "lost" // also while it is started again
 )
 
 // State is a server as it is now.
@@ -89,9 +89,10 @@ type State struct {
 	Name      string    `json:"name"`
 	Where     string    `json:"where"` // its address, or its program
 	Is        Is        `json:"is"`
-	Since     time.Time `json:"since"`
+	Since     time.Time `json:"since"`             // that it is there, or is not
 	Trouble   string    `json:"trouble,omitempty"` // why it is lost
 	Lost      int       `json:"lost,omitempty"`    // how often it was
+	Again     time.Time `json:"again,omitzero"`    // when it is started again; zero: it is there, or being started
 	Tools     []string  `json:"tools,omitempty"`   // as a model calls them, those that are left out among them
 	LeftOut   []string  `json:"left_out,omitempty"`
 	LatencyMS float64   `json:"latency_ms,omitempty"` // of its last answer to who asked for its tools

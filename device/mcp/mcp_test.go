@@ -221,7 +221,7 @@ func TestAServerThatHangsAtItsStartCostsNothing(t *testing.T) {
 	within.start = 300 * time.Millisecond
 	r := newRigIn(t, within, own("mute", "nothing"))
 	r.until("given up", func() bool { return r.losses("mute") >= 2 })
-	if st := r.servers.States()[0]; !strings.Contains(st.Trouble, "did not answer within 300ms") || st.Lost == 0 {
+	if st := r.servers.States()[0]; !strings.Contains(st.Trouble, "did not answer within 0.3 s") || st.Lost == 0 {
 		t.Errorf("%+v", st)
 	}
 }

@@ -1,13 +1,19 @@
 package mcp
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -33,24 +39,26 @@ type server struct {
 	doubted chan struct{} // 1: a call came to nothing, and nobody knows whether it lives
 	newest  bool          // it refused legacy
 
-	mu    sync.Mutex // guards state
+	mu    sync.Mutex // guards the rest
 	state State
+	hide  *strings.Replacer // what the configuration says to it alone
 }
 
 // run keeps it there until ctx ends.
 func (s *server) run(ctx context.Context) {
 	wait := s.times.retryMin
 	for {
-		began := time.Now()
-		err := s.serve(ctx)
+		err := s.hidden(s.serve(ctx))
 		s.tools(nil)
 		if ctx.Err() != nil {
 			return
 		}
-		s.note(func(st *State) { st.Is, st.Trouble, st.Tools, st.Lost = Lost, clip(err.Error(), 300), nil, st.Lost+1 })
-		if time.Since(began) > s.times.steady {
-			wait = s.times.retryMin
-		}
+		s.note(func(st *State) {
+			if st.Is == Ready && time.Since(st.Since) > s.times.steady {
+				wait = s.times.retryMin
+			}
+			st.Is, st.Trouble, st.Tools, st.Lost, st.Again = Lost, clip(err.Error(), 300), nil, st.Lost+1, time.Now().Add(wait)
+		})
 		s.log.Warn(logLost, "err", err, "again_s", wait.Seconds())
 		t := time.NewTimer(wait)
 		select {
@@ -63,39 +71,57 @@ func (s *server) run(ctx context.Context) {
 	}
 }
 
+// way is how a server is spoken to.
+type way struct {
+	mcp.Transport
+	why  func(error) error // in words, what is wrong where the connection says this
+	stop func()            // ends what was started, and waits for that
+}
+
+// plain is an error in words that need no others.
+type plain string
+
+func (p plain) Error() string { return string(p) }
+
 // serve starts it once, and returns why it is lost.
 func (s *server) serve(ctx context.Context) error {
-	s.note(func(st *State) { st.Is = Starting })
-	session, end, err := s.connect(ctx)
+	s.note(func(st *State) { st.Again = time.Time{} })
+	to, err := s.way()
 	if err != nil {
 		return err
 	}
-	defer end()
-	if err := s.list(ctx, session); err != nil {
+	defer to.stop()
+	session, err := s.connect(ctx, to)
+	if err != nil {
 		return err
 	}
+	defer func() { _ = session.Close() }()
+	tools, err := s.list(ctx, session, nil)
 	lost := make(chan error, 1)
-	go func() { lost <- session.Wait() }() // ends with the session, which end closes
-	for {
+	go func() { lost <- session.Wait() }() // ends with the session
+	changed, pace := s.changed, pace{least: s.times.between, most: s.times.steady}
+	rest := time.NewTimer(pace.least)
+	defer rest.Stop()
+	for err == nil {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case err := <-lost:
-			return fmt.Errorf("it has ended: %w", cmpErr(err, errors.New("it closed the connection")))
-		case <-s.changed:
-		case <-s.doubted:
+			return to.why(cmpErr(err, io.EOF))
+		case <-rest.C:
+			changed = s.changed
+			continue
+		case <-changed:
+			changed = nil
+			rest.Reset(pace.rest(time.Now()))
+		case <-s.doubted: // being asked for its tools is a question like any other
 		}
-		// Whoever is in doubt asks for its tools, too: that is an answer like any other.
-		if err := s.list(ctx, session); err != nil {
-			return err
-		}
-		pause := time.NewTimer(s.times.between) // one that changes its tools without end is not followed without end
-		select {
-		case <-ctx.Done():
-		case <-pause.C:
-		}
-		pause.Stop()
+		tools, err = s.list(ctx, session, tools)
 	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return to.why(err)
 }
 
 func cmpErr(err, or error) error {
@@ -105,12 +131,8 @@ func cmpErr(err, or error) error {
 	return err
 }
 
-// connect starts it and shakes hands. end ends it.
-func (s *server) connect(ctx context.Context) (session *mcp.ClientSession, end func(), err error) {
-	transport, stop, err := s.transport()
-	if err != nil {
-		return nil, nil, err
-	}
+// connect shakes hands.
+func (s *server) connect(ctx context.Context, to way) (*mcp.ClientSession, error) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "conch", Version: "1"}, &mcp.ClientOptions{
 		Capabilities:   &mcp.ClientCapabilities{}, // neither a model of ours nor a person of ours is theirs to ask, nor files
 		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
@@ -124,65 +146,100 @@ func (s *server) connect(ctx context.Context) (session *mcp.ClientSession, end f
 	if s.newest {
 		o = nil
 	}
-	session, err = client.Connect(starting, transport, o)
-	if err == nil {
-		return session, func() { _ = session.Close(); stop() }, nil
-	}
-	stop()
+	session, err := client.Connect(starting, to.Transport, o)
 	if refused := (*jsonrpc.Error)(nil); errors.As(err, &refused) {
 		s.newest = !s.newest
 	}
-	if errors.Is(starting.Err(), context.DeadlineExceeded) {
-		return nil, nil, fmt.Errorf("it did not answer within %s of its start", s.times.start)
+	switch {
+	case err == nil:
+		return session, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case starting.Err() != nil:
+		err = plain(fmt.Sprintf("it did not answer within %g s of its start", s.times.start.Seconds()))
 	}
-	return nil, nil, err
+	return nil, to.why(err)
 }
 
-// transport is the way to it; stop ends what was started, and waits for that.
-func (s *server) transport() (t mcp.Transport, stop func(), err error) {
+// way is the way to it, and what the configuration says to it alone is hidden from then on.
+func (s *server) way() (to way, err error) {
+	var secret map[string]string
 	if s.cfg.URL != "" {
-		to, err := url.Parse(s.cfg.URL)
+		secret, err = s.cfg.Headers()
+	} else {
+		secret, err = s.cfg.Environment()
+	}
+	if err != nil {
+		return way{}, err
+	}
+	hide := hiding(secret)
+	s.mu.Lock()
+	s.hide = hide
+	s.mu.Unlock()
+	if s.cfg.URL != "" {
+		at, err := url.Parse(s.cfg.URL)
 		if err != nil {
-			return nil, nil, err
-		}
-		headers, err := s.cfg.Headers()
-		if err != nil {
-			return nil, nil, err
+			return way{}, err
 		}
 		by := http.DefaultTransport.(*http.Transport).Clone()
-		return &mcp.StreamableClientTransport{
-			Endpoint: s.cfg.URL, MaxRetries: 2, MaxEventSize: maxMessage, HTTPClient: &http.Client{Transport: web{by, to, headers}},
-		}, by.CloseIdleConnections, nil
+		w := &web{by: by, to: at, headers: secret}
+		return way{&mcp.StreamableClientTransport{
+			Endpoint: s.cfg.URL, MaxRetries: 2, MaxEventSize: maxMessage, HTTPClient: &http.Client{Transport: w},
+		}, w.why, by.CloseIdleConnections}, nil
 	}
-	env, err := s.cfg.Environment()
+	c, err := start(s.cfg.Command, secret, hide, s.log, &s.lines)
 	if err != nil {
-		return nil, nil, err
+		return way{}, err
 	}
-	c, err := start(s.cfg.Command, env, s.log, &s.lines)
-	if err != nil {
-		return nil, nil, err
-	}
-	return &mcp.IOTransport{Reader: c, Writer: c, MaxLineLength: 2 * maxMessage}, func() {
+	return way{&mcp.IOTransport{Reader: c, Writer: c, MaxLineLength: 2 * maxMessage}, c.why, func() {
 		_ = c.Close()
 		c.over(context.Background())
-	}, nil
+	}}, nil
 }
 
-// list asks for its tools.
-func (s *server) list(ctx context.Context, session *mcp.ClientSession) error {
-	ctx, over := context.WithTimeout(ctx, s.times.list)
+// hiding puts the name of each of these values into the value's place; of those that are long enough not to be words of others.
+func hiding(values map[string]string) *strings.Replacer {
+	var pairs []string
+	longer := func(a, b string) int { return cmp.Or(len(values[b])-len(values[a]), strings.Compare(a, b)) }
+	for _, name := range slices.SortedFunc(maps.Keys(values), longer) { // of two that begin alike, the longer first
+		if v := values[name]; len(v) >= 4 {
+			pairs = append(pairs, v, "["+name+"]")
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+// hidden is an error without what the configuration says to the server alone.
+func (s *server) hidden(err error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.hide == nil || err == nil {
+		return err
+	}
+	return errors.New(s.hide.Replace(err.Error()))
+}
+
+// list asks for its tools, and offers them where they are others than it had.
+func (s *server) list(ctx context.Context, session *mcp.ClientSession, had []skills.Tool) ([]skills.Tool, error) {
+	asking, over := context.WithTimeout(ctx, s.times.list)
 	defer over()
 	began := time.Now()
-	var tools []skills.Tool
+	tools := []skills.Tool{}
 	var names []string
 	missing := map[string]bool{}
 	for _, name := range s.cfg.Allow {
 		missing[name] = true
 	}
 	seen := 0
-	for t, err := range session.Tools(ctx, nil) {
+	for t, err := range session.Tools(asking, nil) {
+		if refused := (*jsonrpc.Error)(nil); errors.As(err, &refused) {
+			return nil, plain("it does not say which tools it has: " + refused.Message)
+		}
+		if asking.Err() != nil {
+			return nil, plain(fmt.Sprintf("it does not say within %g s which tools it has", s.times.list.Seconds()))
+		}
 		if err != nil {
-			return fmt.Errorf("it does not say which tools it has: %w", err)
+			return nil, err
 		}
 		if seen++; seen > maxListed {
 			break
@@ -194,15 +251,22 @@ func (s *server) list(ctx context.Context, session *mcp.ClientSession) error {
 		}
 	}
 	took := time.Since(began)
-	for name := range missing {
-		s.log.Warn(logAllow, "tool", name, "err", "allow names a tool that it does not have")
-	}
 	s.note(func(st *State) {
 		st.Is, st.Trouble, st.Tools, st.LatencyMS = Ready, "", names, float64(took.Microseconds())/1000
 	})
+	if had != nil && slices.EqualFunc(had, tools, sameTool) {
+		return had, nil
+	}
+	for name := range missing {
+		s.log.Warn(logAllow, "tool", name, "err", "allow names a tool that it does not have")
+	}
 	s.log.Info(logReady, "tools", len(tools), "of", seen, "ms", took.Milliseconds())
 	s.tools(tools)
-	return nil
+	return tools, nil
+}
+
+func sameTool(a, b skills.Tool) bool {
+	return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.Schema, b.Schema)
 }
 
 // call calls one of its tools. It returns when ctx ends, whatever the server does.
@@ -230,7 +294,7 @@ func (s *server) call(ctx skills.Context, session *mcp.ClientSession, tool strin
 	refused := (*jsonrpc.Error)(nil)
 	switch {
 	case a.err == nil && a.res.IsError:
-		return skills.Result{}, fmt.Errorf("%s says: %s", s.cfg.Name, textOf(a.res))
+		return skills.Result{}, s.hidden(fmt.Errorf("%s says: %s", s.cfg.Name, textOf(a.res)))
 	case a.err == nil:
 		return skills.Result{Output: textOf(a.res)}, nil
 	case ctx.Err() != nil:
@@ -242,10 +306,10 @@ func (s *server) call(ctx skills.Context, session *mcp.ClientSession, tool strin
 		poke(s.doubted)
 		return skills.Result{}, fmt.Errorf("%s did not answer within %s", s.cfg.Name, s.cfg.Deadline)
 	case errors.As(a.err, &refused):
-		return skills.Result{}, fmt.Errorf("%s says: %s", s.cfg.Name, refused.Message)
+		return skills.Result{}, s.hidden(fmt.Errorf("%s says: %s", s.cfg.Name, refused.Message))
 	default:
 		poke(s.doubted)
-		ctx.Log.Warn(logCall, "err", a.err)
+		ctx.Log.Warn(logCall, "err", s.hidden(a.err))
 		return skills.Result{}, fmt.Errorf("%s was lost before it had answered; it is started again", s.cfg.Name)
 	}
 }
@@ -255,7 +319,7 @@ func (s *server) note(f func(*State)) {
 	defer s.mu.Unlock()
 	was := s.state.Is
 	f(&s.state)
-	if s.state.Is != was {
+	if (s.state.Is == Ready) != (was == Ready) {
 		s.state.Since = time.Now()
 	}
 }

@@ -1,8 +1,8 @@
 package mcp
 
 import (
-	"errors"
 	"io"
+	"time"
 )
 
 // Bounds of one message of a server. Our choices: what a model is given of an output is 16 KiB, and a character may be written in
@@ -14,13 +14,18 @@ const (
 	laterTexts = 256 // bytes of one text beyond maxTexts
 )
 
-var errMessage = errors.New("a message is larger than can be read")
+// Errors of what comes.
+const (
+	errMessage = plain("it sent a message that is larger than can be read")
+	errNoise   = plain("it prints without end what is no message")
+)
 
 // shortener lets messages pass, one a line, and cuts every text in them that is too long while it is read: an answer of any length
 // takes no more memory than maxMessage, and is an answer still.
 type shortener struct {
 	from  io.Reader
-	plain bool // lines that are no message are skipped; else (an event stream) they pass
+	plain bool              // lines that are no message are skipped, up to maxMessage of them; else (an event stream) they pass
+	noise func(text string) // is told of them; nil: nobody is
 
 	message int  // bytes of this line that passed
 	skip    bool // the rest of this line
@@ -31,7 +36,7 @@ type shortener struct {
 }
 
 func (s *shortener) Read(p []byte) (int, error) {
-	for {
+	for skipped, since := 0, time.Now(); ; {
 		n, err := s.from.Read(p)
 		kept := 0
 		for _, c := range p[:n] {
@@ -47,6 +52,18 @@ func (s *shortener) Read(p []byte) (int, error) {
 		if kept > 0 || err != nil || n == 0 {
 			return kept, err
 		}
+		if !s.plain || s.message > 0 {
+			continue
+		}
+		if now := time.Now(); now.Sub(since) > time.Minute {
+			skipped, since = 0, now
+		}
+		if skipped += n; skipped > maxMessage {
+			return 0, errNoise
+		}
+		if s.noise != nil {
+			s.noise(string(p[:min(n, 200)]))
+		}
 	}
 }
 
@@ -54,7 +71,7 @@ func (s *shortener) Read(p []byte) (int, error) {
 func (s *shortener) pass(c byte) bool {
 	if c == '\n' { // never inside a text: JSON writes it as an escape
 		blank := s.message == 0
-		*s = shortener{from: s.from, plain: s.plain}
+		*s = shortener{from: s.from, plain: s.plain, noise: s.noise}
 		return !(s.plain && blank)
 	}
 	if s.skip {

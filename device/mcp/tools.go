@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -50,6 +51,22 @@ func (s *server) toolOf(t *mcp.Tool, of *mcp.ClientSession) skills.Tool {
 			return s.call(ctx, of, t.Name, args)
 		},
 	}
+}
+
+// pace is how often a server that says that its tools changed is asked for them: one that says so without end less and less.
+type pace struct {
+	least, most time.Duration
+	now         time.Duration
+	last        time.Time
+}
+
+// rest is for how long it is not asked again.
+func (p *pace) rest(now time.Time) time.Duration {
+	if p.now = min(2*p.now, p.most); p.now == 0 || now.Sub(p.last) > 2*p.most {
+		p.now = p.least
+	}
+	p.last = now
+	return p.now
 }
 
 // allowed says whether the configuration lets a tool in.

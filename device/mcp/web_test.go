@@ -21,7 +21,7 @@ func TestATokenIsShownToItsServerAlone(t *testing.T) {
 	}
 	by := http.DefaultTransport.(*http.Transport).Clone()
 	defer by.CloseIdleConnections()
-	c := http.Client{Transport: web{by, to, map[string]string{"Authorization": "Bearer let me in"}}}
+	c := http.Client{Transport: &web{by: by, to: to, headers: map[string]string{"Authorization": "Bearer let me in"}}}
 	res, err := c.Post(srv.URL, "application/json", strings.NewReader("{}"))
 	if err == nil {
 		_ = res.Body.Close()
