@@ -54,6 +54,7 @@ const (
 	maxGarbage = 16 << 20 // bytes of a file that are none of its sound, in one piece: a cover
 	maxBroken  = 100      // damaged pieces in a row
 	maxTag     = 256 << 20
+	maxTags    = 64
 )
 
 var errBroken = errors.New("it is damaged")
@@ -117,7 +118,7 @@ func open(f io.ReaderAt, size int64) (container, error) {
 
 // behindTags is where the ID3 tags at the beginning end.
 func behindTags(f io.ReaderAt) (at int64, err error) {
-	for {
+	for range maxTags {
 		var h [10]byte
 		if n, err := f.ReadAt(h[:], at); n < len(h) {
 			if errors.Is(err, io.EOF) {
@@ -133,6 +134,7 @@ func behindTags(f io.ReaderAt) (at int64, err error) {
 			return 0, notForUs{say: "its tag is of more than 256 MiB"}
 		}
 	}
+	return 0, notForUs{say: "it has nothing but tags"}
 }
 
 // tagSize is the length of an ID3v2 tag with its head.
