@@ -80,6 +80,9 @@ const Rate = 24000
 type Library struct {
 	Titles func() ([]Title, error)         // the same slice as long as nothing has changed
 	Open   func(file string) (Long, error) // by the File of a title; an error is for people
+	// Learn reads the heads of files that it does not know yet, slowly, and waits for more; changed is told when Titles are others than
+	// before. It returns when ctx ends. Nil: nothing is read.
+	Learn func(ctx context.Context, changed func()) error
 	// Stretch is for one sound that is heard at so many percent of its speed, 75 to 200, and at its own pitch.
 	Stretch func(percent int) Stretch
 }
@@ -95,7 +98,21 @@ type Stretch interface {
 // Title is a file of sound.
 type Title struct {
 	File string // its path in the library, with slashes
-	Name string // as somebody would say it
+	Name string // of the file, as somebody would say it
+	Tags Tags
+}
+
+// Tags are what a file says of itself; what it does not say, or what was not read yet, is empty.
+type Tags struct {
+	Title, Artist, Album string
+	Disc, Track          int
+	Marks                []Mark // chapters within the file, by their place
+}
+
+// Mark is where a chapter begins, in samples.
+type Mark struct {
+	At   int
+	Name string
 }
 
 // Long is a sound that may be longer than memory.

@@ -16,10 +16,11 @@ import (
 
 // work is what somebody asks for: a file, or a folder, whose files are its chapters.
 type work struct {
-	name     string // as somebody would say it
-	key      string // its file or folder
-	from, to int    // its titles
-	words    int    // of its name
+	name     string    // as it is said
+	by       string    // who made it; empty: nobody knows
+	key      string    // its file or folder
+	from, to int       // its titles
+	called   [][]int32 // the words of each name that it has
 	folder   bool
 }
 
@@ -27,27 +28,32 @@ type work struct {
 type index struct {
 	titles []skills.Title
 	works  []work
-	words  map[string][]int32 // where they are
-	known  []string           // all words, in order of length
+	words  map[string]int32 // which of
+	in     [][]int32        // … the works that have each
+	known  []string         // all words, in order of length
 }
 
 func newIndex(titles []skills.Title) *index {
-	x := &index{titles: slices.Clone(titles), words: map[string][]int32{}}
+	x := &index{titles: slices.Clone(titles), words: map[string]int32{}}
 	slices.SortStableFunc(x.titles, func(a, b skills.Title) int { return natural(a.File, b.File) })
+	x.sortTracks()
 	folders := map[string]int{}
 	for i, t := range x.titles {
-		x.add(work{name: t.Name, key: t.File, from: i, to: i + 1})
+		x.works = append(x.works, work{key: t.File, from: i, to: i + 1})
 		for dir := path.Dir(t.File); dir != "." && dir != "/"; dir = path.Dir(dir) {
 			n, ok := folders[dir]
 			if !ok {
 				n = len(x.works)
 				folders[dir] = n
-				name := strings.NewReplacer("_", " ", "/", ", ").Replace(dir)
-				x.add(work{name: name, key: dir, from: i, to: i, folder: true})
+				x.works = append(x.works, work{key: dir, from: i, to: i, folder: true})
 			}
 			x.works[n].to = i + 1
 		}
 	}
+	for n := range x.works {
+		x.call(int32(n))
+	}
+	x.tellApart()
 	for w := range x.words {
 		x.known = append(x.known, w)
 	}
@@ -55,49 +61,163 @@ func newIndex(titles []skills.Title) *index {
 	return x
 }
 
-func (x *index) add(w work) {
-	n := int32(len(x.works))
-	for _, word := range slices.Compact(slices.Sorted(slices.Values(wordsOf(w.name)))) {
-		x.words[word] = append(x.words[word], n)
-		w.words++
+// sortTracks puts the files of a folder into the order of their numbers, where they are of one album and each has one of its own.
+func (x *index) sortTracks() {
+	for from := 0; from < len(x.titles); {
+		dir, album := path.Dir(x.titles[from].File), x.titles[from].Tags.Album
+		to := from
+		seen := map[[2]int]bool{}
+		for ; to < len(x.titles) && path.Dir(x.titles[to].File) == dir; to++ {
+			if t := x.titles[to].Tags; t.Track > 0 && t.Album == album {
+				seen[[2]int{t.Disc, t.Track}] = true
+			}
+		}
+		if len(seen) == to-from && dir != "." {
+			slices.SortFunc(x.titles[from:to], func(a, b skills.Title) int {
+				return cmp.Or(cmp.Compare(a.Tags.Disc, b.Tags.Disc), cmp.Compare(a.Tags.Track, b.Tags.Track))
+			})
+		}
+		from = to
 	}
-	x.works = append(x.works, w)
+}
+
+// call gives a work its names: what its tags say, if that can be said, and what its file or folder is called.
+func (x *index) call(n int32) {
+	w := &x.works[n]
+	first := x.titles[w.from]
+	name, tag := first.Name, first.Tags.Title
+	w.by = first.Tags.Artist
+	album := ""
+	if w.folder {
+		name, tag = strings.NewReplacer("_", " ", "/", ", ").Replace(w.key), first.Tags.Album
+	} else {
+		album = first.Tags.Album
+	}
+	for _, t := range x.titles[w.from:w.to] {
+		if w.folder && t.Tags.Album != tag {
+			tag = ""
+		}
+		if t.Tags.Artist != w.by {
+			w.by = ""
+		}
+	}
+	w.name = skills.Short(name)
+	x.have(n, name, true)
+	if x.have(n, tag, true) {
+		w.name = skills.Short(tag)
+	}
+	x.have(n, w.by, false)
+	x.have(n, album, false)
+}
+
+// have has a work be found by the words of a text, which may be a name of it; false: there are none.
+func (x *index) have(n int32, text string, name bool) bool {
+	var ids []int32
+	for _, word := range slices.Compact(slices.Sorted(slices.Values(wordsOf(text)))) {
+		id, ok := x.words[word]
+		if !ok {
+			id = int32(len(x.in))
+			x.words[word], x.in = id, append(x.in, nil)
+		}
+		if in := x.in[id]; len(in) == 0 || in[len(in)-1] < n {
+			x.in[id] = append(in, n)
+		} else if at, there := slices.BinarySearch(in, n); !there { // when works are told apart
+			x.in[id] = slices.Insert(in, at, n)
+		}
+		ids = append(ids, id)
+	}
+	if name && len(ids) > 0 {
+		x.works[n].called = append(x.works[n].called, ids)
+	}
+	return len(ids) > 0
+}
+
+// differences are how works that are called alike are told from one another: by who made them, by where they are, by what they are, by the
+// names of their files, and else they are numbered.
+var differences = []struct {
+	word string
+	of   func(w work, n int) string
+}{
+	{" by ", func(w work, _ int) string { return w.by }},
+	{" in ", func(w work, _ int) string { return strings.ReplaceAll(path.Base(path.Dir(w.key)), "_", " ") }},
+	{" as ", func(w work, _ int) string { return strings.ToUpper(strings.TrimPrefix(path.Ext(w.key), ".")) }},
+	{", ", func(w work, _ int) string { return strings.ReplaceAll(path.Base(w.key), "_", " ") }},
+	{", number ", func(_ work, n int) string { return strconv.Itoa(n + 1) }},
+}
+
+// tellApart has no two works be called alike.
+func (x *index) tellApart() {
+	alike := map[string][]int32{}
+	for n, w := range x.works {
+		if name := letters(w.name); name != "" {
+			alike[name] = append(alike[name], int32(n))
+		}
+	}
+	for _, same := range alike {
+		for _, d := range differences {
+			apart := map[string]bool{}
+			for i, n := range same {
+				apart[letters(skills.Short(d.of(x.works[n], i)))] = true
+			}
+			if len(same) < 2 || len(apart) < len(same) {
+				continue
+			}
+			for i, n := range same {
+				if of := skills.Short(d.of(x.works[n], i)); letters(of) != "" {
+					x.works[n].name += d.word + of
+					x.have(n, of, false)
+				}
+			}
+			break
+		}
+	}
+}
+
+// letters are those of a name, and its digits: two names that have the same sound the same.
+func letters(name string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, name)
 }
 
 // find are the works that what was said fits best: with most of its words, the rare ones before the frequent ones, and of those that
 // have as many, the ones that are called nothing else besides.
 func (x *index) find(said string) []work {
-	type match struct {
-		score float64
-		named int
-	}
-	found := map[int32]match{}
+	score, heard := map[int32]float64{}, map[int32]bool{}
 	for _, word := range slices.Compact(slices.Sorted(slices.Values(wordsOf(said)))) {
-		postings, sure := x.words[word], 1.0
-		if postings == nil {
-			postings, sure = x.nearly(word), 0.6
+		id, ok := x.words[word]
+		ids, sure := []int32{id}, 1.0
+		if !ok {
+			ids, sure = x.nearly(word), 0.6
 		}
-		weight := sure * (0.05 + math.Log(1+float64(len(x.works))/float64(len(postings)+1)))
-		for _, p := range postings {
-			m := found[p]
-			m.score, m.named = m.score+weight, m.named+1
-			found[p] = m
+		have := 0
+		for _, id := range ids {
+			have, heard[id] = have+len(x.in[id]), true
+		}
+		weight := sure * (0.05 + math.Log(1+float64(len(x.works))/float64(have+1)))
+		for _, id := range ids {
+			for _, p := range x.in[id] {
+				score[p] += weight
+			}
 		}
 	}
 	best := 0.0
-	for _, m := range found {
-		best = max(best, m.score)
+	for _, s := range score {
+		best = max(best, s)
 	}
 	var all []int32
-	share := 0.0
-	for n, m := range found {
-		if m.score < best*0.999 {
+	most := 0.0
+	for n, s := range score {
+		if s < best*0.999 {
 			continue
 		}
-		switch s := float64(m.named) / float64(max(1, x.works[n].words)); {
-		case s > share:
-			all, share = append(all[:0], n), s
-		case s == share:
+		switch s := x.works[n].share(heard); {
+		case s > most:
+			all, most = append(all[:0], n), s
+		case s == most:
 			all = append(all, n)
 		}
 	}
@@ -109,6 +229,20 @@ func (x *index) find(said string) []work {
 	return x.distinct(works)
 }
 
+// share is how much of a name of it was heard.
+func (w work) share(heard map[int32]bool) (most float64) {
+	for _, ids := range w.called {
+		n := 0
+		for _, id := range ids {
+			if heard[id] {
+				n++
+			}
+		}
+		most = max(most, float64(n)/float64(len(ids)))
+	}
+	return most
+}
+
 // distinct leaves out a file that is all of a folder that was found as well, or the other way round.
 func (x *index) distinct(works []work) []work {
 	return slices.DeleteFunc(works, func(w work) bool {
@@ -118,7 +252,7 @@ func (x *index) distinct(works []work) []work {
 	})
 }
 
-// nearly are the places of words of which one letter is another, too many or missing.
+// nearly are the words of which one letter is another, too many or missing.
 func (x *index) nearly(word string) (all []int32) {
 	if len(word) < 4 {
 		return nil
@@ -129,7 +263,7 @@ func (x *index) nearly(word string) (all []int32) {
 			break
 		}
 		if oneOff(w, word) {
-			all = append(all, x.words[w]...)
+			all = append(all, x.words[w])
 		}
 	}
 	return all
@@ -169,7 +303,7 @@ func (x *index) at(w *work, file string) int {
 func (x *index) names() (all []string) {
 	end := 0
 	for _, w := range x.tops() {
-		if w.from >= end {
+		if w.from >= end && len(w.called) > 0 { // else there is nothing to call it by
 			all, end = append(all, w.name), w.to
 		}
 	}
@@ -181,6 +315,43 @@ func (x *index) tops() []work {
 	works := slices.Clone(x.works)
 	slices.SortStableFunc(works, func(a, b work) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to)) })
 	return works
+}
+
+// mark is where a chapter of a work begins.
+type mark struct {
+	file, at int
+	name     string // empty: it has none of its own
+}
+
+// marks are the chapters of a work: its files, and what these say of chapters within them.
+func (x *index) marks(w *work) (all []mark) {
+	for i, t := range x.titles[w.from:w.to] {
+		if len(t.Tags.Marks) == 0 {
+			name := t.Tags.Title
+			if !w.folder || skills.Short(name) == w.name {
+				name = ""
+			}
+			all = append(all, mark{i, 0, name})
+		}
+		for n, m := range t.Tags.Marks {
+			at := m.At
+			if n == 0 {
+				at = 0 // what comes before is the first one's
+			}
+			all = append(all, mark{i, at, m.Name})
+		}
+	}
+	return all
+}
+
+// chapterAt is which of the chapters that place is in.
+func chapterAt(marks []mark, file, at int) (n int) {
+	for i, m := range marks {
+		if m.file < file || m.file == file && m.at <= at {
+			n = i
+		}
+	}
+	return n
 }
 
 // unmarked are letters that are no letter with a mark to Unicode, but to people.

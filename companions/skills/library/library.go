@@ -21,7 +21,10 @@ import (
 const told = 5 // titles that are read out; our choice
 
 // Log events.
-const logMark = "library.bookmark" // err: it was not written
+const (
+	logMark = "library.bookmark" // err: it was not written
+	logLook = "library.look"     // err: there is no looking through it
+)
 
 // Skill has the tools.
 type Skill struct {
@@ -52,10 +55,20 @@ func New(h skills.Host) skills.Skill {
 	return s
 }
 
-// Run looks through the library once, so that who asks first need not wait for it.
-func (s *Skill) Run(context.Context) error {
+// Run looks through the library, so that who asks first need not wait for it, and again when more of it is known.
+func (s *Skill) Run(ctx context.Context) error {
 	_, err := s.look()
-	return err
+	if s.of.Learn == nil {
+		return err
+	}
+	if err != nil {
+		s.log.Warn(logLook, "err", err)
+	}
+	return s.of.Learn(ctx, func() {
+		if _, err := s.look(); err != nil {
+			s.log.Warn(logLook, "err", err)
+		}
+	})
 }
 
 func schema(properties string, required ...string) json.RawMessage {
@@ -146,15 +159,23 @@ func (s *Skill) play(_ skills.Context, args json.RawMessage) (skills.Result, err
 	case len(found) == 1:
 		return s.from(x, found[0], chapter, a.Beginning)
 	case len(found) == 0 && len(wordsOf(a.Title)) > 0:
-		return skills.Result{Output: "There is no " + a.Title + ". There is " + list(x.names()) + "."}, nil
+		return skills.Result{Output: "There is no " + skills.Short(a.Title) + ". " + x.tells()}, nil
 	case len(found) == 0:
-		return skills.Result{Output: "There is " + list(x.names()) + "."}, nil
+		return skills.Result{Output: x.tells()}, nil
 	}
 	names := make([]string, len(found))
 	for i, w := range found {
 		names[i] = w.name
 	}
 	return skills.Result{Output: "Which of them: " + list(names) + "?"}, nil
+}
+
+// tells says what there is.
+func (x *index) tells() string {
+	if names := x.names(); len(names) > 0 {
+		return "There is " + list(names) + "."
+	}
+	return "Nothing in the library has a name that can be said."
 }
 
 // chapterOf takes a number of a chapter off what was said.
@@ -170,7 +191,7 @@ func chapterOf(said string) (title string, chapter int) {
 
 // from plays a work, from its bookmark or one of its chapters on.
 func (s *Skill) from(x *index, w work, chapter int, beginning bool) (skills.Result, error) {
-	if chapter > 0 && w.folder {
+	if chapter > 0 && (w.folder || len(x.marks(&w)) > 1) {
 		return s.chapterOf(x, w, chapter)
 	}
 	if beginning {
@@ -190,10 +211,11 @@ func (s *Skill) from(x *index, w work, chapter int, beginning bool) (skills.Resu
 func earlier(at int) int { return max(0, at-int(again.Seconds()*skills.Rate)) }
 
 func (s *Skill) chapterOf(x *index, w work, n int) (skills.Result, error) {
-	if n > w.to-w.from {
-		return skills.Result{Output: w.name + " has " + skills.Count(w.to-w.from, "chapter") + "."}, nil
+	marks := x.marks(&w)
+	if n > len(marks) {
+		return skills.Result{Output: w.name + " has " + skills.Count(len(marks), "chapter") + "."}, nil
 	}
-	return s.stream(x, w, n-1, 0)
+	return s.stream(x, w, marks[n-1].file, marks[n-1].at)
 }
 
 // here is the work that plays or was played last, and the place in it.
@@ -292,34 +314,39 @@ func (s *Skill) chapter(_ skills.Context, args json.RawMessage) (skills.Result, 
 	if err := json.Unmarshal(args, &a); err != nil {
 		return skills.Result{}, fmt.Errorf("the chapter must be a number: %w", err)
 	}
-	x, w, file, _, err := s.here()
-	switch {
-	case err != nil:
+	x, w, file, at, err := s.here()
+	if err != nil {
 		return skills.Result{}, err
-	case w == nil:
+	} else if w == nil {
 		return skills.Result{Output: nothing}, nil
-	case !w.folder:
+	}
+	marks := x.marks(w)
+	if !w.folder && len(marks) < 2 {
 		return skills.Result{Output: w.name + " is one file, without chapters."}, nil
 	}
-	return s.chapterOf(x, *w, max(1, cmp.Or(a.Number, file+1+a.By)))
+	return s.chapterOf(x, *w, max(1, cmp.Or(a.Number, chapterAt(marks, file, at.At)+1+a.By)))
 }
 
 func (s *Skill) nowPlaying(skills.Context, json.RawMessage) (skills.Result, error) {
-	_, w, file, at, err := s.here()
+	x, w, file, at, err := s.here()
 	switch {
 	case err != nil:
 		return skills.Result{}, err
 	case w == nil:
 		return skills.Result{Output: "Nothing plays, and nothing was played."}, nil
 	}
-	text := w.name
-	if w.folder {
-		text += fmt.Sprintf(", chapter %d of %d", file+1, w.to-w.from)
+	text, marks := w.name, x.marks(w)
+	n := chapterAt(marks, file, at.At)
+	if w.folder || len(marks) > 1 {
+		text += fmt.Sprintf(", chapter %d of %d", n+1, len(marks))
+		if name := skills.Short(marks[n].name); name != "" {
+			text += ", " + name
+		}
 	}
 	if at.Over && s.current() == nil {
 		return skills.Result{Output: "The last was " + text + ". It is over."}, nil
 	}
-	if seconds := at.At / skills.Rate; seconds < 120 {
+	if seconds := (at.At - marks[n].at) / skills.Rate; seconds < 120 {
 		text += ", " + skills.Count(seconds, "second") + " in"
 	} else {
 		text += fmt.Sprintf(", %d minutes in", seconds/60)
