@@ -82,7 +82,7 @@ func (c *caller) file(name string, set *token.FileSet, file *ast.File, english *
 				given = append(given, arg)
 			}
 			slices.Sort(given)
-			if want := arguments(p[other]); !slices.Equal(given, want) {
+			if want := arguments(p.as(other)); !slices.Equal(given, want) {
 				found(n, "%q gets the arguments %v; it has %v", name, given, want)
 			}
 		case *ast.BinaryExpr: // "failed." + why

@@ -39,8 +39,18 @@ type table struct {
 	phrases map[string]phrase
 }
 
-// phrase is a sentence: the forms of its plural; other is what has none.
-type phrase map[string]string
+// phrase is a sentence: the forms of its plural; other is what has none. A map of each would be half a megabyte a language.
+type phrase []struct{ form, text string }
+
+// as is the sentence in a form; empty: it has none such.
+func (p phrase) as(form string) string {
+	for _, f := range p {
+		if f.form == form {
+			return f.text
+		}
+	}
+	return ""
+}
 
 // other is the form that each plural has.
 const other = "other"
@@ -99,15 +109,15 @@ func parse(text string) (*table, error) {
 func parsePhrase(v any) (phrase, error) {
 	switch v := v.(type) {
 	case string:
-		return phrase{other: v}, nil
+		return phrase{{other, v}}, nil
 	case map[string]any:
-		p := phrase{}
+		p := make(phrase, 0, len(v))
 		for form, text := range v {
 			s, ok := text.(string)
 			if !ok {
 				return nil, fmt.Errorf("%s is no text", form)
 			}
-			p[form] = s
+			p = append(p, struct{ form, text string }{form, s})
 		}
 		return p, nil
 	}
@@ -159,11 +169,11 @@ func (l Language) Phrase(key string, args ...any) string {
 		}
 	}
 	var pairs []string
-	text := p[other]
+	text := p.as(other)
 	for i := 0; i+1 < len(args); i += 2 {
 		name, value := fmt.Sprint(args[i]), args[i+1]
 		if n, isCount := value.(int); isCount && name == "n" {
-			if form, ok := p[families[t.Plural](n)]; ok {
+			if form := p.as(families[t.Plural](n)); form != "" {
 				text = form
 			}
 		}

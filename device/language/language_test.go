@@ -40,11 +40,12 @@ func difference(own, english *table) (problems []string) {
 			problems = append(problems, key+": is missing")
 			continue
 		}
-		for form, text := range p {
+		for _, f := range p {
+			form, text := f.form, f.text
 			if strings.TrimSpace(text) != text || text == "" || strings.ContainsAny(text, "\n\t") {
 				problems = append(problems, key+": "+form+" is no line")
 			}
-			if got, want := arguments(text), arguments(en[other]); !slices.Equal(got, want) {
+			if got, want := arguments(text), arguments(en.as(other)); !slices.Equal(got, want) {
 				problems = append(problems, key+": "+form+" has the arguments "+strings.Join(got, " ")+", English "+strings.Join(want, " "))
 			}
 			if strings.Count(text, "{") != len(argument.FindAllString(text, -1)) || strings.Count(text, "}") != strings.Count(text, "{") {
@@ -56,7 +57,7 @@ func difference(own, english *table) (problems []string) {
 			want = forms(families[own.Plural])
 		}
 		for _, form := range want {
-			if p[form] == "" {
+			if p.as(form) == "" {
 				problems = append(problems, key+": has no form "+form)
 			}
 		}
