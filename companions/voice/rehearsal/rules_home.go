@@ -9,12 +9,12 @@ import (
 // house is what a household's own list has in it (set_home, read_home). "Which", "turned" and the like are how "switch" and "turn" are
 // misheard; a thing that is the only one need not be heard at all.
 var house = []aRule{
-	{all("switch|switched|which|turn|turned|turns|put|set|dim|open|close|lock|unlock"), setHome},
+	{begins("switch|switched|which|turn|turned|turns|put|set|dim|open|close|lock|unlock"), setHome},
 	{all("is|what|whats|how|read|does", "is|what|whats|how|read|tell"), readHome},
 }
 
 func setHome(t Thought, words []string) (Reply, bool) {
-	if slices.Contains(words, "timer") || slices.Contains(words, "alarm") || slices.Contains(words, "volume") {
+	if all("timer|alarm|volume|microphone|music|book|is|are")(words) {
 		return Reply{}, false
 	}
 	value := ""
@@ -23,11 +23,11 @@ func setHome(t Thought, words []string) (Reply, bool) {
 			value = w // the last: "switch on the lamp on the left off" is nobody's sentence
 		}
 	}
-	if n, ok := number1(words); ok && value == "" {
+	if n, ok := number1(words); ok && value != "on" && value != "off" {
 		value = strconv.Itoa(n)
 	}
 	thing, named := thingOf(t.Takes["set_home"], words)
-	if value == "" || thing == "" || !named && value != "on" && value != "off" {
+	if value == "" || thing == "" || !named && (value != "on" && value != "off" || len(words) > 5 || words[0] == "put") {
 		return Reply{}, false
 	}
 	args, _ := json.Marshal(m{"thing": thing, "value": value})
@@ -37,7 +37,7 @@ func setHome(t Thought, words []string) (Reply, bool) {
 func readHome(t Thought, words []string) (Reply, bool) {
 	thing, named := thingOf(t.Takes["read_home"], words)
 	args, _ := json.Marshal(m{"thing": thing})
-	return Reply{Calls: []Call{{"read_home", string(args)}}}, named
+	return Reply{Calls: []Call{{"read_home", string(args)}}}, named && !slices.Contains(words, "you") // "what do you think of the kitchen"
 }
 
 // thingOf is the thing most of whose name was said, of those that a tool's schema names; the only one there is, if none was.

@@ -14,7 +14,7 @@ func TestRulesOfTheIntercom(t *testing.T) {
 		{"hang up", "hang_up", "{}"},
 		{"who can I call", "who_can_be_called", "{}"},
 	} {
-		r := Rules{}.Think(Thought{Words: c.said, Tools: tools})
+		r := Rules{}.Think(Thought{Words: c.said, Tools: tools, Instructions: "You are Ada, a companion."})
 		if len(r.Calls) != 1 || r.Calls[0].Name != c.tool || r.Calls[0].Args != c.args {
 			t.Errorf("%q calls %v; want %s %s", c.said, r.Calls, c.tool, c.args)
 		}

@@ -11,7 +11,8 @@ import (
 // servers is how the tools of servers that nobody knew when this was written are called: "use echo with hello", "echo hello with the
 // test server", where there is a tool test_echo.
 var servers = []aRule{
-	{all("use|using|used|call|server|servers"), useNamed},
+	{begins("use|using|used|call"), useNamed},
+	{all("server|servers"), useNamed},
 }
 
 // useNamed calls the tool most of whose name was said, with what was said besides.

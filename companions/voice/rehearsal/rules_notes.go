@@ -8,27 +8,43 @@ import (
 
 // noteRules are of the skill notes.
 var noteRules = []aRule{
-	{all("what|which", "i|you", "tell|told|remember|remembered"), withTool("recall", func(words []string) any {
-		return m{"about": strings.Join(after(words, "about"), " ")}
-	})},
-	{all("forget"), withTool("forget", func(words []string) any {
-		words = words[slices.Index(words, "forget")+1:]
-		if all("everything|all")(words) {
-			return m{"all": true}
-		}
-		return m{"about": without(words, "the", "about", "that", "my", "please")}
-	})},
-	{all("remember"), remembered},
+	{begins("forget"), forget},
+	{begins("what|which|do|where|tell", "i|you", "tell|told|said|remember|remembered"), recall},
+	{begins("what", "i", "say", "about"), recall},
+	{begins("remember|remembered"), remembered},
+}
+
+var recall = withTool("recall", func(words []string) any { return m{"about": strings.Join(after(words, "about"), " ")} })
+
+func forget(t Thought, words []string) (Reply, bool) {
+	args := m{}
+	if all("everything|all")(words) {
+		args["all"] = true
+	}
+	about := after(words, "about")
+	if about == nil {
+		about = words[1:]
+	}
+	if name := nameIn(about, "the that this my all everything"); name != "" {
+		args["about"] = name
+	}
+	if len(args) == 0 { // "forget it"
+		return Reply{}, false
+	}
+	return callTool(t, "forget", args)
 }
 
 // remembered keeps what is behind the word as it was written.
-func remembered(t Thought, _ []string) (Reply, bool) {
+func remembered(t Thought, words []string) (Reply, bool) {
+	if len(words) > 1 && all("when|how|the|me|him|her")(words[1:2]) { // a memory
+		return Reply{}, false
+	}
 	low := strings.ToLower(t.Words)
 	at := strings.Index(low, "remember")
 	if at < 0 || len(low) != len(t.Words) || !slices.Contains(t.Tools, "remember") {
 		return Reply{}, false
 	}
-	text := strings.TrimLeft(t.Words[at+len("remember"):], " ,:")
+	text := strings.TrimLeft(strings.TrimPrefix(t.Words[at+len("remember"):], "ed "), " ,:")
 	if len(text) > 5 && strings.EqualFold(text[:5], "that ") {
 		text = text[5:]
 	}

@@ -13,19 +13,14 @@ var radio = []aRule{
 	{all("radio|station"), station},
 }
 
-// station plays what is named behind "station" or "radio", or before it.
+// station plays what is named beside "station" or "radio".
 func station(t Thought, words []string) (Reply, bool) {
-	if !all("play|turn|switch|put|on|start|listen|hear")(words) {
+	if !begins("play|playing|turn|switch|put|start|listen|tune|radio")(words) {
 		return Reply{}, false
 	}
-	i := slices.IndexFunc(words, func(w string) bool { return w == "station" || w == "radio" })
-	filler := func(w string) bool {
-		return all("play|turn|switch|put|on|start|listen|to|hear|the|a|please|me|some|radio|station")([]string{w})
-	}
-	name := slices.DeleteFunc(slices.Clone(words[i+1:]), filler)
-	if len(name) == 0 {
-		name = slices.DeleteFunc(slices.Clone(words[:i]), filler)
-	}
+	name := slices.DeleteFunc(slices.Clone(words), func(w string) bool {
+		return all("play|playing|turn|switch|put|on|start|listen|tune|in|to|the|a|me|some|radio|station")([]string{w})
+	})
 	if len(name) == 0 && !slices.Contains(t.Tools, "play_radio") {
 		return say("I have no radio stations yet. Somebody has to write them into my configuration."), true
 	}

@@ -1,100 +1,95 @@
 package rehearsal
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 )
 
 // timerRules are of the skill timers.
 var timerRules = []aRule{
-	{all("more|another", "second|seconds|minute|minutes|hour|hours"), withTool("snooze_timer", func(words []string) any {
-		if n, ok := duration(words); ok {
-			return m{"seconds": n}
-		}
-		return m{}
-	})},
-	{all("snooze"), withTool("snooze_timer", func([]string) any { return m{} })},
-	{all("cancel|delete|remove|stop|end", timerWords), withTool("cancel_timer", func(words []string) any {
+	{moreTime, snooze},
+	{all("snooze"), snooze},
+	{all("cancel|delete|remove|clear|stop|end|off", timerWords), withTool("cancel_timer", func(words []string) any {
 		if all("all|every|timers")(words) {
 			return m{"all": true}
 		}
-		return m{"name": without(words, "cancel", "delete", "remove", "stop", "end", "please")}
+		return m{"name": nameIn(words, "cancel delete remove clear stop end turn switch shut off")}
 	})},
-	{all("how", "long|time", "is|has|are|left"), withTool("list_timers", func(words []string) any {
-		return m{"name": without(words, "how", "long", "much", "time", "is", "has", "got", "left", "on", "are", "there", "until", "more", "does", "take")}
+	{howLong, withTool("list_timers", func(words []string) any {
+		return m{"name": nameIn(words, "how long longer much many minutes time is has have i got left on are there until more does take still need")}
 	})},
-	{all("which|what|list|tell", "timers"), withTool("list_timers", func([]string) any { return m{} })},
-	{all(timerWords, "set|start|second|seconds|minute|minutes|hour|hours"), timer},
+	{all("which|what|list|tell|show", "timers"), tool("list_timers", nil)},
+	{begins("is|are", timerWords), tool("list_timers", nil)},
+	{begins("wake"), timer},
+	{all(timerWords), timer},
 }
 
-const timerWords = "timer|timers|alarm|alarms|tamer"
+// timerWords has what pocketsphinx makes of it as well.
+const timerWords = "timer|timers|alarm|alarms|tamer|diner"
 
-// withTool calls a tool where it is there.
-func withTool(tool string, args func(words []string) any) func(Thought, []string) (Reply, bool) {
-	return func(t Thought, words []string) (Reply, bool) {
-		b, _ := json.Marshal(args(words)) // of texts and numbers
-		return Reply{Calls: []Call{{tool, string(b)}}}, slices.Contains(t.Tools, tool)
+// moreTime is "five more minutes", and not "set another timer for five minutes".
+func moreTime(words []string) bool {
+	_, _, ok := duration(slices.DeleteFunc(slices.Clone(words), isMore))
+	return ok && all("more|another|add")(words) && !begins("set|start|make|put")(words) && !all("than|ago")(words)
+}
+
+func isMore(word string) bool { return word == "more" || word == "another" }
+
+func howLong(words []string) bool {
+	return begins("how", "long|longer|much|many")(words) &&
+		(all("left|until|more|longer|got|still|timer")(words) || all("is|has", "the|my")(words))
+}
+
+// snooze is "snooze the pasta for ten minutes", "five more minutes for the eggs".
+func snooze(t Thought, words []string) (Reply, bool) {
+	args := m{}
+	length, rest, ok := duration(slices.DeleteFunc(slices.Clone(words), isMore))
+	if n, counted := number1(rest); !ok && counted { // "snooze ten"
+		length, ok = 60*int64(n), true
+		rest = slices.DeleteFunc(slices.Clone(rest), numeral)
 	}
+	if ok {
+		args["seconds"] = length
+	}
+	if name := nameIn(rest, "snooze add give to"); name != "" {
+		args["name"] = name
+	}
+	return callTool(t, "snooze_timer", args)
 }
 
 // timer is "set a timer for ten minutes for the pasta", in whatever order.
 func timer(t Thought, words []string) (Reply, bool) {
-	if !slices.Contains(t.Tools, "set_timer") {
+	length, rest, ok := duration(words)
+	starts := begins("set|start|make|put|new|another|" + timerWords)(words)
+	switch {
+	case isQuestion(words), !ok && !starts:
+		return Reply{}, false
+	case !slices.Contains(t.Tools, "set_timer"):
 		return say("I have no timer here yet."), true
+	case !ok:
+		return say("How long should the timer be?"), true
 	}
-	args := m{"seconds": 60}
-	if n, ok := duration(words); ok {
-		args["seconds"] = n
+	args := m{"seconds": length}
+	const besides = "set start make put wake up on in of to new another called named"
+	at := slices.IndexFunc(rest, func(w string) bool { return all(timerWords)([]string{w}) })
+	name := nameIn(rest[at+1:], besides)
+	if name == "" && (starts || numeral(words[0])) { // "set an egg timer"; what is misheard names nothing
+		name = nameIn(rest[:max(at, 0)], besides)
 	}
-	for i, part := range split(words, "for") {
-		if _, ok := duration(part); !ok && i > 0 && len(part) > 0 {
-			args["name"] = without(part, "please")
-		}
+	if name != "" {
+		args["name"] = name
 	}
-	b, _ := json.Marshal(args) // of texts and numbers
-	return Reply{Calls: []Call{{"set_timer", string(b)}}}, true
+	return callTool(t, "set_timer", args)
 }
 
-// duration reads "one hour and thirty minutes", in seconds.
-func duration(words []string) (total int, ok bool) {
-	from := 0
-	for i, w := range words {
-		unit := map[string]int{"second": 1, "minute": 60, "hour": 3600}[strings.TrimSuffix(w, "s")]
-		if unit == 0 {
-			continue
-		}
-		switch n, counted := number1(words[from:i]); {
-		case counted:
-			total += min(n, 1e6) * unit
-		case slices.Contains(words[from:i], "half"):
-			total += unit / 2
-		default:
-			total += unit
-		}
-		from, ok = i+1, true
-	}
-	return total, ok
-}
-
-// split cuts at a word.
-func split(words []string, at string) (parts [][]string) {
-	for {
-		i := slices.Index(words, at)
-		if i < 0 {
-			return append(parts, words)
-		}
-		parts, words = append(parts, words[:i]), words[i+1:]
-	}
-}
-
-// without is what is left of words, as a text.
-func without(words []string, these ...string) string {
-	left := strings.Join(slices.DeleteFunc(slices.Clone(words), func(w string) bool {
-		return slices.Contains(these, w) || all(timerWords)([]string{w})
-	}), " ")
-	if left == "the" || left == "my" {
+// nameIn is the name of something in what was said of it: without those words, and those that name nothing.
+func nameIn(words []string, without string) string {
+	left := slices.DeleteFunc(slices.Clone(words), func(w string) bool {
+		return slices.Contains(strings.Fields(without+" a an for please it me"), w) || all(timerWords)([]string{w})
+	})
+	left = slices.Compact(left) // "the timer for the pasta"
+	if len(left) == 1 && (left[0] == "the" || left[0] == "my") {
 		return ""
 	}
-	return left
+	return strings.Join(left, " ")
 }

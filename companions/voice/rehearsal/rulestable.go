@@ -8,34 +8,19 @@ import (
 	"strings"
 )
 
-// aRule answers when match finds its words; reply may still decline.
-type aRule struct {
-	match func(words []string) bool
-	reply func(t Thought, words []string) (Reply, bool)
-}
-
-// ask goes through a table from the top; the first rule that answers wins.
-func ask(table []aRule, t Thought, words []string) (Reply, bool) {
-	for _, r := range table {
-		if r.match(words) {
-			if reply, ok := r.reply(t, words); ok {
-				return reply, true
-			}
-		}
-	}
-	return Reply{}, false
-}
-
 // controls are what a person tells the device to do. In each row one group of alternatives must be there for every argument
 // of all.
 var controls = []aRule{
-	{all("stop|quiet|silence|shut|hush"), useTool("stop", "All right.")},
+	{hushes, useTool("stop", "All right.")},
 	{all("leave", "us|it", "us|between"), involve("off")}, // "leave it to us" (ROOM.md 6)
 	{all("join", "in|again|us"), involve("medium")},
 	{all("talk", "less"), involve("low")},
 	{all("talk", "more"), involve("high")},
 	{all("exactly|repeat", "say|after|repeat"), repeat},
+	{begins("mute"), tool("mute", nil)},
+	{all("microphone|mike", "off|close"), tool("mute", nil)},
 	{all("volume|louder|quieter|softer"), volume},
+	{begins("turn", "it|sound|music", "up|down"), volume},
 	{all("count|counting|counts|countdown"), count},
 	{countTo, count},
 }
@@ -43,7 +28,7 @@ var controls = []aRule{
 // smallTalk is the rest of what the rules know.
 var smallTalk = []aRule{
 	{all("story|stories|tale"), func(Thought, []string) (Reply, bool) { return say(story), true }},
-	{all("what|whats|tell|have|do|got", "time|clock"), clock},
+	{begins("what|whats|tell", "time|clock"), clock},
 	{all("what|whats|tell|which", "date|day|today"), func(t Thought, _ []string) (Reply, bool) {
 		return say("Today is " + t.Now.Format("Monday, January 2, 2006") + "."), true
 	}},
@@ -62,8 +47,14 @@ var smallTalk = []aRule{
 	{all("goodbye|bye"), pick("Goodbye. Press when you need me.", "See you.")},
 	{all("help|can", "you|me|help"), func(Thought, []string) (Reply, bool) { return say(aboutRehearsal), true }},
 	{all("hello|hi|hey"), pick("Hello. What can I do for you?", "Hello. I am listening.")},
-	{all("time"), clock},
+	{all("time", "the|is|now|please"), clock},
 	{all("name"), whoAmI},
+}
+
+// hushes is "please be quiet", and not "where is the bus stop".
+func hushes(words []string) bool {
+	const wished = "stop|quiet|silence|shut|hush"
+	return !isQuestion(words) && (begins(wished)(words) || len(words) <= 4 && all(wished)(words))
 }
 
 // countTo is "count to twenty" as pocketsphinx hears it: "down to twenty", "come to twenty".
@@ -105,6 +96,9 @@ func involve(how string) func(Thought, []string) (Reply, bool) {
 }
 
 func clock(t Thought, words []string) (Reply, bool) {
+	if onlyTells(words) {
+		return Reply{}, false
+	}
 	if slices.Contains(t.Tools, "get_time") {
 		return Reply{Calls: []Call{{"get_time", "{}"}}}, true
 	}
@@ -128,6 +122,9 @@ func repeat(t Thought, words []string) (Reply, bool) {
 }
 
 func volume(t Thought, words []string) (Reply, bool) {
+	if isQuestion(words) {
+		return Reply{}, false
+	}
 	if !slices.Contains(t.Tools, "set_volume") {
 		return say("I cannot reach the volume from here."), true
 	}
@@ -143,6 +140,8 @@ func argsFor(tool string, words []string) string {
 	case "set_volume":
 		switch {
 		case ok:
+		case has("full|maximum|max"):
+			n = 100
 		case has("louder|up|loud"):
 			n = 90
 		case has("quieter|softer|down|low"):
@@ -152,10 +151,10 @@ func argsFor(tool string, words []string) string {
 		}
 		args = m{"percent": min(n, 100)}
 	case "set_timer":
-		if n, ok = duration(words); !ok {
-			n = 60
+		args = m{"seconds": 60}
+		if length, _, ok := duration(words); ok {
+			args = m{"seconds": length}
 		}
-		args = m{"seconds": n}
 	}
 	b, _ := json.Marshal(args)
 	return string(b)
