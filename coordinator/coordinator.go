@@ -37,6 +37,10 @@ type Options struct {
 	// In a room; both are called by the runner and must not block.
 	Taken    func() bool   // somebody else has the floor: injected turns wait for it (default: nobody)
 	OnInject func(turn.ID) // an injected turn begins now; OnEnd tells its end
+	// OnKept: the question that was kept for a session is asked now, as if somebody had pressed; alone says that nobody else may answer.
+	OnKept func(turn.ID) (alone bool)
+
+	Night func() bool // people sleep: no question is kept then, as nothing is to talk by itself later (default: never); it must not block
 
 	Recorder     *Recorder     // the last facts, orders and transitions; default: one of 200 lines
 	ToolDeadline time.Duration // default 10 s (TURNS.md 3)
@@ -102,6 +106,12 @@ func New(o Options) (*Coordinator, error) {
 	}
 	if o.OnInject == nil {
 		o.OnInject = func(turn.ID) {}
+	}
+	if o.OnKept == nil {
+		o.OnKept = func(turn.ID) bool { return false }
+	}
+	if o.Night == nil {
+		o.Night = func() bool { return false }
 	}
 	if o.OnSpent == nil {
 		o.OnSpent = func(turn.ID) {}

@@ -33,7 +33,7 @@ type Announcement struct {
 // as nothing but a gesture cuts a sentence, but once it is interrupted it is not offered again.
 func (c *Coordinator) Announce(ctx context.Context, a Announcement) <-chan inject.Outcome {
 	done := make(chan inject.Outcome, 1)
-	if !c.inbox.put(entry{of: injection{a, done, ctx.Done()}}) {
+	if !c.inbox.put(entry{of: injection{Announcement: a, done: done, left: ctx.Done()}}) {
 		done <- inject.Failed // Run has ended, or too many ask
 	}
 	if ctx.Done() != nil {
@@ -69,6 +69,7 @@ func (c *Coordinator) InjectSound(ctx context.Context, pcm []int16, key string, 
 type injection struct {
 	Announcement
 	done chan inject.Outcome // of one place, so that telling never waits
+	kept bool                // it is the question that is kept for a session
 	left <-chan struct{}     // closed when nobody wants it any more; nil: never
 }
 
@@ -91,8 +92,9 @@ type injections struct {
 
 	q        inject.Queue
 	waiting  map[inject.ID]injection
-	speaking turn.ID // the turn of q.Speaking; empty when the local voice speaks it
-	local    Source  // of q.Speaking, when the local voice speaks it
+	speaking turn.ID             // the turn of q.Speaking; empty when the local voice speaks it
+	local    Source              // of q.Speaking, when the local voice speaks it
+	kept     chan inject.Outcome // of the question that is kept, while there is a session; nil: none waits
 }
 
 func newInjections(o Options, spawn func(func())) injections {
@@ -118,6 +120,22 @@ func completion(prompt string) injection {
 		done:         make(chan inject.Outcome, 1),
 	}
 }
+
+// keep has the question that is kept wait its turn as NORMAL for as long as it could be asked; for how long it is kept, the machine says.
+func (i *injections) keep(asks bool) {
+	switch {
+	case asks && i.kept == nil:
+		in := injection{Announcement: Announcement{Injection: inject.Injection{Key: "kept", TTL: keptTTL, Once: true}}, done: make(chan inject.Outcome, 1), kept: true}
+		i.kept = in.done
+		i.add(in)
+	case !asks && i.kept != nil:
+		i.withdraw(i.kept)
+		i.kept = nil
+	}
+}
+
+// keptTTL is longer than any question is kept.
+const keptTTL = 24 * time.Hour
 
 // withdraw ends one that waits or sounds. One that has ended already is not there any more.
 func (i *injections) withdraw(done chan inject.Outcome) {
@@ -164,6 +182,8 @@ func outcomeOf(r turn.Reason) inject.Outcome {
 
 // inject drains the queue: after every batch of facts, so after every way in which a turn, a claim or a stream can end.
 func (r *runner) inject() {
+	kept, _ := r.m.Kept()
+	r.injections.keep(kept && r.m.Online())
 	for q := &r.injections.q; q.Len() > 0; {
 		s := r.situation()
 		r.injections.tell(q.Expire(r.now(), s))
@@ -183,8 +203,12 @@ func (r *runner) inject() {
 		}
 		id := r.c.o.NewID()
 		r.injections.speaking = id
-		r.c.o.OnInject(id)
-		r.fact(turn.TurnInjected{At: r.now(), Turn: id, Prompt: d.Prompt, Who: in.Who, Hold: in.Begins != nil})
+		if in.kept {
+			askKept(r, id)
+		} else {
+			r.c.o.OnInject(id)
+			r.fact(turn.TurnInjected{At: r.now(), Turn: id, Prompt: d.Prompt, Who: in.Who, Hold: in.Begins != nil})
+		}
 		if r.injections.speaking == id && r.m.Turn() != id { // the machine did not take it
 			r.injections.speaking = ""
 			q.Back(d.ID)
@@ -196,6 +220,16 @@ func (r *runner) inject() {
 				r.c.Post(turn.FloorOpened{At: r.now(), Turn: id})
 			})
 		}
+	}
+}
+
+// askKept asks the question that was kept, once a person has heard that it does: to the room it is a press.
+func askKept(r *runner, id turn.ID) {
+	_, said := r.m.Kept()
+	alone := said && r.c.o.OnKept(id)
+	r.fact(turn.TurnInjected{At: r.now(), Turn: id, Kept: true})
+	if alone {
+		r.fact(turn.FloorGranted{At: r.now(), Turn: id})
 	}
 }
 

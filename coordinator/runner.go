@@ -87,7 +87,7 @@ func (r *runner) loop() {
 		}
 		// Facts that arrived first go first, so that an answer which is just in time is in time.
 		if at, ok := r.m.Wake(); ok && at <= r.now() {
-			r.fact(turn.DeadlinePassed{At: r.now()})
+			r.fact(turn.DeadlinePassed{At: r.now(), Night: r.c.o.Night()})
 		}
 		r.inject()
 		r.alerts.pass()

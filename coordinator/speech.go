@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -210,12 +211,18 @@ func (r *runner) playSound(e turn.PlaySound) {
 	})
 }
 
+// wordsPause is between two sentences of local words; our choice.
+const wordsPause = rate / 4
+
 // sayWords plays local words. WordsSaid follows exactly once, when they were heard or dropped, and at the latest some
 // seconds after they should have ended: a dead card must not keep the machine from being quiet.
 func (r *runner) sayWords(e turn.SayWords) {
 	pcm := r.c.o.Phrases.Phrase(e.Words)
 	if len(pcm) == 0 {
 		r.log.Warn(logWordsMissing, "turn", e.Turn, "words", string(e.Words))
+	}
+	if e.Then != "" {
+		pcm = slices.Concat(pcm, make([]int16, wordsPause), r.c.o.Phrases.Phrase(e.Then))
 	}
 	src := r.outputs.open(SourceWords)
 	r.spawn(func() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"conch/coordinator/turn"
 	"conch/device/config"
 	"conch/device/join"
 	"conch/device/wait"
@@ -51,6 +52,7 @@ func (r reloads) Take(key string, next, running *config.Config) bool {
 		running.Voice.Remember = false
 		d.room.Forget()
 		d.again.Forget()
+		d.coordinator.Post(turn.LetGo{At: d.now()})
 	case "log.level": // the reload itself turns it
 		running.Log.Level = next.Log.Level
 	case "voice.key": // the client asks liveKey before each session

@@ -47,6 +47,14 @@ func (d *Device) spent(id turn.ID) {
 	d.room.Spent(id)
 }
 
+// askKept is told of a question that was kept for a session: in the room it asks for an answer as a press does. It says whether nobody else
+// is there to give one.
+func (d *Device) askKept(id turn.ID) (alone bool) {
+	alone = d.room.Alone()
+	d.room.Pressed(d.now(), id, alone)
+	return alone
+}
+
 // speech is told by the coordinator what becomes of an answer.
 func (d *Device) speech(e coordinator.SpeechEvent) {
 	d.lights.Speech(e)

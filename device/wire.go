@@ -64,7 +64,8 @@ func New(cfg config.Config, o Options) (*Device, error) {
 		Phrases: phrases{d.cfg.Device.Language, d.conds, d.log},
 		Turn:    d.turnConfig(), Log: d.log, Clock: coordinator.RealClock(d.now), OnEnd: d.turnEnded,
 		ToolDeadline: cfg.Turn.Tool, LocalVoice: localVoice{d.synthesizer}, OnSpeech: d.speech,
-		Taken: d.room.Taken, OnInject: d.room.Injected, OnSpent: d.spent,
+		Taken: d.room.Taken, OnInject: d.room.Injected, OnSpent: d.spent, OnKept: d.askKept,
+		Night: func() bool { return night(d.wall()(), d.lights.Quiet()) },
 		Alarm: d.alarm(),
 	})
 	if err != nil {
@@ -126,7 +127,12 @@ func (d *Device) wireSound(muted bool) (err error) {
 			d.coordinator.Post(lost)
 		},
 		KeepMuted: d.memory.KeepMuted,
-		ShowMuted: func(yes bool) { d.lights.Muted(yes) }, // made later
+		ShowMuted: func(yes bool) { // what is called here is made later
+			d.lights.Muted(yes)
+			if yes {
+				d.coordinator.Post(turn.LetGo{At: d.now()})
+			}
+		},
 	})
 	if err == nil {
 		d.speaker = d.sound.Speaker

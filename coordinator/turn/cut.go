@@ -63,12 +63,14 @@ func (s *step) fail(at time.Duration, w Words, r Reason) {
 	switch {
 	case m.phase == recording || m.phase == closing:
 		s.discardInput()
+	case m.kept.turn == m.turn:
+		s.do(KeepInput{Turn: m.turn, Who: m.who})
 	case !m.online && (m.phase == voting || m.phase == asking && m.speechOpen):
 		s.do(ClearInput{Turn: m.turn, Who: m.who}) // the voice must not send it after all, once nobody waits for it
 	}
 	s.closeSpeech()
 	s.orphanCalls()
-	s.say(at, m.turn, w)
+	s.say(at, m.turn, w, s.offer())
 	s.end(at, r, w)
 }
 
@@ -173,13 +175,17 @@ func (s *draft) remember(t ID) {
 }
 
 // say is a cue and plain words: an earcon alone does not tell a person what to do (TURNS.md 6).
-func (s *draft) say(at time.Duration, t ID, w Words) {
+func (s *draft) say(at time.Duration, t ID, w, then Words) {
 	cue := CueError
 	if w == WordsOffline {
 		cue = CueOffline
 	}
 	s.do(PlayCue{Turn: t, Cue: cue})
-	s.do(SayWords{Turn: t, Words: w})
+	s.speak(at, SayWords{Turn: t, Words: w, Then: then})
+}
+
+func (s *draft) speak(at time.Duration, w SayWords) {
+	s.do(w)
 	s.m.wordsUntil = at + s.m.cfg.Words
 }
 
@@ -271,7 +277,7 @@ func (s *step) claimEnded(e ClaimEnded) {
 func (s *draft) sayOwed(at time.Duration, t ID) {
 	if w := s.m.owed; w != "" && s.m.state == Idle && s.m.calling == 0 {
 		s.m.owed = ""
-		s.say(at, t, w)
+		s.say(at, t, w, "")
 	}
 }
 
@@ -310,7 +316,7 @@ func (s *step) sessionLost(e SessionLost) {
 	if precise {
 		m.away = e.Say
 	}
-	m.online = false
+	m.online, m.kept.said = false, false
 	if e.Fatal {
 		m.fatal = orWords(e.Say, WordsKeyRefused)
 	}
@@ -344,8 +350,8 @@ func (s *step) sessionLost(e SessionLost) {
 }
 
 // deadlinePassed carries out whatever is due; a timer that fires too early finds nothing.
-func (s *step) deadlinePassed(at time.Duration) {
-	m := &s.m
+func (s *step) deadlinePassed(e DeadlinePassed) {
+	m, at := &s.m, e.At
 	if due(m.wordsUntil, at) {
 		m.wordsUntil = 0 // the speaker is broken; it must not make the device deaf to the queue
 		s.proceed(at)
@@ -353,12 +359,15 @@ func (s *step) deadlinePassed(at time.Duration) {
 	if due(m.next.until, at) {
 		s.forgetGrant(at)
 	}
+	if due(m.kept.until, at) {
+		s.keptTooLong(at)
+	}
 	if due(m.heldUntil, at) {
 		s.unheard(at, LostVote, "")
 		return
 	}
 	if due(m.deadline, at) {
-		s.expire(at)
+		s.expire(at, e.Night)
 		return
 	}
 	if due(m.thinkUntil, at) {
@@ -374,7 +383,7 @@ func (s *step) deadlinePassed(at time.Duration) {
 func due(t, at time.Duration) bool { return t > 0 && t <= at }
 
 // expire ends a wait that was too long: in words and IDLE, but for the longest utterance, which is committed.
-func (s *step) expire(at time.Duration) {
+func (s *step) expire(at time.Duration, night bool) {
 	m := &s.m
 	switch m.phase {
 	case recording:
@@ -388,11 +397,14 @@ func (s *step) expire(at time.Duration) {
 	case closing:
 		s.fail(at, WordsNoMicrophone, Expired)
 	case voting, asking:
-		if !m.online {
+		switch {
+		case s.keeps(night):
+			s.keep(at, orWords(m.away, WordsOffline))
+		case !m.online:
 			s.fail(at, orWords(m.away, WordsOffline), Expired)
-			return
+		default:
+			s.fail(at, WordsNoAnswer, Expired)
 		}
-		s.fail(at, WordsNoAnswer, Expired)
 	case speaking:
 		if m.spoke {
 			s.fail(at, WordsLostMidway, Expired)

@@ -14,8 +14,16 @@ type Order interface {
 
 // Orders to the voice.
 type (
-	// ClearInput throws away what was appended; a new utterance, if any, belongs to Turn.
+	// ClearInput throws away what was appended; a new utterance, if any, belongs to Turn. With Kept that is the one which was kept of that
+	// turn, whole.
 	ClearInput struct {
+		Turn ID
+		Who  Who
+		Kept ID
+	}
+	// KeepInput takes the utterance of Turn back, of which nothing is sent any more, and keeps it in memory, in place of one that is kept.
+	// Without a Turn nothing is kept any longer.
+	KeepInput struct {
 		Turn ID
 		Who  Who
 	}
@@ -102,10 +110,11 @@ type (
 	}
 	// StopCue fades a repeating earcon.
 	StopCue struct{ Cue Cue }
-	// SayWords plays local words; WordsSaid follows.
+	// SayWords plays local words, and others behind them; WordsSaid follows.
 	SayWords struct {
 		Turn  ID
 		Words Words
+		Then  Words // empty: none
 	}
 	// CallTool runs a tool; ToolReturned follows, within the tool deadline.
 	CallTool struct {
@@ -183,6 +192,7 @@ type Summary struct {
 }
 
 func (ClearInput) effect()     {}
+func (KeepInput) effect()      {}
 func (CommitInput) effect()    {}
 func (AddText) effect()        {}
 func (CreateResponse) effect() {}
@@ -214,6 +224,7 @@ func (EndTurn) effect()        {}
 func (DropStale) effect()      {}
 
 func (o ClearInput) order() (ID, Who)     { return o.Turn, o.Who }
+func (o KeepInput) order() (ID, Who)      { return o.Turn, o.Who }
 func (o CommitInput) order() (ID, Who)    { return o.Turn, o.Who }
 func (o AddText) order() (ID, Who)        { return o.Turn, o.Who }
 func (o CreateResponse) order() (ID, Who) { return o.Turn, o.Who }

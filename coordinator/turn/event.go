@@ -41,6 +41,9 @@ type Hushed struct {
 	Room bool
 }
 
+// LetGo: a question that is kept (KeepInput) is to be forgotten: the microphone was muted, or the household wants nothing remembered.
+type LetGo struct{ At time.Duration }
+
 // FloorGranted: the room selected this device's companion. With Turn equal to the live turn, which is recorded or
 // committing, it lets that turn's answer begin; otherwise it begins a turn of its own. Prompt is guidance for this answer
 // alone; a turn of its own is Who's from its beginning to its end, and the live turn stays whose it is. With Hold the answer is only
@@ -68,13 +71,15 @@ type VoteLost struct {
 }
 
 // TurnInjected: the queue of injected turns (package inject) hands over its head, only when the machine is silent. In a call it is the
-// queue that decided to end it (TURNS.md 5, PREEMPT). The turn is Who's; with Hold nothing of it is heard before FloorOpened.
+// queue that decided to end it (TURNS.md 5, PREEMPT). The turn is Who's; with Hold nothing of it is heard before FloorOpened. With Kept it
+// asks the question that was kept, of which a person is told first: then no turn begins, and it is to come again.
 type TurnInjected struct {
 	At     time.Duration
 	Turn   ID
 	Prompt string
 	Who    Who
 	Hold   bool
+	Kept   bool
 }
 
 // Preempted: what is urgent is to be said without a turn, by the local voice; a call ends for it.
@@ -304,13 +309,17 @@ type SessionLost struct {
 	Say   Words
 }
 
-// DeadlinePassed: the time given by Machine.Wake has come.
-type DeadlinePassed struct{ At time.Duration }
+// DeadlinePassed: the time given by Machine.Wake has come. At Night people sleep: nothing is to talk by itself later.
+type DeadlinePassed struct {
+	At    time.Duration
+	Night bool
+}
 
 func (Pressed) event()         {}
 func (Released) event()        {}
 func (Asked) event()           {}
 func (Hushed) event()          {}
+func (LetGo) event()           {}
 func (FloorGranted) event()    {}
 func (FloorOpened) event()     {}
 func (VoteLost) event()        {}

@@ -18,7 +18,7 @@ var facts = []struct {
 	name string
 	ev   Event
 }{
-	{"press", Pressed{}}, {"release", Released{}}, {"ask", Asked{}}, {"hush", Hushed{}},
+	{"press", Pressed{}}, {"release", Released{}}, {"ask", Asked{}}, {"hush", Hushed{}}, {"let-go", LetGo{}},
 	{"floor", FloorGranted{}}, {"floor-opened", FloorOpened{}}, {"vote-lost", VoteLost{}}, {"inject", TurnInjected{}}, {"preempted", Preempted{}},
 	{"capture-started", CaptureStarted{}}, {"capture-ended", CaptureEnded{}}, {"capture-lost", CaptureLost{}},
 	{"committed", InputCommitted{}}, {"refused", InputRefused{}}, {"transcribed", Transcribed{}},
@@ -254,6 +254,10 @@ var (
 	toWorking   = append(clone(toSpeaking), "tool-called t-1 r1 c1 clock", "done t-1 r1")
 	toFollowing = append(clone(toWorking), "tool-returned t-1 c1 noon")
 
+	toKept = append(clone(toAsking[1:]), "wait 5s", "words-said", "ready") // a session that comes when the question was given up
+
+	toTold = append(clone(toKept), "inject t-3 - - - true", "words-said")
+
 	toHeld         = []string{"ready", "floor t-1 ben true guidance"}
 	toHeldSpeaking = append(clone(toHeld), "started t-1 r1", "delta t-1 r1 a 24000")
 	toHeldDraining = append(clone(toHeldSpeaking), "done t-1 r1")
@@ -272,6 +276,8 @@ var situations = []struct {
 	held  bool
 }{
 	{"IDLE", Idle, resting, false, []string{"ready"}, false},
+	{"IDLE kept", Idle, resting, false, toKept, false},
+	{"IDLE told", Idle, resting, false, toTold, false},
 	{"LISTENING", Listening, recording, false, toListening, false},
 	{"COMMITTING closing", Committing, closing, false, toClosing, false},
 	{"COMMITTING voting", Committing, voting, true, toVoting, false},

@@ -16,6 +16,7 @@ type Config struct {
 	SessionGrace time.Duration // an utterance waits this long for a lost session (5 s)
 	Bounce       time.Duration // a press this soon after a call began is a bounce, and after an alert did no answer to it (300 ms)
 	Words        time.Duration // local words are over after this, WordsSaid or not (20 s)
+	Keep         time.Duration // a question for which the session did not come in time is kept for so long (10 min)
 	Hold         time.Duration // an answer is held this long for FloorOpened, then its turn lost the vote (30 s)
 	Tail         time.Duration // recorded after the release (120 ms)
 	MinHeld      int           // samples at 24 kHz; the server refuses less (2400 = 100 ms)
@@ -35,6 +36,7 @@ func DefaultConfig() Config {
 		SessionGrace: 5 * time.Second,
 		Bounce:       300 * time.Millisecond,
 		Words:        20 * time.Second,
+		Keep:         10 * time.Minute, // our choice: who asked is still near, and still wants to know
 		Hold:         30 * time.Second, // our choice; an answer rarely lasts longer, and the next is asked for near its end
 		Tail:         120 * time.Millisecond,
 		MinHeld:      2400, // Realtime, input_audio_buffer.commit: at least 100 ms
@@ -98,9 +100,12 @@ type Machine struct {
 	held       bool   // nothing of this turn may be heard yet
 	wasHeld    bool   // it was, so that its first delta is not the first sound
 	speechOpen bool
-	failing    Words // said once what was received has been heard
-	broken     bool  // the link broke in the middle of the answer, which has been asked to go on
-	resumed    int   // samples received when it was last asked to, and one: it is again only if some came since
+	recorded   bool          // there is an utterance, and the voice has it
+	instead    bool          // it began by letting go of a question that was kept
+	late       time.Duration // it is the question that was kept, until then
+	failing    Words         // said once what was received has been heard
+	broken     bool          // the link broke in the middle of the answer, which has been asked to go on
+	resumed    int           // samples received when it was last asked to, and one: it is again only if some came since
 
 	// The responses of the turn.
 	requested bool       // CreateResponse ordered, nothing of it seen
@@ -142,7 +147,8 @@ type Machine struct {
 	alert        alert
 	ring         Handle // a claim: somebody calls
 	ringTurn     ID
-	rings        bool  // and that sounds
+	rings        bool // and that sounds
+	kept         kept
 	owed         Words // a failure that waits for the end of the turn or call to be said
 	orphans      [maxOrphans]orphan
 	orphaned     uint8
@@ -252,12 +258,15 @@ func (m Machine) Speech() int { return m.total }
 // Streaming tells that content plays.
 func (m Machine) Streaming() bool { return m.running != 0 }
 
+// Kept tells that a question waits for a session, and whether a person has heard that it is asked now.
+func (m Machine) Kept() (waits, said bool) { return m.kept.turn != "", m.kept.said }
+
 // Online tells that the voice can answer.
 func (m Machine) Online() bool { return m.online }
 
 // Wake is the time of the next deadline of any kind. The runner keeps one timer, set to it, and posts DeadlinePassed.
 func (m Machine) Wake() (at time.Duration, ok bool) {
-	for _, t := range [...]time.Duration{m.deadline, m.heldUntil, m.next.until, m.thinkAt, m.thinkUntil, m.wordsUntil} {
+	for _, t := range [...]time.Duration{m.deadline, m.heldUntil, m.next.until, m.kept.until, m.thinkAt, m.thinkUntil, m.wordsUntil} {
 		if t > 0 && (!ok || t < at) {
 			at, ok = t, true
 		}

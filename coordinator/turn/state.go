@@ -113,6 +113,11 @@ type Words string
 const (
 	WordsNoAnswer      Words = "no_answer"       // deadline passed without an answer
 	WordsOffline       Words = "offline"         // no connection to the voice
+	WordsKept          Words = "kept"            // behind others: the question is kept, and asked once there is a session
+	WordsKeptInstead   Words = "kept_instead"    // the same, in place of the one before
+	WordsKeptAsked     Words = "kept_asked"      // there is one, and the question is asked now
+	WordsKeptLate      Words = "kept_late"       // there was none for as long as a question is kept
+	WordsLetGo         Words = "let_go"          // it is not kept any more, because somebody pressed
 	WordsLostMidway    Words = "lost_midway"     // the connection broke in the middle of an answer
 	WordsKeyRefused    Words = "key_refused"     // the server refuses the key
 	WordsQuota         Words = "quota"           // too many requests

@@ -80,6 +80,8 @@ func (s *step) fact(ev Event) {
 		s.asked(e)
 	case Hushed:
 		s.hushed(e)
+	case LetGo:
+		s.letGo()
 	case FloorGranted:
 		s.floorGranted(e)
 	case FloorOpened:
@@ -148,7 +150,7 @@ func (s *step) fact(ev Event) {
 	case SessionLost:
 		s.sessionLost(e)
 	case DeadlinePassed:
-		s.deadlinePassed(e.At)
+		s.deadlinePassed(e)
 	}
 }
 
@@ -162,10 +164,11 @@ func (s *draft) begin(t ID, src Source, at time.Duration) {
 		running: o.running, runningTurn: o.runningTurn,
 		calling: o.calling, callingTurn: o.callingTurn, callingSince: o.callingSince, alert: o.alert,
 		ring: o.ring, ringTurn: o.ringTurn, rings: o.rings,
-		owed: o.owed, wordsUntil: o.wordsUntil,
+		owed: o.owed, wordsUntil: o.wordsUntil, kept: o.kept,
 		orphans: o.orphans, orphaned: o.orphaned,
 		over: o.over, next: o.next,
 	}
+	s.m.kept.said = false
 }
 
 // fresh tells whether t may begin, and reports it as stale if it has begun before: each turn begins and ends once.
@@ -206,8 +209,9 @@ func (s *step) pressed(e Pressed) {
 		return
 	}
 	s.cut(e.At, e.Turn, false)
+	instead := s.forgetKept()
 	s.begin(e.Turn, SourceButton, e.At)
-	m.button = e.Button
+	m.button, m.instead = e.Button, instead
 	s.become(Listening, recording)
 	s.do(OpenCapture{Turn: e.Turn, At: e.At})
 	s.do(ClearInput{Turn: e.Turn})
@@ -257,6 +261,9 @@ func (s *step) releasedAt(e Released) {
 	case e.Held < m.cfg.MinHeld:
 		s.discardInput()
 		s.do(PlayCue{Turn: m.turn, Cue: CueTooShort})
+		if m.instead {
+			s.speak(e.At, SayWords{Turn: m.turn, Words: WordsLetGo})
+		}
 		s.end(e.At, TooShort, "")
 	case m.fatal != "":
 		// Told now and not at the press: a press must always be able to bring silence, and the session may have
@@ -282,7 +289,9 @@ func (s *step) asked(e Asked) {
 		return
 	}
 	s.cut(e.At, e.Turn, false)
+	instead := s.forgetKept()
 	s.begin(e.Turn, SourceButton, e.At)
+	s.m.instead = instead
 	s.become(Committing, asking)
 	s.m.released, s.m.committed = e.At, e.At
 	if s.m.fatal != "" {
@@ -307,6 +316,7 @@ func (s *step) hushed(e Hushed) {
 	s.cut(e.At, s.m.turn, !e.Room)
 	s.m.rings = false // the speaker was dropped
 	if !e.Room {
+		s.forgetKept()
 		s.refuseCall("refused")
 	}
 	s.become(Idle, resting)
@@ -336,34 +346,6 @@ func (s *step) floorGranted(e FloorGranted) {
 	case s.fresh(e.Turn, "FloorGranted"):
 		s.open(e.At, grantOf(e), SourceRoom)
 	}
-}
-
-// injected begins a turn of the queue.
-func (s *step) injected(e TurnInjected) {
-	m := &s.m
-	if m.state != Idle || m.wordsUntil != 0 {
-		s.stale(e.Turn, "TurnInjected", "the device is not quiet")
-		return
-	}
-	if !s.fresh(e.Turn, "TurnInjected") {
-		return
-	}
-	s.preempt()
-	s.open(e.At, grant{turn: e.Turn, who: e.Who, hold: e.Hold, prompt: e.Prompt}, SourceInject)
-}
-
-// open begins a turn that needs no microphone.
-func (s *step) open(at time.Duration, g grant, src Source) {
-	s.begin(g.turn, src, at)
-	s.become(Committing, asking)
-	s.m.who, s.m.prompt, s.m.released, s.m.committed = g.who, g.prompt, at, at
-	s.m.toHold = g.hold
-	if s.m.fatal != "" {
-		s.m.held = g.hold
-		s.fail(at, s.m.fatal, Failed)
-		return
-	}
-	s.answer(at)
 }
 
 // voteLost: another device answers. What was said stays in the conversation: this companion heard it.
@@ -415,7 +397,7 @@ func (s *step) captureEnded(e CaptureEnded) {
 		return
 	}
 	s.do(CommitInput{Turn: e.Turn, Who: s.m.who})
-	s.m.committed = e.At
+	s.m.committed, s.m.recorded = e.At, true
 	if s.m.lost {
 		s.end(e.At, LostVote, "")
 		return

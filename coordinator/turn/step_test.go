@@ -524,7 +524,7 @@ func TestStoppingMediaIsNarratedOnlyWhenNothingWasSaid(t *testing.T) {
 // Zero is what somebody chose: no tail, and no patience with a lost session.
 func TestZeroMeansZero(t *testing.T) {
 	c := DefaultConfig()
-	c.Tail, c.SessionGrace = 0, 0
+	c.Tail, c.SessionGrace, c.Keep = 0, 0, 0
 	for _, row := range []struct {
 		name  string
 		lines []string

@@ -42,7 +42,7 @@ func TestRandomWalk(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	ends, streams, claims := map[Reason]int{}, 0, 0
-	opened, unopened, refused, stops := 0, 0, 0, 0
+	opened, unopened, refused, stops, keeps, asks := 0, 0, 0, 0, 0, 0
 	for run := range uint64(12000) {
 		w := walk(t, rand.New(rand.NewPCG(seed, run)), fmt.Sprintf("seed %d run %d", seed, run), 80)
 		for _, r := range w.ended {
@@ -51,6 +51,7 @@ func TestRandomWalk(t *testing.T) {
 		streams, claims = streams+len(w.started)-len(w.isClaim), claims+len(w.isClaim)
 		opened, unopened, refused = opened+w.opened, unopened+w.unopened, refused+w.refused
 		stops += w.stops
+		keeps, asks = keeps+w.keeps, asks+w.asks
 	}
 	t.Logf("turns ended: %v; %d streams and %d claims started; %d turns held, %d of them never opened; %d granted too early", ends, streams, claims, opened, unopened, refused)
 	if refused == 0 || opened == unopened || unopened == 0 {
@@ -58,6 +59,9 @@ func TestRandomWalk(t *testing.T) {
 	}
 	if streams == 0 || claims == 0 || stops == 0 {
 		t.Errorf("%d streams and %d claims started, %d alerts stopped: too tame", streams, claims, stops)
+	}
+	if t.Logf("%d questions kept, %d of them asked later", keeps, asks); keeps == asks || asks == 0 {
+		t.Errorf("%d questions kept, %d of them asked: too tame", keeps, asks)
 	}
 	for r := Done; r <= Failed; r++ {
 		if ends[r] == 0 {
@@ -77,11 +81,18 @@ func FuzzStep(f *testing.F) {
 
 // walk is one random life in a world that answers orders: late, twice, never, or for somebody else.
 func walk(t testing.TB, r *rand.Rand, name string, steps int) *watch {
-	w := newWatch(t, name, New(filled(Config{Room: r.IntN(3) == 0})))
+	c := Config{Room: r.IntN(3) == 0}
+	if r.IntN(2) == 0 {
+		c.Keep = 20 * time.Second // else it is never over in a life that is so short
+	}
+	w := newWatch(t, name, New(filled(c)))
 	w.r = r
 	w.feed(SessionReady{})
+	offline := r.IntN(4) == 0 // a life with a bad line, and little else
 	for range steps {
 		switch k := r.IntN(20); {
+		case offline && k >= 12 && r.IntN(8) > 0:
+			w.feed(w.badLine())
 		case k < 12 && len(w.world) > 0:
 			i := r.IntN(min(3, len(w.world)))
 			ev := w.world[i]
@@ -137,6 +148,10 @@ type watch struct {
 	before   int        // heard before it was held
 	opened   int
 	unopened int
+	kept     ID // the question that is kept
+	keeps    int
+	asks     int // kept questions that were asked
+	late     bool
 }
 
 func newWatch(t testing.TB, name string, m Machine) *watch {
@@ -145,7 +160,7 @@ func newWatch(t testing.TB, name string, m Machine) *watch {
 		held = m.Turn()
 	}
 	return &watch{
-		t: t, name: name, m: m, live: m.Turn(), held: held,
+		t: t, name: name, m: m, live: m.Turn(), held: held, kept: m.kept.turn,
 		whose: map[ID]Who{m.Turn(): m.Who()}, ended: map[ID]Reason{}, received: map[ItemID]int{}, given: map[Handle]bool{}, started: map[Handle]bool{},
 		gone: map[Handle]bool{}, stopped: map[Handle]bool{}, isClaim: map[Handle]bool{},
 	}
@@ -175,7 +190,7 @@ func (w *watch) feed(ev Event) {
 			w.whose[g.Turn] = g.Who
 		}
 	}
-	if i, ok := ev.(TurnInjected); ok && before.Silent() {
+	if i, ok := ev.(TurnInjected); ok && before.Silent() && !i.Kept {
 		if _, known := w.whose[i.Turn]; !known {
 			w.whose[i.Turn] = i.Who
 		}
@@ -200,6 +215,7 @@ func (w *watch) feed(ev Event) {
 	}
 	w.old(before, ev, out)
 	w.answered(before, ev, out)
+	w.keeping(before, ev, out)
 	for _, e := range out {
 		w.order(ev, e)
 	}
@@ -219,7 +235,7 @@ func (w *watch) feed(ev Event) {
 		if w.m != (Machine{ // a turn leaves nothing behind but this
 			cfg: w.m.cfg, online: w.m.online, fatal: w.m.fatal, away: w.m.away,
 			running: w.m.running, runningTurn: w.m.runningTurn,
-			calling: w.m.calling, callingTurn: w.m.callingTurn, callingSince: w.m.callingSince, next: w.m.next, alert: w.m.alert,
+			calling: w.m.calling, callingTurn: w.m.callingTurn, callingSince: w.m.callingSince, next: w.m.next, alert: w.m.alert, kept: w.m.kept,
 			owed: map[bool]Words{true: w.m.owed}[w.m.calling != 0], // it waits for the end of the call
 			ring: w.m.ring, ringTurn: w.m.ringTurn, rings: w.m.rings,
 			orphans: w.m.orphans, orphaned: w.m.orphaned, over: w.m.over, wordsUntil: w.m.wordsUntil,
@@ -276,6 +292,59 @@ func (w *watch) answered(before Machine, ev Event, out []Effect) {
 	}
 	if stopped {
 		w.stops++
+	}
+}
+
+// keeping: what a person said and nobody answered for want of a session is kept only where that is said; what is kept is asked once, with a
+// session and on a quiet device, or let go: by a person, or aloud.
+func (w *watch) keeping(before Machine, ev Event, out []Effect) {
+	kept, said, offered := w.kept, false, ID("")
+	for i, e := range out {
+		switch e := e.(type) {
+		case SayWords:
+			if e.Then == WordsKept || e.Then == WordsKeptInstead {
+				offered = e.Turn
+			}
+			said = said || e.Words == WordsKeptLate
+		case KeepInput:
+			if e.Turn == "" && kept == "" || before.online && e.Turn != "" {
+				w.broken("%s: %q was kept, online %t", show(e), kept, before.online)
+			}
+			if kept = e.Turn; kept != "" {
+				w.keeps++
+			}
+		case ClearInput:
+			if e.Kept == "" {
+				continue
+			}
+			if e.Kept != kept || !before.online || !before.Silent() || !before.kept.said || i+1 == len(out) || out[i+1] != (CommitInput{Turn: e.Turn}) {
+				w.broken("%s: %q was kept, online %t", show(e), kept, before.online)
+			}
+			kept = ""
+			w.asks++
+		}
+	}
+	if offered != "" && offered != kept || kept != w.kept && kept != offered {
+		w.broken("%q was offered to be kept, and is %q", offered, kept)
+	}
+	gone := w.kept != "" && kept == "" && w.m.late == 0
+	switch ev.(type) {
+	case Pressed, Asked, Hushed, LetGo:
+	default:
+		if gone {
+			w.late = true
+		}
+	}
+	if w.late && said {
+		w.late = false
+	} else if w.late && w.m.owed != WordsKeptLate {
+		if _, press := ev.(Pressed); !press && w.m.owed == "" && w.m.calling == 0 {
+			w.broken("%s was kept, and is gone without a word", w.kept)
+		}
+		w.late = false // other words are owed, or a press wanted silence
+	}
+	if w.kept = kept; kept != w.m.kept.turn {
+		w.broken("%q is kept, and %q should be", w.m.kept.turn, kept)
 	}
 }
 
@@ -515,7 +584,14 @@ func (w *watch) noise() Event {
 	old := ID(fmt.Sprint("t-", max(0, w.turns-w.r.IntN(3))))
 	fresh := func() ID { w.turns++; return ID(fmt.Sprint("t-", w.turns)) }
 	rid := ResponseID(fmt.Sprint("r", max(0, w.things-w.r.IntN(6))))
-	switch w.r.IntN(29) {
+	switch w.r.IntN(31) {
+	case 29:
+		if w.r.IntN(8) == 0 {
+			return LetGo{At: w.now}
+		}
+		return SessionLost{At: w.now}
+	case 30:
+		return TurnInjected{At: w.now, Turn: fresh(), Kept: true}
 	case 25, 26: // it can ring where nothing is before it, and that is looked at after the fact
 		begun := w.r.IntN(3) > 0
 		return AlertChanged{At: w.now, Begun: begun, Rings: begun && (w.m.state == Idle || w.m.held || w.r.IntN(8) == 0)}
@@ -576,6 +652,26 @@ func (w *watch) noise() Event {
 	return WordsSaid{At: w.now}
 }
 
+// badLine is a life in which sessions come and go, and questions with them.
+func (w *watch) badLine() Event {
+	w.turns++
+	id := ID(fmt.Sprint("t-", w.turns))
+	switch at, ok := w.m.Wake(); {
+	case w.m.kept.turn != "" && !w.m.online && w.r.IntN(2) == 0:
+		return SessionReady{At: w.now}
+	case ok && w.r.IntN(2) == 0 && (w.m.kept.turn == "" || at < w.m.kept.until || w.r.IntN(4) == 0):
+		w.now = max(w.now, at)
+		return DeadlinePassed{At: w.now, Night: w.r.IntN(8) == 0}
+	case w.m.online && w.m.kept.turn != "" && w.r.IntN(8) > 0:
+		return TurnInjected{At: w.now, Turn: id, Kept: true}
+	case w.m.online && w.r.IntN(2) == 0:
+		return SessionLost{At: w.now, Fatal: w.r.IntN(16) == 0}
+	case w.m.Silent() && w.m.kept.turn == "", w.r.IntN(20) == 0:
+		return Pressed{At: w.now, Turn: id}
+	}
+	return SessionReady{At: w.now}
+}
+
 // passes: time does, until the machine waits for none.
 func (w *watch) passes() {
 	w.t.Helper()
@@ -605,6 +701,9 @@ func (w *watch) silence() {
 		if _, over := w.ended[w.granted]; !over {
 			w.broken("the granted turn %s never ended", w.granted)
 		}
+	}
+	if w.kept != "" {
+		w.broken("%s is kept for ever", w.kept)
 	}
 	if w.m.State() != Idle || !w.m.Quiet() || w.m.Turn() != "" {
 		w.broken("when nothing happens any more the machine is in %v, quiet %v", w.m.State(), w.m.Quiet())

@@ -33,6 +33,13 @@ func (r *conversation) take(o turn.Order) {
 		r.history.remove(o.Item)
 		r.deleteItem(o.Turn, o.Item)
 		return
+	case turn.KeepInput:
+		if o.Turn != "" {
+			r.plan.forget(o.Turn)
+			r.input.turn = ""
+			r.log.Info(logKept, "turn", o.Turn)
+		}
+		return
 	case turn.ClearInput:
 		for _, t := range r.plan.clear() {
 			r.log.Warn(logUtterance, "turn", t, "why", "a new one began before it could be sent")

@@ -56,8 +56,12 @@ func New(cfg Config) (*Client, error) {
 // An AddText without a turn is something that was said in the room. It goes into the conversation at once, whatever else
 // is going on, and into every later session; it belongs to no turn, so that nothing that ends a turn takes it away.
 func (c *Client) Do(o turn.Order) {
-	if in, ok := o.(turn.ClearInput); ok {
-		c.utt.begin(in.Turn) // now: frames do not queue behind orders
+	switch in := o.(type) { // now: frames do not queue behind orders
+	case turn.ClearInput:
+		c.utt.begin(in.Turn)
+		c.utt.restore(in.Turn, in.Kept)
+	case turn.KeepInput:
+		c.utt.keep(in.Turn)
 	}
 	c.mu.Lock()
 	switch {

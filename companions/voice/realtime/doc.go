@@ -14,6 +14,7 @@
 // What a press, a release and an interruption send, in order:
 //
 //	ClearInput      input_audio_buffer.clear, then input_audio_buffer.append while frames come
+//	KeepInput       nothing; a later ClearInput makes what it kept in memory the utterance
 //	CommitInput     the rest of the audio, input_audio_buffer.commit            -> InputCommitted | InputRefused
 //	CreateResponse  response.create, once no other answer is live               -> ResponseStarted | ResponseRefused
 //	                response.output_audio.delta                                 -> Outlet.Audio, DeltaArrived
@@ -49,6 +50,7 @@ const (
 	logError      = "server.error"
 	logStale      = "delta.stale"
 	logUtterance  = "utterance.dropped"
+	logKept       = "utterance.kept"
 	logResent     = "utterance.resent"
 	logGivenUp    = "utterance.given_up"
 	logImpatient  = "create.impatient"

@@ -192,6 +192,45 @@ func TestGivenUpWhileOfflineIsNotSentLater(t *testing.T) {
 	})
 }
 
+// What was kept of a question is sent whole, as the utterance of another turn; what is let go is gone, and so is what another took the
+// place of.
+func TestAKeptUtteranceIsSentLater(t *testing.T) {
+	in(t, nil, func(w *world) {
+		w.peer(0).hangUp()
+		w.want("lost offline")
+		for i, id := range []turn.ID{"t-1", "t-2"} {
+			w.c.Do(turn.ClearInput{Turn: id})
+			w.c.Append(id, make([]int16, 24000*(i+1)))
+			w.c.Do(turn.CommitInput{Turn: id})
+			w.c.Do(turn.CreateResponse{Turn: id})
+			w.c.Do(turn.CancelResponse{Turn: id})
+			w.c.Do(turn.KeepInput{Turn: id})
+		}
+		w.c.Do(turn.ClearInput{Turn: "t-3"}) // another recording, which comes to nothing
+		w.c.Append("t-3", make([]int16, 480))
+		w.c.Do(turn.ClearInput{Turn: "t-3"})
+		time.Sleep(time.Second)
+		w.want("ready")
+		if n := w.peer(1).samples(); n != 0 {
+			t.Errorf("the session heard %d samples unasked", n)
+		}
+		w.c.Do(turn.ClearInput{Turn: "t-4", Kept: "t-1"})
+		w.c.Do(turn.CommitInput{Turn: "t-4"})
+		w.want("refused t-4")
+		w.c.Do(turn.ClearInput{Turn: "t-5", Kept: "t-2"})
+		w.c.Do(turn.CommitInput{Turn: "t-5"})
+		w.want("committed t-5")
+		if n := w.peer(1).samples(); n != 48000 {
+			t.Errorf("the session heard %d samples; want 48000", n)
+		}
+		w.c.Do(turn.KeepInput{Turn: "t-5"})
+		w.c.Do(turn.KeepInput{})
+		w.c.Do(turn.ClearInput{Turn: "t-6", Kept: "t-5"})
+		w.c.Do(turn.CommitInput{Turn: "t-6"})
+		w.want("refused t-6")
+	})
+}
+
 func TestLossMidAnswerIsSaidAndWordsAreCarriedOver(t *testing.T) {
 	in(t, nil, func(w *world) {
 		p := w.peer(0)

@@ -21,7 +21,10 @@ type utterance struct {
 	over    [8]turn.ID // the latest that are over, in a ring
 	overAt  int
 	lost    int // samples beyond limit
-	stray   int // samples of turns that are over
+
+	kept   []int16 // of a turn that is over, to be asked later: memory, and never a disk
+	keptOf turn.ID // empty: nothing is kept
+	stray  int     // samples of turns that are over
 }
 
 // keepPCM is the largest buffer (10 s) that stays allocated between utterances.
@@ -39,6 +42,26 @@ func (u *utterance) begin(id turn.ID) {
 		return
 	}
 	u.ordered = true
+}
+
+// keep takes the utterance of a turn out of the way of others, in place of what is kept; of none: nothing is kept any more.
+func (u *utterance) keep(id turn.ID) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.kept, u.keptOf = nil, ""
+	if id != "" && id == u.id {
+		u.kept, u.keptOf, u.pcm = u.pcm, id, nil
+		u.next("")
+	}
+}
+
+// restore makes what was kept of a turn the utterance of another one, which has begun.
+func (u *utterance) restore(id, kept turn.ID) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if id == u.id && kept != "" && kept == u.keptOf {
+		u.pcm, u.kept, u.keptOf = u.kept, nil, ""
+	}
 }
 
 // next ends the present utterance and makes room for another.
