@@ -67,6 +67,14 @@ func Missing() error {
 // skipped with their names, or fails where CI is set.
 func Start(t testing.TB) *Server {
 	t.Helper()
+	s := ForChild(t)
+	t.Setenv("PULSE_SERVER", s.Address())
+	return s
+}
+
+// ForChild runs a server for another process, which finds it if its PULSE_SERVER is Address.
+func ForChild(t testing.TB) *Server {
+	t.Helper()
 	if err := Missing(); err != nil {
 		if os.Getenv("CI") != "" {
 			t.Fatal(err)
@@ -78,7 +86,6 @@ func Start(t testing.TB) *Server {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	t.Setenv("PULSE_SERVER", s.Address())
 	return s
 }
 

@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience bounds every wait of a story; what it waits for normally takes well under a second.
-const patience = 40 * time.Second
+const patience = 90 * time.Second
 
 func TestStories(t *testing.T) {
 	t.Parallel()

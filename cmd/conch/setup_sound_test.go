@@ -30,8 +30,10 @@ const beepHz, humHz = 440, 220
 
 // A person hears the beep and themselves: on a real sound server, whose tape says that there was a beep and an echo.
 func TestAudioPick(t *testing.T) {
-	pulse := pulsetest.Start(t)
+	t.Parallel()
+	pulse := pulsetest.ForChild(t)
 	p := newPi(t)
+	p.env = append(p.env, "PULSE_SERVER="+pulse.Address())
 	p.write("conch.toml", "# mine\n[audio]\nbackend = \"pulse\" # here\n")
 	tape, err := pulse.Record()
 	if err != nil {
@@ -103,7 +105,7 @@ func (p *pi) runs() (button *os.File) {
 	p.write("bin/systemctl", `#!/bin/sh
 cd `+p.dir+`
 echo "$@" >>calls
-gone() { [ ! -e pid ] || { kill "$(cat pid)"; while kill -0 "$(cat pid)"; do :; done; rm pid; } 2>/dev/null; }
+gone() { [ ! -e pid ] || { kill "$(cat pid)"; while kill -0 "$(cat pid)"; do sleep 0.02; done; rm pid; } 2>/dev/null; }
 case $1 in
 show) cat state ;;
 stop) gone; echo inactive >state ;;
@@ -125,6 +127,7 @@ esac
 // The whole of it on a simulated card, with an appliance that is started with what was written: it ends with what was said into
 // the microphone and what came out of the loudspeaker, or with what did not work.
 func TestSetupEndsWithATrial(t *testing.T) {
+	t.Parallel()
 	synthesizer := rehearsal.NewSynthesizer()
 	if !strings.Contains(synthesizer.String()+rehearsal.NewRecognizer().String(), "pocketsphinx") {
 		t.Skip("missing: pocketsphinx (make deps-test installs it)")
@@ -133,8 +136,9 @@ func TestSetupEndsWithATrial(t *testing.T) {
 	if err != nil {
 		t.Skipf("nobody can speak here: %v (make deps-test installs flite)", err)
 	}
-	card := alsacard.Start(t, alsacard.Options{})
+	card := alsacard.ForChild(t, alsacard.Options{})
 	p := newPi(t)
+	p.env = append(p.env, "ALSA_CONFIG_PATH="+card.ConfigPath())
 	p.write("proc/device-tree/model", "Some other board\x00")
 	p.write("conch.toml", "[audio]\nbackend = \"alsa\"\n[button]\nsource = \"lines\"\n[device]\nlanguage = \"en\"\n[turn]\ncommit_s = 60\n[state]\nruntime = \""+
 		filepath.Join(p.dir, "run")+"\"\n") // a busy machine understands slowly; and two setups find one appliance
@@ -193,7 +197,9 @@ func TestSetupEndsWithATrial(t *testing.T) {
 
 	// Nobody is to be reached, which is not the microphone's fault; and the service is only about to run.
 	systemctl := func(does string) {
-		if err := exec.Command("systemctl", does).Run(); err != nil {
+		cmd := exec.Command(filepath.Join(p.dir, "bin/systemctl"), does)
+		cmd.Env = append(os.Environ(), p.env...)
+		if err := cmd.Run(); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -27,6 +27,7 @@ import (
 type pi struct {
 	t   *testing.T
 	dir string
+	env []string // of the programs that run on it, besides what the tests have
 }
 
 const bootTxt = "# For more options and information see\n# http://rptl.io/configtxt\ndtparam=audio=on\n[cm4]\notg_mode=1\n[all]\n"
@@ -37,6 +38,7 @@ const ownToml = "# our kitchen\n\n[device]\nlanguage = \"en\"\n\n[audio]\nbacken
 func newPi(t *testing.T) *pi {
 	t.Helper()
 	p := &pi{t: t, dir: t.TempDir()}
+	p.env = []string{"PATH=" + filepath.Join(p.dir, "bin") + ":" + os.Getenv("PATH")}
 	p.write("proc/device-tree/model", "Raspberry Pi 4 Model B Rev 1.5\x00")
 	p.write("proc/stat", "cpu 1\nbtime 1000000000\n")
 	p.write("boot/firmware/config.txt", bootTxt)
@@ -48,7 +50,6 @@ func newPi(t *testing.T) *pi {
 	if err := errors.Join(os.Chmod(filepath.Join(p.dir, "bin/systemctl"), 0o700), os.Mkdir(filepath.Join(p.dir, "keys"), 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("PATH", filepath.Join(p.dir, "bin")+":"+os.Getenv("PATH"))
 	return p
 }
 
@@ -78,12 +79,15 @@ func (p *pi) sits(more ...string) *person {
 	p.t.Helper()
 	return sitWith(p.t, func(cmd *exec.Cmd) {
 		cmd.Env = slices.DeleteFunc(cmd.Env, func(e string) bool { return e == "CONCH_AUDIO_BACKEND=null" || e == "CONCH_LOG_LEVEL=info" })
-		for _, name := range []string{"PULSE_SERVER", "ALSA_CONFIG_PATH"} { // where a test has started one
-			if where := os.Getenv(name); where != "" {
-				cmd.Env = append(cmd.Env, name+"="+where)
-			}
-		}
+		cmd.Env = append(cmd.Env, p.env...)
 	}, p.args(more...)...)
+}
+
+// setup is conch setup where nobody sits.
+func (p *pi) setup(more ...string) *exec.Cmd {
+	cmd := exec.CommandContext(p.t.Context(), "conch", p.args(more...)...)
+	cmd.Env = append(os.Environ(), p.env...)
+	return cmd
 }
 
 // asks answers a question once it is there.
@@ -102,6 +106,7 @@ func (p *person) looksPast(question string) {
 
 // The whole of it: a board that needs lines, a reboot that is put off, the rehearsal voice; and once more, after the reboot.
 func TestSetup(t *testing.T) {
+	t.Parallel()
 	p := newPi(t)
 	p.write("state", "inactive\n") // somebody has stopped it, and nothing is to be waited for
 	s := p.sits()
@@ -173,9 +178,11 @@ func TestSetup(t *testing.T) {
 // Ctrl-C at every question: what was written before is whole, what was asked is as it was, the terminal is given back, and the
 // service runs.
 func TestSetupCanBeLeft(t *testing.T) {
+	t.Parallel()
 	answers := []struct{ question, answer string }{{"Which board is it?", "waveshare-wm8960"}, {"write this?", "y"}, {"Reboot now?", "n"}, {"Who answers?", "1"}, {"Your key", ""}}
 	for n := range answers {
 		t.Run(answers[n].question, func(t *testing.T) {
+			t.Parallel()
 			p := newPi(t)
 			s := p.sits()
 			for _, a := range answers[:n] {
@@ -255,6 +262,7 @@ func TestSetupWithAReadOnlyConfiguration(t *testing.T) {
 	args := p.args("board", "--yes", "--board", "waveshare-wm8960")
 	args[1] = filepath.Join(dir, "conch.toml")
 	cmd := exec.CommandContext(t.Context(), "conch", args...)
+	cmd.Env = append(os.Environ(), p.env...)
 	out, _ := cmd.CombinedOutput()
 	said := strings.Join(strings.Fields(string(out)), " ")
 	if cmd.ProcessState.ExitCode() != exitFault || strings.Count(said, "remount,rw") != 1 || strings.Count(said, "+board = ") != 1 {
@@ -269,7 +277,7 @@ func TestSetupWithAReadOnlyConfiguration(t *testing.T) {
 func TestSetupOnANarrowTerminal(t *testing.T) {
 	p := newPi(t)
 	p.write("state", "inactive\n")
-	s := sitWith(t, func(*exec.Cmd) {}, p.args()...)
+	s := sitWith(t, func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, p.env...) }, p.args()...)
 	if err := unix.IoctlSetWinsize(int(s.terminal.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 30, Col: 20}); err != nil {
 		t.Fatal(err)
 	}
@@ -286,6 +294,7 @@ func TestSetupOnANarrowTerminal(t *testing.T) {
 // A key and a server that is there: tried before it is written, unseen, stored as conch key does; the answer to a question that
 // the running appliance is asked then is the trial's.
 func TestSetupTalksWithAServer(t *testing.T) {
+	t.Parallel()
 	p := newPi(t)
 	server := exec.CommandContext(t.Context(), "conch", "rehearse", "--serve", "127.0.0.1:0")
 	out, err := server.StdoutPipe()
@@ -344,7 +353,7 @@ func TestSetupIntoAPipeThatCloses(t *testing.T) {
 	p.write("conch.toml", "[audio]\nbackend = \"alsa\"\n")
 	p.write("bin/systemctl", "#!/bin/sh\ncd "+p.dir+"\ncase $1 in show) cat state;; stop) while [ ! -e closed ]; do sleep 0.01; done; echo inactive >state;; "+
 		"restart) echo active >state;; esac\n")
-	cmd := exec.CommandContext(t.Context(), "conch", p.args("sound", "--yes")...)
+	cmd := p.setup("sound", "--yes")
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -368,12 +377,13 @@ func TestSetupIntoAPipeThatCloses(t *testing.T) {
 
 // Nobody is asked: one object a step, which says what would be; what flags say is written.
 func TestSetupForScripts(t *testing.T) {
+	t.Parallel()
 	p := newPi(t)
 	p.write("state", "inactive\n")
 	run := func(args ...string) (steps map[string]map[string]any, text string, code int) {
 		t.Helper()
-		cmd := exec.CommandContext(t.Context(), "conch", p.args(args...)...)
-		cmd.Env = append(os.Environ(), "HOME="+p.dir, "XDG_CONFIG_HOME="+p.dir, "XDG_STATE_HOME="+p.dir, "XDG_RUNTIME_DIR="+p.dir)
+		cmd := p.setup(args...)
+		cmd.Env = append(cmd.Env, "HOME="+p.dir, "XDG_CONFIG_HOME="+p.dir, "XDG_STATE_HOME="+p.dir, "XDG_RUNTIME_DIR="+p.dir)
 		out, _ := cmd.CombinedOutput()
 		steps = map[string]map[string]any{}
 		for line := range strings.Lines(string(out)) {
@@ -433,6 +443,7 @@ func TestSetupForScripts(t *testing.T) {
 
 // What goes wrong is said in the language of the questions: a key that is none, a boot partition that is not there, and leaving.
 func TestSetupFailsInTheLanguageOfTheDevice(t *testing.T) {
+	t.Parallel()
 	p := newPi(t)
 	p.write("state", "inactive\n")
 	p.write("conch.toml", strings.Replace(ownToml, `"en"`, `"de"`, 1))
@@ -456,15 +467,16 @@ func TestSetupFailsInTheLanguageOfTheDevice(t *testing.T) {
 
 // Where companions vote and there is a key, whether a model may be asked is asked once, with what that costs; nobody else is asked.
 func TestSetupOffersVotes(t *testing.T) {
+	t.Parallel()
 	p := newPi(t)
-	t.Setenv("XDG_STATE_HOME", filepath.Join(p.dir, "mine"))
+	p.env = append(p.env, "XDG_STATE_HOME="+filepath.Join(p.dir, "mine"))
 	p.write("state", "inactive\n")
 	const several = "[device]\nlanguage = \"en\"\ncompanion = [\"Ada\", \"Ben\"]\nboard = \"\"\n[audio]\nbackend = \"null\"\n[button]\nsource = \"lines\"\n"
 	alone := strings.Replace(several, "\"Ada\", \"Ben\"", "\"Ada\"", 1)
 	for _, row := range []struct{ toml, key string }{{several, ""}, {alone, storyKey}} {
 		p.write("conch.toml", row.toml)
 		p.write("keys/openai_api_key", row.key)
-		cmd := exec.CommandContext(t.Context(), "conch", p.args("--json")...)
+		cmd := p.setup("--json")
 		if out, err := cmd.Output(); err != nil || strings.Contains(string(out), `"votes"`) || !strings.Contains(string(out), `"language"`) {
 			t.Errorf("with %q and the key %q: %v\n%s", row.toml, row.key, err, out)
 		}
@@ -472,13 +484,13 @@ func TestSetupOffersVotes(t *testing.T) {
 	p.paired() // the service was; whoever runs setup has another state directory
 	p.write("conch.toml", alone)
 	p.write("keys/openai_api_key", storyKey)
-	if out, err := exec.CommandContext(t.Context(), "conch", p.args("--json")...).Output(); err != nil || !strings.Contains(string(out), `"votes"`) {
+	if out, err := p.setup("--json").Output(); err != nil || !strings.Contains(string(out), `"votes"`) {
 		t.Errorf("in a room that was paired: %v\n%s", err, out)
 	}
 	p.write("conch.toml", several)
 	p.write("keys/openai_api_key", storyKey+"\n")
 	before := p.read("conch.toml")
-	out, err := exec.CommandContext(t.Context(), "conch", p.args("--json", "--yes")...).Output()
+	out, err := p.setup("--json", "--yes").Output()
 	if err != nil || !strings.Contains(string(out), `"question":"May it be asked?"`) || !strings.Contains(string(out), `"on_enter":"n"`) || p.read("conch.toml") != before {
 		t.Errorf("where nobody is asked: %v\n%s\n%s", err, out, p.read("conch.toml"))
 	}
@@ -513,7 +525,7 @@ func TestSetupOffersVotes(t *testing.T) {
 		t.Errorf("written:\n%s", got)
 	}
 	for _, row := range []struct{ votes, want string }{{"rules", "rules"}, {"model", "model"}, {"sometimes", "model"}} {
-		cmd := exec.CommandContext(t.Context(), "conch", p.args("--yes", "--votes", row.votes, "votes")...)
+		cmd := p.setup("--yes", "--votes", row.votes, "votes")
 		out, _ := cmd.CombinedOutput()
 		if got := p.read("conch.toml"); !strings.Contains(got, "votes = \""+row.want+"\"\n") ||
 			row.votes != row.want && (cmd.ProcessState.ExitCode() != exitUsage || !strings.Contains(string(out), "must be rules, auto or model")) {
@@ -552,7 +564,9 @@ func (p *pi) paired() {
 
 // A server of one's own has no price here, and without any there is nothing to ask.
 func TestSetupOffersVotesOfAServerOfOnesOwn(t *testing.T) {
+	t.Parallel()
 	p := newPi(t)
+	p.write("state", "inactive\n") // or it is waited for
 	p.write("conch.toml", "[device]\nlanguage = \"en\"\n[room]\nvote_url = \"http://box.lan:8000/v1\"\nvote_model = \"small\"\n")
 	s := p.sits("votes")
 	s.sees(`small[ \n]+at[ \n]+box\.lan:8000`)
