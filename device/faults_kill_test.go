@@ -3,7 +3,6 @@ package device
 import (
 	"bufio"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,11 +15,7 @@ import (
 // It is started again on the same port, and the device finds it by itself.
 func TestServerKilledWithNine(t *testing.T) {
 	t.Parallel()
-	binary := filepath.Join(t.TempDir(), "conch")
-	if out, err := exec.Command("go", "build", "-o", binary, "../cmd/conch").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	s := &mortal{t: t, binary: binary, address: "127.0.0.1:0"}
+	s := &mortal{t: t, binary: shipped(t), address: "127.0.0.1:0"}
 	t.Cleanup(s.kill)
 	url := s.start()
 	b := newBox(t, boxOptions{address: url, config: func(c *config.Config) { c.Turn.Reconnect = 3 * time.Second }})

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -138,28 +139,34 @@ type goPackage struct {
 // listed is every package of the module, as the go command sees it.
 func listed(t *testing.T) []goPackage {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-json=Dir,ImportPath,Imports,GoFiles,CgoFiles,IgnoredGoFiles", "./...")
-	cmd.Dir = ".."
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
+	all, err := list()
 	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
-	var all []goPackage
-	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
-		var p goPackage
-		if err := d.Decode(&p); err == io.EOF {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, p)
+		t.Fatal(err)
 	}
 	if len(all) < 5 {
 		t.Fatalf("go list found %d packages; this test would prove nothing", len(all))
 	}
 	return all
 }
+
+var list = sync.OnceValues(func() (all []goPackage, _ error) {
+	cmd := exec.Command("go", "list", "-json=Dir,ImportPath,Imports,GoFiles,CgoFiles,IgnoredGoFiles", "./...")
+	cmd.Dir = ".."
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p goPackage
+		if err := d.Decode(&p); err == io.EOF {
+			return all, nil
+		} else if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+})
 
 func fits(pattern, name string) bool {
 	if below, ok := strings.CutSuffix(pattern, "/…"); ok {

@@ -52,14 +52,12 @@ func newPairHouse(t *testing.T) *pairHouse {
 	if os.Getuid() != 0 {
 		t.Skip("network namespaces need root: sudo -E make test-net")
 	}
-	h := &pairHouse{t: t, tag: fmt.Sprintf("cp%d-%d", os.Getpid(), pairHouses.Add(1)), binary: filepath.Join(t.TempDir(), "conch"), began: time.Now()}
+	h := &pairHouse{t: t, tag: fmt.Sprintf("cp%d-%d", os.Getpid(), pairHouses.Add(1)), began: time.Now()}
 	if out, err := exec.Command("ip", "netns", "add", h.ns("m")).CombinedOutput(); err != nil {
 		t.Skipf("network namespaces cannot be made here (ip netns add: %v: %s)", err, out)
 	}
 	t.Cleanup(func() { _ = exec.Command("ip", "netns", "del", h.ns("m")).Run() })
-	if out, err := exec.Command("go", "build", "-o", h.binary, "../cmd/conch").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
+	h.binary = shipped(t)
 	h.ip("-n", h.ns("m"), "link", "set", "lo", "up")
 	h.ip("-n", h.ns("m"), "link", "add", "br0", "type", "bridge")
 	h.ip("-n", h.ns("m"), "addr", "add", "10.98.0.1/24", "dev", "br0")

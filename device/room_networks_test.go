@@ -147,14 +147,12 @@ func newNetworks(t *testing.T) *networks {
 	if os.Getuid() != 0 {
 		t.Skip("network namespaces need root: sudo -E make test-net")
 	}
-	n := &networks{t: t, tag: fmt.Sprintf("conch%d-%d-", os.Getpid(), networksMade.Add(1)), binary: filepath.Join(t.TempDir(), "conch")}
+	n := &networks{t: t, tag: fmt.Sprintf("conch%d-%d-", os.Getpid(), networksMade.Add(1))}
 	if out, err := exec.Command("ip", "netns", "add", n.ns("m")).CombinedOutput(); err != nil {
 		t.Skipf("network namespaces cannot be made here (ip netns add: %v: %s)", err, out)
 	}
 	t.Cleanup(func() { _ = exec.Command("ip", "netns", "del", n.ns("m")).Run() })
-	if out, err := exec.Command("go", "build", "-o", n.binary, "../cmd/conch").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
+	n.binary = shipped(t)
 	n.ip("-n", n.ns("m"), "link", "set", "lo", "up")
 	n.ip("-n", n.ns("m"), "link", "add", "br0", "type", "bridge")
 	n.ip("-n", n.ns("m"), "addr", "add", "10.97.0.1/24", "dev", "br0")
