@@ -15,7 +15,10 @@ import (
 
 // What a card gave is said wherever somebody looks, and so is what is not as it was asked for: a buffer that the card does not have,
 // periods that it does not do, frames that it does not give back.
-func TestWhatWasGrantedIsSaid(t *testing.T) {
+func TestWhatWasGrantedIsSaid(t *testing.T) { //nolint:tparallel // its rows have one environment, one after the other
+	if !alone(t) {
+		return
+	}
 	for _, row := range []struct {
 		name    string
 		card    alsacard.Options

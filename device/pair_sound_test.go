@@ -263,6 +263,9 @@ func TestHeldInSilence(t *testing.T) {
 
 // The same over a sound server: one device plays into a sink, another one records from a source.
 func TestACodeGoesOverPulseAudio(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	air := newPulseAir(t)
 	a, b := newRoom(t, air), newRoom(t, air)
 	heard := make(chan heardCode, 1)

@@ -14,6 +14,7 @@ import (
 // A whisper through three binaries: `conch ask --to` in the kitchen is answered by Ben in the bedroom, and what watches in the hall, and all that
 // the hall has written and logged, knows of it and has none of its words. To a member with an older conch nothing is said, and the command says why.
 func TestWhisperThroughThreeBinaries(t *testing.T) {
+	t.Parallel()
 	h := newPairHouse(t)
 	kitchen, _, hall, attic := h.box("kitchen", "Ada", 11), h.box("bedroom", "Ben", 12), h.box("hall", "Cleo", 13), h.box("attic", "Zed", 14)
 	for i, b := range h.boxes {

@@ -48,6 +48,9 @@ func (h *hail) Run(ctx context.Context, on func(gpio.Event)) error {
 // A thousand presses in ten seconds, each confirmed, into an answer: a thousand turns end once each, nothing grows, and the
 // question after them is answered. It runs alone, because it looks at the memory.
 func TestAThousandPressesInTenSeconds(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	const n = 1000
 	h := &hail{n: n, gap: 10 * time.Millisecond, begin: make(chan struct{}), done: make(chan struct{})}
 	wave := &watched{Events: h}

@@ -10,7 +10,11 @@ import (
 	"conch/device/control"
 )
 
-func TestConversationOnPulseAudio(t *testing.T) { newRoom(t, newPulseAir(t)).converse() }
+func TestConversationOnPulseAudio(t *testing.T) {
+	if alone(t) {
+		newRoom(t, newPulseAir(t)).converse()
+	}
+}
 
 func TestConversationOnALSA(t *testing.T) {
 	slow(t)

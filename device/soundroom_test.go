@@ -97,6 +97,7 @@ func newRoom(t *testing.T, a air) *soundRoom {
 	cfg := config.Default()
 	cfg.State.Dir, cfg.Voice.Kind = "", "rehearsal"
 	cfg.Audio.Playback, cfg.Audio.Capture = playback, capture
+	cfg.Turn.Commit = time.Minute // a busy machine understands slowly
 	var err error
 	r.device, err = New(cfg, Options{Log: log, Card: card, Now: now, Voices: []voice.Kind{r.server.Kind()}, Buttons: []gpio.Events{r.hand},
 		Clock: func() time.Time { return afternoon }, OnTurn: func(rec control.Turn) { r.turns <- rec }})
@@ -132,7 +133,7 @@ func newRoom(t *testing.T, a air) *soundRoom {
 // Waits of these tests: each far above what the thing takes, on a machine that has other things to do.
 const (
 	shutdownLimit = 10 * time.Second
-	turnLimit     = 40 * time.Second
+	turnLimit     = 90 * time.Second
 	stateLimit    = 15 * time.Second
 )
 
