@@ -918,8 +918,12 @@ func effects(t *testing.T) []effect {
 		}, map[string]string{"1": "51", "20": "70"}},
 		{"library.folder", "", func(s *seam) string {
 			all, err := s.new(Options{}).skillHost("library").Library.Titles()
-			return fmt.Sprint(all, err)
-		}, map[string]string{`""`: "[] <nil>", q(ownSound): "[{the_sea.wav the sea}] <nil>"}},
+			names := []string{}
+			for _, t := range all {
+				names = append(names, t.File+" "+t.Name)
+			}
+			return fmt.Sprint(names, err)
+		}, map[string]string{`""`: "[] <nil>", q(ownSound): "[the_sea.wav the sea] <nil>"}},
 
 		{"intercom.enabled", "[room]\nbroker = \"mqtt://broker:1883\"\n", func(s *seam) string {
 			return fmt.Sprint(s.new(Options{}).skillHost("intercom").Intercom != nil)

@@ -148,7 +148,7 @@ func (d *Device) skillHost(name string) skills.Host {
 		Announce: func(a skills.Announcement) { d.desk.Announce(name, a) },
 		Mute:     func() error { return d.sound.SetMuted(true) },
 		Ring:     d.ring,
-		Library:  soundfolder.New(d.cfg.LibraryFolder()).Library(),
+		Library:  d.shelf(),
 		Intercom: d.intercomSkill(),
 		Radio:    tuner.New(d.cfg.Radio.Stations, nil).Radio(),
 		Home:     d.home(),
@@ -171,6 +171,15 @@ func (d *Device) skillHost(name string) skills.Host {
 		}
 	}
 	return h
+}
+
+// shelf is the household's own sound.
+func (d *Device) shelf() *skills.Library {
+	kept := ""
+	if dir := d.memory.Dir(); dir != "" {
+		kept = filepath.Join(dir, soundfolder.Kept)
+	}
+	return soundfolder.New(d.cfg.LibraryFolder(), kept).Library()
 }
 
 // newDesk makes the place where skills announce things.

@@ -238,6 +238,18 @@ func Words(err error) string {
 	return errBroken.Error()
 }
 
+// Remedy is a command that makes of a file IN one, OUT, that can be played; empty: none does.
+func Remedy(err error) string {
+	var not notForUs
+	switch foreign := (ForeignError{}); {
+	case errors.As(err, &foreign), errors.Is(err, wav.ErrKind):
+		return "ffmpeg -i IN OUT.mp3"
+	case errors.As(err, &not):
+		return not.make
+	}
+	return ""
+}
+
 // what says what that is which cannot be played.
 func what(b []byte) error {
 	for _, o := range others {

@@ -62,12 +62,21 @@ var machineBreakages = []breakage{
 		breaks: func(b *box) { b.s.Library = "/home/max/books" }},
 	{name: "library that is not there", check: "library", level: doctor.Warn, text: "/srv/books is not there", cause: "library.folder", do: "library.folder",
 		breaks: func(b *box) { b.s.Library = "/srv/books" }},
-	{name: "library of AAC", check: "library", level: doctor.Warn, text: "1 files of /srv/books cannot be played, such as Moby Dick.m4b", cause: "conch plays",
-		do: `ffmpeg -i "Moby Dick.m4b" "Moby Dick.mp3"`,
+	{name: "library of AAC", check: "library", level: doctor.Warn, text: "1 file of /srv/books cannot be played: Moby Dick.m4b (it is AAC or ALAC (M4A, M4B), " +
+		"which conch does not play); 1 file can", cause: "conch plays", do: `convert it: ffmpeg -i 'Moby Dick.m4b' 'Moby Dick.mp3'`,
 		breaks: func(b *box) {
 			b.s.Library = "/srv/books"
-			b.files(map[string]string{"/srv/books/Moby Dick.m4b": "x", "/srv/books/rain.mp3": "x"})
+			b.files(map[string]string{"/srv/books/Moby Dick.m4b": "\x00\x00\x00\x20ftypM4B \x00\x00\x00\x00", "/srv/books/rain.wav": silence})
 		}},
+	{name: "library of files that lie", check: "library", level: doctor.Warn, text: "7 files of /srv/books cannot be played: 3.wav (it is a page of the web, and no sound), " +
+		"1.wav (it is damaged), 2.wav (it is damaged), a.flac (it is empty), b.flac (it is empty), and 2 more; 0 files can", cause: "whole", do: "copy it there anew",
+		breaks: func(b *box) {
+			b.s.Library = "/srv/books"
+			b.files(map[string]string{"/srv/books/1.wav": silence[:20], "/srv/books/2.wav": silence[:30], "/srv/books/3.wav": "<html>", "/srv/books/a.flac": "",
+				"/srv/books/b.flac": "", "/srv/books/c.flac": "", "/srv/books/d.mp3": "x"})
+		}},
+	{name: "library that is a file", check: "library", level: doctor.Warn, text: "/srv/books is a file, not a folder", cause: "library.folder", do: "library.folder",
+		breaks: func(b *box) { b.s.Library = "/srv/books"; b.write("/srv/books", "x") }},
 	{name: "file system with errors", check: "card-errors", level: doctor.Bad, text: "mmcblk0p2 has recorded 4 errors", cause: "card", do: "replace the card",
 		breaks: func(b *box) { b.write("/sys/fs/ext4/mmcblk0p2/errors_count", "4\n") }},
 	{name: "card fails", check: "card-errors", level: doctor.Bad, text: "failed 2 times", cause: "wears out", do: "dmesg",
@@ -208,3 +217,7 @@ func (b *box) stopped() {
 		return doctor.Opened{Backend: "alsa", Playback: "RPi Codec Zero", Capture: "RPi Codec Zero", Buffer: "240 frames x 3 at 48000 Hz"}, nil
 	}
 }
+
+// silence is a WAV file of four samples.
+const silence = "RIFF\x2c\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\xc0\x5d\x00\x00\x80\xbb\x00\x00\x02\x00\x10\x00data\x08\x00\x00\x00" +
+	"\x00\x00\x00\x00\x00\x00\x00\x00"

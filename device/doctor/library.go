@@ -1,17 +1,27 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"conch/device/library"
+	"conch/device/printable"
 )
 
-const lookedAt = 20000 // files and folders of a library; our choice
+// Our choices.
+const (
+	lookFor    = 3 * time.Second // at files that nobody has looked at yet
+	namedFiles = 5               // that cannot be played
+)
 
 // closed are directories that the unit closes (ProtectHome).
 var closed = []string{"/home", "/root", "/run/user"}
@@ -28,6 +38,9 @@ func checkLibrary(ctx context.Context, m *Machine, s *Subject) []Finding {
 			return bad("", dir+" cannot be read by the service", "the unit keeps it out of everybody's home (ProtectHome)", copied)
 		}
 	}
+	if info, err := os.Stat(m.Path(dir)); err == nil && !info.IsDir() {
+		return warn("", dir+" is a file, not a folder", "library.folder names it", "mend library.folder")
+	}
 	a := s.account(m)
 	switch can, _, err := m.may(a, dir, 5); {
 	case errors.Is(err, fs.ErrNotExist) && dir == own:
@@ -41,25 +54,56 @@ func checkLibrary(ctx context.Context, m *Machine, s *Subject) []Finding {
 	case !can:
 		return bad("", dir+" cannot be read by "+a.String(), "it belongs to somebody else", "sudo chmod -R a+rX "+dir)
 	}
-	sounds, foreign, seen, first := 0, 0, 0, ""
-	_ = filepath.WalkDir(m.Path(dir), func(_ string, e fs.DirEntry, err error) error {
-		if seen++; seen > lookedAt || ctx.Err() != nil {
-			return fs.SkipAll
-		}
-		switch {
-		case err != nil || e.IsDir():
-		case library.Foreign(e.Name()):
-			if foreign++; first == "" {
-				first = e.Name()
-			}
-		case library.Named(e.Name()):
-			sounds++
-		}
-		return nil //nolint:nilerr // one that is not ours to read takes no other with it
-	})
-	if foreign > 0 {
-		return warn("", fmt.Sprintf("%d files of %s cannot be played, such as %s", foreign, dir, first),
-			"conch plays MP3, FLAC, Ogg Vorbis, Ogg Opus and WAV", `convert each: ffmpeg -i "`+first+`" "`+strings.TrimSuffix(first, filepath.Ext(first))+`.mp3"`)
+	return s.examineLibrary(ctx, m, a, dir)
+}
+
+// examineLibrary looks at the head of each file, by what the appliance has found out already, and says which cannot be played.
+func (s *Subject) examineLibrary(ctx context.Context, m *Machine, a Account, dir string) []Finding {
+	ctx, cancel := context.WithTimeout(ctx, lookFor)
+	defer cancel()
+	playable, unread, all, err := library.New(m.Path(dir), m.Path(filepath.Join(s.StateDir, library.Kept))).Examine(ctx)
+	if err != nil {
+		return warn("", dir+" cannot be looked through: "+errnoOf(err), "the file system does not answer", "set library.folder to another one")
 	}
-	return ok("", "%s, %d files of sound", dir, sounds)
+	more := ""
+	if unread > 0 {
+		more = fmt.Sprintf("; %s not looked at yet", files(unread))
+	}
+	var broken []library.Broken
+	for _, b := range all {
+		if can, _, err := m.may(a, filepath.Join(dir, b.File), 4); b.Denied && err == nil && can {
+			playable++ // who asks may not read it, and the service may
+			continue
+		}
+		broken = append(broken, b)
+	}
+	if len(broken) == 0 {
+		return ok("", "%s, %s of sound%s", dir, files(playable), more)
+	}
+	slices.SortStableFunc(broken, func(x, y library.Broken) int { return cmp.Compare(x.Why, y.Why) })
+	var named []string
+	for _, b := range broken[:min(len(broken), namedFiles)] {
+		named = append(named, printable.Text(b.File)+" ("+b.Why+")")
+	}
+	if n := len(broken) - len(named); n > 0 {
+		named = append(named, fmt.Sprintf("and %d more", n))
+	}
+	first := broken[0]
+	do := "copy it there anew, or remove it"
+	switch {
+	case first.Denied:
+		do = "sudo chmod -R a+rX " + printable.Arg(dir)
+	case first.Do != "":
+		to := strings.TrimSuffix(first.File, path.Ext(first.File)) + path.Ext(first.Do)
+		do = "convert it: " + strings.NewReplacer("IN", printable.Arg(first.File), "OUT"+path.Ext(first.Do), printable.Arg(to)).Replace(first.Do)
+	}
+	return warn("", fmt.Sprintf("%s of %s cannot be played: %s; %s can%s", files(len(broken)), dir, strings.Join(named, ", "), files(playable), more),
+		"conch plays MP3, FLAC, Ogg Vorbis, Ogg Opus and WAV that are whole", do)
+}
+
+func files(n int) string {
+	if n == 1 {
+		return "1 file"
+	}
+	return fmt.Sprintf("%d files", n)
 }

@@ -23,7 +23,7 @@ func BenchmarkTitles(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	f := New(dir)
+	f := New(dir, "")
 	b.Run("first", func(b *testing.B) {
 		for b.Loop() {
 			f.folders = nil

@@ -1,7 +1,8 @@
 // Package library is the sound that a household has put into a folder of its device: what there is, and each of it opened.
 //
 // What there is is kept, and looked for anew only where a folder has changed since, which its time tells: so a search costs as many
-// looks as there are folders.
+// looks as there are folders. What files say of themselves is read beside that, one after the other and slowly, and kept on the disk by
+// their names, sizes and times: a second start reads none of them again.
 package library
 
 import (
@@ -29,15 +30,20 @@ const (
 // Folder is one. It may be asked from any goroutine.
 type Folder struct {
 	path string
+	kept string        // the file in which it is kept what heads say; empty: none
+	wake chan struct{} // of one place: there may be other files
 
 	mu      sync.Mutex
+	heads   map[string]head
 	titles  []skills.Title
 	folders map[string]time.Time // as they were changed last, …
 	scanned time.Time            // … when they were looked through
 }
 
-// New is the folder at a path; none where that is empty.
-func New(path string) *Folder { return &Folder{path: path} }
+// New is the folder at a path; none where that is empty. What it finds out of files is kept in another one, if that has a name.
+func New(path, kept string) *Folder {
+	return &Folder{path: path, kept: kept, wake: make(chan struct{}, 1)}
+}
 
 // Library is what a skill may know of it; nil where it would have no place.
 func (f *Folder) Library() *skills.Library {
@@ -45,7 +51,7 @@ func (f *Folder) Library() *skills.Library {
 		return nil
 	}
 	return &skills.Library{
-		Titles: f.Titles, Open: f.open,
+		Titles: f.Titles, Open: f.open, Learn: f.learn,
 		Stretch: func(percent int) skills.Stretch { return stretch.New(percent) },
 	}
 }
@@ -71,7 +77,11 @@ func (f *Folder) Titles() ([]skills.Title, error) {
 	if err != nil {
 		return nil, &skills.Spoken{Say: "the library cannot be read", Err: err}
 	}
-	f.titles, f.folders, f.scanned = titles, folders, began
+	f.titles, f.folders, f.scanned = f.tagged(titles), folders, began
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
 	return f.titles, nil
 }
 

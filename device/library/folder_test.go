@@ -49,7 +49,7 @@ func named(f *Folder) (all []string, err error) {
 
 func TestALibraryIsAFolderOfFiles(t *testing.T) {
 	dir := t.TempDir()
-	f := New(filepath.Join(dir, "library"))
+	f := New(filepath.Join(dir, "library"), "")
 	if all, err := named(f); err != nil || all != nil {
 		t.Errorf("before there is one: %q, %v", all, err)
 	}
@@ -86,7 +86,7 @@ func TestALibraryIsAFolderOfFiles(t *testing.T) {
 func TestAFolderIsLookedThroughWhereItHasChanged(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "books", "one.wav"))
-	f := New(dir)
+	f := New(dir, "")
 	for _, name := range []string{dir, filepath.Join(dir, "books")} {
 		if err := os.Chtimes(name, time.Time{}, time.Now().Add(-time.Hour)); err != nil {
 			t.Fatal(err)
@@ -120,7 +120,7 @@ func TestAForeignFileSaysWhatItIs(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "Moby Dick.m4b"), []byte("\x00\x00\x00\x20ftypM4B \x00\x00\x00\x00"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f := New(dir)
+	f := New(dir, "")
 	if all, err := named(f); err != nil || !slices.Equal(all, []string{"Moby Dick"}) {
 		t.Errorf("%q, %v", all, err)
 	}
@@ -170,7 +170,7 @@ func TestWhatIsWrongWithAFileIsAShortSentence(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(dir, "pipe.wav"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f := New(dir)
+	f := New(dir, "")
 	for name, says := range map[string]string{
 		"slow": "it is a WAV file of a kind that conch does not play", "packed": "it is a WAV file of a kind that conch does not play",
 		"headless": "it is damaged", "lying": "it is damaged", "page": "it is a page of the web, and no sound", "empty": "it is empty",

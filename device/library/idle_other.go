@@ -1,0 +1,5 @@
+//go:build !linux
+
+package library
+
+func idle() (end func()) { return func() {} }
