@@ -53,11 +53,12 @@ type Desk struct {
 	told  sync.WaitGroup // skills that are told of an outcome
 	ended chan struct{}  // Run's context has ended
 
-	mu   sync.Mutex
-	late bool              // nobody waits for told any more
-	read bool              // what earlier lives have left, into …
-	old  map[string]record // … this, until Run takes it
-	next uint64
+	mu    sync.Mutex
+	late  bool              // nobody waits for told any more
+	read  bool              // what earlier lives have left, into …
+	old   map[string]record // … this, until its outcome
+	taken bool              // Run has these said
+	next  uint64
 }
 
 // New makes a Desk. Nothing that was kept is said before Run.
@@ -85,7 +86,7 @@ func (d *Desk) Run(ctx context.Context) error {
 func (d *Desk) Announce(skill string, a skills.Announcement) {
 	r, key := recordOf(skill, a, d.o.Now()), ""
 	if a.Durable {
-		key = d.keep(r)
+		key, r = d.keep(r)
 	}
 	d.say(key, r, a.Done)
 }
@@ -94,8 +95,8 @@ func (d *Desk) Announce(skill string, a skills.Announcement) {
 func (d *Desk) resume() {
 	d.mu.Lock()
 	d.recall()
-	old := d.old
-	d.old = nil
+	old := maps.Clone(d.old)
+	d.taken = true
 	d.mu.Unlock()
 	for _, key := range slices.Sorted(maps.Keys(old)) {
 		r := old[key]
@@ -104,7 +105,7 @@ func (d *Desk) resume() {
 		if what == waits {
 			d.say(key, r, nil)
 		} else {
-			d.write(key, nil)
+			d.forget(key)
 		}
 	}
 }
@@ -174,7 +175,7 @@ func (k *kept) end(how skills.Outcome) skills.Outcome {
 	case k.d.over() && (how == skills.OutcomeFailed || how == skills.OutcomeInterrupted):
 		return skills.OutcomeKept
 	default:
-		k.d.write(k.key, nil)
+		k.d.forget(k.key)
 	}
 	return how
 }
@@ -198,17 +199,41 @@ func (d *Desk) tell(r record, done func(skills.Outcome), how skills.Outcome) {
 	done(how)
 }
 
-// keep writes a new record and gives its name; empty where it cannot be written.
-func (d *Desk) keep(r record) string {
+// keep writes a new record and gives its name; empty where it cannot be written. One of its key that an earlier life has left is replaced,
+// whether Run has it said already or not. What says the same as that may have been heard; what says something else is new.
+func (d *Desk) keep(r record) (string, record) {
 	d.mu.Lock()
 	d.recall()
 	d.next++
 	key := fmt.Sprintf("%016x", d.next)
+	var replaced []string
+	for name, o := range d.old {
+		if r.Key == "" || o.Skill != r.Skill || o.Key != r.Key {
+			continue
+		}
+		if o.Begun > 0 && o.Text == r.Text && o.Prompt == r.Prompt {
+			r.Begun = 1
+		}
+		if !d.taken { // else the coordinator replaces it
+			replaced = append(replaced, name)
+		}
+	}
 	d.mu.Unlock()
 	if !d.write(key, r.bytes()) {
-		return ""
+		return "", r
 	}
-	return key
+	for _, name := range replaced {
+		d.forget(name)
+	}
+	return key, r
+}
+
+// forget ends a record.
+func (d *Desk) forget(key string) {
+	d.write(key, nil)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.old, key)
 }
 
 // write writes a record, or deletes it.

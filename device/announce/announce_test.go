@@ -79,6 +79,13 @@ type life struct {
 }
 
 func begin(t *testing.T, store skills.Store) *life {
+	l := idle(t, store)
+	l.run()
+	return l
+}
+
+// idle is one whose Run has not begun.
+func idle(t *testing.T, store skills.Store) *life {
 	l := &life{t: t, gone: make(chan struct{})}
 	l.Desk = New(Options{
 		Log: slog.New(slog.DiscardHandler), Now: time.Now, Language: language.English, Store: store,
@@ -91,14 +98,17 @@ func begin(t *testing.T, store skills.Store) *life {
 			return how
 		},
 	})
+	return l
+}
+
+func (l *life) run() {
 	var ctx context.Context
-	ctx, l.end = context.WithCancel(t.Context())
+	ctx, l.end = context.WithCancel(l.t.Context())
 	go func() {
 		_ = l.Run(ctx)
 		close(l.gone)
 	}()
 	synctest.Wait()
-	return l
 }
 
 func (l *life) announce(a skills.Announcement) {
@@ -190,6 +200,57 @@ func TestACrashAtEachStepOfAnAnnouncement(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// Whoever announces anew what an earlier life has left replaces it. If it says something else it is new; if it says the same people may have
+// heard it, and are told so, whether it comes before Run or behind.
+func TestWhatReplacesOneOfAnEarlierLife(t *testing.T) {
+	burnt := pasta
+	burnt.Text = "The pasta is burnt."
+	for _, row := range []struct {
+		begun bool
+		a     skills.Announcement
+		want  string // the last that is asked for
+	}{
+		{true, pasta, again},
+		{true, burnt, "The pasta is burnt."},
+		{false, pasta, "The pasta is ready."},
+		{false, burnt, "The pasta is burnt."},
+	} {
+		for _, first := range []bool{true, false} {
+			synctest.Test(t, func(t *testing.T) {
+				d := &disk{values: map[string][]byte{}}
+				l := begin(t, d)
+				l.announce(pasta)
+				if row.begun {
+					l.asked[0].Begins()
+				}
+				l.stop(inject.Failed)
+				old := l.asked[0].Text
+				if row.begun {
+					old = again
+				}
+				want := old + " | " + row.want
+				if first {
+					want = row.want
+					l = idle(t, d)
+					l.announce(row.a)
+					l.run()
+				} else {
+					l = begin(t, d)
+					l.announce(row.a)
+				}
+				if got := l.texts(); got != want || l.asked[len(l.asked)-1].Key != "timers.pasta" {
+					t.Errorf("begun %t, before Run %t: it says %q; want %q", row.begun, first, got, want)
+				}
+				l.outcomes(inject.Delivered)
+				if d.left() != 0 {
+					t.Errorf("%d records are left", d.left())
+				}
+				l.stop(inject.Failed)
+			})
+		}
 	}
 }
 
