@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"conch/device/control"
+	"conch/device/printable"
 )
 
 type usageCmd struct {
@@ -47,9 +48,9 @@ func printUsage(e *env, u control.UsageReport) {
 	}
 	votes := ""
 	if u.Votes > 0 {
-		votes = fmt.Sprintf(", %d votes by a model", u.Votes)
+		votes = ", " + printable.Count(u.Votes, "vote") + " by a model"
 	}
-	fmt.Fprintf(e.out, "%s: %d answers, %.0f s heard, %.0f s said%s\n", u.Day, u.Responses, u.HeardSeconds, u.SaidSeconds, votes)
+	fmt.Fprintf(e.out, "%s: %s, %.0f s heard, %.0f s said%s\n", u.Day, printable.Count(u.Responses, "answer"), u.HeardSeconds, u.SaidSeconds, votes)
 	fmt.Fprintf(e.out, "tokens %d%s\n", u.Tokens, of(fmt.Sprint(u.CeilingTokens), u.CeilingTokens > 0))
 	fmt.Fprintf(e.out, "cost   %.4f%s\n", u.Cost, of(fmt.Sprint(u.CeilingCost), u.CeilingCost > 0))
 	until := u.Until.Local().Format("2006-01-02 at 15:04")

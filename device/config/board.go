@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"conch/device/condition"
+	"conch/device/printable"
 	"conch/gpio"
 )
 
@@ -173,7 +174,7 @@ func (c *Config) Misfits() []Misfit {
 	pins, err := ParsePins(c.Light.Pins)
 	if want := gpio.LightPins(driver); err == nil && want > 0 && len(pins) != want {
 		misfit(fmt.Sprintf("give it %s", pinsOf(driver)), "light.pins = %s: light.driver = %s needs %s, not %d%s",
-			Quote(c.Light.Pins), driver, plural(want, "pin"), len(pins), from("light.pins"))
+			Quote(c.Light.Pins), driver, printable.Count(want, "pin"), len(pins), from("light.pins"))
 	} else if want > 0 {
 		for i, p := range pins {
 			use, taken := gpio.SoundPin(p)
@@ -254,13 +255,6 @@ func buttonElsewhere(b gpio.Board) string {
 func pinsOf(d gpio.LightDriver) string {
 	return map[gpio.LightDriver]string{gpio.LightGPIO: "the LED's pin", gpio.LightRGB: "red, green and blue, as in 25,24,23",
 		gpio.LightAPA102GPIO: "data and clock, as in 5,6"}[d]
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // Fitting is the configuration without the parts that do not fit, and what these are. The appliance starts with it.

@@ -67,7 +67,7 @@ func (s *Subject) examineLibrary(ctx context.Context, m *Machine, a Account, dir
 	}
 	more := ""
 	if unread > 0 {
-		more = fmt.Sprintf("; %s not looked at yet", files(unread))
+		more = fmt.Sprintf("; %s not looked at yet", printable.Count(unread, "file"))
 	}
 	var broken []library.Broken
 	for _, b := range all {
@@ -78,7 +78,7 @@ func (s *Subject) examineLibrary(ctx context.Context, m *Machine, a Account, dir
 		broken = append(broken, b)
 	}
 	if len(broken) == 0 {
-		return ok("", "%s, %s of sound%s", dir, files(playable), more)
+		return ok("", "%s, %s of sound%s", dir, printable.Count(playable, "file"), more)
 	}
 	slices.SortStableFunc(broken, func(x, y library.Broken) int { return cmp.Compare(x.Why, y.Why) })
 	var named []string
@@ -97,13 +97,6 @@ func (s *Subject) examineLibrary(ctx context.Context, m *Machine, a Account, dir
 		to := strings.TrimSuffix(first.File, path.Ext(first.File)) + path.Ext(first.Do)
 		do = "convert it: " + strings.NewReplacer("IN", printable.Arg(first.File), "OUT"+path.Ext(first.Do), printable.Arg(to)).Replace(first.Do)
 	}
-	return warn("", fmt.Sprintf("%s of %s cannot be played: %s; %s can%s", files(len(broken)), dir, strings.Join(named, ", "), files(playable), more),
+	return warn("", fmt.Sprintf("%s of %s cannot be played: %s; %s can%s", printable.Count(len(broken), "file"), dir, strings.Join(named, ", "), printable.Count(playable, "file"), more),
 		"conch plays MP3, FLAC, Ogg Vorbis, Ogg Opus and WAV that are whole", do)
-}
-
-func files(n int) string {
-	if n == 1 {
-		return "1 file"
-	}
-	return fmt.Sprintf("%d files", n)
 }

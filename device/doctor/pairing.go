@@ -14,6 +14,7 @@ import (
 
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/printable"
 	"conch/mqtt"
 	"conch/mqtt/discovery"
 	"conch/mqtt/membership"
@@ -47,7 +48,7 @@ func checkPairing(ctx context.Context, cfg config.Config, s control.RoomStatus, 
 		return slices.Concat(out, checkPort(ctx, cfg, false), checkDiscovery(ctx, cfg, nil, id))
 	}
 	room := m.Room()
-	out = ok("paired", "room %s (%s), %d devices, called %s", room.Name, room.ID, len(room.Members), room.Called)
+	out = ok("paired", "room %s (%s), %s, called %s", room.Name, room.ID, printable.Count(len(room.Members), "device"), room.Called)
 	out = append(out, checkCertificate(room, time.Now())...)
 	switch {
 	case room.Foreign: // the broker is looked at as any other
@@ -103,7 +104,7 @@ func checkCertificate(room *membership.Room, now time.Time) []Finding {
 		return bad("certificate", "ended on "+day, "it is renewed by "+host+" after half of its time, and that was not reached since; or the clock is wrong",
 			do+"; is the date right (timedatectl)? Where it is not let in any more: conch room leave, and pair again")
 	case left < certificateLow:
-		return warn("certificate", fmt.Sprintf("ends on %s, in %d days", day, int(left.Hours()/24)),
+		return warn("certificate", fmt.Sprintf("ends on %s, in %s", day, printable.Count(int(left.Hours()/24), "day")),
 			"it is renewed by "+host+" after half of its time, and that was not reached since; or the clock is wrong", do)
 	}
 	return ok("certificate", "good until %s", day)

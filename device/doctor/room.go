@@ -100,7 +100,7 @@ func packetsWere(n uint64) string {
 	if n == 1 {
 		return "1 packet was"
 	}
-	return fmt.Sprintf("%d packets were", n)
+	return printable.Count(n, "packet") + " were"
 }
 
 func runningRoom(ctx context.Context, cfg config.Config) (s control.RoomStatus, running bool) {

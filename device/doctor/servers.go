@@ -10,6 +10,7 @@ import (
 
 	"conch/device/config"
 	"conch/device/mcp"
+	"conch/device/printable"
 )
 
 // checkServers tells of each server of the Model Context Protocol. They are not started for it: who runs knows how they are.
@@ -56,7 +57,7 @@ func serverState(c config.MCP, st mcp.State, unit bool) (out []Finding) {
 	name := c.Name + ": "
 	switch st.Is {
 	case mcp.Ready:
-		text := fmt.Sprintf("ready, %d tools, answers within %.0f ms", len(st.Tools), st.LatencyMS)
+		text := fmt.Sprintf("ready, %s, answers within %.0f ms", printable.Count(len(st.Tools), "tool"), st.LatencyMS)
 		if st.Lost > 0 {
 			text += "; started anew " + some(st.Lost, "time") + " so far"
 		}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"conch/device/printable"
 )
 
 // unitState is what systemctl show says of the unit.
@@ -99,7 +101,7 @@ func checkUnit(ctx context.Context, m *Machine, s *Subject) []Finding {
 		out = append(out, warn("restarts", fmt.Sprintf("systemd had to restart it %d times", n),
 			"it ended by itself, or its watchdog found a loop that was stuck", journal+" | grep -iE 'watchdog|panic|fatal|exited'")...)
 	} else if n > 0 {
-		out = append(out, note("restarts", "systemd restarted it %d times since it was started", n)...)
+		out = append(out, note("restarts", "systemd restarted it %s since it was started", printable.Count(n, "time"))...)
 	}
 	if w := u.have["WatchdogUSec"]; u.have["Type"] == "notify" && (w == "0" || w == "infinity") {
 		out = append(out, warn("watchdog", "no watchdog: a stuck appliance stays stuck", "WatchdogSec is not set in the unit or is overridden",
@@ -245,7 +247,7 @@ func checkRunning(ctx context.Context, m *Machine, s *Subject) []Finding {
 		return bad("", "a conch is running but does not answer: "+err.Error(), "the socket is there and what is behind it is not well",
 			"sudo systemctl restart conch, or end it and start it again")
 	}
-	out := ok("", "state %s, %d turns", r.State, r.Turns)
+	out := ok("", "state %s, %s", r.State, printable.Count(r.Turns, "turn"))
 	if r.Muted {
 		out = append(out, Finding{Check: "muted", Level: Note, Text: "the microphone is closed, by wish: it hears nothing", Do: "conch mute off"})
 	}
