@@ -163,11 +163,11 @@ func TestAReminderIsToldAtItsTime(t *testing.T) {
 
 func TestARepeatedReminderIsCancelledByItsWords(t *testing.T) {
 	lives(t, evening, func(l *life) {
-		l.says("add_reminder", daily, "take your pills, tomorrow at 08:00, and again by FREQ=DAILY.")
+		l.says("add_reminder", daily, "take your pills, tomorrow at 08:00, and again every day.")
 		l.says("add_reminder", `{"text":"put out the bin","at":"2026-11-23 21:00","rule":"rrule:freq=weekly;byday=mo,th"}`, "put out the bin, today at 21:00")
 		l.until("2026-11-26 21:00:00")
 		l.hears("here is your reminder: put out the bin.", here, here, here, "here is your reminder: put out the bin.")
-		l.says("cancel_reminder", `{}`, "Which of them: take your pills, tomorrow at 08:00, and again by FREQ=DAILY; put out the bin, on Monday at 21:00")
+		l.says("cancel_reminder", `{}`, "Which of them: take your pills, tomorrow at 08:00, and again every day; put out the bin, on Monday at 21:00, and again every Monday and Thursday?")
 		l.says("cancel_reminder", `{"text":"cat"}`, "There is no reminder about cat.")
 		l.says("cancel_reminder", `{"text":"the pill"}`, "The reminder is cancelled: take your pills.")
 		l.stop()
@@ -371,7 +371,11 @@ func TestBadTimesAndRulesAreToldInWords(t *testing.T) {
 			`{"text":"x","at":"2026-11-23T19:00"}`:                                              "today at 19:00 is over: it is 20:00 now",
 			`{"text":"x","at":"2026-11-24"}`:                                                    "at what time of that day?",
 			`{"text":"x","at":"tomorrow"}`:                                                      `"tomorrow" is no time`,
-			`{"text":"x","at":"2026-02-30T08:00"}`:                                              "is no time",
+			`{"text":"x","at":"2026-11-22T19:00"}`:                                              "yesterday at 19:00 is over: it is 20:00 now",
+			`{"text":"x","at":"1999-01-01T08:00"}`:                                              "on Friday, January 1, 1999 at 08:00 is over",
+			`{"text":"x","at":"2026-02-31T08:00"}`:                                              "there is no February 31: that month has 28 days in 2026",
+			`{"text":"x","at":"2028-02-30"}`:                                                    "there is no February 30: that month has 29 days in 2028",
+			`{"text":"x","at":"2026-12-24T25:00"}`:                                              "is no time",
 			`{"text":"x","at":"` + strings.Repeat("9", 1<<20) + `"}`:                            "is no time",
 			`{"text":"x","at":"2099-01-01T08:00"}`:                                              "too far away",
 			`{"text":"x","at":"1999-01-01T08:00","rule":"FREQ=DAILY"}`:                          "too far away",
@@ -408,6 +412,37 @@ func TestBadTimesAndRulesAreToldInWords(t *testing.T) {
 		}
 		l.says("add_reminder", `{"text":"one too many","at":"2027-11-24T08:00"}`, "there are 200 reminders already")
 	})
+}
+
+// A reminder comes at a full minute, and not before the time that was asked for.
+func TestWhatIsRoundedIsSaid(t *testing.T) {
+	lives(t, evening, func(l *life) {
+		l.says("add_reminder", `{"text":"take your pills","at":"2026-11-23T20:01:30"}`,
+			"The reminder is set: take your pills, today at 20:02. Reminders come at the full minute.")
+		l.until("2026-11-23 20:01:59")
+		l.hears()
+		l.until("2026-11-23 20:02:00")
+		l.hears(here)
+	})
+}
+
+func TestARuleIsSaidInWords(t *testing.T) {
+	start := time.Date(2026, 11, 24, 8, 30, 0, 0, time.UTC)
+	for rule, want := range map[string]string{
+		"": "", "FREQ=DAILY": "every day", "FREQ=DAILY;INTERVAL=2": "every 2 days", "FREQ=WEEKLY": "every week", "freq=yearly": "every year",
+		"FREQ=WEEKLY;BYDAY=MO,TU,SU": "every Monday, Tuesday and Sunday", "FREQ=WEEKLY;INTERVAL=2;BYDAY=FR": "every 2 weeks on Friday",
+		"FREQ=MONTHLY;BYMONTHDAY=1,2,3,11,22,-1": "every month on the 1st day, 2nd day, 3rd day, 11th day, 22nd day and last day",
+		"FREQ=MONTHLY;BYDAY=1MO,-1FR,-2SA":       "every month on the 1st Monday, the last Friday and the 2nd Saturday from the end",
+		"FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29":    "every year on the 29th day in February",
+		"FREQ=DAILY;BYHOUR=8,20":                 "every day at 08:30 and 20:30", "FREQ=DAILY;BYHOUR=8;BYMINUTE=5": "every day at 08:05",
+		"FREQ=DAILY;COUNT=1": "every day, 1 time in all", "FREQ=DAILY;UNTIL=20261203": "every day, until December 3, 2026",
+		"FREQ=MONTHLY;BYDAY=MO,TU;BYSETPOS=-1": "every month on Monday and Tuesday, on certain days only",
+	} {
+		s, err := newSchedule(start, rule, time.UTC)
+		if got := s.said(); err != nil || got != want {
+			t.Errorf("%s is %q, %v; want %q", rule, got, err, want)
+		}
+	}
 }
 
 func TestAReminderThatCannotBeKeptIsNone(t *testing.T) {
@@ -461,6 +496,9 @@ func FuzzSchedule(f *testing.F) {
 		s, err := newSchedule(start, rule, time.UTC)
 		if err != nil {
 			return
+		}
+		if said := s.said(); strings.ContainsAny(said, "=;") {
+			t.Fatalf("it is said as %q", said)
 		}
 		for range 3 {
 			next := s.next(now)

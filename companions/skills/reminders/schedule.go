@@ -41,6 +41,12 @@ func parseStart(at string, house *time.Location) (time.Time, error) {
 	if _, err := time.Parse(time.DateOnly, at); err == nil {
 		return time.Time{}, errors.New("at what time of that day?")
 	}
+	var year, month, day int
+	if n, _ := fmt.Sscanf(at, "%4d-%2d-%2d", &year, &month, &day); n == 3 && month >= 1 && month <= 12 {
+		if last := time.Date(year, time.Month(month)+1, 0, 0, 0, 0, 0, time.UTC); day < 1 || day > last.Day() {
+			return time.Time{}, fmt.Errorf("there is no %s %d: that month has %d days in %d", last.Month(), day, last.Day(), year)
+		}
+	}
 	return time.Time{}, fmt.Errorf("%q is no time: it has to be like 2026-11-24T08:00, as the clock shows it here", clip(at))
 }
 

@@ -72,18 +72,21 @@ func (s *Skill) add(ctx skills.Context, a arguments) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	rounded := ""
+	if full := start.Truncate(time.Minute); full != start {
+		start, rounded = full.Add(time.Minute), " Reminders come at the full minute."
+	}
 	r := &reminder{ID: s.last + 1, Text: a.Text, Companion: ctx.Companion, Start: start.Format(floating), Rule: a.Rule, Insist: a.Insist}
 	if r.when, err = newSchedule(start, a.Rule, now.Location()); err != nil {
 		return "", err
 	}
+	if at := resolve(start, now.Location()); a.Rule == "" && !at.After(now) {
+		return "", fmt.Errorf("%s is over: it is %s now", when(at, now), now.Format("15:04"))
+	}
 	if start.Before(fields(now).AddDate(-1, 0, 0)) || start.After(fields(now).AddDate(ahead, 0, 0)) {
 		return "", fmt.Errorf("%s is too far away: a reminder begins within %d years", start.Format("January 2, 2006"), ahead)
 	}
-	switch r.Due = r.when.next(now); {
-	case !r.Due.IsZero():
-	case a.Rule == "":
-		return "", fmt.Errorf("%s is over: it is %s now", when(resolve(start, now.Location()), now), now.Format("15:04"))
-	default:
+	if r.Due = r.when.next(now); r.Due.IsZero() {
 		return "", errors.New("that never comes, or not within ten years; look at the rule again")
 	}
 	for _, o := range s.all {
@@ -96,7 +99,7 @@ func (s *Skill) add(ctx skills.Context, a arguments) (string, error) {
 	}
 	s.all, s.last = append(s.all, r), r.ID
 	s.woken.Wake()
-	return "The reminder is set: " + r.line(now) + "." + turned(start, r, now), nil
+	return "The reminder is set: " + r.line(now) + "." + turned(start, r, now) + rounded, nil
 }
 
 // turned tells what the turning of clocks does to the first time.
@@ -213,8 +216,8 @@ func (r *reminder) line(now time.Time) string {
 	case !r.Due.IsZero():
 		line += ", " + when(r.Due, now)
 	}
-	if r.Rule != "" {
-		line += ", and again by " + strings.TrimPrefix(r.Rule, "RRULE:")
+	if again := r.when.said(); again != "" {
+		line += ", and again " + again
 	}
 	return line
 }
