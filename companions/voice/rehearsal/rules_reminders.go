@@ -60,7 +60,7 @@ func remind(t Thought, words []string) (Reply, bool) {
 			text[i] = to
 		}
 	}
-	args := m{"text": strings.Join(text, " "), "at": on.Format("2006-01-02T15:04")}
+	args := m{"text": strings.Join(text, " "), "at": strings.TrimSuffix(on.Format("2006-01-02T15:04:05"), ":00")}
 	if rule != "" {
 		args["rule"] = rule
 	}
@@ -86,7 +86,7 @@ func moment(words []string, now time.Time) (on time.Time, rule, wrong string) {
 	days := 0
 	if i := slices.Index(words, "in"); i >= 0 {
 		if length, n := lengthAt(words[i+1:]); n > 0 && length%86400 != 0 {
-			return now.Add(time.Duration(length)*time.Second + 59*time.Second).Truncate(time.Minute), "", ""
+			return now.Add(time.Duration(length) * time.Second), "", ""
 		} else if n > 0 {
 			days, words = int(min(length/86400, largest)), slices.Concat(words[:i], words[i+1+n:])
 		}
