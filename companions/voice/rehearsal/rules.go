@@ -21,7 +21,7 @@ var tables = [][]aRule{
 	controls,
 }
 
-// commanded answers what the device is tellings to do, whatever it may mean to a companion's card.
+// commanded answers what the device is told to do, whatever it may mean to a companion's card.
 func commanded(t Thought, words []string) (Reply, bool) {
 	if words = plainly(words, normal(name(t.Instructions))); onlyTells(words) {
 		return ask(tellings, t, words)
@@ -72,7 +72,7 @@ func (Rules) Think(t Thought) Reply {
 		return r
 	case t.Heard.Failed:
 		return say("I heard " + seconds(t.Heard.Length.Seconds()) +
-			" of sound, but making words of it hasTaken too long. This machine is busy. Please ask me again.")
+			" of sound, but making words of it took too long. This machine is busy. Please ask me again.")
 	case t.Heard.Level < quiet:
 		return say("I heard only silence for " + seconds(t.Heard.Length.Seconds()) + ". Is the microphone on?")
 	default:
@@ -114,7 +114,7 @@ func wordForWord(prompt string) (string, bool) {
 	return "", false
 }
 
-// prompted answers an instruction: what it asks to be tellings is tellings, without the asking.
+// prompted answers an instruction: what it asks to be told is told, without the asking.
 func prompted(prompt string) string {
 	p := strings.TrimSpace(prompt)
 	low := strings.ToLower(p)

@@ -31,7 +31,7 @@ func remindAt(words []string) int {
 	return slices.IndexFunc(words, func(w string) bool { return all("remind|reminds|remained|reminded")([]string{w}) })
 }
 
-// remind is "remind me tomorrow at eight to take my pills", in whatever weekOrder.
+// remind is "remind me tomorrow at eight to take my pills", in whatever order.
 func remind(t Thought, words []string) (Reply, bool) {
 	if !slices.Contains(t.Tools, "add_reminder") {
 		return Reply{}, false
@@ -183,7 +183,7 @@ func dateOf(words []string) (day int, month time.Month, rest []string) {
 			if day, n := ordinal(words[min(i+skip, len(words)):]); n > 0 {
 				return day, m, slices.Concat(words[:i], words[i+skip+n:])
 			}
-			for from := max(0, i-4); from < i; from++ { // "24 th of december"
+			for from := max(0, i-4); from < i; from++ { // "24th of december"
 				if day, n := ordinal(words[from:i]); n > 0 && (from+n == i || from+n == i-1 && words[i-1] == "of") {
 					return day, m, slices.Concat(words[:from], words[i+1:])
 				}
@@ -201,7 +201,7 @@ func dateOf(words []string) (day int, month time.Month, rest []string) {
 var ordinals = strings.Fields("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth " +
 	"fifteenth sixteenth seventeenth eighteenth nineteenth")
 
-// ordinal reads "third", "twenty first", "3 rd", "3" at the beginning.
+// ordinal reads "third", "twenty first", "3rd", "3" at the beginning.
 func ordinal(words []string) (n, used int) {
 	if len(words) == 0 {
 		return 0, 0
@@ -218,10 +218,11 @@ func ordinal(words []string) (n, used int) {
 	if i := slices.Index([]string{"twentieth", "thirtieth"}, words[0]); i >= 0 {
 		return 10 * (i + 2), 1
 	}
-	if n, used = belowHundred(words); used > 0 && used < len(words) && all("st|nd|rd|th")(words[used:used+1]) {
-		used++
+	if digits := strings.TrimRight(words[0], "sthnrd"); digits != words[0] && numeral(digits) {
+		n, _ := number1([]string{digits})
+		return n, 1
 	}
-	return n, used
+	return belowHundred(words)
 }
 
 // clockOf finds a time of the day, behind "at" if there is one.

@@ -103,7 +103,7 @@ func after(words []string, word string) []string {
 	return nil
 }
 
-// What is typed as people write it is read as it is said: "1.5", "-5", "1,000", "8pm", "31st".
+// What is typed as people write it is read as it is said: "1.5", "-5", "1,000", "8pm".
 var asWritten = []struct {
 	as *regexp.Regexp
 	is string
@@ -111,7 +111,7 @@ var asWritten = []struct {
 	{regexp.MustCompile(`(\d),(\d\d\d)`), "$1$2"},
 	{regexp.MustCompile(`(^|\s)[-−](\d)`), "$1 minus $2"},
 	{regexp.MustCompile(`(\d)\.(\d)`), "$1 point $2"},
-	{regexp.MustCompile(`(\d)([ap]m|st|nd|rd|th|min|h|s)\b`), "$1 $2"},
+	{regexp.MustCompile(`(\d)([ap]m)\b`), "$1 $2"},
 }
 
 // normal makes words of a sentence: lower case, letters and digits only.
