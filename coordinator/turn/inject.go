@@ -96,12 +96,6 @@ func (s *draft) offer() Words {
 	return WordsKept
 }
 
-// letGo: nothing of what a person has said is to be kept, that of the live turn neither.
-func (s *draft) letGo() {
-	s.m.recorded = false
-	s.forgetKept()
-}
-
 // forgetKept tells whether a question was kept until now.
 func (s *draft) forgetKept() bool {
 	if s.m.kept.turn == "" {

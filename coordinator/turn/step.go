@@ -81,7 +81,8 @@ func (s *step) fact(ev Event) {
 	case Hushed:
 		s.hushed(e)
 	case LetGo:
-		s.letGo()
+		s.m.recorded = false // nor is that of the live turn to be kept
+		s.forgetKept()
 	case FloorGranted:
 		s.floorGranted(e)
 	case FloorOpened:

@@ -70,14 +70,7 @@ func Print(w io.Writer, found []Finding, verbose bool) {
 		}
 	}
 	n := Counts(found)
-	fmt.Fprintf(w, "%d bad, %s, %s, %d in order\n", n[Bad], some(n[Warn], "warning"), some(n[Note], "note"), n[OK])
-}
-
-func some(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
+	fmt.Fprintf(w, "%d bad, %s, %s, %d in order\n", n[Bad], printable.Count(n[Warn], "warning"), printable.Count(n[Note], "note"), n[OK])
 }
 
 func line(w io.Writer, level, name, text string) {

@@ -59,7 +59,7 @@ func serverState(c config.MCP, st mcp.State, unit bool) (out []Finding) {
 	case mcp.Ready:
 		text := fmt.Sprintf("ready, %s, answers within %.0f ms", printable.Count(len(st.Tools), "tool"), st.LatencyMS)
 		if st.Lost > 0 {
-			text += "; started anew " + some(st.Lost, "time") + " so far"
+			text += "; started anew " + printable.Count(st.Lost, "time") + " so far"
 		}
 		out = ok("", "%s", name+text)
 	case mcp.Starting:
@@ -75,7 +75,7 @@ func serverState(c config.MCP, st mcp.State, unit bool) (out []Finding) {
 		} else if unit {
 			do += "; the service's sandbox has no home directories, and no program that compiles as it runs (SKILLS.md 7)"
 		}
-		out = warn("", name+fmt.Sprintf("not there since %s, after %s; %s", st.Since.Local().Format(time.DateTime), some(st.Lost, "start"), again),
+		out = warn("", name+fmt.Sprintf("not there since %s, after %s; %s", st.Since.Local().Format(time.DateTime), printable.Count(st.Lost, "start"), again),
 			st.Trouble, do)
 	}
 	if len(st.LeftOut) > 0 {
