@@ -69,7 +69,7 @@ func serverState(c config.MCP, st mcp.State, unit bool) (out []Finding) {
 		if !st.Again.IsZero() {
 			again = "it is started again by itself at " + st.Again.Local().Format(time.TimeOnly)
 		}
-		do := "try it by hand: " + shellWords(c.Command)
+		do := "try it by hand: " + shellWords(c.Command) + " (one that is well prints nothing, and waits)"
 		if c.URL != "" {
 			do = "is the address right, and does the server run? mcp." + c.Name + ".url = " + c.URL
 		} else if unit {

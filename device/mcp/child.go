@@ -136,23 +136,15 @@ func (c *child) live(started chan<- error) {
 
 // why says in words why it is lost, where err is what the connection says.
 func (c *child) why(err error) error {
-	wait := time.NewTimer(closeGrace)
-	defer wait.Stop()
-	ended := false
-	select {
-	case <-c.gone:
-		ended = !c.told.Load()
-		select {
-		case <-c.silent:
-		case <-wait.C:
-		}
-	case <-wait.C:
+	ended := within(c.gone, closeGrace) && !c.told.Load()
+	if ended {
+		within(c.silent, closeGrace)
 	}
 	text := "it closed its standard output"
 	known := plain("")
 	switch {
 	case errors.As(err, &known):
-		text = err.Error()
+		text = string(known)
 	case ended && c.err == nil:
 		text = "it ended by itself, without an error; what goes into the background cannot be spoken to"
 	case ended:
@@ -161,7 +153,7 @@ func (c *child) why(err error) error {
 	if said := c.complained.Load(); said != nil {
 		text += "; it said: " + *said
 	} else if printed := c.printed.Load(); printed != nil {
-		text += "; it printed what is no message: " + clip(strings.TrimSpace(strings.ToValidUTF8(*printed, "?")), 100)
+		text += "; it printed what is no message: " + clip(strings.Join(strings.Fields(strings.ToValidUTF8(*printed, "?")), " "), 100)
 	}
 	return errors.New(text)
 }
@@ -185,20 +177,29 @@ func (c *child) Close() error {
 				after  time.Duration
 				signal syscall.Signal
 			}{{closeGrace, syscall.SIGTERM}, {termGrace, syscall.SIGKILL}} {
-				t := time.NewTimer(next.after)
-				select {
-				case <-c.gone:
-					t.Stop()
-					return
-				case <-t.C:
-					c.told.Store(true)
-					_ = syscall.Kill(-c.cmd.Process.Pid, next.signal)
+				if within(c.gone, next.after) {
+					break
 				}
+				c.told.Store(true)
+				_ = syscall.Kill(-c.cmd.Process.Pid, next.signal)
 			}
 			<-c.gone
+			within(c.silent, closeGrace) // its last words
 		}()
 	})
 	return nil
+}
+
+// within says whether done is closed in time.
+func within(done <-chan struct{}, most time.Duration) bool {
+	t := time.NewTimer(most)
+	defer t.Stop()
+	select {
+	case <-done:
+		return true
+	case <-t.C:
+		return false
+	}
 }
 
 // allowance is how many lines a minute of a server are logged, however often it is started.

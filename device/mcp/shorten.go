@@ -17,7 +17,7 @@ const (
 // Errors of what comes.
 const (
 	errMessage = plain("it sent a message that is larger than can be read")
-	errNoise   = plain("it prints without end what is no message")
+	errNoise   = plain("it prints without end")
 )
 
 // shortener lets messages pass, one a line, and cuts every text in them that is too long while it is read: an answer of any length

@@ -76,7 +76,7 @@ func reason(err error) string {
 	)
 	switch {
 	case errors.As(err, &known):
-		return err.Error()
+		return string(known)
 	case errors.As(err, &name):
 		return fmt.Sprintf("the name %s cannot be looked up", name.Name)
 	case errors.As(err, &not):
