@@ -15,7 +15,8 @@ import (
 
 // Errors of what is said to others.
 var (
-	ErrAway    = errors.New("the broker is not there")
+	ErrAway    = errors.New("the broker is not there") // and nothing was sent
+	ErrBroken  = errors.New("the connection broke before the broker had answered")
 	ErrNotHeld = errors.New("the broker keeps nothing under that topic")
 )
 
@@ -116,8 +117,11 @@ func told(ctx context.Context, say func() paho.Token) error {
 				}
 			}
 		}
-		if err != nil && !errors.Is(err, ErrNotAuthorized) {
-			err = fmt.Errorf("%w: %w", ErrAway, err)
+		switch {
+		case errors.Is(err, paho.ErrNotConnected):
+			err = ErrAway
+		case err != nil && !errors.Is(err, ErrNotAuthorized):
+			err = ErrBroken
 		}
 		answered <- err
 	}()

@@ -3,8 +3,11 @@ package mqtt
 import (
 	"context"
 	"errors"
+	"io"
 	"testing"
 	"time"
+
+	paho "github.com/eclipse/paho.mqtt.golang"
 
 	"conch/mqtt/mqtttest"
 )
@@ -65,5 +68,23 @@ func TestAHouseWhoseBrokerIsAway(t *testing.T) {
 	}
 	if _, err := a.Retained(ctx, "house/lamp"); !errors.Is(err, ErrAway) {
 		t.Errorf("%v; want the broker away", err)
+	}
+}
+
+// answered is what became of something that was said.
+type answered struct {
+	paho.DummyToken
+	err error
+}
+
+func (a answered) Done() <-chan struct{} { done := make(chan struct{}); close(done); return done }
+func (a answered) Error() error          { return a.err }
+
+// Whether something was sent at all is known: only then nobody knows what became of it.
+func TestWhatWasNotSentIsToldFromWhatWasNotAnswered(t *testing.T) {
+	for from, want := range map[error]error{nil: nil, paho.ErrNotConnected: ErrAway, io.EOF: ErrBroken} {
+		if err := told(t.Context(), func() paho.Token { return &answered{err: from} }); !errors.Is(err, want) {
+			t.Errorf("%v is told as %v; want %v", from, err, want)
+		}
 	}
 }

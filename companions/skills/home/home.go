@@ -39,7 +39,8 @@ func (s Skill) Tools() (tools []skills.Tool) {
 	if len(sets) > 0 {
 		tools = append(tools, skills.Tool{
 			Name: "set_home",
-			Description: "Switches or sets something in the house. Say that it is done only when this says so. What there is, and its values: " +
+			Description: "Switches or sets something in the house. Say that it was told only when this says so; nobody knows whether it obeys. " +
+				"Where more than one fits what was said, ask which one is meant. What there is, and its values: " +
 				strings.Join(how, "; ") + ".",
 			Schema:  schema(sets, `,"value":{"type":"string","maxLength":100}`, `,"value"`),
 			Handler: s.set,
@@ -70,7 +71,7 @@ func values(t skills.Thing) string {
 }
 
 func (s Skill) thing(name string) (skills.Thing, error) {
-	i := slices.IndexFunc(s.home.Things, func(t skills.Thing) bool { return strings.EqualFold(t.Name, name) })
+	i := slices.IndexFunc(s.home.Things, func(t skills.Thing) bool { return strings.EqualFold(t.Name, name) }) // no two are alike but for that
 	if i < 0 {
 		return skills.Thing{}, fmt.Errorf("there is no %q in this house", name)
 	}
@@ -90,10 +91,14 @@ func (s Skill) set(ctx skills.Context, raw json.RawMessage) (skills.Result, erro
 	if !ok {
 		return skills.Result{}, fmt.Errorf("the %s cannot be %q; it can be: %s", t.Name, a.Value, values(t))
 	}
-	if err := s.home.Publish(ctx, t.Topic, payload); err != nil {
+	err = s.home.Publish(ctx, t.Topic, payload)
+	if unsent := (skills.Unsent{}); errors.As(err, &unsent) {
+		return skills.Result{}, fmt.Errorf("nothing was sent, and the %s is as it was: %w", t.Name, unsent.Why)
+	}
+	if err != nil {
 		return skills.Result{}, fmt.Errorf("nobody knows whether the %s is %s now: %w", t.Name, a.Value, words(err))
 	}
-	return skills.Result{Output: fmt.Sprintf("The %s is %s now.", t.Name, strings.ToLower(strings.TrimSpace(a.Value)))}, nil
+	return skills.Result{Output: fmt.Sprintf("The %s was told: %s.", t.Name, strings.ToLower(strings.TrimSpace(a.Value)))}, nil
 }
 
 // payload is what is said for a value.

@@ -35,16 +35,18 @@ func TestAHouseIsSwitchedAndRead(t *testing.T) {
 		said             string
 		failed           bool
 	}{
-		{tool: "set_home", args: `{"thing":"kitchen lamp","value":"on"}`, said: "k/set=ON", want: "The kitchen lamp is on now."},
-		{tool: "set_home", args: `{"thing":"kitchen lamp","value":" Off"}`, said: "k/set=OFF", want: "The kitchen lamp is off now."},
-		{tool: "set_home", args: `{"thing":"kitchen lamp","value":"40%"}`, said: "k/set=40", want: "The kitchen lamp is 40% now."},
+		{tool: "set_home", args: `{"thing":"kitchen lamp","value":"on"}`, said: "k/set=ON", want: "The kitchen lamp was told: on."},
+		{tool: "set_home", args: `{"thing":"kitchen lamp","value":" Off"}`, said: "k/set=OFF", want: "The kitchen lamp was told: off."},
+		{tool: "set_home", args: `{"thing":"kitchen lamp","value":"40%"}`, said: "k/set=40", want: "The kitchen lamp was told: 40%."},
 		{tool: "set_home", args: `{"thing":"kitchen lamp","value":"101"}`, failed: true, want: `the kitchen lamp cannot be "101"; it can be: off, on, 0 to 100`},
 		{tool: "set_home", args: `{"thing":"kitchen lamp","value":"NaN"}`, failed: true, want: "cannot be"},
 		{tool: "set_home", args: `{"thing":"kitchen lamp","value":"ON\"}"}`, failed: true, want: "cannot be"},
 		{tool: "set_home", args: `{"thing":"siren","value":"0"}`, failed: true, want: "it can be: test"},
 		{tool: "set_home", args: `{"thing":"door","value":"on"}`, failed: true, want: `there is no "door" in this house`},
-		{tool: "set_home", args: `{"thing":"siren","value":"test"}`, said: "s/set=1", err: errors.New("the broker is not there"), failed: true,
-			want: "nobody knows whether the siren is test now: the broker is not there"},
+		{tool: "set_home", args: `{"thing":"siren","value":"test"}`, said: "s/set=1", err: errors.New("the connection broke"), failed: true,
+			want: "nobody knows whether the siren is test now: the connection broke"},
+		{tool: "set_home", args: `{"thing":"siren","value":"test"}`, said: "s/set=1", err: skills.Unsent{Why: errors.New("the broker is not there")}, failed: true,
+			want: "nothing was sent, and the siren is as it was: the broker is not there"},
 		{tool: "set_home", args: `{"thing":"siren","value":"test"}`, said: "s/set=1", err: context.DeadlineExceeded, failed: true, want: "did not answer in time"},
 		{tool: "read_home", args: `{"thing":"outside"}`, kept: "7.5 °C", want: "The outside is: 7.5 °C"},
 		{tool: "read_home", args: `{"thing":"kitchen lamp"}`, kept: "OFF", want: "The kitchen lamp is: off"},
