@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"conch/companions/skills"
+	"conch/device/condition"
 	"conch/mqtt"
 )
 
@@ -16,10 +17,13 @@ func (d *Device) home() *skills.Home {
 	h := &skills.Home{
 		Publish: func(ctx context.Context, topic, payload string) error {
 			bus, err := d.house()
-			if err != nil {
-				return err
+			if err == nil {
+				err = bus.Publish(ctx, topic, []byte(payload))
 			}
-			return bus.Publish(ctx, topic, []byte(payload))
+			if errors.Is(err, errNoHouse) || errors.Is(err, errNoBroker) || errors.Is(err, mqtt.ErrAway) {
+				return skills.Unsent{Why: err}
+			}
+			return err
 		},
 		Read: func(ctx context.Context, topic string) (string, error) {
 			bus, err := d.house()
@@ -36,7 +40,19 @@ func (d *Device) home() *skills.Home {
 	return h
 }
 
-var errNoHouse = errors.New("the broker of this room is one of conch's own, which carries nothing else; room.broker has to name that of the house")
+// Errors of a house that cannot be reached as this device is set up.
+var (
+	errNoHouse  = errors.New("the broker of this room is one of conch's own, which carries nothing else; room.broker has to name that of the house")
+	errNoBroker = errors.New("room.broker names no broker")
+)
+
+// unreachable says that what [home] lists cannot be reached, as long as this device is set up as it is.
+func (d *Device) unreachable() {
+	if _, err := d.house(); err != nil && len(d.cfg.Home) > 0 {
+		d.conds.Set(condition.HomeAway, "nothing of [home] can be switched or read: "+err.Error(),
+			`name the broker of the house, as in room.broker = "mqtt://HOST:1883", on each device of the room, and restart`)
+	}
+}
 
 // house is the connection with the broker of the house. A broker of conch's own lets nothing but the room through, and would acknowledge
 // what it drops.
@@ -46,7 +62,7 @@ func (d *Device) house() (*mqtt.Client, error) {
 	case paired != nil || host || d.cfg.Room.Broker == "embedded":
 		return nil, errNoHouse
 	case d.bus == nil:
-		return nil, errors.New("room.broker names no broker")
+		return nil, errNoBroker
 	}
 	return d.bus, nil
 }

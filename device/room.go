@@ -56,6 +56,7 @@ func (d *Device) wireRoom() error {
 	if err := d.room.Open(roomHost{d.coordinator, d}, d.connect); err != nil {
 		return err
 	}
+	d.unreachable()
 	if d.room.Room != nil {
 		d.actors = append(d.actors, actor{"room", d.room.Run})
 	}

@@ -20,6 +20,7 @@ const (
 	ClockWrong      Code = "clock.wrong"      // before this program was written, or no certificate is valid yet
 	ConfigRefused   Code = "config.refused"   // a setting is not allowed
 	ControlClosed   Code = "control.closed"   // no socket for the other commands
+	HomeAway        Code = "home.away"        // what [home] lists cannot be reached as this device is set up
 	KeyBroken       Code = "key.broken"       // there is a key, and it cannot be used: no pretending
 	KeyMissing      Code = "key.missing"      // there is none: a rehearsal voice answers
 	KnobMisfit      Code = "knob.misfit"      // its pins are somebody else's
@@ -105,6 +106,7 @@ var table = []entry{
 	{code: LightLost, severity: Note, clip: "light_lost", after: 5 * time.Second}, // the light does not tell of itself
 	{code: LightMisfit, severity: Trouble, clip: "light_lost", after: 5 * time.Second},
 	{code: RoomCut, severity: Trouble, clip: "room_cut", after: time.Minute, covered: []Code{NetworkLost}},
+	{code: HomeAway, severity: Note},
 	{code: RoomApart, severity: Note},
 	{code: RoomPresses + ".", severity: Note},
 	{code: RoomTaken + ".", severity: Note},

@@ -360,6 +360,10 @@ func (c *Config) resolve(env environment) {
 			c.Audio.kept(), c.Audio.Period, c.Audio.Fade, bound)
 	}
 	c.warnPorts()
+	if len(c.Home) > 0 && (c.Room.Broker == "" || c.Room.Broker == "embedded") {
+		c.warn("[home.%s]: cannot be switched or read: room.broker = %q is no broker of the house; name it, as in room.broker = \"mqtt://HOST:1883\"",
+			c.Home[0].Name, c.Room.Broker)
+	}
 	// The turn's deadline for the round after a tool runs while the tool does (TURNS.md 1).
 	if c.Turn.Tool > c.Turn.Next {
 		c.warn("turn.tool_s = %g is longer than turn.next_s = %g: a turn is given up after %s, whatever its tool still does; raise turn.next_s",

@@ -71,6 +71,17 @@ func (l *loader) home() section {
 				case t.Topic != "" && len(t.Payloads) == 0 && !t.Numbers:
 					return "has a topic, and neither payloads nor a range: nothing may be said to it"
 				}
+				for _, o := range l.config.Home {
+					if strings.EqualFold(o.Name, name) {
+						return fmt.Sprintf("is called like [home.%s]: nobody hears capitals", Quote(o.Name))
+					}
+				}
+				words := slices.Sorted(maps.Keys(t.Payloads))
+				for i, w := range words {
+					if slices.ContainsFunc(words[:i], func(o string) bool { return strings.EqualFold(o, w) }) {
+						return fmt.Sprintf("has two payloads %s: nobody hears capitals", Quote(w))
+					}
+				}
 				l.config.Home = append(l.config.Home, t)
 				return ""
 			}

@@ -9,32 +9,34 @@ import (
 
 // What is wrong in a table leaves that one out, and says which key, what is allowed, and where it stands.
 func TestTablesAreRefusedOneByOne(t *testing.T) {
-	const good = "[mcp.good]\ncommand = [\"true\"]\n[home.\"good lamp\"]\nread = \"house/lamp\"\n"
+	const good = "[mcp.good]\ncommand = [\"true\"]\n[home.\"Good lamp\"]\nread = \"house/lamp\"\n"
 	for in, want := range map[string]string{
-		`mcp = 3`:                                                  `mcp = 3: must be sections, written [mcp.NAME]; set by file`,
-		"[mcp]\nx = 3":                                             `mcp.x = 3: must be a section, written [mcp.NAME]`,
-		"[mcp.x]":                                                  `[mcp.x] needs a command or a url; it is left out`,
-		"[mcp.x]\ncommand = \"npx a\"":                             `mcp.x.command = "npx a": must be a list of texts, as in ["npx", "-y", "PACKAGE@VERSION"]; [mcp.x] is left out; set by file`,
-		"[mcp.x]\ncommand = []":                                    `mcp.x.command = []: must be a list`,
-		"[mcp.x]\ncommand = [\"\"]":                                `must be a list`,
-		"[mcp.x]\ncomand = [\"a\"]":                                `mcp.x.comand: unknown key (did you mean command?); [mcp.x] is left out`,
-		"[mcp.x]\nurl = \"ftp://a\"":                               `mcp.x.url = "ftp://a": must be http:// or https://`,
-		"[mcp.x]\nurl = \"http://a:b@c\"":                          `a password does not belong into an address`,
-		"[mcp.x]\nurl = \"http://a\"\ncommand = [\"a\"]":           `has a command and a url`,
-		"[mcp.x]\nurl = \"http://a\"\nenv = { A = \"b\" }":         `has env, which goes with a command`,
-		"[mcp.x]\ncommand = [\"a\"]\nheader_files = { A = \"b\" }": `has header_files, which go with a url`,
-		"[mcp.x]\ncommand = [\"a\"]\nenv = { \"A B\" = \"b\" }":    `"A B" is no name for it`,
-		"[mcp.x]\ncommand = [\"a\"]\nenv = { A = 3 }":              `"A" must be a text`,
-		"[mcp.x]\ncommand = [\"a\"]\ndeadline_s = 121":             `mcp.x.deadline_s = 121: must be 0 to 120`,
-		"[mcp.\"a b\"]\ncommand = [\"a\"]":                         `[mcp.a b]: a name is 1 to 20 letters, digits, _ and -; it is left out`,
-		"[home.lamp]":                                              `[home.lamp] needs a topic, or read, or both; it is left out`,
-		"[home.lamp]\ntopic = \"a/#\"\npayloads = {on=\"1\"}":      `home.lamp.topic: topic "a/#": must be 1 to 1024 bytes long, without + and #`,
-		"[home.lamp]\nread = \"conch/v1/home/messages/x\"":         `belongs to the broker or to conch's own rooms`,
-		"[home.lamp]\ntopic = \"a\"":                               `nothing may be said to it`,
-		"[home.lamp]\ntopic = \"a\"\nrange = [3, 3]":               `home.lamp.range = [3, 3]: must be a list of two numbers`,
-		"[home.lamp]\ntopic = \"a\"\npayloads = {on=true}":         `"on" must be a text`,
-		"[home.\"a/b\"]\nread = \"a\"":                             `a name is 1 to 40 letters`,
-		"[hoem.lamp]\nread = \"a\"":                                `[hoem]: unknown section (did you mean [home]?)`,
+		`mcp = 3`:                                                    `mcp = 3: must be sections, written [mcp.NAME]; set by file`,
+		"[mcp]\nx = 3":                                               `mcp.x = 3: must be a section, written [mcp.NAME]`,
+		"[mcp.x]":                                                    `[mcp.x] needs a command or a url; it is left out`,
+		"[mcp.x]\ncommand = \"npx a\"":                               `mcp.x.command = "npx a": must be a list of texts, as in ["npx", "-y", "PACKAGE@VERSION"]; [mcp.x] is left out; set by file`,
+		"[mcp.x]\ncommand = []":                                      `mcp.x.command = []: must be a list`,
+		"[mcp.x]\ncommand = [\"\"]":                                  `must be a list`,
+		"[mcp.x]\ncomand = [\"a\"]":                                  `mcp.x.comand: unknown key (did you mean command?); [mcp.x] is left out`,
+		"[mcp.x]\nurl = \"ftp://a\"":                                 `mcp.x.url = "ftp://a": must be http:// or https://`,
+		"[mcp.x]\nurl = \"http://a:b@c\"":                            `a password does not belong into an address`,
+		"[mcp.x]\nurl = \"http://a\"\ncommand = [\"a\"]":             `has a command and a url`,
+		"[mcp.x]\nurl = \"http://a\"\nenv = { A = \"b\" }":           `has env, which goes with a command`,
+		"[mcp.x]\ncommand = [\"a\"]\nheader_files = { A = \"b\" }":   `has header_files, which go with a url`,
+		"[mcp.x]\ncommand = [\"a\"]\nenv = { \"A B\" = \"b\" }":      `"A B" is no name for it`,
+		"[mcp.x]\ncommand = [\"a\"]\nenv = { A = 3 }":                `"A" must be a text`,
+		"[mcp.x]\ncommand = [\"a\"]\ndeadline_s = 121":               `mcp.x.deadline_s = 121: must be 0 to 120`,
+		"[mcp.\"a b\"]\ncommand = [\"a\"]":                           `[mcp.a b]: a name is 1 to 20 letters, digits, _ and -; it is left out`,
+		"[home.lamp]":                                                `[home.lamp] needs a topic, or read, or both; it is left out`,
+		"[home.lamp]\ntopic = \"a/#\"\npayloads = {on=\"1\"}":        `home.lamp.topic: topic "a/#": must be 1 to 1024 bytes long, without + and #`,
+		"[home.lamp]\nread = \"conch/v1/home/messages/x\"":           `belongs to the broker or to conch's own rooms`,
+		"[home.\"good LAMP\"]\nread = \"a\"":                         `[home.good LAMP] is called like [home."Good lamp"]: nobody hears capitals`,
+		"[home.lamp]\ntopic = \"a\"\npayloads = {on=\"1\",On=\"2\"}": `has two payloads "on": nobody hears capitals`,
+		"[home.lamp]\ntopic = \"a\"":                                 `nothing may be said to it`,
+		"[home.lamp]\ntopic = \"a\"\nrange = [3, 3]":                 `home.lamp.range = [3, 3]: must be a list of two numbers`,
+		"[home.lamp]\ntopic = \"a\"\npayloads = {on=true}":           `"on" must be a text`,
+		"[home.\"a/b\"]\nread = \"a\"":                               `a name is 1 to 40 letters`,
+		"[hoem.lamp]\nread = \"a\"":                                  `[hoem]: unknown section (did you mean [home]?)`,
 	} {
 		file := writeFile(t, good+in+"\n")
 		if strings.HasPrefix(in, "mcp =") {
@@ -49,7 +51,7 @@ func TestTablesAreRefusedOneByOne(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.HasPrefix(in, "mcp =") && (len(c.MCP) != 1 || c.MCP[0].Name != "good" || len(c.Home) != 1 || c.Home[0].Name != "good lamp") {
+		if !strings.HasPrefix(in, "mcp =") && (len(c.MCP) != 1 || c.MCP[0].Name != "good" || len(c.Home) != 1 || c.Home[0].Name != "Good lamp") {
 			t.Errorf("%s: what holds is %s and %s", in, c.servers(), c.things())
 		}
 	}
@@ -90,7 +92,7 @@ range = [5, 25.5]
 	if _, err := c.MCP[1].Environment(); err == nil || !strings.Contains(err.Error(), "B: /no/such/file") {
 		t.Errorf("%v", err)
 	}
-	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "without https") {
+	if len(c.Warnings) != 2 || !strings.Contains(c.Warnings[0], "without https") || !strings.Contains(c.Warnings[1], `[home.heating]: cannot be switched or read: room.broker = ""`) {
 		t.Errorf("%q", c.Warnings)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // house is what a household's own list has in it (set_home, read_home). "Which", "turned" and the like are how "switch" and "turn" are
@@ -26,39 +27,60 @@ func setHome(t Thought, words []string) (Reply, bool) {
 	if n, ok := number1(words); ok && value != "on" && value != "off" {
 		value = strconv.Itoa(n)
 	}
-	thing, named := thingOf(t.Takes["set_home"], words)
-	if value == "" || thing == "" || !named && (value != "on" && value != "off" || len(words) > 5 || words[0] == "put") {
+	things, named := thingsOf(t.Takes["set_home"], words)
+	if value == "" || len(things) == 0 || !named && (value != "on" && value != "off" || len(words) > 5 || words[0] == "put") {
 		return Reply{}, false
 	}
-	args, _ := json.Marshal(m{"thing": thing, "value": value})
+	if len(things) > 1 {
+		return whichOf(things), true
+	}
+	args, _ := json.Marshal(m{"thing": things[0], "value": value})
 	return Reply{Calls: []Call{{"set_home", string(args)}}}, true
 }
 
 func readHome(t Thought, words []string) (Reply, bool) {
-	thing, named := thingOf(t.Takes["read_home"], words)
-	args, _ := json.Marshal(m{"thing": thing})
-	return Reply{Calls: []Call{{"read_home", string(args)}}}, named && !slices.Contains(words, "you") // "what do you think of the kitchen"
+	things, named := thingsOf(t.Takes["read_home"], words)
+	if !named || slices.Contains(words, "you") { // "what do you think of the kitchen"
+		return Reply{}, false
+	}
+	if len(things) > 1 {
+		return whichOf(things), true
+	}
+	args, _ := json.Marshal(m{"thing": things[0]})
+	return Reply{Calls: []Call{{"read_home", string(args)}}}, true
 }
 
-// thingOf is the thing most of whose name was said, of those that a tool's schema names; the only one there is, if none was.
-func thingOf(schema any, words []string) (thing string, named bool) {
+// whichOf asks which is meant: nothing is switched by guess.
+func whichOf(things []string) Reply {
+	return say("Which one: the " + strings.Join(things, ", or the ") + "?")
+}
+
+// thingsOf are those of which most of the name was said and least was not, of what a tool's schema names; the only one there is, if none was.
+func thingsOf(schema any, words []string) (things []string, named bool) {
 	s, _ := schema.(m)
 	names := get[[]any](get[m](get[m](s, "properties"), "thing"), "enum")
-	most := 0
+	said, unsaid := 0, 0
 	for _, v := range names {
 		name, _ := v.(string)
-		n := 0
+		n, not := 0, 0
 		for _, w := range normal(name) {
 			if slices.Contains(words, w) {
 				n++
+			} else {
+				not++
 			}
 		}
-		if n > most {
-			thing, most = name, n
+		switch {
+		case n == 0 || n < said || n == said && not > unsaid:
+		case n > said || not < unsaid:
+			things, said, unsaid = []string{name}, n, not
+		default:
+			things = append(things, name)
 		}
 	}
-	if thing == "" && len(names) == 1 {
-		thing, _ = names[0].(string)
+	if len(things) == 0 && len(names) == 1 {
+		name, _ := names[0].(string)
+		return []string{name}, false
 	}
-	return thing, most > 0
+	return things, said > 0
 }
