@@ -125,9 +125,8 @@ func completion(prompt string) injection {
 func (i *injections) keep(asks bool) {
 	switch {
 	case asks && i.kept == nil:
-		in := injection{Announcement: Announcement{Injection: inject.Injection{Key: "kept", TTL: keptTTL, Once: true}}, done: make(chan inject.Outcome, 1), kept: true}
-		i.kept = in.done
-		i.add(in)
+		i.kept = make(chan inject.Outcome, 1)
+		i.add(injection{Announcement: Announcement{Injection: inject.Injection{Key: "kept", TTL: keptTTL, Once: true}}, done: i.kept, kept: true})
 	case !asks && i.kept != nil:
 		i.withdraw(i.kept)
 		i.kept = nil

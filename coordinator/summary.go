@@ -29,6 +29,7 @@ type Record struct {
 	Tools              int           `json:"tools"`
 	Responses          int           `json:"responses"`
 	Words              string        `json:"words,omitempty"`          // what was said locally when it failed
+	Then               string        `json:"then,omitempty"`           // and behind that, of what becomes of the question
 	InterruptedIn      string        `json:"interrupted_in,omitempty"` // the state at the cut
 	DurationMS         float64       `json:"duration_ms"`
 	Asked              string        `json:"asked,omitempty"` // what the person said or typed, as far as the voice wrote it down
@@ -64,7 +65,7 @@ func (r *runner) endTurn(e turn.EndTurn) {
 	rec := Record{
 		Turn: e.Turn, Who: s.Who, Reason: s.Reason.String(), Source: s.Source.String(),
 		ListenMS: ms(s.Listen), CommitToFirstAudio: ms(s.CommitToFirstAudio), HeardMS: ms(samples(s.Heard)),
-		Tools: s.Tools, Responses: s.Responses, Words: string(s.Words),
+		Tools: s.Tools, Responses: s.Responses, Words: string(s.Words), Then: string(s.Then),
 		DurationMS: ms(s.Ended - s.Began), Ended: s.Ended,
 	}
 	rec.Asked, rec.Said = r.texts.take(e.Turn)
@@ -150,6 +151,9 @@ func (rec Record) attributes() []any {
 	}
 	if rec.Words != "" {
 		a = append(a, "words", rec.Words)
+	}
+	if rec.Then != "" {
+		a = append(a, "then", rec.Then)
 	}
 	if rec.InterruptedIn != "" {
 		a = append(a, "interrupted_in", rec.InterruptedIn)

@@ -70,7 +70,8 @@ func (s *step) fail(at time.Duration, w Words, r Reason) {
 	}
 	s.closeSpeech()
 	s.orphanCalls()
-	s.say(at, m.turn, w, s.offer())
+	m.then = s.offer()
+	s.say(at, m.turn, w, m.then)
 	s.end(at, r, w)
 }
 
@@ -154,7 +155,7 @@ func (s *step) end(at time.Duration, r Reason, w Words) {
 func (s *draft) summarise(at time.Duration, r Reason, w Words, in State, whole bool) {
 	m := &s.m
 	sum := Summary{
-		Reason: r, Who: m.who, Source: m.source, Words: w,
+		Reason: r, Who: m.who, Source: m.source, Words: w, Then: m.then,
 		Listen: m.listen, Heard: m.heard, Speech: m.total, Tools: m.tools, Responses: int(m.doneCount),
 		Began: m.began, Ended: max(m.began, at), InterruptedIn: in, Whole: whole,
 	}

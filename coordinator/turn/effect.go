@@ -180,6 +180,7 @@ type Summary struct {
 	Who                Who
 	Source             Source
 	Words              Words         // what was said when it failed
+	Then               Words         // and behind that, of the question
 	Listen             time.Duration // press to release
 	CommitToFirstAudio time.Duration
 	Heard              int // samples, 24 kHz

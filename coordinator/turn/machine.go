@@ -103,6 +103,7 @@ type Machine struct {
 	recorded   bool          // there is an utterance, and the voice has it
 	instead    bool          // it began by letting go of a question that was kept
 	late       time.Duration // it is the question that was kept, until then
+	then       Words         // was said behind the words of its failure
 	failing    Words         // said once what was received has been heard
 	broken     bool          // the link broke in the middle of the answer, which has been asked to go on
 	resumed    int           // samples received when it was last asked to, and one: it is again only if some came since
