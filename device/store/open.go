@@ -8,9 +8,10 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strconv"
+	"syscall"
+	"time"
 
 	"go.etcd.io/bbolt"
-	berrors "go.etcd.io/bbolt/errors"
 
 	"conch/device/condition"
 )
@@ -18,8 +19,10 @@ import (
 // layout is how the database is arranged (see the top of the package). Who changes it raises this, and turns the older one into it in open.
 const layout = 1
 
-// errDamaged is of a file that is no database, or not a whole one. errNewer is of one that this conch does not understand.
+// ErrLocked is of a file that another process has. errDamaged is of one that is no database, or not a whole one. errNewer is of one that
+// this conch does not understand.
 var (
+	ErrLocked  = errors.New("another process has it open: end that, or set state.dir")
 	errDamaged = errors.New("it is damaged")
 	errNewer   = errors.New("it was written by a newer conch")
 )
@@ -36,43 +39,88 @@ func (d *DB) open() (*bbolt.DB, error) {
 	case d.db != nil:
 		return d.db, nil
 	}
-	err := examine(d.path)
+	file, err := exclusive(d.path, os.O_RDWR)
 	if err == nil {
-		d.db, err = open(d.path)
+		if err = d.take(file); err != nil {
+			defer file.Close() // until it has another name, it is nobody else's
+		}
 	}
 	switch {
-	case err == nil:
-		return d.db, nil
 	case errors.Is(err, errNewer):
 		d.refused = fmt.Errorf("%s: %w", d.path, err)
 		d.conds.Set(condition.SkillsUnread, d.refused.Error(),
 			"install the newer conch again; the file is left as it is, and until then timers, reminders and notes are refused")
-		return nil, d.refused
+		err = d.refused
 	case errors.Is(err, errDamaged):
 		if err = d.putAside(err); err == nil {
-			err = create(d.path)
+			err = d.begin()
 		}
 	case errors.Is(err, fs.ErrNotExist):
-		err = create(d.path)
+		err = d.begin()
 	}
-	if err == nil {
-		d.db, err = open(d.path)
+	if err == nil || d.refused != nil {
+		return d.db, err
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", d.path, err)
-	}
-	return d.db, nil
+	return nil, fmt.Errorf("%s: %w", d.path, err)
 }
 
-func (d *DB) putAside(why error) error {
+// take opens a file, if it is whole, and nobody else has it.
+func (d *DB) take(file *os.File) error {
+	half, all, err := examine(file)
+	if err != nil {
+		return err
+	}
+	db, err := open(file)
+	if err != nil {
+		return err
+	}
+	if half {
+		d.halved(all)
+		_ = guarded(func() error { return db.Update(d.tried) }) // over the damaged page; else the next start says it again
+	}
+	d.db = db
+	return nil
+}
+
+// begin makes an empty database, and opens it.
+func (d *DB) begin() error {
+	if err := create(d.path); err != nil {
+		return err
+	}
+	file, err := exclusive(d.path, os.O_RDWR)
+	if err == nil {
+		d.db, err = open(file)
+	}
+	return err
+}
+
+// halved tells that one of the two pages which say what is newest is damaged, and keeps the file as it was found. Which of them it was cannot
+// be told: the older one costs nothing, the newer one the last write.
+func (d *DB) halved(file []byte) {
+	to, kept := d.aside(), ""
+	if err := os.WriteFile(to, file, 0o600); err == nil {
+		kept = "; as it was found it is now " + filepath.Base(to)
+	} else {
+		_ = os.Remove(to) // half of it, on a full disk
+	}
+	d.conds.Set(condition.SkillsUnread, fmt.Sprintf("%s: one of its two first pages is damaged, and the other was taken: what was set or changed last may be missing%s",
+		d.path, kept), "look whether the last timers, reminders, notes and bookmarks are there, and set anew what is not; look at the disk if this comes again")
+}
+
+// aside is a name for a damaged file that none has.
+func (d *DB) aside() string {
 	name := d.path + "." + d.now().UTC().Format("20060102-150405")
 	to := name + ".broken"
 	for n := 2; ; n++ { // a clock that is wrong tells the same time twice
 		if _, err := os.Lstat(to); errors.Is(err, fs.ErrNotExist) {
-			break
+			return to
 		}
 		to = name + "-" + strconv.Itoa(n) + ".broken"
 	}
+}
+
+func (d *DB) putAside(why error) error {
+	to := d.aside()
 	if err := os.Rename(d.path, to); err != nil {
 		return err
 	}
@@ -81,9 +129,32 @@ func (d *DB) putAside(why error) error {
 	return nil
 }
 
+// exclusive opens a file for this process alone, before it looks at it: what another one is just writing seems to be damaged.
+func exclusive(path string, flag int) (*os.File, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // to open it may wait for ever
+		return nil, errors.New("it is no file: remove it, or set state.dir")
+	}
+	file, err := os.OpenFile(path, flag, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for end := time.Now().Add(lockWait); ; time.Sleep(lockWait / 20) { // the system has no lock with a deadline
+		switch err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
+		case err == nil:
+			return file, nil
+		case errors.Is(err, syscall.EWOULDBLOCK) && time.Now().Before(end):
+			continue
+		case errors.Is(err, syscall.EWOULDBLOCK):
+			err = ErrLocked
+		}
+		_ = file.Close() // nothing was written
+		return nil, err
+	}
+}
+
 // open opens a file of which it is known that it is whole.
-func open(path string) (db *bbolt.DB, err error) {
-	db, err = library(path)
+func open(file *os.File) (db *bbolt.DB, err error) {
+	db, err = library(file)
 	if err == nil {
 		if err = guarded(func() error { return db.View(version) }); err != nil {
 			_ = guarded(db.Close) // nothing was written
@@ -93,47 +164,37 @@ func open(path string) (db *bbolt.DB, err error) {
 	return db, err
 }
 
-// library opens a database, whatever is in it.
-func library(path string) (db *bbolt.DB, err error) {
-	var file *os.File
+// library opens a database, whatever is in it; the file, which is locked, is its own from then on.
+func library(file *os.File) (db *bbolt.DB, err error) {
 	err = guarded(func() (err error) {
-		db, err = bbolt.Open(path, 0o600, &bbolt.Options{
+		db, err = bbolt.Open(file.Name(), 0o600, &bbolt.Options{
 			Timeout: lockWait, MaxSize: MaxFile, NoStatistics: true,
-			OpenFile: func(name string, flag int, mode os.FileMode) (_ *os.File, err error) {
-				file, err = os.OpenFile(name, flag, mode)
-				return file, err
-			},
+			OpenFile: func(string, int, os.FileMode) (*os.File, error) { return file, nil },
 		})
 		return err
 	})
-	switch {
-	case err == nil:
-		return db, nil
-	case errors.Is(err, berrors.ErrTimeout):
-		err = errors.New("another process has it open: end that, or set state.dir")
-	}
-	if file != nil {
+	if err != nil {
 		_ = file.Close() // after a panic it is open, and locked
+		return nil, err
 	}
-	return nil, err
+	return db, nil
 }
 
-// examine looks at the whole file before anybody trusts it. It is small.
-func examine(path string) error {
-	info, err := os.Stat(path)
+// examine looks at the whole file before anybody trusts it, and gives it. It is small. half: one of its two first pages is damaged.
+func examine(file *os.File) (half bool, all []byte, err error) {
+	info, err := file.Stat()
 	switch {
 	case err != nil:
-		return err
-	case !info.Mode().IsRegular():
-		return errors.New("it is no file: remove it, or set state.dir")
+		return false, nil, err
 	case info.Size() > 2*MaxFile:
-		return fmt.Errorf("%w: %d bytes are more than it may have", errDamaged, info.Size())
+		return false, nil, fmt.Errorf("%w: %d bytes are more than it may have", errDamaged, info.Size())
 	}
-	file, err := os.ReadFile(path)
-	if err != nil {
-		return err
+	all = make([]byte, info.Size())
+	if _, err := file.ReadAt(all, 0); err != nil {
+		return false, nil, err
 	}
-	return look(file)
+	half, err = look(all)
+	return half, all, err
 }
 
 // version says whether the layout is ours.
@@ -162,7 +223,11 @@ func create(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	db, err := library(tmp)
+	file, err := exclusive(tmp, os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return err
+	}
+	db, err := library(file)
 	if err == nil {
 		err = db.Update(func(tx *bbolt.Tx) error {
 			top, err := tx.CreateBucket(rootConch)

@@ -20,12 +20,13 @@ import (
 //
 // A value whose leaf's flag is 1 is a bucket: its root page 8, sequence 8; page 0: the page is the rest of the value.
 type pages struct {
-	file []byte
-	size uint64 // of a page
-	all  uint64
-	free uint64 // page of the free list
-	root uint64
-	used []bool
+	file  []byte
+	size  uint64 // of a page
+	metas int    // how many of the two are whole
+	all   uint64
+	free  uint64 // page of the free list
+	root  uint64
+	used  []bool
 }
 
 var order = binary.NativeEndian
@@ -42,18 +43,18 @@ func damaged(text string, args ...any) error {
 	return fmt.Errorf("%w: %s", errDamaged, fmt.Sprintf(text, args...))
 }
 
-// look says whether a database is whole.
-func look(file []byte) error {
+// look says whether a database is whole; half: but for one of the two pages that say what is newest.
+func look(file []byte) (half bool, err error) {
 	p := pages{file: file}
 	if err := p.meta(); err != nil {
-		return err
+		return false, err
 	}
 	p.used = make([]bool, p.all)
 	p.used[0], p.used[1] = true, true
 	if err := p.tree(p.root, nil, nil, 0); err != nil {
-		return err
+		return false, err
 	}
-	return p.freed()
+	return p.metas < 2, p.freed()
 }
 
 // meta takes the newer one of two: of a power cut within a write the other remains.
@@ -74,6 +75,7 @@ func (p *pages) meta() error {
 		case order.Uint32(b[4:]) != format || size < 1024 || size > 64<<10 || size&(size-1) != 0 || at != 0 && at != size:
 			continue
 		}
+		p.metas++
 		if n := order.Uint64(b[48:]); p.size == 0 || n > newest {
 			p.size, p.root, p.free, p.all, newest = size, order.Uint64(b[16:]), order.Uint64(b[32:]), order.Uint64(b[40:]), n
 		}

@@ -82,11 +82,14 @@ func (d *DB) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(d.every):
-			_ = d.update(func(tx *bbolt.Tx) error { // the condition says it
-				return tx.Bucket(rootConch).Put(keyTried, []byte(d.now().UTC().Format(time.RFC3339)))
-			})
+			_ = d.update(d.tried) // the condition says it
 		}
 	}
+}
+
+// tried is a write that changes nothing for anybody.
+func (d *DB) tried(tx *bbolt.Tx) error {
+	return tx.Bucket(rootConch).Put(keyTried, []byte(d.now().UTC().Format(time.RFC3339)))
 }
 
 // Close writes nothing: all is written. What is asked later is refused.

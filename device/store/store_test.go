@@ -206,6 +206,59 @@ func TestADamagedFileIsPutAside(t *testing.T) {
 	}
 }
 
+// Of two first pages one is damaged: the last write is lost, or none is, and nobody can tell. It is said either way, once, and the file is
+// kept as it was found.
+func TestADamagedFirstPageIsTold(t *testing.T) {
+	path := file(t)
+	k := opened(t, path)
+	put(t, k, "notes", "ada", "a", "first")
+	put(t, k, "notes", "ada", "a", "last")
+	if err := k.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for page := range 2 {
+		bad := slices.Clone(whole)
+		bad[page*os.Getpagesize()+head+16]++ // the place of the root
+		if err := os.WriteFile(path, bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		k = opened(t, path)
+		value, err := k.Skill("notes").Get("ada", "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[string(value)] = true
+		told := k.conds.List()
+		if len(told) != 1 || told[0].Code != condition.SkillsUnread || !strings.Contains(told[0].Text, "may be missing; as it was found it is now "+File+".20261123-080000") {
+			t.Errorf("page %d: %v", page, told)
+		}
+		if aside, _ := filepath.Glob(path + ".*.broken"); len(aside) != page+1 {
+			t.Errorf("page %d: %q", page, aside)
+		} else if got, err := os.ReadFile(aside[0]); err != nil || page == 0 && string(got) != string(bad) {
+			t.Errorf("page %d: %s is not what was found (%v)", page, aside[0], err)
+		}
+		if err := k.Close(); err != nil {
+			t.Fatal(err)
+		}
+		k = opened(t, path)
+		wants(t, k, "notes", "ada", "a", string(value))
+		if got := k.codes(); len(got) > 0 {
+			t.Errorf("page %d: said again: %v", page, got)
+		}
+		if err := k.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !found["first"] || !found["last"] {
+		t.Errorf("found %v; want what was before the last write, and the last", found)
+	}
+}
+
 // foreign is a database of another program.
 func foreign(t *testing.T) []byte {
 	path := filepath.Join(t.TempDir(), "x.db")
@@ -283,8 +336,8 @@ func TestAPageIsUsedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := look(b); err != nil {
-		t.Fatal(err)
+	if half, err := look(b); err != nil || half {
+		t.Fatal(half, err)
 	}
 	p := pages{file: b}
 	if err := p.meta(); err != nil {
@@ -292,7 +345,7 @@ func TestAPageIsUsedOnce(t *testing.T) {
 	}
 	at := b[p.root*p.size+head:] // the first entry, a bucket
 	order.PutUint64(at[order.Uint32(at[4:])+order.Uint32(at[8:]):], p.root)
-	if err := look(b); !errors.Is(err, errDamaged) || !strings.Contains(err.Error(), "used twice") {
+	if _, err := look(b); !errors.Is(err, errDamaged) || !strings.Contains(err.Error(), "used twice") {
 		t.Errorf("%v", err)
 	}
 }
