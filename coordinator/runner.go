@@ -40,6 +40,7 @@ type runner struct {
 	handles     handles
 	hushed      hushed // what the latest gesture silenced that cut no turn
 	summaries   []pending
+	last        turn.Event // the fact that the machine has now
 	stale       staleCount
 	shown       turn.State
 	injections  injections
@@ -274,6 +275,7 @@ func (r *runner) fact(ev turn.Event) {
 func (r *runner) step(ev turn.Event) {
 	r.c.o.Recorder.add(r.now(), false, ev)
 	before := r.m.Turn()
+	r.last = ev
 	r.texts.note(ev, before)
 	var effects []turn.Effect
 	var way []turn.Transition

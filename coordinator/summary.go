@@ -32,14 +32,15 @@ type Record struct {
 	Then               string        `json:"then,omitempty"`           // and behind that, of what becomes of the question
 	InterruptedIn      string        `json:"interrupted_in,omitempty"` // the state at the cut
 	DurationMS         float64       `json:"duration_ms"`
-	Asked              string        `json:"asked,omitempty"` // what the person said or typed, as far as the voice wrote it down
-	Said               string        `json:"said,omitempty"`  // what the answer says; beyond HeardMS nobody heard it
-	HeardText          string        `json:"heard,omitempty"` // what of it was heard, to the last whole word
-	SpeechMS           float64       `json:"speech_ms"`       // how long the answer is, as far as it came
-	Audible            bool          `json:"audible"`         // something of it was heard
-	Whole              bool          `json:"whole,omitempty"` // interrupted, but in a silence: all that was said was heard
-	Holes              int           `json:"holes,omitempty"` // how often its speech ran dry in the middle
-	Ended              time.Duration `json:"ended"`           // on the clock of all facts
+	Asked              string        `json:"asked,omitempty"`     // what the person said or typed, as far as the voice wrote it down
+	Said               string        `json:"said,omitempty"`      // what the answer says; beyond HeardMS nobody heard it
+	HeardText          string        `json:"heard,omitempty"`     // what of it was heard, to the last whole word
+	SpeechMS           float64       `json:"speech_ms"`           // how long the answer is, as far as it came
+	Audible            bool          `json:"audible"`             // something of it was heard
+	Whole              bool          `json:"whole,omitempty"`     // interrupted, but in a silence: all that was said was heard
+	Displaced          bool          `json:"displaced,omitempty"` // interrupted by a newer question
+	Holes              int           `json:"holes,omitempty"`     // how often its speech ran dry in the middle
+	Ended              time.Duration `json:"ended"`               // on the clock of all facts
 }
 
 // pending is the line of a turn whose press silenced something; it waits for the card.
@@ -77,6 +78,7 @@ func (r *runner) endTurn(e turn.EndTurn) {
 	p := pending{record: rec, until: r.now() + silenceWait}
 	if s.Reason == turn.InterruptedByPress {
 		p.record.InterruptedIn = s.InterruptedIn.String()
+		_, p.record.Displaced = r.last.(turn.Asked)
 		p.hushed = r.outputs.silence(e.Turn, r.edge)
 	}
 	if r.hushed.turn == e.Turn {

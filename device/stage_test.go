@@ -131,7 +131,7 @@ func newBox(t testing.TB, o boxOptions) *box {
 		opts.Room, b.inRoom = *o.room, true
 	}
 	if o.tools != nil {
-		opts.Tools = handsOf(t, opts.Log, o.tools)
+		opts.Tools = handsOf(t, opts.Log, o.tools, func(id turn.ID, output string) { b.room.Waiters.ToolDone(id, output) })
 	}
 	d, err := New(cfg, opts)
 	if err != nil {

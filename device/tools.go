@@ -39,6 +39,7 @@ import (
 type toolbox struct {
 	*companions.Toolbox
 	first turn.Who // whose a turn is that names nobody
+	done  func(of turn.ID, output string)
 }
 
 // bundled are the skills that ship with conch.
@@ -94,7 +95,7 @@ func (d *Device) newTools() (coordinator.Tools, error) {
 		}})
 		d.actors = append(d.actors, actor{"mcp", d.servers.Run})
 	}
-	return toolbox{box, turn.Who(d.room.Cards[0].ID)}, nil
+	return toolbox{box, turn.Who(d.room.Cards[0].ID), d.room.Waiters.ToolDone}, nil
 }
 
 // serverStates are the servers whose tools it has, as they are now.
@@ -223,6 +224,11 @@ func (d *Device) ring(a skills.Alert) (stop func()) {
 func (t toolbox) Call(ctx context.Context, c turn.CallTool) coordinator.ToolResult {
 	c.Who = cmp.Or(c.Who, t.first)
 	out := t.Toolbox.Call(ctx, c)
+	if out.Failed || out.Effect != nil {
+		t.done(c.Turn, "")
+	} else {
+		t.done(c.Turn, out.Output)
+	}
 	r := coordinator.ToolResult{Output: out.Output}
 	switch e := out.Effect.(type) {
 	case skills.AudioStream:

@@ -29,20 +29,20 @@ func (s skill) Tools() []skills.Tool {
 	return tools
 }
 
-func handsOf(t testing.TB, log *slog.Logger, s skill) coordinator.Tools {
+func handsOf(t testing.TB, log *slog.Logger, s skill, done func(turn.ID, string)) coordinator.Tools {
 	t.Helper()
 	box := companions.NewToolbox(log, time.Now)
 	if err := box.Add("test", s); err != nil {
 		t.Fatal(err)
 	}
-	return toolbox{box, "ada"}
+	return toolbox{box, "ada", done}
 }
 
 func TestAStreamThatDoesNotWaitIsToldSo(t *testing.T) {
 	for _, live := range []bool{false, true} {
 		box := handsOf(t, slog.New(slog.DiscardHandler), skill{"play": func(skills.Context) (skills.Result, error) {
 			return skills.Result{Effect: skills.AudioStream{Live: live}}, nil
-		}})
+		}}, func(turn.ID, string) {})
 		if r := box.Call(t.Context(), turn.CallTool{Turn: "t-1", Name: "play", Args: "{}"}); r.Effect != turn.EffectAudioStream || r.Stream.Live != live {
 			t.Errorf("%+v of a stream that says Live: %v", r, live)
 		}
@@ -51,7 +51,8 @@ func TestAStreamThatDoesNotWaitIsToldSo(t *testing.T) {
 
 // A skill is told the companion that called, also in a turn that names nobody: that is the first one's.
 func TestAToolKnowsWhoCalls(t *testing.T) {
-	box := handsOf(t, slog.New(slog.DiscardHandler), skill{"who": func(c skills.Context) (skills.Result, error) { return skills.Result{Output: c.Companion}, nil }})
+	box := handsOf(t, slog.New(slog.DiscardHandler), skill{"who": func(c skills.Context) (skills.Result, error) { return skills.Result{Output: c.Companion}, nil }},
+		func(turn.ID, string) {})
 	for who, want := range map[turn.Who]string{"": "ada", "ben": "ben"} {
 		if r := box.Call(t.Context(), turn.CallTool{Turn: "t-1", Who: who, Name: "who", Args: "{}"}); r.Output != want {
 			t.Errorf("a call of %q is %q's; want %q's", who, r.Output, want)

@@ -16,6 +16,12 @@ type askCmd struct {
 	JSON bool     `help:"Print JSON." name:"json"`
 }
 
+// Help is what conch ask --help says on top.
+func (askCmd) Help() string {
+	return "A question silences whatever is being answered, as a press does: of several at once the last is answered, and each of the others says " +
+		"that a newer one came, with status 1. What one of them has had done by then, such as a timer, stays done: it says that, with status 0."
+}
+
 func (c askCmd) Run(e *env) error {
 	if err := spoken("ask", "TEXT", c.Text...); err != nil {
 		return err
@@ -31,6 +37,10 @@ func (c askCmd) Run(e *env) error {
 	if err := e.request("POST", "/ask", in, &a); err != nil {
 		return err
 	}
+	return c.tell(e, a)
+}
+
+func (c askCmd) tell(e *env, a control.Answer) error {
 	switch {
 	case c.JSON:
 		if err := e.json(a); err != nil {
@@ -52,11 +62,25 @@ func (c askCmd) Run(e *env) error {
 	case a.Outcome == control.OutcomeAnswered && a.Summary.Tools > 0:
 		fmt.Fprintln(e.out, "(done, without a word)")
 	}
-	switch a.Outcome {
-	case control.OutcomeAnswered, control.OutcomeSilent:
+	return c.ended(e, a)
+}
+
+// ended is the exit status, and what is wrong. What was done is no failure, though nobody was told.
+func (c askCmd) ended(e *env, a control.Answer) error {
+	superseded := a.Outcome == control.OutcomeSuperseded
+	why := cmp.Or(a.Why, a.Summary.Reason)
+	switch {
+	case a.Outcome == control.OutcomeAnswered, a.Outcome == control.OutcomeSilent, superseded && c.JSON && len(a.Done) > 0:
 		return nil
-	case control.OutcomeSuperseded:
-		return fmt.Errorf("ask: %s", cmp.Or(a.Why, a.Summary.Reason))
+	case superseded && len(a.Done) > 0:
+		fmt.Fprintf(e.out, "%s (done, but the answer was not heard: %s)\n", printable.Text(strings.Join(a.Done, " ")), why)
+		return nil
+	case superseded && a.Text != "":
+		return fmt.Errorf("ask: not heard to its end: %s", why)
+	case superseded:
+		return fmt.Errorf("ask: not answered: %s", why)
+	case len(a.Done) > 0 && !c.JSON:
+		fmt.Fprintf(e.out, "%s (done, but the answer was not heard)\n", printable.Text(strings.Join(a.Done, " ")))
 	}
 	if a.Text != "" { // without a loudspeaker, say
 		return fmt.Errorf("ask: that is the answer, but it was not heard (%s): %s", a.Summary.Reason, cmp.Or(a.Words, "see: conch doctor"))

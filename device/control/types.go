@@ -159,6 +159,7 @@ type Answer struct {
 	Place   string          `json:"place,omitempty"` // name of the device that spoke, where that is another one
 	Why     string          `json:"why,omitempty"`   // of a silence, and of what was superseded
 	Words   string          `json:"words,omitempty"` // plain words for a failure
+	Done    []string        `json:"done,omitempty"`  // what tools have answered that did their work, though the answer did not come to its end
 	Message round.MessageID `json:"message,omitempty"`
 	Summary Turn            `json:"summary"` // of this device's own turn
 }

@@ -24,19 +24,27 @@ import (
 // waiters are those who asked something and wait for the turn's end.
 type waiters struct {
 	mu sync.Mutex
-	of map[turn.ID]chan control.Turn // each with room for one
+	of map[turn.ID]waiter
 }
 
+// waiter is one of them. What it is told of, it has room for.
+type waiter struct {
+	ended chan control.Turn // one
+	tools chan string       // what each of the turn's tools has answered; empty: it failed, or has not done it yet
+}
+
+// moreTools is more than a turn calls.
+const moreTools = 64
+
 // expect notes that somebody waits for the end of a turn. The turn must not have begun.
-func (w *waiters) expect(id turn.ID) <-chan control.Turn {
+func (w *waiters) expect(id turn.ID) waiter {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.of == nil {
-		w.of = map[turn.ID]chan control.Turn{}
+		w.of = map[turn.ID]waiter{}
 	}
-	ch := make(chan control.Turn, 1)
-	w.of[id] = ch
-	return ch
+	w.of[id] = waiter{make(chan control.Turn, 1), make(chan string, moreTools)}
+	return w.of[id]
 }
 
 func (w *waiters) forget(id turn.ID) {
@@ -48,10 +56,39 @@ func (w *waiters) forget(id turn.ID) {
 func (w *waiters) tell(t control.Turn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if ch, ok := w.of[t.Turn]; ok {
-		ch <- t // room for one, and each turn ends once
-		delete(w.of, t.Turn)
+	if one, ok := w.of[t.Turn]; ok {
+		one.ended <- t // room for one, and each turn ends once
 	}
+}
+
+// ToolDone is told what a tool has answered; empty: it failed, or what it does begins only after the answer.
+func (w *waiters) ToolDone(id turn.ID, output string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	select {
+	case w.of[id].tools <- output: // nobody waits for nil
+	default:
+	}
+}
+
+// lateTools is how long a tool may take after the end of its turn, of which it was told. Our choice: until then it has not done it.
+const lateTools = 2 * time.Second
+
+// done are the answers of tools that a turn has called and nobody was told of.
+func (w waiter) done(ctx context.Context, tools int) (all []string) {
+	ctx, cancel := context.WithTimeout(ctx, lateTools)
+	defer cancel()
+	for range tools {
+		select {
+		case output := <-w.tools:
+			if output != "" {
+				all = append(all, output)
+			}
+		case <-ctx.Done():
+			return all
+		}
+	}
+	return all
 }
 
 // Put asks as if text had been spoken, to whom it is put in particular; it returns when the question is in the inboxes.
@@ -66,16 +103,25 @@ func (d *Driver) put(id turn.ID, text string, to ...round.Participant) {
 
 // Ask asks as if the text had been spoken, and waits until the turn has ended.
 func (d *Driver) Ask(ctx context.Context, text string, to ...round.Participant) (control.Turn, error) {
+	t, _, err := ask(ctx, d, text, to...)
+	return t, err
+}
+
+// ask is Ask, and tells what the tools of a turn have answered that came to no good end.
+func ask(ctx context.Context, d *Driver, text string, to ...round.Participant) (t control.Turn, done []string, err error) {
 	id := newTurn()
-	ch := d.waiters.expect(id)
-	defer d.waiters.forget(id)
+	w := d.Waiters.expect(id)
+	defer d.Waiters.forget(id)
 	d.put(id, text, to...)
 	select {
-	case t := <-ch:
-		return t, nil
+	case t = <-w.ended:
 	case <-ctx.Done():
-		return control.Turn{}, fmt.Errorf("ask: the turn %s has not ended: %w", id, ctx.Err())
+		return t, nil, fmt.Errorf("ask: the turn %s has not ended: %w", id, ctx.Err())
 	}
+	if t.Reason != turn.Done.String() {
+		done = w.done(ctx, t.Tools)
+	}
+	return t, done, nil
 }
 
 // newTurn names a turn that does not begin with a press. Eight digits where the coordinator's own have six, so that they differ.
@@ -98,18 +144,21 @@ func (d *Driver) Inquire(ctx context.Context, text string, to ...string) (contro
 		defer stop()
 		entries = d.Room.Watch(watch) // from before the question
 	}
-	t, err := d.Ask(ctx, text, whom...)
-	a := control.Answer{Turn: string(t.Turn), Text: t.Said, Who: t.Who, Outcome: control.OutcomeFailed, Summary: t}
+	t, done, err := ask(ctx, d, text, whom...)
+	a := control.Answer{Turn: string(t.Turn), Text: t.Said, Who: t.Who, Outcome: control.OutcomeFailed, Done: done, Summary: t}
 	if t.Words != "" {
 		a.Words = words.Text(d.o.Config.Device.Language, t.Words)
 	}
 	switch {
 	case err != nil:
 		return a, err
-	case t.Reason == turn.Done.String():
+	case t.Reason == turn.Done.String(), t.Whole && t.InterruptedIn == turn.InResponse.String():
 		a.Outcome = control.OutcomeAnswered
 	case t.Reason == turn.InterruptedByPress.String():
-		a.Outcome, a.Why = control.OutcomeSuperseded, "somebody pressed a button, or asked something else"
+		a.Outcome, a.Why = control.OutcomeSuperseded, "somebody pressed a button, or asked for silence"
+		if t.Displaced {
+			a.Why = "a newer question came"
+		}
 	case t.Reason == turn.LostVote.String() && entries != nil:
 		a.Who = ""
 		if err := follow(ctx, d, &a, entries); err != nil {

@@ -85,7 +85,7 @@ type Driver struct {
 
 	forgot  atomic.Bool                  // Forget was called
 	last    atomic.Pointer[control.Turn] // the turn that ended last; nil: none has
-	waiters waiters
+	Waiters waiters
 	known   known
 	people  people
 	spent   spentPress
@@ -331,7 +331,7 @@ func (d *Driver) Speech(e coordinator.SpeechEvent) {
 func (d *Driver) TurnEnded(r coordinator.Record) control.Turn {
 	t := control.Turn{Event: "turn.end", Device: d.o.Config.Device.Name, Who: d.NameOf(d.Voices.Whose(r.Who)), Record: r}
 	d.last.Store(&t)
-	d.waiters.tell(t)
+	d.Waiters.tell(t)
 	d.post(talk.TurnEnded{
 		Turn: r.Turn, Reason: r.Reason, Done: r.Reason == turn.Done.String(), Audible: r.Audible, Whole: r.Whole,
 		Heard: time.Duration(r.HeardMS * float64(time.Millisecond)), Said: r.Said, HeardText: r.HeardText, Tools: r.Tools, Words: turn.Words(r.Words),

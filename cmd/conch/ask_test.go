@@ -1,0 +1,37 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+
+	"conch/coordinator"
+	"conch/device/control"
+	"conch/device/printable"
+)
+
+// What was asked and answered, or done, is status 0; what was displaced says by what.
+func TestHowAQuestionEnds(t *testing.T) {
+	done, newer := []string{"The timer for 3 minutes is set."}, "a newer question came"
+	failed := control.Turn{Record: coordinator.Record{Reason: "failed"}}
+	for _, c := range []struct {
+		a        control.Answer
+		out, err string
+	}{
+		{control.Answer{Outcome: control.OutcomeAnswered, Text: "It is noon."}, "It is noon.\n", ""},
+		{control.Answer{Outcome: control.OutcomeAnswered, Summary: control.Turn{Record: coordinator.Record{Tools: 1}}}, "(done, without a word)\n", ""},
+		{control.Answer{Outcome: control.OutcomeSuperseded, Why: newer}, "", "ask: not answered: " + newer},
+		{control.Answer{Outcome: control.OutcomeSuperseded, Why: newer, Text: "It is"}, "It is\n", "ask: not heard to its end: " + newer},
+		{control.Answer{Outcome: control.OutcomeSuperseded, Why: newer, Done: done}, done[0] + " (done, but the answer was not heard: " + newer + ")\n", ""},
+		{control.Answer{Outcome: control.OutcomeFailed, Done: done, Summary: failed}, done[0] + " (done, but the answer was not heard)\n", "ask: failed: no answer came"},
+	} {
+		var out bytes.Buffer
+		err := askCmd{}.tell(&env{out: printable.NewWriter(&out)}, c.a)
+		said := ""
+		if err != nil {
+			said = err.Error()
+		}
+		if out.String() != c.out || said != c.err {
+			t.Errorf("%q, %q; want %q, %q", out.String(), said, c.out, c.err)
+		}
+	}
+}
