@@ -344,7 +344,7 @@ func (c *Config) resolve(env environment) {
 	}
 	if c.State.Dir == "" {
 		c.State.Dir = firstDir(env.Get("STATE_DIRECTORY"), under(env.Get("XDG_STATE_HOME"), "conch"),
-			under(env.Get("HOME"), ".local/state/conch"), under(homeOfUser(), ".local/state/conch"), serviceState)
+			under(env.Get("HOME"), ".local/state/conch"), under(homeOfUser(), ".local/state/conch"), ServiceState)
 	}
 	if c.State.Runtime == "" {
 		c.State.Runtime = firstDir(env.Get("RUNTIME_DIRECTORY"), under(env.Get("XDG_RUNTIME_DIR"), "conch"), c.State.Dir)
@@ -399,9 +399,9 @@ func (c *Config) warn(format string, args ...any) {
 	c.Warnings = append(c.Warnings, "config: "+fmt.Sprintf(format, args...))
 }
 
-// serviceState is the shipped unit's directory: who has no home at all may write there, or is told to set state.dir. Nothing below /tmp is
+// ServiceState is the shipped unit's directory: who has no home at all may write there, or is told to set state.dir. Nothing below /tmp is
 // taken instead: whoever was there first would own it.
-const serviceState = "/var/lib/conch"
+const ServiceState = "/var/lib/conch"
 
 // homeOfUser is the home directory that the system knows, for a program that was started without HOME.
 func homeOfUser() string {

@@ -22,6 +22,9 @@ import (
 // ErrRefused wraps every refusal of a flag, file, device or value: nothing was started, exit status 2.
 var ErrRefused = errors.New("refused")
 
+// ErrNoConch: nobody serves a socket.
+var ErrNoConch = errors.New("no running conch")
+
 // A Remote is a running appliance, as the CLI sees it.
 type Remote struct {
 	Path   string
@@ -67,7 +70,7 @@ func noConch(path string, err error) error {
 	case errors.Is(err, syscall.EACCES):
 		return fmt.Errorf("%s: this user may not talk to conch; %s", path, joinGroup(path))
 	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ECONNREFUSED): // what a killed one leaves
-		return fmt.Errorf("no running conch at %s (start one with: conch run)", path)
+		return fmt.Errorf("%w at %s (start one with: conch run)", ErrNoConch, path)
 	}
 	return fmt.Errorf("no running conch at %s: %w (start one with: conch run)", path, err)
 }

@@ -22,31 +22,22 @@ func (d *DB) ServeNotes(mux *http.ServeMux) {
 	reply := func(w http.ResponseWriter, err error) {
 		var report control.NotesReport
 		if err == nil {
-			report, err = d.notes()
+			report, err = d.Notes()
 		}
 		control.Reply(w, report, err)
 	}
 	mux.HandleFunc("GET /notes", func(w http.ResponseWriter, _ *http.Request) { reply(w, nil) })
 	mux.HandleFunc("DELETE /notes", func(w http.ResponseWriter, _ *http.Request) {
-		var all []string
-		var err error
-		if d != nil {
-			all, err = d.Skill(NotesOf).Companions()
-		}
-		for _, c := range all {
-			if err == nil {
-				err = notes.Erase(d.Skill(NotesOf), c)
-			}
-		}
-		reply(w, err)
+		reply(w, d.Erase("", ""))
 	})
-	mux.HandleFunc("DELETE /notes/{companion}", func(w http.ResponseWriter, r *http.Request) { reply(w, d.erase(r.PathValue("companion"), "")) })
+	mux.HandleFunc("DELETE /notes/{companion}", func(w http.ResponseWriter, r *http.Request) { reply(w, d.Erase(r.PathValue("companion"), "")) })
 	mux.HandleFunc("DELETE /notes/{companion}/{id}", func(w http.ResponseWriter, r *http.Request) {
-		reply(w, d.erase(r.PathValue("companion"), r.PathValue("id")))
+		reply(w, d.Erase(r.PathValue("companion"), r.PathValue("id")))
 	})
 }
 
-func (d *DB) notes() (r control.NotesReport, err error) {
+// Notes are all that companions remember.
+func (d *DB) Notes() (r control.NotesReport, err error) {
 	if d == nil { // there is no state directory
 		return r, nil
 	}
@@ -63,10 +54,21 @@ func (d *DB) notes() (r control.NotesReport, err error) {
 	return r, err
 }
 
-// erase forgets one note, or all that a companion has.
-func (d *DB) erase(companion, id string) error {
-	if d == nil {
+// Erase forgets one note; without its id all that a companion has, and without a companion all.
+func (d *DB) Erase(companion, id string) error {
+	switch {
+	case d == nil && companion == "":
+		return nil
+	case d == nil:
 		return fmt.Errorf("%w: nothing is kept: there is no state.dir", control.ErrRefused)
+	case companion == "":
+		all, err := d.Skill(NotesOf).Companions()
+		for _, c := range all {
+			if err == nil {
+				err = notes.Erase(d.Skill(NotesOf), c)
+			}
+		}
+		return err
 	}
 	all, err := notes.Of(d.Skill(NotesOf), companion)
 	switch {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+	"golang.org/x/sys/unix"
 
 	"conch/device/condition"
 )
@@ -94,6 +96,29 @@ func (d *DB) begin() error {
 	return err
 }
 
+// Look opens a database that is there, for who wants to read it while conch does not run: it is changed in nothing, nor put aside.
+func Look(path string) (*DB, error) {
+	d := New(path, condition.NewBook(slog.New(slog.DiscardHandler)), time.Now)
+	file, err := exclusive(path, os.O_RDONLY)
+	if err == nil {
+		if _, _, err = examine(file); err == nil {
+			d.db, err = open(file)
+		} else {
+			_ = file.Close() // nothing was written
+		}
+	}
+	switch {
+	case errors.Is(err, errDamaged):
+		err = fmt.Errorf("%w: conch puts it aside when it starts", err)
+	case errors.Is(err, fs.ErrPermission):
+		err = errors.New("this user may not read it: run it as root, or as the user that conch runs as")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return d, nil
+}
+
 // halved tells that one of the two pages which say what is newest is damaged, and keeps the file as it was found. Which of them it was cannot
 // be told: the older one costs nothing, the newer one the last write.
 func (d *DB) halved(file []byte) {
@@ -164,11 +189,17 @@ func open(file *os.File) (db *bbolt.DB, err error) {
 	return db, err
 }
 
+// writes says whether a file was opened to be written.
+func writes(file *os.File) bool {
+	flags, err := unix.FcntlInt(file.Fd(), unix.F_GETFL, 0)
+	return err == nil && flags&unix.O_ACCMODE == unix.O_RDWR
+}
+
 // library opens a database, whatever is in it; the file, which is locked, is its own from then on.
 func library(file *os.File) (db *bbolt.DB, err error) {
 	err = guarded(func() (err error) {
 		db, err = bbolt.Open(file.Name(), 0o600, &bbolt.Options{
-			Timeout: lockWait, MaxSize: MaxFile, NoStatistics: true,
+			Timeout: lockWait, MaxSize: MaxFile, NoStatistics: true, ReadOnly: !writes(file),
 			OpenFile: func(string, int, os.FileMode) (*os.File, error) { return file, nil },
 		})
 		return err

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"math/rand/v2"
 	"os"
@@ -405,6 +406,59 @@ func TestAFileThatAnotherProcessHasIsAnErrorSoon(t *testing.T) {
 	put(t, k, "notes", "ada", "a", "2")
 	if got := k.codes(); len(got) > 0 {
 		t.Error(got)
+	}
+}
+
+// Whoever only looks changes nothing, whatever is in the file, and waits for nobody who has it.
+func TestWhoLooksChangesNothing(t *testing.T) {
+	path := file(t)
+	if _, err := Look(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("of none: %v", err)
+	}
+	k := opened(t, path)
+	put(t, k, "notes", "ada", "a", "1")
+	if _, err := Look(path); !errors.Is(err, ErrLocked) {
+		t.Errorf("of one that is open: %v", err)
+	}
+	if err := k.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	half := slices.Clone(whole)
+	half[head+16]++
+	for want, bytes := range map[string][]byte{"": whole, "half": half, "conch puts it aside when it starts": whole[:len(whole)/2]} {
+		if err := errors.Join(os.WriteFile(path, bytes, 0o600), os.Chmod(path, 0o400)); err != nil {
+			t.Fatal(err)
+		}
+		d, err := Look(path)
+		switch {
+		case err != nil:
+			if want == "" || !strings.Contains(err.Error(), want) {
+				t.Errorf("%q: %v", want, err)
+			}
+		default:
+			if v, err := d.Skill("notes").Get("ada", "a"); err != nil || want == "" && string(v) != "1" {
+				t.Errorf("%q: %q, %v", want, v, err)
+			}
+			if err := d.Skill("notes").Put("ada", map[string][]byte{"a": nil}); err == nil {
+				t.Errorf("%q: it was written", want)
+			}
+			if err := d.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if after, err := os.ReadFile(path); err != nil || string(after) != string(bytes) {
+			t.Errorf("%q: the file has changed (%v)", want, err)
+		}
+		if err := os.Chmod(path, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if all, _ := filepath.Glob(path + "*"); len(all) != 1 {
+		t.Errorf("%q", all)
 	}
 }
 
