@@ -47,7 +47,7 @@ func TestAFullDisk(t *testing.T) {
 		t.Fatal("the disk is not small")
 	}
 	k := opened(t, path)
-	if err := k.Skill("notes").Put("ada", map[string][]byte{"a": []byte("1")}); err == nil || !strings.Contains(err.Error(), "no space") {
+	if err := k.Skill("notes").Put("ada", map[string][]byte{"a": []byte("1")}); err == nil || err.Error() != "it cannot be kept: my disk is full" {
 		t.Errorf("before there is a file: %v", err)
 	}
 	if got := k.codes(); !slices.Equal(got, []condition.Code{condition.SkillsUnwritten}) {
@@ -67,7 +67,7 @@ func TestAFullDisk(t *testing.T) {
 	for ; err == nil && n < 1000; n++ {
 		err = k.Skill("notes").Put("ada", map[string][]byte{fmt.Sprintf("%03da", n): make([]byte, 4000), fmt.Sprintf("%03db", n): {1}})
 	}
-	if err == nil || !strings.Contains(err.Error(), "cannot be kept") || !strings.Contains(err.Error(), "no space") {
+	if err == nil || err.Error() != "it cannot be kept: my disk is full" {
 		t.Errorf("%v", err)
 	}
 	whole := func() {
@@ -88,6 +88,9 @@ func TestAFullDisk(t *testing.T) {
 		}
 	}
 	whole()
+	if err := k.update(k.tried); err == nil || !slices.Contains(k.codes(), condition.SkillsUnwritten) {
+		t.Errorf("a trial ends well where what is bigger does not: %v, %v", k.codes(), err)
+	}
 	if err := os.Remove(ballast); err != nil { // somebody frees some space: it ends by itself
 		t.Fatal(err)
 	}
@@ -103,4 +106,31 @@ func TestAFullDisk(t *testing.T) {
 		t.Errorf("%v, %v", k.codes(), err)
 	}
 	put(t, k, "notes", "ada", "more", "kept")
+
+	// A disk that can only be read: what is kept counts.
+	remount := func(flags uintptr) {
+		t.Helper()
+		if err := syscall.Mount("none", dir, "", syscall.MS_REMOUNT|flags, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := k.Close(); err != nil {
+		t.Fatal(err)
+	}
+	remount(syscall.MS_RDONLY)
+	k = opened(t, path)
+	wants(t, k, "notes", "ada", "more", "kept")
+	if err := k.Skill("notes").Put("ada", map[string][]byte{"more": nil}); err == nil || err.Error() != "it cannot be kept: my disk can only be read" {
+		t.Errorf("%v", err)
+	}
+	wants(t, k, "notes", "ada", "more", "kept")
+	if got := k.codes(); !slices.Equal(got, []condition.Code{condition.SkillsUnwritten}) {
+		t.Error(got)
+	}
+	remount(0)
+	put(t, k, "notes", "ada", "more", "changed")
+	wants(t, k, "notes", "ada", "more", "changed")
+	if got := k.codes(); len(got) > 0 {
+		t.Error(got)
+	}
 }

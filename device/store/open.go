@@ -42,6 +42,9 @@ func (d *DB) open() (*bbolt.DB, error) {
 		return d.db, nil
 	}
 	file, err := exclusive(d.path, os.O_RDWR)
+	if errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission) { // what is kept counts all the same
+		file, err = exclusive(d.path, os.O_RDONLY)
+	}
 	if err == nil {
 		if err = d.take(file); err != nil {
 			defer file.Close() // until it has another name, it is nobody else's
@@ -99,6 +102,7 @@ func (d *DB) begin() error {
 // Look opens a database that is there, for who wants to read it while conch does not run: it is changed in nothing, nor put aside.
 func Look(path string) (*DB, error) {
 	d := New(path, condition.NewBook(slog.New(slog.DiscardHandler)), time.Now)
+	d.looks = true
 	file, err := exclusive(path, os.O_RDONLY)
 	if err == nil {
 		if _, _, err = examine(file); err == nil {

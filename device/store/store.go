@@ -15,7 +15,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -39,6 +42,8 @@ const (
 const (
 	lockWait = time.Second      // for another process to let go of the file
 	retry    = 10 * time.Second // a full disk is tried again
+
+	triedPages = 8
 )
 
 var (
@@ -61,6 +66,7 @@ type DB struct {
 
 	mu      sync.Mutex
 	db      *bbolt.DB // nil: it is not open
+	looks   bool      // it is only read, whatever could be
 	refused error     // by a file that only a newer conch understands; stays
 	closed  bool
 }
@@ -87,9 +93,10 @@ func (d *DB) Run(ctx context.Context) error {
 	}
 }
 
-// tried is a write that changes nothing for anybody.
+// tried is a write that changes nothing for anybody. It takes more than what a skill writes: in a file there are pages that are free, and
+// on a full disk a small write ends well.
 func (d *DB) tried(tx *bbolt.Tx) error {
-	return tx.Bucket(rootConch).Put(keyTried, []byte(d.now().UTC().Format(time.RFC3339)))
+	return tx.Bucket(rootConch).Put(keyTried, append(make([]byte, triedPages*os.Getpagesize()), d.now().UTC().Format(time.RFC3339)...))
 }
 
 // Close writes nothing: all is written. What is asked later is refused.
@@ -219,18 +226,28 @@ func (p place) Companions() (all []string, err error) {
 }
 
 func (d *DB) view(f func(*bbolt.Tx) error) error {
-	db, err := d.open()
-	if err == nil {
-		err = guarded(func() error { return db.View(f) })
+	err := berrors.ErrDatabaseNotOpen
+	for range 2 { // somebody may just open it anew
+		if !errors.Is(err, berrors.ErrDatabaseNotOpen) {
+			break
+		}
+		var db *bbolt.DB
+		if db, err = d.open(); err == nil {
+			err = guarded(func() error { return db.View(f) })
+		}
 	}
 	if err == nil || errors.Is(err, errShutdown) {
 		return err
 	}
-	return d.troubled(fmt.Errorf("what was kept cannot be read: %w", err))
+	return d.troubled("what was kept cannot be read", err)
 }
 
 func (d *DB) update(f func(*bbolt.Tx) error) error {
 	db, err := d.open()
+	if err == nil && db.IsReadOnly() { // that was all that could be had: now it may be more
+		d.letGo(db)
+		db, err = d.open()
+	}
 	if err == nil {
 		err = guarded(func() error { return db.Update(f) })
 	}
@@ -243,23 +260,60 @@ func (d *DB) update(f func(*bbolt.Tx) error) error {
 	case errors.Is(err, errShutdown):
 		return err
 	case errors.Is(err, berrors.ErrMaxSizeReached):
-		return fmt.Errorf("it cannot be kept: %s has its %d MiB already; forget something first", d.path, MaxFile>>20)
+		return errors.New("it cannot be kept: there is as much already as I can keep; forget something first")
 	}
-	return d.troubled(fmt.Errorf("it cannot be kept: %w", err))
+	return d.troubled("it cannot be kept", err)
+}
+
+// letGo closes a database that was opened to be read.
+func (d *DB) letGo(db *bbolt.DB) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.db == db && !d.looks {
+		_ = guarded(db.Close) // nothing was written
+		d.db = nil
+	}
+}
+
+// spoken is an error that companions tell: it has plain words, and the condition has the rest.
+type spoken struct {
+	text string
+	of   error
+}
+
+func (s spoken) Error() string { return s.text }
+func (s spoken) Unwrap() error { return s.of }
+
+// plain is why, in words for ears.
+func plain(err error) string {
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return "my disk is full"
+	case errors.Is(err, syscall.EROFS), errors.Is(err, berrors.ErrDatabaseReadOnly):
+		return "my disk can only be read"
+	case errors.Is(err, fs.ErrPermission):
+		return "I may not write to my disk"
+	case errors.Is(err, errNewer):
+		return errNewer.Error()
+	case errors.Is(err, ErrLocked):
+		return "another conch has it"
+	}
+	return "my disk is in trouble"
 }
 
 // troubled has people told of what went wrong, and Run try again.
-func (d *DB) troubled(err error) error {
+func (d *DB) troubled(what string, err error) error {
+	told := spoken{what + ": " + plain(err), err}
 	d.mu.Lock()
 	refused := d.refused != nil
 	d.mu.Unlock()
 	if refused { // it has a condition of its own, and no attempt will help
-		return err
+		return told
 	}
-	d.conds.Set(condition.SkillsUnwritten, err.Error(), "free some space, or set state.dir; until then timers, reminders and notes are refused")
+	d.conds.Set(condition.SkillsUnwritten, fmt.Sprintf("%s: %v", what, err), "free some space, or set state.dir; until then timers, reminders and notes are refused")
 	select {
 	case d.failed <- struct{}{}:
 	default: // one is there already
 	}
-	return err
+	return told
 }

@@ -393,7 +393,7 @@ func TestAFileThatAnotherProcessHasIsAnErrorSoon(t *testing.T) {
 		t.Fatal(err)
 	}
 	k = opened(t, path)
-	if _, err := k.Skill("notes").Get("ada", "a"); err == nil || !strings.Contains(err.Error(), "another process") {
+	if _, err := k.Skill("notes").Get("ada", "a"); err == nil || !strings.Contains(err.Error(), "another conch has it") {
 		t.Errorf("%v", err)
 	}
 	if got := k.codes(); !slices.Equal(got, []condition.Code{condition.SkillsUnwritten}) {
