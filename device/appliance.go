@@ -23,6 +23,7 @@ import (
 	"conch/device/provider"
 	"conch/device/reload"
 	"conch/device/service"
+	"conch/device/state"
 	"conch/device/terminal"
 	"conch/device/wait"
 	"conch/gpio"
@@ -43,6 +44,11 @@ func Appliance(ctx context.Context, cfg config.Config, again reload.Options, log
 	if err := preflight(ctx, cfg, alone); err != nil {
 		return err
 	}
+	release, err := state.Own(cfg.State.Dir)
+	if err != nil {
+		return err
+	}
+	defer release()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ring := service.NewRing()
