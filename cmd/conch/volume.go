@@ -63,7 +63,11 @@ func (c volumeCmd) Run(e *env) error {
 		return e.json(a)
 	}
 	d := e.describe()
-	fmt.Fprintf(e.out, "%s %d, %s\n", d.in.Phrase("status.volume"), a.Volume, d.volumeFrom(a.VolumeFrom))
+	unkept := ""
+	if a.Unkept {
+		unkept = " (it could not be written down, so the next start will not know it: conch doctor)"
+	}
+	fmt.Fprintf(e.out, "%s %d, %s%s\n", d.in.Phrase("status.volume"), a.Volume, d.volumeFrom(a.VolumeFrom), unkept)
 	return nil
 }
 

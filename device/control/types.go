@@ -139,7 +139,8 @@ func (q VolumeRequest) Percentage(now int) (int, error) {
 // VolumeAnswer is the volume there is now, and where it comes from.
 type VolumeAnswer struct {
 	Volume     int    `json:"volume"`
-	VolumeFrom string `json:"volume_from"` // as in Status
+	VolumeFrom string `json:"volume_from"`      // as in Status
+	Unkept     bool   `json:"unkept,omitempty"` // it sounds, and the next start will not know it
 }
 
 // Turn is a finished turn, as --json and the control socket give it.

@@ -83,7 +83,7 @@ func (m *Memory) Run(ctx context.Context) error {
 	if m.store == nil {
 		return nil
 	}
-	save := func() { _ = m.Save(volumeName, keptVolume{m.Volume(), m.configured.Load()}) } // the condition says it
+	save := func() { _ = m.saveVolume() } // the condition says it
 	again := time.NewTicker(retry)
 	defer again.Stop()
 	for {
@@ -106,6 +106,14 @@ func (m *Memory) Run(ctx context.Context) error {
 			}
 		}
 	}
+}
+
+func (m *Memory) saveVolume() error {
+	select {
+	case <-m.saves: // this is it
+	default:
+	}
+	return m.Save(volumeName, keptVolume{m.Volume(), m.configured.Load()})
 }
 
 // Wrote makes a condition of what could not be written, and takes it back when err is nil.

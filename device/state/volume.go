@@ -48,7 +48,11 @@ func (m *Memory) ServeVolume(mux *http.ServeMux, sound func(percent int)) {
 			return
 		}
 		_, err := m.ChangeVolume(q.Percentage, sound)
-		control.Reply(w, control.VolumeAnswer{Volume: m.Volume(), VolumeFrom: m.VolumeFrom()}, err)
+		a := control.VolumeAnswer{Volume: m.Volume(), VolumeFrom: m.VolumeFrom()}
+		if err == nil {
+			a.Unkept = m.saveVolume() != nil || m.store == nil // the condition says why
+		}
+		control.Reply(w, a, err)
 	})
 }
 

@@ -4,6 +4,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"conch/device/condition"
@@ -56,4 +61,31 @@ func TestTheVolumeThatWasAskedForIsRemembered(t *testing.T) {
 			t.Errorf("configured %d, asked for %d, configured %d, a start later: %d; want %d", row.first, row.asked, row.second, got, row.want)
 		}
 	}
+}
+
+// A volume that cannot be written down sounds, and whoever asked for it is told so.
+func TestAVolumeThatIsNotKeptSaysSo(t *testing.T) {
+	parent := filepath.Join(t.TempDir(), "parent")
+	if err := os.WriteFile(parent, nil, 0o600); err != nil { // a file where the directory should be, as good as a full disk
+		t.Fatal(err)
+	}
+	cfg := config.Default()
+	cfg.State.Dir = filepath.Join(parent, "state")
+	m, _ := state.Remember(&cfg, condition.NewBook(slog.New(slog.DiscardHandler)))
+	mux := http.NewServeMux()
+	sounds := 0
+	m.ServeVolume(mux, func(percent int) { sounds = percent })
+	asks := func(unkept bool) {
+		t.Helper()
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/volume", strings.NewReader(`{"percent": 33}`)))
+		if w.Code != http.StatusOK || sounds != 33 || strings.Contains(w.Body.String(), `"unkept":true`) != unkept {
+			t.Errorf("%d, %s, and %d sounds", w.Code, w.Body, sounds)
+		}
+	}
+	asks(true)
+	if err := os.Remove(parent); err != nil {
+		t.Fatal(err)
+	}
+	asks(false)
 }
