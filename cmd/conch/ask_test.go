@@ -2,9 +2,16 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
 	"testing"
 
 	"conch/coordinator"
+	"conch/device/config"
 	"conch/device/control"
 	"conch/device/printable"
 )
@@ -33,5 +40,27 @@ func TestHowAQuestionEnds(t *testing.T) {
 		if out.String() != c.out || said != c.err {
 			t.Errorf("%q, %q; want %q, %q", out.String(), said, c.out, c.err)
 		}
+	}
+}
+
+// Ctrl-C on a command that waits is told in words, not in those of the socket.
+func TestWhoeverDoesNotWaitIsToldWhatThatMeans(t *testing.T) {
+	cfg := config.Default()
+	cfg.State.Runtime = filepath.Join(t.TempDir(), "run")
+	l, err := control.Listen(cfg.State.Socket())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, interrupt := context.WithCancel(t.Context())
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // else the server does not learn that nobody waits
+		interrupt()
+		<-r.Context().Done()
+	}))
+	server.Listener = l
+	server.Start()
+	defer server.Close()
+	if err := (&env{ctx: ctx, loaded: &cfg}).request("POST", "/say", control.SayRequest{Text: "hello"}, nil); !errors.Is(err, errInterrupted) {
+		t.Errorf("%v", err)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -83,5 +84,12 @@ func (e *env) request(method, path string, in, out any) error {
 	if err != nil {
 		return err
 	}
-	return r.Do(e.ctx, method, path, in, out)
+	err = r.Do(e.ctx, method, path, in, out)
+	if err != nil && e.ctx.Err() != nil {
+		return errInterrupted
+	}
+	return err
 }
+
+// errInterrupted: whoever asked does not wait any more.
+var errInterrupted = errors.New("interrupted: what has not begun is taken back, the rest goes on")
