@@ -259,6 +259,8 @@ func (d *DB) update(f func(*bbolt.Tx) error) error {
 		return nil
 	case errors.Is(err, errShutdown):
 		return err
+	case errors.Is(err, berrors.ErrDatabaseReadOnly):
+		err = fmt.Errorf("%s can only be read: %w", d.path, err)
 	case errors.Is(err, berrors.ErrMaxSizeReached):
 		return errors.New("it cannot be kept: there is as much already as I can keep; forget something first")
 	}
@@ -292,7 +294,7 @@ func plain(err error) string {
 	case errors.Is(err, syscall.EROFS), errors.Is(err, berrors.ErrDatabaseReadOnly):
 		return "my disk can only be read"
 	case errors.Is(err, fs.ErrPermission):
-		return "I may not write to my disk"
+		return "I may not use my disk"
 	case errors.Is(err, errNewer):
 		return errNewer.Error()
 	case errors.Is(err, ErrLocked):
