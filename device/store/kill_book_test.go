@@ -151,7 +151,7 @@ func readAloud(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	db := store.New(filepath.Join(dir, store.File), condition.NewBook(slog.New(slog.DiscardHandler)), time.Now)
-	s := library.New(skills.Host{Log: slog.New(slog.DiscardHandler), Now: time.Now, Store: db.Skill("library"), Library: soundfolder.New(dir).Library()})
+	s := library.New(skills.Host{Log: slog.New(slog.DiscardHandler), Now: time.Now, Store: db.Skill("library"), Library: soundfolder.New(dir, "").Library()})
 	for _, each := range s.Tools() {
 		if each.Name != "play" {
 			continue
