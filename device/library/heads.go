@@ -42,8 +42,8 @@ func (f *Folder) learn(ctx context.Context, changed func()) error {
 	for ctx.Err() == nil {
 		more, fresh := f.pass(ctx, rest)
 		if more {
-			f.save()
 			changed()
+			f.save()
 		}
 		var again <-chan time.Time
 		if fresh {

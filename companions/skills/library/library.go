@@ -34,6 +34,8 @@ type Skill struct {
 	now   func() time.Time
 	sleep *skills.Sleep
 
+	making sync.Mutex // an index, which takes its time: held before mu
+
 	mu      sync.Mutex
 	index   *index
 	titles  []skills.Title // of which index is
@@ -127,12 +129,32 @@ func (s *Skill) look() (*index, error) {
 	if err != nil {
 		return nil, err
 	}
+	x, same, less := s.has(titles)
+	switch {
+	case same:
+		return x, nil
+	case !less:
+		s.making.Lock()
+	case !s.making.TryLock():
+		return x, nil // it will do until the next one is made
+	}
+	defer s.making.Unlock()
+	if x, same, _ := s.has(titles); same { // meanwhile
+		return x, nil
+	}
+	x = newIndex(titles)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.index == nil || len(titles) != len(s.titles) || len(titles) > 0 && &titles[0] != &s.titles[0] {
-		s.index, s.titles = newIndex(titles), titles
-	}
-	return s.index, nil
+	s.index, s.titles = x, titles
+	return x, nil
+}
+
+// has is the index that there is: the one of these titles, or one that knows less of the same files.
+func (s *Skill) has(titles []skills.Title) (x *index, same, less bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	less = s.index != nil && len(titles) == len(s.titles)
+	return s.index, less && (len(titles) == 0 || &titles[0] == &s.titles[0]), less
 }
 
 func (s *Skill) play(_ skills.Context, args json.RawMessage) (skills.Result, error) {

@@ -1,6 +1,7 @@
 package library
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,5 +92,25 @@ func TestNamesAreSaid(t *testing.T) {
 	x, _ := s.look()
 	if found := x.find("empty WAV"); len(found) != 1 || found[0].key != "empty.wav" {
 		t.Errorf("what is told apart is not understood: %+v", found)
+	}
+}
+
+// Who asks while the index is made anew, since more is known of the files, is answered by the old one.
+func TestASearchDoesNotWaitForANewIndex(t *testing.T) {
+	h := books("rain.mp3")
+	all, _ := h.Library.Titles()
+	h.Library.Titles = func() ([]skills.Title, error) { return slices.Clone(all), nil }
+	s := New(h).(*Skill)
+	was, err := s.look()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.making.Lock()
+	if x, err := s.look(); err != nil || x != was {
+		t.Errorf("%v, %v; want the old one", x, err)
+	}
+	s.making.Unlock()
+	if x, err := s.look(); err != nil || x == was {
+		t.Errorf("%v; want a new one", err)
 	}
 }
