@@ -87,7 +87,7 @@ func TestToolThatPanicsApologises(t *testing.T) {
 	b := newBox(t, tool("boom", func(skills.Context) (skills.Result, error) { panic("boom") }),
 		tool("fails", func(skills.Context) (skills.Result, error) { return skills.Result{}, errors.New("the tap is shut") }),
 		tool("spoken", func(skills.Context) (skills.Result, error) {
-			return skills.Result{}, fmt.Errorf("radio: %w", &skills.Spoken{Say: "nobody answers there", Err: errors.New("dial tcp 127.0.0.1:1")})
+			return skills.Result{}, fmt.Errorf("radio: %w", &skills.SpokenError{Say: "nobody answers there", Err: errors.New("dial tcp 127.0.0.1:1")})
 		}),
 		tool("loud", func(skills.Context) (skills.Result, error) {
 			return skills.Result{Effect: skills.SetVolume{Percent: 900}}, nil

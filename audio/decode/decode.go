@@ -71,7 +71,7 @@ func Open(f *os.File) (l Long, err error) {
 	case err != nil:
 		return nil, err
 	case !st.Mode().IsRegular():
-		return nil, notForUs{say: "it is no file"}
+		return nil, unfitError{say: "it is no file"}
 	}
 	var c container
 	if err := safely(func() (err error) {
@@ -131,10 +131,10 @@ func behindTags(f io.ReaderAt) (at int64, err error) {
 			return at, nil
 		}
 		if at += size; at > maxTag {
-			return 0, notForUs{say: "its tag is of more than 256 MiB"}
+			return 0, unfitError{say: "its tag is of more than 256 MiB"}
 		}
 	}
-	return 0, notForUs{say: "it has nothing but tags"}
+	return 0, unfitError{say: "it has nothing but tags"}
 }
 
 // tagSize is the length of an ID3v2 tag with its head.
@@ -202,13 +202,13 @@ func (f ForeignError) Error() string {
 	return "it is " + f.Is + "; conch plays MP3, FLAC, Ogg Vorbis, Ogg Opus and WAV (convert it: ffmpeg -i IN OUT.mp3)"
 }
 
-// notForUs is a sound, or no sound, that cannot be played as it is.
-type notForUs struct {
+// unfitError is a sound, or no sound, that cannot be played as it is.
+type unfitError struct {
 	say  string
 	make string // a command that makes of it what can be played; empty: none does
 }
 
-func (n notForUs) Error() string {
+func (n unfitError) Error() string {
 	if n.make == "" {
 		return n.say
 	}
@@ -219,7 +219,7 @@ func (n notForUs) Error() string {
 func Words(err error) string {
 	var (
 		foreign ForeignError
-		not     notForUs
+		not     unfitError
 	)
 	switch {
 	case errors.As(err, &foreign):
@@ -240,7 +240,7 @@ func Words(err error) string {
 
 // Remedy is a command that makes of a file IN one, OUT, that can be played; empty: none does.
 func Remedy(err error) string {
-	var not notForUs
+	var not unfitError
 	switch foreign := (ForeignError{}); {
 	case errors.As(err, &foreign), errors.Is(err, wav.ErrKind):
 		return "ffmpeg -i IN OUT.mp3"
@@ -259,11 +259,11 @@ func what(b []byte) error {
 	}
 	switch text := bytes.ToLower(bytes.TrimLeft(b, " \t\r\n\ufeff")); {
 	case len(b) == 0:
-		return notForUs{say: "it is empty"}
+		return unfitError{say: "it is empty"}
 	case bytes.HasPrefix(text, []byte("<!doctype html")), bytes.HasPrefix(text, []byte("<html")):
-		return notForUs{say: "it is a page of the web, and no sound"}
+		return unfitError{say: "it is a page of the web, and no sound"}
 	}
-	return notForUs{"it is none of MP3, FLAC, Ogg Vorbis, Ogg Opus and WAV", "ffmpeg -i IN OUT.mp3"}
+	return unfitError{"it is none of MP3, FLAC, Ogg Vorbis, Ogg Opus and WAV", "ffmpeg -i IN OUT.mp3"}
 }
 
 // safely has a panic of somebody else's decoder be an error: it has met what nobody thought of.

@@ -30,7 +30,7 @@ func newFile(f *os.File, of container) (*file, error) {
 
 func fits(rate int) error {
 	if !slices.Contains(audio.Rates, rate) {
-		return notForUs{fmt.Sprintf("it has %d samples a second, at which conch plays nothing", rate), "ffmpeg -i IN -ar 44100 OUT.mp3"}
+		return unfitError{fmt.Sprintf("it has %d samples a second, at which conch plays nothing", rate), "ffmpeg -i IN -ar 44100 OUT.mp3"}
 	}
 	return nil
 }
@@ -111,7 +111,7 @@ func (f *file) more() error {
 	pcm, _, err := f.dec.next()
 	switch {
 	case err == nil && f.dec.rate() != f.of.rate():
-		return notForUs{say: "its rate changes in the middle"}
+		return unfitError{say: "its rate changes in the middle"}
 	case err == nil:
 		f.add(pcm)
 	case ended(err) && f.rs != nil:

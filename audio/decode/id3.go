@@ -103,7 +103,9 @@ func (f *id3Reader) next() (id3Frame, bool) {
 		if int64(len(h)) < head || h[0] < 'A' || h[0] > 'Z' { // zeros, up to the sound
 			break
 		}
-		fr, size, packed := id3Frame{id: string(h[:3])}, int64(0), false
+		fr := id3Frame{id: string(h[:3])}
+		var size int64
+		packed := false
 		switch f.version {
 		case 2:
 			size = int64(h[3])<<16 | int64(h[4])<<8 | int64(h[5])

@@ -177,7 +177,7 @@ func openMP3(f io.ReaderAt, at, size int64) (container, error) {
 		return nil, what(nil)
 	}
 	if h.version == 25 {
-		return nil, notForUs{"it is MP3 of the kind 2.5, which conch does not play", "ffmpeg -i IN -ar 22050 OUT.mp3"}
+		return nil, unfitError{"it is MP3 of the kind 2.5, which conch does not play", "ffmpeg -i IN -ar 22050 OUT.mp3"}
 	}
 	m := &mp3File{f: f, size: size, first: h}
 	begins := frames.offset
@@ -277,7 +277,7 @@ func (m *mp3Forward) next() ([]int16, int64, error) {
 		return nil, 0, err
 	}
 	if h.version == 25 {
-		return nil, 0, notForUs{say: "it is MP3 of the kind 2.5, which conch does not play"}
+		return nil, 0, unfitError{say: "it is MP3 of the kind 2.5, which conch does not play"}
 	}
 	pcm, at := make([]int16, h.frames()), m.at
 	m.of, m.at = h, m.at+int64(len(pcm))

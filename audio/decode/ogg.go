@@ -177,9 +177,9 @@ func oggCodecOf(head []byte) (oggCodec, error) {
 	case len(head) > 7 && string(head[:7]) == "\x01vorbis":
 		return &vorbisCodec{}, nil
 	case len(head) > 5 && string(head[1:5]) == "FLAC":
-		return nil, notForUs{"it is FLAC in Ogg, which conch does not play", "ffmpeg -i IN OUT.flac"}
+		return nil, unfitError{"it is FLAC in Ogg, which conch does not play", "ffmpeg -i IN OUT.flac"}
 	}
-	return nil, notForUs{"it is Ogg with something else than Vorbis or Opus in it", "ffmpeg -i IN OUT.mp3"}
+	return nil, unfitError{"it is Ogg with something else than Vorbis or Opus in it", "ffmpeg -i IN OUT.mp3"}
 }
 
 // decode goes through the packets that end in a page.

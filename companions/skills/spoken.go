@@ -6,16 +6,16 @@ import (
 	"unicode"
 )
 
-// Spoken is an error of which a person hears Say alone, the end of a short plain sentence; the log has what Err says as well.
-type Spoken struct {
+// SpokenError is an error of which a person hears Say alone, the end of a short plain sentence; the log has what Err says as well.
+type SpokenError struct {
 	Say string
 	Err error
 }
 
-func (s *Spoken) Error() string { return s.Say + " (" + s.Err.Error() + ")" }
+func (s *SpokenError) Error() string { return s.Say + " (" + s.Err.Error() + ")" }
 
 // Unwrap is what it comes from.
-func (s *Spoken) Unwrap() error { return s.Err }
+func (s *SpokenError) Unwrap() error { return s.Err }
 
 const longestName = 60 // letters of a name that are said, some five seconds; our choice
 
@@ -37,7 +37,7 @@ func Short(name string) string {
 
 // Words are what a person hears of an error.
 func Words(err error) string {
-	if s := (*Spoken)(nil); errors.As(err, &s) {
+	if s := (*SpokenError)(nil); errors.As(err, &s) {
 		return s.Say
 	}
 	return err.Error()

@@ -97,6 +97,7 @@ func (s *Subject) examineLibrary(ctx context.Context, m *Machine, a Account, dir
 		to := strings.TrimSuffix(first.File, path.Ext(first.File)) + path.Ext(first.Do)
 		do = "convert it: " + strings.NewReplacer("IN", printable.Arg(first.File), "OUT"+path.Ext(first.Do), printable.Arg(to)).Replace(first.Do)
 	}
-	return warn("", fmt.Sprintf("%s of %s cannot be played: %s; %s can%s", printable.Count(len(broken), "file"), dir, strings.Join(named, ", "), printable.Count(playable, "file"), more),
+	return warn("", fmt.Sprintf("%s of %s cannot be played: %s; %s can%s", printable.Count(len(broken), "file"), dir, strings.Join(named, ", "),
+		printable.Count(playable, "file"), more),
 		"conch plays MP3, FLAC, Ogg Vorbis, Ogg Opus and WAV that are whole", do)
 }

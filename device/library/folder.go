@@ -66,7 +66,7 @@ func (f *Folder) Titles() ([]skills.Title, error) {
 		f.titles, f.folders = nil, nil
 		return nil, nil
 	} else if err != nil {
-		return nil, &skills.Spoken{Say: "the library cannot be read", Err: err}
+		return nil, &skills.SpokenError{Say: "the library cannot be read", Err: err}
 	}
 	defer root.Close()
 	if f.unchanged(root) {
@@ -75,7 +75,7 @@ func (f *Folder) Titles() ([]skills.Title, error) {
 	began := time.Now()
 	titles, folders, err := scan(root.FS())
 	if err != nil {
-		return nil, &skills.Spoken{Say: "the library cannot be read", Err: err}
+		return nil, &skills.SpokenError{Say: "the library cannot be read", Err: err}
 	}
 	f.titles, f.folders, f.scanned = f.tagged(titles), folders, began
 	select {
@@ -149,18 +149,18 @@ func title(name string) string {
 func (f *Folder) open(name string) (skills.Long, error) {
 	root, err := os.OpenRoot(f.path)
 	if err != nil {
-		return nil, &skills.Spoken{Say: "the library cannot be read", Err: err}
+		return nil, &skills.SpokenError{Say: "the library cannot be read", Err: err}
 	}
 	defer root.Close()
 	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a FIFO must not wait for a writer
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s is not in the library any more", said(name))
 	} else if err != nil {
-		return nil, &skills.Spoken{Say: said(name) + " cannot be played: " + unread(root, name, err), Err: err}
+		return nil, &skills.SpokenError{Say: said(name) + " cannot be played: " + unread(root, name, err), Err: err}
 	}
 	sound, err := decode.Open(file)
 	if err != nil {
-		return nil, &skills.Spoken{Say: said(name) + " cannot be played: " + decode.Words(err), Err: err}
+		return nil, &skills.SpokenError{Say: said(name) + " cannot be played: " + decode.Words(err), Err: err}
 	}
 	return sound, nil
 }

@@ -91,7 +91,7 @@ func (t *Tuner) Open(ctx context.Context, station string) (*Stream, error) {
 	}
 	s, err := t.follow(ctx, t.stations[n].URL, 0)
 	if err != nil {
-		return nil, &skills.Spoken{Say: station + " cannot be played: " + words(err), Err: cause(err)}
+		return nil, &skills.SpokenError{Say: station + " cannot be played: " + words(err), Err: cause(err)}
 	}
 	return s, nil
 }
@@ -261,7 +261,7 @@ type Stream struct {
 func (s *Stream) Next() ([]int16, error) {
 	pcm, err := s.live.Next()
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = &skills.Spoken{Say: words(err), Err: cause(err)}
+		err = &skills.SpokenError{Say: words(err), Err: cause(err)}
 	}
 	return pcm, err
 }
