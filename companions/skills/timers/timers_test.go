@@ -233,7 +233,7 @@ func TestFiveMoreMinutesOfSeveralThatRangTogether(t *testing.T) {
 		}
 		l.end = nil
 		l.hears("tea", "the pasta", "the eggs")
-		l.says("snooze_timer", `{}`, "Which of them: the pasta, the eggs?")
+		l.says("snooze_timer", `{}`, "Which of them: the eggs, the pasta?")
 		l.says("snooze_timer", `{"name":"eggs"}`, "The timer for the eggs rings again in 5 minutes.")
 		l.says("snooze_timer", `{}`, "The timer for the pasta rings again in 5 minutes.")
 		l.says("snooze_timer", `{"name":"the tea"}`, "The timer for tea rings again in 5 minutes.")

@@ -245,6 +245,7 @@ func (s *Skill) hasRung(name string, now moment) (t *timer, which string) {
 		}
 	}
 	if len(labels) > 1 {
+		slices.Sort(labels) // in whatever order they were told of their end
 		return nil, "Which of them: " + strings.Join(labels, ", ") + "?"
 	}
 	return t, ""
