@@ -33,7 +33,7 @@ var chapters = all("chapter|chapters|chatter|captor|track")
 
 // asleep is "stop in twenty minutes", and not "stop".
 func asleep(words []string) bool {
-	return all("stop|sleep|off|quiet", "in|after|timer", timeUnits)(words) && !isQuestion(words)
+	return all("stop|sleep|off|quiet", "in|after|timer", timeUnits)(words) && !isQuestion(words) && remindAt(words) < 0
 }
 
 func sleepTimer(t Thought, words []string) (Reply, bool) {

@@ -97,6 +97,7 @@ remind me on the 31st of april at nine to pay the rent | "There is no April 31.
 remind me to take my pills                        | "At what time should I remind you?
 remind me tomorrow to buy bread                   | "At what time should I remind you?
 remind me at twenty five o'clock to sleep         | "At what time should I remind you?
+remind me in an hour to stop the washing machine  | add_reminder {"at":"2026-11-23T21:00","text":"stop the washing machine"}
 in ninety seconds remind me to call Max           | add_reminder {"at":"2026-11-23T20:01:30","text":"call max"}
 in ten minutes remind me to call Max              | add_reminder {"at":"2026-11-23T20:10","text":"call max"}
 remind me at ten to nine to leave                 | add_reminder {"at":"2026-11-23T20:50","text":"leave"}
