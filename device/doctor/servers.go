@@ -81,7 +81,7 @@ func serverState(c config.MCP, st mcp.State, unit bool) (out []Finding) {
 	if len(st.LeftOut) > 0 {
 		out = append(out, warn("", name+fmt.Sprintf("%d of its tools cannot be called", len(st.LeftOut)),
 			strings.Join(st.LeftOut[:min(5, len(st.LeftOut))], "; "),
-			"name the ones you want in mcp."+c.Name+".allow")...)
+			"name the ones you want in mcp."+c.Name+".allow; where a name is taken, give the server another one: [mcp.OTHER]")...)
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,7 @@ const (
 	stdinStall  = 5 * time.Second        // that it reads nothing: it is lost
 	closeGrace  = 500 * time.Millisecond // from the end of its standard input until SIGTERM
 	termGrace   = time.Second            // from there until SIGKILL
+	maxMessages = 200                    // of it in a second that are read: each takes some 60 µs of a server's core
 	stderrLine  = 300                    // bytes of a line of its that are logged
 	stderrLines = 20                     // of them in a minute
 )
@@ -53,6 +55,7 @@ type child struct {
 	err    error         // how; to be read once gone is closed
 	once   sync.Once
 	told   atomic.Bool // to end, by a signal
+	heard  talk        // to be touched by who reads
 	log    *slog.Logger
 	hide   *strings.Replacer
 
@@ -159,7 +162,30 @@ func (c *child) why(err error) error {
 }
 
 // Read is what it says, message by message.
-func (c *child) Read(p []byte) (int, error) { return c.stdout.Read(p) }
+func (c *child) Read(p []byte) (int, error) {
+	n, err := c.stdout.Read(p)
+	if wait := c.heard.take(time.Now(), bytes.Count(p[:n], []byte{'\n'})); wait > 0 {
+		within(c.gone, wait) // one that says more than anybody reads waits itself, as the pipe fills
+	}
+	return n, err
+}
+
+// talk is how many messages came in a second.
+type talk struct {
+	since    time.Time
+	messages int
+}
+
+// take counts messages, and says how long no more are to be read.
+func (t *talk) take(now time.Time, messages int) time.Duration {
+	if now.Sub(t.since) >= time.Second {
+		t.since, t.messages = now, 0
+	}
+	if t.messages += messages; t.messages <= maxMessages {
+		return 0
+	}
+	return t.since.Add(time.Second).Sub(now)
+}
 
 // Write fails where it reads nothing for some time.
 func (c *child) Write(p []byte) (int, error) {

@@ -118,3 +118,21 @@ func TestWhatAServerIsToldAloneIsNotRepeated(t *testing.T) {
 		t.Errorf("%s", log)
 	}
 }
+
+// One that floods with messages is read as quickly as a machine can bear, and one that says what it has to is not held up.
+func TestMessagesASecond(t *testing.T) {
+	var flood, usual talk
+	now, read := time.Unix(1e9, 0), 0
+	for end := now.Add(time.Minute); now.Before(end); read++ {
+		now = now.Add(flood.take(now, 1) + time.Millisecond/10)
+	}
+	if most := 61 * (maxMessages + 1); read > most {
+		t.Errorf("%d of a minute are read; want %d at most", read, most)
+	}
+	for range 1000 {
+		if wait := usual.take(now, 10); wait > 0 {
+			t.Fatalf("it is kept waiting for %s", wait)
+		}
+		now = now.Add(time.Second / 10)
+	}
+}
