@@ -188,3 +188,25 @@ func TestFlatAKeptQuestionAsksTheRoom(t *testing.T) {
 		t.Errorf("the kitchen's turns: %+v; want one given up, and one that Ben answers", ended)
 	}
 }
+
+// Alone in its room it has the floor at once.
+func TestFlatAKeptQuestionOfOneThatIsAlone(t *testing.T) {
+	f := newFlat(t)
+	x := f.raise("kitchen", "Ada", boxOptions{config: func(c *config.Config) {
+		awake(c)
+		c.Turn.Reconnect = time.Second
+	}})
+	f.calm()
+	x.wires.refuse(true)
+	x.wires.cut()
+	x.until("offline", func() bool { return !x.coordinator.Online() })
+	x.offers(x.say(500*time.Millisecond), turn.WordsKept)
+	x.wires.refuse(false)
+	x.wait("Ada has spoken", kind(round.EntrySpoke, "ada"))
+	f.calm()
+	ended := x.turnsEnded()
+	if len(ended) != 2 || ended[1].Source != turn.SourceInject.String() {
+		t.Fatalf("%+v; want one given up, and one that is answered", ended)
+	}
+	x.answered(ended[1])
+}

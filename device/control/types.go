@@ -313,7 +313,7 @@ func (t Turn) Sentence(l language.Language, companion string) string {
 		fmt.Fprintf(&b, "conch: %s\n", l.Phrase("terminal.too_short"))
 	}
 	if t.Words != "" {
-		fmt.Fprintf(&b, "conch: %s\n", clips.Text(l, t.Words))
+		fmt.Fprintf(&b, "conch: %s\n", strings.TrimSpace(clips.Text(l, t.Words)+" "+clips.Text(l, t.Then)))
 	}
 	return b.String()
 }
