@@ -12,8 +12,8 @@ import (
 var tables = [][]aRule{
 	intercom, // before servers: "call the kitchen" is no tool
 	servers,
-	radio,
-	library, // before timers: "sleep timer" is its
+	radio, // before timers: "sleep timer" is its
+	library,
 	timerRules,
 	reminderRules,
 	noteRules,

@@ -8,7 +8,6 @@ import (
 
 // library is what a person says of books and music (skill library). What pocketsphinx makes of a word is beside it.
 var library = []aRule{
-	{asleep, sleepTimer},
 	{whereWasI, tool("now_playing", nil)},
 	{begins("what|whats|which", "playing|plays|listening|hearing"), tool("now_playing", nil)},
 	{begins("what|whats|which", "book|song|title", "this|that"), tool("now_playing", nil)},

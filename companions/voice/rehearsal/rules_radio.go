@@ -7,7 +7,7 @@ import (
 
 // radio is what a person says of stations (skill radio). It is asked before the library, which plays whatever it is told to.
 var radio = []aRule{
-	{asleep, sleepTimer}, // "stop the radio in ten minutes"
+	{asleep, sleepTimer}, // whatever plays: "stop the radio in ten minutes", "stop in ten minutes"
 	{all("stations|channels"), tool("list_stations", nil)},
 	{all("stop|off|quiet|end", "radio|station"), tool("stop_radio", nil)},
 	{all("radio|station"), station},
