@@ -359,14 +359,23 @@ func (b *box) heard(w turn.Words, after time.Duration) float64 {
 	}
 	want := clip[at : at+n]
 	tape := thinned(b.card.Between(after, after+audio.CardDuration(2*len(pcm))+3*time.Second), thin)
-	likest := 0.0
+	if len(tape) < n {
+		return 0
+	}
+	likest, energy := 0.0, squares(tape[:n])
 	for i := 0; i+n <= len(tape); i++ {
+		if i > 0 { // whole numbers: nothing is lost
+			energy += tape[i+n-1]*tape[i+n-1] - tape[i-1]*tape[i-1]
+		}
+		if energy < best/1e8 {
+			continue // silence
+		}
 		dot := 0.0
 		for k, x := range want {
 			dot += x * tape[i+k]
 		}
 		if dot > 0 {
-			likest = max(likest, dot/math.Sqrt(best*squares(tape[i:i+n])))
+			likest = max(likest, dot/math.Sqrt(best*energy))
 		}
 	}
 	return likest
