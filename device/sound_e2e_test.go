@@ -2,6 +2,7 @@ package device
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -37,6 +38,9 @@ func (r *soundRoom) converse() {
 		t.Errorf("answered %q; want %q", rec.Said, theTime)
 	}
 	h, err := r.recognizer.Hear(context.Background(), audio.Downsample(heard), nil)
+	for n := 0; n < 2 && errors.Is(err, context.DeadlineExceeded); n++ { // a machine that has other things to do
+		h, err = r.recognizer.Hear(context.Background(), audio.Downsample(heard), nil)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
