@@ -12,7 +12,7 @@ GO       ?= go
 ARGS     ?=
 FUZZTIME ?= 60s
 QUICK    ?= ./audio/cue ./audio/twin ./audio/wav ./companions/round ./companions/skills/... ./companions/talk ./companions/words ./coordinator/focus ./coordinator/turn ./device/bench ./device/benchtest/... ./device/condition ./device/config ./device/control ./device/doctor ./device/service ./device/setup ./device/state ./device/testlog ./gpio ./gpio/light ./gpio/twin ./mqtt/cpace
-PKG      ?= ./device ./cmd/conch ./... # the longest first
+PKG      ?= ./device ./cmd/conch ./mqtt/... ./audio ./coordinator ./... # the longest first: nobody waits for one at the end
 BENCH    ?= .
 PICTURE  ?= build/silence.svg
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
@@ -155,7 +155,8 @@ check: deps-test lint-tool ## format, vet, lint, long lines, forbidden paths, sk
 
 .PHONY: test
 test: deps-test ## all tests (some five minutes on two cores, compiling included)
-	@$(GO) test -json -timeout 10m $(PKG) | $(GO) run ./device/testlog
+	@# Most packages wait most of their time: beside the two long ones, on two cores, there is room for the others.
+	@$(GO) test -json -p 3 -timeout 10m $(PKG) | $(GO) run ./device/testlog
 
 .PHONY: quick
 quick: deps ## the tests that need neither sound nor network: machines, decoders, tables, boards (half a minute)
