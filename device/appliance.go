@@ -23,7 +23,6 @@ import (
 	"conch/device/provider"
 	"conch/device/reload"
 	"conch/device/service"
-	"conch/device/state"
 	"conch/device/terminal"
 	"conch/device/wait"
 	"conch/gpio"
@@ -41,19 +40,15 @@ func Appliance(ctx context.Context, cfg config.Config, again reload.Options, log
 	if alone {
 		defer surviveReaders()()
 	}
-	if err := preflight(ctx, cfg, alone); err != nil {
-		return err
-	}
-	release, err := state.Own(cfg.State.Dir)
+	release, err := preflight(ctx, cfg, alone)
 	if err != nil {
 		return err
 	}
 	defer release()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	ring := service.NewRing()
+	ring, now := service.NewRing(), since(time.Now())
 	log = ring.Logger(log, again.Level)
-	now := since(time.Now())
 	a := &appliance{screen: screen, ctx: ctx, cancel: cancel}
 	cfg, misfits := cfg.Fitting()
 	volume := knob.New(cfg, log)

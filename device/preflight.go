@@ -13,22 +13,26 @@ import (
 	"conch/device/config"
 	"conch/device/control"
 	"conch/device/sound"
+	"conch/device/state"
 	"conch/device/terminal"
 )
 
 // preflight refuses what can be known to be wrong before anything has started: a second appliance on the same runtime
 // directory, whose turns would fight with ours, and a sound device that is named and is not there. (One that goes away
 // later is a condition and comes back by itself; at the start, a name with a slip in it looks the same, and whoever typed
-// it must hear of it. Where nobody did, it is a condition from the beginning: the rest works.)
-func preflight(ctx context.Context, cfg config.Config, alone bool) error {
+// it must hear of it. Where nobody did, it is a condition from the beginning: the rest works.) The state directory is this one's
+// until release.
+func preflight(ctx context.Context, cfg config.Config, alone bool) (release func(), err error) {
 	if _, err := control.DialSocket(cfg.State.Socket()); err == nil {
-		return fmt.Errorf("%w: another conch is running at %s (talk to it with conch ask, stop it, or set state.runtime)", control.ErrRefused,
+		return nil, fmt.Errorf("%w: another conch is running at %s (talk to it with conch ask, stop it, or set state.runtime)", control.ErrRefused,
 			cfg.State.Socket())
 	}
-	if alone {
-		return nil
+	if !alone {
+		if err := sound.Check(ctx, cfg, io.Discard); err != nil {
+			return nil, err
+		}
 	}
-	return sound.Check(ctx, cfg, io.Discard)
+	return state.Own(cfg.State.Dir)
 }
 
 // Unattended says that conch run is started by a service manager, or as if by one: nobody reads what it says and starts it again.
