@@ -21,7 +21,7 @@ func (d *Device) home() *skills.Home {
 				err = bus.Publish(ctx, topic, []byte(payload))
 			}
 			if errors.Is(err, errNoHouse) || errors.Is(err, errNoBroker) || errors.Is(err, mqtt.ErrAway) {
-				return skills.Unsent{Why: err}
+				return skills.UnsentError{Why: err}
 			}
 			return err
 		},

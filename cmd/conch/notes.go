@@ -29,7 +29,8 @@ type notesCmd struct {
 // Help is what conch notes --help says on top.
 func (notesCmd) Help() string {
 	return "Each companion keeps for itself what somebody here has told it to remember, until it is told to forget it, or until it is erased here. " +
-		"Notes are in skills.db of state.dir, on this device alone, and listed and erased whether conch runs or not; a companion that recalls one tells it to the voice that it speaks with."
+		"Notes are in skills.db of state.dir, on this device alone, and listed and erased whether conch runs or not; " +
+		"a companion that recalls one tells it to the voice that it speaks with."
 }
 
 func (c notesCmd) Run(e *env) error {

@@ -155,15 +155,15 @@ type Intercom struct {
 	HangUp func() bool                           // ends the call, or what rings; false: there is neither
 }
 
-// Unsent is an error of Home.Publish that came before anything was sent.
-type Unsent struct{ Why error }
+// UnsentError is an error of Home.Publish that came before anything was sent.
+type UnsentError struct{ Why error }
 
-func (u Unsent) Error() string { return u.Why.Error() }
+func (u UnsentError) Error() string { return u.Why.Error() }
 
 // Home is what there is in a house to switch and to read, over MQTT.
 type Home struct {
 	Things  []Thing
-	Publish func(ctx context.Context, topic, payload string) error  // returns when the broker has acknowledged it; Unsent: it was not even sent
+	Publish func(ctx context.Context, topic, payload string) error  // returns when the broker has acknowledged it; UnsentError: it was not even sent
 	Read    func(ctx context.Context, topic string) (string, error) // what the broker keeps there
 }
 

@@ -26,7 +26,7 @@ const (
 	footMethod = "conch as it is built, run without a terminal on the simulated ALSA card, the broker of its room and the voice's client in it, the voice's " +
 		"server in another process; VmRSS of /proc/PID/status, the most of five looks a second. All of VmRSS is judged, as the budget has it: what is its own " +
 		"(RssAnon) and what is mapped of files (RssFile, mostly the program itself: clean pages, which the kernel takes back where memory is short, " +
-		"but which it must read again from the disk). How much of the files is mapped is the kernel's choice, and differs from kernel to kernel: " +
+		"but which it must read again from the disk). How much of the files is mapped differs from run to run: " +
 		"idle, where they are most of what there is, is judged in the guest with a Pi's kernel and memory (make vm, TestFootprint), and printed here"
 )
 

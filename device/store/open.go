@@ -132,8 +132,9 @@ func (d *DB) halved(file []byte) {
 	} else {
 		_ = os.Remove(to) // half of it, on a full disk
 	}
-	d.conds.Set(condition.SkillsUnread, fmt.Sprintf("%s: one of its two first pages is damaged, and the other was taken: what was set or changed last may be missing%s",
-		d.path, kept), "look whether the last timers, reminders, notes and bookmarks are there, and set anew what is not; look at the disk if this comes again")
+	d.conds.Set(condition.SkillsUnread, fmt.Sprintf(
+		"%s: one of its two first pages is damaged, and the other was taken: what was set or changed last may be missing%s", d.path, kept),
+		"look whether the last timers, reminders, notes and bookmarks are there, and set anew what is not; look at the disk if this comes again")
 }
 
 // aside is a name for a damaged file that none has.
@@ -167,7 +168,7 @@ func exclusive(path string, flag int) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	for end := time.Now().Add(lockWait); ; time.Sleep(lockWait / 20) { // the system has no lock with a deadline
+	for end := time.Now().Add(lockWait); ; <-time.After(lockWait / 20) { // the system has no lock with a deadline
 		switch err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
 		case err == nil:
 			return file, nil

@@ -312,7 +312,8 @@ func (d *DB) troubled(what string, err error) error {
 	if refused { // it has a condition of its own, and no attempt will help
 		return told
 	}
-	d.conds.Set(condition.SkillsUnwritten, fmt.Sprintf("%s: %v", what, err), "free some space, or set state.dir; until then timers, reminders and notes are refused")
+	d.conds.Set(condition.SkillsUnwritten, fmt.Sprintf("%s: %v", what, err),
+		"free some space, or set state.dir; until then timers, reminders and notes are refused")
 	select {
 	case d.failed <- struct{}{}:
 	default: // one is there already

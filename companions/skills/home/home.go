@@ -92,7 +92,7 @@ func (s Skill) set(ctx skills.Context, raw json.RawMessage) (skills.Result, erro
 		return skills.Result{}, fmt.Errorf("the %s cannot be %q; it can be: %s", t.Name, a.Value, values(t))
 	}
 	err = s.home.Publish(ctx, t.Topic, payload)
-	if unsent := (skills.Unsent{}); errors.As(err, &unsent) {
+	if unsent := (skills.UnsentError{}); errors.As(err, &unsent) {
 		return skills.Result{}, fmt.Errorf("nothing was sent, and the %s is as it was: %w", t.Name, unsent.Why)
 	}
 	if err != nil {

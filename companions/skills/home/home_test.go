@@ -45,7 +45,7 @@ func TestAHouseIsSwitchedAndRead(t *testing.T) {
 		{tool: "set_home", args: `{"thing":"door","value":"on"}`, failed: true, want: `there is no "door" in this house`},
 		{tool: "set_home", args: `{"thing":"siren","value":"test"}`, said: "s/set=1", err: errors.New("the connection broke"), failed: true,
 			want: "nobody knows whether the siren is test now: the connection broke"},
-		{tool: "set_home", args: `{"thing":"siren","value":"test"}`, said: "s/set=1", err: skills.Unsent{Why: errors.New("the broker is not there")}, failed: true,
+		{tool: "set_home", args: `{"thing":"siren","value":"test"}`, said: "s/set=1", err: skills.UnsentError{Why: errors.New("the broker is not there")}, failed: true,
 			want: "nothing was sent, and the siren is as it was: the broker is not there"},
 		{tool: "set_home", args: `{"thing":"siren","value":"test"}`, said: "s/set=1", err: context.DeadlineExceeded, failed: true, want: "did not answer in time"},
 		{tool: "read_home", args: `{"thing":"outside"}`, kept: "7.5 °C", want: "The outside is: 7.5 °C"},
