@@ -147,6 +147,9 @@ func name(instructions string) string {
 			}
 			words = append(words, w)
 		}
+		if all := strings.Fields(rest); len(words) == 0 && len(all) == 1 && mark == "You are " && strings.HasPrefix(instructions, mark) {
+			words = all // that is how a card begins: a name that somebody has written small
+		}
 		if got := strings.Join(words, " "); got != "" && utf8.RuneCountInString(got) <= 40 {
 			return got
 		}

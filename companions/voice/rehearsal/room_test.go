@@ -113,7 +113,8 @@ func TestInstructionsAreRead(t *testing.T) {
 		t.Errorf("%+v", ben)
 	}
 	for text, want := range map[string]string{
-		"You are Ada, a companion.": "Ada", "Your name is Ada. You live in a box.": "Ada", "You are 小愛, the cook.": "小愛", "You are a helpful assistant.": "conch",
+		"You are Ada, a companion.": "Ada", "You are ada.\nYou know about: eggs.": "ada",
+		"Your name is Ada. You live in a box.": "Ada", "You are 小愛, the cook.": "小愛", "You are a helpful assistant.": "conch",
 		"": "conch", "You are Mary Ann Smith and kind": "Mary Ann Smith", "You are ": "conch", "You are Élodie": "Élodie",
 	} {
 		if got := name(text); got != want {
