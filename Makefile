@@ -238,8 +238,8 @@ test-liars: deps-test ## five devices converse beside one member of each kind th
 	@CONCH_TEST_LIARS=1 $(GO) test -count=1 -v -timeout 40m -run '^TestAForeignLiarAttacks$$' ./cmd/conch
 
 .PHONY: test-home
-test-home: deps-test ## ten dialogues of a day at home, spoken to three devices, typed at one: who answers each line (some five minutes)
-	@CONCH_TEST_HOME=1 $(GO) test -count=1 -v -timeout 20m -run '^TestADayAtHome' ./cmd/conch
+test-home: deps-test ## ten dialogues of a day at home, spoken to three devices, typed at one: who answers each line; what SKILLS.md has people say (some six minutes)
+	@CONCH_TEST_HOME=1 $(GO) test -count=1 -v -timeout 20m -run '^TestADayAtHome|^TestEachSentenceOfThePage' ./cmd/conch
 
 .PHONY: test-hostile
 test-hostile: deps-test ## every way in which servers misbehave against a whole device, thirty turns each, as a table (some ten minutes)
