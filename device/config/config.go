@@ -39,9 +39,11 @@ type Config struct {
 	Radio   Radio
 	Home    []Thing
 
-	Intercom Intercom
-	State    State
-	Log      Log
+	Intercom      Intercom
+	Web           Web
+	HomeAssistant HomeAssistant
+	State         State
+	Log           Log
 
 	// File is the file that was read; empty when there was none.
 	File string
@@ -271,9 +273,11 @@ func Default() Config {
 			Silence: 10 * time.Second, Chain: 6, Handoffs: 3, Extras: 2, Share: 60, Repetition: 70, Memory: 50,
 			Votes: "rules", Calls: 2, VoteBudget: 700 * time.Millisecond,
 		},
-		Intercom: Intercom{Enabled: true, Port: 7484},
-		Knob:     Knob{Keys: "auto", Step: 5},
-		Log:      Log{Level: "info", Format: "text"},
+		Intercom:      Intercom{Enabled: true, Port: 7484},
+		Knob:          Knob{Keys: "auto", Step: 5},
+		Web:           Web{Listen: DefaultWebListen},
+		HomeAssistant: HomeAssistant{Prefix: "homeassistant"},
+		Log:           Log{Level: "info", Format: "text"},
 	}
 }
 
@@ -385,6 +389,10 @@ func (c *Config) warnPorts() {
 	}
 	if c.Intercom.Enabled {
 		all = append(all, port{"intercom.port", c.Intercom.Port})
+	}
+	if _, text, err := net.SplitHostPort(c.Web.Listen); err == nil {
+		n, _ := strconv.Atoi(text)
+		all = append(all, port{"web.listen", n})
 	}
 	for i, p := range all {
 		for _, q := range all[:i] {

@@ -225,6 +225,22 @@ func systemKeys(c *Config) []key {
 		integer("intercom.port", &c.Intercom.Port, 1024, 65535, "ports below that belong to the system",
 			"that a caller opens, TCP and UDP, for the device that it calls and as long as the call lasts; where it is taken, any"),
 
+		maybeAddress("web.listen", &c.Web.Listen, "where the page is, HOST:PORT; whoever may use conch on this machine may open it on 127.0.0.1, anybody else "+
+			"needs a link (conch web link); the default gives way where its port is taken; empty: there is no page"),
+		boolean("web.talk", &c.Web.Talk, "a page may be a microphone, a loudspeaker and a button of this device"),
+		text("web.cert", &c.Web.Cert, "certificate of the page, PEM, with those that it comes from; over a network, a page without one is only looked at"),
+		text("web.key", &c.Web.Key, "key of that certificate, mode 0600"),
+		boolean("web.authority", &c.Web.Authority, "without a certificate of your own: this device makes one, from an authority that may speak for this "+
+			"device alone, and that browsers have to be told to trust (the page offers it)"),
+
+		boolean("homeassistant.discovery", &c.HomeAssistant.Discovery, "Home Assistant finds this device, by MQTT discovery"),
+		foreignBroker("homeassistant.broker", &c.HomeAssistant.Broker, "broker of Home Assistant, mqtt:// or mqtts://; empty: room.broker, where that is a broker of the house"),
+		text("homeassistant.user", &c.HomeAssistant.User, "user at that broker"),
+		text("homeassistant.password_file", &c.HomeAssistant.PasswordFile, "file that holds the password and nothing else, mode 0600"),
+		text("homeassistant.ca_file", &c.HomeAssistant.CAFile, "certificates that the broker's must come from; empty: the system's"),
+		label("homeassistant.prefix", &c.HomeAssistant.Prefix, "first level of the topics of discovery, as Home Assistant is told"),
+		boolean("homeassistant.may_listen", &c.HomeAssistant.MayListen, "what comes from there may open the microphone: begin a question, lift a mute"),
+
 		directory("library.folder", &c.Library.Folder, "sound that companions play when they are asked to, as MP3, FLAC, Ogg Vorbis, "+
 			"Ogg Opus or WAV files; empty: library/ in state.dir"),
 		stations("radio.stations", &c.Radio.Stations, "radio stations that companions play when they are asked to: streams of MP3, Ogg Vorbis or Ogg Opus, or "+
@@ -252,6 +268,12 @@ func guards(c *Config) map[string]*guard {
 		}
 	}}
 	alone := &guard{"no broker is used", func() { c.Room.Broker = "" }}
+	private := &guard{"the page is on this machine alone", func() {
+		if c.Web.Listen != "" {
+			c.Web.Listen = DefaultWebListen
+		}
+	}}
+	unseen := &guard{"Home Assistant does not see this device", func() { c.HomeAssistant.Discovery = false }}
 	ruled := &guard{"the rules alone vote", func() { c.Room.Votes = "rules" }}
 	return map[string]*guard{
 		"audio.preroll_ms":     {"nothing is sent from before the press", func() { c.Audio.Preroll = 0 }},
@@ -282,6 +304,19 @@ func guards(c *Config) map[string]*guard {
 		"room.calls":           {"one call for a message", func() { c.Room.Calls = 1 }},
 		"room.vote_url":        ruled,
 		"room.vote_key_file":   ruled,
+		"web.listen":           {"there is no page", func() { c.Web.Listen = "" }},
+		"web.talk":             {"no page can talk", func() { c.Web.Talk = false }},
+		"web.cert":             private,
+		"web.key":              private,
+		"web.authority":        private,
+
+		"homeassistant.discovery":     unseen,
+		"homeassistant.broker":        unseen,
+		"homeassistant.user":          unseen,
+		"homeassistant.password_file": unseen,
+		"homeassistant.ca_file":       unseen,
+		"homeassistant.prefix":        unseen,
+		"homeassistant.may_listen":    {"Home Assistant cannot open the microphone", func() { c.HomeAssistant.MayListen = false }},
 		"state.dir": {"the microphone is off where it is not known that it is to be on (conch mute off, or hold the button for five seconds)",
 			func() { c.State.Dir, c.StateUnsure = "", true }},
 	}

@@ -384,10 +384,8 @@ func broker(name string, field *string, about string) key {
 		maxBrokers)
 	k := checkedText(name, field, maxBrokers*100, allowed, about, func(s string) bool {
 		all := Room{Broker: s}.Brokers()
-		return s == "" || s == "embedded" || oneLine(s) && len(all) <= maxBrokers && !slices.ContainsFunc(all, func(s string) bool {
-			u, err := url.Parse(s)
-			return err != nil || u.Host == "" || u.User != nil || !slices.Contains([]string{"mqtt", "tcp", "mqtts", "ssl", "ws", "wss"}, u.Scheme)
-		})
+		return s == "" || s == "embedded" || oneLine(s) && len(all) <= maxBrokers &&
+			!slices.ContainsFunc(all, func(s string) bool { return !brokerURL(s) })
 	})
 	one, several := k.show, list(k, field)
 	several.show = func() string {
@@ -399,13 +397,31 @@ func broker(name string, field *string, about string) key {
 	return several
 }
 
+func brokerURL(s string) bool {
+	u, err := url.Parse(s)
+	return oneLine(s) && err == nil && u.Host != "" && u.User == nil && slices.Contains([]string{"mqtt", "tcp", "mqtts", "ssl", "ws", "wss"}, u.Scheme)
+}
+
+// foreignBroker is one that is none of conch's.
+func foreignBroker(name string, field *string, about string) key {
+	return checkedText(name, field, maxLine, "empty, mqtt://HOST:PORT, mqtts://…, ws://… or wss://…", about,
+		func(s string) bool { return s == "" || brokerURL(s) })
+}
+
 // address is where a server of this machine listens.
 func address(name string, field *string, about string) key {
-	return checkedText(name, field, maxLine, "HOST:PORT, as in 127.0.0.1:1883", about, func(s string) bool {
-		_, port, err := net.SplitHostPort(s)
-		n, bad := strconv.Atoi(port)
-		return oneLine(s) && err == nil && bad == nil && n >= 0 && n <= 65535
-	})
+	return checkedText(name, field, maxLine, "HOST:PORT, as in 127.0.0.1:1883", about, hostPort)
+}
+
+func hostPort(s string) bool {
+	_, port, err := net.SplitHostPort(s)
+	n, bad := strconv.Atoi(port)
+	return oneLine(s) && err == nil && bad == nil && n >= 0 && n <= 65535
+}
+
+// maybeAddress is one of a server that need not be.
+func maybeAddress(name string, field *string, about string) key {
+	return checkedText(name, field, maxLine, "empty, or HOST:PORT, as in 127.0.0.1:7485", about, func(s string) bool { return s == "" || hostPort(s) })
 }
 
 var busAndSelect = regexp.MustCompile(`^[0-9]{1,3}\.[0-9]{1,3}$`)
