@@ -193,6 +193,9 @@ func (s *Speaker) Unhush() {
 	s.hurry()
 }
 
+// Silenced is another number than before whenever a Drop, a Flush, a Hush or an Unhush came between.
+func (s *Speaker) Silenced() uint64 { return s.gen.Load()<<32 | s.hushed.Load()&math.MaxUint32 }
+
 // SetVolume takes 0..100 for everything but cues; SetCueVolume is theirs. Both glide.
 func (s *Speaker) SetVolume(percent int) { s.volume.Store(math.Float32bits(Gain(percent))) }
 
