@@ -52,6 +52,7 @@ func (s socket) mux() *http.ServeMux {
 		d.Hush()
 		control.Reply(w, control.Hushed{Room: d.room.Hushed(d.now())}, nil)
 	})
+	mux.HandleFunc("GET /events", s.d.serveEvents)
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) { s.measured().Write(w) })
 	return mux
 }

@@ -53,6 +53,7 @@ type Options struct {
 	Clock   func() time.Time             // what the companion tells the time by; nil: time.Now
 	Control bool                         // serve the control socket
 	Logs    *service.Ring                // what the log said last, for the control socket; nil: nobody keeps it
+	Feed    *control.Feed                // told of what happens; nil: one of its own
 	OnTurn  func(control.Turn)           // after each turn, on the coordinator's goroutine: must not block
 	Anyway  bool                         // start with what works: nobody is there who could mend the rest and start again
 	Room    RoomOptions
@@ -91,13 +92,15 @@ type Device struct {
 	presses     presses // of the buttons; says itself who owns what
 	answers     *answers
 	usage       *usage.Counter
-	again       *again.Keeper                            // nil: nothing is said again
-	servers     *mcp.Servers                             // of the Model Context Protocol; nil: none is configured
+	again       *again.Keeper // nil: nothing is said again
+	servers     *mcp.Servers  // of the Model Context Protocol; nil: none is configured
+	feed        *control.Feed
 	leftOut     func(server string) []companions.LeftOut // which of its tools nobody can call
 
 	// atomic
 	turns   atomic.Uint64
-	spentAt atomic.Int64 // when a press last began no turn
+	floor   atomic.Pointer[round.Participant] // who has it; nil: nobody has had it
+	spentAt atomic.Int64                      // when a press last began no turn
 
 	manager    *service.Notifier // nil: none. Fixed before Run
 	restarting atomic.Bool       // Run is about to end with ErrRestart
@@ -128,6 +131,7 @@ func (d *Device) Run(ctx context.Context) error {
 		{"voice", func(ctx context.Context) error { return d.room.Voices.Run(ctx, heardOf{d.coordinator.Outlet(), d}) }},
 		{"state", d.memory.Run},
 		{"light", d.lights.Run},
+		{"look", d.look},
 	}, d.actors...)
 	for i, b := range d.buttons {
 		c := &contact{Events: b, button: turn.Button(i + 1)}

@@ -58,7 +58,7 @@ func (d *Device) wireRoom() error {
 	}
 	d.unreachable()
 	if d.room.Room != nil {
-		d.actors = append(d.actors, actor{"room", d.room.Run})
+		d.actors = append(d.actors, actor{"room", d.room.Run}, actor{"entries", d.entries})
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ type roomHost struct {
 
 func (h roomHost) Hush()                     { h.HushRoom(h.d.now(), h.d.speaker.Drop()) }
 func (h roomHost) Generation() uint64        { return h.d.speaker.Generation() }
-func (h roomHost) Floor(p round.Participant) { h.d.lights.Floor(p) }
+func (h roomHost) Floor(p round.Participant) { h.d.lights.Floor(p); h.d.floor.Store(&p) }
 func (h roomHost) Say(w turn.Words, generation uint64) { // to unpack a clip takes a small machine a while
 	h.d.spawn(func() {
 		defer func() {

@@ -10,6 +10,7 @@ import (
 	"conch/coordinator/inject"
 	"conch/coordinator/turn"
 	"conch/device/announce"
+	"conch/device/control"
 )
 
 const (
@@ -23,6 +24,7 @@ func (d *Device) turnEnded(r coordinator.Record) {
 	d.lights.TurnEnded(r)
 	d.again.Ended(r)
 	t := d.room.TurnEnded(r)
+	d.feed.Post(control.EventTurn, t)
 	if d.opts.OnTurn != nil {
 		d.opts.OnTurn(t)
 	}

@@ -11,6 +11,7 @@ import (
 	"conch/device/buttons"
 	"conch/device/condition"
 	"conch/device/config"
+	"conch/device/control"
 	"conch/device/lights"
 	"conch/device/sound"
 	"conch/device/state"
@@ -28,6 +29,9 @@ func New(cfg config.Config, o Options) (*Device, error) {
 	d := &Device{cfg: cfg, log: o.Log, opts: o, now: o.Now, conds: condition.NewBook(o.Log), synthesizer: rehearsal.NewSynthesizer()}
 	if d.now == nil {
 		d.now = since(time.Now())
+	}
+	if d.feed = o.Feed; d.feed == nil {
+		d.feed = control.NewFeed(cfg.Device.Name)
 	}
 	memory, muted := state.Remember(&d.cfg, d.conds)
 	d.memory = memory
@@ -88,7 +92,11 @@ func (d *Device) wirePresses() {
 	p := &d.presses
 	p.speaker, p.mic, p.turns, p.room = d.speaker, d.sound.Mic, d.coordinator, d.room
 	p.conds, p.log, p.now = d.conds, d.log, d.now
-	p.ended, p.gesture, p.told = d.pairing.Pressed, func(e gpio.Event) { gesture(d, e) }, d.opts.OnEvent
+	p.ended = func() {
+		d.pairing.Pressed()
+		d.feed.Post(control.EventPress, nil)
+	}
+	p.gesture, p.told = func(e gpio.Event) { gesture(d, e) }, d.opts.OnEvent
 }
 
 // wireSound makes the sound card; what is said goes where the turn is, unless somebody listens for a code.

@@ -2,6 +2,7 @@ package control
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -60,6 +61,35 @@ func DialSocket(path string) (*Remote, error) {
 	_ = c.Close()
 	return &Remote{Path: path, client: &http.Client{Transport: &http.Transport{DialContext: dial}}}, nil
 }
+
+// Local is an appliance of this process, by what it serves.
+func Local(h http.Handler) *Remote {
+	return &Remote{Path: "this process", client: &http.Client{Transport: within{h}}}
+}
+
+// within has requests answered without a socket.
+type within struct{ http.Handler }
+
+// RoundTrip implements http.RoundTripper. The whole answer is there when it returns.
+func (h within) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := &written{header: http.Header{}, status: http.StatusOK}
+	if r.Body == nil {
+		r.Body = http.NoBody
+	}
+	h.ServeHTTP(w, r)
+	return &http.Response{StatusCode: w.status, Header: w.header, Body: io.NopCloser(&w.body), Request: r}, nil
+}
+
+// written is an answer.
+type written struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (w *written) Header() http.Header         { return w.header }
+func (w *written) WriteHeader(status int)      { w.status = status }
+func (w *written) Write(p []byte) (int, error) { return w.body.Write(p) }
 
 // Close gives up the connections that are kept for the next request.
 func (r *Remote) Close() { r.client.CloseIdleConnections() }

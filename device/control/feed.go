@@ -145,6 +145,21 @@ func (f *Feed) Watch(ctx context.Context) (recent []Event, events <-chan Event) 
 	return slices.Clone(f.recent), c
 }
 
+// Watching is how many do.
+func (f *Feed) Watching() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.watchers)
+}
+
+// Picture is one as an event, for somebody who has just begun to watch.
+func (f *Feed) Picture(p Picture) Event {
+	text, _ := json.Marshal(p) // of our own types
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return Event{Seq: f.seq, Kind: EventPicture, At: time.Now(), Device: f.name, Data: text}
+}
+
 // Watched waits until somebody watches, and says whether that is so before ctx ends.
 func (f *Feed) Watched(ctx context.Context) bool {
 	f.mu.Lock()

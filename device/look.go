@@ -1,0 +1,116 @@
+package device
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"conch/coordinator/turn"
+	"conch/device/control"
+	"conch/device/wait"
+)
+
+// What those see who look on: a page, Home Assistant, a program at the socket (control.Feed). Nothing is looked at while nobody does.
+
+// How often. Our choices: a level that glows needs some ten pictures a second, and a knob that was turned shows within a blink.
+const (
+	lookEvery   = 100 * time.Millisecond
+	statusEvery = 3 // looks
+)
+
+// Feed is what happens here, for whoever looks on.
+func (d *Device) Feed() *control.Feed { return d.feed }
+
+// Control is what the control socket serves, for whoever stands in for it in this process.
+func (d *Device) Control() http.Handler { return socket{d}.mux() }
+
+// Picture is all there is to see of the device now, but for what was before.
+func (d *Device) Picture(ctx context.Context) control.Picture {
+	p := control.Picture{Alive: true, Status: socket{d}.Status(), Doing: d.doing(ctx)}
+	if r, err := (status{d}).RoomStatus(); err == nil {
+		p.Room = &r
+	}
+	return p
+}
+
+// doing is what the device does now.
+func (d *Device) doing(ctx context.Context) control.Doing {
+	now := control.Doing{State: d.coordinator.State().String()}
+	if p := d.floor.Load(); p != nil {
+		if c, ok := p.Companion(); ok {
+			now.Floor = string(c)
+		}
+	}
+	if d.audible() {
+		now.Level = d.speaker.Level()
+	}
+	if now.State == turn.InResponse.String() {
+		speech, asked := d.Saying(ctx)
+		now.Turn, now.Who, now.Asked, now.Heard, now.Rest = speech.ID, speech.Who, asked, speech.Heard, speech.Rest
+	}
+	return now
+}
+
+// look tells what is different, for as long as anybody looks on.
+func (d *Device) look(ctx context.Context) error {
+	for d.feed.Watched(ctx) {
+		seen := seen{}
+		for n := 0; d.feed.Watching() > 0 && wait.For(ctx, lookEvery) == nil; n++ {
+			seen.tell(d.feed, control.EventDoing, d.doing(ctx))
+			if n%statusEvery == 0 {
+				seen.tell(d.feed, control.EventStatus, socket{d}.Status())
+				if r, err := (status{d}).RoomStatus(); err == nil {
+					r.Driver, r.Wire = control.RoomStatus{}.Driver, nil // what counts with each beat is no news
+					seen.tell(d.feed, control.EventRoom, r)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// seen is what was told of last.
+type seen map[control.EventKind][]byte
+
+func (s seen) tell(f *control.Feed, kind control.EventKind, v any) {
+	text, err := json.Marshal(v)
+	if err != nil || bytes.Equal(s[kind], text) {
+		return
+	}
+	s[kind] = text
+	f.Post(kind, json.RawMessage(text))
+}
+
+// entries tells of what is entered in the room's ledger here.
+func (d *Device) entries(ctx context.Context) error {
+	for e := range d.room.Room.Watch(ctx) {
+		d.feed.Post(control.EventEntry, e)
+	}
+	return nil
+}
+
+// serveEvents serves the feed, a line an event, until the client goes away.
+func (d *Device) serveEvents(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	out, enc := http.NewResponseController(w), json.NewEncoder(w)
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	for ctx.Err() == nil {
+		recent, events := d.feed.Watch(ctx)
+		p := d.Picture(ctx)
+		p.Recent = recent
+		if enc.Encode(d.feed.Picture(p)) != nil || out.Flush() != nil {
+			return
+		}
+		for e := range events {
+			if enc.Encode(e) != nil || out.Flush() != nil {
+				return
+			}
+		}
+		if wait.For(ctx, lookEvery) != nil { // behind: anew, and not in a hurry
+			return
+		}
+	}
+}
