@@ -1,0 +1,188 @@
+package web
+
+import (
+	"crypto/subtle"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Bounds of links.
+const (
+	linkLife  = 2 * time.Minute
+	maxLinks  = 16
+	tokenSize = 16 // bytes, 26 letters: a person can type them
+)
+
+// ErrNoPage: there is nothing that a link could open.
+var ErrNoPage = errors.New("there is no page on this device: web.listen is empty, or it could not be opened (conch status)")
+
+// Link lets one more browser in, once.
+type Link struct {
+	URL       string   `json:"url"`
+	Others    []string `json:"others"` // the same by other addresses of this device
+	Seconds   float64  `json:"seconds"`
+	Rights    Rights   `json:"rights"`
+	Reach     Reach    `json:"reach"`
+	Authority string   `json:"authority,omitempty"` // SHA-256 of the certificate of the page's own authority, which a browser may have to be told to trust
+	Explained string   `json:"explained,omitempty"` // address of the page that says how
+}
+
+// Reach is from where a link can be opened.
+type Reach string
+
+// Reaches.
+const (
+	ReachMachine   Reach = "machine"   // this machine alone
+	ReachReadable  Reach = "readable"  // the network, not encrypted: to look at
+	ReachEncrypted Reach = "encrypted" // the network
+)
+
+// links are those that are out. Of each only the hash is known.
+type links struct {
+	now func() time.Time
+
+	mu  sync.Mutex
+	all []pending
+}
+
+type pending struct {
+	hash   []byte
+	rights Rights
+	until  time.Time
+}
+
+// add makes one; the oldest of too many counts no more.
+func (l *links) add(rights Rights) (token string) {
+	token = spelled.EncodeToString(random(tokenSize))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.forget()
+	if len(l.all) >= maxLinks {
+		l.all = slices.Delete(l.all, 0, len(l.all)-maxLinks+1)
+	}
+	l.all = append(l.all, pending{hash(token), rights, l.now().Add(linkLife)})
+	return token
+}
+
+// forget drops those that are over. A clock that was set back by hours makes no link live longer than from now. It needs mu.
+func (l *links) forget() {
+	now := l.now()
+	l.all = slices.DeleteFunc(l.all, func(p pending) bool { return !now.Before(p.until) || p.until.Sub(now) > linkLife })
+}
+
+// use takes a link away, and says what it opens. However many ask at once, it counts once.
+func (l *links) use(token string) (rights Rights, ok bool) {
+	h := hash(token)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.forget()
+	at := -1
+	for i, p := range l.all { // all of them, whichever it is
+		if subtle.ConstantTimeCompare(p.hash, h) == 1 {
+			at = i
+		}
+	}
+	if at < 0 {
+		return "", false
+	}
+	rights = l.all[at].rights
+	l.all = slices.Delete(l.all, at, at+1)
+	return rights, true
+}
+
+// Link makes one. ErrNoPage: the page does not listen.
+func (d *Door) Link(look bool) (Link, error) {
+	bases := d.linkBases()
+	if len(bases) == 0 {
+		return Link{}, ErrNoPage
+	}
+	l := Link{Seconds: linkLife.Seconds(), Rights: All, Reach: d.reach(), Others: []string{}}
+	if look {
+		l.Rights = Look
+	}
+	token := d.links.add(l.Rights)
+	for i, base := range bases {
+		if url := base + "in/" + token; i == 0 {
+			l.URL = url
+		} else {
+			l.Others = append(l.Others, url)
+		}
+	}
+	if root := d.certs.authority(); root != nil && l.Reach == ReachEncrypted {
+		l.Authority, l.Explained = fingerprint(root), strings.Replace(bases[0], "https://", "http://", 1)+strings.TrimPrefix(pathAuthority, "/")
+	}
+	d.o.Log.Info("web.link", "rights", string(l.Rights))
+	return l, nil
+}
+
+// Paths of the door's own.
+const (
+	pathIn        = "/in"
+	pathStyle     = "/in.css"
+	pathAuthority = "/authority"
+	pathRoot      = "/authority.crt"
+)
+
+// isToken: what cannot be one is not looked up.
+func isToken(s string) bool {
+	return len(s) == spelled.EncodedLen(tokenSize) && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz234567") == ""
+}
+
+// serveLink shows a link's page at GET, which takes nothing: previews of chats and scanners open every link. Its button takes it.
+func (d *Door) serveLink(w http.ResponseWriter, r *http.Request, a arrival) {
+	token, named := strings.CutPrefix(r.URL.Path, pathIn+"/")
+	switch {
+	case !named && (r.Method == http.MethodGet || r.Method == http.MethodHead): // from / without a cookie
+		if _, ok := d.visit(w, r, a); ok {
+			http.Redirect(w, r, "/", http.StatusSeeOther)
+			return
+		}
+		d.page(w, http.StatusForbidden, paragraph{d.o.Language.Phrase("door.out_title"), []string{d.o.Language.Phrase("door.out_text", "device", d.o.Device)}}, "")
+	case r.Method == http.MethodGet || r.Method == http.MethodHead:
+		// A form that is sent by a page without a referrer has the origin null (Fetch, 3.2).
+		w.Header().Set("Referrer-Policy", "same-origin")
+		text := []string{d.o.Language.Phrase("door.in_text", "device", d.o.Device)}
+		if a.way == wayPlain {
+			text = append(text, d.o.Language.Phrase("door.in_plain"))
+		}
+		d.page(w, http.StatusOK, paragraph{d.o.Language.Phrase("door.in_title"), text}, form(r.URL.Path, d.o.Language.Phrase("door.in_button")))
+	case r.Method == http.MethodPost && named:
+		d.letIn(w, r, a, token)
+	default:
+		w.Header().Set("Allow", "GET, POST")
+		http.Error(w, "this page is opened by a link, and its button", http.StatusMethodNotAllowed)
+	}
+}
+
+// letIn takes a link, and begins a session. Whatever cookie came along is no part of it.
+func (d *Door) letIn(w http.ResponseWriter, r *http.Request, a arrival, token string) {
+	now := d.o.Now()
+	if wait := d.guesses.empty("", now); wait > 0 {
+		retryAfter(w, wait)
+		d.page(w, http.StatusTooManyRequests, paragraph{d.o.Language.Phrase("door.many_title"), []string{d.o.Language.Phrase("door.many_text")}}, "")
+		return
+	}
+	token = strings.ToLower(token)
+	rights, ok := Rights(""), false
+	if isToken(token) {
+		rights, ok = d.links.use(token)
+	}
+	if !ok {
+		if d.guesses.take("", now); d.guesses.empty("", now) > 0 {
+			d.o.Log.Warn("web.guessed", "address", a.address)
+		}
+		d.page(w, http.StatusForbidden, paragraph{d.o.Language.Phrase("door.old_title"), []string{d.o.Language.Phrase("door.old_text", "device", d.o.Device)}}, "")
+		return
+	}
+	if old, _, there := d.sessionOf(r, a); there {
+		_, _ = d.sessions.revoke(old.ID) // the new one takes its place
+	}
+	one, secret, _ := d.sessions.begin(rights, a.way, r.UserAgent(), a.address) // what is not written down counts until a restart; it is in the log
+	d.o.Log.Info("web.let_in", "session", one.ID, "rights", string(rights), "way", string(a.way), "address", a.address)
+	http.SetCookie(w, d.cookie(secret, a))
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
