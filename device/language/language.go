@@ -79,6 +79,17 @@ func (l Language) table() *table {
 	return read.(func() *table)()
 }
 
+// Section is all of one section of the language's file, by its keys: of those without a plural.
+func (l Language) Section(name string) map[string]string {
+	all := map[string]string{}
+	for key, p := range l.table().phrases {
+		if in, ok := strings.CutPrefix(key, name+"."); ok {
+			all[in] = p.as(other)
+		}
+	}
+	return all
+}
+
 func parse(text string) (*table, error) {
 	var head table
 	if _, err := toml.Decode(text, &head); err != nil {
