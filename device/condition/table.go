@@ -60,6 +60,7 @@ const (
 	SoundSpeaker    Code = "sound.speaker"    // there is none
 	StateUnreadable Code = "state.unreadable"
 	StateUnwritable Code = "state.unwritable"
+	WebClosed       Code = "web.closed"          // the page cannot be reached as it was wished
 	VoiceBent       Code = "voice.bent"          // the server refused a part of the session, which does without
 	VoiceCeiling    Code = "voice.ceiling"       // the household's own limit
 	VoiceLost       Code = "voice.lost"          // no session with a server
@@ -107,6 +108,7 @@ var table = []entry{
 	{code: LightMisfit, severity: Trouble, clip: "light_lost", after: 5 * time.Second},
 	{code: RoomCut, severity: Trouble, clip: "room_cut", after: time.Minute, covered: []Code{NetworkLost}},
 	{code: HomeAway, severity: Note},
+	{code: WebClosed, severity: Note},
 	{code: RoomApart, severity: Note},
 	{code: RoomPresses + ".", severity: Note},
 	{code: RoomTaken + ".", severity: Note},

@@ -135,7 +135,6 @@ func NewDoor(o DoorOptions) (*Door, error) {
 	return d, failed
 }
 
-
 // Wrap lets in who may, and answers everybody else. What comes to next has its origin checked, its body read, and where it changes
 // something also the right to and a token; VisitFrom says who it is. The server has to be that of Server, or local users are strangers.
 func (d *Door) Wrap(next http.Handler) http.Handler {

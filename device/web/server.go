@@ -1,0 +1,183 @@
+package web
+
+import (
+	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"html"
+	"io/fs"
+	"log/slog"
+	"mime"
+	"net"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"conch/device/control"
+	"conch/device/language"
+)
+
+//go:embed page
+var files embed.FS
+
+// Options are what a page is of.
+type Options struct {
+	Door     *Door
+	Boxes    []Box // never empty
+	Stage    Stage // nil: nobody talks here
+	Language language.Language
+	Log      *slog.Logger
+	Opened   func()          // the page can be opened, or there is to be none; nil: nobody asks
+	Trouble  func(err error) // the page cannot be reached as it was wished, and what to do; nil: it can. May be called on any goroutine
+}
+
+// Box is a device as the page has it.
+type Box struct {
+	Name    string // its name; no two boxes have the same
+	Feed    *control.Feed
+	Picture func(ctx context.Context) control.Picture // but for what was before
+	Control func() http.Handler                       // what its control socket serves; nil: it is not there now
+}
+
+// Server serves the page.
+type Server struct {
+	o    Options
+	page map[string]asset
+}
+
+// asset is a file of the page.
+type asset struct {
+	data string
+	kind string // as Content-Type has it
+	tag  string // another one, other data
+}
+
+// New makes a server; nothing is opened before Run.
+func New(o Options) *Server {
+	s := &Server{o: o, page: map[string]asset{}}
+	err := fs.WalkDir(files, "page", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := files.ReadFile(name)
+		sum := sha256.Sum256(data)
+		s.page["/"+path.Base(name)] = asset{string(data), mime.TypeByExtension(path.Ext(name)), `"` + hex.EncodeToString(sum[:8]) + `"`}
+		return err
+	})
+	if err != nil {
+		panic(err) //nolint:forbidigo // they are in the program
+	}
+	return s
+}
+
+// troubleEvery is how often a certificate is looked at: one that was renewed counts without a restart.
+const troubleEvery = time.Minute
+
+// Run serves until ctx ends. Where the page cannot be opened, Trouble is told why, and there is none until the next start.
+func (s *Server) Run(ctx context.Context) error {
+	list, err := s.o.Door.Listen()
+	if err != nil {
+		s.o.Trouble(err)
+		return nil
+	}
+	if s.o.Opened != nil {
+		s.o.Opened()
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	srv := s.o.Door.Server(s.mux())
+	srv.BaseContext = func(net.Listener) context.Context { return ctx } // streams and sockets end with it
+	ended := make(chan error, len(list))
+	for _, l := range list {
+		go func() { ended <- srv.Serve(l) }() // awaited below
+	}
+	s.o.Log.Info("web.open", "pages", strings.Join(s.o.Door.Pages(), " "))
+	look := time.NewTicker(troubleEvery)
+	defer look.Stop()
+	s.o.Trouble(s.o.Door.Check())
+	var failed error
+	for left := len(list); left > 0; {
+		select {
+		case <-look.C:
+			s.o.Trouble(s.o.Door.Check())
+		case <-ctx.Done():
+			ctx = context.WithoutCancel(ctx)
+			_ = srv.Close()
+		case err := <-ended:
+			if left--; !errors.Is(err, http.ErrServerClosed) {
+				failed = fmt.Errorf("web: %w", err)
+			}
+		}
+	}
+	return failed
+}
+
+// mux is what there is behind the door.
+func (s *Server) mux() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", s.index)
+	for name, a := range s.page {
+		if name != "/index.html" {
+			mux.HandleFunc("GET "+name, func(w http.ResponseWriter, r *http.Request) { a.serve(w, r) })
+		}
+	}
+	mux.HandleFunc("GET /clips.json", s.clips)
+	mux.HandleFunc("GET /events", s.events)
+	mux.HandleFunc("GET /talk", s.talk)
+	mux.HandleFunc("POST /api/link", s.link)
+	mux.HandleFunc("/api/{device}/{action...}", s.act)
+	return mux
+}
+
+// serve answers with it, or that it is the same as before.
+func (a asset) serve(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", a.kind)
+	w.Header().Set("ETag", a.tag)
+	w.Header().Set("Cache-Control", "no-cache") // it is asked for, and mostly the same
+	http.ServeContent(w, r, "", time.Time{}, strings.NewReader(a.data))
+}
+
+// index is the page, for whoever asks.
+func (s *Server) index(w http.ResponseWriter, r *http.Request) {
+	v := VisitFrom(r.Context())
+	talk := v.Talk
+	if s.o.Stage == nil {
+		talk = TalkNo
+	}
+	meta := func(name, value string) string {
+		return fmt.Sprintf(`<meta name="conch-%s" content="%s">`, name, html.EscapeString(value))
+	}
+	lang := string(s.o.Language)
+	if lang == "" {
+		lang = string(language.English)
+	}
+	text := s.page["/index.html"].data
+	for name, value := range map[string]string{"token": v.Token, "rights": string(v.Rights), "talk": string(talk), "lang": lang} {
+		text = strings.Replace(text, meta(name, ""), meta(name, value), 1)
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write([]byte(text)) // the browser has gone: its loss
+}
+
+// clips are the sentences for what goes wrong, by the codes that turns have.
+func (s *Server) clips(w http.ResponseWriter, r *http.Request) {
+	l := language.Language(r.URL.Query().Get("lang"))
+	if !l.Known() {
+		l = s.o.Language
+	}
+	control.Reply(w, l.Section("clip"), nil)
+}
+
+// link lets another browser in.
+func (s *Server) link(w http.ResponseWriter, r *http.Request) {
+	var q LinkRequest
+	if control.Decode(w, r, &q) {
+		link, err := s.o.Door.Link(q.Look)
+		control.Reply(w, link, err)
+	}
+}
