@@ -107,13 +107,16 @@ func (l *Line) Mix(frames []int16) {
 	}
 	from := l.in.released()
 	n := min(queued, len(frames))
+	l.ready = n == len(frames) // else it runs dry: wait for another reserve
+	if len(frames) > CardFrames(linePlenty) {
+		frames = frames[len(frames)-n:] // the card has rested, and brings what was long before
+	}
 	for done := 0; done < n; {
 		piece := l.in.at(from+uint64(done), n-done)
 		Mix(frames[done:], piece)
 		done += len(piece)
 	}
 	l.in.release(from + uint64(n))
-	l.ready = n == len(frames) // it ran dry: wait for another reserve
 }
 
 // Elsewhere is a card whose sound is now and then at the other end of a line. What the card would have played then is silence, and what it

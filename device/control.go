@@ -53,6 +53,9 @@ func (s socket) mux() *http.ServeMux {
 		control.Reply(w, control.Hushed{Room: d.room.Hushed(d.now())}, nil)
 	})
 	mux.HandleFunc("GET /events", s.d.serveEvents)
+	if d.page != nil {
+		d.page.Mux(mux)
+	}
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) { s.measured().Write(w) })
 	return mux
 }
@@ -90,6 +93,12 @@ func (s socket) Status() control.Status {
 		Version: Version(), Device: d.self, State: d.coordinator.State().String(), Quiet: d.Quiet(), Sound: d.sound.Words(), Voice: status{d}.voiceLine(),
 		Ready: d.Ready(), Turns: d.turns.Load(), Volume: d.memory.Volume(), VolumeFrom: d.memory.VolumeFrom(), Conditions: d.conds.List(),
 		Muted: d.sound.Muted(), Light: d.lights.String(), Pairing: d.pairing.Now(), Paired: d.link.Status(d.room.Members()),
+	}
+	if first := d.room.Cards[0]; first.ID != "" {
+		now.Companion = &control.Named{ID: first.ID, Name: first.Name}
+	}
+	if d.page != nil {
+		now.Page = d.page.Pages()
 	}
 	now.Button = strings.Join(status{d}.buttonNames(), "; ")
 	if g, ok := d.sound.Audible(); ok {

@@ -31,6 +31,7 @@ import (
 	"conch/device/state"
 	"conch/device/store"
 	"conch/device/usage"
+	"conch/device/web"
 	"conch/device/world"
 	"conch/gpio"
 	"conch/gpio/light"
@@ -52,6 +53,7 @@ type Options struct {
 	Now     func() time.Duration         // nil: monotonic time since New
 	Clock   func() time.Time             // what the companion tells the time by; nil: time.Now
 	Control bool                         // serve the control socket
+	Page    bool                         // serve the page
 	Logs    *service.Ring                // what the log said last, for the control socket; nil: nobody keeps it
 	Feed    *control.Feed                // told of what happens; nil: one of its own
 	OnTurn  func(control.Turn)           // after each turn, on the coordinator's goroutine: must not block
@@ -95,6 +97,8 @@ type Device struct {
 	again       *again.Keeper // nil: nothing is said again
 	servers     *mcp.Servers  // of the Model Context Protocol; nil: none is configured
 	feed        *control.Feed
+	pages       *pages                                   // nil: none can talk
+	page        *web.Door                                // nil: there is no page
 	leftOut     func(server string) []companions.LeftOut // which of its tools nobody can call
 
 	// atomic

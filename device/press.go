@@ -26,7 +26,7 @@ type presses struct {
 	conds   *condition.Book
 	log     *slog.Logger
 	now     func() time.Duration
-	ended   func()           // by each press: what is being paired
+	ended   func(*contact)   // by each press: what is being paired, a page that has the sound
 	gesture func(gpio.Event) // what else the button tells that was pressed last
 	told    func(gpio.Event) // what else any button tells; nil: nobody asks
 
@@ -83,7 +83,7 @@ func (p *presses) press(e gpio.Event, c *contact) {
 // pressed tells the coordinator and the room of a press; neither ever makes the button wait. Alone in the room there is nobody
 // to wait for: the answer begins as soon as the question has ended, before its words are known.
 func (p *presses) pressed(e gpio.Event, generation uint64, c *contact) {
-	defer p.ended() // after everything that is in a hurry
+	defer p.ended(c) // after everything that is in a hurry
 	alone, press := p.room.Alone(), p.turns.Press
 	if alone {
 		press = p.turns.PressAlone

@@ -35,6 +35,9 @@ func New(cfg config.Config, o Options) (*Device, error) {
 	}
 	memory, muted := state.Remember(&d.cfg, d.conds)
 	d.memory = memory
+	if o.Page && d.cfg.Web.Talk {
+		d.pages = newPages(d)
+	}
 	d.usage = usage.New(d.cfg.Voice, memory, d.conds)
 	if err := d.wireSound(muted); err != nil {
 		return nil, err
@@ -84,6 +87,12 @@ func New(cfg config.Config, o Options) (*Device, error) {
 	d.hand = twin.NewLine("control socket")
 	hand := gpio.NewButton(d.hand, gpio.ButtonOptions{Clock: d.now, Press: gpio.AtOnce, Stuck: buttons.StuckAfter(&cfg)})
 	d.buttons = append([]gpio.Events{hand}, o.Buttons...)
+	for _, k := range d.pages.all() {
+		d.buttons = append(d.buttons, k)
+	}
+	if o.Page {
+		d.wirePage()
+	}
 	return d, nil
 }
 
@@ -92,7 +101,8 @@ func (d *Device) wirePresses() {
 	p := &d.presses
 	p.speaker, p.mic, p.turns, p.room = d.speaker, d.sound.Mic, d.coordinator, d.room
 	p.conds, p.log, p.now = d.conds, d.log, d.now
-	p.ended = func() {
+	p.ended = func(c *contact) {
+		d.pages.pressed(c.Events)
 		d.pairing.Pressed()
 		d.feed.Post(control.EventPress, nil)
 	}
@@ -102,8 +112,9 @@ func (d *Device) wirePresses() {
 // wireSound makes the sound card; what is said goes where the turn is, unless somebody listens for a code.
 func (d *Device) wireSound(muted bool) (err error) {
 	d.sound, err = sound.New(sound.Options{
-		Board: d.cfg.Device.Board,
-		Audio: d.cfg.Audio, Card: d.opts.Card, Anyway: d.opts.Anyway, Volume: d.memory.Volume(), Muted: muted, Conditions: d.conds, Log: d.log, Now: d.now,
+		Board:     d.cfg.Device.Board,
+		Elsewhere: d.pages.elsewhere(),
+		Audio:     d.cfg.Audio, Card: d.opts.Card, Anyway: d.opts.Anyway, Volume: d.memory.Volume(), Muted: muted, Conditions: d.conds, Log: d.log, Now: d.now,
 		Sink: func(id string, pcm []int16) {
 			if !d.pairing.Sound.Heard(id, pcm) {
 				d.room.Voices.Append(turn.ID(id), pcm)

@@ -23,6 +23,8 @@ type rehearseCmd struct {
 	Speed    string `help:"1 is real time; there is no other: devices and voices meet over real sockets." default:"1" placeholder:"N"`
 	Faults   string `help:"What goes wrong with --serve, e.g. slow=2s,duplicate=0.1,fail." placeholder:"LIST"`
 	Serve    string `help:"Serve the rehearsal voice (Realtime protocol) to other clients instead." placeholder:"HOST:PORT"`
+	Page     string `help:"Where the page is that shows the room, and talks; off: nowhere. With a script only where this is given." placeholder:"HOST:PORT"`
+	Open     bool   `help:"Open the page in a browser."`
 	Log      bool   `help:"Show the log between the talk, at a terminal, and all of it where a script or a pipe gets warnings only."`
 	KeyFile  string `help:"With --serve: file that holds the only key that is let in, mode 0600; without it any will do." placeholder:"FILE"`
 }
@@ -41,6 +43,8 @@ func (c rehearseCmd) Run(e *env) error {
 		return fmt.Errorf("%w: --serve excludes --json, --out and --unpaired: no room is played", control.ErrRefused)
 	case c.KeyFile != "" && c.Serve == "":
 		return fmt.Errorf("%w: --key-file needs --serve HOST:PORT", control.ErrRefused)
+	case c.Serve != "" && (c.Page != "" || c.Open):
+		return fmt.Errorf("%w: --serve excludes --page and --open: no room is played", control.ErrRefused)
 	case c.Speed != "1":
 		return fmt.Errorf("%w: --speed %s: must be 1 (devices, broker and voices meet over real sockets and real programs, which take the "+
 			"time they take; a faster clock would only see them late)", control.ErrRefused, c.Speed)
@@ -52,6 +56,13 @@ func (c rehearseCmd) Run(e *env) error {
 	r := rehearse.Rehearsal{Room: rehearse.DefaultRoom(), Out: c.Out, Text: e.out, Config: cfg, Log: service.NewLogger(cfg.Log, logged)}
 	if c.JSON {
 		r.JSON = e.out
+	}
+	switch r.Open = c.Open; {
+	case c.Page == "off":
+	case c.Page == "" && (c.Script == "" || c.Open):
+		r.Page = config.DefaultWebListen
+	default:
+		r.Page = c.Page
 	}
 	if c.Room != "" {
 		if r.Room, err = rehearse.ReadRoom(c.Room); err != nil {

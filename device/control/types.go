@@ -57,9 +57,17 @@ type Status struct {
 	Silence    *Silence              `json:"silence,omitempty"` // nil: conch bench silence has never run here
 	Room       *RoomBrief            `json:"room,omitempty"`    // nil: one companion, alone
 	Servers    []mcp.State           `json:"mcp,omitempty"`     // of the Model Context Protocol
+	Companion  *Named                `json:"companion,omitempty"`
+	Page       []string              `json:"page,omitempty"` // its addresses
 
 	Pairing PairingLine `json:"pairing"`
 	Paired  *PairedRoom `json:"paired,omitempty"` // the room this device is in by pairing
+}
+
+// Named is a companion that lives here; of several the first.
+type Named struct {
+	ID   round.CompanionID `json:"id"`
+	Name string            `json:"name"`
 }
 
 // Doing is what the turn machine does, in a person's words.

@@ -42,6 +42,8 @@ type Rehearsal struct {
 	Script []Line
 	JSON   io.Writer // one object a line; nil: sentences on Text
 	Text   io.Writer
+	Page   string // HOST:PORT of this machine for the page; empty: there is none
+	Open   bool   // show it in a browser
 	Out    string // directory for WAVs and ledgers; empty: none
 	Log    *slog.Logger
 
@@ -59,17 +61,18 @@ const (
 // run is a running rehearsal.
 type run struct {
 	Rehearsal
-	clock  *twin.Clock
-	report *report
-	broker *brokerHouse // nil: they pair
-	net    *network     // nil: they know each other from the beginning
-	stages []*stage
-	states string                // directory of the devices' states
-	mixed  atomic.Pointer[mixer] // what a real loudspeaker plays; nil: nothing does
-	acted  atomic.Bool           // somebody has pressed or asked
-	ctx    context.Context
-	short  sync.WaitGroup // goroutines that end by themselves
-	closer []func() error // in reverse
+	clock   *twin.Clock
+	report  *report
+	broker  *brokerHouse // nil: they pair
+	net     *network     // nil: they know each other from the beginning
+	stages  []*stage
+	states  string                // directory of the devices' states
+	mixed   atomic.Pointer[mixer] // what a real loudspeaker plays; nil: nothing does
+	gallery *gallery
+	acted   atomic.Bool // somebody has pressed or asked
+	ctx     context.Context
+	short   sync.WaitGroup // goroutines that end by themselves
+	closer  []func() error // in reverse
 }
 
 // Run plays the script and returns an error if the script could not be played, or if a person's message came to no end.
@@ -96,6 +99,7 @@ func (r Rehearsal) raise(ctx context.Context) (*run, func() error, error) {
 		}
 	}
 	p := &run{Rehearsal: r, clock: twin.WallClock()}
+	p.gallery = &gallery{run: p}
 	p.report = &report{json: r.JSON, text: r.Text, now: p.clock.Now, ledgers: newLedgers(r.Room), person: r.person, silent: true}
 	ctx, cancel := context.WithCancel(ctx)
 	p.ctx = ctx

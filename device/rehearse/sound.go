@@ -35,7 +35,8 @@ func (c twinCard) OpenPlayback(conf audio.StreamConfig, render func(out []int16)
 		} else {
 			render(out)
 		}
-		if m := c.s.run.mixed.Load(); m != nil {
+		c.s.line.Play(out, c.l.device.Sound().Speaker.Silenced())
+		if m := c.s.run.mixed.Load(); m != nil && !c.s.run.gallery.some.Load() { // else it sounds there
 			m.add(c.s.name, out)
 		}
 	})
@@ -47,6 +48,7 @@ func (c twinCard) OpenCapture(conf audio.StreamConfig, take func(in []int16)) (a
 		end += audio.CardDuration(len(in))
 		if !c.s.mute.Load() && !c.l.killed.Load() {
 			c.s.overhear(in, end)
+			c.s.line.Mix(in)
 			take(in)
 		}
 	})

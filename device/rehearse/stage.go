@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"conch/audio"
 	"conch/audio/twin"
 	"conch/companions/round"
 	"conch/companions/voice"
@@ -41,6 +43,8 @@ type stage struct {
 	ended    chan error
 	parts    int // that send to ended
 	ledger   *os.File
+	line     *audio.Line   // to the pages
+	feed     *control.Feed // for them
 
 	// atomic
 	mute     atomic.Bool  // the card gets nothing from the device, and gives it nothing: stopped or dead
@@ -68,16 +72,20 @@ type stage struct {
 type instance struct {
 	device *device.Device
 	hand   *gpiotwin.Button
+	key    *gpiotwin.Key // of a page
 	server *rehearsal.Server
 	killed atomic.Bool // what it says does not count any more
 	ctx    context.Context
 	cancel context.CancelFunc
 	done   chan error
+
+	control func() http.Handler // its control socket
 }
 
 // newStage sets up the place; nobody lives there yet.
 func (p *run) newStage(d Device) (*stage, error) {
 	s := &stage{run: p, name: d.Name, who: d, card: twin.NewCard(p.clock), ended: make(chan error, 1+maxRoomDevices), dir: filepath.Join(p.states, d.Name)}
+	s.line, s.feed = audio.NewLine(), control.NewFeed(d.Name)
 	var err error
 	if s.identity, err = s.makeIdentity(); err != nil {
 		return nil, fmt.Errorf("rehearse: %s: %w", d.Name, err)
@@ -156,6 +164,7 @@ func (s *stage) start() error {
 	s.onCables(func(c *cable) { c.refusing(false) })
 	s.instance.Store(l)
 	go s.live(l) // awaited by end
+	s.shown(l.ctx)
 	return nil
 }
 
@@ -188,6 +197,7 @@ func (s *stage) live(l *instance) {
 func (s *stage) enter() (*instance, error) {
 	p := s.run
 	l := &instance{hand: gpiotwin.NewButton(gpio.ButtonOptions{Clock: s.now}), done: make(chan error, 1)}
+	l.key = gpiotwin.NewKey("page", s.now)
 	l.server = rehearsal.New(rehearsal.Options{Log: p.Log.With("device", s.name)})
 	cfg := p.Config
 	cfg.Device.Name = s.name
@@ -202,14 +212,14 @@ func (s *stage) enter() (*instance, error) {
 	}
 	d, err := device.New(cfg, device.Options{
 		Log: p.Log.With("device", s.name), Card: twinCard{s.card, s, l}, Now: s.now, Voices: []voice.Kind{l.server.Kind()},
-		Buttons: []gpio.Events{seenButton{l.hand, s, l}},
-		OnTurn:  func(t control.Turn) { s.turnEnded(l, t) },
-		Room:    room,
+		Buttons: []gpio.Events{seenButton{l.hand, s, l}, seenButton{l.key, s, l}}, Feed: s.feed,
+		OnTurn: func(t control.Turn) { s.turnEnded(l, t) },
+		Room:   room,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("rehearse: %s: %w", s.name, err)
 	}
-	l.device = d
+	l.device, l.control = d, sync.OnceValue(d.Control)
 	l.ctx, l.cancel = context.WithCancel(p.ctx)
 	return l, nil
 }
@@ -250,6 +260,8 @@ func (s *stage) kill() error {
 	s.run.report.gone(s.name)
 	s.unfreeze()
 	s.held = false
+	s.shown(s.run.ctx)
+	s.run.gallery.drop(s)
 	_ = l.end() // that it fell over is what was asked for
 	return nil
 }

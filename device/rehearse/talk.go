@@ -2,6 +2,7 @@ package rehearse
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -44,9 +45,19 @@ func (r Rehearsal) Talk(ctx context.Context, in *os.File, screen *terminal.Scree
 		p.mixed.Store(m)
 		p.closer = append(p.closer, m.stream.Close)
 	}
+	page, err := p.servePage(screen.Say)
+	if err != nil {
+		return errors.Join(err, stop())
+	}
 	voice := t.home.instance.Load().server.About()
-	screen.Say(fmt.Sprintf("room   %s\nsound  %s\nvoice  rehearsal: %s; with an OPENAI_API_KEY, conch run has a real one\n%s\n", p.Room, sound, voice,
-		t.hint()))
+	screen.Say(fmt.Sprintf("room   %s\nsound  %s\nvoice  rehearsal: %s; with an OPENAI_API_KEY, conch run has a real one\n", p.Room, sound, voice))
+	if page != "" {
+		screen.Say("page   " + page + " shows the room, and talks: open it in a browser of this machine\n")
+		if err := p.browse(page); err != nil {
+			screen.Say("conch: " + err.Error() + "\n")
+		}
+	}
+	screen.Say(t.hint() + "\n")
 	heardOut := t.listen(p.ctx, in, atTerminal)
 	screen.End()
 	err = stop()

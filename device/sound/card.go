@@ -24,6 +24,7 @@ type Options struct {
 	Conditions *condition.Book
 	Log        *slog.Logger
 	Now        func() time.Duration
+	Elsewhere  *audio.Elsewhere // where the sound may be, instead of at the card, which is put into it; nil: nowhere
 
 	// What becomes of an utterance; on the microphone's goroutine.
 	Sink    func(id string, pcm []int16)
@@ -92,8 +93,13 @@ func New(o Options) (*Card, error) {
 		}
 	}
 	c.Speaker = audio.NewSpeaker(audio.SpeakerConfig{Fade: o.Audio.Fade, Now: o.Now, Volume: &o.Volume, Cues: &o.Audio.CueVolume})
+	heard := c.Speaker.LastAudible
+	if e := o.Elsewhere; e != nil {
+		e.Card, e.Silenced, e.Now = c.card, c.Speaker.Silenced, o.Now
+		c.card, heard = e, func() time.Duration { return max(c.Speaker.LastAudible(), e.Since()) }
+	}
 	c.Mic = audio.NewMic(audio.MicConfig{
-		Preroll: o.Audio.Preroll, Now: o.Now, Loud: c.Speaker.LastAudible, Sink: o.Sink, Started: o.Started, Lost: o.Lost,
+		Preroll: o.Audio.Preroll, Now: o.Now, Loud: heard, Sink: o.Sink, Started: o.Started, Lost: o.Lost,
 		Ended:   func(id string, got audio.Captured) { o.Ended(id, got.Held, got.Flat && c.flat()) },
 		Stirred: func() { o.Conditions.Clear(condition.SoundFlat) },
 		Mute:    c.closeCapture,
