@@ -62,7 +62,8 @@ var imports = map[string][]string{
 	"device/printable":        {},
 	"device/control":          {"audio/words", "device/mcp", "companions", "companions/round", "coordinator", "coordinator/inject", "coordinator/turn", "device/condition", "device/config", "mqtt", "device/printable", "device/language"},
 	"device/config":           {"companions/round", "companions/voice", "companions/voice/kinds", "device/condition", "gpio", "device/spelling", "mqtt", "device/printable", "device/language"}, // voices and their keys, boards, and what an id of a device looks like
-	"device":                  {"device/announce", "device/buttons", "device/cards", "device/condition", "device/config", "device/control", "device/join", "device/lights", "device/metrics", "device/provider", "device/reload", "device/room", "device/service", "device/sound", "device/state", "device/store", "device/terminal", "device/usage", "device/wait", "device/world", "gpio", "gpio/…", "audio", "audio/…", "coordinator", "coordinator/…", "companions", "companions/…", "mqtt", "mqtt/…", "systemd", "device/printable", "device/language", "device/mcp", "device/library", "device/intercom", "device/knob", "device/tuner", "device/again"},
+	"device":                  {"device/announce", "device/buttons", "device/cards", "device/condition", "device/config", "device/control", "device/join", "device/lights", "device/metrics", "device/provider", "device/reload", "device/room", "device/service", "device/sound", "device/state", "device/store", "device/terminal", "device/usage", "device/wait", "device/world", "gpio", "gpio/…", "audio", "audio/…", "coordinator", "coordinator/…", "companions", "companions/…", "mqtt", "mqtt/…", "systemd", "device/printable", "device/language", "device/mcp", "device/library", "device/intercom", "device/knob", "device/tuner", "device/again", "device/web"},
+	"device/web":              {"device/condition", "device/config", "device/control", "device/language", "device/printable"},
 	"device/announce":         {"companions/skills", "coordinator", "coordinator/inject", "coordinator/turn", "device/language"},
 	"device/buttons":          {"device/config", "device/control", "device/terminal", "gpio"},
 	"device/cards":            {"companions", "companions/round", "companions/words", "device/config"},
@@ -97,7 +98,7 @@ var imports = map[string][]string{
 	"device/tone":             {"audio", "companions/voice", "coordinator", "coordinator/turn"},
 	"device/store":            {"companions/skills", "companions/skills/notes", "device/condition", "device/control"},
 	"device/room":             {"audio/words", "companions", "companions/…", "coordinator", "coordinator/turn", "device/cards", "device/condition", "device/config", "device/control", "device/wait", "mqtt", "device/printable", "device/language"},
-	"device/rehearse":         {"audio", "audio/…", "companions", "companions/…", "coordinator", "coordinator/…", "device", "device/condition", "device/config", "device/control", "device/join", "device/room", "device/terminal", "device/wait", "gpio", "gpio/…", "mqtt", "mqtt/…", "device/printable", "device/language"},
+	"device/rehearse":         {"device/web", "audio", "audio/…", "companions", "companions/…", "coordinator", "coordinator/…", "device", "device/condition", "device/config", "device/control", "device/join", "device/room", "device/terminal", "device/wait", "gpio", "gpio/…", "mqtt", "mqtt/…", "device/printable", "device/language"},
 	"device/setup":            {"audio", "device/cards", "device/config", "device/control", "device/doctor", "device/printable", "device/provider", "device/sound", "gpio", "mqtt", "mqtt/membership", "device/language"},
 	"systemd":                 {},
 	"systemd/vm":              {},
