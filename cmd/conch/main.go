@@ -42,6 +42,7 @@ type cli struct {
 	Why    whyCmd    `cmd:"" group:"day" help:"Print why somebody spoke last and others did not; what the appliance saw and did with --all."`
 	Notes  notesCmd  `cmd:"" group:"day" help:"List what companions were told to remember, and erase it."`
 	Usage  usageCmd  `cmd:"" group:"day" help:"Print what was used today, and lift today's limit."`
+	Web    webCmd    `cmd:"" group:"day" help:"Let browsers look at this device and talk to it, and end that."`
 	Help   helpCmd   `cmd:"" group:"day" help:"Explain a command."`
 
 	Setup  setupCmd  `cmd:"" group:"setup" help:"Ask for the board, the sound, the button, the voice and the language, and try them."`

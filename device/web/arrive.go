@@ -53,22 +53,22 @@ type connection struct {
 type connectionKey struct{}
 
 // withConnection is an http.Server's ConnContext.
-func withConnection(ctx context.Context, c net.Conn) context.Context {
-	one := newConnection(c.RemoteAddr(), c.LocalAddr())
+func (d *Door) withConnection(ctx context.Context, c net.Conn) context.Context {
+	one := d.newConnection(c.RemoteAddr(), c.LocalAddr())
 	if s, ok := c.(*sniffed); ok {
 		one.encrypted = s.encrypted
 	}
 	return context.WithValue(ctx, connectionKey{}, one)
 }
 
-func newConnection(remote, local net.Addr) *connection {
+func (d *Door) newConnection(remote, local net.Addr) *connection {
 	c := &connection{remote: addrPort(remote), local: addrPort(local), encrypted: func() bool { return false }}
 	type found struct {
 		uid int
 		ok  bool
 	}
 	ask := sync.OnceValue(func() found {
-		uid, ok := peerUID(c.remote, c.local)
+		uid, ok := d.peer(c.remote, c.local)
 		return found{uid, ok}
 	})
 	c.user = func() (int, bool) { f := ask(); return f.uid, f.ok }

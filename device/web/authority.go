@@ -26,18 +26,18 @@ import (
 	"conch/device/config"
 )
 
-// The page's own authority (WEB.md 1.4). Whoever trusts it trusts whatever holds its key, so it may speak for as little as possible: names of
+// The page's own authority (WEB.md 3.4). Whoever trusts it trusts whatever holds its key, so it may speak for as little as possible: names of
 // this host that end in .local or the like, and addresses that a house has. That stands in the root, which some programs do not look at, and
 // in an intermediate, which all do; the key of the root has signed that one, and was never written down.
 
 // Bounds of certificates.
 const (
-	rootYears  = 10
-	leafLife   = 90 * 24 * time.Hour // less than the 398 days that browsers take, and the 47 that are to come only for authorities of the public
-	leafRenew  = 60 * 24 * time.Hour
-	leafBefore = 24 * time.Hour // clocks differ
-	authorityF = "authority.pem"
-	maxNames   = 8
+	rootYears     = 10
+	leafLife      = 90 * 24 * time.Hour // browsers take up to 398 days
+	leafRenew     = 60 * 24 * time.Hour
+	leafBefore    = 24 * time.Hour // clocks differ
+	authorityFile = "authority.pem"
+	maxNames      = 8
 )
 
 // Certificates are valid from a day that every clock has passed which was ever set.
@@ -71,7 +71,7 @@ func openAuthority(dir string, names []string, now time.Time) (*authority, error
 	if dir == "" {
 		return nil, errors.New("web.authority: this device has no directory to keep one in: set state.dir, or web.cert and web.key")
 	}
-	path := filepath.Join(dir, authorityF)
+	path := filepath.Join(dir, authorityFile)
 	data, info, err := config.ReadBounded(path, maxPEM)
 	if errors.Is(err, fs.ErrNotExist) {
 		return makeAuthority(path, names, now)
@@ -80,10 +80,10 @@ func openAuthority(dir string, names []string, now time.Time) (*authority, error
 		return nil, fmt.Errorf("web.authority: %s: others may read it (mode %04o): whoever has read it can pretend to be this device. Remove it, "+
 			"and have browsers trust the new one", path, info.Mode().Perm())
 	}
-	var a *authority
-	if err == nil {
-		a, err = parseAuthority(data)
+	if err != nil {
+		return nil, fmt.Errorf("web.authority: %s: %w (it is to be a file of the user that conch runs as; or set state.dir)", path, err)
 	}
+	a, err := parseAuthority(data)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("web.authority: %s: %w (remove it, and have browsers trust the new one)", path, err)
@@ -217,7 +217,7 @@ func ofAHouse(a netip.Addr) bool {
 // leaf is the certificate of now: for the names and the addresses that this device has, and for at, where somebody has reached it.
 func (a *authority) leaf(at netip.Addr, names []string, now time.Time) (*tls.Certificate, error) {
 	if now.After(a.middle.NotAfter) {
-		return nil, fmt.Errorf("web.authority: it was valid until %s (remove %s, and have browsers trust the new one)", a.middle.NotAfter.Format(time.DateOnly), authorityF)
+		return nil, fmt.Errorf("web.authority: it was valid until %s (remove %s, and have browsers trust the new one)", a.middle.NotAfter.Format(time.DateOnly), authorityFile)
 	}
 	missing := ofAHouse(at) && a.now != nil && !slices.ContainsFunc(a.now.Leaf.IPAddresses, func(ip net.IP) bool { return ip.Equal(at.Unmap().AsSlice()) })
 	if a.now != nil && !missing && now.Sub(a.made) < leafRenew && a.made.Sub(now) < leafBefore { // the clock may have been set since

@@ -146,7 +146,11 @@ func (c *certs) names(name string) bool {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.owned() && c.pair != nil && c.pair.Leaf.VerifyHostname(name) == nil
+	if !c.owned() {
+		return false
+	}
+	c.read()
+	return c.pair != nil && c.pair.Leaf.VerifyHostname(name) == nil
 }
 
 // own are the names and addresses of the user's certificate that stand for one host.
@@ -156,7 +160,10 @@ func (c *certs) own() (list []string) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.owned() || c.pair == nil {
+	if !c.owned() {
+		return nil
+	}
+	if c.read(); c.pair == nil {
 		return nil
 	}
 	for _, name := range c.pair.Leaf.DNSNames {

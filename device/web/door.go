@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
@@ -90,12 +91,13 @@ const (
 	idleTime   = time.Minute
 )
 
-// Door is who may open the page (WEB.md 1). Make it with NewDoor. Its methods may be called on any goroutine.
+// Door is who may open the page (WEB.md 3). Make it with NewDoor. Its methods may be called on any goroutine.
 type Door struct {
 	o        DoorOptions
 	sessions *sessions
 	links    *links
 	certs    *certs // nil: the page is not encrypted
+	peer     func(remote, local netip.AddrPort) (uid int, ok bool)
 
 	pages, addresses, guesses, callers *buckets
 	streams, sockets                   counts
@@ -128,7 +130,7 @@ func NewDoor(o DoorOptions) (*Door, error) {
 		failed = fmt.Errorf("web: sessions: %w (whoever was let in needs another link: conch web link)", failed)
 	}
 	d := &Door{
-		o: o, sessions: s, links: &links{now: o.Now}, certs: newCerts(o),
+		o: o, sessions: s, links: &links{now: o.Now}, certs: newCerts(o), peer: peerUID,
 		pages: newBuckets(pageRate, pageBurst), addresses: newBuckets(addressRate, addressBurst),
 		guesses: newBuckets(guessRate, guessBurst), callers: newBuckets(connectionsRate, connectionsBurst),
 	}
@@ -142,7 +144,7 @@ func (d *Door) Wrap(next http.Handler) http.Handler {
 		a, refused := d.arrive(r)
 		harden(w.Header(), a)
 		if refused != "" {
-			http.Error(w, refused, http.StatusMisdirectedRequest)
+			d.refuse(w, a, refused, http.StatusMisdirectedRequest)
 			return
 		}
 		if wait := d.addresses.take(a.key, d.o.Now()); wait > 0 {
@@ -150,7 +152,7 @@ func (d *Door) Wrap(next http.Handler) http.Handler {
 			return
 		}
 		if refused := foreign(r, a); refused != "" {
-			http.Error(w, refused, http.StatusForbidden)
+			d.refuse(w, a, refused, http.StatusForbidden)
 			return
 		}
 		if !readBody(w, r) {
@@ -169,7 +171,7 @@ func (d *Door) Wrap(next http.Handler) http.Handler {
 			return
 		}
 		if refused := overstep(r, v); refused != "" {
-			http.Error(w, refused, http.StatusForbidden)
+			d.refuse(w, a, refused, http.StatusForbidden)
 			return
 		}
 		ctx, end := context.WithCancel(context.WithValue(r.Context(), visitKey{}, v.Visit))
@@ -182,6 +184,11 @@ func (d *Door) Wrap(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r.WithContext(ctx))
 	})
+}
+
+func (d *Door) refuse(w http.ResponseWriter, a arrival, why string, status int) {
+	d.o.Log.Debug("web.refused", "address", a.address, "why", why)
+	http.Error(w, why, status)
 }
 
 // overstep says why a visitor may not do that.
@@ -302,12 +309,12 @@ func readBody(w http.ResponseWriter, r *http.Request) bool {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyTime)) // where there is none, Server has not made it
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	_ = control.SetReadDeadline(time.Time{})
-	if err != nil {
+	if err != nil { // the deadline stays: the server reads what is left
 		w.Header().Set("Connection", "close")
 		http.Error(w, fmt.Sprintf("the request could not be read: at most %d bytes, within %.0f s", maxBody, bodyTime.Seconds()), http.StatusRequestEntityTooLarge)
 		return false
 	}
+	_ = control.SetReadDeadline(time.Time{})
 	r.Body = io.NopCloser(bytes.NewReader(data))
 	return true
 }

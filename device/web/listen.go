@@ -88,7 +88,7 @@ func notOpened(at string, err error) error {
 // none here.
 func (d *Door) Server(next http.Handler) *http.Server {
 	return &http.Server{
-		Handler: d.Wrap(next), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader, ConnContext: withConnection,
+		Handler: d.Wrap(next), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader, ConnContext: d.withConnection,
 		ErrorLog: slog.NewLogLogger(d.o.Log.Handler(), slog.LevelDebug), // of those who hang up, mostly
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"encoding/base32"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -17,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"conch/device/control"
 	"conch/device/printable"
 )
 
@@ -31,7 +31,7 @@ const (
 )
 
 // ErrNoSession: nobody has a session of that id.
-var ErrNoSession = errors.New("there is no such session; conch web sessions lists them")
+var ErrNoSession = fmt.Errorf("%w: there is no such session; conch web sessions lists them", control.ErrRefused)
 
 // session is a browser that was let in. Of its secret only the hash is known.
 type session struct {
