@@ -47,9 +47,20 @@ func (l *Line) Play(frames []int16, silenced uint64) {
 	l.out.write(frames, l.out.size()) // what does not fit, nobody fetches
 	before := l.seen
 	if l.seen = silenced; before != silenced && before != 0 {
-		l.cutAt.Store(l.out.written()) // with the fade: of sound that is gone there, it would be a click
-		l.cuts.Add(1)
+		l.cut() // with the fade: of sound that is gone there, it would be a click
+		return
 	}
+	l.poke()
+}
+
+// cut has what was played so far not sound any more.
+func (l *Line) cut() {
+	l.cutAt.Store(l.out.written())
+	l.cuts.Add(1)
+	l.poke()
+}
+
+func (l *Line) poke() {
 	select {
 	case l.wake <- struct{}{}:
 	default:
@@ -131,10 +142,15 @@ type Elsewhere struct {
 	since atomic.Int64         // when that was last another one
 }
 
-// Lead leads the sound to a line; nil: back to the card.
+// Lead leads the sound to a line; nil: back to the card. The line that had it sounds no more.
 func (e *Elsewhere) Lead(to *Line) {
-	if e.line.Swap(to) != to {
-		e.since.Store(int64(e.Now()))
+	from := e.line.Swap(to)
+	if from == to {
+		return
+	}
+	e.since.Store(int64(e.Now()))
+	if from != nil {
+		from.cut()
 	}
 }
 

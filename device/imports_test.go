@@ -88,7 +88,6 @@ var imports = map[string][]string{
 	"device/testlog":          {},
 	"device/terminal":         {"gpio", "device/printable", "device/language"},
 	"device/wait":             {},
-	"device/web":              {"device/condition", "device/config", "device/control", "device/language", "device/printable"},
 	"device/terminal/screens": {},
 	"device/world":            {"coordinator/turn", "device/condition", "device/config", "device/provider"},
 	"device/bench":            {"audio", "audio/…", "coordinator", "coordinator/…", "device", "device/config", "device/control", "device/sound", "device/state", "device/tone", "device/wait", "gpio", "gpio/…"},

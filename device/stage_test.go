@@ -71,6 +71,7 @@ type boxOptions struct {
 	clock   *twin.Clock                 // of the twin and the whole box; nil: the wall's
 	key     string                      // the only one the server takes; empty: any
 	offline bool                        // the voice will not come up
+	page    bool                        // it has a page, which may talk
 	control bool                        // it has a control socket
 	room    *RoomOptions                // it is in a room: turns also begin there, and are not counted
 	mind    rehearsal.Brain             // nil: an echo
@@ -120,10 +121,13 @@ func newBox(t testing.TB, o boxOptions) *box {
 		cfg.Voice.URL = "ws://" + l.Addr().String() + "/v1/realtime"
 		parts++
 	}
+	if o.page {
+		cfg.Web = config.Web{Listen: "127.0.0.1:0", Talk: true}
+	}
 	if o.config != nil {
 		o.config(&cfg)
 	}
-	opts := Options{Log: slog.New(b.log), Card: b.card, Now: now, Buttons: append(buttons, b.seen), OnTurn: b.turnEnd, Light: o.light, Control: o.control}
+	opts := Options{Page: o.page, Log: slog.New(b.log), Card: b.card, Now: now, Buttons: append(buttons, b.seen), OnTurn: b.turnEnd, Light: o.light, Control: o.control}
 	if o.card != nil {
 		opts.Card = o.card(b.card)
 	}

@@ -1,0 +1,116 @@
+package device
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"conch/audio"
+	"conch/coordinator/turn"
+	"conch/device/web"
+)
+
+// pageEar is what a page hears.
+type pageEar struct {
+	mu     sync.Mutex
+	frames int // since it was dropped last
+	drops  int
+}
+
+func (e *pageEar) Sound(_ string, frames []int16) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.frames += len(frames)
+}
+
+func (e *pageEar) Drop(string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.frames, e.drops = 0, e.drops+1
+}
+
+func (e *pageEar) heard() (frames, drops int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.frames, e.drops
+}
+
+// sits has a page talk to a box.
+func (b *box) sits() (web.Seat, *pageEar) {
+	b.t.Helper()
+	ear := &pageEar{}
+	s, err := b.pages.Sit("", ear)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return s, ear
+}
+
+// asks holds a page's button and speaks into its microphone.
+func (b *box) asks(s web.Seat) {
+	s.Press(true)
+	b.until("listening", func() bool { return b.coordinator.State() == turn.Listening })
+	tone := slices.Repeat([]int16{3000, 3000, 3000, 3000, 3000, -3000, -3000, -3000, -3000, -3000}, 48)
+	for range 60 { // 600 ms
+		s.Hear(tone)
+		b.pause(10 * time.Millisecond)
+	}
+	s.Press(false)
+}
+
+// A page has the sound for its own turn, and the card for all others.
+func TestAPageIsAnotherButton(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, boxOptions{page: true})
+	s, ear := b.sits()
+	b.until("the page's part", func() bool { return len(b.page.Pages()) == 1 })
+	from := b.now()
+	b.asked.Add(1)
+	b.asks(s)
+	b.until("the answer at the page", func() bool { n, _ := ear.heard(); return b.Speaking() && n > audio.CardFrames(50*time.Millisecond) })
+	if p := audio.Peak(b.card.Between(from+50*time.Millisecond, b.now())); p > 0 {
+		t.Errorf("the card sounds too, peak %d", p)
+	}
+	b.hand.Press() // somebody at the box
+	b.until("the drop at the page", func() bool { n, drops := ear.heard(); return drops > 0 && n == 0 })
+	b.until("the sound at the card", func() bool { return b.pages.card.At() == nil })
+	b.hand.Release()
+	b.quiet()
+	if n, _ := ear.heard(); n > 0 {
+		t.Errorf("the page hears %d frames of a turn of the box", n)
+	}
+	b.fine()
+	s.Leave()
+}
+
+// Who closes the page in the middle of a word has not meant to send it, and leaves the box as it was.
+func TestAPageThatGoesWhileItIsHeld(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, boxOptions{page: true})
+	s, _ := b.sits()
+	b.asked.Add(1)
+	s.Press(true)
+	b.state(turn.Listening)
+	s.Leave()
+	b.until("the turn's end", func() bool { return len(b.turnsEnded()) == 1 })
+	if r := b.turnsEnded()[0]; r.Asked != "" || r.Said != "" {
+		t.Errorf("it was sent: %+v", r)
+	}
+	if b.pages.card.At() != nil {
+		t.Error("the sound is at a page that has gone")
+	}
+	b.fine()
+	var all []web.Seat
+	for range maxPages {
+		one, _ := b.sits()
+		all = append(all, one)
+	}
+	if _, err := b.pages.Sit("", &pageEar{}); err == nil || !strings.Contains(err.Error(), "close one") {
+		t.Errorf("one too many: %v", err)
+	}
+	for _, s := range all {
+		s.Leave()
+	}
+}
