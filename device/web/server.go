@@ -101,12 +101,13 @@ func (s *Server) Run(ctx context.Context) error {
 	defer look.Stop()
 	s.o.Trouble(s.o.Door.Check())
 	var failed error
+	over := ctx.Done()
 	for left := len(list); left > 0; {
 		select {
 		case <-look.C:
 			s.o.Trouble(s.o.Door.Check())
-		case <-ctx.Done():
-			ctx = context.WithoutCancel(ctx)
+		case <-over:
+			over = nil
 			_ = srv.Close()
 		case err := <-ended:
 			if left--; !errors.Is(err, http.ErrServerClosed) {
