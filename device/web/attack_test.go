@@ -31,7 +31,7 @@ func TestWhoNeedsALink(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t, atHome, func(o *DoorOptions) { o.Group = c.group })
-			s.peer = func(netip.AddrPort, netip.AddrPort) (int, bool) { return c.uid, c.known }
+			s.users(func(netip.AddrPort, netip.AddrPort) (int, bool) { return c.uid, c.known })
 			s.host = c.host
 			b := s.browser()
 			v, status := b.visit()
@@ -304,7 +304,7 @@ func TestAStolenCookieAfterItWasRevoked(t *testing.T) {
 // Somebody's page may have its own name lead here (DNS rebinding): only our names and addresses are answered, with our port.
 func TestAnotherHost(t *testing.T) {
 	s := newScene(t, atHome)
-	s.peer = func(netip.AddrPort, netip.AddrPort) (int, bool) { return 4242, true }
+	s.users(func(netip.AddrPort, netip.AddrPort) (int, bool) { return 4242, true })
 	b := s.browser()
 	for host, want := range map[string]int{
 		"127.0.0.1:" + s.port: 200, "localhost:" + s.port: 200, "LOCALHOST:" + s.port: 200, "localhost.:" + s.port: 200, "[::1]:" + s.port: 200, "127.9.9.9:" + s.port: 200,
@@ -328,7 +328,7 @@ func TestAnotherHost(t *testing.T) {
 // Whoever comes by a proxy of this machine is not of this machine; what a caller says of itself changes nothing on the network.
 func TestForwardedHeaders(t *testing.T) {
 	s := newScene(t, atHome)
-	s.peer = func(netip.AddrPort, netip.AddrPort) (int, bool) { return 0, true }
+	s.users(func(netip.AddrPort, netip.AddrPort) (int, bool) { return 0, true })
 	b := s.browser()
 	if _, status := b.visit(); status != http.StatusOK {
 		t.Fatalf("without: %d", status)
@@ -339,7 +339,7 @@ func TestForwardedHeaders(t *testing.T) {
 		}
 	}
 	far := newScene(t)
-	far.peer = s.peer
+	far.users(*s.who.Load())
 	for _, header := range [][]string{{"X-Forwarded-For", "127.0.0.1"}, {"X-Forwarded-Proto", "https"}, {"Forwarded", "for=127.0.0.1;proto=https"}, {"X-Real-IP", "127.0.0.1"},
 		{"Host", "127.0.0.1:" + far.port}, {"Host", "localhost:" + far.port}} {
 		if a := far.browser().do("GET", "/", "", header...); a.status != http.StatusForbidden {
@@ -411,7 +411,9 @@ func TestACookieOnAnotherWay(t *testing.T) {
 	}
 	value := strings.SplitN(strings.TrimPrefix(cookie, "__Host-conch-"+s.port+"="), ";", 2)[0]
 	plain := newScene(t)
+	plain.sessions.mu.Lock()
 	plain.sessions.all = s.sessions.all // the same device, without its certificate
+	plain.sessions.mu.Unlock()
 	for _, name := range []string{"__Host-conch-", "conch-"} {
 		if a := plain.browser().do("GET", "/", "", "Cookie", name+plain.port+"="+value); a.status != http.StatusForbidden {
 			t.Errorf("of TLS, in the clear as %s: %d", name, a.status)
@@ -476,7 +478,7 @@ func TestTooManyRequests(t *testing.T) {
 		t.Errorf("%d buckets", len(b.of))
 	}
 	s := newScene(t)
-	s.addresses = newBuckets(1, 3)
+	s.addresses.set(1, 3)
 	br := s.browser()
 	for i, want := range []int{403, 403, 403, 429} {
 		if a := br.do("GET", "/", ""); a.status != want {
@@ -484,7 +486,7 @@ func TestTooManyRequests(t *testing.T) {
 		}
 	}
 	s = newScene(t)
-	s.pages = newBuckets(1, 3)
+	s.pages.set(1, 3)
 	in := s.in(false)
 	for i, want := range []int{200, 200, 200, 429} {
 		if a := in.do("GET", "/", ""); a.status != want {
@@ -521,7 +523,7 @@ func TestOversized(t *testing.T) {
 // A hundred pages of one browser: eight have events, the others are told; other browsers have theirs, up to 32 in all.
 func TestAHundredPages(t *testing.T) {
 	s := newScene(t)
-	s.callers = newBuckets(1e6, 1e6)
+	s.callers.set(1e6, 1e6)
 	open := func(b *browser, n int) (ok int) {
 		for range n {
 			switch status, _ := b.stream(); status {
@@ -562,7 +564,7 @@ func TestAHundredPages(t *testing.T) {
 // The network cannot take the connections of this machine, and one address of it not those of the others.
 func TestConnectionsAreBounded(t *testing.T) {
 	s := newScene(t)
-	s.callers = newBuckets(1e6, 1e6)
+	s.callers.set(1e6, 1e6)
 	one, many := 0, 0
 	var all []func()
 	for range maxOfOneAddress + 10 {
@@ -589,7 +591,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	if s.network.all != 0 || len(s.network.of) != 0 {
 		t.Errorf("%d left, of %v", s.network.all, s.network.of)
 	}
-	s.callers = newBuckets(connectionsRate, connectionsBurst)
+	s.callers.set(connectionsRate, connectionsBurst)
 	for i := range connectionsBurst + 1 {
 		release, ok := s.admit(netip.MustParseAddr("fd00::" + fmt.Sprint(i)))
 		if ok != (i < connectionsBurst) {

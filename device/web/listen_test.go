@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -158,14 +159,16 @@ func TestSlowLoris(t *testing.T) {
 				said := make(chan string, 1)
 				go func() { text, _ := io.ReadAll(us); said <- string(text); us.Close() }()
 				_, _ = io.WriteString(us, c.whole)
-				go func() {
+				var drips sync.WaitGroup
+				defer drips.Wait()
+				drips.Go(func() {
 					for _, b := range []byte(c.text) {
 						time.Sleep(time.Second)
 						if _, err := us.Write([]byte{b}); err != nil {
 							return
 						}
 					}
-				}()
+				})
 				answer := <-said
 				if passed := time.Since(begun); passed > c.most+2*time.Second || !strings.Contains(answer, c.says) {
 					t.Errorf("after %v: %q", passed, answer)

@@ -34,7 +34,14 @@ type scene struct {
 	changed atomic.Int32
 	now     atomic.Int64 // seconds that have passed
 	begun   time.Time
+	who     atomic.Pointer[peers]
 }
+
+// peers finds whose socket is at the other end.
+type peers func(remote, local netip.AddrPort) (int, bool)
+
+// users has another way of it from now on.
+func (s *scene) users(f peers) { s.who.Store(&f) }
 
 // here and there are the addresses of the page and of whoever calls from the network.
 const (
@@ -82,7 +89,8 @@ func newScene(t *testing.T, change ...func(*DoorOptions)) *scene {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Door, d.peer = d, nobody
+	s.users(nobody)
+	s.Door, d.peer = d, func(remote, local netip.AddrPort) (int, bool) { return (*s.who.Load())(remote, local) }
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -315,4 +323,12 @@ func within(t *testing.T, what string, c <-chan struct{}) {
 	case <-time.After(10 * time.Second):
 		t.Errorf("%s: not within ten seconds", what)
 	}
+}
+
+// set makes buckets of another size.
+func (b *buckets) set(rate, burst float64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.rate, b.burst = rate, burst
+	clear(b.of)
 }

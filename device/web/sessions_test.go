@@ -168,8 +168,8 @@ func TestControlSocket(t *testing.T) {
 		t.Fatalf("%d %s", status, text)
 	}
 	b := s.browser()
-	evil := "Mozilla\x1b[31m \u202eevil " + strings.Repeat("x", 2000)
-	if a := b.do("POST", strings.TrimPrefix(l.URL, b.base), "", "Origin", b.base, "User-Agent", evil); a.status != http.StatusSeeOther {
+	evil := "Mozilla\x1b\u009b31m \u202eevil " + strings.Repeat("x", 2000)
+	if a := b.do("POST", strings.TrimPrefix(l.URL, b.base), "", "Origin", b.base, "User-Agent", evil[:7]+evil[8:]); a.status != http.StatusSeeOther {
 		t.Fatal(a.status)
 	}
 	v, _ := b.visit()

@@ -77,7 +77,7 @@ func TestAnotherLocalUser(t *testing.T) {
 		"whoever has no number here, even as conch's own": {uint32(overflow()), overflow(), -1, "403 "},
 	} {
 		s := newScene(t, atHome, func(o *DoorOptions) { o.Self, o.Group = c.self, c.group })
-		s.peer = peerUID
+		s.users(peerUID)
 		if got := ask(s, c.uid); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %.60s; want %s", name, got, c.want)
 		}
