@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"os/user"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,14 +29,26 @@ const established = "01"
 // tables are the lists. A connection to 127.0.0.1 may have been made by a socket for IPv6.
 var tables = []string{"/proc/net/tcp", "/proc/net/tcp6"}
 
-// SocketGroup is the group that may use a control socket, by the directory that it is in: the gid, or -1 where it is root's or only the
-// owner gets there.
+// SocketGroup is the group that may use the control socket of this process, by the directory that it is in: the gid, or -1 where it is
+// root's, or nobody of it gets there, as below a directory of the owner alone.
 func SocketGroup(directory string) int {
-	var st syscall.Stat_t
-	if syscall.Stat(directory, &st) != nil || st.Mode&0o010 == 0 || st.Gid == 0 {
+	path, err := filepath.EvalSymlinks(directory)
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	group := os.Getegid() // a socket has that of the process
+	if err != nil || group == 0 {
 		return -1
 	}
-	return int(st.Gid)
+	for ; ; path = filepath.Dir(path) {
+		var st syscall.Stat_t
+		if syscall.Stat(path, &st) != nil || st.Mode&0o001 == 0 && (int(st.Gid) != group || st.Mode&0o010 == 0) {
+			return -1
+		}
+		if path == filepath.Dir(path) {
+			return group
+		}
+	}
 }
 
 // peerUID is whose socket has called from remote, here at local. Not ok: nobody knows.

@@ -161,17 +161,33 @@ func FuzzLook(f *testing.F) {
 	})
 }
 
+// A group counts where all of it get to the socket: not below a directory of the owner alone, as one's own runtime directory is.
 func TestSocketGroup(t *testing.T) {
-	dir := t.TempDir()
 	if os.Getuid() != 0 {
 		t.Skip("only root gives directories away: run this test as root")
 	}
+	if got := SocketGroup(t.TempDir()); got != -1 {
+		t.Errorf("root's: %d", got)
+	}
+	const group = 33
+	if err := syscall.Setegid(group); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Setegid(0) }()
+	top, err := os.MkdirTemp("", "conch-group-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(top) })
+	dir := filepath.Join(top, "conch")
+	if err := os.Mkdir(dir, 0o750); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
-		mode os.FileMode
-		gid  int
-		want int
-	}{{0o750, 33, 33}, {0o700, 33, -1}, {0o750, 0, -1}, {0o710, 33, 33}} {
-		if os.Chmod(dir, c.mode) != nil || os.Chown(dir, 0, c.gid) != nil {
+		above, mode os.FileMode
+		gid, want   int
+	}{{0o755, 0o750, group, group}, {0o755, 0o710, group, group}, {0o755, 0o700, group, -1}, {0o755, 0o750, 34, -1}, {0o700, 0o750, group, -1}, {0o755, 0o755, 34, group}} {
+		if os.Chmod(top, c.above) != nil || os.Chmod(dir, c.mode) != nil || os.Chown(dir, 0, c.gid) != nil {
 			t.Fatal("chown")
 		}
 		if got := SocketGroup(dir); got != c.want {
