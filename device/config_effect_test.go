@@ -932,6 +932,16 @@ func effects(t *testing.T) []effect {
 			return fmt.Sprint(s.new(Options{}).cfg.Intercom.Port)
 		}, map[string]string{"1024": "1024", "65535": "65535"}},
 
+		{"web.listen", "", func(s *seam) string { return s.page("http", "") }, map[string]string{`""`: "no page", `"127.0.0.1:0"`: "content=\"no\""}},
+		{"web.talk", "[web]\nlisten = \"127.0.0.1:0\"\n", func(s *seam) string { return s.page("http", "") },
+			map[string]string{"false": "conch-talk\" content=\"no\"", "true": "conch-talk\" content=\"yes\""}},
+		{"web.cert", "[web]\nlisten = \"127.0.0.1:0\"\nkey = " + q(certs+"/own.key") + "\n", func(s *seam) string { return s.page("https", "") },
+			map[string]string{`""`: "no page", q(certs + "/one.pem"): "by one", q(certs + "/two.pem"): "by two"}},
+		{"web.key", "[web]\nlisten = \"127.0.0.1:0\"\ncert = " + q(certs+"/one.pem") + "\n", func(s *seam) string { return s.page("https", "") },
+			map[string]string{`""`: "no page", q(certs + "/own.key"): "by one", q(certs + "/another.key"): "no page"}},
+		{"web.authority", "[web]\nlisten = \"127.0.0.1:0\"\n", func(s *seam) string { return s.page("https", "") },
+			map[string]string{"false": "no page", "true": "by conch"}},
+
 		{"radio.stations", "", func(s *seam) string {
 			if r := s.new(Options{}).skillHost("radio").Radio; r != nil {
 				return fmt.Sprint(r.Stations)

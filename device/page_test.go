@@ -1,6 +1,11 @@
 package device
 
 import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -113,4 +118,31 @@ func TestAPageThatGoesWhileItIsHeld(t *testing.T) {
 	for _, s := range all {
 		s.Leave()
 	}
+}
+
+// page is what a browser of this machine sees of a page, and by whom it is encrypted, or why there is none.
+func (s *seam) page(scheme, path string) string {
+	s.Helper()
+	d := s.new(Options{Page: true})
+	if d.page == nil {
+		return "no page"
+	}
+	_, stop := s.run(runs(d.actors)...)
+	defer stop()
+	for deadline := time.Now().Add(patience); len(d.page.Pages()) == 0 && time.Now().Before(deadline); {
+		<-time.After(5 * time.Millisecond)
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	at, _ := url.Parse(d.page.Pages()[0])
+	resp, err := client.Get(scheme + "://" + at.Host + "/" + path)
+	if err != nil {
+		return "no page: " + err.Error() + fmt.Sprint(d.conds.List())
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	by := ""
+	if resp.TLS != nil {
+		by = "by " + resp.TLS.PeerCertificates[0].Issuer.CommonName
+	}
+	return fmt.Sprint(string(text), by, err)
 }
