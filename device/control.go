@@ -97,6 +97,7 @@ func (s socket) Status() control.Status {
 	if first := d.room.Cards[0]; first.ID != "" {
 		now.Companion = &control.Named{ID: first.ID, Name: first.Name}
 	}
+	now.Now = d.goesOn()
 	if d.page != nil {
 		now.Page = d.page.Pages()
 	}

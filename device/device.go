@@ -94,8 +94,9 @@ type Device struct {
 	presses     presses // of the buttons; says itself who owns what
 	answers     *answers
 	usage       *usage.Counter
-	again       *again.Keeper // nil: nothing is said again
-	servers     *mcp.Servers  // of the Model Context Protocol; nil: none is configured
+	shows       []skills.Shower // of what goes on besides turns
+	again       *again.Keeper   // nil: nothing is said again
+	servers     *mcp.Servers    // of the Model Context Protocol; nil: none is configured
 	feed        *control.Feed
 	pages       *pages                                   // nil: none can talk
 	page        *web.Door                                // nil: there is no page

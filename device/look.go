@@ -53,6 +53,24 @@ func (d *Device) doing(ctx context.Context) control.Doing {
 	return now
 }
 
+// goesOn is what does besides turns; nil: nothing.
+func (d *Device) goesOn() *control.Now {
+	var now control.Now
+	for _, s := range d.shows {
+		for _, one := range s.Shows() {
+			if one.Ends.IsZero() {
+				now.Playing = &control.Playing{Title: one.Name, Position: int(one.Position.Seconds()), Length: int(one.Length.Seconds())}
+			} else {
+				now.Timers = append(now.Timers, control.TimerRow{Name: one.Name, Ends: one.Ends, Length: one.Length.Seconds()})
+			}
+		}
+	}
+	if now.Playing == nil && now.Timers == nil {
+		return nil
+	}
+	return &now
+}
+
 // look tells what is different, for as long as anybody looks on.
 func (d *Device) look(ctx context.Context) error {
 	for d.feed.Watched(ctx) {

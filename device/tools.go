@@ -79,6 +79,9 @@ func (d *Device) newTools() (coordinator.Tools, error) {
 		if err := box.Add(b.name, s); err != nil {
 			return nil, fmt.Errorf("device: skill %s: %w", b.name, err)
 		}
+		if r, ok := s.(skills.Shower); ok {
+			d.shows = append(d.shows, r)
+		}
 		if r, ok := s.(skills.Runner); ok {
 			d.actors = append(d.actors, actor{"skill " + b.name, func(ctx context.Context) error {
 				runSkill(ctx, d.log.With("skill", b.name), r)

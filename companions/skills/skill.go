@@ -33,6 +33,21 @@ type Runner interface {
 	Run(ctx context.Context) error
 }
 
+// Shower is a skill that has something to look at.
+type Shower interface {
+	Skill
+	// Shows lists it. It is asked for some times a second, while somebody looks on, on any goroutine.
+	Shows() []Shown
+}
+
+// Shown is a timer that runs, or something that plays.
+type Shown struct {
+	Name     string
+	Ends     time.Time     // of a timer; zero: it plays
+	Length   time.Duration // of the whole; 0: nobody knows
+	Position time.Duration // of what plays: how far it is
+}
+
 // Tool is something that a model can call.
 type Tool struct {
 	Name        string          // letters, digits, _ and -, at most 64: what the model calls

@@ -59,9 +59,30 @@ type Status struct {
 	Servers    []mcp.State           `json:"mcp,omitempty"`     // of the Model Context Protocol
 	Companion  *Named                `json:"companion,omitempty"`
 	Page       []string              `json:"page,omitempty"` // its addresses
+	Now        *Now                  `json:"now,omitempty"`  // nil: no timer runs, and nothing plays
 
 	Pairing PairingLine `json:"pairing"`
 	Paired  *PairedRoom `json:"paired,omitempty"` // the room this device is in by pairing
+}
+
+// Now is what goes on besides turns.
+type Now struct {
+	Timers  []TimerRow `json:"timers,omitempty"`
+	Playing *Playing   `json:"playing,omitempty"`
+}
+
+// TimerRow is a timer that runs.
+type TimerRow struct {
+	Name   string    `json:"name"`
+	Ends   time.Time `json:"ends"`
+	Length float64   `json:"length_s"`
+}
+
+// Playing is a book, music or a station.
+type Playing struct {
+	Title    string `json:"title"`
+	Position int    `json:"position_s"`
+	Length   int    `json:"length_s,omitempty"` // 0: nobody knows
 }
 
 // Named is a companion that lives here; of several the first.

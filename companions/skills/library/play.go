@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"time"
 
 	"conch/companions/skills"
 )
@@ -17,6 +18,7 @@ type playing struct {
 	first int            // the file that it begins with
 	music bool           // it has no bookmark
 	speed int            // in percent
+	long  int            // samples of the file that it begins with; 0: nobody knows
 	wake  chan struct{}  // of one place: a bookmark is due
 
 	mu       sync.Mutex
@@ -44,6 +46,7 @@ func (s *Skill) stream(x *index, w work, file, at int) (skills.Result, error) {
 	}
 	n := sound.Samples()
 	sound.Close()
+	p.long = n
 	if p.music = !w.folder && n > 0 && n < int(short.Seconds()*skills.Rate); p.music {
 		p.speed = normal
 	} else if p.speed, err = s.marks.speed(); err != nil {
@@ -174,6 +177,22 @@ func (p *playing) ended(how skills.Ended, heard int) {
 		p.keep(last)
 	}
 }
+
+// Shows implements skills.Shower.
+func (s *Skill) Shows() []skills.Shown {
+	p := s.current()
+	if p == nil {
+		return nil
+	}
+	at := p.place()
+	shown := skills.Shown{Name: p.of.name, Position: length(at.At)}
+	if at.File == p.files[p.first].File {
+		shown.Length = length(p.long)
+	}
+	return []skills.Shown{shown}
+}
+
+func length(samples int) time.Duration { return time.Duration(samples) * time.Second / skills.Rate }
 
 // place is where its listener is.
 func (p *playing) place() place {

@@ -140,6 +140,16 @@ func (s *Skill) play(ctx skills.Context, args json.RawMessage) (skills.Result, e
 	return skills.Result{Effect: skills.AudioStream{Live: true, Run: p.run, Ended: p.ended}}, nil
 }
 
+// Shows implements skills.Shower.
+func (s *Skill) Shows() []skills.Shown {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.playing == 0 {
+		return nil
+	}
+	return []skills.Shown{{Name: s.last}}
+}
+
 // playing is one stream.
 type playing struct {
 	s       *Skill

@@ -43,6 +43,16 @@ func New(h skills.Host) skills.Skill {
 	return &Skill{host: h, begun: time.Now(), woken: skills.NewWoken()}
 }
 
+// Shows implements skills.Shower.
+func (s *Skill) Shows() (all []skills.Shown) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.set.sorted() {
+		all = append(all, skills.Shown{Name: t.labelIn(s.host.Language), Ends: t.Due, Length: t.Length})
+	}
+	return all
+}
+
 func (s *Skill) now() moment { return moment{time.Since(s.begun), s.host.Now().Round(0)} }
 
 // Run rings.

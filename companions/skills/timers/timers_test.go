@@ -434,3 +434,20 @@ func TestNothingToDoCostsNothing(t *testing.T) {
 		}
 	})
 }
+
+// Whoever looks on sees what runs, the next first, and nothing that is over.
+func TestTimersAreShown(t *testing.T) {
+	lives(t, func(l *life) {
+		l.says("set_timer", pasta, "is set")
+		l.says("set_timer", `{"seconds":180}`, "is set")
+		shown := l.Shows()
+		if len(shown) != 2 || shown[0].Length != 3*time.Minute || shown[1].Name != "the pasta" || !shown[1].Ends.Equal(time.Now().Add(10*time.Minute)) {
+			t.Errorf("shown: %+v", shown)
+		}
+		l.passes(4 * time.Minute)
+		l.press()
+		if shown = l.Shows(); len(shown) != 1 {
+			t.Errorf("afterwards: %+v", shown)
+		}
+	})
+}
