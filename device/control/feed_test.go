@@ -1,0 +1,115 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+// Who comes later sees what has happened, and of that what counts: entries and turns, so many of them.
+func TestAFeedKeepsWhatHappened(t *testing.T) {
+	f := NewFeed("kitchen")
+	f.Post(EventDoing, Doing{State: "IDLE"}) // nobody looks
+	for range feedRecent + 5 {
+		f.Post(EventTurn, Turn{Device: "kitchen"})
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	recent, events := f.Watch(ctx)
+	if len(recent) != feedRecent || recent[0].Seq != 6 || recent[0].Device != "kitchen" {
+		t.Fatalf("%d kept, the first is %d of %q", len(recent), recent[0].Seq, recent[0].Device)
+	}
+	f.Post(EventDoing, Doing{State: "LISTENING"})
+	if e := <-events; e.Kind != EventDoing || e.Seq != uint64(feedRecent+6) || !strings.Contains(string(e.Data), "LISTENING") {
+		t.Errorf("got %+v", e)
+	}
+	cancel()
+	if _, open := <-events; open {
+		t.Error("the channel is open behind the end")
+	}
+}
+
+// Nobody is waited for: who does not fetch is dropped, the others are not, and what is told costs the teller nothing.
+func TestWhoFallsBehindBeginsAnew(t *testing.T) {
+	f := NewFeed("kitchen")
+	_, slow := f.Watch(t.Context())
+	_, quick := f.Watch(t.Context())
+	for range feedWaiting + 1 {
+		f.Post(EventPress, nil)
+		if _, open := <-quick; !open {
+			t.Fatal("who keeps up is dropped")
+		}
+	}
+	n := 0
+	for range slow {
+		n++
+	}
+	if n != feedWaiting || f.Watching() != 1 {
+		t.Errorf("%d events waited, %d watch", n, f.Watching())
+	}
+	for range feedWatchers {
+		f.Watch(t.Context())
+	}
+	if _, one := f.Watch(t.Context()); f.Watching() != feedWatchers {
+		t.Errorf("%d watch", f.Watching())
+	} else if _, open := <-one; open {
+		t.Error("one too many gets events")
+	}
+	var none *Feed
+	none.Post(EventPress, nil)
+}
+
+// Whoever would look finds out when somebody looks on, again and again.
+func TestAFeedSaysWhenSomebodyWatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := NewFeed("kitchen")
+		over, end := context.WithCancel(t.Context())
+		end()
+		if f.Watched(over) {
+			t.Error("nobody watched")
+		}
+		for range 3 {
+			ctx, cancel := context.WithCancel(t.Context())
+			f.Watch(ctx)
+			if !f.Watched(t.Context()) {
+				t.Error("not seen")
+			}
+			cancel()
+			synctest.Wait()
+			if f.Watching() != 0 {
+				t.Error("still seen")
+			}
+		}
+	})
+}
+
+// What is served can be asked in the same process, as by the socket.
+func TestLocal(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /volume", func(w http.ResponseWriter, r *http.Request) {
+		var q VolumeRequest
+		if Decode(w, r, &q) {
+			p, err := q.Percentage(50)
+			Reply(w, VolumeAnswer{Volume: p}, err)
+		}
+	})
+	r := Local(mux)
+	var got VolumeAnswer
+	if err := r.Do(t.Context(), "POST", "/volume", VolumeRequest{By: 10}, &got); err != nil || got.Volume != 60 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	loud := 400
+	if err := r.Do(t.Context(), "POST", "/volume", VolumeRequest{Percent: &loud}, &got); !errors.Is(err, ErrRefused) {
+		t.Errorf("%v", err)
+	}
+	if err := r.Do(t.Context(), "GET", "/nothing", nil, nil); err == nil {
+		t.Error("what is not served is answered")
+	}
+	var p Picture
+	if err := json.Unmarshal(NewFeed("a").Picture(Picture{Alive: true}).Data, &p); err != nil || !p.Alive {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
