@@ -381,7 +381,7 @@ export class Drawing {
     const v = d.votes?.find((x) => x.from === id);
     const silent = d.silent?.find((x) => x.companion === id);
     const speaks = d.winner === id || d.extras?.includes(id);
-    const layer = v?.layer || silent?.layer || '';
+    const layer = (speaks ? v?.layer : silent?.layer) || v?.layer || '';
     const row = make('li', speaks ? 'vote speaks' : 'vote');
     paint(row, id);
     const called = make('b', '', this.room.nameOf(id));

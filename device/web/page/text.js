@@ -10,13 +10,13 @@ const marks = /(\p{M}{8})\p{M}+/gu; // no script needs more upon one another
 
 // plain is text on one line, of at most so many characters. It is shown by textContent, never as HTML.
 export function plain(text, most = 4000) {
-  const s = String(text ?? '').slice(0, 2 * most).replace(breaks, ' ').replace(controls, '\uFFFD').replace(unseen, '').replace(marks, '$1').trim();
+  const s = String(text ?? '').slice(0, 2 * most).replace(breaks, ' ').replace(controls, '\uFFFD').replace(unseen, '').replace(marks, '$1');
   const all = Array.from(s);
   return all.length > most ? all.slice(0, most - 1).join('') + '…' : s;
 }
 
 // name is how somebody or something is called.
-export const name = (text) => plain(text, 40);
+export const name = (text) => plain(text, 40).trim();
 
 // language is the first of the person's that the table has, else the device's, else English.
 export function language(wanted, fallback) {
