@@ -1,0 +1,358 @@
+package web_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/performance"
+	"github.com/chromedp/chromedp"
+
+	"conch/companions/round"
+	"conch/device/condition"
+	"conch/device/control"
+	"conch/gpio/light"
+)
+
+// disc is an expression: that of a companion.
+func disc(name string) string {
+	return `[...document.querySelectorAll('.disc')].find((d) => d.querySelector('.name').textContent === '` + name + `')`
+}
+
+// bubble is an expression: the last bubble of somebody.
+func bubble(name string) string {
+	return `[...document.querySelectorAll('.bubble')].findLast((b) => b.querySelector('.who b').textContent === '` + name + `')`
+}
+
+// visit opens a house's page, and waits for its room.
+func (h *house) visit(l look) *tab {
+	h.t.Helper()
+	b := open(h.t, h.url, l)
+	b.until(`document.querySelectorAll('.disc:not(.gone)').length === 3`)
+	return b
+}
+
+// conversation is a little of everything that can be said.
+func (h *house) conversation() {
+	h.question("kitchen", "m1", "tell me a story", "ben")
+	h.turn("ben", "t-ben", "Once upon a time a shell lay on a beach and listened.", "Once upon a time a shell", 6.5)
+	h.question("kitchen", "m2", "is anybody there", "")
+	h.question("bedroom", "m3", "how long do I boil an egg", "ada")
+	h.turn("ada", "t-ada", "Six minutes, and then cold water.", "Six minutes, and then cold water.", 0)
+}
+
+func TestTheRoomIsShown(t *testing.T) {
+	h := build(t, houseOptions{})
+	b := h.visit(desk)
+	for _, p := range places {
+		if got := js[string](b, disc(p.name)+`.closest('.place').querySelector('h3').textContent`); got != p.device {
+			t.Errorf("%s is shown in %q; lives in %s", p.name, got, p.device)
+		}
+		c := light.CompanionColour(p.id)
+		if got, want := js[string](b, disc(p.name)+`.style.getPropertyValue('--c')`), fmt.Sprintf("rgb(%d, %d, %d)", c.R, c.G, c.B); got != want {
+			t.Errorf("%s is %s; its light is %s", p.name, got, want)
+		}
+	}
+
+	h.does("kitchen", control.Doing{State: "COMMITTING"})
+	b.until(`document.querySelectorAll('.disc.votes').length === 3`)
+	h.question("kitchen", "m1", "how long do I boil an egg", "ada")
+	b.until(disc("Ada") + `.matches('.chosen, .votes')`)
+	h.does("kitchen", control.Doing{State: "IN_RESPONSE", Level: 70, Floor: "ada", Who: "Ada", Turn: "t1", Asked: "…", Heard: "Six", Rest: " minutes."})
+	b.until(disc("Ada") + `.matches('.speaks')`)
+	if got := js[string](b, disc("Ada")+`.style.getPropertyValue('--level')`); got != "0.7" {
+		t.Errorf("Ada is as loud as 0.7, and glows with %s", got)
+	}
+	glow := js[string](b, `getComputedStyle(`+disc("Ada")+`.querySelector('.face')).boxShadow`)
+	h.does("kitchen", control.Doing{State: "IN_RESPONSE", Level: 10, Floor: "ada", Who: "Ada", Turn: "t1", Heard: "Six minutes", Rest: "."})
+	b.until(`getComputedStyle(`+disc("Ada")+`.querySelector('.face')).boxShadow !== %s`, glow)
+	if got := js[string](b, `document.getElementById('now').textContent`); got != "Ada is speaking" {
+		t.Errorf("what happens is told as %q", got)
+	}
+
+	// Someone is gone: grey, and named so.
+	h.is("hall", func(p *control.Picture) { p.Alive = false })
+	b.until(disc("Cleo") + `.matches('.gone')`)
+	if got := js[string](b, disc("Cleo")+`.querySelector('.unseen').textContent`); got != "gone" {
+		t.Errorf("a screen reader is told of Cleo: %q", got)
+	}
+	h.is("hall", func(p *control.Picture) { p.Alive = true })
+	b.until(disc("Cleo") + `.matches(':not(.gone)')`)
+}
+
+// A press stills the page, in the frame in which it is told of it.
+func TestAPressStillsThePage(t *testing.T) {
+	h := build(t, houseOptions{})
+	b := h.visit(desk)
+	h.does("kitchen", control.Doing{State: "IN_RESPONSE", Level: 90, Floor: "ada", Who: "Ada", Turn: "t1", Heard: "Six", Rest: " minutes."})
+	h.does("hall", control.Doing{State: "COMMITTING", Floor: "ada"})
+	b.until(disc("Ada") + `.matches('.speaks')`)
+	js[bool](b, `(() => {
+		globalThis.moved = [];
+		const look = () => {
+			if (document.body.matches('.still')) {
+				const moves = document.getAnimations().filter((a) => a.playState === 'running').length;
+				moved.push(moves + document.querySelectorAll('.speaks, .votes, .chosen').length);
+			}
+			requestAnimationFrame(look);
+		};
+		requestAnimationFrame(look);
+		return true;
+	})()`)
+	h.happens("bedroom", control.EventPress, nil)
+	b.until(`moved.length > 0`)
+	b.until(`!document.body.matches('.still')`)
+	if n := js[float64](b, `Math.max(...moved)`); n != 0 {
+		t.Errorf("%g things move after a press", n)
+	}
+}
+
+func TestWhatWasSaidIsShown(t *testing.T) {
+	h := build(t, houseOptions{})
+	b := h.visit(desk)
+	h.question("bedroom", "m1", "how long do I boil an egg", "ada")
+	b.until(bubble("Somebody (bedroom)") + `.querySelector('.heard').textContent === 'how long do I boil an egg'`)
+
+	// It grows as it is heard.
+	h.does("kitchen", control.Doing{State: "IN_RESPONSE", Level: 50, Floor: "ada", Who: "Ada", Turn: "t1", Heard: "A soft egg", Rest: " takes six minutes."})
+	b.until(bubble("Ada") + `?.querySelector('.heard').textContent === 'A soft egg'`)
+	if got := js[string](b, bubble("Ada")+`.querySelector('.rest').textContent`); got != " takes six minutes." {
+		t.Errorf("what is still to be heard is %q", got)
+	}
+	// Cut: what was not heard is struck, and stays where it was cut.
+	h.turn("ada", "t1", "A soft egg takes six minutes.", "A soft egg takes", 4.2)
+	b.until(bubble("Ada") + `.matches('.cut')`)
+	if got := js[string](b, bubble("Ada")+`.querySelector('.heard').textContent + '|' + `+bubble("Ada")+`.querySelector('del').textContent`); got != "A soft egg takes| six minutes." {
+		t.Errorf("cut it is %q", got)
+	}
+	if got := js[string](b, bubble("Ada")+`.querySelector('.meta').textContent`); !strings.Contains(got, "cut after 2.0 s") {
+		t.Errorf("how it was cut is told as %q", got)
+	}
+	if n := js[int](b, `document.querySelectorAll('.bubble').length`); n != 2 {
+		t.Errorf("three devices told of one question and one answer, and there are %d bubbles", n)
+	}
+	// A screen reader hears it.
+	b.until(`document.getElementById('spoken').textContent.includes('Ada: A soft egg takes')`)
+
+	// Why, and how long it took.
+	js[bool](b, `(`+bubble("Ada")+`.querySelector('summary').click(), true)`)
+	b.until(bubble("Ada") + `.querySelectorAll('.vote').length === 3`)
+	why := js[string](b, bubble("Ada")+`.querySelector('details').innerText`)
+	for _, part := range []string{"Decided in 3.4 ms", `it knows about "egg"`, "knows about it +5", "spoke last −1", "8.0", "stays silent", "a limit decides", "it has had its share"} {
+		if !strings.Contains(why, part) {
+			t.Errorf("why does not say %q:\n%s", part, why)
+		}
+	}
+	if n := js[int](b, bubble("Ada")+`.querySelectorAll('.vote .part').length`); n < 4 {
+		t.Errorf("the terms are %d parts of bars", n)
+	}
+
+	// Nobody.
+	h.question("kitchen", "m2", "hm", "")
+	b.until(bubble("Nobody speaks") + `?.innerText.includes('nobody has enough to say')`)
+
+	// How quick.
+	b.until(`document.querySelectorAll('#silences i:not([hidden])').length === 1`)
+	if got := js[string](b, `document.querySelector('#silences .strip').getAttribute('aria-label')`); !strings.Contains(got, "p50 4.2") {
+		t.Errorf("how quick is told as %q", got)
+	}
+	for i := range 120 {
+		h.turn("ben", fmt.Sprintf("s%d", i), "Yes.", "Ye", float64(i%12)+0.5)
+	}
+	b.until(`document.querySelectorAll('#silences i:not([hidden])').length === 100`)
+}
+
+func TestConditionsAndWhatRunsAreShown(t *testing.T) {
+	h := build(t, houseOptions{})
+	b := h.visit(telephone)
+	h.is("kitchen", func(p *control.Picture) {
+		p.Status.Conditions = []condition.Condition{{Code: "no_key", Text: "There is no key.", Do: "Run conch setup."}}
+	})
+	b.until(`document.querySelector('#alerts[aria-live=assertive] .banner')?.textContent.includes('There is no key. Run conch setup.')`)
+	h.is("kitchen", func(p *control.Picture) { p.Status.Conditions = nil })
+	b.until(`document.querySelectorAll('.banner').length === 0`)
+
+	status, err := json.Marshal(h.picture("kitchen").Status)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var now map[string]any
+	if err := json.Unmarshal(status, &now); err != nil {
+		t.Fatal(err)
+	}
+	now["now"] = map[string]any{
+		"timers":  []any{map[string]any{"name": "pasta", "ends": time.Now().Add(5 * time.Minute), "length_s": 600}},
+		"playing": map[string]any{"title": "The Wind in the Willows", "position_s": 900, "length_s": 3600},
+	}
+	h.happens("kitchen", control.EventStatus, now)
+	b.until(`document.querySelectorAll('.card').length === 2`)
+	if got := js[float64](b, `document.querySelector('.card.plays progress').value`); got != 0.25 {
+		t.Errorf("a quarter of the book is %g", got)
+	}
+	left := js[string](b, `document.querySelector('.card .left').textContent`)
+	b.until(`document.querySelector('.card .left').textContent !== %s`, left) // it runs
+	delete(now, "now")
+	h.happens("kitchen", control.EventStatus, now)
+	b.until(`document.querySelectorAll('.card').length === 0`)
+}
+
+// At a glance: on a telephone there is nothing to scroll for, and a thumb hits what it is for.
+func TestATelephoneShowsAllOfIt(t *testing.T) {
+	h := build(t, houseOptions{})
+	h.conversation()
+	for _, languages := range []string{"en", "de", "es", "fr"} {
+		l := telephone
+		l.languages = languages
+		b := h.visit(l)
+		b.until(`document.querySelectorAll('.bubble').length >= 5`)
+		got := js[[]string](b, `(() => {
+			const wrong = [], s = document.scrollingElement;
+			if (s.scrollHeight > innerHeight) wrong.push('the page is ' + s.scrollHeight + ' high, the screen ' + innerHeight);
+			if (s.scrollWidth > innerWidth) wrong.push('the page is ' + s.scrollWidth + ' wide, the screen ' + innerWidth);
+			for (const q of ['#title', '.disc .face', '.disc select', '#scroll', '#silences', '#firsts', '#mute', '#talk', '#hush', '#volume', '#device', '#text', '#line button']) {
+				for (const el of document.querySelectorAll(q)) {
+					const r = el.getBoundingClientRect();
+					if (r.width === 0 || r.top < 0 || r.left < 0 || r.bottom > innerHeight || r.right > innerWidth) wrong.push(q + ' is not in sight: ' + JSON.stringify(r));
+				}
+			}
+			for (const el of document.querySelectorAll('#mute, #talk, #hush, #text, #line button')) {
+				const r = el.getBoundingClientRect();
+				if (r.height < 44 || r.width < 44) wrong.push(el.id + ' is too small for a thumb: ' + r.width + ' x ' + r.height);
+				if (el.scrollWidth > el.clientWidth + 1) wrong.push((el.id || el.tagName) + ' is too narrow for its text');
+			}
+			if (document.getElementById('scroll').clientHeight < 200) wrong.push('what was said has ' + document.getElementById('scroll').clientHeight + ' pixels');
+			return wrong;
+		})()`)
+		for _, wrong := range got {
+			t.Errorf("%s: %s", languages, wrong)
+		}
+	}
+}
+
+// Names and words of others are text, whatever is in them.
+func TestNothingOfOthersIsMarkup(t *testing.T) {
+	h := build(t, houseOptions{})
+	const (
+		image  = `<img src=x onerror="globalThis.ran=1">`
+		script = `<script>globalThis.ran=2</script>`
+		turned = "safe\u202Eevil\u202C\u200F\u0007\u0000\x1b[31m"
+	)
+	evil := []round.Member{
+		{Device: idOf("kitchen"), Name: "kitchen", Cards: []round.Card{{ID: "ada", Name: image, Role: script}}},
+		{Device: idOf("bedroom"), Name: `"><svg onload=globalThis.ran=3>`, Cards: []round.Card{{ID: "ben", Name: turned + "Ben"}, {ID: "__proto__", Name: "constructor"}, {ID: `a.*"\`, Name: "{name}"}}},
+	}
+	for _, p := range places {
+		h.is(p.device, func(p *control.Picture) { p.Room.Members, p.Room.Room = evil, image })
+	}
+	h.is("kitchen", func(p *control.Picture) {
+		p.Status.Conditions = []condition.Condition{{Code: "no_key", Text: script, Do: `<a href="javascript:globalThis.ran=4">here</a>`}}
+	})
+	b := open(t, h.url, desk)
+	b.until(`document.querySelectorAll('.disc').length >= 3`)
+	h.question("kitchen", "m1", script+turned, "ada")
+	h.does("kitchen", control.Doing{State: "IN_RESPONSE", Level: 50, Floor: "ada", Who: image, Turn: "t1", Heard: image, Rest: turned})
+	b.until(`[...document.querySelectorAll('.bubble .heard')].some((e) => e.textContent.includes('<img src=x'))`)
+	js[bool](b, `(document.querySelectorAll('summary').forEach((s) => s.click()), true)`)
+	b.until(`document.querySelectorAll('.vote').length > 0`)
+	h.happens("kitchen", "entry", "not an entry")
+	h.happens("kitchen", "turn", []string{"nor a turn"})
+	h.happens("kitchen", "room", nil)
+	h.question("kitchen", "m9", "still here", "")
+	b.until(`[...document.querySelectorAll('.heard')].some((e) => e.textContent === 'still here')`)
+	type found struct {
+		Ran      any
+		Elements int
+		Steering int
+		Attrs    []string
+	}
+	f := js[found](b, `(() => {
+		const all = document.documentElement.outerHTML;
+		return {
+			ran: globalThis.ran ?? null,
+			elements: document.querySelectorAll('body script, body svg, body a[href], body img:not(header img), iframe, object').length,
+			steering: (all.match(/[\u202A-\u202E\u2066-\u2069\u200F\u0000-\u0008\u001B]/g) ?? []).length,
+			attrs: [...document.querySelectorAll('*')].flatMap((e) => e.getAttributeNames().filter((a) => a.startsWith('on'))),
+		};
+	})()`)
+	if f.Ran != nil || f.Elements > 0 || f.Steering > 0 || len(f.Attrs) > 0 {
+		t.Errorf("what others wrote became more than text: %+v", f)
+	}
+	if got := js[string](b, `getComputedStyle(document.querySelector('.bubble .text')).unicodeBidi`); got != "isolate" {
+		t.Errorf("text of others is %s, and may turn what is beside it", got)
+	}
+}
+
+// Four languages, by what the person reads; the device's where that is none of them.
+func TestThePageSpeaksThePersonsLanguage(t *testing.T) {
+	h := build(t, houseOptions{})
+	for languages, want := range map[string]string{"de-AT,en": "Mit Ton dabei sein", "fr": "Rejoindre avec le son", "es-MX": "Entrar con sonido", "sv": "Join with sound"} {
+		b := h.visit(look{width: 390, height: 844, languages: languages})
+		if got := js[string](b, `document.getElementById('talk-text').textContent`); got != want {
+			t.Errorf("%s: the button says %q; want %q", languages, got, want)
+		}
+		if got := js[string](b, `document.documentElement.lang`); languages != "sv" && !strings.HasPrefix(languages, got) {
+			t.Errorf("%s: the page says it is in %q", languages, got)
+		}
+	}
+}
+
+// Who may only look sees all of it, and has nothing to press.
+func TestWithoutSoundTheRestWorks(t *testing.T) {
+	h := build(t, houseOptions{quiet: true})
+	b := h.visit(telephone)
+	b.until(`document.getElementById('note').textContent.includes('no sound of its own')`)
+	js[bool](b, `(document.getElementById('text').value = 'what time is it', document.querySelector('#line button').click(), true)`)
+	h.wasAsked(`kitchen ask {"text":"what time is it"}`)
+	js[bool](b, `(document.getElementById('hush').click(), true)`)
+	h.wasAsked(`kitchen hush {}`)
+	// The button is the device's: its own microphone listens.
+	b.hold("#talk")
+	h.wasAsked(`kitchen press {}`)
+	b.let()
+	h.wasAsked(`kitchen release {}`)
+
+	h.mu.Lock()
+	h.refusal = "the room is full"
+	h.mu.Unlock()
+	js[bool](b, `(document.getElementById('hush').click(), true)`)
+	b.until(`document.getElementById('note').textContent === 'the room is full'`)
+	b.forgive("409")
+}
+
+// The page is there before anybody waits for it, and weighs little.
+func TestThePageIsQuickAndLight(t *testing.T) {
+	h := build(t, houseOptions{})
+	h.conversation()
+	b := h.visit(desk)
+	bytes := js[float64](b, `performance.getEntriesByType('resource').concat(performance.getEntriesByType('navigation')).reduce((n, r) => n + r.decodedBodySize, 0)`)
+	worst := 0.0
+	for range 5 {
+		b.do(chromedp.Reload())
+		b.until(`performance.getEntriesByName('first-contentful-paint').length > 0`)
+		worst = max(worst, js[float64](b, `performance.getEntriesByName('first-contentful-paint')[0].startTime`))
+	}
+	b.until(`document.querySelectorAll('.bubble').length >= 5`)
+	call(b, performance.Enable, performance.EnableParams{})
+	js[bool](b, `(gc(), true)`)
+	heap := js[float64](b, `performance.memory.usedJSHeapSize`)
+	t.Logf("first paint %.0f ms (the worst of five loads); %.0f kB loaded before sound; %.1f MB of JavaScript's memory", worst, bytes/1000, heap/1e6)
+	if worst > 300 {
+		t.Errorf("the first paint took %.0f ms; at most 300", worst)
+	}
+	if bytes > 150e3 {
+		t.Errorf("%.0f bytes; at most 150 kB", bytes)
+	}
+	if heap > 20e6 {
+		t.Errorf("a page takes %.1f MB", heap/1e6)
+	}
+}
+
+// shot is a picture of the page.
+func (b *tab) shot() []byte {
+	b.t.Helper()
+	r := call(b, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng})
+	return r.Data
+}
