@@ -53,9 +53,7 @@ func (s socket) mux() *http.ServeMux {
 		control.Reply(w, control.Hushed{Room: d.room.Hushed(d.now())}, nil)
 	})
 	mux.HandleFunc("GET /events", s.d.serveEvents)
-	if d.page != nil {
-		d.page.Mux(mux)
-	}
+	d.page.Mux(mux)
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) { s.measured().Write(w) })
 	return mux
 }

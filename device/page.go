@@ -21,7 +21,7 @@ import (
 // The page of this device, and pages that are another microphone, loudspeaker and button of it (device/web/WEB.md 2).
 
 const (
-	webSessions  = "web-sessions.json"
+	webSessions  = "web-sessions"
 	webAuthority = "web" // a directory
 )
 

@@ -11,6 +11,7 @@
 //	GET /usage, POST /usage/reset -> UsageReport
 //	GET  /status              -> Status
 //	GET  /room, …             -> RoomStatus and pairing.go
+//	POST /web/link, GET and DELETE /web/sessions -> who may open the page: package web
 //	GET  /why                 -> {"text": …}: who spoke last and why, and why the others did not
 //	GET  /last                -> Turn: the last of this device, or null
 //	GET  /recent              -> the last facts, orders and transitions, oldest first

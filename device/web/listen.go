@@ -248,22 +248,27 @@ func (d *Door) reach() Reach {
 	return ReachEncrypted
 }
 
-// hosts are what browsers of the network can call this page, the surest first.
+// hosts are what browsers of the network can call this page, the surest first. With a certificate it is only what that counts for.
 func (d *Door) hosts(at netip.Addr) []string {
 	if own := d.certs.own(); len(own) > 0 {
-		return own // it counts for no other
+		return own
 	}
-	if !at.IsUnspecified() {
-		return []string{at.String()}
+	addresses, names := []netip.Addr{at}, d.o.Names
+	if at.IsUnspecified() {
+		addresses = ownAddresses()
+	}
+	if d.certs != nil {
+		addresses = slices.DeleteFunc(addresses, func(a netip.Addr) bool { return !ofAHouse(a) })
+		names = houseNames(names)
 	}
 	var list []string
-	for _, a := range ownAddresses() {
-		if a.Is4() || at.Is6() && !a.IsLinkLocalUnicast() { // that of a link is none without its zone
+	for _, a := range addresses {
+		if !at.IsUnspecified() || a.Is4() || at.Is6() && !a.IsLinkLocalUnicast() { // that of a link is none without its zone
 			list = append(list, a.String())
 		}
 	}
-	for _, name := range d.o.Names {
-		if strings.Contains(name, ".") {
+	for _, name := range names {
+		if at.IsUnspecified() && strings.Contains(name, ".") || len(list) == 0 {
 			list = append(list, name)
 		}
 	}

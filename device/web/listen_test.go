@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -83,9 +84,17 @@ func TestWhereItListens(t *testing.T) {
 	if err != nil || l.Reach != ReachReadable || strings.Contains(l.URL, "127.0.0.1") || !strings.Contains(strings.Join(append(l.Others, l.URL), " "), "http://kitchen.local:") {
 		t.Errorf("%+v %v", l, err)
 	}
-	own := ownAddresses()
+	// An authority speaks for a house: a link to an address of the public would be one to a warning.
+	for at, want := range map[string]string{"203.0.113.7": "kitchen.local", "192.168.7.5": "192.168.7.5"} {
+		d := door(t, config.Web{Listen: "0.0.0.0:0", Authority: true})
+		d.open = opened{local: 7485, network: netip.AddrPortFrom(netip.MustParseAddr(at), 7485)}
+		if l, err := d.Link(false); err != nil || !strings.HasPrefix(l.URL, "https://"+want+":7485/in/") || len(l.Others) != 0 {
+			t.Errorf("%s: %+v %v", at, l, err)
+		}
+	}
+	own := slices.DeleteFunc(ownAddresses(), func(a netip.Addr) bool { return !ofAHouse(a) || a.IsLinkLocalUnicast() })
 	if len(own) == 0 {
-		t.Skip("this machine has no address besides loopback")
+		t.Skip("this machine has no address of a house besides loopback")
 	}
 	one := door(t, config.Web{Listen: net.JoinHostPort(own[0].String(), "0"), Authority: true})
 	list, err = one.Listen()
