@@ -21,6 +21,7 @@ const (
 	ConfigRefused   Code = "config.refused"   // a setting is not allowed
 	ControlClosed   Code = "control.closed"   // no socket for the other commands
 	HomeAway        Code = "home.away"        // what [home] lists cannot be reached as this device is set up
+	HomeUnseen      Code = "home.unseen"      // Home Assistant's broker cannot be reached, or does not take this device
 	KeyBroken       Code = "key.broken"       // there is a key, and it cannot be used: no pretending
 	KeyMissing      Code = "key.missing"      // there is none: a rehearsal voice answers
 	KnobMisfit      Code = "knob.misfit"      // its pins are somebody else's
@@ -109,6 +110,7 @@ var table = []entry{
 	{code: RoomCut, severity: Trouble, clip: "room_cut", after: time.Minute, covered: []Code{NetworkLost}},
 	{code: HomeAway, severity: Note},
 	{code: WebClosed, severity: Note},
+	{code: HomeUnseen, severity: Note},
 	{code: RoomApart, severity: Note},
 	{code: RoomPresses + ".", severity: Note},
 	{code: RoomTaken + ".", severity: Note},

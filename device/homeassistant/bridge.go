@@ -1,0 +1,546 @@
+package homeassistant
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	paho "github.com/eclipse/paho.mqtt.golang"
+
+	"conch/device/condition"
+	"conch/device/config"
+	"conch/device/control"
+)
+
+// Log events.
+const (
+	logUp        = "homeassistant.up"        // broker, links: it was told everything
+	logDown      = "homeassistant.down"      // broker, err, again: it is gone, and tried again in so long
+	logAsked     = "homeassistant.asked"     // entity, err: what somebody there wanted was done, or not
+	logRefused   = "homeassistant.refused"   // entity, why, times: what somebody there wanted was not even tried
+	logForgotten = "homeassistant.forgotten" // broker: nothing of this device is left there
+	logLeft      = "homeassistant.left"      // broker, err, again: something of this device is there that should not be
+	logNote      = "homeassistant.note"      // err: a restart will not know what was told to whom
+)
+
+// Options are what a bridge needs.
+type Options struct {
+	Config  config.HomeAssistant // with the broker that counts: Resolve
+	ID      string               // of the device, as the room knows it; empty: one of its own, that is kept in the note
+	Name    string               // of the device, for people
+	Version string
+	Model   string // of the board; may be empty
+	URL     string // where a browser of the house finds the device's page; may be empty
+	Priced  bool   // what the voice uses has a price
+	Note    string // file of what was told where, in the state directory; empty: nothing is kept
+
+	Ask     func(ctx context.Context, method, path string, in, out any) error // the control socket's requests (control.Remote.Do)
+	Feed    *control.Feed
+	Picture func(ctx context.Context) control.Picture
+
+	Conditions *condition.Book
+	Log        *slog.Logger
+
+	Random func() float64 // 0 to 1; nil: chance
+	Retry  time.Duration  // before a broker is tried again, doubled each time; 0: a second
+}
+
+// Resolve is what the configuration says of Home Assistant, with the broker of the house that the room is at, where none is named.
+func Resolve(c config.Config) config.HomeAssistant {
+	h := c.HomeAssistant
+	if at := c.Room.Brokers()[0]; h.Broker == "" && at != "embedded" {
+		h.Broker, h.User, h.PasswordFile, h.CAFile = at, c.Room.User, c.Room.PasswordFile, c.Room.CAFile
+	}
+	return h
+}
+
+// Bounds and times. Our choices.
+const (
+	retry        = time.Second
+	retryMost    = time.Minute
+	stable       = 30 * time.Second // a link that lasted so long was a good one
+	birthDelay   = 3 * time.Second  // at most: a house of devices must not answer at once
+	birthEvery   = 5 * time.Second  // at least between two births that are answered
+	look         = time.Minute      // between two whole pictures
+	askLimit     = 10 * time.Second
+	sayLimit     = 5 * time.Minute
+	maxSaying    = 4 // sentences that are being said or wait for it
+	maxWaiting   = 32
+	maxNews      = 16
+	newsLast     = 5 * time.Second // an older press is no news
+	refusedEvery = 10 * time.Second
+)
+
+// Bridge is the device at Home Assistant's broker.
+type Bridge struct {
+	o Options
+	a about // fixed before Run's goroutines begin
+
+	changed chan struct{}           // 1: the view is another one
+	news    chan told               // what happened
+	lanes   map[string]chan request // by entity; "" for all others: what is asked for in order
+	saying  chan struct{}           // has a token for each that is being said
+	start   time.Time
+
+	held    atomic.Bool // the button is pressed from there
+	mu      sync.Mutex
+	v       view
+	n       note
+	gate    gate
+	refused map[problem]*line
+}
+
+// line is how often something was refused since the log was told of it.
+type line struct {
+	held int
+	at   time.Time
+}
+
+// told is a happening and when it was.
+type told struct {
+	happening
+	at time.Time
+}
+
+// New makes a bridge; nothing is opened before Run.
+func New(o Options) *Bridge {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Random == nil {
+		o.Random = rand.Float64
+	}
+	if o.Retry <= 0 {
+		o.Retry = retry
+	}
+	b := &Bridge{
+		o: o, changed: make(chan struct{}, 1), news: make(chan told, maxNews), saying: make(chan struct{}, maxSaying), start: time.Now(),
+		lanes: map[string]chan request{}, refused: map[problem]*line{},
+	}
+	for _, key := range []string{"", "stop", keyMicrophone, keyTalk} {
+		b.lanes[key] = make(chan request, maxWaiting)
+	}
+	return b
+}
+
+// Run shows the device until ctx ends, and takes away what an earlier configuration has left elsewhere. Where the device is not to be
+// shown, that is all it does. A broker that is not there is a condition, not an end.
+func (b *Bridge) Run(ctx context.Context) error {
+	n, err := load(b.o.Note)
+	if err != nil {
+		b.o.Log.Warn(logNote, "err", err)
+	}
+	shown := b.o.Config.Discovery && b.o.Config.Broker != ""
+	if b.o.ID == "" && shown {
+		if n.ID == "" {
+			n.ID = newID()
+		}
+		b.o.ID = n.ID
+	}
+	b.n = n
+	c := b.o.Config
+	here := place{Broker: c.Broker, User: c.User, PasswordFile: c.PasswordFile, CAFile: c.CAFile, Prefix: c.Prefix, Device: b.o.ID}
+	b.a = about{
+		id: b.o.ID, name: b.o.Name, version: b.o.Version, model: b.o.Model, url: b.o.URL, prefix: c.Prefix,
+		rules: rules{mayListen: c.MayListen, priced: b.o.Priced},
+	}
+	var parts sync.WaitGroup
+	defer parts.Wait()
+	for _, p := range n.Places {
+		if !shown || !p.same(here) {
+			parts.Go(func() { b.forget(ctx, p, shown && p.Broker == here.Broker && p.Device == here.Device) })
+		}
+	}
+	if c.Discovery && c.Broker == "" {
+		b.o.Conditions.Set(condition.HomeUnseen, "Home Assistant does not see this device: it has no broker that both could be at; the room's is conch's own",
+			"set homeassistant.broker, for instance mqtt://homeassistant.local:1883")
+	}
+	if !shown {
+		<-ctx.Done()
+		return nil
+	}
+	parts.Go(func() { b.watch(ctx) })
+	for _, lane := range b.lanes {
+		parts.Go(func() { b.work(ctx, lane, &parts) })
+	}
+	b.stay(ctx, here)
+	return nil
+}
+
+// watch keeps the view.
+func (b *Bridge) watch(ctx context.Context) {
+	for ctx.Err() == nil {
+		watching, cancel := context.WithCancel(ctx)
+		recent, events := b.o.Feed.Watch(watching)
+		p := b.o.Picture(ctx)
+		p.Recent = recent
+		b.picture(p)
+		b.follow(ctx, events)
+		cancel()
+		pause(ctx, time.Second) // behind: anew, and not in a hurry
+	}
+}
+
+func (b *Bridge) follow(ctx context.Context, events <-chan control.Event) {
+	again := time.NewTicker(look)
+	defer again.Stop()
+	for {
+		select {
+		case e, ok := <-events:
+			if !ok {
+				return
+			}
+			b.see(e)
+		case <-again.C:
+			b.picture(b.o.Picture(ctx))
+		}
+	}
+}
+
+func (b *Bridge) picture(p control.Picture) {
+	b.mu.Lock()
+	b.v.begin(p)
+	b.mu.Unlock()
+	b.touch()
+}
+
+func (b *Bridge) see(e control.Event) {
+	b.mu.Lock()
+	before := b.v.p.Doing
+	news := b.v.see(e)
+	after := b.v.p.Doing
+	b.mu.Unlock()
+	for _, h := range news {
+		select {
+		case b.news <- told{h, time.Now()}:
+		default: // nobody is there to hear it
+		}
+	}
+	if e.Kind != control.EventDoing || before.State != after.State || before.Floor != after.Floor { // the level is told to nobody
+		b.touch()
+	}
+}
+
+func (b *Bridge) touch() {
+	select {
+	case b.changed <- struct{}{}:
+	default:
+	}
+}
+
+// stay keeps a link to the broker.
+func (b *Bridge) stay(ctx context.Context, here place) {
+	wait, reached := b.o.Retry, false
+	for ctx.Err() == nil {
+		began := time.Now()
+		up, err := b.session(ctx, here)
+		if ctx.Err() != nil {
+			return
+		}
+		if b.held.Swap(false) { // who pressed cannot let go any more
+			b.ask(ctx, request{entity: keyTalk, path: "/release"})
+		}
+		reached = reached || up
+		if up && time.Since(began) >= stable {
+			wait = b.o.Retry
+		}
+		text, do := explain(here.Broker, err, reached)
+		b.o.Conditions.Set(condition.HomeUnseen, text, do)
+		b.o.Log.Info(logDown, "broker", here.Broker, "err", err, "again", wait)
+		pause(ctx, time.Duration((0.5+b.o.Random()/2)*float64(wait)))
+		wait = min(2*wait, max(b.o.Retry, retryMost))
+	}
+}
+
+// session is one link: it tells everything, and then what changes. up: the broker took this device.
+func (b *Bridge) session(ctx context.Context, here place) (up bool, err error) {
+	linked, cancel := context.WithCancel(ctx)
+	defer cancel()
+	births := make(chan struct{}, 1)
+	l, err := dial(linked, b.o.Config, "conch-ha-"+b.a.id, message{b.a.availability(), offline, true}, func(m paho.Message) { b.arrived(m, births) })
+	if err != nil {
+		return false, err
+	}
+	defer l.close()
+	if err := l.subscribe(linked, b.a.birth(), b.a.commands()); err != nil {
+		return false, errors.Join(err, lostOf(l))
+	}
+	s := &session{b: b, l: l, here: here, births: births, sent: map[string]string{}}
+	err = s.run(ctx)
+	if ctx.Err() != nil {
+		bye := message{b.a.availability(), offline, true}
+		_ = l.publish(context.WithoutCancel(ctx), bye, lastWords) // else the last will says it
+	}
+	return s.up, err
+}
+
+// lostOf is why a link is gone, where it is.
+func lostOf(l *link) error {
+	select {
+	case err := <-l.lost:
+		return err
+	default:
+		return nil
+	}
+}
+
+// session is what is known of a link.
+type session struct {
+	b      *Bridge
+	l      *link
+	here   place
+	births <-chan struct{}
+
+	up     bool
+	sent   map[string]string // what the broker has, by topic
+	want   []message         // as of the last look at the view
+	answer time.Time         // when the last birth was answered
+}
+
+func (s *session) run(ctx context.Context) error {
+	later := time.NewTimer(0)
+	defer later.Stop()
+	<-later.C
+	waits := false // for later
+	s.look()
+	for {
+		if m, ok := s.next(); ok {
+			if err := s.publish(ctx, m); err != nil {
+				return err
+			}
+			select {
+			case <-s.b.changed:
+				s.look()
+			case h := <-s.b.news:
+				if err := s.happened(ctx, h); err != nil {
+					return err
+				}
+			case err := <-s.l.lost:
+				return err
+			default:
+			}
+			continue
+		}
+		if !s.up {
+			s.arrived()
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case err := <-s.l.lost:
+			return err
+		case <-s.b.changed:
+			s.look()
+		case h := <-s.b.news:
+			if err := s.happened(ctx, h); err != nil {
+				return err
+			}
+		case <-s.births:
+			if !waits {
+				waits = true
+				later.Reset(time.Duration(s.b.o.Random()*float64(birthDelay)) + max(0, birthEvery-time.Since(s.answer)))
+			}
+		case <-later.C:
+			waits = false
+			s.answer = time.Now()
+			clear(s.sent)
+			s.look()
+		}
+	}
+}
+
+// arrived says that the broker has been told everything.
+func (s *session) arrived() {
+	b := s.b
+	s.up = true
+	b.mu.Lock()
+	b.v.links++
+	n := b.v.links
+	b.mu.Unlock()
+	b.touch()
+	b.o.Conditions.Clear(condition.HomeUnseen)
+	b.o.Log.Info(logUp, "broker", s.here.Broker, "links", n)
+}
+
+// look makes of the view what the broker is to have, and notes what it is told of before it is.
+func (s *session) look() {
+	b := s.b
+	b.mu.Lock()
+	there := platforms(b.v.entities(b.a.rules))
+	gone := union(b.n.at(s.here).Entities, there)
+	grown := len(gone) != len(b.n.at(s.here).Entities)
+	p := s.here
+	p.Entities = gone
+	if grown {
+		b.n = b.n.with(p)
+	}
+	n := b.n
+	for key := range there {
+		delete(gone, key)
+	}
+	s.want = b.a.wanted(&b.v, gone)
+	b.mu.Unlock()
+	if grown {
+		if err := n.save(b.o.Note); err != nil {
+			b.o.Log.Warn(logNote, "err", err)
+		}
+	}
+}
+
+// next is what the broker has to be told next.
+func (s *session) next() (message, bool) {
+	for _, m := range s.want {
+		if was, ok := s.sent[m.topic]; !ok || was != m.payload {
+			return m, true
+		}
+	}
+	if len(s.sent) == len(s.want) {
+		return message{}, false
+	}
+	wanted := map[string]bool{}
+	for _, m := range s.want {
+		wanted[m.topic] = true
+	}
+	for topic := range s.sent {
+		if !wanted[topic] {
+			return message{topic, "", true}, true // of an entity that is gone
+		}
+	}
+	return message{}, false
+}
+
+func (s *session) publish(ctx context.Context, m message) error {
+	if err := s.l.publish(ctx, m, ackTimeout); err != nil {
+		return errors.Join(err, lostOf(s.l))
+	}
+	switch {
+	case !m.retained:
+	case m.payload == "":
+		delete(s.sent, m.topic)
+	default:
+		s.sent[m.topic] = m.payload
+	}
+	return nil
+}
+
+func (s *session) happened(ctx context.Context, h told) error {
+	if time.Since(h.at) > newsLast {
+		return nil
+	}
+	return s.publish(ctx, s.b.a.happened(h.happening))
+}
+
+// arrived takes what the broker brings. It runs on the library's goroutine, and does not wait.
+func (b *Bridge) arrived(m paho.Message, births chan<- struct{}) {
+	if m.Topic() == b.a.birth() {
+		if !m.Retained() && string(m.Payload()) == online { // a retained one is older than what has just been told
+			select {
+			case births <- struct{}{}:
+			default:
+			}
+		}
+		return
+	}
+	b.mu.Lock()
+	r, why := b.a.decode(b.v.entities(b.a.rules), m.Topic(), m.Payload())
+	if why == "" && m.Retained() {
+		why = isRetained // it would be obeyed at every start
+	}
+	if why == "" {
+		why = b.gate.pass(r, time.Since(b.start))
+	}
+	b.mu.Unlock()
+	if why == "" {
+		lane, ok := b.lanes[r.entity]
+		if !ok {
+			lane = b.lanes[""]
+		}
+		select {
+		case lane <- r:
+			return
+		default:
+			why = queued
+		}
+	}
+	b.refuse(m.Topic(), why)
+}
+
+// refuse logs what is not obeyed, a line now and then.
+func (b *Bridge) refuse(topic string, why problem) {
+	b.mu.Lock()
+	l := b.refused[why]
+	if l == nil {
+		l = &line{}
+		b.refused[why] = l
+	}
+	l.held++
+	n := l.held
+	if !l.at.IsZero() && time.Since(l.at) < refusedEvery {
+		b.mu.Unlock()
+		return
+	}
+	l.held, l.at = 0, time.Now()
+	b.mu.Unlock()
+	entity, _, _ := strings.Cut(strings.TrimPrefix(topic, b.a.base()+"/"), "/")
+	b.o.Log.Info(logRefused, "entity", slug(entity), "why", string(why), "times", n)
+}
+
+// work does what is asked for, one after the other.
+func (b *Bridge) work(ctx context.Context, lane <-chan request, parts *sync.WaitGroup) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case r := <-lane:
+			if r.words == "" {
+				b.ask(ctx, r)
+				continue
+			}
+			select {
+			case b.saying <- struct{}{}:
+				parts.Go(func() { // what waits for its turn to be said stands before nothing else
+					defer func() { <-b.saying }()
+					b.ask(ctx, r)
+				})
+			default:
+				b.refuse(b.a.of(r.entity, "set"), queued)
+			}
+		}
+	}
+}
+
+func (b *Bridge) ask(ctx context.Context, r request) {
+	limit := askLimit
+	if r.words != "" {
+		limit = sayLimit
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if r.holds {
+		b.held.Store(true)
+	}
+	err := b.o.Ask(ctx, "POST", r.path, r.body, nil)
+	if r.lets {
+		b.held.Store(false)
+	}
+	if err != nil {
+		b.o.Log.Warn(logAsked, "entity", r.entity, "err", err)
+		return
+	}
+	b.o.Log.Info(logAsked, "entity", r.entity)
+}
+
+// pause waits, unless ctx ends before.
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
