@@ -27,6 +27,7 @@ type presses struct {
 	log     *slog.Logger
 	now     func() time.Duration
 	ended   func(*contact)   // by each press: what is being paired, a page that has the sound
+	let     func()           // by each release; nil: nobody asks
 	gesture func(gpio.Event) // what else the button tells that was pressed last
 	told    func(gpio.Event) // what else any button tells; nil: nobody asks
 
@@ -71,6 +72,9 @@ func (p *presses) press(e gpio.Event, c *contact) {
 		p.unhush(c) // of a tap that ended a recording; nothing after a press
 		c.held = false
 		p.turns.Release(e.At, p.mic.Held(e.At), c.button)
+		if p.let != nil {
+			p.let()
+		}
 	case gpio.Vanished: // nobody meant to send what was said until the wire came off
 		p.unhush(c)
 		c.held = false

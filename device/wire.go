@@ -106,6 +106,7 @@ func (d *Device) wirePresses() {
 		d.pairing.Pressed()
 		d.feed.Post(control.EventPress, nil)
 	}
+	p.let = func() { d.feed.Post(control.EventRelease, nil) }
 	p.gesture, p.told = func(e gpio.Event) { gesture(d, e) }, d.opts.OnEvent
 }
 

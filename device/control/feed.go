@@ -31,6 +31,7 @@ const (
 	EventRoom    EventKind = "room"    // RoomStatus, likewise
 	EventDoing   EventKind = "doing"   // Doing, likewise; ten times a second at most
 	EventPress   EventKind = "press"   // null: a button was pressed here
+	EventRelease EventKind = "release" // null: it was let go
 	EventEntry   EventKind = "entry"   // round.Entry of the ledger, as conch room watch --json prints it
 	EventTurn    EventKind = "turn"    // Turn that has ended
 )
