@@ -76,6 +76,7 @@ func Appliance(ctx context.Context, cfg config.Config, again reload.Options, log
 		a.device.conds.Set(m.Code, m.Text, m.Do)
 	}
 	reload.Refused(cfg, a.device.conds, log)
+	a.device.wireHomeAssistant()
 	a.device.actors = append(a.device.actors, a.device.driver(cfg)...)
 	a.device.actors = append(a.device.actors, actor{"volume", func(ctx context.Context) error { return volume.Run(ctx, dial{a.device}) }})
 	noteBoard(cfg, gpio.Detect(gpio.DetectOptions{}), log)
