@@ -30,8 +30,8 @@ type webLinkCmd struct {
 
 // Help is what conch web link --help says on top.
 func (webLinkCmd) Help() string {
-	return "It counts once, and for two minutes. Whoever opens it may do by the page what conch does for this user, except for keys, settings and pairing, for " +
-		"30 days since the last visit. Where the page is not encrypted (web.cert, web.authority), it is only looked at from elsewhere."
+	return "It counts once, and for two minutes. Whoever opens it may do by the page what conch does for this user, except for keys, settings and " +
+		"pairing, for 30 days since the last visit. Where the page is not encrypted (web.cert, web.authority), it is only looked at from elsewhere."
 }
 
 func (c webLinkCmd) Run(e *env) error {

@@ -33,7 +33,7 @@ func TestALinkOpensThePage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		req, _ := http.NewRequestWithContext(t.Context(), "POST", link, nil)
+		req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, link, nil)
 		req.Header.Set("Origin", "http://"+u.Host)
 		resp, err := client.Do(req)
 		if err != nil {

@@ -124,7 +124,8 @@ func limitKey(a netip.Addr) string {
 }
 
 // forwarding are headers of proxies: who really asks is somewhere behind.
-var forwarding = []string{"Forwarded", "Via", "X-Real-Ip", "X-Client-Ip", "X-Cluster-Client-Ip", "X-Original-Host", "True-Client-Ip", "Cf-Connecting-Ip", "Client-Ip"}
+var forwarding = []string{"Forwarded", "Via", "X-Real-Ip", "X-Client-Ip", "X-Cluster-Client-Ip", "X-Original-Host",
+	"True-Client-Ip", "Cf-Connecting-Ip", "Client-Ip"}
 
 func proxied(h http.Header) bool {
 	for name := range h {
@@ -234,6 +235,7 @@ func harden(h http.Header, a arrival) {
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("Permissions-Policy", "microphone=(self), camera=(), geolocation=(), display-capture=(), midi=(), usb=(), serial=(), hid=(), bluetooth=(), payment=()")
+	h.Set("Permissions-Policy", "microphone=(self), camera=(), geolocation=(), display-capture=(), midi=(), usb=(), serial=(), hid=(), "+
+		"bluetooth=(), payment=()")
 	h.Set("Cache-Control", "no-store")
 }

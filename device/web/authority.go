@@ -88,7 +88,7 @@ func openAuthority(dir string, names []string, now time.Time) (*authority, error
 	case err != nil:
 		return nil, fmt.Errorf("web.authority: %s: %w (remove it, and have browsers trust the new one)", path, err)
 	case now.After(a.root.NotAfter) || now.After(a.middle.NotAfter):
-		return nil, fmt.Errorf("web.authority: %s: it was valid until %s (remove it, and have browsers trust the new one)", path, a.middle.NotAfter.Format(time.DateOnly))
+		return nil, a.over(path)
 	}
 	return a, nil
 }
@@ -217,7 +217,7 @@ func ofAHouse(a netip.Addr) bool {
 // leaf is the certificate of now: for the names and the addresses that this device has, and for at, where somebody has reached it.
 func (a *authority) leaf(at netip.Addr, names []string, now time.Time) (*tls.Certificate, error) {
 	if now.After(a.middle.NotAfter) {
-		return nil, fmt.Errorf("web.authority: it was valid until %s (remove %s, and have browsers trust the new one)", a.middle.NotAfter.Format(time.DateOnly), authorityFile)
+		return nil, a.over(authorityFile)
 	}
 	missing := ofAHouse(at) && a.now != nil && !slices.ContainsFunc(a.now.Leaf.IPAddresses, func(ip net.IP) bool { return ip.Equal(at.Unmap().AsSlice()) })
 	if a.now != nil && !missing && now.Sub(a.made) < leafRenew && a.made.Sub(now) < leafBefore { // the clock may have been set since
@@ -252,6 +252,11 @@ func (a *authority) leaf(at netip.Addr, names []string, now time.Time) (*tls.Cer
 	}
 	a.now, a.made = &tls.Certificate{Certificate: [][]byte{c.Raw, a.middle.Raw}, PrivateKey: key, Leaf: c}, now
 	return a.now, nil
+}
+
+func (a *authority) over(path string) error {
+	until := a.middle.NotAfter.Format(time.DateOnly)
+	return fmt.Errorf("web.authority: %s: it was valid until %s (remove it, and have browsers trust the new one)", path, until)
 }
 
 func later(a, b time.Time) time.Time {

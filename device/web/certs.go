@@ -91,7 +91,8 @@ func (c *certs) read() {
 	case now.After(leaf.NotAfter):
 		c.failed = fmt.Errorf("web.cert: %s: it was valid until %s: renew it", c.web.Cert, leaf.NotAfter.UTC().Format(time.DateTime))
 	case now.Before(leaf.NotBefore):
-		c.failed = fmt.Errorf("web.cert: %s: it is valid from %s on: wait, or set the clock of this device", c.web.Cert, leaf.NotBefore.UTC().Format(time.DateTime))
+		c.failed = fmt.Errorf("web.cert: %s: it is valid from %s on: wait, or set the clock of this device", c.web.Cert,
+			leaf.NotBefore.UTC().Format(time.DateTime))
 	}
 	if c.failed != nil {
 		c.pair = nil

@@ -80,7 +80,7 @@ func VisitFrom(ctx context.Context) Visit {
 }
 
 // TokenHeader is where a request that changes something has its token.
-const TokenHeader = "X-Conch-Token" //nolint:gosec // the name of a header
+const TokenHeader = "X-Conch-Token"
 
 // Bounds of a request.
 const (
@@ -295,7 +295,8 @@ func (d *Door) sessionOf(r *http.Request, a arrival) (s session, renewed, ok boo
 // brings it when a page of ours sends it on.
 func (d *Door) turnAway(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet && r.URL.Path == "/" {
-		d.page(w, http.StatusForbidden, paragraph{d.o.Language.Phrase("door.out_title"), []string{d.o.Language.Phrase("door.out_text", "device", d.o.Device)}}, onward)
+		l := d.o.Language
+		d.page(w, http.StatusForbidden, onward, l.Phrase("door.out_title"), l.Phrase("door.out_text", "device", d.o.Device))
 		return
 	}
 	http.Error(w, "not let in: open a link of conch web link", http.StatusForbidden)
@@ -311,7 +312,8 @@ func readBody(w http.ResponseWriter, r *http.Request) bool {
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil { // the deadline stays: the server reads what is left
 		w.Header().Set("Connection", "close")
-		http.Error(w, fmt.Sprintf("the request could not be read: at most %d bytes, within %.0f s", maxBody, bodyTime.Seconds()), http.StatusRequestEntityTooLarge)
+		why := fmt.Sprintf("the request could not be read: at most %d bytes, within %.0f s", maxBody, bodyTime.Seconds())
+		http.Error(w, why, http.StatusRequestEntityTooLarge)
 		return false
 	}
 	_ = control.SetReadDeadline(time.Time{})

@@ -134,6 +134,7 @@ func isToken(s string) bool {
 
 // serveLink shows a link's page at GET, which takes nothing: previews of chats and scanners open every link. Its button takes it.
 func (d *Door) serveLink(w http.ResponseWriter, r *http.Request, a arrival) {
+	l := d.o.Language
 	token, named := strings.CutPrefix(r.URL.Path, pathIn+"/")
 	switch {
 	case !named && (r.Method == http.MethodGet || r.Method == http.MethodHead): // from / without a cookie
@@ -141,15 +142,15 @@ func (d *Door) serveLink(w http.ResponseWriter, r *http.Request, a arrival) {
 			http.Redirect(w, r, "/", http.StatusSeeOther)
 			return
 		}
-		d.page(w, http.StatusForbidden, paragraph{d.o.Language.Phrase("door.out_title"), []string{d.o.Language.Phrase("door.out_text", "device", d.o.Device)}}, "")
+		d.page(w, http.StatusForbidden, "", l.Phrase("door.out_title"), l.Phrase("door.out_text", "device", d.o.Device))
 	case r.Method == http.MethodGet || r.Method == http.MethodHead:
 		// A form that is sent by a page without a referrer has the origin null (Fetch, 3.2).
 		w.Header().Set("Referrer-Policy", "same-origin")
-		text := []string{d.o.Language.Phrase("door.in_text", "device", d.o.Device)}
+		text := []string{l.Phrase("door.in_text", "device", d.o.Device)}
 		if a.way == wayPlain {
-			text = append(text, d.o.Language.Phrase("door.in_plain"))
+			text = append(text, l.Phrase("door.in_plain"))
 		}
-		d.page(w, http.StatusOK, paragraph{d.o.Language.Phrase("door.in_title"), text}, form(r.URL.Path, d.o.Language.Phrase("door.in_button")))
+		d.page(w, http.StatusOK, form(r.URL.Path, l.Phrase("door.in_button")), l.Phrase("door.in_title"), text...)
 	case r.Method == http.MethodPost && named:
 		d.letIn(w, r, a, token)
 	default:
@@ -160,10 +161,10 @@ func (d *Door) serveLink(w http.ResponseWriter, r *http.Request, a arrival) {
 
 // letIn takes a link, and begins a session. Whatever cookie came along is no part of it.
 func (d *Door) letIn(w http.ResponseWriter, r *http.Request, a arrival, token string) {
-	now := d.o.Now()
+	l, now := d.o.Language, d.o.Now()
 	if wait := d.guesses.empty("", now); wait > 0 {
 		retryAfter(w, wait)
-		d.page(w, http.StatusTooManyRequests, paragraph{d.o.Language.Phrase("door.many_title"), []string{d.o.Language.Phrase("door.many_text")}}, "")
+		d.page(w, http.StatusTooManyRequests, "", l.Phrase("door.many_title"), l.Phrase("door.many_text"))
 		return
 	}
 	token = strings.ToLower(token)
@@ -175,7 +176,7 @@ func (d *Door) letIn(w http.ResponseWriter, r *http.Request, a arrival, token st
 		if d.guesses.take("", now); d.guesses.empty("", now) > 0 {
 			d.o.Log.Warn("web.guessed", "address", a.address)
 		}
-		d.page(w, http.StatusForbidden, paragraph{d.o.Language.Phrase("door.old_title"), []string{d.o.Language.Phrase("door.old_text", "device", d.o.Device)}}, "")
+		d.page(w, http.StatusForbidden, "", l.Phrase("door.old_title"), l.Phrase("door.old_text", "device", d.o.Device))
 		return
 	}
 	if old, _, there := d.sessionOf(r, a); there {

@@ -218,6 +218,7 @@ func TestALongAnswer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		defer resp.Body.Close()
 		text, _ := io.ReadAll(resp.Body)
 		if resp.StatusCode != http.StatusOK || string(text) != "answered" {
 			t.Errorf("%d %s", resp.StatusCode, text)
@@ -239,7 +240,7 @@ func TestWithoutItsServer(t *testing.T) {
 	defer func() { srv.Close(); <-done }()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	req, _ := http.NewRequestWithContext(ctx, "GET", "http://"+l.Addr().String()+"/", nil)
+	req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+l.Addr().String()+"/", nil)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)

@@ -277,7 +277,7 @@ func (s *scene) in(look bool) *browser {
 // stream opens the events; ended is closed when they end.
 func (b *browser) stream() (status int, ended <-chan struct{}) {
 	b.s.t.Helper()
-	req, _ := http.NewRequestWithContext(b.s.t.Context(), "GET", b.base+"/events", nil)
+	req, _ := http.NewRequestWithContext(b.s.t.Context(), http.MethodGet, b.base+"/events", nil)
 	resp, err := b.c.Do(req)
 	if err != nil {
 		b.s.t.Fatal(err)
@@ -307,7 +307,7 @@ func (b *browser) socket(header ...string) (*websocket.Conn, int, error) {
 	for i := 0; i < len(header); i += 2 {
 		h.Add(header[i], header[i+1])
 	}
-	c, resp, err := websocket.Dial(b.s.t.Context(), b.base+"/talk", &websocket.DialOptions{HTTPClient: b.c, HTTPHeader: h})
+	c, resp, err := websocket.Dial(b.s.t.Context(), b.base+"/talk", &websocket.DialOptions{HTTPClient: b.c, HTTPHeader: h}) //nolint:bodyclose // it has closed it
 	status := 0
 	if resp != nil {
 		status = resp.StatusCode

@@ -22,7 +22,7 @@ const asStranger = "CONCH_TEST_STRANGER"
 func stranger() int {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, "GET", os.Getenv(asStranger), nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, os.Getenv(asStranger), nil)
 	if err != nil {
 		return 1
 	}
@@ -166,7 +166,7 @@ func TestSocketGroup(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root gives directories away: run this test as root")
 	}
-	if got := SocketGroup(t.TempDir()); got != -1 {
+	if got := SocketGroup("/"); got != -1 {
 		t.Errorf("root's: %d", got)
 	}
 	const group = 33
