@@ -84,11 +84,12 @@ function watch() {
     wait = 1000;
     dirty();
     if (!back) return;
-    await renew();
-    sound.again();
+    if (sound.state === 'lost') await sound.again();
+    else await renew();
   };
   events.onerror = () => {
     link = 'gone';
+    held = '';
     sound.release();
     dirty();
     if (events.readyState !== EventSource.CLOSED) return; // it tries again by itself
@@ -153,11 +154,15 @@ async function post(action, body, { device = here(), signal, again = true } = {}
 // Sound.
 
 const sound = new Sound(() => token, {
-  changed: dirty,
+  changed() {
+    if (sound.state === 'lost') held = ''; // it has let go
+    dirty();
+  },
   measured(ms, output) {
     room.heardHere(ms, output);
     dirty();
   },
+  renew,
   loud(peak) {
     $('talk').style.setProperty('--loud', peak.toFixed(2));
   },

@@ -10,7 +10,7 @@ const BEHIND = 64 * 1024;     // bytes that may wait in the socket before the mi
 const AGAIN = [500, 1000, 2000, 5000]; // milliseconds until the socket is tried again
 
 export class Sound {
-  // on: {changed(), measured(ms, outputMs), loud(peak)}. token: () => the page's.
+  // on: {changed(), measured(ms, outputMs), loud(peak), renew()}. token: () => the page's; renew has it read anew.
   constructor(token, on) {
     this.token = token;
     this.on = on;
@@ -122,14 +122,14 @@ export class Sound {
     this.drop();
     if (this.state === 'refused' || this.state === 'off') return;
     this.is('lost', 'soundLost');
-    this.timer = setTimeout(() => this.connect(), AGAIN[Math.min(this.tries++, AGAIN.length - 1)]);
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.again(), AGAIN[Math.min(this.tries++, AGAIN.length - 1)]);
   }
 
-  // again tries at once: the device is back.
-  again() {
-    if (this.state !== 'lost') return;
-    this.tries = 0;
-    this.connect();
+  // again tries: the device may be back, and have begun anew.
+  async again() {
+    await this.on.renew();
+    if (this.state === 'lost' && !this.socket) this.connect();
   }
 
   // leave gives the seat back.
