@@ -110,7 +110,7 @@ func open(t *testing.T, url string, l look) *tab {
 // beside is another page of the same browser.
 func (b *tab) beside(url string, l look) *tab {
 	b.t.Helper()
-	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithErrorf(silently), chromedp.WithLogf(silently))
+	ctx, cancel := chromedp.NewContext(b.ctx)
 	b.t.Cleanup(cancel)
 	return show(b.t, ctx, url, l)
 }

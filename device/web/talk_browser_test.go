@@ -1,0 +1,278 @@
+package web_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"conch/device/control"
+)
+
+// The page as a device: what it plays is tapped where it leaves the page, and its microphone is Chromium's, which beeps.
+
+// tapped has everything that goes to the loudspeaker come by here, too: how loud each block was, left and right, and the samples of the
+// first minute. It also keeps what was asked of the microphone.
+const tapped = `(() => {
+	const tap = globalThis.tap = { blocks: [], samples: [], tracks: [], wanted: null, keep: false };
+	const connect = AudioNode.prototype.connect;
+	AudioNode.prototype.connect = function (to, ...rest) {
+		if (to instanceof AudioDestinationNode) {
+			if (!tap.node) {
+				tap.context = this.context;
+				tap.node = this.context.createScriptProcessor(256, 2, 2);
+				tap.node.onaudioprocess = (e) => {
+					const peak = (data) => data.reduce((n, x) => Math.max(n, Math.abs(x)), 0);
+					const l = e.inputBuffer.getChannelData(0), r = e.inputBuffer.getChannelData(1);
+					tap.blocks.push({ at: e.playbackTime, when: performance.now(), left: peak(l), right: peak(r) });
+					if (tap.blocks.length > 4000) tap.blocks.splice(0, 1000);
+					if (tap.keep && tap.samples.length < 2.9e6) for (let i = 0; i < l.length; i++) tap.samples.push(Math.round((l[i] + r[i]) * 16000));
+				};
+				connect.call(tap.node, to);
+			}
+			connect.call(this, tap.node);
+		}
+		return connect.call(this, to, ...rest);
+	};
+	tap.loud = (ms) => tap.blocks.filter((b) => b.when > performance.now() - ms).reduce((n, b) => Math.max(n, b.left, b.right), 0);
+	const media = navigator.mediaDevices, ask = media?.getUserMedia;
+	if (ask) media.getUserMedia = async (wanted) => {
+		tap.wanted = wanted;
+		const stream = await ask.call(media, wanted);
+		tap.tracks.push(...stream.getTracks());
+		return stream;
+	};
+})()`
+
+// join opens a house's page and joins with sound.
+func (h *house) join(l look) (*tab, *chair) {
+	h.t.Helper()
+	l.before = tapped
+	b := h.visit(l)
+	b.click("#talk")
+	b.until(`document.getElementById('talk-text').textContent === 'Hold to talk'`)
+	return b, h.taken("kitchen")
+}
+
+// own are the page's own figures: from a press to its silence, in milliseconds.
+func (b *tab) own() []float64 {
+	b.t.Helper()
+	return js[[]float64](b, `[...document.querySelectorAll('#silences i.own:not([hidden])')].map((d) => parseFloat(d.title))`)
+}
+
+// quantiles says how figures are spread.
+func quantiles(all []float64) string {
+	all = slices.Sorted(slices.Values(all))
+	at := func(q float64) float64 { return all[min(len(all)-1, int(q*float64(len(all))))] }
+	return fmt.Sprintf("p50 %.1f, p99 %.1f, most %.1f ms (n %d)", at(0.5), at(0.99), all[len(all)-1], len(all))
+}
+
+func TestAPressInThePageIsSilence(t *testing.T) {
+	h := build(t, houseOptions{})
+	b, c := h.join(desk)
+	if w := js[map[string]any](b, `tap.wanted.audio`); w["echoCancellation"] != true || w["noiseSuppression"] != true || w["autoGainControl"] != true {
+		t.Errorf("the microphone was asked for with %v", w)
+	}
+	h.soon(func() bool { return c.heard.Load() > 48000 && c.loudest.Load() > 300 }, func() string {
+		return fmt.Sprintf("the device hears %d samples, the loudest %d", c.heard.Load(), c.loudest.Load())
+	})
+
+	// The kitchen stands at the left.
+	b.until(`tap.loud(200) > 0.1`)
+	if !js[bool](b, `tap.blocks.at(-1).left > 1.3 * tap.blocks.at(-1).right`) {
+		t.Errorf("the kitchen does not stand at the left: %v", js[any](b, `tap.blocks.at(-1)`))
+	}
+
+	presses := 0
+	for len(b.own()) < 60 {
+		if presses++; presses > 90 {
+			t.Fatalf("%d presses, and %d figures", presses, len(b.own()))
+		}
+		b.until(`tap.loud(30) > 0.1`)
+		b.hold("#talk")
+		h.soon(c.down.Load, func() string { return "the button does not go down" })
+		// Silent, and it stays so while the button is down: in what leaves the page.
+		b.until(`tap.blocks.slice(-12).every((b) => b.left === 0 && b.right === 0)`)
+		b.let()
+		h.soon(func() bool { return !c.down.Load() }, func() string { return "the button stays down" })
+	}
+	if n := c.presses.Load(); n != int64(presses) {
+		t.Errorf("%d presses came of %d", n, presses)
+	}
+	all := b.own()
+	output := js[float64](b, `1000 * (tap.context.outputLatency || tap.context.baseLatency)`)
+	t.Logf("from a press to silence, on the page's own clock: %s; its sound card adds %.1f ms", quantiles(all), output)
+	slices.Sort(all)
+	if p50 := all[len(all)/2]; p50 > 30 { // far above what a quiet machine shows
+		t.Errorf("half of the presses take more than %.1f ms", p50)
+	}
+}
+
+// Sound that comes in bursts has gaps until the page waits longer for it, and then none.
+func TestJitterIsLearned(t *testing.T) {
+	h := build(t, houseOptions{})
+	b, c := h.join(desk)
+	b.until(`tap.loud(100) > 0.1`)
+	c.jerky.Store(true)
+	gaps := `(() => { let n = 0, was = false; for (const b of tap.blocks.filter((b) => b.when > performance.now() - 2000)) { const quiet = b.left === 0; if (quiet && !was) n++; was = quiet; } return n; })()`
+	b.until(gaps + ` > 0`)
+	first := js[int](b, gaps)
+	b.until(gaps + ` === 0 && tap.loud(100) > 0.1`)
+	t.Logf("bursts of 120 ms: %d gaps within two seconds at first, then none", first)
+}
+
+func TestWhateverTakesTheFingerAwayLetsGo(t *testing.T) {
+	h := build(t, houseOptions{})
+	b, c := h.join(desk)
+	for _, way := range []struct{ name, script string }{
+		{"a gesture of the system", `document.getElementById('talk').dispatchEvent(new PointerEvent('pointercancel'))`},
+		{"another window", `dispatchEvent(new Event('blur'))`},
+		{"another tab", `(Object.defineProperty(document, 'hidden', { value: true, configurable: true }), document.dispatchEvent(new Event('visibilitychange')), delete document.hidden)`},
+		{"a lost capture", `document.getElementById('talk').dispatchEvent(new PointerEvent('lostpointercapture'))`},
+	} {
+		b.hold("#talk")
+		h.soon(c.down.Load, func() string { return way.name + ": the button does not go down" })
+		js[any](b, way.script+`, true`)
+		h.soon(func() bool { return !c.down.Load() }, func() string { return way.name + " leaves the button down" })
+		b.let()
+	}
+	// A page that is closed is a device without its card.
+	b.hold("#talk")
+	h.soon(c.down.Load, func() string { return "the button does not go down" })
+	js[bool](b, `(location.href = 'about:blank', true)`)
+	h.soon(func() bool {
+		h.stage.mu.Lock()
+		defer h.stage.mu.Unlock()
+		return len(h.stage.seats) == 0
+	}, func() string { return "the page is closed, and its seat is taken" })
+}
+
+// What is muted is not listened to: the page gives the microphone back, and the browser shows nobody that listens.
+func TestAMutedPageHasNoMicrophone(t *testing.T) {
+	h := build(t, houseOptions{})
+	b, c := h.join(desk)
+	b.until(`tap.tracks.length === 1 && tap.tracks[0].readyState === 'live'`)
+	b.click("#mute")
+	b.until(`tap.tracks[0].readyState === 'ended'`) // at once, before the device says that it is so
+	h.wasAsked(`kitchen mute {"muted":true}`)
+	h.is("kitchen", func(p *control.Picture) { p.Status.Muted = true })
+	b.until(`document.getElementById('note').textContent.includes('microphone is off')`)
+	heard := c.heard.Load()
+	b.until(`new Promise((r) => setTimeout(() => r(true), 300))`)
+	if n := c.heard.Load() - heard; n > 4800 {
+		t.Errorf("%d samples came from a muted page", n)
+	}
+	b.click("#mute")
+	h.wasAsked(`kitchen mute {"muted":false}`)
+	h.is("kitchen", func(p *control.Picture) { p.Status.Muted = false })
+	b.until(`tap.tracks.length === 2 && tap.tracks[1].readyState === 'live'`)
+	heard = c.heard.Load()
+	h.soon(func() bool { return c.heard.Load() > heard+4800 }, func() string { return "nothing is heard after all" })
+}
+
+// Whoever has no microphone, or a browser that cannot, is told what to do, and all else works.
+func TestWithoutAMicrophoneTheRestWorks(t *testing.T) {
+	h := build(t, houseOptions{})
+	for _, c := range []struct {
+		name string
+		look
+		note  string
+		hears bool
+	}{
+		{"refused", look{deny: true, before: tapped}, "The browser keeps the microphone from this page", true},
+		{"none", look{before: tapped + `;navigator.mediaDevices.getUserMedia = async () => { throw new DOMException('', 'NotFoundError'); }`}, "No microphone was found", true},
+		{"no worklet", look{before: `delete globalThis.AudioWorkletNode`}, "cannot play the sound", false},
+		{"no secure context", look{before: `Object.defineProperty(globalThis, 'isSecureContext', { value: false })`}, "safe addresses only", false},
+	} {
+		b := h.visit(c.look)
+		b.click("#talk")
+		b.until(`document.getElementById('note').textContent.includes(%s)`, c.note)
+		if c.hears {
+			b.until(`tap.loud(100) > 0.1`)
+		}
+		js[bool](b, `(document.getElementById('text').value = %s, document.querySelector('#line button').click(), true)`, c.name)
+		h.wasAsked(`kitchen ask {"text":"` + c.name + `"}`)
+		js[bool](b, `(location.href = 'about:blank', true)`) // its seat is the next one's
+		h.soon(func() bool {
+			h.stage.mu.Lock()
+			defer h.stage.mu.Unlock()
+			return len(h.stage.seats) == 0
+		}, func() string { return "the seat is not given back" })
+	}
+
+	h.stage.mu.Lock()
+	h.stage.refused = errors.New("each device has a page already: close one, or type")
+	h.stage.mu.Unlock()
+	b := h.visit(desk)
+	b.click("#talk")
+	b.until(`document.getElementById('note').textContent === 'each device has a page already: close one, or type'`)
+	h.stage.mu.Lock()
+	h.stage.refused = nil
+	h.stage.mu.Unlock()
+	b.click("#talk") // another try
+	b.until(`document.getElementById('talk-text').textContent === 'Hold to talk'`)
+}
+
+func TestTwoPagesAtOnce(t *testing.T) {
+	h := build(t, houseOptions{})
+	b, c := h.join(desk)
+	l := telephone
+	l.before = tapped
+	other := b.beside(h.url, l)
+	other.until(`document.querySelectorAll('.disc').length === 3`)
+	other.click("#talk")
+	d := h.taken("bedroom")
+	h.question("kitchen", "m1", "how long do I boil an egg", "ada")
+	h.turn("ada", "t1", "Six minutes.", "Six minutes.", 0)
+	for _, one := range []*tab{b, other} {
+		one.until(bubble("Ada") + `?.querySelector('.heard').textContent === 'Six minutes.'`)
+	}
+	if got := js[string](other, bubble("Somebody (kitchen)")+`.innerText`); got == "" {
+		t.Error("who asked in the kitchen is no stranger in the bedroom")
+	}
+	b.until(`tap.loud(100) > 0.1`)
+	other.until(`tap.loud(100) > 0.1`)
+	other.hold("#talk")
+	h.soon(d.down.Load, func() string { return "the button of the bedroom does not go down" })
+	if c.down.Load() {
+		t.Error("a press in the bedroom is one in the kitchen, too")
+	}
+	other.let()
+	h.soon(func() bool { return !d.down.Load() }, func() string { return "the button of the bedroom stays down" })
+}
+
+// A device that begins anew is found by the page itself: events, requests and sound come back, and what was said is still there.
+func TestAServerThatRestarts(t *testing.T) {
+	h := build(t, houseOptions{})
+	b, _ := h.join(desk)
+	h.conversation()
+	b.until(`document.querySelectorAll('.bubble').length >= 5`)
+	token := js[string](b, `document.querySelector('meta[name=conch-token]').content`)
+	where := h.url
+	b.hold("#talk")
+	h.end()
+	b.until(`document.body.matches('.away') && !document.body.matches('.held')`)
+	b.until(`document.getElementById('now').textContent.includes('does not answer')`)
+	b.until(`document.getElementById('hush').disabled`)
+	b.let()
+	began := time.Now()
+	h.open(houseOptions{listen: where[len("http://") : len(where)-1]})
+	b.until(`!document.body.matches('.away')`)
+	t.Logf("the page was back %.1f s after its device", time.Since(began).Seconds())
+	h.taken("kitchen")
+	b.until(`document.getElementById('talk-text').textContent === 'Hold to talk'`)
+	b.until(`tap.loud(100) > 0.1`)
+	if n := js[int](b, `document.querySelectorAll('.bubble').length`); n < 5 {
+		t.Errorf("of what was said, %d bubbles are left", n)
+	}
+	if js[string](b, `fetch('/').then((r) => r.text()).then((t) => t.match(/conch-token" content="([^"]*)/)[1])`) == token {
+		t.Error("the device has the same token; this proves nothing")
+	}
+	b.click("#hush")
+	h.wasAsked("kitchen hush {}")
+	b.forgive("ERR_CONNECTION_REFUSED")
+	b.forgive("WebSocket")
+	b.forgive("ERR_")
+	b.forgive("403") // of the token before
+}
