@@ -1,6 +1,7 @@
 package homeassistant
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -52,9 +53,13 @@ type Options struct {
 
 // Resolve is what the configuration says of Home Assistant, with the broker of the house that the room is at, where none is named.
 func Resolve(c config.Config) config.HomeAssistant {
-	h := c.HomeAssistant
-	if at := c.Room.Brokers()[0]; h.Broker == "" && at != "embedded" {
-		h.Broker, h.User, h.PasswordFile, h.CAFile = at, c.Room.User, c.Room.PasswordFile, c.Room.CAFile
+	h, at := c.HomeAssistant, c.Room.Brokers()[0]
+	if h.Broker != "" || at == "embedded" {
+		return h
+	}
+	h.Broker, h.CAFile = at, cmp.Or(h.CAFile, c.Room.CAFile)
+	if h.User == "" && h.PasswordFile == "" {
+		h.User, h.PasswordFile = c.Room.User, c.Room.PasswordFile
 	}
 	return h
 }
@@ -394,20 +399,15 @@ func (s *session) look() {
 
 // next is what the broker has to be told next.
 func (s *session) next() (message, bool) {
+	wanted := map[string]bool{}
 	for _, m := range s.want {
 		if was, ok := s.sent[m.topic]; !ok || was != m.payload {
 			return m, true
 		}
-	}
-	if len(s.sent) == len(s.want) {
-		return message{}, false
-	}
-	wanted := map[string]bool{}
-	for _, m := range s.want {
 		wanted[m.topic] = true
 	}
-	for topic := range s.sent {
-		if !wanted[topic] {
+	for topic, payload := range s.sent {
+		if payload != "" && !wanted[topic] {
 			return message{topic, "", true}, true // of an entity that is gone
 		}
 	}
@@ -418,11 +418,7 @@ func (s *session) publish(ctx context.Context, m message) error {
 	if err := s.l.publish(ctx, m, ackTimeout); err != nil {
 		return errors.Join(err, lostOf(s.l))
 	}
-	switch {
-	case !m.retained:
-	case m.payload == "":
-		delete(s.sent, m.topic)
-	default:
+	if m.retained {
 		s.sent[m.topic] = m.payload
 	}
 	return nil

@@ -3,6 +3,8 @@ package homeassistant
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
 	"conch/device/printable"
@@ -54,6 +56,9 @@ func (a about) wanted(v *view, gone map[string]string) []message {
 		if e.attributes != nil {
 			out = append(out, message{a.of(e.key, "attributes"), encode(e.attributes), true})
 		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(gone)) { // what was kept of them, too
+		out = append(out, message{a.of(key, "state"), "", true}, message{a.of(key, "attributes"), "", true})
 	}
 	return out
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"conch/device/condition"
+	"conch/device/control"
 	"conch/mqtt/mqtttest"
 )
 
@@ -175,5 +177,248 @@ func TestDiscoveryIsKept(t *testing.T) {
 		if got := later[baseTopic+"/"+topic]; got != want {
 			t.Errorf("%s is %q; want %q", topic, got, want)
 		}
+	}
+}
+
+// Home Assistant that has begun anew is told everything again, once for a flood of births, and not for one that was kept.
+func TestBirthIsAnswered(t *testing.T) {
+	m := mqtttest.Start(t, mqtttest.Options{})
+	m.Publish("homeassistant/status", []byte("online"), "-r")
+	d := newFake()
+	d.o.Config.Broker = m.URL()
+	w := watch(t, m.Addr())
+	runs(t, d)
+	w.shows(baseTopic+"/problem/state", "OFF")
+	d.change(func(p *control.Picture) { p.Status.Volume = 41 })
+	w.shows(baseTopic+"/volume/state", "41")
+	if n := w.count(configTopic); n != 1 {
+		t.Errorf("discovery was told %d times, with a birth that was kept; want once", n)
+	}
+	m.Publish("homeassistant/status", []byte("offline"))
+	for range 20 {
+		m.Publish("homeassistant/status", []byte("online"))
+	}
+	w.until("another discovery", func() bool {
+		return w.count(configTopic) == 2 && w.count(baseTopic+"/avail") == 2 && w.count(baseTopic+"/volume/state") == 3
+	})
+	d.change(func(p *control.Picture) { p.Status.Volume = 42 })
+	w.shows(baseTopic+"/volume/state", "42")
+	if n := w.count(configTopic); n != 2 {
+		t.Errorf("20 births at once: discovery was told %d times; want 2", n)
+	}
+}
+
+// A device that was unplugged is shown as gone: the broker says so.
+func TestKilledDeviceIsOffline(t *testing.T) {
+	m := mqtttest.Start(t, mqtttest.Options{})
+	w := watch(t, m.Addr())
+	p, lines := mqtttest.Process(t, childVar+"="+m.URL())
+	if got := mqtttest.Await(t, lines, "a bridge in another process"); got != "running" {
+		t.Fatal(got)
+	}
+	w.shows(baseTopic+"/problem/state", "OFF")
+	w.shows(baseTopic+"/avail", "online")
+	if err := p.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	w.shows(baseTopic+"/avail", "offline")
+	if got := kept(t, m.Addr())[baseTopic+"/avail"]; got != "offline" {
+		t.Errorf("who comes later finds %q", got)
+	}
+}
+
+// One that goes by itself says so.
+func TestGoodbye(t *testing.T) {
+	m := mqtttest.Start(t, mqtttest.Options{})
+	d := newFake()
+	d.o.Config.Broker = m.URL()
+	w := watch(t, m.Addr())
+	stop := runs(t, d)
+	w.shows(baseTopic+"/problem/state", "OFF")
+	stop()
+	w.shows(baseTopic+"/avail", "offline")
+	if n := w.count(baseTopic + "/avail"); n != 2 {
+		t.Errorf("it was said %d times whether the device is there; want 2: no last will beside the goodbye", n)
+	}
+	if _, ok := kept(t, m.Addr())[configTopic]; !ok {
+		t.Error("a device that is switched off is no longer known")
+	}
+}
+
+// What is wanted there is done; what the device does then is shown.
+func TestCommandsOfAForeignClient(t *testing.T) {
+	m := mqtttest.Start(t, mqtttest.Options{})
+	m.Publish(baseTopic+"/stop/set", []byte("PRESS"), "-r")
+	d := newFake()
+	d.o.Config.Broker = m.URL()
+	w := watch(t, m.Addr())
+	runs(t, d)
+	w.shows(baseTopic+"/problem/state", "OFF")
+	asked := func(what string) {
+		t.Helper()
+		w.until(what, func() bool { return slices.Contains(d.done(), what) })
+	}
+	m.Publish(baseTopic+"/volume/set", []byte("70"), "-q", "1")
+	asked(`POST /volume {"percent":70}`)
+	if slices.Contains(d.done(), "POST /hush") {
+		t.Error("a command that was kept is obeyed at the start")
+	}
+	d.change(func(p *control.Picture) { p.Status.Volume = 70 })
+	w.shows(baseTopic+"/volume/state", "70")
+	m.Publish(baseTopic+"/microphone/set", []byte("ON")) // it may not
+	m.Publish(baseTopic+"/talk/set", []byte("ON"))       // there is none
+	m.Publish(baseTopic+"/microphone/set", []byte("OFF"))
+	asked(`POST /mute {"muted":true}`)
+	m.Publish(baseTopic+"/involvement_ben/set", []byte("off"))
+	asked(`POST /room/control {"companion":"ben","involvement":"off"}`)
+	m.Publish(baseTopic+"/announce/set", []byte("Dinner is ready."))
+	m.Publish(baseTopic+"/announce/set", []byte("Dinner is ready."))
+	asked(`POST /say {"text":"Dinner is ready."}`)
+	m.Publish(baseTopic+"/stop/set", []byte("PRESS"))
+	asked("POST /hush")
+	all := d.done()
+	for _, no := range []string{`POST /mute {"muted":false}`, "POST /press"} {
+		if slices.Contains(all, no) {
+			t.Errorf("%s is done, though it may not", no)
+		}
+	}
+	if n := strings.Count(strings.Join(all, "\n"), "/say"); n != 1 {
+		t.Errorf("a sentence that was delivered twice is said %d times", n)
+	}
+	d.o.Feed.Post(control.EventPress, nil)
+	w.shows(baseTopic+"/button/event", `{"event_type":"press"}`)
+	if got, ok := kept(t, m.Addr())[baseTopic+"/button/event"]; ok {
+		t.Errorf("an event is kept: %s", got)
+	}
+}
+
+// Where it may listen, it can press, and let go; and if it goes away meanwhile, the button is let go all the same.
+func TestPushToTalk(t *testing.T) {
+	m := mqtttest.Start(t, mqtttest.Options{})
+	proxy, err := mqtttest.NewProxy(m.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(proxy.Close)
+	d := newFake()
+	d.o.Config.Broker, d.o.Config.MayListen = proxy.URL(), true
+	w := watch(t, m.Addr())
+	runs(t, d)
+	w.shows(baseTopic+"/problem/state", "OFF")
+	asked := func(what ...string) {
+		t.Helper()
+		w.until(strings.Join(what, ", "), func() bool { return slices.Equal(d.done(), what) })
+	}
+	m.Publish(baseTopic+"/talk/set", []byte("ON"))
+	asked("POST /press")
+	m.Publish(baseTopic+"/talk/set", []byte("OFF"))
+	asked("POST /press", "POST /release")
+	m.Publish(baseTopic+"/talk/set", []byte("ON"))
+	asked("POST /press", "POST /release", "POST /press")
+	proxy.Reset()
+	asked("POST /press", "POST /release", "POST /press", "POST /release")
+}
+
+// A flood does what a person could want, and no more; whoever wants silence is heard in it.
+func TestFloodOfCommands(t *testing.T) {
+	m := mqtttest.Start(t, mqtttest.Options{})
+	d := newFake()
+	d.hold = make(chan struct{})
+	d.o.Config.Broker = m.URL()
+	w := watch(t, m.Addr())
+	runs(t, d)
+	w.shows(baseTopic+"/problem/state", "OFF")
+	began := time.Now()
+	mqtttest.Publish(t, m.Addr(), baseTopic+"/announce/set", []byte("x"))
+	flood := func(topic, line string, times int) {
+		t.Helper()
+		tool, err := mqtttest.Find("mosquitto_pub")
+		if err != nil {
+			t.Skip(err)
+		}
+		host, port, _ := net.SplitHostPort(m.Addr())
+		cmd := exec.Command(tool, "-h", host, "-p", port, "-V", "311", "-l", "-t", topic)
+		var all strings.Builder
+		for i := range times {
+			all.WriteString(strings.ReplaceAll(line, "#", string(rune('a'+i%26))+strings.Repeat("!", i/26)) + "\n")
+		}
+		cmd.Stdin = strings.NewReader(all.String())
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	flood(baseTopic+"/announce/set", "sentence #", 500)
+	flood(baseTopic+"/volume/set", "50", 1500)
+	m.Publish(baseTopic+"/stop/set", []byte("PRESS"))
+	w.until("silence in the flood", func() bool { return slices.Contains(d.done(), "POST /hush") })
+	took := time.Since(began)
+	all := strings.Join(d.done(), "\n")
+	if n, most := strings.Count(all, "POST /")-1, burst+int(perSecond*took.Seconds())+1; n > most {
+		t.Errorf("2000 commands in %v: %d are done; want %d at most", took, n, most)
+	}
+	if n := strings.Count(all, "/say"); n > maxSaying {
+		t.Errorf("%d sentences wait to be said; want %d at most", n, maxSaying)
+	}
+	close(d.hold)
+}
+
+// A message of a megabyte is not read, and the link goes on.
+func TestHugeCommand(t *testing.T) {
+	m := mqtttest.Start(t, mqtttest.Options{})
+	d := newFake()
+	d.o.Config.Broker = m.URL()
+	w := watch(t, m.Addr())
+	runs(t, d)
+	w.shows(baseTopic+"/problem/state", "OFF")
+	for range 3 {
+		m.Publish(baseTopic+"/announce/set", []byte(strings.Repeat("x", 1<<20)))
+	}
+	m.Publish(baseTopic+"/stop/set", []byte("PRESS"))
+	w.until("the command behind them", func() bool { return slices.Equal(d.done(), []string{"POST /hush"}) })
+	w.shows(baseTopic+"/reconnects/state", "0")
+}
+
+// A broker that has lost everything is told everything.
+func TestBrokerBeginsAnew(t *testing.T) {
+	m := mqtttest.Start(t, mqtttest.Options{})
+	d := newFake()
+	d.o.Config.Broker = m.URL()
+	w := watch(t, m.Addr())
+	runs(t, d)
+	w.shows(baseTopic+"/problem/state", "OFF")
+	m.Kill()
+	w.until("the condition", func() bool { return d.o.Conditions.Holds(condition.HomeUnseen) })
+	d.change(func(p *control.Picture) { p.Status.Volume = 12 })
+	d.o.Feed.Post(control.EventPress, nil)
+	if err := m.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	again := watch(t, m.Addr())
+	again.shows(baseTopic+"/volume/state", "12")
+	again.shows(baseTopic+"/avail", "online")
+	again.shows(baseTopic+"/reconnects/state", "1")
+	again.until("the end of the condition", func() bool { return !d.o.Conditions.Holds(condition.HomeUnseen) })
+	if got := check(kept(t, m.Addr())[configTopic], configTopic); len(got) > 0 {
+		t.Error(got)
+	}
+}
+
+// Nobody on the device waits for a broker that stands still, and the newest counts when it goes on.
+func TestBrokerStandsStill(t *testing.T) {
+	m := mqtttest.Start(t, mqtttest.Options{})
+	d := newFake()
+	d.o.Config.Broker = m.URL()
+	w := watch(t, m.Addr())
+	runs(t, d)
+	w.shows(baseTopic+"/problem/state", "OFF")
+	m.Freeze()
+	for i := range 1000 {
+		d.change(func(p *control.Picture) { p.Status.Volume = i % 100 })
+	}
+	d.change(func(p *control.Picture) { p.Status.Volume = 33 })
+	m.Thaw()
+	w.shows(baseTopic+"/volume/state", "33")
+	if n := w.count(baseTopic + "/volume/state"); n > 20 {
+		t.Errorf("of 1000 volumes %d are told; want the newest", n)
 	}
 }

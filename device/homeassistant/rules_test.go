@@ -345,6 +345,10 @@ func checkStates(all []message) (broken []string) {
 		if !m.retained {
 			say("%s: not retained: it is lost when Home Assistant begins anew", m.topic)
 		}
+		if m.payload == "" && strings.Contains(m.topic, "/old/") {
+			delete(by, m.topic)
+			continue
+		}
 		if m.payload == "" || !utf8.ValidString(m.payload) {
 			say("%s: %q", m.topic, m.payload)
 		}

@@ -42,7 +42,7 @@ func explain(broker string, err error, reached bool) (text, do string) {
 	case errors.As(err, &header):
 		return say(errNoBroker, "it does not speak TLS there: use mqtt://, or its TLS port")
 	case errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error"):
-		return say(errNotTrusted, "it wants another TLS than this device speaks")
+		return say(errNotTrusted, "it wants a certificate of this device, or another TLS: name a listener of its that takes a user and a password in homeassistant.broker")
 	case errors.As(err, &dns):
 		return say(errUnreachable, "is the name in homeassistant.broker right, and the network up?")
 	case errors.Is(err, syscall.ECONNREFUSED):
