@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"strings"
@@ -20,7 +21,7 @@ import (
 
 // Log events.
 const (
-	logUp        = "homeassistant.up"        // broker, links: it was told everything
+	logUp        = "homeassistant.up"        // broker, links: it takes what it is told
 	logDown      = "homeassistant.down"      // broker, err, again: it is gone, and tried again in so long
 	logAsked     = "homeassistant.asked"     // entity, err: what somebody there wanted was done, or not
 	logRefused   = "homeassistant.refused"   // entity, why, times: what somebody there wanted was not even tried
@@ -49,6 +50,7 @@ type Options struct {
 
 	Random func() float64 // 0 to 1; nil: chance
 	Retry  time.Duration  // before a broker is tried again, doubled each time; 0: a second
+	Settle time.Duration  // how long an entity has to be away before it is taken away, with all that a person has made of it; 0: a minute
 }
 
 // Resolve is what the configuration says of Home Assistant, with the broker of the house that the room is at, where none is named.
@@ -71,7 +73,7 @@ const (
 	stable       = 30 * time.Second // a link that lasted so long was a good one
 	birthDelay   = 3 * time.Second  // at most: a house of devices must not answer at once
 	birthEvery   = 5 * time.Second  // at least between two births that are answered
-	look         = time.Minute      // between two whole pictures
+	settle       = time.Minute      // and between two whole pictures
 	askLimit     = 10 * time.Second
 	sayLimit     = 5 * time.Minute
 	maxSaying    = 4 // sentences that are being said or wait for it
@@ -96,6 +98,7 @@ type Bridge struct {
 	mu      sync.Mutex
 	v       view
 	n       note
+	away    map[string]time.Time // since when entities are, that were told of
 	gate    gate
 	refused map[problem]*line
 }
@@ -120,12 +123,10 @@ func New(o Options) *Bridge {
 	if o.Random == nil {
 		o.Random = rand.Float64
 	}
-	if o.Retry <= 0 {
-		o.Retry = retry
-	}
+	o.Retry, o.Settle = cmp.Or(o.Retry, retry), cmp.Or(o.Settle, settle)
 	b := &Bridge{
 		o: o, changed: make(chan struct{}, 1), news: make(chan told, maxNews), saying: make(chan struct{}, maxSaying), start: time.Now(),
-		lanes: map[string]chan request{}, refused: map[problem]*line{},
+		lanes: map[string]chan request{}, refused: map[problem]*line{}, away: map[string]time.Time{},
 	}
 	for _, key := range []string{"", "stop", keyMicrophone, keyTalk} {
 		b.lanes[key] = make(chan request, maxWaiting)
@@ -169,6 +170,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
+	b.picture(b.o.Picture(ctx)) // before anything is told: what is not known of is not gone
 	parts.Go(func() { b.watch(ctx) })
 	for _, lane := range b.lanes {
 		parts.Go(func() { b.work(ctx, lane, &parts) })
@@ -192,7 +194,7 @@ func (b *Bridge) watch(ctx context.Context) {
 }
 
 func (b *Bridge) follow(ctx context.Context, events <-chan control.Event) {
-	again := time.NewTicker(look)
+	again := time.NewTicker(b.o.Settle)
 	defer again.Stop()
 	for {
 		select {
@@ -266,16 +268,16 @@ func (b *Bridge) stay(ctx context.Context, here place) {
 func (b *Bridge) session(ctx context.Context, here place) (up bool, err error) {
 	linked, cancel := context.WithCancel(ctx)
 	defer cancel()
-	births := make(chan struct{}, 1)
-	l, err := dial(linked, b.o.Config, "conch-ha-"+b.a.id, message{b.a.availability(), offline, true}, func(m paho.Message) { b.arrived(m, births) })
+	s := &session{b: b, here: here, births: make(chan struct{}, 1), echo: make(chan struct{}, 1), sent: map[string]string{}}
+	l, err := dial(linked, b.o.Config, "conch-ha-"+b.a.id, message{b.a.availability(), offline, true}, s.arrived)
 	if err != nil {
 		return false, err
 	}
 	defer l.close()
-	if err := l.subscribe(linked, b.a.birth(), b.a.commands()); err != nil {
+	if err := l.subscribe(linked, b.a.birth(), b.a.commands(), b.a.availability()); err != nil {
 		return false, errors.Join(err, lostOf(l))
 	}
-	s := &session{b: b, l: l, here: here, births: births, sent: map[string]string{}}
+	s.l = l
 	err = s.run(ctx)
 	if ctx.Err() != nil {
 		bye := message{b.a.availability(), offline, true}
@@ -299,7 +301,8 @@ type session struct {
 	b      *Bridge
 	l      *link
 	here   place
-	births <-chan struct{}
+	births chan struct{} // 1: Home Assistant has begun anew
+	echo   chan struct{} // 1: what was said has come back
 
 	up     bool
 	sent   map[string]string // what the broker has, by topic
@@ -308,31 +311,22 @@ type session struct {
 }
 
 func (s *session) run(ctx context.Context) error {
-	later := time.NewTimer(0)
+	later := time.NewTimer(time.Hour) // a birth is answered
 	defer later.Stop()
-	<-later.C
-	waits := false // for later
+	waits := false
+	silent := time.NewTimer(echoTimeout)
+	defer silent.Stop()
 	s.look()
 	for {
-		if m, ok := s.next(); ok {
-			if err := s.publish(ctx, m); err != nil {
+		// One message, and then whatever else there is: nothing waits for all of them.
+		more, ready := s.next()
+		next := make(chan struct{})
+		if ready {
+			if err := s.publish(ctx, more); err != nil {
 				return err
 			}
-			select {
-			case <-s.b.changed:
-				s.look()
-			case h := <-s.b.news:
-				if err := s.happened(ctx, h); err != nil {
-					return err
-				}
-			case err := <-s.l.lost:
-				return err
-			default:
-			}
-			continue
-		}
-		if !s.up {
-			s.arrived()
+			close(next)
+			silent.Reset(echoTimeout)
 		}
 		select {
 		case <-ctx.Done():
@@ -345,6 +339,12 @@ func (s *session) run(ctx context.Context) error {
 			if err := s.happened(ctx, h); err != nil {
 				return err
 			}
+		case <-s.echo:
+			s.heard()
+		case <-silent.C:
+			if !s.up {
+				return fmt.Errorf("%w: what it says under %s does not come back: may it write there and read it?", errRefused, s.b.a.availability())
+			}
 		case <-s.births:
 			if !waits {
 				waits = true
@@ -355,13 +355,17 @@ func (s *session) run(ctx context.Context) error {
 			s.answer = time.Now()
 			clear(s.sent)
 			s.look()
+		case <-next:
 		}
 	}
 }
 
-// arrived says that the broker has been told everything.
-func (s *session) arrived() {
+// heard says that the broker takes what this device says, and lets it hear.
+func (s *session) heard() {
 	b := s.b
+	if s.up {
+		return
+	}
 	s.up = true
 	b.mu.Lock()
 	b.v.links++
@@ -377,17 +381,14 @@ func (s *session) look() {
 	b := s.b
 	b.mu.Lock()
 	there := platforms(b.v.entities(b.a.rules))
-	gone := union(b.n.at(s.here).Entities, there)
-	grown := len(gone) != len(b.n.at(s.here).Entities)
 	p := s.here
-	p.Entities = gone
+	p.Entities = union(b.n.at(s.here).Entities, there)
+	grown := len(p.Entities) != len(b.n.at(s.here).Entities)
 	if grown {
 		b.n = b.n.with(p)
 	}
 	n := b.n
-	for key := range there {
-		delete(gone, key)
-	}
+	gone := b.gone(p.Entities, there, time.Now())
 	s.want = b.a.wanted(&b.v, gone)
 	b.mu.Unlock()
 	if grown {
@@ -397,18 +398,29 @@ func (s *session) look() {
 	}
 }
 
+// gone are entities that have not been there for long enough.
+func (b *Bridge) gone(ever, there map[string]string, now time.Time) map[string]string {
+	gone := map[string]string{}
+	for key, platform := range ever {
+		if _, ok := there[key]; ok {
+			delete(b.away, key)
+			continue
+		}
+		if _, ok := b.away[key]; !ok {
+			b.away[key] = now
+		}
+		if now.Sub(b.away[key]) >= b.o.Settle {
+			gone[key] = platform
+		}
+	}
+	return gone
+}
+
 // next is what the broker has to be told next.
 func (s *session) next() (message, bool) {
-	wanted := map[string]bool{}
 	for _, m := range s.want {
 		if was, ok := s.sent[m.topic]; !ok || was != m.payload {
 			return m, true
-		}
-		wanted[m.topic] = true
-	}
-	for topic, payload := range s.sent {
-		if payload != "" && !wanted[topic] {
-			return message{topic, "", true}, true // of an entity that is gone
 		}
 	}
 	return message{}, false
@@ -432,16 +444,28 @@ func (s *session) happened(ctx context.Context, h told) error {
 }
 
 // arrived takes what the broker brings. It runs on the library's goroutine, and does not wait.
-func (b *Bridge) arrived(m paho.Message, births chan<- struct{}) {
-	if m.Topic() == b.a.birth() {
-		if !m.Retained() && string(m.Payload()) == online { // a retained one is older than what has just been told
-			select {
-			case births <- struct{}{}:
-			default:
-			}
-		}
+func (s *session) arrived(m paho.Message) {
+	token, word := chan<- struct{}(nil), string(m.Payload())
+	switch m.Topic() {
+	case s.b.a.birth():
+		token = s.births
+	case s.b.a.availability():
+		token = s.echo
+	default:
+		s.b.commanded(m)
 		return
 	}
+	if m.Retained() || word != online { // what was kept is older than what this link tells
+		return
+	}
+	select {
+	case token <- struct{}{}:
+	default:
+	}
+}
+
+// commanded takes what somebody wants.
+func (b *Bridge) commanded(m paho.Message) {
 	b.mu.Lock()
 	r, why := b.a.decode(b.v.entities(b.a.rules), m.Topic(), m.Payload())
 	if why == "" && m.Retained() {

@@ -13,7 +13,7 @@ import (
 
 // maxPacket is the largest packet that is read. The library would take 256 MB, and whoever may write at the house's broker could send
 // that to a device with half a gigabyte.
-const maxPacket = maxPayload + 1024
+const maxPacket = 64 << 10
 
 var errFraming = errors.New("the broker sent a packet whose length cannot be read")
 
@@ -34,7 +34,7 @@ type patient struct {
 }
 
 func newPatient(c net.Conn) *patient {
-	return &patient{Conn: c, r: bufio.NewReaderSize(c, maxPacket), over: make(chan struct{})}
+	return &patient{Conn: c, r: bufio.NewReader(c), over: make(chan struct{})}
 }
 
 // Write implements net.Conn.

@@ -112,7 +112,7 @@ func (v *view) ofRoom() []entity {
 	if id := v.p.Doing.Floor; id != "" {
 		floor = v.name(round.CompanionID(id))
 	}
-	var why any
+	var why any = struct{}{}
 	if v.decided != nil {
 		last, why = cmp.Or(v.reason(), unknown), v.whole()
 	}

@@ -68,11 +68,14 @@ func forgetOnce(ctx context.Context, p place, stays bool) error {
 	if err := l.publish(ctx, message{a.discovery(), "", true}, ackTimeout); err != nil || stays {
 		return err
 	}
-	left[a.availability()] = true
-	for key := range p.Entities { // where this user may not read
-		left[a.of(key, "state")], left[a.of(key, "attributes")] = true, true
-	}
-	if l.subscribe(ctx, a.base()+"/#") == nil {
+	if err := l.subscribe(ctx, a.base()+"/#"); err != nil { // this user may not read
+		mu.Lock()
+		left[a.availability()] = true
+		for key := range p.Entities {
+			left[a.of(key, "state")], left[a.of(key, "attributes")] = true, true
+		}
+		mu.Unlock()
+	} else {
 		// What a broker keeps comes before what is said after it has subscribed us.
 		if err := l.publish(ctx, message{end, "", false}, ackTimeout); err != nil {
 			return err

@@ -25,6 +25,7 @@ const (
 	connectTimeout = 5 * time.Second
 	writeTimeout   = 5 * time.Second
 	ackTimeout     = 10 * time.Second
+	echoTimeout    = 5 * time.Second        // until what was said last has come back
 	lastWords      = time.Second            // for saying that it goes
 	hangUp         = 100 * time.Millisecond // that a broker may take to
 	quiesce        = 250                    // ms that a proper disconnect may take
@@ -37,7 +38,7 @@ var (
 	errRefused     = errors.New("refuses this device")
 	errNotTrusted  = errors.New("has no certificate that this device trusts")
 	errNoBroker    = errors.New("does not answer like an MQTT broker")
-	errSettings    = errors.New("a file of the settings cannot be read")
+	errSettings    = errors.New("a setting cannot be used")
 	errSlow        = errors.New("has not answered in time")
 )
 
@@ -57,7 +58,7 @@ type target struct {
 func parseBroker(raw string) (target, error) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Hostname() == "" || u.User != nil {
-		return target{}, fmt.Errorf("%w: the broker's address is no mqtt://HOST:PORT", errSettings)
+		return target{}, fmt.Errorf("%w: homeassistant.broker is no mqtt://HOST:PORT", errSettings)
 	}
 	t, port := target{url: u}, "1883"
 	switch u.Scheme {
@@ -69,7 +70,7 @@ func parseBroker(raw string) (target, error) {
 	case "wss":
 		t.ws, t.tls, port = true, true, "443"
 	default:
-		return target{}, fmt.Errorf("%w: a broker's address does not begin with %s://", errSettings, u.Scheme)
+		return target{}, fmt.Errorf("%w: homeassistant.broker does not begin with mqtt:// or mqtts://, but with %s://", errSettings, u.Scheme)
 	}
 	if p := u.Port(); p != "" {
 		port = p

@@ -57,7 +57,7 @@ func watch(t *testing.T, addr string, args ...string) *onlooker {
 	t.Cleanup(func() { _ = cmd.Process.Kill(); reader.Wait(); _ = cmd.Wait() })
 	// It has subscribed when it hears.
 	w.until("its own subscription", func() bool {
-		mqtttest.Publish(t, addr, "test/there", []byte("yes"))
+		mqtttest.Publish(t, addr, "test/there", []byte("yes"), args...)
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		return w.now["test/there"] == "yes"

@@ -20,7 +20,7 @@ type view struct {
 	silence samples // ms from a press to silence
 	first   samples // ms from the end of a question to the first sound
 	decided *decided
-	links   int // to this broker, that were told everything
+	links   int // to this broker, that came up
 }
 
 // decided is the room's last decision.
