@@ -22,6 +22,8 @@
 //	room         owns the round machine               mqtt       owns the connection to the broker
 //	broker       the embedded one, where it is here   members    owns the list of who belongs to the room
 //	pairing      owns the person's way to a room      discovery  says on the network what there is to be found
+//	page         serves the page                      pages      bring a page's sound back to the card
+//	look         what is different, for onlookers     homeassistant  shows the device there
 //
 // A device with one companion that is in no room, neither by room.broker nor by pairing, has none of the room's goroutines, and
 // listens to nobody. Pairing makes another device of it on disk: Run ends with join.ErrRestart, and whoever ran it runs it anew.

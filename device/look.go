@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"conch/companions/round"
 	"conch/coordinator/turn"
 	"conch/device/control"
 	"conch/device/wait"
@@ -101,12 +102,12 @@ func (s seen) tell(f *control.Feed, kind control.EventKind, v any) {
 	f.Post(kind, json.RawMessage(text))
 }
 
-// entries tells of what is entered in the room's ledger here.
-func (d *Device) entries(ctx context.Context) error {
-	for e := range d.room.Room.Watch(ctx) {
-		d.feed.Post(control.EventEntry, e)
+// entered tells of what is entered in the room's ledger here. It does not block.
+func (d *Device) entered(e round.Entry) {
+	d.feed.Post(control.EventEntry, e)
+	if d.opts.Room.OnEntry != nil {
+		d.opts.Room.OnEntry(e)
 	}
-	return nil
 }
 
 // serveEvents serves the feed, a line an event, until the client goes away.

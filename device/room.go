@@ -39,7 +39,7 @@ func (d *Device) wireCards() {
 	o := room.Options{
 		Config: &d.cfg, Self: d.self, Cards: d.opts.Room.Cards, Networked: d.link.Networked(), Room: d.link.MemoryName(), Memory: d.memory,
 		Volatile: d.opts.Room.Volatile, Anyway: d.opts.Anyway,
-		Presses: d.opts.Room.Presses, OnEntry: d.opts.Room.OnEntry, Conditions: d.conds, Now: d.now, Log: d.log,
+		Presses: d.opts.Room.Presses, OnEntry: d.entered, Conditions: d.conds, Now: d.now, Log: d.log,
 		Joining: func() bool { return d.pairing.Restarts() },
 	}
 	if o.VoteURL, o.VoteModel, _ = provider.Votes(&d.cfg); o.VoteURL != "" {
@@ -58,7 +58,7 @@ func (d *Device) wireRoom() error {
 	}
 	d.unreachable()
 	if d.room.Room != nil {
-		d.actors = append(d.actors, actor{"room", d.room.Run}, actor{"entries", d.entries})
+		d.actors = append(d.actors, actor{"room", d.room.Run})
 	}
 	return nil
 }

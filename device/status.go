@@ -27,6 +27,11 @@ func (d status) Chosen(l language.Language) string {
 	if room := d.roomLine(l); room != "" {
 		rows = append(rows, [2]string{l.Phrase("status.room"), room})
 	}
+	if d.page != nil {
+		if pages := d.page.Pages(); len(pages) > 0 {
+			rows = append(rows, [2]string{l.Phrase("status.page"), strings.Join(pages, " ")})
+		}
+	}
 	wide := 0
 	for _, r := range rows {
 		wide = max(wide, printable.Width(r[0]))

@@ -69,6 +69,7 @@ func (d describe) status(s control.Status, width int) string {
 	add(d.in.Phrase("status.room"), d.room(s.Room, s.Pairing))
 	add(d.in.Phrase("status.silence"), d.silence(s.Silence))
 	add(d.in.Phrase("status.today"), d.today(s.Today))
+	add(d.in.Phrase("status.page"), strings.Join(s.Page, " "))
 	if len(s.Conditions) == 0 {
 		add(d.in.Phrase("status.wrong"), d.in.Phrase("status.nothing"))
 	}
