@@ -79,6 +79,7 @@ var imports = map[string][]string{
 	"device/benchtest":        {},
 	"device/benchtest/…":      {"device/benchtest"},
 	"device/doctor":           {"device/mcp", "audio", "audio/mixer", "audio/words", "companions/round", "companions/voice", "coordinator/turn", "device/cards", "device/config", "device/control", "device/library", "device/provider", "device/sound", "device/state", "device/usage", "gpio", "mqtt", "mqtt/…", "device/printable", "device/language"},
+	"device/homeassistant":    {"companions/round", "device/condition", "device/config", "device/control", "device/printable"},
 	"device/house":            {},
 	"device/library":          {"audio/decode", "audio/stretch", "companions/skills"},
 	"device/intercom":         {"audio/call", "companions/round", "device/language", "mqtt", "mqtt/pairing"},
@@ -124,7 +125,7 @@ var pure = []string{
 	"coordinator/turn", "coordinator/alert", "coordinator/focus", "coordinator/inject", "companions/round", "companions/talk", "companions/words",
 	"gpio/debounce.go", "gpio/gesture.go", "device/terminal/keys.go", "device/terminal/page.go", "device/terminal/text.go", "gpio/learn.go", "gpio/boards.go", "audio/pcm.go", "audio/call",
 	"mqtt/pairing/window_step.go", "mqtt/pairing/joiner_step.go", "device/join/events.go", "device/join/way.go",
-	"device/join/way_code.go", "device/join/way_room.go", "device/join/way_step.go",
+	"device/homeassistant/command.go", "device/homeassistant/entities.go", "device/homeassistant/messages.go", "device/homeassistant/view.go", "device/join/way_code.go", "device/join/way_room.go", "device/join/way_step.go",
 }
 
 var (

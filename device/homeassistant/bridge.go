@@ -445,7 +445,7 @@ func (s *session) happened(ctx context.Context, h told) error {
 
 // arrived takes what the broker brings. It runs on the library's goroutine, and does not wait.
 func (s *session) arrived(m paho.Message) {
-	token, word := chan<- struct{}(nil), string(m.Payload())
+	var token chan<- struct{}
 	switch m.Topic() {
 	case s.b.a.birth():
 		token = s.births
@@ -455,7 +455,7 @@ func (s *session) arrived(m paho.Message) {
 		s.b.commanded(m)
 		return
 	}
-	if m.Retained() || word != online { // what was kept is older than what this link tells
+	if m.Retained() || string(m.Payload()) != online { // what was kept is older than what this link tells
 		return
 	}
 	select {

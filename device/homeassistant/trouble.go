@@ -27,7 +27,7 @@ func explain(broker string, err error, reached bool) (text, do string) {
 	}
 	switch {
 	case errors.Is(err, errSettings):
-		return "Home Assistant does not see this device: " + err.Error(), "mend homeassistant.broker, .password_file or .ca_file, then: conch reload"
+		return "Home Assistant does not see this device: " + err.Error(), "mend homeassistant.broker, .password_file or .ca_file"
 	case errors.Is(err, packets.ErrorRefusedBadUsernameOrPassword), errors.Is(err, packets.ErrorRefusedNotAuthorised):
 		return say(errRefused, "check homeassistant.user and homeassistant.password_file; is that user known to the broker?")
 	case errors.Is(err, errRefused), errors.Is(err, packets.ErrorRefusedIDRejected):
@@ -42,7 +42,7 @@ func explain(broker string, err error, reached bool) (text, do string) {
 	case errors.As(err, &header):
 		return say(errNoBroker, "it does not speak TLS there: use mqtt://, or its TLS port")
 	case errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error"):
-		return say(errNotTrusted, "it wants a certificate of this device, or another TLS: name a listener of its that takes a user and a password in homeassistant.broker")
+		return say(errNotTrusted, "it wants a certificate of this device, or another TLS: name a listener in homeassistant.broker that takes a password")
 	case errors.As(err, &dns):
 		return say(errUnreachable, "is the name in homeassistant.broker right, and the network up?")
 	case errors.Is(err, syscall.ECONNREFUSED):

@@ -155,6 +155,33 @@ func TestRoomKeepsItsCounters(t *testing.T) {
 	}
 }
 
+// What was said is nobody's business there.
+func TestNoWordsAreTold(t *testing.T) {
+	const secret = "the safe is behind the picture"
+	p := somePicture()
+	p.Doing = control.Doing{State: "IN_RESPONSE", Floor: "ada", Who: "Ada", Asked: secret, Heard: secret, Rest: secret}
+	v := &view{}
+	v.see(event(t, control.EventPicture, p))
+	news := v.see(event(t, control.EventTurn, control.Turn{Who: "Ada", Record: coordinator.Record{
+		Reason: turn.InterruptedByPress.String(), Asked: secret, Said: secret, HeardText: secret,
+	}}))
+	v.see(event(t, control.EventEntry, round.Entry{
+		Kind: round.EntryRound, Message: &round.Message{Text: secret}, Decision: &round.Decision{Winner: "ada", Reason: "it was called by name"},
+	}))
+	all := someAbout().wanted(v, nil)
+	for _, h := range news {
+		all = append(all, someAbout().happened(h))
+	}
+	if len(news) != 1 || len(all) < 20 || stateOf(v, "reason") == unknown {
+		t.Fatalf("%d events, %d messages; this test would prove nothing", len(news), len(all))
+	}
+	for _, m := range all {
+		if strings.Contains(m.payload, secret) {
+			t.Errorf("%s tells what was said: %s", m.topic, m.payload)
+		}
+	}
+}
+
 // Two companions whose ids are alike are two.
 func TestSlugs(t *testing.T) {
 	long := strings.Repeat("a", 200)
