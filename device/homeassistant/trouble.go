@@ -12,6 +12,8 @@ import (
 	"github.com/eclipse/paho.mqtt.golang/packets"
 )
 
+const wantsCertificate = "it wants a certificate of this device, or another TLS: name a listener in homeassistant.broker that takes a password"
+
 // explain puts a failed attempt into words: what is wrong, and what a person does about it. reached: it was connected before.
 func explain(broker string, err error, reached bool) (text, do string) {
 	var (
@@ -42,7 +44,7 @@ func explain(broker string, err error, reached bool) (text, do string) {
 	case errors.As(err, &header):
 		return say(errNoBroker, "it does not speak TLS there: use mqtt://, or its TLS port")
 	case errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error"):
-		return say(errNotTrusted, "it wants a certificate of this device, or another TLS: name a listener in homeassistant.broker that takes a password")
+		return say(errNotTrusted, wantsCertificate)
 	case errors.As(err, &dns):
 		return say(errUnreachable, "is the name in homeassistant.broker right, and the network up?")
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -50,6 +52,9 @@ func explain(broker string, err error, reached bool) (text, do string) {
 	case reached:
 		return say(errUnreachable, "it was there before: does the broker still run? conch tries again by itself")
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, errFraming):
+		if t, err := parseBroker(broker); err == nil && t.tls { // such a refusal can be lost on its way
+			return say(errNoBroker, "is it the right port? Or "+wantsCertificate)
+		}
 		return say(errNoBroker, "is it the right port, does it want TLS (mqtts://)?")
 	}
 	return say(errUnreachable, "does the broker run, and is the network up? conch tries again by itself")
