@@ -522,8 +522,51 @@ func talkKept(s *seam) string {
 	return fmt.Sprintf("on disk %v, recalled %d, kept %v", err == nil, len(conf.Recall), conf.Keep != nil)
 }
 
-// connects is what a broker is told first: how the device comes, and its CONNECT.
+// connects is what the room's broker is told first: how the device comes, and its CONNECT; else why it is not.
 func connects(s *seam, secure bool) string {
+	url, how := greeted(s, secure)
+	s.cfg.Room.Broker = url
+	d := s.new(Options{Anyway: true})
+	return first(s, d, how, condition.RoomCut)
+}
+
+// housed is what Home Assistant's broker is told first, likewise. A minute's silence is none: it is not even tried.
+func housed(s *seam, secure bool) string {
+	url, how := greeted(s, secure)
+	if s.cfg.HomeAssistant.Broker == "" {
+		s.cfg.HomeAssistant.Broker = url
+	}
+	d := s.new(Options{Anyway: true})
+	d.actors = nil
+	d.wireHomeAssistant()
+	return first(s, d, how, condition.HomeUnseen)
+}
+
+// first is what comes first when parts of a device run: how somebody was greeted, or a condition.
+func first(s *seam, d *Device, how <-chan string, of condition.Code) string {
+	ctx, stop := s.run(runs(d.actors)...)
+	defer stop()
+	trouble := ""
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	_ = wait.Until(ctx, func() bool {
+		for _, c := range d.conds.List() {
+			if c.Code == of {
+				trouble = c.Text
+			}
+		}
+		return len(how) > 0 || trouble != ""
+	})
+	select {
+	case text := <-how:
+		return text
+	default:
+		return trouble
+	}
+}
+
+// greeted is the address of a broker that says nothing, and how somebody came to it.
+func greeted(s *seam, secure bool) (string, <-chan string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		s.Fatal(err)
@@ -562,30 +605,12 @@ func connects(s *seam, secure bool) string {
 			_ = c.Close()
 		}
 	}()
-	defer func() { _ = l.Close(); <-ended }()
+	s.Cleanup(func() { _ = l.Close(); <-ended })
 	scheme := "mqtt://"
 	if secure {
 		scheme = "mqtts://"
 	}
-	s.cfg.Room.Broker = scheme + l.Addr().String()
-	d := s.new(Options{Anyway: true})
-	ctx, stop := s.run(runs(d.actors)...)
-	defer stop()
-	trouble := ""
-	_ = wait.Until(ctx, func() bool {
-		for _, c := range d.conds.List() {
-			if c.Code == condition.RoomCut {
-				trouble = c.Text
-			}
-		}
-		return len(how) > 0 || trouble != ""
-	})
-	select {
-	case text := <-how:
-		return text
-	default:
-		return trouble
-	}
+	return scheme + l.Addr().String(), how
 }
 
 func plain(s *seam) string  { return connects(s, false) }
@@ -941,6 +966,19 @@ func effects(t *testing.T) []effect {
 			map[string]string{`""`: "no page", q(certs + "/own.key"): "by one", q(certs + "/another.key"): "no page"}},
 		{"web.authority", "[web]\nlisten = \"127.0.0.1:0\"\n", func(s *seam) string { return s.page("https", "") },
 			map[string]string{"false": "no page", "true": "by conch"}},
+
+		{"homeassistant.discovery", "", func(s *seam) string { return housed(s, false) }, map[string]string{"false": "", "true": "MQTT"}},
+		{"homeassistant.broker", house + "[room]\nbroker = \"embedded\"\nlisten = \"127.0.0.1:0\"\n", func(s *seam) string {
+			d := s.new(Options{Anyway: true})
+			d.wireHomeAssistant()
+			return first(s, d, nil, condition.HomeUnseen)
+		}, map[string]string{`""`: "no broker", `"mqtt://127.0.0.1:1"`: "refused"}},
+		{"homeassistant.user", house, func(s *seam) string { return housed(s, false) }, map[string]string{`"ann"`: "ann", `"bob"`: "bob"}},
+		{"homeassistant.password_file", house + "user = \"ann\"\n", func(s *seam) string { return housed(s, false) },
+			map[string]string{q(key1): "sk-one", q(key2): "sk-two"}},
+		{"homeassistant.ca_file", house, func(s *seam) string { return housed(s, true) }, map[string]string{`""`: "*", q(certs + "/ca.pem"): "trusted true"}},
+		{"homeassistant.prefix", house, shown, map[string]string{`"homeassistant"`: "homeassistant/device/conch_", `"attic"`: "attic/device/conch_"}},
+		{"homeassistant.may_listen", house, shown, map[string]string{"false": "no talk", "true": "and talk"}},
 
 		{"radio.stations", "", func(s *seam) string {
 			if r := s.new(Options{}).skillHost("radio").Radio; r != nil {
