@@ -233,7 +233,9 @@ func harden(h http.Header, a arrival) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	if a.encrypted || a.literal { // elsewhere browsers only complain of it
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	}
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Permissions-Policy", "microphone=(self), camera=(), geolocation=(), display-capture=(), midi=(), usb=(), serial=(), hid=(), "+
 		"bluetooth=(), payment=()")

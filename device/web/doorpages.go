@@ -36,7 +36,7 @@ func (d *Door) page(w http.ResponseWriter, status int, more, title string, text 
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, `<!doctype html><html lang="%s"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">`+
-		`<title>%s</title><link rel="stylesheet" href="%s">%s</head><body><main><h1>%[2]s</h1>`,
+		`<title>%s</title><link rel="icon" href="data:,"><link rel="stylesheet" href="%s">%s</head><body><main><h1>%[2]s</h1>`,
 		html.EscapeString(d.o.Language.Code()), html.EscapeString(title), pathStyle, head)
 	for _, line := range text {
 		fmt.Fprintf(&b, "<p>%s</p>", html.EscapeString(line))
