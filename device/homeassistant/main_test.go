@@ -63,11 +63,12 @@ func somePicture() control.Picture {
 // fake is a device of which only the control socket and the feed are there.
 type fake struct {
 	o Options
+	b *Bridge // that runs; of the test's goroutine
 
 	mu    sync.Mutex
 	p     control.Picture
 	asked []string      // method, path and body
-	hold  chan struct{} // what is to be said is said when it is closed; nil: at once
+	hold  chan struct{} // what is asked for is done when it is closed, but for silence; nil: at once
 }
 
 func newFake() *fake {
@@ -99,7 +100,7 @@ func (d *fake) ask(ctx context.Context, method, path string, in, _ any) error {
 	d.asked = append(d.asked, method+" "+path+body)
 	hold := d.hold
 	d.mu.Unlock()
-	if path == "/say" && hold != nil {
+	if path != "/hush" && hold != nil {
 		select {
 		case <-hold:
 		case <-ctx.Done():
@@ -119,8 +120,14 @@ func (d *fake) done() []string {
 // change makes another picture, and tells of it.
 func (d *fake) change(f func(p *control.Picture)) {
 	d.mu.Lock()
-	f(&d.p)
 	p := d.p
+	if p.Room != nil { // others read the one that was
+		room := *p.Room
+		room.Members = slices.Clone(room.Members)
+		p.Room = &room
+	}
+	f(&p)
+	d.p = p
 	d.mu.Unlock()
 	d.o.Feed.Post(control.EventStatus, p.Status)
 	d.o.Feed.Post(control.EventDoing, p.Doing)

@@ -126,7 +126,9 @@ func runs(t *testing.T, d *fake) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- New(d.o).Run(ctx) }()
+	b := New(d.o)
+	d.b = b
+	go func() { ended <- b.Run(ctx) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := mqtttest.Await(t, ended, "the bridge's end"); err != nil {
@@ -323,7 +325,6 @@ func TestPushToTalk(t *testing.T) {
 func TestFloodOfCommands(t *testing.T) {
 	m := mqtttest.Start(t, mqtttest.Options{})
 	d := newFake()
-	d.hold = make(chan struct{})
 	d.o.Config.Broker = m.URL()
 	w := watch(t, m.Addr())
 	runs(t, d)
@@ -356,10 +357,47 @@ func TestFloodOfCommands(t *testing.T) {
 	if n, most := strings.Count(all, "POST /")-1, burst+int(perSecond*took.Seconds())+1; n > most {
 		t.Errorf("2000 commands in %v: %d are done; want %d at most", took, n, most)
 	}
-	if n := strings.Count(all, "/say"); n > maxSaying {
-		t.Errorf("%d sentences wait to be said; want %d at most", n, maxSaying)
+}
+
+// What takes long stands before nothing that makes it quiet; of sentences some wait, and no more.
+func TestSilenceWaitsForNothing(t *testing.T) {
+	m := mqtttest.Start(t, mqtttest.Options{})
+	d := newFake()
+	d.hold = make(chan struct{})
+	d.o.Config.Broker = m.URL()
+	w := watch(t, m.Addr())
+	runs(t, d)
+	w.shows(baseTopic+"/problem/state", "OFF")
+	for i := range 3 * maxSaying {
+		m.Publish(baseTopic+"/announce/set", []byte("sentence "+string(rune('a'+i))))
+	}
+	m.Publish(baseTopic+"/volume/set", []byte("50"))
+	m.Publish(baseTopic+"/microphone/set", []byte("OFF"))
+	w.until("that both take long", func() bool {
+		all := d.done()
+		return slices.Contains(all, `POST /volume {"percent":50}`) && slices.Contains(all, `POST /mute {"muted":true}`)
+	})
+	m.Publish(baseTopic+"/stop/set", []byte("PRESS"))
+	w.until("silence", func() bool { return slices.Contains(d.done(), "POST /hush") })
+	if n := strings.Count(strings.Join(d.done(), "\n"), "/say"); n != maxSaying {
+		t.Errorf("%d sentences wait to be said; want %d", n, maxSaying)
 	}
 	close(d.hold)
+}
+
+// How loud it is just now is told to nobody, and nobody thinks of it ten times a second.
+func TestLevelIsNoNews(t *testing.T) {
+	b := New(Options{})
+	b.see(event(t, control.EventDoing, control.Doing{State: "IN_RESPONSE", Level: 10}))
+	<-b.changed
+	b.see(event(t, control.EventDoing, control.Doing{State: "IN_RESPONSE", Level: 20}))
+	if len(b.changed) > 0 {
+		t.Error("another level is another view")
+	}
+	b.see(event(t, control.EventDoing, control.Doing{State: "IDLE"}))
+	if len(b.changed) == 0 {
+		t.Error("another state is none")
+	}
 }
 
 // A message of a megabyte is not read, and the link goes on.
@@ -416,9 +454,14 @@ func TestBrokerStandsStill(t *testing.T) {
 		d.change(func(p *control.Picture) { p.Status.Volume = i % 100 })
 	}
 	d.change(func(p *control.Picture) { p.Status.Volume = 33 })
+	w.until("that the bridge knows", func() bool {
+		d.b.mu.Lock()
+		defer d.b.mu.Unlock()
+		return d.b.v.p.Status.Volume == 33
+	})
 	m.Thaw()
 	w.shows(baseTopic+"/volume/state", "33")
-	if n := w.count(baseTopic + "/volume/state"); n > 20 {
-		t.Errorf("of 1000 volumes %d are told; want the newest", n)
+	if n := w.count(baseTopic + "/volume/state"); n > 3 {
+		t.Errorf("of 1000 volumes %d are told; want the first, the one that was on its way, and the newest", n)
 	}
 }

@@ -154,7 +154,7 @@ func TestOwnID(t *testing.T) {
 	}
 	ids := map[string]bool{}
 	for topic := range kept(t, m.Addr()) {
-		if id, ok := strings.CutPrefix(topic, "homeassistant/device/conch_"); ok {
+		if id, ok := strings.CutPrefix(topic, "homeassistant/device/conch_"); ok && len(id) > len("0123456789abcdef/") {
 			ids[id] = true
 		}
 	}
