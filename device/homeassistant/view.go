@@ -118,7 +118,7 @@ func (v *view) ended(e control.Event) []happening {
 	if ms := t.PressToSilence; ms != nil && plausible(*ms) {
 		v.silence.add(*ms)
 	}
-	if ms := t.CommitToFirstAudio; ms > 0 && plausible(ms) {
+	if ms := t.CommitToFirstAudio; ms > 0 && plausible(ms) && t.Source != sourceInject {
 		v.first.add(ms)
 	}
 	if !t.CutShort() {
@@ -126,6 +126,9 @@ func (v *view) ended(e control.Event) []happening {
 	}
 	return []happening{{keyButton, pressed{Type: eventStop, Silence: t.PressToSilence, Who: t.Who}}}
 }
+
+// sourceInject is of a turn that nobody has asked for.
+const sourceInject = "inject"
 
 func plausible(ms float64) bool { return ms >= 0 && !math.IsInf(ms, 0) }
 
@@ -135,8 +138,11 @@ func (v *view) entered(e control.Event) {
 	if json.Unmarshal(e.Data, &entry) != nil || entry.Kind != round.EntryRound || entry.Decision == nil {
 		return
 	}
-	if entry.Message != nil && entry.Message.Private() {
-		return
+	if m := entry.Message; m != nil {
+		idle := entry.Decision.Winner == "" && !entry.Decision.Ended && (m.Metadata.Silence || !m.From.Human())
+		if m.Private() || idle { // nobody would ask why nobody went on talking
+			return
+		}
 	}
 	v.decided = &decided{at: e.At, d: *entry.Decision}
 }

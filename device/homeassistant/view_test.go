@@ -84,6 +84,7 @@ func TestWhatHappens(t *testing.T) {
 	cut := control.Turn{Who: "Ada", Record: coordinator.Record{Reason: turn.InterruptedByPress.String(), PressToSilence: ms(8), CommitToFirstAudio: 500}}
 	whole := control.Turn{Who: "Ada", Record: coordinator.Record{Reason: turn.Done.String(), PressToSilence: ms(6), CommitToFirstAudio: 300}}
 	nothing := control.Turn{Record: coordinator.Record{Reason: turn.TooShort.String()}}
+	unasked := control.Turn{Record: coordinator.Record{Reason: turn.Done.String(), Source: turn.SourceInject.String(), CommitToFirstAudio: 1}}
 
 	p := somePicture()
 	p.Recent = []control.Event{event(t, control.EventTurn, cut), event(t, control.EventTurn, whole)}
@@ -95,6 +96,7 @@ func TestWhatHappens(t *testing.T) {
 	a := someAbout()
 	for _, e := range []control.Event{
 		event(t, control.EventPress, nil), event(t, control.EventRelease, nil), event(t, control.EventTurn, whole), event(t, control.EventTurn, nothing),
+		event(t, control.EventTurn, unasked),
 		event(t, control.EventTurn, cut), {Kind: control.EventTurn, Data: []byte("no turn")}, {Kind: "another", Data: []byte("{}")},
 	} {
 		for _, h := range v.see(e) {
@@ -108,6 +110,9 @@ func TestWhatHappens(t *testing.T) {
 	want := []string{`{"event_type":"press"}`, `{"event_type":"release"}`, `{"event_type":"stop","press_to_silence_ms":8,"who":"Ada"}`}
 	if !slices.Equal(got, want) {
 		t.Errorf("events\n%v\nwant\n%v", got, want)
+	}
+	if n := len(v.first); n != 4 {
+		t.Errorf("%d first sounds are counted; want 4: nobody has asked for an announcement", n)
 	}
 	if p50, p99, first := stateOf(v, "silence_p50"), stateOf(v, "silence_p99"), stateOf(v, "first_sound_p50"); p50 != "6.0" || p99 != "8.0" || first != "300.0" {
 		t.Errorf("silence %s, %s, first sound %s; want 6.0, 8.0, 300.0", p50, p99, first)
@@ -136,11 +141,16 @@ func TestLastReason(t *testing.T) {
 		{Kind: round.EntryClaim, Companion: "ada"},
 		{Kind: round.EntryRound},
 		{Kind: round.EntryRound, Message: &round.Message{For: hall}, Decision: &round.Decision{Winner: "ada", Reason: "a secret"}},
+		{Kind: round.EntryRound, Message: &round.Message{From: "cleo"}, Decision: &round.Decision{Reason: "nobody: nothing is open"}},
 	} {
 		entry(e)
 		if got := stateOf(v, "reason"); got != "Cleo: it was called by name" {
 			t.Errorf("after %s the reason is %q", encode(e), got)
 		}
+	}
+	entry(round.Entry{Kind: round.EntryRound, Message: &round.Message{From: round.Human(kitchen)}, Decision: &round.Decision{Reason: "nobody: all are to be silent"}})
+	if got := stateOf(v, "reason"); got != "nobody: all are to be silent" {
+		t.Errorf("after a person was not answered the reason is %q", got)
 	}
 }
 
