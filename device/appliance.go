@@ -63,8 +63,8 @@ func Appliance(ctx context.Context, cfg config.Config, again reload.Options, log
 			buttons[i] = inTurn{lines, a}
 		}
 	}
-	o := Options{Log: log, Buttons: buttons, Now: now, Control: true, Page: true, OnTurn: a.turnEnded, OnEvent: a.event, Typing: a.screen.Unfinished, Anyway: alone,
-		Logs: ring}
+	o := Options{Log: log, Buttons: buttons, Now: now, Control: true, Page: true, OnTurn: a.turnEnded, OnEvent: a.event,
+		Typing: a.screen.Unfinished, Anyway: alone, Logs: ring}
 	if alone {
 		o.OnTurn = nil // a service manager would keep what people say in its journal
 	}

@@ -12,7 +12,8 @@ func (c *Config) MissingFiles() (problems []string) {
 	for _, f := range []struct{ key, path string }{
 		{"voice.ca_file", c.Voice.CAFile}, {"room.password_file", c.Room.PasswordFile}, {"room.ca_file", c.Room.CAFile},
 		{"room.cert_file", c.Room.CertFile}, {"room.key_file", c.Room.KeyFile}, {"room.vote_key_file", c.Room.VoteKeyFile},
-		{"web.cert", c.Web.Cert}, {"web.key", c.Web.Key}, {"homeassistant.password_file", c.HomeAssistant.PasswordFile}, {"homeassistant.ca_file", c.HomeAssistant.CAFile},
+		{"web.cert", c.Web.Cert}, {"web.key", c.Web.Key},
+		{"homeassistant.password_file", c.HomeAssistant.PasswordFile}, {"homeassistant.ca_file", c.HomeAssistant.CAFile},
 	} {
 		if f.path == "" {
 			continue

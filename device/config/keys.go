@@ -234,7 +234,8 @@ func systemKeys(c *Config) []key {
 			"device alone, and that browsers have to be told to trust (the page offers it)"),
 
 		boolean("homeassistant.discovery", &c.HomeAssistant.Discovery, "Home Assistant finds this device, by MQTT discovery"),
-		foreignBroker("homeassistant.broker", &c.HomeAssistant.Broker, "broker of Home Assistant, mqtt:// or mqtts://; empty: room.broker, where that is a broker of the house"),
+		foreignBroker("homeassistant.broker", &c.HomeAssistant.Broker, "broker of Home Assistant, mqtt:// or mqtts://; empty: room.broker, where that "+
+			"is a broker of the house"),
 		text("homeassistant.user", &c.HomeAssistant.User, "user at that broker"),
 		text("homeassistant.password_file", &c.HomeAssistant.PasswordFile, "file that holds the password and nothing else, mode 0600"),
 		text("homeassistant.ca_file", &c.HomeAssistant.CAFile, "certificates that the broker's must come from; empty: the system's"),

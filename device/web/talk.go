@@ -76,7 +76,7 @@ func (s *Server) talk(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // it has answered
 	}
-	defer c.CloseNow()
+	defer func() { _ = c.CloseNow() }()
 	c.SetReadLimit(maxTalk)
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
