@@ -29,7 +29,7 @@ function set(el, property, value) {
 }
 
 function toggle(el, cls, on) {
-  if (el.classList.contains(cls) !== on) el.classList.toggle(cls, on);
+  if (el.classList.contains(cls) !== !!on) el.classList.toggle(cls, !!on);
 }
 
 // paint gives an element a companion's colour, and what can be read upon it.
@@ -182,7 +182,7 @@ export class Drawing {
     toggle(el, 'speaks', speaks);
     toggle(el, 'votes', votes);
     toggle(el, 'chosen', chosen);
-    set(el, '--level', String((level < 0 ? 40 : level) / 100));
+    set(el, '--level', Math.sqrt(Math.min(100, level < 0 ? 20 : level) / 100).toFixed(2)); // peaks of speech are far below the most there is
     put(state, !here ? say('isGone') : speaks ? say('isSpeaking') : votes ? say('isVoting') : chosen ? say('isChosen') : '');
     select.hidden = !c.turns;
     select.disabled = this.look || !here;
@@ -366,7 +366,7 @@ export class Drawing {
     const because = make('p', 'because', this.reason(d.reason));
     because.lang = 'en';
     box.append(because);
-    const rows = make('ul', 'votes');
+    const rows = make('ul', 'ballot');
     const all = new Set([...(d.order ?? []), ...(d.roster ?? []), ...(d.silent ?? []).map((s) => s.companion)]);
     for (const id of [...all].slice(0, 12)) rows.append(this.vote(d, id));
     box.append(rows);

@@ -165,7 +165,7 @@ export class Room {
   votes(c, now) {
     if (!c.here || c.muted) return false;
     if (now - this.voted < SHOWN) return this.voters.includes(c.id);
-    return c.turns && !this.chosen && !this.floor() && this.in('COMMITTING');
+    return c.turns && !this.chosen && !this.floor() && !!this.in('COMMITTING');
   }
 
   // in says whether a device is in that state.
