@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"math"
 	"net/http"
 	"time"
 
@@ -45,7 +46,7 @@ func (d *Device) doing(ctx context.Context) control.Doing {
 		}
 	}
 	if d.audible() {
-		now.Level = d.speaker.Level()
+		now.Level = d.speaker.Level() * 100 / math.MaxInt16
 	}
 	if now.State == turn.InResponse.String() {
 		speech, asked := d.Saying(ctx)
