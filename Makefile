@@ -48,6 +48,7 @@ TEST_NEEDS := \
 	alsa-utils='command -v aplay' \
 	nodejs='command -v node' \
 	npm='command -v npm' \
+	chromium='command -v chromium' \
 	openssl='command -v openssl' \
 	tmux='command -v tmux' \
 	mosquitto='command -v mosquitto || test -x /usr/sbin/mosquitto' \
@@ -244,6 +245,10 @@ test-home: deps-test ## ten dialogues of a day at home, spoken to three devices,
 .PHONY: test-hostile
 test-hostile: deps-test ## every way in which servers misbehave against a whole device, thirty turns each, as a table (some ten minutes)
 	@CONCH_TEST_HOSTILE=1 $(GO) test -count=1 -v -timeout 40m -run '^TestHostileServers$$' ./device $(ARGS)
+
+.PHONY: soak
+soak: deps-test ## the page looks on at an hour of events, and is as large at the end as at the beginning (an hour and some minutes)
+	@CONCH_TEST_SOAK=1 $(GO) test -count=1 -v -timeout 90m -run '^TestAnHourOfEvents$$' ./device/web
 
 KILLS ?= 200
 

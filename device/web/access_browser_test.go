@@ -75,6 +75,7 @@ func (b *tab) audit(source, when string) (rules int) {
 }
 
 func TestNoFindingOfAnAudit(t *testing.T) {
+	t.Parallel()
 	source := axe(t)
 	h := build(t, houseOptions{})
 	h.is("kitchen", func(p *control.Picture) {

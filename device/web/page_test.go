@@ -122,7 +122,7 @@ func TestEveryTextIsSaid(t *testing.T) {
 	}
 }
 
-func TestThePageWeighsLittle(t *testing.T) {
+func TestThePageIsLight(t *testing.T) {
 	sum := 0
 	for _, name := range files(t) {
 		sum += len(read(t, name))

@@ -223,6 +223,7 @@ export class Drawing {
         $('cards').append(el);
       }
       put(el.children[2], r.length > 0 ? clockText(r.left) : '');
+      el.children[3].hidden = !(r.length > 0);
       el.children[3].value = Math.min(1, Math.max(0, r.part));
     }
     this.ticks = rows.length > 0;
