@@ -284,7 +284,7 @@ type chair struct {
 	heard   atomic.Int64 // samples of the microphone
 	loudest atomic.Int64
 	mute    atomic.Bool // no tone
-	jerky   atomic.Bool // the tone comes in bursts
+	jerky   atomic.Bool // the tone comes and goes, and its beginning is late
 }
 
 // Sit implements web.Stage.
@@ -335,27 +335,37 @@ func (c *chair) play() {
 	defer close(c.silent)
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	frames := make([]int16, 480)
-	begun, sent, at := time.Now(), 0, 0
+	begun, sent := time.Now(), 0
+	var kept [][]int16
 	for {
 		select {
 		case <-c.stop:
 			return
 		case <-tick.C:
 		}
-		due := int(time.Since(begun)/(10*time.Millisecond)) - sent // a busy machine ticks late
-		if c.jerky.Load() && due < 12 {
-			continue
-		}
-		for range due {
-			sent++
+		for due := int(time.Since(begun) / (10 * time.Millisecond)); sent < due; sent++ { // a busy machine ticks late
+			frames := make([]int16, 480)
 			for i := range frames {
-				frames[i] = int16(9000 * math.Sin(2*math.Pi*440*float64(at)/48000))
-				at++
+				frames[i] = int16(9000 * math.Sin(2*math.Pi*440*float64(480*sent+i)/48000))
 			}
-			if !c.down.Load() && !c.mute.Load() {
+			if c.down.Load() || c.mute.Load() {
+				kept = nil
+				continue
+			}
+			kept = append(kept, frames)
+			if c.jerky.Load() {
+				switch at := sent % 120; { // 0.6 s of sound and as much of silence; of the sound 150 ms are late at first
+				case at >= 60:
+					kept = nil
+					continue
+				case at >= 6 && at < 21:
+					continue
+				}
+			}
+			for _, frames := range kept {
 				c.ear.Sound(c.device, frames)
 			}
+			kept = nil
 		}
 	}
 }

@@ -186,7 +186,7 @@ func TestConditionsAndWhatRunsAreShown(t *testing.T) {
 		t.Errorf("a quarter of the book is %g", got)
 	}
 	left := js[string](b, `document.querySelector('.card .left').textContent`)
-	b.until(`document.querySelector('.card .left').textContent !== %s`, left) // it runs
+	b.until(`document.querySelector('.card .left').textContent !== %s`, left)          // it runs
 	status.Now = &control.Now{Playing: &control.Playing{Title: "Radio", Position: 60}} // nobody knows how long
 	h.happens("kitchen", control.EventStatus, status)
 	b.until(`document.querySelectorAll('.card').length === 1 && document.querySelector('.card progress').hidden`)
@@ -295,7 +295,7 @@ func TestThePageSpeaksThePersonsLanguage(t *testing.T) {
 	}
 }
 
-// Who may only look sees all of it, and has nothing to press.
+// Without sound of its own a page types, hushes, and presses the device's own button.
 func TestWithoutSoundTheRestWorks(t *testing.T) {
 	h := build(t, houseOptions{quiet: true})
 	b := h.visit(telephone)
@@ -316,6 +316,34 @@ func TestWithoutSoundTheRestWorks(t *testing.T) {
 	js[bool](b, `(document.getElementById('hush').click(), true)`)
 	b.until(`document.getElementById('note').textContent === 'the room is full'`)
 	b.forgive("409")
+}
+
+// Who may only look sees all of it, and has nothing to press.
+func TestWhoMayOnlyLookHasNothingToPress(t *testing.T) {
+	h := build(t, houseOptions{})
+	h.conversation()
+	l := telephone
+	l.before = `new MutationObserver(() => { const m = document.querySelector('meta[name=conch-rights]'); if (m) m.content = 'look'; }).observe(document, { childList: true, subtree: true })`
+	b := h.visit(l)
+	b.until(`document.querySelectorAll('.bubble').length >= 5 && document.getElementById('talk-text').textContent === 'You are looking on'`)
+	for _, knob := range []string{"#mute", "#hush", "#volume", "#text", "#line button", "#share"} {
+		if js[float64](b, `document.querySelector(%s).getBoundingClientRect().width`, knob) != 0 {
+			t.Errorf("%s is in sight", knob)
+		}
+	}
+	b.until(`[...document.querySelectorAll('.disc select')].every((s) => s.disabled)`)
+	b.space(true)
+	b.space(false)
+	b.escape()
+	b.hold("#talk")
+	b.let()
+	js[bool](b, `(`+bubble("Ben")+`.querySelector('summary').click(), true)`) // why is for everybody
+	b.until(bubble("Ben") + `.querySelectorAll('.vote').length === 3`)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.asked) > 0 || h.stage.sat.Load() > 0 {
+		t.Errorf("who may only look asked for %q, and talks %d times", h.asked, h.stage.sat.Load())
+	}
 }
 
 // The page is there before anybody waits for it, and weighs little.

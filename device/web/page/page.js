@@ -213,7 +213,7 @@ button.addEventListener('click', (e) => {
 });
 
 const typing = (el) => el.matches?.('input:not([type=range]), textarea, [contenteditable]');
-const ownKeys = (el) => el !== button && el.matches?.('button, select, summary, a, input') && el.matches(':focus-visible');
+const ownKeys = (el) => el !== button && el.matches?.('button, select, summary, a') && el.matches(':focus-visible'); // gone to by keys
 
 document.addEventListener('keydown', (e) => {
   if (e.key === 'Escape' && !$('link').open) {
