@@ -104,7 +104,7 @@ func open(t *testing.T, url string, l look) *tab {
 		cancel()
 		done()
 	})
-	return show(t, ctx, url, l)
+	return show(ctx, t, url, l)
 }
 
 // beside is another page of the same browser.
@@ -112,11 +112,11 @@ func (b *tab) beside(url string, l look) *tab {
 	b.t.Helper()
 	ctx, cancel := chromedp.NewContext(b.ctx)
 	b.t.Cleanup(cancel)
-	return show(b.t, ctx, url, l)
+	return show(ctx, b.t, url, l)
 }
 
 // show makes a page of a context and opens an address in it.
-func show(t *testing.T, ctx context.Context, url string, l look) *tab {
+func show(ctx context.Context, t *testing.T, url string, l look) *tab {
 	t.Helper()
 	b := &tab{t: t, ctx: ctx}
 	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {

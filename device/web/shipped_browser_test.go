@@ -138,9 +138,12 @@ func TestTheShippedPage(t *testing.T) {
 	chromium(t)
 	need(t, "flite", "espeak-ng")
 	program := shipped(t)
-	t.Run("Press", func(t *testing.T) { shippedPress(t, program) })
-	t.Run("Conversation", func(t *testing.T) { shippedConversation(t, program) })
-	t.Run("Pictures", func(t *testing.T) { shippedPictures(t, program) })
+	for name, test := range map[string]func(*testing.T, string){"Press": shippedPress, "Conversation": shippedConversation, "Pictures": shippedPictures} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, program)
+		})
+	}
 }
 
 // A press in the page while a companion speaks: silence in the page, and at the device.
@@ -246,7 +249,10 @@ func shippedConversation(t *testing.T, program string) {
 		return true;
 	})()`)
 	asked, answer := "", ""
-	understood := func() bool { return strings.Contains(asked, "egg") || strings.Contains(asked, "boil") }
+	understood := func() bool {
+		return (strings.Contains(asked, "egg") || strings.Contains(asked, "boil")) && answer != ""
+	}
+	b.until(`loudAt > 0`)                            // once for the browser, which learns how loud this microphone is, and what is noise
 	for try := 1; !understood() && try <= 4; try++ { // on a busy machine sound has holes, and words are others then
 		b.until(`performance.now() - loudAt > 1500`)
 		b.hold("#talk")
@@ -271,7 +277,7 @@ func shippedConversation(t *testing.T, program string) {
 	}
 	rms := math.Sqrt(sum / float64(max(1, len(samples))))
 	t.Logf("understood %q, answered %q; %.1f s were recorded in the page, %.0f (of 32767) loud on average", asked, answer, float64(len(samples))/48000, rms)
-	if !understood() || answer == "" {
+	if !understood() {
 		t.Errorf("the question was understood as %q, and answered %q", asked, answer)
 	}
 	if rms < 100 || loud < 20 {

@@ -138,7 +138,7 @@ async function post(action, body, { device = here(), signal, again = true } = {}
       return post(action, body, { device, signal, again: false });
     }
     if (!r.ok) {
-      trouble = plain(await r.text(), 300) || say('failed');
+      trouble = plain(await r.text(), 300).trim() || say('failed');
       dirty();
       return null;
     }
@@ -284,7 +284,7 @@ $('line').addEventListener('submit', (e) => {
   $('text').value = '';
   question?.abort();
   question = new AbortController();
-  sound.drop(e.timeStamp);
+  sound.drop(); // a question is a press, but no finger's: its figure would be the typist's
   post('ask', { text }, { signal: question.signal });
 });
 
