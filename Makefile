@@ -48,7 +48,6 @@ TEST_NEEDS := \
 	alsa-utils='command -v aplay' \
 	nodejs='command -v node' \
 	npm='command -v npm' \
-	chromium='command -v chromium' \
 	openssl='command -v openssl' \
 	tmux='command -v tmux' \
 	mosquitto='command -v mosquitto || test -x /usr/sbin/mosquitto' \
@@ -246,8 +245,19 @@ test-home: deps-test ## ten dialogues of a day at home, spoken to three devices,
 test-hostile: deps-test ## every way in which servers misbehave against a whole device, thirty turns each, as a table (some ten minutes)
 	@CONCH_TEST_HOSTILE=1 $(GO) test -count=1 -v -timeout 40m -run '^TestHostileServers$$' ./device $(ARGS)
 
+WEB_NEEDS := \
+	chromium='command -v chromium'
+
+.PHONY: deps-web
+deps-web: deps-test
+	@$(call install,$(WEB_NEEDS),Nobody looks at the page without it.,0)
+
+.PHONY: test-web
+test-web: deps-web ## the page in a real browser: looked at, talked into, audited, flooded (some five minutes); ARGS=-update takes its pictures anew
+	@CONCH_TEST_WEB=1 $(GO) test -count=1 -v -timeout 20m -parallel 2 ./device/web $(if $(ARGS),-args $(ARGS))
+
 .PHONY: soak
-soak: deps-test ## the page looks on at an hour of events, and is as large at the end as at the beginning (an hour and some minutes)
+soak: deps-web ## the page looks on at an hour of events, and is as large at the end as at the beginning (an hour and some minutes)
 	@CONCH_TEST_SOAK=1 $(GO) test -count=1 -v -timeout 90m -run '^TestAnHourOfEvents$$' ./device/web
 
 KILLS ?= 200
