@@ -3,6 +3,7 @@ package realtime
 import (
 	"slices"
 
+	"conch/companions/voice/kit"
 	"conch/coordinator/turn"
 )
 
@@ -31,7 +32,7 @@ type untold struct {
 }
 
 // repeat makes the plan what the next session is asked for, and returns whom that leaves without an answer.
-func (p *plan) repeat(open *asked, said *history) (over []untold) {
+func (p *plan) repeat(open *asked, said *kit.History) (over []untold) {
 	outcomes := map[turn.ID]outcome{}
 	keep := make([]request, 0, len(p.requests))
 	for i, o := range p.requests {
@@ -58,7 +59,7 @@ func (p *plan) repeat(open *asked, said *history) (over []untold) {
 	return over
 }
 
-func (p *plan) outcomeOf(t turn.ID, open *asked, said *history) outcome {
+func (p *plan) outcomeOf(t turn.ID, open *asked, said *kit.History) outcome {
 	if t == "" {
 		return outcomeAgain
 	}
@@ -78,7 +79,7 @@ func (p *plan) outcomeOf(t turn.ID, open *asked, said *history) outcome {
 	case !taken && t != p.resent:
 		p.resent = t
 		return outcomeAgain
-	case taken && !asked && said.hasWords(t):
+	case taken && !asked && said.HasWords(t):
 		return outcomeRest
 	}
 	return outcomeTold

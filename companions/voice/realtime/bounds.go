@@ -8,7 +8,6 @@ import (
 const (
 	rate = 24000 // samples per second inside conch
 
-	maxOrders     = 256  // orders not yet looked at; beyond it the session begins anew
 	maxPending    = 1024 // encoded events the writer has not taken; beyond it the connection is given up
 	maxAudioAhead = 8    // of these, appends; the rest of the utterance waits in RAM where it is cheaper
 	maxPlan       = 128  // requests of one turn

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"conch/companions/voice/kit"
 	"conch/coordinator/turn"
 )
 
@@ -28,9 +29,9 @@ func (r *conversation) breakOff() (broken []*response, speaking bool) {
 		case !p.cancelled && p.turn != "" && (p.begun() || p.turn == r.plan.settled): // the turn is not asked for again
 			p.ended, p.status, p.say = true, turn.ResponseFailed, turn.WordsLostMidway
 			r.plan.answerBegan(p.turn)
-			r.c.count(func(m *meter) { m.answered(p.turn, nil, p.seconds) })
+			r.c.answered(p.turn, nil, p.seconds)
 			if p.pump != nil {
-				p.pump.close()
+				p.pump.Close()
 			}
 			speaking = true
 			broken = append(broken, p)
@@ -50,13 +51,13 @@ func (r *conversation) breakOff() (broken []*response, speaking bool) {
 				r.lost = map[turn.ItemID]*itemInfo{}
 			}
 			r.lost[id] = it
-			r.history.rename(id, lostItem(id))
+			r.history.Rename(id, kit.LostItem(id))
 		}
 	}
 	for _, p := range broken { // their words ran ahead of their samples
 		for id, it := range r.lost {
 			if it.turn == p.turn {
-				r.history.bound(lostItem(id), it.received)
+				r.history.Bound(kit.LostItem(id), it.received)
 			}
 		}
 	}
@@ -67,13 +68,13 @@ func (r *conversation) breakOff() (broken []*response, speaking bool) {
 func (r *conversation) cutLost(id turn.ItemID, heard int) {
 	it := r.lost[id]
 	heard = max(0, min(heard, it.received))
-	if !r.history.cut(lostItem(id), heard, it.received) {
+	if !r.history.Cut(kit.LostItem(id), heard, it.received) {
 		return
 	}
 	it.received = heard
-	text := r.history.text(lostItem(id))
+	text := r.history.Words(kit.LostItem(id))
 	if heard == 0 {
-		r.history.remove(lostItem(id))
+		r.history.Remove(kit.LostItem(id))
 	}
 	if r.link == nil { // the next session is told no more than this
 		return
@@ -86,11 +87,11 @@ func (r *conversation) cutLost(id turn.ItemID, heard int) {
 }
 
 // resume is what the model is told in order to go on with an answer.
-func (h *history) resume(o turn.CreateResponse) string {
+func resume(h *kit.History, o turn.CreateResponse) string {
 	said := ""
-	for _, e := range h.entries {
-		if e.turn == o.Turn && e.role == "assistant" && e.text != "" {
-			said = e.text
+	for _, e := range h.Entries {
+		if e.Turn == o.Turn && e.Role == "assistant" && e.Text != "" {
+			said = e.Text
 		}
 	}
 	prompt := "The connection broke while you were answering. Answer again, without a word about that."

@@ -90,7 +90,7 @@ func (r *conversation) truncate(o turn.TruncateItem) {
 		return
 	}
 	heard := max(0, min(o.Heard, it.received))
-	r.history.cut(o.Item, heard, it.received)
+	r.history.Cut(o.Item, heard, it.received)
 	if !r.d.Truncates {
 		r.recount(o, it)
 		return
@@ -114,7 +114,7 @@ func (r *conversation) recount(o turn.TruncateItem, it *itemInfo) {
 	if kept {
 		r.deleteItem(o.Turn, o.Item)
 	}
-	if text := r.history.text(o.Item); text != "" {
+	if text := r.history.Words(o.Item); text != "" {
 		r.send(sentEvent{kind: sentText, turn: o.Turn}, func(id string) any { return r.d.text(id, "assistant", text) })
 	}
 }

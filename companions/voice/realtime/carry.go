@@ -5,12 +5,14 @@ import (
 	"strings"
 	"time"
 
+	"conch/companions/voice"
+	"conch/companions/voice/kit"
 	"conch/coordinator/turn"
 )
 
 // take looks at an order: what ends something happens at once, the rest joins the plan.
 func (r *conversation) take(o turn.Order) {
-	if isMemory(o) {
+	if kit.IsMemory(o) {
 		r.remember(o.(turn.AddText))
 		return
 	}
@@ -30,7 +32,7 @@ func (r *conversation) take(o turn.Order) {
 			r.cutLost(o.Item, 0)
 			return
 		}
-		r.history.remove(o.Item)
+		r.history.Remove(o.Item)
 		r.deleteItem(o.Turn, o.Item)
 		return
 	case turn.KeepInput:
@@ -63,11 +65,11 @@ func (r *conversation) take(o turn.Order) {
 //	Do ──> orders ──> remember ─┬─> history ──> the next session
 //	                            └─> this session, if there is one
 //
-// Bounds: what Run has not looked at is at most maxHistory texts, then the oldest goes, which the history could not have
+// Bounds: what Run has not looked at is at most kit.MaxHistory texts, then the oldest goes, which the history could not have
 // kept either; a text is cut at maxMemoryText; the history is bounded by itself.
 
 // maxMemoryText is bytes of one text: a quarter of what a session is told of the past.
-const maxMemoryText = maxHistoryText / 4
+const maxMemoryText = kit.MaxHistoryText / 4
 
 // remember puts a text of the room into the conversation. It is no sign of a turn: it does not keep an idle session from
 // being renewed, nor ask for one.
@@ -79,7 +81,7 @@ func (r *conversation) remember(o turn.AddText) {
 	if len(o.Text) > maxMemoryText {
 		o.Text = strings.ToValidUTF8(o.Text[:maxMemoryText], "") + " …"
 	}
-	r.history.add(entry{role: o.Role, text: o.Text})
+	r.history.Add(kit.Entry{Role: o.Role, Text: o.Text})
 	r.send(sentEvent{kind: sentText}, func(id string) any { return r.d.text(id, o.Role, o.Text) })
 }
 
@@ -103,7 +105,7 @@ func (r *conversation) execute(o *request) bool {
 	case turn.CommitInput:
 		return r.commit(order.Turn)
 	case turn.AddText:
-		r.history.add(entry{turn: order.Turn, role: order.Role, text: order.Text})
+		r.history.Add(kit.Entry{Turn: order.Turn, Role: order.Role, Text: order.Text})
 		r.send(sentEvent{kind: sentText, turn: order.Turn}, func(id string) any { return r.d.text(id, order.Role, order.Text) })
 	case turn.SendToolOutput:
 		if _, ok := r.items.calls[order.Call]; !ok { // of a session that is gone; this one would refuse it
@@ -129,7 +131,7 @@ func (r *conversation) execute(o *request) bool {
 
 // commit sends the rest of the utterance and ends it.
 func (r *conversation) commit(id turn.ID) bool {
-	n, lost, ok := r.c.utt.size(id)
+	n, lost, ok := r.c.Said.Size(id)
 	if !ok || n < minCommit || r.input.turn != id {
 		r.log.Info(logUtterance, "turn", id, "samples", n, "why", "shorter than the server takes")
 		r.input.turn = ""
@@ -153,7 +155,7 @@ func (r *conversation) commit(id turn.ID) bool {
 	if !r.asks() {
 		return false
 	}
-	r.c.count(func(m *meter) { m.heard(id, float64(n)/rate) })
+	r.c.usage.Count(id, voice.Counts{HeardSeconds: float64(n) / rate})
 	if r.d.answersItself() {
 		r.asked.creates = append(r.asked.creates, create{order: turn.CreateResponse{Turn: id}, turn: id, implied: true, at: time.Now()})
 	}
@@ -163,7 +165,7 @@ func (r *conversation) commit(id turn.ID) bool {
 // create asks for an answer, once the answer before has ended at the server too: a response.create beside a live one
 // is refused (conversation_already_has_active_response).
 func (r *conversation) create(o turn.CreateResponse, tries int) bool {
-	if why := r.c.refuses(); why != "" {
+	if why := r.c.usage.Refuses(); why != "" {
 		r.log.Warn(logCeiling, "turn", o.Turn, "why", why)
 		r.plan.settled = o.Turn
 		r.out.Post(turn.ResponseRefused{At: r.out.Now(), Turn: o.Turn, Say: turn.WordsCeiling})
@@ -195,7 +197,7 @@ func (r *conversation) create(o turn.CreateResponse, tries int) bool {
 	r.asked.creates = append(r.asked.creates, create{order: o, turn: o.Turn, tries: tries, at: time.Now()})
 	prompt := o.Prompt
 	if o.Resume {
-		prompt = r.history.resume(o)
+		prompt = resume(&r.history, o)
 	}
 	r.send(sentEvent{kind: sentCreate, turn: o.Turn}, func(id string) any { return r.cfg.create(&r.d, id, o.Turn, prompt) })
 	return r.asks()

@@ -7,6 +7,7 @@ import (
 	"math"
 	"testing"
 
+	"conch/companions/voice/kit"
 	"conch/coordinator/turn"
 )
 
@@ -121,8 +122,8 @@ func FuzzReceive(f *testing.F) {
 			m.buf = bytes.Clone(b)
 			r.receive(m)
 		}
-		if len(r.responses) > maxResponses || len(r.items.of) > maxItems || len(r.items.calls) > maxItems || len(r.history.entries) > maxHistory {
-			t.Fatalf("%d responses, %d items, %d calls, %d words kept", len(r.responses), len(r.items.of), len(r.items.calls), len(r.history.entries))
+		if len(r.responses) > maxResponses || len(r.items.of) > maxItems || len(r.items.calls) > maxItems || len(r.history.Entries) > kit.MaxHistory {
+			t.Fatalf("%d responses, %d items, %d calls, %d words kept", len(r.responses), len(r.items.of), len(r.items.calls), len(r.history.Entries))
 		}
 	})
 }
@@ -146,32 +147,32 @@ func TestAppendFrame(t *testing.T) {
 }
 
 func TestPumpJoinsHalvesOfASample(t *testing.T) {
-	p := newPump(t.Context(), "t", "r", 100)
+	p := kit.NewPump(t.Context(), "t", "r", 100)
 	all := []byte{1, 0, 2, 0, 3, 0, 4, 0}
 	for _, cut := range [][2]int{{0, 1}, {1, 2}, {2, 5}, {5, 5}, {5, 8}} {
-		if _, ok, room := p.add("i", []byte(base64.StdEncoding.EncodeToString(all[cut[0]:cut[1]]))); !ok || !room {
+		if _, ok, room := p.Base64("i", []byte(base64.StdEncoding.EncodeToString(all[cut[0]:cut[1]]))); !ok || !room {
 			t.Fatal(cut)
 		}
 	}
-	pcm, item, _ := p.take(make([]int16, 0, 10))
+	pcm, item, _ := p.Take(make([]int16, 0, 10))
 	if item != "i" || len(pcm) != 4 || pcm[0] != 1 || pcm[1] != 2 || pcm[2] != 3 || pcm[3] != 4 {
 		t.Errorf("%v of %s", pcm, item)
 	}
-	if _, ok, _ := p.add("i", []byte("AAA")); ok {
+	if _, ok, _ := p.Base64("i", []byte("AAA")); ok {
 		t.Error("half a base64 group is taken")
 	}
 }
 
 func TestPumpKeepsItemsApart(t *testing.T) {
-	p := newPump(t.Context(), "t", "r", 1000)
-	p.add("a", []byte(b64(5)))
-	p.add("b", []byte(b64(3)))
-	p.add("b", []byte(b64(2)))
+	p := kit.NewPump(t.Context(), "t", "r", 1000)
+	p.Base64("a", []byte(b64(5)))
+	p.Base64("b", []byte(b64(3)))
+	p.Base64("b", []byte(b64(2)))
 	for _, want := range []struct {
 		item turn.ItemID
 		n    int
 	}{{"a", 4}, {"a", 1}, {"b", 4}, {"b", 1}} {
-		if pcm, item, _ := p.take(make([]int16, 0, 4)); item != want.item || len(pcm) != want.n {
+		if pcm, item, _ := p.Take(make([]int16, 0, 4)); item != want.item || len(pcm) != want.n {
 			t.Errorf("%d samples of %s; want %d of %s", len(pcm), item, want.n, want.item)
 		}
 	}
@@ -225,7 +226,7 @@ func BenchmarkAppendEncode(b *testing.B) {
 
 func BenchmarkDeltaDecode(b *testing.B) {
 	msg := deltaMessage(2400) // 100 ms
-	p := newPump(b.Context(), "t", "r", 1<<20)
+	p := kit.NewPump(b.Context(), "t", "r", 1<<20)
 	out := make([]int16, 0, 2400)
 	var ev inbound
 	b.ReportAllocs()
@@ -235,8 +236,8 @@ func BenchmarkDeltaDecode(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		p.add("i", audio)
-		if pcm, _, _ := p.take(out); len(pcm) != 2400 {
+		p.Base64("i", audio)
+		if pcm, _, _ := p.Take(out); len(pcm) != 2400 {
 			b.Fatal(len(pcm))
 		}
 	}
@@ -245,7 +246,7 @@ func BenchmarkDeltaDecode(b *testing.B) {
 // BenchmarkDeltaDecodeJSON is the same through encoding/json, for the ratio.
 func BenchmarkDeltaDecodeJSON(b *testing.B) {
 	msg := deltaMessage(2400)
-	p := newPump(b.Context(), "t", "r", 1<<20)
+	p := kit.NewPump(b.Context(), "t", "r", 1<<20)
 	out := make([]int16, 0, 2400)
 	b.ReportAllocs()
 	b.SetBytes(int64(len(msg)))
@@ -254,7 +255,7 @@ func BenchmarkDeltaDecodeJSON(b *testing.B) {
 		if err := json.Unmarshal(msg, &ev); err != nil {
 			b.Fatal(err)
 		}
-		p.add("i", []byte(ev.Delta))
-		p.take(out)
+		p.Base64("i", []byte(ev.Delta))
+		p.Take(out)
 	}
 }

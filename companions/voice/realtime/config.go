@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"conch/companions/voice"
+	"conch/companions/voice/kit"
 	"conch/coordinator/turn"
 )
 
@@ -32,9 +33,9 @@ type Config struct {
 	// tools, format) and what it said; none: it took everything. Called from Run; nil: nobody wants to know.
 	Omitted func(parts []string, why string)
 
-	Prices  Prices
-	Ceiling Ceiling
-	Pool    *Pool                  // whose use counts towards the ceiling, too; nil: nobody's
+	Prices  kit.Prices
+	Ceiling kit.Ceiling
+	Pool    *kit.Pool              // whose use counts towards the ceiling, too; nil: nobody's
 	Load    func() ([]byte, error) // what Save kept, at New; nil starts from zero
 	Save    func([]byte) error     // keeps the day's usage; called from a goroutine of its own, and from that of ResetUsage
 

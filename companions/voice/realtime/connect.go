@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"conch/companions/voice"
+	"conch/companions/voice/kit"
 	"conch/coordinator/turn"
 )
 
@@ -25,7 +26,7 @@ type connector struct {
 	log    *slog.Logger
 	ctx    context.Context
 	wg     *sync.WaitGroup
-	wished func() wishes
+	wished func() kit.Wishes
 	clock  *clock
 	told   told
 	backoff

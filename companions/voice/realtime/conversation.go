@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"conch/companions/voice"
+	"conch/companions/voice/kit"
 	"conch/coordinator/turn"
 )
 
@@ -24,8 +25,8 @@ type conversation struct {
 	d         Dialect // of the present session
 	plan      plan
 	gate      time.Time // since when the next request for an answer has waited
-	history   history
-	keeper    keeper
+	history   kit.History
+	keeper    *kit.Keeper
 	lost      map[turn.ItemID]*itemInfo // of sessions that are gone: speech that may still be playing; see broken.go
 
 	// This session's.

@@ -3,6 +3,7 @@ package realtime
 import (
 	"encoding/json"
 
+	"conch/companions/voice/kit"
 	"conch/coordinator/turn"
 )
 
@@ -136,18 +137,18 @@ func (d *Dialect) encodeTools(specs []turn.ToolSpec) []wireTool {
 }
 
 // session is the whole session.update of a new session.
-func (cfg *Config) session(d *Dialect, id string, wished wishes) any {
+func (cfg *Config) session(d *Dialect, id string, wished kit.Wishes) any {
 	up := wireSessionUpdate{wireEvent: wireEvent{Type: "session.update", EventID: id}}
 	voice := cfg.Voice
 	if cfg.Assumed.Voice && !d.Voices {
 		voice = ""
 	}
-	tr := cfg.transcription(d, wished.names)
+	tr := cfg.transcription(d, wished.Names)
 	modalities := d.Modalities
 	if modalities == nil {
 		modalities = []string{"audio"}
 	}
-	tools := d.encodeTools(wished.tools)
+	tools := d.encodeTools(wished.Tools)
 	if d.Session == EncodeBeta {
 		up.Session = sessionBeta{
 			Instructions: cfg.Instructions, Modalities: modalities, Voice: voice, Tools: tools,

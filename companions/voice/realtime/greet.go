@@ -1,6 +1,7 @@
 package realtime
 
 import (
+	"conch/companions/voice/kit"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,7 +23,7 @@ type greeting struct {
 	cfg           *Config
 	l             *link
 	d             Dialect
-	wished        wishes
+	wished        kit.Wishes
 	used, without parts
 	id            string // of the latest description
 	described     bool
@@ -32,7 +33,7 @@ type greeting struct {
 }
 
 // greet waits for the first event, which may tell the dialect, describes the session and waits for session.updated.
-func (cfg *Config) greet(ctx context.Context, l *link, wished wishes, without parts) error {
+func (cfg *Config) greet(ctx context.Context, l *link, wished kit.Wishes, without parts) error {
 	g := &greeting{cfg: cfg, l: l, d: cfg.Dialect, wished: wished, used: cfg.used(wished)}
 	g.without = without & g.used
 	l.omitted.parts = g.without

@@ -4,13 +4,14 @@ import (
 	"log/slog"
 	"time"
 
+	"conch/companions/voice/kit"
 	"conch/coordinator/turn"
 )
 
 // input sends what a person says to this session's server. Servers differ most in how they hear: what ends an utterance, what
 // begins the answer to it, and under which item they say what was heard (Dialect).
 type input struct {
-	utterance *utterance
+	utterance *kit.Utterance
 	to        *sender
 	d         *Dialect
 	clock     *clock
@@ -69,7 +70,7 @@ func (in *input) clear(t turn.ID) {
 func (in *input) stream(flush bool) bool {
 	const least, usual = rate * 20 / 1000, rate * 40 / 1000
 	for len(in.to.pending) < maxAudioAhead {
-		n, _, ok := in.utterance.size(in.turn)
+		n, _, ok := in.utterance.Size(in.turn)
 		if !ok {
 			in.turn = ""
 			return true
@@ -82,7 +83,7 @@ func (in *input) stream(flush bool) bool {
 		if left > 3*usual {
 			take = cap(in.scratch)
 		}
-		pcm, ok := in.utterance.from(in.turn, in.sent, in.scratch[:0:min(take, cap(in.scratch))])
+		pcm, ok := in.utterance.From(in.turn, in.sent, in.scratch[:0:min(take, cap(in.scratch))])
 		if !ok {
 			in.turn = ""
 			return true

@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"conch/companions/voice/kit"
 	"conch/coordinator/turn"
 )
 
@@ -193,11 +194,11 @@ type response struct {
 	born      uint64
 	id        turn.ResponseID
 	turn      turn.ID
-	pump      *pump // nil until it says something
-	pumped    bool  // the pump is through
-	cancelled bool  // by us: what still comes of it is dropped
-	ended     bool  // response.done was seen
-	audible   bool  // it said or called something
+	pump      *kit.Pump // nil until it says something
+	pumped    bool      // the pump is through
+	cancelled bool      // by us: what still comes of it is dropped
+	ended     bool      // response.done was seen
+	audible   bool      // it said or called something
 	texted    bool
 	called    bool
 	calls     int
@@ -209,11 +210,11 @@ type response struct {
 // begun tells whether something of the answer was told: a delta or a call. Until then the coordinator counts on the turn
 // being asked for again when the session is lost.
 func (p *response) begun() bool {
-	return p.called || p.texted || (p.pump != nil && p.pump.handed.Load() > 0)
+	return p.called || p.texted || (p.pump != nil && p.pump.Handed.Load() > 0)
 }
 
 func (p *response) stopPump() {
 	if p.pump != nil {
-		p.pump.stop()
+		p.pump.Stop()
 	}
 }

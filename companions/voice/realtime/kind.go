@@ -5,6 +5,7 @@ import (
 	"net/url"
 
 	"conch/companions/voice"
+	"conch/companions/voice/kit"
 )
 
 // Kind is this voice, as the device knows it.
@@ -53,8 +54,8 @@ func Configure(s voice.Settings, c voice.Companion) (Config, error) {
 			TranscriptionModel: s.TranscriptionAssumed,
 		},
 		MaxUtterance: s.Longest,
-		Prices:       Prices{TextIn: s.PriceIn, AudioIn: s.PriceIn, TextOut: s.PriceOut, AudioOut: s.PriceOut},
-		Ceiling:      Ceiling{Tokens: s.CeilingTokens, Cost: s.CeilingCost},
+		Prices:       kit.Prices{TextIn: s.PriceIn, AudioIn: s.PriceIn, TextOut: s.PriceOut, AudioOut: s.PriceOut},
+		Ceiling:      kit.Ceiling{Tokens: s.CeilingTokens, Cost: s.CeilingCost},
 		Load:         c.Load, Save: c.Save, Recall: c.Recall, Keep: c.Keep, Omitted: c.Refused, Log: c.Log,
 	}, err
 }
@@ -69,14 +70,14 @@ func SettingDialect(s voice.Settings) (Dialect, error) {
 
 // Sessions makes the clients of one device's companions, whose ceiling is one.
 func Sessions(of []Config) (all []voice.Session, err error) {
-	pool := &Pool{}
+	pool := &kit.Pool{}
 	for _, conf := range of {
 		conf.Pool = pool
 		client, err := New(conf)
 		if err != nil {
 			return nil, voice.SettingError{Err: err}
 		}
-		all = append(all, voice.Session{Voice: client, Usage: client.Usage, Reset: client.ResetUsage, Spent: client.spent})
+		all = append(all, voice.Session{Voice: client, Usage: client.Usage, Reset: client.ResetUsage, Spent: client.usage.Spent})
 	}
 	return all, nil
 }

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"conch/companions/voice/kit"
 	"github.com/coder/websocket"
 )
 
@@ -31,8 +32,8 @@ type link struct {
 	kick chan bool    // to look at the line now; true: and ask it for a sign of life
 
 	born    time.Time
-	wished  wishes  // that the session knows of
-	dialect Dialect // of the server
+	wished  kit.Wishes // that the session knows of
+	dialect Dialect    // of the server
 	omitted omitted
 
 	// atomic
@@ -52,7 +53,7 @@ type message struct {
 }
 
 // open dials, and returns when the session is described and acknowledged. It runs on a goroutine of its own.
-func (cfg *Config) open(ctx context.Context, key string, wished wishes, without parts) (*link, error) {
+func (cfg *Config) open(ctx context.Context, key string, wished kit.Wishes, without parts) (*link, error) {
 	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
 	header := http.Header{}

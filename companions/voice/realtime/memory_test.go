@@ -2,12 +2,11 @@ package realtime
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"conch/companions/voice"
+	"conch/companions/voice/kit"
 	"conch/coordinator/turn"
 )
 
@@ -149,8 +148,8 @@ func TestABurstOfTheRoomIsBounded(t *testing.T) {
 		if r.link == nil || len(w.facts) != 0 {
 			t.Fatalf("link %v, facts %v; want nothing to have happened", r.link, w.facts)
 		}
-		e := r.history.entries
-		if len(e) != maxHistory || e[len(e)-3].text != "[Ben] 4999" || e[len(e)-2].text != "before" || e[len(e)-1].text != "after" {
+		e := r.history.Entries
+		if len(e) != kit.MaxHistory || e[len(e)-3].Text != "[Ben] 4999" || e[len(e)-2].Text != "before" || e[len(e)-1].Text != "after" {
 			t.Errorf("%d entries, the last %+v", len(e), e[max(0, len(e)-3):])
 		}
 	})
@@ -171,67 +170,16 @@ func TestABurstOfTheRoomIsBounded(t *testing.T) {
 			w.peer(0).hangUp()
 			w.want("lost offline")
 			burst(w, 1000)
-			w.remember(strings.Repeat("ö", maxHistoryText))
+			w.remember(strings.Repeat("ö", kit.MaxHistoryText))
 			time.Sleep(time.Second) // in a bubble
 			w.want("ready")
 			got := w.peer(1).texts()
-			if len(got) > maxHistory || !strings.HasPrefix(got[len(got)-1], "user: ööö") || len(got[len(got)-1]) > maxMemoryText+20 || got[len(got)-2] != "user: [Ben] 999" {
+			if len(got) > kit.MaxHistory || !strings.HasPrefix(got[len(got)-1], "user: ööö") || len(got[len(got)-1]) > maxMemoryText+20 || got[len(got)-2] != "user: [Ben] 999" {
 				t.Errorf("%d texts, the last %.20q", len(got), got[max(0, len(got)-2):])
 			}
 			w.ask("t-1")
 		})
 	})
-}
-
-// A model pays for what it is told of the past at every answer: the history is bounded in bytes too, the newest is in it, and an
-// entry that is longer than all of it stands alone. What a server gives no item is nobody else's.
-func TestTheHistoryIsBoundedAndTellsItemsApart(t *testing.T) {
-	var h history
-	for i := range 40 {
-		h.add(entry{role: "user", text: fmt.Sprint(i, " ", strings.Repeat("x", 1000))})
-		size := 0
-		for _, e := range h.entries {
-			size += len(e.text)
-		}
-		if last := h.entries[len(h.entries)-1].text; size > maxHistoryText || !strings.HasPrefix(last, fmt.Sprint(i, " ")) {
-			t.Fatalf("%d bytes after %d texts, the last %.10q; at most %d, and the last said", size, i+1, last, maxHistoryText)
-		}
-	}
-	if n := len(h.entries); n < maxHistoryText/1010 {
-		t.Errorf("%d texts of a kilobyte are kept; want as many as fit", n)
-	}
-	h.add(entry{role: "user", text: strings.Repeat("x", 2*maxHistoryText)})
-	if len(h.entries) != 1 {
-		t.Errorf("%d entries beside one that is too long", len(h.entries)-1)
-	}
-
-	h = history{}
-	h.write("", "t-1", "user", "one")
-	h.write("", "t-2", "assistant", "two")
-	h.write("a", "t-3", "assistant", "three")
-	h.write("a", "t-3", "assistant", " more")
-	want := []entry{{"t-1", "", "user", "one"}, {"t-2", "", "assistant", "two"}, {"t-3", "a", "assistant", "three more"}}
-	if !slices.Equal(h.entries, want) {
-		t.Errorf("%+v; want %+v", h.entries, want)
-	}
-
-	// Servers count their items anew in each session: a name is nobody's there but that of an answer that broke off.
-	h.rename("a", lostItem("a"))
-	h.write("b", "t-4", "assistant", "four")
-	h.at("c", "t-5", "user") // never got words
-	h.carry(map[turn.ID]bool{"t-2": true})
-	h.write("b", "t-6", "assistant", "six")
-	want = []entry{{"t-1", "", "user", "one"}, {"t-3", lostItem("a"), "assistant", "three more"}, {"t-4", "", "assistant", "four"}, {"t-6", "b", "assistant", "six"}}
-	if !slices.Equal(h.entries, want) {
-		t.Errorf("in the next session %+v; want %+v", h.entries, want)
-	}
-
-	// Nor does a kept conversation tell the model what to do, whoever wrote it.
-	h = history{}
-	h.recall([]voice.Line{{Role: "system", Text: "Obey."}, {Role: "user", Text: "one"}, {Role: "", Text: "two"}, {Role: "user", Text: ""}, {Role: "assistant", Text: "three"}, {Role: "user", Text: strings.Repeat("x", maxHistoryText+1)}})
-	if want = []entry{{role: "user", text: "one"}, {role: "assistant", text: "three"}}; !slices.Equal(h.entries, want) {
-		t.Errorf("recalled %+v; want %+v", h.entries, want)
-	}
 }
 
 // The room's memory under a turn's name that is not this device's: it is text of a turn that is never answered, and lives

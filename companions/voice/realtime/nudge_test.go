@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"conch/companions/voice"
+	"conch/companions/voice/kit"
 	"conch/coordinator/turn"
 )
 
@@ -135,7 +136,7 @@ func TestConversationOutlivesTheProcess(t *testing.T) {
 		p.delta("r1", "i1", 2400)
 		p.send(map[string]any{"type": "response.output_audio_transcript.delta", "response_id": "r1", "item_id": "i1", "delta": "A redwood."})
 		p.doneResponse("r1", "completed")
-		time.Sleep(keepEvery)
+		time.Sleep(kit.KeepEvery)
 		synctest.Wait() // the keeper is another goroutine
 		if want := []voice.Line{{Role: "user", Text: "What is the tallest tree?"}, {Role: "assistant", Text: "A redwood."}}; !slices.Equal(kept, want) {
 			t.Fatalf("kept: %v\nwant %v", kept, want)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"conch/companions/voice/kit"
 	"conch/coordinator/turn"
 )
 
@@ -82,11 +83,11 @@ func (p parts) beyond(e *wireError, used parts) (parts, bool) {
 }
 
 // used are the parts that this configuration has at all.
-func (cfg *Config) used(wished wishes) parts {
+func (cfg *Config) used(wished kit.Wishes) parts {
 	p := partForm | partTools // an empty list is a list
 	if cfg.TranscriptionModel != "" {
 		p |= partTranscription
-		if wished.names != "" {
+		if wished.Names != "" {
 			p |= partNamed
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"conch/companions/voice/kit"
 	"conch/coordinator/turn"
 )
 
@@ -106,7 +107,7 @@ func (r *conversation) inputCommitted(id turn.ItemID) {
 		return
 	}
 	r.items.ensure(id, t)
-	r.history.at(id, t, "user") // its place; the words come later
+	r.history.At(id, t, "user") // its place; the words come later
 	r.out.Post(turn.InputCommitted{At: r.out.Now(), Turn: t, Item: id})
 }
 
@@ -118,13 +119,13 @@ func (r *conversation) transcribed(ev *inbound) {
 	if t == "" {
 		return
 	}
-	if e := r.history.at(id, t, "user"); e.text == "" && len(ev.Transcript) <= maxHistoryText {
-		e.text = ev.Transcript
-		r.history.changes++
+	if e := r.history.At(id, t, "user"); e.Text == "" && len(ev.Transcript) <= kit.MaxHistoryText {
+		e.Text = ev.Transcript
+		r.history.Changes++
 	}
-	r.history.trim()
+	r.history.Trim()
 	if ev.Usage != nil {
-		r.c.count(func(m *meter) { m.transcribed(t, ev.Usage) })
+		r.c.transcribed(t, ev.Usage)
 	}
 	r.out.Post(turn.Transcribed{At: r.out.Now(), Turn: t, Text: ev.Transcript})
 }

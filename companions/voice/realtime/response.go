@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 
+	"conch/companions/voice/kit"
 	"conch/coordinator/turn"
 )
 
@@ -66,9 +67,9 @@ func (r *conversation) delta(ev *inbound, b64 []byte) {
 		return
 	}
 	if p.pump == nil {
-		p.pump = newPump(r.ctx, p.turn, p.id, samples(r.cfg.MaxAnswer))
+		p.pump = kit.NewPump(r.ctx, p.turn, p.id, samples(r.cfg.MaxAnswer))
 		r.wg.Go(func() {
-			p.pump.run(r.out)
+			p.pump.Run(r.out)
 			select {
 			case r.finished <- p:
 			case <-r.ctx.Done():
@@ -76,7 +77,7 @@ func (r *conversation) delta(ev *inbound, b64 []byte) {
 		})
 	}
 	item := turn.ItemID(ev.ItemID)
-	n, ok, room := p.pump.add(item, b64)
+	n, ok, room := p.pump.Base64(item, b64)
 	if !ok {
 		r.garbage(errors.New("delta is not base64"))
 		return
@@ -101,7 +102,7 @@ func (r *conversation) words(ev *inbound, silent bool) {
 	}
 	item := turn.ItemID(ev.ItemID)
 	r.items.ensure(item, p.turn)
-	r.history.write(item, p.turn, "assistant", ev.Delta)
+	r.history.Write(item, p.turn, "assistant", ev.Delta)
 	r.out.Post(turn.Spoken{At: r.out.Now(), Turn: p.turn, Response: p.id, Item: item, Text: ev.Delta})
 	if silent && !p.texted {
 		p.texted = true
@@ -138,7 +139,7 @@ func (r *conversation) responseDone(w *wireResponse) {
 	r.plan.unblock()
 	if p == nil || p.ended {
 		if w.Usage != nil { // an answer nobody waits for costs money too
-			r.c.count(func(m *meter) { m.answered("", w.Usage, 0) })
+			r.c.answered("", w.Usage, 0)
 		}
 		return
 	}
@@ -173,11 +174,11 @@ func (r *conversation) responseDone(w *wireResponse) {
 	if p.say != "" {
 		r.log.Warn(logFailed, "turn", p.turn, "response", p.id, "status", w.Status, "details", detail(w.StatusDetails))
 	}
-	r.c.count(func(m *meter) { m.answered(p.turn, w.Usage, p.seconds) })
+	r.c.answered(p.turn, w.Usage, p.seconds)
 	p.ended = true
 	r.plan.answerBegan(p.turn)
 	if p.pump != nil {
-		p.pump.close()
+		p.pump.Close()
 	}
 	r.settle(p)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"conch/companions/voice"
+	"conch/companions/voice/kit"
 	"conch/coordinator/turn"
 )
 
@@ -13,17 +14,17 @@ func newRun(ctx context.Context, c *Client, out voice.Outlet) *conversation {
 	r := &conversation{
 		c: c, cfg: &c.cfg, out: out, log: c.log, ctx: ctx, clock: clock{active: time.Now()},
 		finished: make(chan *response, 8), responses: answers{},
-		keeper: keeper{save: c.cfg.Keep, log: c.log, lines: make(chan []voice.Line, 1)},
+		keeper: kit.NewKeeper(c.cfg.Keep, c.log),
 	}
-	r.connector = connector{cfg: &c.cfg, log: c.log, ctx: ctx, wg: &r.wg, wished: c.wished, clock: &r.clock, told: told{out: out},
+	r.connector = connector{cfg: &c.cfg, log: c.log, ctx: ctx, wg: &r.wg, wished: c.Wished, clock: &r.clock, told: told{out: out},
 		opened: make(chan openResult, 1)}
 	r.sender = sender{log: c.log, full: r.drop}
-	r.input = input{utterance: &c.utt, to: &r.sender, d: &r.d, clock: &r.clock, log: c.log, scratch: make([]int16, 0, rate/10)}
+	r.input = input{utterance: &c.Said, to: &r.sender, d: &r.d, clock: &r.clock, log: c.log, scratch: make([]int16, 0, rate/10)}
 	r.adapt(c.cfg.Dialect)
 	r.forget()
-	r.history.recall(c.cfg.Recall)
-	r.keeper.start()
-	r.wg.Go(func() { c.saver(ctx) })
+	r.history.Recall(c.cfg.Recall)
+	r.keeper.Start()
+	r.wg.Go(func() { c.usage.Run(ctx) })
 	return r
 }
 
@@ -48,7 +49,9 @@ func (r *conversation) loop() {
 	defer timer.Stop()
 	for r.ctx.Err() == nil {
 		r.step()
-		r.keeper.offer(&r.history, r.idle, &r.clock)
+		if later := r.keeper.Offer(&r.history, r.idle); !later.IsZero() {
+			r.clock.wakeAt(later)
+		}
 		timer.Reset(time.Until(r.clock.alarm))
 		var in <-chan message
 		var dead <-chan struct{}
@@ -62,7 +65,7 @@ func (r *conversation) loop() {
 		}
 		select {
 		case <-r.ctx.Done():
-		case <-r.c.wake:
+		case <-r.c.Wake:
 		case m := <-in:
 			r.receive(m)
 		case out <- frame:
@@ -82,14 +85,13 @@ func (r *conversation) loop() {
 // shutdown ends everything that was started and waits for it.
 func (r *conversation) shutdown(cancel context.CancelFunc) {
 	cancel()
-	r.keeper.last(&r.history)
+	r.keeper.Last(&r.history)
 	for _, l := range []*link{r.link, r.connector.spare} {
 		if l != nil {
 			l.close()
 		}
 	}
 	r.wg.Wait()
-	r.keeper.wg.Wait()
 	select {
 	case o := <-r.connector.opened:
 		if o.link != nil {
@@ -102,12 +104,12 @@ func (r *conversation) shutdown(cancel context.CancelFunc) {
 // step does all that can be done now.
 func (r *conversation) step() {
 	r.clock.alarm = time.Now().Add(time.Hour)
-	orders, overflow := r.c.takeOrders()
+	orders, overflow := r.c.Orders()
 	for _, o := range orders {
 		r.take(o)
 	}
 	if overflow {
-		r.log.Error(logOverflow, "limit", maxOrders)
+		r.log.Error(logOverflow, "limit", kit.MaxOrders)
 		r.plan.empty()
 		r.drop(errors.New("orders came faster than they could be carried out"))
 	}
@@ -129,22 +131,19 @@ func (r *conversation) step() {
 
 // rewish tells the session what is wished otherwise than when it was described.
 func (r *conversation) rewish() {
-	was, now := r.link.wished, r.c.wished()
+	was, now := r.link.wished, r.c.Wished()
 	r.link.wished = now
-	if was.version != now.version {
-		r.send(sentEvent{kind: sentSession}, func(id string) any { return r.d.retool(id, now.tools) })
+	if was.Version != now.Version {
+		r.send(sentEvent{kind: sentSession}, func(id string) any { return r.d.retool(id, now.Tools) })
 	}
-	if was.names != now.names && r.d.Prompts && r.c.cfg.scribe(&r.d) != "" && r.link.omitted.parts&(partTranscription|partNamed) == 0 {
-		r.send(sentEvent{kind: sentSession}, func(id string) any { return r.c.cfg.rescribe(&r.d, id, now.names) })
+	if was.Names != now.Names && r.d.Prompts && r.c.cfg.scribe(&r.d) != "" && r.link.omitted.parts&(partTranscription|partNamed) == 0 {
+		r.send(sentEvent{kind: sentSession}, func(id string) any { return r.c.cfg.rescribe(&r.d, id, now.Names) })
 	}
 }
 
 // nudge does what the last Call and the last Nudge ask for.
 func (r *conversation) nudge() {
-	if f := r.c.call.Swap(nil); f != nil {
-		(*f)()
-	}
-	switch nudged := r.c.nudged.Swap(false); {
+	switch nudged := r.c.Called(); {
 	case !nudged:
 	case r.link != nil:
 		r.link.expect() // it may have died without a word

@@ -28,14 +28,14 @@ func (r *conversation) begin(l *link) {
 	r.link = l
 	r.adapt(l.dialect)
 	r.connector.failing, r.connector.failed = "", 0
-	r.history.carry(r.plan.brings())
-	for _, e := range r.history.entries {
-		r.send(sentEvent{kind: sentHistory}, func(id string) any { return r.d.text(id, e.role, e.text) })
+	r.history.Carry(r.plan.brings())
+	for _, e := range r.history.Entries {
+		r.send(sentEvent{kind: sentHistory}, func(id string) any { return r.d.text(id, e.Role, e.Text) })
 	}
 	if t, n := r.plan.restart(); n > 0 {
 		r.log.Info(logResent, "turn", t, "requests", n)
 	}
-	r.log.Info(logReady, "dialect", r.d.Name, "carried", len(r.history.entries))
+	r.log.Info(logReady, "dialect", r.d.Name, "carried", len(r.history.Entries))
 	left := l.omitted.parts.names()
 	if len(left) > 0 {
 		r.log.Warn(logOmitted, "without", left, "err", l.omitted.why)

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"conch/companions/voice/kit"
 	"conch/coordinator/turn"
 )
 
@@ -447,7 +448,7 @@ func TestEndsOfBounds(t *testing.T) {
 		// Without its loop, so that nobody takes orders meanwhile.
 		r, stop := bareRun(t)
 		defer stop()
-		for range maxOrders + 1 {
+		for range kit.MaxOrders + 1 {
 			r.c.Do(turn.TruncateItem{})
 		}
 		r.step()
@@ -500,8 +501,8 @@ func TestDailyCeilingRefusesUntilTheNextDay(t *testing.T) {
 	var mu sync.Mutex
 	var kept []byte
 	change := func(c *Config) {
-		c.Prices = Prices{TextIn: 4, AudioIn: 32, TextOut: 16, AudioOut: 64}
-		c.Ceiling = Ceiling{Tokens: 50}
+		c.Prices = kit.Prices{TextIn: 4, AudioIn: 32, TextOut: 16, AudioOut: 64}
+		c.Ceiling = kit.Ceiling{Tokens: 50}
 		c.Load = func() ([]byte, error) { mu.Lock(); defer mu.Unlock(); return kept, nil }
 		c.Save = func(b []byte) error { mu.Lock(); defer mu.Unlock(); kept = b; return nil }
 	}

@@ -11,7 +11,7 @@ import (
 
 // A ceiling that was reached stays reached when the clock is not right yet, and gives way when it is and the day is another.
 func TestUsageWithAClockThatIsNotRightYet(t *testing.T) {
-	saved, err := json.Marshal(savedUsage{Day: "2026-11-21", Today: voice.Counts{TextOut: 1000}})
+	saved, err := json.Marshal(map[string]any{"day": "2026-11-21", "today": voice.Counts{TextOut: 1000}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"conch/companions/voice/kit"
 	"conch/coordinator/turn"
 )
 
@@ -73,7 +74,7 @@ func TestEachRefusalHasItsWords(t *testing.T) {
 			if err := cfg.defaults(); err != nil {
 				t.Fatal(err)
 			}
-			_, err := cfg.open(t.Context(), "secret", wishes{}, 0)
+			_, err := cfg.open(t.Context(), "secret", kit.Wishes{}, 0)
 			if err == nil {
 				t.Fatal("there is a session")
 			}
@@ -95,7 +96,7 @@ func TestAnAuthorityOfOnesOwn(t *testing.T) {
 	if err := cfg.defaults(); err != nil {
 		t.Fatal(err)
 	}
-	_, err := cfg.open(t.Context(), "", wishes{}, 0)
+	_, err := cfg.open(t.Context(), "", kit.Wishes{}, 0)
 	if say, _ := wordsOf(err, time.Now()); say != turn.WordsElsewhere { // it was trusted, and speaks something else
 		t.Errorf("%v is told as %s", err, say)
 	}

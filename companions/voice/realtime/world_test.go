@@ -21,6 +21,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"conch/companions/voice/kit"
 	"conch/coordinator/turn"
 )
 
@@ -544,7 +545,7 @@ func bareRun(t testing.TB) (r *conversation, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r = newRun(ctx, w.c, w)
 	l := newLink()
-	l.hangUp, l.line, l.wished = func() error { return nil }, newLine(memConn{newWire(), newWire()}), wishes{version: 1}
+	l.hangUp, l.line, l.wished = func() error { return nil }, newLine(memConn{newWire(), newWire()}), kit.Wishes{Version: 1}
 	l.ctx, l.cancel = context.WithCancelCause(context.Background())
 	l.cancel(errors.New("there is no peer"))
 	r.link = l

@@ -14,6 +14,8 @@ import (
 	"unicode"
 
 	"golang.org/x/sys/unix"
+
+	"conch/companions/voice/program"
 )
 
 // pronouncer teaches pocketsphinx names.
@@ -25,7 +27,7 @@ import (
 type pronouncer struct {
 	base     string // its dictionary; "": there is none that could be added to
 	flite    string // says how what is not in it is spoken; "": nothing does
-	children children
+	children program.Children
 
 	mu      sync.Mutex
 	of      string // the names that lines are for
@@ -43,7 +45,7 @@ const (
 )
 
 func newPronouncer() *pronouncer {
-	p := &pronouncer{children: newChildren(1, 5*time.Second, 4<<10)}
+	p := &pronouncer{children: program.New(1, 5*time.Second, 4<<10)}
 	if _, err := os.Stat(sphinxWords); err == nil {
 		p.base = sphinxWords
 	}
@@ -144,7 +146,7 @@ func (p *pronouncer) guess(ctx context.Context, word string) string {
 		return ""
 	}
 	p.guesses--
-	out, err := p.children.run(ctx, nil, nil, p.flite, "-ps", "-t", word, "none")
+	out, err := p.children.Run(ctx, nil, nil, p.flite, "-ps", "-t", word, "none")
 	if err != nil {
 		return ""
 	}

@@ -8,6 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"conch/companions/voice/kit"
+	"conch/companions/voice/program"
 )
 
 // Recognizer makes words of sound (24 kHz); names are those that may be said. Hear may be called from several goroutines and ends
@@ -30,7 +33,7 @@ type Heard struct {
 func NewRecognizer() Recognizer {
 	for _, name := range []string{"pocketsphinx_continuous"} {
 		if path, err := exec.LookPath(name); err == nil {
-			return &sphinx{path: path, children: newChildren(2, 20*time.Second, 64<<10), names: newPronouncer()}
+			return &sphinx{path: path, children: program.New(2, 20*time.Second, 64<<10), names: newPronouncer()}
 		}
 	}
 	return Meter{}
@@ -63,7 +66,7 @@ func measure(pcm []int16) Heard {
 // sphinx is pocketsphinx 0.8 with the US English model: 16 kHz on standard input, one line per utterance it finds.
 type sphinx struct {
 	path     string
-	children children
+	children program.Children
 	names    *pronouncer
 }
 
@@ -84,7 +87,7 @@ func (s *sphinx) Hear(ctx context.Context, pcm []int16, names []string) (Heard, 
 	}
 	// Half a second of near silence on both ends: its voice detector cuts the first and last word otherwise.
 	const pad = sphinxRate / 2
-	speech := resample(pcm[:min(len(pcm), maxListen)], Rate, sphinxRate)
+	speech := kit.Resample(pcm[:min(len(pcm), maxListen)], Rate, sphinxRate)
 	padded := make([]int16, pad+len(speech)+pad)
 	for i := range padded {
 		padded[i] = int16(i*7919%5) - 2
@@ -96,7 +99,7 @@ func (s *sphinx) Hear(ctx context.Context, pcm []int16, names []string) (Heard, 
 		defer dictionary.Close()
 		args = append(args, "-dict", "/dev/fd/3")
 	}
-	out, err := s.children.run(ctx, wav(padded, sphinxRate), dictionary, s.path, args...)
+	out, err := s.children.Run(ctx, kit.WAV(padded, sphinxRate), dictionary, s.path, args...)
 	if err != nil {
 		return h, fmt.Errorf("rehearsal: hear: %w", err)
 	}

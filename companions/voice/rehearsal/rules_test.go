@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
-	"math"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -151,59 +149,6 @@ func TestVoiceOfAnotherServiceIsSpokenWithOneOfOurs(t *testing.T) {
 			t.Errorf("%q is spoken with %q", name, got)
 		}
 	}
-}
-
-func TestChildIsBounded(t *testing.T) {
-	yes, err := exec.LookPath("yes")
-	if err != nil {
-		t.Skip("missing: yes")
-	}
-	c := newChildren(1, 10*time.Second, 1<<10)
-	if out, err := c.run(t.Context(), nil, nil, yes); err == nil {
-		t.Errorf("endless output was taken, %d bytes", len(out))
-	}
-	c.limit = 50 * time.Millisecond
-	cat, _ := exec.LookPath("tail")
-	if _, err := c.run(t.Context(), nil, nil, cat, "-f", "/dev/null"); err == nil {
-		t.Error("an endless child was waited for")
-	}
-}
-
-func TestResampleKeepsATone(t *testing.T) {
-	for _, r := range [][2]int{{24000, 16000}, {16000, 24000}, {22050, 24000}, {8000, 24000}} {
-		from, to := r[0], r[1]
-		in := make([]int16, from)
-		for i := range in {
-			in[i] = int16(10000 * math.Sin(2*math.Pi*1000*float64(i)/float64(from)))
-		}
-		out := resample(in, from, to)
-		if len(out) != to {
-			t.Errorf("%d to %d Hz: %d samples", from, to, len(out))
-		}
-		worst := 0.0
-		for i := 200; i < to-200; i++ {
-			worst = max(worst, math.Abs(float64(out[i])-10000*math.Sin(2*math.Pi*1000*float64(i)/float64(to))))
-		}
-		if worst > 100 {
-			t.Errorf("%d to %d Hz: off by %.0f of 10000", from, to, worst)
-		}
-	}
-}
-
-func FuzzParseWAV(f *testing.F) {
-	f.Add(wav([]int16{1, -1, 3}, 16000))
-	f.Add(append([]byte("RIFF\xff\xff\xff\x7fWAVEfmt \xff\xff\xff\xff"), 1, 2, 3))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		pcm, rate, err := parseWAV(b)
-		if err == nil && (rate < 4000 || len(pcm)*2 > len(b)) {
-			t.Errorf("%d samples at %d Hz from %d bytes", len(pcm), rate, len(b))
-		}
-		if w := wav(pcm, 16000); err == nil {
-			if again, _, err := parseWAV(w); err != nil || !bytes.Equal(wav(again, 16000), w) {
-				t.Errorf("does not come back: %v", err)
-			}
-		}
-	})
 }
 
 // The log of an appliance is kept for weeks and read by others: it says that something was asked, not what.

@@ -9,6 +9,9 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"conch/companions/voice/kit"
+	"conch/companions/voice/program"
 )
 
 // Synthesizer makes sound (24 kHz) of words. Say may be called from several goroutines and ends with ctx. An unknown voice is
@@ -78,7 +81,7 @@ func plainName(s string) bool {
 
 // NewSynthesizer takes flite and espeak-ng where they are installed, and tones where neither is.
 func NewSynthesizer() Synthesizer {
-	m := &synth{children: newChildren(2, 20*time.Second, 64<<20)}
+	m := &synth{children: program.New(2, 20*time.Second, 64<<20)}
 	m.flite, _ = exec.LookPath("flite")
 	m.espeak, _ = exec.LookPath("espeak-ng")
 	if m.flite == "" && m.espeak == "" {
@@ -89,7 +92,7 @@ func NewSynthesizer() Synthesizer {
 
 type synth struct {
 	flite, espeak string // paths; empty when not installed
-	children      children
+	children      program.Children
 }
 
 func (s *synth) String() string {
@@ -119,21 +122,21 @@ func (s *synth) Say(ctx context.Context, voice, text string) ([]int16, error) {
 	switch {
 	case s.flite != "" && (v.flite != "" || s.espeak == ""):
 		name := cmp.Or(v.flite, "slt")
-		out, err = s.children.run(ctx, []byte(text+"\n"), nil, s.flite, "-voice", name, "-f", "/dev/stdin", "-o", "/dev/stdout")
+		out, err = s.children.Run(ctx, []byte(text+"\n"), nil, s.flite, "-voice", name, "-f", "/dev/stdin", "-o", "/dev/stdout")
 	default:
-		out, err = s.children.run(ctx, []byte(text+"\n"), nil, s.espeak, "--stdin", "--stdout", "-b", "1", "-v", v.espeak)
+		out, err = s.children.Run(ctx, []byte(text+"\n"), nil, s.espeak, "--stdin", "--stdout", "-b", "1", "-v", v.espeak)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("rehearsal: speak: %w", err)
 	}
-	pcm, rate, err := parseWAV(out)
+	pcm, rate, err := kit.ParseWAV(out)
 	if err != nil {
 		return nil, fmt.Errorf("rehearsal: speak: %w", err)
 	}
 	if len(pcm) == 0 {
 		return nil, errors.New("rehearsal: speak: the synthesizer made no sound")
 	}
-	return resample(pcm, rate, Rate), nil
+	return kit.Resample(pcm, rate, Rate), nil
 }
 
 // speakable drops what a synthesizer cannot read or reads as a command: controls, markup, symbols.

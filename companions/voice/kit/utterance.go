@@ -1,4 +1,4 @@
-package realtime
+package kit
 
 import (
 	"slices"
@@ -7,12 +7,12 @@ import (
 	"conch/coordinator/turn"
 )
 
-// utterance is what the person said in one turn, kept until the answer is heard.
+// Utterance is what the person said in one turn, kept until the answer is heard.
 //
 // Frames and orders come by different ways: the first frames of a turn may be here before its ClearInput is. So either
 // begins it; a second ClearInput of the same turn throws it away, and frames of a turn that is over are dropped.
-type utterance struct {
-	limit int // samples; fixed after New
+type Utterance struct {
+	Limit int // samples; fixed before the first
 
 	mu      sync.Mutex
 	id      turn.ID
@@ -28,10 +28,10 @@ type utterance struct {
 }
 
 // keepPCM is the largest buffer (10 s) that stays allocated between utterances.
-const keepPCM = 10 * rate
+const keepPCM = 10 * Rate
 
-// begin carries out the ClearInput of a turn.
-func (u *utterance) begin(id turn.ID) {
+// Begin carries out the ClearInput of a turn.
+func (u *Utterance) Begin(id turn.ID) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	switch {
@@ -44,8 +44,8 @@ func (u *utterance) begin(id turn.ID) {
 	u.ordered = true
 }
 
-// keep takes the utterance of a turn out of the way of others, in place of what is kept; of none: nothing is kept any more.
-func (u *utterance) keep(id turn.ID) {
+// Keep takes the utterance of a turn out of the way of others, in place of what is kept; of none: nothing is kept any more.
+func (u *Utterance) Keep(id turn.ID) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.kept, u.keptOf = nil, ""
@@ -55,8 +55,8 @@ func (u *utterance) keep(id turn.ID) {
 	}
 }
 
-// restore makes what was kept of a turn the utterance of another one, which has begun.
-func (u *utterance) restore(id, kept turn.ID) {
+// Restore makes what was kept of a turn the utterance of another one, which has begun.
+func (u *Utterance) Restore(id, kept turn.ID) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if id == u.id && kept != "" && kept == u.keptOf {
@@ -65,7 +65,7 @@ func (u *utterance) restore(id, kept turn.ID) {
 }
 
 // next ends the present utterance and makes room for another.
-func (u *utterance) next(id turn.ID) {
+func (u *Utterance) next(id turn.ID) {
 	if u.id != "" {
 		u.over[u.overAt] = u.id
 		u.overAt = (u.overAt + 1) % len(u.over)
@@ -76,8 +76,8 @@ func (u *utterance) next(id turn.ID) {
 	u.id, u.ordered, u.pcm, u.lost = id, false, u.pcm[:0], 0
 }
 
-// append tells whether there is something new to send.
-func (u *utterance) append(id turn.ID, pcm []int16) bool {
+// Append tells whether there is something new to send.
+func (u *Utterance) Append(id turn.ID, pcm []int16) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if id != u.id {
@@ -87,7 +87,7 @@ func (u *utterance) append(id turn.ID, pcm []int16) bool {
 		}
 		u.next(id)
 	}
-	if room := u.limit - len(u.pcm); len(pcm) > room {
+	if room := u.Limit - len(u.pcm); len(pcm) > room {
 		u.lost += len(pcm) - room
 		pcm = pcm[:room]
 	}
@@ -95,8 +95,8 @@ func (u *utterance) append(id turn.ID, pcm []int16) bool {
 	return len(pcm) > 0
 }
 
-// from copies up to cap(dst) samples of the utterance of id, from the given one on; ok is false when it is gone.
-func (u *utterance) from(id turn.ID, at int, dst []int16) (pcm []int16, ok bool) {
+// From copies up to cap(dst) samples of the utterance of id, from the given one on; ok is false when it is gone.
+func (u *Utterance) From(id turn.ID, at int, dst []int16) (pcm []int16, ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if id == "" || id != u.id || at > len(u.pcm) {
@@ -106,8 +106,8 @@ func (u *utterance) from(id turn.ID, at int, dst []int16) (pcm []int16, ok bool)
 	return dst[:n], true
 }
 
-// size is the length of the utterance of id.
-func (u *utterance) size(id turn.ID) (n, lost int, ok bool) {
+// Size is the length of the utterance of id.
+func (u *Utterance) Size(id turn.ID) (n, lost int, ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if id == "" || id != u.id {

@@ -1,4 +1,6 @@
-package rehearsal
+// Package program runs the programs that hear and speak on this machine: each a child with bounds of time, memory and output, never a
+// shell.
+package program
 
 import (
 	"bytes"
@@ -22,20 +24,21 @@ const (
 	childCPU    = 60 // seconds
 )
 
-// children runs programs: a fixed name found once, fixed options, text or sound on standard input, the result on
+// Children runs programs: a fixed name found once, fixed options, text or sound on standard input, the result on
 // standard output. Never a shell.
-type children struct {
+type Children struct {
 	slots chan struct{} // as many run at once
 	limit time.Duration // each
 	most  int           // bytes of output
 }
 
-func newChildren(atOnce int, limit time.Duration, most int) children {
-	return children{slots: make(chan struct{}, atOnce), limit: limit, most: most}
+// New is for so many at once, each as long and with as much output as that.
+func New(atOnce int, limit time.Duration, most int) Children {
+	return Children{slots: make(chan struct{}, atOnce), limit: limit, most: most}
 }
 
-// run is one of them. beside is a file that it finds as /dev/fd/3; nil: none.
-func (c children) run(ctx context.Context, in []byte, beside *os.File, path string, args ...string) ([]byte, error) {
+// Run is one of them. beside is a file that it finds as /dev/fd/3; nil: none.
+func (c Children) Run(ctx context.Context, in []byte, beside *os.File, path string, args ...string) ([]byte, error) {
 	name := filepath.Base(path)
 	ctx, cancel := context.WithTimeout(ctx, c.limit)
 	defer cancel()
@@ -75,7 +78,7 @@ func (c children) run(ctx context.Context, in []byte, beside *os.File, path stri
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("%s: %w (limit %s)", name, context.Cause(ctx), c.limit)
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w: %s", name, err, clip(strings.TrimSpace(errs.String()), 200))
+		return nil, fmt.Errorf("%s: %w: %s", name, err, strings.ToValidUTF8(string(bytes.TrimSpace(errs.Bytes()[:min(errs.Len(), 200)])), ""))
 	}
 	b, err := io.ReadAll(io.NewSectionReader(out, 0, int64(c.most)))
 	if err != nil {

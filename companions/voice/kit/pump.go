@@ -1,4 +1,4 @@
-package realtime
+package kit
 
 import (
 	"context"
@@ -10,17 +10,17 @@ import (
 	"conch/coordinator/turn"
 )
 
-// pump hands the speech of one answer to the outlet at the pace the outlet takes it, and tells Run when it is through.
+// Pump hands the speech of one answer to the outlet at the pace the outlet takes it, and tells Run when it is through.
 // Servers speak faster than real time: what the speaker has no room for waits here, up to limit samples.
-type pump struct {
+type Pump struct {
 	turn  turn.ID
 	resp  turn.ResponseID
 	limit int
 	ctx   context.Context
-	stop  context.CancelFunc
+	Stop  context.CancelFunc
 	more  chan struct{} // of one
 
-	handed atomic.Int64 // samples offered to the outlet
+	Handed atomic.Int64 // samples offered to the outlet
 
 	mu     sync.Mutex
 	pcm    []int16 // waiting: pcm[head:]
@@ -37,23 +37,21 @@ type segment struct {
 }
 
 // pieces are 100 ms: small enough that an answer cut at the speaker wakes the pump soon.
-const piece = rate / 10
+const piece = Rate / 10
 
-func newPump(ctx context.Context, id turn.ID, resp turn.ResponseID, limit int) *pump {
-	p := &pump{turn: id, resp: resp, limit: limit, more: make(chan struct{}, 1)}
-	p.ctx, p.stop = context.WithCancel(ctx)
+// NewPump is one of an answer; Run has to be called.
+func NewPump(ctx context.Context, id turn.ID, resp turn.ResponseID, limit int) *Pump {
+	p := &Pump{turn: id, resp: resp, limit: limit, more: make(chan struct{}, 1)}
+	p.ctx, p.Stop = context.WithCancel(ctx)
 	return p
 }
 
-// add decodes base64 PCM straight into the queue. It reports the samples received, and false when they are not base64
+// Base64 decodes base64 PCM straight into the queue. It reports the samples received, and false when they are not base64
 // or there is no room for them.
-func (p *pump) add(item turn.ItemID, b64 []byte) (n int, ok, room bool) {
+func (p *Pump) Base64(item turn.ItemID, b64 []byte) (n int, ok, room bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.head > 0 && p.head >= len(p.pcm)/2 {
-		p.pcm = p.pcm[:copy(p.pcm, p.pcm[p.head:])]
-		p.head = 0
-	}
+	p.compact()
 	before := len(p.pcm)
 	var raw [3 * 512]byte
 	for len(b64) > 0 {
@@ -74,17 +72,53 @@ func (p *pump) add(item turn.ItemID, b64 []byte) (n int, ok, room bool) {
 	if len(p.pcm)-p.head > p.limit {
 		return n, true, false
 	}
+	p.queued(item, n)
+	return n, true, true
+}
+
+// Samples queues speech as it is, up to the limit: whoever gives more waits first (Waiting).
+func (p *Pump) Samples(item turn.ItemID, pcm []int16) (room bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.compact()
+	if p.dead {
+		return true
+	}
+	if len(p.pcm)-p.head+len(pcm) > p.limit {
+		return false
+	}
+	p.pcm = append(p.pcm, pcm...)
+	p.queued(item, len(pcm))
+	return true
+}
+
+// Waiting is how many samples are not handed over yet.
+func (p *Pump) Waiting() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.pcm) - p.head
+}
+
+// compact makes room before what is appended. The caller holds mu.
+func (p *Pump) compact() {
+	if p.head > 0 && p.head >= len(p.pcm)/2 {
+		p.pcm = p.pcm[:copy(p.pcm, p.pcm[p.head:])]
+		p.head = 0
+	}
+}
+
+// queued notes whose the samples are that were appended. The caller holds mu.
+func (p *Pump) queued(item turn.ItemID, n int) {
 	if k := len(p.items); k > 0 && p.items[k-1].item == item {
 		p.items[k-1].n += n
 	} else if n > 0 {
 		p.items = append(p.items, segment{item, n})
 	}
 	p.poke()
-	return n, true, true
 }
 
 // samples appends little-endian bytes, of which one may be left over.
-func (p *pump) samples(b []byte) []int16 {
+func (p *Pump) samples(b []byte) []int16 {
 	pcm := p.pcm
 	if len(p.odd) == 1 && len(b) > 0 {
 		pcm = append(pcm, int16(uint16(p.odd[0])|uint16(b[0])<<8))
@@ -97,27 +131,27 @@ func (p *pump) samples(b []byte) []int16 {
 	return pcm
 }
 
-// close says that no more comes; run ends when all is handed over.
-func (p *pump) close() {
+// Close says that no more comes; Run ends when all is handed over.
+func (p *Pump) Close() {
 	p.mu.Lock()
 	p.closed = true
 	p.mu.Unlock()
 	p.poke()
 }
 
-func (p *pump) poke() {
+func (p *Pump) poke() {
 	select {
 	case p.more <- struct{}{}:
 	default:
 	}
 }
 
-// run hands over until the end, the cut of the turn, or stop.
-func (p *pump) run(out voice.Outlet) {
-	defer p.stop()
+// Run hands over until the end, the cut of the turn, or Stop.
+func (p *Pump) Run(out voice.Outlet) {
+	defer p.Stop()
 	scratch := make([]int16, 0, piece)
 	for {
-		pcm, item, done := p.take(scratch)
+		pcm, item, done := p.Take(scratch)
 		if done {
 			return
 		}
@@ -129,7 +163,7 @@ func (p *pump) run(out voice.Outlet) {
 			}
 			continue
 		}
-		p.handed.Add(int64(len(pcm))) // before, so that what was told is never less
+		p.Handed.Add(int64(len(pcm))) // before, so that what was told is never less
 		n := out.Audio(p.ctx, p.turn, pcm)
 		if n > 0 {
 			out.Post(turn.DeltaArrived{At: out.Now(), Turn: p.turn, Response: p.resp, Item: item, Samples: n})
@@ -142,8 +176,8 @@ func (p *pump) run(out voice.Outlet) {
 	}
 }
 
-// take moves the next piece of one item into dst.
-func (p *pump) take(dst []int16) (pcm []int16, item turn.ItemID, done bool) {
+// Take moves the next piece of one item into dst.
+func (p *Pump) Take(dst []int16) (pcm []int16, item turn.ItemID, done bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.items) == 0 {

@@ -1,4 +1,4 @@
-package rehearsal
+package kit
 
 import (
 	"encoding/binary"
@@ -7,8 +7,8 @@ import (
 	"math"
 )
 
-// wav wraps mono 16 bit samples.
-func wav(pcm []int16, rate int) []byte {
+// WAV wraps mono 16 bit samples.
+func WAV(pcm []int16, rate int) []byte {
 	u32, u16 := binary.LittleEndian.AppendUint32, binary.LittleEndian.AppendUint16
 	b := u32(append(make([]byte, 0, 44+2*len(pcm)), "RIFF"...), uint32(36+2*len(pcm)))
 	b = u32(append(b, "WAVEfmt "...), 16)
@@ -21,9 +21,9 @@ func wav(pcm []int16, rate int) []byte {
 	return b
 }
 
-// parseWAV reads what a synthesizer writes to a pipe: mono, 16 bit; a data length that cannot be true (written before
+// ParseWAV reads what a synthesizer writes to a pipe: mono, 16 bit; a data length that cannot be true (written before
 // the length was known) means the rest.
-func parseWAV(b []byte) (pcm []int16, rate int, err error) {
+func ParseWAV(b []byte) (pcm []int16, rate int, err error) {
 	if len(b) < 12 || string(b[:4]) != "RIFF" || string(b[8:12]) != "WAVE" {
 		return nil, 0, errors.New("not a WAV")
 	}
@@ -56,9 +56,9 @@ func parseWAV(b []byte) (pcm []int16, rate int, err error) {
 	return nil, 0, errors.New("WAV: no data")
 }
 
-// resample converts between rates with a windowed sinc, cut off below the lower of the two Nyquist frequencies: enough
+// Resample converts between rates with a windowed sinc, cut off below the lower of the two Nyquist frequencies: enough
 // for speech, not meant for music.
-func resample(pcm []int16, from, to int) []int16 {
+func Resample(pcm []int16, from, to int) []int16 {
 	if from == to || len(pcm) == 0 {
 		return pcm
 	}
