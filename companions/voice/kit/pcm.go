@@ -62,15 +62,20 @@ func Resample(pcm []int16, from, to int) []int16 {
 	if from == to || len(pcm) == 0 {
 		return pcm
 	}
+	r := NewResampler(from, to)
+	out := append([]int16(nil), r.Write(pcm)...)
+	return append(out, r.Flush()...)
+}
+
+// filter is its table: the phases repeat after to/gcd outputs, a row for each.
+func filter(from, to int) (table []float64, taps int) {
 	const zeros = 8 // zero crossings on each side
 	cut := min(1, float64(to)/float64(from)) * 0.95
 	half := zeros / cut
-	n := int(int64(len(pcm)) * int64(to) / int64(from))
-	// The phases repeat after to/gcd outputs: one row of the table for each.
 	g := gcd(from, to)
 	phases, stride := to/g, from/g
-	taps := 2 * (int(half) + 1)
-	table := make([]float64, phases*taps)
+	taps = 2 * (int(half) + 1)
+	table = make([]float64, phases*taps)
 	for p := range phases {
 		frac := float64(p*stride%phases) / float64(phases)
 		sum := 0.0
@@ -86,19 +91,7 @@ func Resample(pcm []int16, from, to int) []int16 {
 			row[k] /= sum
 		}
 	}
-	out := make([]int16, n)
-	for i := range out {
-		at := int(int64(i) * int64(stride) / int64(phases))
-		row := table[i%phases*taps : (i%phases+1)*taps]
-		acc := 0.0
-		for k, w := range row {
-			if j := at + k - taps/2 + 1; j >= 0 && j < len(pcm) {
-				acc += w * float64(pcm[j])
-			}
-		}
-		out[i] = int16(math.Round(max(-32768, min(32767, acc))))
-	}
-	return out
+	return table, taps
 }
 
 func sinc(x float64) float64 {

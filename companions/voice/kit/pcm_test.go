@@ -42,3 +42,31 @@ func FuzzParseWAV(f *testing.F) {
 		}
 	})
 }
+
+// Whatever pieces a stream comes in, it is the same as the whole, sample by sample.
+func TestPiecesAreResampledAsTheWhole(t *testing.T) {
+	for _, r := range [][2]int{{16000, 24000}, {22050, 24000}, {24000, 24000}, {44100, 24000}, {48000, 24000}, {8000, 24000}} {
+		in := make([]int16, r[0]/2)
+		for i := range in {
+			in[i] = int16(9000 * math.Sin(2*math.Pi*440*float64(i)/float64(r[0])))
+		}
+		whole := Resample(in, r[0], r[1])
+		if len(whole) != len(in)*r[1]/r[0] {
+			t.Errorf("%v: %d samples of %d", r, len(whole), len(in))
+		}
+		s := NewResampler(r[0], r[1])
+		var got []int16
+		for at, n := 0, 1; at < len(in); at, n = at+n, n*7%997+1 {
+			got = append(got, s.Write(in[at:min(len(in), at+n)])...)
+		}
+		got = append(got, s.Flush()...)
+		if len(got) != len(whole) {
+			t.Fatalf("%v: %d samples in pieces, %d at once", r, len(got), len(whole))
+		}
+		for i := range got {
+			if got[i] != whole[i] {
+				t.Fatalf("%v: sample %d is %d in pieces, %d at once", r, i, got[i], whole[i])
+			}
+		}
+	}
+}

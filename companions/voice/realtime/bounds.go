@@ -32,7 +32,6 @@ const (
 	backoffMax       = 5 * time.Second
 	backoffRefused   = 30 * time.Second // wrong key or no quota; a changed key is tried within keyLook
 	keyLook          = 5 * time.Second
-	retryMost        = 10 * time.Minute // of a server's Retry-After
 	stableAfter      = 10 * time.Second // a session that lived this long resets the back-off
 	createPatience   = 5 * time.Second  // how long response.create waits for the end of the answer before
 	renewQuiet       = 15 * time.Second // nothing happened for this long: the session may be renewed

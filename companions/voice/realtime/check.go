@@ -124,9 +124,9 @@ func try(ctx context.Context, cfg *Config) (tried, error) {
 			continue
 		}
 		t := tried{}
-		t.say, _ = wordsOf(err, cfg.Wall())
+		t.say, _ = kit.WordsOf(err, cfg.Wall())
 		if no != nil {
-			t.said = no.text
+			t.said = no.Text
 		}
 		return t, err
 	}

@@ -122,7 +122,7 @@ func (c *connector) attempted(o openResult) (lost *turn.SessionLost) {
 		return nil
 	}
 	lost = &turn.SessionLost{At: c.told.out.Now()}
-	lost.Say, lost.Fatal = wordsOf(o.err, c.cfg.Wall())
+	lost.Say, lost.Fatal = kit.WordsOf(o.err, c.cfg.Wall())
 	var no *refused
 	if errors.As(o.err, &no) && no.omit != 0 { // it hung up on what it refused; the next attempt leaves that out
 		c.without = no.omit
@@ -130,10 +130,10 @@ func (c *connector) attempted(o openResult) (lost *turn.SessionLost) {
 		c.retrying(lost.Say, o.err)
 		return nil
 	}
-	hinted := no != nil && no.after > 0 && !lost.Fatal
-	c.fail(time.Now(), !hinted && (lost.Fatal || waits(lost.Say)), rand.N)
+	hinted := no != nil && no.After > 0 && !lost.Fatal
+	c.fail(time.Now(), !hinted && (lost.Fatal || kit.Waits(lost.Say)), rand.N)
 	if hinted {
-		c.hint(time.Now(), no.after, rand.N)
+		c.hint(time.Now(), no.After, rand.N)
 	}
 	c.retrying(lost.Say, o.err)
 	return lost
@@ -157,12 +157,12 @@ func (c *connector) broke(age time.Duration, why error) turn.SessionLost {
 	lost := turn.SessionLost{At: c.told.out.Now(), Say: turn.WordsOffline}
 	no := closing(why)
 	if no != nil || errors.As(why, &no) {
-		lost.Say, lost.Fatal = no.words()
-		if no.code == codeExpired {
+		lost.Say, lost.Fatal = no.Words()
+		if no.Code == codeExpired {
 			lost.Say = turn.WordsOffline
 			c.at = time.Now()
 		}
-		if lost.Fatal || waits(lost.Say) {
+		if lost.Fatal || kit.Waits(lost.Say) {
 			c.fail(time.Now(), true, rand.N)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"conch/companions/voice/kit"
 	"conch/coordinator/turn"
 )
 
@@ -419,7 +420,7 @@ func TestRetryAfterIsKept(t *testing.T) {
 	for after, want := range map[string]struct{ none, one time.Duration }{
 		"1":                             {900 * time.Millisecond, 1500 * time.Millisecond},
 		"60":                            {59 * time.Second, 67 * time.Second},
-		"99999999":                      {retryMost - time.Second, retryMost + retryMost/10 + time.Second},
+		"99999999":                      {kit.RetryMost - time.Second, kit.RetryMost + kit.RetryMost/10 + time.Second},
 		"-1":                            {14 * time.Second, backoffRefused - time.Millisecond},
 		"Wed, 21 Oct 2026 07:28:00 GMT": {14 * time.Second, backoffRefused - time.Millisecond},
 	} {

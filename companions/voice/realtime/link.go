@@ -99,8 +99,8 @@ func (cfg *Config) open(ctx context.Context, key string, wished kit.Wishes, with
 			if resp.Body != nil {
 				body, _ = io.ReadAll(io.LimitReader(resp.Body, 4<<10))
 			}
-			no := refusal(resp, body)
-			no.text = redact(no.text, key)
+			no := &refused{Refusal: *kit.ReadRefusal(resp, body)}
+			no.Text = kit.Redact(no.Text, key)
 			return nil, no
 		}
 		return nil, fmt.Errorf("connect: %w", err)
@@ -112,11 +112,11 @@ func (cfg *Config) open(ctx context.Context, key string, wished kit.Wishes, with
 		l.close()
 		var no *refused
 		if errors.As(err, &no) {
-			no.text = redact(no.text, key)
+			no.Text = kit.Redact(no.Text, key)
 		}
 		return nil, err
 	}
-	l.omitted.why = redact(l.omitted.why, key)
+	l.omitted.why = kit.Redact(l.omitted.why, key)
 	return l, nil
 }
 

@@ -56,7 +56,7 @@ type omitted struct {
 // final says that no session will be had, whatever is left out: the key, the quota, the model. That of the transcription is
 // only a part.
 func (e *wireError) final() bool {
-	say := wordsFor(e.Code, e.Type)
+	say := kit.WordsFor(e.Code, e.Type)
 	if say == turn.WordsModelRefused && strings.Contains(strings.ToLower(e.Param+" "+e.Message), "transcri") {
 		return false
 	}

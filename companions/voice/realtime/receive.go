@@ -142,7 +142,7 @@ func (r *conversation) transcriptOf(id turn.ItemID) (turn.ID, turn.ItemID) {
 
 // serverError leads an error back to what it answers. Most errors leave the session open.
 func (r *conversation) serverError(e *wireError) {
-	e.Message = redact(e.Message, r.connector.usedKey)
+	e.Message = kit.Redact(e.Message, r.connector.usedKey)
 	s, ok := r.sent.find(e.EventID)
 	if !ok { // servers that do not say which event they mean
 		s = r.asked.meant(e)
@@ -152,7 +152,7 @@ func (r *conversation) serverError(e *wireError) {
 	}
 	switch {
 	case e.is(codeExpired), e.is(codeKey):
-		r.drop(&refused{code: e.code(), text: e.Message})
+		r.drop(&refused{Refusal: kit.Refusal{Code: e.code(), Text: e.Message}})
 	case e.is(codeNotActive):
 		r.notActive(s)
 	case slices.Contains(r.d.Failures, e.Code):
@@ -220,5 +220,5 @@ func (r *conversation) createRefused(t turn.ID, e *wireError) {
 		return
 	}
 	r.plan.forget(t)
-	r.out.Post(turn.ResponseRefused{At: r.out.Now(), Turn: t, Say: wordsFor(e.Code, e.Type)})
+	r.out.Post(turn.ResponseRefused{At: r.out.Now(), Turn: t, Say: kit.WordsFor(e.Code, e.Type)})
 }

@@ -156,7 +156,7 @@ func (r *conversation) responseDone(w *wireResponse) {
 	case "failed":
 		p.status, p.say = turn.ResponseFailed, turn.WordsServerError
 		if why != nil {
-			p.say = wordsFor(why.Code, why.Type)
+			p.say = kit.WordsFor(why.Code, why.Type)
 		}
 	default:
 		for _, it := range w.Output {

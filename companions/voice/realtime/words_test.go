@@ -78,7 +78,7 @@ func TestEachRefusalHasItsWords(t *testing.T) {
 			if err == nil {
 				t.Fatal("there is a session")
 			}
-			if say, fatal := wordsOf(err, time.Now()); say != c.want || fatal != c.fatal {
+			if say, fatal := kit.WordsOf(err, time.Now()); say != c.want || fatal != c.fatal {
 				t.Errorf("%v is told as %s, fatal %v; want %s, %v", err, say, fatal, c.want, c.fatal)
 			}
 			if !strings.Contains(err.Error(), c.log) {
@@ -97,7 +97,7 @@ func TestAnAuthorityOfOnesOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := cfg.open(t.Context(), "", kit.Wishes{}, 0)
-	if say, _ := wordsOf(err, time.Now()); say != turn.WordsElsewhere { // it was trusted, and speaks something else
+	if say, _ := kit.WordsOf(err, time.Now()); say != turn.WordsElsewhere { // it was trusted, and speaks something else
 		t.Errorf("%v is told as %s", err, say)
 	}
 }
