@@ -28,11 +28,6 @@ const (
 	maxHeaders       = 64 << 10         // bytes of the upgrade's answer
 	handshakeTimeout = 15 * time.Second // until session.updated; some servers load their models first
 	refusalWait      = 2 * time.Second  // after an error that names nothing of ours, for session.updated
-	backoffMin       = 150 * time.Millisecond
-	backoffMax       = 5 * time.Second
-	backoffRefused   = 30 * time.Second // wrong key or no quota; a changed key is tried within keyLook
-	keyLook          = 5 * time.Second
-	stableAfter      = 10 * time.Second // a session that lived this long resets the back-off
 	createPatience   = 5 * time.Second  // how long response.create waits for the end of the answer before
 	renewQuiet       = 15 * time.Second // nothing happened for this long: the session may be renewed
 	abandonAfter     = time.Minute      // what the server has not answered by then does not keep a session from renewal

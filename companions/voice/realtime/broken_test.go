@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"conch/companions/voice/kit"
 	"conch/coordinator/turn"
 )
 
@@ -79,12 +80,12 @@ func TestTheRequestToGoOnOutlivesAnotherSession(t *testing.T) {
 		w.mu.Lock()
 		w.status = 0
 		w.mu.Unlock()
-		time.Sleep(backoffMax)
+		time.Sleep(kit.BackoffMax)
 		w.want("ready")
 		q := w.peer(1)
 		q.want("session.update", "conversation.item.create", "conversation.item.create", "response.create")
 		q.hangUp() // before it has answered
-		time.Sleep(backoffMax)
+		time.Sleep(kit.BackoffMax)
 		w.want("lost offline", "ready")
 		q = w.peer(2)
 		q.want("session.update", "conversation.item.create", "conversation.item.create", "response.create")
@@ -92,7 +93,7 @@ func TestTheRequestToGoOnOutlivesAnotherSession(t *testing.T) {
 		synctest.Wait()
 		q.hangUp() // the machine knows of this one
 		w.want("started t-1 r2", "done t-1 r2 failed lost_midway", "lost offline")
-		time.Sleep(backoffMax)
+		time.Sleep(kit.BackoffMax)
 		w.want("ready")
 		w.peer(3).want("session.update", "conversation.item.create", "conversation.item.create")
 	})

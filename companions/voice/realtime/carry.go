@@ -18,7 +18,7 @@ func (r *conversation) take(o turn.Order) {
 	}
 	r.clock.active = time.Now()
 	if r.link == nil {
-		r.connector.told.tellOwed()
+		r.connector.told.TellOwed()
 	}
 	switch o := o.(type) {
 	case turn.CancelResponse:
@@ -49,7 +49,7 @@ func (r *conversation) take(o turn.Order) {
 		r.input.turn = ""
 	}
 	if r.link == nil {
-		r.connector.hurry(turn.TurnOf(o))
+		r.connector.Hurry(turn.TurnOf(o))
 	}
 	if !r.plan.add(o) {
 		r.log.Error(logOverflow, "turn", turn.TurnOf(o), "limit", maxPlan)

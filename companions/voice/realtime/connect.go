@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"conch/companions/voice"
 	"conch/companions/voice/kit"
 	"conch/coordinator/turn"
 )
@@ -28,8 +27,8 @@ type connector struct {
 	wg     *sync.WaitGroup
 	wished func() kit.Wishes
 	clock  *clock
-	told   told
-	backoff
+	told   kit.Told
+	kit.Backoff
 
 	opened  chan openResult
 	opening bool
@@ -57,16 +56,16 @@ func (c *connector) next() *link {
 		c.spare = nil
 		return l
 	}
-	if wait := time.Until(c.at); wait > 0 {
+	if wait := time.Until(c.At); wait > 0 {
 		switch {
-		case !c.slow:
-			c.clock.wakeAt(c.at)
+		case !c.Slow:
+			c.clock.wakeAt(c.At)
 			return nil
 		case c.cfg.Key() == c.usedKey:
-			c.clock.wakeAt(time.Now().Add(min(wait, keyLook)))
+			c.clock.wakeAt(time.Now().Add(min(wait, kit.KeyLook)))
 			return nil
 		}
-		c.slow = false // somebody mended the key
+		c.Slow = false // somebody mended the key
 	}
 	if !c.held() {
 		c.open()
@@ -87,13 +86,13 @@ func (c *connector) held() bool {
 		c.failing, c.failed = say, 0
 		c.log.Warn(logRetry, "held", say)
 	}
-	c.told.tellLost(turn.SessionLost{At: c.told.out.Now(), Say: say, Fatal: true})
-	c.clock.wakeAt(time.Now().Add(keyLook))
+	c.told.Lost(turn.SessionLost{At: c.told.Out.Now(), Say: say, Fatal: true})
+	c.clock.wakeAt(time.Now().Add(kit.KeyLook))
 	return true
 }
 
 func (c *connector) open() {
-	c.opening, c.usedKey, c.last = true, c.cfg.Key(), time.Now()
+	c.opening, c.usedKey, c.Last = true, c.cfg.Key(), time.Now()
 	key := c.usedKey
 	wished := c.wished()
 	without := c.without
@@ -121,19 +120,19 @@ func (c *connector) attempted(o openResult) (lost *turn.SessionLost) {
 	if o.err == nil || c.ctx.Err() != nil {
 		return nil
 	}
-	lost = &turn.SessionLost{At: c.told.out.Now()}
+	lost = &turn.SessionLost{At: c.told.Out.Now()}
 	lost.Say, lost.Fatal = kit.WordsOf(o.err, c.cfg.Wall())
 	var no *refused
 	if errors.As(o.err, &no) && no.omit != 0 { // it hung up on what it refused; the next attempt leaves that out
 		c.without = no.omit
-		c.fail(time.Now(), false, rand.N)
+		c.Fail(time.Now(), false, rand.N)
 		c.retrying(lost.Say, o.err)
 		return nil
 	}
 	hinted := no != nil && no.After > 0 && !lost.Fatal
-	c.fail(time.Now(), !hinted && (lost.Fatal || kit.Waits(lost.Say)), rand.N)
+	c.Fail(time.Now(), !hinted && (lost.Fatal || kit.Waits(lost.Say)), rand.N)
 	if hinted {
-		c.hint(time.Now(), no.After, rand.N)
+		c.Hint(time.Now(), no.After, rand.N)
 	}
 	c.retrying(lost.Say, o.err)
 	return lost
@@ -146,81 +145,36 @@ func (c *connector) retrying(say turn.Words, err error) {
 		c.failing, c.failed = say, 0
 	}
 	if c.failed++; c.failed&(c.failed-1) == 0 {
-		c.log.Warn(logRetry, "err", err, "times", c.failed, "in", time.Until(c.at).Round(time.Millisecond))
+		c.log.Warn(logRetry, "err", err, "times", c.failed, "in", time.Until(c.At).Round(time.Millisecond))
 	}
 }
 
 // broke says what is told about a session that was lost, and when the next one is tried.
 func (c *connector) broke(age time.Duration, why error) turn.SessionLost {
-	c.lasted(age)
-	c.fail(time.Now(), false, rand.N)
-	lost := turn.SessionLost{At: c.told.out.Now(), Say: turn.WordsOffline}
+	c.Lasted(age)
+	c.Fail(time.Now(), false, rand.N)
+	lost := turn.SessionLost{At: c.told.Out.Now(), Say: turn.WordsOffline}
 	no := closing(why)
 	if no != nil || errors.As(why, &no) {
 		lost.Say, lost.Fatal = no.Words()
 		if no.Code == codeExpired {
 			lost.Say = turn.WordsOffline
-			c.at = time.Now()
+			c.At = time.Now()
 		}
 		if lost.Fatal || kit.Waits(lost.Say) {
-			c.fail(time.Now(), true, rand.N)
+			c.Fail(time.Now(), true, rand.N)
 		}
 	}
-	c.clock.wakeAt(c.at) // step may be beyond next
-	c.log.Warn(logLost, "err", why, "age", age.Round(time.Second), "in", time.Until(c.at).Round(time.Millisecond))
+	c.clock.wakeAt(c.At) // step may be beyond next
+	c.log.Warn(logLost, "err", why, "age", age.Round(time.Second), "in", time.Until(c.At).Round(time.Millisecond))
 	return lost
 }
 
 // nudge is for the time without a session: see above.
 func (c *connector) nudge() {
-	c.anew(time.Now())
+	c.Anew(time.Now())
 	if c.opening && c.giveUp != nil {
 		c.again = true
 		c.giveUp()
-	}
-}
-
-// reasonKept is how long a server's refusal is not overruled by attempts that only fail: longer than a turn waits and the
-// longest back-off. Our choice.
-const reasonKept = 12 * time.Second
-
-// told is what the coordinator knows of the session: each change is told once.
-type told struct {
-	out   voice.Outlet
-	ready bool // SessionReady was the last thing told
-	last  *turn.SessionLost
-	at    time.Time
-	owed  *turn.SessionLost // told when what came of the answer has been handed over, unless mended before
-}
-
-func (t *told) tellReady() {
-	t.owed = nil
-	if !t.ready {
-		t.ready, t.last = true, nil
-		t.out.Post(turn.SessionReady{At: t.out.Now()})
-	}
-}
-
-// tellLost posts SessionLost, once until something changes.
-func (t *told) tellLost(lost turn.SessionLost) {
-	if l := t.last; l != nil {
-		if l.Say == lost.Say {
-			t.at = time.Now()
-			return
-		}
-		if lost.Say == turn.WordsOffline && time.Since(t.at) < reasonKept {
-			return // what the server said is the better reason
-		}
-	}
-	t.at = time.Now()
-	t.owed = nil
-	t.ready, t.last = false, &lost
-	t.out.Post(lost)
-}
-
-// tellOwed is for when somebody needs the truth now.
-func (t *told) tellOwed() {
-	if t.owed != nil {
-		t.tellLost(*t.owed)
 	}
 }

@@ -170,7 +170,7 @@ func TestSpokenWhileOfflineIsSentWhenBack(t *testing.T) {
 		w.mu.Lock()
 		w.status = 0
 		w.mu.Unlock()
-		time.Sleep(backoffMax)
+		time.Sleep(kit.BackoffMax)
 		w.want("ready", "committed t-1")
 		if n := w.peer(1).samples(); n != 24000 {
 			t.Errorf("the session heard %d samples; want 24000", n)
@@ -349,7 +349,7 @@ func TestRefusedKey(t *testing.T) {
 		w.run()
 		defer w.stop()
 		w.want("lost fatal key_refused")
-		time.Sleep(2 * backoffRefused) // tried again now and then, told once
+		time.Sleep(2 * kit.BackoffRefused) // tried again now and then, told once
 		w.want()
 		if n := w.attempts(); n < 2 || n > 4 {
 			t.Errorf("%d attempts in a minute; want 2 to 4", n)
@@ -358,7 +358,7 @@ func TestRefusedKey(t *testing.T) {
 		w.status = 0
 		w.mu.Unlock()
 		key.Store("right")
-		time.Sleep(keyLook + time.Second)
+		time.Sleep(kit.KeyLook + time.Second)
 		w.want("ready")
 		if got := w.keys[len(w.keys)-1]; got != "Bearer right" {
 			t.Errorf("connected with %q; want the new key", got)
@@ -381,7 +381,7 @@ func TestLogOfALongRefusalIsShortAndKeepsTheKey(t *testing.T) {
 		w.mu.Lock()
 		w.status = 0
 		w.mu.Unlock()
-		time.Sleep(2 * backoffRefused)
+		time.Sleep(2 * kit.BackoffRefused)
 		w.peer(0).send(map[string]any{"type": "error", "error": map[string]any{
 			"type": "invalid_request_error", "code": codeKey, "message": "sk-sesame opens nothing",
 		}})
@@ -421,8 +421,8 @@ func TestRetryAfterIsKept(t *testing.T) {
 		"1":                             {900 * time.Millisecond, 1500 * time.Millisecond},
 		"60":                            {59 * time.Second, 67 * time.Second},
 		"99999999":                      {kit.RetryMost - time.Second, kit.RetryMost + kit.RetryMost/10 + time.Second},
-		"-1":                            {14 * time.Second, backoffRefused - time.Millisecond},
-		"Wed, 21 Oct 2026 07:28:00 GMT": {14 * time.Second, backoffRefused - time.Millisecond},
+		"-1":                            {14 * time.Second, kit.BackoffRefused - time.Millisecond},
+		"Wed, 21 Oct 2026 07:28:00 GMT": {14 * time.Second, kit.BackoffRefused - time.Millisecond},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, nil)
@@ -477,7 +477,7 @@ func TestReconnectsForEverWithinFiveSeconds(t *testing.T) {
 		w.mu.Lock()
 		w.status = 0
 		w.mu.Unlock()
-		time.Sleep(backoffMax)
+		time.Sleep(kit.BackoffMax)
 		w.want("ready")
 	})
 }
@@ -495,15 +495,15 @@ func TestAQuestionTriesTheServerAtOnce(t *testing.T) {
 			time.Sleep(700 * time.Millisecond)
 			n := w.attempts()
 			w.c.Do(turn.ClearInput{Turn: turn.ID(fmt.Sprint("t-", n))})
-			time.Sleep(2 * backoffMin)
+			time.Sleep(2 * kit.BackoffMin)
 			if got := w.attempts(); got <= n || got > n+3 {
-				t.Errorf("%d attempts within %v of a question; want one to three", got-n, 2*backoffMin)
+				t.Errorf("%d attempts within %v of a question; want one to three", got-n, 2*kit.BackoffMin)
 			}
 		}
 		w.mu.Lock()
 		w.status = 0
 		w.mu.Unlock()
-		time.Sleep(backoffMax)
+		time.Sleep(kit.BackoffMax)
 		w.want("ready")
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"conch/companions/voice/kit"
 	"conch/coordinator/turn"
 )
 
@@ -65,7 +66,7 @@ func TestAHandshakeThatHangsIsGivenUp(t *testing.T) {
 				if dials.Load() != 1 || talking.Load() != 1 {
 					t.Fatalf("%d attempts, %d of them begun; want one, which hangs", dials.Load(), talking.Load())
 				}
-				time.Sleep(backoffMin + 2*time.Millisecond)
+				time.Sleep(kit.BackoffMin + 2*time.Millisecond)
 				w.want("lost offline")
 				if n := dials.Load(); n != 2 {
 					t.Errorf("%d attempts; want the second", n)

@@ -83,7 +83,7 @@ func TestHoldMakesNoAttempt(t *testing.T) {
 			t.Errorf("%d attempts in spite of it", n)
 		}
 		why.Store(turn.Words(""))
-		time.Sleep(keyLook)
+		time.Sleep(kit.KeyLook)
 		w.want("ready")
 	})
 }
@@ -105,7 +105,7 @@ func TestClockInThePast(t *testing.T) {
 	}, func(w *world) {
 		time.Sleep(time.Hour)
 		w.want("lost fatal clock_wrong")
-		if n := dials.Load(); n > int64(time.Hour/(backoffRefused/2))+1 {
+		if n := dials.Load(); n > int64(time.Hour/(kit.BackoffRefused/2))+1 {
 			t.Errorf("%d attempts in an hour", n)
 		}
 		early.Store(false)

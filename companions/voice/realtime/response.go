@@ -203,6 +203,6 @@ func (r *conversation) settle(p *response) {
 		r.out.Post(turn.ResponseDone{At: r.out.Now(), Turn: p.turn, Response: p.id, Status: p.status, Say: p.say})
 	}
 	if r.link == nil && len(r.responses) == 0 {
-		r.connector.told.tellOwed()
+		r.connector.told.TellOwed()
 	}
 }

@@ -16,7 +16,7 @@ func newRun(ctx context.Context, c *Client, out voice.Outlet) *conversation {
 		finished: make(chan *response, 8), responses: answers{},
 		keeper: kit.NewKeeper(c.cfg.Keep, c.log),
 	}
-	r.connector = connector{cfg: &c.cfg, log: c.log, ctx: ctx, wg: &r.wg, wished: c.Wished, clock: &r.clock, told: told{out: out},
+	r.connector = connector{cfg: &c.cfg, log: c.log, ctx: ctx, wg: &r.wg, wished: c.Wished, clock: &r.clock, told: kit.Told{Out: out},
 		opened: make(chan openResult, 1)}
 	r.sender = sender{log: c.log, full: r.drop}
 	r.input = input{utterance: &c.Said, to: &r.sender, d: &r.d, clock: &r.clock, log: c.log, scratch: make([]int16, 0, rate/10)}

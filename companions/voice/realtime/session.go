@@ -13,7 +13,7 @@ import (
 func (r *conversation) adopt(o openResult) {
 	switch lost := r.connector.attempted(o); {
 	case lost != nil && r.link == nil:
-		r.connector.told.tellLost(*lost)
+		r.connector.told.Lost(*lost)
 	case o.link == nil:
 	case r.link == nil:
 		r.begin(o.link)
@@ -43,7 +43,7 @@ func (r *conversation) begin(l *link) {
 	if r.cfg.Omitted != nil {
 		r.cfg.Omitted(left, l.omitted.why)
 	}
-	r.connector.told.tellReady()
+	r.connector.told.Ready()
 }
 
 // died hears the link's last messages, then lets it go.
@@ -76,9 +76,9 @@ func (r *conversation) drop(why error) {
 	lost := r.connector.broke(time.Since(l.born), why)
 	r.forget()
 	if speaking && !lost.Fatal {
-		r.connector.told.owed = &lost
+		r.connector.told.Owed = &lost
 	} else {
-		r.connector.told.tellLost(lost)
+		r.connector.told.Lost(lost)
 	}
 	for _, p := range broken {
 		r.settle(p)
@@ -128,7 +128,7 @@ func (r *conversation) renew() {
 		r.wg.Go(old.close)
 		r.begin(l)
 		r.log.Info(logRenewed, "age", time.Since(old.born).Round(time.Second))
-	case !c.opening && time.Now().After(c.at):
+	case !c.opening && time.Now().After(c.At):
 		c.open()
 	default:
 		r.clock.wakeAt(time.Now().Add(time.Second))

@@ -120,7 +120,7 @@ func TestTheBetterReasonIsKept(t *testing.T) {
 		defer w.stop()
 		w.want("lost server_error")
 		gone.Store(true)
-		time.Sleep(reasonKept / 2)
+		time.Sleep(kit.ReasonKept / 2)
 		w.want()
 		time.Sleep(time.Minute)
 		w.want("lost offline")
