@@ -35,6 +35,7 @@ import (
 	"conch/companions"
 	"conch/companions/round"
 	"conch/companions/voice"
+	"conch/companions/voice/cascade"
 	"conch/companions/voice/kinds"
 	"conch/companions/words"
 	"conch/coordinator"
@@ -820,7 +821,7 @@ func effects(t *testing.T) []effect {
 		{"audio.cue_volume", "[audio]\nvolume = 100\n", func(s *seam) string { return cued(s, turn.CueThinking) }, map[string]string{"0": "silent", "40": "soft", "100": "full"}},
 
 		{"voice.kind", "[voice]\nkey_file = " + q(key1) + "\n", func(s *seam) string { kind, _ := provider.Kind(s.cfg); return kind.Name },
-			map[string]string{`"auto"`: "realtime", `"realtime"`: "realtime", `"rehearsal"`: "rehearsal"}},
+			map[string]string{`"auto"`: "realtime", `"realtime"`: "realtime", `"cascade"`: "cascade", `"rehearsal"`: "rehearsal"}},
 		{"voice.url", "", greeting, map[string]string{`"wss://api.openai.com/v1/realtime"`: "/v1/realtime", `"ws://box:8080/v1"`: "box:8080"}},
 		{"voice.model", "", greeting, map[string]string{`"one"`: "model=one", `"two"`: "model=two"}},
 		{"voice.transcription", "", func(s *seam) string { return regexp.MustCompile(`"transcription":\{[^}]*\}`).FindString(greeting(s)) },
@@ -829,6 +830,11 @@ func effects(t *testing.T) []effect {
 		{"voice.instructions", "", greeting, map[string]string{`"Be a parrot."`: "Be a parrot.", `"Be an owl."`: "Be an owl."}},
 		{"voice.dialect", "", greeting, map[string]string{`"auto"`: `"type":"realtime"`, `"ga"`: `"type":"realtime"`, `"azure"`: "*", `"localai"`: "*", `"speaches"`: "*", `"speech-to-speech"`: "*",
 			`"xai"`: "*", `"qwen"`: `"input_audio_format":"pcm"`}},
+		{"voice.server", chained, asksChain, map[string]string{`"auto"`: "model tts-1", `"compatible"`: "*", `"openai"`: "*", `"ollama"`: "*", `"llama.cpp"`: "*", `"vllm"`: "*", `"localai"`: "*",
+			`"speaches"`: "*", `"kokoro"`: "model kokoro", `"whisper.cpp"`: "*", `"piper"`: "*"}},
+		{"voice.hear", chained, asksChain, map[string]string{`""`: "heard by box.lan:1", `"pocketsphinx"`: "heard by pocketsphinx", `"whisper.cpp http://ear.lan:8080"`: "heard by ear.lan:8080"}},
+		{"voice.speak", chained, asksChain, map[string]string{`""`: "spoken by box.lan:1", `"kokoro http://mouth.lan:8880"`: "spoken by mouth.lan:8880"}},
+		{"voice.speak_model", chained, asksChain, map[string]string{`""`: "model tts-1", `"my-voice"`: "model my-voice"}},
 		{"voice.key_file", "", greeting, map[string]string{q(key1): "Bearer sk-one", q(key2): "Bearer sk-two"}},
 		{"voice.remember", "", talkKept, map[string]string{"true": "on disk true, recalled 1, kept true", "false": "on disk false, recalled 0, kept false"}},
 		{"voice.ceiling_tokens", "", used, map[string]string{"0": "", "1": "of 1 tokens", "1000000000": "of 1000000000 tokens"}},
@@ -1131,4 +1137,22 @@ func (e effect) test(t *testing.T) {
 	if len(seen) < 2 {
 		t.Errorf("%s: all of its values look alike: %v", e.key, seen)
 	}
+}
+
+// chained is a configuration with a chain at home, of which each key says something.
+const chained = "[voice]\nkind = \"cascade\"\nurl = \"http://box.lan:1\"\n"
+
+// asksChain is what the chain is called, and what it asks for.
+func asksChain(s *seam) string {
+	kind := kinds.Find("cascade")
+	settings, err := provider.Settings(s.cfg, kind)
+	if err != nil {
+		return err.Error()
+	}
+	called, err := cascade.Called(settings)
+	if err != nil {
+		return err.Error()
+	}
+	cfg, _ := cascade.Configure(settings, voice.Companion{})
+	return called + ", model " + cfg.MouthModel
 }

@@ -37,11 +37,13 @@ type Settings struct {
 	Own                       map[string]string // the kind's own Keys, by Name
 	URL, Model, Transcription string
 	TranscriptionAssumed      bool              // nobody chose it
+	ModelAssumed              bool              // nobody chose it, nor one for any companion
 	Language                  string            // that people speak, ISO 639-1: a hint to who writes it down; "": nobody chose one
 	Roots                     *x509.CertPool    // who vouches for the server; nil: who does in this system
 	Key                       func() string     // of the provider, read again at every call; "": there is none
 	Hold                      func() turn.Words // a reason to make no attempt at a session now; "": none. May be nil
 	Longest                   time.Duration     // of an utterance
+	Patience                  time.Duration     // how long a turn waits for the beginning of an answer
 	PriceIn, PriceOut         float64           // of a million tokens; 0: unknown
 	CeilingTokens             int64             // of a day, of all companions together; 0: none
 	CeilingCost               float64

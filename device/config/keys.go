@@ -121,7 +121,8 @@ func voiceKeys(c *Config) []key {
 		choice("voice.kind", &c.Voice.Kind, "auto: realtime when there is a key or voice.url is set, else rehearsal (no key, no network)",
 			append([]string{"auto"},
 				kinds.Names()...)...),
-		webSocket("voice.url", &c.Voice.URL, "server of the realtime voice, ws:// or wss://; set, it is used, with a key or without"),
+		voiceServer("voice.url", &c.Voice.URL, "server of the voice: ws:// or wss:// speaks Realtime, http:// or https:// is asked what it speaks; set, it is "+
+			"used, with a key or without"),
 		required("voice.model", &c.Voice.Model, "model that answers"),
 		text("voice.transcription", &c.Voice.Transcription, "model that writes down what was said; empty: nothing is written down"),
 		knowing(kinds.Voices(), text("voice.name", &c.Voice.Name, "name of the voice at the provider")),

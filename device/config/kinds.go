@@ -437,10 +437,10 @@ func chatServer(name string, field *string, about string) key {
 	})
 }
 
-func webSocket(name string, field *string, about string) key {
-	return checkedText(name, field, maxLine, "ws://HOST… or wss://HOST…", about, func(s string) bool {
+func voiceServer(name string, field *string, about string) key {
+	return checkedText(name, field, maxLine, "ws://HOST…, wss://HOST…, http://HOST… or https://HOST…", about, func(s string) bool {
 		u, err := url.Parse(s)
-		return err == nil && (u.Scheme == "ws" || u.Scheme == "wss") && u.Host != "" && u.User == nil
+		return err == nil && slices.Contains([]string{"ws", "wss", "http", "https"}, u.Scheme) && u.Host != "" && u.User == nil
 	})
 }
 

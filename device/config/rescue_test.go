@@ -38,7 +38,7 @@ func TestServiceStartsWithARefusedConfiguration(t *testing.T) {
 		{"remember", "[voice]\nremember = \"no\"\n", LoadOptions{}, map[string]string{"voice.remember": "false"}},
 		{"two at once", "[voice]\nremember = 0\n[audio]\npreroll_ms = -1\nvolume = true\n", LoadOptions{},
 			map[string]string{"voice.remember": "false", "audio.preroll_ms": "0", "audio.volume": "70"}},
-		{"the server: nobody else is sent anything", "[voice]\nurl = \"http://localhost\"\n", LoadOptions{Environ: []string{"OPENAI_API_KEY=sk-x"}},
+		{"the server: nobody else is sent anything", "[voice]\nurl = \"ftp://localhost\"\n", LoadOptions{Environ: []string{"OPENAI_API_KEY=sk-x"}},
 			map[string]string{"voice.kind": `"rehearsal"`, "voice.key": "unset"}},
 		{"whose key", "[voice]\nkey_file = 7\n", LoadOptions{Environ: []string{"OPENAI_API_KEY=sk-x"}}, map[string]string{"voice.kind": `"rehearsal"`, "voice.key": "unset"}},
 		{"who belongs to the room", "[room]\nbroker = \"embedded\"\nmembers = \"ben\"\n", LoadOptions{}, map[string]string{"room.broker": `""`}},

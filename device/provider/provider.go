@@ -44,7 +44,7 @@ func Settings(c *config.Config, kind voice.Kind) (s voice.Settings, err error) {
 	v := c.Voice
 	s = voice.Settings{
 		Own: v.Own, URL: v.URL, Model: v.Model, Transcription: v.Transcription, TranscriptionAssumed: v.Transcription == config.Default().Voice.Transcription,
-		Language: chosen(c), Key: c.LiveKey, Longest: longestUtterance(c),
+		ModelAssumed: v.Model == config.Default().Voice.Model, Language: chosen(c), Key: c.LiveKey, Longest: longestUtterance(c), Patience: c.Turn.Commit,
 		PriceIn: v.PriceIn, PriceOut: v.PriceOut, CeilingTokens: int64(v.Ceiling), CeilingCost: v.CeilingCost,
 	}
 	if !kind.Local {

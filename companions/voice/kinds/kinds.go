@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"conch/companions/voice"
+	"conch/companions/voice/cascade"
 	"conch/companions/voice/realtime"
 	"conch/companions/voice/rehearsal"
 )
@@ -12,6 +13,7 @@ import (
 // All are those that voice.kind may name, in the order in which people are told of them.
 var All = []voice.Kind{
 	realtime.Kind(),
+	cascade.Kind(),
 	rehearsal.Kind(rehearsal.Options{Discreet: true}),
 }
 

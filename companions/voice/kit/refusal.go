@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -69,6 +70,8 @@ func (r *Refusal) Words() (say turn.Words, fatal bool) {
 		case r.Status >= 500, r.Status == 0, r.Status == http.StatusRequestTimeout:
 		case r.Status == http.StatusForbidden && !r.Page:
 			say = turn.WordsDenied
+		case !r.Page && r.Status >= 400 && modelless(r.Text):
+			say = turn.WordsModelRefused
 		case r.Status < 400, r.Page, r.Status == http.StatusNotFound, r.Status == http.StatusMethodNotAllowed:
 			say = turn.WordsElsewhere // a login page, a router, a web server: not what speaks this protocol
 		}
@@ -96,6 +99,13 @@ func WordsFor(code, typ string) turn.Words {
 		}
 	}
 	return turn.WordsServerError
+}
+
+// modelless says that a server without codes for its errors lacks the model: a bare sentence is all that tells that from a wrong address.
+func modelless(text string) bool {
+	text = strings.ToLower(text)
+	return strings.Contains(text, "model") && slices.ContainsFunc([]string{"not found", "not exist", "no such", "unknown", "not installed", "not available",
+		"unsupported", "not supported", "invalid"}, func(s string) bool { return strings.Contains(text, s) })
 }
 
 // ReadRefusal reads the answer to a request that was refused.

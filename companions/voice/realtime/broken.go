@@ -2,7 +2,6 @@ package realtime
 
 import (
 	"fmt"
-	"strings"
 
 	"conch/companions/voice/kit"
 	"conch/coordinator/turn"
@@ -15,9 +14,6 @@ import (
 //
 // Its items exist in no session any more, and their samples may still be playing. So they are remembered by lost, and what is
 // cut of them changes the conversation that is carried, and is told to a session that has been told more already.
-
-// maxQuoted is how much of what was said a session is reminded of, in bytes.
-const maxQuoted = 400
 
 // breakOff ends what was live when the session was lost, and tells whether anything is still on its way to the speaker.
 // Whoever calls it settles the broken answers.
@@ -81,38 +77,7 @@ func (r *conversation) cutLost(id turn.ItemID, heard int) {
 	}
 	why := "The person interrupted you, and heard nothing of your last answer."
 	if text != "" {
-		why = fmt.Sprintf("The person interrupted you. Of your last answer they heard no more than the words that end in: %q", ending(text))
+		why = fmt.Sprintf("The person interrupted you. Of your last answer they heard no more than the words that end in: %q", kit.Ending(text))
 	}
 	r.send(sentEvent{kind: sentText, turn: it.turn}, func(id string) any { return r.d.text(id, "system", why) })
-}
-
-// resume is what the model is told in order to go on with an answer.
-func resume(h *kit.History, o turn.CreateResponse) string {
-	said := ""
-	for _, e := range h.Entries {
-		if e.Turn == o.Turn && e.Role == "assistant" && e.Text != "" {
-			said = e.Text
-		}
-	}
-	prompt := "The connection broke while you were answering. Answer again, without a word about that."
-	if said != "" {
-		prompt = fmt.Sprintf("The connection broke while you were answering; the person has heard your answer up to about these words: %q. "+
-			"Go on from there without a word about that: begin with the sentence that broke off, and repeat nothing before it.", ending(said))
-	}
-	if o.Prompt != "" {
-		prompt = o.Prompt + "\n\n" + prompt
-	}
-	return prompt
-}
-
-// ending is the end of a long text, from a word on.
-func ending(text string) string {
-	if len(text) <= maxQuoted {
-		return text
-	}
-	text = strings.ToValidUTF8(text[len(text)-maxQuoted:], "")
-	if _, rest, ok := strings.Cut(text, " "); ok {
-		text = rest
-	}
-	return "… " + text
 }

@@ -197,7 +197,7 @@ func (r *conversation) create(o turn.CreateResponse, tries int) bool {
 	r.asked.creates = append(r.asked.creates, create{order: o, turn: o.Turn, tries: tries, at: time.Now()})
 	prompt := o.Prompt
 	if o.Resume {
-		prompt = resume(&r.history, o)
+		prompt = kit.Resume(&r.history, o)
 	}
 	r.send(sentEvent{kind: sentCreate, turn: o.Turn}, func(id string) any { return r.cfg.create(&r.d, id, o.Turn, prompt) })
 	return r.asks()

@@ -1,0 +1,405 @@
+package cascade
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	openai "github.com/sashabaranov/go-openai"
+
+	"conch/companions/voice/kit"
+	"conch/coordinator/turn"
+)
+
+// mind is the chat server.
+type mind struct {
+	*web
+	api         *openai.Client
+	model       func() string
+	first, idle time.Duration
+
+	mu      sync.Mutex
+	p       Profile         // of the way it asks; what its list of models shows may change it
+	without map[string]bool // what the server has refused of a request: usage, kwargs, tools
+	why     string
+}
+
+func newMind(w *web, model func() string, first, idle time.Duration) *mind {
+	m := &mind{web: w, model: model, first: first, idle: idle, p: w.profile, without: map[string]bool{}}
+	m.api = w.api(signed{w})
+	return m
+}
+
+// doneKey is where a request has room to note that its stream has announced its end, which go-openai does not tell.
+type doneKey struct{}
+
+// signed gives each request the key of the moment, and makes a stream of an answer that is none.
+type signed struct{ *web }
+
+func (s signed) Do(q *http.Request) (*http.Response, error) {
+	s.sign(q)
+	resp, err := s.web.Do(q)
+	if err != nil {
+		return nil, err
+	}
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if kind != "application/json" {
+		done, _ := q.Context().Value(doneKey{}).(*atomic.Bool)
+		if done == nil {
+			done = &atomic.Bool{}
+		}
+		resp.Body = newLines(resp.Body, done)
+		return resp, nil
+	}
+	defer resp.Body.Close() // a server that does not stream: the whole answer, as a stream of one
+	text, err := io.ReadAll(io.LimitReader(resp.Body, mostReply))
+	if err != nil {
+		return nil, err
+	}
+	var line bytes.Buffer
+	if json.Compact(&line, text) != nil {
+		return nil, &unusable{turn.WordsServerError, "an answer that cannot be read"}
+	}
+	resp.Body = io.NopCloser(strings.NewReader("data: " + line.String() + "\n\n"))
+	return resp, nil
+}
+
+// said is what came of an answer at once.
+type said struct {
+	text string
+	call *call // a complete one
+}
+
+// call is of a tool.
+type call struct {
+	id         turn.CallID
+	name, args string
+}
+
+// ended is how an answer ended.
+type ended struct {
+	why             string // stop, length, content_filter, tool_calls
+	in, out, cached int64  // tokens; in 0: the server does not count
+	bytes           int    // of text
+}
+
+// chunk is a line of the stream, or a whole answer. go-openai's own type refuses arguments that are an object, and an error that is a
+// sentence, and a whole answer has its words elsewhere.
+type chunk struct {
+	Choices []struct {
+		Delta, Message *delta
+		Finish         string `json:"finish_reason"`
+	} `json:"choices"`
+	Usage *struct {
+		In     int64 `json:"prompt_tokens"`
+		Out    int64 `json:"completion_tokens"`
+		Detail struct {
+			Cached int64 `json:"cached_tokens"`
+		} `json:"prompt_tokens_details"`
+	} `json:"usage"`
+	Error json.RawMessage `json:"error"`
+}
+
+type delta struct {
+	Content any    `json:"content"`
+	Refusal string `json:"refusal"`
+	Calls   []struct {
+		Index    *int   `json:"index"`
+		ID       string `json:"id"`
+		Function struct {
+			Name string          `json:"name"`
+			Args json.RawMessage `json:"arguments"`
+		} `json:"function"`
+	} `json:"tool_calls"`
+}
+
+// Bounds of one answer.
+const (
+	mostText  = 12 << 10 // bytes
+	mostCalls = 32
+	mostArgs  = 64 << 10
+)
+
+// answer asks, and calls on with what comes, in order, on this goroutine. An answer that ends without saying so was cut off:
+// io.ErrUnexpectedEOF.
+func (m *mind) answer(ctx context.Context, messages []openai.ChatCompletionMessage, tools []turn.ToolSpec, began func(), on func(said)) (e ended, err error) {
+	ctx, p := patient(ctx, "an answer", m.first, m.idle)
+	defer p.over()
+	var done atomic.Bool
+	stream, err := m.open(context.WithValue(ctx, doneKey{}, &done), m.request(messages, tools))
+	if err != nil {
+		return e, m.failed("chat", reason(ctx, err))
+	}
+	defer stream.Close()
+	began()
+	var calls calls
+	for {
+		line, err := stream.RecvRaw()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return e, m.failed("chat", reason(ctx, err))
+		}
+		p.progress()
+		var c chunk
+		if json.Unmarshal(line, &c) != nil {
+			continue // a line nobody understands is no answer, and no end of one
+		}
+		if len(c.Error) > 0 && string(c.Error) != "null" {
+			kind, code, text := kit.ReadFault(line)
+			return e, m.failed("chat", &kit.Refusal{Kind: kind, Code: code, Text: kit.Redact(text, m.key())})
+		}
+		if u := c.Usage; u != nil {
+			e.in, e.out, e.cached = max(0, u.In), max(0, u.Out), max(0, u.Detail.Cached)
+		}
+		if len(c.Choices) == 0 {
+			continue
+		}
+		x := c.Choices[0]
+		d := cmp.Or(x.Delta, x.Message)
+		if d != nil {
+			text := cmp.Or(content(d.Content), d.Refusal)
+			if e.bytes += len(text); e.bytes > mostText {
+				e.why = "length"
+				break
+			}
+			if text != "" {
+				on(said{text: text})
+			}
+			for i := range d.Calls {
+				if !calls.add(d, i) {
+					return e, m.failed("chat", &unusable{turn.WordsServerError, "more calls, or longer ones, than anybody can mean"})
+				}
+			}
+		}
+		e.why = cmp.Or(x.Finish, e.why)
+	}
+	if e.why == "" && done.Load() && e.bytes > 0 { // some announce the end, and no reason for it
+		e.why = "stop"
+	}
+	if e.why == "" && len(calls.of) == 0 {
+		return e, m.failed("chat", io.ErrUnexpectedEOF)
+	}
+	for _, c := range calls.whole() {
+		on(said{call: &c})
+	}
+	return e, nil
+}
+
+// content is text, or what of a list of parts is text.
+func content(c any) (text string) {
+	switch c := c.(type) {
+	case string:
+		return c
+	case []any:
+		for _, part := range c {
+			if o, ok := part.(map[string]any); ok {
+				s, _ := o["text"].(string)
+				text += s
+			}
+		}
+	}
+	return text
+}
+
+// calls puts calls together of which a stream brings pieces.
+type calls struct{ of []building }
+
+type building struct {
+	index int
+	call
+}
+
+func (c *calls) add(d *delta, i int) bool {
+	x := &d.Calls[i]
+	index := i
+	if x.Index != nil {
+		index = *x.Index
+	}
+	at := -1
+	for k := range c.of {
+		if b := &c.of[k]; b.index == index && (x.ID == "" || b.id == "" || string(b.id) == x.ID) {
+			at = k // some servers count all of them as the first: another id is another call
+		}
+	}
+	if at < 0 {
+		if len(c.of) == mostCalls {
+			return false
+		}
+		c.of = append(c.of, building{index: index})
+		at = len(c.of) - 1
+	}
+	b := &c.of[at]
+	b.id = cmp.Or(b.id, turn.CallID(x.ID))
+	b.name += x.Function.Name
+	var args string
+	if json.Unmarshal(x.Function.Args, &args) != nil {
+		args = string(x.Function.Args) // an object where a text belongs
+	}
+	if args != "null" {
+		b.args += args
+	}
+	return len(b.args) <= mostArgs
+}
+
+func (c *calls) whole() (all []call) {
+	for _, b := range c.of {
+		if b.name == "" {
+			continue
+		}
+		b.args = cmp.Or(strings.TrimSpace(b.args), "{}")
+		all = append(all, b.call)
+	}
+	return all
+}
+
+// request is one, without what the server has refused before.
+func (m *mind) request(messages []openai.ChatCompletionMessage, tools []turn.ToolSpec) openai.ChatCompletionRequest {
+	q := openai.ChatCompletionRequest{Model: m.model(), Messages: messages}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.p.Usage && !m.without["usage"] {
+		q.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
+	}
+	if m.p.Kwargs != nil && !m.without["kwargs"] {
+		q.ChatTemplateKwargs = maps.Clone(m.p.Kwargs)
+	}
+	if m.without["tools"] {
+		return q
+	}
+	for _, t := range tools {
+		schema := json.RawMessage(t.Schema)
+		if len(schema) == 0 {
+			schema = json.RawMessage(`{"type":"object","properties":{}}`)
+		}
+		q.Tools = append(q.Tools, openai.Tool{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{
+			Name: t.Name, Description: t.Description, Parameters: schema,
+		}})
+	}
+	return q
+}
+
+// open asks, and again without what is refused: first what the refusal names, then all that a conversation can do without.
+func (m *mind) open(ctx context.Context, q openai.ChatCompletionRequest) (*openai.ChatCompletionStream, error) {
+	for {
+		s, err := m.api.CreateChatCompletionStream(ctx, q)
+		var no *kit.Refusal
+		if err == nil {
+			return s, nil
+		}
+		if !errors.As(err, &no) || no.Status != http.StatusBadRequest && no.Status != http.StatusUnprocessableEntity && no.Status != http.StatusInternalServerError {
+			return nil, err
+		}
+		part := m.leaveOut(&q, strings.ToLower(no.Text), no.Status == http.StatusInternalServerError)
+		if part == "" {
+			return nil, err
+		}
+		m.mu.Lock()
+		m.without[part], m.why = true, no.Text
+		m.mu.Unlock()
+	}
+}
+
+// leaveOut takes one part out of a request: one that is named, else, if not only named ones go, any; "": none is left.
+func (m *mind) leaveOut(q *openai.ChatCompletionRequest, text string, named bool) string {
+	parts := []struct {
+		name, word string
+		there      bool
+		drop       func()
+	}{
+		{"usage", "stream_options", q.StreamOptions != nil, func() { q.StreamOptions = nil }},
+		{"kwargs", "template_kwargs", q.ChatTemplateKwargs != nil, func() { q.ChatTemplateKwargs = nil }},
+		{"tools", "tool", q.Tools != nil, func() { q.Tools = nil }},
+	}
+	for _, any := range []bool{false, true} {
+		if any && (named || strings.Contains(text, "model") && !strings.Contains(text, "support") || strings.Contains(text, "context")) {
+			break
+		}
+		for _, p := range parts {
+			if p.there && (any || strings.Contains(text, p.word)) {
+				p.drop()
+				return p.name
+			}
+		}
+	}
+	return ""
+}
+
+// lacks is what a conversation goes without, and what the server said of it.
+func (m *mind) lacks() (parts []string, why string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.without["tools"] {
+		return []string{"tools"}, m.why
+	}
+	return nil, ""
+}
+
+// learn takes another profile for the way that it asks.
+func (m *mind) learn(p Profile) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.p.Name, m.p.Usage, m.p.System, m.p.Kwargs = p.Name, p.Usage, p.System, p.Kwargs
+}
+
+// traits are those of the profile by now.
+func (m *mind) traits() Profile {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.p
+}
+
+// chatModel is the first of a list that can converse, by its name.
+func chatModel(models []string) string {
+	for _, m := range models {
+		low := strings.ToLower(m)
+		if !slices.ContainsFunc([]string{"embed", "whisper", "tts", "rerank", "kokoro", "piper", "bge-", "stt", "transcribe"}, func(s string) bool { return strings.Contains(low, s) }) {
+			return m
+		}
+	}
+	return models[0]
+}
+
+// warmWith has the server load its model and read what every conversation begins with, which many keep in memory.
+func (m *mind) warmWith(ctx context.Context, messages []openai.ChatCompletionMessage, tools []turn.ToolSpec) error {
+	if m.profile.Vendor {
+		return m.ready(ctx)
+	}
+	q := m.request(messages, tools)
+	q.MaxTokens = 1
+	if needsOther(q.Model) {
+		q.MaxTokens, q.MaxCompletionTokens = 0, 1
+	}
+	s, err := m.open(ctx, q)
+	if err != nil {
+		return m.failed("chat", reason(ctx, err))
+	}
+	defer s.Close()
+	for err == nil {
+		_, err = s.RecvRaw()
+	}
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return m.failed("chat", reason(ctx, err))
+}
+
+// needsOther: go-openai refuses max_tokens for names that begin like those of OpenAI's models that reason, whoever has them.
+func needsOther(model string) bool {
+	return slices.ContainsFunc([]string{"o1", "o3", "o4", "gpt-5"}, func(p string) bool { return strings.HasPrefix(model, p) })
+}
+
+func (m *mind) String() string { return fmt.Sprintf("%s at %s", m.model(), m.target) }

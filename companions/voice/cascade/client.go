@@ -1,0 +1,95 @@
+package cascade
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"conch/companions/voice"
+	"conch/companions/voice/kit"
+)
+
+// Client is a voice. Its methods may be called from any goroutine, at any time; Run once.
+type Client struct {
+	*kit.Inbox
+	cfg   Config // fixed after New
+	usage *kit.Meter
+	model atomic.Pointer[string] // the one that was found, where none is named
+
+	ear   ear
+	mind  *mind
+	mouth mouth
+	here  mouth // of this machine, where the other one cannot; nil: there is none
+	heres ear
+
+	running atomic.Bool
+}
+
+// New checks the configuration. Nothing is asked before Run.
+func New(cfg Config) (*Client, error) {
+	if cfg.chat.url == nil {
+		return nil, errors.New("cascade: a program cannot think: voice.url has to be an address")
+	}
+	cfg.defaults()
+	c := &Client{Inbox: kit.NewInbox(samples(cfg.MaxUtterance)), cfg: cfg}
+	m, err := kit.NewMeter(kit.Metering{Prices: cfg.Prices, Ceiling: cfg.Ceiling, Pool: cfg.Pool, Load: cfg.Load, Save: cfg.Save, Wall: cfg.Wall, Log: cfg.Log})
+	if err != nil {
+		return nil, fmt.Errorf("cascade: %w", err)
+	}
+	c.usage = m
+	c.model.Store(&cfg.Model)
+	c.build()
+	return c, nil
+}
+
+// build makes the stages. Those at one server share its way, so that one that serves one request at a time gets no second.
+func (c *Client) build() {
+	cfg, ways := &c.cfg, map[string]*web{}
+	way := func(t target) *web {
+		name := t.profile.Name + " " + t.url.String()
+		if ways[name] == nil {
+			ways[name] = newWeb(t, cfg.Client, cfg.chat.url, cfg.Key)
+		}
+		return ways[name]
+	}
+	c.mind = newMind(way(cfg.chat), func() string { return *c.model.Load() }, cfg.first(), idleLimit)
+	if cfg.ear.url == nil {
+		c.ear = newEarHere(cfg.ear, cfg.Language)
+	} else {
+		c.ear = newEar(way(cfg.ear), cfg.EarModel, cfg.Language, cfg.first())
+		if t, ok := installed(hearing); ok && (cfg.Language == "" || cfg.Language == "en") { // it hears English alone
+			c.heres = newEarHere(t, cfg.Language)
+		}
+	}
+	if cfg.mouth.url == nil {
+		c.mouth = newMouthHere(cfg.mouth, cfg.Voice, cfg.Language)
+	} else {
+		c.mouth = newMouth(way(cfg.mouth), cfg.MouthModel, cfg.Voice, cfg.first(), idleLimit)
+		if t, ok := installed(speaking); ok {
+			c.here = newMouthHere(t, t.voice(openAIVoices[0]), cfg.Language)
+		}
+	}
+}
+
+var errTwice = errors.New("cascade: Run was called twice")
+
+// Run converses until ctx ends, after all it started has ended.
+func (c *Client) Run(ctx context.Context, out voice.Outlet) error {
+	if !c.running.CompareAndSwap(false, true) {
+		return errTwice
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r := newConversation(ctx, c, out)
+	var wg sync.WaitGroup
+	wg.Go(func() { c.usage.Run(ctx) })
+	r.loop()
+	cancel()
+	r.wg.Wait()
+	r.keeper.Last(&r.history)
+	wg.Wait()
+	c.cfg.Client.CloseIdleConnections()
+	return nil
+}

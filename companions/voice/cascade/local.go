@@ -1,0 +1,164 @@
+package cascade
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"conch/companions/voice/kit"
+	"conch/companions/voice/program"
+	"conch/companions/voice/rehearsal"
+	"conch/coordinator/turn"
+)
+
+// Stages that programs of this machine do, as children, in place of a server.
+
+const (
+	programLimit = 30 * time.Second
+	programs     = 2 // at once
+)
+
+// earHere is a recognizer of this machine.
+type earHere struct {
+	target
+	language string
+	run      program.Children
+	sphinx   rehearsal.Recognizer
+}
+
+func newEarHere(t target, language string) *earHere {
+	e := &earHere{target: t, language: language, run: program.New(programs, programLimit, 64<<10)}
+	if t.program == "pocketsphinx" {
+		e.sphinx = rehearsal.NewRecognizer()
+	}
+	return e
+}
+
+func (e *earHere) hear(ctx context.Context, pcm []int16, names string) (string, error) {
+	if e.sphinx != nil {
+		h, err := e.sphinx.Hear(ctx, pcm, namesOf(names))
+		if err == nil && !h.Words {
+			err = errors.New("pocketsphinx is not installed")
+		}
+		return h.Text, err
+	}
+	path, err := e.find()
+	if err != nil {
+		return "", err
+	}
+	args := []string{"-m", e.model, "-f", "-", "-nt", "-np", "-l", "auto"}
+	if e.language != "" {
+		args[len(args)-1] = e.language
+	}
+	if names != "" {
+		args = append(args, "--prompt", names)
+	}
+	out, err := e.run.Run(ctx, kit.WAV(kit.Resample(pcm, kit.Rate, heardRate), heardRate), nil, path, args...)
+	if err != nil {
+		return "", fmt.Errorf("cascade: hear: %w", err)
+	}
+	return transcript(strings.Join(strings.Fields(string(out)), " ")), nil
+}
+
+// namesOf are those of a prompt.
+func namesOf(prompt string) []string {
+	list, ok := strings.CutPrefix(strings.TrimSuffix(prompt, "."), "Names: ")
+	if !ok {
+		return nil
+	}
+	return strings.Split(list, ", ")
+}
+
+func (e *earHere) ready(context.Context) error { return e.there() }
+func (e *earHere) warm(context.Context) error  { return e.there() }
+func (e *earHere) cold(time.Time) bool         { return false }
+
+// there says that a program is installed.
+func (t target) there() error {
+	if _, err := t.find(); err != nil {
+		return &unusable{turn.WordsServerError, err.Error()}
+	}
+	return nil
+}
+
+// mouthHere is a synthesizer of this machine.
+type mouthHere struct {
+	target
+	voice, language string
+	run             program.Children
+}
+
+func newMouthHere(t target, voice, language string) *mouthHere {
+	return &mouthHere{target: t, voice: voice, language: language, run: program.New(programs, programLimit, mostSound)}
+}
+
+func (m *mouthHere) say(ctx context.Context, text string, on func([]int16) bool) error {
+	path, err := m.find()
+	if err != nil {
+		return err
+	}
+	var args []string
+	switch filepath.Base(m.program) {
+	case "flite":
+		args = []string{"-f", "/dev/stdin", "-o", "/dev/stdout"}
+		if plainName(m.voice) {
+			args = append(args, "-voice", m.voice)
+		}
+	case "espeak-ng":
+		args = []string{"--stdin", "--stdout", "-b", "1"}
+		if v := m.espeak(); v != "" {
+			args = append(args, "-v", v)
+		}
+	case "piper":
+		args = []string{"--model", m.model, "--output_file", "-"}
+	}
+	out, err := m.run.Run(ctx, []byte(legible(text)+"\n"), nil, path, args...)
+	if err != nil {
+		return fmt.Errorf("cascade: speak: %w", err)
+	}
+	pcm, rate, err := kit.ParseWAV(out)
+	switch {
+	case err != nil:
+		return fmt.Errorf("cascade: speak: %s: %w", m.program, &unusable{turn.WordsServerError, err.Error()})
+	case len(pcm) == 0:
+		return fmt.Errorf("cascade: speak: %s: %w", m.program, &unusable{turn.WordsServerError, "it made no sound"})
+	}
+	on(kit.Resample(pcm, rate, kit.Rate))
+	return nil
+}
+
+// espeak is the voice's name, or the language; "": its own default.
+func (m *mouthHere) espeak() string {
+	switch {
+	case plainName(m.voice):
+		return m.voice
+	case plainName(m.language):
+		return m.language
+	}
+	return ""
+}
+
+// plainName keeps what becomes an argument of a program to a name.
+func plainName(s string) bool {
+	return s != "" && len(s) <= 40 && s[0] != '-' && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-+_") == ""
+}
+
+// legible drops what such a program reads as a command, or as the name of a sign.
+func legible(text string) string {
+	return strings.TrimSpace(strings.Map(func(c rune) rune {
+		if c < ' ' || strings.ContainsRune("<>[]{}\\|`", c) {
+			return ' '
+		}
+		if c == '’' {
+			return '\''
+		}
+		return c
+	}, text))
+}
+
+func (m *mouthHere) ready(context.Context) error { return m.there() }
+func (m *mouthHere) warm(context.Context) error  { return m.there() }
+func (m *mouthHere) cold(time.Time) bool         { return false }

@@ -1,0 +1,223 @@
+package cascade
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"conch/companions/voice/kit"
+	"conch/coordinator/turn"
+)
+
+// chain says whether there is anybody to ask, and when that is looked at again.
+//
+//	down ──(probe)──> all three answer, and have loaded what they need ──> up ──(a stage fails)──> down
+//
+// A probe that fails tells why, once, and is made again after a while, for ever (kit.Backoff). What a stage refused in a turn is tried by
+// the probe in the same way, so that a chain which cannot answer does not look as if it could.
+type chain struct {
+	kit.Backoff
+	state   chainState
+	told    kit.Told
+	probing context.CancelFunc // nil: not now
+	usedKey string
+	failing turn.Words
+	failed  int
+	warming bool // a press has it made warm
+}
+
+type chainState uint8
+
+const (
+	chainDown chainState = iota
+	chainUp
+)
+
+// probe looks whether the chain is there, when its time has come.
+func (r *conversation) probe() {
+	c := &r.chain
+	if c.state == chainUp || c.probing != nil {
+		return
+	}
+	if wait := time.Until(c.At); wait > 0 {
+		if !c.Slow || r.cfg.Key() == c.usedKey {
+			r.wakeAt(time.Now().Add(min(wait, kit.KeyLook)))
+			return
+		}
+		c.Slow = false // somebody mended the key
+	}
+	if r.cfg.Hold != nil {
+		if say := r.cfg.Hold(); say != "" {
+			c.told.Lost(turn.SessionLost{At: r.out.Now(), Say: say, Fatal: true})
+			r.wakeAt(time.Now().Add(kit.KeyLook))
+			return
+		}
+	}
+	c.usedKey, c.Last = r.cfg.Key(), time.Now()
+	ctx, cancel := context.WithTimeout(r.ctx, loadLimit)
+	c.probing = cancel
+	messages, tools := chatOf(r.cfg.Instructions, r.history.Entries, "", r.c.mind.traits().System), r.c.Wished().Tools
+	r.wg.Go(func() {
+		defer cancel()
+		err := r.c.look(ctx)
+		if err == nil {
+			err = all(func() error { return r.c.mind.warmWith(ctx, messages, tools) }, func() error { return r.c.earWarm(ctx) }, func() error { return r.c.mouthWarm(ctx) })
+		}
+		r.later(func() { r.probed(err) })
+	})
+}
+
+// all runs these at once, and gives the first error in their order.
+func all(of ...func() error) error {
+	errs := make([]error, len(of))
+	var wg sync.WaitGroup
+	for i, f := range of {
+		wg.Go(func() { errs[i] = f() })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// look asks all servers for their lists of models: they answer, they take the key, and what they have is known.
+func (c *Client) look(ctx context.Context) error {
+	return all(func() error {
+		l, err := c.mind.list(ctx)
+		if err != nil {
+			return err
+		}
+		c.learn(l)
+		return nil
+	}, func() error { return c.without(c.ear.ready(ctx), c.heres != nil) }, func() error { return c.without(c.mouth.ready(ctx), c.here != nil) })
+}
+
+// without: a stage that this machine can do itself keeps nobody from asking, as long as nobody has to mend anything.
+func (c *Client) without(err error, here bool) error {
+	if err == nil || !here {
+		return err
+	}
+	if say, fatal := kit.WordsOf(err, c.cfg.Wall()); !fatal && (say == turn.WordsOffline || say == turn.WordsElsewhere) {
+		c.cfg.Log.Warn(logLocal, "err", err)
+		return nil
+	}
+	return err
+}
+
+func (c *Client) earWarm(ctx context.Context) error {
+	return c.without(c.ear.warm(ctx), c.heres != nil)
+}
+
+func (c *Client) mouthWarm(ctx context.Context) error {
+	return c.without(c.mouth.warm(ctx), c.here != nil)
+}
+
+// learn takes from a list of models what nobody has configured.
+func (c *Client) learn(l listed) {
+	if c.cfg.Model == "" && len(l.models) > 0 {
+		model := chatModel(l.models)
+		c.model.Store(&model)
+	}
+	if c.cfg.chat.guessed {
+		if p, ok := profileByName(evidence(l.owners, l.server)); ok && p.Name != c.mind.traits().Name {
+			c.mind.learn(p)
+		}
+	}
+}
+
+// probed is the end of a probe.
+func (r *conversation) probed(err error) {
+	c := &r.chain
+	c.probing = nil
+	if err == nil {
+		c.state, c.failing, c.failed = chainUp, "", 0
+		c.Lasted(time.Hour)
+		parts, why := r.c.mind.lacks()
+		if r.cfg.Omitted != nil {
+			r.cfg.Omitted(parts, why)
+		}
+		r.log.Info(logReady, "model", r.c.mind.model(), "profile", r.c.mind.traits().Name, "without", parts)
+		c.told.Ready()
+		return
+	}
+	r.fail(r.lostBy(err), err)
+}
+
+// lostBy is what is told about a chain that failed so.
+func (r *conversation) lostBy(err error) turn.SessionLost {
+	l := turn.SessionLost{At: r.out.Now()}
+	l.Say, l.Fatal = kit.WordsOf(err, r.cfg.Wall())
+	return l
+}
+
+// lose gives the chain up until a probe finds it well.
+func (r *conversation) lose(l turn.SessionLost, err error) {
+	if r.chain.state == chainUp {
+		r.log.Warn(logLost, "err", err, "say", l.Say)
+	}
+	r.chain.state = chainDown
+	r.fail(l, err)
+}
+
+func (r *conversation) fail(l turn.SessionLost, err error) {
+	c := &r.chain
+	c.Fail(time.Now(), l.Fatal || kit.Waits(l.Say), rand.N)
+	var no *kit.Refusal
+	if errors.As(err, &no) && no.After > 0 && !l.Fatal {
+		c.Hint(time.Now(), no.After, rand.N)
+	}
+	if l.Say != c.failing {
+		c.failing, c.failed = l.Say, 0
+	}
+	if c.failed++; c.failed&(c.failed-1) == 0 {
+		r.log.Warn(logRetry, "err", err, "times", c.failed, "in", time.Until(c.At).Round(time.Millisecond))
+	}
+	r.wakeAt(c.At)
+	c.told.Lost(l)
+}
+
+// waits says that a question which failed so is asked again once the chain is there: nobody was reached, or a model is being loaded.
+func (r *conversation) waits(err error, say turn.Words) bool {
+	var late *slow
+	var no *kit.Refusal
+	switch {
+	case errors.As(err, &late):
+		return !late.begun && !r.c.mind.profile.Vendor
+	case errors.As(err, &no):
+		return no.Status == 503
+	}
+	return say == turn.WordsOffline && !errors.Is(err, context.Canceled)
+}
+
+// warm has stages that may have been forgotten made ready while a person speaks.
+func (r *conversation) warm() {
+	now := time.Now()
+	mind, ear, mouth := r.c.mind.cold(now), r.c.ear.cold(now), r.c.mouth.cold(now)
+	if r.chain.state != chainUp || r.chain.warming || !mind && !ear && !mouth {
+		return
+	}
+	r.chain.warming = true
+	messages, tools := chatOf(r.cfg.Instructions, r.history.Entries, "", r.c.mind.traits().System), r.c.Wished().Tools
+	r.wg.Go(func() {
+		ctx, cancel := context.WithTimeout(r.ctx, loadLimit)
+		defer cancel()
+		// In the order in which they are needed; what fails here will be told when it is asked in earnest.
+		_ = all(func() error {
+			if ear {
+				return r.c.ear.warm(ctx)
+			}
+			return nil
+		}, func() error {
+			if mind {
+				return r.c.mind.warmWith(ctx, messages, tools)
+			}
+			return nil
+		}, func() error {
+			if mouth {
+				return r.c.mouth.warm(ctx)
+			}
+			return nil
+		})
+		r.later(func() { r.chain.warming = false })
+	})
+}

@@ -1,0 +1,180 @@
+package cascade
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"mime"
+	"strconv"
+
+	"conch/companions/voice/kit"
+	"conch/coordinator/turn"
+)
+
+// sound reads a piece's sound as it comes, as samples of 24 kHz: a WAV file, whose header says what it is, or bare samples of a rate that
+// is known otherwise.
+type sound struct {
+	from     io.Reader
+	rate     int // 0: not known
+	channels int
+	bits     int // 16, or 32: float
+	left     int64
+	odd      []byte
+	convert  *kit.Resampler
+	ended    bool
+	buf      []byte
+}
+
+var errSound = errors.New("no sound that can be played")
+
+// newSound looks at the first bytes. rate is that of bare samples; kind the Content-Type, which may know it better.
+func newSound(from io.Reader, kind string, rate int) (*sound, error) {
+	s := &sound{from: from, rate: rate, channels: 1, bits: 16, left: math.MaxInt64, buf: make([]byte, 9600)}
+	head := make([]byte, 12)
+	n, err := io.ReadFull(from, head)
+	if n == 0 && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)) {
+		return nil, &unusable{turn.WordsServerError, "an answer without sound"}
+	}
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, err
+	}
+	head = head[:n]
+	if bytes.HasPrefix(head, []byte("RIFF")) && n == 12 && string(head[8:]) == "WAVE" {
+		return s, s.header()
+	}
+	if what := compressed(head); what != "" {
+		return nil, &unusable{turn.WordsServerError, "sound as " + what + ", where bare samples or WAV were asked for"}
+	}
+	mediaType, param, _ := mime.ParseMediaType(kind)
+	if r, err := strconv.Atoi(param["rate"]); err == nil {
+		s.rate = r
+	}
+	if mediaType == "application/json" || mediaType == "text/plain" || bytes.HasPrefix(head, []byte("{\"")) {
+		rest, _ := io.ReadAll(io.LimitReader(from, mostFault)) // what came of it
+		kind, code, text := kit.ReadFault(append(head, rest...))
+		return nil, &kit.Refusal{Status: 500, Kind: kind, Code: code, Text: text}
+	}
+	if s.rate == 0 {
+		return nil, &unusable{turn.WordsServerError, "bare samples of an unknown rate, where a WAV was asked for"}
+	}
+	s.odd = head
+	return s, s.known()
+}
+
+func (s *sound) known() error {
+	if s.rate < 8000 || s.rate > 48000 {
+		return &unusable{turn.WordsServerError, fmt.Sprintf("sound of %d samples a second; want 8000 to 48000", s.rate)}
+	}
+	s.convert = kit.NewResampler(s.rate, kit.Rate)
+	return nil
+}
+
+// header reads chunks up to the samples. A length that cannot be true, written before it was known, means all that comes.
+func (s *sound) header() error {
+	for format := false; ; {
+		var chunk [8]byte
+		if _, err := io.ReadFull(s.from, chunk[:]); err != nil {
+			return &unusable{turn.WordsServerError, "a WAV without sound"}
+		}
+		size := int64(binary.LittleEndian.Uint32(chunk[4:]))
+		switch string(chunk[:4]) {
+		case "fmt ":
+			body := make([]byte, min(size+size%2, 64))
+			if _, err := io.ReadFull(s.from, body); err != nil || len(body) < 16 || size > 64 {
+				return &unusable{turn.WordsServerError, "a WAV whose format cannot be read"}
+			}
+			code := binary.LittleEndian.Uint16(body)
+			if code == 0xfffe && len(body) >= 26 { // extensible: the format is in its first bytes
+				code = binary.LittleEndian.Uint16(body[24:])
+			}
+			s.channels, s.bits = int(binary.LittleEndian.Uint16(body[2:])), int(binary.LittleEndian.Uint16(body[14:]))
+			s.rate = int(binary.LittleEndian.Uint32(body[4:]))
+			if good := code == 1 && s.bits == 16 || code == 3 && s.bits == 32; !good || s.channels < 1 || s.channels > 2 {
+				return &unusable{turn.WordsServerError, fmt.Sprintf("a WAV of format %d, %d channels, %d bit; want 16 bit or float, mono or stereo", code, s.channels, s.bits)}
+			}
+			format = true
+		case "data":
+			if !format {
+				return &unusable{turn.WordsServerError, "a WAV with samples before their format"}
+			}
+			if s.left = size; size == 0 || size >= 0x7ffff000 {
+				s.left = math.MaxInt64
+			}
+			return s.known()
+		default:
+			if size > mostFault {
+				return &unusable{turn.WordsServerError, "a WAV with more beside the sound than sound"}
+			}
+			if _, err := io.CopyN(io.Discard, s.from, size+size%2); err != nil {
+				return &unusable{turn.WordsServerError, "a WAV without sound"}
+			}
+		}
+	}
+}
+
+// compressed names a format by its first bytes; "": it is none that is known.
+func compressed(head []byte) string {
+	for _, f := range []struct{ mark, name string }{{"ID3", "MP3"}, {"\xff\xfb", "MP3"}, {"\xff\xf3", "MP3"}, {"OggS", "Ogg"}, {"fLaC", "FLAC"}, {"\xff\xf1", "AAC"}} {
+		if bytes.HasPrefix(head, []byte(f.mark)) {
+			return f.name
+		}
+	}
+	return ""
+}
+
+// next is more samples, good until the next call; io.EOF behind the last.
+func (s *sound) next() ([]int16, error) {
+	if s.ended {
+		return nil, io.EOF
+	}
+	n := copy(s.buf, s.odd)
+	s.odd = s.odd[:0]
+	m, err := 0, error(nil)
+	if n < s.frame() || s.left < math.MaxInt64 {
+		m, err = s.from.Read(s.buf[n:min(int64(len(s.buf)), max(int64(n), int64(n)+s.left))])
+		if s.left < math.MaxInt64 {
+			if s.left -= int64(m); s.left <= 0 && err == nil {
+				err = io.EOF
+			}
+		}
+	}
+	b := s.buf[:n+m]
+	whole := len(b) - len(b)%s.frame()
+	pcm := s.decode(b[:whole])
+	s.odd = append(s.odd, b[whole:]...)
+	out := s.convert.Write(pcm)
+	switch {
+	case errors.Is(err, io.EOF):
+		s.ended = true
+		return append(append([]int16(nil), out...), s.convert.Flush()...), nil
+	case err != nil:
+		return nil, err
+	}
+	return out, nil
+}
+
+// frame is bytes of one sample of all channels.
+func (s *sound) frame() int { return s.channels * s.bits / 8 }
+
+func (s *sound) decode(b []byte) []int16 {
+	pcm := make([]int16, 0, len(b)/s.frame())
+	for ; len(b) >= s.frame(); b = b[s.frame():] {
+		sum := 0.0
+		for c := range s.channels {
+			if s.bits == 32 {
+				f := float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4*c:])))
+				if math.IsNaN(f) {
+					f = 0
+				}
+				sum += max(-1, min(1, f)) * 32767
+			} else {
+				sum += float64(int16(binary.LittleEndian.Uint16(b[2*c:])))
+			}
+		}
+		pcm = append(pcm, int16(math.Round(sum/float64(s.channels))))
+	}
+	return pcm
+}

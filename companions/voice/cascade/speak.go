@@ -1,0 +1,156 @@
+package cascade
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"conch/companions/voice/kit"
+	"conch/coordinator/turn"
+)
+
+// A mouth says a piece. Say may be called from several goroutines; it calls on with samples (24 kHz) as they come, on this one, and ends
+// early where on returns false.
+type mouth interface {
+	say(ctx context.Context, text string, on func([]int16) bool) error
+	stage
+}
+
+// mouthAt is a server that takes /audio/speech, or what its profile has in its place.
+type mouthAt struct {
+	*web
+	model, voice string
+	first, idle  time.Duration
+
+	mu     sync.Mutex
+	format string          // that it takes
+	bare   map[string]bool // fields that it has refused
+}
+
+func newMouth(w *web, model, voice string, first, idle time.Duration) *mouthAt {
+	return &mouthAt{web: w, model: model, voice: voice, first: first, idle: idle, format: w.profile.Format, bare: map[string]bool{}}
+}
+
+// content is a request for speech, without what the server has refused before.
+func (m *mouthAt) content(text string) ([]byte, string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.profile.Text {
+		q := map[string]any{"text": text}
+		if m.voice != "" {
+			q["voice"] = m.voice
+		}
+		b, _ := json.Marshal(q)
+		return b, m.format
+	}
+	q := map[string]any{"model": m.model, "input": text, "response_format": m.format}
+	if m.voice != "" {
+		q["voice"] = m.voice
+	}
+	if m.profile.Rated && !m.bare["sample_rate"] {
+		q["sample_rate"] = kit.Rate
+	}
+	if m.profile.Streams && !m.bare["stream"] {
+		q["stream"] = true
+	}
+	b, _ := json.Marshal(q)
+	return b, m.format
+}
+
+func (m *mouthAt) say(ctx context.Context, text string, on func([]int16) bool) error {
+	ctx, p := patient(ctx, "speech", m.first, m.idle)
+	defer p.over()
+	for {
+		content, format := m.content(text)
+		resp, err := m.post(ctx, m.profile.SpeakPath, "application/json", content)
+		if err == nil {
+			err = m.read(resp, p, on)
+		}
+		if err == nil {
+			return nil
+		}
+		if err = reason(ctx, err); !m.bend(err, format) {
+			return m.failed("speech", err)
+		}
+	}
+}
+
+// bend leaves out of later requests what this one was refused for; false: it was nothing of that kind.
+func (m *mouthAt) bend(err error, format string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var no *kit.Refusal
+	var bad *unusable
+	switch {
+	case errors.As(err, &no) && (no.Status == http.StatusBadRequest || no.Status == http.StatusUnprocessableEntity):
+		text := strings.ToLower(no.Text)
+		for _, field := range []string{"sample_rate", "stream"} {
+			if strings.Contains(text, field) && !m.bare[field] {
+				m.bare[field] = true
+				return true
+			}
+		}
+		if !strings.Contains(text, "format") {
+			return false
+		}
+	case errors.As(err, &bad) && strings.Contains(bad.text, "asked for"):
+	default:
+		return false
+	}
+	other := map[string]string{"pcm": "wav", "wav": "pcm"}[format]
+	if m.bare[other] || m.profile.Text {
+		return false
+	}
+	m.bare[format], m.format = true, other
+	return true
+}
+
+// read plays an answer.
+func (m *mouthAt) read(resp *http.Response, p *patience, on func([]int16) bool) error {
+	defer resp.Body.Close()
+	rate := m.profile.Rate
+	if m.profile.Rated && m.bareField("sample_rate") {
+		rate = 0
+	}
+	s, err := newSound(resp.Body, resp.Header.Get("Content-Type"), rate)
+	if err != nil {
+		return err
+	}
+	n := 0
+	for {
+		pcm, err := s.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		p.progress()
+		if n += len(pcm); len(pcm) > 0 && !on(pcm) {
+			return nil
+		}
+	}
+	if n == 0 {
+		return &unusable{turn.WordsServerError, "an answer without sound"}
+	}
+	return nil
+}
+
+func (m *mouthAt) bareField(name string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.bare[name]
+}
+
+// warm has the server load its voice: it says one short word that nobody hears.
+func (m *mouthAt) warm(ctx context.Context) error {
+	if m.profile.Vendor {
+		return m.ready(ctx)
+	}
+	return m.say(ctx, "Hm.", func([]int16) bool { return true })
+}

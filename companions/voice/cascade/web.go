@@ -1,0 +1,302 @@
+package cascade
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"conch/companions/voice/kit"
+	"conch/coordinator/turn"
+)
+
+// Bounds of what a server may do to us; our choices.
+const (
+	connectLimit = 5 * time.Second // for each of: name and connection, TLS
+	listLimit    = 5 * time.Second // for the list of models
+	mostReply    = 4 << 20         // bytes of an answer in text
+	mostSound    = 64 << 20        // bytes of a piece's sound: 20 min
+	mostFault    = 16 << 10
+	mostHeaders  = 64 << 10
+)
+
+var errRedirect = errors.New("it sends us elsewhere: put the final address into the configuration, a key is not sent elsewhere")
+
+// pool is the way to all servers of one device: connections stay open between turns, and are shared by its companions.
+func pool(roots *x509.CertPool, dial func(context.Context, string, string) (net.Conn, error)) *http.Client {
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: connectLimit, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}}).DialContext
+	}
+	return &http.Client{
+		Transport: &http.Transport{
+			DialContext: dial, Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout: connectLimit,
+			TLSClientConfig: &tls.Config{RootCAs: roots}, MaxIdleConnsPerHost: 4, IdleConnTimeout: 10 * time.Minute, ForceAttemptHTTP2: true,
+			MaxResponseHeaderBytes: mostHeaders,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return errRedirect },
+	}
+}
+
+// web is the way to one server.
+type web struct {
+	target
+	client *http.Client
+	key    func() string
+	turns  chan struct{} // of one, for a server that serves one request at a time; nil: it serves more
+
+	used atomic.Int64 // when it last answered, Unix nanoseconds; 0: never
+}
+
+// newWeb carries the key to the voice's own host alone.
+func newWeb(t target, client *http.Client, own *url.URL, key func() string) *web {
+	w := &web{target: t, client: client, key: func() string { return "" }}
+	if own != nil && t.url.Scheme == own.Scheme && t.url.Host == own.Host {
+		w.key = key
+	}
+	if t.profile.Single {
+		w.turns = make(chan struct{}, 1)
+	}
+	return w
+}
+
+// Do sends a request when the server has room for it. It is what go-openai calls (HTTPDoer). A status that is no success, a web page
+// and what ends too early are errors here, in one way for all stages.
+func (w *web) Do(q *http.Request) (*http.Response, error) {
+	release := func() {}
+	if w.turns != nil {
+		select {
+		case w.turns <- struct{}{}:
+			release = func() { <-w.turns }
+		case <-q.Context().Done():
+			return nil, context.Cause(q.Context())
+		}
+	}
+	q.Header.Set("User-Agent", "conch")
+	resp, err := w.client.Do(q) //nolint:bodyclose // whoever gets it
+	if err == nil {
+		err = w.judge(resp)
+	}
+	if err != nil {
+		release()
+		if cause := context.Cause(q.Context()); cause != nil {
+			return nil, cause
+		}
+		return nil, err
+	}
+	w.used.Store(time.Now().UnixNano())
+	resp.Body = &body{ReadCloser: resp.Body, left: mostSound, release: release}
+	return resp, nil
+}
+
+// judge makes an error of an answer that is none.
+func (w *web) judge(resp *http.Response) error {
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if resp.StatusCode >= 200 && resp.StatusCode < 300 && kind != "text/html" {
+		return nil
+	}
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, mostFault)) // what came of it
+	no := kit.ReadRefusal(resp, text)
+	no.Text = kit.Redact(no.Text, w.key())
+	if no.Page = no.Page || kind == "text/html"; no.Page && no.Status < 300 {
+		no.Status = http.StatusMisdirectedRequest // it says that all is well, and is somebody else
+	}
+	return no
+}
+
+// body gives the server free when it is closed, and is bounded.
+type body struct {
+	io.ReadCloser
+	left    int
+	release func()
+	shut    atomic.Bool
+}
+
+var errEndless = errors.New("it does not end")
+
+func (b *body) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errEndless
+	}
+	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
+}
+
+func (b *body) Close() error {
+	err := b.ReadCloser.Close()
+	if b.shut.CompareAndSwap(false, true) {
+		b.release()
+	}
+	return err
+}
+
+// post sends JSON, or what was written as something else.
+func (w *web) post(ctx context.Context, path, kind string, content []byte) (*http.Response, error) {
+	q, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url.String()+path, bytes.NewReader(content))
+	if err != nil {
+		return nil, err
+	}
+	q.Header.Set("Content-Type", kind)
+	w.sign(q)
+	return w.Do(q)
+}
+
+func (w *web) sign(q *http.Request) {
+	if key := w.key(); key != "" {
+		q.Header.Set("Authorization", "Bearer "+key)
+	}
+}
+
+// listed is what a server's list of models shows.
+type listed struct {
+	models []string
+	owners []string
+	server string // as it calls itself
+	none   bool   // it has no list
+	took   time.Duration
+}
+
+// list asks for the list of models: a connection that is open afterwards, and a key that was tried.
+func (w *web) list(ctx context.Context) (l listed, err error) {
+	ctx, cancel := context.WithTimeout(ctx, listLimit)
+	defer cancel()
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, w.url.String()+w.profile.List, nil)
+	if err != nil {
+		return l, err
+	}
+	w.sign(q)
+	began := time.Now()
+	resp, err := w.Do(q)
+	l.took = time.Since(began)
+	var no *kit.Refusal
+	if errors.As(err, &no) && !no.Page && (no.Status == http.StatusNotFound || no.Status == http.StatusMethodNotAllowed || no.Status == http.StatusNotImplemented) {
+		l.none = true // it is there, and has no list
+		return l, nil
+	}
+	if err != nil {
+		return l, w.failed("its list of models", err)
+	}
+	defer resp.Body.Close()
+	l.server = resp.Header.Get("Server")
+	text, err := io.ReadAll(io.LimitReader(resp.Body, mostReply))
+	if err != nil {
+		return l, w.failed("its list of models", err)
+	}
+	var said struct {
+		Data []struct {
+			ID    string `json:"id"`
+			Owner string `json:"owned_by"`
+		} `json:"data"`
+	}
+	if json.Unmarshal(text, &said) != nil {
+		l.none = true
+	}
+	for _, m := range said.Data {
+		l.models, l.owners = append(l.models, m.ID), append(l.owners, strings.ToLower(m.Owner))
+	}
+	return l, nil
+}
+
+// failed says at which server, and of what, an error is.
+func (w *web) failed(of string, err error) error {
+	return fmt.Errorf("cascade: %s: %s: %w", w.url.Host, of, err)
+}
+
+// Errors of an answer that came and cannot be used. They are told as what they are.
+type unusable struct {
+	say  turn.Words
+	text string
+}
+
+func (u *unusable) Error() string             { return u.text }
+func (u *unusable) Words() (turn.Words, bool) { return u.say, false }
+
+// slow is a deadline of ours that has passed.
+type slow struct {
+	what  string
+	limit time.Duration
+	begun bool // something had come
+}
+
+func (s *slow) Error() string {
+	if s.begun {
+		return fmt.Sprintf("nothing more of %s within %v", s.what, s.limit)
+	}
+	return fmt.Sprintf("nothing of %s within %v", s.what, s.limit)
+}
+func (s *slow) Words() (turn.Words, bool) { return turn.WordsNoAnswer, false }
+
+// patience ends a request of which nothing comes for too long: first until the first byte, then between two of them.
+type patience struct {
+	cancel context.CancelCauseFunc
+	timer  *time.Timer
+	idle   time.Duration
+	begun  atomic.Bool
+}
+
+// patient is a context that ends with a *slow; over has to be called.
+func patient(ctx context.Context, what string, first, idle time.Duration) (context.Context, *patience) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	p := &patience{cancel: cancel, idle: idle}
+	p.timer = time.AfterFunc(first, func() {
+		if p.begun.Load() {
+			cancel(&slow{what, idle, true})
+		} else {
+			cancel(&slow{what, first, false})
+		}
+	})
+	return ctx, p
+}
+
+// progress: something came.
+func (p *patience) progress() {
+	p.begun.Store(true)
+	p.timer.Reset(p.idle)
+}
+
+func (p *patience) over() {
+	p.timer.Stop()
+	p.cancel(context.Canceled)
+}
+
+// again says whether a request that failed is worth another attempt, and after how long.
+func again(err error, try int) (wait time.Duration, ok bool) {
+	var no *kit.Refusal
+	var late *slow
+	var bad *unusable
+	if try >= len(waits) || errors.As(err, &late) || errors.Is(err, errRedirect) || errors.Is(err, context.Canceled) {
+		return 0, false
+	}
+	if errors.As(err, &bad) {
+		return 0, try == 0
+	}
+	if errors.As(err, &no) {
+		busy := no.Status == http.StatusServiceUnavailable || no.Status == http.StatusTooManyRequests || no.Status == http.StatusConflict
+		if !busy && (no.Status < 500 || try > 0) || no.After > maxAfter {
+			return 0, false
+		}
+		if say, _ := no.Words(); say == turn.WordsNoCredit {
+			return 0, false
+		}
+		return max(waits[try], no.After), true
+	}
+	say, _ := kit.WordsOf(err, time.Now())
+	return waits[try], say == turn.WordsOffline && try == 0
+}
+
+// waits are between attempts, as long as nothing of an answer was heard; what a server wants longer than maxAfter is an answer.
+var waits = [...]time.Duration{150 * time.Millisecond, 300 * time.Millisecond, 600 * time.Millisecond, 1200 * time.Millisecond, 2400 * time.Millisecond}
+
+const maxAfter = 3 * time.Second

@@ -1,0 +1,73 @@
+package device
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"conch/companions/voice/cascadetest"
+	"conch/coordinator/turn"
+	"conch/device/config"
+)
+
+// chainBox is a device whose answers come from a chain of that script.
+func chainBox(t *testing.T, s cascadetest.Script, change func(*config.Config)) (*box, *cascadetest.Chain) {
+	t.Helper()
+	chain := cascadetest.New(s)
+	server := httptest.NewServer(chain)
+	b := newBox(t, boxOptions{address: server.URL, config: func(c *config.Config) {
+		c.Voice.Kind = "cascade"
+		if change != nil {
+			change(c)
+		}
+	}})
+	t.Cleanup(func() { // behind the device's end, which is registered later and so comes first
+		if n := chain.Open(); n > 0 {
+			t.Errorf("%d requests are open", n)
+		}
+	})
+	t.Cleanup(server.Close)
+	return b, chain
+}
+
+// A conversation through a whole device with a chain of three stages: typed and spoken questions, a tool, and a press in the middle of a
+// long answer, of which the next question knows what was heard and no more.
+func TestACascadeConverses(t *testing.T) {
+	t.Parallel()
+	b, chain := chainBox(t, cascadetest.Script{Models: []string{"m"}, Chat: func(q cascadetest.Request) cascadetest.Reply {
+		switch last := q.Messages()[len(q.Messages())-1]; {
+		case strings.HasPrefix(last, "tool: "):
+			return cascadetest.Reply{Text: "It is louder now.", Pace: 30}
+		case strings.Contains(last, "louder"):
+			return cascadetest.Reply{Calls: []cascadetest.Call{{ID: "c-1", Name: "set_volume", Args: `{"percent":80}`}}}
+		case strings.Contains(last, "long"):
+			return cascadetest.Reply{Text: strings.Repeat("This is one sentence of a very long story. ", 30), Pace: 100}
+		}
+		return cascadetest.Reply{Text: "It is three.", Pace: 30}
+	}, Say: func(cascadetest.Request) cascadetest.Reply { return cascadetest.Reply{Times: 10} }}, nil)
+	b.fine()
+	if r := b.ask("louder please"); r.Said == "" || r.Tools != 1 {
+		t.Errorf("after a tool: %+v", r)
+	}
+	n := len(b.turnsEnded())
+	b.question("long")
+	b.until("speaking", b.Speaking)
+	b.pause(patience / 60)
+	b.talk(patience / 200)
+	b.until("answered", func() bool { return len(b.turnsEnded()) > n+1 })
+	b.quiet()
+	long := b.turnsEnded()[n]
+	b.answered(b.turnsEnded()[n+1])
+	if long.Reason != turn.InterruptedByPress.String() || long.HeardMS < 100 {
+		t.Errorf("the long answer: %+v", long)
+	}
+	chats := chain.Requests(cascadetest.Chat)
+	all := strings.Join(chats[len(chats)-1].Messages(), "|")
+	said := strings.Count(all, "This is one sentence")
+	if most := int(long.HeardMS/1000/2.5) + 2; said == 0 && long.HeardMS > 1500 || said > most {
+		t.Errorf("%.0f ms were heard, and the next question knows of %d sentences:\n%s", long.HeardMS, said, all)
+	}
+	if !strings.Contains(all, "[set_volume") || !strings.Contains(all, "tool: ") {
+		t.Errorf("the call and what came of it are not known: %s", all)
+	}
+}
