@@ -3,7 +3,6 @@ package cascade
 import (
 	"context"
 	"errors"
-	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -198,7 +197,7 @@ func (r *conversation) think(ctx context.Context, a *answer, messages []openai.C
 			break
 		}
 		wait, ok := again(err, try)
-		if !ok && !(errors.Is(err, io.ErrUnexpectedEOF) && try == 0) {
+		if !ok {
 			break
 		}
 		r.log.Info(logAgain, "turn", a.turn, "stage", "chat", "err", err, "in", wait)
@@ -321,12 +320,12 @@ func (r *conversation) broke(a *answer, err error, total int) {
 		r.history.Replace(a.spoken.item, a.spoken.heard(total))
 		r.tidy(a)
 		say := lost.Say
-		if midway && (errors.Is(err, io.ErrUnexpectedEOF) || say == turn.WordsOffline || say == turn.WordsNoAnswer) {
+		if midway && (r.waits(err, say) || say == turn.WordsNoAnswer) {
 			say = turn.WordsLostMidway
 		}
 		r.out.Post(turn.ResponseDone{At: r.out.Now(), Turn: a.turn, Response: a.id, Status: turn.ResponseFailed, Say: say})
 	}
-	if !errors.Is(err, io.ErrUnexpectedEOF) {
+	if !midway || !errors.Is(err, cutOff{}) { // a stream that broke says little of the next
 		r.lose(lost, err)
 	}
 }

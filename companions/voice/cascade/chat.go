@@ -132,8 +132,7 @@ const (
 	mostArgs  = 64 << 10
 )
 
-// answer asks, and calls on with what comes, in order, on this goroutine. An answer that ends without saying so was cut off:
-// io.ErrUnexpectedEOF.
+// answer asks, and calls on with what comes, in order, on this goroutine. An answer that ends without saying so is cutOff.
 func (m *mind) answer(ctx context.Context, messages []openai.ChatCompletionMessage, tools []turn.ToolSpec, began func(), on func(said)) (e ended, err error) {
 	ctx, p := patient(ctx, "an answer", m.first, m.idle)
 	defer p.over()
@@ -149,6 +148,9 @@ func (m *mind) answer(ctx context.Context, messages []openai.ChatCompletionMessa
 		line, err := stream.RecvRaw()
 		if errors.Is(err, io.EOF) {
 			break
+		}
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return e, m.failed("chat", cutOff{})
 		}
 		if err != nil {
 			return e, m.failed("chat", reason(ctx, err))
@@ -191,7 +193,7 @@ func (m *mind) answer(ctx context.Context, messages []openai.ChatCompletionMessa
 		e.why = "stop"
 	}
 	if e.why == "" && len(calls.of) == 0 {
-		return e, m.failed("chat", io.ErrUnexpectedEOF)
+		return e, m.failed("chat", cutOff{})
 	}
 	for _, c := range calls.whole() {
 		on(said{call: &c})

@@ -103,7 +103,12 @@ func (m *mouthAt) bend(err error, format string) bool {
 		return false
 	}
 	other := map[string]string{"pcm": "wav", "wav": "pcm"}[format]
-	if m.bare[other] || m.profile.Text {
+	if m.profile.Text {
+		return false
+	}
+	if m.bare[other] { // neither: it is not the format
+		delete(m.bare, other)
+		m.format = m.profile.Format
 		return false
 	}
 	m.bare[format], m.format = true, other

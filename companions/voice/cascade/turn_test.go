@@ -16,7 +16,7 @@ func TestATurn(t *testing.T) {
 		if d := w.done(1); d.Status != turn.ResponseCompleted {
 			t.Errorf("%+v", d)
 		}
-		heard := w.until1(turn.Transcribed{}).(turn.Transcribed)
+		heard := w.first(turn.Transcribed{}).(turn.Transcribed)
 		if heard.Text != "hello there" || heard.Turn != "t-1" {
 			t.Errorf("%+v", heard)
 		}

@@ -31,7 +31,7 @@ const (
 	mostHeaders  = 64 << 10
 )
 
-var errRedirect = errors.New("it sends us elsewhere: put the final address into the configuration, a key is not sent elsewhere")
+var errRedirect = &unusable{turn.WordsElsewhere, "it sends us elsewhere: put the final address into the configuration, a key is not sent elsewhere"}
 
 // pool is the way to all servers of one device: connections stay open between turns, and are shared by its companions.
 func pool(roots *x509.CertPool, dial func(context.Context, string, string) (net.Conn, error)) *http.Client {
@@ -223,6 +223,12 @@ type unusable struct {
 func (u *unusable) Error() string             { return u.text }
 func (u *unusable) Words() (turn.Words, bool) { return u.say, false }
 
+// cutOff is an answer that ended without saying so.
+type cutOff struct{}
+
+func (cutOff) Error() string             { return "the answer broke off" }
+func (cutOff) Words() (turn.Words, bool) { return turn.WordsNoAnswer, false }
+
 // slow is a deadline of ours that has passed.
 type slow struct {
 	what  string
@@ -279,7 +285,7 @@ func again(err error, try int) (wait time.Duration, ok bool) {
 	if try >= len(waits) || errors.As(err, &late) || errors.Is(err, errRedirect) || errors.Is(err, context.Canceled) {
 		return 0, false
 	}
-	if errors.As(err, &bad) {
+	if errors.As(err, &bad) || errors.Is(err, cutOff{}) {
 		return 0, try == 0
 	}
 	if errors.As(err, &no) {

@@ -36,13 +36,13 @@ type world struct {
 	began  time.Time
 	down   bool // nobody is reached
 
-	mu    sync.Mutex
-	facts []turn.Event
-	at    []time.Time
-	pcm   []int16
-	cut   map[turn.ID]bool
-	pace  bool // Audio takes speech as fast as it is played
-	until time.Time
+	mu     sync.Mutex
+	facts  []turn.Event
+	at     []time.Time
+	pcm    []int16
+	cut    map[turn.ID]bool
+	pace   bool // Audio takes speech as fast as it is played
+	played time.Time
 }
 
 type pipes struct {
@@ -74,7 +74,7 @@ func in(t *testing.T, s cascadetest.Script, change func(*voice.Settings, *voice.
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, s, change)
 		defer w.end()
-		w.until1(turn.SessionReady{})
+		w.first(turn.SessionReady{})
 		f(w)
 	})
 }
@@ -158,11 +158,11 @@ func (w *world) Audio(ctx context.Context, id turn.ID, pcm []int16) int {
 	}
 	w.pcm = append(w.pcm, pcm...)
 	now := time.Now()
-	if w.until.Before(now) {
-		w.until = now
+	if w.played.Before(now) {
+		w.played = now
 	}
-	w.until = w.until.Add(time.Duration(len(pcm)) * time.Second / kit.Rate)
-	wait := w.until.Sub(now) - 300*time.Millisecond
+	w.played = w.played.Add(time.Duration(len(pcm)) * time.Second / kit.Rate)
+	wait := w.played.Sub(now) - 300*time.Millisecond
 	paced := w.pace
 	w.mu.Unlock()
 	if paced && wait > 0 {
@@ -180,8 +180,8 @@ func (w *world) all() []turn.Event {
 	return slices.Clone(w.facts)
 }
 
-// until1 waits, in virtual time, for a fact of this type; and returns it.
-func (w *world) until1(kind turn.Event) turn.Event { return w.nth(kind, 1) }
+// first waits, in virtual time, for a fact of this type; and returns it.
+func (w *world) first(kind turn.Event) turn.Event { return w.nth(kind, 1) }
 
 func (w *world) nth(kind turn.Event, n int) turn.Event {
 	w.t.Helper()

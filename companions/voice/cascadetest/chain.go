@@ -469,12 +469,13 @@ func speak(w http.ResponseWriter, r *http.Request, p Reply, q Request) {
 		}
 	}
 	_, _ = w.Write(head.Bytes())
+	loud := Sound(1, rate)[rate/4:]
 	step := rate / 20
 	for at := 0; at < len(pcm) || p.Endless; at += step {
 		part := pcm[min(at, len(pcm)):min(at+step, len(pcm))]
 		if p.Endless && at >= len(pcm) {
-			part = Sound(1, rate)[rate/4:][:step]
-			wait(r.Context(), 100*time.Microsecond)
+			part = loud[:step]
+			wait(r.Context(), time.Millisecond)
 		}
 		if p.Cut > 0 && at*1000/rate >= p.Cut {
 			flush()

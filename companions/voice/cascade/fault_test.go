@@ -1,0 +1,197 @@
+package cascade
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"conch/companions/voice"
+	"conch/companions/voice/cascadetest"
+	"conch/coordinator/turn"
+)
+
+// told is what a person was told of a turn: the words of its refusal or its end, or of a session that is lost for good.
+func (w *world) told(id turn.ID) (say turn.Words, over bool) {
+	lost := -time.Hour
+	for _, ev := range w.all() {
+		switch e := ev.(type) {
+		case turn.SessionReady:
+			lost = -time.Hour
+		case turn.ResponseRefused:
+			if e.Turn == id {
+				return e.Say, true
+			}
+		case turn.ResponseDone:
+			if e.Turn == id {
+				return e.Say, true
+			}
+		case turn.InputRefused:
+			if e.Turn == id {
+				return turn.WordsNotHeard, true
+			}
+		case turn.SessionLost:
+			if e.Fatal {
+				return e.Say, true
+			}
+			lost, say = e.At, e.Say
+		}
+	}
+	if lost > 0 && w.Now()-lost >= 5*time.Second { // the coordinator waits no longer
+		return say, true
+	}
+	return "", false
+}
+
+// lost are the words of all sessions that were lost.
+func (w *world) lost() (all []turn.Words) {
+	for _, ev := range w.all() {
+		if e, ok := ev.(turn.SessionLost); ok {
+			all = append(all, e.Say)
+		}
+	}
+	return all
+}
+
+func with(status int, kind, text string) func(cascadetest.Request) cascadetest.Reply {
+	return func(cascadetest.Request) cascadetest.Reply {
+		return cascadetest.Reply{Status: status, Type: kind, Body: text}
+	}
+}
+
+// Whatever a stage answers in place of what it should: a person is told what it is, whoever looks at the device sees it, nothing stays
+// open, and the next question is answered when the chain is well again.
+func TestBadInputEndsInWords(t *testing.T) {
+	page := "<!DOCTYPE html><html><body>Sign in to the hotel</body></html>"
+	always := func(p cascadetest.Reply) func(cascadetest.Request) cascadetest.Reply {
+		return func(cascadetest.Request) cascadetest.Reply { return p }
+	}
+	for _, row := range []struct {
+		name string
+		bad  cascadetest.Script
+		want turn.Words
+		lost bool // it is a condition, too
+	}{
+		{"unknown model, as Ollama says it", cascadetest.Script{Chat: with(404, "application/json", `{"error":{"message":"model \"m\" not found, try pulling it first","type":"api_error","param":null,"code":null}}`)}, turn.WordsModelRefused, true},
+		{"unknown model, as OpenAI says it", cascadetest.Script{Chat: with(404, "application/json", `{"error":{"message":"The model does not exist","type":"invalid_request_error","code":"model_not_found"}}`)}, turn.WordsModelRefused, true},
+		{"unknown voice model, as a bare string", cascadetest.Script{Say: with(400, "application/json", `{"detail":{"error":"invalid_model","message":"Unsupported model: tts-1"}}`)}, turn.WordsModelRefused, true},
+		{"wrong key", cascadetest.Script{Key: "another"}, turn.WordsKeyRefused, true},
+		{"a web page, chat", cascadetest.Script{Chat: with(200, "text/html", page)}, turn.WordsElsewhere, true},
+		{"a web page, speech", cascadetest.Script{Say: with(200, "text/html; charset=utf-8", page)}, turn.WordsElsewhere, true},
+		{"a web page, hearing", cascadetest.Script{Hear: with(502, "text/html", page)}, turn.WordsServerError, true},
+		{"not JSON, hearing", cascadetest.Script{Hear: with(200, "application/json", `{"text": "hel`)}, turn.WordsServerError, true},
+		{"nothing at all, chat", cascadetest.Script{Chat: with(200, "text/event-stream", "\n")}, turn.WordsNoAnswer, true},
+		{"a rate that cannot be, in the header", cascadetest.Script{Say: always(cascadetest.Reply{Format: "wav", Claims: 96001})}, turn.WordsServerError, true},
+		{"a rate of nothing", cascadetest.Script{Say: always(cascadetest.Reply{Format: "wav", Claims: 1})}, turn.WordsServerError, true},
+		{"sound without a header", cascadetest.Script{Say: always(cascadetest.Reply{Format: "pcm"})}, turn.WordsServerError, true},
+		{"MP3", cascadetest.Script{Say: with(200, "audio/mpeg", "ID3\x04\x00\x00\x00\x00\x00\x00\x00\x00\x00")}, turn.WordsServerError, true},
+		{"empty audio", cascadetest.Script{Say: always(cascadetest.Reply{Format: "pcm", Seconds: -1})}, turn.WordsServerError, true},
+		{"a WAV without a sample", cascadetest.Script{Say: always(cascadetest.Reply{Format: "wav", Seconds: -1})}, turn.WordsServerError, true},
+		{"speech that does not end", cascadetest.Script{Say: always(cascadetest.Reply{Endless: true})}, turn.WordsServerError, true},
+		{"words that do not end", cascadetest.Script{Chat: func(q cascadetest.Request) cascadetest.Reply {
+			return cascadetest.Reply{Endless: true}
+		}}, turn.WordsCutShort, false},
+		{"a stream of nothing", cascadetest.Script{Before: func(w http.ResponseWriter, r *http.Request, stage string) bool {
+			for stage == cascadetest.Chat && r.Context().Err() == nil {
+				_, _ = io.WriteString(w, ": wait\n\n")
+				w.(http.Flusher).Flush()
+				time.Sleep(100 * time.Millisecond) // virtual
+			}
+			return stage == cascadetest.Chat
+		}}, turn.WordsNoAnswer, true},
+		{"accepted and never answered, chat", cascadetest.Script{Chat: always(cascadetest.Reply{Hang: true})}, turn.WordsNoAnswer, true},
+		{"accepted and never answered, hearing", cascadetest.Script{Hear: always(cascadetest.Reply{Hang: true})}, turn.WordsNoAnswer, true},
+		{"accepted and never answered, speech", cascadetest.Script{Say: always(cascadetest.Reply{Hang: true})}, turn.WordsLostMidway, true},
+		{"no money", cascadetest.Script{Chat: with(402, "application/json", `{"error":"Insufficient credits"}`)}, turn.WordsNoCredit, true},
+		{"too many requests", cascadetest.Script{Chat: with(429, "application/json", `{"error":{"message":"slow down","type":"rate_limit"}}`)}, turn.WordsQuota, true},
+		{"forbidden", cascadetest.Script{Chat: with(403, "application/json", `{"error":{"message":"no"}}`)}, turn.WordsDenied, true},
+		{"a redirect", cascadetest.Script{Before: func(w http.ResponseWriter, r *http.Request, stage string) bool {
+			if stage == cascadetest.Chat {
+				http.Redirect(w, r, "http://elsewhere.lan/", http.StatusTemporaryRedirect)
+			}
+			return stage == cascadetest.Chat
+		}}, turn.WordsElsewhere, true},
+		{"filtered", cascadetest.Script{Chat: always(cascadetest.Reply{Text: "I cannot", Finish: "content_filter"})}, turn.WordsFiltered, false},
+		{"an answer of nothing", cascadetest.Script{Chat: always(cascadetest.Reply{Text: ""})}, turn.WordsNoAnswer, false},
+		{"an answer of nothing that can be said", cascadetest.Script{Chat: always(cascadetest.Reply{Text: "😀 **"})}, turn.WordsNoAnswer, false},
+		{"nobody spoke", cascadetest.Script{Hear: always(cascadetest.Reply{Text: " [BLANK_AUDIO]"})}, turn.WordsNotHeard, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			good := cascadetest.Script{Models: []string{"m"}}
+			in(t, good, nil, func(w *world) {
+				bad := row.bad
+				bad.Models = good.Models
+				w.chain.Be(bad)
+				w.press("t-1")
+				for range 20 * 60 { // a turn is given up by its coordinator after ten seconds, or asked again
+					if _, over := w.told("t-1"); over {
+						break
+					}
+					time.Sleep(50 * time.Millisecond)
+				}
+				say, over := w.told("t-1")
+				if !over || say != row.want {
+					t.Errorf("told %q (%v); want %q\n%s", say, over, row.want, w.story())
+				}
+				time.Sleep(20 * time.Second)
+				if got := w.lost(); (len(got) > 0) != row.lost {
+					t.Errorf("sessions lost: %q; want a condition: %v", got, row.lost)
+				}
+				w.chain.Be(good)
+				time.Sleep(time.Minute) // until it is looked at again
+				w.press("t-2")
+				w.until(func() bool { say, over := w.answered("t-2"); return over && say == "" })
+			})
+		})
+	}
+}
+
+// answered is how a turn's answer ended.
+func (w *world) answered(id turn.ID) (say turn.Words, over bool) {
+	for _, ev := range w.all() {
+		if e, ok := ev.(turn.ResponseDone); ok && e.Turn == id {
+			return e.Say, true
+		}
+	}
+	return "", false
+}
+
+func (w *world) until(f func() bool) {
+	w.t.Helper()
+	for range 20 * 120 {
+		if f() {
+			return
+		}
+		time.Sleep(50 * time.Millisecond) // virtual
+	}
+	w.t.Fatalf("not within two minutes; facts:\n%s", w.story())
+}
+
+// What a server says of a key is not repeated, and the key goes to its own host alone.
+func TestTheKeyStaysWhereItBelongs(t *testing.T) {
+	in(t, cascadetest.Script{Models: []string{"m"}, Speak: "/synthesize"}, func(s *voice.Settings, _ *voice.Companion, _ *Config) {
+		s.Own = map[string]string{"speak": "piper http://other.lan:5000"}
+	}, func(w *world) {
+		w.press("t-1")
+		w.done(1)
+		for _, q := range w.chain.Requests(cascadetest.Chat) {
+			if q.Header.Get("Authorization") != "Bearer the-key" {
+				t.Errorf("chat: %v", q.Header)
+			}
+		}
+		for _, q := range w.chain.Requests(cascadetest.Say) {
+			if q.Header.Get("Authorization") != "" {
+				t.Errorf("speech at another host: %v", q.Header)
+			}
+		}
+	})
+	err := error(nil)
+	in(t, cascadetest.Script{Models: []string{"m"}}, nil, func(w *world) {
+		w.chain.Be(cascadetest.Script{Key: "another"})
+		_, err = w.c.mind.list(w.t.Context())
+	})
+	if err == nil || strings.Contains(err.Error(), "the-key") {
+		t.Errorf("%v", err)
+	}
+}
