@@ -252,7 +252,7 @@ func TestServers(t *testing.T) {
 		}},
 		{name: "a model thinks aloud", script: cascadetest.Script{Chat: says(cascadetest.Reply{Text: "<think>\nThey ask for the time. Three.\n</think>\n\n" + three})}},
 		{name: "a server that has no room says so, and has it a moment later", script: cascadetest.Script{Chat: func(q cascadetest.Request) cascadetest.Reply {
-			if q.N%3 == 1 {
+			if q.N == 1 || q.N == 2 {
 				return cascadetest.Reply{Status: 503, Type: "application/json", Body: `{"error":{"message":"no slot available","type":"unavailable_error","code":503}}`}
 			}
 			return cascadetest.Reply{Text: three}

@@ -373,7 +373,9 @@ func answer(w http.ResponseWriter, r *http.Request, p Reply) {
 			message["tool_calls"] = calls
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(map[string]any{"object": "chat.completion", "usage": usage,
+		e := json.NewEncoder(w)
+		e.SetIndent("", " ")
+		_ = e.Encode(map[string]any{"object": "chat.completion", "usage": usage,
 			"choices": []any{map[string]any{"index": 0, "message": message, "finish_reason": finish}}})
 		return
 	}
