@@ -8,6 +8,7 @@ import (
 	"conch/companions/voice/cascadetest"
 	"conch/coordinator/turn"
 	"conch/device/config"
+	"conch/device/state"
 )
 
 // chainBox is a device whose answers come from a chain of that script.
@@ -69,5 +70,47 @@ func TestACascadeConverses(t *testing.T) {
 	}
 	if !strings.Contains(all, "[set_volume") || !strings.Contains(all, "tool: ") {
 		t.Errorf("the call and what came of it are not known: %s", all)
+	}
+}
+
+// With an address that does not say what it speaks, the server is asked: it is told what was found, and remembered, so that the next start
+// need not ask; and asked again when it has become another one.
+func TestWhatAServerSpeaksIsFound(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	chain := cascadetest.New(cascadetest.Script{Models: []string{"m"}})
+	at := httptest.NewServer(chain)
+	defer at.Close()
+	auto := func(c *config.Config) {
+		c.Voice.Kind, c.State.Dir = "auto", dir
+		c.Voice.URL = strings.Replace(c.Voice.URL, "ws://", "http://", 1)
+	}
+	b := newBox(t, boxOptions{address: at.URL, config: auto})
+	b.answered(b.ask("short"))
+	if got := b.answers.called(); !strings.HasPrefix(got, "cascade, its model at ") {
+		t.Errorf("called %q", got)
+	}
+	if found, _ := b.found(); found(at.URL) != "cascade" || found("http://other.lan") != "" {
+		t.Errorf("remembered is %q", found(at.URL))
+	}
+	other := newBox(t, boxOptions{config: func(c *config.Config) { // a rehearsal: a server that speaks Realtime
+		auto(c)
+		c.State.Dir = t.TempDir()
+	}})
+	other.answered(other.ask("short"))
+	if got := other.answers.called(); !strings.HasPrefix(got, "realtime, ") {
+		t.Errorf("called %q", got)
+	}
+	wrong := newBox(t, boxOptions{config: func(c *config.Config) {
+		auto(c)
+		c.State.Dir = t.TempDir()
+		s, err := state.Open(c.State.Dir)
+		if err != nil || s.Save(speaksFile, keptSpeaks{c.Voice.URL, "cascade"}) != nil {
+			t.Fatal(err)
+		}
+	}})
+	wrong.answered(wrong.ask("short"))
+	if got := wrong.answers.called(); !strings.HasPrefix(got, "realtime, ") {
+		t.Errorf("called %q", got)
 	}
 }

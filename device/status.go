@@ -45,9 +45,9 @@ func (d status) Chosen(l language.Language) string {
 
 func (d status) voiceLine() string {
 	if d.answers.more != "" {
-		return d.answers.called + "; " + d.answers.more
+		return d.answers.called() + "; " + d.answers.more
 	}
-	return d.answers.called
+	return d.answers.called()
 }
 
 // roomLine says which room this is and how it is reached; empty without one.
@@ -135,7 +135,7 @@ func (d status) voiceShort() string {
 	if g, ok := d.sound.Audible(); ok {
 		sound = g.Name
 	}
-	voice, _, _ := strings.Cut(d.answers.called, " (") // why is for who starts it by hand
+	voice, _, _ := strings.Cut(d.answers.called(), " (") // why is for who starts it by hand
 	return fmt.Sprintf("%s; %s; %s", strings.Join(buttons, ", "), sound, voice)
 }
 

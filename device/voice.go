@@ -30,7 +30,7 @@ func (d *Device) wireVoice() error {
 	}
 	if d.opts.Voice != nil {
 		voices.Add(cards[0].ID, d.opts.Voice, cards[0].Uses)
-		d.answers.called = "given"
+		d.answers.called = func() string { return "given" }
 		return nil
 	}
 	kind, why := provider.Kind(&d.cfg)
@@ -42,6 +42,7 @@ func (d *Device) wireVoice() error {
 		return err
 	}
 	s.Log, s.Hold = d.log, d.world.Hold
+	s.Found, s.Finding = d.found()
 	var all []voice.Companion
 	for i, card := range cards {
 		all = append(all, d.companionVoice(kind, i, card))
@@ -52,10 +53,13 @@ func (d *Device) wireVoice() error {
 	} else if err != nil {
 		return err
 	}
-	d.answers.called, d.answers.more = made.Called+" ("+why+")", made.More
 	if kind.Local {
-		d.answers.called += "; set OPENAI_API_KEY for a real one"
+		why += "); set OPENAI_API_KEY for a real one"
+		d.answers.called = func() string { return made.Called + " (" + why }
+	} else {
+		d.answers.called = func() string { return now(made) + " (" + why + ")" }
 	}
+	d.answers.more = made.More
 	for i, x := range made.Sessions {
 		voices.Add(cards[i].ID, x.Voice, cards[i].Uses)
 		d.usage.Add(x)
@@ -64,6 +68,36 @@ func (d *Device) wireVoice() error {
 		d.actors = append(d.actors, actor{kind.Name, made.Run})
 	}
 	return nil
+}
+
+// now is what a voice is called by now.
+func now(made voice.Made) string {
+	if made.Now != nil {
+		return made.Now()
+	}
+	return made.Called
+}
+
+// speaksFile keeps what the server of an address was found to speak.
+const speaksFile = "speaks"
+
+type keptSpeaks struct{ URL, Speaks string }
+
+// found is where a voice finds what was found before, and keeps what it finds.
+func (d *Device) found() (func(string) string, func(url, speaks string)) {
+	if d.memory.Dir() == "" {
+		return nil, nil
+	}
+	return func(url string) string {
+			var was keptSpeaks
+			d.memory.Load(speaksFile, &was, "the server is asked again what it speaks")
+			if was.URL != url {
+				return ""
+			}
+			return was.Speaks
+		}, func(url, speaks string) {
+			_ = d.memory.Save(speaksFile, keptSpeaks{url, speaks}) // the condition says it
+		}
 }
 
 // companionVoice is what the device does for the voice of a companion.
@@ -120,7 +154,8 @@ type answers struct { // fixed after New
 	conds         *condition.Book
 	first         round.CompanionID // whose conditions are the device's
 	transcription string            // as it is configured
-	called, more  string            // what was chosen and why; and more of it
+	called        func() string     // what was chosen and why
+	more          string            // more of it
 }
 
 // lost sets or clears the condition that there is no session.
@@ -129,7 +164,7 @@ func (a *answers) lost(code condition.Code, whose string, e *turn.SessionLost) {
 		a.conds.Clear(code)
 		return
 	}
-	a.conds.Set(code, "no session with "+a.called+whose+": "+wordsText(e.Say), provider.Remedy(e.Say))
+	a.conds.Set(code, "no session with "+a.called()+whose+": "+wordsText(e.Say), provider.Remedy(e.Say))
 }
 
 // without sets or clears the conditions that a companion's session has to do without something that the server refused: the

@@ -21,6 +21,8 @@ func TestVoiceOfAURL(t *testing.T) {
 		{"wss://api.openai.com/v1/realtime", "", "rehearsal", "no OPENAI_API_KEY"},
 		{"", "sk-1", "realtime", "there is a key"},
 		{"ws://box.lan:8000", "", "realtime", "voice.url"},
+		{"http://box.lan:8000", "", "auto", "voice.url"},
+		{"https://api.vendor.example/v1", "sk-1", "auto", "there is a key"},
 		{"wss://r.openai.azure.com", "sk-1", "realtime", "there is a key"},
 	} {
 		text, env := "", []string{}

@@ -48,6 +48,10 @@ type Settings struct {
 	CeilingTokens             int64             // of a day, of all companions together; 0: none
 	CeilingCost               float64
 	Log                       *slog.Logger
+
+	// Found is what Finding kept: what the server of an address was found to speak; "": nobody has found that. Either may be nil.
+	Found   func(url string) string
+	Finding func(url, speaks string)
 }
 
 // Companion is one of those who live here, and what the device does for its voice. A func may be nil.
@@ -77,8 +81,9 @@ type Line struct {
 
 // Made is what New made.
 type Made struct {
-	Called   string // for people: what answers
-	More     string // for people who ask for more
+	Called   string        // for people: what answers
+	Now      func() string // the same, of who finds it out later; nil: it does not change
+	More     string        // for people who ask for more
 	Sessions []Session
 	Run      func(context.Context) error // of what all of them need, until the context ends; nil: nothing
 }

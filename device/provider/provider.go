@@ -36,7 +36,15 @@ func Kind(c *config.Config) (kind voice.Kind, why string) {
 	default:
 		why = "voice.kind"
 	}
+	if c.Voice.Kind == "auto" && name == "realtime" && !realtimeAddress(c.Voice.URL) {
+		return kinds.Auto, why
+	}
 	return kinds.Find(name), why
+}
+
+// realtimeAddress says that an address tells by itself what is spoken there.
+func realtimeAddress(address string) bool {
+	return strings.HasPrefix(address, "ws://") || strings.HasPrefix(address, "wss://")
 }
 
 // Settings are what the configuration says to a kind of voice, whoever asks it: the appliance or its doctor.

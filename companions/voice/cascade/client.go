@@ -11,7 +11,7 @@ import (
 	"conch/companions/voice/kit"
 )
 
-// Client is a voice. Its methods may be called from any goroutine, at any time; Run once.
+// Client is a voice. Its methods may be called from any goroutine, at any time; Run once at a time.
 type Client struct {
 	*kit.Inbox
 	cfg   Config // fixed after New
@@ -33,12 +33,17 @@ func New(cfg Config) (*Client, error) {
 		return nil, errors.New("cascade: a program cannot think: voice.url has to be an address")
 	}
 	cfg.defaults()
-	c := &Client{Inbox: kit.NewInbox(samples(cfg.MaxUtterance)), cfg: cfg}
-	m, err := kit.NewMeter(kit.Metering{Prices: cfg.Prices, Ceiling: cfg.Ceiling, Pool: cfg.Pool, Load: cfg.Load, Save: cfg.Save, Wall: cfg.Wall, Log: cfg.Log})
-	if err != nil {
-		return nil, fmt.Errorf("cascade: %w", err)
+	c := &Client{Inbox: cfg.Inbox, cfg: cfg, usage: cfg.Meter}
+	if c.Inbox == nil {
+		c.Inbox = kit.NewInbox(samples(cfg.MaxUtterance))
 	}
-	c.usage = m
+	if c.usage == nil {
+		m, err := kit.NewMeter(cfg.Metering())
+		if err != nil {
+			return nil, fmt.Errorf("cascade: %w", err)
+		}
+		c.usage = m
+	}
 	c.model.Store(&cfg.Model)
 	c.build()
 	return c, nil
@@ -73,13 +78,14 @@ func (c *Client) build() {
 	}
 }
 
-var errTwice = errors.New("cascade: Run was called twice")
+var errTwice = errors.New("cascade: Run was called while it runs")
 
 // Run converses until ctx ends, after all it started has ended.
 func (c *Client) Run(ctx context.Context, out voice.Outlet) error {
 	if !c.running.CompareAndSwap(false, true) {
 		return errTwice
 	}
+	defer c.running.Store(false)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r := newConversation(ctx, c, out)

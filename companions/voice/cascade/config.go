@@ -41,6 +41,9 @@ type Config struct {
 	MaxAnswer    time.Duration // said but not yet handed over; 5 min
 	Patience     time.Duration // how long a turn waits for the beginning of an answer; 10 s
 
+	Inbox *kit.Inbox // nil: one of its own
+	Meter *kit.Meter // nil: one of its own
+
 	Client *http.Client // of all servers; nil: one of its own
 	Roots  *x509.CertPool
 	Wall   func() time.Time
@@ -63,6 +66,11 @@ func (cfg *Config) defaults() {
 	if cfg.Client == nil {
 		cfg.Client = pool(cfg.Roots, nil)
 	}
+}
+
+// Metering is what counts.
+func (cfg *Config) Metering() kit.Metering {
+	return kit.Metering{Prices: cfg.Prices, Ceiling: cfg.Ceiling, Pool: cfg.Pool, Load: cfg.Load, Save: cfg.Save, Wall: cfg.Wall, Log: cfg.Log}
 }
 
 func samples(d time.Duration) int { return int(d * kit.Rate / time.Second) }

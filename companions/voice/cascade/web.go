@@ -33,6 +33,14 @@ const (
 
 var errRedirect = &unusable{turn.WordsElsewhere, "it sends us elsewhere: put the final address into the configuration, a key is not sent elsewhere"}
 
+// Pool is the way to all servers of one device, over TCP.
+func Pool(roots *x509.CertPool) *http.Client { return pool(roots, nil) }
+
+// PoolBy is the same, by other ways of the machine.
+func PoolBy(roots *x509.CertPool, dial func(context.Context, string, string) (net.Conn, error)) *http.Client {
+	return pool(roots, dial)
+}
+
 // pool is the way to all servers of one device: connections stay open between turns, and are shared by its companions.
 func pool(roots *x509.CertPool, dial func(context.Context, string, string) (net.Conn, error)) *http.Client {
 	if dial == nil {

@@ -6,6 +6,7 @@ import (
 
 	"conch/companions/voice"
 	"conch/companions/voice/cascade"
+	"conch/companions/voice/either"
 	"conch/companions/voice/realtime"
 	"conch/companions/voice/rehearsal"
 )
@@ -16,6 +17,9 @@ var All = []voice.Kind{
 	cascade.Kind(),
 	rehearsal.Kind(rehearsal.Options{Discreet: true}),
 }
+
+// Auto is what an address comes to that does not say what it speaks.
+var Auto = either.Kind()
 
 // Names are theirs.
 func Names() (names []string) {

@@ -46,6 +46,9 @@ type Config struct {
 	MaxAnswer    time.Duration // received but not yet handed over; 5 min
 	RenewAfter   time.Duration // age at which an idle session is renewed; 50 min (the server ends it at 60)
 
+	Inbox *kit.Inbox // nil: one of its own
+	Meter *kit.Meter // nil: one of its own
+
 	Roots *x509.CertPool // authorities of the server's certificate; nil: the system's
 
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error) // nil: TCP with keep-alive
