@@ -42,8 +42,8 @@ func Checks() []Check {
 		{Name: "network", Group: Network, About: "there is a way out", Look: checkNetwork},
 		{Name: "wifi", Group: Network, About: "power save is off, the signal is strong enough", Look: checkWiFi},
 
-		{Name: "voice", Also: []string{"dns", "server", "tls", "skew", "key", "model", "session"}, Group: Voice,
-			About: "name, connection, certificate, clock against the server's, key, model and when it ends, a session", Limit: whole - grace, Look: checkVoice},
+		{Name: "voice", Also: []string{"dns", "server", "tls", "skew", "key", "model", "session", "speaks", "hear", "chat", "speak"}, Group: Voice,
+			About: "name, connection, certificate, clock against the server's, key, model and when it ends, a session; each stage of a chain, and its delay", Limit: whole - grace, Look: checkVoice},
 		{Name: "usage", Group: Voice, About: "today's ceilings", Look: checkUsage},
 		{Name: "programs", Group: Voice, About: "what the rehearsal voice hears and speaks with", Look: checkPrograms},
 

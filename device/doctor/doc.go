@@ -40,7 +40,7 @@
 //	sound    silence      the last conch bench silence, and its age
 //	network  network      there is a way out
 //	network  wifi         power save is off, the signal is strong enough
-//	voice    voice        name, connection, certificate, clock against the server's, key, model and when it ends, a session [dns, server, tls, skew, key, model, session]
+//	voice    voice        name, connection, certificate, clock against the server's, key, model and when it ends, a session; each stage of a chain, and its delay [dns, server, tls, skew, key, model, session, speaks, hear, chat, speak]
 //	voice    usage        today's ceilings
 //	voice    programs     what the rehearsal voice hears and speaks with
 //	room     cards        the companions' cards
