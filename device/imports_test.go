@@ -91,7 +91,7 @@ var imports = map[string][]string{
 	"device/wait":             {},
 	"device/terminal/screens": {},
 	"device/world":            {"coordinator/turn", "device/condition", "device/config", "device/provider"},
-	"device/bench":            {"audio", "audio/…", "coordinator", "coordinator/…", "device", "device/config", "device/control", "device/sound", "device/state", "device/tone", "device/wait", "gpio", "gpio/…"},
+	"device/bench":            {"audio", "audio/…", "companions/voice", "companions/voice/rehearsal", "device/cards", "device/provider", "coordinator", "coordinator/…", "device", "device/config", "device/control", "device/sound", "device/state", "device/tone", "device/wait", "gpio", "gpio/…"},
 	"device/service":          {"device/config", "device/control", "device/wait", "device/printable"},
 	"device/spelling":         {},
 	"device/state":            {"audio", "companions", "device/condition", "device/config", "device/control", "mqtt"},

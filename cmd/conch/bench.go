@@ -10,6 +10,7 @@ import (
 
 type benchCmd struct {
 	Silence   benchSilenceCmd   `cmd:"" help:"Press a virtual button while sound plays; print press to silence for each state."`
+	Voice     benchVoiceCmd     `cmd:"" help:"Ask the configured voice a question; print the delay from release to first sound, stage by stage."`
 	Footprint benchFootprintCmd `cmd:"" help:"Start a private appliance; print memory, processor time, wake-ups, size and time to ready; status 1 if it does not sleep while it idles."`
 }
 
@@ -34,6 +35,31 @@ func (c benchSilenceCmd) Run(e *env) error {
 		return e.json(report)
 	}
 	fmt.Fprintln(e.out, "method:", report.Method)
+	report.Print(e.out)
+	return nil
+}
+
+type benchVoiceCmd struct {
+	Rounds int  `help:"Questions." default:"5" short:"n"`
+	JSON   bool `help:"Print JSON." name:"json"`
+}
+
+func (c benchVoiceCmd) Run(e *env) error {
+	if c.Rounds < 1 || c.Rounds > 100 {
+		return fmt.Errorf("%w: --rounds: must be 1 to 100", control.ErrRefused)
+	}
+	cfg, err := e.load()
+	if err != nil {
+		return err
+	}
+	report, err := bench.MeasureVoice(e.ctx, cfg, c.Rounds, e.err)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return e.json(report)
+	}
+	fmt.Fprintf(e.out, "voice:  %s\nmethod: %s\n", report.Called, report.Method)
 	report.Print(e.out)
 	return nil
 }

@@ -123,6 +123,7 @@ var examples = map[string][]example{
 	"conch rehearse":        {{"conch rehearse", "a room of three; type questions"}, {"conch rehearse --script room.txt --json", "a script"}},
 	"conch bench":           {{"conch bench silence", "from a press to silence, on this machine"}},
 	"conch bench silence":   {{"conch bench silence", "20 presses in each state"}, {"conch bench silence --virtual -n 1", "without a card"}},
+	"conch bench voice":     {{"conch bench voice", "five questions to the voice that is configured"}},
 	"conch bench footprint": {{"conch bench footprint --idle 2s --talk 2s", "memory and processor time, quickly"}},
 	"conch version":         {{"conch version", "the same as conch --version"}},
 }

@@ -58,8 +58,8 @@ func check(ctx context.Context, x voice.Examined) (out voice.Findings) {
 
 type examiner struct {
 	voice.Examined
-	c     *Client
-	out   *voice.Findings
+	c   *Client
+	out *voice.Findings
 }
 
 // secrecy tells what passes a network in the clear.
