@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"conch/companions/voice/kit"
 	"conch/coordinator/turn"
@@ -26,6 +27,8 @@ type clip struct {
 // Bounds of the speech of an answer; our choices.
 const (
 	aheadBegins = kit.Rate      // samples that wait for the speaker while the next piece is asked for beside the one that comes
+	aheadEnd    = kit.Rate / 2  // samples before the end of one, at which the next is asked for in any case
+	usualPace   = 15            // letters a second, of most languages and voices
 	aheadMost   = 20 * kit.Rate // samples that wait: more is not asked for, since it may never be heard
 	aheadLook   = 50 * time.Millisecond
 	leastSound  = 10 * kit.Rate // of a piece, however short
@@ -63,7 +66,7 @@ func (r *conversation) speak(ctx context.Context, a *answer) (err error) {
 		if now == nil && len(waiting) > 0 && room {
 			now = fetch()
 		}
-		if now != nil && next == nil && len(waiting) > 0 && room && (now.ended() || a.pump.Waiting() >= aheadBegins) {
+		if now != nil && next == nil && len(waiting) > 0 && room && (now.nearly() || a.pump.Waiting() >= aheadBegins) {
 			next = fetch()
 		}
 		if now == nil && queue == nil && len(waiting) == 0 {
@@ -98,10 +101,12 @@ func (r *conversation) speak(ctx context.Context, a *answer) (err error) {
 	}
 }
 
-func (c *clip) ended() bool {
+// nearly says that a piece has come, or will have in a moment, by how long such a text is said: the next one is asked for then also where
+// speech comes no faster than it is said, so that the request is not a pause.
+func (c *clip) nearly() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.done
+	return c.done || c.total > 0 && c.total >= utf8.RuneCountInString(c.text)*kit.Rate/usualPace-aheadEnd
 }
 
 func (c *clip) poke() {

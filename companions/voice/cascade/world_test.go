@@ -43,6 +43,8 @@ type world struct {
 	cut    map[turn.ID]bool
 	pace   bool // Audio takes speech as fast as it is played
 	played time.Time
+	turn   turn.ID // that was played last
+	gap    time.Duration
 }
 
 type pipes struct {
@@ -159,8 +161,12 @@ func (w *world) Audio(ctx context.Context, id turn.ID, pcm []int16) int {
 	w.pcm = append(w.pcm, pcm...)
 	now := time.Now()
 	if w.played.Before(now) {
+		if !w.played.IsZero() && w.turn == id {
+			w.gap += now.Sub(w.played)
+		}
 		w.played = now
 	}
+	w.turn = id
 	w.played = w.played.Add(time.Duration(len(pcm)) * time.Second / kit.Rate)
 	wait := w.played.Sub(now) - 300*time.Millisecond
 	paced := w.pace
@@ -240,4 +246,11 @@ func host(t *testing.T, s string) *url.URL {
 		t.Fatal(err)
 	}
 	return u
+}
+
+// gaps is how long nothing was to be played in the middle of a turn.
+func (w *world) gaps() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.gap
 }
