@@ -2,12 +2,17 @@ package device
 
 import (
 	"net/http/httptest"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"conch/companions/round"
 	"conch/companions/voice/cascadetest"
 	"conch/coordinator/turn"
 	"conch/device/config"
+	"conch/device/control"
 	"conch/device/state"
 )
 
@@ -112,5 +117,57 @@ func TestWhatAServerSpeaksIsFound(t *testing.T) {
 	wrong.answered(wrong.ask("short"))
 	if got := wrong.answers.called(); !strings.HasPrefix(got, "realtime, ") {
 		t.Errorf("called %q", got)
+	}
+}
+
+// Three companions, each on a device of its own, and one server for all of them that serves one request at a time: who is called answers,
+// wherever it was said, the others get to know it, and nobody is left without an answer because another one's request was first.
+func TestARoomOnOneServerThatServesOneAtATime(t *testing.T) {
+	f := newFlat(t)
+	var hears atomic.Pointer[string]
+	question := func(s string) { hears.Store(&s) }
+	question("ben, tell us a joke")
+	chain := cascadetest.New(cascadetest.Script{Models: []string{"m"}, Single: true,
+		Hear: func(cascadetest.Request) cascadetest.Reply {
+			return cascadetest.Reply{Text: *hears.Load(), Wait: 50 * time.Millisecond}
+		},
+		Chat: func(q cascadetest.Request) cascadetest.Reply {
+			all := strings.Join(q.Messages(), "|")
+			for _, name := range []string{"Ada", "Ben", "Cleo"} {
+				if strings.Contains(strings.SplitN(all, "|", 2)[0], "You are "+name) {
+					return cascadetest.Reply{Text: "This is " + name + " speaking now. And that is all.", Pace: 50, Wait: 50 * time.Millisecond}
+				}
+			}
+			return cascadetest.Reply{Text: "Nobody."}
+		}, Say: func(cascadetest.Request) cascadetest.Reply {
+			return cascadetest.Reply{Times: 10, Wait: 50 * time.Millisecond}
+		}})
+	server := httptest.NewServer(chain)
+	t.Cleanup(server.Close)
+	on := boxOptions{address: server.URL, config: func(c *config.Config) { c.Voice.Kind = "cascade" }}
+	kitchen, hall, attic := f.raise("kitchen", "Ada", on), f.raise("hall", "Ben", on), f.raise("attic", "Cleo", on)
+	f.meet()
+	said := func(x *inFlat, by round.CompanionID, text string) {
+		t.Helper()
+		x.wait(string(by)+" has the floor", kind(round.EntryClaim, by))
+		x.until(string(by)+" has said it", func() bool {
+			return slices.ContainsFunc(x.turnsEnded(), func(r control.Turn) bool { return strings.Contains(r.Said, text) && r.Reason == turn.Done.String() })
+		})
+		f.calm()
+	}
+	kitchen.talk(400 * time.Millisecond) // spoken in the kitchen, answered in the hall
+	said(hall, "ben", "This is Ben speaking now.")
+	question("and what do you think, cleo?")
+	hall.talk(400 * time.Millisecond)
+	said(attic, "cleo", "This is Cleo speaking now.")
+	attic.types("Ada, and you?")
+	said(kitchen, "ada", "This is Ada speaking now.")
+	chats := chain.Requests(cascadetest.Chat)
+	last := strings.Join(chats[len(chats)-1].Messages(), "|")
+	if !strings.Contains(last, "Ben") || !strings.Contains(last, "This is Cleo speaking now.") {
+		t.Errorf("Ada answers without knowing what the others have said: %s", last)
+	}
+	if n := len(chain.Requests(cascadetest.Hear)); n < 2 {
+		t.Errorf("%d requests for a transcript", n)
 	}
 }
