@@ -47,8 +47,11 @@ type kept struct {
 // which the person is told something else to do. Nothing begins to talk by itself while people sleep.
 func (s *draft) keeps(night bool) bool {
 	m := &s.m
-	return m.recorded && !m.held && !m.online && m.fatal == "" && orWords(m.away, WordsOffline) == WordsOffline && m.cfg.Keep > 0 && !night
+	return m.recorded && !m.held && !m.online && m.fatal == "" && mendsItself(orWords(m.away, WordsOffline)) && m.cfg.Keep > 0 && !night
 }
+
+// mendsItself tells that what is missing comes back without anybody's doing: a network, or a model that is being loaded.
+func mendsItself(w Words) bool { return w == WordsOffline || w == WordsHearOnly || w == WordsNoAnswer }
 
 // keep gives a question up for now, with the offer to keep it. One that was kept before has no longer than it had.
 func (s *step) keep(at time.Duration, w Words) {

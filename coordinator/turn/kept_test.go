@@ -110,3 +110,16 @@ func TestAKeptQuestionOutlivesALineThatFlaps(t *testing.T) {
 	b.run("words-said", "ready", "inject t-3 - - - true", "words-said").forget().run("inject t-3 - - - true")
 	b.wantHas("ClearInput turn=t-3 kept=t-2", "CommitInput turn=t-3")
 }
+
+// Whatever comes back by itself is waited for: a network, also where this machine hears without one, and a model that is being loaded. What
+// somebody has to mend is told, and not waited for.
+func TestWhatAQuestionIsKeptFor(t *testing.T) {
+	for say, kept := range map[string]bool{"offline": true, "hear_only": true, "no_answer": true, "quota": false, "model_refused": false} {
+		b := newBench(t, Config{}).run(toAsking[1:]...).run("lost - "+say, "wait 5s")
+		if kept {
+			b.wantHas("KeepInput turn=t-1", "SayWords turn=t-1 words="+say+" then=kept")
+		} else {
+			b.wantNot("KeepInput")
+		}
+	}
+}

@@ -113,6 +113,7 @@ type Words string
 const (
 	WordsNoAnswer      Words = "no_answer"       // deadline passed without an answer
 	WordsOffline       Words = "offline"         // no connection to the voice
+	WordsHearOnly      Words = "hear_only"       // what is said is understood here, and who answers cannot be reached
 	WordsKept          Words = "kept"            // behind others: the question is kept, and asked once there is a session
 	WordsKeptInstead   Words = "kept_instead"    // the same, in place of the one before
 	WordsKeptAsked     Words = "kept_asked"      // there is one, and the question is asked now

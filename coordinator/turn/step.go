@@ -224,7 +224,7 @@ func (s *step) pressed(e Pressed) {
 
 // unreachable tells whether a session is missing because nobody is there, and not because a server has refused us.
 func unreachable(w Words) bool {
-	return w == "" || w == WordsOffline || w == WordsServerError || w == WordsElsewhere
+	return w == "" || mendsItself(w) || w == WordsServerError || w == WordsElsewhere
 }
 
 // hangUp: while a call holds the device a press ends it and opens no turn; right after its start it is a bounce

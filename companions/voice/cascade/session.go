@@ -173,6 +173,9 @@ func (r *conversation) fail(l turn.SessionLost, err error) {
 		r.log.Warn(logRetry, "err", err, "times", c.failed, "in", time.Until(c.At).Round(time.Millisecond))
 	}
 	r.wakeAt(c.At)
+	if l.Say == turn.WordsOffline && r.cfg.ear.url == nil { // who hears is this machine
+		l.Say = turn.WordsHearOnly
+	}
 	c.told.Lost(l)
 }
 

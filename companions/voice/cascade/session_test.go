@@ -212,3 +212,19 @@ func TestAnAnswerThatBrokeOffGoesOn(t *testing.T) {
 		}
 	})
 }
+
+// Where this machine hears by itself, it says so: who answers is what is missing.
+func TestICanHearYouBut(t *testing.T) {
+	have(t, "pocketsphinx_continuous")
+	in(t, cascadetest.Script{Models: []string{"m"}}, own("", "hear", "pocketsphinx"), func(w *world) {
+		w.mu.Lock()
+		w.down = true
+		w.mu.Unlock()
+		w.client.CloseIdleConnections()
+		w.c.Do(turn.AddText{Turn: "t-1", Role: "user", Text: "hello"})
+		w.c.Do(turn.CreateResponse{Turn: "t-1"})
+		if e := w.first(turn.SessionLost{}).(turn.SessionLost); e.Say != turn.WordsHearOnly || e.Fatal {
+			t.Errorf("%+v", e)
+		}
+	})
+}
