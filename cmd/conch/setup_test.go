@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"conch/companions/voice/cascadetest"
 	"conch/mqtt"
 	"conch/mqtt/membership"
 )
@@ -330,7 +331,7 @@ func TestSetupTalksWithAServer(t *testing.T) {
 		t.Fatal("the key is shown while it is typed")
 	}
 	s.types("\r")
-	s.sees(`No key`) // and whoever has one after all need not begin again
+	s.sees(`no key`) // and whoever has one after all need not begin again
 	s.asks("Another key; Enter for none", storyKey)
 	s.sees(`opened in`)
 	s.sees(`clock is`)
@@ -339,11 +340,34 @@ func TestSetupTalksWithAServer(t *testing.T) {
 	if strings.Contains(s.screen()+s.log.String(), storyKey) {
 		t.Error("the key is on the screen")
 	}
-	if p.read("keys/openai_api_key") != storyKey+"\n" || !strings.Contains(p.read("conch.toml"), "url = \"ws://127.0.0.1:") {
+	if p.read("keys/openai_api_key") != storyKey+"\n" || !strings.Contains(p.read("conch.toml"), "url = \"http://127.0.0.1:") {
 		t.Errorf("stored %q;\n%s", p.read("keys/openai_api_key"), p.read("conch.toml"))
 	}
 	if calls := p.read("calls"); strings.Count(calls, "restart conch.service") != 1 {
 		t.Errorf("the service was not restarted once:\n%s", calls)
+	}
+}
+
+// A server that only chats is one stage of a chain: setup finds that out, asks who hears and who speaks, and tries each stage.
+func TestSetupMakesAChain(t *testing.T) {
+	t.Parallel()
+	p := newPi(t)
+	server := httptest.NewServer(cascadetest.New(cascadetest.Script{Models: []string{"qwen3:8b"}, Owner: "library"}))
+	t.Cleanup(server.Close)
+	s := p.sits("voice")
+	s.asks("Who answers? [3]", "2")
+	s.asks("Its address", strings.TrimPrefix(server.URL, "http://"))
+	s.asks("Its model: [auto]", "")
+	s.asks("Its key", "")
+	s.asks("Who hears what you say? [1]", "")
+	s.asks("Who speaks the answer? [1]", "3")
+	s.asks("or a program", "kokoro "+server.URL)
+	s.sees("chat, found now")
+	s.sees("model qwen3:8b")
+	s.asks("write this?", "")
+	s.leaves()
+	if got := p.read("conch.toml"); !strings.Contains(got, "url = \""+server.URL+"\"") || !strings.Contains(got, "speak = \"kokoro "+server.URL+"\"") || strings.Contains(got, "model =") {
+		t.Errorf("written:\n%s", got)
 	}
 }
 

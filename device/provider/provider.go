@@ -4,6 +4,7 @@ package provider
 
 import (
 	"cmp"
+	"context"
 	"crypto/x509"
 	"fmt"
 	"net/url"
@@ -13,6 +14,8 @@ import (
 
 	"conch/companions"
 	"conch/companions/voice"
+	"conch/companions/voice/cascade"
+	"conch/companions/voice/either"
 	"conch/companions/voice/kinds"
 	"conch/coordinator/turn"
 	"conch/device/config"
@@ -40,6 +43,18 @@ func Kind(c *config.Config) (kind voice.Kind, why string) {
 		return kinds.Auto, why
 	}
 	return kinds.Find(name), why
+}
+
+// Chats asks the server of a configuration whether what it speaks is chat, and not Realtime: then it is one stage of a chain.
+func Chats(ctx context.Context, c *config.Config) bool {
+	roots, err := Authorities(c.Voice.CAFile)
+	if err != nil || realtimeAddress(c.Voice.URL) {
+		return false
+	}
+	client := cascade.Pool(roots)
+	defer client.CloseIdleConnections()
+	speaks, err := either.Ask(ctx, client, c.Voice.URL, c.LiveKey())
+	return err == nil && speaks == either.Chat
 }
 
 // realtimeAddress says that an address tells by itself what is spoken there.

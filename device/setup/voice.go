@@ -7,10 +7,12 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"conch/device/config"
 	"conch/device/doctor"
+	"conch/device/provider"
 )
 
 // keyThere says whether the service has a key, or whoever reads the configuration.
@@ -141,7 +143,11 @@ func (w *wizard) askServer(ctx context.Context) error {
 			address = ""
 		}
 	}
-	model, err := w.line(ctx, w.lang.Phrase("setup.model"), w.cfg.Voice.Model)
+	suggested := w.cfg.Voice.Model
+	if strings.HasPrefix(address, "http") && suggested == config.Default().Voice.Model {
+		suggested = firstModel // OpenAI's is nobody else's
+	}
+	model, err := w.line(ctx, w.lang.Phrase("setup.model"), suggested)
 	if err != nil {
 		return err
 	}
@@ -150,24 +156,70 @@ func (w *wizard) askServer(ctx context.Context) error {
 		return err
 	}
 	edits := []config.Edit{{Key: "voice.url", Value: config.Quote(address)}}
-	if model != w.cfg.Voice.Model {
+	if model != w.cfg.Voice.Model && model != firstModel {
 		edits = append(edits, config.Edit{Key: "voice.model", Value: config.Quote(model)})
 	}
 	if w.cfg.Voice.Kind == "rehearsal" {
 		edits = append(edits, config.Edit{Key: "voice.kind", Value: config.Quote("auto")})
 	}
-	return w.setVoice(ctx, edits, key)
+	chain, err := w.askChain(ctx, address, key)
+	if err != nil {
+		return err
+	}
+	return w.setVoice(ctx, append(edits, chain...), key)
+}
+
+// firstModel stands for the first that the server lists.
+const firstModel = "auto"
+
+// askChain asks who hears and who speaks, where a server only chats (voice/cascade/CASCADE.md).
+func (w *wizard) askChain(ctx context.Context, address, key string) (edits []config.Edit, err error) {
+	cfg, err := w.Load(map[string]string{"voice.url": address})
+	if err != nil {
+		return nil, err
+	}
+	if key != "" {
+		cfg.Voice.Key, cfg.KeyFrom = config.NewSecret(key), ""
+	}
+	if !provider.Chats(ctx, &cfg) {
+		return nil, nil
+	}
+	for _, stage := range []struct{ key, question, program string }{
+		{"hear", w.lang.Phrase("setup.who_hears"), "pocketsphinx"}, {"speak", w.lang.Phrase("setup.who_speaks"), "espeak-ng"},
+	} {
+		const same, here = 0, 1
+		i, err := w.choose(ctx, stage.question, []choice{
+			{"same", w.lang.Phrase("setup.by_same", "url", address)},
+			{"here", w.lang.Phrase("setup.by_this", "program", stage.program)},
+			{"other", w.lang.Phrase("setup.by_other")},
+		}, same)
+		if err != nil {
+			return nil, err
+		}
+		value := ""
+		switch i {
+		case same:
+			continue
+		case here:
+			value = stage.program
+		default:
+			if value, err = w.line(ctx, w.lang.Phrase("setup.other_address"), ""); err != nil {
+				return nil, err
+			}
+		}
+		if _, err := w.Load(map[string]string{"voice." + stage.key: value}); err != nil {
+			w.say("  %v", err)
+			continue
+		}
+		edits = append(edits, config.Edit{Key: "voice." + stage.key, Value: config.Quote(value)})
+	}
+	return edits, nil
 }
 
 // addressOf makes the URL of a server of what a person types.
 func addressOf(text string) string {
-	for from, to := range map[string]string{"http://": "ws://", "https://": "wss://"} {
-		if rest, ok := strings.CutPrefix(text, from); ok {
-			text = to + rest
-		}
-	}
 	if !strings.Contains(text, "://") {
-		text = "ws://" + text
+		text = "http://" + text // it is asked what it speaks
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" || strings.ContainsAny(u.Host, " \t") {
@@ -271,6 +323,9 @@ func (w *wizard) tryVoice(ctx context.Context, cfg config.Config) (ok bool, othe
 		if f.Level == doctor.OK && f.Check == "session" {
 			opened = true
 			w.say("  %s", f.Text)
+		}
+		if f.Level == doctor.OK && slices.Contains([]string{"speaks", "hear", "chat", "speak"}, f.Check) {
+			w.say("  %s: %s", f.Check, f.Text)
 		}
 	}
 	if ctx.Err() != nil {

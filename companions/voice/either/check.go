@@ -1,12 +1,18 @@
 package either
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"net"
+	"net/url"
 
 	"conch/companions/voice"
 	"conch/companions/voice/cascade"
+	"conch/companions/voice/kit"
 	"conch/companions/voice/realtime"
+	"conch/coordinator/turn"
 )
 
 // check asks the server what it speaks, says it, and has that kind look at the rest.
@@ -28,9 +34,23 @@ func check(ctx context.Context, x voice.Examined) (out voice.Findings) {
 	case speaks == Chat:
 		out.OK("speaks", "chat, %s: a cascade (voice.kind = %q says so without asking)", how, Chat)
 		return append(out, cascade.Kind().Check(ctx, x)...)
-	case err != nil:
-		out.Bad("speaks", fmt.Sprintf("it is not known what the server speaks: %v", err), "it is not there, refuses the key, or is another server",
-			"see voice.url; name what it speaks: voice.kind")
 	}
-	return append(out, cascade.Kind().Check(ctx, x)...)
+	var dial *net.OpError
+	switch say, _ := kit.WordsOf(err, x.Now()); {
+	case say == turn.WordsKeyRefused && x.KeyHidden:
+		out.Note("key", "what the server speaks cannot be seen without root: it wants a key", "sudo conch doctor")
+	case say == turn.WordsKeyRefused && x.Key() == "":
+		out.Bad("key", "the server wants a key, and there is none", "no key is configured", "sudo conch key, or set OPENAI_API_KEY or voice.key_file")
+	case say == turn.WordsKeyRefused:
+		out.Bad("key", "the server does not accept the key", "it was revoked, is for another provider, or is not complete", "make a new key, then: sudo conch key")
+	case errors.As(err, &dial) && x.Unreachable != nil:
+		u, _ := url.Parse(x.URL) // it was asked
+		f := x.Unreachable(u.Hostname(), "voice.url", dial)
+		f.Part = cmp.Or(f.Part, "server")
+		out = append(out, f)
+	default:
+		cause, do := x.Told(say)
+		out.Bad("speaks", fmt.Sprintf("it is not known what the server speaks: %v", err), cause, do+"; or name what it speaks: voice.kind")
+	}
+	return out
 }
