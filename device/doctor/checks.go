@@ -43,7 +43,9 @@ func Checks() []Check {
 		{Name: "wifi", Group: Network, About: "power save is off, the signal is strong enough", Look: checkWiFi},
 
 		{Name: "voice", Also: []string{"dns", "server", "tls", "skew", "key", "model", "session", "speaks", "hear", "chat", "speak"}, Group: Voice,
-			About: "name, connection, certificate, clock against the server's, key, model and when it ends, a session; each stage of a chain, and its delay", Limit: whole - grace, Look: checkVoice},
+			About: "name, connection, certificate, clock against the server's, key, model and when it ends, a session; each stage of a chain, " +
+				"and its delay",
+			Limit: whole - grace, Look: checkVoice},
 		{Name: "usage", Group: Voice, About: "today's ceilings", Look: checkUsage},
 		{Name: "programs", Group: Voice, About: "what the rehearsal voice hears and speaks with", Look: checkPrograms},
 

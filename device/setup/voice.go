@@ -196,12 +196,11 @@ func (w *wizard) askChain(ctx context.Context, address, key string) (edits []con
 		if err != nil {
 			return nil, err
 		}
-		value := ""
+		value := stage.program
 		switch i {
 		case same:
 			continue
 		case here:
-			value = stage.program
 		default:
 			if value, err = w.line(ctx, w.lang.Phrase("setup.other_address"), ""); err != nil {
 				return nil, err

@@ -48,6 +48,7 @@ type times struct {
 type spoken struct {
 	turn turn.ID
 	item turn.ItemID
+	cut  bool // owned by Run: how much was heard is known
 
 	mu    sync.Mutex
 	parts []part
@@ -265,6 +266,9 @@ func (r *conversation) answered(a *answer, e ended, err error) {
 		r.count(a, e, total)
 	}
 	if a.stopped {
+		if !a.spoken.cut { // its orders are on their way, or all of it was heard
+			r.history.Replace(a.spoken.item, a.spoken.heard(total))
+		}
 		r.tidy(a)
 		if a.started.Load() {
 			r.out.Post(turn.ResponseDone{At: r.out.Now(), Turn: a.turn, Response: a.id, Status: turn.ResponseCancelled})
@@ -325,7 +329,7 @@ func (r *conversation) broke(a *answer, err error, total int) {
 		}
 		r.out.Post(turn.ResponseDone{At: r.out.Now(), Turn: a.turn, Response: a.id, Status: turn.ResponseFailed, Say: say})
 	}
-	if !midway || !errors.Is(err, cutOff{}) { // a stream that broke says little of the next
+	if !midway || !errors.Is(err, cutOffError{}) { // a stream that broke says little of the next
 		r.lose(lost, err)
 	}
 }

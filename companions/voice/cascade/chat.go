@@ -132,7 +132,7 @@ const (
 	mostArgs  = 64 << 10
 )
 
-// answer asks, and calls on with what comes, in order, on this goroutine. An answer that ends without saying so is cutOff.
+// answer asks, and calls on with what comes, in order, on this goroutine. An answer that ends without saying so is cutOffError.
 func (m *mind) answer(ctx context.Context, messages []openai.ChatCompletionMessage, tools []turn.ToolSpec, began func(), on func(said)) (e ended, err error) {
 	ctx, p := patient(ctx, "an answer", m.first, m.idle)
 	defer p.over()
@@ -150,7 +150,7 @@ func (m *mind) answer(ctx context.Context, messages []openai.ChatCompletionMessa
 			break
 		}
 		if errors.Is(err, io.ErrUnexpectedEOF) {
-			return e, m.failed("chat", cutOff{})
+			return e, m.failed("chat", cutOffError{})
 		}
 		if err != nil {
 			return e, m.failed("chat", reason(ctx, err))
@@ -162,7 +162,7 @@ func (m *mind) answer(ctx context.Context, messages []openai.ChatCompletionMessa
 		}
 		if len(c.Error) > 0 && string(c.Error) != "null" {
 			kind, code, text := kit.ReadFault(line)
-			return e, m.failed("chat", &kit.Refusal{Kind: kind, Code: code, Text: kit.Redact(text, m.key())})
+			return e, m.failed("chat", &kit.RefusalError{Kind: kind, Code: code, Text: kit.Redact(text, m.key())})
 		}
 		if u := c.Usage; u != nil {
 			e.in, e.out, e.cached = max(0, u.In), max(0, u.Out), max(0, u.Detail.Cached)
@@ -193,7 +193,7 @@ func (m *mind) answer(ctx context.Context, messages []openai.ChatCompletionMessa
 		e.why = "stop"
 	}
 	if e.why == "" && len(calls.of) == 0 {
-		return e, m.failed("chat", cutOff{})
+		return e, m.failed("chat", cutOffError{})
 	}
 	for _, c := range calls.whole() {
 		on(said{call: &c})
@@ -298,11 +298,12 @@ func (m *mind) request(messages []openai.ChatCompletionMessage, tools []turn.Too
 func (m *mind) open(ctx context.Context, q openai.ChatCompletionRequest) (*openai.ChatCompletionStream, error) {
 	for {
 		s, err := m.api.CreateChatCompletionStream(ctx, q)
-		var no *kit.Refusal
+		var no *kit.RefusalError
 		if err == nil {
 			return s, nil
 		}
-		if !errors.As(err, &no) || no.Status != http.StatusBadRequest && no.Status != http.StatusUnprocessableEntity && no.Status != http.StatusInternalServerError {
+		if !errors.As(err, &no) || no.Status != http.StatusBadRequest && no.Status != http.StatusUnprocessableEntity &&
+			no.Status != http.StatusInternalServerError {
 			return nil, err
 		}
 		part := m.leaveOut(&q, strings.ToLower(no.Text), no.Status == http.StatusInternalServerError)
@@ -368,7 +369,8 @@ func (m *mind) traits() Profile {
 func chatModel(models []string) string {
 	for _, m := range models {
 		low := strings.ToLower(m)
-		if !slices.ContainsFunc([]string{"embed", "whisper", "tts", "rerank", "kokoro", "piper", "bge-", "stt", "transcribe"}, func(s string) bool { return strings.Contains(low, s) }) {
+		if !slices.ContainsFunc([]string{"embed", "whisper", "tts", "rerank", "kokoro", "piper", "bge-", "stt", "transcribe"},
+			func(s string) bool { return strings.Contains(low, s) }) {
 			return m
 		}
 	}
@@ -381,9 +383,8 @@ func (m *mind) warmWith(ctx context.Context, messages []openai.ChatCompletionMes
 		return m.ready(ctx)
 	}
 	q := m.request(messages, tools)
-	q.MaxTokens = 1
-	if needsOther(q.Model) {
-		q.MaxTokens, q.MaxCompletionTokens = 0, 1
+	if q.MaxTokens = 1; needsOther(q.Model) { //nolint:staticcheck // its successor is unknown to many servers
+		q.MaxTokens, q.MaxCompletionTokens = 0, 1 //nolint:staticcheck // as above
 	}
 	s, err := m.open(ctx, q)
 	if err != nil {

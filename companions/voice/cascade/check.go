@@ -65,14 +65,16 @@ type examiner struct {
 // secrecy tells what passes a network in the clear.
 func (e examiner) secrecy() {
 	for _, t := range []target{e.c.cfg.chat, e.c.cfg.ear, e.c.cfg.mouth} {
-		if t.url == nil || t.url.Scheme != "http" || !voice.Far(t.url.Hostname()) || slices.ContainsFunc(*e.out, func(f voice.Finding) bool { return f.Part == "tls" }) {
+		if t.url == nil || t.url.Scheme != "http" || !voice.Far(t.url.Hostname()) || slices.ContainsFunc(*e.out,
+			func(f voice.Finding) bool { return f.Part == "tls" }) {
 			continue
 		}
 		if models.Home(t.url.Hostname()) {
 			e.out.Note("tls", "none: what is said passes the house's network in the clear (http://)", "")
 			continue
 		}
-		e.out.Warn("tls", t.url.Host+" is http://: the key and what is said pass the network in the clear", "the server is used without encryption", "use https://")
+		e.out.Warn("tls", t.url.Host+" is http://: the key and what is said pass the network in the clear",
+			"the server is used without encryption", "use https://")
 	}
 }
 
@@ -107,7 +109,8 @@ func (e examiner) bad(part, setting string, w *web, err error) {
 	}
 	var late *slow
 	if errors.As(err, &late) && !fatal {
-		e.out.Warn(part, text, "the server loads its model first, or it hangs", "wait, and look again: conch doctor; raise turn.commit_s if it is always as slow")
+		e.out.Warn(part, text, "the server loads its model first, or it hangs",
+			"wait, and look again: conch doctor; raise turn.commit_s if it is always as slow")
 		return
 	}
 	e.out.Bad(part, text, cause, strings.ReplaceAll(do, "voice.url", setting))
@@ -143,7 +146,8 @@ func (e examiner) chat(ctx context.Context) {
 		e.out.Bad("chat", m.target.String()+" has no model", "none was loaded, or none pulled", "give the server a model, e.g. ollama pull qwen3:4b")
 		return
 	case len(l.models) > 0 && !slices.ContainsFunc(l.models, func(s string) bool { return s == model || strings.TrimSuffix(s, ":latest") == model }):
-		e.out.Bad("chat", fmt.Sprintf("%s does not list the model %q; it has %s", m.target, model, some(l.models)), "voice.model (or a card's model) is another one's",
+		e.out.Bad("chat", fmt.Sprintf("%s does not list the model %q; it has %s", m.target, model, some(l.models)),
+			"voice.model (or a card's model) is another one's",
 			"set voice.model to one of these")
 		return
 	}
@@ -155,7 +159,8 @@ func (e examiner) chat(ctx context.Context) {
 	defer cancel()
 	began, first := time.Now(), time.Duration(0)
 	m.first = stageLimit
-	_, err := m.answer(ctx, []openai.ChatCompletionMessage{{Role: openai.ChatMessageRoleUser, Content: "Answer with the word yes, and nothing else."}}, nil, func() {}, func(said) {
+	_, err := m.answer(ctx, []openai.ChatCompletionMessage{{Role: openai.ChatMessageRoleUser,
+		Content: "Answer with the word yes, and nothing else."}}, nil, func() {}, func(said) {
 		if first == 0 {
 			first = time.Since(began)
 		}

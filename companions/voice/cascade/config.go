@@ -90,8 +90,9 @@ func Kind() voice.Kind {
 		Keys: []voice.Key{
 			{Name: "server", Default: "auto", Allowed: append([]string{"auto"}, ProfileNames()...),
 				About: "of a cascade: what the server of voice.url is; auto: told by its address and its list of models"},
-			{Name: "hear", About: "of a cascade: who writes down what was said: an address, also with what it is in front (\"whisper.cpp http://box.lan:8080\"), " +
-				"or a program of this machine (pocketsphinx; whisper-cli and its model); empty: voice.url"},
+			{Name: "hear",
+				About: "of a cascade: who writes down what was said: an address, also with what it is in front (\"whisper.cpp http://box.lan:8080\"), " +
+					"or a program of this machine (pocketsphinx; whisper-cli and its model); empty: voice.url"},
 			{Name: "speak", About: "of a cascade: who speaks the answer: an address, also with what it is in front (\"kokoro http://box.lan:8880\", " +
 				"\"piper http://box.lan:5000\"), or a program of this machine (flite, espeak-ng; piper and its model); empty: voice.url"},
 			{Name: "speak_model", About: "of a cascade: model that speaks; empty: what such a server has"},
@@ -137,8 +138,10 @@ func Configure(s voice.Settings, c voice.Companion) (cfg Config, err error) {
 	cfg = Config{
 		Key: s.Key, Hold: s.Hold, Model: c.Model, EarModel: s.Transcription, MouthModel: s.Own["speak_model"], Voice: c.Voice, Language: s.Language,
 		Instructions: c.Instructions,
-		Prices:       kit.Prices{TextIn: s.PriceIn, TextCached: s.PriceIn, TextOut: s.PriceOut}, Ceiling: kit.Ceiling{Tokens: s.CeilingTokens, Cost: s.CeilingCost},
-		Load: c.Load, Save: c.Save, Recall: c.Recall, Keep: c.Keep, Omitted: c.Refused, MaxUtterance: s.Longest, Patience: s.Patience, Roots: s.Roots, Log: c.Log,
+		Prices:       kit.Prices{TextIn: s.PriceIn, TextCached: s.PriceIn, TextOut: s.PriceOut}, Ceiling: kit.Ceiling{Tokens: s.CeilingTokens,
+			Cost: s.CeilingCost},
+		Load: c.Load, Save: c.Save, Recall: c.Recall, Keep: c.Keep, Omitted: c.Refused, MaxUtterance: s.Longest, Patience: s.Patience,
+		Roots: s.Roots, Log: c.Log,
 	}
 	address := s.URL
 	if name := s.Own["server"]; name != "" && name != "auto" {

@@ -245,7 +245,8 @@ func closer(r rune) bool { return strings.ContainsRune("\"')]}”’»›」』�
 // unspaced are letters and stops of scripts that have no spaces between words.
 func unspaced(r rune) bool {
 	return r >= 0x3000 && r <= 0x30ff || r >= 0x3400 && r <= 0x9fff || r >= 0xf900 && r <= 0xfaff || r >= 0xff00 && r <= 0xffef ||
-		r >= 0x20000 && r <= 0x3ffff || unicode.In(r, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar, unicode.Tibetan) || r == '।' || r == '॥' || r == '።'
+		r >= 0x20000 && r <= 0x3ffff || unicode.In(r, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar, unicode.Tibetan) || r == '।' ||
+		r == '॥' || r == '።'
 }
 
 // thai writes no stops: a space is a breath.
@@ -259,7 +260,8 @@ var expansions = strings.NewReplacer(
 	"e.g.", "for example", "E.g.", "For example", "i.e.", "that is", "I.e.", "That is", " approx. ", " approximately ", " vs. ", " versus ", "w/o ", "without ",
 	"z. B.", "zum Beispiel", "z.B.", "zum Beispiel", "Z. B.", "Zum Beispiel", "d. h.", "das heißt", "d.h.", "das heißt", "u. a.", "unter anderem",
 	" bzw. ", " beziehungsweise ", " ggf. ", " gegebenenfalls ", " usw.", " und so weiter.", " inkl. ", " inklusive ",
-	"p. ex.", "par exemple", "p.ex.", "par exemple", "c.-à-d.", "c'est-à-dire", "p. ej.", "por ejemplo", "p.ej.", "por ejemplo", " bijv. ", " bijvoorbeeld ",
+	"p. ex.", "par exemple", "p.ex.", "par exemple", "c.-à-d.", "c'est-à-dire", //nolint:misspell // it is French
+	"p. ej.", "por ejemplo", "p.ej.", "por ejemplo", " bijv. ", " bijvoorbeeld ",
 	" / ", ", ", "&", " & ", "≈", "~",
 )
 

@@ -90,7 +90,7 @@ func (r recode) Do(q *http.Request) (*http.Response, error) {
 		text, _ = json.Marshal(map[string]string{"text": string(text)})
 	case said.Text == nil:
 		kind, code, words := kit.ReadFault(text)
-		return nil, &kit.Refusal{Status: http.StatusInternalServerError, Kind: kind, Code: code, Text: kit.Redact(words, r.key())}
+		return nil, &kit.RefusalError{Status: http.StatusInternalServerError, Kind: kind, Code: code, Text: kit.Redact(words, r.key())}
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(text))
 	return resp, nil
@@ -121,7 +121,8 @@ func reason(ctx context.Context, err error) error {
 }
 
 // noises are what recognizers write where nobody spoke.
-var noises = map[string]bool{"[blank_audio]": true, "[silence]": true, "(silence)": true, "[no speech]": true, "[music]": true, "[noise]": true, "you": true, "thank you.": true,
+var noises = map[string]bool{"[blank_audio]": true, "[silence]": true, "(silence)": true, "[no speech]": true, "[music]": true,
+	"[noise]": true, "you": true, "thank you.": true,
 	"thanks for watching!": true, ".": true, "...": true}
 
 // transcript is one without what nobody said.

@@ -41,7 +41,7 @@ func (j *joiner) write(pcm []int16) (out []int16) {
 		}
 		pcm = pcm[at:]
 		if j.any && j.pause > 0 {
-			out = make([]int16, j.pause)
+			out = append(out, make([]int16, j.pause)...)
 		}
 		j.sounding, j.any, j.risen = true, true, 0
 	}

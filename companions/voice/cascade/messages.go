@@ -33,7 +33,8 @@ func (r *conversation) messages(order *asked) []openai.ChatCompletionMessage {
 // is a system's message first, then user and assistant in turns. Calls stand with their outputs behind them, whenever those came.
 func chatOf(instructions string, entries []kit.Entry, prompt string, system bool) (out []openai.ChatCompletionMessage) {
 	add := func(m openai.ChatCompletionMessage) {
-		if n := len(out); n > 0 && m.ToolCallID == "" && m.ToolCalls == nil && out[n-1].Role == m.Role && out[n-1].ToolCalls == nil && m.Role != openai.ChatMessageRoleTool {
+		if n := len(out); n > 0 && m.ToolCallID == "" && m.ToolCalls == nil && out[n-1].Role == m.Role && out[n-1].ToolCalls == nil &&
+			m.Role != openai.ChatMessageRoleTool {
 			out[n-1].Content += "\n" + m.Content
 			return
 		}
@@ -71,7 +72,8 @@ func chatOf(instructions string, entries []kit.Entry, prompt string, system bool
 				}
 				id := strings.TrimPrefix(string(entries[i].Item), "call ")
 				name, args, _ := strings.Cut(entries[i].Text, "\n")
-				m.ToolCalls = append(m.ToolCalls, openai.ToolCall{ID: id, Type: openai.ToolTypeFunction, Function: openai.FunctionCall{Name: name, Arguments: args}})
+				m.ToolCalls = append(m.ToolCalls, openai.ToolCall{ID: id, Type: openai.ToolTypeFunction, Function: openai.FunctionCall{Name: name,
+					Arguments: args}})
 				output := outputs[outputOf(turn.CallID(id))]
 				if output == "" {
 					output = "(not known yet)"

@@ -60,7 +60,8 @@ var Profiles = []Profile{
 	{Name: "llama.cpp", Path: "/v1", List: "/models", Usage: true, Kwargs: quiet, Single: true},
 	{Name: "vllm", Path: "/v1", List: "/models", HearPath: "/audio/transcriptions", Usage: true, Kwargs: quiet},
 	// Takes stream and sample_rate, but what it streams has no true header: sound is taken whole.
-	{Name: "localai", Path: "/v1", List: "/models", HearPath: "/audio/transcriptions", Ear: "whisper-1", SpeakPath: standard, Mouth: "tts-1", Voices: []string{"alloy"},
+	{Name: "localai", Path: "/v1", List: "/models", HearPath: "/audio/transcriptions", Ear: "whisper-1", SpeakPath: standard, Mouth: "tts-1",
+		Voices: []string{"alloy"},
 		Format: "wav", Rated: true, Loads: true},
 	{Name: "speaches", Path: "/v1", List: "/models", HearPath: "/audio/transcriptions", Ear: "Systran/faster-whisper-small", Prompts: true, Usage: true,
 		SpeakPath: standard, Mouth: "speaches-ai/Kokoro-82M-v1.0-ONNX", Voices: kokoros, Format: "pcm", Rate: 24000, Rated: true, Loads: true},

@@ -384,6 +384,7 @@ func (r *conversation) cancel(o turn.CancelResponse) {
 func (r *conversation) truncate(o turn.TruncateItem) {
 	for _, s := range r.spoken {
 		if s.item == o.Item {
+			s.cut = true
 			r.history.Replace(o.Item, s.heard(o.Heard))
 		}
 	}

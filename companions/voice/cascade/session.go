@@ -63,7 +63,8 @@ func (r *conversation) probe() {
 		defer cancel()
 		err := r.c.look(ctx)
 		if err == nil {
-			err = all(func() error { return r.c.mind.warmWith(ctx, messages, tools) }, func() error { return r.c.earWarm(ctx) }, func() error { return r.c.mouthWarm(ctx) })
+			err = all(func() error { return r.c.mind.warmWith(ctx, messages, tools) }, func() error { return r.c.earWarm(ctx) },
+				func() error { return r.c.mouthWarm(ctx) })
 		}
 		r.later(func() { r.probed(err) })
 	})
@@ -162,7 +163,7 @@ func (r *conversation) lose(l turn.SessionLost, err error) {
 func (r *conversation) fail(l turn.SessionLost, err error) {
 	c := &r.chain
 	c.Fail(time.Now(), l.Fatal || kit.Waits(l.Say), rand.N)
-	var no *kit.Refusal
+	var no *kit.RefusalError
 	if errors.As(err, &no) && no.After > 0 && !l.Fatal {
 		c.Hint(time.Now(), no.After, rand.N)
 	}
@@ -182,7 +183,7 @@ func (r *conversation) fail(l turn.SessionLost, err error) {
 // waits says that a question which failed so is asked again once the chain is there: nobody was reached, or a model is being loaded.
 func (r *conversation) waits(err error, say turn.Words) bool {
 	var late *slow
-	var no *kit.Refusal
+	var no *kit.RefusalError
 	switch {
 	case errors.As(err, &late):
 		return !late.begun && !r.c.mind.profile.Vendor

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"mime"
+	"slices"
 	"strconv"
 
 	"conch/companions/voice/kit"
@@ -27,8 +28,6 @@ type sound struct {
 	ended    bool
 	buf      []byte
 }
-
-var errSound = errors.New("no sound that can be played")
 
 // newSound looks at the first bytes. rate is that of bare samples; kind the Content-Type, which may know it better.
 func newSound(from io.Reader, kind string, rate int) (*sound, error) {
@@ -54,8 +53,8 @@ func newSound(from io.Reader, kind string, rate int) (*sound, error) {
 	}
 	if mediaType == "application/json" || mediaType == "text/plain" || bytes.HasPrefix(head, []byte("{\"")) {
 		rest, _ := io.ReadAll(io.LimitReader(from, mostFault)) // what came of it
-		kind, code, text := kit.ReadFault(append(head, rest...))
-		return nil, &kit.Refusal{Status: 500, Kind: kind, Code: code, Text: text}
+		kind, code, text := kit.ReadFault(slices.Concat(head, rest))
+		return nil, &kit.RefusalError{Status: 500, Kind: kind, Code: code, Text: text}
 	}
 	if s.rate == 0 {
 		return nil, &unusable{turn.WordsServerError, "bare samples of an unknown rate, where a WAV was asked for"}
@@ -93,7 +92,8 @@ func (s *sound) header() error {
 			s.channels, s.bits = int(binary.LittleEndian.Uint16(body[2:])), int(binary.LittleEndian.Uint16(body[14:]))
 			s.rate = int(binary.LittleEndian.Uint32(body[4:]))
 			if good := code == 1 && s.bits == 16 || code == 3 && s.bits == 32; !good || s.channels < 1 || s.channels > 2 {
-				return &unusable{turn.WordsServerError, fmt.Sprintf("a WAV of format %d, %d channels, %d bit; want 16 bit or float, mono or stereo", code, s.channels, s.bits)}
+				return &unusable{turn.WordsServerError, fmt.Sprintf("a WAV of format %d, %d channels, %d bit; want 16 bit or float, mono or stereo",
+					code, s.channels, s.bits)}
 			}
 			format = true
 		case "data":
@@ -117,7 +117,8 @@ func (s *sound) header() error {
 
 // compressed names a format by its first bytes; "": it is none that is known.
 func compressed(head []byte) string {
-	for _, f := range []struct{ mark, name string }{{"ID3", "MP3"}, {"\xff\xfb", "MP3"}, {"\xff\xf3", "MP3"}, {"OggS", "Ogg"}, {"fLaC", "FLAC"}, {"\xff\xf1", "AAC"}} {
+	for _, f := range []struct{ mark, name string }{{"ID3", "MP3"}, {"\xff\xfb", "MP3"}, {"\xff\xf3", "MP3"}, {"OggS", "Ogg"}, {"fLaC",
+		"FLAC"}, {"\xff\xf1", "AAC"}} {
 		if bytes.HasPrefix(head, []byte(f.mark)) {
 			return f.name
 		}

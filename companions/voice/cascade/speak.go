@@ -84,7 +84,7 @@ func (m *mouthAt) say(ctx context.Context, text string, on func([]int16) bool) e
 func (m *mouthAt) bend(err error, format string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var no *kit.Refusal
+	var no *kit.RefusalError
 	var bad *unusable
 	switch {
 	case errors.As(err, &no) && (no.Status == http.StatusBadRequest || no.Status == http.StatusUnprocessableEntity):

@@ -44,7 +44,8 @@ func PoolBy(roots *x509.CertPool, dial func(context.Context, string, string) (ne
 // pool is the way to all servers of one device: connections stay open between turns, and are shared by its companions.
 func pool(roots *x509.CertPool, dial func(context.Context, string, string) (net.Conn, error)) *http.Client {
 	if dial == nil {
-		dial = (&net.Dialer{Timeout: connectLimit, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}}).DialContext
+		dial = (&net.Dialer{Timeout: connectLimit, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second,
+			Interval: 5 * time.Second, Count: 3}}).DialContext
 	}
 	return &http.Client{
 		Transport: &http.Transport{
@@ -91,7 +92,7 @@ func (w *web) Do(q *http.Request) (*http.Response, error) {
 		}
 	}
 	q.Header.Set("User-Agent", "conch")
-	resp, err := w.client.Do(q) //nolint:bodyclose // whoever gets it
+	resp, err := w.client.Do(q)
 	if err == nil {
 		err = w.judge(resp)
 	}
@@ -188,8 +189,9 @@ func (w *web) list(ctx context.Context) (l listed, err error) {
 	began := time.Now()
 	resp, err := w.Do(q)
 	l.took = time.Since(began)
-	var no *kit.Refusal
-	if errors.As(err, &no) && !no.Page && (no.Status == http.StatusNotFound || no.Status == http.StatusMethodNotAllowed || no.Status == http.StatusNotImplemented) {
+	var no *kit.RefusalError
+	if errors.As(err, &no) && !no.Page && (no.Status == http.StatusNotFound || no.Status == http.StatusMethodNotAllowed ||
+		no.Status == http.StatusNotImplemented) {
 		l.none = true // it is there, and has no list
 		return l, nil
 	}
@@ -231,11 +233,11 @@ type unusable struct {
 func (u *unusable) Error() string             { return u.text }
 func (u *unusable) Words() (turn.Words, bool) { return u.say, false }
 
-// cutOff is an answer that ended without saying so.
-type cutOff struct{}
+// cutOffError is an answer that ended without saying so.
+type cutOffError struct{}
 
-func (cutOff) Error() string             { return "the answer broke off" }
-func (cutOff) Words() (turn.Words, bool) { return turn.WordsNoAnswer, false }
+func (cutOffError) Error() string             { return "the answer broke off" }
+func (cutOffError) Words() (turn.Words, bool) { return turn.WordsNoAnswer, false }
 
 // slow is a deadline of ours that has passed.
 type slow struct {
@@ -287,13 +289,13 @@ func (p *patience) over() {
 
 // again says whether a request that failed is worth another attempt, and after how long.
 func again(err error, try int) (wait time.Duration, ok bool) {
-	var no *kit.Refusal
+	var no *kit.RefusalError
 	var late *slow
 	var bad *unusable
 	if try >= len(waits) || errors.As(err, &late) || errors.Is(err, errRedirect) || errors.Is(err, context.Canceled) {
 		return 0, false
 	}
-	if errors.As(err, &bad) || errors.Is(err, cutOff{}) {
+	if errors.As(err, &bad) || errors.Is(err, cutOffError{}) {
 		return 0, try == 0
 	}
 	if errors.As(err, &no) {

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -238,14 +237,6 @@ func (w *world) done(n int) turn.ResponseDone {
 func (w *world) last() []string {
 	q := w.chain.Requests(cascadetest.Chat)
 	return q[len(q)-1].Messages()
-}
-
-func host(t *testing.T, s string) *url.URL {
-	u, err := url.Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
 }
 
 // gaps is how long nothing was to be played in the middle of a turn.

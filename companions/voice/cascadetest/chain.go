@@ -387,7 +387,8 @@ func answer(w http.ResponseWriter, r *http.Request, p Reply) {
 		}
 	}
 	data := func(delta map[string]any, finish any) {
-		b, _ := json.Marshal(map[string]any{"object": "chat.completion.chunk", "choices": []any{map[string]any{"index": 0, "delta": delta, "finish_reason": finish}}})
+		b, _ := json.Marshal(map[string]any{"object": "chat.completion.chunk", "choices": []any{map[string]any{"index": 0, "delta": delta,
+			"finish_reason": finish}}})
 		send("data: " + string(b) + "\n\n")
 	}
 	for _, l := range p.Lines {

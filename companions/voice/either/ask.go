@@ -59,7 +59,7 @@ func Ask(ctx context.Context, client *http.Client, address, key string) (Speaks,
 	if up {
 		return Realtime, nil
 	}
-	var no *kit.Refusal
+	var no *kit.RefusalError
 	if err != nil && !errors.As(err, &no) {
 		return "", fmt.Errorf("ask %s for Realtime: %w", u.Host, err)
 	}
@@ -122,7 +122,7 @@ func chats(ctx context.Context, client *http.Client, address, key string) (bool,
 	ok, also = asked(client, ask, key, func(resp *http.Response, body []byte) bool {
 		return (resp.StatusCode == http.StatusBadRequest || resp.StatusCode == http.StatusUnprocessableEntity) && json.Valid(body)
 	})
-	var no *kit.Refusal
+	var no *kit.RefusalError
 	for _, e := range []error{err, also} {
 		if errors.As(e, &no) && (no.Status == http.StatusUnauthorized || no.Status == http.StatusForbidden || no.Status >= 500) && !no.Page {
 			return ok, e // there is something, which does not let us see what

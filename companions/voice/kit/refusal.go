@@ -18,8 +18,8 @@ import (
 
 // A refusal is told as what it is: nobody is sent to the network when the server has refused the model (TURNS.md 6).
 
-// Refusal is a request that a server answered with a status or an error of its own.
-type Refusal struct {
+// RefusalError is a request that a server answered with a status or an error of its own.
+type RefusalError struct {
 	Status int    // of HTTP; 0: it was none
 	Code   string // of the error, as the provider names it
 	Kind   string // its type
@@ -28,7 +28,7 @@ type Refusal struct {
 	After  time.Duration // the server wants nothing before; zero: it did not say
 }
 
-func (r *Refusal) Error() string {
+func (r *RefusalError) Error() string {
 	switch {
 	case r.Status >= 300 && r.Status < 400:
 		return fmt.Sprintf("the server redirects (status %d): put the final address into URL, a key is not sent elsewhere", r.Status)
@@ -57,7 +57,7 @@ func Redact(text, key string) string {
 }
 
 // Words tells what a person should hear, and whether only a person can mend it.
-func (r *Refusal) Words() (say turn.Words, fatal bool) {
+func (r *RefusalError) Words() (say turn.Words, fatal bool) {
 	say = WordsFor(r.Code, r.Kind)
 	if say == turn.WordsServerError {
 		switch {
@@ -109,8 +109,8 @@ func modelless(text string) bool {
 }
 
 // ReadRefusal reads the answer to a request that was refused.
-func ReadRefusal(resp *http.Response, body []byte) *Refusal {
-	no := &Refusal{Status: resp.StatusCode, Text: strings.TrimSpace(string(body)), After: retryAfter(resp.Header)}
+func ReadRefusal(resp *http.Response, body []byte) *RefusalError {
+	no := &RefusalError{Status: resp.StatusCode, Text: strings.TrimSpace(string(body)), After: retryAfter(resp.Header)}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	no.Page = kind == "text/html" || strings.HasPrefix(no.Text, "<")
 	if kind, code, text := ReadFault(body); text != "" {

@@ -81,7 +81,7 @@ func (g *greeting) hear(ctx context.Context, m message, patience *time.Timer) (d
 		g.others++
 		switch {
 		case g.others > maxGarbage, e.final():
-			return false, &refused{Refusal: kit.Refusal{Code: e.Code, Kind: e.Type, Text: e.Message}}
+			return false, &refused{RefusalError: kit.RefusalError{Code: e.Code, Kind: e.Type, Text: e.Message}}
 		case g.described && e.EventID == g.id:
 			return false, g.describeLess(ctx, e, g.l.ctx.Err() != nil)
 		case g.last == nil: // it may be about anything: what follows tells
@@ -134,7 +134,7 @@ func (g *greeting) describe(ctx context.Context) error {
 
 // describeLess describes it again with less, or gives up.
 func (g *greeting) describeLess(ctx context.Context, e *wireError, onlyNext bool) error {
-	no := &refused{Refusal: kit.Refusal{Code: e.Code, Kind: e.Type, Text: e.Message}}
+	no := &refused{RefusalError: kit.RefusalError{Code: e.Code, Kind: e.Type, Text: e.Message}}
 	more, ok := g.without.beyond(e, g.used)
 	if !ok || !g.described || e.final() {
 		return no

@@ -99,7 +99,7 @@ func (cfg *Config) open(ctx context.Context, key string, wished kit.Wishes, with
 			if resp.Body != nil {
 				body, _ = io.ReadAll(io.LimitReader(resp.Body, 4<<10))
 			}
-			no := &refused{Refusal: *kit.ReadRefusal(resp, body)}
+			no := &refused{RefusalError: *kit.ReadRefusal(resp, body)}
 			no.Text = kit.Redact(no.Text, key)
 			return nil, no
 		}

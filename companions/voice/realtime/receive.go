@@ -152,7 +152,7 @@ func (r *conversation) serverError(e *wireError) {
 	}
 	switch {
 	case e.is(codeExpired), e.is(codeKey):
-		r.drop(&refused{Refusal: kit.Refusal{Code: e.code(), Text: e.Message}})
+		r.drop(&refused{RefusalError: kit.RefusalError{Code: e.code(), Text: e.Message}})
 	case e.is(codeNotActive):
 		r.notActive(s)
 	case slices.Contains(r.d.Failures, e.Code):

@@ -42,11 +42,11 @@ func closing(err error) *refused {
 	if !dotted || strings.ContainsAny(frame.Reason, " \t") || kit.WordsFor(code, kind) == turn.WordsServerError {
 		return nil
 	}
-	return &refused{Refusal: kit.Refusal{Code: code, Kind: kind, Text: frame.Reason}}
+	return &refused{RefusalError: kit.RefusalError{Code: code, Kind: kind, Text: frame.Reason}}
 }
 
 // refused is a handshake the server answered with a status or an error event.
 type refused struct {
-	kit.Refusal
+	kit.RefusalError
 	omit parts // what the next attempt leaves out; zero: nothing
 }
