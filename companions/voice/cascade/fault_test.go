@@ -128,13 +128,13 @@ func TestBadInputEndsInWords(t *testing.T) {
 					if _, over := w.told("t-1"); over {
 						break
 					}
-					time.Sleep(50 * time.Millisecond)
+					time.Sleep(50 * time.Millisecond) // virtual
 				}
 				say, over := w.told("t-1")
 				if !over || say != row.want {
 					t.Errorf("told %q (%v); want %q\n%s", say, over, row.want, w.story())
 				}
-				time.Sleep(20 * time.Second)
+				time.Sleep(20 * time.Second) // virtual
 				if got := w.lost(); (len(got) > 0) != row.lost {
 					t.Errorf("sessions lost: %q; want a condition: %v", got, row.lost)
 				}

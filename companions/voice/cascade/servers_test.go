@@ -167,7 +167,7 @@ func TestServers(t *testing.T) {
 		{name: "kokoro: a press is noticed by it at once", change: own("", "speak", "http://tts.lan:8880"), script: cascadetest.Script{Say: says(cascadetest.Reply{Format: "pcm", Seconds: 8, Times: 1})},
 			want: "-", check: func(w *world) {
 				w.c.Do(turn.CancelResponse{Turn: "t-1"})
-				time.Sleep(10 * time.Millisecond)
+				time.Sleep(10 * time.Millisecond) // virtual
 				if n := w.chain.Open(); n > 0 {
 					w.t.Errorf("%d requests are open", n)
 				}
@@ -319,7 +319,7 @@ func TestServers(t *testing.T) {
 					w.answer("t-1", three)
 				case "-":
 					w.press("t-1")
-					time.Sleep(time.Second)
+					time.Sleep(time.Second) // virtual
 				default:
 					w.answer("t-1", row.want)
 				}
