@@ -11,6 +11,7 @@ import (
 	"conch/companions/round"
 	"conch/companions/voice/cascadetest"
 	"conch/coordinator/turn"
+	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
 	"conch/device/state"
@@ -169,5 +170,43 @@ func TestARoomOnOneServerThatServesOneAtATime(t *testing.T) {
 	}
 	if n := len(chain.Requests(cascadetest.Hear)); n < 2 {
 		t.Errorf("%d requests for a transcript", n)
+	}
+}
+
+// What a chain cannot do is told in words, shows as a condition, and leaves the device at rest; when it is well again, the next question is
+// answered.
+func TestAChainThatFailsIsTold(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name string
+		bad  cascadetest.Script
+		want turn.Words
+	}{
+		{"wrong key", cascadetest.Script{Key: "another"}, turn.WordsKeyRefused},
+		{"a web page", cascadetest.Script{Chat: func(cascadetest.Request) cascadetest.Reply {
+			return cascadetest.Reply{Type: "text/html", Body: "<html>Sign in</html>"}
+		}}, turn.WordsElsewhere},
+		{"no such model", cascadetest.Script{Chat: func(cascadetest.Request) cascadetest.Reply {
+			return cascadetest.Reply{Status: 404, Body: `{"error":"model 'm' not found"}`}
+		}}, turn.WordsModelRefused},
+		{"never answered", cascadetest.Script{Chat: func(cascadetest.Request) cascadetest.Reply { return cascadetest.Reply{Hang: true} }}, turn.WordsNoAnswer},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			b, chain := chainBox(t, cascadetest.Script{Models: []string{"m"}}, func(c *config.Config) {
+				c.Turn.Commit, c.Turn.Reconnect = 3*time.Second, time.Second
+			})
+			row.bad.Models = []string{"m"}
+			chain.Be(row.bad)
+			r := b.ask("short")
+			if r.Words != string(row.want) || r.Reason == turn.Done.String() {
+				t.Errorf("%s: %+v; want the words %s", row.name, r, row.want)
+			}
+			b.until("a condition", func() bool { return b.holds(condition.VoiceLost) })
+			b.state(turn.Idle)
+			chain.Be(cascadetest.Script{Models: []string{"m"}})
+			b.until("well again", func() bool { b.nudge(); return !b.holds(condition.VoiceLost) })
+			b.answered(b.ask("short"))
+		})
 	}
 }

@@ -127,7 +127,7 @@ func (r *conversation) step() {
 		r.lose(turn.SessionLost{Say: turn.WordsOffline}, errors.New("orders came faster than they could be carried out"))
 	}
 	if r.c.Called() {
-		r.chain.Anew(time.Now())
+		r.nudge()
 	}
 	r.probe()
 	r.advance()

@@ -25,6 +25,7 @@ type chain struct {
 	usedKey string
 	failing turn.Words
 	failed  int
+	again   bool // the probe was given up for the sake of a new one
 	warming bool // a press has it made warm
 }
 
@@ -68,6 +69,16 @@ func (r *conversation) probe() {
 		}
 		r.later(func() { r.probed(err) })
 	})
+}
+
+// nudge: the world has changed. What waits for the next probe is tried at once, and one that was made into the world before is given up.
+func (r *conversation) nudge() {
+	c := &r.chain
+	c.Anew(time.Now())
+	if c.probing != nil {
+		c.again = true
+		c.probing()
+	}
 }
 
 // all runs these at once, and gives the first error in their order.
@@ -130,6 +141,11 @@ func (c *Client) learn(l listed) {
 func (r *conversation) probed(err error) {
 	c := &r.chain
 	c.probing = nil
+	again := c.again
+	c.again = false
+	if err != nil && again {
+		return // step begins the next
+	}
 	if err == nil {
 		c.state, c.failing, c.failed = chainUp, "", 0
 		c.Lasted(time.Hour)

@@ -135,7 +135,8 @@ func (s *sound) next() ([]int16, error) {
 	s.odd = s.odd[:0]
 	m, err := 0, error(nil)
 	if n < s.frame() || s.left < math.MaxInt64 {
-		m, err = s.from.Read(s.buf[n:min(int64(len(s.buf)), max(int64(n), int64(n)+s.left))])
+		room := int64(len(s.buf) - n)
+		m, err = s.from.Read(s.buf[n : int64(n)+min(room, max(0, s.left))])
 		if s.left < math.MaxInt64 {
 			if s.left -= int64(m); s.left <= 0 && err == nil {
 				err = io.EOF
