@@ -79,7 +79,7 @@ func lyingMember(t *testing.T, broker string, id mqtt.Identity, beat round.Beat)
 // unheard are commands that say nothing which another device could have said.
 var unheard = map[string]string{
 	"run": "the appliance itself, at its terminal and in its log", "rehearse": "its devices are its own", "bench silence": "measures",
-	"bench footprint": "measures", "audio list": "cards of this machine", "audio test": "cards of this machine", "gpio learn": "asks a person",
+	"bench footprint": "measures", "bench voice": "measures", "audio list": "cards of this machine", "audio test": "cards of this machine", "gpio learn": "asks a person",
 	"gpio list": "pins of this machine", "light show": "lights of this machine", "light list": "a fixed list", "mute": "two sentences",
 	"usage reset": "one sentence", "say": "one word", "room pair": "a name with a lie in it is refused in the hello (mqtt/pairing)", "room join": "as in room pair",
 	"room leave": "one sentence", "room remove": "ends the liar", "debug stall": "for tests", "key": "a file", "setup": "asks a person about this machine", "audio pick": "cards of this machine", "help": "a page",

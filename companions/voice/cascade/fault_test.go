@@ -96,7 +96,10 @@ func TestBadInputEndsInWords(t *testing.T) {
 			for stage == cascadetest.Chat && r.Context().Err() == nil {
 				_, _ = io.WriteString(w, ": wait\n\n")
 				w.(http.Flusher).Flush()
-				time.Sleep(100 * time.Millisecond) // virtual
+				select {
+				case <-time.After(100 * time.Millisecond):
+				case <-r.Context().Done():
+				}
 			}
 			return stage == cascadetest.Chat
 		}}, turn.WordsNoAnswer, true},
