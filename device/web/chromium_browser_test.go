@@ -43,7 +43,7 @@ var (
 
 // tab is a page in a browser. Whatever it complains of fails the test that opened it.
 type tab struct {
-	t   *testing.T
+	t   testing.TB
 	ctx context.Context
 
 	x, y float64 // of the mouse, while it is down
@@ -53,10 +53,10 @@ type tab struct {
 }
 
 // chromium is where the browser is. A test without one says so, and so does one that is not asked for: what is heard and measured in a browser
-// wants the machine for itself (make test-web).
-func chromium(t *testing.T) string {
+// wants the machine for itself (make test-web). A benchmark has been asked for.
+func chromium(t testing.TB) string {
 	t.Helper()
-	if os.Getenv("CONCH_TEST_WEB") == "" && os.Getenv("CONCH_TEST_SOAK") == "" {
+	if _, asked := t.(*testing.B); !asked && os.Getenv("CONCH_TEST_WEB") == "" && os.Getenv("CONCH_TEST_SOAK") == "" {
 		t.Skip("a browser looks at the page in make test-web")
 	}
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -64,15 +64,17 @@ func chromium(t *testing.T) string {
 			return path
 		}
 	}
-	t.Skip("no chromium: nobody looks at the page (apt install chromium)")
+	t.Skip(noChromium)
 	return ""
 }
+
+const noChromium = "no chromium: nobody looks at the page (apt install chromium)"
 
 // silently keeps what the library says of messages that it does not know from the test's output.
 func silently(string, ...any) {}
 
 // open has a browser of its own open an address.
-func open(t *testing.T, url string, l look) *tab {
+func open(t testing.TB, url string, l look) *tab {
 	t.Helper()
 	path := chromium(t)
 	if l.width == 0 {
@@ -121,7 +123,7 @@ func (b *tab) beside(url string, l look) *tab {
 }
 
 // show makes a page of a context and opens an address in it.
-func show(ctx context.Context, t *testing.T, url string, l look) *tab {
+func show(ctx context.Context, t testing.TB, url string, l look) *tab {
 	t.Helper()
 	b := &tab{t: t, ctx: ctx}
 	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {

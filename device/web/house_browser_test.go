@@ -30,7 +30,7 @@ import (
 
 // house is three devices, each with a companion.
 type house struct {
-	t     *testing.T
+	t     testing.TB
 	url   string
 	stage *hall
 	feeds map[string]*control.Feed
@@ -66,7 +66,7 @@ type houseOptions struct {
 }
 
 // build serves the page of a house.
-func build(t *testing.T, o houseOptions) *house {
+func build(t testing.TB, o houseOptions) *house {
 	t.Helper()
 	chromium(t)
 	h := &house{t: t, feeds: map[string]*control.Feed{}, pictures: map[string]control.Picture{}}

@@ -11,7 +11,7 @@ import (
 )
 
 // read is a file of the page.
-func read(t *testing.T, name string) string {
+func read(t testing.TB, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("page", name))
 	if err != nil {
@@ -21,7 +21,7 @@ func read(t *testing.T, name string) string {
 }
 
 // files are those of the page.
-func files(t *testing.T) (names []string) {
+func files(t testing.TB) (names []string) {
 	t.Helper()
 	all, err := os.ReadDir("page")
 	if err != nil || len(all) < 5 {

@@ -31,7 +31,7 @@ var update = flag.Bool("update", false, "make the pictures of the page anew")
 // The whole of it: the program as it is built here, three devices with their voices, and a browser.
 
 // shipped is the program, built once for the tests below.
-func shipped(t *testing.T) string {
+func shipped(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "conch")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-s -w", "-o", path, "../../cmd/conch").CombinedOutput(); err != nil {
