@@ -57,9 +57,13 @@ TEST_NEEDS := \
 	avahi-daemon='command -v avahi-daemon || test -x /usr/sbin/avahi-daemon' \
 	stress-ng='command -v stress-ng'
 
-# Only to compare with.
+WEB_NEEDS := \
+	chromium='command -v chromium'
+
+# A player, only to compare with, and a browser, in which the page is measured.
 BENCH_NEEDS := \
-	mpv='command -v mpv'
+	mpv='command -v mpv' \
+	$(WEB_NEEDS)
 
 # $(call install,NEEDS,what happens without them,status when something stays missing)
 define install
@@ -244,9 +248,6 @@ test-home: deps-test ## ten dialogues of a day at home, spoken to three devices,
 .PHONY: test-hostile
 test-hostile: deps-test ## every way in which servers misbehave against a whole device, thirty turns each, as a table (some ten minutes)
 	@CONCH_TEST_HOSTILE=1 $(GO) test -count=1 -v -timeout 40m -run '^TestHostileServers$$' ./device $(ARGS)
-
-WEB_NEEDS := \
-	chromium='command -v chromium'
 
 .PHONY: deps-web
 deps-web: deps-test

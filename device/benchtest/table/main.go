@@ -25,7 +25,7 @@ var promising = []string{
 	"Round/devices=2/companions=2", "Round/devices=3/companions=3", "Round/devices=10/companions=10", "Round/devices=50/companions=100",
 	"Decision", "Evening/rules/three-devices", "Evening/auto/three-devices", "Evening/auto/one-device", "Evening/model/three-devices",
 	"Evening/auto-always-10/three-devices", "Evening/model-always-10/three-devices",
-	"Footprint", "TLSAgainstPlain", "Flood/embedded", "Flood/mosquitto", "Start",
+	"Footprint", "TLSAgainstPlain", "Flood/embedded", "Flood/mosquitto", "Start", "Page/browser", "Page/program",
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
