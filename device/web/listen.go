@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -21,7 +22,8 @@ import (
 
 // opened is where the page listens.
 type opened struct {
-	local   uint16         // port on 127.0.0.1; 0: none
+	local   uint16         // port on this machine; 0: none
+	here    string         // its address there; empty: 127.0.0.1
 	network netip.AddrPort // elsewhere; not valid: nowhere, unspecified: at all addresses
 }
 
@@ -50,7 +52,9 @@ func (d *Door) Listen() (list []net.Listener, err error) {
 	list = append(list, first)
 	bound := addrPort(first.Addr())
 	open := opened{local: bound.Port()}
-	if !bound.Addr().IsLoopback() {
+	if bound.Addr().IsLoopback() {
+		open.here = bound.Addr().String() // ::1, or 127.0.1.1, by which Debian calls a host: nothing answers at 127.0.0.1 then
+	} else {
 		open.network = bound
 	}
 	if !bound.Addr().IsLoopback() && !bound.Addr().IsUnspecified() {
@@ -212,7 +216,7 @@ func (d *Door) Pages() []string {
 	if open.local == 0 {
 		return nil
 	}
-	list := []string{base("http", "127.0.0.1", open.local)}
+	list := []string{base("http", cmp.Or(open.here, "127.0.0.1"), open.local)}
 	if open.network.IsValid() && d.Check() == nil {
 		scheme := "http"
 		if d.certs != nil {

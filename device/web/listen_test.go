@@ -74,6 +74,21 @@ func TestWhereItListens(t *testing.T) {
 	if l, err := loop.Link(false); err != nil || l.Reach != ReachMachine || len(l.Others) != 0 {
 		t.Errorf("%+v %v", l, err)
 	}
+	for _, at := range []string{"127.0.1.1", "::1"} { // other names of this machine: the page is said to be where it is
+		d := door(t, config.Web{Listen: net.JoinHostPort(at, "0")})
+		list, err := d.Listen()
+		if err != nil && at == "::1" {
+			t.Logf("%s: %v", at, err) // a machine without IPv6
+			continue
+		}
+		if err != nil || len(list) != 1 || len(d.Pages()) != 1 || d.Pages()[0] != "http://"+list[0].Addr().String()+"/" {
+			t.Errorf("%s: %v %v", at, d.Pages(), err)
+		}
+		if l, err := d.Link(false); err != nil || !strings.HasPrefix(l.URL, "http://"+list[0].Addr().String()+"/in/") || l.Reach != ReachMachine {
+			t.Errorf("%s: %+v %v", at, l, err)
+		}
+		closeAll(list)
+	}
 	all := door(t, config.Web{Listen: "0.0.0.0:0"})
 	list, err = all.Listen()
 	if err != nil || len(list) != 1 || !strings.HasPrefix(all.Pages()[0], "http://127.0.0.1:") {
