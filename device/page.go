@@ -48,7 +48,7 @@ func (d *Device) wirePage() {
 			d.conds.Clear(condition.WebClosed)
 			return
 		}
-		d.conds.Set(condition.WebClosed, err.Error(), "everything else works; what is changed in [web] counts from the next start")
+		d.conds.Set(condition.WebClosed, err.Error(), "everything else works; once that is mended the page opens by itself, and what is changed in [web] counts from the next start")
 	}
 	door, err := web.NewDoor(o)
 	if err != nil {
@@ -56,7 +56,7 @@ func (d *Device) wirePage() {
 	}
 	d.page = door
 	s := web.Options{
-		Door: door, Language: d.cfg.Device.Language, Log: d.log, Trouble: trouble,
+		Door: door, Language: d.cfg.Device.Language, Log: d.log, Patient: true, Trouble: trouble,
 		Boxes: []web.Box{{Name: d.cfg.Device.Name, Feed: d.feed, Picture: d.Picture, Control: sync.OnceValue(d.Control)}},
 	}
 	if d.pages != nil {

@@ -3,13 +3,17 @@ package web
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -60,6 +64,50 @@ func TestAPortThatIsTaken(t *testing.T) {
 	}
 	if list, err := door(t, config.Web{}).Listen(); list != nil || err != nil {
 		t.Errorf("no page: %v %v", list, err)
+	}
+}
+
+// What is wrong with a page is over without a restart: a port that is taken, a certificate that does not fit.
+func TestWhatIsMendedOpens(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	dir := t.TempDir()
+	w := config.Web{Listen: taken.Addr().String(), Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem")}
+	troubles := make(chan error)
+	ctx, cancel := context.WithCancel(t.Context())
+	s := New(Options{Door: door(t, w), Log: slog.New(slog.DiscardHandler), Patient: true, Trouble: func(err error) {
+		select {
+		case troubles <- err:
+		case <-ctx.Done():
+		}
+	}})
+	s.again = time.Millisecond
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }() // awaited below
+	until := func(what string, is func(error) bool) {
+		t.Helper()
+		for limit := time.After(10 * time.Second); ; {
+			select {
+			case err := <-troubles:
+				if is(err) {
+					return
+				}
+			case <-limit:
+				t.Fatalf("it is never told: %s", what)
+			}
+		}
+	}
+	until("taken", func(err error) bool { return errors.Is(err, syscall.EADDRINUSE) })
+	_ = taken.Close()
+	until("the certificate", func(err error) bool { return err != nil && strings.HasPrefix(err.Error(), "web.cert: ") })
+	own(t, dir, same)
+	until("mended", func(err error) bool { return err == nil })
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
 

@@ -31,6 +31,7 @@ type Options struct {
 	Stage    Stage // nil: nobody talks here
 	Language language.Language
 	Log      *slog.Logger
+	Patient  bool            // a page that cannot be opened is tried again until it can
 	Opened   func()          // the page can be opened, or there is to be none; nil: nobody asks
 	Trouble  func(err error) // the page cannot be reached as it was wished, and what to do; nil: it can. May be called on any goroutine
 }
@@ -45,8 +46,9 @@ type Box struct {
 
 // Server serves the page.
 type Server struct {
-	o    Options
-	page map[string]asset
+	o     Options
+	page  map[string]asset
+	again time.Duration // after which what is wrong is looked at again: troubleAgain, but in tests
 }
 
 // asset is a file of the page.
@@ -58,7 +60,7 @@ type asset struct {
 
 // New makes a server; nothing is opened before Run.
 func New(o Options) *Server {
-	s := &Server{o: o, page: map[string]asset{}}
+	s := &Server{o: o, page: map[string]asset{}, again: troubleAgain}
 	err := fs.WalkDir(files, "page", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -74,15 +76,27 @@ func New(o Options) *Server {
 	return s
 }
 
-// troubleEvery is how often a certificate is looked at: one that was renewed counts without a restart.
-const troubleEvery = time.Minute
+// How often it is looked at whether the page is as it was wished: a certificate that was renewed counts without a restart, and so does one
+// that was mended, or a port that is free again. Our choice.
+const (
+	troubleEvery = time.Minute
+	troubleAgain = 5 * time.Second // while something is wrong
+)
 
-// Run serves until ctx ends. Where the page cannot be opened, Trouble is told why, and there is none until the next start.
+// Run serves until ctx ends. Where the page cannot be opened, Trouble is told why, and who is not patient does without.
 func (s *Server) Run(ctx context.Context) error {
 	list, err := s.o.Door.Listen()
-	if err != nil {
+	for err != nil {
 		s.o.Trouble(err)
-		return nil
+		if !s.o.Patient {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(s.again):
+		}
+		list, err = s.o.Door.Listen()
 	}
 	if s.o.Opened != nil {
 		s.o.Opened()
@@ -97,15 +111,14 @@ func (s *Server) Run(ctx context.Context) error {
 		go func() { ended <- srv.Serve(l) }() // awaited below
 	}
 	s.o.Log.Info("web.open", "pages", strings.Join(s.o.Door.Pages(), " "))
-	look := time.NewTicker(troubleEvery)
+	look := time.NewTimer(s.look())
 	defer look.Stop()
-	s.o.Trouble(s.o.Door.Check())
 	var failed error
 	over := ctx.Done()
 	for left := len(list); left > 0; {
 		select {
 		case <-look.C:
-			s.o.Trouble(s.o.Door.Check())
+			look.Reset(s.look())
 		case <-over:
 			over = nil
 			_ = srv.Close()
@@ -116,6 +129,16 @@ func (s *Server) Run(ctx context.Context) error {
 		}
 	}
 	return failed
+}
+
+// look says what is wrong with the certificate, and when to look again.
+func (s *Server) look() time.Duration {
+	err := s.o.Door.Check()
+	s.o.Trouble(err)
+	if err != nil {
+		return s.again
+	}
+	return troubleEvery
 }
 
 // mux is what there is behind the door.
