@@ -48,7 +48,8 @@ func (d *Device) wirePage() {
 			d.conds.Clear(condition.WebClosed)
 			return
 		}
-		d.conds.Set(condition.WebClosed, err.Error(), "everything else works; once that is mended the page opens by itself, and what is changed in [web] counts from the next start")
+		d.conds.Set(condition.WebClosed, err.Error(),
+			"everything else works; once that is mended the page opens by itself, and what is changed in [web] counts from the next start")
 	}
 	door, err := web.NewDoor(o)
 	if err != nil {
